@@ -55,7 +55,7 @@ static void build_by_hand(Chain *chain, int n, JointKind kind, SUNContext ctx) {
 }
 
 static CPMech mech_by_hand(Chain *chain, SUNContext ctx) {
-  CPMechModel model;
+  CPEquations model;
   if (rigid_body_model(&chain->hand, 1, ctx, &model)) exit(2);
   CPMech mech = CPMechCreate(&model, chain->y, ctx);
   rigid_body_model_free(&model);

@@ -31,7 +31,7 @@ typedef struct {
 
 static Outcome integrate(BushingCrank *crank, const Variant *v, sunrealtype tol, SUNContext ctx) {
   Outcome o         = {0};
-  CPMechModel model = bushing_crank_model();
+  CPEquations model = bushing_crank_model();
   N_Vector y        = CHECK_POINTER(N_VNew_Serial(N, ctx));
   bushing_crank_initial(crank, y);
   CPMech mech = CHECK_POINTER(CPMechCreate(&model, y, ctx));

@@ -56,7 +56,7 @@ void require(bool condition, const char *what) {
 /* ---- cpodes ---- */
 
 /* method: of CPIntegratorCreate, or BDF */
-Run solve(const Problem &problem, CPMechModel model, void *data,
+Run solve(const Problem &problem, CPEquations model, void *data,
           const std::vector<CPContactPoint> &points, const std::vector<double> &start,
           const char *method, double tolerance) {
   SUNContext ctx;

@@ -180,8 +180,8 @@ static int constraint_jac(sunrealtype t, const sunrealtype *q, const sunrealtype
   return 0;
 }
 
-CPMechModel coupled_model(const Coupled *c) {
-  return (CPMechModel){.nu             = c->n,
+CPEquations coupled_model(const Coupled *c) {
+  return (CPEquations){.nu             = c->n,
                        .np             = c->m,
                        .M              = mass,
                        .A              = constraint_matrix,

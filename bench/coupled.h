@@ -27,7 +27,7 @@ typedef struct {
 Coupled *coupled_create(int n, int m);
 void coupled_free(Coupled **coupled);
 /* As an index-3 system, dense, with all partial derivatives */
-CPMechModel coupled_model(const Coupled *coupled);
+CPEquations coupled_model(const Coupled *coupled);
 
 /* J [2n x 2n] of y' = (u, u'), for given udot and lambda at (t, y):
  *

@@ -50,7 +50,7 @@ static void quiet(int code, const char *function, const char *message, void *dat
 
 static Outcome integrate(FlexibleCrank *crank, const Variant *v, sunrealtype tol, SUNContext ctx) {
   Outcome o         = {0};
-  CPMechModel model = flexible_crank_model();
+  CPEquations model = flexible_crank_model();
   N_Vector y        = CHECK_POINTER(N_VNew_Serial(N, ctx));
   flexible_crank_initial(y);
 

@@ -47,7 +47,7 @@ typedef struct {
 /* y: in, the start; out, the end */
 static Work march(const Contestant *c, JointLoop *loop, sunrealtype tol, sunrealtype t_end,
                   N_Vector y, SUNContext ctx) {
-  const CPMechModel model = joint_loop_model(loop, c->form);
+  const CPEquations model = joint_loop_model(loop, c->form);
   const int bdf           = !strcmp(c->method, "BDF");
   CPMech mech             = CHECK_POINTER(CPMechCreate(&model, y, ctx));
   CPIntegrator mem        = bdf ? CHECK_POINTER(CPIntegratorCreate("BDF", ctx)) : NULL;
@@ -97,7 +97,7 @@ int main(int argc, char **argv) {
   N_Vector start = N_VNew_Serial(2 * n, ctx), y = N_VClone(start), end = N_VClone(start);
   loop->k = 1.0, loop->d = 0.1;
   joint_loop_guess(loop, start);
-  const CPMechModel model = joint_loop_model(loop, JOINT_LOOP_MATRICES);
+  const CPEquations model = joint_loop_model(loop, JOINT_LOOP_MATRICES);
   CPMech mech             = CHECK_POINTER(CPMechCreate(&model, start, ctx));
   CHECK(CPMechSetUserData(mech, loop));
   CHECK(CPMechCalcIC(mech, 0.0, start, NULL, NULL, NULL, NULL));

@@ -24,19 +24,19 @@ static const Special *find_special(const char *name) {
   return NULL;
 }
 
-static const CPModelType *find_type(const char *name) {
-  const CPModelType *type = model_find(name);
+static const CPPluginType *find_type(const char *name) {
+  const CPPluginType *type = model_find(name);
   if (type) return type;
   fprintf(stderr, "there is no mechanism \"%s\"; did you mean \"%s\"?\n", name, model_nearest(name));
   exit(EXIT_FAILURE);
 }
 
-static CPModel *create_model(const CPModelType *type, int n, SUNContext ctx) {
+static CPPlugin *create_model(const CPPluginType *type, int n, SUNContext ctx) {
   char message[200];
   sunrealtype values[MODEL_MOST_PARAMETERS];
   for (int i = 0; i < type->nparameters; i++) values[i] = type->parameters[i].value;
-  if (n) values[CPModelFindParameter(type, "n")] = n;
-  CPModel *model = CPModelCreate(type, values, ctx, message, sizeof message);
+  if (n) values[CPPluginFindParameter(type, "n")] = n;
+  CPPlugin *model = CPPluginCreate(type, values, ctx, message, sizeof message);
   if (model) return model;
   fprintf(stderr, "%s\n", message);
   exit(EXIT_FAILURE);
@@ -44,7 +44,7 @@ static CPModel *create_model(const CPModelType *type, int n, SUNContext ctx) {
 
 /* y_end [n]: the model's reference if that is more accurate than the compared errors, otherwise
  * zero */
-static void find_end(const CPModel *model, sunrealtype t_end, N_Vector y_end) {
+static void find_end(const CPPlugin *model, sunrealtype t_end, N_Vector y_end) {
   const sunrealtype required = 5.0e-11;
   N_VConst(0.0, y_end);
   if (!model->known || !model->type->reference || model->reference_error > required) return;
@@ -52,14 +52,14 @@ static void find_end(const CPModel *model, sunrealtype t_end, N_Vector y_end) {
 }
 
 Mechanism *mechanism_create(const char *name, SUNContext ctx) {
-  const Special *special  = find_special(name);
-  const CPModelType *type = find_type(special ? special->type : name);
-  Mechanism *s            = CHECK_POINTER(calloc(1, sizeof *s));
-  s->model                = create_model(type, special ? special->n : 0, ctx);
-  s->name                 = special ? special->name : type->name;
-  s->t_end                = special ? special->t_end : type->t_end;
-  s->G                    = s->model->G;
-  s->y_end                = CHECK_POINTER(N_VClone(s->model->y0));
+  const Special *special   = find_special(name);
+  const CPPluginType *type = find_type(special ? special->type : name);
+  Mechanism *s             = CHECK_POINTER(calloc(1, sizeof *s));
+  s->model                 = create_model(type, special ? special->n : 0, ctx);
+  s->name                  = special ? special->name : type->name;
+  s->t_end                 = special ? special->t_end : type->t_end;
+  s->G                     = s->model->G;
+  s->y_end                 = CHECK_POINTER(N_VClone(s->model->y0));
   if (!strcmp(type->name, "chain")) {
     s->chain = s->model->data;
     s->G     = chain_jacobian; /* the model's own is sparse for long chains */
@@ -71,7 +71,7 @@ Mechanism *mechanism_create(const char *name, SUNContext ctx) {
 void mechanism_free(Mechanism **mechanism) {
   Mechanism *s = *mechanism;
   N_VDestroy(s->y_end);
-  CPModelFree(&s->model);
+  CPPluginFree(&s->model);
   free(s);
   *mechanism = NULL;
 }
@@ -84,9 +84,9 @@ static sunrealtype largest_difference(N_Vector y, N_Vector reference, sunindexty
 }
 
 sunrealtype mechanism_error(const Mechanism *s, N_Vector y) {
-  const CPModel *model = s->model;
-  const bool all       = model->f && !model->stiff;
-  return largest_difference(y, s->y_end, all ? model->n : CPModelNumCompared(model));
+  const CPPlugin *model = s->model;
+  const bool all        = model->f && !model->stiff;
+  return largest_difference(y, s->y_end, all ? model->n : CPPluginNumCompared(model));
 }
 
 sunrealtype mechanism_position_error(const Mechanism *s, N_Vector y) {

@@ -7,7 +7,7 @@
 
 typedef struct {
   const char *name;
-  CPModel *model;
+  CPPlugin *model;
   CPConstraintJacFn G; /* its dense dc/dy, or NULL if it is only a mechanical system */
   Chain *chain;        /* if NULL, there is no hand-written projection for CVODES' own hook */
   sunrealtype t_end;   /* starts at 0 */

@@ -48,11 +48,11 @@ typedef struct {
   Joint joint[RODS + 1];
 } Loop;
 
-static int prepare_loop(const CPModel *model, CPMech mech) {
+static int prepare_loop(const CPPlugin *model, CPMech mech) {
   return rigid_body_quaternions(model->data, mech);
 }
 
-static int create_loop(CPModel *model) {
+static int create_loop(CPPlugin *model) {
   const sunrealtype l = 0.25, swing = 2.0, angles[RODS] = {-0.5, -0.2, 0.2, 0.5};
   Loop *loop    = CHECK_POINTER(calloc(1, sizeof *loop));
   model->data   = loop;
@@ -73,7 +73,7 @@ static int create_loop(CPModel *model) {
                                .joint   = loop->joint,
                                .g       = {0, SUN_RCONST(-9.81), 0},
                                .frame   = CP_FRAME_BODY};
-  if (CPModelStart(model, 13 * RODS)) return -1;
+  if (CPPluginStart(model, 13 * RODS)) return -1;
   for (int i = 0; i < RODS; i++) {
     const sunrealtype c = cos(angles[i]), s = sin(angles[i]);
     const sunrealtype r[3] = {x + l / 2 * c, y + l / 2 * s, 0}, turn[3] = {0, 0, angles[i]};
@@ -87,15 +87,15 @@ static int create_loop(CPModel *model) {
   return rigid_body_model(&loop->bodies, 0, model->ctx, &model->mech);
 }
 
-static void destroy_loop(CPModel *model) { free(model->data); }
+static void destroy_loop(CPPlugin *model) { free(model->data); }
 
-static const CPModelType loop_type = {
+static const CPPluginType loop_type = {
     .name = "ball_loop", .t_end = 2, .create = create_loop, .destroy = destroy_loop};
 
 static Mechanism *loop_create(SUNContext ctx) {
   char message[200];
   Mechanism *m = CHECK_POINTER(calloc(1, sizeof *m));
-  m->model     = CPModelCreate(&loop_type, NULL, ctx, message, sizeof message);
+  m->model     = CPPluginCreate(&loop_type, NULL, ctx, message, sizeof message);
   if (!m->model) fprintf(stderr, "%s\n", message);
   CHECK(m->model == NULL);
   m->name                = loop_type.name;

@@ -69,7 +69,7 @@ static double acceleration_seconds(CPMech mech, sunrealtype t, N_Vector y) {
 }
 
 typedef struct {
-  CPMechModel model;
+  CPEquations model;
   void *user_data;
   N_Vector y0;
   Span span;

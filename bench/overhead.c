@@ -42,7 +42,7 @@ __attribute__((noinline)) static int remaining_steps(CPIntegrator mem, sunrealty
 static int integrate_onestep(const char *name, Projected by) {
   SUNContext ctx       = check_context();
   Mechanism *mechanism = mechanism_create(name, ctx);
-  CPModel *model       = mechanism->model;
+  CPPlugin *model      = mechanism->model;
   N_Vector y           = CHECK_POINTER(N_VClone(model->y0));
   N_Vector c           = CHECK_POINTER(N_VNew_Serial(model->m, ctx));
   SUNMatrix dense = NULL, G = model->G_tmpl;
@@ -54,7 +54,7 @@ static int integrate_onestep(const char *name, Projected by) {
   if (!G) G = dense = CHECK_POINTER(SUNDenseMatrix(model->m, model->n, ctx));
   N_VScale(1.0, model->y0, y);
   if (by == BY_MECHANICS) {
-    mech = CHECK_POINTER(CPModelMech(model));
+    mech = CHECK_POINTER(CPPluginMech(model));
     CHECK(CPMechAttach(mech, mem, 0, y));
   } else {
     P = CHECK_POINTER(CPProjectorCreate(model->c, y, c, ctx));

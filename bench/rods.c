@@ -21,22 +21,22 @@ static const sunrealtype tolerance = 1.0e-6, t_start = 0.01, t_end = 0.1;
 static const double bound = 2.0;
 
 /* n rods that turn about the vertical with 1/n rad/s */
-static CPModel *create_chain(const char *name, int n, SUNContext ctx) {
-  const CPModelType *type = CHECK_POINTER((void *)model_find(name));
+static CPPlugin *create_chain(const char *name, int n, SUNContext ctx) {
+  const CPPluginType *type = CHECK_POINTER((void *)model_find(name));
   sunrealtype values[MODEL_MOST_PARAMETERS];
   char message[200];
   for (int i = 0; i < type->nparameters; i++) values[i] = type->parameters[i].value;
-  values[CPModelFindParameter(type, "n")]    = n;
-  values[CPModelFindParameter(type, "spin")] = 1.0 / n;
-  return CHECK_POINTER(CPModelCreate(type, values, ctx, message, sizeof message));
+  values[CPPluginFindParameter(type, "n")]    = n;
+  values[CPPluginFindParameter(type, "spin")] = 1.0 / n;
+  return CHECK_POINTER(CPPluginCreate(type, values, ctx, message, sizeof message));
 }
 
 /* CPU time [s] of each step from t_start to t_end; steps: their number */
-static double step_seconds(const CPModel *model, int lmm, long int *steps, SUNContext ctx) {
+static double step_seconds(const CPPlugin *model, int lmm, long int *steps, SUNContext ctx) {
   sunrealtype t;
   long int before;
   N_Vector y       = CHECK_POINTER(N_VClone(model->y0));
-  CPMech mech      = CHECK_POINTER(CPModelMech(model));
+  CPMech mech      = CHECK_POINTER(CPPluginMech(model));
   CPIntegrator mem = CHECK_POINTER(CPIntegratorCreate(lmm == CV_BDF ? "BDF" : "ADAMS", ctx));
   CHECK(CPMechAttach(mech, mem, 0.0, model->y0));
   CHECK(CPIntegratorSStolerances(mem, tolerance, tolerance));
@@ -58,13 +58,13 @@ static void compare(const char *type, int lmm, int most, SUNContext ctx) {
   double least = INFINITY, largest = 0.0;
   for (int n = 100; n <= most; n *= 10) {
     long int steps;
-    CPModel *model    = create_chain(type, n, ctx);
+    CPPlugin *model   = create_chain(type, n, ctx);
     const double each = step_seconds(model, lmm, &steps, ctx) / n;
     printf("%-21s %-5s %5d rods: %4ld steps, %.2f us per step and rod\n", type, method_name(lmm), n,
            steps, 1e6 * each);
     least   = fmin(least, each);
     largest = fmax(largest, each);
-    CPModelFree(&model);
+    CPPluginFree(&model);
   }
   printf("  largest / least %.2f: bound of %g %s\n", largest / least, bound,
          largest <= bound * least ? "kept" : "EXCEEDED");

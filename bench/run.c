@@ -75,7 +75,7 @@ static void create_cpodes(Run *run, const Mechanism *s, const RunOptions *o, SUN
 static void create_mechanics(Run *run, const Mechanism *s, const RunOptions *o, SUNContext ctx) {
   run->mem       = CHECK_POINTER(CPIntegratorCreate(o->lmm == CV_BDF ? "BDF" : "ADAMS", ctx));
   run->cvode_mem = CPIntegratorGetCVodeMem(run->mem);
-  run->mech      = CHECK_POINTER(CPModelMech(s->model));
+  run->mech      = CHECK_POINTER(CPPluginMech(s->model));
   CHECK(CPMechSetErrHandlerFn(run->mech, quiet, NULL));
   CHECK(CPMechSetMetric(run->mech, o->metric));
   if (o->lmm == CV_ADAMS && o->newton) CHECK(CPMechSetNewton(run->mech, CP_NEWTON_KKT));

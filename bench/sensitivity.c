@@ -24,7 +24,7 @@ enum { MASSES = 50, NP = 2 * MASSES };
 
 typedef struct {
   BendingChain *chain;
-  CPMechModel inner;   /* the chain's functions, whose user_data is chain */
+  CPEquations inner;   /* the chain's functions, whose user_data is chain */
   sunrealtype p[NP];   /* m [kg], e [kg/s] */
   sunrealtype one[NP]; /* scales of the parameters */
   int plist[NP];       /* parameter of each sensitivity */
@@ -125,7 +125,7 @@ static void open_run(Run *run, int lmm, int Ns, const int *plist) {
     model->plist[i] = plist && i < Ns ? plist[i] : i;
   }
   CHECK(bending_chain_model(model->chain, 1, run->ctx, &model->inner));
-  CPMechModel outer    = model->inner;
+  CPEquations outer    = model->inner;
   outer.M              = masses;
   outer.A              = rods;
   outer.f              = forces;

@@ -256,9 +256,9 @@ enum { NLINKAGES = sizeof linkages / sizeof *linkages };
 
 typedef struct {
   char name[32];
-  CPModel *model; /* if NULL, the linkage */
+  CPPlugin *model; /* if NULL, the linkage */
   const Linkage *linkage;
-  CPMechModel mech;
+  CPEquations mech;
   void *data;
   int n, nq;
   double t_end;
@@ -273,11 +273,11 @@ static void keep(int code, const char *function, const char *message, void *data
 
 static Problem windows(int N, SUNContext ctx) {
   char message[200];
-  const CPModelType *type = model_find("four_bar");
-  sunrealtype values[]    = {N, gravity};
-  Problem p               = {.t_end = 20};
+  const CPPluginType *type = model_find("four_bar");
+  sunrealtype values[]     = {N, gravity};
+  Problem p                = {.t_end = 20};
   snprintf(p.name, sizeof p.name, "four_bar%d", N);
-  p.model = CHECK_POINTER(CPModelCreate(type, values, ctx, message, sizeof message));
+  p.model = CHECK_POINTER(CPPluginCreate(type, values, ctx, message, sizeof message));
   p.mech = p.model->mech, p.data = p.model->data, p.n = (int)p.model->n, p.nq = p.n / 2;
   return p;
 }
@@ -285,7 +285,7 @@ static Problem windows(int N, SUNContext ctx) {
 static Problem linkage(const Linkage *l) {
   Problem p = {.linkage = l, .data = (void *)l, .n = 6 * l->nrods, .nq = 3 * l->nrods, .t_end = 20};
   snprintf(p.name, sizeof p.name, "%s", l->name);
-  p.mech = (CPMechModel){.nu = 3 * l->nrods,
+  p.mech = (CPEquations){.nu = 3 * l->nrods,
                          .np = get_rows(l),
                          .M  = mass,
                          .A  = gradient,
@@ -424,7 +424,7 @@ int main(int argc, char **argv) {
   for (int i = 0; i < NLINKAGES + WINDOWS; i++)
     for (int k = 0; begins(problem[i].name, which) && k < 4; k++)
       if (begins(methods[k], how)) climb(&problem[i], methods[k], per_decade, from, to, ctx);
-  for (int i = 0; i < WINDOWS; i++) CPModelFree(&problem[i].model);
+  for (int i = 0; i < WINDOWS; i++) CPPluginFree(&problem[i].model);
   SUNContext_Free(&ctx);
   return EXIT_SUCCESS;
 }

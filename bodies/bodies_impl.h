@@ -300,7 +300,7 @@ struct CPBodies_ {
   sunrealtype velocity_change; /* the largest relative change of a start velocity by it */
   Pose *pose;
   Plan plan[NUM_PLANS];
-  CPMechModel model;
+  CPEquations model;
 };
 
 enum { NAME_BODY = 1, NAME_JOINT, NAME_OTHER };

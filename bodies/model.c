@@ -803,7 +803,7 @@ int bodiesBuild(CPBodies b, const char *function) {
     bodiesFreePlans(b);
     return bodiesError(b, CP_MEM_FAIL, function, "no memory for %d bodies", b->nbodies);
   }
-  b->model = (CPMechModel){.nu           = nu,
+  b->model = (CPEquations){.nu           = nu,
                            .nq           = (sunindextype)s->nq * b->nbodies,
                            .nz           = b->balance,
                            .nquad        = b->balance,

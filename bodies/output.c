@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-int CPBodiesModel(CPBodies b, CPMechModel *model) {
+int CPBodiesModel(CPBodies b, CPEquations *model) {
   if (!b || !model) return CP_MEM_NULL;
   const int flag = bodiesBuild(b, __func__);
   if (!flag) *model = b->model;

@@ -139,7 +139,7 @@ function(cpodes_add_check_program target)
   target_include_directories(${target} PRIVATE "${PROJECT_SOURCE_DIR}" "${PROJECT_SOURCE_DIR}/test")
   target_link_libraries(
     ${target} PRIVATE test_support cpodes_models cpodes::bodies_static cpodes::contact_static
-                      cpodes::model_static
+                      cpodes::plugin_static
                       ${cpodes_private_libraries})
 endfunction()
 

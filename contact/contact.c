@@ -30,7 +30,7 @@ int contactError(CPContact c, int code, const char *function, const char *format
 
 int contactData(void *contact, void **data) {
   const CPContact c      = contact;
-  const CPMechModel *own = &c->model;
+  const CPEquations *own = &c->model;
   *data                  = own->data ? own->data : c->user_data;
   return own->current_data ? own->current_data(*data, data) : 0;
 }
@@ -261,7 +261,7 @@ static int frictionJac(sunrealtype t, const sunrealtype *q, const sunrealtype *u
 /* ------------------------------------------------------------------------------ life cycle -- */
 
 /* Checks that the model has what contacts need. Returns 0, or 1 after a report. */
-static int checkModel(const CPMechModel *m) {
+static int checkModel(const CPEquations *m) {
   const char *problem = !m                        ? "model must not be NULL"
                         : !m->M || !m->A || !m->p ? "the model needs M, A and p"
                         : !m->b       ? "the model needs b, for the accelerations of contacts"
@@ -410,14 +410,14 @@ static int build(CPContact c, N_Vector y_tmpl) {
 /* Creates the CPMech, with the friction as a force. Returns 0, or 1 after a report. */
 static int createMech(CPContact c, N_Vector y_tmpl, SUNContext ctx, int with_friction) {
   const CPMechForce force = {.f = friction, .on_lambda = 1, .lambda_jac = frictionJac, .data = c};
-  CPMechModel own         = c->model;
+  CPEquations own         = c->model;
   own.data = c, own.current_data = contactData;
   own.udot = NULL, own.udot_jac = NULL; /* They know neither friction nor phases. */
   c->mech = CPMechCreate(&own, y_tmpl, ctx);
   return !c->mech || (with_friction && CPMechAddForce(c->mech, &force, NULL));
 }
 
-CPContact CPContactCreate(const CPMechModel *model, int n, const CPContactPoint *points,
+CPContact CPContactCreate(const CPEquations *model, int n, const CPContactPoint *points,
                           N_Vector y_tmpl, SUNContext ctx) {
   int with_friction = 0, flag = checkModel(model);
   if (flag) return NULL;

@@ -134,7 +134,7 @@ typedef struct {
 
 struct CPContact_ {
   CPMech mech;
-  CPMechModel model; /* the user's */
+  CPEquations model; /* the user's */
   /* the numbers of functions of the model and of laws, and of runs and starts, that are under way */
   int calling, running;
   int handling;           /* the handler runs: what it causes to be reported is not passed to it */

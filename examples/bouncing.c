@@ -132,7 +132,7 @@ int main(void) {
   Pendulum s = {.L = 1, .g = 9.81, .m = 2, .e = 0.6, .beta = PI / 6, .start = 2 * PI / 3};
   const sunrealtype open[ROWS] = {[ROD] = 1};
   const sunrealtype tol = 1e-10, first = sqrt(2 * s.g * s.L * (cos(s.beta) - cos(s.start)));
-  const CPMechModel model = {
+  const CPEquations model = {
       .nu = 2, .np = ROWS, .M = mass, .A = directions, .f = weight, .p = rod_and_stop};
 
   SUNContext ctx;

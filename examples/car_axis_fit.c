@@ -99,7 +99,7 @@ int main(void) {
   fit.y = N_VNew_Serial(CAR_AXIS_N, ctx);
   CHECK_NEW(fit.y);
   car_axis_initial(&fit.axis, fit.y);
-  const CPMechModel model = car_axis_model();
+  const CPEquations model = car_axis_model();
   CPMech mech             = CPMechCreate(&model, fit.y, ctx);
   CHECK_NEW(mech);
   CHECK(CPMechSetUserData(mech, &fit.axis));

@@ -59,7 +59,7 @@ static void tell(int code, const char *function, const char *msg, void *data) {
 }
 
 static CPMech create(SpatialFourBar *linkage, N_Vector y, SUNContext ctx) {
-  CPMechModel model;
+  CPEquations model;
   CHECK(rigid_body_model(&linkage->bodies, 0, ctx, &model));
   CPMech mech = CPMechCreate(&model, y, ctx);
   CHECK_NEW(mech);

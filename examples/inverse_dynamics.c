@@ -138,7 +138,7 @@ int main(void) {
   q[2]           = q[0] + 2 * right_angle;
   N_VScale(1, y, y0);
 
-  const CPMechModel model = {
+  const CPEquations model = {
       .nu = N, .np = 2, .inverse = inverse, .Au = Au, .ATl = ATl, .p = p, .b = b};
   CPMech mech      = CPMechCreate(&model, y, ctx);
   CPIntegrator mem = CPIntegratorCreate("RADAU", ctx);

@@ -115,7 +115,7 @@ int main(void) {
   N_VConst(0, y);
   N_VGetArrayPointer(y)[0] = 1;
 
-  const CPMechModel model = {.nu = NU, .np = NP, .M = M, .A = A, .f = f, .p = p};
+  const CPEquations model = {.nu = NU, .np = NP, .M = M, .A = A, .f = f, .p = p};
   CPMech mech             = CPMechCreate(&model, y, ctx);
   CPIntegrator mem        = CPIntegratorCreate("DOP853", ctx);
   CPMechReport report;

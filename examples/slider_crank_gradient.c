@@ -54,7 +54,7 @@ int main(void) {
   CHECK_NEW(y);
   slider_crank_initial(&crank, y);
 
-  const CPMechModel model = slider_crank_model();
+  const CPEquations model = slider_crank_model();
   CPMech mech             = CPMechCreate(&model, y, ctx);
   CPIntegrator mem        = CPIntegratorCreate("ADAMS", ctx);
   CHECK_NEW(mech);

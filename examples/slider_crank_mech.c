@@ -155,7 +155,7 @@ int main(void) {
   initial_state(&s, yvec);
   const sunrealtype *y = N_VGetArrayPointer(yvec), *lost = y + 6;
 
-  CPMechModel model = {.nu = 3, .np = 2, .M = masses, .A = pin_matrix, .f = forces, .p = pin};
+  CPEquations model = {.nu = 3, .np = 2, .M = masses, .A = pin_matrix, .f = forces, .p = pin};
   model.nz          = 1;
   model.zdot        = damper_power;
   CPMech mech       = CPMechCreate(&model, yvec, ctx);

@@ -66,7 +66,7 @@ int main(void) {
   q[0] = 1;
   for (int i = 0; i < 3; i++) u[i] = u0[i];
 
-  const CPMechModel body = {.nq = 4, .nu = 3, .M = inertia, .f = torque};
+  const CPEquations body = {.nq = 4, .nu = 3, .M = inertia, .f = torque};
   CPMech mech            = CPMechCreate(&body, y, ctx);
   CHECK_NEW(mech);
   CHECK(CPMechAddQuaternion(mech, 0, 0, CP_FRAME_BODY));

@@ -38,7 +38,7 @@ int main(void) {
   SUNContext ctx;
   CHECK(SUNContext_Create(SUN_COMM_NULL, &ctx));
   BushingCrank crank      = bushing_crank_stiff();
-  const CPMechModel model = bushing_crank_model();
+  const CPEquations model = bushing_crank_model();
   N_Vector y              = N_VNew_Serial(8, ctx);
   CHECK_NEW(y);
   bushing_crank_initial(&crank, y);

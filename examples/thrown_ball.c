@@ -80,7 +80,7 @@ static int event(const CPContactEvent *ev, void *user_data) {
 }
 
 int main(void) {
-  const CPMechModel model = {
+  const CPEquations model = {
       .nu = 3, .np = 1, .nv = 2, .M = mass, .A = rows, .f = weight, .p = gap, .b = no_b};
   const CPContactPoint floor = {
       .name = "floor", .normal = 0, .tangent = 1, .ntangents = 1, .mu = mu, .restitution = e};

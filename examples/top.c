@@ -65,7 +65,7 @@ static int precess(CPFrame frame, SUNContext ctx) {
   start(&top, y);
   const sunrealtype energy = rigid_body_energy(&top, y);
 
-  CPMechModel model;
+  CPEquations model;
   CHECK(rigid_body_model(&top, 0, ctx, &model));
   CPMech mech = CPMechCreate(&model, y, ctx);
   CHECK_NEW(mech);

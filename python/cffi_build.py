@@ -8,7 +8,7 @@ from cffi import FFI
 
 HERE = Path(__file__).resolve().parent
 TREE = HERE / "tree" if (HERE / "tree").is_dir() else HERE.parent # setup.py
-HEADERS = ("cpodes_types", "cpodes_projector", "cpodes_integrator", "cpodes_mechanics", "cpodes_sens", "cpodes_session", "cpodes_contact", "cpodes_model", "cpodes_bodies")
+HEADERS = ("cpodes_types", "cpodes_projector", "cpodes_integrator", "cpodes_mechanics", "cpodes_sens", "cpodes_session", "cpodes_contact", "cpodes_plugin", "cpodes_bodies")
 
 # What the public headers use of SUNDIALS
 SUNDIALS = """
@@ -65,7 +65,7 @@ def declarations(text):
     text = re.sub(r"^}\s*$", "", text, flags=re.M) # the end of extern "C"
     text = text.replace("[CP_BODIES_TEXT]", "[...]") # the C compiler supplies the number
     # cffi 1.15 writes a wrong type for an array of const arrays; only authors of a model's create need these two.
-    return re.sub(r"[\w ]+ (CPModelPlanar|CPModelDraw)\([^;]*;", "", text)
+    return re.sub(r"[\w ]+ (CPPluginPlanar|CPPluginDraw)\([^;]*;", "", text)
 
 
 include = prefix_of_headers()

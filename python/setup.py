@@ -25,7 +25,7 @@ KLU = "-lsundials_sunlinsolklu"
 def pkg_config(*what):
     """pkg-config's answer about cpodes, its mechanisms of bodies, its contacts and its interface of models, or None."""
     try:
-        said = subprocess.run(["pkg-config", *what, "cpodes_model", "cpodes_contact", "cpodes_session", "cpodes_bodies", "cpodes"], capture_output=True, text=True)
+        said = subprocess.run(["pkg-config", *what, "cpodes_plugin", "cpodes_contact", "cpodes_session", "cpodes_bodies", "cpodes"], capture_output=True, text=True)
     except FileNotFoundError:
         return None
     return said.stdout.split() if said.returncode == 0 else None

@@ -35,29 +35,29 @@ static const char *const rates[]            = {
                "angular velocity along its own axis y (omega_body, not omega)",
                "angular velocity along its own axis z (omega_body, not omega)"};
 /* the state of the energy balance */
-static const CPModelCoordinate work          = {"work", "J",
+static const CPPluginCoordinate work         = {"work", "J",
                                                 "of drives, forces, dampers and friction since the start"};
 static const char *const meanings2[PER_BODY] = {"x of its centre of mass",
                                                 "y of its centre of mass", "angle"};
 
 /* The file of this process. Like a loaded shared object, it is part of the program's set-up. */
 static struct {
-  CPModelType type;
+  CPPluginType type;
   CPBodiesFile run;
   char *text;
   size_t size;
   /* names: of parameters and coordinates, each in NAME_LENGTH characters. */
   char *path, *names, *shown; /* shown: path without control characters */
   char *inputs; /* paths of the files that it was read from, and "" after the last one */
-  CPModelParameter *parameters;
-  CPModelCoordinate *coordinates; /* coordinates, then velocities */
+  CPPluginParameter *parameters;
+  CPPluginCoordinate *coordinates; /* coordinates, then velocities */
   int nsensors;
   struct {
     CPCoordinate of;
     /* name: of the coordinate and of its rate */
     char joint[CP_BODIES_TEXT], name[2][CP_BODIES_TEXT + 2];
   } sensor[MOST_SENSORS];
-  CPModelQuantity quantities[1 + 2 * MOST_SENSORS]; /* the energy, and two for each sensor */
+  CPPluginQuantity quantities[1 + 2 * MOST_SENSORS]; /* the energy, and two for each sensor */
   char *left_out; /* the notes about the parts of the file that are left out, or NULL */
   int strict;     /* 1: start velocities must be possible as they are */
   int told;       /* 1: the notes of the assembly have been printed */
@@ -82,15 +82,15 @@ int mechanism_reads(const char *path) {
  * methods 1 to 4 % more instructions on five mechanisms, and BDF 2 to 27 %. */
 static const sunrealtype loop_closure = SUN_RCONST(3e-13);
 
-static sunrealtype energy(const CPModel *model, sunrealtype t, N_Vector y) {
+static sunrealtype energy(const CPPlugin *model, sunrealtype t, N_Vector y) {
   CPBodiesPowers p;
   if (CPBodiesGetPowers(model->data, t, y, NULL, &p)) return NAN;
   const sunrealtype *state = N_VGetArrayPointer(y);
   return p.kinetic + p.potential - (mechanism.run.balance ? state[N_VGetLength(y) - 1] : 0);
 }
 
-static int energies(const CPModel *model, sunrealtype t, N_Vector y, const sunrealtype *lambda,
-                    CPModelEnergies *e) {
+static int energies(const CPPlugin *model, sunrealtype t, N_Vector y, const sunrealtype *lambda,
+                    CPPluginEnergies *e) {
   CPBodiesPowers p;
   if (CPBodiesGetPowers(model->data, t, y, lambda, &p)) return 1;
   e->kinetic   = p.kinetic;
@@ -122,7 +122,7 @@ static sunrealtype mass_of(CPBodies b, sunrealtype *radius) {
 
 /* The largest edge of the box that contains all centres of mass and joints at the start, or the
  * largest radius of gyration. */
-static sunrealtype extent(const CPModel *model) {
+static sunrealtype extent(const CPPlugin *model) {
   static const sunrealtype origin[3];
   CPBodies b         = model->data;
   sunrealtype low[3] = {INFINITY, INFINITY, INFINITY}, high[3] = {-INFINITY, -INFINITY, -INFINITY},
@@ -143,8 +143,8 @@ static sunrealtype extent(const CPModel *model) {
 }
 
 /* What the mechanism would exchange by moving through its extent: its weight does work there, or it
- * does so within the time of the file. The run adds what it exchanges (CPModelType.energies). */
-static sunrealtype energy_scale(const CPModel *model) {
+ * does so within the time of the file. The run adds what it exchanges (CPPluginType.energies). */
+static sunrealtype energy_scale(const CPPlugin *model) {
   const sunrealtype *p = CPBodiesParameters(model->data); /* gravity is the first parameter */
   const sunrealtype g = sqrt(p[0] * p[0] + p[1] * p[1] + p[2] * p[2]), L = extent(model);
   sunrealtype radius;
@@ -153,20 +153,20 @@ static sunrealtype energy_scale(const CPModel *model) {
   return scale > 0 && isfinite(scale) ? scale : 1;
 }
 
-static sunrealtype sensor(const CPModel *model, N_Vector y, int i, int rate) {
+static sunrealtype sensor(const CPPlugin *model, N_Vector y, int i, int rate) {
   sunrealtype x[2];
   return CPBodiesCoordinate(model->data, mechanism.sensor[i].of, y, &x[0], &x[1]) ? NAN : x[rate];
 }
 
 /* A quantity's function does not receive the quantity's number. */
-#define SENSOR(i)                                                                  \
-  static sunrealtype sensor_##i(const CPModel *model, sunrealtype t, N_Vector y) { \
-    (void)t;                                                                       \
-    return sensor(model, y, i, 0);                                                 \
-  }                                                                                \
-  static sunrealtype rate_##i(const CPModel *model, sunrealtype t, N_Vector y) {   \
-    (void)t;                                                                       \
-    return sensor(model, y, i, 1);                                                 \
+#define SENSOR(i)                                                                   \
+  static sunrealtype sensor_##i(const CPPlugin *model, sunrealtype t, N_Vector y) { \
+    (void)t;                                                                        \
+    return sensor(model, y, i, 0);                                                  \
+  }                                                                                 \
+  static sunrealtype rate_##i(const CPPlugin *model, sunrealtype t, N_Vector y) {   \
+    (void)t;                                                                        \
+    return sensor(model, y, i, 1);                                                  \
   }
 SENSOR(0)
 SENSOR(1)
@@ -182,12 +182,12 @@ SENSOR(10)
 SENSOR(11)
 #define BOTH(i) \
   { sensor_##i, rate_##i }
-static sunrealtype (*const sensor_value[MOST_SENSORS][2])(const CPModel *, sunrealtype, N_Vector) = {
+static sunrealtype (*const sensor_value[MOST_SENSORS][2])(const CPPlugin *, sunrealtype, N_Vector) = {
     BOTH(0), BOTH(1), BOTH(2), BOTH(3), BOTH(4),  BOTH(5),
     BOTH(6), BOTH(7), BOTH(8), BOTH(9), BOTH(10), BOTH(11)};
 
 /* Contacts conserve the energy if they have no friction and their impacts are elastic. */
-static int conserves(const CPModel *model, int i) {
+static int conserves(const CPPlugin *model, int i) {
   (void)i;
   for (int k = 0; k < model->ncontacts; k++) {
     const CPContactPoint *c = &model->contact[k];
@@ -202,7 +202,7 @@ typedef struct {
   sunrealtype reach;       /* half the length of the lines that show their planes [m] */
 } Contacts;
 
-static void frames(const CPModel *model, sunrealtype t, N_Vector y, sunrealtype *frame) {
+static void frames(const CPPlugin *model, sunrealtype t, N_Vector y, sunrealtype *frame) {
   (void)t;
   for (int i = 0; i < model->ncontacts; i++, frame += 12)
     CPBodiesContactFrame(model->data, i, y, frame);
@@ -210,7 +210,7 @@ static void frames(const CPModel *model, sunrealtype t, N_Vector y, sunrealtype 
 
 /* Computes both ends of a line of the contact's plane, if it has one, along each of its directions.
  * Returns the place after them. */
-static sunrealtype *plane_points(const CPModel *model, int i, N_Vector y, sunrealtype *xyz) {
+static sunrealtype *plane_points(const CPPlugin *model, int i, N_Vector y, sunrealtype *xyz) {
   const Contacts *contacts = model->own;
   CPBodiesContactRows rows;
   sunrealtype frame[12], Pa[3], Pb[3];
@@ -228,7 +228,7 @@ static sunrealtype *plane_points(const CPModel *model, int i, N_Vector y, sunrea
 /* The points are: for each joint its point on both sides, then the bodies' frames, both ends of
  * each spring, the points of shapes, and the lines of the planes of contacts. Segments lead from
  * each body to its joints, and join both points of a joint, which differ for rods and guides. */
-static void points(const CPModel *model, sunrealtype t, N_Vector y, sunrealtype *xyz) {
+static void points(const CPPlugin *model, sunrealtype t, N_Vector y, sunrealtype *xyz) {
   (void)t;
   static const sunrealtype origin[3];
   CPBodies b = model->data;
@@ -244,21 +244,21 @@ static void points(const CPModel *model, sunrealtype t, N_Vector y, sunrealtype 
   for (int i = 0; i < model->ncontacts; i++) xyz = plane_points(model, i, y, xyz);
 }
 
-static void add_segment(CPModelDrawing *d, int from, int to, CPModelSegmentKind kind) {
+static void add_segment(CPPluginDrawing *d, int from, int to, CPPluginSegmentKind kind) {
   d->segment[d->nsegments][0]     = from;
   d->segment[d->nsegments][1]     = to;
   d->segment_kind[d->nsegments++] = kind;
 }
 
 /* Does the joint belong to a contact? rows: out. */
-static int is_contact(const CPModel *model, int joint, CPBodiesContactRows *rows) {
+static int is_contact(const CPPlugin *model, int joint, CPBodiesContactRows *rows) {
   for (int i = 0; i < model->ncontacts; i++)
     if (!CPBodiesContact(model->data, i, rows) && rows->joint == joint) return 1;
   return 0;
 }
 
 /* Returns the number of lines that show planes. */
-static int count_lines(const CPModel *model) {
+static int count_lines(const CPPlugin *model) {
   int n = 0;
   CPBodiesContactRows rows;
   for (int i = 0; i < model->ncontacts; i++)
@@ -266,16 +266,16 @@ static int count_lines(const CPModel *model) {
   return n;
 }
 
-static int draw(CPModel *model) {
+static int draw(CPPlugin *model) {
   CPBodies b       = model->data;
   const int joints = CPBodiesCount(b, CP_JOINT), bodies = CPBodiesCount(b, CP_BODY),
             springs = CPBodiesCount(b, CP_SPRING), shapes = CPBodiesCount(b, CP_SHAPE);
   const int spring = 2 * joints + bodies, shape = spring + 2 * springs, plane = shape + 4 * shapes;
-  const int lines   = count_lines(model);
-  CPModelDrawing *d = &model->drawing;
+  const int lines    = count_lines(model);
+  CPPluginDrawing *d = &model->drawing;
   sunrealtype xyz[12];
-  if (CPModelDraw(model, plane + 2 * lines, NULL, 3 * joints + springs + lines, NULL) ||
-      CPModelDrawShapes(model, shapes, NULL))
+  if (CPPluginDraw(model, plane + 2 * lines, NULL, 3 * joints + springs + lines, NULL) ||
+      CPPluginDrawShapes(model, shapes, NULL))
     return -1;
   d->nsegments = 0; /* counts those added so far */
   for (int i = 0; i < joints; i++) {
@@ -319,10 +319,12 @@ static int draw(CPModel *model) {
   return 0;
 }
 
-static int prepare(const CPModel *model, CPMech mech) { return CPBodiesPrepare(model->data, mech); }
+static int prepare(const CPPlugin *model, CPMech mech) {
+  return CPBodiesPrepare(model->data, mech);
+}
 
-/* CPModelFree destroys the templates, so the bodies keep their own. */
-static int clone_templates(CPMechModel *mech) {
+/* CPPluginFree destroys the templates, so the bodies keep their own. */
+static int clone_templates(CPEquations *mech) {
   SUNMatrix *all[] = {&mech->M_tmpl, &mech->A_tmpl,  &mech->K_tmpl,
                       &mech->C_tmpl, &mech->Bq_tmpl, &mech->Bu_tmpl};
   int failed       = 0;
@@ -335,19 +337,19 @@ static int clone_templates(CPMechModel *mech) {
   return failed;
 }
 
-static int assemble(CPModel *model) {
-  CPMech mech = CPModelMech(model);
+static int assemble(CPPlugin *model) {
+  CPMech mech = CPPluginMech(model);
   if (!mech) return -1;
   const int flag = CPBodiesAssemble(model->data, mech, 0, model->y0, mechanism.run.held);
   CPMechFree(&mech);
   if (flag)
-    return CPModelRefuse(model, "%s: %s", mechanism.path, CPBodiesGetLastMessage(model->data));
+    return CPPluginRefuse(model, "%s: %s", mechanism.path, CPBodiesGetLastMessage(model->data));
   sunrealtype change;
   const char *notes = CPBodiesAssemblyNotes(model->data, &change);
   const char *body  = change > 0 ? strstr(notes, "body \"") : NULL; /* the line about velocities */
   if (mechanism.strict && body)
-    return CPModelRefuse(model, "%s: --strict: %.*s", mechanism.path, (int)strcspn(body, "\n"),
-                         body);
+    return CPPluginRefuse(model, "%s: --strict: %.*s", mechanism.path, (int)strcspn(body, "\n"),
+                          body);
   for (const char *line = notes; !mechanism.told && *line; line += strcspn(line, "\n") + 1)
     fprintf(stderr, "%s: %.*s\n", mechanism.path, (int)strcspn(line, "\n"), line);
   mechanism.told = 1;
@@ -355,7 +357,7 @@ static int assemble(CPModel *model) {
 }
 
 /* Twice the largest distance of a joint from the planes' points at the start. */
-static sunrealtype reach_of(const CPModel *model) {
+static sunrealtype reach_of(const CPPlugin *model) {
   CPBodies b       = model->data;
   sunrealtype most = 0;
   for (int i = 0; i < model->ncontacts; i++) {
@@ -373,13 +375,13 @@ static sunrealtype reach_of(const CPModel *model) {
   return most > 0 ? 2 * most : 1;
 }
 
-static int take_contacts(CPModel *model) {
+static int take_contacts(CPPlugin *model) {
   CPBodies b  = model->data;
   const int n = CPBodiesCount(b, CP_CONTACT);
   if (n == 0) return 0;
   if (model->mech.f_lambda)
-    return CPModelRefuse(model, "%s: joints with friction cannot be combined with contacts",
-                         mechanism.path);
+    return CPPluginRefuse(model, "%s: joints with friction cannot be combined with contacts",
+                          mechanism.path);
   Contacts *contacts = calloc(1, sizeof *contacts);
   model->own         = contacts;
   if (!contacts || !(contacts->contact = calloc((size_t)n, sizeof *contacts->contact))) return -1;
@@ -402,17 +404,17 @@ static int take_contacts(CPModel *model) {
   return 0;
 }
 
-static int create(CPModel *model) {
+static int create(CPPlugin *model) {
   char message[MESSAGE];
   CPBodiesFile run;
   CPBodies b  = CPBodiesReadText(mechanism.text, mechanism.size, mechanism.path, model->ctx, &run,
                                  message, sizeof message);
   model->data = b;
-  if (!b) return CPModelRefuse(model, "%s", message);
+  if (!b) return CPPluginRefuse(model, "%s", message);
   CPBodiesSetErrHandlerFn(b, silent, NULL);
   if (CPBodiesModel(b, &model->mech)) {
-    model->mech = (CPMechModel){0};
-    return CPModelRefuse(model, "%s: %s", mechanism.path, CPBodiesGetLastMessage(b));
+    model->mech = (CPEquations){0};
+    return CPPluginRefuse(model, "%s: %s", mechanism.path, CPBodiesGetLastMessage(b));
   }
   for (int i = 0; i < model->type->nparameters; i++) CPBodiesParameters(b)[i] = model->parameter[i];
   if (clone_templates(&model->mech) || !(model->y0 = CPBodiesState(b))) return -1;
@@ -424,7 +426,7 @@ static int create(CPModel *model) {
   return 0;
 }
 
-static void destroy(CPModel *model) {
+static void destroy(CPPlugin *model) {
   CPBodies b         = model->data;
   Contacts *contacts = model->own;
   if (contacts) free(contacts->contact);
@@ -436,7 +438,7 @@ static void destroy(CPModel *model) {
 
 /* Creates the names of parameters and coordinates. Returns 0, or -1 without memory. */
 static int name_all(CPBodies b) {
-  CPModelType *type = &mechanism.type;
+  CPPluginType *type = &mechanism.type;
   const int planar = CPBodiesDimension(b) == 2, each = planar ? 3 : PER_BODY,
             bodies = CPBodiesCount(b, CP_BODY);
   int np           = 0;
@@ -468,22 +470,22 @@ static int name_all(CPBodies b) {
     for (int k = 0; k < 3 && !planar; k++)
       if (!strcmp(field, products[k])) /* The product of small moments would underflow. */
         most = sqrt(p[-of[k][0]]) * sqrt(p[-of[k][1]]), least = -most;
-    mechanism.parameters[i] = (CPModelParameter){name, "", "as in the file", *p, least, most};
+    mechanism.parameters[i] = (CPPluginParameter){name, "", "as in the file", *p, least, most};
   }
   for (int i = 0; i < nc; i++, name += NAME_LENGTH) {
     const int k = i % each;
     snprintf(name, NAME_LENGTH, "%s.%s", CPBodiesName(b, CP_BODY, i / each),
              (planar ? of_plane : of_space)[k]);
-    mechanism.coordinates[i] = (CPModelCoordinate){name,
-                                                   planar && k == 2 ? "rad"
-                                                   : k < 3          ? "m"
-                                                                    : "1",
-                                                   (planar ? meanings2 : meanings)[k]};
+    mechanism.coordinates[i] = (CPPluginCoordinate){name,
+                                                    planar && k == 2 ? "rad"
+                                                    : k < 3          ? "m"
+                                                                     : "1",
+                                                    (planar ? meanings2 : meanings)[k]};
   }
   for (int i = 0; i < nv; i++, name += NAME_LENGTH) {
     const int k = i % 6;
     snprintf(name, NAME_LENGTH, "%s.%s", CPBodiesName(b, CP_BODY, i / 6), velocities[k]);
-    mechanism.coordinates[nc + i] = (CPModelCoordinate){name, k < 3 ? "m/s" : "rad/s", rates[k]};
+    mechanism.coordinates[nc + i] = (CPPluginCoordinate){name, k < 3 ? "m/s" : "rad/s", rates[k]};
   }
   type->parameters           = mechanism.parameters;
   type->nparameters          = np;
@@ -507,7 +509,7 @@ static int is_angle(int kind, int k) {
 /* Makes quantities from the sensors that the file names. Returns 0, or -1 after a complaint. */
 static int find_sensors(CPBodies b, const char *path) {
   char words[CP_BODIES_TEXT], *rest = words;
-  CPMechModel model;
+  CPEquations model;
   sunrealtype x[2];
   int failed = 0;
   snprintf(words, sizeof words, "%s", mechanism.run.sensors);
@@ -539,10 +541,10 @@ static int find_sensors(CPBodies b, const char *path) {
     const int angle = is_angle(CPBodiesJointKind(b, joint), (int)k);
     for (int rate = 0; rate < 2; rate++)
       mechanism.quantities[1 + 2 * i + rate] =
-          (CPModelQuantity){.name      = mechanism.sensor[i].name[rate],
-                            .unit      = angle ? (rate ? "rad/s" : "rad") : (rate ? "m/s" : "m"),
-                            .value     = sensor_value[i][rate],
-                            .conserved = CP_QUANTITY_FREE};
+          (CPPluginQuantity){.name      = mechanism.sensor[i].name[rate],
+                             .unit      = angle ? (rate ? "rad/s" : "rad") : (rate ? "m/s" : "m"),
+                             .value     = sensor_value[i][rate],
+                             .conserved = CP_QUANTITY_FREE};
     mechanism.nsensors++;
   }
   if (y) N_VDestroy(y);
@@ -605,7 +607,7 @@ static int read_file(const char *path) {
 
 void mechanism_be_strict(void) { mechanism.strict = 1; }
 
-const CPModelType *mechanism_load(const char *path) {
+const CPPluginType *mechanism_load(const char *path) {
   char message[MESSAGE];
   Method method;
   if (read_file(path)) return NULL;
@@ -629,18 +631,18 @@ const CPModelType *mechanism_load(const char *path) {
     failed = 1;
   }
   if (failed) return NULL;
-  CPModelType *type       = &mechanism.type;
+  CPPluginType *type      = &mechanism.type;
   type->name              = "mechanism";
   type->title             = run->title[0] ? run->title : mechanism.shown;
   type->source            = mechanism.shown;
   type->t_end             = run->t_end;
   type->method            = run->method[0] ? run->method : NULL;
-  mechanism.quantities[0] = (CPModelQuantity){.name      = "energy",
-                                              .unit      = "J",
-                                              .value     = energy,
-                                              .conserved = 1,
-                                              .scale     = 1,
-                                              .scale_of  = energy_scale};
+  mechanism.quantities[0] = (CPPluginQuantity){.name      = "energy",
+                                               .unit      = "J",
+                                               .value     = energy,
+                                               .conserved = 1,
+                                               .scale     = 1,
+                                               .scale_of  = energy_scale};
   type->quantities        = mechanism.quantities + !run->balance;
   type->nquantities       = run->balance + 2 * mechanism.nsensors;
   type->create            = create;

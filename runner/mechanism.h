@@ -2,7 +2,7 @@
 #ifndef CPODES_RUNNER_MECHANISM_H
 #define CPODES_RUNNER_MECHANISM_H
 
-#include <cpodes/cpodes_model.h>
+#include <cpodes/cpodes_plugin.h>
 
 /* Does this name belong to a file with a mechanism: .yaml, .yml, .xml, .urdf, .mjcf, in upper or lower case? */
 int mechanism_is_file(const char *name);
@@ -11,7 +11,7 @@ int mechanism_reads(const char *path);
 
 /* Loads the model of the file. A process has only one, for its whole life. Returns NULL after a
  * complaint. */
-const CPModelType *mechanism_load(const char *path);
+const CPPluginType *mechanism_load(const char *path);
 
 /* From now on, a mechanism whose start velocities its joints do not allow is refused, and not moved. */
 void mechanism_be_strict(void);

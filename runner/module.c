@@ -72,7 +72,7 @@ static int is_object(const char *path) {
 }
 
 /* module: out. Returns 0, EINVAL or ECHILD. */
-static error_t open_module(const char *path, const CPModelModule **module) {
+static error_t open_module(const char *path, const CPPluginModule **module) {
   struct stat file;
   void *object;
   if (access(path, R_OK)) return complain("%s: %s", path, strerror(errno)), EINVAL;
@@ -92,21 +92,21 @@ static error_t open_module(const char *path, const CPModelModule **module) {
   if (!(object = dlopen(path, RTLD_NOW | RTLD_LOCAL)))
     return complain("this is not a shared object that can be loaded: %s", dlerror()), EINVAL;
   plain_locale(); /* which a constructor may have changed */
-  *module = dlsym(object, CP_MODEL_SYMBOL);
+  *module = dlsym(object, CP_PLUGIN_SYMBOL);
   if (*module) return 0;
   complain(
-      "%s has no symbol %s: a model is made one by CP_MODEL_MODULE(its type) in one of its files",
-      path, CP_MODEL_SYMBOL);
+      "%s has no symbol %s: a model is made one by CP_PLUGIN_MODULE(its type) in one of its files",
+      path, CP_PLUGIN_SYMBOL);
   return EINVAL;
 }
 
 /* Compares the leading numbers of the object with those of this program. */
-static int fits(const char *path, const CPModelModule *module) {
+static int fits(const char *path, const CPPluginModule *module) {
   const struct {
     const char *what;
     int its, ours;
   } numbers[] = {
-      {"version of the interface of models", module->abi, CP_MODEL_ABI},
+      {"version of the interface of models", module->abi, CP_PLUGIN_ABI},
       {"number of bytes of sunrealtype", module->real_bytes, (int)sizeof(sunrealtype)},
       {"number of bytes of sunindextype", module->index_bytes, (int)sizeof(sunindextype)},
       {"major version of SUNDIALS", module->sundials, SUNDIALS_VERSION_MAJOR},
@@ -120,23 +120,23 @@ static int fits(const char *path, const CPModelModule *module) {
   return 1;
 }
 
-static int is_possible(const char *path, const CPModelType *type) {
+static int is_possible(const char *path, const CPPluginType *type) {
   char message[MESSAGE] = "";
   Method method;
   if (type && type->method && method_find(type->method, &method) != METHOD_FOUND)
     snprintf(message, sizeof message,
              "it suggests the method \"%s\", which `cpodes run` does not have", type->method);
-  if (!type) complain("%s: its %s names no model", path, CP_MODEL_SYMBOL);
+  if (!type) complain("%s: its %s names no model", path, CP_PLUGIN_SYMBOL);
   else if (message[0] || model_check_type(type, message, sizeof message))
     complain("%s: %s", path, message);
   return type && !message[0];
 }
 
-error_t module_load(const char *path, const CPModelType **type) {
-  char *place                 = place_of(path);
-  const CPModelModule *module = NULL;
-  const error_t error         = place ? open_module(place, &module) : EINVAL;
-  const int good              = !error && fits(place, module) && is_possible(place, module->type);
+error_t module_load(const char *path, const CPPluginType **type) {
+  char *place                  = place_of(path);
+  const CPPluginModule *module = NULL;
+  const error_t error          = place ? open_module(place, &module) : EINVAL;
+  const int good               = !error && fits(place, module) && is_possible(place, module->type);
   free(place);
   *type = good ? module->type : NULL;
   return good ? 0 : error ? error : EINVAL;

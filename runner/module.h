@@ -3,11 +3,11 @@
 #define CPODES_RUNNER_MODULE_H
 
 #include <argp.h>
-#include <cpodes/cpodes_model.h>
+#include <cpodes/cpodes_plugin.h>
 
 /* Loads the model of the shared object at path, which stays loaded. type: out. Returns 0 or, after a
  * complaint, ECHILD if loading it ends a process, EINVAL if the object cannot be loaded, has no model, has a
  * model of another ABI, or one whose table is invalid. */
-error_t module_load(const char *path, const CPModelType **type);
+error_t module_load(const char *path, const CPPluginType **type);
 
 #endif

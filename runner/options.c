@@ -189,7 +189,7 @@ int parse_choice(const char *option, const char *text, const char *const *names,
 
 /* -------------------------------------------------------------------------------------- models -- */
 
-static int unknown_parameter(const CPModelType *type, const char *name) {
+static int unknown_parameter(const CPPluginType *type, const char *name) {
   const char **names = calloc((size_t)type->nparameters + 1, sizeof *names);
   char suggestion[SUGGESTION];
   for (int i = 0; names && i < type->nparameters; i++) names[i] = type->parameters[i].name;
@@ -204,17 +204,17 @@ static int unknown_parameter(const CPModelType *type, const char *name) {
 }
 
 static int set_parameter(ModelChoice *choice, const char *setting) {
-  const CPModelType *type = choice->type;
-  const char *sign        = strchr(setting, '=');
+  const CPPluginType *type = choice->type;
+  const char *sign         = strchr(setting, '=');
   char name[NAME_LENGTH], *end;
   if (!sign || sign == setting) return complain("--param wants NAME=VALUE, and is \"%s\"", setting);
   snprintf(name, sizeof name, "%.*s", (int)(sign - setting), setting);
-  const int index = CPModelFindParameter(type, name);
+  const int index = CPPluginFindParameter(type, name);
   if (index < 0) return unknown_parameter(type, name);
-  const CPModelParameter *p = &type->parameters[index];
-  const int whole           = CPModelIsWhole(type, index);
-  const double value        = strtod(sign + 1, &end);
-  choice->values[index]     = value;
+  const CPPluginParameter *p = &type->parameters[index];
+  const int whole            = CPPluginIsWhole(type, index);
+  const double value         = strtod(sign + 1, &end);
+  choice->values[index]      = value;
   if (end != sign + 1 && !*end && value >= p->least && value <= p->most &&
       !(whole && value != floor(value)))
     return 0;
@@ -229,7 +229,7 @@ static int is_path(const char *name) {
 }
 
 /* Returns 0, or EINVAL or ECHILD after a complaint. */
-static error_t find_model(const char *name, const CPModelType **type) {
+static error_t find_model(const char *name, const CPPluginType **type) {
   char suggestion[SUGGESTION];
   if (mechanism_is_file(name)) return (*type = mechanism_load(name)) ? 0 : EINVAL;
   if (is_path(name)) return module_load(name, type);

@@ -4,7 +4,7 @@
 #define CPODES_RUNNER_OPTIONS_H
 
 #include <argp.h>
-#include <cpodes/cpodes_model.h>
+#include <cpodes/cpodes_plugin.h>
 #include <stdio.h>
 
 /* Prints "cpodes: ..." and a line feed on stderr, always as one line, whatever names it contains.
@@ -41,7 +41,7 @@ int parse_choice(const char *option, const char *text, const char *const *names,
 
 /* A model with values of its parameters, as given on the command line */
 typedef struct {
-  const CPModelType *type;
+  const CPPluginType *type;
   sunrealtype *values; /* [type->nparameters] */
 } ModelChoice;
 

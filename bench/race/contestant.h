@@ -34,10 +34,10 @@ struct Contestant {
   /* NULL if it can run here, otherwise the reason ("Simbody is not installed") */
   const char *(*missing)(void);
   /* Can it solve this model? */
-  bool (*takes)(const CPModel *model);
+  bool (*takes)(const CPPlugin *model);
   /* One run from 0 to t_end with rtol = atol = tol; y [n]: the resulting state (q, u, z) at
    * figures->t. Fills figures. */
-  void (*solve)(const Contestant *self, const CPModel *model, sunrealtype t_end, sunrealtype tol,
+  void (*solve)(const Contestant *self, const CPPlugin *model, sunrealtype t_end, sunrealtype tol,
                 N_Vector y, RaceFigures *figures);
   /* Parameters of contestants that share a function solve */
   int lmm;           /* CV_BDF, CV_ADAMS */

@@ -31,9 +31,9 @@ static void figures_of_mech(CPMech mech, CPIntegrator mem, RaceFigures *figures)
   figures->factorisations = stats.nnewton;
 }
 
-static void solve_mech(const Contestant *self, const CPModel *model, sunrealtype t_end,
+static void solve_mech(const Contestant *self, const CPPlugin *model, sunrealtype t_end,
                        sunrealtype tol, N_Vector y, RaceFigures *figures) {
-  CPMech mech = CHECK_POINTER(CPModelMech(model));
+  CPMech mech = CHECK_POINTER(CPPluginMech(model));
   CPIntegrator mem =
       CHECK_POINTER(CPIntegratorCreate(self->lmm == CV_BDF ? "BDF" : "ADAMS", model->ctx));
   CHECK(CPMechSetErrHandlerFn(mech, race_quiet, NULL));
@@ -47,7 +47,9 @@ static void solve_mech(const Contestant *self, const CPModel *model, sunrealtype
   CPMechFree(&mech);
 }
 
-static bool takes_mech(const CPModel *model) { return model->mech.nu > 0 && race_is_smooth(model); }
+static bool takes_mech(const CPPlugin *model) {
+  return model->mech.nu > 0 && race_is_smooth(model);
+}
 
 const Contestant contestant_cpodes_bdf = {
     .name     = "cpodes-bdf",
@@ -88,12 +90,14 @@ const Contestant contestant_cpodes_adams = {.name  = "cpodes-adams",
 
 enum { MOST_DENSE = 400 }; /* unknowns with a dense df/dy by differences */
 
-static bool takes_fc(const CPModel *model) { return model->f && model->c && race_is_smooth(model); }
-static bool takes_fc_newton(const CPModel *model) {
+static bool takes_fc(const CPPlugin *model) {
+  return model->f && model->c && race_is_smooth(model);
+}
+static bool takes_fc_newton(const CPPlugin *model) {
   return takes_fc(model) && (!model->stiff || model->n <= MOST_DENSE);
 }
 
-static void solve_fc(const Contestant *self, const CPModel *model, sunrealtype t_end,
+static void solve_fc(const Contestant *self, const CPPlugin *model, sunrealtype t_end,
                      sunrealtype tol, N_Vector y, RaceFigures *figures) {
   const bool newton = self->lmm == CV_BDF && model->stiff;
   SUNMatrix own = NULL, J = NULL;

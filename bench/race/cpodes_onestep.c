@@ -27,9 +27,9 @@ static void integrate(CPIntegrator mem, sunrealtype t_end, sunrealtype tol, N_Ve
 
 /* ------------------------------------------------------------------------------- by a CPMech -- */
 
-static void solve_mech(const Contestant *self, const CPModel *model, sunrealtype t_end,
+static void solve_mech(const Contestant *self, const CPPlugin *model, sunrealtype t_end,
                        sunrealtype tol, N_Vector y, RaceFigures *figures) {
-  CPMech mech             = CHECK_POINTER(CPModelMech(model));
+  CPMech mech             = CHECK_POINTER(CPPluginMech(model));
   CPMechSuggestion choice = {.method = self->table};
   CPMechStats stats;
   CHECK(CPMechSetErrHandlerFn(mech, race_quiet, NULL));
@@ -50,7 +50,9 @@ static void solve_mech(const Contestant *self, const CPModel *model, sunrealtype
   CPMechFree(&mech);
 }
 
-static bool takes_mech(const CPModel *model) { return model->mech.nu > 0 && race_is_smooth(model); }
+static bool takes_mech(const CPPlugin *model) {
+  return model->mech.nu > 0 && race_is_smooth(model);
+}
 
 const Contestant contestant_cpodes_dop853 = {.name  = "cpodes-dop853",
                                              .title = "cpodes, DOP853",
@@ -86,9 +88,11 @@ const Contestant contestant_cpodes_auto = {.name  = "cpodes-auto",
 
 /* ------------------------------------------------------------------------ by f, c and G alone -- */
 
-static bool takes_fc(const CPModel *model) { return model->f && model->c && race_is_smooth(model); }
+static bool takes_fc(const CPPlugin *model) {
+  return model->f && model->c && race_is_smooth(model);
+}
 
-static void solve_fc(const Contestant *self, const CPModel *model, sunrealtype t_end,
+static void solve_fc(const Contestant *self, const CPPlugin *model, sunrealtype t_end,
                      sunrealtype tol, N_Vector y, RaceFigures *figures) {
   SUNMatrix own    = NULL;
   N_Vector c       = CHECK_POINTER(N_VNew_Serial(model->m, model->ctx));

@@ -20,7 +20,7 @@ static int project(sunrealtype t, N_Vector y, N_Vector corr, sunrealtype eps, N_
   return hook_project(&((Peer *)user_data)->hook, t, y, corr, eps, err);
 }
 
-static void solve(const Contestant *self, const CPModel *model, sunrealtype t_end, sunrealtype tol,
+static void solve(const Contestant *self, const CPPlugin *model, sunrealtype t_end, sunrealtype tol,
                   N_Vector y, RaceFigures *figures) {
   const bool newton            = self->lmm == CV_BDF && model->stiff;
   Peer peer                    = {0};
@@ -64,7 +64,7 @@ static void solve(const Contestant *self, const CPModel *model, sunrealtype t_en
   if (J) SUNMatDestroy(J);
 }
 
-static bool takes_hook(const CPModel *model) {
+static bool takes_hook(const CPPlugin *model) {
   if (model->stiff && model->n > MOST_DENSE) return false;
   return race_ode_takes(model) && hook_takes(model);
 }

@@ -4,6 +4,6 @@
 
 #include <models/model.h>
 
-extern const CPModelType dense_type;
+extern const CPPluginType dense_type;
 
 #endif

@@ -42,7 +42,7 @@ static int send_bytes(int pipe_end, const void *data, size_t bytes) {
   return 0;
 }
 
-static void child(const Contestant *contestant, const CPModel *model, sunrealtype t_end,
+static void child(const Contestant *contestant, const CPPlugin *model, sunrealtype t_end,
                   sunrealtype tol, int pipe_end, N_Vector y) {
   RaceFigures figures = {.flag = 0};
   contestant->solve(contestant, model, t_end, tol, y, &figures);
@@ -105,7 +105,7 @@ static void explain(int status, bool in_time, double limit, RaceFigures *figures
   else figures_fail(figures, RACE_CRASHED, "ended with exit status %d", WEXITSTATUS(status));
 }
 
-void run_forked(const Contestant *contestant, const CPModel *model, sunrealtype t_end,
+void run_forked(const Contestant *contestant, const CPPlugin *model, sunrealtype t_end,
                 sunrealtype tol, double limit, const char *log, N_Vector y, RaceFigures *figures) {
   const size_t bytes = (size_t)model->n * sizeof(sunrealtype);
   int ends[2], status = 0;

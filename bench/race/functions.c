@@ -91,29 +91,29 @@ void matrix_trans_times(SUNMatrix S, sunrealtype scale, const sunrealtype *x, su
 
 /* ----------------------------------------------------------------------------------- functions -- */
 
-int mech_mass(const CPModel *model, sunrealtype t, const sunrealtype *q, SUNMatrix M) {
+int mech_mass(const CPPlugin *model, sunrealtype t, const sunrealtype *q, SUNMatrix M) {
   matrix_clear(M);
   return model->mech.M(t, q, M, model->data);
 }
 
-int mech_rows(const CPModel *model, sunrealtype t, const sunrealtype *q, SUNMatrix A) {
+int mech_rows(const CPPlugin *model, sunrealtype t, const sunrealtype *q, SUNMatrix A) {
   matrix_clear(A);
   return model->mech.A(t, q, A, model->data);
 }
 
-int mech_forces(const CPModel *model, sunrealtype t, const sunrealtype *q, const sunrealtype *u,
+int mech_forces(const CPPlugin *model, sunrealtype t, const sunrealtype *q, const sunrealtype *u,
                 sunrealtype *f) {
   memset(f, 0, (size_t)model->mech.nu * sizeof *f);
   return model->mech.f ? model->mech.f(t, q, u, NULL, f, model->data) : 0;
 }
 
-int mech_positions(const CPModel *model, sunrealtype t, const sunrealtype *q, sunrealtype *p) {
+int mech_positions(const CPPlugin *model, sunrealtype t, const sunrealtype *q, sunrealtype *p) {
   memset(p, 0, (size_t)model->mech.np * sizeof *p);
   return model->mech.p(t, q, p, model->data);
 }
 
-int mech_velocities(const CPModel *model, sunrealtype t, const sunrealtype *q, const sunrealtype *u,
-                    SUNMatrix A, sunrealtype *v) {
+int mech_velocities(const CPPlugin *model, sunrealtype t, const sunrealtype *q,
+                    const sunrealtype *u, SUNMatrix A, sunrealtype *v) {
   memset(v, 0, (size_t)model->mech.np * sizeof *v);
   if (model->mech.v) return model->mech.v(t, q, u, v, model->data);
   matrix_times(A, 1, u, v);

@@ -1,4 +1,4 @@
-/* The functions of a CPMechModel, called as in a peer's hand-written code: the arrays are cleared,
+/* The functions of a CPEquations, called as in a peer's hand-written code: the arrays are cleared,
  * calls are not counted, errors are passed on. M and A are dense or sparse by columns or rows, like
  * the model's templates. */
 #ifndef CPODES_BENCH_RACE_FUNCTIONS_H
@@ -22,13 +22,13 @@ void matrix_times(SUNMatrix S, sunrealtype scale, const sunrealtype *x, sunrealt
 void matrix_trans_times(SUNMatrix S, sunrealtype scale, const sunrealtype *x, sunrealtype *y);
 
 /* Each returns what the model's function returns */
-int mech_mass(const CPModel *model, sunrealtype t, const sunrealtype *q, SUNMatrix M);
-int mech_rows(const CPModel *model, sunrealtype t, const sunrealtype *q, SUNMatrix A);
-int mech_forces(const CPModel *model, sunrealtype t, const sunrealtype *q, const sunrealtype *u,
+int mech_mass(const CPPlugin *model, sunrealtype t, const sunrealtype *q, SUNMatrix M);
+int mech_rows(const CPPlugin *model, sunrealtype t, const sunrealtype *q, SUNMatrix A);
+int mech_forces(const CPPlugin *model, sunrealtype t, const sunrealtype *q, const sunrealtype *u,
                 sunrealtype *f);
-int mech_positions(const CPModel *model, sunrealtype t, const sunrealtype *q, sunrealtype *p);
+int mech_positions(const CPPlugin *model, sunrealtype t, const sunrealtype *q, sunrealtype *p);
 /* A: at (t, q), used if the model has no v */
-int mech_velocities(const CPModel *model, sunrealtype t, const sunrealtype *q, const sunrealtype *u,
-                    SUNMatrix A, sunrealtype *v);
+int mech_velocities(const CPPlugin *model, sunrealtype t, const sunrealtype *q,
+                    const sunrealtype *u, SUNMatrix A, sunrealtype *v);
 
 #endif

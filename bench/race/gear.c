@@ -13,13 +13,13 @@
 /* Blocks of the Jacobian, and the positions of their first entries */
 enum { CJ, MINUS_ONE, STIFFNESS, MASS, DAMPING, ROWS_Q, ROWS_U, RATE, FORCE_U, FORCE_Q };
 
-static bool by_formulas(const CPModel *model) {
+static bool by_formulas(const CPPlugin *model) {
   return model->mech.dynamics_jac && model->mech.constraint_jac;
 }
 
 static bool is_sparse(SUNMatrix S) { return S && SUNMatGetID(S) == SUNMATRIX_SPARSE; }
 
-bool gear_takes(const CPModel *model) {
+bool gear_takes(const CPPlugin *model) {
   return race_has_matrices(model) && model->mech.p && model->mech.np > 0 && race_is_smooth(model);
 }
 
@@ -98,7 +98,7 @@ static int differences(Gear *g, sunrealtype t, const sunrealtype *q, const sunre
 
 static int formulas(Gear *g, sunrealtype t, const sunrealtype *q, const sunrealtype *u,
                     const sunrealtype *udot, const sunrealtype *lambda) {
-  const CPMechModel *s = &g->model->mech;
+  const CPEquations *s = &g->model->mech;
   matrix_clear(g->K);
   matrix_clear(g->C);
   matrix_clear(g->Bq);
@@ -297,8 +297,8 @@ static int look_beside_the_start(Gear *g) {
   return flag ? -1 : 0;
 }
 
-int gear_create(const CPModel *model, bool sparse, Gear *g, SUNMatrix *J) {
-  const CPMechModel *s = &model->mech;
+int gear_create(const CPPlugin *model, bool sparse, Gear *g, SUNMatrix *J) {
+  const CPEquations *s = &model->mech;
   const bool formulas  = by_formulas(model);
   SUNMatrix C_tmpl     = s->C_tmpl ? s->C_tmpl : s->K_tmpl;
   *g                   = (Gear){.model = model, .nu = s->nu, .m = s->np, .n = 2 * (s->nu + s->np)};
@@ -336,7 +336,7 @@ int gear_start(const Gear *g, N_Vector x, N_Vector xdot) {
   const sunrealtype *y0 = N_VGetArrayPointer(g->model->y0);
   sunrealtype *X = N_VGetArrayPointer(x), *Xdot = N_VGetArrayPointer(xdot);
   const size_t nu = (size_t)g->nu;
-  CPMech mech     = CPModelMech(g->model);
+  CPMech mech     = CPPluginMech(g->model);
   if (!mech) return -1;
   N_VConst(0, x);
   N_VConst(0, xdot);

@@ -30,7 +30,7 @@ typedef struct {
 } GearBlock;
 
 typedef struct {
-  const CPModel *model;
+  const CPPlugin *model;
   sunindextype nu, m, n; /* n = 2 nu + 2 m */
   SUNMatrix M, A, K, C, V;
   SUNMatrix Bq, Bu, other; /* of constraint_jac; for differences of M and A */
@@ -41,11 +41,11 @@ typedef struct {
   long int residuals; /* evaluated, including those for differences */
 } Gear;
 
-bool gear_takes(const CPModel *model);
+bool gear_takes(const CPPlugin *model);
 /* J: set to the matrix for the Jacobian, which the caller frees. sparse: CSC, where dense blocks
  * have the entries that are not zero near the start; otherwise dense. Returns 0, or -1; call
  * gear_free in any case. */
-int gear_create(const CPModel *model, bool sparse, Gear *gear, SUNMatrix *J);
+int gear_create(const CPPlugin *model, bool sparse, Gear *gear, SUNMatrix *J);
 void gear_free(Gear *gear);
 /* Consistent x, x' at t = 0 */
 int gear_start(const Gear *gear, N_Vector x, N_Vector xdot);

@@ -14,17 +14,17 @@ void F77(dpotf2)(const char *uplo, const int *n, double *a, const int *lda, int 
 
 enum { MAX_ITERS = 6 };
 
-static bool is_chain(const CPModel *model) {
+static bool is_chain(const CPPlugin *model) {
   return !strcmp(model->type->name, "chain") || !strcmp(model->type->name, "bending_chain");
 }
 
-bool hook_takes(const CPModel *model) {
+bool hook_takes(const CPPlugin *model) {
   if (is_chain(model)) return true;
   return race_has_matrices(model) && model->mech.p &&
          (!model->mech.A_tmpl || SUNMatGetID(model->mech.A_tmpl) == SUNMATRIX_DENSE);
 }
 
-int hook_create(const CPModel *model, void *cvode_mem, Hook *hook) {
+int hook_create(const CPPlugin *model, void *cvode_mem, Hook *hook) {
   *hook           = (Hook){.model = model, .cvode_mem = cvode_mem};
   const size_t nu = (size_t)model->mech.nu, m = (size_t)model->mech.np;
   if (is_chain(model)) {

@@ -13,7 +13,7 @@
 #include <stdbool.h>
 
 typedef struct {
-  const CPModel *model;
+  const CPPlugin *model;
   void *cvode_mem;
   Chain *chain; /* tridiagonal; if it is set, the members below are not needed */
   N_Vector ewt;
@@ -22,10 +22,10 @@ typedef struct {
   double *residual, *step, *other; /* [m], [nu], [m] */
 } Hook;
 
-bool hook_takes(const CPModel *model);
+bool hook_takes(const CPPlugin *model);
 /* cvode_mem: provides the error weights; if NULL, the caller writes them to ewt, or to that of
  * chain if there is one. Returns 0, or -1 if memory is lacking; call hook_free in any case. */
-int hook_create(const CPModel *model, void *cvode_mem, Hook *hook);
+int hook_create(const CPPlugin *model, void *cvode_mem, Hook *hook);
 void hook_free(Hook *hook);
 /* Like CVProjFn */
 int hook_project(Hook *hook, sunrealtype t, N_Vector y, N_Vector corr, sunrealtype eps,

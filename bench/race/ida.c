@@ -45,7 +45,7 @@ static void collect(void *ida_mem, const Gear *gear, RaceFigures *figures) {
   figures->rejected = error_fails + solve_fails;
 }
 
-static void solve(const Contestant *self, const CPModel *model, sunrealtype t_end, sunrealtype tol,
+static void solve(const Contestant *self, const CPPlugin *model, sunrealtype t_end, sunrealtype tol,
                   N_Vector y, RaceFigures *figures) {
   Gear gear;
   SUNMatrix J;
@@ -82,11 +82,11 @@ static void solve(const Contestant *self, const CPModel *model, sunrealtype t_en
   gear_free(&gear);
 }
 
-static bool takes_dense(const CPModel *model) {
+static bool takes_dense(const CPPlugin *model) {
   return gear_takes(model) && 2 * (model->mech.nu + model->mech.np) <= MOST_DENSE;
 }
 
-static bool takes_klu(const CPModel *model) { return gear_takes(model); }
+static bool takes_klu(const CPPlugin *model) { return gear_takes(model); }
 
 const Contestant contestant_ida_dense = {
     .name     = "ida-dense",

@@ -10,7 +10,7 @@
 
 enum { STIFFNESS, DAMPING, MASS, ROWS, FORCE };
 
-bool index3_takes(const CPModel *model) {
+bool index3_takes(const CPPlugin *model) {
   return race_has_matrices(model) && race_is_smooth(model) && model->mech.p && model->mech.np > 0;
 }
 
@@ -72,13 +72,13 @@ static int lay_out_all(Index3 *s) {
 }
 
 /* If M is sparse, the pattern of K may be unspecified. */
-static bool has_formulas(const CPMechModel *m) {
+static bool has_formulas(const CPEquations *m) {
   const bool dense = !m->M_tmpl || SUNMatGetID(m->M_tmpl) == SUNMATRIX_DENSE;
   return m->dynamics_jac && (m->K_tmpl || dense);
 }
 
-int index3_create(const CPModel *model, Index3 *s) {
-  const CPMechModel *m = &model->mech;
+int index3_create(const CPPlugin *model, Index3 *s) {
+  const CPEquations *m = &model->mech;
   *s   = (Index3){.model = model, .nu = m->nu, .na = m->np, .formulas = has_formulas(m)};
   s->M = matrix_like(m->M_tmpl, s->nu, s->nu, model->ctx);
   s->A = matrix_like(m->A_tmpl, s->na, s->nu, model->ctx);
@@ -107,7 +107,7 @@ void index3_free(Index3 *s) {
 }
 
 int index3_start(const Index3 *s, sunrealtype *Y) {
-  CPMech mech = CPModelMech(s->model);
+  CPMech mech = CPPluginMech(s->model);
   if (!mech) return -1;
   memcpy(Y, N_VGetArrayPointer(s->model->y0), 2 * (size_t)s->nu * sizeof *Y);
   const int flag = CPMechAccelerations(

@@ -26,7 +26,7 @@ typedef struct {
 } Index3Block;
 
 typedef struct {
-  const CPModel *model;
+  const CPPlugin *model;
   sunindextype nu, na, n; /* n: length of Y */
   sunindextype structure; /* nu or 2 nu */
   sunindextype rows;      /* n - structure */
@@ -40,9 +40,9 @@ typedef struct {
   long int residuals;         /* evaluated, including those for differences */
 } Index3;
 
-bool index3_takes(const CPModel *model);
+bool index3_takes(const CPPlugin *model);
 /* Returns 0, or -1; call index3_free in any case. */
-int index3_create(const CPModel *model, Index3 *s);
+int index3_create(const CPPlugin *model, Index3 *s);
 void index3_free(Index3 *s);
 
 /* Y [n]: the consistent state at t = 0 */

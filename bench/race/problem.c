@@ -35,12 +35,12 @@ const char *problem_default(int i) {
   return i < (int)(sizeof defaults / sizeof *defaults) ? defaults[i] : NULL;
 }
 
-static const CPModelType *const own[] = {&dense_type};
+static const CPPluginType *const own[] = {&dense_type};
 enum { NOWN = sizeof own / sizeof *own };
 
-const CPModelType *problem_type(int i) { return i < NOWN ? own[i] : model_type(i - NOWN); }
+const CPPluginType *problem_type(int i) { return i < NOWN ? own[i] : model_type(i - NOWN); }
 
-static const CPModelType *find_type(const char *name) {
+static const CPPluginType *find_type(const char *name) {
   for (int i = 0; problem_type(i); i++)
     if (!strcmp(problem_type(i)->name, name)) return problem_type(i);
   return NULL;
@@ -50,7 +50,7 @@ static const CPModelType *find_type(const char *name) {
 
 enum { MOST_NAMES = 100 };
 
-static const CPModelType *unknown_type(const char *name, char *message) {
+static const CPPluginType *unknown_type(const char *name, char *message) {
   const char *names[MOST_NAMES];
   int count = 0;
   for (; count < MOST_NAMES && problem_type(count); count++)
@@ -60,7 +60,7 @@ static const CPModelType *unknown_type(const char *name, char *message) {
   return NULL;
 }
 
-static int unknown_parameter(const CPModelType *type, const char *name, char *message) {
+static int unknown_parameter(const CPPluginType *type, const char *name, char *message) {
   const char *names[MODEL_MOST_PARAMETERS + 1] = {"t_end"};
   int count                                    = 1;
   for (; count <= type->nparameters; count++) names[count] = type->parameters[count - 1].name;
@@ -70,7 +70,7 @@ static int unknown_parameter(const CPModelType *type, const char *name, char *me
 }
 
 /* item: "parameter=value" */
-static int parse_item(const CPModelType *type, char *item, sunrealtype *values, sunrealtype *t_end,
+static int parse_item(const CPPluginType *type, char *item, sunrealtype *values, sunrealtype *t_end,
                       char *message) {
   char *sign = strchr(item, '='), *end;
   if (!sign || sign == item) {
@@ -78,7 +78,7 @@ static int parse_item(const CPModelType *type, char *item, sunrealtype *values, 
     return -1;
   }
   *sign                   = '\0';
-  const int index         = CPModelFindParameter(type, item);
+  const int index         = CPPluginFindParameter(type, item);
   const bool is_end       = index < 0 && !strcmp(item, "t_end");
   const sunrealtype value = strtod(sign + 1, &end);
   if (index < 0 && !is_end) return unknown_parameter(type, item, message);
@@ -91,8 +91,8 @@ static int parse_item(const CPModelType *type, char *item, sunrealtype *values, 
   return 0;
 }
 
-const CPModelType *problem_parse(const char *text, sunrealtype *values, sunrealtype *t_end,
-                                 char *message) {
+const CPPluginType *problem_parse(const char *text, sunrealtype *values, sunrealtype *t_end,
+                                  char *message) {
   char copy[PROBLEM_NAME];
   if (strlen(text) >= sizeof copy) {
     snprintf(message, PROBLEM_MESSAGE, "\"%.40s...\" is too long for a problem", text);
@@ -101,7 +101,7 @@ const CPModelType *problem_parse(const char *text, sunrealtype *values, sunrealt
   strcpy(copy, text);
   char *items = strchr(copy, ':'), *place = NULL;
   if (items) *items++ = '\0';
-  const CPModelType *type = find_type(copy);
+  const CPPluginType *type = find_type(copy);
   if (!type) return unknown_type(copy, message);
   for (int i = 0; i < type->nparameters; i++) values[i] = type->parameters[i].value;
   *t_end = type->t_end;
@@ -119,7 +119,7 @@ const CPModelType *problem_parse(const char *text, sunrealtype *values, sunrealt
 
 /* The model's own reference */
 static int take_reference(Problem *p) {
-  const CPModel *model = p->model;
+  const CPPlugin *model = p->model;
   if (!model->known || !model->type->reference) return 0;
   p->reference = N_VClone(model->y0);
   if (!p->reference) return -1;
@@ -135,11 +135,11 @@ static int take_reference(Problem *p) {
 
 int problem_create(const char *text, SUNContext ctx, Problem *p, char *message) {
   sunrealtype values[MODEL_MOST_PARAMETERS];
-  *p                      = (Problem){.model = NULL};
-  const CPModelType *type = problem_parse(text, values, &p->t_end, message);
+  *p                       = (Problem){.model = NULL};
+  const CPPluginType *type = problem_parse(text, values, &p->t_end, message);
   if (!type) return -1;
   snprintf(p->name, sizeof p->name, "%s", text);
-  p->model = CPModelCreate(type, values, ctx, message, PROBLEM_MESSAGE);
+  p->model = CPPluginCreate(type, values, ctx, message, PROBLEM_MESSAGE);
   if (!p->model) return -1;
   if (!take_reference(p)) return 0;
   snprintf(message, PROBLEM_MESSAGE, "%s: no memory", text);
@@ -148,7 +148,7 @@ int problem_create(const char *text, SUNContext ctx, Problem *p, char *message) 
 
 void problem_free(Problem *p) {
   if (p->reference) N_VDestroy(p->reference);
-  CPModelFree(&p->model);
+  CPPluginFree(&p->model);
   *p = (Problem){.model = NULL};
 }
 
@@ -158,15 +158,15 @@ sunrealtype problem_error(const Problem *p, N_Vector y) {
   if (!p->reference) return NAN;
   const sunrealtype *a = N_VGetArrayPointer(y), *b = N_VGetArrayPointer(p->reference);
   sunrealtype error = 0;
-  for (sunindextype i = 0; i < CPModelNumCompared(p->model); i++) {
+  for (sunindextype i = 0; i < CPPluginNumCompared(p->model); i++) {
     if (isnan(a[i])) return NAN; /* fmax would ignore it */
     error = fmax(error, fabs(a[i] - b[i]));
   }
   return error;
 }
 
-static sunrealtype mech_violation(const CPModel *model, sunrealtype t, N_Vector y) {
-  CPMech mech           = CPModelMech(model);
+static sunrealtype mech_violation(const CPPlugin *model, sunrealtype t, N_Vector y) {
+  CPMech mech           = CPPluginMech(model);
   CPMechOutput out      = {.udot = NULL};
   sunrealtype violation = NAN;
   if (mech) CPMechSetErrHandlerFn(mech, race_quiet, NULL);
@@ -177,7 +177,7 @@ static sunrealtype mech_violation(const CPModel *model, sunrealtype t, N_Vector 
 }
 
 sunrealtype problem_violation(const Problem *p, sunrealtype t, N_Vector y) {
-  const CPModel *model = p->model;
+  const CPPlugin *model = p->model;
   if (!model->c) return mech_violation(model, t, y);
   N_Vector c = N_VNew_Serial(model->m, model->ctx);
   if (!c) return NAN;

@@ -10,7 +10,7 @@ enum { PROBLEM_NAME = 120, PROBLEM_MESSAGE = 400 };
 typedef struct {
   char name[PROBLEM_NAME]; /* "chain:n=100,t_end=0.5" */
   sunrealtype t_end;
-  CPModel *model;
+  CPPlugin *model;
   N_Vector reference;          /* y(t_end), or NULL if it is not known */
   sunrealtype reference_error; /* the accuracy of the reference */
   char origin[PROBLEM_MESSAGE];
@@ -20,13 +20,13 @@ typedef struct {
 const char *problem_default(int i);
 /* All mechanisms that can be named, from the catalogue and from the race itself; NULL beyond the
  * last */
-const CPModelType *problem_type(int i);
+const CPPluginType *problem_type(int i);
 
 /* "name" or "name:parameter=value,..."; every mechanism has the parameter t_end, the end time.
  * values [MODEL_MOST_PARAMETERS] and t_end are set. Returns the type, or NULL with the reason in
  * message [PROBLEM_MESSAGE]. */
-const CPModelType *problem_parse(const char *text, sunrealtype *values, sunrealtype *t_end,
-                                 char *message);
+const CPPluginType *problem_parse(const char *text, sunrealtype *values, sunrealtype *t_end,
+                                  char *message);
 
 /* Returns 0, or -1 with a message; call problem_free in any case. */
 int problem_create(const char *text, SUNContext ctx, Problem *problem, char *message);

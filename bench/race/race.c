@@ -126,10 +126,10 @@ static void list_all(void) {
   printf("Problems (default first, then all mechanisms with their parameters):\n");
   for (int i = 0; problem_default(i); i++) printf("  %s\n", problem_default(i));
   for (int i = 0; problem_type(i); i++) {
-    const CPModelType *type = problem_type(i);
+    const CPPluginType *type = problem_type(i);
     printf("\n  %-16s %s, t_end = %g\n", type->name, type->title, (double)type->t_end);
     for (int k = 0; k < type->nparameters; k++) {
-      const CPModelParameter *p = &type->parameters[k];
+      const CPPluginParameter *p = &type->parameters[k];
       printf("    %-14s %s [%s], %g to %g, default %g\n", p->name, p->meaning, p->unit,
              (double)p->least, (double)p->most, (double)p->value);
     }
@@ -243,7 +243,7 @@ static void run_tolerance(const Race *race, const Problem *problem, const Contes
 }
 
 /* The available methods that can solve the model; the names of those that cannot are printed */
-static int choose_methods(const Race *race, const CPModel *model, const Contestant **method) {
+static int choose_methods(const Race *race, const CPPlugin *model, const Contestant **method) {
   int count = 0;
   for (int k = 0; k < race->nmethods; k++) {
     const Contestant *c = race->method[k];

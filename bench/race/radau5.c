@@ -122,7 +122,7 @@ static void problem_free(Problem *P) {
   free(P->iwork);
 }
 
-static int problem_create(const CPModel *model, Problem *P) {
+static int problem_create(const CPPlugin *model, Problem *P) {
   *P              = (Problem){.work = NULL};
   const Index3 *s = &P->system;
   if (index3_create(model, &P->system)) return -1;
@@ -195,7 +195,7 @@ static void run(Problem *P, Radau5 *radau5, sunrealtype t_end, N_Vector y, RaceF
   if (code < 0) figures_fail(figures, code, "t = %g: %s", figures->t, said);
 }
 
-static void solve(const Contestant *self, const CPModel *model, sunrealtype t_end, sunrealtype tol,
+static void solve(const Contestant *self, const CPPlugin *model, sunrealtype t_end, sunrealtype tol,
                   N_Vector y, RaceFigures *figures) {
   Problem P;
   (void)self;
@@ -210,7 +210,7 @@ static void solve(const Contestant *self, const CPModel *model, sunrealtype t_en
   problem_free(&P);
 }
 
-static bool takes(const CPModel *model) {
+static bool takes(const CPPlugin *model) {
   return index3_takes(model) && model->mech.nu + model->mech.np <= MOST_ROWS;
 }
 

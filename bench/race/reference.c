@@ -15,9 +15,9 @@ enum { FIRST_STEPS = 8, MOST_STEPS = 1 << 16 };
 
 /* ------------------------------------------------------------------------------ extrapolation -- */
 
-static sunrealtype difference(const CPModel *model, N_Vector a, N_Vector b) {
+static sunrealtype difference(const CPPlugin *model, N_Vector a, N_Vector b) {
   sunrealtype most = 0;
-  for (sunindextype i = 0; i < CPModelNumCompared(model); i++) {
+  for (sunindextype i = 0; i < CPPluginNumCompared(model); i++) {
     const sunrealtype d = fabs(N_VGetArrayPointer(a)[i] - N_VGetArrayPointer(b)[i]);
     if (isnan(d)) return NAN; /* fmax would ignore it */
     most = fmax(most, d);
@@ -27,7 +27,7 @@ static sunrealtype difference(const CPModel *model, N_Vector a, N_Vector b) {
 
 /* Doubles the number of steps until two results agree, or agree no better than the two before,
  * which means roundoff. */
-static void extrapolate_until(const Contestant *self, const CPModel *model, sunrealtype t_end,
+static void extrapolate_until(const Contestant *self, const CPPlugin *model, sunrealtype t_end,
                               sunrealtype tol, N_Vector y, RaceFigures *figures) {
   (void)self;
   RaceOde ode;
@@ -56,7 +56,7 @@ static void extrapolate_until(const Contestant *self, const CPModel *model, sunr
   race_ode_free(&ode);
 }
 
-static bool takes_extrapolation(const CPModel *model) {
+static bool takes_extrapolation(const CPPlugin *model) {
   return !model->stiff && race_ode_takes(model);
 }
 
@@ -79,7 +79,7 @@ static const Candidate candidates[] = {
     {"cpodes-bdf", 1, 1e-11},   {"ida-klu", 1, 1e-10},       {"ida-dense", 1, 1e-10}};
 enum { CANDIDATES = sizeof candidates / sizeof *candidates };
 
-static const Contestant *willing(const Candidate *candidate, const CPModel *model) {
+static const Contestant *willing(const Candidate *candidate, const CPPlugin *model) {
   const Contestant *c = candidate->method ? contestant_find(candidate->method) : &extrapolation;
   if (!candidate->stiff != !model->stiff || !c || (c->missing && c->missing())) return NULL;
   return c->takes(model) ? c : NULL;

@@ -43,7 +43,7 @@ static void set_norm(Peer *peer, sunrealtype tol) {
   N_VConst(1 / tol, peer->hook.chain ? peer->hook.chain->ewt : peer->hook.ewt);
 }
 
-static int peer_create(const CPModel *model, sunrealtype tol, Peer *peer) {
+static int peer_create(const CPPlugin *model, sunrealtype tol, Peer *peer) {
   *peer       = (Peer){0};
   peer->in    = N_VNewEmpty_Serial(model->n, model->ctx);
   peer->out   = N_VNewEmpty_Serial(model->n, model->ctx);
@@ -93,7 +93,7 @@ static void run_peer(SimbodyIntegrate *integrate, SimbodyRun *run, const Peer *p
   if (run->flag) figures_fail(figures, run->flag, "%s", run->message);
 }
 
-static void solve(const Contestant *self, const CPModel *model, sunrealtype t_end, sunrealtype tol,
+static void solve(const Contestant *self, const CPPlugin *model, sunrealtype t_end, sunrealtype tol,
                   N_Vector y, RaceFigures *figures) {
   const bool adams = self->lmm == CV_ADAMS;
   Peer peer;
@@ -118,12 +118,12 @@ static void solve(const Contestant *self, const CPModel *model, sunrealtype t_en
   peer_free(&peer);
 }
 
-static bool takes(const CPModel *model) {
+static bool takes(const CPPlugin *model) {
   if (model->stiff && model->n > MOST_DENSE) return false;
   return race_ode_takes(model) && hook_takes(model);
 }
 
-static bool takes_adams(const CPModel *model) { return !model->stiff && takes(model); }
+static bool takes_adams(const CPPlugin *model) { return !model->stiff && takes(model); }
 
 const Contestant contestant_simbody_bdf = {
     .name  = "simbody-bdf",

@@ -36,12 +36,12 @@ void figures_of_cvodes(void *cvode_mem, bool newton, RaceFigures *figures) {
   figures->rejected = error_fails + solve_fails;
 }
 
-bool race_is_smooth(const CPModel *model) {
+bool race_is_smooth(const CPPlugin *model) {
   return model->nroots == 0 && model->nstops == 0 && model->ncontacts == 0;
 }
 
-bool race_has_matrices(const CPModel *model) {
-  const CPMechModel *s = &model->mech;
+bool race_has_matrices(const CPPlugin *model) {
+  const CPEquations *s = &model->mech;
   return s->nu > 0 && s->M && (s->nq == 0 || s->nq == s->nu) && !s->N && s->nz == 0 &&
          s->nv <= s->np && s->na <= s->np && !s->f_lambda && !model->prepare;
 }
@@ -52,16 +52,16 @@ void race_quiet(int code, const char *function, const char *message, void *data)
 
 /* ---------------------------------------------------------------------------- the model as ODE -- */
 
-bool race_ode_takes(const CPModel *model) {
-  const CPMechModel *s = &model->mech;
+bool race_ode_takes(const CPPlugin *model) {
+  const CPEquations *s = &model->mech;
   if (!race_is_smooth(model)) return false;
   return model->f || (s->nu > 0 && (s->nq == 0 || s->nq == s->nu) && !s->N && s->nz == 0);
 }
 
-int race_ode_create(const CPModel *model, RaceOde *ode) {
+int race_ode_create(const CPPlugin *model, RaceOde *ode) {
   *ode = (RaceOde){.model = model};
   if (model->f) return 0;
-  ode->mech = CPModelMech(model);
+  ode->mech = CPPluginMech(model);
   if (!ode->mech) return -1;
   CPMechSetErrHandlerFn(ode->mech, race_quiet, NULL);
   return 0;
@@ -72,8 +72,8 @@ void race_ode_free(RaceOde *ode) {
 }
 
 int race_ode_rhs(sunrealtype t, N_Vector y, N_Vector ydot, void *user_data) {
-  RaceOde *ode         = user_data;
-  const CPModel *model = ode->model;
+  RaceOde *ode          = user_data;
+  const CPPlugin *model = ode->model;
   ode->evaluations++;
   if (model->f) return model->f(t, y, ydot, model->data);
   const sunindextype nu = model->mech.nu;
@@ -85,7 +85,7 @@ int race_ode_rhs(sunrealtype t, N_Vector y, N_Vector ydot, void *user_data) {
 
 /* ------------------------------------------------------------------- f and c written by hand -- */
 
-CPProjector race_projector(const CPModel *model, N_Vector c, SUNMatrix *own) {
+CPProjector race_projector(const CPPlugin *model, N_Vector c, SUNMatrix *own) {
   CPProjector P = CHECK_POINTER(CPProjectorCreate(model->c, model->y0, c, model->ctx));
   CHECK(CPProjectorSetUserData(P, model->data));
   if (!model->G) return P;

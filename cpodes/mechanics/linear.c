@@ -99,7 +99,7 @@ CPMech CPMechCreateLinear(SUNMatrix M, SUNMatrix C, SUNMatrix K, CPMechForceFn f
   if (!flag && C) flag = copyMatrix(&linear->C, C, n, "C", __func__, ctx);
   if (!flag) flag = copyMatrix(&linear->K, K, n, "K", __func__, ctx);
   if (!flag) flag = checkSymmetric(&linear->M.A, __func__);
-  const CPMechModel model = {
+  const CPEquations model = {
       .nu = n, .M_tmpl = M, .M = mass, .f = forces, .dynamics_jac = partials, .K_tmpl = K, .C_tmpl = C};
   CPMech mech = flag ? NULL : CPMechCreate(&model, y_tmpl, ctx);
   if (!mech) {

@@ -175,7 +175,7 @@ struct CPMech_ {
   CPIntegrator host; /* the integrator that it is attached to, or NULL; the first member (CPSystem) */
   SUNContext ctx;
   CPArena memory, set_up; /* what lives as long as the system; what cpMechSetUp allocates */
-  CPMechModel model;      /* its templates are copies */
+  CPEquations model;      /* its templates are copies */
   int nq, nu, nz, n;      /* n: length of y */
   int np, nv, na;         /* rows of the model */
   int m;                  /* rows of A in all */

@@ -9,7 +9,7 @@ int CPMechSetUserData(CPMech mech, void *user_data) {
   if (flag) return flag;
   if (mech->model.data && user_data != mech->model.data)
     return cpReport(&mech->log, CP_NOT_SUPPORTED, __func__,
-                    "the functions of this model get the data that it brings (CPMechModel)");
+                    "the functions of this model get the data that it brings (CPEquations)");
   if (mech->linear) mech->linear->user_data = user_data;
   else mech->user_data = user_data;
   /* This discards the stored factors, which may depend on the data. */

@@ -190,7 +190,7 @@ static inline int solveTerms(CPMech mech, const CPMechState *s, double *a, doubl
 
 /* cpMechSolve where the terms are plain. */
 static inline int solvePlain(CPMech mech, const CPMechState *s, double *a, double *lambda) {
-  const CPMechModel *model = &mech->model;
+  const CPEquations *model = &mech->model;
   const CPMechTerms *own   = &mech->terms;
   CPMechStats *stats       = &mech->stats;
   int flag                 = cpMechData(mech);

@@ -13,7 +13,7 @@ static int isSparse(SUNMatrix S) { return S && SUNMatGetID(S) == SUNMATRIX_SPARS
 
 /* Returns what is wrong with the model's choice of functions, or NULL. A function without rows
  * would be ignored, so the user must have forgotten its number of rows. */
-static const char *wrongFunctions(const CPMechModel *m, sunindextype nv, sunindextype na) {
+static const char *wrongFunctions(const CPEquations *m, sunindextype nv, sunindextype na) {
   const int operators = !m->M && !m->inverse, columns = !m->M && m->inverse,
             products = m->Au != NULL, no_A = !m->A && !(m->inverse && products);
   const struct {
@@ -61,7 +61,7 @@ int cpMechKeepTemplate(CPMech mech, SUNMatrix *tmpl, const char *name, const cha
 
 static sunindextype larger(sunindextype a, sunindextype b) { return a > b ? a : b; }
 
-static int checkModel(const CPMechModel *m, N_Vector y_tmpl, SUNContext ctx, const char *function) {
+static int checkModel(const CPEquations *m, N_Vector y_tmpl, SUNContext ctx, const char *function) {
   const char *missing = !m ? "model" : !y_tmpl ? "y_tmpl" : !ctx ? "ctx" : NULL;
   if (missing) return cpRefuse(NULL, function, "%s must not be NULL", missing);
   const struct {
@@ -97,7 +97,7 @@ static int checkModel(const CPMechModel *m, N_Vector y_tmpl, SUNContext ctx, con
 /* Replaces the model's templates, which stay the caller's, by copies. Those of M and A must have
  * patterns that projections accept. */
 static int cloneTemplates(CPMech mech, const char *function) {
-  CPMechModel *m = &mech->model;
+  CPEquations *m = &mech->model;
   const int nu = mech->nu, na = mech->na, nz = mech->nz;
   const struct {
     SUNMatrix *tmpl;
@@ -124,7 +124,7 @@ static int cloneTemplates(CPMech mech, const char *function) {
   return flag;
 }
 
-static int create(CPMech mech, const CPMechModel *m, N_Vector y_tmpl, const char *function) {
+static int create(CPMech mech, const CPEquations *m, N_Vector y_tmpl, const char *function) {
   mech->model     = *m;
   mech->user_data = m->data;
   mech->nu        = (int)m->nu;
@@ -150,7 +150,7 @@ static int create(CPMech mech, const CPMechModel *m, N_Vector y_tmpl, const char
   return CP_SUCCESS;
 }
 
-CPMech CPMechCreate(const CPMechModel *model, N_Vector y_tmpl, SUNContext ctx) {
+CPMech CPMechCreate(const CPEquations *model, N_Vector y_tmpl, SUNContext ctx) {
   if (checkModel(model, y_tmpl, ctx, __func__)) return NULL;
   CPMech mech = calloc(1, sizeof *mech);
   if (!mech)
@@ -241,7 +241,7 @@ static int createTerms(CPMech mech) {
 
 /* Without rows, A is as sparse as M. */
 static int createMatrices(CPMech mech) {
-  CPMechModel *model = &mech->model;
+  CPEquations *model = &mech->model;
   int flag           = cpUserMatCreate(&mech->userM, model->M_tmpl, mech->nu, mech->nu, mech->ctx);
   if (!flag) flag = cpUserMatCreate(&mech->userA, model->A_tmpl, mech->na, mech->nu, mech->ctx);
   if (!flag && mech->userM.A.start && mech->na == 0) {

@@ -274,7 +274,7 @@ static int evaluateMoved(sunrealtype t, N_Vector y, N_Vector value, void *data) 
 static int solveForward(CPMechSens sens, sunrealtype t, const sunrealtype *y, int iS,
                         const sunrealtype *s) {
   const CPMech mech        = sens->mech;
-  const CPMechModel *model = &mech->model;
+  const CPEquations *model = &mech->model;
   double *F = N_VGetArrayPointer(sens->result), *B = F + mech->nu, *Z = B + mech->m;
   int flag = setState(sens, t, y, NULL, NULL);
   if (flag) return flag;

@@ -232,8 +232,8 @@ static int constraint_jac(sunrealtype t, const sunrealtype *q, const sunrealtype
   return 0;
 }
 
-CPMechModel andrews_model(void) {
-  return (CPMechModel){.nu             = ANDREWS_NQ,
+CPEquations andrews_model(void) {
+  return (CPEquations){.nu             = ANDREWS_NQ,
                        .np             = ANDREWS_NP,
                        .M              = mass_matrix,
                        .A              = constraint_matrix,

@@ -27,7 +27,7 @@
 enum { ANDREWS_NQ = 7, ANDREWS_NP = 6 }; /* coordinates and constraints; the state has 14 entries */
 
 /* Its functions for a CPMech; they have no user_data */
-CPMechModel andrews_model(void);
+CPEquations andrews_model(void);
 
 /* y [14]: out, at rest */
 void andrews_initial(N_Vector y);

@@ -16,32 +16,32 @@ static const sunrealtype end_lambda[ANDREWS_NP]   = {1.991753481045386e+02, -2.9
 static const sunrealtype start_lambda[ANDREWS_NP] = {98.5668703962410896057654982170,
                                                      -6.12268834425566265503114393122};
 
-static int reference(const CPModel *model, sunrealtype t, N_Vector y) {
-  return CPModelEnds(model, t, end, y);
+static int reference(const CPPlugin *model, sunrealtype t, N_Vector y) {
+  return CPPluginEnds(model, t, end, y);
 }
 
-static int reference_lambda(const CPModel *model, sunrealtype t, sunrealtype *lambda) {
-  return CPModelEndsLambda(model, t, ANDREWS_NP, start_lambda, end_lambda, lambda);
+static int reference_lambda(const CPPlugin *model, sunrealtype t, sunrealtype *lambda) {
+  return CPPluginEndsLambda(model, t, ANDREWS_NP, start_lambda, end_lambda, lambda);
 }
 
-static sunrealtype energy(const CPModel *model, sunrealtype t, N_Vector y) {
+static sunrealtype energy(const CPPlugin *model, sunrealtype t, N_Vector y) {
   (void)model, (void)t;
   return andrews_energy(y);
 }
 
 /* 0.5 J: the work of the torque in [0, 0.03] s */
-static const CPModelQuantity quantities[] = {
+static const CPPluginQuantity quantities[] = {
     {.name = "energy", .unit = "J", .value = energy, .conserved = 1, .scale = 0.5},
 };
 
-static void points(const CPModel *model, sunrealtype t, N_Vector y, sunrealtype *xyz) {
+static void points(const CPPlugin *model, sunrealtype t, N_Vector y, sunrealtype *xyz) {
   (void)model, (void)t;
   sunrealtype x[ANDREWS_JOINTS][2];
   andrews_joints(y, x);
-  CPModelPlanar(ANDREWS_JOINTS, (const sunrealtype(*)[2])x, xyz);
+  CPPluginPlanar(ANDREWS_JOINTS, (const sunrealtype(*)[2])x, xyz);
 }
 
-static const CPModelCoordinate coordinates[] = {
+static const CPPluginCoordinate coordinates[] = {
     {"beta", "rad", "angle of the crank O P, which is driven"},
     {"Theta", "rad", "angle of P F against the crank"},
     {"gamma", "rad", "angle of B F D, which the spring pulls at"},
@@ -51,8 +51,8 @@ static const CPModelCoordinate coordinates[] = {
     {"epsilon", "rad", "angle of A G"},
 };
 
-static int create(CPModel *model) {
-  static const CPModelPointKind kind[ANDREWS_JOINTS] = {
+static int create(CPPlugin *model) {
+  static const CPPluginPointKind kind[ANDREWS_JOINTS] = {
       [ANDREWS_O] = CP_POINT_GROUND, [ANDREWS_A] = CP_POINT_GROUND, [ANDREWS_B] = CP_POINT_GROUND,
       [ANDREWS_C] = CP_POINT_GROUND, [ANDREWS_P] = CP_POINT_JOINT,  [ANDREWS_F] = CP_POINT_JOINT,
       [ANDREWS_D] = CP_POINT_JOINT,  [ANDREWS_E] = CP_POINT_JOINT,  [ANDREWS_G] = CP_POINT_JOINT};
@@ -63,18 +63,18 @@ static int create(CPModel *model) {
                                    {ANDREWS_F, ANDREWS_E}, {ANDREWS_A, ANDREWS_E}, /* 4, 5 */
                                    {ANDREWS_F, ANDREWS_G}, {ANDREWS_A, ANDREWS_G}, /* 6, 7 */
                                    {ANDREWS_C, ANDREWS_D}};                        /* spring */
-  if (CPModelStart(model, 2 * ANDREWS_NQ)) return -1;
-  if (CPModelDraw(model, ANDREWS_JOINTS, kind, sizeof segment / sizeof segment[0], segment))
+  if (CPPluginStart(model, 2 * ANDREWS_NQ)) return -1;
+  if (CPPluginDraw(model, ANDREWS_JOINTS, kind, sizeof segment / sizeof segment[0], segment))
     return -1;
   model->drawing.segment_kind[model->drawing.nsegments - 1] = CP_SEGMENT_SPRING;
   andrews_initial(model->y0);
   model->mech            = andrews_model();
-  model->known           = CPModelIsDefault(model);
+  model->known           = CPPluginIsDefault(model);
   model->reference_error = 1e-15 * 16; /* of the digits that are printed */
   return 0;
 }
 
-const CPModelType andrews_type = {
+const CPPluginType andrews_type = {
     .name  = "andrews",
     .title = "Andrews' squeezing mechanism",
     .source =

@@ -125,7 +125,7 @@ static int constraint_jac(sunrealtype t, const sunrealtype *q, const sunrealtype
 
 /* --------------------------------------------------------------------------------- templates -- */
 
-void bending_chain_model_free(CPMechModel *model) {
+void bending_chain_model_free(CPEquations *model) {
   SUNMatrix *tmpl[] = {&model->M_tmpl, &model->A_tmpl, &model->K_tmpl, &model->Bq_tmpl,
                        &model->Bu_tmpl};
   for (size_t i = 0; i < sizeof tmpl / sizeof *tmpl; i++) {
@@ -135,7 +135,7 @@ void bending_chain_model_free(CPMechModel *model) {
 }
 
 /* The patterns, by filling the matrices for any state, here q of zeros */
-static int create_templates(BendingChain *c, SUNContext ctx, CPMechModel *model) {
+static int create_templates(BendingChain *c, SUNContext ctx, CPEquations *model) {
   const sunindextype n = c->rods->n, nu = 2 * n;
   const sunindextype bands = n > 1 ? 5 * n - 6 : 1; /* entries of D^T D */
   sunrealtype *zero        = calloc((size_t)nu, sizeof *zero);
@@ -160,8 +160,8 @@ static int create_templates(BendingChain *c, SUNContext ctx, CPMechModel *model)
   return 0;
 }
 
-int bending_chain_model(BendingChain *chain, int sparse, SUNContext ctx, CPMechModel *model) {
-  *model = (CPMechModel){.nu             = 2 * chain->rods->n,
+int bending_chain_model(BendingChain *chain, int sparse, SUNContext ctx, CPEquations *model) {
+  *model = (CPEquations){.nu             = 2 * chain->rods->n,
                          .np             = chain->rods->n,
                          .M              = mass,
                          .A              = rods,

@@ -39,8 +39,8 @@ void bending_chain_free(BendingChain **chain); /* *chain may be NULL */
    set, M, A, K, C, Bq and Bu are CSC matrices, else dense. model: out; its templates belong to the caller, who
    frees them with bending_chain_model_free after CPMechCreate, and gives the CPMech the chain as user data.
    Returns 0, or -1 without memory. */
-int bending_chain_model(BendingChain *chain, int sparse, SUNContext ctx, CPMechModel *model);
-void bending_chain_model_free(CPMechModel *model);
+int bending_chain_model(BendingChain *chain, int sparse, SUNContext ctx, CPEquations *model);
+void bending_chain_model_free(CPEquations *model);
 
 /* The ODE y' = f(t, y), with the tensions by elimination in the tridiagonal A A^T, and its dense Jacobian J
    [4 n x 4 n], with the signature of CVLsJacFn. The invariants are those of chain_constraints. */

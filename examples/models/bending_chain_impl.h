@@ -25,7 +25,7 @@ static inline sunrealtype bend_product(sunindextype n, sunindextype i, sunindext
 void bending_chain_forces(const BendingChain *chain, const sunrealtype *q, const sunrealtype *u,
                           sunrealtype *f);
 
-/* CPMechModel's udot and udot_jac */
+/* CPEquations's udot and udot_jac */
 int bending_chain_udot(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
                        const sunrealtype *z, sunrealtype *udot, sunrealtype *lambda,
                        void *user_data);

@@ -7,29 +7,29 @@
 
 enum { MASSES, GRAVITY, STIFFNESS, DAMPING };
 
-static const CPModelParameter parameters[] = {
+static const CPPluginParameter parameters[] = {
     [MASSES]    = {"n", "1", "number of masses", 20, 2, 1e6},
     [GRAVITY]   = {"g", "m/s^2", "gravity along -y", 9.81, 1e-3, 1e3},
     [STIFFNESS] = {"k", "N/m", "stiffness of each joint", 1e5, 0, 1e9},
     [DAMPING]   = {"d", "N s/m", "damping of each joint", 1e3, 0, 1e9},
 };
 
-static sunrealtype energy(const CPModel *model, sunrealtype t, N_Vector y) {
+static sunrealtype energy(const CPPlugin *model, sunrealtype t, N_Vector y) {
   (void)t;
   return bending_chain_energy(model->data, y);
 }
 
 /* From stretched to hanging */
-static sunrealtype fall(const CPModel *model) {
+static sunrealtype fall(const CPPlugin *model) {
   const sunrealtype n = model->parameter[MASSES];
   return model->parameter[GRAVITY] * n * (n + 1) / 2;
 }
 
-static const CPModelQuantity quantities[] = {
+static const CPPluginQuantity quantities[] = {
     {.name = "energy", .unit = "J", .value = energy, .scale = 2060.1, .scale_of = fall},
 };
 
-static int conserves(const CPModel *model, int i) {
+static int conserves(const CPPlugin *model, int i) {
   (void)i;
   return model->parameter[DAMPING] == 0;
 }
@@ -40,19 +40,19 @@ static int steps_to(const BendingChain *c, sunrealtype t) {
   return (int)ceil(t * (100 + 4 * c->d + 2 * sqrt(c->k)));
 }
 
-static int reference(const CPModel *model, sunrealtype t, N_Vector y) {
+static int reference(const CPPlugin *model, sunrealtype t, N_Vector y) {
   const BendingChain *c = model->data;
   const ChainOf chain   = {c->rods->n, c->rods->g, c->k, c->d};
   return chain_known(model, &chain, steps_to(c, t), t, y);
 }
 
-static int create(CPModel *model) {
+static int create(CPPlugin *model) {
   const sunindextype n = (sunindextype)model->parameter[MASSES];
   const int sparse     = 2 * n >= MODEL_SPARSE;
   BendingChain *c = bending_chain_create(n, model->parameter[GRAVITY], model->parameter[STIFFNESS],
                                          model->parameter[DAMPING]);
   model->data     = c;
-  if (!c || CPModelStart(model, 4 * n) || chain_draw(model, n)) return -1;
+  if (!c || CPPluginStart(model, 4 * n) || chain_draw(model, n)) return -1;
   if (bending_chain_model(c, sparse, model->ctx, &model->mech) || chain_cache(model)) return -1;
   bending_chain_initial(c, 0, model->y0);
   model->f     = bending_chain_rhs;
@@ -67,12 +67,12 @@ static int create(CPModel *model) {
   return 0;
 }
 
-static void destroy(CPModel *model) {
+static void destroy(CPPlugin *model) {
   chain_cache_free(model);
   bending_chain_free((BendingChain **)&model->data);
 }
 
-const CPModelType bending_chain_type = {
+const CPPluginType bending_chain_type = {
     .name        = "bending_chain",
     .title       = "Chain that resists bending",
     .source      = "Newton's law and Rayleigh's dissipation (examples/models/bending_chain.h); "

@@ -38,8 +38,8 @@ static int no_turning(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
   return 0;
 }
 
-CPMechModel bouncing_ball_model(void) {
-  return (CPMechModel){
+CPEquations bouncing_ball_model(void) {
+  return (CPEquations){
       .nu = 1, .np = 1, .M = mass, .f = weight, .p = gap, .A = normal, .b = no_turning};
 }
 

@@ -21,7 +21,7 @@ typedef struct {
 } BouncingBall;  /* the user_data of the functions below */
 
 /* Row 0 of p is the gap. */
-CPMechModel bouncing_ball_model(void);
+CPEquations bouncing_ball_model(void);
 sunrealtype bouncing_ball_energy(const BouncingBall *ball, N_Vector y);
 /* The motion from rest at the height h; y [2]: out. At an impact, the state after it */
 void bouncing_ball_exact(const BouncingBall *ball, sunrealtype t, sunrealtype *y);

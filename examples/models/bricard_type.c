@@ -6,12 +6,12 @@
 
 enum { GRAVITY, GIVEN };
 
-static const CPModelParameter parameters[] = {
+static const CPPluginParameter parameters[] = {
     [GRAVITY] = {"g", "m/s^2", "gravity along -y", 9.81, 1e-3, 1e2},
     [GIVEN]   = {"b", "", "1: accelerations of the joints by formulas; 0: by differences", 1, 0, 1},
 };
 
-static const CPModelCoordinate coordinates[] = {
+static const CPPluginCoordinate coordinates[] = {
     {"x1", "m", "centre of rod 1"},
     {"y1", "m", "the same, upwards"},
     {"z1", "m", "the same"},
@@ -49,7 +49,7 @@ static const CPModelCoordinate coordinates[] = {
     {"e5_3", "1", "the same"},
 };
 
-static const CPModelCoordinate velocities[] = {
+static const CPPluginCoordinate velocities[] = {
     {"x1'", "m/s", "velocity of the centre of rod 1"},
     {"y1'", "m/s", "the same"},
     {"z1'", "m/s", "the same"},
@@ -82,28 +82,28 @@ static const CPModelCoordinate velocities[] = {
     {"w5_z", "rad/s", "the same, axis z"},
 };
 
-static sunrealtype energy(const CPModel *model, sunrealtype t, N_Vector y) {
+static sunrealtype energy(const CPPlugin *model, sunrealtype t, N_Vector y) {
   (void)t;
   return rigid_body_energy(model->data, y);
 }
 
 /* All rods fall by half their length, at most */
-static sunrealtype fall(const CPModel *model) {
+static sunrealtype fall(const CPPlugin *model) {
   return model->parameter[GRAVITY] * BRICARD_RODS / 2;
 }
 
-static const CPModelQuantity quantities[] = {
+static const CPPluginQuantity quantities[] = {
     {.name = "energy", .unit = "J", .value = energy, .conserved = 1, .scale = 24.525, .scale_of = fall},
 };
 
-static int reference(const CPModel *model, sunrealtype t, N_Vector y) {
+static int reference(const CPPlugin *model, sunrealtype t, N_Vector y) {
   return bricard_motion(model->data, t, y) ? 1 : 0;
 }
 
 enum { NPOINTS = BRICARD_RODS + 1 };
 
 /* The joints: the beginning of rod i, and the end of the last one */
-static void points(const CPModel *model, sunrealtype t, N_Vector y, sunrealtype *xyz) {
+static void points(const CPPlugin *model, sunrealtype t, N_Vector y, sunrealtype *xyz) {
   (void)t;
   const SpatialLoop *loop = model->data;
   const sunrealtype *q    = N_VGetArrayPointer(y);
@@ -116,18 +116,18 @@ static void points(const CPModel *model, sunrealtype t, N_Vector y, sunrealtype 
   }
 }
 
-static int prepare(const CPModel *model, CPMech mech) {
+static int prepare(const CPPlugin *model, CPMech mech) {
   return rigid_body_quaternions(model->data, mech);
 }
 
-static int create(CPModel *model) {
-  static const CPModelPointKind kind[NPOINTS] = {CP_POINT_JOINT, CP_POINT_JOINT, CP_POINT_JOINT,
-                                                 CP_POINT_JOINT, CP_POINT_JOINT, CP_POINT_JOINT};
-  static const int segment[][2]               = {{0, 1}, {1, 2}, {2, 3}, {3, 4}, {4, 5}};
-  SpatialLoop *loop                           = malloc(sizeof *loop);
-  model->data                                 = loop;
-  if (!loop || CPModelStart(model, BRICARD_N) ||
-      CPModelDraw(model, NPOINTS, kind, BRICARD_RODS, segment))
+static int create(CPPlugin *model) {
+  static const CPPluginPointKind kind[NPOINTS] = {CP_POINT_JOINT, CP_POINT_JOINT, CP_POINT_JOINT,
+                                                  CP_POINT_JOINT, CP_POINT_JOINT, CP_POINT_JOINT};
+  static const int segment[][2]                = {{0, 1}, {1, 2}, {2, 3}, {3, 4}, {4, 5}};
+  SpatialLoop *loop                            = malloc(sizeof *loop);
+  model->data                                  = loop;
+  if (!loop || CPPluginStart(model, BRICARD_N) ||
+      CPPluginDraw(model, NPOINTS, kind, BRICARD_RODS, segment))
     return -1;
   bricard_create(loop, model->parameter[GRAVITY]);
   if (bricard_motion(loop, 0, model->y0)) return -1;
@@ -139,7 +139,7 @@ static int create(CPModel *model) {
   return 0;
 }
 
-const CPModelType bricard_type = {
+const CPPluginType bricard_type = {
     .name   = "bricard",
     .title  = "Bricard's mechanism, one constraint redundant everywhere",
     .source = "IFToMM library of computational benchmark problems, A04; one angle by extrapolation",

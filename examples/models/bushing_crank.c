@@ -90,8 +90,8 @@ static int constraint_jac(sunrealtype t, const sunrealtype *r, const sunrealtype
   return 0;
 }
 
-CPMechModel bushing_crank_model(void) {
-  return (CPMechModel){.nu             = BUSHING_CRANK_NQ,
+CPEquations bushing_crank_model(void) {
+  return (CPEquations){.nu             = BUSHING_CRANK_NQ,
                        .np             = BUSHING_CRANK_NP,
                        .M              = mass_matrix,
                        .A              = pin_matrix,

@@ -30,7 +30,7 @@ typedef struct {
 BushingCrank bushing_crank_stiff(void); /* slider_crank_haug, K = 1e6, C = 1e5; t in [0, 20] */
 
 /* Its functions for a CPMech */
-CPMechModel bushing_crank_model(void);
+CPEquations bushing_crank_model(void);
 
 /* y [8]: out, at rest with the crank upright and no force in the bushing */
 void bushing_crank_initial(const BushingCrank *s, N_Vector y);

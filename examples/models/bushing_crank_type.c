@@ -7,13 +7,13 @@
 
 enum { A, K, C };
 
-static const CPModelParameter parameters[] = {
+static const CPPluginParameter parameters[] = {
     [A] = {"a", "m", "length of the crank", 0.5, 1e-3, 0.99},
     [K] = {"K", "N/m", "stiffness of the bushing", 1e6, 0, 1e9},
     [C] = {"C", "N s/m", "damping of the bushing", 1e5, 0, 1e9},
 };
 
-static const CPModelCoordinate coordinates[] = {
+static const CPPluginCoordinate coordinates[] = {
     {"q", "rad", "angle of the crank from +x"},
     {"x", "m", "middle of the rod, along the guide"},
     {"y", "m", "the same, across the guide"},
@@ -28,7 +28,7 @@ static const sunrealtype end_angles[4] = {0.5861089923340376, -0.280214431783565
                                           0.3170239513462984}; /* q, p and their rates */
 
 /* x = cos p + a cos q, y = sin p + a sin q, and their rates */
-static int reference(const CPModel *model, sunrealtype t, N_Vector y) {
+static int reference(const CPPlugin *model, sunrealtype t, N_Vector y) {
   const sunrealtype a = model->parameter[A];
   const sunrealtype q = end_angles[0], p = end_angles[1], qd = end_angles[2], pd = end_angles[3];
   const sunrealtype end[2 * BUSHING_CRANK_NQ] = {q,
@@ -39,29 +39,29 @@ static int reference(const CPModel *model, sunrealtype t, N_Vector y) {
                                                  -sin(p) * pd - a * sin(q) * qd,
                                                  cos(p) * pd + a * cos(q) * qd,
                                                  pd};
-  return CPModelEnds(model, t, end, y);
+  return CPPluginEnds(model, t, end, y);
 }
 
-static sunrealtype energy(const CPModel *model, sunrealtype t, N_Vector y) {
+static sunrealtype energy(const CPPlugin *model, sunrealtype t, N_Vector y) {
   (void)t;
   return bushing_crank_energy(model->data, y);
 }
 
 /* 1.5 J: work of the force over the stroke, and the energy that the spring can store */
-static const CPModelQuantity quantities[] = {
+static const CPPluginQuantity quantities[] = {
     {.name = "energy", .unit = "J", .value = energy, .scale = 1.5},
 };
 
-static void points(const CPModel *model, sunrealtype t, N_Vector y, sunrealtype *xyz) {
+static void points(const CPPlugin *model, sunrealtype t, N_Vector y, sunrealtype *xyz) {
   (void)t;
   const sunrealtype *q = N_VGetArrayPointer(y);
   crank_points(model->parameter[A], q[0], q[1], q[2], q[3], xyz);
 }
 
-static int create(CPModel *model) {
+static int create(CPPlugin *model) {
   BushingCrank *s = malloc(sizeof *s);
   model->data     = s;
-  if (!s || CPModelStart(model, 2 * BUSHING_CRANK_NQ)) return -1;
+  if (!s || CPPluginStart(model, 2 * BUSHING_CRANK_NQ)) return -1;
   if (crank_draw(model)) return -1;
   *s         = bushing_crank_stiff();
   s->crank.a = model->parameter[A];
@@ -70,12 +70,12 @@ static int create(CPModel *model) {
   bushing_crank_initial(s, model->y0);
   model->mech            = bushing_crank_model();
   model->stiff           = 1;
-  model->known           = CPModelIsDefault(model);
+  model->known           = CPPluginIsDefault(model);
   model->reference_error = 1e-13;
   return 0;
 }
 
-const CPModelType bushing_crank_type = {
+const CPPluginType bushing_crank_type = {
     .name         = "bushing_crank",
     .title        = "Slider-crank with a stiff guide bushing",
     .source       = "Newton's law (examples/models/bushing_crank.h), after slider_crank",

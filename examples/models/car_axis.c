@@ -191,8 +191,8 @@ static int constraint_jac(sunrealtype t, const sunrealtype *q, const sunrealtype
   return 0;
 }
 
-CPMechModel car_axis_model(void) {
-  return (CPMechModel){.nu             = 4,
+CPEquations car_axis_model(void) {
+  return (CPEquations){.nu             = 4,
                        .np             = 2,
                        .M              = mass_matrix,
                        .A              = constraint_matrix,

@@ -42,7 +42,7 @@ int car_axis_constraints(sunrealtype t, N_Vector y, N_Vector c, void *user_data)
 int car_axis_jacobian(sunrealtype t, N_Vector y, N_Vector c, SUNMatrix G, void *user_data);
 
 /* The same as functions for a CPMech, with the same user_data */
-CPMechModel car_axis_model(void);
+CPEquations car_axis_model(void);
 
 /* y [8]: out, the state at t = 0 */
 void car_axis_initial(const CarAxis *a, N_Vector y);

@@ -6,7 +6,7 @@
 enum { NP = CAR_AXIS_M / 2 };
 enum { L, L0, EPS, MASS, R, W, GRAV };
 
-static const CPModelParameter parameters[] = {
+static const CPPluginParameter parameters[] = {
     [L]    = {"L", "1", "length of the axle", 1, 0.5, 2},
     [L0]   = {"L0", "1", "free length of the springs", 0.5, 0.1, 2},
     [EPS]  = {"eps", "1", "1 / sqrt(stiffness) of the springs", 1e-2, 1e-6, 10},
@@ -16,7 +16,7 @@ static const CPModelParameter parameters[] = {
     [GRAV] = {"grav", "1", "gravity", 1, 0, 1e3},
 };
 
-static const CPModelCoordinate coordinates[] = {
+static const CPPluginCoordinate coordinates[] = {
     {"xl", "", "left end of the axle, along the road"},
     {"yl", "", "left end, upwards"},
     {"xr", "", "right end, along the road"},
@@ -34,33 +34,33 @@ static const sunrealtype end[CAR_AXIS_N]  = {4.9345578427524092e-02,  4.96989460
 static const sunrealtype start_lambda[NP] = {0, 0};
 static const sunrealtype end_lambda[NP]   = {4.736886590853327e-03, 1.104680331259566e-03};
 
-static int reference(const CPModel *model, sunrealtype t, N_Vector y) {
-  return CPModelEnds(model, t, end, y);
+static int reference(const CPPlugin *model, sunrealtype t, N_Vector y) {
+  return CPPluginEnds(model, t, end, y);
 }
 
-static int reference_lambda(const CPModel *model, sunrealtype t, sunrealtype *lambda) {
-  return CPModelEndsLambda(model, t, NP, start_lambda, end_lambda, lambda);
+static int reference_lambda(const CPPlugin *model, sunrealtype t, sunrealtype *lambda) {
+  return CPPluginEndsLambda(model, t, NP, start_lambda, end_lambda, lambda);
 }
 
 enum { LEFT_FOOT, RIGHT_FOOT, LEFT_END, RIGHT_END, NPOINTS };
 
-static void points(const CPModel *model, sunrealtype t, N_Vector y, sunrealtype *xyz) {
+static void points(const CPPlugin *model, sunrealtype t, N_Vector y, sunrealtype *xyz) {
   const sunrealtype *q      = N_VGetArrayPointer(y);
   sunrealtype x[NPOINTS][2] = {[LEFT_END] = {q[0], q[1]}, [RIGHT_END] = {q[2], q[3]}};
   car_axis_foot(model->data, t, x[RIGHT_FOOT]);
-  CPModelPlanar(NPOINTS, (const sunrealtype(*)[2])x, xyz);
+  CPPluginPlanar(NPOINTS, (const sunrealtype(*)[2])x, xyz);
 }
 
-static int create(CPModel *model) {
-  static const CPModelPointKind kind[NPOINTS] = {CP_POINT_GROUND, CP_POINT_GROUND, CP_POINT_MASS,
-                                                 CP_POINT_MASS};
-  static const int segment[][2]               = {
-                    {LEFT_FOOT, LEFT_END}, {RIGHT_FOOT, RIGHT_END}, {LEFT_END, RIGHT_END}};
+static int create(CPPlugin *model) {
+  static const CPPluginPointKind kind[NPOINTS] = {CP_POINT_GROUND, CP_POINT_GROUND, CP_POINT_MASS,
+                                                  CP_POINT_MASS};
+  static const int segment[][2]                = {
+                     {LEFT_FOOT, LEFT_END}, {RIGHT_FOOT, RIGHT_END}, {LEFT_END, RIGHT_END}};
   const sunrealtype *p = model->parameter;
   CarAxis *a           = malloc(sizeof *a);
   model->data          = a;
-  if (!a || CPModelStart(model, CAR_AXIS_N)) return -1;
-  if (CPModelDraw(model, NPOINTS, kind, sizeof segment / sizeof segment[0], segment)) return -1;
+  if (!a || CPPluginStart(model, CAR_AXIS_N)) return -1;
+  if (CPPluginDraw(model, NPOINTS, kind, sizeof segment / sizeof segment[0], segment)) return -1;
   for (int i = 0; i < 2; i++) model->drawing.segment_kind[i] = CP_SEGMENT_SPRING;
   *a = (CarAxis){p[L], p[L0], p[EPS], p[MASS], p[R], p[W], p[GRAV]};
   car_axis_initial(a, model->y0);
@@ -69,13 +69,13 @@ static int create(CPModel *model) {
   model->m               = CAR_AXIS_M;
   model->c               = car_axis_constraints;
   model->G               = car_axis_jacobian;
-  model->known           = CPModelIsDefault(model);
+  model->known           = CPPluginIsDefault(model);
   model->reference_error = 1e-16; /* of the digits that are printed */
   return 0;
 }
 
 /* The road does work: nothing is conserved */
-const CPModelType car_axis_type = {
+const CPPluginType car_axis_type = {
     .name             = "car_axis",
     .title            = "Car axis on a bumpy road",
     .source           = "Test Set for IVP Solvers, caraxis (S. Schneider)",

@@ -5,7 +5,7 @@
 #include <string.h>
 
 /* clang-format off */
-static const CPModelType *const catalogue[] = {
+static const CPPluginType *const catalogue[] = {
     &pendulum_type,
     &slider_crank_type,
     &andrews_type,
@@ -36,9 +36,9 @@ static const CPModelType *const catalogue[] = {
 
 enum { NUM_TYPES = sizeof catalogue / sizeof catalogue[0] };
 
-const CPModelType *model_type(int i) { return i >= 0 && i < NUM_TYPES ? catalogue[i] : NULL; }
+const CPPluginType *model_type(int i) { return i >= 0 && i < NUM_TYPES ? catalogue[i] : NULL; }
 
-const CPModelType *model_find(const char *name) {
+const CPPluginType *model_find(const char *name) {
   for (int i = 0; i < NUM_TYPES; i++)
     if (!strcmp(catalogue[i]->name, name)) return catalogue[i];
   return NULL;

@@ -2,9 +2,9 @@
 
 #include <stdlib.h>
 
-int chain_draw(CPModel *model, sunindextype n) {
-  if (CPModelDraw(model, (int)n + 1, NULL, (int)n, NULL)) return -1;
-  CPModelDrawing *d = &model->drawing;
+int chain_draw(CPPlugin *model, sunindextype n) {
+  if (CPPluginDraw(model, (int)n + 1, NULL, (int)n, NULL)) return -1;
+  CPPluginDrawing *d = &model->drawing;
   for (int i = 0; i < n; i++) {
     d->kind[i + 1]   = CP_POINT_MASS;
     d->segment[i][0] = i;
@@ -14,10 +14,11 @@ int chain_draw(CPModel *model, sunindextype n) {
   return 0;
 }
 
-void chain_points(const CPModel *model, sunrealtype t, N_Vector y, sunrealtype *xyz) {
+void chain_points(const CPPlugin *model, sunrealtype t, N_Vector y, sunrealtype *xyz) {
   (void)t;
   for (int k = 0; k < 3; k++) xyz[k] = 0;
-  CPModelPlanar(model->drawing.npoints - 1, (const sunrealtype(*)[2])N_VGetArrayPointer(y), xyz + 3);
+  CPPluginPlanar(model->drawing.npoints - 1, (const sunrealtype(*)[2])N_VGetArrayPointer(y),
+                 xyz + 3);
 }
 
 typedef struct {
@@ -26,7 +27,7 @@ typedef struct {
   N_Vector y;
 } Cache;
 
-int chain_cache(CPModel *model) {
+int chain_cache(CPPlugin *model) {
   Cache *cache = malloc(sizeof *cache);
   model->own   = cache;
   if (!cache) return -1;
@@ -35,13 +36,13 @@ int chain_cache(CPModel *model) {
   return cache->y ? 0 : -1;
 }
 
-void chain_cache_free(CPModel *model) {
+void chain_cache_free(CPPlugin *model) {
   Cache *cache = model->own;
   if (cache && cache->y) N_VDestroy(cache->y);
   free(cache);
 }
 
-int chain_known(const CPModel *model, const ChainOf *chain, int nsteps, sunrealtype t, N_Vector y) {
+int chain_known(const CPPlugin *model, const ChainOf *chain, int nsteps, sunrealtype t, N_Vector y) {
   Cache *cache = model->own;
   if (t == 0) {
     N_VScale(1, model->y0, y);

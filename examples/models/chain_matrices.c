@@ -93,7 +93,7 @@ static int constraint_jac(sunrealtype t, const sunrealtype *q, const sunrealtype
 }
 
 /* The patterns, by filling the matrices for a state of zeros. */
-static int create_templates(sunindextype n, SUNContext ctx, CPMechModel *model) {
+static int create_templates(sunindextype n, SUNContext ctx, CPEquations *model) {
   const sunindextype nu = 2 * n;
   sunrealtype *zero     = calloc((size_t)nu, sizeof *zero);
   model->M_tmpl         = SUNSparseMatrix(nu, nu, nu, CSC_MAT, ctx);
@@ -114,8 +114,8 @@ static int create_templates(sunindextype n, SUNContext ctx, CPMechModel *model) 
   return failed ? -1 : 0;
 }
 
-int chain_matrices(Chain *chain, int sparse, SUNContext ctx, CPMechModel *model) {
-  *model = (CPMechModel){.nu             = 2 * chain->n,
+int chain_matrices(Chain *chain, int sparse, SUNContext ctx, CPEquations *model) {
+  *model = (CPEquations){.nu             = 2 * chain->n,
                          .np             = chain->n,
                          .M              = masses,
                          .A              = rods,

@@ -50,8 +50,8 @@ static int accelerations(sunrealtype t, const sunrealtype *q, const sunrealtype 
   return 0;
 }
 
-CPMechModel chain_mechanism(const Chain *chain) {
-  return (CPMechModel){.nu   = 2 * chain->n,
+CPEquations chain_mechanism(const Chain *chain) {
+  return (CPEquations){.nu   = 2 * chain->n,
                        .np   = chain->n,
                        .p    = chain_lengths,
                        .v    = chain_rates,

@@ -9,12 +9,12 @@
 #include <cpodes/cpodes_mechanics.h>
 
 /* The operators of a chain of n masses. The user data of the CPMech must be the Chain. */
-CPMechModel chain_mechanism(const Chain *chain);
+CPEquations chain_mechanism(const Chain *chain);
 
 /* The same with matrices, b and all partial derivatives. If sparse is set, the matrices are CSC, else dense.
    model: out; its templates belong to the caller. Returns 0, or -1 without memory, where the model contains the
    templates that have been allocated. */
-int chain_matrices(Chain *chain, int sparse, SUNContext ctx, CPMechModel *model);
+int chain_matrices(Chain *chain, int sparse, SUNContext ctx, CPEquations *model);
 
 /* p, v and b, also for other models of chains */
 int chain_lengths(sunrealtype t, const sunrealtype *q, sunrealtype *p, void *user_data);

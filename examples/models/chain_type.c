@@ -7,40 +7,40 @@
 
 enum { MASSES, GRAVITY };
 
-static const CPModelParameter parameters[] = {
+static const CPPluginParameter parameters[] = {
     [MASSES]  = {"n", "1", "number of masses", 10, 1, 1e6},
     [GRAVITY] = {"g", "m/s^2", "gravity along -y", 9.81, 1e-3, 1e3},
 };
 
-static sunrealtype energy(const CPModel *model, sunrealtype t, N_Vector y) {
+static sunrealtype energy(const CPPlugin *model, sunrealtype t, N_Vector y) {
   (void)t;
   return chain_energy(model->data, y);
 }
 
 /* From stretched to hanging */
-static sunrealtype fall(const CPModel *model) {
+static sunrealtype fall(const CPPlugin *model) {
   const sunrealtype n = model->parameter[MASSES];
   return model->parameter[GRAVITY] * n * (n + 1) / 2;
 }
 
-static const CPModelQuantity quantities[] = {
+static const CPPluginQuantity quantities[] = {
     {.name = "energy", .unit = "J", .value = energy, .conserved = 1, .scale = 539.55, .scale_of = fall},
 };
 
 /* Steps of 0.01 s: results with half as many differ by less than model->reference_error. The motion is a fall at
    any length of the chain, and becomes unpredictable only late */
-static int reference(const CPModel *model, sunrealtype t, N_Vector y) {
+static int reference(const CPPlugin *model, sunrealtype t, N_Vector y) {
   const Chain *c      = model->data;
   const ChainOf chain = {.n = c->n, .g = c->g};
   return chain_known(model, &chain, 100 * (int)ceil(t), t, y);
 }
 
-static int create(CPModel *model) {
+static int create(CPPlugin *model) {
   const sunindextype n = (sunindextype)model->parameter[MASSES];
   const int sparse     = 2 * n >= MODEL_SPARSE;
   Chain *c             = chain_create(n, model->parameter[GRAVITY]);
   model->data          = c;
-  if (!c || CPModelStart(model, 4 * n) || chain_draw(model, n)) return -1;
+  if (!c || CPPluginStart(model, 4 * n) || chain_draw(model, n)) return -1;
   if (chain_matrices(c, sparse, model->ctx, &model->mech) || chain_cache(model)) return -1;
   chain_initial(c, model->y0);
   model->f = chain_rhs;
@@ -53,12 +53,12 @@ static int create(CPModel *model) {
   return 0;
 }
 
-static void destroy(CPModel *model) {
+static void destroy(CPPlugin *model) {
   chain_cache_free(model);
   chain_free((Chain **)&model->data);
 }
 
-const CPModelType chain_type = {
+const CPPluginType chain_type = {
     .name        = "chain",
     .title       = "Chain of point masses",
     .source      = "Newton's law (examples/models/chain.h); extrapolation in minimal coordinates",

@@ -1,4 +1,4 @@
-/* Frame of a contact in the plane z = 0, for CPModelType.contact_frames: frame [12] (out) is the point (x, y), the normal
+/* Frame of a contact in the plane z = 0, for CPPluginType.contact_frames: frame [12] (out) is the point (x, y), the normal
  * (-s, c) and the direction (c, s) of a surface at the angle whose cosine and sine are c and s, and no second direction. */
 #ifndef CPODES_EXAMPLES_CONTACT_FRAME_H
 #define CPODES_EXAMPLES_CONTACT_FRAME_H

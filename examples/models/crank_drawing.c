@@ -6,8 +6,8 @@
 
 enum { PIVOT, PIN, SLIDER, ROD_END, SPRING_CRANK, SPRING_ROD, GUIDE_LEFT, GUIDE_RIGHT, NPOINTS };
 
-int crank_draw(CPModel *model) {
-  static const CPModelPointKind kind[NPOINTS] = {
+int crank_draw(CPPlugin *model) {
+  static const CPPluginPointKind kind[NPOINTS] = {
       [PIVOT] = CP_POINT_GROUND,       [PIN] = CP_POINT_JOINT,
       [SLIDER] = CP_POINT_MASS,        [ROD_END] = CP_POINT_JOINT,
       [SPRING_CRANK] = CP_POINT_PLAIN, [SPRING_ROD] = CP_POINT_PLAIN,
@@ -17,7 +17,7 @@ int crank_draw(CPModel *model) {
                                    {SLIDER, ROD_END},
                                    {SPRING_CRANK, SPRING_ROD},
                                    {GUIDE_LEFT, GUIDE_RIGHT}};
-  if (CPModelDraw(model, NPOINTS, kind, sizeof segment / sizeof segment[0], segment)) return -1;
+  if (CPPluginDraw(model, NPOINTS, kind, sizeof segment / sizeof segment[0], segment)) return -1;
   model->drawing.segment_kind[3] = CP_SEGMENT_SPRING;
   return 0;
 }
@@ -32,5 +32,5 @@ void crank_points(sunrealtype a, sunrealtype q, sunrealtype x, sunrealtype y, su
                                       [SPRING_ROD]   = {x - c2 / 2, y - s2 / 2},
                                       [GUIDE_LEFT]   = {0.5 - a, 0},
                                       [GUIDE_RIGHT]  = {1.5 + a, 0}};
-  CPModelPlanar(NPOINTS, at, xyz);
+  CPPluginPlanar(NPOINTS, at, xyz);
 }

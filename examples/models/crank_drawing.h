@@ -4,8 +4,8 @@
 
 #include "model.h"
 
-/* As CPModelDraw. */
-int crank_draw(CPModel *model);
+/* As CPPluginDraw. */
+int crank_draw(CPPlugin *model);
 /* The points' coordinates. a: length of the crank; q: its angle; x, y: of the slider joint; p: angle of
  * the rod */
 void crank_points(sunrealtype a, sunrealtype q, sunrealtype x, sunrealtype y, sunrealtype p,

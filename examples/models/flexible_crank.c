@@ -261,8 +261,8 @@ static int constraint_jac(sunrealtype t, const sunrealtype *q, const sunrealtype
 
 FlexibleCrank flexible_crank_testset(void) { return (FlexibleCrank){.Omega = 150}; }
 
-CPMechModel flexible_crank_model(void) {
-  return (CPMechModel){.nu             = FLEXIBLE_CRANK_NQ,
+CPEquations flexible_crank_model(void) {
+  return (CPEquations){.nu             = FLEXIBLE_CRANK_NQ,
                        .np             = FLEXIBLE_CRANK_NP,
                        .M              = mass_matrix,
                        .A              = constraint_matrix,

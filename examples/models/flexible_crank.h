@@ -39,7 +39,7 @@ typedef struct {
 FlexibleCrank flexible_crank_testset(void); /* Omega = 150, no damping */
 
 /* Its functions for a CPMech, with its partial derivatives */
-CPMechModel flexible_crank_model(void);
+CPEquations flexible_crank_model(void);
 
 /* y [14]: out, the state at t = 0, close to the motion without fast oscillations (Omega = 150). The
    source's x3 violates its constraint by 2e-10; here it satisfies it. */

@@ -5,13 +5,13 @@
 
 enum { OMEGA, DAMPING };
 
-static const CPModelParameter parameters[] = {
+static const CPPluginParameter parameters[] = {
     [OMEGA] = {"Omega", "rad/s", "speed of the crank; the start belongs to the default", 150, 1, 1e3},
     [DAMPING] = {"damping", "1", "of the rod: 0 none, 1 half a percent of the critical one", 0, 0,
                  100},
 };
 
-static const CPModelCoordinate coordinates[] = {
+static const CPPluginCoordinate coordinates[] = {
     {"phi1", "rad", "angle of the crank"},
     {"phi2", "rad", "angle of the rod"},
     {"x3", "m", "slider"},
@@ -36,30 +36,30 @@ static const sunrealtype start_lambda[FLEXIBLE_CRANK_NP] = {
 static const sunrealtype end_lambda[FLEXIBLE_CRANK_NP] = {
     -6.232935832773702e+01, -1.637920993237247e+02, 2.529857947000307e+01};
 
-static int reference(const CPModel *model, sunrealtype t, N_Vector y) {
-  return CPModelEnds(model, t, end, y);
+static int reference(const CPPlugin *model, sunrealtype t, N_Vector y) {
+  return CPPluginEnds(model, t, end, y);
 }
 
-static int reference_lambda(const CPModel *model, sunrealtype t, sunrealtype *lambda) {
-  return CPModelEndsLambda(model, t, FLEXIBLE_CRANK_NP, start_lambda, end_lambda, lambda);
+static int reference_lambda(const CPPlugin *model, sunrealtype t, sunrealtype *lambda) {
+  return CPPluginEndsLambda(model, t, FLEXIBLE_CRANK_NP, start_lambda, end_lambda, lambda);
 }
 
 /* Pivot, two ends of the guide, slider, and the bent rod from the crank pin on */
 enum { PIVOT, GUIDE_LEFT, GUIDE_RIGHT, SLIDER, ROD, ROD_POINTS = 17, NPOINTS = ROD + ROD_POINTS };
 
-static void points(const CPModel *model, sunrealtype t, N_Vector y, sunrealtype *xyz) {
+static void points(const CPPlugin *model, sunrealtype t, N_Vector y, sunrealtype *xyz) {
   (void)model, (void)t;
   const sunrealtype *q      = N_VGetArrayPointer(y);
   sunrealtype x[NPOINTS][2] = {
       [GUIDE_LEFT] = {0.1, 0}, [GUIDE_RIGHT] = {0.5, 0}, [SLIDER] = {q[2], 0}};
   flexible_crank_shape(q, ROD_POINTS, x + ROD);
-  CPModelPlanar(NPOINTS, (const sunrealtype(*)[2])x, xyz);
+  CPPluginPlanar(NPOINTS, (const sunrealtype(*)[2])x, xyz);
 }
 
 /* Crank, guide, the pieces of the rod */
-static int draw(CPModel *model) {
-  if (CPModelDraw(model, NPOINTS, NULL, 2 + ROD_POINTS - 1, NULL)) return -1;
-  CPModelDrawing *d = &model->drawing;
+static int draw(CPPlugin *model) {
+  if (CPPluginDraw(model, NPOINTS, NULL, 2 + ROD_POINTS - 1, NULL)) return -1;
+  CPPluginDrawing *d = &model->drawing;
   for (int i = 0; i < NPOINTS; i++)
     d->kind[i] = i <= GUIDE_RIGHT ? CP_POINT_GROUND : CP_POINT_PLAIN;
   d->kind[ROD]     = CP_POINT_JOINT;
@@ -75,10 +75,10 @@ static int draw(CPModel *model) {
   return 0;
 }
 
-static int create(CPModel *model) {
+static int create(CPPlugin *model) {
   FlexibleCrank *s = malloc(sizeof *s);
   model->data      = s;
-  if (!s || CPModelStart(model, 2 * FLEXIBLE_CRANK_NQ) || draw(model)) return -1;
+  if (!s || CPPluginStart(model, 2 * FLEXIBLE_CRANK_NQ) || draw(model)) return -1;
   *s = (FlexibleCrank){.Omega = model->parameter[OMEGA], .damping = model->parameter[DAMPING]};
   flexible_crank_initial(model->y0);
   /* another speed: the same positions, all rates in proportion */
@@ -86,13 +86,13 @@ static int create(CPModel *model) {
   for (int i = 0; i < FLEXIBLE_CRANK_NQ; i++) u[i] *= s->Omega / 150;
   model->mech            = flexible_crank_model();
   model->stiff           = 1; /* oscillatory */
-  model->known           = CPModelIsDefault(model);
+  model->known           = CPPluginIsDefault(model);
   model->reference_error = 1e-14;
   return 0;
 }
 
 /* The drive does work: nothing is conserved */
-const CPModelType flexible_crank_type = {
+const CPPluginType flexible_crank_type = {
     .name   = "flexible_crank",
     .method = "radau", /* its rod's oscillations are not damped, and need not be followed */
     .title  = "Slider-crank with an elastic rod",

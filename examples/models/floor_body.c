@@ -64,8 +64,8 @@ static int centripetal(sunrealtype t, const sunrealtype *q, const sunrealtype *u
   return 0;
 }
 
-CPMechModel floor_body_model(const FloorBody *body) {
-  return (CPMechModel){.nu = 3,
+CPEquations floor_body_model(const FloorBody *body) {
+  return (CPEquations){.nu = 3,
                        .np = body->npoints,
                        .nv = 2 * body->npoints,
                        .M  = mass,
@@ -80,12 +80,12 @@ sunrealtype floor_body_energy(const FloorBody *body, N_Vector y) {
   return body->m * ((u[0] * u[0] + u[1] * u[1]) / 2 + body->g * q[1]) + body->J * u[2] * u[2] / 2;
 }
 
-sunrealtype floor_body_model_energy(const CPModel *model, sunrealtype t, N_Vector y) {
+sunrealtype floor_body_model_energy(const CPPlugin *model, sunrealtype t, N_Vector y) {
   (void)t;
   return floor_body_energy(model->data, y);
 }
 
-void floor_body_frames(const CPModel *model, sunrealtype t, N_Vector y, sunrealtype *frame) {
+void floor_body_frames(const CPPlugin *model, sunrealtype t, N_Vector y, sunrealtype *frame) {
   const FloorBody *body = model->data;
   const sunrealtype *q  = N_VGetArrayPointer(y);
   (void)t;

@@ -10,7 +10,7 @@
 #ifndef CPODES_EXAMPLES_FLOOR_BODY_H
 #define CPODES_EXAMPLES_FLOOR_BODY_H
 
-#include <cpodes/cpodes_model.h>
+#include <cpodes/cpodes_plugin.h>
 
 enum { FLOOR_BODY_POINTS = 4 };
 
@@ -21,14 +21,14 @@ typedef struct {
 } FloorBody;                                              /* the user_data of the functions below */
 
 /* Row k of p is the gap of point k, row npoints + k of v its sliding velocity. */
-CPMechModel floor_body_model(const FloorBody *body);
+CPEquations floor_body_model(const FloorBody *body);
 /* Point k from the centre of mass, in space: X, Y, out */
 void floor_body_arm(const FloorBody *body, int k, sunrealtype theta, sunrealtype *X, sunrealtype *Y);
 sunrealtype floor_body_energy(const FloorBody *body, N_Vector y);
 
-/* For CPModelQuantity.value and CPModelType.contact_frames of models whose data begins with a FloorBody. The normal of the
+/* For CPPluginQuantity.value and CPPluginType.contact_frames of models whose data begins with a FloorBody. The normal of the
  * floor points upwards. frame [12 npoints]: out */
-sunrealtype floor_body_model_energy(const CPModel *model, sunrealtype t, N_Vector y);
-void floor_body_frames(const CPModel *model, sunrealtype t, N_Vector y, sunrealtype *frame);
+sunrealtype floor_body_model_energy(const CPPlugin *model, sunrealtype t, N_Vector y);
+void floor_body_frames(const CPPlugin *model, sunrealtype t, N_Vector y, sunrealtype *frame);
 
 #endif

@@ -2,14 +2,14 @@
 
 #include <stdlib.h>
 
-int floor_rod_create(CPModel *model, sunrealtype m, sunrealtype l, sunrealtype g, sunrealtype mu,
+int floor_rod_create(CPPlugin *model, sunrealtype m, sunrealtype l, sunrealtype g, sunrealtype mu,
                      const char *const *names) {
-  static const CPModelPointKind kind[] = {CP_POINT_GROUND, CP_POINT_GROUND, CP_POINT_PLAIN,
-                                          CP_POINT_PLAIN, CP_POINT_MASS};
-  static const int segment[][2]        = {{0, 1}, {2, 4}, {4, 3}};
-  FloorRod *d                          = calloc(1, sizeof *d);
-  model->data                          = d;
-  if (!d || CPModelStart(model, 6) || CPModelDraw(model, 5, kind, 3, segment)) return -1;
+  static const CPPluginPointKind kind[] = {CP_POINT_GROUND, CP_POINT_GROUND, CP_POINT_PLAIN,
+                                           CP_POINT_PLAIN, CP_POINT_MASS};
+  static const int segment[][2]         = {{0, 1}, {2, 4}, {4, 3}};
+  FloorRod *d                           = calloc(1, sizeof *d);
+  model->data                           = d;
+  if (!d || CPPluginStart(model, 6) || CPPluginDraw(model, 5, kind, 3, segment)) return -1;
   d->rod = (FloorBody){.m = m, .J = m * l * l / 12, .g = g, .npoints = 2, .a = {-l / 2, l / 2}};
   for (int i = 0; i < 2; i++)
     d->end[i] =
@@ -20,7 +20,7 @@ int floor_rod_create(CPModel *model, sunrealtype m, sunrealtype l, sunrealtype g
   return 0;
 }
 
-void floor_rod_points(const CPModel *model, N_Vector y, sunrealtype right, sunrealtype *xyz) {
+void floor_rod_points(const CPPlugin *model, N_Vector y, sunrealtype right, sunrealtype *xyz) {
   const FloorBody *rod = model->data;
   const sunrealtype *q = N_VGetArrayPointer(y), l = 2 * rod->a[1];
   sunrealtype x[5][2] = {{-l, 0}, {right, 0}, {0}, {0}, {q[0], q[1]}};
@@ -28,5 +28,5 @@ void floor_rod_points(const CPModel *model, N_Vector y, sunrealtype right, sunre
     floor_body_arm(rod, k, q[2], &x[2 + k][0], &x[2 + k][1]);
     x[2 + k][0] += q[0], x[2 + k][1] += q[1];
   }
-  CPModelPlanar(5, (const sunrealtype(*)[2])x, xyz);
+  CPPluginPlanar(5, (const sunrealtype(*)[2])x, xyz);
 }

@@ -10,11 +10,11 @@ typedef struct {
   CPContactPoint end[2];
 } FloorRod;
 
-/* CPModelType.create without the start and other constants of the contacts, for the mass m, the length l and the gravity g.
+/* CPPluginType.create without the start and other constants of the contacts, for the mass m, the length l and the gravity g.
  * model->data becomes a FloorRod. Returns 0 or -1. */
-int floor_rod_create(CPModel *model, sunrealtype m, sunrealtype l, sunrealtype g, sunrealtype mu,
+int floor_rod_create(CPPlugin *model, sunrealtype m, sunrealtype l, sunrealtype g, sunrealtype mu,
                      const char *const *names);
-/* For CPModelType.points. The floor extends from -l to right. */
-void floor_rod_points(const CPModel *model, N_Vector y, sunrealtype right, sunrealtype *xyz);
+/* For CPPluginType.points. The floor extends from -l to right. */
+void floor_rod_points(const CPPlugin *model, N_Vector y, sunrealtype right, sunrealtype *xyz);
 
 #endif

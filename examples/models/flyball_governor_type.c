@@ -6,14 +6,14 @@
 
 enum { STIFFNESS, DAMPING, SPEED, GRAVITY };
 
-static const CPModelParameter parameters[] = {
+static const CPPluginParameter parameters[] = {
     [STIFFNESS] = {"K", "N/m", "stiffness of each spring", 8e5, 0, 1e9},
     [DAMPING]   = {"C", "N s/m", "damping of each spring", 4e4, 0, 1e9},
     [SPEED] = {"speed", "rad/s", "of the whole about the shaft at first", 6.2831853071795865, 0, 20},
     [GRAVITY] = {"g", "m/s^2", "gravity along -z", 9.81, 1e-3, 20},
 };
 
-static const CPModelCoordinate coordinates[] = {
+static const CPPluginCoordinate coordinates[] = {
     {"x1", "m", "centre of the shaft"},
     {"y1", "m", "the same"},
     {"z1", "m", "the same, upwards"},
@@ -44,7 +44,7 @@ static const CPModelCoordinate coordinates[] = {
     {"e4_3", "1", "the same"},
 };
 
-static const CPModelCoordinate velocities[] = {
+static const CPPluginCoordinate velocities[] = {
     {"x1'", "m/s", "velocity of the centre of the shaft"},
     {"y1'", "m/s", "the same"},
     {"z1'", "m/s", "the same"},
@@ -71,12 +71,12 @@ static const CPModelCoordinate velocities[] = {
     {"w4_z", "rad/s", "the same, axis z"},
 };
 
-static sunrealtype energy(const CPModel *model, sunrealtype t, N_Vector y) {
+static sunrealtype energy(const CPPlugin *model, sunrealtype t, N_Vector y) {
   (void)t;
   return rigid_body_energy(model->data, y);
 }
 
-static sunrealtype momentum(const CPModel *model, sunrealtype t, N_Vector y) {
+static sunrealtype momentum(const CPPlugin *model, sunrealtype t, N_Vector y) {
   (void)t;
   sunrealtype L[3];
   rigid_body_momentum(model->data, y, L);
@@ -84,27 +84,27 @@ static sunrealtype momentum(const CPModel *model, sunrealtype t, N_Vector y) {
 }
 
 /* Initial angular momentum, with 8.57 kg m^2 about the shaft; at rest that of one turn per second */
-static sunrealtype largest_momentum(const CPModel *model) {
+static sunrealtype largest_momentum(const CPPlugin *model) {
   return SUN_RCONST(8.57) * (1 + model->parameter[SPEED]);
 }
 
 /* The initial kinetic energy, and the energy of a fall of the balls by half a metre */
-static sunrealtype largest_energy(const CPModel *model) {
+static sunrealtype largest_energy(const CPPlugin *model) {
   const sunrealtype *p = model->parameter;
   return SUN_RCONST(8.57) * p[SPEED] * p[SPEED] / 2 + 5 * p[GRAVITY];
 }
 
-static const CPModelQuantity quantities[] = {
+static const CPPluginQuantity quantities[] = {
     {"energy", "J", energy, 0, 218.2, largest_energy},
     {"angular momentum about z", "kg m^2/s", momentum, 1, 62.4, largest_momentum},
 };
 
 /* The dampers dissipate energy. */
-static int conserves(const CPModel *model, int i) {
+static int conserves(const CPPlugin *model, int i) {
   return quantities[i].conserved || model->parameter[DAMPING] == 0;
 }
 
-static int reference(const CPModel *model, sunrealtype t, N_Vector y) {
+static int reference(const CPPlugin *model, sunrealtype t, N_Vector y) {
   GovernorMotion motion;
   if (flyball_governor_motion(model->data, t, y->sunctx, &motion)) return 1;
   flyball_governor_place(model->data, &motion, y);
@@ -123,7 +123,7 @@ static void put_point(const FlyballGovernor *governor, N_Vector y, int body,
   for (int k = 0; k < 3; k++) x[k] += N_VGetArrayPointer(y)[7 * body + k];
 }
 
-static void points(const CPModel *model, sunrealtype t, N_Vector y, sunrealtype *xyz) {
+static void points(const CPPlugin *model, sunrealtype t, N_Vector y, sunrealtype *xyz) {
   (void)t;
   const FlyballGovernor *governor = model->data;
   const sunrealtype top[3]        = {0, 0, SUN_RCONST(0.5)};
@@ -142,21 +142,21 @@ static void points(const CPModel *model, sunrealtype t, N_Vector y, sunrealtype 
   }
 }
 
-static int prepare(const CPModel *model, CPMech mech) {
+static int prepare(const CPPlugin *model, CPMech mech) {
   return rigid_body_quaternions(model->data, mech);
 }
 
-static int create(CPModel *model) {
-  static const CPModelPointKind kind[NPOINTS] = {[FOOT]              = CP_POINT_GROUND,
-                                                 [HEAD]              = CP_POINT_JOINT,
-                                                 [RIGHT + HINGE]     = CP_POINT_JOINT,
-                                                 [RIGHT + BALL]      = CP_POINT_MASS,
-                                                 [RIGHT + ON_SLIDER] = CP_POINT_MASS,
-                                                 [RIGHT + ON_ROD]    = CP_POINT_PLAIN,
-                                                 [LEFT + HINGE]      = CP_POINT_JOINT,
-                                                 [LEFT + BALL]       = CP_POINT_MASS,
-                                                 [LEFT + ON_SLIDER]  = CP_POINT_MASS,
-                                                 [LEFT + ON_ROD]     = CP_POINT_PLAIN};
+static int create(CPPlugin *model) {
+  static const CPPluginPointKind kind[NPOINTS] = {[FOOT]              = CP_POINT_GROUND,
+                                                  [HEAD]              = CP_POINT_JOINT,
+                                                  [RIGHT + HINGE]     = CP_POINT_JOINT,
+                                                  [RIGHT + BALL]      = CP_POINT_MASS,
+                                                  [RIGHT + ON_SLIDER] = CP_POINT_MASS,
+                                                  [RIGHT + ON_ROD]    = CP_POINT_PLAIN,
+                                                  [LEFT + HINGE]      = CP_POINT_JOINT,
+                                                  [LEFT + BALL]       = CP_POINT_MASS,
+                                                  [LEFT + ON_SLIDER]  = CP_POINT_MASS,
+                                                  [LEFT + ON_ROD]     = CP_POINT_PLAIN};
   /* Shaft, arm of the hinges, rods, slider; the springs last */
   static const int segment[][2] = {{FOOT, HEAD},
                                    {RIGHT + HINGE, LEFT + HINGE},
@@ -169,8 +169,8 @@ static int create(CPModel *model) {
   GovernorMotion motion;
   FlyballGovernor *governor = malloc(sizeof *governor);
   model->data               = governor;
-  if (!governor || CPModelStart(model, GOVERNOR_N)) return -1;
-  if (CPModelDraw(model, NPOINTS, kind, sizeof segment / sizeof segment[0], segment)) return -1;
+  if (!governor || CPPluginStart(model, GOVERNOR_N)) return -1;
+  if (CPPluginDraw(model, NPOINTS, kind, sizeof segment / sizeof segment[0], segment)) return -1;
   for (int i = 5; i < 7; i++) model->drawing.segment_kind[i] = CP_SEGMENT_SPRING;
   flyball_governor_create(governor, p[STIFFNESS], p[DAMPING], p[SPEED], p[GRAVITY]);
   if (flyball_governor_motion(governor, 0, model->ctx, &motion)) return -1;
@@ -183,7 +183,7 @@ static int create(CPModel *model) {
   return 0;
 }
 
-const CPModelType flyball_governor_type = {
+const CPPluginType flyball_governor_type = {
     .name         = "flyball_governor",
     .title        = "Flyball governor with stiff springs",
     .source       = "IFToMM library of computational benchmark problems, A05; three coordinates by "

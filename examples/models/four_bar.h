@@ -68,11 +68,11 @@ SUNMatrix four_bar_pattern(int N, SUNContext ctx);
 /* The same as functions for a CPMech, with the same user_data. Matrices are dense, or sparse by columns with
    the templates of four_bar_matrices in M_tmpl and A_tmpl. The multipliers are the forces of the joints, which
    act on the rods as -A^T lambda. */
-CPMechModel four_bar_model(const FourBar *f);
+CPEquations four_bar_model(const FourBar *f);
 /* Templates of type CSC_MAT for M (diagonal) and A; the caller frees them. 0, or 1: no memory */
 int four_bar_matrices(int N, SUNContext ctx, SUNMatrix *M, SUNMatrix *A);
 /* With them, templates for K (diagonal), Bq and Bu in the model; the caller frees them. 0, or 1 */
-int four_bar_partials(int N, SUNContext ctx, CPMechModel *model);
+int four_bar_partials(int N, SUNContext ctx, CPEquations *model);
 
 /* y [n]: out, the state of the regular branch at (theta, theta') */
 void four_bar_state(const FourBar *f, sunrealtype theta, sunrealtype theta_d, N_Vector y);

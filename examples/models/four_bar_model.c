@@ -136,8 +136,8 @@ static int constraint_jac(sunrealtype t, const sunrealtype *q, const sunrealtype
   return 0;
 }
 
-CPMechModel four_bar_model(const FourBar *f) {
-  return (CPMechModel){.nu             = four_bar_n(f->N) / 2,
+CPEquations four_bar_model(const FourBar *f) {
+  return (CPEquations){.nu             = four_bar_n(f->N) / 2,
                        .np             = four_bar_m(f->N) / 2,
                        .M              = mass_matrix,
                        .A              = joint_matrix,
@@ -176,7 +176,7 @@ int four_bar_matrices(int N, SUNContext ctx, SUNMatrix *M, SUNMatrix *A) {
 }
 
 /* The patterns, by filling the matrices for any state, here of zeros; 5N+1 ends as above */
-int four_bar_partials(int N, SUNContext ctx, CPMechModel *model) {
+int four_bar_partials(int N, SUNContext ctx, CPEquations *model) {
   const sunindextype nq = four_bar_n(N) / 2, nc = four_bar_m(N) / 2,
                      nnz = 2 * (5 * (sunindextype)N + 1);
   FourBar of             = {.N = N};

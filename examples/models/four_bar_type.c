@@ -5,29 +5,29 @@
 
 enum { WINDOWS, GRAVITY };
 
-static const CPModelParameter parameters[] = {
+static const CPPluginParameter parameters[] = {
     [WINDOWS] = {"N", "1", "number of windows", 40, 1, FOUR_BAR_MAX},
     [GRAVITY] = {"g", "m/s^2", "gravity along -y", 9.81, 1e-3, 1e3},
 };
 
-static sunrealtype energy(const CPModel *model, sunrealtype t, N_Vector y) {
+static sunrealtype energy(const CPPlugin *model, sunrealtype t, N_Vector y) {
   (void)t;
   return four_bar_energy(model->data, y);
 }
 
 /* From upright to hanging: the N + 1 vertical rods fall by 1 m, the N others by 2 */
-static sunrealtype fall(const CPModel *model) {
+static sunrealtype fall(const CPPlugin *model) {
   const FourBar *f = model->data;
   return f->g * (3 * f->N + 1);
 }
 
-static const CPModelQuantity quantities[] = {
+static const CPPluginQuantity quantities[] = {
     {.name = "energy", .unit = "J", .value = energy, .conserved = 1, .scale = 1187.01, .scale_of = fall},
 };
 
 /* The regular branch, on which the vertical rods stay parallel; other branches start from the singular
    positions */
-static int reference(const CPModel *model, sunrealtype t, N_Vector y) {
+static int reference(const CPPlugin *model, sunrealtype t, N_Vector y) {
   sunrealtype theta, theta_d;
   four_bar_exact(model->data, t, &theta, &theta_d);
   four_bar_state(model->data, theta, theta_d, y);
@@ -35,7 +35,7 @@ static int reference(const CPModel *model, sunrealtype t, N_Vector y) {
 }
 
 /* A, where rods start: ground (k, 0) and B_k, for k = 0 ... N */
-static void points(const CPModel *model, sunrealtype t, N_Vector y, sunrealtype *xyz) {
+static void points(const CPPlugin *model, sunrealtype t, N_Vector y, sunrealtype *xyz) {
   (void)t;
   const int N          = ((const FourBar *)model->data)->N;
   const sunrealtype *q = N_VGetArrayPointer(y);
@@ -48,9 +48,9 @@ static void points(const CPModel *model, sunrealtype t, N_Vector y, sunrealtype 
 }
 
 /* Points 2 k: ground, 2 k + 1: B_k */
-static int draw(CPModel *model, int N) {
-  if (CPModelDraw(model, 2 * N + 2, NULL, 2 * N + 1, NULL)) return -1;
-  CPModelDrawing *d = &model->drawing;
+static int draw(CPPlugin *model, int N) {
+  if (CPPluginDraw(model, 2 * N + 2, NULL, 2 * N + 1, NULL)) return -1;
+  CPPluginDrawing *d = &model->drawing;
   for (int k = 0; k <= N; k++) {
     d->kind[2 * k]       = CP_POINT_GROUND;
     d->kind[2 * k + 1]   = CP_POINT_JOINT;
@@ -63,12 +63,12 @@ static int draw(CPModel *model, int N) {
   return 0;
 }
 
-static int create(CPModel *model) {
+static int create(CPPlugin *model) {
   const int N          = (int)model->parameter[WINDOWS];
   const sunindextype n = four_bar_n(N);
   FourBar *f           = four_bar_create(N, model->parameter[GRAVITY]);
   model->data          = f;
-  if (!f || CPModelStart(model, n) || draw(model, N)) return -1;
+  if (!f || CPPluginStart(model, n) || draw(model, N)) return -1;
   four_bar_initial(f, model->y0);
   model->mech = four_bar_model(f);
   model->f    = four_bar_rhs;
@@ -89,9 +89,9 @@ static int create(CPModel *model) {
   return 0;
 }
 
-static void destroy(CPModel *model) { four_bar_free((FourBar **)&model->data); }
+static void destroy(CPPlugin *model) { four_bar_free((FourBar **)&model->data); }
 
-const CPModelType four_bar_type = {
+const CPPluginType four_bar_type = {
     .name        = "four_bar",
     .method      = "radau", /* after singular positions its errors are far below those of BDF */
     .title       = "N four-bar linkages side by side",

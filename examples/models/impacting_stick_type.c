@@ -5,7 +5,7 @@
 
 enum { MASS, LENGTH, GRAVITY, TILT, FRICTION, RESTITUTION };
 
-static const CPModelParameter parameters[] = {
+static const CPPluginParameter parameters[] = {
     [MASS]        = {"m", "kg", "mass", 1, 1e-3, 1e3},
     [LENGTH]      = {"l", "m", "length", 1, 1e-3, 1e3},
     [GRAVITY]     = {"g", "m/s^2", "gravity", 10, 1e-3, 1e3},
@@ -14,30 +14,30 @@ static const CPModelParameter parameters[] = {
     [RESTITUTION] = {"e", "1", "restitution of both ends", 1, 0, 1},
 };
 
-static const CPModelCoordinate coordinates[] = {
+static const CPPluginCoordinate coordinates[] = {
     {"x", "m", "centre, along the floor"},
     {"y", "m", "centre, above the floor"},
     {"theta", "rad", "angle to the floor"},
 };
 
-static const CPModelCoordinate multipliers[] = {
+static const CPPluginCoordinate multipliers[] = {
     {"N left", "N", "force of the floor on the left end"},
     {"N right", "N", "force of the floor on the right end"},
     {"F left", "N", "friction at the left end"},
     {"F right", "N", "friction at the right end"},
 };
 
-static sunrealtype fall(const CPModel *model) {
+static sunrealtype fall(const CPPlugin *model) {
   const FloorBody *stick = model->data;
   return stick->m * stick->g * N_VGetArrayPointer(model->y0)[1];
 }
 
-static int conserves(const CPModel *model, int i) {
+static int conserves(const CPPlugin *model, int i) {
   (void)i;
   return model->parameter[FRICTION] == 0 && model->parameter[RESTITUTION] == 1;
 }
 
-static const CPModelQuantity quantities[] = {
+static const CPPluginQuantity quantities[] = {
     {.name      = "energy",
      .unit      = "J",
      .value     = floor_body_model_energy,
@@ -46,12 +46,12 @@ static const CPModelQuantity quantities[] = {
      .scale_of  = fall},
 };
 
-static void points(const CPModel *model, sunrealtype t, N_Vector y, sunrealtype *xyz) {
+static void points(const CPPlugin *model, sunrealtype t, N_Vector y, sunrealtype *xyz) {
   (void)t;
   floor_rod_points(model, y, model->parameter[LENGTH], xyz);
 }
 
-static int create(CPModel *model) {
+static int create(CPPlugin *model) {
   static const char *const names[] = {"left end", "right end"};
   const sunrealtype *p = model->parameter, l = p[LENGTH];
   if (floor_rod_create(model, p[MASS], l, p[GRAVITY], p[FRICTION], names)) return -1;
@@ -61,7 +61,7 @@ static int create(CPModel *model) {
   return 0;
 }
 
-const CPModelType impacting_stick_type = {
+const CPPluginType impacting_stick_type = {
     .name           = "impacting_stick",
     .title          = "Stick that strikes the floor with both ends",
     .source         = "V. Acary et al., siconos-tutorials, examples/mechanics/ImpactingStick",

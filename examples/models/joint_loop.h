@@ -38,7 +38,7 @@ typedef enum { JOINT_LOOP_INVERSE, JOINT_LOOP_MATRICES, JOINT_LOOP_UDOT } JointL
 JointLoop *joint_loop_create(int n);
 void joint_loop_free(JointLoop **loop);
 /* user_data of its functions is the loop. */
-CPMechModel joint_loop_model(const JointLoop *loop, JointLoopForm form);
+CPEquations joint_loop_model(const JointLoop *loop, JointLoopForm form);
 /* y [2 n]: out, at rest, near the manifold: an arc, for CPMechCalcIC */
 void joint_loop_guess(const JointLoop *loop, N_Vector y);
 /* Kinetic and potential energy [J] at y [2 n] */

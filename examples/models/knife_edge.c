@@ -91,8 +91,8 @@ static int constraint_jac(sunrealtype t, const sunrealtype *q, const sunrealtype
   return 0;
 }
 
-CPMechModel knife_edge_model(void) {
-  return (CPMechModel){.nu             = 3,
+CPEquations knife_edge_model(void) {
+  return (CPEquations){.nu             = 3,
                        .nv             = 1,
                        .M              = unit_mass,
                        .A              = across,

@@ -34,7 +34,7 @@ int knife_edge_jacobian(sunrealtype t, N_Vector y, N_Vector c, SUNMatrix G, void
 
 /* The same as functions for a CPMech with m = J = 1 and one velocity constraint, with partial derivatives and
    the same user_data. CPMech's multiplier is -lambda / m. */
-CPMechModel knife_edge_model(void);
+CPEquations knife_edge_model(void);
 
 /* y [6]: out, at the origin, blade downhill, spinning with omega */
 void knife_edge_initial(const KnifeEdge *k, N_Vector y);

@@ -6,37 +6,37 @@
 
 enum { GRAVITY, ALPHA, OMEGA };
 
-static const CPModelParameter parameters[] = {
+static const CPPluginParameter parameters[] = {
     [GRAVITY] = {"g", "m/s^2", "gravity", 9.81, 1e-3, 1e3},
     [ALPHA]   = {"alpha", "rad", "inclination of the plane", 0.5, 1e-3, 1.5},
     [OMEGA]   = {"omega", "rad/s", "spin", 1, 1e-2, 1e2},
 };
 
-static const CPModelCoordinate coordinates[] = {
+static const CPPluginCoordinate coordinates[] = {
     {"x", "m", "down the slope"},
     {"y", "m", "along the slope"},
     {"phi", "rad", "angle of the blade from x"},
 };
 
-static sunrealtype energy(const CPModel *model, sunrealtype t, N_Vector y) {
+static sunrealtype energy(const CPPlugin *model, sunrealtype t, N_Vector y) {
   (void)t;
   return knife_edge_energy(model->data, y);
 }
 
 /* Kinetic energy at the lowest point of the cycloid */
-static sunrealtype fall(const CPModel *model) {
+static sunrealtype fall(const CPPlugin *model) {
   const KnifeEdge *k = model->data;
   return pow(k->g * sin(k->alpha) / k->omega, 2) / 2;
 }
 
-static sunrealtype spin(const CPModel *model, sunrealtype t, N_Vector y) {
+static sunrealtype spin(const CPPlugin *model, sunrealtype t, N_Vector y) {
   (void)model, (void)t;
   return N_VGetArrayPointer(y)[5];
 }
 
-static sunrealtype given_spin(const CPModel *model) { return model->parameter[OMEGA]; }
+static sunrealtype given_spin(const CPPlugin *model) { return model->parameter[OMEGA]; }
 
-static const CPModelQuantity quantities[] = {
+static const CPPluginQuantity quantities[] = {
     {.name      = "energy",
      .unit      = "m^2/s^2",
      .value     = energy,
@@ -46,13 +46,13 @@ static const CPModelQuantity quantities[] = {
     {.name = "spin", .unit = "rad/s", .value = spin, .conserved = 1, .scale = 1, .scale_of = given_spin},
 };
 
-static int reference(const CPModel *model, sunrealtype t, N_Vector y) {
+static int reference(const CPPlugin *model, sunrealtype t, N_Vector y) {
   knife_edge_exact(model->data, t, N_VGetArrayPointer(y));
   return 0;
 }
 
 /* g sin(alpha) sin(phi) + phi' (velocity along the blade), on the closed form */
-static int reference_lambda(const CPModel *model, sunrealtype t, sunrealtype *lambda) {
+static int reference_lambda(const CPPlugin *model, sunrealtype t, sunrealtype *lambda) {
   const KnifeEdge *k     = model->data;
   const sunrealtype pull = k->g * sin(k->alpha);
   lambda[0]              = 2 * pull * sin(k->omega * t);
@@ -61,7 +61,7 @@ static int reference_lambda(const CPModel *model, sunrealtype t, sunrealtype *la
 
 /* The blade on the plane, which descends along x, and its initial position. Its length does not enter the equations; with 1.2 m
  * it is visible next to the 46 m of the cycloid. */
-static void points(const CPModel *model, sunrealtype t, N_Vector y, sunrealtype *xyz) {
+static void points(const CPPlugin *model, sunrealtype t, N_Vector y, sunrealtype *xyz) {
   (void)t;
   const KnifeEdge *k      = model->data;
   const sunrealtype *q    = N_VGetArrayPointer(y);
@@ -74,13 +74,14 @@ static void points(const CPModel *model, sunrealtype t, N_Vector y, sunrealtype 
   }
 }
 
-static int create(CPModel *model) {
-  static const CPModelPointKind kind[] = {CP_POINT_GROUND, CP_POINT_MASS, CP_POINT_JOINT,
-                                          CP_POINT_JOINT};
-  static const int segment[][2]        = {{2, 1}, {1, 3}};
-  KnifeEdge *k                         = malloc(sizeof *k);
-  model->data                          = k;
-  if (!k || CPModelStart(model, KNIFE_EDGE_N) || CPModelDraw(model, 4, kind, 2, segment)) return -1;
+static int create(CPPlugin *model) {
+  static const CPPluginPointKind kind[] = {CP_POINT_GROUND, CP_POINT_MASS, CP_POINT_JOINT,
+                                           CP_POINT_JOINT};
+  static const int segment[][2]         = {{2, 1}, {1, 3}};
+  KnifeEdge *k                          = malloc(sizeof *k);
+  model->data                           = k;
+  if (!k || CPPluginStart(model, KNIFE_EDGE_N) || CPPluginDraw(model, 4, kind, 2, segment))
+    return -1;
   *k = (KnifeEdge){model->parameter[GRAVITY], model->parameter[ALPHA], model->parameter[OMEGA]};
   knife_edge_initial(k, model->y0);
   model->mech  = knife_edge_model();
@@ -95,7 +96,7 @@ static int create(CPModel *model) {
   return 0;
 }
 
-const CPModelType knife_edge_type = {
+const CPPluginType knife_edge_type = {
     .name             = "knife_edge",
     .title            = "Knife edge on an inclined plane (nonholonomic)",
     .source           = "Neimark, Fufaev, Dynamics of Nonholonomic Systems, 1972; closed form",

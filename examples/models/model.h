@@ -1,9 +1,9 @@
-/* The catalogue of mechanisms. Each is one constant CPModelType (see cpodes_model.h) in its file, and one line
+/* The catalogue of mechanisms. Each is one constant CPPluginType (see cpodes_plugin.h) in its file, and one line
  * in catalogue.c. */
 #ifndef CPODES_EXAMPLES_MODEL_H
 #define CPODES_EXAMPLES_MODEL_H
 
-#include <cpodes/cpodes_model.h>
+#include <cpodes/cpodes_plugin.h>
 
 /* Mechanisms of variable size have sparse matrices (CSC) from this number of velocities on, and dense ones
    below. With sparse ones chains and four-bars of 16 velocities take 0.7 to 1.0 of the time by all methods, bending
@@ -16,9 +16,9 @@ enum { MODEL_MOST_PARAMETERS = 12 };
 /* ---- catalogue.c ---- */
 
 /* All mechanisms, in the order of the guide; NULL beyond the last */
-const CPModelType *model_type(int i);
+const CPPluginType *model_type(int i);
 /* The mechanism of this name, or NULL if there is none */
-const CPModelType *model_find(const char *name);
+const CPPluginType *model_find(const char *name);
 /* The name that is nearest to a wrong one (edit distance), never NULL */
 const char *model_nearest(const char *name);
 
@@ -26,11 +26,11 @@ const char *model_nearest(const char *name);
 
 /* Returns 1 if the table can be used at all: names, ranges, required functions. Otherwise message [length]
    contains the error */
-int model_check_type(const CPModelType *type, char *message, size_t length);
+int model_check_type(const CPPluginType *type, char *message, size_t length);
 
 /* Returns 1 if the numbers and arrays of a newly created model are consistent, so that tables and drawings can use them
    without further checks. None of its functions is called. Otherwise message [length] contains the error */
-int model_check_created(const CPModel *model, char *message, size_t length);
+int model_check_created(const CPPlugin *model, char *message, size_t length);
 
 typedef enum {
   MODEL_RIGHT,
@@ -57,10 +57,10 @@ typedef struct {
 /* Checks all parts of a model: names, dimensions, consistency of y0, finite values, functions against their derivatives
    and against each other, conserved quantities, reference, drawing. Reports all results, and skips parts that need a
    wrong function. Returns the number of wrong parts. */
-int model_check_all(const CPModel *model, const ModelListener *listener);
+int model_check_all(const CPPlugin *model, const ModelListener *listener);
 
 /* The same for models of the catalogue, which have a source and a drawing. Returns 1 if all is right; otherwise message
    [length] contains the first error */
-int model_check(const CPModel *model, char *message, size_t length);
+int model_check(const CPPlugin *model, char *message, size_t length);
 
 #endif

@@ -114,7 +114,7 @@ static int has_source(const ModelCheck *c) { return c->type->source && *c->type-
 static int has_events(const ModelCheck *c) { return c->model->nroots || c->model->nstops; }
 static int has_drawing(const ModelCheck *c) { return c->type->points != NULL; }
 static int has_constraints(const ModelCheck *c) {
-  const CPMechModel *m = &c->model->mech;
+  const CPEquations *m = &c->model->mech;
   return c->model->c || (m->nu > 0 && (m->np > 0 || m->nv > 0));
 }
 static int has_A(const ModelCheck *c) {
@@ -235,7 +235,7 @@ static void compare_functions(Examination *e) {
 }
 
 static void examine_mechanism(Examination *e) {
-  const CPModel *model = e->check.model;
+  const CPPlugin *model = e->check.model;
   if (model->mech.nu > 0 && model->n > MODEL_LONG_STATE)
     tell_unjudged(e, functions, MODEL_SKIPPED, "more than 1000 components: it would take long");
   if (model->mech.nu > 0 && model->n <= MODEL_LONG_STATE && !(e->lost & NOTHING))
@@ -246,7 +246,7 @@ static void examine_mechanism(Examination *e) {
 /* ---------------------------------------------------------------------------------- quantities -- */
 
 static void examine_quantity(Examination *e, int i) {
-  const CPModelQuantity *q = &e->check.type->quantities[i];
+  const CPPluginQuantity *q = &e->check.type->quantities[i];
   char what[80];
   if (q->conserved == CP_QUANTITY_FREE) {
     snprintf(what, sizeof what, "%s: a number", q->name);
@@ -256,7 +256,7 @@ static void examine_quantity(Examination *e, int i) {
     return;
   }
   snprintf(what, sizeof what, "%s: %s", q->name,
-           CPModelConserves(e->check.model, i) ? "conserved" : "never rises");
+           CPPluginConserves(e->check.model, i) ? "conserved" : "never rises");
   if (e->lost & (NO_RATE | NO_F)) {
     tell_unjudged(e, what, MODEL_SKIPPED, after_others);
     return;
@@ -283,7 +283,7 @@ static void examine_quantity(Examination *e, int i) {
 
 enum { NUM_FIRST = sizeof first / sizeof first[0], NUM_THEN = sizeof then / sizeof then[0] };
 
-int model_check_all(const CPModel *model, const ModelListener *listener) {
+int model_check_all(const CPPlugin *model, const ModelListener *listener) {
   Examination e   = {.listener = listener};
   e.check         = (ModelCheck){.model = model, .type = model->type, .error = &e.error};
   e.check.message = e.message;
@@ -300,7 +300,7 @@ int model_check_all(const CPModel *model, const ModelListener *listener) {
 }
 
 typedef struct {
-  const CPModelType *type;
+  const CPPluginType *type;
   char *message;
   size_t length;
   int wrong;
@@ -314,7 +314,7 @@ static void keep_first(void *data, const ModelFinding *finding) {
   f->wrong = 1;
 }
 
-int model_check(const CPModel *model, char *message, size_t length) {
+int model_check(const CPPlugin *model, char *message, size_t length) {
   First first_wrong            = {model->type, message, length, 0};
   const ModelListener listener = {.find = keep_first, .data = &first_wrong};
   if (length > 0) message[0] = '\0';

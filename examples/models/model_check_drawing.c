@@ -5,9 +5,9 @@
 #include <stdlib.h>
 
 int model_drawing_is_possible(ModelCheck *c) {
-  const CPModelDrawing *d = &c->model->drawing;
+  const CPPluginDrawing *d = &c->model->drawing;
   if (d->npoints < 1 || d->nsegments < 0 || !d->kind || (d->nsegments > 0 && !d->segment))
-    return model_contradicts(c, "there is a function points, but no drawing: CPModelDraw");
+    return model_contradicts(c, "there is a function points, but no drawing: CPPluginDraw");
   for (int i = 0; i < d->nsegments; i++)
     for (int k = 0; k < 2; k++)
       if (d->segment[i][k] < 0 || d->segment[i][k] >= d->npoints)
@@ -29,7 +29,7 @@ int model_drawing_is_possible(ModelCheck *c) {
 
 /* Points at state k. Ground points may move with time, but not with the state: they are those at y0 */
 static int points_are_true_at(const ModelCheck *c, int k) {
-  const CPModelDrawing *d = &c->model->drawing;
+  const CPPluginDrawing *d = &c->model->drawing;
   sunrealtype *xyz = calloc(6 * d->npoints, sizeof *xyz), *start = xyz + 3 * d->npoints;
   if (!xyz) return model_contradicts(c, "no memory");
   for (int i = 0; i < 6 * d->npoints; i++) xyz[i] = NAN;

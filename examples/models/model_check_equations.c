@@ -11,9 +11,9 @@
 
 /* y' at (t, y). Returns 1 if there are quaternions, whose rate only the CPMech computes */
 static int state_rate(const ModelCheck *c, sunrealtype t, N_Vector y, N_Vector ydot) {
-  const CPModel *model = c->model;
+  const CPPlugin *model = c->model;
   if (model->f) return model->f(t, y, ydot, model->data);
-  const CPMechModel *m = &model->mech;
+  const CPEquations *m = &model->mech;
   if ((m->nq && m->nq != m->nu) || m->N || m->nz > 0) return 1;
   const sunrealtype *u = N_VGetArrayPointer(y) + m->nu;
   sunrealtype *rate    = N_VGetArrayPointer(ydot);
@@ -23,12 +23,12 @@ static int state_rate(const ModelCheck *c, sunrealtype t, N_Vector y, N_Vector y
 
 /* f against CPMech's u' */
 static int forms_agree_at(const ModelCheck *c, sunrealtype t, N_Vector y) {
-  const CPModel *model = c->model;
+  const CPPlugin *model = c->model;
   if (model->f(t, y, c->ydot, model->data)) return model_contradicts(c, "f fails near y0");
   const long bad = model_not_finite(c->ydot);
   if (bad >= 0) return model_contradicts(c, "component %ld of f is not finite", bad);
   if (!c->mech) return 1;
-  const sunindextype nq = CPModelNumPositions(model), nu = model->mech.nu;
+  const sunindextype nq = CPPluginNumPositions(model), nu = model->mech.nu;
   sunrealtype *udot       = N_VGetArrayPointer(c->moved);
   const sunrealtype *rate = N_VGetArrayPointer(c->ydot), *u = N_VGetArrayPointer(y) + nq;
   if (CPMechAccelerations(c->mech, t, y, udot, NULL))
@@ -56,7 +56,7 @@ int model_forms_agree(ModelCheck *c) {
 static sunrealtype short_time(const ModelCheck *c, N_Vector y) {
   const sunrealtype rate = N_VMaxNorm(c->ydot);
   if (!(rate > 0)) return 1e-3;
-  const sunindextype nq    = CPModelNumPositions(c->model);
+  const sunindextype nq    = CPPluginNumPositions(c->model);
   const sunrealtype turns  = model_largest(N_VGetArrayPointer(c->ydot), nq);
   const sunrealtype places = fmax(model_largest(N_VGetArrayPointer(y), nq), 1);
   return 1e-3 * fmin(fmax(N_VMaxNorm(y), 1e-3) / rate, turns > 0 ? places / turns : INFINITY);
@@ -75,7 +75,7 @@ static N_Vector move(const ModelCheck *c, N_Vector y, sunrealtype h, sunindextyp
 /* f keeps the constraints: the rate of c(t, y) along the motion is 0 up to the roundoff of its terms, each of
    which is at most of the size max |y| max |y'| */
 static int keeps_constraints_at(ModelCheck *c, sunrealtype t, N_Vector y) {
-  const CPModel *model = c->model;
+  const CPPlugin *model = c->model;
   if (model->f(t, y, c->ydot, model->data)) return model_contradicts(c, "f fails near y0");
   const sunrealtype h = short_time(c, y);
   sunrealtype *value  = calloc(4 * model->m, sizeof *value);
@@ -108,7 +108,7 @@ int model_f_keeps_constraints(ModelCheck *c) {
 /* -------------------------------------------------------------------------------- quantities -- */
 
 /* Rate of the quantity at (t, y) as the components first ... last - 1 move by ydot */
-static sunrealtype quantity_rate(const ModelCheck *c, const CPModelQuantity *q, sunrealtype t,
+static sunrealtype quantity_rate(const ModelCheck *c, const CPPluginQuantity *q, sunrealtype t,
                                  N_Vector y, sunindextype first, sunindextype last) {
   const sunrealtype h = short_time(c, y);
   sunrealtype value[4];
@@ -120,21 +120,21 @@ static sunrealtype quantity_rate(const ModelCheck *c, const CPModelQuantity *q, 
 
 static int is_not_kept(const ModelCheck *c, int i, const char *how) {
   return model_contradicts(c, "%s is not %s: it changes by %s", c->type->quantities[i].name,
-                           CPModelConserves(c->model, i) ? "conserved" : "dissipated", how);
+                           CPPluginConserves(c->model, i) ? "conserved" : "dissipated", how);
 }
 
 /* Checks that ydot conserves the quantity, or does not raise it if it is dissipated */
 static int rate_keeps(const ModelCheck *c, int i, sunrealtype t, N_Vector y) {
-  const sunindextype nq = CPModelNumPositions(c->model), n = c->model->n;
-  const CPModelQuantity *q = &c->type->quantities[i];
+  const sunindextype nq = CPPluginNumPositions(c->model), n = c->model->n;
+  const CPPluginQuantity *q = &c->type->quantities[i];
   /* roundoff: of the value in the differences, and of the powers that cancel */
-  const sunrealtype value = fabs(q->value(c->model, t, y)) + CPModelScale(c->model, i);
+  const sunrealtype value = fabs(q->value(c->model, t, y)) + CPPluginScale(c->model, i);
   const sunrealtype noise = 1e-13 * value / short_time(c, y);
   const sunrealtype powers =
       fabs(quantity_rate(c, q, t, y, 0, nq)) + fabs(quantity_rate(c, q, t, y, nq, n));
   const sunrealtype rate = quantity_rate(c, q, t, y, 0, n);
   const sunrealtype error =
-      (CPModelConserves(c->model, i) ? fabs(rate) : rate) / (powers + noise / model_agreement);
+      (CPPluginConserves(c->model, i) ? fabs(rate) : rate) / (powers + noise / model_agreement);
   char how[120];
   snprintf(how, sizeof how, "%g %s per second where its powers are %g", (double)rate, q->unit,
            (double)powers);
@@ -149,9 +149,10 @@ static int short_run(const ModelCheck *c, sunrealtype t, N_Vector y, sunrealtype
   sunrealtype *udot     = N_VGetArrayPointer(c->ydot);
   if (CPMechAccelerations(c->mech, t, y, udot, NULL))
     return model_contradicts(c, "accelerations near y0: %s", CPMechGetLastMessage(c->mech));
-  const sunrealtype speed = model_largest(N_VGetArrayPointer(y) + CPModelNumPositions(c->model), nu);
-  const sunrealtype rate  = fmax(fmax(speed, model_largest(udot, nu)), 1 / c->type->t_end);
-  *time                   = 1e-3 * fmax(N_VMaxNorm(y), 1e-3) / rate;
+  const sunrealtype speed =
+      model_largest(N_VGetArrayPointer(y) + CPPluginNumPositions(c->model), nu);
+  const sunrealtype rate = fmax(fmax(speed, model_largest(udot, nu)), 1 / c->type->t_end);
+  *time                  = 1e-3 * fmax(N_VMaxNorm(y), 1e-3) / rate;
   return 1;
 }
 
@@ -161,7 +162,7 @@ static const sunrealtype run_tolerance = 1e-10;
    roundoff. y, found to looser tolerances, is moved onto the manifold of this run. */
 static int run(const ModelCheck *c, sunrealtype t, N_Vector y, sunrealtype time) {
   sunrealtype reached;
-  CPMech mech      = CPModelMech(c->model); /* c->mech stays unattached */
+  CPMech mech      = CPPluginMech(c->model); /* c->mech stays unattached */
   CPIntegrator mem = CPIntegratorCreate(c->model->stiff ? "RADAU" : "DOP853", c->model->ctx);
   int result       = mech && mem ? 1 : model_contradicts(c, "no memory");
   if (result) {
@@ -185,22 +186,22 @@ static const sunrealtype run_agreement = 1e-5;
 
 /* The same over a short run if only the CPMech computes y' (quaternions) */
 static int run_keeps(const ModelCheck *c, int i, sunrealtype t, N_Vector y) {
-  const CPModelQuantity *q = &c->type->quantities[i];
-  sunrealtype time         = 0;
+  const CPPluginQuantity *q = &c->type->quantities[i];
+  sunrealtype time          = 0;
   if (!short_run(c, t, y, &time) || !run(c, t, y, time)) return 0;
   const sunrealtype before = q->value(c->model, t, y), end = t + time,
                     gain = q->value(c->model, end, c->moved) - before;
   /* effects of the positions alone and of the velocities alone, which cancel */
-  const sunindextype nq = CPModelNumPositions(c->model), n = c->model->n;
+  const sunindextype nq = CPPluginNumPositions(c->model), n = c->model->n;
   N_VLinearSum(1, c->moved, -1, y, c->ydot);
   const sunrealtype powers = fabs(q->value(c->model, end, move(c, y, 1, 0, nq)) - before) +
                              fabs(q->value(c->model, end, move(c, y, 1, nq, n)) - before);
   /* what errors of the run's tolerance change: at rest without gravity all energies are smaller */
   N_VConst(run_tolerance, c->ydot);
-  const sunrealtype noise = run_tolerance * (fabs(before) + CPModelScale(c->model, i)) +
+  const sunrealtype noise = run_tolerance * (fabs(before) + CPPluginScale(c->model, i)) +
                             fabs(q->value(c->model, end, move(c, y, 1, nq, n)) - before);
   const sunrealtype error =
-      (CPModelConserves(c->model, i) ? fabs(gain) : gain) / (powers + noise / run_agreement);
+      (CPPluginConserves(c->model, i) ? fabs(gain) : gain) / (powers + noise / run_agreement);
   char how[120];
   snprintf(how, sizeof how, "%g %s in %g s, where positions and velocities change it by %g",
            (double)gain, q->unit, (double)time, (double)powers);
@@ -209,7 +210,7 @@ static int run_keeps(const ModelCheck *c, int i, sunrealtype t, N_Vector y) {
 }
 
 static int keeps_at(const ModelCheck *c, int i, sunrealtype t, N_Vector y) {
-  const CPModelQuantity *q = &c->type->quantities[i];
+  const CPPluginQuantity *q = &c->type->quantities[i];
   if (!isfinite(q->value(c->model, t, y))) return model_contradicts(c, "%s is not finite", q->name);
   return state_rate(c, t, y, c->ydot) ? run_keeps(c, i, t, y) : rate_keeps(c, i, t, y);
 }
@@ -217,7 +218,7 @@ static int keeps_at(const ModelCheck *c, int i, sunrealtype t, N_Vector y) {
 /* y <- state k with velocities s w, where w is half the difference of those of state k and of those reversed: a velocity that
    constraints allow, also where they depend on time */
 static N_Vector take_velocities(const ModelCheck *c, int k, sunrealtype s) {
-  const sunindextype nq        = CPModelNumPositions(c->model);
+  const sunindextype nq        = CPPluginNumPositions(c->model);
   const sunrealtype *ahead     = N_VGetArrayPointer(c->state[k]),
                     *backwards = N_VGetArrayPointer(c->state[k + 2]);
   sunrealtype *y               = N_VGetArrayPointer(c->y);
@@ -228,7 +229,7 @@ static N_Vector take_velocities(const ModelCheck *c, int k, sunrealtype s) {
 }
 
 int model_kinetic_part_is_true(ModelCheck *c, int i) {
-  const CPModelQuantity *q = &c->type->quantities[i];
+  const CPPluginQuantity *q = &c->type->quantities[i];
   for (int k = 1; k <= 2 && k + 2 < c->nstates; k++) {
     CPMechOutput out = {0};
     sunrealtype value[3];
@@ -247,7 +248,7 @@ int model_kinetic_part_is_true(ModelCheck *c, int i) {
 }
 
 int model_quantity_is_finite(ModelCheck *c, int i) {
-  const CPModelQuantity *q = &c->type->quantities[i];
+  const CPPluginQuantity *q = &c->type->quantities[i];
   for (int k = c->first; k < c->nstates; k++)
     if (!isfinite(q->value(c->model, c->time[k], c->state[k])))
       return model_contradicts(c, "%s is not finite near the start", q->name);
@@ -263,7 +264,7 @@ int model_quantity_keeps(ModelCheck *c, int i) {
 
 /* Another value for parameter p: a quarter more, a fifth less, or 0, which switches off springs, dampers and gravity, within its
    range. Returns 0 if there is none. */
-static int other_value(const CPModelParameter *p, int how, sunrealtype *value) {
+static int other_value(const CPPluginParameter *p, int how, sunrealtype *value) {
   const sunrealtype around   = p->value != 0 ? p->value : fmin(p->most, 1);
   const sunrealtype choice[] = {1.25 * around, 0.8 * around, 0};
   *value                     = choice[how];
@@ -275,7 +276,7 @@ static int other_value(const CPModelParameter *p, int how, sunrealtype *value) {
 static int keeps_with(const ModelCheck *c, int i, const sunrealtype *values, const char *name,
                       sunrealtype value) {
   char refused[MODEL_MESSAGE], how[MODEL_MESSAGE];
-  CPModel *model   = CPModelCreate(c->type, values, c->model->ctx, refused, sizeof refused);
+  CPPlugin *model  = CPPluginCreate(c->type, values, c->model->ctx, refused, sizeof refused);
   ModelCheck other = {
       .model = model, .type = c->type, .error = c->error, .message = c->message, .length = c->length};
   int result = 1;
@@ -289,7 +290,7 @@ static int keeps_with(const ModelCheck *c, int i, const sunrealtype *values, con
   }
   if (result) c->message[0] = '\0';
   if (model) model_objects_free(&other);
-  CPModelFree(&model);
+  CPPluginFree(&model);
   return result;
 }
 
@@ -299,9 +300,9 @@ int model_quantity_keeps_otherwise(ModelCheck *c, int i) {
   sunrealtype *values = calloc((size_t)count + 1, sizeof *values);
   int result          = values ? 1 : model_contradicts(c, "no memory");
   for (int k = 0; k < count * KINDS && result; k++) {
-    const CPModelParameter *p = &c->type->parameters[k / KINDS];
+    const CPPluginParameter *p = &c->type->parameters[k / KINDS];
     memcpy(values, c->model->parameter, (size_t)count * sizeof *values);
-    if (!CPModelIsWhole(c->type, k / KINDS) && other_value(p, k % KINDS, &values[k / KINDS]))
+    if (!CPPluginIsWhole(c->type, k / KINDS) && other_value(p, k % KINDS, &values[k / KINDS]))
       result = keeps_with(c, i, values, p->name, values[k / KINDS]);
   }
   free(values);

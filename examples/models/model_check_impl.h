@@ -13,8 +13,8 @@ enum {
 };
 
 typedef struct {
-  const CPModel *model;
-  const CPModelType *type;
+  const CPPlugin *model;
+  const CPPluginType *type;
   CPMech mech;                  /* NULL if there is only the ODE */
   CPProjector P;                /* of c and G; NULL if there is only the CPMech */
   N_Vector ewt;                 /* 1 / (tolerance of a consistent state) */
@@ -77,7 +77,7 @@ typedef struct {
   const char *what;
   const char *function; /* function that is missing if is_there returns 0; if NULL, that of a row before it */
   size_t error;                             /* its offset in a CPMechReport */
-  int (*is_there)(const CPMechModel *mech); /* returns 1 if there is anything to compare */
+  int (*is_there)(const CPEquations *mech); /* returns 1 if there is anything to compare */
   int moves; /* 1 if the motion depends on it; 0 if only Newton's iteration does */
 } ModelMechRow;
 extern const ModelMechRow model_mech_rows[];

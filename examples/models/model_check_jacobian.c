@@ -7,7 +7,7 @@
 #include <sunmatrix/sunmatrix_sparse.h>
 
 /* A matrix for G as the function of the model gets it: dense, or with the template's index arrays; NULL without memory */
-static SUNMatrix create_G(const CPModel *model) {
+static SUNMatrix create_G(const CPPlugin *model) {
   SUNMatrix S =
       model->G_tmpl ? SUNMatClone(model->G_tmpl) : SUNDenseMatrix(model->m, model->n, model->ctx);
   if (S && model->G_tmpl) SUNMatCopy(model->G_tmpl, S);
@@ -20,9 +20,9 @@ static SUNMatrix create_G(const CPModel *model) {
 /* G(row, col) at (t, y), or NaN if it cannot be computed */
 static sunrealtype entry_of_G(const ModelCheck *c, sunrealtype t, N_Vector y, sunindextype row,
                               sunindextype col) {
-  const CPModel *model = c->model;
-  sunrealtype entry    = NAN;
-  SUNMatrix S          = create_G(model);
+  const CPPlugin *model = c->model;
+  sunrealtype entry     = NAN;
+  SUNMatrix S           = create_G(model);
   if (S && !model->c(t, y, c->res, model->data) && !model->G(t, y, c->res, S, model->data)) {
     N_VConst(0, c->moved);
     N_VGetArrayPointer(c->moved)[col] = 1;
@@ -35,9 +35,9 @@ static sunrealtype entry_of_G(const ModelCheck *c, sunrealtype t, N_Vector y, su
 /* The same by differences of c */
 static sunrealtype slope_of_c(const ModelCheck *c, sunrealtype t, N_Vector y, sunindextype row,
                               sunindextype col) {
-  const CPModel *model = c->model;
-  sunrealtype *s       = N_VGetArrayPointer(c->moved), value[4];
-  const sunrealtype h  = 1e-3 * fmax(fabs(N_VGetArrayPointer(y)[col]), 1e-3);
+  const CPPlugin *model = c->model;
+  sunrealtype *s        = N_VGetArrayPointer(c->moved), value[4];
+  const sunrealtype h   = 1e-3 * fmax(fabs(N_VGetArrayPointer(y)[col]), 1e-3);
   for (int k = 0; k < 4; k++) {
     N_VScale(1, y, c->moved);
     s[col] += h * model_steps[k];

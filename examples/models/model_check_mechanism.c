@@ -8,26 +8,26 @@
 #include <sunmatrix/sunmatrix_dense.h>
 #include <sunmatrix/sunmatrix_sparse.h>
 
-static int is_sparse(const CPMechModel *m) {
+static int is_sparse(const CPEquations *m) {
   return m->M_tmpl && m->A_tmpl && SUNMatGetID(m->M_tmpl) == SUNMATRIX_SPARSE;
 }
 
-static int has_N(const CPMechModel *m) { return m->N != NULL; }
-static int has_operators(const CPMechModel *m) { return m->Au || (m->Mu && m->Minv); }
-static int has_mass(const CPMechModel *m) { return m->M || m->Mu || m->Minv; }
-static int has_p(const CPMechModel *m) { return m->np > 0; }
-static int has_v(const CPMechModel *m) { return m->v != NULL; }
-static int has_p_and_v(const CPMechModel *m) { return m->np > 0 && m->v; }
-static int has_b(const CPMechModel *m) { return m->b && (m->np > 0 || m->nv > 0); }
-static int has_both(const CPMechModel *m) { return m->M && m->udot; }
+static int has_N(const CPEquations *m) { return m->N != NULL; }
+static int has_operators(const CPEquations *m) { return m->Au || (m->Mu && m->Minv); }
+static int has_mass(const CPEquations *m) { return m->M || m->Mu || m->Minv; }
+static int has_p(const CPEquations *m) { return m->np > 0; }
+static int has_v(const CPEquations *m) { return m->v != NULL; }
+static int has_p_and_v(const CPEquations *m) { return m->np > 0 && m->v; }
+static int has_b(const CPEquations *m) { return m->b && (m->np > 0 || m->nv > 0); }
+static int has_both(const CPEquations *m) { return m->M && m->udot; }
 /* For sparse derivatives that are not given the patterns are checked */
-static int has_K(const CPMechModel *m) { return m->dynamics_jac || is_sparse(m); }
-static int has_Fz(const CPMechModel *m) { return has_K(m) && m->nz > 0; }
-static int has_B(const CPMechModel *m) { return m->constraint_jac || is_sparse(m); }
-static int has_Z(const CPMechModel *m) { return m->auxiliary_jac || (m->zdot && is_sparse(m)); }
-static int has_Fl(const CPMechModel *m) { return m->lambda_jac != NULL; }
-static int has_U(const CPMechModel *m) { return m->udot_jac != NULL; }
-static int has_Uz(const CPMechModel *m) { return m->udot_jac && m->nz > 0; }
+static int has_K(const CPEquations *m) { return m->dynamics_jac || is_sparse(m); }
+static int has_Fz(const CPEquations *m) { return has_K(m) && m->nz > 0; }
+static int has_B(const CPEquations *m) { return m->constraint_jac || is_sparse(m); }
+static int has_Z(const CPEquations *m) { return m->auxiliary_jac || (m->zdot && is_sparse(m)); }
+static int has_Fl(const CPEquations *m) { return m->lambda_jac != NULL; }
+static int has_U(const CPEquations *m) { return m->udot_jac != NULL; }
+static int has_Uz(const CPEquations *m) { return m->udot_jac && m->nz > 0; }
 
 #define AT(member) offsetof(CPMechReport, member)
 
@@ -78,7 +78,7 @@ int model_mechanism_is_true(ModelCheck *c, int k, int *compared) {
 
 /* largest [na]: in, the largest entry of each row of A so far; out, including the entries at (t, y) */
 static int take_rows(const ModelCheck *c, sunrealtype t, N_Vector y, sunrealtype *largest) {
-  const CPMechModel *m = &c->model->mech;
+  const CPEquations *m = &c->model->mech;
   SUNMatrix A          = m->A_tmpl ? SUNMatClone(m->A_tmpl)
                                    : SUNDenseMatrix(CPMechGetNumMultipliers(c->mech), m->nu, c->model->ctx);
   if (A && m->A_tmpl) SUNMatCopy(m->A_tmpl, A);
@@ -103,7 +103,7 @@ static int take_rows(const ModelCheck *c, sunrealtype t, N_Vector y, sunrealtype
 }
 
 int model_rows_act(ModelCheck *c) {
-  const CPMechModel *m  = &c->model->mech;
+  const CPEquations *m  = &c->model->mech;
   const sunindextype na = CPMechGetNumMultipliers(c->mech);
   sunrealtype *largest  = calloc(na + 1, sizeof *largest);
   int result            = largest ? 1 : model_contradicts(c, "no memory");

@@ -14,7 +14,7 @@
 
 /* The error in a table, for a message */
 typedef struct {
-  const CPModelType *type;
+  const CPPluginType *type;
   char *message;
   size_t length;
 } Table;
@@ -49,8 +49,8 @@ static int is_word(const char *text) { return is_text(text) && !text[strcspn(tex
 static int has_whole_parameters(const Table *t) {
   const char *name = t->type->whole ? t->type->whole : "";
   for (size_t length; *(name += strspn(name, " ")); name += length) {
-    const CPModelParameter *p = NULL;
-    length                    = strcspn(name, " ");
+    const CPPluginParameter *p = NULL;
+    length                     = strcspn(name, " ");
     for (int i = 0; i < t->type->nparameters && !p; i++)
       if (!strncmp(t->type->parameters[i].name, name, length) && !t->type->parameters[i].name[length])
         p = &t->type->parameters[i];
@@ -83,17 +83,17 @@ static int is_unit(const char *unit) {
 }
 
 static int has_parameters(const Table *t) {
-  const CPModelType *type = t->type;
+  const CPPluginType *type = t->type;
   if (type->nparameters < 0 || (type->nparameters > 0 && !type->parameters))
     return contradicts(t, "%d parameters, but parameters is %s", type->nparameters,
                        type->parameters ? "given" : "NULL");
   for (int i = 0; i < type->nparameters; i++) {
-    const CPModelParameter *p = &type->parameters[i];
+    const CPPluginParameter *p = &type->parameters[i];
     if (!is_word(p->name) || !p->unit || !is_text(p->meaning))
       return contradicts(t, "parameter %d has no name, unit or meaning", i);
     if (!is_unit(p->unit))
       return contradicts(t, "\"%.40s\", of parameter %s, is no unit", p->unit, p->name);
-    if (CPModelFindParameter(type, p->name) != i)
+    if (CPPluginFindParameter(type, p->name) != i)
       return contradicts(t, "there are two parameters %s", p->name);
     if (!(p->value >= p->least && p->value <= p->most))
       return contradicts(t, "the default %g of parameter %s is not from %g to %g", (double)p->value,
@@ -103,7 +103,7 @@ static int has_parameters(const Table *t) {
 }
 
 /* Returns 1 if another column of the tables already has this name, either before it or among those that cpodes names itself */
-static int is_taken(const CPModelType *type, int i, const char *name) {
+static int is_taken(const CPPluginType *type, int i, const char *name) {
   static const char *const own[] = {"t", "position violation", "velocity violation",
                                     "norm violation", "invariant violation"};
   for (size_t k = 0; k < sizeof own / sizeof own[0]; k++)
@@ -121,12 +121,12 @@ static int is_taken(const CPModelType *type, int i, const char *name) {
 }
 
 static int has_multipliers(const Table *t) {
-  const CPModelType *type = t->type;
+  const CPPluginType *type = t->type;
   if (type->nmultipliers < 0 || (type->nmultipliers > 0) != (type->multipliers != NULL))
     return contradicts(t, "%d multipliers have names, but multipliers is %s", type->nmultipliers,
                        type->multipliers ? "given" : "NULL");
   for (int i = 0; i < type->nmultipliers; i++) {
-    const CPModelCoordinate *m = &type->multipliers[i];
+    const CPPluginCoordinate *m = &type->multipliers[i];
     if (!is_text(m->name) || !is_text(m->meaning))
       return contradicts(t, "multiplier %d has no name or meaning", i);
     if (!m->unit) return contradicts(t, "multiplier %s has no unit", m->name);
@@ -142,12 +142,12 @@ static int has_multipliers(const Table *t) {
 }
 
 static int has_quantities(const Table *t) {
-  const CPModelType *type = t->type;
+  const CPPluginType *type = t->type;
   if (type->nquantities < 0 || (type->nquantities > 0 && !type->quantities))
     return contradicts(t, "%d quantities, but quantities is %s", type->nquantities,
                        type->quantities ? "given" : "NULL");
   for (int i = 0; i < type->nquantities; i++) {
-    const CPModelQuantity *q = &type->quantities[i];
+    const CPPluginQuantity *q = &type->quantities[i];
     if (!is_text(q->name) || !q->unit || !q->value)
       return contradicts(t, "quantity %d has no name, unit or value", i);
     if (!is_unit(q->unit))
@@ -160,7 +160,7 @@ static int has_quantities(const Table *t) {
 }
 
 /* Names of coordinates or velocities: kind is one of them, kinds several */
-static int has_components(const Table *t, const CPModelCoordinate *c, int count, const char *kind,
+static int has_components(const Table *t, const CPPluginCoordinate *c, int count, const char *kind,
                           const char *kinds) {
   if (count < 0 || (count > 0) != (c != NULL))
     return contradicts(t, "%d %s have names, but %s is %s", count, kinds, kinds,
@@ -178,7 +178,7 @@ static int has_components(const Table *t, const CPModelCoordinate *c, int count,
 }
 
 static int has_coordinates(const Table *t) {
-  const CPModelType *type = t->type;
+  const CPPluginType *type = t->type;
   if (!has_components(t, type->coordinates, type->ncoordinates, "coordinate", "coordinates") ||
       !has_components(t, type->velocities, type->nvelocities, "velocity", "velocities"))
     return 0;
@@ -189,7 +189,7 @@ static int has_coordinates(const Table *t) {
   return 1;
 }
 
-int model_check_type(const CPModelType *type, char *message, size_t length) {
+int model_check_type(const CPPluginType *type, char *message, size_t length) {
   const Table t = {type, message, length};
   if (length > 0) message[0] = '\0';
   if (!is_name(type->name))
@@ -215,14 +215,14 @@ int model_check_type(const CPModelType *type, char *message, size_t length) {
 int model_table_is_true(ModelCheck *c) {
   if (model_check_type(c->type, c->message, c->length)) return 0;
   for (int i = 0; i < c->type->nparameters; i++) {
-    const CPModelParameter *p = &c->type->parameters[i];
-    const sunrealtype value   = c->model->parameter[i];
+    const CPPluginParameter *p = &c->type->parameters[i];
+    const sunrealtype value    = c->model->parameter[i];
     if (!(value >= p->least && value <= p->most))
       return model_contradicts(c, "parameter %s = %g is not from %g to %g", p->name, (double)value,
                                (double)p->least, (double)p->most);
   }
   for (int i = 0; i < c->type->nquantities; i++) {
-    const sunrealtype scale = CPModelScale(c->model, i);
+    const sunrealtype scale = CPPluginScale(c->model, i);
     if (c->type->quantities[i].conserved != CP_QUANTITY_FREE && !(scale > 0 && isfinite(scale)))
       return model_contradicts(c, "the scale of %s must be > 0, and is %g",
                                c->type->quantities[i].name, (double)scale);
@@ -231,17 +231,19 @@ int model_table_is_true(ModelCheck *c) {
 }
 
 int model_events_are_true(ModelCheck *c) {
-  const CPModel *model = c->model;
-  if (model->nroots < 0 || model->nroots > CP_MODEL_MAX_ROOTS)
-    return model_contradicts(c, "%d roots, 0 to %d are possible", model->nroots, CP_MODEL_MAX_ROOTS);
+  const CPPlugin *model = c->model;
+  if (model->nroots < 0 || model->nroots > CP_PLUGIN_MAX_ROOTS)
+    return model_contradicts(c, "%d roots, 0 to %d are possible", model->nroots,
+                             CP_PLUGIN_MAX_ROOTS);
   if (model->nroots > 0 && (!c->type->roots || !c->type->event))
     return model_contradicts(c, "%d roots, but no function roots or event", model->nroots);
   for (int i = 0; i < model->nroots; i++)
     if (abs(model->direction[i]) > 1)
       return model_contradicts(c, "direction of root %d must be -1, 0 or 1, and is %d", i,
                                model->direction[i]);
-  if (model->nstops < 0 || model->nstops > CP_MODEL_MAX_STOPS)
-    return model_contradicts(c, "%d stops, 0 to %d are possible", model->nstops, CP_MODEL_MAX_STOPS);
+  if (model->nstops < 0 || model->nstops > CP_PLUGIN_MAX_STOPS)
+    return model_contradicts(c, "%d stops, 0 to %d are possible", model->nstops,
+                             CP_PLUGIN_MAX_STOPS);
   for (int i = 0; i < model->nstops; i++)
     if (!(model->stop[i] > (i ? model->stop[i - 1] : 0) && model->stop[i] < c->type->t_end))
       return model_contradicts(
@@ -254,8 +256,8 @@ int model_events_are_true(ModelCheck *c) {
 
 /* CPContactCreate checks each contact in more detail; these checks are those on which the runner relies. */
 static int contacts_agree(const ModelCheck *c) {
-  const CPModel *model    = c->model;
-  const CPMechModel *mech = &model->mech;
+  const CPPlugin *model   = c->model;
+  const CPEquations *mech = &model->mech;
   const long np = (long)mech->np, nv = (long)(mech->nv > mech->np ? mech->nv : mech->np);
   if (model->ncontacts < 0 || (model->ncontacts > 0) != (model->contact != NULL))
     return model_contradicts(c, "%d contacts, but contact is %s", model->ncontacts,
@@ -274,9 +276,9 @@ static int contacts_agree(const ModelCheck *c) {
     return model_contradicts(
         c, "dense_events must be 0 or at least 2, and dense_time positive: %d, %g", dense,
         (double)model->dense_time);
-  if (model->ncompared > CPModelNumPositions(model))
+  if (model->ncompared > CPPluginNumPositions(model))
     return model_contradicts(c, "ncompared is %ld, beyond the %ld positions: velocities jump",
-                             (long)model->ncompared, (long)CPModelNumPositions(model));
+                             (long)model->ncompared, (long)CPPluginNumPositions(model));
   for (int i = 0; i < model->ncontacts; i++) {
     const CPContactPoint *contact = &model->contact[i];
     const long first = (long)contact->tangent, end = first + contact->ntangents;
@@ -292,8 +294,8 @@ static int contacts_agree(const ModelCheck *c) {
 }
 
 int model_sizes_agree(ModelCheck *c) {
-  const CPModel *model    = c->model;
-  const CPMechModel *mech = &model->mech;
+  const CPPlugin *model   = c->model;
+  const CPEquations *mech = &model->mech;
   const long n            = (long)model->n;
   if (n < 1 || !model->y0 || N_VGetLength(model->y0) != n)
     return model_contradicts(c, "n is %ld, but y0 has %ld components", n,
@@ -312,9 +314,9 @@ int model_sizes_agree(ModelCheck *c) {
            ? SM_ROWS_S(model->G_tmpl) != model->m || SM_COLUMNS_S(model->G_tmpl) != n
            : SM_ROWS_D(model->G_tmpl) != model->m || SM_COLUMNS_D(model->G_tmpl) != n))
     return model_contradicts(c, "G_tmpl is not m x n = %ld x %ld", (long)model->m, n);
-  if (c->type->ncoordinates > CPModelNumPositions(model))
+  if (c->type->ncoordinates > CPPluginNumPositions(model))
     return model_contradicts(c, "%d coordinates have names, but there are %ld",
-                             c->type->ncoordinates, (long)CPModelNumPositions(model));
+                             c->type->ncoordinates, (long)CPPluginNumPositions(model));
   if (c->type->nvelocities > mech->nu)
     return model_contradicts(c, "%d velocities have names, but there are %ld", c->type->nvelocities,
                              (long)mech->nu);
@@ -332,7 +334,7 @@ int model_sizes_agree(ModelCheck *c) {
 
 /* ------------------------------------------------------------------------------------ together -- */
 
-int model_check_created(const CPModel *model, char *message, size_t length) {
+int model_check_created(const CPPlugin *model, char *message, size_t length) {
   sunrealtype error = 0;
   char text[MODEL_MESSAGE];
   ModelCheck c = {

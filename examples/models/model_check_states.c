@@ -10,7 +10,7 @@
 /* ------------------------------------------------------------------------------------ objects -- */
 
 static int create_projector(ModelCheck *c) {
-  const CPModel *model = c->model;
+  const CPPlugin *model = c->model;
   if (!(c->res = N_VNew_Serial(model->m, model->ctx))) return model_contradicts(c, "no memory");
   c->P = CPProjectorCreate(model->c, model->y0, c->res, model->ctx);
   if (!c->P) return model_contradicts(c, "no projector takes c");
@@ -24,9 +24,9 @@ static int create_projector(ModelCheck *c) {
 }
 
 int model_objects_are_created(ModelCheck *c) {
-  const CPModel *model = c->model;
+  const CPPlugin *model = c->model;
   if (model->mech.nu > 0) {
-    if (!(c->mech = CPModelMech(model)))
+    if (!(c->mech = CPPluginMech(model)))
       return model_contradicts(c, "CPMechCreate refuses the model");
     CPMechSetErrHandlerFn(c->mech, model_silent, NULL);
     for (int i = 0; i < 2; i++)
@@ -66,9 +66,9 @@ int model_start_is_finite(ModelCheck *c) { return is_finite(c, "y0", c->model->y
 /* Constraint i of a form at (t, y), in its own units, or 0 if no function of the model computes it */
 static int value_of(const ModelCheck *c, int mech, sunindextype i, sunrealtype t, N_Vector y,
                     sunrealtype *value) {
-  const CPModel *model = c->model;
-  const CPMechModel *m = &model->mech;
-  const sunrealtype *q = N_VGetArrayPointer(y), *u = q + CPModelNumPositions(model);
+  const CPPlugin *model = c->model;
+  const CPEquations *m  = &model->mech;
+  const sunrealtype *q = N_VGetArrayPointer(y), *u = q + CPPluginNumPositions(model);
   const sunindextype nv = m->nv > m->np ? m->nv : m->np;
   const int position    = i < m->np;
   int flag              = 1;
@@ -120,8 +120,8 @@ static int is_consistent(const ModelCheck *c, const char *what, sunrealtype t, N
 
 /* Checks that no contact penetrates at the start. */
 static int contacts_do_not_penetrate(const ModelCheck *c) {
-  const CPModel *model = c->model;
-  int result           = 1;
+  const CPPlugin *model = c->model;
+  int result            = 1;
   if (model->ncontacts == 0) return 1;
   sunrealtype *gap = calloc((size_t)model->mech.np + 1, sizeof *gap);
   if (!gap) return model_contradicts(c, "no memory");
@@ -158,7 +158,7 @@ static int move_start(ModelCheck *c, int k, sunrealtype part) {
   static const sunrealtype speed[] = {1, -1, -0.01, 1};
   static const sunrealtype later =
       0.2718; /* fraction of the motion: a time without special significance */
-  const sunindextype nq = CPModelNumPositions(c->model), n = c->model->n;
+  const sunindextype nq = CPPluginNumPositions(c->model), n = c->model->n;
   const int near = (k - 1) % 2 + 1; /* of states 1 and 2 */
   unsigned seed  = 16 + near;
   sunrealtype *s = N_VGetArrayPointer(c->state[k]), size = 0;
@@ -221,7 +221,7 @@ static int multipliers_agree(const ModelCheck *c, sunrealtype t, N_Vector y) {
 }
 
 int model_reference_is_true(ModelCheck *c) {
-  const CPModel *model = c->model;
+  const CPPlugin *model = c->model;
   if (c->type->reference(model, 0, c->y))
     return model_contradicts(c, "the reference is not known at t = 0");
   const sunrealtype *a = N_VGetArrayPointer(model->y0), *b = N_VGetArrayPointer(c->y);
@@ -232,7 +232,7 @@ int model_reference_is_true(ModelCheck *c) {
                                (long)i, (double)a[i], (double)b[i]);
   if (!multipliers_agree(c, 0, c->y)) return 0;
   if (c->type->reference(model, c->type->t_end, c->y)) /* with other parameters it may end before */
-    return !CPModelIsDefault(model) ||
+    return !CPPluginIsDefault(model) ||
            model_contradicts(c, "the reference is not known at t_end = %g", (double)c->type->t_end);
   return is_consistent(c, "the reference at t_end", c->type->t_end, c->y,
                        fmax(model_consistent, 10 * model->reference_error)) &&

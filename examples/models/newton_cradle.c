@@ -109,8 +109,8 @@ static int work_jac(sunrealtype t, const sunrealtype *q, const sunrealtype *u, c
   return 0;
 }
 
-CPMechModel newton_cradle_model(const NewtonCradle *c) {
-  CPMechModel model = {.nu             = NEWTON_CRADLE_NQ,
+CPEquations newton_cradle_model(const NewtonCradle *c) {
+  CPEquations model = {.nu             = NEWTON_CRADLE_NQ,
                        .np             = NEWTON_CRADLE_NP,
                        .M              = mass,
                        .A              = directions,

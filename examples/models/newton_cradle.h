@@ -38,7 +38,7 @@ typedef struct {
 } NewtonCradle;     /* the user_data of the model */
 
 /* Its functions for a CPMech. The state has 8 entries, or 9 if driven */
-CPMechModel newton_cradle_model(const NewtonCradle *cradle);
+CPEquations newton_cradle_model(const NewtonCradle *cradle);
 
 /* y: out, at t = 0 */
 void newton_cradle_initial(const NewtonCradle *cradle, N_Vector y);

@@ -5,7 +5,7 @@
 
 enum { CASE, LENGTH, RADIUS, MASS, GRAVITY, SPEED };
 
-static const CPModelParameter parameters[] = {
+static const CPPluginParameter parameters[] = {
     [CASE]    = {"case", "", "1: ball 1 has a speed; 2: both at rest, a force acts", 1, 1, 2},
     [LENGTH]  = {"L", "m", "length of the rods", 1, 1e-2, 1e2},
     [RADIUS]  = {"R", "m", "radius of the balls", 0.1, 1e-3, 1e2},
@@ -14,7 +14,7 @@ static const CPModelParameter parameters[] = {
     [SPEED]   = {"V", "m/s", "speed of ball 1 at the start (case 1)", 3, 1e-2, 1e2},
 };
 
-static const CPModelCoordinate coordinates[] = {
+static const CPPluginCoordinate coordinates[] = {
     {"x1", "m", "ball 1, to the right"},
     {"y1", "m", "ball 1, upwards"},
     {"x2", "m", "ball 2, to the right"},
@@ -22,19 +22,19 @@ static const CPModelCoordinate coordinates[] = {
 };
 
 /* In case 2 minus the work of the force */
-static sunrealtype energy(const CPModel *model, sunrealtype t, N_Vector y) {
+static sunrealtype energy(const CPPlugin *model, sunrealtype t, N_Vector y) {
   (void)t;
   const NewtonCradle *c = model->data;
   return newton_cradle_energy(c, y) - (c->driven ? N_VGetArrayPointer(y)[2 * NEWTON_CRADLE_NQ] : 0);
 }
 
 /* Kinetic energy at the lowest point; in case 2 about 3.7 J per kg */
-static sunrealtype largest_kinetic(const CPModel *model) {
+static sunrealtype largest_kinetic(const CPPlugin *model) {
   const NewtonCradle *c = model->data;
   return c->driven ? c->m * SUN_RCONST(3.7) : c->m * c->V * c->V / 2;
 }
 
-static const CPModelQuantity quantities[] = {
+static const CPPluginQuantity quantities[] = {
     {.name      = "energy",
      .unit      = "J",
      .value     = energy,
@@ -43,18 +43,18 @@ static const CPModelQuantity quantities[] = {
      .scale_of  = largest_kinetic},
 };
 
-static int reference(const CPModel *model, sunrealtype t, N_Vector y) {
+static int reference(const CPPlugin *model, sunrealtype t, N_Vector y) {
   return newton_cradle_exact(model->data, t, N_VGetArrayPointer(y), NULL);
 }
 
-static int reference_lambda(const CPModel *model, sunrealtype t, sunrealtype *lambda) {
+static int reference_lambda(const CPPlugin *model, sunrealtype t, sunrealtype *lambda) {
   return newton_cradle_exact(model->data, t, NULL, lambda);
 }
 
 /* SIZE: points on both balls */
 enum { PIVOT_1, PIVOT_2, BALL_1, BALL_2, SIZE, POINTS = SIZE + 4 };
 
-static void points(const CPModel *model, sunrealtype t, N_Vector y, sunrealtype *xyz) {
+static void points(const CPPlugin *model, sunrealtype t, N_Vector y, sunrealtype *xyz) {
   (void)t;
   const NewtonCradle *c = model->data;
   const sunrealtype *q  = N_VGetArrayPointer(y);
@@ -77,25 +77,25 @@ static int contact(sunrealtype t, N_Vector y, sunrealtype *gap, void *user_data)
   return 0;
 }
 
-static int strike(const CPModel *model, CPMech mech, sunrealtype t, N_Vector y, const int *found) {
+static int strike(const CPPlugin *model, CPMech mech, sunrealtype t, N_Vector y, const int *found) {
   (void)mech, (void)t;
   if (found[0]) newton_cradle_impact(model->data, y);
   return 0;
 }
 
-static int create(CPModel *model) {
-  static const CPModelPointKind kind[POINTS] = {CP_POINT_GROUND, CP_POINT_GROUND, CP_POINT_MASS,
-                                                CP_POINT_MASS,   CP_POINT_PLAIN,  CP_POINT_PLAIN,
-                                                CP_POINT_PLAIN,  CP_POINT_PLAIN};
-  static const CPModelShape balls[]          = {{CP_SHAPE_SPHERE, {BALL_1, SIZE, SIZE + 1, BALL_1}},
-                                                {CP_SHAPE_SPHERE, {BALL_2, SIZE + 2, SIZE + 3, BALL_2}}};
-  static const int rods[][2]                 = {{PIVOT_1, BALL_1}, {PIVOT_2, BALL_2}};
-  const sunrealtype *p                       = model->parameter;
-  NewtonCradle *c                            = malloc(sizeof *c);
-  model->data                                = c;
-  const int driven                           = p[CASE] > SUN_RCONST(1.5);
-  if (!c || CPModelStart(model, 2 * NEWTON_CRADLE_NQ + driven) ||
-      CPModelDraw(model, POINTS, kind, 2, rods) || CPModelDrawShapes(model, 2, balls))
+static int create(CPPlugin *model) {
+  static const CPPluginPointKind kind[POINTS] = {CP_POINT_GROUND, CP_POINT_GROUND, CP_POINT_MASS,
+                                                 CP_POINT_MASS,   CP_POINT_PLAIN,  CP_POINT_PLAIN,
+                                                 CP_POINT_PLAIN,  CP_POINT_PLAIN};
+  static const CPPluginShape balls[] = {{CP_SHAPE_SPHERE, {BALL_1, SIZE, SIZE + 1, BALL_1}},
+                                        {CP_SHAPE_SPHERE, {BALL_2, SIZE + 2, SIZE + 3, BALL_2}}};
+  static const int rods[][2]         = {{PIVOT_1, BALL_1}, {PIVOT_2, BALL_2}};
+  const sunrealtype *p               = model->parameter;
+  NewtonCradle *c                    = malloc(sizeof *c);
+  model->data                        = c;
+  const int driven                   = p[CASE] > SUN_RCONST(1.5);
+  if (!c || CPPluginStart(model, 2 * NEWTON_CRADLE_NQ + driven) ||
+      CPPluginDraw(model, POINTS, kind, 2, rods) || CPPluginDrawShapes(model, 2, balls))
     return -1;
   *c = (NewtonCradle){
       .driven = driven, .L = p[LENGTH], .R = p[RADIUS], .m = p[MASS], .g = p[GRAVITY], .V = p[SPEED]};
@@ -109,7 +109,7 @@ static int create(CPModel *model) {
   return 0;
 }
 
-const CPModelType newton_cradle_type = {
+const CPPluginType newton_cradle_type = {
     .name             = "newton_cradle",
     .title            = "Newton's cradle of two balls",
     .source           = "SUNDIALS 2.7, CPODES example cpsNewtCrd_dns; closed form",

@@ -10,7 +10,7 @@
 
 enum { MASS, LENGTH, GRAVITY, TILT, FRICTION, SPEED };
 
-static const CPModelParameter parameters[] = {
+static const CPPluginParameter parameters[] = {
     [MASS]    = {"m", "kg", "mass", 1, 1e-3, 1e3},
     [LENGTH]  = {"l", "m", "length", 1, 1e-3, 1e3},
     [GRAVITY] = {"g", "m/s^2", "gravity", 9.81, 1e-3, 1e3},
@@ -20,27 +20,27 @@ static const CPModelParameter parameters[] = {
     [SPEED]    = {"v", "m/s", "speed of the start, to the left", 1, 1e-3, 1e3},
 };
 
-static const CPModelCoordinate coordinates[] = {
+static const CPPluginCoordinate coordinates[] = {
     {"x", "m", "centre, along the floor"},
     {"y", "m", "centre, above the floor"},
     {"theta", "rad", "angle to the floor"},
 };
 
-static const CPModelCoordinate multipliers[] = {
+static const CPPluginCoordinate multipliers[] = {
     {"N foot", "N", "force of the floor on the lower end"},
     {"N head", "N", "force of the floor on the upper end"},
     {"F foot", "N", "friction at the lower end"},
     {"F head", "N", "friction at the upper end"},
 };
 
-static sunrealtype fall(const CPModel *model) {
+static sunrealtype fall(const CPPlugin *model) {
   const FloorBody *rod = model->data;
   const sunrealtype *q = N_VGetArrayPointer(model->y0), v = model->parameter[SPEED];
   return rod->m * (rod->g * q[1] + v * v / 2);
 }
 
 /* The value of CPContactPainleve for the foot, if it slides to the left, in units of 1/m */
-static sunrealtype criterion(const CPModel *model, sunrealtype t, N_Vector y) {
+static sunrealtype criterion(const CPPlugin *model, sunrealtype t, N_Vector y) {
   const sunrealtype theta = N_VGetArrayPointer(y)[2], s = sin(theta), c = cos(theta);
   (void)t;
   return 1 + 3 * c * c - 3 * model->parameter[FRICTION] * s * c;
@@ -48,7 +48,7 @@ static sunrealtype criterion(const CPModel *model, sunrealtype t, N_Vector y) {
 
 enum { ENERGY, CRITERION };
 
-static const CPModelQuantity quantities[] = {
+static const CPPluginQuantity quantities[] = {
     [ENERGY] = {.name      = "energy",
                 .unit      = "J",
                 .value     = floor_body_model_energy,
@@ -58,12 +58,12 @@ static const CPModelQuantity quantities[] = {
     [CRITERION] = {.name = "criterion", .unit = "1", .value = criterion, .conserved = CP_QUANTITY_FREE},
 };
 
-static void points(const CPModel *model, sunrealtype t, N_Vector y, sunrealtype *xyz) {
+static void points(const CPPlugin *model, sunrealtype t, N_Vector y, sunrealtype *xyz) {
   (void)t;
   floor_rod_points(model, y, 1.5 * model->parameter[LENGTH], xyz);
 }
 
-static int create(CPModel *model) {
+static int create(CPPlugin *model) {
   static const char *const names[] = {"foot", "head"};
   const sunrealtype *p = model->parameter, l = p[LENGTH];
   if (floor_rod_create(model, p[MASS], l, p[GRAVITY], p[FRICTION], names)) return -1;
@@ -74,7 +74,7 @@ static int create(CPModel *model) {
   return 0;
 }
 
-const CPModelType painleve_rod_type = {
+const CPPluginType painleve_rod_type = {
     .name   = "painleve_rod",
     .title  = "Painleve's rod, which slides on a floor",
     .source = "P. Painleve, Comptes rendus 121, 1895; F. Genot, B. Brogliato, European Journal of "

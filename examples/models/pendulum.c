@@ -95,8 +95,8 @@ static int constraint_jac(sunrealtype t, const sunrealtype *q, const sunrealtype
   return 0;
 }
 
-CPMechModel pendulum_model(void) {
-  return (CPMechModel){.nu             = 2,
+CPEquations pendulum_model(void) {
+  return (CPEquations){.nu             = 2,
                        .np             = 1,
                        .M              = unit_mass,
                        .A              = direction,

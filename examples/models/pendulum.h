@@ -43,7 +43,7 @@ int pendulum_jacobian_redundant(sunrealtype t, N_Vector y, N_Vector c, SUNMatrix
      (x'', y'') + lambda (x, y) / L = (0, -g),   0 = (x^2 + y^2 - L^2) / (2 L)     per mass
 
    lambda [m/s^2] is the tension of the rod. */
-CPMechModel pendulum_model(void);
+CPEquations pendulum_model(void);
 
 /* Tension of the rod per mass at y, L tau [m/s^2] */
 sunrealtype pendulum_tension(const Pendulum *p, N_Vector y);

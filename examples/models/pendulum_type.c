@@ -6,28 +6,28 @@
 
 enum { LENGTH, GRAVITY };
 
-static const CPModelParameter parameters[] = {
+static const CPPluginParameter parameters[] = {
     [LENGTH]  = {"L", "m", "length of the rod", 1, 1e-3, 1e3},
     [GRAVITY] = {"g", "m/s^2", "gravity along -y", 9.81, 1e-3, 1e3},
 };
 
-static const CPModelCoordinate coordinates[] = {
+static const CPPluginCoordinate coordinates[] = {
     {"x", "m", "to the right"},
     {"y", "m", "upwards; -L: hanging"},
 };
 
-static sunrealtype energy(const CPModel *model, sunrealtype t, N_Vector y) {
+static sunrealtype energy(const CPPlugin *model, sunrealtype t, N_Vector y) {
   (void)t;
   return pendulum_energy(model->data, y);
 }
 
 /* Kinetic energy at the lowest point */
-static sunrealtype fall(const CPModel *model) {
+static sunrealtype fall(const CPPlugin *model) {
   const Pendulum *p = model->data;
   return p->L * p->g;
 }
 
-static const CPModelQuantity quantities[] = {
+static const CPPluginQuantity quantities[] = {
     {.name      = "energy",
      .unit      = "m^2/s^2",
      .value     = energy,
@@ -36,12 +36,12 @@ static const CPModelQuantity quantities[] = {
      .scale_of  = fall},
 };
 
-static int reference(const CPModel *model, sunrealtype t, N_Vector y) {
+static int reference(const CPPlugin *model, sunrealtype t, N_Vector y) {
   pendulum_exact(model->data, t, N_VGetArrayPointer(y));
   return 0;
 }
 
-static int reference_lambda(const CPModel *model, sunrealtype t, sunrealtype *lambda) {
+static int reference_lambda(const CPPlugin *model, sunrealtype t, sunrealtype *lambda) {
   const Pendulum *p = model->data;
   sunrealtype y[PENDULUM_N];
   pendulum_exact(p, t, y);
@@ -49,18 +49,18 @@ static int reference_lambda(const CPModel *model, sunrealtype t, sunrealtype *la
   return 0;
 }
 
-static void points(const CPModel *model, sunrealtype t, N_Vector y, sunrealtype *xyz) {
+static void points(const CPPlugin *model, sunrealtype t, N_Vector y, sunrealtype *xyz) {
   (void)model, (void)t;
   const sunrealtype *q = N_VGetArrayPointer(y), x[2][2] = {[1] = {q[0], q[1]}};
-  CPModelPlanar(2, x, xyz);
+  CPPluginPlanar(2, x, xyz);
 }
 
-static int create(CPModel *model) {
-  static const CPModelPointKind kind[] = {CP_POINT_GROUND, CP_POINT_MASS};
-  static const int rod[][2]            = {{0, 1}};
-  Pendulum *p                          = malloc(sizeof *p);
-  model->data                          = p;
-  if (!p || CPModelStart(model, PENDULUM_N) || CPModelDraw(model, 2, kind, 1, rod)) return -1;
+static int create(CPPlugin *model) {
+  static const CPPluginPointKind kind[] = {CP_POINT_GROUND, CP_POINT_MASS};
+  static const int rod[][2]             = {{0, 1}};
+  Pendulum *p                           = malloc(sizeof *p);
+  model->data                           = p;
+  if (!p || CPPluginStart(model, PENDULUM_N) || CPPluginDraw(model, 2, kind, 1, rod)) return -1;
   *p = (Pendulum){.L = model->parameter[LENGTH], .g = model->parameter[GRAVITY]};
   pendulum_initial(p, model->y0);
   model->mech  = pendulum_model();
@@ -74,7 +74,7 @@ static int create(CPModel *model) {
   return 0;
 }
 
-const CPModelType pendulum_type = {
+const CPPluginType pendulum_type = {
     .name             = "pendulum",
     .title            = "Pendulum in Cartesian coordinates",
     .source           = "IFToMM library of computational benchmark problems, A01; closed form",

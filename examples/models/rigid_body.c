@@ -159,7 +159,7 @@ sunindextype rigid_body_rows(const RigidBodies *bodies) {
   return rows;
 }
 
-void rigid_body_model_free(CPMechModel *model) {
+void rigid_body_model_free(CPEquations *model) {
   SUNMatrix *tmpl[] = {&model->M_tmpl, &model->A_tmpl,  &model->K_tmpl,
                        &model->C_tmpl, &model->Bq_tmpl, &model->Bu_tmpl};
   for (size_t i = 0; i < sizeof tmpl / sizeof *tmpl; i++) {
@@ -177,7 +177,7 @@ static SUNMatrix mass_template(RigidBodies *bodies, const sunrealtype *q, SUNCon
 }
 
 /* The patterns, by filling the matrices for any state, here all bodies at the origin */
-static int create_templates(RigidBodies *bodies, SUNContext ctx, CPMechModel *model) {
+static int create_templates(RigidBodies *bodies, SUNContext ctx, CPEquations *model) {
   sunrealtype *q    = calloc((size_t)model->nq, sizeof *q),
               *zero = calloc((size_t)model->nq, sizeof *q);
   int failed        = !q || !zero;
@@ -193,8 +193,8 @@ static int create_templates(RigidBodies *bodies, SUNContext ctx, CPMechModel *mo
   return failed ? -1 : 0;
 }
 
-int rigid_body_model(RigidBodies *bodies, int sparse, SUNContext ctx, CPMechModel *model) {
-  *model = (CPMechModel){.nu = 6 * (sunindextype)bodies->nbodies,
+int rigid_body_model(RigidBodies *bodies, int sparse, SUNContext ctx, CPEquations *model) {
+  *model = (CPEquations){.nu = 6 * (sunindextype)bodies->nbodies,
                          .nq = 7 * (sunindextype)bodies->nbodies,
                          .np = rigid_body_rows(bodies),
                          .M  = mass,

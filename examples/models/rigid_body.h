@@ -65,8 +65,8 @@ sunindextype rigid_body_rows(const RigidBodies *bodies);
    matrices are CSC, else dense. model: out; its templates belong to the caller, who frees them with
    rigid_body_model_free after CPMechCreate, gives the CPMech the bodies as user data and calls
    rigid_body_quaternions. Returns 0, or -1 without memory. */
-int rigid_body_model(RigidBodies *bodies, int sparse, SUNContext ctx, CPMechModel *model);
-void rigid_body_model_free(CPMechModel *model);
+int rigid_body_model(RigidBodies *bodies, int sparse, SUNContext ctx, CPEquations *model);
+void rigid_body_model_free(CPEquations *model);
 
 /* Declares the quaternions to the system. Returns CP_SUCCESS or a code of CPMechAddQuaternion. */
 static inline int rigid_body_quaternions(const RigidBodies *bodies, CPMech mech) {

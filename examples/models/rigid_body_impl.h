@@ -71,7 +71,7 @@ sunrealtype rigid_body_spring_power(const RigidBodies *bodies, const sunrealtype
 void rigid_body_spring_jac(const RigidBodies *bodies, const sunrealtype *q, const sunrealtype *u,
                            Scatter *K, Scatter *C);
 
-/* CPMechModel's p, v, b and A */
+/* CPEquations's p, v, b and A */
 int rigid_body_positions(sunrealtype t, const sunrealtype *q, sunrealtype *p, void *user_data);
 int rigid_body_velocities(sunrealtype t, const sunrealtype *q, const sunrealtype *u, sunrealtype *v,
                           void *user_data);
@@ -82,7 +82,7 @@ int rigid_body_matrix(sunrealtype t, const sunrealtype *q, SUNMatrix A, void *us
 SUNMatrix rigid_body_matrix_template(const RigidBodies *bodies, const sunrealtype *q,
                                      SUNContext ctx);
 
-/* CPMechModel's partial derivatives, for CP_FRAME_BODY only */
+/* CPEquations's partial derivatives, for CP_FRAME_BODY only */
 int rigid_body_dynamics_jac(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
                             const sunrealtype *z, const sunrealtype *udot, const sunrealtype *lambda,
                             SUNMatrix K, SUNMatrix C, SUNMatrix Fz, void *user_data);
@@ -90,6 +90,6 @@ int rigid_body_constraint_jac(sunrealtype t, const sunrealtype *q, const sunreal
                               const sunrealtype *udot, SUNMatrix Bq, SUNMatrix Bu, void *user_data);
 /* Puts their patterns into the model. q: any state. zero [>= nu]: zeros. Returns 0, or -1 without memory */
 int rigid_body_jac_templates(const RigidBodies *bodies, const sunrealtype *q,
-                             const sunrealtype *zero, SUNContext ctx, CPMechModel *model);
+                             const sunrealtype *zero, SUNContext ctx, CPEquations *model);
 
 #endif

@@ -346,7 +346,7 @@ int rigid_body_constraint_jac(sunrealtype t, const sunrealtype *q, const sunreal
 /* -------------------------------------------------------------------------------- templates -- */
 
 int rigid_body_jac_templates(const RigidBodies *bodies, const sunrealtype *q,
-                             const sunrealtype *zero, SUNContext ctx, CPMechModel *model) {
+                             const sunrealtype *zero, SUNContext ctx, CPEquations *model) {
   Scatter K = {0}, C = {0}, Bq = {0}, Bu = {0};
   fill_dynamics(bodies, q, zero, zero, &K, &C);
   model->K_tmpl = scatter_template(&K, model->nu, model->nu, ctx);

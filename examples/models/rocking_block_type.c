@@ -6,7 +6,7 @@
 
 enum { MASS, WIDTH, HEIGHT, GRAVITY, TILT, FRICTION };
 
-static const CPModelParameter parameters[] = {
+static const CPPluginParameter parameters[] = {
     [MASS]     = {"m", "kg", "mass", 1, 1e-3, 1e3},
     [WIDTH]    = {"w", "m", "half width", 0.25, 1e-3, 1e2},
     [HEIGHT]   = {"h", "m", "half height", 0.5, 1e-3, 1e2},
@@ -15,13 +15,13 @@ static const CPModelParameter parameters[] = {
     [FRICTION] = {"mu", "1", "friction on the floor", 0.6, 0, 10},
 };
 
-static const CPModelCoordinate coordinates[] = {
+static const CPPluginCoordinate coordinates[] = {
     {"x", "m", "centre, along the floor"},
     {"y", "m", "centre, above the floor"},
     {"theta", "rad", "angle; on the left corner where it is positive"},
 };
 
-static const CPModelCoordinate multipliers[] = {
+static const CPPluginCoordinate multipliers[] = {
     {"N left", "N", "force of the floor on the left corner"},
     {"N right", "N", "force of the floor on the right corner"},
     {"F left", "N", "friction at the left corner"},
@@ -34,12 +34,12 @@ typedef struct {
 } Data;
 
 /* Energy that is lost until it stands */
-static sunrealtype fall(const CPModel *model) {
+static sunrealtype fall(const CPPlugin *model) {
   const RockingBlock *block = model->data;
   return block->body.m * block->body.g * (N_VGetArrayPointer(model->y0)[1] - block->h);
 }
 
-static const CPModelQuantity quantities[] = {
+static const CPPluginQuantity quantities[] = {
     {.name      = "energy",
      .unit      = "J",
      .value     = floor_body_model_energy,
@@ -48,12 +48,12 @@ static const CPModelQuantity quantities[] = {
      .scale_of  = fall},
 };
 
-static int reference(const CPModel *model, sunrealtype t, N_Vector y) {
+static int reference(const CPPlugin *model, sunrealtype t, N_Vector y) {
   rocking_block_exact(model->data, t, N_VGetArrayPointer(y));
   return 0;
 }
 
-static void points(const CPModel *model, sunrealtype t, N_Vector y, sunrealtype *xyz) {
+static void points(const CPPlugin *model, sunrealtype t, N_Vector y, sunrealtype *xyz) {
   const RockingBlock *block = model->data;
   const sunrealtype *q = N_VGetArrayPointer(y), w = block->w, h = block->h;
   const sunrealtype c = cos(q[2]), s = sin(q[2]);
@@ -64,23 +64,23 @@ static void points(const CPModel *model, sunrealtype t, N_Vector y, sunrealtype 
                                {q[0] - s * h, q[1] + c * h},
                                {q[0], q[1]}};
   (void)t;
-  CPModelPlanar(6, x, xyz);
+  CPPluginPlanar(6, x, xyz);
 }
 
-static int create(CPModel *model) {
-  static const CPModelPointKind kind[] = {CP_POINT_GROUND, CP_POINT_GROUND, CP_POINT_MASS,
-                                          CP_POINT_PLAIN,  CP_POINT_PLAIN,  CP_POINT_PLAIN};
-  static const int segment[][2]        = {{0, 1}};
-  static const char *const names[]     = {"left corner", "right corner"};
-  const sunrealtype *p                 = model->parameter;
-  Data *d                              = calloc(1, sizeof *d);
-  model->data                          = d;
+static int create(CPPlugin *model) {
+  static const CPPluginPointKind kind[] = {CP_POINT_GROUND, CP_POINT_GROUND, CP_POINT_MASS,
+                                           CP_POINT_PLAIN,  CP_POINT_PLAIN,  CP_POINT_PLAIN};
+  static const int segment[][2]         = {{0, 1}};
+  static const char *const names[]      = {"left corner", "right corner"};
+  const sunrealtype *p                  = model->parameter;
+  Data *d                               = calloc(1, sizeof *d);
+  model->data                           = d;
   if (!d) return -1;
   if (p[TILT] >= atan2(p[WIDTH], p[HEIGHT]))
-    return CPModelRefuse(model, "theta0 must be less than atan(w / h) = %g, is %g: it would topple",
-                         (double)atan2(p[WIDTH], p[HEIGHT]), (double)p[TILT]);
-  if (CPModelStart(model, 6) || CPModelDraw(model, 6, kind, 1, segment) ||
-      CPModelDrawShapes(model, 1, &(CPModelShape){CP_SHAPE_BOX, {2, 3, 4, 5}}))
+    return CPPluginRefuse(model, "theta0 must be less than atan(w / h) = %g, is %g: it would topple",
+                          (double)atan2(p[WIDTH], p[HEIGHT]), (double)p[TILT]);
+  if (CPPluginStart(model, 6) || CPPluginDraw(model, 6, kind, 1, segment) ||
+      CPPluginDrawShapes(model, 1, &(CPPluginShape){CP_SHAPE_BOX, {2, 3, 4, 5}}))
     return -1;
   rocking_block_init(&d->block, p[MASS], p[WIDTH], p[HEIGHT], p[GRAVITY], p[TILT]);
   rocking_block_at(&d->block, p[TILT], 0, N_VGetArrayPointer(model->y0));
@@ -98,7 +98,7 @@ static int create(CPModel *model) {
   return 0;
 }
 
-const CPModelType rocking_block_type = {
+const CPPluginType rocking_block_type = {
     .name           = "rocking_block",
     .title          = "Block that rocks on its corners until it stands",
     .source         = "G. W. Housner, Bulletin of the Seismological Society of America 53, 1963; "

@@ -42,8 +42,8 @@ static int straight(sunrealtype t, const sunrealtype *q, const sunrealtype *u, s
   return 0;
 }
 
-CPMechModel rolling_ball_model(void) {
-  return (CPMechModel){
+CPEquations rolling_ball_model(void) {
+  return (CPEquations){
       .nu = 3, .np = 1, .nv = 2, .M = mass, .f = weight, .p = gap, .A = rows, .b = straight};
 }
 

@@ -18,7 +18,7 @@ typedef struct {
 } RollingBall; /* the user_data of the functions below */
 
 /* Row 0 of p is the gap y - r, row 1 of v the sliding velocity. */
-CPMechModel rolling_ball_model(void);
+CPEquations rolling_ball_model(void);
 sunrealtype rolling_ball_energy(const RollingBall *ball, N_Vector y);
 /* The motion from x = 0 with the speed v; y [6]: out */
 void rolling_ball_exact(const RollingBall *ball, sunrealtype mu, sunrealtype v, sunrealtype t,

@@ -7,7 +7,7 @@
 
 enum { MASS, RADIUS, GRAVITY, FRICTION, SPEED };
 
-static const CPModelParameter parameters[] = {
+static const CPPluginParameter parameters[] = {
     [MASS]     = {"m", "kg", "mass", 1, 1e-3, 1e3},
     [RADIUS]   = {"r", "m", "radius", 0.1, 1e-3, 1e2},
     [GRAVITY]  = {"g", "m/s^2", "gravity", 9.81, 1e-3, 1e3},
@@ -15,13 +15,13 @@ static const CPModelParameter parameters[] = {
     [SPEED]    = {"v", "m/s", "speed at the start, without spin", 3, 1e-3, 1e3},
 };
 
-static const CPModelCoordinate coordinates[] = {
+static const CPPluginCoordinate coordinates[] = {
     {"x", "m", "centre, along the floor"},
     {"y", "m", "centre, above the floor"},
     {"phi", "rad", "angle of the spin, clockwise"},
 };
 
-static const CPModelCoordinate multipliers[] = {
+static const CPPluginCoordinate multipliers[] = {
     {"N", "N", "force of the floor"},
     {"F", "N", "friction, along the floor"},
 };
@@ -31,32 +31,32 @@ typedef struct {
   CPContactPoint floor;
 } Data;
 
-static sunrealtype energy(const CPModel *model, sunrealtype t, N_Vector y) {
+static sunrealtype energy(const CPPlugin *model, sunrealtype t, N_Vector y) {
   (void)t;
   return rolling_ball_energy(model->data, y);
 }
 
-static sunrealtype kinetic(const CPModel *model) {
+static sunrealtype kinetic(const CPPlugin *model) {
   const sunrealtype *p = model->parameter;
   return p[MASS] * p[SPEED] * p[SPEED] / 2;
 }
 
-static int conserves(const CPModel *model, int i) {
+static int conserves(const CPPlugin *model, int i) {
   (void)i;
   return model->parameter[FRICTION] == 0;
 }
 
-static const CPModelQuantity quantities[] = {
+static const CPPluginQuantity quantities[] = {
     {.name = "energy", .unit = "J", .value = energy, .conserved = 0, .scale = 4.5, .scale_of = kinetic},
 };
 
-static int reference(const CPModel *model, sunrealtype t, N_Vector y) {
+static int reference(const CPPlugin *model, sunrealtype t, N_Vector y) {
   const sunrealtype *p = model->parameter;
   rolling_ball_exact(model->data, p[FRICTION], p[SPEED], t, N_VGetArrayPointer(y));
   return 0;
 }
 
-static void frames(const CPModel *model, sunrealtype t, N_Vector y, sunrealtype *frame) {
+static void frames(const CPPlugin *model, sunrealtype t, N_Vector y, sunrealtype *frame) {
   const RollingBall *ball = model->data;
   const sunrealtype *q    = N_VGetArrayPointer(y);
   (void)t;
@@ -64,7 +64,7 @@ static void frames(const CPModel *model, sunrealtype t, N_Vector y, sunrealtype 
 }
 
 /* A radius shows the spin. The floor is as long as the path. */
-static void points(const CPModel *model, sunrealtype t, N_Vector y, sunrealtype *xyz) {
+static void points(const CPPlugin *model, sunrealtype t, N_Vector y, sunrealtype *xyz) {
   const RollingBall *ball = model->data;
   const sunrealtype *q = N_VGetArrayPointer(y), r = ball->r, c = cos(q[2]), s = sin(q[2]);
   const sunrealtype way     = model->parameter[SPEED] * model->type->t_end;
@@ -77,19 +77,19 @@ static void points(const CPModel *model, sunrealtype t, N_Vector y, sunrealtype 
                                {at[0], at[1]},
                                {at[0] + s * r, at[1] + c * r}};
   (void)t;
-  CPModelPlanar(7, x, xyz);
+  CPPluginPlanar(7, x, xyz);
 }
 
-static int create(CPModel *model) {
-  static const CPModelPointKind kind[] = {CP_POINT_GROUND, CP_POINT_GROUND, CP_POINT_MASS,
-                                          CP_POINT_PLAIN,  CP_POINT_PLAIN,  CP_POINT_PLAIN,
-                                          CP_POINT_PLAIN};
-  static const int segment[][2]        = {{0, 1}, {2, 6}};
-  const sunrealtype *p                 = model->parameter;
-  Data *d                              = calloc(1, sizeof *d);
-  model->data                          = d;
-  if (!d || CPModelStart(model, 6) || CPModelDraw(model, 7, kind, 2, segment) ||
-      CPModelDrawShapes(model, 1, &(CPModelShape){CP_SHAPE_SPHERE, {2, 3, 4, 5}}))
+static int create(CPPlugin *model) {
+  static const CPPluginPointKind kind[] = {CP_POINT_GROUND, CP_POINT_GROUND, CP_POINT_MASS,
+                                           CP_POINT_PLAIN,  CP_POINT_PLAIN,  CP_POINT_PLAIN,
+                                           CP_POINT_PLAIN};
+  static const int segment[][2]         = {{0, 1}, {2, 6}};
+  const sunrealtype *p                  = model->parameter;
+  Data *d                               = calloc(1, sizeof *d);
+  model->data                           = d;
+  if (!d || CPPluginStart(model, 6) || CPPluginDraw(model, 7, kind, 2, segment) ||
+      CPPluginDrawShapes(model, 1, &(CPPluginShape){CP_SHAPE_SPHERE, {2, 3, 4, 5}}))
     return -1;
   d->ball  = (RollingBall){p[MASS], p[RADIUS], p[GRAVITY]};
   d->floor = (CPContactPoint){.name = "floor", .tangent = 1, .ntangents = 1, .mu = p[FRICTION]};
@@ -104,7 +104,7 @@ static int create(CPModel *model) {
   return 0;
 }
 
-const CPModelType rolling_ball_type = {
+const CPPluginType rolling_ball_type = {
     .name           = "rolling_ball",
     .title          = "Ball that slips first and then rolls",
     .source         = "closed form: Coulomb's law, constant accelerations until 2 v / (7 mu g)",

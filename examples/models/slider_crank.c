@@ -160,8 +160,8 @@ static int constraint_jac(sunrealtype t, const sunrealtype *r, const sunrealtype
   return 0;
 }
 
-CPMechModel slider_crank_model(void) {
-  return (CPMechModel){.nu             = 3,
+CPEquations slider_crank_model(void) {
+  return (CPEquations){.nu             = 3,
                        .np             = 2,
                        .M              = mass_matrix,
                        .A              = pin_matrix,

@@ -44,7 +44,7 @@ int slider_crank_constraints(sunrealtype t, N_Vector y, N_Vector c, void *user_d
 int slider_crank_jacobian(sunrealtype t, N_Vector y, N_Vector c, SUNMatrix G, void *user_data);
 
 /* The same as functions for a CPMech, with the same user_data */
-CPMechModel slider_crank_model(void);
+CPEquations slider_crank_model(void);
 
 /* y [6]: out, at rest with the crank upright */
 void slider_crank_initial(const SliderCrank *s, N_Vector y);

@@ -103,8 +103,8 @@ static int bias(sunrealtype t, const sunrealtype *q, const sunrealtype *u, sunre
   return 0;
 }
 
-CPMechModel clearance_crank_model(void) {
-  return (CPMechModel){.nu = 3,
+CPEquations clearance_crank_model(void) {
+  return (CPEquations){.nu = 3,
                        .np = CLEARANCE_CORNERS,
                        .nv = 2 * CLEARANCE_CORNERS,
                        .M  = mass,

@@ -13,7 +13,7 @@
 #ifndef CPODES_EXAMPLES_SLIDER_CRANK_CLEARANCE_H
 #define CPODES_EXAMPLES_SLIDER_CRANK_CLEARANCE_H
 
-#include <cpodes/cpodes_model.h>
+#include <cpodes/cpodes_plugin.h>
 
 enum { CLEARANCE_CORNERS = 4 };
 
@@ -24,7 +24,7 @@ typedef struct {
 /* Sets the constants of the source, the clearance c and the gravity g */
 ClearanceCrank clearance_crank(sunrealtype c, sunrealtype g);
 /* Row k of p is the gap of corner k (upper left, upper right, lower left, lower right), row 4 + k of v its v_T. */
-CPMechModel clearance_crank_model(void);
+CPEquations clearance_crank_model(void);
 /* X, Y: out, corner k from the slider's centre. x: out, position of that centre */
 void clearance_crank_corner(const ClearanceCrank *crank, int k, sunrealtype *X, sunrealtype *Y);
 void clearance_crank_centre(const ClearanceCrank *crank, const sunrealtype *q, sunrealtype *x);

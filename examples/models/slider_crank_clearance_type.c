@@ -6,7 +6,7 @@
 
 enum { CLEARANCE, SPEED, FRICTION, RESTITUTION, GRAVITY };
 
-static const CPModelParameter parameters[] = {
+static const CPPluginParameter parameters[] = {
     [CLEARANCE]   = {"c", "m", "clearance of the slider, above and below", 0.001, 1e-6, 0.1},
     [SPEED]       = {"omega", "rad/s", "speed of the crank at the start", 150, 1, 1e4},
     [FRICTION]    = {"mu", "1", "friction in the guide", 0.01, 0, 10},
@@ -14,13 +14,13 @@ static const CPModelParameter parameters[] = {
     [GRAVITY]     = {"g", "m/s^2", "gravity", 9.81, 0, 1e3},
 };
 
-static const CPModelCoordinate coordinates[] = {
+static const CPPluginCoordinate coordinates[] = {
     {"theta1", "rad", "angle of the crank"},
     {"theta2", "rad", "angle of the rod"},
     {"theta3", "rad", "angle of the slider"},
 };
 
-static const CPModelCoordinate multipliers[] = {
+static const CPPluginCoordinate multipliers[] = {
     {"N upper left", "N", "force of the guide on the upper left corner"},
     {"N upper right", "N", "force of the guide on the upper right corner"},
     {"N lower left", "N", "force of the guide on the lower left corner"},
@@ -36,16 +36,16 @@ typedef struct {
   CPContactPoint corner[CLEARANCE_CORNERS];
 } Data;
 
-static sunrealtype energy(const CPModel *model, sunrealtype t, N_Vector y) {
+static sunrealtype energy(const CPPlugin *model, sunrealtype t, N_Vector y) {
   (void)t;
   return clearance_crank_energy(model->data, y);
 }
 
-static sunrealtype start_energy(const CPModel *model) {
+static sunrealtype start_energy(const CPPlugin *model) {
   return clearance_crank_energy(model->data, model->y0);
 }
 
-static const CPModelQuantity quantities[] = {
+static const CPPluginQuantity quantities[] = {
     {.name      = "energy",
      .unit      = "J",
      .value     = energy,
@@ -63,7 +63,7 @@ static void corner_at(const ClearanceCrank *crank, int k, const sunrealtype *q, 
 }
 
 /* The guide presses the corners towards its middle; v_T grows along it. */
-static void frames(const CPModel *model, sunrealtype t, N_Vector y, sunrealtype *frame) {
+static void frames(const CPPlugin *model, sunrealtype t, N_Vector y, sunrealtype *frame) {
   (void)t;
   for (int k = 0; k < CLEARANCE_CORNERS; k++, frame += 12) {
     for (int i = 0; i < 12; i++) frame[i] = 0;
@@ -73,7 +73,7 @@ static void frames(const CPModel *model, sunrealtype t, N_Vector y, sunrealtype 
   }
 }
 
-static void points(const CPModel *model, sunrealtype t, N_Vector y, sunrealtype *xyz) {
+static void points(const CPPlugin *model, sunrealtype t, N_Vector y, sunrealtype *xyz) {
   const ClearanceCrank *s = model->data;
   const sunrealtype *q = N_VGetArrayPointer(y), h = s->b + s->c, c = cos(q[2]), S = sin(q[2]);
   const sunrealtype left = s->l2 - s->l1 - 2 * s->a, right = s->l1 + s->l2 + 2 * s->a;
@@ -90,11 +90,11 @@ static void points(const CPModel *model, sunrealtype t, N_Vector y, sunrealtype 
                                  {x[0] - S * s->b, x[1] + c * s->b},
                                  {x[0], x[1]}};
   (void)t;
-  CPModelPlanar(10, at, xyz);
+  CPPluginPlanar(10, at, xyz);
 }
 
-static int create(CPModel *model) {
-  static const CPModelPointKind kind[] = {
+static int create(CPPlugin *model) {
+  static const CPPluginPointKind kind[] = {
       CP_POINT_GROUND, CP_POINT_PLAIN,  CP_POINT_MASS,  CP_POINT_GROUND, CP_POINT_GROUND,
       CP_POINT_GROUND, CP_POINT_GROUND, CP_POINT_PLAIN, CP_POINT_PLAIN,  CP_POINT_PLAIN};
   static const int segment[][2]    = {{0, 1}, {1, 2}, {3, 4}, {5, 6}};
@@ -102,8 +102,8 @@ static int create(CPModel *model) {
   const sunrealtype *p             = model->parameter;
   Data *d                          = calloc(1, sizeof *d);
   model->data                      = d;
-  if (!d || CPModelStart(model, 6) || CPModelDraw(model, 10, kind, 4, segment) ||
-      CPModelDrawShapes(model, 1, &(CPModelShape){CP_SHAPE_BOX, {2, 7, 8, 9}}))
+  if (!d || CPPluginStart(model, 6) || CPPluginDraw(model, 10, kind, 4, segment) ||
+      CPPluginDrawShapes(model, 1, &(CPPluginShape){CP_SHAPE_BOX, {2, 7, 8, 9}}))
     return -1;
   d->crank = clearance_crank(p[CLEARANCE], p[GRAVITY]);
   for (int k = 0; k < CLEARANCE_CORNERS; k++)
@@ -122,7 +122,7 @@ static int create(CPModel *model) {
   return 0;
 }
 
-const CPModelType slider_crank_clearance_type = {
+const CPPluginType slider_crank_clearance_type = {
     .name           = "slider_crank_clearance",
     .title          = "Slider-crank with clearance in its guide",
     .source         = "P. Flores, R. Leine, C. Glocker, Multibody System Dynamics 23, 2010",

@@ -47,8 +47,8 @@ static int straight(sunrealtype t, const sunrealtype *q, const sunrealtype *u, s
   return 0;
 }
 
-CPMechModel sliding_block_model(void) {
-  return (CPMechModel){.nu = 2,
+CPEquations sliding_block_model(void) {
+  return (CPEquations){.nu = 2,
                        .np = 1,
                        .nv = 2,
                        .M  = mass,

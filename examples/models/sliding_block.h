@@ -18,7 +18,7 @@ typedef struct {
 } SlidingBlock; /* the user_data of the functions below */
 
 /* Row 0 of p is the gap y, row 1 of v the tangential velocity x'. */
-CPMechModel sliding_block_model(void);
+CPEquations sliding_block_model(void);
 sunrealtype sliding_block_energy(const SlidingBlock *block, N_Vector y);
 /* The motion from x = 0; y [4]: out */
 void sliding_block_exact(const SlidingBlock *block, sunrealtype t, sunrealtype *y);

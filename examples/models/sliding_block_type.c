@@ -7,7 +7,7 @@
 
 enum { MASS, GRAVITY, ALPHA, FRICTION, SPEED };
 
-static const CPModelParameter parameters[] = {
+static const CPPluginParameter parameters[] = {
     [MASS]     = {"m", "kg", "mass", 1, 1e-3, 1e3},
     [GRAVITY]  = {"g", "m/s^2", "gravity", 9.81, 1e-3, 1e3},
     [ALPHA]    = {"alpha", "rad", "inclination of the slope", 0.5, 1e-3, 1.5},
@@ -16,12 +16,12 @@ static const CPModelParameter parameters[] = {
     [SPEED]    = {"v", "m/s", "speed at the start, up the slope", 3, 1e-3, 1e3},
 };
 
-static const CPModelCoordinate coordinates[] = {
+static const CPPluginCoordinate coordinates[] = {
     {"x", "m", "way up the slope"},
     {"y", "m", "gap above it"},
 };
 
-static const CPModelCoordinate multipliers[] = {
+static const CPPluginCoordinate multipliers[] = {
     {"N", "N", "force of the slope across it"},
     {"F", "N", "friction, up the slope"},
 };
@@ -31,22 +31,22 @@ typedef struct {
   CPContactPoint slope;
 } Data;
 
-static sunrealtype energy(const CPModel *model, sunrealtype t, N_Vector y) {
+static sunrealtype energy(const CPPlugin *model, sunrealtype t, N_Vector y) {
   (void)t;
   return sliding_block_energy(model->data, y);
 }
 
-static sunrealtype throw_energy(const CPModel *model) {
+static sunrealtype throw_energy(const CPPlugin *model) {
   const SlidingBlock *block = model->data;
   return block->m * block->v * block->v / 2;
 }
 
-static int conserves(const CPModel *model, int i) {
+static int conserves(const CPPlugin *model, int i) {
   (void)i;
   return model->parameter[FRICTION] == 0;
 }
 
-static const CPModelQuantity quantities[] = {
+static const CPPluginQuantity quantities[] = {
     {.name      = "energy",
      .unit      = "J",
      .value     = energy,
@@ -55,13 +55,13 @@ static const CPModelQuantity quantities[] = {
      .scale_of  = throw_energy},
 };
 
-static int reference(const CPModel *model, sunrealtype t, N_Vector y) {
+static int reference(const CPPlugin *model, sunrealtype t, N_Vector y) {
   sliding_block_exact(model->data, t, N_VGetArrayPointer(y));
   return 0;
 }
 
 /* The slope is as long as the path of a block without friction, and the block is a tenth of it. */
-static void points(const CPModel *model, sunrealtype t, N_Vector y, sunrealtype *xyz) {
+static void points(const CPPlugin *model, sunrealtype t, N_Vector y, sunrealtype *xyz) {
   (void)t;
   const SlidingBlock *block = model->data;
   const sunrealtype c = cos(block->alpha), s = sin(block->alpha);
@@ -74,25 +74,25 @@ static void points(const CPModel *model, sunrealtype t, N_Vector y, sunrealtype 
     x[i][0] = c * along[i] - s * across[i];
     x[i][1] = s * along[i] + c * across[i];
   }
-  CPModelPlanar(6, (const sunrealtype(*)[2])x, xyz);
+  CPPluginPlanar(6, (const sunrealtype(*)[2])x, xyz);
 }
 
-static void frames(const CPModel *model, sunrealtype t, N_Vector y, sunrealtype *frame) {
+static void frames(const CPPlugin *model, sunrealtype t, N_Vector y, sunrealtype *frame) {
   const SlidingBlock *block = model->data;
   const sunrealtype *q = N_VGetArrayPointer(y), c = cos(block->alpha), s = sin(block->alpha);
   (void)t;
   planar_contact_frame(c * q[0] - s * q[1], s * q[0] + c * q[1], c, s, frame);
 }
 
-static int create(CPModel *model) {
-  static const CPModelPointKind kind[] = {CP_POINT_GROUND, CP_POINT_GROUND, CP_POINT_PLAIN,
-                                          CP_POINT_PLAIN,  CP_POINT_PLAIN,  CP_POINT_PLAIN};
-  static const int segment[][2]        = {{0, 1}};
-  const sunrealtype *p                 = model->parameter;
-  Data *d                              = malloc(sizeof *d);
-  model->data                          = d;
-  if (!d || CPModelStart(model, 4) || CPModelDraw(model, 6, kind, 1, segment) ||
-      CPModelDrawShapes(model, 1, &(CPModelShape){CP_SHAPE_BOX, {2, 3, 4, 5}}))
+static int create(CPPlugin *model) {
+  static const CPPluginPointKind kind[] = {CP_POINT_GROUND, CP_POINT_GROUND, CP_POINT_PLAIN,
+                                           CP_POINT_PLAIN,  CP_POINT_PLAIN,  CP_POINT_PLAIN};
+  static const int segment[][2]         = {{0, 1}};
+  const sunrealtype *p                  = model->parameter;
+  Data *d                               = malloc(sizeof *d);
+  model->data                           = d;
+  if (!d || CPPluginStart(model, 4) || CPPluginDraw(model, 6, kind, 1, segment) ||
+      CPPluginDrawShapes(model, 1, &(CPPluginShape){CP_SHAPE_BOX, {2, 3, 4, 5}}))
     return -1;
   d->block = (SlidingBlock){p[MASS], p[GRAVITY], p[ALPHA], p[FRICTION], p[SPEED]};
   d->slope = (CPContactPoint){.name = "slope", .tangent = 1, .ntangents = 1, .mu = p[FRICTION]};
@@ -106,7 +106,7 @@ static int create(CPModel *model) {
   return 0;
 }
 
-const CPModelType sliding_block_type = {
+const CPPluginType sliding_block_type = {
     .name           = "sliding_block",
     .title          = "Block thrown up a slope with friction",
     .source         = "closed form: Coulomb's law, constant accelerations up and back",

@@ -13,7 +13,7 @@ enum {
 }; /* rods: where sparse matrices are faster (test/reference/spatial_chain.c) */
 
 /* The chain without springs has the first FREE_PARAMETERS of them */
-static const CPModelParameter parameters[NUM_PARAMETERS] = {
+static const CPPluginParameter parameters[NUM_PARAMETERS] = {
     [RODS]      = {"n", "", "number of rods", 10, 1, 1e5},
     [LENGTH]    = {"l", "m", "length of a rod", 1, 1e-3, 1e3},
     [RADIUS]    = {"radius", "m", "radius of a rod", 0.05, 1e-3, 1e2},
@@ -27,57 +27,57 @@ static const CPModelParameter parameters[NUM_PARAMETERS] = {
 
 /* ------------------------------------------------------------------------------- quantities -- */
 
-static const RigidBodies *bodies_of(const CPModel *model) {
+static const RigidBodies *bodies_of(const CPPlugin *model) {
   return &((const SpatialChain *)model->data)->bodies;
 }
 
-static sunrealtype energy(const CPModel *model, sunrealtype t, N_Vector y) {
+static sunrealtype energy(const CPPlugin *model, sunrealtype t, N_Vector y) {
   (void)t;
   return rigid_body_energy(bodies_of(model), y);
 }
 
-static sunrealtype momentum(const CPModel *model, sunrealtype t, N_Vector y) {
+static sunrealtype momentum(const CPPlugin *model, sunrealtype t, N_Vector y) {
   (void)t;
   sunrealtype L[3];
   rigid_body_momentum(bodies_of(model), y, L);
   return L[1];
 }
 
-static sunrealtype last_axial_rate(const CPModel *model, sunrealtype t, N_Vector y) {
+static sunrealtype last_axial_rate(const CPPlugin *model, sunrealtype t, N_Vector y) {
   (void)t;
   const int n = bodies_of(model)->nbodies;
   return N_VGetArrayPointer(y)[7 * n + 6 * (n - 1) + 3];
 }
 
 /* Energy of a fall from the horizontal; angular momentum of a bar that falls as far about its end */
-static sunrealtype fall(const CPModel *model) {
+static sunrealtype fall(const CPPlugin *model) {
   const sunrealtype *p = model->parameter;
   return p[RODS] * p[RODS] / 2 * p[MASS] * p[GRAVITY] * p[LENGTH];
 }
 
-static sunrealtype swing(const CPModel *model) {
+static sunrealtype swing(const CPPlugin *model) {
   const sunrealtype *p = model->parameter, whole = p[RODS] * p[LENGTH], mass = p[RODS] * p[MASS];
   return mass * whole * sqrt(p[GRAVITY] * whole / 3);
 }
 
-static sunrealtype pendulum_rate(const CPModel *model) {
+static sunrealtype pendulum_rate(const CPPlugin *model) {
   const sunrealtype *p = model->parameter;
   return sqrt(p[GRAVITY] / p[LENGTH]);
 }
 
-static const CPModelQuantity free_quantities[] = {
+static const CPPluginQuantity free_quantities[] = {
     {"energy", "J", energy, 1, 490.5, fall},
     {"angular momentum about y", "kg m^2/s", momentum, 1, 571.8, swing},
     {"angular velocity of the last rod about its axis", "rad/s", last_axial_rate, 1, 3.13,
      pendulum_rate},
 };
 
-static const CPModelQuantity bending_quantities[] = {
+static const CPPluginQuantity bending_quantities[] = {
     {"energy", "J", energy, 0, 490.5, fall},
     {"angular momentum about y", "kg m^2/s", momentum, 1, 571.8, swing},
 };
 
-static int bending_conserves(const CPModel *model, int i) {
+static int bending_conserves(const CPPlugin *model, int i) {
   return bending_quantities[i].conserved || model->parameter[DAMPING] == 0;
 }
 
@@ -91,7 +91,7 @@ typedef struct {
   sunrealtype *lambda; /* [3 n] */
 } Known;
 
-static SpatialChainStart start_of(const CPModel *model) {
+static SpatialChainStart start_of(const CPPlugin *model) {
   return (SpatialChainStart){.angle = model->parameter[ANGLE], .spin = model->parameter[SPIN]};
 }
 
@@ -102,11 +102,11 @@ static sunrealtype steps_to(const SpatialChain *c, sunrealtype t) {
   return ceil(t * (100 + c->data.d / J[0] + 2 * sqrt(c->data.k / J[1])));
 }
 
-static int is_single_at_rest(const CPModel *model) {
+static int is_single_at_rest(const CPPlugin *model) {
   return bodies_of(model)->nbodies == 1 && model->parameter[SPIN] == 0;
 }
 
-static void compute(const CPModel *model, sunrealtype t) {
+static void compute(const CPPlugin *model, sunrealtype t) {
   const SpatialChain *chain    = model->data;
   const SpatialChainStart from = start_of(model);
   Known *known                 = model->own;
@@ -122,22 +122,22 @@ static void compute(const CPModel *model, sunrealtype t) {
   known->flag    = flag || !(error <= model->reference_error);
 }
 
-static int reference(const CPModel *model, sunrealtype t, N_Vector y) {
+static int reference(const CPPlugin *model, sunrealtype t, N_Vector y) {
   Known *known = model->own;
   if (known->t != t) compute(model, t);
   N_VScale(1, known->y, y);
   return known->flag;
 }
 
-static int reference_lambda(const CPModel *model, sunrealtype t, sunrealtype *lambda) {
+static int reference_lambda(const CPPlugin *model, sunrealtype t, sunrealtype *lambda) {
   Known *known = model->own;
   if (known->t != t) compute(model, t);
   for (int i = 0; i < 3 * bodies_of(model)->nbodies; i++) lambda[i] = known->lambda[i];
   return known->flag;
 }
 
-/* Sets the members of CPModel: whether the reference can be computed within some seconds, and its error */
-static int create_known(CPModel *model) {
+/* Sets the members of CPPlugin: whether the reference can be computed within some seconds, and its error */
+static int create_known(CPPlugin *model) {
   const SpatialChain *chain = model->data;
   const sunrealtype n       = chain->bodies.nbodies;
   Known *known              = calloc(1, sizeof *known);
@@ -153,15 +153,15 @@ static int create_known(CPModel *model) {
 }
 
 /* The origin, then the end of each rod */
-static void points(const CPModel *model, sunrealtype t, N_Vector y, sunrealtype *xyz) {
+static void points(const CPPlugin *model, sunrealtype t, N_Vector y, sunrealtype *xyz) {
   (void)t;
   for (int k = 0; k < 3; k++) xyz[k] = 0;
   for (int i = 0; i < bodies_of(model)->nbodies; i++)
     spatial_chain_end(model->data, i, y, xyz + 3 * (i + 1));
 }
 
-static int draw(CPModel *model, int n) {
-  if (CPModelDraw(model, n + 1, NULL, n, NULL)) return -1;
+static int draw(CPPlugin *model, int n) {
+  if (CPPluginDraw(model, n + 1, NULL, n, NULL)) return -1;
   for (int i = 0; i <= n; i++) model->drawing.kind[i] = i == 0 ? CP_POINT_GROUND : CP_POINT_JOINT;
   for (int i = 0; i < n; i++) {
     model->drawing.segment[i][0] = i;
@@ -172,11 +172,11 @@ static int draw(CPModel *model, int n) {
 
 /* --------------------------------------------------------------------------------- life cycle -- */
 
-static int prepare(const CPModel *model, CPMech mech) {
+static int prepare(const CPPlugin *model, CPMech mech) {
   return rigid_body_quaternions(bodies_of(model), mech);
 }
 
-static int create_chain(CPModel *model, sunrealtype k, sunrealtype d) {
+static int create_chain(CPPlugin *model, sunrealtype k, sunrealtype d) {
   const sunrealtype *p         = model->parameter;
   const int n                  = (int)p[RODS];
   const SpatialChainStart from = start_of(model);
@@ -184,21 +184,21 @@ static int create_chain(CPModel *model, sunrealtype k, sunrealtype d) {
        .l = p[LENGTH], .radius = p[RADIUS], .m = p[MASS], .g = p[GRAVITY], .k = k, .d = d};
   SpatialChain *chain = spatial_chain_create(n, &data);
   model->data         = chain;
-  if (!chain || CPModelStart(model, 13 * (sunindextype)n) || draw(model, n)) return -1;
+  if (!chain || CPPluginStart(model, 13 * (sunindextype)n) || draw(model, n)) return -1;
   if (rigid_body_model(&chain->bodies, 6 * n >= MODEL_SPARSE, model->ctx, &model->mech)) return -1;
   spatial_chain_initial(chain, &from, model->y0);
   model->prepare = prepare;
   return create_known(model);
 }
 
-static int create_free(CPModel *model) { return create_chain(model, 0, 0); }
+static int create_free(CPPlugin *model) { return create_chain(model, 0, 0); }
 
-static int create_bending(CPModel *model) {
+static int create_bending(CPPlugin *model) {
   model->stiff = 1;
   return create_chain(model, model->parameter[STIFFNESS], model->parameter[DAMPING]);
 }
 
-static void destroy(CPModel *model) {
+static void destroy(CPPlugin *model) {
   Known *known = model->own;
   if (known) {
     if (known->y) N_VDestroy(known->y);
@@ -209,7 +209,7 @@ static void destroy(CPModel *model) {
   spatial_chain_free(&chain);
 }
 
-const CPModelType spatial_chain_type = {
+const CPPluginType spatial_chain_type = {
     .name   = "spatial_chain",
     .title  = "Chain in space, of rods on ball joints",
     .source = "Newton's and Euler's equations; extrapolation in minimal coordinates; n = 1 without "
@@ -229,7 +229,7 @@ const CPModelType spatial_chain_type = {
     .points           = points,
 };
 
-const CPModelType spatial_bending_chain_type = {
+const CPPluginType spatial_bending_chain_type = {
     .name   = "spatial_bending_chain",
     .title  = "Chain in space with stiff joints",
     .source = "Newton's and Euler's equations; extrapolation in minimal coordinates; n = 1 without "

@@ -5,12 +5,12 @@
 
 enum { ANGLE, GRAVITY };
 
-static const CPModelParameter parameters[] = {
+static const CPPluginParameter parameters[] = {
     [ANGLE]   = {"angle", "rad", "of the crank above +x at first", 1, -3.1, 3.1},
     [GRAVITY] = {"g", "m/s^2", "gravity along -y", 9.81, 1e-3, 1e3},
 };
 
-static const CPModelCoordinate coordinates[] = {
+static const CPPluginCoordinate coordinates[] = {
     {"x1", "m", "centre of the crank"},
     {"y1", "m", "the same, upwards"},
     {"z1", "m", "the same, along the axes"},
@@ -34,7 +34,7 @@ static const CPModelCoordinate coordinates[] = {
     {"e3_3", "1", "the same"},
 };
 
-static const CPModelCoordinate velocities[] = {
+static const CPPluginCoordinate velocities[] = {
     {"x1'", "m/s", "velocity of the centre of the crank"},
     {"y1'", "m/s", "the same"},
     {"z1'", "m/s", "the same"},
@@ -59,18 +59,18 @@ static const CPModelCoordinate velocities[] = {
    others */
 static const sunrealtype length[3] = {[CRANK] = 0.5, [COUPLER] = 1.1, [ROCKER] = 1}, base = 1;
 
-static sunrealtype energy(const CPModel *model, sunrealtype t, N_Vector y) {
+static sunrealtype energy(const CPPlugin *model, sunrealtype t, N_Vector y) {
   (void)t;
   return rigid_body_energy(model->data, y);
 }
 
 /* All rods fall by the length of the crank */
-static sunrealtype fall(const CPModel *model) {
+static sunrealtype fall(const CPPlugin *model) {
   return model->parameter[GRAVITY] * length[CRANK] *
          (length[CRANK] + length[COUPLER] + length[ROCKER]);
 }
 
-static const CPModelQuantity quantities[] = {
+static const CPPluginQuantity quantities[] = {
     {.name = "energy", .unit = "J", .value = energy, .conserved = 1, .scale = 12.75, .scale_of = fall},
 };
 
@@ -84,7 +84,7 @@ static void end_of(const SpatialFourBar *s, int rod, N_Vector y, sunrealtype *x)
   for (int k = 0; k < 3; k++) x[k] = r[k] + along[k];
 }
 
-static void points(const CPModel *model, sunrealtype t, N_Vector y, sunrealtype *xyz) {
+static void points(const CPPlugin *model, sunrealtype t, N_Vector y, sunrealtype *xyz) {
   (void)t;
   for (int i = 0; i < 6; i++) xyz[i] = 0;
   xyz[3 * ROCKER_GROUND] = base;
@@ -92,19 +92,20 @@ static void points(const CPModel *model, sunrealtype t, N_Vector y, sunrealtype 
   end_of(model->own, ROCKER, y, xyz + 3 * B_1);
 }
 
-static int prepare(const CPModel *model, CPMech mech) {
+static int prepare(const CPPlugin *model, CPMech mech) {
   return rigid_body_quaternions(model->data, mech);
 }
 
-static int create(CPModel *model) {
-  static const CPModelPointKind kind[] = {CP_POINT_GROUND, CP_POINT_GROUND, CP_POINT_JOINT,
-                                          CP_POINT_JOINT};
-  static const int segment[][2]        = {{CRANK_GROUND, B_0}, {B_0, B_1}, {ROCKER_GROUND, B_1}};
+static int create(CPPlugin *model) {
+  static const CPPluginPointKind kind[] = {CP_POINT_GROUND, CP_POINT_GROUND, CP_POINT_JOINT,
+                                           CP_POINT_JOINT};
+  static const int segment[][2]         = {{CRANK_GROUND, B_0}, {B_0, B_1}, {ROCKER_GROUND, B_1}};
   static const sunrealtype at_rest[3];
   sunrealtype angle[3] = {[CRANK] = model->parameter[ANGLE]};
   SpatialFourBar *s    = malloc(sizeof *s);
   model->own           = s;
-  if (!s || CPModelStart(model, SPATIAL_FOUR_BAR_N) || CPModelDraw(model, NPOINTS, kind, 3, segment))
+  if (!s || CPPluginStart(model, SPATIAL_FOUR_BAR_N) ||
+      CPPluginDraw(model, NPOINTS, kind, 3, segment))
     return -1;
   spatial_four_bar_create(s, length, base, model->parameter[GRAVITY], CP_FRAME_BODY);
   if (spatial_four_bar_close(s, angle)) return -1; /* does not happen with these lengths */
@@ -115,9 +116,9 @@ static int create(CPModel *model) {
   return 0;
 }
 
-static void destroy(CPModel *model) { free(model->own); }
+static void destroy(CPPlugin *model) { free(model->own); }
 
-const CPModelType spatial_four_bar_type = {
+const CPPluginType spatial_four_bar_type = {
     .name         = "spatial_four_bar",
     .title        = "Four-bar linkage in space, with redundant constraints",
     .source       = "Newton's and Euler's laws (examples/models/rigid_body.h)",

@@ -4,30 +4,30 @@
 
 #include "model.h"
 
-extern const CPModelType pendulum_type;
-extern const CPModelType slider_crank_type;
-extern const CPModelType andrews_type;
-extern const CPModelType car_axis_type;
-extern const CPModelType flexible_crank_type;
-extern const CPModelType four_bar_type;
-extern const CPModelType bushing_crank_type;
-extern const CPModelType spatial_four_bar_type;
-extern const CPModelType knife_edge_type;
-extern const CPModelType chain_type;
-extern const CPModelType bending_chain_type;
-extern const CPModelType newton_cradle_type;
-extern const CPModelType spatial_chain_type;
-extern const CPModelType spatial_bending_chain_type;
-extern const CPModelType bricard_type;
-extern const CPModelType heavy_top_type;
-extern const CPModelType flyball_governor_type;
-extern const CPModelType bouncing_ball_type;
-extern const CPModelType sliding_block_type;
-extern const CPModelType woodpecker_type;
-extern const CPModelType rolling_ball_type;
-extern const CPModelType impacting_stick_type;
-extern const CPModelType rocking_block_type;
-extern const CPModelType painleve_rod_type;
-extern const CPModelType slider_crank_clearance_type;
+extern const CPPluginType pendulum_type;
+extern const CPPluginType slider_crank_type;
+extern const CPPluginType andrews_type;
+extern const CPPluginType car_axis_type;
+extern const CPPluginType flexible_crank_type;
+extern const CPPluginType four_bar_type;
+extern const CPPluginType bushing_crank_type;
+extern const CPPluginType spatial_four_bar_type;
+extern const CPPluginType knife_edge_type;
+extern const CPPluginType chain_type;
+extern const CPPluginType bending_chain_type;
+extern const CPPluginType newton_cradle_type;
+extern const CPPluginType spatial_chain_type;
+extern const CPPluginType spatial_bending_chain_type;
+extern const CPPluginType bricard_type;
+extern const CPPluginType heavy_top_type;
+extern const CPPluginType flyball_governor_type;
+extern const CPPluginType bouncing_ball_type;
+extern const CPPluginType sliding_block_type;
+extern const CPPluginType woodpecker_type;
+extern const CPPluginType rolling_ball_type;
+extern const CPPluginType impacting_stick_type;
+extern const CPPluginType rocking_block_type;
+extern const CPPluginType painleve_rod_type;
+extern const CPPluginType slider_crank_clearance_type;
 
 #endif

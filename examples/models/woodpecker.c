@@ -54,8 +54,8 @@ static int no_curvature(sunrealtype t, const sunrealtype *q, const sunrealtype *
   return 0;
 }
 
-CPMechModel woodpecker_model(void) {
-  return (CPMechModel){
+CPEquations woodpecker_model(void) {
+  return (CPEquations){
       .nu = 3, .np = 3, .nv = 6, .M = mass, .f = forces, .p = gaps, .A = rows, .b = no_curvature};
 }
 

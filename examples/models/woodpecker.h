@@ -24,7 +24,7 @@ typedef struct {
 } Woodpecker;    /* the user_data of the functions below */
 
 /* Rows 0 ... 2 of p are the gaps, rows 3 ... 5 of v the tangential velocities. */
-CPMechModel woodpecker_model(void);
+CPEquations woodpecker_model(void);
 /* Contacts with the friction mu, and the restitution e at the beak. contact [WOODPECKER_CONTACTS]: out */
 enum { WOODPECKER_CONTACTS = 3 };
 void woodpecker_contacts(sunrealtype mu, sunrealtype e, CPContactPoint *contact);

@@ -5,7 +5,7 @@
 
 enum { GRAVITY, STIFFNESS, FRICTION, RESTITUTION };
 
-static const CPModelParameter parameters[] = {
+static const CPPluginParameter parameters[] = {
     [GRAVITY]   = {"g", "m/s^2", "gravity", 9.81, 1e-3, 1e2},
     [STIFFNESS] = {"c", "N m/rad", "stiffness of the spring between sleeve and bird", 5.6e-3, 1e-4,
                    1},
@@ -13,13 +13,13 @@ static const CPModelParameter parameters[] = {
     [RESTITUTION] = {"e", "1", "restitution of the beak", 0.5, 0, 1},
 };
 
-static const CPModelCoordinate coordinates[] = {
+static const CPPluginCoordinate coordinates[] = {
     {"y", "m", "height of the sleeve"},
     {"phi_M", "rad", "tilt of the sleeve"},
     {"phi_S", "rad", "tilt of the bird"},
 };
 
-static const CPModelCoordinate multipliers[] = {
+static const CPPluginCoordinate multipliers[] = {
     {"N beak", "N", "force on the beak, from the pole"},
     {"N lower", "N", "force on the sleeve's lower edge"},
     {"N upper", "N", "force on the sleeve's upper edge"},
@@ -33,25 +33,25 @@ typedef struct {
   CPContactPoint contact[WOODPECKER_CONTACTS];
 } Data;
 
-static sunrealtype energy(const CPModel *model, sunrealtype t, N_Vector y) {
+static sunrealtype energy(const CPPlugin *model, sunrealtype t, N_Vector y) {
   (void)t;
   return woodpecker_energy(model->data, y);
 }
 
-static const CPModelQuantity quantities[] = {
+static const CPPluginQuantity quantities[] = {
     /* twice the energy that a cycle dissipates */
     {.name = "energy", .unit = "J", .value = energy, .conserved = 0, .scale = 5e-4},
 };
 
-static void points(const CPModel *model, sunrealtype t, N_Vector y, sunrealtype *xyz) {
+static void points(const CPPlugin *model, sunrealtype t, N_Vector y, sunrealtype *xyz) {
   (void)model, (void)t;
   sunrealtype x[WOODPECKER_POINTS][2];
   woodpecker_points(y, x);
-  CPModelPlanar(WOODPECKER_POINTS, (const sunrealtype(*)[2])x, xyz);
+  CPPluginPlanar(WOODPECKER_POINTS, (const sunrealtype(*)[2])x, xyz);
 }
 
 /* All of them touch the pole's right side: the beak, and the right corners of the sleeve's box. */
-static void frames(const CPModel *model, sunrealtype t, N_Vector y, sunrealtype *frame) {
+static void frames(const CPPlugin *model, sunrealtype t, N_Vector y, sunrealtype *frame) {
   (void)model, (void)t;
   sunrealtype x[WOODPECKER_POINTS][2];
   woodpecker_points(y, x);
@@ -65,17 +65,17 @@ static void frames(const CPModel *model, sunrealtype t, N_Vector y, sunrealtype 
   for (int i = 0; i < WOODPECKER_CONTACTS; i++) frame[12 * i + 3] = frame[12 * i + 7] = 1;
 }
 
-static int create(CPModel *model) {
-  static const CPModelPointKind kind[] = {CP_POINT_GROUND, CP_POINT_GROUND, CP_POINT_GROUND,
-                                          CP_POINT_GROUND, CP_POINT_PLAIN,  CP_POINT_PLAIN,
-                                          CP_POINT_PLAIN,  CP_POINT_PLAIN,  CP_POINT_JOINT,
-                                          CP_POINT_MASS,   CP_POINT_PLAIN,  CP_POINT_PLAIN};
-  static const int segment[][2]        = {{0, 2}, {1, 3}, {4, 8}, {8, 9}, {9, 10}, {9, 11}};
-  const sunrealtype *p                 = model->parameter;
-  Data *d                              = malloc(sizeof *d);
-  model->data                          = d;
-  if (!d || CPModelStart(model, 6) || CPModelDraw(model, WOODPECKER_POINTS, kind, 6, segment) ||
-      CPModelDrawShapes(model, 1, &(CPModelShape){CP_SHAPE_BOX, {4, 5, 6, 7}}))
+static int create(CPPlugin *model) {
+  static const CPPluginPointKind kind[] = {CP_POINT_GROUND, CP_POINT_GROUND, CP_POINT_GROUND,
+                                           CP_POINT_GROUND, CP_POINT_PLAIN,  CP_POINT_PLAIN,
+                                           CP_POINT_PLAIN,  CP_POINT_PLAIN,  CP_POINT_JOINT,
+                                           CP_POINT_MASS,   CP_POINT_PLAIN,  CP_POINT_PLAIN};
+  static const int segment[][2]         = {{0, 2}, {1, 3}, {4, 8}, {8, 9}, {9, 10}, {9, 11}};
+  const sunrealtype *p                  = model->parameter;
+  Data *d                               = malloc(sizeof *d);
+  model->data                           = d;
+  if (!d || CPPluginStart(model, 6) || CPPluginDraw(model, WOODPECKER_POINTS, kind, 6, segment) ||
+      CPPluginDrawShapes(model, 1, &(CPPluginShape){CP_SHAPE_BOX, {4, 5, 6, 7}}))
     return -1;
   d->bird = (Woodpecker){p[GRAVITY], p[STIFFNESS]};
   woodpecker_contacts(p[FRICTION], p[RESTITUTION], d->contact);
@@ -87,7 +87,7 @@ static int create(CPModel *model) {
   return 0;
 }
 
-const CPModelType woodpecker_type = {
+const CPPluginType woodpecker_type = {
     .name           = "woodpecker",
     .title          = "Woodpecker toy on its pole",
     .source         = "Leine, Glocker, European Journal of Mechanics A/Solids 22, 2003",

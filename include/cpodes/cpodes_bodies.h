@@ -373,7 +373,7 @@ CPODES_EXPORT int CPBodiesSetBalance(CPBodies bodies);
 CPODES_EXPORT int CPBodiesMech(CPBodies bodies, CPMech *mech);
 /** Returns the functions of that CPMech, for programs that create it themselves. model: out; its templates remain those of
  * bodies, and its data are bodies. */
-CPODES_EXPORT int CPBodiesModel(CPBodies bodies, CPMechModel *model);
+CPODES_EXPORT int CPBodiesModel(CPBodies bodies, CPEquations *model);
 /** Gives mech, which has been created with those functions, its quaternions and message handler, as CPBodiesMech does,
  * before the first use of mech. */
 CPODES_EXPORT int CPBodiesPrepare(CPBodies bodies, CPMech mech);

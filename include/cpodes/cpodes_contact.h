@@ -6,7 +6,7 @@
  *   v_N+ = -e_N v_N-, v_T+ = -e_T v_T-              impacts: Newton's law, with impulses in the friction cone,
  *   P_N expansion = e_N P_N compression             or Poisson's
  *
- * The rows of contacts are rows of a mechanical system (CPMechModel): the gap g_N is a row of p, and the tangential
+ * The rows of contacts are rows of a mechanical system (CPEquations): the gap g_N is a row of p, and the tangential
  * velocities v_T are one row (plane) or two consecutive rows (space) of v after those of p. A CPContact switches
  * them. Between two events the system is an ordinary CPMech, which every method can integrate: the rows of an open
  * contact are off and those of a sticking contact are on; of a sliding contact the normal row is on, and friction
@@ -114,7 +114,7 @@ typedef struct {
  * Returns the system, which the caller frees after the sessions, or NULL, in which case a line on stderr says which
  * member of which contact breaks which rule.
  */
-CPODES_EXPORT CPContact CPContactCreate(const CPMechModel *model, int n,
+CPODES_EXPORT CPContact CPContactCreate(const CPEquations *model, int n,
                                         const CPContactPoint *points, N_Vector y_tmpl,
                                         SUNContext ctx);
 
@@ -128,7 +128,7 @@ CPODES_EXPORT void CPContactFree(CPContact *contact);
 CPODES_EXPORT CPMech CPContactGetMech(CPContact contact);
 
 /** Sets the pointer that the functions of the model, of laws and of events get. It is not owned. If the model
- * has data of its own (CPMechModel), its functions get those. */
+ * has data of its own (CPEquations), its functions get those. */
 CPODES_EXPORT int CPContactSetUserData(CPContact contact, void *user_data);
 /** Sets the function that receives the messages of contact and of its CPMech. If handler is NULL (default), each
  * message is one line on stderr. */

@@ -210,7 +210,7 @@ typedef struct {
   void *data; /**< if not NULL, the pointer that the functions get in place of CPMechSetUserData's */
   CPMechDataFn current_data; /**< if not NULL, it finds the pointer that the functions get */
   CPMechRowNameFn row_name;  /**< names of rows in messages; if NULL, "constraint i" */
-} CPMechModel;
+} CPEquations;
 
 /**
  * Partial derivatives of a force (CPMechForce): K = df/dq N [nu x nu], C = df/du [nu x nu], Fz = df/dz [nu x nz], zero on
@@ -369,7 +369,7 @@ typedef struct {
  * Returns the system, which the caller frees after the integrators, or NULL, in which case a line
  * on stderr says which size or function breaks which rule.
  */
-CPODES_EXPORT CPMech CPMechCreate(const CPMechModel *model, N_Vector y_tmpl, SUNContext ctx);
+CPODES_EXPORT CPMech CPMechCreate(const CPEquations *model, N_Vector y_tmpl, SUNContext ctx);
 
 /**
  * Creates the linear system M x'' + C x' + K x = f(t), with y = (x, x'). M, C, K [n x n], dense or

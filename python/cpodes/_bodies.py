@@ -184,7 +184,7 @@ class BodiesInstance(Instance):
     """A CPMech of bodies, with its own CPBodies."""
 
     def create(self) -> Any:
-        m, model = self.mechanism, ffi.new("CPMechModel *")
+        m, model = self.mechanism, ffi.new("CPEquations *")
         with m._lock: # no element may be added between the two copies
             self.bodies, _ = make_bodies(m, self)
             source = m.values._array()

@@ -21,13 +21,13 @@ def load(path: Any, **parameters: float) -> Union[Model, Bodies]:
     place = os.path.abspath(path)
     try:
         library = ctypes.CDLL(place)
-        address = ctypes.addressof(ctypes.c_char.in_dll(library, "cpodes_model"))
+        address = ctypes.addressof(ctypes.c_char.in_dll(library, "cpodes_plugin"))
     except OSError as error:
         raise ValueError(f"{place} cannot be loaded: {error}") from None
     except ValueError:
-        raise ValueError(f"{place} has no symbol cpodes_model: CP_MODEL_MODULE makes a type the model of an object") from None
+        raise ValueError(f"{place} has no symbol cpodes_plugin: CP_PLUGIN_MODULE makes a type the model of an object") from None
     message = ffi.new("char[400]")
     type_ = lib.glue_module(ffi.cast("void *", address), message, 400)
     if not type_ or lib.glue_check_type(type_, message, 400):
-        raise ValueError(f"{place}: {text(message) or 'its cpodes_model names no model'}")
+        raise ValueError(f"{place}: {text(message) or 'its cpodes_plugin names no model'}")
     return Model(type_, library, parameters)

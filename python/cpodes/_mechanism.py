@@ -77,7 +77,7 @@ class Instance(System):
 
     def create(self) -> Any:
         m = self.mechanism
-        self.glue, model = ffi.new("GlueMech *"), ffi.new("CPMechModel *")
+        self.glue, model = ffi.new("GlueMech *"), ffi.new("CPEquations *")
         nq, nu, nz, na = self.nq, self.nu, self.nz, m.na
         hide = () if nz else (2,)
         model.nu, model.nq, model.nz, model.np, model.nv, model.na = nu, nq, nz, m.np, m.nv, na
@@ -689,10 +689,10 @@ class ModelInstance(Instance):
         m = self.mechanism
         message = ffi.new("char[400]")
         values = pointer(m._all())
-        self.model = lib.CPModelCreate(m.type, values, self.ctx, message, 400)
+        self.model = lib.CPPluginCreate(m.type, values, self.ctx, message, 400)
         if not self.model:
             raise ValueError(text(message))
-        self.frees.append((lambda p: lib.CPModelFree(ffi.new("CPModel **", p)), self.model))
+        self.frees.append((lambda p: lib.CPPluginFree(ffi.new("CPPlugin **", p)), self.model))
         if self.acts:
             mech = self.own_contact(ffi.addressof(self.model, "mech"), self.model.data)
             if self.model.dense_events:
@@ -700,7 +700,7 @@ class ModelInstance(Instance):
             if self.model.prepare and self.model.prepare(self.model, mech):
                 raise Error(lib.CP_ILL_INPUT, f"{m.name} cannot prepare its CPMech")
             return mech
-        return self.own_handle("CPMech", lib.CPModelMech(self.model), lib.CPMechFree)
+        return self.own_handle("CPMech", lib.CPPluginMech(self.model), lib.CPMechFree)
 
     def model_roots(self) -> Any:
         m = self.model
@@ -780,7 +780,7 @@ class Model(Mechanism):
         """Determines sizes and start for the present parameters."""
         ctx_owner = Owner()
         message = ffi.new("char[400]")
-        model = lib.CPModelCreate(self.type, pointer(self._all()), ctx_owner.ctx, message, 400)
+        model = lib.CPPluginCreate(self.type, pointer(self._all()), ctx_owner.ctx, message, 400)
         if not model:
             raise ValueError(text(message))
         try:
@@ -796,7 +796,7 @@ class Model(Mechanism):
             self._jumps = model.nroots > 0 or model.nstops > 0 or model.ncontacts > 0
             self._take_contacts(model)
         finally:
-            lib.CPModelFree(ffi.new("CPModel **", model))
+            lib.CPPluginFree(ffi.new("CPPlugin **", model))
         self._given, self.ready = (self.nq, self.nu), True
 
     def _take_contacts(self, model: Any) -> None:
@@ -825,7 +825,7 @@ class Model(Mechanism):
         for name in params:
             if name not in known:
                 raise ValueError(f"{self.name} has no parameter {name!r}; it has {', '.join(known) or 'none'}")
-            if lib.CPModelIsWhole(self.type, known.index(name)):
+            if lib.CPPluginIsWhole(self.type, known.index(name)):
                 raise ValueError(f"{name} of {self.name} is a whole number, which has no derivative")
         if self._jumps:
             raise ValueError(f"{self.name} has events, kinks or contacts, at which sensitivities jump: gradients go through none")
@@ -886,7 +886,7 @@ class Model(Mechanism):
 
         def work(x: Any) -> float:
             x.y[:] = y
-            return lib.CPModelError(x.model, t, x.y_vector)
+            return lib.CPPluginError(x.model, t, x.y_vector)
         return self._ask(work)
 
     def points(self, t: float, y: Any) -> Tuple[np.ndarray, np.ndarray]:

@@ -239,7 +239,7 @@ static int lambda_jac(double t, const double *q, const double *u, const double *
   return call(&((GlueMech *)F)->lambda_jac, t, LIST(In, q, u, z, l), LIST(Out, matrix_data(Fl)));
 }
 
-void glue_model(GlueMech *F, CPMechModel *m) {
+void glue_model(GlueMech *F, CPEquations *m) {
 #define SET(name, function) m->name = F->name.nout > 0 ? function : NULL
   SET(M, mass);
   SET(A, rows);
@@ -493,16 +493,16 @@ SUNNonlinearSolver glue_fixed_point(N_Vector y, int m, SUNContext ctx) {
 
 #ifdef GLUE_CATALOGUE
 #include <models/model.h>
-const CPModelType *glue_catalogue(int i) { return model_type(i); }
-int glue_check_type(const CPModelType *type, char *message, int64_t length) {
+const CPPluginType *glue_catalogue(int i) { return model_type(i); }
+int glue_check_type(const CPPluginType *type, char *message, int64_t length) {
   return model_check_type(type, message, (size_t)length);
 }
 #else
-const CPModelType *glue_catalogue(int i) {
+const CPPluginType *glue_catalogue(int i) {
   (void)i;
   return NULL;
 }
-int glue_check_type(const CPModelType *type, char *message, int64_t length) {
+int glue_check_type(const CPPluginType *type, char *message, int64_t length) {
   (void)type, (void)message, (void)length;
   return 0;
 }
@@ -511,20 +511,20 @@ int glue_check_type(const CPModelType *type, char *message, int64_t length) {
 /* --------------------------------------------------------------- models with other parameters -- */
 
 struct GlueParametric_ {
-  const CPModelType *type;
+  const CPPluginType *type;
   SUNContext ctx;
-  double *values;   /* [type->nparameters]; sensitivities change them */
-  int64_t capacity; /* largest number of models */
-  CPModel **models; /* models[0] has the initial values */
-  long *used;       /* [capacity] time of the latest use */
+  double *values;    /* [type->nparameters]; sensitivities change them */
+  int64_t capacity;  /* largest number of models */
+  CPPlugin **models; /* models[0] has the initial values */
+  long *used;        /* [capacity] time of the latest use */
   long clock;
-  CPModel *newest;
+  CPPlugin *newest;
   char message[400];
 };
 
 /* Does a model have the same functions and sizes? Otherwise its equations have another form. */
-static int is_like(const CPModel *a, const CPModel *b) {
-  const CPMechModel *x = &a->mech, *y = &b->mech;
+static int is_like(const CPPlugin *a, const CPPlugin *b) {
+  const CPEquations *x = &a->mech, *y = &b->mech;
 #define SAME(member) (x->member == y->member)
   return SAME(nu) && SAME(nq) && SAME(nz) && SAME(nquad) && SAME(np) && SAME(nv) && SAME(na) &&
          SAME(M) && SAME(A) && SAME(f) && SAME(f_lambda) && SAME(p) && SAME(v) && SAME(b) &&
@@ -534,14 +534,14 @@ static int is_like(const CPModel *a, const CPModel *b) {
 #undef SAME
 }
 
-static int has_values(const GlueParametric *P, const CPModel *m) {
+static int has_values(const GlueParametric *P, const CPPlugin *m) {
   return m && !memcmp(m->parameter, P->values, (size_t)P->type->nparameters * sizeof *P->values);
 }
 
 /* Returns the model with the present values, since a model's functions have copies of its
  * parameters. Differences return to the same few values, so models are kept. Returns NULL, and a
  * message, if there is no such model. */
-static const CPModel *model_now(GlueParametric *P) {
+static const CPPlugin *model_now(GlueParametric *P) {
   int64_t oldest = 1;
   if (has_values(P, P->newest)) return P->newest;
   for (int64_t i = 0; i < P->capacity; i++) {
@@ -551,36 +551,36 @@ static const CPModel *model_now(GlueParametric *P) {
     }
     if (i > 0 && P->used[i] < P->used[oldest]) oldest = i;
   }
-  CPModel *made = CPModelCreate(P->type, P->values, P->ctx, P->message, sizeof P->message);
+  CPPlugin *made = CPPluginCreate(P->type, P->values, P->ctx, P->message, sizeof P->message);
   if (made && !is_like(made, P->models[0])) {
     snprintf(P->message, sizeof P->message,
              "%s: its equations change their form with the parameter", P->type->name);
-    CPModelFree(&made);
+    CPPluginFree(&made);
   }
   if (!made) return NULL;
-  CPModelFree(&P->models[oldest]);
+  CPPluginFree(&P->models[oldest]);
   P->used[oldest]  = ++P->clock;
   return P->newest = P->models[oldest] = made;
 }
 
 static int model_data(void *F, void **data) {
-  const CPModel *m = model_now(F);
+  const CPPlugin *m = model_now(F);
   if (m) *data = m->data;
   return m ? 0 : -1;
 }
 
-GlueParametric *glue_parametric(const CPModelType *type, const double *values, int64_t capacity,
+GlueParametric *glue_parametric(const CPPluginType *type, const double *values, int64_t capacity,
                                 SUNContext ctx, char *message, int64_t length) {
   GlueParametric *P = calloc(1, sizeof *P);
   message[0]        = '\0';
   if (!P) return NULL;
   P->type = type, P->ctx = ctx, P->capacity = capacity;
   P->values = malloc((size_t)type->nparameters * sizeof *P->values);
-  P->models = calloc((size_t)capacity, sizeof(CPModel *));
+  P->models = calloc((size_t)capacity, sizeof(CPPlugin *));
   P->used   = calloc((size_t)capacity, sizeof *P->used);
   if (P->values && P->models && P->used) {
     memcpy(P->values, values, (size_t)type->nparameters * sizeof *values);
-    P->newest = P->models[0] = CPModelCreate(type, values, ctx, message, (size_t)length);
+    P->newest = P->models[0] = CPPluginCreate(type, values, ctx, message, (size_t)length);
   }
   if (P->newest) return P;
   glue_parametric_free(P);
@@ -588,12 +588,12 @@ GlueParametric *glue_parametric(const CPModelType *type, const double *values, i
 }
 
 double *glue_parametric_values(GlueParametric *P) { return P->values; }
-CPModel *glue_parametric_model(GlueParametric *P) { return P->models[0]; }
+CPPlugin *glue_parametric_model(GlueParametric *P) { return P->models[0]; }
 const char *glue_parametric_message(const GlueParametric *P) { return P->message; }
 
 CPMech glue_parametric_mech(GlueParametric *P) {
-  const CPModel *first = P->models[0];
-  CPMechModel m        = first->mech;
+  const CPPlugin *first = P->models[0];
+  CPEquations m         = first->mech;
   m.data = NULL, m.current_data = model_data;
   CPMech mech = CPMechCreate(&m, first->y0, P->ctx);
   if (!mech) return NULL;
@@ -604,20 +604,20 @@ CPMech glue_parametric_mech(GlueParametric *P) {
 
 void glue_parametric_free(GlueParametric *P) {
   if (!P) return;
-  for (int64_t i = 0; P->models && i < P->capacity; i++) CPModelFree(&P->models[i]);
+  for (int64_t i = 0; P->models && i < P->capacity; i++) CPPluginFree(&P->models[i]);
   free(P->models);
   free(P->used);
   free(P->values);
   free(P);
 }
 
-const CPModelType *glue_module(const void *module, char *message, int64_t length) {
-  const CPModelModule *m = module;
+const CPPluginType *glue_module(const void *module, char *message, int64_t length) {
+  const CPPluginModule *m = module;
   const struct {
     const char *what;
     int its, ours;
   } numbers[] = {
-      {"version of the interface of models", m->abi, CP_MODEL_ABI},
+      {"version of the interface of models", m->abi, CP_PLUGIN_ABI},
       {"number of bytes of sunrealtype", m->real_bytes, (int)sizeof(sunrealtype)},
       {"number of bytes of sunindextype", m->index_bytes, (int)sizeof(sunindextype)},
       {"major version of SUNDIALS", m->sundials, SUNDIALS_VERSION_MAJOR},

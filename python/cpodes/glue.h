@@ -133,7 +133,7 @@ int glue_end(double t, N_Vector y, double *values, void *functional);
 int glue_integrand(double t, N_Vector y, double *values, void *functional);
 
 /* Enters the functions of F that are set into the model. The caller sets the sizes. */
-void glue_model(GlueMech *F, CPMechModel *model);
+void glue_model(GlueMech *F, CPEquations *model);
 
 /* Adds the run's events and stops to its session, and sets its configuration. direction [nmodel_roots + nevents]. */
 int glue_begin(GlueRun *run, const int *direction);
@@ -169,20 +169,20 @@ SUNNonlinearSolver glue_fixed_point(N_Vector y, int m, SUNContext ctx);
 void glue_linear_free(SUNLinearSolver ls);
 void glue_nonlinear_free(SUNNonlinearSolver nls);
 /* The names of the catalogue, with NULL after the last; a type by its name, or NULL; and the type
- * of a shared object, whose symbol cpodes_model points to module, or NULL and a message if it does
+ * of a shared object, whose symbol cpodes_plugin points to module, or NULL and a message if it does
  * not fit. */
-const CPModelType *glue_catalogue(int i);
+const CPPluginType *glue_catalogue(int i);
 /* The reason why a type that has been loaded cannot be used, or "". */
-int glue_check_type(const CPModelType *type, char *message, int64_t length);
+int glue_check_type(const CPPluginType *type, char *message, int64_t length);
 /* A model whose functions follow its parameters, for sensitivities. values: initial, copied.
  * capacity >= 2: number of models with other values that are kept. Returns NULL and a message if
  * there is no such model. Its CPMech, which the caller frees first, has its own user data. */
 typedef struct GlueParametric_ GlueParametric;
-GlueParametric *glue_parametric(const CPModelType *type, const double *values, int64_t capacity,
+GlueParametric *glue_parametric(const CPPluginType *type, const double *values, int64_t capacity,
                                 SUNContext ctx, char *message, int64_t length);
 double *glue_parametric_values(GlueParametric *model);
-CPModel *glue_parametric_model(GlueParametric *model);
+CPPlugin *glue_parametric_model(GlueParametric *model);
 const char *glue_parametric_message(const GlueParametric *model);
 CPMech glue_parametric_mech(GlueParametric *model);
 void glue_parametric_free(GlueParametric *model);
-const CPModelType *glue_module(const void *module, char *message, int64_t length);
+const CPPluginType *glue_module(const void *module, char *message, int64_t length);

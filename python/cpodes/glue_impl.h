@@ -7,7 +7,7 @@
 #include <cpodes/cpodes_contact.h>
 #include <cpodes/cpodes_integrator.h>
 #include <cpodes/cpodes_mechanics.h>
-#include <cpodes/cpodes_model.h>
+#include <cpodes/cpodes_plugin.h>
 #include <cpodes/cpodes_sens.h>
 #include <cpodes/cpodes_session.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
 /* A user's model: a mass on a spring that is attached to a cart, which moves by FULL as amplitude
  * sin t. */
-#include <cpodes/cpodes_model.h>
+#include <cpodes/cpodes_plugin.h>
 #include <math.h>
 #include <nvector/nvector_serial.h>
 #include <stdlib.h>
@@ -25,16 +25,16 @@ static int motion(sunrealtype t, sunrealtype *g, void *data) {
   return 0;
 }
 
-static int prepare(const CPModel *m, CPMech mech) {
+static int prepare(const CPPlugin *m, CPMech mech) {
   return CPMechPrescribe(mech, 0, CP_MOTION_FULL, motion, NULL, NULL, 1e-3, m->data);
 }
 
-static int create(CPModel *m) {
+static int create(CPPlugin *m) {
   if (!(m->data = malloc(sizeof(double)))) return -1;
   *(double *)m->data = m->parameter[0];
   m->prepare         = prepare;
   m->n               = 4;
-  m->mech            = (CPMechModel){.nu = 2, .M = mass, .f = force};
+  m->mech            = (CPEquations){.nu = 2, .M = mass, .f = force};
   m->mech.M_tmpl     = SUNDenseMatrix(2, 2, m->ctx);
   m->y0              = N_VNew_Serial(4, m->ctx);
   if (!m->mech.M_tmpl || !m->y0) return -1;
@@ -43,12 +43,12 @@ static int create(CPModel *m) {
   return 0;
 }
 
-static const CPModelParameter parameters[] = {{"amplitude", "m", "of the cart", 1, 0, 2}};
-static const CPModelType type              = {.name        = "driven",
-                                              .title       = "Mass and driven cart",
-                                              .source      = "none",
-                                              .t_end       = 1,
-                                              .parameters  = parameters,
-                                              .nparameters = 1,
-                                              .create      = create};
-CP_MODEL_MODULE(type)
+static const CPPluginParameter parameters[] = {{"amplitude", "m", "of the cart", 1, 0, 2}};
+static const CPPluginType type              = {.name        = "driven",
+                                               .title       = "Mass and driven cart",
+                                               .source      = "none",
+                                               .t_end       = 1,
+                                               .parameters  = parameters,
+                                               .nparameters = 1,
+                                               .create      = create};
+CP_PLUGIN_MODULE(type)

@@ -158,7 +158,7 @@ def test_what_a_model_cannot_do_is_said():
 def driven(tmp_path_factory):
     """A user's compiled model with a prescribed motion."""
     target = tmp_path_factory.mktemp("driven") / "driven.so"
-    flags = subprocess.run(["pkg-config", "--cflags", "--libs", "cpodes_model", "cpodes"], capture_output=True, text=True)
+    flags = subprocess.run(["pkg-config", "--cflags", "--libs", "cpodes_plugin", "cpodes"], capture_output=True, text=True)
     if flags.returncode:
         pytest.skip("pkg-config does not find cpodes")
     source = Path(__file__).with_name("driven.c")

@@ -264,13 +264,13 @@ def test_a_shared_object_that_is_no_model_is_refused(tmp_path):
     with pytest.raises(ValueError, match="cannot be loaded"):
         cpodes.load(tmp_path / "a.so")
     import _ctypes
-    with pytest.raises(ValueError, match="cpodes_model"):
+    with pytest.raises(ValueError, match="cpodes_plugin"):
         cpodes.load(_ctypes.__file__)
 
 
 def test_a_model_of_ones_own_is_loaded_from_its_shared_object(tmp_path):
     template = Path(__file__).resolve().parents[2] / "runner" / "template" / "my_model.c"
-    flags = subprocess.run(["pkg-config", "--cflags", "--libs", "cpodes_model"], capture_output=True, text=True)
+    flags = subprocess.run(["pkg-config", "--cflags", "--libs", "cpodes_plugin"], capture_output=True, text=True)
     if flags.returncode or not template.exists():
         pytest.skip("no installed cpodes to compile a model against")
     target = tmp_path / "my_model.so"

@@ -116,8 +116,8 @@ static void tell_finding(void *data, const ModelFinding *f) {
 
 /* ------------------------------------------------------------------------------------- the check -- */
 
-static int check_model(const Guarded *guarded, const CPModel *model, void *data) {
-  const CPModelType *type      = model->type;
+static int check_model(const Guarded *guarded, const CPPlugin *model, void *data) {
+  const CPPluginType *type     = model->type;
   Check check                  = {.guarded = guarded, .said = {data, -1}};
   const ModelListener listener = {tell_begin, tell_finding, &check};
   fprintf(guarded->out, "%s (%s)\n  %-*s%-10s  largest error\n", type->title, type->name, WIDTH, "",

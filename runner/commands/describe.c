@@ -27,8 +27,8 @@ static error_t parse(int key, char *text, struct argp_state *state) {
 
 /* -------------------------------------------------------------------------------------- tables -- */
 
-static void print_parameters(FILE *out, const CPModel *model) {
-  const CPModelType *type = model->type;
+static void print_parameters(FILE *out, const CPPlugin *model) {
+  const CPPluginType *type = model->type;
   int name = 4, unit = 4;
   for (int i = 0; i < type->nparameters; i++) {
     name = wider(name, type->parameters[i].name);
@@ -40,7 +40,7 @@ static void print_parameters(FILE *out, const CPModel *model) {
     fprintf(out, "  %-*s  %12s  %10s  %10s  %-*s  meaning\n", name, "name", "value", "least",
             "most", unit, "unit");
   for (int i = 0; i < type->nparameters; i++) {
-    const CPModelParameter *p = &type->parameters[i];
+    const CPPluginParameter *p = &type->parameters[i];
     fprintf(out, "  %-*s  %12.6g  %10g  %10g  %-*s  %s\n", name, p->name,
             (double)model->parameter[i], (double)p->least, (double)p->most, unit,
             unit_text(p->unit), p->meaning);
@@ -48,7 +48,7 @@ static void print_parameters(FILE *out, const CPModel *model) {
 }
 
 /* Prints the first `named` of `all` components, whose initial values are y. */
-static void print_components(FILE *out, const char *heading, const CPModelCoordinate *q, int named,
+static void print_components(FILE *out, const char *heading, const CPPluginCoordinate *q, int named,
                              long all, const sunrealtype *y) {
   int name = 4, unit = 4;
   if (named == 0 || named > all) return;
@@ -63,30 +63,30 @@ static void print_components(FILE *out, const char *heading, const CPModelCoordi
   if (named < all) fprintf(out, "  and %ld more\n", all - named);
 }
 
-static void print_coordinates(FILE *out, const CPModel *model) {
-  const CPModelType *type = model->type;
-  const long nq           = (long)CPModelNumPositions(model);
-  const sunrealtype *y    = N_VGetArrayPointer(model->y0);
+static void print_coordinates(FILE *out, const CPPlugin *model) {
+  const CPPluginType *type = model->type;
+  const long nq            = (long)CPPluginNumPositions(model);
+  const sunrealtype *y     = N_VGetArrayPointer(model->y0);
   print_components(out, "coordinates", type->coordinates, type->ncoordinates, nq, y);
   print_components(out, "velocities", type->velocities, type->nvelocities, (long)model->mech.nu,
                    y + nq);
 }
 
-static void print_quantities(FILE *out, const CPModel *model) {
-  const CPModelType *type = model->type;
+static void print_quantities(FILE *out, const CPPlugin *model) {
+  const CPPluginType *type = model->type;
   fprintf(out, "\nwhat the motion keeps, and outputs\n");
   if (type->nquantities == 0) fprintf(out, "  nothing that is known\n");
   for (int i = 0; i < type->nquantities; i++) {
-    const CPModelQuantity *q = &type->quantities[i];
+    const CPPluginQuantity *q = &type->quantities[i];
     if (q->conserved == CP_QUANTITY_FREE) {
       fprintf(out, "  %s: an output, %g%s%s at the start\n", q->name,
               (double)q->value(model, 0, model->y0), unit_space(q->unit), unit_text(q->unit));
       continue;
     }
     fprintf(out, "  %s: %s, %g%s%s at the start; changes are judged by %g%s%s or more\n", q->name,
-            CPModelConserves(model, i) ? "conserved" : "never rises",
+            CPPluginConserves(model, i) ? "conserved" : "never rises",
             (double)q->value(model, 0, model->y0), unit_space(q->unit), unit_text(q->unit),
-            (double)CPModelScale(model, i), unit_space(q->unit), unit_text(q->unit));
+            (double)CPPluginScale(model, i), unit_space(q->unit), unit_text(q->unit));
   }
 }
 
@@ -100,7 +100,7 @@ static void print_count(FILE *out, const char *separator, long count, const char
   fprintf(out, "%s%ld %s%s", separator, count, what, count == 1 ? "" : "s");
 }
 
-static void print_constraints(FILE *out, const CPMechModel *m) {
+static void print_constraints(FILE *out, const CPEquations *m) {
   const long np = (long)m->np, nv = (long)(m->nv > m->np ? m->nv : m->np);
   const long na = (long)(m->na > nv ? m->na : nv);
   fprintf(out, FACT, "constraints");
@@ -111,19 +111,19 @@ static void print_constraints(FILE *out, const CPMechModel *m) {
   fputc('\n', out);
 }
 
-static void print_mechanism(FILE *out, const CPModel *model) {
-  const CPMechModel *m = &model->mech;
+static void print_mechanism(FILE *out, const CPPlugin *model) {
+  const CPEquations *m = &model->mech;
   const int sparse     = m->M_tmpl && SUNMatGetID(m->M_tmpl) == SUNMATRIX_SPARSE;
   if (m->nu == 0) return;
   fprintf(out, FACT, "form mech");
-  print_count(out, "", (long)CPModelNumPositions(model), "coordinate");
+  print_count(out, "", (long)CPPluginNumPositions(model), "coordinate");
   fprintf(out, ", %ld velocit%s", (long)m->nu, m->nu == 1 ? "y" : "ies");
   if (m->nz > 0) print_count(out, ", ", (long)m->nz, "auxiliary state");
   fprintf(out, "; %s\n", !m->M ? "operators" : sparse ? "sparse matrices" : "dense matrices");
   print_constraints(out, m);
 }
 
-static void print_ode(FILE *out, const CPModel *model) {
+static void print_ode(FILE *out, const CPPlugin *model) {
   if (!model->f) return;
   fprintf(out, FACT "y' = f(t, y), ", "form ode");
   print_count(out, "", (long)model->n, "component");
@@ -131,7 +131,7 @@ static void print_ode(FILE *out, const CPModel *model) {
   fputc('\n', out);
 }
 
-static void print_method(FILE *out, const CPModel *model) {
+static void print_method(FILE *out, const CPPlugin *model) {
   Method method = *method_at(0);
   char reason[METHOD_REASON];
   /* 1e-6 is the default of `cpodes run`. */
@@ -140,7 +140,7 @@ static void print_method(FILE *out, const CPModel *model) {
   fprintf(out, FACT "%s\n", "because", reason);
 }
 
-static void print_contacts(FILE *out, const CPModel *model) {
+static void print_contacts(FILE *out, const CPPlugin *model) {
   for (int i = 0; i < model->ncontacts; i++) {
     const CPContactPoint *c = &model->contact[i];
     fprintf(out, FACT "%s: restitution %g", i ? "" : "contacts", c->name, (double)c->restitution);
@@ -149,7 +149,7 @@ static void print_contacts(FILE *out, const CPModel *model) {
   }
 }
 
-static void print_events(FILE *out, const CPModel *model) {
+static void print_events(FILE *out, const CPPlugin *model) {
   if (model->nroots > 0)
     fprintf(out, FACT "at the zeros of %d function%s\n", "events", model->nroots,
             model->nroots == 1 ? "" : "s");
@@ -159,8 +159,8 @@ static void print_events(FILE *out, const CPModel *model) {
   if (model->nstops > 0) fputc('\n', out);
 }
 
-static void print_known(FILE *out, const CPModel *model) {
-  const CPModelType *type = model->type;
+static void print_known(FILE *out, const CPPlugin *model) {
+  const CPPluginType *type = model->type;
   if (model->known)
     fprintf(out, FACT "known, to %.1e\n", "reference", (double)model->reference_error);
   else
@@ -183,8 +183,8 @@ static void print_left_out(FILE *out, const char *lines) {
   }
 }
 
-static void print_facts(FILE *out, const CPModel *model) {
-  const CPModelType *type = model->type;
+static void print_facts(FILE *out, const CPPlugin *model) {
+  const CPPluginType *type = model->type;
   fprintf(out, "%s (%s)\n", type->title, type->name);
   if (type->source) fprintf(out, FACT "%s\n", "source", type->source);
   fprintf(out, FACT "0 to %g\n", "t", (double)type->t_end);
@@ -197,7 +197,7 @@ static void print_facts(FILE *out, const CPModel *model) {
   print_left_out(out, type->left_out);
 }
 
-static int describe(const Guarded *guarded, const CPModel *model, void *data) {
+static int describe(const Guarded *guarded, const CPPlugin *model, void *data) {
   FILE *out = guarded->out;
   char message[MESSAGE];
   (void)data;
@@ -210,7 +210,7 @@ static int describe(const Guarded *guarded, const CPModel *model, void *data) {
   return STATUS_DONE;
 }
 
-static int print_names(const CPModelType *type) {
+static int print_names(const CPPluginType *type) {
   for (int i = 0; i < type->nparameters; i++) puts(type->parameters[i].name);
   return STATUS_DONE;
 }

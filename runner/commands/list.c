@@ -26,7 +26,7 @@ typedef struct {
 } ListOptions;
 
 static int model_entry(int i, const char **name, const char **title) {
-  const CPModelType *type = model_type(i);
+  const CPPluginType *type = model_type(i);
   if (type) *name = type->name, *title = type->title;
   return type != NULL;
 }

@@ -14,7 +14,7 @@ static int width_of_names(const Comparison *c) {
 }
 
 void comparison_print_head(const Comparison *c, FILE *out) {
-  const CPModelType *type = c->settings.model.type;
+  const CPPluginType *type = c->settings.model.type;
   fprintf(out, "%s (%s), t = 0 ... %g\nReference: %s", type->title, type->name, c->settings.t_end,
           c->origin);
   fprintf(out, c->known ? ", known to %.1e\n\n" : "; they differ by %.1e\n\n", c->accuracy);

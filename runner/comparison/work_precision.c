@@ -99,7 +99,7 @@ int work_precision_print(const Comparison *c, FILE *out) {
 
 /* Two panels side by side; the legend to their right is that of the first panel. */
 static void write_script(FILE *script, const Comparison *c, const char *path) {
-  const CPModelType *type = c->settings.model.type;
+  const CPPluginType *type = c->settings.model.type;
   gnuplot_set_terminal(script, path, 1120, 460);
   fprintf(script, "set termoption enhanced\nset border 3 lc rgb '#404040'\nset tics nomirror\n");
   fprintf(script, "set grid lt 1 lc rgb '#d0d0d0' lw 0.6\nset multiplot title ");

@@ -86,10 +86,10 @@ static void say_ranges(Panel *panel) {
 }
 
 static void say_drifts(Panel *panel, const History *history) {
-  const CPModelType *type = history->info->settings->model.type;
+  const CPPluginType *type = history->info->settings->model.type;
   say_scale(panel);
   for (int i = 0; i < type->nquantities; i++) {
-    const CPModelQuantity *q = &type->quantities[i];
+    const CPPluginQuantity *q = &type->quantities[i];
     if (is_conserved(history->info, i))
       say(panel, " %s stays within %.2g%s%s of its start value, %.6g.", q->name,
           history->most_drift[i], unit_space(q->unit), unit_text(q->unit),
@@ -310,7 +310,7 @@ static int create_components(const History *h, Panel *panels, bool rates) {
 
 /* Conserved quantities: the distance from the first value, in units of the scale. */
 static int create_drifts(const History *h, Panel *panel) {
-  const CPModelQuantity *quantity = h->info->settings->model.type->quantities;
+  const CPPluginQuantity *quantity = h->info->settings->model.type->quantities;
   begin(panel, &h->curves, "drift", "Drift of what the motion keeps");
   panel->logarithmic = true;
   for (int i = 0; i < h->info->nquantities && panel->ncurves < RUN_CURVES; i++) {
@@ -327,7 +327,7 @@ static int create_drifts(const History *h, Panel *panel) {
 
 /* The values of outputs, or of quantities that may only decrease. */
 static int create_quantities(const History *h, Panel *panels, bool outputs) {
-  const CPModelQuantity *quantity = h->info->settings->model.type->quantities;
+  const CPPluginQuantity *quantity = h->info->settings->model.type->quantities;
   int count = 0, shown = 0, last = 0;
   for (int i = 0; i < h->info->nquantities && shown < RUN_CURVES; i++) {
     if (is_conserved(h->info, i) || is_output(h->info, i) != outputs ||

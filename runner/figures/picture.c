@@ -57,7 +57,7 @@ static bool is_close(const Picture *p, const double *a, const double *b, double 
   return hypot(a[0] - b[0], a[1] - b[1]) < part * p->view.size;
 }
 
-static int count_looks(const RunInfo *info, CPModelSegmentKind look) {
+static int count_looks(const RunInfo *info, CPPluginSegmentKind look) {
   int count = 0;
   for (int s = 0; s < info->nsegments; s++) count += segment_look(info, s) == look;
   return count;
@@ -76,7 +76,7 @@ static void write_spring(const Picture *p, const double *from, const double *to)
 
 /* Writes the segments of one look. Consecutive bars are one line, without points that cannot be
  * distinguished. */
-static void write_segments(const Picture *p, long frame, CPModelSegmentKind look) {
+static void write_segments(const Picture *p, long frame, CPPluginSegmentKind look) {
   const RunInfo *info = p->history->info;
   double from[2], to[2], written[2] = {NAN, NAN};
   for (int s = 0; s < info->nsegments; s++) {
@@ -108,10 +108,10 @@ static void write_shapes(const Picture *p, long frame, bool edges) {
   const RunInfo *info = p->history->info;
   double at[OUTLINE_MOST][3], paper[OUTLINE_MOST][2];
   for (int s = 0; s < info->nshapes; s++) {
-    const CPModelShape *shape = &info->shape[s];
-    const double *o           = point_at(p, frame, shape->point[0]);
-    const int count           = shape_outline(shape->kind, !p->view.spatial, at);
-    int places                = 0;
+    const CPPluginShape *shape = &info->shape[s];
+    const double *o            = point_at(p, frame, shape->point[0]);
+    const int count            = shape_outline(shape->kind, !p->view.spatial, at);
+    int places                 = 0;
     for (int i = 0; i < count; i++) {
       double x[3];
       for (int k = 0; k < 3; k++) {
@@ -230,7 +230,7 @@ static const char *separator(int *curves) { return (*curves)++ ? ", " : "plot"; 
 
 /* Many marks hide the lines, so they appear only at the last moment, and not at all if even that
  * has too many. */
-static bool shows(const RunInfo *info, CPModelPointKind kind, bool last) {
+static bool shows(const RunInfo *info, CPPluginPointKind kind, bool last) {
   const int count = count_kind(info, kind);
   return count > 0 && (info->nsegments == 0 || count <= (last ? MOST_POINTS : MOST_PALE));
 }

@@ -83,11 +83,11 @@ double nice_length(double most) {
 
 /* ---------------------------------------------------------------------------- what is drawn -- */
 
-CPModelSegmentKind segment_look(const RunInfo *info, int s) {
-  const int *ends               = info->segment[s];
-  const bool from_ground        = info->kind[ends[0]] == CP_POINT_GROUND,
-             to_ground          = info->kind[ends[1]] == CP_POINT_GROUND;
-  const CPModelSegmentKind kind = (CPModelSegmentKind)info->segment_kind[s];
+CPPluginSegmentKind segment_look(const RunInfo *info, int s) {
+  const int *ends                = info->segment[s];
+  const bool from_ground         = info->kind[ends[0]] == CP_POINT_GROUND,
+             to_ground           = info->kind[ends[1]] == CP_POINT_GROUND;
+  const CPPluginSegmentKind kind = (CPPluginSegmentKind)info->segment_kind[s];
   return kind == CP_SEGMENT_BAR && from_ground && to_ground ? CP_SEGMENT_GUIDE : kind;
 }
 

@@ -29,7 +29,7 @@ const char *axes_of(const History *history);
 /* Projects xyz [3] onto paper [2]. */
 void view_project(const View *view, const double *xyz, double *paper);
 /* The look of segment s: its kind, except that a segment between points of the ground is a guide. */
-CPModelSegmentKind segment_look(const RunInfo *info, int s);
+CPPluginSegmentKind segment_look(const RunInfo *info, int s);
 /* The lines of a shape, or of its section with a plane (flat), as coordinates along its half axes;
  * a NaN ends a line. Returns the number of places. */
 enum { OUTLINE_MOST = 200 };

@@ -138,8 +138,8 @@ static int put_names(Csv *c, NameOf *name_of, long count) {
 }
 
 static int write_header(Csv *c) {
-  const RunInfo *info     = c->info;
-  const CPModelType *type = info->settings->model.type;
+  const RunInfo *info      = c->info;
+  const CPPluginType *type = info->settings->model.type;
   char name[NUMBER];
   int failed = put(c, "t") || put_names(c, component_name, info->n);
   for (int i = 0; i < info->nquantities && !failed; i++)

@@ -54,11 +54,11 @@ static json_t *describe_end_state(const History *h) {
 }
 
 static json_t *describe_quantities(const History *h) {
-  const RunInfo *info     = h->info;
-  const CPModelType *type = info->settings->model.type;
-  json_t *array           = json_array();
+  const RunInfo *info      = h->info;
+  const CPPluginType *type = info->settings->model.type;
+  json_t *array            = json_array();
   for (int i = 0; i < info->nquantities; i++) {
-    const CPModelQuantity *q = &type->quantities[i];
+    const CPPluginQuantity *q = &type->quantities[i];
     json_array_append_new(
         array,
         json_pack("{s:o,s:o,s:b,s:b,s:o,s:o,s:o,s:o,s:o,s:o}", "name", text(q->name), "unit",

@@ -38,7 +38,7 @@ static void print_method(FILE *out, const RunInfo *info, const History *h) {
 
 static void print_parameters(FILE *out, const ModelChoice *choice) {
   for (int i = 0; i < choice->type->nparameters; i++) {
-    const CPModelParameter *p = &choice->type->parameters[i];
+    const CPPluginParameter *p = &choice->type->parameters[i];
     if (choice->values[i] == p->value) continue;
     row(out, "parameter");
     fprintf(out, "%s = %g%s%s (default %g)\n", p->name, (double)choice->values[i],
@@ -79,10 +79,10 @@ static void print_change(FILE *out, double first, double last, const char *unit)
 static void print_quantities(FILE *out, const History *h) {
   const RunInfo *info = h->info;
   for (int i = 0; i < info->nquantities; i++) {
-    const CPModelQuantity *q = &info->settings->model.type->quantities[i];
-    const double scale       = h->scales.quantity[i];
-    const bool conserved     = is_conserved(info, i);
-    const double error       = conserved ? h->most_drift[i] : h->most_rise[i];
+    const CPPluginQuantity *q = &info->settings->model.type->quantities[i];
+    const double scale        = h->scales.quantity[i];
+    const bool conserved      = is_conserved(info, i);
+    const double error        = conserved ? h->most_drift[i] : h->most_rise[i];
     row(out, i ? "" : "quantities");
     if (isnan(error)) {
       fprintf(out, "%s: not a finite number at some outputs\n", q->name);

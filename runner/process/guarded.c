@@ -115,14 +115,14 @@ static int work_with_model(const Guarded *guarded, void *data) {
   SUNContext ctx            = context_create();
   if (!ctx) return complain("SUNDIALS gives no context"), STATUS_FAILED;
   snprintf(guarded->doing, GUARDED_TEXT, "create");
-  CPModel *model     = CPModelCreate(choice->type, choice->values, ctx, message, sizeof message);
+  CPPlugin *model    = CPPluginCreate(choice->type, choice->values, ctx, message, sizeof message);
   guarded->doing[0]  = '\0';
   const int possible = model && model->y0;
   const int status   = possible ? task->work(guarded, model, task->data) : STATUS_USAGE;
   if (!model) complain("%s", message);
   else if (!possible) complain("%s: its create leaves y0 NULL", choice->type->name);
   if (possible) snprintf(guarded->doing, GUARDED_TEXT, "destroy");
-  CPModelFree(&model);
+  CPPluginFree(&model);
   SUNContext_Free(&ctx);
   return status;
 }

@@ -22,7 +22,7 @@ int run_guarded(const char *name, long limit, int (*work)(const Guarded *guarded
 
 /* The same with a model, which is created in that process. Returns STATUS_USAGE if it cannot be
  * created. */
-typedef int (*ModelWork)(const Guarded *guarded, const CPModel *model, void *data);
+typedef int (*ModelWork)(const Guarded *guarded, const CPPlugin *model, void *data);
 int run_with_model(const ModelChoice *choice, long limit, ModelWork work, void *data);
 
 #endif

@@ -11,8 +11,8 @@ enum { REPORT_FIGURES = PANELS + 1 };
 
 typedef struct {
   const History *history;
-  const RunInfo *info;     /* of the history */
-  const CPModelType *type; /* of the run */
+  const RunInfo *info;      /* of the history */
+  const CPPluginType *type; /* of the run */
   int argc;
   char **argv;
   double usual_force; /* of contacts (report_usual_force) */

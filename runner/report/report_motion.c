@@ -31,7 +31,7 @@ static json_t *kinds(const Report *r) {
   return list;
 }
 
-/* The start, the end and the look of each segment (CPModelSegmentKind). */
+/* The start, the end and the look of each segment (CPPluginSegmentKind). */
 static json_t *segments(const Report *r) {
   json_t *list = json_array();
   for (int i = 0; list && i < r->info->nsegments; i++)
@@ -44,7 +44,7 @@ static json_t *segments(const Report *r) {
 static json_t *shapes(const Report *r) {
   json_t *list = json_array();
   for (int i = 0; list && i < r->info->nshapes; i++) {
-    const CPModelShape *s = &r->info->shape[i];
+    const CPPluginShape *s = &r->info->shape[i];
     json_array_append_new(list, json_pack("[i,i,i,i,i]", (int)s->kind, s->point[0], s->point[1],
                                           s->point[2], s->point[3]));
   }
@@ -232,7 +232,7 @@ static bool has_kind(const Report *r, int kind) {
   return false;
 }
 
-static bool has_segment(const Report *r, CPModelSegmentKind look) {
+static bool has_segment(const Report *r, CPPluginSegmentKind look) {
   for (int i = 0; i < r->info->nsegments; i++)
     if (segment_look(r->info, i) == look) return true;
   return false;

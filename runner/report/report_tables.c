@@ -12,8 +12,8 @@ static bool has_samples(const Report *r) { return r->history->curves.rows > 0; }
 /* ------------------------------------------------------------- what is kept, and what is left -- */
 
 static void invariant(const Report *r, FILE *out, int i) {
-  const CPModelQuantity *q = &r->type->quantities[i];
-  const History *h         = r->history;
+  const CPPluginQuantity *q = &r->type->quantities[i];
+  const History *h          = r->history;
   char name[2 * NAME];
   snprintf(name, sizeof name, *unit_text(q->unit) ? "%s [%s], %s" : "%s%s, %s", q->name,
            unit_text(q->unit),
@@ -237,7 +237,7 @@ void report_parameters(const Report *r, FILE *out) {
   if (r->type->nparameters == 0) return;
   table_begin(out, "parameters", false, "Parameters", columns, sizeof columns / sizeof columns[0]);
   for (int i = 0; i < r->type->nparameters; i++) {
-    const CPModelParameter *p = &r->type->parameters[i];
+    const CPPluginParameter *p = &r->type->parameters[i];
     table_row(out, p->name);
     table_number(out, r->info->settings->model.values[i], 10);
     table_unit(out, p->unit);

@@ -106,15 +106,15 @@ int parse_method(const char *option, const char *name, Method *method) {
   return found == METHOD_FOUND ? 0 : -1;
 }
 
-bool method_is_chosen(const Method *method, const CPModel *model) {
+bool method_is_chosen(const Method *method, const CPPlugin *model) {
   const char *name = model->type->method;
   return !strcmp(method->name, "auto") && (!name || !strcmp(name, "auto"));
 }
 
-int method_resolve(Method *method, const CPModel *model, double t_end, double rtol, char *reason) {
+int method_resolve(Method *method, const CPPlugin *model, double t_end, double rtol, char *reason) {
   const char *name         = model->type->method;
   CPMechSuggestion suggest = {.method = model->stiff ? "bdf" : "dop853", .stiff = model->stiff};
-  CPMech mech              = model->mech.nu > 0 ? CPModelMech(model) : NULL;
+  CPMech mech              = model->mech.nu > 0 ? CPPluginMech(model) : NULL;
   /* If this fails, so will the run, which then reports the reason. */
   if (mech && !CPMechSetErrHandlerFn(mech, silent, NULL))
     CPMechSuggestMethod(mech, 0, model->y0, t_end, rtol, &suggest);

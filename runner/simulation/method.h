@@ -3,7 +3,7 @@
 #define CPODES_RUNNER_METHOD_H
 
 #include <cpodes/cpodes_integrator.h>
-#include <cpodes/cpodes_model.h>
+#include <cpodes/cpodes_plugin.h>
 #include <stdbool.h>
 
 enum { METHOD_NAME = 80 };
@@ -34,13 +34,13 @@ bool method_is_explicit(const Method *method);
 /* The method that CPMechSuggestMethod names ("DOP853"). method: out. */
 void method_suggested(const char *name, Method *method);
 /* Is it "auto", and does the model leave the choice to its stiffness? */
-bool method_is_chosen(const Method *method, const CPModel *model);
+bool method_is_chosen(const Method *method, const CPPlugin *model);
 /* An error handler that prints nothing: GetLastMessage keeps the message. */
 void silent(int code, const char *function, const char *text, void *data);
 enum { METHOD_REASON = 300 };
 /* Resolves "auto" for a model: the model's own choice, else that of CPMechSuggestMethod at its
  * start, else BDF for stiff models and DOP853 for others. Other methods stay. reason
  * [METHOD_REASON]: out. Returns whether the model is stiff. */
-int method_resolve(Method *method, const CPModel *model, double t_end, double rtol, char *reason);
+int method_resolve(Method *method, const CPPlugin *model, double t_end, double rtol, char *reason);
 
 #endif

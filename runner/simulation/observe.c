@@ -6,17 +6,17 @@
 
 /* Takes the sizes of either form. */
 static void take_sizes(const Problem *p, RunInfo *info) {
-  const CPModel *model     = p->model;
-  const CPMechModel *sizes = &model->mech;
+  const CPPlugin *model    = p->model;
+  const CPEquations *sizes = &model->mech;
   info->n                  = (long)model->n;
   if (p->mech) {
-    info->nq        = (long)CPModelNumPositions(model);
+    info->nq        = (long)CPPluginNumPositions(model);
     info->nu        = (long)sizes->nu;
     info->np        = (long)sizes->np;
     info->nv        = (long)(sizes->nv > sizes->np ? sizes->nv : sizes->np);
     info->has_norms = info->nq > info->nu;
   } else {
-    info->nq = sizes->nu > 0 ? (long)CPModelNumPositions(model)
+    info->nq = sizes->nu > 0 ? (long)CPPluginNumPositions(model)
                : info->n % 2 ? info->n
                              : info->n / 2;
     info->nu = sizes->nu > 0 ? (long)sizes->nu : info->n - info->nq;
@@ -26,7 +26,7 @@ static void take_sizes(const Problem *p, RunInfo *info) {
 }
 
 /* Returns 0, or -1 without memory. */
-static int take_contacts(Observer *o, const CPModel *model, RunInfo *info) {
+static int take_contacts(Observer *o, const CPPlugin *model, RunInfo *info) {
   if (!(o->contact = calloc((size_t)model->ncontacts + 1, sizeof *o->contact))) return -1;
   for (int i = 0; i < model->ncontacts; i++) {
     const CPContactPoint *point = &model->contact[i];
@@ -42,16 +42,16 @@ static int take_contacts(Observer *o, const CPModel *model, RunInfo *info) {
 }
 
 int observer_create(Observer *o, const Problem *p, RunInfo *info, char *message) {
-  const CPModel *model    = p->model;
-  const CPModelType *type = model->type;
-  *o                      = (Observer){.problem = p, .rank = -1, .unique = true};
-  *info                   = (RunInfo){.settings = &p->settings};
+  const CPPlugin *model    = p->model;
+  const CPPluginType *type = model->type;
+  *o                       = (Observer){.problem = p, .rank = -1, .unique = true};
+  *info                    = (RunInfo){.settings = &p->settings};
   take_sizes(p, info);
   info->nquantities     = type->nquantities;
   info->stiff           = p->stiff;
   info->known           = model->known && type->reference;
   info->reference_error = model->reference_error;
-  info->ncompared       = (long)CPModelNumCompared(model);
+  info->ncompared       = (long)CPPluginNumCompared(model);
   if (p->settings.drawing && type->points) {
     info->npoints      = model->drawing.npoints;
     info->nsegments    = model->drawing.nsegments;
@@ -63,7 +63,7 @@ int observer_create(Observer *o, const Problem *p, RunInfo *info, char *message)
   }
   o->conserved = calloc((size_t)type->nquantities + 1, sizeof *o->conserved);
   for (int i = 0; o->conserved && i < type->nquantities; i++)
-    o->conserved[i] = CPModelConserves(model, i) != 0;
+    o->conserved[i] = CPPluginConserves(model, i) != 0;
   info->conserved = o->conserved;
   if (p->mech) {
     o->mech    = p->contact ? p->mech : problem_mech(p);
@@ -112,7 +112,7 @@ static double largest(N_Vector residual) {
 /* Replaces the multipliers of contacts by the forces on them, since friction of sliding is no
  * multiplier. */
 static void take_forces(Observer *o) {
-  const CPModel *model = o->problem->model;
+  const CPPlugin *model = o->problem->model;
   for (int i = 0; i < model->ncontacts; i++) {
     const CPContactPoint *contact = &model->contact[i];
     o->lambda[contact->normal]    = o->force[3L * i] + 0.0; /* not -0 */
@@ -164,14 +164,14 @@ static void turn_upwards(double *xyz, int count) {
 }
 
 static void observe_points(Observer *o, sunrealtype t, N_Vector y) {
-  const CPModel *model = o->problem->model;
+  const CPPlugin *model = o->problem->model;
   model->type->points(model, t, y, o->points);
   if (model->type->z_is_up) turn_upwards(o->points, model->drawing.npoints);
 }
 
 /* Computes N n + F_T, and the place of each contact. */
 static void observe_arrows(Observer *o, sunrealtype t, N_Vector y) {
-  const CPModel *model = o->problem->model;
+  const CPPlugin *model = o->problem->model;
   model->type->contact_frames(model, t, y, o->frame);
   if (model->type->z_is_up) turn_upwards(o->frame, 4 * o->narrows);
   for (int i = 0; i < o->narrows; i++) {
@@ -185,16 +185,16 @@ static void observe_arrows(Observer *o, sunrealtype t, N_Vector y) {
 }
 
 void observe(Observer *o, sunrealtype t, N_Vector y, Sample *sample) {
-  const CPModel *model    = o->problem->model;
-  const CPModelType *type = model->type;
-  *sample                 = (Sample){.t        = t,
-                                     .y        = N_VGetArrayPointer(y),
-                                     .quantity = o->quantity,
-                                     .lambda   = o->lambda,
-                                     .points   = o->points,
-                                     .arrows   = o->arrows,
-                                     .gap      = o->gap,
-                                     .phase    = o->phase};
+  const CPPlugin *model    = o->problem->model;
+  const CPPluginType *type = model->type;
+  *sample                  = (Sample){.t        = t,
+                                      .y        = N_VGetArrayPointer(y),
+                                      .quantity = o->quantity,
+                                      .lambda   = o->lambda,
+                                      .points   = o->points,
+                                      .arrows   = o->arrows,
+                                      .gap      = o->gap,
+                                      .phase    = o->phase};
   for (int i = 0; i < NUM_LEVELS; i++) sample->violation[i] = NAN;
   for (int i = 0; i < type->nquantities; i++)
     o->quantity[i] = type->quantities[i].value(model, t, y);

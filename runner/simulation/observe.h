@@ -16,7 +16,7 @@ typedef struct {
   N_Vector residual;   /* of the invariants */
   double *numbers;     /* [total length of the following arrays] */
   double *quantity, *lambda, *points, *arrows, *gap, *phase;
-  double *frame; /* [12 narrows] of CPModelType.contact_frames */
+  double *frame; /* [12 narrows] of CPPluginType.contact_frames */
   int narrows;
   long nlambda, rank;
   bool unique;

@@ -70,7 +70,7 @@ static void resolve_max_step(Problem *p) {
 }
 
 static int resolve_form(Problem *p, char *message) {
-  const CPModel *model = p->model;
+  const CPPlugin *model = p->model;
   const bool mech = model->mech.nu > 0, ode = model->f;
   RunForm *form = &p->settings.form;
   if (*form == FORM_AUTO) *form = mech ? FORM_MECH : FORM_ODE;
@@ -96,7 +96,7 @@ static int choose_solvers(const Problem *p, CPMech mech) {
 }
 
 CPMech problem_mech(const Problem *p) {
-  CPMech mech = CPModelMech(p->model);
+  CPMech mech = CPPluginMech(p->model);
   if (!mech) return NULL;
   if (CPMechSetErrHandlerFn(mech, silent, NULL) || choose_solvers(p, mech)) CPMechFree(&mech);
   return mech;
@@ -104,7 +104,7 @@ CPMech problem_mech(const Problem *p) {
 
 /* As problem_mech, but with contacts that act. */
 static int create_contact(Problem *p) {
-  const CPModel *model = p->model;
+  const CPPlugin *model = p->model;
   p->contact = CPContactCreate(&model->mech, model->ncontacts, model->contact, model->y0, p->ctx);
   p->mech    = CPContactGetMech(p->contact);
   return !p->mech || CPContactSetErrHandlerFn(p->contact, silent, NULL) ||
@@ -135,7 +135,7 @@ static int create_mech(Problem *p, char *message) {
 }
 
 static int create_projector(Problem *p, char *message) {
-  const CPModel *model = p->model;
+  const CPPlugin *model = p->model;
   if (!model->c || model->m == 0) return 0;
   p->residual = N_VNew_Serial(model->m, p->ctx);
   if (p->residual) p->P = CPProjectorCreate(model->c, model->y0, p->residual, p->ctx);
@@ -194,7 +194,7 @@ static int create_ode(Problem *p, char *message) {
  * invalid model may crash. */
 static int create_model(Problem *p, char *message) {
   const ModelChoice *choice = &p->settings.model;
-  p->model = CPModelCreate(choice->type, choice->values, p->ctx, message, RUN_TEXT);
+  p->model = CPPluginCreate(choice->type, choice->values, p->ctx, message, RUN_TEXT);
   return p->model && !model_check_created(p->model, message, RUN_TEXT) ? 0 : -1;
 }
 
@@ -219,6 +219,6 @@ void problem_free(Problem *p) {
   if (p->J) SUNMatDestroy(p->J);
   if (p->G) SUNMatDestroy(p->G);
   if (p->residual) N_VDestroy(p->residual);
-  CPModelFree(&p->model);
+  CPPluginFree(&p->model);
   if (p->ctx) SUNContext_Free(&p->ctx);
 }

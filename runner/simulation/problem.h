@@ -11,7 +11,7 @@
 typedef struct {
   RunSettings settings; /* with form and method resolved */
   SUNContext ctx;
-  CPModel *model;
+  CPPlugin *model;
   int linsol, norm;  /* the meaning of the settings' names in this form */
   int warnings;      /* number of warnings shown */
   int stiff;         /* is the model stiff at the start? */

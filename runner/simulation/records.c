@@ -52,17 +52,17 @@ void describe_rejections(const RunResult *result, char *text, size_t length) {
 /* ---- names of the state's components ---- */
 
 /* The model's name for component i, a velocity, or NULL. */
-static const CPModelCoordinate *velocity_of(const RunInfo *info, long i) {
-  const CPModelType *type = info->settings->model.type;
-  const long u            = i - info->nq;
+static const CPPluginCoordinate *velocity_of(const RunInfo *info, long i) {
+  const CPPluginType *type = info->settings->model.type;
+  const long u             = i - info->nq;
   return type->velocities && u >= 0 && u < info->nu && u < type->nvelocities ? &type->velocities[u]
                                                                              : NULL;
 }
 
 /* The model's name for component i, an auxiliary state, or NULL. */
-static const CPModelCoordinate *auxiliary_of(const RunInfo *info, long i) {
-  const CPModelType *type = info->settings->model.type;
-  const long z            = i - info->nq - info->nu;
+static const CPPluginCoordinate *auxiliary_of(const RunInfo *info, long i) {
+  const CPPluginType *type = info->settings->model.type;
+  const long z             = i - info->nq - info->nu;
   return type->auxiliaries && z >= 0 && z < type->nauxiliaries ? &type->auxiliaries[z] : NULL;
 }
 
@@ -72,15 +72,15 @@ static bool is_rate(const RunInfo *info, long i) {
 }
 
 /* The coordinate that component i is, or whose rate it is; NULL if it has no name. */
-static const CPModelCoordinate *coordinate_of(const RunInfo *info, long i) {
-  const CPModelType *type = info->settings->model.type;
-  const long q            = is_rate(info, i) ? i - info->nq : i;
+static const CPPluginCoordinate *coordinate_of(const RunInfo *info, long i) {
+  const CPPluginType *type = info->settings->model.type;
+  const long q             = is_rate(info, i) ? i - info->nq : i;
   return type->coordinates && q < info->nq && q < type->ncoordinates ? &type->coordinates[q] : NULL;
 }
 
 void component_name(const RunInfo *info, long i, char *text, size_t length) {
-  const bool rate            = is_rate(info, i);
-  const CPModelCoordinate *c = coordinate_of(info, i), *v = velocity_of(info, i);
+  const bool rate             = is_rate(info, i);
+  const CPPluginCoordinate *c = coordinate_of(info, i), *v = velocity_of(info, i);
   if (!v) v = auxiliary_of(info, i);
   if (v) snprintf(text, length, "%s", v->name);
   else if (c) snprintf(text, length, "%s%s", c->name, rate ? "'" : "");
@@ -108,10 +108,10 @@ static void write_rate(const char *unit, char *text, size_t length) {
 }
 
 const char *component_unit(const RunInfo *info, long i, char *text, size_t length) {
-  const CPModelType *type = info->settings->model.type;
+  const CPPluginType *type = info->settings->model.type;
   char unit[RUN_TEXT];
-  const bool rate            = is_rate(info, i);
-  const CPModelCoordinate *c = coordinate_of(info, i), *v = velocity_of(info, i);
+  const bool rate             = is_rate(info, i);
+  const CPPluginCoordinate *c = coordinate_of(info, i), *v = velocity_of(info, i);
   if (!v) v = auxiliary_of(info, i);
   text[0] = '\0';
   if (v) snprintf(text, length, "%s", unit_text(v->unit));
@@ -133,11 +133,11 @@ const char *unit_text(const char *unit) { return unit && strcmp(unit, "1") != 0 
 const char *unit_space(const char *unit) { return *unit_text(unit) ? " " : ""; }
 
 const char *component_meaning(const RunInfo *info, long i) {
-  const CPModelType *type    = info->settings->model.type;
-  const bool named           = i < info->nq && i < type->ncoordinates;
-  const CPModelCoordinate *c = named                  ? &type->coordinates[i]
-                               : velocity_of(info, i) ? velocity_of(info, i)
-                                                      : auxiliary_of(info, i);
+  const CPPluginType *type    = info->settings->model.type;
+  const bool named            = i < info->nq && i < type->ncoordinates;
+  const CPPluginCoordinate *c = named                  ? &type->coordinates[i]
+                                : velocity_of(info, i) ? velocity_of(info, i)
+                                                       : auxiliary_of(info, i);
   return c && c->meaning ? c->meaning : "";
 }
 
@@ -157,8 +157,8 @@ static const RunContact *contact_of(const RunInfo *info, long i) {
 }
 
 void multiplier_name(const RunInfo *info, long i, char *text, size_t length) {
-  const CPModelType *type = info->settings->model.type;
-  const RunContact *c     = contact_of(info, i);
+  const CPPluginType *type = info->settings->model.type;
+  const RunContact *c      = contact_of(info, i);
   if (i < type->nmultipliers) snprintf(text, length, "%s", type->multipliers[i].name);
   else if (!c) snprintf(text, length, "lambda%ld", i);
   else if (i == c->normal) snprintf(text, length, "N %s", c->name);
@@ -167,7 +167,7 @@ void multiplier_name(const RunInfo *info, long i, char *text, size_t length) {
 }
 
 const char *multiplier_unit(const RunInfo *info, long i) {
-  const CPModelType *type = info->settings->model.type;
+  const CPPluginType *type = info->settings->model.type;
   if (i < type->nmultipliers) return unit_text(type->multipliers[i].unit);
   return contact_of(info, i) && has_units(info) ? "N" : "";
 }
@@ -183,8 +183,8 @@ void contact_phase_name(const RunInfo *info, long i, char *text, size_t length) 
 const char *gap_unit(const RunInfo *info) { return has_units(info) ? "m" : ""; }
 
 bool has_units(const RunInfo *info) {
-  const CPModelType *type = info->settings->model.type;
-  bool has                = !type->coordinates; /* without coordinates: SI, as in most models */
+  const CPPluginType *type = info->settings->model.type;
+  bool has                 = !type->coordinates; /* without coordinates: SI, as in most models */
   for (int i = 0; type->coordinates && i < type->ncoordinates; i++)
     has = has || *unit_text(type->coordinates[i].unit);
   return has;

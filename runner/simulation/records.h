@@ -64,11 +64,11 @@ typedef struct {
   /* errors are measured in this number of components of the state, from the first on */
   long ncompared;
   int npoints, nsegments; /* 0: no drawing, or not requested */
-  const int *kind;        /* [npoints], of CPModelPointKind */
+  const int *kind;        /* [npoints], of CPPluginPointKind */
   const int (*segment)[2];
-  const int *segment_kind; /* [nsegments], of CPModelSegmentKind; see segment_look (view.h) */
+  const int *segment_kind; /* [nsegments], of CPPluginSegmentKind; see segment_look (view.h) */
   int nshapes;
-  const CPModelShape *shape; /* [nshapes] */
+  const CPPluginShape *shape; /* [nshapes] */
   int ncontacts;
   const RunContact *contact; /* [ncontacts] */
   int narrows;               /* forces of contacts in the drawing: ncontacts, or 0 */
@@ -182,7 +182,7 @@ typedef struct {
   bool pending;             /* is the second run still under way? */
   char method[METHOD_NAME]; /* of the second run */
   double rtol;              /* of the second run */
-  double error;             /* at the end, in the norm of CPModelError; NaN: unknown */
+  double error;             /* at the end, in the norm of CPPluginError; NaN: unknown */
   Distance worst;           /* at any time up to `reached`, of all components */
   double part;              /* worst.part; if the run is longer, extrapolated; NaN: unknown */
   /* Both runs were compared up to here. If the run is longer, error and part are extrapolated. */

@@ -60,8 +60,8 @@ static int find_unit(Scales *s, const char *name) {
  * not compared, since they differ by a jump between two runs that find its time a little apart.
  * Auxiliary states that are parts of a quantity are judged with that. */
 static void find_units(Measure *m, const Problem *p, const RunInfo *info) {
-  const CPModel *model = p->model;
-  const bool jumps     = model->ncontacts > 0 || model->nroots > 0;
+  const CPPlugin *model = p->model;
+  const bool jumps      = model->ncontacts > 0 || model->nroots > 0;
   sunindextype q, u;
   for (int i = 0; p->mech && !CPMechGetQuaternion(p->mech, i, &q, &u); i++) {
     m->attitude[m->nattitudes++] = (long)q;
@@ -82,7 +82,7 @@ static void find_units(Measure *m, const Problem *p, const RunInfo *info) {
 
 /* Does the point belong to the mechanism? The ground belongs to it where a bar or a spring ends.
  * Guides and lines that show planes are as long as somebody drew them. */
-static void mark_points(const CPModelDrawing *d, bool *belongs) {
+static void mark_points(const CPPluginDrawing *d, bool *belongs) {
   for (int i = 0; i < d->npoints; i++)
     belongs[i] = d->kind[i] == CP_POINT_JOINT || d->kind[i] == CP_POINT_MASS;
   for (int i = 0; i < d->nsegments; i++) {
@@ -102,8 +102,8 @@ static double state_at(const Rows *track, long k, N_Vector y) {
 
 /* The largest edge of the box, along the axes, that contains the mechanism during the whole run; 0
  * without a drawing; < 0 without memory. */
-static double extent_of(const CPModel *model, const Rows *track, N_Vector y) {
-  const CPModelDrawing *d = &model->drawing;
+static double extent_of(const CPPlugin *model, const Rows *track, N_Vector y) {
+  const CPPluginDrawing *d = &model->drawing;
   double least[3] = {INFINITY, INFINITY, INFINITY}, most[3] = {-INFINITY, -INFINITY, -INFINITY},
          extent = 0;
   if (!model->type->points || d->npoints == 0) return 0;
@@ -127,11 +127,11 @@ static double extent_of(const CPModel *model, const Rows *track, N_Vector y) {
 
 /* The energies at a state: the model's, or the kinetic energy by M alone, since a wrong potential
  * energy must not hide behind its own range. Returns 0, or 1 if they are not known. */
-static int energies_at(const CPModel *model, CPMech mech, bool has_lambda, sunrealtype t,
-                       N_Vector y, sunrealtype *lambda, CPModelEnergies *e) {
+static int energies_at(const CPPlugin *model, CPMech mech, bool has_lambda, sunrealtype t,
+                       N_Vector y, sunrealtype *lambda, CPPluginEnergies *e) {
   CPMechOutput out     = {.lambda = has_lambda ? lambda : NULL};
   const bool evaluated = mech && !CPMechEvaluate(mech, t, y, &out);
-  *e                   = (CPModelEnergies){.kinetic = evaluated ? out.kinetic : NAN};
+  *e                   = (CPPluginEnergies){.kinetic = evaluated ? out.kinetic : NAN};
   if (model->type->energies)
     return model->type->energies(model, t, y, evaluated && has_lambda ? lambda : NULL, e);
   return isnan(e->kinetic);
@@ -144,7 +144,7 @@ static double exchange_of(Observer *o, const Rows *track, N_Vector y) {
   double kinetic = 0, least = INFINITY, most = -INFINITY, work = 0, before = 0, t_before = 0;
   for (long k = 0; k < track->rows; k += 1 + track->rows / ENERGIES) {
     const double t = state_at(track, k, y);
-    CPModelEnergies e;
+    CPPluginEnergies e;
     if (energies_at(p->model, mech, !p->contact, t, y, o->lambda, &e)) continue;
     kinetic = fmax(kinetic, e.kinetic);
     least   = fmin(least, e.potential);
@@ -161,15 +161,15 @@ static double exchange_of(Observer *o, const Rows *track, N_Vector y) {
 
 static void take_quantities(Measure *m, const Problem *p, const RunInfo *info, const Rows *track,
                             double exchanged) {
-  const CPModelType *type = p->model->type;
-  const RunSettings *s    = &p->settings;
+  const CPPluginType *type = p->model->type;
+  const RunSettings *s     = &p->settings;
   double *scale = m->numbers, *allowance = scale + type->nquantities,
          *tighter    = allowance + type->nquantities;
   m->scales.quantity = scale, m->scales.allowance = allowance, m->scales.tighter = tighter;
   for (int i = 0; i < type->nquantities; i++) {
-    const CPModelQuantity *q = &type->quantities[i];
-    scale[i]                 = is_output(info, i) ? NAN : (double)CPModelScale(p->model, i);
-    tighter[i]               = NAN;
+    const CPPluginQuantity *q = &type->quantities[i];
+    scale[i]                  = is_output(info, i) ? NAN : (double)CPPluginScale(p->model, i);
+    tighter[i]                = NAN;
     if (is_output(info, i)) continue;
     if (!strcmp(unit_text(q->unit), "J")) scale[i] = fmax(scale[i], exchanged);
     for (long z = info->nq + info->nu; z < info->n; z++) {

@@ -122,8 +122,8 @@ static int tell_event(Run *run, RunEvent event) {
 
 /* Sends what each contact did at the newest event. */
 static int tell_contacts(Run *run) {
-  const CPModel *model = run->problem.model;
-  int told             = 0;
+  const CPPlugin *model = run->problem.model;
+  int told              = 0;
   for (int i = 0; i < model->ncontacts; i++) {
     CPContactEvent e;
     if (CPContactGetEvent(run->problem.contact, i, &e)) continue;
@@ -208,17 +208,17 @@ static int roots_of_model(sunrealtype t, N_Vector y, sunrealtype *g, void *data)
 
 /* The next kink of the forces */
 static sunrealtype next_kink(sunrealtype t, void *data) {
-  const Run *run       = data;
-  const CPModel *model = run->problem.model;
-  int i                = 0;
+  const Run *run        = data;
+  const CPPlugin *model = run->problem.model;
+  int i                 = 0;
   while (i < model->nstops && model->stop[i] <= t) i++;
   return i < model->nstops && model->stop[i] < run->t_end ? model->stop[i] : INFINITY;
 }
 
 /* The model's own events and kinks, where the forces have another branch */
 static int at_model(CPSession session, const CPEvent *event, N_Vector y, void *data) {
-  Run *run             = data;
-  const CPModel *model = run->problem.model;
+  Run *run              = data;
+  const CPPlugin *model = run->problem.model;
   int flag = 0, action = event->timed ? CP_RESTART : CP_CONTINUE;
   (void)session;
   enter(run);
@@ -281,7 +281,7 @@ static int make_outputs(Run *run) {
 static int create_session(Run *run) {
   Problem *p              = &run->problem;
   const RunSettings *s    = &p->settings;
-  const CPModel *model    = p->model;
+  const CPPlugin *model   = p->model;
   const CPEventSource own = {.size      = sizeof own,
                              .name      = model->type->name,
                              .data      = run,
@@ -336,9 +336,9 @@ static int select_curves(const RunInfo *info, char *message) {
                {gap_name, info->ncontacts},
                {contact_phase_name, info->ncontacts}};
   enum { KINDS = sizeof kinds / sizeof kinds[0] };
-  const CPModelType *type = info->settings->model.type;
-  const char *at          = info->settings->curves;
-  int found[KINDS]        = {0};
+  const CPPluginType *type = info->settings->model.type;
+  const char *at           = info->settings->curves;
+  int found[KINDS]         = {0};
   while (at) {
     const size_t length = strcspn(at, ",");
     char wanted[RUN_TEXT], name[RUN_TEXT];
@@ -425,12 +425,12 @@ static void finish(Run *run) {
 /* The reference of some models takes longer than the run, so the result is sent before the
  * reference is computed, and again afterwards. */
 static void compare(Run *run, const Measure *measure) {
-  const CPModel *model = run->problem.model;
-  RunResult *r         = run->result;
-  r->error             = CPModelError(model, run->t, run->y);
+  const CPPlugin *model = run->problem.model;
+  RunResult *r          = run->result;
+  r->error              = CPPluginError(model, run->t, run->y);
   if (isfinite(r->error) && measure->n > 0 && !model->type->reference(model, run->t, run->between))
     r->off = measure_distance(measure, N_VGetArrayPointer(run->y), N_VGetArrayPointer(run->between),
-                              (long)CPModelNumCompared(model), run->t);
+                              (long)CPPluginNumCompared(model), run->t);
   run->listener->end(run->listener, r);
 }
 

@@ -10,7 +10,7 @@
  * my_model_type, at the end of this file, is what cpodes reads; everything else serves it. For a
  * mechanism of your own, change coordinates, M, A = dp/dq, f and p. `cpodes check` finds
  * contradictions. */
-#include <cpodes/cpodes_model.h>
+#include <cpodes/cpodes_plugin.h>
 #include <math.h>
 #include <stdlib.h>
 #include <sunmatrix/sunmatrix_dense.h>
@@ -19,7 +19,7 @@
 
 enum { L1, L2, M1, M2, PHI1, PHI2, GRAVITY };
 
-static const CPModelParameter parameters[] = {
+static const CPPluginParameter parameters[] = {
     /* name, unit, meaning, default, least, most */
     [L1]      = {"l1", "m", "length of the first rod", 1, 0.01, 100},
     [L2]      = {"l2", "m", "length of the second rod", 1, 0.01, 100},
@@ -97,7 +97,7 @@ static int hinge_accelerations(sunrealtype t, const sunrealtype *q, const sunrea
 
 /* ---- conserved quantities ---- */
 
-static sunrealtype energy(const CPModel *model, sunrealtype t, N_Vector y) {
+static sunrealtype energy(const CPPlugin *model, sunrealtype t, N_Vector y) {
   const Rods *r        = model->data;
   const sunrealtype *q = N_VGetArrayPointer(y), *u = q + NQ;
   const sunrealtype kinetic = r->m1 * (u[X1] * u[X1] + u[Y1] * u[Y1]) + r->J1 * u[TURN1] * u[TURN1] +
@@ -107,14 +107,14 @@ static sunrealtype energy(const CPModel *model, sunrealtype t, N_Vector y) {
 }
 
 /* From hanging to standing; the drift of the energy is judged by this scale */
-static sunrealtype energy_scale(const CPModel *model) {
+static sunrealtype energy_scale(const CPPlugin *model) {
   const Rods *r        = model->data;
   const sunrealtype at = r->m1 * r->l1 + r->m2 * (2 * r->l1 + r->l2);
   return r->g > 0 ? r->g * at : 1;
 }
 
 /* An output: it is displayed, but not judged */
-static sunrealtype tip_speed(const CPModel *model, sunrealtype t, N_Vector y) {
+static sunrealtype tip_speed(const CPPlugin *model, sunrealtype t, N_Vector y) {
   const Rods *r        = model->data;
   const sunrealtype *q = N_VGetArrayPointer(y), *u = q + NQ;
   (void)t;
@@ -122,7 +122,7 @@ static sunrealtype tip_speed(const CPModel *model, sunrealtype t, N_Vector y) {
                u[Y2] + r->l2 / 2 * sin(q[TURN2]) * u[TURN2]);
 }
 
-static const CPModelQuantity quantities[] = {
+static const CPPluginQuantity quantities[] = {
     {.name      = "energy",
      .unit      = "J",
      .value     = energy,
@@ -134,21 +134,21 @@ static const CPModelQuantity quantities[] = {
 
 /* ---- display ---- */
 
-static const CPModelCoordinate coordinates[] = {
+static const CPPluginCoordinate coordinates[] = {
     {"x1", "m", "centre of the first rod"},    {"y1", "m", "the same, upwards"},
     {"phi1", "rad", "angle of the first rod"}, {"x2", "m", "centre of the second rod"},
     {"y2", "m", "the same, upwards"},          {"phi2", "rad", "angle of the second rod"},
 };
 
 /* Hinge, joint, end: xyz of each. */
-static void points(const CPModel *model, sunrealtype t, N_Vector y, sunrealtype *xyz) {
+static void points(const CPPlugin *model, sunrealtype t, N_Vector y, sunrealtype *xyz) {
   const Rods *r        = model->data;
   const sunrealtype *q = N_VGetArrayPointer(y);
   const sunrealtype x1 = r->l1 * sin(q[TURN1]), y1 = -r->l1 * cos(q[TURN1]);
   const sunrealtype x[3][2] = {
       {0, 0}, {x1, y1}, {x1 + r->l2 * sin(q[TURN2]), y1 - r->l2 * cos(q[TURN2])}};
   (void)t;
-  CPModelPlanar(3, x, xyz);
+  CPPluginPlanar(3, x, xyz);
 }
 
 /* ---- creation of a model with the values of its parameters ---- */
@@ -163,13 +163,13 @@ static void start(const Rods *r, sunrealtype phi1, sunrealtype phi2, sunrealtype
   q[Y2]    = 2 * q[Y1] - r->l2 / 2 * cos(phi2);
 }
 
-static int create(CPModel *model) {
-  static const CPModelPointKind kind[] = {CP_POINT_GROUND, CP_POINT_JOINT, CP_POINT_MASS};
-  static const int rods[][2]           = {{0, 1}, {1, 2}};
-  const sunrealtype *p                 = model->parameter;
-  Rods *r                              = malloc(sizeof *r);
-  model->data                          = r; /* is freed with the model */
-  if (!r || CPModelStart(model, 2 * NQ) || CPModelDraw(model, 3, kind, 2, rods)) return -1;
+static int create(CPPlugin *model) {
+  static const CPPluginPointKind kind[] = {CP_POINT_GROUND, CP_POINT_JOINT, CP_POINT_MASS};
+  static const int rods[][2]            = {{0, 1}, {1, 2}};
+  const sunrealtype *p                  = model->parameter;
+  Rods *r                               = malloc(sizeof *r);
+  model->data                           = r; /* is freed with the model */
+  if (!r || CPPluginStart(model, 2 * NQ) || CPPluginDraw(model, 3, kind, 2, rods)) return -1;
   *r = (Rods){.l1 = p[L1],
               .l2 = p[L2],
               .m1 = p[M1],
@@ -178,7 +178,7 @@ static int create(CPModel *model) {
               .J2 = p[M2] * p[L2] * p[L2] / 12,
               .g  = p[GRAVITY]};
   start(r, p[PHI1], p[PHI2], N_VGetArrayPointer(model->y0));
-  model->mech = (CPMechModel){.nu = NQ,
+  model->mech = (CPEquations){.nu = NQ,
                               .np = NP,
                               .M  = mass_matrix,
                               .A  = hinge_matrix,
@@ -188,7 +188,7 @@ static int create(CPModel *model) {
   return 0;
 }
 
-static const CPModelType my_model_type = {
+static const CPPluginType my_model_type = {
     .name         = "my_model",
     .title        = "Double pendulum of two rods",
     .source       = "Newton's and Euler's laws",
@@ -203,4 +203,4 @@ static const CPModelType my_model_type = {
     .points       = points,
 };
 
-CP_MODEL_MODULE(my_model_type)
+CP_PLUGIN_MODULE(my_model_type)

@@ -15,7 +15,7 @@ using namespace SimTK;
 namespace {
 
 enum { COUPLER, SPEED };
-const CPModelParameter parameters[] = {
+const CPPluginParameter parameters[] = {
     {"coupler", "m", "length of the rod between crank and rocker", 2, 1.6, 2.4},
     {"speed", "rad/s", "of the crank, at first", 3, -10, 10}};
 
@@ -42,7 +42,7 @@ std::unique_ptr<cpodes::RunnerModel> fourBar(const double *parameter) {
   return m;
 }
 
-int reference(const CPModel *model, double t, N_Vector y) {
+int reference(const CPPlugin *model, double t, N_Vector y) {
   try {
     const cpodes::RunnerModel &m = cpodes::runnerModel(model);
     RungeKuttaMersonIntegrator exact(m.system);
@@ -56,16 +56,16 @@ int reference(const CPModel *model, double t, N_Vector y) {
   } catch (const std::exception &) { return 1; }
 }
 
-const CPModelCoordinate coordinates[] = {{"crank", "rad", "angle of the crank from straight down"},
+const CPPluginCoordinate coordinates[] = {{"crank", "rad", "angle of the crank from straight down"},
                                          {"rocker", "rad", "angle of the rocker, likewise"}};
 
 /* The change of the potential energy of both rods from the lowest to the highest position: 2 g (1
  * kg 0.5 m + 1.5 kg 0.75 m) = 32 J. */
-const CPModelQuantity quantities[] = {
+const CPPluginQuantity quantities[] = {
     {"energy", "J", cpodes::runnerEnergy, CP_QUANTITY_CONSERVED, 32, nullptr}};
 
-CPModelType withAllThatIsKnown() {
-  CPModelType type =
+CPPluginType withAllThatIsKnown() {
+  CPPluginType type =
       cpodes::runnerModelType<fourBar>("simbody_four_bar", "Four-bar of Simbody's", 5);
   type.parameters   = parameters;
   type.nparameters  = 2;
@@ -76,8 +76,8 @@ CPModelType withAllThatIsKnown() {
   type.reference    = reference;
   return type;
 }
-const CPModelType type = withAllThatIsKnown();
+const CPPluginType type = withAllThatIsKnown();
 
 } // namespace
 
-CP_MODEL_MODULE(type)
+CP_PLUGIN_MODULE(type)

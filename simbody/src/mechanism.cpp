@@ -420,7 +420,7 @@ int Mechanism::weights(N_Vector y, N_Vector ewt, void *data) {
   return 0;
 }
 
-CPMechModel Mechanism::equations(const State &state, double tolerance) {
+CPEquations Mechanism::equations(const State &state, double tolerance) {
   nq = state.getNQ(), nu = state.getNU(), nz = state.getNZ();
   np = state.getNQErr() - matter.getNumQuaternionsInUse(state);
   nv = state.getNUErr(), na = state.getNUDotErr();
@@ -444,7 +444,7 @@ CPMechModel Mechanism::equations(const State &state, double tolerance) {
   limits.setOption(ProjectOptions::LocalOnly);
   limits.setOption(ProjectOptions::UseInfinityNorm);
 
-  CPMechModel model = CPMechModel();
+  CPEquations model = CPEquations();
   model.nq = nq, model.nu = nu, model.nz = nz, model.np = np;
   model.nv = nv + int(driven.size()), model.na = na + int(driven.size() + pushed.size());
   model.udot = Functions::udot;
@@ -474,7 +474,7 @@ int Mechanism::prepare(CPMech of) const {
 int Mechanism::create(const State &state, double accuracy, bool infinity, double tolerance,
                       SUNContext ctx) {
   release();
-  CPMechModel model = equations(state, tolerance);
+  CPEquations model = equations(state, tolerance);
   /* used for iterations only, not for results */
   if (nz) model.auxiliary_jac = Functions::auxiliaryJacobian;
   setScales(accuracy, infinity);

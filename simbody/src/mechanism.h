@@ -35,7 +35,7 @@ public:
   /** What create passes to CPMechCreate, for a CPMech that another object owns: the equations with
    * the state's constraints and joints, whose user data is this object. After CPMechCreate, prepare
    * adds the quaternions. */
-  CPMechModel equations(const SimTK::State &state, double tolerance);
+  CPEquations equations(const SimTK::State &state, double tolerance);
   int prepare(CPMech of) const;
   void release();
   /** Continues with the same model from another state. */

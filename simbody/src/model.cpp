@@ -1,4 +1,4 @@
-/* A mechanism of Simbody's as a CPModel. */
+/* A mechanism of Simbody's as a CPPlugin. */
 #include "cpodes_simbody/cpodes_simbody_model.h"
 #include "mechanism.h"
 
@@ -20,20 +20,20 @@ const double tolerance = 1e-10;
 struct Station {
   MobilizedBodyIndex body;
   Vec3 place;
-  CPModelPointKind kind;
+  CPPluginPointKind kind;
 };
 
 struct Drawing {
   std::vector<Station> stations;
   std::vector<std::array<int, 2>> segments;
-  std::vector<CPModelSegmentKind> kinds;
+  std::vector<CPPluginSegmentKind> kinds;
 
-  int station(const MobilizedBody &body, const Vec3 &place, CPModelPointKind kind) {
+  int station(const MobilizedBody &body, const Vec3 &place, CPPluginPointKind kind) {
     const bool fixed = body.isGround();
     stations.push_back({body.getMobilizedBodyIndex(), place, fixed ? CP_POINT_GROUND : kind});
     return int(stations.size()) - 1;
   }
-  void segment(int from, int to, CPModelSegmentKind kind) {
+  void segment(int from, int to, CPPluginSegmentKind kind) {
     segments.push_back({from, to});
     kinds.push_back(kind);
   }
@@ -48,7 +48,7 @@ struct Own {
   State shown;
 };
 
-Own &own(const CPModel *model) { return *static_cast<Own *>(model->own); }
+Own &own(const CPPlugin *model) { return *static_cast<Own *>(model->own); }
 
 /* Draws a bar from the joint of each body to its centre of mass and on to the joints that it
  * carries, and a guide between the two frames of a joint that can separate, unless the body is
@@ -87,8 +87,8 @@ Drawing draw(const SimbodyMatterSubsystem &matter, const State &state) {
   return d;
 }
 
-int giveDrawing(CPModel *model, const Drawing &d) {
-  if (CPModelDraw(model, int(d.stations.size()), nullptr, int(d.segments.size()), nullptr))
+int giveDrawing(CPPlugin *model, const Drawing &d) {
+  if (CPPluginDraw(model, int(d.stations.size()), nullptr, int(d.segments.size()), nullptr))
     return -1;
   for (std::size_t i = 0; i < d.stations.size(); i++) model->drawing.kind[i] = d.stations[i].kind;
   for (std::size_t i = 0; i < d.segments.size(); i++) {
@@ -99,7 +99,7 @@ int giveDrawing(CPModel *model, const Drawing &d) {
   return 0;
 }
 
-void build(CPModel *model, Own &own, MakeRunnerModel make) {
+void build(CPPlugin *model, Own &own, MakeRunnerModel make) {
   own.made         = make(model->parameter);
   const auto &made = *own.made;
   State start      = made.start;
@@ -110,28 +110,28 @@ void build(CPModel *model, Own &own, MakeRunnerModel make) {
   options.setOption(ProjectOptions::UseInfinityNorm);
   own.mechanism->assemble(start, options);
   model->mech    = own.mechanism->equations(start, tolerance);
-  model->prepare = [](const CPModel *of, CPMech mech) {
+  model->prepare = [](const CPPlugin *of, CPMech mech) {
     return cpodes::own(of).mechanism->prepare(mech);
   };
   model->known           = made.referenceError > 0.0;
   model->reference_error = made.referenceError;
   own.drawing            = draw(made.matter, start);
   own.shown              = start;
-  if (CPModelStart(model, start.getNY()) || giveDrawing(model, own.drawing)) throw std::bad_alloc();
+  if (CPPluginStart(model, start.getNY()) || giveDrawing(model, own.drawing)) throw std::bad_alloc();
   Mechanism::read(start, model->y0);
 }
 
 } // namespace
 
-const RunnerModel &runnerModel(const CPModel *model) { return *own(model).made; }
+const RunnerModel &runnerModel(const CPPlugin *model) { return *own(model).made; }
 
-const State &runnerState(const CPModel *model, double t, N_Vector y) {
+const State &runnerState(const CPPlugin *model, double t, N_Vector y) {
   Own &o = own(model);
   o.mechanism->show(t, y, o.shown);
   return o.shown;
 }
 
-double runnerEnergy(const CPModel *model, double t, N_Vector y) {
+double runnerEnergy(const CPPlugin *model, double t, N_Vector y) {
   try {
     const State &state = runnerState(model, t, y);
     runnerModel(model).system.realize(state, Stage::Dynamics);
@@ -141,7 +141,7 @@ double runnerEnergy(const CPModel *model, double t, N_Vector y) {
 
 namespace runner {
 
-int create(CPModel *model, MakeRunnerModel make) noexcept {
+int create(CPPlugin *model, MakeRunnerModel make) noexcept {
   std::string why;
   Own *const o = new (std::nothrow) Own;
   if (!o) return -1;
@@ -157,12 +157,12 @@ int create(CPModel *model, MakeRunnerModel make) noexcept {
   for (char &c : why) /* Simbody's messages have several lines. */
     if (c == '\n') c = ' ';
   delete o;
-  return why.empty() ? -1 : CPModelRefuse(model, "%s", why.c_str());
+  return why.empty() ? -1 : CPPluginRefuse(model, "%s", why.c_str());
 }
 
-void destroy(CPModel *model) noexcept { delete static_cast<Own *>(model->own); }
+void destroy(CPPlugin *model) noexcept { delete static_cast<Own *>(model->own); }
 
-void points(const CPModel *model, double t, N_Vector y, double *xyz) noexcept {
+void points(const CPPlugin *model, double t, N_Vector y, double *xyz) noexcept {
   const Own &o = own(model);
   try {
     const State &state = runnerState(model, t, y);

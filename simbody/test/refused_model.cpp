@@ -13,5 +13,5 @@ static std::unique_ptr<cpodes::RunnerModel> make(const double *) {
   return m;
 }
 
-static const CPModelType type = cpodes::runnerModelType<make>("refused", "A rod too far away", 1);
-CP_MODEL_MODULE(type)
+static const CPPluginType type = cpodes::runnerModelType<make>("refused", "A rod too far away", 1);
+CP_PLUGIN_MODULE(type)

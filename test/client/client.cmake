@@ -68,7 +68,7 @@ if(RUNNER)
   file(COPY_FILE "${WORK}/swing/build/swing.so" "${WORK}/swing.so")
   run("${prefix}/bin/cpodes" describe swing.so) # in this folder, which is not searched for libraries
   run("${prefix}/bin/cpodes" run swing/build/swing.so --csv swing.csv --param phi2=1)
-  run(sh -c "${CC} -shared -fPIC swing/swing.c $(pkg-config --cflags --libs cpodes_model) -o swing.so")
+  run(sh -c "${CC} -shared -fPIC swing/swing.c $(pkg-config --cflags --libs cpodes_plugin) -o swing.so")
   set(ENV{LD_LIBRARY_PATH} "${SUNDIALS_LIBDIR}") # the flags of pkg-config do not put it into the shared object
   run("${prefix}/bin/cpodes" run swing.so)
 endif()

@@ -44,7 +44,7 @@ static void choose_point(World *w, int k, CPContactPoint *point) {
 void contact_create(World *w) {
   ContactWorld *k = of_contact(w);
   if (k->contact) return;
-  CPMechModel model;
+  CPEquations model;
   CPContactPoint points[SCENE_CONTACTS];
   Scene *s     = &k->scene;
   *s           = (Scene){.in_space = chance(w, 0.3), .form = (Form)below(w, 3), .a = 0.3, .b = 0.5};

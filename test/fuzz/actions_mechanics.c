@@ -29,7 +29,7 @@ static void ready(World *w) {
   if (w->m.features & DRIVEN) prescribe(w);
 }
 
-int mechanics_spoil(World *w, CPMechModel *model) {
+int mechanics_spoil(World *w, CPEquations *model) {
   sunindextype *const sizes[] = {&model->nu, &model->nq, &model->nz,
                                  &model->np, &model->nv, &model->na};
   if (chance(w, 0.5)) *sizes[below(w, 6)] += below(w, 5) - 2;
@@ -42,7 +42,7 @@ int mechanics_spoil(World *w, CPMechModel *model) {
 /* A model with wrong sizes must be refused. */
 void mechanics_create(World *w) {
   if (w->mech) return;
-  CPMechModel model;
+  CPEquations model;
   const int spoilt = chance(w, w->odd * 0.3);
   if (!mechanism_model(&w->m, below(w, 3), below(w, 2), below(w, 2), w->ctx, &model)) no_memory();
   SUNMatrix M = model.M_tmpl, A = model.A_tmpl;

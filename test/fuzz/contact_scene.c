@@ -110,8 +110,8 @@ static int accelerations_b(sunrealtype t, const sunrealtype *q, const sunrealtyp
   return disturb(ON_B, b, the->nrows);
 }
 
-int scene_model(const Scene *s, int own_velocity, SUNContext ctx, CPMechModel *model) {
-  *model = (CPMechModel){.nu = SCENE_U,
+int scene_model(const Scene *s, int own_velocity, SUNContext ctx, CPEquations *model) {
+  *model = (CPEquations){.nu = SCENE_U,
                          .np = s->ncontacts,
                          .nv = s->nrows,
                          .M  = mass,

@@ -104,7 +104,7 @@ enum { NOT_FINITE = 12345 };
 typedef struct {
   const Scenario *is;
   Mechanism m;
-  CPMechModel model;
+  CPEquations model;
   N_Vector y, y0, start, out, v, ewt, c, yS[PARAMETERS], q;
   SUNMatrix A, G, W;
   SUNLinearSolver LS;

@@ -116,7 +116,7 @@ int mechanism_consistent_start(sunrealtype t0, N_Vector y0, void *user_data);
 /* partials: 1: with partial derivatives in closed form; 2: also with their templates, if sparse.
  * The caller frees templates in the model. Returns 0 without memory. */
 int mechanism_model(const Mechanism *m, int partials, int own_velocity, int own_b, SUNContext ctx,
-                    CPMechModel *model);
+                    CPEquations *model);
 int mechanism_motion(sunrealtype t, sunrealtype *g, void *data);
 int mechanism_motion_rate(sunrealtype t, sunrealtype *g, void *data);
 int mechanism_motion_acceleration(sunrealtype t, sunrealtype *g, void *data);

@@ -23,7 +23,7 @@ static void silent(int code, const char *function, const char *msg, void *data) 
 }
 
 static void evaluate(CPBodies b) {
-  CPMechModel model;
+  CPEquations model;
   CPBodiesPowers powers;
   N_Vector y = CPBodiesState(b);
   if (y && CPBodiesModel(b, &model) == CP_SUCCESS) {

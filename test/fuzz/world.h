@@ -187,7 +187,7 @@ void sensitivity_init(World *w);
 void sensitivity_parameters(World *w);
 /* Makes a size of the model wrong, or removes A or p. Returns 0 if the caller has to remove another
  * function. */
-int mechanics_spoil(World *w, CPMechModel *model);
+int mechanics_spoil(World *w, CPEquations *model);
 void contact_create(World *w);
 void contact_session(World *w);
 void contact_start(World *w);

@@ -8,7 +8,7 @@
 int main() {
   char *name     = CPGetReturnFlagName(CP_SUCCESS);
   bool good      = name && !std::strcmp(name, "CP_SUCCESS");
-  CPMechModel of = {}; // an empty model, which is refused
+  CPEquations of = {}; // an empty model, which is refused
   CPMech mech    = CPMechCreate(&of, nullptr, nullptr);
   good           = good && !mech && CPMechSetUserData(mech, nullptr) == CP_MEM_NULL;
   CPMechFree(&mech);

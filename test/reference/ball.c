@@ -24,13 +24,13 @@ typedef struct {
 static const sunrealtype RADIUS = 0.1, HEIGHT = 1, G = 9.81,
                          AXIS[3] = {SUN_RCONST(1.0) / 3, SUN_RCONST(2.0) / 3, SUN_RCONST(2.0) / 3};
 
-static const CPModelParameter parameters[] = {
+static const CPPluginParameter parameters[] = {
     [SPIN]        = {"spin", "rad/s", "angular velocity", 100, 0, 1e4},
     [RESTITUTION] = {"e", "", "restitution of an impact", 0.9, 0, 1},
     [FLOOR]       = {"floor", "", "1: it bounces; 0: it falls for ever", 0, 0, 1},
 };
 
-sunrealtype ball_impact(const CPModel *model, int n) {
+sunrealtype ball_impact(const CPPlugin *model, int n) {
   const sunrealtype first = sqrt(2 * HEIGHT / G);
   sunrealtype t = first, flight = 2 * first;
   for (int k = 1; k < n; k++) t += flight *= model->parameter[RESTITUTION];
@@ -38,7 +38,7 @@ sunrealtype ball_impact(const CPModel *model, int n) {
 }
 
 /* After the newest impact before t, of n, which is at `since`: the speed upwards is g e^n t_1 */
-static int reference(const CPModel *model, sunrealtype t, N_Vector y) {
+static int reference(const CPPlugin *model, sunrealtype t, N_Vector y) {
   static const sunrealtype identity[4] = {1, 0, 0, 0};
   const Ball *ball                     = model->data;
   sunrealtype *q = N_VGetArrayPointer(y), *u = q + 7;
@@ -76,21 +76,21 @@ static int gap(sunrealtype t, N_Vector y, sunrealtype *g, void *user_data) {
   return 0;
 }
 
-static int strike(const CPModel *model, CPMech mech, sunrealtype t, N_Vector y, const int *found) {
+static int strike(const CPPlugin *model, CPMech mech, sunrealtype t, N_Vector y, const int *found) {
   (void)mech, (void)t;
   if (found[0]) N_VGetArrayPointer(y)[9] *= -model->parameter[RESTITUTION];
   return 0;
 }
 
-static int prepare(const CPModel *model, CPMech mech) {
+static int prepare(const CPPlugin *model, CPMech mech) {
   return rigid_body_quaternions(model->data, mech);
 }
 
-static int create(CPModel *model) {
+static int create(CPPlugin *model) {
   const sunrealtype J = SUN_RCONST(1.0) / 256;
   Ball *ball          = calloc(1, sizeof *ball);
   model->data         = ball;
-  if (!ball || CPModelStart(model, N)) return -1;
+  if (!ball || CPPluginStart(model, N)) return -1;
   ball->spin = model->parameter[SPIN];
   ball->body = (RigidBody){.m = 1, .J = {J, J, J}};
   ball->bodies =
@@ -105,7 +105,7 @@ static int create(CPModel *model) {
   return reference(model, 0, model->y0) ? -1 : 0;
 }
 
-const CPModelType ball_type = {
+const CPPluginType ball_type = {
     .name        = "ball",
     .title       = "Spinning ball that falls, or bounces",
     .source      = "ball.c",

@@ -16,7 +16,7 @@
 /* Each stride-th of n tolerances from one to the other. A root function that changes its sign twice
  * in a step goes unnoticed, as where the balls of the cradle overlap, so DOP853's long steps are
  * bounded there. */
-static Tally climb(const CPModel *model, int method, int n, int stride, sunrealtype from,
+static Tally climb(const CPPlugin *model, int method, int n, int stride, sunrealtype from,
                    sunrealtype to) {
   const CampaignOptions options = {.max_step = model->nroots > 0 ? model->type->t_end / 100 : 0};
   const int step = stride > 1 && method == RADAU ? 2 * stride : stride; /* it costs more */
@@ -47,18 +47,18 @@ static Tally climb(const CPModel *model, int method, int n, int stride, sunrealt
 
 /* ------------------------------------------------------------------------ redundant constraints -- */
 
-static const CPModelType *const linkage_types[] = {&bennett_type, &goldberg_type, &sarrus_type,
-                                                   &cranks_type};
+static const CPPluginType *const linkage_types[] = {&bennett_type, &goldberg_type, &sarrus_type,
+                                                    &cranks_type};
 enum { LINKAGES = sizeof linkage_types / sizeof linkage_types[0], VARIANTS = 3 };
 
 /* BDF at all tolerances, as below. Loop index: linkage, method; for linkages in space also b by
  * formulas or by differences, and sparse matrices. */
 START_TEST(overconstrained_linkages_neither_fail_nor_warn) {
   static const Setting variant[VARIANTS] = {{"b", 1}, {"b", 0}, {"sparse", 1}};
-  const CPModelType *type                = linkage_types[_i / (VARIANTS * NUM_METHODS)];
+  const CPPluginType *type               = linkage_types[_i / (VARIANTS * NUM_METHODS)];
   const int method = campaign_method(_i / VARIANTS % NUM_METHODS), planar = type == &cranks_type;
   if (planar && _i % VARIANTS > 0) return;
-  CPModel *model = model_of(type, &variant[_i % VARIANTS], !planar);
+  CPPlugin *model = model_of(type, &variant[_i % VARIANTS], !planar);
   const Tally tally =
       climb(model, method, 40, method == CV_BDF ? 1 : campaign_stride(5), 1e-3, 1e-9);
   assert_no_failure(model, method, tally);
@@ -66,7 +66,7 @@ START_TEST(overconstrained_linkages_neither_fail_nor_warn) {
                 campaign_method_name(method), (double)tally.worst);
   /* three times the evaluations of the tightest tolerance: no stall */
   ck_assert_int_le(tally.most_f, 10000);
-  CPModelFree(&model);
+  CPPluginFree(&model);
 }
 END_TEST
 
@@ -75,13 +75,13 @@ END_TEST
 START_TEST(bricards_mechanism_costs_little_at_every_tolerance) {
   const Setting given = {"b", _i % 2};
   const int method    = campaign_method(_i / 2);
-  CPModel *model      = model_with("bricard", &given, 1);
+  CPPlugin *model     = model_with("bricard", &given, 1);
   const Tally tally =
       climb(model, method, 100, method == CV_BDF ? 1 : campaign_stride(3), 1e-3, 1e-6);
   assert_no_failure(model, method, tally);
   assert_mean(model, method, tally, 150);
   ck_assert_int_le(tally.most_f, 3000);
-  CPModelFree(&model);
+  CPPluginFree(&model);
 }
 END_TEST
 
@@ -90,8 +90,8 @@ START_TEST(a_redundant_row_does_not_change_the_number_of_steps) {
   enum { RUNGS = 15 };
   const Setting redundant = {"redundant", 1}, independent = {"redundant", 0};
   const int method        = campaign_method(_i);
-  CPModel *all            = model_of(&cranks_type, &redundant, 1),
-          *enough         = model_of(&cranks_type, &independent, 1);
+  CPPlugin *all           = model_of(&cranks_type, &redundant, 1),
+           *enough        = model_of(&cranks_type, &independent, 1);
   sunrealtype sum_of_logs = 0;
   for (int i = 0; i < RUNGS; i++) {
     const sunrealtype tol = ladder(i, RUNGS, 1e-4, 1e-9);
@@ -105,8 +105,8 @@ START_TEST(a_redundant_row_does_not_change_the_number_of_steps) {
     sum_of_logs += log((sunrealtype)a.steps / (sunrealtype)b.steps);
   }
   ck_assert_double_le(fabs(exp(sum_of_logs / RUNGS) - 1), 0.05);
-  CPModelFree(&all);
-  CPModelFree(&enough);
+  CPPluginFree(&all);
+  CPPluginFree(&enough);
 }
 END_TEST
 
@@ -120,7 +120,7 @@ START_TEST(singular_positions_are_passed_on_the_regular_branch) {
   const Setting windows = {"N", _i / NUM_METHODS ? 40 : 1};
   const int method      = campaign_method(_i % NUM_METHODS);
   const int stride  = campaign_stride(method == RADAU ? 4 : 16); /* RADAU has stalled at 3.16e-8 */
-  CPModel *model    = model_with("four_bar", &windows, 1);
+  CPPlugin *model   = model_with("four_bar", &windows, 1);
   N_Vector y        = vector_copy(model->y0);
   Tally tally       = {0};
   sunrealtype first = 0, last = 0;
@@ -137,7 +137,7 @@ START_TEST(singular_positions_are_passed_on_the_regular_branch) {
                 campaign_method_name(method), tally.failed, tally.runs, tally.first);
   ck_assert_double_le(last, first * pow(1e-4, 0.775 - 2 * 0.5 * sqrt(2) / 4));
   N_VDestroy(y);
-  CPModelFree(&model);
+  CPPluginFree(&model);
 }
 END_TEST
 
@@ -148,7 +148,7 @@ START_TEST(a_driven_platform_follows_within_ten_tolerances) {
   enum { RUNGS = 7 };
   const CampaignOptions options = {.outputs = 200};
   const int method              = campaign_method(_i);
-  CPModel *model                = model_of(&platform_type, NULL, 0);
+  CPPlugin *model               = model_of(&platform_type, NULL, 0);
   Tally tally                   = {0};
   for (int i = 0; i < RUNGS; i++) {
     const sunrealtype tol = ladder(i, RUNGS, 1e-4, 1e-10);
@@ -157,7 +157,7 @@ START_TEST(a_driven_platform_follows_within_ten_tolerances) {
   }
   assert_no_failure(model, method, tally);
   ck_assert_msg(tally.worst <= 10, "an error of %.3g tolerances", (double)tally.worst);
-  CPModelFree(&model);
+  CPPluginFree(&model);
 }
 END_TEST
 
@@ -166,7 +166,7 @@ END_TEST
 enum { SPINS = 3 };
 
 /* CVODES without any projection, with its own defaults */
-static Outcome plain_bdf(const CPModel *model, sunrealtype tol) {
+static Outcome plain_bdf(const CPPlugin *model, sunrealtype tol) {
   Outcome run        = {0};
   N_Vector y         = vector_copy(model->y0);
   void *mem          = CVodeCreate(CV_BDF, test_context);
@@ -179,7 +179,7 @@ static Outcome plain_bdf(const CPModel *model, sunrealtype tol) {
   ck_assert_int_eq(CVodeSetMaxNumSteps(mem, 1000000), CV_SUCCESS);
   ck_assert_int_eq(CVode(mem, model->type->t_end, y, &run.t, CV_NORMAL), CV_SUCCESS);
   ck_assert_int_eq(CVodeGetNumSteps(mem, &run.steps), CV_SUCCESS);
-  run.error = CPModelError(model, run.t, y);
+  run.error = CPPluginError(model, run.t, y);
   CVodeFree(&mem);
   SUNLinSolFree(LS);
   SUNMatDestroy(A);
@@ -192,7 +192,7 @@ START_TEST(a_spinning_ball_takes_the_steps_of_plain_bdf) {
   enum { RUNGS = 13 };
   static const sunrealtype spins[SPINS] = {100, 250, 400};
   const Setting spin                    = {"spin", spins[_i]};
-  CPModel *model                        = model_of(&ball_type, &spin, 1);
+  CPPlugin *model                       = model_of(&ball_type, &spin, 1);
   int slow = 0, wrong = 0;
   for (int i = 0; i < RUNGS; i += campaign_stride(2)) {
     const sunrealtype tol = ladder(i, RUNGS, 1e-4, 1e-10);
@@ -209,7 +209,7 @@ START_TEST(a_spinning_ball_takes_the_steps_of_plain_bdf) {
       slow == 0 && wrong == 0,
       "more than 1.3 times the steps at %d tolerances, more than 10 times the error at %d", slow,
       wrong);
-  CPModelFree(&model);
+  CPPluginFree(&model);
 }
 END_TEST
 
@@ -220,12 +220,12 @@ START_TEST(the_heavy_top_is_right_by_a_number_of_tolerances) {
     long int steps; /* on average; 0: no bound */
   } bound[NUM_METHODS] = {{500, 3000}, {100, 0}, {2000, 0}, {500, 0}};
   const int method     = campaign_method(_i);
-  CPModel *model       = model_with("heavy_top", NULL, 0);
+  CPPlugin *model      = model_with("heavy_top", NULL, 0);
   const Tally tally    = climb(model, method, 15, campaign_stride(2), 1e-4, 1e-9);
   assert_no_failure(model, method, tally);
   assert_mean(model, method, tally, bound[_i].mean);
   if (bound[_i].steps) ck_assert_int_le(tally.steps / tally.runs, bound[_i].steps);
-  CPModelFree(&model);
+  CPPluginFree(&model);
 }
 END_TEST
 
@@ -263,7 +263,7 @@ START_TEST(a_ball_bounces_sixty_times) {
   enum { RUNGS = 7 };
   const Setting settings[] = {{"floor", 1}, {"e", _i / NUM_METHODS ? 1 : 0.95}, {"spin", 5}};
   const int method         = campaign_method(_i % NUM_METHODS);
-  CPModel *model           = model_of(&ball_type, settings, 3);
+  CPPlugin *model          = model_of(&ball_type, settings, 3);
   char wrong[500]          = "";
   int nwrong               = 0;
   for (int i = 0; i < RUNGS; i++) {
@@ -289,18 +289,18 @@ START_TEST(a_ball_bounces_sixty_times) {
                (double)tol, run.flag, (double)run.t, run.events, right + 1, run.text);
   }
   ck_assert_msg(nwrong == 0, "%d of %d runs are wrong; %s", nwrong, RUNGS, wrong);
-  CPModelFree(&model);
+  CPPluginFree(&model);
 }
 END_TEST
 
 /* ------------------------------------------------------------------------------------- stiffness -- */
 
 START_TEST(the_governor_is_right_by_a_number_of_tolerances) {
-  CPModel *model    = model_with("flyball_governor", NULL, 0);
+  CPPlugin *model   = model_with("flyball_governor", NULL, 0);
   const Tally tally = climb(model, CV_BDF, 9, campaign_stride(2), 1e-4, 1e-8);
   assert_no_failure(model, CV_BDF, tally);
   assert_mean(model, CV_BDF, tally, 2000);
-  CPModelFree(&model);
+  CPPluginFree(&model);
 }
 END_TEST
 
@@ -308,7 +308,7 @@ END_TEST
  * look dependent. */
 START_TEST(a_rejected_attempt_does_not_change_the_linear_solver) {
   const CampaignOptions schur = {.t_end = 1, .linsol = CP_KKT_SCHUR}, by_itself = {.t_end = 1};
-  CPModel *model       = model_with("flyball_governor", NULL, 0);
+  CPPlugin *model      = model_with("flyball_governor", NULL, 0);
   const Outcome chosen = campaign_run(model, ONE_STEP, 1e-4, &schur, NULL),
                 own    = campaign_run(model, ONE_STEP, 1e-4, &by_itself, NULL);
   if (wants_figures())
@@ -318,7 +318,7 @@ START_TEST(a_rejected_attempt_does_not_change_the_linear_solver) {
   ck_assert_msg(own.flag >= 0 && chosen.flag >= 0, "%s; %s", own.text, chosen.text);
   ck_assert_int_eq(own.linsol, CP_KKT_SCHUR);
   ck_assert_msg(own.warnings == 0, "%s", own.text);
-  CPModelFree(&model);
+  CPPluginFree(&model);
 }
 END_TEST
 
@@ -326,7 +326,7 @@ END_TEST
 
 /* Four_bar, heavy top and governor have their own tests above. Mechanisms with expensive steps,
  * without a reference, or with contacts have none. */
-static int is_in_the_ladder(const CPModel *model) {
+static int is_in_the_ladder(const CPPlugin *model) {
   static const char *const others[] = {"four_bar", "heavy_top", "flyball_governor"};
   for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
     if (!strcmp(model->type->name, others[i])) return 0;
@@ -336,7 +336,7 @@ static int is_in_the_ladder(const CPModel *model) {
 /* Loop index: mechanism, method */
 START_TEST(a_tolerance_means_something) {
   const int method = campaign_method(_i % NUM_METHODS);
-  CPModel *model   = model_with(model_type(_i / NUM_METHODS)->name, NULL, 0);
+  CPPlugin *model  = model_with(model_type(_i / NUM_METHODS)->name, NULL, 0);
   if (is_in_the_ladder(model) && (method == CV_BDF || method == RADAU || !model->stiff)) {
     const Tally tally = climb(model, method, 21, campaign_stride(4), 1e-4, 1e-9);
     ck_assert_msg(tally.failed == 0, "%s by %s: %d of %d runs fail; %s", model->type->name,
@@ -345,7 +345,7 @@ START_TEST(a_tolerance_means_something) {
     ck_assert_msg(tally.worst <= 2000, "%s by %s: an error of %.3g tolerances", model->type->name,
                   campaign_method_name(method), (double)tally.worst);
   }
-  CPModelFree(&model);
+  CPPluginFree(&model);
 }
 END_TEST
 

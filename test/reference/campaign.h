@@ -18,7 +18,7 @@ sunrealtype ladder(int i, int n, sunrealtype from, sunrealtype to);
 typedef struct {
   int flag;          /* < 0: it failed */
   sunrealtype t;     /* time at the end */
-  sunrealtype error; /* CPModelError there, or at all outputs; NaN: none */
+  sunrealtype error; /* CPPluginError there, or at all outputs; NaN: none */
   long int steps, f; /* evaluations of f, or of accelerations if there are more */
   int warnings;      /* number of messages if the run did not fail */
   int events;
@@ -39,7 +39,7 @@ typedef struct {
 } CampaignOptions;
 
 /* options: NULL: none. y: out, the state at the end; NULL: not wanted */
-Outcome campaign_run(const CPModel *model, int method, sunrealtype tol,
+Outcome campaign_run(const CPPlugin *model, int method, sunrealtype tol,
                      const CampaignOptions *options, N_Vector y);
 
 /* The runs of one model by one method */
@@ -52,7 +52,7 @@ typedef struct {
 } Tally;
 
 /* Also prints a line if CPODES_TEST_FIGURES is set. */
-void tally_run(Tally *tally, const CPModel *model, int method, sunrealtype tol, const Outcome *run);
+void tally_run(Tally *tally, const CPPlugin *model, int method, sunrealtype tol, const Outcome *run);
 sunrealtype tally_mean(const Tally *tally); /* geometric, of the errors in tolerances */
 
 /* CPODES_TEST_CAMPAIGN=full: all tolerances; else each `each`-th */

@@ -28,7 +28,7 @@ enum { MOST_STEPS = 500000 };
 
 /* Either integrator */
 typedef struct {
-  const CPModel *model;
+  const CPPlugin *model;
   const CampaignOptions *options;
   CPMech mech;
   CPIntegrator cpode;
@@ -39,7 +39,7 @@ typedef struct {
 } March;
 
 static void start_multistep(March *m, int lmm, sunrealtype tol) {
-  int direction[CP_MODEL_MAX_ROOTS] = {0};
+  int direction[CP_PLUGIN_MAX_ROOTS] = {0};
   m->cpode = CPIntegratorCreate(lmm == CV_BDF ? "BDF" : "ADAMS", test_context);
   ck_assert_ptr_nonnull(m->cpode);
   ck_assert_int_eq(CPIntegratorSetErrHandlerFn(m->cpode, message_log, &m->log), CP_SUCCESS);
@@ -55,8 +55,8 @@ static void start_multistep(March *m, int lmm, sunrealtype tol) {
 }
 
 static void start_onestep(March *m, const char *name, sunrealtype tol) {
-  int direction[CP_MODEL_MAX_ROOTS] = {0};
-  m->onestep                        = CPIntegratorCreate(name, test_context);
+  int direction[CP_PLUGIN_MAX_ROOTS] = {0};
+  m->onestep                         = CPIntegratorCreate(name, test_context);
   ck_assert_ptr_nonnull(m->onestep);
   ck_assert_int_eq(CPIntegratorSetErrHandlerFn(m->onestep, message_log, &m->log), CP_SUCCESS);
   ck_assert_msg(CPMechAttach(m->mech, m->onestep, 0, m->y) == CP_SUCCESS, "%s", m->log.text);
@@ -89,7 +89,7 @@ static long int steps_of(const March *m) {
 
 /* Handles the model's event; afterwards the integrator counts its steps from zero. */
 static void strike(March *m, sunrealtype t, Outcome *run) {
-  int found[CP_MODEL_MAX_ROOTS];
+  int found[CP_PLUGIN_MAX_ROOTS];
   run->events++;
   ck_assert_int_eq(m->onestep ? CPIntegratorGetRootInfo(m->onestep, found)
                               : CVodeGetRootInfo(CPIntegratorGetCVodeMem(m->cpode), found),
@@ -114,13 +114,13 @@ static void march(March *m, sunrealtype t_end, Outcome *run) {
   }
 }
 
-Outcome campaign_run(const CPModel *model, int method, sunrealtype tol,
+Outcome campaign_run(const CPPlugin *model, int method, sunrealtype tol,
                      const CampaignOptions *options, N_Vector y) {
   static const CampaignOptions none;
   const CampaignOptions *o = options ? options : &none;
   const sunrealtype t_end  = o->t_end > 0 ? o->t_end : model->type->t_end;
   Outcome run              = {0};
-  March m = {.model = model, .options = o, .mech = CPModelMech(model), .y = vector_copy(model->y0)};
+  March m = {.model = model, .options = o, .mech = CPPluginMech(model), .y = vector_copy(model->y0)};
   CPMechStats stats;
   ck_assert_ptr_nonnull(m.mech);
   ck_assert_int_eq(CPMechSetErrHandlerFn(m.mech, message_log, &m.log), CP_SUCCESS);
@@ -133,7 +133,7 @@ Outcome campaign_run(const CPModel *model, int method, sunrealtype tol,
   const int outputs   = o->outputs > 0 ? o->outputs : 1;
   for (int k = 1; k <= outputs && run.flag >= 0; k++) {
     march(&m, k == outputs ? t_end : k * t_end / outputs, &run);
-    const sunrealtype error = run.flag < 0 ? NAN : CPModelError(model, run.t, m.y);
+    const sunrealtype error = run.flag < 0 ? NAN : CPPluginError(model, run.t, m.y);
     run.error               = error > run.error || isnan(error) ? error : run.error;
   }
   run.steps += steps_of(&m);
@@ -153,7 +153,7 @@ Outcome campaign_run(const CPModel *model, int method, sunrealtype tol,
 
 /* ---------------------------------------------------------------------------------------- tally -- */
 
-void tally_run(Tally *tally, const CPModel *model, int method, sunrealtype tol, const Outcome *run) {
+void tally_run(Tally *tally, const CPPlugin *model, int method, sunrealtype tol, const Outcome *run) {
   const sunrealtype ratio = run->error / tol;
   if (run->flag < 0 || (run->warnings > 0 && !tally->first[0]))
     if (tally->failed == 0)

@@ -40,12 +40,12 @@ static const sunrealtype ladder[LADDER] = {1e-4, 1e-6, 1e-8, 1e-10};
  * CPContact's. */
 START_TEST(every_reference_is_used) {
   for (int i = 0; model_type(i); i++) {
-    CPModel *model = model_with(model_type(i)->name, NULL, 0);
-    int found      = 0;
-    const int used = model->known && model->ncontacts == 0;
+    CPPlugin *model = model_with(model_type(i)->name, NULL, 0);
+    int found       = 0;
+    const int used  = model->known && model->ncontacts == 0;
     for (int k = 0; k < NUM_KNOWN; k++) found |= !strcmp(known[k].name, model_type(i)->name);
     ck_assert_msg(found == used, "%s: known %d, in the table %d", model_type(i)->name, used, found);
-    CPModelFree(&model);
+    CPPluginFree(&model);
   }
 }
 END_TEST
@@ -89,9 +89,9 @@ static sunrealtype *explained_forces(ModelRun *run, N_Vector exact, const sunrea
  * explains, by as much again for nonlinearity, and by the roundoff of forces and differences.
  * Returns the largest difference. */
 static sunrealtype check_forces(ModelRun *run) {
-  const CPModelType *type = run->model->type;
-  const int m             = num_forces(run);
-  N_Vector exact          = vector_copy(run->y);
+  const CPPluginType *type = run->model->type;
+  const int m              = num_forces(run);
+  N_Vector exact           = vector_copy(run->y);
   ck_assert_int_eq(type->reference(run->model, run->t, exact), 0);
   sunrealtype *base = forces_at(run, exact), *here = forces_at(run, run->y);
   sunrealtype *explained = explained_forces(run, exact, base), size = 1, largest = 0;
@@ -117,10 +117,10 @@ enum { MAX_QUANTITIES = 3 };
 
 /* Largest sum_j |dQ/dy_j| (1 + |y_j|) of quantity i at the newest state */
 static sunrealtype gradient(const ModelRun *run, int i) {
-  const CPModelQuantity *q = &run->model->type->quantities[i];
-  const sunrealtype Q      = q->value(run->model, run->t, run->y);
-  N_Vector y               = vector_copy(run->y);
-  sunrealtype sum          = 0;
+  const CPPluginQuantity *q = &run->model->type->quantities[i];
+  const sunrealtype Q       = q->value(run->model, run->t, run->y);
+  N_Vector y                = vector_copy(run->y);
+  sunrealtype sum           = 0;
   for (sunindextype j = 0; j < run->model->n; j++) {
     const sunrealtype scale = 1 + fabs(entries(run->y)[j]);
     entries(y)[j] += 1e-6 * scale;
@@ -136,7 +136,7 @@ static sunrealtype gradient(const ModelRun *run, int i) {
  * explain: they add up but do not grow, so the bound is that on the error with the condition 1,
  * times the gradient. */
 static void run_to_end(ModelRun *run, sunrealtype *drift) {
-  const CPModel *model                 = run->model;
+  const CPPlugin *model                = run->model;
   const int nq                         = model->type->nquantities;
   sunrealtype steepest[MAX_QUANTITIES] = {0}, least[MAX_QUANTITIES];
   ck_assert_int_le(nq, MAX_QUANTITIES);
@@ -148,11 +148,11 @@ static void run_to_end(ModelRun *run, sunrealtype *drift) {
     model_run_to(run, k * model->type->t_end / OUTPUTS);
     ck_assert_double_le(model_run_violation(run), run->tol);
     for (int i = 0; i < nq; i++) {
-      const CPModelQuantity *q = &model->type->quantities[i];
-      const sunrealtype change = q->value(model, run->t, run->y) - least[i];
-      drift[i]                 = fmax(drift[i], CPModelConserves(model, i) ? fabs(change) : change);
-      steepest[i]              = fmax(steepest[i], gradient(run, i));
-      if (!CPModelConserves(model, i) && change < 0) least[i] += change;
+      const CPPluginQuantity *q = &model->type->quantities[i];
+      const sunrealtype change  = q->value(model, run->t, run->y) - least[i];
+      drift[i]    = fmax(drift[i], CPPluginConserves(model, i) ? fabs(change) : change);
+      steepest[i] = fmax(steepest[i], gradient(run, i));
+      if (!CPPluginConserves(model, i) && change < 0) least[i] += change;
     }
   }
   for (int i = 0; i < nq; i++)
@@ -188,9 +188,9 @@ START_TEST(errors_fall_with_the_tolerance_below_the_bound) {
   const int methods[] = {CV_BDF, CV_ADAMS, ONE_STEP};
   const Known *entry  = &known[_i / 3];
   const int method    = methods[_i % 3];
-  CPModel *model      = model_with(entry->name, NULL, 0);
+  CPPlugin *model     = model_with(entry->name, NULL, 0);
   if (!entry->adams && (method == CV_ADAMS || (method == ONE_STEP && !model->stiff))) {
-    CPModelFree(&model);
+    CPPluginFree(&model);
     return;
   }
   sunrealtype error[LADDER], drift[MAX_QUANTITIES] = {0};
@@ -199,7 +199,7 @@ START_TEST(errors_fall_with_the_tolerance_below_the_bound) {
   for (int k = 0; k < rungs; k++) {
     ModelRun *run = model_run_create(model, method, ladder[k]);
     run_to_end(run, drift);
-    error[k]                 = CPModelError(model, run->t, run->y);
+    error[k]                 = CPPluginError(model, run->t, run->y);
     steps[k]                 = model_run_steps(run);
     const sunrealtype bound  = model_run_bound(run, entry->condition, 0);
     const sunrealtype forces = ladder[k] <= 1e-8 ? check_forces(run) : NAN;
@@ -213,18 +213,18 @@ START_TEST(errors_fall_with_the_tolerance_below_the_bound) {
     model_run_free(&run);
   }
   assert_falling(error, steps, rungs, model->reference_error);
-  CPModelFree(&model);
+  CPPluginFree(&model);
 }
 END_TEST
 
 /* 20 s, in which all rods become horizontal repeatedly */
 START_TEST(forty_linkages_pass_all_singular_positions) {
   const Setting windows = {"N", 40};
-  CPModel *model        = model_with("four_bar", &windows, 1);
+  CPPlugin *model       = model_with("four_bar", &windows, 1);
   ModelRun *run         = model_run_create(model, CV_BDF, 1e-8);
   sunrealtype drift;
   run_to_end(run, &drift);
-  const sunrealtype error = CPModelError(model, run->t, run->y);
+  const sunrealtype error = CPPluginError(model, run->t, run->y);
   const sunrealtype scale = model->type->quantities[0].scale_of(model);
   if (wants_figures())
     printf("40 linkages: %ld steps, error %.1e, energy %.1e of %.0f J, violation %.1e\n",
@@ -232,7 +232,7 @@ START_TEST(forty_linkages_pass_all_singular_positions) {
   ck_assert_double_le(error, 1e-3);
   ck_assert_double_le(drift, 1e-4 * scale);
   model_run_free(&run);
-  CPModelFree(&model);
+  CPPluginFree(&model);
 }
 END_TEST
 

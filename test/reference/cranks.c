@@ -158,7 +158,7 @@ static void place(int i, sunrealtype x, sunrealtype r, const sunrealtype z[2], N
   u[2] = i == COUPLER ? 0 : z[1];
 }
 
-static int reference(const CPModel *model, sunrealtype t, N_Vector y) {
+static int reference(const CPPlugin *model, sunrealtype t, N_Vector y) {
   sunrealtype z[2] = {START, 0};
   (void)model;
   if (t > 0) {
@@ -172,7 +172,7 @@ static int reference(const CPModel *model, sunrealtype t, N_Vector y) {
   return 0;
 }
 
-static sunrealtype energy(const CPModel *model, sunrealtype t, N_Vector y) {
+static sunrealtype energy(const CPPlugin *model, sunrealtype t, N_Vector y) {
   const sunrealtype *q = N_VGetArrayPointer(y), *u = q + NU;
   sunrealtype sum = 0;
   (void)model, (void)t;
@@ -183,21 +183,21 @@ static sunrealtype energy(const CPModel *model, sunrealtype t, N_Vector y) {
   return sum;
 }
 
-static const CPModelParameter parameters[] = {
+static const CPPluginParameter parameters[] = {
     {"redundant", "", "1: all 12 rows; 0: 11 independent ones", 1, 0, 1},
 };
 
-static const CPModelQuantity quantities[] = {
+static const CPPluginQuantity quantities[] = {
     {.name = "energy", .unit = "J", .value = energy, .conserved = 1, .scale = 20},
 };
 
-static int create(CPModel *model) {
+static int create(CPPlugin *model) {
   static int rows[2] = {ROWS - 1, ROWS};
   int *here          = &rows[model->parameter[0] > 0.5];
-  if (CPModelStart(model, 2 * NU)) return -1;
+  if (CPPluginStart(model, 2 * NU)) return -1;
   model->data = here;
   if (reference(model, 0, model->y0)) return -1;
-  model->mech            = (CPMechModel){.nu             = NU,
+  model->mech            = (CPEquations){.nu             = NU,
                                          .np             = *here,
                                          .M              = mass,
                                          .A              = matrix,
@@ -212,9 +212,9 @@ static int create(CPModel *model) {
   return 0;
 }
 
-static void destroy(CPModel *model) { (void)model; }
+static void destroy(CPPlugin *model) { (void)model; }
 
-const CPModelType cranks_type = {
+const CPPluginType cranks_type = {
     .name        = "cranks",
     .title       = "Three parallel cranks",
     .source      = "cranks.c",

@@ -178,21 +178,21 @@ static void create_sarrus(Linkage *l) {
 
 enum { GIVEN, SPARSE };
 
-static const CPModelParameter parameters[] = {
+static const CPPluginParameter parameters[] = {
     [GIVEN]  = {"b", "", "1: accelerations of the joints by formulas; 0: by differences", 1, 0, 1},
     [SPARSE] = {"sparse", "", "1: CSC matrices; 0: dense ones", 0, 0, 1},
 };
 
-static sunrealtype energy(const CPModel *model, sunrealtype t, N_Vector y) {
+static sunrealtype energy(const CPPlugin *model, sunrealtype t, N_Vector y) {
   (void)t;
   return rigid_body_energy(model->data, y);
 }
 
-static const CPModelQuantity quantities[] = {
+static const CPPluginQuantity quantities[] = {
     {.name = "energy", .unit = "J", .value = energy, .conserved = 1, .scale = 50},
 };
 
-static int reference(const CPModel *model, sunrealtype t, N_Vector y) {
+static int reference(const CPPlugin *model, sunrealtype t, N_Vector y) {
   const Linkage *l = model->data;
   sunrealtype s[2] = {l->s[0], l->s[1]};
   if (spatial_loop_motion(&l->loop, t, (int)ceil(40 * t), y->sunctx, s)) return 1;
@@ -200,16 +200,16 @@ static int reference(const CPModel *model, sunrealtype t, N_Vector y) {
   return 0;
 }
 
-static int prepare(const CPModel *model, CPMech mech) {
+static int prepare(const CPPlugin *model, CPMech mech) {
   return rigid_body_quaternions(model->data, mech);
 }
 
-static int create(CPModel *model, void (*create_loop)(Linkage *l)) {
+static int create(CPPlugin *model, void (*create_loop)(Linkage *l)) {
   Linkage *l  = calloc(1, sizeof *l);
   model->data = l;
   if (!l) return -1;
   create_loop(l);
-  if (CPModelStart(model, 13 * (sunindextype)l->loop.shape.n)) return -1;
+  if (CPPluginStart(model, 13 * (sunindextype)l->loop.shape.n)) return -1;
   spatial_loop_place(&l->loop, l->s[0], l->s[1], model->y0);
   if (rigid_body_model(&l->loop.bodies, model->parameter[SPARSE] > 0.5, model->ctx, &model->mech))
     return -1;
@@ -220,9 +220,9 @@ static int create(CPModel *model, void (*create_loop)(Linkage *l)) {
   return 0;
 }
 
-static int bennett(CPModel *model) { return create(model, create_bennett); }
-static int goldberg(CPModel *model) { return create(model, create_goldberg); }
-static int sarrus(CPModel *model) { return create(model, create_sarrus); }
+static int bennett(CPPlugin *model) { return create(model, create_bennett); }
+static int goldberg(CPPlugin *model) { return create(model, create_goldberg); }
+static int sarrus(CPPlugin *model) { return create(model, create_sarrus); }
 
 /* From rest */
 #define LINKAGE(its_name, its_title, its_create)                                            \
@@ -232,6 +232,6 @@ static int sarrus(CPModel *model) { return create(model, create_sarrus); }
     .create = (its_create), .reference = reference,                                         \
   }
 
-const CPModelType bennett_type  = LINKAGE("bennett", "Bennett's linkage", bennett);
-const CPModelType goldberg_type = LINKAGE("goldberg", "Goldberg's linkage", goldberg);
-const CPModelType sarrus_type   = LINKAGE("sarrus", "Sarrus' linkage", sarrus);
+const CPPluginType bennett_type  = LINKAGE("bennett", "Bennett's linkage", bennett);
+const CPPluginType goldberg_type = LINKAGE("goldberg", "Goldberg's linkage", goldberg);
+const CPPluginType sarrus_type   = LINKAGE("sarrus", "Sarrus' linkage", sarrus);

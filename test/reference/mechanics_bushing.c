@@ -15,7 +15,7 @@ static void setup(void) { bushing_crank = bushing_crank_stiff(); }
 
 /* To t_end; y [8]: out. Returns the number of steps */
 static long int steps_of(const PlanarOptions *options, sunrealtype *y) {
-  const CPMechModel model = bushing_crank_model();
+  const CPEquations model = bushing_crank_model();
   N_Vector start          = vector_of(N_STATE, NULL);
   bushing_crank_initial(&bushing_crank, start);
   MechRun *run = planar_run_of(&model, &bushing_crank, entries(start), options);

@@ -14,12 +14,12 @@
 enum { LINKS = 12, LEN = 4 * LINKS };
 
 static MechRun *run_by_operators(Chain *chain, N_Vector y) {
-  const CPMechModel model = chain_mechanism(chain);
+  const CPEquations model = chain_mechanism(chain);
   return mech_run_create(&model, chain, entries(y));
 }
 
 static MechRun *run_by_matrices(BendingChain *chain, int sparse, N_Vector y) {
-  CPMechModel model;
+  CPEquations model;
   ck_assert_int_eq(bending_chain_model(chain, sparse, test_context, &model), 0);
   MechRun *run = mech_run_create(&model, chain, entries(y));
   bending_chain_model_free(&model);

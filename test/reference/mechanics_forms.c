@@ -129,7 +129,7 @@ END_TEST
 /* On the line y = 0, where the bushing exerts no force, its slider-crank has the same forces as the
  * other one. */
 START_TEST(bushing_crank_has_the_forces_of_the_slider_crank) {
-  const CPMechModel stiff = bushing_crank_model(), rigid = slider_crank_model();
+  const CPEquations stiff = bushing_crank_model(), rigid = slider_crank_model();
   BushingCrank bushing    = bushing_crank_stiff();
   unsigned long long seed = 8;
   for (int trial = 0; trial < 20; trial++) {

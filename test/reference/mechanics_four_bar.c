@@ -20,7 +20,7 @@ typedef struct {
 /* The state of the regular branch with all rods at theta. linsol SPARSE: with sparse matrices. */
 static Bars bars_create(int N, CPKktLinSol linsol, sunrealtype theta, sunrealtype theta_d) {
   Bars b            = {.mech = four_bar_create(N, gravity)};
-  CPMechModel model = four_bar_model(b.mech);
+  CPEquations model = four_bar_model(b.mech);
   N_Vector y        = vector_of(four_bar_n(N), NULL);
   if (linsol == CP_KKT_SPARSE)
     ck_assert_int_eq(four_bar_matrices(N, test_context, &model.M_tmpl, &model.A_tmpl), 0);
@@ -222,14 +222,14 @@ START_TEST(all_methods_pass_singular_positions_with_errors_that_fall_with_the_to
   static const int methods[] = {CV_BDF, CV_ADAMS, ONE_STEP}, windows[] = {1, 2, 40};
   enum { TOLERANCES = 9 };
   const Setting N = {"N", windows[_i / 3]};
-  CPModel *model  = model_with("four_bar", &N, 1);
+  CPPlugin *model = model_with("four_bar", &N, 1);
   double error[TOLERANCES];
   for (int k = 0; k < TOLERANCES; k++) {
     const sunrealtype tol = pow(10, -4 - k / 2.0);
     ModelRun *run         = model_run_create(model, methods[_i % 3], tol);
     for (int i = 1; i <= 40; i++) model_run_to(run, 0.5 * i);
     ck_assert_double_le(four_bar_branch(model->data, run->y), 4 * N.value * 20 * tol / 0.85);
-    error[k] = CPModelError(model, run->t, run->y);
+    error[k] = CPPluginError(model, run->t, run->y);
     if (wants_figures())
       printf("N = %g, method %d, tol %.1e: %ld steps, error %.1e\n", N.value, methods[_i % 3], tol,
              model_run_steps(run), error[k]);
@@ -239,7 +239,7 @@ START_TEST(all_methods_pass_singular_positions_with_errors_that_fall_with_the_to
    * 0.13; three of these below it. */
   ck_assert_double_ge(slope(error, TOLERANCES, 4), 0.5);
   ck_assert_double_le(error[TOLERANCES - 1], 1e-2);
-  CPModelFree(&model);
+  CPPluginFree(&model);
 }
 END_TEST
 
@@ -248,17 +248,17 @@ END_TEST
 START_TEST(stages_next_to_singular_positions_are_as_accurate_as_the_tolerance) {
   enum { TOLERANCES = 9 };
   const Setting N = {"N", _i + 1};
-  CPModel *model  = model_with("four_bar", &N, 1);
+  CPPlugin *model = model_with("four_bar", &N, 1);
   double sum      = 0;
   for (int k = 0; k < TOLERANCES; k++) { /* 1e-10 ... 3e-11 */
     ModelRun *run = model_run_create(model, ONE_STEP, pow(10, -10 - k / 16.0));
     model_run_to(run, model->type->t_end);
-    sum += log(CPModelError(model, run->t, run->y) / run->tol);
+    sum += log(CPPluginError(model, run->t, run->y) / run->tol);
     model_run_free(&run);
   }
   if (wants_figures()) printf("N = %g: %.0f tolerances\n", N.value, exp(sum / TOLERANCES));
   ck_assert_double_le(exp(sum / TOLERANCES), 800);
-  CPModelFree(&model);
+  CPPluginFree(&model);
 }
 END_TEST
 
@@ -274,7 +274,7 @@ START_TEST(roundoff_at_singular_positions_ends_no_run) {
   const int N = windows[_i / 4], many = N == 40;
   const Setting setting = {"N", N};
   const sunrealtype tol = tolerances[_i / 4], scale = gravity * (3 * N + 1);
-  CPModel *model   = model_with("four_bar", &setting, 1);
+  CPPlugin *model  = model_with("four_bar", &setting, 1);
   N_Vector y       = vector_copy(model->y0);
   MessageLog log   = {0};
   CPMech mech      = CPMechCreate(&model->mech, y, test_context);
@@ -288,7 +288,7 @@ START_TEST(roundoff_at_singular_positions_ends_no_run) {
   for (int i = 1; i <= (many ? 50 : 200); i++) { /* also next to singular positions */
     const int flag = CPIntegratorEvolve(mem, 0.1 * i, y, &t, CV_NORMAL);
     ck_assert_msg(flag == CP_SUCCESS, "%s, N = %d: %d, %s", methods[_i % 4], N, flag, log.text);
-    error = fmax(error, CPModelError(model, t, y));
+    error = fmax(error, CPPluginError(model, t, y));
     drift = fmax(drift, fabs(four_bar_energy(model->data, y) - energy));
   }
   if (wants_figures())
@@ -298,7 +298,7 @@ START_TEST(roundoff_at_singular_positions_ends_no_run) {
   CPIntegratorFree(&mem);
   CPMechFree(&mech);
   N_VDestroy(y);
-  CPModelFree(&model);
+  CPPluginFree(&model);
 }
 END_TEST
 
@@ -336,16 +336,16 @@ END_TEST
  * fail, while constraints were satisfied up to eps over an angle, 2 of these runs took 10,399 and
  * 68,028 steps, and 4 reported that the rank fell. */
 START_TEST(contradictions_that_come_with_the_distance_do_not_stall_bdf) {
-  CPModel *model = model_with("bricard", NULL, 0);
+  CPPlugin *model = model_with("bricard", NULL, 0);
   for (int k = 0; k < 50; k++) {
     ModelRun *run = model_run_create(model, CV_BDF, pow(10, -3 - 3 * k / 49.0));
     model_run_to(run, model->type->t_end);
     ck_assert_int_le(model_run_steps(run), 1000);
     ck_assert_msg(run->log.code == 0, "tol %g: %s", run->tol, run->log.text);
-    ck_assert_double_le(CPModelError(model, run->t, run->y), 1000 * run->tol);
+    ck_assert_double_le(CPPluginError(model, run->t, run->y), 1000 * run->tol);
     model_run_free(&run);
   }
-  CPModelFree(&model);
+  CPPluginFree(&model);
 }
 END_TEST
 
@@ -377,7 +377,7 @@ static int three_accelerations(sunrealtype t, const sunrealtype *q, const sunrea
 START_TEST(dependent_rows_give_the_reactions_of_independent_ones) {
   const PlanarOptions options = {.lmm = _i ? CV_ADAMS : CV_BDF, .tol = 1e-8};
   MechCase c                  = mech_case(SLIDER_CRANK);
-  CPMechModel model           = c.model;
+  CPEquations model           = c.model;
   model.np = 3, model.A = three_rows, model.p = three_positions, model.b = three_accelerations;
   MechRun *run = planar_run_of(&model, &c.par, c.samples[0].y, &options);
   MechRun *two = planar_run_create(&c, &options);

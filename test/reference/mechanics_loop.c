@@ -23,7 +23,7 @@ static int sparse_of(int index) { return index >> 1 & 1; }
 static int method_of(int index) { return index & 4 ? CV_BDF : CV_ADAMS; }
 
 static MechRun *run_of(SpatialFourBar *linkage, int sparse, N_Vector y) {
-  CPMechModel model;
+  CPEquations model;
   ck_assert_int_eq(rigid_body_model(&linkage->bodies, sparse, test_context, &model), 0);
   MechRun *run = mech_run_create(&model, &linkage->bodies, entries(y));
   ck_assert_int_eq(rigid_body_quaternions(&linkage->bodies, run->mech), CP_SUCCESS);
@@ -96,7 +96,7 @@ START_TEST(loop_accelerates_and_reacts_as_the_planar_one) {
   N_Vector y   = vector_of(N, NULL);
   SUNMatrix A  = SUNDenseMatrix(ROWS, NU, test_context);
   MechRun *run = run_of(&linkage, sparse_of(_i), y);
-  CPMechModel m; /* dense, for A */
+  CPEquations m; /* dense, for A */
   ck_assert_int_eq(rigid_body_model(&linkage.bodies, 0, test_context, &m), 0);
 
   for (sunrealtype theta = -1.2; theta < 6; theta += 0.4) {

@@ -578,7 +578,7 @@ static CrankState crank_state(const SliderCrank *s, sunrealtype t, Crank *crank)
 }
 
 static CPMech crank_mech(SliderCrank *s, N_Vector y) {
-  const CPMechModel model = slider_crank_model();
+  const CPEquations model = slider_crank_model();
   CPMech mech             = CPMechCreate(&model, y, test_context);
   ck_assert_ptr_nonnull(mech);
   CPMechSetUserData(mech, s);

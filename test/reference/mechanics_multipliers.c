@@ -107,7 +107,7 @@ static const Pendulum pendulum = {.L = 1, .g = SUN_RCONST(9.81)};
  * first ten seconds. Loop index: method, tolerance. */
 START_TEST(multiplier_is_the_tension_of_the_rod) {
   const PlanarOptions options = {.lmm = _i % 2 ? CV_ADAMS : CV_BDF, .tol = pow(10, -5 - _i / 2)};
-  const CPMechModel model     = pendulum_model();
+  const CPEquations model     = pendulum_model();
   const sunrealtype g = pendulum.g, size = 3 * g, by_state = 4 * sqrt(g) + g;
   sunrealtype start[PENDULUM_N], exact[PENDULUM_N], worst  = 0;
   pendulum_exact(&pendulum, 0, start);

@@ -44,7 +44,7 @@ static MechCase planar_case(MechanismId id) {
   return c;
 }
 
-static MechCase tabulated_case(const char *name, const char *file, CPMechModel model, int nlambda) {
+static MechCase tabulated_case(const char *name, const char *file, CPEquations model, int nlambda) {
   MechCase c = {.name = name, .model = model, .nudot = (int)model.nu, .nlambda = nlambda};
   c.nsamples = read_table(file, NULL, 2 * (int)model.nu, c.samples, MAX_SAMPLES);
   return c;
@@ -88,9 +88,9 @@ static void set_options(CPMech mech, const PlanarOptions *o) {
   ck_assert_int_eq(CPMechSetDifferenceTime(mech, o->difference_time), CP_SUCCESS);
 }
 
-MechRun *planar_run_of(const CPMechModel *model, void *user_data, const sunrealtype *y0,
+MechRun *planar_run_of(const CPEquations *model, void *user_data, const sunrealtype *y0,
                        const PlanarOptions *o) {
-  CPMechModel chosen = *model;
+  CPEquations chosen = *model;
   if (o->by_differences) {
     chosen.v = chosen.b   = NULL;
     chosen.dynamics_jac   = NULL;

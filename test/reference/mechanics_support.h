@@ -15,7 +15,7 @@ typedef enum { ANDREWS = NUM_MECHANISMS, FLEXIBLE_CRANK, NUM_MECH_CASES } MechCa
 
 typedef struct {
   const char *name;
-  CPMechModel model;
+  CPEquations model;
   int nu, na, n; /* velocities, multipliers, length of y */
   union {
     Pendulum pendulum;
@@ -54,7 +54,7 @@ typedef struct {
 /* At the table's start; the case must outlive the run. */
 MechRun *planar_run_create(MechCase *c, const PlanarOptions *options);
 /* Of any model, from y0, with its user_data */
-MechRun *planar_run_of(const CPMechModel *model, void *user_data, const sunrealtype *y0,
+MechRun *planar_run_of(const CPEquations *model, void *user_data, const sunrealtype *y0,
                        const PlanarOptions *options);
 
 /* max_i |y_i - exact_i| / scale_i over the first n entries */

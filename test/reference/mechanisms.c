@@ -9,7 +9,7 @@
 #include <sunmatrix/sunmatrix_dense.h>
 
 static const struct {
-  const CPModelType *type;
+  const CPPluginType *type;
   const char *parameter;
   sunrealtype value;
   int rank;
@@ -20,29 +20,29 @@ static const struct {
              {&ball_type, "floor", 0, 0},        {&ball_type, "floor", 1, 0}};
 enum { KNOWN = sizeof known / sizeof known[0], INSTANTS = 20 };
 
-static CPModel *create(int i) {
+static CPPlugin *create(int i) {
   const Setting setting = {known[i].parameter, known[i].value};
   return model_of(known[i].type, &setting, known[i].parameter != NULL);
 }
 
 static void find_wrong(void *data, const ModelFinding *finding) {
-  const CPModel *model = data;
+  const CPPlugin *model = data;
   ck_assert_msg(finding->verdict != MODEL_WRONG && finding->verdict != MODEL_DOUBTFUL, "%s, %s: %s",
                 model->type->name, finding->what, finding->message);
 }
 
 START_TEST(mechanisms_agree_with_themselves) {
-  CPModel *model               = create(_i);
+  CPPlugin *model              = create(_i);
   const ModelListener listener = {.find = find_wrong, .data = model};
   ck_assert_int_eq(model_check_all(model, &listener), 0);
-  CPModelFree(&model);
+  CPPluginFree(&model);
 }
 END_TEST
 
 /* 1e-11: roundoff of rows of sizes up to 10, which also have the velocities, and 10 times the reference's error */
 START_TEST(references_satisfy_the_constraints_of_their_rank) {
-  CPModel *model    = create(_i);
-  CPMech mech       = CPModelMech(model);
+  CPPlugin *model   = create(_i);
+  CPMech mech       = CPPluginMech(model);
   N_Vector y        = vector_copy(model->y0);
   const int bounces = model->nroots > 0;
   for (int k = 0; k <= INSTANTS; k++) {
@@ -56,7 +56,7 @@ START_TEST(references_satisfy_the_constraints_of_their_rank) {
   }
   N_VDestroy(y);
   CPMechFree(&mech);
-  CPModelFree(&model);
+  CPPluginFree(&model);
 }
 END_TEST
 
@@ -65,10 +65,10 @@ END_TEST
 START_TEST(references_move_by_the_equations_of_motion) {
   static const sunrealtype weight[3] = {SUN_RCONST(45.0) / 60, SUN_RCONST(-9.0) / 60,
                                         SUN_RCONST(1.0) / 60};
-  CPModel *model                     = create(_i);
-  CPMech mech                        = CPModelMech(model);
+  CPPlugin *model                    = create(_i);
+  CPMech mech                        = CPPluginMech(model);
   N_Vector y                         = vector_copy(model->y0);
-  const int nu = (int)model->mech.nu, nq = (int)CPModelNumPositions(model);
+  const int nu = (int)model->mech.nu, nq = (int)CPPluginNumPositions(model);
   sunrealtype udot[48], slope[48]        = {0};
   const sunrealtype t = model->nroots > 0 ? 1 : model->type->t_end / 2, h = 0.01;
   ck_assert_int_le(nu, 48);
@@ -85,13 +85,13 @@ START_TEST(references_move_by_the_equations_of_motion) {
                   model->type->name, i, slope[i], udot[i]);
   N_VDestroy(y);
   CPMechFree(&mech);
-  CPModelFree(&model);
+  CPPluginFree(&model);
 }
 END_TEST
 
 /* ---- dependent rows in other forms ---- */
 
-static const CPMechModel *given;
+static const CPEquations *given;
 
 static sunrealtype factor(int row) { return row % 2 ? 1e3 : 1e-3; }
 
@@ -123,14 +123,14 @@ static int factored_b(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
 }
 
 /* Steps of RADAU at nine tolerances */
-static long int steps_of_radau(const CPModel *model) {
+static long int steps_of_radau(const CPPlugin *model) {
   long int steps = 0;
   for (int k = 0; k < 9; k++) {
     const sunrealtype tol = pow(10.0, -4 - k / 2.0);
     sunrealtype t;
     CPIntegratorStats stats;
     N_Vector y       = vector_copy(model->y0);
-    CPMech mech      = CPModelMech(model);
+    CPMech mech      = CPPluginMech(model);
     CPIntegrator mem = CPIntegratorCreate("RADAU", test_context);
     CPIntegratorSStolerances(mem, tol, tol);
     ck_assert_int_eq(CPMechAttach(mech, mem, 0.0, y), CP_SUCCESS);
@@ -147,10 +147,10 @@ static long int steps_of_radau(const CPModel *model) {
 
 /* The steps were 1.3 times as many. */
 START_TEST(dependent_rows_may_have_factors) {
-  CPModel *model             = model_of(&cranks_type, NULL, 0);
+  CPPlugin *model            = model_of(&cranks_type, NULL, 0);
   model->mech.dynamics_jac   = NULL;
   model->mech.constraint_jac = NULL;
-  const CPMechModel plain    = model->mech;
+  const CPEquations plain    = model->mech;
   const long int before      = steps_of_radau(model);
   given                      = &plain;
   model->mech.A              = factored_A;
@@ -158,18 +158,18 @@ START_TEST(dependent_rows_may_have_factors) {
   model->mech.v              = factored_v;
   model->mech.b              = factored_b;
   ck_assert_int_le(labs(steps_of_radau(model) - before), before / 50);
-  CPModelFree(&model);
+  CPPluginFree(&model);
 }
 END_TEST
 
 /* Linear solvers find other rows dependent. The steps were 1.2 times as many. */
 START_TEST(dependent_rows_may_be_sparse) {
-  CPModel *dense        = model_of(&bennett_type, &(Setting){"sparse", 0}, 1),
-          *sparse       = model_of(&bennett_type, &(Setting){"sparse", 1}, 1);
+  CPPlugin *dense       = model_of(&bennett_type, &(Setting){"sparse", 0}, 1),
+           *sparse      = model_of(&bennett_type, &(Setting){"sparse", 1}, 1);
   const long int before = steps_of_radau(dense);
   ck_assert_int_le(labs(steps_of_radau(sparse) - before), before / 10);
-  CPModelFree(&dense);
-  CPModelFree(&sparse);
+  CPPluginFree(&dense);
+  CPPluginFree(&sparse);
 }
 END_TEST
 

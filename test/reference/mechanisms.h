@@ -1,4 +1,4 @@
-/* Mechanisms for tests only, in the form of the catalogue's (cpodes_model.h): model_of and model_run.h take them.
+/* Mechanisms for tests only, in the form of the catalogue's (cpodes_plugin.h): model_of and model_run.h take them.
  *
  *   bennett    Bennett's linkage: four revolute joints in space, 20 rows of rank 17
  *   goldberg   Goldberg's linkage: five of them, 25 rows of rank 23
@@ -19,11 +19,11 @@
 
 #include "models/model.h"
 
-extern const CPModelType bennett_type, goldberg_type, sarrus_type, cranks_type, platform_type,
+extern const CPPluginType bennett_type, goldberg_type, sarrus_type, cranks_type, platform_type,
     ball_type;
 
 /* The time of impact n = 1, 2, ... of the ball; the highest point follows half way to the next
  * impact. */
-sunrealtype ball_impact(const CPModel *model, int n);
+sunrealtype ball_impact(const CPPlugin *model, int n);
 
 #endif

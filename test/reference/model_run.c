@@ -3,22 +3,22 @@
 #include <math.h>
 #include <stdlib.h>
 
-CPModel *model_with(const char *name, const Setting *settings, int nsettings) {
-  const CPModelType *type = model_find(name);
+CPPlugin *model_with(const char *name, const Setting *settings, int nsettings) {
+  const CPPluginType *type = model_find(name);
   ck_assert_msg(type != NULL, "no model %s", name);
   return model_of(type, settings, nsettings);
 }
 
-CPModel *model_of(const CPModelType *type, const Setting *settings, int nsettings) {
+CPPlugin *model_of(const CPPluginType *type, const Setting *settings, int nsettings) {
   char message[500];
   sunrealtype values[MODEL_MOST_PARAMETERS];
   for (int i = 0; i < type->nparameters; i++) values[i] = type->parameters[i].value;
   for (int i = 0; i < nsettings; i++) {
-    const int changed = CPModelFindParameter(type, settings[i].name);
+    const int changed = CPPluginFindParameter(type, settings[i].name);
     ck_assert_msg(changed >= 0, "%s has no parameter %s", type->name, settings[i].name);
     values[changed] = settings[i].value;
   }
-  CPModel *model = CPModelCreate(type, values, test_context, message, sizeof message);
+  CPPlugin *model = CPPluginCreate(type, values, test_context, message, sizeof message);
   ck_assert_msg(model != NULL, "%s", message);
   return model;
 }
@@ -34,8 +34,8 @@ static void set_stop(ModelRun *run) { /* the next kink of the forces, if any */
 }
 
 static void create_multistep(ModelRun *run, int lmm, int *direction) {
-  const CPModel *model = run->model;
-  run->cpode           = CPIntegratorCreate(lmm == CV_BDF ? "BDF" : "ADAMS", test_context);
+  const CPPlugin *model = run->model;
+  run->cpode            = CPIntegratorCreate(lmm == CV_BDF ? "BDF" : "ADAMS", test_context);
   ck_assert(run->mech && run->cpode);
   ck_assert_int_eq(CPIntegratorSetErrHandlerFn(run->cpode, message_log, &run->log), CP_SUCCESS);
   ck_assert_msg(CPMechAttach(run->mech, run->cpode, 0, run->y) == CP_SUCCESS, "%s", run->log.text);
@@ -49,8 +49,8 @@ static void create_multistep(ModelRun *run, int lmm, int *direction) {
 }
 
 static void create_onestep(ModelRun *run, const int *direction) {
-  const CPModel *model = run->model;
-  run->onestep         = CPIntegratorCreate(model->stiff ? "RADAU" : "DOP853", test_context);
+  const CPPlugin *model = run->model;
+  run->onestep          = CPIntegratorCreate(model->stiff ? "RADAU" : "DOP853", test_context);
   ck_assert(run->mech && run->onestep);
   ck_assert_int_eq(CPIntegratorSetErrHandlerFn(run->onestep, message_log, &run->log), CP_SUCCESS);
   ck_assert_msg(CPMechAttach(run->mech, run->onestep, 0, run->y) == CP_SUCCESS, "%s", run->log.text);
@@ -65,14 +65,14 @@ static void create_onestep(ModelRun *run, const int *direction) {
   ck_assert_int_eq(CPIntegratorSetRootDirection(run->onestep, direction), CP_SUCCESS);
 }
 
-ModelRun *model_run_create(const CPModel *model, int method, sunrealtype tol) {
+ModelRun *model_run_create(const CPPlugin *model, int method, sunrealtype tol) {
   int direction[4] = {0};
   ModelRun *run    = calloc(1, sizeof *run);
   ck_assert_ptr_nonnull(run);
   run->model = model;
   run->tol   = tol;
   run->y     = vector_copy(model->y0);
-  run->mech  = CPModelMech(model);
+  run->mech  = CPPluginMech(model);
   ck_assert_int_eq(CPMechSetErrHandlerFn(run->mech, message_log, &run->log), CP_SUCCESS);
   for (int i = 0; i < model->nroots; i++) direction[i] = model->direction[i];
   if (method == ONE_STEP) create_onestep(run, direction);

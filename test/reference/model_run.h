@@ -13,7 +13,7 @@ enum { MODEL_RUN_EVENTS = 16 };
 enum { ONE_STEP = CV_BDF + 1 };
 
 typedef struct {
-  const CPModel *model;
+  const CPPlugin *model;
   CPMech mech;
   CPIntegrator cpode;   /* NULL: by onestep */
   CPIntegrator onestep; /* NULL: by cpode */
@@ -33,12 +33,12 @@ typedef struct {
 } Setting;
 
 /* A model with the default parameters but for the given ones */
-CPModel *model_with(const char *type, const Setting *settings, int nsettings);
-CPModel *model_of(const CPModelType *type, const Setting *settings, int nsettings);
+CPPlugin *model_with(const char *type, const Setting *settings, int nsettings);
+CPPlugin *model_of(const CPPluginType *type, const Setting *settings, int nsettings);
 
 /* A run from the model's start, as a CPMech with the solver that CPMechAttach chooses; the model
  * must outlive it. tol: relative and absolute. */
-ModelRun *model_run_create(const CPModel *model, int method, sunrealtype tol);
+ModelRun *model_run_create(const CPPlugin *model, int method, sunrealtype tol);
 void model_run_free(ModelRun **run);
 
 /* Integrates to t, past stops and events */

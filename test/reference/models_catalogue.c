@@ -13,13 +13,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static CPModel *create(const char *name, int nvalues, const sunrealtype *values) {
-  const CPModelType *type = model_find(name);
+static CPPlugin *create(const char *name, int nvalues, const sunrealtype *values) {
+  const CPPluginType *type = model_find(name);
   sunrealtype all[MODEL_MOST_PARAMETERS];
   char message[200];
   for (int i = 0; i < type->nparameters; i++)
     all[i] = i < nvalues ? values[i] : type->parameters[i].value;
-  CPModel *model = CPModelCreate(type, all, test_context, message, sizeof message);
+  CPPlugin *model = CPPluginCreate(type, all, test_context, message, sizeof message);
   ck_assert_msg(model != NULL, "%s", message);
   return model;
 }
@@ -41,8 +41,8 @@ enum { NTABLES = sizeof tables / sizeof tables[0], MOST_LAMBDA = 6 };
    largest. */
 START_TEST(start_and_end_are_those_of_the_table) {
   const int n = tables[_i].n, others = tables[_i].others, nlambda = tables[_i].nlambda;
-  CPModel *model = create(tables[_i].name, 0, NULL);
-  N_Vector y     = vector_of(n, NULL);
+  CPPlugin *model = create(tables[_i].name, 0, NULL);
+  N_Vector y      = vector_of(n, NULL);
   Sample samples[MAX_SAMPLES];
   const int last = read_table(tables[_i].file, NULL, n, samples, MAX_SAMPLES) - 1;
   ck_assert_double_eq(samples[0].t, 0);
@@ -60,7 +60,7 @@ START_TEST(start_and_end_are_those_of_the_table) {
       ck_assert_double_le(fabs(lambda[i] - tables[_i].sign * exact[i]), 1e-15 * (1 + largest));
   }
   N_VDestroy(y);
-  CPModelFree(&model);
+  CPPluginFree(&model);
 }
 END_TEST
 
@@ -68,7 +68,7 @@ END_TEST
 START_TEST(four_bar_moves_as_in_the_table) {
   static const int windows[] = {1, 2, 40};
   const sunrealtype N        = windows[_i];
-  CPModel *model             = create("four_bar", 1, &N);
+  CPPlugin *model            = create("four_bar", 1, &N);
   N_Vector y                 = vector_of(model->n, NULL);
   char rows[8];
   Sample samples[MAX_SAMPLES];
@@ -83,19 +83,19 @@ START_TEST(four_bar_moves_as_in_the_table) {
     }
   }
   N_VDestroy(y);
-  CPModelFree(&model);
+  CPPluginFree(&model);
 }
 END_TEST
 
-static sunrealtype energy_at(const CPModel *model, sunrealtype t, N_Vector y) {
+static sunrealtype energy_at(const CPPlugin *model, sunrealtype t, N_Vector y) {
   return model->type->quantities[0].value(model, t, y);
 }
 
 /* P3 is point 2 of the drawing, its velocity that of the end of rod 2, v + omega x arm; rates are about 5 times, the
    energy about 50 times as far off as positions */
 START_TEST(bricards_mechanism_moves_as_in_the_table) {
-  CPModel *model = create("bricard", 0, NULL);
-  N_Vector y     = vector_of(model->n, NULL);
+  CPPlugin *model = create("bricard", 0, NULL);
+  N_Vector y      = vector_of(model->n, NULL);
   Sample samples[MAX_SAMPLES];
   const int nsamples = read_table("bricard.csv", NULL, 6, samples, MAX_SAMPLES);
   ck_assert_double_eq(samples[nsamples - 1].t, model->type->t_end);
@@ -116,14 +116,14 @@ START_TEST(bricards_mechanism_moves_as_in_the_table) {
                         50 * model->reference_error);
   }
   N_VDestroy(y);
-  CPModelFree(&model);
+  CPPluginFree(&model);
 }
 END_TEST
 
 /* Columns: r, e, omega, energy, angular momentum. r' has no column: it follows from the others */
 START_TEST(heavy_top_moves_as_in_the_table) {
-  CPModel *model = create("heavy_top", 0, NULL);
-  N_Vector y     = vector_of(model->n, NULL);
+  CPPlugin *model = create("heavy_top", 0, NULL);
+  N_Vector y      = vector_of(model->n, NULL);
   Sample samples[MAX_SAMPLES];
   const int nsamples = read_table("heavy_top.csv", NULL, 10, samples, MAX_SAMPLES);
   ck_assert_double_eq(samples[nsamples - 1].t, model->type->t_end);
@@ -138,11 +138,11 @@ START_TEST(heavy_top_moves_as_in_the_table) {
       ck_assert_double_le(fabs(entries(y)[i + 3] - s->y[i]), 10 * model->reference_error);
     for (int i = 0; i < 2; i++) {
       const sunrealtype value = model->type->quantities[i].value(model, s->t, y);
-      ck_assert_double_le(fabs(value - s->more[i]), 1e-12 * CPModelScale(model, i));
+      ck_assert_double_le(fabs(value - s->more[i]), 1e-12 * CPPluginScale(model, i));
     }
   }
   N_VDestroy(y);
-  CPModelFree(&model);
+  CPPluginFree(&model);
 }
 END_TEST
 
@@ -151,8 +151,8 @@ END_TEST
  * and their rates. Then the energy, 11 digits of 237 J; the table omits the constant potential of
  * the shaft, 0.3 kg at half a metre. */
 START_TEST(flyball_governor_moves_as_in_the_table) {
-  CPModel *model = create("flyball_governor", 0, NULL);
-  N_Vector y     = vector_of(model->n, NULL);
+  CPPlugin *model = create("flyball_governor", 0, NULL);
+  N_Vector y      = vector_of(model->n, NULL);
   Sample samples[MAX_SAMPLES];
   const int nsamples = read_table("flyball_governor.csv", NULL, 6, samples, MAX_SAMPLES);
   ck_assert_double_eq(samples[nsamples - 1].t, model->type->t_end);
@@ -173,7 +173,7 @@ START_TEST(flyball_governor_moves_as_in_the_table) {
                         1e-11 * 237);
   }
   N_VDestroy(y);
-  CPModelFree(&model);
+  CPPluginFree(&model);
 }
 END_TEST
 
@@ -183,7 +183,7 @@ START_TEST(steady_precession_has_the_known_numbers) {
   static const sunrealtype e_end[4] = {-0.39334600219344983, -0.076413068244890210,
                                        0.24948533466651812, 0.88158779106006667};
   const sunrealtype two             = 2;
-  CPModel *model                    = create("heavy_top", 1, &two);
+  CPPlugin *model                   = create("heavy_top", 1, &two);
   N_Vector y                        = vector_of(model->n, NULL);
   ck_assert_double_eq_tol(entries(model->y0)[11], 189.46, 1e-12);
   ck_assert_double_eq_tol(energy_at(model, 0, model->y0), 8509.33865625, 1e-10);
@@ -191,7 +191,7 @@ START_TEST(steady_precession_has_the_known_numbers) {
   ck_assert_int_eq(model->type->reference(model, 2, y), 0);
   for (int i = 0; i < 4; i++) ck_assert_double_le(fabs(entries(y)[3 + i] - e_end[i]), 1e-13);
   N_VDestroy(y);
-  CPModelFree(&model);
+  CPPluginFree(&model);
 }
 END_TEST
 
@@ -207,7 +207,7 @@ static const struct {
              {"bricard", 0, {0}},     {"heavy_top", 0, {0}},    {"flyball_governor", 2, {5, 6}}};
 enum { NDRAWN = sizeof drawn / sizeof drawn[0] };
 
-static sunrealtype segment_length(const CPModel *model, int segment, sunrealtype t, N_Vector y) {
+static sunrealtype segment_length(const CPPlugin *model, int segment, sunrealtype t, N_Vector y) {
   const int *ends  = model->drawing.segment[segment];
   sunrealtype *xyz = calloc(3 * (size_t)model->drawing.npoints, sizeof *xyz), sum = 0;
   ck_assert_ptr_nonnull(xyz);
@@ -220,7 +220,7 @@ static sunrealtype segment_length(const CPModel *model, int segment, sunrealtype
 /* From the start to the end of the reference, whose error in a length is twice that of its
  * components, apart from roundoff of the points. */
 START_TEST(bodies_that_are_drawn_keep_their_lengths) {
-  CPModel *model          = create(drawn[_i].name, 0, NULL);
+  CPPlugin *model         = create(drawn[_i].name, 0, NULL);
   const sunrealtype t_end = model->type->t_end;
   N_Vector end            = vector_copy(model->y0);
   ck_assert_int_eq(model->type->reference(model, t_end, end), 0);
@@ -234,7 +234,7 @@ START_TEST(bodies_that_are_drawn_keep_their_lengths) {
     else ck_assert_double_le(fabs(later - length), 2 * model->reference_error + 1e-14);
   }
   N_VDestroy(end);
-  CPModelFree(&model);
+  CPPluginFree(&model);
 }
 END_TEST
 
@@ -265,7 +265,7 @@ END_TEST
 
 START_TEST(chain_of_one_is_the_pendulum) {
   const sunrealtype one = 1;
-  CPModel *model        = create("chain", 1, &one);
+  CPPlugin *model       = create("chain", 1, &one);
   const Pendulum rod    = {.L = 1, .g = 9.81};
   N_Vector y = vector_of(4, NULL), exact = vector_of(4, NULL);
   pendulum_exact(&rod, 2, entries(exact));
@@ -273,21 +273,21 @@ START_TEST(chain_of_one_is_the_pendulum) {
   ck_assert_double_le(max_distance(y, exact), model->reference_error);
   N_VDestroy(y);
   N_VDestroy(exact);
-  CPModelFree(&model);
+  CPPluginFree(&model);
 }
 END_TEST
 
 /* Two masses swing chaotically: at late times, half the steps differ. */
 START_TEST(reference_that_is_not_good_enough_is_not_known) {
   const sunrealtype two = 2;
-  CPModel *model        = create("chain", 1, &two);
+  CPPlugin *model       = create("chain", 1, &two);
   N_Vector y            = vector_of(8, NULL);
   ck_assert_int_eq(model->type->reference(model, 2, y), 0);
   ck_assert_int_eq(model->type->reference(model, 60, y), 1);
-  ck_assert_double_nan(CPModelError(model, 60, y));
+  ck_assert_double_nan(CPPluginError(model, 60, y));
   ck_assert_int_eq(model->type->reference(model, 2, y), 0);
   N_VDestroy(y);
-  CPModelFree(&model);
+  CPPluginFree(&model);
 }
 END_TEST
 

@@ -19,16 +19,16 @@ static const sunrealtype impacts[2][IMPACTS] = {
     {1.07002800946292, 2.14005601892584, 3.21008402838876, 4.28011203785168, 5.35014004731460},
     {1.66074269060055, 2.71700713210695, 3.77327157361334, 4.82953601511974, 5.88580045662613}};
 
-static CPModel *cradle_case(int which) {
+static CPPlugin *cradle_case(int which) {
   return model_with("newton_cradle", &(Setting){"case", which + 1}, 1);
 }
 
 /* Times are printed with 15 digits: half a unit of the last one, and roundoff of their sum */
 START_TEST(closed_form_has_the_known_times) {
-  CPModel *model = cradle_case(_i);
+  CPPlugin *model = cradle_case(_i);
   for (int i = 0; i < IMPACTS; i++)
     ck_assert_double_le(fabs(newton_cradle_impact_time(model->data, i + 1) - impacts[_i][i]), 2e-14);
-  CPModelFree(&model);
+  CPPluginFree(&model);
 }
 END_TEST
 
@@ -46,10 +46,10 @@ typedef struct {
 
 /* Over all impacts to t_end: the positions of the balls at the exact times, and the times of the
  * events. */
-static Figures figures_of(const CPModel *model, const sunrealtype *exact, int lmm, sunrealtype tol) {
-  const CPModelQuantity *energy = &model->type->quantities[0];
-  Figures f                     = {0};
-  ModelRun *run                 = model_run_create(model, lmm, tol);
+static Figures figures_of(const CPPlugin *model, const sunrealtype *exact, int lmm, sunrealtype tol) {
+  const CPPluginQuantity *energy = &model->type->quantities[0];
+  Figures f                      = {0};
+  ModelRun *run                  = model_run_create(model, lmm, tol);
   for (int i = 0; i < IMPACTS; i++) {
     model_run_to(run, exact[i]);
     f.lowest = fmax(f.lowest, off_the_lowest(model->data, run->y));
@@ -57,7 +57,7 @@ static Figures figures_of(const CPModel *model, const sunrealtype *exact, int lm
   model_run_to(run, t_end);
   ck_assert_int_eq(run->nevents, IMPACTS); /* no impact is missed, none is spurious */
   for (int i = 0; i < IMPACTS; i++) f.late = fmax(f.late, fabs(run->event[i] - exact[i]));
-  f.error     = CPModelError(model, t_end, run->y);
+  f.error     = CPPluginError(model, t_end, run->y);
   f.drift     = fabs(energy->value(model, t_end, run->y) - energy->value(model, 0, model->y0));
   f.violation = model_run_violation(run);
   f.bound     = model_run_bound(run, 1, fastest);
@@ -73,7 +73,7 @@ static Figures figures_of(const CPModel *model, const sunrealtype *exact, int lm
 START_TEST(impacts_come_in_time_at_the_lowest_point) {
   static const sunrealtype tol[LADDER] = {1e-4, 1e-6, 1e-8, 1e-10};
   const int which = _i % 2, lmm = _i / 2 ? CV_ADAMS : CV_BDF;
-  CPModel *model = cradle_case(which);
+  CPPlugin *model = cradle_case(which);
   Figures f[LADDER];
   for (int k = 0; k < LADDER; k++) {
     f[k] = figures_of(model, impacts[which], lmm, tol[k]);
@@ -91,7 +91,7 @@ START_TEST(impacts_come_in_time_at_the_lowest_point) {
     ck_assert_double_le(f[k].late, f[k - 2].late / 100);
     ck_assert_double_le(f[k].error, f[k - 2].error / 100);
   }
-  CPModelFree(&model);
+  CPPluginFree(&model);
 }
 END_TEST
 
@@ -117,7 +117,7 @@ static int stretch_and_gap(sunrealtype t, const sunrealtype *q, sunrealtype *p, 
 START_TEST(impact_is_that_of_rods_and_contact) {
   static const sunrealtype psi[2][2] = {{0.3, 0.3}, {0.5, 0.3}}, rate[2] = {-1, 2};
   NewtonCradle c    = {.L = 1, .R = 0.1, .m = 2, .g = 9.8, .V = 3};
-  CPMechModel model = newton_cradle_model(&c);
+  CPEquations model = newton_cradle_model(&c);
   sunrealtype y0[2 * NEWTON_CRADLE_NQ];
   for (int i = 0; i < 2; i++) {
     const sunrealtype sine = sin(psi[_i][i]), cosine = cos(psi[_i][i]);
@@ -143,12 +143,12 @@ START_TEST(impact_is_that_of_rods_and_contact) {
 END_TEST
 
 START_TEST(balls_that_part_are_left_alone) {
-  CPModel *model = cradle_case(0);
-  N_Vector y     = vector_copy(model->y0); /* they touch, and ball 1 goes to the right */
+  CPPlugin *model = cradle_case(0);
+  N_Vector y      = vector_copy(model->y0); /* they touch, and ball 1 goes to the right */
   newton_cradle_impact(model->data, y);
   ck_assert(same_bits(y, model->y0));
   N_VDestroy(y);
-  CPModelFree(&model);
+  CPPluginFree(&model);
 }
 END_TEST
 

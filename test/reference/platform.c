@@ -152,7 +152,7 @@ static int matrix(sunrealtype t, const sunrealtype *q, SUNMatrix A, void *user_d
   return 0;
 }
 
-static int reference(const CPModel *model, sunrealtype t, N_Vector y) {
+static int reference(const CPPlugin *model, sunrealtype t, N_Vector y) {
   const Platform *platform = model->data;
   const Chosen c           = chosen(t);
   const Pose pose          = chosen_pose(platform, &c);
@@ -163,7 +163,7 @@ static int reference(const CPModel *model, sunrealtype t, N_Vector y) {
   return 0;
 }
 
-static int prepare(const CPModel *model, CPMech mech) {
+static int prepare(const CPPlugin *model, CPMech mech) {
   return rigid_body_quaternions(model->data, mech);
 }
 
@@ -183,10 +183,10 @@ static void place_legs(Platform *platform) {
   }
 }
 
-static int create(CPModel *model) {
+static int create(CPPlugin *model) {
   Platform *platform = calloc(1, sizeof *platform);
   model->data        = platform;
-  if (!platform || CPModelStart(model, N)) return -1;
+  if (!platform || CPPluginStart(model, N)) return -1;
   platform->body   = (RigidBody){.m = 5, .J = {0.3, 0.4, 0.6}};
   platform->bodies = (RigidBodies){
       .nbodies = 1, .body = &platform->body, .g = {0, 0, -9.81}, .frame = CP_FRAME_BODY};
@@ -206,7 +206,7 @@ static int create(CPModel *model) {
   return 0;
 }
 
-const CPModelType platform_type = {
+const CPPluginType platform_type = {
     .name      = "platform",
     .title     = "Platform on six driven legs",
     .source    = "platform.c",

@@ -134,7 +134,7 @@ static Found with_projector(int lmm, int projected) {
 
 static Found with_mechanics(int lmm, CPMechMetric metric) {
   Pendulum p              = {1.0, 9.81};
-  const CPMechModel model = pendulum_model();
+  const CPEquations model = pendulum_model();
   sunrealtype y0[4]       = {p.L, 0.0, 0.0, 0.0};
   MechRun *run            = mech_run_create(&model, &p, y0);
   ck_assert_int_eq(CPMechSetMetric(run->mech, metric), CP_SUCCESS);
@@ -183,7 +183,7 @@ END_TEST
 /* lambda = L tau along the motion: d(lambda)/dp by the closed form */
 START_TEST(multipliers_have_the_sensitivities_of_the_rods_tension) {
   Pendulum p              = {1.0, 9.81};
-  const CPMechModel model = pendulum_model();
+  const CPEquations model = pendulum_model();
   const sunrealtype t = 0.4, part = 1.0e-3, weight[3] = {3.0 / 4.0, -3.0 / 20.0, 1.0 / 60.0};
   sunrealtype y0[4], s0[NS][PENDULUM_N], a[2], lambda;
   pendulum_exact(&p, t, y0);

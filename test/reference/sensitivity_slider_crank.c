@@ -37,7 +37,7 @@ typedef struct {
 } Work;
 
 static void open(Work *w, int lmm, sunrealtype tol) {
-  const CPMechModel model = slider_crank_model();
+  const CPEquations model = slider_crank_model();
   N_Vector y0             = vector_of(SLIDER_CRANK_N, NULL);
   w->crank                = slider_crank_haug();
   w->F                    = (CPFunctional){.ng = 1, .integrand = kinetic, .user_data = &w->crank};

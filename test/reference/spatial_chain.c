@@ -14,7 +14,7 @@ static const sunrealtype ladder[LADDER] = {1e-4, 1e-6, 1e-8, 1e-10};
 
 static int method_of(int index) { return index % 2 ? CV_ADAMS : CV_BDF; }
 
-static sunrealtype quantity(const CPModel *model, int i, N_Vector y) {
+static sunrealtype quantity(const CPPlugin *model, int i, N_Vector y) {
   return model->type->quantities[i].value(model, 0, y);
 }
 
@@ -45,7 +45,7 @@ static SpatialChain *bent_chain(int n, int springs, N_Vector *y) {
 }
 
 static MechRun *run_of(SpatialChain *chain, int sparse, N_Vector y) {
-  CPMechModel model;
+  CPEquations model;
   ck_assert_int_eq(rigid_body_model(&chain->bodies, sparse, test_context, &model), 0);
   MechRun *run = mech_run_create(&model, chain, entries(y));
   ck_assert_int_eq(rigid_body_quaternions(&chain->bodies, run->mech), CP_SUCCESS);
@@ -106,13 +106,13 @@ END_TEST
 START_TEST(single_rod_is_a_pendulum) {
   const Setting settings[]    = {{"n", 1}, {"spin", 0}, {"angle", 0.7}};
   const sunrealtype condition = 45, fastest = 7;
-  CPModel *model = model_with("spatial_chain", settings, 3);
+  CPPlugin *model = model_with("spatial_chain", settings, 3);
   ck_assert(model->known);
   sunrealtype error[LADDER], exact[3], lambda[3];
   for (int k = 0; k < LADDER; k++) {
     ModelRun *run = model_run_create(model, method_of(_i), ladder[k]);
     model_run_to(run, model->type->t_end);
-    error[k]                = CPModelError(model, run->t, run->y);
+    error[k]                = CPPluginError(model, run->t, run->y);
     const sunrealtype bound = model_run_bound(run, condition, fastest);
     CPMechOutput out        = {.lambda = lambda};
     ck_assert_int_eq(CPMechEvaluate(run->mech, run->t, run->y, &out), CP_SUCCESS);
@@ -128,7 +128,7 @@ START_TEST(single_rod_is_a_pendulum) {
     model_run_free(&run);
   }
   assert_falling(error);
-  CPModelFree(&model);
+  CPPluginFree(&model);
 }
 END_TEST
 
@@ -276,24 +276,24 @@ static const struct {
 } planar_cases[] = {{0, 0, 200}, {20, 0.5, 200}, {1000, 10, 1600}};
 enum { PLANAR_CASES = sizeof planar_cases / sizeof planar_cases[0] };
 
-static CPModel *planar_model(int index) {
+static CPPlugin *planar_model(int index) {
   const Setting settings[] = {
       {"n", RODS}, {"spin", 0}, {"k", planar_cases[index].k}, {"d", planar_cases[index].d}};
   return model_with("spatial_bending_chain", settings, 4);
 }
 
 /* Straight and at rest, as the model */
-static N_Vector planar_start(const CPModel *model) {
+static N_Vector planar_start(const CPPlugin *model) {
   N_Vector angles = vector_of(ANGLES, NULL);
   for (int i = 0; i < RODS; i++)
-    entries(angles)[i] = model->parameter[CPModelFindParameter(model->type, "angle")];
+    entries(angles)[i] = model->parameter[CPPluginFindParameter(model->type, "angle")];
   return angles;
 }
 
 /* Loop index: method, springs. Against extrapolation of order 16 in the angles, whose own error,
  * from a run with half the steps, is below the finest tolerance. */
 START_TEST(planar_motion_is_that_of_minimal_coordinates) {
-  CPModel *model      = planar_model(_i / 2);
+  CPPlugin *model     = planar_model(_i / 2);
   SpatialChain *chain = model->data;
   const int steps     = planar_cases[_i / 2].steps;
   N_Vector start = planar_start(model), angles = vector_copy(start), coarse = vector_copy(start);
@@ -325,26 +325,26 @@ START_TEST(planar_motion_is_that_of_minimal_coordinates) {
   assert_falling(error);
   N_Vector all[] = {start, angles, coarse, exact};
   for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) N_VDestroy(all[i]);
-  CPModelFree(&model);
+  CPPluginFree(&model);
 }
 END_TEST
 
 /* At the end of that motion; forces of about 100 N, roundoff times the condition of A M^{-1} A^T */
 START_TEST(planar_forces_are_those_of_minimal_coordinates) {
-  CPModel *model      = planar_model(_i);
+  CPPlugin *model     = planar_model(_i);
   SpatialChain *chain = model->data;
   N_Vector angles = planar_start(model), y = vector_copy(model->y0);
   planar_motion(chain, 0, planar_cases[_i].steps, angles);
   place_planar(chain, angles, y);
   sunrealtype udot[6 * RODS], lambda[3 * RODS], exact[3 * RODS];
-  CPMech mech = CPModelMech(model);
+  CPMech mech = CPPluginMech(model);
   ck_assert_int_eq(CPMechAccelerations(mech, 0, y, udot, lambda), CP_SUCCESS);
   planar_forces(chain, angles, exact);
   for (int i = 0; i < 3 * RODS; i++) ck_assert_double_le(fabs(lambda[i] - exact[i]), 1e-10);
   CPMechFree(&mech);
   N_VDestroy(y);
   N_VDestroy(angles);
-  CPModelFree(&model);
+  CPPluginFree(&model);
 }
 END_TEST
 
@@ -352,14 +352,14 @@ END_TEST
 
 /* Largest sum of |derivatives| of the energy or an angular momentum by the state's entries, with
    |y_i| <= size: m v, J omega, m g; m r for the momentum */
-static sunrealtype sensitivity(const CPModel *model, sunrealtype size) {
+static sunrealtype sensitivity(const CPPlugin *model, sunrealtype size) {
   const SpatialChain *c = model->data;
   return c->bodies.nbodies * (c->data.m * (3 * size + c->data.g) + c->body[0].J[2] * 3 * size);
 }
 
 /* The motion in minimal coordinates, models/spatial_chain_reference.c: which is the planar one, at rest */
 START_TEST(reference_in_space_is_planar_where_the_motion_is) {
-  CPModel *model  = planar_model(_i);
+  CPPlugin *model = planar_model(_i);
   N_Vector angles = planar_start(model), exact = vector_copy(model->y0), y = vector_copy(exact);
   planar_motion(model->data, 0, planar_cases[_i].steps, angles);
   place_planar(model->data, angles, exact);
@@ -368,7 +368,7 @@ START_TEST(reference_in_space_is_planar_where_the_motion_is) {
   ck_assert_double_le(max_distance(y, exact), model->reference_error);
   N_Vector all[] = {angles, exact, y};
   for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) N_VDestroy(all[i]);
-  CPModelFree(&model);
+  CPPluginFree(&model);
 }
 END_TEST
 
@@ -379,12 +379,12 @@ static const sunrealtype whirl_condition = 42;
 
 /* Loop index: method */
 START_TEST(motion_in_space_is_that_of_minimal_coordinates) {
-  CPModel *model = model_with("spatial_chain", whirl, 3);
+  CPPlugin *model = model_with("spatial_chain", whirl, 3);
   sunrealtype error[LADDER];
   for (int k = 0; k < LADDER; k++) {
     ModelRun *run = model_run_create(model, method_of(_i), ladder[k]);
     model_run_to(run, model->type->t_end);
-    error[k]                = CPModelError(model, run->t, run->y);
+    error[k]                = CPPluginError(model, run->t, run->y);
     const sunrealtype bound = model_run_bound(run, whirl_condition, N_VMaxNorm(run->y));
     if (wants_figures())
       printf("in space, %-5s tol %.0e: %5ld steps, error %.1e, bound %.1e, violation %.1e\n",
@@ -395,14 +395,14 @@ START_TEST(motion_in_space_is_that_of_minimal_coordinates) {
     model_run_free(&run);
   }
   assert_falling(error);
-  CPModelFree(&model);
+  CPPluginFree(&model);
 }
 END_TEST
 
 /* Loop index: method. Only local errors change conserved quantities, and they do not grow: the
  * condition is 1, times the derivatives of the quantity. */
 START_TEST(free_chain_keeps_energy_momentum_and_axial_rates) {
-  CPModel *model = model_with("spatial_chain", whirl, 3);
+  CPPlugin *model = model_with("spatial_chain", whirl, 3);
   sunrealtype energy[LADDER];
   for (int k = 0; k < LADDER; k++) {
     ModelRun *run        = model_run_create(model, method_of(_i), ladder[k]);
@@ -426,7 +426,7 @@ START_TEST(free_chain_keeps_energy_momentum_and_axial_rates) {
     model_run_free(&run);
   }
   assert_falling(energy);
-  CPModelFree(&model);
+  CPPluginFree(&model);
 }
 END_TEST
 
@@ -441,7 +441,7 @@ static int damper_power(sunrealtype t, N_Vector y, N_Vector power, void *mech) {
 START_TEST(dampers_take_the_energy_that_is_lost) {
   const Setting settings[] = {
       {"n", 5}, {"angle", -0.3}, {"spin", 2}, {"k", planar_cases[_i].k}, {"d", planar_cases[_i].d}};
-  CPModel *model  = model_with("spatial_bending_chain", settings, 5);
+  CPPlugin *model = model_with("spatial_bending_chain", settings, 5);
   ModelRun *run   = model_run_create(model, CV_BDF, 1e-8);
   void *cvode_mem = CPIntegratorGetCVodeMem(run->cpode);
   N_Vector taken  = vector_of(1, NULL);
@@ -464,7 +464,7 @@ START_TEST(dampers_take_the_energy_that_is_lost) {
   ck_assert_double_le(fabs(moved), bound);
   N_VDestroy(taken);
   model_run_free(&run);
-  CPModelFree(&model);
+  CPPluginFree(&model);
 }
 END_TEST
 
@@ -473,13 +473,13 @@ END_TEST
 /* Entries of all matrices of a chain of n rods */
 static sunindextype stored_entries(const char *type, int n) {
   const Setting settings[] = {{"n", n}};
-  CPModel *model           = model_with(type, settings, 1);
+  CPPlugin *model          = model_with(type, settings, 1);
   const SUNMatrix matrix[] = {model->mech.M_tmpl, model->mech.A_tmpl, model->mech.K_tmpl,
                               model->mech.C_tmpl};
   sunindextype sum         = 0;
   for (size_t i = 0; i < sizeof matrix / sizeof matrix[0]; i++)
     if (matrix[i]) sum += SM_NNZ_S(matrix[i]);
-  CPModelFree(&model);
+  CPPluginFree(&model);
   return sum;
 }
 

@@ -11,11 +11,11 @@ from user_model import compile_model, source
 
 # parts of the model, and the message
 REFUSED = {
-    "another version of the interface": ({"abi": "CP_MODEL_ABI + 1"}, ["interface", "recompile"]),
+    "another version of the interface": ({"abi": "CP_PLUGIN_ABI + 1"}, ["interface", "recompile"]),
     "another sunrealtype": ({"real": "4"}, ["sunrealtype is 4", "8", "recompile"]),
     "another sunindextype": ({"index": "2"}, ["sunindextype is 2", "recompile"]),
     "another SUNDIALS": ({"sundials": "3"}, ["SUNDIALS is 3", "recompile"]),
-    "no symbol": ({"symbol": "cpodes_modell"}, ["no symbol cpodes_model", "CP_MODEL_MODULE"]),
+    "no symbol": ({"symbol": "cpodes_pluginn"}, ["no symbol cpodes_plugin", "CP_PLUGIN_MODULE"]),
     "no table": ({"type": "NULL"}, ["names no model"]),
     "no name": ({"name": "NULL"}, ['the name ""']),
     "a bad name": ({"name": '"Rod 1"'}, ['"Rod 1"', "a-z, 0-9 and _"]),

@@ -161,11 +161,11 @@ class Result(RunTest):
             '{.name = "energy", .unit = "J", .value = energy, .conserved = 1, .scale = 10}, '
             '{.name = "height", .unit = "m", .value = height, .conserved = CP_QUANTITY_FREE}'
         )
-        members = '.points = points, .multipliers = (const CPModelCoordinate[]){{"pin", "N/m", "force of the rod"}}, .nmultipliers = 1'
+        members = '.points = points, .multipliers = (const CPPluginCoordinate[]){{"pin", "N/m", "force of the rod"}}, .nmultipliers = 1'
         height = parts.pop("height", "N_VGetArrayPointer(state)[1]")
         text = source(**({"quantities": quantities, "members": members} | parts)).replace(
             "static void points(",
-            f"static sunrealtype height(const CPModel *model, sunrealtype t, N_Vector state) {{ return {height}; }}\nstatic void points(",
+            f"static sunrealtype height(const CPPlugin *model, sunrealtype t, N_Vector state) {{ return {height}; }}\nstatic void points(",
         )
         return compile_model(self.folder, text=text)
 
@@ -228,7 +228,7 @@ class Result(RunTest):
             ({"parameters": '{"L", "m*", "length", 1, 0.1, 10}, {"g", "m/s^2", "gravity", 9.81, 0, 100}'}, "parameter L"),
         ):
             self.assert_refused(cpodes("run", compile_model(self.folder, **part)), f'"m*", of {what}, is no unit')
-        members = '.multipliers = (const CPModelCoordinate[]){{"energy", "N", "force"}}, .nmultipliers = 1'
+        members = '.multipliers = (const CPPluginCoordinate[]){{"energy", "N", "force"}}, .nmultipliers = 1'
         self.assert_refused(cpodes("run", compile_model(self.folder, members=members)), "multiplier energy has the name of")
 
     def test_an_output_that_is_no_number_is_told(self):

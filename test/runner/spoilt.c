@@ -12,9 +12,9 @@
 static char fault[32];
 static int number;          /* index of the wrong component, row or coordinate */
 static double factor = 1.1; /* factor of the fault */
-static CPModelType type;    /* the model with the fault */
-static const CPModelType *right;
-static CPMechModel mech; /* the functions without the fault */
+static CPPluginType type;   /* the model with the fault */
+static const CPPluginType *right;
+static CPEquations mech; /* the functions without the fault */
 
 static int is(const char *name) { return !strcmp(fault, name); }
 
@@ -89,33 +89,33 @@ static int jacobian(sunrealtype t, const sunrealtype *q, const sunrealtype *u, c
 }
 
 /* of the first quantity */
-static sunrealtype leaking(const CPModel *model, sunrealtype t, N_Vector y) {
+static sunrealtype leaking(const CPPlugin *model, sunrealtype t, N_Vector y) {
   return right->quantities[0].value(model, t, y) +
-         (factor - 1) * CPModelScale(model, 0) * t / right->t_end;
+         (factor - 1) * CPPluginScale(model, 0) * t / right->t_end;
 }
 
-static sunrealtype partly_lost(const CPModel *model, sunrealtype t, N_Vector y) {
+static sunrealtype partly_lost(const CPPlugin *model, sunrealtype t, N_Vector y) {
   return t > right->t_end / 2 ? NAN : right->quantities[0].value(model, t, y);
 }
 
-static int wrong_reference(const CPModel *model, sunrealtype t, N_Vector y) {
+static int wrong_reference(const CPPlugin *model, sunrealtype t, N_Vector y) {
   const int flag = right->reference(model, t, y);
   if (t > 0) N_VGetArrayPointer(y)[number] += factor;
   return flag;
 }
 
-static void wrong_points(const CPModel *model, sunrealtype t, N_Vector y, sunrealtype *xyz) {
+static void wrong_points(const CPPlugin *model, sunrealtype t, N_Vector y, sunrealtype *xyz) {
   right->points(model, t, y, xyz);
   for (int i = 0; i < model->drawing.npoints; i++)
     if (model->drawing.kind[i] == CP_POINT_GROUND) xyz[3 * i] += N_VGetArrayPointer(y)[0];
 }
 
-static int create(CPModel *model) {
+static int create(CPPlugin *model) {
   model->type    = right; /* its functions look there */
   const int flag = right->create(model);
   model->type    = &type;
   if (flag) return flag;
-  CPMechModel *m = &model->mech;
+  CPEquations *m = &model->mech;
   mech           = *m;
   if (is("mass")) m->M = mass;
   else if (is("matrix")) m->A = matrix;
@@ -133,17 +133,17 @@ static int create(CPModel *model) {
   return 0;
 }
 
-static void destroy(CPModel *model) {
+static void destroy(CPPlugin *model) {
   if (right->destroy) right->destroy(model);
   else free(model->data);
 }
 
-extern CPODES_EXPORT CPModelModule cpodes_model;
-CPModelModule cpodes_model = {CP_MODEL_ABI, (int)sizeof(sunrealtype), (int)sizeof(sunindextype),
-                              SUNDIALS_VERSION_MAJOR, &type};
+extern CPODES_EXPORT CPPluginModule cpodes_plugin;
+CPPluginModule cpodes_plugin = {CP_PLUGIN_ABI, (int)sizeof(sunrealtype), (int)sizeof(sunindextype),
+                                SUNDIALS_VERSION_MAJOR, &type};
 
 __attribute__((constructor)) static void load(void) {
-  static CPModelQuantity quantities[16];
+  static CPPluginQuantity quantities[16];
   const char *text = getenv("SPOILT");
   char name[64]    = "";
   if (!text || sscanf(text, "%63s %31s %d %lf", name, fault, &number, &factor) < 1) return;

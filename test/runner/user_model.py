@@ -15,11 +15,11 @@ PARTS = {
     "name": '"rod"',
     "title": '"Rod pendulum"',
     "t_end": "5",
-    "abi": "CP_MODEL_ABI",
+    "abi": "CP_PLUGIN_ABI",
     "real": "sizeof(sunrealtype)",
     "index": "sizeof(sunindextype)",
     "sundials": "SUNDIALS_VERSION_MAJOR",
-    "symbol": "cpodes_model",
+    "symbol": "cpodes_plugin",
     "type": "&type",
     "parameters": '{"L", "m", "length", 1, 0.1, 10}, {"g", "m/s^2", "gravity", 9.81, 0, 100}',
     "nparameters": "2",
@@ -61,12 +61,12 @@ PARTS = {
 
 # the second form of the equations, in addition to the first one or alone
 ODE = "model->f = ode; model->m = 2; model->c = c; model->G = jacobian;"
-ODE_ALONE = f"model->mech = (CPMechModel){{.nu = 0}}; {ODE}"
+ODE_ALONE = f"model->mech = (CPEquations){{.nu = 0}}; {ODE}"
 
 OPERATORS = "{.nu = 2, .np = 1, .p = p, .v = v, .b = b, .udot = udot, .Au = Au, .ATl = ATl, .Minv = Minv, .Mu = Mu}"
 
 SOURCE = """
-#include <cpodes/cpodes_model.h>
+#include <cpodes/cpodes_plugin.h>
 #include <math.h>
 #include <signal.h>
 #include <stdio.h>
@@ -93,32 +93,32 @@ static int c(sunrealtype t, N_Vector y, N_Vector res, void *data) {
   const sunrealtype *s = N_VGetArrayPointer(y); sunrealtype *r = N_VGetArrayPointer(res); @c@ }
 static int jacobian(sunrealtype t, N_Vector y, N_Vector res, SUNMatrix S, void *data) {
   const sunrealtype *s = N_VGetArrayPointer(y); @jacobian@ }
-static sunrealtype energy(const CPModel *model, sunrealtype t, N_Vector state) {
+static sunrealtype energy(const CPPlugin *model, sunrealtype t, N_Vector state) {
   const sunrealtype *y = N_VGetArrayPointer(state); @energy@ }
-static void points(const CPModel *model, sunrealtype t, N_Vector state, sunrealtype *xyz) {
+static void points(const CPPlugin *model, sunrealtype t, N_Vector state, sunrealtype *xyz) {
   const sunrealtype *y = N_VGetArrayPointer(state); for (int i = 0; i < 6; i++) xyz[i] = 0; @points@ }
-static int create(CPModel *model) {
+static int create(CPPlugin *model) {
   static const int rod[][2] = {{0, 1}};
-  static const CPModelPointKind kind[] = {CP_POINT_GROUND, CP_POINT_MASS};
+  static const CPPluginPointKind kind[] = {CP_POINT_GROUND, CP_POINT_MASS};
   G *g = model->data = malloc(sizeof *g);
-  if (!g || CPModelStart(model, @n@) || CPModelDraw(model, 2, kind, 1, rod)) return -1;
+  if (!g || CPPluginStart(model, @n@) || CPPluginDraw(model, 2, kind, 1, rod)) return -1;
   *g = (G){model->parameter[0], model->parameter[1]};
   sunrealtype *y = N_VGetArrayPointer(model->y0);
   @start@
-  model->mech = (CPMechModel)@mech@;
+  model->mech = (CPEquations)@mech@;
   @create@
   return 0;
 }
-static const CPModelParameter parameters[] = {@parameters@};
-static const CPModelCoordinate coordinates[] = {@coordinates@};
-static const CPModelQuantity quantities[] = {@quantities@};
-static const CPModelType type = {
+static const CPPluginParameter parameters[] = {@parameters@};
+static const CPPluginCoordinate coordinates[] = {@coordinates@};
+static const CPPluginQuantity quantities[] = {@quantities@};
+static const CPPluginType type = {
   .name = @name@, .title = @title@, .t_end = @t_end@, .parameters = parameters, .nparameters = @nparameters@,
   .coordinates = coordinates, .ncoordinates = @ncoordinates@,
   .quantities = quantities, .nquantities = sizeof quantities / sizeof quantities[0], .create = create, @members@};
 __attribute__((constructor)) static void load(void) { @load@ }
-extern CPODES_EXPORT const CPModelModule @symbol@;
-const CPModelModule @symbol@ = {@abi@, @real@, @index@, @sundials@, @type@};
+extern CPODES_EXPORT const CPPluginModule @symbol@;
+const CPPluginModule @symbol@ = {@abi@, @real@, @index@, @sundials@, @type@};
 """
 
 

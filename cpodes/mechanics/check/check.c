@@ -155,7 +155,7 @@ static int compareEverything(CPCheck *check, N_Vector y) {
   if (!flag) flag = compareConstraints(check, y, cpCheckJacobians);
   if (!flag) flag = compareConstraints(check, y, cpCheckRates);
   if (!flag) flag = checkFreedom(check);
-  const CPMechModel *m  = &mech->model;
+  const CPEquations *m  = &mech->model;
   const int accelerates = m->dynamics_jac || m->constraint_jac || m->auxiliary_jac ||
                           m->lambda_jac || m->udot_jac || cpHasPatterns(mech) ||
                           cpMechKnowsUdot(mech);

@@ -116,7 +116,7 @@ static int compareInverse(CPCheck *check) {
 
 int cpCheckStructure(CPCheck *check) {
   const CPMech mech        = check->mech;
-  const CPMechModel *model = &mech->model;
+  const CPEquations *model = &mech->model;
   CPMechReport *r          = check->report;
   const int nq = mech->nq, nu = mech->nu, own_N = model->N != NULL, operators = mech->operators,
             A = cpMechMultiplies(mech) && mech->m > 0, Mu = operators && model->Mu,

@@ -8,7 +8,7 @@
 /* ---- which blocks exist, and which of them the user gives ---- */
 
 static SUNMatrix templateOf(const CPPartials P, CPOutput of, CPDirection by) {
-  const CPMechModel *model                        = &P->mech->model;
+  const CPEquations *model                        = &P->mech->model;
   const SUNMatrix tmpl[CP_OUTPUTS][CP_DIRECTIONS] = {
       {model->K_tmpl, model->C_tmpl ? model->C_tmpl : model->K_tmpl, model->Fz_tmpl, NULL},
       {model->Bq_tmpl, model->Bu_tmpl, NULL, NULL},
@@ -27,7 +27,7 @@ static int exists(const CPPartials P, CPOutput of, CPDirection by) {
 /* If the matrix is sparse, the user's function fills only blocks that have a template. With HALF
  * and auxiliary_jac, the dependence of zdot on the state through lambda is neglected. */
 static int isGiven(const CPPartials P, CPOutput of, CPDirection by) {
-  const CPMechModel *model = &P->mech->model;
+  const CPEquations *model = &P->mech->model;
   if (by == CP_BY_LAMBDA) return of == CP_OF_F && cpMechKnowsLambdaJac(P->mech);
   if (of == CP_OF_Z) return model->auxiliary_jac != NULL;
   if (!P->kkt) return model->udot_jac && P->mech->forces.count == 0; /* It knows no added forces. */

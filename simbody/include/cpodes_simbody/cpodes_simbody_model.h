@@ -2,12 +2,12 @@
  * run.html`.
  *
  *   std::unique_ptr<cpodes::RunnerModel> make(const double *parameter);     // builds the system and its start
- *   static const CPModelType type = cpodes::runnerModelType<make>("my_model", "My mechanism", 10.0);
- *   CP_MODEL_MODULE(type)
+ *   static const CPPluginType type = cpodes::runnerModelType<make>("my_model", "My mechanism", 10.0);
+ *   CP_PLUGIN_MODULE(type)
  *
  * These lines are one file of a shared object that links cpodes::cpodes_simbody_model. The type is
- * like others of cpodes_model.h: parameters, quantities and a reference are set before
- * CP_MODEL_MODULE. Its equations are those that CPodesProjectedIntegrator integrates. Constraints
+ * like others of cpodes_plugin.h: parameters, quantities and a reference are set before
+ * CP_PLUGIN_MODULE. Its equations are those that CPodesProjectedIntegrator integrates. Constraints
  * of every kind, quaternions, prescribed motions and auxiliary states are supported, but events are
  * not: triggers and handlers of the system are ignored. Units are Simbody's; for cpodes they are
  * SI.
@@ -24,7 +24,7 @@
 
 #include <SimTKsimbody.h>
 
-#include <cpodes/cpodes_model.h>
+#include <cpodes/cpodes_plugin.h>
 #include <memory>
 
 namespace cpodes {
@@ -48,31 +48,31 @@ struct RunnerModel {
 using MakeRunnerModel = std::unique_ptr<RunnerModel> (*)(const double *parameter);
 
 /** Returns what make returned for this model; it lives as long as the model. */
-const RunnerModel &runnerModel(const CPModel *model);
+const RunnerModel &runnerModel(const CPPlugin *model);
 /** Returns the state (t, y) of the model, with constraints projected to 1e-10 and realized to
  * Velocity. It is valid until the next call for this model. Exceptions of Simbody pass through. */
-const SimTK::State &runnerState(const CPModel *model, double t, N_Vector y);
-/** For CPModelQuantity.value: kinetic and potential energy; NaN if Simbody throws. */
-double runnerEnergy(const CPModel *model, double t, N_Vector y);
+const SimTK::State &runnerState(const CPPlugin *model, double t, N_Vector y);
+/** For CPPluginQuantity.value: kinetic and potential energy; NaN if Simbody throws. */
+double runnerEnergy(const CPPlugin *model, double t, N_Vector y);
 
 namespace runner {
-int create(CPModel *model, MakeRunnerModel make) noexcept;
-void destroy(CPModel *model) noexcept;
-void points(const CPModel *model, double t, N_Vector y, double *xyz) noexcept;
+int create(CPPlugin *model, MakeRunnerModel make) noexcept;
+void destroy(CPPlugin *model) noexcept;
+void points(const CPPlugin *model, double t, N_Vector y, double *xyz) noexcept;
 } // namespace runner
 
 /** The type of the models that make builds. end > 0: motions run from 0 to end. The strings must
  * outlive the type. */
 template <MakeRunnerModel make>
-CPModelType runnerModelType(const char *name, const char *title, double end) {
-  CPModelType type = CPModelType();
-  type.name        = name;
-  type.title       = title;
-  type.source      = "Simbody";
-  type.t_end       = end;
-  type.create      = [](CPModel *model) { return runner::create(model, make); };
-  type.destroy     = runner::destroy;
-  type.points      = runner::points;
+CPPluginType runnerModelType(const char *name, const char *title, double end) {
+  CPPluginType type = CPPluginType();
+  type.name         = name;
+  type.title        = title;
+  type.source       = "Simbody";
+  type.t_end        = end;
+  type.create       = [](CPPlugin *model) { return runner::create(model, make); };
+  type.destroy      = runner::destroy;
+  type.points       = runner::points;
   return type;
 }
 

@@ -13,7 +13,7 @@ static const char *const mechanisms[] = {"pendulum",       "slider_crank",  "and
                                          "bending_chain",  "dense"};
 enum { MECHANISMS = sizeof mechanisms / sizeof *mechanisms };
 
-static CPModel *model;
+static CPPlugin *model;
 static Gear gear;
 static SUNMatrix J;
 static N_Vector x, xdot, r;
@@ -21,14 +21,14 @@ static N_Vector x, xdot, r;
 /* few: small sizes of those that have one */
 static void create(int i, bool sparse) {
   char message[200];
-  const CPModelType *type = model_find(mechanisms[i]);
+  const CPPluginType *type = model_find(mechanisms[i]);
   sunrealtype values[MODEL_MOST_PARAMETERS];
   if (!type) type = &dense_type;
   for (int k = 0; k < type->nparameters; k++) values[k] = type->parameters[k].value;
   for (int k = 0; k < type->nparameters; k++)
     if (!strcmp(type->parameters[k].name, "N")) values[k] = 2;
     else if (!strcmp(type->parameters[k].name, "n")) values[k] = 20;
-  model = CPModelCreate(type, values, test_context, message, sizeof message);
+  model = CPPluginCreate(type, values, test_context, message, sizeof message);
   ck_assert_msg(model != NULL, "%s", message);
   ck_assert(gear_takes(model));
   ck_assert_int_eq(gear_create(model, sparse, &gear, &J), 0);
@@ -44,7 +44,7 @@ static void release(void) {
   N_VDestroy(r);
   SUNMatDestroy(J);
   gear_free(&gear);
-  CPModelFree(&model);
+  CPPluginFree(&model);
 }
 
 START_TEST(the_start_is_consistent) {

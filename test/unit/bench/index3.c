@@ -12,16 +12,16 @@ static const char *const mechanisms[] = {"pendulum",       "slider_crank",  "and
                                          "bending_chain",  "dense"};
 enum { MECHANISMS = sizeof mechanisms / sizeof *mechanisms };
 
-static CPModel *model;
+static CPPlugin *model;
 static Index3 s;
 static sunrealtype *Y; /* at the start, consistent */
 
 static void create(int i) {
   char message[200];
-  const CPModelType *type = model_find(mechanisms[i]);
-  const sunrealtype few[] = {20}; /* number of coordinates of the dense one */
-  model = CPModelCreate(type ? type : &dense_type, type ? NULL : few, test_context, message,
-                        sizeof message);
+  const CPPluginType *type = model_find(mechanisms[i]);
+  const sunrealtype few[]  = {20}; /* number of coordinates of the dense one */
+  model = CPPluginCreate(type ? type : &dense_type, type ? NULL : few, test_context, message,
+                         sizeof message);
   ck_assert_msg(model != NULL, "%s", message);
   ck_assert(index3_takes(model));
   ck_assert_int_eq(index3_create(model, &s), 0);
@@ -33,7 +33,7 @@ static void create(int i) {
 static void release(void) {
   free(Y);
   index3_free(&s);
-  CPModelFree(&model);
+  CPPluginFree(&model);
 }
 
 static sunrealtype largest(sunindextype n, const sunrealtype *x) {
@@ -47,7 +47,7 @@ START_TEST(the_start_satisfies_the_system) {
   create(_i);
   sunrealtype *r    = calloc((size_t)(3 * s.rows + s.rows * s.rows), sizeof *r);
   sunrealtype *udot = r + s.rows, *Bu = udot + s.rows, *B = Bu + s.rows;
-  CPMech mech = CPModelMech(model);
+  CPMech mech = CPPluginMech(model);
   ck_assert_int_eq(CPMechAccelerations(mech, 0, model->y0, udot, NULL), 0);
   ck_assert_int_eq(index3_residual(&s, 0, Y, r), 0);
   index3_mass(&s, B);

@@ -363,7 +363,7 @@ START_TEST(every_row_has_the_name_of_its_element) {
   int rows = 0;
   for (int d = 2; d <= 3; d++)
     for (int kind = 0; kind < (CP_JOINT_ROLLING_DISC + 1); kind++) {
-      CPMechModel model;
+      CPEquations model;
       create(d);
       seed              = 3;
       const CPBody body = {
@@ -405,7 +405,7 @@ START_TEST(a_row_has_its_direction) {
       "joint \"weld\" along x",     "joint \"weld\" along y",     "joint \"weld\" along z",
       "joint \"weld\" about y_a",   "joint \"weld\" about x_a",   "joint \"weld\" about z_a",
       "contact \"foot\" along z_a", "contact \"foot\" along x_a", "contact \"foot\" along y_a"};
-  CPMechModel model;
+  CPEquations model;
   char name[128];
   create(3);
   const CPBody body        = {.name = "body", .mass = 1, .inertia = {1, 1, 1}};

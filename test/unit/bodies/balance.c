@@ -88,7 +88,7 @@ static void chain(int n) {
 /* Integrates from the placement, with or without W. */
 static void run(const char *method, sunrealtype tol, sunrealtype t_end, int with_balance) {
   static MessageLog log;
-  CPMechModel model;
+  CPEquations model;
   CPIntegratorStats stats;
   sunrealtype t;
   int flag;

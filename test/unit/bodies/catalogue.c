@@ -84,7 +84,7 @@ START_TEST(andrews_mechanism_reaches_its_reference) {
   N_Vector start = vector_of(2 * ANDREWS_NQ, NULL), end = vector_of(2 * ANDREWS_NQ, NULL);
   sunrealtype x[ANDREWS_JOINTS][2];
   const sunrealtype *q = entries(start), *r = entries(end);
-  CPModel *model = CPModelCreate(model_find("andrews"), NULL, test_context, (char[99]){0}, 99);
+  CPPlugin *model = CPPluginCreate(model_find("andrews"), NULL, test_context, (char[99]){0}, 99);
   ck_assert_int_eq(model->type->reference(model, model->type->t_end, end), 0);
   andrews_initial(start);
   andrews_joints(start, x);
@@ -127,14 +127,15 @@ START_TEST(andrews_mechanism_reaches_its_reference) {
   for (int i = 0; i < 7; i++) ck_assert_double_eq_tol(now[3 * i + 2], angle[i], 1e-10);
   N_VDestroy(start);
   N_VDestroy(end);
-  CPModelFree(&model);
+  CPPluginFree(&model);
   clear();
 }
 END_TEST
 
 START_TEST(slider_crank_reaches_its_reference) {
-  CPModel *model = CPModelCreate(model_find("slider_crank"), NULL, test_context, (char[99]){0}, 99);
-  N_Vector end   = N_VClone(model->y0);
+  CPPlugin *model =
+      CPPluginCreate(model_find("slider_crank"), NULL, test_context, (char[99]){0}, 99);
+  N_Vector end = N_VClone(model->y0);
   ck_assert_int_eq(model->type->reference(model, 10, end), 0);
   const sunrealtype a = 0.5, q = acos(0.0), p = asin(-a), x = cos(p), *r = entries(end);
   if (_i) read_file("slider_crank");
@@ -183,7 +184,7 @@ START_TEST(slider_crank_reaches_its_reference) {
   const sunrealtype start = slider_crank_energy(model->data, model->y0) + 2 * x;
   ck_assert_double_eq_tol(powers.kinetic + powers.potential - now[12], start, 1e-10);
   N_VDestroy(end);
-  CPModelFree(&model);
+  CPPluginFree(&model);
   clear();
 }
 END_TEST
@@ -232,8 +233,8 @@ END_TEST
 /* Against the hand-written model of the planar linkage in space: the same equations, other
  * functions. */
 START_TEST(spatial_four_bar_moves_as_the_hand_written_one) {
-  CPModel *model =
-      CPModelCreate(model_find("spatial_four_bar"), NULL, test_context, (char[99]){0}, 99);
+  CPPlugin *model =
+      CPPluginCreate(model_find("spatial_four_bar"), NULL, test_context, (char[99]){0}, 99);
   const SpatialFourBar *s          = model->own;
   const sunrealtype *q             = entries(model->y0);
   static const char *const names[] = {"crank", "coupler", "rocker"};
@@ -262,7 +263,7 @@ START_TEST(spatial_four_bar_moves_as_the_hand_written_one) {
     }
   }
   run(5, 1e-12);
-  CPMech hand      = CPModelMech(model);
+  CPMech hand      = CPPluginMech(model);
   N_Vector yh      = vector_copy(model->y0);
   CPIntegrator mem = CPIntegratorCreate("DOP853", test_context);
   ck_assert_int_eq(CPMechAttach(hand, mem, 0, yh), CP_SUCCESS);
@@ -274,7 +275,7 @@ START_TEST(spatial_four_bar_moves_as_the_hand_written_one) {
   CPIntegratorFree(&mem);
   CPMechFree(&hand);
   N_VDestroy(yh);
-  CPModelFree(&model);
+  CPPluginFree(&model);
   clear();
 }
 END_TEST

@@ -46,7 +46,7 @@ static void refused(int got, int code, const char *first, const char *second) {
   ck_assert_str_eq(messages.text, CPBodiesGetLastMessage(bodies));
   ck_assert_int_eq(CPBodiesCount(bodies, CP_BODY), 1);
   ck_assert_int_eq(CPBodiesCount(bodies, CP_JOINT), 1);
-  CPMechModel model;
+  CPEquations model;
   ck_assert_int_eq(CPBodiesModel(bodies, &model), CP_SUCCESS);
   ck_assert_int_eq((int)model.nu, 6);
   ck_assert_int_eq((int)model.np, 5);
@@ -209,7 +209,7 @@ END_TEST
 START_TEST(axes_may_have_any_length) {
   static const sunrealtype lengths[] = {1e-300, 1e-200, 7, 1e200, 1e300};
   CPBodyContact contact              = good_contact();
-  CPMechModel model;
+  CPEquations model;
   sunrealtype p[6];
   contact.on_a.axis[2] = lengths[_i];
   ck_assert_int_eq(CPBodiesAddContact(bodies, &contact), 0);
@@ -226,7 +226,7 @@ END_TEST
 START_TEST(contacts_tell_their_rows_constants_and_places) {
   const CPBodyContact contact = good_contact();
   CPBodiesContactRows rows;
-  CPMechModel model;
+  CPEquations model;
   CPMech mech;
   sunrealtype frame[12], p[6];
   ck_assert_int_eq(CPBodiesAddContact(NULL, &contact), CP_MEM_NULL);
@@ -447,7 +447,7 @@ START_TEST(arguments_that_are_NULL_are_refused) {
                        CPBodiesAddShape(bodies, NULL)};
   for (size_t k = 0; k < sizeof added / sizeof *added; k++)
     ck_assert_int_eq(added[k], CP_ILL_INPUT);
-  CPMechModel model;
+  CPEquations model;
   ck_assert_int_eq(CPBodiesModel(bodies, &model), CP_SUCCESS);
   y                 = CPBodiesState(bodies);
   const int asked[] = {CPBodiesCoordinate(bodies, (CPCoordinate){"base", 0}, y, NULL, &x),
@@ -631,7 +631,7 @@ START_TEST(what_drawings_show_is_where_it_is) {
   const CPShapeKind kinds[]   = {CP_SHAPE_BOX, CP_SHAPE_CYLINDER};
   sunrealtype points[12], a[3], b[3];
   CPShapeKind kind;
-  CPMechModel model;
+  CPEquations model;
   int sides[2];
   ck_assert_int_ge(CPBodiesAddSpring(bodies, &at_joint), 0);
   ck_assert_int_ge(CPBodiesAddSpring(bodies, &spring), 0);
@@ -672,7 +672,7 @@ START_TEST(shapes_of_the_plane_are_flat) {
   const CPShape wheel = {.name = "wheel", .kind = CP_SHAPE_WHEEL, .body = "body", .size = {2}};
   sunrealtype points[12];
   CPShapeKind kind;
-  CPMechModel model;
+  CPEquations model;
   ck_assert_int_eq(CPBodiesAddBody(plane, &body), 0);
   ck_assert_int_eq(CPBodiesAddShape(plane, &wheel), 0);
   ck_assert_int_eq(CPBodiesModel(plane, &model), CP_SUCCESS);
@@ -693,7 +693,7 @@ START_TEST(shapes_of_the_ground_stay) {
                          .size = {0.5}};
   sunrealtype points[12];
   CPShapeKind kind;
-  CPMechModel model;
+  CPEquations model;
   ck_assert_int_eq(CPBodiesAddShape(bodies, &stone), 0);
   ck_assert_int_eq(CPBodiesModel(bodies, &model), CP_SUCCESS);
   N_Vector y = CPBodiesState(bodies);
@@ -708,7 +708,7 @@ END_TEST
  * CPBodiesMech. */
 START_TEST(a_system_of_the_programs_own_is_the_same) {
   const sunrealtype g[] = {0, -9.81, 0};
-  CPMechModel model;
+  CPEquations model;
   sunrealtype own_udot[6], udot[6];
   CPMech mech;
   ck_assert_int_eq(CPBodiesSetGravity(bodies, g), CP_SUCCESS);

@@ -301,7 +301,7 @@ static void add_velocity(sunrealtype sign, int body, N_Vector y, const sunrealty
  * length of the gradient, which is that of the normal's row. */
 START_TEST(rows_of_contacts_are_velocities_of_the_points_that_touch) {
   unsigned long long seed = 3;
-  CPMechModel model;
+  CPEquations model;
   if (!touching(_i)) return;
   ck_assert_int_eq(CPBodiesModel(bodies, &model), CP_SUCCESS);
   N_Vector y = CPBodiesState(bodies);

@@ -493,7 +493,7 @@ END_TEST
 START_TEST(all_of_many_elements_are_asked) {
   enum { MANY = 40000 };
   char name[3][20], parameter[30];
-  CPMechModel model;
+  CPEquations model;
   sunrealtype a[3], c[3];
   create(2);
   for (int i = 0; i < MANY; i++) {

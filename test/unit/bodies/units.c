@@ -99,7 +99,7 @@ static Motion run(Kind kind, const char *name, int differences, sunrealtype tol,
                   sunrealtype off) {
   Motion m = {0};
   CPMech mech;
-  CPMechModel model;
+  CPEquations model;
   MessageLog log = {0};
   sunrealtype t;
   CPIntegratorStats stats;

@@ -459,7 +459,7 @@ START_TEST(loops_are_closed) {
                 "<equality>%s</equality></mujoco>",
            loops[_i].equality);
   CPBodies b = read_good(text);
-  CPMechModel model;
+  CPEquations model;
   sunrealtype p[6], x[3];
   ck_assert_int_eq(CPBodiesModel(b, &model), CP_SUCCESS);
   ck_assert_int_eq((int)model.np, loops[_i].rows);

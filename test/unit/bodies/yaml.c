@@ -254,7 +254,7 @@ START_TEST(a_point_on_a_line_or_plane_is_at_its_place) {
   for (int i = 0; i < 4; i++) {
     char text[300];
     sunrealtype Pa[3], Pb[3];
-    CPMechModel model;
+    CPEquations model;
     const int given = i / 2;
     sprintf(text, BODY "joints: [{name: j, kind: %s, b: a, at: [1, 2, 3], axis: [0, 1, 0]%s}]",
             kinds[i % 2], given ? ", at_b: [1, 5, 3]" : "");

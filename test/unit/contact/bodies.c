@@ -67,7 +67,7 @@ static void release(CPSession session, CPContact contact, CPBodies bodies, N_Vec
 START_TEST(billiard_balls_roll_at_last) {
   const int n = _i % 2 ? MAX_BALLS : 1; /* sparse or dense matrices */
   CPContactPoint points[MAX_BALLS];
-  CPMechModel model;
+  CPEquations model;
   sunrealtype t;
   CPBodies bodies = balls(n);
   ck_assert_int_eq(CPBodiesModel(bodies, &model), CP_SUCCESS);
@@ -104,7 +104,7 @@ END_TEST
 START_TEST(data_and_preparation_may_come_in_any_order) {
   static const char *const orders[] = {"pds", "dps", "psd", "ps", "pdsd", "dpxs"};
   CPContactPoint point = {.name = "table", .normal = 0, .tangent = 1, .ntangents = 2, .mu = mu};
-  CPMechModel model;
+  CPEquations model;
   CPMechSuggestion suggested;
   sunrealtype t, v[2];
   for (int k = 0; k < 2; k++) { /* 0: in the order of the other tests, for comparison */
@@ -149,7 +149,7 @@ static CPContact slide(CPBodies bodies, sunrealtype angle, sunrealtype spin, N_V
                                 .on_b   = {.point = {0, 0, 1}},
                                 .length = 1};
   const CPContactPoint point = {.name = "floor", .normal = 0, .tangent = 1, .ntangents = 2, .mu = mu};
-  CPMechModel model;
+  CPEquations model;
   ck_assert_int_eq(CPBodiesSetGravity(bodies, (sunrealtype[]){0, 0, -g}), CP_SUCCESS);
   ck_assert_int_eq(CPBodiesAddBody(bodies, &ball), 0);
   ck_assert_int_eq(CPBodiesAddJoint(bodies, &floor), 0);
@@ -311,7 +311,7 @@ START_TEST(boxes_come_to_rest_on_four_corners) {
                       .omega      = {3 * r[8], 3 * r[9], 3 * r[10]}};
   CPBodies bodies  = CPBodiesCreate(3, test_context);
   CPContactPoint points[8];
-  CPMechModel model;
+  CPEquations model;
   MessageLog log = {0};
   ck_assert_int_eq(CPBodiesSetGravity(bodies, (sunrealtype[]){0, 0, -g}), CP_SUCCESS);
   ck_assert_int_eq(CPBodiesAddBody(bodies, &box), 0);
@@ -368,7 +368,7 @@ static CPContact tippe_top(CPBodies bodies, N_Vector *y) {
                                       .quaternion = {cos(tilt / 2), 0, sin(tilt / 2), 0},
                                       .omega      = {0, 0, spin}};
   CPContactPoint points[2];
-  CPMechModel model;
+  CPEquations model;
   ck_assert_int_eq(CPBodiesSetGravity(bodies, (sunrealtype[]){0, 0, -g}), CP_SUCCESS);
   ck_assert_int_eq(CPBodiesAddBody(bodies, &top), 0);
   for (int k = 0; k < 2; k++) {

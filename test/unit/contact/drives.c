@@ -39,7 +39,7 @@ static int no_b(sunrealtype t, const sunrealtype *q, const sunrealtype *u, sunre
   return 0;
 }
 
-static const CPMechModel model = {
+static const CPEquations model = {
     .nu = N, .np = 1, .nv = 2, .na = 2, .M = mass, .A = rows, .f = weights, .p = gap, .b = no_b};
 
 static const CPMotion ways[] = {CP_MOTION_DIRECT, CP_MOTION_RATE, CP_MOTION_FULL};

@@ -13,7 +13,7 @@ static Body point_mass(void) { return (Body){.m = 1, .J = 1, .g = 9.81, .npoints
 
 /* ---- creation ---- */
 
-static CPContact create(const CPMechModel *model, int n, const CPContactPoint *points) {
+static CPContact create(const CPEquations *model, int n, const CPContactPoint *points) {
   N_Vector y        = vector_of(6, start);
   CPContact contact = CPContactCreate(model, n, points, y, test_context);
   N_VDestroy(y);
@@ -22,7 +22,7 @@ static CPContact create(const CPMechModel *model, int n, const CPContactPoint *p
 
 START_TEST(points_that_break_a_rule_are_refused) {
   Body body               = point_mass();
-  const CPMechModel model = body_model(&body);
+  const CPEquations model = body_model(&body);
   CPContactPoint bad[16];
   for (int i = 0; i < 16; i++) bad[i] = good;
   bad[0].name                    = "";
@@ -59,8 +59,8 @@ static int no_friction(sunrealtype t, const sunrealtype *q, const sunrealtype *u
 
 START_TEST(models_without_what_contacts_need_are_refused) {
   Body body               = point_mass();
-  const CPMechModel model = body_model(&body);
-  CPMechModel bad[4]      = {model, model, model, model};
+  const CPEquations model = body_model(&body);
+  CPEquations bad[4]      = {model, model, model, model};
   bad[0].b                = NULL;
   bad[1].M                = NULL;
   bad[2].A                = NULL;
@@ -78,7 +78,7 @@ static int failing_root(sunrealtype t, N_Vector y, sunrealtype *g, void *user_da
 
 START_TEST(null_and_early_calls_have_codes) {
   Body body               = point_mass();
-  const CPMechModel model = body_model(&body);
+  const CPEquations model = body_model(&body);
   CPContact none          = NULL;
   sunrealtype value[3];
   CPContactStats stats;
@@ -112,7 +112,7 @@ END_TEST
 
 START_TEST(a_root_function_that_fails_ends_the_run) {
   Body body               = point_mass();
-  const CPMechModel model = body_model(&body);
+  const CPEquations model = body_model(&body);
   Run *run                = run_create(&model, &body, 1, &good, start);
   run_watch(run, 1, failing_root, NULL);
   ck_assert_int_eq(run_attach(run, _i, 1e-6), CP_SUCCESS);
@@ -125,7 +125,7 @@ END_TEST
 
 START_TEST(penetration_at_the_start_is_named) {
   Body body               = point_mass();
-  const CPMechModel model = body_model(&body);
+  const CPEquations model = body_model(&body);
   const sunrealtype y0[]  = {0, -1e-3, 0, 0, 0, 0};
   Run *run                = run_create(&model, &body, 1, &good, y0);
   ck_assert_int_eq(run_attach(run, _i, 1e-8), CP_CONTACT_PENETRATION);
@@ -138,7 +138,7 @@ END_TEST
 /* Contacts that approach at the start collide there. */
 START_TEST(impact_at_the_start_comes_first) {
   Body body               = point_mass();
-  const CPMechModel model = body_model(&body);
+  const CPEquations model = body_model(&body);
   const sunrealtype y0[]  = {0, 0, 0, 0, -2, 0};
   Run *run                = run_start(&model, &body, 1, &good, y0, _i, 1e-8);
   ck_assert_double_eq_tol(entries(run->y)[4], 1, 1e-14);
@@ -155,7 +155,7 @@ static int jumping_gap(sunrealtype t, const sunrealtype *q, sunrealtype *p, void
 
 START_TEST(gap_that_jumps_is_named) {
   Body body         = point_mass();
-  CPMechModel model = body_model(&body);
+  CPEquations model = body_model(&body);
   model.p           = jumping_gap;
   Run *run          = run_start(&model, &body, 1, &good, start, DOP853, 1e-8);
   ck_assert_int_eq(run_solve(run, 1), CP_CONTACT_PENETRATION);
@@ -175,7 +175,7 @@ static int wrong_v(sunrealtype t, const sunrealtype *q, const sunrealtype *u, su
 
 START_TEST(rates_that_contradict_gaps_are_found) {
   Body body         = point_mass();
-  CPMechModel model = body_model(&body);
+  CPEquations model = body_model(&body);
   model.v           = wrong_v;
   Run *run          = run_start(&model, &body, 1, &good, start, DOP853, 1e-8);
   ck_assert_int_eq(run_solve(run, 1), CP_MECH_A_WRONG);
@@ -213,8 +213,8 @@ static int press_b(sunrealtype t, const sunrealtype *q, const sunrealtype *u, su
   return 0;
 }
 
-static CPMechModel press(const Body *body) {
-  CPMechModel model = body_model(body);
+static CPEquations press(const Body *body) {
+  CPEquations model = body_model(body);
   model.np = model.nv = 2;
   model.p = press_gaps, model.v = press_v, model.A = press_rows, model.b = press_b;
   return model;
@@ -224,7 +224,7 @@ static CPMechModel press(const Body *body) {
  * separate all three. */
 START_TEST(press_that_closes_jams) {
   Body body                     = point_mass();
-  const CPMechModel model       = press(&body);
+  const CPEquations model       = press(&body);
   const CPContactPoint points[] = {{.name = "floor", .normal = 0}, {.name = "ceiling", .normal = 1}};
   const sunrealtype y0[]        = {0, 0, 0, 0, 0, 0};
   Run *run                      = run_start(&model, &body, 2, points, y0, _i, 1e-8);
@@ -242,7 +242,7 @@ END_TEST
 /* Elastic: the mass bounces ever faster, without end, before t = 1. */
 START_TEST(impacts_without_end_are_too_many) {
   Body body                     = point_mass();
-  const CPMechModel model       = press(&body);
+  const CPEquations model       = press(&body);
   const CPContactPoint points[] = {{.name = "floor", .normal = 0, .restitution = 1},
                                    {.name = "ceiling", .normal = 1, .restitution = 1}};
   const sunrealtype y0[]        = {0, 0.5, 0, 0, 3, 0};
@@ -262,7 +262,7 @@ static int stop_at_events(const CPContactEvent *event, void *user_data) {
 
 START_TEST(events_can_be_counted_and_can_stop_a_run) {
   Body body               = point_mass();
-  const CPMechModel model = body_model(&body);
+  const CPEquations model = body_model(&body);
   Run *run                = run_start(&model, &body, 1, &good, start, _i, 1e-8);
   ck_assert_int_eq(CPContactSetEventFn(run->contact, stop_at_events), CP_SUCCESS);
   ck_assert_int_eq(run_solve(run, 1), CP_STOPPED);
@@ -282,7 +282,7 @@ END_TEST
 /* ---- failing functions of the model ---- */
 
 typedef struct {
-  CPMechModel model;
+  CPEquations model;
   int countdown; /* number of calls; 0: fails from now on */
 } Failing;
 static Failing failing; /* only one thread uses it */
@@ -339,7 +339,7 @@ static int space_b(sunrealtype t, const sunrealtype *q, const sunrealtype *u, su
 
 /* The direction of sliding comes from v. */
 START_TEST(forces_say_which_function_failed) {
-  const CPMechModel model    = {.nu = 3,
+  const CPEquations model    = {.nu = 3,
                                 .np = 1,
                                 .nv = 3,
                                 .M  = space_mass,
@@ -375,7 +375,7 @@ START_TEST(failing_functions_end_with_a_code_and_runs_go_on) {
   const int method = _i / 4, which = _i % 4;
   Body body     = point_mass();
   failing.model = body_model(&body);
-  CPMechModel m = failing.model;
+  CPEquations m = failing.model;
   if (which == 0) m.p = failing_gaps;
   if (which == 1) m.b = failing_b;
   if (which == 2) m.A = failing_rows;
@@ -409,7 +409,7 @@ END_TEST
 
 START_TEST(states_that_are_none_are_refused) {
   Body body               = point_mass();
-  const CPMechModel model = body_model(&body);
+  const CPEquations model = body_model(&body);
   N_Vector kept, wrong[] = {NULL, vector_of(2, start)};
   sunrealtype t, value[3];
   Run *run = run_create(&model, &body, 1, &good, start);
@@ -437,7 +437,7 @@ static const sunrealtype thrown[] = {0, 1, 0, 5, 0, 0}, striking[] = {3, 0, 0, 1
 static const CPContactPoint clay = {
     .name = "clay", .tangent = 1, .ntangents = 1, .mu = 0.3, .restitution = 0};
 
-static Run *sliding_run(const CPMechModel *model, Body *body, int method) {
+static Run *sliding_run(const CPEquations *model, Body *body, int method) {
   Run *run = run_start(model, body, 1, &clay, thrown, method, 1e-9);
   run_to(run, 0.7);
   ck_assert_int_eq(CPContactGetPhase(run->contact, 0), CP_CONTACT_SLIDING);
@@ -463,7 +463,7 @@ START_TEST(a_start_that_fails_leaves_its_state_and_can_be_repeated) {
   const int method = _i / 4, which = _i % 4;
   Body body     = point_mass();
   failing.model = body_model(&body);
-  CPMechModel m = failing.model;
+  CPEquations m = failing.model;
   if (which == 0) m.p = failing_gaps;
   if (which == 1) m.b = failing_b;
   if (which == 2) m.A = failing_rows;
@@ -487,7 +487,7 @@ END_TEST
 
 START_TEST(a_start_without_memory_leaves_its_state_and_can_be_repeated) {
   Body body               = point_mass();
-  const CPMechModel model = body_model(&body);
+  const CPEquations model = body_model(&body);
   for (long n = 1;; n++) {
     Run *run   = sliding_run(&model, &body, _i);
     N_Vector y = vector_of(6, striking);
@@ -505,7 +505,7 @@ END_TEST
 
 START_TEST(a_run_of_no_length_hands_out_the_start) {
   Body body               = point_mass();
-  const CPMechModel model = body_model(&body);
+  const CPEquations model = body_model(&body);
   Run *run                = run_start(&model, &body, 1, &good, start, _i, 1e-8);
   N_VConst(-1, run->y);
   run_to(run, 0);
@@ -518,7 +518,7 @@ END_TEST
 /* n^T W n = 1 / m for a point without friction, which is driven along the floor. */
 START_TEST(quantities_know_of_motions_before_a_start) {
   Body body               = point_mass();
-  const CPMechModel model = body_model(&body);
+  const CPEquations model = body_model(&body);
   CPContactPoint point    = good;
   sunrealtype value[3];
   point.mu = 0;
@@ -547,7 +547,7 @@ START_TEST(an_event_that_failed_is_tried_again) {
   CPContactEvent event;
   failing.model     = body_model(&body);
   failing.countdown = 0;
-  CPMechModel m     = failing.model;
+  CPEquations m     = failing.model;
   m.b               = failing_on_the_floor;
   Run *run          = run_start(&m, &body, 1, &good, start, _i, 1e-9);
   ck_assert_int_eq(run_solve(run, 0.7), CP_USERFUNC_FAIL);
@@ -570,7 +570,7 @@ END_TEST
 
 START_TEST(every_allocation_may_fail) {
   Body body               = point_mass();
-  const CPMechModel model = body_model(&body);
+  const CPEquations model = body_model(&body);
   N_Vector y              = vector_of(6, start);
   for (long n = 1;; n++) {
     alloc_watch_failing(n);
@@ -588,7 +588,7 @@ END_TEST
 /* The run allocates no memory: what 3 and 30 impacts have allocated is the same. */
 START_TEST(memory_is_flat) {
   Body body               = point_mass();
-  const CPMechModel model = body_model(&body);
+  const CPEquations model = body_model(&body);
   CPContactPoint point    = good;
   point.restitution       = 1;
   Run *run                = run_start(&model, &body, 1, &point, start, _i, 1e-8);

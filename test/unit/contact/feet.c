@@ -97,7 +97,7 @@ START_TEST(all_feet_of_a_box_stop_and_slip_together) {
         const int feet = box.feet, moves = w < 2;
         const sunrealtype tol = _i % 2 ? 1e-8 : 1e-5, mu = laws[l][0], most = fmax(mu, laws[l][1]),
                           slip  = push_begins + most * mass_of_box * gravity / rate;
-        const CPMechModel model = {.nu = POSITIONS,
+        const CPEquations model = {.nu = POSITIONS,
                                    .np = feet,
                                    .nv = 3 * feet,
                                    .M  = mass,
@@ -163,7 +163,7 @@ static Box random_box(unsigned number) {
 static Run *start_box(Box *box, int method, sunrealtype tol) {
   static const char *const names[]    = {"a", "b", "c", "d"};
   static const sunrealtype at_rest_[] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0};
-  const CPMechModel model             = {.nu = POSITIONS,
+  const CPEquations model             = {.nu = POSITIONS,
                                          .np = box->feet,
                                          .nv = 3 * box->feet,
                                          .M  = mass,
@@ -195,7 +195,7 @@ static int puck_gap(sunrealtype t, const sunrealtype *q, sunrealtype *p, void *r
 }
 
 static Run *start_puck(Box *box, sunrealtype tol) {
-  static const CPMechModel model      = {.nu = POSITIONS,
+  static const CPEquations model      = {.nu = POSITIONS,
                                          .np = 1,
                                          .nv = 3,
                                          .M  = mass,

@@ -27,7 +27,7 @@ static void *data_of(void *run) { return ((Run *)run)->user_data; }
                       void *run) {                                                                \
     return (model).b(t, q, u, b, data_of(run));                                                   \
   }                                                                                               \
-  static CPMechModel name##_passed_on(CPMechModel m) {                                            \
+  static CPEquations name##_passed_on(CPEquations m) {                                            \
     m.M = name##_mass, m.f = name##_forces, m.p = name##_gaps, m.A = name##_rows, m.b = name##_b; \
     return m;                                                                                     \
   }
@@ -37,9 +37,9 @@ PASSED_ON(body, floor_body_model(&any))
 PASSED_ON(ball, rolling_ball_model())
 PASSED_ON(crank, clearance_crank_model())
 
-CPMechModel body_model(const Body *body) { return body_passed_on(floor_body_model(body)); }
-CPMechModel ball_model(void) { return ball_passed_on(rolling_ball_model()); }
-CPMechModel crank_model(void) { return crank_passed_on(clearance_crank_model()); }
+CPEquations body_model(const Body *body) { return body_passed_on(floor_body_model(body)); }
+CPEquations ball_model(void) { return ball_passed_on(rolling_ball_model()); }
+CPEquations crank_model(void) { return crank_passed_on(clearance_crank_model()); }
 
 int at_rest(sunrealtype t, sunrealtype *g, void *data) {
   (void)t, (void)data;
@@ -56,7 +56,7 @@ static int keep_event(const CPContactEvent *event, void *user_data) {
   return 0;
 }
 
-Run *run_create(const CPMechModel *model, void *user_data, int n, const CPContactPoint *points,
+Run *run_create(const CPEquations *model, void *user_data, int n, const CPContactPoint *points,
                 const sunrealtype *y0) {
   const sunindextype nq = model->nq ? model->nq : model->nu;
   Run *run              = calloc(1, sizeof *run);
@@ -113,7 +113,7 @@ int run_attach(Run *run, int method, sunrealtype tol) {
   return CPSessionStart(run->session, 0, run->y, INFINITY);
 }
 
-Run *run_start(const CPMechModel *model, void *user_data, int n, const CPContactPoint *points,
+Run *run_start(const CPEquations *model, void *user_data, int n, const CPContactPoint *points,
                const sunrealtype *y0, int method, sunrealtype tol) {
   Run *run       = run_create(model, user_data, n, points, y0);
   const int flag = run_attach(run, method, tol);

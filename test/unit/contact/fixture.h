@@ -13,9 +13,9 @@
 /* Models of the catalogue, whose functions and events get the run as user data here; the run knows
  * the model's data. */
 typedef FloorBody Body;
-CPMechModel body_model(const Body *body);
-CPMechModel ball_model(void);
-CPMechModel crank_model(void);
+CPEquations body_model(const Body *body);
+CPEquations ball_model(void);
+CPEquations crank_model(void);
 
 /* A prescribed motion (CPMotionFn) that stays at 0, like its derivatives. */
 int at_rest(sunrealtype t, sunrealtype *g, void *data);
@@ -42,7 +42,7 @@ typedef struct {
 } Run;
 
 /* A system at t = 0 in the state y0, not attached. */
-Run *run_create(const CPMechModel *model, void *user_data, int n, const CPContactPoint *points,
+Run *run_create(const CPEquations *model, void *user_data, int n, const CPContactPoint *points,
                 const sunrealtype *y0);
 /* A session with this contact and method, not started; the run's messages */
 CPSession session_of(CPContact contact, int method, sunrealtype rtol, sunrealtype atol);
@@ -51,7 +51,7 @@ int run_attach(Run *run, int method, sunrealtype tol);
 /* The sessions to come stop at roots of g; run->found: which. direction may be NULL. */
 void run_watch(Run *run, int n, CVRootFn g, int *direction);
 /* Does both, and fails the test on an error. */
-Run *run_start(const CPMechModel *model, void *user_data, int n, const CPContactPoint *points,
+Run *run_start(const CPEquations *model, void *user_data, int n, const CPContactPoint *points,
                const sunrealtype *y0, int method, sunrealtype tol);
 /* To tout; returns what CPSessionRun does. */
 int run_solve(Run *run, sunrealtype tout);

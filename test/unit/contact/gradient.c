@@ -75,7 +75,7 @@ static int rod_laws(int i, CPContactPoint *point, void *run) {
   return 0;
 }
 
-static const CPMechModel puck_model = {
+static const CPEquations puck_model = {
     .nu = 2, .np = 1, .nv = 2, .M = mass, .A = rows, .f = weight, .p = gap, .b = no_bias};
 static const CPContactPoint puck_point = {
     .name = "puck", .normal = 0, .tangent = 1, .ntangents = 1, .mu = 1, .restitution = 0};
@@ -226,7 +226,7 @@ START_TEST(sensitivities_of_a_rocking_block_are_those_of_its_closed_form) {
   static const sunrealtype weight[] = {45, -9, 1};
   RockingBlock block;
   rocking_block_init(&block, 1, 0.25, 0.5, 9.81, 0.2);
-  const CPMechModel model       = body_model(&block.body);
+  const CPEquations model       = body_model(&block.body);
   const CPContactPoint points[] = {
       {.name = "left", .normal = 0, .tangent = 2, .ntangents = 1, .mu = 1},
       {.name = "right", .normal = 1, .tangent = 3, .ntangents = 1, .mu = 1}};
@@ -303,7 +303,7 @@ static int first(sunrealtype t, N_Vector y, sunrealtype *values, void *data) {
 /* Two balls dropped from the same height strike at the same time, but at two times if one height
  * changes: there is no derivative. */
 START_TEST(events_that_coincide_by_chance_have_no_derivative) {
-  const CPMechModel model = {
+  const CPEquations model = {
       .nu = 2, .np = 2, .M = mass, .A = mass, .f = pair_weight, .p = pair_gaps, .b = no_bias};
   const CPContactPoint points[] = {{.name = "red", .normal = 0, .restitution = 0.5},
                                    {.name = "green", .normal = 1, .restitution = 0.5}};
@@ -334,7 +334,7 @@ END_TEST
 START_TEST(gaps_that_are_touched_have_no_derivative) {
   Puck puck              = {.p = {1, 0.5, 0.3, 1, 1}};
   const sunrealtype y0[] = {0, 1e-6, 1, -1e-9};
-  CPMechModel weightless = puck_model;
+  CPEquations weightless = puck_model;
   weightless.f           = NULL;
   Run *run               = run_start(&weightless, &puck, 1, &puck_point, y0, _i, TOL);
   N_Vector *S            = N_VCloneVectorArray(PARAMETERS, run->y);
@@ -437,7 +437,7 @@ END_TEST
 START_TEST(painleves_criterion_has_the_friction_of_the_moment) {
   const sunrealtype x = -0.3, y = -0.4;
   Rod rod                 = {{.m = 1, .J = SUN_RCONST(1.0) / 12, .a = {-0.5}, .npoints = 1}, 0.1};
-  const CPMechModel model = body_model(&rod.body);
+  const CPEquations model = body_model(&rod.body);
   const CPContactPoint point = {.name = "end", .tangent = 1, .ntangents = 1, .mu = 1};
   const sunrealtype y0[]     = {0, -y, atan2(y, x) - acos(-1.0), 1, 0, 0};
   Run *run                   = run_create(&model, &rod, 1, &point, y0);

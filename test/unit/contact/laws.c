@@ -22,7 +22,7 @@ static int pull(sunrealtype t, const sunrealtype *q, const sunrealtype *u, const
 /* It sticks until growth t = mu_s g, then v = growth (t^2 - t0^2) / 2 - mu g (t - t0). */
 START_TEST(block_breaks_loose_at_static_friction) {
   Body body                  = point_mass();
-  CPMechModel model          = body_model(&body);
+  CPEquations model          = body_model(&body);
   const CPContactPoint point = {
       .name = "block", .tangent = 1, .ntangents = 1, .mu = 0.2, .mu_static = 0.3};
   const sunrealtype start[6] = {0}, g = SUN_RCONST(9.81), t0 = 0.3 * g / growth, t = 1;
@@ -55,7 +55,7 @@ static int lift(sunrealtype t, const sunrealtype *q, const sunrealtype *u, const
 
 START_TEST(rod_that_may_stay_or_leave_leaves) {
   Body body         = {.m = 1, .J = SUN_RCONST(1.0) / 12, .g = 9.81, .npoints = 1, .a = {-0.5}};
-  CPMechModel model = body_model(&body);
+  CPEquations model = body_model(&body);
   const CPContactPoint point = {.name = "end", .tangent = 1, .ntangents = 1, .mu = 1.5};
   const sunrealtype theta = atan(2.0), y0[] = {0, 0.5 * sin(theta), theta, -1, 0, 0};
   model.f  = lift;
@@ -107,7 +107,7 @@ static int rod_and_wall_b(sunrealtype t, const sunrealtype *q, const sunrealtype
 }
 
 START_TEST(pendulum_rebounds_from_a_wall) {
-  const CPMechModel model    = {.nu = 2,
+  const CPEquations model    = {.nu = 2,
                                 .np = 2,
                                 .M  = pendulum_mass,
                                 .A  = rod_and_wall_rows,
@@ -145,7 +145,7 @@ static int rising_v(sunrealtype t, const sunrealtype *q, const sunrealtype *u, s
  * e + ...), and then rest. */
 START_TEST(ball_comes_to_rest_on_a_rising_floor) {
   Body body                  = point_mass();
-  CPMechModel model          = body_model(&body);
+  CPEquations model          = body_model(&body);
   const CPContactPoint point = {.name = "ball", .tangent = 1, .restitution = 0.5};
   const sunrealtype y0[] = {0, 1, 0, 0, rise, 0}, t1 = sqrt(2 / SUN_RCONST(9.81));
   model.p  = rising_gap;
@@ -167,7 +167,7 @@ END_TEST
  * it: with e = 1, by P_T v_T / 2 (Kane's paradox). */
 START_TEST(energy_does_not_grow_where_newtons_law_would_let_it) {
   Body body = {.m = 1, .J = SUN_RCONST(1.0) / 12, .g = 9.81, .npoints = 1, .a = {-0.5}};
-  const CPMechModel model    = body_model(&body);
+  const CPEquations model    = body_model(&body);
   const CPContactPoint point = {
       .name = "end", .tangent = 1, .ntangents = 1, .mu = 5, .restitution = 1};
   const sunrealtype pi = acos(-1), slides = _i % 2 ? SUN_RCONST(0.1) : SUN_RCONST(-0.1);
@@ -197,7 +197,7 @@ END_TEST
  * another impulse. */
 START_TEST(poissons_law_restores_impulses) {
   Body body = {.m = 1, .J = SUN_RCONST(1.0) / 12, .g = 9.81, .npoints = 1, .a = {-0.5}};
-  const CPMechModel model = body_model(&body);
+  const CPEquations model = body_model(&body);
   const sunrealtype theta = 0.8, e = 0.6, x = -0.5 * cos(theta), y = -0.5 * sin(theta);
   const sunrealtype v[2] = {-1, 0.1}; /* normal, tangential */
   const sunrealtype y0[] = {0, -y, theta, v[1], v[0], 0};
@@ -250,7 +250,7 @@ static int line_b(sunrealtype t, const sunrealtype *q, const sunrealtype *u, sun
 }
 
 START_TEST(poissons_law_passes_impulses_on) {
-  const CPMechModel model = {
+  const CPEquations model = {
       .nu = 3, .np = 2, .nv = 2, .M = line_mass, .A = line_rows, .p = line_gaps, .b = line_b};
   const CPContactPoint points[] = {
       {.name = "first", .normal = 0, .restitution = 1, .law = CP_RESTITUTION_POISSON},
@@ -273,7 +273,7 @@ START_TEST(quantities_of_contacts_are_those_of_the_floor) {
   const sunrealtype unit = ldexp(1, 70 * _i), m = 2 * unit, J = 0.3 * unit, g = 9.81, mu = 0.2,
                     theta       = 0.4;
   Body body                     = {.m = m, .J = J, .g = g, .npoints = 2, .a = {-0.5, 0.5}};
-  const CPMechModel model       = body_model(&body);
+  const CPEquations model       = body_model(&body);
   const CPContactPoint points[] = {
       {.name = "lower", .normal = 0, .tangent = 2, .ntangents = 1, .mu = mu},
       {.name = "upper", .normal = 1, .tangent = 3, .ntangents = 1, .mu = mu}};

@@ -17,7 +17,7 @@ static Body point_mass(void) { return (Body){.m = 1, .J = 1, .g = 9.81, .npoints
  * after an impact grow by 2 / (g (1 - e)), about 2, in that time. */
 START_TEST(bouncing_ball_comes_to_rest_where_the_series_ends) {
   Body body                  = point_mass();
-  const CPMechModel model    = body_model(&body);
+  const CPEquations model    = body_model(&body);
   const CPContactPoint point = {.name = "ball", .restitution = 0.9};
   const sunrealtype y0[] = {0, 1, 0, 0, 0, 0}, t1 = sqrt(2 / 9.81);
   Run *run   = run_start(&model, &body, 1, &point, y0, _i, TIGHT);
@@ -44,7 +44,7 @@ END_TEST
  * to the accuracy of the tolerance. */
 START_TEST(steps_end_at_events_and_then_pass_them) {
   Body body                  = point_mass();
-  const CPMechModel model    = body_model(&body);
+  const CPEquations model    = body_model(&body);
   const CPContactPoint point = {.name = "ball", .restitution = 0.9};
   const sunrealtype y0[] = {0, 1, 0, 0, 0, 0}, v1 = sqrt(2 * SUN_RCONST(9.81));
   Run *whole    = run_start(&model, &body, 1, &point, y0, _i, TIGHT);
@@ -96,7 +96,7 @@ static int heights(sunrealtype t, N_Vector y, sunrealtype *g, void *user_data) {
  * it is e^k g t1. */
 START_TEST(roots_of_the_user_are_returned_beside_events) {
   Body body                  = point_mass();
-  const CPMechModel model    = body_model(&body);
+  const CPEquations model    = body_model(&body);
   const CPContactPoint point = {.name = "ball", .restitution = 0.9};
   int direction[2]           = {0, -1};
   const sunrealtype y0[] = {0, 1, 0, 0, 0, 0}, g = 9.81, t1 = sqrt(2 / g);
@@ -147,7 +147,7 @@ static int at_floor(sunrealtype t, N_Vector y, sunrealtype *g, void *data) {
  * 0.45, 1.26 and 2.00 s. */
 START_TEST(impacts_are_told_beside_events_of_others) {
   Body body                  = point_mass();
-  const CPMechModel model    = body_model(&body);
+  const CPEquations model    = body_model(&body);
   const CPContactPoint point = {.name = "ball", .restitution = 0.9};
   const sunrealtype y0[]     = {0, 1, 0, 0, 0, 0};
   for (int action = CP_CONTINUE; action <= CP_RESTART; action++) {
@@ -177,7 +177,7 @@ END_TEST
 /* The end of the series has an error of at most 100 tolerances, by each method, from 1e-4 to 1e-10. */
 START_TEST(end_of_bouncing_has_the_accuracy_of_the_tolerance) {
   Body body                  = point_mass();
-  const CPMechModel model    = body_model(&body);
+  const CPEquations model    = body_model(&body);
   const CPContactPoint point = {.name = "ball", .restitution = 0.9};
   const sunrealtype y0[] = {0, 1, 0, 0, 0, 0}, end = sqrt(2 / 9.81) * 19;
   for (int digits = 4; digits <= 10; digits += 2) {
@@ -195,7 +195,7 @@ END_TEST
 /* Stops after v0 / (mu g), at the distance v0^2 / (2 mu g), and stays. */
 START_TEST(sliding_block_stops) {
   Body body                  = point_mass();
-  const CPMechModel model    = body_model(&body);
+  const CPEquations model    = body_model(&body);
   const CPContactPoint point = {.name = "block", .tangent = 1, .ntangents = 1, .mu = 0.3};
   const sunrealtype v0 = _i % 2 ? -2 : 2, y0[] = {0, 0, 0, v0, 0, 0}, a = 0.3 * 9.81;
   Run *run = run_start(&model, &body, 1, &point, y0, _i / 2, TIGHT);
@@ -214,7 +214,7 @@ END_TEST
  * backwards. */
 START_TEST(block_that_hardly_slides_rests) {
   Body body                  = point_mass();
-  const CPMechModel model    = body_model(&body);
+  const CPEquations model    = body_model(&body);
   const CPContactPoint point = {.name = "block", .tangent = 1, .ntangents = 1, .mu = 0.3};
   const sunrealtype v0 = pow(10, _i / METHODS - 15), y0[] = {0, 0, 0, v0, 0, 0}, t0 = 0.25;
   Run *run           = run_start(&model, &body, 1, &point, y0, _i % METHODS, TIGHT);
@@ -232,7 +232,7 @@ END_TEST
 /* Rolls after 2 v0 / (7 mu g), with 5/7 v0, at the distance 12 v0^2 / (49 mu g). */
 START_TEST(slipping_ball_begins_to_roll) {
   RollingBall ball           = {.m = 1, .r = 0.1, .g = 9.81};
-  const CPMechModel model    = ball_model();
+  const CPEquations model    = ball_model();
   const CPContactPoint point = {.name = "ball", .tangent = 1, .ntangents = 1, .mu = 0.2};
   const sunrealtype v0 = 3, a = 0.2 * 9.81, y0[] = {0, ball.r, 0, v0, 0, 0},
                     rolls = 2 * v0 / (7 * a);
@@ -251,7 +251,7 @@ END_TEST
 /* Thrown obliquely without bouncing: the impulse of friction is mu times the normal one. */
 START_TEST(plastic_impact_with_friction) {
   Body body                  = point_mass();
-  const CPMechModel model    = body_model(&body);
+  const CPEquations model    = body_model(&body);
   const CPContactPoint point = {.name = "ball", .tangent = 1, .ntangents = 1, .mu = 0.25};
   const sunrealtype y0[] = {0, 0.5, 0, 3, 0, 0}, v = sqrt(9.81);
   Run *run = run_start(&model, &body, 1, &point, y0, DOP853, TIGHT);
@@ -294,7 +294,7 @@ static const struct {
 START_TEST(ten_thousand_impacts_do_not_drift) {
   const sunrealtype tol      = tireless[_i].tol;
   Body body                  = point_mass();
-  const CPMechModel model    = body_model(&body);
+  const CPEquations model    = body_model(&body);
   const CPContactPoint point = {.name = "ball", .restitution = 1};
   const sunrealtype y0[]     = {0, SUN_RCONST(9.81) / 800, 0, 0, 0, 0};
   Run *run                   = run_start(&model, &body, 1, &point, y0, tireless[_i].method, tol);
@@ -326,7 +326,7 @@ static Body rod(void) {
 
 START_TEST(painleve_begins_at_four_thirds) {
   Body body               = rod();
-  const CPMechModel model = body_model(&body);
+  const CPEquations model = body_model(&body);
   for (int above = 0; above < 2; above++) {
     const CPContactPoint point = {.name      = "end",
                                   .tangent   = 1,
@@ -352,7 +352,7 @@ END_TEST
 
 START_TEST(rod_that_jams_is_named) {
   Body body               = rod();
-  const CPMechModel model = body_model(&body);
+  const CPEquations model = body_model(&body);
   const sunrealtype theta = atan(2.0), y0[] = {0, 0.5 * sin(theta), theta, -1, 0, 0};
   CPContactPoint point = {.name = "end of the rod", .tangent = 1, .ntangents = 1, .mu = 1.5};
   Run *run             = run_create(&model, &body, 1, &point, y0);
@@ -375,7 +375,7 @@ END_TEST
  * tolerances of the energy's terms. */
 START_TEST(energy_of_an_impacting_stick_never_grows) {
   Body body = {.m = 1, .J = SUN_RCONST(1.0) / 12, .g = 10, .npoints = 2, .a = {-0.5, 0.5}};
-  const CPMechModel model       = body_model(&body);
+  const CPEquations model       = body_model(&body);
   const sunrealtype e           = _i % 2 ? SUN_RCONST(0.5) : 1;
   const CPContactPoint points[] = {
       {.name = "left", .normal = 0, .tangent = 2, .ntangents = 1, .mu = 0.01, .restitution = e},
@@ -408,7 +408,7 @@ START_TEST(rocking_block_is_housners) {
                                    .npoints = 2,
                                    .a       = {-0.25, 0.25},
                                    .b       = {-0.5, -0.5}};
-  const CPMechModel model       = body_model(&body);
+  const CPEquations model       = body_model(&body);
   const CPContactPoint points[] = {
       {.name = "left", .normal = 0, .tangent = 2, .ntangents = 1, .mu = 0.6},
       {.name = "right", .normal = 1, .tangent = 3, .ntangents = 1, .mu = 0.6}};
@@ -445,7 +445,7 @@ START_TEST(block_that_tips_while_it_slides_comes_to_rest) {
   const sunrealtype drop = 2e-5 * (1 + _i / METHODS);
   Body body              = {
                    .m = 1, .J = SUN_RCONST(0.34) / 3, .g = 9.81, .npoints = 2, .a = {-0.3, 0.3}, .b = {-0.5, -0.5}};
-  const CPMechModel model       = body_model(&body);
+  const CPEquations model       = body_model(&body);
   const CPContactPoint points[] = {
       {.name = "left", .normal = 0, .tangent = 2, .ntangents = 1, .mu = 0.66},
       {.name = "right", .normal = 1, .tangent = 3, .ntangents = 1, .mu = 0.65, .restitution = 0.19}};
@@ -480,7 +480,7 @@ static int woodpecker_forces(sunrealtype t, const sunrealtype *q, const sunrealt
 /* Glocker's constants */
 static Run *woodpecker(int method, sunrealtype tol) {
   static Woodpecker toy = {.g = 9.81, .c = 5.6e-3};
-  CPMechModel model     = woodpecker_model();
+  CPEquations model     = woodpecker_model();
   model.f               = woodpecker_forces; /* the others have no data */
   CPContactPoint contact[WOODPECKER_CONTACTS];
   N_Vector y0 = N_VNew_Serial(6, test_context);
@@ -577,7 +577,7 @@ START_TEST(random_boxes_fall) {
                                .npoints = 4,
                                .a       = {-w, w, w, -w},
                                .b       = {-h, -h, h, h}};
-    const CPMechModel model = body_model(&body);
+    const CPEquations model = body_model(&body);
     CPContactPoint corner[4];
     for (int k = 0; k < 4; k++)
       corner[k] = (CPContactPoint){.name                   = "corner",

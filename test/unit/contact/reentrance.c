@@ -264,7 +264,7 @@ static int bead_roots(sunrealtype t, N_Vector y, sunrealtype *g, void *mech) {
 }
 
 static void run_bead(Bead *b, sunrealtype *end) {
-  const CPMechModel model = {
+  const CPEquations model = {
       .nu = 2, .np = 1, .M = bead_mass, .f = bead_forces, .A = bead_rows, .p = bead_gap, .b = bead_b};
   MessageLog log = {0};
   N_Vector y     = VECTOR(1.0, 0.0, 0.0, 0.0);
@@ -329,7 +329,7 @@ static int calling_event(const CPContactEvent *event, void *user_data) {
 
 START_TEST(contacts_called_by_their_own_functions_refuse) {
   const Body body              = {.npoints = 1, .m = 1, .J = 1, .g = 10};
-  const CPMechModel model      = body_model(&body);
+  const CPEquations model      = body_model(&body);
   const CPContactPoint point[] = {{.name = "foot", .normal = 0, .restitution = 0.5}};
   const sunrealtype y0[]       = {0, 1, 0, 0, 0, 0};
   law_calls = law_others = event_calls = event_others = event_answers = 0;

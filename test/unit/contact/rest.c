@@ -52,7 +52,7 @@ static int forces(sunrealtype t, const sunrealtype *q, const sunrealtype *u, con
   return 0;
 }
 
-static const CPMechModel model = {.nu = POSITIONS,
+static const CPEquations model = {.nu = POSITIONS,
                                   .np = 1,
                                   .nv = 3,
                                   .na = 3,

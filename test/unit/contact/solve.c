@@ -281,7 +281,7 @@ static void check_run(Heap *heap, const sunrealtype *u, sunrealtype tol) {
   for (int k = 0; k < nc; k++)
     points[k] = (CPContactPoint){
         .name = "contact", .normal = k, .tangent = heap_row(heap, k, 1), .ntangents = 2, .mu = 0.3};
-  const CPMechModel model = {.nu     = nu,
+  const CPEquations model = {.nu     = nu,
                              .np     = nc,
                              .nv     = 3 * nc,
                              .M_tmpl = M,

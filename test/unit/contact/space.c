@@ -51,7 +51,7 @@ static int law(int i, CPContactPoint *point, void *run) {
   return 0;
 }
 
-static const CPMechModel model = {
+static const CPEquations model = {
     .nu = 3, .np = 1, .nv = 3, .M = mass, .A = rows, .f = forces, .p = gap, .b = no_bias};
 static const CPContactPoint contact = {
     .name = "puck", .normal = 0, .tangent = 1, .ntangents = 2, .mu = 1};
@@ -239,7 +239,7 @@ START_TEST(sliding_that_begins_slowly_takes_few_steps) {
               {BDF, 1e-10, 50, 1500},   {DOP853, 1e-4, 10, 40},  {DOP853, 1e-6, 10, 80},
               {DOP853, 1e-8, 10, 200},  {DOP853, 1e-9, 10, 300}, {DOP853, 1e-10, 10, 500},
               {DOP853, 1e-11, 20, 800}, {ADAMS, 1e-6, 50, 500},  {ADAMS, 1e-8, 50, 1200}};
-  const CPMechModel table    = {.nu = 3,
+  const CPEquations table    = {.nu = 3,
                                 .np = 1,
                                 .nv = 3,
                                 .M  = mass,
@@ -265,8 +265,8 @@ END_TEST
 
 /* ---- pucks under loads that turn and oscillate ---- */
 
-static CPMechModel puck_under(CPMechForceFn f) {
-  CPMechModel puck = model;
+static CPEquations puck_under(CPMechForceFn f) {
+  CPEquations puck = model;
   puck.f           = f;
   return puck;
 }
@@ -292,7 +292,7 @@ static int waves(sunrealtype t, const sunrealtype *q, const sunrealtype *u, cons
  * time. Each comparison is with a run of RADAU at 1e-12. */
 START_TEST(pucks_slip_and_stick_under_loads_in_time) {
   const sunrealtype mu = 0.3, y0[STATES] = {0};
-  const CPMechModel puck     = puck_under(waves);
+  const CPEquations puck     = puck_under(waves);
   const CPContactPoint point = {.name = "puck", .normal = 0, .tangent = 1, .ntangents = 2, .mu = mu};
   unsigned long long seed    = 4;
   for (int i = 0; i < 20; i++) {
@@ -335,7 +335,7 @@ START_TEST(loads_at_the_limit_of_friction_take_few_steps) {
   static const int steps[]   = {
         [DOP853] = 1200, [RADAU] = 100, [BDF] = 500, [ADAMS] = 10000}; /* after the newest event */
   const sunrealtype y0[STATES] = {0};
-  const CPMechModel puck       = puck_under(at_the_limit);
+  const CPEquations puck       = puck_under(at_the_limit);
   const CPContactPoint point = {.name = "puck", .normal = 0, .tangent = 1, .ntangents = 2, .mu = 0.3};
   for (int k = 0; k < 3; k++)
     for (int e = 5; e <= 8; e++) {
@@ -360,7 +360,7 @@ END_TEST
  * start of a step says nothing about the time at which sliding ends in it. */
 START_TEST(sliding_to_and_fro_stops_at_each_turn) {
   const sunrealtype y0[STATES] = {0};
-  const CPMechModel puck       = puck_under(waves);
+  const CPEquations puck       = puck_under(waves);
   const CPContactPoint point = {.name = "puck", .normal = 0, .tangent = 1, .ntangents = 2, .mu = 0.2};
   for (int i = 0; i < 40; i++) {
     const sunrealtype tol = pow(10, -5 - i % 5);
@@ -394,7 +394,7 @@ static int downhill(sunrealtype t, const sunrealtype *q, const sunrealtype *u, c
 START_TEST(sliding_that_turns_downhill_ends_in_time) {
   static const sunrealtype ks[] = {1.1, 1.5, 2, 4}, psis[] = {0.02, 0.5, 1.5, 2.5, 3, 3.1};
   const sunrealtype k = ks[_i / METHODS], bound = _i % METHODS == DOP853 ? 100 : 12;
-  const CPMechModel slope = {
+  const CPEquations slope = {
       .nu = 3, .np = 1, .nv = 3, .M = mass, .A = rows, .f = downhill, .p = gap, .b = no_bias};
   const CPContactPoint point = {
       .name = "puck", .normal = 0, .tangent = 1, .ntangents = 2, .mu = k / SUN_RCONST(9.81)};

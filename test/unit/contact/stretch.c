@@ -52,7 +52,7 @@ static int block_b(sunrealtype t, const sunrealtype *q, const sunrealtype *u, su
   return 0;
 }
 
-static const CPMechModel block         = {.nu = 3,
+static const CPEquations block         = {.nu = 3,
                                           .np = 2,
                                           .nv = 4,
                                           .M  = block_mass,
@@ -157,7 +157,7 @@ END_TEST
 /* With e = 0.9 the end of bouncing from the height 1 is at 8.578949178729 s (t1 (1 + e) / (1 - e)). Energy never grows. */
 START_TEST(a_ball_loses_energy_until_it_rests) {
   Body body                  = {.m = 1, .J = 1, .g = 9.81, .npoints = 1};
-  const CPMechModel model    = body_model(&body);
+  const CPEquations model    = body_model(&body);
   const CPContactPoint floor = {.name = "floor", .tangent = 1, .ntangents = 1, .restitution = 0.9};
   const sunrealtype y0[]     = {0, 1, 0, 1, 0, 0};
   sunrealtype energy         = 9.81;
@@ -182,7 +182,7 @@ END_TEST
  * is one too many. Longer steps are twice as long as the one before. */
 START_TEST(steps_are_those_of_the_events_that_were_too_many) {
   Body body                  = {.m = 1, .J = 1, .g = 9.81, .npoints = 1};
-  const CPMechModel model    = body_model(&body);
+  const CPEquations model    = body_model(&body);
   const CPContactPoint floor = {.name = "floor", .restitution = 0.5};
   const sunrealtype y0[] = {0, 1, 0, 0, 0, 0}, t1 = sqrt(2 / SUN_RCONST(9.81)), s = 1.75 * t1 / 12;
   Run *run = run_start(&model, &body, 1, &floor, y0, _i, 1e-8);

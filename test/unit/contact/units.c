@@ -26,7 +26,7 @@ static int note(const CPContactEvent *event, void *bodies) {
 static Motion run(int method, sunrealtype tol, sunrealtype L, sunrealtype mu) {
   const sunrealtype J = 0.1 * L * L;
   m                   = (Motion){0};
-  CPMechModel model;
+  CPEquations model;
   CPIntegratorStats stats;
   sunrealtype t;
   CPBodies bodies      = CPBodiesCreate(3, test_context);

@@ -28,7 +28,7 @@ static N_Vector_ID in_pieces(N_Vector x) {
   return SUNDIALS_NVEC_MANYVECTOR;
 }
 
-static CPMech system_of(const CPMechModel *model, N_Vector state, void *user_data) {
+static CPMech system_of(const CPEquations *model, N_Vector state, void *user_data) {
   CPMech result = CPMechCreate(model, state, test_context);
   ck_assert_ptr_nonnull(result);
   ck_assert_int_eq(CPMechSetUserData(result, user_data), CP_SUCCESS);
@@ -37,7 +37,7 @@ static CPMech system_of(const CPMechModel *model, N_Vector state, void *user_dat
 }
 
 static void setup(void) {
-  const CPMechModel model     = pendulum_model();
+  const CPEquations model     = pendulum_model();
   pendulum                    = (Pendulum){.L = 1, .g = 9.81};
   messages                    = (MessageLog){0};
   y                           = VECTOR(0.6, -0.8, 0.8, 0.6);
@@ -183,7 +183,7 @@ END_TEST
 
 /* y' may be the first that is asked of a system. */
 START_TEST(rates_need_no_integrator) {
-  const CPMechModel model = pendulum_model();
+  const CPEquations model = pendulum_model();
   CPMech other            = system_of(&model, y, &pendulum);
   N_Vector ydot           = vector_of(N, NULL);
   sunrealtype a[2];
@@ -315,7 +315,7 @@ END_TEST
 
 /* ---- wrong products are detected at the first step ---- */
 
-static CPMechModel right_products;
+static CPEquations right_products;
 static int au_by_two(sunrealtype t, const sunrealtype *q, const sunrealtype *x, sunrealtype *result,
                      void *data) {
   const int flag = right_products.Au(t, q, x, result, data);
@@ -332,7 +332,7 @@ static int atl_by_two(sunrealtype t, const sunrealtype *q, const sunrealtype *x,
 START_TEST(wrong_products_of_operators_are_told_apart) {
   Chain *chain      = chain_create(2, 9.81);
   N_Vector state    = vector_of(8, NULL);
-  CPMechModel model = right_products = chain_mechanism(chain);
+  CPEquations model = right_products = chain_mechanism(chain);
   sunrealtype t;
   if (_i) model.ATl = atl_by_two;
   else model.Au = au_by_two;
@@ -353,7 +353,7 @@ END_TEST
 
 START_TEST(options_that_need_matrices_are_refused_to_operators) {
   Chain *chain      = chain_create(2, 9.81);
-  CPMechModel model = chain_mechanism(chain);
+  CPEquations model = chain_mechanism(chain);
   N_Vector state    = vector_of(8, NULL);
   chain_initial(chain, state);
   CPMech m = system_of(&model, state, chain);
@@ -421,7 +421,7 @@ static int any_product(sunrealtype t, const sunrealtype *q, const sunrealtype *x
 }
 
 typedef struct {
-  CPMechModel model;
+  CPEquations model;
   sunindextype length; /* of the state */
   const char *text;
 } Broken;
@@ -487,7 +487,7 @@ START_TEST(broken_models_are_named) {
 END_TEST
 
 START_TEST(sparse_templates_want_the_function_A) {
-  CPMechModel model = {.nu = 2, .np = 1, .M = any_matrix, .p = any_position};
+  CPEquations model = {.nu = 2, .np = 1, .M = any_matrix, .p = any_position};
   SUNMatrix M       = SUNSparseMatrix(2, 2, 2, CSC_MAT, test_context),
             A       = SUNSparseMatrix(1, 2, 2, CSC_MAT, test_context);
   N_Vector state    = vector_of(4, NULL);
@@ -507,7 +507,7 @@ START_TEST(sparse_templates_want_the_function_A) {
 END_TEST
 
 START_TEST(missing_arguments_of_create_are_named) {
-  const CPMechModel model = pendulum_model();
+  const CPEquations model = pendulum_model();
   CPMech made[4];
   listen();
   made[0] = CPMechCreate(NULL, y, test_context);
@@ -526,7 +526,7 @@ END_TEST
 START_TEST(wrong_templates_are_named) {
   const char *const names[] = {"M_tmpl",  "A_tmpl",  "K_tmpl",  "C_tmpl",  "Fz_tmpl",
                                "Bq_tmpl", "Bu_tmpl", "Zq_tmpl", "Zu_tmpl", "Zz_tmpl"};
-  CPMechModel model         = pendulum_model();
+  CPEquations model         = pendulum_model();
   SUNMatrix *const tmpl[]   = {&model.M_tmpl,  &model.A_tmpl,  &model.K_tmpl,  &model.C_tmpl,
                                &model.Fz_tmpl, &model.Bq_tmpl, &model.Bu_tmpl, &model.Zq_tmpl,
                                &model.Zu_tmpl, &model.Zz_tmpl};
@@ -545,7 +545,7 @@ END_TEST
 
 /* Sizes that only the options complete are checked at the first use. */
 START_TEST(coordinates_without_velocities_are_named) {
-  CPMechModel model = pendulum_model();
+  CPEquations model = pendulum_model();
   model.nq          = 3;
   N_Vector state    = vector_of(5, NULL);
   CPMech m          = system_of(&model, state, &pendulum);
@@ -585,7 +585,7 @@ START_TEST(integrators_that_cannot_be_attached_to_are_named) {
   CPIntegrator started = new_integrator(CV_BDF), mem = new_integrator(CV_BDF),
                other      = new_integrator(CV_BDF);
   void *cvode_mem         = CVodeCreate(CV_BDF, test_context);
-  const CPMechModel model = pendulum_model();
+  const CPEquations model = pendulum_model();
   ck_assert_int_eq(CPIntegratorInit(started, any_rhs, 0, y), CP_SUCCESS);
   EXPECT(CPMechAttach(mech, started, 0, y), CP_ILL_INPUT, "right-hand side already");
   ck_assert_int_eq(CPMechIsAttached(mech), 0);
@@ -665,7 +665,7 @@ END_TEST
 
 /* The integrator before the system; options, tolerances and state in any order. */
 START_TEST(orders_are_free) {
-  const CPMechModel model = pendulum_model();
+  const CPEquations model = pendulum_model();
   N_Vector first = vector_copy(y), again = vector_copy(y);
   CPIntegrator mem = new_integrator(CV_BDF);
   ck_assert_int_eq(CPMechAttach(mech, mem, 0, y), CP_SUCCESS);
@@ -696,7 +696,7 @@ START_TEST(the_linear_solver_may_be_the_users) {
   ck_assert_int_eq(CPMechAttach(mech, mem, 0, y), CP_SUCCESS);
   integrate(mem, ours);
   CPIntegratorFree(&mem);
-  const CPMechModel model = pendulum_model();
+  const CPEquations model = pendulum_model();
   CPMech own              = system_of(&model, y, &pendulum);
   SUNMatrix J             = SUNDenseMatrix(N, N, test_context);
   SUNLinearSolver LS      = SUNLinSol_Dense(y, J, test_context);
@@ -743,7 +743,7 @@ END_TEST
 
 /* The wrong order: the integrator reports it, and can be freed. */
 START_TEST(an_integrator_outlives_its_system) {
-  const CPMechModel model = pendulum_model();
+  const CPEquations model = pendulum_model();
   CPIntegrator mem        = new_integrator(_i ? CV_ADAMS : CV_BDF);
   CPMech brief            = CPMechCreate(&model, y, test_context);
   N_Vector out            = vector_copy(y);

@@ -390,8 +390,8 @@ static SUNMatrix pattern(int rows, int cols, int missing) {
   return S;
 }
 
-static CPMechModel functions(void) {
-  return (CPMechModel){.nu             = NU,
+static CPEquations functions(void) {
+  return (CPEquations){.nu             = NU,
                        .nz             = NZ,
                        .np             = NP,
                        .nv             = NV,
@@ -411,7 +411,7 @@ static CPMechModel functions(void) {
                        .lambda_jac     = lambda_jac};
 }
 
-static void create(CPMechModel model) {
+static void create(CPEquations model) {
   const sunrealtype y0[] = {1.2, 1.5, 0.4, -0.7, 0, 0, 0, 0, 0.3, -0.6}; /* at rest */
   m.y                    = vector_of(2 * NU + NZ, y0);
   m.mech                 = CPMechCreate(&model, m.y, test_context);
@@ -426,7 +426,7 @@ static void destroy(void) {
 
 /* missing: column of the first row of K that its pattern lacks; -1: none */
 static void create_sparse(int missing) {
-  CPMechModel model = functions();
+  CPEquations model = functions();
   SUNMatrix nunu = pattern(NU, NU, -1), nanu = pattern(NA, NU, -1), K = pattern(NU, NU, missing);
   model.M_tmpl = model.C_tmpl = nunu;
   model.A_tmpl = model.Bq_tmpl = model.Bu_tmpl = nanu;
@@ -570,7 +570,7 @@ static int failing(sunrealtype t, const sunrealtype *q, const sunrealtype *u, co
 START_TEST(failing_function_is_named) {
   CPMechReport report;
   m                 = (Model){.wrong = NOTHING};
-  CPMechModel model = functions();
+  CPEquations model = functions();
   model.f           = failing;
   create(model);
   ck_assert_int_eq(CPMechCheck(m.mech, 0, m.y, &report), CP_USERFUNC_FAIL);

@@ -106,7 +106,7 @@ static const double upright[NQ] = {-0.3, 0.2, -0.5, 1.0, 0.0, 0.0, 0.0};
 static double tilted[NQ]        = {0.0, 0.0, 0.0, 0.6, 0.48, 0.64, 0.0};
 
 static void create(const double *q, CPFrame frame) {
-  CPMechModel model = {.nu = NU, .nq = NQ, .np = NA, .nv = NA, .na = NA};
+  CPEquations model = {.nu = NU, .nq = NQ, .np = NA, .nv = NA, .na = NA};
   model.M = mass, model.f = forces, model.p = joint, model.A = jacobian, model.b = rates;
   if (body.fixed) model.na = NU;
   messages = (MessageLog){0};

@@ -38,7 +38,7 @@ static void assert_good(CPMech mech, sunrealtype t, N_Vector y) {
 }
 
 /* Frees what CPMechCreate has copied. */
-static CPMech create(const CPMechModel *model, N_Vector y, void *user_data) {
+static CPMech create(const CPEquations *model, N_Vector y, void *user_data) {
   CPMech mech = CPMechCreate(model, y, test_context);
   ck_assert_ptr_nonnull(mech);
   ck_assert_int_eq(CPMechSetUserData(mech, user_data), CP_SUCCESS);
@@ -46,7 +46,7 @@ static CPMech create(const CPMechModel *model, N_Vector y, void *user_data) {
 }
 
 /* At t = 0.01, from the state y. */
-static void check(CPMechModel model, N_Vector y, void *user_data) {
+static void check(CPEquations model, N_Vector y, void *user_data) {
   CPMech mech = create(&model, y, user_data);
   assert_good(mech, SUN_RCONST(0.01), y);
   CPMechFree(&mech);
@@ -59,8 +59,8 @@ enum { PLANAR = 7 };
 static const int length[PLANAR] = {4, 6, 8, 6, 14, 8, 14};
 
 /* As it is, and with v and b by differences, which are then differentiated themselves. */
-static void check_both(CPMechModel model, N_Vector y, void *user_data) {
-  CPMechModel by_differences = model;
+static void check_both(CPEquations model, N_Vector y, void *user_data) {
+  CPEquations by_differences = model;
   by_differences.v = by_differences.b = NULL;
   check(by_differences, vector_copy(y), user_data);
   check(model, y, user_data);
@@ -82,14 +82,14 @@ START_TEST(planar_mechanisms_pass) {
   flexible_crank_initial(y[4]);
   bushing_crank_initial(&bushing, y[5]);
   andrews_initial(y[6]);
-  CPMechModel half  = pendulum_model();
+  CPEquations half  = pendulum_model();
   half.dynamics_jac = NULL; /* the derivatives of the constraints alone are compared as well */
   check(half, vector_copy(y[0]), &pendulum);
   check_both(pendulum_model(), y[0], &pendulum);
   check_both(slider_crank_model(), y[1], &crank);
   check_both(car_axis_model(), y[2], &axis);
   check(knife_edge_model(), y[3], &knife);
-  CPMechModel rod = flexible_crank_model();
+  CPEquations rod = flexible_crank_model();
   check(rod, vector_copy(y[4]), &elastic);
   /* b by differences has errors of about 1e-11 here, which the differences for Bq and Bu amplify to
    * 1e-7 */
@@ -101,7 +101,7 @@ START_TEST(planar_mechanisms_pass) {
 END_TEST
 
 START_TEST(bending_chain_passes_dense_and_sparse) {
-  CPMechModel model;
+  CPEquations model;
   BendingChain *chain = bending_chain_create(12, SUN_RCONST(9.81), 100, 20);
   ck_assert_ptr_nonnull(chain);
   ck_assert_int_eq(bending_chain_model(chain, _i, test_context, &model), 0);
@@ -119,14 +119,14 @@ END_TEST
 /* Bending couples masses that are two apart, whereas links couple only neighbours. Without a matrix
  * this does not matter. */
 START_TEST(sparse_pattern_that_lacks_entries_is_named) {
-  CPMechModel model;
+  CPEquations model;
   CPMechReport report;
   BendingChain *chain = bending_chain_create(12, SUN_RCONST(9.81), 100, 20);
   ck_assert_ptr_nonnull(chain);
   ck_assert_int_eq(bending_chain_model(chain, 1, test_context, &model), 0);
   N_Vector y = vector_of(48, NULL);
   bending_chain_initial(chain, SUN_RCONST(0.3), y);
-  CPMechModel lacking  = model;
+  CPEquations lacking  = model;
   lacking.K_tmpl       = NULL;
   lacking.dynamics_jac = NULL;
   CPMech mech          = create(&lacking, y, chain);
@@ -160,7 +160,7 @@ START_TEST(bodies_in_space_pass) {
   const sunrealtype rods[3] = {1, 2, SUN_RCONST(1.5)}, rate[3] = {2, -1, SUN_RCONST(0.5)};
   sunrealtype angle[3] = {SUN_RCONST(1.1), 0, 0};
   SpatialFourBar bar;
-  CPMechModel model;
+  CPEquations model;
   spatial_four_bar_create(&bar, rods, 2, SUN_RCONST(9.81), _i / 2 ? CP_FRAME_WORLD : CP_FRAME_BODY);
   ck_assert_int_eq(spatial_four_bar_close(&bar, angle), 0);
   ck_assert_int_eq(rigid_body_model(&bar.bodies, _i % 2, test_context, &model), 0);
@@ -207,7 +207,7 @@ static int ball_joint_matrix(sunrealtype t, const sunrealtype *q, SUNMatrix A, v
 
 START_TEST(frame_that_is_wrong_shows_where_the_quaternion_is_1) {
   const CPFrame frame     = _i ? CP_FRAME_BODY : CP_FRAME_WORLD;
-  const CPMechModel model = {
+  const CPEquations model = {
       .nu = 6, .nq = 7, .np = 3, .M = body_mass, .A = ball_joint_matrix, .p = ball_joint};
   CPMechReport report;
   N_Vector y    = vector_of(13, NULL);
@@ -300,7 +300,7 @@ START_TEST(derivatives_of_accelerations_are_compared) {
   const char *names[]     = {"Uq(1, 0)", "Uu(1, 0)", "Uz(0, 0)", ""};
   sunrealtype wrong[4]    = {0};
   MessageLog log          = {0};
-  const CPMechModel model = {
+  const CPEquations model = {
       .nu = 2, .nz = 1, .udot = accelerations, .zdot = decay, .udot_jac = accelerations_jac};
   N_Vector y  = VECTOR(0.4, -0.3, 1.1, 0.8, 0.6);
   CPMech mech = create(&model, y, wrong);
@@ -351,7 +351,7 @@ START_TEST(derivatives_of_prescribed_motions_are_compared) {
   const char *names[]     = {"g' of motion", "g'' of motion", ""};
   sunrealtype factor[3]   = {1, 1, 1};
   MessageLog log          = {0};
-  const CPMechModel model = {.nu = 2, .M = unit_mass};
+  const CPEquations model = {.nu = 2, .M = unit_mass};
   N_Vector y              = VECTOR(0, 0, 0, 0);
   CPMech mech             = create(&model, y, NULL);
   CPMechReport report;
@@ -411,7 +411,7 @@ static int singular_A(sunrealtype t, const sunrealtype *q, SUNMatrix A, void *da
 
 START_TEST(peculiar_models_pass) {
   Peculiarity which = (Peculiarity)_i;
-  CPMechModel model = {.nu = 2, .M = unit_mass, .f = peculiar_force, .dynamics_jac = peculiar_K};
+  CPEquations model = {.nu = 2, .M = unit_mass, .f = peculiar_force, .dynamics_jac = peculiar_K};
   if (which == SINGULAR_ROW) {
     model.np           = 2;
     model.p            = singular_positions;
@@ -450,7 +450,7 @@ static int no_forces(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
 }
 
 START_TEST(rows_that_agree_at_their_own_velocities_only_pass) {
-  const CPMechModel model = {.nu           = 2,
+  const CPEquations model = {.nu           = 2,
                              .np           = 2,
                              .M            = unit_mass,
                              .p            = twice_the_wall,
@@ -483,7 +483,7 @@ static int tilt_A(sunrealtype t, const sunrealtype *q, SUNMatrix A, void *data) 
 }
 
 START_TEST(quaternions_are_compared_at_norm_one) {
-  const CPMechModel model = {.nu = 3, .nq = 4, .np = 1, .M = inertia, .A = tilt_A, .p = tilt};
+  const CPEquations model = {.nu = 3, .nq = 4, .np = 1, .M = inertia, .A = tilt_A, .p = tilt};
   N_Vector y              = VECTOR(0.9, 0.3, -0.4, 0.2, 1, 2, 3); /* norm 1.05 */
   CPMech mech             = create(&model, y, NULL);
   ck_assert_int_eq(CPMechAddQuaternion(mech, 0, 0, CP_FRAME_BODY), CP_SUCCESS);

@@ -161,7 +161,7 @@ void constant_fill(Constant *c) {
 
 void constant_build(Constant *c) {
   const int sparse  = c->form == CSC || c->form == CSR;
-  CPMechModel model = {.nu = N, .np = POSITIONS, .nv = VELOCITIES, .na = ROWS};
+  CPEquations model = {.nu = N, .np = POSITIONS, .nv = VELOCITIES, .na = ROWS};
   model.p           = positions;
   model.v           = c->velocity ? c->velocity : velocities;
   model.b           = zero_b;

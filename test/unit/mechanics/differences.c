@@ -11,7 +11,7 @@ enum { NAMES = sizeof names / sizeof names[0] };
 
 /* The same system with fewer functions */
 static CPMech reduced(const System *s, int with_v, int with_b) {
-  CPMechModel model = s->model;
+  CPEquations model = s->model;
   model.A           = NULL;
   if (!with_v) model.v = NULL;
   if (!with_b) model.b = NULL;
@@ -111,7 +111,7 @@ END_TEST
 START_TEST(a_matrix_without_b_takes_few_evaluations) {
   static const SystemName still[] = {PENDULUM, SLIDER_CRANK, ANDREWS};
   System *s                       = system_create(still[_i]);
-  CPMechModel model               = s->model;
+  CPEquations model               = s->model;
   model.v = model.b = NULL;
   CPMech mech       = CPMechCreate(&model, s->y, test_context);
   ck_assert_int_eq(CPMechSetUserData(mech, s->user_data), CP_SUCCESS);

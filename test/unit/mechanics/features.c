@@ -75,7 +75,7 @@ static int damper_jac(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
  * eigenvectors, below 10. A step's error in lambda, roundoff, drifts in z_1. */
 START_TEST(maxwell_damper_is_the_closed_form) {
   const int by_user       = _i / 2;
-  const CPMechModel model = {.nu            = 2,
+  const CPEquations model = {.nu            = 2,
                              .nz            = 2,
                              .np            = 1,
                              .M             = unit_mass,
@@ -132,7 +132,7 @@ static int drive_b(sunrealtype t, const sunrealtype *q, const sunrealtype *u, su
 /* A perturbation of the velocity moves the position by half of it, and one of the position changes
  * the velocity by twice of it. */
 START_TEST(acceleration_rows_drive_the_motion) {
-  const CPMechModel model = {.nu = 2,
+  const CPEquations model = {.nu = 2,
                              .np = 1,
                              .na = 2,
                              .M  = unit_mass,
@@ -159,7 +159,7 @@ END_TEST
 
 /* b is needed, since no velocity constraint has that row's derivative */
 START_TEST(acceleration_rows_want_b) {
-  const CPMechModel model = {
+  const CPEquations model = {
       .nu = 2, .np = 1, .na = 2, .M = unit_mass, .A = table_and_drive, .f = push, .p = height};
   N_Vector y = vector_of(4, NULL);
   ck_assert_ptr_null(CPMechCreate(&model, y, test_context));
@@ -188,7 +188,7 @@ START_TEST(time_scale_weights_velocities_and_auxiliary_states) {
   static const int order[] = {2, 1};
   const sunrealtype tol = SUN_RCONST(1e-6), tau = _i ? CP_TAU_STEP : SUN_RCONST(0.25);
   const sunrealtype start[6] = {1};
-  const CPMechModel model    = {.nu   = 2,
+  const CPEquations model    = {.nu   = 2,
                                 .nz   = 2,
                                 .np   = 1,
                                 .M    = unit_mass,
@@ -224,7 +224,7 @@ static int damper(sunrealtype t, const sunrealtype *q, const sunrealtype *u, con
 /* |y|^2 = |q|^2 + |u|^2 + |z|^2 of WRMS norms, for q and u with two components and z with one */
 START_TEST(groups_have_norms_of_their_own) {
   const sunrealtype tol = SUN_RCONST(1e-6), tau = SUN_RCONST(0.25), start[5] = {1};
-  const CPMechModel model = {
+  const CPEquations model = {
       .nu = 2, .nz = 1, .np = 1, .M = unit_mass, .A = table, .f = springs, .p = height, .zdot = damper};
   const sunrealtype e[5] = {3 * tol, -4 * tol, 5 * tol, 7 * tol, 2 * tol};
   MechRun *run           = mech_run_create(&model, NULL, start);

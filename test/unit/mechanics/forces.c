@@ -107,7 +107,7 @@ enum { BY_JAC, BY_DIFFERENCES, SPARSE_BY_JAC, SPARSE_BY_PATTERN, SPARSE_BY_DIFFE
 static MechRun *tied(Block *block, int way, const sunrealtype *y0) {
   const int is_sparse = way >= SPARSE_BY_JAC;
   SUNMatrix one       = pattern(2, 1, 0);
-  CPMechModel model   = {.nu             = 2,
+  CPEquations model   = {.nu             = 2,
                          .np             = 1,
                          .M              = unit_mass,
                          .A              = normal,
@@ -230,7 +230,7 @@ static int friction_jac(sunrealtype t, const sunrealtype *q, const sunrealtype *
 START_TEST(frictions_of_the_model_and_beside_it_add_up) {
   Block block             = {.mu = 0.075};
   const int with_jac      = _i / METHODS;
-  const CPMechModel model = {.nu         = 2,
+  const CPEquations model = {.nu         = 2,
                              .np         = 1,
                              .M          = unit_mass,
                              .A          = normal,
@@ -279,7 +279,7 @@ static int falling_jac(sunrealtype t, const sunrealtype *q, const sunrealtype *u
 /* udot and udot_jac know nothing of an added force: neither is used then. x'' is half of the forces on the mass 2. */
 START_TEST(given_accelerations_are_left_for_those_with_the_added_force) {
   Block block             = {.f = 0};
-  const CPMechModel model = {
+  const CPEquations model = {
       .nu = 2, .M = twice_mass, .f = weight, .udot = falling, .udot_jac = falling_jac};
   const CPMechForce force = {.f = spring, .jac = spring_jac, .data = &block};
   MechRun *run            = mech_run_create(&model, &block, (sunrealtype[]){0, 0, 0, 0});
@@ -325,7 +325,7 @@ START_TEST(wrong_forces_are_refused) {
   ck_assert_int_eq(CPMechAddForce(run->mech, &force, NULL), CP_TOO_LATE);
   mech_run_free(&run);
 
-  const CPMechModel recursion = {.nu = 2, .udot = no_accelerations};
+  const CPEquations recursion = {.nu = 2, .udot = no_accelerations};
   run                         = mech_run_create(&recursion, NULL, (sunrealtype[]){0, 0, 0, 0});
   ck_assert_int_eq(CPMechAddForce(run->mech, &force, NULL), CP_NOT_SUPPORTED);
   mech_run_free(&run);
@@ -371,7 +371,7 @@ static int present(void *user_data, void **data) {
 
 START_TEST(functions_get_the_data_of_the_moment) {
   Present data            = {.fails = 0};
-  const CPMechModel model = {.nu = 2, .M = unit_mass, .f = weight, .current_data = present};
+  const CPEquations model = {.nu = 2, .M = unit_mass, .f = weight, .current_data = present};
   MechRun *run            = mech_run_create(&model, &data, (sunrealtype[]){0, 0, 0, 0});
   sunrealtype udot[2];
   ck_assert_int_eq(CPMechAccelerations(run->mech, 0, run->y, udot, NULL), CP_SUCCESS);
@@ -400,7 +400,7 @@ static int rod_length(sunrealtype t, const sunrealtype *q, sunrealtype *p, void 
 }
 
 START_TEST(both_masses_of_a_rod_share_an_impulse) {
-  const CPMechModel model = {.nu = 2, .np = 1, .M = unit_mass, .A = rod, .p = rod_length, .b = flat};
+  const CPEquations model = {.nu = 2, .np = 1, .M = unit_mass, .A = rod, .p = rod_length, .b = flat};
   MechRun *run            = mech_run_create(&model, NULL, (sunrealtype[]){0, 1, 0, 0});
   const sunrealtype f[] = {3, 0, 0, 0}, r[] = {0, 2};
   sunrealtype d[4], mu[2];
@@ -425,7 +425,7 @@ START_TEST(both_masses_of_a_rod_share_an_impulse) {
 END_TEST
 
 START_TEST(wrong_right_hand_sides_are_refused) {
-  const CPMechModel model = {.nu = 2, .np = 1, .M = unit_mass, .A = rod, .p = rod_length, .b = flat};
+  const CPEquations model = {.nu = 2, .np = 1, .M = unit_mass, .A = rod, .p = rod_length, .b = flat};
   MechRun *run            = mech_run_create(&model, NULL, (sunrealtype[]){0, 1, 0, 0});
   const sunrealtype f[]   = {NAN, 0};
   sunrealtype d[2];

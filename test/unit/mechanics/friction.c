@@ -59,8 +59,8 @@ static int block_friction_jac(sunrealtype t, const sunrealtype *q, const sunreal
   return 0;
 }
 
-static CPMechModel block_model(int with_jac) {
-  return (CPMechModel){.nu         = 2,
+static CPEquations block_model(int with_jac) {
+  return (CPEquations){.nu         = 2,
                        .np         = 1,
                        .M          = block_mass,
                        .A          = block_normal,
@@ -74,7 +74,7 @@ static CPMechModel block_model(int with_jac) {
    position. */
 START_TEST(sliding_block_is_the_closed_form) {
   Block block             = {.g = 9.81, .alpha = 0.5, .mu = 0.3, .slow = 1e-3};
-  const CPMechModel model = block_model(_i / 2);
+  const CPEquations model = block_model(_i / 2);
   const sunrealtype a = block.g * (sin(block.alpha) - block.mu * cos(block.alpha)), t = 2;
   const sunrealtype y0[] = {0, 0, 1, 0};
   MechRun *run           = mech_run_create(&model, &block, y0);
@@ -98,7 +98,7 @@ END_TEST
  * 10^4 / s. The equilibrium damps the errors of steps; the last one leaves tol (1 + creep). */
 START_TEST(held_block_creeps) {
   Block block             = {.g = 9.81, .alpha = 0.2, .mu = 0.3, .slow = 1e-3};
-  const CPMechModel model = block_model(_i);
+  const CPEquations model = block_model(_i);
   const sunrealtype y0[]  = {0, 0, 1, 0};
   MechRun *run            = mech_run_create(&model, &block, y0);
   const sunrealtype creep = block.slow * atanh(tan(block.alpha) / block.mu);
@@ -178,8 +178,8 @@ static int rod_height(sunrealtype t, const sunrealtype *q, sunrealtype *p, void 
   return 0;
 }
 
-static CPMechModel rod_model(int with_jac) {
-  return (CPMechModel){.nu         = 3,
+static CPEquations rod_model(int with_jac) {
+  return (CPEquations){.nu         = 3,
                        .np         = 1,
                        .M          = rod_mass,
                        .A          = rod_end,
@@ -190,7 +190,7 @@ static CPMechModel rod_model(int with_jac) {
 }
 
 /* At 60 degrees, moving with the given speed, theta' = rate */
-static MechRun *rod_run(const CPMechModel *model, Rod *rod, sunrealtype speed, sunrealtype rate) {
+static MechRun *rod_run(const CPEquations *model, Rod *rod, sunrealtype speed, sunrealtype rate) {
   const sunrealtype theta = acos(SUN_RCONST(0.5));
   const sunrealtype y0[]  = {0, sin(theta), theta, speed, cos(theta) * rate, rate};
   return mech_run_create(model, rod, y0);
@@ -206,7 +206,7 @@ START_TEST(pressure_of_a_sliding_rod_is_the_closed_form) {
   } cases[]               = {{0.3, 1, 1, 0},    {0.3, -1, 1, 0},  {0.3, 1, 0.1, 1},
                              {0.3, -1, 0.1, 1}, {1.2, 1, 0.1, 1}, {1.2, -1, 0.1, 1}};
   Rod rod                 = {.g = 9.81, .mu = cases[_i].mu, .slow = 1e-3, .patch = -INFINITY};
-  const CPMechModel model = rod_model(cases[_i].with_jac);
+  const CPEquations model = rod_model(cases[_i].with_jac);
   const sunrealtype rate = 0.5, c = 0.5, s = sqrt(SUN_RCONST(0.75)), sigma = cases[_i].speed;
   MechRun *run = rod_run(&model, &rod, cases[_i].speed, rate);
   sunrealtype udot[3], lambda[1];
@@ -230,7 +230,7 @@ END_TEST
 /* The absence of a solution is reported */
 START_TEST(no_pressure_is_named) {
   Rod rod                 = {.g = 9.81, .mu = 3, .slow = 1e-3, .patch = -INFINITY};
-  const CPMechModel model = rod_model(_i);
+  const CPEquations model = rod_model(_i);
   MechRun *run            = rod_run(&model, &rod, -1, 0);
   sunrealtype udot[3], lambda[1];
   ck_assert_int_eq(CPMechAccelerations(run->mech, 0, run->y, udot, lambda), CP_LAMBDA_CONV_FAIL);
@@ -245,7 +245,7 @@ END_TEST
  * and it stops at the patch's edge, with that code. */
 START_TEST(run_stops_where_the_pressure_ends) {
   Rod rod                 = {.g = 9.81, .mu = 0.3, .slow = 1e-3, .patch = -1, .rough = 3};
-  const CPMechModel model = rod_model(_i);
+  const CPEquations model = rod_model(_i);
   MechRun *run            = rod_run(&model, &rod, -3, 0);
   mech_run_start(run, CV_BDF, 1e-7);
   const int flag = CPIntegratorEvolve(run->cpode, 10, run->y, &run->t, CV_NORMAL);
@@ -325,7 +325,7 @@ START_TEST(forces_converge_where_multipliers_vanish) {
   static const sunrealtype size = 1e6; /* of the forces */
   unsigned long long seed       = 11;
   Balanced b;
-  const CPMechModel model = {.nu         = DIM,
+  const CPEquations model = {.nu         = DIM,
                              .np         = ROWS,
                              .M          = balanced_mass,
                              .A          = balanced_rows,

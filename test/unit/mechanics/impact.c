@@ -299,7 +299,7 @@ static int ball_A(sunrealtype t, const sunrealtype *q, SUNMatrix A, void *data) 
 START_TEST(two_balls_share_the_velocity_by_newtons_law) {
   const sunrealtype e = _i / SUN_RCONST(4.0), V = -3, open[] = {1, 1, 0}, hit[] = {0, 0, 1};
   sunrealtype impulse[3];
-  const CPMechModel model = {.nu = 4, .np = 3, .M = ball_mass, .A = ball_A, .p = ball_positions};
+  const CPEquations model = {.nu = 4, .np = 3, .M = ball_mass, .A = ball_A, .p = ball_positions};
   N_Vector y              = VECTOR(R, -L, -R, -L, V, 0, 0, 0);
   CPMech mech             = CPMechCreate(&model, y, test_context);
   ck_assert_ptr_nonnull(mech);
@@ -338,7 +338,7 @@ static int rod_mass(sunrealtype t, const sunrealtype *q, SUNMatrix M, void *data
 
 START_TEST(rod_that_holds_changes_nothing) {
   const sunrealtype none[] = {0};
-  const CPMechModel model  = {.nu = 2, .np = 1, .M = rod_mass, .A = rod_A, .p = rod_positions};
+  const CPEquations model  = {.nu = 2, .np = 1, .M = rod_mass, .A = rod_A, .p = rod_positions};
   for (int k = 0; k < 200; k++) {
     const sunrealtype angle = SUN_RCONST(0.03) * k, s = sin(angle), d = cos(angle);
     N_Vector y  = VECTOR(s, -d, 3 * d, 3 * s);
@@ -384,7 +384,7 @@ static int coupled_mass(sunrealtype t, const sunrealtype *q, SUNMatrix M, void *
 /* q_1 is driven, its speed jumps by 4: M_00 du_0 + M_01 4 = 0 in all three ways. */
 START_TEST(velocities_follow_a_kink_of_a_motion) {
   const CPMotion how[]    = {CP_MOTION_DIRECT, CP_MOTION_RATE, CP_MOTION_FULL};
-  const CPMechModel model = {.nu = 2, .M = coupled_mass};
+  const CPEquations model = {.nu = 2, .M = coupled_mass};
   sunrealtype slope = 5, impulse[1] = {0};
   N_Vector y  = VECTOR(0, 0, 7, 1);
   CPMech mech = CPMechCreate(&model, y, test_context);

@@ -12,7 +12,7 @@ typedef enum { FOR_GOOD, FOR_ONCE, NOT_A_NUMBER, HUGE_NUMBERS, ZEROS, WAYS } Way
 
 /* Wraps the model's functions: call number `next` from now on fails. */
 typedef struct {
-  CPMechModel model; /* the functions themselves */
+  CPEquations model; /* the functions themselves */
   void *user_data;
   Way way;
   long next; /* 0: none */
@@ -147,7 +147,7 @@ typedef struct {
   unsigned long long seed;
 } Script;
 
-static void gated(CPMechModel *m, int friction) {
+static void gated(CPEquations *m, int friction) {
 #define BEHIND(name) \
   if (m->name) m->name = name
   BEHIND(M);
@@ -170,7 +170,7 @@ static void gated(CPMechModel *m, int friction) {
 }
 
 static void create(Script *c, int k) {
-  CPMechModel model = c->s->model;
+  CPEquations model = c->s->model;
   c->gate           = (Gate){.model = c->s->model, .user_data = c->s->user_data};
   gated(&model, cases[k].friction);
   c->mech = CPMechCreate(&model, c->s->y, test_context);

@@ -151,8 +151,8 @@ static MessageLog messages;
 
 static int has_z(int feature) { return feature == WITH_Z; }
 
-static CPMechModel model_of(int feature, int by_inverse) {
-  CPMechModel m = {.nu = NU, .np = 1, .p = p, .v = v, .b = feature == NO_B ? NULL : b};
+static CPEquations model_of(int feature, int by_inverse) {
+  CPEquations m = {.nu = NU, .np = 1, .p = p, .v = v, .b = feature == NO_B ? NULL : b};
   if (has_z(feature)) m.nz = 1, m.zdot = zdot, m.f_lambda = f_lambda, m.Mu = by_inverse ? Mu : NULL;
   if (!by_inverse) {
     m.M = M, m.A = A, m.f = has_z(feature) ? f : f_without_z;
@@ -173,7 +173,7 @@ static int drive(sunrealtype t, sunrealtype *g, void *data) {
 
 static CPMech create(int feature, int by_inverse) {
   static sunrealtype start;
-  const CPMechModel model = model_of(feature, by_inverse);
+  const CPEquations model = model_of(feature, by_inverse);
   const sunrealtype q0 = 0.6, q2 = 0.8, u0 = 0.4,
                     u2 = feature >= DIRECT && feature <= FULL ? 0.2 : -0.3;
   start                = q2;
@@ -293,8 +293,8 @@ START_TEST(motions_without_constraints_are_those_of_the_matrices) {
   const sunrealtype tol = 1.0e-8, bound = 400.0 * tol * exp(2.0 * T_END);
   N_Vector reference = NULL;
   for (int k = 0; k < 2; k++) {
-    const CPMechModel model = k ? (CPMechModel){.nu = NU, .inverse = inverse_without_z}
-                                : (CPMechModel){.nu = NU, .M = M, .f = f_without_z};
+    const CPEquations model = k ? (CPEquations){.nu = NU, .inverse = inverse_without_z}
+                                : (CPEquations){.nu = NU, .M = M, .f = f_without_z};
     y                       = vector_of(2 * NU, (sunrealtype[]){0.6, 0.1, 0.8, 0.4, -0.2, -0.3});
     CPMech mech             = CPMechCreate(&model, y, test_context);
     ck_assert_ptr_nonnull(mech);
@@ -331,7 +331,7 @@ START_TEST(bdf_keeps_factors_of_accelerations) {
   ck_assert_ptr_nonnull(loop);
   loop->k = 1.0, loop->d = 0.1;
   for (int k = 0; k < 2; k++) {
-    CPMechModel model = joint_loop_model(loop, k ? JOINT_LOOP_INVERSE : JOINT_LOOP_MATRICES);
+    CPEquations model = joint_loop_model(loop, k ? JOINT_LOOP_INVERSE : JOINT_LOOP_MATRICES);
     if (_i) model.M = joint_loop_model(loop, JOINT_LOOP_MATRICES).M;
     y = vector_of(2 * loop->n, NULL);
     joint_loop_guess(loop, y);
@@ -383,7 +383,7 @@ START_TEST(a_loop_of_rods_moves_as_by_its_matrices) {
   ck_assert_ptr_nonnull(loop);
   loop->d = 0.01;
   for (int k = 0; k < 2; k++) {
-    const CPMechModel model = joint_loop_model(loop, k ? JOINT_LOOP_INVERSE : JOINT_LOOP_MATRICES);
+    const CPEquations model = joint_loop_model(loop, k ? JOINT_LOOP_INVERSE : JOINT_LOOP_MATRICES);
     y                       = vector_of(2 * loop->n, NULL);
     joint_loop_guess(loop, y);
     CPMech mech = CPMechCreate(&model, y, test_context);
@@ -414,7 +414,7 @@ START_TEST(wrong_combinations_are_named) {
   SUNMatrix sparse = SUNSparseMatrix(NU, NU, NU, CSC_MAT, test_context);
   for (int j = 0; j <= NU; j++) SUNSparseMatrix_IndexPointers(sparse)[j] = j;
   for (int j = 0; j < NU; j++) SUNSparseMatrix_IndexValues(sparse)[j] = j;
-  CPMechModel m[] = {model_of(PLAIN, 1), model_of(PLAIN, 1), model_of(PLAIN, 1), model_of(PLAIN, 1),
+  CPEquations m[] = {model_of(PLAIN, 1), model_of(PLAIN, 1), model_of(PLAIN, 1), model_of(PLAIN, 1),
                      model_of(WITH_Z, 1)};
   static const char *const words[] = {"f must not be given with inverse", "either A, or Au and ATl",
                                       "Au and ATl must be given together", "sparse M_tmpl",
@@ -443,7 +443,7 @@ END_TEST
 
 /* A model that has only udot: what it lacks is named. */
 START_TEST(operators_without_inverse_are_refused_as_before) {
-  CPMechModel model = {.nu = NU, .np = 1, .p = p, .udot = any_udot, .Au = Au, .ATl = ATl};
+  CPEquations model = {.nu = NU, .np = 1, .p = p, .udot = any_udot, .Au = Au, .ATl = ATl};
   y                 = vector_of(2 * NU, NULL);
   CPMech mech       = CPMechCreate(&model, y, test_context);
   ck_assert_int_eq(CPMechSetErrHandlerFn(mech, message_log, &messages), CP_SUCCESS);
@@ -573,7 +573,7 @@ START_TEST(auxiliary_variables_take_accurate_multipliers) {
                     unit = tol * (1.0 + fabs(z));
   sunrealtype ends[2];
   for (int k = 0; k < 2; k++) {
-    const CPMechModel model = {.nu      = 1,
+    const CPEquations model = {.nu      = 1,
                                .nz      = 1,
                                .np      = 1,
                                .inverse = pressed_inverse,

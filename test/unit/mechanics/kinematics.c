@@ -85,15 +85,15 @@ static void add_quaternions(CPMech m) {
     ck_assert_int_eq(CPMechAddQuaternion(m, s->first_q[k], s->first_u[k], s->frame), CP_SUCCESS);
 }
 
-static CPMechModel model_of_user(void) {
-  CPMechModel model = s->model;
+static CPEquations model_of_user(void) {
+  CPEquations model = s->model;
   model.N           = kinematics;
   return model;
 }
 
 static void create(int index) {
   s                       = system_create(names[index]);
-  const CPMechModel model = model_of_user();
+  const CPEquations model = model_of_user();
   mech                    = CPMechCreate(&model, s->y, test_context);
   ck_assert_ptr_nonnull(mech);
   ck_assert_int_eq(CPMechSetErrHandlerFn(mech, message_log, &messages), CP_SUCCESS);
@@ -219,7 +219,7 @@ END_TEST
 START_TEST(trajectories_are_those_with_quaternions) {
   const sunrealtype end = 0.5, tol = 1e-8, growth = 10;
   create(_i / 2);
-  const CPMechModel model = model_of_user();
+  const CPEquations model = model_of_user();
   MechRun *run[2]         = {mech_run_create(&s->model, s->user_data, entries(s->y)),
                              mech_run_create(&model, s->user_data, entries(s->y))};
   add_quaternions(run[0]->mech);

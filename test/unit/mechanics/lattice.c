@@ -234,7 +234,7 @@ static SUNMatrix rows_pattern(const Lattice *l, SUNContext ctx) {
   return S;
 }
 
-static void create_templates(const Lattice *l, SUNContext ctx, CPMechModel *model) {
+static void create_templates(const Lattice *l, SUNContext ctx, CPEquations *model) {
   model->M_tmpl = band(1, ctx);
   model->A_tmpl = rows_pattern(l, ctx);
   if (l->dynamics) model->K_tmpl = band(1, ctx);
@@ -244,7 +244,7 @@ static void create_templates(const Lattice *l, SUNContext ctx, CPMechModel *mode
   }
 }
 
-static void destroy_templates(CPMechModel *model) {
+static void destroy_templates(CPEquations *model) {
   SUNMatrix all[] = {model->M_tmpl, model->A_tmpl, model->K_tmpl, model->Bq_tmpl, model->Bu_tmpl};
   for (size_t k = 0; k < sizeof all / sizeof all[0]; k++)
     if (all[k]) SUNMatDestroy(all[k]);
@@ -274,7 +274,7 @@ static int set_options(Lattice *l, CPMech mech) {
 
 CPMech lattice_create(Lattice *l, SUNContext ctx) {
   N_Vector y        = lattice_state(l);
-  CPMechModel model = {.nu             = NU,
+  CPEquations model = {.nu             = NU,
                        .nq             = coordinates(l),
                        .nz             = l->nz,
                        .nquad          = l->nquad,

@@ -223,7 +223,7 @@ END_TEST
 
 /* A slider-crank whose b is formed by differences */
 static void open_crank(SliderCrank *crank) {
-  CPMechModel model = slider_crank_model();
+  CPEquations model = slider_crank_model();
   model.b           = NULL;
   close_masses();
   y = vector_of(SLIDER_CRANK_N, NULL);
@@ -380,7 +380,7 @@ static int half(const sunrealtype *q, CPMechKinematics what, const sunrealtype *
 
 /* q' = u / 2: the coordinate has no velocity of its own. */
 START_TEST(coordinates_of_the_users_kinematics_are_refused) {
-  const CPMechModel model = {.nu = 1, .M = unit_mass, .N = half};
+  const CPEquations model = {.nu = 1, .M = unit_mass, .N = half};
   CPMechFree(&mech);
   mech = CPMechCreate(&model, y, test_context);
   CPMechSetErrHandlerFn(mech, message_log, &messages);
@@ -390,7 +390,7 @@ START_TEST(coordinates_of_the_users_kinematics_are_refused) {
 END_TEST
 
 START_TEST(motions_need_matrices) {
-  const CPMechModel model = {.nu = 1, .udot = free_fall};
+  const CPEquations model = {.nu = 1, .udot = free_fall};
   CPMechFree(&mech);
   mech = CPMechCreate(&model, y, test_context);
   CPMechSetErrHandlerFn(mech, message_log, &messages);
@@ -402,7 +402,7 @@ END_TEST
  * the calls. Coordinate 2 belongs to the quaternion, which is detected at the first use at the
  * latest. */
 static void open_body(void) {
-  const CPMechModel model = {.nu = 4, .nq = 5, .M = unit_mass};
+  const CPEquations model = {.nu = 4, .nq = 5, .M = unit_mass};
   CPMechFree(&mech);
   N_VDestroy(y);
   y    = VECTOR(1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0);
@@ -480,7 +480,7 @@ static int state_forces(sunrealtype t, const sunrealtype *q, const sunrealtype *
 
 START_TEST(each_way_gives_the_prescribed_acceleration) {
   static const CPMotion ways[] = {CP_MOTION_DIRECT, CP_MOTION_RATE, CP_MOTION_FULL};
-  const CPMechModel model      = {.nu = 2, .M = coupled_mass, .f = state_forces};
+  const CPEquations model      = {.nu = 2, .M = coupled_mass, .f = state_forces};
   const CPMotion how           = ways[_i];
   const sunrealtype t = 0.3, phase = omega * t + 0.4, g = sin(phase), gd = omega * cos(phase);
   const sunrealtype gdd = -omega * omega * sin(phase), q1 = 0.7;
@@ -556,7 +556,7 @@ static int square_of_time(sunrealtype t, sunrealtype *g, void *data) {
 
 /* q_0 + ... + q_5 = 0, and each of them shall be t^2. */
 START_TEST(of_many_motions_that_contradict_a_constraint_some_are_named) {
-  const CPMechModel model = {.nu = 6, .np = 1, .M = unit_masses, .A = ones, .p = sum_of_all};
+  const CPEquations model = {.nu = 6, .np = 1, .M = unit_masses, .A = ones, .p = sum_of_all};
   sunrealtype a[6];
   N_Vector state = vector_of(12, NULL);
   CPMech many    = CPMechCreate(&model, state, test_context);

@@ -69,7 +69,7 @@ static int slider_curvature(sunrealtype t, sunrealtype *g, void *data) {
 
 /* Both are prescribed, starting from the state of q alone */
 static void open_crank(CPMotion of_q, CPMotion of_x, Drive d) {
-  const CPMechModel model = slider_crank_model();
+  const CPEquations model = slider_crank_model();
   crank                   = slider_crank_haug();
   drive                   = d;
   drive.a                 = crank.a;

@@ -337,10 +337,10 @@ END_TEST
  * differences. */
 START_TEST(patterns_follow_from_those_of_M_and_A) {
   enum { MASSES = 6 };
-  CPMechModel model;
+  CPEquations model;
   BendingChain *chain = bending_chain_create(MASSES, 1.0, 0.0, 0.0);
   ck_assert_int_eq(bending_chain_model(chain, 1, test_context, &model), 0);
-  CPMechModel bare    = model;
+  CPEquations bare    = model;
   bare.dynamics_jac   = NULL;
   bare.constraint_jac = NULL;
   bare.K_tmpl = bare.Bq_tmpl = bare.Bu_tmpl = NULL;
@@ -525,7 +525,7 @@ static int wrong_jac(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
 START_TEST(partial_derivatives_that_are_grossly_too_large_end_runs_of_BDF) {
   const sunrealtype factor = pow(10.0, 6 + 3 * (_i % 3)), tol = pow(10.0, -4 - 2 * (_i / 3 % 3));
   Wrong wrong             = {1.0, 1.0, _i / 9 % 2 ? 10.0 : 0.0, 1.0e3};
-  const CPMechModel model = {.nu = 2, .M = unit_masses, .f = springs, .dynamics_jac = wrong_jac};
+  const CPEquations model = {.nu = 2, .M = unit_masses, .f = springs, .dynamics_jac = wrong_jac};
   N_Vector state          = vector_of(4, (sunrealtype[]){1.0, 1.0, 0.0, 0.0});
   CPMech oscillators      = CPMechCreate(&model, state, test_context);
   CPIntegrator mem        = CPIntegratorCreate("BDF", test_context);

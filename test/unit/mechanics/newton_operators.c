@@ -80,7 +80,7 @@ static N_Vector y;
 static MessageLog messages;
 
 static void create(int given) {
-  const CPMechModel model = {.nu            = 2,
+  const CPEquations model = {.nu            = 2,
                              .nz            = 1,
                              .udot          = udot,
                              .zdot          = zdot,
@@ -171,7 +171,7 @@ static int forces(sunrealtype t, const sunrealtype *q, const sunrealtype *u, con
 }
 
 START_TEST(kinematics_of_the_user_are_part_of_the_matrix) {
-  const CPMechModel model = {
+  const CPEquations model = {
       .nu = 2, .nz = 1, .M = unit_mass, .f = forces, .zdot = zdot, .N = kinematics};
   CPMechNewtonMem newton = NULL;
   int renewed            = 0;

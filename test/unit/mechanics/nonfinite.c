@@ -103,7 +103,7 @@ static SUNMatrix pattern_of(int rows, int diagonal) {
 
 static CPMech system_of(Kind kind, Storage storage, CPKktLinSol solver, N_Vector y) {
   static sunrealtype zero, on[NP] = {1, 0};
-  CPMechModel model = {.nu = NU,
+  CPEquations model = {.nu = NU,
                        .np = rows_of(kind),
                        .M  = mass,
                        .A  = constraint_matrix,

@@ -51,7 +51,7 @@ static int slip_b(sunrealtype t, const sunrealtype *q, const sunrealtype *u, sun
 START_TEST(knife_edge_follows_its_cycloid) {
   KnifeEdge k             = {.g = 9.81, .alpha = 0.3, .omega = 1.5};
   const int by_user       = _i / 2;
-  const CPMechModel model = {.nu = 3,
+  const CPEquations model = {.nu = 3,
                              .nv = 1,
                              .M  = unit_mass,
                              .A  = blade,
@@ -123,7 +123,7 @@ static int ball_height(sunrealtype t, const sunrealtype *q, sunrealtype *p, void
 /* The centre accelerates with 5/7 of the slope's pull, keeps its speed sideways, and the spin about
  * the normal stays. Reactions: the weight, and 2/7 of the pull. */
 START_TEST(ball_rolls_with_five_sevenths) {
-  const CPMechModel model = {.nu = 6,
+  const CPEquations model = {.nu = 6,
                              .nq = 7,
                              .np = 1,
                              .nv = 3,

@@ -372,7 +372,7 @@ static long int bushing_steps(const char *method, sunrealtype stiffer) {
   BushingCrank crank = bushing_crank_stiff();
   crank.K *= stiffer;
   crank.C *= stiffer;
-  CPMechModel model = bushing_crank_model();
+  CPEquations model = bushing_crank_model();
   N_Vector y        = vector_of(2 * BUSHING_CRANK_NQ, NULL);
   bushing_crank_initial(&crank, y);
   CPMech mech = CPMechCreate(&model, y, test_context);
@@ -536,7 +536,7 @@ START_TEST(partial_derivatives_that_are_grossly_wrong_do_not_pass_unnoticed) {
   static const sunrealtype entries_of[] = {-1.0e3, -1.0e6, -1.0e9, -1.0e12, 1.0e300};
   const sunrealtype tol = pow(10.0, -4 - _i / METHODS % 3), wrong = entries_of[_i / METHODS / 3 % 5];
   Wrong entry             = {0};
-  const CPMechModel model = {.nu           = 2,
+  const CPEquations model = {.nu           = 2,
                              .np           = 1,
                              .M            = unit_mass,
                              .A            = rod,
@@ -590,7 +590,7 @@ static int loaded_jac(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
 
 /* The damper changes the force by less than the roundoff of the load. Bennett's linkage stopped like this. */
 START_TEST(right_partial_derivatives_that_are_hidden_by_roundoff_are_not_refused) {
-  const CPMechModel model = {.nu           = 2,
+  const CPEquations model = {.nu           = 2,
                              .np           = 1,
                              .M            = unit_mass,
                              .A            = floor_matrix,
@@ -651,7 +651,7 @@ static int rod_end_rates(sunrealtype t, const sunrealtype *q, const sunrealtype 
 }
 
 static long int evaluations_in_units(sunrealtype unit, sunrealtype tol) {
-  const CPMechModel model = {.nu = 3,
+  const CPEquations model = {.nu = 3,
                              .np = 2,
                              .M  = rod_mass,
                              .A  = rod_end_matrix,
@@ -718,7 +718,7 @@ START_TEST(a_damper_that_vanishes_within_a_step_is_seen) {
   const sunrealtype tol = pow(10.0, -3 - _i / METHODS), t_end = 40.0;
   const sunrealtype lambda = -8.0 / (DAMPED + sqrt(DAMPED * DAMPED - 16.0)),
                     left = exp(lambda * VANISHING), since = 2.0 * (t_end - VANISHING);
-  const CPMechModel model = {.nu = 2, .M = unit_mass, .f = creeping};
+  const CPEquations model = {.nu = 2, .M = unit_mass, .f = creeping};
   sunrealtype t           = 0.0;
   N_Vector y              = vector_of(4, (sunrealtype[]){1.0, 1.0, 0.0, lambda});
   CPMech mech             = CPMechCreate(&model, y, test_context);

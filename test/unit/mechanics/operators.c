@@ -296,7 +296,7 @@ typedef struct {
 static void create_loop(Loop *loop, int sparse) {
   const sunrealtype rods[3] = {1, 2, SUN_RCONST(1.5)}, rest[3] = {0};
   sunrealtype angle[3] = {SUN_RCONST(1.1), 0, 0};
-  CPMechModel model;
+  CPEquations model;
   spatial_four_bar_create(&loop->bar, rods, 2, SUN_RCONST(9.81), CP_FRAME_BODY);
   ck_assert_int_eq(spatial_four_bar_close(&loop->bar, angle), 0);
   ck_assert_int_eq(rigid_body_model(&loop->bar.bodies, sparse, test_context, &model), 0);

@@ -72,7 +72,7 @@ static const sunrealtype theta = SUN_RCONST(0.7), omega = SUN_RCONST(-1.3);
 
 /* At t = 0, turning with omega at theta. */
 static MechRun *pendulum(Rod *rod) {
-  const CPMechModel model = {.nu = 2,
+  const CPEquations model = {.nu = 2,
                              .np = 1 + rod->redundant,
                              .M  = mass,
                              .A  = rows,
@@ -198,7 +198,7 @@ static int unit_inertia(sunrealtype t, const sunrealtype *q, SUNMatrix M, void *
 }
 
 START_TEST(norm_of_a_quaternion_is_told) {
-  const CPMechModel model = {.nu = 3, .nq = 4, .M = unit_inertia};
+  const CPEquations model = {.nu = 3, .nq = 4, .M = unit_inertia};
   const sunrealtype y[]   = {
         0, SUN_RCONST(0.6) * SUN_RCONST(1.001), 0, SUN_RCONST(0.8) * SUN_RCONST(1.001), 1, 2, 3};
   CPMechOutput out = {0};
@@ -227,7 +227,7 @@ static int triple(sunrealtype t, const sunrealtype *q, const sunrealtype *x, sun
 }
 
 START_TEST(operators_without_mass_have_no_kinetic_energy) {
-  const CPMechModel model = {.nu = 1, .udot = falling, .Mu = _i ? triple : NULL};
+  const CPEquations model = {.nu = 1, .udot = falling, .Mu = _i ? triple : NULL};
   const sunrealtype y[]   = {0, 2};
   CPMechOutput out        = {0};
   MechRun *run            = mech_run_create(&model, NULL, y);

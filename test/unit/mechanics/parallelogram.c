@@ -128,7 +128,7 @@ START_TEST(uniform_rotation_stays_uniform_through_singular_positions) {
   build(1 + _i / METHODS);
   const char *method      = methods[_i % METHODS];
   const int nu            = 3 * bars();
-  const CPMechModel model = {
+  const CPEquations model = {
       .nu = nu, .np = 2 * npins(), .M = mass, .A = matrix, .p = pins, .b = centripetal};
   for (int half = 8; half <= (test_is_short() ? 8 : 2 * LAST_DIGIT); half++) {
     const sunrealtype tol = (half % 2 ? 3.0 : 1.0) * pow(10.0, -((half + 1) / 2));
@@ -165,7 +165,7 @@ START_TEST(the_unit_of_length_changes_nothing) {
     unit          = ldexp(1.0, (const int[]){0, -40, -20, 20}[k]);
     build(1);
     const int nu            = 3 * bars();
-    const CPMechModel model = {
+    const CPEquations model = {
         .nu = nu, .np = 2 * npins(), .M = mass, .A = matrix, .p = pins, .b = centripetal};
     N_Vector y = vector_of(2 * nu, NULL), tols = N_VClone(y);
     begin(y);
@@ -195,7 +195,7 @@ START_TEST(allocations_on_the_way_may_fail) {
   int named = 0, failed = 1;
   build(1);
   const int nu            = 3 * bars();
-  const CPMechModel model = {
+  const CPEquations model = {
       .nu = nu, .np = 2 * npins(), .M = mass, .A = matrix, .p = pins, .b = centripetal};
   for (long n = 1; failed; n++) {
     sunrealtype t = 0.0;

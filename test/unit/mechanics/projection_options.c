@@ -296,7 +296,7 @@ static int spring(sunrealtype t, const sunrealtype *q, const sunrealtype *u, con
  * direction W^-1 (1, 1), which reveals gamma. CVODES renews the matrix when gamma has changed by 30
  * %. */
 START_TEST(metric_of_newton_follows_gamma) {
-  const CPMechModel model = {
+  const CPEquations model = {
       .nu = 2, .np = 1, .M = unit_mass, .A = diagonal, .p = on_diagonal, .f = spring};
   N_Vector y = VECTOR(1e-3, -1e-3, 0, 0), ewt = VECTOR(1e6, 1e6, 1e6, 1e6);
   CPMech mech      = CPMechCreate(&model, y, test_context);
@@ -470,7 +470,7 @@ START_TEST(a_dense_mass_couples_the_blocks_of_sparse_rows) {
   const sunrealtype state[6] = {1.1, 0.0, 0.9, 1.0, 0.0, -1.0};
   sunrealtype by[2][6];
   SUNMatrix A       = SUNSparseMatrix(2, 3, 2, CSC_MAT, test_context);
-  CPMechModel model = {
+  CPEquations model = {
       .nu = 3, .np = 2, .M = coupled_mass, .A = separate_rows, .f = no_force, .p = fixed_distances};
   separate_rows(0.0, state, A, NULL);
   model.A_tmpl = A;

@@ -77,7 +77,7 @@ static int centripetal(sunrealtype t, const sunrealtype *q, const sunrealtype *u
 
 /* Dense, or with sparse templates of all entries */
 static MechRun *twice_run(Twice *twice, int sparse, CPKktLinSol linsol) {
-  CPMechModel model = {
+  CPEquations model = {
       .nu = 2, .np = 2, .M = unit_mass, .A = both_rods, .f = weight, .p = lengths, .b = centripetal};
   if (sparse) {
     model.M_tmpl = SUNSparseMatrix(2, 2, 4, CSC_MAT, test_context);
@@ -346,7 +346,7 @@ START_TEST(methods_agree_where_the_motion_depends_on_shared_multipliers) {
   const sunrealtype t = 2;
   Shared shared       = {
             .twice = {.g = 9.81}, .mu = shared_cases[which].mu, .rows = shared_cases[which].rows};
-  CPMechModel model = {.nu         = 2,
+  CPEquations model = {.nu         = 2,
                        .np         = shared.rows,
                        .nz         = 1,
                        .M          = unit_mass,
@@ -401,7 +401,7 @@ static const sunrealtype G = 9.81, UNIT[3] = {1, 1, 1};
 static MechRun *linkage_run(SpatialFourBar *linkage, int sparse, sunrealtype theta,
                             sunrealtype rate) {
   const sunrealtype angle = acos(SUN_RCONST(0.0)) - theta;
-  CPMechModel model;
+  CPEquations model;
   N_Vector y = vector_of(N, NULL);
   spatial_four_bar_place(linkage, (sunrealtype[]){angle, 0, angle},
                          (sunrealtype[]){-rate, 0, -rate}, y);
@@ -513,7 +513,7 @@ static int two_centripetal(sunrealtype t, const sunrealtype *q, const sunrealtyp
 /* Angles that are always narrow, as in overconstrained linkages, are no singular position. */
 START_TEST(adams_projects_estimates_at_any_angle) {
   sunrealtype distance    = _i ? 0.05 : 1;
-  const CPMechModel model = {.nu = 3,
+  const CPEquations model = {.nu = 3,
                              .np = 2,
                              .M  = unit_mass_in_space,
                              .A  = two_rods,
@@ -590,7 +590,7 @@ static int bent_rates(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
 /* Newton's first step leaves x = h^2 / 2 = 5e-11, half of what eps = 0.1 permits for positions, and
  * rates that contradict each other by 15 times what it permits for them. Loop index: dense, sparse. */
 START_TEST(positions_are_as_near_as_the_velocities_need_them) {
-  CPMechModel model = {.nu = 2, .np = 2, .M = unit_mass, .A = bent_rows, .p = bent, .b = bent_rates};
+  CPEquations model = {.nu = 2, .np = 2, .M = unit_mass, .A = bent_rows, .p = bent, .b = bent_rates};
   if (_i) {
     model.M_tmpl = SUNSparseMatrix(2, 2, 4, CSC_MAT, test_context);
     model.A_tmpl = SUNSparseMatrix(2, 2, 4, CSC_MAT, test_context);
@@ -619,7 +619,7 @@ END_TEST
 START_TEST(quaternion_of_norm_zero_is_named) {
   const RigidBody body = {.m = 1, .J = {1, 2, 3}};
   RigidBodies bodies   = {.nbodies = 1, .body = &body, .frame = CP_FRAME_BODY};
-  CPMechModel model;
+  CPEquations model;
   sunrealtype udot[6];
   ck_assert_int_eq(rigid_body_model(&bodies, 0, test_context, &model), 0);
   N_Vector zero = vector_of(13, NULL);
@@ -662,9 +662,9 @@ static int narrow_positions(sunrealtype t, const sunrealtype *q, sunrealtype *p,
 /* Coordinates that are zero up to errors say nothing about the distance from the manifold, which is
  * 1e-8, and small compared with the angle 0.005. */
 START_TEST(narrow_rows_count_where_coordinates_are_zero_but_for_errors) {
-  const CPMechModel of_positions = {
+  const CPEquations of_positions = {
       .nu = 3, .np = 3, .M = narrow_mass, .A = narrow_rows, .p = narrow_positions};
-  const CPMechModel of_rates = {.nu = 3, .nv = 3, .M = narrow_mass, .A = narrow_rows};
+  const CPEquations of_rates = {.nu = 3, .nv = 3, .M = narrow_mass, .A = narrow_rows};
   const sunrealtype y0[]     = {1e-8, 1e-8, 0.005, 1e-8, 1e-8, 0.3};
   MechRun *run               = mech_run_create(_i ? &of_rates : &of_positions, NULL, y0);
   N_Vector ewt               = N_VClone(run->y);
@@ -748,7 +748,7 @@ static int loads(sunrealtype t, const sunrealtype *q, const sunrealtype *u, cons
 
 /* Integrates to t = 1 from rest and returns the code. */
 static int run_line(const char *method, Line *line, sunrealtype tol, MechRun **run) {
-  const CPMechModel model = {
+  const CPEquations model = {
       .nu = 4, .np = 3, .M = unit_masses, .A = rod_rows, .f = loads, .p = rod_lengths, .b = rod_rates};
   *run           = mech_run_create(&model, line, (sunrealtype[]){1, 0, 2, 0, 0, 0, 0, 0});
   CPIntegrator s = CPIntegratorCreate(method, test_context);

@@ -6,7 +6,7 @@
 #include <models/pendulum.h>
 
 static MechRun *open_pendulum(Pendulum *pendulum) {
-  const CPMechModel model = pendulum_model();
+  const CPEquations model = pendulum_model();
   *pendulum               = (Pendulum){.L = 1, .g = 9.81};
   return mech_run_create(&model, pendulum, (sunrealtype[]){1, 0, 0, 0});
 }

@@ -36,7 +36,7 @@ static int driven(sunrealtype t, const sunrealtype *q, sunrealtype *p, void *use
 }
 
 static MechRun *driven_run(Drive *d) {
-  const CPMechModel model = {
+  const CPEquations model = {
       .nu = 2, .np = 1, .M = masses, .A = first_mass, .f = spring, .p = driven};
   const sunrealtype start[] = {0, 1, d->w, 0};
   return mech_run_create(&model, d, start);
@@ -113,7 +113,7 @@ static const char *const all_methods[] = {"BDF",
 enum { METHODS = sizeof all_methods / sizeof *all_methods, DECADES = 7 };
 
 START_TEST(a_mechanism_without_freedom_is_followed) {
-  const CPMechModel model = {
+  const CPEquations model = {
       .nu = 2, .np = 2, .M = masses, .A = both_masses, .f = spring, .p = both_driven};
   const int method      = _i / DECADES;
   const sunrealtype tol = pow(10, -4 - _i % DECADES);
@@ -208,7 +208,7 @@ static int no_force(sunrealtype t, const sunrealtype *q, const sunrealtype *u, c
 }
 
 static long int steps_of_cam(Cam *cam, int how, sunrealtype tol) {
-  const CPMechModel model   = {.nu = 2,
+  const CPEquations model   = {.nu = 2,
                                .np = 1 + cam->row,
                                .M  = masses,
                                .A  = cam_matrix,

@@ -2,7 +2,7 @@
  * fail.
  *
  *   x_i'' + c_i x_i' + k_i x_i = f_i     eigenvalues of x^2 + c_i x + k_i */
-#include <cpodes/cpodes_model.h>
+#include <cpodes/cpodes_plugin.h>
 #include <math.h>
 #include <models/model.h>
 #include <string.h>
@@ -109,7 +109,7 @@ static int drag(sunrealtype t, const sunrealtype *q, const sunrealtype *u, const
 
 /* A mechanism that is given by its accelerations has no matrices for RADAU. */
 START_TEST(operators_are_integrated_by_BDF) {
-  const CPMechModel model = {.nu = 1, .udot = drag};
+  const CPEquations model = {.nu = 1, .udot = drag};
   y                       = VECTOR(1.0, 1e-6);
   mech                    = CPMechCreate(&model, y, test_context);
   ck_assert_ptr_nonnull(mech);
@@ -154,7 +154,7 @@ static int swing(sunrealtype t, const sunrealtype *q, const sunrealtype *u, cons
 
 /* At angles of 65.6 and 78.7 degrees from the negative axis; BDF is stable up to 73.4 at order 4. */
 START_TEST(operators_are_integrated_by_BDF_where_it_is_stable) {
-  const CPMechModel model = {.nu = 1, .udot = swing};
+  const CPEquations model = {.nu = 1, .udot = swing};
   decay                   = _i ? 150.0 : 340.0;
   y                       = VECTOR(1.0, 1e-6);
   mech                    = CPMechCreate(&model, y, test_context);
@@ -236,11 +236,11 @@ END_TEST
  * springs oscillate with 5e-4, takes DOP853 less time (bench/README.md). */
 START_TEST(stiffness_is_recognised_in_the_catalogue) {
   for (int i = 0; model_type(i); i++) {
-    const CPModelType *type = model_type(i);
+    const CPPluginType *type = model_type(i);
     char message[300];
-    CPModel *model = CPModelCreate(type, NULL, test_context, message, sizeof message);
+    CPPlugin *model = CPPluginCreate(type, NULL, test_context, message, sizeof message);
     ck_assert_msg(model != NULL, "%s", message);
-    CPMech m = CPModelMech(model);
+    CPMech m = CPPluginMech(model);
     ck_assert_ptr_nonnull(m);
     const int rod = strcmp(type->name, "flexible_crank") == 0;
     for (double rtol = 1e-2; rtol > 1e-10; rtol *= 0.1) {
@@ -250,7 +250,7 @@ START_TEST(stiffness_is_recognised_in_the_catalogue) {
                     rtol, s.reason);
     }
     CPMechFree(&m);
-    CPModelFree(&model);
+    CPPluginFree(&model);
   }
 }
 END_TEST
@@ -262,15 +262,15 @@ START_TEST(a_motion_without_restoring_forces_takes_five_evaluations) {
   ck_assert_int_le(device.calls, 5);
   destroy();
   char message[300];
-  CPModel *model = CPModelCreate(model_find("pendulum"), NULL, test_context, message, 300);
-  CPMech m       = CPModelMech(model);
+  CPPlugin *model = CPPluginCreate(model_find("pendulum"), NULL, test_context, message, 300);
+  CPMech m        = CPPluginMech(model);
   CPMechSuggestion s;
   CPMechStats stats;
   ck_assert_int_eq(CPMechSuggestMethod(m, 0.0, model->y0, 20.0, 1e-6, &s), CP_SUCCESS);
   ck_assert_int_eq(CPMechGetStats(m, &stats), CP_SUCCESS);
   ck_assert_int_le((int)stats.nf, 5);
   CPMechFree(&m);
-  CPModelFree(&model);
+  CPPluginFree(&model);
 }
 END_TEST
 

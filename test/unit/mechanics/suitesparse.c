@@ -75,7 +75,7 @@ typedef struct {
   sunrealtype t;
 } Run;
 
-static int set_up(Run *r, const char *method, const CPMechModel *model, void *user_data) {
+static int set_up(Run *r, const char *method, const CPEquations *model, void *user_data) {
   r->mech  = CPMechCreate(model, r->y, test_context);
   int flag = CPMechSetUserData(r->mech, user_data);
   if (strcmp(method, "BDF") && strcmp(method, "ADAMS")) {
@@ -117,7 +117,7 @@ START_TEST(steps_allocate_nothing_once_all_is_factored) {
   const char *method    = runs[_i].method;
   BendingChain *bending = bending_chain_create(RODS, 9.81, runs[_i].k, runs[_i].d);
   Run r                 = {.y = vector_of(4 * RODS, NULL)};
-  CPMechModel model;
+  CPEquations model;
   CPMechStats stats = {0};
   ck_assert_ptr_nonnull(bending);
   ck_assert_int_eq(bending_chain_model(bending, 1, test_context, &model), 0);
@@ -152,7 +152,7 @@ static double bytes_of_hinges(int n, const char *method) {
   Joint *joint      = calloc((size_t)n, sizeof *joint);
   RigidBodies chain = {.nbodies = n, .njoints = n, .body = body, .joint = joint, .g = {0, -9.81, 0}};
   Run r             = {.y = vector_of(13 * n, NULL)};
-  CPMechModel model;
+  CPEquations model;
   for (int i = 0; i < n; i++) {
     const sunrealtype along = i + 0.5, place[3] = {along * cos(angle), along * sin(angle), 0};
     body[i]  = (RigidBody){1, {0.00125, 0.084, 0.084}};

@@ -5,7 +5,7 @@
 #include <models/chain_mechanism.h>
 #include <stdlib.h>
 
-static void allocate(System *s, const char *name, CPMechModel model, void *user_data) {
+static void allocate(System *s, const char *name, CPEquations model, void *user_data) {
   s->name      = name;
   s->model     = model;
   s->user_data = user_data;
@@ -31,7 +31,7 @@ static void name_quaternions(System *s, const RigidBodies *bodies) {
 }
 
 static void create_bodies(System *s, const char *name, int sparse, CPFrame frame) {
-  CPMechModel model;
+  CPEquations model;
   s->is.bodies.body[0]  = (RigidBody){.m = 2, .J = {0.3, 0.5, 0.7}};
   s->is.bodies.body[1]  = (RigidBody){.m = 1, .J = {0.2, 0.1, 0.25}};
   s->is.bodies.joint[0] = (Joint){
@@ -53,7 +53,7 @@ static void create_bodies(System *s, const char *name, int sparse, CPFrame frame
 }
 
 static void create_loop(System *s) {
-  CPMechModel model;
+  CPEquations model;
   sunrealtype angle[3] = {1.1, 0, 0};
   spatial_four_bar_create(&s->is.loop, (sunrealtype[]){1, 1.5, 1.2}, 1.8, 9.81, CP_FRAME_BODY);
   ck_assert_int_eq(rigid_body_model(&s->is.loop.bodies, 0, test_context, &model), 0);
@@ -66,14 +66,14 @@ static void create_loop(System *s) {
 
 static void create_four_bar(System *s, int sparse) {
   s->four_bar       = four_bar_create(2, 9.81);
-  CPMechModel model = four_bar_model(s->four_bar);
+  CPEquations model = four_bar_model(s->four_bar);
   if (sparse) ck_assert_int_eq(four_bar_matrices(2, test_context, &model.M_tmpl, &model.A_tmpl), 0);
   allocate(s, sparse ? "four-bar, sparse" : "four-bar", model, s->four_bar);
   four_bar_state(s->four_bar, 1, 0, s->y);
 }
 
 static void create_bending(System *s) {
-  CPMechModel model;
+  CPEquations model;
   s->bending = bending_chain_create(6, 9.81, 100, 1);
   ck_assert_int_eq(bending_chain_model(s->bending, 1, test_context, &model), 0);
   allocate(s, "bending chain", model, s->bending);
@@ -187,7 +187,7 @@ System *system_create(SystemName name) {
   return s;
 }
 
-static void free_templates(CPMechModel *m) {
+static void free_templates(CPEquations *m) {
   SUNMatrix *const tmpl[] = {&m->M_tmpl,  &m->A_tmpl,  &m->K_tmpl,  &m->C_tmpl,  &m->Fz_tmpl,
                              &m->Bq_tmpl, &m->Bu_tmpl, &m->Zq_tmpl, &m->Zu_tmpl, &m->Zz_tmpl};
   for (size_t i = 0; i < sizeof tmpl / sizeof tmpl[0]; i++)

@@ -42,7 +42,7 @@ typedef enum {
 
 typedef struct {
   const char *name;
-  CPMechModel model; /* with its templates */
+  CPEquations model; /* with its templates */
   SUNMatrix A, M;    /* for the model's functions; NULL with operators */
   void *user_data;
   int nq, nu, np, nv, n;

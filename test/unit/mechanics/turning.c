@@ -56,7 +56,7 @@ typedef struct {
 } Particle;
 
 static int run(Particle *s, const char *method, sunrealtype tol) {
-  const CPMechModel model = {
+  const CPEquations model = {
       .nu = NU, .np = 1 + walls, .M = mass, .A = matrix, .f = forces, .p = plane};
   const sunrealtype active[] = {1.0, 0.0};
   sunrealtype t;

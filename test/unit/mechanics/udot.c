@@ -55,10 +55,10 @@ static int recursion(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
   return 0;
 }
 
-static const CPMechModel model = {
+static const CPEquations model = {
     .nu = 2, .np = 1, .M = mass, .A = constraint, .f = weight, .p = length, .udot = recursion};
 
-static MechRun *create(Rod *rod, const CPMechModel *m) {
+static MechRun *create(Rod *rod, const CPEquations *m) {
   return mech_run_create(m, rod, (sunrealtype[]){1, 0, 0, 0});
 }
 
@@ -67,7 +67,7 @@ static MechRun *create(Rod *rod, const CPMechModel *m) {
 START_TEST(motion_is_that_of_the_matrices) {
   Rod with = {0}, without = {0};
   const int lmm           = _i ? CV_BDF : CV_ADAMS;
-  CPMechModel no_udot     = model;
+  CPEquations no_udot     = model;
   const sunrealtype t_end = SUN_RCONST(0.5), growth = exp(sqrt(G) * t_end);
   no_udot.udot = NULL;
   MechRun *a = create(&with, &model), *b = create(&without, &no_udot);
@@ -89,7 +89,7 @@ END_TEST
 
 /* Queries at a state use the matrices, with their rank. */
 /* d(state)/d(angle of the start) at t_end; s [4]: out */
-static void derivative_of_the_motion(const CPMechModel *m, int lmm, sunrealtype t_end,
+static void derivative_of_the_motion(const CPEquations *m, int lmm, sunrealtype t_end,
                                      sunrealtype *s) {
   Rod rod      = {0};
   MechRun *run = create(&rod, m);
@@ -111,7 +111,7 @@ static void derivative_of_the_motion(const CPMechModel *m, int lmm, sunrealtype 
 /* Derivatives solve with factors of the matrices, which the recursion has not computed. */
 START_TEST(sensitivities_are_those_of_the_matrices) {
   const int lmm           = _i ? CV_BDF : CV_ADAMS;
-  CPMechModel no_udot     = model;
+  CPEquations no_udot     = model;
   const sunrealtype t_end = SUN_RCONST(0.5);
   sunrealtype with[4], without[4];
   no_udot.udot = NULL;
@@ -164,7 +164,7 @@ static int not_moving(sunrealtype t, sunrealtype *g, void *data) {
 /* The mass is held at q_0 = 1, without constraints in the model. */
 START_TEST(prescribed_motions_are_not_left_to_the_recursion) {
   Rod rod               = {0};
-  const CPMechModel own = {.nu = 2, .M = mass, .f = weight, .udot = recursion};
+  const CPEquations own = {.nu = 2, .M = mass, .f = weight, .udot = recursion};
   MechRun *run          = create(&rod, &own);
   ck_assert_int_eq(CPMechPrescribe(run->mech, 0, _i ? CP_MOTION_FULL : CP_MOTION_DIRECT, resting,
                                    not_moving, not_moving, 0, NULL),
@@ -195,7 +195,7 @@ END_TEST
 /* The recursion ignores rows that are off: its lambda is not 0 there. */
 START_TEST(the_check_does_not_compare_rows_that_are_off_and_motions) {
   Rod rod               = {0};
-  const CPMechModel own = {.nu = 2, .M = mass, .f = weight, .udot = recursion};
+  const CPEquations own = {.nu = 2, .M = mass, .f = weight, .udot = recursion};
   MechRun *run = mech_run_create(_i ? &own : &model, &rod, (sunrealtype[]){0.6, -0.8, 0, 0});
   CPMechReport report;
   if (_i)

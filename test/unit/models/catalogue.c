@@ -15,19 +15,19 @@ static int ntypes(void) {
   return n;
 }
 
-static CPModel *create(const CPModelType *type, const sunrealtype *values) {
-  return CPModelCreate(type, values, test_context, message, sizeof message);
+static CPPlugin *create(const CPPluginType *type, const sunrealtype *values) {
+  return CPPluginCreate(type, values, test_context, message, sizeof message);
 }
 
 /* ---------------------------------------------------------------------------------- agreement -- */
 
-static void agrees(const CPModelType *type, const sunrealtype *values) {
-  CPModel *model = create(type, values);
+static void agrees(const CPPluginType *type, const sunrealtype *values) {
+  CPPlugin *model = create(type, values);
   ck_assert_msg(model != NULL, "%s", message);
   ck_assert_str_eq(message, "");
   ck_assert_msg(model_check(model, message, sizeof message) == 0, "%s", message);
   ck_assert_str_eq(message, "");
-  CPModelFree(&model);
+  CPPluginFree(&model);
   ck_assert_ptr_null(model);
 }
 
@@ -38,13 +38,13 @@ END_TEST
  * value, or to ten times the default if that is less: no function may have a default built in.
  * Integers change by one. */
 START_TEST(every_mechanism_agrees_with_other_parameters) {
-  const CPModelType *type = model_type(_i);
+  const CPPluginType *type = model_type(_i);
   for (int i = 0; i < type->nparameters; i++) {
     sunrealtype values[MODEL_MOST_PARAMETERS];
     for (int k = 0; k < type->nparameters; k++) values[k] = type->parameters[k].value;
-    const CPModelParameter *p = &type->parameters[i];
-    const int count           = CPModelIsWhole(type, i);
-    const sunrealtype other   = p->value > 0 ? sqrt(p->value * p->most) : fmin(p->most, 1) / 2;
+    const CPPluginParameter *p = &type->parameters[i];
+    const int count            = CPPluginIsWhole(type, i);
+    const sunrealtype other    = p->value > 0 ? sqrt(p->value * p->most) : fmin(p->most, 1) / 2;
     values[i] = count ? p->value + 1 : fmin(other, fmax(1.5 * p->value, p->value + 0.1));
     values[i] = fmin(values[i], p->most);
     agrees(type, values);
@@ -60,17 +60,17 @@ static const struct {
 enum { NLARGE = sizeof large / sizeof large[0] };
 
 START_TEST(large_mechanisms_are_sparse_and_agree) {
-  const CPModelType *type = model_find(large[_i].name);
+  const CPPluginType *type = model_find(large[_i].name);
   sunrealtype values[MODEL_MOST_PARAMETERS];
   for (int k = 0; k < type->nparameters; k++) values[k] = type->parameters[k].value;
-  values[CPModelFindParameter(type, large[_i].size)] = large[_i].value;
-  CPModel *model                                     = create(type, values);
+  values[CPPluginFindParameter(type, large[_i].size)] = large[_i].value;
+  CPPlugin *model                                     = create(type, values);
   ck_assert_ptr_nonnull(model);
   ck_assert_int_ge(model->mech.nu, MODEL_SPARSE);
   ck_assert_int_eq(SUNMatGetID(model->mech.M_tmpl), SUNMATRIX_SPARSE);
   ck_assert_int_eq(SUNMatGetID(model->mech.A_tmpl), SUNMATRIX_SPARSE);
   ck_assert_int_eq(SUNMatGetID(model->G_tmpl), SUNMATRIX_SPARSE);
-  CPModelFree(&model);
+  CPPluginFree(&model);
   agrees(type, values);
 }
 END_TEST
@@ -79,32 +79,32 @@ END_TEST
 
 /* Is it among the components that are compared? */
 START_TEST(error_is_the_largest_difference_to_the_reference) {
-  CPModel *model = create(model_type(_i), NULL);
-  N_Vector y     = vector_copy(model->y0);
+  CPPlugin *model = create(model_type(_i), NULL);
+  N_Vector y      = vector_copy(model->y0);
   if (model->known) {
-    ck_assert_double_le(CPModelError(model, 0, y), model->reference_error + 1e-14);
+    ck_assert_double_le(CPPluginError(model, 0, y), model->reference_error + 1e-14);
     entries(y)[0] += 0.25;
-    ck_assert_double_eq_tol(CPModelError(model, 0, y), 0.25, 1e-12);
-    entries(y)[CPModelNumCompared(model) - 1] += 0.5;
-    if (CPModelNumCompared(model) > 1)
-      ck_assert_double_eq_tol(CPModelError(model, 0, y), 0.5, 1e-12);
+    ck_assert_double_eq_tol(CPPluginError(model, 0, y), 0.25, 1e-12);
+    entries(y)[CPPluginNumCompared(model) - 1] += 0.5;
+    if (CPPluginNumCompared(model) > 1)
+      ck_assert_double_eq_tol(CPPluginError(model, 0, y), 0.5, 1e-12);
     entries(y)[0] = NAN;
-    ck_assert_double_nan(CPModelError(model, 0, y));
+    ck_assert_double_nan(CPPluginError(model, 0, y));
   } else {
-    ck_assert_double_nan(CPModelError(model, 0, y));
+    ck_assert_double_nan(CPPluginError(model, 0, y));
   }
   N_VDestroy(y);
-  CPModelFree(&model);
+  CPPluginFree(&model);
 }
 END_TEST
 
 START_TEST(there_is_no_error_without_a_reference) {
-  const CPModelType *type = model_find("andrews");
-  CPModel *model          = create(type, NULL);
-  ck_assert_double_nan(CPModelError(model, type->t_end / 2, model->y0));
+  const CPPluginType *type = model_find("andrews");
+  CPPlugin *model          = create(type, NULL);
+  ck_assert_double_nan(CPPluginError(model, type->t_end / 2, model->y0));
   model->known = 0;
-  ck_assert_double_nan(CPModelError(model, 0, model->y0));
-  CPModelFree(&model);
+  ck_assert_double_nan(CPPluginError(model, 0, model->y0));
+  CPPluginFree(&model);
 }
 END_TEST
 
@@ -151,16 +151,16 @@ END_TEST
 /* --------------------------------------------------------------------------------- parameters -- */
 
 START_TEST(parameters_are_found_by_their_names) {
-  const CPModelType *pendulum = model_find("pendulum");
-  ck_assert_int_eq(CPModelFindParameter(pendulum, "L"), 0);
-  ck_assert_int_eq(CPModelFindParameter(pendulum, "g"), 1);
-  ck_assert_int_eq(CPModelFindParameter(pendulum, "l"), -1);
-  ck_assert_int_eq(CPModelFindParameter(model_find("andrews"), "g"), -1);
+  const CPPluginType *pendulum = model_find("pendulum");
+  ck_assert_int_eq(CPPluginFindParameter(pendulum, "L"), 0);
+  ck_assert_int_eq(CPPluginFindParameter(pendulum, "g"), 1);
+  ck_assert_int_eq(CPPluginFindParameter(pendulum, "l"), -1);
+  ck_assert_int_eq(CPPluginFindParameter(model_find("andrews"), "g"), -1);
 }
 END_TEST
 
 START_TEST(bad_parameters_are_refused_by_name_rule_and_value) {
-  const CPModelType *type   = model_find("pendulum");
+  const CPPluginType *type  = model_find("pendulum");
   const sunrealtype bad[]   = {-2.5, 0, 1e6, INFINITY, -INFINITY, NAN};
   const char *const value[] = {"-2.5", "is 0", "1e+06", "inf", "-inf", "nan"};
   for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
@@ -175,53 +175,53 @@ START_TEST(bad_parameters_are_refused_by_name_rule_and_value) {
 END_TEST
 
 START_TEST(limits_of_parameters_are_allowed) {
-  const CPModelType *type = model_find("pendulum");
+  const CPPluginType *type = model_find("pendulum");
   for (int i = 0; i < type->nparameters; i++)
     for (int most = 0; most < 2; most++) {
       sunrealtype values[] = {1, 9.81};
       values[i]            = most ? type->parameters[i].most : type->parameters[i].least;
-      CPModel *model       = create(type, values);
+      CPPlugin *model      = create(type, values);
       ck_assert_msg(model != NULL, "%s", message);
       ck_assert_double_eq(model->parameter[i], values[i]);
-      CPModelFree(&model);
+      CPPluginFree(&model);
     }
 }
 END_TEST
 
 START_TEST(numbers_of_bodies_are_whole) {
-  const CPModelType *type = model_find("chain");
-  sunrealtype values[]    = {2.6, 9.81};
+  const CPPluginType *type = model_find("chain");
+  sunrealtype values[]     = {2.6, 9.81};
   ck_assert_ptr_null(create(type, values));
   ck_assert_mentions(message, "n (number of masses)");
   ck_assert_mentions(message, "a whole number from 1 to 1e+06, and is 2.6");
-  values[0]      = 3;
-  CPModel *model = create(type, values);
+  values[0]       = 3;
+  CPPlugin *model = create(type, values);
   ck_assert_ptr_nonnull(model);
   ck_assert_int_eq(model->n, 12);
-  CPModelFree(&model);
+  CPPluginFree(&model);
 }
 END_TEST
 
 START_TEST(a_message_that_does_not_fit_is_cut) {
   char text[8]               = "xxxxxxx";
   const sunrealtype values[] = {1, -1};
-  ck_assert_ptr_null(CPModelCreate(model_find("pendulum"), values, test_context, text, 5));
+  ck_assert_ptr_null(CPPluginCreate(model_find("pendulum"), values, test_context, text, 5));
   ck_assert_str_eq(text, "pend");
-  ck_assert_ptr_null(CPModelCreate(model_find("pendulum"), values, test_context, NULL, 0));
+  ck_assert_ptr_null(CPPluginCreate(model_find("pendulum"), values, test_context, NULL, 0));
 }
 END_TEST
 
-static int refuses(CPModel *model) {
-  ck_assert_int_eq(CPModelRefuse(model, "a rod of %g m is too short", model->parameter[0]), -1);
-  return CPModelRefuse(model, "another reason");
+static int refuses(CPPlugin *model) {
+  ck_assert_int_eq(CPPluginRefuse(model, "a rod of %g m is too short", model->parameter[0]), -1);
+  return CPPluginRefuse(model, "another reason");
 }
 
 START_TEST(a_model_that_cannot_be_created_says_why) {
-  CPModelType type = *model_find("pendulum");
+  CPPluginType type = *model_find("pendulum");
   char expected[sizeof message];
   type.create  = refuses;
   type.destroy = NULL;
-  ck_assert_ptr_null(CPModelCreate(&type, NULL, test_context, message, sizeof message));
+  ck_assert_ptr_null(CPPluginCreate(&type, NULL, test_context, message, sizeof message));
   snprintf(expected, sizeof expected, "pendulum: a rod of %g m is too short",
            type.parameters[0].value);
   ck_assert_str_eq(message, expected);
@@ -231,15 +231,15 @@ END_TEST
 /* ---------------------------------------------------------------------------------- mechanism -- */
 
 START_TEST(a_mechanism_takes_its_model_and_user_data) {
-  CPModel *model = create(model_find("pendulum"), NULL);
-  CPMech mech    = CPModelMech(model);
+  CPPlugin *model = create(model_find("pendulum"), NULL);
+  CPMech mech     = CPPluginMech(model);
   ck_assert_ptr_nonnull(mech);
   ck_assert_ptr_eq(CPMechGetUserData(mech), model->data);
   CPMechFree(&mech);
   model->mech.nu = 0;
-  ck_assert_ptr_null(CPModelMech(model));
-  CPModelFree(&model);
-  CPModelFree(&model);
+  ck_assert_ptr_null(CPPluginMech(model));
+  CPPluginFree(&model);
+  CPPluginFree(&model);
 }
 END_TEST
 

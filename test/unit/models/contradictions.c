@@ -10,63 +10,63 @@
 
 /* ------------------------------------------------------------------------------- wrong functions -- */
 
-static int fails(const CPModel *model, sunrealtype t, N_Vector y) {
+static int fails(const CPPlugin *model, sunrealtype t, N_Vector y) {
   (void)model, (void)t, (void)y;
   return 1;
 }
 
-static int moved_reference(const CPModel *model, sunrealtype t, N_Vector y) {
+static int moved_reference(const CPPlugin *model, sunrealtype t, N_Vector y) {
   pendulum_exact(model->data, t, entries(y));
   entries(y)[1] += 1e-9;
   return 0;
 }
 
 /* Gives the start at all times: the reference at t_end is another state of the circle. */
-static int reference_that_ends(const CPModel *model, sunrealtype t, N_Vector y) {
+static int reference_that_ends(const CPPlugin *model, sunrealtype t, N_Vector y) {
   pendulum_exact(model->data, t, entries(y));
   return t > 0;
 }
 
 /* Gives a rod that is too long by a thousandth, except at t = 0. */
-static int stretched_reference(const CPModel *model, sunrealtype t, N_Vector y) {
+static int stretched_reference(const CPPlugin *model, sunrealtype t, N_Vector y) {
   pendulum_exact(model->data, t, entries(y));
   if (t > 0) N_VScale(1.001, y, y);
   return 0;
 }
 
-static int negative_lambda(const CPModel *model, sunrealtype t, sunrealtype *lambda) {
+static int negative_lambda(const CPPlugin *model, sunrealtype t, sunrealtype *lambda) {
   const int flag = model_find("pendulum")->reference_lambda(model, t, lambda);
   lambda[0]      = -lambda[0];
   return flag;
 }
 
-static sunrealtype kinetic_energy(const CPModel *model, sunrealtype t, N_Vector y) {
+static sunrealtype kinetic_energy(const CPPlugin *model, sunrealtype t, N_Vector y) {
   const Pendulum *p = model->data;
   (void)t;
   return pendulum_energy(p, y) - p->g * entries(y)[1];
 }
 
-static sunrealtype negative_energy(const CPModel *model, sunrealtype t, N_Vector y) {
+static sunrealtype negative_energy(const CPPlugin *model, sunrealtype t, N_Vector y) {
   (void)t;
   return -slider_crank_energy(model->data, y);
 }
 
-static sunrealtype height(const CPModel *model, sunrealtype t, N_Vector y) {
+static sunrealtype height(const CPPlugin *model, sunrealtype t, N_Vector y) {
   (void)model, (void)t;
   return entries(y)[1];
 }
 
-static sunrealtype not_a_number(const CPModel *model, sunrealtype t, N_Vector y) {
+static sunrealtype not_a_number(const CPPlugin *model, sunrealtype t, N_Vector y) {
   (void)model, (void)t, (void)y;
   return NAN;
 }
 
-static sunrealtype zero(const CPModel *model) {
+static sunrealtype zero(const CPPlugin *model) {
   (void)model;
   return 0;
 }
 
-static void no_points(const CPModel *model, sunrealtype t, N_Vector y, sunrealtype *xyz) {
+static void no_points(const CPPlugin *model, sunrealtype t, N_Vector y, sunrealtype *xyz) {
   (void)model, (void)t, (void)y, (void)xyz;
 }
 
@@ -156,10 +156,10 @@ static int road_at_rest(sunrealtype t, const sunrealtype *q, const sunrealtype *
 
 /* What a function that makes a fault changes; the parts are copies of those of the catalogue. */
 typedef struct {
-  CPModelType type;
-  CPModelParameter parameter[MODEL_MOST_PARAMETERS];
-  CPModelQuantity quantity[4];
-  CPModel *model;
+  CPPluginType type;
+  CPPluginParameter parameter[MODEL_MOST_PARAMETERS];
+  CPPluginQuantity quantity[4];
+  CPPlugin *model;
 } Copy;
 
 /* Metadata */
@@ -174,36 +174,36 @@ static void default_beyond(Copy *c) { c->parameter[0].value = -1; }
 static void same_names(Copy *c) { c->parameter[1].name = "L"; }
 static void no_meaning(Copy *c) { c->parameter[1].meaning = NULL; }
 static void nameless_coordinate(Copy *c) {
-  static const CPModelCoordinate nameless[] = {{"", "m", "x"}};
-  c->type.coordinates                       = nameless;
-  c->type.ncoordinates                      = 1;
+  static const CPPluginCoordinate nameless[] = {{"", "m", "x"}};
+  c->type.coordinates                        = nameless;
+  c->type.ncoordinates                       = 1;
 }
 static void same_coordinates(Copy *c) {
-  static const CPModelCoordinate twice[] = {{"x", "m", "x"}, {"x", "m", "y"}};
-  c->type.coordinates                    = twice;
+  static const CPPluginCoordinate twice[] = {{"x", "m", "x"}, {"x", "m", "y"}};
+  c->type.coordinates                     = twice;
 }
 static void coordinates_without_number(Copy *c) { c->type.ncoordinates = 0; }
 static void more_coordinates(Copy *c) {
-  static const CPModelCoordinate three[] = {{"x", "m", "x"}, {"y", "m", "y"}, {"z", "m", "z"}};
-  c->type.coordinates                    = three;
-  c->type.ncoordinates                   = 3;
+  static const CPPluginCoordinate three[] = {{"x", "m", "x"}, {"y", "m", "y"}, {"z", "m", "z"}};
+  c->type.coordinates                     = three;
+  c->type.ncoordinates                    = 3;
 }
 static void velocity_like_a_coordinate(Copy *c) {
   c->type.velocities  = c->type.coordinates;
   c->type.nvelocities = 1;
 }
 static void same_velocities(Copy *c) {
-  static const CPModelCoordinate twice[] = {{"vx", "m/s", "x"}, {"vx", "m/s", "y"}};
-  c->type.velocities                     = twice;
-  c->type.nvelocities                    = 2;
+  static const CPPluginCoordinate twice[] = {{"vx", "m/s", "x"}, {"vx", "m/s", "y"}};
+  c->type.velocities                      = twice;
+  c->type.nvelocities                     = 2;
 }
 static void velocity_without_unit(Copy *c) {
-  static const CPModelCoordinate bare[] = {{"vx", NULL, "x"}};
-  c->type.velocities                    = bare;
-  c->type.nvelocities                   = 1;
+  static const CPPluginCoordinate bare[] = {{"vx", NULL, "x"}};
+  c->type.velocities                     = bare;
+  c->type.nvelocities                    = 1;
 }
 static void more_velocities(Copy *c) {
-  static const CPModelCoordinate three[] = {
+  static const CPPluginCoordinate three[] = {
       {"vx", "m/s", "x"}, {"vy", "m/s", "y"}, {"vz", "m/s", "z"}};
   c->type.velocities  = three;
   c->type.nvelocities = 3;
@@ -222,7 +222,7 @@ static void stop_beyond(Copy *c) {
   c->model->nstops  = 1;
   c->model->stop[0] = 1000;
 }
-static int no_event(const CPModel *model, CPMech mech, sunrealtype t, N_Vector y, const int *found) {
+static int no_event(const CPPlugin *model, CPMech mech, sunrealtype t, N_Vector y, const int *found) {
   (void)model, (void)mech, (void)t, (void)y, (void)found;
   return 0;
 }
@@ -263,18 +263,18 @@ static void contact_along_no_row(Copy *c) {
 static void open_loops(Copy *c) { c->model->closure = -1e-12; }
 static void dense_alone(Copy *c) { c->model->dense_events = 1, c->model->dense_time = 1; }
 static void dense_at_once(Copy *c) { c->model->dense_events = 10; }
-static void frame_of_ball(const CPModel *model, sunrealtype t, N_Vector y, sunrealtype *frame) {
+static void frame_of_ball(const CPPlugin *model, sunrealtype t, N_Vector y, sunrealtype *frame) {
   model_find("bouncing_ball")->contact_frames(model, t, y, frame);
 }
-static void frame_that_leans(const CPModel *model, sunrealtype t, N_Vector y, sunrealtype *frame) {
+static void frame_that_leans(const CPPlugin *model, sunrealtype t, N_Vector y, sunrealtype *frame) {
   frame_of_ball(model, t, y, frame);
   frame[6] = frame[7] = sqrt(0.5);
 }
-static void frame_too_long(const CPModel *model, sunrealtype t, N_Vector y, sunrealtype *frame) {
+static void frame_too_long(const CPPlugin *model, sunrealtype t, N_Vector y, sunrealtype *frame) {
   frame_of_ball(model, t, y, frame);
   frame[4] = 1.01;
 }
-static void frame_of_nowhere(const CPModel *model, sunrealtype t, N_Vector y, sunrealtype *frame) {
+static void frame_of_nowhere(const CPPlugin *model, sunrealtype t, N_Vector y, sunrealtype *frame) {
   frame_of_ball(model, t, y, frame);
   frame[2] = NAN;
 }
@@ -283,13 +283,13 @@ static void long_frame(Copy *c) { c->type.contact_frames = frame_too_long; }
 static void nowhere_frame(Copy *c) { c->type.contact_frames = frame_of_nowhere; }
 static void start_below_the_floor(Copy *c) { entries(c->model->y0)[0] = -0.001; }
 static void shape_of_nowhere(Copy *c) {
-  CPModelDrawShapes(c->model, 1, &(CPModelShape){CP_SHAPE_BOX, {0, 1, 1, 2}});
+  CPPluginDrawShapes(c->model, 1, &(CPPluginShape){CP_SHAPE_BOX, {0, 1, 1, 2}});
 }
 static void shape_of_no_kind(Copy *c) {
-  CPModelDrawShapes(c->model, 1, &(CPModelShape){CP_SHAPE_WHEEL + 1, {0, 1, 1, 1}});
+  CPPluginDrawShapes(c->model, 1, &(CPPluginShape){CP_SHAPE_WHEEL + 1, {0, 1, 1, 1}});
 }
 static void segment_of_no_kind(Copy *c) {
-  c->model->drawing.segment_kind[0] = (CPModelSegmentKind)(CP_SEGMENT_SPRING + 1);
+  c->model->drawing.segment_kind[0] = (CPPluginSegmentKind)(CP_SEGMENT_SPRING + 1);
 }
 static void segment_to_nowhere(Copy *c) { c->model->drawing.segment[0][1] = 2; }
 static void segment_from_nowhere(Copy *c) { c->model->drawing.segment[0][0] = -1; }
@@ -342,7 +342,7 @@ static void no_p(Copy *c) { c->model->mech.p = NULL; }
 /* Quantities */
 static void energy_not_conserved(Copy *c) { c->quantity[0].value = kinetic_energy; }
 static void energy_not_dissipated(Copy *c) { c->quantity[0].value = negative_energy; }
-static int always(const CPModel *model, int i) { return model && i >= 0; }
+static int always(const CPPlugin *model, int i) { return model && i >= 0; }
 static void energy_lossless(Copy *c) { c->type.conserves = always; }
 static void height_not_conserved(Copy *c) { c->quantity[0].value = height; }
 static void energy_not_finite(Copy *c) { c->quantity[0].value = not_a_number; }
@@ -449,7 +449,7 @@ static void copy_of(const char *name, Copy *copy) {
   for (int i = 0; i < copy->type.nquantities; i++) copy->quantity[i] = copy->type.quantities[i];
   copy->type.parameters = copy->parameter;
   copy->type.quantities = copy->quantity;
-  copy->model           = CPModelCreate(&copy->type, NULL, test_context, message, sizeof message);
+  copy->model           = CPPluginCreate(&copy->type, NULL, test_context, message, sizeof message);
   ck_assert_msg(copy->model != NULL, "%s", message);
 }
 
@@ -462,7 +462,7 @@ START_TEST(a_contradiction_is_found_and_named) {
   ck_assert_int_eq(model_check(copy.model, message, sizeof message), 1);
   ck_assert_mentions(message, spoilt[_i].says);
   if (copy.type.name) ck_assert_mentions(message, copy.type.name);
-  CPModelFree(&copy.model);
+  CPPluginFree(&copy.model);
 }
 END_TEST
 
@@ -474,7 +474,7 @@ START_TEST(a_message_that_does_not_fit_is_cut) {
   ck_assert_int_eq(model_check(copy.model, message, 11), 1);
   ck_assert_str_eq(message, "pendulum: ");
   ck_assert_int_eq(model_check(copy.model, NULL, 0), 1);
-  CPModelFree(&copy.model);
+  CPPluginFree(&copy.model);
 }
 END_TEST
 

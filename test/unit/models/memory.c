@@ -14,11 +14,11 @@ START_TEST(a_model_that_cannot_be_created_leaves_nothing) {
   long n = 0;
   for (int failed = 1; failed;) {
     alloc_watch_failing(++n);
-    CPModel *model = CPModelCreate(model_type(_i), NULL, test_context, message, sizeof message);
-    failed         = alloc_has_failed();
+    CPPlugin *model = CPPluginCreate(model_type(_i), NULL, test_context, message, sizeof message);
+    failed          = alloc_has_failed();
     ck_assert_int_eq(model == NULL, failed);
     if (failed) ck_assert_mentions(message, "no memory");
-    CPModelFree(&model);
+    CPPluginFree(&model);
     alloc_unwatch();
     ck_assert_int_eq(alloc_live(), 0);
   }
@@ -29,8 +29,8 @@ END_TEST
 /* The check of a correct model reports that it is correct, or that it lacks memory. */
 START_TEST(a_check_without_memory_leaves_nothing) {
   char message[200];
-  CPModel *model =
-      CPModelCreate(model_find("pendulum"), NULL, test_context, message, sizeof message);
+  CPPlugin *model =
+      CPPluginCreate(model_find("pendulum"), NULL, test_context, message, sizeof message);
   ck_assert_ptr_nonnull(model);
   long n = 0;
   for (int failed = 1; failed;) {
@@ -42,7 +42,7 @@ START_TEST(a_check_without_memory_leaves_nothing) {
     if (!failed) ck_assert_msg(flag == 0, "%s", message);
     if (flag) ck_assert_mentions(message, "pendulum");
   }
-  CPModelFree(&model);
+  CPPluginFree(&model);
 }
 END_TEST
 

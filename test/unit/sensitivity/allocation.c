@@ -77,7 +77,7 @@ static int of_projector(CPProjector P, N_Vector y0, N_Vector *s, SUNNonlinearSol
 }
 
 static int of_mechanism(N_Vector y0, N_Vector *s) {
-  const CPMechModel model = slider_crank_model();
+  const CPEquations model = slider_crank_model();
   CPIntegrator mem        = CPIntegratorCreate("ADAMS", test_context);
   CPMech mech             = mem ? CPMechCreate(&model, y0, test_context) : NULL;
   int flag                = mech ? CP_SUCCESS : CP_MEM_FAIL;
@@ -131,7 +131,7 @@ END_TEST
 
 /* The solver of sensitivities that were given up is freed, so CVODES must no longer know it. */
 START_TEST(after_sensitivities_that_lacked_memory_the_states_go_on) {
-  const CPMechModel model = slider_crank_model();
+  const CPEquations model = slider_crank_model();
   N_Vector y0 = vector_of(SLIDER_CRANK_N, NULL), *s = N_VCloneVectorArray(NS, y0);
   crank = slider_crank_haug();
   for (int n = 1, failed = 1; failed; n++) {
@@ -187,7 +187,7 @@ static int derive(CPMech mech, N_Vector y, N_Vector *v, int which) {
 
 /* Each call can be repeated at once. */
 START_TEST(derivatives_of_mechanisms_that_lack_memory_say_so) {
-  const CPMechModel model = pendulum_model();
+  const CPEquations model = pendulum_model();
   pendulum                = (Pendulum){.L = 1.0, .g = 9.81};
   N_Vector y              = VECTOR(0.6, -0.8, 0.8, 0.6), v[4];
   for (int i = 0; i < 4; i++) v[i] = vector_copy(y);

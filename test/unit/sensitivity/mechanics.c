@@ -403,7 +403,7 @@ static int spring_parameter(sunrealtype t, const sunrealtype *q, const sunrealty
  * both. */
 START_TEST(without_constraints_the_derivatives_are_those_by_hand) {
   sunrealtype k           = 3.0;
-  const CPMechModel model = {.nu            = 1,
+  const CPEquations model = {.nu            = 1,
                              .nz            = 1,
                              .M             = mass,
                              .f             = spring,
@@ -428,7 +428,7 @@ END_TEST
 /* Derivatives of z' alone are compared as well. */
 START_TEST(derivatives_of_auxiliary_states_are_checked_alone) {
   sunrealtype k     = 3.0;
-  CPMechModel model = {
+  CPEquations model = {
       .nu = 1, .nz = 1, .M = mass, .f = spring, .zdot = motor, .auxiliary_jac = motor_jac};
   CPMechReport report;
   N_Vector y  = VECTOR(0.5, -1.0, 0.25);

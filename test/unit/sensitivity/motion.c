@@ -70,7 +70,7 @@ static int motion_curvature(sunrealtype t, sunrealtype *g, void *data) {
   *g = -((Cart *)data)->p[BY_A] * w * w * sin(w * t);
   return 0;
 }
-static const CPMechModel model = {.nu   = NQ,
+static const CPEquations model = {.nu   = NQ,
                                   .nz   = 1,
                                   .np   = 1,
                                   .M    = mass,

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-MechRun *mech_run_create(const CPMechModel *model, void *user_data, const sunrealtype *y0) {
+MechRun *mech_run_create(const CPEquations *model, void *user_data, const sunrealtype *y0) {
   const sunindextype nq = model->nq > 0 ? model->nq : model->nu;
   MechRun *run          = calloc(1, sizeof *run);
   ck_assert_ptr_nonnull(run);

@@ -15,7 +15,7 @@ typedef struct {
 } MechRun;
 
 /* The system is in the state y0 [nq + nu + nz] at t = 0 and not yet integrated: options can be set. */
-MechRun *mech_run_create(const CPMechModel *model, void *user_data, const sunrealtype *y0);
+MechRun *mech_run_create(const CPEquations *model, void *user_data, const sunrealtype *y0);
 void mech_run_free(MechRun **run);
 
 /* Attaches an integrator with the solver that CPMechAttach chooses. tol: relative and absolute. */

@@ -1,4 +1,4 @@
-#include <cpodes/cpodes_model.h>
+#include <cpodes/cpodes_plugin.h>
 
 #include <math.h>
 #include <nvector/nvector_serial.h>
@@ -11,13 +11,13 @@
 
 /* Takes the values, or the defaults if values is NULL. Returns 0, or 1 with a message about the
  * first invalid one. */
-static int takeParameters(CPModel *model, const sunrealtype *values, char *message, size_t length) {
-  const CPModelType *type = model->type;
+static int takeParameters(CPPlugin *model, const sunrealtype *values, char *message, size_t length) {
+  const CPPluginType *type = model->type;
   for (int i = 0; i < type->nparameters; i++) {
-    const CPModelParameter *p = &type->parameters[i];
-    const sunrealtype value   = values ? values[i] : p->value;
-    const int whole           = CPModelIsWhole(type, i);
-    model->parameter[i]       = value;
+    const CPPluginParameter *p = &type->parameters[i];
+    const sunrealtype value    = values ? values[i] : p->value;
+    const int whole            = CPPluginIsWhole(type, i);
+    model->parameter[i]        = value;
     if (value >= p->least && value <= p->most && !(whole && value != floor(value))) continue;
     /* NaN is refused here, too. */
     snprintf(message, length, "%s: parameter %s (%s) must be %sfrom %g to %g, and is %g",
@@ -28,10 +28,10 @@ static int takeParameters(CPModel *model, const sunrealtype *values, char *messa
   return 0;
 }
 
-CPModel *CPModelCreate(const CPModelType *type, const sunrealtype *values, SUNContext ctx,
-                       char *message, size_t length) {
+CPPlugin *CPPluginCreate(const CPPluginType *type, const sunrealtype *values, SUNContext ctx,
+                         char *message, size_t length) {
   if (length > 0) message[0] = '\0';
-  CPModel *model = calloc(1, sizeof *model);
+  CPPlugin *model = calloc(1, sizeof *model);
   if (!model) {
     snprintf(message, length, "%s: no memory", type->name);
     return NULL;
@@ -47,12 +47,12 @@ CPModel *CPModelCreate(const CPModelType *type, const sunrealtype *values, SUNCo
   }
   if (type->create(model)) {
     snprintf(message, length, "%s: %s", type->name, *model->refusal ? model->refusal : "no memory");
-    CPModelFree(&model);
+    CPPluginFree(&model);
   }
   return model;
 }
 
-static void freeMatrices(CPMechModel *mech) {
+static void freeMatrices(CPEquations *mech) {
   SUNMatrix matrices[] = {mech->M_tmpl,  mech->A_tmpl,  mech->K_tmpl,  mech->C_tmpl,
                           mech->Fz_tmpl, mech->Bq_tmpl, mech->Bu_tmpl, mech->Zq_tmpl,
                           mech->Zu_tmpl, mech->Zz_tmpl};
@@ -60,8 +60,8 @@ static void freeMatrices(CPMechModel *mech) {
     if (matrices[i]) SUNMatDestroy(matrices[i]);
 }
 
-void CPModelFree(CPModel **model) {
-  CPModel *m = model ? *model : NULL;
+void CPPluginFree(CPPlugin **model) {
+  CPPlugin *m = model ? *model : NULL;
   if (!m) return;
   if (m->type->destroy) {
     m->type->destroy(m);
@@ -81,7 +81,7 @@ void CPModelFree(CPModel **model) {
 }
 
 /* Returns 0 or an error code. */
-static int switchContactsOff(const CPModel *model, CPMech mech) {
+static int switchContactsOff(const CPPlugin *model, CPMech mech) {
   const sunindextype na = CPMechGetNumMultipliers(mech);
   if (model->ncontacts == 0) return 0;
   sunrealtype *mask = malloc((size_t)(na + 1) * sizeof *mask);
@@ -98,7 +98,7 @@ static int switchContactsOff(const CPModel *model, CPMech mech) {
   return flag;
 }
 
-CPMech CPModelMech(const CPModel *model) {
+CPMech CPPluginMech(const CPPlugin *model) {
   if (model->mech.nu == 0) return NULL;
   CPMech mech = CPMechCreate(&model->mech, model->y0, model->ctx);
   if (!mech) return NULL;
@@ -110,7 +110,7 @@ CPMech CPModelMech(const CPModel *model) {
 
 /* ------------------------------------------------------------------------- for type->create -- */
 
-int CPModelRefuse(CPModel *model, const char *format, ...) {
+int CPPluginRefuse(CPPlugin *model, const char *format, ...) {
   if (*model->refusal) return -1;
   va_list args;
   va_start(args, format);
@@ -119,7 +119,7 @@ int CPModelRefuse(CPModel *model, const char *format, ...) {
   return -1;
 }
 
-int CPModelStart(CPModel *model, sunindextype n) {
+int CPPluginStart(CPPlugin *model, sunindextype n) {
   model->n  = n;
   model->y0 = N_VNew_Serial(n, model->ctx);
   if (!model->y0) return -1;
@@ -127,43 +127,43 @@ int CPModelStart(CPModel *model, sunindextype n) {
   return 0;
 }
 
-int CPModelDraw(CPModel *model, int npoints, const CPModelPointKind *kind, int nsegments,
-                const int (*segment)[2]) {
-  CPModelDrawing *d = &model->drawing;
-  d->npoints        = npoints;
-  d->nsegments      = nsegments;
-  d->kind           = calloc(npoints, sizeof *d->kind);
-  d->segment        = calloc(nsegments, sizeof *d->segment);
-  d->segment_kind   = calloc(nsegments, sizeof *d->segment_kind);
+int CPPluginDraw(CPPlugin *model, int npoints, const CPPluginPointKind *kind, int nsegments,
+                 const int (*segment)[2]) {
+  CPPluginDrawing *d = &model->drawing;
+  d->npoints         = npoints;
+  d->nsegments       = nsegments;
+  d->kind            = calloc(npoints, sizeof *d->kind);
+  d->segment         = calloc(nsegments, sizeof *d->segment);
+  d->segment_kind    = calloc(nsegments, sizeof *d->segment_kind);
   if (!d->kind || !d->segment || !d->segment_kind) return -1;
   if (kind) memcpy(d->kind, kind, npoints * sizeof *kind);
   if (segment) memcpy(d->segment, segment, nsegments * sizeof *segment);
   return 0;
 }
 
-int CPModelDrawShapes(CPModel *model, int nshapes, const CPModelShape *shape) {
-  CPModelDrawing *d = &model->drawing;
-  d->nshapes        = nshapes;
-  d->shape          = calloc(nshapes, sizeof *d->shape);
+int CPPluginDrawShapes(CPPlugin *model, int nshapes, const CPPluginShape *shape) {
+  CPPluginDrawing *d = &model->drawing;
+  d->nshapes         = nshapes;
+  d->shape           = calloc(nshapes, sizeof *d->shape);
   if (!d->shape) return -1;
   if (shape) memcpy(d->shape, shape, nshapes * sizeof *shape);
   return 0;
 }
 
-void CPModelPlanar(int npoints, const sunrealtype (*x)[2], sunrealtype *xyz) {
+void CPPluginPlanar(int npoints, const sunrealtype (*x)[2], sunrealtype *xyz) {
   for (int i = 0; i < npoints; i++) {
     for (int k = 0; k < 2; k++) xyz[3 * i + k] = x[i][k];
     xyz[3 * i + 2] = 0;
   }
 }
 
-int CPModelFindParameter(const CPModelType *type, const char *name) {
+int CPPluginFindParameter(const CPPluginType *type, const char *name) {
   for (int i = 0; i < type->nparameters; i++)
     if (!strcmp(type->parameters[i].name, name)) return i;
   return -1;
 }
 
-int CPModelIsWhole(const CPModelType *type, int i) {
+int CPPluginIsWhole(const CPPluginType *type, int i) {
   const char *name = type->parameters[i].name, *listed = type->whole ? type->whole : "";
   for (size_t length; *(listed += strspn(listed, " ")); listed += length) {
     length = strcspn(listed, " ");
@@ -172,21 +172,21 @@ int CPModelIsWhole(const CPModelType *type, int i) {
   return 0;
 }
 
-int CPModelIsDefault(const CPModel *model) {
+int CPPluginIsDefault(const CPPlugin *model) {
   for (int i = 0; i < model->type->nparameters; i++)
     if (model->parameter[i] != model->type->parameters[i].value) return 0;
   return 1;
 }
 
-int CPModelEnds(const CPModel *model, sunrealtype t, const sunrealtype *end, N_Vector y) {
+int CPPluginEnds(const CPPlugin *model, sunrealtype t, const sunrealtype *end, N_Vector y) {
   if (t != 0 && t != model->type->t_end) return 1;
   const sunrealtype *values = t == 0 ? N_VGetArrayPointer(model->y0) : end;
   memcpy(N_VGetArrayPointer(y), values, model->n * sizeof *values);
   return 0;
 }
 
-int CPModelEndsLambda(const CPModel *model, sunrealtype t, int na, const sunrealtype *start,
-                      const sunrealtype *end, sunrealtype *lambda) {
+int CPPluginEndsLambda(const CPPlugin *model, sunrealtype t, int na, const sunrealtype *start,
+                       const sunrealtype *end, sunrealtype *lambda) {
   if (t != 0 && t != model->type->t_end) return 1;
   memcpy(lambda, t == 0 ? start : end, na * sizeof *lambda);
   return 0;
@@ -194,27 +194,27 @@ int CPModelEndsLambda(const CPModel *model, sunrealtype t, int na, const sunreal
 
 /* -------------------------------------------------------------------------------- questions -- */
 
-sunindextype CPModelNumPositions(const CPModel *model) {
+sunindextype CPPluginNumPositions(const CPPlugin *model) {
   if (model->mech.nu == 0) return model->n / 2;
   return model->mech.nq ? model->mech.nq : model->mech.nu;
 }
 
-sunindextype CPModelNumCompared(const CPModel *model) {
-  return model->ncompared ? model->ncompared : CPModelNumPositions(model);
+sunindextype CPPluginNumCompared(const CPPlugin *model) {
+  return model->ncompared ? model->ncompared : CPPluginNumPositions(model);
 }
 
-int CPModelConserves(const CPModel *model, int i) {
-  const CPModelType *type = model->type;
+int CPPluginConserves(const CPPlugin *model, int i) {
+  const CPPluginType *type = model->type;
   if (type->quantities[i].conserved == CP_QUANTITY_FREE) return 0;
   return type->conserves ? type->conserves(model, i) : type->quantities[i].conserved;
 }
 
-sunrealtype CPModelScale(const CPModel *model, int i) {
-  const CPModelQuantity *quantity = &model->type->quantities[i];
+sunrealtype CPPluginScale(const CPPlugin *model, int i) {
+  const CPPluginQuantity *quantity = &model->type->quantities[i];
   return quantity->scale_of ? quantity->scale_of(model) : quantity->scale;
 }
 
-sunrealtype CPModelError(const CPModel *model, sunrealtype t, N_Vector y) {
+sunrealtype CPPluginError(const CPPlugin *model, sunrealtype t, N_Vector y) {
   if (!model->known || !model->type->reference) return NAN;
   N_Vector exact = N_VClone(y);
   if (!exact) return NAN;
@@ -222,7 +222,7 @@ sunrealtype CPModelError(const CPModel *model, sunrealtype t, N_Vector y) {
   if (!model->type->reference(model, t, exact)) {
     const sunrealtype *a = N_VGetArrayPointer(y), *b = N_VGetArrayPointer(exact);
     error = 0;
-    for (sunindextype i = 0; i < CPModelNumCompared(model) && !isnan(error); i++) {
+    for (sunindextype i = 0; i < CPPluginNumCompared(model) && !isnan(error); i++) {
       const sunrealtype difference = fabs(a[i] - b[i]);
       if (!(difference <= error)) error = difference; /* also NaN */
     }
