@@ -33,7 +33,8 @@ printf '%-6s %-10s %7s %9s %9s %7s %9s %9s %10s\n' method form steps cpodes CVOD
 for method in bdf adams; do
   for form in projector mechanics; do
     read -r steps _ < <("$program" "$method" "$form")
-    read -r cpodes cvodes _ < <(count "$method" "$form" cpodes)
+    read -r cpodes cvodes _ < <(count "$method" "$form" CPIntegratorEvolve)
+    [ "$cpodes" -gt 0 ] || { echo 'overhead.sh: no instructions within CPIntegratorEvolve' >&2 && exit 1; }
     read -r f _ < <(count "$method" "$form" CPMechRhs)
     newton=0
     for function in solverSetup solverSolve linearSystem; do
