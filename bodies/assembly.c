@@ -24,6 +24,8 @@
 /* Largest offset of a redundant row, as a part of the extent (in radians: of 1), and the tolerance with
  * which loops are closed before rows get offsets. */
 static const sunrealtype largest_offset = SUN_RCONST(1e-6), loose = SUN_RCONST(1e-5);
+/* What misses by more has not been rounded. */
+static const sunrealtype rounded = SUN_RCONST(1e-2);
 /* The tolerance of CPMechCalcIC is 1e-10 divided by weights up to 1. */
 static const sunrealtype calc_ic = SUN_RCONST(1e-10);
 /* Projections of the trials end at 1e-3 of that tolerance, so that an offset of more is noticed. */
@@ -40,6 +42,7 @@ typedef struct {
   int opposite;           /* a joint that an attempt has closed with opposite axes, or NONE */
   int redundant;     /* number of dependent rows along the motion of loops that have been mended */
   char meeting[220]; /* joints that move in the branches that meet at the start, or "" */
+  char coarse[TEXT]; /* loops whose frames would have to be moved by more than rounding, or "" */
 } Assembly;
 
 /* -------------------------------------------------------------------------------- notes -- */
@@ -482,6 +485,30 @@ static int resetOffsets(CPBodies b) {
   return CP_SUCCESS;
 }
 
+/* Says by how much frames of the loop of joint `worst` have been moved, or would have to be. */
+static void tellMotion(Assembly *a, Loops l, int worst, int mended) {
+  CPBodies b           = a->b;
+  const sunrealtype *x = b->shift + b->np + 6 * worst;
+  const char *noun = bodiesNoun(b, worst), *name = b->text + b->joint[worst].name;
+  char line[TEXT], joints[220];
+  bodiesTellLoop(l, worst, joints, sizeof joints);
+  if (mended) {
+    snprintf(line, sizeof line,
+             "loops are redundant but for rounding: frames of their joints have been moved so that "
+             "they fit, at most that of %s \"%.80s\", by %.2g m and %.2g rad",
+             noun, name, (double)length3(x), (double)length3(x + 3));
+  } else {
+    snprintf(line, sizeof line,
+             "the loop of joints %s is redundant but for more than rounding, and may be rigid: the "
+             "frame of %s \"%.80s\" would have to be moved by %.2g m and %.2g rad; the limits are "
+             "%.2g m and %.2g rad",
+             joints, noun, name, (double)length3(x), (double)length3(x + 3),
+             (double)(largest_offset * a->extent), (double)largest_offset);
+    memcpy(a->coarse, line, sizeof line);
+  }
+  note(b, line);
+}
+
 typedef enum { STRICTLY, LOOSELY, OPEN } Closed;
 
 /* Moves the joints' frames of loops that are redundant but for rounding, from x on, which is closed like that. Returns 1 if it has, 0
@@ -490,24 +517,24 @@ static int mendLoops(Assembly *a, Closed how) {
   enum { ROUNDS = 6 };
   /* of least squares: well above the errors of the equations, whose singular values would count as motions else */
   static const sunrealtype damping = SUN_RCONST(1e-5), settled = SUN_RCONST(1e-10);
-  static const sunrealtype roundoff = SUN_RCONST(1e-11), most_digits = SUN_RCONST(1e-9);
-  CPBodies b     = a->b;
+  /* Where the other rows are closed, rows that are exactly dependent are at angles of some 1e-16. */
+  static const sunrealtype roundoff = SUN_RCONST(1e-13);
+  CPBodies b                        = a->b;
   const size_t n = 6 * (size_t)b->njoints, nu = (size_t)b->nbodies * (size_t)b->space.nu;
   Loops l;
   if (bodiesFindLoops(b, a->mask, a->extent, &l)) return CP_MEM_FAIL;
   if (!l) return 0;
   sunrealtype *move = calloc(n + 5 * nu, sizeof *move);
-  N_Vector from = N_VClone(a->y), id = N_VClone(a->y), at = N_VClone(a->y);
-  int flag = !move || !from || !id || !at ? CP_MEM_FAIL : positionRows(a, a->x, a->p), mended = 0,
-      worst = 0;
-  if (flag) goto done;
-  /* Off the manifold by a distance, dependent rows are at angles of that size. */
-  const sunrealtype open  = largestOf(a->p, b->np) / a->extent,
-                    exact = how == OPEN      ? -1
-                            : how == LOOSELY ? most_digits
-                                             : fmin(most_digits, fmax(roundoff, 100 * open));
+  N_Vector from = N_VClone(a->y), id = N_VClone(a->y), at = N_VClone(a->y), start = N_VClone(a->y);
+  int flag = CP_MEM_FAIL, mended = 0, worst = 0;
+  if (!move || !from || !id || !at || !start) goto done;
+  const sunrealtype exact = how == OPEN ? -1 : roundoff;
   N_VScale(1, a->id, id);
-  if (how != STRICTLY && (flag = closeOthers(a, l)) <= 0) goto restore;
+  N_VScale(1, a->x, start);
+  sunrealtype sine = 1; /* where all rows are closed up to their tolerances, it may be that large */
+  if (how == STRICTLY && (flag = examine(a, l, narrow, &sine)) < 0) goto restore;
+  bodiesForgetEquations(l, 0);
+  if (sine > roundoff && (flag = closeOthers(a, l)) <= 0) goto restore;
   N_VScale(1, a->x, from);
   N_VConst(1, a->id);
   for (int round = 0; round < ROUNDS && flag >= 0; round++) {
@@ -522,22 +549,13 @@ static int mendLoops(Assembly *a, Closed how) {
     if (!mended || largestOf(move, (int)n) < settled * fmin(1, a->extent)) break;
   }
   const sunrealtype most = largestMotion(a, b->shift + b->np, &worst);
-  const sunrealtype *x   = b->shift + b->np + 6 * worst;
-  if (flag >= 0 && most > 0) {
-    char line[400];
-    snprintf(line, sizeof line,
-             "loops are redundant but for %s: frames of their joints %s so that they fit, at most "
-             "that of %s \"%.80s\", "
-             "by %.2g m and %.2g rad",
-             mended ? "rounding" : "more than rounding, and may be rigid",
-             mended ? "have been moved" : "had to be moved", bodiesNoun(b, worst),
-             b->text + b->joint[worst].name, (double)length3(x), (double)length3(x + 3));
-    note(b, line);
-  }
+  if (flag >= 0 && most > 0 && most < rounded) tellMotion(a, l, worst, mended);
   if (!mended && resetOffsets(b)) flag = CP_MEM_FAIL;
-  N_VScale(1, from, a->x);
 restore:
+  N_VScale(1, start, a->x);
   N_VScale(1, id, a->id);
+  /* With all rows on, those that were narrow would move x by their misfit over their angle, along the motion. */
+  if (flag >= 0 && mended) flag = closeOthers(a, l);
   bodiesWithoutContacts(b, a->mask);
   CPMechSetActive(a->trial, a->mask);
 done:
@@ -545,6 +563,7 @@ done:
   if (from) N_VDestroy(from);
   if (id) N_VDestroy(id);
   if (at) N_VDestroy(at);
+  if (start) N_VDestroy(start);
   bodiesFreeLoops(l);
   return flag < 0 ? flag : mended;
 }
@@ -956,7 +975,7 @@ static int closePositions(Assembly *a) {
       mended = mendLoops(a, OPEN);
     }
     if (closed < 0 || mended < 0) return CP_MEM_FAIL;
-    if (mended > 0) closed = attempt(a, 0);
+    if (mended > 0 && (closed = closeRows(a, AT_REST, 0)) == 0) closed = attempt(a, 0);
     if (mended > 0 &&
         closed == 0) { /* Frames in bodies that are held have moved, by as much as rounding. */
       N_VScale(1, a->id, a->probe);
@@ -991,10 +1010,15 @@ static int reportOpen(Assembly *a, int flag, int closed, const char *reason, con
         "joint \"%s\" closes only with axes that are opposite to each other, and must have "
         "equal ones: %.300s",
         b->text + b->joint[a->opposite].name, reason);
+  if (*a->coarse) return bodiesError(b, flag, function, "%s", a->coarse);
   const Joint *joint = mostOpen(a, &size);
-  return bodiesError(b, flag, function, "%s \"%s\" stays open (by %g at the guess): %.300s",
+  char limit[100]    = "";
+  if (size < rounded * fmin(1, a->extent))
+    snprintf(limit, sizeof limit, "; rounding in loops is closed up to %.2g m and %.2g rad",
+             (double)(largest_offset * a->extent), (double)largest_offset);
+  return bodiesError(b, flag, function, "%s \"%s\" stays open (by %g at the guess%s): %.300s",
                      joint ? bodiesNoun(b, (int)(joint - b->joint)) : "joint",
-                     joint ? b->text + joint->name : "", (double)size, reason);
+                     joint ? b->text + joint->name : "", (double)size, limit, reason);
 }
 
 int CPBodiesAssemble(CPBodies b, CPMech mech, sunrealtype t, N_Vector y, const char *held) {

@@ -389,6 +389,8 @@ typedef struct Loops_ *Loops;
 /* loops: out, NULL if there are none. mask [nv]: rows that are off are 0. Returns 0 or CP_MEM_FAIL. */
 int bodiesFindLoops(CPBodies b, const sunrealtype *mask, sunrealtype extent, Loops *loops);
 void bodiesFreeLoops(Loops l);
+/* text: out, the names of the joints of the loops to which this joint belongs */
+void bodiesTellLoop(Loops l, int joint, char *text, size_t length);
 /* At q, where p [np] are the position rows, finds rows at angles below `narrow` with others, sets their mask to 0, and
  * adds their equations to l. narrow = 0: these are the rows whose mask is 0 already. sine: out, the largest one of their
  * angles. Returns their number or CP_MEM_FAIL. */

@@ -17,6 +17,7 @@
 #include "bodies_impl.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sunmatrix/sunmatrix_dense.h>
@@ -189,6 +190,21 @@ static int listPart(Loops l, int part, int *m) {
     for (int r = first; r < end; r++) l->place[r] = *m, l->row[(*m)++] = r;
   }
   return count;
+}
+
+void bodiesTellLoop(Loops l, int joint, char *text, size_t length) {
+  enum { MOST = 8 };
+  const struct CPBodies_ *b = l->b;
+  const int part            = partOf(l, memberOf(b, joint));
+  size_t used               = 0;
+  int listed                = 0;
+  text[0]                   = '\0';
+  for (int i = 0; i < b->njoints && listed <= MOST && used < length; i++) {
+    if (!l->used[i] || memberOf(b, i) == GROUND || partOf(l, memberOf(b, i)) != part) continue;
+    used += (size_t)snprintf(text + used, length - used, "%s%.40s", listed ? ", " : "",
+                             listed == MOST ? "..." : b->text + b->joint[i].name);
+    listed++;
+  }
 }
 
 /* The side of a joint whose frame is moved: in the body with more joints. A loop fits together by the distances of

@@ -288,7 +288,8 @@ END_TEST
 START_TEST(what_misses_by_more_than_rounding_stays_open) {
   four_bar(9e-6, 0);
   ck_assert_int_eq(CPBodiesAssemble(bodies, mech, 0, y, NULL), CP_IC_FAIL);
-  ck_assert_mentions(CPBodiesGetLastMessage(bodies), "joint \"pin\" stays open");
+  ck_assert_mentions(CPBodiesGetLastMessage(bodies),
+                     "the loop of joints h1, h2, h3, pin is redundant but for more than rounding");
   ck_assert_str_eq(CPBodiesAssemblyNotes(bodies, NULL), "");
   clear();
 }
@@ -750,19 +751,21 @@ static void tilted(int k, int digits) {
   start();
 }
 
+/* From roundoff on every number of digits is repaired; those between would otherwise leave rows at angles that some
+ * decisions of ranks take for 0 and others do not. */
 START_TEST(loops_that_are_redundant_but_for_rounding_move_as_exact_ones) {
   for (int k = 0; k < METHODS; k++) {
     if (methods[k].tol > 1e-5) continue;
     sunrealtype t;
     N_Vector exact = NULL, guess;
-    for (int digits = EXACT; digits >= 7; digits -= EXACT - 7) {
+    for (int digits = EXACT; digits >= 7; digits -= digits == EXACT ? 4 : 1) {
+      if ((k > 0 || test_is_short()) && digits < EXACT && digits % 3 != 1) continue;
       tilted(_i, digits);
       guess = vector_copy(y);
       ck_assert_msg(CPBodiesAssemble(bodies, mech, 0, y, NULL) == CP_SUCCESS, "%s, %d digits: %s",
                     methods[k].name, digits, CPBodiesGetLastMessage(bodies));
-      if (digits == 7)
-        ck_assert_mentions(CPBodiesAssemblyNotes(bodies, NULL), "redundant but for rounding");
-      else ck_assert_str_eq(CPBodiesAssemblyNotes(bodies, NULL), "");
+      if (digits <= 11) ck_assert_mentions(CPBodiesAssemblyNotes(bodies, NULL), "rounding");
+      if (digits == EXACT) ck_assert_str_eq(CPBodiesAssemblyNotes(bodies, NULL), "");
       ck_assert_double_le(open_by(), 1e-11);
       ck_assert_msg(run_until(k, 1, &t) == CP_SUCCESS, "%s, loop %d, %d digits: %s",
                     methods[k].name, _i, digits, messages.text);
@@ -772,12 +775,12 @@ START_TEST(loops_that_are_redundant_but_for_rounding_move_as_exact_ones) {
         if (exact) apart = fmax(apart, fabs(entries(y)[i] - entries(exact)[i]));
       }
       ck_assert_double_ge(moved, 0.1);
-      ck_assert_double_le(apart, 1e-5 + 100 * methods[k].tol);
-      if (exact) N_VDestroy(exact);
-      exact = digits == EXACT ? vector_copy(y) : NULL;
+      ck_assert_double_le(apart, 100 * (pow(10, -digits) + methods[k].tol));
+      if (!exact) exact = vector_copy(y);
       N_VDestroy(guess);
       clear();
     }
+    N_VDestroy(exact);
   }
 }
 END_TEST
@@ -873,7 +876,6 @@ START_TEST(rounded_data_in_a_singular_position_are_refused) {
 }
 END_TEST
 
-/* With five digits frames would have to be moved by more than rounding may be: the loop stays rigid, and says so. */
 /* Without the offsets the assembled state is open by the rounding. */
 START_TEST(an_equal_mechanism_takes_the_offsets) {
   int count = 0, other = 0;
@@ -899,10 +901,20 @@ START_TEST(an_equal_mechanism_takes_the_offsets) {
 }
 END_TEST
 
-START_TEST(loops_that_are_redundant_but_for_more_than_rounding_stay_rigid) {
+/* With five digits frames would have to be moved by more than rounding may be. */
+START_TEST(loops_that_are_redundant_but_for_more_than_rounding_are_refused) {
   tilted(_i, 5);
-  if (CPBodiesAssemble(bodies, mech, 0, y, NULL) == CP_SUCCESS)
-    ck_assert_mentions(CPBodiesAssemblyNotes(bodies, NULL), "more than rounding");
+  ck_assert_int_eq(CPBodiesAssemble(bodies, mech, 0, y, NULL), CP_IC_FAIL);
+  const char *said = CPBodiesGetLastMessage(bodies);
+  if (_i == 3) { /* here too few rows are dependent to tell by how much */
+    ck_assert_mentions(said, "stays open (by ");
+    ck_assert_mentions(said, "; rounding in loops is closed up to ");
+  } else {
+    ck_assert_mentions(said, "the loop of joints J1, J2, J3, J4");
+    ck_assert_mentions(said, "redundant but for more than rounding");
+    ck_assert_mentions(said, "would have to be moved by ");
+    ck_assert_mentions(said, "the limits are ");
+  }
   clear();
 }
 END_TEST
@@ -929,7 +941,7 @@ TEST_SUITE(assembly) {
   tcase_add_test(tc, a_start_where_motions_branch_says_so);
   tcase_add_test(tc, redundant_rows_alone_are_not_singular);
   tcase_add_loop_test(tc, loops_that_are_redundant_but_for_rounding_move_as_exact_ones, 0, LOOPS);
-  tcase_add_loop_test(tc, loops_that_are_redundant_but_for_more_than_rounding_stay_rigid, 0, LOOPS);
+  tcase_add_loop_test(tc, loops_that_are_redundant_but_for_more_than_rounding_are_refused, 0, LOOPS);
   tcase_add_loop_test(tc, three_cranks_with_rounded_data_pass_their_flat_position, 0, 4);
   tcase_add_loop_test(tc, rounded_data_in_a_singular_position_are_refused, 0, 2);
   tcase_add_loop_test(tc, an_equal_mechanism_takes_the_offsets, 0, LOOPS);
