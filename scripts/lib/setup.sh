@@ -1,5 +1,5 @@
 # shellcheck shell=bash disable=SC2034
-# Sourced by the scripts: changes to the top of the tree, and defines the function that installs the packages of a job.
+# Sourced by the scripts: changes to the top of the tree, and defines the function that looks for the packages of a job.
 
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 1
 
@@ -16,8 +16,9 @@ packages_valgrind='valgrind libblas3'
 packages_coverage='gcovr'
 packages_format='git clang-format-14'
 packages_simbody='libsimbody-dev g++ pkg-config check'
-packages_package='dpkg-dev lintian debootstrap python3-pip libjs-sphinxdoc'
-packages_abi='abigail-tools binutils git'
+packages_package='build-essential check debhelper dh-python doxygen gnuplot-nox libjs-mathjax lintian pybuild-plugin-pyproject python3-breathe python3-cffi python3-dev python3-numpy python3-setuptools python3-sphinx python3-wheel' # with those of the job build: debian/control
+packages_bare='debootstrap'
+packages_abi='abigail-tools python3'
 packages_doc='doxygen python3-sphinx python3-breathe libjs-mathjax'
 
 # The same for the user, if there is no apt
@@ -33,8 +34,9 @@ names_valgrind='valgrind, the reference BLAS (libblas3)'
 names_coverage='gcovr'
 names_format='git, clang-format 14'
 names_simbody='Simbody 3.7, a C++17 compiler, pkg-config, Check >= 0.15'
-names_package='dpkg-dev, lintian, debootstrap (packages of Debian are made on Debian only)'
-names_abi='abidiff of libabigail, binutils, git'
+names_package='debhelper, lintian (packages of Debian are made on Debian only)'
+names_bare='debootstrap'
+names_abi='abidw of libabigail, Python 3'
 names_doc='Doxygen, Sphinx, Breathe, and MathJax 2 in /usr/share/javascript/mathjax'
 
 as_root() { if [ "$(id -u)" = 0 ]; then "$@"; else sudo "$@"; fi; }
@@ -55,9 +57,11 @@ apt() {
   done
 }
 
-# need job...: installs the missing packages of these jobs. If there is no apt, it lists what is needed.
+# need job...: the packages of these jobs must be there. With install=1 (--install) missing ones are installed, on a terminal
+# after a question. Otherwise the script ends with status 2 and one line, the command to type. If there is no apt, need lists
+# what is needed.
 need() {
-  local job list missing='' name
+  local job list missing='' name answer='' sudo=''
   if ! command -v apt-get >/dev/null || ! command -v dpkg-query >/dev/null; then
     echo 'There is no apt here. If something is not found below, please install:'
     for job in "$@"; do name=names_$job && echo "  ${!name}"; done
@@ -66,15 +70,20 @@ need() {
   for job in "$@"; do
     list=packages_$job
     for name in ${!list}; do
-      dpkg-query -W -f '${Status}\n' "$name" 2>/dev/null | grep -q ' installed$' || missing+=" $name"
+      [[ " $missing " == *" $name "* ]] || dpkg-query -W -f '${Status}\n' "$name" 2>/dev/null | grep -q ' installed$' || missing+=" $name"
     done
   done
   [ -z "$missing" ] && return 0
-  if [ "$(id -u)" != 0 ] && ! command -v sudo >/dev/null; then
-    echo "Please have root install:$missing" >&2
-    return 1
+  if [ -z "${install-}" ] && [ -t 0 ] && [ -t 2 ]; then
+    read -r -p "Install by apt:$missing? [y/N] " answer
+    [[ $answer == [yY]* ]] && install=1
+  fi
+  [ "$(id -u)" = 0 ] || sudo='sudo '
+  if [ -z "${install-}" ]; then
+    echo "$0 needs packages, which --install or this command installs: ${sudo}apt-get install --no-install-recommends$missing" >&2
+    exit 2
   fi
   echo "Installing:$missing"
   # shellcheck disable=SC2086 # a list of words
-  apt update && apt install -y --no-install-recommends $missing
+  apt update && apt install -y --no-install-recommends $missing || exit 1
 }

@@ -1,4 +1,5 @@
 """scripts/test: its table of stages, and arguments that it and scripts/demo refuse before anything is built."""
+import os
 import re
 import subprocess
 import tempfile
@@ -8,8 +9,8 @@ from pathlib import Path
 SCRIPT = Path(__file__).resolve().parents[2] / "scripts" / "test"
 
 
-def run(*arguments, script=SCRIPT):
-    done = subprocess.run([script, *arguments], capture_output=True, text=True, stdin=subprocess.DEVNULL)
+def run(*arguments, script=SCRIPT, **environment):
+    done = subprocess.run([script, *arguments], capture_output=True, text=True, stdin=subprocess.DEVNULL, env=os.environ | environment)
     return done.returncode, done.stdout, done.stderr
 
 
@@ -38,6 +39,24 @@ class Stages(unittest.TestCase):
                     self.assertEqual((status, output), (2, ""))
                     self.assertEqual(message.count("\n"), 1)
                     self.assertIn(arguments[-1], message)
+
+    def test_packages_are_installed_only_with_the_option(self):
+        with tempfile.TemporaryDirectory() as folder:
+            calls = Path(folder) / "calls"
+            for name, text in {"dpkg-query": "echo unknown ok not-installed", "sudo": '"$@"', "apt-get": f'echo "$@" >>{calls}'}.items():
+                (Path(folder) / name).write_text(f"#!/bin/sh\n{text}\n")
+                (Path(folder) / name).chmod(0o755)
+            path = f"{folder}:{os.environ['PATH']}"
+            for script, arguments in ((SCRIPT, ["--rooms"]), (SCRIPT.parent / "demo", [folder])):
+                status, output, message = run(*arguments, script=script, PATH=path)
+                self.assertEqual((status, output), (2, ""))
+                self.assertRegex(message, r"\A.*apt-get install --no-install-recommends( [\w.+-]+)+\n\Z")
+                self.assertFalse(calls.exists())
+            status, output, message = run("--rooms", "--install", PATH=path)
+            self.assertEqual((status, message), (0, ""))
+            self.assertIn("Installing: python3\n", output)
+            self.assertEqual([re.sub("^.*-qq ", "", call) for call in calls.read_text().splitlines()],
+                             ["update", "install -y --no-install-recommends python3"])
 
     def test_the_demo_refuses_what_is_no_folder(self):
         for arguments, status in {("--fast",): 2, ("a", "b"): 2, (str(SCRIPT),): 1}.items():
