@@ -21,7 +21,8 @@ breathe_show_enumvalue_initializer = True
 html_theme = 'alabaster'
 html_theme_options = {
     'description': 'Mechanisms with closed loops, contacts and friction',
-    'page_width': '1100px',
+    'page_width': 'auto', # as guide.css says
+    'body_max_width': 'none',
     'sidebar_width': '230px',
     'fixed_sidebar': True,
     'font_family': 'Georgia, serif',

@@ -278,7 +278,7 @@ def arc(centre, radius, begin, end, flat=1.0):
 
 
 def joints():
-    """The kinds of joints: body a is dark, body b is blue, and arrows show how b can move."""
+    """{name: drawing} of the kinds of joints: body a is dark, body b is blue, and arrows show how b can move."""
     def bent(centre, radius, begin, end, flat=1.0):
         points = arc(centre, radius, begin, end, flat)
         return [line(points, "curve bad"), arrow(points[-2], points[-1], "bad")]
@@ -311,11 +311,7 @@ def joints():
         "rolling": [*floor, *ring(52, 38, 22, "curve good"), dot((52, 38), "good", 3), *bent((52, 38), 31, 60, 15)],
         "rolling_disc": [*plane, line([(x + 0.25 * (48 - y), y) for x, y in arc((56, 28), 13, 0, 360, 1.75)], "curve good"), *bent((62, 24), 32, 50, 5)],
     }
-    parts = []
-    for i, (name, drawing) in enumerate(kinds.items()):
-        x, y = 4 + 118 * (i % 3), 4 + 92 * (i // 3)
-        parts.append(f'<g transform="translate({x} {y})">' + "".join(drawing) + text(56, 84, name, "", "middle") + "</g>")
-    return svg("Twelve kinds of joints, each with the motions that it allows", 360, 374, parts)
+    return {f"joint_{name}": svg(f"The joint {name}", 116, 70, drawing) for name, drawing in kinds.items()}
 
 
 def course():
@@ -399,7 +395,7 @@ def report(runner, folder):
 
 def drawings():
     data = curves(pathlib.Path(__file__).with_name("race_curves.csv"))
-    return {"joints": joints(), "loop": loop(), "projection": projection(), "history": history(), "growth": growth(), "course": course(),
+    return {**joints(), "loop": loop(), "projection": projection(), "history": history(), "growth": growth(), "course": course(),
             **{"race_" + problem.partition(":")[0]: race(problem, data[problem]) for problem in RACE}}
 
 
