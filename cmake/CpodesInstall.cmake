@@ -1,5 +1,5 @@
 # Installs the libraries, the headers, the CMake package, the pkg-config files and the licence. The components are those
-# of the packages of Debian (CpodesPackages.cmake): libraries, development, program, guide, python.
+# libraries, development, program, guide and python (debian/*.install makes packages of them).
 
 include(CMakePackageConfigHelpers)
 set(cpodes_package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/cpodes")
