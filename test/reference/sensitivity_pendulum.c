@@ -171,7 +171,7 @@ static const CPMechMetric metrics[] = {CP_METRIC_DEFAULT, CP_METRIC_ERROR, CP_ME
 enum { METRICS = sizeof metrics / sizeof metrics[0] };
 
 /* BDF only with NEWTON, whose metric is that of Newton's iteration */
-START_TEST(as_a_mechanical_system_they_are_those_of_the_closed_form) {
+START_TEST(sensitivities_of_a_mechanical_system_are_those_of_the_closed_form) {
   const int lmm             = _i % 2 ? CV_ADAMS : CV_BDF;
   const CPMechMetric metric = metrics[_i / 2];
   const Found found         = with_mechanics(lmm, metric);
@@ -218,7 +218,8 @@ TEST_SUITE(sensitivity_pendulum) {
   tcase_add_loop_test(tc, with_a_projector_they_are_those_of_the_closed_form, CV_ADAMS, CV_BDF + 1);
   tcase_add_loop_test(tc, without_projection_they_leave_the_linearised_manifold, CV_ADAMS,
                       CV_BDF + 1);
-  tcase_add_loop_test(tc, as_a_mechanical_system_they_are_those_of_the_closed_form, 0, 2 * METRICS);
+  tcase_add_loop_test(tc, sensitivities_of_a_mechanical_system_are_those_of_the_closed_form, 0,
+                      2 * METRICS);
   tcase_add_test(tc, multipliers_have_the_sensitivities_of_the_rods_tension);
   suite_add_tcase(suite, tc);
   return suite;

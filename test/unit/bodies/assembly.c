@@ -877,7 +877,7 @@ START_TEST(rounded_data_in_a_singular_position_are_refused) {
 END_TEST
 
 /* Without the offsets the assembled state is open by the rounding. */
-START_TEST(an_equal_mechanism_takes_the_offsets) {
+START_TEST(offsets_of_an_assembled_mechanism_apply_to_an_equal_one) {
   int count = 0, other = 0;
   tilted(_i, 7);
   ck_assert_int_eq(CPBodiesAssemble(bodies, mech, 0, y, NULL), CP_SUCCESS);
@@ -944,7 +944,7 @@ TEST_SUITE(assembly) {
   tcase_add_loop_test(tc, loops_that_are_redundant_but_for_more_than_rounding_are_refused, 0, LOOPS);
   tcase_add_loop_test(tc, three_cranks_with_rounded_data_pass_their_flat_position, 0, 4);
   tcase_add_loop_test(tc, rounded_data_in_a_singular_position_are_refused, 0, 2);
-  tcase_add_loop_test(tc, an_equal_mechanism_takes_the_offsets, 0, LOOPS);
+  tcase_add_loop_test(tc, offsets_of_an_assembled_mechanism_apply_to_an_equal_one, 0, LOOPS);
   suite_add_tcase(suite, tc);
   return suite;
 }

@@ -570,7 +570,7 @@ START_TEST(names_of_parameters_lead_back_to_them) {
 }
 END_TEST
 
-START_TEST(what_there_is_can_be_asked_for) {
+START_TEST(dimension_sides_and_numbers_of_elements_are_returned) {
   int sides[2];
   CPBodies plane = CPBodiesCreate(2, test_context);
   ck_assert_int_eq(CPBodiesDimension(plane), 2);
@@ -819,7 +819,7 @@ TEST_SUITE(errors) {
   tcase_add_test(tc, a_failing_function_is_reported);
   tcase_add_test(tc, parameters_are_found_by_name);
   tcase_add_test(tc, names_of_parameters_lead_back_to_them);
-  tcase_add_test(tc, what_there_is_can_be_asked_for);
+  tcase_add_test(tc, dimension_sides_and_numbers_of_elements_are_returned);
   tcase_add_test(tc, a_system_of_the_programs_own_is_the_same);
   tcase_add_test(tc, the_nth_allocation_may_fail);
   suite_add_tcase(suite, tc);

@@ -513,7 +513,7 @@ END_TEST
 /* ------------------------------------------------------------------------------ what is left out -- */
 
 /* Neither what only looks different nor what is switched off in the file acts, nor contacts that cannot be. */
-START_TEST(what_does_not_act_is_silent) {
+START_TEST(elements_without_effect_on_the_motion_give_no_notes) {
   CPBodies b = read_good(
       "<mujoco><compiler autolimits=\"false\"/><option timestep=\"1\"><flag "
       "actuation=\"disable\"/></option>"
@@ -1063,7 +1063,7 @@ TEST_SUITE(xml) {
   tcase_add_test(tc, couplings_of_angles_are_fractions);
   tcase_add_test(tc, names_are_made_fit);
   tcase_add_test(tc, what_is_left_out_is_listed);
-  tcase_add_test(tc, what_does_not_act_is_silent);
+  tcase_add_test(tc, elements_without_effect_on_the_motion_give_no_notes);
   tcase_add_test(tc, files_are_included);
   if (CPODES_TEST_YAML) tcase_add_test(tc, a_file_may_add_to_a_robot);
   tcase_add_loop_test(tc, what_is_wrong_is_named_with_its_place, 0, NUMBER(bad));

@@ -180,7 +180,7 @@ static int height(sunrealtype t, N_Vector y, sunrealtype *values, void *data) {
 }
 
 /* The distance at the end, and the integral of the height */
-START_TEST(adjoint_gradients_pass_them_too) {
+START_TEST(adjoint_gradients_pass_impacts_accumulation_sliding_and_rest) {
   const CPFunctional F = {.ng = 2, .end = way, .integrand = height};
   for (int n = 0; n < TIMES; n += test_is_short() ? 4 : 1) { /* one flight, and all phases */
     Puck puck   = usual;
@@ -562,7 +562,8 @@ TEST_SUITE(gradient) {
   tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
   tcase_add_loop_test(tc, forward_sensitivities_pass_impacts_accumulation_sliding_and_rest, BDF,
                       METHODS);
-  tcase_add_loop_test(tc, adjoint_gradients_pass_them_too, BDF, METHODS);
+  tcase_add_loop_test(tc, adjoint_gradients_pass_impacts_accumulation_sliding_and_rest, BDF,
+                      METHODS);
   tcase_add_loop_test(tc, sensitivities_of_a_rocking_block_are_those_of_its_closed_form, BDF,
                       METHODS);
   tcase_add_loop_test(tc, events_that_coincide_by_chance_have_no_derivative, BDF, METHODS);

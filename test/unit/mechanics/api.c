@@ -664,7 +664,7 @@ START_TEST(integrators_come_and_go) {
 END_TEST
 
 /* The integrator before the system; options, tolerances and state in any order. */
-START_TEST(orders_are_free) {
+START_TEST(the_order_in_which_system_and_options_are_set_changes_no_bit) {
   const CPEquations model = pendulum_model();
   N_Vector first = vector_copy(y), again = vector_copy(y);
   CPIntegrator mem = new_integrator(CV_BDF);
@@ -819,7 +819,7 @@ TEST_SUITE(api) {
   tcase_add_test(tcase, sparse_templates_want_the_function_A);
   tcase_add_loop_test(tcase, wrong_products_of_operators_are_told_apart, 0, 2);
   tcase_add_test(tcase, norms_of_groups_scale_the_weights);
-  tcase_add_test(tcase, orders_are_free);
+  tcase_add_test(tcase, the_order_in_which_system_and_options_are_set_changes_no_bit);
   tcase_add_test(tcase, the_linear_solver_may_be_the_users);
   tcase_add_loop_test(tcase, an_integrator_outlives_its_system, 0, 2);
   tcase_add_loop_test(tcase, statistics_are_printed_with_the_system, 0, 4);

@@ -96,7 +96,7 @@ END_TEST
 /* With mu > tan(alpha) it comes to rest, except for a creep at slow atanh(tan(alpha) / mu), at
  * which the friction, there a line of slope mu g cos(alpha) / slow, balances the pull. Stiff: rate
  * 10^4 / s. The equilibrium damps the errors of steps; the last one leaves tol (1 + creep). */
-START_TEST(held_block_creeps) {
+START_TEST(a_block_that_regularised_friction_carries_creeps_as_in_the_closed_form) {
   Block block             = {.g = 9.81, .alpha = 0.2, .mu = 0.3, .slow = 1e-3};
   const CPEquations model = block_model(_i);
   const sunrealtype y0[]  = {0, 0, 1, 0};
@@ -378,7 +378,8 @@ TEST_SUITE(friction) {
   TCase *tcase = tcase_create("friction");
   tcase_add_checked_fixture(tcase, test_context_setup, test_context_teardown);
   tcase_add_loop_test(tcase, sliding_block_is_the_closed_form, 0, 4);
-  tcase_add_loop_test(tcase, held_block_creeps, 0, 2);
+  tcase_add_loop_test(tcase, a_block_that_regularised_friction_carries_creeps_as_in_the_closed_form,
+                      0, 2);
   tcase_add_loop_test(tcase, pressure_of_a_sliding_rod_is_the_closed_form, 0, 6);
   tcase_add_loop_test(tcase, no_pressure_is_named, 0, 2);
   tcase_add_loop_test(tcase, run_stops_where_the_pressure_ends, 0, 2);

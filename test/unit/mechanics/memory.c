@@ -283,7 +283,7 @@ END_TEST
 /* Once they have run, projections keep no further allocations, however often they are called. The first
  * states with narrow angles, whenever they come, allocate workspace for f and what decides on the rank, and
  * the first steps that request derivatives at each stage that of RADAU: a leak would show in each window. */
-START_TEST(projections_keep_nothing) {
+START_TEST(repeated_projections_keep_no_memory) {
   enum { WINDOWS = 8, PROJECTIONS = 10 };
   Script c  = start(_i);
   long kept = 1;
@@ -316,7 +316,7 @@ TEST_SUITE(memory) {
   tcase_add_loop_test(tcase, every_allocation_may_fail, 0, METHODS * NAMES);
   tcase_add_loop_test(tcase, failures_can_be_repeated, 0, METHODS * NAMES);
   tcase_add_loop_test(tcase, without_memory_for_a_metric_the_run_goes_on, 0, METHODS * NAMES);
-  tcase_add_loop_test(tcase, projections_keep_nothing, 0, METHODS * NAMES);
+  tcase_add_loop_test(tcase, repeated_projections_keep_no_memory, 0, METHODS * NAMES);
   suite_add_tcase(suite, tcase);
   return suite;
 }

@@ -416,7 +416,7 @@ START_TEST(the_violation_is_that_of_the_matrix) {
 }
 END_TEST
 
-START_TEST(constraint_tolerances_measure) {
+START_TEST(violations_are_measured_in_units_of_the_constraint_tolerances) {
   sunrealtype norm;
   sunindextype worst;
   case_open(&k, equations_of(&planes),
@@ -686,7 +686,7 @@ TEST_SUITE(krylov) {
   tcase_add_test(tc, products_are_counted);
   tcase_add_test(tc, estimated_sizes_are_good_to_a_factor);
   tcase_add_test(tc, the_violation_is_that_of_the_matrix);
-  tcase_add_loop_test(tc, constraint_tolerances_measure, 0, 2);
+  tcase_add_loop_test(tc, violations_are_measured_in_units_of_the_constraint_tolerances, 0, 2);
   tcase_add_test(tc, an_eps_beyond_roundoff_ends_at_the_floor);
   tcase_add_loop_test(tc, poor_guesses_are_assembled, 0, 2 * n_manifolds);
   tcase_add_test(tc, a_step_that_is_too_long_is_damped);

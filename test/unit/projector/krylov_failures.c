@@ -413,7 +413,7 @@ START_TEST(levels_that_are_upside_down_are_refused) {
 END_TEST
 
 /* The diagonal indicates that there is a gradient. */
-START_TEST(a_product_of_zeros_is_found) {
+START_TEST(a_product_with_the_jacobian_that_returns_zeros_is_found) {
   open_case(&circle, DIAGONAL);
   problem.product = 0.0;
   expect_failure(-CP_CNSTRJAC_WRONG, "not each other's transpose");
@@ -676,7 +676,7 @@ TEST_SUITE(krylov_failures) {
   tcase_add_test(tc, no_products_no_conjugate_gradients);
   tcase_add_test(tc, unit_norms_are_refused);
   tcase_add_test(tc, a_metric_matrix_is_refused);
-  tcase_add_test(tc, a_product_of_zeros_is_found);
+  tcase_add_test(tc, a_product_with_the_jacobian_that_returns_zeros_is_found);
   tcase_add_test(tc, an_operator_goes_with_neither_levels_nor_held_components);
   tcase_add_test(tc, vectors_that_cannot_compute_are_refused);
   tcase_add_test(tc, vectors_without_access_to_their_data_need_tolerances);

@@ -177,7 +177,7 @@ static int is_in_norm(int j) {
 static const CPLinSol solvers[] = {CP_LINSOL_SCHUR, CP_LINSOL_QR, CP_LINSOL_QRP, CP_LINSOL_SPARSE};
 enum { N_SOLVERS = sizeof solvers / sizeof solvers[0] };
 
-START_TEST(norms_alone_come_to_their_nearest_points) {
+START_TEST(constraints_that_are_all_unit_norms_are_projected_to_the_nearest_point) {
   const CPNorm norm = _i % 2 ? CP_NORM_L2 : CP_NORM_ERROR;
   lay_out((Layout)(_i / 2 % N_LAYOUTS));
   create(norm, solvers[_i / 2 / N_LAYOUTS]);
@@ -404,7 +404,7 @@ START_TEST(the_norm_that_was_violated_most_is_told) {
 }
 END_TEST
 
-START_TEST(what_is_satisfied_is_left_alone_where_that_is_asked_for) {
+START_TEST(a_state_within_its_tolerance_is_not_moved_if_the_caller_allows_that) {
   CPProjectorStats stats;
   sunrealtype violation;
   sunindextype worst;
@@ -757,7 +757,8 @@ TEST_SUITE(norms) {
   Suite *suite = suite_create("norms");
   TCase *tc    = tcase_create("norms");
   tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
-  tcase_add_loop_test(tc, norms_alone_come_to_their_nearest_points, 0, 2 * N_LAYOUTS * N_SOLVERS);
+  tcase_add_loop_test(tc, constraints_that_are_all_unit_norms_are_projected_to_the_nearest_point, 0,
+                      2 * N_LAYOUTS * N_SOLVERS);
   tcase_add_loop_test(tc, block_is_another_name_of_sparse, 0, N_LAYOUTS);
   tcase_add_loop_test(tc, assembling_reaches_the_spheres_from_afar, 0, 8);
   tcase_add_loop_test(tc, held_components_stay_and_the_others_are_nearest, 0, 4);
@@ -770,7 +771,7 @@ TEST_SUITE(norms) {
   tcase_add_loop_test(tc, the_violation_is_the_distance_in_units_of_the_tolerance, 0, 2);
   tcase_add_loop_test(tc, the_norm_that_was_violated_most_is_told, 0, 20);
   tcase_add_loop_test(tc, a_state_that_is_not_finite_fails_recoverably, 0, 2);
-  tcase_add_loop_test(tc, what_is_satisfied_is_left_alone_where_that_is_asked_for, 0, 4);
+  tcase_add_loop_test(tc, a_state_within_its_tolerance_is_not_moved_if_the_caller_allows_that, 0, 4);
   tcase_add_loop_test(tc, far_norms_alone_move_along_D_q_onto_their_spheres, 0, 2 * N_LAYOUTS);
   tcase_add_loop_test(tc, a_norm_without_a_closed_form_leaves_all_to_the_iteration, 0, 6);
   tcase_add_loop_test(tc, a_tolerance_below_roundoff_is_no_failure_of_norms_alone, 0, 4);

@@ -273,7 +273,7 @@ START_TEST(errors_that_are_not_finite_are_refused_with_g_eps_and_without) {
 }
 END_TEST
 
-START_TEST(the_counters_count) {
+START_TEST(projections_of_each_kind_are_counted) {
   CPProjectorStats s;
   for (int i = 0; i < 3; i++) ck_assert_int_eq(CPProjectorProject(P, 0.0, y, NULL), CP_SUCCESS);
   for (int i = 0; i < 2; i++)
@@ -303,7 +303,7 @@ TEST_SUITE(user_kind) {
   tcase_add_test(tc, vectors_of_another_length_are_refused);
   tcase_add_test(tc, options_that_concern_constraints_are_refused);
   tcase_add_loop_test(tc, errors_that_are_not_finite_are_refused_with_g_eps_and_without, 0, 2);
-  tcase_add_test(tc, the_counters_count);
+  tcase_add_test(tc, projections_of_each_kind_are_counted);
   suite_add_tcase(suite, tc);
   return suite;
 }

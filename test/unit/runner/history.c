@@ -82,7 +82,7 @@ END_TEST
 static long peak_at;
 static double peak(long i) { return i == peak_at ? 7 : 1; }
 
-START_TEST(a_peak_is_lost_nowhere) {
+START_TEST(a_peak_in_any_row_survives_when_rows_are_merged) {
   for (peak_at = 0; peak_at<counts[_i]; peak_at += counts[_i]> 200 ? 97 : 1) {
     Rows rows;
     double most = 0;
@@ -236,7 +236,7 @@ START_TEST(a_change_of_the_method_is_no_event) {
 }
 END_TEST
 
-START_TEST(a_quantity_that_was_nan_once_stays_lost) {
+START_TEST(the_drift_of_a_quantity_that_was_nan_in_any_sample_is_nan) {
   enum { SAMPLES = 5 };
   History h;
   start(&h);
@@ -357,14 +357,14 @@ TEST_SUITE(history) {
   tcase_add_loop_test(rows, the_first_and_the_newest_row_are_kept, 0, COUNTS);
   tcase_add_loop_test(rows, rows_are_evenly_spaced_but_for_the_newest, 0, COUNTS);
   tcase_add_loop_test(rows, sums_of_merged_rows_are_those_of_all, 0, COUNTS);
-  tcase_add_loop_test(rows, a_peak_is_lost_nowhere, 0, COUNTS);
+  tcase_add_loop_test(rows, a_peak_in_any_row_survives_when_rows_are_merged, 0, COUNTS);
   suite_add_tcase(suite, rows);
   TCase *listener = tcase_create("listener");
   tcase_add_test(listener, a_row_has_the_parts_in_the_columns_that_are_told);
   tcase_add_test(listener, of_many_components_the_first_and_the_last_are_drawn);
   tcase_add_test(listener, extremes_are_those_of_all_samples);
   tcase_add_test(listener, a_change_of_the_method_is_no_event);
-  tcase_add_loop_test(listener, a_quantity_that_was_nan_once_stays_lost, 0, 5);
+  tcase_add_loop_test(listener, the_drift_of_a_quantity_that_was_nan_in_any_sample_is_nan, 0, 5);
   tcase_add_test(listener, samples_that_could_not_be_evaluated_are_counted_once_each);
   tcase_add_test(listener, curves_and_frames_end_with_the_newest_sample);
   tcase_add_test(listener, rejected_attempts_sum_up_to_those_of_all_steps);

@@ -75,7 +75,7 @@ START_TEST(without_an_integrator_there_are_none) {
 }
 END_TEST
 
-START_TEST(they_are_set_up_once) {
+START_TEST(sensitivities_that_are_set_up_a_second_time_are_refused) {
   sens_start(&r, 1);
   ck_assert_error(CPIntegratorSensInit1(run->mem, NS, CV_STAGGERED1, sens_rhs, r.s), CP_ILL_INPUT,
                   "CPIntegratorSensReInit");
@@ -468,7 +468,7 @@ TEST_SUITE(errors) {
   tcase_add_test(tc, a_bad_start_is_refused);
   tcase_add_test(tc, sensitivities_after_the_first_step_are_too_late);
   tcase_add_test(tc, without_an_integrator_there_are_none);
-  tcase_add_test(tc, they_are_set_up_once);
+  tcase_add_test(tc, sensitivities_that_are_set_up_a_second_time_are_refused);
   tcase_add_loop_test(tc, every_function_names_what_has_to_come_first, 0, USES);
   tcase_add_test(tc, every_argument_is_checked);
   tcase_add_test(tc, bad_parameters_are_named);

@@ -37,7 +37,7 @@ END_TEST
 /* Errors of each step are at most tol (1 + |s|), |s| < 30, and grow linearly along the pendulum's
  * sensitivities: with some hundred steps a thousandfold bound is generous, and far below the drift
  * of a wrong equation. */
-START_TEST(they_are_the_derivatives_of_the_closed_form) {
+START_TEST(forward_sensitivities_are_the_derivatives_of_the_closed_form) {
   sens_open(&r, methods[_i], 1.0e-8);
   sens_until(&r, 3.0);
   ck_assert_bound(&r.run, sens_error(&r), 1.0e-5);
@@ -468,7 +468,7 @@ TEST_SUITE(forward) {
   tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
   tcase_add_loop_test(tc, every_step_satisfies_the_linearised_constraints, 0, 8);
   tcase_add_loop_test(tc, without_projection_they_drift, 0, 4);
-  tcase_add_loop_test(tc, they_are_the_derivatives_of_the_closed_form, 0, 4);
+  tcase_add_loop_test(tc, forward_sensitivities_are_the_derivatives_of_the_closed_form, 0, 4);
   tcase_add_loop_test(tc, every_solver_and_norm_of_the_projector_serves, 0, 20);
   tcase_add_loop_test(tc, with_products_only_they_satisfy_the_tolerance, 0, 4);
   tcase_add_loop_test(tc, without_a_jacobian_they_satisfy_what_differences_allow, 0, 4);

@@ -205,7 +205,7 @@ START_TEST(out_of_order_is_refused) {
 }
 END_TEST
 
-START_TEST(after_the_first_step_it_is_too_late) {
+START_TEST(initial_conditions_after_the_first_step_are_too_late) {
   sunrealtype t;
   SUNNonlinearSolver fixed_point = inner_solver(ADAMS_FIXED_POINT, guess);
   tolerances(1.0e-6);
@@ -284,7 +284,7 @@ TEST_SUITE(initial) {
   tcase_add_test(tc, a_failure_leaves_y0_and_names_the_constraints);
   tcase_add_test(tc, an_impossible_mechanism_has_no_consistent_state);
   tcase_add_test(tc, out_of_order_is_refused);
-  tcase_add_test(tc, after_the_first_step_it_is_too_late);
+  tcase_add_test(tc, initial_conditions_after_the_first_step_are_too_late);
   tcase_add_test(tc, a_failing_constraint_function_is_named);
   tcase_add_test(tc, a_user_projection_makes_the_start_consistent);
   suite_add_tcase(suite, tc);

@@ -125,7 +125,7 @@ static int symmetric(sunrealtype t, N_Vector yv, N_Vector ydotv, void *user_data
   return 0;
 }
 
-START_TEST(corrections_that_are_zero_are_no_sign_of_it) {
+START_TEST(corrections_that_are_zero_are_no_sign_of_a_matrix_with_inf) {
   const sunrealtype y0[] = {1.0, 0.0, 1.0, 0.0, 0.0, 3.0};
   MessageLog log         = {0};
   N_Vector y             = vector_of(6, y0);
@@ -155,7 +155,7 @@ TEST_SUITE(newton_matrix) {
   tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
   tcase_add_loop_test(tc, a_run_with_one_inf_is_as_accurate_as_another, 0, 4 * SOLVERS);
   tcase_add_loop_test(tc, a_jacobian_that_stays_inf_ends_the_run_and_is_named, 0, 4);
-  tcase_add_loop_test(tc, corrections_that_are_zero_are_no_sign_of_it, 0, 2);
+  tcase_add_loop_test(tc, corrections_that_are_zero_are_no_sign_of_a_matrix_with_inf, 0, 2);
   suite_add_tcase(suite, tc);
   return suite;
 }
