@@ -436,7 +436,7 @@ static void destroy(CPPlugin *model) {
 
 /* ------------------------------------------------------------------------------ the table -- */
 
-/* Creates the names of parameters and coordinates. Returns 0, or -1 without memory. */
+/* Creates the names of parameters and coordinates. Returns 0, or -1 if out of memory. */
 static int name_all(CPBodies b) {
   CPPluginType *type = &mechanism.type;
   const int planar = CPBodiesDimension(b) == 2, each = planar ? 3 : PER_BODY,
@@ -551,7 +551,7 @@ static int find_sensors(CPBodies b, const char *path) {
   return failed;
 }
 
-/* Copies a text without its control characters, for titles. Returns NULL without memory. */
+/* Copies a text without its control characters, for titles. Returns NULL if out of memory. */
 static char *plain(const char *text) {
   char *copy  = NULL;
   size_t size = 0;
@@ -566,7 +566,7 @@ static char *plain(const char *text) {
   return NULL;
 }
 
-/* Returns 0, or -1 without memory. */
+/* Returns 0, or -1 if out of memory. */
 static int keep_inputs(CPBodies b) {
   size_t size = 0;
   FILE *out   = open_memstream(&mechanism.inputs, &size);

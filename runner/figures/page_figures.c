@@ -112,7 +112,7 @@ static void add_bars(const Panel *panel, json_t *data) {
 }
 
 /* Returns the curves or bars of a panel and its box, which follows its document in the text, or
- * NULL without memory or without a box. */
+ * NULL if out of memory or without a box. */
 static char *panel_data(const Panel *panel, const char *text) {
   enum { CURVE_DIGITS = 7, BAR_DIGITS = 10 };
   double x[4], from[2], to[2];

@@ -8,7 +8,7 @@ extern const char page_ink[], page_faint[], page_event[], page_paper[];
 const char *page_colour(int i);
 
 /* Returns the next SVG document at *text, which moves past it, as an element whose ids begin with
- * id. The caller frees it. Returns NULL if there is none, or without memory. */
+ * id. The caller frees it. Returns NULL if there is none, or if out of memory. */
 char *page_svg(const char **text, const char *id);
 
 #endif

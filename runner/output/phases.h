@@ -26,7 +26,7 @@ typedef struct {
   double shortest;
 } Phases;
 
-/* Returns 0, or -1 without memory. Call phases_free in any case. */
+/* Returns 0, or -1 if out of memory. Call phases_free in any case. */
 int phases_create(Phases *phases, int ncontacts);
 void phases_free(Phases *phases);
 /* Records that the contact is in this phase from t on, which must not be before the newest change. */

@@ -13,7 +13,7 @@ typedef struct {
 /* Merges the values of a column in two rows. */
 typedef double (*RowsMerge)(double a, double b);
 
-/* capacity >= 4. Returns 0, or -1 without memory. Call rows_free in any case. */
+/* capacity >= 4. Returns 0, or -1 if out of memory. Call rows_free in any case. */
 int rows_create(Rows *rows, long width, long capacity);
 void rows_free(Rows *rows);
 

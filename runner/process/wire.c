@@ -24,7 +24,7 @@ typedef struct {
   size_t bytes; /* number of bytes that follow */
 } WireHead;
 
-/* Returns 0, or -1 without memory. */
+/* Returns 0, or -1 if out of memory. */
 static int keep(WireBuffer *b, const void *data, size_t bytes) {
   if (b->used + bytes > b->size) {
     const size_t size = 2 * (b->used + bytes);
@@ -146,7 +146,7 @@ void wire_out_free(WireOut *w) { free(w->buffer.bytes); }
 
 /* -------------------------------------------------------------------------------- receiving -- */
 
-/* Returns a copy of the next bytes, or NULL without memory. */
+/* Returns a copy of the next bytes, or NULL if out of memory. */
 static void *take_array(const char **bytes, size_t length) {
   void *copy = malloc(length + 1);
   if (copy) memcpy(copy, *bytes, length);

@@ -35,7 +35,7 @@ typedef struct {
 } WireIn;
 
 /* Takes all complete records from the bytes [length] that have been read. Returns 0, or -1 if a
- * listener ends the run, or without memory. */
+ * listener ends the run, or if out of memory. */
 int wire_take(WireIn *wire, const char *bytes, size_t length);
 void wire_in_free(WireIn *wire);
 

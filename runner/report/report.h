@@ -33,7 +33,7 @@ ReportPart report_command, report_settings, report_parameters, report_versions, 
 /* ---- report_motion.c: the animation; absent without a drawing ---- */
 bool report_moves(const Report *report);
 /* The force that 90 % of the nonzero forces of contacts do not exceed: short peaks do not make the
- * others too small to see. 0 if there are none, or without memory. */
+ * others too small to see. 0 if there are none, or if out of memory. */
 double report_usual_force(const Report *report);
 ReportPart report_motion_class, report_motion_description, report_motion_keys, report_motion_data,
     report_legend;

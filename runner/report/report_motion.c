@@ -16,7 +16,7 @@ static const double *frame_at(const Report *r, long i) {
 
 /* ---------------------------------------------------------------------------------------- data -- */
 
-/* Each of these returns a new value, or NULL without memory. */
+/* Each of these returns a new value, or NULL if out of memory. */
 static json_t *times(const Report *r) {
   json_t *list = json_array();
   for (long i = 0; list && i < r->history->frames.rows; i++)

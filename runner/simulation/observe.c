@@ -25,7 +25,7 @@ static void take_sizes(const Problem *p, RunInfo *info) {
   info->nz = info->n - info->nq - info->nu;
 }
 
-/* Returns 0, or -1 without memory. */
+/* Returns 0, or -1 if out of memory. */
 static int take_contacts(Observer *o, const CPPlugin *model, RunInfo *info) {
   if (!(o->contact = calloc((size_t)model->ncontacts + 1, sizeof *o->contact))) return -1;
   for (int i = 0; i < model->ncontacts; i++) {

@@ -101,7 +101,7 @@ static double state_at(const Rows *track, long k, N_Vector y) {
 }
 
 /* The largest edge of the box, along the axes, that contains the mechanism during the whole run; 0
- * without a drawing; < 0 without memory. */
+ * without a drawing; < 0 if out of memory. */
 static double extent_of(const CPPlugin *model, const Rows *track, N_Vector y) {
   const CPPluginDrawing *d = &model->drawing;
   double least[3] = {INFINITY, INFINITY, INFINITY}, most[3] = {-INFINITY, -INFINITY, -INFINITY},

@@ -26,13 +26,13 @@ typedef struct {
   double *numbers; /* [3 nquantities] for the arrays of scales */
 } Measure;
 
-/* Makes room for the states of a run. Returns 0, or -1 without memory. Call
+/* Makes room for the states of a run. Returns 0, or -1 if out of memory. Call
  * rows_free in any case. */
 int track_begin(Rows *track, long n);
 /* Keeps the state y at the start, at the end of each step, or at an output within one. */
 void track_take(Rows *track, sunrealtype t, N_Vector y);
 
-/* Computes all sizes from the track of a run, whose rows are ended. Returns 0, or -1 without memory.
+/* Computes all sizes from the track of a run, whose rows are ended. Returns 0, or -1 if out of memory.
  * Call measure_free in any case. */
 int measure_create(Measure *measure, Observer *observer, const RunInfo *info, const Rows *track);
 void measure_free(Measure *measure);
