@@ -9,7 +9,7 @@ import subprocess
 import time
 import unittest
 
-from runner import MODELS, PROGRAM, RunnerTest, cpodes
+from runner import MODELS, PROGRAM, RunnerTest, cpodes, needs_terminal
 
 FOLDER = pathlib.Path(__file__).resolve().parents[2] / "runner" / "completion"
 BASH, ZSH = shutil.which("bash"), shutil.which("zsh")
@@ -100,6 +100,7 @@ class Words(RunnerTest):
         self.assertEqual(self.complete("new", "a", "--directory", "ou"), ["outer"])
 
 
+@needs_terminal
 class Terminal(RunnerTest):
     """A shell on a terminal into which keys are typed"""
 

@@ -13,7 +13,7 @@ import subprocess
 import time
 import unittest
 
-from runner import DONE, FAILED, INTERRUPTED, MODELS, OUTPUT, PROGRAM, SANITIZED, USAGE, RunnerTest, cpodes
+from runner import DONE, FAILED, INTERRUPTED, MODELS, OUTPUT, PROGRAM, SANITIZED, USAGE, RunnerTest, cpodes, needs_terminal
 from user_model import ODE_ALONE, OPERATORS, PARTS, compile_model, source
 
 LONG = "slider_crank --t-end 1e7 --outputs 100000000".split()  # of minutes
@@ -636,6 +636,7 @@ class Interrupted(RunTest):
 
 
 class Progress(RunTest):
+    @needs_terminal
     def test_a_terminal_sees_rate_and_remaining_time(self):
         parent, terminal = pty.openpty()
         process = subprocess.Popen([PROGRAM, "run", *LONG], stderr=terminal, stdout=subprocess.DEVNULL)

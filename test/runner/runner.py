@@ -22,6 +22,19 @@ MODELS = (
 SHOWN = [model for model in MODELS if model not in ("rolling_ball", "impacting_stick", "rocking_block", "painleve_rod")]
 
 
+def has_terminals():
+    """Can there be a pseudo-terminal? In a chroot without /dev/pts there is none."""
+    try:
+        for terminal in os.openpty():
+            os.close(terminal)
+    except OSError:
+        return False
+    return True
+
+
+needs_terminal = unittest.skipUnless(has_terminals(), "no pseudo-terminals: /dev/pts is not mounted")
+
+
 def cpodes(*arguments, **options):
     """Runs the program; stdout and stderr are text"""
     return subprocess.run(
