@@ -62,18 +62,18 @@ def flatten_like(tree: Any, value: Any, name: str) -> np.ndarray:
     def compare(node: Any, other: Any, place: str) -> None:
         if isinstance(node, dict):
             if not isinstance(other, dict) or set(node) != set(other):
-                raise ValueError(f"{place} has to be a dict with the keys {', '.join(map(repr, sorted(node)))}, and is {told(other)}")
+                raise ValueError(f"{place} has to be a dict with the keys {', '.join(map(repr, sorted(node)))}, and is {described(other)}")
             for key in node:
                 compare(node[key], other[key], f"{place}[{key!r}]")
         elif isinstance(node, (list, tuple)) and (is_tree(node) or not isinstance(other, np.ndarray)):
             if not isinstance(other, (list, tuple)) or len(node) != len(other):
-                raise ValueError(f"{place} has to be a {type(node).__name__} of {len(node)}, and is {told(other)}")
+                raise ValueError(f"{place} has to be a {type(node).__name__} of {len(node)}, and is {described(other)}")
             for i, (one, its) in enumerate(zip(node, other)):
                 compare(one, its, f"{place}[{i}]")
         elif (node is None) != (other is None) or (node is not None and np.shape(node) != np.shape(other)):
-            raise ValueError(f"{place} has to have the shape {np.shape(node)}, and is {told(other)}")
+            raise ValueError(f"{place} has to have the shape {np.shape(node)}, and is {described(other)}")
 
-    def told(other: Any) -> str:
+    def described(other: Any) -> str:
         if isinstance(other, dict):
             return f"a dict with {', '.join(map(repr, sorted(other)))}"
         if isinstance(other, (list, tuple)):
