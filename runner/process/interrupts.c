@@ -23,16 +23,25 @@ static void note_interrupt(int number) {
   interrupted = 1;
 }
 
-static bool is_ignored(int number) {
+/* Was the signal ignored when the program started? Recorded before shared libraries are initialised, since one of them may set
+ * handlers: UCX, which the MPI of SUNDIALS 7 uses, sets one for SIGHUP. */
+static bool ignored[NUM_CAUGHT];
+
+static void record_ignored(void) {
   struct sigaction action;
-  return !sigaction(number, NULL, &action) && action.sa_handler == SIG_IGN;
+  for (int i = 0; i < NUM_CAUGHT; i++)
+    ignored[i] = !sigaction(caught[i], NULL, &action) && action.sa_handler == SIG_IGN;
 }
+
+__attribute__((section(".preinit_array"),
+               used)) static void (*const before_libraries)(void) = record_ignored;
 
 /* Signals that are ignored at the start, as SIGHUP by nohup, remain so. */
 void catch_interrupts(void) {
   struct sigaction action = {.sa_handler = note_interrupt};
   for (int i = 0; i < NUM_CAUGHT; i++)
-    if (!is_ignored(caught[i])) sigaction(caught[i], &action, NULL);
+    if (ignored[i]) signal(caught[i], SIG_IGN);
+    else sigaction(caught[i], &action, NULL);
   signal(SIGPIPE, SIG_IGN);
 #ifdef SIGXFSZ
   signal(SIGXFSZ, SIG_IGN);
@@ -41,7 +50,7 @@ void catch_interrupts(void) {
 
 void forget_interrupts(void) {
   for (int i = 0; i < NUM_CAUGHT; i++)
-    if (!is_ignored(caught[i])) signal(caught[i], SIG_DFL);
+    if (!ignored[i]) signal(caught[i], SIG_DFL);
   signal(SIGPIPE, SIG_DFL);
 }
 
