@@ -26,18 +26,24 @@ typedef struct {
   RigidBodies hand;
   RigidBody *body;
   Joint *joint;
+  CPQuaternion *quaternion;
   N_Vector y;
 } Chain;
 
 /* Rod i, from its joint on, along its x axis; z is the axis of the hinges */
 static void build_by_hand(Chain *chain, int n, JointKind kind, SUNContext ctx) {
-  chain->body  = calloc((size_t)n, sizeof *chain->body);
-  chain->joint = calloc((size_t)n, sizeof *chain->joint);
-  chain->y     = N_VNew_Serial(13 * (sunindextype)n, ctx);
-  if (!chain->body || !chain->joint || !chain->y) exit(2);
+  chain->body       = calloc((size_t)n, sizeof *chain->body);
+  chain->joint      = calloc((size_t)n, sizeof *chain->joint);
+  chain->y          = N_VNew_Serial(13 * (sunindextype)n, ctx);
+  chain->quaternion = calloc((size_t)n, sizeof *chain->quaternion);
+  if (!chain->body || !chain->joint || !chain->quaternion || !chain->y) exit(2);
   N_VConst(0, chain->y);
-  chain->hand = (RigidBodies){
-      .nbodies = n, .njoints = n, .body = chain->body, .joint = chain->joint, .frame = CP_FRAME_BODY};
+  chain->hand = (RigidBodies){.nbodies    = n,
+                              .njoints    = n,
+                              .body       = chain->body,
+                              .joint      = chain->joint,
+                              .frame      = CP_FRAME_BODY,
+                              .quaternion = chain->quaternion};
   memcpy(chain->hand.g, gravity, sizeof gravity);
   for (int i = 0; i < n; i++) {
     const sunrealtype along = i + 0.5, r[3] = {along * cos(angle), along * sin(angle), 0},
@@ -57,10 +63,11 @@ static void build_by_hand(Chain *chain, int n, JointKind kind, SUNContext ctx) {
 static CPMech mech_by_hand(Chain *chain, SUNContext ctx) {
   CPEquations model;
   if (rigid_body_model(&chain->hand, 1, ctx, &model)) exit(2);
-  CPMech mech = CPMechCreate(&model, chain->y, ctx);
+  CPModel made = CPModelCreate(&model);
+  CPMech mech  = CPMechCreate(made, chain->y, ctx);
+  CPModelFree(&made);
   rigid_body_model_free(&model);
-  if (!mech || CPMechSetUserData(mech, &chain->hand) || rigid_body_quaternions(&chain->hand, mech))
-    exit(2);
+  if (!mech || CPMechSetUserData(mech, &chain->hand)) exit(2);
   return mech;
 }
 

@@ -2,6 +2,7 @@
  * for a slider-crank in a stiff, overdamped bushing (examples/models/bushing_crank.h), in every
  * metric and without projection. The guide's chapter "The metric" quotes the table. */
 #include "check.h"
+#include "mech.h"
 #include "run.h"
 #include <cpodes/cpodes_mechanics.h>
 #include <math.h>
@@ -34,7 +35,7 @@ static Outcome integrate(BushingCrank *crank, const Variant *v, sunrealtype tol,
   CPEquations model = bushing_crank_model();
   N_Vector y        = CHECK_POINTER(N_VNew_Serial(N, ctx));
   bushing_crank_initial(crank, y);
-  CPMech mech = CHECK_POINTER(CPMechCreate(&model, y, ctx));
+  CPMech mech = create_mech(&model, y, ctx);
   CHECK(CPMechSetUserData(mech, crank));
   CHECK(CPMechSetMetric(mech, v->metric));
 

@@ -5,6 +5,7 @@
  *
  *   flexible [damped]      damped: half a percent of the critical damping in the rod */
 #include "check.h"
+#include "mech.h"
 #include "run.h"
 #include <cpodes/cpodes_mechanics.h>
 #include <math.h>
@@ -54,10 +55,10 @@ static Outcome integrate(FlexibleCrank *crank, const Variant *v, sunrealtype tol
   N_Vector y        = CHECK_POINTER(N_VNew_Serial(N, ctx));
   flexible_crank_initial(y);
 
-  CPMech mech = CHECK_POINTER(CPMechCreate(&model, y, ctx));
+  CPMech mech = create_mech(&model, y, ctx);
   CHECK(CPMechSetUserData(mech, crank));
   CHECK(CPMechSetMaxOrd(mech, v->maxord));
-  CHECK(CPMechSetErrorTimeScale(mech, v->tau, NULL));
+  CHECK(CPMechSetErrorTimeScale(mech, v->tau));
 
   CPIntegrator mem = CHECK_POINTER(CPIntegratorCreate(v->lmm == CV_BDF ? "BDF" : "ADAMS", ctx));
   SUNNonlinearSolver fp = CHECK_POINTER(SUNNonlinSol_FixedPoint(y, 0, ctx));

@@ -10,6 +10,7 @@
  *           The exit code is 1 if BDF by inverse takes 15 % more steps than by matrices, over all tolerances, or
  *           if an error at 1e-7 exceeds 100 tolerances. */
 #include "check.h"
+#include "mech.h"
 
 #include <cpodes/cpodes_integrator.h>
 #include <cvodes/cvodes.h>
@@ -49,7 +50,7 @@ static Work march(const Contestant *c, JointLoop *loop, sunrealtype tol, sunreal
                   N_Vector y, SUNContext ctx) {
   const CPEquations model = joint_loop_model(loop, c->form);
   const int bdf           = !strcmp(c->method, "BDF");
-  CPMech mech             = CHECK_POINTER(CPMechCreate(&model, y, ctx));
+  CPMech mech             = create_mech(&model, y, ctx);
   CPIntegrator mem        = bdf ? CHECK_POINTER(CPIntegratorCreate("BDF", ctx)) : NULL;
   CPIntegrator one        = bdf ? NULL : CHECK_POINTER(CPIntegratorCreate(c->method, ctx));
   Work work               = {0};
@@ -98,7 +99,7 @@ int main(int argc, char **argv) {
   loop->k = 1.0, loop->d = 0.1;
   joint_loop_guess(loop, start);
   const CPEquations model = joint_loop_model(loop, JOINT_LOOP_MATRICES);
-  CPMech mech             = CHECK_POINTER(CPMechCreate(&model, start, ctx));
+  CPMech mech             = create_mech(&model, start, ctx);
   CHECK(CPMechSetUserData(mech, loop));
   CHECK(CPMechCalcIC(mech, 0.0, start, NULL, NULL, NULL, NULL));
   CPMechFree(&mech);

@@ -46,11 +46,8 @@ typedef struct {
   RigidBodies bodies; /* first: the user data of rigid_body_model's functions */
   RigidBody body[RODS];
   Joint joint[RODS + 1];
+  CPQuaternion quaternion[RODS];
 } Loop;
-
-static int prepare_loop(const CPPlugin *model, CPMech mech) {
-  return rigid_body_quaternions(model->data, mech);
-}
 
 static int create_loop(CPPlugin *model) {
   const sunrealtype l = 0.25, swing = 2.0, angles[RODS] = {-0.5, -0.2, 0.2, 0.5};
@@ -67,12 +64,13 @@ static int create_loop(CPPlugin *model) {
                              .axis_a  = {1.0},
                              .axis_b  = {1.0}};
   }
-  loop->bodies = (RigidBodies){.nbodies = RODS,
-                               .njoints = RODS + 1,
-                               .body    = loop->body,
-                               .joint   = loop->joint,
-                               .g       = {0, SUN_RCONST(-9.81), 0},
-                               .frame   = CP_FRAME_BODY};
+  loop->bodies = (RigidBodies){.nbodies    = RODS,
+                               .njoints    = RODS + 1,
+                               .body       = loop->body,
+                               .joint      = loop->joint,
+                               .g          = {0, SUN_RCONST(-9.81), 0},
+                               .frame      = CP_FRAME_BODY,
+                               .quaternion = loop->quaternion};
   if (CPPluginStart(model, 13 * RODS)) return -1;
   for (int i = 0; i < RODS; i++) {
     const sunrealtype c = cos(angles[i]), s = sin(angles[i]);
@@ -83,7 +81,6 @@ static int create_loop(CPPlugin *model) {
   }
   loop->joint[RODS].point_b[0] = x;
   loop->joint[RODS].point_b[1] = y;
-  model->prepare               = prepare_loop;
   return rigid_body_model(&loop->bodies, 0, model->ctx, &model->mech);
 }
 

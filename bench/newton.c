@@ -20,6 +20,7 @@
 #include "check.h"
 #include "coupled.h"
 #include "lapack_dense.h"
+#include "mech.h"
 #include "options.h"
 #include "timing.h"
 #include <math.h>
@@ -82,7 +83,7 @@ static Run run(const Problem *p, CPMechMetric metric, CVLsJacFn jacobian, SUNCon
   SUNLinearSolver LS   = NULL;
   Run r                = {.y = CHECK_POINTER(N_VClone(p->y0))};
   sunrealtype t        = 0.0;
-  CPMech mech          = CHECK_POINTER(CPMechCreate(&p->model, p->y0, ctx));
+  CPMech mech          = create_mech(&p->model, p->y0, ctx);
   CPIntegrator mem     = CHECK_POINTER(CPIntegratorCreate("BDF", ctx));
   void *cvode_mem      = CPIntegratorGetCVodeMem(mem);
   CHECK(CPMechSetUserData(mech, p->user_data));

@@ -10,6 +10,7 @@
  *     forward run, and compared with forward sensitivities for three of them;
  *   - bytes of an adjoint run for several numbers of steps between checkpoints. */
 #include "check.h"
+#include "mech.h"
 #include "options.h"
 #include "timing.h"
 #include <cpodes/cpodes_sens.h>
@@ -139,7 +140,7 @@ static void open_run(Run *run, int lmm, int Ns, const int *plist) {
   run->y0              = CHECK_POINTER(N_VNew_Serial(4 * MASSES, run->ctx));
   run->y               = CHECK_POINTER(N_VClone(run->y0));
   bending_chain_initial(model->chain, 0.5, run->y0);
-  run->mech = CHECK_POINTER(CPMechCreate(&outer, run->y0, run->ctx));
+  run->mech = create_mech(&outer, run->y0, run->ctx);
   run->mem  = CHECK_POINTER(CPIntegratorCreate(lmm == CV_BDF ? "BDF" : "ADAMS", run->ctx));
   CHECK(CPMechSetUserData(run->mech, model));
   CHECK(CPMechAttach(run->mech, run->mem, 0.0, run->y0));

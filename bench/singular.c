@@ -8,6 +8,7 @@
  * Adams also the error of CVODES in the single coordinate of the motion, which has no singular
  * position. A motion on another branch has an error of radians. */
 #include "check.h"
+#include "mech.h"
 #include <cpodes/cpodes_integrator.h>
 #include <math.h>
 #include <models/model.h>
@@ -314,7 +315,7 @@ static int is_one_step(const char *method) {
 
 static Run run_create(const Problem *p, const char *method, double tol, N_Vector y, Outcome *o,
                       SUNContext ctx) {
-  Run r = {.mech = CHECK_POINTER(CPMechCreate(&p->mech, y, ctx))};
+  Run r = {.mech = create_mech(&p->mech, y, ctx)};
   CHECK(CPMechSetUserData(r.mech, p->data));
   CHECK(CPMechSetErrHandlerFn(r.mech, keep, o->text));
   if (is_one_step(method)) {

@@ -936,7 +936,7 @@ static int createAssembly(Assembly *a) {
   a->extent = extentOf(b, a->y);
   N_VConst(a->extent > 0 ? fmin(1, calc_ic / (loose * a->extent)) : 1, a->weights);
   bodiesWithoutContacts(b, a->mask);
-  a->trial = CPMechCreate(&b->model, a->y, b->ctx);
+  a->trial = bodiesCreateMech(b, a->y);
   if (!a->trial) return CP_MEM_FAIL;
   CPMechSetErrHandlerFn(a->trial, silent, NULL);
   const int flag = CPBodiesPrepare(b, a->trial);

@@ -300,6 +300,7 @@ struct CPBodies_ {
   sunrealtype velocity_change; /* the largest relative change of a start velocity by it */
   Pose *pose;
   Plan plan[NUM_PLANS];
+  CPQuaternion *quaternion; /* [nbodies] in space, or NULL */
   CPEquations model;
 };
 
@@ -381,6 +382,8 @@ int bodiesBuild(CPBodies b, const char *function);
  * has been reported. */
 int bodiesCheckState(CPBodies b, N_Vector y, const char *function);
 /* mask [nv]: out, 1 for the rows of joints, couplers and drives, 0 for those of contacts. */
+/* Creates a CPMech of the built equations; returns NULL without memory. */
+CPMech bodiesCreateMech(CPBodies b, N_Vector y);
 void bodiesWithoutContacts(const struct CPBodies_ *b, sunrealtype *mask);
 
 /* ---- loops that are redundant but for rounding (redundant.c) ---- */

@@ -751,6 +751,8 @@ void bodiesFreePlans(CPBodies b) {
     b->plan[i] = (Plan){NULL, NULL};
   }
   free(b->pose);
+  free(b->quaternion);
+  b->quaternion = NULL;
   free(b->shift);
   b->pose  = NULL;
   b->shift = NULL;
@@ -797,7 +799,9 @@ int bodiesBuild(CPBodies b, const char *function) {
   b->shift              = calloc((size_t)b->np + 6 * (size_t)b->njoints + 1, sizeof *b->shift);
   int *count            = calloc((size_t)b->nbodies, sizeof *count);
   if (count) bodiesChooseFrames(b, count);
-  const int failed = !count || !b->pose || !b->shift || makePlans(b, nu, b->nv);
+  if (s->dimension == 3) b->quaternion = calloc((size_t)b->nbodies, sizeof *b->quaternion);
+  const int failed = !count || !b->pose || !b->shift || (s->dimension == 3 && !b->quaternion) ||
+                     makePlans(b, nu, b->nv);
   free(count);
   if (failed) {
     bodiesFreePlans(b);
@@ -817,7 +821,10 @@ int bodiesBuild(CPBodies b, const char *function) {
                            .K_tmpl       = b->plan[PLAN_K].tmpl,
                            .C_tmpl       = b->plan[PLAN_C].tmpl,
                            .zdot         = b->balance ? balance : NULL,
-                           .data         = b};
+                           .model_data   = b};
+  if (b->quaternion) b->model.quaternions = b->quaternion, b->model.nquaternions = b->nbodies;
+  for (int i = 0; b->quaternion && i < b->nbodies; i++)
+    b->quaternion[i] = (CPQuaternion){7 * i + 3, 6 * i + 3, CP_FRAME_BODY};
   if (b->nv > 0) {
     b->model.A_tmpl         = b->plan[PLAN_A].tmpl;
     b->model.A              = constraintMatrix;

@@ -16,10 +16,14 @@ int CPBodiesModel(CPBodies b, CPEquations *model) {
 
 int CPBodiesPrepare(CPBodies b, CPMech mech) {
   if (!b || !mech) return CP_MEM_NULL;
-  int flag = b->handler ? CPMechSetErrHandlerFn(mech, b->handler, b->data) : CP_SUCCESS;
-  for (int i = 0; i < b->nbodies && !flag && b->space.dimension == 3; i++)
-    flag = CPMechAddQuaternion(mech, 7 * i + 3, 6 * i + 3, CP_FRAME_BODY);
-  return flag;
+  return b->handler ? CPMechSetErrHandlerFn(mech, b->handler, b->data) : CP_SUCCESS;
+}
+
+CPMech bodiesCreateMech(CPBodies b, N_Vector y) {
+  CPModel model = CPModelCreate(&b->model);
+  CPMech mech   = model ? CPMechCreate(model, y, b->ctx) : NULL;
+  CPModelFree(&model);
+  return mech;
 }
 
 /* Returns 0, or a code. */
@@ -41,7 +45,7 @@ int CPBodiesMech(CPBodies b, CPMech *mech) {
   int flag = bodiesBuild(b, __func__);
   if (flag) return flag;
   N_Vector y = CPBodiesState(b);
-  if (y) *mech = CPMechCreate(&b->model, y, b->ctx);
+  if (y) *mech = bodiesCreateMech(b, y);
   if (y) N_VDestroy(y);
   if (*mech && !(flag = CPBodiesPrepare(b, *mech)) && !(flag = switchContactsOff(b, *mech))) {
     b->has_mech = 1;

@@ -31,7 +31,7 @@ int contactError(CPContact c, int code, const char *function, const char *format
 int contactData(void *contact, void **data) {
   const CPContact c      = contact;
   const CPEquations *own = &c->model;
-  *data                  = own->data ? own->data : c->user_data;
+  *data                  = c->model_data ? c->model_data : c->user_data;
   return own->current_data ? own->current_data(*data, data) : 0;
 }
 
@@ -407,13 +407,27 @@ static int build(CPContact c, N_Vector y_tmpl) {
          !(c->rate = N_VClone(y_tmpl));
 }
 
+/* The data that the model brings, if it does. Returns 0, or 1 after a report. */
+static int createData(CPContact c, SUNContext ctx) {
+  c->model_data = c->model.model_data;
+  if (!c->model.new_data) return 0;
+  c->model_data = NULL;
+  if (!c->model.new_data(c->model.model_data, ctx, &c->model_data)) return 0;
+  contactError(NULL, CP_USERFUNC_FAIL, "CPContactCreate",
+               "the function new_data of the model failed");
+  return 1;
+}
+
 /* Creates the CPMech, with the friction as a force. Returns 0, or 1 after a report. */
 static int createMech(CPContact c, N_Vector y_tmpl, SUNContext ctx, int with_friction) {
   const CPMechForce force = {.f = friction, .on_lambda = 1, .lambda_jac = frictionJac, .data = c};
   CPEquations own         = c->model;
-  own.data = c, own.current_data = contactData;
+  own.model_data = c, own.current_data = contactData;
+  own.new_data = NULL, own.free_data = NULL, own.free_model_data = NULL;
   own.udot = NULL, own.udot_jac = NULL; /* They know neither friction nor phases. */
-  c->mech = CPMechCreate(&own, y_tmpl, ctx);
+  CPModel model = CPModelCreate(&own);
+  c->mech       = model ? CPMechCreate(model, y_tmpl, ctx) : NULL;
+  CPModelFree(&model);
   return !c->mech || (with_friction && CPMechAddForce(c->mech, &force, NULL));
 }
 
@@ -453,6 +467,7 @@ CPContact CPContactCreate(const CPEquations *model, int n, const CPContactPoint 
     point->tangent   = point->ntangents > 0 ? (int)points[i].tangent : point->normal;
     with_friction |= point->ntangents > 0;
   }
+  if (!flag) flag = createData(c, ctx);
   if (flag || createMech(c, y_tmpl, ctx, with_friction)) CPContactFree(&c);
   return c;
 }
@@ -467,6 +482,7 @@ void CPContactFree(CPContact *contact) {
   free(c->recent);
   contactSensFree(c);
   CPMechFree(&c->mech);
+  if (c->model.free_data && c->model_data) c->model.free_data(c->model_data);
   if (c->A) SUNMatDestroy(c->A);
   if (c->saved) N_VDestroy(c->saved);
   if (c->newest) N_VDestroy(c->newest);

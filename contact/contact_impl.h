@@ -137,8 +137,9 @@ struct CPContact_ {
   CPEquations model; /* the user's */
   /* the numbers of functions of the model and of laws, and of runs and starts, that are under way */
   int calling, running;
-  int handling;           /* the handler runs: what it causes to be reported is not passed to it */
-  void *user_data, *data; /* data: what the functions of the model get */
+  int handling; /* the handler runs: what it causes to be reported is not passed to it */
+  void *user_data, *model_data; /* the user's, and what the model brings in its place, or NULL */
+  void *data;                   /* what the functions of the model get */
   int npoints;
   Point *point, *before;     /* [npoints]; before: phases at the start of an event */
   ContactOnset *onset;       /* [npoints] workspace */

@@ -609,12 +609,11 @@ void contactUndo(CPContact c, N_Vector y) {
 /* The largest |x_i| of the coordinates or velocities x [n] without quaternions, whose size is 1, or their angular
  * velocities: these say nothing about lengths, which may be micrometres. */
 static sunrealtype largest(CPContact c, const sunrealtype *x, int n, int is_rate) {
-  const int nquaternions = c->model.N ? 0 : c->nq - c->nu;
-  sunindextype first[2]  = {n, n}; /* of a quaternion, and of its angular velocity */
+  const CPEquations *own = CPModelGetEquations(CPMechGetModel(c->mech));
   sunrealtype size       = 0;
   for (int i = 0, k = 0; i < n; i++) {
-    if (k < nquaternions) CPMechGetQuaternion(c->mech, k, &first[0], &first[1]);
-    if (i == first[is_rate]) i += is_rate ? 2 : 3, k++;
+    const CPQuaternion *Q = k < own->nquaternions ? &own->quaternions[k] : NULL;
+    if (Q && i == (is_rate ? Q->first_u : Q->first_q)) i += is_rate ? 2 : 3, k++;
     else size = fmax(size, fabs(x[i]));
   }
   return size;

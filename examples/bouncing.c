@@ -142,7 +142,10 @@ int main(void) {
   sunrealtype *q = N_VGetArrayPointer(y), *u = q + 2;
   q[0] = s.L * sin(s.start), q[1] = -s.L * cos(s.start), u[0] = u[1] = 0;
 
-  CPMech mech      = CPMechCreate(&model, y, ctx);
+  CPModel made = CPModelCreate(&model);
+  CHECK_NEW(made);
+  CPMech mech = CPMechCreate(made, y, ctx);
+  CPModelFree(&made);
   CPIntegrator mem = CPIntegratorCreate("BDF", ctx);
   CHECK_NEW(mech);
   CHECK_NEW(mem);

@@ -100,7 +100,10 @@ int main(void) {
   CHECK_NEW(fit.y);
   car_axis_initial(&fit.axis, fit.y);
   const CPEquations model = car_axis_model();
-  CPMech mech             = CPMechCreate(&model, fit.y, ctx);
+  CPModel made            = CPModelCreate(&model);
+  CHECK_NEW(made);
+  CPMech mech = CPMechCreate(made, fit.y, ctx);
+  CPModelFree(&made);
   CHECK_NEW(mech);
   CHECK(CPMechSetUserData(mech, &fit.axis));
   fit.mem = CPIntegratorCreate("ADAMS", ctx);

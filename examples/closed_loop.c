@@ -61,10 +61,12 @@ static void tell(int code, const char *function, const char *msg, void *data) {
 static CPMech create(SpatialFourBar *linkage, N_Vector y, SUNContext ctx) {
   CPEquations model;
   CHECK(rigid_body_model(&linkage->bodies, 0, ctx, &model));
-  CPMech mech = CPMechCreate(&model, y, ctx);
+  CPModel made = CPModelCreate(&model);
+  CHECK_NEW(made);
+  CPMech mech = CPMechCreate(made, y, ctx);
+  CPModelFree(&made);
   CHECK_NEW(mech);
   CHECK(CPMechSetUserData(mech, &linkage->bodies));
-  CHECK(rigid_body_quaternions(&linkage->bodies, mech));
   rigid_body_model_free(&model);
   return mech;
 }

@@ -49,7 +49,7 @@ count_user_code(
   "CPProjector|CHECK_NEW\\((P|A|LS|c)\\)|CPIntegratorInit|CPIntegratorSetProjector|SUNMatrix A|SUNLinearSolver LS|CVodeSetLinearSolver|CVodeSetUserData|SUNLinSolFree|SUNMatDestroy|N_VDestroy\\(c\\)"
   by_hand)
 count_user_code(slider_crank_mech.c "masses|pin_matrix|pin"
-                "CPEquations|CPMechCreate|CHECK_NEW\\(mech\\)|CPMechSetUserData|CPMechAttach|CPMechFree" by_mech)
+                "CPEquations|CPModelCreate|CPModelFree|CPMechCreate|CHECK_NEW\\(mech\\)|CPMechAttach|CPMechFree" by_mech)
 
 message("slider_crank: ${by_hand} lines, slider_crank_mech: ${by_mech} lines")
 math(EXPR twice "2 * ${by_mech}")

@@ -140,7 +140,10 @@ int main(void) {
 
   const CPEquations model = {
       .nu = N, .np = 2, .inverse = inverse, .Au = Au, .ATl = ATl, .p = p, .b = b};
-  CPMech mech      = CPMechCreate(&model, y, ctx);
+  CPModel made = CPModelCreate(&model);
+  CHECK_NEW(made);
+  CPMech mech = CPMechCreate(made, y, ctx);
+  CPModelFree(&made);
   CPIntegrator mem = CPIntegratorCreate("RADAU", ctx);
   CPMechReport report;
   CHECK_NEW(mech);

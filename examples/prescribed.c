@@ -1,5 +1,5 @@
 /* Example: two masses between springs and dampers, the first of which is driven along x1 = g(t) by
- * the three kinds of CPMechPrescribe, compared with the closed form.
+ * the three kinds of prescribed motions, compared with the closed form.
  *
  *   wall --k1,c1-- m1 --k2,c2-- m2          M x'' + C x' + K x = (F, 0),   x1(t) = g(t)
  *
@@ -155,11 +155,17 @@ static SUNMatrix matrix(sunrealtype a11, sunrealtype a12, sunrealtype a22, SUNCo
   return A;
 }
 
-static CPMech two_masses(N_Vector y, SUNContext ctx) {
+/* x1 moves by g */
+static CPMech two_masses(const CPMotion *g, N_Vector y, SUNContext ctx) {
   SUNMatrix M = matrix(m1, 0, m2, ctx), K = matrix(k1 + k2, -k2, k2, ctx);
-  SUNMatrix C = matrix(c1 + c2, -c2, c2, ctx);
-  CPMech mech = CPMechCreateLinear(M, C, K, NULL, y, ctx);
+  SUNMatrix C             = matrix(c1 + c2, -c2, c2, ctx);
+  const CPEquations model = {
+      .nu = 2, .M_tmpl = M, .damping = C, .stiffness = K, .motions = g, .nmotions = 1};
+  CPModel made = CPModelCreate(&model);
+  CHECK_NEW(made);
+  CPMech mech = CPMechCreate(made, y, ctx);
   CHECK_NEW(mech);
+  CPModelFree(&made);
   SUNMatDestroy(M);
   SUNMatDestroy(C);
   SUNMatDestroy(K);
@@ -177,7 +183,7 @@ typedef struct {
   CPMech mech;
   CPIntegrator mem;
   sunrealtype t;
-  CPMotion how;
+  CPMotionKind how;
   Errors errors;
 } Run;
 
@@ -189,14 +195,15 @@ static void strike(Run *run, sunrealtype jump) {
   if (has_row) run->errors.impulse = fmax(run->errors.impulse, fabs(impulse + m1 * jump));
 }
 
-static Run begin(CPMotion how, CPMotionFn g, CPMotionFn gd, CPMotionFn gdd, void *data) {
+static Run begin(CPMotionKind how, CPMotionFn g, CPMotionFn gd, CPMotionFn gdd, void *data) {
   Run run = {.how = how, .errors = {.x1 = {-1, -1, -1}, .impulse = -1}};
   CHECK(SUNContext_Create(SUN_COMM_NULL, &run.ctx));
   run.y = N_VNew_Serial(4, run.ctx);
   CHECK_NEW(run.y);
   N_VConst(0, run.y);
-  run.mech = two_masses(run.y, run.ctx);
-  CHECK(CPMechPrescribe(run.mech, 0, how, g, gd, gdd, 0.1, data));
+  const CPMotion along = {
+      .coordinate = 0, .kind = how, .g = g, .gd = gd, .gdd = gdd, .step = 0.1, .data = data};
+  run.mech = two_masses(&along, run.y, run.ctx);
   strike(&run, motion(0, g == quick_return ? -1 : 0).gd);
 
   run.mem = CPIntegratorCreate("BDF", run.ctx);
@@ -226,7 +233,7 @@ static void compare(Run *run, const Exact *e, sunrealtype *x1) {
 
 /* ---------------------------------------------------------------------------------- the runs -- */
 
-static Errors run_quick_return(CPMotion how) {
+static Errors run_quick_return(CPMotionKind how) {
   Run run          = begin(how, quick_return, quick_return_rate, quick_return_curvature, NULL);
   const Exact rest = {0}, start = exact_kink(&rest, -1);
   sunrealtype *x1 = run.errors.x1;
@@ -239,7 +246,7 @@ static Errors run_quick_return(CPMotion how) {
   return run.errors;
 }
 
-static Errors run_triangle(CPMotion how) {
+static Errors run_triangle(CPMotionKind how) {
   int leg     = 0;
   Run run     = begin(how, triangle, NULL, NULL, &leg);
   Exact start = {0}, e = {0};
@@ -267,7 +274,7 @@ static void quiet(int code, const char *function, const char *msg, void *data) {
 }
 
 /* Returns 1 if the run ends at the kink with CP_PROJ_CORRECTION */
-static int run_unstopped(CPMotion how) {
+static int run_unstopped(CPMotionKind how) {
   Run run = begin(how, zigzag, zigzag_rate, zigzag_curvature, NULL);
   CHECK(CPIntegratorSetErrHandlerFn(run.mem, quiet, NULL));
   const int flag = CPIntegratorEvolve(run.mem, 2 * T, run.y, &run.t, CV_NORMAL);
@@ -283,7 +290,7 @@ static int run_unstopped(CPMotion how) {
 /* Local errors are below tol, grow at most by omega_0 = 3, and decay with 0.3 /s, so that those of the
    last 500 steps matter. A drift d of x1 moves x2 as well, with overshoot up to twice as far. The error
    of F follows from the stiffnesses, 4 + 2 * 9 N/m, and the dampers. */
-static int is_right(CPMotion how, const Errors *e) {
+static int is_right(CPMotionKind how, const Errors *e) {
   const sunrealtype x1 = fmax(fmax(e->x1[0], e->x1[1]), e->x1[2]);
   const sunrealtype x2 = 500 * 3 * tol + 2 * x1;
   return (how == CP_MOTION_RATE || x1 <= 1e-15) && e->x2 <= x2 && e->force <= 25 * x2 &&
@@ -295,7 +302,7 @@ static void print_error(sunrealtype error) {
   else printf("  %7.1e", error);
 }
 
-static int report(const char *name, const char *way, CPMotion how, const Errors *e) {
+static int report(const char *name, const char *way, CPMotionKind how, const Errors *e) {
   printf("%-12s  %-6s", name, way);
   for (int i = 0; i < 3; i++) print_error(e->x1[i]);
   print_error(e->x2);
@@ -307,7 +314,7 @@ static int report(const char *name, const char *way, CPMotion how, const Errors 
 
 int main(void) {
   static const struct {
-    CPMotion how;
+    CPMotionKind how;
     const char *name;
   } ways[] = {{CP_MOTION_DIRECT, "DIRECT"}, {CP_MOTION_RATE, "RATE"}, {CP_MOTION_FULL, "FULL"}};
   int ok   = 1;

@@ -116,8 +116,11 @@ int main(void) {
   N_VGetArrayPointer(y)[0] = 1;
 
   const CPEquations model = {.nu = NU, .np = NP, .M = M, .A = A, .f = f, .p = p};
-  CPMech mech             = CPMechCreate(&model, y, ctx);
-  CPIntegrator mem        = CPIntegratorCreate("DOP853", ctx);
+  CPModel made            = CPModelCreate(&model);
+  CHECK_NEW(made);
+  CPMech mech = CPMechCreate(made, y, ctx);
+  CPModelFree(&made);
+  CPIntegrator mem = CPIntegratorCreate("DOP853", ctx);
   CPMechReport report;
   CHECK_NEW(mech);
   CHECK_NEW(mem);

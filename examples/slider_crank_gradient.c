@@ -55,8 +55,11 @@ int main(void) {
   slider_crank_initial(&crank, y);
 
   const CPEquations model = slider_crank_model();
-  CPMech mech             = CPMechCreate(&model, y, ctx);
-  CPIntegrator mem        = CPIntegratorCreate("ADAMS", ctx);
+  CPModel made            = CPModelCreate(&model);
+  CHECK_NEW(made);
+  CPMech mech = CPMechCreate(made, y, ctx);
+  CPModelFree(&made);
+  CPIntegrator mem = CPIntegratorCreate("ADAMS", ctx);
   CHECK_NEW(mech);
   CHECK_NEW(mem);
   CHECK(CPMechSetUserData(mech, &crank));

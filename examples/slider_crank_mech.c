@@ -9,7 +9,7 @@
  *   W' = c l'^2                           power lost in the damper, an auxiliary state
  *
  * Q, the parameters and the source are those of slider_crank.c. The user's code, without blank lines
- * and comments, is 26 lines here (masses, pin_matrix, pin and their use in main) and 56 lines there
+ * and comments, is 27 lines here (masses, pin_matrix, pin and their use in main) and 56 lines there
  * (motion, pin and the set-up of projector, matrix and linear solver; see count_user_code.cmake).
  *
  * Run:       slider_crank_mech
@@ -158,9 +158,11 @@ int main(void) {
   CPEquations model = {.nu = 3, .np = 2, .M = masses, .A = pin_matrix, .f = forces, .p = pin};
   model.nz          = 1;
   model.zdot        = damper_power;
-  CPMech mech       = CPMechCreate(&model, yvec, ctx);
+  model.model_data  = &s;
+  CPModel made      = CPModelCreate(&model);
+  CPMech mech       = CPMechCreate(made, yvec, ctx);
+  CPModelFree(&made);
   CHECK_NEW(mech);
-  CHECK(CPMechSetUserData(mech, &s));
 
   CPIntegrator mem = CPIntegratorCreate("BDF", ctx);
   CHECK_NEW(mem);

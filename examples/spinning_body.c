@@ -66,10 +66,14 @@ int main(void) {
   q[0] = 1;
   for (int i = 0; i < 3; i++) u[i] = u0[i];
 
-  const CPEquations body = {.nq = 4, .nu = 3, .M = inertia, .f = torque};
-  CPMech mech            = CPMechCreate(&body, y, ctx);
+  const CPQuaternion attitude = {.first_q = 0, .first_u = 0, .frame = CP_FRAME_BODY};
+  const CPEquations body      = {
+           .nq = 4, .nu = 3, .M = inertia, .f = torque, .quaternions = &attitude, .nquaternions = 1};
+  CPModel made = CPModelCreate(&body);
+  CHECK_NEW(made);
+  CPMech mech = CPMechCreate(made, y, ctx);
+  CPModelFree(&made);
   CHECK_NEW(mech);
-  CHECK(CPMechAddQuaternion(mech, 0, 0, CP_FRAME_BODY));
 
   CPIntegrator mem = CPIntegratorCreate("ADAMS", ctx);
   CHECK_NEW(mem);

@@ -42,7 +42,10 @@ int main(void) {
   N_Vector y              = N_VNew_Serial(8, ctx);
   CHECK_NEW(y);
   bushing_crank_initial(&crank, y);
-  CPMech mech = CPMechCreate(&model, y, ctx);
+  CPModel made = CPModelCreate(&model);
+  CHECK_NEW(made);
+  CPMech mech = CPMechCreate(made, y, ctx);
+  CPModelFree(&made);
   CHECK_NEW(mech);
   CHECK(CPMechSetUserData(mech, &crank));
 

@@ -57,8 +57,14 @@ static void start(const RigidBodies *top, N_Vector y) {
 static int precess(CPFrame frame, SUNContext ctx) {
   const sunrealtype tol = 1e-9;
   const Joint tip       = {.kind = JOINT_BALL, .a = 0, .b = GROUND, .point_a = {0, 0, -l}};
-  RigidBodies top       = {
-            .nbodies = 1, .njoints = 1, .body = &body, .joint = &tip, .g = {0, 0, -g}, .frame = frame};
+  CPQuaternion quaternion;
+  RigidBodies top = {.nbodies    = 1,
+                     .njoints    = 1,
+                     .body       = &body,
+                     .joint      = &tip,
+                     .g          = {0, 0, -g},
+                     .frame      = frame,
+                     .quaternion = &quaternion};
 
   N_Vector y = N_VNew_Serial(13, ctx);
   CHECK_NEW(y);
@@ -67,10 +73,12 @@ static int precess(CPFrame frame, SUNContext ctx) {
 
   CPEquations model;
   CHECK(rigid_body_model(&top, 0, ctx, &model));
-  CPMech mech = CPMechCreate(&model, y, ctx);
+  CPModel made = CPModelCreate(&model);
+  CHECK_NEW(made);
+  CPMech mech = CPMechCreate(made, y, ctx);
+  CPModelFree(&made);
   CHECK_NEW(mech);
   CHECK(CPMechSetUserData(mech, &top));
-  CHECK(rigid_body_quaternions(&top, mech));
 
   CPIntegrator mem = CPIntegratorCreate("ADAMS", ctx);
   CHECK_NEW(mem);

@@ -319,10 +319,6 @@ static int draw(CPPlugin *model) {
   return 0;
 }
 
-static int prepare(const CPPlugin *model, CPMech mech) {
-  return CPBodiesPrepare(model->data, mech);
-}
-
 /* CPPluginFree destroys the templates, so the bodies keep their own. */
 static int clone_templates(CPEquations *mech) {
   SUNMatrix *all[] = {&mech->M_tmpl, &mech->A_tmpl,  &mech->K_tmpl,
@@ -340,6 +336,7 @@ static int clone_templates(CPEquations *mech) {
 static int assemble(CPPlugin *model) {
   CPMech mech = CPPluginMech(model);
   if (!mech) return -1;
+  CPMechSetErrHandlerFn(mech, silent, NULL);
   const int flag = CPBodiesAssemble(model->data, mech, 0, model->y0, mechanism.run.held);
   CPMechFree(&mech);
   if (flag)
@@ -419,7 +416,6 @@ static int create(CPPlugin *model) {
   for (int i = 0; i < model->type->nparameters; i++) CPBodiesParameters(b)[i] = model->parameter[i];
   if (clone_templates(&model->mech) || !(model->y0 = CPBodiesState(b))) return -1;
   model->n       = N_VGetLength(model->y0);
-  model->prepare = prepare;
   model->closure = loop_closure;
   if (take_contacts(model)) return -1;
   if (draw(model) || (run.assemble && assemble(model))) return -1;

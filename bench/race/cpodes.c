@@ -38,7 +38,7 @@ static void solve_mech(const Contestant *self, const CPPlugin *model, sunrealtyp
       CHECK_POINTER(CPIntegratorCreate(self->lmm == CV_BDF ? "BDF" : "ADAMS", model->ctx));
   CHECK(CPMechSetErrHandlerFn(mech, race_quiet, NULL));
   CHECK(CPMechSetMaxOrd(mech, self->max_order));
-  CHECK(CPMechSetErrorTimeScale(mech, self->tau, NULL));
+  CHECK(CPMechSetErrorTimeScale(mech, self->tau));
   CHECK(CPMechAttach(mech, mem, 0, model->y0));
   CHECK(CPIntegratorSStolerances(mem, tol, tol));
   integrate(mem, t_end, y, figures);

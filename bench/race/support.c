@@ -43,7 +43,7 @@ bool race_is_smooth(const CPPlugin *model) {
 bool race_has_matrices(const CPPlugin *model) {
   const CPEquations *s = &model->mech;
   return s->nu > 0 && s->M && (s->nq == 0 || s->nq == s->nu) && !s->N && s->nz == 0 &&
-         s->nv <= s->np && s->na <= s->np && !s->f_lambda && !model->prepare;
+         s->nv <= s->np && s->na <= s->np && !s->f_lambda && s->nmotions == 0;
 }
 
 void race_quiet(int code, const char *function, const char *message, void *data) {

@@ -19,6 +19,16 @@
 #define CP_CVODES_HAS_EHFUN 1
 #endif
 
+#include <sundials/sundials_context.h>
+/* Creates a SUNContext without MPI. Returns 0, or another value if there is no memory. */
+static inline int cpContextCreate(SUNContext *ctx) {
+#if SUNDIALS_VERSION_MAJOR < 7
+  return SUNContext_Create(NULL, ctx);
+#else
+  return SUNContext_Create(SUN_COMM_NULL, ctx);
+#endif
+}
+
 #if SUNDIALS_VERSION_MAJOR < 7
 #define CP_UROUND UNIT_ROUNDOFF
 #else

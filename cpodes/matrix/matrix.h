@@ -158,9 +158,8 @@ sunrealtype *cpMatrixData(SUNMatrix A);
 /* The pattern of A [rows x cols] by columns: start [cols + 1], row [cpMatrixEntries], and source
  * [cpMatrixEntries], the index of each entry in A's data. A dense matrix has all entries. */
 void cpMatrixPattern(SUNMatrix A, int rows, int cols, size_t *start, int *row, size_t *source);
-/* Clones a template that has been checked, with its index arrays, which SUNMatClone does not copy.
- * The values are those of SUNMatClone. Returns NULL if there is no memory. */
-SUNMatrix cpTemplateClone(SUNMatrix tmpl);
+/* Creates a matrix of zeros with the pattern of a template that has been checked. Returns NULL if there is no memory. */
+SUNMatrix cpTemplateClone(SUNMatrix tmpl, SUNContext ctx);
 /* Does A still have the index arrays of its template? */
 int cpMatrixSamePattern(SUNMatrix A, SUNMatrix tmpl);
 

@@ -205,9 +205,11 @@ int cpMatrixSamePattern(SUNMatrix A, SUNMatrix tmpl) { return isDense(A) || same
 
 /* ---- a SUNMatrix beside a CPMat ---- */
 
-SUNMatrix cpTemplateClone(SUNMatrix tmpl) {
-  SUNMatrix A = SUNMatClone(tmpl);
-  if (A && !isDense(A)) copyPattern(A, tmpl);
+SUNMatrix cpTemplateClone(SUNMatrix tmpl, SUNContext ctx) {
+  if (isDense(tmpl)) return SUNDenseMatrix(SM_ROWS_D(tmpl), SM_COLUMNS_D(tmpl), ctx);
+  SUNMatrix A = SUNSparseMatrix(SM_ROWS_S(tmpl), SM_COLUMNS_S(tmpl),
+                                (sunindextype)cpMatrixEntries(tmpl), SM_SPARSETYPE_S(tmpl), ctx);
+  if (A) copyPattern(A, tmpl);
   return A;
 }
 
@@ -221,8 +223,8 @@ int cpUserMatCreate(CPUserMat *U, SUNMatrix tmpl, int rows, int cols, SUNContext
     return CP_SUCCESS;
   }
   const size_t entries = cpMatrixEntries(tmpl);
-  U->tmpl              = cpTemplateClone(tmpl);
-  U->S                 = cpTemplateClone(tmpl);
+  U->tmpl              = cpTemplateClone(tmpl, ctx);
+  U->S                 = cpTemplateClone(tmpl, ctx);
   U->source            = malloc((entries + 1) * sizeof *U->source);
   int flag             = U->tmpl && U->S && U->source ? CP_SUCCESS : CP_MEM_FAIL;
   if (!flag) flag = cpMatCreateSparse(&U->A, rows, cols, entries);

@@ -51,7 +51,7 @@ static int relativeDistance(CPMech mech, sunrealtype t, const sunrealtype *q, do
   double *size   = mech->solve.rhs;
   const int flag = cpMechPositions(mech, t, q, mech->solve.residual);
   for (int j = 0; j < mech->nu; j++) {
-    const int i = mech->coords.pair[j];
+    const int i = mech->coords->pair[j];
     size[j]     = i >= 0 ? q[i] : 1.0;
   }
   *distance = flag ? 0.0 : largestPart(mech, size);
@@ -90,13 +90,13 @@ CP_RARE static int reduce(CPMech mech, sunrealtype t) {
   const CPMat *M = &mech->reduced.M, *A = &mech->reduced.A;
   memcpy(M->value, mech->userM.A.value, cpMatEntries(M) * sizeof *M->value);
   memcpy(A->value, mech->A.value, cpMatEntries(A) * sizeof *A->value);
-  cpMatHold(&mech->reduced.M, &mech->reduced.A, mech->motions.is_full);
+  cpMatHold(&mech->reduced.M, &mech->reduced.A, mech->motions->is_full);
   return cpMechMotions(mech, t);
 }
 
 /* Factors the newest M and A, which must be those at (t, q). */
 static int factor(CPMech mech, sunrealtype t, const sunrealtype *q) {
-  const int full = mech->motions.nfull > 0;
+  const int full = mech->motions->nfull > 0;
   CPSaddle kkt   = mech->kkt;
   double ranktol = 0.0;
   int flag       = CP_SUCCESS;
@@ -126,7 +126,7 @@ void cpMechMoveKnown(CPMech mech, const double *known, double *f, double *b) {
   cpMatTimes(&mech->userM.A, -1.0, known, 1.0, f);
   cpMatTimes(&mech->A, -1.0, known, 1.0, b);
   for (int j = 0; j < mech->nu; j++)
-    if (mech->motions.is_full[j]) f[j] = known[j];
+    if (mech->motions->is_full[j]) f[j] = known[j];
 }
 
 /* rhs, rhs_b <- f, b minus the columns of FULL motions times their g''. */
@@ -135,9 +135,9 @@ CP_RARE static void moveFull(CPMech mech, const double *f, const double *b) {
   memcpy(mech->solve.rhs, f, (size_t)mech->nu * sizeof *f);
   memcpy(mech->solve.rhs_b, b, (size_t)mech->m * sizeof *b);
   memset(known, 0, (size_t)mech->nu * sizeof *known);
-  for (int k = 0; k < mech->motions.count; k++)
-    if (mech->motions.list[k].how == CP_MOTION_FULL)
-      known[mech->motions.list[k].j] = mech->motions.list[k].curvature;
+  for (int k = 0; k < mech->motions->count; k++)
+    if (mech->motions->list[k].how == CP_MOTION_FULL)
+      known[mech->motions->list[k].j] = mech->motion[k].curvature;
   cpMechMoveKnown(mech, known, mech->solve.rhs, mech->solve.rhs_b);
 }
 
@@ -189,7 +189,7 @@ CP_RARE static int checkDependent(CPMech mech, sunrealtype t, const double *f, c
                          cpLargest(A->value, (int)cpMatFirst(A, A->cols));
   if (r <= CONTRADICTION * terms + part * largestProduct(A, size) + rounded) return CP_SUCCESS;
   char name[CP_MECH_ROW_NAME], motions[CP_MECH_MOTIONS];
-  const int conflict = mech->motions.count > 0;
+  const int conflict = mech->motions->count > 0;
   return cpReason(mech->text, conflict ? -CP_MOTION_CONFLICT : -CP_KKT_INCONSISTENT,
                   "at t = %.10g: the accelerations that %s asks for contradict those of the rows "
                   "that it depends on (A u' - b = %.3e)%s",
@@ -207,7 +207,7 @@ static inline int check(CPMech mech, sunrealtype t, const double *f, const doubl
 
 int cpMechKkt(CPMech mech, sunrealtype t, const double *f, const double *b, double *a,
               double *lambda) {
-  if (mech->motions.nfull > 0) {
+  if (mech->motions->nfull > 0) {
     moveFull(mech, f, b);
     f = mech->solve.rhs;
     b = mech->solve.rhs_b;
@@ -225,7 +225,7 @@ CP_RARE static int failedSolve(CPMech mech, const CPMechState *s, int flag) {
 
 int cpMechSolveTerms(CPMech mech, const CPMechState *s, double *a, double *lambda) {
   const double *f = mech->terms.f, *b = mech->terms.b;
-  int flag = mech->motions.nfull > 0 ? cpMechTestTerms(mech, s->t) : CP_SUCCESS;
+  int flag = mech->motions->nfull > 0 ? cpMechTestTerms(mech, s->t) : CP_SUCCESS;
   if (!flag) flag = factor(mech, s->t, s->q); /* [M A^T; A 0] */
   if (flag) return flag;
   /* Ranks of actions are not noted, because f must not depend on them. */
@@ -248,7 +248,7 @@ int cpMechUdot(CPMech mech, const CPMechState *s, double *a, double *lambda) {
 
 /* The model's udot does not know about rows that are off or about motions. */
 int cpMechKnowsUdot(const CPMech mech) {
-  return mech->model.udot && !mech->operators && mech->motions.count == 0 &&
+  return mech->eq->udot && !mech->operators && mech->motions->count == 0 &&
          mech->forces.count == 0 && !memchr(mech->rows.off, 1, (size_t)mech->m);
 }
 

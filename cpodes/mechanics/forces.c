@@ -38,10 +38,59 @@ int CPMechAddForce(CPMech mech, const CPMechForce *force, int *id) {
   return CP_SUCCESS;
 }
 
+/* ---- -K q - C u of a model with constant stiffness and damping ---- */
+
+static int springs(sunrealtype t, const sunrealtype *q, const sunrealtype *u, const sunrealtype *z,
+                   const sunrealtype *lambda, sunrealtype *f, void *data) {
+  const struct CPModel_ *model = data;
+  (void)t, (void)z, (void)lambda;
+  if (model->stiffness.S) cpMatTimes(&model->stiffness.A, -1.0, q, 1.0, f);
+  if (model->damping.S) cpMatTimes(&model->damping.A, -1.0, u, 1.0, f);
+  return 0;
+}
+
+/* out = -X, if X is given; out has its pattern */
+static void negate(const CPUserMat *X, SUNMatrix out) {
+  const sunrealtype *from = X->S ? cpMatrixData(X->S) : NULL;
+  const size_t entries    = X->S && out ? cpMatrixEntries(X->S) : 0;
+  for (size_t k = 0; k < entries; k++) cpMatrixData(out)[k] = -from[k];
+}
+
+static int springsJac(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
+                      const sunrealtype *z, const sunrealtype *lambda, SUNMatrix K, SUNMatrix C,
+                      SUNMatrix Fz, void *data) {
+  const struct CPModel_ *model = data;
+  (void)t, (void)q, (void)u, (void)z, (void)lambda, (void)Fz;
+  negate(&model->stiffness, K);
+  negate(&model->damping, C);
+  return 0;
+}
+
+int cpMechIsLinear(const CPMech mech) {
+  return mech->model->constant && !mech->eq->f && !cpMechHasLambdaForces(mech) && mech->na == 0 &&
+         mech->forces.own > 0;
+}
+
+int cpMechTakeSprings(CPMech mech) {
+  const CPEquations *eq = mech->eq;
+  if (!eq->stiffness && !eq->damping) return CP_SUCCESS;
+  CPMechForceList *all = &mech->forces;
+  if (!CP_NEW(&mech->memory, all->list, 1)) return CP_MEM_FAIL;
+  all->count = all->own = 1;
+  all->list[0]          = (CPMechForce){.f      = springs,
+                                        .jac    = springsJac,
+                                        .K_tmpl = eq->stiffness ? eq->stiffness : eq->damping,
+                                        .C_tmpl = eq->damping ? eq->damping : eq->stiffness,
+                                        .data   = mech->model};
+  return CP_SUCCESS;
+}
+
+/* ---- forces of the user's ---- */
+
 int CPMechRemoveForce(CPMech mech, int id) {
   const int flag = cpMechOption(mech, CP_MECH_ANYTIME, __func__);
   if (flag) return flag;
-  if (id < 0 || id >= mech->forces.count || !mech->forces.list[id].f)
+  if (id < mech->forces.own || id >= mech->forces.count || !mech->forces.list[id].f)
     return cpRefuse(&mech->log, __func__, "there is no force %d", id);
   mech->forces.list[id].f = NULL; /* Its place, and that of its derivatives, stays. */
   return CP_SUCCESS;
@@ -69,7 +118,7 @@ int cpMechAddForce(CPMech mech, const CPMechForce *force, const CPMechState *s,
 int cpMechAddForces(CPMech mech, const CPMechState *s, int on_lambda, const double *lambda,
                     double *f) {
   int flag = CP_SUCCESS;
-  if (on_lambda && mech->model.f_lambda) {
+  if (on_lambda && mech->eq->f_lambda) {
     memset(mech->room.force, 0, (size_t)mech->nu * sizeof *mech->room.force);
     flag = cpMechCall(mech, f_lambda, s->t, s->q, s->u, s->z, lambda, mech->room.force);
     flag = add(mech, flag, s->t, "f_lambda", f);
@@ -88,7 +137,7 @@ int cpMechForcesByDifference(const CPMech mech) {
 }
 
 int cpMechKnowsLambdaJac(const CPMech mech) {
-  int known = cpMechHasLambdaForces(mech) && (!mech->model.f_lambda || mech->model.lambda_jac);
+  int known = cpMechHasLambdaForces(mech) && (!mech->eq->f_lambda || mech->eq->lambda_jac);
   for (int k = 0; k < mech->forces.count; k++)
     known = known && (!mech->forces.list[k].on_lambda || mech->forces.list[k].lambda_jac);
   return known;
@@ -100,7 +149,7 @@ int cpMechLambdaJac(CPMech mech, const CPMechState *s, const double *lambda, CPM
   cpMatZero(Fl);
   for (int k = -1; !flag && k < mech->forces.count; k++) { /* -1: the model's */
     const CPMechForce *force = k >= 0 ? &mech->forces.list[k] : NULL;
-    if (force ? !force->f || !force->on_lambda : !mech->model.f_lambda) continue;
+    if (force ? !force->f || !force->on_lambda : !mech->eq->f_lambda) continue;
     cpUserMatClear(one);
     flag = force ? cpCallUser(&mech->log,
                               force->lambda_jac(s->t, s->q, s->u, s->z, lambda, one->S, force->data))

@@ -42,28 +42,30 @@ int cpMechWrong(CPMech mech, int flag, sunrealtype t, const char *name, const do
 
 int cpMechPutFull(CPMech mech, sunrealtype *q, sunrealtype *u) {
   int changed = 0;
-  for (int k = 0; k < mech->motions.count; k++) {
-    const CPPrescribed *g = &mech->motions.list[k];
+  for (int k = 0; k < mech->motions->count; k++) {
+    const CPPrescribed *g  = &mech->motions->list[k];
+    const CPMotionValue *v = &mech->motion[k];
     if (g->how != CP_MOTION_FULL) continue;
-    changed |= q[g->i] != g->value || u[g->j] != g->rate;
-    q[g->i] = g->value;
-    u[g->j] = g->rate;
+    changed |= q[g->i] != v->value || u[g->j] != v->rate;
+    q[g->i] = v->value;
+    u[g->j] = v->rate;
   }
   return changed;
 }
 
 void cpMechPutFullRates(const CPMech mech, sunrealtype *qdot, sunrealtype *udot) {
-  for (int k = 0; k < mech->motions.count; k++) {
-    const CPPrescribed *g = &mech->motions.list[k];
+  for (int k = 0; k < mech->motions->count; k++) {
+    const CPPrescribed *g  = &mech->motions->list[k];
+    const CPMotionValue *v = &mech->motion[k];
     if (g->how != CP_MOTION_FULL) continue;
-    qdot[g->i] = g->rate;
-    udot[g->j] = g->curvature;
+    qdot[g->i] = v->rate;
+    udot[g->j] = v->curvature;
   }
 }
 
 int cpMechReadMotions(CPMech mech, CPMechState *s) {
   const int flag = cpMechMotions(mech, s->t);
-  if (flag || mech->motions.nfull == 0) return flag;
+  if (flag || mech->motions->nfull == 0) return flag;
   memcpy(mech->room.q_full, s->q, (size_t)mech->nq * sizeof *mech->room.q_full);
   memcpy(mech->room.u_full, s->u, (size_t)mech->nu * sizeof *mech->room.u_full);
   cpMechPutFull(mech, mech->room.q_full, mech->room.u_full);
@@ -101,22 +103,30 @@ int cpMechInverse(CPMech mech, const CPMechState *s, const double *a, double *r)
 CP_RARE static int columnsOfM(CPMech mech, sunrealtype t, const sunrealtype *q) {
   const CPMechState s = {.t = t, .q = q, .u = mech->room.unit, .z = mech->room.unit /* nz = 0 */};
   double *rest = mech->room.rest, *e = mech->room.one;
-  int flag = mech->model.Mu ? CP_SUCCESS : cpMechInverse(mech, &s, e, rest);
+  int flag = mech->eq->Mu ? CP_SUCCESS : cpMechInverse(mech, &s, e, rest);
   for (int j = 0; !flag && j < mech->nu; j++) {
     double *column = cpMatAt(&mech->userM.A, 0, j);
     e[j]           = 1.0;
-    flag = mech->model.Mu ? cpMechOperator(mech, mech->model.Mu, "Mu", t, q, e, column, mech->nu)
-                          : cpMechInverse(mech, &s, e, column);
+    flag = mech->eq->Mu ? cpMechOperator(mech, mech->eq->Mu, "Mu", t, q, e, column, mech->nu)
+                        : cpMechInverse(mech, &s, e, column);
     e[j] = 0.0;
-    for (int i = 0; !mech->model.Mu && i < mech->nu; i++) column[i] -= rest[i];
+    for (int i = 0; !mech->eq->Mu && i < mech->nu; i++) column[i] -= rest[i];
   }
   return flag;
+}
+
+/* Copies a constant M. */
+static int constantM(CPMech mech) {
+  const SUNMatrix from = mech->model->mass.S, to = mech->userM.S;
+  memcpy(cpMatrixData(to), cpMatrixData(from), cpMatrixEntries(from) * sizeof(sunrealtype));
+  return CP_SUCCESS;
 }
 
 /* Calls the function M. The matrix must be zero before, and its entries are not tested. */
 static inline int callM(CPMech mech, sunrealtype t, const sunrealtype *q) {
   mech->stats.nM++;
-  if (!mech->model.M) return columnsOfM(mech, t, q);
+  if (mech->model->constant) return constantM(mech);
+  if (!mech->eq->M) return columnsOfM(mech, t, q);
   const int flag = cpMechCall(mech, M, t, q, mech->userM.S);
   return flag ? cpMechResult(mech, flag, t, "M") : CP_SUCCESS;
 }
@@ -144,7 +154,7 @@ int cpMechAsymmetric(const CPMat *M, double tolerance, int *i, int *j) {
 CP_RARE int cpMechTestMass(CPMech mech, sunrealtype t) {
   const CPMat *M = &mech->userM.A;
   int i, j;
-  if (!mech->model.M || !cpMechAsymmetric(M, ASYMMETRY, &i, &j)) return CP_SUCCESS;
+  if (!mech->eq->M || !cpMechAsymmetric(M, ASYMMETRY, &i, &j)) return CP_SUCCESS;
   return cpReason(mech->text, CP_MECH_DERIV_WRONG,
                   "at t = %.15g: M is not symmetric: M(%d, %d) is %g, and its mirror image %g", t,
                   i, j, cpMatEntry(M, i, j), cpMatEntry(M, j, i));
@@ -167,8 +177,8 @@ static inline int callForces(CPMech mech, const CPMechState *s, double *f) {
 
 static inline int callF(CPMech mech, const CPMechState *s, double *f) {
   int flag = CP_SUCCESS;
-  if (mech->model.inverse) flag = minusInverse(mech, s, mech->room.unit, f);
-  else if (mech->model.f) flag = callForces(mech, s, f);
+  if (mech->eq->inverse) flag = minusInverse(mech, s, mech->room.unit, f);
+  else if (mech->eq->f) flag = callForces(mech, s, f);
   return flag || mech->forces.count == mech->forces.on_lambda ? flag
                                                               : cpMechAddForces(mech, s, 0, NULL, f);
 }
@@ -192,10 +202,10 @@ static int modelPositions(CPMech mech, sunrealtype t, const sunrealtype *q, doub
 /* Each motion with a row has v = u_j - g', b = g'', and DIRECT also has p = q_i - g. */
 int cpMechPositions(CPMech mech, sunrealtype t, const sunrealtype *q, double *p) {
   int flag = modelPositions(mech, t, q, p);
-  if (!flag && mech->motions.count > 0) flag = cpMechMotions(mech, t);
-  for (int k = 0; !flag && k < mech->motions.count; k++) {
-    const CPPrescribed *g = &mech->motions.list[k];
-    if (g->how == CP_MOTION_DIRECT) p[g->row] = q[g->i] - g->value;
+  if (!flag && mech->motions->count > 0) flag = cpMechMotions(mech, t);
+  for (int k = 0; !flag && k < mech->motions->count; k++) {
+    const CPPrescribed *g = &mech->motions->list[k];
+    if (g->how == CP_MOTION_DIRECT) p[g->row] = q[g->i] - mech->motion[k].value;
   }
   return flag;
 }
@@ -229,10 +239,10 @@ int cpMechTimes(CPMech mech, sunrealtype t, const sunrealtype *q, int transposed
     return CP_SUCCESS;
   }
   mech->stats.nA++;
-  const int flag = transposed ? cpMechOperator(mech, mech->model.ATl, "ATl", t, q, x, y, mech->nu)
-                              : cpMechOperator(mech, mech->model.Au, "Au", t, q, x, y, mech->na);
-  for (int k = 0; k < mech->motions.count; k++) { /* rows e_j^T of motions */
-    const CPPrescribed *g = &mech->motions.list[k];
+  const int flag = transposed ? cpMechOperator(mech, mech->eq->ATl, "ATl", t, q, x, y, mech->nu)
+                              : cpMechOperator(mech, mech->eq->Au, "Au", t, q, x, y, mech->na);
+  for (int k = 0; k < mech->motions->count; k++) { /* rows e_j^T of motions */
+    const CPPrescribed *g = &mech->motions->list[k];
     if (g->row >= 0 && transposed) y[g->j] += x[g->row];
     else if (g->row >= 0) y[g->row] = x[g->j];
   }
@@ -275,14 +285,14 @@ CP_RARE static int differenceA(CPMech mech, sunrealtype t, const sunrealtype *q)
   const CPMechState s = {.t = t, .q = q};
   double *rest = mech->room.dA.plus, *e = mech->room.one;
   int flag = CP_SUCCESS;
-  if (mech->model.v) {
+  if (mech->eq->v) {
     memset(rest, 0, (size_t)mech->na * sizeof *rest);
     flag = cpMechChecked(mech, cpMechCall(mech, v, t, q, e, rest), t, "v", rest, mech->na);
   }
   for (int j = 0; !flag && j < mech->nu; j++) {
     double *column = cpMatAt(&mech->userA.A, 0, j);
     memset(column, 0, (size_t)mech->na * sizeof *column);
-    if (!mech->model.v) {
+    if (!mech->eq->v) {
       flag = columnOfPositions(mech, &s, j, column);
       continue;
     }
@@ -303,8 +313,8 @@ CP_RARE static int productsOfA(CPMech mech, sunrealtype t, const sunrealtype *q)
   if (by_rows) memset(e, 0, (size_t)na * sizeof *e);
   for (int k = 0; !flag && k < (by_rows ? na : nu); k++) {
     e[k] = 1.0;
-    flag = by_rows ? cpMechOperator(mech, mech->model.ATl, "ATl", t, q, e, row, nu)
-                   : cpMechOperator(mech, mech->model.Au, "Au", t, q, e,
+    flag = by_rows ? cpMechOperator(mech, mech->eq->ATl, "ATl", t, q, e, row, nu)
+                   : cpMechOperator(mech, mech->eq->Au, "Au", t, q, e,
                                     cpMatAt(&mech->userA.A, 0, k), na);
     e[k] = 0.0;
     for (int j = 0; by_rows && j < nu; j++) *cpMatAt(&mech->userA.A, k, j) = row[j];
@@ -316,7 +326,7 @@ static inline int callA(CPMech mech, sunrealtype t, const sunrealtype *q) {
   if (mech->na == 0) return CP_SUCCESS;
   mech->stats.nA++;
   if (cpMechMultiplies(mech)) return productsOfA(mech, t, q);
-  if (!mech->model.A) return differenceA(mech, t, q);
+  if (!mech->eq->A) return differenceA(mech, t, q);
   const int flag = cpMechCall(mech, A, t, q, mech->userA.S);
   return flag ? cpMechResult(mech, flag, t, "A") : CP_SUCCESS;
 }
@@ -341,15 +351,16 @@ int cpMechA(CPMech mech, sunrealtype t, const sunrealtype *q) {
 #define LEAST_TIME 1.0e-12
 
 static int checkTime(CPMech mech, double t, double own) {
-  const double time = mech->options.difference_time, least_own = LEAST_TIME * fmin(own, 1.0),
+  const double time = mech->eq->time, least_own = LEAST_TIME * fmin(own, 1.0),
                least = fmax(LEAST_TIME * fabs(t), least_own);
   if (time >= least) return CP_SUCCESS;
   /* If only |t| is too large, the failure is recoverable: t may belong to a step that is much too
    * long. */
-  return cpReason(mech->text, time >= least_own ? -CP_ILL_INPUT : CP_ILL_INPUT,
-                  "at t = %.10g: the time of differences, %g (CPMechSetDifferenceTime), is shorter "
-                  "than %g, in which nothing but roundoff changes",
-                  t, mech->options.difference_time, least);
+  return cpReason(
+      mech->text, time >= least_own ? -CP_ILL_INPUT : CP_ILL_INPUT,
+      "at t = %.10g: the time of differences, %g (member time of CPEquations), is shorter "
+      "than %g, in which nothing but roundoff changes",
+      t, mech->eq->time, least);
 }
 
 /* ---- v ---- */
@@ -370,19 +381,19 @@ static int addRates(CPMech mech, sunrealtype t, const sunrealtype *q, const doub
   if (mech->np == 0) return CP_SUCCESS;
   int flag = checkTime(mech, t, INFINITY);
   if (!flag && p) {
-    flag = modelPositions(mech, t + CHANGE_PART * mech->options.difference_time, q, d->plus);
+    flag = modelPositions(mech, t + CHANGE_PART * mech->eq->time, q, d->plus);
     if (!flag && !memcmp(d->plus, p, (size_t)mech->np * sizeof *p)) return CP_SUCCESS;
   }
   if (!flag)
     flag = cpMechDifferentiate(mech, &s, positionsLater, mech->np, cpLargest(q, mech->nq),
-                               mech->options.difference_time, CP_FIRST, d);
+                               mech->eq->time, CP_FIRST, d);
   for (int i = 0; !flag && i < mech->np; i++) v[i] += d->sixth[i];
   return flag;
 }
 
 /* Is p all that is known of the constraints? */
 static int isPositionsOnly(const CPMech mech) {
-  return !mech->model.A && !mech->model.v && !cpMechMultiplies(mech);
+  return !mech->eq->A && !mech->eq->v && !cpMechMultiplies(mech);
 }
 
 /* room.qdot <- N u, and *time, in which positions change by their own size, or by 1 if that is larger, but at most
@@ -398,7 +409,7 @@ static int findPace(CPMech mech, sunrealtype t, const sunrealtype *q, const sunr
     if (mech->room.reach[j] == 0.0) rate = fmax(rate, speed / size);
     else rate = fmax(rate, fabs(u[j]) / mech->room.reach[j]);
   }
-  *time = fmin(mech->options.difference_time, 1.0 / rate);
+  *time = fmin(mech->eq->time, 1.0 / rate);
   return checkTime(mech, t, size / speed);
 }
 
@@ -427,8 +438,7 @@ static int modelVelocities(CPMech mech, sunrealtype t, const sunrealtype *q, con
                            double *v) {
   if (mech->nv == 0) return CP_SUCCESS;
   mech->stats.nv++;
-  if (mech->model.v)
-    return cpMechChecked(mech, cpMechCall(mech, v, t, q, u, v), t, "v", v, mech->nv);
+  if (mech->eq->v) return cpMechChecked(mech, cpMechCall(mech, v, t, q, u, v), t, "v", v, mech->nv);
   int flag = isPositionsOnly(mech) ? velocitiesOfPositions(mech, t, q, u, v)
                                    : cpMechTimes(mech, t, q, 0, u, v);
   for (int i = mech->nv; !flag && i < mech->m; i++) v[i] = 0.0;
@@ -437,10 +447,10 @@ static int modelVelocities(CPMech mech, sunrealtype t, const sunrealtype *q, con
 
 /* v += u_j - g' in the rows of motions; u may be NULL. */
 static int addMotions(CPMech mech, sunrealtype t, const sunrealtype *u, double *v) {
-  const int flag = mech->motions.count > 0 ? cpMechMotions(mech, t) : CP_SUCCESS;
-  for (int k = 0; !flag && k < mech->motions.count; k++) {
-    const CPPrescribed *g = &mech->motions.list[k];
-    if (g->row >= 0) v[g->row] = (u ? u[g->j] : 0.0) - g->rate;
+  const int flag = mech->motions->count > 0 ? cpMechMotions(mech, t) : CP_SUCCESS;
+  for (int k = 0; !flag && k < mech->motions->count; k++) {
+    const CPPrescribed *g = &mech->motions->list[k];
+    if (g->row >= 0) v[g->row] = (u ? u[g->j] : 0.0) - mech->motion[k].rate;
   }
   return flag;
 }
@@ -475,7 +485,7 @@ static int alongMotion(CPMech mech, const CPMechState *s, double e, double *v) {
 static int derivativeOfVelocities(CPMech mech, const CPMechState *s, double time) {
   CPMechDifferences *d = &mech->room.dv;
   mech->room.is_moving = 1;
-  if (!mech->model.v && mech->np > 0) {
+  if (!mech->eq->v && mech->np > 0) {
     int flag = modelPositions(mech, s->t, s->q, d->plus);
     if (!flag) flag = modelPositions(mech, s->t + CHANGE_PART * time, s->q, d->minus);
     if (flag) return flag;
@@ -504,7 +514,7 @@ static int curvatureOfPositions(CPMech mech, const CPMechState *s, double time) 
   CPMechDifferences *dN = &mech->room.dN;
   int flag              = CP_SUCCESS;
   memset(dN->sixth, 0, (size_t)mech->nq * sizeof *dN->sixth);
-  if (mech->model.N || mech->coords.nquaternions > 0)
+  if (mech->eq->N || mech->coords->nquaternions > 0)
     flag = cpMechDifferentiate(mech, s, ratesAlong, mech->nq, cpLargest(mech->room.qdot, mech->nq),
                                time, CP_FIRST, dN);
   if (flag) return flag;
@@ -528,16 +538,15 @@ CP_RARE static int byDifferences(CPMech mech, sunrealtype t, const sunrealtype *
 static inline int callB(CPMech mech, const CPMechState *s, double *b) {
   if (mech->na == 0) return CP_SUCCESS;
   mech->stats.nb++;
-  if (!mech->model.b) return byDifferences(mech, s->t, s->q, s->u, b);
+  if (!mech->eq->b) return byDifferences(mech, s->t, s->q, s->u, b);
   const int flag = cpMechCall(mech, b, s->t, s->q, s->u, b);
   return flag ? cpMechResult(mech, flag, s->t, "b") : CP_SUCCESS;
 }
 
 static int placeB(CPMech mech, sunrealtype t, double *b) {
-  const int flag = mech->motions.count > 0 ? cpMechMotions(mech, t) : CP_SUCCESS;
-  for (int k = 0; !flag && k < mech->motions.count; k++)
-    if (mech->motions.list[k].row >= 0)
-      b[mech->motions.list[k].row] = mech->motions.list[k].curvature;
+  const int flag = mech->motions->count > 0 ? cpMechMotions(mech, t) : CP_SUCCESS;
+  for (int k = 0; !flag && k < mech->motions->count; k++)
+    if (mech->motions->list[k].row >= 0) b[mech->motions->list[k].row] = mech->motion[k].curvature;
   return flag;
 }
 
@@ -556,7 +565,7 @@ int cpMechEvaluate(CPMech mech, const CPMechState *s) {
   if (!own->is_block) cpUserMatClear(&mech->userM);
   int flag = callF(mech, s, own->f);
   if (!flag) flag = callB(mech, s, own->b);
-  if (!own->is_block || !mech->model.b)
+  if (!own->is_block || !mech->eq->b)
     cpUserMatClear(&mech->userA); /* Differences leave userA at another state. */
   if (!flag) flag = callM(mech, s->t, s->q);
   if (!flag) flag = callA(mech, s->t, s->q);
@@ -565,7 +574,7 @@ int cpMechEvaluate(CPMech mech, const CPMechState *s) {
     flag = cpMechTake(mech, &mech->userM, 0, s->t, "M");
   if (!flag && mech->userA.tmpl && cpUserMatCopy(&mech->userA))
     flag = cpMechTake(mech, &mech->userA, 0, s->t, "A");
-  if (flag || mech->motions.count == 0) return flag;
+  if (flag || mech->motions->count == 0) return flag;
   placeA(mech);
   return placeB(mech, s->t, own->b);
 }
@@ -600,7 +609,7 @@ int cpMechAddTimes(CPMech mech, const CPMechState *s, int transposed, double c, 
 
 int cpMechForm(CPMech mech, const CPMechState *s, const double *a, const double *lambda, double *F,
                double *B, double *Z) {
-  const int inverse = mech->model.inverse != NULL, multiplies = cpMechMultiplies(mech);
+  const int inverse = mech->eq->inverse != NULL, multiplies = cpMechMultiplies(mech);
   int flag = CP_SUCCESS;
   if (F && B && !inverse) { /* The terms themselves are tested, because products may skip entries. */
     flag = cpMechEvaluate(mech, s);

@@ -13,10 +13,10 @@
 
 /* ---- quaternions ---- */
 
-static double signOf(const CPQuaternion *Q) { return Q->frame == CP_FRAME_BODY ? 1.0 : -1.0; }
+static double signOf(const CPMechQuaternion *Q) { return Q->frame == CP_FRAME_BODY ? 1.0 : -1.0; }
 
 /* y [4] = 2 c N(p) o */
-static void quaternionN(const CPQuaternion *Q, double c, const double *p, const double *o,
+static void quaternionN(const CPMechQuaternion *Q, double c, const double *p, const double *o,
                         double *y) {
   const double s = signOf(Q), w = p[0], *v = p + 1;
   y[0] = -c * (v[0] * o[0] + v[1] * o[1] + v[2] * o[2]);
@@ -26,7 +26,7 @@ static void quaternionN(const CPQuaternion *Q, double c, const double *p, const 
 }
 
 /* y [3] = 2 c N(p)^T x */
-static void quaternionNT(const CPQuaternion *Q, double c, const double *p, const double *x,
+static void quaternionNT(const CPMechQuaternion *Q, double c, const double *p, const double *x,
                          double *y) {
   const double s = signOf(Q), w = p[0], *v = p + 1, a = x[0], *b = x + 1;
   y[0] = c * (-a * v[0] + w * b[0] - s * (v[1] * b[2] - v[2] * b[1]));
@@ -36,46 +36,22 @@ static void quaternionNT(const CPQuaternion *Q, double c, const double *p, const
 
 /* ---- all coordinates ---- */
 
-#define TAKEN (-2)
-
-void cpMechPair(CPMech mech) {
-  /* i: the next coordinate; next: the first quaternion that does not begin before it */
-  int i = 0, next = 0;
-  if (mech->coords.is_paired) return;
-  for (int j = 0; j < mech->nu; j++) mech->coords.pair[j] = -1;
-  for (int k = 0; k < mech->coords.nquaternions; k++)
-    for (int d = 0; d < 3; d++) mech->coords.pair[mech->coords.quaternions[k].first_u + d] = TAKEN;
-  for (int j = 0; j < mech->nu && !mech->model.N; j++) {
-    if (mech->coords.pair[j] == TAKEN) {
-      mech->coords.pair[j] = -1;
-      continue;
-    }
-    for (; next < mech->coords.nquaternions && i == mech->coords.quaternions[next].first_q; next++)
-      i += 4; /* sorted by first_q */
-    mech->coords.pair[j] = i < mech->nq ? i : -1;
-    i++;
-  }
-  mech->coords.is_paired = 1;
-  mech->coords.in_order  = mech->nq == mech->nu && !mech->model.N;
-  for (int j = 0; j < mech->nu; j++) mech->coords.in_order &= mech->coords.pair[j] == j;
-}
-
 int cpMechAnyKinematics(CPMech mech, const sunrealtype *q, CPMechKinematics what, const double *x,
                         double *y) {
   const int to_q = what == CP_N || what == CP_N_INVERSE_TRANSPOSE;
-  if (mech->model.N) {
+  if (mech->eq->N) {
     memset(y, 0, (size_t)(to_q ? mech->nq : mech->nu) * sizeof *y);
     const int flag = cpMechCall(mech, N, q, what, x, y);
     return cpMechChecked(mech, flag, NAN, "N", y, to_q ? mech->nq : mech->nu);
   }
   for (int j = 0; j < mech->nu; j++) {
-    const int i = mech->coords.pair[j];
+    const int i = mech->coords->pair[j];
     if (i < 0) continue;
     if (to_q) y[i] = x[j];
     else y[j] = x[i];
   }
-  for (int k = 0; k < mech->coords.nquaternions; k++) {
-    const CPQuaternion *Q = &mech->coords.quaternions[k];
+  for (int k = 0; k < mech->coords->nquaternions; k++) {
+    const CPMechQuaternion *Q = &mech->coords->quaternions[k];
     const double *p = q + Q->first_q, square = p[0] * p[0] + p[1] * p[1] + p[2] * p[2] + p[3] * p[3];
     const double c = what == CP_N || what == CP_N_TRANSPOSE ? 0.5 : 2.0 / square; /* N^+ */
     if (to_q) quaternionN(Q, c, p, x + Q->first_u, y + Q->first_q);
@@ -99,10 +75,10 @@ int cpMechMove(CPMech mech, const sunrealtype *q, const double *w, double *resul
 }
 
 double cpMechLargestCoordinate(const CPMech mech, const double *q) {
-  const CPQuaternion *Q = mech->coords.quaternions;
-  double largest        = 0.0;
-  int i                 = 0;
-  for (int k = 0; k < mech->coords.nquaternions; i = Q[k++].first_q + 4)
+  const CPMechQuaternion *Q = mech->coords->quaternions;
+  double largest            = 0.0;
+  int i                     = 0;
+  for (int k = 0; k < mech->coords->nquaternions; i = Q[k++].first_q + 4)
     largest = fmax(largest, cpLargest(q + i, Q[k].first_q - i));
   return fmax(largest, cpLargest(q + i, mech->nq - i));
 }

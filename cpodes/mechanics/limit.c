@@ -73,7 +73,7 @@ int cpMechLimit(sunrealtype t, N_Vector y, char *text, void *data) {
   double *zero = NULL, *rates = NULL, *a = NULL, *lambda = NULL, *size = NULL, *q = NULL, *w = NULL;
   double largest = 0.0;
   int found = 0, drive = -1;
-  if (!mech->ready || mech->operators || mech->m == 0 || mech->motions.nfull > 0) return 0;
+  if (!mech->ready || mech->operators || mech->m == 0 || mech->motions->nfull > 0) return 0;
   CP_ARRAYS(&arena, mech->nu, &zero, &a, &w);
   CP_ARRAYS(&arena, mech->m, &rates, &lambda, &size);
   CP_ARRAYS(&arena, mech->nq, &q);
@@ -103,8 +103,8 @@ int cpMechLimit(sunrealtype t, N_Vector y, char *text, void *data) {
   cpArenaFree(&arena);
   if (found && drive >= 0) return 1;
   char state[CP_TEXT_LENGTH - 32] = "";
-  if (mech->model.row_name && !cpMechData(mech))
-    mech->model.row_name(CP_NAME_STATE, 0, t, state, sizeof state, mech->data);
+  if (mech->eq->row_name && !cpMechData(mech))
+    mech->eq->row_name(CP_NAME_STATE, 0, t, state, sizeof state, mech->data);
   if (!state[0]) return 0;
   cpWrite(text, "at t = %.10g: %s", t, state);
   return 1;

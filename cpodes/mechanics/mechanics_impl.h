@@ -16,9 +16,9 @@
 #include "cpodes/stepping/system.h"
 
 #include <cpodes/cpodes_mechanics.h>
+#include <stdatomic.h>
 
 typedef struct CPMechNewton_ *CPMechNewtonMem; /* newton/ */
-typedef struct CPMechLinear_ *CPMechLinear;    /* linear.c */
 
 /* Defaults of CPMechSetMultiplierTol. */
 #define CP_LAMBDA_RTOL     1.0e-12
@@ -33,18 +33,22 @@ typedef struct {
 typedef struct {
   int first_q, first_u;
   CPFrame frame;
-} CPQuaternion;
+} CPMechQuaternion;
 
 /* q_i(t) = g(t) */
 typedef struct {
   int i, j; /* coordinate, and its velocity */
-  CPMotion how;
+  CPMotionKind how;
   CPMotionFn g, gd, gdd;
   double step;
   void *data;
-  int row;                       /* row of A, or -1 if FULL */
-  double value, rate, curvature; /* g, g', g'' at the newest evaluation */
+  int row; /* row of A, or -1 if FULL */
 } CPPrescribed;
+
+/* g, g', g'' at the newest evaluation */
+typedef struct {
+  double value, rate, curvature;
+} CPMotionValue;
 
 /* Arrays of a derivative by central differences of sixth order. centre is for second derivatives only. */
 typedef struct {
@@ -116,15 +120,15 @@ typedef struct {
   CPMechDifferences dp, dv, dA, dN;
 } CPMechFunctionRoom;
 
+/* ---- the model, which does not change ---- */
+
 /* The kinematic equations q' = N u: pairs and quaternions without the model's N, norms with it */
 typedef struct {
-  int *pair;     /* [nu] the coordinate i with q_i' = u_j; -1 if there is none */
-  int is_paired; /* pair agrees with the present quaternions */
-  int in_order;  /* q' = u */
-  int are_all;   /* in_order, and there are no z and no motions */
+  int *pair;    /* [nu] the coordinate i with q_i' = u_j; -1 if there is none */
+  int in_order; /* q' = u */
+  int are_all;  /* in_order, and there are no z and no motions */
   int nquaternions, nnorms;
-  CPQuaternion *quaternions; /* ascending */
-  int end_q, end_u;          /* the first q and u after all quaternions */
+  CPMechQuaternion *quaternions; /* ascending */
   CPUnitNorm *norms;
 } CPMechCoordinates;
 
@@ -136,21 +140,42 @@ typedef struct {
   int nfull;
 } CPMechMotionList;
 
+/* Rows of A, whether they are on or off */
+typedef struct {
+  char *at_position, *at_velocity; /* [m] 1: row exists there */
+  int count[2];                    /* rows of positions and of velocities */
+  /* [m] numbers of the rows in a projection: positions, then velocities; -1: none */
+  int *number[2];
+} CPModelRows;
+
+struct CPModel_ {
+  atomic_int references;
+  SUNContext ctx; /* of the matrices below */
+  CPArena memory;
+  CPEquations eq; /* sizes are complete; arrays and templates are copies, quaternions in the order of coordinates */
+  int m;                              /* rows of A in all */
+  int constant;                       /* M is `mass` */
+  int operators;                      /* The model has udot instead of M and A. */
+  CPUserMat mass, stiffness, damping; /* constants; empty if they are not given */
+  CPMechCoordinates coords;
+  CPMechMotionList motions;
+  CPModelRows rows;
+};
+
+/* ---- what changes ---- */
+
 /* forces.c: the forces of CPMechAddForce */
 typedef struct {
   CPMechForce *list; /* f is NULL after CPMechRemoveForce */
   int count, on_lambda;
+  int own; /* number of those of the model's constant stiffness and damping, which come first: 0 or 1 */
 } CPMechForceList;
 
 /* Rows of A */
 typedef struct {
-  char *off;                       /* [m] 1: switched off */
-  char *at_position, *at_velocity; /* [m] 1: row exists there, and is on or off */
-  long int layout;                 /* changes when rows are switched */
-  int count[2];                    /* rows of positions and of velocities */
-  /* [m] numbers of the rows in a projection: positions, then velocities; -1: none */
-  int *number[2];
-  size_t *place; /* [entries of userA.A] indices of these entries in A; NULL if A is userA.A */
+  char *off;       /* [m] 1: switched off */
+  long int layout; /* changes when rows are switched */
+  size_t *place;   /* [entries of userA.A] indices of these entries in A; NULL if A is userA.A */
 } CPMechRows;
 
 typedef struct {
@@ -158,8 +183,7 @@ typedef struct {
   CPMechMetric metric;
   long int metric_changes; /* calls of CPMechSetMetric */
   CPMechNewton newton_type;
-  double tau, difference_time;
-  int *z_order; /* [nz] or NULL */
+  double tau;
   int group_norms;
   int maxord;
 } CPMechOptions;
@@ -175,19 +199,20 @@ struct CPMech_ {
   CPIntegrator host; /* the integrator that it is attached to, or NULL; the first member (CPSystem) */
   SUNContext ctx;
   CPArena memory, set_up; /* what lives as long as the system; what cpMechSetUp allocates */
-  CPEquations model;      /* its templates are copies */
-  int nq, nu, nz, n;      /* n: length of y */
-  int np, nv, na;         /* rows of the model */
-  int m;                  /* rows of A in all */
-  int ready;              /* set up: sizes, rows and matrices are final */
-  int operators;          /* The model has udot instead of M and A. */
+  CPModel model;          /* and, of it, in short: */
+  const CPEquations *eq;
+  const CPMechCoordinates *coords;
+  const CPMechMotionList *motions;
+  int nq, nu, nz, n; /* n: length of y */
+  int np, nv, na;    /* rows of the equations */
+  int m;             /* rows of A in all */
+  int operators;
+  int ready; /* set up: matrices and workspace exist */
   N_Vector y_tmpl;
-  void *user_data;     /* CPMechSetUserData's, or the model's */
-  void *data;          /* passed to the functions of the model (cpMechData) */
-  CPMechLinear linear; /* If not NULL, user_data is this object, which holds the user's pointer. */
+  void *user_data; /* CPMechSetUserData's, or the model's */
+  void *data;      /* passed to the functions of the model (cpMechData) */
   CPLog log;
-  CPMechCoordinates coords;
-  CPMechMotionList motions;
+  CPMotionValue *motion; /* [motions->count] */
   CPMechForceList forces;
   CPMechRows rows;
   /* f, b and matrices of the newest evaluation */
@@ -221,24 +246,28 @@ struct CPMech_ {
 
 /* Norm k: the norms of the quaternions come first, then the others. */
 static inline int cpMechNumNorms(const CPMech mech) {
-  return mech->coords.nquaternions + mech->coords.nnorms;
+  return mech->coords->nquaternions + mech->coords->nnorms;
 }
 static inline CPUnitNorm cpMechNorm(const CPMech mech, int k) {
-  if (k < mech->coords.nquaternions)
-    return (CPUnitNorm){mech->coords.quaternions[k].first_q, 4, 1.0};
-  return mech->coords.norms[k - mech->coords.nquaternions];
+  if (k < mech->coords->nquaternions)
+    return (CPUnitNorm){mech->coords->quaternions[k].first_q, 4, 1.0};
+  return mech->coords->norms[k - mech->coords->nquaternions];
 }
 
 /* Finds the pointer that the functions of the model get now. Returns 0, or another value if there is none. */
 static inline int cpMechData(CPMech mech) {
-  if (mech->model.current_data) return mech->model.current_data(mech->user_data, &mech->data);
+  if (mech->eq->current_data) return mech->eq->current_data(mech->user_data, &mech->data);
   mech->data = mech->user_data;
   return 0;
 }
 /* Calls a function of the model's with these arguments and the pointer: cpMechCall(mech, f, s->t, ...). */
 #define cpMechCallFunction(mech, function, ...) \
   cpCallUser(&(mech)->log, cpMechData(mech) ? -1 : (function)(__VA_ARGS__, (mech)->data))
-#define cpMechCall(mech, member, ...) cpMechCallFunction(mech, (mech)->model.member, __VA_ARGS__)
+#define cpMechCall(mech, member, ...) cpMechCallFunction(mech, (mech)->eq->member, __VA_ARGS__)
+
+/* ---- model.c ---- */
+/* Takes a reference to the model. */
+CPModel cpModelKeep(CPModel model);
 
 /* ---- system.c ---- */
 /* Replaces a template, which has been checked and stays the caller's, by a copy in mech's memory. Returns 0, or a code
@@ -273,7 +302,7 @@ int cpMechCheckState(CPMech mech, N_Vector y, const char *function);
 int cpMechReadMotions(CPMech mech, CPMechState *s);
 static inline int cpMechRead(CPMech mech, sunrealtype t, const sunrealtype *y, CPMechState *s) {
   *s = (CPMechState){.t = t, .q = y, .u = y + mech->nq, .z = y + mech->nq + mech->nu};
-  return mech->motions.count > 0 ? cpMechReadMotions(mech, s) : CP_SUCCESS;
+  return mech->motions->count > 0 ? cpMechReadMotions(mech, s) : CP_SUCCESS;
 }
 /* Converts what a user's function returned to a code. */
 int cpMechResult(CPMech mech, int flag, sunrealtype t, const char *name);
@@ -335,7 +364,7 @@ int cpMechOperator(CPMech mech, CPMechTimesFn function, const char *name, sunrea
                    const sunrealtype *q, const double *x, double *y, int length);
 /* Are products with A those of the user's operators? */
 static inline int cpMechMultiplies(const CPMech mech) {
-  return mech->operators || (mech->model.inverse && mech->model.Au);
+  return mech->operators || (mech->eq->inverse && mech->eq->Au);
 }
 /* y <- A x, or A^T x if transposed, by matrices or by the user's operators. */
 int cpMechTimes(CPMech mech, sunrealtype t, const sunrealtype *q, int transposed, const double *x,
@@ -353,11 +382,15 @@ int cpMechDifferentiate(CPMech mech, const CPMechState *s, CPMechAlong g, int ro
 
 /* ---- forces.c ---- */
 static inline int cpMechHasLambdaForces(const CPMech mech) {
-  return mech->model.f_lambda || mech->forces.on_lambda > 0;
+  return mech->eq->f_lambda || mech->forces.on_lambda > 0;
 }
 /* f += the forces that depend on lambda, or those of CPMechAddForce that do not */
 int cpMechAddForces(CPMech mech, const CPMechState *s, int on_lambda, const double *lambda,
                     double *f);
+/* Adds the springs and dampers of the model. Returns 0 or CP_MEM_FAIL. */
+int cpMechTakeSprings(CPMech mech);
+/* Are they, with a constant M, all terms of the equations that depend on the state? */
+int cpMechIsLinear(const CPMech mech);
 /* Is there a force of CPMechAddForce without partial derivatives? */
 int cpMechForcesByDifference(const CPMech mech);
 /* f += one of CPMechAddForce's */
@@ -372,7 +405,7 @@ int cpMechAnyKinematics(CPMech mech, const sunrealtype *q, CPMechKinematics what
                         double *y);
 static inline int cpMechKinematics(CPMech mech, const sunrealtype *q, CPMechKinematics what,
                                    const double *x, double *y) {
-  if (!mech->coords.in_order) return cpMechAnyKinematics(mech, q, what, x, y);
+  if (!mech->coords->in_order) return cpMechAnyKinematics(mech, q, what, x, y);
   for (int j = 0; j < mech->nu; j++) y[j] = x[j]; /* q' = u, as in most small systems */
   return CP_SUCCESS;
 }
@@ -384,15 +417,13 @@ static inline int cpMechOtherRates(CPMech mech, const CPMechState *s, const doub
   if (!flag && mech->nz > mech->stage.left_out)
     flag = cpMechAuxiliary(mech, s, lambda, udot + mech->nu);
   for (int k = mech->nz - mech->stage.left_out; k < mech->nz; k++) udot[mech->nu + k] = 0.0;
-  if (!flag && mech->motions.nfull > 0) cpMechPutFullRates(mech, yd, udot);
+  if (!flag && mech->motions->nfull > 0) cpMechPutFullRates(mech, yd, udot);
   return flag;
 }
 /* column [nq] <- N(q) e_j */
 int cpMechColumn(CPMech mech, const sunrealtype *q, int j, double *column);
 /* result <- q + N(q) w, not normalised. result must not overlap q or w. */
 int cpMechMove(CPMech mech, const sunrealtype *q, const double *w, double *result);
-/* Sets mech->coords.pair from the quaternions, unless it agrees with them. */
-void cpMechPair(CPMech mech);
 /* Returns the largest |q_i| that is not in a quaternion, whose size 1 says nothing about lengths, which may be
  * micrometres. */
 double cpMechLargestCoordinate(const CPMech mech, const double *q);
@@ -446,9 +477,6 @@ void cpMechNearFactor(CPMech mech, const CPMat *M, const CPMat *A, const double 
 void cpMechNearFree(CPMech mech);
 
 /* ---- motions.c: prescribed motions ---- */
-/* Sets velocity and row of each motion, is_full and nfull. cpMechSetUp calls it once the pairs are
- * known. Returns 0, or CP_ILL_INPUT, which has been reported for function. */
-int cpMechMotionsSetUp(CPMech mech, const char *function);
 /* Evaluates value, rate and curvature of all motions at t. Returns 0, or a code with the reason in
  * mech->text. The values are not cached, because data of the user's functions may change at the
  * same t (a kink). */
@@ -473,15 +501,6 @@ void cpMechShakyFree(CPMech mech);
  * contradictions append it, because FULL motions have no row of A that could be named. */
 #define CP_MECH_MOTIONS 80
 const char *cpMechMotionNames(const CPMech mech, char names[CP_MECH_MOTIONS]);
-
-/* ---- linear.c: the user_data of the functions of CPMechCreateLinear's system ---- */
-/* CPMechSetUserData sets user_data here if mech->linear is set; CPMechFree frees the object. */
-struct CPMechLinear_ {
-  CPUserMat M, C, K; /* copies; C may be empty */
-  CPMechForceFn f;   /* the user's, or NULL */
-  void *user_data;   /* the user's */
-};
-void cpMechLinearFree(CPMechLinear *linear);
 
 /* ---- projection/: the projector ---- */
 int cpMechProjectorCreate(CPMech mech);

@@ -28,7 +28,7 @@ static int newtonStep(CPMech mech, const CPMechState *s, const double *lambda, d
     double *column = it->J + (size_t)k * (size_t)m; /* J e_k = e_k - L' (Fl e_k) */
     int depends    = 0;
     for (int j = 0; k < mech->na && j < mech->nu; j++) { /* Fl has no columns of motions. */
-      it->f[j] = mech->motions.is_full[j] ? 0.0 : *cpMatAt(&it->sum, j, k) /* dense */;
+      it->f[j] = mech->motions->is_full[j] ? 0.0 : *cpMatAt(&it->sum, j, k) /* dense */;
       depends |= it->f[j] != 0.0;
     }
     memset(column, 0, (size_t)m * sizeof *column);

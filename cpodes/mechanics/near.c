@@ -48,9 +48,9 @@ void cpMechNearFree(CPMech mech) {
 
 /* Forces that depend on lambda make L nonlinear, and FULL motions change its unknowns; udot is a recursion. */
 int cpMechNearCreate(CPMech mech) {
-  const int cheap = mech->model.M && (mech->userM.A.start || mech->nu < LARGE); /* new factors */
-  if (!mech->model.inverse || mech->model.udot || mech->model.f_lambda || mech->forces.count > 0 ||
-      mech->motions.nfull > 0 || cheap)
+  const int cheap = mech->eq->M && (mech->userM.A.start || mech->nu < LARGE); /* new factors */
+  if (!mech->eq->inverse || mech->eq->udot || mech->eq->f_lambda || mech->forces.count > 0 ||
+      mech->motions->nfull > 0 || cheap)
     return CP_SUCCESS;
   struct CPMechNear_ *own = mech->near = calloc(1, sizeof *own);
   if (!own) return CP_MEM_FAIL;
@@ -120,8 +120,8 @@ static int times(CPMech mech, const CPMechState *s, const double *p, double *q) 
   int flag                = CP_SUCCESS;
   own->products++;
   memset(q + mech->nu, 0, (size_t)mech->m * sizeof *q);
-  if (mech->model.Mu) {
-    flag = cpMechOperator(mech, mech->model.Mu, "Mu", s->t, s->q, p, q, mech->nu);
+  if (mech->eq->Mu) {
+    flag = cpMechOperator(mech, mech->eq->Mu, "Mu", s->t, s->q, p, q, mech->nu);
   } else {
     for (int j = 0; j < mech->nu; j++) moved[j] = own->a[j] + p[j];
     flag = cpMechInverse(mech, s, moved, q);
@@ -209,7 +209,7 @@ static int iterate(CPMech mech, const CPMechState *s) {
 /* Factors are made anew when products have taken as much time. Without a function M, M takes a recursion per
  * column. */
 static int isWorn(const CPMech mech) {
-  return mech->near->products > (mech->model.M ? mech->nu / 8 : mech->nu);
+  return mech->near->products > (mech->eq->M ? mech->nu / 8 : mech->nu);
 }
 
 int cpMechAccelerateNear(CPMech mech, const CPMechState *s, double *a, double *lambda) {

@@ -97,7 +97,7 @@ static inline int isAnyShorter(int m, const double *square, CPMechStage *stage) 
  * ratio. Lengths in units in which some entries are small would consist of the others, which may
  * vanish with a lever arm while the row keeps its gradient. Rows that are off do not count. */
 CP_RARE static double leastPartOfRows(CPMech mech) {
-  const CPMat *A  = mech->motions.nfull > 0 ? &mech->reduced.A : &mech->A;
+  const CPMat *A  = mech->motions->nfull > 0 ? &mech->reduced.A : &mech->A;
   double *largest = mech->stage.largest, *of_row = mech->stage.largest_of_row;
   double *part = mech->stage.square, least = 1.0;
   for (int j = 0; j < A->cols; j++)
@@ -190,7 +190,7 @@ static inline int solveTerms(CPMech mech, const CPMechState *s, double *a, doubl
 
 /* cpMechSolve where the terms are plain. */
 static inline int solvePlain(CPMech mech, const CPMechState *s, double *a, double *lambda) {
-  const CPEquations *model = &mech->model;
+  const CPEquations *model = mech->eq;
   const CPMechTerms *own   = &mech->terms;
   CPMechStats *stats       = &mech->stats;
   int flag                 = cpMechData(mech);
@@ -218,14 +218,14 @@ int cpMechSolve(CPMech mech, const CPMechState *s, double *a, double *lambda) {
   mech->stats.nudot++;
   if (mech->operators) return cpMechUdot(mech, s, a, lambda);
   const int flag = cpMechEvaluate(mech, s),
-            once = !cpMechHasLambdaForces(mech) && !mech->motions.nfull;
+            once = !cpMechHasLambdaForces(mech) && !mech->motions->nfull;
   if (flag) return flag;
   return once ? solveTerms(mech, s, a, lambda) : cpMechSolveTerms(mech, s, a, lambda);
 }
 
 static inline int accelerate(CPMech mech, const CPMechState *s, sunrealtype *udot) {
   if (mech->terms.are_plain) return solvePlain(mech, s, udot, mech->stage.lambda);
-  if (!mech->model.udot) return cpMechSolve(mech, s, udot, mech->stage.lambda);
+  if (!mech->eq->udot) return cpMechSolve(mech, s, udot, mech->stage.lambda);
   mech->stage.t = s->t;
   memcpy(mech->stage.q, s->q, (size_t)mech->nq * sizeof *s->q);
   return mech->stage.narrows ? cpMechSolve(mech, s, udot, mech->stage.lambda)
@@ -243,7 +243,7 @@ CP_RARE static int accelerateOnManifold(CPMech mech, sunrealtype t, N_Vector y, 
 /* Sets and tests the rest of y', where yd contains u'. */
 static inline int rates(CPMech mech, const CPMechState *s, sunrealtype *yd) {
   double zero = 0.0;
-  if (!mech->coords.are_all) {
+  if (!mech->coords->are_all) {
     const int flag = cpMechOtherRates(mech, s, mech->stage.lambda, yd);
     return flag ? flag : cpMechChecked(mech, 0, s->t, "q'", yd, mech->nq);
   }
@@ -262,7 +262,7 @@ static inline int rates(CPMech mech, const CPMechState *s, sunrealtype *yd) {
  * udot says nothing about dependent rows. */
 CP_RARE static int testStart(CPMech mech, const CPMechState *s, const sunrealtype *udot, int flag) {
   mech->stage.start = NAN;
-  return mech->model.udot || mech->m == 0 ? flag : cpMechShakyStart(mech, s, udot, flag);
+  return mech->eq->udot || mech->m == 0 ? flag : cpMechShakyStart(mech, s, udot, flag);
 }
 
 int CPMechRhs(sunrealtype t, N_Vector y, N_Vector ydot, void *data) {

@@ -270,7 +270,7 @@ static int isStable(Shaky *x) {
 enum { STATE = CP_TEXT_LENGTH / 2 };
 static const char *describe(const CPMech mech, sunrealtype t, char state[STATE]) {
   state[0] = '\0';
-  if (mech->model.row_name) mech->model.row_name(CP_NAME_STATE, 0, t, state, STATE, mech->data);
+  if (mech->eq->row_name) mech->eq->row_name(CP_NAME_STATE, 0, t, state, STATE, mech->data);
   return state;
 }
 
@@ -318,10 +318,10 @@ static int keep(const Shaky *x) {
   memcpy(kept->q0, x->s->q, (size_t)mech->nq * sizeof *kept->q0);
   for (int j = 0; j < mech->nu; j++) {
     kept->in_u[j] = x->place[j] >= 0;
-    if (kept->in_u[j] && mech->coords.pair[j] >= 0) kept->in_q[mech->coords.pair[j]] = 1;
+    if (kept->in_u[j] && mech->coords->pair[j] >= 0) kept->in_q[mech->coords->pair[j]] = 1;
   }
-  for (int k = 0; k < mech->coords.nquaternions; k++) {
-    const CPQuaternion *e = &mech->coords.quaternions[k];
+  for (int k = 0; k < mech->coords->nquaternions; k++) {
+    const CPMechQuaternion *e = &mech->coords->quaternions[k];
     for (int j = 0; j < 3; j++)
       if (kept->in_u[e->first_u + j]) memset(kept->in_q + e->first_q, 1, 4);
   }
@@ -335,7 +335,7 @@ static int examine(CPMech mech, const CPMechState *s, const double *a, int start
   Shaky x  = {.mech = mech, .s = s};
   int flag = CP_SUCCESS;
   /* Rows that are switched may be contacts, which open. */
-  if (mech->kkt->dependent < 0 || mech->motions.nfull > 0 || mech->rows.layout > 0)
+  if (mech->kkt->dependent < 0 || mech->motions->nfull > 0 || mech->rows.layout > 0)
     return CP_SUCCESS;
   CP_NEW(&x.arena, x.rests, mech->m);
   CP_ARRAYS(&x.arena, mech->m, &x.b0, &x.b, &x.r, &x.lambda);

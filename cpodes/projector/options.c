@@ -167,7 +167,7 @@ int CPProjectorSetJacFrequency(CPProjector P, long int nproj) {
 /* Replaces a template by a copy of A if A is sparse, else by NULL. */
 static int replaceTemplate(CPProjector P, SUNMatrix *copy, SUNMatrix A, const char *function) {
   const int sparse = A && SUNMatGetID(A) == SUNMATRIX_SPARSE;
-  SUNMatrix clone  = sparse ? cpTemplateClone(A) : NULL;
+  SUNMatrix clone  = sparse ? cpTemplateClone(A, P->ctx) : NULL;
   if (sparse && !clone) return cpReport(&P->log, CP_MEM_FAIL, function, "no memory");
   if (*copy) SUNMatDestroy(*copy);
   *copy = clone;

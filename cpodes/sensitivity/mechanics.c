@@ -86,8 +86,8 @@ static CPMechSens sensOf(CPMech mech) {
 
 /* Does (S2) hold for this system? */
 static int isDirect(const CPMech mech) {
-  return !mech->operators && !cpMechHasLambdaForces(mech) && mech->motions.nfull == 0 &&
-         !mech->model.N;
+  return !mech->operators && !cpMechHasLambdaForces(mech) && mech->motions->nfull == 0 &&
+         !mech->eq->N;
 }
 
 static double *byParam(const CPMechSens sens, int iS) {
@@ -126,7 +126,7 @@ static int setState(CPMechSens sens, sunrealtype t, const sunrealtype *y, const 
                     const sunrealtype *lambda) {
   const CPMech mech      = sens->mech;
   const CPParams *params = sens->params;
-  const int known = isSame(sens, t, y), has_factors = !udot || !mech->model.udot;
+  const int known = isSame(sens, t, y), has_factors = !udot || !mech->eq->udot;
   int flag = CP_SUCCESS;
   if (known && !udot) return CP_SUCCESS;
   if (!known) {
@@ -186,7 +186,7 @@ static int evaluateAll(sunrealtype t, N_Vector y, N_Vector value, void *data) {
   const CPMechState s   = stateOf(sens, sens->y);
   double *F = N_VGetArrayPointer(value), *p = F + mech->nu + mech->m + mech->nz, *v = p + mech->m;
   (void)t, (void)y;
-  int flag = mech->motions.count > 0 ? cpMechMotions(mech, s.t) : CP_SUCCESS;
+  int flag = mech->motions->count > 0 ? cpMechMotions(mech, s.t) : CP_SUCCESS;
   if (!flag) flag = cpMechPositions(mech, s.t, s.q, p);
   if (!flag) flag = cpMechVelocities(mech, s.t, s.q, s.u, v);
   return flag ? flag : evaluate(sens, &s, F);
@@ -274,11 +274,11 @@ static int evaluateMoved(sunrealtype t, N_Vector y, N_Vector value, void *data) 
 static int solveForward(CPMechSens sens, sunrealtype t, const sunrealtype *y, int iS,
                         const sunrealtype *s) {
   const CPMech mech        = sens->mech;
-  const CPEquations *model = &mech->model;
+  const CPEquations *model = mech->eq;
   double *F = N_VGetArrayPointer(sens->result), *B = F + mech->nu, *Z = B + mech->m;
   int flag = setState(sens, t, y, NULL, NULL);
   if (flag) return flag;
-  if (!model->dynamics_jac || cpMechForcesByDifference(mech) ||
+  if (!(model->dynamics_jac || cpMechIsLinear(mech)) || cpMechForcesByDifference(mech) ||
       (mech->na > 0 && !model->constraint_jac) || (mech->nz > 0 && !model->auxiliary_jac)) {
     N_VSetArrayPointer((sunrealtype *)s, sens->along); /* read only */
     flag = cpSensDirection(sens->params, evaluateMoved, sens->t, sens->at_y, iS, sens->along,
@@ -307,9 +307,9 @@ static int addQuaternions(CPMechSens sens, const sunrealtype *p, const sunrealty
                           sunrealtype *q) {
   const CPMech mech = sens->mech;
   const int flag =
-      mech->coords.nquaternions > 0 ? cpMechKinematics(mech, p, CP_N, u, sens->qdot) : CP_SUCCESS;
-  for (int k = 0; !flag && k < mech->coords.nquaternions; k++)
-    for (int i = mech->coords.quaternions[k].first_q; i < mech->coords.quaternions[k].first_q + 4;
+      mech->coords->nquaternions > 0 ? cpMechKinematics(mech, p, CP_N, u, sens->qdot) : CP_SUCCESS;
+  for (int k = 0; !flag && k < mech->coords->nquaternions; k++)
+    for (int i = mech->coords->quaternions[k].first_q; i < mech->coords->quaternions[k].first_q + 4;
          i++)
       q[i] += sign * sens->qdot[i];
   return flag;
@@ -502,9 +502,9 @@ static int rows(sunrealtype t, N_Vector y, int iS, N_Vector rv, int *given, void
   if (flag) return flag;
   const double *p = byParam(sens, iS) + mech->nu + mech->m + mech->nz, *v = p + mech->m;
   for (int i = 0; i < mech->m; i++)
-    if (mech->rows.at_position[i]) *r++ = mech->rows.off[i] ? 0.0 : p[i];
+    if (mech->model->rows.at_position[i]) *r++ = mech->rows.off[i] ? 0.0 : p[i];
   for (int i = 0; i < mech->m; i++)
-    if (mech->rows.at_velocity[i]) *r++ = mech->rows.off[i] ? 0.0 : v[i];
+    if (mech->model->rows.at_velocity[i]) *r++ = mech->rows.off[i] ? 0.0 : v[i];
   return CP_SUCCESS;
 }
 

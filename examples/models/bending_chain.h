@@ -37,7 +37,7 @@ void bending_chain_free(BendingChain **chain); /* *chain may be NULL */
 
 /* The index-3 system, with b, all partial derivatives, the accelerations and their derivatives. If sparse is
    set, M, A, K, C, Bq and Bu are CSC matrices, else dense. model: out; its templates belong to the caller, who
-   frees them with bending_chain_model_free after CPMechCreate, and gives the CPMech the chain as user data.
+   frees them with bending_chain_model_free after CPModelCreate, and gives the CPMech the chain as user data.
    Returns 0, or -1 without memory. */
 int bending_chain_model(BendingChain *chain, int sparse, SUNContext ctx, CPEquations *model);
 void bending_chain_model_free(CPEquations *model);

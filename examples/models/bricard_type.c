@@ -116,10 +116,6 @@ static void points(const CPPlugin *model, sunrealtype t, N_Vector y, sunrealtype
   }
 }
 
-static int prepare(const CPPlugin *model, CPMech mech) {
-  return rigid_body_quaternions(model->data, mech);
-}
-
 static int create(CPPlugin *model) {
   static const CPPluginPointKind kind[NPOINTS] = {CP_POINT_JOINT, CP_POINT_JOINT, CP_POINT_JOINT,
                                                   CP_POINT_JOINT, CP_POINT_JOINT, CP_POINT_JOINT};
@@ -133,7 +129,6 @@ static int create(CPPlugin *model) {
   if (bricard_motion(loop, 0, model->y0)) return -1;
   if (rigid_body_model(&loop->bodies, 0, model->ctx, &model->mech)) return -1;
   if (model->parameter[GIVEN] < SUN_RCONST(0.5)) model->mech.b = NULL;
-  model->prepare         = prepare;
   model->known           = 1;
   model->reference_error = 3e-13 * (1 + sqrt(model->parameter[GRAVITY]));
   return 0;

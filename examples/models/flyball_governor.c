@@ -60,14 +60,15 @@ void flyball_governor_create(FlyballGovernor *governor, sunrealtype K, sunrealty
                                                .d       = C,
                                                .length  = LENGTH};
   }
-  governor->bodies = (RigidBodies){.nbodies  = GOVERNOR_BODIES,
-                                   .njoints  = 4,
-                                   .nsprings = 2,
-                                   .body     = governor->body,
-                                   .joint    = governor->joint,
-                                   .spring   = governor->spring,
-                                   .g        = {0, 0, -g},
-                                   .frame    = CP_FRAME_BODY};
+  governor->bodies = (RigidBodies){.nbodies    = GOVERNOR_BODIES,
+                                   .njoints    = 4,
+                                   .nsprings   = 2,
+                                   .body       = governor->body,
+                                   .joint      = governor->joint,
+                                   .spring     = governor->spring,
+                                   .g          = {0, 0, -g},
+                                   .frame      = CP_FRAME_BODY,
+                                   .quaternion = governor->quaternion};
 }
 
 /* ----------------------------------------------------------------------------- symmetric motion -- */

@@ -33,6 +33,7 @@ typedef struct {
   RigidBody body[GOVERNOR_BODIES];
   Joint joint[4];
   SpringDamper spring[2];
+  CPQuaternion quaternion[GOVERNOR_BODIES];
   sunrealtype K, C, speed, g; /* [N/m], [N s/m], [rad/s], [m/s^2] */
 } FlyballGovernor;
 

@@ -142,10 +142,6 @@ static void points(const CPPlugin *model, sunrealtype t, N_Vector y, sunrealtype
   }
 }
 
-static int prepare(const CPPlugin *model, CPMech mech) {
-  return rigid_body_quaternions(model->data, mech);
-}
-
 static int create(CPPlugin *model) {
   static const CPPluginPointKind kind[NPOINTS] = {[FOOT]              = CP_POINT_GROUND,
                                                   [HEAD]              = CP_POINT_JOINT,
@@ -176,7 +172,6 @@ static int create(CPPlugin *model) {
   if (flyball_governor_motion(governor, 0, model->ctx, &motion)) return -1;
   flyball_governor_place(governor, &motion, model->y0);
   if (rigid_body_model(&governor->bodies, 0, model->ctx, &model->mech)) return -1;
-  model->prepare         = prepare;
   model->stiff           = 1;
   model->known           = flyball_governor_steps(governor, model->type->t_end) < 1e5;
   model->reference_error = 1e-10; /* 12 digits of the 56 radians of the shaft */

@@ -14,12 +14,13 @@ void heavy_top_create(HeavyTop *top, sunrealtype g) {
                            .tip  = {.kind = JOINT_BALL, .a = GROUND, .b = 0, .point_b = {0, -1, 0}},
                            .l    = 1,
                            .g    = g};
-  top->bodies = (RigidBodies){.nbodies = 1,
-                              .njoints = 1,
-                              .body    = &top->body,
-                              .joint   = &top->tip,
-                              .g       = {0, 0, -g},
-                              .frame   = CP_FRAME_BODY};
+  top->bodies = (RigidBodies){.nbodies    = 1,
+                              .njoints    = 1,
+                              .body       = &top->body,
+                              .joint      = &top->tip,
+                              .g          = {0, 0, -g},
+                              .frame      = CP_FRAME_BODY,
+                              .quaternion = &top->quaternion};
 }
 
 /* About the origin: A across the axis, m g l */

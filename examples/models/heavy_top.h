@@ -33,6 +33,7 @@ typedef struct {
   RigidBodies bodies; /* first, so that the top is user_data of rigid_body_model's functions */
   RigidBody body;
   Joint tip;
+  CPQuaternion quaternion;
   sunrealtype l, g; /* from the origin to the centre of mass [m]; gravity along -z [m/s^2] */
   int steady;       /* case 2 */
   sunrealtype spin; /* case 1: omega_2 at first [rad/s] */

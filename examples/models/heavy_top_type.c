@@ -100,10 +100,6 @@ static void points(const CPPlugin *model, sunrealtype t, N_Vector y, sunrealtype
   }
 }
 
-static int prepare(const CPPlugin *model, CPMech mech) {
-  return rigid_body_quaternions(model->data, mech);
-}
-
 static int create(CPPlugin *model) {
   static const CPPluginPointKind kind[NPOINTS] = {CP_POINT_GROUND, CP_POINT_MASS, CP_POINT_PLAIN,
                                                   CP_POINT_PLAIN};
@@ -123,7 +119,6 @@ static int create(CPPlugin *model) {
   top->w      = p[PRECESSION];
   if (heavy_top_motion(top, 0, model->y0, lambda)) return -1;
   if (rigid_body_model(&top->bodies, 0, model->ctx, &model->mech)) return -1;
-  model->prepare         = prepare;
   model->known           = 1;
   model->reference_error = top->steady ? 1e-12 : 5e-13 + 1e-14 * fabs(top->spin);
   return 0;

@@ -266,7 +266,7 @@ static void examine_quantity(Examination *e, int i) {
   tell(e, what, right ? MODEL_RIGHT : MODEL_WRONG, e->message);
   /* A quantity with another name or unit may be the energy of a part, or that of a unit mass. */
   if (!strcmp(q->name, "energy") && !strcmp(q->unit, "J") && e->check.mech &&
-      CPMechGetNumMotions(e->check.mech) == 0) {
+      CPModelGetEquations(CPMechGetModel(e->check.mech))->nmotions == 0) {
     static const char kinetic[] = "energy: its kinetic part";
     begin(e, kinetic);
     const int agrees = model_kinetic_part_is_true(&e->check, i);

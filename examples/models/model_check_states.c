@@ -27,7 +27,7 @@ int model_objects_are_created(ModelCheck *c) {
   const CPPlugin *model = c->model;
   if (model->mech.nu > 0) {
     if (!(c->mech = CPPluginMech(model)))
-      return model_contradicts(c, "CPMechCreate refuses the model");
+      return model_contradicts(c, "CPModelCreate refuses the model");
     CPMechSetErrHandlerFn(c->mech, model_silent, NULL);
     for (int i = 0; i < 2; i++)
       if (!(c->lambda[i] = calloc(CPMechGetNumMultipliers(c->mech) + 1, sizeof **c->lambda)))

@@ -194,11 +194,15 @@ static int create_templates(RigidBodies *bodies, SUNContext ctx, CPEquations *mo
 }
 
 int rigid_body_model(RigidBodies *bodies, int sparse, SUNContext ctx, CPEquations *model) {
-  *model = (CPEquations){.nu = 6 * (sunindextype)bodies->nbodies,
-                         .nq = 7 * (sunindextype)bodies->nbodies,
-                         .np = rigid_body_rows(bodies),
-                         .M  = mass,
-                         .f  = forces};
+  *model = (CPEquations){.nu           = 6 * (sunindextype)bodies->nbodies,
+                         .nq           = 7 * (sunindextype)bodies->nbodies,
+                         .np           = rigid_body_rows(bodies),
+                         .M            = mass,
+                         .f            = forces,
+                         .quaternions  = bodies->quaternion,
+                         .nquaternions = bodies->nbodies};
+  for (int i = 0; i < bodies->nbodies; i++)
+    bodies->quaternion[i] = (CPQuaternion){7 * i + 3, 6 * i + 3, bodies->frame};
   if (bodies->frame == CP_FRAME_BODY) model->dynamics_jac = rigid_body_dynamics_jac;
   if (bodies->njoints > 0) {
     model->A = rigid_body_matrix;

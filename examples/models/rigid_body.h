@@ -56,26 +56,18 @@ typedef struct {
   const SpringDamper *spring; /* [nsprings] */
   sunrealtype g[3];           /* gravity [m/s^2] */
   CPFrame frame;              /* of the angular velocities */
-} RigidBodies;                /* the user_data of the model's functions */
+  CPQuaternion *quaternion; /* [nbodies] room for rigid_body_model, which has to last as long as its equations */
+} RigidBodies;              /* the user_data of the model's functions */
 
 /* Rows of A: 3 for each ball joint, 5 for each other one, in the joints' order */
 sunindextype rigid_body_rows(const RigidBodies *bodies);
 
 /* The index-3 system with b, and with all partial derivatives if the frame is CP_FRAME_BODY. If sparse is set, all
    matrices are CSC, else dense. model: out; its templates belong to the caller, who frees them with
-   rigid_body_model_free after CPMechCreate, gives the CPMech the bodies as user data and calls
-   rigid_body_quaternions. Returns 0, or -1 without memory. */
+   rigid_body_model_free after CPModelCreate, and gives the CPMech the bodies as user data. Returns 0, or -1 without
+   memory. */
 int rigid_body_model(RigidBodies *bodies, int sparse, SUNContext ctx, CPEquations *model);
 void rigid_body_model_free(CPEquations *model);
-
-/* Declares the quaternions to the system. Returns CP_SUCCESS or a code of CPMechAddQuaternion. */
-static inline int rigid_body_quaternions(const RigidBodies *bodies, CPMech mech) {
-  for (int i = 0; i < bodies->nbodies; i++) {
-    const int flag = CPMechAddQuaternion(mech, 7 * i + 3, 6 * i + 3, bodies->frame);
-    if (flag) return flag;
-  }
-  return CP_SUCCESS;
-}
 
 /* Sets body i in the state y [13 nbodies]: centre r, rotation from the axes of space by the vector `turn` (axis
    times angle [rad]), velocity v of the centre, angular velocity omega in space */

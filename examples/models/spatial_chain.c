@@ -24,10 +24,11 @@ static Joint joint_of(int i, const SpatialChainData *data) {
 SpatialChain *spatial_chain_create(int n, const SpatialChainData *data) {
   SpatialChain *chain = calloc(1, sizeof *chain);
   if (!chain) return NULL;
-  chain->data  = *data;
-  chain->body  = calloc((size_t)n, sizeof *chain->body);
-  chain->joint = calloc((size_t)n, sizeof *chain->joint);
-  if (!chain->body || !chain->joint) {
+  chain->data       = *data;
+  chain->body       = calloc((size_t)n, sizeof *chain->body);
+  chain->joint      = calloc((size_t)n, sizeof *chain->joint);
+  chain->quaternion = calloc((size_t)n, sizeof *chain->quaternion);
+  if (!chain->body || !chain->joint || !chain->quaternion) {
     spatial_chain_free(&chain);
     return NULL;
   }
@@ -37,12 +38,13 @@ SpatialChain *spatial_chain_create(int n, const SpatialChainData *data) {
     chain->body[i]  = (RigidBody){.m = data->m, .J = {axial, cross, cross}};
     chain->joint[i] = joint_of(i, data);
   }
-  chain->bodies = (RigidBodies){.nbodies = n,
-                                .njoints = n,
-                                .body    = chain->body,
-                                .joint   = chain->joint,
-                                .g       = {0, -data->g, 0},
-                                .frame   = CP_FRAME_BODY};
+  chain->bodies = (RigidBodies){.nbodies    = n,
+                                .njoints    = n,
+                                .body       = chain->body,
+                                .joint      = chain->joint,
+                                .g          = {0, -data->g, 0},
+                                .frame      = CP_FRAME_BODY,
+                                .quaternion = chain->quaternion};
   return chain;
 }
 
@@ -50,6 +52,7 @@ void spatial_chain_free(SpatialChain **chain) {
   if (!*chain) return;
   free((*chain)->body);
   free((*chain)->joint);
+  free((*chain)->quaternion);
   free(*chain);
   *chain = NULL;
 }

@@ -29,8 +29,9 @@ typedef struct {
 
 typedef struct {
   RigidBodies bodies; /* user_data of rigid_body_model's functions; it is first so that the chain can be passed as well */
-  RigidBody *body; /* [n] */
-  Joint *joint;    /* [n] */
+  RigidBody *body;          /* [n] */
+  Joint *joint;             /* [n] */
+  CPQuaternion *quaternion; /* [n] */
   SpatialChainData data;
 } SpatialChain;
 

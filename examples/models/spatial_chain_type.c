@@ -172,10 +172,6 @@ static int draw(CPPlugin *model, int n) {
 
 /* --------------------------------------------------------------------------------- life cycle -- */
 
-static int prepare(const CPPlugin *model, CPMech mech) {
-  return rigid_body_quaternions(bodies_of(model), mech);
-}
-
 static int create_chain(CPPlugin *model, sunrealtype k, sunrealtype d) {
   const sunrealtype *p         = model->parameter;
   const int n                  = (int)p[RODS];
@@ -187,7 +183,6 @@ static int create_chain(CPPlugin *model, sunrealtype k, sunrealtype d) {
   if (!chain || CPPluginStart(model, 13 * (sunindextype)n) || draw(model, n)) return -1;
   if (rigid_body_model(&chain->bodies, 6 * n >= MODEL_SPARSE, model->ctx, &model->mech)) return -1;
   spatial_chain_initial(chain, &from, model->y0);
-  model->prepare = prepare;
   return create_known(model);
 }
 

@@ -29,8 +29,9 @@ void spatial_four_bar_create(SpatialFourBar *four_bar, const sunrealtype length[
     const sunrealtype across = l[i] * l[i] * l[i] / 12; /* and a hundredth of it along the rod */
     four_bar->body[i]        = (RigidBody){.m = l[i], .J = {across / 100, across, across}};
   }
-  four_bar->bodies.body  = four_bar->body;
-  four_bar->bodies.joint = four_bar->joint;
+  four_bar->bodies.body       = four_bar->body;
+  four_bar->bodies.joint      = four_bar->joint;
+  four_bar->bodies.quaternion = four_bar->quaternion;
 }
 
 void spatial_four_bar_place(const SpatialFourBar *four_bar, const sunrealtype angle[3],

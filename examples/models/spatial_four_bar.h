@@ -26,6 +26,7 @@ typedef struct {
   sunrealtype length[3], base; /* of crank, coupler and rocker; between the grounds [m] */
   RigidBody body[3];
   Joint joint[4];
+  CPQuaternion quaternion[3];
   RigidBodies bodies; /* of these: user_data of the model; the struct must not be moved */
 } SpatialFourBar;
 

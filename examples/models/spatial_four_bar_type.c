@@ -92,10 +92,6 @@ static void points(const CPPlugin *model, sunrealtype t, N_Vector y, sunrealtype
   end_of(model->own, ROCKER, y, xyz + 3 * B_1);
 }
 
-static int prepare(const CPPlugin *model, CPMech mech) {
-  return rigid_body_quaternions(model->data, mech);
-}
-
 static int create(CPPlugin *model) {
   static const CPPluginPointKind kind[] = {CP_POINT_GROUND, CP_POINT_GROUND, CP_POINT_JOINT,
                                            CP_POINT_JOINT};
@@ -111,8 +107,7 @@ static int create(CPPlugin *model) {
   if (spatial_four_bar_close(s, angle)) return -1; /* does not happen with these lengths */
   spatial_four_bar_place(s, angle, at_rest, model->y0);
   if (rigid_body_model(&s->bodies, 0, model->ctx, &model->mech)) return -1;
-  model->data    = &s->bodies;
-  model->prepare = prepare;
+  model->data = &s->bodies;
   return 0;
 }
 

@@ -25,12 +25,13 @@ void spatial_loop_create(SpatialLoop *loop, const LoopShape *shape) {
       joint->point_b[k]                   = j == n ? at : (at - shape->point[j + 1][k]) / 2;
     }
   }
-  loop->bodies = (RigidBodies){.nbodies = n,
-                               .njoints = n + 1,
-                               .body    = loop->body,
-                               .joint   = loop->joint,
-                               .g       = {shape->g[0], shape->g[1], shape->g[2]},
-                               .frame   = CP_FRAME_BODY};
+  loop->bodies = (RigidBodies){.nbodies    = n,
+                               .njoints    = n + 1,
+                               .body       = loop->body,
+                               .joint      = loop->joint,
+                               .g          = {shape->g[0], shape->g[1], shape->g[2]},
+                               .frame      = CP_FRAME_BODY,
+                               .quaternion = loop->quaternion};
 }
 
 /* A body at s: attitude, and derivatives with respect to s of angle and centre */

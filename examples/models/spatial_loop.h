@@ -38,6 +38,7 @@ typedef struct {
   RigidBodies bodies; /* first, so that the loop is user_data of rigid_body_model's functions */
   RigidBody body[LOOP_BODIES];
   Joint joint[LOOP_BODIES + 1];
+  CPQuaternion quaternion[LOOP_BODIES];
   LoopShape shape;
 } SpatialLoop;
 

@@ -108,7 +108,7 @@ typedef struct {
  *
  * The model needs M, A and b. If v is NULL, v = A u, and gaps must not depend on t. f_lambda must be NULL. Friction is a
  * force of CPMechAddForce, whose partial derivatives come from differences; those of the model are used beside them.
- * Motions may be prescribed (CPMechPrescribe with CPContactGetMech) before the system is attached. Impacts do
+ * Motions may be prescribed (CPEquations). Impacts do
  * not change the velocities that they prescribe.
  *
  * Returns the system, which the caller frees after the sessions, or NULL, in which case a line on stderr says which

@@ -7,10 +7,14 @@
  *   p(t,q) = 0                                     position constraints                 [np]
  *   z' = zdot(t,q,u,z,lambda)                      auxiliary equations                  [nz]
  *
- * A CPMech holds these functions and supplies what an integrator needs: y' = f(t, y) for the state
- * y = (q, u, z), the projection of positions, velocities and error estimates, multipliers and
- * reaction forces, consistent initial states, and the linear solver of the implicit methods.
- * The user writes neither an acceleration-level equation nor a projection.
+ * A CPModel holds these functions, with patterns, quaternions, prescribed motions, and all that follows from them. It is
+ * constant, and any number of threads may use it at the same time. A CPMech is made from it, and any number of them may be.
+ * It holds what changes: forces that are added, rows that are on, factors, options. It belongs to one thread and its
+ * SUNContext, and keeps its model alive.
+ *
+ * A CPMech supplies what an integrator needs: y' = f(t, y) for the state y = (q, u, z), the projection of positions,
+ * velocities and error estimates, multipliers and reaction forces, consistent initial states, and the linear solver of
+ * the implicit methods. The user writes neither an acceleration-level equation nor a projection.
  *
  * Vectors of the mechanism are arrays of the lengths above. The state y is an N_Vector of length
  * nq + nu + nz in one memory (serial, OpenMP, pthreads). All functions return CP_SUCCESS or a
@@ -27,7 +31,9 @@
 extern "C" {
 #endif
 
-/** A mechanical system; created by CPMechCreate or CPMechCreateLinear. */
+/** The equations of a mechanical system; created by CPModelCreate. */
+typedef struct CPModel_ *CPModel;
+/** A mechanical system; created by CPMechCreate. */
 typedef struct CPMech_ *CPMech;
 
 /* ---- the user's functions ----
@@ -63,7 +69,7 @@ typedef enum {
   CP_N_INVERSE_TRANSPOSE = 3  /**< y [nq] = (N(q)^+)^T x    x [nu] */
 } CPMechKinematics;
 /**
- * Products with N(q), for kinematics that consist neither of q' = u nor of CPMechAddQuaternion's.
+ * Products with N(q), for kinematics that consist neither of q' = u nor of quaternions (CPQuaternion).
  */
 typedef int (*CPMechKinematicsFn)(const sunrealtype *q, CPMechKinematics what, const sunrealtype *x,
                                   sunrealtype *y, void *user_data);
@@ -128,15 +134,64 @@ typedef void (*CPMechRowNameFn)(CPMechName what, sunindextype i, sunrealtype t, 
                                 size_t length, void *user_data);
 
 /**
- * Finds the pointer that the functions of a model get at this moment, *data, from the user_data of CPMechSetUserData,
- * for instance a copy of the data with the present values of parameters. It is called before each of them. Returns 0, or
+ * Finds the pointer that the functions of a model get at this moment, *data, from that of the CPMech, user_data, for
+ * instance a copy of the data with the present values of parameters. It is called before each of them. Returns 0, or
  * another value if there is none: the function then counts as failed for good.
  */
 typedef int (*CPMechDataFn)(void *user_data, void **data);
 
+/** Frame of the angular velocity u = omega that belongs to a quaternion (CPQuaternion). */
+typedef enum {
+  CP_FRAME_BODY  = 0, /**< q' = 1/2 q o (0, omega) */
+  CP_FRAME_WORLD = 1  /**< q' = 1/2 (0, omega) o q */
+} CPFrame;
+
 /**
- * A mechanical system, described by its functions. Members that are not used are 0 or NULL. M and f, or
- * inverse, or udot must be given, with A, or with Au and ATl (M needs A, udot alone needs Au and ATl). A
+ * The coordinates first_q ... first_q + 3 are a unit quaternion (scalar first) of the body whose angular velocity is
+ * u[first_u] ... u[first_u + 2], and are normalised. Coordinates and velocities outside all quaternions belong together in
+ * their order, q_i' = u_j.
+ */
+typedef struct {
+  sunindextype first_q, first_u;
+  CPFrame frame;
+} CPQuaternion;
+
+/** |q_first ... q_{first + length - 1}| = value > 0, for the user's own kinematics function. */
+typedef struct {
+  sunindextype first, length;
+  sunrealtype value;
+} CPFixedNorm;
+
+/** How a coordinate follows its prescribed motion. */
+typedef enum {
+  CP_MOTION_DIRECT = 0, /**< constraint q_i = g, with multiplier: the position follows exactly */
+  CP_MOTION_RATE   = 1, /**< constraint u_i = g', with multiplier: the position may drift */
+  CP_MOTION_FULL   = 2  /**< q_i, u_i, u_i' are replaced by g, g', g'' and are not unknowns */
+} CPMotionKind;
+
+/** A prescribed motion or one of its derivatives: *g at t. */
+typedef int (*CPMotionFn)(sunrealtype t, sunrealtype *g, void *data);
+
+/**
+ * A prescribed motion q_i(t) = g(t). The velocity is the u_j of q_i' = u_j (CP_ILL_INPUT if there is none). gd and gdd are
+ * g' and g''. If one is NULL, central differences of sixth order with the given step > 0 are taken, of g or of gd, between
+ * t - 3 step and t + 3 step. A coordinate can have only one motion.
+ *
+ * At a kink of g, stop the integration (CPIntegratorSetStopTime), let data select the next branch, make
+ * velocities consistent (CPMechImpact) and continue with CPIntegratorReInit. Each branch must continue
+ * smoothly beyond its ends, so that differences do not see the kink.
+ */
+typedef struct {
+  sunindextype coordinate; /**< i */
+  CPMotionKind kind;
+  CPMotionFn g, gd, gdd;
+  sunrealtype step;
+  void *data; /**< for g, gd and gdd; if NULL, they get what the functions of the model get */
+} CPMotion;
+
+/**
+ * A mechanical system, described by its functions. Members that are not used are 0 or NULL. M (or a constant M_tmpl) and f,
+ * or inverse, or udot must be given, with A, or with Au and ATl (M needs A, udot alone needs Au and ATl). A
  * function whose number of rows is 0 is refused, since the number has probably been forgotten.
  *
  * If both M and udot are given, udot computes the accelerations and multipliers of M, f, f_lambda, A and
@@ -169,18 +224,22 @@ typedef struct {
   /* matrices */
   SUNMatrix M_tmpl; /**< dense, CSC or CSR, nu x nu, cloned; dense if NULL */
   SUNMatrix A_tmpl; /**< the same, na x nu */
-  CPMechMatrixFn M; /**< mass matrix; NULL if there is only udot; may be NULL with inverse */
+  CPMechMatrixFn M; /**< mass matrix; NULL if it is constant, M_tmpl with its values, which must be symmetric, or if there
+                        is only udot; may be NULL with inverse */
   CPMechMatrixFn A; /**< constraint matrix, A = (dp/dq) N in its first np rows. If NULL (only for dense matrices and
                         na = nv), column j is v(t, q, e_j) - v(t, q, 0), or without v (only for nv = np and
                         independent rows) a difference of p of sixth order, accurate to about 1e-12 */
-  CPMechForceFn f;         /**< forces, may be NULL; NULL with inverse, which contains them */
+  CPMechForceFn f; /**< forces, may be NULL; NULL with inverse, which contains them */
+  SUNMatrix stiffness,
+      damping; /**< nu x nu, dense or sparse, copied with their values: -stiffness q - damping u is
+                                     added to f. They may be NULL, and need q' = u */
   CPMechLambdaFn f_lambda; /**< further forces, which depend on the multipliers; may be NULL */
   CPMechPositionFn p;      /**< needed if np > 0 */
   CPMechVelocityFn v;      /**< if NULL, A u + dp/dt, with dp/dt by differences (A u if nv > np) */
   CPMechVelocityFn
       b; /**< if NULL, by differences of v along the motion, or of p if A and v are NULL; needed if
                                 na > nv */
-  CPMechKinematicsFn N; /**< if NULL, q' = u, and quaternions by CPMechAddQuaternion */
+  CPMechKinematicsFn N; /**< if NULL, q' = u, and quaternions */
   CPMechLambdaFn zdot;  /**< needed if nz > 0 */
   /* operators, in place of M, f and A; udot may also be given together with them */
   CPMechInverseFn inverse;   /**< inverse dynamics M a - f */
@@ -206,8 +265,31 @@ typedef struct {
   SUNMatrix Zq_tmpl; /**< nz x nu */
   SUNMatrix Zu_tmpl; /**< nz x nu */
   SUNMatrix Zz_tmpl; /**< nz x nz */
+  /* coordinates and motions; the arrays are copied */
+  const CPQuaternion *quaternions; /**< [nquaternions], in any order; nq - nu of them, and none with N */
+  int nquaternions;
+  const CPFixedNorm *norms; /**< [nnorms], with N */
+  int nnorms;
+  const CPMotion *motions; /**< [nmotions]; not for operators in place of M and A */
+  int nmotions;
+  /** Time scale of b by differences of v, or of p, along the motion; 0: 1. The steps of these central differences of sixth
+   * order are a fiftieth of the time in which positions change by their own size, max |q| / max |q'|, but at most a
+   * fiftieth of `time` > 0, which must be as short as the fastest explicit change with t, but not so short that the
+   * roundoff of t and q hides it (CP_ILL_INPUT where b is evaluated). Errors are then about 1e-12 of b, so that tolerances
+   * below 1e-10 need b from the user. */
+  sunrealtype time;
+  const int *z_order; /**< [nz] 1: z_i integrates multipliers, which are as rough as velocities, so that its errors are
+                           weighted with tau (CPMechSetErrorTimeScale) to this power; NULL: 0 */
   /* the rest */
-  void *data; /**< if not NULL, the pointer that the functions get in place of CPMechSetUserData's */
+  void *model_data; /**< data of the model, for new_data, or else for all functions, in place of CPMechSetUserData's */
+  /** If not NULL, it makes the data of one CPMech, in its thread, when that is created: *data, which the functions get in
+   * place of CPMechSetUserData's, from the model's, which other threads may be using. Returns 0, or another value if that
+   * fails. */
+  int (*new_data)(void *model_data, SUNContext ctx, void **data);
+  void (*free_data)(void *data); /**< frees them with the CPMech; may be NULL */
+  void (*free_model_data)(
+      void *model_data); /**< frees model_data with the model; NULL: they stay the caller's, as they do
+                                                  if CPModelCreate fails */
   CPMechDataFn current_data; /**< if not NULL, it finds the pointer that the functions get */
   CPMechRowNameFn row_name;  /**< names of rows in messages; if NULL, "constraint i" */
 } CPEquations;
@@ -266,22 +348,6 @@ typedef enum {
   CP_NEWTON_HALF = 2, /**< I - gamma Uu - gamma^2 Uq, dense, by udot_jac or by differences of u' */
   CP_NEWTON_NONE = 3  /**< the linear solver that the user sets by CVodeSetLinearSolver */
 } CPMechNewton;
-
-/** Frame of the angular velocity u = omega that belongs to a quaternion (CPMechAddQuaternion). */
-typedef enum {
-  CP_FRAME_BODY  = 0, /**< q' = 1/2 q o (0, omega) */
-  CP_FRAME_WORLD = 1  /**< q' = 1/2 (0, omega) o q */
-} CPFrame;
-
-/** How a coordinate follows its prescribed motion (CPMechPrescribe). */
-typedef enum {
-  CP_MOTION_DIRECT = 0, /**< constraint q_i = g, with multiplier: the position follows exactly */
-  CP_MOTION_RATE   = 1, /**< constraint u_i = g', with multiplier: the position may drift */
-  CP_MOTION_FULL   = 2  /**< q_i, u_i, u_i' are replaced by g, g', g'' and are not unknowns */
-} CPMotion;
-
-/** A prescribed motion or one of its derivatives: *g at t. */
-typedef int (*CPMotionFn)(sunrealtype t, sunrealtype *g, void *data);
 
 /** Quantities at one state (CPMechEvaluate). The caller owns the arrays. Those that are not wanted are NULL. */
 typedef struct {
@@ -364,21 +430,29 @@ typedef struct {
 /* ---- life cycle ---- */
 
 /**
- * Creates a mechanical system from its functions. model is copied, and its templates are cloned.
- * y_tmpl is a state of length nq + nu + nz, which is only cloned. ctx must outlive the system.
- * Returns the system, which the caller frees after the integrators, or NULL, in which case a line
- * on stderr says which size or function breaks which rule.
+ * Creates a model. Its equations are copied, with templates, constant matrices and arrays. Returns the model, of which the
+ * caller has a reference, or NULL, in which case a line on stderr says which member breaks which rule.
  */
-CPODES_EXPORT CPMech CPMechCreate(const CPEquations *model, N_Vector y_tmpl, SUNContext ctx);
+CPODES_EXPORT CPModel CPModelCreate(const CPEquations *equations);
+
+/** Gives the caller's reference back and sets *model to NULL. The model is freed with the last CPMech that uses it. */
+CPODES_EXPORT void CPModelFree(CPModel *model);
 
 /**
- * Creates the linear system M x'' + C x' + K x = f(t), with y = (x, x'). M, C, K [n x n], dense or
- * sparse, are copied. M must be symmetric and positive definite, and C may be NULL. f [n], the
- * applied forces, is called with q = x and u = x', and may be NULL. Other arguments and the result
- * are as in CPMechCreate. CPMechPrescribe drives its coordinates.
+ * Returns the equations as the model holds them: nq, nv, na and time have their values where they were 0, and quaternions
+ * have the order of their coordinates. They are valid as long as the model. NULL if model is NULL.
  */
-CPODES_EXPORT CPMech CPMechCreateLinear(SUNMatrix M, SUNMatrix C, SUNMatrix K, CPMechForceFn f,
-                                        N_Vector y_tmpl, SUNContext ctx);
+CPODES_EXPORT const CPEquations *CPModelGetEquations(CPModel model);
+
+/**
+ * Creates a mechanical system. y_tmpl is a state of length nq + nu + nz, which is only cloned. ctx must outlive the
+ * system. The caller frees the system after the integrators. Returns NULL after a failure, which a line on stderr
+ * explains.
+ */
+CPODES_EXPORT CPMech CPMechCreate(CPModel model, N_Vector y_tmpl, SUNContext ctx);
+
+/** Returns the model of mech, without a reference for the caller; NULL if mech is NULL. */
+CPODES_EXPORT CPModel CPMechGetModel(CPMech mech);
 
 /** Frees *mech and sets it to NULL. The integrator that it is attached to must be freed first. */
 CPODES_EXPORT void CPMechFree(CPMech *mech);
@@ -386,7 +460,7 @@ CPODES_EXPORT void CPMechFree(CPMech *mech);
 /**
  * Sets the pointer that the functions of the model get. It is not owned. CVODES' user_data is the
  * CPMech. To call it with the same pointer again announces that the data have changed. Returns
- * CP_NOT_SUPPORTED for another pointer than the model's data, if the model has data.
+ * CP_NOT_SUPPORTED for another pointer than the present one, if the model has data (model_data or new_data).
  */
 CPODES_EXPORT int CPMechSetUserData(CPMech mech, void *user_data);
 /**
@@ -408,31 +482,6 @@ CPODES_EXPORT const char *CPMechGetLastMessage(CPMech mech);
 /* ---- options; before CPMechAttach unless stated otherwise (CP_TOO_LATE) ---- */
 
 /**
- * Declares the coordinates first_q ... first_q + 3 a unit quaternion (scalar first) of the body
- * whose angular velocity is u[first_u] ... u[first_u + 2], with q' = 1/2 q o (0, omega) in the
- * body's frame, and adds its normalisation.
- *
- * Coordinates and velocities outside all quaternions belong together in their order, q_i' = u_j.
- * The number of quaternions must be nq - nu in the end. They cannot be combined with the user's own
- * kinematics function. Returns CP_ILL_INPUT if they are out of range or overlap.
- */
-CPODES_EXPORT int CPMechAddQuaternion(CPMech mech, sunindextype first_q, sunindextype first_u,
-                                      CPFrame frame);
-/**
- * Gets the places of quaternion i = 0, 1, ... and of its angular velocity, in the order of the
- * coordinates. first_q, first_u: out. Returns CP_ILL_INPUT if there are not as many quaternions.
- */
-CPODES_EXPORT int CPMechGetQuaternion(CPMech mech, int i, sunindextype *first_q,
-                                      sunindextype *first_u);
-
-/**
- * Adds the normalisation |q_first ... q_{first + length - 1}| = value > 0, for the user's own
- * kinematics function.
- */
-CPODES_EXPORT int CPMechAddUnitNorm(CPMech mech, sunindextype first, sunindextype length,
-                                    sunrealtype value);
-
-/**
  * Adds a force to those of the model: friction, a controller, a field. It enters u', the residuals and matrices of implicit
  * methods, sensitivities and adjoints; partial derivatives that the model gives stay in use beside it. *force is copied.
  * id: out, its number for CPMechRemoveForce; may be NULL. To be called before the first use. Returns CP_TOO_LATE after it,
@@ -452,20 +501,6 @@ CPODES_EXPORT int CPMechRemoveForce(CPMech mech, int id);
  * derivatives that it has stored belong to the former rows.
  */
 CPODES_EXPORT int CPMechSetActive(CPMech mech, const sunrealtype *mask);
-
-/**
- * Prescribes the motion of coordinate i, q_i(t) = g(t). Its velocity is the u_j of q_i' = u_j
- * (CP_ILL_INPUT if there is none). gd and gdd are g' and g''. If one is NULL, central differences
- * of sixth order with the given step > 0 are taken, of g or of gd, between t - 3 step and t + 3
- * step. data is passed to the functions. A coordinate can have only one motion. Returns
- * CP_NOT_SUPPORTED for operators in place of M and A.
- *
- * At a kink of g, stop the integration (CVodeSetStopTime), let data select the next branch, make
- * velocities consistent (CPMechImpact) and continue with CPIntegratorReInit. Each branch must continue
- * smoothly beyond its ends, so that differences do not see the kink.
- */
-CPODES_EXPORT int CPMechPrescribe(CPMech mech, sunindextype i, CPMotion how, CPMotionFn g,
-                                  CPMotionFn gd, CPMotionFn gdd, sunrealtype step, void *data);
 
 /**
  * Chooses the metric of projections, at any time between two steps. The default is
@@ -495,10 +530,9 @@ CPODES_EXPORT int CPMechSetMultiplierTol(CPMech mech, sunrealtype rtol, sunrealt
  * Weights errors of velocities with a time scale: the error test sees tau times the error of u_i,
  * in the units of positions. tau > 0 is that time. CP_TAU_STEP means min(1, h), where h is the
  * newest step size, as RADAU5 does. 0 means no weighting (default). z_i is weighted with
- * tau^{z_order_i}, where z_order [nz] is 1 for states that integrate multipliers, which are as
- * rough as velocities. If z_order is NULL, it is 0.
+ * tau^{z_order_i} (CPEquations).
  */
-CPODES_EXPORT int CPMechSetErrorTimeScale(CPMech mech, sunrealtype tau, const int *z_order);
+CPODES_EXPORT int CPMechSetErrorTimeScale(CPMech mech, sunrealtype tau);
 #define CP_TAU_STEP SUN_RCONST(-1.0)
 
 /**
@@ -509,16 +543,6 @@ CPODES_EXPORT int CPMechSetErrorTimeScale(CPMech mech, sunrealtype tau, const in
  * large, wherever they are used. Off by default.
  */
 CPODES_EXPORT int CPMechSetGroupNorms(CPMech mech, sunbooleantype on);
-
-/**
- * Sets the time scale of b by differences of v, or of p, along the motion. The steps of these central
- * differences of sixth order are a fiftieth of the time in which positions change by their own
- * size, max |q| / max |q'|, but at most a fiftieth of `time` > 0, which must be as short as the
- * fastest explicit change with t, but not so short that the roundoff of t and q hides it
- * (CP_ILL_INPUT where b is evaluated). 0 restores the default, 1. Errors are then about 1e-12 of b,
- * so that tolerances below 1e-10 need b from the user. At any time between two steps.
- */
-CPODES_EXPORT int CPMechSetDifferenceTime(CPMech mech, sunrealtype time);
 
 /**
  * For the model's functions: are partial derivatives for Newton's iteration being formed by differences?
@@ -569,13 +593,9 @@ CPODES_EXPORT int CPMechIsAttached(CPMech mech);
 CPODES_EXPORT CPProjector CPMechGetProjector(CPMech mech);
 
 /**
- * Returns the number of multipliers: na of the model, then one for each motion prescribed by DIRECT
- * or RATE.
+ * Returns the number of multipliers: na of the model, then one for each motion of kind DIRECT or RATE.
  */
 CPODES_EXPORT sunindextype CPMechGetNumMultipliers(CPMech mech);
-
-/** Returns the number of prescribed motions, of all kinds, or a negative code. */
-CPODES_EXPORT int CPMechGetNumMotions(CPMech mech);
 
 /**
  * Computes a consistent initial state from a rough guess: the positions by damped Gauss-Newton

@@ -190,13 +190,11 @@ struct CPPlugin_ {
   SUNContext ctx;           /**< context of CPPluginCreate */
   sunrealtype *parameter;   /**< [type->nparameters] values of the parameters; owned by the model */
   /* ---- from here on set by type->create ---- */
-  void *data;       /**< user data of all functions; owned by the model */
-  void *own;        /**< further data of the type, freed by its destroy */
-  sunindextype n;   /**< length of y */
-  N_Vector y0;      /**< consistent start (CPPluginStart) */
-  CPEquations mech; /**< functions of the CPMech; mech.nu = 0 if there is none */
-  int (*prepare)(const CPPlugin *model, CPMech mech); /**< called after CPMechCreate, adds quaternions
-                                                          and prescribed motions; may be NULL */
+  void *data;     /**< user data of all functions; owned by the model */
+  void *own;      /**< further data of the type, freed by its destroy */
+  sunindextype n; /**< length of y */
+  N_Vector y0;    /**< consistent start (CPPluginStart) */
+  CPEquations mech; /**< of the CPMech, with arrays that last as long as the model; mech.nu = 0 if there is none */
   CVRhsFn f;           /**< right-hand side as an ODE with invariants; NULL if there is none */
   sunindextype m;      /**< length of c */
   CPConstraintFn c;    /**< invariants of that ODE */
@@ -238,7 +236,7 @@ typedef struct {
 } CPPluginModule;
 
 /** Version of the structs above and of CPEquations; it grows when objects built before no longer fit. */
-#define CP_PLUGIN_ABI 12
+#define CP_PLUGIN_ABI 13
 /** The name of the symbol. */
 #define CP_PLUGIN_SYMBOL "cpodes_plugin"
 /** Makes type, a CPPluginType with static storage, the model of the shared object. To be used once, at file level. */
@@ -266,10 +264,9 @@ CPODES_EXPORT CPPlugin *CPPluginCreate(const CPPluginType *type, const sunrealty
 /** Frees *model and sets it to NULL. model or *model may be NULL. */
 CPODES_EXPORT void CPPluginFree(CPPlugin **model);
 
-/** Creates and prepares a CPMech of the model, with its user data. Rows of contacts are off, so the motion is the one
+/** Creates a CPMech of the model, with its user data. Rows of contacts are off, so the motion is the one
  * without contacts. (For contacts pass mech, contact and ncontacts to CPContactCreate.) The caller frees the CPMech, and
- * the model must outlive it. Returns NULL if mech.nu is 0, and after a failure, which a line on stderr explains unless
- * model->prepare has failed. */
+ * the model must outlive it. Returns NULL if mech.nu is 0, and after a failure, which a line on stderr explains. */
 CPODES_EXPORT CPMech CPPluginMech(const CPPlugin *model);
 
 /* ---- questions ---- */

@@ -200,7 +200,7 @@ class BodiesInstance(Instance):
                 raise Error(lib.CP_NOT_SUPPORTED, "joints with friction cannot be combined with contacts")
             mech = self.own_contact(model, self.bodies)
         else:
-            mech = self.own_handle("CPMech", lib.CPMechCreate(model, self.y_vector, self.ctx), lib.CPMechFree)
+            mech = self.own_handle("CPMech", lib.glue_mech(model, self.y_vector, self.ctx), lib.CPMechFree)
         check = lambda flag: self.failures.check(flag, lambda: text(lib.CPMechGetLastMessage(mech)))
         check(lib.CPBodiesPrepare(self.bodies, mech))
         return mech

@@ -58,16 +58,6 @@ class Instance(System):
         self.mech = ffi.NULL # until it is created
         self.mech = self.create()
         check = self.check
-        for first_q, first_u, frame in mechanism.quaternions:
-            check(lib.CPMechAddQuaternion(self.mech, first_q, first_u, FRAMES[frame]))
-        for i, how, g, gd, gdd, step in mechanism.motions:
-            motion = ffi.new("GlueMotion *")
-            self.keep.append(motion)
-            for name, function in (("g", g), ("gd", gd), ("gdd", gdd)):
-                if function is not None:
-                    bind(getattr(motion, name), function, f"the motion {name}", (), ((1,),), self.failures, self.keep)
-            check(lib.CPMechPrescribe(self.mech, i, MOTIONS[how], to_c.glue_motion, to_c.glue_motiond if gd else ffi.NULL,
-                                      to_c.glue_motiondd if gdd else ffi.NULL, step, motion))
         if mechanism.metric != "default":
             check(lib.CPMechSetMetric(self.mech, METRICS[mechanism.metric]))
         if mechanism.mask is not None:
@@ -105,12 +95,32 @@ class Instance(System):
             model.A_tmpl = self.matrix(m.A_form)
         for name, form in template.items():
             setattr(model, f"{name}_tmpl", self.matrix(form))
+        self.add_coordinates(model)
         lib.glue_model(self.glue, model)
         if self.acts:
             return self.own_contact(model, self.glue)
-        mech = self.own_handle("CPMech", lib.CPMechCreate(model, self.y_vector, self.ctx), lib.CPMechFree)
+        mech = self.own_handle("CPMech", lib.glue_mech(model, self.y_vector, self.ctx), lib.CPMechFree)
         lib.CPMechSetUserData(mech, self.glue)
         return mech
+
+    def add_coordinates(self, model: Any) -> None:
+        """The quaternions and motions of the mechanism."""
+        m = self.mechanism
+        quaternions = ffi.new("CPQuaternion[]", len(m.quaternions))
+        motions = ffi.new("CPMotion[]", len(m.motions))
+        self.keep += [quaternions, motions]
+        for Q, (first_q, first_u, frame) in zip(quaternions, m.quaternions):
+            Q.first_q, Q.first_u, Q.frame = first_q, first_u, FRAMES[frame]
+        for c, (i, how, g, gd, gdd, step) in zip(motions, m.motions):
+            motion = ffi.new("GlueMotion *")
+            self.keep.append(motion)
+            for name, function in (("g", g), ("gd", gd), ("gdd", gdd)):
+                if function is not None:
+                    bind(getattr(motion, name), function, f"the motion {name}", (), ((1,),), self.failures, self.keep)
+            c.coordinate, c.kind, c.g, c.step, c.data = i, MOTIONS[how], to_c.glue_motion, step, motion
+            c.gd, c.gdd = to_c.glue_motiond if gd else ffi.NULL, to_c.glue_motiondd if gdd else ffi.NULL
+        model.quaternions, model.nquaternions = quaternions, len(m.quaternions)
+        model.motions, model.nmotions = motions, len(m.motions)
 
     def own_contact(self, model: Any, data: Any) -> Any:
         """The CPMech of this model, with contacts that act."""
@@ -697,8 +707,6 @@ class ModelInstance(Instance):
             mech = self.own_contact(ffi.addressof(self.model, "mech"), self.model.data)
             if self.model.dense_events:
                 self.step_through((self.model.dense_events, self.model.dense_time))
-            if self.model.prepare and self.model.prepare(self.model, mech):
-                raise Error(lib.CP_ILL_INPUT, f"{m.name} cannot prepare its CPMech")
             return mech
         return self.own_handle("CPMech", lib.CPPluginMech(self.model), lib.CPMechFree)
 
@@ -731,7 +739,7 @@ class ParametricInstance(ModelInstance):
         self.frees.append((lib.glue_parametric_free, self.parametric))
         self.model = lib.glue_parametric_model(self.parametric)
         mech = self.own_handle("CPMech", lib.glue_parametric_mech(self.parametric), lib.CPMechFree)
-        if lib.CPMechGetNumMotions(mech):
+        if self.model.mech.nmotions:
             raise ValueError(f"{m.name} has prescribed motions, whose functions have copies of its parameters: gradients cannot move them")
         return mech
 

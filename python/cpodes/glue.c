@@ -563,6 +563,13 @@ static const CPPlugin *model_now(GlueParametric *P) {
   return P->newest = P->models[oldest] = made;
 }
 
+CPMech glue_mech(const CPEquations *equations, N_Vector y, SUNContext ctx) {
+  CPModel model = CPModelCreate(equations);
+  CPMech mech   = model ? CPMechCreate(model, y, ctx) : NULL;
+  CPModelFree(&model);
+  return mech;
+}
+
 static int model_data(void *F, void **data) {
   const CPPlugin *m = model_now(F);
   if (m) *data = m->data;
@@ -594,11 +601,9 @@ const char *glue_parametric_message(const GlueParametric *P) { return P->message
 CPMech glue_parametric_mech(GlueParametric *P) {
   const CPPlugin *first = P->models[0];
   CPEquations m         = first->mech;
-  m.data = NULL, m.current_data = model_data;
-  CPMech mech = CPMechCreate(&m, first->y0, P->ctx);
-  if (!mech) return NULL;
-  if (CPMechSetUserData(mech, P) || (first->prepare && first->prepare(first, mech)))
-    CPMechFree(&mech);
+  m.model_data = NULL, m.current_data = model_data;
+  CPMech mech = glue_mech(&m, first->y0, P->ctx);
+  if (mech && CPMechSetUserData(mech, P)) CPMechFree(&mech);
   return mech;
 }
 

@@ -134,6 +134,8 @@ int glue_integrand(double t, N_Vector y, double *values, void *functional);
 
 /* Enters the functions of F that are set into the model. The caller sets the sizes. */
 void glue_model(GlueMech *F, CPEquations *model);
+/* A CPMech with a model of its own; NULL after a failure. */
+CPMech glue_mech(const CPEquations *equations, N_Vector y, SUNContext ctx);
 
 /* Adds the run's events and stops to its session, and sets its configuration. direction [nmodel_roots + nevents]. */
 int glue_begin(GlueRun *run, const int *direction);

@@ -25,18 +25,15 @@ static int motion(sunrealtype t, sunrealtype *g, void *data) {
   return 0;
 }
 
-static int prepare(const CPPlugin *m, CPMech mech) {
-  return CPMechPrescribe(mech, 0, CP_MOTION_FULL, motion, NULL, NULL, 1e-3, m->data);
-}
+static const CPMotion cart = {.kind = CP_MOTION_FULL, .g = motion, .step = 1e-3};
 
 static int create(CPPlugin *m) {
   if (!(m->data = malloc(sizeof(double)))) return -1;
   *(double *)m->data = m->parameter[0];
-  m->prepare         = prepare;
   m->n               = 4;
-  m->mech            = (CPEquations){.nu = 2, .M = mass, .f = force};
-  m->mech.M_tmpl     = SUNDenseMatrix(2, 2, m->ctx);
-  m->y0              = N_VNew_Serial(4, m->ctx);
+  m->mech        = (CPEquations){.nu = 2, .M = mass, .f = force, .motions = &cart, .nmotions = 1};
+  m->mech.M_tmpl = SUNDenseMatrix(2, 2, m->ctx);
+  m->y0          = N_VNew_Serial(4, m->ctx);
   if (!m->mech.M_tmpl || !m->y0) return -1;
   N_VConst(0, m->y0);
   N_VGetArrayPointer(m->y0)[2] = m->parameter[0];

@@ -100,11 +100,11 @@ static int switchContactsOff(const CPPlugin *model, CPMech mech) {
 
 CPMech CPPluginMech(const CPPlugin *model) {
   if (model->mech.nu == 0) return NULL;
-  CPMech mech = CPMechCreate(&model->mech, model->y0, model->ctx);
+  CPModel made = CPModelCreate(&model->mech);
+  CPMech mech  = made ? CPMechCreate(made, model->y0, model->ctx) : NULL;
+  CPModelFree(&made);
   if (!mech) return NULL;
-  if (CPMechSetUserData(mech, model->data) || (model->prepare && model->prepare(model, mech)) ||
-      switchContactsOff(model, mech))
-    CPMechFree(&mech);
+  if (CPMechSetUserData(mech, model->data) || switchContactsOff(model, mech)) CPMechFree(&mech);
   return mech;
 }
 

@@ -110,7 +110,7 @@ static int create_contact(Problem *p) {
   return !p->mech || CPContactSetErrHandlerFn(p->contact, silent, NULL) ||
          CPContactSetUserData(p->contact, model->data) ||
          CPContactSetTimeStepping(p->contact, model->dense_events, model->dense_time) ||
-         (model->prepare && model->prepare(model, p->mech)) || choose_solvers(p, p->mech);
+         choose_solvers(p, p->mech);
 }
 
 static int close_loops(const Problem *p) {
@@ -128,8 +128,8 @@ static int create_mech(Problem *p, char *message) {
     return refuse(message, "%s: its CPMech cannot be made; `cpodes check` says more",
                   p->model->type->name);
   if (!CPMechSetMaxOrd(p->mech, method->max_order) &&
-      !CPMechSetErrorTimeScale(p->mech, method->tau, NULL) &&
-      !CPMechSetNewton(p->mech, method->newton) && !close_loops(p))
+      !CPMechSetErrorTimeScale(p->mech, method->tau) && !CPMechSetNewton(p->mech, method->newton) &&
+      !close_loops(p))
     return 0;
   return refuse(message, "%s", CPMechGetLastMessage(p->mech));
 }

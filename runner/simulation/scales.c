@@ -60,11 +60,13 @@ static int find_unit(Scales *s, const char *name) {
  * not compared, since they differ by a jump between two runs that find its time a little apart.
  * Auxiliary states that are parts of a quantity are judged with that. */
 static void find_units(Measure *m, const Problem *p, const RunInfo *info) {
-  const CPPlugin *model = p->model;
-  const bool jumps      = model->ncontacts > 0 || model->nroots > 0;
-  sunindextype q, u;
-  for (int i = 0; p->mech && !CPMechGetQuaternion(p->mech, i, &q, &u); i++) {
-    m->attitude[m->nattitudes++] = (long)q;
+  const CPPlugin *model  = p->model;
+  const bool jumps       = model->ncontacts > 0 || model->nroots > 0;
+  const CPEquations *of  = p->mech ? CPModelGetEquations(CPMechGetModel(p->mech)) : NULL;
+  const int nquaternions = of ? of->nquaternions : 0;
+  for (int i = 0; i < nquaternions; i++) {
+    const long q                 = (long)of->quaternions[i].first_q;
+    m->attitude[m->nattitudes++] = q;
     for (int k = 0; k < 4; k++) m->in_attitude[q + k] = true;
   }
   for (long i = 0; i < m->n; i++) {
@@ -73,9 +75,9 @@ static void find_units(Measure *m, const Problem *p, const RunInfo *info) {
     const bool velocity = i >= info->nq && i < info->nq + info->nu;
     m->unit[i] = jumps && velocity ? -1 : find_unit(&m->scales, m->in_attitude[i] ? "rad" : unit);
   }
-  for (int i = 0; p->mech && !CPMechGetQuaternion(p->mech, i, &q, &u); i++)
+  for (int i = 0; i < nquaternions; i++)
     for (int k = 0; k < 3 && !jumps; k++)
-      m->unit[info->nq + u + k] = find_unit(&m->scales, "rad/s");
+      m->unit[info->nq + (long)of->quaternions[i].first_u + k] = find_unit(&m->scales, "rad/s");
 }
 
 /* ------------------------------------------------------------------------- lengths and energies -- */

@@ -456,19 +456,21 @@ CPEquations Mechanism::equations(const State &state, double tolerance) {
   if (model.na) model.b = Functions::bias, model.A = Functions::constraintMatrix;
   simple = simpleKinematics();
   if (!simple) model.N = Functions::kinematics;
+  takeQuaternions(model);
   return model;
 }
 
-int Mechanism::prepare(CPMech of) const {
-  int flag = CP_SUCCESS;
-  for (MobilizedBodyIndex b(1); !flag && b < matter.getNumBodies(); ++b) {
+void Mechanism::takeQuaternions(CPEquations &model) {
+  quaternions.clear(), norms.clear();
+  for (MobilizedBodyIndex b(1); b < matter.getNumBodies(); ++b) {
     if (!matter.isUsingQuaternion(work, b)) continue;
     const MobilizedBody &body = matter.getMobilizedBody(b);
-    flag = simple ? CPMechAddQuaternion(of, body.getFirstQIndex(work), body.getFirstUIndex(work),
-                                        CP_FRAME_WORLD)
-                  : CPMechAddUnitNorm(of, body.getFirstQIndex(work), 4, 1.0);
+    const int q = body.getFirstQIndex(work), u = body.getFirstUIndex(work);
+    if (simple) quaternions.push_back({q, u, CP_FRAME_WORLD});
+    else norms.push_back({q, 4, 1.0});
   }
-  return flag;
+  model.quaternions = quaternions.data(), model.nquaternions = int(quaternions.size());
+  model.norms = norms.data(), model.nnorms = int(norms.size());
 }
 
 int Mechanism::create(const State &state, double accuracy, bool infinity, double tolerance,
@@ -479,13 +481,14 @@ int Mechanism::create(const State &state, double accuracy, bool infinity, double
   if (nz) model.auxiliary_jac = Functions::auxiliaryJacobian;
   setScales(accuracy, infinity);
   tmpl = N_VNew_Serial(nq + nu + nz, ctx);
-  mech = tmpl ? CPMechCreate(&model, tmpl, ctx) : nullptr;
+  CPModel made = CPModelCreate(&model);
+  mech         = tmpl && made ? CPMechCreate(made, tmpl, ctx) : nullptr;
+  CPModelFree(&made);
   if (!mech) return CP_MEM_FAIL;
   CPMechSetErrHandlerFn(
       mech, [](int, const char *, const char *, void *) {}, nullptr);
   int flag = CPMechSetUserData(mech, this);
   if (!flag) flag = CPMechSetGroupNorms(mech, !infinity);
-  if (!flag) flag = prepare(mech);
   /* cpodes measures a violation by the size of its correction in the error test. show() uses
    * Simbody's measure. */
   if (!flag)

@@ -32,11 +32,9 @@ public:
    * accuracy, infinity: as in the error test. tolerance: of the constraints. Returns cpodes' code. */
   int create(const SimTK::State &state, double accuracy, bool infinity, double tolerance,
              SUNContext ctx);
-  /** What create passes to CPMechCreate, for a CPMech that another object owns: the equations with
-   * the state's constraints and joints, whose user data is this object. After CPMechCreate, prepare
-   * adds the quaternions. */
+  /** What create passes to CPModelCreate, for a CPMech that another object owns: the equations with
+   * the state's constraints and joints, whose user data is this object. */
   CPEquations equations(const SimTK::State &state, double tolerance);
-  int prepare(CPMech of) const;
   void release();
   /** Continues with the same model from another state. */
   void restart(const SimTK::State &state);
@@ -65,6 +63,7 @@ public:
 private:
   struct Functions; /* cpodes' C functions */
   bool simpleKinematics() const;
+  void takeQuaternions(CPEquations &model);
   void setScales(double accuracy, bool infinity);
 
   void at(double t, const double *q);
@@ -98,6 +97,9 @@ private:
   };
   std::vector<Kinematics> recent; /* newest first */
   const Kinematics &kinematicsAt(const double *q);
+
+  std::vector<CPQuaternion> quaternions; /* those of the newest equations */
+  std::vector<CPFixedNorm> norms;
 
   bool haveG  = false;
   bool simple = true; /* q' = u except for quaternions */

@@ -110,9 +110,6 @@ void build(CPPlugin *model, Own &own, MakeRunnerModel make) {
   options.setOption(ProjectOptions::UseInfinityNorm);
   own.mechanism->assemble(start, options);
   model->mech    = own.mechanism->equations(start, tolerance);
-  model->prepare = [](const CPPlugin *of, CPMech mech) {
-    return cpodes::own(of).mechanism->prepare(mech);
-  };
   model->known           = made.referenceError > 0.0;
   model->reference_error = made.referenceError;
   own.drawing            = draw(made.matter, start);

@@ -51,11 +51,20 @@ void contact_create(World *w) {
   s->J         = (s->a * s->a + s->b * s->b) / 3.0;
   s->ncontacts = s->in_space ? 1 : 2;
   /* without friction, or with friction */
-  s->nrows     = chance(w, 0.2) ? s->ncontacts : s->in_space ? 3 : 4;
-  k->is_driven = 0, k->longest = 0.0;
+  s->nrows   = chance(w, 0.2) ? s->ncontacts : s->in_space ? 3 : 4;
+  k->longest = 0.0;
   scene_use(s);
   if (!scene_model(s, below(w, 2), w->ctx, &model)) no_memory();
   for (int i = 0; i < s->ncontacts; i++) choose_point(w, i, &points[i]);
+  const CPMotion by = {.coordinate = chance(w, w->odd) ? whole(w, 0, SCENE_U) : 0,
+                       .kind       = (CPMotionKind)below(w, 3),
+                       .g          = mechanism_motion,
+                       .gd         = chance(w, 0.5) ? mechanism_motion_rate : NULL,
+                       .gdd        = chance(w, 0.5) ? mechanism_motion_acceleration : NULL,
+                       .step       = 1e-3,
+                       .data       = w};
+  k->is_driven      = chance(w, 0.1); /* and then gains energy */
+  if (k->is_driven) model.motions = &by, model.nmotions = 1;
   SUNMatrix M = model.M_tmpl, A = model.A_tmpl;
   const int spoilt = chance(w, w->odd * 0.3);
   const int n      = chance(w, w->odd * 0.3) ? -below(w, 2) : s->ncontacts;
@@ -163,30 +172,11 @@ static void time_stepping(World *w) {
 static void options_of_mechanics(World *w) {
   CPMech own = w->mech;
   w->mech    = CPContactGetMech(w->contacts.contact);
-  switch (below(w, 4)) {
+  switch (below(w, 3)) {
   case 0: CALL(w, MECHANICS, CPMechSetMetric(w->mech, (CPMechMetric)below(w, 4))); break;
   case 1: CALL(w, MECHANICS, CPMechSetLinearSolver(w->mech, (CPKktLinSol)below(w, 4))); break;
-  case 2: CALL(w, MECHANICS, CPMechSetNewton(w->mech, (CPMechNewton)below(w, 3))); break;
-  default: {
-    const sunrealtype time = number(w, 1e-3, 1.0);
-    CALL(w, MECHANICS, CPMechSetDifferenceTime(w->mech, time));
+  default: CALL(w, MECHANICS, CPMechSetNewton(w->mech, (CPMechNewton)below(w, 3)));
   }
-  }
-  w->mech = own;
-}
-
-/* A driven body gains energy. */
-static void prescribe(World *w) {
-  CPMech own  = w->mech;
-  const int i = chance(w, w->odd) ? whole(w, 0, SCENE_U) : 0;
-  if (w->contacts.started && !chance(w, w->odd)) return;
-  w->mech = CPContactGetMech(w->contacts.contact);
-  const int flag =
-      CALL(w, MECHANICS,
-           CPMechPrescribe(w->mech, i, (CPMotion)below(w, 3), mechanism_motion,
-                           chance(w, 0.5) ? mechanism_motion_rate : NULL,
-                           chance(w, 0.5) ? mechanism_motion_acceleration : NULL, 1e-3, w));
-  if (flag == CP_SUCCESS) w->contacts.is_driven = 1;
   w->mech = own;
 }
 
@@ -428,7 +418,6 @@ const Action contact_actions[] = {{"create contacts", contact_create, 2},
                                   {"contacts: most events", most_events, 1},
                                   {"contacts: time stepping", time_stepping, 1},
                                   {"contacts: mechanics", options_of_mechanics, 2},
-                                  {"contacts: motion", prescribe, 1},
                                   {"contacts: options of the integrator", options_of_integrator, 2},
                                   {"contacts: solve", contact_solve, 20},
                                   {"contacts: step", contact_step, 10},

@@ -5,28 +5,43 @@
 #include <string.h>
 #include <sunmatrix/sunmatrix_dense.h>
 
-static void prescribe(World *w) {
-  const int i             = chance(w, w->odd) ? whole(w, 0, w->m.nq) : w->m.x;
-  const sunrealtype step  = number(w, 1e-4, 1e-2);
-  const CPMotionFn rate   = chance(w, 0.5) ? mechanism_motion_rate : NULL,
-                   second = chance(w, 0.5) ? mechanism_motion_acceleration : NULL;
+static void prescribe(World *w, CPMotion *by) {
+  const int i            = chance(w, w->odd) ? whole(w, 0, w->m.nq) : w->m.x;
+  const sunrealtype step = number(w, 1e-4, 1e-2);
   if (step > 1e-2 || step < 1e-4 || i != w->m.x) w->another_solution = 1;
-  const int flag = CALL(
-      w, MECHANICS,
-      CPMechPrescribe(w->mech, i, (CPMotion)below(w, 3), mechanism_motion, rate, second, step, w));
-  if (flag != CP_SUCCESS || !(w->m.features & DRIVEN)) w->another_solution = 1;
+  *by = (CPMotion){.coordinate = i,
+                   .kind       = (CPMotionKind)below(w, 3),
+                   .g          = mechanism_motion,
+                   .gd         = chance(w, 0.5) ? mechanism_motion_rate : NULL,
+                   .gdd        = chance(w, 0.5) ? mechanism_motion_acceleration : NULL,
+                   .step       = step,
+                   .data       = w};
+}
+
+/* Coordinates, motions and differences, some of them odd */
+static void vary(World *w, CPEquations *model, CPMotion *by, int order[1]) {
+  order[0] = whole(w, 0, 2);
+  mechanism_coordinates(&w->m, model);
+  if (model->nmotions > 0) {
+    prescribe(w, by);
+    model->motions = by;
+  }
+  if (chance(w, w->odd * 0.3)) {
+    model->nquaternions = model->nnorms = 0;
+    if (w->m.features & KINEMATICS) w->off_manifold = 1;
+  }
+  if (chance(w, 0.2)) {
+    const sunrealtype time = number(w, 1e-3, 1.0);
+    if (!(time >= 1e-3 && time <= 1.0)) w->another_solution = 1;
+    model->time = time;
+  }
+  if (w->m.nz && chance(w, 0.5)) model->z_order = order;
 }
 
 static void ready(World *w) {
   if (!w->mech) return;
   w->mech_freed = 0;
   CALL(w, MECHANICS, CPMechSetErrHandlerFn(w->mech, world_message, w));
-  if (w->m.quaternion >= 0 && !chance(w, w->odd * 0.3)) {
-    if (w->m.features & KINEMATICS)
-      CALL(w, MECHANICS, CPMechAddUnitNorm(w->mech, w->m.quaternion, 4, 1.0));
-    else CALL(w, MECHANICS, CPMechAddQuaternion(w->mech, w->m.quaternion, w->m.omega, w->m.frame));
-  }
-  if (w->m.features & DRIVEN) prescribe(w);
 }
 
 int mechanics_spoil(World *w, CPEquations *model) {
@@ -43,11 +58,18 @@ int mechanics_spoil(World *w, CPEquations *model) {
 void mechanics_create(World *w) {
   if (w->mech) return;
   CPEquations model;
+  CPMotion by;
+  int order[1];
   const int spoilt = chance(w, w->odd * 0.3);
   if (!mechanism_model(&w->m, below(w, 3), below(w, 2), below(w, 2), w->ctx, &model)) no_memory();
   SUNMatrix M = model.M_tmpl, A = model.A_tmpl;
   if (spoilt && !mechanics_spoil(w, &model)) model.f = NULL;
-  w->mech = CREATE(w, CPMechCreate(&model, w->start, w->ctx));
+  vary(w, &model, &by, order);
+  CPModel made = CREATE(w, CPModelCreate(&model));
+  if (made) w->mech = CREATE(w, CPMechCreate(made, w->start, w->ctx));
+  if (w->mech && CPMechGetModel(w->mech) != made)
+    complain(w, "a CPMech of another model", "CPMechGetModel");
+  FREE(w, CPModelFree(&made));
   SUNMatDestroy(M);
   SUNMatDestroy(A);
   if (spoilt) FREE(w, CPMechFree(&w->mech));
@@ -78,9 +100,8 @@ void mechanics_attach(World *w) {
 }
 
 static void user_data(World *w) {
-  sunindextype q, u;
   CALL(w, MECHANICS, CPMechSetUserData(w->mech, w));
-  CALL(w, MECHANICS, CPMechGetQuaternion(w->mech, below(w, 2), chance(w, w->odd) ? NULL : &q, &u));
+  FREE(w, CPModelGetEquations(CPMechGetModel(w->mech)));
   FREE(w, CPMechGetUserData(w->mech));
   FREE(w, CPMechIsAttached(w->mech));
 }
@@ -116,11 +137,9 @@ static void set_multiplier_tol(World *w) {
 }
 
 static void set_time_scale(World *w) {
-  const int order[1]    = {whole(w, 0, 2)};
   const sunrealtype tau = chance(w, 0.3) ? CP_TAU_STEP : number(w, 1e-3, 10.0);
   w->another_solution   = 1;
-  CALL(w, MECHANICS,
-       CPMechSetErrorTimeScale(w->mech, tau, w->m.nz && chance(w, 0.5) ? order : NULL));
+  CALL(w, MECHANICS, CPMechSetErrorTimeScale(w->mech, tau));
 }
 
 static void set_group_norms(World *w) {
@@ -128,12 +147,10 @@ static void set_group_norms(World *w) {
   CALL(w, MECHANICS, CPMechSetGroupNorms(w->mech, chance(w, 0.5)));
 }
 
-static void set_difference_time(World *w) {
-  const sunrealtype time = number(w, 1e-3, 1.0);
-  if (!(time >= 1e-3 && time <= 1.0)) w->another_solution = 1;
-  const sunrealtype *q, *u;
-  CPMechGetDifferenceBase(w->mech, &q, &u); /* has no answer outside a function of the model */
-  CALL(w, MECHANICS, CPMechSetDifferenceTime(w->mech, time));
+static void ask_for_the_base(World *w) {
+  const sunrealtype *q, *u; /* has no answer outside a function of the model */
+  if (CPMechGetDifferenceBase(w->mech, &q, &u))
+    complain(w, "a base of differences", "outside a function");
 }
 
 static void set_max_order(World *w) {
@@ -246,7 +263,6 @@ const Action mechanics_actions[] = {{"create a mechanical system", mechanics_cre
                                     {"attach the mechanical system", mechanics_attach, 3},
                                     {"mechanics: user data", user_data, 1},
                                     {"mechanics: handler", set_handler, 1},
-                                    {"mechanics: motion", prescribe, 1},
                                     {"mechanics: active rows", set_active, 3},
                                     {"mechanics: metric", set_metric, 3},
                                     {"mechanics: linear solver", set_linear_solver, 2},
@@ -254,7 +270,7 @@ const Action mechanics_actions[] = {{"create a mechanical system", mechanics_cre
                                     {"mechanics: tolerance of multipliers", set_multiplier_tol, 1},
                                     {"mechanics: time scale", set_time_scale, 1},
                                     {"mechanics: norms of groups", set_group_norms, 1},
-                                    {"mechanics: time of differences", set_difference_time, 1},
+                                    {"mechanics: base of differences", ask_for_the_base, 1},
                                     {"mechanics: largest order", set_max_order, 1},
                                     {"mechanics: consistent start", calc_ic, 3},
                                     {"mechanics: accelerations", accelerations, 2},

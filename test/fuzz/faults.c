@@ -201,16 +201,13 @@ static int create_projector(Stage *s) {
 }
 
 static int create_mechanics(Stage *s) {
-  s->mech = CPMechCreate(&s->model, s->y, test_context);
+  CPEquations model = s->model;
+  mechanism_coordinates(&s->m, &model);
+  CPModel made = CPModelCreate(&model);
+  s->mech      = made ? CPMechCreate(made, s->y, test_context) : NULL;
+  CPModelFree(&made);
   if (!s->mech) return CP_MEM_FAIL;
   int flag = CPMechSetErrHandlerFn(s->mech, message_log, &s->log);
-  if (!flag && s->m.features & KINEMATICS)
-    flag = CPMechAddUnitNorm(s->mech, s->m.quaternion, 4, 1.0);
-  else if (!flag && s->m.quaternion >= 0)
-    flag = CPMechAddQuaternion(s->mech, s->m.quaternion, s->m.omega, s->m.frame);
-  if (!flag && s->m.features & DRIVEN)
-    flag = CPMechPrescribe(s->mech, s->m.x, CP_MOTION_DIRECT, mechanism_motion, NULL, NULL, 1e-3,
-                           NULL);
   if (!flag && has(s, METRIC)) flag = CPMechSetMetric(s->mech, CP_METRIC_L2);
   if (!flag && s->is->form == OPERATORS) flag = CPMechSetNewton(s->mech, CP_NEWTON_HALF);
   if (!flag && has(s, INITIAL)) flag = CPMechCalcIC(s->mech, 0.0, s->y, NULL, NULL, NULL, NULL);

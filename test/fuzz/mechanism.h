@@ -5,7 +5,7 @@
  *
  *   (X'', Y'') + lambda (X, Y) = (-d X', -g)      0 = (X^2 + Y^2 - L^2) / 2        pendulum, once or twice (REDUNDANT)
  *   2 x'' = -2 x - 0.4 x'                         EXTRA, and then one of these, or none:
- *     0 = x - 0.3 sin 2 t                           RHEONOMIC; DRIVEN: the same by CPMechPrescribe
+ *     0 = x - 0.3 sin 2 t                           RHEONOMIC; DRIVEN: the same by a prescribed motion
  *     0 = x' - 0.2 X                                NONHOLONOMIC
  *     x'' = -x                                      ACCELERATION
  *   0.5 omega' = 0                                QUATERNION of a ball; KINEMATICS: its q' by a function
@@ -117,6 +117,8 @@ int mechanism_consistent_start(sunrealtype t0, N_Vector y0, void *user_data);
  * The caller frees templates in the model. Returns 0 without memory. */
 int mechanism_model(const Mechanism *m, int partials, int own_velocity, int own_b, SUNContext ctx,
                     CPEquations *model);
+/* Adds quaternions or norms, and the motion of DRIVEN. */
+void mechanism_coordinates(const Mechanism *m, CPEquations *model);
 int mechanism_motion(sunrealtype t, sunrealtype *g, void *data);
 int mechanism_motion_rate(sunrealtype t, sunrealtype *g, void *data);
 int mechanism_motion_acceleration(sunrealtype t, sunrealtype *g, void *data);

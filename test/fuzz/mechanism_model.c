@@ -342,3 +342,15 @@ int mechanism_consistent_start(sunrealtype t0, N_Vector y0, void *user_data) {
   mechanism_start(mechanism_in_use(), t0, choice, N_VGetArrayPointer(y0));
   return disturb(ON_START, N_VGetArrayPointer(y0), mechanism_in_use()->n);
 }
+
+void mechanism_coordinates(const Mechanism *m, CPEquations *model) {
+  static CPQuaternion quaternion; /* of one mechanism at a time */
+  static CPFixedNorm norm;
+  static CPMotion motion;
+  quaternion = (CPQuaternion){m->quaternion, m->omega, m->frame};
+  norm       = (CPFixedNorm){m->quaternion, 4, 1.0};
+  motion     = (CPMotion){.coordinate = m->x, .g = mechanism_motion, .step = 1e-3};
+  if (m->quaternion >= 0 && m->features & KINEMATICS) model->norms = &norm, model->nnorms = 1;
+  else if (m->quaternion >= 0) model->quaternions = &quaternion, model->nquaternions = 1;
+  if (m->features & DRIVEN) model->motions = &motion, model->nmotions = 1;
+}

@@ -9,7 +9,7 @@ int main() {
   char *name     = CPGetReturnFlagName(CP_SUCCESS);
   bool good      = name && !std::strcmp(name, "CP_SUCCESS");
   CPEquations of = {}; // an empty model, which is refused
-  CPMech mech    = CPMechCreate(&of, nullptr, nullptr);
+  CPMech mech    = CPMechCreate(CPModelCreate(&of), nullptr, nullptr);
   good           = good && !mech && CPMechSetUserData(mech, nullptr) == CP_MEM_NULL;
   CPMechFree(&mech);
   good = good && CPIntegratorSetFixedStep(nullptr, 1.0) == CP_MEM_NULL;

@@ -17,6 +17,7 @@ enum { SPIN, RESTITUTION, FLOOR, N = 13 };
 
 typedef struct {
   RigidBodies bodies; /* first: user_data of the functions of rigid_body.h */
+  CPQuaternion quaternion;
   RigidBody body;
   sunrealtype spin;
 } Ball;
@@ -82,22 +83,20 @@ static int strike(const CPPlugin *model, CPMech mech, sunrealtype t, N_Vector y,
   return 0;
 }
 
-static int prepare(const CPPlugin *model, CPMech mech) {
-  return rigid_body_quaternions(model->data, mech);
-}
-
 static int create(CPPlugin *model) {
   const sunrealtype J = SUN_RCONST(1.0) / 256;
   Ball *ball          = calloc(1, sizeof *ball);
   model->data         = ball;
   if (!ball || CPPluginStart(model, N)) return -1;
-  ball->spin = model->parameter[SPIN];
-  ball->body = (RigidBody){.m = 1, .J = {J, J, J}};
-  ball->bodies =
-      (RigidBodies){.nbodies = 1, .body = &ball->body, .g = {0, 0, -G}, .frame = CP_FRAME_BODY};
+  ball->spin   = model->parameter[SPIN];
+  ball->body   = (RigidBody){.m = 1, .J = {J, J, J}};
+  ball->bodies = (RigidBodies){.nbodies    = 1,
+                               .body       = &ball->body,
+                               .g          = {0, 0, -G},
+                               .frame      = CP_FRAME_BODY,
+                               .quaternion = &ball->quaternion};
   if (rigid_body_model(&ball->bodies, 0, model->ctx, &model->mech)) return -1;
   model->f               = rhs;
-  model->prepare         = prepare;
   model->known           = 1;
   model->reference_error = 1e-13;
   model->nroots          = model->parameter[FLOOR] > 0.5;

@@ -200,10 +200,6 @@ static int reference(const CPPlugin *model, sunrealtype t, N_Vector y) {
   return 0;
 }
 
-static int prepare(const CPPlugin *model, CPMech mech) {
-  return rigid_body_quaternions(model->data, mech);
-}
-
 static int create(CPPlugin *model, void (*create_loop)(Linkage *l)) {
   Linkage *l  = calloc(1, sizeof *l);
   model->data = l;
@@ -214,7 +210,6 @@ static int create(CPPlugin *model, void (*create_loop)(Linkage *l)) {
   if (rigid_body_model(&l->loop.bodies, model->parameter[SPARSE] > 0.5, model->ctx, &model->mech))
     return -1;
   if (model->parameter[GIVEN] < 0.5) model->mech.b = NULL;
-  model->prepare         = prepare;
   model->known           = 1;
   model->reference_error = 1e-12;
   return 0;

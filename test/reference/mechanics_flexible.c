@@ -3,6 +3,7 @@
  * below the tolerance. Order 2 damps them, and velocity errors weighted with the step do not
  * require them. */
 #include "mechanics_support.h"
+#include "support/mech_run.h"
 
 #include <cpodes/cpodes_integrator.h>
 #include <math.h>
@@ -81,7 +82,7 @@ START_TEST(old_derivatives_do_not_make_stages_get_their_own) {
   MechCase c                     = mech_case(FLEXIBLE_CRANK);
   const sunrealtype t_end        = c.samples[c.nsamples - 1].t;
   N_Vector y                     = vector_of(c.n, c.samples[0].y);
-  CPMech mech                    = CPMechCreate(&c.model, y, test_context);
+  CPMech mech                    = create_mech(&c.model, y, test_context);
   CPIntegrator mem               = CPIntegratorCreate("RADAU", test_context);
   CPIntegratorStats stats;
   sunrealtype t;

@@ -4,6 +4,7 @@
 #include "jacobians.h"
 #include "mechanics_support.h"
 #include "model_run.h"
+#include "support/mech_run.h"
 
 #include "models/four_bar.h"
 #include <math.h>
@@ -277,7 +278,7 @@ START_TEST(roundoff_at_singular_positions_ends_no_run) {
   CPPlugin *model  = model_with("four_bar", &setting, 1);
   N_Vector y       = vector_copy(model->y0);
   MessageLog log   = {0};
-  CPMech mech      = CPMechCreate(&model->mech, y, test_context);
+  CPMech mech      = create_mech(&model->mech, y, test_context);
   CPIntegrator mem = CPIntegratorCreate(methods[_i % 4], test_context);
   sunrealtype t = 0, energy = four_bar_energy(model->data, y), error = 0, drift = 0;
   ck_assert_int_eq(CPMechSetUserData(mech, model->data), CP_SUCCESS);

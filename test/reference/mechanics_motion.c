@@ -16,6 +16,7 @@
  * most by overshoot.
  */
 #include "reference.h"
+#include "support/mech_run.h"
 
 #include <cpodes/cpodes_mechanics.h>
 #include <cpodes/mechanics/mechanics_impl.h>
@@ -31,7 +32,7 @@ static const sunrealtype amplitude = 0.5, omega = 1.3; /* of the sine */
 static const sunrealtype speed = 0.4, T = 2.0;         /* of straight legs, and their duration */
 static const sunrealtype condition = 3.0;
 
-static const CPMotion ways[]         = {CP_MOTION_DIRECT, CP_MOTION_RATE, CP_MOTION_FULL};
+static const CPMotionKind ways[]     = {CP_MOTION_DIRECT, CP_MOTION_RATE, CP_MOTION_FULL};
 static const char *const way_names[] = {"DIRECT", "RATE", "FULL"};
 
 /* ---- the motions ---- */
@@ -122,7 +123,8 @@ static sunrealtype exact_force(const Exact *e) {
 static MessageLog messages;
 static int sparse; /* of the tests with matrices by columns */
 
-static CPMech two_masses(N_Vector y) {
+/* The first mass moves by g. */
+static CPMech two_masses(CPMotion g, N_Vector y) {
   SUNMatrix M = SUNDenseMatrix(2, 2, test_context), C = SUNMatClone(M), K = SUNMatClone(M);
   const sunrealtype entries_of[3][3] = {{m1, m12, m2}, {c1 + c2, -c2, c2}, {k1 + k2, -k2, k2}};
   SUNMatrix all[]                    = {M, C, K};
@@ -136,7 +138,9 @@ static CPMech two_masses(N_Vector y) {
     all[k]          = SUNSparseFromDenseMatrix(dense, 0.0, CSC_MAT);
     SUNMatDestroy(dense);
   }
-  CPMech mech = CPMechCreateLinear(all[0], all[1], all[2], NULL, y, test_context);
+  CPEquations model = linear_equations(2, all[0], all[1], all[2]);
+  model.motions = &g, model.nmotions = 1;
+  CPMech mech = create_mech(&model, y, test_context);
   ck_assert_ptr_nonnull(mech);
   CPMechSetErrHandlerFn(mech, message_log, &messages);
   for (int k = 0; k < 3; k++) SUNMatDestroy(all[k]);
@@ -188,7 +192,7 @@ typedef struct {
 } MotionErrors;
 
 /* F: minus the multiplier; FULL: what equation 1 lacks */
-static sunrealtype drive_force(Motion *run, CPMotion how) {
+static sunrealtype drive_force(Motion *run, CPMotionKind how) {
   const sunrealtype *y = entries(run->y);
   sunrealtype udot[2], lambda = 0.0;
   ck_assert_int_eq(CPMechAccelerations(run->mech, run->t, run->y, udot, &lambda), CP_SUCCESS);
@@ -196,7 +200,7 @@ static sunrealtype drive_force(Motion *run, CPMotion how) {
   return m1 * udot[0] + m12 * udot[1] + (c1 + c2) * y[2] - c2 * y[3] + (k1 + k2) * y[0] - k2 * y[1];
 }
 
-static void compare(Motion *run, CPMotion how, const Exact *e, MotionErrors *errors) {
+static void compare(Motion *run, CPMotionKind how, const Exact *e, MotionErrors *errors) {
   const sunrealtype *y = entries(run->y);
   errors->driven       = fmax(errors->driven, fabs(y[0] - e->g));
   errors->rate         = fmax(errors->rate, fabs(y[2] - e->gd));
@@ -218,16 +222,18 @@ static sunrealtype force_bound(const MotionErrors *e, sunrealtype tol, long int 
 
 /* The sine over [0, t_end], with mass 2 initially at rest; step 0: derivatives are given, otherwise
  * they are differences. */
-static MotionErrors sine_errors(CPMotion how, int lmm, sunrealtype tol, sunrealtype step,
+static MotionErrors sine_errors(CPMotionKind how, int lmm, sunrealtype tol, sunrealtype step,
                                 sunrealtype t_end, long int *steps) {
   MotionErrors errors = {0};
   const Exact start   = {.gd = amplitude * omega, .rd = -amplitude * omega};
   N_Vector y          = VECTOR(0.0, 0.0, amplitude * omega, 0.0);
-  CPMech mech         = two_masses(y);
-  ck_assert_int_eq(CPMechPrescribe(mech, 0, how, sine, step > 0.0 ? NULL : sine_rate,
-                                   step > 0.0 ? NULL : sine_curvature, step, NULL),
-                   CP_SUCCESS);
-  Motion run = start_motion(mech, y, lmm, tol);
+  const CPMotion by   = {.kind = how,
+                         .g    = sine,
+                         .gd   = step > 0.0 ? NULL : sine_rate,
+                         .gdd  = step > 0.0 ? NULL : sine_curvature,
+                         .step = step};
+  CPMech mech         = two_masses(by, y);
+  Motion run          = start_motion(mech, y, lmm, tol);
   for (int k = 1; k <= 50; k++) {
     advance(&run, k * t_end / 50.0);
     const Exact e = exact_after(&start, run.t, -1);
@@ -325,17 +331,16 @@ static int quick_return_curvature(sunrealtype t, sunrealtype *g, void *data) {
 }
 
 /* Largest |x1 - g| within the first period, and within `periods` of them */
-static void drift_of(CPMotion how, int lmm, sunrealtype tol, int periods, sunrealtype *first,
+static void drift_of(CPMotionKind how, int lmm, sunrealtype tol, int periods, sunrealtype *first,
                      sunrealtype *all) {
   const sunrealtype period = 2.0 * acos(-1.0) / omega;
   N_Vector y               = vector_of(4, NULL);
   quick_return_rate(0.0, &entries(y)[2], NULL);
-  CPMech mech = two_masses(y);
-  ck_assert_int_eq(CPMechPrescribe(mech, 0, how, quick_return, quick_return_rate,
-                                   quick_return_curvature, 0.0, NULL),
-                   CP_SUCCESS);
-  Motion run = start_motion(mech, y, lmm, tol);
-  *all       = 0.0;
+  const CPMotion by = {
+      .kind = how, .g = quick_return, .gd = quick_return_rate, .gdd = quick_return_curvature};
+  CPMech mech = two_masses(by, y);
+  Motion run  = start_motion(mech, y, lmm, tol);
+  *all        = 0.0;
   for (int k = 1; k <= 10 * periods; k++) {
     sunrealtype g;
     advance(&run, k * period / 10.0);
@@ -378,11 +383,10 @@ START_TEST(an_offset_of_the_driven_position) {
   for (int way = 0; way < 3; way++) {
     long int steps;
     sunrealtype g;
-    N_Vector y  = VECTOR(offset, 0.0, amplitude * omega, 0.0);
-    CPMech mech = two_masses(y);
-    ck_assert_int_eq(CPMechPrescribe(mech, 0, ways[way], sine, sine_rate, sine_curvature, 0.0, NULL),
-                     CP_SUCCESS);
-    Motion run = start_motion(mech, y, CV_BDF, tol);
+    N_Vector y        = VECTOR(offset, 0.0, amplitude * omega, 0.0);
+    const CPMotion by = {.kind = ways[way], .g = sine, .gd = sine_rate, .gdd = sine_curvature};
+    CPMech mech       = two_masses(by, y);
+    Motion run        = start_motion(mech, y, CV_BDF, tol);
     CPIntegratorSetErrHandlerFn(run.cpode, message_log, &messages);
     if (ways[way] != CP_MOTION_RATE) {
       ck_assert_int_eq(CPIntegratorEvolve(run.cpode, 10.0, run.y, &run.t, CV_NORMAL),
@@ -406,7 +410,7 @@ END_TEST
 
 /* Impulses come from g' by differences of step 0.1, whose noise is 2 DBL_EPSILON |g| / step, |g| = 40
    at most far out on a leg: times m1 + m12 about 1e-13. */
-static void kink(Motion *run, CPMotion how, const Exact *before, const Exact *after,
+static void kink(Motion *run, CPMotionKind how, const Exact *before, const Exact *after,
                  MotionErrors *errors) {
   const sunrealtype jump = (m1 - m12 * m12 / m2) * (after->gd - before->gd); /* row 1 of M [x'] */
   sunrealtype impulse    = -jump;
@@ -419,15 +423,14 @@ static void kink(Motion *run, CPMotion how, const Exact *before, const Exact *af
 
 /* Loop: way, method. */
 START_TEST(kinks_with_stops_keep_the_closed_form) {
-  const CPMotion how    = ways[_i / 2];
-  const sunrealtype tol = 1e-8;
-  MotionErrors errors   = {0};
+  const CPMotionKind how = ways[_i / 2];
+  const sunrealtype tol  = 1e-8;
+  MotionErrors errors    = {0};
   Exact start = {0}, e = {0};
   int leg     = 0;
   N_Vector y  = vector_of(4, NULL);
-  CPMech mech = two_masses(y);
-  ck_assert_int_eq(CPMechPrescribe(mech, 0, how, straight_leg, NULL, NULL, 0.1, &leg), CP_SUCCESS);
-  start = exact_kink(&e, 0);
+  CPMech mech = two_masses((CPMotion){.kind = how, .g = straight_leg, .step = 0.1, .data = &leg}, y);
+  start       = exact_kink(&e, 0);
   ck_assert_int_eq(CPMechImpact(mech, 0.0, y, NULL, 0.0, NULL), CP_SUCCESS);
   Motion run     = start_motion(mech, y, _i % 2 ? CV_ADAMS : CV_BDF, tol);
   long int steps = 0;
@@ -484,18 +487,19 @@ static int fast_curvature(sunrealtype t, sunrealtype *g, void *data) {
 }
 
 /* Steps of BDF over 20 s; failures of the projection */
-static long int fast_steps(CPMotion how, CPErrEst errest, sunrealtype tol, long int *failures) {
+static long int fast_steps(CPMotionKind how, CPErrEst errest, sunrealtype tol, long int *failures) {
   const sunrealtype k = 1e-4;
   N_Vector y          = VECTOR(0.0, 0.0, 10.0 * amplitude, 0.0);
   SUNMatrix M = SUNDenseMatrix(2, 2, test_context), K = SUNMatClone(M);
   SM_ELEMENT_D(M, 0, 0) = SM_ELEMENT_D(M, 1, 1) = 1.0;
   SM_ELEMENT_D(K, 0, 0) = SM_ELEMENT_D(K, 1, 1) = k;
   SM_ELEMENT_D(K, 0, 1) = SM_ELEMENT_D(K, 1, 0) = -k;
-  CPMech mech = CPMechCreateLinear(M, NULL, K, NULL, y, test_context);
+  const CPMotion by = {.kind = how, .g = fast, .gd = fast_rate, .gdd = fast_curvature};
+  CPEquations model = linear_equations(2, M, NULL, K);
+  model.motions = &by, model.nmotions = 1;
+  CPMech mech = create_mech(&model, y, test_context);
   SUNMatDestroy(M);
   SUNMatDestroy(K);
-  ck_assert_int_eq(CPMechPrescribe(mech, 0, how, fast, fast_rate, fast_curvature, 0.0, NULL),
-                   CP_SUCCESS);
   Motion run = start_motion(mech, y, CV_BDF, tol);
   CPIntegratorStats stats;
   ck_assert_int_eq(CPIntegratorSetErrEst(run.cpode, errest), CP_SUCCESS);
@@ -577,19 +581,19 @@ static CrankState crank_state(const SliderCrank *s, sunrealtype t, Crank *crank)
   return e;
 }
 
-static CPMech crank_mech(SliderCrank *s, N_Vector y) {
-  const CPEquations model = slider_crank_model();
-  CPMech mech             = CPMechCreate(&model, y, test_context);
+static CPMech crank_mech(SliderCrank *s, const CPMotion *g, N_Vector y) {
+  CPEquations model = slider_crank_model();
+  model.motions = g, model.nmotions = g ? 1 : 0;
+  CPMech mech = create_mech(&model, y, test_context);
   ck_assert_ptr_nonnull(mech);
   CPMechSetUserData(mech, s);
   CPMechSetErrHandlerFn(mech, message_log, &messages);
   return mech;
 }
 
-static void prescribe_crank(CPMech mech, CPMotion how, Crank *crank) {
-  ck_assert_int_eq(
-      CPMechPrescribe(mech, 0, how, crank_angle, crank_speed, crank_acceleration, 0.0, crank),
-      CP_SUCCESS);
+static CPMotion crank_by(CPMotionKind how, Crank *crank) {
+  return (CPMotion){
+      .kind = how, .g = crank_angle, .gd = crank_speed, .gdd = crank_acceleration, .data = crank};
 }
 
 /* Loop: wobble, way, method. With the crank driven there is no freedom left: DIRECT and FULL find the
@@ -600,14 +604,14 @@ static void prescribe_crank(CPMech mech, CPMotion how, Crank *crank) {
 START_TEST(a_driven_crank_moves_as_its_kinematics_say) {
   Crank crank   = {.wobble = _i / 6 ? 0.3 : 0.0};
   const int way = _i / 2 % 3, lmm = _i % 2 ? CV_ADAMS : CV_BDF;
-  const CPMotion how    = ways[way];
-  const sunrealtype tol = 1e-8;
-  SliderCrank s         = slider_crank_haug();
-  CrankState e          = crank_state(&s, 0.0, &crank);
-  N_Vector y            = vector_of(6, e.y);
-  CPMech mech           = crank_mech(&s, y);
-  prescribe_crank(mech, how, &crank);
-  Motion run        = start_motion(mech, y, lmm, tol);
+  const CPMotionKind how = ways[way];
+  const sunrealtype tol  = 1e-8;
+  SliderCrank s          = slider_crank_haug();
+  CrankState e           = crank_state(&s, 0.0, &crank);
+  N_Vector y             = vector_of(6, e.y);
+  const CPMotion by      = crank_by(how, &crank);
+  CPMech mech            = crank_mech(&s, &by, y);
+  Motion run             = start_motion(mech, y, lmm, tol);
   sunrealtype state = 0.0, driven = 0.0, forces = 0.0, size = 0.0;
   for (int k = 1; k <= 50; k++) {
     sunrealtype udot[3], lambda[3], reaction[3];

@@ -84,8 +84,7 @@ static void set_options(CPMech mech, const PlanarOptions *o) {
   ck_assert_int_eq(CPMechSetNewton(mech, o->newton), CP_SUCCESS);
   ck_assert_int_eq(CPMechSetLinearSolver(mech, o->linsol), CP_SUCCESS);
   ck_assert_int_eq(CPMechSetMaxOrd(mech, o->maxord), CP_SUCCESS);
-  ck_assert_int_eq(CPMechSetErrorTimeScale(mech, o->tau, NULL), CP_SUCCESS);
-  ck_assert_int_eq(CPMechSetDifferenceTime(mech, o->difference_time), CP_SUCCESS);
+  ck_assert_int_eq(CPMechSetErrorTimeScale(mech, o->tau), CP_SUCCESS);
 }
 
 MechRun *planar_run_of(const CPEquations *model, void *user_data, const sunrealtype *y0,
@@ -96,6 +95,7 @@ MechRun *planar_run_of(const CPEquations *model, void *user_data, const sunrealt
     chosen.dynamics_jac   = NULL;
     chosen.constraint_jac = NULL;
   }
+  chosen.time  = o->difference_time;
   MechRun *run = mech_run_create(&chosen, user_data, y0);
   set_options(run->mech, o);
   mech_run_start(run, o->lmm, o->tol);

@@ -3,6 +3,7 @@
  * cent, so the comparison uses geometric means over nine close tolerances, and a straight line
  * through the logarithms of two of these. */
 #include "mechanics_support.h"
+#include "support/mech_run.h"
 
 #include <cpodes/cpodes_integrator.h>
 #include <math.h>
@@ -34,7 +35,7 @@ static Point solve(MechCase *c, sunrealtype tol) {
   CPIntegratorStats stats;
   sunrealtype t;
   N_Vector y       = vector_of(c->n, c->samples[0].y);
-  CPMech mech      = CPMechCreate(&c->model, y, test_context);
+  CPMech mech      = create_mech(&c->model, y, test_context);
   CPIntegrator mem = CPIntegratorCreate("DOP853", test_context);
   ck_assert_int_eq(CPMechSetUserData(mech, &c->par), CP_SUCCESS);
   ck_assert_int_eq(CPMechAttach(mech, mem, 0.0, y), CP_SUCCESS);

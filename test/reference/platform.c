@@ -20,6 +20,7 @@ enum { LEGS = 6, N = 13 };
 typedef struct {
   RigidBodies bodies; /* first: user_data of the functions of rigid_body.h, too */
   RigidBody body;
+  CPQuaternion quaternion;
   sunrealtype ground[LEGS][3], top[LEGS][3];
 } Platform;
 
@@ -163,10 +164,6 @@ static int reference(const CPPlugin *model, sunrealtype t, N_Vector y) {
   return 0;
 }
 
-static int prepare(const CPPlugin *model, CPMech mech) {
-  return rigid_body_quaternions(model->data, mech);
-}
-
 /* Pairs of legs from the circle 1 m below, 10 degrees beside each third of it, to the circle 0.5 m
  * above, 10 degrees beside thirds that are turned by 60 degrees */
 static void place_legs(Platform *platform) {
@@ -188,8 +185,11 @@ static int create(CPPlugin *model) {
   model->data        = platform;
   if (!platform || CPPluginStart(model, N)) return -1;
   platform->body   = (RigidBody){.m = 5, .J = {0.3, 0.4, 0.6}};
-  platform->bodies = (RigidBodies){
-      .nbodies = 1, .body = &platform->body, .g = {0, 0, -9.81}, .frame = CP_FRAME_BODY};
+  platform->bodies = (RigidBodies){.nbodies    = 1,
+                                   .body       = &platform->body,
+                                   .g          = {0, 0, -9.81},
+                                   .frame      = CP_FRAME_BODY,
+                                   .quaternion = &platform->quaternion};
   place_legs(platform);
   if (reference(model, 0, model->y0) ||
       rigid_body_model(&platform->bodies, 0, model->ctx, &model->mech))
@@ -200,7 +200,6 @@ static int create(CPPlugin *model) {
   model->mech.v            = velocities;
   model->mech.b            = accelerations;
   model->mech.dynamics_jac = NULL; /* that of a free body lacks the legs' forces */
-  model->prepare           = prepare;
   model->known             = 1;
   model->reference_error   = 1e-15;
   return 0;

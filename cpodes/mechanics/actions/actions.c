@@ -23,7 +23,7 @@ int cpActionOpen(CPAction *act, CPMech mech, sunrealtype t, N_Vector y, const ch
   *act     = (CPAction){.mech = NULL};
   int flag = cpMechCheckState(mech, y, function);
   if (flag) return flag;
-  if (mech->operators && !mech->model.Minv)
+  if (mech->operators && !mech->eq->Minv)
     return cpReport(&mech->log, CP_NOT_SUPPORTED, function,
                     "the operators lack M^{-1} x (Minv of the model)");
   act->mech      = mech;
@@ -65,7 +65,7 @@ void cpActionClose(CPAction *act) {
 void cpActionRows(CPAction *act, int velocity_level) {
   const CPMech mech = act->mech;
   for (int i = 0; i < mech->m; i++)
-    act->out[i] = (char)(act->off[i] || (velocity_level && !mech->rows.at_velocity[i]));
+    act->out[i] = (char)(act->off[i] || (velocity_level && !mech->model->rows.at_velocity[i]));
 }
 
 int cpActionFactor(CPAction *act) {
@@ -102,14 +102,14 @@ int cpActionMass(CPAction *act, const double *x, double *y) {
     cpMatTimes(&mech->userM.A, 1.0, x, 0.0, y);
     return CP_SUCCESS;
   }
-  if (!mech->model.Mu)
+  if (!mech->eq->Mu)
     return cpReason(mech->text, CP_NOT_SUPPORTED, "the operators lack M x (Mu of the model)");
-  return cpMechOperator(mech, mech->model.Mu, "Mu", act->s.t, act->s.q, x, y, mech->nu);
+  return cpMechOperator(mech, mech->eq->Mu, "Mu", act->s.t, act->s.q, x, y, mech->nu);
 }
 
 int cpActionInverseMass(CPAction *act, const double *x, double *y) {
   const CPMech mech = act->mech;
-  return cpMechOperator(mech, mech->model.Minv, "Minv", act->s.t, act->s.q, x, y, mech->nu);
+  return cpMechOperator(mech, mech->eq->Minv, "Minv", act->s.t, act->s.q, x, y, mech->nu);
 }
 
 /* ---- conjugate gradients ---- */
@@ -158,8 +158,8 @@ int cpActionSolve(CPAction *act, const double *f_given, const double *r_given, d
   }
   /* Velocities of FULL motions are known: their columns move to the right-hand sides, and their
    * rows are those of the identity. */
-  for (int j = 0; j < nu; j++) known[j] = mech->motions.is_full[j] ? d[j] : 0.0;
-  if (mech->motions.nfull > 0) cpMechMoveKnown(mech, known, f, b);
+  for (int j = 0; j < nu; j++) known[j] = mech->motions->is_full[j] ? d[j] : 0.0;
+  if (mech->motions->nfull > 0) cpMechMoveKnown(mech, known, f, b);
   int flag = cpSaddleSolve(mech->kkt, f, b, d, mu);
   if (flag) return cpSaddleFailed(mech->kkt, flag, act->s.t, NULL, mech->text);
   flag = cpMechChecked(mech, 0, act->s.t, "velocity", d, nu);

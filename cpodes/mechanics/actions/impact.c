@@ -80,7 +80,7 @@ static int stage(Impact *hit, int strike, double e) {
     changes |= !act->out[i];
   }
   for (int j = 0; j < mech->nu; j++) {
-    act->d[j] = mech->motions.is_full[j] && !strike ? act->s.u[j] - hit->u[j] : 0.0;
+    act->d[j] = mech->motions->is_full[j] && !strike ? act->s.u[j] - hit->u[j] : 0.0;
     changes |= act->d[j] != 0.0;
   }
   if (!changes) return CP_SUCCESS;

@@ -51,9 +51,9 @@ static int apply(CPAction *act, Projector which, sunrealtype *x) {
   if (which == COTANGENT) {
     memset(d, 0, (size_t)mech->nu * sizeof *d);
     flag = cpActionSolve(act, x, NULL, d, act->mu);
-    if (!flag && mech->motions.nfull > 0) flag = cpActionMass(act, d, w);
+    if (!flag && mech->motions->nfull > 0) flag = cpActionMass(act, d, w);
     else if (!flag) flag = cpActionTransposedTimes(act, act->mu, w);
-    for (int j = 0; j < mech->nu; j++) d[j] = mech->motions.nfull > 0 ? w[j] : x[j] - w[j];
+    for (int j = 0; j < mech->nu; j++) d[j] = mech->motions->nfull > 0 ? w[j] : x[j] - w[j];
     return flag ? flag : giveResult(act, d, mech->nu, x);
   }
   flag = cpActionTimes(act, x, r);

@@ -24,10 +24,10 @@ static int residuals(CPMech mech, const CPMechState *s, Room *room, CPMechOutput
   double *r = room->rows;
   int flag  = cpMechPositions(mech, s->t, s->q, r); /* p(t, q) */
   if (flag) return flag;
-  out->position = largest(mech, r, mech->rows.at_position);
+  out->position = largest(mech, r, mech->model->rows.at_position);
   flag          = cpMechVelocities(mech, s->t, s->q, s->u, r); /* v(t, q, u) */
   if (flag) return flag;
-  out->velocity = largest(mech, r, mech->rows.at_velocity);
+  out->velocity = largest(mech, r, mech->model->rows.at_velocity);
   out->norms    = 0.0;
   for (int k = 0; k < cpMechNumNorms(mech); k++) {
     const CPUnitNorm n   = cpMechNorm(mech, k);
@@ -35,7 +35,7 @@ static int residuals(CPMech mech, const CPMechState *s, Room *room, CPMechOutput
     out->norms           = fmax(out->norms, fabs(sqrt(cpDot(q, q, n.length)) - n.value));
   }
   out->acceleration = NAN; /* b needs a function v or b, which a model with operators may lack */
-  if (mech->operators && !mech->model.b && mech->na != mech->nv) return CP_SUCCESS;
+  if (mech->operators && !mech->eq->b && mech->na != mech->nv) return CP_SUCCESS;
   flag = cpMechB(mech, s, room->b);
   if (!flag) flag = cpMechTimes(mech, s->t, s->q, 0, room->a, r);
   for (int i = 0; !flag && i < mech->m; i++) r[i] -= room->b[i]; /* A a - b */
@@ -51,19 +51,19 @@ static int forces(CPMech mech, const CPMechState *s, Room *room, CPMechOutput *o
   int flag = cpMechTimes(mech, s->t, s->q, 1, room->lambda, force);
   for (int j = 0; !flag && j < nu; j++) force[j] = -force[j];
   if (!flag && !mech->operators) flag = cpMechMass(mech, s->t, s->q);
-  if (!flag && mech->motions.nfull > 0) {
+  if (!flag && mech->motions->nfull > 0) {
     flag = cpMechForces(mech, s, room->f);
     if (!flag) flag = cpMechAddForces(mech, s, 1, room->lambda, room->f);
     cpMatTimes(&mech->userM.A, 1.0, room->a, 0.0, Mu);
     for (int j = 0; j < nu; j++)
-      if (mech->motions.is_full[j]) force[j] = Mu[j] - room->f[j];
+      if (mech->motions->is_full[j]) force[j] = Mu[j] - room->f[j];
   }
   if (flag) return flag;
   out->power   = cpDot(force, s->u, nu);
   out->kinetic = NAN;
-  if (mech->operators && !mech->model.Mu) return CP_SUCCESS;
+  if (mech->operators && !mech->eq->Mu) return CP_SUCCESS;
   if (!mech->operators) cpMatTimes(&mech->userM.A, 1.0, s->u, 0.0, Mu);
-  else flag = cpMechOperator(mech, mech->model.Mu, "Mu", s->t, s->q, s->u, Mu, nu);
+  else flag = cpMechOperator(mech, mech->eq->Mu, "Mu", s->t, s->q, s->u, Mu, nu);
   if (!flag) out->kinetic = 0.5 * cpDot(s->u, Mu, nu);
   return flag;
 }

@@ -20,7 +20,7 @@
 static int scaleWeights(N_Vector ewt, void *data) {
   const CPMech mech   = data;
   sunrealtype *w      = N_VGetArrayPointer(ewt);
-  const int groups[3] = {mech->nq, mech->nu, mech->nz}, *z_order = mech->options.z_order;
+  const int groups[3] = {mech->nq, mech->nu, mech->nz}, *z_order = mech->eq->z_order;
   double tau = mech->options.tau;
   if (tau == CP_TAU_STEP) {
     const double h = mech->host->ops->step(mech->host);
@@ -70,7 +70,7 @@ static int install(CPMech mech, CPIntegrator s) {
                            .leave_out   = cpMechLeaveQuadratures,
                            .quadratures = cpMechQuadratures,
                            .on_manifold = cpMechOnManifold,
-                           .expect      = mech->model.inverse ? cpMechExpect : NULL,
+                           .expect      = mech->eq->inverse ? cpMechExpect : NULL,
                            .sine        = cpMechStageSine,
                            .accepted    = cpMechShakyStep,
                            .limit       = cpMechLimit,

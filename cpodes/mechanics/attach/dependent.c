@@ -88,7 +88,7 @@ static double transposedTimes(CPMech mech, const CPMat *A, const double *y) {
   cpMatTransposedTimes(A, 1.0, own->mu, 0.0, own->force);
   double square = 0.0;
   for (int j = 0; j < mech->nu; j++) {
-    if (mech->motions.is_full[j]) own->force[j] = 0.0;
+    if (mech->motions->is_full[j]) own->force[j] = 0.0;
     square += own->scale[j] * own->force[j] * own->scale[j] * own->force[j];
   }
   return sqrt(square);

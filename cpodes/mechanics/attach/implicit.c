@@ -44,7 +44,7 @@ static int start(sunrealtype t, const sunrealtype *y, sunrealtype *x, void *data
 /* q' = u */
 static int velocities(void *data) {
   const CPMech mech = data;
-  return mech->coords.in_order && mech->motions.nfull == 0 ? mech->nq : 0;
+  return mech->coords->in_order && mech->motions->nfull == 0 ? mech->nq : 0;
 }
 
 /* An unknown whose row of the Newton matrix is fixed has the equation x = known: u' of FULL motions
@@ -327,7 +327,7 @@ static int project(sunrealtype t, sunrealtype *y, const sunrealtype *ewt, sunrea
   const int nq = mech->nq, nu = mech->nu, m = mech->m, order = nu + m + mech->nz;
   double *x = mech->implicit->x, *moved = mech->implicit->e, *r = mech->implicit->mu, *u = y + nq;
   if (mech->options.metric != CP_METRIC_DEFAULT || mech->implicit->dependent > 0) return 1;
-  int flag = mech->motions.count > 0 ? cpMechMotions(mech, t) : CP_SUCCESS;
+  int flag = mech->motions->count > 0 ? cpMechMotions(mech, t) : CP_SUCCESS;
   if (flag) return flag < 0 ? flag : 1;
   cpMechPutFull(mech, y, u);
   *violation = 0.0;

@@ -11,7 +11,7 @@
 static int create(CPCheck *check) {
   const CPMech mech = check->mech;
   CPArena *arena    = &check->arena;
-  const int most    = mech->nq + mech->nu + mech->nz + mech->m + mech->motions.count;
+  const int most    = mech->nq + mech->nu + mech->nz + mech->m + mech->motions->count;
   CPCheckPoint *at = &check->at, *near = &check->near, *along = &check->along;
   CP_ARRAYS(arena, mech->nq, &at->q, &near->q, &along->q, &check->q_state);
   CP_ARRAYS(arena, mech->nu, &at->u, &near->u, &along->u, &check->u_state, &check->a);
@@ -65,7 +65,7 @@ static int readState(CPCheck *check, sunrealtype t, const sunrealtype *y) {
     if (fabs(norm - n.value) > CP_CHECK_LIMIT * n.value)
       cpReport(&mech->log, CV_WARNING, "CPMechCheck",
                "the %s %d to %d has norm %.6g, not %g; it is checked with that",
-               k < mech->coords.nquaternions ? "quaternion" : "vector of coordinates", n.first,
+               k < mech->coords->nquaternions ? "quaternion" : "vector of coordinates", n.first,
                n.first + n.length - 1, norm, n.value);
   }
   const int zero = cpMechNormalise(mech, t, q);
@@ -130,13 +130,13 @@ static int checkFreedom(CPCheck *check) {
   }
   /* Other failures will show in the run. */
   if (flag) return flag == CP_MEM_FAIL ? flag : CP_SUCCESS;
-  check->report->freedom = mech->nu - mech->motions.nfull - mech->kkt->rank;
+  check->report->freedom = mech->nu - mech->motions->nfull - mech->kkt->rank;
   if (check->report->freedom == 0)
     cpReport(
         &mech->log, CV_WARNING, "CPMechCheck",
         "no velocity is free: the rank of A is %d, of %d velocities that no motion prescribes; "
         "M and f have no influence on the motion, only on the multipliers",
-        mech->kkt->rank, mech->nu - mech->motions.nfull);
+        mech->kkt->rank, mech->nu - mech->motions->nfull);
   return CP_SUCCESS;
 }
 
@@ -146,8 +146,7 @@ static int compareEverything(CPCheck *check, N_Vector y) {
   const CPMech mech   = check->mech;
   const size_t length = (size_t)mech->nu * sizeof *check->at.u;
   /* Slower velocities change no position during the time over which differences are formed. */
-  const double rest =
-      DBL_EPSILON * cpTypicalOf(cpLargest(check->at.q, mech->nq)) / mech->options.difference_time;
+  const double rest = DBL_EPSILON * cpTypicalOf(cpLargest(check->at.q, mech->nq)) / mech->eq->time;
   memcpy(check->u_state, check->at.u, length);
   perturb(check->at.u, mech->nu, 1u, rest);
   int flag = cpCheckStructure(check);
@@ -155,7 +154,7 @@ static int compareEverything(CPCheck *check, N_Vector y) {
   if (!flag) flag = compareConstraints(check, y, cpCheckJacobians);
   if (!flag) flag = compareConstraints(check, y, cpCheckRates);
   if (!flag) flag = checkFreedom(check);
-  const CPEquations *m  = &mech->model;
+  const CPEquations *m  = mech->eq;
   const int accelerates = m->dynamics_jac || m->constraint_jac || m->auxiliary_jac ||
                           m->lambda_jac || m->udot_jac || cpHasPatterns(mech) ||
                           cpMechKnowsUdot(mech);

@@ -56,10 +56,10 @@ static double reachOf(const double *x, const double *dx, int length, double most
 #define RESOLVED 0x1p24
 
 static double reachOfPositions(const CPMech mech, const double *q, const double *dq, double most) {
-  const double typical  = cpTypicalOf(cpMechLargestCoordinate(mech, q));
-  const CPQuaternion *Q = mech->coords.quaternions;
-  int i                 = 0;
-  for (int k = 0; k < mech->coords.nquaternions; i = Q[k++].first_q + 4) {
+  const double typical      = cpTypicalOf(cpMechLargestCoordinate(mech, q));
+  const CPMechQuaternion *Q = mech->coords->quaternions;
+  int i                     = 0;
+  for (int k = 0; k < mech->coords->nquaternions; i = Q[k++].first_q + 4) {
     most = reach(q + i, dq + i, Q[k].first_q - i, typical, most);
     most = reachOf(q + Q[k].first_q, dq + Q[k].first_q, 4, most);
   }
@@ -81,10 +81,10 @@ static void subtract(const double *x, int length, double *y, double *terms) {
 /* Evaluates check->value and check->terms at the point near, and may leave A and M of mech
  * there. */
 static int evaluate(CPCheck *check, CPCheckValue what, int rows) {
-  const CPMech mech         = check->mech;
-  const CPMechState s       = cpCheckStateOf(&check->near);
-  const double *lambda      = check->near.lambda;
-  const CPPrescribed *drive = mech->motions.list;
+  const CPMech mech          = check->mech;
+  const CPMechState s        = cpCheckStateOf(&check->near);
+  const double *lambda       = check->near.lambda;
+  const CPMotionValue *drive = mech->motion;
   double *value = check->value, *terms = check->terms, *w = check->w;
   int flag = CP_SUCCESS;
   switch (what) {
@@ -171,7 +171,7 @@ static int differentiateColumn(CPCheck *check, const CPComparison *c, int j) {
   if (flag) return flag;
   const CPMech mech     = check->mech;
   const CPCheckPoint *x = &check->at, *d = &check->along;
-  double distance    = d->t != 0.0 ? mech->options.difference_time / fabs(d->t) : INFINITY;
+  double distance    = d->t != 0.0 ? mech->eq->time / fabs(d->t) : INFINITY;
   const double least = d->t != 0.0 ? RESOLVED * DBL_EPSILON * fabs(x->t / d->t) : 0.0;
   distance           = fmin(reachOf(x->q, d->q, mech->nq, distance),
                             fmax(reachOfPositions(mech, x->q, d->q, distance), least));
@@ -260,7 +260,7 @@ int cpCompare(CPCheck *check, const CPComparison *c, CPCheckWorst *found) {
   *c->result = fmax(*c->result, worst.error);
   if (worst.error <= CP_CHECK_LIMIT || check->code) return CP_SUCCESS;
   /* Is row `worst.row` one of A? */
-  const int of_row = check->mech->model.row_name && !c->expected_vector && !c->is_symmetric &&
+  const int of_row = check->mech->eq->row_name && !c->expected_vector && !c->is_symmetric &&
                      (c->value <= CP_VALUE_MINUS_V || c->value == CP_VALUE_B);
   char place[48 + CP_MECH_ROW_NAME], name[CP_MECH_ROW_NAME] = "";
   if (of_row) cpMechRowName(check->mech, worst.row, name);

@@ -27,8 +27,8 @@ static int product(CPCheck *check, Product B, const double *x, double *y) {
   case N_INVERSE: return cpMechKinematics(mech, q, CP_N_INVERSE, x, y);
   case N_TRANSPOSE: return cpMechKinematics(mech, q, CP_N_TRANSPOSE, x, y);
   case N_INVERSE_TRANSPOSE: return cpMechKinematics(mech, q, CP_N_INVERSE_TRANSPOSE, x, y);
-  case MU: return cpMechOperator(mech, mech->model.Mu, "Mu", t, q, x, y, mech->nu);
-  case MINV: return cpMechOperator(mech, mech->model.Minv, "Minv", t, q, x, y, mech->nu);
+  case MU: return cpMechOperator(mech, mech->eq->Mu, "Mu", t, q, x, y, mech->nu);
+  case MINV: return cpMechOperator(mech, mech->eq->Minv, "Minv", t, q, x, y, mech->nu);
   case AU: return cpMechTimes(mech, t, q, 0, x, y);
   default: return cpMechTimes(mech, t, q, 1, x, y); /* ATL */
   }
@@ -116,7 +116,7 @@ static int compareInverse(CPCheck *check) {
 
 int cpCheckStructure(CPCheck *check) {
   const CPMech mech        = check->mech;
-  const CPEquations *model = &mech->model;
+  const CPEquations *model = mech->eq;
   CPMechReport *r          = check->report;
   const int nq = mech->nq, nu = mech->nu, own_N = model->N != NULL, operators = mech->operators,
             A = cpMechMultiplies(mech) && mech->m > 0, Mu = operators && model->Mu,
@@ -187,29 +187,33 @@ static int compareA(CPCheck *check, CPCheckValue value, sunrealtype *result) {
   return flag;
 }
 
-static void exchangeFrame(CPQuaternion *Q) {
+static void exchangeFrame(CPMechQuaternion *Q) {
   Q->frame = Q->frame == CP_FRAME_BODY ? CP_FRAME_WORLD : CP_FRAME_BODY;
 }
 
 /* If A is not (dp/dq) N, tries whether it would be with one quaternion in the other frame, or (k =
  * nquaternions) with all of them, and then adds this to the text. */
 static int suggestFrame(CPCheck *check) {
-  const CPMech mech         = check->mech;
-  const CPMechReport report = *check->report;
-  const int count           = mech->coords.nquaternions;
+  const CPMech mech                   = check->mech;
+  const CPMechCoordinates *const used = mech->coords;
+  const CPMechReport report           = *check->report;
+  const int count                     = used->nquaternions;
+  CPMechCoordinates other             = *used; /* The model is not this mech's alone. */
+  if (!CP_NEW(&check->arena, other.quaternions, count)) return CP_MEM_FAIL;
   for (int k = 0; k <= count; k++) {
     const int first = k < count ? k : 0, end = k < count ? k + 1 : k;
     sunrealtype error = 0.0;
-    for (int i = first; i < end; i++) exchangeFrame(&mech->coords.quaternions[i]);
+    for (int i = 0; i < count; i++) other.quaternions[i] = used->quaternions[i];
+    for (int i = first; i < end; i++) exchangeFrame(&other.quaternions[i]);
+    mech->coords   = &other;
     const int flag = compareA(check, CP_VALUE_P, &error);
-    for (int i = first; i < end; i++) exchangeFrame(&mech->coords.quaternions[i]);
+    mech->coords   = used;
     *check->report = report;
     if (flag) return flag;
     if (error > CP_CHECK_LIMIT) continue;
-    const CPQuaternion *Q = &mech->coords.quaternions[first];
-    const size_t used     = strlen(check->text);
-    snprintf(check->text + used, sizeof check->text - used,
-             "; it fits with %s for %s %d (CPMechAddQuaternion)",
+    const CPMechQuaternion *Q = &used->quaternions[first];
+    const size_t length       = strlen(check->text);
+    snprintf(check->text + length, sizeof check->text - length, "; it fits with %s for %s %d",
              Q->frame == CP_FRAME_BODY ? "CP_FRAME_WORLD" : "CP_FRAME_BODY",
              k == count ? "all quaternions, that of coordinate" : "the quaternion of coordinate",
              Q->first_q);
@@ -223,17 +227,16 @@ int cpCheckJacobians(CPCheck *check) {
   const int before  = check->code;
   int flag          = CP_SUCCESS;
   if (mech->np > 0) flag = compareA(check, CP_VALUE_P, &check->report->A_p);
-  if (!flag && check->code && !before && mech->coords.nquaternions > 0) flag = suggestFrame(check);
-  if (!flag && mech->nv > 0 && mech->model.v)
-    flag = compareA(check, CP_VALUE_V, &check->report->A_v);
+  if (!flag && check->code && !before && mech->coords->nquaternions > 0) flag = suggestFrame(check);
+  if (!flag && mech->nv > 0 && mech->eq->v) flag = compareA(check, CP_VALUE_V, &check->report->A_v);
   return flag;
 }
 
 /* ---- v = dp/dt along the motion, b = -dv/dt along it with u held; g' and g'' ---- */
 
 int cpCheckRates(CPCheck *check) {
-  const CPMech mech         = check->mech;
-  const CPPrescribed *drive = mech->motions.list;
+  const CPMech mech          = check->mech;
+  const CPMotionValue *drive = mech->motion;
   const double t = check->at.t, *q = check->at.q, *u = check->at.u;
   CPMechReport *report = check->report;
   double *given        = check->given;
@@ -243,13 +246,13 @@ int cpCheckRates(CPCheck *check) {
     CPCheckValue value;
     const char *given, *expected;
     sunrealtype *result;
-  } table[] = {{mech->model.v ? mech->np : 0, CP_ALONG_MOTION, CP_VALUE_P, "v",
+  } table[] = {{mech->eq->v ? mech->np : 0, CP_ALONG_MOTION, CP_VALUE_P, "v",
                 "the derivative of p along the motion", &report->v_p},
-               {mech->model.b ? mech->nv : 0, CP_ALONG_MOTION, CP_VALUE_MINUS_V, "b",
+               {mech->eq->b ? mech->nv : 0, CP_ALONG_MOTION, CP_VALUE_MINUS_V, "b",
                 "minus the derivative of v along the motion", &report->b_v},
-               {mech->motions.count, CP_ALONG_TIME, CP_VALUE_G, "g' of motion ",
+               {mech->motions->count, CP_ALONG_TIME, CP_VALUE_G, "g' of motion ",
                 "the derivative of g", &report->v_p},
-               {mech->motions.count, CP_ALONG_TIME, CP_VALUE_GD, "g'' of motion ",
+               {mech->motions->count, CP_ALONG_TIME, CP_VALUE_GD, "g'' of motion ",
                 "the derivative of g'", &report->b_v}};
   int flag  = CP_SUCCESS;
   for (int k = 0; !flag && k < 4; k++) {
@@ -271,7 +274,8 @@ int cpCheckRates(CPCheck *check) {
     if (is_motion) flag = cpMechMotions(mech, t);
     for (int i = 0; is_motion && !flag && i < c.rows; i++) {
       given[i]          = k == 2 ? drive[i].rate : drive[i].curvature;
-      check->skipped[i] = !(k == 2 ? drive[i].gd : drive[i].gdd); /* g' and g'' by differences */
+      check->skipped[i] = !(k == 2 ? mech->motions->list[i].gd
+                                   : mech->motions->list[i].gdd); /* g' and g'' by differences */
     }
     if (!flag) flag = cpCompare(check, &c, &worst);
     if (!flag && !is_motion && worst.error > before) report->b_row = worst.row;
@@ -358,7 +362,7 @@ int cpHasPatterns(const CPMech mech) {
 int cpCheckPartials(CPCheck *check) {
   const CPMech mech = check->mech;
   int flag          = mech->operators ? CP_SUCCESS : comparePartials(check, CP_NEWTON_KKT);
-  if (!flag && (mech->operators || mech->model.udot_jac))
+  if (!flag && (mech->operators || mech->eq->udot_jac))
     flag = comparePartials(check, CP_NEWTON_HALF);
   return flag;
 }

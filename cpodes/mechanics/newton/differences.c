@@ -34,7 +34,7 @@ static int colorPass(CPPartials P, CPPass *pass) {
 
 int cpPassesCreate(CPPartials P) {
   const CPMech mech       = P->mech;
-  const int b_is_noisy    = mech->na > 0 && !mech->model.b && !mech->operators;
+  const int b_is_noisy    = mech->na > 0 && !mech->eq->b && !mech->operators;
   const int all_are_noisy = b_is_noisy && !P->kkt; /* HALF: u' and lambda follow from b */
   int flag                = CP_SUCCESS;
   for (int by = 0; by < CP_DIRECTIONS; by++)
@@ -102,7 +102,7 @@ static void setSteps(CPPartials P, CPDirection by, double root, const double *ew
   const double typical = cpTypicalOf(by == CP_BY_Q ? cpMechLargestCoordinate(mech, P->q)
                                                    : cpLargest(x[by], P->cols[by]));
   for (int j = 0; j < P->cols[by]; j++) {
-    const int i         = by == CP_BY_Q ? mech->coords.pair[j] : j;
+    const int i         = by == CP_BY_Q ? mech->coords->pair[j] : j;
     const double weight = weights[by] && i >= 0 ? weights[by][i] : 0.0;
     const double tol    = weight > 0.0 ? fmin(1.0 / weight, root) : 0.0;
     double *step        = &P->step[by][j];
@@ -199,7 +199,7 @@ static int runPass(CPPartials P, const CPPass *pass, const double *ewt) {
   for (int g = 0; start && !flag && g < pass->colors.ngroups; g++)
     flag = difference(P, pass, col + start[g], start[g + 1] - start[g]);
   for (int j = 0; !start && !flag && j < cols; j++)
-    if (!motion || !P->mech->motions.is_full[j]) flag = difference(P, pass, &j, 1);
+    if (!motion || !P->mech->motions->is_full[j]) flag = difference(P, pass, &j, 1);
   return flag;
 }
 
@@ -258,7 +258,7 @@ static void setIncrements(CPPartials P, CPDirection by, double h, const double *
   double *v = P->step[by], *w = P->x2[CP_BY_U];
   setSteps(P, by, root, ewt);
   for (int j = 0; j < P->nu; j++) {
-    if (by != CP_BY_Z && P->mech->motions.is_full[j]) v[j] = 0.0;
+    if (by != CP_BY_Z && P->mech->motions->is_full[j]) v[j] = 0.0;
     w[j] = root * fabs(P->a[j]) + (by != CP_BY_Z ? fabs(v[j] / h) : 0.0);
   }
 }
@@ -304,7 +304,7 @@ int cpPartialsCompare(CPPartials P, double h, const double *ewt) {
     if (!flag) flag = cpFindGross(c, P);
     if (!flag && c->wrong >= 0) {
       char name[CP_MECH_ROW_NAME] = "";
-      const int of_A              = first[c->wrong] == P->nu && P->mech->model.row_name;
+      const int of_A              = first[c->wrong] == P->nu && P->mech->eq->row_name;
       if (of_A) cpMechRowName(P->mech, c->row, name);
       flag =
           cpReason(P->mech->text, CP_MECH_DERIV_WRONG,

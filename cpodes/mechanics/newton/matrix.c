@@ -15,7 +15,8 @@
  * components. Real and imaginary parts are computed one by one: most gamma are real, and complex
  * products of C test for NaN. ---- */
 
-static void setRotation(CPRotation *R, const CPQuaternion *Q, const double *u, double complex gamma) {
+static void setRotation(CPRotation *R, const CPMechQuaternion *Q, const double *u,
+                        double complex gamma) {
   double complex square = 1.0;
   R->sign               = Q->frame == CP_FRAME_BODY ? 1.0 : -1.0;
   for (int d = 0; d < 3; d++) {
@@ -46,9 +47,9 @@ static void timesT(const CPNewtonMatrix *S, const CPMat *J, CPMat JT[2]) {
   const size_t size = cpMatEntries(J) * sizeof *J->value;
   memcpy(JT[0].value, J->value, size);
   if (S->parts == 2) memset(JT[1].value, 0, size);
-  for (int k = 0; k < mech->coords.nquaternions; k++) {
+  for (int k = 0; k < mech->coords->nquaternions; k++) {
     const CPRotation *R = &S->rotation[k];
-    const int j         = mech->coords.quaternions[k].first_u;
+    const int j         = mech->coords->quaternions[k].first_u;
     const size_t first = cpMatFirst(J, j), count = cpMatFirst(J, j + 1) - first;
     for (size_t e = first; e < first + count; e++) {
       const double row[3] = {J->value[e], J->value[e + count], J->value[e + 2 * count]};
@@ -78,7 +79,7 @@ static int newTerm(CPNewtonMatrix *S, const CPMat *J, double complex factor, int
  *   [   - gamma Zu - gamma^2 Zq T     - Zl       - gamma Zz]   and diagonal entries 1 */
 static int createTerms(CPNewtonMatrix *S) {
   const CPPartials P = S->P;
-  const int nu = P->nu, m = P->m, quaternions = P->mech->coords.nquaternions > 0;
+  const int nu = P->nu, m = P->m, quaternions = P->mech->coords->nquaternions > 0;
   const int row[CP_OUTPUTS]          = {0, nu, nu + m};
   const int col[CP_DIRECTIONS]       = {0, 0, nu + m, nu};
   const int power[CP_DIRECTIONS]     = {2, 1, 1, 0};
@@ -111,8 +112,8 @@ int cpNewtonAssemble(CPNewtonMatrix *S, double complex gamma) {
   const double complex powers[] = {1.0, gamma, gamma * gamma};
   double complex weight[CP_MAX_TERMS];
   S->gamma = gamma;
-  for (int k = 0; k < P->mech->coords.nquaternions; k++)
-    setRotation(&S->rotation[k], &P->mech->coords.quaternions[k], P->u, gamma);
+  for (int k = 0; k < P->mech->coords->nquaternions; k++)
+    setRotation(&S->rotation[k], &P->mech->coords->quaternions[k], P->u, gamma);
   for (int of = 0; of < CP_OUTPUTS; of++)
     if (S->JT[of][0].value) timesT(S, &P->block[of][CP_BY_Q].J, S->JT[of]);
   /* Parts are multiplied by hand, because complex products of C test for NaN. (CMPLX is not defined
@@ -172,9 +173,9 @@ static void addProduct(double sign, double c, const double *p, const double *g, 
 /* x <- (1 - gamma E)^-1 x, positions */
 static void turn(const CPNewtonMatrix *S, double *const x[2]) {
   const CPMech mech = S->P->mech;
-  for (int k = 0; k < mech->coords.nquaternions; k++) {
+  for (int k = 0; k < mech->coords->nquaternions; k++) {
     const CPRotation *R = &S->rotation[k];
-    const int first     = mech->coords.quaternions[k].first_q;
+    const int first     = mech->coords->quaternions[k].first_q;
     double turned[2][4];
     for (int part = 0; part < S->parts; part++) {
       const double *p = x[part] + first;
@@ -196,7 +197,7 @@ static void turn(const CPNewtonMatrix *S, double *const x[2]) {
 /* x <- (1 - gamma E)^-1 (x + gamma N v), positions */
 static int positions(CPNewtonMatrix *S, double *const v[2], double *const x[2]) {
   const CPMech mech = S->P->mech;
-  if (mech->coords.in_order) {
+  if (mech->coords->in_order) {
     addGamma(S, mech->nq, v, x);
     return CP_SUCCESS;
   }
@@ -275,7 +276,7 @@ static int gammaDirections(CPNewtonMatrix *S, double *const r[2], double *const 
   const CPPartials P = S->P;
   const CPMech mech  = P->mech;
   for (int part = 0; part < S->parts; part++) memset(v[part], 0, (size_t)P->nu * sizeof *v[part]);
-  if (mech->coords.in_order) {
+  if (mech->coords->in_order) {
     addGamma(S, P->nu, r, v);
     freeVelocities(S, v, v);
     return CP_SUCCESS;
@@ -333,7 +334,7 @@ int cpNewtonMatrixCreate(CPNewtonMatrix *S, CPPartials P, int is_complex) {
     CP_ARRAYS(&S->arena, P->mech->nq, &S->rq[part], &S->Nv[part]);
   }
   CP_NEW(&S->arena, S->change, P->nquad);
-  CP_NEW(&S->arena, S->rotation, P->mech->coords.nquaternions);
+  CP_NEW(&S->arena, S->rotation, P->mech->coords->nquaternions);
   int flag = cpArenaStatus(&S->arena);
   /* HALF has the identity in place of M, and both types have it for zeta'. */
   if (!flag)

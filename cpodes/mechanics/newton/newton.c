@@ -128,7 +128,7 @@ int cpNewtonCreate(CPMechNewtonMem *address, CPMech mech) {
   CPMechNewton type = mech->options.newton_type;
   *address          = NULL;
   if (type == CP_NEWTON_AUTO && !mech->operators) type = CP_NEWTON_KKT;
-  if (type == CP_NEWTON_AUTO) type = mech->model.udot_jac ? CP_NEWTON_HALF : CP_NEWTON_NONE;
+  if (type == CP_NEWTON_AUTO) type = mech->eq->udot_jac ? CP_NEWTON_HALF : CP_NEWTON_NONE;
   if (type == CP_NEWTON_NONE) return CP_SUCCESS;
   CPMechNewtonMem newton = *address = calloc(1, sizeof *newton);
   if (!newton) return CP_MEM_FAIL;

@@ -8,7 +8,7 @@
 /* ---- which blocks exist, and which of them the user gives ---- */
 
 static SUNMatrix templateOf(const CPPartials P, CPOutput of, CPDirection by) {
-  const CPEquations *model                        = &P->mech->model;
+  const CPEquations *model                        = P->mech->eq;
   const SUNMatrix tmpl[CP_OUTPUTS][CP_DIRECTIONS] = {
       {model->K_tmpl, model->C_tmpl ? model->C_tmpl : model->K_tmpl, model->Fz_tmpl, NULL},
       {model->Bq_tmpl, model->Bu_tmpl, NULL, NULL},
@@ -27,12 +27,14 @@ static int exists(const CPPartials P, CPOutput of, CPDirection by) {
 /* If the matrix is sparse, the user's function fills only blocks that have a template. With HALF
  * and auxiliary_jac, the dependence of zdot on the state through lambda is neglected. */
 static int isGiven(const CPPartials P, CPOutput of, CPDirection by) {
-  const CPEquations *model = &P->mech->model;
+  const CPEquations *model = P->mech->eq;
   if (by == CP_BY_LAMBDA) return of == CP_OF_F && cpMechKnowsLambdaJac(P->mech);
   if (of == CP_OF_Z) return model->auxiliary_jac != NULL;
   if (!P->kkt) return model->udot_jac && P->mech->forces.count == 0; /* It knows no added forces. */
+  if (of == CP_OF_F && cpMechIsLinear(P->mech)) return 1;
   if (P->sparse && by != CP_BY_Z && !templateOf(P, of, by)) return 0;
-  return of == CP_OF_F ? model->dynamics_jac != NULL : model->constraint_jac != NULL;
+  if (of == CP_OF_B) return model->constraint_jac != NULL;
+  return model->dynamics_jac != NULL;
 }
 
 /* ---- forces of CPMechAddForce ---- */
@@ -140,21 +142,22 @@ static int createPattern(const CPPartials P, CPOutput of, CPDirection by, CPBloc
     else ours = 1;
   }
   if (tmpl) cpPlacesAddMat(&all, tmpl, 0, 0, 0);
-  if (ours && of == CP_OF_F && (by == CP_BY_Q || !mech->model.C_tmpl)) {
+  if (ours && of == CP_OF_F && (by == CP_BY_Q || !mech->eq->C_tmpl)) {
     cpPlacesAddMat(&all, &mech->userM.A, 0, 0, 0);
     cpPlacesAddNormal(&all, &mech->userA.A);
   }
   if (ours && of == CP_OF_B && (by == CP_BY_Q || !tmpl))
     cpPlacesAddMat(&all, &mech->userA.A, 0, 0, 0);
   const int flag = cpMatFromPlaces(J, rows, cols, &all);
-  if (flag || mech->coords.nquaternions == 0 || !(by == CP_BY_Q || (by == CP_BY_U && !block->given)))
+  if (flag || mech->coords->nquaternions == 0 ||
+      !(by == CP_BY_Q || (by == CP_BY_U && !block->given)))
     return flag;
   /* The columns of a quaternion's three velocities share a pattern: a function of one of its
    * components depends on all three rotations, and b, because of q' = N u, on all three velocities.
    * T mixes them, too. */
   cpPlacesAddMat(&all, J, 0, 0, 0);
-  for (int n = 0; n < mech->coords.nquaternions; n++) {
-    const int first = mech->coords.quaternions[n].first_u;
+  for (int n = 0; n < mech->coords->nquaternions; n++) {
+    const int first = mech->coords->quaternions[n].first_u;
     for (size_t k = J->start[first]; k < J->start[first + 3]; k++)
       for (int d = 0; d < 3; d++) cpPlacesAdd(&all, J->row[k], first + d);
   }
@@ -173,7 +176,8 @@ static int createBlocks(CPPartials P) {
       block->given = isGiven(P, of, by);
       flag         = cpMatOwn(&P->arena, &block->J);
       if (!flag) flag = cpUserMatOwn(&P->arena, &block->user);
-      if (!flag && (block->given || tmpl))
+      const int by_springs = of == CP_OF_F && cpMechIsLinear(P->mech);
+      if (!flag && !by_springs && (block->given || tmpl))
         flag = cpUserMatCreate(&block->user, tmpl, P->rows[of], P->cols[by], P->mech->ctx);
       if (!flag) flag = createPattern(P, of, by, block);
     }
@@ -184,13 +188,13 @@ int cpPartialsCreate(CPPartials *address, CPMech mech, CPMechNewton type, int it
   CPPartials P = *address = calloc(1, sizeof *P);
   if (!P) return CP_MEM_FAIL;
   const int kkt = type == CP_NEWTON_KKT, na = kkt ? mech->na : 0;
-  const int leaves_out = kkt && iterates && !mech->model.auxiliary_jac;
+  const int leaves_out = kkt && iterates && !mech->eq->auxiliary_jac;
   P->mech              = mech;
   P->kkt               = kkt;
   P->sparse            = kkt && mech->userM.A.start && mech->A.start;
   P->nu                = mech->nu;
   P->m                 = kkt ? mech->m : 0;
-  P->nquad             = leaves_out ? (int)mech->model.nquad : 0;
+  P->nquad             = leaves_out ? (int)mech->eq->nquad : 0;
   P->nz                = mech->nz - P->nquad;
   memcpy(P->rows, (int[]){mech->nu, na, P->nz}, sizeof P->rows);
   memcpy(P->cols, (int[]){mech->nu, mech->nu, P->nz, na}, sizeof P->cols);
@@ -256,7 +260,11 @@ int cpPartialsGiven(CPPartials P) {
       any[of] |= by != CP_BY_LAMBDA;
     }
   const SUNMatrix *F = S[CP_OF_F], *B = S[CP_OF_B], *Z = S[CP_OF_Z];
-  if (any[CP_OF_F]) {
+  if (any[CP_OF_F] && cpMechIsLinear(mech)) {
+    for (int by = 0; by < CP_BY_LAMBDA; by++)
+      if (P->block[CP_OF_F][by].given) cpMatZero(&P->block[CP_OF_F][by].J);
+    flag = addForces(P);
+  } else if (any[CP_OF_F]) {
     flag = P->kkt ? cpMechCall(mech, dynamics_jac, t, q, u, z, a, lambda, F[0], F[1], F[2])
                   : cpMechCall(mech, udot_jac, t, q, u, z, F[0], F[1], F[2]);
     flag = take(P, flag, CP_OF_F, CP_BY_Q, CP_BY_Z, P->kkt ? "dynamics_jac" : "udot_jac");
@@ -305,7 +313,7 @@ int cpPartialsAt(CPPartials P, sunrealtype t, const sunrealtype *y, const double
   else if (finds_rank) flag = cpMechFactor(mech, t, P->q); /* finds the dependent rows */
   if (flag) return flag;
   P->layout = mech->rows.layout;
-  for (int j = 0; j < P->nu; j++) P->fixed[j] = mech->motions.is_full[j];
+  for (int j = 0; j < P->nu; j++) P->fixed[j] = mech->motions->is_full[j];
   for (int i = 0; i < P->m; i++)
     P->fixed[P->nu + i] = mech->rows.off[i] || mech->kkt->is_dependent[i];
 

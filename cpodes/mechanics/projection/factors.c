@@ -118,7 +118,7 @@ static int metric(void *self, N_Vector g, N_Vector Dg) {
   CPMechFactors *f  = self;
   const CPMech mech = f->own->mech;
   if (f->metric == CP_METRIC_KINETIC)
-    return cpMechFailed(f->own, cpMechOperator(mech, mech->model.Minv, "Minv", f->t, f->q,
+    return cpMechFailed(f->own, cpMechOperator(mech, mech->eq->Minv, "Minv", f->t, f->q,
                                                NV_DATA_S(g), NV_DATA_S(Dg), mech->nu));
   for (int j = 0; j < mech->nu; j++) NV_DATA_S(Dg)[j] = f->root[j] * f->root[j] * NV_DATA_S(g)[j];
   return CP_SUCCESS;
@@ -253,7 +253,7 @@ static int failedFactor(CPMechProblem *p, sunrealtype t, int flag) {
   char *text        = cpWorkText(p->own->work), name[CP_ROW_NAME];
   const int row     = p->factors->saddle->dependent;
   if (flag == CP_SADDLE_NOT_DEFINITE) return cpMetricIndefinite(text, t, -1);
-  cpMechNameRow(mech, row < 0 ? -1 : mech->rows.number[p->which][row], name);
+  cpMechNameRow(mech, row < 0 ? -1 : mech->model->rows.number[p->which][row], name);
   return cpSaddleFailed(p->factors->saddle, flag, t, name, text);
 }
 
@@ -289,8 +289,8 @@ static int createSolver(CPMechFactors *f, CPMechMetric metric) {
   freeSolver(f);
   int flag = f->A.value ? CP_SUCCESS : cpMatClone(&f->A, &mech->A);
   if (!flag && metric == CP_METRIC_NEWTON) flag = cpMechNewtonPattern(mech, &f->W);
-  else if (!flag && W && mech->motions.nfull > 0) flag = cpMatClone(&f->W, W);
-  if (!flag && W && mech->motions.nfull > 0) flag = cpMatClone(&f->A_held, &mech->A);
+  else if (!flag && W && mech->motions->nfull > 0) flag = cpMatClone(&f->W, W);
+  if (!flag && W && mech->motions->nfull > 0) flag = cpMatClone(&f->A_held, &mech->A);
   if (W && f->W.value) W = &f->W;
   if (!flag) flag = cpSaddleCreate(&f->saddle, options, W, &f->A);
   if (flag == CP_ILL_INPUT) {
@@ -328,7 +328,7 @@ static int factor(CPMechProblem *p, sunrealtype t, const double *x, CPWeight W, 
   double *size = p->own->z, *terms = p->own->r, angle = CP_SADDLE_FINEST;
   if (!cpSaddleUseRows(f->saddle, p->off) && !damped) { /* Far off the manifold all rows count. */
     for (int j = 0; j < mech->nu; j++)
-      size[j] = p->which == CP_POSITIONS && mech->coords.pair[j] < 0 ? 1.0 : x[j];
+      size[j] = p->which == CP_POSITIONS && mech->coords->pair[j] < 0 ? 1.0 : x[j];
     angle = cpSaddleZeroAngle(f->saddle, cpRelativeDistance(&f->A, p->rows.c, p->rows.is_idle, size,
                                                             p->rows.w, size, terms));
   }
@@ -392,15 +392,16 @@ int cpMechRenew(CPNewton *newton, sunrealtype t, N_Vector xv, N_Vector ewt, int 
  * the factors, which is another one for positions than for velocities. */
 static void updateProblems(CPMechProjection *own, CPMechMetric metric) {
   const CPMech mech = own->mech;
-  const int shared =
-      metric != CP_METRIC_ERROR && !mech->operators &&
-      !memcmp(mech->rows.at_position, mech->rows.at_velocity, (size_t)mech->m); /* the same rows */
+  const int shared  = metric != CP_METRIC_ERROR && !mech->operators &&
+                     !memcmp(mech->model->rows.at_position, mech->model->rows.at_velocity,
+                             (size_t)mech->m); /* the same rows */
   for (int which = 0; which < 2; which++) {
-    CPMechProblem *p  = &own->problem[which];
-    const char *there = which == CP_POSITIONS ? mech->rows.at_position : mech->rows.at_velocity;
-    p->factors        = &own->factors[shared ? 0 : which];
-    p->nactive        = 0;
-    p->measured       = 0;
+    CPMechProblem *p = &own->problem[which];
+    const char *there =
+        which == CP_POSITIONS ? mech->model->rows.at_position : mech->model->rows.at_velocity;
+    p->factors  = &own->factors[shared ? 0 : which];
+    p->nactive  = 0;
+    p->measured = 0;
     for (int i = 0; i < mech->m; i++) p->nactive += !(p->off[i] = !there[i] || mech->rows.off[i]);
     own->factors[which].newton.uses = shared ? 2 : 1;
   }
@@ -441,7 +442,7 @@ static void createProblem(CPMechProjection *own, int which) {
   CP_NEW(arena, p->rates, m);
   cpRowsCreate(&p->rows, arena, m, own->mech->nu);
   p->rows.unit = p->rows.size;
-  if (p->held) memcpy(p->held, own->mech->motions.is_full, (size_t)own->mech->nu);
+  if (p->held) memcpy(p->held, own->mech->motions->is_full, (size_t)own->mech->nu);
 }
 
 static int create(CPMechProjection *own) {

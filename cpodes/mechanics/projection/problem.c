@@ -14,16 +14,16 @@ int cpMechPositionsOf(CPMechProblem *p, sunrealtype t, const double *x) {
   CPMechProjection *own = p->own;
   const CPMech mech     = own->mech;
   double *w = own->z, *q = own->q;
-  if (mech->coords.in_order && mech->coords.nnorms == 0) { /* q is x */
+  if (mech->coords->in_order && mech->coords->nnorms == 0) { /* q is x */
     for (int j = 0; j < mech->nu; j++) q[j] = x[j];
     return CP_SUCCESS;
   }
   if (own->q_is_known && !memcmp(own->x_of_q, x, (size_t)mech->nu * sizeof *x)) return CP_SUCCESS;
   own->q_is_known = 0;
-  for (int j = 0; j < mech->nu; j++) w[j] = mech->coords.pair[j] >= 0 ? 0.0 : x[j];
+  for (int j = 0; j < mech->nu; j++) w[j] = mech->coords->pair[j] >= 0 ? 0.0 : x[j];
   int flag = cpMechMove(mech, p->q, w, q);
   for (int j = 0; !flag && j < mech->nu; j++)
-    if (mech->coords.pair[j] >= 0) q[mech->coords.pair[j]] = x[j];
+    if (mech->coords->pair[j] >= 0) q[mech->coords->pair[j]] = x[j];
   if (!flag) flag = cpMechNormalise(mech, t, q);
   if (flag) return flag;
   memcpy(own->x_of_q, x, (size_t)mech->nu * sizeof *x);
@@ -55,8 +55,8 @@ int cpMechResiduals(CPNewton *newton, sunrealtype t, N_Vector xv) {
     flag = cpMechPositionsOf(p, t, x);
     if (!flag) flag = cpMechPositions(mech, t, p->own->q, c);
   } else {
-    flag = mech->model.v || mech->operators ? cpMechVelocities(mech, t, p->q, x, c)
-                                            : affineVelocities(p, t, x, c);
+    flag = mech->eq->v || mech->operators ? cpMechVelocities(mech, t, p->q, x, c)
+                                          : affineVelocities(p, t, x, c);
   }
   for (int i = 0; p->nactive < mech->m && i < mech->m; i++)
     if (p->off[i]) c[i] = 0.0;
@@ -75,15 +75,15 @@ int cpMechWeights(CPMechProblem *p, const sunrealtype *ewt, double *w) {
     return CP_SUCCESS;
   }
   for (int j = 0; j < mech->nu; j++)
-    if (mech->coords.pair[j] >= 0) w[j] = ewt[mech->coords.pair[j]];
-  for (int k = 0; k < mech->coords.nquaternions;
+    if (mech->coords->pair[j] >= 0) w[j] = ewt[mech->coords->pair[j]];
+  for (int k = 0; k < mech->coords->nquaternions;
        k++) { /* |N e_j| ewt for equal ewt, since columns of N have the length 1/2 */
-    const CPQuaternion *Q = &mech->coords.quaternions[k];
-    double sum            = 0.0;
+    const CPMechQuaternion *Q = &mech->coords->quaternions[k];
+    double sum                = 0.0;
     for (int i = 0; i < 4; i++) sum += ewt[Q->first_q + i] * ewt[Q->first_q + i];
     for (int j = 0; j < 3; j++) w[Q->first_u + j] = 0.25 * sqrt(sum);
   }
-  for (int j = 0; mech->model.N && j < mech->nu;
+  for (int j = 0; mech->eq->N && j < mech->nu;
        j++) { /* length of column j of N in the weights of q */
     double sum = 0.0, *column = p->own->d;
     const int flag = cpMechColumn(mech, p->q, j, column);

@@ -17,9 +17,9 @@
 /* Rows are numbered in the order positions, velocities, motions (only FULL ones are used),
  * norms. */
 static int firstMotion(const CPMech mech) {
-  return mech->rows.count[CP_POSITIONS] + mech->rows.count[CP_VELOCITIES];
+  return mech->model->rows.count[CP_POSITIONS] + mech->model->rows.count[CP_VELOCITIES];
 }
-static int firstNorm(const CPMech mech) { return firstMotion(mech) + mech->motions.count; }
+static int firstNorm(const CPMech mech) { return firstMotion(mech) + mech->motions->count; }
 
 const char *cpMechNameRow(void *model, int i, char name[CP_ROW_NAME]) {
   const CPMech mech = model;
@@ -31,17 +31,17 @@ const char *cpMechNameRow(void *model, int i, char name[CP_ROW_NAME]) {
     const int k        = i - firstNorm(mech);
     const CPUnitNorm n = cpMechNorm(mech, k);
     snprintf(name, CP_ROW_NAME, "the norm of %s %d to %d",
-             k < mech->coords.nquaternions ? "the quaternion" : "coordinates", n.first,
+             k < mech->coords->nquaternions ? "the quaternion" : "coordinates", n.first,
              n.first + n.length - 1);
   } else if (i >= firstMotion(mech)) {
     snprintf(name, CP_ROW_NAME, "the prescribed motion of coordinate %d",
-             mech->motions.list[i - firstMotion(mech)].i);
+             mech->motions->list[i - firstMotion(mech)].i);
   } else {
-    const int which = i >= mech->rows.count[CP_POSITIONS];
-    while (mech->rows.number[which][row] != i) row++;
-    const char *before = !mech->model.row_name || row >= mech->na ? which ? "velocity " : "position "
-                         : which                                  ? "the rate of "
-                                                                  : "";
+    const int which = i >= mech->model->rows.count[CP_POSITIONS];
+    while (mech->model->rows.number[which][row] != i) row++;
+    const char *before = !mech->eq->row_name || row >= mech->na ? which ? "velocity " : "position "
+                         : which                                ? "the rate of "
+                                                                : "";
     snprintf(name, CP_ROW_NAME, "%s%s", before, cpMechRowName(mech, row, inner));
   }
   return name;
@@ -61,12 +61,13 @@ static void noteLarger(CPViolation *v, double norm, int worst, double residual) 
 /* Finds the distance of FULL coordinates and velocities from their prescribed values. */
 static void violationOfMotions(const CPMech mech, const sunrealtype *y, const sunrealtype *ewt,
                                CPViolation *v) {
-  for (int k = 0; k < mech->motions.count; k++) {
-    const CPPrescribed *g = &mech->motions.list[k];
+  for (int k = 0; k < mech->motions->count; k++) {
+    const CPPrescribed *g  = &mech->motions->list[k];
+    const CPMotionValue *m = &mech->motion[k];
     if (g->how != CP_MOTION_FULL) continue;
-    const double q = y[g->i] - g->value, u = y[mech->nq + g->j] - g->rate;
-    noteLarger(v, fabs(q) / toleranceOf(ewt, g->i, g->value), firstMotion(mech) + k, q);
-    noteLarger(v, fabs(u) / toleranceOf(ewt, mech->nq + g->j, g->rate), firstMotion(mech) + k, u);
+    const double q = y[g->i] - m->value, u = y[mech->nq + g->j] - m->rate;
+    noteLarger(v, fabs(q) / toleranceOf(ewt, g->i, m->value), firstMotion(mech) + k, q);
+    noteLarger(v, fabs(u) / toleranceOf(ewt, mech->nq + g->j, m->rate), firstMotion(mech) + k, u);
   }
 }
 
@@ -94,7 +95,7 @@ static void violationOfNorms(const CPMech mech, const sunrealtype *q, const sunr
 CPNewton *cpMechPlace(CPMechProjection *own, int which, const sunrealtype *y) {
   CPMechProblem *p = &own->problem[which];
   CPNewton *newton = &p->factors->newton;
-  const int nu = own->mech->nu, *pair = own->mech->coords.pair;
+  const int nu = own->mech->nu, *pair = own->mech->coords->pair;
   double *x          = NV_DATA_S(p->x);
   p->q               = y;
   p->positions       = NULL;
@@ -102,7 +103,7 @@ CPNewton *cpMechPlace(CPMechProjection *own, int which, const sunrealtype *y) {
   own->q_is_known    = 0;
   newton->self       = p;
   newton->rows       = &p->rows;
-  p->rows.number     = own->mech->rows.number[which];
+  p->rows.number     = own->mech->model->rows.number[which];
   if (which == CP_VELOCITIES) memcpy(x, y + own->mech->nq, (size_t)nu * sizeof *x);
   else
     for (int j = 0; j < nu; j++) x[j] = pair[j] >= 0 ? y[pair[j]] : 0.0;
@@ -126,12 +127,12 @@ static int move(CPMechProjection *own, sunrealtype t, N_Vector ewt, int only_if_
   CPViolation motions = {.worst = -1};
   double finer        = 1.0;
   int flag = CP_SUCCESS, nfiner = 0;
-  if (mech->motions.count > 0) {
+  if (mech->motions->count > 0) {
     flag = cpMechMotions(mech, t);
     if (flag) return cpMechFailed(own, flag);
     violationOfMotions(mech, y, ewt ? N_VGetArrayPointer(ewt) : NULL, &motions);
   }
-  *result = (CPProjected){.moved = mech->motions.nfull > 0 && cpMechPutFull(mech, y, u)};
+  *result = (CPProjected){.moved = mech->motions->nfull > 0 && cpMechPutFull(mech, y, u)};
   flag    = cpMechNormalise(mech, t, y);
   if (flag) return cpMechFailed(own, flag);
   for (int which = 0; which < 2; which++) {
@@ -203,7 +204,7 @@ static int violation(void *self, sunrealtype t, N_Vector yv, N_Vector ewt, CPVio
   const CPMech mech     = own->mech;
   const sunrealtype *y = N_VGetArrayPointer(yv), *w = ewt ? N_VGetArrayPointer(ewt) : NULL;
   int flag = CP_SUCCESS;
-  if (mech->motions.nfull > 0) flag = cpMechMotions(mech, t);
+  if (mech->motions->nfull > 0) flag = cpMechMotions(mech, t);
   if (flag) return cpMechFailed(own, flag);
   *v = (CPViolation){.worst = -1};
   violationOfNorms(mech, y, w, v);
@@ -276,16 +277,16 @@ static int holdComponents(CPMechProblem *p, const sunrealtype *y, const sunrealt
   double *column    = p->own->d;
   int flag          = CP_SUCCESS;
   for (int j = 0; j < mech->nu; j++) {
-    const int i = p->which == CP_VELOCITIES ? mech->nq + j : mech->coords.pair[j];
+    const int i = p->which == CP_VELOCITIES ? mech->nq + j : mech->coords->pair[j];
     if (i >= 0 && id[i] == 0.0) p->held[j] = 1;
   }
   if (p->which == CP_VELOCITIES) return CP_SUCCESS;
-  for (int k = 0; k < mech->coords.nquaternions; k++) {
-    const CPQuaternion *Q = &mech->coords.quaternions[k];
+  for (int k = 0; k < mech->coords->nquaternions; k++) {
+    const CPMechQuaternion *Q = &mech->coords->quaternions[k];
     for (int i = 0; i < 4; i++)
       if (id[Q->first_q + i] == 0.0) memset(p->held + Q->first_u, 1, 3);
   }
-  for (int j = 0; mech->model.N && !flag && j < mech->nu; j++) {
+  for (int j = 0; mech->eq->N && !flag && j < mech->nu; j++) {
     flag = cpMechColumn(mech, y, j, column);
     for (int i = 0; !flag && i < mech->nq; i++)
       if (column[i] != 0.0 && id[i] == 0.0) p->held[j] = 1;

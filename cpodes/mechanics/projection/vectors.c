@@ -23,8 +23,8 @@
 #include <string.h>
 
 static void clearFull(const CPMech mech, double *eu) {
-  for (int j = 0; mech->motions.nfull > 0 && j < mech->nu; j++)
-    if (mech->motions.is_full[j]) eu[j] = 0.0;
+  for (int j = 0; mech->motions->nfull > 0 && j < mech->nu; j++)
+    if (mech->motions->is_full[j]) eu[j] = 0.0;
 }
 
 /* Sets problem `which` to y, with factors for vectors: those that gave the state, if they still
@@ -43,7 +43,7 @@ static CPMechProblem *prepare(CPMechProjection *own, int which, sunrealtype t, c
 static int projectVector(CPMechProblem *p, double *e, const double *r, const double *Vw) {
   CPMechProjection *own = p->own;
   const CPMech mech     = own->mech;
-  const int *number     = mech->rows.number[p->which];
+  const int *number     = mech->model->rows.number[p->which];
   int flag              = cpMechRowsTimes(p, e, own->r);
   for (int i = 0; i < mech->m; i++)
     if (!p->off[i]) own->r[i] += (r ? r[number[i]] : 0.0) + (Vw ? Vw[i] : 0.0);
@@ -207,7 +207,8 @@ int cpMechRoundoff(void *self, sunrealtype t, N_Vector yv, N_Vector ewt, double 
 N_Vector cpMechRowsVector(void *self) {
   CPMechProjection *own = self;
   if (cpMechFactorsUpdate(own)) return NULL;
-  return N_VNew_Serial(own->mech->rows.count[CP_POSITIONS] + own->mech->rows.count[CP_VELOCITIES],
+  return N_VNew_Serial(own->mech->model->rows.count[CP_POSITIONS] +
+                           own->mech->model->rows.count[CP_VELOCITIES],
                        own->mech->ctx);
 }
 
@@ -217,7 +218,7 @@ int cpMechRowsAt(void *self, sunrealtype t, N_Vector yv, N_Vector cv) {
   const sunrealtype *y  = N_VGetArrayPointer(yv);
   int flag              = cpMechFactorsUpdate(own);
   for (int which = 0; !flag && which < 2; which++) {
-    const int *number = mech->rows.number[which];
+    const int *number = mech->model->rows.number[which];
     flag              = cpMechFailed(own, which == CP_POSITIONS
                                               ? cpMechPositions(mech, t, y, own->r)
                                               : cpMechVelocities(mech, t, y, y + mech->nq, own->r));

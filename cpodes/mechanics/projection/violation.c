@@ -88,7 +88,7 @@ static int compareThere(CPMechProblem *p, sunrealtype t, N_Vector x, const char 
                   "derivative of %s (relative "
                   "error %.1e of the row)",
                   t, before, row, col, cpMatEntry(&mech->A, row, col),
-                  cpMechNameRow(mech, mech->rows.number[p->which][row], name), err);
+                  cpMechNameRow(mech, mech->model->rows.number[p->which][row], name), err);
 }
 
 /* A is the derivative with respect to rotations from the state at which it is evaluated. With
@@ -106,7 +106,7 @@ int cpMechCompareDerivative(CPMechProblem *p, sunrealtype t, N_Vector x, const c
          (size_t)own->mech->nq * sizeof *begin);
   memcpy(there, NV_DATA_S(x), (size_t)own->mech->nu * sizeof *there);
   for (int j = 0; j < own->mech->nu && p->which == CP_POSITIONS; j++)
-    if (own->mech->coords.pair[j] < 0) there[j] = 0.0;
+    if (own->mech->coords->pair[j] < 0) there[j] = 0.0;
   p->q            = own->moved;
   own->q_is_known = 0;
   flag            = compareThere(p, t, own->trial, before);

@@ -1,4 +1,5 @@
 /* The work W of an energy balance: right with every method, at the cost of one that has none. */
+#include "support/mech_run.h"
 #include "support/support.h"
 #include <cpodes/cpodes_bodies.h>
 #include <cpodes/cpodes_integrator.h>
@@ -98,7 +99,7 @@ static void run(const char *method, sunrealtype tol, sunrealtype t_end, int with
   powers = 0;
   if (power) model.zdot = counted;
   y    = CPBodiesState(bodies);
-  mech = CPMechCreate(&model, y, test_context);
+  mech = create_mech(&model, y, test_context);
   ck_assert_ptr_nonnull(mech);
   ADD(CPBodiesPrepare(bodies, mech));
   ck_assert_int_eq(CPMechSetErrHandlerFn(mech, message_log, &log), CP_SUCCESS);

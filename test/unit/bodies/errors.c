@@ -1,5 +1,6 @@
 /* Wrong models are named and change nothing; every allocation fails in turn. */
 #include "support/alloc.h"
+#include "support/mech_run.h"
 #include "support/support.h"
 #include <cpodes/cpodes_bodies.h>
 #include <math.h>
@@ -714,7 +715,7 @@ START_TEST(a_system_of_the_programs_own_is_the_same) {
   ck_assert_int_eq(CPBodiesSetGravity(bodies, g), CP_SUCCESS);
   ck_assert_int_eq(CPBodiesModel(bodies, &model), CP_SUCCESS);
   N_Vector y = CPBodiesState(bodies);
-  CPMech own = CPMechCreate(&model, y, test_context);
+  CPMech own = create_mech(&model, y, test_context);
   ck_assert_int_eq(CPBodiesPrepare(NULL, own), CP_MEM_NULL);
   ck_assert_int_eq(CPBodiesPrepare(bodies, NULL), CP_MEM_NULL);
   ck_assert_int_eq(CPBodiesPrepare(bodies, own), CP_SUCCESS);

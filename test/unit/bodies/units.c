@@ -2,6 +2,7 @@
  * kilometres), are assembled and move alike. L is a power of two, so that roundoff is the same, and tolerances are
  * those of the unit. Masses and times do not change: gravity has the factor L, inertias and stiffnesses of joint
  * angles L^2. */
+#include "support/mech_run.h"
 #include "support/support.h"
 
 #include <cpodes/cpodes_bodies.h>
@@ -107,7 +108,7 @@ static Motion run(Kind kind, const char *name, int differences, sunrealtype tol,
   ck_assert_msg(CPBodiesModel(b, &model) == CP_SUCCESS, "%s", CPBodiesGetLastMessage(b));
   if (differences) model.dynamics_jac = NULL, model.constraint_jac = NULL;
   N_Vector y = CPBodiesState(b), unit = N_VClone(y), tols = N_VClone(y);
-  mech = CPMechCreate(&model, y, test_context);
+  mech = create_mech(&model, y, test_context);
   ck_assert_int_eq(CPBodiesPrepare(b, mech), CP_SUCCESS);
   ck_assert_int_eq(CPMechSetErrHandlerFn(mech, message_log, &log), CP_SUCCESS);
   const int n = (int)N_VGetLength(y);

@@ -42,14 +42,14 @@ static int no_b(sunrealtype t, const sunrealtype *q, const sunrealtype *u, sunre
 static const CPEquations model = {
     .nu = N, .np = 1, .nv = 2, .na = 2, .M = mass, .A = rows, .f = weights, .p = gap, .b = no_b};
 
-static const CPMotion ways[] = {CP_MOTION_DIRECT, CP_MOTION_RATE, CP_MOTION_FULL};
+static const CPMotionKind ways[] = {CP_MOTION_DIRECT, CP_MOTION_RATE, CP_MOTION_FULL};
 enum { WAYS = 3 };
 
-static void drive(Run *run, sunindextype i, CPMotion how, CPMotionFn g, CPMotionFn gd,
-                  CPMotionFn gdd) {
-  ck_assert_int_eq(
-      CPMechPrescribe(CPContactGetMech(run->contact), i, how, g, gd, gdd, 0, run->user_data),
-      CP_SUCCESS);
+/* A run of the table whose coordinates 0 and 1 are driven */
+static Run *driven(const CPMotion drives[2], const CPContactPoint *point, const sunrealtype *y0) {
+  CPEquations moved = model;
+  moved.motions = drives, moved.nmotions = 2;
+  return run_create(&moved, NULL, 1, point, y0);
 }
 
 /* ---- a table that is shaken, Z = a sin(w t), a w^2 = 4 g ---- */
@@ -84,7 +84,7 @@ static sunrealtype above(sunrealtype t, sunrealtype t1, sunrealtype *rate) {
  * the next zero t2 of the gap, and then has the relative velocity -e v; the table continues to move
  * as prescribed. Loop index: method and way. */
 START_TEST(a_block_leaves_a_shaken_table_and_comes_back) {
-  const CPMotion how         = ways[_i % WAYS];
+  const CPMotionKind how     = ways[_i % WAYS];
   const CPContactPoint point = {.name = "block", .restitution = 0.5};
   const sunrealtype y0[]     = {0, 0, 0, 0, 0, HEIGHT * SHAKE, 0, HEIGHT * SHAKE};
   const sunrealtype t1       = asin(SUN_RCONST(0.25)) / SHAKE;
@@ -95,9 +95,10 @@ START_TEST(a_block_leaves_a_shaken_table_and_comes_back) {
     *(above(middle, t1, NULL) > 0 ? &low : &high) = middle;
   }
   above(low, t1, &rate);
-  Run *run = run_create(&model, NULL, 1, &point, y0);
-  drive(run, 1, how, shake, shake_rate, shake_curvature);
-  drive(run, 0, CP_MOTION_DIRECT, at_rest, at_rest, at_rest);
+  const CPMotion by[] = {
+      {.coordinate = 1, .kind = how, .g = shake, .gd = shake_rate, .gdd = shake_curvature},
+      {.coordinate = 0, .g = at_rest, .gd = at_rest, .gdd = at_rest}};
+  Run *run = driven(by, &point, y0);
   ck_assert_int_eq(run_attach(run, _i / WAYS, TIGHT), CP_SUCCESS);
   run_to(run, t1 / 2); /* N = m (g + Z'') */
   ck_assert_int_eq(CPContactForces(run->contact, run->t, run->y, force), CP_SUCCESS);
@@ -136,14 +137,14 @@ static int belt_rate(sunrealtype t, sunrealtype *g, void *data) {
 /* A block that is put on the belt slides until mu g t = 1, then it sticks. The drive's force, minus
  * the multiplier, is mu m g until then, and 0 afterwards. Loop index: method and way. */
 START_TEST(a_block_on_a_belt_slides_and_is_taken_along) {
-  const CPMotion how         = ways[_i % WAYS];
+  const CPMotionKind how     = ways[_i % WAYS];
   const CPContactPoint point = {.name = "block", .tangent = 1, .ntangents = 1, .mu = MU};
   const sunrealtype y0[] = {0, 0, 0, 0, SPEED, 0, 0, 0}, t1 = SPEED / (MU * G);
   sunrealtype udot[N], lambda[4];
-  Run *run    = run_create(&model, NULL, 1, &point, y0);
-  CPMech mech = CPContactGetMech(run->contact);
-  drive(run, 0, how, belt, belt_rate, at_rest);
-  drive(run, 1, CP_MOTION_DIRECT, at_rest, at_rest, at_rest);
+  const CPMotion by[] = {{.coordinate = 0, .kind = how, .g = belt, .gd = belt_rate, .gdd = at_rest},
+                         {.coordinate = 1, .g = at_rest, .gd = at_rest, .gdd = at_rest}};
+  Run *run            = driven(by, &point, y0);
+  CPMech mech         = CPContactGetMech(run->contact);
   ck_assert_int_eq(run_attach(run, _i / WAYS, TIGHT), CP_SUCCESS);
   ck_assert_int_eq(CPMechGetNumMultipliers(mech), how == CP_MOTION_FULL ? 3 : 4);
   run_to(run, t1 / 2);

@@ -1,6 +1,7 @@
 /* Functions of the user's that call the object that works for them: refused with CP_REENTERED, and
  * without any effect on the results. */
 #include "contact/fixture.h"
+#include "support/mech_run.h"
 
 #include <cpodes/cpodes.h>
 #include <cpodes/cpodes_contact.h>
@@ -270,7 +271,7 @@ static void run_bead(Bead *b, sunrealtype *end) {
   N_Vector y     = VECTOR(1.0, 0.0, 0.0, 0.0);
   sunrealtype t  = 0.0;
   b->y           = vector_copy(y);
-  b->mech        = CPMechCreate(&model, y, test_context);
+  b->mech        = create_mech(&model, y, test_context);
   b->mem         = CPIntegratorCreate("BDF", test_context);
   CPMechSetErrHandlerFn(b->mech, message_log, &log);
   CPIntegratorSetErrHandlerFn(b->mem, message_log, &log);

@@ -1,5 +1,6 @@
 /* CPMechCheck: good models pass, and each wrong function is detected by its name. */
 #include "support/alloc.h"
+#include "support/mech_run.h"
 #include "support/support.h"
 #include <cpodes/cpodes_mechanics.h>
 
@@ -414,7 +415,7 @@ static CPEquations functions(void) {
 static void create(CPEquations model) {
   const sunrealtype y0[] = {1.2, 1.5, 0.4, -0.7, 0, 0, 0, 0, 0.3, -0.6}; /* at rest */
   m.y                    = vector_of(2 * NU + NZ, y0);
-  m.mech                 = CPMechCreate(&model, m.y, test_context);
+  m.mech                 = create_mech(&model, m.y, test_context);
   ck_assert_ptr_nonnull(m.mech);
   ck_assert_int_eq(CPMechSetErrHandlerFn(m.mech, message_log, &m.log), CP_SUCCESS);
 }

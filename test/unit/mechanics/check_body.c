@@ -2,6 +2,7 @@
  *
  * r + R(e) s = 0, s fixed in the body; u = (r', omega), omega in the body's frame or in the
  * world's. */
+#include "support/mech_run.h"
 #include "support/support.h"
 #include <cpodes/cpodes_mechanics.h>
 
@@ -17,6 +18,7 @@ typedef struct {
   double inertia[3];   /* about the axes */
   double product;      /* of inertia, M(3, 4) */
   int fixed;           /* three more rows: omega = 0 */
+  int driven;          /* coordinate 0 is held where it is */
   const double *state; /* [NQ] at which A is right */
 } Body;
 
@@ -105,18 +107,27 @@ static int rates(sunrealtype t, const sunrealtype *q, const sunrealtype *u, sunr
 static const double upright[NQ] = {-0.3, 0.2, -0.5, 1.0, 0.0, 0.0, 0.0};
 static double tilted[NQ]        = {0.0, 0.0, 0.0, 0.6, 0.48, 0.64, 0.0};
 
+static int motion(sunrealtype t, sunrealtype *g, void *data) {
+  (void)t, (void)data;
+  *g = body.state[0];
+  return 0;
+}
+
 static void create(const double *q, CPFrame frame) {
   CPEquations model = {.nu = NU, .nq = NQ, .np = NA, .nv = NA, .na = NA};
   model.M = mass, model.f = forces, model.p = joint, model.A = jacobian, model.b = rates;
+  const CPQuaternion attitude = {3, 3, frame};
+  const CPMotion driven       = {.g = motion, .step = 0.01};
   if (body.fixed) model.na = NU;
+  model.quaternions = &attitude, model.nquaternions = 1;
+  model.motions = &driven, model.nmotions = body.driven;
   messages = (MessageLog){0};
   y        = vector_of(NQ + NU, NULL);
   memcpy(entries(y), q, NQ * sizeof *q);
   body.state = entries(y);
-  mech       = CPMechCreate(&model, y, test_context);
+  mech       = create_mech(&model, y, test_context);
   ck_assert_ptr_nonnull(mech);
   ck_assert_int_eq(CPMechSetErrHandlerFn(mech, message_log, &messages), CP_SUCCESS);
-  ck_assert_int_eq(CPMechAddQuaternion(mech, 3, 3, frame), CP_SUCCESS);
 }
 
 static void destroy(void) {
@@ -255,24 +266,16 @@ END_TEST
 
 /* ---- checks that are refused ---- */
 
-static int motion(sunrealtype t, sunrealtype *g, void *data) {
-  (void)t, (void)data;
-  *g = state(1)[0];
-  return 0;
-}
-
 START_TEST(options_may_follow_a_check) {
   CPMechReport report;
   sunrealtype t;
-  body             = (Body){SOUND, .frame = CP_FRAME_BODY};
+  body             = (Body){SOUND, .frame = CP_FRAME_BODY, .driven = 1};
   CPIntegrator mem = CPIntegratorCreate("BDF", test_context);
   create(state(1), CP_FRAME_BODY);
   for (int k = 0; k < 2; k++) {
     ck_assert_msg(check(&report) == CP_SUCCESS, "%s", messages.text);
     ck_assert_int_eq(CPMechSetLinearSolver(mech, k ? CP_KKT_NULLSPACE : CP_KKT_SCHUR), CP_SUCCESS);
   }
-  ck_assert_int_eq(CPMechPrescribe(mech, 0, CP_MOTION_DIRECT, motion, NULL, NULL, 0.01, NULL),
-                   CP_SUCCESS);
   ck_assert_int_eq(CPMechGetNumMultipliers(mech), NA + 1);
   ck_assert_int_eq(check(&report), CP_SUCCESS);
   ck_assert_int_eq(report.freedom, 2);

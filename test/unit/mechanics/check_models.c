@@ -10,6 +10,7 @@
 #include "models/pendulum.h"
 #include "models/slider_crank.h"
 #include "models/spatial_four_bar.h"
+#include "support/mech_run.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -39,7 +40,7 @@ static void assert_good(CPMech mech, sunrealtype t, N_Vector y) {
 
 /* Frees what CPMechCreate has copied. */
 static CPMech create(const CPEquations *model, N_Vector y, void *user_data) {
-  CPMech mech = CPMechCreate(model, y, test_context);
+  CPMech mech = create_mech(model, y, test_context);
   ck_assert_ptr_nonnull(mech);
   ck_assert_int_eq(CPMechSetUserData(mech, user_data), CP_SUCCESS);
   return mech;
@@ -169,7 +170,6 @@ START_TEST(bodies_in_space_pass) {
   for (int k = 3; k < 7; k++) entries(y)[k] *= SUN_RCONST(1.01);
   CPMech mech = create(&model, y, &bar.bodies);
   rigid_body_model_free(&model);
-  ck_assert_int_eq(rigid_body_quaternions(&bar.bodies, mech), CP_SUCCESS);
   assert_good(mech, 0, y);
   CPMechFree(&mech);
   N_VDestroy(y);
@@ -206,15 +206,21 @@ static int ball_joint_matrix(sunrealtype t, const sunrealtype *q, SUNMatrix A, v
 }
 
 START_TEST(frame_that_is_wrong_shows_where_the_quaternion_is_1) {
-  const CPFrame frame     = _i ? CP_FRAME_BODY : CP_FRAME_WORLD;
-  const CPEquations model = {
-      .nu = 6, .nq = 7, .np = 3, .M = body_mass, .A = ball_joint_matrix, .p = ball_joint};
+  const CPFrame frame         = _i ? CP_FRAME_BODY : CP_FRAME_WORLD;
+  const CPQuaternion attitude = {3, 3, frame};
+  const CPEquations model     = {.nu           = 6,
+                                 .nq           = 7,
+                                 .np           = 3,
+                                 .M            = body_mass,
+                                 .A            = ball_joint_matrix,
+                                 .p            = ball_joint,
+                                 .quaternions  = &attitude,
+                                 .nquaternions = 1};
   CPMechReport report;
-  N_Vector y    = vector_of(13, NULL);
-  entries(y)[2] = -1;
-  entries(y)[3] = 1;
-  CPMech mech   = create(&model, y, NULL);
-  ck_assert_int_eq(CPMechAddQuaternion(mech, 3, 3, frame), CP_SUCCESS);
+  N_Vector y     = vector_of(13, NULL);
+  entries(y)[2]  = -1;
+  entries(y)[3]  = 1;
+  CPMech mech    = create(&model, y, NULL);
   const int flag = CPMechCheck(mech, 0, y, &report);
   ck_assert_int_eq(flag, frame == CP_FRAME_BODY ? CP_MECH_A_WRONG : CP_SUCCESS);
   if (flag)
@@ -347,18 +353,18 @@ static int sway_dd(sunrealtype t, sunrealtype *g, void *data) {
 /* Loop index: which derivative is wrong (2: none), in which of three ways. (A wrong g' also changes
  * g'', its derivative.) */
 START_TEST(derivatives_of_prescribed_motions_are_compared) {
-  const CPMotion how[]    = {CP_MOTION_DIRECT, CP_MOTION_RATE, CP_MOTION_FULL};
-  const char *names[]     = {"g' of motion", "g'' of motion", ""};
-  sunrealtype factor[3]   = {1, 1, 1};
-  MessageLog log          = {0};
-  const CPEquations model = {.nu = 2, .M = unit_mass};
+  const CPMotionKind how[] = {CP_MOTION_DIRECT, CP_MOTION_RATE, CP_MOTION_FULL};
+  const char *names[]      = {"g' of motion", "g'' of motion", ""};
+  sunrealtype factor[3]    = {1, 1, 1};
+  MessageLog log           = {0};
+  const CPMotion by        = {
+             .coordinate = 1, .kind = how[_i / 3], .g = sway, .gd = sway_d, .gdd = sway_dd, .data = factor};
+  const CPEquations model = {.nu = 2, .M = unit_mass, .motions = &by, .nmotions = 1};
   N_Vector y              = VECTOR(0, 0, 0, 0);
   CPMech mech             = create(&model, y, NULL);
   CPMechReport report;
   factor[_i % 3] = SUN_RCONST(1.001);
   ck_assert_int_eq(CPMechSetErrHandlerFn(mech, message_log, &log), CP_SUCCESS);
-  ck_assert_int_eq(CPMechPrescribe(mech, 1, how[_i / 3], sway, sway_d, sway_dd, 0, factor),
-                   CP_SUCCESS);
   const int flag = CPMechCheck(mech, SUN_RCONST(0.2), y, &report);
   ck_assert_msg(flag == (_i % 3 < 2 ? CP_MECH_B_WRONG : CP_SUCCESS), "%d, %s", flag, log.text);
   ck_assert_mentions(log.text, names[_i % 3]);
@@ -483,10 +489,17 @@ static int tilt_A(sunrealtype t, const sunrealtype *q, SUNMatrix A, void *data) 
 }
 
 START_TEST(quaternions_are_compared_at_norm_one) {
-  const CPEquations model = {.nu = 3, .nq = 4, .np = 1, .M = inertia, .A = tilt_A, .p = tilt};
-  N_Vector y              = VECTOR(0.9, 0.3, -0.4, 0.2, 1, 2, 3); /* norm 1.05 */
-  CPMech mech             = create(&model, y, NULL);
-  ck_assert_int_eq(CPMechAddQuaternion(mech, 0, 0, CP_FRAME_BODY), CP_SUCCESS);
+  const CPQuaternion attitude = {0, 0, CP_FRAME_BODY};
+  const CPEquations model     = {.nu           = 3,
+                                 .nq           = 4,
+                                 .np           = 1,
+                                 .M            = inertia,
+                                 .A            = tilt_A,
+                                 .p            = tilt,
+                                 .quaternions  = &attitude,
+                                 .nquaternions = 1};
+  N_Vector y                  = VECTOR(0.9, 0.3, -0.4, 0.2, 1, 2, 3); /* norm 1.05 */
+  CPMech mech                 = create(&model, y, NULL);
   assert_good(mech, 0, y);
   CPMechFree(&mech);
   N_VDestroy(y);

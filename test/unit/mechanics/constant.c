@@ -1,4 +1,5 @@
 #include "constant.h"
+#include "support/mech_run.h"
 
 #include <math.h>
 #include <string.h>
@@ -181,16 +182,19 @@ void constant_build(Constant *c) {
   }
   c->y = vector_of(2 * N, NULL);
   random_fill(c->y, &c->state);
-  c->mech = CPMechCreate(&model, c->y, test_context);
+  const CPMotion by = {.coordinate = DRIVEN,
+                       .kind       = CP_MOTION_FULL,
+                       .g          = driven_position,
+                       .gd         = driven_velocity,
+                       .gdd        = driven_acceleration};
+  model.motions = &by, model.nmotions = c->driven ? 1 : 0;
+  c->mech = create_mech(&model, c->y, test_context);
   ck_assert_ptr_nonnull(c->mech);
   if (sparse) SUNMatDestroy(model.M_tmpl), SUNMatDestroy(model.A_tmpl);
   ck_assert_int_eq(CPMechSetUserData(c->mech, c), CP_SUCCESS);
   ck_assert_int_eq(CPMechSetErrHandlerFn(c->mech, message_log, &c->log), CP_SUCCESS);
   if (c->linsol) ck_assert_int_eq(CPMechSetLinearSolver(c->mech, c->linsol), CP_SUCCESS);
   if (c->driven) {
-    ck_assert_int_eq(CPMechPrescribe(c->mech, DRIVEN, CP_MOTION_FULL, driven_position,
-                                     driven_velocity, driven_acceleration, 0, NULL),
-                     CP_SUCCESS);
     entries(c->y)[DRIVEN]     = 0;
     entries(c->y)[N + DRIVEN] = DRIVEN_RATE;
   }

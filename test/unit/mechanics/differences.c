@@ -1,6 +1,7 @@
 /* Systems whose model has no matrix A, which is then formed from v, exactly, or by differences of
  * p. Accelerations and reactions agree with those of the same systems with their own A and b. */
 #include "mechanics/systems.h"
+#include "support/mech_run.h"
 
 #include <cpodes/cpodes_integrator.h>
 #include <math.h>
@@ -15,11 +16,9 @@ static CPMech reduced(const System *s, int with_v, int with_b) {
   model.A           = NULL;
   if (!with_v) model.v = NULL;
   if (!with_b) model.b = NULL;
-  CPMech mech = CPMechCreate(&model, s->y, test_context);
+  CPMech mech = create_mech(&model, s->y, test_context);
   ck_assert_ptr_nonnull(mech);
   ck_assert_int_eq(CPMechSetUserData(mech, s->user_data), CP_SUCCESS);
-  for (int k = 0; k < s->nquaternions; k++)
-    ck_assert_int_eq(CPMechAddQuaternion(mech, s->first_q[k], s->first_u[k], s->frame), CP_SUCCESS);
   return mech;
 }
 
@@ -113,7 +112,7 @@ START_TEST(a_matrix_without_b_takes_few_evaluations) {
   System *s                       = system_create(still[_i]);
   CPEquations model               = s->model;
   model.v = model.b = NULL;
-  CPMech mech       = CPMechCreate(&model, s->y, test_context);
+  CPMech mech       = create_mech(&model, s->y, test_context);
   ck_assert_int_eq(CPMechSetUserData(mech, s->user_data), CP_SUCCESS);
   ck_assert_int_eq(CPMechAccelerations(mech, s->t, s->y, NULL, NULL), CP_SUCCESS);
   const long int before = stats_of(mech).np;

@@ -362,7 +362,7 @@ START_TEST(forces_converge_where_multipliers_vanish) {
         b.f[i] += b.M[i][j] * b.a[j];
       }
     }
-    CPMech mech = CPMechCreate(&model, y, test_context);
+    CPMech mech = create_mech(&model, y, test_context);
     ck_assert_int_eq(CPMechSetUserData(mech, &b), CP_SUCCESS);
     const int flag = CPMechAccelerations(mech, 0, y, udot, lambda);
     ck_assert_msg(flag == CP_SUCCESS, "%d: %s", sample, CPMechGetLastMessage(mech));

@@ -3,6 +3,7 @@
  * Tolerance of the mechanism with constant matrices: as in operators.c, for velocities of order one. */
 #include "mechanics/constant.h"
 #include "support/alloc.h"
+#include "support/mech_run.h"
 
 #include <math.h>
 #include <string.h>
@@ -301,7 +302,7 @@ START_TEST(two_balls_share_the_velocity_by_newtons_law) {
   sunrealtype impulse[3];
   const CPEquations model = {.nu = 4, .np = 3, .M = ball_mass, .A = ball_A, .p = ball_positions};
   N_Vector y              = VECTOR(R, -L, -R, -L, V, 0, 0, 0);
-  CPMech mech             = CPMechCreate(&model, y, test_context);
+  CPMech mech             = create_mech(&model, y, test_context);
   ck_assert_ptr_nonnull(mech);
   ck_assert_int_eq(CPMechSetActive(mech, open), CP_SUCCESS);
   ck_assert_int_eq(CPMechImpact(mech, 0, y, hit, e, impulse), CP_SUCCESS);
@@ -342,7 +343,7 @@ START_TEST(rod_that_holds_changes_nothing) {
   for (int k = 0; k < 200; k++) {
     const sunrealtype angle = SUN_RCONST(0.03) * k, s = sin(angle), d = cos(angle);
     N_Vector y  = VECTOR(s, -d, 3 * d, 3 * s);
-    CPMech mech = CPMechCreate(&model, y, test_context);
+    CPMech mech = create_mech(&model, y, test_context);
     ck_assert_ptr_nonnull(mech);
     ck_assert_msg(CPMechImpact(mech, 0, y, k % 2 ? none : NULL, 1, NULL) == CP_SUCCESS, "%s",
                   CPMechGetLastMessage(mech));
@@ -383,14 +384,14 @@ static int coupled_mass(sunrealtype t, const sunrealtype *q, SUNMatrix M, void *
 
 /* q_1 is driven, its speed jumps by 4: M_00 du_0 + M_01 4 = 0 in all three ways. */
 START_TEST(velocities_follow_a_kink_of_a_motion) {
-  const CPMotion how[]    = {CP_MOTION_DIRECT, CP_MOTION_RATE, CP_MOTION_FULL};
-  const CPEquations model = {.nu = 2, .M = coupled_mass};
+  const CPMotionKind how[] = {CP_MOTION_DIRECT, CP_MOTION_RATE, CP_MOTION_FULL};
   sunrealtype slope = 5, impulse[1] = {0};
-  N_Vector y  = VECTOR(0, 0, 7, 1);
-  CPMech mech = CPMechCreate(&model, y, test_context);
+  const CPMotion by = {
+      .coordinate = 1, .kind = how[_i], .g = kinked, .gd = kinked_d, .gdd = kinked_dd, .data = &slope};
+  const CPEquations model = {.nu = 2, .M = coupled_mass, .motions = &by, .nmotions = 1};
+  N_Vector y              = VECTOR(0, 0, 7, 1);
+  CPMech mech             = create_mech(&model, y, test_context);
   ck_assert_ptr_nonnull(mech);
-  ck_assert_int_eq(CPMechPrescribe(mech, 1, how[_i], kinked, kinked_d, kinked_dd, 0, &slope),
-                   CP_SUCCESS);
   ck_assert_int_eq(CPMechImpact(mech, 0, y, NULL, 1, impulse), CP_SUCCESS);
   ck_assert_double_eq_tol(entries(y)[3], 5, SUN_RCONST(1e-14)); /* a few operations of size 7 */
   ck_assert_double_eq_tol(entries(y)[2], 7 - SUN_RCONST(4.0) / 3, SUN_RCONST(1e-14));

@@ -1,6 +1,7 @@
 /* Every call of a model's functions fails in turn, within every action on one state: permanently,
  * once, by NaN, by numbers that overflow, or by zeros. */
 #include "mechanics/systems.h"
+#include "support/mech_run.h"
 
 #include <cpodes/cpodes_integrator.h>
 #include <cpodes/cpodes_sens.h>
@@ -173,16 +174,13 @@ static void create(Script *c, int k) {
   CPEquations model = c->s->model;
   c->gate           = (Gate){.model = c->s->model, .user_data = c->s->user_data};
   gated(&model, cases[k].friction);
-  c->mech = CPMechCreate(&model, c->s->y, test_context);
+  const CPMotion by = {
+      .kind = (CPMotionKind)cases[k].motion, .g = moving, .step = 1.0e-3, .data = &c->gate};
+  if (cases[k].motion >= 0) model.motions = &by, model.nmotions = 1;
+  c->mech = create_mech(&model, c->s->y, test_context);
   ck_assert_ptr_nonnull(c->mech);
   ck_assert_int_eq(CPMechSetErrHandlerFn(c->mech, message_log, &c->s->log), CP_SUCCESS);
   ck_assert_int_eq(CPMechSetUserData(c->mech, &c->gate), CP_SUCCESS);
-  for (int i = 0; i < c->s->nquaternions; i++)
-    CPMechAddQuaternion(c->mech, c->s->first_q[i], c->s->first_u[i], c->s->frame);
-  if (cases[k].motion >= 0)
-    ck_assert_int_eq(CPMechPrescribe(c->mech, 0, (CPMotion)cases[k].motion, moving, NULL, NULL,
-                                     1.0e-3, &c->gate),
-                     CP_SUCCESS);
   ck_assert_int_eq(CPMechSetParams(c->mech, 1, &nothing, NULL, NULL), CP_SUCCESS);
   N_VScale(1.0, c->s->y, c->y);
   N_VConst(0.0, c->out);

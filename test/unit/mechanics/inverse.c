@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "support/alloc.h"
+#include "support/mech_run.h"
 #include "support/support.h"
 
 enum { NU = 3 };
@@ -173,20 +174,22 @@ static int drive(sunrealtype t, sunrealtype *g, void *data) {
 
 static CPMech create(int feature, int by_inverse) {
   static sunrealtype start;
-  const CPEquations model = model_of(feature, by_inverse);
-  const sunrealtype q0 = 0.6, q2 = 0.8, u0 = 0.4,
-                    u2 = feature >= DIRECT && feature <= FULL ? 0.2 : -0.3;
-  start                = q2;
+  const int driven  = feature >= DIRECT && feature <= FULL;
+  CPEquations model = model_of(feature, by_inverse);
+  const CPMotion by = {.coordinate = 2,
+                       .kind       = (CPMotionKind)(feature - DIRECT),
+                       .g          = drive,
+                       .step       = 1.0e-2,
+                       .data       = &start};
+  if (driven) model.motions = &by, model.nmotions = 1;
+  const sunrealtype q0 = 0.6, q2 = 0.8, u0 = 0.4, u2 = driven ? 0.2 : -0.3;
+  start             = q2;
   sunrealtype y0[7] = {q0, cos(q2) - 1.0 - 0.5 * q0 * q0, q2, u0, -q0 * u0 - sin(q2) * u2, u2, 0.5};
   y                 = vector_of(2 * NU + has_z(feature), y0);
-  CPMech mech       = CPMechCreate(&model, y, test_context);
+  CPMech mech       = create_mech(&model, y, test_context);
   ck_assert_ptr_nonnull(mech);
   ck_assert_int_eq(CPMechSetUserData(mech, &device), CP_SUCCESS);
   ck_assert_int_eq(CPMechSetErrHandlerFn(mech, message_log, &messages), CP_SUCCESS);
-  if (feature >= DIRECT && feature <= FULL)
-    ck_assert_int_eq(
-        CPMechPrescribe(mech, 2, (CPMotion)(feature - DIRECT), drive, NULL, NULL, 1.0e-2, &start),
-        CP_SUCCESS);
   if (feature == SWITCHED)
     ck_assert_int_eq(CPMechSetActive(mech, (sunrealtype[]){0.0}), CP_SUCCESS);
   return mech;
@@ -296,7 +299,7 @@ START_TEST(motions_without_constraints_are_those_of_the_matrices) {
     const CPEquations model = k ? (CPEquations){.nu = NU, .inverse = inverse_without_z}
                                 : (CPEquations){.nu = NU, .M = M, .f = f_without_z};
     y                       = vector_of(2 * NU, (sunrealtype[]){0.6, 0.1, 0.8, 0.4, -0.2, -0.3});
-    CPMech mech             = CPMechCreate(&model, y, test_context);
+    CPMech mech             = create_mech(&model, y, test_context);
     ck_assert_ptr_nonnull(mech);
     ck_assert_int_eq(CPMechSetUserData(mech, &device), CP_SUCCESS);
     const Outcome out = integrate(mech, k ? methods[_i] : "DOP853", k ? tol : 1.0e-12, T_END);
@@ -335,7 +338,7 @@ START_TEST(bdf_keeps_factors_of_accelerations) {
     if (_i) model.M = joint_loop_model(loop, JOINT_LOOP_MATRICES).M;
     y = vector_of(2 * loop->n, NULL);
     joint_loop_guess(loop, y);
-    CPMech mech      = CPMechCreate(&model, y, test_context);
+    CPMech mech      = create_mech(&model, y, test_context);
     CPIntegrator mem = CPIntegratorCreate("BDF", test_context);
     sunrealtype t;
     ck_assert_int_eq(CPMechSetUserData(mech, loop), CP_SUCCESS);
@@ -386,7 +389,7 @@ START_TEST(a_loop_of_rods_moves_as_by_its_matrices) {
     const CPEquations model = joint_loop_model(loop, k ? JOINT_LOOP_INVERSE : JOINT_LOOP_MATRICES);
     y                       = vector_of(2 * loop->n, NULL);
     joint_loop_guess(loop, y);
-    CPMech mech = CPMechCreate(&model, y, test_context);
+    CPMech mech = create_mech(&model, y, test_context);
     ck_assert_int_eq(CPMechSetUserData(mech, loop), CP_SUCCESS);
     ck_assert_int_eq(CPMechSetErrHandlerFn(mech, message_log, &messages), CP_SUCCESS);
     ck_assert_int_eq(CPMechCalcIC(mech, 0.0, y, NULL, NULL, NULL, NULL), CP_SUCCESS);
@@ -426,7 +429,7 @@ START_TEST(wrong_combinations_are_named) {
   fflush(stderr);
   const int kept = dup(STDERR_FILENO);
   dup2(fileno(file), STDERR_FILENO);
-  CPMech mech = CPMechCreate(&m[_i], y, test_context);
+  CPMech mech = create_mech(&m[_i], y, test_context);
   fflush(stderr);
   dup2(kept, STDERR_FILENO);
   close(kept);
@@ -445,7 +448,7 @@ END_TEST
 START_TEST(operators_without_inverse_are_refused_as_before) {
   CPEquations model = {.nu = NU, .np = 1, .p = p, .udot = any_udot, .Au = Au, .ATl = ATl};
   y                 = vector_of(2 * NU, NULL);
-  CPMech mech       = CPMechCreate(&model, y, test_context);
+  CPMech mech       = create_mech(&model, y, test_context);
   ck_assert_int_eq(CPMechSetErrHandlerFn(mech, message_log, &messages), CP_SUCCESS);
   ck_assert_int_eq(CPMechSetNewton(mech, CP_NEWTON_KKT), CP_NOT_SUPPORTED);
   ck_assert_mentions(messages.text, "inverse");
@@ -586,7 +589,7 @@ START_TEST(auxiliary_variables_take_accurate_multipliers) {
                                .b       = pressed_b,
                                .zdot    = pressed_z};
     y                       = vector_of(3, (sunrealtype[]){2.0, 1.0, 0.0});
-    CPMech mech             = CPMechCreate(&model, y, test_context);
+    CPMech mech             = create_mech(&model, y, test_context);
     ck_assert_int_eq(integrate(mech, "BDF", tol, t_end).flag, CP_SUCCESS);
     ends[k] = N_VGetArrayPointer(y)[2];
     destroy(&mech);

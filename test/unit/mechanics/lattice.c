@@ -5,6 +5,7 @@
 #include <sunmatrix/sunmatrix_dense.h>
 #include <sunmatrix/sunmatrix_sparse.h>
 
+#include "support/mech_run.h"
 #include "support/support.h"
 
 enum { NU = LATTICE_NU };
@@ -261,18 +262,21 @@ static int sine(sunrealtype t, sunrealtype *g, void *data) {
 static int set_options(Lattice *l, CPMech mech) {
   const sunrealtype mask[LATTICE_ROWS + 1] = {1.0, 0.0, 1.0, 1.0};
   int flag                                 = CPMechSetUserData(mech, l);
-  if (!flag && l->quaternions > 0) flag = CPMechAddQuaternion(mech, 2, 2, CP_FRAME_BODY);
-  if (!flag && l->quaternions > 1) flag = CPMechAddQuaternion(mech, 6, 5, CP_FRAME_WORLD);
-  if (!flag && l->full)
-    flag = CPMechPrescribe(mech, coordinates(l) - 2, CP_MOTION_FULL, sine, NULL, NULL, 1e-3, NULL);
-  if (!flag && l->direct)
-    flag = CPMechPrescribe(mech, coordinates(l) - 1, CP_MOTION_DIRECT, sine, NULL, NULL, 1e-3, NULL);
   if (!flag && l->off) flag = CPMechSetActive(mech, mask);
   if (!flag) flag = CPMechSetNewton(mech, l->newton);
   return flag;
 }
 
 CPMech lattice_create(Lattice *l, SUNContext ctx) {
+  static const CPQuaternion quaternions[] = {{2, 2, CP_FRAME_BODY}, {6, 5, CP_FRAME_WORLD}};
+  CPMotion motion[2];
+  int nmotions = 0;
+  if (l->full)
+    motion[nmotions++] = (CPMotion){
+        .coordinate = coordinates(l) - 2, .kind = CP_MOTION_FULL, .g = sine, .step = 1e-3};
+  if (l->direct)
+    motion[nmotions++] = (CPMotion){
+        .coordinate = coordinates(l) - 1, .kind = CP_MOTION_DIRECT, .g = sine, .step = 1e-3};
   N_Vector y        = lattice_state(l);
   CPEquations model = {.nu             = NU,
                        .nq             = coordinates(l),
@@ -289,9 +293,13 @@ CPMech lattice_create(Lattice *l, SUNContext ctx) {
                        .dynamics_jac   = l->dynamics ? dynamics_jac : NULL,
                        .constraint_jac = l->constraints ? constraint_jac : NULL,
                        .auxiliary_jac  = l->auxiliary ? auxiliary_jac : NULL,
-                       .lambda_jac     = l->lambda_jac ? lambda_jac : NULL};
+                       .lambda_jac     = l->lambda_jac ? lambda_jac : NULL,
+                       .quaternions    = quaternions,
+                       .nquaternions   = l->quaternions,
+                       .motions        = motion,
+                       .nmotions       = nmotions};
   if (l->sparse) create_templates(l, ctx, &model);
-  CPMech mech = CPMechCreate(&model, y, ctx);
+  CPMech mech = create_mech(&model, y, ctx);
   destroy_templates(&model);
   N_VDestroy(y);
   if (mech && set_options(l, mech)) CPMechFree(&mech);

@@ -1,4 +1,4 @@
-/* The linear system M x'' + C x' + K x = f: its functions, its copies of the matrices, and refused
+/* The linear system M x'' + C x' + K x = f, by a constant M, stiffness and damping: its forces, its copies of the matrices, and refused
  * arguments. */
 #include <cpodes/cpodes_mechanics.h>
 #include <cpodes/mechanics/mechanics_impl.h>
@@ -7,7 +7,7 @@
 #include <sunmatrix/sunmatrix_sparse.h>
 
 #include "support/alloc.h"
-#include "support/support.h"
+#include "support/mech_run.h"
 
 enum { N = 3 };
 typedef enum { DENSE, CSC, CSR, N_KINDS } Kind;
@@ -40,6 +40,13 @@ static void close_matrices(void) {
   SUNMatDestroy(M);
   SUNMatDestroy(C);
   SUNMatDestroy(K);
+}
+
+static CPMech mech_of(SUNMatrix of_M, SUNMatrix of_C, SUNMatrix of_K, CPMechForceFn f,
+                      N_Vector state, SUNContext ctx) {
+  CPEquations model = linear_equations(N, of_M, of_C, of_K);
+  model.f           = f;
+  return create_mech(&model, state, ctx);
 }
 
 static void open_state(void) { y = VECTOR(0.3, -0.4, 0.5, 1.0, -2.0, 0.7); }
@@ -81,8 +88,7 @@ START_TEST(accelerations_satisfy_the_equation) {
     sunrealtype udot[N];
     Load l = {.factor = 1.5};
     open_matrices((Kind)_i);
-    CPMech mech =
-        CPMechCreateLinear(M, with & 2 ? C : NULL, K, with & 1 ? load : NULL, y, test_context);
+    CPMech mech = mech_of(M, with & 2 ? C : NULL, K, with & 1 ? load : NULL, y, test_context);
     ck_assert_ptr_nonnull(mech);
     ck_assert_int_eq(CPMechSetUserData(mech, &l), CP_SUCCESS);
     ck_assert_int_eq(CPMechAccelerations(mech, 2.0, y, udot, NULL), CP_SUCCESS);
@@ -98,7 +104,7 @@ END_TEST
 START_TEST(matrices_are_copied) {
   sunrealtype udot[N];
   open_matrices((Kind)_i);
-  CPMech mech = CPMechCreateLinear(M, C, K, NULL, y, test_context);
+  CPMech mech = mech_of(M, C, K, NULL, y, test_context);
   SUNMatZero(M);
   SUNMatZero(C);
   SUNMatZero(K);
@@ -115,7 +121,7 @@ START_TEST(the_force_function_gets_the_users_pointer) {
   Load first = {.factor = 1.0}, second = {.factor = -7.0}, failing = {.flag = 1};
   MessageLog messages = {0};
   open_matrices(DENSE);
-  CPMech mech = CPMechCreateLinear(M, C, K, load, y, test_context);
+  CPMech mech = mech_of(M, C, K, load, y, test_context);
   CPMechSetErrHandlerFn(mech, message_log, &messages);
   ck_assert_ptr_null(CPMechGetUserData(mech));
   CPMechSetUserData(mech, &first);
@@ -152,7 +158,7 @@ START_TEST(partial_derivatives_are_the_matrices) {
   static const double zero[N][N];
   for (int with = 0; with < 2; with++) {
     open_matrices((Kind)_i);
-    CPMech mech        = CPMechCreateLinear(M, with ? C : NULL, K, NULL, y, test_context);
+    CPMech mech        = mech_of(M, with ? C : NULL, K, NULL, y, test_context);
     SUNMatrix K_newton = matrix_of(K0, (Kind)_i), C_newton = matrix_of(C0, (Kind)_i);
     /* zero when the function is called; the pattern stays */
     for (int k = 0; _i != DENSE && k < SUNSparseMatrix_NNZ(K_newton); k++)
@@ -160,10 +166,10 @@ START_TEST(partial_derivatives_are_the_matrices) {
     for (int k = 0; _i != DENSE && k < SUNSparseMatrix_NNZ(C_newton); k++)
       SUNSparseMatrix_Data(C_newton)[k] = 0.0;
     if (_i == DENSE) SUNMatZero(K_newton), SUNMatZero(C_newton);
-    const sunrealtype *q = entries(y);
-    ck_assert_int_eq(mech->model.dynamics_jac(0.0, q, q + N, NULL, q, NULL, K_newton, C_newton,
-                                              NULL, mech->user_data),
-                     0);
+    const sunrealtype *q       = entries(y);
+    const CPMechForce *springs = &mech->forces.list[0];
+    ck_assert_int_eq(
+        springs->jac(0.0, q, q + N, NULL, NULL, K_newton, C_newton, NULL, springs->data), 0);
     assert_is(K_newton, -1.0, K0);
     if (with) assert_is(C_newton, -1.0, C0);
     else assert_is(C_newton, 1.0, zero);
@@ -180,7 +186,7 @@ START_TEST(kinds_of_matrices_may_differ) {
   M           = matrix_of(M0, CSC);
   C           = matrix_of(C0, DENSE);
   K           = matrix_of(K0, CSR);
-  CPMech mech = CPMechCreateLinear(M, C, K, NULL, y, test_context);
+  CPMech mech = mech_of(M, C, K, NULL, y, test_context);
   ck_assert_int_eq(CPMechAccelerations(mech, 0.0, y, udot, NULL), CP_SUCCESS);
   ck_assert_double_le(residual(udot, 0.0, 0.0, 1), roundoff);
   CPMechFree(&mech);
@@ -193,17 +199,16 @@ START_TEST(bad_matrices_are_refused) {
   N_Vector odd = vector_of(2 * N + 1, NULL), longer = vector_of(2 * N + 2, NULL),
            empty = vector_of(0, NULL);
   open_matrices((Kind)_i);
-  ck_assert_ptr_null(CPMechCreateLinear(NULL, C, K, NULL, y, test_context));
-  ck_assert_ptr_null(CPMechCreateLinear(M, C, NULL, NULL, y, test_context));
-  ck_assert_ptr_null(CPMechCreateLinear(M, C, K, NULL, NULL, test_context));
-  ck_assert_ptr_null(CPMechCreateLinear(M, C, K, NULL, y, NULL));
-  ck_assert_ptr_null(CPMechCreateLinear(M, C, K, NULL, odd, test_context));
-  ck_assert_ptr_null(CPMechCreateLinear(M, C, K, NULL, longer, test_context));
-  ck_assert_ptr_null(CPMechCreateLinear(M, C, K, NULL, empty, test_context));
-  ck_assert_ptr_null(CPMechCreateLinear(K, C, M, NULL, y, test_context)); /* not symmetric */
+  ck_assert_ptr_null(mech_of(NULL, C, K, NULL, y, test_context));
+  ck_assert_ptr_null(mech_of(M, C, K, NULL, NULL, test_context));
+  ck_assert_ptr_null(mech_of(M, C, K, NULL, y, NULL));
+  ck_assert_ptr_null(mech_of(M, C, K, NULL, odd, test_context));
+  ck_assert_ptr_null(mech_of(M, C, K, NULL, longer, test_context));
+  ck_assert_ptr_null(mech_of(M, C, K, NULL, empty, test_context));
+  ck_assert_ptr_null(mech_of(K, C, M, NULL, y, test_context)); /* not symmetric */
   sunrealtype *data = cpMatrixData(K);
   data[1]           = NAN;
-  ck_assert_ptr_null(CPMechCreateLinear(M, C, K, NULL, y, test_context));
+  ck_assert_ptr_null(mech_of(M, C, K, NULL, y, test_context));
   close_matrices();
   N_VDestroy(odd);
   N_VDestroy(longer);
@@ -215,7 +220,7 @@ END_TEST
 START_TEST(roundoff_of_an_assembled_mass_matrix_is_accepted) {
   open_matrices(DENSE);
   SM_ELEMENT_D(M, 0, 1) *= 1.0 + 1e-15;
-  CPMech mech = CPMechCreateLinear(M, C, K, NULL, y, test_context);
+  CPMech mech = mech_of(M, C, K, NULL, y, test_context);
   ck_assert_ptr_nonnull(mech);
   CPMechFree(&mech);
   close_matrices();
@@ -227,7 +232,7 @@ START_TEST(every_allocation_may_fail) {
   open_matrices((Kind)_i);
   for (int denied = 1; denied; n++) {
     alloc_watch_failing(n + 1);
-    CPMech mech = CPMechCreateLinear(M, C, K, load, y, test_context);
+    CPMech mech = mech_of(M, C, K, load, y, test_context);
     denied      = alloc_has_failed();
     ck_assert_int_eq(mech == NULL, denied);
     CPMechFree(&mech);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "models/slider_crank.h"
+#include "support/mech_run.h"
 #include "support/support.h"
 
 /* The two motions, and the error of x */
@@ -68,25 +69,24 @@ static int slider_curvature(sunrealtype t, sunrealtype *g, void *data) {
 }
 
 /* Both are prescribed, starting from the state of q alone */
-static void open_crank(CPMotion of_q, CPMotion of_x, Drive d) {
-  const CPEquations model = slider_crank_model();
-  crank                   = slider_crank_haug();
-  drive                   = d;
-  drive.a                 = crank.a;
-  const Drive right       = {.a = crank.a};
+static void open_crank(CPMotionKind of_q, CPMotionKind of_x, Drive d) {
+  const CPMotion by[] = {{0, of_q, angle, angle_rate, angle_curvature, 0.0, &drive},
+                         {1, of_x, slider, slider_rate, slider_curvature, 0.0, &drive}};
+  CPEquations model   = slider_crank_model();
+  model.motions = by, model.nmotions = 2;
+  crank             = slider_crank_haug();
+  drive             = d;
+  drive.a           = crank.a;
+  const Drive right = {.a = crank.a};
   sunrealtype x, xd;
   slider(0.0, &x, (void *)&right);
   slider_rate(0.0, &xd, (void *)&right);
   y    = VECTOR(1.0, x, rod_angle(0.0, &right), 1.0, xd, rod_rate(0.0, &right));
-  mech = CPMechCreate(&model, y, test_context);
+  mech = create_mech(&model, y, test_context);
   ck_assert_ptr_nonnull(mech);
   memset(&messages, 0, sizeof messages);
   CPMechSetErrHandlerFn(mech, message_log, &messages);
   CPMechSetUserData(mech, &crank);
-  ck_assert_int_eq(CPMechPrescribe(mech, 0, of_q, angle, angle_rate, angle_curvature, 0.0, &drive),
-                   CP_SUCCESS);
-  ck_assert_int_eq(CPMechPrescribe(mech, 1, of_x, slider, slider_rate, slider_curvature, 0.0, &drive),
-                   CP_SUCCESS);
 }
 
 static int run_to(sunrealtype t_end, sunrealtype *t) {
@@ -106,8 +106,8 @@ static void close_crank(void) {
 
 /* Loop index: ways of q and x */
 enum { PAIRS = 9 };
-static CPMotion way_of_q(int i) { return (CPMotion)(i / 3); }
-static CPMotion way_of_x(int i) { return (CPMotion)(i % 3); }
+static CPMotionKind way_of_q(int i) { return (CPMotionKind)(i / 3); }
+static CPMotionKind way_of_x(int i) { return (CPMotionKind)(i % 3); }
 
 static void ck_assert_names_a_motion(void) {
   ck_assert_msg(strstr(messages.text, "prescribed motion of coordinate") != NULL ||

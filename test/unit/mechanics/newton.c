@@ -16,6 +16,7 @@
 
 #include "mechanics/lattice.h"
 #include "mechanics/newton_fixture.h"
+#include "support/mech_run.h"
 #include "support/support.h"
 
 #define GIVEN  1.0e-10
@@ -347,7 +348,7 @@ START_TEST(patterns_follow_from_those_of_M_and_A) {
   y                                         = vector_of(4 * MASSES, NULL);
   bending_chain_initial(chain, 0.4, y);
   for (int i = 0; i < 4 * MASSES; i++) entries(y)[i] += 0.2 * sin(5.0 * i);
-  mech = CPMechCreate(&bare, y, test_context);
+  mech = create_mech(&bare, y, test_context);
   ck_assert_int_eq(CPMechSetUserData(mech, chain), CP_SUCCESS);
   ck_assert_int_eq(cpMechSetUp(mech, "test"), CP_SUCCESS);
   ck_assert_int_eq(cpNewtonCreate(&newton, mech), CP_SUCCESS);
@@ -527,7 +528,7 @@ START_TEST(partial_derivatives_that_are_grossly_too_large_end_runs_of_BDF) {
   Wrong wrong             = {1.0, 1.0, _i / 9 % 2 ? 10.0 : 0.0, 1.0e3};
   const CPEquations model = {.nu = 2, .M = unit_masses, .f = springs, .dynamics_jac = wrong_jac};
   N_Vector state          = vector_of(4, (sunrealtype[]){1.0, 1.0, 0.0, 0.0});
-  CPMech oscillators      = CPMechCreate(&model, state, test_context);
+  CPMech oscillators      = create_mech(&model, state, test_context);
   CPIntegrator mem        = CPIntegratorCreate("BDF", test_context);
   MessageLog messages     = {0};
   sunrealtype t           = 0.0;

@@ -12,6 +12,7 @@
 #include "mechanics/lattice.h"
 #include "mechanics/newton_fixture.h"
 #include "support/alloc.h"
+#include "support/mech_run.h"
 
 #define GAMMA 0.3
 #define TIME  0.7
@@ -89,7 +90,7 @@ static void create(int given) {
   device                  = (Device){0};
   messages                = (MessageLog){0};
   y                       = VECTOR(0.3, -0.5, 0.4, 0.8, 0.6);
-  mech                    = CPMechCreate(&model, y, test_context);
+  mech                    = create_mech(&model, y, test_context);
   ck_assert_ptr_nonnull(mech);
   ck_assert_int_eq(CPMechSetUserData(mech, &device), CP_SUCCESS);
   ck_assert_int_eq(CPMechSetErrHandlerFn(mech, message_log, &messages), CP_SUCCESS);
@@ -176,7 +177,7 @@ START_TEST(kinematics_of_the_user_are_part_of_the_matrix) {
   CPMechNewtonMem newton = NULL;
   int renewed            = 0;
   y                      = VECTOR(0.3, -0.5, 0.4, 0.8, 0.6);
-  mech                   = CPMechCreate(&model, y, test_context);
+  mech                   = create_mech(&model, y, test_context);
   ck_assert_int_eq(CPMechSetNewton(mech, _i ? CP_NEWTON_HALF : CP_NEWTON_KKT), CP_SUCCESS);
   ck_assert_int_eq(cpMechSetUp(mech, "test"), CP_SUCCESS);
   ck_assert_int_eq(cpNewtonCreate(&newton, mech), CP_SUCCESS);

@@ -1,6 +1,7 @@
 /* An entry of f, b, M or A that is NaN or infinite never gives accelerations, wherever it is: in the triangle of M that
  * solvers leave out, in rows that are off or depend on others, in components of FULL motions. It is named, and the next
  * evaluation does not know of it. Source of the system: made up, linear. */
+#include "support/mech_run.h"
 #include "support/support.h"
 
 #include <cpodes/cpodes_mechanics.h>
@@ -103,18 +104,20 @@ static SUNMatrix pattern_of(int rows, int diagonal) {
 
 static CPMech system_of(Kind kind, Storage storage, CPKktLinSol solver, N_Vector y) {
   static sunrealtype zero, on[NP] = {1, 0};
-  CPEquations model = {.nu = NU,
-                       .np = rows_of(kind),
-                       .M  = mass,
-                       .A  = constraint_matrix,
-                       .p  = positions,
-                       .f  = forces,
-                       .b  = acceleration};
+  CPEquations model   = {.nu = NU,
+                         .np = rows_of(kind),
+                         .M  = mass,
+                         .A  = constraint_matrix,
+                         .p  = positions,
+                         .f  = forces,
+                         .b  = acceleration};
+  const CPMotion held = {2, CP_MOTION_FULL, constant, constant, constant, 0, &zero};
+  if (kind == FULL) model.motions = &held, model.nmotions = 1;
   if (storage != DENSE) {
     model.M_tmpl = pattern_of(NU, storage == DIAGONAL);
     model.A_tmpl = pattern_of(rows_of(kind), 0);
   }
-  CPMech mech = CPMechCreate(&model, y, test_context);
+  CPMech mech = create_mech(&model, y, test_context);
   fault       = (Fault){.kind = kind, .storage = storage};
   if (model.M_tmpl) SUNMatDestroy(model.M_tmpl);
   if (model.A_tmpl) SUNMatDestroy(model.A_tmpl);
@@ -123,9 +126,6 @@ static CPMech system_of(Kind kind, Storage storage, CPKktLinSol solver, N_Vector
   ck_assert_int_eq(CPMechSetErrHandlerFn(mech, message_log, &messages), CP_SUCCESS);
   ck_assert_int_eq(CPMechSetLinearSolver(mech, solver), CP_SUCCESS);
   if (kind == OFF) ck_assert_int_eq(CPMechSetActive(mech, on), CP_SUCCESS);
-  if (kind == FULL)
-    ck_assert_int_eq(CPMechPrescribe(mech, 2, CP_MOTION_FULL, constant, constant, constant, 0, &zero),
-                     CP_SUCCESS);
   return mech;
 }
 

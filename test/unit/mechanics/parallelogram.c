@@ -5,6 +5,7 @@
  *
  * All bars are in line at t = pi/4, 3 pi/4, 5 pi/4. */
 #include "support/alloc.h"
+#include "support/mech_run.h"
 #include "support/support.h"
 
 #include <cpodes/cpodes_integrator.h>
@@ -135,7 +136,7 @@ START_TEST(uniform_rotation_stays_uniform_through_singular_positions) {
     sunrealtype t         = 0.0;
     N_Vector y            = vector_of(2 * nu, NULL);
     begin(y);
-    CPMech mech      = CPMechCreate(&model, y, test_context);
+    CPMech mech      = create_mech(&model, y, test_context);
     CPIntegrator mem = CPIntegratorCreate(method, test_context);
     ck_assert_int_eq(CPMechAttach(mech, mem, t, y), CP_SUCCESS);
     ck_assert_int_eq(CPIntegratorSStolerances(mem, tol, tol), CP_SUCCESS);
@@ -170,7 +171,7 @@ START_TEST(the_unit_of_length_changes_nothing) {
     N_Vector y = vector_of(2 * nu, NULL), tols = N_VClone(y);
     begin(y);
     for (int i = 0; i < 2 * nu; i++) entries(tols)[i] = i % 3 < 2 ? tol * unit : tol;
-    CPMech mech      = CPMechCreate(&model, y, test_context);
+    CPMech mech      = create_mech(&model, y, test_context);
     CPIntegrator mem = CPIntegratorCreate(explicit_methods[_i], test_context);
     ck_assert_int_eq(CPMechAttach(mech, mem, t, y), CP_SUCCESS);
     ck_assert_int_eq(CPIntegratorSVtolerances(mem, tol, tols), CP_SUCCESS);
@@ -201,7 +202,7 @@ START_TEST(allocations_on_the_way_may_fail) {
     sunrealtype t = 0.0;
     N_Vector y    = vector_of(2 * nu, NULL);
     begin(y);
-    CPMech mech      = CPMechCreate(&model, y, test_context);
+    CPMech mech      = create_mech(&model, y, test_context);
     CPIntegrator mem = CPIntegratorCreate("RADAU13", test_context);
     ck_assert_int_eq(CPMechAttach(mech, mem, t, y), CP_SUCCESS);
     ck_assert_int_eq(CPIntegratorSStolerances(mem, 1.0e-5, 1.0e-5), CP_SUCCESS);

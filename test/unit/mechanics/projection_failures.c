@@ -6,6 +6,7 @@
  *
  * optionally with p_1 (and v_1) that repeat p_0, or contradict it. */
 #include "mechanics/systems.h"
+#include "support/mech_run.h"
 
 #include <cpodes/cpodes_mechanics.h>
 #include <math.h>
@@ -85,7 +86,7 @@ static void setup(void) {
   ewt    = vector_of(LENGTH, NULL);
   N_VConst(1e6, ewt);
   messages = (MessageLog){0};
-  mech     = CPMechCreate(&model, y, test_context);
+  mech     = create_mech(&model, y, test_context);
   ck_assert_ptr_nonnull(mech);
   ck_assert_int_eq(CPMechSetUserData(mech, &plane), CP_SUCCESS);
   ck_assert_int_eq(CPMechSetErrHandlerFn(mech, message_log, &messages), CP_SUCCESS);

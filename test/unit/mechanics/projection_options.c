@@ -1,6 +1,7 @@
 /* What can be changed in a mechanical system's projector between two steps, what cannot, what it
  * factors, and that its users do not disturb each other. */
 #include "mechanics/cases.h"
+#include "support/mech_run.h"
 
 #include <cpodes/cpodes.h>
 #include <float.h>
@@ -299,7 +300,7 @@ START_TEST(metric_of_newton_follows_gamma) {
   const CPEquations model = {
       .nu = 2, .np = 1, .M = unit_mass, .A = diagonal, .p = on_diagonal, .f = spring};
   N_Vector y = VECTOR(1e-3, -1e-3, 0, 0), ewt = VECTOR(1e6, 1e6, 1e6, 1e6);
-  CPMech mech      = CPMechCreate(&model, y, test_context);
+  CPMech mech      = create_mech(&model, y, test_context);
   CPIntegrator mem = CPIntegratorCreate("BDF", test_context);
   sunrealtype t    = 0, gamma;
   ck_assert_int_eq(CPMechSetMetric(mech, CP_METRIC_NEWTON), CP_SUCCESS);
@@ -476,7 +477,7 @@ START_TEST(a_dense_mass_couples_the_blocks_of_sparse_rows) {
   model.A_tmpl = A;
   for (int k = 0; k < 2; k++) {
     N_Vector y = N_VMake_Serial(6, by[k], test_context), ewt = N_VClone(y);
-    CPMech mech = CPMechCreate(&model, y, test_context);
+    CPMech mech = create_mech(&model, y, test_context);
     memcpy(by[k], state, sizeof state);
     N_VConst(1e8, ewt);
     ck_assert_int_eq(CPMechSetMetric(mech, CP_METRIC_KINETIC), CP_SUCCESS);

@@ -4,6 +4,7 @@
 #include <cpodes/cpodes_integrator.h>
 #include <cvodes/cvodes.h>
 #include <math.h>
+#include <stdlib.h>
 #include <sunmatrix/sunmatrix_sparse.h>
 
 #define ROUNDOFF SUN_RCONST(1.2e-16) /* of one operation */
@@ -77,7 +78,10 @@ static int parabola_bend(sunrealtype t, sunrealtype *g, void *data) {
   return 0;
 }
 
-static MechRun *open_line(int *rows) {
+/* driven: the coordinate that follows the parabola */
+static MechRun *open_line(int *rows, int driven) {
+  const CPMotion by = {
+      .coordinate = driven, .g = parabola, .gd = parabola_rate, .gdd = parabola_bend};
   const CPEquations model          = {.nu         = MASSES,
                                       .np         = *rows,
                                       .M          = line_mass,
@@ -85,7 +89,9 @@ static MechRun *open_line(int *rows) {
                                       .f          = line_force,
                                       .p          = *rows > 0 ? line_constraint : NULL,
                                       .f_lambda   = line_friction,
-                                      .lambda_jac = line_friction_jac};
+                                      .lambda_jac = line_friction_jac,
+                                      .motions    = &by,
+                                      .nmotions   = 1};
   const sunrealtype y0[2 * MASSES] = {0};
   return mech_run_create(&model, rows, y0);
 }
@@ -94,11 +100,8 @@ static MechRun *open_line(int *rows) {
  * (2 - STIFF) = 2; three operations each. */
 START_TEST(motions_have_no_column_in_lambda_jac) {
   int rows     = 1;
-  MechRun *run = open_line(&rows);
+  MechRun *run = open_line(&rows, 1);
   sunrealtype udot[MASSES], lambda[2];
-  ck_assert_int_eq(CPMechPrescribe(run->mech, 1, CP_MOTION_DIRECT, parabola, parabola_rate,
-                                   parabola_bend, 0, NULL),
-                   CP_SUCCESS);
   ck_assert_int_eq(CPMechAccelerations(run->mech, 0, run->y, udot, lambda), CP_SUCCESS);
   ck_assert_double_le(fabs(lambda[0] - 2 / (2 - STIFF)), 10 * ROUNDOFF);
   ck_assert_double_le(fabs(udot[0] - (2 - 2 / (2 - STIFF))), 20 * ROUNDOFF);
@@ -111,11 +114,8 @@ END_TEST
 /* It called lambda_jac without a matrix. */
 START_TEST(lambda_jac_is_not_called_without_constraints) {
   int rows     = 0;
-  MechRun *run = open_line(&rows);
+  MechRun *run = open_line(&rows, 2);
   sunrealtype udot[MASSES], lambda[1];
-  ck_assert_int_eq(CPMechPrescribe(run->mech, 2, CP_MOTION_DIRECT, parabola, parabola_rate,
-                                   parabola_bend, 0, NULL),
-                   CP_SUCCESS);
   ck_assert_int_eq(CPMechAccelerations(run->mech, 0, run->y, udot, lambda), CP_SUCCESS);
   ck_assert_double_eq(udot[0], 2);
   ck_assert_double_le(fabs(lambda[0]), 10 * ROUNDOFF); /* 1 = f_2 - lambda */
@@ -142,10 +142,10 @@ static SUNMatrix diagonal_template(sunindextype n) {
   return T;
 }
 
-/* Each added quaternion cost the square of the number of bodies: a minute for these. The last one
- * is added first: coordinates are paired at the end. Without forces q is linear in t, except for
+/* Each quaternion cost the square of the number of bodies: a minute for these. The last one
+ * comes first. Without forces q is linear in t, except for
  * the quaternions; steps of any length are exact there up to about 100 roundings. */
-START_TEST(many_quaternions_are_added_in_no_time) {
+START_TEST(many_quaternions_take_no_time) {
   N_Vector y    = vector_of((QS + US) * BODIES, NULL);
   sunrealtype t = 0, *q = entries(y), *u = q + QS * BODIES;
   SUNMatrix tmpl = diagonal_template(US * BODIES);
@@ -154,11 +154,18 @@ START_TEST(many_quaternions_are_added_in_no_time) {
     for (int d = 0; d < 3; d++) u[US * k + d] = 1 + d + k % 10;
     u[US * k + 5] = 1;
   }
-  const CPEquations model = {.nu = US * BODIES, .nq = QS * BODIES, .M = unit_mass, .M_tmpl = tmpl};
-  CPMech mech             = CPMechCreate(&model, y, test_context);
+  CPQuaternion *attitude = calloc(BODIES, sizeof *attitude);
+  ck_assert_ptr_nonnull(attitude);
+  for (int k = 0; k < BODIES; k++)
+    attitude[BODIES - 1 - k] = (CPQuaternion){QS * k + 3, US * k + 3, CP_FRAME_BODY};
+  const CPEquations model = {.nu           = US * BODIES,
+                             .nq           = QS * BODIES,
+                             .M            = unit_mass,
+                             .M_tmpl       = tmpl,
+                             .quaternions  = attitude,
+                             .nquaternions = BODIES};
+  CPMech mech             = create_mech(&model, y, test_context);
   ck_assert_ptr_nonnull(mech);
-  for (int k = BODIES - 1; k >= 0; k--)
-    ck_assert_int_eq(CPMechAddQuaternion(mech, QS * k + 3, US * k + 3, CP_FRAME_BODY), CP_SUCCESS);
   CPIntegrator mem = CPIntegratorCreate("ADAMS", test_context);
   ck_assert_int_eq(CPMechAttach(mech, mem, 0, y), CP_SUCCESS);
   ck_assert_int_eq(CPIntegratorSStolerances(mem, 1e-6, 1e-6), CP_SUCCESS);
@@ -171,6 +178,7 @@ START_TEST(many_quaternions_are_added_in_no_time) {
   CPMechFree(&mech);
   SUNMatDestroy(tmpl);
   N_VDestroy(y);
+  free(attitude);
 }
 END_TEST
 
@@ -199,12 +207,17 @@ static int unit_inertia(sunrealtype t, const sunrealtype *q, SUNMatrix M, void *
 /* It was compared with differences by rotations from the start, from which it differs by the angle
  * of the iteration so far. */
 START_TEST(a_jacobian_is_right_however_far_an_iteration_has_turned) {
-  const CPEquations model = {
-      .nu = 3, .nq = 4, .np = 1, .M = unit_inertia, .A = axis_jac, .p = axis_beyond_reach};
-  N_Vector y  = vector_of(7, (const sunrealtype[]){1, 0, 0, 0, 0, 0, 0});
-  CPMech mech = CPMechCreate(&model, y, test_context);
+  const CPEquations model = {.nu           = 3,
+                             .nq           = 4,
+                             .np           = 1,
+                             .M            = unit_inertia,
+                             .A            = axis_jac,
+                             .p            = axis_beyond_reach,
+                             .quaternions  = &(const CPQuaternion){0, 0, CP_FRAME_BODY},
+                             .nquaternions = 1};
+  N_Vector y              = vector_of(7, (const sunrealtype[]){1, 0, 0, 0, 0, 0, 0});
+  CPMech mech             = create_mech(&model, y, test_context);
   ck_assert_ptr_nonnull(mech);
-  ck_assert_int_eq(CPMechAddQuaternion(mech, 0, 0, CP_FRAME_BODY), CP_SUCCESS);
   N_Vector ewt = N_VClone(y);
   N_VConst(1e6, ewt);
   ck_assert_int_eq(CPProjectorProject(CPMechGetProjector(mech), 0, y, ewt), -CP_PROJ_CONV_FAILURE);
@@ -286,7 +299,7 @@ START_TEST(rows_of_A_without_entries_are_refused_at_once) {
                                .p      = line_constraint,
                                .M_tmpl = M_tmpl,
                                .A_tmpl = A_tmpl};
-  ck_assert_ptr_null(CPMechCreate(&model, y, test_context));
+  ck_assert_ptr_null(create_mech(&model, y, test_context));
   SUNMatDestroy(M_tmpl);
   SUNMatDestroy(A_tmpl);
   N_VDestroy(y);
@@ -437,7 +450,7 @@ START_TEST(increments_of_small_auxiliary_states_are_as_small_as_tolerances) {
                                     0.9999999791665050};
   const CPEquations model = {.nu = 1, .nz = 3, .M = mass_of_one, .f = no_force, .zdot = reaction};
   N_Vector y = VECTOR(0, 0, 1, 0, 0), abstol = VECTOR(1e-6, 1e-6, 1e-12, 1e-17, 1e-12);
-  CPMech mech      = CPMechCreate(&model, y, test_context);
+  CPMech mech      = create_mech(&model, y, test_context);
   CPIntegrator mem = CPIntegratorCreate("RADAU", test_context);
   sunrealtype t;
   CPIntegratorStats stats;
@@ -461,7 +474,7 @@ TEST_SUITE(regressions) {
   tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
   tcase_add_test(tc, motions_have_no_column_in_lambda_jac);
   tcase_add_test(tc, lambda_jac_is_not_called_without_constraints);
-  tcase_add_test(tc, many_quaternions_are_added_in_no_time);
+  tcase_add_test(tc, many_quaternions_take_no_time);
   tcase_add_test(tc, a_jacobian_is_right_however_far_an_iteration_has_turned);
   tcase_add_test(tc, initial_states_leave_the_projector_as_it_was);
   tcase_add_test(tc, rows_of_A_without_entries_are_refused_at_once);

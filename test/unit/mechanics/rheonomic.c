@@ -208,21 +208,21 @@ static int no_force(sunrealtype t, const sunrealtype *q, const sunrealtype *u, c
 }
 
 static long int steps_of_cam(Cam *cam, int how, sunrealtype tol) {
-  const CPEquations model   = {.nu = 2,
-                               .np = 1 + cam->row,
-                               .M  = masses,
-                               .A  = cam_matrix,
-                               .b  = cam_bias,
-                               .f  = no_force,
-                               .v  = cam_rates,
-                               .p  = cam_positions};
+  const CPMotion by = {
+      .kind = (CPMotionKind)how, .g = turned, .gd = turning_rate, .gdd = nothing, .data = cam};
+  const CPEquations model   = {.nu       = 2,
+                               .np       = 1 + cam->row,
+                               .M        = masses,
+                               .A        = cam_matrix,
+                               .b        = cam_bias,
+                               .f        = no_force,
+                               .v        = cam_rates,
+                               .p        = cam_positions,
+                               .motions  = &by,
+                               .nmotions = !cam->row};
   const sunrealtype start[] = {cam->start, sin(cam->start), cam->w, cos(cam->start) * cam->w};
   const sunrealtype end     = cam->start + cam->w * 10;
   MechRun *run              = mech_run_create(&model, cam, start);
-  if (!cam->row)
-    ck_assert_int_eq(
-        CPMechPrescribe(run->mech, 0, (CPMotion)how, turned, turning_rate, nothing, 0, cam),
-        CP_SUCCESS);
   mech_run_start(run, CV_BDF, tol);
   mech_run_to(run, 10);
   ck_assert_double_le(fabs(entries(run->y)[1] - sin(end)), tol + 1e-9);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "support/alloc.h"
+#include "support/mech_run.h"
 #include "support/support.h"
 
 enum { N = 3 };
@@ -41,10 +42,12 @@ static double third;
 static void create(const double *c, const double *k, double speed) {
   static const double one[N] = {1.0, 1.0, 1.0};
   SUNMatrix M = diagonal(one), C = diagonal(c), K = diagonal(k);
-  device   = (Device){0};
-  messages = (MessageLog){0};
-  y        = VECTOR(1.0, 1.0, third, speed, 0.0, 0.0);
-  mech     = CPMechCreateLinear(M, C, K, force, y, test_context);
+  device            = (Device){0};
+  messages          = (MessageLog){0};
+  y                 = VECTOR(1.0, 1.0, third, speed, 0.0, 0.0);
+  CPEquations model = linear_equations(N, M, C, K);
+  model.f           = force;
+  mech              = create_mech(&model, y, test_context);
   ck_assert_ptr_nonnull(mech);
   ck_assert_int_eq(CPMechSetUserData(mech, &device), CP_SUCCESS);
   ck_assert_int_eq(CPMechSetErrHandlerFn(mech, message_log, &messages), CP_SUCCESS);
@@ -111,7 +114,7 @@ static int drag(sunrealtype t, const sunrealtype *q, const sunrealtype *u, const
 START_TEST(operators_are_integrated_by_BDF) {
   const CPEquations model = {.nu = 1, .udot = drag};
   y                       = VECTOR(1.0, 1e-6);
-  mech                    = CPMechCreate(&model, y, test_context);
+  mech                    = create_mech(&model, y, test_context);
   ck_assert_ptr_nonnull(mech);
   const CPMechSuggestion found = suggestion(10.0, 1e-6);
   ck_assert_int_eq(found.stiff, 1);
@@ -157,7 +160,7 @@ START_TEST(operators_are_integrated_by_BDF_where_it_is_stable) {
   const CPEquations model = {.nu = 1, .udot = swing};
   decay                   = _i ? 150.0 : 340.0;
   y                       = VECTOR(1.0, 1e-6);
-  mech                    = CPMechCreate(&model, y, test_context);
+  mech                    = create_mech(&model, y, test_context);
   ck_assert_ptr_nonnull(mech);
   ck_assert_str_eq(suggestion(10.0, 1e-6).method, _i ? "DOP853" : "BDF");
   destroy();

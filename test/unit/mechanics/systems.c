@@ -1,4 +1,5 @@
 #include "mechanics/systems.h"
+#include "support/mech_run.h"
 
 #include <math.h>
 #include <models/andrews.h>
@@ -36,12 +37,13 @@ static void create_bodies(System *s, const char *name, int sparse, CPFrame frame
   s->is.bodies.body[1]  = (RigidBody){.m = 1, .J = {0.2, 0.1, 0.25}};
   s->is.bodies.joint[0] = (Joint){
       .kind = JOINT_BALL, .a = 0, .b = 1, .point_a = {0.4, -0.1, 0.2}, .point_b = {-0.3, 0.2, 0.1}};
-  s->is.bodies.all = (RigidBodies){.nbodies = 2,
-                                   .njoints = 1,
-                                   .body    = s->is.bodies.body,
-                                   .joint   = s->is.bodies.joint,
-                                   .g       = {0, 0, -9.81},
-                                   .frame   = frame};
+  s->is.bodies.all = (RigidBodies){.nbodies    = 2,
+                                   .njoints    = 1,
+                                   .body       = s->is.bodies.body,
+                                   .joint      = s->is.bodies.joint,
+                                   .g          = {0, 0, -9.81},
+                                   .frame      = frame,
+                                   .quaternion = s->is.bodies.quaternion};
   ck_assert_int_eq(rigid_body_model(&s->is.bodies.all, sparse, test_context, &model), 0);
   allocate(s, name, model, &s->is.bodies.all);
   name_quaternions(s, &s->is.bodies.all);
@@ -178,12 +180,10 @@ System *system_create(SystemName name) {
   ck_assert_int_le(s->nu, MAX_U);
   ck_assert_int_le(s->nv, MAX_ROWS);
   move_off(s, name);
-  s->mech = CPMechCreate(&s->model, s->y, test_context);
+  s->mech = create_mech(&s->model, s->y, test_context);
   ck_assert_ptr_nonnull(s->mech);
   CPMechSetUserData(s->mech, s->user_data);
   CPMechSetErrHandlerFn(s->mech, message_log, &s->log);
-  for (int k = 0; k < s->nquaternions; k++)
-    ck_assert_int_eq(CPMechAddQuaternion(s->mech, s->first_q[k], s->first_u[k], s->frame), 0);
   return s;
 }
 

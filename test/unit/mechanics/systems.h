@@ -67,6 +67,7 @@ typedef struct {
     struct {
       RigidBody body[2];
       Joint joint[1];
+      CPQuaternion quaternion[2];
       RigidBodies all;
     } bodies;
   } is;

@@ -4,6 +4,7 @@
  *   q'' = -(K (|q| - 1) + C (q.u) / |q|) q / |q| + lambda e_z,   0 = z,   K = 20 C
  *   q = r (cos w t, sin w t, 0),   r = K / (K - w^2) */
 #include "support/alloc.h"
+#include "support/mech_run.h"
 #include "support/support.h"
 
 #include <cpodes/cpodes_integrator.h>
@@ -63,7 +64,7 @@ static int run(Particle *s, const char *method, sunrealtype tol) {
   s->radius        = 20.0 * damper / (20.0 * damper - RATE * RATE);
   const double y[] = {s->radius, 0.0, 0.0, 0.0, s->radius * RATE, 0.0};
   for (int i = 0; i < 2 * NU; i++) entries(s->y)[i] = y[i];
-  s->mech  = CPMechCreate(&model, s->y, test_context);
+  s->mech  = create_mech(&model, s->y, test_context);
   s->mem   = CPIntegratorCreate(method, test_context);
   int flag = s->mech && s->mem ? CP_SUCCESS : CP_MEM_FAIL;
   if (!flag && walls) flag = CPMechSetActive(s->mech, active);

@@ -164,11 +164,13 @@ static int not_moving(sunrealtype t, sunrealtype *g, void *data) {
 /* The mass is held at q_0 = 1, without constraints in the model. */
 START_TEST(prescribed_motions_are_not_left_to_the_recursion) {
   Rod rod               = {0};
-  const CPEquations own = {.nu = 2, .M = mass, .f = weight, .udot = recursion};
-  MechRun *run          = create(&rod, &own);
-  ck_assert_int_eq(CPMechPrescribe(run->mech, 0, _i ? CP_MOTION_FULL : CP_MOTION_DIRECT, resting,
-                                   not_moving, not_moving, 0, NULL),
-                   CP_SUCCESS);
+  const CPMotion held   = {.kind = _i ? CP_MOTION_FULL : CP_MOTION_DIRECT,
+                           .g    = resting,
+                           .gd   = not_moving,
+                           .gdd  = not_moving};
+  const CPEquations own = {
+      .nu = 2, .M = mass, .f = weight, .udot = recursion, .motions = &held, .nmotions = 1};
+  MechRun *run = create(&rod, &own);
   mech_run_start(run, CV_ADAMS, SUN_RCONST(1e-8));
   mech_run_to(run, 1);
   ck_assert_int_eq(rod.calls, 0);
@@ -194,15 +196,13 @@ END_TEST
 
 /* The recursion ignores rows that are off: its lambda is not 0 there. */
 START_TEST(the_check_does_not_compare_rows_that_are_off_and_motions) {
-  Rod rod               = {0};
-  const CPEquations own = {.nu = 2, .M = mass, .f = weight, .udot = recursion};
+  Rod rod             = {0};
+  const CPMotion held = {.kind = CP_MOTION_FULL, .g = resting, .gd = not_moving, .gdd = not_moving};
+  const CPEquations own = {
+      .nu = 2, .M = mass, .f = weight, .udot = recursion, .motions = &held, .nmotions = 1};
   MechRun *run = mech_run_create(_i ? &own : &model, &rod, (sunrealtype[]){0.6, -0.8, 0, 0});
   CPMechReport report;
-  if (_i)
-    ck_assert_int_eq(
-        CPMechPrescribe(run->mech, 0, CP_MOTION_FULL, resting, not_moving, not_moving, 0, NULL),
-        CP_SUCCESS);
-  else ck_assert_int_eq(CPMechSetActive(run->mech, (sunrealtype[]){0}), CP_SUCCESS);
+  if (!_i) ck_assert_int_eq(CPMechSetActive(run->mech, (sunrealtype[]){0}), CP_SUCCESS);
   const int flag = CPMechCheck(run->mech, 0, run->y, &report);
   ck_assert_msg(flag == CP_SUCCESS, "%s", CPMechGetLastMessage(run->mech));
   mech_run_free(&run);

@@ -2,6 +2,7 @@
  * allocation may fail. */
 #include "sensitivity/fixture.h"
 #include "support/alloc.h"
+#include "support/mech_run.h"
 
 #include <models/slider_crank.h>
 #include <string.h>
@@ -79,7 +80,7 @@ static int of_projector(CPProjector P, N_Vector y0, N_Vector *s, SUNNonlinearSol
 static int of_mechanism(N_Vector y0, N_Vector *s) {
   const CPEquations model = slider_crank_model();
   CPIntegrator mem        = CPIntegratorCreate("ADAMS", test_context);
-  CPMech mech             = mem ? CPMechCreate(&model, y0, test_context) : NULL;
+  CPMech mech             = mem ? create_mech(&model, y0, test_context) : NULL;
   int flag                = mech ? CP_SUCCESS : CP_MEM_FAIL;
   if (!flag) flag = CPMechSetErrHandlerFn(mech, message_log, &message);
   if (!flag) flag = CPIntegratorSetErrHandlerFn(mem, message_log, &message);
@@ -139,7 +140,7 @@ START_TEST(after_sensitivities_that_lacked_memory_the_states_go_on) {
     slider_crank_initial(&crank, y0);
     for (int i = 0; i < NS; i++) N_VConst(0.0, s[i]);
     CPIntegrator mem = CPIntegratorCreate("ADAMS", test_context);
-    CPMech mech      = CPMechCreate(&model, y0, test_context);
+    CPMech mech      = create_mech(&model, y0, test_context);
     CPMechSetUserData(mech, &crank);
     CPIntegratorSetErrHandlerFn(mem, message_log, &message);
     ck_assert_int_eq(CPMechAttach(mech, mem, 0.0, y0), CP_SUCCESS);
@@ -187,18 +188,17 @@ static int derive(CPMech mech, N_Vector y, N_Vector *v, int which) {
 
 /* Each call can be repeated at once. */
 START_TEST(derivatives_of_mechanisms_that_lack_memory_say_so) {
-  const CPEquations model = pendulum_model();
-  pendulum                = (Pendulum){.L = 1.0, .g = 9.81};
-  N_Vector y              = VECTOR(0.6, -0.8, 0.8, 0.6), v[4];
+  const CPMotion by = {.kind = CP_MOTION_FULL, .g = of_time, .step = 1.0e-3};
+  CPEquations model = pendulum_model();
+  pendulum          = (Pendulum){.L = 1.0, .g = 9.81};
+  N_Vector y        = VECTOR(0.6, -0.8, 0.8, 0.6), v[4];
+  if (_i == WITH_MOTION) model.motions = &by, model.nmotions = 1;
   for (int i = 0; i < 4; i++) v[i] = vector_copy(y);
   int failed = 1;
   for (int n = 1; failed; n++) {
-    CPMech mech = CPMechCreate(&model, y, test_context);
+    CPMech mech = create_mech(&model, y, test_context);
     ck_assert_int_eq(CPMechSetErrHandlerFn(mech, message_log, &message), CP_SUCCESS);
     ck_assert_int_eq(CPMechSetUserData(mech, &pendulum), CP_SUCCESS);
-    if (_i == WITH_MOTION)
-      ck_assert_int_eq(CPMechPrescribe(mech, 0, CP_MOTION_FULL, of_time, NULL, NULL, 1.0e-3, NULL),
-                       CP_SUCCESS);
     alloc_watch_failing(n);
     const int flag = derive(mech, y, v, _i);
     alloc_unwatch();

@@ -1,6 +1,7 @@
 /* Sensitivities of mechanical systems: right-hand sides, adjoints and runs of every model of
  * examples/models. */
 #include "mechanics/systems.h"
+#include "support/mech_run.h"
 
 #include <cpodes/cpodes_sens.h>
 #include <math.h>
@@ -412,7 +413,7 @@ START_TEST(without_constraints_the_derivatives_are_those_by_hand) {
                              .auxiliary_jac = _i & 1 ? motor_jac : NULL};
   N_Vector y = VECTOR(0.5, -1.0, 0.25), s = VECTOR(0.7, 0.2, -0.4), sdot = vector_copy(s);
   N_Vector spare[] = {vector_copy(s), vector_copy(s)};
-  CPMech mech      = CPMechCreate(&model, y, test_context);
+  CPMech mech      = create_mech(&model, y, test_context);
   ck_assert_int_eq(CPMechSetUserData(mech, &k), CP_SUCCESS);
   ck_assert_int_eq(CPMechSetParamJac(mech, _i & 2 ? spring_parameter : NULL), CP_SUCCESS);
   ck_assert_int_eq(CPMechSetParams(mech, 1, &k, NULL, NULL), CP_SUCCESS);
@@ -432,7 +433,7 @@ START_TEST(derivatives_of_auxiliary_states_are_checked_alone) {
       .nu = 1, .nz = 1, .M = mass, .f = spring, .zdot = motor, .auxiliary_jac = motor_jac};
   CPMechReport report;
   N_Vector y  = VECTOR(0.5, -1.0, 0.25);
-  CPMech mech = CPMechCreate(&model, y, test_context);
+  CPMech mech = create_mech(&model, y, test_context);
   ck_assert_int_eq(CPMechSetUserData(mech, &k), CP_SUCCESS);
   ck_assert_int_eq(CPMechCheck(mech, 0.0, y, &report), CP_SUCCESS);
   ck_assert_double_le(report.Zz, 1.0e-8);
@@ -474,7 +475,7 @@ END_TEST
 /* The system has not been used before, so it has no workspace yet. */
 START_TEST(the_adjoint_needs_no_integrator) {
   System *s   = system_create(PENDULUM);
-  CPMech mech = CPMechCreate(&s->model, s->y, test_context);
+  CPMech mech = create_mech(&s->model, s->y, test_context);
   N_Vector l = vector_copy(s->y), ldot = vector_copy(s->y), expected = vector_copy(s->y);
   ck_assert_int_eq(CPMechSetUserData(mech, s->user_data), CP_SUCCESS);
   ck_assert_int_eq(CPMechAdjointRhs(s->t, s->y, l, ldot, mech), CP_SUCCESS);
@@ -495,30 +496,6 @@ START_TEST(a_start_need_not_depend_on_parameters) {
   ck_assert_int_eq(CPMechSensAccelerations(w.s->mech, w.s->t, w.s->y, 0, w.along, a, NULL),
                    CP_SUCCESS);
   teardown(&w);
-}
-END_TEST
-
-static int constant(sunrealtype t, sunrealtype *g, void *data) {
-  (void)t, (void)data;
-  *g = 0.0;
-  return 0;
-}
-
-/* Workspace has the size of the system in use, which has one more multiplier here. */
-START_TEST(motions_may_be_added_after_sensitivities_were_refused) {
-  System *s   = system_create(PENDULUM);
-  CPMech mech = CPMechCreate(&s->model, s->y, test_context);
-  N_Vector v = vector_copy(s->y), vdot = vector_copy(s->y);
-  sunrealtype L = s->is.pendulum.L, a[2], lambda[2];
-  ck_assert_int_eq(CPMechSetUserData(mech, s->user_data), CP_SUCCESS);
-  ck_assert_int_eq(CPMechSensRhs1(1, s->t, s->y, v, 0, v, vdot, mech, v, v), CP_NO_INIT);
-  ck_assert_int_eq(CPMechPrescribe(mech, 0, CP_MOTION_RATE, constant, constant, constant, 0, NULL),
-                   CP_SUCCESS);
-  ck_assert_int_eq(CPMechSetParams(mech, 1, &L, NULL, NULL), CP_SUCCESS);
-  ck_assert_int_eq(CPMechSensAccelerations(mech, s->t, s->y, 0, v, a, lambda), CP_SUCCESS);
-  CPMechFree(&mech);
-  N_VDestroy(v), N_VDestroy(vdot);
-  system_free(&s);
 }
 END_TEST
 
@@ -595,7 +572,6 @@ TEST_SUITE(mechanics) {
   tcase_add_test(tc, without_parameters_there_are_no_sensitivities);
   tcase_add_test(tc, the_adjoint_needs_no_integrator);
   tcase_add_test(tc, a_start_need_not_depend_on_parameters);
-  tcase_add_test(tc, motions_may_be_added_after_sensitivities_were_refused);
   tcase_add_test(tc, forward_sensitivities_keep_their_parameters);
   tcase_add_test(tc, a_consistent_start_that_fails_is_named);
   tcase_add_test(tc, constraints_of_a_system_are_its_own);

@@ -4,6 +4,7 @@
  *   f = (0, -k x', -g - k y'),       M = I
  *   z' = k (x'^2 + y'^2) + lambda / 10
  *   s  = a sin(w t), if it is prescribed */
+#include "support/mech_run.h"
 #include "support/support.h"
 
 #include <cpodes/cpodes_sens.h>
@@ -94,13 +95,16 @@ static void start(const Cart *cart, N_Vector y, N_Vector *s) {
 }
 
 static CPMech create(Cart *cart, int how, N_Vector y) {
-  CPMech mech = CPMechCreate(&model, y, test_context);
+  const CPMotion by  = {.kind = (CPMotionKind)how,
+                        .g    = motion,
+                        .gd   = motion_rate,
+                        .gdd  = motion_curvature,
+                        .data = cart};
+  CPEquations driven = model;
+  if (how != FREE) driven.motions = &by, driven.nmotions = 1;
+  CPMech mech = create_mech(&driven, y, test_context);
   ck_assert_ptr_nonnull(mech);
   ck_assert_int_eq(CPMechSetUserData(mech, cart), CP_SUCCESS);
-  if (how != FREE)
-    ck_assert_int_eq(
-        CPMechPrescribe(mech, 0, (CPMotion)how, motion, motion_rate, motion_curvature, 0.0, cart),
-        CP_SUCCESS);
   return mech;
 }
 

@@ -3,12 +3,23 @@
 #include <math.h>
 #include <stdlib.h>
 
+CPMech create_mech(const CPEquations *equations, N_Vector y, SUNContext ctx) {
+  CPModel model = CPModelCreate(equations);
+  CPMech mech   = model ? CPMechCreate(model, y, ctx) : NULL;
+  CPModelFree(&model);
+  return mech;
+}
+
+CPEquations linear_equations(sunindextype n, SUNMatrix M, SUNMatrix C, SUNMatrix K) {
+  return (CPEquations){.nu = n, .M_tmpl = M, .damping = C, .stiffness = K};
+}
+
 MechRun *mech_run_create(const CPEquations *model, void *user_data, const sunrealtype *y0) {
   const sunindextype nq = model->nq > 0 ? model->nq : model->nu;
   MechRun *run          = calloc(1, sizeof *run);
   ck_assert_ptr_nonnull(run);
   run->y    = vector_of(nq + model->nu + model->nz, y0);
-  run->mech = CPMechCreate(model, run->y, test_context);
+  run->mech = create_mech(model, run->y, test_context);
   ck_assert_ptr_nonnull(run->mech);
   ck_assert_int_eq(CPMechSetUserData(run->mech, user_data), CP_SUCCESS);
   ck_assert_int_eq(CPMechSetErrHandlerFn(run->mech, message_log, &run->log), CP_SUCCESS);

@@ -14,6 +14,12 @@ typedef struct {
   MessageLog log;     /* messages of mech and cpode */
 } MechRun;
 
+/* A CPMech with a model of its own; NULL if either is refused. */
+CPMech create_mech(const CPEquations *equations, N_Vector y, SUNContext ctx);
+
+/* M x'' + C x' + K x = 0, of matrices n x n; C may be NULL */
+CPEquations linear_equations(sunindextype n, SUNMatrix M, SUNMatrix C, SUNMatrix K);
+
 /* The system is in the state y0 [nq + nu + nz] at t = 0 and not yet integrated: options can be set. */
 MechRun *mech_run_create(const CPEquations *model, void *user_data, const sunrealtype *y0);
 void mech_run_free(MechRun **run);

@@ -1,4 +1,5 @@
 /* CVODES' roots at restarts: a ball that bounces, and a gap that opens slowly. */
+#include "support/mech_run.h"
 #include "support/support.h"
 
 #include <cpodes/cpodes_mechanics.h>
@@ -137,7 +138,7 @@ START_TEST(a_ball_beside_a_pendulum_loses_no_impact) {
       floor_height  = 0.7 * high;
       N_Vector y    = VECTOR(floor_height + 1.0, 0.0, -1.0, 0.0, swing[_i / 2], 0.0);
       sunrealtype t = 0.0;
-      CPMech mech   = CPMechCreate(&model, y, test_context);
+      CPMech mech   = create_mech(&model, y, test_context);
       mem           = CPIntegratorCreate(_i % 2 ? "ADAMS" : "BDF", test_context);
       ck_assert_int_eq(CPMechAttach(mech, mem, 0.0, y), CP_SUCCESS);
       ck_assert_int_eq(CPIntegratorSStolerances(mem, tol, tol), CP_SUCCESS);
