@@ -152,14 +152,16 @@ typedef enum {
  * their order, q_i' = u_j.
  */
 typedef struct {
-  sunindextype first_q, first_u;
-  CPFrame frame;
+  sunindextype first_q; /**< its first coordinate */
+  sunindextype first_u; /**< its first velocity */
+  CPFrame frame;        /**< of the velocities */
 } CPQuaternion;
 
 /** |q_first ... q_{first + length - 1}| = value > 0, for the user's own kinematics function. */
 typedef struct {
-  sunindextype first, length;
-  sunrealtype value;
+  sunindextype first;  /**< the first coordinate */
+  sunindextype length; /**< number of coordinates */
+  sunrealtype value;   /**< of the norm */
 } CPFixedNorm;
 
 /** How a coordinate follows its prescribed motion. */
@@ -183,9 +185,11 @@ typedef int (*CPMotionFn)(sunrealtype t, sunrealtype *g, void *data);
  */
 typedef struct {
   sunindextype coordinate; /**< i */
-  CPMotionKind kind;
-  CPMotionFn g, gd, gdd;
-  sunrealtype step;
+  CPMotionKind kind;       /**< how the coordinate follows */
+  CPMotionFn g;            /**< the motion */
+  CPMotionFn gd;           /**< g', or NULL */
+  CPMotionFn gdd;          /**< g'', or NULL */
+  sunrealtype step;        /**< of the differences */
   void *data; /**< for g, gd and gdd; if NULL, they get what the functions of the model get */
 } CPMotion;
 
@@ -229,10 +233,9 @@ typedef struct {
   CPMechMatrixFn A; /**< constraint matrix, A = (dp/dq) N in its first np rows. If NULL (only for dense matrices and
                         na = nv), column j is v(t, q, e_j) - v(t, q, 0), or without v (only for nv = np and
                         independent rows) a difference of p of sixth order, accurate to about 1e-12 */
-  CPMechForceFn f; /**< forces, may be NULL; NULL with inverse, which contains them */
-  SUNMatrix stiffness,
-      damping; /**< nu x nu, dense or sparse, copied with their values: -stiffness q - damping u is
-                                     added to f. They may be NULL, and need q' = u */
+  CPMechForceFn f;     /**< forces, may be NULL; NULL with inverse, which contains them */
+  SUNMatrix stiffness; /**< nu x nu, dense or sparse, copied with its values: -stiffness q is added to f. May be NULL, needs q' = u */
+  SUNMatrix damping;   /**< the same with -damping u */
   CPMechLambdaFn f_lambda; /**< further forces, which depend on the multipliers; may be NULL */
   CPMechPositionFn p;      /**< needed if np > 0 */
   CPMechVelocityFn v;      /**< if NULL, A u + dp/dt, with dp/dt by differences (A u if nv > np) */
@@ -267,11 +270,11 @@ typedef struct {
   SUNMatrix Zz_tmpl; /**< nz x nz */
   /* coordinates and motions; the arrays are copied */
   const CPQuaternion *quaternions; /**< [nquaternions], in any order; nq - nu of them, and none with N */
-  int nquaternions;
-  const CPFixedNorm *norms; /**< [nnorms], with N */
-  int nnorms;
-  const CPMotion *motions; /**< [nmotions]; not for operators in place of M and A */
-  int nmotions;
+  int nquaternions;                /**< number of quaternions */
+  const CPFixedNorm *norms;        /**< [nnorms], with N */
+  int nnorms;                      /**< number of norms */
+  const CPMotion *motions;         /**< [nmotions]; not for operators in place of M and A */
+  int nmotions;                    /**< number of motions */
   /** Time scale of b by differences of v, or of p, along the motion; 0: 1. The steps of these central differences of sixth
    * order are a fiftieth of the time in which positions change by their own size, max |q| / max |q'|, but at most a
    * fiftieth of `time` > 0, which must be as short as the fastest explicit change with t, but not so short that the
