@@ -4,7 +4,6 @@
 #include "lu_impl.h"
 
 #include <klu.h>
-#include <stdlib.h>
 
 /* A diagonal entry becomes the pivot if it is at least this fraction of the largest entry of its
  * column. A smaller bound loses digits, a larger one causes fill: the factors of a cloth of 1,600
@@ -40,108 +39,153 @@ static const Functions functions[] = {
     {klu_l_factor, klu_l_refactor, klu_l_rgrowth, klu_l_solve, klu_l_free_numeric},
     {klu_zl_factor, klu_zl_refactor, klu_zl_rgrowth, klu_zl_solve, klu_zl_free_numeric}};
 
+/* The pattern of S in KLU's integers, and an order of elimination; shared, and constant. */
 typedef struct {
-  const Functions *use;
-  int64_t *start, *row; /* the pattern of S in KLU's integers */
+  int64_t *start, *row;
   klu_l_common common;
   klu_l_symbolic *symbolic;
+} Analysis;
+
+typedef struct {
+  const Functions *use;
+  CPArena own;              /* memory of the analyses without a memo */
+  const Analysis *analysis; /* NULL if there is none yet */
+  klu_l_common common;
   klu_l_numeric *numeric;
-  int is_ordered; /* 1: symbolic is that of the order chosen, 0: of AMD's */
+  int is_ordered; /* 1: the analysis is that of the order chosen, 0: of AMD's */
 } Klu;
 
-static void freeFactors(Klu *k) {
+static void kluDestroy(void *content) {
+  Klu *k = content;
   k->use->free(&k->numeric, &k->common);
-  klu_l_free_symbolic(&k->symbolic, &k->common);
-  free(k->start);
-  free(k->row);
-  k->start = k->row = NULL;
+  cpArenaFree(&k->own);
 }
 
-static void kluDestroy(void *content) { freeFactors(content); }
+static void setOptions(klu_l_common *common) {
+  klu_l_defaults(common);
+  common->btf = 0;
+  common->tol = PIVOT;
+}
 
 static int kluCreate(CPLu lu) {
   Klu *k = lu->content = cpArenaAlloc(&lu->arena, 1, sizeof *k);
   if (!k) return CP_MEM_FAIL;
   k->use = &functions[lu->parts - 1];
   if (!cpArenaOwn(&lu->arena, k, kluDestroy)) return CP_MEM_FAIL;
-  if (!klu_l_defaults(&k->common)) return CP_LINSOL_FAIL;
-  k->common.btf = 0;
-  k->common.tol = PIVOT;
+  setOptions(&k->common);
   return CP_SUCCESS;
 }
 
 /* Translates KLU's status into the result of CPLuOps' factor. */
-static int outcome(const Klu *k) {
-  if (k->common.status == KLU_OK) return CP_SUCCESS;
-  if (k->common.status == KLU_SINGULAR) return 1;
-  return k->common.status == KLU_OUT_OF_MEMORY ? CP_MEM_FAIL : CP_LINSOL_FAIL;
+static int outcome(const klu_l_common *common) {
+  if (common->status == KLU_OK) return CP_SUCCESS;
+  if (common->status == KLU_SINGULAR) return 1;
+  return common->status == KLU_OUT_OF_MEMORY ? CP_MEM_FAIL : CP_LINSOL_FAIL;
 }
 
-static int analyse(const CPMat *S, Klu *k) {
+static void freeAnalysis(void *analysis) {
+  Analysis *a = analysis;
+  klu_l_free_symbolic(&a->symbolic, &a->common);
+}
+
+typedef struct {
+  const CPMat *S;
+  int ordering;
+} Problem;
+
+static int makeAnalysis(CPArena *arena, void *problem, void **object) {
+  const Problem *p     = problem;
+  const CPMat *S       = p->S;
   const size_t entries = cpMatEntries(S), cols = (size_t)S->cols;
-  freeFactors(k);
-  k->start = malloc((cols + 1) * sizeof *k->start);
-  k->row   = malloc((entries + 1) * sizeof *k->row);
-  if (!k->start || !k->row) return CP_MEM_FAIL;
-  for (size_t j = 0; j <= cols; j++) k->start[j] = (int64_t)S->start[j];
-  for (size_t e = 0; e < entries; e++) k->row[e] = S->row[e];
-  k->is_ordered      = S->cols < LARGE;
-  k->common.ordering = AMD;
-  k->symbolic        = klu_l_analyze(S->cols, k->start, k->row, &k->common);
-  return k->symbolic ? CP_SUCCESS : outcome(k);
+  Analysis *a = CP_NEW(arena, a, 1);
+  if (!cpArenaOwn(arena, a, freeAnalysis)) return CP_MEM_FAIL;
+  CP_NEW(arena, a->start, cols + 1);
+  CP_NEW(arena, a->row, entries);
+  if (cpArenaStatus(arena)) return CP_MEM_FAIL;
+  for (size_t j = 0; j <= cols; j++) a->start[j] = (int64_t)S->start[j];
+  for (size_t e = 0; e < entries; e++) a->row[e] = S->row[e];
+  setOptions(&a->common);
+  a->common.ordering = p->ordering;
+  a->symbolic        = klu_l_analyze(S->cols, a->start, a->row, &a->common);
+  *object            = a;
+  return a->symbolic ? CP_SUCCESS : outcome(&a->common);
+}
+
+/* The analysis with this ordering */
+static int find(const CPLu lu, int ordering, const Analysis **analysis) {
+  Klu *k                = lu->content;
+  const CPMat *S        = &lu->S;
+  Problem p             = {S, ordering};
+  void *object          = NULL;
+  const CPMemoKey key[] = {{&ordering, sizeof ordering},
+                           {S->start, ((size_t)S->cols + 1) * sizeof *S->start},
+                           {S->row, cpMatEntries(S) * sizeof *S->row}};
+  const int flag        = cpMemoGet(lu->memo, &k->own, makeAnalysis, key, 3, &p, &object);
+  if (!flag) *analysis = object;
+  return flag;
+}
+
+static int analyse(CPLu lu) {
+  Klu *k = lu->content;
+  k->use->free(&k->numeric, &k->common);
+  k->analysis = NULL;
+  cpArenaFree(&k->own);
+  k->is_ordered = lu->order < LARGE;
+  return find(lu, AMD, &k->analysis);
 }
 
 /* Refactors with the existing pivots. Returns 1 if they are good enough. */
 static int keepPivots(double *value, Klu *k) {
-  if (!k->use->refactor(k->start, k->row, value, k->symbolic, k->numeric, &k->common)) return 0;
+  const Analysis *a = k->analysis;
+  if (!k->use->refactor(a->start, a->row, value, a->symbolic, k->numeric, &k->common)) return 0;
   if (k->common.status != KLU_OK) return 0;
-  k->use->growth(k->start, k->row, value, k->symbolic, k->numeric, &k->common);
+  k->use->growth(a->start, a->row, value, a->symbolic, k->numeric, &k->common);
   return k->common.status == KLU_OK && k->common.rgrowth >= GOOD_GROWTH;
 }
 
-static int factor(const CPLu lu, Klu *k) {
-  k->numeric = k->use->factor(k->start, k->row, lu->S.value, k->symbolic, &k->common);
-  return outcome(k);
+static int factor(const CPLu lu, const Analysis *a, Klu *k, klu_l_numeric **numeric) {
+  *numeric = k->use->factor(a->start, a->row, lu->S.value, a->symbolic, &k->common);
+  return outcome(&k->common);
 }
 
-static double entries(const Klu *k) { return (double)k->numeric->lnz + (double)k->numeric->unz; }
+static double entries(const klu_l_numeric *numeric) {
+  return (double)numeric->lnz + (double)numeric->unz;
+}
 
 /* Factors by the order that has fewer entries. */
 static int order(const CPLu lu, Klu *k) {
-  Klu other             = *k;
-  other.common.ordering = COLAMD;
-  other.symbolic        = klu_l_analyze(lu->order, k->start, k->row, &other.common);
-  int flag              = other.symbolic ? factor(lu, &other) : outcome(&other);
-  if (!flag && entries(&other) > FILLED * (k->symbolic->lnz + k->symbolic->unz))
-    flag = factor(lu, k);
-  const int serves = !flag && (!k->numeric || entries(&other) < entries(k));
-  Klu *left        = serves ? k : &other;
-  k->use->free(&left->numeric, &left->common);
-  klu_l_free_symbolic(&left->symbolic, &left->common);
-  if (serves) *k = other;
+  const Analysis *other   = NULL;
+  klu_l_numeric *by_other = NULL;
+  int flag                = find(lu, COLAMD, &other);
+  if (!flag) flag = factor(lu, other, k, &by_other);
+  if (!flag && entries(by_other) > FILLED * (k->analysis->symbolic->lnz + k->analysis->symbolic->unz))
+    flag = factor(lu, k->analysis, k, &k->numeric);
+  const int serves = !flag && (!k->numeric || entries(by_other) < entries(k->numeric));
+  k->use->free(serves ? &k->numeric : &by_other, &k->common);
+  if (serves) k->numeric = by_other, k->analysis = other;
   k->is_ordered = !flag;
   return flag;
 }
 
 static int kluFactor(CPLu lu) {
   Klu *k         = lu->content;
-  const int flag = lu->is_new || !k->symbolic ? analyse(&lu->S, k) : CP_SUCCESS;
+  const int flag = lu->is_new || !k->analysis ? analyse(lu) : CP_SUCCESS;
   if (flag) return flag;
   lu->is_new = 0;
   lu->kept   = k->numeric && !lu->renew && keepPivots(lu->S.value, k);
   lu->renew  = 0;
   if (lu->kept) return CP_SUCCESS;
   k->use->free(&k->numeric, &k->common);
-  return k->is_ordered ? factor(lu, k) : order(lu, k);
+  return k->is_ordered ? factor(lu, k->analysis, k, &k->numeric) : order(lu, k);
 }
 
 static int kluSolve(CPLu lu, double *re, double *im) {
   Klu *k    = lu->content;
   double *x = lu->parts == 1 ? re : lu->work;
   if (lu->parts == 2) cpLuJoin(lu->order, re, im, x);
-  k->use->solve(k->symbolic, k->numeric, lu->order, 1, x, &k->common);
+  k->use->solve(k->analysis->symbolic, k->numeric, lu->order, 1, x, &k->common);
   if (lu->parts == 2) cpLuPart(lu->order, x, re, im);
-  return outcome(k);
+  return outcome(&k->common);
 }
 
 const CPLuOps cpLuKluOps = {kluCreate, kluFactor, kluSolve};

@@ -11,43 +11,104 @@ static int isFixed(const CPLu lu, int i) { return lu->fixed && lu->fixed[i]; }
 
 /* ---- the pattern of a sparse S ---- */
 
+/* The structure of S, and the places of the terms' entries in it */
+typedef struct {
+  CPMat S; /* without values */
+  size_t *place[];
+} Pattern;
+
+static void freeStructure(void *S) { cpMatFree(S); }
+
 /* The union of the terms' patterns outside the fixed rows and columns, with the diagonal entries
  * that are one. A dense term contributes the entries that are, or have once been, nonzero. */
-static int createPattern(CPLu lu) {
-  CPMat *S      = &lu->S;
-  CPPlaces all  = {0};
-  const int end = lu->order;
-  for (int place = 0; place <= 1; place++) { /* collects entries, then looks up their places */
-    for (CPLuSummand *term = lu->term; term < lu->term + lu->nterms; term++)
+static int makePattern(CPArena *arena, void *data, void **object) {
+  const CPLu lu   = data;
+  CPPlaces all    = {0};
+  const int end   = lu->order;
+  Pattern *result = cpArenaAlloc(arena, 1, sizeof *result + (size_t)lu->nterms * sizeof(size_t *));
+  if (!result) return CP_MEM_FAIL;
+  CPMat *S = &result->S;
+  for (int k = 0; k < lu->nterms; k++) CP_NEW(arena, result->place[k], cpMatEntries(lu->term[k].J));
+  for (int place = 0; !cpArenaStatus(arena) && place <= 1; place++) {
+    /* collects entries, then looks up their places */
+    for (int n = 0; n < lu->nterms; n++) {
+      const CPLuSummand *term = &lu->term[n];
       for (int c = 0; c < term->J->cols; c++)
         for (size_t k = cpMatFirst(term->J, c); k < cpMatFirst(term->J, c + 1); k++) {
           const int r        = cpMatRow(term->J, c, k);
           const int i        = term->row + (term->transposed ? c : r),
                     j        = term->col + (term->transposed ? r : c);
           const int is_fixed = isFixed(lu, i) || isFixed(lu, j);
+          const int has_been = term->place && term->place[k] != CP_NO_PLACE;
           if (place) {
-            const double *at = is_fixed ? NULL : cpMatAt(S, i, j);
-            term->place[k]   = at ? (size_t)(at - S->value) : CP_NO_PLACE;
-          } else if (!is_fixed &&
-                     (term->J->start || term->J->value[k] != 0.0 || term->place[k] != CP_NO_PLACE))
+            const double *at    = is_fixed ? NULL : cpMatAt(S, i, j);
+            result->place[n][k] = at ? (size_t)(at - S->value) : CP_NO_PLACE;
+          } else if (!is_fixed && (term->J->start || term->J->value[k] != 0.0 || has_been))
             cpPlacesAdd(&all, i, j);
         }
+    }
     if (place) break;
     for (int i = 0; i < end; i++)
       if (i >= lu->first_unit || isFixed(lu, i)) cpPlacesAdd(&all, i, i);
-    cpMatFree(S);
-    if (cpMatFromPlaces(S, end, end, &all)) return CP_MEM_FAIL;
+    if (cpMatFromPlaces(S, end, end, &all) || !cpArenaOwn(arena, S, freeStructure))
+      return CP_MEM_FAIL;
   }
-  if (lu->parts == 2) {
-    double *both = realloc(S->value, (2 * cpMatEntries(S) + 1) * sizeof *both);
-    if (!both) cpMatFree(S);
-    if (!both) return CP_MEM_FAIL;
-    S->value = both;
+  free(S->value); /* each matrix has its own */
+  S->value = NULL;
+  *object  = result;
+  return cpArenaStatus(arena);
+}
+
+enum { MOST_TERMS = 64 };
+
+/* The structures of the terms, and what else a pattern follows from; returns the number of parts of the key, or 0 if
+ * there is a dense term, whose values count. */
+static int keyOf(const CPLu lu, int (*terms)[5], CPMemoKey *key) {
+  int n = 0;
+  for (int k = 0; k < lu->nterms; k++) {
+    const CPLuSummand *term = &lu->term[k];
+    const CPMat *J          = term->J;
+    const int all[5]        = {term->row, term->col, term->transposed, J->rows, J->cols};
+    if (!J->start || k >= MOST_TERMS) return 0;
+    memcpy(terms[k], all, sizeof all);
+    key[n++] = (CPMemoKey){J->start, ((size_t)J->cols + 1) * sizeof *J->start};
+    key[n++] = (CPMemoKey){J->row, J->start[J->cols] * sizeof *J->row};
   }
-  if (lu->fixed) memcpy(lu->fixed_then, lu->fixed, (size_t)end);
+  key[n++] = (CPMemoKey){terms, (size_t)lu->nterms * sizeof *terms};
+  key[n++] = (CPMemoKey){&lu->order, sizeof lu->order};
+  key[n++] = (CPMemoKey){&lu->first_unit, sizeof lu->first_unit};
+  key[n++] = (CPMemoKey){lu->fixed, lu->fixed ? (size_t)lu->order : 0};
+  return n;
+}
+
+static int createPattern(CPLu lu) {
+  int terms[MOST_TERMS][5];
+  CPMemoKey key[2 * MOST_TERMS + 4];
+  CPArena before  = lu->pattern;
+  void *object    = NULL;
+  const int nkeys = lu->memo ? keyOf(lu, terms, key) : 0;
+  lu->pattern     = (CPArena){0};
+  const int flag =
+      cpMemoGet(nkeys > 0 ? lu->memo : NULL, &lu->pattern, makePattern, key, nkeys, lu, &object);
+  const Pattern *P = object;
+  double *value    = flag ? NULL
+                          : realloc(lu->S.value, ((size_t)lu->parts * cpMatEntries(&P->S) + 1) *
+                                                     sizeof *lu->S.value);
+  if (!value) {
+    cpArenaFree(&lu->pattern);
+    lu->pattern = before;
+    return CP_MEM_FAIL;
+  }
+  lu->S       = P->S;
+  lu->S.value = value;
+  for (int k = 0; k < lu->nterms; k++) lu->term[k].place = P->place[k];
+  cpArenaFree(&before);
+  if (lu->fixed) memcpy(lu->fixed_then, lu->fixed, (size_t)lu->order);
   lu->is_new = 1;
   return CP_SUCCESS;
 }
+
+void cpLuShare(CPLu lu, CPMemo memo) { lu->memo = memo; }
 
 /* ---- the sum ---- */
 
@@ -215,7 +276,7 @@ int cpLuCreate(CPLu *address, int order, int sparse, int is_complex, const char 
   lu->first_unit = first_unit;
   CP_NEW(&lu->arena, lu->fixed_then, order);
   CP_NEW(&lu->arena, lu->work, lu->parts * order);
-  const int flag = cpMatOwn(&lu->arena, &lu->S);
+  const int flag = sparse ? cpArenaStatus(&lu->arena) : cpMatOwn(&lu->arena, &lu->S);
   return flag ? flag : lu->ops->create(lu);
 }
 
@@ -225,9 +286,6 @@ int cpLuTerm(CPLu lu, const CPMat *J, int row, int col, int transposed) {
   lu->term          = grown;
   CPLuSummand *term = &lu->term[lu->nterms++];
   *term             = (CPLuSummand){J, row, col, transposed, NULL};
-  if (!lu->sparse) return CP_SUCCESS;
-  if (!CP_NEW(&lu->arena, term->place, cpMatEntries(J))) return CP_MEM_FAIL;
-  for (size_t k = 0; k < cpMatEntries(J); k++) term->place[k] = CP_NO_PLACE;
   return CP_SUCCESS;
 }
 
@@ -235,7 +293,9 @@ void cpLuFree(CPLu *address) {
   CPLu lu = *address;
   if (!lu) return;
   free(lu->term);
+  if (lu->sparse) free(lu->S.value);
   cpArenaFree(&lu->arena);
+  cpArenaFree(&lu->pattern);
   free(lu);
   *address = NULL;
 }

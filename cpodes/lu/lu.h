@@ -11,6 +11,7 @@
 #ifndef CPODES_LU_H
 #define CPODES_LU_H
 
+#include "cpodes/base/memo.h"
 #include "cpodes/matrix/matrix.h"
 
 #include <complex.h>
@@ -22,6 +23,9 @@ typedef struct CPLu_ *CPLu;
  * cpLuFree accepts. */
 int cpLuCreate(CPLu *lu, int order, int sparse, int is_complex, const char *fixed, int first_unit);
 void cpLuFree(CPLu *lu);
+/* Shares the analysis of a sparse S of sparse terms with all that have the same structure; to be called before the first
+ * cpLuAssemble. memo may be NULL. */
+void cpLuShare(CPLu lu, CPMemo memo);
 
 /* Adds the next term, J or its transpose with its first row and column at (row, col). J belongs to
  * the caller, is dense or sparse, and has its final structure; cpLuAssemble reads its values.

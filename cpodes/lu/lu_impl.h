@@ -18,7 +18,7 @@ extern const CPLuOps cpLuDenseOps, cpLuKluOps;
 typedef struct {
   const CPMat *J;
   int row, col, transposed;
-  size_t *place; /* sparse S: the index in S of each entry of J, or CP_NO_PLACE */
+  const size_t *place; /* sparse S: the index in S of each entry of J, or CP_NO_PLACE; NULL: S has no pattern yet */
 } CPLuSummand;
 #define CP_NO_PLACE SIZE_MAX
 
@@ -28,6 +28,8 @@ struct CPLu_ {
   int order, parts;  /* parts: 1, or 2 if S is complex */
   int sparse;        /* A sparse S has no pattern before the first cpLuAssemble. */
   CPMat S;           /* has parts * entries values; real and imaginary parts alternate */
+  CPMemo memo;       /* sparse S: where its pattern and the analysis of it are shared, or NULL */
+  CPArena pattern;   /* memory of that pattern without a memo */
   int is_new;        /* the pattern of S has changed since it was last factored */
   int kept, renew;   /* sparse S: the factors have kept older pivots; the next ones must not */
   const char *fixed; /* [order] or NULL */

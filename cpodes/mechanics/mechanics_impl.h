@@ -10,6 +10,7 @@
 
 #include "cpodes/base/compat.h"
 #include "cpodes/base/differences.h"
+#include "cpodes/base/memo.h"
 #include "cpodes/base/random.h"
 #include "cpodes/projector/projection.h"
 #include "cpodes/saddle/saddle.h"
@@ -160,6 +161,7 @@ struct CPModel_ {
   CPMechCoordinates coords;
   CPMechMotionList motions;
   CPModelRows rows;
+  CPMemo memo; /* what systems find out once */
 };
 
 /* ---- what changes ---- */

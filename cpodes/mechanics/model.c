@@ -409,7 +409,7 @@ static int create(CPModel model, const CPEquations *given, const char *function)
   m->time            = m->time > 0.0 ? m->time : 1.0;
   model->constant    = isConstant(given);
   model->operators   = !m->M && !m->inverse && !model->constant;
-  if (cpContextCreate(&model->ctx))
+  if (cpContextCreate(&model->ctx) || cpMemoCreate(&model->memo))
     return cpReport(NULL, CP_MEM_FAIL, function, "no memory for a model");
   int flag = cloneTemplates(model, function);
   if (!flag) flag = copyConstants(model, given, function);
@@ -448,6 +448,7 @@ void CPModelFree(CPModel *address) {
   *address = NULL;
   if (atomic_fetch_sub(&model->references, 1) > 1) return;
   if (model->eq.free_model_data) model->eq.free_model_data(model->eq.model_data);
+  cpMemoFree(&model->memo);
   cpArenaFree(&model->memory);
   if (model->ctx) SUNContext_Free(&model->ctx);
   free(model);

@@ -178,7 +178,7 @@ static int createMatrices(CPMech mech) {
   if (!flag && mech->motions->nfull > 0) flag = cpMatClone(&mech->reduced.A, &mech->A);
   if (flag) return flag;
   const CPSaddleOptions options = {
-      .type = cpSaddleOfKkt(mech->options.linsol), .shortest = 1, .finest = CP_SADDLE_FINEST};
+      .type = cpSaddleOfKkt(mech->options.linsol), .shortest = 1, .finest = CP_SADDLE_FINEST, .memo = mech->model->memo};
   return cpSaddleCreate(&mech->kkt, options,
                         mech->motions->nfull > 0 ? &mech->reduced.M : &mech->userM.A,
                         mech->motions->nfull > 0 ? &mech->reduced.A : &mech->A);

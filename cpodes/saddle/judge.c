@@ -22,7 +22,8 @@ static int create(CPSaddle s) {
   const int sparse              = s->A.start && (s->has_matrix || cpSaddleKeepsPattern(s->first));
   const CPSaddleOptions options = {.type     = sparse ? CP_SADDLE_SPARSE : CP_SADDLE_NULLSPACE,
                                    .shortest = !sparse && s->options.shortest,
-                                   .finest   = s->options.finest};
+                                   .finest   = s->options.finest,
+                                   .memo     = s->options.memo};
   const int flag                = cpSaddleCreate(&s->judge, options, NULL, &s->A);
   if (!flag) s->judge->is_judge = 1;
   return flag;

@@ -222,6 +222,7 @@ static int create(CPSaddle s) {
   if (cpArenaStatus(arena)) return CP_MEM_FAIL;
   for (int i = 0; i < m; i++) c->I0.row[i] = i, c->I0.start[i + 1] = (size_t)i + 1;
   int flag = cpLuCreate(&c->K, c->order, 1, 0, NULL, c->order);
+  if (!flag) cpLuShare(c->K, s->options.memo);
   if (!flag) flag = cpLuTerm(c->K, &c->M, 0, 0, 0);
   if (!flag) flag = cpLuTerm(c->K, &c->A, n, 0, 0);
   if (!flag) flag = cpLuTerm(c->K, &c->A, 0, n, 1);

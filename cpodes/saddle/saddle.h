@@ -15,6 +15,7 @@
 #ifndef CPODES_SADDLE_H
 #define CPODES_SADDLE_H
 
+#include "cpodes/base/memo.h"
 #include "cpodes/matrix/matrix.h"
 
 #include <cpodes/cpodes_mechanics.h>
@@ -54,6 +55,7 @@ typedef struct {
   int definite;
   /* lower bound of ranktol: the sine of an angle between rows that may be roundoff alone */
   double finest;
+  CPMemo memo; /* where the analysis of structures is shared; NULL: it is not */
 } CPSaddleOptions;
 
 /* The value of finest if the entries of A are exact. Solvers that square the angle (Cholesky, KLU)

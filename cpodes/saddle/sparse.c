@@ -24,7 +24,6 @@ static void destroy(void *content) {
   cholmod_common *chol = &s->common;
   cpSparseDDFree(s);
   cholmod_l_free_factor(&s->L, chol);
-  cholmod_l_free_sparse(&s->K, chol);
   cholmod_l_free_dense(&s->b, chol);
   cholmod_l_free_dense(&s->x, chol);
   cholmod_l_free_dense(&s->y, chol);
@@ -32,12 +31,61 @@ static void destroy(void *content) {
   cholmod_l_finish(chol);
 }
 
-int cpSparseCreate(Sparse *s, CPArena *arena) {
-  cholmod_l_start(&s->common);
-  s->common.print                      = 0;
-  s->common.error_handler              = NULL;
-  s->common.quick_return_if_not_posdef = 1;
-  return cpArenaOwn(arena, s, destroy) ? cpSparseOrder(s, arena) : CP_MEM_FAIL;
+/* K with the structure of the plan, and values of its own */
+static int createMatrix(Sparse *s, const cholmod_sparse *K, CPArena *arena) {
+  double *value;
+  CP_NEW(arena, s->K, 1);
+  CP_NEW(arena, value, K->nzmax);
+  if (cpArenaStatus(arena)) return CP_MEM_FAIL;
+  *s->K   = *K;
+  s->K->x = memcpy(value, K->x, K->nzmax * sizeof *value);
+  return CP_SUCCESS;
+}
+
+/* The workspace of solutions has CHOLMOD's own sizes: four right-hand sides at a time without supernodes. (CHOLMOD
+ * would allocate it, but crashes if only a part of it fits into memory.) */
+static int createWorkspace(Sparse *s) {
+  cholmod_common *chol = &s->common;
+  const size_t order = (size_t)s->order, block = s->is_lower ? order : 4;
+  s->b = cholmod_l_zeros(order, 1, CHOLMOD_REAL, chol);
+  s->x = cholmod_l_zeros(order, 1, CHOLMOD_REAL, chol);
+  if (s->envelope) return s->b && s->x ? CP_SUCCESS : CP_MEM_FAIL;
+  s->y = cholmod_l_zeros(block, s->is_lower ? 1 : order, CHOLMOD_REAL, chol);
+  s->e = s->is_lower ? cholmod_l_zeros(1, s->L->maxesize, CHOLMOD_REAL, chol) : NULL;
+  return s->b && s->x && s->y && (s->e || !s->is_lower) ? CP_SUCCESS : CP_MEM_FAIL;
+}
+
+int cpSparseCreate(Sparse *s, const Sparse *plan, CPArena *arena) {
+  const size_t order = (size_t)plan->order, entries = plan->XT.start[plan->n];
+  cholmod_common *chol = &s->common;
+  *s                   = *plan;
+  s->K                 = NULL;
+  s->L                 = NULL;
+  s->sine              = 1.0;
+  cholmod_l_start(chol);
+  chol->print                      = 0;
+  chol->error_handler              = NULL;
+  chol->quick_return_if_not_posdef = 1;
+  chol->supernodal                 = plan->is_lower ? CHOLMOD_SUPERNODAL : CHOLMOD_SIMPLICIAL;
+  if (!cpArenaOwn(arena, s, destroy)) return CP_MEM_FAIL;
+  CP_NEW(arena, s->is_dependent, s->m);
+  CP_NEW(arena, s->present, order);
+  CP_NEW(arena, s->dropped, order);
+  CP_ARRAYS(arena, entries, &s->XT.value, &s->reduced);
+  CP_ARRAYS(arena, order, &s->w);
+  CP_ARRAYS(arena, s->n, &s->z);
+  CP_ARRAYS(arena, s->m, &s->coefficient);
+  if (s->envelope) {
+    CP_NEW(arena, s->l, s->envelope[order]);
+    CP_ARRAYS(arena, order, &s->d, &s->inverse);
+  }
+  if (cpArenaStatus(arena)) return CP_MEM_FAIL;
+  if (!s->envelope) {
+    if (createMatrix(s, plan->K, arena)) return CP_MEM_FAIL;
+    s->L = cholmod_l_copy_factor(plan->L, chol);
+    if (!s->L) return cpCholmodFailure(chol);
+  }
+  return createWorkspace(s);
 }
 
 /* Selects the values in use, in which dropped columns are zero. Returns whether nothing is dropped

@@ -37,26 +37,15 @@ typedef struct {
 #define MOST_ALIKE 3 /* as of point masses in space */
 
 typedef struct {
+  /* ---- what follows from the structure of A: all solvers for it share these arrays, which do not change ---- */
   int n, m;
-  CPMat XT; /* A^T, m x n; values of the newest factorisation */
+  CPMat XT; /* A^T, m x n, entries by ascending position in each component; its values are the solver's own */
   /* [entries] places of the entries of XT in the order of ascending rows */
   size_t *from;
-  double ranktol;     /* a column is dependent below this sine of its angle */
-  double sine;        /* the smallest sine of a column that counts as independent (an estimate) */
-  int dependent;      /* a dependent column, -1 if there is none */
-  char *is_dependent; /* [m] 1: this column depends on the columns with 0 */
-  int is_regular;     /* S is regular, and so one solution serves A^T x and r; else 0 */
-  /* All above but `from` the caller allocates; what follows is the solver's own. */
-  cholmod_common common;
   int order;       /* of K: m + number of kept components */
   int *constraint; /* [order] the constraint at position k; -1: a kept component */
   int *component;  /* [order] the kept component at position k; -1: a constraint */
-  char *present;   /* [order] 1: the column of A is not zero */
-  char *dropped;   /* [order] 1: treated as absent, because it depends on the other columns */
-  /* entries of A^T, by ascending position in each component, like those of XT */
-  int *position;       /* [entries] */
-  const double *value; /* [entries] the values of XT, or reduced */
-  double *reduced;     /* [entries] the values of XT, zero in dropped columns */
+  int *position;   /* [entries] those of the entries of XT */
   /* columns of A without the kept components: the column at position k has the entries
    * entry[column[k]] ... entry[column[k + 1] - 1] */
   size_t *column; /* [order + 1] */
@@ -66,15 +55,26 @@ typedef struct {
   size_t nborder, *border_to, *border_from;
   /* [order] entries of S0 in column k of K: K->p[k] (the diagonal) ... product_end[k] - 1 */
   Index *product_end;
-  double *w; /* [order] workspace for one column of S0; zero between uses */
-  cholmod_sparse *K;
-  cholmod_factor *L; /* K = L D L^T or L L^T; NULL: in the envelope */
   /* K = L D L^T where L fills its envelope: row k of L, which ends before the diagonal, has the
    * entries l[envelope[k]] ... l[envelope[k + 1] - 1], and columns of A need not have unit length */
-  size_t *envelope; /* [order + 1] */
+  size_t *envelope; /* [order + 1] or NULL */
   int ngroups;
-  Group *group;                 /* [ngroups] all components; allocated [n] */
-  double least;                 /* the least ratio of a pivot to its entry of S, in the envelope */
+  Group *group; /* [ngroups] all components; allocated [n] */
+  /* ---- the solver's own ---- */
+  double ranktol;     /* a column is dependent below this sine of its angle */
+  double sine;        /* the smallest sine of a column that counts as independent (an estimate) */
+  int dependent;      /* a dependent column, -1 if there is none */
+  char *is_dependent; /* [m] 1: this column depends on the columns with 0 */
+  int is_regular;     /* S is regular, and so one solution serves A^T x and r; else 0 */
+  cholmod_common common;
+  char *present;       /* [order] 1: the column of A is not zero */
+  char *dropped;       /* [order] 1: treated as absent, because it depends on the other columns */
+  const double *value; /* [entries] the values of XT, or reduced */
+  double *reduced;     /* [entries] the values of XT, zero in dropped columns */
+  double *w;           /* [order] workspace for one column of S0; zero between uses */
+  cholmod_sparse *K;   /* its structure is shared; NULL in the envelope */
+  cholmod_factor *L;   /* K = L D L^T or L L^T; NULL: in the envelope */
+  double least;        /* the least ratio of a pivot to its entry of S, in the envelope */
   double *l, *d, *inverse;      /* [envelope[order]]; [order] D and its inverse */
   cholmod_dense *b, *x, *y, *e; /* right-hand side, solution, CHOLMOD's workspace */
   /* [n] a combination of dropped columns, then its residual outside the span of the others */
@@ -89,9 +89,9 @@ typedef struct {
 /* The code for a failure of CHOLMOD; to be called before any other of their functions. */
 int cpCholmodFailure(const cholmod_common *chol);
 
-/* Analyses the structure of A^T; the entries of its columns may be permuted, and `from` with them.
- * Memory comes from the arena. Returns CP_SUCCESS, CP_MEM_FAIL or CP_LINSOL_FAIL. */
-int cpSparseCreate(Sparse *s, CPArena *arena);
+/* Creates a solver for the structure that cpSparsePlan has analysed. Memory comes from the arena. Returns CP_SUCCESS,
+ * CP_MEM_FAIL or CP_LINSOL_FAIL. */
+int cpSparseCreate(Sparse *s, const Sparse *plan, CPArena *arena);
 /* Factors S; returns 0 or a negative code. */
 int cpSparseFactor(Sparse *s);
 /* x = A S^+ r; mu = S^+ (A^T x - r), where r may be NULL, and must be unless is_regular. Only r and mu
@@ -103,8 +103,10 @@ int cpSparseSolveT(Sparse *s, const double *x, const double *r, double *mu);
 int cpSparseQuick(Sparse *s, const double *root, const double *f, const double *b, double *x,
                   double *mu, double *square);
 
-/* sparse_order.c: sets what is the solver's own but the values and dd, from the structure of A. */
-int cpSparseOrder(Sparse *s, CPArena *arena);
+/* sparse_order.c: sets what follows from the structure of A, where n, m, XT and from are given; the entries of the
+ * columns of XT are permuted, and `from` with them. K has the values that do not depend on A, and L is symbolic. Memory
+ * comes from the arena. Returns as cpSparseCreate. */
+int cpSparsePlan(Sparse *s, CPArena *arena);
 
 /* Replaces CP_CHOLESKY_LEAST if components are kept: the pivots then measure the angle between
  * columns without these components, which may be narrow although the full columns are not, and the

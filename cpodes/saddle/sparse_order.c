@@ -213,38 +213,38 @@ static int tryEnvelope(const CPMat *a, Sparse *s, CPArena *arena) {
   }
   if (s->common.lnz - (double)order < FULL_ENVELOPE * (double)end[order]) return CP_SUCCESS;
   s->envelope = end;
-  CP_NEW(arena, s->l, end[order]);
-  CP_ARRAYS(arena, order, &s->d, &s->inverse);
   cholmod_l_free_factor(&s->L, &s->common);
-  return findGroups(a, s, arena) ? CP_MEM_FAIL : cpArenaStatus(arena);
+  cholmod_l_free_sparse(&s->K, &s->common);
+  return findGroups(a, s, arena);
 }
 
-/* Analyses K, which is in its order of elimination already, so that CHOLMOD need not permute it
- * each time. The workspace of solutions has CHOLMOD's own sizes: four right-hand sides at a time
- * without supernodes. (CHOLMOD would allocate it, but crashes if only a part of it fits into
- * memory.) */
+/* Analyses K, which is in its order of elimination already, so that CHOLMOD need not permute it each time. */
 static int analyse(const CPMat *a, Sparse *s, CPArena *arena) {
   cholmod_common *chol = &s->common;
-  const size_t order = (size_t)s->order, block = s->is_lower ? order : 4;
-  chol->nmethods   = 1;
-  chol->postorder  = 0;
-  chol->supernodal = s->is_lower ? CHOLMOD_SUPERNODAL : CHOLMOD_SIMPLICIAL;
-  s->L             = cholmod_l_analyze(s->K, chol);
+  chol->nmethods       = 1;
+  chol->postorder      = 0;
+  chol->supernodal     = s->is_lower ? CHOLMOD_SUPERNODAL : CHOLMOD_SIMPLICIAL;
+  s->L                 = cholmod_l_analyze(s->K, chol);
   if (!s->L) return cpCholmodFailure(&s->common);
-  if (!s->is_lower && tryEnvelope(a, s, arena)) return CP_MEM_FAIL;
-  s->b = cholmod_l_zeros(order, 1, CHOLMOD_REAL, chol);
-  s->x = cholmod_l_zeros(order, 1, CHOLMOD_REAL, chol);
-  if (s->envelope) return s->b && s->x ? CP_SUCCESS : CP_MEM_FAIL;
-  s->y = cholmod_l_zeros(block, s->is_lower ? 1 : order, CHOLMOD_REAL, chol);
-  s->e = s->is_lower ? cholmod_l_zeros(1, s->L->maxesize, CHOLMOD_REAL, chol) : NULL;
-  return s->b && s->x && s->y && (s->e || !s->is_lower) ? CP_SUCCESS : CP_MEM_FAIL;
+  return s->is_lower ? CP_SUCCESS : tryEnvelope(a, s, arena);
 }
 
-int cpSparseOrder(Sparse *s, CPArena *arena) {
+static void destroy(void *plan) {
+  Sparse *s = plan;
+  cholmod_l_free_factor(&s->L, &s->common);
+  cholmod_l_free_sparse(&s->K, &s->common);
+  cholmod_l_finish(&s->common);
+}
+
+int cpSparsePlan(Sparse *s, CPArena *arena) {
   const CPMat *a       = &s->XT;
   const size_t entries = a->start[s->n];
   Plan p               = {0};
   if (entries > INT_MAX) return CP_LINSOL_FAIL; /* Entry has int */
+  cholmod_l_start(&s->common);
+  s->common.print         = 0;
+  s->common.error_handler = NULL;
+  if (!cpArenaOwn(arena, s, destroy)) return CP_MEM_FAIL;
   CP_NEW(&p.arena, p.is_kept, s->n);
   CP_NEW(&p.arena, p.fill, s->n + s->m);
   CP_NEW(&p.arena, p.mark, s->n + s->m);
@@ -259,16 +259,10 @@ int cpSparseOrder(Sparse *s, CPArena *arena) {
     const size_t order = (size_t)s->m + (size_t)p.nkept;
     CP_NEW(arena, s->constraint, order);
     CP_NEW(arena, s->component, order);
-    CP_NEW(arena, s->present, order);
-    CP_NEW(arena, s->dropped, order);
-    CP_NEW(arena, s->z, s->n);
-    CP_NEW(arena, s->coefficient, s->m);
     CP_NEW(arena, s->position, entries);
-    CP_NEW(arena, s->reduced, entries);
     CP_NEW(arena, s->column, order + 1);
     CP_NEW(arena, s->entry, entries);
     CP_NEW(arena, s->product_end, order);
-    CP_NEW(arena, s->w, order);
     flag = cpArenaStatus(arena);
   }
   if (!flag) flag = chooseOrder(a, s, &p);

@@ -10,6 +10,7 @@
 #include "sparse_impl.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 typedef struct {
@@ -31,10 +32,39 @@ typedef struct {
 
 /* ---- structure ---- */
 
+static void freeStructure(void *X) { cpMatFree(X); }
+
+/* Plans the solver for the structures of A and of the blocks of W, which are those of the argument. */
+static int plan(CPArena *arena, void *saddle, void **object) {
+  const CPSaddle s         = saddle;
+  const SparseSchur *c     = s->used.content;
+  const CPMat *A           = &s->A;
+  const CPWeightFactors *W = &c->W;
+  Sparse *S                = CP_NEW(arena, S, 1);
+  if (!S) return CP_MEM_FAIL;
+  S->n = s->n, S->m = s->m;
+  CPPlaces places = {0};
+  for (int j = 0, b = 0; b < W->nblocks && j < s->n; j++) {
+    while (W->first[b + 1] <= j) b++;
+    for (int i = W->first[b]; i <= j; i++)
+      for (size_t k = A->start[i]; k < A->start[i + 1]; k++) cpPlacesAdd(&places, A->row[k], j);
+  }
+  if (W->nblocks == 0 ? cpMatClone(&S->XT, A) : cpMatFromPlaces(&S->XT, s->m, s->n, &places))
+    return CP_MEM_FAIL;
+  free(S->XT.value); /* each solver has its own */
+  S->XT.value = NULL;
+  if (!cpArenaOwn(arena, &S->XT, freeStructure)) return CP_MEM_FAIL;
+  if (!CP_NEW(arena, S->from, S->XT.start[s->n])) return CP_MEM_FAIL;
+  for (size_t l = 0; l < S->XT.start[s->n]; l++) S->from[l] = l;
+  *object = S;
+  return cpSparsePlan(S, arena);
+}
+
 static int create(CPSaddle s) {
   CPArena *arena = &s->used.arena;
   const CPMat *A = &s->A;
   SparseSchur *c;
+  void *shared = NULL;
   if (!A->start && s->m > 0) return CP_ILL_INPUT;
   if (s->has_matrix && !s->M.start) return CP_ILL_INPUT; /* W may couple all rows */
   s->used.content = CP_NEW(arena, c, 1);
@@ -42,24 +72,21 @@ static int create(CPSaddle s) {
   c->S = (Sparse){.n = s->n, .m = s->m, .sine = 1.0};
   CP_ARRAYS(arena, s->n, &c->x, &c->y);
   if (s->m == 0) return cpArenaStatus(arena);
-  CPPlaces places = {0};
-  for (int j = 0, b = 0; b < c->W.nblocks && j < s->n; j++) {
-    while (c->W.first[b + 1] <= j) b++;
-    for (int i = c->W.first[b]; i <= j; i++)
-      for (size_t k = A->start[i]; k < A->start[i + 1]; k++) cpPlacesAdd(&places, A->row[k], j);
-  }
-  const int flag =
-      c->W.nblocks == 0 ? cpMatClone(&c->S.XT, A) : cpMatFromPlaces(&c->S.XT, s->m, s->n, &places);
-  if (flag || cpMatOwn(arena, &c->S.XT)) return CP_MEM_FAIL;
-  CP_NEW(arena, c->S.is_dependent, s->m);
-  CP_NEW(arena, c->S.from, cpMatEntries(&c->S.XT));
-  CP_NEW(arena, c->scale, cpMatEntries(&c->S.XT));
+  const int sizes[]     = {s->n, s->m, c->W.nblocks};
+  const CPMemoKey key[] = {
+      {sizes, sizeof sizes},
+      {c->W.first, c->W.nblocks > 0 ? ((size_t)c->W.nblocks + 1) * sizeof *c->W.first : 0},
+      {A->start, ((size_t)s->n + 1) * sizeof *A->start},
+      {A->row, A->start[s->n] * sizeof *A->row}};
+  const int flag = cpMemoGet(s->options.memo, arena, plan, key, 4, s, &shared);
+  if (flag) return flag;
+  const size_t entries = ((const Sparse *)shared)->XT.start[s->n];
+  CP_NEW(arena, c->scale, entries);
   CP_ARRAYS(arena, s->m, &c->e, &c->w, &c->r, &c->most, &c->square);
   if (cpArenaStatus(arena)) return CP_MEM_FAIL;
-  for (size_t l = 0; l < cpMatEntries(&c->S.XT); l++) c->S.from[l] = l;
-  const int failed = cpSparseCreate(&c->S, arena);
+  const int failed = cpSparseCreate(&c->S, shared, arena);
   c->in_order      = 1;
-  for (size_t l = 0; l < cpMatEntries(&c->S.XT); l++) c->in_order &= c->S.from[l] == l;
+  for (size_t l = 0; l < entries; l++) c->in_order &= c->S.from[l] == l;
   return failed;
 }
 

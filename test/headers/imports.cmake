@@ -5,7 +5,7 @@ execute_process(COMMAND "${NM}" --dynamic --undefined-only --format=posix "${LIB
 string(REGEX MATCHALL "[^\n]+" symbols "${symbols}")
 list(FILTER symbols INCLUDE REGEX "^(cholmod|klu|btf|amd|camd|colamd|ccolamd|umfpack|spqr|SuiteSparse)")
 list(LENGTH symbols count)
-set(core "start|finish|allocate_(dense|sparse|factor)|zeros|free_(dense|sparse|factor)|transpose|aat|add")
+set(core "start|finish|allocate_(dense|sparse|factor)|copy_factor|zeros|free_(dense|sparse|factor)|transpose|aat|add")
 set(cholesky "analyze|factorize_p|solve2")
 list(FILTER symbols EXCLUDE REGEX "^cholmod_l_(${core}|${cholesky}) ")
 list(FILTER symbols EXCLUDE REGEX "^(klu|btf|amd|colamd)_|^SuiteSparse_config")

@@ -16,6 +16,12 @@
 /* The relative error of b if it is formed by differences of v. */
 #define NOISE_OF_B 1.0e-12
 
+static int makeColors(CPArena *arena, void *A, void **object) {
+  CPColoring *colors = CP_NEW(arena, colors, 1);
+  *object            = colors;
+  return colors ? cpColoringCreate(arena, colors, A) : CP_MEM_FAIL;
+}
+
 /* Groups the columns of the pass's blocks, which are placed one below the other. */
 static int colorPass(CPPartials P, CPPass *pass) {
   CPPlaces entries = {0};
@@ -26,8 +32,15 @@ static int colorPass(CPPartials P, CPPass *pass) {
     cpPlacesAddMat(&entries, &P->block[of][pass->by].J, rows, 0, 0);
     rows += P->rows[of];
   }
-  int flag = cpMatFromPlaces(&all, rows, P->cols[pass->by], &entries);
-  if (!flag) flag = cpColoringCreate(&P->arena, &pass->colors, &all);
+  int flag     = cpMatFromPlaces(&all, rows, P->cols[pass->by], &entries);
+  void *colors = NULL;
+  if (!flag) {
+    const CPMemoKey key[] = {{&rows, sizeof rows},
+                             {all.start, ((size_t)all.cols + 1) * sizeof *all.start},
+                             {all.row, cpMatEntries(&all) * sizeof *all.row}};
+    flag = cpMemoGet(P->mech->model->memo, &P->arena, makeColors, key, 3, &all, &colors);
+  }
+  if (!flag) pass->colors = *(const CPColoring *)colors;
   cpMatFree(&all);
   return flag;
 }

@@ -339,6 +339,7 @@ int cpNewtonMatrixCreate(CPNewtonMatrix *S, CPPartials P, int is_complex) {
   /* HALF has the identity in place of M, and both types have it for zeta'. */
   if (!flag)
     flag = cpLuCreate(&S->lu, order, P->sparse, is_complex, P->fixed, P->kkt ? P->nu + P->m : 0);
+  if (!flag) cpLuShare(S->lu, P->mech->model->memo);
   return flag ? flag : createTerms(S);
 }
 

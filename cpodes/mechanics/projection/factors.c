@@ -285,7 +285,8 @@ static int createSolver(CPMechFactors *f, CPMechMetric metric) {
   CPSaddleOptions options = {.type       = cpSaddleOfLin(linsol),
                              .may_change = linsol == CP_LINSOL_AUTO,
                              .definite   = 1,
-                             .finest     = CP_SADDLE_FINEST};
+                             .finest     = CP_SADDLE_FINEST,
+                             .memo       = mech->model->memo};
   freeSolver(f);
   int flag = f->A.value ? CP_SUCCESS : cpMatClone(&f->A, &mech->A);
   if (!flag && metric == CP_METRIC_NEWTON) flag = cpMechNewtonPattern(mech, &f->W);
