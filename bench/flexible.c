@@ -57,12 +57,12 @@ static Outcome integrate(FlexibleCrank *crank, const Variant *v, sunrealtype tol
 
   CPMech mech = create_mech(&model, y, ctx);
   CHECK(CPMechSetUserData(mech, crank));
-  CHECK(CPMechSetMaxOrd(mech, v->maxord));
   CHECK(CPMechSetErrorTimeScale(mech, v->tau));
 
   CPIntegrator mem = CHECK_POINTER(CPIntegratorCreate(v->lmm == CV_BDF ? "BDF" : "ADAMS", ctx));
   SUNNonlinearSolver fp = CHECK_POINTER(SUNNonlinSol_FixedPoint(y, 0, ctx));
   CHECK(CPMechAttach(mech, mem, 0, y));
+  if (v->maxord) CHECK(CVodeSetMaxOrd(CPIntegratorGetCVodeMem(mem), v->maxord));
   CHECK(CPIntegratorSStolerances(mem, tol, tol));
   CHECK(CPIntegratorSetErrHandlerFn(mem, quiet, NULL));
   if (v->lmm == CV_ADAMS) CHECK(CPIntegratorSetNonlinearSolver(mem, fp));

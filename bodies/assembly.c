@@ -263,7 +263,7 @@ static int possible(const Assembly *a, N_Vector q, sunrealtype *w) {
   const struct CPBodies_ *b = a->b;
   const sunindextype nu     = (sunindextype)b->nbodies * b->space.nu;
   sunrealtype largest       = 0;
-  if (CPMechProjectTangent(a->trial, a->t, q, w)) return 0;
+  if (CPMechProject(a->trial, CP_TANGENT, a->t, q, w)) return 0;
   for (sunindextype j = 0; j < nu; j++)
     largest = fmax(largest, fabs(w[j]) / (j % b->space.nu < b->space.last[0] ? a->extent : 1));
   for (sunindextype j = 0; j < nu && largest > 0; j++) w[j] /= largest;

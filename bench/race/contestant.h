@@ -41,7 +41,7 @@ struct Contestant {
                 N_Vector y, RaceFigures *figures);
   /* Parameters of contestants that share a function solve */
   int lmm;           /* CV_BDF, CV_ADAMS */
-  int max_order;     /* CPMechSetMaxOrd */
+  int max_order;     /* CVodeSetMaxOrd; 0: the default */
   sunrealtype tau;   /* CPMechSetErrorTimeScale */
   const char *table; /* the method of CPIntegratorCreate, unless the contestant chooses */
   bool sparse;       /* KLU? */

@@ -37,9 +37,9 @@ static void solve_mech(const Contestant *self, const CPPlugin *model, sunrealtyp
   CPIntegrator mem =
       CHECK_POINTER(CPIntegratorCreate(self->lmm == CV_BDF ? "BDF" : "ADAMS", model->ctx));
   CHECK(CPMechSetErrHandlerFn(mech, race_quiet, NULL));
-  CHECK(CPMechSetMaxOrd(mech, self->max_order));
   CHECK(CPMechSetErrorTimeScale(mech, self->tau));
   CHECK(CPMechAttach(mech, mem, 0, model->y0));
+  if (self->max_order) CHECK(CVodeSetMaxOrd(CPIntegratorGetCVodeMem(mem), self->max_order));
   CHECK(CPIntegratorSStolerances(mem, tol, tol));
   integrate(mem, t_end, y, figures);
   figures_of_mech(mech, mem, figures);
@@ -65,7 +65,7 @@ const Contestant contestant_cpodes_bdf = {
 const Contestant contestant_cpodes_bdf2 = {
     .name      = "cpodes-bdf2",
     .title     = "cpodes, BDF of order 2, errors of velocities times h",
-    .settings  = "as cpodes-bdf, with CPMechSetMaxOrd(2) and "
+    .settings  = "as cpodes-bdf, with CVodeSetMaxOrd(2) and "
                  "CPMechSetErrorTimeScale(CP_TAU_STEP): for fast oscillations that need not be "
                  "followed",
     .same_f    = true,

@@ -21,10 +21,6 @@
 
 typedef struct CPMechNewton_ *CPMechNewtonMem; /* newton/ */
 
-/* Defaults of CPMechSetMultiplierTol. */
-#define CP_LAMBDA_RTOL     1.0e-12
-#define CP_LAMBDA_MAXITERS 50
-
 /* A state (q, u, z) at time t. Coordinates of FULL motions have their prescribed values. */
 typedef struct {
   sunrealtype t;
@@ -78,8 +74,6 @@ typedef struct {
 
 /* multipliers.c: forces that depend on multipliers */
 typedef struct {
-  double rtol, atol;
-  int maxiters;
   CPUserMat Fl; /* nu x na, of one force; */
   CPMat sum;    /* of all; both are empty unless all derivatives are given */
   double *f, *before, *a, *next, *step, *zero, *J;
@@ -187,7 +181,6 @@ typedef struct {
   CPMechNewton newton_type;
   double tau;
   int group_norms;
-  int maxord;
 } CPMechOptions;
 
 /* attach/: the connection to the integrator */

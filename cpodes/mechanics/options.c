@@ -96,19 +96,6 @@ int CPMechSetNewton(CPMech mech, CPMechNewton type) {
   return CP_SUCCESS;
 }
 
-int CPMechSetMultiplierTol(CPMech mech, sunrealtype rtol, sunrealtype atol, int maxiters) {
-  const int flag = cpMechOption(mech, CP_MECH_ANYTIME, __func__);
-  if (flag) return flag;
-  if (!(rtol >= 0.0) || isinf(rtol) || !(atol >= 0.0) || isinf(atol) || maxiters < 0)
-    return cpRefuse(&mech->log, __func__,
-                    "rtol, atol and maxiters must be positive, or 0 for the defaults: %g, %g, %d",
-                    rtol, atol, maxiters);
-  mech->multipliers.rtol     = rtol > 0.0 ? rtol : CP_LAMBDA_RTOL;
-  mech->multipliers.atol     = atol;
-  mech->multipliers.maxiters = maxiters > 0 ? maxiters : CP_LAMBDA_MAXITERS;
-  return CP_SUCCESS;
-}
-
 int CPMechGetDifferenceBase(CPMech mech, const sunrealtype **q, const sunrealtype **u) {
   if (!mech || !mech->base || !q || !u) return 0;
   *q = mech->base->q, *u = mech->base->u;
@@ -130,14 +117,4 @@ int CPMechSetGroupNorms(CPMech mech, sunbooleantype on) {
   const int flag = cpMechOption(mech, CP_MECH_BEFORE_ATTACH, __func__);
   if (!flag) mech->options.group_norms = on;
   return flag;
-}
-
-int CPMechSetMaxOrd(CPMech mech, int maxord) {
-  const int flag = cpMechOption(mech, CP_MECH_BEFORE_ATTACH, __func__);
-  if (flag) return flag;
-  if (maxord < 0)
-    return cpRefuse(&mech->log, __func__,
-                    "maxord must be positive, or 0 for CVODES' default: maxord = %d", maxord);
-  mech->options.maxord = maxord;
-  return CP_SUCCESS;
 }

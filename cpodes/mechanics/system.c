@@ -26,23 +26,21 @@ static int createData(CPMech mech, const char *function) {
 }
 
 static int create(CPMech mech, N_Vector y_tmpl, const char *function) {
-  const CPModel model        = mech->model;
-  mech->eq                   = &model->eq;
-  mech->coords               = &model->coords;
-  mech->motions              = &model->motions;
-  mech->nu                   = (int)mech->eq->nu;
-  mech->nq                   = (int)mech->eq->nq;
-  mech->nz                   = (int)mech->eq->nz;
-  mech->np                   = (int)mech->eq->np;
-  mech->nv                   = (int)mech->eq->nv;
-  mech->na                   = (int)mech->eq->na;
-  mech->m                    = model->m;
-  mech->n                    = mech->nq + mech->nu + mech->nz;
-  mech->operators            = model->operators;
-  mech->multipliers.rtol     = CP_LAMBDA_RTOL;
-  mech->multipliers.maxiters = CP_LAMBDA_MAXITERS;
-  mech->stats.rank           = -1;
-  mech->y_tmpl               = cpArenaVector(&mech->memory, y_tmpl);
+  const CPModel model = mech->model;
+  mech->eq            = &model->eq;
+  mech->coords        = &model->coords;
+  mech->motions       = &model->motions;
+  mech->nu            = (int)mech->eq->nu;
+  mech->nq            = (int)mech->eq->nq;
+  mech->nz            = (int)mech->eq->nz;
+  mech->np            = (int)mech->eq->np;
+  mech->nv            = (int)mech->eq->nv;
+  mech->na            = (int)mech->eq->na;
+  mech->m             = model->m;
+  mech->n             = mech->nq + mech->nu + mech->nz;
+  mech->operators     = model->operators;
+  mech->stats.rank    = -1;
+  mech->y_tmpl        = cpArenaVector(&mech->memory, y_tmpl);
   CP_NEW(&mech->memory, mech->motion, mech->motions->count);
   CP_NEW(&mech->memory, mech->rows.off, mech->m);
   if (cpArenaStatus(&mech->memory) || cpMechProjectorCreate(mech) || cpMechTakeSprings(mech))
@@ -177,8 +175,10 @@ static int createMatrices(CPMech mech) {
   if (!flag && mech->motions->nfull > 0) flag = cpMatClone(&mech->reduced.M, &mech->userM.A);
   if (!flag && mech->motions->nfull > 0) flag = cpMatClone(&mech->reduced.A, &mech->A);
   if (flag) return flag;
-  const CPSaddleOptions options = {
-      .type = cpSaddleOfKkt(mech->options.linsol), .shortest = 1, .finest = CP_SADDLE_FINEST, .memo = mech->model->memo};
+  const CPSaddleOptions options = {.type     = cpSaddleOfKkt(mech->options.linsol),
+                                   .shortest = 1,
+                                   .finest   = CP_SADDLE_FINEST,
+                                   .memo     = mech->model->memo};
   return cpSaddleCreate(&mech->kkt, options,
                         mech->motions->nfull > 0 ? &mech->reduced.M : &mech->userM.A,
                         mech->motions->nfull > 0 ? &mech->reduced.A : &mech->A);

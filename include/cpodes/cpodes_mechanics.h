@@ -236,9 +236,11 @@ typedef struct {
   CPMechForceFn f;     /**< forces, may be NULL; NULL with inverse, which contains them */
   SUNMatrix stiffness; /**< nu x nu, dense or sparse, copied with its values: -stiffness q is added to f. May be NULL, needs q' = u */
   SUNMatrix damping;   /**< the same with -damping u */
-  CPMechLambdaFn f_lambda; /**< further forces, which depend on the multipliers; may be NULL */
-  CPMechPositionFn p;      /**< needed if np > 0 */
-  CPMechVelocityFn v;      /**< if NULL, A u + dp/dt, with dp/dt by differences (A u if nv > np) */
+  CPMechLambdaFn f_lambda; /**< further forces, which depend on the multipliers; may be NULL. They are iterated until lambda
+                               changes by 1e-12 of its size, or they by no more than their roundoff; if that takes more
+                               than 50 iterations, a smaller step is tried */
+  CPMechPositionFn p; /**< needed if np > 0 */
+  CPMechVelocityFn v; /**< if NULL, A u + dp/dt, with dp/dt by differences (A u if nv > np) */
   CPMechVelocityFn
       b; /**< if NULL, by differences of v along the motion, or of p if A and v are NULL; needed if
                                 na > nv */
@@ -522,14 +524,6 @@ CPODES_EXPORT int CPMechSetLinearSolver(CPMech mech, CPKktLinSol type);
 CPODES_EXPORT int CPMechSetNewton(CPMech mech, CPMechNewton type);
 
 /**
- * Sets the tolerances of forces that depend on multipliers. They are iterated until lambda changes by
- * at most rtol |lambda| + atol, or the forces by no more than their roundoff. If maxiters iterations do
- * not suffice, a smaller step is tried. 0 restores a default: 1e-12, 0 and 50. At any time.
- */
-CPODES_EXPORT int CPMechSetMultiplierTol(CPMech mech, sunrealtype rtol, sunrealtype atol,
-                                         int maxiters);
-
-/**
  * Weights errors of velocities with a time scale: the error test sees tau times the error of u_i,
  * in the units of positions. tau > 0 is that time. CP_TAU_STEP means min(1, h), where h is the
  * newest step size, as RADAU5 does. 0 means no weighting (default). z_i is weighted with
@@ -556,18 +550,12 @@ CPODES_EXPORT int CPMechSetGroupNorms(CPMech mech, sunbooleantype on);
  */
 CPODES_EXPORT int CPMechGetDifferenceBase(CPMech mech, const sunrealtype **q, const sunrealtype **u);
 
-/**
- * Sets the maximum order that CPMechAttach passes to CVodeSetMaxOrd. 0 is CVODES' default. For
- * fast, lightly damped oscillations with BDF choose 2. One-step methods have one order.
- */
-CPODES_EXPORT int CPMechSetMaxOrd(CPMech mech, int maxord);
-
 /* ---- use with an integrator ---- */
 
 /**
  * Attaches the system to an integrator of any method and starts it at (t0, y0), y0 [nq + nu + nz],
  * by CPIntegratorInit, or by CPIntegratorReInit if it has been initialised. It sets the right-hand side, the
- * projector, user data and error weights, with BDF and ADAMS the maximum order, and with BDF the linear solver of
+ * projector, user data and error weights, and with BDF the linear solver of
  * CPMechSetNewton. With "ADAMS" and CP_NEWTON_AUTO it sets a fixed-point solver instead, unless
  * the user has set a nonlinear solver.
  *
@@ -651,32 +639,25 @@ CPODES_EXPORT int CPMechSolve(CPMech mech, sunrealtype t, N_Vector y, int n, con
 CPODES_EXPORT int CPMechEvaluate(CPMech mech, sunrealtype t, N_Vector y, CPMechOutput *out);
 
 /**
- * Projectors of the kinetic metric at (t, y). x [nu]: in, out.
+ * Replaces x [nu] by its part in a space of the kinetic metric at (t, y), with
  *
- *   Tangent    x <- P x,      P = I - M^{-1} A^T (A M^{-1} A^T)^+ A      velocities
- *   Normal     x <- (I - P) x                                            velocities
- *   Cotangent  x <- P^T x                                                forces
+ *   P = I - M^{-1} A^T (A M^{-1} A^T)^+ A
  *
  * The rows of A are those of the velocity constraints and of motions that are active. Velocities of
  * FULL motions are not unknowns, so P x is 0 there. Dependent rows are allowed. Operators need Minv.
  * After a failure x is as before. CP_MECH_NONFINITE means that the result overflows.
  */
-CPODES_EXPORT int CPMechProjectTangent(CPMech mech, sunrealtype t, N_Vector y, sunrealtype *x);
-CPODES_EXPORT int CPMechProjectNormal(CPMech mech, sunrealtype t, N_Vector y, sunrealtype *x);
-CPODES_EXPORT int CPMechProjectCotangent(CPMech mech, sunrealtype t, N_Vector y, sunrealtype *x);
+CPODES_EXPORT int CPMechProject(CPMech mech, CPSpace space, sunrealtype t, N_Vector y,
+                                sunrealtype *x);
 
 /**
- * Delassus operator S = A M^{-1} A^T at (t, y) over all rows of A: S [na' x na'] is dense and the
- * caller's, with na' = CPMechGetNumMultipliers, or the product S x is returned. Rows that are off
- * are 0. Velocities of FULL motions are left out of A and M, as if their masses were infinite.
- * Returns CP_MASS_INDEFINITE if M is not positive definite, even where the projectors and S^+
- * exist.
+ * Delassus operator S = A M^{-1} A^T and effective mass W = S^+, the pseudo-inverse where rows are dependent, at (t, y)
+ * over all rows of A. S and W [na' x na'] are dense and the caller's, with na' = CPMechGetNumMultipliers; one of them may
+ * be NULL. Rows that are off are 0. Velocities of FULL motions are left out of A and M, as if their masses were infinite.
+ * Returns CP_MASS_INDEFINITE if M is not positive definite, even where the projectors and S^+ exist. (For products with
+ * W, which need no matrix, see CPMechSolve: f = NULL, r = x has mu = -W x.)
  */
-CPODES_EXPORT int CPMechDelassus(CPMech mech, sunrealtype t, N_Vector y, SUNMatrix S);
-CPODES_EXPORT int CPMechDelassusTimes(CPMech mech, sunrealtype t, N_Vector y, const sunrealtype *x,
-                                      sunrealtype *Sx);
-/** Effective mass W = S^+, the pseudo-inverse where rows are dependent. W as S above. */
-CPODES_EXPORT int CPMechEffectiveMass(CPMech mech, sunrealtype t, N_Vector y, SUNMatrix W);
+CPODES_EXPORT int CPMechDelassus(CPMech mech, sunrealtype t, N_Vector y, SUNMatrix S, SUNMatrix W);
 
 /**
  * Impact: velocities jump at fixed positions so that the velocity constraints hold,

@@ -149,6 +149,13 @@ typedef enum {
   CP_SHAPE_WHEEL    = 3  /**< a cylinder with spokes, which make its rotation visible */
 } CPShapeKind;
 
+/** Parts of vectors next to a manifold (CPMechProject). P is the projector onto the tangent space. */
+typedef enum {
+  CP_TANGENT   = 0, /**< P x, of velocities */
+  CP_NORMAL    = 1, /**< x - P x */
+  CP_COTANGENT = 2  /**< P^T x, of forces and gradients */
+} CPSpace;
+
 #ifdef __cplusplus
 }
 #endif

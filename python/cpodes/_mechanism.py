@@ -531,7 +531,7 @@ class Mechanism:
         V = self._function("V", "potential", self.potential) if self.potential else lambda t, q: 0.0
         return self._each(lambda t, y: self.evaluate(t, y).kinetic + V(t, y[:self.nq]), t, y)[()]
 
-    def _matrix(self, t: float, y: Any, function: Callable) -> np.ndarray:
+    def _matrix(self, t: float, y: Any, inverse: bool) -> np.ndarray:
         y = self._state(y)
 
         def work(x: Instance) -> np.ndarray:
@@ -541,7 +541,7 @@ class Mechanism:
                 return np.zeros((0, 0))
             S = lib.glue_dense(k, k, x.ctx)
             try:
-                x.check(function(x.mech, t, x.y_vector, S))
+                x.check(lib.CPMechDelassus(x.mech, t, x.y_vector, ffi.NULL if inverse else S, S if inverse else ffi.NULL))
                 return np.frombuffer(ffi.buffer(lib.glue_matrix_data(S), 8 * k * k)).reshape(k, k).T.copy()
             finally:
                 lib.glue_matrix_free(S)
@@ -549,32 +549,32 @@ class Mechanism:
 
     def delassus(self, t: float, y: Any) -> np.ndarray:
         """S = A M^{-1} A^T."""
-        return self._matrix(t, y, lib.CPMechDelassus)
+        return self._matrix(t, y, False)
 
     def effective_mass(self, t: float, y: Any) -> np.ndarray:
         """The (pseudo-)inverse of S."""
-        return self._matrix(t, y, lib.CPMechEffectiveMass)
+        return self._matrix(t, y, True)
 
-    def _project(self, t: float, y: Any, x: Any, function: Callable) -> np.ndarray:
+    def _project(self, t: float, y: Any, x: Any, space: int) -> np.ndarray:
         y, x = self._state(y), real_array("x", x, (self.nu,))
 
         def work(s: Instance) -> np.ndarray:
             s.y[:] = y
-            s.check(function(s.mech, t, s.y_vector, pointer(x)))
+            s.check(lib.CPMechProject(s.mech, space, t, s.y_vector, pointer(x)))
             return x
         return self._ask(work)
 
     def project_tangent(self, t: float, y: Any, x: Any) -> np.ndarray:
         """P x of a velocity x [nu], with P = I - M^{-1} A^T (A M^{-1} A^T)^+ A."""
-        return self._project(t, y, x, lib.CPMechProjectTangent)
+        return self._project(t, y, x, lib.CP_TANGENT)
 
     def project_normal(self, t: float, y: Any, x: Any) -> np.ndarray:
         """(I - P) x of a velocity."""
-        return self._project(t, y, x, lib.CPMechProjectNormal)
+        return self._project(t, y, x, lib.CP_NORMAL)
 
     def project_cotangent(self, t: float, y: Any, x: Any) -> np.ndarray:
         """P^T x of a force."""
-        return self._project(t, y, x, lib.CPMechProjectCotangent)
+        return self._project(t, y, x, lib.CP_COTANGENT)
 
     # ---- impacts, active rows, motions, checks ----
 

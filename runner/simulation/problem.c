@@ -127,8 +127,7 @@ static int create_mech(Problem *p, char *message) {
   if (p->model->ncontacts > 0 ? create_contact(p) : !(p->mech = problem_mech(p)))
     return refuse(message, "%s: its CPMech cannot be made; `cpodes check` says more",
                   p->model->type->name);
-  if (!CPMechSetMaxOrd(p->mech, method->max_order) &&
-      !CPMechSetErrorTimeScale(p->mech, method->tau) && !CPMechSetNewton(p->mech, method->newton) &&
+  if (!CPMechSetErrorTimeScale(p->mech, method->tau) && !CPMechSetNewton(p->mech, method->newton) &&
       !close_loops(p))
     return 0;
   return refuse(message, "%s", CPMechGetLastMessage(p->mech));
@@ -174,9 +173,9 @@ int problem_configure(Problem *p, CPIntegrator mem) {
     flag = create_solvers(p);
     if (!flag && p->linear) flag = CVodeSetLinearSolver(cvode, p->linear, p->J);
     if (!flag && p->iteration) flag = CPIntegratorSetNonlinearSolver(mem, p->iteration);
-    if (!flag && p->settings.method.max_order > 0)
-      flag = CVodeSetMaxOrd(cvode, p->settings.method.max_order);
   }
+  if (!flag && cvode && p->settings.method.max_order > 0)
+    flag = CVodeSetMaxOrd(cvode, p->settings.method.max_order);
   if (!flag && p->settings.max_step > 0) flag = CPIntegratorSetMaxStep(mem, p->settings.max_step);
   return flag;
 }

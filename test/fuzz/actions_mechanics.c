@@ -130,12 +130,6 @@ static void set_newton(World *w) {
   CALL(w, MECHANICS, CPMechSetNewton(w->mech, (CPMechNewton)below(w, 4)));
 }
 
-static void set_multiplier_tol(World *w) {
-  const sunrealtype rtol = number(w, 1e-13, 1e-6), atol = number(w, 1e-13, 1e-6);
-  const int n = whole(w, 1, 60);
-  CALL(w, MECHANICS, CPMechSetMultiplierTol(w->mech, rtol, atol, n));
-}
-
 static void set_time_scale(World *w) {
   const sunrealtype tau = chance(w, 0.3) ? CP_TAU_STEP : number(w, 1e-3, 10.0);
   w->another_solution   = 1;
@@ -151,11 +145,6 @@ static void ask_for_the_base(World *w) {
   const sunrealtype *q, *u; /* has no answer outside a function of the model */
   if (CPMechGetDifferenceBase(w->mech, &q, &u))
     complain(w, "a base of differences", "outside a function");
-}
-
-static void set_max_order(World *w) {
-  const int order = whole(w, 1, 5);
-  CALL(w, MECHANICS, CPMechSetMaxOrd(w->mech, order));
 }
 
 /* ---- actions ---- */
@@ -198,21 +187,15 @@ static void evaluate(World *w) {
 static void project_vector(World *w) {
   sunrealtype x[MOST_U] = {1, -1, 2, 0.5, 0.2, 1};
   N_Vector y            = start_state(w);
-  const int which       = below(w, 3);
-  if (which == 0) CALL(w, MECHANICS, CPMechProjectTangent(w->mech, w->t, y, x));
-  if (which == 1) CALL(w, MECHANICS, CPMechProjectNormal(w->mech, w->t, y, x));
-  if (which == 2) CALL(w, MECHANICS, CPMechProjectCotangent(w->mech, w->t, y, x));
+  CALL(w, MECHANICS, CPMechProject(w->mech, (CPSpace)below(w, 3), w->t, y, x));
 }
 
 static void delassus(World *w) {
-  const sunindextype n         = CPMechGetNumMultipliers(w->mech);
-  SUNMatrix S                  = n > 0 ? SUNDenseMatrix(n, n, w->ctx) : NULL;
-  N_Vector y                   = start_state(w);
-  sunrealtype x[MOST_ROWS + 1] = {1, 2, -1, 0.5, 1}, Sx[MOST_ROWS + 1];
-  const int which              = below(w, 3);
-  if (which == 0) CALL(w, MECHANICS, CPMechDelassus(w->mech, w->t, y, S));
-  if (which == 1) CALL(w, MECHANICS, CPMechEffectiveMass(w->mech, w->t, y, S));
-  if (which == 2) CALL(w, MECHANICS, CPMechDelassusTimes(w->mech, w->t, y, x, Sx));
+  const sunindextype n = CPMechGetNumMultipliers(w->mech);
+  SUNMatrix S          = n > 0 ? SUNDenseMatrix(n, n, w->ctx) : NULL;
+  N_Vector y           = start_state(w);
+  if (chance(w, 0.5)) CALL(w, MECHANICS, CPMechDelassus(w->mech, w->t, y, S, NULL));
+  else CALL(w, MECHANICS, CPMechDelassus(w->mech, w->t, y, NULL, S));
   SUNMatDestroy(S);
 }
 
@@ -267,11 +250,9 @@ const Action mechanics_actions[] = {{"create a mechanical system", mechanics_cre
                                     {"mechanics: metric", set_metric, 3},
                                     {"mechanics: linear solver", set_linear_solver, 2},
                                     {"mechanics: Newton", set_newton, 2},
-                                    {"mechanics: tolerance of multipliers", set_multiplier_tol, 1},
                                     {"mechanics: time scale", set_time_scale, 1},
                                     {"mechanics: norms of groups", set_group_norms, 1},
                                     {"mechanics: base of differences", ask_for_the_base, 1},
-                                    {"mechanics: largest order", set_max_order, 1},
                                     {"mechanics: consistent start", calc_ic, 3},
                                     {"mechanics: accelerations", accelerations, 2},
                                     {"mechanics: rates", rates, 1},

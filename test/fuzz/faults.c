@@ -372,9 +372,9 @@ static int quantities(Stage *s) {
   if (!has(s, QUANTITIES)) return CP_SUCCESS;
   int flag = CPMechEvaluate(s->mech, 0.0, s->y, &out);
   if (!flag) flag = CPMechAccelerations(s->mech, 0.0, s->y, udot, lambda);
-  if (!flag) flag = CPMechProjectTangent(s->mech, 0.0, s->y, x);
-  if (!flag) flag = CPMechProjectCotangent(s->mech, 0.0, s->y, x);
-  if (!flag) flag = CPMechDelassusTimes(s->mech, 0.0, s->y, lambda, udot);
+  if (!flag) flag = CPMechProject(s->mech, CP_TANGENT, 0.0, s->y, x);
+  if (!flag) flag = CPMechProject(s->mech, CP_COTANGENT, 0.0, s->y, x);
+  if (!flag) flag = CPMechSolve(s->mech, 0.0, s->y, 1, NULL, lambda, udot, NULL);
   N_VScale(1.0, s->y, s->v);
   if (!flag) flag = CPMechImpact(s->mech, 0.0, s->v, NULL, 0.5, lambda);
   if (!flag && s->m.na > 1) flag = CPMechSetActive(s->mech, mask);

@@ -37,18 +37,16 @@ static int giveResult(CPAction *act, const double *d, int length, sunrealtype *r
 
 /* ---- projectors ---- */
 
-typedef enum { TANGENT, NORMAL, COTANGENT } Projector;
-
 /*   (P - I) x = d:  M d + A^T mu = 0,  A (x + d) = 0,  d_F = -x_F
  *   P^T x = M d:    M d + A^T mu = x (free velocities),  A d = 0,  d_F = 0 */
-static int apply(CPAction *act, Projector which, sunrealtype *x) {
+static int apply(CPAction *act, CPSpace which, sunrealtype *x) {
   const CPMech mech = act->mech;
   double *d = act->d, *r = act->r, *w = act->w;
   cpActionRows(act, 1);
   int flag = checkArgument(mech, x, mech->nu);
   if (!flag) flag = cpActionFactor(act);
   if (flag) return flag;
-  if (which == COTANGENT) {
+  if (which == CP_COTANGENT) {
     memset(d, 0, (size_t)mech->nu * sizeof *d);
     flag = cpActionSolve(act, x, NULL, d, act->mu);
     if (!flag && mech->motions->nfull > 0) flag = cpActionMass(act, d, w);
@@ -60,29 +58,18 @@ static int apply(CPAction *act, Projector which, sunrealtype *x) {
   for (int i = 0; i < mech->m; i++) r[i] = -r[i];
   for (int j = 0; j < mech->nu; j++) d[j] = -x[j];
   if (!flag) flag = cpActionSolve(act, NULL, r, d, act->mu);
-  for (int j = 0; j < mech->nu; j++) d[j] = which == TANGENT ? x[j] + d[j] : -d[j];
+  for (int j = 0; j < mech->nu; j++) d[j] = which == CP_TANGENT ? x[j] + d[j] : -d[j];
   return flag ? flag : giveResult(act, d, mech->nu, x);
 }
 
-static int project(CPMech mech, sunrealtype t, N_Vector y, Projector which, sunrealtype *x,
-                   const char *function) {
+int CPMechProject(CPMech mech, CPSpace space, sunrealtype t, N_Vector y, sunrealtype *x) {
   CPAction act;
-  int flag = open(&act, mech, t, y, x, "x", function);
-  if (!flag) flag = cpMechReport(mech, apply(&act, which, x), function);
+  int flag = open(&act, mech, t, y, x, "x", __func__);
+  if (!flag && space != CP_TANGENT && space != CP_NORMAL && space != CP_COTANGENT)
+    flag = cpRefuse(&mech->log, __func__, "space must be a CPSpace, is %d", (int)space);
+  if (!flag) flag = cpMechReport(mech, apply(&act, space, x), __func__);
   cpActionClose(&act);
   return flag;
-}
-
-int CPMechProjectTangent(CPMech mech, sunrealtype t, N_Vector y, sunrealtype *x) {
-  return project(mech, t, y, TANGENT, x, __func__);
-}
-
-int CPMechProjectNormal(CPMech mech, sunrealtype t, N_Vector y, sunrealtype *x) {
-  return project(mech, t, y, NORMAL, x, __func__);
-}
-
-int CPMechProjectCotangent(CPMech mech, sunrealtype t, N_Vector y, sunrealtype *x) {
-  return project(mech, t, y, COTANGENT, x, __func__);
 }
 
 /* ---- Delassus operator S and effective mass S^+ ---- */
@@ -154,37 +141,21 @@ static int columns(CPAction *act, Operator which, double *S) {
 static int matrix(CPMech mech, sunrealtype t, N_Vector y, Operator which, SUNMatrix S,
                   const char *function) {
   CPAction act;
-  int flag = open(&act, mech, t, y, S, "the matrix", function);
-  if (!flag && (SUNMatGetID(S) != SUNMATRIX_DENSE || SUNDenseMatrix_Rows(S) != mech->m ||
-                SUNDenseMatrix_Columns(S) != mech->m))
-    flag = cpRefuse(&mech->log, function,
-                    "the matrix must be dense, %d x %d (CPMechGetNumMultipliers)", mech->m, mech->m);
-  else if (!flag) flag = cpMechReport(mech, columns(&act, which, SUNDenseMatrix_Data(S)), function);
+  if (SUNMatGetID(S) != SUNMATRIX_DENSE || SUNDenseMatrix_Rows(S) != mech->m ||
+      SUNDenseMatrix_Columns(S) != mech->m)
+    return cpRefuse(&mech->log, function, "the matrix must be dense, %d x %d", mech->m, mech->m);
+  int flag = cpActionOpen(&act, mech, t, y, function);
+  if (!flag) flag = cpMechReport(mech, columns(&act, which, SUNDenseMatrix_Data(S)), function);
   cpActionClose(&act);
   return flag;
 }
 
-int CPMechDelassus(CPMech mech, sunrealtype t, N_Vector y, SUNMatrix S) {
-  return matrix(mech, t, y, DELASSUS, S, __func__);
-}
-
-int CPMechDelassusTimes(CPMech mech, sunrealtype t, N_Vector y, const sunrealtype *x,
-                        sunrealtype *Sx) {
-  CPAction act;
-  int flag = open(&act, mech, t, y, x && Sx ? x : NULL, x ? "the result" : "x", __func__);
-  if (!flag) {
-    flag = checkArgument(mech, x, mech->m);
-    if (!flag) flag = factor(&act, DELASSUS);
-    if (!flag) flag = times(&act, DELASSUS, x, act.r);
-    if (!flag) flag = giveResult(&act, act.r, mech->m, Sx);
-    flag = cpMechReport(mech, flag, __func__);
-  }
-  cpActionClose(&act);
-  return flag;
-}
-
-int CPMechEffectiveMass(CPMech mech, sunrealtype t, N_Vector y, SUNMatrix W) {
-  return matrix(mech, t, y, EFFECTIVE_MASS, W, __func__);
+int CPMechDelassus(CPMech mech, sunrealtype t, N_Vector y, SUNMatrix S, SUNMatrix W) {
+  int flag = cpMechCheckState(mech, y, __func__);
+  if (flag) return flag;
+  if (!S && !W) return cpRefuse(&mech->log, __func__, "S and W must not both be NULL");
+  if (S) flag = matrix(mech, t, y, DELASSUS, S, __func__);
+  return flag || !W ? flag : matrix(mech, t, y, EFFECTIVE_MASS, W, __func__);
 }
 
 int CPMechSolve(CPMech mech, sunrealtype t, N_Vector y, int n, const sunrealtype *f,

@@ -84,9 +84,6 @@ static int install(CPMech mech, CPIntegrator s) {
   mech->stage.narrows = 0;
   mech->stats.newton  = CP_NEWTON_NONE;
   int flag            = s->ops->system(s, &system);
-  void *cvode_mem     = CPIntegratorGetCVodeMem(s);
-  if (!flag && cvode_mem && mech->options.maxord > 0)
-    flag = CVodeSetMaxOrd(cvode_mem, mech->options.maxord);
   if (!flag && iteration == CP_FIXED_POINT) {
     mech->attached.fixed_point = SUNNonlinSol_FixedPoint(mech->y_tmpl, 0, mech->ctx);
     flag = mech->attached.fixed_point ? CPIntegratorSetNonlinearSolver(s, mech->attached.fixed_point)

@@ -96,7 +96,7 @@ START_TEST(no_system_is_named) {
   CPMechStats stats;
   CPMechOutput out = {0};
   SUNMatrix S      = SUNDenseMatrix(1, 1, test_context);
-  sunrealtype x[2] = {0, 0}, r[2];
+  sunrealtype x[2] = {0, 0};
   listen();
   const int flags[] = {CPMechSetUserData(NULL, NULL),
                        CPMechSetErrHandlerFn(NULL, NULL, NULL),
@@ -104,10 +104,8 @@ START_TEST(no_system_is_named) {
                        CPMechSetMetric(NULL, CP_METRIC_L2),
                        CPMechSetLinearSolver(NULL, CP_KKT_AUTO),
                        CPMechSetNewton(NULL, CP_NEWTON_AUTO),
-                       CPMechSetMultiplierTol(NULL, 0, 0, 0),
                        CPMechSetErrorTimeScale(NULL, 0),
                        CPMechSetGroupNorms(NULL, SUNTRUE),
-                       CPMechSetMaxOrd(NULL, 0),
                        CPMechAttach(NULL, NULL, 0, y),
                        (int)CPMechGetNumMultipliers(NULL),
                        CPMechCalcIC(NULL, 0, y, NULL, NULL, NULL, NULL),
@@ -117,12 +115,11 @@ START_TEST(no_system_is_named) {
                        CPMechAdjointRhs(0, y, y, y, NULL),
                        CPMechAdjointQuadrature(0, y, y, y, NULL),
                        CPMechEvaluate(NULL, 0, y, &out),
-                       CPMechProjectTangent(NULL, 0, y, x),
-                       CPMechProjectNormal(NULL, 0, y, x),
-                       CPMechProjectCotangent(NULL, 0, y, x),
-                       CPMechDelassus(NULL, 0, y, S),
-                       CPMechDelassusTimes(NULL, 0, y, x, r),
-                       CPMechEffectiveMass(NULL, 0, y, S),
+                       CPMechProject(NULL, CP_TANGENT, 0, y, x),
+                       CPMechProject(NULL, CP_NORMAL, 0, y, x),
+                       CPMechProject(NULL, CP_COTANGENT, 0, y, x),
+                       CPMechDelassus(NULL, 0, y, S, NULL),
+                       CPMechDelassus(NULL, 0, y, NULL, S),
                        CPMechImpact(NULL, 0, y, NULL, 0, NULL),
                        CPMechCheck(NULL, 0, y, &report),
                        CPMechGetStats(NULL, &stats)};
@@ -148,18 +145,17 @@ static void wrong_state(N_Vector state, const char *text) {
   CPMechOutput out = {0};
   CPIntegrator mem = CPIntegratorCreate("BDF", test_context);
   SUNMatrix S      = SUNDenseMatrix(1, 1, test_context);
-  sunrealtype x[2] = {0, 0}, r[2];
+  sunrealtype x[2] = {0, 0};
   EXPECT(CPMechCalcIC(mech, 0, state, NULL, NULL, NULL, NULL), CP_ILL_INPUT, text);
   EXPECT(CPMechAccelerations(mech, 0, state, x, NULL), CP_ILL_INPUT, text);
   EXPECT(CPMechRhs(0, state, y, mech), CP_ILL_INPUT, text);
   EXPECT(CPMechAdjointRhs(0, state, y, y, mech), CP_ILL_INPUT, text);
   EXPECT(CPMechEvaluate(mech, 0, state, &out), CP_ILL_INPUT, text);
-  EXPECT(CPMechProjectTangent(mech, 0, state, x), CP_ILL_INPUT, text);
-  EXPECT(CPMechProjectNormal(mech, 0, state, x), CP_ILL_INPUT, text);
-  EXPECT(CPMechProjectCotangent(mech, 0, state, x), CP_ILL_INPUT, text);
-  EXPECT(CPMechDelassus(mech, 0, state, S), CP_ILL_INPUT, text);
-  EXPECT(CPMechDelassusTimes(mech, 0, state, x, r), CP_ILL_INPUT, text);
-  EXPECT(CPMechEffectiveMass(mech, 0, state, S), CP_ILL_INPUT, text);
+  EXPECT(CPMechProject(mech, CP_TANGENT, 0, state, x), CP_ILL_INPUT, text);
+  EXPECT(CPMechProject(mech, CP_NORMAL, 0, state, x), CP_ILL_INPUT, text);
+  EXPECT(CPMechProject(mech, CP_COTANGENT, 0, state, x), CP_ILL_INPUT, text);
+  EXPECT(CPMechDelassus(mech, 0, state, S, NULL), CP_ILL_INPUT, text);
+  EXPECT(CPMechDelassus(mech, 0, state, NULL, S), CP_ILL_INPUT, text);
   EXPECT(CPMechImpact(mech, 0, state, NULL, 0, NULL), CP_ILL_INPUT, text);
   EXPECT(CPMechCheck(mech, 0, state, &report), CP_ILL_INPUT, text);
   EXPECT(CPMechAttach(mech, mem, 0, state), CP_ILL_INPUT, text);
@@ -197,18 +193,15 @@ END_TEST
 START_TEST(missing_arrays_are_named) {
   SUNMatrix large  = SUNDenseMatrix(2, 2, test_context),
             sparse = SUNSparseMatrix(1, 1, 1, CSC_MAT, test_context);
-  sunrealtype x[2] = {0, 0};
   N_Vector zeros   = vector_of(N, NULL);
   EXPECT(CPMechEvaluate(mech, 0, y, NULL), CP_ILL_INPUT, "out must not be NULL");
-  EXPECT(CPMechProjectTangent(mech, 0, y, NULL), CP_ILL_INPUT, "x must not be NULL");
-  EXPECT(CPMechProjectNormal(mech, 0, y, NULL), CP_ILL_INPUT, "x must not be NULL");
-  EXPECT(CPMechProjectCotangent(mech, 0, y, NULL), CP_ILL_INPUT, "x must not be NULL");
-  EXPECT(CPMechDelassusTimes(mech, 0, y, NULL, x), CP_ILL_INPUT, "x must not be NULL");
-  EXPECT(CPMechDelassusTimes(mech, 0, y, x, NULL), CP_ILL_INPUT, "result must not be NULL");
-  EXPECT(CPMechDelassus(mech, 0, y, NULL), CP_ILL_INPUT, "matrix must not be NULL");
-  EXPECT(CPMechDelassus(mech, 0, y, large), CP_ILL_INPUT, "dense, 1 x 1");
-  EXPECT(CPMechDelassus(mech, 0, y, sparse), CP_ILL_INPUT, "dense, 1 x 1");
-  EXPECT(CPMechEffectiveMass(mech, 0, y, large), CP_ILL_INPUT, "dense, 1 x 1");
+  EXPECT(CPMechProject(mech, CP_TANGENT, 0, y, NULL), CP_ILL_INPUT, "x must not be NULL");
+  EXPECT(CPMechProject(mech, CP_NORMAL, 0, y, NULL), CP_ILL_INPUT, "x must not be NULL");
+  EXPECT(CPMechProject(mech, CP_COTANGENT, 0, y, NULL), CP_ILL_INPUT, "x must not be NULL");
+  EXPECT(CPMechDelassus(mech, 0, y, NULL, NULL), CP_ILL_INPUT, "S and W must not both be NULL");
+  EXPECT(CPMechDelassus(mech, 0, y, large, NULL), CP_ILL_INPUT, "dense, 1 x 1");
+  EXPECT(CPMechDelassus(mech, 0, y, sparse, NULL), CP_ILL_INPUT, "dense, 1 x 1");
+  EXPECT(CPMechDelassus(mech, 0, y, NULL, large), CP_ILL_INPUT, "dense, 1 x 1");
   EXPECT(CPMechCheck(mech, 0, y, NULL), CP_ILL_INPUT, "report must not be NULL");
   EXPECT(CPMechGetStats(mech, NULL), CP_ILL_INPUT, "stats must not be NULL");
   EXPECT(CPMechAttach(mech, NULL, 0, y), CP_ILL_INPUT, "mem must not be NULL");
@@ -239,15 +232,8 @@ START_TEST(wrong_options_are_named) {
   EXPECT(CPMechSetMetric(mech, (CPMechMetric)-1), CP_ILL_INPUT, "is -1");
   EXPECT(CPMechSetLinearSolver(mech, (CPKktLinSol)5), CP_ILL_INPUT, "is 5");
   EXPECT(CPMechSetNewton(mech, (CPMechNewton)4), CP_ILL_INPUT, "is 4");
-  EXPECT(CPMechSetMultiplierTol(mech, -1, 0, 0), CP_ILL_INPUT, "-1");
-  EXPECT(CPMechSetMultiplierTol(mech, 0, NAN, 0), CP_ILL_INPUT, "nan");
-  EXPECT(CPMechSetMultiplierTol(mech, INFINITY, 0, 0), CP_ILL_INPUT, "inf");
-  EXPECT(CPMechSetMultiplierTol(mech, 0, INFINITY, 0), CP_ILL_INPUT, "inf");
-  EXPECT(CPMechSetMultiplierTol(mech, 0, 0, -3), CP_ILL_INPUT, "-3");
-  ck_assert_int_eq(CPMechSetMultiplierTol(mech, 1e-9, 1e-9, 7), CP_SUCCESS);
   EXPECT(CPMechSetErrorTimeScale(mech, -2), CP_ILL_INPUT, "tau = -2");
   EXPECT(CPMechSetErrorTimeScale(mech, INFINITY), CP_ILL_INPUT, "tau = inf");
-  EXPECT(CPMechSetMaxOrd(mech, -1), CP_ILL_INPUT, "maxord = -1");
   EXPECT(CPMechSetActive(mech, (sunrealtype[]){NAN}), CP_ILL_INPUT, "mask must be finite");
 }
 END_TEST
@@ -270,16 +256,13 @@ START_TEST(late_options_are_named) {
   ck_assert_int_eq(CPMechAccelerations(mech, 0, y, udot, NULL), CP_SUCCESS);
   EXPECT(CPMechSetLinearSolver(mech, CP_KKT_SCHUR), CP_TOO_LATE, "first use");
   ck_assert_int_eq(CPMechSetNewton(mech, CP_NEWTON_HALF), CP_SUCCESS);
-  ck_assert_int_eq(CPMechSetMaxOrd(mech, 2), CP_SUCCESS);
   ck_assert_int_eq(CPMechSetErrorTimeScale(mech, CP_TAU_STEP), CP_SUCCESS);
   ck_assert_int_eq(CPMechAttach(mech, mem, 0, y), CP_SUCCESS);
   EXPECT(CPMechSetNewton(mech, CP_NEWTON_KKT), CP_TOO_LATE, "CPMechAttach");
-  EXPECT(CPMechSetMaxOrd(mech, 2), CP_TOO_LATE, "CPMechAttach");
   EXPECT(CPMechSetErrorTimeScale(mech, 1), CP_TOO_LATE, "CPMechAttach");
   EXPECT(CPMechSetGroupNorms(mech, SUNTRUE), CP_TOO_LATE, "CPMechAttach");
   ck_assert_int_eq(CPMechSetMetric(mech, CP_METRIC_L2), CP_SUCCESS);
   ck_assert_int_eq(CPMechSetActive(mech, NULL), CP_SUCCESS);
-  ck_assert_int_eq(CPMechSetMultiplierTol(mech, 0, 0, 0), CP_SUCCESS);
   CPIntegratorFree(&mem);
 }
 END_TEST

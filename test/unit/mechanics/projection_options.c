@@ -188,8 +188,8 @@ static void ask(Run *r) {
   ck_assert_int_eq(CPProjectorGetViolation(P, r->t, y, s->ewt, &norm, NULL), CP_SUCCESS);
   ck_assert_int_eq(CPMechEvaluate(s->mech, r->t, y, &out), CP_SUCCESS);
   ck_assert_int_eq(CPMechAccelerations(s->mech, r->t, off, udot, lambda), CP_SUCCESS);
-  ck_assert_int_eq(CPMechProjectTangent(s->mech, r->t, y, x), CP_SUCCESS);
-  ck_assert_int_eq(CPMechProjectCotangent(s->mech, r->t, off, x), CP_SUCCESS);
+  ck_assert_int_eq(CPMechProject(s->mech, CP_TANGENT, r->t, y, x), CP_SUCCESS);
+  ck_assert_int_eq(CPMechProject(s->mech, CP_COTANGENT, r->t, off, x), CP_SUCCESS);
   N_VDestroy(y);
   N_VDestroy(off);
   N_VDestroy(v);

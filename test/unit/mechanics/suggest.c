@@ -283,7 +283,7 @@ START_TEST(few_evaluations_are_enough_and_options_may_follow) {
     suggestion(10.0, 1e-6);
     ck_assert_int_le(device.calls, 25);
     ck_assert_int_eq(CPMechSetNewton(mech, CP_NEWTON_KKT), CP_SUCCESS);
-    ck_assert_int_eq(CPMechSetMaxOrd(mech, 2), CP_SUCCESS);
+    ck_assert_int_eq(CPMechSetErrorTimeScale(mech, 1), CP_SUCCESS);
     destroy();
   }
 }
