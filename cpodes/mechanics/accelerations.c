@@ -4,7 +4,10 @@
  * those of the identity, columns j of A by zeros, and their terms move to the right-hand sides:
  *
  *   f_k - sum_j M_kj g_j'',   b - sum_j A_j g_j''. */
-#include "mechanics_impl.h"
+#include "accelerations.h"
+#include "forces.h"
+#include "functions.h"
+#include "motions.h"
 
 #include "cpodes/projector/newton.h"
 

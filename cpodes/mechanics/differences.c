@@ -1,6 +1,7 @@
 /* Derivatives of functions along a motion by central differences of sixth order,
  *   sum_k w_k (g(ke) - g(-ke)) / e   and   sum_k w_k (g(ke) - 2 g(0) + g(-ke)) / e^2,   k = 1, 2, 3. */
-#include "mechanics_impl.h"
+#include "differences.h"
+#include "cpodes/base/differences.h"
 
 #include <float.h>
 #include <math.h>

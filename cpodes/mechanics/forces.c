@@ -1,6 +1,7 @@
 /* Forces beside those of the model's f: its f_lambda, and those of CPMechAddForce. Those that do not depend
  * on the multipliers join f; with the others accelerations are iterated (multipliers.c). */
-#include "mechanics_impl.h"
+#include "forces.h"
+#include "functions.h"
 
 #include <string.h>
 

@@ -16,7 +16,10 @@
  *
  * The derivative of v along the motion with u held is dv/dt + (dv/dq) N u, and A u' = b makes the
  * total derivative of v zero. Differences are those of differences.c. */
-#include "mechanics_impl.h"
+#include "differences.h"
+#include "forces.h"
+#include "kinematics.h"
+#include "motions.h"
 
 #include <float.h>
 #include <math.h>

@@ -6,7 +6,7 @@
  *   N o = 1/2 ( -v.o,  w o + s v x o ),   N^T (a, b) = 1/2 ( -a v + w b - s v x b )
  *
  * and N^T N = |p|^2 / 4, so that N^+ = 4 N^T / |p|^2. */
-#include "mechanics_impl.h"
+#include "kinematics.h"
 
 #include <math.h>
 #include <string.h>

@@ -8,8 +8,10 @@
  *
  * has almost this direction. Where a motion passes a singular position, lambda^T v(t, q, 0) = 0, and the
  * solution is bounded, so that A^T lambda is not small compared with its terms. */
+#include "accelerations.h"
 #include "cpodes/projector/newton.h"
-#include "mechanics_impl.h"
+#include "kinematics.h"
+#include "motions.h"
 
 #include <math.h>
 #include <stdio.h>

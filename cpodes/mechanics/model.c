@@ -2,7 +2,7 @@
  * the rows of constraints and motions. A model does not change once it is created, but for the number of references, so
  * that threads may share it. Its matrices have a SUNContext of their own, since that of the caller belongs to one
  * thread. */
-#include "mechanics_impl.h"
+#include "functions.h"
 
 #include <limits.h>
 #include <math.h>

@@ -9,7 +9,8 @@
  *   x'' = sum_k c''_k (x(t + k e) - 2 x(t) + x(t - k e)) / e^2   e^6 |x^(8)| / 560 + 6 eps |x| / e^2
  *
  * For sin(omega t) the best step for g'' is 0.03 / omega, with an error of 2e-12 omega^2. */
-#include "mechanics_impl.h"
+#include "motions.h"
+#include "cpodes/base/differences.h"
 
 #include <math.h>
 #include <string.h>

@@ -9,7 +9,8 @@
  *
  * otherwise it is a fixed-point iteration. It starts from the multipliers without these forces, so
  * that the result depends on the state alone. */
-#include "mechanics_impl.h"
+#include "accelerations.h"
+#include "forces.h"
 
 #include "cpodes/matrix/lapack.h"
 

@@ -10,7 +10,9 @@
  * unknowns need only be as accurate as the iteration, and B = L_0^-1 L differs from 1 in few directions.
  * (L_0^-1 alone is useless even one step later: M in joint coordinates has eigenvalues whose ratios grow with
  * the fourth power of the number of joints, and the small ones turn by far more than the joints.) */
-#include "mechanics_impl.h"
+#include "near.h"
+#include "accelerations.h"
+#include "functions.h"
 
 #include <math.h>
 #include <stdlib.h>

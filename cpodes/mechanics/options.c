@@ -1,5 +1,5 @@
 /* Options of CPMech. */
-#include "mechanics_impl.h"
+#include "mech.h"
 
 #include <math.h>
 

@@ -6,7 +6,12 @@
  * then use f(pi(y)), its value at the nearest state on the manifold, which is as smooth as the
  * motion. Implicit methods do not: their iteration matrix is that of f without pi, and their
  * corrector damps components normal to the manifold. */
-#include "mechanics_impl.h"
+#include "accelerations.h"
+#include "forces.h"
+#include "kinematics.h"
+#include "motions.h"
+#include "near.h"
+#include "shaky.h"
 
 #include "cpodes/projector/newton.h"
 #include "cpodes/stepping/stepper.h"

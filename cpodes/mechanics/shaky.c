@@ -15,8 +15,12 @@
  *
  * The load may begin later. Loops that rest in such a position when a run starts are therefore remembered, and
  * tested after each step, at rest in that position whatever roundoff has made of it. */
+#include "shaky.h"
+#include "accelerations.h"
+#include "cpodes/base/random.h"
 #include "cpodes/projector/newton.h"
-#include "mechanics_impl.h"
+#include "kinematics.h"
+#include "motions.h"
 
 #include <math.h>
 #include <stdlib.h>

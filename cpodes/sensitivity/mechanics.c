@@ -14,6 +14,10 @@
  *
  * If (S2) does not hold or is not known (operators, forces that depend on multipliers, FULL
  * motions, kinematics of the user), the whole right-hand side is differentiated along (s, p). */
+#include "cpodes/mechanics/accelerations.h"
+#include "cpodes/mechanics/forces.h"
+#include "cpodes/mechanics/kinematics.h"
+#include "cpodes/mechanics/motions.h"
 #include "cpodes/mechanics/newton/newton_impl.h"
 #include "sens_impl.h"
 

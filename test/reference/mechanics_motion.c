@@ -19,7 +19,7 @@
 #include "support/mech_run.h"
 
 #include <cpodes/cpodes_mechanics.h>
-#include <cpodes/mechanics/mechanics_impl.h>
+#include <cpodes/mechanics/mech.h>
 #include <float.h>
 #include <math.h>
 #include <string.h>

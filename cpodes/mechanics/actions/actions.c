@@ -1,5 +1,7 @@
 /* Linear problems at one state, with a choice of rows. */
 #include "actions.h"
+#include "cpodes/mechanics/accelerations.h"
+#include "cpodes/mechanics/functions.h"
 
 #include <math.h>
 #include <nvector/nvector_serial.h>

@@ -8,7 +8,7 @@
 #ifndef CPODES_ACTIONS_H
 #define CPODES_ACTIONS_H
 
-#include "cpodes/mechanics/mechanics_impl.h"
+#include "cpodes/mechanics/mech.h"
 #include "cpodes/saddle/krylov.h"
 
 #include <stdio.h>

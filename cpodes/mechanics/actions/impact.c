@@ -14,6 +14,9 @@
  * In a single stage with e > 0, v_O(u-) != 0 could make T grow (Stronge, Rigid body collisions with
  * friction, Proc. R. Soc. Lond. A 431, 1990). */
 #include "actions.h"
+#include "cpodes/base/random.h"
+#include "cpodes/mechanics/functions.h"
+#include "cpodes/mechanics/motions.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* Consistent states from a rough guess: positions by a damped Gauss-Newton iteration, then
  * velocities, then accelerations and multipliers. Components may be held, or weighted by the cost
  * of moving them. */
-#include "cpodes/mechanics/mechanics_impl.h"
+#include "cpodes/mechanics/mech.h"
 
 #include <math.h>
 

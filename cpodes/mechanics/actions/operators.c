@@ -6,6 +6,7 @@
  *
  *   P = Z (Z^T M Z)^{-1} Z^T M,    Z a basis of { x: A x = 0, x_F = 0 } */
 #include "actions.h"
+#include "cpodes/mechanics/functions.h"
 
 #include <math.h>
 #include <string.h>

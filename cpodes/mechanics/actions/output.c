@@ -1,5 +1,8 @@
 /* Quantities at one state, and counters. */
 #include "actions.h"
+#include "cpodes/mechanics/accelerations.h"
+#include "cpodes/mechanics/forces.h"
+#include "cpodes/mechanics/functions.h"
 
 #include <math.h>
 #include <string.h>

@@ -9,6 +9,9 @@
  * differentiates the constraints: the largest eigenvalue is that of the motion along the
  * manifold. */
 #include "actions.h"
+#include "cpodes/base/random.h"
+#include "cpodes/mechanics/accelerations.h"
+#include "cpodes/mechanics/kinematics.h"
 
 #include <float.h>
 #include <math.h>

@@ -1,6 +1,10 @@
 /* Attaches a mechanical system to an integrator: right-hand side, projector, error weights,
  * iteration matrix. */
+#include "cpodes/mechanics/accelerations.h"
 #include "cpodes/mechanics/actions/actions.h"
+#include "cpodes/mechanics/motions.h"
+#include "cpodes/mechanics/near.h"
+#include "cpodes/mechanics/shaky.h"
 #include "cpodes/stepping/stepper.h"
 
 #include <math.h>

@@ -14,6 +14,7 @@
  *
  * The unknown lambda keeps parts along n_k, which A^T does not see; f_lambda and zdot are evaluated
  * at (1 - sum_k n_k n_k^T) lambda. */
+#include "cpodes/mechanics/forces.h"
 #include "implicit.h"
 
 #include <math.h>

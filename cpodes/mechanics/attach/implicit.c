@@ -7,6 +7,10 @@
  * in this order. Residuals need no factors. Constraints of all levels have the rows of A. Quadratures
  * are left out of the iteration: their r_z is 0, and their k_z follows from the stages. */
 #include "implicit.h"
+#include "cpodes/mechanics/accelerations.h"
+#include "cpodes/mechanics/kinematics.h"
+#include "cpodes/mechanics/motions.h"
+#include "cpodes/mechanics/shaky.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,6 +1,9 @@
 /* CPMechCheck compares the functions of a model with each other and with differences. */
 #include "check_impl.h"
+#include "cpodes/base/random.h"
+#include "cpodes/mechanics/accelerations.h"
 #include "cpodes/mechanics/actions/actions.h"
+#include "cpodes/mechanics/kinematics.h"
 
 #include <float.h>
 #include <math.h>

@@ -7,7 +7,7 @@
 #ifndef CPODES_CHECK_IMPL_H
 #define CPODES_CHECK_IMPL_H
 
-#include "cpodes/mechanics/mechanics_impl.h"
+#include "cpodes/mechanics/mech.h"
 
 /* Relative errors above this limit are reported. */
 #define CP_CHECK_LIMIT 1.0e-4

@@ -1,5 +1,10 @@
 /* The comparison of a matrix with another one, or with central differences of sixth order. */
 #include "check_impl.h"
+#include "cpodes/base/differences.h"
+#include "cpodes/mechanics/accelerations.h"
+#include "cpodes/mechanics/forces.h"
+#include "cpodes/mechanics/kinematics.h"
+#include "cpodes/mechanics/motions.h"
 
 #include <float.h>
 #include <math.h>

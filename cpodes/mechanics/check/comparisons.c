@@ -1,5 +1,9 @@
 /* The comparisons of CPMechCheck. */
 #include "check_impl.h"
+#include "cpodes/base/random.h"
+#include "cpodes/mechanics/accelerations.h"
+#include "cpodes/mechanics/kinematics.h"
+#include "cpodes/mechanics/motions.h"
 #include "cpodes/mechanics/newton/newton_impl.h"
 
 #include <math.h>

@@ -4,6 +4,11 @@
  *
  * or, for HALF, of u' and zdot as functions of the state. Positions are displaced along N e_j.
  * One-sided quotients suffice for an iteration; derivatives that are results are of sixth order. */
+#include "cpodes/base/differences.h"
+#include "cpodes/mechanics/accelerations.h"
+#include "cpodes/mechanics/forces.h"
+#include "cpodes/mechanics/kinematics.h"
+#include "cpodes/mechanics/motions.h"
 #include "newton_impl.h"
 
 #include <math.h>

@@ -1,5 +1,6 @@
 /* The iteration matrix for one gamma, its right-hand side, and the quantities that follow from its
  * solution, with the equations of newton_impl.h. */
+#include "cpodes/mechanics/kinematics.h"
 #include "newton_impl.h"
 
 #include <string.h>

@@ -1,6 +1,8 @@
 /* Structured Newton as the linear solver of Newton's iteration: a SUNMatrix and a SUNLinearSolver
  * whose content is the CPMechNewtonMem that owns both. cpMechLinearSystem forms the matrix, so that
  * the SUNMatrix needs no operation but getid. */
+#include "cpodes/mechanics/functions.h"
+#include "cpodes/mechanics/near.h"
 #include "newton_impl.h"
 
 #include "cpodes/stepping/stepper.h"

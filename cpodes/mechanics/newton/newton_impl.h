@@ -35,7 +35,7 @@
 #define CPODES_NEWTON_IMPL_H
 
 #include "cpodes/lu/lu.h"
-#include "cpodes/mechanics/mechanics_impl.h"
+#include "cpodes/mechanics/mech.h"
 
 #include <sundials/sundials_linearsolver.h>
 

@@ -1,5 +1,8 @@
 /* Everything in the iteration matrix that does not depend on gamma: M, A, the blocks K, C, ..., Zl
  * by the user's functions or by differences, and which rows are fixed. */
+#include "cpodes/mechanics/accelerations.h"
+#include "cpodes/mechanics/forces.h"
+#include "cpodes/mechanics/functions.h"
 #include "newton_impl.h"
 
 #include <stdlib.h>

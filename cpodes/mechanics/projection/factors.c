@@ -4,6 +4,8 @@
  *   x = K r = W^-1 A^T (A W^-1 A^T)^+ r,    mu = K^T w.
  *
  * For models with operators, conjugate gradients take the place of factors. */
+#include "cpodes/base/random.h"
+#include "cpodes/mechanics/functions.h"
 #include "projection.h"
 
 #include <float.h>

@@ -1,5 +1,6 @@
 /* Positions and velocities as problems in the space of velocities (projection.h): the unknowns,
  * their weights, and the residuals. */
+#include "cpodes/mechanics/kinematics.h"
 #include "projection.h"
 
 #include <math.h>

@@ -5,6 +5,8 @@
  *
  * z does not change. Coordinates and velocities of FULL motions take their prescribed values. */
 #include "projection.h"
+#include "cpodes/mechanics/kinematics.h"
+#include "cpodes/mechanics/motions.h"
 
 #include <math.h>
 #include <nvector/nvector_serial.h>

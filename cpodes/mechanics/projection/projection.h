@@ -12,7 +12,7 @@
 #ifndef CPODES_MECHANICS_PROJECTION_H
 #define CPODES_MECHANICS_PROJECTION_H
 
-#include "cpodes/mechanics/mechanics_impl.h"
+#include "cpodes/mechanics/mech.h"
 #include "cpodes/projector/newton.h"
 #include "cpodes/saddle/krylov.h"
 

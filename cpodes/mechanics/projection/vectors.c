@@ -16,6 +16,8 @@
  * Projections of error estimates omit the term with V, which needs evaluations of v: with it, on
  * the ladders of bench/metrics.c, BDF takes 1.02 times as many steps in the mean (0.95 to 1.11),
  * with errors 0.8 times as large (0.09 to 2.8), a scatter as large as between tolerances. */
+#include "cpodes/base/differences.h"
+#include "cpodes/mechanics/kinematics.h"
 #include "projection.h"
 
 #include <math.h>

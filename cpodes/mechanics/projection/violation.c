@@ -1,5 +1,8 @@
 /* The parts of Newton's iteration that judge residuals: how far off a state is, what is noise, and
  * why an iteration does not converge. */
+#include "cpodes/base/random.h"
+#include "cpodes/mechanics/functions.h"
+#include "cpodes/mechanics/motions.h"
 #include "projection.h"
 
 #include <math.h>

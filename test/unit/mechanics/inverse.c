@@ -7,7 +7,7 @@
  *
  * Source: made up. */
 #include <cpodes/cpodes_integrator.h>
-#include <cpodes/mechanics/mechanics_impl.h>
+#include <cpodes/mechanics/mech.h>
 #include <cvodes/cvodes.h>
 #include <math.h>
 #include <models/joint_loop.h>

@@ -1,7 +1,7 @@
 /* The linear system M x'' + C x' + K x = f, by a constant M, stiffness and damping: its forces, its copies of the matrices, and refused
  * arguments. */
 #include <cpodes/cpodes_mechanics.h>
-#include <cpodes/mechanics/mechanics_impl.h>
+#include <cpodes/mechanics/mech.h>
 #include <math.h>
 #include <stdlib.h>
 #include <sunmatrix/sunmatrix_sparse.h>

@@ -1,7 +1,7 @@
 /* Prescribed motions: their values and differences, their three ways at one state, and refused
  * arguments. The motion of most tests is x(t) = sin(omega t + 0.4), whose derivatives are known. */
 #include <cpodes/cpodes_mechanics.h>
-#include <cpodes/mechanics/mechanics_impl.h>
+#include <cpodes/mechanics/motions.h>
 #include <float.h>
 #include <math.h>
 #include <string.h>

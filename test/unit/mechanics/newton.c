@@ -9,6 +9,8 @@
  * The faults that the tests must detect, a block or a term that is missing or has a wrong sign, change the
  * solutions by about 0.1 (gamma = 0.3). */
 #include <cpodes/lu/lu_impl.h>
+#include <cpodes/mechanics/accelerations.h>
+#include <cpodes/mechanics/functions.h>
 #include <cpodes/mechanics/newton/newton_impl.h>
 #include <math.h>
 #include <models/bending_chain.h>

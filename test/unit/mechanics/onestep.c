@@ -3,7 +3,7 @@
 #include "support/mech_run.h"
 
 #include <cpodes/cpodes_integrator.h>
-#include <cpodes/mechanics/mechanics_impl.h>
+#include <cpodes/mechanics/mech.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

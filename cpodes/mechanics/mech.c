@@ -1,5 +1,9 @@
 /* CPMech: life cycle, set-up at the first use, and the checks that the public functions share. */
-#include "mechanics_impl.h"
+#include "accelerations.h"
+#include "forces.h"
+#include "motions.h"
+#include "near.h"
+#include "shaky.h"
 
 #include <math.h>
 #include <stdlib.h>

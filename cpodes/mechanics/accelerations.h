@@ -1,0 +1,37 @@
+/* u' and lambda at a state: rhs.c, accelerations.c and multipliers.c */
+#ifndef CPODES_MECHANICS_ACCELERATIONS_H
+#define CPODES_MECHANICS_ACCELERATIONS_H
+
+#include "mech.h"
+
+/* Solves for a [nu] and lambda [m] at s. */
+int cpMechSolve(CPMech mech, const CPMechState *s, double *a, double *lambda);
+int cpMechOnManifold(void *mech, int all);     /* CPSystem's on_manifold */
+int cpMechStageSine(void *mech, double *sine); /* CPSystem's sine */
+void cpMechStageFree(CPMech mech);
+
+/* As cpMechSolve, with the newest f, b, M and A, which must be those at s. */
+int cpMechSolveTerms(CPMech mech, const CPMechState *s, double *a, double *lambda);
+/* Does udot, given in addition to M, describe the whole system, with no row off and no motion? */
+int cpMechKnowsUdot(const CPMech mech);
+/* As cpMechSolve, but by the model's udot if cpMechKnowsUdot. */
+int cpMechAccelerate(CPMech mech, const CPMechState *s, double *a, double *lambda);
+/* Evaluates u' and lambda by the model's function udot. Returns 0 or a code. */
+int cpMechUdot(CPMech mech, const CPMechState *s, double *a, double *lambda);
+/* multipliers.c: iterates a and lambda with forces that depend on lambda. f: the other forces; b:
+ * right-hand side of A a = b. */
+int cpMechIterate(CPMech mech, const CPMechState *s, const double *f, const double *b, double *a,
+                  double *lambda);
+/* f -= M known, b -= A known, where known [nu] is zero except in FULL motions; there f_j = known_j.
+ * M and A are those of the newest evaluation. */
+void cpMechMoveKnown(CPMech mech, const double *known, double *f, double *b);
+/* Solves M a + A^T lambda = f, A a = b with the stored factors, and with the prescribed
+ * accelerations of FULL motions. Returns the recoverable -CP_KKT_INCONSISTENT or
+ * -CP_MOTION_CONFLICT if the b of a dependent row contradicts the other rows. */
+int cpMechKkt(CPMech mech, sunrealtype t, const double *f, const double *b, double *a,
+              double *lambda);
+/* Factors the KKT matrix at (t, q) for problems with given f and b, to be solved by
+ * cpSaddleSolve(mech->kkt). FULL motions are held as in CPMechReduced. */
+int cpMechFactor(CPMech mech, sunrealtype t, const sunrealtype *q);
+
+#endif

@@ -1,0 +1,269 @@
+/* A mechanical system: what changes. Its model, which does not, is in model.h; the other headers of this folder declare
+ * what the files of these names do.
+ *
+ * Constraints are numbered as the rows of A: rows 0 ... na - 1 are the model's, and one row follows
+ * for each motion prescribed by DIRECT or RATE, m rows in all. p, v and b are arrays of length m;
+ * entries of rows that do not exist at that level (at_position, at_velocity) are zero.
+ *
+ * Letters: q [nq], u [nu], z [nz], a = u' [nu], lambda [m]; s is a state with its time. */
+#ifndef CPODES_MECHANICS_MECH_H
+#define CPODES_MECHANICS_MECH_H
+
+#include "cpodes/base/compat.h"
+#include "cpodes/saddle/saddle.h"
+#include "cpodes/stepping/system.h"
+#include "model.h"
+
+typedef struct CPMechNewton_ *CPMechNewtonMem; /* newton/ */
+
+/* A state (q, u, z) at time t. Coordinates of FULL motions have their prescribed values. */
+typedef struct {
+  sunrealtype t;
+  const sunrealtype *q, *u, *z;
+} CPMechState;
+
+/* g, g', g'' at the newest evaluation */
+typedef struct {
+  double value, rate, curvature;
+} CPMotionValue;
+
+/* Arrays of a derivative by central differences of sixth order. centre is for second derivatives only. */
+typedef struct {
+  double *plus, *minus, *fourth, *sixth, *centre;
+  double time; /* of which the step was a part */
+} CPMechDifferences;
+
+typedef struct {
+  CPMat M, A; /* M and A after cpMatHold for FULL motions; empty if there are none */
+} CPMechReduced;
+
+/* functions.c: values of the newest evaluation */
+typedef struct {
+  double *f, *b; /* [nu], [m] */
+  int is_block;  /* M and A are dense and follow b in memory, so that one loop clears all. */
+  size_t length; /* of f and all that follows it in memory */
+  /* M and A are such a block, the model has f, b and A and no udot, and there are no motions and no
+   * forces that depend on multipliers. */
+  int are_plain;
+} CPMechTerms;
+
+typedef struct {
+  double *rhs, *rhs_b, *known, *residual, *a, *lambda;
+  const char *off; /* the rows.off that kkt was given; NULL if it may have changed since */
+} CPMechSolveRoom;
+
+/* multipliers.c: forces that depend on multipliers */
+typedef struct {
+  CPUserMat Fl; /* nu x na, of one force; */
+  CPMat sum;    /* of all; both are empty unless all derivatives are given */
+  double *f, *before, *a, *next, *step, *zero, *J;
+  int *pivot;
+} CPMechMultipliers;
+
+/* rhs.c: the states at which accelerations are evaluated; work, y and w are NULL before the first
+ * projection */
+typedef struct {
+  double *lambda;
+  double t, *q; /* the newest state */
+  int left_out; /* quadratures that Newton's iteration leaves out, while it runs */
+  double start; /* a run starts there, and the accelerations have not been evaluated; or NaN */
+  /* [m] maxima so far of the squared lengths that are a by-product of factorisations (CPSaddle_), and
+   * that of all */
+  double *longest, longest_of_all;
+  double *largest;                 /* maxima so far of the entries of A */
+  double *largest_of_row, *square; /* [m] those of its rows; workspace */
+  double part; /* the least ratio of a row of A to its maximum, at factorisation nkkt */
+  long int nkkt;
+  /* an angle between constraints was narrower than usual at the end of the last step */
+  int narrows;
+  CPWork work;
+  N_Vector y, w;
+  int all_on_manifold;             /* the argument of the last call of cpMechOnManifold */
+  int was_needed;                  /* f on the manifold, since that call */
+  double least_sine, largest_sine; /* of the narrowest angles since that call */
+} CPMechStage;
+
+/* functions.c, kinematics.c */
+typedef struct {
+  double *q_full, *u_full, *force, *q_moved, *qdot;
+  double *unit; /* [nu] zeros between calls */
+  double *rest; /* [nu] */
+  double *q_near, *column,
+      *one;      /* for differences that form A: [nq], [nq], [nu] zeros between calls */
+  int is_moving; /* p depends on t, at the newest b */
+  double *reach; /* [nu] how far columns of A move positions, relative to a part; 0: not known yet */
+  CPMechDifferences dp, dv, dA, dN;
+} CPMechFunctionRoom;
+
+/* forces.c: the forces of CPMechAddForce */
+typedef struct {
+  CPMechForce *list; /* f is NULL after CPMechRemoveForce */
+  int count, on_lambda;
+  int own; /* number of those of the model's constant stiffness and damping, which come first: 0 or 1 */
+} CPMechForceList;
+
+/* Rows of A */
+typedef struct {
+  char *off;       /* [m] 1: switched off */
+  long int layout; /* changes when rows are switched */
+  size_t *place;   /* [entries of userA.A] indices of these entries in A; NULL if A is userA.A */
+} CPMechRows;
+
+typedef struct {
+  CPKktLinSol linsol;
+  CPMechMetric metric;
+  long int metric_changes; /* calls of CPMechSetMetric */
+  CPMechNewton newton_type;
+  double tau;
+  int group_norms;
+} CPMechOptions;
+
+/* attach/: the connection to the integrator */
+typedef struct {
+  int installed;                  /* 1: all functions and objects have been set in the integrator */
+  SUNNonlinearSolver fixed_point; /* the solver for Adams methods, or NULL if another one is used */
+  int cause; /* newest failure in a callback of CVODES: 0, or a code of either sign */
+} CPMechAttached;
+
+struct CPMech_ {
+  CPIntegrator host; /* the integrator that it is attached to, or NULL; the first member (CPSystem) */
+  SUNContext ctx;
+  CPArena memory, set_up; /* what lives as long as the system; what cpMechSetUp allocates */
+  CPModel model;          /* and, of it, in short: */
+  const CPEquations *eq;
+  const CPMechCoordinates *coords;
+  const CPMechMotionList *motions;
+  int nq, nu, nz, n; /* n: length of y */
+  int np, nv, na;    /* rows of the equations */
+  int m;             /* rows of A in all */
+  int operators;
+  int ready; /* set up: matrices and workspace exist */
+  N_Vector y_tmpl;
+  void *user_data; /* CPMechSetUserData's, or the model's */
+  void *data;      /* passed to the functions of the model (cpMechData) */
+  CPLog log;
+  CPMotionValue *motion; /* [motions->count] */
+  CPMechForceList forces;
+  CPMechRows rows;
+  /* f, b and matrices of the newest evaluation */
+  CPMechTerms terms;
+  CPUserMat userM, userA; /* as the user gives them: nu x nu, na x nu */
+  /* m x nu: userA.A and the rows of motions; shares the memory of userA.A if there are none */
+  CPMat A;
+  CPMechOptions options;
+  /* accelerations.c: [M A^T; A 0] */
+  CPSaddle kkt;
+  CPMechReduced reduced;
+  CPMechSolveRoom solve;
+  CPMechMultipliers multipliers;
+  CPMechStage stage;
+  CPMechFunctionRoom room;
+  const CPMechState *base; /* around which partial derivatives are being formed, or NULL */
+  int base_asked;          /* a function has asked for it */
+  /* users of the system */
+  CPProjector P;
+  /* M is not positive definite: the default metric is that of the error weights. */
+  int not_definite;
+  CPMechNewtonMem newton;
+  struct CPMechShaky_ *shaky; /* shaky.c; NULL if no loop is known to rest in such a position */
+  struct CPMechNear_ *near;   /* near.c; NULL if u' is not expected */
+  struct CPMechImplicit_ *implicit; /* attach/implicit.c; NULL if no method needs it */
+  struct CPMechSens_ *sens;         /* sensitivity/; NULL if there are none */
+  CPMechAttached attached;
+  char text[CP_TEXT_LENGTH]; /* the reason for the newest failure */
+  CPMechStats stats;
+};
+
+/* Norm k: the norms of the quaternions come first, then the others. */
+static inline int cpMechNumNorms(const CPMech mech) {
+  return mech->coords->nquaternions + mech->coords->nnorms;
+}
+static inline CPUnitNorm cpMechNorm(const CPMech mech, int k) {
+  if (k < mech->coords->nquaternions)
+    return (CPUnitNorm){mech->coords->quaternions[k].first_q, 4, 1.0};
+  return mech->coords->norms[k - mech->coords->nquaternions];
+}
+
+/* Finds the pointer that the functions of the model get now. Returns 0, or another value if there is none. */
+static inline int cpMechData(CPMech mech) {
+  if (mech->eq->current_data) return mech->eq->current_data(mech->user_data, &mech->data);
+  mech->data = mech->user_data;
+  return 0;
+}
+/* Calls a function of the model's with these arguments and the pointer: cpMechCall(mech, f, s->t, ...). */
+#define cpMechCallFunction(mech, function, ...) \
+  cpCallUser(&(mech)->log, cpMechData(mech) ? -1 : (function)(__VA_ARGS__, (mech)->data))
+#define cpMechCall(mech, member, ...) cpMechCallFunction(mech, (mech)->eq->member, __VA_ARGS__)
+
+/* ---- mech.c ---- */
+/* Replaces a template, which has been checked and stays the caller's, by a copy in mech's memory. Returns 0, or a code
+ * that has been reported. */
+int cpMechKeepTemplate(CPMech mech, SUNMatrix *tmpl, const char *name, const char *function);
+/* Checks that mech is not NULL, and that none of its functions is being called. Returns 0, or a code
+ * that has been reported. */
+int cpMechUsable(CPMech mech, const char *function);
+/* Checks in addition that a setter is called early enough, and not while the integrator steps. */
+typedef enum { CP_MECH_ANYTIME, CP_MECH_BEFORE_USE, CP_MECH_BEFORE_ATTACH } CPMechWhen;
+int cpMechOption(CPMech mech, CPMechWhen when, const char *function);
+/* Returns a copy of array [count] in mech's memory with room for one more entry, or array itself if
+ * it has that room. Without memory, this is reported and NULL is returned. */
+void *cpMechGrow(CPMech mech, void *array, int count, size_t size, const char *function);
+/* Reports a failure, whose reason is in mech->text, and returns its negative code; returns 0 if
+ * flag is 0. */
+int cpMechReport(CPMech mech, int flag, const char *function);
+/* Creates rows, matrices and workspace according to the options, once, before the first use.
+ * Returns 0, or a code that has been reported. */
+int cpMechSetUp(CPMech mech, const char *function);
+void cpMechTearDown(CPMech mech);
+/* Checks that v, which messages call `name`, is a finite vector of the length of y with accessible
+ * data. Returns 0, or a code that has been reported. */
+int cpMechCheckVector(CPMech mech, N_Vector v, const char *name, const char *function);
+/* The same for a state y, and sets the system up if that has not been done. */
+int cpMechCheckState(CPMech mech, N_Vector y, const char *function);
+
+/* ---- projection/: the projector ---- */
+int cpMechProjectorCreate(CPMech mech);
+/* Returns the metric in use, which replaces DEFAULT, and NEWTON as long as there is no matrix. */
+CPMechMetric cpMechMetricInUse(const CPMech mech);
+/* Projects y from a poor guess, in the metric of ewt. Components with id [n] = 0 are held; if id is
+ * NULL, none is. Returns 0, or a code with the reason in mech->text. */
+int cpMechAssemble(CPMech mech, sunrealtype t, N_Vector y, N_Vector ewt, const sunrealtype *id);
+
+/* ---- attach/ ---- */
+/* Detaches the system from its integrator; called when either of them is freed. */
+void cpMechDetach(void *mech);
+/* Creates the system in implicit form. Returns 0, or a code with the reason in mech->text. */
+int cpMechImplicitAttach(CPMech mech, const CPImplicitSystem **system);
+void cpMechImplicitFree(struct CPMechImplicit_ **implicit);
+
+/* ---- sensitivity/ ---- */
+extern const CPSensSystem cpMechSensModel;
+void cpMechSensFree(struct CPMechSens_ **sens);
+/* Keeps udot [nu] and lambda [m], for which the right-hand side has solved at (t, y), because
+ * CVODES evaluates sensitivities at the same state next. */
+void cpMechSensKeep(CPMech mech, sunrealtype t, const sunrealtype *y, const sunrealtype *udot,
+                    const sunrealtype *lambda);
+
+/* ---- newton/newton.c: the linear solver of Newton's iteration ---- */
+
+/* For CPSystem. */
+int cpMechLeaveQuadratures(int on, void *data);
+int cpMechQuadratures(sunrealtype t, N_Vector y, void *data);
+/* Creates matrix and linear solver by mech->options.newton_type, and passes them to the
+ * integrator. */
+int cpMechNewtonAttach(CPMech mech, CPIntegrator mem);
+/* Forms the iteration matrix (linsys of CPSystem). */
+int cpMechLinearSystem(sunrealtype t, N_Vector y, sunbooleantype jok, sunbooleantype *jcur,
+                       sunrealtype gamma, void *mech);
+void cpMechNewtonFree(CPMechNewtonMem *newton);
+/* Returns gamma of the newest iteration matrix, or 0 if there is none. t: out, the time of its
+ * partial derivatives. */
+double cpMechNewtonGamma(const CPMech mech, sunrealtype *t);
+/* W <- the symmetric part of M - gamma C - gamma^2 K T of the newest iteration matrix. W has the
+ * pattern of cpMechNewtonPattern. Returns 1 if there is no matrix yet. */
+int cpMechNewtonMetric(CPMech mech, CPMat *W);
+/* Creates W with its symmetrised pattern, or dense if there is no sparse Newton matrix. Returns 0
+ * or CP_MEM_FAIL. */
+int cpMechNewtonPattern(CPMech mech, CPMat *W);
+
+#endif
