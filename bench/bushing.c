@@ -7,6 +7,7 @@
 #include <cpodes/cpodes_mechanics.h>
 #include <math.h>
 #include <models/bushing_crank.h>
+#include <models/counters.h>
 #include <nvector/nvector_serial.h>
 
 enum { N = 2 * BUSHING_CRANK_NQ, NEIGHBOURS = 7 };
@@ -47,8 +48,8 @@ static Outcome integrate(BushingCrank *crank, const Variant *v, sunrealtype tol,
   if (!v->projected) CHECK(CPIntegratorSetProjector(mem, NULL));
   CHECK(CPIntegratorEvolve(mem, t_end, y, &t, CV_NORMAL));
 
-  CPMechStats stats;
-  CHECK(CPMechGetStats(mech, &stats));
+  MechCounters stats;
+  CHECK(mech_counters(mech, &stats));
   CHECK(CVodeGetNumSteps(CPIntegratorGetCVodeMem(mem), &o.steps));
   o.forces = stats.nf;
   for (int i = 0; i < N; i++) o.y[i] = N_VGetArrayPointer(y)[i];

@@ -69,8 +69,8 @@ Run solve(const Problem &problem, CPEquations model, void *data,
   std::copy(start.begin(), start.end(), N_VGetArrayPointer(y));
   CPContact contact = CPContactCreate(&model, int(points.size()), points.data(), y, ctx);
   require(contact && !CPContactSetUserData(contact, data), "CPContactCreate");
-  CPSession session = nullptr;
-  require(!CPSessionCreate(method, ctx, &session) && !CPContactAttach(contact, session) &&
+  CPSession session = CPSessionCreate(method, ctx);
+  require(session && !CPContactAttach(contact, session) &&
               !CPSessionSetTolerances(session, tolerance, tolerance, nullptr) &&
               !CPSessionStart(session, 0, y, problem.t_end),
           "CPSessionStart");

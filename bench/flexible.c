@@ -9,6 +9,7 @@
 #include "run.h"
 #include <cpodes/cpodes_mechanics.h>
 #include <math.h>
+#include <models/counters.h>
 #include <models/flexible_crank.h>
 #include <nvector/nvector_serial.h>
 #include <string.h>
@@ -64,7 +65,7 @@ static Outcome integrate(FlexibleCrank *crank, const Variant *v, sunrealtype tol
   CHECK(CPMechAttach(mech, mem, 0, y));
   if (v->maxord) CHECK(CVodeSetMaxOrd(CPIntegratorGetCVodeMem(mem), v->maxord));
   CHECK(CPIntegratorSStolerances(mem, tol, tol));
-  CHECK(CPIntegratorSetErrHandlerFn(mem, quiet, NULL));
+  CHECK(CPObjectSetErrHandlerFn(CP_OBJECT(mem), quiet, NULL));
   if (v->lmm == CV_ADAMS) CHECK(CPIntegratorSetNonlinearSolver(mem, fp));
   CHECK(CVodeSetMaxNumSteps(CPIntegratorGetCVodeMem(mem), 1000000));
 
@@ -73,8 +74,8 @@ static Outcome integrate(FlexibleCrank *crank, const Variant *v, sunrealtype tol
     o.flag = CPIntegratorEvolve(mem, t_end * (row + 1) / ROWS, y, &t, CV_NORMAL);
     memcpy(o.y[row], N_VGetArrayPointer(y), sizeof o.y[row]);
   }
-  CPMechStats stats;
-  CHECK(CPMechGetStats(mech, &stats));
+  MechCounters stats;
+  CHECK(mech_counters(mech, &stats));
   CHECK(CVodeGetNumSteps(CPIntegratorGetCVodeMem(mem), &o.steps));
   o.forces = stats.nf;
   o.newton = stats.nnewton;

@@ -15,6 +15,7 @@
 #include <cpodes/cpodes_integrator.h>
 #include <cvodes/cvodes.h>
 #include <math.h>
+#include <models/counters.h>
 #include <models/joint_loop.h>
 #include <nvector/nvector_serial.h>
 #include <stdio.h>
@@ -42,7 +43,7 @@ enum {
 
 typedef struct {
   long int steps, recursions;
-  CPMechStats stats;
+  MechCounters stats;
 } Work;
 
 /* y: in, the start; out, the end */
@@ -68,11 +69,11 @@ static Work march(const Contestant *c, JointLoop *loop, sunrealtype tol, sunreal
     CHECK(CPMechAttach(mech, one, 0.0, y));
     CHECK(CPIntegratorSStolerances(one, tol, tol));
     CHECK(CPIntegratorEvolve(one, t_end, y, &t, CV_NORMAL));
-    CPIntegratorStats stats;
-    CHECK(CPIntegratorGetStats(one, &stats));
+    IntegratorCounters stats;
+    CHECK(integrator_counters(one, &stats));
     work.steps = stats.nst;
   }
-  CHECK(CPMechGetStats(mech, &work.stats));
+  CHECK(mech_counters(mech, &work.stats));
   work.recursions = loop->recursions;
   CPIntegratorFree(&mem);
   CPIntegratorFree(&one);

@@ -22,6 +22,7 @@
 #include <math.h>
 #include <models/chain.h>
 #include <models/chain_parallel.h>
+#include <models/counters.h>
 #include <nvector/nvector_serial.h>
 #include <sunmatrix/sunmatrix_sparse.h>
 #include <sunnonlinsol/sunnonlinsol_fixedpoint.h>
@@ -122,7 +123,7 @@ static void side_free(Side *s) {
 }
 
 /* Iterations of conjugate gradients per system since `before` */
-static double iterations(const CPProjectorStats *before, const CPProjectorStats *after) {
+static double iterations(const ProjectorCounters *before, const ProjectorCounters *after) {
   const long int systems = after->nlinsolves - before->nlinsolves;
   return systems > 0 ? (double)(after->nli - before->nli) / (double)systems : 0.0;
 }
@@ -159,7 +160,7 @@ static void create_sides(Side sides[NSIDES], int rank, int size, SUNContext ctx)
 static void report_projections(const Side sides[NSIDES], const double seconds[NSIDES], int size,
                                FILE *csv) {
   static const char *const names[NSIDES] = {"SPARSE", "KRYLOV", "KRYLOV, strong", "KRYLOV, weak"};
-  const CPProjectorStats none            = {0};
+  const ProjectorCounters none           = {0};
   double worst                           = 0.0;
   printf("One projection\n\n%-16s %6s %9s %9s %10s %12s %12s\n", "", "ranks", "links", "[ms]",
          "CG its per", "time to one", "parallel");
@@ -168,8 +169,8 @@ static void report_projections(const Side sides[NSIDES], const double seconds[NS
     const int ranks          = k >= STRONG ? size : 1;
     const sunindextype links = k == WEAK ? size * projected : projected;
     const double ratio       = seconds[k] / seconds[ONE];
-    CPProjectorStats stats;
-    CHECK(CPProjectorGetStats(sides[k].P, &stats));
+    ProjectorCounters stats;
+    CHECK(projector_counters(sides[k].P, &stats));
     worst = fmax(worst, iterations(&none, &stats));
     printf("%-16s %6d %9ld %9.3f %10.2f %12.2f %12.2f\n", names[k], ranks, (long int)links,
            1.0e3 * seconds[k], iterations(&none, &stats), ratio,
@@ -208,7 +209,7 @@ typedef struct {
 static March march(Side *s, sunrealtype tol) {
   March result              = {0};
   sunrealtype t             = 0.0;
-  CPProjectorStats start    = {0}, before, after;
+  ProjectorCounters start   = {0}, before, after;
   CPIntegrator mem          = CHECK_POINTER(CPIntegratorCreate("ADAMS", s->ctx));
   SUNNonlinearSolver solver = CHECK_POINTER(SUNNonlinSol_FixedPoint(s->y, 0, s->ctx));
   CHECK(CPIntegratorInit(mem, s->f, 0.0, s->on));
@@ -217,7 +218,7 @@ static March march(Side *s, sunrealtype tol) {
   CHECK(CPIntegratorSetNonlinearSolver(mem, solver));
   CHECK(CPIntegratorSetProjector(mem, s->P));
   CHECK(CVodeSetStopTime(CPIntegratorGetCVodeMem(mem), t_end));
-  CHECK(CPProjectorGetStats(s->P, &start));
+  CHECK(projector_counters(s->P, &start));
   after = start;
   MPI_Barrier(s->comm);
   const double begin = seconds_now();
@@ -225,7 +226,7 @@ static March march(Side *s, sunrealtype tol) {
     before         = after;
     const int flag = CPIntegratorEvolve(mem, t_end, s->y, &t, CV_ONE_STEP);
     CHECK(flag < 0 ? flag : 0);
-    CHECK(CPProjectorGetStats(s->P, &after));
+    CHECK(projector_counters(s->P, &after));
     result.most = fmax(result.most, iterations(&before, &after));
   }
   MPI_Barrier(s->comm);

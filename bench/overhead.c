@@ -9,6 +9,7 @@
 #include "check.h"
 #include "run.h"
 #include <cpodes/cpodes_integrator.h>
+#include <models/counters.h>
 #include <nvector/nvector_serial.h>
 #include <string.h>
 #include <sunmatrix/sunmatrix_dense.h>
@@ -49,7 +50,7 @@ static int integrate_onestep(const char *name, Projected by) {
   CPIntegrator mem = CHECK_POINTER(CPIntegratorCreate("DOP853", ctx));
   CPMech mech      = NULL;
   CPProjector P    = NULL;
-  CPIntegratorStats stats;
+  IntegratorCounters stats;
   sunrealtype t;
   if (!G) G = dense = CHECK_POINTER(SUNDenseMatrix(model->m, model->n, ctx));
   N_VScale(1.0, model->y0, y);
@@ -68,7 +69,7 @@ static int integrate_onestep(const char *name, Projected by) {
   CHECK(CPIntegratorSetStopTime(mem, mechanism->t_end));
   int flag = CPIntegratorEvolve(mem, mechanism->t_end, y, &t, CV_ONE_STEP);
   if (flag == CP_SUCCESS) flag = remaining_steps(mem, mechanism->t_end, y);
-  CHECK(CPIntegratorGetStats(mem, &stats));
+  CHECK(integrator_counters(mem, &stats));
   printf("%ld steps, %ld attempts, %ld evaluations of f, error %.1e\n", stats.nst, stats.nattempts,
          stats.nfe, (double)mechanism_error(mechanism, y));
   CPIntegratorFree(&mem);

@@ -2,6 +2,7 @@
 #include "check.h"
 #include "timing.h"
 #include <math.h>
+#include <models/counters.h>
 #include <nvector/nvector_serial.h>
 #include <sundials/sundials_config.h>
 #include <sunlinsol/sunlinsol_dense.h>
@@ -62,7 +63,7 @@ static void create_cpodes(Run *run, const Mechanism *s, const RunOptions *o, SUN
   run->cvode_mem = CPIntegratorGetCVodeMem(run->mem);
   CHECK(CPIntegratorInit(run->mem, s->model->f, 0.0, s->model->y0));
   CHECK(CPIntegratorSStolerances(run->mem, o->tol, o->tol));
-  CHECK(CPIntegratorSetErrHandlerFn(run->mem, quiet, NULL));
+  CHECK(CPObjectSetErrHandlerFn(CP_OBJECT(run->mem), quiet, NULL));
   run->P = create_projector(run, s, o, ctx);
   CHECK(CPIntegratorSetProjector(run->mem, run->P));
   CHECK(CPIntegratorSetErrEst(run->mem, o->err_est));
@@ -76,10 +77,10 @@ static void create_mechanics(Run *run, const Mechanism *s, const RunOptions *o, 
   run->mem       = CHECK_POINTER(CPIntegratorCreate(o->lmm == CV_BDF ? "BDF" : "ADAMS", ctx));
   run->cvode_mem = CPIntegratorGetCVodeMem(run->mem);
   run->mech      = CHECK_POINTER(CPPluginMech(s->model));
-  CHECK(CPMechSetErrHandlerFn(run->mech, quiet, NULL));
+  CHECK(CPObjectSetErrHandlerFn(CP_OBJECT(run->mech), quiet, NULL));
   CHECK(CPMechSetMetric(run->mech, o->metric));
   if (o->lmm == CV_ADAMS && o->newton) CHECK(CPMechSetNewton(run->mech, CP_NEWTON_KKT));
-  CHECK(CPIntegratorSetErrHandlerFn(run->mem, quiet, NULL));
+  CHECK(CPObjectSetErrHandlerFn(CP_OBJECT(run->mem), quiet, NULL));
   CHECK(CPMechAttach(run->mech, run->mem, 0.0, s->model->y0));
   CHECK(CPIntegratorSStolerances(run->mem, o->tol, o->tol));
   CHECK(CPIntegratorSetErrEst(run->mem, o->err_est));
@@ -174,7 +175,7 @@ static void observe_step(Run *run, const Mechanism *s, sunrealtype t, Figures *f
   figures->violation = fmax(figures->violation, N_VMaxNorm(run->c));
   if (!run->mem) return;
   long int before = figures->proj.nproj;
-  CHECK(CPIntegratorGetStats(run->mem, &figures->proj));
+  CHECK(integrator_counters(run->mem, &figures->proj));
   if (figures->proj.nproj > before) count_correction(figures, figures->proj.correction);
 }
 
@@ -198,8 +199,8 @@ static int march_timed(Run *run, const Mechanism *s, Figures *figures) {
 
 /* Evaluations of f, including those for partial derivatives */
 static long int forces(CPMech mech) {
-  CPMechStats stats;
-  CHECK(CPMechGetStats(mech, &stats));
+  MechCounters stats;
+  CHECK(mech_counters(mech, &stats));
   return stats.nf;
 }
 
@@ -212,9 +213,10 @@ static void collect(Run *run, const Mechanism *s, const RunOptions *o, Figures *
   CHECK(CVodeGetNumLinSolvSetups(run->cvode_mem, &figures->setups));
   if (run->linear) CHECK(CVodeGetNumLinRhsEvals(run->cvode_mem, &difference_rhs));
   if (o->by == BY_HOOK) CHECK(CVodeGetNumProjFails(run->cvode_mem, &projection_fails));
-  if (run->mem) CHECK(CPIntegratorGetStats(run->mem, &figures->proj));
+  if (run->mem) CHECK(integrator_counters(run->mem, &figures->proj));
   if (run->mem && figures->flag < 0)
-    snprintf(figures->message, sizeof figures->message, "%s", CPIntegratorGetLastMessage(run->mem));
+    snprintf(figures->message, sizeof figures->message, "%s",
+             CPObjectGetLastMessage(CP_OBJECT(run->mem)));
   figures->rhs            = run->mech ? forces(run->mech) : rhs + difference_rhs;
   figures->rejected       = error_fails + solve_fails + projection_fails;
   figures->error          = mechanism_error(s, run->y);
@@ -305,7 +307,7 @@ void csv_header(FILE *csv) {
 void csv_run(FILE *csv, const char *program, const char *variant, const Mechanism *mechanism,
              const RunOptions *options, const Figures *f) {
   if (!csv) return;
-  const CPIntegratorStats *p = &f->proj;
+  const IntegratorCounters *p = &f->proj;
   fprintf(csv, "%s,%s,%s,%s,%.6e,%d,%ld,%ld,%ld,%ld,%d,%.4f,%.6e,%.6e,", program, variant,
           mechanism->name, method_name(options->lmm), (double)options->tol, f->flag, f->steps,
           f->rhs, f->setups, f->rejected, highest_order(f), share_above_order(f, 6),

@@ -3,6 +3,7 @@
 #define CPODES_BENCH_RUN_H
 
 #include "mechanisms.h"
+#include <models/counters.h>
 #include <stdbool.h>
 
 /* The code that projects */
@@ -57,7 +58,7 @@ typedef struct {
   sunrealtype error;          /* largest |y_i - reference_i| at t_end */
   sunrealtype position_error; /* the same for the positions alone */
   double seconds;             /* of the integration alone */
-  CPIntegratorStats proj;     /* zero unless cpodes projects */
+  IntegratorCounters proj;    /* zero unless cpodes projects */
 } Figures;
 
 /* Integrates step by step and examines each step, so that seconds is meaningless. */

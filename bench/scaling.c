@@ -28,6 +28,7 @@
 #include "timing.h"
 #include <math.h>
 #include <models/chain.h>
+#include <models/counters.h>
 #include <nvector/nvector_serial.h>
 #include <sunmatrix/sunmatrix_sparse.h>
 #include <sunnonlinsol/sunnonlinsol_fixedpoint.h>
@@ -332,12 +333,12 @@ static sunrealtype violation(Case *s) {
 
 /* The result of one projection of each kind from s->start */
 static void print_violations(Case *s) {
-  CPProjectorStats before, after;
+  ProjectorCounters before, after;
   reset(s);
   const sunrealtype start = violation(s);
-  CHECK(CPProjectorGetStats(s->fresh, &before));
+  CHECK(projector_counters(s->fresh, &before));
   project(s);
-  CHECK(CPProjectorGetStats(s->fresh, &after));
+  CHECK(projector_counters(s->fresh, &after));
   const sunrealtype ours = violation(s);
   reset(s);
   by_hand(s);

@@ -11,6 +11,7 @@
 #include "mech.h"
 #include <cpodes/cpodes_integrator.h>
 #include <math.h>
+#include <models/counters.h>
 #include <models/model.h>
 #include <nvector/nvector_serial.h>
 #include <string.h>
@@ -317,16 +318,16 @@ static Run run_create(const Problem *p, const char *method, double tol, N_Vector
                       SUNContext ctx) {
   Run r = {.mech = create_mech(&p->mech, y, ctx)};
   CHECK(CPMechSetUserData(r.mech, p->data));
-  CHECK(CPMechSetErrHandlerFn(r.mech, keep, o->text));
+  CHECK(CPObjectSetErrHandlerFn(CP_OBJECT(r.mech), keep, o->text));
   if (is_one_step(method)) {
     r.one = CHECK_POINTER(CPIntegratorCreate(method, ctx));
-    CHECK(CPIntegratorSetErrHandlerFn(r.one, keep, o->text));
+    CHECK(CPObjectSetErrHandlerFn(CP_OBJECT(r.one), keep, o->text));
     CHECK(CPMechAttach(r.mech, r.one, 0, y));
     CHECK(CPIntegratorSStolerances(r.one, tol, tol));
     CHECK(CPIntegratorSetMaxNumSteps(r.one, MOST_STEPS));
   } else {
     r.mem = CHECK_POINTER(CPIntegratorCreate(method, ctx));
-    CHECK(CPIntegratorSetErrHandlerFn(r.mem, keep, o->text));
+    CHECK(CPObjectSetErrHandlerFn(CP_OBJECT(r.mem), keep, o->text));
     CHECK(CPMechAttach(r.mech, r.mem, 0, y));
     CHECK(CPIntegratorSStolerances(r.mem, tol, tol));
     CHECK(CVodeSetMaxNumSteps(CPIntegratorGetCVodeMem(r.mem), MOST_STEPS));
@@ -335,11 +336,11 @@ static Run run_create(const Problem *p, const char *method, double tol, N_Vector
 }
 
 static void run_end(Run *r, Outcome *o) {
-  CPMechStats stats;
-  CPIntegratorStats one;
-  CHECK(CPMechGetStats(r->mech, &stats));
+  MechCounters stats;
+  IntegratorCounters one;
+  CHECK(mech_counters(r->mech, &stats));
   o->forces = stats.nf;
-  if (r->one) CHECK(CPIntegratorGetStats(r->one, &one));
+  if (r->one) CHECK(integrator_counters(r->one, &one));
   if (r->one) o->steps = one.nst;
   else CHECK(CVodeGetNumSteps(CPIntegratorGetCVodeMem(r->mem), &o->steps));
   CPIntegratorFree(&r->one);

@@ -256,7 +256,7 @@ static void quiet(int code, const char *function, const char *message, void *dat
 static CPProjector create(const Problem *s, int solver, long int frequency) {
   CPProjector P     = CHECK_POINTER(CPProjectorCreate(s->c, s->y, s->residual, s->ctx));
   const Given given = solvers[solver].given;
-  CHECK(CPProjectorSetErrHandlerFn(P, quiet, NULL));
+  CHECK(CPObjectSetErrHandlerFn(CP_OBJECT(P), quiet, NULL));
   CHECK(CPProjectorSetUserData(P, s->data));
   CHECK(CPProjectorSetLinearSolver(P, solvers[solver].type));
   CHECK(CPProjectorSetJacFrequency(P, frequency));
@@ -321,7 +321,8 @@ static void measure(const Problem *s, long int frequency, int rounds, double sec
     reset(&runner);
     result->failure[k] = CPProjectorProject(runner.P, 0.0, s->y, s->ewt) != 0;
     if (result->failure[k]) {
-      fprintf(stderr, "%s, %s: %s\n", s->name, solvers[k].name, CPProjectorGetLastMessage(runner.P));
+      fprintf(stderr, "%s, %s: %s\n", s->name, solvers[k].name,
+              CPObjectGetLastMessage(CP_OBJECT(runner.P)));
       CPProjectorFree(&runner.P);
       continue;
     }

@@ -68,10 +68,11 @@ const sunrealtype *CPBodiesOffsets(CPBodies b, int *count) {
 int CPBodiesSetOffsets(CPBodies b, const sunrealtype *offsets) {
   if (!b || !offsets) return CP_MEM_NULL;
   if (!b->shift)
-    return bodiesError(b, CP_ILL_INPUT, __func__, "CPBodiesModel or CPBodiesMech must come before");
+    return cpReport(&b->log, CP_ILL_INPUT, __func__,
+                    "CPBodiesModel or CPBodiesMech must come before");
   const int n       = 6 * b->njoints;
   sunrealtype *move = malloc((size_t)(n + 1) * sizeof *move);
-  if (!move) return bodiesError(b, CP_MEM_FAIL, __func__, "no memory for %d offsets", n);
+  if (!move) return cpReport(&b->log, CP_MEM_FAIL, __func__, "no memory for %d offsets", n);
   for (int i = 0; i < n; i++) move[i] = offsets[b->np + i] - b->shift[b->np + i];
   bodiesMoveFrames(b, move);
   memcpy(b->shift, offsets, (size_t)(b->np + n) * sizeof *b->shift);
@@ -80,10 +81,6 @@ int CPBodiesSetOffsets(CPBodies b, const sunrealtype *offsets) {
 }
 
 /* ------------------------------------------------------------------------------ verdicts -- */
-
-static void silent(int code, const char *function, const char *text, void *data) {
-  (void)code, (void)function, (void)text, (void)data;
-}
 
 static sunrealtype *positionsOf(N_Vector y) { return N_VGetArrayPointer(y); }
 static sunrealtype *velocitiesOf(const struct CPBodies_ *b, N_Vector y) {
@@ -774,7 +771,7 @@ static int findConflict(Assembly *a, char *text) {
   if ((flag = agrees(a)) < 0) return flag;
   if (flag == 0) {
     snprintf(text, TEXT, "%s \"%s\" contradicts the joints, which fit together without it: %.200s",
-             noun, name, CPMechGetLastMessage(a->trial));
+             noun, name, CPObjectGetLastMessage(CP_OBJECT(a->trial)));
     return 0;
   }
   snprintf(text, TEXT, "%s \"%s\" contradicts", noun, name);
@@ -807,8 +804,8 @@ static int holdPositions(CPBodies b, const char *held, N_Vector id, const char *
     const size_t length = strcspn(name, " ");
     const int i         = bodiesFind(b, NAME_BODY, name, length);
     if (i < 0)
-      return bodiesError(b, CP_ILL_INPUT, function, "held: there is no body \"%.*s\"", (int)length,
-                         name);
+      return cpReport(&b->log, CP_ILL_INPUT, function, "held: there is no body \"%.*s\"",
+                      (int)length, name);
     for (int k = 0; k < s->nq; k++) N_VGetArrayPointer(id)[s->nq * i + k] = 0;
     name += length;
   }
@@ -938,9 +935,8 @@ static int createAssembly(Assembly *a) {
   bodiesWithoutContacts(b, a->mask);
   a->trial = bodiesCreateMech(b, a->y);
   if (!a->trial) return CP_MEM_FAIL;
-  CPMechSetErrHandlerFn(a->trial, silent, NULL);
   const int flag = CPBodiesPrepare(b, a->trial);
-  CPMechSetErrHandlerFn(a->trial, silent, NULL);
+  CPObjectSetErrHandlerFn(CP_OBJECT(a->trial), NULL, NULL);
   if (flag || b->np == 0) return flag;
   return CPMechSetActive(a->trial, a->mask);
 }
@@ -998,33 +994,33 @@ static int reportOpen(Assembly *a, int flag, int closed, const char *reason, con
   CPBodies b = a->b;
   char conflict[TEXT];
   sunrealtype size;
-  if (flag != CP_IC_FAIL) return bodiesError(b, flag, function, "%.400s", reason);
+  if (flag != CP_IC_FAIL) return cpReport(&b->log, flag, function, "%.400s", reason);
   if (findConflict(a, conflict))
-    return bodiesError(b, CP_MEM_FAIL, function, "no memory for the assembly");
-  if (*conflict) return bodiesError(b, flag, function, "%s", conflict);
+    return cpReport(&b->log, CP_MEM_FAIL, function, "no memory for the assembly");
+  if (*conflict) return cpReport(&b->log, flag, function, "%s", conflict);
   bodiesWithoutContacts(b, a->mask);
-  if (closed) return bodiesError(b, flag, function, "%.400s", reason);
+  if (closed) return cpReport(&b->log, flag, function, "%.400s", reason);
   if (a->opposite != NONE)
-    return bodiesError(
-        b, flag, function,
+    return cpReport(
+        &b->log, flag, function,
         "joint \"%s\" closes only with axes that are opposite to each other, and must have "
         "equal ones: %.300s",
         b->text + b->joint[a->opposite].name, reason);
-  if (*a->coarse) return bodiesError(b, flag, function, "%s", a->coarse);
+  if (*a->coarse) return cpReport(&b->log, flag, function, "%s", a->coarse);
   const Joint *joint = mostOpen(a, &size);
   char limit[100]    = "";
   if (size < rounded * fmin(1, a->extent))
     snprintf(limit, sizeof limit, "; rounding in loops is closed up to %.2g m and %.2g rad",
              (double)(largest_offset * a->extent), (double)largest_offset);
-  return bodiesError(b, flag, function, "%s \"%s\" stays open (by %g at the guess%s): %.300s",
-                     joint ? bodiesNoun(b, (int)(joint - b->joint)) : "joint",
-                     joint ? b->text + joint->name : "", (double)size, limit, reason);
+  return cpReport(&b->log, flag, function, "%s \"%s\" stays open (by %g at the guess%s): %.300s",
+                  joint ? bodiesNoun(b, (int)(joint - b->joint)) : "joint",
+                  joint ? b->text + joint->name : "", (double)size, limit, reason);
 }
 
 int CPBodiesAssemble(CPBodies b, CPMech mech, sunrealtype t, N_Vector y, const char *held) {
   int flag = bodiesCheckState(b, y, __func__);
   if (flag) return flag;
-  if (!mech) return bodiesError(b, CP_MEM_NULL, __func__, "mech must not be NULL");
+  if (!mech) return cpReport(&b->log, CP_MEM_NULL, __func__, "mech must not be NULL");
   if (!held) held = "";
   Assembly a            = {.b = b, .t = t, .y = y, .opposite = NONE};
   const sunindextype nq = (sunindextype)b->nbodies * b->space.nq, nu = N_VGetLength(y) - nq;
@@ -1034,16 +1030,16 @@ int CPBodiesAssemble(CPBodies b, CPMech mech, sunrealtype t, N_Vector y, const c
   if (closed == CP_SUCCESS && (flag = holdPositions(b, held, a.id, __func__))) goto done;
   if (closed == CP_SUCCESS) closed = closePositions(&a);
   if (closed < 0) {
-    flag = bodiesError(b, CP_MEM_FAIL, __func__, "no memory for the assembly of %d bodies",
-                       b->nbodies);
+    flag = cpReport(&b->log, CP_MEM_FAIL, __func__, "no memory for the assembly of %d bodies",
+                    b->nbodies);
     goto done;
   }
   if (*a.meeting) {
-    flag = bodiesError(b, CP_IC_FAIL, __func__,
-                       "the start is a singular position of loops that are redundant but for "
-                       "rounding: two branches of motions meet there (joints %s), and digits that "
-                       "are missing decide between them: start beside it, or give all digits",
-                       a.meeting);
+    flag = cpReport(&b->log, CP_IC_FAIL, __func__,
+                    "the start is a singular position of loops that are redundant but for "
+                    "rounding: two branches of motions meet there (joints %s), and digits that "
+                    "are missing decide between them: start beside it, or give all digits",
+                    a.meeting);
     goto done;
   }
   /* from the closed positions, with the velocities of the guess */
@@ -1067,9 +1063,9 @@ int CPBodiesAssemble(CPBodies b, CPMech mech, sunrealtype t, N_Vector y, const c
     flag        = findSingular(&a, x0);
     a.x         = x0;
     if (!flag) N_VScale(1, a.x, y);
-    else flag = bodiesError(b, flag, __func__, "no memory for the assembly");
-  } else if (flag == CP_MEM_FAIL) bodiesError(b, flag, __func__, "no memory for the assembly");
-  else flag = reportOpen(&a, flag, closed, CPMechGetLastMessage(mech), __func__);
+    else flag = cpReport(&b->log, flag, __func__, "no memory for the assembly");
+  } else if (flag == CP_MEM_FAIL) cpReport(&b->log, flag, __func__, "no memory for the assembly");
+  else flag = reportOpen(&a, flag, closed, CPObjectGetLastMessage(CP_OBJECT(mech)), __func__);
 done:
   freeAssembly(&a);
   return flag;

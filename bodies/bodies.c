@@ -80,17 +80,9 @@ const char *bodiesKindName(int kind) {
 
 /* ----------------------------------------------------------------- messages, memory, names -- */
 
-int bodiesError(CPBodies b, int code, const char *function, const char *format, ...) {
-  va_list args;
-  va_start(args, format);
-  vsnprintf(b->message, sizeof b->message, format, args);
-  va_end(args);
-  if (b->handler) b->handler(code, function, b->message, b->data);
-  return code;
-}
-
 int bodiesGiven(CPBodies b, const char *function, const char *names, int given) {
-  return given ? CP_SUCCESS : bodiesError(b, CP_ILL_INPUT, function, "%s must not be NULL", names);
+  return given ? CP_SUCCESS
+               : cpReport(&b->log, CP_ILL_INPUT, function, "%s must not be NULL", names);
 }
 
 int bodiesRoom(void *address, int count, int more, size_t size) {
@@ -132,23 +124,22 @@ int bodiesFind(const struct CPBodies_ *b, int kind, const char *name, size_t len
 }
 
 static int noMemory(CPBodies b, const char *function, const char *name) {
-  return bodiesError(b, CP_MEM_FAIL, function, "no memory for \"%.100s\"", name);
+  return cpReport(&b->log, CP_MEM_FAIL, function, "no memory for \"%.100s\"", name);
 }
 
 /* Checks that the name is new, and makes room for it and for `params` parameters. Returns 0 or an
  * error code that has been reported. */
 static int checkName(CPBodies b, const char *function, const char *name, int params) {
   if (b->ready)
-    return bodiesError(b, CP_TOO_LATE, function, "the mechanism is complete: its CPMech exists");
-  if (!name || !*name) return bodiesError(b, CP_ILL_INPUT, function, "name must not be empty");
+    return cpReport(&b->log, CP_TOO_LATE, function, "the mechanism is complete: its CPMech exists");
+  if (!name || !*name) return cpReport(&b->log, CP_ILL_INPUT, function, "name must not be empty");
   if (strpbrk(name, ". \t\n") || strlen(name) > 100)
-    return bodiesError(b, CP_ILL_INPUT, function,
-                       "name must have at most 100 characters, no blank and no dot: \"%.100s\"",
-                       name);
+    return cpReport(&b->log, CP_ILL_INPUT, function,
+                    "name must have at most 100 characters, no blank and no dot: \"%.100s\"", name);
   if (bodiesControl(name))
-    return bodiesError(b, CP_ILL_INPUT, function, "name must not contain control characters");
+    return cpReport(&b->log, CP_ILL_INPUT, function, "name must not contain control characters");
   if (!strcmp(name, "ground"))
-    return bodiesError(b, CP_ILL_INPUT, function, "name must not be \"ground\"");
+    return cpReport(&b->log, CP_ILL_INPUT, function, "name must not be \"ground\"");
   if (2 * b->nentries >= b->capacity) { /* The table is at most half full. */
     const int old = b->capacity;
     Entry *before = b->entry, *more = calloc(old ? 2 * (size_t)old : 16, sizeof *more);
@@ -165,8 +156,8 @@ static int checkName(CPBodies b, const char *function, const char *name, int par
       ROOM(b->label, b->nparams, params))
     return noMemory(b, function, name);
   if (entryOf(b, name, strlen(name))->kind)
-    return bodiesError(b, CP_ILL_INPUT, function, "name must be new: there is a \"%s\" already",
-                       name);
+    return cpReport(&b->log, CP_ILL_INPUT, function, "name must be new: there is a \"%s\" already",
+                    name);
   return CP_SUCCESS;
 }
 
@@ -195,10 +186,10 @@ static int allFinite(const sunrealtype *x, int n) {
     if (!isfinite(x[i])) return 0;
   return 1;
 }
-#define CHECK_FINITE(b, name, what, x, n)                                                     \
-  if (!allFinite((x), (n)))                                                                   \
-  return bodiesError((b), CP_ILL_INPUT, __func__, "%s: %s must be finite, and is %g", (name), \
-                     (what), (double)firstBad((x), (n)))
+#define CHECK_FINITE(b, name, what, x, n)                                                        \
+  if (!allFinite((x), (n)))                                                                      \
+  return cpReport(&(b)->log, CP_ILL_INPUT, __func__, "%s: %s must be finite, and is %g", (name), \
+                  (what), (double)firstBad((x), (n)))
 static sunrealtype firstBad(const sunrealtype *x, int n) {
   int i = 0;
   while (i < n - 1 && isfinite(x[i])) i++;
@@ -210,16 +201,20 @@ static sunrealtype firstBad(const sunrealtype *x, int n) {
 static int checkSign(CPBodies b, const char *function, const char *name, const char *what,
                      sunrealtype x, int positive) {
   if (isfinite(x) && (positive ? x > 0 : x >= 0)) return CP_SUCCESS;
-  return bodiesError(b, CP_ILL_INPUT, function, "%s: %s must %s, and is %g", name, what,
-                     positive ? "be positive" : "not be negative", (double)x);
+  return cpReport(&b->log, CP_ILL_INPUT, function, "%s: %s must %s, and is %g", name, what,
+                  positive ? "be positive" : "not be negative", (double)x);
 }
 
 /* ------------------------------------------------------------------------------ life cycle -- */
 
 CPBodies CPBodiesCreate(int dimension, SUNContext ctx) {
-  CPBodies b = dimension == 2 || dimension == 3 ? calloc(1, sizeof *b) : NULL;
-  if (!b) return NULL;
-  b->ctx   = ctx;
+  static const CPKind objects = {NULL, NULL, NULL};
+  if (dimension != 2 && dimension != 3)
+    return cpRefuse(NULL, __func__, "dimension must be 2 or 3, is %d", dimension), NULL;
+  CPBodies b = calloc(1, sizeof *b);
+  if (!b) return cpReport(NULL, CP_MEM_FAIL, __func__, "no memory for bodies"), NULL;
+  b->log.kind = &objects;
+  b->ctx      = ctx;
   b->space = dimension == 3 ? (Space){3, 6, 7, {0, 0}, {3, 3}} : (Space){2, 3, 3, {0, 2}, {2, 3}};
   if (checkName(b, __func__, "gravity", 3)) {
     CPBodiesFree(&b);
@@ -243,13 +238,6 @@ void CPBodiesFree(CPBodies *bodies) {
   *bodies = NULL;
 }
 
-int CPBodiesSetErrHandlerFn(CPBodies b, CPErrHandlerFn handler, void *data) {
-  if (!b) return CP_MEM_NULL;
-  b->handler = handler;
-  b->data    = data;
-  return CP_SUCCESS;
-}
-
 const char *CPBodiesFileRead(CPBodies b, int i) {
   const char *path = b ? b->files : NULL, *end = path ? path + b->nfiles : NULL;
   while (i-- > 0 && path < end) path += strlen(path) + 1;
@@ -258,23 +246,21 @@ const char *CPBodiesFileRead(CPBodies b, int i) {
 
 const char *CPBodiesNotes(CPBodies b) { return b && b->notes ? b->notes : ""; }
 
-const char *CPBodiesGetLastMessage(CPBodies b) { return b ? b->message : ""; }
-
 int CPBodiesSetGravity(CPBodies b, const sunrealtype *g) {
   if (!b) return CP_MEM_NULL;
-  if (b->ready) return bodiesError(b, CP_TOO_LATE, __func__, "the mechanism is complete");
+  if (b->ready) return cpReport(&b->log, CP_TOO_LATE, __func__, "the mechanism is complete");
   if (bodiesGiven(b, __func__, "g", g != NULL)) return CP_ILL_INPUT;
   CHECK_FINITE(b, "gravity", "g", g, 3);
   if (b->space.dimension == 2 && g[2] != 0)
-    return bodiesError(b, CP_ILL_INPUT, __func__, "g[2] must be 0 in the plane, and is %g",
-                       (double)g[2]);
+    return cpReport(&b->log, CP_ILL_INPUT, __func__, "g[2] must be 0 in the plane, and is %g",
+                    (double)g[2]);
   memcpy(b->param, g, 3 * sizeof *g);
   return CP_SUCCESS;
 }
 
 int CPBodiesSetBalance(CPBodies b) {
   if (!b) return CP_MEM_NULL;
-  if (b->ready) return bodiesError(b, CP_TOO_LATE, __func__, "the mechanism is complete");
+  if (b->ready) return cpReport(&b->log, CP_TOO_LATE, __func__, "the mechanism is complete");
   b->balance = 1;
   return CP_SUCCESS;
 }
@@ -317,17 +303,16 @@ int CPBodiesAddBody(CPBodies b, const CPBody *body) {
   if (flag) return flag;
   if (planar && (body->centre[2] != 0 || body->position[2] != 0 || body->velocity[2] != 0 ||
                  body->omega[0] != 0 || body->omega[1] != 0))
-    return bodiesError(b, CP_ILL_INPUT, __func__, "%s: a body in the plane must not leave it",
-                       body->name);
+    return cpReport(&b->log, CP_ILL_INPUT, __func__, "%s: a body in the plane must not leave it",
+                    body->name);
   if (!planar) {
     sunrealtype p[3];
     principal(J, p);
     if (!(p[2] > 0) || p[0] > (p[1] + p[2]) * (1 + SUN_RCONST(1e-12)))
-      return bodiesError(
-          b, CP_ILL_INPUT, __func__,
-          "%s: principal moments must be positive, the largest at most the sum of the "
-          "others, and are %g, %g, %g",
-          body->name, (double)p[0], (double)p[1], (double)p[2]);
+      return cpReport(&b->log, CP_ILL_INPUT, __func__,
+                      "%s: principal moments must be positive, the largest at most the sum of the "
+                      "others, and are %g, %g, %g",
+                      body->name, (double)p[0], (double)p[1], (double)p[2]);
   }
   if (ROOM(b->body, b->nbodies, 1)) return noMemory(b, __func__, body->name);
 
@@ -403,12 +388,12 @@ static int findBodies(CPBodies b, const char *function, const char *name, const 
     const int ground      = !body || !strcmp(body, "ground");
     pair->side[side].body = ground ? GROUND : bodiesFind(b, NAME_BODY, body, strlen(body));
     if (!ground && pair->side[side].body < 0)
-      return bodiesError(b, CP_ILL_INPUT, function, "%s: there is no body \"%.100s\"", name, body);
+      return cpReport(&b->log, CP_ILL_INPUT, function, "%s: there is no body \"%.100s\"", name,
+                      body);
   }
   if (pair->side[0].body == pair->side[1].body)
-    return bodiesError(b, CP_ILL_INPUT, function,
-                       "%s: bodies a and b must differ, and both are \"%s\"", name,
-                       a ? a : "ground");
+    return cpReport(&b->log, CP_ILL_INPUT, function,
+                    "%s: bodies a and b must differ, and both are \"%s\"", name, a ? a : "ground");
   return CP_SUCCESS;
 }
 
@@ -434,8 +419,8 @@ static int makePair(CPBodies b, const char *function, const char *name, CPIn in,
     sunrealtype axis[3][3], arm[3];
     const char *wrong = makeAxes(b->space.dimension, in_plane, from, axis);
     if (wrong)
-      return bodiesError(b, CP_ILL_INPUT, function, "%s: %s (body %s)", name, wrong,
-                         side ? "b" : "a");
+      return cpReport(&b->log, CP_ILL_INPUT, function, "%s: %s (body %s)", name, wrong,
+                      side ? "b" : "a");
     memcpy(s->point, from->point, sizeof s->point);
     memcpy(s->axis, axis, sizeof axis);
     if (!body) continue;
@@ -490,18 +475,18 @@ static int checkSurface(CPBodies b, const char *function, const char *name, cons
   const int flag         = bodiesLevel(b->param, pair, &pose[0], &pose[1], g, t);
   const sunrealtype size = sqrt(dot3(g, g));
   if (flag)
-    return bodiesError(b, CP_ILL_INPUT, function,
-                       "%s: the function of the surface fails at the placement (%d)", name, flag);
+    return cpReport(&b->log, CP_ILL_INPUT, function,
+                    "%s: the function of the surface fails at the placement (%d)", name, flag);
   if (!(size > 0) || !isfinite(size))
-    return bodiesError(b, CP_ILL_INPUT, function,
-                       "%s: the gradient of the surface must be finite and not 0 at the placement, "
-                       "and its length is %g",
-                       name, (double)size);
+    return cpReport(&b->log, CP_ILL_INPUT, function,
+                    "%s: the gradient of the surface must be finite and not 0 at the placement, "
+                    "and its length is %g",
+                    name, (double)size);
   if (radius > 0 && fabs(size - 1) > rounding)
-    return bodiesError(b, CP_ILL_INPUT, function,
-                       "%s: with a radius the surface must be given by a distance, and the length "
-                       "of its gradient is %g",
-                       name, (double)size);
+    return cpReport(&b->log, CP_ILL_INPUT, function,
+                    "%s: with a radius the surface must be given by a distance, and the length "
+                    "of its gradient is %g",
+                    name, (double)size);
   return CP_SUCCESS;
 }
 
@@ -531,8 +516,8 @@ static int completeMarkers(CPBodies b, const CPJoint *joint, int in_plane, CPMar
   } else if (b->space.dimension == 2 && in_plane && length3(on_b->axis) == 0) {
     on_b->axis[0] = 1; /* Points on lines, rolling and spheres do not use it. */
     if (k == CP_JOINT_PRISMATIC)
-      return bodiesError(b, CP_ILL_INPUT, function, "%s: axis must not be zero (body b)",
-                         joint->name);
+      return cpReport(&b->log, CP_ILL_INPUT, function, "%s: axis must not be zero (body b)",
+                      joint->name);
   }
   return CP_SUCCESS;
 }
@@ -580,12 +565,12 @@ static int addJoint(CPBodies b, const CPJoint *joint, int params, const CPBodyCo
   const CPJointKind k = joint->kind;
   const char *name    = joint->name;
   if (!bodiesKindName((int)k))
-    return bodiesError(b, CP_ILL_INPUT, function,
-                       "%s: kind must be one of CPJointKind's, and is %d", name, (int)k);
+    return cpReport(&b->log, CP_ILL_INPUT, function,
+                    "%s: kind must be one of CPJointKind's, and is %d", name, (int)k);
   const Kind *kind = &kinds[b->space.dimension == 3][k];
   if (kind->nrows == 0)
-    return bodiesError(b, CP_NOT_SUPPORTED, function, "%s: there is no joint \"%s\" in the plane",
-                       name, bodiesKindName((int)k));
+    return cpReport(&b->log, CP_NOT_SUPPORTED, function,
+                    "%s: there is no joint \"%s\" in the plane", name, bodiesKindName((int)k));
   Pair pair = {0};
   if ((flag = findBodies(b, function, name, joint->a, joint->b, &pair))) return flag;
 
@@ -601,12 +586,12 @@ static int addJoint(CPBodies b, const CPJoint *joint, int params, const CPBodyCo
   const int has_length = k == CP_JOINT_ROD || k == CP_JOINT_ROLLING || k == CP_JOINT_ROLLING_DISC;
   const int is_point   = contact && k == CP_JOINT_ROLLING; /* a ball of radius 0 is a point */
   if (has_length && (!(is_point ? length >= 0 : length > 0) || !isfinite(length)))
-    return bodiesError(b, CP_ILL_INPUT, function, "%s: %s must be %s, and is %g", name,
-                       k == CP_JOINT_ROD ? "length" : "radius",
-                       is_point ? "finite and not negative" : "positive", (double)length);
+    return cpReport(&b->log, CP_ILL_INPUT, function, "%s: %s must be %s, and is %g", name,
+                    k == CP_JOINT_ROD ? "length" : "radius",
+                    is_point ? "finite and not negative" : "positive", (double)length);
   if (k == CP_JOINT_ROLLING_DISC && !stands(b, &pair))
-    return bodiesError(b, CP_ILL_INPUT, function,
-                       "%s: the axis of the disc must not be along the plane's normal", name);
+    return cpReport(&b->log, CP_ILL_INPUT, function,
+                    "%s: the axis of the disc must not be along the plane's normal", name);
   if (on == CP_ON_SURFACE) {
     pair.surface = (Surface){contact->surface, contact->data, {NONE, NONE}};
     if ((flag = checkSurface(b, function, name, &pair, length))) return flag;
@@ -659,40 +644,39 @@ static int checkContact(CPBodies b, const CPBodyContact *c, const char *function
   const sunrealtype mu = c->friction, mu_s = c->sticking, e = c->restitution;
   const int planar = b->space.dimension == 2, touch = (int)c->touch, on = (int)c->on;
   if (!(mu >= 0) || !isfinite(mu) || !(mu_s >= 0) || !isfinite(mu_s))
-    return bodiesError(b, CP_ILL_INPUT, function,
-                       "%.100s: friction and sticking must be finite and not negative, and are %g "
-                       "and %g",
-                       name, (double)mu, (double)mu_s);
+    return cpReport(&b->log, CP_ILL_INPUT, function,
+                    "%.100s: friction and sticking must be finite and not negative, and are %g "
+                    "and %g",
+                    name, (double)mu, (double)mu_s);
   if (!(e >= 0 && e <= 1))
-    return bodiesError(b, CP_ILL_INPUT, function,
-                       "%.100s: restitution must be from 0 to 1, and is %g", name, (double)e);
+    return cpReport(&b->log, CP_ILL_INPUT, function,
+                    "%.100s: restitution must be from 0 to 1, and is %g", name, (double)e);
   if (!bodiesTouchName(touch) || on < 0 || on >= NUM_ON)
-    return bodiesError(b, CP_ILL_INPUT, function,
-                       "%.100s: on and touch must be of CPContactOn and CPContactTouch, and are %d "
-                       "and %d",
-                       name, on, touch);
+    return cpReport(&b->log, CP_ILL_INPUT, function,
+                    "%.100s: on and touch must be of CPContactOn and CPContactTouch, and are %d "
+                    "and %d",
+                    name, on, touch);
   if (touches[touch].count[!planar] == 0)
-    return bodiesError(b, CP_NOT_SUPPORTED, function,
-                       "%.100s: there is no %s in the plane, where a ball is a disc", name,
-                       touches[touch].name);
+    return cpReport(&b->log, CP_NOT_SUPPORTED, function,
+                    "%.100s: there is no %s in the plane, where a ball is a disc", name,
+                    touches[touch].name);
   if (touches[touch].kind == CP_JOINT_ROLLING_DISC && on != CP_ON_PLANE)
-    return bodiesError(b, CP_NOT_SUPPORTED, function,
-                       "%.100s: the edge of a %s touches planes only", name, touches[touch].name);
+    return cpReport(&b->log, CP_NOT_SUPPORTED, function,
+                    "%.100s: the edge of a %s touches planes only", name, touches[touch].name);
   if (!c->surface != (on != CP_ON_SURFACE))
-    return bodiesError(
-        b, CP_ILL_INPUT, function,
+    return cpReport(
+        &b->log, CP_ILL_INPUT, function,
         "%.100s: CP_ON_SURFACE needs the function `surface`, and other kinds must have none", name);
   const sunrealtype rho = c->radius_a + c->radius;
   if (on == CP_ON_SPHERE && (!isfinite(rho) || rho == 0 || (c->radius_a < 0 && rho > 0)))
-    return bodiesError(b, CP_ILL_INPUT, function,
-                       "%.100s: radius_a + radius must not be 0, nor positive with a hollow sphere "
-                       "(radius_a < 0); they are %g and %g",
-                       name, (double)c->radius_a, (double)c->radius);
+    return cpReport(&b->log, CP_ILL_INPUT, function,
+                    "%.100s: radius_a + radius must not be 0, nor positive with a hollow sphere "
+                    "(radius_a < 0); they are %g and %g",
+                    name, (double)c->radius_a, (double)c->radius);
   for (int k = touch == CP_TOUCH_BOX ? 0 : 2; k < b->space.dimension && touch > CP_TOUCH_DISC; k++)
     if (!(c->size[k] > 0) || !isfinite(c->size[k]))
-      return bodiesError(b, CP_ILL_INPUT, function,
-                         "%.100s: all sizes must be positive, and one is %g", name,
-                         (double)c->size[k]);
+      return cpReport(&b->log, CP_ILL_INPUT, function,
+                      "%.100s: all sizes must be positive, and one is %g", name, (double)c->size[k]);
   return CP_SUCCESS;
 }
 
@@ -715,8 +699,8 @@ int CPBodiesAddContact(CPBodies b, const CPBodyContact *contact) {
   sunrealtype axis[3][3];
   const char *wrong = n > 1 ? makeAxes(b->space.dimension, 0, &contact->on_b, axis) : NULL;
   if (wrong)
-    return bodiesError(b, CP_ILL_INPUT, __func__, "%.100s: %s (body b)",
-                       contact->name ? contact->name : "", wrong);
+    return cpReport(&b->log, CP_ILL_INPUT, __func__, "%.100s: %s (body b)",
+                    contact->name ? contact->name : "", wrong);
   for (int k = 0; k < n && flag >= 0; k++) {
     if (n > 1) { /* The bits of k select the corner; for the two ends, the only bit does. */
       snprintf(name, sizeof name, "%.110s_%d", contact->name ? contact->name : "", k + 1);
@@ -763,11 +747,11 @@ static int findCoordinate(CPBodies b, const char *function, const char *name, CP
                           Term *term) {
   const int j = of.joint ? bodiesFind(b, NAME_JOINT, of.joint, strlen(of.joint)) : -1;
   if (j < 0)
-    return bodiesError(b, CP_ILL_INPUT, function, "%s: there is no joint \"%.100s\"", name,
-                       of.joint ? of.joint : "");
+    return cpReport(&b->log, CP_ILL_INPUT, function, "%s: there is no joint \"%.100s\"", name,
+                    of.joint ? of.joint : "");
   if (bodiesCoordinateTerm(b, j, of.k, term))
-    return bodiesError(b, CP_ILL_INPUT, function, "%s: joint \"%s\" has no coordinate %d", name,
-                       of.joint, of.k);
+    return cpReport(&b->log, CP_ILL_INPUT, function, "%s: joint \"%s\" has no coordinate %d", name,
+                    of.joint, of.k);
   return j;
 }
 
@@ -793,18 +777,18 @@ int CPBodiesAddCoupler(CPBodies b, const CPCoupler *coupler) {
     /* flag is the joint of the second coordinate */
     same = flag == joint && coupler->of[0].k == coupler->of[1].k;
     if (ratio == 0 || !isfinite(ratio))
-      return bodiesError(b, CP_ILL_INPUT, __func__, "%s: ratios must not be 0, and one is %g", name,
-                         (double)ratio);
+      return cpReport(&b->log, CP_ILL_INPUT, __func__, "%s: ratios must not be 0, and one is %g",
+                      name, (double)ratio);
     angles += row.term[k].m.kind == ANGLE;
     whole = whole && ratio == floor(ratio);
   }
   row.wraps = angles > 0 && b->space.dimension == 3;
   if (row.wraps && angles == 2 && !whole)
-    return bodiesError(b, CP_ILL_INPUT, __func__,
-                       "%s: ratios of angles must be whole numbers (of teeth), and are %g and %g",
-                       name, (double)coupler->ratio[0], (double)coupler->ratio[1]);
+    return cpReport(&b->log, CP_ILL_INPUT, __func__,
+                    "%s: ratios of angles must be whole numbers (of teeth), and are %g and %g",
+                    name, (double)coupler->ratio[0], (double)coupler->ratio[1]);
   if (same)
-    return bodiesError(b, CP_ILL_INPUT, __func__, "%s: the two coordinates must differ", name);
+    return cpReport(&b->log, CP_ILL_INPUT, __func__, "%s: the two coordinates must differ", name);
   if (ROOM(b->joint, b->njoints, 1) || ROOM(b->row, b->nrows, 1))
     return noMemory(b, __func__, name);
   const int text = takeName(b, name, NAME_JOINT, b->njoints), i = b->njoints;
@@ -859,7 +843,7 @@ int CPBodiesAddSpring(CPBodies b, const CPSpring *spring) {
     if ((flag = makePair(b, __func__, name, spring->in, 0, &ends[0], &ends[1], &pair))) return flag;
     const sunrealtype now = distance(b, &pair);
     if (!(now > 0))
-      return bodiesError(b, CP_ILL_INPUT, __func__, "%s: the points must not meet", name);
+      return cpReport(&b->log, CP_ILL_INPUT, __func__, "%s: the points must not meet", name);
     if (isnan(x)) x = now;
   } else if ((flag = findCoordinate(b, __func__, name, spring->of, &term)) < 0) {
     return flag;
@@ -899,7 +883,7 @@ int CPBodiesAddBushing(CPBodies b, const CPBushing *bushing) {
   CHECK_FINITE(b, name, "turn_damping", bushing->turn_damping, 3);
   CHECK_FINITE(b, name, "drag", &bushing->drag, 1);
   if (b->space.dimension == 2 && bushing->drag != 0)
-    return bodiesError(b, CP_NOT_SUPPORTED, __func__, "%s: there is no drag in the plane", name);
+    return cpReport(&b->log, CP_NOT_SUPPORTED, __func__, "%s: there is no drag in the plane", name);
   if ((flag = findBodies(b, __func__, name, bushing->a, bushing->b, &pair))) return flag;
   const CPMarker *on_b = bushing->in == CP_IN_SPACE ? &bushing->on_a : &bushing->on_b;
   if ((flag = makePair(b, __func__, name, bushing->in, 0, &bushing->on_a, on_b, &pair)))
@@ -936,10 +920,10 @@ int CPBodiesAddForce(CPBodies b, const CPForce *force) {
   if (flag) return flag;
   CHECK_FINITE(b, name, "force", force->force, 3);
   if (force->fn && force->follows)
-    return bodiesError(b, CP_NOT_SUPPORTED, __func__,
-                       "%s: a force with a function must not follow the body", name);
+    return cpReport(&b->log, CP_NOT_SUPPORTED, __func__,
+                    "%s: a force with a function must not follow the body", name);
   if (b->space.dimension == 2 && force->force[2] != 0)
-    return bodiesError(b, CP_ILL_INPUT, __func__, "%s: force must lie in the plane", name);
+    return cpReport(&b->log, CP_ILL_INPUT, __func__, "%s: force must lie in the plane", name);
   Pair pair             = {0};
   const CPMarker origin = {.axis = {0, 0, 1}};
   CPMarker at           = origin;
@@ -982,8 +966,8 @@ int CPBodiesAddShape(CPBodies b, const CPShape *shape) {
   int flag         = checkName(b, __func__, name, 0);
   if (flag) return flag;
   if ((int)shape->kind < 0 || (int)shape->kind >= NUM_SHAPES)
-    return bodiesError(b, CP_ILL_INPUT, __func__,
-                       "%s: kind must be one of CPShapeKind's, and is %d", name, (int)shape->kind);
+    return cpReport(&b->log, CP_ILL_INPUT, __func__,
+                    "%s: kind must be one of CPShapeKind's, and is %d", name, (int)shape->kind);
   const CPShapeKind kind  = shape->kind;
   const sunrealtype *size = shape->size;
   const int round = kind != CP_SHAPE_BOX, planar = b->space.dimension == 2;
@@ -993,8 +977,9 @@ int CPBodiesAddShape(CPBodies b, const CPShape *shape) {
                                                          : size[2] / 2};
   for (int k = 0; k < b->space.dimension; k++)
     if (!(half[k] > 0) || !isfinite(half[k]))
-      return bodiesError(b, CP_ILL_INPUT, __func__, "%s: all sizes must be positive, and one is %g",
-                         name, (double)(round && k < 2 ? size[0] : size[k]));
+      return cpReport(&b->log, CP_ILL_INPUT, __func__,
+                      "%s: all sizes must be positive, and one is %g", name,
+                      (double)(round && k < 2 ? size[0] : size[k]));
   Pair pair             = {0};
   const CPMarker origin = {.axis = {0, 0, 1}};
   if (shape->body && !strcmp(shape->body, "ground")) pair.side[0].body = pair.side[1].body = GROUND;

@@ -9,6 +9,7 @@
 #ifndef CPODES_BODIES_IMPL_H
 #define CPODES_BODIES_IMPL_H
 
+#include "cpodes/base/object.h"
 #include <cpodes/cpodes_bodies.h>
 #include <math.h>
 
@@ -258,11 +259,9 @@ typedef enum { AS_IN_MOTION, AT_REST, ALIGNING } Assembling;
 enum { NOTES = 1200 };
 
 struct CPBodies_ {
+  CPLog log;
   SUNContext ctx;
   Space space;
-  CPErrHandlerFn handler;
-  void *data;
-  char message[TEXT];
   int balance, ready, has_mech;
 
   Body *body;
@@ -316,11 +315,6 @@ int bodiesNamed(const struct CPBodies_ *b, const char *name, size_t length);
 /* Does an element have this name, or is it "ground"? */
 int bodiesTaken(const struct CPBodies_ *b, const char *name);
 
-int bodiesError(CPBodies b, int code, const char *function, const char *format, ...)
-#if defined(__GNUC__)
-    __attribute__((format(printf, 4, 5)))
-#endif
-    ;
 /* Checks an argument, or several, of these names. Returns 0, or CP_ILL_INPUT, which has been reported. */
 int bodiesGiven(CPBodies b, const char *function, const char *names, int given);
 /* Returns the index of the element of this kind and name (length characters), or -1. */

@@ -786,7 +786,7 @@ int bodiesBuild(CPBodies b, const char *function) {
   int row        = 0;
   if (b->ready) return CP_SUCCESS;
   if (b->nbodies == 0)
-    return bodiesError(b, CP_ILL_INPUT, function, "there must be a body; there is none");
+    return cpReport(&b->log, CP_ILL_INPUT, function, "there must be a body; there is none");
   for (int i = 0; i < b->nrows; i++) {
     b->row[i].first = row;
     row += b->row[i].term[0].m.kind == POINT ? s->dimension : 1;
@@ -805,7 +805,7 @@ int bodiesBuild(CPBodies b, const char *function) {
   free(count);
   if (failed) {
     bodiesFreePlans(b);
-    return bodiesError(b, CP_MEM_FAIL, function, "no memory for %d bodies", b->nbodies);
+    return cpReport(&b->log, CP_MEM_FAIL, function, "no memory for %d bodies", b->nbodies);
   }
   b->model = (CPEquations){.nu           = nu,
                            .nq           = (sunindextype)s->nq * b->nbodies,

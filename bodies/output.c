@@ -16,7 +16,8 @@ int CPBodiesModel(CPBodies b, CPEquations *model) {
 
 int CPBodiesPrepare(CPBodies b, CPMech mech) {
   if (!b || !mech) return CP_MEM_NULL;
-  return b->handler ? CPMechSetErrHandlerFn(mech, b->handler, b->data) : CP_SUCCESS;
+  return b->log.handler ? CPObjectSetErrHandlerFn(CP_OBJECT(mech), b->log.handler, b->log.data)
+                        : CP_SUCCESS;
 }
 
 CPMech bodiesCreateMech(CPBodies b, N_Vector y) {
@@ -41,7 +42,7 @@ int CPBodiesMech(CPBodies b, CPMech *mech) {
   if (!b || !mech) return CP_MEM_NULL;
   *mech = NULL;
   if (b->has_mech)
-    return bodiesError(b, CP_TOO_LATE, __func__, "the mechanism has its CPMech already");
+    return cpReport(&b->log, CP_TOO_LATE, __func__, "the mechanism has its CPMech already");
   int flag = bodiesBuild(b, __func__);
   if (flag) return flag;
   N_Vector y = CPBodiesState(b);
@@ -52,7 +53,8 @@ int CPBodiesMech(CPBodies b, CPMech *mech) {
     return CP_SUCCESS;
   }
   CPMechFree(mech);
-  return bodiesError(b, CP_MEM_FAIL, __func__, "no memory for the CPMech of %d bodies", b->nbodies);
+  return cpReport(&b->log, CP_MEM_FAIL, __func__, "no memory for the CPMech of %d bodies",
+                  b->nbodies);
 }
 
 void bodiesWithoutContacts(const struct CPBodies_ *b, sunrealtype *mask) {
@@ -172,19 +174,20 @@ static void placePair(CPBodies b, const Pair *pair, N_Vector y) {
 
 int bodiesCheckState(CPBodies b, N_Vector y, const char *function) {
   if (!b) return CP_MEM_NULL;
-  if (!b->ready) return bodiesError(b, CP_NO_INIT, function, "CPBodiesMech must be called first");
-  if (!y) return bodiesError(b, CP_MEM_NULL, function, "y must not be NULL");
+  if (!b->ready)
+    return cpReport(&b->log, CP_NO_INIT, function, "CPBodiesMech must be called first");
+  if (!y) return cpReport(&b->log, CP_MEM_NULL, function, "y must not be NULL");
   const sunindextype n = (sunindextype)b->nbodies * (b->space.nq + b->space.nu) + b->balance;
   if (N_VGetLength(y) != n)
-    return bodiesError(b, CP_ILL_INPUT, function, "y must have %ld components, and has %ld",
-                       (long)n, (long)N_VGetLength(y));
+    return cpReport(&b->log, CP_ILL_INPUT, function, "y must have %ld components, and has %ld",
+                    (long)n, (long)N_VGetLength(y));
   return CP_SUCCESS;
 }
 
 static int checkIndex(CPBodies b, const char *function, const char *what, int i, int count) {
   if (i >= 0 && i < count) return CP_SUCCESS;
-  return bodiesError(b, CP_ILL_INPUT, function, "%s must be one of 0 ... %d, and is %d", what,
-                     count - 1, i);
+  return cpReport(&b->log, CP_ILL_INPUT, function, "%s must be one of 0 ... %d, and is %d", what,
+                  count - 1, i);
 }
 
 int CPBodiesCoordinate(CPBodies b, CPCoordinate of, N_Vector y, sunrealtype *x, sunrealtype *rate) {
@@ -195,9 +198,9 @@ int CPBodiesCoordinate(CPBodies b, CPCoordinate of, N_Vector y, sunrealtype *x, 
   if (bodiesGiven(b, __func__, "x and rate", x && rate)) return CP_ILL_INPUT;
   const int j = of.joint ? bodiesFind(b, NAME_JOINT, of.joint, strlen(of.joint)) : -1;
   if (j < 0 || bodiesCoordinateTerm(b, j, of.k, &term))
-    return bodiesError(b, CP_ILL_INPUT, __func__,
-                       "there is no joint \"%.100s\" with a coordinate %d",
-                       of.joint ? of.joint : "", of.k);
+    return cpReport(&b->log, CP_ILL_INPUT, __func__,
+                    "there is no joint \"%.100s\" with a coordinate %d", of.joint ? of.joint : "",
+                    of.k);
   placePair(b, &b->pair[term.pair], y);
   bodiesTermJet(b, &term, VALUES, &jet);
   *x    = term.coef * jet.s;
@@ -212,7 +215,8 @@ int CPBodiesPoint(CPBodies b, const char *body, const sunrealtype *point, N_Vect
   if (bodiesGiven(b, __func__, "point", point != NULL)) return CP_ILL_INPUT;
   const int i = body ? bodiesFind(b, NAME_BODY, body, strlen(body)) : -1;
   if (i < 0)
-    return bodiesError(b, CP_ILL_INPUT, __func__, "there is no body \"%.100s\"", body ? body : "");
+    return cpReport(&b->log, CP_ILL_INPUT, __func__, "there is no body \"%.100s\"",
+                    body ? body : "");
   Pair pair = {.side = {{.body = GROUND}, {.body = i}}};
   placePair(b, &pair, y);
   Moving d;
@@ -234,8 +238,8 @@ int CPBodiesReaction(CPBodies b, const char *joint, sunrealtype t, N_Vector y,
   if (bodiesGiven(b, __func__, "F and T", F && T)) return CP_ILL_INPUT;
   const int index = joint ? bodiesFind(b, NAME_JOINT, joint, strlen(joint)) : -1;
   if (index < 0 || !lambda)
-    return bodiesError(b, CP_ILL_INPUT, __func__, "there is no joint \"%.100s\", or no lambda",
-                       joint ? joint : "");
+    return cpReport(&b->log, CP_ILL_INPUT, __func__, "there is no joint \"%.100s\", or no lambda",
+                    joint ? joint : "");
   const Joint *j   = &b->joint[index];
   const Pair *pair = &b->pair[j->pair];
   const Space *s   = &b->space;
@@ -366,8 +370,8 @@ int CPBodiesGetPowers(CPBodies b, sunrealtype t, N_Vector y, const sunrealtype *
   addEnergies(b, u, powers);
   flag = bodiesPowers(b, t, q, u, lambda, powers);
   if (!flag) return CP_SUCCESS;
-  return bodiesError(b, flag < 0 ? CP_USERFUNC_FAIL : CP_REPTD_USERFUNC_ERR, __func__,
-                     "at t = %g a function of a drive or a force failed (%d)", (double)t, flag);
+  return cpReport(&b->log, flag < 0 ? CP_USERFUNC_FAIL : CP_REPTD_USERFUNC_ERR, __func__,
+                  "at t = %g a function of a drive or a force failed (%d)", (double)t, flag);
 }
 
 int CPBodiesFindParameter(CPBodies b, const char *name) {
@@ -383,8 +387,8 @@ int CPBodiesFindParameter(CPBodies b, const char *name) {
   }
   for (; i < end && b->label[i].owner == owner; i++)
     if (!strcmp(dot + 1, b->label[i].field)) return i;
-  return bodiesError(b, CP_ILL_INPUT, __func__, "there is no parameter \"%.200s\"",
-                     name ? name : "");
+  return cpReport(&b->log, CP_ILL_INPUT, __func__, "there is no parameter \"%.200s\"",
+                  name ? name : "");
 }
 
 sunrealtype *CPBodiesParameters(CPBodies b) { return b ? b->param : NULL; }
@@ -422,8 +426,8 @@ const char *CPBodiesName(CPBodies b, CPBodiesKind kind, int i) {
 /* The pair of a joint, a contact or a spring, or NULL after a report */
 static const Pair *pairOf(CPBodies b, CPBodiesKind kind, int i, const char *function) {
   if (kind != CP_JOINT && kind != CP_CONTACT && kind != CP_SPRING) {
-    bodiesError(b, CP_ILL_INPUT, function, "kind must be CP_JOINT, CP_CONTACT or CP_SPRING: %d",
-                (int)kind);
+    cpReport(&b->log, CP_ILL_INPUT, function, "kind must be CP_JOINT, CP_CONTACT or CP_SPRING: %d",
+             (int)kind);
     return NULL;
   }
   if (checkIndex(b, function, "i", i, CPBodiesCount(b, kind))) return NULL;
@@ -476,8 +480,9 @@ int CPBodiesPoints(CPBodies b, CPBodiesKind kind, int i, N_Vector y, sunrealtype
  * been reported. */
 static int checkContact(CPBodies b, int i, const char *function) {
   if (checkIndex(b, function, "contact", i, b->ncontacts)) return CP_ILL_INPUT;
-  return b->ready ? CP_SUCCESS
-                  : bodiesError(b, CP_NO_INIT, function, "call CPBodiesMech or CPBodiesModel first");
+  return b->ready
+             ? CP_SUCCESS
+             : cpReport(&b->log, CP_NO_INIT, function, "call CPBodiesMech or CPBodiesModel first");
 }
 
 int CPBodiesContact(CPBodies b, int i, CPBodiesContactRows *rows) {
@@ -514,8 +519,8 @@ int CPBodiesContactFrame(CPBodies b, int i, N_Vector y, sunrealtype *frame) {
   const Pose *pose[2] = {bodiesPose(b, pair->side[0].body), bodiesPose(b, pair->side[1].body)};
   if (b->row[joint->first].term[0].m.kind == LEVEL &&
       bodiesLevel(b->param, pair, pose[0], pose[1], own[0], own + 1))
-    return bodiesError(b, CP_REPTD_USERFUNC_ERR, __func__, "%s: the function of the surface failed",
-                       b->text + joint->name);
+    return cpReport(&b->log, CP_REPTD_USERFUNC_ERR, __func__,
+                    "%s: the function of the surface failed", b->text + joint->name);
   const sunrealtype size = sqrt(dot3(own[0], own[0]));
   for (int k = 0; k < 3; k++) { /* z, x, y */
     sunrealtype in_body[3] = {0, 0, 0};

@@ -220,7 +220,7 @@ static int combine(RobotJoint *j, int n, CPJoint *joint, int *held) {
 }
 
 int robotRefused(Robot *r, const xmlNode *at, int flag) {
-  return flag < 0 ? robotWrong(r, at, "%s", CPBodiesGetLastMessage(r->bodies)) : 0;
+  return flag < 0 ? robotWrong(r, at, "%s", CPObjectGetLastMessage(CP_OBJECT(r->bodies))) : 0;
 }
 
 static int addJoint(Robot *r, Link *link, RobotJoint *j) {

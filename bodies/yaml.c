@@ -586,7 +586,7 @@ static int readDocument(Reader *r, SUNContext ctx, CPBodiesFile *run, CPBodies *
   } else if (!(*bodies = CPBodiesCreate(r->dimension, ctx))) return wrong(r, start, "no memory");
   if ((section(r, top, "gravity") && CPBodiesSetGravity(*bodies, head.gravity)) ||
       (run->balance && CPBodiesSetBalance(*bodies)))
-    return wrong(r, start, "%s", CPBodiesGetLastMessage(*bodies));
+    return wrong(r, start, "%s", CPObjectGetLastMessage(CP_OBJECT(*bodies)));
   for (int k = 0; k < NUM_ELEMENTS; k++) {
     const yaml_node_t *list = section(r, top, elements[k].key);
     if (!list && k == 0 && !head.robot) return wrong(r, top->start_mark, "the file needs bodies");
@@ -602,7 +602,7 @@ static int readDocument(Reader *r, SUNContext ctx, CPBodiesFile *run, CPBodies *
       if (readMapping(r, n, elements[k].what, elements[k].fields, NULL, &e)) return 1;
       if (elements[k].check && elements[k].check(r, n, &e)) return 1;
       if (elements[k].add(*bodies, &e) < 0)
-        return wrong(r, n->start_mark, "%s", CPBodiesGetLastMessage(*bodies));
+        return wrong(r, n->start_mark, "%s", CPObjectGetLastMessage(CP_OBJECT(*bodies)));
     }
   }
   if (CPBodiesCount(*bodies, CP_BODY) == 0)

@@ -1,4 +1,4 @@
-# cpodes_add_library(name [ON library] source...): a library on the public interface of libcpodes, or of another library on that, with the header
+# cpodes_add_library(name [ON library] source...): a library on the public interface of libcpodes and base/object.h, or on another such library, with the header
 # cpodes/cpodes_<name>.h: from the same objects, the targets cpodes_<name> (shared) and cpodes_<name>_static, for users cpodes::<name> and
 # cpodes::<name>_static.
 function(cpodes_add_library name)
@@ -14,6 +14,7 @@ function(cpodes_add_library name)
     PROPERTIES C_EXTENSIONS OFF
                C_VISIBILITY_PRESET hidden
                POSITION_INDEPENDENT_CODE ON)
+  target_include_directories(cpodes_${name}_objects PRIVATE "${PROJECT_SOURCE_DIR}") # cpodes/base/object.h
   target_link_libraries(cpodes_${name}_objects PRIVATE cpodes::${below})
   add_library(cpodes_${name} SHARED $<TARGET_OBJECTS:cpodes_${name}_objects>)
   add_library(cpodes_${name}_static STATIC $<TARGET_OBJECTS:cpodes_${name}_objects>)

@@ -271,11 +271,10 @@ static int checkSliding(CPContact c, const Passage *e, const char *function) {
               begins =
                   contactSlidesInSpace(&e->after[i]) && e->before[i].phase == CP_CONTACT_STICKING;
     if (ends || begins)
-      return contactError(
-          c, CP_CONTACT_NO_GRADIENT, function,
-          "at t = %.10g: contact \"%s\" %s to slide in space, which adjoints do not "
-          "pass: use forward sensitivities (CPContactSensInit)",
-          e->t, c->point[i].name, ends ? "ceases" : "begins");
+      return cpReport(&c->log, CP_CONTACT_NO_GRADIENT, function,
+                      "at t = %.10g: contact \"%s\" %s to slide in space, which adjoints do not "
+                      "pass: use forward sensitivities (CPContactSensInit)",
+                      e->t, c->point[i].name, ends ? "ceases" : "begins");
   }
   return CP_SUCCESS;
 }
@@ -325,15 +324,17 @@ static int setParameters(CPContact c, int Np, sunrealtype *p) {
 static int forwards(CPContact c, sunrealtype t1, const char *function) {
   sunrealtype t = c->t;
   if (contactRecord(c, t, c->newest))
-    return contactError(c, CP_MEM_FAIL, function, "no memory for the events of an adjoint");
+    return cpReport(&c->log, CP_MEM_FAIL, function, "no memory for the events of an adjoint");
   if (c->sens.integrator == c->integrator)
     CVodeSensToggleOff(CPIntegratorGetCVodeMem(c->integrator));
   N_Vector y = N_VClone(c->newest);
-  if (!y) return contactError(c, CP_MEM_FAIL, function, "no memory for a state");
+  if (!y) return cpReport(&c->log, CP_MEM_FAIL, function, "no memory for a state");
   int flag = CP_STOPPED;
   while (flag == CP_STOPPED) flag = CPSessionRun(c->session, t1, y, &t);
   N_VDestroy(y);
-  return flag ? contactError(c, flag, function, "%s", CPSessionGetLastMessage(c->session)) : flag;
+  return flag
+             ? cpReport(&c->log, flag, function, "%s", CPObjectGetLastMessage(CP_OBJECT(c->session)))
+             : flag;
 }
 
 /* Sums over all flights and events. Returns 0 or an error code that has been reported. */
@@ -357,17 +358,17 @@ static int checkArguments(CPContact c, sunrealtype t1, const CPFunctional *F, in
   if (flag) return flag;
   if (CVodeGetNumSteps(CPIntegratorGetCVodeMem(c->integrator), &steps) || steps > 0 ||
       c->t != c->t_first || c->sens.Ns > 0)
-    return contactError(
-        c, CP_TOO_LATE, function,
+    return cpReport(
+        &c->log, CP_TOO_LATE, function,
         "steps have been taken, or there are forward sensitivities: call CPSessionStart again");
   if (c->sens.integrator == c->integrator && c->sens.given != Np)
-    return contactError(c, CP_ILL_INPUT, function,
-                        "this integrator has had %d sensitivities: Np = %d", c->sens.given, Np);
+    return cpReport(&c->log, CP_ILL_INPUT, function,
+                    "this integrator has had %d sensitivities: Np = %d", c->sens.given, Np);
   if (!F || F->ng < 1 || !G || Np < 0 || (Np > 0 && (!p || !dG)) || !(t1 > c->t && isfinite(t1)))
-    return contactError(c, CP_ILL_INPUT, function,
-                        "F, G, and with Np > 0 p and dG must not be NULL, F->ng > 0, t1 finite and "
-                        "after the start: Np = %d, t1 = %g",
-                        Np, t1);
+    return cpReport(&c->log, CP_ILL_INPUT, function,
+                    "F, G, and with Np > 0 p and dG must not be NULL, F->ng > 0, t1 finite and "
+                    "after the start: Np = %d, t1 = %g",
+                    Np, t1);
   return CP_SUCCESS;
 }
 
@@ -405,7 +406,7 @@ int CPContactFunctionalAdjoint(CPContact c, sunrealtype t1, const CPFunctional *
       .c = c, .function = __func__, .F = F, .options = options, .Np = Np, .G = G, .dG = dG};
   struct ContactTape_ tape = {NULL};
   if (contactSensAllocate(c, Np > 0 ? Np : 1) || openBackwards(&b))
-    flag = contactError(c, CP_MEM_FAIL, __func__, "no memory for %d functionals", F->ng);
+    flag = cpReport(&c->log, CP_MEM_FAIL, __func__, "no memory for %d functionals", F->ng);
   if (!flag && Np > 0) flag = contactSensParameters(c, Np, p, pbar, plist, __func__);
   if (!flag && Np > 0) flag = setParameters(c, Np, p);
   memset(G, 0, (size_t)F->ng * sizeof *G);

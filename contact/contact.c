@@ -10,24 +10,6 @@
 #include <sunmatrix/sunmatrix_dense.h>
 #include <sunmatrix/sunmatrix_sparse.h>
 
-int contactError(CPContact c, int code, const char *function, const char *format, ...) {
-  char text[CONTACT_TEXT];
-  va_list args;
-  va_start(args, format);
-  vsnprintf(text, sizeof text, format, args);
-  va_end(args);
-  if (c && c->handling) return code; /* The message that is being handled stays the newest. */
-  if (c) memcpy(c->message, text, sizeof text);
-  if (!c || !c->handler) {
-    fprintf(stderr, "[cpodes] %s: %s\n", function, text);
-    return code;
-  }
-  c->handling = 1;
-  c->handler(code, function, text, c->handler_data);
-  c->handling = 0;
-  return code;
-}
-
 int contactData(void *contact, void **data) {
   const CPContact c      = contact;
   const CPEquations *own = &c->model;
@@ -36,11 +18,10 @@ int contactData(void *contact, void **data) {
 }
 
 int contactIdle(CPContact c, const char *function) {
-  if (!c) return contactError(NULL, CP_MEM_NULL, function, "contact must not be NULL");
-  if (!c->running && !c->calling && !c->handling && !CPMechIsBusy(c->mech)) return CP_SUCCESS;
-  return contactError(
-      c, CP_REENTERED, function,
-      "it must not be called by a function of yours that works for the same contacts");
+  if (!c) return cpReport(NULL, CP_MEM_NULL, function, "contact must not be NULL");
+  if (!c->running && !c->calling && !c->log.handling && !CPMechIsBusy(c->mech)) return CP_SUCCESS;
+  return cpReport(&c->log, CP_REENTERED, function,
+                  "it must not be called by a function of yours that works for the same contacts");
 }
 
 /* ------------------------------------------------------------------------ matrices of rows -- */
@@ -267,7 +248,7 @@ static int checkModel(const CPEquations *m) {
                         : !m->b       ? "the model needs b, for the accelerations of contacts"
                         : m->f_lambda ? "f_lambda must be NULL: contacts add friction to the forces"
                                       : NULL;
-  if (problem) contactError(NULL, CP_ILL_INPUT, "CPContactCreate", "%s", problem);
+  if (problem) cpReport(NULL, CP_ILL_INPUT, "CPContactCreate", "%s", problem);
   return problem != NULL;
 }
 
@@ -317,8 +298,7 @@ static int checkPoint(CPContact c, int i, const CPContactPoint *point) {
     c->is_contact[row] = 1;
   }
   if (rule)
-    contactError(NULL, CP_ILL_INPUT, "CPContactCreate", "contact \"%s\": %s: %g", name, rule,
-                 number);
+    cpReport(NULL, CP_ILL_INPUT, "CPContactCreate", "contact \"%s\": %s: %g", name, rule, number);
   return rule != NULL;
 }
 #undef RULE
@@ -413,8 +393,7 @@ static int createData(CPContact c, SUNContext ctx) {
   if (!c->model.new_data) return 0;
   c->model_data = NULL;
   if (!c->model.new_data(c->model.model_data, ctx, &c->model_data)) return 0;
-  contactError(NULL, CP_USERFUNC_FAIL, "CPContactCreate",
-               "the function new_data of the model failed");
+  cpReport(NULL, CP_USERFUNC_FAIL, "CPContactCreate", "the function new_data of the model failed");
   return 1;
 }
 
@@ -431,17 +410,44 @@ static int createMech(CPContact c, N_Vector y_tmpl, SUNContext ctx, int with_fri
   return !c->mech || (with_friction && CPMechAddForce(c->mech, &force, NULL));
 }
 
+/* ------------------------------------------------------------------------------- counters -- */
+
+static const CPCounter table[] = {CP_STAT(CPContactStats, nevents, "events"),
+                                  CP_STAT(CPContactStats, nimpacts, "impacts"),
+                                  CP_STAT(CPContactStats, naccumulations, "accumulations"),
+                                  CP_STAT(CPContactStats, nreduced, "reduced_impacts"),
+                                  CP_STAT(CPContactStats, nsolved, "problems"),
+                                  CP_STAT(CPContactStats, nnewton, "newton_problems"),
+                                  CP_STAT(CPContactStats, residual, "residual"),
+                                  CP_STAT(CPContactStats, nstretches, "stretches"),
+                                  CP_STAT(CPContactStats, nstretch_steps, "stretch_steps"),
+                                  CP_STAT(CPContactStats, stretch_begin, "stretch_begin"),
+                                  CP_STAT(CPContactStats, stretch_end, "stretch_end"),
+                                  CP_STAT(CPContactStats, stretching, "stretching"),
+                                  {NULL, 0, CP_OF_INT}};
+
+static void readCounters(CPObject object, void *to) {
+  const CPContact c     = (CPContact)object;
+  CPContactStats *stats = to;
+  *stats                = c->stats;
+  stats->stretching     = c->stretching;
+}
+
+static CPObject owned(CPObject contact) { return CP_OBJECT(((CPContact)contact)->mech); }
+
+static const CPKind objects = {table, readCounters, owned};
+
 CPContact CPContactCreate(const CPEquations *model, int n, const CPContactPoint *points,
                           N_Vector y_tmpl, SUNContext ctx) {
   int with_friction = 0, flag = checkModel(model);
   if (flag) return NULL;
   if (n < 1 || !points || !y_tmpl || !ctx) {
-    contactError(NULL, CP_ILL_INPUT, __func__,
-                 "n must be > 0, points, y_tmpl, ctx not NULL: n = %d", n);
+    cpReport(NULL, CP_ILL_INPUT, __func__, "n must be > 0, points, y_tmpl, ctx not NULL: n = %d", n);
     return NULL;
   }
   CPContact c = calloc(1, sizeof *c);
   if (c) {
+    c->log.kind = &objects;
     c->model = *model, c->npoints = n;
     c->nu = (int)model->nu, c->nq = (int)(model->nq ? model->nq : model->nu);
     c->n  = c->nq + c->nu + (int)model->nz;
@@ -450,7 +456,7 @@ CPContact CPContactCreate(const CPEquations *model, int n, const CPContactPoint 
     c->na = model->na > c->nv ? (int)model->na : c->nv;
   }
   if (!c || build(c, y_tmpl)) {
-    contactError(NULL, CP_MEM_FAIL, __func__, "no memory for %d contacts", n);
+    cpReport(NULL, CP_MEM_FAIL, __func__, "no memory for %d contacts", n);
     CPContactFree(&c);
     return NULL;
   }
@@ -503,15 +509,8 @@ int CPContactSetUserData(CPContact c, void *user_data) {
   return CPMechSetUserData(c->mech, c); /* This also announces that the data have changed. */
 }
 
-int CPContactSetErrHandlerFn(CPContact c, CPErrHandlerFn handler, void *data) {
-  const int flag = contactIdle(c, __func__);
-  if (flag) return flag;
-  c->handler = handler, c->handler_data = data;
-  return CPMechSetErrHandlerFn(c->mech, handler, data);
-}
-
 int CPContactSetEventFn(CPContact c, CPContactEventFn fn) {
-  if (!c) return contactError(NULL, CP_MEM_NULL, __func__, "contact must not be NULL");
+  if (!c) return cpReport(NULL, CP_MEM_NULL, __func__, "contact must not be NULL");
   c->event_fn = fn;
   return CP_SUCCESS;
 }
@@ -544,8 +543,8 @@ int contactLaws(CPContact c, sunrealtype t, int check, const char *function) {
                             ? "mu and mu_static must stay 0 as in CPContactCreate"
                             : brokenLaw(&given, &value);
     if (rule)
-      return contactError(c, CP_ILL_INPUT, function, "at t = %.10g: contact \"%s\": %s: %g", t,
-                          point->name, rule, value);
+      return cpReport(&c->log, CP_ILL_INPUT, function, "at t = %.10g: contact \"%s\": %s: %g", t,
+                      point->name, rule, value);
     takeLaw(point, &given);
   }
   return CP_SUCCESS;
@@ -555,23 +554,21 @@ int CPContactSetTimeStepping(CPContact c, int nevents, sunrealtype duration) {
   const int flag = contactIdle(c, __func__);
   if (flag) return flag;
   if (nevents < 0 || nevents == 1 || (nevents > 0 && !(duration > 0.0 && isfinite(duration))))
-    return contactError(c, CP_ILL_INPUT, __func__,
-                        "nevents must be 0 or at least 2, and duration > 0: nevents = %d, "
-                        "duration = %g",
-                        nevents, duration);
+    return cpReport(&c->log, CP_ILL_INPUT, __func__,
+                    "nevents must be 0 or at least 2, and duration > 0: nevents = %d, "
+                    "duration = %g",
+                    nevents, duration);
   if (c->stretching)
-    return contactError(c, CP_TOO_LATE, __func__, "time stepping is under way, since t = %.15g",
-                        c->stats.stretch_begin);
+    return cpReport(&c->log, CP_TOO_LATE, __func__, "time stepping is under way, since t = %.15g",
+                    c->stats.stretch_begin);
   if (nevents > 0 && c->sens.Ns > 0)
-    return contactError(c, CP_NOT_SUPPORTED, __func__, "time stepping has no sensitivities");
+    return cpReport(&c->log, CP_NOT_SUPPORTED, __func__, "time stepping has no sensitivities");
   sunrealtype *recent = calloc((size_t)nevents + 1, sizeof *recent);
-  if (!recent) return contactError(c, CP_MEM_FAIL, __func__, "no memory for %d events", nevents);
+  if (!recent) return cpReport(&c->log, CP_MEM_FAIL, __func__, "no memory for %d events", nevents);
   free(c->recent);
   c->recent = recent, c->nrecent = 0, c->dense = nevents, c->dense_time = duration;
   return CP_SUCCESS;
 }
-
-const char *CPContactGetLastMessage(CPContact c) { return c ? c->message : ""; }
 
 /* ------------------------------------------------------------------------------ quantities -- */
 
@@ -622,21 +619,13 @@ static int evaluate(CPContact c, sunrealtype t, N_Vector y, CPMechOutput *out, s
 }
 
 int CPContactForces(CPContact c, sunrealtype t, N_Vector y, sunrealtype *force) {
-  if (c && !force) return contactError(c, CP_ILL_INPUT, __func__, "force must not be NULL");
+  if (c && !force) return cpReport(&c->log, CP_ILL_INPUT, __func__, "force must not be NULL");
   return evaluate(c, t, y, NULL, force, NULL, __func__);
 }
 
 int CPContactEvaluate(CPContact c, sunrealtype t, N_Vector y, CPMechOutput *out, sunrealtype *force,
                       sunrealtype *gap) {
   if (c && !out && !force && !gap)
-    return contactError(c, CP_ILL_INPUT, __func__, "out, force and gap must not all be NULL");
+    return cpReport(&c->log, CP_ILL_INPUT, __func__, "out, force and gap must not all be NULL");
   return evaluate(c, t, y, out, force, gap, __func__);
-}
-
-int CPContactGetStats(CPContact c, CPContactStats *stats) {
-  if (!c) return contactError(NULL, CP_MEM_NULL, __func__, "contact must not be NULL");
-  if (!stats) return contactError(c, CP_ILL_INPUT, __func__, "stats must not be NULL");
-  *stats            = c->stats;
-  stats->stretching = c->stretching;
-  return CP_SUCCESS;
 }

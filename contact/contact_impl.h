@@ -6,10 +6,11 @@
 #ifndef CPODES_CONTACT_IMPL_H
 #define CPODES_CONTACT_IMPL_H
 
+#include "cpodes/base/object.h"
 #include <cpodes/cpodes_contact.h>
 #include <cpodes/cpodes_session.h>
 
-enum { CONTACT_TEXT = 512, CONTACT_NAME = 48, ROOTS = 5, CONTACT_ARRAYS = 44 };
+enum { CONTACT_NAME = 48, ROOTS = 5, CONTACT_ARRAYS = 44 };
 
 /* ---- solve.c: the problem of an event ---- */
 
@@ -132,12 +133,28 @@ typedef struct {
   sunrealtype zero[2], t_zero, fade;
 } Point;
 
+/* Counters since the newest successful CPSessionStart. */
+typedef struct {
+  long int nevents;        /* events at which velocities or phases have changed */
+  long int nimpacts;       /* events with an impact */
+  long int naccumulations; /* accumulations of impacts that have been closed */
+  long int nreduced; /* impacts whose restitution was reduced because energy would have grown (guide) */
+  long int nsolved;          /* problems solved for impulses or accelerations */
+  long int nnewton;          /* problems solved by Newton's iteration; the others by enumeration */
+  sunrealtype residual;      /* largest relative residual of their solutions */
+  long int nstretches;       /* stretches of time stepping (CPContactSetTimeStepping) */
+  long int nstretch_steps;   /* steps in them, each of which was compared with two half steps */
+  sunrealtype stretch_begin; /* beginning of the newest stretch */
+  sunrealtype stretch_end;   /* its end, or the time reached in it */
+  int stretching;            /* 1 if it has not ended yet */
+} CPContactStats;
+
 struct CPContact_ {
+  CPLog log;
   CPMech mech;
   CPEquations model; /* the user's */
   /* the numbers of functions of the model and of laws, and of runs and starts, that are under way */
   int calling, running;
-  int handling; /* the handler runs: what it causes to be reported is not passed to it */
   void *user_data, *model_data; /* the user's, and what the model brings in its place, or NULL */
   void *data;                   /* what the functions of the model get */
   int npoints;
@@ -230,9 +247,6 @@ struct CPContact_ {
   int changed; /* the event that is under way has changed velocities or phases */
   ContactProblem problem;
   CPContactEventFn event_fn;
-  CPErrHandlerFn handler;
-  void *handler_data;
-  char message[CONTACT_TEXT];
   CPContactStats stats;
   struct {                 /* before the newest event */
     Point *point;          /* [npoints] */
@@ -243,11 +257,6 @@ struct CPContact_ {
 };
 
 /* ---- contact.c ---- */
-int contactError(CPContact c, int code, const char *function, const char *format, ...)
-#if defined(__GNUC__)
-    __attribute__((format(printf, 4, 5)))
-#endif
-    ;
 /* Checks that c is not NULL, and that no function of the user's works for it. Returns 0, or a code that
  * has been reported. */
 int contactIdle(CPContact c, const char *function);

@@ -48,9 +48,9 @@ sunrealtype contactMargin(CPContact c, const Point *point, int margin, sunrealty
 
 /* The end of the integrator's newest step */
 static sunrealtype newestEnd(CPContact c) {
-  CPIntegratorStats stats = {.t = c->t};
-  CPIntegratorGetStats(c->integrator, &stats);
-  return stats.t;
+  sunrealtype t = c->t;
+  CPObjectGetStat(CP_OBJECT(c->integrator), "current_time", &t);
+  return t;
 }
 
 /* Keeps how contacts slide in space at the end of a step, where integrators evaluate root functions
@@ -180,11 +180,11 @@ static int start(CPSession session, sunrealtype t, sunrealtype t_end, N_Vector y
   const char *function = "CPSessionStart";
   int flag             = contactReady(c, y, function);
   if (!flag && t_end < t)
-    flag = contactError(c, CP_ILL_INPUT, function,
-                        "contacts cannot be followed backwards: t0 = %g, t_end = %g", t, t_end);
+    flag = cpReport(&c->log, CP_ILL_INPUT, function,
+                    "contacts cannot be followed backwards: t0 = %g, t_end = %g", t, t_end);
   if (!flag && again && (c->sens.Ns > 0 || c->tape))
-    flag = contactError(
-        c, CP_NOT_SUPPORTED, function,
+    flag = cpReport(
+        &c->log, CP_NOT_SUPPORTED, function,
         "at t = %.10g: derivatives do not pass events at which another source changes the state", t);
   if (flag) return flag;
   if (again) return contactRunning(c, startAgain(c, t, y));
@@ -201,7 +201,8 @@ static int start(CPSession session, sunrealtype t, sunrealtype t_end, N_Vector y
 
 int contactOfIntegrator(CPContact c, int flag) {
   if (flag)
-    snprintf(c->message, sizeof c->message, "%s", CPIntegratorGetLastMessage(c->integrator));
+    snprintf(c->log.text, sizeof c->log.text, "%s",
+             CPObjectGetLastMessage(CP_OBJECT(c->integrator)));
   return flag;
 }
 
@@ -255,15 +256,15 @@ static void announceBegin(CPContact c) {
   c->nrecent = 0;
   c->stats.nstretches++;
   c->stats.stretch_begin = c->stats.stretch_end = c->t;
-  contactError(c, CV_WARNING, "CPSessionRun",
-               "from t = %.15g on: time stepping, since more than %d events lie within %g", c->t,
-               c->dense, c->dense_time);
+  cpReport(&c->log, CV_WARNING, "CPSessionRun",
+           "from t = %.15g on: time stepping, since more than %d events lie within %g", c->t,
+           c->dense, c->dense_time);
 }
 
 static void announceEnd(CPContact c) {
-  contactError(c, CV_WARNING, "CPSessionRun",
-               "from t = %.15g to %.15g: time stepping; contacts are calm again",
-               c->stats.stretch_begin, c->stats.stretch_end);
+  cpReport(&c->log, CV_WARNING, "CPSessionRun",
+           "from t = %.15g to %.15g: time stepping; contacts are calm again",
+           c->stats.stretch_begin, c->stats.stretch_end);
 }
 
 /* Calls the user's function for each contact that has changed. Returns 1 if it asks for a stop. */
@@ -282,14 +283,14 @@ static int started(CPSession session, sunrealtype t, N_Vector y, int again, void
   const CPContact c = contact;
   c->integrator     = CPSessionGetIntegrator(session);
   if (!again && c->sens.Ns > 0)
-    return contactError(c, CP_NOT_SUPPORTED, "CPSessionRun",
-                        "at t = %.10g: the session changes its method, which sensitivities do not "
-                        "survive: name one method",
-                        t);
+    return cpReport(&c->log, CP_NOT_SUPPORTED, "CPSessionRun",
+                    "at t = %.10g: the session changes its method, which sensitivities do not "
+                    "survive: name one method",
+                    t);
   if (!again) c->sens.integrator = NULL, c->share_set = 0.0;
   int flag = again ? afterRestart(c, y) : contactOfIntegrator(c, setTolerances(c, y));
   if (!flag && again && c->tape && contactRecord(c, t, y))
-    flag = contactError(c, CP_MEM_FAIL, "CPSessionRun", "no memory for the events of an adjoint");
+    flag = cpReport(&c->log, CP_MEM_FAIL, "CPSessionRun", "no memory for the events of an adjoint");
   if (flag) return flag;
   c->t = t, c->sens.t_minus = NAN;
   N_VScale(1.0, y, c->newest);
@@ -306,8 +307,8 @@ static int ready(CPSession session, sunrealtype t, void *contact) {
   const CPContact c = contact;
   (void)session;
   if (!c->sens.spent) return contactLaws(c, t, 1, "CPSessionRun");
-  return contactError(c, CP_NO_INIT, "CPSessionRun",
-                      "an adjoint computation has ended the run: call CPSessionStart again");
+  return cpReport(&c->log, CP_NO_INIT, "CPSessionRun",
+                  "an adjoint computation has ended the run: call CPSessionStart again");
 }
 
 /* A gap that jumps below zero has no root. */
@@ -416,15 +417,15 @@ static int advance(CPSession session, sunrealtype tout, N_Vector y, sunrealtype 
 
 /* ---- the source ---- */
 
-static const char *message(void *contact) { return ((CPContact)contact)->message; }
+static const char *message(void *contact) { return ((CPContact)contact)->log.text; }
 
 int CPContactAttach(CPContact c, CPSession session) {
   int flag = contactIdle(c, __func__);
   if (flag) return flag;
-  if (!session) return contactError(c, CP_ILL_INPUT, __func__, "session must not be NULL");
+  if (!session) return cpReport(&c->log, CP_ILL_INPUT, __func__, "session must not be NULL");
   const int n    = ROOTS * c->npoints;
   int *direction = calloc((size_t)n, sizeof *direction);
-  if (!direction) return contactError(c, CP_MEM_FAIL, __func__, "no memory");
+  if (!direction) return cpReport(&c->log, CP_MEM_FAIL, __func__, "no memory");
   for (int i = 0; i < n; i++) direction[i] = i % ROOTS == ROOTS - 1 ? 1 : -1;
   const CPEventSource source = {.size      = sizeof source,
                                 .name      = "contacts",
@@ -445,15 +446,16 @@ int CPContactAttach(CPContact c, CPSession session) {
   flag                       = CPSessionSetMech(session, c->mech);
   if (!flag) flag = CPSessionAddSource(session, &source, NULL);
   free(direction);
-  if (flag) snprintf(c->message, sizeof c->message, "%s", CPSessionGetLastMessage(session));
+  if (flag)
+    snprintf(c->log.text, sizeof c->log.text, "%s", CPObjectGetLastMessage(CP_OBJECT(session)));
   return flag;
 }
 
 int CPContactGetEvent(CPContact c, int i, CPContactEvent *event) {
-  if (!c) return contactError(NULL, CP_MEM_NULL, __func__, "contact must not be NULL");
+  if (!c) return cpReport(NULL, CP_MEM_NULL, __func__, "contact must not be NULL");
   if (i < 0 || i >= c->npoints || !event)
-    return contactError(c, CP_ILL_INPUT, __func__,
-                        "event must not be NULL, and i from 0 to %d: i = %d", c->npoints - 1, i);
+    return cpReport(&c->log, CP_ILL_INPUT, __func__,
+                    "event must not be NULL, and i from 0 to %d: i = %d", c->npoints - 1, i);
   *event = c->event[i];
   return CP_SUCCESS;
 }

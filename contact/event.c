@@ -40,8 +40,8 @@ static sunrealtype criterion(const CPContact c, int k, const sunrealtype *s) {
 static int painleve(CPContact c, sunrealtype t, int k, const char *function) {
   const ContactLaw *law = &c->problem.law[k];
   const Point *point    = &c->point[law->contact];
-  return contactError(
-      c, CP_CONTACT_PAINLEVE, function,
+  return cpReport(
+      &c->log, CP_CONTACT_PAINLEVE, function,
       "at t = %.10g: contact \"%s\" slides with the velocity %g and mu = %g where a normal force "
       "does not push it apart (Painleve): n^T W (n - mu s) = %.3e",
       t, point->name, c->v[point->tangent], law->mu, criterion(c, k, law->s));
@@ -458,9 +458,9 @@ sunrealtype contactClosedGap(CPContact c, int i, sunrealtype t) {
 int contactPenetrates(CPContact c, int i, sunrealtype t, const char *function) {
   const Point *point = &c->point[i];
   if (!(c->p[point->normal] < -MISSED * contactClosedGap(c, i, t))) return CP_SUCCESS;
-  return contactError(c, CP_CONTACT_PENETRATION, function,
-                      "at t = %.10g: contact \"%s\" penetrates: its gap is %.3e", t, point->name,
-                      c->p[point->normal]);
+  return cpReport(&c->log, CP_CONTACT_PENETRATION, function,
+                  "at t = %.10g: contact \"%s\" penetrates: its gap is %.3e", t, point->name,
+                  c->p[point->normal]);
 }
 
 /* Sets the velocities of the rows that become active to zero; they are already zero up to a part of
@@ -657,8 +657,8 @@ int contactEvent(CPContact c, sunrealtype t, N_Vector y, int *changed, const cha
 }
 
 int CPContactPainleve(CPContact c, sunrealtype t, N_Vector y, sunrealtype *value) {
-  if (!c) return contactError(NULL, CP_MEM_NULL, __func__, "contact must not be NULL");
-  if (!value) return contactError(c, CP_ILL_INPUT, __func__, "value must not be NULL");
+  if (!c) return cpReport(NULL, CP_MEM_NULL, __func__, "contact must not be NULL");
+  if (!value) return cpReport(&c->log, CP_ILL_INPUT, __func__, "value must not be NULL");
   int flag = contactReady(c, y, __func__);
   if (flag) return flag;
   flag = contactLaws(c, t, 1, __func__);

@@ -175,15 +175,15 @@ int contactCheckRate(CPContact c, int k, sunrealtype t, const char *function) {
   const int is_gap        = point->phase == CP_CONTACT_OPEN;
   const sunrealtype least = is_gap ? TOUCHED * c->small_v * c->scale[point->normal] : 0.0;
   if (fabs(c->sens.rate[k]) > least) return CP_SUCCESS;
-  return contactError(c, CP_CONTACT_NO_GRADIENT, function,
-                      "at t = %.10g: contact \"%s\" has no time of its event that can be "
-                      "differentiated: its %s touches zero with the rate %g",
-                      t, point->name, is_gap ? "gap" : "force or velocity", c->sens.rate[k]);
+  return cpReport(&c->log, CP_CONTACT_NO_GRADIENT, function,
+                  "at t = %.10g: contact \"%s\" has no time of its event that can be "
+                  "differentiated: its %s touches zero with the rate %g",
+                  t, point->name, is_gap ? "gap" : "force or velocity", c->sens.rate[k]);
 }
 
 int contactDiffer(CPContact c, int k, int l, sunrealtype t, const char *function) {
-  return contactError(
-      c, CP_CONTACT_NO_GRADIENT,
+  return cpReport(
+      &c->log, CP_CONTACT_NO_GRADIENT,
       function, "at t = %.10g: contacts \"%s\" and \"%s\" have events at one time, which do not stay together",
       t, c->before[k / 2].name, c->before[l / 2].name);
 }
@@ -291,13 +291,13 @@ int contactSensParameters(CPContact c, int Ns, sunrealtype *p, const sunrealtype
   for (int i = 0; i < Ns; i++) {
     c->sens.which[i] = plist ? plist[i] : i;
     if (c->sens.which[i] < 0)
-      return contactError(c, CP_ILL_INPUT, function, "plist[%d] must be >= 0: %d", i,
-                          c->sens.which[i]);
+      return cpReport(&c->log, CP_ILL_INPUT, function, "plist[%d] must be >= 0: %d", i,
+                      c->sens.which[i]);
     c->sens.size[i] = pbar ? pbar[i] : fabs(p[c->sens.which[i]]);
     if (!(c->sens.size[i] > 0.0 && isfinite(c->sens.size[i])))
-      return contactError(c, CP_ILL_INPUT, function,
-                          "the size of parameter %d must be positive: %g%s", c->sens.which[i],
-                          c->sens.size[i], pbar ? "" : " (pbar is NULL)");
+      return cpReport(&c->log, CP_ILL_INPUT, function,
+                      "the size of parameter %d must be positive: %g%s", c->sens.which[i],
+                      c->sens.size[i], pbar ? "" : " (pbar is NULL)");
   }
   return CP_SUCCESS;
 }
@@ -333,13 +333,13 @@ int contactSensAllowed(CPContact c, const char *function) {
   const int flag = contactIdle(c, function);
   if (flag) return flag;
   if (!CPMechIsAttached(c->mech) || !c->integrator || c->sens.spent)
-    return contactError(c, CP_NO_INIT, function, "call CPSessionStart first");
+    return cpReport(&c->log, CP_NO_INIT, function, "call CPSessionStart first");
   if (!CPIntegratorGetCVodeMem(c->integrator))
-    return contactError(c, CP_NOT_SUPPORTED, function,
-                        "one-step methods have no sensitivities: use BDF or ADAMS");
+    return cpReport(&c->log, CP_NOT_SUPPORTED, function,
+                    "one-step methods have no sensitivities: use BDF or ADAMS");
   if (c->dense > 0)
-    return contactError(c, CP_NOT_SUPPORTED, function,
-                        "time stepping (CPContactSetTimeStepping) has no sensitivities");
+    return cpReport(&c->log, CP_NOT_SUPPORTED, function,
+                    "time stepping (CPContactSetTimeStepping) has no sensitivities");
   return CP_SUCCESS;
 }
 
@@ -348,14 +348,14 @@ int CPContactSensInit(CPContact c, int Ns, N_Vector *yS0, sunrealtype *p, const 
   int flag = contactSensAllowed(c, __func__);
   if (flag) return flag;
   if (Ns < 1 || !yS0 || !p)
-    return contactError(c, CP_ILL_INPUT, __func__, "Ns must be > 0, yS0 and p not NULL: Ns = %d",
-                        Ns);
+    return cpReport(&c->log, CP_ILL_INPUT, __func__, "Ns must be > 0, yS0 and p not NULL: Ns = %d",
+                    Ns);
   if (c->sens.integrator == c->integrator && c->sens.given != Ns)
-    return contactError(c, CP_ILL_INPUT, __func__, "this integrator has %d sensitivities: Ns = %d",
-                        c->sens.given, Ns);
+    return cpReport(&c->log, CP_ILL_INPUT, __func__,
+                    "this integrator has %d sensitivities: Ns = %d", c->sens.given, Ns);
   c->sens.Ns = 0;
   if (c->sens.allocated != Ns && contactSensAllocate(c, Ns))
-    return contactError(c, CP_MEM_FAIL, __func__, "no memory for %d sensitivities", Ns);
+    return cpReport(&c->log, CP_MEM_FAIL, __func__, "no memory for %d sensitivities", Ns);
   flag                       = contactSensParameters(c, Ns, p, pbar, plist, __func__);
   const CPContactStats stats = c->stats;
   N_VConst(0.0, c->sens.before);
@@ -371,9 +371,10 @@ int CPContactSensInit(CPContact c, int Ns, N_Vector *yS0, sunrealtype *p, const 
 }
 
 int CPContactGetSens(CPContact c, N_Vector *yS) {
-  if (!c) return contactError(NULL, CP_MEM_NULL, __func__, "contact must not be NULL");
-  if (!yS) return contactError(c, CP_ILL_INPUT, __func__, "yS must not be NULL");
-  if (c->sens.Ns < 1) return contactError(c, CP_NO_INIT, __func__, "call CPContactSensInit first");
+  if (!c) return cpReport(NULL, CP_MEM_NULL, __func__, "contact must not be NULL");
+  if (!yS) return cpReport(&c->log, CP_ILL_INPUT, __func__, "yS must not be NULL");
+  if (c->sens.Ns < 1)
+    return cpReport(&c->log, CP_NO_INIT, __func__, "call CPContactSensInit first");
   sunrealtype t;
   if (!c->sens.at_start) return contactOfIntegrator(c, CPIntegratorGetSens(c->integrator, &t, yS));
   for (int i = 0; i < c->sens.Ns; i++) N_VScale(1.0, c->sens.S[i], yS[i]);

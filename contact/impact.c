@@ -103,8 +103,8 @@ int contactApplyImpulses(CPContact c, sunrealtype t, N_Vector y, const char *fun
   for (int i = 0; i < P->n && !flag; i++) {
     const sunrealtype after = c->velocity[i] + c->before_v[i];
     if (!(fabs(c->v[c->row[i]] - after) <= fmax(WRONG * size, contactZeroVelocity(c, c->row[i]))))
-      flag = contactError(
-          c, CP_MECH_A_WRONG, function,
+      flag = cpReport(
+          &c->log, CP_MECH_A_WRONG, function,
           "at t = %.10g: row %d, of contact \"%s\", has the velocity %g after an impact, and not "
           "%g: A is not the derivative of v",
           t, c->row[i], rowName(c, i), c->v[c->row[i]], after);

@@ -8,26 +8,26 @@
 #include <string.h>
 
 int contactPassOn(CPContact c, int flag) {
-  snprintf(c->message, sizeof c->message, "%s", CPMechGetLastMessage(c->mech));
+  snprintf(c->log.text, sizeof c->log.text, "%s", CPObjectGetLastMessage(CP_OBJECT(c->mech)));
   return flag;
 }
 
 int contactUserFailed(CPContact c, const char *function, const char *name, sunrealtype t, int flag) {
-  return contactError(c, flag < 0 ? CP_USERFUNC_FAIL : CP_REPTD_USERFUNC_ERR, function,
-                      "at t = %.10g: %s failed (%d)", t, name, flag);
+  return cpReport(&c->log, flag < 0 ? CP_USERFUNC_FAIL : CP_REPTD_USERFUNC_ERR, function,
+                  "at t = %.10g: %s failed (%d)", t, name, flag);
 }
 
 int contactReady(CPContact c, N_Vector y, const char *function) {
-  if (!c) return contactError(NULL, CP_MEM_NULL, function, "contact must not be NULL");
+  if (!c) return cpReport(NULL, CP_MEM_NULL, function, "contact must not be NULL");
   if (c->calling || CPMechIsBusy(c->mech)) return contactIdle(c, function);
-  if (!y) return contactError(c, CP_ILL_INPUT, function, "y must not be NULL");
+  if (!y) return cpReport(&c->log, CP_ILL_INPUT, function, "y must not be NULL");
   if (N_VGetLength(y) != c->n)
-    return contactError(c, CP_ILL_INPUT, function, "y must have length nq + nu + nz = %d, has %ld",
-                        c->n, (long)N_VGetLength(y));
+    return cpReport(&c->log, CP_ILL_INPUT, function,
+                    "y must have length nq + nu + nz = %d, has %ld", c->n, (long)N_VGetLength(y));
   /* Motions may have been prescribed since the last call. */
   const int m = (int)CPMechGetNumMultipliers(c->mech);
   if (m != c->m && contactSizeMultipliers(c, m))
-    return contactError(c, CP_MEM_FAIL, function, "no memory for %d multipliers", m);
+    return cpReport(&c->log, CP_MEM_FAIL, function, "no memory for %d multipliers", m);
   return CP_SUCCESS;
 }
 
@@ -51,9 +51,9 @@ int contactMeasure(CPContact c, sunrealtype t, N_Vector y, const char *function)
     if (isfinite(c->p[i]) && isfinite(c->v[i])) continue;
     if (c->model.row_name && !contactData(c, &c->data))
       c->model.row_name(CP_NAME_ROW, i, t, name, sizeof name, c->data);
-    return contactError(c, CP_MECH_NONFINITE, function,
-                        "at t = %.10g: row %d of p or v%s%s is not finite", t, i,
-                        *name ? ", of " : "", name);
+    return cpReport(&c->log, CP_MECH_NONFINITE, function,
+                    "at t = %.10g: row %d of p or v%s%s is not finite", t, i, *name ? ", of " : "",
+                    name);
   }
   return CP_SUCCESS;
 }
@@ -128,7 +128,7 @@ static int findColumns(CPContact c, const char *function) {
   const size_t n = (size_t)P->n, nu = (size_t)c->nu;
   sunrealtype *f = malloc(2 * n * nu * sizeof *f), *d = f + n * nu, *W = c->W;
   if (!f)
-    return contactError(c, CP_MEM_FAIL, function, "no memory for the impulses of %d rows", P->n);
+    return cpReport(&c->log, CP_MEM_FAIL, function, "no memory for the impulses of %d rows", P->n);
   memset(P->x, 0, n * sizeof *P->x);
   for (size_t j = 0; j < n; j++) {
     P->x[j] = 1.0;
@@ -218,15 +218,15 @@ int contactSolveProblem(CPContact c) {
 
 int contactNoSolution(CPContact c, sunrealtype t, const char *function, const char *what) {
   const ContactProblem *P = &c->problem;
-  char names[CONTACT_TEXT / 2];
+  char names[CP_TEXT_LENGTH / 2];
   size_t used = 0;
   for (int k = 0; k < P->ncontacts && used < sizeof names; k++)
     used += (size_t)snprintf(names + used, sizeof names - used, "%s\"%s\"", k > 0 ? ", " : "",
                              c->point[P->law[k].contact].name);
-  return contactError(c, CP_CONTACT_NO_SOLUTION, function,
-                      "at t = %.10g: no %s of the %d closed contacts %s%s satisfy the laws of "
-                      "contact (residual %.1e)",
-                      t, what, P->ncontacts, names, used < sizeof names ? "" : " ...", P->residual);
+  return cpReport(&c->log, CP_CONTACT_NO_SOLUTION, function,
+                  "at t = %.10g: no %s of the %d closed contacts %s%s satisfy the laws of "
+                  "contact (residual %.1e)",
+                  t, what, P->ncontacts, names, used < sizeof names ? "" : " ...", P->residual);
 }
 
 int contactRowAccelerations(CPContact c, sunrealtype t, N_Vector y, const char *function) {

@@ -144,7 +144,7 @@ int main(void) {
     printf("t = %.1f s   free end at (%7.4f, %7.4f) m   energy %8.1e J   stretch %7.1e m\n", t,
            s[2 * N - 2], s[2 * N - 1], energy(s) - start_energy, stretch);
   }
-  CHECK(CPIntegratorPrintAllStats(mem, stdout, SUN_OUTPUTFORMAT_TABLE));
+  CHECK(CPObjectPrintStats(CP_OBJECT(mem), stdout, SUN_OUTPUTFORMAT_TABLE));
 
   /* With projection the length of a link is accurate to less than a tolerance (about 1e-5 m without). A
      step has an error of at most tol (1 + |v|) in velocities, and of about 2 tol in the energy relative

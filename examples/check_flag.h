@@ -21,13 +21,23 @@ static inline void check_flag(int flag, const char *call, const char *file, int 
   if (flag >= 0) return;
   char *name = CPGetReturnFlagName(flag);
   fprintf(stderr, "%s:%d: %s returned %d (%s)\n", file, line, call, flag, name ? name : "?");
+  fprintf(stderr, "%s\n", CPObjectGetLastMessage(NULL));
   free(name);
   exit(2);
 }
 
+/* A counter of an object: COUNT(mem, "steps") */
+#define COUNT(object, name) count_of(CP_OBJECT(object), name)
+
+static inline long int count_of(CPObject object, const char *name) {
+  sunrealtype value = 0;
+  CHECK(CPObjectGetStat(object, name, &value));
+  return (long int)value;
+}
+
 static inline void check_pointer(const void *pointer, const char *what, const char *file, int line) {
   if (pointer) return;
-  fprintf(stderr, "%s:%d: %s is NULL: out of memory?\n", file, line, what);
+  fprintf(stderr, "%s:%d: %s is NULL: %s\n", file, line, what, CPObjectGetLastMessage(NULL));
   exit(2);
 }
 

@@ -80,7 +80,7 @@ int main(void) {
   N_VGetArrayPointer(y)[0] = 0.2;
   N_VGetArrayPointer(y)[1] = 0;
 
-  CHECK(CPSessionCreate("DOP853", ctx, &session));
+  CHECK_NEW(session = CPSessionCreate("DOP853", ctx));
   CHECK(CPSessionSetRhsFn(session, pendulum, &controller));
   CHECK(CPSessionSetTolerances(session, 1e-10, 1e-10, NULL));
   CHECK(CPSessionAddSource(session, &source, NULL));

@@ -276,7 +276,7 @@ static void quiet(int code, const char *function, const char *msg, void *data) {
 /* Returns 1 if the run ends at the kink with CP_PROJ_CORRECTION */
 static int run_unstopped(CPMotionKind how) {
   Run run = begin(how, zigzag, zigzag_rate, zigzag_curvature, NULL);
-  CHECK(CPIntegratorSetErrHandlerFn(run.mem, quiet, NULL));
+  CHECK(CPObjectSetErrHandlerFn(CP_OBJECT(run.mem), quiet, NULL));
   const int flag = CPIntegratorEvolve(run.mem, 2 * T, run.y, &run.t, CV_NORMAL);
   char *name     = CPGetReturnFlagName(flag);
   printf("%s at t = %.6f\n", name, run.t);

@@ -79,7 +79,6 @@ static void rebound(N_Vector state) {
 /* Each of these functions returns the time of the last impact, and adds its steps. */
 static sunrealtype with_dop853(Pendulum *p, CPProjector P, N_Vector y, sunrealtype tol,
                                SUNContext ctx, long int *steps) {
-  CPIntegratorStats stats;
   sunrealtype t    = 0;
   CPIntegrator mem = CPIntegratorCreate("DOP853", ctx);
   CHECK_NEW(mem);
@@ -91,8 +90,7 @@ static sunrealtype with_dop853(Pendulum *p, CPProjector P, N_Vector y, sunrealty
   CHECK(CPIntegratorSetRootDirection(mem, (int[]){-1})); /* arriving only */
   for (int k = 0; k < IMPACTS; k++) {
     CHECK(CPIntegratorEvolve(mem, 2 * IMPACTS, y, &t, CV_NORMAL)); /* returns at the impact */
-    CHECK(CPIntegratorGetStats(mem, &stats));
-    *steps += stats.nst;
+    *steps += COUNT(mem, "steps");
     rebound(y);
     CHECK(CPIntegratorReInit(mem, t, y));
   }

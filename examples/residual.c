@@ -133,7 +133,8 @@ int main(void) {
 
   CPMechOutput now = {.lambda = &lambda};
   CHECK(CPMechEvaluate(mech, t, y, &now));
-  CHECK(CPIntegratorPrintAllStats(mem, stdout, SUN_OUTPUTFORMAT_TABLE));
+  CHECK(CPObjectPrintStats(CP_OBJECT(mem), stdout, SUN_OUTPUTFORMAT_TABLE));
+  CHECK(CPObjectPrintStats(CP_OBJECT(mech), stdout, SUN_OUTPUTFORMAT_TABLE));
   const sunrealtype *s = N_VGetArrayPointer(y), error = hypot(s[0] - 1, s[1]);
   printf("t = %g s: x = %.9f m, z = %.9f m, length - 1 = %.0e m, tension %.0e N (0)\n", t, s[0],
          s[1], hypot(s[0], s[1]) - 1, lambda);

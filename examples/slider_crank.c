@@ -180,18 +180,20 @@ static void print_figures(CPIntegrator mem) {
   long int steps, evaluations, setups, error_test_failures, failed_solves;
   int last_order, next_order;
   sunrealtype first_step, last_step, next_step, t;
-  CPIntegratorStats proj;
   CHECK(CVodeGetIntegratorStats(CPIntegratorGetCVodeMem(mem), &steps, &evaluations, &setups,
                                 &error_test_failures, &last_order, &next_order, &first_step,
                                 &last_step, &next_step, &t));
   CHECK(CVodeGetNumStepSolveFails(CPIntegratorGetCVodeMem(mem), &failed_solves));
-  CHECK(CPIntegratorGetStats(mem, &proj));
-  printf("\nsteps %ld, evaluations of f %ld, evaluations of c %ld\n", steps, evaluations, proj.nce);
+  sunrealtype largest;
+  CHECK(CPObjectGetStat(CP_OBJECT(mem), "max_correction", &largest));
+  printf("\nsteps %ld, evaluations of f %ld, evaluations of c %ld\n", steps, evaluations,
+         COUNT(mem, "constraint_evals"));
   printf("rejected: %ld by the error test, %ld by the solver, %ld of these by the projection\n",
-         error_test_failures, failed_solves, proj.nprojfails);
+         error_test_failures, failed_solves, COUNT(mem, "projection_fails"));
   printf("projections %ld with %ld corrections and %ld factorisations; largest correction %.2f tol "
          "of the %.0f allowed\n",
-         proj.nproj, proj.niters, proj.nsetups, proj.maxcorrection, CP_MAX_CORRECTION_DEFAULT);
+         COUNT(mem, "projections"), COUNT(mem, "projection_iters"), COUNT(mem, "projection_setups"),
+         largest, CP_MAX_CORRECTION_DEFAULT);
 }
 
 /* Opens the file for the CSV rows, or ends the program with a message */

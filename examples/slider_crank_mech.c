@@ -130,17 +130,18 @@ static void print_row(sunrealtype t, const sunrealtype *y, const Report *r) {
 
 static void print_figures(CPIntegrator mem, CPMech mech) {
   long int steps;
-  CPIntegratorStats proj;
-  CPMechStats stats;
   CHECK(CVodeGetNumSteps(CPIntegratorGetCVodeMem(mem), &steps));
-  CHECK(CPIntegratorGetStats(mem, &proj));
-  CHECK(CPMechGetStats(mech, &stats));
-  printf("\nsteps %ld, evaluations of Q %ld, of A %ld\n", steps, stats.nf, stats.nA);
+  sunrealtype largest;
+  CHECK(CPObjectGetStat(CP_OBJECT(mem), "max_correction", &largest));
+  printf("\nsteps %ld, evaluations of Q %ld, of A %ld\n", steps, COUNT(mech, "force_evals"),
+         COUNT(mech, "constraint_matrix_evals"));
   printf("factorisations: %ld for accelerations, %ld for Newton's method, %ld for projections\n",
-         stats.nkkt, stats.nnewton, stats.nprojfact);
+         COUNT(mech, "kkt_factorizations"), COUNT(mech, "newton_factorizations"),
+         COUNT(mech, "projection_factorizations"));
   printf("projections %ld with %ld corrections; largest correction %.2f tol "
          "of the %.0f allowed\n",
-         proj.nproj, proj.niters, proj.maxcorrection, CP_MAX_CORRECTION_DEFAULT);
+         COUNT(mem, "projections"), COUNT(mem, "projection_iters"), largest,
+         CP_MAX_CORRECTION_DEFAULT);
 }
 
 int main(void) {

@@ -60,9 +60,9 @@ def prefix_of_headers():
 def declarations(text):
     """A public header in the C that cffi reads: without comments, preprocessor, linkage and visibility."""
     text = re.sub(r"/\*.*?\*/", "", text, flags=re.S)
+    text = re.sub(r"^#ifdef __cplusplus\n.*?^(?=#else|#endif)", "", text, flags=re.M | re.S)
     macro = re.compile(r"^[ \t]*#(?:.*\\\n)*.*\n", re.M)
-    text = re.sub(r"__attribute__\(\(.*\)\)", "", macro.sub("", text)).replace("CPODES_EXPORT", "").replace('extern "C" {', "")
-    text = re.sub(r"^}\s*$", "", text, flags=re.M) # the end of extern "C"
+    text = re.sub(r"__attribute__\(\(.*\)\)", "", macro.sub("", text)).replace("CPODES_EXPORT", "")
     text = text.replace("[CP_BODIES_TEXT]", "[...]") # the C compiler supplies the number
     # cffi 1.15 writes a wrong type for an array of const arrays; only authors of a model's create need these two.
     return re.sub(r"[\w ]+ (CPPluginPlanar|CPPluginDraw)\([^;]*;", "", text)

@@ -336,11 +336,11 @@ static int clone_templates(CPEquations *mech) {
 static int assemble(CPPlugin *model) {
   CPMech mech = CPPluginMech(model);
   if (!mech) return -1;
-  CPMechSetErrHandlerFn(mech, silent, NULL);
   const int flag = CPBodiesAssemble(model->data, mech, 0, model->y0, mechanism.run.held);
   CPMechFree(&mech);
   if (flag)
-    return CPPluginRefuse(model, "%s: %s", mechanism.path, CPBodiesGetLastMessage(model->data));
+    return CPPluginRefuse(model, "%s: %s", mechanism.path,
+                          CPObjectGetLastMessage(CP_OBJECT((CPBodies)model->data)));
   sunrealtype change;
   const char *notes = CPBodiesAssemblyNotes(model->data, &change);
   const char *body  = change > 0 ? strstr(notes, "body \"") : NULL; /* the line about velocities */
@@ -408,10 +408,9 @@ static int create(CPPlugin *model) {
                                  message, sizeof message);
   model->data = b;
   if (!b) return CPPluginRefuse(model, "%s", message);
-  CPBodiesSetErrHandlerFn(b, silent, NULL);
   if (CPBodiesModel(b, &model->mech)) {
     model->mech = (CPEquations){0};
-    return CPPluginRefuse(model, "%s: %s", mechanism.path, CPBodiesGetLastMessage(b));
+    return CPPluginRefuse(model, "%s: %s", mechanism.path, CPObjectGetLastMessage(CP_OBJECT(b)));
   }
   for (int i = 0; i < model->type->nparameters; i++) CPBodiesParameters(b)[i] = model->parameter[i];
   if (clone_templates(&model->mech) || !(model->y0 = CPBodiesState(b))) return -1;

@@ -33,13 +33,6 @@ static int roots(sunrealtype t, N_Vector y, sunrealtype *g, void *session) {
   return flag;
 }
 
-/* Receives the messages of the session's own integrators. */
-static void take(int code, const char *function, const char *text, void *session) {
-  const CPSession s = session;
-  if (s->handler) s->handler(code, function, text, s->handler_data);
-  else fprintf(stderr, "[cpodes] %s: %s\n", function, text);
-}
-
 static int tolerances(CPSession s) {
   return s->vatol ? CPIntegratorSVtolerances(s->mem, s->rtol, s->vatol)
                   : CPIntegratorSStolerances(s->mem, s->rtol, s->atol);
@@ -67,9 +60,10 @@ static int tellSources(CPSession s, int again, const char *function) {
 int sessionCreateIntegrator(CPSession s, const char *function) {
   if (!s->given) s->mem = CPIntegratorCreate(s->now, s->ctx);
   if (!s->mem)
-    return sessionError(s, CP_ILL_INPUT, function,
-                        "the method \"%s\" cannot be used, or there is no memory for it", s->now);
-  int flag = s->given ? CP_SUCCESS : CPIntegratorSetErrHandlerFn(s->mem, take, s);
+    return cpReport(&s->log, CP_ILL_INPUT, function, "the method \"%s\" cannot be used: %s", s->now,
+                    CPObjectGetLastMessage(NULL));
+  int flag = s->given ? CP_SUCCESS
+                      : CPObjectSetErrHandlerFn(CP_OBJECT(s->mem), s->log.handler, s->log.data);
   if (!flag) flag = initialise(s);
   if (!flag) s->initialised = 1;
   if (!flag) flag = tolerances(s);
@@ -79,10 +73,10 @@ int sessionCreateIntegrator(CPSession s, const char *function) {
   if (flag) return sessionOfIntegrator(s, flag);
   flag = s->config ? s->config(s->mem, s->now, s->config_data) : CP_SUCCESS;
   if (flag) {
-    const char *text = CPIntegratorGetLastMessage(s->mem);
+    const char *text = CPObjectGetLastMessage(CP_OBJECT(s->mem));
     return text[0] ? sessionPassOn(s, flag, text)
-                   : sessionError(s, flag, function,
-                                  "the function of CPSessionSetConfigFn failed (%d)", flag);
+                   : cpReport(&s->log, flag, function,
+                              "the function of CPSessionSetConfigFn failed (%d)", flag);
   }
   s->stop = NAN;
   return tellSources(s, 0, function);
@@ -147,9 +141,9 @@ static int isLimited(CPSession s, sunrealtype h) {
 
 /* The method for the steps to come, or NULL if it does not change */
 static const char *better(CPSession s, CPMechSuggestion *found) {
-  CPIntegratorStats stats = {0};
-  if (CPIntegratorGetStats(s->mem, &stats)) return NULL;
-  const sunrealtype h = fabs(stats.hlast);
+  sunrealtype h = 0.0;
+  if (CPObjectGetStat(CP_OBJECT(s->mem), "last_step", &h)) return NULL;
+  h = fabs(h);
   if (s->suggests && s->mech) {
     if (CPMechSuggestMethod(s->mech, s->t, s->y, s->t_end, s->rtol, found)) return NULL;
     const int agrees = (h * found->radius > LIMITED) == (found->stiff != 0);

@@ -51,27 +51,29 @@ static sunrealtype limit(CPSession s, sunrealtype t1) {
 
 static int refused(CPSession s, int flag) {
   sessionFreeIntegrator(s);
-  s->started = s->busy = 0;
+  s->started = s->log.running = 0;
   return flag;
 }
 
 static int prepare(CPSession s, sunrealtype t0, N_Vector y, sunrealtype t_end, const char *function) {
   if (!y || !isfinite(t0) || isnan(t_end) || t0 == t_end)
-    return sessionError(
-        s, CP_ILL_INPUT, function,
-        "y must not be NULL, t0 finite, and t_end another time: t0 = %g, t_end = %g", t0, t_end);
+    return cpReport(&s->log, CP_ILL_INPUT, function,
+                    "y must not be NULL, t0 finite, and t_end another time: t0 = %g, t_end = %g",
+                    t0, t_end);
   if (!s->mech && !s->f)
-    return sessionError(s, CP_NO_INIT, function, "call CPSessionSetMech or CPSessionSetRhsFn first");
+    return cpReport(&s->log, CP_NO_INIT, function,
+                    "call CPSessionSetMech or CPSessionSetRhsFn first");
   if (isnan(s->rtol))
-    return sessionError(s, CP_NO_INIT, function, "call CPSessionSetTolerances first");
+    return cpReport(&s->log, CP_NO_INIT, function, "call CPSessionSetTolerances first");
   if (s->ntimes > 1 && (s->times[s->ntimes - 1] - s->times[0]) * (t_end - t0) < 0.0)
-    return sessionError(s, CP_ILL_INPUT, function, "the times of the outputs lie against the run");
+    return cpReport(&s->log, CP_ILL_INPUT, function, "the times of the outputs lie against the run");
   N_Vector *own[] = {&s->y, &s->saved, &s->between};
   for (size_t i = 0; i < sizeof own / sizeof *own; i++)
     if (!*own[i] && !(*own[i] = N_VClone(y)))
-      return sessionError(s, CP_MEM_FAIL, function, "no memory for the state");
+      return cpReport(&s->log, CP_MEM_FAIL, function, "no memory for the state");
   if (N_VGetLength(y) != N_VGetLength(s->y))
-    return sessionError(s, CP_ILL_INPUT, function, "y has another length than in the start before");
+    return cpReport(&s->log, CP_ILL_INPUT, function,
+                    "y has another length than in the start before");
   return CP_SUCCESS;
 }
 
@@ -94,7 +96,7 @@ int CPSessionStart(CPSession s, sunrealtype t0, N_Vector y, sunrealtype t_end) {
   sessionFreeIntegrator(s);
   flag = prepare(s, t0, y, t_end, __func__);
   if (flag) return flag;
-  s->busy = 1;
+  s->log.running = 1;
   s->t0 = s->t = t0, s->t_end = t_end, s->sign = t_end < t0 ? -1.0 : 1.0;
   s->pending = s->advanced = s->stopping = 0, s->todo = NOTHING;
   sessionFirstOutput(s, t0);
@@ -106,7 +108,7 @@ int CPSessionStart(CPSession s, sunrealtype t0, N_Vector y, sunrealtype t_end) {
   if (!flag) flag = sessionCreateIntegrator(s, __func__);
   if (flag < 0) return refused(s, flag);
   N_VScale(1.0, s->y, y);
-  s->started = 1, s->busy = 0;
+  s->started = 1, s->log.running = 0;
   return CP_SUCCESS;
 }
 
@@ -130,10 +132,10 @@ static int tooMany(CPSession s, const char *function) {
   s->repeated         = now ? s->repeated + 1 : 0;
   if (!now) s->t_event = s->t; /* the first of those at this time */
   if (s->repeated <= REPEATED && s->nevents < most) return CP_SUCCESS;
-  return sessionError(
-      s, CP_TOO_MANY_EVENTS, function, "at t = %.10g: %ld events %s, the newest at \"%s\"", s->t,
-      s->repeated > REPEATED ? s->repeated : s->nevents,
-      s->repeated > REPEATED ? "at this time" : "(CPSessionSetMaxEvents)", nameOf(s));
+  return cpReport(&s->log, CP_TOO_MANY_EVENTS, function,
+                  "at t = %.10g: %ld events %s, the newest at \"%s\"", s->t,
+                  s->repeated > REPEATED ? s->repeated : s->nevents,
+                  s->repeated > REPEATED ? "at this time" : "(CPSessionSetMaxEvents)", nameOf(s));
 }
 
 /* Does the source have an event at s->t? Fills in the event. */
@@ -152,11 +154,11 @@ static int hasEvent(CPSession s, int i, CPEvent *event) {
 }
 
 int CPSessionGetEvent(CPSession s, int source, CPEvent *event) {
-  if (!s) return sessionError(NULL, CP_MEM_NULL, __func__, "session must not be NULL");
+  if (!s) return cpReport(NULL, CP_MEM_NULL, __func__, "session must not be NULL");
   if (source < 0 || source >= s->nsources || !event)
-    return sessionError(s, CP_ILL_INPUT, __func__,
-                        "event must not be NULL, and source from 0 to %d: source = %d",
-                        s->nsources - 1, source);
+    return cpReport(&s->log, CP_ILL_INPUT, __func__,
+                    "event must not be NULL, and source from 0 to %d: source = %d", s->nsources - 1,
+                    source);
   hasEvent(s, source, event);
   return CP_SUCCESS;
 }
@@ -202,7 +204,8 @@ static void undo(CPSession s) {
 /* What a user's function has said. */
 static int said(CPSession s, int result, const char *what, const char *function) {
   if (result < 0)
-    return sessionError(s, result, function, "at t = %.10g: the %s failed (%d)", s->t, what, result);
+    return cpReport(&s->log, result, function, "at t = %.10g: the %s failed (%d)", s->t, what,
+                    result);
   return result > 0 ? CP_STOPPED : CP_SUCCESS;
 }
 
@@ -379,30 +382,30 @@ static int begin(CPSession s, sunrealtype t1, N_Vector y, const sunrealtype *t,
                  const char *function) {
   int flag = sessionIdle(s, 0, function);
   if (flag) return flag;
-  if (!s->started) return sessionError(s, CP_NO_INIT, function, "call CPSessionStart first");
+  if (!s->started) return cpReport(&s->log, CP_NO_INIT, function, "call CPSessionStart first");
   if (!y || !t || N_VGetLength(y) != N_VGetLength(s->y))
-    return sessionError(s, CP_ILL_INPUT, function, "y must be a state, and t must not be NULL");
+    return cpReport(&s->log, CP_ILL_INPUT, function, "y must be a state, and t must not be NULL");
   if (isnan(t1) || s->sign * (t1 - s->t) < 0.0)
-    return sessionError(s, CP_ILL_INPUT, function,
-                        "t1 must not lie before %.15g, where the run is: t1 = %.15g", s->t, t1);
+    return cpReport(&s->log, CP_ILL_INPUT, function,
+                    "t1 must not lie before %.15g, where the run is: t1 = %.15g", s->t, t1);
   if (s->mech && !CPMechIsAttached(s->mech))
-    return sessionError(
-        s, CP_NO_INIT, function,
+    return cpReport(
+        &s->log, CP_NO_INIT, function,
         "the integrator of the mechanical system has been freed: call CPSessionStart again");
-  s->busy = 1;
+  s->log.running = 1;
   for (int i = 0; i < s->nsources && !flag; i++) {
     const CPEventSource *is = &s->source[i].is;
     if (is->ready) flag = is->ready(s, s->t, is->data);
     if (flag) flag = sessionOfSource(s, &s->source[i], flag, function);
   }
-  s->busy    = flag == CP_SUCCESS;
-  s->nevents = 0;
+  s->log.running = flag == CP_SUCCESS;
+  s->nevents     = 0;
   return flag;
 }
 
 static int end(CPSession s, int flag, N_Vector y, sunrealtype *t) {
-  s->busy = 0;
-  *t      = s->t;
+  s->log.running = 0;
+  *t             = s->t;
   N_VScale(1.0, s->y, y);
   return flag;
 }
@@ -421,14 +424,15 @@ int CPSessionRun(CPSession s, sunrealtype t1, N_Vector y, sunrealtype *t) {
 }
 
 int CPSessionGetDky(CPSession s, sunrealtype t, int k, N_Vector dky) {
-  if (!s) return sessionError(NULL, CP_MEM_NULL, __func__, "session must not be NULL");
+  if (!s) return cpReport(NULL, CP_MEM_NULL, __func__, "session must not be NULL");
   if (!s->mem || !dky)
-    return sessionError(s, CP_ILL_INPUT, __func__, "dky must not be NULL, and there must be a run");
+    return cpReport(&s->log, CP_ILL_INPUT, __func__,
+                    "dky must not be NULL, and there must be a run");
   if (!s->advanced) return sessionOfIntegrator(s, CPIntegratorGetDky(s->mem, t, k, dky));
   const sunrealtype x = (t - s->t_saved) / (s->t - s->t_saved);
   if (k != 0 || !(x >= 0.0 && x <= 1.0))
-    return sessionError(
-        s, k != 0 ? CV_BAD_K : CV_BAD_T, __func__,
+    return cpReport(
+        &s->log, k != 0 ? CV_BAD_K : CV_BAD_T, __func__,
         "in a step of a source's own, k must be 0 and t between %.15g and %.15g: k = %d, t = %.15g",
         s->t_saved, s->t, k, t);
   N_VLinearSum(1.0 - x, s->saved, x, s->y, dky);

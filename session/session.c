@@ -8,60 +8,48 @@
 #include <stdlib.h>
 #include <string.h>
 
-int sessionError(CPSession s, int code, const char *function, const char *format, ...) {
-  char text[SESSION_TEXT];
-  va_list args;
-  va_start(args, format);
-  vsnprintf(text, sizeof text, format, args);
-  va_end(args);
-  if (s) memcpy(s->text, text, sizeof text);
-  if (s && s->handler) s->handler(code, function, text, s->handler_data);
-  else fprintf(stderr, "[cpodes] %s: %s\n", function, text);
-  return code;
-}
-
 int sessionPassOn(CPSession s, int flag, const char *text) {
-  if (flag && text != s->text) snprintf(s->text, sizeof s->text, "%s", text);
+  if (flag && text != s->log.text) snprintf(s->log.text, sizeof s->log.text, "%s", text);
   return flag;
 }
 
 int sessionOfIntegrator(CPSession s, int flag) {
-  const char *text = CPIntegratorGetLastMessage(s->mem);
-  return sessionPassOn(s, flag, text[0] || !s->mech ? text : CPMechGetLastMessage(s->mech));
+  const char *text = CPObjectGetLastMessage(CP_OBJECT(s->mem));
+  return sessionPassOn(s, flag,
+                       text[0] || !s->mech ? text : CPObjectGetLastMessage(CP_OBJECT(s->mech)));
 }
 
 int sessionOfSource(CPSession s, const Source *source, int flag, const char *function) {
   const char *text = source->is.message ? source->is.message(source->is.data) : "";
   if (text && text[0]) return sessionPassOn(s, flag, text);
-  return sessionError(s, flag, function, "at t = %.10g: the event source \"%s\" failed (%d)", s->t,
-                      source->is.name, flag);
+  return cpReport(&s->log, flag, function, "at t = %.10g: the event source \"%s\" failed (%d)",
+                  s->t, source->is.name, flag);
 }
 
 int sessionIdle(CPSession s, int before_start, const char *function) {
-  if (!s) return sessionError(NULL, CP_MEM_NULL, function, "session must not be NULL");
-  if (s->busy)
-    return sessionError(s, CP_REENTERED, function,
-                        "it must not be called by a function that works for the same session");
+  if (!s) return cpReport(NULL, CP_MEM_NULL, function, "session must not be NULL");
+  const int flag = cpIdle(&s->log, function);
+  if (flag) return flag;
   if (before_start && s->started)
-    return sessionError(s, CP_TOO_LATE, function, "call it before CPSessionStart");
+    return cpReport(&s->log, CP_TOO_LATE, function, "call it before CPSessionStart");
   return CP_SUCCESS;
 }
 
 /* ---- life cycle ---- */
 
-int CPSessionCreate(const char *method, SUNContext ctx, CPSession *session) {
-  const char *name = method ? method : "auto";
-  if (!session) return sessionError(NULL, CP_MEM_NULL, __func__, "session must not be NULL");
-  *session            = NULL;
+CPSession CPSessionCreate(const char *method, SUNContext ctx) {
+  const char *name    = method ? method : "auto";
   const char *slash   = strchr(name, '/');
   const size_t length = slash ? (size_t)(slash - name) : strlen(name);
-  if (!ctx) return sessionError(NULL, CP_ILL_INPUT, __func__, "ctx must not be NULL");
+  if (!ctx) return cpRefuse(NULL, __func__, "ctx must not be NULL"), NULL;
   if (strlen(name) >= SESSION_NAME || !length || (slash && !slash[1]))
-    return sessionError(
-        NULL, CP_ILL_INPUT, __func__,
-        "method must be a name, two of them as in \"DOP853/BDF\", or \"auto\": %.80s", name);
+    return cpRefuse(NULL, __func__,
+                    "method must be a name, two of them as in \"DOP853/BDF\", or \"auto\": %.80s",
+                    name),
+           NULL;
   const CPSession s = calloc(1, sizeof *s);
-  if (!s) return sessionError(NULL, CP_MEM_FAIL, __func__, "no memory for a session");
+  if (!s) return cpReport(NULL, CP_MEM_FAIL, __func__, "no memory for a session"), NULL;
+  s->log.kind = &sessionKind;
   s->ctx = ctx, s->rtol = NAN, s->stop = NAN;
   s->chooses  = !strcmp(name, "auto");
   s->suggests = s->chooses || (slash && !strcmp(slash + 1, "auto"));
@@ -69,8 +57,7 @@ int CPSessionCreate(const char *method, SUNContext ctx, CPSession *session) {
   if (s->chooses) strcpy(s->method, "DOP853");
   else snprintf(s->method, sizeof s->method, "%.*s", (int)length, name);
   snprintf(s->stiff, sizeof s->stiff, "%s", s->suggests ? "RADAU" : slash ? slash + 1 : name);
-  *session = s;
-  return CP_SUCCESS;
+  return s;
 }
 
 static void freeVector(N_Vector *y) {
@@ -101,7 +88,7 @@ void CPSessionFree(CPSession *session) {
 int CPSessionSetIntegrator(CPSession s, CPIntegrator integrator) {
   const int flag = sessionIdle(s, 1, __func__);
   if (flag) return flag;
-  if (!integrator) return sessionError(s, CP_ILL_INPUT, __func__, "integrator must not be NULL");
+  if (!integrator) return cpReport(&s->log, CP_ILL_INPUT, __func__, "integrator must not be NULL");
   s->mem = integrator, s->given = 1, s->chooses = s->suggests = s->changes = 0;
   return CP_SUCCESS;
 }
@@ -122,12 +109,12 @@ int CPSessionSetTolerances(CPSession s, sunrealtype reltol, sunrealtype abstol, 
   const int flag = sessionIdle(s, 0, __func__);
   if (flag) return flag;
   if (!(reltol >= 0.0 && abstol >= 0.0 && isfinite(reltol + abstol)))
-    return sessionError(s, CP_ILL_INPUT, __func__,
-                        "reltol and abstol must be >= 0 and finite: reltol = %g, abstol = %g",
-                        reltol, abstol);
+    return cpReport(&s->log, CP_ILL_INPUT, __func__,
+                    "reltol and abstol must be >= 0 and finite: reltol = %g, abstol = %g", reltol,
+                    abstol);
   N_Vector copy = vabstol ? N_VClone(vabstol) : NULL;
   if (vabstol && !copy)
-    return sessionError(s, CP_MEM_FAIL, __func__, "no memory for the tolerances");
+    return cpReport(&s->log, CP_MEM_FAIL, __func__, "no memory for the tolerances");
   if (copy) N_VScale(1.0, vabstol, copy);
   freeVector(&s->vatol);
   s->rtol = reltol, s->atol = copy ? N_VMin(copy) : abstol, s->vatol = copy;
@@ -135,7 +122,7 @@ int CPSessionSetTolerances(CPSession s, sunrealtype reltol, sunrealtype abstol, 
 }
 
 int CPSessionGetTolerances(CPSession s, sunrealtype *reltol, sunrealtype *abstol) {
-  if (!s) return sessionError(NULL, CP_MEM_NULL, __func__, "session must not be NULL");
+  if (!s) return cpReport(NULL, CP_MEM_NULL, __func__, "session must not be NULL");
   if (reltol) *reltol = s->rtol;
   if (abstol) *abstol = s->atol;
   return CP_SUCCESS;
@@ -163,15 +150,15 @@ int CPSessionSetOutputFn(CPSession s, int n, const sunrealtype *times, CPStateFn
   const int flag = sessionIdle(s, 0, __func__);
   if (flag) return flag;
   if (n < 0 || (n > 0 && !times))
-    return sessionError(s, CP_ILL_INPUT, __func__,
-                        "n must be >= 0, and times not NULL with n > 0: n = %d", n);
+    return cpReport(&s->log, CP_ILL_INPUT, __func__,
+                    "n must be >= 0, and times not NULL with n > 0: n = %d", n);
   const sunrealtype sign = n > 1 && times[n - 1] < times[0] ? -1.0 : 1.0;
   for (int i = 0; i < n; i++)
     if (!isfinite(times[i]) || (i > 0 && !(sign * (times[i] - times[i - 1]) >= 0.0)))
-      return sessionError(s, CP_ILL_INPUT, __func__,
-                          "times must be finite and in order: times[%d] = %g", i, times[i]);
+      return cpReport(&s->log, CP_ILL_INPUT, __func__,
+                      "times must be finite and in order: times[%d] = %g", i, times[i]);
   sunrealtype *copy = malloc(((size_t)n + 1) * sizeof *copy);
-  if (!copy) return sessionError(s, CP_MEM_FAIL, __func__, "no memory for %d times", n);
+  if (!copy) return cpReport(&s->log, CP_MEM_FAIL, __func__, "no memory for %d times", n);
   if (n > 0) memcpy(copy, times, (size_t)n * sizeof *copy);
   free(s->times);
   s->times = copy, s->ntimes = n, s->output = (StateFn){fn, data};
@@ -189,16 +176,10 @@ int CPSessionSetMaxEvents(CPSession s, long int maxevents) {
   const int flag = sessionIdle(s, 0, __func__);
   if (flag) return flag;
   if (maxevents < 0)
-    return sessionError(s, CP_ILL_INPUT, __func__, "maxevents must be >= 0: maxevents = %ld",
-                        maxevents);
+    return cpReport(&s->log, CP_ILL_INPUT, __func__, "maxevents must be >= 0: maxevents = %ld",
+                    maxevents);
   s->maxevents = maxevents;
   return CP_SUCCESS;
-}
-
-int CPSessionSetErrHandlerFn(CPSession s, CPErrHandlerFn handler, void *data) {
-  const int flag = sessionIdle(s, 0, __func__);
-  if (!flag) s->handler = handler, s->handler_data = data;
-  return flag;
 }
 
 /* ---- sources ---- */
@@ -220,7 +201,7 @@ int CPSessionAddSource(CPSession s, const CPEventSource *source, int *id) {
   int flag = sessionIdle(s, 1, __func__);
   if (flag) return flag;
   const char *rule = brokenRule(source);
-  if (rule) return sessionError(s, CP_ILL_INPUT, __func__, "%s", rule);
+  if (rule) return cpReport(&s->log, CP_ILL_INPUT, __func__, "%s", rule);
   const int first = s->nroots, n = first + source->nroots;
   char *name   = malloc(strlen(source->name) + 1);
   Source *more = realloc(s->source, ((size_t)s->nsources + 1) * sizeof *more);
@@ -231,7 +212,7 @@ int CPSessionAddSource(CPSession s, const CPEventSource *source, int *id) {
   if (found) s->found = found;
   if (!name || !more || !direction || !found) {
     free(name);
-    return sessionError(s, CP_MEM_FAIL, __func__, "no memory for an event source");
+    return cpReport(&s->log, CP_MEM_FAIL, __func__, "no memory for an event source");
   }
   for (int i = first; i < n; i++)
     direction[i] = source->direction ? source->direction[i - first] : 0;
@@ -250,28 +231,30 @@ int CPSessionAddSource(CPSession s, const CPEventSource *source, int *id) {
 
 CPIntegrator CPSessionGetIntegrator(CPSession s) { return s ? s->mem : NULL; }
 
-const char *CPSessionGetLastMessage(CPSession s) { return s ? s->text : ""; }
-
-/* The counters of CPIntegratorStats, which come first, are of type long int, up to niters. */
-static void add(CPIntegratorStats *sum, const CPIntegratorStats *more) {
-  const size_t n    = offsetof(CPIntegratorStats, hfirst) / sizeof(long int);
-  long int *a       = (long int *)(void *)sum;
-  const long int *b = (const long int *)(const void *)more;
-  for (size_t i = 0; i < n; i++) a[i] += b[i];
+/* Adds the counters of s's integrator to *sum. A source's own step restarts the integrator as it likes, and counts as one step. */
+static void add(CPSession s, CPIntegratorStats *sum) {
+  CPIntegratorStats now;
+  if (!s->mem || s->advanced) return;
+  CP_OBJECT(s->mem)->kind->read(CP_OBJECT(s->mem), &now);
+  for (const CPCounter *c = cpIntegratorCounters; c->name; c++) {
+    const void *from = (const char *)&now + c->at;
+    void *to         = (char *)sum + c->at;
+    if (c->type == CP_OF_LONG) *(long int *)to += *(const long int *)from;
+    else memcpy(to, from, sizeof(sunrealtype)); /* sizes of steps and what follows them */
+  }
 }
 
-void sessionCount(CPSession s) {
-  CPIntegratorStats now = {0};
-  /* A source's own step restarts the integrator as it likes, and counts as one step. */
-  if (s->mem && !s->advanced && !CPIntegratorGetStats(s->mem, &now)) add(&s->before, &now);
+void sessionCount(CPSession s) { add(s, &s->before); }
+
+static void readCounters(CPObject object, void *counters) {
+  const CPSession s              = (CPSession)object;
+  *(CPIntegratorStats *)counters = s->before;
+  if (s->started) add(s, counters);
 }
 
-int CPSessionGetStats(CPSession s, CPIntegratorStats *stats) {
-  if (!s) return sessionError(NULL, CP_MEM_NULL, __func__, "session must not be NULL");
-  if (!stats) return sessionError(s, CP_ILL_INPUT, __func__, "stats must not be NULL");
-  CPIntegratorStats now = {0};
-  if (s->mem && s->started && !s->advanced) CPIntegratorGetStats(s->mem, &now);
-  add(&now, &s->before);
-  *stats = now;
-  return CP_SUCCESS;
+static CPObject owned(CPObject session) {
+  const CPSession s = (CPSession)session;
+  return s->given ? NULL : CP_OBJECT(s->mem);
 }
+
+const CPKind sessionKind = {cpIntegratorCounters, readCounters, owned};

@@ -2,9 +2,10 @@
 #ifndef CPODES_SESSION_IMPL_H
 #define CPODES_SESSION_IMPL_H
 
+#include "cpodes/stepping/counters.h"
 #include <cpodes/cpodes_session.h>
 
-enum { SESSION_TEXT = 512, SESSION_NAME = 64 };
+enum { SESSION_NAME = 64 };
 
 typedef struct {
   CPEventSource is; /* its name and direction are owned */
@@ -23,11 +24,8 @@ typedef struct {
 } StateFn;
 
 struct CPSession_ {
+  CPLog log;
   SUNContext ctx;
-  CPErrHandlerFn handler;
-  void *handler_data;
-  char text[SESSION_TEXT]; /* the newest message */
-  int busy;                /* a call is under way */
   /* the problem */
   CPMech mech;
   CVRhsFn f;
@@ -76,12 +74,8 @@ struct CPSession_ {
 
 /* ---- session.c ---- */
 
-/* Reports an error under the name of a public function, and returns code. */
-int sessionError(CPSession s, int code, const char *function, const char *format, ...)
-#if defined(__GNUC__)
-    __attribute__((format(printf, 4, 5)))
-#endif
-    ;
+extern const CPKind sessionKind;
+
 /* Returns 0 if a call may begin now, with before_start only before the start; otherwise a code that has been reported. */
 int sessionIdle(CPSession s, int before_start, const char *function);
 /* Keeps the text of a failure that another object has reported, and returns flag. */

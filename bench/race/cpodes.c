@@ -3,6 +3,7 @@
 
 #include "../check.h"
 #include "../lapack_dense.h"
+#include <models/counters.h>
 #include <nvector/nvector_serial.h>
 #include <sunlinsol/sunlinsol_dense.h>
 #include <sunmatrix/sunmatrix_dense.h>
@@ -10,22 +11,22 @@
 
 static void integrate(CPIntegrator mem, sunrealtype t_end, N_Vector y, RaceFigures *figures) {
   void *cvode_mem = CPIntegratorGetCVodeMem(mem);
-  CHECK(CPIntegratorSetErrHandlerFn(mem, race_quiet, NULL));
+  CHECK(CPObjectSetErrHandlerFn(CP_OBJECT(mem), race_quiet, NULL));
   CHECK(CVodeSetMaxNumSteps(cvode_mem, RACE_MAX_STEPS));
   CHECK(CVodeSetStopTime(cvode_mem, t_end)); /* the end is a step, not an interpolation */
   const double before = cpu_seconds();
   const int flag      = CPIntegratorEvolve(mem, t_end, y, &figures->t, CV_NORMAL);
   figures->seconds    = cpu_seconds() - before;
-  if (flag < 0) figures_fail(figures, flag, "%s", CPIntegratorGetLastMessage(mem));
+  if (flag < 0) figures_fail(figures, flag, "%s", CPObjectGetLastMessage(CP_OBJECT(mem)));
 }
 
 /* ------------------------------------------------------------------------------- by a CPMech -- */
 
 /* Evaluations of f are counted if the model has forces, otherwise those of udot, which computes u'. */
 static void figures_of_mech(CPMech mech, CPIntegrator mem, RaceFigures *figures) {
-  CPMechStats stats;
+  MechCounters stats;
   figures_of_cvodes(CPIntegratorGetCVodeMem(mem), false, figures);
-  CHECK(CPMechGetStats(mech, &stats));
+  CHECK(mech_counters(mech, &stats));
   figures->rhs            = stats.nf > stats.nudot ? stats.nf : stats.nudot;
   figures->jacobians      = stats.npartials;
   figures->factorisations = stats.nnewton;
@@ -36,7 +37,7 @@ static void solve_mech(const Contestant *self, const CPPlugin *model, sunrealtyp
   CPMech mech = CHECK_POINTER(CPPluginMech(model));
   CPIntegrator mem =
       CHECK_POINTER(CPIntegratorCreate(self->lmm == CV_BDF ? "BDF" : "ADAMS", model->ctx));
-  CHECK(CPMechSetErrHandlerFn(mech, race_quiet, NULL));
+  CHECK(CPObjectSetErrHandlerFn(CP_OBJECT(mech), race_quiet, NULL));
   CHECK(CPMechSetErrorTimeScale(mech, self->tau));
   CHECK(CPMechAttach(mech, mem, 0, model->y0));
   if (self->max_order) CHECK(CVodeSetMaxOrd(CPIntegratorGetCVodeMem(mem), self->max_order));

@@ -3,21 +3,22 @@
 
 #include "../check.h"
 #include <cpodes/cpodes_integrator.h>
+#include <models/counters.h>
 #include <nvector/nvector_serial.h>
 #include <sunmatrix/sunmatrix_dense.h>
 
 static void integrate(CPIntegrator mem, sunrealtype t_end, sunrealtype tol, N_Vector y,
                       RaceFigures *figures) {
-  CPIntegratorStats stats;
-  CHECK(CPIntegratorSetErrHandlerFn(mem, race_quiet, NULL));
+  IntegratorCounters stats;
+  CHECK(CPObjectSetErrHandlerFn(CP_OBJECT(mem), race_quiet, NULL));
   CHECK(CPIntegratorSStolerances(mem, tol, tol));
   CHECK(CPIntegratorSetMaxNumSteps(mem, RACE_MAX_STEPS));
   CHECK(CPIntegratorSetStopTime(mem, t_end));
   const double before = cpu_seconds();
   const int flag      = CPIntegratorEvolve(mem, t_end, y, &figures->t, CV_NORMAL);
   figures->seconds    = cpu_seconds() - before;
-  if (flag < 0) figures_fail(figures, flag, "%s", CPIntegratorGetLastMessage(mem));
-  CHECK(CPIntegratorGetStats(mem, &stats));
+  if (flag < 0) figures_fail(figures, flag, "%s", CPObjectGetLastMessage(CP_OBJECT(mem)));
+  CHECK(integrator_counters(mem, &stats));
   figures->steps          = stats.nst;
   figures->rejected       = stats.nattempts - stats.nst;
   figures->rhs            = stats.nfe;
@@ -31,8 +32,8 @@ static void solve_mech(const Contestant *self, const CPPlugin *model, sunrealtyp
                        sunrealtype tol, N_Vector y, RaceFigures *figures) {
   CPMech mech             = CHECK_POINTER(CPPluginMech(model));
   CPMechSuggestion choice = {.method = self->table};
-  CPMechStats stats;
-  CHECK(CPMechSetErrHandlerFn(mech, race_quiet, NULL));
+  MechCounters stats;
+  CHECK(CPObjectSetErrHandlerFn(CP_OBJECT(mech), race_quiet, NULL));
   /* The first evaluation orders and allocates factors. Contestants that choose nothing do this when
    * they attach the system, so that their time does not contain it. */
   CHECK(CPMechRhs(0, model->y0, y, mech));
@@ -43,7 +44,7 @@ static void solve_mech(const Contestant *self, const CPPlugin *model, sunrealtyp
   CHECK(CPMechAttach(mech, mem, 0, model->y0));
   integrate(mem, t_end, tol, y, figures);
   figures->seconds += choosing;
-  CHECK(CPMechGetStats(mech, &stats));
+  CHECK(mech_counters(mech, &stats));
   if (stats.nf) figures->rhs = stats.nf; /* including those for differences */
   if (stats.nnewton) figures->factorisations = stats.nnewton;
   CPIntegratorFree(&mem);

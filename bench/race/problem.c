@@ -169,7 +169,7 @@ static sunrealtype mech_violation(const CPPlugin *model, sunrealtype t, N_Vector
   CPMech mech           = CPPluginMech(model);
   CPMechOutput out      = {.udot = NULL};
   sunrealtype violation = NAN;
-  if (mech) CPMechSetErrHandlerFn(mech, race_quiet, NULL);
+  if (mech) CPObjectSetErrHandlerFn(CP_OBJECT(mech), race_quiet, NULL);
   if (mech && !CPMechEvaluate(mech, t, y, &out))
     violation = fmax(out.position, fmax(out.velocity, out.norms));
   if (mech) CPMechFree(&mech);

@@ -63,7 +63,7 @@ int race_ode_create(const CPPlugin *model, RaceOde *ode) {
   if (model->f) return 0;
   ode->mech = CPPluginMech(model);
   if (!ode->mech) return -1;
-  CPMechSetErrHandlerFn(ode->mech, race_quiet, NULL);
+  CPObjectSetErrHandlerFn(CP_OBJECT(ode->mech), race_quiet, NULL);
   return 0;
 }
 

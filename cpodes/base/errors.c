@@ -1,35 +1,10 @@
-/* Messages and names of return codes. */
+/* Texts of failures, and names of return codes. */
 #include "errors.h"
 
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-
-int cpReport(CPLog *log, int code, const char *function, const char *format, ...) {
-  char text[CP_TEXT_LENGTH];
-  va_list args;
-  va_start(args, format);
-  vsnprintf(text, sizeof text, format, args);
-  va_end(args);
-  if (log && log->handling) return code; /* The message that is being handled stays the newest. */
-  if (log) snprintf(log->text, sizeof log->text, "%s", text);
-  if (!log || !log->handler) {
-    fprintf(stderr, "[cpodes] %s: %s\n", function, text);
-    return code;
-  }
-  log->handling = 1;
-  log->handler(code, function, text, log->data);
-  log->handling = 0;
-  return code;
-}
-
-int cpIdle(CPLog *log, const char *function) {
-  if (!log->running && !log->handling) return CP_SUCCESS;
-  return cpReport(log, CP_REENTERED, function,
-                  "it must not be called by a function of yours that works for the same object (if "
-                  "none runs, one was left by longjmp or an exception, and the object is lost)");
-}
 
 int cpReason(char *text, int code, const char *format, ...) {
   va_list args;
@@ -53,6 +28,7 @@ static const struct {
   int code;
   const char *name;
 } names[] = {
+    NAME(CP_OLD_STRUCT),
     NAME(CP_MEM_NULL),
     NAME(CP_MEM_FAIL),
     NAME(CP_ILL_INPUT),

@@ -67,8 +67,9 @@ CPMech CPMechCreate(CPModel model, N_Vector y_tmpl, SUNContext ctx) {
   CPMech mech = calloc(1, sizeof *mech);
   if (!mech)
     return cpReport(NULL, CP_MEM_FAIL, __func__, "no memory for a mechanical system"), NULL;
-  mech->ctx   = ctx;
-  mech->model = cpModelKeep(model);
+  mech->log.kind = &cpMechKind;
+  mech->ctx      = ctx;
+  mech->model    = cpModelKeep(model);
   if (create(mech, y_tmpl, __func__)) CPMechFree(&mech);
   return mech;
 }

@@ -125,8 +125,32 @@ typedef struct {
   int cause; /* newest failure in a callback of CVODES: 0, or a code of either sign */
 } CPMechAttached;
 
+/* Counters since creation. */
+typedef struct {
+  long int nM;           /* evaluations of M */
+  long int nA;           /* evaluations of A */
+  long int nf;           /* evaluations of f, or of inverse */
+  long int nb;           /* evaluations of b, by the user's function or by differences */
+  long int nv;           /* evaluations of v, including those for b */
+  long int np;           /* evaluations of p */
+  long int nudot;        /* solutions for accelerations */
+  long int nkkt;         /* factorisations of KKT systems */
+  long int nlambda;      /* iterations of forces that depend on multipliers */
+  long int npartials;    /* evaluations of partial derivatives, one for all blocks */
+  long int nDQ;          /* evaluations of forces, matrices or u' for differences */
+  long int nnewton;      /* factorisations of iteration matrices */
+  long int nprojfact;    /* factorisations of A for projections */
+  sunindextype rank;     /* rank of A at the newest solution, -1 before the first one */
+  sunbooleantype unique; /* whether the multipliers are unique at the newest solution */
+  CPKktLinSol linsol;    /* solver in use for accelerations */
+  CPMechNewton newton;   /* solver in use for implicit methods */
+  CPMechOutput last;     /* values at the newest state of CPMechEvaluate; its
+                          pointers are NULL */
+} CPMechStats;
+
 struct CPMech_ {
-  CPIntegrator host; /* the integrator that it is attached to, or NULL; the first member (CPSystem) */
+  CPLog log;
+  CPIntegrator host; /* the integrator that it is attached to, or NULL; after log (CPSystemHead) */
   SUNContext ctx;
   CPArena memory, set_up; /* what lives as long as the system; what cpMechSetUp allocates */
   CPModel model;          /* and, of it, in short: */
@@ -139,9 +163,8 @@ struct CPMech_ {
   int operators;
   int ready; /* set up: matrices and workspace exist */
   N_Vector y_tmpl;
-  void *user_data; /* CPMechSetUserData's, or the model's */
-  void *data;      /* passed to the functions of the model (cpMechData) */
-  CPLog log;
+  void *user_data;       /* CPMechSetUserData's, or the model's */
+  void *data;            /* passed to the functions of the model (cpMechData) */
   CPMotionValue *motion; /* [motions->count] */
   CPMechForceList forces;
   CPMechRows rows;
@@ -173,6 +196,8 @@ struct CPMech_ {
   char text[CP_TEXT_LENGTH]; /* the reason for the newest failure */
   CPMechStats stats;
 };
+
+extern const CPKind cpMechKind; /* actions/output.c */
 
 /* Norm k: the norms of the quaternions come first, then the others. */
 static inline int cpMechNumNorms(const CPMech mech) {

@@ -19,16 +19,6 @@ void *CPMechGetUserData(CPMech mech) { return mech ? mech->user_data : NULL; }
 
 int CPMechIsBusy(CPMech mech) { return mech && mech->log.running > 0; }
 
-int CPMechSetErrHandlerFn(CPMech mech, CPErrHandlerFn handler, void *data) {
-  const int flag = cpMechOption(mech, CP_MECH_ANYTIME, __func__);
-  if (flag) return flag;
-  mech->log.handler = handler;
-  mech->log.data    = data;
-  return CPProjectorSetErrHandlerFn(mech->P, handler, data);
-}
-
-const char *CPMechGetLastMessage(CPMech mech) { return mech ? mech->log.text : ""; }
-
 CPProjector CPMechGetProjector(CPMech mech) {
   if (!mech) return cpReport(NULL, CP_MEM_NULL, __func__, "mech must not be NULL"), NULL;
   return mech->P;

@@ -78,13 +78,3 @@ int cpChooseSolver(CPWork work) {
       !P->G_tmpl && cpHasDiagonalMetric(P) && !cpSaddleKeepsPattern(cpSaddleOfLin(work->linsol));
   return flag;
 }
-
-const char *cpSolverName(CPLinSol type) {
-  static const char *const names[] = {[CP_LINSOL_AUTO]   = "not chosen yet",
-                                      [CP_LINSOL_SCHUR]  = "Schur complement",
-                                      [CP_LINSOL_QR]     = "QR",
-                                      [CP_LINSOL_QRP]    = "QR with pivoting",
-                                      [CP_LINSOL_SPARSE] = "sparse Cholesky",
-                                      [CP_LINSOL_KRYLOV] = "conjugate gradients"};
-  return names[type];
-}

@@ -89,14 +89,6 @@ int CPProjectorSetUserData(CPProjector P, void *user_data) {
   return changedValues(P); /* results computed with the old data are not to be used again */
 }
 
-int CPProjectorSetErrHandlerFn(CPProjector P, CPErrHandlerFn handler, void *data) {
-  const int flag = check(P, ANY_KIND, __func__);
-  if (flag) return flag;
-  P->log.handler = handler;
-  P->log.data    = data;
-  return CP_SUCCESS;
-}
-
 int CPProjectorSetLinearSolver(CPProjector P, CPLinSol type) {
   int flag = check(P, OWN_ITERATION, __func__);
   if (flag) return flag;

@@ -9,6 +9,7 @@
 #ifndef CPODES_PROJECTION_H
 #define CPODES_PROJECTION_H
 
+#include "counters.h"
 #include "cpodes/base/errors.h"
 
 #include <cpodes/cpodes_projector.h>
@@ -120,8 +121,6 @@ sunrealtype cpProjectorEps(const CPProjector P);
 int cpProjectorIsRough(const CPProjector P);
 /* "constraint 5", "the norm of components 3 to 6" */
 const char *cpRowName(const CPProjector P, int i, char name[CP_ROW_NAME]);
-/* text <- the name of the linear solver, and why it was chosen */
-void cpProjectorSolverText(const CPProjector P, char text[CP_TEXT_LENGTH]);
 /* Absolute and relative tolerance of a component if no error weights are known: half of its digits
  * are significant. */
 #define CP_BLIND_TOLERANCE 1.0e-8

@@ -5,6 +5,35 @@
 #include <math.h>
 #include <stdlib.h>
 
+/* ---- counters ---- */
+
+static const CPCounter table[] = {CP_STAT(CPProjectorStats, nproj, "projections"),
+                                  CP_STAT(CPProjectorStats, nskipped, "skipped_projections"),
+                                  CP_STAT(CPProjectorStats, ntangent, "vector_projections"),
+                                  CP_STAT(CPProjectorStats, niters, "iters"),
+                                  CP_STAT(CPProjectorStats, nfails, "fails"),
+                                  CP_STAT(CPProjectorStats, nce, "constraint_evals"),
+                                  CP_STAT(CPProjectorStats, nceDQ, "constraint_evals_dq"),
+                                  CP_STAT(CPProjectorStats, nje, "constraint_jac_evals"),
+                                  CP_STAT(CPProjectorStats, nsetups, "setups"),
+                                  CP_STAT(CPProjectorStats, nfloor, "accepted_at_roundoff"),
+                                  CP_STAT(CPProjectorStats, nli, "krylov_iters"),
+                                  CP_STAT(CPProjectorStats, nlinsolves, "krylov_solves"),
+                                  CP_STAT(CPProjectorStats, nprods, "jac_products"),
+                                  CP_STAT(CPProjectorStats, npsolves, "prec_solves"),
+                                  CP_STAT(CPProjectorStats, rank, "rank"),
+                                  CP_STAT(CPProjectorStats, nlevels, "levels"),
+                                  CP_STAT(CPProjectorStats, linsol, "linear_solver"),
+                                  {NULL, 0, CP_OF_INT}};
+
+static void readCounters(CPObject P, void *counters) {
+  *(CPProjectorStats *)counters = ((CPProjector)P)->stats;
+}
+
+static const CPKind objects = {table, readCounters, NULL};
+
+/* ---- life cycle ---- */
+
 /* Sets the sizes of the matrix method; returns 0 if memory runs out. */
 static int setSizes(CPProjector P, N_Vector y_tmpl, N_Vector c_tmpl) {
   if (c_tmpl && !(P->c_tmpl = N_VClone(c_tmpl))) return 0;
@@ -26,6 +55,7 @@ static CPProjector newProjector(N_Vector y_tmpl, N_Vector c_tmpl, int user_kind,
                                 const CPProjectorKind *kind, void *model, SUNContext ctx) {
   CPProjector P = calloc(1, sizeof *P);
   if (!P) return NULL;
+  P->log.kind         = &objects;
   P->ctx              = ctx;
   P->options.linsol   = CP_LINSOL_AUTO;
   P->norm             = CP_NORM_ERROR;
@@ -249,12 +279,3 @@ int CPProjectorGetLinearSolver(CPProjector P, CPLinSol *type, const char **reaso
   if (reason) *reason = P->reason;
   return CP_SUCCESS;
 }
-
-int CPProjectorGetStats(CPProjector P, CPProjectorStats *stats) {
-  if (!P) return cpReport(NULL, CP_MEM_NULL, __func__, "P must not be NULL");
-  if (!stats) return cpRefuse(&P->log, __func__, "stats must not be NULL");
-  *stats = P->stats;
-  return CP_SUCCESS;
-}
-
-const char *CPProjectorGetLastMessage(CPProjector P) { return P ? P->log.text : ""; }

@@ -127,6 +127,7 @@ typedef struct {
 } CPUserFunctions;
 
 struct CPProjector_ {
+  CPLog log;
   SUNContext ctx;
   int user_kind;
   int in_memory; /* 1: y and c give access to their data, each in one memory; n, m and mc are set */
@@ -154,7 +155,6 @@ struct CPProjector_ {
   char *is_dependent;          /* [mc] 1: this row of the user's is one of them */
   char reason[CP_TEXT_LENGTH]; /* why stats.linsol is in use */
   CPProjectorStats stats;      /* for all works together */
-  CPLog log;
 };
 
 /* For smaller weights the inverse metric 1 / ewt^2 overflows, and Inf times a zero of G is NaN. */
@@ -243,8 +243,6 @@ int cpLevelSolve(CPLevel *level, const double *f, const double *b, double *x, do
 /* choose.c: sets work->linsol, P->stats.linsol and P->reason from P->options.linsol, size and
  * pattern. */
 int cpChooseSolver(CPWork work);
-/* Name of a solver, as in the statistics. */
-const char *cpSolverName(CPLinSol type);
 
 /* factor.c */
 /* Computes G and its factors at (t, y), with c(t, y) given in work->rows.c. */

@@ -133,12 +133,6 @@ int cpProjectorIsRough(const CPProjector P) {
   return !P->kind && P->c_tmpl && !P->user.jac && !P->user.Gv && P->nnorms == 0;
 }
 
-void cpProjectorSolverText(const CPProjector P, char text[CP_TEXT_LENGTH]) {
-  const char *name = P->user_kind ? "the user's" : cpSolverName(P->stats.linsol);
-  if (P->user_kind || P->kind) cpWrite(text, "%s", name);
-  else cpWrite(text, "%s (%s)", name, P->stats.linsol ? P->reason : "no projection yet");
-}
-
 const char *cpRowName(const CPProjector P, int i, char name[CP_ROW_NAME]) {
   if (P->kind) return P->kind->name_row(P->model, i, name);
   if (i < 0) {

@@ -36,7 +36,7 @@ static int failedBackward(CPMultistep mem, int flag, const char *function) {
                     mem->base.text);
   if (model && flag != CV_NO_FWD && flag != CV_NO_BCK && flag != CV_BAD_TB0)
     return cpReport(&mem->base.log, model, function, "%s", reason);
-  if (mem->cvodes.text[0]) return cpReport(&mem->base.log, flag, function, "%s", mem->cvodes.text);
+  if (mem->cvodes[0]) return cpReport(&mem->base.log, flag, function, "%s", mem->cvodes);
   return cpReport(&mem->base.log, flag, function, "CVodeB ended with code %d", flag);
 }
 
@@ -66,7 +66,7 @@ int cpBackward(CPMultistep mem, sunrealtype tBout, int itaskB, const char *funct
   if (!flag) flag = refuseRoots(mem, function);
   if (flag) return flag;
   mem->failure.cause = mem->failure.fatal = 0;
-  mem->cvodes.text[0]                     = '\0';
+  mem->cvodes[0]                          = '\0';
   mem->attempt.complete                   = 0;
   mem->holding = mem->checkpoints.repeatable = mem->checkpoints.repeating = 1;
   if (mem->sens.data) mem->sens.begin(mem->sens.data);

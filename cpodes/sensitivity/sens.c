@@ -78,6 +78,12 @@ static CPSens create(CPMultistep mem, int Ns) {
   return data;
 }
 
+static void readCounters(void *data, CPIntegratorSensStats *stats) {
+  const CPSens sens = data;
+  *stats            = sens->stats;
+  if (sens->work) stats->nsetups = cpWorkStats(sens->work)->nsetups - sens->base_setups;
+}
+
 static void keepStart(CPSens sens, N_Vector *yS0) {
   for (int i = 0; i < sens->params.Ns; i++) N_VScale(1.0, yS0[i], sens->start[i]);
   memset(&sens->stats, 0, sizeof sens->stats);
@@ -127,6 +133,7 @@ int CPIntegratorSensInit1(CPIntegrator s, int Ns, int ism, CVSensRhs1Fn fS1, N_V
                             .restart   = cpSensRestart,
                             .projector = cpSensNewProjector,
                             .solver    = cpSensNewSolver,
+                            .stats     = readCounters,
                             .bypassed  = cpSensBypassed,
                             .free      = release};
   return CP_SUCCESS;
@@ -327,16 +334,4 @@ int CPIntegratorGetSens(CPIntegrator s, sunrealtype *tret, N_Vector *yS) {
   flag = cpOfCVODES(mem, CVodeGetSens(mem->cvode_mem, tret, yS),
                     __func__); /* sets tret to the time of the latest output */
   return flag ? flag : CPIntegratorGetSensDky(&mem->base, *tret, 0, yS);
-}
-
-int CPIntegratorGetSensStats(CPIntegrator s, CPIntegratorSensStats *stats) {
-  const CPMultistep mem = cpMultistep(s, "sensitivities", __func__);
-  if (!mem) return s ? CP_NOT_SUPPORTED : CP_MEM_NULL;
-  const int flag = cpSensExist(mem, __func__);
-  if (flag) return flag;
-  if (!stats) return cpRefuse(&mem->base.log, __func__, "stats must not be NULL");
-  const CPSens sens = cpSensOf(mem);
-  *stats            = sens->stats;
-  if (sens->work) stats->nsetups = cpWorkStats(sens->work)->nsetups - sens->base_setups;
-  return CP_SUCCESS;
 }

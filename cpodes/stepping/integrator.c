@@ -197,14 +197,6 @@ int CPIntegratorSetRhsBatchFn(CPIntegrator mem, CPRhsBatchFn batch) {
   DISPATCH(mem, batch, radau_only, batch, __func__);
 }
 
-int CPIntegratorSetErrHandlerFn(CPIntegrator mem, CPErrHandlerFn handler, void *data) {
-  const int flag = cpStepperIdle(mem, __func__);
-  if (flag) return flag;
-  mem->log.handler = handler;
-  mem->log.data    = data;
-  return CP_SUCCESS;
-}
-
 int CPIntegratorSetInitStep(CPIntegrator mem, sunrealtype h) {
   const int flag = cpStepperIdle(mem, __func__);
   if (flag) return flag;
@@ -332,29 +324,16 @@ int CPIntegratorGetMethod(CPIntegrator mem, const char **name, int *order, int *
   return CP_SUCCESS;
 }
 
-int CPIntegratorGetStats(CPIntegrator mem, CPIntegratorStats *stats) {
-  const int flag = cpStepperExists(mem, __func__);
-  if (flag) return flag;
-  if (!stats) return cpRefuse(&mem->log, __func__, "stats must not be NULL");
-  *stats = cpStepperStats(mem);
-  mem->ops->stats(mem, stats);
-  return CP_SUCCESS;
+static void readCounters(CPObject object, void *counters) {
+  const CPIntegrator s     = (CPIntegrator)object;
+  CPIntegratorStats *stats = counters;
+  *stats                   = cpStepperStats(s);
+  s->ops->stats(s, stats);
 }
 
-int CPIntegratorPrintAllStats(CPIntegrator mem, FILE *out, SUNOutputFormat fmt) {
-  int flag = cpStepperInitialised(mem, __func__);
-  if (flag) return flag;
-  if (!out) return cpRefuse(&mem->log, __func__, "out must not be NULL");
-  if (fmt != SUN_OUTPUTFORMAT_TABLE && fmt != SUN_OUTPUTFORMAT_CSV)
-    return cpRefuse(&mem->log, __func__, "fmt must be SUN_OUTPUTFORMAT_TABLE or _CSV, is %d",
-                    (int)fmt);
-  flag = mem->ops->print(mem, out, fmt, __func__);
-  return flag ? flag : cpStepperPrint(mem, out, fmt, __func__);
-}
+const CPKind cpIntegratorKind = {cpIntegratorCounters, readCounters, NULL};
 
 void *CPIntegratorGetCVodeMem(CPIntegrator mem) { return mem ? cpMultistepCVodeMem(mem) : NULL; }
-
-const char *CPIntegratorGetLastMessage(CPIntegrator mem) { return mem ? mem->log.text : ""; }
 
 char *CPGetReturnFlagName(long int flag) {
   const char *name = flag ? cpCodeName(flag) : "CP_SUCCESS";

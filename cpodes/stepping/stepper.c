@@ -7,6 +7,7 @@
 /* ---- life cycle ---- */
 
 void cpStepperCreate(CPIntegrator s, const CPIntegratorOps *ops, SUNContext ctx) {
+  s->log.kind       = &cpIntegratorKind;
   s->ops            = ops;
   s->ctx            = ctx;
   s->project_output = SUNTRUE;
@@ -333,57 +334,4 @@ CPIntegratorStats cpStepperStats(CPIntegrator s) {
   stats.nsetups = now->nsetups - before->nsetups;
   stats.niters  = now->niters - before->niters;
   return stats;
-}
-
-int cpPrintFigures(FILE *out, SUNOutputFormat fmt, const CPFigure *figures, size_t count) {
-  const int table       = fmt == SUN_OUTPUTFORMAT_TABLE;
-  const char *separator = "";
-  int bad               = 0;
-  for (const CPFigure *f = figures; f < figures + count; f++) {
-    if (!f->name) continue;
-    if (table) bad |= fprintf(out, "%-28s = ", f->name) < 0;
-    else bad |= fprintf(out, "%s%s,", separator, f->name) < 0;
-    if (f->text) bad |= fprintf(out, "%s", f->text) < 0;
-    else if (f->digits) bad |= fprintf(out, "%.*e", f->digits, f->value) < 0;
-    else bad |= fprintf(out, "%ld", f->count) < 0;
-    if (table) bad |= fputc('\n', out) == EOF;
-    separator = ",";
-  }
-  return bad || (!table && fputc('\n', out) == EOF);
-}
-
-/* Prints the counters of the projection. Returns non-zero if writing failed. */
-static int printProjection(CPIntegrator s, FILE *out, SUNOutputFormat fmt) {
-  const CPIntegratorStats n = cpStepperStats(s);
-  const int multistep       = s->ops->multistep;
-  CPProjectorStats projector;
-  char solver[CP_TEXT_LENGTH];
-  CPProjectorGetStats(s->P, &projector);
-  cpProjectorSolverText(s->P, solver);
-  const int table          = fmt == SUN_OUTPUTFORMAT_TABLE;
-  const CPFigure figures[] = {
-      {"States projected", .count = n.nproj},
-      {multistep ? "Steps not projected" : NULL, .count = n.nskipped},
-      {"Error estimates projected", .count = n.nerrproj},
-      {"Projection failures", .count = n.nprojfails},
-      {"Corrections too large", .count = n.nlargecorr},
-      {multistep ? "Corrections taken back" : NULL, .count = n.ntakenback},
-      {"Outputs projected", .count = n.noutputs},
-      {"Constraint evals", .count = n.nce},
-      {"Constraint Jac evals", .count = n.nje},
-      {"Projector factorizations", .count = n.nsetups},
-      {"Projection iterations", .count = n.niters},
-      {"Krylov iterations", .count = cpWorkStats(s->step)->nli - s->stats_before.nli},
-      {"Rank", .count = (long)projector.rank},
-      {"Levels", .count = (long)projector.nlevels},
-      {table ? "Projector linear solver" : NULL, .text = solver},
-      {table ? "Last violation" : NULL, .value = n.violation, .digits = 3},
-      {table ? "Largest correction (WRMS)" : NULL, .value = n.maxcorrection, .digits = 3}};
-  return cpPrintFigures(out, fmt, figures, sizeof figures / sizeof figures[0]);
-}
-
-int cpStepperPrint(CPIntegrator s, FILE *out, SUNOutputFormat fmt, const char *function) {
-  int bad = s->P && printProjection(s, out, fmt);
-  if (!bad && s->system.print) bad = s->system.print(out, fmt, s->system.data);
-  return bad ? cpRefuse(&s->log, function, "writing to out failed") : CP_SUCCESS;
 }

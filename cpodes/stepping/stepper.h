@@ -6,6 +6,7 @@
 #ifndef CPODES_STEPPER_H
 #define CPODES_STEPPER_H
 
+#include "counters.h"
 #include "cpodes/base/arena.h"
 #include "cpodes/base/compat.h"
 #include "cpodes/base/vectors.h"
@@ -61,7 +62,6 @@ typedef struct {
   const char *(*method)(CPIntegrator s, int *order, int *embedded, int *stages);
   long int (*steps)(CPIntegrator s);                       /* taken since the start */
   void (*stats)(CPIntegrator s, CPIntegratorStats *stats); /* all but those of the projection */
-  int (*print)(CPIntegrator s, FILE *out, SUNOutputFormat fmt, const char *function);
   /* for attached systems: the size of the latest step, its weights, the data that f gets, how implicit equations are solved */
   sunrealtype (*step)(CPIntegrator s);
   int (*weights)(CPIntegrator s, N_Vector ewt);
@@ -92,9 +92,9 @@ typedef struct {
 } CPCreeping;
 
 struct CPIntegrator_ {
+  CPLog log;
   const CPIntegratorOps *ops;
   SUNContext ctx;
-  CPLog log;
   char text[CP_TEXT_LENGTH]; /* the reason for the latest failure */
   CPArena memory;            /* owns the vectors */
   int initialised;
@@ -128,6 +128,8 @@ struct CPIntegrator_ {
   CPProjectorStats stats_before; /* those of `step` at the start */
   int floor_warned;              /* once, since events restart runs */
 };
+
+extern const CPKind cpIntegratorKind; /* integrator.c */
 
 /* ---- stepper.c: life cycle and options ---- */
 
@@ -211,9 +213,6 @@ static inline int cpStepperCause(const CPIntegrator s, const char **reason) {
 
 /* Returns the counters of the projection since the start. */
 CPIntegratorStats cpStepperStats(CPIntegrator s);
-
-/* Prints the counters of the projection and of the system. Returns 0, or the code that was reported. */
-int cpStepperPrint(CPIntegrator s, FILE *out, SUNOutputFormat fmt, const char *function);
 
 /* ---- projection.c: the reason for a failure is in s->text; a positive code is recoverable ---- */
 

@@ -18,17 +18,6 @@ int cpStepperIsRunning(CPIntegrator s);
 /* To be called if the system is freed before its integrator, which refuses to step from then on. */
 void cpStepperSystemFreed(CPIntegrator s);
 
-/* A figure that an integrator prints, or its system after it: a text, a value with `digits` digits,
- * or a count. If name is NULL, it is not printed. */
-typedef struct {
-  const char *name, *text;
-  double value;
-  int digits;
-  long int count;
-} CPFigure;
-/* Returns non-zero if writing failed. */
-int cpPrintFigures(FILE *out, SUNOutputFormat fmt, const CPFigure *figures, size_t count);
-
 /* ---- equations in implicit form, for implicit one-step methods ----
  *
  *   0 = r(t, y, x),   x = (k, lambda),  k = y' [n], lambda [m] multipliers;   r [n + m]
@@ -135,8 +124,13 @@ typedef struct {
   const CPParams *(*params)(void *data);
 } CPSensSystem;
 
-/* All functions receive data, which becomes the integrator's user_data: a struct whose first member
- * is its CPIntegrator. Functions marked (optional) may be NULL. The right-hand side fails if y' is not
+typedef struct {
+  CPLog log;
+  CPIntegrator host; /* to which the system is attached, or NULL */
+} CPSystemHead;
+
+/* All functions receive data, which becomes the integrator's user_data: a struct that begins with
+ * CPSystemHead. Functions marked (optional) may be NULL. The right-hand side fails if y' is not
  * finite. */
 typedef struct {
   void *data; /* NULL if no system is attached */
@@ -177,9 +171,6 @@ typedef struct {
   /* Returns the latest failure of the system's functions, 0 or a code of either sign, with the
    * reason. */
   int (*cause)(const char **reason, void *data);
-  /* Prints the system's figures after those of the integrator. Returns non-zero if writing
-   * failed. */
-  int (*print)(FILE *out, SUNOutputFormat fmt, void *data);
   /* To be called when the integrator is freed. */
   void (*detach)(void *data);
   const CPSensSystem *sens;

@@ -34,10 +34,6 @@ sunrealtype model_largest(const sunrealtype *x, sunindextype length) {
   return result;
 }
 
-void model_silent(int code, const char *function, const char *msg, void *data) {
-  (void)code, (void)function, (void)msg, (void)data; /* GetLastMessage has it */
-}
-
 /* --------------------------------------------------------------------------------------- parts -- */
 
 /* Parts that have been found wrong, or could not be judged */

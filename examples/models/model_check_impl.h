@@ -54,8 +54,6 @@ static inline sunrealtype model_difference(const sunrealtype value[4], sunrealty
 /* Index of the first component that is not finite, or -1; max |x_i| */
 long model_not_finite(N_Vector y);
 sunrealtype model_largest(const sunrealtype *x, sunindextype length);
-/* Error handler that does nothing, since GetLastMessage returns the message */
-void model_silent(int code, const char *function, const char *msg, void *data);
 
 /* ---- model_check_metadata.c ---- */
 int model_table_is_true(ModelCheck *c);

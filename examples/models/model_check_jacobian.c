@@ -52,7 +52,7 @@ static int jacobian_is_true_at(ModelCheck *c, sunrealtype t, N_Vector y) {
   sunindextype row, col;
   N_VConst(1, c->ewt);
   if (CPProjectorCheckJac(c->P, t, y, c->ewt, &err, &row, &col))
-    return model_contradicts(c, "G: %s", CPProjectorGetLastMessage(c->P));
+    return model_contradicts(c, "G: %s", CPObjectGetLastMessage(CP_OBJECT(c->P)));
   return model_measured(c, err, 1e-4) ||
          model_contradicts(
              c, "G(%ld, %ld) is %.10g, and the derivative of c %.10g (relative error %.1e)",

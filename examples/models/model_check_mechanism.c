@@ -73,7 +73,7 @@ int model_mechanism_is_true(ModelCheck *c, int k, int *compared) {
     sunrealtype *most       = error_of(&c->report, &model_mech_rows[i]);
     if (!(error <= *most)) *most = error;
   }
-  return !flag || model_contradicts(c, "%s", CPMechGetLastMessage(c->mech));
+  return !flag || model_contradicts(c, "%s", CPObjectGetLastMessage(CP_OBJECT(c->mech)));
 }
 
 /* largest [na]: in, the largest entry of each row of A so far; out, including the entries at (t, y) */

@@ -13,22 +13,20 @@ static int create_projector(ModelCheck *c) {
   const CPPlugin *model = c->model;
   if (!(c->res = N_VNew_Serial(model->m, model->ctx))) return model_contradicts(c, "no memory");
   c->P = CPProjectorCreate(model->c, model->y0, c->res, model->ctx);
-  if (!c->P) return model_contradicts(c, "no projector takes c");
+  if (!c->P) return model_contradicts(c, "c: %s", CPObjectGetLastMessage(NULL));
   SUNMatrix dense = NULL;
   if (model->G && !model->G_tmpl) dense = SUNDenseMatrix(model->m, model->n, model->ctx);
-  CPProjectorSetErrHandlerFn(c->P, model_silent, NULL);
   int flag = CPProjectorSetUserData(c->P, model->data);
   if (!flag && model->G) flag = CPProjectorSetJacFn(c->P, model->G, dense ? dense : model->G_tmpl);
   if (dense) SUNMatDestroy(dense);
-  return !flag || model_contradicts(c, "G: %s", CPProjectorGetLastMessage(c->P));
+  return !flag || model_contradicts(c, "G: %s", CPObjectGetLastMessage(CP_OBJECT(c->P)));
 }
 
 int model_objects_are_created(ModelCheck *c) {
   const CPPlugin *model = c->model;
   if (model->mech.nu > 0) {
     if (!(c->mech = CPPluginMech(model)))
-      return model_contradicts(c, "CPModelCreate refuses the model");
-    CPMechSetErrHandlerFn(c->mech, model_silent, NULL);
+      return model_contradicts(c, "%s", CPObjectGetLastMessage(NULL));
     for (int i = 0; i < 2; i++)
       if (!(c->lambda[i] = calloc(CPMechGetNumMultipliers(c->mech) + 1, sizeof **c->lambda)))
         return model_contradicts(c, "no memory");
@@ -111,7 +109,7 @@ static int is_consistent(const ModelCheck *c, const char *what, sunrealtype t, N
     if (!projector[i] || (i == 1 && c->model->mech.nv == 0 && c->model->mech.np == 0)) continue;
     if (CPProjectorGetViolation(projector[i], t, y, c->ewt, &norm, &worst))
       return model_contradicts(c, "constraints at %s: %s", what,
-                               CPProjectorGetLastMessage(projector[i]));
+                               CPObjectGetLastMessage(CP_OBJECT(projector[i])));
     if (!model_measured(c, norm * tol, tol))
       return is_violated(c, what, i, worst, t, y, norm * tol);
   }
@@ -173,9 +171,9 @@ static int move_start(ModelCheck *c, int k, sunrealtype part) {
   c->time[k]          = t;
   N_VConst(1 / (model_consistent * fmax(size, 1)), c->ewt);
   if (c->mech && CPMechCalcIC(c->mech, t, c->state[k], NULL, NULL, NULL, NULL))
-    why = CPMechGetLastMessage(c->mech);
+    why = CPObjectGetLastMessage(CP_OBJECT(c->mech));
   else if (!c->mech && c->P && CPProjectorProject(c->P, t, c->state[k], c->ewt))
-    why = CPProjectorGetLastMessage(c->P);
+    why = CPObjectGetLastMessage(CP_OBJECT(c->P));
   return !why || model_contradicts(c, "near y0: %s", why) ? 0 : -1;
 }
 
@@ -208,7 +206,7 @@ static int multipliers_agree(const ModelCheck *c, sunrealtype t, N_Vector y) {
   if (c->type->reference_lambda(c->model, t, known)) return 1;
   if (CPMechAccelerations(c->mech, t, y, N_VGetArrayPointer(c->ydot), computed))
     return model_contradicts(c, "accelerations at t = %g: %s", (double)t,
-                             CPMechGetLastMessage(c->mech));
+                             CPObjectGetLastMessage(CP_OBJECT(c->mech)));
   const sunrealtype *udot = N_VGetArrayPointer(c->ydot);
   const sunrealtype bound = model_agreement * model_largest(known, na) +
                             1e-10 * model_largest(udot, c->model->mech.nu); /* where lambda is 0 */

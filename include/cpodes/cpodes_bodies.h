@@ -28,9 +28,6 @@
 extern "C" {
 #endif
 
-/** A mechanism of rigid bodies; created by CPBodiesCreate. */
-typedef struct CPBodies_ *CPBodies;
-
 /** Axes in which points and directions of an element are given. */
 typedef enum {
   CP_IN_SPACE  = 0, /**< those of space, with the bodies at their placement */
@@ -331,11 +328,6 @@ typedef struct {
 CPODES_EXPORT CPBodies CPBodiesCreate(int dimension, SUNContext ctx);
 /** Frees *bodies and sets it to NULL. bodies or *bodies may be NULL. */
 CPODES_EXPORT void CPBodiesFree(CPBodies *bodies);
-/** Sets the function that receives the messages, including those of a CPMech that is created later. If handler is NULL
- * (default), the messages are only kept, and the CPMech has its own default. */
-CPODES_EXPORT int CPBodiesSetErrHandlerFn(CPBodies bodies, CPErrHandlerFn handler, void *data);
-/** Returns the newest message, or "" if there has been none. */
-CPODES_EXPORT const char *CPBodiesGetLastMessage(CPBodies bodies);
 
 /* ---- the mechanism; before CPBodiesMech (CP_TOO_LATE). Each function returns the element's index among those of its
  * kind, or CP_ILL_INPUT, CP_MEM_FAIL, CP_NOT_SUPPORTED (not in the plane). ---- */

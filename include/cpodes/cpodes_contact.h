@@ -17,7 +17,7 @@
  * directions in which g_N and v_T grow.
  *
  * All functions return CP_SUCCESS or a negative code of CPReturnCode, or of the integrator, which has been reported
- * to the message handler and whose text is kept for CPContactGetLastMessage.
+ * to the message handler and whose text is kept for CPObjectGetLastMessage.
  */
 #ifndef CPODES_CONTACT_H
 #define CPODES_CONTACT_H
@@ -29,9 +29,6 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-/** A mechanical system with contacts; created by CPContactCreate. */
-typedef struct CPContact_ *CPContact;
 
 /** Laws of restitution. */
 typedef enum {
@@ -84,22 +81,6 @@ typedef int (*CPContactEventFn)(const CPContactEvent *event, void *user_data);
  * value if it fails. */
 typedef int (*CPContactLawFn)(int i, CPContactPoint *point, void *user_data);
 
-/** Counters since the newest successful CPSessionStart. */
-typedef struct {
-  long int nevents;        /**< events at which velocities or phases have changed */
-  long int nimpacts;       /**< events with an impact */
-  long int naccumulations; /**< accumulations of impacts that have been closed */
-  long int nreduced; /**< impacts whose restitution was reduced because energy would have grown (guide) */
-  long int nsolved;        /**< problems solved for impulses or accelerations */
-  long int nnewton;        /**< problems solved by Newton's iteration; the others by enumeration */
-  sunrealtype residual;    /**< largest relative residual of their solutions */
-  long int nstretches;     /**< stretches of time stepping (CPContactSetTimeStepping) */
-  long int nstretch_steps; /**< steps in them, each of which was compared with two half steps */
-  sunrealtype stretch_begin; /**< beginning of the newest stretch */
-  sunrealtype stretch_end;   /**< its end, or the time reached in it */
-  int stretching;            /**< 1 if it has not ended yet */
-} CPContactStats;
-
 /* ---- life cycle ---- */
 
 /**
@@ -111,8 +92,8 @@ typedef struct {
  * Motions may be prescribed (CPEquations). Impacts do
  * not change the velocities that they prescribe.
  *
- * Returns the system, which the caller frees after the sessions, or NULL, in which case a line on stderr says which
- * member of which contact breaks which rule.
+ * Returns the system, which the caller frees after the sessions, or NULL; the message (CPObjectGetLastMessage(NULL)) says
+ * which member of which contact breaks which rule.
  */
 CPODES_EXPORT CPContact CPContactCreate(const CPEquations *model, int n,
                                         const CPContactPoint *points, N_Vector y_tmpl,
@@ -130,9 +111,6 @@ CPODES_EXPORT CPMech CPContactGetMech(CPContact contact);
 /** Sets the pointer that the functions of the model, of laws and of events get. It is not owned. If the model
  * has data of its own (CPEquations), its functions get those. */
 CPODES_EXPORT int CPContactSetUserData(CPContact contact, void *user_data);
-/** Sets the function that receives the messages of contact and of its CPMech. If handler is NULL (default), each
- * message is one line on stderr. */
-CPODES_EXPORT int CPContactSetErrHandlerFn(CPContact contact, CPErrHandlerFn handler, void *data);
 /** Sets the function that receives the events. If fn is NULL (default), there is none. */
 CPODES_EXPORT int CPContactSetEventFn(CPContact contact, CPContactEventFn fn);
 /**
@@ -156,8 +134,6 @@ CPODES_EXPORT int CPContactSetLawFn(CPContact contact, CPContactLawFn fn);
  * Returns CP_TOO_LATE in a stretch, CP_NOT_SUPPORTED with sensitivities, CP_ILL_INPUT, CP_MEM_FAIL.
  */
 CPODES_EXPORT int CPContactSetTimeStepping(CPContact contact, int nevents, sunrealtype duration);
-/** Returns the newest message, or "" if there has been none. */
-CPODES_EXPORT const char *CPContactGetLastMessage(CPContact contact);
 
 /* ---- integration ---- */
 
@@ -268,9 +244,6 @@ CPODES_EXPORT int CPContactEvaluate(CPContact contact, sunrealtype t, N_Vector y
  */
 CPODES_EXPORT int CPContactPainleve(CPContact contact, sunrealtype t, N_Vector y,
                                     sunrealtype *value);
-
-/** Copies the counters to *stats. */
-CPODES_EXPORT int CPContactGetStats(CPContact contact, CPContactStats *stats);
 
 #ifdef __cplusplus
 }

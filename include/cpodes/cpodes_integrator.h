@@ -18,7 +18,7 @@
  *
  * Functions return CP_SUCCESS (0), CV_TSTOP_RETURN, CV_ROOT_RETURN, or a negative CP_... or CV_... error. What a method lacks
  * returns CP_NOT_SUPPORTED, and the message names the methods that have it. Every error has been reported to the message
- * handler and its text is kept for CPIntegratorGetLastMessage. After an error the state is the last good one. An object must
+ * handler and its text is kept for CPObjectGetLastMessage. After an error the state is the last good one. An object must
  * not be used by two threads at once. Different objects are independent. Functions of the user's must not call the object
  * that they are called for, except for its counters and messages (CP_REENTERED), and must not be left by longjmp or an
  * exception (guide, "The integrator", What callbacks may call).
@@ -38,52 +38,12 @@
 extern "C" {
 #endif
 
-/** The integrator; created by CPIntegratorCreate, CPIntegratorCreateTable or CPIntegratorAttach. */
-typedef struct CPIntegrator_ *CPIntegrator;
-
-/** Counters since CPIntegratorInit or CPIntegratorReInit. Those that a method does not have are 0. */
-typedef struct {
-  long int nst;       /**< steps taken */
-  long int nattempts; /**< steps attempted */
-  long int netf;      /**< attempts rejected by the error test */
-  long int nrhsfails; /**< attempts rejected because f failed recoverably (one-step methods) */
-  long int nsolvefails; /**< attempts rejected because the nonlinear solver did not converge; with BDF and ADAMS for any
-                             reason but the error test and the projection */
-  long int nfe;        /**< evaluations of f, including those for output and differences */
-  long int nfe_output; /**< evaluations of f for interpolation (output, roots) */
-  long int njev;       /**< Jacobians df/dy */
-  long int nlinsetups; /**< factorisations of iteration matrices, real and complex */
-  long int nni;        /**< iterations of the nonlinear solver */
-  long int nlureal;    /**< factorisations of real matrices (RADAU) */
-  long int nlucomplex; /**< factorisations of complex matrices (RADAU) */
-  long int nge;        /**< evaluations of root functions */
-  long int nproj;      /**< step attempts that were projected */
-  long int nskipped;   /**< step attempts left unprojected (frequency, small violation) */
-  long int nerrproj;   /**< error estimates projected; DOP853 has two */
-  long int nprojfails; /**< failed projections, for which the step was rejected */
-  long int nlargecorr; /**< nprojfails whose correction was above its bound */
-  long int ntakenback; /**< pending Adams corrections taken back */
-  long int noutputs;   /**< projected outputs and projected states for roots */
-  long int nce;        /**< evaluations of c for the steps, without difference quotients */
-  long int nje;        /**< evaluations of G for the steps */
-  long int nsetups;    /**< factorisations for the steps' projections */
-  long int niters;     /**< Newton corrections of the steps' projections */
-  sunrealtype hfirst;  /**< first step */
-  sunrealtype hlast;   /**< newest step */
-  sunrealtype hnext;   /**< size of the next attempt */
-  sunrealtype t;       /**< time reached */
-  sunrealtype violation; /**< after the newest projection, in its own measure, or a bound on that (RADAU on
-                              a CPMech); 0 if it is the user's */
-  sunrealtype correction;    /**< WRMS norm of the newest correction */
-  sunrealtype maxcorrection; /**< largest WRMS norm of a correction that was taken */
-} CPIntegratorStats;
-
 /* ---- life cycle ---- */
 
 /**
  * Creates an integrator by the name of its method (NULL: "DOP853"), which, except for tables, may be in small letters. ctx must
- * outlive it. Returns the integrator, which the caller frees with CPIntegratorFree, or NULL, in which case a line on stderr says
- * why (unknown name, no embedded method).
+ * outlive it. Returns the integrator, which the caller frees with CPIntegratorFree, or NULL, with a message
+ * (CPObjectGetLastMessage(NULL): unknown name, no embedded method).
  * "BDF" and "ADAMS" get CVODES memory of their own. Two of its settings differ from CVODES' defaults (guide, "Defaults") and
  * can be changed with CVodeSet... as usual.
  */
@@ -109,7 +69,7 @@ CPODES_EXPORT CPIntegrator CPIntegratorCreateTable(ARKodeButcherTable B, SUNCont
  *
  * Sensitivities must be set up afterwards, by CPIntegratorSensInit1; memory that has some is refused.
  *
- * Returns the integrator, or NULL, in which case a line on stderr says why. CPIntegratorFree reinstalls
+ * Returns the integrator, or NULL (CPObjectGetLastMessage(NULL)). CPIntegratorFree reinstalls
  * inner and leaves the CVODES memory, which must outlive the integrator, to its owner. If inner was
  * NULL, that memory needs CVodeSetNonlinearSolver and CVodeReInit before it is used again, but not
  * before it is freed.
@@ -228,19 +188,13 @@ typedef int (*CPRhsBatchFn)(int k, const sunrealtype *t, const sunrealtype *Y, s
  * (k = 3, 5 or 7) and for the difference quotients of the Jacobian (k <= CP_MAX_BATCH). Use it where
  * one call with k points costs less than k calls: in an interpreted language, with threads, or on a
  * device. The f of CPIntegratorInit is still called at single points, at starts and for roots. If both
- * functions return the same numbers, the integrator's results do not change. CPIntegratorStats counts
+ * functions return the same numbers, the integrator's results do not change. The counters "rhs_evals" count
  * points. If batch is NULL (default), f is called at all points. A CPMech has functions of its own.
  * Returns CP_NOT_SUPPORTED for another method, and CP_TOO_LATE after the first step.
  */
 CPODES_EXPORT int CPIntegratorSetRhsBatchFn(CPIntegrator mem, CPRhsBatchFn batch);
 /** Largest number of points in one call, which bounds the memory for their states and values. */
 #define CP_MAX_BATCH 128
-
-/** Sets the function that receives the messages of mem and of its projector. If
- * handler is NULL (default), each message is one line on stderr. CVODES' own messages are passed on
- * as well where its error handler can be borrowed, that is with SUNDIALS 6 and memory of
- * CPIntegratorCreate. */
-CPODES_EXPORT int CPIntegratorSetErrHandlerFn(CPIntegrator mem, CPErrHandlerFn handler, void *data);
 
 /** Sets the size of the first or next step, with the sign of the direction of integration. If h is 0
  * (default), the size is chosen. BDF and ADAMS use it for the first step after a start only. */
@@ -365,16 +319,9 @@ CPODES_EXPORT int CPIntegratorGetEstLocalErrors(CPIntegrator mem, N_Vector ele);
  * method and the number of stages (BDF, ADAMS: 0). Any of them may be NULL. */
 CPODES_EXPORT int CPIntegratorGetMethod(CPIntegrator mem, const char **name, int *order,
                                         int *embedded, int *stages);
-/** Copies the counters to *stats. */
-CPODES_EXPORT int CPIntegratorGetStats(CPIntegrator mem, CPIntegratorStats *stats);
-/** Prints the counters of the method, with BDF and ADAMS as CVodePrintAllStats does, and of the projection. fmt is
- * SUN_OUTPUTFORMAT_TABLE or SUN_OUTPUTFORMAT_CSV. */
-CPODES_EXPORT int CPIntegratorPrintAllStats(CPIntegrator mem, FILE *out, SUNOutputFormat fmt);
 /** Returns the name of a return value of cpodes or CVODES, such as "CP_INCONSISTENT_IC", in a string
  * that the caller frees, or NULL if there is no memory. */
 CPODES_EXPORT char *CPGetReturnFlagName(long int flag);
-/** Returns the newest message, or "" if there has been none. It is valid until the next message or CPIntegratorFree. */
-CPODES_EXPORT const char *CPIntegratorGetLastMessage(CPIntegrator mem);
 
 #ifdef __cplusplus
 }

@@ -19,7 +19,7 @@
  * Vectors of the mechanism are arrays of the lengths above. The state y is an N_Vector of length
  * nq + nu + nz in one memory (serial, OpenMP, pthreads). All functions return CP_SUCCESS or a
  * negative code, which has been reported to the message handler and whose text is kept for
- * CPMechGetLastMessage. Within a step the codes marked [r] in CPReturnCode are recoverable.
+ * CPObjectGetLastMessage. Within a step the codes marked [r] in CPReturnCode are recoverable.
  */
 #ifndef CPODES_MECHANICS_H
 #define CPODES_MECHANICS_H
@@ -30,11 +30,6 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-/** The equations of a mechanical system; created by CPModelCreate. */
-typedef struct CPModel_ *CPModel;
-/** A mechanical system; created by CPMechCreate. */
-typedef struct CPMech_ *CPMech;
 
 /* ---- the user's functions ----
  *
@@ -369,29 +364,6 @@ typedef struct {
   sunbooleantype unique; /**< whether the multipliers are unique; if not, they have minimum norm */
 } CPMechOutput;
 
-/** Counters since creation. */
-typedef struct {
-  long int nM;           /**< evaluations of M */
-  long int nA;           /**< evaluations of A */
-  long int nf;           /**< evaluations of f, or of inverse */
-  long int nb;           /**< evaluations of b, by the user's function or by differences */
-  long int nv;           /**< evaluations of v, including those for b */
-  long int np;           /**< evaluations of p */
-  long int nudot;        /**< solutions for accelerations */
-  long int nkkt;         /**< factorisations of KKT systems */
-  long int nlambda;      /**< iterations of forces that depend on multipliers */
-  long int npartials;    /**< evaluations of partial derivatives, one for all blocks */
-  long int nDQ;          /**< evaluations of forces, matrices or u' for differences */
-  long int nnewton;      /**< factorisations of iteration matrices */
-  long int nprojfact;    /**< factorisations of A for projections */
-  sunindextype rank;     /**< rank of A at the newest solution, -1 before the first one */
-  sunbooleantype unique; /**< whether the multipliers are unique at the newest solution */
-  CPKktLinSol linsol;    /**< solver in use for accelerations */
-  CPMechNewton newton;   /**< solver in use for implicit methods */
-  CPMechOutput last; /**< values at the newest state of CPMechEvaluate or CPIntegratorPrintAllStats; its
-                          pointers are NULL */
-} CPMechStats;
-
 /** A method for a motion, and the reasons for its choice (CPMechSuggestMethod). */
 typedef struct {
   const char *method; /**< name for CPIntegratorCreate */
@@ -436,7 +408,7 @@ typedef struct {
 
 /**
  * Creates a model. Its equations are copied, with templates, constant matrices and arrays. Returns the model, of which the
- * caller has a reference, or NULL, in which case a line on stderr says which member breaks which rule.
+ * caller has a reference, or NULL; the message (CPObjectGetLastMessage(NULL)) says which member breaks which rule.
  */
 CPODES_EXPORT CPModel CPModelCreate(const CPEquations *equations);
 
@@ -451,8 +423,8 @@ CPODES_EXPORT const CPEquations *CPModelGetEquations(CPModel model);
 
 /**
  * Creates a mechanical system. y_tmpl is a state of length nq + nu + nz, which is only cloned. ctx must outlive the
- * system. The caller frees the system after the integrators. Returns NULL after a failure, which a line on stderr
- * explains.
+ * system. The caller frees the system after the integrators. Returns NULL after a failure, which
+ * CPObjectGetLastMessage(NULL) explains.
  */
 CPODES_EXPORT CPMech CPMechCreate(CPModel model, N_Vector y_tmpl, SUNContext ctx);
 
@@ -473,16 +445,6 @@ CPODES_EXPORT int CPMechSetUserData(CPMech mech, void *user_data);
  * Returns NULL if mech is NULL.
  */
 CPODES_EXPORT void *CPMechGetUserData(CPMech mech);
-/**
- * Sets the function that receives the messages. If handler is NULL (default), each message is one
- * line on stderr.
- */
-CPODES_EXPORT int CPMechSetErrHandlerFn(CPMech mech, CPErrHandlerFn handler, void *data);
-/**
- * Returns the newest message, or "" if there has been none. It is valid until the next one or
- * CPMechFree.
- */
-CPODES_EXPORT const char *CPMechGetLastMessage(CPMech mech);
 
 /* ---- options; before CPMechAttach unless stated otherwise (CP_TOO_LATE) ---- */
 
@@ -723,9 +685,6 @@ CPODES_EXPORT int CPMechCheck(CPMech mech, sunrealtype t, N_Vector y, CPMechRepo
  */
 CPODES_EXPORT int CPMechSuggestMethod(CPMech mech, sunrealtype t, N_Vector y, sunrealtype t_end,
                                       sunrealtype rtol, CPMechSuggestion *s);
-
-/** Copies the counters to *stats. */
-CPODES_EXPORT int CPMechGetStats(CPMech mech, CPMechStats *stats);
 
 #ifdef __cplusplus
 }

@@ -7,7 +7,7 @@
  * Project, ProjectTangent and ProjectCotangent return 0, a positive value after a recoverable
  * failure (a smaller step may help), or a negative one after a fatal failure. After a failure y and v
  * are as they were. All other functions return CP_SUCCESS or a negative code. A non-zero return has
- * been reported to the message handler and its text is kept for CPProjectorGetLastMessage.
+ * been reported to the message handler and its text is kept for CPObjectGetLastMessage.
  */
 #ifndef CPODES_PROJECTOR_H
 #define CPODES_PROJECTOR_H
@@ -20,9 +20,6 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-/** A projector; created by CPProjectorCreate or CPProjectorCreateUser. */
-typedef struct CPProjector_ *CPProjector;
 
 /* The user's functions. Each returns 0, a positive value if it failed and a smaller step may help, or
  * a negative value to give up. */
@@ -88,27 +85,6 @@ typedef int (*CPStateErrorProjFn)(sunrealtype t, N_Vector yhat, N_Vector y, N_Ve
  */
 typedef int (*CPViolationFn)(sunrealtype t, N_Vector y, sunrealtype *norm, void *user_data);
 
-/** Counters since creation, over everything that uses the projector. */
-typedef struct {
-  long int nproj;      /**< projections of states that were requested */
-  long int nskipped;   /**< requests without a projection, because the violation was small enough */
-  long int ntangent;   /**< projections of tangent and cotangent vectors */
-  long int niters;     /**< Newton corrections */
-  long int nfails;     /**< failed projections, of states and vectors */
-  long int nce;        /**< evaluations of c, without those for difference quotients */
-  long int nceDQ;      /**< evaluations of c for difference quotients */
-  long int nje;        /**< evaluations of G, by the user's function or by differences */
-  long int nsetups;    /**< factorisations, over all levels */
-  long int nfloor;     /**< projections accepted at the roundoff floor of c, above eps */
-  long int nli;        /**< KRYLOV: iterations of conjugate gradients */
-  long int nlinsolves; /**< KRYLOV: linear systems solved */
-  long int nprods;     /**< KRYLOV: products with G and G^T */
-  long int npsolves;   /**< KRYLOV: calls of psolve */
-  sunindextype rank;   /**< rank of G at the newest factorisation, -1 before and with KRYLOV */
-  sunindextype nlevels; /**< levels in use, 0 before the first projection */
-  CPLinSol linsol;      /**< solver in use (AUTO resolved) */
-} CPProjectorStats;
-
 /* ---- life cycle ---- */
 
 /**
@@ -123,8 +99,8 @@ typedef struct {
  * least 1, and exceeds n only if constraints are redundant. c and c_tmpl are both NULL if unit
  * norms are the only constraints (CPProjectorAddUnitNorm). All linear solvers except
  * CP_LINSOL_KRYLOV need vectors in one memory (serial, OpenMP, pthreads). ctx must outlive the
- * projector. Returns the projector, which the caller frees, or NULL, in which case a line on stderr
- * says why.
+ * projector. Returns the projector, which the caller frees, or NULL
+ * (CPObjectGetLastMessage(NULL)).
  */
 CPODES_EXPORT CPProjector CPProjectorCreate(CPConstraintFn c, N_Vector y_tmpl, N_Vector c_tmpl,
                                             SUNContext ctx);
@@ -152,18 +128,6 @@ CPODES_EXPORT void CPProjectorFree(CPProjector *P);
  * (default), they get the user_data of f when an integrator projects, and NULL otherwise.
  */
 CPODES_EXPORT int CPProjectorSetUserData(CPProjector P, void *user_data);
-
-/**
- * Sets the function that receives the messages of this projector. If handler is NULL (default),
- * each message is one line on stderr.
- */
-CPODES_EXPORT int CPProjectorSetErrHandlerFn(CPProjector P, CPErrHandlerFn handler, void *data);
-
-/**
- * Returns the newest message, or "" if there has been none. It is valid until the next message or
- * CPProjectorFree.
- */
-CPODES_EXPORT const char *CPProjectorGetLastMessage(CPProjector P);
 
 /**
  * Sets the constraint Jacobian. If jac is NULL (default), G comes from difference quotients, with n
@@ -415,9 +379,6 @@ CPODES_EXPORT int CPProjectorGetLinearSolver(CPProjector P, CPLinSol *type, cons
  */
 CPODES_EXPORT int CPProjectorCheckJacTimes(CPProjector P, sunrealtype t, N_Vector y, N_Vector ewt,
                                            sunrealtype *err_transpose, sunrealtype *err_product);
-
-/** Copies the counters to *stats. */
-CPODES_EXPORT int CPProjectorGetStats(CPProjector P, CPProjectorStats *stats);
 
 #ifdef __cplusplus
 }

@@ -43,15 +43,6 @@ typedef int (*CPMechParamJacFn)(sunrealtype t, const sunrealtype *q, const sunre
                                 const sunrealtype *lambda, int iS, sunrealtype *Fp, sunrealtype *Bp,
                                 sunrealtype *pp, sunrealtype *vp, sunrealtype *Zp, void *user_data);
 
-/** Counters since CPIntegratorSensInit1 or CPIntegratorSensReInit. */
-typedef struct {
-  long int nproj;      /**< sensitivities projected, one by one */
-  long int nprojfails; /**< failed projections, for which the step was rejected */
-  long int ntakenback; /**< pending Adams corrections taken back */
-  long int nsetups;    /**< factorisations for these projections */
-  long int ncp;        /**< evaluations of dc/dp, by the user's function or by differences */
-} CPIntegratorSensStats;
-
 /* ---- forward ---- */
 
 /**
@@ -117,7 +108,6 @@ CPODES_EXPORT int CPIntegratorGetSens(CPIntegrator mem, sunrealtype *tret, N_Vec
  * are derivatives of the interpolation polynomials, which are not.
  */
 CPODES_EXPORT int CPIntegratorGetSensDky(CPIntegrator mem, sunrealtype t, int k, N_Vector *dkyS);
-CPODES_EXPORT int CPIntegratorGetSensStats(CPIntegrator mem, CPIntegratorSensStats *stats);
 
 /**
  * (df/dy) yS + df/dp by one directional difference of sixth order, which takes six evaluations of f

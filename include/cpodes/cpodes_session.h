@@ -11,7 +11,7 @@
  *   3. if one of them asks for that, the integrator restarts, once.
  *
  * Functions return CP_SUCCESS (0), CP_STOPPED, a negative code of CPReturnCode, or one of the integrator, of the mechanical system or
- * of an event source, which has been reported to the message handler; CPSessionGetLastMessage keeps its text. After an error, *t and y
+ * of an event source, which has been reported to the message handler; CPObjectGetLastMessage keeps its text. After an error, *t and y
  * are the last good state, before the event if that failed, and the call may be repeated; if a source refuses a step (accepted),
  * they are its end, which is judged again. A change of the method that fails ends the run. A session is used by one thread at a time.
  * Functions that a session calls must neither start, run nor free it (CP_REENTERED).
@@ -24,9 +24,6 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-/** A session; created by CPSessionCreate. */
-typedef struct CPSession_ *CPSession;
 
 /** An event of one source, as the functions below get it. */
 typedef struct {
@@ -107,9 +104,9 @@ typedef int (*CPEventFn)(CPSession session, const CPEvent *event, N_Vector y, vo
  * Creates a session. method: a name of CPIntegratorCreate; "A/B": A, and B from where the steps of A are limited by
  * stability; or "auto" (NULL): with a CPMech, as CPMechSuggestMethod says at the start and on the way, otherwise
  * "DOP853/RADAU"; "A/auto" begins with A and goes on as "auto". The method is judged again after every 50 steps (guide,
- * "Sessions"). ctx must outlive the session. *session: out. Returns CP_ILL_INPUT, CP_MEM_FAIL.
+ * "Sessions"). ctx must outlive the session. Returns the session, or NULL (CPObjectGetLastMessage(NULL)).
  */
-CPODES_EXPORT int CPSessionCreate(const char *method, SUNContext ctx, CPSession *session);
+CPODES_EXPORT CPSession CPSessionCreate(const char *method, SUNContext ctx);
 /** Frees *session and sets it to NULL. The CPMech, and the integrator of CPSessionSetIntegrator, are the caller's. */
 CPODES_EXPORT void CPSessionFree(CPSession *session);
 /** Takes the steps by this integrator, which is not owned, has not been initialised and must outlive the session. To be
@@ -142,9 +139,6 @@ CPODES_EXPORT int CPSessionAddSource(CPSession session, const CPEventSource *sou
 /** Sets the largest number of events in one call of CPSessionRun, > 0. 0 restores the default, 100,000. More than 100
  * events at the same time, up to roundoff, are too many in any case. */
 CPODES_EXPORT int CPSessionSetMaxEvents(CPSession session, long int maxevents);
-/** Sets the function that receives the messages of the session and of its integrators. NULL (default): each is a line
- * on stderr. */
-CPODES_EXPORT int CPSessionSetErrHandlerFn(CPSession session, CPErrHandlerFn handler, void *data);
 
 /* ---- the run ---- */
 
@@ -183,11 +177,6 @@ CPODES_EXPORT int CPSessionGetDky(CPSession session, sunrealtype t, int k, N_Vec
 /** Returns the integrator in use, or NULL before CPSessionStart. It is the session's, until another method replaces it.
  * */
 CPODES_EXPORT CPIntegrator CPSessionGetIntegrator(CPSession session);
-/** Copies the counters since CPSessionStart, of all integrators and restarts, to *stats; sizes of steps and what
- * follows them are those of the present integrator. */
-CPODES_EXPORT int CPSessionGetStats(CPSession session, CPIntegratorStats *stats);
-/** Returns the newest message, or "". It is valid until the next one or CPSessionFree. */
-CPODES_EXPORT const char *CPSessionGetLastMessage(CPSession session);
 
 #ifdef __cplusplus
 }

@@ -1,7 +1,9 @@
-/* cpodes: return codes, choices and the message handler, shared by all public headers. */
+/* cpodes: the version, objects, return codes, messages and counters, shared by all public headers. */
 #ifndef CPODES_TYPES_H
 #define CPODES_TYPES_H
 
+#include <stddef.h>
+#include <stdio.h>
 #include <sundials/sundials_types.h>
 
 #if defined(__GNUC__)
@@ -16,8 +18,61 @@
 #define CP_VERSION_PATCH 0
 #define CP_VERSION       "1.0.0-dev"
 
+/* Structs that a caller allocates begin with their size, so that later versions can append members: the library reads
+ * min(size, sizeof) bytes, takes the rest as 0, and writes no further. The stride of an array of them is the size of the first
+ * one. 0 is the default of every member. A size of 0 is CP_OLD_STRUCT.
+ *
+ *   C and C++:  CPEventSource source = CP_INIT(CPEventSource);
+ *   C:          CPEventSource source = {CP_SIZED(CPEventSource), .name = "door", ...}; */
+#define CP_SIZED(T) .size = sizeof(T)
 #ifdef __cplusplus
+template <class T> inline T cpInit() {
+  T x    = T();
+  x.size = sizeof(T);
+  return x;
+}
+#define CP_INIT(T) cpInit<T>()
 extern "C" {
+#else
+#define CP_INIT(T) \
+  { .size = sizeof(T) }
+#endif
+
+/* ---- objects: opaque, created by CP<Object>Create..., freed by CP<Object>Free ---- */
+
+typedef struct CPIntegrator_ *CPIntegrator; /**< y' = f, 0 = c by one method */
+typedef struct CPProjector_ *CPProjector;   /**< nearest states and tangents of {c = 0} */
+typedef struct CPModel_
+    *CPModel; /**< a mechanism: constant, shared by threads; its messages are the thread's */
+typedef struct CPMech_ *CPMech;       /**< a mechanical system */
+typedef struct CPSession_ *CPSession; /**< a run through events, outputs and changes of method */
+typedef struct CPBodies_ *CPBodies;   /**< a description of bodies and joints */
+typedef struct CPContact_ *CPContact; /**< unilateral contacts with friction */
+typedef struct CPObject_ *CPObject;   /**< any of these, by CP_OBJECT */
+
+/** Converts one of these handles, which may be NULL, to a CPObject. No other pointer compiles. */
+#ifdef __cplusplus
+}
+#define CP_OVERLOAD_(T) \
+  inline CPObject cpObject(T x) { return reinterpret_cast<CPObject>(x); }
+CP_OVERLOAD_(CPIntegrator)
+CP_OVERLOAD_(CPProjector)
+CP_OVERLOAD_(CPMech)
+CP_OVERLOAD_(CPSession)
+CP_OVERLOAD_(CPBodies)
+CP_OVERLOAD_(CPContact)
+#undef CP_OVERLOAD_
+#define CP_OBJECT(x) cpObject(x)
+extern "C" {
+#else
+#define CP_OBJECT(x)                      \
+  ((CPObject) _Generic((x), CPIntegrator  \
+                       : (x), CPProjector \
+                       : (x), CPMech      \
+                       : (x), CPSession   \
+                       : (x), CPBodies    \
+                       : (x), CPContact   \
+                       : (x)))
 #endif
 
 /**
@@ -37,10 +92,11 @@ enum CPReturnCode {
   CP_STOPPED = 50, /**< a function of the user's has ended a run (cpodes_session.h) */
 
   /* wrong use: nothing was changed */
-  CP_MEM_NULL  = -201, /**< an object argument is NULL */
-  CP_MEM_FAIL  = -202, /**< an allocation failed */
-  CP_ILL_INPUT = -203, /**< an argument is illegal; the message names it, the rule and the value */
-  CP_NO_INIT   = -204, /**< called before CPIntegratorInit (or before the tolerances were set) */
+  CP_OLD_STRUCT = -200, /**< the member size of a struct was not set */
+  CP_MEM_NULL   = -201, /**< an object argument is NULL */
+  CP_MEM_FAIL   = -202, /**< an allocation failed */
+  CP_ILL_INPUT  = -203, /**< an argument is illegal; the message names it, the rule and the value */
+  CP_NO_INIT    = -204, /**< called before CPIntegratorInit (or before the tolerances were set) */
   CP_NO_PROJECTOR  = -205, /**< the call needs a projector, see CPIntegratorSetProjector */
   CP_TOO_LATE      = -206, /**< the call is only possible before the first step */
   CP_VECTOROP_ERR  = -207, /**< a vector operation failed or is missing from this N_Vector */
@@ -155,6 +211,23 @@ typedef enum {
   CP_NORMAL    = 1, /**< x - P x */
   CP_COTANGENT = 2  /**< P^T x, of forces and gradients */
 } CPSpace;
+
+/* ---- functions of all objects ---- */
+
+/** Returns the newest message of the object, or "" if there has been none. It is valid until the next one or Free. NULL: the
+ * newest one of this thread, of any object, of a constructor that failed or of a handle that was NULL. */
+CPODES_EXPORT const char *CPObjectGetLastMessage(CPObject object);
+/** Sets the function that receives the messages of the object and of the objects that it owns. NULL (default): messages are
+ * kept only. Nothing is ever printed. */
+CPODES_EXPORT int CPObjectSetErrHandlerFn(CPObject object, CPErrHandlerFn handler, void *data);
+/** Returns in *value a counter by its name, such as "steps", "rhs_evals" or "projections" (guide, "Counters"). Counters run
+ * from the creation of the object, those of integrators and sessions from its last start. Returns CP_ILL_INPUT if the object
+ * has none of this name. */
+CPODES_EXPORT int CPObjectGetStat(CPObject object, const char *name, sunrealtype *value);
+/** Returns the name of counter i = 0, 1, ... of the object, or NULL beyond the last one. */
+CPODES_EXPORT const char *CPObjectGetStatName(CPObject object, int i);
+/** Prints all counters: SUN_OUTPUTFORMAT_TABLE, one a line, or SUN_OUTPUTFORMAT_CSV, name,value,... in one line. */
+CPODES_EXPORT int CPObjectPrintStats(CPObject object, FILE *out, SUNOutputFormat fmt);
 
 #ifdef __cplusplus
 }

@@ -7,7 +7,7 @@ from typing import Any, Callable, Iterator, List, MutableMapping, NamedTuple, Op
 import numpy as np
 
 from ._contact import LAWS, Points
-from ._core import Error, Owner, as_compiled, bind, pointer, real_array, to_c
+from ._core import Error, Owner, as_compiled, bind, message_of, pointer, real_array, to_c
 from ._mechanism import Instance, Mechanism, text
 from ._native import ffi, lib
 from ._run import Solution
@@ -148,7 +148,7 @@ def make_bodies(m: "Bodies", owner: Owner) -> Tuple[Any, Any]:
 
 def check(bodies: Any, flag: int) -> int:
     if flag < 0:
-        raise Error(flag, text(lib.CPBodiesGetLastMessage(bodies)))
+        raise Error(flag, message_of(bodies))
     return flag
 
 
@@ -189,7 +189,7 @@ class BodiesInstance(Instance):
             self.bodies, _ = make_bodies(m, self)
             source = m.values._array()
             ffi.memmove(lib.CPBodiesParameters(self.bodies), pointer(source), source.nbytes)
-        built = lambda flag: self.failures.check(flag, lambda: text(lib.CPBodiesGetLastMessage(self.bodies)))
+        built = lambda flag: self.failures.check(flag, lambda: message_of(self.bodies))
         built(lib.CPBodiesModel(self.bodies, model))
         if m._offsets is not None and len(m._offsets):
             built(lib.CPBodiesSetOffsets(self.bodies, pointer(m._offsets)))
@@ -201,7 +201,7 @@ class BodiesInstance(Instance):
             mech = self.own_contact(model, self.bodies)
         else:
             mech = self.own_handle("CPMech", lib.glue_mech(model, self.y_vector, self.ctx), lib.CPMechFree)
-        check = lambda flag: self.failures.check(flag, lambda: text(lib.CPMechGetLastMessage(mech)))
+        check = lambda flag: self.failures.check(flag, lambda: message_of(mech))
         check(lib.CPBodiesPrepare(self.bodies, mech))
         return mech
 
@@ -308,7 +308,7 @@ class Bodies(Mechanism):
                     setattr(c, member, getattr(to_c, glue))
                     c.data = slot
                     owner.keep.append(slot)
-            owner.failures.check(add(bodies, c), lambda: text(lib.CPBodiesGetLastMessage(bodies)))
+            owner.failures.check(add(bodies, c), lambda: message_of(bodies))
         with self._lock:
             draft = self._open()
             record(draft.bodies, draft)
@@ -639,7 +639,7 @@ class Bodies(Mechanism):
         def work(x: BodiesInstance) -> np.ndarray:
             x.y[:] = guess
             flag = lib.CPBodiesAssemble(x.bodies, x.mech, t, x.y_vector, " ".join(names).encode() if names else ffi.NULL)
-            x.failures.check(flag, lambda: text(lib.CPBodiesGetLastMessage(x.bodies)))
+            x.failures.check(flag, lambda: message_of(x.bodies))
             self.assembly_notes = text(lib.CPBodiesAssemblyNotes(x.bodies, ffi.NULL))
             self._offsets = x.offsets().copy()
             return x.y.copy()
@@ -728,7 +728,7 @@ class Bodies(Mechanism):
                 x.y[:] = y
                 out = ffi.new("CPBodiesPowers *")
                 x.failures.check(lib.CPBodiesGetPowers(x.bodies, t, x.y_vector, pointer(lam), out),
-                                 lambda: text(lib.CPBodiesGetLastMessage(x.bodies)))
+                                 lambda: message_of(x.bodies))
                 return np.array([getattr(out, name) for name in Powers._fields])
             return self._at(y, work)
         return Powers(*self._each(one, t, y))

@@ -374,6 +374,19 @@ def bind(slot: Any, f: Any, name: str, inputs: Sequence[int], outputs: Sequence[
     keep += [handle, x, y]
 
 
+def message_of(handle: Any) -> str:
+    """The newest message of an object of the library; NULL: of this thread."""
+    return ffi.string(lib.CPObjectGetLastMessage(ffi.cast("CPObject", handle))).decode()
+
+
+def counter(handle: Any, name: str) -> float:
+    """A counter of an object of the library by its name."""
+    value = ffi.new("double *")
+    if lib.CPObjectGetStat(ffi.cast("CPObject", handle), name.encode(), value):
+        raise Error(lib.CP_ILL_INPUT, message_of(handle))
+    return value[0]
+
+
 class Owner:
     """Objects of the library, freed in reverse order of creation, at the latest with this object."""
 
@@ -386,14 +399,14 @@ class Owner:
 
     def own(self, pointer: Any, free: Callable, what: str) -> Any:
         if not pointer:
-            raise Error(lib.CP_MEM_FAIL, f"{what} could not be created; a line on stderr says why")
+            raise Error(lib.CP_MEM_FAIL, f"{what} could not be created: {message_of(ffi.NULL)}")
         self.frees.append((free, pointer))
         return pointer
 
     def own_handle(self, kind: str, pointer: Any, free: Callable) -> Any:
-        """As `own`, for an object whose free function takes its address. Exceptions carry its messages, not stderr."""
+        """As `own`, for an object whose free function takes its address."""
         self.own(pointer, lambda p: free(ffi.new(f"{kind} *", p)), f"a {kind}")
-        getattr(lib, kind.replace("Mem", "") + "SetErrHandlerFn")(pointer, to_c.glue_message, self.warnings)
+        lib.CPObjectSetErrHandlerFn(ffi.cast("CPObject", pointer), to_c.glue_message, self.warnings)
         return pointer
 
     def release(self, pointer: Any) -> None:

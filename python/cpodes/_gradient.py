@@ -6,7 +6,7 @@ from typing import Any, Callable, NamedTuple, Optional, Sequence, Tuple
 
 import numpy as np
 
-from ._core import Owner, as_compiled, bind, pointer, real_array, to_c
+from ._core import Owner, as_compiled, bind, message_of, pointer, real_array, to_c
 from ._native import ffi, lib
 from ._solve import as_span
 from ._trees import flatten, flatten_like, is_tree, unflatten
@@ -79,7 +79,7 @@ def values_and_derivatives(m: Any, objective: Objective, t_span: Tuple[float, fl
                      own.keep)
                 setattr(F, name, getattr(to_c, f"glue_{name}"))
         mem = own.own_handle("CPIntegrator", lib.CPIntegratorCreate(b"ADAMS", own.ctx), lib.CPIntegratorFree)
-        message = lambda: ffi.string(lib.CPIntegratorGetLastMessage(mem)).decode() or system.message()
+        message = lambda: message_of(mem) or system.message()
         check = lambda flag: system.failures.check(flag, message)
         check(lib.CPMechAttach(system.mech, mem, t0, own.vector(y0.copy())))
         check(lib.CPIntegratorSStolerances(mem, rtol, atol))

@@ -9,7 +9,7 @@ from typing import Any, Callable, List, NamedTuple, Optional, Sequence, Tuple
 import numpy as np
 
 from ._contact import PHASES, Contact, Points, Rows, read_event
-from ._core import Error, Owner, Sparse, as_compiled, bind, pointer, real_array, to_c
+from ._core import Error, Owner, Sparse, as_compiled, bind, message_of, pointer, real_array, to_c
 from ._native import ffi, lib
 from ._run import Integration, Solution, System, as_events
 from ._solve import as_span, as_steps, as_times, as_tolerance, bar
@@ -147,8 +147,8 @@ class Instance(System):
         return self.failures.check(flag, self.message)
 
     def message(self) -> str:
-        said = text(lib.CPContactGetLastMessage(self.contact)) if self.contact else ""
-        return said or (text(lib.CPMechGetLastMessage(self.mech)) if self.mech else "")
+        said = message_of(self.contact) if self.contact else ""
+        return said or (message_of(self.mech) if self.mech else "")
 
     def set_active(self, mask: Optional[np.ndarray]) -> None:
         if mask is not None and mask.shape != (self.mechanism.na,):

@@ -9,7 +9,7 @@ from typing import Any, Callable, List, Optional, Sequence
 import numpy as np
 
 from ._contact import STEPPING, Phase
-from ._core import Error, Owner, bind, pointer, real_array, to_c
+from ._core import Error, Owner, bind, counter, message_of, pointer, real_array, to_c
 from ._native import ffi, lib
 from ._trees import unflatten
 
@@ -284,7 +284,7 @@ class Integration:
         return self.system.failures.check(flag, self.message)
 
     def message(self) -> str:
-        return ffi.string(lib.CPSessionGetLastMessage(self.run.session)).decode() or self.system.message()
+        return message_of(self.run.session) or self.system.message()
 
     @property
     def multistep(self) -> bool:
@@ -300,10 +300,9 @@ class Integration:
             name = self.system.auto if name == "AUTO" else self.system.lsoda
         elif not (name in MULTISTEP or name in TABLES or name.startswith(("ARKODE_", "RADAU"))): # On others the library prints a line.
             self.refuse()
-        made = ffi.new("CPSession *")
-        check(lib.CPSessionCreate(TABLES.get(name, name).encode(), own.ctx, made))
+        made = lib.CPSessionCreate(TABLES.get(name, name).encode(), own.ctx)
         self.place = len(own.frees) # what the session needs is freed after it
-        run.session = own.own_handle("CPSession", made[0], lib.CPSessionFree)
+        run.session = own.own_handle("CPSession", made, lib.CPSessionFree)
         if isinstance(method, Table):
             B = lib.ARKodeButcherTable_Create(len(method.b), method.order, method.embedded, *map(
                 pointer, (method.c, method.A, method.b, method.d)))
@@ -312,7 +311,7 @@ class Integration:
             if not mem:
                 self.refuse()
             self.before_session(lambda p: lib.CPIntegratorFree(ffi.new("CPIntegrator *", p)), mem)
-            check(lib.CPIntegratorSetErrHandlerFn(mem, to_c.glue_message, own.warnings))
+            check(lib.CPObjectSetErrHandlerFn(ffi.cast("CPObject", mem), to_c.glue_message, own.warnings))
             check(lib.CPSessionSetIntegrator(run.session, mem))
         if run.contact:
             check(lib.CPContactAttach(run.contact, run.session))
@@ -352,7 +351,7 @@ class Integration:
         """Sets the options of an integrator that the session has created."""
         try:
             check = lambda flag: self.system.failures.check(
-                flag, lambda: ffi.string(lib.CPIntegratorGetLastMessage(mem)).decode() or self.system.message())
+                flag, lambda: message_of(mem) or self.system.message())
             self.current = name
             if not len(self.nodes): # DOP853's nodes suffice for BDF, to which a run may change
                 # above the largest order; the degree of RADAU13, plus one
@@ -416,7 +415,7 @@ class Integration:
     def begin_phase(self, t: float) -> None:
         """Records what the contacts did at t, and the phases that begin there."""
         events, now = self.system.contact_events(), self.system.contact_phases()
-        if self.contact_stats().stretching: # until it ends, the phases of single contacts are unknown
+        if counter(self.run.contact, "stretching"): # until it ends, the phases of single contacts are unknown
             now = (STEPPING,) * len(now)
         if self.phases: # a new start assumes that contacts were open before
             was = dict(zip(self.system.mechanism._contacts.names, self.phases[-1].contacts))
@@ -428,11 +427,6 @@ class Integration:
         if self.phases:
             self.phases[-1] = self.phases[-1]._replace(end=t)
         self.phases.append(Phase(t, self.t1, now))
-
-    def contact_stats(self) -> Any:
-        stats = ffi.new("CPContactStats *")
-        self.check(lib.CPContactGetStats(self.run.contact, stats))
-        return stats
 
     # ---- events ----
 
@@ -496,7 +490,7 @@ class Integration:
                 if run.steps == run.room:
                     self.close_chunk()
                     self.room(min(4096, 2 * run.room))
-                self.changed, events = False, self.contact_stats().nevents if run.contact else 0
+                self.changed, events = False, counter(run.contact, "events") if run.contact else 0
                 flag = self.check(lib.glue_march(run, self.t1))
                 self.system.test_motion(self)
                 if progress:
@@ -506,7 +500,7 @@ class Integration:
                 if flag == lib.GLUE_CALM:
                     self.begin_phase(run.t)
                 elif flag in (lib.GLUE_EVENT, lib.CP_STOPPED):
-                    new = run.contact and self.contact_stats().nevents != events
+                    new = run.contact and counter(run.contact, "events") != events
                     if new:
                         self.begin_phase(run.t)
                     if self.changed or (new and run.at_contacts):
@@ -534,11 +528,11 @@ class Integration:
         """Sets stats to the session's counters."""
         if not self.run.session:
             return
-        p = ffi.new("CPIntegratorStats *")
-        lib.CPSessionGetStats(self.run.session, p)
-        self.stats = {"steps": p.nst, "rejected_error": p.netf, "rhs": p.nfe, "iterations": p.nni, "jacobians": p.njev,
-                      "factorisations": p.nlinsetups, "rejected_projection": p.nprojfails, "projections": p.nproj,
-                      "constraint_evaluations": p.nce, "constraint_jacobians": p.nje, "constraint_factorisations": p.nsetups}
+        names = {"steps": "steps", "rejected_error": "err_test_fails", "rhs": "rhs_evals", "iterations": "nonlin_iters",
+                 "jacobians": "jac_evals", "factorisations": "lin_setups", "rejected_projection": "projection_fails",
+                 "projections": "projections", "constraint_evaluations": "constraint_evals",
+                 "constraint_jacobians": "constraint_jac_evals", "constraint_factorisations": "projection_setups"}
+        self.stats = {key: int(counter(self.run.session, name)) for key, name in names.items()}
 
     def solution(self, y0: np.ndarray, status: int, message: str) -> Solution:
         self.count_stats()

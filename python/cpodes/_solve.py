@@ -6,7 +6,7 @@ from typing import Any, Callable, Optional, Sequence, Tuple
 
 import numpy as np
 
-from ._core import Error, Sparse, Vectorized, as_compiled, bind, expected, pointer, real_array, to_c
+from ._core import Error, Sparse, Vectorized, as_compiled, bind, expected, message_of, pointer, real_array, to_c
 from ._native import ffi, lib
 from ._run import Integration, Solution, System, as_events
 from ._trees import flatten, flatten_like, is_tree, unflatten
@@ -172,7 +172,7 @@ class Ode(System):
             self.check_tangent(run.run.t, run.y.copy(), abs(run.t1 - run.t0) if np.isfinite(run.t1) else abs(run.run.t - run.t0))
 
     def message(self) -> str:
-        return ffi.string(lib.CPProjectorGetLastMessage(self.projector)).decode() if self.projector else ""
+        return message_of(self.projector) if self.projector else ""
 
     # ---- what Integration requires of a system ----
 

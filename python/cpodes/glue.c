@@ -343,8 +343,9 @@ int glue_begin(GlueRun *r, const int *direction) {
 }
 
 static int is_stretching(const GlueRun *r) {
-  CPContactStats stats;
-  return r->contact && !CPContactGetStats(r->contact, &stats) && stats.stretching;
+  sunrealtype stretching = 0.0;
+  if (r->contact) CPObjectGetStat(CP_OBJECT(r->contact), "stretching", &stretching);
+  return stretching != 0.0;
 }
 
 static int interpolate(GlueRun *r, double t, int projected, N_Vector y) {

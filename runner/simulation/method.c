@@ -59,10 +59,6 @@ static MethodFound find_table(const char *name, Method *method) {
 
 /* -------------------------------------------------------------------------------------- by name -- */
 
-void silent(int code, const char *function, const char *text, void *data) {
-  (void)code, (void)function, (void)text, (void)data;
-}
-
 MethodFound method_find(const char *name, Method *method) {
   for (int i = 0; i < NUM_METHODS; i++) {
     if (strcmp(name, methods[i].name)) continue;
@@ -116,8 +112,7 @@ int method_resolve(Method *method, const CPPlugin *model, double t_end, double r
   CPMechSuggestion suggest = {.method = model->stiff ? "bdf" : "dop853", .stiff = model->stiff};
   CPMech mech              = model->mech.nu > 0 ? CPPluginMech(model) : NULL;
   /* If this fails, so will the run, which then reports the reason. */
-  if (mech && !CPMechSetErrHandlerFn(mech, silent, NULL))
-    CPMechSuggestMethod(mech, 0, model->y0, t_end, rtol, &suggest);
+  if (mech) CPMechSuggestMethod(mech, 0, model->y0, t_end, rtol, &suggest);
   CPMechFree(&mech);
   snprintf(reason, METHOD_REASON, "%s", suggest.reason);
   if (strcmp(method->name, "auto")) return suggest.stiff;

@@ -35,8 +35,6 @@ bool method_is_explicit(const Method *method);
 void method_suggested(const char *name, Method *method);
 /* Is it "auto", and does the model leave the choice to its stiffness? */
 bool method_is_chosen(const Method *method, const CPPlugin *model);
-/* An error handler that prints nothing: GetLastMessage keeps the message. */
-void silent(int code, const char *function, const char *text, void *data);
 enum { METHOD_REASON = 300 };
 /* Resolves "auto" for a model: the model's own choice, else that of CPMechSuggestMethod at its
  * start, else BDF for stiff models and DOP853 for others. Other methods stay. reason

@@ -121,9 +121,18 @@ static void take_forces(Observer *o) {
   }
 }
 
+long count_of(CPObject object, const char *counter) {
+  sunrealtype value = 0;
+  CPObjectGetStat(object, counter, &value);
+  return (long)value;
+}
+
+bool is_stretching(CPContact contact) {
+  return contact && count_of(CP_OBJECT(contact), "stretching");
+}
+
 static long evaluations(const Observer *o) {
-  CPMechStats stats = {0};
-  return o->problem->contact && !CPMechGetStats(o->mech, &stats) ? stats.nf : 0;
+  return o->problem->contact ? count_of(CP_OBJECT(o->mech), "force_evals") : 0;
 }
 
 static void observe_mech(Observer *o, sunrealtype t, N_Vector y, Sample *sample) {
@@ -135,10 +144,9 @@ static void observe_mech(Observer *o, sunrealtype t, N_Vector y, Sample *sample)
   const int flag = contact ? CPContactEvaluate(contact, t, y, &out, forces ? o->force : NULL, o->gap)
                            : CPMechEvaluate(o->mech, t, y, &out);
   o->observed += evaluations(o) - before;
-  CPContactStats stats = {.stretching = 0};
-  if (contact) CPContactGetStats(contact, &stats);
+  const bool stretching = is_stretching(contact);
   for (int i = 0; i < ncontacts; i++)
-    o->phase[i] = stats.stretching ? PHASE_STEPPED : (int)CPContactGetPhase(contact, i);
+    o->phase[i] = stretching ? PHASE_STEPPED : (int)CPContactGetPhase(contact, i);
   if (flag) {
     for (long i = 0; i < o->nlambda; i++) o->lambda[i] = NAN;
     for (int i = 0; i < ncontacts; i++) o->gap[i] = NAN;

@@ -98,7 +98,7 @@ static int choose_solvers(const Problem *p, CPMech mech) {
 CPMech problem_mech(const Problem *p) {
   CPMech mech = CPPluginMech(p->model);
   if (!mech) return NULL;
-  if (CPMechSetErrHandlerFn(mech, silent, NULL) || choose_solvers(p, mech)) CPMechFree(&mech);
+  if (choose_solvers(p, mech)) CPMechFree(&mech);
   return mech;
 }
 
@@ -107,8 +107,7 @@ static int create_contact(Problem *p) {
   const CPPlugin *model = p->model;
   p->contact = CPContactCreate(&model->mech, model->ncontacts, model->contact, model->y0, p->ctx);
   p->mech    = CPContactGetMech(p->contact);
-  return !p->mech || CPContactSetErrHandlerFn(p->contact, silent, NULL) ||
-         CPContactSetUserData(p->contact, model->data) ||
+  return !p->mech || CPContactSetUserData(p->contact, model->data) ||
          CPContactSetTimeStepping(p->contact, model->dense_events, model->dense_time) ||
          choose_solvers(p, p->mech);
 }
@@ -130,7 +129,7 @@ static int create_mech(Problem *p, char *message) {
   if (!CPMechSetErrorTimeScale(p->mech, method->tau) && !CPMechSetNewton(p->mech, method->newton) &&
       !close_loops(p))
     return 0;
-  return refuse(message, "%s", CPMechGetLastMessage(p->mech));
+  return refuse(message, "%s", CPObjectGetLastMessage(CP_OBJECT(p->mech)));
 }
 
 static int create_projector(Problem *p, char *message) {
@@ -141,12 +140,11 @@ static int create_projector(Problem *p, char *message) {
   if (model->G && !model->G_tmpl) p->G = SUNDenseMatrix(model->m, model->n, p->ctx);
   if (!p->P || (model->G && !model->G_tmpl && !p->G))
     return refuse(message, "%s: no memory for the projector", model->type->name);
-  CPProjectorSetErrHandlerFn(p->P, silent, NULL);
   int flag = CPProjectorSetUserData(p->P, model->data);
   if (!flag && model->G) flag = CPProjectorSetJacFn(p->P, model->G, p->G ? p->G : model->G_tmpl);
   if (!flag) flag = CPProjectorSetLinearSolver(p->P, (CPLinSol)p->linsol);
   if (!flag) flag = CPProjectorSetNorm(p->P, (CPNorm)p->norm);
-  if (flag) snprintf(message, RUN_TEXT, "%s", CPProjectorGetLastMessage(p->P));
+  if (flag) snprintf(message, RUN_TEXT, "%s", CPObjectGetLastMessage(CP_OBJECT(p->P)));
   return flag ? -1 : 0;
 }
 

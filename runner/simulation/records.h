@@ -208,7 +208,7 @@ typedef struct {
   double work;                          /* cost in units of evaluations of accelerations */
   long samples, events;                 /* number of records */
   long ncontacts;                       /* of the model */
-  long impacts, accumulations, reduced; /* of contacts, as in CPContactStats */
+  long impacts, accumulations, reduced; /* of contacts */
   long contact_events;                  /* number of times of impacts or changes of phase */
   long stretches;                       /* of time stepping */
   long steps, rejected_error, rejected_projection, rejected_rhs, rejected_solve;

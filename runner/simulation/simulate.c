@@ -47,18 +47,25 @@ static int abort_run(Run *run) {
 
 /* -------------------------------------------------------------------------------- statistics -- */
 
+/* Evaluations of the forces of a CPMech, with M and A or by udot */
+static long mech_evaluations(CPMech mech) {
+  const long forces        = count_of(CP_OBJECT(mech), "force_evals");
+  const long accelerations = count_of(CP_OBJECT(mech), "accelerations");
+  return forces > accelerations ? forces : accelerations;
+}
+
 static void add_counts(const Run *run, RunResult *total) {
-  CPIntegratorStats stats = {0};
-  if (!run->session || CPSessionGetStats(run->session, &stats)) return;
-  total->steps += stats.nst;
-  total->rejected_error += stats.netf;
-  total->rejected_projection += stats.nprojfails;
-  total->rejected_rhs += stats.nrhsfails;
-  total->rejected_solve += stats.nsolvefails;
-  total->rhs += stats.nfe;
-  total->jacobians += stats.njev;
-  total->factorisations += stats.nlinsetups;
-  total->projections += stats.nproj;
+  const CPObject s = CP_OBJECT(run->session);
+  if (!s) return;
+  total->steps += count_of(s, "steps");
+  total->rejected_error += count_of(s, "err_test_fails");
+  total->rejected_projection += count_of(s, "projection_fails");
+  total->rejected_rhs += count_of(s, "rhs_fails");
+  total->rejected_solve += count_of(s, "nonlin_conv_fails");
+  total->rhs += count_of(s, "rhs_evals");
+  total->jacobians += count_of(s, "jac_evals");
+  total->factorisations += count_of(s, "lin_setups");
+  total->projections += count_of(s, "projections");
 }
 
 /* The cost so far, in units of evaluations of accelerations: evaluations of p, partial derivatives
@@ -67,11 +74,13 @@ static void add_counts(const Run *run, RunResult *total) {
 static double count_work(const Run *run) {
   const double step = 4;
   const CPMech mech = run->problem.mech;
-  CPMechStats s     = {0};
+  const CPObject m  = CP_OBJECT(mech);
   RunResult all     = {0};
   add_counts(run, &all);
-  if (mech && !CPMechGetStats(mech, &s))
-    all.rhs = (s.nf > s.nudot ? s.nf : s.nudot) + s.np + s.npartials + s.nnewton + s.nprojfact;
+  if (mech)
+    all.rhs = mech_evaluations(mech) + count_of(m, "position_constraint_evals") +
+              count_of(m, "partials_evals") + count_of(m, "newton_factorizations") +
+              count_of(m, "projection_factorizations");
   else all.rhs += all.projections + all.jacobians + all.factorisations;
   return (double)all.rhs + step * (double)(all.steps + rejections(&all));
 }
@@ -99,15 +108,13 @@ static int tell_sample(Run *run, sunrealtype t, N_Vector y) {
 
 /* A step of time stepping is of order one. */
 static int tell_step(Run *run, sunrealtype before) {
-  Step step               = {.t = run->t};
-  RunResult all           = {0};
-  CPIntegratorStats stats = {0};
-  const CPIntegrator mem  = CPSessionGetIntegrator(run->session);
+  Step step              = {.t = run->t};
+  RunResult all          = {0};
+  const CPIntegrator mem = CPSessionGetIntegrator(run->session);
   if (!run->problem.settings.steps) return 0;
   add_counts(run, &all);
-  CPIntegratorGetStats(mem, &stats);
+  CPObjectGetStat(CP_OBJECT(mem), "last_step", &step.h);
   CPIntegratorGetMethod(mem, NULL, &step.order, NULL, NULL);
-  step.h              = stats.hlast;
   const long attempts = all.steps + rejections(&all);
   step.attempts       = attempts - run->attempts;
   run->attempts       = attempts;
@@ -145,11 +152,8 @@ static int tell_contacts(Run *run) {
 
 /* Sends the begin or the end of a stretch of time stepping. */
 static int tell_stretch(Run *run) {
-  CPContactStats stats;
-  if (!run->problem.contact || CPContactGetStats(run->problem.contact, &stats) ||
-      run->stretching == (stats.stretching != 0))
-    return 0;
-  run->stretching = stats.stretching != 0;
+  if (!run->problem.contact || run->stretching == is_stretching(run->problem.contact)) return 0;
+  run->stretching = !run->stretching;
   return tell_event(run, (RunEvent){.kind      = EVENT_STRETCH,
                                     .t         = run->t,
                                     .root      = -1,
@@ -166,7 +170,8 @@ static int tell_outputs(Run *run, N_Vector y) {
   for (; run->next <= outputs && run->outputs[run->next] <= run->t; run->next++) {
     const sunrealtype t = run->outputs[run->next];
     const int flag = t < run->t ? CPSessionGetDky(run->session, t, 0, run->between) : CP_SUCCESS;
-    if (flag) return fail(run, flag, CPSessionGetLastMessage(run->session)), abort_run(run);
+    if (flag)
+      return fail(run, flag, CPObjectGetLastMessage(CP_OBJECT(run->session))), abort_run(run);
     if (run->track && t < run->t) track_take(run->track, t, run->between);
     if (tell_sample(run, t, t < run->t ? run->between : y)) return -1;
   }
@@ -292,9 +297,9 @@ static int create_session(Run *run) {
                              .handle    = at_model};
   char name[2 * METHOD_NAME];
   snprintf(name, sizeof name, "%s%s", s->method.table, p->chosen ? "/auto" : "");
-  int flag = CPSessionCreate(name, p->ctx, &run->session);
-  if (flag) return fail(run, flag, "the session cannot be created");
-  flag = CPSessionSetErrHandlerFn(run->session, take_message, p);
+  run->session = CPSessionCreate(name, p->ctx);
+  if (!run->session) return fail(run, CP_ILL_INPUT, CPObjectGetLastMessage(NULL));
+  int flag = CPObjectSetErrHandlerFn(CP_OBJECT(run->session), take_message, p);
   if (!flag && p->mech) flag = CPSessionSetMech(run->session, p->mech);
   if (!flag && !p->mech) flag = CPSessionSetRhsFn(run->session, model->f, model->data);
   if (!flag && p->contact) flag = CPContactAttach(p->contact, run->session);
@@ -305,7 +310,7 @@ static int create_session(Run *run) {
   if (!flag) flag = CPSessionSetStepFn(run->session, at_step, run);
   if (!flag) flag = CPSessionSetEventFn(run->session, at_event, run);
   if (!flag) flag = CPSessionStart(run->session, 0, run->y, run->t_end);
-  return flag ? fail(run, flag, CPSessionGetLastMessage(run->session)) : 0;
+  return flag ? fail(run, flag, CPObjectGetLastMessage(CP_OBJECT(run->session))) : 0;
 }
 
 static int march(Run *run) {
@@ -320,7 +325,7 @@ static int march(Run *run) {
     enter(run);
   }
   if (run->aborted) return -1;
-  if (flag) return fail(run, flag, CPSessionGetLastMessage(run->session));
+  if (flag) return fail(run, flag, CPObjectGetLastMessage(CP_OBJECT(run->session)));
   run->t = run->t_end; /* An event may be so close to the end that no step fits in between. */
   return outputs ? tell_outputs(run, run->y) : 0;
 }
@@ -391,21 +396,22 @@ static int create(Run *run, const RunSettings *settings) {
 /* Takes the counts of a CPMech, which include evaluations for differences, and subtracts those of
  * the observer. */
 static void take_mech_counts(CPMech mech, long observed, RunResult *r) {
-  CPMechStats stats;
-  if (!mech || CPMechGetStats(mech, &stats)) return;
-  r->rhs = (stats.nf > stats.nudot ? stats.nf : stats.nudot) - observed;
-  if (stats.npartials > 0) r->jacobians = stats.npartials;
-  if (stats.nnewton > 0) r->factorisations = stats.nnewton;
+  if (!mech) return;
+  const long partials = count_of(CP_OBJECT(mech), "partials_evals");
+  const long newton   = count_of(CP_OBJECT(mech), "newton_factorizations");
+  r->rhs              = mech_evaluations(mech) - observed;
+  if (partials > 0) r->jacobians = partials;
+  if (newton > 0) r->factorisations = newton;
 }
 
 static void take_contact_counts(const Problem *p, RunResult *r) {
-  CPContactStats stats;
-  if (!p->contact || CPContactGetStats(p->contact, &stats)) return;
+  const CPObject contact = CP_OBJECT(p->contact);
+  if (!contact) return;
   r->ncontacts     = p->model->ncontacts;
-  r->impacts       = stats.nimpacts;
-  r->accumulations = stats.naccumulations;
-  r->reduced       = stats.nreduced;
-  r->stretches     = stats.nstretches;
+  r->impacts       = count_of(contact, "impacts");
+  r->accumulations = count_of(contact, "accumulations");
+  r->reduced       = count_of(contact, "reduced_impacts");
+  r->stretches     = count_of(contact, "stretches");
 }
 
 static void finish(Run *run) {

@@ -33,11 +33,11 @@ public:
   /** y: out, the state at a time t within the newest step. */
   int interpolate(double t, N_Vector y) { return CPIntegratorGetDky(mem, t, 0, y); }
   Counters counters() const;
-  double nextStep() const { return stats().hnext; }
-  const char *message() const { return CPIntegratorGetLastMessage(mem); }
+  double nextStep() const { return stat("current_step"); }
+  const char *message() const { return CPObjectGetLastMessage(CP_OBJECT(mem)); }
 
 private:
-  CPIntegratorStats stats() const;
+  double stat(const char *name) const;
   CPIntegrator mem;
   double reached = 0.0;
 };

@@ -157,10 +157,10 @@ struct CPodesProjectedIntegrator::Impl {
     char *const name = CPGetReturnFlagName(flag);
     std::string text = std::string(what) + " (" + (name ? name : "?") + ")";
     free(name);
-    const char *const messages[] = {engine ? engine->message() : "",
-                                    mechanism.object() ? CPMechGetLastMessage(mechanism.object())
-                                                       : "",
-                                    mechanism.thrown.c_str()};
+    const char *const messages[] = {
+        engine ? engine->message() : "",
+        mechanism.object() ? CPObjectGetLastMessage(CP_OBJECT(mechanism.object())) : "",
+        mechanism.thrown.c_str()};
     for (const char *message : messages)
       if (*message && text.find(message) == std::string::npos) text += std::string("\n") + message;
     throw std::runtime_error(text);

@@ -182,7 +182,7 @@ struct LegacyIntegrator::Impl {
     slope = N_VNew_Serial(size, ctx);
     if (!mem || !y || !between || !slope) return CP_MEM_FAIL;
     std::memcpy(of(y), y0, n * sizeof(double));
-    int flag = CPIntegratorSetErrHandlerFn(mem, report, this);
+    int flag = CPObjectSetErrHandlerFn(CP_OBJECT(mem), report, this);
     if (!flag) flag = CPIntegratorInit(mem, rates, t, y);
     if (!flag) flag = setTolerances(tolerances);
     if (!flag) flag = CVodeSetUserData(cvode(), this);
@@ -217,7 +217,7 @@ struct LegacyIntegrator::Impl {
     }
     if (!P) return CP_MEM_FAIL;
     flag = CPProjectorSetUserData(P, this);
-    if (!flag) flag = CPProjectorSetErrHandlerFn(P, report, this);
+    if (!flag) flag = CPObjectSetErrHandlerFn(CP_OBJECT(P), report, this);
     if (!flag && how == USERS) flag = CPProjectorSetViolationFn(P, violation);
     if (!flag && how == USERS) flag = CPProjectorSetStateErrorFn(P, projectBoth);
     if (!flag && how == BY_CONSTRAINTS) {
@@ -376,7 +376,6 @@ LegacyCounters LegacyIntegrator::counters() const {
   LegacyCounters s = LegacyCounters();
   if (!impl->mem) return s;
   void *const cv = impl->cvode();
-  CPIntegratorStats p;
   CVodeGetIntegratorStats(cv, &s.steps, &s.rates, &s.setups, &s.errorFailures, &s.order,
                           &s.nextOrder, &s.first, &s.last, &s.next, &s.t);
   CVodeGetNumNonlinSolvIters(cv, &s.iterations);
@@ -387,10 +386,13 @@ LegacyCounters LegacyIntegrator::counters() const {
     CVodeGetNumJacEvals(cv, &s.jacobians);
     CVodeGetNumLinRhsEvals(cv, &s.ratesForJacobians);
   }
-  if (!CPIntegratorGetStats(impl->mem, &p)) {
-    s.projections = p.nproj, s.projectionSetups = p.nsetups;
-    s.constraints = p.nce, s.projectionFailures = p.nprojfails;
-  }
+  const auto count = [this](const char *name) {
+    double value = 0.0;
+    CPObjectGetStat(CP_OBJECT(impl->mem), name, &value);
+    return static_cast<long>(value);
+  };
+  s.projections = count("projections"), s.projectionSetups = count("projection_setups");
+  s.constraints = count("constraint_evals"), s.projectionFailures = count("projection_fails");
   s.triggers = impl->evaluations;
   return s;
 }

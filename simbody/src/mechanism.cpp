@@ -485,8 +485,6 @@ int Mechanism::create(const State &state, double accuracy, bool infinity, double
   mech         = tmpl && made ? CPMechCreate(made, tmpl, ctx) : nullptr;
   CPModelFree(&made);
   if (!mech) return CP_MEM_FAIL;
-  CPMechSetErrHandlerFn(
-      mech, [](int, const char *, const char *, void *) {}, nullptr);
   int flag = CPMechSetUserData(mech, this);
   if (!flag) flag = CPMechSetGroupNorms(mech, !infinity);
   /* cpodes measures a violation by the size of its correction in the error test. show() uses

@@ -3,6 +3,7 @@
 #include "world.h"
 
 #include <math.h>
+#include <models/counters.h>
 #include <string.h>
 #include <sundials/sundials_config.h>
 
@@ -76,7 +77,7 @@ void contact_create(World *w) {
   SUNMatDestroy(A);
   if (spoilt) FREE(w, CPContactFree(&k->contact));
   if (!k->contact) return;
-  CALL(w, CONTACT, CPContactSetErrHandlerFn(k->contact, world_message, w));
+  CALL(w, CONTACT, CPObjectSetErrHandlerFn(CP_OBJECT(k->contact), world_message, w));
   CALL(w, CONTACT, CPContactSetUserData(k->contact, w));
 }
 
@@ -133,8 +134,8 @@ void contact_session(World *w) {
   FREE(w, CPSessionFree(&k->session));
   k->started     = 0;
   k->root_length = chance(w, 0.5) ? number(w, 0.01, 0.3) : 0.0;
-  if (CALL(w, SESSION, CPSessionCreate(names[below(w, 8)], w->ctx, &k->session)) < 0) return;
-  CALL(w, SESSION, CPSessionSetErrHandlerFn(k->session, world_message, w));
+  if (!(k->session = CPSessionCreate(names[below(w, 8)], w->ctx))) return;
+  CALL(w, SESSION, CPObjectSetErrHandlerFn(CP_OBJECT(k->session), world_message, w));
   CALL(w, SESSION, CPSessionSetStepFn(k->session, on_step, w));
   if (!chance(w, w->odd)) CALL(w, CONTACT, CPContactAttach(k->contact, k->session));
   if (chance(w, 0.4)) CALL(w, SESSION, CPSessionAddSource(k->session, &source, NULL));
@@ -146,9 +147,9 @@ static void user_data(World *w) { CALL(w, CONTACT, CPContactSetUserData(w->conta
 
 static void set_handler(World *w) {
   w->loud = 1;
-  CALL(w, CONTACT, CPContactSetErrHandlerFn(w->contacts.contact, NULL, NULL));
+  CALL(w, CONTACT, CPObjectSetErrHandlerFn(CP_OBJECT(w->contacts.contact), NULL, NULL));
   if (chance(w, 0.8))
-    CALL(w, CONTACT, CPContactSetErrHandlerFn(w->contacts.contact, world_message, w));
+    CALL(w, CONTACT, CPObjectSetErrHandlerFn(CP_OBJECT(w->contacts.contact), world_message, w));
 }
 
 static void event_function(World *w) {
@@ -307,12 +308,12 @@ static void contact_step(World *w) {
 /* ---- quantities ---- */
 
 static void between(World *w) {
-  CPIntegratorStats stats;
+  IntegratorCounters stats;
   const sunrealtype back = number(w, 1e-6, 0.1);
   N_Vector dky           = vector(w, SCENE_N);
   if (!w->contacts.started) return;
   CALL(w, SESSION, CPSessionGetDky(w->contacts.session, w->contacts.t - back, below(w, 3), dky));
-  CALL(w, SESSION, CPSessionGetStats(w->contacts.session, chance(w, w->odd) ? NULL : &stats));
+  CALL(w, SESSION, session_counters(w->contacts.session, &stats));
 }
 
 static void forces(World *w) {
@@ -339,8 +340,8 @@ static void painleve(World *w) {
 }
 
 static void results(World *w) {
-  CPContactStats stats;
-  CALL(w, CONTACT, CPContactGetStats(w->contacts.contact, chance(w, w->odd) ? NULL : &stats));
+  ContactCounters stats;
+  CALL(w, CONTACT, contact_counters(w->contacts.contact, &stats));
   const int i            = whole(w, 0, SCENE_CONTACTS - 1);
   const CPContactPhase p = CPContactGetPhase(w->contacts.contact, i);
   if (p < CP_CONTACT_OPEN || p > CP_CONTACT_CLOSED)

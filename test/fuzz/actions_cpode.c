@@ -4,6 +4,7 @@
 
 #include <cvodes/cvodes_ls.h>
 #include <math.h>
+#include <models/counters.h>
 #include <sunlinsol/sunlinsol_dense.h>
 #include <sunmatrix/sunmatrix_dense.h>
 #include <sunnonlinsol/sunnonlinsol_fixedpoint.h>
@@ -29,7 +30,7 @@ static void ready(World *w, sunrealtype tol) {
   if (!w->mem) return;
   *promise(w) = (Promise){.tol = tol, .eps = 0.1, .tstop = NAN};
   w->adjoint = w->sensitivities = w->functionals = 0;
-  CALL(w, CPODE, CPIntegratorSetErrHandlerFn(w->mem, world_message, w));
+  CALL(w, CPODE, CPObjectSetErrHandlerFn(CP_OBJECT(w->mem), world_message, w));
   CALL(w, NOBODY, CVodeSetMaxNumSteps(cvodes(w), 200));
 }
 
@@ -209,8 +210,8 @@ static void set_output(World *w) {
 
 static void set_handler(World *w) {
   w->loud = 1;
-  CALL(w, CPODE, CPIntegratorSetErrHandlerFn(w->mem, NULL, NULL));
-  if (chance(w, 0.8)) CALL(w, CPODE, CPIntegratorSetErrHandlerFn(w->mem, world_message, w));
+  CALL(w, CPODE, CPObjectSetErrHandlerFn(CP_OBJECT(w->mem), NULL, NULL));
+  if (chance(w, 0.8)) CALL(w, CPODE, CPObjectSetErrHandlerFn(CP_OBJECT(w->mem), world_message, w));
 }
 
 /* ---- CVODES' options ---- */
@@ -349,14 +350,14 @@ static void get_dky(World *w) {
 
 static void results(World *w) {
   N_Vector ele = vector(w, w->m.n);
-  CPIntegratorStats stats;
+  IntegratorCounters stats;
   CALL(w, CPODE, CPIntegratorGetEstLocalErrors(w->mem, ele));
-  CALL(w, CPODE, CPIntegratorGetStats(w->mem, &stats));
+  CALL(w, CPODE, integrator_counters(w->mem, &stats));
   FILE *file = tmpfile();
   if (!file) return;
   CALL(w, CPODE,
-       CPIntegratorPrintAllStats(w->mem, file,
-                                 chance(w, 0.5) ? SUN_OUTPUTFORMAT_TABLE : SUN_OUTPUTFORMAT_CSV));
+       CPObjectPrintStats(CP_OBJECT(w->mem), file,
+                          chance(w, 0.5) ? SUN_OUTPUTFORMAT_TABLE : SUN_OUTPUTFORMAT_CSV));
   fclose(file);
 }
 

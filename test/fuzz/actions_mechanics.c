@@ -2,6 +2,7 @@
 #include "world.h"
 
 #include <math.h>
+#include <models/counters.h>
 #include <string.h>
 #include <sunmatrix/sunmatrix_dense.h>
 
@@ -41,7 +42,7 @@ static void vary(World *w, CPEquations *model, CPMotion *by, int order[1]) {
 static void ready(World *w) {
   if (!w->mech) return;
   w->mech_freed = 0;
-  CALL(w, MECHANICS, CPMechSetErrHandlerFn(w->mech, world_message, w));
+  CALL(w, MECHANICS, CPObjectSetErrHandlerFn(CP_OBJECT(w->mech), world_message, w));
 }
 
 int mechanics_spoil(World *w, CPEquations *model) {
@@ -108,8 +109,9 @@ static void user_data(World *w) {
 
 static void set_handler(World *w) {
   w->loud = 1;
-  CALL(w, MECHANICS, CPMechSetErrHandlerFn(w->mech, NULL, NULL));
-  if (chance(w, 0.8)) CALL(w, MECHANICS, CPMechSetErrHandlerFn(w->mech, world_message, w));
+  CALL(w, MECHANICS, CPObjectSetErrHandlerFn(CP_OBJECT(w->mech), NULL, NULL));
+  if (chance(w, 0.8))
+    CALL(w, MECHANICS, CPObjectSetErrHandlerFn(CP_OBJECT(w->mech), world_message, w));
 }
 
 static void set_active(World *w) {
@@ -225,8 +227,8 @@ static void suggest(World *w) {
 }
 
 static void results(World *w) {
-  CPMechStats stats;
-  CALL(w, MECHANICS, CPMechGetStats(w->mech, &stats));
+  MechCounters stats;
+  CALL(w, MECHANICS, mech_counters(w->mech, &stats));
 }
 
 /* The projector that the mechanism owns; it is neither created nor freed here. */

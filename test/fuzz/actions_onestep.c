@@ -2,6 +2,7 @@
 #include "world.h"
 
 #include <math.h>
+#include <models/counters.h>
 #include <sunmatrix/sunmatrix_dense.h>
 
 static Promise *promise(World *w) { return &w->promise[1]; }
@@ -40,7 +41,7 @@ void onestep_create(World *w) {
   }
   if (!w->one) return;
   *promise(w) = (Promise){.eps = 0.1, .tstop = NAN};
-  CALL(w, ONESTEP, CPIntegratorSetErrHandlerFn(w->one, world_message, w));
+  CALL(w, ONESTEP, CPObjectSetErrHandlerFn(CP_OBJECT(w->one), world_message, w));
   CALL(w, ONESTEP, CPIntegratorSetMaxNumSteps(w->one, 200));
 }
 
@@ -135,8 +136,9 @@ static void set_output(World *w) {
 
 static void set_handler(World *w) {
   w->loud = 1;
-  CALL(w, ONESTEP, CPIntegratorSetErrHandlerFn(w->one, NULL, NULL));
-  if (chance(w, 0.8)) CALL(w, ONESTEP, CPIntegratorSetErrHandlerFn(w->one, world_message, w));
+  CALL(w, ONESTEP, CPObjectSetErrHandlerFn(CP_OBJECT(w->one), NULL, NULL));
+  if (chance(w, 0.8))
+    CALL(w, ONESTEP, CPObjectSetErrHandlerFn(CP_OBJECT(w->one), world_message, w));
 }
 
 static void step_sizes(World *w) {
@@ -197,17 +199,17 @@ void onestep_evolve(World *w) {
   const sunrealtype back = w->backward ? -1.0 : 1.0, step = number(w, 1e-6, 0.3),
                     tout = k->t + (chance(w, w->odd) ? -back : back) * step;
   sunrealtype tret       = k->t;
-  CPIntegratorStats stats;
+  IntegratorCounters stats;
   if (yout) N_VConst(SENTINEL, yout);
   say(w, "{tout = %.17g, %s} ", tout, itask == CV_NORMAL ? "normal" : "one step");
   const int flag = CALL(w, ONESTEP, CPIntegratorEvolve(w->one, tout, yout, &tret, itask));
-  if (!w->one || CPIntegratorGetStats(w->one, &stats) != CP_SUCCESS) return;
+  if (!w->one || integrator_counters(w->one, &stats) != CP_SUCCESS) return;
   promise_judge(w, k, flag, tout, itask, yout, tret, stats.t);
 }
 
 static void get_dky(World *w) {
-  CPIntegratorStats s = {0};
-  if (CALL(w, ONESTEP, CPIntegratorGetStats(w->one, &s)) != CP_SUCCESS) return;
+  IntegratorCounters s = {0};
+  if (CALL(w, ONESTEP, integrator_counters(w->one, &s)) != CP_SUCCESS) return;
   const int k = chance(w, 0.7) ? 0 : whole(w, 0, 5);
   const sunrealtype t =
       s.t - s.hlast * random_between(&w->random, 0.0, chance(w, w->odd) ? 3.0 : 1.0);
@@ -227,8 +229,8 @@ static void results(World *w) {
   FILE *file = tmpfile();
   if (!file) return;
   CALL(w, ONESTEP,
-       CPIntegratorPrintAllStats(w->one, file,
-                                 chance(w, 0.5) ? SUN_OUTPUTFORMAT_TABLE : SUN_OUTPUTFORMAT_CSV));
+       CPObjectPrintStats(CP_OBJECT(w->one), file,
+                          chance(w, 0.5) ? SUN_OUTPUTFORMAT_TABLE : SUN_OUTPUTFORMAT_CSV));
   fclose(file);
 }
 

@@ -1,6 +1,7 @@
 /* Calls of cpodes_projector.h. */
 #include "world.h"
 
+#include <models/counters.h>
 #include <string.h>
 #include <sundials/sundials_matrix.h>
 
@@ -16,7 +17,7 @@ static SUNMatrix jacobian_template(World *w) {
 
 static void ready(World *w) {
   if (!w->P) return;
-  CALL(w, PROJECTOR, CPProjectorSetErrHandlerFn(w->P, world_message, w));
+  CALL(w, PROJECTOR, CPObjectSetErrHandlerFn(CP_OBJECT(w->P), world_message, w));
   if (w->m.quaternion >= 0 && !chance(w, w->odd)) /* [user kind: refused] */
     CALL(w, PROJECTOR, CPProjectorAddUnitNorm(w->P, w->m.quaternion, 4, 1.0));
 }
@@ -48,8 +49,9 @@ static void set_user_data(World *w) { CALL(w, PROJECTOR, CPProjectorSetUserData(
 
 static void set_handler(World *w) {
   w->loud = 1;
-  CALL(w, PROJECTOR, CPProjectorSetErrHandlerFn(w->P, NULL, NULL));
-  if (chance(w, 0.8)) CALL(w, PROJECTOR, CPProjectorSetErrHandlerFn(w->P, world_message, w));
+  CALL(w, PROJECTOR, CPObjectSetErrHandlerFn(CP_OBJECT(w->P), NULL, NULL));
+  if (chance(w, 0.8))
+    CALL(w, PROJECTOR, CPObjectSetErrHandlerFn(CP_OBJECT(w->P), world_message, w));
 }
 
 void projector_jacobian(World *w) {
@@ -230,12 +232,12 @@ static void get_results(World *w) {
   sunindextype rank, count;
   CPLinSol type;
   const char *reason;
-  CPProjectorStats stats;
+  ProjectorCounters stats;
   N_Vector dependent = vector(w, w->m.m);
   CALL(w, PROJECTOR, CPProjectorGetRank(w->P, &rank));
   CALL(w, PROJECTOR, CPProjectorGetDependent(w->P, &count, dependent));
   CALL(w, PROJECTOR, CPProjectorGetLinearSolver(w->P, &type, &reason));
-  CALL(w, PROJECTOR, CPProjectorGetStats(w->P, &stats));
+  CALL(w, PROJECTOR, projector_counters(w->P, &stats));
 }
 
 const Action projector_actions[] = {{"create a projector", projector_create, 2},

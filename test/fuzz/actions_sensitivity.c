@@ -3,6 +3,7 @@
 
 #include <cvodes/cvodes.h>
 #include <math.h>
+#include <models/counters.h>
 #include <sunnonlinsol/sunnonlinsol_fixedpoint.h>
 #include <sunnonlinsol/sunnonlinsol_newton.h>
 
@@ -80,7 +81,7 @@ static void calc_ic(World *w) {
 static void results(World *w) {
   N_Vector yS[PARAMETERS], *out = starts(w, yS);
   sunrealtype t = 0.0, h = 0.0;
-  CPIntegratorSensStats stats;
+  SensCounters stats;
   if (!CALL(w, CPODE, CPIntegratorGetSens(w->mem, &t, out)) && out && !w->another_solution)
     for (int i = 0; i < w->sensitivities; i++)
       for (int k = 0; k < w->m.n; k++)
@@ -89,7 +90,7 @@ static void results(World *w) {
                    w->call, t, k, i);
   if (w->mem) CVodeGetLastStep(cvodes(w), &h);
   CALL(w, CPODE, CPIntegratorGetSensDky(w->mem, t - 0.1 * h, below(w, 2), out));
-  CALL(w, CPODE, CPIntegratorGetSensStats(w->mem, &stats));
+  CALL(w, CPODE, sens_counters(w->mem, &stats));
 }
 
 static void of_cvodes(World *w) {

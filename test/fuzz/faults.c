@@ -184,7 +184,7 @@ static int create_projector(Stage *s) {
         CPProjectorCreateUser(mechanism_projection, mechanism_error_projection, s->y, test_context);
   else s->P = CPProjectorCreate(mechanism_c, s->y, s->c, test_context);
   if (!s->P) return CP_MEM_FAIL;
-  int flag = CPProjectorSetErrHandlerFn(s->P, message_log, &s->log);
+  int flag = CPObjectSetErrHandlerFn(CP_OBJECT(s->P), message_log, &s->log);
   if (s->is->projection == BY_USER) return flag;
   if (!flag && s->m.quaternion >= 0) flag = CPProjectorAddUnitNorm(s->P, s->m.quaternion, 4, 1.0);
   if (!flag && has(s, JACOBIAN)) flag = CPProjectorSetJacFn(s->P, mechanism_jacobian, s->G);
@@ -207,7 +207,7 @@ static int create_mechanics(Stage *s) {
   s->mech      = made ? CPMechCreate(made, s->y, test_context) : NULL;
   CPModelFree(&made);
   if (!s->mech) return CP_MEM_FAIL;
-  int flag = CPMechSetErrHandlerFn(s->mech, message_log, &s->log);
+  int flag = CPObjectSetErrHandlerFn(CP_OBJECT(s->mech), message_log, &s->log);
   if (!flag && has(s, METRIC)) flag = CPMechSetMetric(s->mech, CP_METRIC_L2);
   if (!flag && s->is->form == OPERATORS) flag = CPMechSetNewton(s->mech, CP_NEWTON_HALF);
   if (!flag && has(s, INITIAL)) flag = CPMechCalcIC(s->mech, 0.0, s->y, NULL, NULL, NULL, NULL);
@@ -217,7 +217,7 @@ static int create_mechanics(Stage *s) {
 static int set_up_one_step(Stage *s) {
   s->one = CPIntegratorCreate(s->is->method, test_context);
   if (!s->one) return CP_MEM_FAIL;
-  int flag = CPIntegratorSetErrHandlerFn(s->one, message_log, &s->log);
+  int flag = CPObjectSetErrHandlerFn(CP_OBJECT(s->one), message_log, &s->log);
   if (s->mech) {
     if (!flag) flag = CPMechAttach(s->mech, s->one, 0.0, s->y);
   } else {
@@ -245,7 +245,7 @@ static int set_up_cpode(Stage *s) {
                         : CPIntegratorCreate(lmm == CV_BDF ? "BDF" : "ADAMS", test_context);
   if (!s->mem) return CP_MEM_FAIL;
   void *cv = CPIntegratorGetCVodeMem(s->mem);
-  int flag = CPIntegratorSetErrHandlerFn(s->mem, message_log, &s->log);
+  int flag = CPObjectSetErrHandlerFn(CP_OBJECT(s->mem), message_log, &s->log);
   if (!flag && has(s, FIXED_POINT)) flag = CPIntegratorSetNonlinearSolver(s->mem, s->NLS);
   if (!flag && s->mech) flag = CPMechAttach(s->mech, s->mem, 0.0, s->y);
   else if (!flag && !s->cvode_mem) flag = CPIntegratorInit(s->mem, mechanism_rhs, 0.0, s->y);

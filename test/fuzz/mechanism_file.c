@@ -46,7 +46,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   CPBodies b =
       CPBodiesReadText((const char *)data, size, FUZZ_NAME, ctx, &file, message, sizeof message);
   if (!b && (!message[0] || strchr(message, '\n'))) abort();
-  CPBodiesSetErrHandlerFn(b, silent, NULL);
+  CPObjectSetErrHandlerFn(CP_OBJECT(b), silent, NULL);
   if (b && CPBodiesCount(b, CP_BODY) < 50) evaluate(b);
   CPBodiesFree(&b);
   return 0;

@@ -97,12 +97,12 @@ static void settle(World *w) {
 }
 
 static const char *last_message(const World *w, Who who) {
-  return who == PROJECTOR   ? CPProjectorGetLastMessage(w->P)
-         : who == CPODE     ? CPIntegratorGetLastMessage(w->mem)
-         : who == ONESTEP   ? CPIntegratorGetLastMessage(w->one)
-         : who == MECHANICS ? CPMechGetLastMessage(w->mech)
-         : who == CONTACT   ? CPContactGetLastMessage(w->contacts.contact)
-         : who == SESSION   ? CPSessionGetLastMessage(w->contacts.session)
+  return who == PROJECTOR   ? CPObjectGetLastMessage(CP_OBJECT(w->P))
+         : who == CPODE     ? CPObjectGetLastMessage(CP_OBJECT(w->mem))
+         : who == ONESTEP   ? CPObjectGetLastMessage(CP_OBJECT(w->one))
+         : who == MECHANICS ? CPObjectGetLastMessage(CP_OBJECT(w->mech))
+         : who == CONTACT   ? CPObjectGetLastMessage(CP_OBJECT(w->contacts.contact))
+         : who == SESSION   ? CPObjectGetLastMessage(CP_OBJECT(w->contacts.session))
                             : "-";
 }
 

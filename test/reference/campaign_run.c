@@ -1,6 +1,7 @@
 #include "campaign.h"
 
 #include <math.h>
+#include <models/counters.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -42,7 +43,7 @@ static void start_multistep(March *m, int lmm, sunrealtype tol) {
   int direction[CP_PLUGIN_MAX_ROOTS] = {0};
   m->cpode = CPIntegratorCreate(lmm == CV_BDF ? "BDF" : "ADAMS", test_context);
   ck_assert_ptr_nonnull(m->cpode);
-  ck_assert_int_eq(CPIntegratorSetErrHandlerFn(m->cpode, message_log, &m->log), CP_SUCCESS);
+  ck_assert_int_eq(CPObjectSetErrHandlerFn(CP_OBJECT(m->cpode), message_log, &m->log), CP_SUCCESS);
   ck_assert_msg(CPMechAttach(m->mech, m->cpode, 0, m->y) == CP_SUCCESS, "%s", m->log.text);
   ck_assert_int_eq(CPIntegratorSStolerances(m->cpode, tol, tol), CP_SUCCESS);
   void *cvode_mem = CPIntegratorGetCVodeMem(m->cpode);
@@ -58,7 +59,7 @@ static void start_onestep(March *m, const char *name, sunrealtype tol) {
   int direction[CP_PLUGIN_MAX_ROOTS] = {0};
   m->onestep                         = CPIntegratorCreate(name, test_context);
   ck_assert_ptr_nonnull(m->onestep);
-  ck_assert_int_eq(CPIntegratorSetErrHandlerFn(m->onestep, message_log, &m->log), CP_SUCCESS);
+  ck_assert_int_eq(CPObjectSetErrHandlerFn(CP_OBJECT(m->onestep), message_log, &m->log), CP_SUCCESS);
   ck_assert_msg(CPMechAttach(m->mech, m->onestep, 0, m->y) == CP_SUCCESS, "%s", m->log.text);
   ck_assert_int_eq(CPIntegratorSStolerances(m->onestep, tol, tol), CP_SUCCESS);
   ck_assert_int_eq(CPIntegratorSetMaxNumSteps(m->onestep, MOST_STEPS), CP_SUCCESS);
@@ -80,9 +81,9 @@ static void set_stop(March *m) {
 }
 
 static long int steps_of(const March *m) {
-  CPIntegratorStats stats;
+  IntegratorCounters stats;
   long int steps = 0;
-  if (m->onestep) return CPIntegratorGetStats(m->onestep, &stats) ? 0 : stats.nst;
+  if (m->onestep) return integrator_counters(m->onestep, &stats) ? 0 : stats.nst;
   CVodeGetNumSteps(CPIntegratorGetCVodeMem(m->cpode), &steps);
   return steps;
 }
@@ -121,9 +122,9 @@ Outcome campaign_run(const CPPlugin *model, int method, sunrealtype tol,
   const sunrealtype t_end  = o->t_end > 0 ? o->t_end : model->type->t_end;
   Outcome run              = {0};
   March m = {.model = model, .options = o, .mech = CPPluginMech(model), .y = vector_copy(model->y0)};
-  CPMechStats stats;
+  MechCounters stats;
   ck_assert_ptr_nonnull(m.mech);
-  ck_assert_int_eq(CPMechSetErrHandlerFn(m.mech, message_log, &m.log), CP_SUCCESS);
+  ck_assert_int_eq(CPObjectSetErrHandlerFn(CP_OBJECT(m.mech), message_log, &m.log), CP_SUCCESS);
   if (o->linsol) ck_assert_int_eq(CPMechSetLinearSolver(m.mech, o->linsol), CP_SUCCESS);
   if (method == ONE_STEP || method == RADAU) start_onestep(&m, campaign_method_name(method), tol);
   else start_multistep(&m, method, tol);
@@ -138,7 +139,7 @@ Outcome campaign_run(const CPPlugin *model, int method, sunrealtype tol,
   }
   run.steps += steps_of(&m);
   run.seconds = (double)(clock() - start) / CLOCKS_PER_SEC;
-  ck_assert_int_eq(CPMechGetStats(m.mech, &stats), CP_SUCCESS);
+  ck_assert_int_eq(mech_counters(m.mech, &stats), CP_SUCCESS);
   run.f        = stats.nf > stats.nudot ? stats.nf : stats.nudot;
   run.linsol   = stats.linsol;
   run.warnings = run.flag < 0 ? 0 : m.log.count;

@@ -7,6 +7,7 @@
 #include "models/chain_mechanism.h"
 #include "reference.h"
 #include <math.h>
+#include <models/counters.h>
 #include <sunlinsol/sunlinsol_dense.h>
 
 /* ------------------------------------------------------------------------- operators, n = 12 -- */
@@ -81,7 +82,7 @@ START_TEST(operators_follow_the_matrices) {
   const sunrealtype t_end = 1, tol = 1e-8;
   BendingChain *chain = new_chain(LINKS, 0, 0);
   N_Vector y          = vector_of(LEN, NULL);
-  CPMechStats stats;
+  MechCounters stats;
   CPLinSol solver;
   bending_chain_initial(chain, 0, y);
   MechRun *run[3] = {run_by_operators(chain->rods, y), run_by_matrices(chain, 0, y),
@@ -103,7 +104,7 @@ START_TEST(operators_follow_the_matrices) {
                       : "sparse",
              mech_run_steps(run[k]), mech_run_error(run[k], LEN, entries(run[0]->y)));
   }
-  ck_assert_int_eq(CPMechGetStats(run[0]->mech, &stats), CP_SUCCESS);
+  ck_assert_int_eq(mech_counters(run[0]->mech, &stats), CP_SUCCESS);
   ck_assert_int_eq(stats.nM, 0);
   ck_assert_int_eq(stats.nkkt, 0);
   ck_assert_int_gt(stats.nudot, mech_run_steps(run[0]));
@@ -241,8 +242,8 @@ START_TEST(structured_newton_takes_the_steps_of_the_full_one) {
     for (Way way = HALF; way < NUM_WAYS; way++) {
       MechRun *run          = bend_until(t_end, chain, way, tol, y);
       const sunrealtype off = mech_run_error(run, 4 * STIFF, entries(full->y));
-      CPMechStats stats;
-      ck_assert_int_eq(CPMechGetStats(run->mech, &stats), CP_SUCCESS);
+      MechCounters stats;
+      ck_assert_int_eq(mech_counters(run->mech, &stats), CP_SUCCESS);
       ck_assert_int_eq(stats.newton, way == HALF ? CP_NEWTON_HALF : CP_NEWTON_KKT);
       ck_assert_int_gt(stats.nnewton, 0);
       /* All derivatives are given, and only compared: differences take as many for each block. */

@@ -7,6 +7,7 @@
 
 #include <cpodes/cpodes_integrator.h>
 #include <math.h>
+#include <models/counters.h>
 
 typedef struct {
   sunrealtype elastic; /* largest error of q1, ..., q4 over the table [m] */
@@ -16,7 +17,7 @@ typedef struct {
 static Cost cost_of(MechCase *c, const PlanarOptions *options) {
   Cost cost    = {0, 0};
   MechRun *run = planar_run_create(c, options);
-  CPMechStats stats;
+  MechCounters stats;
   for (int i = 1; i < c->nsamples; i++) {
     mech_run_to(run, c->samples[i].t);
     for (int k = 3; k < c->nu; k++)
@@ -28,7 +29,7 @@ static Cost cost_of(MechCase *c, const PlanarOptions *options) {
     ck_assert_int_eq(CVodeGetLastOrder(CPIntegratorGetCVodeMem(run->cpode), &order), CV_SUCCESS);
     ck_assert_int_le(order, options->maxord);
   }
-  ck_assert_int_eq(CPMechGetStats(run->mech, &stats), CP_SUCCESS);
+  ck_assert_int_eq(mech_counters(run->mech, &stats), CP_SUCCESS);
   cost.forces = stats.nf;
   mech_run_free(&run);
   return cost;
@@ -84,13 +85,13 @@ START_TEST(old_derivatives_do_not_make_stages_get_their_own) {
   N_Vector y                     = vector_of(c.n, c.samples[0].y);
   CPMech mech                    = create_mech(&c.model, y, test_context);
   CPIntegrator mem               = CPIntegratorCreate("RADAU", test_context);
-  CPIntegratorStats stats;
+  IntegratorCounters stats;
   sunrealtype t;
   ck_assert_int_eq(CPMechSetUserData(mech, &c.par), CP_SUCCESS);
   ck_assert_int_eq(CPMechAttach(mech, mem, c.samples[0].t, y), CP_SUCCESS);
   ck_assert_int_eq(CPIntegratorSStolerances(mem, tol[_i], tol[_i]), CP_SUCCESS);
   ck_assert_int_eq(CPIntegratorEvolve(mem, t_end, y, &t, CV_NORMAL), CV_SUCCESS);
-  ck_assert_int_eq(CPIntegratorGetStats(mem, &stats), CP_SUCCESS);
+  ck_assert_int_eq(integrator_counters(mem, &stats), CP_SUCCESS);
   ck_assert_int_le(stats.njev, stats.nattempts);
   CPIntegratorFree(&mem);
   CPMechFree(&mech);

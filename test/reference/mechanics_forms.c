@@ -115,7 +115,7 @@ START_TEST(functions_of_the_models_agree) {
     N_Vector y = vector_of(c.n, s->y);
     for (int i = 0; i < c.n; i++) entries(y)[i] += 1e-3 * c.scale[i] * random_number(&seed);
     ck_assert_msg(CPMechCheck(run->mech, s->t, y, &report) == CP_SUCCESS, "%s: %s", c.name,
-                  CPMechGetLastMessage(run->mech));
+                  CPObjectGetLastMessage(CP_OBJECT(run->mech)));
     const sunrealtype errors[] = {report.A_p, report.A_v, report.v_p, report.b_v,
                                   report.M,   report.K,   report.Bq,  report.Bu};
     for (size_t i = 0; i < sizeof errors / sizeof *errors; i++)

@@ -282,7 +282,7 @@ START_TEST(roundoff_at_singular_positions_ends_no_run) {
   CPIntegrator mem = CPIntegratorCreate(methods[_i % 4], test_context);
   sunrealtype t = 0, energy = four_bar_energy(model->data, y), error = 0, drift = 0;
   ck_assert_int_eq(CPMechSetUserData(mech, model->data), CP_SUCCESS);
-  ck_assert_int_eq(CPIntegratorSetErrHandlerFn(mem, message_log, &log), CP_SUCCESS);
+  ck_assert_int_eq(CPObjectSetErrHandlerFn(CP_OBJECT(mem), message_log, &log), CP_SUCCESS);
   ck_assert_int_eq(CPMechAttach(mech, mem, t, y), CP_SUCCESS);
   ck_assert_int_eq(CPIntegratorSStolerances(mem, tol, tol), CP_SUCCESS);
   ck_assert_int_eq(CPIntegratorSetMaxNumSteps(mem, 20000), CP_SUCCESS);

@@ -264,7 +264,7 @@ START_TEST(impossible_assembly_is_named) {
   ck_assert_int_eq(same_bits(y, guess), 1);
   ck_assert_int_eq(run->log.count, 1);
   ck_assert_int_eq(run->log.code, CP_IC_FAIL);
-  ck_assert_mentions(CPMechGetLastMessage(run->mech),
+  ck_assert_mentions(CPObjectGetLastMessage(CP_OBJECT(run->mech)),
                      far ? "position constraint" : "velocity constraint");
   mech_run_free(&run);
   N_VDestroy(y);

@@ -22,6 +22,7 @@
 #include <cpodes/mechanics/mech.h>
 #include <float.h>
 #include <math.h>
+#include <models/counters.h>
 #include <string.h>
 #include <sunmatrix/sunmatrix_sparse.h>
 #include <sunnonlinsol/sunnonlinsol_fixedpoint.h>
@@ -142,7 +143,7 @@ static CPMech two_masses(CPMotion g, N_Vector y) {
   model.motions = &g, model.nmotions = 1;
   CPMech mech = create_mech(&model, y, test_context);
   ck_assert_ptr_nonnull(mech);
-  CPMechSetErrHandlerFn(mech, message_log, &messages);
+  CPObjectSetErrHandlerFn(CP_OBJECT(mech), message_log, &messages);
   for (int k = 0; k < 3; k++) SUNMatDestroy(all[k]);
   return mech;
 }
@@ -174,7 +175,7 @@ static Motion start_motion(CPMech mech, N_Vector y, int lmm, sunrealtype tol) {
 static void advance(Motion *run, sunrealtype t) {
   const int flag = CPIntegratorEvolve(run->cpode, t, run->y, &run->t, CV_NORMAL);
   ck_assert_msg(flag >= 0, "CPIntegratorEvolve returned %d at t = %g: %s", flag, run->t,
-                CPIntegratorGetLastMessage(run->cpode));
+                CPObjectGetLastMessage(CP_OBJECT(run->cpode)));
   CVodeGetNumSteps(CPIntegratorGetCVodeMem(run->cpode), &run->steps);
 }
 
@@ -387,7 +388,7 @@ START_TEST(an_offset_of_the_driven_position) {
     const CPMotion by = {.kind = ways[way], .g = sine, .gd = sine_rate, .gdd = sine_curvature};
     CPMech mech       = two_masses(by, y);
     Motion run        = start_motion(mech, y, CV_BDF, tol);
-    CPIntegratorSetErrHandlerFn(run.cpode, message_log, &messages);
+    CPObjectSetErrHandlerFn(CP_OBJECT(run.cpode), message_log, &messages);
     if (ways[way] != CP_MOTION_RATE) {
       ck_assert_int_eq(CPIntegratorEvolve(run.cpode, 10.0, run.y, &run.t, CV_NORMAL),
                        CP_INCONSISTENT_IC);
@@ -501,10 +502,10 @@ static long int fast_steps(CPMotionKind how, CPErrEst errest, sunrealtype tol, l
   SUNMatDestroy(M);
   SUNMatDestroy(K);
   Motion run = start_motion(mech, y, CV_BDF, tol);
-  CPIntegratorStats stats;
+  IntegratorCounters stats;
   ck_assert_int_eq(CPIntegratorSetErrEst(run.cpode, errest), CP_SUCCESS);
   advance(&run, 20.0);
-  ck_assert_int_eq(CPIntegratorGetStats(run.cpode, &stats), CP_SUCCESS);
+  ck_assert_int_eq(integrator_counters(run.cpode, &stats), CP_SUCCESS);
   *failures = stats.nprojfails;
   end_motion(&run);
   return run.steps;
@@ -587,7 +588,7 @@ static CPMech crank_mech(SliderCrank *s, const CPMotion *g, N_Vector y) {
   CPMech mech = create_mech(&model, y, test_context);
   ck_assert_ptr_nonnull(mech);
   CPMechSetUserData(mech, s);
-  CPMechSetErrHandlerFn(mech, message_log, &messages);
+  CPObjectSetErrHandlerFn(CP_OBJECT(mech), message_log, &messages);
   return mech;
 }
 

@@ -5,6 +5,7 @@
 #include "model_run.h"
 
 #include <math.h>
+#include <models/counters.h>
 #include <stdlib.h>
 #include <sunmatrix/sunmatrix_dense.h>
 
@@ -128,14 +129,14 @@ static long int steps_of_radau(const CPPlugin *model) {
   for (int k = 0; k < 9; k++) {
     const sunrealtype tol = pow(10.0, -4 - k / 2.0);
     sunrealtype t;
-    CPIntegratorStats stats;
+    IntegratorCounters stats;
     N_Vector y       = vector_copy(model->y0);
     CPMech mech      = CPPluginMech(model);
     CPIntegrator mem = CPIntegratorCreate("RADAU", test_context);
     CPIntegratorSStolerances(mem, tol, tol);
     ck_assert_int_eq(CPMechAttach(mech, mem, 0.0, y), CP_SUCCESS);
     ck_assert_int_eq(CPIntegratorEvolve(mem, model->type->t_end, y, &t, CV_NORMAL), CP_SUCCESS);
-    ck_assert_int_eq(CPIntegratorGetStats(mem, &stats), CP_SUCCESS);
+    ck_assert_int_eq(integrator_counters(mem, &stats), CP_SUCCESS);
     ck_assert_int_eq(stats.nrhsfails, 0); /* The rank does not change. */
     steps += stats.nst;
     CPIntegratorFree(&mem);

@@ -1,6 +1,7 @@
 #include "model_run.h"
 
 #include <math.h>
+#include <models/counters.h>
 #include <stdlib.h>
 
 CPPlugin *model_with(const char *name, const Setting *settings, int nsettings) {
@@ -37,7 +38,8 @@ static void create_multistep(ModelRun *run, int lmm, int *direction) {
   const CPPlugin *model = run->model;
   run->cpode            = CPIntegratorCreate(lmm == CV_BDF ? "BDF" : "ADAMS", test_context);
   ck_assert(run->mech && run->cpode);
-  ck_assert_int_eq(CPIntegratorSetErrHandlerFn(run->cpode, message_log, &run->log), CP_SUCCESS);
+  ck_assert_int_eq(CPObjectSetErrHandlerFn(CP_OBJECT(run->cpode), message_log, &run->log),
+                   CP_SUCCESS);
   ck_assert_msg(CPMechAttach(run->mech, run->cpode, 0, run->y) == CP_SUCCESS, "%s", run->log.text);
   ck_assert_int_eq(CPIntegratorSStolerances(run->cpode, run->tol, run->tol), CP_SUCCESS);
   void *cvode_mem = CPIntegratorGetCVodeMem(run->cpode);
@@ -52,7 +54,8 @@ static void create_onestep(ModelRun *run, const int *direction) {
   const CPPlugin *model = run->model;
   run->onestep          = CPIntegratorCreate(model->stiff ? "RADAU" : "DOP853", test_context);
   ck_assert(run->mech && run->onestep);
-  ck_assert_int_eq(CPIntegratorSetErrHandlerFn(run->onestep, message_log, &run->log), CP_SUCCESS);
+  ck_assert_int_eq(CPObjectSetErrHandlerFn(CP_OBJECT(run->onestep), message_log, &run->log),
+                   CP_SUCCESS);
   ck_assert_msg(CPMechAttach(run->mech, run->onestep, 0, run->y) == CP_SUCCESS, "%s", run->log.text);
   ck_assert_int_eq(CPIntegratorSStolerances(run->onestep, run->tol, run->tol), CP_SUCCESS);
   ck_assert_int_eq(CPIntegratorSetMaxNumSteps(run->onestep, -1), CP_SUCCESS);
@@ -73,7 +76,8 @@ ModelRun *model_run_create(const CPPlugin *model, int method, sunrealtype tol) {
   run->tol   = tol;
   run->y     = vector_copy(model->y0);
   run->mech  = CPPluginMech(model);
-  ck_assert_int_eq(CPMechSetErrHandlerFn(run->mech, message_log, &run->log), CP_SUCCESS);
+  ck_assert_int_eq(CPObjectSetErrHandlerFn(CP_OBJECT(run->mech), message_log, &run->log),
+                   CP_SUCCESS);
   for (int i = 0; i < model->nroots; i++) direction[i] = model->direction[i];
   if (method == ONE_STEP) create_onestep(run, direction);
   else create_multistep(run, method, direction);
@@ -92,9 +96,9 @@ void model_run_free(ModelRun **run) {
 
 static long int steps_since_start(const ModelRun *run) {
   long int steps = 0;
-  CPIntegratorStats stats;
+  IntegratorCounters stats;
   if (run->onestep) {
-    ck_assert_int_eq(CPIntegratorGetStats(run->onestep, &stats), CP_SUCCESS);
+    ck_assert_int_eq(integrator_counters(run->onestep, &stats), CP_SUCCESS);
     return stats.nst;
   }
   ck_assert_int_eq(CVodeGetNumSteps(CPIntegratorGetCVodeMem(run->cpode), &steps), CV_SUCCESS);

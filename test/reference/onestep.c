@@ -7,6 +7,7 @@
 
 #include <cpodes/cpodes_integrator.h>
 #include <math.h>
+#include <models/counters.h>
 
 typedef struct {
   int id;
@@ -32,7 +33,7 @@ static double error_of_positions(const MechCase *c, N_Vector y) {
 
 static Point solve(MechCase *c, sunrealtype tol) {
   const sunrealtype t_end = c->samples[c->nsamples - 1].t;
-  CPIntegratorStats stats;
+  IntegratorCounters stats;
   sunrealtype t;
   N_Vector y       = vector_of(c->n, c->samples[0].y);
   CPMech mech      = create_mech(&c->model, y, test_context);
@@ -44,8 +45,8 @@ static Point solve(MechCase *c, sunrealtype tol) {
   ck_assert_int_eq(CPIntegratorSetMaxNumSteps(mem, -1), CP_SUCCESS);
   const int flag = CPIntegratorEvolve(mem, t_end, y, &t, CV_NORMAL);
   ck_assert_msg(flag == CV_TSTOP_RETURN, "%s: %d, %s", c->name, flag,
-                CPIntegratorGetLastMessage(mem));
-  ck_assert_int_eq(CPIntegratorGetStats(mem, &stats), CP_SUCCESS);
+                CPObjectGetLastMessage(CP_OBJECT(mem)));
+  ck_assert_int_eq(integrator_counters(mem, &stats), CP_SUCCESS);
   const Point p = {log(error_of_positions(c, y)), log((double)stats.nfe)};
   CPIntegratorFree(&mem);
   CPMechFree(&mech);

@@ -14,6 +14,7 @@
 #include "reference.h"
 
 #include <math.h>
+#include <models/counters.h>
 
 #define T_END             SUN_RCONST(30.0)
 #define SCATTER_OF_ERRORS 3
@@ -88,8 +89,8 @@ START_TEST(dependent_rows_give_the_published_trajectory) {
   }
   compare(&run, &cpsPend_dnsL);
 
-  CPProjectorStats stats;
-  ck_assert_int_eq(CPProjectorGetStats(run.projector, &stats), CP_SUCCESS);
+  ProjectorCounters stats;
+  ck_assert_int_eq(projector_counters(run.projector, &stats), CP_SUCCESS);
   ck_assert_int_eq(stats.rank, 2);
   ck_assert_int_eq(stats.linsol, CP_LINSOL_QRP); /* AUTO has switched to it */
   run_free(&run);
@@ -106,7 +107,7 @@ START_TEST(dependent_rows_are_refused_by_the_other_solvers) {
       .lmm = CV_BDF, .tol = cpsPend_dnsL.tol, .linsol = _i ? CP_LINSOL_QR : CP_LINSOL_SCHUR};
   Run run        = run_create(&mech, &options);
   MessageLog log = {0};
-  ck_assert_int_eq(CPIntegratorSetErrHandlerFn(run.cpode, message_log, &log), CP_SUCCESS);
+  ck_assert_int_eq(CPObjectSetErrHandlerFn(CP_OBJECT(run.cpode), message_log, &log), CP_SUCCESS);
 
   ck_assert_int_eq(CPIntegratorEvolve(run.cpode, T_END, run.y, &run.t, CV_NORMAL), CP_PROJ_RANK);
   ck_assert_int_ge(log.count, 1);

@@ -7,6 +7,7 @@
 
 #include "models/chain.h"
 #include <math.h>
+#include <models/counters.h>
 #include <stdio.h>
 #include <string.h>
 #include <sunlinsol/sunlinsol_dense.h>
@@ -225,7 +226,7 @@ static void set_projector(Going *g, const Way *way) {
   N_Vector c = vector_of(rows_of(g->d), NULL);
   g->P       = CPProjectorCreate(described_c, g->z, c, test_context);
   ck_assert_ptr_nonnull(g->P);
-  ck_assert_int_eq(CPProjectorSetErrHandlerFn(g->P, message_log, &g->log), CP_SUCCESS);
+  ck_assert_int_eq(CPObjectSetErrHandlerFn(CP_OBJECT(g->P), message_log, &g->log), CP_SUCCESS);
   ck_assert_int_eq(CPProjectorSetUserData(g->P, g->d), CP_SUCCESS);
   ck_assert_int_eq(CPProjectorSetLinearSolver(g->P, way->type), CP_SUCCESS);
   if (way->products) {
@@ -268,7 +269,7 @@ static void begin(Going *g, Description *d, const Way *way, int lmm, sunrealtype
   for (int j = 0; j < d->model->n; j++) entries(g->z)[j] /= d->unit[j];
   set_projector(g, way);
   g->mem = CPIntegratorCreate(lmm == CV_BDF ? "BDF" : "ADAMS", test_context);
-  ck_assert_int_eq(CPIntegratorSetErrHandlerFn(g->mem, message_log, &g->log), CP_SUCCESS);
+  ck_assert_int_eq(CPObjectSetErrHandlerFn(CP_OBJECT(g->mem), message_log, &g->log), CP_SUCCESS);
   ck_assert_int_eq(CPIntegratorInit(g->mem, described_rhs, 0, g->z), CP_SUCCESS);
   set_tolerances(g, tol);
   ck_assert_int_eq(CPIntegratorSetProjector(g->mem, g->P), CP_SUCCESS);
@@ -296,12 +297,12 @@ static void march(Going *g, Trajectory *trajectory) {
     const sunrealtype tout = g->d->model->t_end * (s + 1) / SAMPLES;
     const int flag         = CPIntegratorEvolve(g->mem, tout, g->z, &t, CV_NORMAL);
     ck_assert_msg(flag == CP_SUCCESS, "%s: %d at t = %g: %s", g->d->model->name, flag, t,
-                  CPIntegratorGetLastMessage(g->mem));
+                  CPObjectGetLastMessage(CP_OBJECT(g->mem)));
     own_units(g->d, g->z);
     memcpy(trajectory->y[s], entries(g->d->y), (size_t)g->d->model->n * sizeof(sunrealtype));
   }
-  CPProjectorStats stats;
-  ck_assert_int_eq(CPProjectorGetStats(g->P, &stats), CP_SUCCESS);
+  ProjectorCounters stats;
+  ck_assert_int_eq(projector_counters(g->P, &stats), CP_SUCCESS);
   trajectory->nlevels = stats.nlevels;
   ck_assert_int_eq(CVodeGetNumSteps(CPIntegratorGetCVodeMem(g->mem), &trajectory->steps),
                    CV_SUCCESS);

@@ -213,7 +213,7 @@ void run_free(Run *run) {
 static void advance(Run *run, sunrealtype t, int itask) {
   const int flag = CPIntegratorEvolve(run->cpode, t, run->y, &run->t, itask);
   ck_assert_msg(flag == CP_SUCCESS, "CPIntegratorEvolve returned %d at t = %.17g: %s", flag, run->t,
-                CPIntegratorGetLastMessage(run->cpode));
+                CPObjectGetLastMessage(CP_OBJECT(run->cpode)));
 }
 
 void run_to(Run *run, sunrealtype t) {

@@ -90,7 +90,7 @@ static Found march(CPIntegrator mem, const Pendulum *p, N_Vector y, N_Vector *s)
   ck_assert_int_eq(CVodeSetSensErrCon(cvode_mem, SUNTRUE), CV_SUCCESS);
   while (t < end) {
     ck_assert_msg(CPIntegratorEvolve(mem, end, y, &t, CV_ONE_STEP) >= 0, "%s",
-                  CPIntegratorGetLastMessage(mem));
+                  CPObjectGetLastMessage(CP_OBJECT(mem)));
     ck_assert_int_eq(CPIntegratorGetSens(mem, &ts, s), CP_SUCCESS);
     found.residual = fmax(found.residual, residual(p, y, s));
   }

@@ -69,7 +69,7 @@ static void begin(Going *g, int N, int lmm, sunrealtype tol, int sparse) {
   four_bar_initial(g->mech, g->y);
   g->P   = projector_of(g->mech, g->y, sparse);
   g->mem = CPIntegratorCreate(lmm == CV_BDF ? "BDF" : "ADAMS", test_context);
-  ck_assert_int_eq(CPIntegratorSetErrHandlerFn(g->mem, message_log, &g->log), CP_SUCCESS);
+  ck_assert_int_eq(CPObjectSetErrHandlerFn(CP_OBJECT(g->mem), message_log, &g->log), CP_SUCCESS);
   ck_assert_int_eq(CPIntegratorInit(g->mem, four_bar_rhs, 0, g->y), CP_SUCCESS);
   ck_assert_int_eq(CPIntegratorSStolerances(g->mem, tol, tol), CP_SUCCESS);
   ck_assert_int_eq(CPIntegratorSetProjector(g->mem, g->P), CP_SUCCESS);

@@ -10,6 +10,7 @@
 #include "reference.h"
 
 #include <math.h>
+#include <models/counters.h>
 #include <string.h>
 #include <sunmatrix/sunmatrix_sparse.h>
 #include <sunnonlinsol/sunnonlinsol_fixedpoint.h>
@@ -134,7 +135,7 @@ static void open_run(CPLinSol type) {
   y          = VECTOR(1, 0, 0, 0, 0, 0);
   messages   = (MessageLog){0};
   P          = CPProjectorCreate(bead_c, y, c, test_context);
-  ck_assert_int_eq(CPProjectorSetErrHandlerFn(P, message_log, &messages), CP_SUCCESS);
+  ck_assert_int_eq(CPObjectSetErrHandlerFn(CP_OBJECT(P), message_log, &messages), CP_SUCCESS);
   ck_assert_int_eq(CPProjectorSetUserData(P, &bead), CP_SUCCESS);
   ck_assert_int_eq(CPProjectorSetLinearSolver(P, type), CP_SUCCESS);
   if (type == CP_LINSOL_KRYLOV) {
@@ -149,7 +150,7 @@ static void open_run(CPLinSol type) {
     SUNMatDestroy(G);
   }
   mem = CPIntegratorCreate("ADAMS", test_context);
-  ck_assert_int_eq(CPIntegratorSetErrHandlerFn(mem, message_log, &messages), CP_SUCCESS);
+  ck_assert_int_eq(CPObjectSetErrHandlerFn(CP_OBJECT(mem), message_log, &messages), CP_SUCCESS);
   ck_assert_int_eq(CPIntegratorInit(mem, bead_rhs, 0, y), CP_SUCCESS);
   ck_assert_int_eq(CPIntegratorSStolerances(mem, tol, tol), CP_SUCCESS);
   ck_assert_int_eq(CPIntegratorSetProjector(mem, P), CP_SUCCESS);
@@ -185,9 +186,9 @@ static void go_to(sunrealtype tout) {
   ck_assert_msg(flag == CP_SUCCESS, "%d at t = %g: %s", flag, t, messages.text);
 }
 
-static CPProjectorStats stats(void) {
-  CPProjectorStats s;
-  ck_assert_int_eq(CPProjectorGetStats(P, &s), CP_SUCCESS);
+static ProjectorCounters stats(void) {
+  ProjectorCounters s;
+  ck_assert_int_eq(projector_counters(P, &s), CP_SUCCESS);
   return s;
 }
 
@@ -283,8 +284,8 @@ START_TEST(nothing_is_analysed_again) {
   open_run(solvers[_i]);
   swing();
   for (int i = 0; i < 4; i++) {
-    const CPProjectorStats before = stats();
-    N_Vector ewt                  = vector_of(N, NULL);
+    const ProjectorCounters before = stats();
+    N_Vector ewt                   = vector_of(N, NULL);
     N_VConst(1 / tol, ewt);
     switch_to(i % 2, 1);
     ck_assert_int_eq(CPProjectorProject(P, t, y, ewt), CP_SUCCESS);

@@ -15,6 +15,7 @@
 #include "reference.h"
 
 #include <math.h>
+#include <models/counters.h>
 #include <sunmatrix/sunmatrix_dense.h>
 #include <sunmatrix/sunmatrix_sparse.h>
 
@@ -46,8 +47,8 @@ START_TEST(every_combination_stays_within_the_error_bound) {
   const sunrealtype error = run_over_table(&run, &mech);
   ck_assert_double_le(error, error_bound(&mech, options.tol, run_steps(&run)));
 
-  CPProjectorStats stats;
-  ck_assert_int_eq(CPProjectorGetStats(run.projector, &stats), CP_SUCCESS);
+  ProjectorCounters stats;
+  ck_assert_int_eq(projector_counters(run.projector, &stats), CP_SUCCESS);
   ck_assert_int_eq(stats.rank, mech.m);
   ck_assert_int_eq(stats.linsol,
                    options.linsol == CP_LINSOL_AUTO ? CP_LINSOL_SCHUR : options.linsol);

@@ -11,6 +11,7 @@
 #include <cpodes/cpodes_integrator.h>
 #include <cvodes/cvodes.h>
 #include <math.h>
+#include <models/counters.h>
 
 typedef enum { SHAFT, CARDAN, SCREW, GEARS, PRESS, NUM_KINDS } Kind;
 static const char *const kind_name[] = {"shaft", "Cardan line", "screw", "gears", "press"};
@@ -53,7 +54,7 @@ static int turning(sunrealtype t, sunrealtype *g, void *data) {
   return 0;
 }
 
-#define ADD(call) ck_assert_msg((call) >= 0, "%s", CPBodiesGetLastMessage(b))
+#define ADD(call) ck_assert_msg((call) >= 0, "%s", CPObjectGetLastMessage(CP_OBJECT(b)))
 
 static void add_body(CPBodies b, const char *name, sunrealtype x, sunrealtype y, sunrealtype angle) {
   const CPBody body = {.name       = name,
@@ -183,8 +184,8 @@ static Result run(Case *c) {
   CPIntegrator cpode      = NULL;
   CPIntegrator onestep    = NULL;
   const sunrealtype t_end = (sunrealtype)(m.t0 + c->turns * turn / rate);
-  ck_assert_msg(CPBodiesMech(b, &m.mech) == CP_SUCCESS, "%s", CPBodiesGetLastMessage(b));
-  ck_assert_int_eq(CPMechSetErrHandlerFn(m.mech, message_log, &m.log), CP_SUCCESS);
+  ck_assert_msg(CPBodiesMech(b, &m.mech) == CP_SUCCESS, "%s", CPObjectGetLastMessage(CP_OBJECT(b)));
+  ck_assert_int_eq(CPObjectSetErrHandlerFn(CP_OBJECT(m.mech), message_log, &m.log), CP_SUCCESS);
   m.y = CPBodiesState(b);
   r.t = m.t0;
   if (c->closed)
@@ -192,16 +193,16 @@ static Result run(Case *c) {
                      CP_SUCCESS);
   r.flag = CPBodiesAssemble(b, m.mech, m.t0, m.y, NULL);
   if (r.flag) {
-    snprintf(r.text, sizeof r.text, "assembly: %.250s", CPBodiesGetLastMessage(b));
+    snprintf(r.text, sizeof r.text, "assembly: %.250s", CPObjectGetLastMessage(CP_OBJECT(b)));
   } else if (one) {
     onestep = CPIntegratorCreate(campaign_method_name(c->method), test_context);
-    ck_assert_int_eq(CPIntegratorSetErrHandlerFn(onestep, message_log, &m.log), CP_SUCCESS);
+    ck_assert_int_eq(CPObjectSetErrHandlerFn(CP_OBJECT(onestep), message_log, &m.log), CP_SUCCESS);
     ck_assert_int_eq(CPMechAttach(m.mech, onestep, m.t0, m.y), CP_SUCCESS);
     ck_assert_int_eq(CPIntegratorSStolerances(onestep, c->tol, c->tol), CP_SUCCESS);
     ck_assert_int_eq(CPIntegratorSetMaxNumSteps(onestep, -1), CP_SUCCESS);
   } else {
     cpode = CPIntegratorCreate(campaign_method_name(c->method), test_context);
-    ck_assert_int_eq(CPIntegratorSetErrHandlerFn(cpode, message_log, &m.log), CP_SUCCESS);
+    ck_assert_int_eq(CPObjectSetErrHandlerFn(CP_OBJECT(cpode), message_log, &m.log), CP_SUCCESS);
     ck_assert_int_eq(CPMechAttach(m.mech, cpode, m.t0, m.y), CP_SUCCESS);
     ck_assert_int_eq(CPIntegratorSStolerances(cpode, c->tol, c->tol), CP_SUCCESS);
     ck_assert_int_eq(CVodeSetMaxNumSteps(CPIntegratorGetCVodeMem(cpode), 1000000000), CV_SUCCESS);
@@ -222,8 +223,8 @@ static Result run(Case *c) {
   else if (m.log.count) snprintf(r.text, sizeof r.text, "warned: %.280s", m.log.text);
   r.warnings = r.flag ? 0 : m.log.count;
   if (one && onestep) {
-    CPIntegratorStats stats;
-    if (!CPIntegratorGetStats(onestep, &stats)) r.steps = stats.nst;
+    IntegratorCounters stats;
+    if (!integrator_counters(onestep, &stats)) r.steps = stats.nst;
   } else if (cpode) CVodeGetNumSteps(CPIntegratorGetCVodeMem(cpode), &r.steps);
   CPIntegratorFree(&cpode);
   CPIntegratorFree(&onestep);
@@ -307,7 +308,7 @@ START_TEST(a_check_takes_no_roundoff_of_time_for_an_error) {
     Machine m = machine(&c);
     CPMechReport report;
     ck_assert_int_eq(CPBodiesMech(m.bodies, &m.mech), CP_SUCCESS);
-    ck_assert_int_eq(CPMechSetErrHandlerFn(m.mech, message_log, &m.log), CP_SUCCESS);
+    ck_assert_int_eq(CPObjectSetErrHandlerFn(CP_OBJECT(m.mech), message_log, &m.log), CP_SUCCESS);
     m.y = CPBodiesState(m.bodies);
     ck_assert_int_eq(CPBodiesAssemble(m.bodies, m.mech, m.t0, m.y, NULL), CP_SUCCESS);
     ck_assert_msg(CPMechCheck(m.mech, m.t0, m.y, &report) == CP_SUCCESS, "%s: %s",

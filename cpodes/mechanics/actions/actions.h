@@ -57,8 +57,4 @@ int cpActionCG(CPAction *act, double *r, double *d, double *mu);
 /* output.c: computes the values of out, and keeps them in stats.last. Returns 0, or a code with the
  * reason in mech->text; out is then unchanged. */
 int cpMechEvaluateAt(CPMech mech, sunrealtype t, N_Vector y, CPMechOutput *out);
-/* Prints the counters, and the quantities of CPMechOutput at the newest state of mech's integrator.
- * Returns 0, or 1 if writing has failed. */
-int cpMechPrintStats(FILE *out, SUNOutputFormat fmt, void *data);
-
 #endif

@@ -107,54 +107,40 @@ int CPMechEvaluate(CPMech mech, sunrealtype t, N_Vector y, CPMechOutput *out) {
 
 /* ---- counters ---- */
 
-int CPMechGetStats(CPMech mech, CPMechStats *stats) {
-  if (!mech) return cpReport(NULL, CP_MEM_NULL, __func__, "mech must not be NULL");
-  if (!stats) return cpRefuse(&mech->log, __func__, "stats must not be NULL");
-  *stats = mech->stats;
+static const CPCounter table[] = {CP_STAT(CPMechStats, nM, "mass_evals"),
+                                  CP_STAT(CPMechStats, nA, "constraint_matrix_evals"),
+                                  CP_STAT(CPMechStats, nf, "force_evals"),
+                                  CP_STAT(CPMechStats, nb, "acceleration_constraint_evals"),
+                                  CP_STAT(CPMechStats, nv, "velocity_constraint_evals"),
+                                  CP_STAT(CPMechStats, np, "position_constraint_evals"),
+                                  CP_STAT(CPMechStats, nudot, "accelerations"),
+                                  CP_STAT(CPMechStats, nkkt, "kkt_factorizations"),
+                                  CP_STAT(CPMechStats, nlambda, "multiplier_iters"),
+                                  CP_STAT(CPMechStats, npartials, "partials_evals"),
+                                  CP_STAT(CPMechStats, nDQ, "evals_dq"),
+                                  CP_STAT(CPMechStats, nnewton, "newton_factorizations"),
+                                  CP_STAT(CPMechStats, nprojfact, "projection_factorizations"),
+                                  CP_STAT(CPMechStats, rank, "rank"),
+                                  CP_STAT(CPMechStats, unique, "unique_multipliers"),
+                                  CP_STAT(CPMechStats, linsol, "kkt_solver"),
+                                  CP_STAT(CPMechStats, newton, "newton_solver"),
+                                  CP_STAT(CPMechStats, last.rank, "last_rank"),
+                                  CP_STAT(CPMechStats, last.unique, "last_unique_multipliers"),
+                                  CP_STAT(CPMechStats, last.kinetic, "kinetic_energy"),
+                                  CP_STAT(CPMechStats, last.power, "constraint_power"),
+                                  CP_STAT(CPMechStats, last.position, "position_residual"),
+                                  CP_STAT(CPMechStats, last.velocity, "velocity_residual"),
+                                  CP_STAT(CPMechStats, last.acceleration, "acceleration_residual"),
+                                  CP_STAT(CPMechStats, last.norms, "norm_residual"),
+                                  {NULL, 0, CP_OF_INT}};
+
+static void readCounters(CPObject object, void *to) {
+  const CPMech mech  = (CPMech)object;
+  CPMechStats *stats = to;
+  *stats             = mech->stats;
   if (stats->nkkt > 0 && mech->kkt) stats->linsol = cpSaddleAsKkt(cpSaddleTypeOf(mech->kkt));
-  return CP_SUCCESS;
 }
 
-int cpMechPrintStats(FILE *out, SUNOutputFormat fmt, void *data) {
-  const CPMech mech        = data;
-  const CPMechStats before = mech->stats, *s = &before;
-  const char *solver = mech->operators ? "operators"
-                       : mech->kkt     ? cpSaddleName(mech->kkt)
-                                       : "none yet";
-  const char *newton = s->newton == CP_NEWTON_KKT    ? "KKT"
-                       : s->newton == CP_NEWTON_HALF ? "half size"
-                                                     : "none";
-  CPMechOutput at    = {0};
-  sunrealtype t      = 0.0;
-  N_Vector y         = mech->host ? cpStepperNewest(mech->host, &t) : NULL;
-  if (y) cpMechEvaluateAt(mech, t, y, &at); /* not counted as work of the integrator */
-  const CPMechOutput newest = mech->stats.last, *last = &newest;
-  mech->stats              = before;
-  mech->stats.last         = newest;
-  const CPFigure figures[] = {
-      {"Mass matrix evals", .count = s->nM},
-      {"Constraint matrix evals", .count = s->nA},
-      {"Force evals", .count = s->nf},
-      {"Acceleration constr evals", .count = s->nb},
-      {"Velocity constr evals", .count = s->nv},
-      {"Position constr evals", .count = s->np},
-      {"Accelerations", .count = s->nudot},
-      {"KKT factorizations", .count = s->nkkt},
-      {"Multiplier iterations", .count = s->nlambda},
-      {"Partial derivative evals", .count = s->npartials},
-      {"Difference evals", .count = s->nDQ},
-      {"Newton factorizations", .count = s->nnewton},
-      {"Projection factorizations", .count = s->nprojfact},
-      {"KKT solver", .text = solver},
-      {"Newton matrix", .text = newton},
-      {"Rank of A", .count = (long)last->rank},
-      {"Multipliers unique", .text = last->unique ? "yes" : "no"},
-      {"Kinetic energy", .value = last->kinetic, .digits = 6},
-      {"Power of constraints", .value = last->power, .digits = 6},
-      {"Position residual", .value = last->position, .digits = 6},
-      {"Velocity residual", .value = last->velocity, .digits = 6},
-      {"Acceleration residual", .value = last->acceleration, .digits = 6},
-      {"Quaternion norm error", .value = last->norms, .digits = 6},
-  };
-  return cpPrintFigures(out, fmt, figures, sizeof figures / sizeof figures[0]);
-}
+static CPObject owned(CPObject mech) { return CP_OBJECT(((CPMech)mech)->P); }
+
+const CPKind cpMechKind = {table, readCounters, owned};

@@ -79,7 +79,6 @@ static int install(CPMech mech, CPIntegrator s) {
                            .accepted    = cpMechShakyStep,
                            .limit       = cpMechLimit,
                            .cause       = cause,
-                           .print       = cpMechPrintStats,
                            .detach      = cpMechDetach,
                            .sens        = &cpMechSensModel};
   CPIteration iteration = s->ops->iteration(s);

@@ -204,14 +204,11 @@ static int explain(CPMultistep mem, int flag) {
           : "";
   char why[128] = "";
   if (flag == CV_ERR_FAILURE && s->P) cpStepperTellAngle(s, why, sizeof why);
-  if (mem->cvodes.text[0])
-    return cpReport(&s->log, flag, function, "%s%s%s%s", mem->cvodes.text, why, lacking, again);
+  if (mem->cvodes[0])
+    return cpReport(&s->log, flag, function, "%s%s%s%s", mem->cvodes, why, lacking, again);
   char *name = CVodeGetReturnFlagName(flag); /* CVODES has no name for some codes */
-  cpWrite(s->log.text, "CVode returned %s (%d) at t = %.10g%s%s%s%s", name ? name : "an error",
-          flag, s->t, why, lacking[0] ? ":" : "", lacking, again);
-  if (s->log.handler)
-    s->log.handler(flag, function, s->log.text,
-                   s->log.data); /* without a handler CVODES has printed it */
+  cpReport(&s->log, flag, function, "CVode returned %s (%d) at t = %.10g%s%s%s%s",
+           name ? name : "an error", flag, s->t, why, lacking[0] ? ":" : "", lacking, again);
   free(name);
   return flag;
 }
@@ -224,8 +221,8 @@ static int failedCall(CPMultistep mem, int flag, int unknown, N_Vector yout, sun
   if (!unknown || flag != CV_ILL_INPUT || mem->nls.initialized) return explain(mem, flag);
   mem->base.tol.kind = CP_TOL_NONE;
   return cpReport(&mem->base.log, CP_NO_INIT, mem->function,
-                  "set tolerances first (CPIntegratorSStolerances)%s%s",
-                  mem->cvodes.text[0] ? ": " : "", mem->cvodes.text);
+                  "set tolerances first (CPIntegratorSStolerances)%s%s", mem->cvodes[0] ? ": " : "",
+                  mem->cvodes);
 }
 
 /* ---- the call ---- */
@@ -245,7 +242,7 @@ static int run(CPMultistep mem, sunrealtype tout, N_Vector y, sunrealtype *tret,
       return result;
     nst = cpStepsTaken(mem);
   }
-  cpWrite(mem->cvodes.text, "%d steps from t = %.15g have not changed t", MOST_IDLE_STEPS, *tret);
+  cpWrite(mem->cvodes, "%d steps from t = %.15g have not changed t", MOST_IDLE_STEPS, *tret);
   return CV_TOO_MUCH_WORK;
 }
 
@@ -404,7 +401,7 @@ static int call(CPMultistep mem, sunrealtype tout, N_Vector yout, sunrealtype *t
 
   const long int nsolves = mem->nsolves;
   mem->failure.cause = mem->failure.fatal = mem->nls.initialized = 0;
-  mem->cvodes.text[0]                                            = '\0';
+  mem->cvodes[0]                                                 = '\0';
   mem->roots.goal                                                = tout;
   const int result = advance(mem, tout, yout, tret, itask, ncheck, before);
   if (result < 0) return failedCall(mem, result, unknown, yout, tret);

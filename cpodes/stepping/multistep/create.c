@@ -15,7 +15,7 @@ static void fromCVODES(int code, const char *module, const char *function, char 
   (void)module;
   for (char *s = msg; *s; s++)
     if (*s == '\n') *s = ' ';
-  if (mem->holding && code < 0) cpReason(mem->cvodes.text, code, "%s: %s", function, msg);
+  if (mem->holding && code < 0) cpReason(mem->cvodes, code, "%s: %s", function, msg);
   else cpReport(&mem->base.log, code, function, "%s", msg);
 }
 #endif

@@ -76,6 +76,7 @@ typedef struct {
   void (*restart)(void *data);                      /* the run starts again */
   void (*projector)(void *data);                    /* the projector has been replaced */
   int (*solver)(void *data); /* the nonlinear solver has been replaced: returns 0 or a code */
+  void (*stats)(void *data, CPIntegratorSensStats *stats);
   int (*bypassed)(void *data, long int steps); /* Has CVODES solved for them without cpodes? */
   void (*free)(void **data);
 } CPSensHooks;
@@ -231,8 +232,8 @@ struct CPMultistep_ {
   double roundoff; /* of the constraints, in units of the tolerance: a factor of the tolerance if above 1 */
   int own_weights; /* CVODES has asked for the weights of a system since the start */
   int solving; /* the number of attempts of steps under way: 1, unless CVODES is called by a function of its own */
-  int holding;  /* CVODES' messages are held back until the cause is known */
-  CPLog cvodes; /* holds the latest of them */
+  int holding;                 /* CVODES' messages are held back until the cause is known */
+  char cvodes[CP_TEXT_LENGTH]; /* the latest of them */
 };
 
 /* Reports an error of a CVODES function for `function`, unless CVODES has reported it, and returns

@@ -34,9 +34,9 @@ static void relax(CPMultistep mem, N_Vector ewt) {
   if (mem->roundoff > 1.0) N_VScale(1.0 / mem->roundoff, ewt, ewt);
 }
 
-/* CVODES' user_data is the system, which begins with its integrator. */
+/* CVODES' user_data is the system. */
 static int systemWeights(N_Vector y, N_Vector ewt, void *data) {
-  const CPMultistep mem = *(CPMultistep *)data;
+  const CPMultistep mem = (CPMultistep)((CPSystemHead *)data)->host;
   const int flag        = cpStepperWeights(&mem->base, y, ewt);
   mem->own_weights      = 1;
   if (!flag) relax(mem, ewt);
@@ -174,10 +174,6 @@ static const char *method(CPIntegrator s, int *order, int *embedded, int *stages
   return ((CPMultistep)s)->lmm == CV_BDF ? "BDF" : "ADAMS";
 }
 
-static int print(CPIntegrator s, FILE *out, SUNOutputFormat fmt, const char *function) {
-  return cpOfCVODES((CPMultistep)s, CVodePrintAllStats(cvodes(s), out, fmt), function);
-}
-
 /* ---- an attached system ---- */
 
 static int setSystem(CPIntegrator s, const CPSystem *system) {
@@ -229,7 +225,7 @@ static long int stepsTaken(CPIntegrator s) { return cpStepsTaken((CPMultistep)s)
 static int linearSystem(sunrealtype t, N_Vector y, N_Vector fy, SUNMatrix S, sunbooleantype jok,
                         sunbooleantype *jcur, sunrealtype gamma, void *data, N_Vector tmp1,
                         N_Vector tmp2, N_Vector tmp3) {
-  const CPIntegrator s = *(CPIntegrator *)data;
+  const CPIntegrator s = ((CPSystemHead *)data)->host;
   (void)fy, (void)S, (void)tmp1, (void)tmp2, (void)tmp3;
   return s->system.linsys(t, y, jok, jcur, gamma, data);
 }
@@ -265,7 +261,6 @@ const CPIntegratorOps cpMultistepOps = {.methods          = "BDF and ADAMS",
                                         .method           = method,
                                         .steps            = stepsTaken,
                                         .stats            = cpMultistepStats,
-                                        .print            = print,
                                         .step             = step,
                                         .weights          = weights,
                                         .rates            = rates,

@@ -135,7 +135,6 @@ int cpOneStepEvolve(CPIntegrator s, sunrealtype tout, N_Vector yout, sunrealtype
 int cpOneStepDky(CPIntegrator s, sunrealtype t, int k, N_Vector dky, const char *function);
 int cpOneStepErrors(CPIntegrator s, N_Vector ele, const char *function);
 void cpOneStepStats(CPIntegrator s, CPIntegratorStats *stats);
-int cpOneStepPrint(CPIntegrator s, FILE *out, SUNOutputFormat fmt, const char *function);
 int cpOneStepRoots(CPIntegrator s, int nrtfn, CVRootFn g, const char *function);
 int cpOneStepDirection(CPIntegrator s, const int *rootdir, const char *function);
 int cpOneStepFound(CPIntegrator s, int *rootsfound, const char *function);

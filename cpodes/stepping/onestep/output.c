@@ -73,30 +73,3 @@ void cpOneStepStats(CPIntegrator s, CPIntegratorStats *stats) {
   stats->t                        = s->t;
   if (mem->method->stats) mem->method->stats(mem, stats);
 }
-
-int cpOneStepPrint(CPIntegrator s, FILE *out, SUNOutputFormat fmt, const char *function) {
-  const CPOneStep mem = (CPOneStep)s;
-  CPIntegratorStats n = {0};
-  cpOneStepStats(s, &n);
-  const int table          = fmt == SUN_OUTPUTFORMAT_TABLE;
-  const CPFigure figures[] = {{table ? "Method" : NULL, .text = mem->name},
-                              {table ? "Current time" : NULL, .value = n.t, .digits = 3},
-                              {table ? "Initial step size" : NULL, .value = n.hfirst, .digits = 3},
-                              {table ? "Last step size" : NULL, .value = n.hlast, .digits = 3},
-                              {table ? "Next step size" : NULL, .value = n.hnext, .digits = 3},
-                              {"Steps", .count = n.nst},
-                              {"Step attempts", .count = n.nattempts},
-                              {"Error test fails", .count = n.netf},
-                              {"RHS fn fails", .count = n.nrhsfails},
-                              {"Nonlinear solver fails", .count = n.nsolvefails},
-                              {"RHS fn evals", .count = n.nfe},
-                              {"RHS fn evals for output", .count = n.nfe_output},
-                              {"Jacobian evals", .count = n.njev},
-                              {"Linear solver setups", .count = n.nlinsetups},
-                              {"Nonlinear solver iterations", .count = n.nni},
-                              {"Real factorizations", .count = n.nlureal},
-                              {"Complex factorizations", .count = n.nlucomplex},
-                              {"Root fn evals", .count = n.nge}};
-  const int bad            = cpPrintFigures(out, fmt, figures, sizeof figures / sizeof figures[0]);
-  return bad ? cpRefuse(&s->log, function, "writing to out failed") : CP_SUCCESS;
-}

@@ -4,6 +4,7 @@
 #include <cpodes/cpodes_bodies.h>
 #include <cpodes/cpodes_integrator.h>
 #include <math.h>
+#include <models/counters.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,17 +17,18 @@ static N_Vector y;
 static MessageLog messages;
 static unsigned long long seed;
 
-#define ADD(call) ck_assert_msg((call) >= 0, "%s", CPBodiesGetLastMessage(bodies))
+#define ADD(call) ck_assert_msg((call) >= 0, "%s", CPObjectGetLastMessage(CP_OBJECT(bodies)))
 
 static void create(int dimension) {
   bodies = CPBodiesCreate(dimension, test_context);
   ck_assert_ptr_nonnull(bodies);
   memset(&messages, 0, sizeof messages);
-  ck_assert_int_eq(CPBodiesSetErrHandlerFn(bodies, message_log, &messages), CP_SUCCESS);
+  ck_assert_int_eq(CPObjectSetErrHandlerFn(CP_OBJECT(bodies), message_log, &messages), CP_SUCCESS);
 }
 
 static void start(void) {
-  ck_assert_msg(CPBodiesMech(bodies, &mech) == CP_SUCCESS, "%s", CPBodiesGetLastMessage(bodies));
+  ck_assert_msg(CPBodiesMech(bodies, &mech) == CP_SUCCESS, "%s",
+                CPObjectGetLastMessage(CP_OBJECT(bodies)));
   y = CPBodiesState(bodies);
   ck_assert_ptr_nonnull(y);
 }
@@ -136,7 +138,7 @@ START_TEST(joints_turned_by_any_angle_close_with_equal_axes) {
     ADD(CPBodiesAddJoint(bodies, &joint));
     start();
     ck_assert_msg(CPBodiesAssemble(bodies, mech, 0, y, NULL) == CP_SUCCESS, "trial %d: %s", trial,
-                  CPBodiesGetLastMessage(bodies));
+                  CPObjectGetLastMessage(CP_OBJECT(bodies)));
     equal_axes(d, &joint, 0, 1, 2);
     if (kinds[_i].welds && !(d == 2 && joint.kind == CP_JOINT_PRISMATIC))
       equal_axes(d, &joint, 0, 1, 0);
@@ -180,7 +182,7 @@ START_TEST(the_hand_of_an_arm_closes_with_equal_axes) {
     ADD(CPBodiesAddJoint(bodies, &weld));
     start();
     ck_assert_msg(CPBodiesAssemble(bodies, mech, 0, y, NULL) == CP_SUCCESS, "trial %d, %g: %s",
-                  trial, whole, CPBodiesGetLastMessage(bodies));
+                  trial, whole, CPObjectGetLastMessage(CP_OBJECT(bodies)));
     equal_axes(3, &weld, -1, 2, 0);
     equal_axes(3, &weld, -1, 2, 2);
     clear();
@@ -204,8 +206,8 @@ START_TEST(axes_that_must_be_opposite_are_refused) {
   start();
   N_Vector before = vector_copy(y);
   ck_assert_int_eq(CPBodiesAssemble(bodies, mech, 0, y, NULL), CP_IC_FAIL);
-  ck_assert_mentions(CPBodiesGetLastMessage(bodies), "opposite");
-  ck_assert_mentions(CPBodiesGetLastMessage(bodies), "joint \"");
+  ck_assert_mentions(CPObjectGetLastMessage(CP_OBJECT(bodies)), "opposite");
+  ck_assert_mentions(CPObjectGetLastMessage(CP_OBJECT(bodies)), "joint \"");
   ck_assert(same_bits(y, before));
   N_VDestroy(before);
   clear();
@@ -270,7 +272,7 @@ START_TEST(rounding_in_a_redundant_loop_becomes_a_reported_offset) {
   four_bar(9e-8, guesses[_i]);
   sunrealtype change;
   ck_assert_msg(CPBodiesAssemble(bodies, mech, 0, y, NULL) == CP_SUCCESS, "%s",
-                CPBodiesGetLastMessage(bodies));
+                CPObjectGetLastMessage(CP_OBJECT(bodies)));
   ck_assert_double_le(open_by(), 1e-12);
   ck_assert_mentions(CPBodiesAssemblyNotes(bodies, &change), "joint \"pin\" along y");
   ck_assert_mentions(CPBodiesAssemblyNotes(bodies, &change), "9e-08 m");
@@ -288,7 +290,7 @@ END_TEST
 START_TEST(what_misses_by_more_than_rounding_stays_open) {
   four_bar(9e-6, 0);
   ck_assert_int_eq(CPBodiesAssemble(bodies, mech, 0, y, NULL), CP_IC_FAIL);
-  ck_assert_mentions(CPBodiesGetLastMessage(bodies),
+  ck_assert_mentions(CPObjectGetLastMessage(CP_OBJECT(bodies)),
                      "the loop of joints h1, h2, h3, pin is redundant but for more than rounding");
   ck_assert_str_eq(CPBodiesAssemblyNotes(bodies, NULL), "");
   clear();
@@ -312,7 +314,7 @@ static void pendulum(int second_hinge) {
   if (!second_hinge) ADD(CPBodiesAddDrive(bodies, &fine));
   if (!second_hinge) ADD(CPBodiesAddDrive(bodies, &e));
   start();
-  ck_assert_int_eq(CPMechSetErrHandlerFn(mech, message_log, &ignored), CP_SUCCESS);
+  ck_assert_int_eq(CPObjectSetErrHandlerFn(CP_OBJECT(mech), message_log, &ignored), CP_SUCCESS);
   ck_assert_int_eq(CPBodiesAssemble(bodies, mech, 0, y, NULL), CP_IC_FAIL);
 }
 
@@ -436,7 +438,7 @@ START_TEST(a_start_off_its_joint_names_the_row) {
   entries(y)[_i ? 4 : 1] = 0.1;
   N_Vector id            = vector_copy(y);
   N_VConst(0, id); /* everything is held */
-  ck_assert_int_eq(CPMechSetErrHandlerFn(mech, message_log, &messages), CP_SUCCESS);
+  ck_assert_int_eq(CPObjectSetErrHandlerFn(CP_OBJECT(mech), message_log, &messages), CP_SUCCESS);
   ck_assert_int_eq(CPMechCalcIC(mech, 0, y, NULL, id, NULL, NULL), CP_IC_FAIL);
   ck_assert_mentions(messages.text,
                      _i ? "the rate of joint \"hinge\" along y" : ": joint \"hinge\" along y");
@@ -460,7 +462,7 @@ static int run_until(int k, double end, sunrealtype *t) {
   if (strcmp(methods[k].name, "BDF")) {
     CPIntegrator mem = CPIntegratorCreate(methods[k].name, test_context);
     ck_assert_ptr_nonnull(mem);
-    ck_assert_int_eq(CPIntegratorSetErrHandlerFn(mem, message_log, &messages), CP_SUCCESS);
+    ck_assert_int_eq(CPObjectSetErrHandlerFn(CP_OBJECT(mem), message_log, &messages), CP_SUCCESS);
     ck_assert_int_eq(CPMechAttach(mech, mem, 0, y), CP_SUCCESS);
     ck_assert_int_eq(CPIntegratorSStolerances(mem, tol, tol), CP_SUCCESS);
     ck_assert_int_eq(CPIntegratorSetMaxNumSteps(mem, -1), CP_SUCCESS);
@@ -469,7 +471,7 @@ static int run_until(int k, double end, sunrealtype *t) {
   } else {
     CPIntegrator mem = CPIntegratorCreate("BDF", test_context);
     ck_assert_ptr_nonnull(mem);
-    ck_assert_int_eq(CPIntegratorSetErrHandlerFn(mem, message_log, &messages), CP_SUCCESS);
+    ck_assert_int_eq(CPObjectSetErrHandlerFn(CP_OBJECT(mem), message_log, &messages), CP_SUCCESS);
     ck_assert_int_eq(CPMechAttach(mech, mem, 0, y), CP_SUCCESS);
     ck_assert_int_eq(CPIntegratorSStolerances(mem, tol, tol), CP_SUCCESS);
     ck_assert_int_eq(CVodeSetMaxNumSteps(CPIntegratorGetCVodeMem(mem), -1), CP_SUCCESS);
@@ -506,7 +508,7 @@ START_TEST(a_drive_that_cannot_pass_a_dead_centre_is_told_as_such) {
   start();
   ck_assert_int_eq(CPBodiesAssemble(bodies, mech, 0, y, "crank"), CP_SUCCESS);
   sunrealtype t;
-  CPMechStats stats;
+  MechCounters stats;
   ck_assert_int_lt(run_with(_i, &t), 0);
   ck_assert_mentions(
       messages.text,
@@ -516,7 +518,7 @@ START_TEST(a_drive_that_cannot_pass_a_dead_centre_is_told_as_such) {
   /* near the end, and not by thousands of evaluations */
   ck_assert_double_le(t, end + 1e-9);
   ck_assert_double_ge(t, end * (1 - 1e-5));
-  ck_assert_int_eq(CPMechGetStats(mech, &stats), CP_SUCCESS);
+  ck_assert_int_eq(mech_counters(mech, &stats), CP_SUCCESS);
   ck_assert_int_le((int)stats.nf, 6000);
   clear();
 }
@@ -763,7 +765,7 @@ START_TEST(loops_that_are_redundant_but_for_rounding_move_as_exact_ones) {
       tilted(_i, digits);
       guess = vector_copy(y);
       ck_assert_msg(CPBodiesAssemble(bodies, mech, 0, y, NULL) == CP_SUCCESS, "%s, %d digits: %s",
-                    methods[k].name, digits, CPBodiesGetLastMessage(bodies));
+                    methods[k].name, digits, CPObjectGetLastMessage(CP_OBJECT(bodies)));
       if (digits <= 11) ck_assert_mentions(CPBodiesAssemblyNotes(bodies, NULL), "rounding");
       if (digits == EXACT) ck_assert_str_eq(CPBodiesAssemblyNotes(bodies, NULL), "");
       ck_assert_double_le(open_by(), 1e-11);
@@ -844,7 +846,7 @@ START_TEST(three_cranks_with_rounded_data_pass_their_flat_position) {
     for (int digits = EXACT; digits >= 7; digits -= EXACT - 7) {
       cranks(k % seeds, dimension, from[_i / 2], digits);
       ck_assert_msg(CPBodiesAssemble(bodies, mech, 0, y, NULL) == CP_SUCCESS, "%s",
-                    CPBodiesGetLastMessage(bodies));
+                    CPObjectGetLastMessage(CP_OBJECT(bodies)));
       if (digits == 7)
         ck_assert_mentions(CPBodiesAssemblyNotes(bodies, NULL), "redundant but for rounding");
       ck_assert_msg(run_until(method, 0.8, &t) == CP_SUCCESS, "%s, %d, %d digits: %s",
@@ -866,7 +868,7 @@ START_TEST(rounded_data_in_a_singular_position_are_refused) {
   for (int k = 0; k < 3; k++) {
     cranks(k, 2 + _i, 0, 7);
     ck_assert_int_eq(CPBodiesAssemble(bodies, mech, 0, y, NULL), CP_IC_FAIL);
-    ck_assert_mentions(CPBodiesGetLastMessage(bodies),
+    ck_assert_mentions(CPObjectGetLastMessage(CP_OBJECT(bodies)),
                        "two branches of motions meet there (joints g0, ");
     clear();
     cranks(k, 2 + _i, 0, EXACT);
@@ -905,7 +907,7 @@ END_TEST
 START_TEST(loops_that_are_redundant_but_for_more_than_rounding_are_refused) {
   tilted(_i, 5);
   ck_assert_int_eq(CPBodiesAssemble(bodies, mech, 0, y, NULL), CP_IC_FAIL);
-  const char *said = CPBodiesGetLastMessage(bodies);
+  const char *said = CPObjectGetLastMessage(CP_OBJECT(bodies));
   if (_i == 3) { /* here too few rows are dependent to tell by how much */
     ck_assert_mentions(said, "stays open (by ");
     ck_assert_mentions(said, "; rounding in loops is closed up to ");

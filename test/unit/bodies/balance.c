@@ -5,6 +5,7 @@
 #include <cpodes/cpodes_integrator.h>
 #include <cvodes/cvodes.h>
 #include <math.h>
+#include <models/counters.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -13,7 +14,7 @@ static CPMech mech;
 static N_Vector y;
 static long int steps;
 
-#define ADD(call) ck_assert_msg((call) >= 0, "%s", CPBodiesGetLastMessage(bodies))
+#define ADD(call) ck_assert_msg((call) >= 0, "%s", CPObjectGetLastMessage(CP_OBJECT(bodies)))
 
 /* The model's zdot, and how often it has been called */
 static CPMechLambdaFn power;
@@ -90,7 +91,7 @@ static void chain(int n) {
 static void run(const char *method, sunrealtype tol, sunrealtype t_end, int with_balance) {
   static MessageLog log;
   CPEquations model;
-  CPIntegratorStats stats;
+  IntegratorCounters stats;
   sunrealtype t;
   int flag;
   if (with_balance) ADD(CPBodiesSetBalance(bodies));
@@ -102,7 +103,7 @@ static void run(const char *method, sunrealtype tol, sunrealtype t_end, int with
   mech = create_mech(&model, y, test_context);
   ck_assert_ptr_nonnull(mech);
   ADD(CPBodiesPrepare(bodies, mech));
-  ck_assert_int_eq(CPMechSetErrHandlerFn(mech, message_log, &log), CP_SUCCESS);
+  ck_assert_int_eq(CPObjectSetErrHandlerFn(CP_OBJECT(mech), message_log, &log), CP_SUCCESS);
   ADD(CPBodiesAssemble(bodies, mech, 0, y, NULL));
   if (!strcmp(method, "BDF")) {
     CPIntegrator mem = CPIntegratorCreate("BDF", test_context);
@@ -118,7 +119,7 @@ static void run(const char *method, sunrealtype tol, sunrealtype t_end, int with
     ck_assert_int_eq(CPIntegratorSStolerances(mem, tol, tol), CP_SUCCESS);
     ck_assert_int_eq(CPIntegratorSetMaxNumSteps(mem, -1), CP_SUCCESS);
     flag = CPIntegratorEvolve(mem, t_end, y, &t, CV_NORMAL);
-    ck_assert_int_eq(CPIntegratorGetStats(mem, &stats), CP_SUCCESS);
+    ck_assert_int_eq(integrator_counters(mem, &stats), CP_SUCCESS);
     steps = stats.nst;
     CPIntegratorFree(&mem);
   }
@@ -173,12 +174,12 @@ END_TEST
 START_TEST(evaluations_of_the_power_per_step_do_not_grow_with_the_mechanism) {
   const int n[] = {20, 80};
   double each[2];
-  CPMechStats stats[2];
+  MechCounters stats[2];
   for (int k = 0; k < 2; k++) {
     chain(n[k]);
     run(implicit[_i], 1e-5, 0.1, 1);
     each[k] = (double)powers / (double)steps;
-    ck_assert_int_eq(CPMechGetStats(mech, &stats[k]), CP_SUCCESS);
+    ck_assert_int_eq(mech_counters(mech, &stats[k]), CP_SUCCESS);
     clear();
   }
   ck_assert_double_le(each[1], 1.5 * each[0]);

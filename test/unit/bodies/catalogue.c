@@ -11,6 +11,7 @@
 #include <cpodes/cpodes_bodies.h>
 #include <cpodes/cpodes_integrator.h>
 #include <math.h>
+#include <models/counters.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -33,15 +34,16 @@ static void read_file(const char *name) {
   ck_assert_msg(bodies != NULL, "%s", message);
 }
 
-#define ADD(call) ck_assert_msg((call) >= 0, "%s", CPBodiesGetLastMessage(bodies))
+#define ADD(call) ck_assert_msg((call) >= 0, "%s", CPObjectGetLastMessage(CP_OBJECT(bodies)))
 
 /* Integrates from the placement to t_end */
 static void run_by(const char *method, sunrealtype t_end, sunrealtype tol) {
   static MessageLog log;
-  ck_assert_msg(CPBodiesMech(bodies, &mech) == CP_SUCCESS, "%s", CPBodiesGetLastMessage(bodies));
+  ck_assert_msg(CPBodiesMech(bodies, &mech) == CP_SUCCESS, "%s",
+                CPObjectGetLastMessage(CP_OBJECT(bodies)));
   y                = CPBodiesState(bodies);
   CPIntegrator mem = CPIntegratorCreate(method, test_context);
-  ck_assert_int_eq(CPMechSetErrHandlerFn(mech, message_log, &log), CP_SUCCESS);
+  ck_assert_int_eq(CPObjectSetErrHandlerFn(CP_OBJECT(mech), message_log, &log), CP_SUCCESS);
   ck_assert_msg(CPMechAttach(mech, mem, 0, y) == CP_SUCCESS, "%s", log.text);
   ck_assert_int_eq(CPIntegratorSStolerances(mem, tol, tol), CP_SUCCESS);
   ck_assert_int_eq(CPIntegratorSetMaxNumSteps(mem, -1), CP_SUCCESS);
@@ -283,7 +285,7 @@ END_TEST
 /* A chain of hinges that falls from an angle of 0.8 below the horizontal. across: a direction on
  * the hinges, which determines their rows. Returns the number of evaluations of f. */
 static long int fall(int n, const sunrealtype *across, sunrealtype tol) {
-  CPMechStats stats;
+  MechCounters stats;
   create(3);
   ck_assert_int_eq(CPBodiesSetGravity(bodies, (sunrealtype[]){0, -9.81, 0}), CP_SUCCESS);
   for (int i = 0; i < n; i++) {
@@ -307,7 +309,7 @@ static long int fall(int n, const sunrealtype *across, sunrealtype tol) {
     ADD(CPBodiesAddJoint(bodies, &joint));
   }
   run(0.1, tol);
-  ck_assert_int_eq(CPMechGetStats(mech, &stats), CP_SUCCESS);
+  ck_assert_int_eq(mech_counters(mech, &stats), CP_SUCCESS);
   clear();
   return stats.nf;
 }

@@ -25,7 +25,7 @@ static void setup(void) {
   const CPBody body  = good_body("body");
   const CPJoint base = {.name = "base", .kind = CP_JOINT_REVOLUTE, .b = "body"};
   memset(&messages, 0, sizeof messages);
-  ck_assert_int_eq(CPBodiesSetErrHandlerFn(bodies, message_log, &messages), CP_SUCCESS);
+  ck_assert_int_eq(CPObjectSetErrHandlerFn(CP_OBJECT(bodies), message_log, &messages), CP_SUCCESS);
   ck_assert_int_eq(CPBodiesAddBody(bodies, &body), 0);
   ck_assert_int_eq(CPBodiesAddJoint(bodies, &base), 0);
 }
@@ -41,10 +41,10 @@ static void teardown(void) {
  * is unchanged. */
 static void refused(int got, int code, const char *first, const char *second) {
   ck_assert_int_eq(got, code);
-  ck_assert_mentions(CPBodiesGetLastMessage(bodies), first);
-  ck_assert_mentions(CPBodiesGetLastMessage(bodies), second);
+  ck_assert_mentions(CPObjectGetLastMessage(CP_OBJECT(bodies)), first);
+  ck_assert_mentions(CPObjectGetLastMessage(CP_OBJECT(bodies)), second);
   ck_assert_int_eq(messages.code, code);
-  ck_assert_str_eq(messages.text, CPBodiesGetLastMessage(bodies));
+  ck_assert_str_eq(messages.text, CPObjectGetLastMessage(CP_OBJECT(bodies)));
   ck_assert_int_eq(CPBodiesCount(bodies, CP_BODY), 1);
   ck_assert_int_eq(CPBodiesCount(bodies, CP_JOINT), 1);
   CPEquations model;
@@ -377,18 +377,18 @@ START_TEST(the_plane_refuses_what_leaves_it) {
   ck_assert_int_eq(CPBodiesAddBody(plane, &body), 0);
   joint.kind = CP_JOINT_BALL;
   ck_assert_int_eq(CPBodiesAddJoint(plane, &joint), CP_NOT_SUPPORTED);
-  ck_assert_mentions(CPBodiesGetLastMessage(plane), "no joint \"ball\" in the plane");
+  ck_assert_mentions(CPObjectGetLastMessage(CP_OBJECT(plane)), "no joint \"ball\" in the plane");
   joint.kind = CP_JOINT_PRISMATIC;
   ck_assert_int_eq(CPBodiesAddJoint(plane, &joint), CP_ILL_INPUT);
-  ck_assert_mentions(CPBodiesGetLastMessage(plane), "axis must not be zero");
+  ck_assert_mentions(CPObjectGetLastMessage(CP_OBJECT(plane)), "axis must not be zero");
   joint.on_a.axis[0] = joint.on_a.axis[2] = 1;
   ck_assert_int_eq(CPBodiesAddJoint(plane, &joint), CP_ILL_INPUT);
-  ck_assert_mentions(CPBodiesGetLastMessage(plane), "must lie in the plane");
+  ck_assert_mentions(CPObjectGetLastMessage(CP_OBJECT(plane)), "must lie in the plane");
   body.name = "second", body.position[2] = 1;
   ck_assert_int_eq(CPBodiesAddBody(plane, &body), CP_ILL_INPUT);
   body.position[2] = 0, body.inertia[2] = 0;
   ck_assert_int_eq(CPBodiesAddBody(plane, &body), CP_ILL_INPUT);
-  ck_assert_mentions(CPBodiesGetLastMessage(plane), "J_zz");
+  ck_assert_mentions(CPObjectGetLastMessage(CP_OBJECT(plane)), "J_zz");
   ck_assert_int_eq(CPBodiesSetGravity(plane, (sunrealtype[]){0, 0, 1}), CP_ILL_INPUT);
   ck_assert_ptr_null(CPBodiesCreate(4, test_context));
   CPBodiesFree(&plane);
@@ -409,7 +409,7 @@ START_TEST(calls_out_of_order_are_refused) {
   ck_assert_int_eq(CPBodiesSetGravity(bodies, x), CP_TOO_LATE);
   ck_assert_int_eq(CPBodiesSetBalance(bodies), CP_TOO_LATE);
   ck_assert_int_eq(CPBodiesCoordinate(bodies, (CPCoordinate){"base", 0}, wrong, x, T), CP_ILL_INPUT);
-  ck_assert_mentions(CPBodiesGetLastMessage(bodies), "13 components");
+  ck_assert_mentions(CPObjectGetLastMessage(CP_OBJECT(bodies)), "13 components");
   ck_assert_int_eq(CPBodiesCoordinate(bodies, (CPCoordinate){"base", 1}, y, x, T), CP_ILL_INPUT);
   ck_assert_int_eq(CPBodiesCoordinate(bodies, (CPCoordinate){NULL, 0}, y, x, T), CP_ILL_INPUT);
   ck_assert_int_eq(CPBodiesPoint(bodies, "nobody", x, y, x, T), CP_ILL_INPUT);
@@ -420,7 +420,7 @@ START_TEST(calls_out_of_order_are_refused) {
   ck_assert_int_eq(CPBodiesGetPowers(bodies, 0, NULL, NULL, &powers), CP_MEM_NULL);
   ck_assert_int_eq(CPBodiesAssemble(bodies, NULL, 0, y, NULL), CP_MEM_NULL);
   ck_assert_int_eq(CPBodiesAssemble(bodies, mech, 0, y, "body rotor"), CP_ILL_INPUT);
-  ck_assert_mentions(CPBodiesGetLastMessage(bodies), "rotor");
+  ck_assert_mentions(CPObjectGetLastMessage(CP_OBJECT(bodies)), "rotor");
   ck_assert_int_eq(CPBodiesAddBody(NULL, &body), CP_MEM_NULL);
   ck_assert_ptr_null(CPBodiesState(NULL));
   CPMechFree(&mech);
@@ -468,7 +468,7 @@ START_TEST(arguments_that_are_NULL_are_refused) {
                        CPBodiesShapePoints(bodies, 0, y, &kind, NULL)};
   for (size_t k = 0; k < sizeof asked / sizeof *asked; k++) {
     ck_assert_int_eq(asked[k], CP_ILL_INPUT);
-    ck_assert_mentions(CPBodiesGetLastMessage(bodies), "must not be NULL");
+    ck_assert_mentions(CPObjectGetLastMessage(CP_OBJECT(bodies)), "must not be NULL");
   }
   ck_assert_int_eq(CPBodiesPoint(bodies, "body", P, y, NULL, NULL), CP_SUCCESS);
   ck_assert_ptr_null(CPBodiesRead(NULL, test_context, &run, message, sizeof message));
@@ -490,7 +490,7 @@ START_TEST(a_mechanism_without_bodies_is_refused) {
   CPBodies empty = CPBodiesCreate(3, test_context);
   CPMech mech;
   ck_assert_int_eq(CPBodiesMech(empty, &mech), CP_ILL_INPUT);
-  ck_assert_mentions(CPBodiesGetLastMessage(empty), "there must be a body");
+  ck_assert_mentions(CPObjectGetLastMessage(CP_OBJECT(empty)), "there must be a body");
   ck_assert_ptr_null(CPBodiesState(empty));
   CPBodiesFree(&empty);
 }
@@ -507,10 +507,10 @@ START_TEST(a_loop_that_cannot_close_is_named) {
                        .length     = 1};
   ck_assert_int_eq(CPBodiesAddJoint(bodies, &rod), 1);
   ck_assert_int_eq(CPBodiesMech(bodies, &mech), CP_SUCCESS);
-  ck_assert_int_eq(CPMechSetErrHandlerFn(mech, message_log, &messages), CP_SUCCESS);
+  ck_assert_int_eq(CPObjectSetErrHandlerFn(CP_OBJECT(mech), message_log, &messages), CP_SUCCESS);
   N_Vector y = CPBodiesState(bodies), before = vector_copy(y);
   ck_assert_int_eq(CPBodiesAssemble(bodies, mech, 0, y, NULL), CP_IC_FAIL);
-  ck_assert_mentions(CPBodiesGetLastMessage(bodies), "joint \"short\" stays open");
+  ck_assert_mentions(CPObjectGetLastMessage(CP_OBJECT(bodies)), "joint \"short\" stays open");
   ck_assert(same_bits(y, before));
   N_VDestroy(before);
   N_VDestroy(y);
@@ -531,7 +531,7 @@ START_TEST(a_failing_function_is_reported) {
   const CPDrive drive = {.name = "drive", .of = {"base", 0}, .g = failing, .data = &result};
   ck_assert_int_eq(CPBodiesAddDrive(bodies, &drive), 1);
   ck_assert_int_eq(CPBodiesMech(bodies, &mech), CP_SUCCESS);
-  ck_assert_int_eq(CPMechSetErrHandlerFn(mech, message_log, &messages), CP_SUCCESS);
+  ck_assert_int_eq(CPObjectSetErrHandlerFn(CP_OBJECT(mech), message_log, &messages), CP_SUCCESS);
   N_Vector y = CPBodiesState(bodies);
   sunrealtype udot[6], lambda[6] = {0};
   ck_assert_int_eq(CPMechAccelerations(mech, 0, y, udot, lambda), CP_SUCCESS);
@@ -755,7 +755,7 @@ static int build_all(CPBodies *all, CPMech *mech, N_Vector *y) {
   int flag                 = (*all = CPBodiesCreate(3, test_context)) ? 0 : CP_MEM_FAIL;
 #define STEP(call) \
   if (flag >= 0) flag = (call)
-  STEP(CPBodiesSetErrHandlerFn(*all, message_log, &messages));
+  STEP(CPObjectSetErrHandlerFn(CP_OBJECT(*all), message_log, &messages));
   STEP(CPBodiesAddBody(*all, &one));
   STEP(CPBodiesAddBody(*all, &two));
   STEP(CPBodiesAddJoint(*all, &j1));

@@ -14,7 +14,8 @@ static void read_file(const char *path) {
   CPBodiesFile file;
   bodies = CPBodiesRead(path, test_context, &file, message, sizeof message);
   ck_assert_msg(bodies != NULL, "%s", message);
-  ck_assert_msg(CPBodiesMech(bodies, &mech) == CP_SUCCESS, "%s", CPBodiesGetLastMessage(bodies));
+  ck_assert_msg(CPBodiesMech(bodies, &mech) == CP_SUCCESS, "%s",
+                CPObjectGetLastMessage(CP_OBJECT(bodies)));
   y = CPBodiesState(bodies);
 }
 

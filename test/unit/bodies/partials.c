@@ -51,8 +51,9 @@ static void check(void) {
   CPMech mech;
   MessageLog log          = {0};
   unsigned long long seed = 7;
-  ck_assert_msg(CPBodiesMech(bodies, &mech) == CP_SUCCESS, "%s", CPBodiesGetLastMessage(bodies));
-  ck_assert_int_eq(CPMechSetErrHandlerFn(mech, message_log, &log), CP_SUCCESS);
+  ck_assert_msg(CPBodiesMech(bodies, &mech) == CP_SUCCESS, "%s",
+                CPObjectGetLastMessage(CP_OBJECT(bodies)));
+  ck_assert_int_eq(CPObjectSetErrHandlerFn(CP_OBJECT(mech), message_log, &log), CP_SUCCESS);
   N_Vector y = CPBodiesState(bodies);
   ck_assert_ptr_nonnull(y);
   for (int state = 0; state < STATES; state++) {
@@ -81,7 +82,7 @@ START_TEST(every_joint_has_exact_derivatives) {
     CPBodiesFree(&bodies);
     return;
   }
-  ck_assert_msg(flag == 0, "%s", CPBodiesGetLastMessage(bodies));
+  ck_assert_msg(flag == 0, "%s", CPObjectGetLastMessage(CP_OBJECT(bodies)));
   check();
 }
 END_TEST
@@ -137,11 +138,14 @@ START_TEST(springs_drives_and_friction_on_every_coordinate_have_exact_derivative
            .name = "gear", .of = {of, other}, .ratio = {is_angle ? 3 : 0.7, -2}, .offset = 0.1};
   ck_assert_int_eq(CPBodiesAddJoint(bodies, &joint), 0);
   ck_assert_int_eq(CPBodiesAddJoint(bodies, &second), 1);
-  ck_assert_msg(CPBodiesAddSpring(bodies, &spring) >= 0, "%s", CPBodiesGetLastMessage(bodies));
+  ck_assert_msg(CPBodiesAddSpring(bodies, &spring) >= 0, "%s",
+                CPObjectGetLastMessage(CP_OBJECT(bodies)));
   ck_assert_int_eq(CPBodiesAddFriction(bodies, &friction), 1);
   ck_assert_int_ge(CPBodiesAddDrive(bodies, &drive), 2);
   if (i % 2) ck_assert_int_ge(CPBodiesAddDrive(bodies, &driven), 3);
-  else ck_assert_msg(CPBodiesAddCoupler(bodies, &gear) == 3, "%s", CPBodiesGetLastMessage(bodies));
+  else
+    ck_assert_msg(CPBodiesAddCoupler(bodies, &gear) == 3, "%s",
+                  CPObjectGetLastMessage(CP_OBJECT(bodies)));
   check();
 }
 END_TEST
@@ -198,7 +202,8 @@ START_TEST(forces_have_exact_derivatives) {
     spring.point_b[k] = tied.point_b[k] = user.point[k] = b.point[k];
   }
   if (_i / 2 == 0)
-    ck_assert_msg(CPBodiesAddSpring(bodies, &spring) >= 0, "%s", CPBodiesGetLastMessage(bodies));
+    ck_assert_msg(CPBodiesAddSpring(bodies, &spring) >= 0, "%s",
+                  CPObjectGetLastMessage(CP_OBJECT(bodies)));
   if (_i / 2 == 1) ck_assert_int_ge(CPBodiesAddSpring(bodies, &tied), 0);
   if (_i / 2 == 2) ck_assert_int_ge(CPBodiesAddBushing(bodies, &bushing), 0);
   if (_i / 2 == 3) ck_assert_int_ge(CPBodiesAddForce(bodies, &constant), 0);
@@ -270,7 +275,8 @@ static int touching(int i) {
                                  .radius_a = shapes[k].radius_a,
                                  .surface  = shapes[k].surface,
                                  .size     = {0.3, 0.5, 0.7}};
-  ck_assert_msg(CPBodiesAddContact(bodies, &contact) == 0, "%s", CPBodiesGetLastMessage(bodies));
+  ck_assert_msg(CPBodiesAddContact(bodies, &contact) == 0, "%s",
+                CPObjectGetLastMessage(CP_OBJECT(bodies)));
   return 1;
 }
 

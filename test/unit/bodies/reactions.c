@@ -12,7 +12,7 @@ static N_Vector y;
 static sunrealtype lambda[64];
 static MessageLog log_;
 
-#define ADD(call) ck_assert_msg((call) >= 0, "%s", CPBodiesGetLastMessage(bodies))
+#define ADD(call) ck_assert_msg((call) >= 0, "%s", CPObjectGetLastMessage(CP_OBJECT(bodies)))
 
 static void create(int dimension) {
   bodies = CPBodiesCreate(dimension, test_context);
@@ -40,8 +40,9 @@ static void joint_at(const char *name, CPJointKind kind, const char *a, const ch
 }
 
 static void start(void) {
-  ck_assert_msg(CPBodiesMech(bodies, &mech) == CP_SUCCESS, "%s", CPBodiesGetLastMessage(bodies));
-  ck_assert_int_eq(CPMechSetErrHandlerFn(mech, message_log, &log_), CP_SUCCESS);
+  ck_assert_msg(CPBodiesMech(bodies, &mech) == CP_SUCCESS, "%s",
+                CPObjectGetLastMessage(CP_OBJECT(bodies)));
+  ck_assert_int_eq(CPObjectSetErrHandlerFn(CP_OBJECT(mech), message_log, &log_), CP_SUCCESS);
   y = CPBodiesState(bodies);
 }
 
@@ -182,7 +183,7 @@ START_TEST(a_drive_has_the_torque_of_the_weight) {
   ADD(CPBodiesSetBalance(bodies));
   start();
   ck_assert_msg(CPBodiesAssemble(bodies, mech, 0, y, "crank") == CP_SUCCESS, "%s",
-                CPBodiesGetLastMessage(bodies));
+                CPObjectGetLastMessage(CP_OBJECT(bodies)));
   run(t, 1e-11);
   solve(t);
   sunrealtype F[3], T[3], x, rate;
@@ -378,7 +379,7 @@ START_TEST(gears_keep_their_ratio_over_many_turns) {
   ADD(CPBodiesAddDrive(bodies, &drive));
   start();
   ck_assert_msg(CPBodiesAssemble(bodies, mech, 0, y, NULL) == CP_SUCCESS, "%s",
-                CPBodiesGetLastMessage(bodies));
+                CPObjectGetLastMessage(CP_OBJECT(bodies)));
   run(2, 1e-9);
   sunrealtype x, rate;
   const sunrealtype turned = 80 + 0.5 * sin(4);
@@ -431,7 +432,7 @@ static void rough_four_bar(sunrealtype spin, sunrealtype velocity) {
 
 static void assemble(const char *held) {
   ck_assert_msg(CPBodiesAssemble(bodies, mech, 0, y, held) == CP_SUCCESS, "%s",
-                CPBodiesGetLastMessage(bodies));
+                CPObjectGetLastMessage(CP_OBJECT(bodies)));
 }
 
 START_TEST(a_rough_guess_is_assembled) {
@@ -470,7 +471,7 @@ START_TEST(a_held_body_keeps_the_velocities_that_are_possible) {
       }
     for (int k = 0; k < 2; k++) ck_assert_double_le(fabs(v[0][k] - v[1][k]), 1e-9);
   }
-  ck_assert_str_eq(CPBodiesGetLastMessage(bodies), "");
+  ck_assert_str_eq(CPObjectGetLastMessage(CP_OBJECT(bodies)), "");
   clear();
 }
 END_TEST
@@ -484,7 +485,7 @@ START_TEST(a_held_body_that_cannot_move_is_at_rest) {
   start();
   assemble("bar");
   for (int k = 0; k < 6; k++) ck_assert_double_le(fabs(entries(y)[k]), 1e-9);
-  ck_assert_str_eq(CPBodiesGetLastMessage(bodies), "");
+  ck_assert_str_eq(CPObjectGetLastMessage(CP_OBJECT(bodies)), "");
   clear();
 }
 END_TEST

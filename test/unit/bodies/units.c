@@ -8,6 +8,7 @@
 #include <cpodes/cpodes_bodies.h>
 #include <cpodes/cpodes_integrator.h>
 #include <math.h>
+#include <models/counters.h>
 #include <string.h>
 
 typedef enum { FOUR_BAR, SPATIAL_FOUR_BAR, SLIDER_CRANK, SCREW, NUM_KINDS } Kind;
@@ -15,7 +16,7 @@ static const char *const kind_name[] = {"four-bar", "four-bar in space", "slider
 static const char *const method[]    = {"BDF", "Adams", "DOP853", "RADAU"};
 enum { METHODS = sizeof method / sizeof *method };
 
-#define ADD(call) ck_assert_msg((call) >= 0, "%s", CPBodiesGetLastMessage(b))
+#define ADD(call) ck_assert_msg((call) >= 0, "%s", CPObjectGetLastMessage(CP_OBJECT(b)))
 
 /* off: how far the placement misses the assembly, in units of length */
 static void rod(CPBodies b, const char *name, sunrealtype L, sunrealtype off,
@@ -103,25 +104,25 @@ static Motion run(Kind kind, const char *name, int differences, sunrealtype tol,
   CPEquations model;
   MessageLog log = {0};
   sunrealtype t;
-  CPIntegratorStats stats;
+  IntegratorCounters stats;
   CPBodies b = build(kind, L, off);
-  ck_assert_msg(CPBodiesModel(b, &model) == CP_SUCCESS, "%s", CPBodiesGetLastMessage(b));
+  ck_assert_msg(CPBodiesModel(b, &model) == CP_SUCCESS, "%s", CPObjectGetLastMessage(CP_OBJECT(b)));
   if (differences) model.dynamics_jac = NULL, model.constraint_jac = NULL;
   N_Vector y = CPBodiesState(b), unit = N_VClone(y), tols = N_VClone(y);
   mech = create_mech(&model, y, test_context);
   ck_assert_int_eq(CPBodiesPrepare(b, mech), CP_SUCCESS);
-  ck_assert_int_eq(CPMechSetErrHandlerFn(mech, message_log, &log), CP_SUCCESS);
+  ck_assert_int_eq(CPObjectSetErrHandlerFn(CP_OBJECT(mech), message_log, &log), CP_SUCCESS);
   const int n = (int)N_VGetLength(y);
   ck_assert_int_le(n, 64);
   units_of(CPBodiesDimension(b), kind == SCREW ? 1 : 3, L, entries(unit));
   N_VScale(tol, unit, tols);
   ck_assert_msg(CPBodiesAssemble(b, mech, 0, y, NULL) == CP_SUCCESS, "%s, L = %g: %s",
-                kind_name[kind], L, CPBodiesGetLastMessage(b));
+                kind_name[kind], L, CPObjectGetLastMessage(CP_OBJECT(b)));
   for (int i = 0; i < n; i++) m.start[i] = entries(y)[i] / entries(unit)[i];
   ck_assert_msg(CPMechCheck(mech, 0, y, &(CPMechReport){0}) == CP_SUCCESS, "%s, L = %g: %s",
                 kind_name[kind], L, log.text);
   CPIntegrator mem = CPIntegratorCreate(name, test_context);
-  ck_assert_int_eq(CPIntegratorSetErrHandlerFn(mem, message_log, &log), CP_SUCCESS);
+  ck_assert_int_eq(CPObjectSetErrHandlerFn(CP_OBJECT(mem), message_log, &log), CP_SUCCESS);
   ck_assert_int_eq(CPMechAttach(mech, mem, 0, y), CP_SUCCESS);
   ck_assert_int_eq(CPIntegratorSVtolerances(mem, tol, tols), CP_SUCCESS);
   ck_assert_int_eq(CPIntegratorSetMaxNumSteps(mem, 100000), CP_SUCCESS);
@@ -130,7 +131,7 @@ static Motion run(Kind kind, const char *name, int differences, sunrealtype tol,
                 log.text);
   ck_assert_msg(log.count == 0, "%s by %s, L = %g: %s", kind_name[kind], name, L, log.text);
   for (int i = 0; i < n; i++) m.end[i] = entries(y)[i] / entries(unit)[i];
-  ck_assert_int_eq(CPIntegratorGetStats(mem, &stats), CP_SUCCESS);
+  ck_assert_int_eq(integrator_counters(mem, &stats), CP_SUCCESS);
   m.steps = stats.nst;
   CPIntegratorFree(&mem);
   CPMechFree(&mech);

@@ -22,12 +22,12 @@ static N_Vector motion(CPBodies b, sunrealtype t_end) {
   CPMech mech;
   MessageLog log = {0};
   sunrealtype t;
-  ck_assert_msg(CPBodiesMech(b, &mech) == CP_SUCCESS, "%s", CPBodiesGetLastMessage(b));
-  ck_assert_int_eq(CPMechSetErrHandlerFn(mech, message_log, &log), CP_SUCCESS);
+  ck_assert_msg(CPBodiesMech(b, &mech) == CP_SUCCESS, "%s", CPObjectGetLastMessage(CP_OBJECT(b)));
+  ck_assert_int_eq(CPObjectSetErrHandlerFn(CP_OBJECT(mech), message_log, &log), CP_SUCCESS);
   N_Vector y       = CPBodiesState(b);
   CPIntegrator mem = CPIntegratorCreate("DOP853", test_context);
   ck_assert_msg(CPBodiesAssemble(b, mech, 0, y, NULL) == CP_SUCCESS, "%s",
-                CPBodiesGetLastMessage(b));
+                CPObjectGetLastMessage(CP_OBJECT(b)));
   ck_assert_msg(CPMechAttach(mech, mem, 0, y) == CP_SUCCESS, "%s", log.text);
   ck_assert_int_eq(CPIntegratorSStolerances(mem, 1e-10, 1e-10), CP_SUCCESS);
   ck_assert_int_eq(CPIntegratorSetMaxNumSteps(mem, -1), CP_SUCCESS);

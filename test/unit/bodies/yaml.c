@@ -169,10 +169,10 @@ START_TEST(files_are_read_and_their_derivatives_are_right) {
   CPMechReport report;
   ck_assert_msg(b != NULL, "%s", message);
   ck_assert_int_eq(CPBodiesMech(b, &mech), CP_SUCCESS);
-  ck_assert_int_eq(CPMechSetErrHandlerFn(mech, message_log, &log), CP_SUCCESS);
+  ck_assert_int_eq(CPObjectSetErrHandlerFn(CP_OBJECT(mech), message_log, &log), CP_SUCCESS);
   N_Vector y = CPBodiesState(b);
   ck_assert_msg(CPBodiesAssemble(b, mech, 0, y, file.held) == CP_SUCCESS, "%s",
-                CPBodiesGetLastMessage(b));
+                CPObjectGetLastMessage(CP_OBJECT(b)));
   ck_assert_msg(CPMechCheck(mech, 0, y, &report) == CP_SUCCESS, "%s", log.text);
   N_VDestroy(y);
   CPMechFree(&mech);

@@ -5,6 +5,7 @@
 #include <cpodes/cpodes_contact.h>
 
 #include <math.h>
+#include <models/counters.h>
 #include <stdio.h>
 
 enum { MAX_BALLS = 6 };
@@ -51,7 +52,7 @@ static CPBodies balls(int n) {
 static CPSession started(CPContact contact, int method, N_Vector y, sunrealtype tol) {
   CPSession session = session_of(contact, method, tol, tol);
   const int flag    = CPSessionStart(session, 0, y, INFINITY);
-  ck_assert_msg(flag == CP_SUCCESS, "%d %s", flag, CPSessionGetLastMessage(session));
+  ck_assert_msg(flag == CP_SUCCESS, "%d %s", flag, CPObjectGetLastMessage(CP_OBJECT(session)));
   return session;
 }
 
@@ -81,7 +82,7 @@ START_TEST(billiard_balls_roll_at_last) {
   ck_assert_int_eq(CPContactSetUserData(contact, bodies), CP_SUCCESS);
   CPSession session = started(contact, _i / 2 ? RADAU : DOP853, y, 1e-10);
   const int flag    = CPSessionRun(session, 2, y, &t);
-  ck_assert_msg(flag == CP_SUCCESS, "%d %s", flag, CPContactGetLastMessage(contact));
+  ck_assert_msg(flag == CP_SUCCESS, "%d %s", flag, CPObjectGetLastMessage(CP_OBJECT(contact)));
   for (int k = 0; k < n; k++) {
     const sunrealtype *v0 = starts[k].v, *w = starts[k].omega;
     const sunrealtype w0[2] = {v0[0] - radius * w[1], v0[1] + radius * w[0]},
@@ -113,7 +114,7 @@ START_TEST(data_and_preparation_may_come_in_any_order) {
     N_Vector y        = CPBodiesState(bodies);
     CPContact contact = CPContactCreate(&model, 1, &point, y, test_context);
     CPMech mech       = CPContactGetMech(contact);
-    CPContactSetErrHandlerFn(contact, message_log, &(MessageLog){0});
+    CPObjectSetErrHandlerFn(CP_OBJECT(contact), message_log, &(MessageLog){0});
     for (const char *c = k ? orders[_i] : "pd"; *c; c++) {
       if (*c == 'p') ck_assert_int_eq(CPBodiesPrepare(bodies, mech), CP_SUCCESS);
       if (*c == 'd') ck_assert_int_eq(CPContactSetUserData(contact, &t), CP_SUCCESS);
@@ -167,7 +168,7 @@ START_TEST(the_end_of_sliding_takes_few_steps) {
   const sunrealtype tol = pow(10, -4 - _i / 2), angle = 0.3 * _i;
   CPBodies bodies = CPBodiesCreate(3, test_context);
   CPContactEvent event;
-  CPIntegratorStats stats;
+  IntegratorCounters stats;
   sunrealtype t;
   N_Vector y;
   CPContact contact = slide(bodies, angle, 0, &y);
@@ -175,7 +176,7 @@ START_TEST(the_end_of_sliding_takes_few_steps) {
   ck_assert_int_eq(CPSessionRun(session, 1, y, &t), CP_SUCCESS);
   ck_assert_int_eq(CPContactGetEvent(contact, 0, &event), CP_SUCCESS);
   ck_assert_int_eq(event.after, CP_CONTACT_STICKING);
-  ck_assert_int_eq(CPIntegratorGetStats(CPSessionGetIntegrator(session), &stats), CP_SUCCESS);
+  ck_assert_int_eq(integrator_counters(CPSessionGetIntegrator(session), &stats), CP_SUCCESS);
   ck_assert_double_eq_tol(event.t, 2 / (7 * mu * g), tol);
   ck_assert_double_eq_tol(entries(y)[7], SUN_RCONST(5.0) / 7 * cos(angle), tol);
   ck_assert_double_eq_tol(entries(y)[8], SUN_RCONST(5.0) / 7 * sin(angle), tol);
@@ -245,7 +246,7 @@ START_TEST(roots_of_the_user_do_not_hide_the_end_of_sliding) {
     sunrealtype half = end * (0.51 + 0.02 * k);
     CPBodies bodies  = CPBodiesCreate(3, test_context);
     CPContactEvent event;
-    CPIntegratorStats stats;
+    IntegratorCounters stats;
     sunrealtype t;
     N_Vector y;
     CPContact contact          = slide(bodies, 0, 12, &y);
@@ -263,7 +264,7 @@ START_TEST(roots_of_the_user_do_not_hide_the_end_of_sliding) {
     ck_assert_int_eq(CPContactGetEvent(contact, 0, &event), CP_SUCCESS);
     ck_assert_msg(fabs(event.t - end) <= tol, "root at %g: %g tolerances late", half,
                   (event.t - end) / tol);
-    ck_assert_int_eq(CPIntegratorGetStats(CPSessionGetIntegrator(session), &stats), CP_SUCCESS);
+    ck_assert_int_eq(integrator_counters(CPSessionGetIntegrator(session), &stats), CP_SUCCESS);
     ck_assert_int_le(stats.nattempts, 48); /* with a restart just before the end of sliding */
     attempts += stats.nattempts;
     release(session, contact, bodies, y);
@@ -330,10 +331,11 @@ START_TEST(boxes_come_to_rest_on_four_corners) {
   CPContact contact = CPContactCreate(&model, 8, points, y, test_context);
   ck_assert_int_eq(CPBodiesPrepare(bodies, CPContactGetMech(contact)), CP_SUCCESS);
   ck_assert_int_eq(CPContactSetUserData(contact, bodies), CP_SUCCESS);
-  ck_assert_int_eq(CPContactSetErrHandlerFn(contact, message_log, &log), CP_SUCCESS);
+  ck_assert_int_eq(CPObjectSetErrHandlerFn(CP_OBJECT(contact), message_log, &log), CP_SUCCESS);
   CPSession session = started(contact, DOP853, y, tol);
   const int flag    = CPSessionRun(session, 6, y, &t);
-  ck_assert_msg(flag == CP_SUCCESS, "%d at t = %g: %s", flag, t, CPContactGetLastMessage(contact));
+  ck_assert_msg(flag == CP_SUCCESS, "%d at t = %g: %s", flag, t,
+                CPObjectGetLastMessage(CP_OBJECT(contact)));
   sunrealtype force[24], weight = 0;
   int closed = 0;
   ck_assert_int_eq(CPContactForces(contact, t, y, force), CP_SUCCESS);
@@ -400,7 +402,8 @@ START_TEST(tippe_top_turns_over) {
   CPSession session = started(contact, DOP853, y, tol);
   for (int k = 0; k <= 12; k++) {
     const int flag = k == 0 ? CP_SUCCESS : CPSessionRun(session, 0.1 * k, y, &t);
-    ck_assert_msg(flag == CP_SUCCESS, "%d at t = %g: %s", flag, t, CPContactGetLastMessage(contact));
+    ck_assert_msg(flag == CP_SUCCESS, "%d at t = %g: %s", flag, t,
+                  CPObjectGetLastMessage(CP_OBJECT(contact)));
     const sunrealtype *q = entries(y), *e = q + 3, *u = q + 7, *w = u + 3;
     /* the vertical in the body's axes, which the angular velocities use */
     const sunrealtype up[3]   = {2 * (e[1] * e[3] - e[0] * e[2]), 2 * (e[2] * e[3] + e[0] * e[1]),
@@ -428,7 +431,7 @@ START_TEST(tippe_top_ends_its_sliding_in_time) {
   const sunrealtype tol = pow(10, -3 - _i / 2), error = 0.2 * spin * tol / 0.85;
   CPBodies bodies = CPBodiesCreate(3, test_context);
   CPContactEvent event;
-  CPIntegratorStats stats;
+  IntegratorCounters stats;
   sunrealtype t = 0;
   N_Vector y;
   CPContact contact = tippe_top(bodies, &y);
@@ -438,7 +441,7 @@ START_TEST(tippe_top_ends_its_sliding_in_time) {
   ck_assert_int_eq(CPContactGetEvent(contact, CAP, &event), CP_SUCCESS);
   ck_assert_msg(fabs(event.t - SUN_RCONST(1.105093660)) <= error, "%g tolerances late",
                 (event.t - SUN_RCONST(1.105093660)) / tol);
-  ck_assert_int_eq(CPIntegratorGetStats(CPSessionGetIntegrator(session), &stats), CP_SUCCESS);
+  ck_assert_int_eq(integrator_counters(CPSessionGetIntegrator(session), &stats), CP_SUCCESS);
   ck_assert_int_le(stats.nattempts, 200);
   release(session, contact, bodies, y);
 }

@@ -5,6 +5,7 @@
 #include "fixture.h"
 
 #include <math.h>
+#include <models/counters.h>
 #include <string.h>
 #include <sunmatrix/sunmatrix_dense.h>
 
@@ -120,8 +121,8 @@ START_TEST(all_feet_of_a_box_stop_and_slip_together) {
         ck_assert_int_eq(run->nevents, feet * (1 + moves));
         if (moves) all_change(run, 0, feet, CP_CONTACT_STICKING, 1 / (mu * gravity), tol);
         all_change(run, feet * moves, feet, CP_CONTACT_SLIDING, slip, 1e-5 * (slip - push_begins));
-        CPContactStats stats;
-        ck_assert_int_eq(CPContactGetStats(run->contact, &stats), CP_SUCCESS);
+        ContactCounters stats;
+        ck_assert_int_eq(contact_counters(run->contact, &stats), CP_SUCCESS);
         ck_assert_int_le(stats.nevents, 40); /* The load is distributed anew on the way. */
         run_free(&run);
       }

@@ -67,15 +67,16 @@ Run *run_create(const CPEquations *model, void *user_data, int n, const CPContac
   ck_assert_ptr_nonnull(run->contact);
   ck_assert_int_eq(CPContactSetUserData(run->contact, run), CP_SUCCESS);
   ck_assert_int_eq(CPContactSetEventFn(run->contact, keep_event), CP_SUCCESS);
-  ck_assert_int_eq(CPContactSetErrHandlerFn(run->contact, message_log, &run->log), CP_SUCCESS);
+  ck_assert_int_eq(CPObjectSetErrHandlerFn(CP_OBJECT(run->contact), message_log, &run->log),
+                   CP_SUCCESS);
   return run;
 }
 
 static const char *const names[] = {"DOP853", "RADAU", "BDF", "ADAMS"};
 
 CPSession session_of(CPContact contact, int method, sunrealtype rtol, sunrealtype atol) {
-  CPSession session = NULL;
-  ck_assert_int_eq(CPSessionCreate(names[method], test_context, &session), CP_SUCCESS);
+  CPSession session = CPSessionCreate(names[method], test_context);
+  ck_assert_ptr_nonnull(session);
   ck_assert_int_eq(CPContactAttach(contact, session), CP_SUCCESS);
   ck_assert_int_eq(CPSessionSetTolerances(session, rtol, atol, NULL), CP_SUCCESS);
   return session;
@@ -107,7 +108,8 @@ int run_attach(Run *run, int method, sunrealtype tol) {
                                  .handle    = at_watched};
   CPSessionFree(&run->session);
   run->session = session_of(run->contact, method, tol, tol);
-  ck_assert_int_eq(CPSessionSetErrHandlerFn(run->session, message_log, &run->log), CP_SUCCESS);
+  ck_assert_int_eq(CPObjectSetErrHandlerFn(CP_OBJECT(run->session), message_log, &run->log),
+                   CP_SUCCESS);
   if (run->nroots > 0)
     ck_assert_int_eq(CPSessionAddSource(run->session, &watched, NULL), CP_SUCCESS);
   return CPSessionStart(run->session, 0, run->y, INFINITY);

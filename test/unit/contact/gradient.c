@@ -411,7 +411,7 @@ START_TEST(laws_that_break_their_rules_while_a_contact_slides_end_calls) {
     puck.p[FRICTION] = wrong[k];
     ck_assert_int_eq(run_solve(run, 2.4), CP_ILL_INPUT);
     ck_assert_mentions(run->log.text, "mu must be");
-    ck_assert_mentions(CPContactGetLastMessage(run->contact), "\"puck\"");
+    ck_assert_mentions(CPObjectGetLastMessage(CP_OBJECT(run->contact)), "\"puck\"");
     ck_assert_int_eq(CPSessionStep(run->session, 2.4, run->y, &run->t), CP_ILL_INPUT);
     ck_assert_int_eq(CPContactForces(run->contact, 2, run->y, force), CP_ILL_INPUT);
     ck_assert_int_eq(CPContactEvaluate(run->contact, 2, run->y, &out, force, NULL), CP_ILL_INPUT);
@@ -506,7 +506,7 @@ START_TEST(functions_that_fail_at_an_event_with_sensitivities_are_reported) {
     ck_assert_int_gt(run->log.count, count);
     ck_assert_int_eq(run->log.code, flag);
     ck_assert_mentions(run->log.text, k == 0 ? "M is nan" : "A failed");
-    ck_assert_str_eq(CPContactGetLastMessage(run->contact), run->log.text);
+    ck_assert_str_eq(CPObjectGetLastMessage(CP_OBJECT(run->contact)), run->log.text);
   }
   puck.lacks_rows = 0;
   run_to(run, 1);

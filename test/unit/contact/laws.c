@@ -2,6 +2,7 @@
 #include "fixture.h"
 
 #include <math.h>
+#include <models/counters.h>
 
 #define TIGHT SUN_RCONST(1.0e-11)
 
@@ -177,8 +178,8 @@ START_TEST(energy_does_not_grow_where_newtons_law_would_let_it) {
   const sunrealtype *y     = entries(run->y);
   const sunrealtype after  = y[3] * y[3] + y[4] * y[4] + y[5] * y[5] / 12,
                     before = 1 + slides * slides;
-  CPContactStats stats;
-  ck_assert_int_eq(CPContactGetStats(run->contact, &stats), CP_SUCCESS);
+  ContactCounters stats;
+  ck_assert_int_eq(contact_counters(run->contact, &stats), CP_SUCCESS);
   ck_assert_int_eq(stats.nimpacts, 1);
   ck_assert_int_eq(stats.nreduced, _i == 1 || _i == 2);
   ck_assert_double_le(after, before * (1 + 1e-9));
@@ -284,10 +285,10 @@ START_TEST(quantities_of_contacts_are_those_of_the_floor) {
   const sunrealtype N = g / (1 / m + x * (x + y * mu) / J);
   sunrealtype force[6], gap[2], udot[3], lambda[4], kinetic = m * 9 / 2;
   CPMechOutput out = {.udot = udot, .lambda = lambda};
-  CPMechStats before, after;
-  ck_assert_int_eq(CPMechGetStats(CPContactGetMech(run->contact), &before), CP_SUCCESS);
+  MechCounters before, after;
+  ck_assert_int_eq(mech_counters(CPContactGetMech(run->contact), &before), CP_SUCCESS);
   ck_assert_int_eq(CPContactEvaluate(run->contact, 0, run->y, &out, force, gap), CP_SUCCESS);
-  ck_assert_int_eq(CPMechGetStats(CPContactGetMech(run->contact), &after), CP_SUCCESS);
+  ck_assert_int_eq(mech_counters(CPContactGetMech(run->contact), &after), CP_SUCCESS);
   ck_assert_int_eq(after.nudot, before.nudot + 1);
   const sunrealtype expected[] = {N, -mu * N, 0, 0, 0, 0};
   for (int i = 0; i < 6; i++) ck_assert_double_eq_tol(force[i], expected[i], 1e-12 * m * g);
@@ -304,7 +305,7 @@ START_TEST(quantities_of_contacts_are_those_of_the_floor) {
   ck_assert_mem_eq(same, force, sizeof same);
   /* Gaps alone require no solution. */
   ck_assert_int_eq(CPContactEvaluate(run->contact, 0, run->y, NULL, NULL, gap), CP_SUCCESS);
-  ck_assert_int_eq(CPMechGetStats(CPContactGetMech(run->contact), &before), CP_SUCCESS);
+  ck_assert_int_eq(mech_counters(CPContactGetMech(run->contact), &before), CP_SUCCESS);
   ck_assert_int_eq(before.nudot, after.nudot + 1);
   run_free(&run);
 }

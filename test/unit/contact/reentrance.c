@@ -132,12 +132,12 @@ static void run_circle(int method, Circle *c, sunrealtype *y) {
   int flag           = 0;
   c->own             = vector_copy(v);
   c->P               = CPProjectorCreate(circle, v, cons, test_context);
-  CPProjectorSetErrHandlerFn(c->P, handler, c);
+  CPObjectSetErrHandlerFn(CP_OBJECT(c->P), handler, c);
   ck_assert_int_eq(CPProjectorSetJacFn(c->P, gradient, G), CP_SUCCESS); /* without data of its own */
   if (method == BDF || method == ADAMS) {
     c->multistep = CPIntegratorCreate(method == BDF ? "BDF" : "ADAMS", test_context);
     void *cvode  = CPIntegratorGetCVodeMem(c->multistep);
-    CPIntegratorSetErrHandlerFn(c->multistep, handler, c);
+    CPObjectSetErrHandlerFn(CP_OBJECT(c->multistep), handler, c);
     flag |= CPIntegratorInit(c->multistep, rotate, 0.0, v) |
             CPIntegratorWFtolerances(c->multistep, weights);
     flag |= CVodeSetUserData(cvode, c) | CVodeSetLinearSolver(cvode, LS, A);
@@ -146,7 +146,7 @@ static void run_circle(int method, Circle *c, sunrealtype *y) {
         CPIntegratorRootInit(c->multistep, 1, roots) | CPIntegratorSetProjector(c->multistep, c->P);
   } else {
     c->onestep = CPIntegratorCreate(method == RADAU ? "RADAU" : "DOP853", test_context);
-    CPIntegratorSetErrHandlerFn(c->onestep, handler, c);
+    CPObjectSetErrHandlerFn(CP_OBJECT(c->onestep), handler, c);
     if (method == RADAU) flag |= CPIntegratorSetJacFn(c->onestep, NULL, jacobian);
     flag |= CPIntegratorInit(c->onestep, rotate, 0.0, v) |
             CPIntegratorWFtolerances(c->onestep, weights);
@@ -273,8 +273,8 @@ static void run_bead(Bead *b, sunrealtype *end) {
   b->y           = vector_copy(y);
   b->mech        = create_mech(&model, y, test_context);
   b->mem         = CPIntegratorCreate("BDF", test_context);
-  CPMechSetErrHandlerFn(b->mech, message_log, &log);
-  CPIntegratorSetErrHandlerFn(b->mem, message_log, &log);
+  CPObjectSetErrHandlerFn(CP_OBJECT(b->mech), message_log, &log);
+  CPObjectSetErrHandlerFn(CP_OBJECT(b->mem), message_log, &log);
   ck_assert_int_eq(CPMechSetUserData(b->mech, b), CP_SUCCESS);
   ck_assert_int_eq(CPMechAttach(b->mech, b->mem, 0.0, y), CP_SUCCESS);
   ck_assert_int_eq(CPIntegratorSStolerances(b->mem, 1.0e-6, 1.0e-6), CP_SUCCESS);

@@ -4,6 +4,7 @@
 #include "fixture.h"
 
 #include <math.h>
+#include <models/counters.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sunmatrix/sunmatrix_dense.h>
@@ -252,9 +253,9 @@ START_TEST(sliding_that_begins_slowly_takes_few_steps) {
   const sunrealtype y0[STATES] = {0.2, 0, 0, 0, 0, 0}, t_slip = 7.669811683054955,
                     tol = ways[_i].tol;
   Run *run              = run_start(&table, NULL, 1, &point, y0, ways[_i].method, tol);
-  CPIntegratorStats stats;
+  IntegratorCounters stats;
   run_to(run, t_slip + 0.3);
-  ck_assert_int_eq(CPIntegratorGetStats(run_integrator(run), &stats), CP_SUCCESS);
+  ck_assert_int_eq(integrator_counters(run_integrator(run), &stats), CP_SUCCESS);
   ck_assert_int_le(stats.nst, ways[_i].steps);
   for (int i = 0; i < 2; i++)
     ck_assert_msg(fabs(entries(run->y)[i] - y_end[i]) <= ways[_i].error * tol,
@@ -343,10 +344,10 @@ START_TEST(loads_at_the_limit_of_friction_take_few_steps) {
       Limit load            = loads[k];
       Run *precise          = run_start(&puck, &load, 1, &point, y0, RADAU, 1e-12),
           *run              = run_start(&puck, &load, 1, &point, y0, _i, tol);
-      CPIntegratorStats stats;
+      IntegratorCounters stats;
       run_to(precise, 12);
       run_to(run, 12);
-      ck_assert_int_eq(CPIntegratorGetStats(run_integrator(run), &stats), CP_SUCCESS);
+      ck_assert_int_eq(integrator_counters(run_integrator(run), &stats), CP_SUCCESS);
       ck_assert_int_le(stats.nst, steps[_i]);
       ck_assert_int_eq(run->all, precise->all);
       run_compare(run, precise, 150, tol, "load", k);

@@ -2,6 +2,7 @@
 #include "fixture.h"
 
 #include <math.h>
+#include <models/counters.h>
 #include <string.h>
 
 /* ---- a block that rocks on its corners (G. W. Housner, Bull. Seismol. Soc. Am. 53, 1963) ---- */
@@ -80,9 +81,9 @@ static Run *rocking(int method, sunrealtype duration) {
   return run;
 }
 
-static CPContactStats stats_of(const Run *run) {
-  CPContactStats stats;
-  ck_assert_int_eq(CPContactGetStats(run->contact, &stats), CP_SUCCESS);
+static ContactCounters stats_of(const Run *run) {
+  ContactCounters stats;
+  ck_assert_int_eq(contact_counters(run->contact, &stats), CP_SUCCESS);
   return stats;
 }
 
@@ -103,8 +104,8 @@ START_TEST(rocking_block_rests_when_housner_says) {
   for (int i = 0; i < 2; i++) {
     Run *run = rocking(_i, DENSE * calm[i]);
     run_to(run, 1);
-    const CPContactStats stats = stats_of(run);
-    const sunrealtype before   = t - stats.stretch_begin;
+    const ContactCounters stats = stats_of(run);
+    const sunrealtype before    = t - stats.stretch_begin;
     ck_assert_int_eq(stats.nstretches, 1);
     ck_assert_double_gt(before, 0);
     ck_assert_double_le(fabs(stats.stretch_end - calm[i] - t), 2 * calm[i] / 4);
@@ -188,7 +189,7 @@ START_TEST(steps_are_those_of_the_events_that_were_too_many) {
   Run *run = run_start(&model, &body, 1, &floor, y0, _i, 1e-8);
   ck_assert_int_eq(CPContactSetTimeStepping(run->contact, 3, 1e9), CP_SUCCESS);
   run_to(run, 2.75 * t1 + (1 + 2 + 4 + 8) * s);
-  const CPContactStats stats = stats_of(run);
+  const ContactCounters stats = stats_of(run);
   ck_assert_int_eq(stats.nstretches, 1);
   ck_assert_int_ge(stats.nstretch_steps, 4);
   run_free(&run);

@@ -5,6 +5,7 @@
 #include <cpodes/cpodes_bodies.h>
 #include <cpodes/cpodes_contact.h>
 #include <math.h>
+#include <models/counters.h>
 
 typedef struct {
   int nevents;
@@ -27,7 +28,7 @@ static Motion run(int method, sunrealtype tol, sunrealtype L, sunrealtype mu) {
   const sunrealtype J = 0.1 * L * L;
   m                   = (Motion){0};
   CPEquations model;
-  CPIntegratorStats stats;
+  IntegratorCounters stats;
   sunrealtype t;
   CPBodies bodies      = CPBodiesCreate(3, test_context);
   const CPBody ball    = {.name     = "ball",
@@ -56,10 +57,11 @@ static Motion run(int method, sunrealtype tol, sunrealtype L, sunrealtype mu) {
   CPSession session = session_of(contact, method, tol, tol * L);
   int flag          = CPSessionStart(session, 0, y, INFINITY);
   if (!flag) flag = CPSessionRun(session, 3, y, &t);
-  ck_assert_msg(flag == CP_SUCCESS, "L = %g: %d, %s", L, flag, CPContactGetLastMessage(contact));
+  ck_assert_msg(flag == CP_SUCCESS, "L = %g: %d, %s", L, flag,
+                CPObjectGetLastMessage(CP_OBJECT(contact)));
   m.height = entries(y)[2] / L;
   m.x      = entries(y)[0] / L;
-  ck_assert_int_eq(CPSessionGetStats(session, &stats), CP_SUCCESS);
+  ck_assert_int_eq(session_counters(session, &stats), CP_SUCCESS);
   m.steps = stats.nst;
   CPSessionFree(&session);
   CPContactFree(&contact);

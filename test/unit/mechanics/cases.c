@@ -57,7 +57,8 @@ N_Vector case_disturbed(const System *s, double size) {
 
 void case_project(const Case *c, N_Vector y) {
   const int flag = CPProjectorProject(c->P, c->s->t, y, c->s->ewt);
-  ck_assert_msg(flag == CP_SUCCESS, "%s: %d, %s", c->name, flag, CPProjectorGetLastMessage(c->P));
+  ck_assert_msg(flag == CP_SUCCESS, "%s: %d, %s", c->name, flag,
+                CPObjectGetLastMessage(CP_OBJECT(c->P)));
 }
 
 void case_no_larger(const Case *c, const char *what, int i, double value, double bound) {

@@ -417,7 +417,7 @@ static void create(CPEquations model) {
   m.y                    = vector_of(2 * NU + NZ, y0);
   m.mech                 = create_mech(&model, m.y, test_context);
   ck_assert_ptr_nonnull(m.mech);
-  ck_assert_int_eq(CPMechSetErrHandlerFn(m.mech, message_log, &m.log), CP_SUCCESS);
+  ck_assert_int_eq(CPObjectSetErrHandlerFn(CP_OBJECT(m.mech), message_log, &m.log), CP_SUCCESS);
 }
 
 static void destroy(void) {
@@ -458,7 +458,8 @@ static void assert_good(CPMech mech, N_Vector y, const char *what) {
   CPMechReport report;
   const char *name;
   const int flag = CPMechCheck(mech, 0, y, &report);
-  ck_assert_msg(flag == CP_SUCCESS, "%s: %d, %s", what, flag, CPMechGetLastMessage(mech));
+  ck_assert_msg(flag == CP_SUCCESS, "%s: %d, %s", what, flag,
+                CPObjectGetLastMessage(CP_OBJECT(mech)));
   const sunrealtype error = largest(&report, &name);
   ck_assert_msg(error < GOOD, "%s: %s %g", what, name, error);
 }

@@ -127,7 +127,7 @@ static void create(const double *q, CPFrame frame) {
   body.state = entries(y);
   mech       = create_mech(&model, y, test_context);
   ck_assert_ptr_nonnull(mech);
-  ck_assert_int_eq(CPMechSetErrHandlerFn(mech, message_log, &messages), CP_SUCCESS);
+  ck_assert_int_eq(CPObjectSetErrHandlerFn(CP_OBJECT(mech), message_log, &messages), CP_SUCCESS);
 }
 
 static void destroy(void) {
@@ -253,7 +253,7 @@ START_TEST(a_quaternion_off_its_norm_is_named) {
   ck_assert_int_eq(check(&report), CP_SUCCESS);
   ck_assert_int_eq(messages.code, CV_WARNING);
   ck_assert_mentions(messages.text, "quaternion 3 to 6 has norm 1.2, not 1");
-  ck_assert_int_eq(CPIntegratorSetErrHandlerFn(mem, message_log, &messages), CP_SUCCESS);
+  ck_assert_int_eq(CPObjectSetErrHandlerFn(CP_OBJECT(mem), message_log, &messages), CP_SUCCESS);
   ck_assert_int_eq(CPMechAttach(mech, mem, 0.0, y), CP_SUCCESS);
   ck_assert_int_eq(CPIntegratorSStolerances(mem, 1.0e-6, 1.0e-6), CP_SUCCESS);
   ck_assert_int_eq(CPIntegratorEvolve(mem, 1.0, result, &t, CV_NORMAL), CP_INCONSISTENT_IC);
@@ -279,7 +279,7 @@ START_TEST(options_may_follow_a_check) {
   ck_assert_int_eq(CPMechGetNumMultipliers(mech), NA + 1);
   ck_assert_int_eq(check(&report), CP_SUCCESS);
   ck_assert_int_eq(report.freedom, 2);
-  ck_assert_int_eq(CPIntegratorSetErrHandlerFn(mem, message_log, &messages), CP_SUCCESS);
+  ck_assert_int_eq(CPObjectSetErrHandlerFn(CP_OBJECT(mem), message_log, &messages), CP_SUCCESS);
   ck_assert_int_eq(CPMechAttach(mech, mem, 0.0, y), CP_SUCCESS);
   ck_assert_int_eq(CPIntegratorSStolerances(mem, 1.0e-6, 1.0e-6), CP_SUCCESS);
   ck_assert_int_eq(CPIntegratorCalcIC(mem, NULL), CP_SUCCESS);

@@ -33,7 +33,7 @@ static sunrealtype largest(const CPMechReport *r) {
 static void assert_good(CPMech mech, sunrealtype t, N_Vector y) {
   CPMechReport report;
   const int flag = CPMechCheck(mech, t, y, &report);
-  ck_assert_msg(flag == CP_SUCCESS, "%d, %s", flag, CPMechGetLastMessage(mech));
+  ck_assert_msg(flag == CP_SUCCESS, "%d, %s", flag, CPObjectGetLastMessage(CP_OBJECT(mech)));
   if (getenv("CPODES_FIGURES")) fprintf(stderr, "largest error %.1e\n", largest(&report));
   ck_assert_double_lt(largest(&report), GOOD);
 }
@@ -133,8 +133,8 @@ START_TEST(sparse_pattern_that_lacks_entries_is_named) {
   CPMech mech          = create(&lacking, y, chain);
   bending_chain_model_free(&model);
   ck_assert_int_eq(CPMechCheck(mech, 0, y, &report), CP_MECH_DERIV_WRONG);
-  ck_assert_msg(strstr(CPMechGetLastMessage(mech), "K_tmpl lacks an entry: K("), "%s",
-                CPMechGetLastMessage(mech));
+  ck_assert_msg(strstr(CPObjectGetLastMessage(CP_OBJECT(mech)), "K_tmpl lacks an entry: K("), "%s",
+                CPObjectGetLastMessage(CP_OBJECT(mech)));
   ck_assert(report.K > SUN_RCONST(1e-4) && report.C > SUN_RCONST(1e-4));
   CPIntegrator adams = CPIntegratorCreate("ADAMS", test_context);
   ck_assert_int_eq(CPMechAttach(mech, adams, 0, y), CP_SUCCESS);
@@ -224,7 +224,8 @@ START_TEST(frame_that_is_wrong_shows_where_the_quaternion_is_1) {
   const int flag = CPMechCheck(mech, 0, y, &report);
   ck_assert_int_eq(flag, frame == CP_FRAME_BODY ? CP_MECH_A_WRONG : CP_SUCCESS);
   if (flag)
-    ck_assert_msg(strstr(CPMechGetLastMessage(mech), "moved"), "%s", CPMechGetLastMessage(mech));
+    ck_assert_msg(strstr(CPObjectGetLastMessage(CP_OBJECT(mech)), "moved"), "%s",
+                  CPObjectGetLastMessage(CP_OBJECT(mech)));
   CPMechFree(&mech);
   N_VDestroy(y);
 }
@@ -311,7 +312,7 @@ START_TEST(derivatives_of_accelerations_are_compared) {
   N_Vector y  = VECTOR(0.4, -0.3, 1.1, 0.8, 0.6);
   CPMech mech = create(&model, y, wrong);
   CPMechReport report;
-  ck_assert_int_eq(CPMechSetErrHandlerFn(mech, message_log, &log), CP_SUCCESS);
+  ck_assert_int_eq(CPObjectSetErrHandlerFn(CP_OBJECT(mech), message_log, &log), CP_SUCCESS);
   wrong[_i]      = SUN_RCONST(0.01);
   const int flag = CPMechCheck(mech, 0, y, &report);
   ck_assert_msg(flag == (_i < 3 ? CP_MECH_DERIV_WRONG : CP_SUCCESS), "%d, %s", flag, log.text);
@@ -364,7 +365,7 @@ START_TEST(derivatives_of_prescribed_motions_are_compared) {
   CPMech mech             = create(&model, y, NULL);
   CPMechReport report;
   factor[_i % 3] = SUN_RCONST(1.001);
-  ck_assert_int_eq(CPMechSetErrHandlerFn(mech, message_log, &log), CP_SUCCESS);
+  ck_assert_int_eq(CPObjectSetErrHandlerFn(CP_OBJECT(mech), message_log, &log), CP_SUCCESS);
   const int flag = CPMechCheck(mech, SUN_RCONST(0.2), y, &report);
   ck_assert_msg(flag == (_i % 3 < 2 ? CP_MECH_B_WRONG : CP_SUCCESS), "%d, %s", flag, log.text);
   ck_assert_mentions(log.text, names[_i % 3]);

@@ -192,7 +192,7 @@ void constant_build(Constant *c) {
   ck_assert_ptr_nonnull(c->mech);
   if (sparse) SUNMatDestroy(model.M_tmpl), SUNMatDestroy(model.A_tmpl);
   ck_assert_int_eq(CPMechSetUserData(c->mech, c), CP_SUCCESS);
-  ck_assert_int_eq(CPMechSetErrHandlerFn(c->mech, message_log, &c->log), CP_SUCCESS);
+  ck_assert_int_eq(CPObjectSetErrHandlerFn(CP_OBJECT(c->mech), message_log, &c->log), CP_SUCCESS);
   if (c->linsol) ck_assert_int_eq(CPMechSetLinearSolver(c->mech, c->linsol), CP_SUCCESS);
   if (c->driven) {
     entries(c->y)[DRIVEN]     = 0;

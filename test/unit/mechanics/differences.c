@@ -5,6 +5,7 @@
 
 #include <cpodes/cpodes_integrator.h>
 #include <math.h>
+#include <models/counters.h>
 
 static const SystemName names[] = {PENDULUM,   SLIDER_CRANK, CAR_AXIS,      ANDREWS,     FOUR_BAR,
                                    KNIFE_EDGE, BODIES,       BUSHING_CRANK, SPATIAL_LOOP};
@@ -82,9 +83,9 @@ START_TEST(dependent_rows_by_differences_move_as_those_of_the_model) {
 }
 END_TEST
 
-static CPMechStats stats_of(CPMech mech) {
-  CPMechStats stats;
-  ck_assert_int_eq(CPMechGetStats(mech, &stats), CP_SUCCESS);
+static MechCounters stats_of(CPMech mech) {
+  MechCounters stats;
+  ck_assert_int_eq(mech_counters(mech, &stats), CP_SUCCESS);
   return stats;
 }
 

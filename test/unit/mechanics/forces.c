@@ -148,7 +148,7 @@ enum { METHODS = sizeof methods / sizeof *methods };
 static void integrate(MechRun *run, const char *method, sunrealtype tol, sunrealtype t) {
   run->cpode = CPIntegratorCreate(method, test_context);
   run->tol   = tol;
-  CPIntegratorSetErrHandlerFn(run->cpode, message_log, &run->log);
+  CPObjectSetErrHandlerFn(CP_OBJECT(run->cpode), message_log, &run->log);
   ck_assert_int_eq(CPMechAttach(run->mech, run->cpode, 0, run->y), CP_SUCCESS);
   ck_assert_int_eq(CPIntegratorSStolerances(run->cpode, tol, tol), CP_SUCCESS);
   mech_run_to(run, t);

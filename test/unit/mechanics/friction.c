@@ -3,6 +3,7 @@
 #include "support/mech_run.h"
 
 #include <math.h>
+#include <models/counters.h>
 
 #define ROUNDOFF SUN_RCONST(1.2e-16) /* of one operation */
 
@@ -219,8 +220,8 @@ START_TEST(pressure_of_a_sliding_rod_is_the_closed_form) {
   ck_assert_double_le(fabs(udot[1] - (N - rod.g)), bound);
   ck_assert_double_le(fabs(udot[2] - 3 * (-c - rod.mu * sigma * s) * N), 9 * bound);
   if (cases[_i].with_jac) {
-    CPMechStats stats;
-    ck_assert_int_eq(CPMechGetStats(run->mech, &stats), CP_SUCCESS);
+    MechCounters stats;
+    ck_assert_int_eq(mech_counters(run->mech, &stats), CP_SUCCESS);
     ck_assert_int_le(stats.nlambda, 5); /* |lambda| is linear except for its sign: one Newton step */
   }
   mech_run_free(&run);
@@ -236,7 +237,7 @@ START_TEST(no_pressure_is_named) {
   ck_assert_int_eq(CPMechAccelerations(run->mech, 0, run->y, udot, lambda), CP_LAMBDA_CONV_FAIL);
   ck_assert_int_ge(run->log.count, 1);
   ck_assert_int_eq(run->log.code, CP_LAMBDA_CONV_FAIL);
-  ck_assert_mentions(CPMechGetLastMessage(run->mech), "multipliers");
+  ck_assert_mentions(CPObjectGetLastMessage(CP_OBJECT(run->mech)), "multipliers");
   mech_run_free(&run);
 }
 END_TEST
@@ -365,7 +366,7 @@ START_TEST(forces_converge_where_multipliers_vanish) {
     CPMech mech = create_mech(&model, y, test_context);
     ck_assert_int_eq(CPMechSetUserData(mech, &b), CP_SUCCESS);
     const int flag = CPMechAccelerations(mech, 0, y, udot, lambda);
-    ck_assert_msg(flag == CP_SUCCESS, "%d: %s", sample, CPMechGetLastMessage(mech));
+    ck_assert_msg(flag == CP_SUCCESS, "%d: %s", sample, CPObjectGetLastMessage(CP_OBJECT(mech)));
     for (int i = 0; i < DIM; i++) ck_assert_double_eq_tol(udot[i], b.a[i], 1e-10 * size);
     CPMechFree(&mech);
   }

@@ -346,7 +346,7 @@ START_TEST(rod_that_holds_changes_nothing) {
     CPMech mech = create_mech(&model, y, test_context);
     ck_assert_ptr_nonnull(mech);
     ck_assert_msg(CPMechImpact(mech, 0, y, k % 2 ? none : NULL, 1, NULL) == CP_SUCCESS, "%s",
-                  CPMechGetLastMessage(mech));
+                  CPObjectGetLastMessage(CP_OBJECT(mech)));
     ck_assert_double_eq_tol(entries(y)[2], 3 * d, SUN_RCONST(1e-14)); /* 3 x about 10 operations */
     ck_assert_double_eq_tol(entries(y)[3], 3 * s, SUN_RCONST(1e-14));
     CPMechFree(&mech);

@@ -179,7 +179,7 @@ static void create(Script *c, int k) {
   if (cases[k].motion >= 0) model.motions = &by, model.nmotions = 1;
   c->mech = create_mech(&model, c->s->y, test_context);
   ck_assert_ptr_nonnull(c->mech);
-  ck_assert_int_eq(CPMechSetErrHandlerFn(c->mech, message_log, &c->s->log), CP_SUCCESS);
+  ck_assert_int_eq(CPObjectSetErrHandlerFn(CP_OBJECT(c->mech), message_log, &c->s->log), CP_SUCCESS);
   ck_assert_int_eq(CPMechSetUserData(c->mech, &c->gate), CP_SUCCESS);
   ck_assert_int_eq(CPMechSetParams(c->mech, 1, &nothing, NULL, NULL), CP_SUCCESS);
   N_VScale(1.0, c->s->y, c->y);
@@ -311,7 +311,7 @@ START_TEST(a_failure_leaves_nothing_behind) {
         ck_assert_msg(flag != -1 && flag != 1, "%s, %s, call %ld: %d", c.s->name, actions[a].name,
                       n, flag);
       if (flag != CP_SUCCESS && flag != good && !actions[a].is_silent)
-        ck_assert_msg(strlen(CPMechGetLastMessage(c.mech)) > 0,
+        ck_assert_msg(strlen(CPObjectGetLastMessage(CP_OBJECT(c.mech))) > 0,
                       "%s, %s, call %ld: %d without a reason", c.s->name, actions[a].name, n, flag);
       if (way <= NOT_A_NUMBER && flag < 0) {
         const int again = actions[a].run(&c);
@@ -343,7 +343,7 @@ enum { BDF, BDF_WITH_SENSITIVITY, DOP853, RADAU, METHODS };
 
 static int start_cpode(Script *c, Run *r, int method) {
   r->mem = CPIntegratorCreate("BDF", test_context);
-  CPIntegratorSetErrHandlerFn(r->mem, message_log, &c->s->log);
+  CPObjectSetErrHandlerFn(CP_OBJECT(r->mem), message_log, &c->s->log);
   int flag = CPMechAttach(c->mech, r->mem, c->s->t, c->y);
   if (!flag) flag = CPIntegratorSStolerances(r->mem, 1.0e-5, 1.0e-5);
   if (flag || method == BDF) return flag;
@@ -355,7 +355,7 @@ static int start_cpode(Script *c, Run *r, int method) {
 
 static int start_onestep(Script *c, Run *r, int method) {
   r->one = CPIntegratorCreate(method == RADAU ? "RADAU" : "DOP853", test_context);
-  CPIntegratorSetErrHandlerFn(r->one, message_log, &c->s->log);
+  CPObjectSetErrHandlerFn(CP_OBJECT(r->one), message_log, &c->s->log);
   const int flag = CPMechAttach(c->mech, r->one, c->s->t, c->y);
   return flag ? flag : CPIntegratorSStolerances(r->one, 1.0e-5, 1.0e-5);
 }

@@ -90,7 +90,7 @@ static void create(int index) {
   const CPEquations model = model_of_user();
   mech                    = create_mech(&model, s->y, test_context);
   ck_assert_ptr_nonnull(mech);
-  ck_assert_int_eq(CPMechSetErrHandlerFn(mech, message_log, &messages), CP_SUCCESS);
+  ck_assert_int_eq(CPObjectSetErrHandlerFn(CP_OBJECT(mech), message_log, &messages), CP_SUCCESS);
   ck_assert_int_eq(CPMechSetUserData(mech, s->user_data), CP_SUCCESS);
 }
 

@@ -122,7 +122,7 @@ START_TEST(the_force_function_gets_the_users_pointer) {
   MessageLog messages = {0};
   open_matrices(DENSE);
   CPMech mech = mech_of(M, C, K, load, y, test_context);
-  CPMechSetErrHandlerFn(mech, message_log, &messages);
+  CPObjectSetErrHandlerFn(CP_OBJECT(mech), message_log, &messages);
   ck_assert_ptr_null(CPMechGetUserData(mech));
   CPMechSetUserData(mech, &first);
   ck_assert_ptr_eq(CPMechGetUserData(mech), &first);
@@ -194,7 +194,6 @@ START_TEST(kinds_of_matrices_may_differ) {
 }
 END_TEST
 
-/* The reason is printed on stderr. */
 START_TEST(bad_matrices_are_refused) {
   N_Vector odd = vector_of(2 * N + 1, NULL), longer = vector_of(2 * N + 2, NULL),
            empty = vector_of(0, NULL);

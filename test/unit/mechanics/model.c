@@ -117,7 +117,7 @@ START_TEST(other_data_than_the_models_are_refused) {
   N_Vector y         = VECTOR(0, -1, 0, 0);
   CPMech mech        = CPMechCreate(model, y, test_context);
   MessageLog message = {0};
-  CPMechSetErrHandlerFn(mech, message_log, &message);
+  CPObjectSetErrHandlerFn(CP_OBJECT(mech), message_log, &message);
   ck_assert_int_eq(CPMechSetUserData(mech, &data), CP_NOT_SUPPORTED);
   ck_assert_mentions(message.text, "the data that it brings");
   CPMechFree(&mech);

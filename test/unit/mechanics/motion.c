@@ -26,7 +26,7 @@ static void open_masses(int n, int nmotions, const CPMotion *motions) {
   SUNMatDestroy(M);
   ck_assert_ptr_nonnull(mech);
   memset(&messages, 0, sizeof messages);
-  CPMechSetErrHandlerFn(mech, message_log, &messages);
+  CPObjectSetErrHandlerFn(CP_OBJECT(mech), message_log, &messages);
 }
 
 static void close_masses(void) {
@@ -234,7 +234,7 @@ static void open_crank(SliderCrank *crank, sunrealtype time, const CPMotion *by)
   entries(y)[3] = 1.0; /* with the pin at the top x' follows, p' = 0 */
   entries(y)[4] = -crank->a;
   mech          = create_mech(&model, y, test_context);
-  CPMechSetErrHandlerFn(mech, message_log, &messages);
+  CPObjectSetErrHandlerFn(CP_OBJECT(mech), message_log, &messages);
   CPMechSetUserData(mech, crank);
 }
 
@@ -326,7 +326,7 @@ START_TEST(public_functions_report_a_motion_that_fails) {
 }
 END_TEST
 
-/* ---- refused motions; the reason is printed on stderr ---- */
+/* ---- refused motions ---- */
 
 static int is_refused(CPMotion first, CPMotion second, int count) {
   const CPMotion by[]   = {first, second};
@@ -544,7 +544,7 @@ START_TEST(of_many_motions_that_contradict_a_constraint_some_are_named) {
   sunrealtype a[6];
   N_Vector state = vector_of(12, NULL);
   CPMech many    = create_mech(&model, state, test_context);
-  ck_assert_int_eq(CPMechSetErrHandlerFn(many, message_log, &messages), CP_SUCCESS);
+  ck_assert_int_eq(CPObjectSetErrHandlerFn(CP_OBJECT(many), message_log, &messages), CP_SUCCESS);
   ck_assert_int_eq(CPMechAccelerations(many, 0.0, state, a, NULL), CP_MOTION_CONFLICT);
   ck_assert_mentions(messages.text, "0, 1, 2, 3, ...");
   CPMechFree(&many);

@@ -85,13 +85,13 @@ static void open_crank(CPMotionKind of_q, CPMotionKind of_x, Drive d) {
   mech = create_mech(&model, y, test_context);
   ck_assert_ptr_nonnull(mech);
   memset(&messages, 0, sizeof messages);
-  CPMechSetErrHandlerFn(mech, message_log, &messages);
+  CPObjectSetErrHandlerFn(CP_OBJECT(mech), message_log, &messages);
   CPMechSetUserData(mech, &crank);
 }
 
 static int run_to(sunrealtype t_end, sunrealtype *t) {
   mem = CPIntegratorCreate("BDF", test_context);
-  CPIntegratorSetErrHandlerFn(mem, message_log, &messages);
+  CPObjectSetErrHandlerFn(CP_OBJECT(mem), message_log, &messages);
   ck_assert_int_eq(CPMechAttach(mech, mem, 0.0, y), CP_SUCCESS);
   ck_assert_int_eq(CPIntegratorSStolerances(mem, tol, tol), CP_SUCCESS);
   ck_assert_int_eq(CVodeSetMaxNumSteps(CPIntegratorGetCVodeMem(mem), 10000), CV_SUCCESS);

@@ -14,6 +14,7 @@
 #include <cpodes/mechanics/newton/newton_impl.h>
 #include <math.h>
 #include <models/bending_chain.h>
+#include <models/counters.h>
 #include <string.h>
 
 #include "mechanics/lattice.h"
@@ -538,7 +539,7 @@ START_TEST(partial_derivatives_that_are_grossly_too_large_end_runs_of_BDF) {
   else if (_i / 18 == 1) wrong.K = factor;
   else wrong.until = wrong.from + log10(factor);
   CPMechSetUserData(oscillators, &wrong);
-  CPIntegratorSetErrHandlerFn(mem, message_log, &messages);
+  CPObjectSetErrHandlerFn(CP_OBJECT(mem), message_log, &messages);
   ck_assert_int_eq(CPMechAttach(oscillators, mem, t, state), CP_SUCCESS);
   CPIntegratorSStolerances(mem, tol, tol);
   CVodeSetMaxNumSteps(CPIntegratorGetCVodeMem(mem), 20000);

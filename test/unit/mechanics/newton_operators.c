@@ -7,6 +7,7 @@
 #include <cpodes/lu/lu_impl.h>
 #include <cvodes/cvodes.h>
 #include <math.h>
+#include <models/counters.h>
 #include <string.h>
 
 #include "mechanics/lattice.h"
@@ -93,7 +94,7 @@ static void create(int given) {
   mech                    = create_mech(&model, y, test_context);
   ck_assert_ptr_nonnull(mech);
   ck_assert_int_eq(CPMechSetUserData(mech, &device), CP_SUCCESS);
-  ck_assert_int_eq(CPMechSetErrHandlerFn(mech, message_log, &messages), CP_SUCCESS);
+  ck_assert_int_eq(CPObjectSetErrHandlerFn(CP_OBJECT(mech), message_log, &messages), CP_SUCCESS);
 }
 
 static void destroy(void) {
@@ -202,16 +203,16 @@ typedef struct {
 
 static Outcome integrate(CPMechNewton type) {
   Outcome out = {0};
-  CPMechStats stats;
+  MechCounters stats;
   CPIntegrator mem = CPIntegratorCreate("BDF", test_context);
-  ck_assert_int_eq(CPIntegratorSetErrHandlerFn(mem, message_log, &messages), CP_SUCCESS);
+  ck_assert_int_eq(CPObjectSetErrHandlerFn(CP_OBJECT(mem), message_log, &messages), CP_SUCCESS);
   ck_assert_int_eq(CPMechSetNewton(mech, type), CP_SUCCESS);
   ck_assert_int_eq(CPMechAttach(mech, mem, 0.0, y), CP_SUCCESS);
   ck_assert_int_eq(CPIntegratorSStolerances(mem, 1e-6, 1e-8), CP_SUCCESS);
   cvodes_defaults(CPIntegratorGetCVodeMem(mem)); /* several set-ups, so that a later one can fail */
   out.flag = CPIntegratorEvolve(mem, 3.0, y, &out.t, CV_NORMAL);
   CVodeGetNumNonlinSolvConvFails(CPIntegratorGetCVodeMem(mem), &out.nfails);
-  CPMechGetStats(mech, &stats);
+  mech_counters(mech, &stats);
   out.newton = stats.newton;
   CPIntegratorFree(&mem);
   return out;
@@ -229,11 +230,11 @@ END_TEST
 START_TEST(kkt_of_operators_is_refused) {
   create(0);
   CPIntegrator mem = CPIntegratorCreate("BDF", test_context);
-  ck_assert_int_eq(CPIntegratorSetErrHandlerFn(mem, message_log, &messages), CP_SUCCESS);
+  ck_assert_int_eq(CPObjectSetErrHandlerFn(CP_OBJECT(mem), message_log, &messages), CP_SUCCESS);
   int flag = CPMechSetNewton(mech, CP_NEWTON_KKT);
   if (!flag) flag = CPMechAttach(mech, mem, 0.0, y);
   ck_assert_int_eq(flag, CP_NOT_SUPPORTED);
-  ck_assert_mentions(CPMechGetLastMessage(mech), "CP_NEWTON_KKT");
+  ck_assert_mentions(CPObjectGetLastMessage(CP_OBJECT(mech)), "CP_NEWTON_KKT");
   CPIntegratorFree(&mem);
   destroy();
 }

@@ -123,7 +123,7 @@ static CPMech system_of(Kind kind, Storage storage, CPKktLinSol solver, N_Vector
   if (model.A_tmpl) SUNMatDestroy(model.A_tmpl);
   ck_assert_ptr_nonnull(mech);
   ck_assert_int_eq(CPMechSetUserData(mech, &fault), CP_SUCCESS);
-  ck_assert_int_eq(CPMechSetErrHandlerFn(mech, message_log, &messages), CP_SUCCESS);
+  ck_assert_int_eq(CPObjectSetErrHandlerFn(CP_OBJECT(mech), message_log, &messages), CP_SUCCESS);
   ck_assert_int_eq(CPMechSetLinearSolver(mech, solver), CP_SUCCESS);
   if (kind == OFF) ck_assert_int_eq(CPMechSetActive(mech, on), CP_SUCCESS);
   return mech;

@@ -10,6 +10,7 @@
 #include "support/mech_run.h"
 
 #include <math.h>
+#include <models/counters.h>
 #include <string.h>
 
 #define MOST      SUN_RCONST(3.0e3)
@@ -186,14 +187,14 @@ END_TEST
 /* ---- state afterwards, and refused arguments ---- */
 
 START_TEST(rows_and_rank_are_as_before) {
-  CPMechStats before, after;
+  MechCounters before, after;
   sunrealtype a[N], lambda[ROWS], again[ROWS], x[N] = {1};
   constant_create(&c, _i);
   ck_assert_int_eq(CPMechAccelerations(c.mech, 0, c.y, a, lambda), CP_SUCCESS);
-  ck_assert_int_eq(CPMechGetStats(c.mech, &before), CP_SUCCESS);
+  ck_assert_int_eq(mech_counters(c.mech, &before), CP_SUCCESS);
   ck_assert_int_eq(CPMechProject(c.mech, CP_TANGENT, 0, c.y, x), CP_SUCCESS);
   ck_assert_int_eq(CPMechSolve(c.mech, 0, c.y, 1, x, NULL, a, again), CP_SUCCESS);
-  ck_assert_int_eq(CPMechGetStats(c.mech, &after), CP_SUCCESS);
+  ck_assert_int_eq(mech_counters(c.mech, &after), CP_SUCCESS);
   ck_assert_int_eq(after.rank, before.rank);
   ck_assert_int_eq(after.unique, before.unique);
   ck_assert_int_eq(CPMechAccelerations(c.mech, 0, c.y, a, again), CP_SUCCESS);

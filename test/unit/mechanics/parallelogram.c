@@ -11,6 +11,7 @@
 #include <cpodes/cpodes_integrator.h>
 #include <cpodes/cpodes_mechanics.h>
 #include <math.h>
+#include <models/counters.h>
 #include <string.h>
 #include <sunmatrix/sunmatrix_dense.h>
 
@@ -141,7 +142,7 @@ START_TEST(uniform_rotation_stays_uniform_through_singular_positions) {
     ck_assert_int_eq(CPMechAttach(mech, mem, t, y), CP_SUCCESS);
     ck_assert_int_eq(CPIntegratorSStolerances(mem, tol, tol), CP_SUCCESS);
     ck_assert_msg(CPIntegratorEvolve(mem, T_END, y, &t, CV_NORMAL) == CP_SUCCESS, "%s at %g: %s",
-                  method, tol, CPIntegratorGetLastMessage(mem));
+                  method, tol, CPObjectGetLastMessage(CP_OBJECT(mem)));
     const sunrealtype error = fabs(entries(y)[nu + 2] - RATE);
     ck_assert_msg(error <= MOST * tol, "%s at %g: the rate is wrong by %g tolerances", method, tol,
                   error / tol);
@@ -161,7 +162,7 @@ START_TEST(the_unit_of_length_changes_nothing) {
   sunrealtype one                             = 0.0;
   long int steps                              = 0;
   for (int k = 0; k < 4; k++) {
-    CPIntegratorStats stats;
+    IntegratorCounters stats;
     sunrealtype t = 0.0;
     unit          = ldexp(1.0, (const int[]){0, -40, -20, 20}[k]);
     build(1);
@@ -177,8 +178,8 @@ START_TEST(the_unit_of_length_changes_nothing) {
     ck_assert_int_eq(CPIntegratorSVtolerances(mem, tol, tols), CP_SUCCESS);
     ck_assert_int_eq(CPIntegratorSetMaxNumSteps(mem, 20000), CP_SUCCESS);
     ck_assert_msg(CPIntegratorEvolve(mem, T_END, y, &t, CV_NORMAL) == CP_SUCCESS, "unit %g: %s",
-                  unit, CPIntegratorGetLastMessage(mem));
-    ck_assert_int_eq(CPIntegratorGetStats(mem, &stats), CP_SUCCESS);
+                  unit, CPObjectGetLastMessage(CP_OBJECT(mem)));
+    ck_assert_int_eq(integrator_counters(mem, &stats), CP_SUCCESS);
     const sunrealtype error = (entries(y)[nu + 2] - RATE) / tol;
     if (k == 0) steps = stats.nst, one = error;
     ck_assert_int_eq(stats.nst, steps);
@@ -213,8 +214,9 @@ START_TEST(allocations_on_the_way_may_fail) {
     alloc_unwatch();
     failed = alloc_has_failed();
     ck_assert_msg(flag == (failed ? CP_MEM_FAIL : CP_SUCCESS), "allocation %ld: %d, %s", n, flag,
-                  CPIntegratorGetLastMessage(mem));
-    if (failed && strstr(CPIntegratorGetLastMessage(mem), "iteration of the stages")) named++;
+                  CPObjectGetLastMessage(CP_OBJECT(mem)));
+    if (failed && strstr(CPObjectGetLastMessage(CP_OBJECT(mem)), "iteration of the stages"))
+      named++;
     CPIntegratorFree(&mem);
     CPMechFree(&mech);
     N_VDestroy(y);

@@ -8,6 +8,7 @@
 
 #include <float.h>
 #include <math.h>
+#include <models/counters.h>
 #include <string.h>
 
 /* ---- on the manifold ---- */
@@ -125,10 +126,10 @@ START_TEST(corrections_are_along_the_normals_of_the_metric) {
     const System *s = c.s;
     double A[MAX_ROWS * MAX_U], K[MAX_ROWS * MAX_U], W[MAX_U * MAX_U];
     double w[MAX_U], rest[MAX_U], size[MAX_U], moved[MAX_U];
-    CPProjectorStats stats;
+    ProjectorCounters stats;
     N_Vector y = case_disturbed(s, DISTURBANCE / 1000), start = vector_copy(y);
     case_project(&c, y);
-    ck_assert_int_eq(CPProjectorGetStats(c.P, &stats), CP_SUCCESS);
+    ck_assert_int_eq(projector_counters(c.P, &stats), CP_SUCCESS);
     if (s->model.M && !s->redundant)
       ck_assert_msg(stats.nsetups == (s->np == 0 || case_is_shared(&c) ? 1 : 2),
                     "%s: %ld factorisations", c.name, stats.nsetups);

@@ -89,7 +89,7 @@ static void setup(void) {
   mech     = create_mech(&model, y, test_context);
   ck_assert_ptr_nonnull(mech);
   ck_assert_int_eq(CPMechSetUserData(mech, &plane), CP_SUCCESS);
-  ck_assert_int_eq(CPMechSetErrHandlerFn(mech, message_log, &messages), CP_SUCCESS);
+  ck_assert_int_eq(CPObjectSetErrHandlerFn(CP_OBJECT(mech), message_log, &messages), CP_SUCCESS);
   P = CPMechGetProjector(mech);
 }
 
@@ -147,7 +147,7 @@ START_TEST(failures_of_functions_leave_the_state) {
   const Failure *f = &failures[_i];
   begin(_i);
   expect(CPProjectorProject(P, 0, y, ewt), f->code, f->text);
-  ck_assert_str_eq(CPProjectorGetLastMessage(P), messages.text);
+  ck_assert_str_eq(CPObjectGetLastMessage(CP_OBJECT(P)), messages.text);
   expect(CPProjectorAssemble(P, 0, y, ewt), negative(f->code), f->text);
   plane.fault = SOUND;
   ck_assert_int_eq(CPProjectorProject(P, 0, y, ewt), CP_SUCCESS);
@@ -190,7 +190,7 @@ START_TEST(failures_of_functions_fail_initial_states) {
   begin(_i);
   if (f->function == 'M') return;
   expect(CPMechCalcIC(mech, 0, y, NULL, NULL, NULL, NULL), negative(f->code), f->text);
-  ck_assert_str_eq(CPMechGetLastMessage(mech), messages.text);
+  ck_assert_str_eq(CPObjectGetLastMessage(CP_OBJECT(mech)), messages.text);
 }
 END_TEST
 

@@ -6,6 +6,7 @@
 #include <cpodes/cpodes.h>
 #include <float.h>
 #include <math.h>
+#include <models/counters.h>
 #include <nvector/nvector_serial.h>
 #include <stdlib.h>
 #include <string.h>
@@ -155,7 +156,7 @@ static Run start(SystemName name, CPMechMetric metric, int lmm) {
   r.y   = vector_copy(r.s->y);
   r.mem = CPIntegratorCreate(lmm == CV_BDF ? "BDF" : "ADAMS", test_context);
   ck_assert_ptr_nonnull(r.mem);
-  ck_assert_int_eq(CPIntegratorSetErrHandlerFn(r.mem, message_log, &r.s->log), CP_SUCCESS);
+  ck_assert_int_eq(CPObjectSetErrHandlerFn(CP_OBJECT(r.mem), message_log, &r.s->log), CP_SUCCESS);
   ck_assert_int_eq(CPMechSetMetric(r.s->mech, metric), CP_SUCCESS);
   if (!r.s->model.M) ck_assert_int_eq(CPMechSetNewton(r.s->mech, CP_NEWTON_HALF), CP_SUCCESS);
   ck_assert_msg(CPMechAttach(r.s->mech, r.mem, r.t, r.y) == CP_SUCCESS, "%s", r.s->log.text);
@@ -223,15 +224,15 @@ END_TEST
 START_TEST(levels_share_their_factors) {
   const CPMechMetric metric = metrics[_i % METRICS];
   Run r                     = start(_i < METRICS ? PENDULUM : FOUR_BAR_SPARSE, metric, CV_ADAMS);
-  CPMechStats before, after;
-  CPIntegratorStats proj_before, proj_after;
+  MechCounters before, after;
+  IntegratorCounters proj_before, proj_after;
   ck_assert_int_eq(CPProjectorSetJacFrequency(CPMechGetProjector(r.s->mech), 1), CP_SUCCESS);
   for (int k = 0; k < 20; k++) step(&r);
-  CPMechGetStats(r.s->mech, &before);
-  CPIntegratorGetStats(r.mem, &proj_before);
+  mech_counters(r.s->mech, &before);
+  integrator_counters(r.mem, &proj_before);
   for (int k = 0; k < STEPS; k++) step(&r);
-  CPMechGetStats(r.s->mech, &after);
-  CPIntegratorGetStats(r.mem, &proj_after);
+  mech_counters(r.s->mech, &after);
+  integrator_counters(r.mem, &proj_after);
   const long int made = after.nprojfact - before.nprojfact;
   const long int each = metric == CP_METRIC_ERROR ? 2 : 1;
   const long int projections =
@@ -406,7 +407,7 @@ END_TEST
 START_TEST(options_of_the_iteration_are_heard) {
   System *s     = system_create(BODIES);
   CPProjector P = CPMechGetProjector(s->mech);
-  CPProjectorStats stats;
+  ProjectorCounters stats;
   CPLinSol type;
   const char *reason;
   sunrealtype norm;
@@ -420,16 +421,16 @@ START_TEST(options_of_the_iteration_are_heard) {
   ck_assert_int_eq(CPProjectorProject(P, s->t, y, s->ewt), CP_SUCCESS);
   ck_assert_int_eq(CPProjectorGetLinearSolver(P, &type, &reason), CP_SUCCESS);
   ck_assert_int_eq(type, CP_LINSOL_QRP);
-  ck_assert_int_eq(CPProjectorGetStats(P, &stats), CP_SUCCESS);
+  ck_assert_int_eq(projector_counters(P, &stats), CP_SUCCESS);
   const long int before = stats.nsetups;
   for (int k = 0; k < 10; k++) ck_assert_int_eq(CPProjectorProject(P, s->t, y, s->ewt), CP_SUCCESS);
-  ck_assert_int_eq(CPProjectorGetStats(P, &stats), CP_SUCCESS);
+  ck_assert_int_eq(projector_counters(P, &stats), CP_SUCCESS);
   ck_assert_int_eq(stats.nsetups - before, 1); /* with the tenth */
   ck_assert_int_eq(stats.nproj, 12);
   ck_assert_int_eq(CPProjectorSetJacFrequency(P, 1), CP_SUCCESS);
   for (int k = 0; k < 10; k++) ck_assert_int_eq(CPProjectorProject(P, s->t, y, s->ewt), CP_SUCCESS);
   const long int kept = stats.nsetups;
-  ck_assert_int_eq(CPProjectorGetStats(P, &stats), CP_SUCCESS);
+  ck_assert_int_eq(projector_counters(P, &stats), CP_SUCCESS);
   ck_assert_int_eq(stats.nsetups - kept, 10);
   N_VDestroy(y);
   system_free(&s);

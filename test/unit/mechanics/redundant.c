@@ -5,6 +5,7 @@
 #include "models/spatial_four_bar.h"
 #include <cpodes/cpodes_integrator.h>
 #include <math.h>
+#include <models/counters.h>
 #include <string.h>
 #include <sunmatrix/sunmatrix_sparse.h>
 
@@ -107,7 +108,7 @@ START_TEST(doubled_rows_share_the_tension) {
   const sunrealtype tension = 4 + twice.g * 0.8, bound = 50 * ROUNDOFF * tension;
   sunrealtype udot[2], lambda[2], reaction[2];
   CPMechOutput out = {.udot = udot, .lambda = lambda, .reaction = reaction};
-  CPMechStats stats;
+  MechCounters stats;
   ck_assert_int_eq(CPMechEvaluate(run->mech, 0, run->y, &out), CP_SUCCESS);
   ck_assert_double_le(fabs(lambda[0] - tension / 5), bound);
   ck_assert_double_le(fabs(lambda[1] - tension * 2 / 5), bound);
@@ -116,7 +117,7 @@ START_TEST(doubled_rows_share_the_tension) {
   ck_assert_double_le(fabs(udot[0] + tension * 0.6), bound);
   ck_assert_int_eq(out.rank, 1);
   ck_assert(!out.unique);
-  ck_assert_int_eq(CPMechGetStats(run->mech, &stats), CP_SUCCESS);
+  ck_assert_int_eq(mech_counters(run->mech, &stats), CP_SUCCESS);
   ck_assert_int_eq(stats.linsol, SOLVERS[_i].in_use);
 
   /* the pendulum swings: energy 2 - 0.8 g; a step changes it by at most |u| <= 3 times its error */
@@ -163,8 +164,8 @@ START_TEST(rows_that_contradict_others_on_the_way_are_named) {
     Twice twice      = {.g = 9.81, .wrong = vanish ? 0 : 1, .from = 0.3, .vanish = vanish};
     MechRun *run     = twice_run(&twice, sparse, CP_KKT_AUTO);
     CPIntegrator mem = CPIntegratorCreate(onesteps[_i % ONESTEPS], test_context);
-    CPIntegratorStats stats;
-    CPIntegratorSetErrHandlerFn(mem, message_log, &run->log);
+    IntegratorCounters stats;
+    CPObjectSetErrHandlerFn(CP_OBJECT(mem), message_log, &run->log);
     ck_assert_int_eq(CPMechAttach(run->mech, mem, 0, run->y), CP_SUCCESS);
     ck_assert_int_eq(CPIntegratorSStolerances(mem, tol, tol), CP_SUCCESS);
     const int flag = CPIntegratorEvolve(mem, 2, run->y, &run->t, CV_NORMAL);
@@ -173,7 +174,7 @@ START_TEST(rows_that_contradict_others_on_the_way_are_named) {
     ck_assert_msg(known, "%d at t = %g with tol = %g: %s", flag, run->t, tol, run->log.text);
     ck_assert_mentions(run->log.text, "constraint ");
     ck_assert_double_le(fabs(run->t - twice.from), 0.02);
-    ck_assert_int_eq(CPIntegratorGetStats(mem, &stats), CP_SUCCESS);
+    ck_assert_int_eq(integrator_counters(mem, &stats), CP_SUCCESS);
     ck_assert_int_le(stats.nattempts, 400);
     CPIntegratorFree(&mem);
     mech_run_free(&run);
@@ -190,7 +191,7 @@ START_TEST(doubled_rows_may_have_any_length) {
     Twice twice      = {.g = 9.81, .exponent = exponents[k]};
     MechRun *run     = twice_run(&twice, sparse, CP_KKT_AUTO);
     CPIntegrator mem = CPIntegratorCreate(onesteps[_i % ONESTEPS], test_context);
-    CPIntegratorSetErrHandlerFn(mem, message_log, &run->log);
+    CPObjectSetErrHandlerFn(CP_OBJECT(mem), message_log, &run->log);
     ck_assert_int_eq(CPMechAttach(run->mech, mem, 0, run->y), CP_SUCCESS);
     ck_assert_int_eq(CPIntegratorSStolerances(mem, tol, tol), CP_SUCCESS);
     ck_assert_msg(!CPIntegratorEvolve(mem, 2, run->y, &run->t, CV_NORMAL), "%d: %s", twice.exponent,
@@ -332,7 +333,7 @@ static void shared_run(MechRun *run, const char *method, sunrealtype tol, sunrea
     return;
   }
   CPIntegrator mem = CPIntegratorCreate(method, test_context);
-  CPIntegratorSetErrHandlerFn(mem, message_log, &run->log);
+  CPObjectSetErrHandlerFn(CP_OBJECT(mem), message_log, &run->log);
   ck_assert_int_eq(CPMechAttach(run->mech, mem, 0, run->y), CP_SUCCESS);
   ck_assert_int_eq(CPIntegratorSStolerances(mem, tol, tol), CP_SUCCESS);
   const int flag = CPIntegratorEvolve(mem, t, run->y, &run->t, CV_NORMAL);
@@ -518,11 +519,11 @@ START_TEST(adams_projects_estimates_at_any_angle) {
                              .f  = weight_in_space,
                              .p  = two_lengths,
                              .b  = two_centripetal};
-  CPIntegratorStats stats;
+  IntegratorCounters stats;
   MechRun *run = mech_run_create(&model, &distance, (sunrealtype[]){0.6, -0.8, 0, 0, 0, 0});
   mech_run_start(run, CV_ADAMS, 1e-6);
   mech_run_to(run, 5);
-  ck_assert_int_eq(CPIntegratorGetStats(run->cpode, &stats), CP_SUCCESS);
+  ck_assert_int_eq(integrator_counters(run->cpode, &stats), CP_SUCCESS);
   ck_assert_int_gt(stats.nproj, 50);
   ck_assert_int_ge(stats.nerrproj, stats.nproj);
   mech_run_free(&run);
@@ -753,7 +754,7 @@ static int run_line(const char *method, Line *line, sunrealtype tol, MechRun **r
   CPIntegrator s = CPIntegratorCreate(method, test_context);
   ck_assert_ptr_nonnull(s);
   memset(&(*run)->log, 0, sizeof(*run)->log);
-  ck_assert_int_eq(CPIntegratorSetErrHandlerFn(s, message_log, &(*run)->log), CP_SUCCESS);
+  ck_assert_int_eq(CPObjectSetErrHandlerFn(CP_OBJECT(s), message_log, &(*run)->log), CP_SUCCESS);
   ck_assert_int_eq(CPMechAttach((*run)->mech, s, 0, (*run)->y), CP_SUCCESS);
   ck_assert_int_eq(CPIntegratorSStolerances(s, tol, tol), CP_SUCCESS);
   ck_assert_int_eq(CPIntegratorSetMaxNumSteps(s, 10000), CP_SUCCESS);

@@ -3,6 +3,7 @@
 
 #include <cvodes/cvodes.h>
 #include <limits.h>
+#include <models/counters.h>
 #include <models/pendulum.h>
 
 static MechRun *open_pendulum(Pendulum *pendulum) {
@@ -43,14 +44,14 @@ START_TEST(factors_may_be_kept_for_ever) {
   long int made[2];
   for (int k = 0; k < 2; k++) {
     Pendulum pendulum;
-    CPMechStats stats;
+    MechCounters stats;
     MechRun *run = open_pendulum(&pendulum);
     ck_assert_int_eq(CPMechSetMetric(run->mech, CP_METRIC_KINETIC), CP_SUCCESS);
     ck_assert_int_eq(CPProjectorSetJacFrequency(CPMechGetProjector(run->mech), k ? LONG_MAX : 1000),
                      CP_SUCCESS);
     mech_run_start(run, CV_BDF, 1e-6);
     mech_run_to(run, 0.5);
-    ck_assert_int_eq(CPMechGetStats(run->mech, &stats), CP_SUCCESS);
+    ck_assert_int_eq(mech_counters(run->mech, &stats), CP_SUCCESS);
     ck_assert_int_lt(mech_run_steps(run), 1000);
     made[k] = stats.nprojfact;
     mech_run_free(&run);
@@ -60,8 +61,8 @@ START_TEST(factors_may_be_kept_for_ever) {
 END_TEST
 
 static long int projection_factors(const MechRun *run) {
-  CPMechStats stats;
-  ck_assert_int_eq(CPMechGetStats(run->mech, &stats), CP_SUCCESS);
+  MechCounters stats;
+  ck_assert_int_eq(mech_counters(run->mech, &stats), CP_SUCCESS);
   return stats.nprojfact;
 }
 

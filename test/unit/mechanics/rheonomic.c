@@ -125,7 +125,7 @@ START_TEST(a_mechanism_without_freedom_is_followed) {
   if (!mem) mech_run_start(run, method ? CV_ADAMS : CV_BDF, tol);
   else ck_assert_int_eq(CPMechAttach(run->mech, mem, 0, run->y), CP_SUCCESS);
   if (mem) {
-    CPIntegratorSetErrHandlerFn(mem, message_log, &run->log);
+    CPObjectSetErrHandlerFn(CP_OBJECT(mem), message_log, &run->log);
     CPIntegratorSStolerances(mem, tol, tol);
     CPIntegratorSetMaxNumSteps(mem, -1);
   }

@@ -4,6 +4,7 @@
  *   x_i'' + c_i x_i' + k_i x_i = f_i     eigenvalues of x^2 + c_i x + k_i */
 #include <cpodes/cpodes_plugin.h>
 #include <math.h>
+#include <models/counters.h>
 #include <models/model.h>
 #include <string.h>
 
@@ -50,7 +51,7 @@ static void create(const double *c, const double *k, double speed) {
   mech              = create_mech(&model, y, test_context);
   ck_assert_ptr_nonnull(mech);
   ck_assert_int_eq(CPMechSetUserData(mech, &device), CP_SUCCESS);
-  ck_assert_int_eq(CPMechSetErrHandlerFn(mech, message_log, &messages), CP_SUCCESS);
+  ck_assert_int_eq(CPObjectSetErrHandlerFn(CP_OBJECT(mech), message_log, &messages), CP_SUCCESS);
   SUNMatDestroy(M);
   SUNMatDestroy(C);
   SUNMatDestroy(K);
@@ -268,9 +269,9 @@ START_TEST(a_motion_without_restoring_forces_takes_five_evaluations) {
   CPPlugin *model = CPPluginCreate(model_find("pendulum"), NULL, test_context, message, 300);
   CPMech m        = CPPluginMech(model);
   CPMechSuggestion s;
-  CPMechStats stats;
+  MechCounters stats;
   ck_assert_int_eq(CPMechSuggestMethod(m, 0.0, model->y0, 20.0, 1e-6, &s), CP_SUCCESS);
-  ck_assert_int_eq(CPMechGetStats(m, &stats), CP_SUCCESS);
+  ck_assert_int_eq(mech_counters(m, &stats), CP_SUCCESS);
   ck_assert_int_le((int)stats.nf, 5);
   CPMechFree(&m);
   CPPluginFree(&model);
@@ -297,15 +298,15 @@ START_TEST(bad_input_is_refused) {
   ck_assert_int_eq(CPMechSuggestMethod(NULL, 0.0, y, 1.0, 1e-6, &s), CP_MEM_NULL);
   ck_assert_int_eq(CPMechSuggestMethod(mech, 0.0, NULL, 1.0, 1e-6, &s), CP_ILL_INPUT);
   ck_assert_int_eq(CPMechSuggestMethod(mech, 0.0, y, 1.0, 1e-6, NULL), CP_ILL_INPUT);
-  ck_assert_mentions(CPMechGetLastMessage(mech), "s must");
+  ck_assert_mentions(CPObjectGetLastMessage(CP_OBJECT(mech)), "s must");
   ck_assert_int_eq(CPMechSuggestMethod(mech, 1.0, y, 1.0, 1e-6, &s), CP_ILL_INPUT);
   ck_assert_int_eq(CPMechSuggestMethod(mech, NAN, y, 1.0, 1e-6, &s), CP_ILL_INPUT);
   ck_assert_int_eq(CPMechSuggestMethod(mech, 0.0, y, INFINITY, 1e-6, &s), CP_ILL_INPUT);
-  ck_assert_mentions(CPMechGetLastMessage(mech), "t_end");
+  ck_assert_mentions(CPObjectGetLastMessage(CP_OBJECT(mech)), "t_end");
   const double wrong[] = {-1e-6, INFINITY, NAN};
   for (int k = 0; k < 3; k++)
     ck_assert_int_eq(CPMechSuggestMethod(mech, 0.0, y, 1.0, wrong[k], &s), CP_ILL_INPUT);
-  ck_assert_mentions(CPMechGetLastMessage(mech), "rtol");
+  ck_assert_mentions(CPObjectGetLastMessage(CP_OBJECT(mech)), "rtol");
   destroy();
 }
 END_TEST

@@ -10,6 +10,7 @@
 #include <cpodes/lu/lu.h>
 #include <math.h>
 #include <models/bending_chain.h>
+#include <models/counters.h>
 #include <models/rigid_body.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -98,9 +99,9 @@ static int steps(Run *r, int number) {
 }
 
 /* The allocations since watch() */
-static void tell(const char *method, const char *when, const Run *r, CPMechStats *before) {
-  CPMechStats now;
-  CPMechGetStats(r->mech, &now);
+static void tell(const char *method, const char *when, const Run *r, MechCounters *before) {
+  MechCounters now;
+  mech_counters(r->mech, &now);
   printf("%-7s %-15s %4ld blocks, %6zu bytes, %4ld kept; factored: [M A'; A 0] %ld, Newton's "
          "matrix %ld\n",
          method, when, seen.blocks, seen.bytes, seen.live, now.nkkt - before->nkkt,
@@ -119,7 +120,7 @@ START_TEST(steps_allocate_nothing_once_all_is_factored) {
   BendingChain *bending = bending_chain_create(RODS, 9.81, runs[_i].k, runs[_i].d);
   Run r                 = {.y = vector_of(4 * RODS, NULL)};
   CPEquations model;
-  CPMechStats stats = {0};
+  MechCounters stats = {0};
   ck_assert_ptr_nonnull(bending);
   ck_assert_int_eq(bending_chain_model(bending, 1, test_context, &model), 0);
   bending_chain_initial(bending, -0.5, r.y);

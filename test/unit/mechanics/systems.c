@@ -183,7 +183,7 @@ System *system_create(SystemName name) {
   s->mech = create_mech(&s->model, s->y, test_context);
   ck_assert_ptr_nonnull(s->mech);
   CPMechSetUserData(s->mech, s->user_data);
-  CPMechSetErrHandlerFn(s->mech, message_log, &s->log);
+  CPObjectSetErrHandlerFn(CP_OBJECT(s->mech), message_log, &s->log);
   return s;
 }
 

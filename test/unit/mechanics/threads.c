@@ -78,7 +78,7 @@ static void *work(void *argument) {
   place(job->chain, job->spin, y);
   CPMech mech      = CPMechCreate(job->model, y, ctx);
   CPIntegrator mem = CPIntegratorCreate(job->method, ctx);
-  int flag         = CPMechSetErrHandlerFn(mech, message_log, &job->log);
+  int flag         = CPObjectSetErrHandlerFn(CP_OBJECT(mech), message_log, &job->log);
   if (!flag) flag = CPMechAccelerations(mech, 0, y, udot, NULL);
   if (!flag) flag = CPMechAttach(mech, mem, 0, y);
   if (!flag) flag = CPIntegratorSStolerances(mem, 1e-6, 1e-6);

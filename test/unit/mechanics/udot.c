@@ -7,6 +7,7 @@
 #include <cpodes/cpodes_sens.h>
 
 #include <math.h>
+#include <models/counters.h>
 #include <sunmatrix/sunmatrix_dense.h>
 
 #define G SUN_RCONST(9.81)
@@ -77,8 +78,8 @@ START_TEST(motion_is_that_of_the_matrices) {
   mech_run_to(b, t_end);
   const sunrealtype bound = mech_run_bound(a, 4, growth) + mech_run_bound(b, 4, growth);
   ck_assert_double_le(mech_run_error(a, 4, entries(b->y)), bound);
-  CPMechStats stats;
-  ck_assert_int_eq(CPMechGetStats(a->mech, &stats), CP_SUCCESS);
+  MechCounters stats;
+  ck_assert_int_eq(mech_counters(a->mech, &stats), CP_SUCCESS);
   ck_assert_int_gt(with.calls, mech_run_steps(a));
   ck_assert_int_eq(stats.nudot, with.calls + stats.nkkt); /* the latter for Newton's matrix */
   if (lmm == CV_ADAMS) ck_assert_int_eq(stats.nkkt, 0);
@@ -187,7 +188,7 @@ START_TEST(the_check_compares_both) {
   CPMechReport report;
   const int flag = CPMechCheck(run->mech, 0, run->y, &report);
   ck_assert_int_eq(flag, _i ? CP_MECH_DERIV_WRONG : CP_SUCCESS);
-  ck_assert_mentions(CPMechGetLastMessage(run->mech), said[_i]);
+  ck_assert_mentions(CPObjectGetLastMessage(CP_OBJECT(run->mech)), said[_i]);
   if (_i) ck_assert_double_gt(report.udot, 1e-3);
   else ck_assert_double_lt(report.udot, 1e-14);
   mech_run_free(&run);
@@ -204,7 +205,7 @@ START_TEST(the_check_does_not_compare_rows_that_are_off_and_motions) {
   CPMechReport report;
   if (!_i) ck_assert_int_eq(CPMechSetActive(run->mech, (sunrealtype[]){0}), CP_SUCCESS);
   const int flag = CPMechCheck(run->mech, 0, run->y, &report);
-  ck_assert_msg(flag == CP_SUCCESS, "%s", CPMechGetLastMessage(run->mech));
+  ck_assert_msg(flag == CP_SUCCESS, "%s", CPObjectGetLastMessage(CP_OBJECT(run->mech)));
   mech_run_free(&run);
 }
 END_TEST
@@ -217,7 +218,7 @@ START_TEST(matrices_that_fail_at_the_end_of_a_step_end_the_run) {
   MessageLog log   = {0};
   sunrealtype t;
   ck_assert_ptr_nonnull(one);
-  CPIntegratorSetErrHandlerFn(one, message_log, &log);
+  CPObjectSetErrHandlerFn(CP_OBJECT(one), message_log, &log);
   ck_assert_int_eq(CPMechAttach(run->mech, one, 0, run->y), CP_SUCCESS);
   ck_assert_int_eq(CPIntegratorSStolerances(one, 1e-8, 1e-8), CP_SUCCESS);
   ck_assert_int_eq(CPIntegratorEvolve(one, 0.1, run->y, &t, CV_NORMAL), CP_SUCCESS);

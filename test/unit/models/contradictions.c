@@ -395,7 +395,7 @@ static const struct {
     {"pendulum", no_rhs, "c is given, but not f"},
     {"pendulum", compared_beyond, "ncompared is 5, but n is 4"},
     {"pendulum", transposed_template, "G_tmpl is not m x n = 2 x 4"},
-    {"pendulum", no_p, "CPModelCreate refuses"},
+    {"pendulum", no_p, "p must be given"},
     {"pendulum", start_off_the_circle, "y0 is inconsistent: constraint 0 of c"},
     {"pendulum", start_along_the_rod, "y0 is inconsistent: constraint 1 of c"},
     {"pendulum", start_not_finite, "component 3 of y0 is not finite"},

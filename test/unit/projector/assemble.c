@@ -175,7 +175,7 @@ START_TEST(a_recoverable_failure_of_c_shortens_the_step) {
   MessageLog log = {0};
   N_Vector y = VECTOR(3.0, 0.0), c = VECTOR(0.0), ewt = VECTOR(1.0e6, 1.0e6);
   CPProjector P = CPProjectorCreate(half_plane, y, c, test_context);
-  ck_assert_int_eq(CPProjectorSetErrHandlerFn(P, message_log, &log), CP_SUCCESS);
+  ck_assert_int_eq(CPObjectSetErrHandlerFn(CP_OBJECT(P), message_log, &log), CP_SUCCESS);
   ck_assert_int_eq(CPProjectorSetLinearSolver(P, (CPLinSol)_i), CP_SUCCESS);
   ck_assert_msg(CPProjectorAssemble(P, 0.0, y, ewt) == CP_SUCCESS, "%s", log.text);
   ck_assert_double_eq_tol(entries(y)[0], 1.0, 1.0e-6 * CP_EPS_DEFAULT);

@@ -19,7 +19,7 @@ static void expect_failure(int code, const char *word) {
   ck_assert_int_eq(k.log.count, messages + 1); /* one message for one failure */
   ck_assert_int_eq(k.log.code, code);
   ck_assert_str_eq(k.log.function, "CPProjectorProject");
-  ck_assert_str_eq(CPProjectorGetLastMessage(k.P), k.log.text);
+  ck_assert_str_eq(CPObjectGetLastMessage(CP_OBJECT(k.P)), k.log.text);
   ck_assert_mentions(k.log.text, word);
   ck_assert_mentions(k.log.text, "t = ");
   ck_assert(same_bits(k.y, start));

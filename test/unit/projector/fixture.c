@@ -1,6 +1,7 @@
 #include "projector/fixture.h"
 
 #include <math.h>
+#include <models/counters.h>
 #include <string.h>
 #include <sunmatrix/sunmatrix_sparse.h>
 
@@ -257,7 +258,7 @@ void case_open(Case *k, Equations eq, Setting setting) {
   N_Vector c     = rows > 0 ? vector_of(rows, NULL) : NULL;
   k->P           = CPProjectorCreate(c ? equations_c : NULL, k->y, c, test_context);
   ck_assert_ptr_nonnull(k->P);
-  ck_assert_success(k, CPProjectorSetErrHandlerFn(k->P, message_log, &k->log));
+  ck_assert_success(k, CPObjectSetErrHandlerFn(CP_OBJECT(k->P), message_log, &k->log));
   ck_assert_success(k, CPProjectorSetUserData(k->P, &k->eq));
   ck_assert_success(k, CPProjectorSetLinearSolver(k->P, setting.solver));
   ck_assert_success(k, CPProjectorSetNorm(k->P, setting.norm));
@@ -313,8 +314,8 @@ void case_switch_off(Case *k, unsigned rows) {
   N_VDestroy(mask);
 }
 
-CPProjectorStats case_stats(Case *k) {
-  CPProjectorStats stats;
-  ck_assert_success(k, CPProjectorGetStats(k->P, &stats));
+ProjectorCounters case_stats(Case *k) {
+  ProjectorCounters stats;
+  ck_assert_success(k, projector_counters(k->P, &stats));
   return stats;
 }

@@ -3,6 +3,7 @@
 #define CPODES_TEST_PROJECTOR_FIXTURE_H
 
 #include "projector/manifolds.h"
+#include <models/counters.h>
 
 /* What the projector gets of G: a template, or products, without or with diag(G D G'). */
 typedef enum { DENSE, CSC, CSR, PRODUCTS, PRODUCTS_AND_DIAGONAL } Storage;
@@ -87,7 +88,7 @@ void case_set_levels(Case *k, int levels);
 /* Holds the components, and switches off the rows (with all copies), whose bits are set. */
 void case_hold(Case *k, unsigned components);
 void case_switch_off(Case *k, unsigned rows);
-CPProjectorStats case_stats(Case *k);
+ProjectorCounters case_stats(Case *k);
 
 /* Names the case in a message. */
 #define CASE_FORMAT "%s x %d, solver %d, norm %d, jac %d, storage %d, metric %d"
@@ -100,7 +101,7 @@ CPProjectorStats case_stats(Case *k);
   do {                                                                                             \
     int flag_ = (call);                                                                            \
     ck_assert_msg(flag_ == CP_SUCCESS, CASE_FORMAT ": %s is %d: %s", CASE_VALUES(k), #call, flag_, \
-                  CPProjectorGetLastMessage((k)->P));                                              \
+                  CPObjectGetLastMessage(CP_OBJECT((k)->P)));                                      \
   } while (0)
 
 /* Checks value <= bound; a failure names the case. */

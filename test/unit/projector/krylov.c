@@ -7,6 +7,7 @@
 #include <cvodes/cvodes.h>
 #include <math.h>
 #include <models/chain.h>
+#include <models/counters.h>
 #include <string.h>
 #include <sunmatrix/sunmatrix_dense.h>
 #include <sunnonlinsol/sunnonlinsol_fixedpoint.h>
@@ -296,7 +297,7 @@ START_TEST(an_exact_preconditioner_takes_one_iteration) {
     for (int levels = 0; levels < 2; levels++) {
       Result result = project_all(
           manifolds[i], krylov(CP_NORM_ERROR, PRODUCTS_AND_DIAGONAL, OF_NORM), levels, EXACT);
-      const CPProjectorStats s = case_stats(&k);
+      const ProjectorCounters s = case_stats(&k);
       ck_assert_int_gt(s.nlinsolves, 0);
       ck_assert_int_eq(s.nli, s.nlinsolves);
       ck_assert_int_eq(s.npsolves, 2 * s.nlinsolves);
@@ -315,7 +316,7 @@ START_TEST(without_preconditioner_there_are_as_many_iterations_as_rows) {
     Result result =
         project_all(manifolds[i],
                     krylov(CP_NORM_ERROR, _i ? PRODUCTS_AND_DIAGONAL : PRODUCTS, OF_NORM), 0, NONE);
-    const CPProjectorStats s = case_stats(&k);
+    const ProjectorCounters s = case_stats(&k);
     ck_assert_int_ge(s.nli, s.nlinsolves);
     ck_assert_bound(&k, (sunrealtype)s.nli, (sunrealtype)(s.nlinsolves * manifolds[i]->m));
     ck_assert_int_eq(s.npsolves, 0);
@@ -573,7 +574,7 @@ enum { LINKS = 20 };
 
 typedef struct {
   N_Vector y, ewt;
-  CPProjectorStats stats;
+  ProjectorCounters stats;
   long int steps;
 } Trajectory;
 
@@ -624,7 +625,7 @@ static Trajectory swing(CPLinSol solver, int preconditioned) {
   result.ewt = vector_copy(y);
   ck_assert_int_eq(CVodeGetErrWeights(CPIntegratorGetCVodeMem(mem), result.ewt), CV_SUCCESS);
   ck_assert_int_eq(CVodeGetNumSteps(CPIntegratorGetCVodeMem(mem), &result.steps), CV_SUCCESS);
-  ck_assert_int_eq(CPProjectorGetStats(P, &result.stats), CP_SUCCESS);
+  ck_assert_int_eq(projector_counters(P, &result.stats), CP_SUCCESS);
   CPIntegratorFree(&mem);
   SUNNonlinSolFree(inner);
   CPProjectorFree(&P);

@@ -9,6 +9,7 @@
 #include <math.h>
 #include <models/chain.h>
 #include <models/chain_parallel.h>
+#include <models/counters.h>
 #include <nvector/nvector_parallel.h>
 #include <string.h>
 #include <sunnonlinsol/sunnonlinsol_fixedpoint.h>
@@ -120,7 +121,7 @@ static void set_up_parallel(int diagonal, int preconditioned) {
   ck_assert_ptr_nonnull(p.P);
   levels_of(row, p.parallel->n, N_VGetArrayPointer(row));
   levels_of(col, 2 * p.parallel->n, N_VGetArrayPointer(col));
-  int flag = CPProjectorSetErrHandlerFn(p.P, message_log, &p.log);
+  int flag = CPObjectSetErrHandlerFn(CP_OBJECT(p.P), message_log, &p.log);
   if (!flag) flag = CPProjectorSetUserData(p.P, p.parallel);
   if (!flag) flag = CPProjectorSetLevels(p.P, row, col);
   if (!flag)
@@ -155,9 +156,9 @@ static void close_pair(void) {
   chain_parallel_free(&p.parallel);
 }
 
-static CPProjectorStats stats(void) {
-  CPProjectorStats s;
-  ck_assert_int_eq(CPProjectorGetStats(p.P, &s), CP_SUCCESS);
+static ProjectorCounters stats(void) {
+  ProjectorCounters s;
+  ck_assert_int_eq(projector_counters(p.P, &s), CP_SUCCESS);
   return s;
 }
 
@@ -181,7 +182,7 @@ START_TEST(the_serial_projections_come_out) {
   if (!flag) flag = CPProjectorProjectCotangent(p.P, 0.0, p.y, p.ewt, p.w);
   if (!flag) flag = CPProjectorProject(p.Ps, 0.0, p.ys, p.ewts);
   if (!flag) flag = CPProjectorProject(p.P, 0.0, p.y, p.ewt);
-  ck_assert_msg(flag == CP_SUCCESS, "%d: %s", flag, CPProjectorGetLastMessage(p.P));
+  ck_assert_msg(flag == CP_SUCCESS, "%d: %s", flag, CPObjectGetLastMessage(CP_OBJECT(p.P)));
   ck_assert_double_le(weighted_difference(p.v, p.vs, 0), accuracy(vector));
   ck_assert_double_le(weighted_difference(p.w, p.ws, 1), accuracy(vector));
   ck_assert_double_le(weighted_difference(p.y, p.ys, 0), accuracy(eps));
@@ -277,7 +278,7 @@ static void swing(N_Vector y, CVRhsFn f, void *chain, CPProjector P, sunrealtype
   if (!flag) flag = CPIntegratorSetNonlinearSolver(mem, inner);
   if (!flag) flag = CPIntegratorSetProjector(mem, P);
   if (!flag) flag = CPIntegratorEvolve(mem, tout, y, &t, CV_NORMAL);
-  ck_assert_msg(flag == CP_SUCCESS, "%d: %s", flag, CPIntegratorGetLastMessage(mem));
+  ck_assert_msg(flag == CP_SUCCESS, "%d: %s", flag, CPObjectGetLastMessage(CP_OBJECT(mem)));
   ck_assert_int_eq(CVodeGetNumSteps(CPIntegratorGetCVodeMem(mem), steps), CV_SUCCESS);
   CPIntegratorFree(&mem);
   SUNNonlinSolFree(inner);

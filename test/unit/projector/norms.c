@@ -9,6 +9,7 @@
 #include <cpodes/projector/projector_impl.h>
 #include <float.h>
 #include <math.h>
+#include <models/counters.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -105,7 +106,7 @@ static void create(CPNorm norm, CPLinSol solver) {
   P     = CPProjectorCreate(NULL, y, NULL, test_context);
   ck_assert_ptr_nonnull(P);
   memset(&messages, 0, sizeof messages);
-  ck_assert_int_eq(CPProjectorSetErrHandlerFn(P, message_log, &messages), CP_SUCCESS);
+  ck_assert_int_eq(CPObjectSetErrHandlerFn(CP_OBJECT(P), message_log, &messages), CP_SUCCESS);
   for (int k = 0; k < nnorms; k++)
     ck_assert_int_eq(CPProjectorAddUnitNorm(P, norms[k].first, norms[k].length, norms[k].value),
                      CP_SUCCESS);
@@ -139,7 +140,7 @@ static void hold(int first, int length) {
 
 static void project(void) {
   const int flag = CPProjectorProject(P, 0.0, y, ewt);
-  ck_assert_msg(flag == CP_SUCCESS, "%d: %s", flag, CPProjectorGetLastMessage(P));
+  ck_assert_msg(flag == CP_SUCCESS, "%d: %s", flag, CPObjectGetLastMessage(CP_OBJECT(P)));
 }
 
 static void metric_of(CPNorm norm, int first, int length, long double *D) {
@@ -405,7 +406,7 @@ START_TEST(the_norm_that_was_violated_most_is_told) {
 END_TEST
 
 START_TEST(a_state_within_its_tolerance_is_not_moved_if_the_caller_allows_that) {
-  CPProjectorStats stats;
+  ProjectorCounters stats;
   sunrealtype violation;
   sunindextype worst;
   CPProjected result = {.moved = -1};
@@ -416,7 +417,7 @@ START_TEST(a_state_within_its_tolerance_is_not_moved_if_the_caller_allows_that) 
   ck_assert_int_eq(cpProject(P->work, 0.0, y, ewt, NULL, 1, &result), CP_SUCCESS);
   ck_assert_int_eq(result.moved, 0);
   ck_assert_int_eq(same_bits(y, start), 1);
-  ck_assert_int_eq(CPProjectorGetStats(P, &stats), CP_SUCCESS);
+  ck_assert_int_eq(projector_counters(P, &stats), CP_SUCCESS);
   ck_assert_int_eq(stats.nskipped, 1);
   ck_assert_int_eq(stats.niters, 0);
   ck_assert_double_le(result.violation, 2.0e-2);
@@ -466,7 +467,7 @@ static double residual_of(int k) {
  * m_1, and the products leave 20 roundings of |q| at most. */
 START_TEST(far_norms_alone_move_along_D_q_onto_their_spheres) {
   const CPNorm norm = _i % 2 ? CP_NORM_L2 : CP_NORM_ERROR;
-  CPProjectorStats stats;
+  ProjectorCounters stats;
   long double D[MAX_STATES];
   sunindextype rank;
   lay_out((Layout)(_i / 2));
@@ -485,7 +486,7 @@ START_TEST(far_norms_alone_move_along_D_q_onto_their_spheres) {
       ck_assert_double_eq_tol(x[i], (double)(q[i] - mu * D[i] * q[i]),
                               20.0 * DBL_EPSILON * norms[k].value);
   }
-  ck_assert_int_eq(CPProjectorGetStats(P, &stats), CP_SUCCESS);
+  ck_assert_int_eq(projector_counters(P, &stats), CP_SUCCESS);
   ck_assert_int_eq(stats.niters, 1);
   ck_assert_int_eq(stats.nje, 0); /* no factors */
   ck_assert_int_eq(CPProjectorGetRank(P, &rank), CP_SUCCESS);
@@ -497,14 +498,14 @@ END_TEST
 /* One norm, among many near ones, lies where digits would be lost: the iteration takes all of them. */
 START_TEST(a_norm_without_a_closed_form_leaves_all_to_the_iteration) {
   static const double factors[] = {1.0e-3, 5.0, 1.0e3};
-  CPProjectorStats stats;
+  ProjectorCounters stats;
   lay_out(_i % 2 ? SPREAD : ROW);
   create(CP_NORM_L2, CP_LINSOL_AUTO);
   drift_by(1.0e-6, 32);
   for (int i = 0; i < 4; i++) entries(y)[norms[40].first + i] *= factors[_i / 2];
   project();
   for (int k = 0; k < nnorms; k++) ck_assert_double_le(residual_of(k), CP_EPS_DEFAULT * 1.0e-5);
-  ck_assert_int_eq(CPProjectorGetStats(P, &stats), CP_SUCCESS);
+  ck_assert_int_eq(projector_counters(P, &stats), CP_SUCCESS);
   ck_assert_int_eq(stats.nje > 0, factors[_i / 2] > 1.0); /* From inside D = I has a closed form. */
   destroy();
 }
@@ -512,7 +513,7 @@ END_TEST
 
 /* Roundoff of |q| is a hundred tolerances: reached, and counted. */
 START_TEST(a_tolerance_below_roundoff_is_no_failure_of_norms_alone) {
-  CPProjectorStats stats;
+  ProjectorCounters stats;
   double largest = 0.0;
   lay_out(_i % 2 ? LENGTHS : ROW);
   create(_i / 2 ? CP_NORM_L2 : CP_NORM_ERROR, CP_LINSOL_AUTO);
@@ -521,7 +522,7 @@ START_TEST(a_tolerance_below_roundoff_is_no_failure_of_norms_alone) {
   project();
   for (int k = 0; k < nnorms; k++) largest = fmax(largest, residual_of(k) / norms[k].value);
   ck_assert_double_le(largest, 20.0 * DBL_EPSILON);
-  ck_assert_int_eq(CPProjectorGetStats(P, &stats), CP_SUCCESS);
+  ck_assert_int_eq(projector_counters(P, &stats), CP_SUCCESS);
   ck_assert_int_eq(stats.nfloor, 1);
   destroy();
 }
@@ -637,7 +638,7 @@ START_TEST(assembling_names_a_norm_by_its_components) {
   N_Vector c = VECTOR(0.0);
   P          = CPProjectorCreate(out_of_reach, y, c, test_context);
   ck_assert_ptr_nonnull(P);
-  ck_assert_int_eq(CPProjectorSetErrHandlerFn(P, message_log, &messages), CP_SUCCESS);
+  ck_assert_int_eq(CPObjectSetErrHandlerFn(CP_OBJECT(P), message_log, &messages), CP_SUCCESS);
   ck_assert_int_eq(CPProjectorAddUnitNorm(P, 0, 4, 1.0), CP_SUCCESS);
   ck_assert_int_eq(CPProjectorAssemble(P, 0.0, y, ewt), CP_IC_FAIL);
   ck_assert_mentions(messages.text, "the norm of components 0 to 3 (");

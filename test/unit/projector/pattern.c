@@ -61,7 +61,7 @@ static CPProjector open_projector(N_Vector y, SUNMatrix G, int user_jac) {
   N_Vector res  = vector_of(M, NULL);
   CPProjector P = CPProjectorCreate(c, y, res, test_context);
   ck_assert_ptr_nonnull(P);
-  ck_assert_int_eq(CPProjectorSetErrHandlerFn(P, message_log, &messages), CP_SUCCESS);
+  ck_assert_int_eq(CPObjectSetErrHandlerFn(CP_OBJECT(P), message_log, &messages), CP_SUCCESS);
   ck_assert_int_eq(CPProjectorSetJacFn(P, user_jac ? jac : NULL, G), CP_SUCCESS);
   N_VDestroy(res);
   return P;

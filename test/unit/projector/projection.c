@@ -7,6 +7,7 @@
 #include "projector/fixture.h"
 
 #include <math.h>
+#include <models/counters.h>
 #include <string.h>
 
 static const sunrealtype h = 1.0e-4;
@@ -254,7 +255,7 @@ START_TEST(asking_for_more_than_roundoff_allows_succeeds_at_the_floor) {
     entries(y)[0] += random_number(&state);
     entries(y)[1] += random_number(&state);
     CPProjector P = CPProjectorCreate(big_circle, y, c, test_context);
-    ck_assert_int_eq(CPProjectorSetErrHandlerFn(P, message_log, &log), CP_SUCCESS);
+    ck_assert_int_eq(CPObjectSetErrHandlerFn(CP_OBJECT(P), message_log, &log), CP_SUCCESS);
     ck_assert_int_eq(CPProjectorSetUserData(P, &calls), CP_SUCCESS);
     ck_assert_int_eq(CPProjectorSetLinearSolver(P, (CPLinSol)_i), CP_SUCCESS);
     ck_assert_int_eq(CPProjectorSetEps(P, 1.0e-12), CP_SUCCESS);
@@ -265,8 +266,8 @@ START_TEST(asking_for_more_than_roundoff_allows_succeeds_at_the_floor) {
      * two units in the last place of y, 2.3e-10 */
     const long double r = hypotl((long double)entries(y)[0], (long double)entries(y)[1]);
     ck_assert_double_le((sunrealtype)fabsl(r - 1.0e6L), 4.0e-10);
-    CPProjectorStats stats;
-    ck_assert_int_eq(CPProjectorGetStats(P, &stats), CP_SUCCESS);
+    ProjectorCounters stats;
+    ck_assert_int_eq(projector_counters(P, &stats), CP_SUCCESS);
     /* if c is exactly 0, the floor was not needed */
     ck_assert_int_eq(big_circle(0.0, y, c, &calls), 0);
     if (entries(c)[0] != 0.0) ck_assert_int_eq(stats.nfloor, 1);
@@ -317,7 +318,7 @@ START_TEST(difference_quotients_are_good_however_near_to_zero_the_state_is) {
       N_Vector y = VECTOR(size[i], size[i]), c = VECTOR(0.0),
                ewt  = VECTOR(1.0 / atol[a], 1.0 / atol[a]);
       CPProjector P = CPProjectorCreate(displaced_rod, y, c, test_context);
-      ck_assert_int_eq(CPProjectorSetErrHandlerFn(P, message_log, &log), CP_SUCCESS);
+      ck_assert_int_eq(CPObjectSetErrHandlerFn(CP_OBJECT(P), message_log, &log), CP_SUCCESS);
       ck_assert_int_eq(CPProjectorSetLinearSolver(P, (CPLinSol)_i), CP_SUCCESS);
       ck_assert_int_eq(CPProjectorSetMaxIters(P, 20), CP_SUCCESS);
       N_Vector v = VECTOR(1.0, 1.0);
@@ -356,7 +357,7 @@ START_TEST(the_floor_is_that_of_the_constraint_where_states_are_small_next_to_it
     entries(y)[0] = 1.0e-11 * random_number(&state);
     entries(y)[1] = 1.0e-11 * random_number(&state);
     CPProjector P = CPProjectorCreate(inclined_rod, y, c, test_context);
-    ck_assert_int_eq(CPProjectorSetErrHandlerFn(P, message_log, &log), CP_SUCCESS);
+    ck_assert_int_eq(CPObjectSetErrHandlerFn(CP_OBJECT(P), message_log, &log), CP_SUCCESS);
     ck_assert_int_eq(CPProjectorSetLinearSolver(P, (CPLinSol)_i), CP_SUCCESS);
     ck_assert_int_eq(CPProjectorSetEps(P, 1.0e-6), CP_SUCCESS);
     ck_assert_msg(CPProjectorProject(P, 0.0, y, ewt) == CP_SUCCESS, "%s", log.text);

@@ -3,6 +3,7 @@
 
 #include <cpodes/projector/projector_impl.h>
 #include <math.h>
+#include <models/counters.h>
 
 static Case k;
 
@@ -25,7 +26,7 @@ START_TEST(a_frequency_of_one_renews_the_jacobian_in_every_projection) {
   case_open(&k, equations_of(&circle), settings[_i]);
   ck_assert_success(&k, CPProjectorSetJacFrequency(k.P, 1));
   run_along_circle(2, 1.0e-5, 1.0e-5);
-  const CPProjectorStats before = case_stats(&k);
+  const ProjectorCounters before = case_stats(&k);
   run_along_circle(50, 1.0e-5, 1.0e-5);
   ck_assert_int_eq(case_stats(&k).nje - before.nje, 50);
   ck_assert_int_ge(case_stats(&k).nsetups - before.nsetups, 50);
@@ -40,7 +41,7 @@ START_TEST(a_frequency_of_n_renews_the_jacobian_every_nth_projection) {
     case_open(&k, equations_of(&circle), settings[_i]);
     ck_assert_success(&k, CPProjectorSetJacFrequency(k.P, f == 0 ? 0 : frequency[f]));
     run_along_circle(1, 0.0, 0.0); /* the first projection sets up, and probes for levels */
-    const CPProjectorStats before = case_stats(&k);
+    const ProjectorCounters before = case_stats(&k);
     run_along_circle(100, 1.0e-6, 1.0e-6);
     /* at the latest every n-th: at least 100/n, and at most one more, since nothing else requires
      * it */
@@ -241,7 +242,7 @@ START_TEST(the_counters_are_those_of_the_callbacks) {
     ck_assert_success(&k, CPProjectorGetViolation(k.P, k.t, k.y, k.ewt, &norm, NULL));
     N_VDestroy(v);
   }
-  const CPProjectorStats s = case_stats(&k);
+  const ProjectorCounters s = case_stats(&k);
   ck_assert_int_eq(s.nce + s.nceDQ, k.eq.c_calls);
   if (k.setting.user_jac) {
     ck_assert_int_eq(s.nje, k.eq.jac_calls);
@@ -260,7 +261,7 @@ END_TEST
 
 START_TEST(counters_start_at_zero) {
   case_open(&k, equations_of(&circle), solvers[_i]);
-  const CPProjectorStats s = case_stats(&k);
+  const ProjectorCounters s = case_stats(&k);
   ck_assert_int_eq(s.nproj + s.nskipped + s.ntangent + s.niters + s.nfails + s.nce + s.nceDQ +
                        s.nje + s.nsetups + s.nfloor,
                    0);

@@ -3,6 +3,7 @@
 #include "projector/fixture.h"
 
 #include <math.h>
+#include <models/counters.h>
 #include <string.h>
 
 /* ---- one component that is far larger than the others ---- */
@@ -51,7 +52,7 @@ static void open_projector(CPConstraintFn c, CPConstraintJacFn jac, N_Vector y, 
   SUNMatrix G     = SUNDenseMatrix(m, N_VGetLength(y), test_context);
   P               = CPProjectorCreate(c, y, c_tmpl, test_context);
   ck_assert_ptr_nonnull(P);
-  ck_assert_int_eq(CPProjectorSetErrHandlerFn(P, message_log, &message), CP_SUCCESS);
+  ck_assert_int_eq(CPObjectSetErrHandlerFn(CP_OBJECT(P), message_log, &message), CP_SUCCESS);
   if (jac) ck_assert_int_eq(CPProjectorSetJacFn(P, jac, G), CP_SUCCESS);
   SUNMatDestroy(G);
   N_VDestroy(c_tmpl);
@@ -182,7 +183,7 @@ START_TEST(the_roundoff_of_a_motion_fails_no_projection) {
   if (_i) {
     CPProjectorFree(&P);
     P = CPProjectorCreate(turning_c, y, c, test_context);
-    ck_assert_int_eq(CPProjectorSetErrHandlerFn(P, message_log, &message), CP_SUCCESS);
+    ck_assert_int_eq(CPObjectSetErrHandlerFn(CP_OBJECT(P), message_log, &message), CP_SUCCESS);
     ck_assert_int_eq(CPProjectorSetJacTimes(P, turning_Gv, turning_GTw), CP_SUCCESS);
   }
   ck_assert_int_eq(CPProjectorSetEps(P, 1.0e-4), CP_SUCCESS);
@@ -206,10 +207,10 @@ END_TEST
  * correction suffices. No row contains the large component, so it stays. */
 START_TEST(differences_are_good_beside_a_large_component) {
   N_Vector y = angle_state(1.0e-5), ewt = angle_weights(), c = vector_of(ANGLE_M, NULL);
-  CPProjectorStats stats;
+  ProjectorCounters stats;
   open_projector(angle_c, NULL, y, ANGLE_M);
   ck_assert_msg(CPProjectorProject(P, 0.0, y, ewt) == CP_SUCCESS, "%s", message.text);
-  ck_assert_int_eq(CPProjectorGetStats(P, &stats), CP_SUCCESS);
+  ck_assert_int_eq(projector_counters(P, &stats), CP_SUCCESS);
   ck_assert_int_eq(stats.niters, 1);
   angle_c(0.0, y, c, NULL);
   ck_assert_double_le(N_VMaxNorm(c), CP_EPS_DEFAULT * 1.0e-6 * sqrt(2.0)); /* |g_i|, own level */
@@ -321,12 +322,12 @@ START_TEST(a_row_that_is_left_alone_does_not_keep_others_from_their_floor) {
   LeftAlone rows[] = {{0.0, 1}, {1.0e-14, 1}, {0.0, 0}, {0.5e-6, 0}};
   N_Vector y = VECTOR(sqrt(2.0) * ROUGH + 1.0e-5, 0.0), ewt = VECTOR(1.0e12, 1.0e6);
   N_Vector id = VECTOR(1.0, 0.0);
-  CPProjectorStats stats;
+  ProjectorCounters stats;
   open_projector(rough_c, NULL, y, 2);
   ck_assert_int_eq(CPProjectorSetUserData(P, &rows[_i]), CP_SUCCESS);
   ck_assert_int_eq(CPProjectorSetFixed(P, id), CP_SUCCESS);
   ck_assert_msg(CPProjectorProject(P, 0.0, y, ewt) == CP_SUCCESS, "%s", message.text);
-  ck_assert_int_eq(CPProjectorGetStats(P, &stats), CP_SUCCESS);
+  ck_assert_int_eq(projector_counters(P, &stats), CP_SUCCESS);
   ck_assert_int_eq(stats.nfloor, 1);
   CPProjectorFree(&P);
   N_VDestroy(y);
@@ -357,13 +358,13 @@ START_TEST(a_row_that_is_left_alone_does_not_keep_others_from_being_noise) {
   LeftAlone rows[] = {{0.0, 1}, {0.5e-6, 1}, {0.0, 0}, {0.5e-6, 0}};
   N_Vector y = VECTOR(1.0e-5, 0.0), ewt = VECTOR(1.0e4, 1.0e6), id = VECTOR(1.0, 0.0);
   N_Vector ctol = VECTOR(1.0e-12, 1.0e-6);
-  CPProjectorStats stats;
+  ProjectorCounters stats;
   open_projector(displaced_c, displaced_jac, y, 2);
   ck_assert_int_eq(CPProjectorSetUserData(P, &rows[_i]), CP_SUCCESS);
   ck_assert_int_eq(CPProjectorSetFixed(P, id), CP_SUCCESS);
   ck_assert_int_eq(CPProjectorSetConstraintTol(P, ctol), CP_SUCCESS);
   ck_assert_msg(CPProjectorProject(P, 0.0, y, ewt) == CP_SUCCESS, "%s", message.text);
-  ck_assert_int_eq(CPProjectorGetStats(P, &stats), CP_SUCCESS);
+  ck_assert_int_eq(projector_counters(P, &stats), CP_SUCCESS);
   ck_assert_int_eq(stats.nfloor, 1);
   CPProjectorFree(&P);
   N_VDestroy(y);
@@ -506,7 +507,7 @@ START_TEST(a_row_may_get_its_gradient_on_the_way) {
   MessageLog log = {0};
   N_Vector y = VECTOR(0.0, 0.0), ewt = VECTOR(1.0e6, 1.0e6), c = VECTOR(0.0, 0.0);
   CPProjector late = CPProjectorCreate(late_c, y, c, test_context);
-  ck_assert_int_eq(CPProjectorSetErrHandlerFn(late, message_log, &log), CP_SUCCESS);
+  ck_assert_int_eq(CPObjectSetErrHandlerFn(CP_OBJECT(late), message_log, &log), CP_SUCCESS);
   ck_assert_int_eq(CPProjectorSetUserData(late, alone ? &log : NULL), CP_SUCCESS);
   if (products) ck_assert_int_eq(CPProjectorSetJacTimes(late, late_Gv, late_GTw), CP_SUCCESS);
   const int flag = CPProjectorAssemble(late, 0.0, y, ewt);

@@ -61,7 +61,7 @@ static void setup(void) {
   c     = vector_of(N, NULL);
   P     = CPProjectorCreate(constraints, y, c, test_context);
   ck_assert_ptr_nonnull(P);
-  ck_assert_int_eq(CPProjectorSetErrHandlerFn(P, message_log, &logged), CP_SUCCESS);
+  ck_assert_int_eq(CPObjectSetErrHandlerFn(CP_OBJECT(P), message_log, &logged), CP_SUCCESS);
   ck_assert_int_eq(CPProjectorSetNorm(P, CP_NORM_L2), CP_SUCCESS);
 }
 
@@ -268,7 +268,7 @@ START_TEST(a_transposed_template_is_called_so) {
   CPProjectorFree(&P);
   P = CPProjectorCreate(constraints, y, three, test_context);
   ck_assert_ptr_nonnull(P);
-  ck_assert_int_eq(CPProjectorSetErrHandlerFn(P, message_log, &logged), CP_SUCCESS);
+  ck_assert_int_eq(CPObjectSetErrHandlerFn(CP_OBJECT(P), message_log, &logged), CP_SUCCESS);
   CHECK_REFUSED(OF_G, dense_matrix(4, 3), "3 x 4", "4 x 3", "transposed");
   for (int k = 0; k < 2; k++)
     CHECK_REFUSED(OF_G, sparse_matrix(4, 3, types[k]), "3 x 4", "4 x 3", "transposed");

@@ -2,6 +2,7 @@
  * violation norm. */
 #include <cpodes/cpodes_projector.h>
 #include <math.h>
+#include <models/counters.h>
 #include <stdlib.h>
 
 #include "support/support.h"
@@ -65,7 +66,7 @@ static void open_with(CPErrProjFn g_eps) {
   v      = VECTOR(1.0, 2.0);
   P      = CPProjectorCreateUser(radial, g_eps, y, test_context);
   ck_assert_ptr_nonnull(P);
-  ck_assert_int_eq(CPProjectorSetErrHandlerFn(P, message_log, &log_), CP_SUCCESS);
+  ck_assert_int_eq(CPObjectSetErrHandlerFn(CP_OBJECT(P), message_log, &log_), CP_SUCCESS);
   ck_assert_int_eq(CPProjectorSetUserData(P, &record), CP_SUCCESS);
 }
 
@@ -153,7 +154,7 @@ static const Fault faults[] = {{1, 0.0, -CP_REPTD_USERFUNC_ERR, -CP_REPTD_USERFU
 START_TEST(failures_of_the_users_functions_have_codes_and_change_nothing) {
   const Fault *f = &faults[_i];
   N_Vector y0 = vector_copy(y), v0 = vector_copy(v);
-  CPProjectorStats stats;
+  ProjectorCounters stats;
   record.flag = f->flag;
   record.bad  = f->bad;
   ck_assert_int_eq(CPProjectorProject(P, 2.5, y, NULL), f->g_code);
@@ -167,7 +168,7 @@ START_TEST(failures_of_the_users_functions_have_codes_and_change_nothing) {
   ck_assert_int_eq(CPProjectorAssemble(P, 2.5, y, NULL),
                    -abs(f->g_code)); /* no smaller step to try */
   ck_assert(same_bits(y, y0));
-  ck_assert_int_eq(CPProjectorGetStats(P, &stats), CP_SUCCESS);
+  ck_assert_int_eq(projector_counters(P, &stats), CP_SUCCESS);
   ck_assert_int_eq(stats.nfails, 3);
   ck_assert_int_eq(log_.count, 3);
   record.flag = 0;
@@ -274,11 +275,11 @@ START_TEST(errors_that_are_not_finite_are_refused_with_g_eps_and_without) {
 END_TEST
 
 START_TEST(projections_of_each_kind_are_counted) {
-  CPProjectorStats s;
+  ProjectorCounters s;
   for (int i = 0; i < 3; i++) ck_assert_int_eq(CPProjectorProject(P, 0.0, y, NULL), CP_SUCCESS);
   for (int i = 0; i < 2; i++)
     ck_assert_int_eq(CPProjectorProjectTangent(P, 0.0, y, NULL, v), CP_SUCCESS);
-  ck_assert_int_eq(CPProjectorGetStats(P, &s), CP_SUCCESS);
+  ck_assert_int_eq(projector_counters(P, &s), CP_SUCCESS);
   ck_assert_int_eq(s.nproj, 3);
   ck_assert_int_eq(s.ntangent, 2);
   ck_assert_int_eq(s.nfails + s.nce + s.nceDQ + s.nje + s.nsetups + s.niters, 0);

@@ -66,7 +66,7 @@ static int of_projector(CPProjector P, N_Vector y0, N_Vector *s, SUNNonlinearSol
   CPIntegrator mem = CPIntegratorCreate("ADAMS", test_context);
   int flag         = CP_MEM_FAIL;
   if (!mem) return flag;
-  CPIntegratorSetErrHandlerFn(mem, message_log, &message);
+  CPObjectSetErrHandlerFn(CP_OBJECT(mem), message_log, &message);
   flag = CPIntegratorSetNonlinearSolver(mem, fixed);
   if (!flag) flag = CPIntegratorInit(mem, pendulum_rhs, 0.0, y0);
   if (!flag) flag = CPIntegratorSStolerances(mem, 1.0e-5, 1.0e-5);
@@ -82,8 +82,8 @@ static int of_mechanism(N_Vector y0, N_Vector *s) {
   CPIntegrator mem        = CPIntegratorCreate("ADAMS", test_context);
   CPMech mech             = mem ? create_mech(&model, y0, test_context) : NULL;
   int flag                = mech ? CP_SUCCESS : CP_MEM_FAIL;
-  if (!flag) flag = CPMechSetErrHandlerFn(mech, message_log, &message);
-  if (!flag) flag = CPIntegratorSetErrHandlerFn(mem, message_log, &message);
+  if (!flag) flag = CPObjectSetErrHandlerFn(CP_OBJECT(mech), message_log, &message);
+  if (!flag) flag = CPObjectSetErrHandlerFn(CP_OBJECT(mem), message_log, &message);
   if (!flag) flag = CPMechSetUserData(mech, &crank);
   if (!flag) flag = CPMechAttach(mech, mem, 0.0, y0);
   if (!flag) flag = CPIntegratorSStolerances(mem, 1.0e-5, 1.0e-5);
@@ -142,7 +142,7 @@ START_TEST(after_sensitivities_that_lacked_memory_the_states_go_on) {
     CPIntegrator mem = CPIntegratorCreate("ADAMS", test_context);
     CPMech mech      = create_mech(&model, y0, test_context);
     CPMechSetUserData(mech, &crank);
-    CPIntegratorSetErrHandlerFn(mem, message_log, &message);
+    CPObjectSetErrHandlerFn(CP_OBJECT(mem), message_log, &message);
     ck_assert_int_eq(CPMechAttach(mech, mem, 0.0, y0), CP_SUCCESS);
     ck_assert_int_eq(CPIntegratorSStolerances(mem, 1.0e-5, 1.0e-5), CP_SUCCESS);
     if (_i) ck_assert_int_eq(CPIntegratorSensInit1(mem, NS, CV_STAGGERED1, NULL, s), CP_SUCCESS);
@@ -197,7 +197,7 @@ START_TEST(derivatives_of_mechanisms_that_lack_memory_say_so) {
   int failed = 1;
   for (int n = 1; failed; n++) {
     CPMech mech = create_mech(&model, y, test_context);
-    ck_assert_int_eq(CPMechSetErrHandlerFn(mech, message_log, &message), CP_SUCCESS);
+    ck_assert_int_eq(CPObjectSetErrHandlerFn(CP_OBJECT(mech), message_log, &message), CP_SUCCESS);
     ck_assert_int_eq(CPMechSetUserData(mech, &pendulum), CP_SUCCESS);
     alloc_watch_failing(n);
     const int flag = derive(mech, y, v, _i);

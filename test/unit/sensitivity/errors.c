@@ -68,7 +68,7 @@ END_TEST
 
 START_TEST(without_an_integrator_there_are_none) {
   CPIntegrator mem = CPIntegratorCreate("BDF", test_context);
-  ck_assert_success(run, CPIntegratorSetErrHandlerFn(mem, message_log, &run->log));
+  ck_assert_success(run, CPObjectSetErrHandlerFn(CP_OBJECT(mem), message_log, &run->log));
   ck_assert_int_eq(CPIntegratorSensInit1(mem, NS, CV_STAGGERED1, sens_rhs, r.s), CP_NO_INIT);
   ck_assert_int_eq(CPIntegratorSensInit1(NULL, NS, CV_STAGGERED1, sens_rhs, r.s), CP_MEM_NULL);
   CPIntegratorFree(&mem);
@@ -86,7 +86,6 @@ END_TEST
 
 static int use(int which, CPIntegrator mem) {
   sunrealtype t;
-  CPIntegratorSensStats stats;
   switch (which) {
   case 0: return CPIntegratorSensReInit(mem, r.s);
   case 1: return CPIntegratorSetSensParams(mem, &run->world.p.L, NULL, NULL);
@@ -96,11 +95,10 @@ static int use(int which, CPIntegrator mem) {
   case 5: return CPIntegratorGetConsistentSensIC(mem, r.s);
   case 6: return CPIntegratorGetSens(mem, &t, r.s);
   case 7: return CPIntegratorGetSensDky(mem, 0.0, 0, r.s);
-  case 8: return CPIntegratorGetSensStats(mem, &stats);
   default: return CPIntegratorSensRhs1(mem, 0.0, run->y, 0, r.s[0], r.s[1], r.s[0], r.s[1]);
   }
 }
-enum { USES = 10 };
+enum { USES = 9 };
 
 START_TEST(every_function_names_what_has_to_come_first) {
   ck_assert_int_eq(use(_i, NULL), CP_MEM_NULL);
@@ -120,7 +118,6 @@ START_TEST(every_argument_is_checked) {
   some[1] = shorter;
   ck_assert_error(CPIntegratorGetSensDky(mem, 0.0, 0, some), CP_ILL_INPUT, "length", "3");
   ck_assert_error(CPIntegratorGetConsistentSensIC(mem, NULL), CP_ILL_INPUT, "yS0");
-  ck_assert_error(CPIntegratorGetSensStats(mem, NULL), CP_ILL_INPUT, "stats");
   SUNNonlinearSolver empty = SUNNonlinSolNewEmpty(test_context);
   ck_assert_error(CPIntegratorSetSensNonlinearSolver(mem, empty), CP_ILL_INPUT, "setsysfn");
   SUNNonlinSolFreeEmpty(empty);
@@ -299,7 +296,7 @@ START_TEST(attached_memory_has_sensitivities_and_gets_its_solver_back) {
   CPIntegrator mem = CPIntegratorAttach(cvode_mem, "ADAMS", inner, run->y, test_context);
   CPIntegrator own = run->mem;
   run->mem         = mem; /* so that sens_rhs finds it */
-  ck_assert_success(run, CPIntegratorSetErrHandlerFn(mem, message_log, &run->log));
+  ck_assert_success(run, CPObjectSetErrHandlerFn(CP_OBJECT(mem), message_log, &run->log));
   ck_assert_success(run, CPIntegratorSetProjector(mem, run->P));
   ck_assert_success(run, CPIntegratorSensInit1(mem, NS, CV_STAGGERED1, NULL, r.s));
   ck_assert_success(run, CPIntegratorSetSensParams(mem, &run->world.p.L, NULL, NULL));
@@ -336,7 +333,7 @@ START_TEST(backward_runs_before_forward_ones_are_named) {
   ck_assert_int_eq(CPIntegratorF(NULL, 1.0, run->y, &t, CV_NORMAL, &ncheck), CP_MEM_NULL);
   const int flag = CPIntegratorB(run->mem, 0.0, CV_NORMAL);
   ck_assert_msg(flag == CV_NO_FWD || flag == CV_NO_BCK, "%d: %s", flag,
-                CPIntegratorGetLastMessage(run->mem));
+                CPObjectGetLastMessage(CP_OBJECT(run->mem)));
   ck_assert_int_eq(CPIntegratorB(NULL, 0.0, CV_NORMAL), CP_MEM_NULL);
 }
 END_TEST

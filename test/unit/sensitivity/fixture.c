@@ -1,6 +1,7 @@
 #include "sensitivity/fixture.h"
 
 #include <math.h>
+#include <models/counters.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -111,8 +112,8 @@ sunrealtype sens_error(const SensRun *r) {
   return worst;
 }
 
-CPIntegratorSensStats sens_stats(const SensRun *r) {
-  CPIntegratorSensStats stats;
-  ck_assert_int_eq(CPIntegratorGetSensStats(r->run.mem, &stats), CP_SUCCESS);
+SensCounters sens_stats(const SensRun *r) {
+  SensCounters stats;
+  ck_assert_int_eq(sens_counters(r->run.mem, &stats), CP_SUCCESS);
   return stats;
 }

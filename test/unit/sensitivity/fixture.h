@@ -5,6 +5,7 @@
 #include "stepping/multistep/fixture.h"
 
 #include <cpodes/cpodes_sens.h>
+#include <models/counters.h>
 
 enum { BY_L, BY_G, NS };
 
@@ -46,6 +47,6 @@ void sens_exact(const Pendulum *p, sunrealtype t, N_Vector *s);
 /* Largest |s_i - exact| / |exact|, in the largest norm, at run.t */
 sunrealtype sens_error(const SensRun *r);
 
-CPIntegratorSensStats sens_stats(const SensRun *r);
+SensCounters sens_stats(const SensRun *r);
 
 #endif

@@ -221,11 +221,11 @@ START_TEST(a_failure_names_its_cause_and_the_run_goes_on_once_it_is_repaired) {
   int flag = CP_SUCCESS;
   while (flag >= 0 && r.run.t < 3.0) flag = sens_step(&r);
   ck_assert_msg(flag == end->code, "%s, %s: %d, %s", r.run.method.name, end->name, flag,
-                CPIntegratorGetLastMessage(r.run.mem));
-  ck_assert_mentions(CPIntegratorGetLastMessage(r.run.mem), end->word);
+                CPObjectGetLastMessage(CP_OBJECT(r.run.mem)));
+  ck_assert_mentions(CPObjectGetLastMessage(CP_OBJECT(r.run.mem)), end->word);
   sunrealtype t;
   r.fS.times = r.cS.times = 0;
-  if (strstr(CPIntegratorGetLastMessage(r.run.mem), "re-initialised") == NULL) {
+  if (strstr(CPObjectGetLastMessage(CP_OBJECT(r.run.mem)), "re-initialised") == NULL) {
     ck_assert_success(&r.run, CPIntegratorGetSens(r.run.mem, &t, r.s)); /* of the last good state */
     ck_assert_bound(&r.run, residual_of(&r), SENS_ROUNDOFF);
   } else { /* the program keeps those of the last step */

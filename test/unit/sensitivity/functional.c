@@ -430,7 +430,7 @@ START_TEST(a_run_that_takes_too_many_steps_ends) {
     else
       ck_assert_error(CPIntegratorFunctionalAdjoint(run->mem, 1, &F, &o, NULL, G, dG, NULL),
                       CV_TOO_MUCH_WORK, "mxsteps");
-    told = _i == 0 || strstr(CPIntegratorGetLastMessage(run->mem), "backward");
+    told = _i == 0 || strstr(CPObjectGetLastMessage(CP_OBJECT(run->mem)), "backward");
     sens_close(&r);
   }
   ck_assert(told);

@@ -71,7 +71,7 @@ static void right_hand_side(State *w, N_Vector y, N_Vector ydot) {
   System *s = w->s;
   system_N(s, entries(y), entries(y) + s->nq, entries(ydot));
   ck_assert_msg(CPMechAccelerations(s->mech, s->t, y, entries(ydot) + s->nq, NULL) == CP_SUCCESS,
-                "%s: %s", s->name, CPMechGetLastMessage(s->mech));
+                "%s: %s", s->name, CPObjectGetLastMessage(CP_OBJECT(s->mech)));
 }
 
 /* Differences of sixth order of the whole public right-hand side, along (s, e_i). */
@@ -136,7 +136,7 @@ START_TEST(accelerations_and_multipliers_have_their_derivatives) {
     w.par.p[i] = kept;
     ck_assert_msg(CPMechSensAccelerations(s->mech, s->t, s->y, i, w.along, result, result + nu) ==
                       CP_SUCCESS,
-                  "%s: %s", s->name, CPMechGetLastMessage(s->mech));
+                  "%s: %s", s->name, CPObjectGetLastMessage(CP_OBJECT(s->mech)));
     for (int j = 0; j < count; j++) size = fmax(size, fabs(sum[j]));
     for (int j = 0; j < count; j++)
       ck_assert_msg(fabs(result[j] - sum[j]) <= 1.0e-8 * size, "%s, parameter %d, %d: %.12g, %.12g",
@@ -200,7 +200,7 @@ static long int run(System *s, int lmm, sunrealtype tol, sunrealtype *p, sunreal
   const sunrealtype t1 = s->t + 0.05;
   sunrealtype t;
   CPIntegrator mem = CPIntegratorCreate(lmm == CV_BDF ? "BDF" : "ADAMS", test_context);
-  ck_assert_int_eq(CPIntegratorSetErrHandlerFn(mem, message_log, &s->log), CP_SUCCESS);
+  ck_assert_int_eq(CPObjectSetErrHandlerFn(CP_OBJECT(mem), message_log, &s->log), CP_SUCCESS);
   ck_assert_msg(CPMechAttach(s->mech, mem, s->t, s->y) == CP_SUCCESS, "%s: %s", s->name,
                 s->log.text);
   ck_assert_int_eq(CPIntegratorSStolerances(mem, tol, tol), CP_SUCCESS);
@@ -505,7 +505,7 @@ START_TEST(forward_sensitivities_keep_their_parameters) {
   N_Vector v       = vector_copy(s->y);
   sunrealtype p[2] = {1, 2};
   CPIntegrator mem = CPIntegratorCreate("BDF", test_context);
-  CPIntegratorSetErrHandlerFn(mem, message_log, &s->log);
+  CPObjectSetErrHandlerFn(CP_OBJECT(mem), message_log, &s->log);
   ck_assert_int_eq(CPMechAttach(s->mech, mem, s->t, s->y), CP_SUCCESS);
   ck_assert_int_eq(CPIntegratorSensInit1(mem, 1, CV_STAGGERED1, NULL, &v), CP_SUCCESS);
   ck_assert_int_eq(CPMechSetParams(s->mech, 2, p, NULL, NULL), CP_NOT_SUPPORTED);
@@ -524,7 +524,7 @@ START_TEST(a_consistent_start_that_fails_is_named) {
   sunrealtype p[2] = {1, 9.81};
   broken           = "failure";
   CPIntegrator mem = CPIntegratorCreate("BDF", test_context);
-  CPIntegratorSetErrHandlerFn(mem, message_log, &s->log);
+  CPObjectSetErrHandlerFn(CP_OBJECT(mem), message_log, &s->log);
   ck_assert_int_eq(CPMechAttach(s->mech, mem, s->t, s->y), CP_SUCCESS);
   ck_assert_int_eq(CPIntegratorSStolerances(mem, 1e-6, 1e-6), CP_SUCCESS);
   ck_assert_int_eq(CPIntegratorSensInit1(mem, 1, CV_STAGGERED1, NULL, &v), CP_SUCCESS);
@@ -542,7 +542,7 @@ START_TEST(constraints_of_a_system_are_its_own) {
   System *s        = system_create(PENDULUM);
   N_Vector v       = vector_copy(s->y);
   CPIntegrator mem = CPIntegratorCreate("BDF", test_context);
-  CPIntegratorSetErrHandlerFn(mem, message_log, &s->log);
+  CPObjectSetErrHandlerFn(CP_OBJECT(mem), message_log, &s->log);
   ck_assert_int_eq(CPMechAttach(s->mech, mem, s->t, s->y), CP_SUCCESS);
   ck_assert_int_eq(CPIntegratorSensInit1(mem, 1, CV_STAGGERED1, NULL, &v), CP_SUCCESS);
   ck_assert_int_eq(CPIntegratorSetSensConstraintFn(mem, NULL), CP_NOT_SUPPORTED);

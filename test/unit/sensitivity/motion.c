@@ -115,7 +115,7 @@ static void run(Cart *cart, int how, int lmm, N_Vector y, N_Vector *s) {
   start(cart, y, s);
   CPMech mech      = create(cart, how, y);
   CPIntegrator mem = CPIntegratorCreate(lmm == CV_BDF ? "BDF" : "ADAMS", test_context);
-  ck_assert_int_eq(CPIntegratorSetErrHandlerFn(mem, message_log, &log), CP_SUCCESS);
+  ck_assert_int_eq(CPObjectSetErrHandlerFn(CP_OBJECT(mem), message_log, &log), CP_SUCCESS);
   ck_assert_int_eq(CPMechAttach(mech, mem, 0.0, y), CP_SUCCESS);
   ck_assert_int_eq(CPIntegratorSStolerances(mem, 1.0e-10, 1.0e-10), CP_SUCCESS);
   ck_assert_int_eq(CVodeSetMaxNumSteps(CPIntegratorGetCVodeMem(mem), 100000), CV_SUCCESS);
@@ -202,7 +202,7 @@ START_TEST(rows_that_are_off_constrain_nothing) {
   ck_assert_int_eq(CPIntegratorSetSensParams(mem, cart.p, size, NULL), CP_SUCCESS);
   ck_assert_int_eq(CVodeSensEEtolerances(CPIntegratorGetCVodeMem(mem)), CV_SUCCESS);
   ck_assert_msg(CPIntegratorEvolve(mem, 0.5, y, &t, CV_NORMAL) == CP_SUCCESS, "%s",
-                CPIntegratorGetLastMessage(mem));
+                CPObjectGetLastMessage(CP_OBJECT(mem)));
   ck_assert_int_eq(CPIntegratorGetSens(mem, &t, s), CP_SUCCESS);
   ck_assert_double_eq_tol(entries(s[BY_G])[2], -t * t / 2.0, 1.0e-6);
   ck_assert_double_eq_tol(N_VMaxNorm(s[BY_L]), 0.0, 1.0e-12);

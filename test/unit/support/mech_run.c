@@ -22,7 +22,8 @@ MechRun *mech_run_create(const CPEquations *model, void *user_data, const sunrea
   run->mech = create_mech(model, run->y, test_context);
   ck_assert_ptr_nonnull(run->mech);
   ck_assert_int_eq(CPMechSetUserData(run->mech, user_data), CP_SUCCESS);
-  ck_assert_int_eq(CPMechSetErrHandlerFn(run->mech, message_log, &run->log), CP_SUCCESS);
+  ck_assert_int_eq(CPObjectSetErrHandlerFn(CP_OBJECT(run->mech), message_log, &run->log),
+                   CP_SUCCESS);
   return run;
 }
 
@@ -38,7 +39,8 @@ void mech_run_start(MechRun *run, int lmm, sunrealtype tol) {
   run->tol   = tol;
   run->cpode = CPIntegratorCreate(lmm == CV_BDF ? "BDF" : "ADAMS", test_context);
   ck_assert_ptr_nonnull(run->cpode);
-  ck_assert_int_eq(CPIntegratorSetErrHandlerFn(run->cpode, message_log, &run->log), CP_SUCCESS);
+  ck_assert_int_eq(CPObjectSetErrHandlerFn(CP_OBJECT(run->cpode), message_log, &run->log),
+                   CP_SUCCESS);
   ck_assert_msg(CPMechAttach(run->mech, run->cpode, 0, run->y) == CP_SUCCESS, "%s", run->log.text);
   ck_assert_int_eq(CPIntegratorSStolerances(run->cpode, tol, tol), CP_SUCCESS);
   ck_assert_int_eq(CVodeSetMaxNumSteps(CPIntegratorGetCVodeMem(run->cpode), 1000000), CV_SUCCESS);

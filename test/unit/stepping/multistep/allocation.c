@@ -88,7 +88,7 @@ static int create_and_step(CPIntegrator *mem, CPProjector P, N_Vector y, N_Vecto
   sunrealtype t;
   *mem = CPIntegratorCreate("ADAMS", test_context);
   if (!*mem) return CP_MEM_FAIL;
-  CPIntegratorSetErrHandlerFn(*mem, message_log, &message);
+  CPObjectSetErrHandlerFn(CP_OBJECT(*mem), message_log, &message);
   int flag = CPIntegratorInit(*mem, world_rhs, 0.0, y);
   if (!flag) flag = CPIntegratorRootInit(*mem, 1, no_root);
   if (!flag) flag = CPIntegratorSVtolerances(*mem, 1.0e-6, abstol);

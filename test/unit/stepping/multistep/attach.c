@@ -51,7 +51,7 @@ static void attach(int lmm, SUNNonlinearSolver inner) {
                            test_context);
   ck_assert_ptr_nonnull(mem);
   P = world_projector(&prog.world, prog.y);
-  ck_assert_int_eq(CPIntegratorSetErrHandlerFn(mem, message_log, &message), CP_SUCCESS);
+  ck_assert_int_eq(CPObjectSetErrHandlerFn(CP_OBJECT(mem), message_log, &message), CP_SUCCESS);
   ck_assert_int_eq(CPIntegratorSetProjector(mem, P), CP_SUCCESS);
 }
 
@@ -110,7 +110,7 @@ START_TEST(attaching_in_the_middle_of_a_run_goes_on_from_there) {
   const int flag = CPIntegratorEvolve(mem, 2.0, prog.y, &prog.t, CV_NORMAL);
   /* the drift was above the tolerance: this is reported, and repaired by a restart */
   if (flag == CP_INCONSISTENT_IC) {
-    ck_assert_mentions(CPIntegratorGetLastMessage(mem), "CPIntegratorReInit");
+    ck_assert_mentions(CPObjectGetLastMessage(CP_OBJECT(mem)), "CPIntegratorReInit");
     ck_assert_int_eq(CPIntegratorCalcIC(mem, NULL), CP_TOO_LATE);
     ck_assert_int_eq(CPIntegratorReInit(mem, prog.t, prog.y), CP_SUCCESS);
     ck_assert_int_eq(CPIntegratorCalcIC(mem, NULL), CP_SUCCESS);
@@ -127,7 +127,7 @@ START_TEST(a_method_that_the_memory_does_not_have_is_noticed) {
   open_both(_i);
   attach(run.method.lmm == CV_BDF ? CV_ADAMS : CV_BDF, prog.inner);
   ck_assert_int_eq(CPIntegratorEvolve(mem, 2.0, prog.y, &prog.t, CV_NORMAL), CP_SELFCHECK_FAIL);
-  ck_assert_mentions(CPIntegratorGetLastMessage(mem), "lmm");
+  ck_assert_mentions(CPObjectGetLastMessage(CP_OBJECT(mem)), "lmm");
 }
 END_TEST
 
@@ -244,7 +244,7 @@ START_TEST(attached_memory_can_be_restarted) {
   ck_assert_success(&run, run_to(&run, 1.0));
   ck_assert_int_eq(same_bits(run.y, prog.y), 1);
   ck_assert_int_eq(CPIntegratorInit(mem, world_rhs, 0.0, y0), CP_ILL_INPUT);
-  ck_assert_mentions(CPIntegratorGetLastMessage(mem), "CPIntegratorReInit");
+  ck_assert_mentions(CPObjectGetLastMessage(CP_OBJECT(mem)), "CPIntegratorReInit");
   N_VDestroy(y0);
 }
 END_TEST
@@ -282,7 +282,7 @@ static void assert_told(int flag) {
   ck_assert_int_lt(flag, 0);
   ck_assert_int_eq(message.count, 1);
   ck_assert_int_eq(message.code, flag);
-  ck_assert_str_eq(message.text, CPIntegratorGetLastMessage(mem));
+  ck_assert_str_eq(message.text, CPObjectGetLastMessage(CP_OBJECT(mem)));
   message = (MessageLog){0};
 }
 
@@ -297,7 +297,7 @@ START_TEST(errors_of_cvodes_have_a_message_of_the_integrator) {
   assert_told(CPIntegratorGetDky(mem, 100.0, 0, y));
   assert_told(CPIntegratorGetDky(mem, 1.0, 20, y));
   assert_told(CPIntegratorRootInit(mem, 1, no_root));
-  ck_assert_mentions(CPIntegratorGetLastMessage(mem), "CVodeRootInit");
+  ck_assert_mentions(CPObjectGetLastMessage(CP_OBJECT(mem)), "CVodeRootInit");
   N_VDestroy(y);
 }
 END_TEST

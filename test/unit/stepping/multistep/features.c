@@ -2,6 +2,7 @@
 #include "stepping/multistep/fixture.h"
 
 #include <math.h>
+#include <models/counters.h>
 #include <sunnonlinsol/sunnonlinsol_fixedpoint.h>
 
 static Run run;
@@ -56,7 +57,7 @@ START_TEST(CVode_called_by_its_own_right_hand_side_ends_the_run) {
   SUNNonlinearSolver fixed = SUNNonlinSol_FixedPoint(y, 0, test_context);
   CPIntegrator mem         = CPIntegratorCreate("ADAMS", test_context);
   c.cvode_mem              = CPIntegratorGetCVodeMem(mem);
-  ck_assert_int_eq(CPIntegratorSetErrHandlerFn(mem, message_log, &log), CP_SUCCESS);
+  ck_assert_int_eq(CPObjectSetErrHandlerFn(CP_OBJECT(mem), message_log, &log), CP_SUCCESS);
   ck_assert_int_eq(CPIntegratorInit(mem, calling, 0.0, y), CP_SUCCESS);
   ck_assert_int_eq(CPIntegratorSStolerances(mem, 1.0e-6, 1.0e-6), CP_SUCCESS);
   ck_assert_int_eq(CPIntegratorSetNonlinearSolver(mem, fixed), CP_SUCCESS);
@@ -87,7 +88,7 @@ START_TEST(fixed_point_iteration_warns_once_where_stability_limits_the_steps) {
   N_Vector y = VECTOR(1.0), start = VECTOR(1.0);
   SUNNonlinearSolver fixed = SUNNonlinSol_FixedPoint(y, 0, test_context);
   CPIntegrator mem         = CPIntegratorCreate("ADAMS", test_context);
-  ck_assert_int_eq(CPIntegratorSetErrHandlerFn(mem, message_log, &log), CP_SUCCESS);
+  ck_assert_int_eq(CPObjectSetErrHandlerFn(CP_OBJECT(mem), message_log, &log), CP_SUCCESS);
   ck_assert_int_eq(CPIntegratorInit(mem, relaxation, 0.0, y), CP_SUCCESS);
   ck_assert_int_eq(CPIntegratorSStolerances(mem, 1.0e-4, 1.0e-4), CP_SUCCESS);
   ck_assert_int_eq(CPIntegratorSetNonlinearSolver(mem, fixed), CP_SUCCESS);
@@ -153,7 +154,7 @@ START_TEST(a_restart_repeats_the_run_bit_by_bit) {
   N_Vector y0 = vector_copy(run.y), first = vector_copy(run.y);
   ck_assert_success(&run, run_to(&run, 1.0));
   N_VScale(1.0, run.y, first);
-  const CPIntegratorStats stats = run_stats(&run);
+  const IntegratorCounters stats = run_stats(&run);
   ck_assert_success(&run, CPIntegratorReInit(run.mem, 0.0, y0));
   ck_assert_int_eq(run_stats(&run).nproj, 0);
   ck_assert_int_eq(run_stats(&run).nce, 0);

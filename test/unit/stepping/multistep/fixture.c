@@ -1,6 +1,7 @@
 #include "stepping/multistep/fixture.h"
 
 #include <math.h>
+#include <models/counters.h>
 #include <string.h>
 #include <sunlinsol/sunlinsol_dense.h>
 #include <sunnonlinsol/sunnonlinsol_fixedpoint.h>
@@ -108,7 +109,7 @@ void run_create(Run *run, Method method, sunrealtype tol) {
   ck_assert_ptr_nonnull(run->mem);
   run->cvode_mem = CPIntegratorGetCVodeMem(run->mem);
   run->P         = world_projector(&run->world, run->y);
-  ck_assert_success(run, CPIntegratorSetErrHandlerFn(run->mem, message_log, &run->log));
+  ck_assert_success(run, CPObjectSetErrHandlerFn(CP_OBJECT(run->mem), message_log, &run->log));
 }
 
 void run_add_linear_solver(Run *run) {
@@ -185,9 +186,9 @@ void run_until(Run *run, sunrealtype tend) {
   while (run->t < tend) ck_assert_success(run, run_step(run));
 }
 
-CPIntegratorStats run_stats(Run *run) {
-  CPIntegratorStats stats;
-  ck_assert_success(run, CPIntegratorGetStats(run->mem, &stats));
+IntegratorCounters run_stats(Run *run) {
+  IntegratorCounters stats;
+  ck_assert_success(run, integrator_counters(run->mem, &stats));
   return stats;
 }
 
@@ -234,7 +235,7 @@ sunrealtype error_of(Run *run) {
 }
 
 void assert_message(const Run *run, const char *const *words) {
-  const char *text = CPIntegratorGetLastMessage(run->mem);
+  const char *text = CPObjectGetLastMessage(CP_OBJECT(run->mem));
   for (; *words; words++) ck_assert_mentions(text, *words);
   ck_assert_ptr_null(strchr(text, '\n'));
   ck_assert_str_eq(text, run->log.text); /* the handler received the same */

@@ -5,6 +5,7 @@
 #include "support/support.h"
 
 #include <cpodes/cpodes.h>
+#include <models/counters.h>
 #include <models/pendulum.h>
 #include <sundials/sundials_linearsolver.h>
 #include <sundials/sundials_nonlinearsolver.h>
@@ -109,7 +110,7 @@ int run_to(Run *run, sunrealtype tout); /* CV_NORMAL */
 /* Steps until t >= tend; every step must succeed. */
 void run_until(Run *run, sunrealtype tend);
 
-CPIntegratorStats run_stats(Run *run);
+IntegratorCounters run_stats(Run *run);
 long int run_steps(Run *run); /* of CVODES */
 /* The largest |c_i| */
 sunrealtype violation_of(const World *world, N_Vector y);
@@ -124,7 +125,8 @@ sunrealtype error_of(Run *run);
   do {                                                                                         \
     int flag_ = (call);                                                                        \
     ck_assert_msg(flag_ == (expected), "%s, t = %g: %s is %d, not %s: %s", (run)->method.name, \
-                  (run)->t, #call, flag_, #expected, CPIntegratorGetLastMessage((run)->mem));  \
+                  (run)->t, #call, flag_, #expected,                                           \
+                  CPObjectGetLastMessage(CP_OBJECT((run)->mem)));                              \
   } while (0)
 #define ck_assert_success(run, call) ck_assert_flag(run, call, CP_SUCCESS)
 

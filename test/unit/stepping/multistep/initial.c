@@ -20,7 +20,7 @@ static void create(N_Vector start) {
   P           = CPProjectorCreate(slider_crank_constraints, start, c, test_context);
   ck_assert_int_eq(CPProjectorSetUserData(P, &crank), CP_SUCCESS);
   ck_assert_int_eq(CPProjectorSetJacFn(P, slider_crank_jacobian, G), CP_SUCCESS);
-  ck_assert_int_eq(CPIntegratorSetErrHandlerFn(mem, message_log, &message), CP_SUCCESS);
+  ck_assert_int_eq(CPObjectSetErrHandlerFn(CP_OBJECT(mem), message_log, &message), CP_SUCCESS);
   ck_assert_int_eq(CPIntegratorInit(mem, slider_crank_rhs, 0.0, start), CP_SUCCESS);
   ck_assert_int_eq(CPIntegratorSetProjector(mem, P), CP_SUCCESS);
   ck_assert_int_eq(CVodeSetUserData(CPIntegratorGetCVodeMem(mem), &crank), CP_SUCCESS);
@@ -138,7 +138,7 @@ START_TEST(no_tolerances_are_needed) {
   N_Vector y = consistent();
   ck_assert_double_le(violation(y), BOUND(1.0e-8));
   ck_assert_int_eq(CPIntegratorEvolve(mem, 0.1, y, &(sunrealtype){0.0}, CV_NORMAL), CP_NO_INIT);
-  ck_assert_mentions(CPIntegratorGetLastMessage(mem), "tolerances");
+  ck_assert_mentions(CPObjectGetLastMessage(CP_OBJECT(mem)), "tolerances");
   N_VDestroy(y);
 }
 END_TEST
@@ -164,8 +164,8 @@ START_TEST(a_failure_leaves_y0_and_names_the_constraints) {
   const int flag = CPIntegratorCalcIC(mem, NULL);
   ck_assert_int_eq(flag, CP_IC_FAIL);
   ck_assert_int_eq(message.code, CP_IC_FAIL);
-  ck_assert_mentions(CPIntegratorGetLastMessage(mem), "t = 0");
-  ck_assert_mentions(CPIntegratorGetLastMessage(mem),
+  ck_assert_mentions(CPObjectGetLastMessage(CP_OBJECT(mem)), "t = 0");
+  ck_assert_mentions(CPObjectGetLastMessage(CP_OBJECT(mem)),
                      "violated most: constraint 1"); /* a sin 1 = 0.42, x: 0.27 */
   N_Vector y = consistent();
   ck_assert_int_eq(same_bits(y, guess), 1);
@@ -192,13 +192,13 @@ START_TEST(out_of_order_is_refused) {
   N_Vector y = vector_copy(guess), shorter = vector_of(2, NULL);
   ck_assert_int_eq(CPIntegratorCalcIC(NULL, NULL), CP_MEM_NULL);
   CPIntegrator fresh = CPIntegratorCreate("BDF", test_context);
-  ck_assert_int_eq(CPIntegratorSetErrHandlerFn(fresh, message_log, &message), CP_SUCCESS);
+  ck_assert_int_eq(CPObjectSetErrHandlerFn(CP_OBJECT(fresh), message_log, &message), CP_SUCCESS);
   ck_assert_int_eq(CPIntegratorCalcIC(fresh, y), CP_NO_INIT);
   ck_assert_int_eq(CPIntegratorInit(fresh, slider_crank_rhs, 0.0, guess), CP_SUCCESS);
   ck_assert_int_eq(CPIntegratorCalcIC(fresh, NULL), CP_NO_PROJECTOR);
-  ck_assert_mentions(CPIntegratorGetLastMessage(fresh), "CPIntegratorSetProjector");
+  ck_assert_mentions(CPObjectGetLastMessage(CP_OBJECT(fresh)), "CPIntegratorSetProjector");
   ck_assert_int_eq(CPIntegratorCalcIC(fresh, shorter), CP_ILL_INPUT);
-  ck_assert_mentions(CPIntegratorGetLastMessage(fresh), "6");
+  ck_assert_mentions(CPObjectGetLastMessage(CP_OBJECT(fresh)), "6");
   CPIntegratorFree(&fresh);
   N_VDestroy(y);
   N_VDestroy(shorter);
@@ -213,7 +213,7 @@ START_TEST(initial_conditions_after_the_first_step_are_too_late) {
   ck_assert_int_eq(CPIntegratorCalcIC(mem, NULL), CP_SUCCESS);
   ck_assert_int_eq(CPIntegratorEvolve(mem, 1.0, guess, &t, CV_ONE_STEP), CP_SUCCESS);
   ck_assert_int_eq(CPIntegratorCalcIC(mem, NULL), CP_TOO_LATE);
-  ck_assert_mentions(CPIntegratorGetLastMessage(mem), "CPIntegratorReInit");
+  ck_assert_mentions(CPObjectGetLastMessage(CP_OBJECT(mem)), "CPIntegratorReInit");
   CPIntegratorFree(&mem);
   SUNNonlinSolFree(fixed_point);
 }

@@ -134,7 +134,7 @@ START_TEST(corrections_that_are_zero_are_no_sign_of_a_matrix_with_inf) {
   SUNLinearSolver LS     = SUNLinSol_Dense(y, A, test_context);
   sunrealtype t          = 0.0;
   long int failures      = -1;
-  CPIntegratorSetErrHandlerFn(mem, message_log, &log);
+  CPObjectSetErrHandlerFn(CP_OBJECT(mem), message_log, &log);
   ck_assert_int_eq(CPIntegratorInit(mem, symmetric, 0.0, y), CP_SUCCESS);
   ck_assert_int_eq(CPIntegratorSStolerances(mem, 1.0e-6, 1.0e-6), CP_SUCCESS);
   ck_assert_int_eq(CVodeSetLinearSolver(CPIntegratorGetCVodeMem(mem), LS, A), CV_SUCCESS);

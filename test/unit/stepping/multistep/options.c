@@ -3,6 +3,7 @@
 #include "stepping/multistep/fixture.h"
 
 #include <math.h>
+#include <models/counters.h>
 
 static Run run;
 
@@ -50,7 +51,7 @@ START_TEST(every_third_step_is_projected) {
   }
   /* attempts that were rejected count as projections or as skipped, so the counts equal the number
    * of steps only without them */
-  const CPIntegratorStats stats = run_stats(&run);
+  const IntegratorCounters stats = run_stats(&run);
   ck_assert_int_ge(stats.nproj, n / 3);
   ck_assert_int_le(stats.nproj, n / 3 + error_test_failures());
   ck_assert_int_ge(stats.nskipped, 2 * n / 3);
@@ -91,7 +92,7 @@ END_TEST
 /* One step from the same state by the same h, with an error that only one norm accepts; the counts
  * show which norm was used. */
 START_TEST(the_norms_are_those_asked_for) {
-  CPIntegratorStats stats;
+  IntegratorCounters stats;
   open_method(_i / 3, 1.0e-6);
   ck_assert_success(&run, CPIntegratorSetErrEst(run.mem, (CPErrEst)(_i % 3)));
   run_until(&run, 2.0);
@@ -130,7 +131,7 @@ START_TEST(a_large_correction_rejects_the_step) {
   ck_assert_success(&run, CVodeSetMaxConvFails(run.cvode_mem, 50));
   run_until(&run, 0.5);
   ck_assert_good(&run);
-  const CPIntegratorStats stats = run_stats(&run);
+  const IntegratorCounters stats = run_stats(&run);
   ck_assert_int_gt(stats.nlargecorr, 0);
   ck_assert_int_eq(stats.nprojfails, stats.nlargecorr);
   ck_assert_double_le(stats.maxcorrection, bound);

@@ -2,6 +2,7 @@
 #include "stepping/multistep/fixture.h"
 
 #include <math.h>
+#include <models/counters.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -253,7 +254,7 @@ END_TEST
 static void print_stats(char text[PRINTED], SUNOutputFormat fmt) {
   FILE *out = tmpfile();
   ck_assert_ptr_nonnull(out);
-  ck_assert_success(&run, CPIntegratorPrintAllStats(run.mem, out, fmt));
+  ck_assert_success(&run, CPObjectPrintStats(CP_OBJECT(run.mem), out, fmt));
   rewind(out);
   const size_t length = fread(text, 1, PRINTED - 1, out);
   text[length]        = '\0';
@@ -267,17 +268,15 @@ static long int printed(const char *text, const char *name) {
   return strtol(strchr(line, '=') + 1, NULL, 10);
 }
 
-START_TEST(counters_are_printed_with_those_of_cvodes) {
+START_TEST(counters_are_printed_by_name) {
   char text[PRINTED];
   ck_assert_success(&run, run_to(&run, 0.77));
   print_stats(text, SUN_OUTPUTFORMAT_TABLE);
-  const CPIntegratorStats stats = run_stats(&run);
-  ck_assert_int_eq(printed(text, "\nSteps "), run_steps(&run)); /* CVODES' */
-  ck_assert_int_eq(printed(text, "States projected"), stats.nproj);
-  ck_assert_int_eq(printed(text, "Outputs projected"), stats.noutputs);
-  ck_assert_int_eq(printed(text, "Constraint evals"), stats.nce);
-  ck_assert_int_eq(printed(text, "Rank"), 2);
-  ck_assert_mentions(text, "Schur complement"); /* the solver in use */
+  const IntegratorCounters stats = run_stats(&run);
+  ck_assert_int_eq(printed(text, "steps "), run_steps(&run));
+  ck_assert_int_eq(printed(text, "\nprojections "), stats.nproj);
+  ck_assert_int_eq(printed(text, "output_projections"), stats.noutputs);
+  ck_assert_int_eq(printed(text, "constraint_evals"), stats.nce);
 }
 END_TEST
 
@@ -286,20 +285,18 @@ START_TEST(csv_counters_come_in_pairs) {
   char text[PRINTED];
   ck_assert_success(&run, run_to(&run, 0.77));
   print_stats(text, SUN_OUTPUTFORMAT_CSV);
-  const char *start = strstr(text, "States projected");
-  ck_assert_ptr_nonnull(start);
   int commas = 0;
-  for (const char *s = start; *s; s++) commas += *s == ',';
+  for (const char *s = text; *s; s++) commas += *s == ',';
   ck_assert_int_eq(commas % 2, 1);
 }
 END_TEST
 
 /* c_calls counts all evaluations: for the steps, for the start's check, for outputs. */
 START_TEST(the_counters_of_the_steps_are_part_of_the_projectors) {
-  CPProjectorStats all;
+  ProjectorCounters all;
   ck_assert_success(&run, run_to(&run, 1.0));
-  ck_assert_success(&run, CPProjectorGetStats(run.P, &all));
-  const CPIntegratorStats stats = run_stats(&run);
+  ck_assert_success(&run, projector_counters(run.P, &all));
+  const IntegratorCounters stats = run_stats(&run);
   ck_assert_int_eq(all.nce, run.world.c_calls);
   ck_assert_int_eq(all.nje, run.world.jac_calls);
   ck_assert_int_gt(stats.nproj, 0);
@@ -395,8 +392,7 @@ END_TEST
 
 START_TEST(there_is_no_message_before_the_first) {
   CPIntegrator mem = CPIntegratorCreate("BDF", test_context);
-  ck_assert_str_eq(CPIntegratorGetLastMessage(mem), "");
-  ck_assert_str_eq(CPIntegratorGetLastMessage(NULL), "");
+  ck_assert_str_eq(CPObjectGetLastMessage(CP_OBJECT(mem)), "");
   CPIntegratorFree(&mem);
 }
 END_TEST
@@ -416,7 +412,7 @@ TEST_SUITE(output) {
   tcase_add_test(tc, local_errors_of_a_projected_test_keep_an_eighth_of_what_is_normal);
   tcase_add_loop_test(tc, local_errors_are_those_of_the_error_test, 0, 4);
   tcase_add_loop_test(tc, local_errors_do_not_contain_the_projections_correction, 0, 4);
-  tcase_add_test(tc, counters_are_printed_with_those_of_cvodes);
+  tcase_add_test(tc, counters_are_printed_by_name);
   tcase_add_test(tc, csv_counters_come_in_pairs);
   tcase_add_test(tc, the_counters_of_the_steps_are_part_of_the_projectors);
   tcase_add_loop_test(tc, every_return_value_has_its_name, 0, N_CODES);

@@ -4,6 +4,7 @@
 #include "support/alloc.h"
 
 #include <math.h>
+#include <models/counters.h>
 #include <stdio.h>
 #include <string.h>
 #include <sunnonlinsol/sunnonlinsol_fixedpoint.h>
@@ -226,7 +227,7 @@ static void spiral_close(Spiral *s) {
 
 static void spiral_step(Spiral *s) {
   const int flag = CPIntegratorEvolve(s->mem, 1000.0, s->y, &s->t, CV_ONE_STEP);
-  ck_assert_msg(flag == CP_SUCCESS, "t = %g: %s", s->t, CPIntegratorGetLastMessage(s->mem));
+  ck_assert_msg(flag == CP_SUCCESS, "t = %g: %s", s->t, CPObjectGetLastMessage(CP_OBJECT(s->mem)));
 }
 
 /* |c| / |grad c / ewt| with weights of the state itself. */
@@ -261,8 +262,8 @@ START_TEST(sizes_that_tell_whether_to_project_do_not_grow_older_than_factors) {
     const sunrealtype violation = spiral_violation(&s), bound = aged_eps(age_G, age_w);
     ck_assert_msg(violation <= bound, "t = %g: violation %g, bound %g", s.t, violation, bound);
   }
-  CPIntegratorStats stats;
-  ck_assert_int_eq(CPIntegratorGetStats(s.mem, &stats), CP_SUCCESS);
+  IntegratorCounters stats;
+  ck_assert_int_eq(integrator_counters(s.mem, &stats), CP_SUCCESS);
   ck_assert_int_gt(stats.nskipped, stats.nproj); /* the test was made, and often negative */
   spiral_close(&s);
 }
@@ -272,14 +273,14 @@ END_TEST
  * old. */
 START_TEST(factors_grow_older_with_steps_that_are_left_alone) {
   Spiral s;
-  CPIntegratorStats stats;
+  IntegratorCounters stats;
   long int nproj = 0;
   spiral_open(&s);
   ck_assert_int_eq(CPIntegratorSetProjFrequency(s.mem, CP_JACFREQ_DEFAULT), CP_SUCCESS);
   while (s.t < 20.0) {
     const sunrealtype before = s.t;
     spiral_step(&s);
-    ck_assert_int_eq(CPIntegratorGetStats(s.mem, &stats), CP_SUCCESS);
+    ck_assert_int_eq(integrator_counters(s.mem, &stats), CP_SUCCESS);
     if (stats.nproj == nproj) continue;
     nproj                       = stats.nproj;
     const sunrealtype violation = spiral_violation(&s), bound = aged_eps(0.0, s.t - before);
@@ -378,14 +379,14 @@ START_TEST(the_internal_projector_refuses_states_in_pieces_wherever_they_come) {
   MessageLog log;
   /* the state first */
   CPIntegrator mem = CPIntegratorCreate("ADAMS", test_context);
-  ck_assert_success(&run, CPIntegratorSetErrHandlerFn(mem, message_log, &log));
+  ck_assert_success(&run, CPObjectSetErrHandlerFn(CP_OBJECT(mem), message_log, &log));
   ck_assert_success(&run, CPIntegratorInit(mem, world_rhs, 0.0, pieces));
   ck_assert_int_eq(CPIntegratorSetProjector(mem, run.P), CP_ILL_INPUT);
   ck_assert_mentions(log.text, "one memory");
   CPIntegratorFree(&mem);
   /* the projector first */
   mem = CPIntegratorCreate("ADAMS", test_context);
-  ck_assert_success(&run, CPIntegratorSetErrHandlerFn(mem, message_log, &log));
+  ck_assert_success(&run, CPObjectSetErrHandlerFn(CP_OBJECT(mem), message_log, &log));
   ck_assert_success(&run, CPIntegratorSetProjector(mem, run.P));
   ck_assert_int_eq(CPIntegratorInit(mem, world_rhs, 0.0, pieces), CP_ILL_INPUT);
   ck_assert_mentions(log.text, "one memory");
@@ -398,7 +399,7 @@ START_TEST(the_internal_projector_refuses_states_in_pieces_wherever_they_come) {
   ck_assert_success(&run, CVodeSetNonlinearSolver(cvode_mem, inner));
   mem = CPIntegratorAttach(cvode_mem, "ADAMS", inner, pieces, test_context);
   ck_assert_ptr_nonnull(mem);
-  ck_assert_success(&run, CPIntegratorSetErrHandlerFn(mem, message_log, &log));
+  ck_assert_success(&run, CPObjectSetErrHandlerFn(CP_OBJECT(mem), message_log, &log));
   ck_assert_int_eq(CPIntegratorSetProjector(mem, run.P), CP_ILL_INPUT);
   ck_assert_mentions(log.text, "one memory");
   CPIntegratorFree(&mem);
@@ -428,7 +429,7 @@ START_TEST(a_failure_of_the_solver_is_not_judged_by_memory_that_was_never_set) {
   run_start(&run);
   run_intercept(&run, no_convergence, NULL);
   ck_assert_flag(&run, run_to(&run, 1.0), CV_CONV_FAILURE);
-  ck_assert_ptr_null(strstr(CPIntegratorGetLastMessage(run.mem), "NaN"));
+  ck_assert_ptr_null(strstr(CPObjectGetLastMessage(CP_OBJECT(run.mem)), "NaN"));
 }
 END_TEST
 
@@ -444,7 +445,7 @@ START_TEST(after_an_init_that_failed_half_way_the_next_one_says_what_to_do) {
     const int flag   = CPIntegratorInit(mem, world_rhs, 0.0, run.y);
     const int failed = alloc_has_failed();
     alloc_unwatch();
-    CPIntegratorSetErrHandlerFn(mem, message_log, &log);
+    CPObjectSetErrHandlerFn(CP_OBJECT(mem), message_log, &log);
     if (!failed) {
       ck_assert_int_eq(flag, CP_SUCCESS);
       CPIntegratorFree(&mem);
@@ -494,7 +495,7 @@ START_TEST(messages_give_large_times_in_full) {
   open_epoch();
   run.world.f = (Fault){EPOCH + 3.0, -1, 1, 0.0};
   ck_assert_int_lt(run_to(&run, EPOCH + 4.0), 0);
-  const char *time = strstr(CPIntegratorGetLastMessage(run.mem), "t = ");
+  const char *time = strstr(CPObjectGetLastMessage(CP_OBJECT(run.mem)), "t = ");
   ck_assert_ptr_nonnull(time);
   ck_assert_int_eq(sscanf(time, "t = %lf", &told), 1);
   ck_assert_double_le(fabs(told - run.t), 1.0);
@@ -593,7 +594,7 @@ START_TEST(a_rejected_attempt_warns_of_nothing) {
   CPIntegrator mem       = CPIntegratorCreate("ADAMS", test_context);
   SUNNonlinearSolver NLS = SUNNonlinSol_FixedPoint(y, 0, test_context);
   void *cvode_mem        = CPIntegratorGetCVodeMem(mem);
-  ck_assert_int_eq(CPIntegratorSetErrHandlerFn(mem, message_log, &log), CP_SUCCESS);
+  ck_assert_int_eq(CPObjectSetErrHandlerFn(CP_OBJECT(mem), message_log, &log), CP_SUCCESS);
   ck_assert_int_eq(CPProjectorSetJacFrequency(P, 1), CP_SUCCESS);
   ck_assert_int_eq(CPIntegratorSetNonlinearSolver(mem, NLS), CP_SUCCESS);
   ck_assert_int_eq(CPIntegratorSetProjector(mem, P), CP_SUCCESS);
@@ -625,7 +626,7 @@ START_TEST(a_rank_that_fell_is_not_told_after_a_new_start) {
   CPProjector P          = CPProjectorCreate(fewer_constraints, y, y, test_context);
   CPIntegrator mem       = CPIntegratorCreate("ADAMS", test_context);
   SUNNonlinearSolver NLS = SUNNonlinSol_FixedPoint(y, 0, test_context);
-  ck_assert_int_eq(CPIntegratorSetErrHandlerFn(mem, message_log, &log), CP_SUCCESS);
+  ck_assert_int_eq(CPObjectSetErrHandlerFn(CP_OBJECT(mem), message_log, &log), CP_SUCCESS);
   ck_assert_int_eq(CPProjectorSetJacFrequency(P, 1), CP_SUCCESS);
   ck_assert_int_eq(CPIntegratorSetNonlinearSolver(mem, NLS), CP_SUCCESS);
   ck_assert_int_eq(CPIntegratorSetProjector(mem, P), CP_SUCCESS);
@@ -652,16 +653,16 @@ END_TEST
 /* Every second step is projected, beginning with the first. The rank must also be right between
  * projections, where the state is not checked. */
 START_TEST(the_same_projector_once_more_is_one_with_other_data) {
-  CPIntegratorStats before, after;
+  IntegratorCounters before, after;
   open_method(_i, 1.0e-6);
   ck_assert_success(&run, CPIntegratorSetProjFrequency(run.mem, 2));
   ck_assert_success(&run, CPProjectorSetJacFrequency(run.P, 1000));
   for (int step = 0; step < 10; step++)
     ck_assert_success(&run, run_step(&run)); /* number 9 was projected */
-  ck_assert_success(&run, CPIntegratorGetStats(run.mem, &before));
+  ck_assert_success(&run, integrator_counters(run.mem, &before));
   ck_assert_success(&run, CPIntegratorSetProjector(run.mem, run.P));
   ck_assert_success(&run, run_step(&run));
-  ck_assert_success(&run, CPIntegratorGetStats(run.mem, &after));
+  ck_assert_success(&run, integrator_counters(run.mem, &after));
   ck_assert_int_eq(after.nproj, before.nproj + 1);
   ck_assert_int_ge(after.nje, before.nje + 1);
 }
@@ -673,7 +674,7 @@ START_TEST(an_f_that_fails_recoverably_may_leave_nan_behind) {
   open_method(_i, 1.0e-6);
   run.world.f = (Fault){0.3, -1, 1, NAN};
   ck_assert_flag(&run, run_to(&run, 1.0), CV_REPTD_RHSFUNC_ERR);
-  ck_assert_ptr_null(strstr(CPIntegratorGetLastMessage(run.mem), "NaN"));
+  ck_assert_ptr_null(strstr(CPObjectGetLastMessage(CP_OBJECT(run.mem)), "NaN"));
 }
 END_TEST
 
@@ -729,7 +730,7 @@ START_TEST(a_new_projector_after_a_restart_counts_from_zero) {
   ck_assert_success(&run, CPIntegratorSetProjector(run.mem, other));
   run.world.c_calls = run.world.jac_calls = 0;
   for (int k = 0; k < 5; k++) ck_assert_success(&run, run_step(&run));
-  const CPIntegratorStats stats = run_stats(&run);
+  const IntegratorCounters stats = run_stats(&run);
   ck_assert_int_eq(stats.nje + stats.nce, run.world.jac_calls + run.world.c_calls);
   ck_assert_int_gt(stats.nsetups, 0);
   ck_assert_int_gt(stats.niters, 0);

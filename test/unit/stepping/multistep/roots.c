@@ -26,7 +26,7 @@ static void open_run(int lmm, CVRhsFn f, N_Vector y, sunrealtype tol, CVRootFn g
   int falling     = -1;
   mem             = CPIntegratorCreate(lmm == CV_BDF ? "BDF" : "ADAMS", test_context);
   void *cvode_mem = CPIntegratorGetCVodeMem(mem);
-  CPIntegratorSetErrHandlerFn(mem, message_log, &messages);
+  CPObjectSetErrHandlerFn(CP_OBJECT(mem), message_log, &messages);
   ck_assert_int_eq(CPIntegratorInit(mem, f, 0.0, y), CP_SUCCESS);
   ck_assert_int_eq(CPIntegratorSStolerances(mem, tol, tol), CP_SUCCESS);
   NLS = SUNNonlinSol_FixedPoint(y, 0, test_context);
@@ -344,7 +344,7 @@ END_TEST
 START_TEST(wrong_arguments_are_refused) {
   N_Vector y       = VECTOR(1.0, 0.0);
   CPIntegrator raw = CPIntegratorCreate("BDF", test_context);
-  CPIntegratorSetErrHandlerFn(raw, message_log, &messages);
+  CPObjectSetErrHandlerFn(CP_OBJECT(raw), message_log, &messages);
   ck_assert_int_eq(CPIntegratorRootInit(NULL, 1, heights), CP_MEM_NULL);
   ck_assert_int_eq(CPIntegratorRootInit(raw, 1, heights), CP_NO_INIT);
   ck_assert_int_eq(CPIntegratorInit(raw, fall, 0.0, y), CP_SUCCESS);

@@ -154,11 +154,11 @@ START_TEST(an_inconsistent_start_of_attached_memory_is_refused_in_the_first_solv
   ck_assert_success(&run, CVodeSetUserData(cvode_mem, &run.world));
   ck_assert_success(&run, CVodeSetNonlinearSolver(cvode_mem, inner));
   CPIntegrator mem = CPIntegratorAttach(cvode_mem, "ADAMS", inner, y0, test_context);
-  ck_assert_success(&run, CPIntegratorSetErrHandlerFn(mem, message_log, &log));
+  ck_assert_success(&run, CPObjectSetErrHandlerFn(CP_OBJECT(mem), message_log, &log));
   ck_assert_success(&run, CPIntegratorSetProjector(mem, run.P));
   ck_assert_int_eq(CPIntegratorEvolve(mem, 1.0, y, &t, CV_NORMAL), CP_INCONSISTENT_IC);
   for (int k = 0; k < 3; k++)
-    ck_assert_mentions(CPIntegratorGetLastMessage(mem), starts[_i].words[k]);
+    ck_assert_mentions(CPObjectGetLastMessage(CP_OBJECT(mem)), starts[_i].words[k]);
   ck_assert_int_eq(log.code, CP_INCONSISTENT_IC);
   ck_assert_int_eq(log.count, 1);
   ck_assert_double_eq(t, 0.0);
@@ -217,7 +217,7 @@ static void tstop_behind(void) { ck_assert_success(&run, CVodeSetStopTime(run.cv
 static void no_linear_solver(void) {
   CPIntegratorFree(&run.mem);
   run.mem = CPIntegratorCreate("BDF", test_context);
-  ck_assert_success(&run, CPIntegratorSetErrHandlerFn(run.mem, message_log, &run.log));
+  ck_assert_success(&run, CPObjectSetErrHandlerFn(CP_OBJECT(run.mem), message_log, &run.log));
   ck_assert_success(&run, CPIntegratorInit(run.mem, world_rhs, 0.0, run.y));
   ck_assert_success(&run, CPIntegratorSStolerances(run.mem, 1.0e-6, 1.0e-6));
   ck_assert_success(&run, CPIntegratorSetProjector(run.mem, run.P));
@@ -247,7 +247,7 @@ START_TEST(failures_of_cvodes_keep_their_code_and_are_reported_once) {
                 reasons[_i].code, run.log.text);
   ck_assert_int_eq(run.log.code, flag);
   ck_assert_int_eq(run.log.count, 1);
-  ck_assert_str_eq(run.log.text, CPIntegratorGetLastMessage(run.mem));
+  ck_assert_str_eq(run.log.text, CPObjectGetLastMessage(CP_OBJECT(run.mem)));
   ck_assert_int_gt(strlen(run.log.text), 10);
 }
 END_TEST

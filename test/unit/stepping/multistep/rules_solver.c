@@ -362,7 +362,7 @@ START_TEST(a_solver_that_is_neither_newtons_nor_fixed_point_is_refused_at_once) 
   SUNNonlinearSolver inner = SUNNonlinSol_Newton(y, test_context);
   inner->ops->gettype      = hybrid;
   MessageLog messages      = {0};
-  CPIntegratorSetErrHandlerFn(mem, message_log, &messages);
+  CPObjectSetErrHandlerFn(CP_OBJECT(mem), message_log, &messages);
   ck_assert_int_eq(CPIntegratorSetNonlinearSolver(mem, inner), CP_ILL_INPUT);
   ck_assert_mentions(messages.text, "type");
   CPIntegratorFree(&mem);
@@ -379,7 +379,7 @@ START_TEST(a_history_that_cvodes_was_given_is_refused) {
   sunrealtype t[LENGTH];
   N_Vector y[LENGTH], f[LENGTH];
   MessageLog messages = {0};
-  CPIntegratorSetErrHandlerFn(run.mem, message_log, &messages);
+  CPObjectSetErrHandlerFn(CP_OBJECT(run.mem), message_log, &messages);
   for (int k = LENGTH - 1; k >= 0; k--) {
     ck_assert_success(&run, run_step(&run));
     t[k] = run.t;

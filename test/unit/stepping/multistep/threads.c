@@ -68,7 +68,7 @@ static void *work(void *argument) {
   CPIntegrator mem = CPIntegratorCreate(job->lmm == CV_BDF ? "BDF" : "ADAMS", ctx);
   int flag         = CPProjectorSetUserData(P, job);
   if (!flag) flag = CPProjectorSetJacFn(P, job_jacobian, G);
-  if (!flag) flag = CPIntegratorSetErrHandlerFn(mem, message_log, &job->log);
+  if (!flag) flag = CPObjectSetErrHandlerFn(CP_OBJECT(mem), message_log, &job->log);
   if (!flag) flag = CPIntegratorSetNonlinearSolver(mem, inner);
   if (!flag) flag = CPIntegratorInit(mem, job_rhs, 0.0, y);
   if (!flag) flag = CPIntegratorSStolerances(mem, 1.0e-8, 1.0e-8);

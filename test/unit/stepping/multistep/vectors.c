@@ -82,7 +82,7 @@ static void integrate(Method method, CPProjector P, N_Vector y, sunrealtype z[4]
   MessageLog message = {0};
   CPIntegrator mem   = CPIntegratorCreate(method.lmm == CV_BDF ? "BDF" : "ADAMS", test_context);
   SUNNonlinearSolver inner = inner_solver(method, y);
-  ck_assert_int_eq(CPIntegratorSetErrHandlerFn(mem, message_log, &message), CP_SUCCESS);
+  ck_assert_int_eq(CPObjectSetErrHandlerFn(CP_OBJECT(mem), message_log, &message), CP_SUCCESS);
   ck_assert_int_eq(CPIntegratorSetNonlinearSolver(mem, inner), CP_SUCCESS);
   ck_assert_int_eq(CPIntegratorInit(mem, any_rhs, 0.0, y), CP_SUCCESS);
   ck_assert_int_eq(CPIntegratorSStolerances(mem, 1.0e-6, 1.0e-6), CP_SUCCESS);
@@ -150,10 +150,10 @@ START_TEST(a_matrix_needs_vectors_in_one_memory) {
   CPProjector P  = CPProjectorCreate(any_constraints, y, c, test_context);
   MessageLog log = {0};
   ck_assert_ptr_nonnull(P);
-  ck_assert_int_eq(CPProjectorSetErrHandlerFn(P, message_log, &log), CP_SUCCESS);
+  ck_assert_int_eq(CPObjectSetErrHandlerFn(CP_OBJECT(P), message_log, &log), CP_SUCCESS);
   N_VConst(1.0, y);
   ck_assert_int_eq(CPProjectorProject(P, 0.0, y, y), CP_NOT_SUPPORTED);
-  ck_assert_mentions(CPProjectorGetLastMessage(P), "CPProjectorSetJacTimes");
+  ck_assert_mentions(CPObjectGetLastMessage(CP_OBJECT(P)), "CPProjectorSetJacTimes");
   CPProjectorFree(&P);
   N_VDestroy(y);
   N_VDestroy(c);

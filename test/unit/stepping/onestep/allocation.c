@@ -4,6 +4,7 @@
 #include "support/alloc.h"
 
 #include <arkode/arkode_arkstep.h>
+#include <models/counters.h>
 #include <stdio.h>
 #include <sunlinsol/sunlinsol_dense.h>
 #include <sunmatrix/sunmatrix_dense.h>
@@ -12,11 +13,11 @@ static OneRun run;
 
 /* Check allocates for its own assertions: there are none between alloc_watch and alloc_unwatch. */
 static int steps_with_output(int n, N_Vector dky) {
-  CPIntegratorStats s;
+  IntegratorCounters s;
   int flag = CP_SUCCESS;
   for (int k = 0; !flag && k < n; k++) {
     flag = one_step(&run);
-    if (!flag) flag = CPIntegratorGetStats(run.mem, &s);
+    if (!flag) flag = integrator_counters(run.mem, &s);
     if (!flag) flag = CPIntegratorGetDky(run.mem, s.t - s.hlast / 2.0, 0, dky);
     if (!flag) flag = CPIntegratorGetEstLocalErrors(run.mem, dky);
   }
@@ -69,7 +70,7 @@ static int create_and_step(const char *method, CPIntegrator *mem, CPProjector P,
   sunrealtype t;
   *mem = CPIntegratorCreate(method, test_context);
   if (!*mem) return CP_MEM_FAIL;
-  CPIntegratorSetErrHandlerFn(*mem, message_log, &message);
+  CPObjectSetErrHandlerFn(CP_OBJECT(*mem), message_log, &message);
   int flag = CPIntegratorInit(*mem, world_rhs, 0.0, y);
   if (!flag) flag = CPIntegratorSVtolerances(*mem, 1.0e-6, abstol);
   if (!flag) flag = CPIntegratorSetProjector(*mem, P);
@@ -114,8 +115,6 @@ START_TEST(copies_without_memory_are_refused) {
   SUNMatrix J          = SUNDenseMatrix(2, 2, test_context);
   N_Vector y = VECTOR(1.0, 2.0), abstol = VECTOR(1.0e-6, 1.0e-6);
   int n = 1;
-  /* a failed constructor reports it there */
-  ck_assert_ptr_nonnull(freopen("/dev/null", "w", stderr));
   for (int denied = 1; denied; n++) {
     alloc_watch_failing(n);
     CPIntegrator mem = CPIntegratorCreateTable(B, test_context);

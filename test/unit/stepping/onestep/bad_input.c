@@ -3,6 +3,7 @@
 #include "stepping/onestep/fixture.h"
 
 #include <math.h>
+#include <models/counters.h>
 #include <stdio.h>
 
 static OneRun run;
@@ -14,7 +15,7 @@ static void teardown(void) { one_close(&run); }
 START_TEST(null_objects_are_refused) {
   N_Vector y = run.y;
   sunrealtype t;
-  CPIntegratorStats stats;
+  IntegratorCounters stats;
   CPIntegrator none = NULL;
   ck_assert_int_eq(CPIntegratorInit(NULL, world_rhs, 0.0, y), CP_MEM_NULL);
   ck_assert_int_eq(CPIntegratorReInit(NULL, 0.0, y), CP_MEM_NULL);
@@ -26,7 +27,7 @@ START_TEST(null_objects_are_refused) {
   ck_assert_int_eq(CPIntegratorSetErrEst(NULL, CP_ERREST_PROJECTED), CP_MEM_NULL);
   ck_assert_int_eq(CPIntegratorSetMaxCorrection(NULL, 1.0), CP_MEM_NULL);
   ck_assert_int_eq(CPIntegratorSetProjOutput(NULL, SUNTRUE), CP_MEM_NULL);
-  ck_assert_int_eq(CPIntegratorSetErrHandlerFn(NULL, NULL, NULL), CP_MEM_NULL);
+  ck_assert_int_eq(CPObjectSetErrHandlerFn(NULL, NULL, NULL), CP_MEM_NULL);
   ck_assert_int_eq(CPIntegratorSetInitStep(NULL, 0.1), CP_MEM_NULL);
   ck_assert_int_eq(CPIntegratorSetMinStep(NULL, 0.1), CP_MEM_NULL);
   ck_assert_int_eq(CPIntegratorSetMaxStep(NULL, 0.1), CP_MEM_NULL);
@@ -38,9 +39,9 @@ START_TEST(null_objects_are_refused) {
   ck_assert_int_eq(CPIntegratorEvolve(NULL, 1.0, y, &t, CV_NORMAL), CP_MEM_NULL);
   ck_assert_int_eq(CPIntegratorGetDky(NULL, 0.0, 0, y), CP_MEM_NULL);
   ck_assert_int_eq(CPIntegratorGetEstLocalErrors(NULL, y), CP_MEM_NULL);
-  ck_assert_int_eq(CPIntegratorGetStats(NULL, &stats), CP_MEM_NULL);
-  ck_assert_int_eq(CPIntegratorPrintAllStats(NULL, stdout, SUN_OUTPUTFORMAT_TABLE), CP_MEM_NULL);
-  ck_assert_str_eq(CPIntegratorGetLastMessage(NULL), "");
+  ck_assert_int_eq(integrator_counters(NULL, &stats), CP_MEM_NULL);
+  ck_assert_int_eq(CPObjectPrintStats(NULL, stdout, SUN_OUTPUTFORMAT_TABLE), CP_MEM_NULL);
+  ck_assert_mentions(CPObjectGetLastMessage(NULL), "must not be NULL");
   ck_assert_int_eq(CPIntegratorSetUserData(NULL, &stats), CP_MEM_NULL);
   CPIntegratorFree(NULL);
   CPIntegratorFree(&none);
@@ -88,10 +89,9 @@ START_TEST(bad_arguments_are_named_with_rule_and_value) {
   refused(&run, CPIntegratorGetDky(run.mem, 0.0, 0, y), CP_NO_INIT, "step");
   refused(&run, CPIntegratorGetDky(run.mem, 0.0, 0, NULL), CP_ILL_INPUT, "dky", "NULL");
   refused(&run, CPIntegratorGetDky(run.mem, 0.0, 0, longer), CP_ILL_INPUT, "dky", "4", "5");
-  refused(&run, CPIntegratorGetStats(run.mem, NULL), CP_ILL_INPUT, "stats", "NULL");
-  refused(&run, CPIntegratorPrintAllStats(run.mem, NULL, SUN_OUTPUTFORMAT_TABLE), CP_ILL_INPUT,
+  refused(&run, CPObjectPrintStats(CP_OBJECT(run.mem), NULL, SUN_OUTPUTFORMAT_TABLE), CP_ILL_INPUT,
           "out", "NULL");
-  refused(&run, CPIntegratorPrintAllStats(run.mem, stdout, (SUNOutputFormat)99), CP_ILL_INPUT,
+  refused(&run, CPObjectPrintStats(CP_OBJECT(run.mem), stdout, (SUNOutputFormat)99), CP_ILL_INPUT,
           "fmt", "99");
   refused(&run, CPIntegratorCalcIC(run.mem, longer), CP_ILL_INPUT, "y0", "4", "5");
   refused(&run, CPIntegratorEvolve(run.mem, NAN, y, &t, CV_NORMAL), CP_ILL_INPUT, "tout", "nan");
@@ -151,9 +151,9 @@ START_TEST(statistics_that_cannot_be_written_are_told) {
   setvbuf(full, NULL, _IONBF, 0);
   for (int projects = 0; projects < 2; projects++) {
     ck_assert_done(&run, CPIntegratorSetProjector(run.mem, projects ? run.P : NULL));
-    refused(&run, CPIntegratorPrintAllStats(run.mem, full, SUN_OUTPUTFORMAT_TABLE), CP_ILL_INPUT,
-            "writing to out failed");
-    refused(&run, CPIntegratorPrintAllStats(run.mem, full, SUN_OUTPUTFORMAT_CSV), CP_ILL_INPUT,
+    refused(&run, CPObjectPrintStats(CP_OBJECT(run.mem), full, SUN_OUTPUTFORMAT_TABLE),
+            CP_ILL_INPUT, "writing to out failed");
+    refused(&run, CPObjectPrintStats(CP_OBJECT(run.mem), full, SUN_OUTPUTFORMAT_CSV), CP_ILL_INPUT,
             "writing to out failed");
   }
   fclose(full);
@@ -192,13 +192,13 @@ START_TEST(what_does_not_move_takes_few_steps) {
   for (int zero = 0; zero < 2; zero++) {
     N_Vector y = zero ? VECTOR(0.0, 0.0) : VECTOR(1.0, -2.0), start = vector_copy(y);
     sunrealtype t;
-    CPIntegratorStats stats;
+    IntegratorCounters stats;
     CPIntegrator mem = CPIntegratorCreate("DOP853", test_context);
     ck_assert_int_eq(CPIntegratorInit(mem, at_rest, 0.0, y), CP_SUCCESS);
     ck_assert_int_eq(CPIntegratorSStolerances(mem, 1.0e-8, 1.0e-8), CP_SUCCESS);
     ck_assert_int_eq(CPIntegratorEvolve(mem, 1.0, y, &t, CV_NORMAL), CP_SUCCESS);
     ck_assert(same_bits(y, start));
-    CPIntegratorGetStats(mem, &stats);
+    integrator_counters(mem, &stats);
     ck_assert_int_le(stats.nst, 12); /* from 1e-6, growing at most tenfold */
     CPIntegratorFree(&mem);
     N_VDestroy(y);
@@ -252,7 +252,7 @@ START_TEST(a_template_that_cannot_be_copied_is_refused) {
   J->ops->copy = no_copy;
   CPIntegratorFree(&run.mem);
   run.mem = CPIntegratorCreate("RADAU", test_context);
-  ck_assert_done(&run, CPIntegratorSetErrHandlerFn(run.mem, message_log, &run.log));
+  ck_assert_done(&run, CPObjectSetErrHandlerFn(CP_OBJECT(run.mem), message_log, &run.log));
   refused(&run, CPIntegratorSetJacFn(run.mem, J, NULL), CP_MEM_FAIL, "template");
   SUNMatDestroy(J);
 }
@@ -266,7 +266,7 @@ START_TEST(what_RADAU_cannot_do_is_refused) {
   refused(&run, CPIntegratorSetJacFn(run.mem, J, NULL), CP_NOT_SUPPORTED, "RADAU does");
   CPIntegratorFree(&run.mem);
   run.mem = CPIntegratorCreate("RADAU", test_context);
-  ck_assert_done(&run, CPIntegratorSetErrHandlerFn(run.mem, message_log, &run.log));
+  ck_assert_done(&run, CPObjectSetErrHandlerFn(CP_OBJECT(run.mem), message_log, &run.log));
   ck_assert_done(&run, CPIntegratorSetJacFn(run.mem, J, NULL));
   ck_assert_done(&run, CPIntegratorSetJacFn(run.mem, J, NULL)); /* replaces the first */
   refused(&run, CPIntegratorInit(run.mem, world_rhs, 0.0, far), CP_ILL_INPUT, "y0", "RADAU");
@@ -281,7 +281,7 @@ START_TEST(before_init_calls_are_refused) {
   N_Vector longer = vector_of(PENDULUM_N + 1, NULL);
   CPIntegratorFree(&run.mem);
   run.mem = CPIntegratorCreate(NULL, test_context);
-  CPIntegratorSetErrHandlerFn(run.mem, message_log, &run.log);
+  CPObjectSetErrHandlerFn(CP_OBJECT(run.mem), message_log, &run.log);
   refused(&run, CPIntegratorEvolve(run.mem, 1.0, run.y, &t, CV_NORMAL), CP_NO_INIT,
           "CPIntegratorInit");
   refused(&run, CPIntegratorReInit(run.mem, 0.0, run.y), CP_NO_INIT, "CPIntegratorInit");
@@ -289,8 +289,6 @@ START_TEST(before_init_calls_are_refused) {
   refused(&run, CPIntegratorGetDky(run.mem, 0.0, 0, run.y), CP_NO_INIT, "CPIntegratorInit");
   refused(&run, CPIntegratorGetEstLocalErrors(run.mem, run.y), CP_NO_INIT, "CPIntegratorInit");
   refused(&run, CPIntegratorCalcIC(run.mem, run.y), CP_NO_INIT, "CPIntegratorInit");
-  refused(&run, CPIntegratorPrintAllStats(run.mem, stdout, SUN_OUTPUTFORMAT_TABLE), CP_NO_INIT,
-          "CPIntegratorInit");
   refused(&run, CPIntegratorInit(run.mem, NULL, 0.0, run.y), CP_ILL_INPUT, "f", "NULL");
   refused(&run, CPIntegratorInit(run.mem, world_rhs, 0.0, NULL), CP_ILL_INPUT, "y0", "NULL");
   ck_assert_done(&run, CPIntegratorSetProjector(run.mem, run.P));
@@ -306,7 +304,7 @@ END_TEST
 START_TEST(tolerances_have_to_be_set) {
   CPIntegratorFree(&run.mem);
   run.mem = CPIntegratorCreate(NULL, test_context);
-  CPIntegratorSetErrHandlerFn(run.mem, message_log, &run.log);
+  CPObjectSetErrHandlerFn(CP_OBJECT(run.mem), message_log, &run.log);
   ck_assert_done(&run, CPIntegratorInit(run.mem, world_rhs, 0.0, run.y));
   refused(&run, one_to(&run, 1.0), CP_NO_INIT, "CPIntegratorSStolerances");
   ck_assert_int_eq(run.world.f_calls, 0);
@@ -315,7 +313,7 @@ END_TEST
 
 START_TEST(times_behind_the_last_step_are_refused) {
   for (int i = 0; i < 3; i++) ck_assert_done(&run, one_step(&run));
-  const CPIntegratorStats s = one_stats(&run);
+  const IntegratorCounters s = one_stats(&run);
   ck_assert_done(&run, one_to(&run, s.t - 0.5 * s.hlast)); /* within it */
   refused(&run, one_to(&run, s.t - 1.5 * s.hlast), CP_ILL_INPUT, "tout", "last step");
   ck_assert_double_eq(run.t, s.t);

@@ -3,6 +3,7 @@
 #include "stepping/onestep/fixture.h"
 
 #include <math.h>
+#include <models/counters.h>
 #include <string.h>
 
 static OneRun run;
@@ -27,7 +28,7 @@ START_TEST(a_recoverable_failure_of_f_has_the_step_retried_smaller) {
   one_open(&run, one_methods[_i / 2], 1.0e-4);
   run.world.f = _i % 2 ? once_nan : once_failing;
   ck_assert_done(&run, one_to(&run, 1.0));
-  const CPIntegratorStats s = one_stats(&run);
+  const IntegratorCounters s = one_stats(&run);
   ck_assert_int_eq(s.nrhsfails, 1);
   ck_assert_int_eq(s.nattempts, s.nst + s.netf + s.nrhsfails + s.nprojfails);
   ck_assert_int_eq(s.nfe, run.world.f_calls);
@@ -54,7 +55,7 @@ START_TEST(corrections_above_their_bound_have_the_step_retried_smaller) {
   ck_assert_done(&run, CPIntegratorSetMaxCorrection(run.mem, 0.01));
   ck_assert_done(&run, CPIntegratorSetProjOutput(run.mem, SUNFALSE));
   ck_assert_done(&run, one_to(&run, 1.0));
-  const CPIntegratorStats s = one_stats(&run);
+  const IntegratorCounters s = one_stats(&run);
   ck_assert_int_gt(s.nlargecorr, 0);
   ck_assert_int_eq(s.nlargecorr, s.nprojfails);
   ck_assert_double_le(s.maxcorrection, 0.01);
@@ -88,8 +89,8 @@ START_TEST(a_rejected_attempt_warns_of_nothing) {
   CPIntegrator mem = CPIntegratorCreate(one_methods[_i], test_context);
   MessageLog log   = {0};
   sunrealtype t;
-  CPIntegratorStats s;
-  CPIntegratorSetErrHandlerFn(mem, message_log, &log);
+  IntegratorCounters s;
+  CPObjectSetErrHandlerFn(CP_OBJECT(mem), message_log, &log);
   ck_assert_int_eq(CPIntegratorInit(mem, explosion, 0.0, y), CP_SUCCESS);
   ck_assert_int_eq(CPIntegratorSStolerances(mem, tols, tols), CP_SUCCESS);
   ck_assert_int_eq(CPIntegratorSetProjector(mem, P), CP_SUCCESS);
@@ -99,7 +100,7 @@ START_TEST(a_rejected_attempt_warns_of_nothing) {
   ck_assert_int_eq(CPIntegratorSetInitStep(mem, 0.5), CP_SUCCESS);
   ck_assert_int_eq(CPProjectorSetJacFrequency(P, 1), CP_SUCCESS);
   ck_assert_int_eq(CPIntegratorEvolve(mem, 10.0, y, &t, CV_ONE_STEP), CP_SUCCESS);
-  CPIntegratorGetStats(mem, &s);
+  integrator_counters(mem, &s);
   ck_assert_int_gt(s.nattempts, s.nst);
   ck_assert_double_le(t, 0.5);
   ck_assert_msg(log.count == 0, "%s: %s", one_methods[_i], log.text);
@@ -194,9 +195,9 @@ START_TEST(after_a_failed_step_there_is_no_output_within_the_one_before) {
   one_close(&run);
   one_open(&run, one_methods[_i], 1.0e-6);
   for (int k = 0; k < 5; k++) ck_assert_done(&run, one_step(&run));
-  const CPIntegratorStats s = one_stats(&run);
-  run.world.f               = (Fault){run.t + 0.5 * s.hnext, -1, -1, 0.0};
-  const sunrealtype last    = run.t;
+  const IntegratorCounters s = one_stats(&run);
+  run.world.f                = (Fault){run.t + 0.5 * s.hnext, -1, -1, 0.0};
+  const sunrealtype last     = run.t;
   ck_assert_returns(&run, one_to(&run, last + 1.0), CV_RHSFUNC_FAIL);
   refused(&run, one_to(&run, last - 0.5 * s.hlast), CP_ILL_INPUT, "last good state", "tout = ");
   ck_assert_done(&run, one_to(&run, nextafter(last, 0.0))); /* except for roundoff */
@@ -345,7 +346,7 @@ static int noisy(sunrealtype t, N_Vector y, N_Vector ydot, void *user_data) {
 START_TEST(an_error_test_that_no_size_passes_ends_the_run) {
   CPIntegratorFree(&run.mem);
   run.mem = CPIntegratorCreate("ARKODE_CASH_KARP_6_4_5", test_context);
-  CPIntegratorSetErrHandlerFn(run.mem, message_log, &run.log);
+  CPObjectSetErrHandlerFn(CP_OBJECT(run.mem), message_log, &run.log);
   CPIntegratorInit(run.mem, noisy, 0.0, run.y);
   CPIntegratorSStolerances(run.mem, 1.0e-10, 1.0e-10);
   CPIntegratorSetUserData(run.mem, &run.world);
@@ -388,8 +389,8 @@ END_TEST
 START_TEST(a_failure_of_f_between_steps_leaves_the_step_good) {
   N_Vector y = vector_of(PENDULUM_N, NULL);
   for (int i = 0; i < 3; i++) ck_assert_done(&run, one_step(&run));
-  const CPIntegratorStats s = one_stats(&run);
-  run.world.f               = (Fault){0.0, -1, 1, 0.0};
+  const IntegratorCounters s = one_stats(&run);
+  run.world.f                = (Fault){0.0, -1, 1, 0.0};
   refused(&run, CPIntegratorGetDky(run.mem, s.t - 0.5 * s.hlast, 0, y), CV_REPTD_RHSFUNC_ERR, "f");
   run.world.f = (Fault){0.0, 0, 0, 0.0};
   ck_assert_done(&run, CPIntegratorGetDky(run.mem, s.t - 0.5 * s.hlast, 0, y));
@@ -402,9 +403,9 @@ END_TEST
 START_TEST(output_that_cannot_be_projected_is_given_raw) {
   ck_assert_done(&run, one_step(&run));
   ck_assert_done(&run, one_step(&run));
-  const CPIntegratorStats s = one_stats(&run);
-  run.t                     = s.t - 0.5 * s.hlast;
-  run.world.c               = (Fault){0.0, -1, 1, 0.0};
+  const IntegratorCounters s = one_stats(&run);
+  run.t                      = s.t - 0.5 * s.hlast;
+  run.world.c                = (Fault){0.0, -1, 1, 0.0};
   refused(&run, one_to(&run, run.t), CP_OUTPUT_PROJ_FAIL, "unprojected");
   ck_assert_double_eq(run.t, s.t - 0.5 * s.hlast);
   ck_assert_double_le(one_error(&run, run.t, run.y), 1.0e-3);

@@ -1,6 +1,7 @@
 #include "stepping/onestep/fixture.h"
 
 #include <math.h>
+#include <models/counters.h>
 #include <string.h>
 
 const char *const one_methods[] = {"DOP853",
@@ -34,7 +35,7 @@ void one_open(OneRun *run, const char *method, sunrealtype tol) {
   run->mem = CPIntegratorCreate(method, test_context);
   ck_assert_ptr_nonnull(run->mem);
   run->P = world_projector(&run->world, run->y);
-  ck_assert_done(run, CPIntegratorSetErrHandlerFn(run->mem, message_log, &run->log));
+  ck_assert_done(run, CPObjectSetErrHandlerFn(CP_OBJECT(run->mem), message_log, &run->log));
   ck_assert_done(run, CPIntegratorInit(run->mem, world_rhs, 0.0, run->y));
   ck_assert_done(run, CPIntegratorSStolerances(run->mem, tol, tol));
   ck_assert_done(run, CPIntegratorSetProjector(run->mem, run->P));
@@ -62,9 +63,9 @@ int one_to(OneRun *run, sunrealtype tout) {
   return CPIntegratorEvolve(run->mem, tout, run->y, &run->t, CV_NORMAL);
 }
 
-CPIntegratorStats one_stats(OneRun *run) {
-  CPIntegratorStats stats;
-  ck_assert_done(run, CPIntegratorGetStats(run->mem, &stats));
+IntegratorCounters one_stats(OneRun *run) {
+  IntegratorCounters stats;
+  ck_assert_done(run, integrator_counters(run->mem, &stats));
   return stats;
 }
 
@@ -102,6 +103,6 @@ void one_assert_refused(OneRun *run, int flag, int expected, const char *call,
   ck_assert_msg(flag == expected, "%s is %d, not %d: %s", call, flag, expected, run->log.text);
   ck_assert_msg(run->log.count == 1, "%s: %d messages", call, run->log.count);
   ck_assert_int_eq(run->log.code, expected);
-  ck_assert_str_eq(CPIntegratorGetLastMessage(run->mem), run->log.text);
+  ck_assert_str_eq(CPObjectGetLastMessage(CP_OBJECT(run->mem)), run->log.text);
   for (; *words; words++) ck_assert_mentions(run->log.text, *words);
 }

@@ -5,6 +5,7 @@
 #include "stepping/multistep/fixture.h"
 
 #include <cpodes/cpodes_integrator.h>
+#include <models/counters.h>
 
 /* DOP853, every explicit table of ARKODE 6.4 with an embedded method, and finally Radau IIA */
 extern const char *const one_methods[];
@@ -29,7 +30,7 @@ void one_restart(OneRun *run, sunrealtype t0);
 
 int one_step(OneRun *run);                 /* CV_ONE_STEP towards t = 1000 */
 int one_to(OneRun *run, sunrealtype tout); /* CV_NORMAL */
-CPIntegratorStats one_stats(OneRun *run);
+IntegratorCounters one_stats(OneRun *run);
 /* The largest distance of y from the closed form at t */
 sunrealtype one_error(const OneRun *run, sunrealtype t, N_Vector y);
 
@@ -40,11 +41,11 @@ typedef struct {
 /* Of n fixed steps from 0 to 1 */
 OneErrors one_errors(OneRun *run, int n);
 
-#define ck_assert_returns(run, call, expected)                                                \
-  do {                                                                                        \
-    int flag_ = (call);                                                                       \
-    ck_assert_msg(flag_ == (expected), "%s, t = %g: %s is %d, not %s: %s", (run)->method,     \
-                  (run)->t, #call, flag_, #expected, CPIntegratorGetLastMessage((run)->mem)); \
+#define ck_assert_returns(run, call, expected)                                                      \
+  do {                                                                                              \
+    int flag_ = (call);                                                                             \
+    ck_assert_msg(flag_ == (expected), "%s, t = %g: %s is %d, not %s: %s", (run)->method, (run)->t, \
+                  #call, flag_, #expected, CPObjectGetLastMessage(CP_OBJECT((run)->mem)));          \
   } while (0)
 #define ck_assert_done(run, call) ck_assert_returns(run, call, CP_SUCCESS)
 

@@ -7,7 +7,6 @@
 #include <float.h>
 #include <math.h>
 #include <string.h>
-#include <unistd.h>
 
 static OneRun run;
 
@@ -192,23 +191,9 @@ START_TEST(unknown_methods_and_those_without_error_estimate_are_refused) {
 END_TEST
 
 /* ARKODE prints messages about unknown names itself, without calling a message handler. */
-START_TEST(a_name_that_cannot_be_a_tables_leaves_one_line_on_stderr) {
-  FILE *lines = tmpfile();
-  char text[1000];
-  ck_assert_ptr_nonnull(lines);
-  fflush(stderr);
-  const int terminal = dup(STDERR_FILENO);
-  ck_assert_int_ge(dup2(fileno(lines), STDERR_FILENO), 0);
-  CPIntegrator mem = CPIntegratorCreate("DOP999", test_context);
-  fflush(stderr);
-  dup2(terminal, STDERR_FILENO);
-  close(terminal);
-  ck_assert_ptr_null(mem);
-  rewind(lines);
-  text[fread(text, 1, sizeof text - 1, lines)] = '\0';
-  fclose(lines);
-  ck_assert_ptr_nonnull(strstr(text, "\"DOP999\""));
-  ck_assert_ptr_eq(strchr(text, '\n'), text + strlen(text) - 1);
+START_TEST(a_name_that_cannot_be_a_tables_is_named) {
+  ck_assert_ptr_null(CPIntegratorCreate("DOP999", test_context));
+  ck_assert_mentions(CPObjectGetLastMessage(NULL), "\"DOP999\"");
 }
 END_TEST
 
@@ -274,7 +259,7 @@ START_TEST(a_table_without_embedded_method_takes_fixed_steps_only) {
   one_open(&run, "DOP853", 1.0e-6);
   CPIntegratorFree(&run.mem);
   run.mem = CPIntegratorCreateTable(B, test_context);
-  CPIntegratorSetErrHandlerFn(run.mem, message_log, &run.log);
+  CPObjectSetErrHandlerFn(CP_OBJECT(run.mem), message_log, &run.log);
   CPIntegratorInit(run.mem, world_rhs, 0.0, run.y);
   CPIntegratorSStolerances(run.mem, 1.0e-6, 1.0e-6);
   CPIntegratorSetProjector(run.mem, run.P);
@@ -300,7 +285,7 @@ TEST_SUITE(methods) {
   tcase_add_loop_test(tc, interpolation_is_evaluated_once_in_a_step_where_it_is_asked_for, 0,
                       n_explicit_methods);
   tcase_add_test(tc, the_default_method_is_dop853);
-  tcase_add_test(tc, a_name_that_cannot_be_a_tables_leaves_one_line_on_stderr);
+  tcase_add_test(tc, a_name_that_cannot_be_a_tables_is_named);
   tcase_add_test(tc, unknown_methods_and_those_without_error_estimate_are_refused);
   tcase_add_test(tc, contradictory_tables_are_refused);
   tcase_add_test(tc, a_users_table_is_the_same_method);

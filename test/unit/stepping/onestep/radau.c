@@ -5,6 +5,7 @@
 #include <float.h>
 #include <limits.h>
 #include <math.h>
+#include <models/counters.h>
 #include <string.h>
 #include <sunmatrix/sunmatrix_dense.h>
 #include <sunmatrix/sunmatrix_sparse.h>
@@ -145,7 +146,7 @@ static CPIntegrator open_robertson(const char *method, JacobianKind kind, N_Vect
   memset(&messages, 0, sizeof messages);
   jac_result = 0, jac_factor = 1.0, jac_entry = -1, jac_calls = 0;
   entries(y)[0] = 1.0, entries(y)[1] = 0.0, entries(y)[2] = 0.0;
-  CPIntegratorSetErrHandlerFn(mem, message_log, &messages);
+  CPObjectSetErrHandlerFn(CP_OBJECT(mem), message_log, &messages);
   ck_assert_int_eq(CPIntegratorSetJacFn(mem, J, given ? robertson_jac : NULL), CP_SUCCESS);
   ck_assert_int_eq(CPIntegratorInit(mem, robertson, 0.0, y), CP_SUCCESS);
   CPIntegratorSStolerances(mem, tol, 1.0e-4 * tol);
@@ -160,10 +161,10 @@ START_TEST(robertsons_reaction_takes_few_steps_with_any_jacobian) {
   N_Vector y                       = vector_of(3, NULL);
   CPIntegrator mem                 = open_robertson(methods_of[_i / KINDS], _i % KINDS, y, 1.0e-6);
   sunrealtype t;
-  CPIntegratorStats s;
+  IntegratorCounters s;
   const int flag = CPIntegratorEvolve(mem, 4.0e4, y, &t, CV_NORMAL);
   ck_assert_msg(flag == CP_SUCCESS, "%s", messages.text);
-  CPIntegratorGetStats(mem, &s);
+  integrator_counters(mem, &s);
   for (int i = 0; i < 3; i++)
     ck_assert_msg(fabs(entries(y)[i] - at4e4[i]) <= 1.0e-5 * at4e4[i], "y%d = %.8g", i,
                   entries(y)[i]);
@@ -187,10 +188,10 @@ START_TEST(differences_are_as_small_as_tolerances_of_small_components) {
   N_Vector y = vector_of(3, NULL), abstol = vector_of(3, (const sunrealtype[]){1e-12, 1e-17, 1e-12});
   CPIntegrator mem = open_robertson(methods_of[_i / KINDS], _i % KINDS, y, 1.0e-6);
   sunrealtype t;
-  CPIntegratorStats s;
+  IntegratorCounters s;
   CPIntegratorSVtolerances(mem, 1.0e-6, abstol);
   ck_assert_int_eq(CPIntegratorEvolve(mem, 1.0e11, y, &t, CV_NORMAL), CP_SUCCESS);
-  CPIntegratorGetStats(mem, &s);
+  integrator_counters(mem, &s);
   for (int i = 0; i < 3; i++)
     ck_assert_msg(fabs(entries(y)[i] - end[i]) <= 1.0e-4 * end[i], "y%d = %.8g", i, entries(y)[i]);
   ck_assert_int_lt(s.nst, 500);
@@ -232,14 +233,14 @@ START_TEST(an_absolute_tolerance_counts_as_a_relative_one_of_the_same_size) {
   for (int absolute = 0; absolute < 2; absolute++) {
     N_Vector y       = VECTOR(1.0, 0.0);
     CPIntegrator mem = CPIntegratorCreate(methods_of[_i], test_context);
-    CPIntegratorStats s;
+    IntegratorCounters s;
     sunrealtype t;
     ck_assert_int_eq(CPIntegratorInit(mem, rotation, 0.0, y), CP_SUCCESS);
     CPIntegratorSStolerances(mem, absolute ? 1.0e-300 : 1.0e-8, absolute ? 1.0e-8 : 1.0e-12);
     ck_assert_int_eq(CPIntegratorEvolve(mem, 10.0, y, &t, CV_NORMAL), CP_SUCCESS);
     /* The local errors of about fifty steps, each below the tolerance */
     ck_assert_double_le(hypot(entries(y)[0] - cos(10.0), entries(y)[1] - sin(10.0)), 50.0 * 1.0e-8);
-    CPIntegratorGetStats(mem, &s);
+    integrator_counters(mem, &s);
     steps[absolute] = s.nst;
     CPIntegratorFree(&mem);
     N_VDestroy(y);
@@ -340,7 +341,7 @@ static CPIntegrator open_rod(const char *method, Rod *rod, N_Vector y, int spars
   *rod             = (Rod){.from = INFINITY};
   memset(&messages, 0, sizeof messages);
   N_VConst(1.0, y);
-  CPIntegratorSetErrHandlerFn(mem, message_log, &messages);
+  CPObjectSetErrHandlerFn(CP_OBJECT(mem), message_log, &messages);
   ck_assert_int_eq(CPIntegratorSetJacFn(mem, J, NULL), CP_SUCCESS);
   ck_assert_int_eq(CPIntegratorSetRhsBatchFn(mem, function), CP_SUCCESS);
   ck_assert_int_eq(CPIntegratorInit(mem, rod_rhs, 0.0, y), CP_SUCCESS);
@@ -353,7 +354,7 @@ static CPIntegrator open_rod(const char *method, Rod *rod, N_Vector y, int spars
 START_TEST(several_points_at_once_change_no_number) {
   static const char *const methods_of[] = {"RADAU", "RADAU5", "RADAU9"};
   const int sparse = _i / 3 % 2, n = _i / 6 ? ROD : 4;
-  CPIntegratorStats s[2];
+  IntegratorCounters s[2];
   N_Vector y[2];
   Rod rod[2];
   for (int k = 0; k < 2; k++) {
@@ -364,7 +365,7 @@ START_TEST(several_points_at_once_change_no_number) {
                                 : n == 4 ? short_batch
                                          : long_batch);
     ck_assert_int_eq(CPIntegratorEvolve(mem, 1.0, y[k], &t, CV_NORMAL), CP_SUCCESS);
-    CPIntegratorGetStats(mem, &s[k]);
+    integrator_counters(mem, &s[k]);
     CPIntegratorFree(&mem);
     ck_assert_int_eq(s[k].nfe, rod[k].single + rod[k].points);
   }
@@ -385,12 +386,12 @@ END_TEST
 START_TEST(a_batch_that_fails_once_has_the_step_retried_smaller) {
   N_Vector y = vector_of(4, NULL);
   Rod rod;
-  CPIntegratorStats s;
+  IntegratorCounters s;
   sunrealtype t;
   CPIntegrator mem = open_rod("RADAU", &rod, y, _i % 2, short_batch);
   rod.from = 0.3, rod.failing = 1, rod.result = _i / 2, rod.factor = _i / 2 ? 1.0 : NAN;
   ck_assert_int_eq(CPIntegratorEvolve(mem, 1.0, y, &t, CV_NORMAL), CP_SUCCESS);
-  CPIntegratorGetStats(mem, &s);
+  integrator_counters(mem, &s);
   ck_assert_int_eq(s.nrhsfails, 1);
   ck_assert_int_eq(s.nfe, rod.single + rod.points);
   ck_assert_int_eq(rod.failing, 0);
@@ -435,7 +436,7 @@ START_TEST(batches_are_refused_with_a_reason) {
   N_Vector y = vector_of(4, NULL);
   Rod rod;
   CPIntegrator mem = CPIntegratorCreate("DOP853", test_context);
-  CPIntegratorSetErrHandlerFn(mem, message_log, &messages);
+  CPObjectSetErrHandlerFn(CP_OBJECT(mem), message_log, &messages);
   ck_assert_int_eq(CPIntegratorSetRhsBatchFn(NULL, short_batch), CP_MEM_NULL);
   ck_assert_int_eq(CPIntegratorSetRhsBatchFn(mem, short_batch), CP_NOT_SUPPORTED);
   ck_assert_mentions(messages.text, "DOP853");
@@ -540,7 +541,7 @@ START_TEST(a_right_jacobian_is_not_refused_where_f_bends) {
   CPIntegrator mem = CPIntegratorCreate("RADAU", test_context);
   sunrealtype t;
   width = pow(10.0, -1 - _i);
-  CPIntegratorSetErrHandlerFn(mem, message_log, &messages);
+  CPObjectSetErrHandlerFn(CP_OBJECT(mem), message_log, &messages);
   CPIntegratorSetJacFn(mem, NULL, bends_jac);
   CPIntegratorInit(mem, bends, 0.0, y);
   CPIntegratorSStolerances(mem, 1.0e-6, 1.0e-6);
@@ -578,7 +579,7 @@ START_TEST(a_right_jacobian_is_not_refused_where_roundoff_hides_changes) {
   N_Vector y       = vector_of(2, (sunrealtype[]){0.0, 1.0});
   CPIntegrator mem = CPIntegratorCreate("RADAU", test_context);
   sunrealtype t;
-  CPIntegratorSetErrHandlerFn(mem, message_log, &messages);
+  CPObjectSetErrHandlerFn(CP_OBJECT(mem), message_log, &messages);
   CPIntegratorSetJacFn(mem, NULL, large_jac);
   CPIntegratorSetInitStep(mem, 0.1);
   CPIntegratorInit(mem, large, 0.0, y);
@@ -604,7 +605,7 @@ START_TEST(a_jacobian_that_changes_its_pattern_ends_the_run) {
   sunrealtype t    = 0.0;
   jac_result = 0, jac_factor = 1.0;
   entries(y)[0] = 1.0;
-  CPIntegratorSetErrHandlerFn(mem, message_log, &messages);
+  CPObjectSetErrHandlerFn(CP_OBJECT(mem), message_log, &messages);
   ck_assert_int_eq(CPIntegratorSetJacFn(mem, J, jac_that_moves_an_entry), CP_SUCCESS);
   ck_assert_int_eq(CPIntegratorInit(mem, robertson, 0.0, y), CP_SUCCESS);
   CPIntegratorSStolerances(mem, 1.0e-6, 1.0e-10);
@@ -621,7 +622,7 @@ START_TEST(jacobians_are_refused_with_a_reason) {
   N_Vector y       = vector_of(3, NULL);
   SUNMatrix small  = SUNDenseMatrix(2, 2, test_context);
   CPIntegrator mem = CPIntegratorCreate("DOP853", test_context);
-  CPIntegratorSetErrHandlerFn(mem, message_log, &messages);
+  CPObjectSetErrHandlerFn(CP_OBJECT(mem), message_log, &messages);
   ck_assert_int_eq(CPIntegratorSetJacFn(NULL, NULL, robertson_jac), CP_MEM_NULL);
   ck_assert_int_eq(CPIntegratorSetJacFn(mem, NULL, robertson_jac), CP_NOT_SUPPORTED);
   ck_assert_mentions(messages.text, "DOP853");
@@ -635,7 +636,7 @@ START_TEST(jacobians_are_refused_with_a_reason) {
   ck_assert_int_eq(CPIntegratorSetJacFn(mem, NULL, robertson_jac), CP_TOO_LATE);
   CPIntegratorFree(&mem);
   mem = CPIntegratorCreate("RADAU", test_context);
-  CPIntegratorSetErrHandlerFn(mem, message_log, &messages);
+  CPObjectSetErrHandlerFn(CP_OBJECT(mem), message_log, &messages);
   ck_assert_int_eq(CPIntegratorSetJacFn(mem, small, NULL), CP_SUCCESS);
   ck_assert_int_eq(CPIntegratorSetErrEst(mem, CP_ERREST_PROJECTED), CP_NOT_SUPPORTED);
   ck_assert_mentions(messages.text, "before the projection");

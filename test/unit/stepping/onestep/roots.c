@@ -3,6 +3,7 @@
 #include "stepping/onestep/fixture.h"
 
 #include <math.h>
+#include <models/counters.h>
 
 static OneRun run;
 static long int g_calls;
@@ -258,7 +259,7 @@ START_TEST(bounces_are_restarts_that_keep_the_step_size) {
     ck_assert_done(&run, CPIntegratorReInit(run.mem, run.t, run.y));
     const long int before = run.world.f_calls;
     ck_assert_done(&run, one_step(&run));
-    const CPIntegratorStats s = one_stats(&run);
+    const IntegratorCounters s = one_stats(&run);
     ck_assert_double_le(s.hfirst, h);
     ck_assert_int_eq(run.world.f_calls - before,
                      1 + 12 * s.nst + 11 * s.netf + s.nfe_output); /* none to choose h */
@@ -620,9 +621,9 @@ START_TEST(a_projection_that_fails_for_good_ends_the_search_wherever_it_is) {
   for (spoils_at = 1; spoils_at <= g_calls + 1; spoils_at++) {
     one_restart(&run, 0.0);
     for (int k = 0; k < 3; k++) ck_assert_done(&run, one_step(&run));
-    const CPIntegratorStats s = one_stats(&run);
-    width                     = s.hlast;
-    centre                    = s.t - 0.5 * width;
+    const IntegratorCounters s = one_stats(&run);
+    width                      = s.hlast;
+    centre                     = s.t - 0.5 * width;
     ck_assert_done(&run, one_to(&run, s.t - 0.9 * width)); /* the search begins within the step */
     g_calls = 0;
     ck_assert_done(&run, CPIntegratorRootInit(run.mem, 1, near_zero_between));

@@ -44,7 +44,7 @@ static void integrate(const char *method, N_Vector (*kind)(void),
   CPProjector P            = projector(y);
   CPIntegrator mem         = CPIntegratorCreate(method, test_context);
   ck_assert_ptr_nonnull(P);
-  ck_assert_int_eq(CPIntegratorSetErrHandlerFn(mem, message_log, &log), CP_SUCCESS);
+  ck_assert_int_eq(CPObjectSetErrHandlerFn(CP_OBJECT(mem), message_log, &log), CP_SUCCESS);
   ck_assert_int_eq(CPIntegratorInit(mem, pendulum_rhs, 0.0, y), CP_SUCCESS);
   ck_assert_int_eq(CPIntegratorSStolerances(mem, 1.0e-6, 1.0e-6), CP_SUCCESS);
   ck_assert_int_eq(CPIntegratorSetUserData(mem, &rod), CP_SUCCESS);

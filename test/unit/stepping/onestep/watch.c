@@ -4,6 +4,7 @@
 #include <cpodes/cpodes_integrator.h>
 #include <float.h>
 #include <math.h>
+#include <models/counters.h>
 #include <sunnonlinsol/sunnonlinsol_fixedpoint.h>
 
 static const char *const methods[] = {"DOP853", "ARKODE_DORMAND_PRINCE_7_4_5", "RADAU", "BDF",
@@ -20,7 +21,7 @@ static void open_run(const char *method, CVRhsFn f, CVRootFn g, int direction) {
   y   = vector_of(1, (sunrealtype[]){1});
   mem = CPIntegratorCreate(method, test_context);
   ck_assert_ptr_nonnull(mem);
-  ck_assert_int_eq(CPIntegratorSetErrHandlerFn(mem, message_log, &messages), CP_SUCCESS);
+  ck_assert_int_eq(CPObjectSetErrHandlerFn(CP_OBJECT(mem), message_log, &messages), CP_SUCCESS);
   ck_assert_int_eq(CPIntegratorInit(mem, f, 0, y), CP_SUCCESS);
   ck_assert_int_eq(CPIntegratorSStolerances(mem, 1.0e-6, 1.0e-6), CP_SUCCESS);
   ck_assert_int_eq(CPIntegratorRootInit(mem, 1, g), CP_SUCCESS);
@@ -54,8 +55,8 @@ static int pulse(sunrealtype t, N_Vector state, sunrealtype *g, void *data) {
 
 /* 100 roundoffs of t and of the step, to which roots are located */
 static sunrealtype located(void) {
-  CPIntegratorStats stats;
-  ck_assert_int_eq(CPIntegratorGetStats(mem, &stats), CP_SUCCESS);
+  IntegratorCounters stats;
+  ck_assert_int_eq(integrator_counters(mem, &stats), CP_SUCCESS);
   return 100 * DBL_EPSILON * (fabs(stats.t) + fabs(stats.hlast) + 10);
 }
 
@@ -98,13 +99,13 @@ static int of_the_state(sunrealtype t, N_Vector state, sunrealtype *g, void *dat
 /* A function of the state is looked at some 25 times, after 9 doublings of the first distance, whatever the steps. One-step
  * methods call it three times for each step in any case, and CVODES once, and twice more at a start. */
 START_TEST(a_function_of_the_state_takes_few_looks) {
-  CPIntegratorStats stats;
+  IntegratorCounters stats;
   sunrealtype t;
   open_run(methods[_i], grows, of_the_state, -1);
   ck_assert_int_eq(CPIntegratorSetMaxNumSteps(mem, 100000), CP_SUCCESS);
   calls = 0;
   ck_assert_int_eq(CPIntegratorEvolve(mem, 10, y, &t, CV_NORMAL), CP_SUCCESS);
-  ck_assert_int_eq(CPIntegratorGetStats(mem, &stats), CP_SUCCESS);
+  ck_assert_int_eq(integrator_counters(mem, &stats), CP_SUCCESS);
   ck_assert_int_le(calls, 3 * stats.nst + 8 + 25 + 9);
   close_run();
 }
