@@ -2,6 +2,7 @@
 #include "check.h"
 
 #include <math.h>
+#include <models/plugin.h>
 #include <stdbool.h>
 #include <string.h>
 
@@ -35,7 +36,7 @@ static CPPlugin *create_model(const CPPluginType *type, int n, SUNContext ctx) {
   char message[200];
   sunrealtype values[MODEL_MOST_PARAMETERS];
   for (int i = 0; i < type->nparameters; i++) values[i] = type->parameters[i].value;
-  if (n) values[CPPluginFindParameter(type, "n")] = n;
+  if (n) values[plugin_find_parameter(type, "n")] = n;
   CPPlugin *model = CPPluginCreate(type, values, ctx, message, sizeof message);
   if (model) return model;
   fprintf(stderr, "%s\n", message);
@@ -86,7 +87,7 @@ static sunrealtype largest_difference(N_Vector y, N_Vector reference, sunindexty
 sunrealtype mechanism_error(const Mechanism *s, N_Vector y) {
   const CPPlugin *model = s->model;
   const bool all        = model->f && !model->stiff;
-  return largest_difference(y, s->y_end, all ? model->n : CPPluginNumCompared(model));
+  return largest_difference(y, s->y_end, all ? model->n : plugin_num_compared(model));
 }
 
 sunrealtype mechanism_position_error(const Mechanism *s, N_Vector y) {

@@ -12,6 +12,7 @@
 #include "options.h"
 #include "run.h"
 #include <math.h>
+#include <models/plugin.h>
 #include <models/rigid_body.h>
 #include <string.h>
 
@@ -71,7 +72,7 @@ static int create_loop(CPPlugin *model) {
                                .g          = {0, SUN_RCONST(-9.81), 0},
                                .frame      = CP_FRAME_BODY,
                                .quaternion = loop->quaternion};
-  if (CPPluginStart(model, 13 * RODS)) return -1;
+  if (plugin_start(model, 13 * RODS)) return -1;
   for (int i = 0; i < RODS; i++) {
     const sunrealtype c = cos(angles[i]), s = sin(angles[i]);
     const sunrealtype r[3] = {x + l / 2 * c, y + l / 2 * s, 0}, turn[3] = {0, 0, angles[i]};

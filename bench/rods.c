@@ -8,6 +8,7 @@
 #include "check.h"
 #include "run.h"
 #include <math.h>
+#include <models/plugin.h>
 #include <time.h>
 
 static const struct {
@@ -26,8 +27,8 @@ static CPPlugin *create_chain(const char *name, int n, SUNContext ctx) {
   sunrealtype values[MODEL_MOST_PARAMETERS];
   char message[200];
   for (int i = 0; i < type->nparameters; i++) values[i] = type->parameters[i].value;
-  values[CPPluginFindParameter(type, "n")]    = n;
-  values[CPPluginFindParameter(type, "spin")] = 1.0 / n;
+  values[plugin_find_parameter(type, "n")]    = n;
+  values[plugin_find_parameter(type, "spin")] = 1.0 / n;
   return CHECK_POINTER(CPPluginCreate(type, values, ctx, message, sizeof message));
 }
 

@@ -64,8 +64,8 @@ def declarations(text):
     macro = re.compile(r"^[ \t]*#(?:.*\\\n)*.*\n", re.M)
     text = re.sub(r"__attribute__\(\(.*\)\)", "", macro.sub("", text)).replace("CPODES_EXPORT", "")
     text = text.replace("[CP_BODIES_TEXT]", "[...]") # the C compiler supplies the number
-    # cffi 1.15 writes a wrong type for an array of const arrays; only authors of a model's create need these two.
-    return re.sub(r"[\w ]+ (CPPluginPlanar|CPPluginDraw)\([^;]*;", "", text)
+    # cffi 1.15 writes a wrong type for an array of const arrays; only authors of a model's create need this one.
+    return re.sub(r"[\w ]+ CPPluginDraw\([^;]*;", "", text)
 
 
 include = prefix_of_headers()

@@ -18,7 +18,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { MESSAGE = 600, NAME_LENGTH = 256, MOST_NAMES = 4000, PER_BODY = 7, MOST_SENSORS = 12 };
+enum { MESSAGE = 600, NAME_LENGTH = 256, MOST_NAMES = 4000, PER_BODY = 7 };
 
 static const char *const of_space[PER_BODY] = {"x", "y", "z", "e0", "e1", "e2", "e3"};
 static const char *const velocities[]       = {"x'", "y'", "z'", "wx", "wy", "wz"};
@@ -40,6 +40,12 @@ static const CPPluginCoordinate work         = {"work", "J",
 static const char *const meanings2[PER_BODY] = {"x of its centre of mass",
                                                 "y of its centre of mass", "angle"};
 
+/* A coordinate of a joint, which is an output. name: of the coordinate and of its rate */
+typedef struct {
+  CPCoordinate of;
+  char joint[CP_BODIES_TEXT], name[2][CP_BODIES_TEXT + 2];
+} Sensor;
+
 /* The file of this process. Like a loaded shared object, it is part of the program's set-up. */
 static struct {
   CPPluginType type;
@@ -52,12 +58,8 @@ static struct {
   CPPluginParameter *parameters;
   CPPluginCoordinate *coordinates; /* coordinates, then velocities */
   int nsensors;
-  struct {
-    CPCoordinate of;
-    /* name: of the coordinate and of its rate */
-    char joint[CP_BODIES_TEXT], name[2][CP_BODIES_TEXT + 2];
-  } sensor[MOST_SENSORS];
-  CPPluginQuantity quantities[1 + 2 * MOST_SENSORS]; /* the energy, and two for each sensor */
+  Sensor *sensor;               /* [nsensors] */
+  CPPluginQuantity *quantities; /* [1 + 2 nsensors] the energy, and two for each sensor */
   char *left_out; /* the notes about the parts of the file that are left out, or NULL */
   int strict;     /* 1: start velocities must be possible as they are */
   int told;       /* 1: the notes of the assembly have been printed */
@@ -82,7 +84,8 @@ int mechanism_reads(const char *path) {
  * methods 1 to 4 % more instructions on five mechanisms, and BDF 2 to 27 %. */
 static const sunrealtype loop_closure = SUN_RCONST(3e-13);
 
-static sunrealtype energy(const CPPlugin *model, sunrealtype t, N_Vector y) {
+static sunrealtype energy(const CPPlugin *model, int i, sunrealtype t, N_Vector y) {
+  (void)i;
   CPBodiesPowers p;
   if (CPBodiesGetPowers(model->data, t, y, NULL, &p)) return NAN;
   const sunrealtype *state = N_VGetArrayPointer(y);
@@ -153,38 +156,14 @@ static sunrealtype energy_scale(const CPPlugin *model) {
   return scale > 0 && isfinite(scale) ? scale : 1;
 }
 
-static sunrealtype sensor(const CPPlugin *model, N_Vector y, int i, int rate) {
+/* The sensors follow the energy, if that is among the quantities, and each is two quantities. */
+static sunrealtype sensor(const CPPlugin *model, int i, sunrealtype t, N_Vector y) {
   sunrealtype x[2];
-  return CPBodiesCoordinate(model->data, mechanism.sensor[i].of, y, &x[0], &x[1]) ? NAN : x[rate];
+  i -= mechanism.run.balance != 0;
+  (void)t;
+  return CPBodiesCoordinate(model->data, mechanism.sensor[i / 2].of, y, &x[0], &x[1]) ? NAN
+                                                                                      : x[i % 2];
 }
-
-/* A quantity's function does not receive the quantity's number. */
-#define SENSOR(i)                                                                   \
-  static sunrealtype sensor_##i(const CPPlugin *model, sunrealtype t, N_Vector y) { \
-    (void)t;                                                                        \
-    return sensor(model, y, i, 0);                                                  \
-  }                                                                                 \
-  static sunrealtype rate_##i(const CPPlugin *model, sunrealtype t, N_Vector y) {   \
-    (void)t;                                                                        \
-    return sensor(model, y, i, 1);                                                  \
-  }
-SENSOR(0)
-SENSOR(1)
-SENSOR(2)
-SENSOR(3)
-SENSOR(4)
-SENSOR(5)
-SENSOR(6)
-SENSOR(7)
-SENSOR(8)
-SENSOR(9)
-SENSOR(10)
-SENSOR(11)
-#define BOTH(i) \
-  { sensor_##i, rate_##i }
-static sunrealtype (*const sensor_value[MOST_SENSORS][2])(const CPPlugin *, sunrealtype, N_Vector) = {
-    BOTH(0), BOTH(1), BOTH(2), BOTH(3), BOTH(4),  BOTH(5),
-    BOTH(6), BOTH(7), BOTH(8), BOTH(9), BOTH(10), BOTH(11)};
 
 /* Contacts conserve the energy if they have no friction and their impacts are elastic. */
 static int conserves(const CPPlugin *model, int i) {
@@ -274,8 +253,7 @@ static int draw(CPPlugin *model) {
   const int lines    = count_lines(model);
   CPPluginDrawing *d = &model->drawing;
   sunrealtype xyz[12];
-  if (CPPluginDraw(model, plane + 2 * lines, NULL, 3 * joints + springs + lines, NULL) ||
-      CPPluginDrawShapes(model, shapes, NULL))
+  if (CPPluginDraw(model, plane + 2 * lines, NULL, 3 * joints + springs + lines, NULL, shapes, NULL))
     return -1;
   d->nsegments = 0; /* counts those added so far */
   for (int i = 0; i < joints; i++) {
@@ -508,15 +486,15 @@ static int find_sensors(CPBodies b, const char *path) {
   sunrealtype x[2];
   int failed = 0;
   snprintf(words, sizeof words, "%s", mechanism.run.sensors);
+  const size_t most    = strlen(words) / 2 + 1; /* of words with blanks between them */
+  mechanism.sensor     = calloc(most, sizeof *mechanism.sensor);
+  mechanism.quantities = calloc(1 + 2 * most, sizeof *mechanism.quantities);
+  if (!mechanism.sensor || !mechanism.quantities) return complain("no memory");
   /* CPBodiesModel completes the mechanism. Its errors are left to create, which reports them. */
   N_Vector y = CPBodiesModel(b, &model) ? NULL : CPBodiesState(b);
   for (char *word; y && !failed && (word = strtok_r(rest, " ", &rest));) {
     const int i = mechanism.nsensors;
     char *dot   = strrchr(word, '.');
-    if (i == MOST_SENSORS) {
-      failed = complain("%s: run: sensors must be at most %d", path, MOST_SENSORS);
-      break;
-    }
     snprintf(mechanism.sensor[i].name[0], sizeof mechanism.sensor[i].name[0], "%s", word);
     snprintf(mechanism.sensor[i].name[1], sizeof mechanism.sensor[i].name[1], "%s'", word);
     if (dot) *dot = '\0'; /* names have no dot */
@@ -538,7 +516,7 @@ static int find_sensors(CPBodies b, const char *path) {
       mechanism.quantities[1 + 2 * i + rate] =
           (CPPluginQuantity){.name      = mechanism.sensor[i].name[rate],
                              .unit      = angle ? (rate ? "rad/s" : "rad") : (rate ? "m/s" : "m"),
-                             .value     = sensor_value[i][rate],
+                             .value     = sensor,
                              .conserved = CP_QUANTITY_FREE};
     mechanism.nsensors++;
   }

@@ -10,6 +10,7 @@
 #include <math.h>
 #include <models/model.h>
 #include <models/names.h>
+#include <models/plugin.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -209,7 +210,7 @@ static int set_parameter(ModelChoice *choice, const char *setting) {
   char name[NAME_LENGTH], *end;
   if (!sign || sign == setting) return complain("--param wants NAME=VALUE, and is \"%s\"", setting);
   snprintf(name, sizeof name, "%.*s", (int)(sign - setting), setting);
-  const int index = CPPluginFindParameter(type, name);
+  const int index = plugin_find_parameter(type, name);
   if (index < 0) return unknown_parameter(type, name);
   const CPPluginParameter *p = &type->parameters[index];
   const int whole            = CPPluginIsWhole(type, index);

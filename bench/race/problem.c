@@ -5,6 +5,7 @@
 
 #include <math.h>
 #include <models/names.h>
+#include <models/plugin.h>
 #include <nvector/nvector_serial.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -78,7 +79,7 @@ static int parse_item(const CPPluginType *type, char *item, sunrealtype *values,
     return -1;
   }
   *sign                   = '\0';
-  const int index         = CPPluginFindParameter(type, item);
+  const int index         = plugin_find_parameter(type, item);
   const bool is_end       = index < 0 && !strcmp(item, "t_end");
   const sunrealtype value = strtod(sign + 1, &end);
   if (index < 0 && !is_end) return unknown_parameter(type, item, message);
@@ -158,7 +159,7 @@ sunrealtype problem_error(const Problem *p, N_Vector y) {
   if (!p->reference) return NAN;
   const sunrealtype *a = N_VGetArrayPointer(y), *b = N_VGetArrayPointer(p->reference);
   sunrealtype error = 0;
-  for (sunindextype i = 0; i < CPPluginNumCompared(p->model); i++) {
+  for (sunindextype i = 0; i < plugin_num_compared(p->model); i++) {
     if (isnan(a[i])) return NAN; /* fmax would ignore it */
     error = fmax(error, fabs(a[i] - b[i]));
   }

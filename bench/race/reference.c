@@ -8,6 +8,7 @@
 
 #include <math.h>
 #include <models/extrapolation.h>
+#include <models/plugin.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -17,7 +18,7 @@ enum { FIRST_STEPS = 8, MOST_STEPS = 1 << 16 };
 
 static sunrealtype difference(const CPPlugin *model, N_Vector a, N_Vector b) {
   sunrealtype most = 0;
-  for (sunindextype i = 0; i < CPPluginNumCompared(model); i++) {
+  for (sunindextype i = 0; i < plugin_num_compared(model); i++) {
     const sunrealtype d = fabs(N_VGetArrayPointer(a)[i] - N_VGetArrayPointer(b)[i]);
     if (isnan(d)) return NAN; /* fmax would ignore it */
     most = fmax(most, d);

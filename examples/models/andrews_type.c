@@ -1,4 +1,5 @@
 #include "andrews.h"
+#include "plugin.h"
 #include "types.h"
 
 /* Extrapolation of order 20 in quadruple precision, 480 and 960 steps, projected after each: both runs
@@ -17,14 +18,15 @@ static const sunrealtype start_lambda[ANDREWS_NP] = {98.566870396241089605765498
                                                      -6.12268834425566265503114393122};
 
 static int reference(const CPPlugin *model, sunrealtype t, N_Vector y) {
-  return CPPluginEnds(model, t, end, y);
+  return plugin_ends(model, t, end, y);
 }
 
 static int reference_lambda(const CPPlugin *model, sunrealtype t, sunrealtype *lambda) {
-  return CPPluginEndsLambda(model, t, ANDREWS_NP, start_lambda, end_lambda, lambda);
+  return plugin_ends_lambda(model, t, ANDREWS_NP, start_lambda, end_lambda, lambda);
 }
 
-static sunrealtype energy(const CPPlugin *model, sunrealtype t, N_Vector y) {
+static sunrealtype energy(const CPPlugin *model, int i, sunrealtype t, N_Vector y) {
+  (void)i;
   (void)model, (void)t;
   return andrews_energy(y);
 }
@@ -38,7 +40,7 @@ static void points(const CPPlugin *model, sunrealtype t, N_Vector y, sunrealtype
   (void)model, (void)t;
   sunrealtype x[ANDREWS_JOINTS][2];
   andrews_joints(y, x);
-  CPPluginPlanar(ANDREWS_JOINTS, (const sunrealtype(*)[2])x, xyz);
+  plugin_planar(ANDREWS_JOINTS, (const sunrealtype(*)[2])x, xyz);
 }
 
 static const CPPluginCoordinate coordinates[] = {
@@ -63,13 +65,13 @@ static int create(CPPlugin *model) {
                                    {ANDREWS_F, ANDREWS_E}, {ANDREWS_A, ANDREWS_E}, /* 4, 5 */
                                    {ANDREWS_F, ANDREWS_G}, {ANDREWS_A, ANDREWS_G}, /* 6, 7 */
                                    {ANDREWS_C, ANDREWS_D}};                        /* spring */
-  if (CPPluginStart(model, 2 * ANDREWS_NQ)) return -1;
-  if (CPPluginDraw(model, ANDREWS_JOINTS, kind, sizeof segment / sizeof segment[0], segment))
+  if (plugin_start(model, 2 * ANDREWS_NQ)) return -1;
+  if (CPPluginDraw(model, ANDREWS_JOINTS, kind, sizeof segment / sizeof segment[0], segment, 0, NULL))
     return -1;
   model->drawing.segment_kind[model->drawing.nsegments - 1] = CP_SEGMENT_SPRING;
   andrews_initial(model->y0);
   model->mech            = andrews_model();
-  model->known           = CPPluginIsDefault(model);
+  model->known           = plugin_is_default(model);
   model->reference_error = 1e-15 * 16; /* of the digits that are printed */
   return 0;
 }

@@ -1,5 +1,6 @@
 #include "bending_chain.h"
 #include "chain_type.h"
+#include "plugin.h"
 #include "types.h"
 
 #include <math.h>
@@ -14,8 +15,8 @@ static const CPPluginParameter parameters[] = {
     [DAMPING]   = {"d", "N s/m", "damping of each joint", 1e3, 0, 1e9},
 };
 
-static sunrealtype energy(const CPPlugin *model, sunrealtype t, N_Vector y) {
-  (void)t;
+static sunrealtype energy(const CPPlugin *model, int i, sunrealtype t, N_Vector y) {
+  (void)i, (void)t;
   return bending_chain_energy(model->data, y);
 }
 
@@ -52,7 +53,7 @@ static int create(CPPlugin *model) {
   BendingChain *c = bending_chain_create(n, model->parameter[GRAVITY], model->parameter[STIFFNESS],
                                          model->parameter[DAMPING]);
   model->data     = c;
-  if (!c || CPPluginStart(model, 4 * n) || chain_draw(model, n)) return -1;
+  if (!c || plugin_start(model, 4 * n) || chain_draw(model, n)) return -1;
   if (bending_chain_model(c, sparse, model->ctx, &model->mech) || chain_cache(model)) return -1;
   bending_chain_initial(c, 0, model->y0);
   model->f     = bending_chain_rhs;
@@ -81,8 +82,8 @@ const CPPluginType bending_chain_type = {
     .t_end       = 1,
     .parameters  = parameters,
     .nparameters = sizeof parameters / sizeof parameters[0],
-    .units       = "m",
     .whole       = "n",
+    .units       = "m",
     .quantities  = quantities,
     .nquantities = sizeof quantities / sizeof quantities[0],
     .conserves   = conserves,

@@ -1,5 +1,6 @@
 #include "bouncing_ball.h"
 #include "contact_frame.h"
+#include "plugin.h"
 #include "types.h"
 
 #include <math.h>
@@ -23,8 +24,8 @@ typedef struct {
   CPContactPoint floor;
 } Data;
 
-static sunrealtype energy(const CPPlugin *model, sunrealtype t, N_Vector y) {
-  (void)t;
+static sunrealtype energy(const CPPlugin *model, int i, sunrealtype t, N_Vector y) {
+  (void)i, (void)t;
   return bouncing_ball_energy(model->data, y);
 }
 
@@ -53,7 +54,7 @@ static void points(const CPPlugin *model, sunrealtype t, N_Vector y, sunrealtype
   (void)t;
   const sunrealtype h = model->parameter[HEIGHT], r = h / 20, at = N_VGetArrayPointer(y)[0] + r;
   const sunrealtype x[6][2] = {{-h / 4, 0}, {h / 4, 0}, {0, at}, {r, at}, {0, at + r}, {0, at}};
-  CPPluginPlanar(6, x, xyz);
+  plugin_planar(6, x, xyz);
 }
 
 static void frames(const CPPlugin *model, sunrealtype t, N_Vector y, sunrealtype *frame) {
@@ -68,8 +69,8 @@ static int create(CPPlugin *model) {
   const sunrealtype *p                  = model->parameter;
   Data *d                               = malloc(sizeof *d);
   model->data                           = d;
-  if (!d || CPPluginStart(model, 2) || CPPluginDraw(model, 6, kind, 1, segment) ||
-      CPPluginDrawShapes(model, 1, &(CPPluginShape){CP_SHAPE_SPHERE, {2, 3, 4, 5}}))
+  if (!d || plugin_start(model, 2) ||
+      CPPluginDraw(model, 6, kind, 1, segment, 1, &(CPPluginShape){CP_SHAPE_SPHERE, {2, 3, 4, 5}}))
     return -1;
   d->ball  = (BouncingBall){p[MASS], p[GRAVITY], p[HEIGHT], p[RESTITUTION]};
   d->floor = (CPContactPoint){.name = "floor", .restitution = p[RESTITUTION]};

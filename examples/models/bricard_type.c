@@ -1,4 +1,5 @@
 #include "bricard.h"
+#include "plugin.h"
 #include "types.h"
 
 #include <math.h>
@@ -82,8 +83,8 @@ static const CPPluginCoordinate velocities[] = {
     {"w5_z", "rad/s", "the same, axis z"},
 };
 
-static sunrealtype energy(const CPPlugin *model, sunrealtype t, N_Vector y) {
-  (void)t;
+static sunrealtype energy(const CPPlugin *model, int i, sunrealtype t, N_Vector y) {
+  (void)i, (void)t;
   return rigid_body_energy(model->data, y);
 }
 
@@ -122,8 +123,8 @@ static int create(CPPlugin *model) {
   static const int segment[][2]                = {{0, 1}, {1, 2}, {2, 3}, {3, 4}, {4, 5}};
   SpatialLoop *loop                            = malloc(sizeof *loop);
   model->data                                  = loop;
-  if (!loop || CPPluginStart(model, BRICARD_N) ||
-      CPPluginDraw(model, NPOINTS, kind, BRICARD_RODS, segment))
+  if (!loop || plugin_start(model, BRICARD_N) ||
+      CPPluginDraw(model, NPOINTS, kind, BRICARD_RODS, segment, 0, NULL))
     return -1;
   bricard_create(loop, model->parameter[GRAVITY]);
   if (bricard_motion(loop, 0, model->y0)) return -1;

@@ -1,5 +1,6 @@
 #include "bushing_crank.h"
 #include "crank_drawing.h"
+#include "plugin.h"
 #include "types.h"
 
 #include <math.h>
@@ -39,11 +40,11 @@ static int reference(const CPPlugin *model, sunrealtype t, N_Vector y) {
                                                  -sin(p) * pd - a * sin(q) * qd,
                                                  cos(p) * pd + a * cos(q) * qd,
                                                  pd};
-  return CPPluginEnds(model, t, end, y);
+  return plugin_ends(model, t, end, y);
 }
 
-static sunrealtype energy(const CPPlugin *model, sunrealtype t, N_Vector y) {
-  (void)t;
+static sunrealtype energy(const CPPlugin *model, int i, sunrealtype t, N_Vector y) {
+  (void)i, (void)t;
   return bushing_crank_energy(model->data, y);
 }
 
@@ -61,7 +62,7 @@ static void points(const CPPlugin *model, sunrealtype t, N_Vector y, sunrealtype
 static int create(CPPlugin *model) {
   BushingCrank *s = malloc(sizeof *s);
   model->data     = s;
-  if (!s || CPPluginStart(model, 2 * BUSHING_CRANK_NQ)) return -1;
+  if (!s || plugin_start(model, 2 * BUSHING_CRANK_NQ)) return -1;
   if (crank_draw(model)) return -1;
   *s         = bushing_crank_stiff();
   s->crank.a = model->parameter[A];
@@ -70,7 +71,7 @@ static int create(CPPlugin *model) {
   bushing_crank_initial(s, model->y0);
   model->mech            = bushing_crank_model();
   model->stiff           = 1;
-  model->known           = CPPluginIsDefault(model);
+  model->known           = plugin_is_default(model);
   model->reference_error = 1e-13;
   return 0;
 }

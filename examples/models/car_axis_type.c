@@ -1,4 +1,5 @@
 #include "car_axis.h"
+#include "plugin.h"
 #include "types.h"
 
 #include <stdlib.h>
@@ -35,11 +36,11 @@ static const sunrealtype start_lambda[NP] = {0, 0};
 static const sunrealtype end_lambda[NP]   = {4.736886590853327e-03, 1.104680331259566e-03};
 
 static int reference(const CPPlugin *model, sunrealtype t, N_Vector y) {
-  return CPPluginEnds(model, t, end, y);
+  return plugin_ends(model, t, end, y);
 }
 
 static int reference_lambda(const CPPlugin *model, sunrealtype t, sunrealtype *lambda) {
-  return CPPluginEndsLambda(model, t, NP, start_lambda, end_lambda, lambda);
+  return plugin_ends_lambda(model, t, NP, start_lambda, end_lambda, lambda);
 }
 
 enum { LEFT_FOOT, RIGHT_FOOT, LEFT_END, RIGHT_END, NPOINTS };
@@ -48,7 +49,7 @@ static void points(const CPPlugin *model, sunrealtype t, N_Vector y, sunrealtype
   const sunrealtype *q      = N_VGetArrayPointer(y);
   sunrealtype x[NPOINTS][2] = {[LEFT_END] = {q[0], q[1]}, [RIGHT_END] = {q[2], q[3]}};
   car_axis_foot(model->data, t, x[RIGHT_FOOT]);
-  CPPluginPlanar(NPOINTS, (const sunrealtype(*)[2])x, xyz);
+  plugin_planar(NPOINTS, (const sunrealtype(*)[2])x, xyz);
 }
 
 static int create(CPPlugin *model) {
@@ -59,8 +60,9 @@ static int create(CPPlugin *model) {
   const sunrealtype *p = model->parameter;
   CarAxis *a           = malloc(sizeof *a);
   model->data          = a;
-  if (!a || CPPluginStart(model, CAR_AXIS_N)) return -1;
-  if (CPPluginDraw(model, NPOINTS, kind, sizeof segment / sizeof segment[0], segment)) return -1;
+  if (!a || plugin_start(model, CAR_AXIS_N)) return -1;
+  if (CPPluginDraw(model, NPOINTS, kind, sizeof segment / sizeof segment[0], segment, 0, NULL))
+    return -1;
   for (int i = 0; i < 2; i++) model->drawing.segment_kind[i] = CP_SEGMENT_SPRING;
   *a = (CarAxis){p[L], p[L0], p[EPS], p[MASS], p[R], p[W], p[GRAV]};
   car_axis_initial(a, model->y0);
@@ -69,7 +71,7 @@ static int create(CPPlugin *model) {
   model->m               = CAR_AXIS_M;
   model->c               = car_axis_constraints;
   model->G               = car_axis_jacobian;
-  model->known           = CPPluginIsDefault(model);
+  model->known           = plugin_is_default(model);
   model->reference_error = 1e-16; /* of the digits that are printed */
   return 0;
 }

@@ -1,9 +1,10 @@
 #include "chain_type.h"
+#include "plugin.h"
 
 #include <stdlib.h>
 
 int chain_draw(CPPlugin *model, sunindextype n) {
-  if (CPPluginDraw(model, (int)n + 1, NULL, (int)n, NULL)) return -1;
+  if (CPPluginDraw(model, (int)n + 1, NULL, (int)n, NULL, 0, NULL)) return -1;
   CPPluginDrawing *d = &model->drawing;
   for (int i = 0; i < n; i++) {
     d->kind[i + 1]   = CP_POINT_MASS;
@@ -17,8 +18,7 @@ int chain_draw(CPPlugin *model, sunindextype n) {
 void chain_points(const CPPlugin *model, sunrealtype t, N_Vector y, sunrealtype *xyz) {
   (void)t;
   for (int k = 0; k < 3; k++) xyz[k] = 0;
-  CPPluginPlanar(model->drawing.npoints - 1, (const sunrealtype(*)[2])N_VGetArrayPointer(y),
-                 xyz + 3);
+  plugin_planar(model->drawing.npoints - 1, (const sunrealtype(*)[2])N_VGetArrayPointer(y), xyz + 3);
 }
 
 typedef struct {

@@ -1,5 +1,6 @@
 #include "chain_type.h"
 #include "chain_mechanism.h"
+#include "plugin.h"
 #include "types.h"
 
 #include <math.h>
@@ -12,8 +13,8 @@ static const CPPluginParameter parameters[] = {
     [GRAVITY] = {"g", "m/s^2", "gravity along -y", 9.81, 1e-3, 1e3},
 };
 
-static sunrealtype energy(const CPPlugin *model, sunrealtype t, N_Vector y) {
-  (void)t;
+static sunrealtype energy(const CPPlugin *model, int i, sunrealtype t, N_Vector y) {
+  (void)i, (void)t;
   return chain_energy(model->data, y);
 }
 
@@ -40,7 +41,7 @@ static int create(CPPlugin *model) {
   const int sparse     = 2 * n >= MODEL_SPARSE;
   Chain *c             = chain_create(n, model->parameter[GRAVITY]);
   model->data          = c;
-  if (!c || CPPluginStart(model, 4 * n) || chain_draw(model, n)) return -1;
+  if (!c || plugin_start(model, 4 * n) || chain_draw(model, n)) return -1;
   if (chain_matrices(c, sparse, model->ctx, &model->mech) || chain_cache(model)) return -1;
   chain_initial(c, model->y0);
   model->f = chain_rhs;
@@ -65,8 +66,8 @@ const CPPluginType chain_type = {
     .t_end       = 2,
     .parameters  = parameters,
     .nparameters = sizeof parameters / sizeof parameters[0],
-    .units       = "m",
     .whole       = "n",
+    .units       = "m",
     .quantities  = quantities,
     .nquantities = sizeof quantities / sizeof quantities[0],
     .create      = create,

@@ -1,4 +1,5 @@
 #include "crank_drawing.h"
+#include "plugin.h"
 
 #include "types.h"
 
@@ -17,7 +18,8 @@ int crank_draw(CPPlugin *model) {
                                    {SLIDER, ROD_END},
                                    {SPRING_CRANK, SPRING_ROD},
                                    {GUIDE_LEFT, GUIDE_RIGHT}};
-  if (CPPluginDraw(model, NPOINTS, kind, sizeof segment / sizeof segment[0], segment)) return -1;
+  if (CPPluginDraw(model, NPOINTS, kind, sizeof segment / sizeof segment[0], segment, 0, NULL))
+    return -1;
   model->drawing.segment_kind[3] = CP_SEGMENT_SPRING;
   return 0;
 }
@@ -32,5 +34,5 @@ void crank_points(sunrealtype a, sunrealtype q, sunrealtype x, sunrealtype y, su
                                       [SPRING_ROD]   = {x - c2 / 2, y - s2 / 2},
                                       [GUIDE_LEFT]   = {0.5 - a, 0},
                                       [GUIDE_RIGHT]  = {1.5 + a, 0}};
-  CPPluginPlanar(NPOINTS, at, xyz);
+  plugin_planar(NPOINTS, at, xyz);
 }

@@ -1,4 +1,5 @@
 #include "flexible_crank.h"
+#include "plugin.h"
 #include "types.h"
 
 #include <stdlib.h>
@@ -37,11 +38,11 @@ static const sunrealtype end_lambda[FLEXIBLE_CRANK_NP] = {
     -6.232935832773702e+01, -1.637920993237247e+02, 2.529857947000307e+01};
 
 static int reference(const CPPlugin *model, sunrealtype t, N_Vector y) {
-  return CPPluginEnds(model, t, end, y);
+  return plugin_ends(model, t, end, y);
 }
 
 static int reference_lambda(const CPPlugin *model, sunrealtype t, sunrealtype *lambda) {
-  return CPPluginEndsLambda(model, t, FLEXIBLE_CRANK_NP, start_lambda, end_lambda, lambda);
+  return plugin_ends_lambda(model, t, FLEXIBLE_CRANK_NP, start_lambda, end_lambda, lambda);
 }
 
 /* Pivot, two ends of the guide, slider, and the bent rod from the crank pin on */
@@ -53,12 +54,12 @@ static void points(const CPPlugin *model, sunrealtype t, N_Vector y, sunrealtype
   sunrealtype x[NPOINTS][2] = {
       [GUIDE_LEFT] = {0.1, 0}, [GUIDE_RIGHT] = {0.5, 0}, [SLIDER] = {q[2], 0}};
   flexible_crank_shape(q, ROD_POINTS, x + ROD);
-  CPPluginPlanar(NPOINTS, (const sunrealtype(*)[2])x, xyz);
+  plugin_planar(NPOINTS, (const sunrealtype(*)[2])x, xyz);
 }
 
 /* Crank, guide, the pieces of the rod */
 static int draw(CPPlugin *model) {
-  if (CPPluginDraw(model, NPOINTS, NULL, 2 + ROD_POINTS - 1, NULL)) return -1;
+  if (CPPluginDraw(model, NPOINTS, NULL, 2 + ROD_POINTS - 1, NULL, 0, NULL)) return -1;
   CPPluginDrawing *d = &model->drawing;
   for (int i = 0; i < NPOINTS; i++)
     d->kind[i] = i <= GUIDE_RIGHT ? CP_POINT_GROUND : CP_POINT_PLAIN;
@@ -78,7 +79,7 @@ static int draw(CPPlugin *model) {
 static int create(CPPlugin *model) {
   FlexibleCrank *s = malloc(sizeof *s);
   model->data      = s;
-  if (!s || CPPluginStart(model, 2 * FLEXIBLE_CRANK_NQ) || draw(model)) return -1;
+  if (!s || plugin_start(model, 2 * FLEXIBLE_CRANK_NQ) || draw(model)) return -1;
   *s = (FlexibleCrank){.Omega = model->parameter[OMEGA], .damping = model->parameter[DAMPING]};
   flexible_crank_initial(model->y0);
   /* another speed: the same positions, all rates in proportion */
@@ -86,7 +87,7 @@ static int create(CPPlugin *model) {
   for (int i = 0; i < FLEXIBLE_CRANK_NQ; i++) u[i] *= s->Omega / 150;
   model->mech            = flexible_crank_model();
   model->stiff           = 1; /* oscillatory */
-  model->known           = CPPluginIsDefault(model);
+  model->known           = plugin_is_default(model);
   model->reference_error = 1e-14;
   return 0;
 }

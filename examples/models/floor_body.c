@@ -80,8 +80,8 @@ sunrealtype floor_body_energy(const FloorBody *body, N_Vector y) {
   return body->m * ((u[0] * u[0] + u[1] * u[1]) / 2 + body->g * q[1]) + body->J * u[2] * u[2] / 2;
 }
 
-sunrealtype floor_body_model_energy(const CPPlugin *model, sunrealtype t, N_Vector y) {
-  (void)t;
+sunrealtype floor_body_model_energy(const CPPlugin *model, int i, sunrealtype t, N_Vector y) {
+  (void)i, (void)t;
   return floor_body_energy(model->data, y);
 }
 

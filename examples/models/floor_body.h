@@ -28,7 +28,7 @@ sunrealtype floor_body_energy(const FloorBody *body, N_Vector y);
 
 /* For CPPluginQuantity.value and CPPluginType.contact_frames of models whose data begins with a FloorBody. The normal of the
  * floor points upwards. frame [12 npoints]: out */
-sunrealtype floor_body_model_energy(const CPPlugin *model, sunrealtype t, N_Vector y);
+sunrealtype floor_body_model_energy(const CPPlugin *model, int i, sunrealtype t, N_Vector y);
 void floor_body_frames(const CPPlugin *model, sunrealtype t, N_Vector y, sunrealtype *frame);
 
 #endif

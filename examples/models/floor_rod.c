@@ -1,4 +1,5 @@
 #include "floor_rod.h"
+#include "plugin.h"
 
 #include <stdlib.h>
 
@@ -9,7 +10,7 @@ int floor_rod_create(CPPlugin *model, sunrealtype m, sunrealtype l, sunrealtype 
   static const int segment[][2]         = {{0, 1}, {2, 4}, {4, 3}};
   FloorRod *d                           = calloc(1, sizeof *d);
   model->data                           = d;
-  if (!d || CPPluginStart(model, 6) || CPPluginDraw(model, 5, kind, 3, segment)) return -1;
+  if (!d || plugin_start(model, 6) || CPPluginDraw(model, 5, kind, 3, segment, 0, NULL)) return -1;
   d->rod = (FloorBody){.m = m, .J = m * l * l / 12, .g = g, .npoints = 2, .a = {-l / 2, l / 2}};
   for (int i = 0; i < 2; i++)
     d->end[i] =
@@ -28,5 +29,5 @@ void floor_rod_points(const CPPlugin *model, N_Vector y, sunrealtype right, sunr
     floor_body_arm(rod, k, q[2], &x[2 + k][0], &x[2 + k][1]);
     x[2 + k][0] += q[0], x[2 + k][1] += q[1];
   }
-  CPPluginPlanar(5, (const sunrealtype(*)[2])x, xyz);
+  plugin_planar(5, (const sunrealtype(*)[2])x, xyz);
 }

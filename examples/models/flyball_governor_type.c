@@ -1,4 +1,5 @@
 #include "flyball_governor.h"
+#include "plugin.h"
 #include "types.h"
 
 #include <math.h>
@@ -71,13 +72,13 @@ static const CPPluginCoordinate velocities[] = {
     {"w4_z", "rad/s", "the same, axis z"},
 };
 
-static sunrealtype energy(const CPPlugin *model, sunrealtype t, N_Vector y) {
-  (void)t;
+static sunrealtype energy(const CPPlugin *model, int i, sunrealtype t, N_Vector y) {
+  (void)i, (void)t;
   return rigid_body_energy(model->data, y);
 }
 
-static sunrealtype momentum(const CPPlugin *model, sunrealtype t, N_Vector y) {
-  (void)t;
+static sunrealtype momentum(const CPPlugin *model, int i, sunrealtype t, N_Vector y) {
+  (void)i, (void)t;
   sunrealtype L[3];
   rigid_body_momentum(model->data, y, L);
   return L[2];
@@ -165,8 +166,9 @@ static int create(CPPlugin *model) {
   GovernorMotion motion;
   FlyballGovernor *governor = malloc(sizeof *governor);
   model->data               = governor;
-  if (!governor || CPPluginStart(model, GOVERNOR_N)) return -1;
-  if (CPPluginDraw(model, NPOINTS, kind, sizeof segment / sizeof segment[0], segment)) return -1;
+  if (!governor || plugin_start(model, GOVERNOR_N)) return -1;
+  if (CPPluginDraw(model, NPOINTS, kind, sizeof segment / sizeof segment[0], segment, 0, NULL))
+    return -1;
   for (int i = 5; i < 7; i++) model->drawing.segment_kind[i] = CP_SEGMENT_SPRING;
   flyball_governor_create(governor, p[STIFFNESS], p[DAMPING], p[SPEED], p[GRAVITY]);
   if (flyball_governor_motion(governor, 0, model->ctx, &motion)) return -1;

@@ -1,4 +1,5 @@
 #include "four_bar.h"
+#include "plugin.h"
 #include "types.h"
 
 #include <math.h>
@@ -10,8 +11,8 @@ static const CPPluginParameter parameters[] = {
     [GRAVITY] = {"g", "m/s^2", "gravity along -y", 9.81, 1e-3, 1e3},
 };
 
-static sunrealtype energy(const CPPlugin *model, sunrealtype t, N_Vector y) {
-  (void)t;
+static sunrealtype energy(const CPPlugin *model, int i, sunrealtype t, N_Vector y) {
+  (void)i, (void)t;
   return four_bar_energy(model->data, y);
 }
 
@@ -49,7 +50,7 @@ static void points(const CPPlugin *model, sunrealtype t, N_Vector y, sunrealtype
 
 /* Points 2 k: ground, 2 k + 1: B_k */
 static int draw(CPPlugin *model, int N) {
-  if (CPPluginDraw(model, 2 * N + 2, NULL, 2 * N + 1, NULL)) return -1;
+  if (CPPluginDraw(model, 2 * N + 2, NULL, 2 * N + 1, NULL, 0, NULL)) return -1;
   CPPluginDrawing *d = &model->drawing;
   for (int k = 0; k <= N; k++) {
     d->kind[2 * k]       = CP_POINT_GROUND;
@@ -68,7 +69,7 @@ static int create(CPPlugin *model) {
   const sunindextype n = four_bar_n(N);
   FourBar *f           = four_bar_create(N, model->parameter[GRAVITY]);
   model->data          = f;
-  if (!f || CPPluginStart(model, n) || draw(model, N)) return -1;
+  if (!f || plugin_start(model, n) || draw(model, N)) return -1;
   four_bar_initial(f, model->y0);
   model->mech = four_bar_model(f);
   model->f    = four_bar_rhs;
@@ -99,8 +100,8 @@ const CPPluginType four_bar_type = {
     .t_end       = 20,
     .parameters  = parameters,
     .nparameters = sizeof parameters / sizeof parameters[0],
-    .units       = "m m rad",
     .whole       = "N",
+    .units       = "m m rad",
     .quantities  = quantities,
     .nquantities = sizeof quantities / sizeof quantities[0],
     .create      = create,

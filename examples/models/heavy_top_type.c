@@ -1,4 +1,5 @@
 #include "heavy_top.h"
+#include "plugin.h"
 #include "types.h"
 
 #include <math.h>
@@ -30,17 +31,18 @@ static const CPPluginCoordinate velocities[] = {
     {"wz", "rad/s", "the same, axis z"},
 };
 
-static sunrealtype energy(const CPPlugin *model, sunrealtype t, N_Vector y) {
-  (void)t;
+static sunrealtype energy(const CPPlugin *model, int i, sunrealtype t, N_Vector y) {
+  (void)i, (void)t;
   return rigid_body_energy(model->data, y);
 }
 
-static sunrealtype momentum(const CPPlugin *model, sunrealtype t, N_Vector y) {
-  (void)t;
+static sunrealtype momentum(const CPPlugin *model, int i, sunrealtype t, N_Vector y) {
+  (void)i, (void)t;
   return heavy_top_momentum(model->data, y);
 }
 
-static sunrealtype axial_rate(const CPPlugin *model, sunrealtype t, N_Vector y) {
+static sunrealtype axial_rate(const CPPlugin *model, int i, sunrealtype t, N_Vector y) {
+  (void)i;
   (void)model, (void)t;
   return N_VGetArrayPointer(y)[11];
 }
@@ -109,9 +111,8 @@ static int create(CPPlugin *model) {
   sunrealtype lambda[HEAVY_TOP_NP];
   HeavyTop *top = malloc(sizeof *top);
   model->data   = top;
-  if (!top || CPPluginStart(model, HEAVY_TOP_N)) return -1;
-  if (CPPluginDraw(model, NPOINTS, kind, 1, segment) || CPPluginDrawShapes(model, 1, &disc))
-    return -1;
+  if (!top || plugin_start(model, HEAVY_TOP_N)) return -1;
+  if (CPPluginDraw(model, NPOINTS, kind, 1, segment, 1, &disc)) return -1;
   heavy_top_create(top, p[GRAVITY]);
   top->steady = p[CASE] > SUN_RCONST(1.5);
   top->spin   = p[SPIN];

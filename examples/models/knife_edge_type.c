@@ -1,4 +1,5 @@
 #include "knife_edge.h"
+#include "plugin.h"
 #include "types.h"
 
 #include <math.h>
@@ -18,8 +19,8 @@ static const CPPluginCoordinate coordinates[] = {
     {"phi", "rad", "angle of the blade from x"},
 };
 
-static sunrealtype energy(const CPPlugin *model, sunrealtype t, N_Vector y) {
-  (void)t;
+static sunrealtype energy(const CPPlugin *model, int i, sunrealtype t, N_Vector y) {
+  (void)i, (void)t;
   return knife_edge_energy(model->data, y);
 }
 
@@ -29,7 +30,8 @@ static sunrealtype fall(const CPPlugin *model) {
   return pow(k->g * sin(k->alpha) / k->omega, 2) / 2;
 }
 
-static sunrealtype spin(const CPPlugin *model, sunrealtype t, N_Vector y) {
+static sunrealtype spin(const CPPlugin *model, int i, sunrealtype t, N_Vector y) {
+  (void)i;
   (void)model, (void)t;
   return N_VGetArrayPointer(y)[5];
 }
@@ -80,7 +82,7 @@ static int create(CPPlugin *model) {
   static const int segment[][2]         = {{2, 1}, {1, 3}};
   KnifeEdge *k                          = malloc(sizeof *k);
   model->data                           = k;
-  if (!k || CPPluginStart(model, KNIFE_EDGE_N) || CPPluginDraw(model, 4, kind, 2, segment))
+  if (!k || plugin_start(model, KNIFE_EDGE_N) || CPPluginDraw(model, 4, kind, 2, segment, 0, NULL))
     return -1;
   *k = (KnifeEdge){model->parameter[GRAVITY], model->parameter[ALPHA], model->parameter[OMEGA]};
   knife_edge_initial(k, model->y0);

@@ -1,5 +1,6 @@
 /* The parts of the check, in their order, and the earlier results that each of them needs. */
 #include "model_check_impl.h"
+#include "plugin.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -252,7 +253,7 @@ static void examine_quantity(Examination *e, int i) {
     return;
   }
   snprintf(what, sizeof what, "%s: %s", q->name,
-           CPPluginConserves(e->check.model, i) ? "conserved" : "never rises");
+           plugin_conserves(e->check.model, i) ? "conserved" : "never rises");
   if (e->lost & (NO_RATE | NO_F)) {
     tell_unjudged(e, what, MODEL_SKIPPED, after_others);
     return;

@@ -1,5 +1,6 @@
 /* Checks of both forms of the equations, and of conserved quantities. */
 #include "model_check_impl.h"
+#include "plugin.h"
 
 #include <cpodes/cpodes_integrator.h>
 #include <math.h>
@@ -28,7 +29,7 @@ static int forms_agree_at(const ModelCheck *c, sunrealtype t, N_Vector y) {
   const long bad = model_not_finite(c->ydot);
   if (bad >= 0) return model_contradicts(c, "component %ld of f is not finite", bad);
   if (!c->mech) return 1;
-  const sunindextype nq = CPPluginNumPositions(model), nu = model->mech.nu;
+  const sunindextype nq = plugin_num_positions(model), nu = model->mech.nu;
   sunrealtype *udot       = N_VGetArrayPointer(c->moved);
   const sunrealtype *rate = N_VGetArrayPointer(c->ydot), *u = N_VGetArrayPointer(y) + nq;
   if (CPMechAccelerations(c->mech, t, y, udot, NULL))
@@ -57,7 +58,7 @@ int model_forms_agree(ModelCheck *c) {
 static sunrealtype short_time(const ModelCheck *c, N_Vector y) {
   const sunrealtype rate = N_VMaxNorm(c->ydot);
   if (!(rate > 0)) return 1e-3;
-  const sunindextype nq    = CPPluginNumPositions(c->model);
+  const sunindextype nq    = plugin_num_positions(c->model);
   const sunrealtype turns  = model_largest(N_VGetArrayPointer(c->ydot), nq);
   const sunrealtype places = fmax(model_largest(N_VGetArrayPointer(y), nq), 1);
   return 1e-3 * fmin(fmax(N_VMaxNorm(y), 1e-3) / rate, turns > 0 ? places / turns : INFINITY);
@@ -114,28 +115,28 @@ static sunrealtype quantity_rate(const ModelCheck *c, const CPPluginQuantity *q,
   const sunrealtype h = short_time(c, y);
   sunrealtype value[4];
   for (int k = 0; k < 4; k++)
-    value[k] =
-        q->value(c->model, t + h * model_steps[k], move(c, y, h * model_steps[k], first, last));
+    value[k] = plugin_value(c->model, q, t + h * model_steps[k],
+                            move(c, y, h * model_steps[k], first, last));
   return model_difference(value, h);
 }
 
 static int is_not_kept(const ModelCheck *c, int i, const char *how) {
   return model_contradicts(c, "%s is not %s: it changes by %s", c->type->quantities[i].name,
-                           CPPluginConserves(c->model, i) ? "conserved" : "dissipated", how);
+                           plugin_conserves(c->model, i) ? "conserved" : "dissipated", how);
 }
 
 /* Checks that ydot conserves the quantity, or does not raise it if it is dissipated */
 static int rate_keeps(const ModelCheck *c, int i, sunrealtype t, N_Vector y) {
-  const sunindextype nq = CPPluginNumPositions(c->model), n = c->model->n;
+  const sunindextype nq = plugin_num_positions(c->model), n = c->model->n;
   const CPPluginQuantity *q = &c->type->quantities[i];
   /* roundoff: of the value in the differences, and of the powers that cancel */
-  const sunrealtype value = fabs(q->value(c->model, t, y)) + CPPluginScale(c->model, i);
+  const sunrealtype value = fabs(plugin_value(c->model, q, t, y)) + plugin_scale(c->model, i);
   const sunrealtype noise = 1e-13 * value / short_time(c, y);
   const sunrealtype powers =
       fabs(quantity_rate(c, q, t, y, 0, nq)) + fabs(quantity_rate(c, q, t, y, nq, n));
   const sunrealtype rate = quantity_rate(c, q, t, y, 0, n);
   const sunrealtype error =
-      (CPPluginConserves(c->model, i) ? fabs(rate) : rate) / (powers + noise / model_agreement);
+      (plugin_conserves(c->model, i) ? fabs(rate) : rate) / (powers + noise / model_agreement);
   char how[120];
   snprintf(how, sizeof how, "%g %s per second where its powers are %g", (double)rate, q->unit,
            (double)powers);
@@ -152,7 +153,7 @@ static int short_run(const ModelCheck *c, sunrealtype t, N_Vector y, sunrealtype
     return model_contradicts(c, "accelerations near y0: %s",
                              CPObjectGetLastMessage(CP_OBJECT(c->mech)));
   const sunrealtype speed =
-      model_largest(N_VGetArrayPointer(y) + CPPluginNumPositions(c->model), nu);
+      model_largest(N_VGetArrayPointer(y) + plugin_num_positions(c->model), nu);
   const sunrealtype rate = fmax(fmax(speed, model_largest(udot, nu)), 1 / c->type->t_end);
   *time                  = 1e-3 * fmax(N_VMaxNorm(y), 1e-3) / rate;
   return 1;
@@ -189,19 +190,19 @@ static int run_keeps(const ModelCheck *c, int i, sunrealtype t, N_Vector y) {
   const CPPluginQuantity *q = &c->type->quantities[i];
   sunrealtype time          = 0;
   if (!short_run(c, t, y, &time) || !run(c, t, y, time)) return 0;
-  const sunrealtype before = q->value(c->model, t, y), end = t + time,
-                    gain = q->value(c->model, end, c->moved) - before;
+  const sunrealtype before = plugin_value(c->model, q, t, y), end = t + time,
+                    gain = plugin_value(c->model, q, end, c->moved) - before;
   /* effects of the positions alone and of the velocities alone, which cancel */
-  const sunindextype nq = CPPluginNumPositions(c->model), n = c->model->n;
+  const sunindextype nq = plugin_num_positions(c->model), n = c->model->n;
   N_VLinearSum(1, c->moved, -1, y, c->ydot);
-  const sunrealtype powers = fabs(q->value(c->model, end, move(c, y, 1, 0, nq)) - before) +
-                             fabs(q->value(c->model, end, move(c, y, 1, nq, n)) - before);
+  const sunrealtype powers = fabs(plugin_value(c->model, q, end, move(c, y, 1, 0, nq)) - before) +
+                             fabs(plugin_value(c->model, q, end, move(c, y, 1, nq, n)) - before);
   /* what errors of the run's tolerance change: at rest without gravity all energies are smaller */
   N_VConst(run_tolerance, c->ydot);
-  const sunrealtype noise = run_tolerance * (fabs(before) + CPPluginScale(c->model, i)) +
-                            fabs(q->value(c->model, end, move(c, y, 1, nq, n)) - before);
+  const sunrealtype noise = run_tolerance * (fabs(before) + plugin_scale(c->model, i)) +
+                            fabs(plugin_value(c->model, q, end, move(c, y, 1, nq, n)) - before);
   const sunrealtype error =
-      (CPPluginConserves(c->model, i) ? fabs(gain) : gain) / (powers + noise / run_agreement);
+      (plugin_conserves(c->model, i) ? fabs(gain) : gain) / (powers + noise / run_agreement);
   char how[120];
   snprintf(how, sizeof how, "%g %s in %g s, where positions and velocities change it by %g",
            (double)gain, q->unit, (double)time, (double)powers);
@@ -211,14 +212,15 @@ static int run_keeps(const ModelCheck *c, int i, sunrealtype t, N_Vector y) {
 
 static int keeps_at(const ModelCheck *c, int i, sunrealtype t, N_Vector y) {
   const CPPluginQuantity *q = &c->type->quantities[i];
-  if (!isfinite(q->value(c->model, t, y))) return model_contradicts(c, "%s is not finite", q->name);
+  if (!isfinite(plugin_value(c->model, q, t, y)))
+    return model_contradicts(c, "%s is not finite", q->name);
   return state_rate(c, t, y, c->ydot) ? run_keeps(c, i, t, y) : rate_keeps(c, i, t, y);
 }
 
 /* y <- state k with velocities s w, where w is half the difference of those of state k and of those reversed: a velocity that
    constraints allow, also where they depend on time */
 static N_Vector take_velocities(const ModelCheck *c, int k, sunrealtype s) {
-  const sunindextype nq        = CPPluginNumPositions(c->model);
+  const sunindextype nq        = plugin_num_positions(c->model);
   const sunrealtype *ahead     = N_VGetArrayPointer(c->state[k]),
                     *backwards = N_VGetArrayPointer(c->state[k + 2]);
   sunrealtype *y               = N_VGetArrayPointer(c->y);
@@ -233,7 +235,8 @@ int model_kinetic_part_is_true(ModelCheck *c, int i) {
   for (int k = 1; k <= 2 && k + 2 < c->nstates; k++) {
     CPMechOutput out = {0};
     sunrealtype value[3];
-    for (int s = -1; s <= 1; s++) value[s + 1] = q->value(c->model, 0, take_velocities(c, k, s));
+    for (int s = -1; s <= 1; s++)
+      value[s + 1] = plugin_value(c->model, q, 0, take_velocities(c, k, s));
     const int flag = CPMechEvaluate(c->mech, 0, take_velocities(c, k, 1), &out);
     if (flag < 0 || isnan(out.kinetic)) continue; /* operators without M x */
     const sunrealtype part  = (value[0] + value[2]) / 2 - value[1];
@@ -250,7 +253,7 @@ int model_kinetic_part_is_true(ModelCheck *c, int i) {
 int model_quantity_is_finite(ModelCheck *c, int i) {
   const CPPluginQuantity *q = &c->type->quantities[i];
   for (int k = c->first; k < c->nstates; k++)
-    if (!isfinite(q->value(c->model, c->time[k], c->state[k])))
+    if (!isfinite(plugin_value(c->model, q, c->time[k], c->state[k])))
       return model_contradicts(c, "%s is not finite near the start", q->name);
   return 1;
 }

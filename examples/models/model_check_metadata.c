@@ -1,5 +1,6 @@
 /* Checks of names, ranges and sizes. */
 #include "model_check_impl.h"
+#include "plugin.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -93,7 +94,7 @@ static int has_parameters(const Table *t) {
       return contradicts(t, "parameter %d has no name, unit or meaning", i);
     if (!is_unit(p->unit))
       return contradicts(t, "\"%.40s\", of parameter %s, is no unit", p->unit, p->name);
-    if (CPPluginFindParameter(type, p->name) != i)
+    if (plugin_find_parameter(type, p->name) != i)
       return contradicts(t, "there are two parameters %s", p->name);
     if (!(p->value >= p->least && p->value <= p->most))
       return contradicts(t, "the default %g of parameter %s is not from %g to %g", (double)p->value,
@@ -222,7 +223,7 @@ int model_table_is_true(ModelCheck *c) {
                                (double)p->least, (double)p->most);
   }
   for (int i = 0; i < c->type->nquantities; i++) {
-    const sunrealtype scale = CPPluginScale(c->model, i);
+    const sunrealtype scale = plugin_scale(c->model, i);
     if (c->type->quantities[i].conserved != CP_QUANTITY_FREE && !(scale > 0 && isfinite(scale)))
       return model_contradicts(c, "the scale of %s must be > 0, and is %g",
                                c->type->quantities[i].name, (double)scale);
@@ -276,9 +277,9 @@ static int contacts_agree(const ModelCheck *c) {
     return model_contradicts(
         c, "dense_events must be 0 or at least 2, and dense_time positive: %d, %g", dense,
         (double)model->dense_time);
-  if (model->ncompared > CPPluginNumPositions(model))
+  if (model->ncompared > plugin_num_positions(model))
     return model_contradicts(c, "ncompared is %ld, beyond the %ld positions: velocities jump",
-                             (long)model->ncompared, (long)CPPluginNumPositions(model));
+                             (long)model->ncompared, (long)plugin_num_positions(model));
   for (int i = 0; i < model->ncontacts; i++) {
     const CPContactPoint *contact = &model->contact[i];
     const long first = (long)contact->tangent, end = first + contact->ntangents;
@@ -314,9 +315,9 @@ int model_sizes_agree(ModelCheck *c) {
            ? SM_ROWS_S(model->G_tmpl) != model->m || SM_COLUMNS_S(model->G_tmpl) != n
            : SM_ROWS_D(model->G_tmpl) != model->m || SM_COLUMNS_D(model->G_tmpl) != n))
     return model_contradicts(c, "G_tmpl is not m x n = %ld x %ld", (long)model->m, n);
-  if (c->type->ncoordinates > CPPluginNumPositions(model))
+  if (c->type->ncoordinates > plugin_num_positions(model))
     return model_contradicts(c, "%d coordinates have names, but there are %ld",
-                             c->type->ncoordinates, (long)CPPluginNumPositions(model));
+                             c->type->ncoordinates, (long)plugin_num_positions(model));
   if (c->type->nvelocities > mech->nu)
     return model_contradicts(c, "%d velocities have names, but there are %ld", c->type->nvelocities,
                              (long)mech->nu);

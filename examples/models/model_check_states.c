@@ -1,5 +1,6 @@
 /* Checks of objects, and of states on the constraints: the start, others near it, and those of the reference. */
 #include "model_check_impl.h"
+#include "plugin.h"
 
 #include <math.h>
 #include <nvector/nvector_serial.h>
@@ -66,7 +67,7 @@ static int value_of(const ModelCheck *c, int mech, sunindextype i, sunrealtype t
                     sunrealtype *value) {
   const CPPlugin *model = c->model;
   const CPEquations *m  = &model->mech;
-  const sunrealtype *q = N_VGetArrayPointer(y), *u = q + CPPluginNumPositions(model);
+  const sunrealtype *q = N_VGetArrayPointer(y), *u = q + plugin_num_positions(model);
   const sunindextype nv = m->nv > m->np ? m->nv : m->np;
   const int position    = i < m->np;
   int flag              = 1;
@@ -156,7 +157,7 @@ static int move_start(ModelCheck *c, int k, sunrealtype part) {
   static const sunrealtype speed[] = {1, -1, -0.01, 1};
   static const sunrealtype later =
       0.2718; /* fraction of the motion: a time without special significance */
-  const sunindextype nq = CPPluginNumPositions(c->model), n = c->model->n;
+  const sunindextype nq = plugin_num_positions(c->model), n = c->model->n;
   const int near = (k - 1) % 2 + 1; /* of states 1 and 2 */
   unsigned seed  = 16 + near;
   sunrealtype *s = N_VGetArrayPointer(c->state[k]), size = 0;
@@ -230,7 +231,7 @@ int model_reference_is_true(ModelCheck *c) {
                                (long)i, (double)a[i], (double)b[i]);
   if (!multipliers_agree(c, 0, c->y)) return 0;
   if (c->type->reference(model, c->type->t_end, c->y)) /* with other parameters it may end before */
-    return !CPPluginIsDefault(model) ||
+    return !plugin_is_default(model) ||
            model_contradicts(c, "the reference is not known at t_end = %g", (double)c->type->t_end);
   return is_consistent(c, "the reference at t_end", c->type->t_end, c->y,
                        fmax(model_consistent, 10 * model->reference_error)) &&

@@ -1,4 +1,5 @@
 #include "newton_cradle.h"
+#include "plugin.h"
 #include "types.h"
 
 #include <stdlib.h>
@@ -22,8 +23,8 @@ static const CPPluginCoordinate coordinates[] = {
 };
 
 /* In case 2 minus the work of the force */
-static sunrealtype energy(const CPPlugin *model, sunrealtype t, N_Vector y) {
-  (void)t;
+static sunrealtype energy(const CPPlugin *model, int i, sunrealtype t, N_Vector y) {
+  (void)i, (void)t;
   const NewtonCradle *c = model->data;
   return newton_cradle_energy(c, y) - (c->driven ? N_VGetArrayPointer(y)[2 * NEWTON_CRADLE_NQ] : 0);
 }
@@ -94,8 +95,8 @@ static int create(CPPlugin *model) {
   NewtonCradle *c                    = malloc(sizeof *c);
   model->data                        = c;
   const int driven                   = p[CASE] > SUN_RCONST(1.5);
-  if (!c || CPPluginStart(model, 2 * NEWTON_CRADLE_NQ + driven) ||
-      CPPluginDraw(model, POINTS, kind, 2, rods) || CPPluginDrawShapes(model, 2, balls))
+  if (!c || plugin_start(model, 2 * NEWTON_CRADLE_NQ + driven) ||
+      CPPluginDraw(model, POINTS, kind, 2, rods, 2, balls))
     return -1;
   *c = (NewtonCradle){
       .driven = driven, .L = p[LENGTH], .R = p[RADIUS], .m = p[MASS], .g = p[GRAVITY], .V = p[SPEED]};

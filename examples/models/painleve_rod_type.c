@@ -40,7 +40,8 @@ static sunrealtype fall(const CPPlugin *model) {
 }
 
 /* The value of CPContactPainleve for the foot, if it slides to the left, in units of 1/m */
-static sunrealtype criterion(const CPPlugin *model, sunrealtype t, N_Vector y) {
+static sunrealtype criterion(const CPPlugin *model, int i, sunrealtype t, N_Vector y) {
+  (void)i;
   const sunrealtype theta = N_VGetArrayPointer(y)[2], s = sin(theta), c = cos(theta);
   (void)t;
   return 1 + 3 * c * c - 3 * model->parameter[FRICTION] * s * c;

@@ -1,4 +1,5 @@
 #include "pendulum.h"
+#include "plugin.h"
 #include "types.h"
 
 #include <math.h>
@@ -16,8 +17,8 @@ static const CPPluginCoordinate coordinates[] = {
     {"y", "m", "upwards; -L: hanging"},
 };
 
-static sunrealtype energy(const CPPlugin *model, sunrealtype t, N_Vector y) {
-  (void)t;
+static sunrealtype energy(const CPPlugin *model, int i, sunrealtype t, N_Vector y) {
+  (void)i, (void)t;
   return pendulum_energy(model->data, y);
 }
 
@@ -52,7 +53,7 @@ static int reference_lambda(const CPPlugin *model, sunrealtype t, sunrealtype *l
 static void points(const CPPlugin *model, sunrealtype t, N_Vector y, sunrealtype *xyz) {
   (void)model, (void)t;
   const sunrealtype *q = N_VGetArrayPointer(y), x[2][2] = {[1] = {q[0], q[1]}};
-  CPPluginPlanar(2, x, xyz);
+  plugin_planar(2, x, xyz);
 }
 
 static int create(CPPlugin *model) {
@@ -60,7 +61,8 @@ static int create(CPPlugin *model) {
   static const int rod[][2]             = {{0, 1}};
   Pendulum *p                           = malloc(sizeof *p);
   model->data                           = p;
-  if (!p || CPPluginStart(model, PENDULUM_N) || CPPluginDraw(model, 2, kind, 1, rod)) return -1;
+  if (!p || plugin_start(model, PENDULUM_N) || CPPluginDraw(model, 2, kind, 1, rod, 0, NULL))
+    return -1;
   *p = (Pendulum){.L = model->parameter[LENGTH], .g = model->parameter[GRAVITY]};
   pendulum_initial(p, model->y0);
   model->mech  = pendulum_model();

@@ -1,3 +1,4 @@
+#include "plugin.h"
 #include "rocking_block.h"
 #include "types.h"
 
@@ -64,7 +65,7 @@ static void points(const CPPlugin *model, sunrealtype t, N_Vector y, sunrealtype
                                {q[0] - s * h, q[1] + c * h},
                                {q[0], q[1]}};
   (void)t;
-  CPPluginPlanar(6, x, xyz);
+  plugin_planar(6, x, xyz);
 }
 
 static int create(CPPlugin *model) {
@@ -79,8 +80,8 @@ static int create(CPPlugin *model) {
   if (p[TILT] >= atan2(p[WIDTH], p[HEIGHT]))
     return CPPluginRefuse(model, "theta0 must be less than atan(w / h) = %g, is %g: it would topple",
                           (double)atan2(p[WIDTH], p[HEIGHT]), (double)p[TILT]);
-  if (CPPluginStart(model, 6) || CPPluginDraw(model, 6, kind, 1, segment) ||
-      CPPluginDrawShapes(model, 1, &(CPPluginShape){CP_SHAPE_BOX, {2, 3, 4, 5}}))
+  if (plugin_start(model, 6) ||
+      CPPluginDraw(model, 6, kind, 1, segment, 1, &(CPPluginShape){CP_SHAPE_BOX, {2, 3, 4, 5}}))
     return -1;
   rocking_block_init(&d->block, p[MASS], p[WIDTH], p[HEIGHT], p[GRAVITY], p[TILT]);
   rocking_block_at(&d->block, p[TILT], 0, N_VGetArrayPointer(model->y0));

@@ -1,4 +1,5 @@
 #include "contact_frame.h"
+#include "plugin.h"
 #include "rolling_ball.h"
 #include "types.h"
 
@@ -31,8 +32,8 @@ typedef struct {
   CPContactPoint floor;
 } Data;
 
-static sunrealtype energy(const CPPlugin *model, sunrealtype t, N_Vector y) {
-  (void)t;
+static sunrealtype energy(const CPPlugin *model, int i, sunrealtype t, N_Vector y) {
+  (void)i, (void)t;
   return rolling_ball_energy(model->data, y);
 }
 
@@ -77,7 +78,7 @@ static void points(const CPPlugin *model, sunrealtype t, N_Vector y, sunrealtype
                                {at[0], at[1]},
                                {at[0] + s * r, at[1] + c * r}};
   (void)t;
-  CPPluginPlanar(7, x, xyz);
+  plugin_planar(7, x, xyz);
 }
 
 static int create(CPPlugin *model) {
@@ -88,8 +89,8 @@ static int create(CPPlugin *model) {
   const sunrealtype *p                  = model->parameter;
   Data *d                               = calloc(1, sizeof *d);
   model->data                           = d;
-  if (!d || CPPluginStart(model, 6) || CPPluginDraw(model, 7, kind, 2, segment) ||
-      CPPluginDrawShapes(model, 1, &(CPPluginShape){CP_SHAPE_SPHERE, {2, 3, 4, 5}}))
+  if (!d || plugin_start(model, 6) ||
+      CPPluginDraw(model, 7, kind, 2, segment, 1, &(CPPluginShape){CP_SHAPE_SPHERE, {2, 3, 4, 5}}))
     return -1;
   d->ball  = (RollingBall){p[MASS], p[RADIUS], p[GRAVITY]};
   d->floor = (CPContactPoint){.name = "floor", .tangent = 1, .ntangents = 1, .mu = p[FRICTION]};

@@ -1,3 +1,4 @@
+#include "plugin.h"
 #include "slider_crank_clearance.h"
 #include "types.h"
 
@@ -36,8 +37,8 @@ typedef struct {
   CPContactPoint corner[CLEARANCE_CORNERS];
 } Data;
 
-static sunrealtype energy(const CPPlugin *model, sunrealtype t, N_Vector y) {
-  (void)t;
+static sunrealtype energy(const CPPlugin *model, int i, sunrealtype t, N_Vector y) {
+  (void)i, (void)t;
   return clearance_crank_energy(model->data, y);
 }
 
@@ -90,7 +91,7 @@ static void points(const CPPlugin *model, sunrealtype t, N_Vector y, sunrealtype
                                  {x[0] - S * s->b, x[1] + c * s->b},
                                  {x[0], x[1]}};
   (void)t;
-  CPPluginPlanar(10, at, xyz);
+  plugin_planar(10, at, xyz);
 }
 
 static int create(CPPlugin *model) {
@@ -102,8 +103,8 @@ static int create(CPPlugin *model) {
   const sunrealtype *p             = model->parameter;
   Data *d                          = calloc(1, sizeof *d);
   model->data                      = d;
-  if (!d || CPPluginStart(model, 6) || CPPluginDraw(model, 10, kind, 4, segment) ||
-      CPPluginDrawShapes(model, 1, &(CPPluginShape){CP_SHAPE_BOX, {2, 7, 8, 9}}))
+  if (!d || plugin_start(model, 6) ||
+      CPPluginDraw(model, 10, kind, 4, segment, 1, &(CPPluginShape){CP_SHAPE_BOX, {2, 7, 8, 9}}))
     return -1;
   d->crank = clearance_crank(p[CLEARANCE], p[GRAVITY]);
   for (int k = 0; k < CLEARANCE_CORNERS; k++)

@@ -1,4 +1,5 @@
 #include "crank_drawing.h"
+#include "plugin.h"
 #include "slider_crank.h"
 #include "types.h"
 
@@ -34,15 +35,15 @@ static const sunrealtype start_lambda[NP]    = {1.310288568297003, -1.1701705922
 static const sunrealtype end_lambda[NP]      = {1.1137561582630466e+00, -7.6250727510644780e-01};
 
 static int reference(const CPPlugin *model, sunrealtype t, N_Vector y) {
-  return CPPluginEnds(model, t, end, y);
+  return plugin_ends(model, t, end, y);
 }
 
 static int reference_lambda(const CPPlugin *model, sunrealtype t, sunrealtype *lambda) {
-  return CPPluginEndsLambda(model, t, NP, start_lambda, end_lambda, lambda);
+  return plugin_ends_lambda(model, t, NP, start_lambda, end_lambda, lambda);
 }
 
-static sunrealtype energy(const CPPlugin *model, sunrealtype t, N_Vector y) {
-  (void)t;
+static sunrealtype energy(const CPPlugin *model, int i, sunrealtype t, N_Vector y) {
+  (void)i, (void)t;
   return slider_crank_energy(model->data, y);
 }
 
@@ -72,7 +73,7 @@ static int create(CPPlugin *model) {
   const sunrealtype *p = model->parameter;
   SliderCrank *s       = malloc(sizeof *s);
   model->data          = s;
-  if (!s || CPPluginStart(model, SLIDER_CRANK_N)) return -1;
+  if (!s || plugin_start(model, SLIDER_CRANK_N)) return -1;
   if (crank_draw(model)) return -1;
   *s = (SliderCrank){p[A], p[J1], p[M2], p[J2], p[K], p[C], p[L0], p[F]};
   slider_crank_initial(s, model->y0);
@@ -81,7 +82,7 @@ static int create(CPPlugin *model) {
   model->m               = SLIDER_CRANK_M;
   model->c               = slider_crank_constraints;
   model->G               = slider_crank_jacobian;
-  model->known           = CPPluginIsDefault(model);
+  model->known           = plugin_is_default(model);
   model->reference_error = 1e-15; /* of the digits that are printed */
   return 0;
 }

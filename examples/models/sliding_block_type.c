@@ -1,4 +1,5 @@
 #include "contact_frame.h"
+#include "plugin.h"
 #include "sliding_block.h"
 #include "types.h"
 
@@ -31,8 +32,8 @@ typedef struct {
   CPContactPoint slope;
 } Data;
 
-static sunrealtype energy(const CPPlugin *model, sunrealtype t, N_Vector y) {
-  (void)t;
+static sunrealtype energy(const CPPlugin *model, int i, sunrealtype t, N_Vector y) {
+  (void)i, (void)t;
   return sliding_block_energy(model->data, y);
 }
 
@@ -74,7 +75,7 @@ static void points(const CPPlugin *model, sunrealtype t, N_Vector y, sunrealtype
     x[i][0] = c * along[i] - s * across[i];
     x[i][1] = s * along[i] + c * across[i];
   }
-  CPPluginPlanar(6, (const sunrealtype(*)[2])x, xyz);
+  plugin_planar(6, (const sunrealtype(*)[2])x, xyz);
 }
 
 static void frames(const CPPlugin *model, sunrealtype t, N_Vector y, sunrealtype *frame) {
@@ -91,8 +92,8 @@ static int create(CPPlugin *model) {
   const sunrealtype *p                  = model->parameter;
   Data *d                               = malloc(sizeof *d);
   model->data                           = d;
-  if (!d || CPPluginStart(model, 4) || CPPluginDraw(model, 6, kind, 1, segment) ||
-      CPPluginDrawShapes(model, 1, &(CPPluginShape){CP_SHAPE_BOX, {2, 3, 4, 5}}))
+  if (!d || plugin_start(model, 4) ||
+      CPPluginDraw(model, 6, kind, 1, segment, 1, &(CPPluginShape){CP_SHAPE_BOX, {2, 3, 4, 5}}))
     return -1;
   d->block = (SlidingBlock){p[MASS], p[GRAVITY], p[ALPHA], p[FRICTION], p[SPEED]};
   d->slope = (CPContactPoint){.name = "slope", .tangent = 1, .ntangents = 1, .mu = p[FRICTION]};

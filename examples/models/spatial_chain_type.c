@@ -1,5 +1,6 @@
 /* Two tables: without springs, where the energy is conserved; and with a spring-damper at each joint, where
  * it falls. */
+#include "plugin.h"
 #include "spatial_chain.h"
 #include "types.h"
 
@@ -31,20 +32,20 @@ static const RigidBodies *bodies_of(const CPPlugin *model) {
   return &((const SpatialChain *)model->data)->bodies;
 }
 
-static sunrealtype energy(const CPPlugin *model, sunrealtype t, N_Vector y) {
-  (void)t;
+static sunrealtype energy(const CPPlugin *model, int i, sunrealtype t, N_Vector y) {
+  (void)i, (void)t;
   return rigid_body_energy(bodies_of(model), y);
 }
 
-static sunrealtype momentum(const CPPlugin *model, sunrealtype t, N_Vector y) {
-  (void)t;
+static sunrealtype momentum(const CPPlugin *model, int i, sunrealtype t, N_Vector y) {
+  (void)i, (void)t;
   sunrealtype L[3];
   rigid_body_momentum(bodies_of(model), y, L);
   return L[1];
 }
 
-static sunrealtype last_axial_rate(const CPPlugin *model, sunrealtype t, N_Vector y) {
-  (void)t;
+static sunrealtype last_axial_rate(const CPPlugin *model, int i, sunrealtype t, N_Vector y) {
+  (void)i, (void)t;
   const int n = bodies_of(model)->nbodies;
   return N_VGetArrayPointer(y)[7 * n + 6 * (n - 1) + 3];
 }
@@ -161,7 +162,7 @@ static void points(const CPPlugin *model, sunrealtype t, N_Vector y, sunrealtype
 }
 
 static int draw(CPPlugin *model, int n) {
-  if (CPPluginDraw(model, n + 1, NULL, n, NULL)) return -1;
+  if (CPPluginDraw(model, n + 1, NULL, n, NULL, 0, NULL)) return -1;
   for (int i = 0; i <= n; i++) model->drawing.kind[i] = i == 0 ? CP_POINT_GROUND : CP_POINT_JOINT;
   for (int i = 0; i < n; i++) {
     model->drawing.segment[i][0] = i;
@@ -180,7 +181,7 @@ static int create_chain(CPPlugin *model, sunrealtype k, sunrealtype d) {
        .l = p[LENGTH], .radius = p[RADIUS], .m = p[MASS], .g = p[GRAVITY], .k = k, .d = d};
   SpatialChain *chain = spatial_chain_create(n, &data);
   model->data         = chain;
-  if (!chain || CPPluginStart(model, 13 * (sunindextype)n) || draw(model, n)) return -1;
+  if (!chain || plugin_start(model, 13 * (sunindextype)n) || draw(model, n)) return -1;
   if (rigid_body_model(&chain->bodies, 6 * n >= MODEL_SPARSE, model->ctx, &model->mech)) return -1;
   spatial_chain_initial(chain, &from, model->y0);
   return create_known(model);

@@ -1,3 +1,4 @@
+#include "plugin.h"
 #include "spatial_four_bar.h"
 #include "types.h"
 
@@ -59,8 +60,8 @@ static const CPPluginCoordinate velocities[] = {
    others */
 static const sunrealtype length[3] = {[CRANK] = 0.5, [COUPLER] = 1.1, [ROCKER] = 1}, base = 1;
 
-static sunrealtype energy(const CPPlugin *model, sunrealtype t, N_Vector y) {
-  (void)t;
+static sunrealtype energy(const CPPlugin *model, int i, sunrealtype t, N_Vector y) {
+  (void)i, (void)t;
   return rigid_body_energy(model->data, y);
 }
 
@@ -100,8 +101,8 @@ static int create(CPPlugin *model) {
   sunrealtype angle[3] = {[CRANK] = model->parameter[ANGLE]};
   SpatialFourBar *s    = malloc(sizeof *s);
   model->own           = s;
-  if (!s || CPPluginStart(model, SPATIAL_FOUR_BAR_N) ||
-      CPPluginDraw(model, NPOINTS, kind, 3, segment))
+  if (!s || plugin_start(model, SPATIAL_FOUR_BAR_N) ||
+      CPPluginDraw(model, NPOINTS, kind, 3, segment, 0, NULL))
     return -1;
   spatial_four_bar_create(s, length, base, model->parameter[GRAVITY], CP_FRAME_BODY);
   if (spatial_four_bar_close(s, angle)) return -1; /* does not happen with these lengths */

@@ -1,3 +1,4 @@
+#include "plugin.h"
 #include "types.h"
 #include "woodpecker.h"
 
@@ -33,8 +34,8 @@ typedef struct {
   CPContactPoint contact[WOODPECKER_CONTACTS];
 } Data;
 
-static sunrealtype energy(const CPPlugin *model, sunrealtype t, N_Vector y) {
-  (void)t;
+static sunrealtype energy(const CPPlugin *model, int i, sunrealtype t, N_Vector y) {
+  (void)i, (void)t;
   return woodpecker_energy(model->data, y);
 }
 
@@ -47,7 +48,7 @@ static void points(const CPPlugin *model, sunrealtype t, N_Vector y, sunrealtype
   (void)model, (void)t;
   sunrealtype x[WOODPECKER_POINTS][2];
   woodpecker_points(y, x);
-  CPPluginPlanar(WOODPECKER_POINTS, (const sunrealtype(*)[2])x, xyz);
+  plugin_planar(WOODPECKER_POINTS, (const sunrealtype(*)[2])x, xyz);
 }
 
 /* All of them touch the pole's right side: the beak, and the right corners of the sleeve's box. */
@@ -74,8 +75,9 @@ static int create(CPPlugin *model) {
   const sunrealtype *p                  = model->parameter;
   Data *d                               = malloc(sizeof *d);
   model->data                           = d;
-  if (!d || CPPluginStart(model, 6) || CPPluginDraw(model, WOODPECKER_POINTS, kind, 6, segment) ||
-      CPPluginDrawShapes(model, 1, &(CPPluginShape){CP_SHAPE_BOX, {4, 5, 6, 7}}))
+  if (!d || plugin_start(model, 6) ||
+      CPPluginDraw(model, WOODPECKER_POINTS, kind, 6, segment, 1,
+                   &(CPPluginShape){CP_SHAPE_BOX, {4, 5, 6, 7}}))
     return -1;
   d->bird = (Woodpecker){p[GRAVITY], p[STIFFNESS]};
   woodpecker_contacts(p[FRICTION], p[RESTITUTION], d->contact);

@@ -64,8 +64,8 @@ enum CPPluginQuantityKind {
 typedef struct {
   const char *name; /**< "energy" with the unit J is that of the whole mechanism; `cpodes check` compares it with M */
   const char *unit; /**< "J" */
-  /** Its value at (t, y). */
-  sunrealtype (*value)(const CPPlugin *model, sunrealtype t, N_Vector y);
+  /** Its value at (t, y); i: its index in the table, so that one function can serve several quantities. */
+  sunrealtype (*value)(const CPPlugin *model, int i, sunrealtype t, N_Vector y);
   int conserved; /**< of CPPluginQuantityKind, with the default parameters */
   sunrealtype scale; /**< the size by which to judge its drift (largest kinetic energy, say), with the default
                           parameters; see also CPPluginType.energies. Not used for outputs */
@@ -193,7 +193,7 @@ struct CPPlugin_ {
   void *data;     /**< user data of all functions; owned by the model */
   void *own;      /**< further data of the type, freed by its destroy */
   sunindextype n; /**< length of y */
-  N_Vector y0;    /**< consistent start (CPPluginStart) */
+  N_Vector y0;    /**< consistent start */
   CPEquations mech; /**< of the CPMech, with arrays that last as long as the model; mech.nu = 0 if there is none */
   CVRhsFn f;           /**< right-hand side as an ODE with invariants; NULL if there is none */
   sunindextype m;      /**< length of c */
@@ -269,25 +269,8 @@ CPODES_EXPORT void CPPluginFree(CPPlugin **model);
  * the model must outlive it. Returns NULL if mech.nu is 0, and after a failure, which CPObjectGetLastMessage(NULL) explains. */
 CPODES_EXPORT CPMech CPPluginMech(const CPPlugin *model);
 
-/* ---- questions ---- */
-
-/** Returns the index of the parameter of this name, or -1 if there is none. */
-CPODES_EXPORT int CPPluginFindParameter(const CPPluginType *type, const char *name);
 /** Returns 1 if parameter i of the type must be a whole number, else 0. */
 CPODES_EXPORT int CPPluginIsWhole(const CPPluginType *type, int i);
-/** Returns 1 if all parameters have their defaults, else 0. */
-CPODES_EXPORT int CPPluginIsDefault(const CPPlugin *model);
-/** Returns the length of q, or half that of the state if there is no CPMech. */
-CPODES_EXPORT sunindextype CPPluginNumPositions(const CPPlugin *model);
-/** Returns the number of components that CPPluginError compares. */
-CPODES_EXPORT sunindextype CPPluginNumCompared(const CPPlugin *model);
-/** Returns 1 if quantity i is conserved with the parameters of the model. If not, the quantity may only fall, or is an
- * output (its member `conserved` is CP_QUANTITY_FREE). */
-CPODES_EXPORT int CPPluginConserves(const CPPlugin *model, int i);
-/** Returns the scale of quantity i with the parameters of the model. */
-CPODES_EXPORT sunrealtype CPPluginScale(const CPPlugin *model, int i);
-/** Returns max_i |y_i - reference_i| over the compared components, or NaN if there is no reference at t. */
-CPODES_EXPORT sunrealtype CPPluginError(const CPPlugin *model, sunrealtype t, N_Vector y);
 
 /* ---- for type->create and the other functions of a type ---- */
 
@@ -299,25 +282,12 @@ CPODES_EXPORT int CPPluginRefuse(CPPlugin *model, const char *format, ...)
     __attribute__((format(printf, 2, 3)))
 #endif
     ;
-/** Sets model->n, and model->y0 to n zeros, which the caller replaces. Returns 0, or -1 without memory. */
-CPODES_EXPORT int CPPluginStart(CPPlugin *model, sunindextype n);
-/** Allocates the arrays of the drawing. kind [npoints] and segment [nsegments] are copied; if one is NULL, the array
- * contains zeros, which the caller replaces. All segments are bars until the caller sets segment_kind. Returns 0, or -1
- * without memory. */
+/** Makes the drawing. kind [npoints], segment [nsegments] and shape [nshapes] are copied; if one is NULL, its array contains
+ * zeros, which the caller replaces. All segments are bars until the caller sets segment_kind. Returns 0, or -1 without
+ * memory. */
 CPODES_EXPORT int CPPluginDraw(CPPlugin *model, int npoints, const CPPluginPointKind *kind,
-                               int nsegments, const int (*segment)[2]);
-/** Allocates the shapes of the drawing, after CPPluginDraw. shape [nshapes] is copied; if NULL, the array contains zeros,
- * which the caller replaces. Returns 0, or -1 without memory. */
-CPODES_EXPORT int CPPluginDrawShapes(CPPlugin *model, int nshapes, const CPPluginShape *shape);
-/** For type->points: sets xyz [3 npoints] to the points x [npoints] in the plane z = 0. */
-CPODES_EXPORT void CPPluginPlanar(int npoints, const sunrealtype (*x)[2], sunrealtype *xyz);
-/** For type->reference: sets y to y0 at t = 0, or to end [n] at t_end, and returns 0. Returns 1 at any other t. */
-CPODES_EXPORT int CPPluginEnds(const CPPlugin *model, sunrealtype t, const sunrealtype *end,
-                               N_Vector y);
-/** The same for type->reference_lambda, with start, end and lambda [na]. */
-CPODES_EXPORT int CPPluginEndsLambda(const CPPlugin *model, sunrealtype t, int na,
-                                     const sunrealtype *start, const sunrealtype *end,
-                                     sunrealtype *lambda);
+                               int nsegments, const int (*segment)[2], int nshapes,
+                               const CPPluginShape *shape);
 
 #ifdef __cplusplus
 }

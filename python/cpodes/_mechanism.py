@@ -883,7 +883,7 @@ class Model(Mechanism):
             def value(t: float, y: np.ndarray) -> float:
                 def ask(x: Any) -> float:
                     x.y[:] = y
-                    return x.model.type.quantities[i].value(x.model, t, x.y_vector)
+                    return x.model.type.quantities[i].value(x.model, i, t, x.y_vector)
                 return self._ask(ask)
             return value
         return {text(self.type.quantities[i].name): self._each(work(i), t, y)[()] for i in range(self.type.nquantities)}
@@ -893,8 +893,11 @@ class Model(Mechanism):
         y = self._state(y)
 
         def work(x: Any) -> float:
-            x.y[:] = y
-            return lib.CPPluginError(x.model, t, x.y_vector)
+            model = x.model
+            if not model.known or not model.type.reference or model.type.reference(model, t, x.y_vector):
+                return np.nan
+            n = model.ncompared or model.mech.nq or model.mech.nu or model.n // 2
+            return np.max(np.abs(y[:n] - x.y[:n]))
         return self._ask(work)
 
     def points(self, t: float, y: Any) -> Tuple[np.ndarray, np.ndarray]:

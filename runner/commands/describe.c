@@ -4,6 +4,7 @@
 #include "../simulation/records.h"
 
 #include <models/model.h>
+#include <models/plugin.h>
 #include <string.h>
 
 enum { KEY_PARAMETERS = 1000, LIMIT = 100, MESSAGE = 600 };
@@ -65,7 +66,7 @@ static void print_components(FILE *out, const char *heading, const CPPluginCoord
 
 static void print_coordinates(FILE *out, const CPPlugin *model) {
   const CPPluginType *type = model->type;
-  const long nq            = (long)CPPluginNumPositions(model);
+  const long nq            = (long)plugin_num_positions(model);
   const sunrealtype *y     = N_VGetArrayPointer(model->y0);
   print_components(out, "coordinates", type->coordinates, type->ncoordinates, nq, y);
   print_components(out, "velocities", type->velocities, type->nvelocities, (long)model->mech.nu,
@@ -80,13 +81,13 @@ static void print_quantities(FILE *out, const CPPlugin *model) {
     const CPPluginQuantity *q = &type->quantities[i];
     if (q->conserved == CP_QUANTITY_FREE) {
       fprintf(out, "  %s: an output, %g%s%s at the start\n", q->name,
-              (double)q->value(model, 0, model->y0), unit_space(q->unit), unit_text(q->unit));
+              (double)plugin_value(model, q, 0, model->y0), unit_space(q->unit), unit_text(q->unit));
       continue;
     }
     fprintf(out, "  %s: %s, %g%s%s at the start; changes are judged by %g%s%s or more\n", q->name,
-            CPPluginConserves(model, i) ? "conserved" : "never rises",
-            (double)q->value(model, 0, model->y0), unit_space(q->unit), unit_text(q->unit),
-            (double)CPPluginScale(model, i), unit_space(q->unit), unit_text(q->unit));
+            plugin_conserves(model, i) ? "conserved" : "never rises",
+            (double)plugin_value(model, q, 0, model->y0), unit_space(q->unit), unit_text(q->unit),
+            (double)plugin_scale(model, i), unit_space(q->unit), unit_text(q->unit));
   }
 }
 
@@ -116,7 +117,7 @@ static void print_mechanism(FILE *out, const CPPlugin *model) {
   const int sparse     = m->M_tmpl && SUNMatGetID(m->M_tmpl) == SUNMATRIX_SPARSE;
   if (m->nu == 0) return;
   fprintf(out, FACT, "form mech");
-  print_count(out, "", (long)CPPluginNumPositions(model), "coordinate");
+  print_count(out, "", (long)plugin_num_positions(model), "coordinate");
   fprintf(out, ", %ld velocit%s", (long)m->nu, m->nu == 1 ? "y" : "ies");
   if (m->nz > 0) print_count(out, ", ", (long)m->nz, "auxiliary state");
   fprintf(out, "; %s\n", !m->M ? "operators" : sparse ? "sparse matrices" : "dense matrices");

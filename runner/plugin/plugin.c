@@ -9,6 +9,15 @@
 
 /* ------------------------------------------------------------------------------- life cycle -- */
 
+int CPPluginIsWhole(const CPPluginType *type, int i) {
+  const char *name = type->parameters[i].name, *listed = type->whole ? type->whole : "";
+  for (size_t length; *(listed += strspn(listed, " ")); listed += length) {
+    length = strcspn(listed, " ");
+    if (length == strlen(name) && !memcmp(listed, name, length)) return 1;
+  }
+  return 0;
+}
+
 /* Takes the values, or the defaults if values is NULL. Returns 0, or 1 with a message about the
  * first invalid one. */
 static int takeParameters(CPPlugin *model, const sunrealtype *values, char *message, size_t length) {
@@ -119,114 +128,19 @@ int CPPluginRefuse(CPPlugin *model, const char *format, ...) {
   return -1;
 }
 
-int CPPluginStart(CPPlugin *model, sunindextype n) {
-  model->n  = n;
-  model->y0 = N_VNew_Serial(n, model->ctx);
-  if (!model->y0) return -1;
-  N_VConst(0, model->y0);
-  return 0;
-}
-
 int CPPluginDraw(CPPlugin *model, int npoints, const CPPluginPointKind *kind, int nsegments,
-                 const int (*segment)[2]) {
+                 const int (*segment)[2], int nshapes, const CPPluginShape *shape) {
   CPPluginDrawing *d = &model->drawing;
   d->npoints         = npoints;
   d->nsegments       = nsegments;
+  d->nshapes         = nshapes;
   d->kind            = calloc(npoints, sizeof *d->kind);
   d->segment         = calloc(nsegments, sizeof *d->segment);
   d->segment_kind    = calloc(nsegments, sizeof *d->segment_kind);
-  if (!d->kind || !d->segment || !d->segment_kind) return -1;
+  d->shape           = calloc((size_t)nshapes + 1, sizeof *d->shape);
+  if (!d->kind || !d->segment || !d->segment_kind || !d->shape) return -1;
   if (kind) memcpy(d->kind, kind, npoints * sizeof *kind);
   if (segment) memcpy(d->segment, segment, nsegments * sizeof *segment);
-  return 0;
-}
-
-int CPPluginDrawShapes(CPPlugin *model, int nshapes, const CPPluginShape *shape) {
-  CPPluginDrawing *d = &model->drawing;
-  d->nshapes         = nshapes;
-  d->shape           = calloc(nshapes, sizeof *d->shape);
-  if (!d->shape) return -1;
   if (shape) memcpy(d->shape, shape, nshapes * sizeof *shape);
   return 0;
-}
-
-void CPPluginPlanar(int npoints, const sunrealtype (*x)[2], sunrealtype *xyz) {
-  for (int i = 0; i < npoints; i++) {
-    for (int k = 0; k < 2; k++) xyz[3 * i + k] = x[i][k];
-    xyz[3 * i + 2] = 0;
-  }
-}
-
-int CPPluginFindParameter(const CPPluginType *type, const char *name) {
-  for (int i = 0; i < type->nparameters; i++)
-    if (!strcmp(type->parameters[i].name, name)) return i;
-  return -1;
-}
-
-int CPPluginIsWhole(const CPPluginType *type, int i) {
-  const char *name = type->parameters[i].name, *listed = type->whole ? type->whole : "";
-  for (size_t length; *(listed += strspn(listed, " ")); listed += length) {
-    length = strcspn(listed, " ");
-    if (length == strlen(name) && !memcmp(listed, name, length)) return 1;
-  }
-  return 0;
-}
-
-int CPPluginIsDefault(const CPPlugin *model) {
-  for (int i = 0; i < model->type->nparameters; i++)
-    if (model->parameter[i] != model->type->parameters[i].value) return 0;
-  return 1;
-}
-
-int CPPluginEnds(const CPPlugin *model, sunrealtype t, const sunrealtype *end, N_Vector y) {
-  if (t != 0 && t != model->type->t_end) return 1;
-  const sunrealtype *values = t == 0 ? N_VGetArrayPointer(model->y0) : end;
-  memcpy(N_VGetArrayPointer(y), values, model->n * sizeof *values);
-  return 0;
-}
-
-int CPPluginEndsLambda(const CPPlugin *model, sunrealtype t, int na, const sunrealtype *start,
-                       const sunrealtype *end, sunrealtype *lambda) {
-  if (t != 0 && t != model->type->t_end) return 1;
-  memcpy(lambda, t == 0 ? start : end, na * sizeof *lambda);
-  return 0;
-}
-
-/* -------------------------------------------------------------------------------- questions -- */
-
-sunindextype CPPluginNumPositions(const CPPlugin *model) {
-  if (model->mech.nu == 0) return model->n / 2;
-  return model->mech.nq ? model->mech.nq : model->mech.nu;
-}
-
-sunindextype CPPluginNumCompared(const CPPlugin *model) {
-  return model->ncompared ? model->ncompared : CPPluginNumPositions(model);
-}
-
-int CPPluginConserves(const CPPlugin *model, int i) {
-  const CPPluginType *type = model->type;
-  if (type->quantities[i].conserved == CP_QUANTITY_FREE) return 0;
-  return type->conserves ? type->conserves(model, i) : type->quantities[i].conserved;
-}
-
-sunrealtype CPPluginScale(const CPPlugin *model, int i) {
-  const CPPluginQuantity *quantity = &model->type->quantities[i];
-  return quantity->scale_of ? quantity->scale_of(model) : quantity->scale;
-}
-
-sunrealtype CPPluginError(const CPPlugin *model, sunrealtype t, N_Vector y) {
-  if (!model->known || !model->type->reference) return NAN;
-  N_Vector exact = N_VClone(y);
-  if (!exact) return NAN;
-  sunrealtype error = NAN;
-  if (!model->type->reference(model, t, exact)) {
-    const sunrealtype *a = N_VGetArrayPointer(y), *b = N_VGetArrayPointer(exact);
-    error = 0;
-    for (sunindextype i = 0; i < CPPluginNumCompared(model) && !isnan(error); i++) {
-      const sunrealtype difference = fabs(a[i] - b[i]);
-      if (!(difference <= error)) error = difference; /* also NaN */
-    }
-  }
-  N_VDestroy(exact);
-  return error;
 }

@@ -2,6 +2,7 @@
 
 #include <float.h>
 #include <math.h>
+#include <models/plugin.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,11 +46,11 @@ typedef struct {
   Listener listener;
   const Rows *against;
   const Measure *measure;
-  long ncompared;       /* of the norm of CPPluginError */
+  long ncompared;       /* of the norm of plugin_error */
   const double *spent;  /* the cost of the run so far */
   double before, limit; /* before: the cost before the newest step; limit: its bound */
   double dearest;       /* cost of the most expensive step so far */
-  double *t, *distance; /* [compared] distance: in the norm of CPPluginError */
+  double *t, *distance; /* [compared] distance: in the norm of plugin_error */
   double *part;         /* [compared] the largest distance in units of scales */
   long compared;
   Distance worst;
@@ -66,7 +67,7 @@ static void take_drifts(Second *second, const Sample *s) {
   for (int i = 0; i < second->model->type->nquantities; i++) {
     const double value = s->quantity[i];
     if (second->compared == 0) second->first[i] = second->least[i] = value, second->drift[i] = 0;
-    const bool kept    = CPPluginConserves(second->model, i) != 0;
+    const bool kept    = plugin_conserves(second->model, i) != 0;
     const double drift = kept ? fabs(value - second->first[i]) : value - second->least[i];
     second->drift[i]   = fmax(second->drift[i], drift);
     second->least[i]   = fmin(second->least[i], value);
@@ -268,7 +269,7 @@ void estimate_error(const Problem *first, const Rows *track, Measure *measure, L
     return;
   }
   double *sorted   = numbers + 3 * track->rows;
-  second.ncompared = (long)CPPluginNumCompared(first->model);
+  second.ncompared = (long)plugin_num_compared(first->model);
   second.t         = numbers;
   second.distance  = numbers + track->rows;
   second.part      = numbers + 2 * track->rows;

@@ -1,6 +1,7 @@
 #include "observe.h"
 
 #include <math.h>
+#include <models/plugin.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -10,13 +11,13 @@ static void take_sizes(const Problem *p, RunInfo *info) {
   const CPEquations *sizes = &model->mech;
   info->n                  = (long)model->n;
   if (p->mech) {
-    info->nq        = (long)CPPluginNumPositions(model);
+    info->nq        = (long)plugin_num_positions(model);
     info->nu        = (long)sizes->nu;
     info->np        = (long)sizes->np;
     info->nv        = (long)(sizes->nv > sizes->np ? sizes->nv : sizes->np);
     info->has_norms = info->nq > info->nu;
   } else {
-    info->nq = sizes->nu > 0 ? (long)CPPluginNumPositions(model)
+    info->nq = sizes->nu > 0 ? (long)plugin_num_positions(model)
                : info->n % 2 ? info->n
                              : info->n / 2;
     info->nu = sizes->nu > 0 ? (long)sizes->nu : info->n - info->nq;
@@ -51,7 +52,7 @@ int observer_create(Observer *o, const Problem *p, RunInfo *info, char *message)
   info->stiff           = p->stiff;
   info->known           = model->known && type->reference;
   info->reference_error = model->reference_error;
-  info->ncompared       = (long)CPPluginNumCompared(model);
+  info->ncompared       = (long)plugin_num_compared(model);
   if (p->settings.drawing && type->points) {
     info->npoints      = model->drawing.npoints;
     info->nsegments    = model->drawing.nsegments;
@@ -63,7 +64,7 @@ int observer_create(Observer *o, const Problem *p, RunInfo *info, char *message)
   }
   o->conserved = calloc((size_t)type->nquantities + 1, sizeof *o->conserved);
   for (int i = 0; o->conserved && i < type->nquantities; i++)
-    o->conserved[i] = CPPluginConserves(model, i) != 0;
+    o->conserved[i] = plugin_conserves(model, i) != 0;
   info->conserved = o->conserved;
   if (p->mech) {
     o->mech    = p->contact ? p->mech : problem_mech(p);
@@ -205,7 +206,7 @@ void observe(Observer *o, sunrealtype t, N_Vector y, Sample *sample) {
                                       .phase    = o->phase};
   for (int i = 0; i < NUM_LEVELS; i++) sample->violation[i] = NAN;
   for (int i = 0; i < type->nquantities; i++)
-    o->quantity[i] = type->quantities[i].value(model, t, y);
+    o->quantity[i] = type->quantities[i].value(model, i, t, y);
   if (o->mech) observe_mech(o, t, y, sample);
   else if (o->residual && !model->c(t, y, o->residual, model->data))
     sample->violation[LEVEL_INVARIANT] = largest(o->residual);

@@ -182,7 +182,7 @@ typedef struct {
   bool pending;             /* is the second run still under way? */
   char method[METHOD_NAME]; /* of the second run */
   double rtol;              /* of the second run */
-  double error;             /* at the end, in the norm of CPPluginError; NaN: unknown */
+  double error;             /* at the end, in the norm of plugin_error; NaN: unknown */
   Distance worst;           /* at any time up to `reached`, of all components */
   double part;              /* worst.part; if the run is longer, extrapolated; NaN: unknown */
   /* Both runs were compared up to here. If the run is longer, error and part are extrapolated. */

@@ -1,6 +1,7 @@
 #include "scales.h"
 
 #include <math.h>
+#include <models/plugin.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -170,7 +171,7 @@ static void take_quantities(Measure *m, const Problem *p, const RunInfo *info, c
   m->scales.quantity = scale, m->scales.allowance = allowance, m->scales.tighter = tighter;
   for (int i = 0; i < type->nquantities; i++) {
     const CPPluginQuantity *q = &type->quantities[i];
-    scale[i]                  = is_output(info, i) ? NAN : (double)CPPluginScale(p->model, i);
+    scale[i]                  = is_output(info, i) ? NAN : (double)plugin_scale(p->model, i);
     tighter[i]                = NAN;
     if (is_output(info, i)) continue;
     if (!strcmp(unit_text(q->unit), "J")) scale[i] = fmax(scale[i], exchanged);

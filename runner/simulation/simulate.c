@@ -7,6 +7,7 @@
 
 #include <cpodes/cpodes_session.h>
 #include <math.h>
+#include <models/plugin.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -433,10 +434,10 @@ static void finish(Run *run) {
 static void compare(Run *run, const Measure *measure) {
   const CPPlugin *model = run->problem.model;
   RunResult *r          = run->result;
-  r->error              = CPPluginError(model, run->t, run->y);
+  r->error              = plugin_error(model, run->t, run->y);
   if (isfinite(r->error) && measure->n > 0 && !model->type->reference(model, run->t, run->between))
     r->off = measure_distance(measure, N_VGetArrayPointer(run->y), N_VGetArrayPointer(run->between),
-                              (long)CPPluginNumCompared(model), run->t);
+                              (long)plugin_num_compared(model), run->t);
   run->listener->end(run->listener, r);
 }
 

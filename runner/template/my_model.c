@@ -12,7 +12,9 @@
  * contradictions. */
 #include <cpodes/cpodes_plugin.h>
 #include <math.h>
+#include <nvector/nvector_serial.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sunmatrix/sunmatrix_dense.h>
 
 /* ---- parameters: `cpodes run --param NAME=VALUE` sets them ---- */
@@ -97,12 +99,12 @@ static int hinge_accelerations(sunrealtype t, const sunrealtype *q, const sunrea
 
 /* ---- conserved quantities ---- */
 
-static sunrealtype energy(const CPPlugin *model, sunrealtype t, N_Vector y) {
+static sunrealtype energy(const CPPlugin *model, int i, sunrealtype t, N_Vector y) {
   const Rods *r        = model->data;
   const sunrealtype *q = N_VGetArrayPointer(y), *u = q + NQ;
   const sunrealtype kinetic = r->m1 * (u[X1] * u[X1] + u[Y1] * u[Y1]) + r->J1 * u[TURN1] * u[TURN1] +
                               r->m2 * (u[X2] * u[X2] + u[Y2] * u[Y2]) + r->J2 * u[TURN2] * u[TURN2];
-  (void)t;
+  (void)i, (void)t;
   return kinetic / 2 + r->g * (r->m1 * q[Y1] + r->m2 * q[Y2]);
 }
 
@@ -114,7 +116,8 @@ static sunrealtype energy_scale(const CPPlugin *model) {
 }
 
 /* An output: it is displayed, but not judged */
-static sunrealtype tip_speed(const CPPlugin *model, sunrealtype t, N_Vector y) {
+static sunrealtype tip_speed(const CPPlugin *model, int i, sunrealtype t, N_Vector y) {
+  (void)i;
   const Rods *r        = model->data;
   const sunrealtype *q = N_VGetArrayPointer(y), *u = q + NQ;
   (void)t;
@@ -145,10 +148,10 @@ static void points(const CPPlugin *model, sunrealtype t, N_Vector y, sunrealtype
   const Rods *r        = model->data;
   const sunrealtype *q = N_VGetArrayPointer(y);
   const sunrealtype x1 = r->l1 * sin(q[TURN1]), y1 = -r->l1 * cos(q[TURN1]);
-  const sunrealtype x[3][2] = {
-      {0, 0}, {x1, y1}, {x1 + r->l2 * sin(q[TURN2]), y1 - r->l2 * cos(q[TURN2])}};
+  const sunrealtype all[9] = {
+      0, 0, 0, x1, y1, 0, x1 + r->l2 * sin(q[TURN2]), y1 - r->l2 * cos(q[TURN2]), 0};
   (void)t;
-  CPPluginPlanar(3, x, xyz);
+  memcpy(xyz, all, sizeof all);
 }
 
 /* ---- creation of a model with the values of its parameters ---- */
@@ -169,7 +172,10 @@ static int create(CPPlugin *model) {
   const sunrealtype *p                  = model->parameter;
   Rods *r                               = malloc(sizeof *r);
   model->data                           = r; /* is freed with the model */
-  if (!r || CPPluginStart(model, 2 * NQ) || CPPluginDraw(model, 3, kind, 2, rods)) return -1;
+  model->n                              = 2 * NQ;
+  model->y0                             = N_VNew_Serial(model->n, model->ctx); /* so is this */
+  if (!r || !model->y0 || CPPluginDraw(model, 3, kind, 2, rods, 0, NULL)) return -1;
+  N_VConst(0, model->y0);
   *r = (Rods){.l1 = p[L1],
               .l2 = p[L2],
               .m1 = p[M1],

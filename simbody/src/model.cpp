@@ -88,7 +88,7 @@ Drawing draw(const SimbodyMatterSubsystem &matter, const State &state) {
 }
 
 int giveDrawing(CPPlugin *model, const Drawing &d) {
-  if (CPPluginDraw(model, int(d.stations.size()), nullptr, int(d.segments.size()), nullptr))
+  if (CPPluginDraw(model, int(d.stations.size()), nullptr, int(d.segments.size()), nullptr, 0, nullptr))
     return -1;
   for (std::size_t i = 0; i < d.stations.size(); i++) model->drawing.kind[i] = d.stations[i].kind;
   for (std::size_t i = 0; i < d.segments.size(); i++) {
@@ -114,7 +114,10 @@ void build(CPPlugin *model, Own &own, MakeRunnerModel make) {
   model->reference_error = made.referenceError;
   own.drawing            = draw(made.matter, start);
   own.shown              = start;
-  if (CPPluginStart(model, start.getNY()) || giveDrawing(model, own.drawing)) throw std::bad_alloc();
+  model->n  = start.getNY();
+  model->y0 = N_VNew_Serial(model->n, model->ctx);
+  if (!model->y0 || giveDrawing(model, own.drawing)) throw std::bad_alloc();
+  N_VConst(0.0, model->y0);
   Mechanism::read(start, model->y0);
 }
 

@@ -11,6 +11,7 @@
 #include "models/quaternions.h"
 #include "models/rigid_body.h"
 #include <math.h>
+#include <models/plugin.h>
 #include <stdlib.h>
 
 enum { SPIN, RESTITUTION, FLOOR, N = 13 };
@@ -87,7 +88,7 @@ static int create(CPPlugin *model) {
   const sunrealtype J = SUN_RCONST(1.0) / 256;
   Ball *ball          = calloc(1, sizeof *ball);
   model->data         = ball;
-  if (!ball || CPPluginStart(model, N)) return -1;
+  if (!ball || plugin_start(model, N)) return -1;
   ball->spin   = model->parameter[SPIN];
   ball->body   = (RigidBody){.m = 1, .J = {J, J, J}};
   ball->bodies = (RigidBodies){.nbodies    = 1,

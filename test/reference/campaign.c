@@ -10,6 +10,7 @@
 #include "models/four_bar.h"
 #include <cvodes/cvodes.h>
 #include <math.h>
+#include <models/plugin.h>
 #include <string.h>
 #include <sunlinsol/sunlinsol_dense.h>
 
@@ -179,7 +180,7 @@ static Outcome plain_bdf(const CPPlugin *model, sunrealtype tol) {
   ck_assert_int_eq(CVodeSetMaxNumSteps(mem, 1000000), CV_SUCCESS);
   ck_assert_int_eq(CVode(mem, model->type->t_end, y, &run.t, CV_NORMAL), CV_SUCCESS);
   ck_assert_int_eq(CVodeGetNumSteps(mem, &run.steps), CV_SUCCESS);
-  run.error = CPPluginError(model, run.t, y);
+  run.error = plugin_error(model, run.t, y);
   CVodeFree(&mem);
   SUNLinSolFree(LS);
   SUNMatDestroy(A);

@@ -18,7 +18,7 @@ sunrealtype ladder(int i, int n, sunrealtype from, sunrealtype to);
 typedef struct {
   int flag;          /* < 0: it failed */
   sunrealtype t;     /* time at the end */
-  sunrealtype error; /* CPPluginError there, or at all outputs; NaN: none */
+  sunrealtype error; /* plugin_error there, or at all outputs; NaN: none */
   long int steps, f; /* evaluations of f, or of accelerations if there are more */
   int warnings;      /* number of messages if the run did not fail */
   int events;

@@ -2,6 +2,7 @@
 
 #include <math.h>
 #include <models/counters.h>
+#include <models/plugin.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -134,7 +135,7 @@ Outcome campaign_run(const CPPlugin *model, int method, sunrealtype tol,
   const int outputs   = o->outputs > 0 ? o->outputs : 1;
   for (int k = 1; k <= outputs && run.flag >= 0; k++) {
     march(&m, k == outputs ? t_end : k * t_end / outputs, &run);
-    const sunrealtype error = run.flag < 0 ? NAN : CPPluginError(model, run.t, m.y);
+    const sunrealtype error = run.flag < 0 ? NAN : plugin_error(model, run.t, m.y);
     run.error               = error > run.error || isnan(error) ? error : run.error;
   }
   run.steps += steps_of(&m);

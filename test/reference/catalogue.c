@@ -8,6 +8,7 @@
 #include "model_run.h"
 
 #include <math.h>
+#include <models/plugin.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -118,13 +119,13 @@ enum { MAX_QUANTITIES = 3 };
 /* Largest sum_j |dQ/dy_j| (1 + |y_j|) of quantity i at the newest state */
 static sunrealtype gradient(const ModelRun *run, int i) {
   const CPPluginQuantity *q = &run->model->type->quantities[i];
-  const sunrealtype Q       = q->value(run->model, run->t, run->y);
+  const sunrealtype Q       = plugin_value(run->model, q, run->t, run->y);
   N_Vector y                = vector_copy(run->y);
   sunrealtype sum           = 0;
   for (sunindextype j = 0; j < run->model->n; j++) {
     const sunrealtype scale = 1 + fabs(entries(run->y)[j]);
     entries(y)[j] += 1e-6 * scale;
-    sum += fabs(q->value(run->model, run->t, y) - Q) / 1e-6;
+    sum += fabs(plugin_value(run->model, q, run->t, y) - Q) / 1e-6;
     entries(y)[j] = entries(run->y)[j];
   }
   N_VDestroy(y);
@@ -141,7 +142,7 @@ static void run_to_end(ModelRun *run, sunrealtype *drift) {
   sunrealtype steepest[MAX_QUANTITIES] = {0}, least[MAX_QUANTITIES];
   ck_assert_int_le(nq, MAX_QUANTITIES);
   for (int i = 0; i < nq; i++) {
-    least[i] = model->type->quantities[i].value(model, 0, model->y0);
+    least[i] = model->type->quantities[i].value(model, i, 0, model->y0);
     drift[i] = 0;
   }
   for (int k = 1; k <= OUTPUTS; k++) {
@@ -149,10 +150,10 @@ static void run_to_end(ModelRun *run, sunrealtype *drift) {
     ck_assert_double_le(model_run_violation(run), run->tol);
     for (int i = 0; i < nq; i++) {
       const CPPluginQuantity *q = &model->type->quantities[i];
-      const sunrealtype change  = q->value(model, run->t, run->y) - least[i];
-      drift[i]    = fmax(drift[i], CPPluginConserves(model, i) ? fabs(change) : change);
+      const sunrealtype change  = plugin_value(model, q, run->t, run->y) - least[i];
+      drift[i]    = fmax(drift[i], plugin_conserves(model, i) ? fabs(change) : change);
       steepest[i] = fmax(steepest[i], gradient(run, i));
-      if (!CPPluginConserves(model, i) && change < 0) least[i] += change;
+      if (!plugin_conserves(model, i) && change < 0) least[i] += change;
     }
   }
   for (int i = 0; i < nq; i++)
@@ -199,7 +200,7 @@ START_TEST(errors_fall_with_the_tolerance_below_the_bound) {
   for (int k = 0; k < rungs; k++) {
     ModelRun *run = model_run_create(model, method, ladder[k]);
     run_to_end(run, drift);
-    error[k]                 = CPPluginError(model, run->t, run->y);
+    error[k]                 = plugin_error(model, run->t, run->y);
     steps[k]                 = model_run_steps(run);
     const sunrealtype bound  = model_run_bound(run, entry->condition, 0);
     const sunrealtype forces = ladder[k] <= 1e-8 ? check_forces(run) : NAN;
@@ -224,7 +225,7 @@ START_TEST(forty_linkages_pass_all_singular_positions) {
   ModelRun *run         = model_run_create(model, CV_BDF, 1e-8);
   sunrealtype drift;
   run_to_end(run, &drift);
-  const sunrealtype error = CPPluginError(model, run->t, run->y);
+  const sunrealtype error = plugin_error(model, run->t, run->y);
   const sunrealtype scale = model->type->quantities[0].scale_of(model);
   if (wants_figures())
     printf("40 linkages: %ld steps, error %.1e, energy %.1e of %.0f J, violation %.1e\n",

@@ -16,6 +16,7 @@
 
 #include "models/extrapolation.h"
 #include <math.h>
+#include <models/plugin.h>
 #include <nvector/nvector_serial.h>
 #include <sunmatrix/sunmatrix_dense.h>
 
@@ -172,7 +173,8 @@ static int reference(const CPPlugin *model, sunrealtype t, N_Vector y) {
   return 0;
 }
 
-static sunrealtype energy(const CPPlugin *model, sunrealtype t, N_Vector y) {
+static sunrealtype energy(const CPPlugin *model, int index, sunrealtype t, N_Vector y) {
+  (void)index;
   const sunrealtype *q = N_VGetArrayPointer(y), *u = q + NU;
   sunrealtype sum = 0;
   (void)model, (void)t;
@@ -194,7 +196,7 @@ static const CPPluginQuantity quantities[] = {
 static int create(CPPlugin *model) {
   static int rows[2] = {ROWS - 1, ROWS};
   int *here          = &rows[model->parameter[0] > 0.5];
-  if (CPPluginStart(model, 2 * NU)) return -1;
+  if (plugin_start(model, 2 * NU)) return -1;
   model->data = here;
   if (reference(model, 0, model->y0)) return -1;
   model->mech            = (CPEquations){.nu             = NU,

@@ -18,6 +18,7 @@
 
 #include "models/spatial_loop.h"
 #include <math.h>
+#include <models/plugin.h>
 #include <stdlib.h>
 
 typedef struct {
@@ -183,8 +184,8 @@ static const CPPluginParameter parameters[] = {
     [SPARSE] = {"sparse", "", "1: CSC matrices; 0: dense ones", 0, 0, 1},
 };
 
-static sunrealtype energy(const CPPlugin *model, sunrealtype t, N_Vector y) {
-  (void)t;
+static sunrealtype energy(const CPPlugin *model, int i, sunrealtype t, N_Vector y) {
+  (void)i, (void)t;
   return rigid_body_energy(model->data, y);
 }
 
@@ -205,7 +206,7 @@ static int create(CPPlugin *model, void (*create_loop)(Linkage *l)) {
   model->data = l;
   if (!l) return -1;
   create_loop(l);
-  if (CPPluginStart(model, 13 * (sunindextype)l->loop.shape.n)) return -1;
+  if (plugin_start(model, 13 * (sunindextype)l->loop.shape.n)) return -1;
   spatial_loop_place(&l->loop, l->s[0], l->s[1], model->y0);
   if (rigid_body_model(&l->loop.bodies, model->parameter[SPARSE] > 0.5, model->ctx, &model->mech))
     return -1;

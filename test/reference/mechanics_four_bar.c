@@ -8,6 +8,7 @@
 
 #include "models/four_bar.h"
 #include <math.h>
+#include <models/plugin.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -230,7 +231,7 @@ START_TEST(all_methods_pass_singular_positions_with_errors_that_fall_with_the_to
     ModelRun *run         = model_run_create(model, methods[_i % 3], tol);
     for (int i = 1; i <= 40; i++) model_run_to(run, 0.5 * i);
     ck_assert_double_le(four_bar_branch(model->data, run->y), 4 * N.value * 20 * tol / 0.85);
-    error[k] = CPPluginError(model, run->t, run->y);
+    error[k] = plugin_error(model, run->t, run->y);
     if (wants_figures())
       printf("N = %g, method %d, tol %.1e: %ld steps, error %.1e\n", N.value, methods[_i % 3], tol,
              model_run_steps(run), error[k]);
@@ -254,7 +255,7 @@ START_TEST(stages_next_to_singular_positions_are_as_accurate_as_the_tolerance) {
   for (int k = 0; k < TOLERANCES; k++) { /* 1e-10 ... 3e-11 */
     ModelRun *run = model_run_create(model, ONE_STEP, pow(10, -10 - k / 16.0));
     model_run_to(run, model->type->t_end);
-    sum += log(CPPluginError(model, run->t, run->y) / run->tol);
+    sum += log(plugin_error(model, run->t, run->y) / run->tol);
     model_run_free(&run);
   }
   if (wants_figures()) printf("N = %g: %.0f tolerances\n", N.value, exp(sum / TOLERANCES));
@@ -289,7 +290,7 @@ START_TEST(roundoff_at_singular_positions_ends_no_run) {
   for (int i = 1; i <= (many ? 50 : 200); i++) { /* also next to singular positions */
     const int flag = CPIntegratorEvolve(mem, 0.1 * i, y, &t, CV_NORMAL);
     ck_assert_msg(flag == CP_SUCCESS, "%s, N = %d: %d, %s", methods[_i % 4], N, flag, log.text);
-    error = fmax(error, CPPluginError(model, t, y));
+    error = fmax(error, plugin_error(model, t, y));
     drift = fmax(drift, fabs(four_bar_energy(model->data, y) - energy));
   }
   if (wants_figures())
@@ -343,7 +344,7 @@ START_TEST(contradictions_that_come_with_the_distance_do_not_stall_bdf) {
     model_run_to(run, model->type->t_end);
     ck_assert_int_le(model_run_steps(run), 1000);
     ck_assert_msg(run->log.code == 0, "tol %g: %s", run->tol, run->log.text);
-    ck_assert_double_le(CPPluginError(model, run->t, run->y), 1000 * run->tol);
+    ck_assert_double_le(plugin_error(model, run->t, run->y), 1000 * run->tol);
     model_run_free(&run);
   }
   CPPluginFree(&model);

@@ -6,6 +6,7 @@
 
 #include <math.h>
 #include <models/counters.h>
+#include <models/plugin.h>
 #include <stdlib.h>
 #include <sunmatrix/sunmatrix_dense.h>
 
@@ -69,7 +70,7 @@ START_TEST(references_move_by_the_equations_of_motion) {
   CPPlugin *model                    = create(_i);
   CPMech mech                        = CPPluginMech(model);
   N_Vector y                         = vector_copy(model->y0);
-  const int nu = (int)model->mech.nu, nq = (int)CPPluginNumPositions(model);
+  const int nu = (int)model->mech.nu, nq = (int)plugin_num_positions(model);
   sunrealtype udot[48], slope[48]        = {0};
   const sunrealtype t = model->nroots > 0 ? 1 : model->type->t_end / 2, h = 0.01;
   ck_assert_int_le(nu, 48);

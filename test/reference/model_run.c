@@ -2,6 +2,7 @@
 
 #include <math.h>
 #include <models/counters.h>
+#include <models/plugin.h>
 #include <stdlib.h>
 
 CPPlugin *model_with(const char *name, const Setting *settings, int nsettings) {
@@ -15,7 +16,7 @@ CPPlugin *model_of(const CPPluginType *type, const Setting *settings, int nsetti
   sunrealtype values[MODEL_MOST_PARAMETERS];
   for (int i = 0; i < type->nparameters; i++) values[i] = type->parameters[i].value;
   for (int i = 0; i < nsettings; i++) {
-    const int changed = CPPluginFindParameter(type, settings[i].name);
+    const int changed = plugin_find_parameter(type, settings[i].name);
     ck_assert_msg(changed >= 0, "%s has no parameter %s", type->name, settings[i].name);
     values[changed] = settings[i].value;
   }

@@ -11,6 +11,7 @@
 #include "models/newton_cradle.h"
 #include "support/mech_run.h"
 #include <math.h>
+#include <models/plugin.h>
 
 enum { IMPACTS = 5, LADDER = 4 };
 static const sunrealtype t_end = 6, fastest = 3, condition = 16, condition_of_times = 1.7;
@@ -57,8 +58,9 @@ static Figures figures_of(const CPPlugin *model, const sunrealtype *exact, int l
   model_run_to(run, t_end);
   ck_assert_int_eq(run->nevents, IMPACTS); /* no impact is missed, none is spurious */
   for (int i = 0; i < IMPACTS; i++) f.late = fmax(f.late, fabs(run->event[i] - exact[i]));
-  f.error     = CPPluginError(model, t_end, run->y);
-  f.drift     = fabs(energy->value(model, t_end, run->y) - energy->value(model, 0, model->y0));
+  f.error = plugin_error(model, t_end, run->y);
+  f.drift =
+      fabs(plugin_value(model, energy, t_end, run->y) - plugin_value(model, energy, 0, model->y0));
   f.violation = model_run_violation(run);
   f.bound     = model_run_bound(run, 1, fastest);
   f.steps     = model_run_steps(run);

@@ -13,6 +13,7 @@
 #include "models/quaternions.h"
 #include "models/rigid_body_impl.h"
 #include <math.h>
+#include <models/plugin.h>
 #include <stdlib.h>
 
 enum { LEGS = 6, N = 13 };
@@ -183,7 +184,7 @@ static void place_legs(Platform *platform) {
 static int create(CPPlugin *model) {
   Platform *platform = calloc(1, sizeof *platform);
   model->data        = platform;
-  if (!platform || CPPluginStart(model, N)) return -1;
+  if (!platform || plugin_start(model, N)) return -1;
   platform->body   = (RigidBody){.m = 5, .J = {0.3, 0.4, 0.6}};
   platform->bodies = (RigidBodies){.nbodies    = 1,
                                    .body       = &platform->body,

@@ -6,6 +6,7 @@
 #include "models/spatial_chain.h"
 #include "support/mech_run.h"
 #include <math.h>
+#include <models/plugin.h>
 #include <stdlib.h>
 #include <sunmatrix/sunmatrix_sparse.h>
 
@@ -15,7 +16,7 @@ static const sunrealtype ladder[LADDER] = {1e-4, 1e-6, 1e-8, 1e-10};
 static int method_of(int index) { return index % 2 ? CV_ADAMS : CV_BDF; }
 
 static sunrealtype quantity(const CPPlugin *model, int i, N_Vector y) {
-  return model->type->quantities[i].value(model, 0, y);
+  return model->type->quantities[i].value(model, i, 0, y);
 }
 
 /* Errors over the ladder. Those of single runs scatter by a factor of a few; from a tolerance to
@@ -111,7 +112,7 @@ START_TEST(single_rod_is_a_pendulum) {
   for (int k = 0; k < LADDER; k++) {
     ModelRun *run = model_run_create(model, method_of(_i), ladder[k]);
     model_run_to(run, model->type->t_end);
-    error[k]                = CPPluginError(model, run->t, run->y);
+    error[k]                = plugin_error(model, run->t, run->y);
     const sunrealtype bound = model_run_bound(run, condition, fastest);
     CPMechOutput out        = {.lambda = lambda};
     ck_assert_int_eq(CPMechEvaluate(run->mech, run->t, run->y, &out), CP_SUCCESS);
@@ -285,7 +286,7 @@ static CPPlugin *planar_model(int index) {
 static N_Vector planar_start(const CPPlugin *model) {
   N_Vector angles = vector_of(ANGLES, NULL);
   for (int i = 0; i < RODS; i++)
-    entries(angles)[i] = model->parameter[CPPluginFindParameter(model->type, "angle")];
+    entries(angles)[i] = model->parameter[plugin_find_parameter(model->type, "angle")];
   return angles;
 }
 
@@ -383,7 +384,7 @@ START_TEST(motion_in_space_is_that_of_minimal_coordinates) {
   for (int k = 0; k < LADDER; k++) {
     ModelRun *run = model_run_create(model, method_of(_i), ladder[k]);
     model_run_to(run, model->type->t_end);
-    error[k]                = CPPluginError(model, run->t, run->y);
+    error[k]                = plugin_error(model, run->t, run->y);
     const sunrealtype bound = model_run_bound(run, whirl_condition, N_VMaxNorm(run->y));
     if (wants_figures())
       printf("in space, %-5s tol %.0e: %5ld steps, error %.1e, bound %.1e, violation %.1e\n",

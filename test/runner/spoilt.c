@@ -89,13 +89,14 @@ static int jacobian(sunrealtype t, const sunrealtype *q, const sunrealtype *u, c
 }
 
 /* of the first quantity */
-static sunrealtype leaking(const CPPlugin *model, sunrealtype t, N_Vector y) {
-  return right->quantities[0].value(model, t, y) +
-         (factor - 1) * CPPluginScale(model, 0) * t / right->t_end;
+static sunrealtype leaking(const CPPlugin *model, int i, sunrealtype t, N_Vector y) {
+  const CPPluginQuantity *q = &right->quantities[i];
+  const sunrealtype scale   = q->scale_of ? q->scale_of(model) : q->scale;
+  return q->value(model, i, t, y) + (factor - 1) * scale * t / right->t_end;
 }
 
-static sunrealtype partly_lost(const CPPlugin *model, sunrealtype t, N_Vector y) {
-  return t > right->t_end / 2 ? NAN : right->quantities[0].value(model, t, y);
+static sunrealtype partly_lost(const CPPlugin *model, int i, sunrealtype t, N_Vector y) {
+  return t > right->t_end / 2 ? NAN : right->quantities[i].value(model, i, t, y);
 }
 
 static int wrong_reference(const CPPlugin *model, sunrealtype t, N_Vector y) {

@@ -68,6 +68,7 @@ OPERATORS = "{.nu = 2, .np = 1, .p = p, .v = v, .b = b, .udot = udot, .Au = Au, 
 SOURCE = """
 #include <cpodes/cpodes_plugin.h>
 #include <math.h>
+#include <nvector/nvector_serial.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -93,7 +94,7 @@ static int c(sunrealtype t, N_Vector y, N_Vector res, void *data) {
   const sunrealtype *s = N_VGetArrayPointer(y); sunrealtype *r = N_VGetArrayPointer(res); @c@ }
 static int jacobian(sunrealtype t, N_Vector y, N_Vector res, SUNMatrix S, void *data) {
   const sunrealtype *s = N_VGetArrayPointer(y); @jacobian@ }
-static sunrealtype energy(const CPPlugin *model, sunrealtype t, N_Vector state) {
+static sunrealtype energy(const CPPlugin *model, int i, sunrealtype t, N_Vector state) {
   const sunrealtype *y = N_VGetArrayPointer(state); @energy@ }
 static void points(const CPPlugin *model, sunrealtype t, N_Vector state, sunrealtype *xyz) {
   const sunrealtype *y = N_VGetArrayPointer(state); for (int i = 0; i < 6; i++) xyz[i] = 0; @points@ }
@@ -101,7 +102,10 @@ static int create(CPPlugin *model) {
   static const int rod[][2] = {{0, 1}};
   static const CPPluginPointKind kind[] = {CP_POINT_GROUND, CP_POINT_MASS};
   G *g = model->data = malloc(sizeof *g);
-  if (!g || CPPluginStart(model, @n@) || CPPluginDraw(model, 2, kind, 1, rod)) return -1;
+  model->n = @n@;
+  model->y0 = N_VNew_Serial(model->n, model->ctx);
+  if (!g || !model->y0 || CPPluginDraw(model, 2, kind, 1, rod, 0, NULL)) return -1;
+  N_VConst(0, model->y0);
   *g = (G){model->parameter[0], model->parameter[1]};
   sunrealtype *y = N_VGetArrayPointer(model->y0);
   @start@

@@ -4,6 +4,7 @@
 #include "support/support.h"
 
 #include <math.h>
+#include <models/plugin.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -63,7 +64,7 @@ START_TEST(large_mechanisms_are_sparse_and_agree) {
   const CPPluginType *type = model_find(large[_i].name);
   sunrealtype values[MODEL_MOST_PARAMETERS];
   for (int k = 0; k < type->nparameters; k++) values[k] = type->parameters[k].value;
-  values[CPPluginFindParameter(type, large[_i].size)] = large[_i].value;
+  values[plugin_find_parameter(type, large[_i].size)] = large[_i].value;
   CPPlugin *model                                     = create(type, values);
   ck_assert_ptr_nonnull(model);
   ck_assert_int_ge(model->mech.nu, MODEL_SPARSE);
@@ -82,16 +83,16 @@ START_TEST(error_is_the_largest_difference_to_the_reference) {
   CPPlugin *model = create(model_type(_i), NULL);
   N_Vector y      = vector_copy(model->y0);
   if (model->known) {
-    ck_assert_double_le(CPPluginError(model, 0, y), model->reference_error + 1e-14);
+    ck_assert_double_le(plugin_error(model, 0, y), model->reference_error + 1e-14);
     entries(y)[0] += 0.25;
-    ck_assert_double_eq_tol(CPPluginError(model, 0, y), 0.25, 1e-12);
-    entries(y)[CPPluginNumCompared(model) - 1] += 0.5;
-    if (CPPluginNumCompared(model) > 1)
-      ck_assert_double_eq_tol(CPPluginError(model, 0, y), 0.5, 1e-12);
+    ck_assert_double_eq_tol(plugin_error(model, 0, y), 0.25, 1e-12);
+    entries(y)[plugin_num_compared(model) - 1] += 0.5;
+    if (plugin_num_compared(model) > 1)
+      ck_assert_double_eq_tol(plugin_error(model, 0, y), 0.5, 1e-12);
     entries(y)[0] = NAN;
-    ck_assert_double_nan(CPPluginError(model, 0, y));
+    ck_assert_double_nan(plugin_error(model, 0, y));
   } else {
-    ck_assert_double_nan(CPPluginError(model, 0, y));
+    ck_assert_double_nan(plugin_error(model, 0, y));
   }
   N_VDestroy(y);
   CPPluginFree(&model);
@@ -101,9 +102,9 @@ END_TEST
 START_TEST(there_is_no_error_without_a_reference) {
   const CPPluginType *type = model_find("andrews");
   CPPlugin *model          = create(type, NULL);
-  ck_assert_double_nan(CPPluginError(model, type->t_end / 2, model->y0));
+  ck_assert_double_nan(plugin_error(model, type->t_end / 2, model->y0));
   model->known = 0;
-  ck_assert_double_nan(CPPluginError(model, 0, model->y0));
+  ck_assert_double_nan(plugin_error(model, 0, model->y0));
   CPPluginFree(&model);
 }
 END_TEST
@@ -152,10 +153,10 @@ END_TEST
 
 START_TEST(parameters_are_found_by_their_names) {
   const CPPluginType *pendulum = model_find("pendulum");
-  ck_assert_int_eq(CPPluginFindParameter(pendulum, "L"), 0);
-  ck_assert_int_eq(CPPluginFindParameter(pendulum, "g"), 1);
-  ck_assert_int_eq(CPPluginFindParameter(pendulum, "l"), -1);
-  ck_assert_int_eq(CPPluginFindParameter(model_find("andrews"), "g"), -1);
+  ck_assert_int_eq(plugin_find_parameter(pendulum, "L"), 0);
+  ck_assert_int_eq(plugin_find_parameter(pendulum, "g"), 1);
+  ck_assert_int_eq(plugin_find_parameter(pendulum, "l"), -1);
+  ck_assert_int_eq(plugin_find_parameter(model_find("andrews"), "g"), -1);
 }
 END_TEST
 

@@ -40,23 +40,26 @@ static int negative_lambda(const CPPlugin *model, sunrealtype t, sunrealtype *la
   return flag;
 }
 
-static sunrealtype kinetic_energy(const CPPlugin *model, sunrealtype t, N_Vector y) {
+static sunrealtype kinetic_energy(const CPPlugin *model, int i, sunrealtype t, N_Vector y) {
+  (void)i;
   const Pendulum *p = model->data;
   (void)t;
   return pendulum_energy(p, y) - p->g * entries(y)[1];
 }
 
-static sunrealtype negative_energy(const CPPlugin *model, sunrealtype t, N_Vector y) {
-  (void)t;
+static sunrealtype negative_energy(const CPPlugin *model, int i, sunrealtype t, N_Vector y) {
+  (void)i, (void)t;
   return -slider_crank_energy(model->data, y);
 }
 
-static sunrealtype height(const CPPlugin *model, sunrealtype t, N_Vector y) {
+static sunrealtype height(const CPPlugin *model, int i, sunrealtype t, N_Vector y) {
+  (void)i;
   (void)model, (void)t;
   return entries(y)[1];
 }
 
-static sunrealtype not_a_number(const CPPlugin *model, sunrealtype t, N_Vector y) {
+static sunrealtype not_a_number(const CPPlugin *model, int i, sunrealtype t, N_Vector y) {
+  (void)i;
   (void)model, (void)t, (void)y;
   return NAN;
 }
@@ -282,11 +285,17 @@ static void leaning_frame(Copy *c) { c->type.contact_frames = frame_that_leans; 
 static void long_frame(Copy *c) { c->type.contact_frames = frame_too_long; }
 static void nowhere_frame(Copy *c) { c->type.contact_frames = frame_of_nowhere; }
 static void start_below_the_floor(Copy *c) { entries(c->model->y0)[0] = -0.001; }
+static void put_shape(CPPlugin *model, const CPPluginShape *shape) {
+  free(model->drawing.shape);
+  model->drawing.shape   = malloc(sizeof *shape);
+  *model->drawing.shape  = *shape;
+  model->drawing.nshapes = 1;
+}
 static void shape_of_nowhere(Copy *c) {
-  CPPluginDrawShapes(c->model, 1, &(CPPluginShape){CP_SHAPE_BOX, {0, 1, 1, 2}});
+  put_shape(c->model, &(CPPluginShape){CP_SHAPE_BOX, {0, 1, 1, 2}});
 }
 static void shape_of_no_kind(Copy *c) {
-  CPPluginDrawShapes(c->model, 1, &(CPPluginShape){CP_SHAPE_WHEEL + 1, {0, 1, 1, 1}});
+  put_shape(c->model, &(CPPluginShape){CP_SHAPE_WHEEL + 1, {0, 1, 1, 1}});
 }
 static void segment_of_no_kind(Copy *c) {
   c->model->drawing.segment_kind[0] = (CPPluginSegmentKind)(CP_SEGMENT_SPRING + 1);
