@@ -93,7 +93,7 @@ static const Sweep sweeps[] = {
      {1.0, 2.0, 5.0, 10.0},
      {NULL}},
     {"skipping",
-     "projection only where the violation is above eps, CPIntegratorSetProjTestCnstr",
+     "projection only where the violation is above eps, CPIntegratorSetProjFrequency",
      set_skipping,
      2,
      {0.0, 1.0},

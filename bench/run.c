@@ -68,8 +68,7 @@ static void create_cpodes(Run *run, const Mechanism *s, const RunOptions *o, SUN
   CHECK(CPIntegratorSetProjector(run->mem, run->P));
   CHECK(CPIntegratorSetErrEst(run->mem, o->err_est));
   CHECK(CPIntegratorSetMaxCorrection(run->mem, o->max_correction));
-  CHECK(CPIntegratorSetProjFrequency(run->mem, o->proj_frequency));
-  CHECK(CPIntegratorSetProjTestCnstr(run->mem, o->test_constraint));
+  CHECK(CPIntegratorSetProjFrequency(run->mem, o->proj_frequency, o->test_constraint));
   if (run->nonlinear) CHECK(CPIntegratorSetNonlinearSolver(run->mem, run->nonlinear));
 }
 

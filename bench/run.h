@@ -31,7 +31,7 @@ typedef struct {
   CPErrEst err_est;           /* CPIntegratorSetErrEst */
   sunrealtype max_correction; /* CPIntegratorSetMaxCorrection */
   long int proj_frequency;    /* CPIntegratorSetProjFrequency */
-  bool test_constraint;       /* CPIntegratorSetProjTestCnstr */
+  bool test_constraint;       /* its argument violated */
   sunrealtype hook_eps;       /* CVodeSetEpsProj; 0: CVODES' default, 0.1 */
 
   int anderson;        /* depth of Anderson acceleration of the fixed-point solver */

@@ -132,20 +132,16 @@ int CPIntegratorSetProjector(CPIntegrator mem, CPProjector P) {
   return flag;
 }
 
-int CPIntegratorSetProjFrequency(CPIntegrator mem, long int nsteps) {
-  const int flag = cpStepperIdle(mem, __func__);
+int CPIntegratorSetProjFrequency(CPIntegrator mem, long int nsteps, int violated) {
+  int flag = cpStepperIdle(mem, __func__);
+  if (!flag) flag = has(mem, mem->ops->frequency != NULL, multistep_only, __func__);
   if (flag) return flag;
   if (nsteps < 0)
     return cpRefuse(&mem->log, __func__,
                     "nsteps must be positive, or 0 for the default: nsteps = %ld", nsteps);
-  DISPATCH(mem, frequency, multistep_only, nsteps ? nsteps : 1);
-}
-
-int CPIntegratorSetProjTestCnstr(CPIntegrator mem, sunbooleantype on) {
-  int flag = cpStepperIdle(mem, __func__);
-  if (!flag) flag = has(mem, mem->ops->multistep, multistep_only, __func__);
-  if (!flag) mem->test_cnstr = on;
-  return flag;
+  mem->test_cnstr = violated != 0;
+  mem->ops->frequency(mem, nsteps ? nsteps : 1);
+  return CP_SUCCESS;
 }
 
 int CPIntegratorSetErrEst(CPIntegrator mem, CPErrEst mode) {

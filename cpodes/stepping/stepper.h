@@ -42,7 +42,7 @@ typedef struct {
   int (*tolerances)(CPIntegrator s, const char *function);
   void (*projector)(CPIntegrator s, int same);
   int (*user_data)(CPIntegrator s, void *user_data, const char *function);
-  int (*frequency)(CPIntegrator s, long int nsteps);
+  void (*frequency)(CPIntegrator s, long int nsteps);
   int (*nonlinear_solver)(CPIntegrator s, SUNNonlinearSolver inner, const char *function);
   int (*convergence)(CPIntegrator s, sunrealtype coef);
   int (*jacobian)(CPIntegrator s, SUNMatrix J_tmpl, CVLsJacFn jac, const char *function);
@@ -112,7 +112,8 @@ struct CPIntegrator_ {
       out; /* stored factors for steps, and for all else, as output must not change a trajectory */
   CPErrEst errest;
   sunrealtype max_correction;
-  sunbooleantype project_output, test_cnstr;
+  sunbooleantype project_output;
+  int test_cnstr; /* a step is projected only where its violation is above eps */
   /* the solution: the start, and the latest accepted state */
   sunrealtype t0, t;
   N_Vector y0, y;

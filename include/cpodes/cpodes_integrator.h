@@ -130,11 +130,9 @@ CPODES_EXPORT int CPIntegratorSetUserData(CPIntegrator mem, void *user_data);
  */
 CPODES_EXPORT int CPIntegratorSetProjector(CPIntegrator mem, CPProjector P);
 
-/** Projects every nsteps-th step, nsteps > 0. 0 restores the default, 1. BDF and ADAMS. */
-CPODES_EXPORT int CPIntegratorSetProjFrequency(CPIntegrator mem, long int nsteps);
-
-/** If on, a step is projected only where its violation exceeds the projector's eps. Off by default. BDF and ADAMS. */
-CPODES_EXPORT int CPIntegratorSetProjTestCnstr(CPIntegrator mem, sunbooleantype on);
+/** Projects every nsteps-th step, nsteps > 0 (0: the default, 1), and of these, if violated is not 0 (default: 0), only
+ * those whose violation exceeds the projector's eps. BDF and ADAMS; other methods project every step. */
+CPODES_EXPORT int CPIntegratorSetProjFrequency(CPIntegrator mem, long int nsteps, int violated);
 
 /** Chooses the error estimate that is tested. The default is CP_ERREST_DEFAULT. RADAU has no projected one. */
 CPODES_EXPORT int CPIntegratorSetErrEst(CPIntegrator mem, CPErrEst mode);

@@ -157,8 +157,8 @@ struct LegacyIntegrator::Impl {
     if (!flag) flag = CVodeSetMinStep(cv, o.least);
     if (!flag) flag = CVodeSetInitStep(cv, o.first);
     if (!flag) flag = CPIntegratorSetNonlinConvCoef(mem, o.convergence);
-    if (!flag) flag = CPIntegratorSetProjFrequency(mem, o.projectEvery);
-    if (!flag) flag = CPIntegratorSetProjTestCnstr(mem, how == USERS || o.projectWhereNeeded);
+    if (!flag)
+      flag = CPIntegratorSetProjFrequency(mem, o.projectEvery, how == USERS || o.projectWhereNeeded);
     const CPErrEst projected = how == USERS ? CP_ERREST_PROJECTED : CP_ERREST_DEFAULT;
     if (!flag)
       flag = CPIntegratorSetErrEst(mem, o.projectError ? projected : CP_ERREST_UNPROJECTED);

@@ -184,14 +184,9 @@ static void set_conv_coef(World *w) {
 }
 
 static void set_frequency(World *w) {
-  const int n = whole(w, 1, 10);
-  if (n != 1) w->off_manifold = 1;
-  CALL(w, CPODE, CPIntegratorSetProjFrequency(w->mem, n));
-}
-
-static void set_test(World *w) {
-  w->off_manifold = 1;
-  CALL(w, CPODE, CPIntegratorSetProjTestCnstr(w->mem, below(w, 2)));
+  const int n = whole(w, 1, 10), violated = below(w, 2);
+  if (n != 1 || violated) w->off_manifold = 1;
+  CALL(w, CPODE, CPIntegratorSetProjFrequency(w->mem, n, violated));
 }
 
 static void set_estimate(World *w) {
@@ -372,7 +367,6 @@ const Action cpode_actions[] = {{"create a multistep method", cpode_create, 1},
                                 {"multistep: linear solver", set_linear_solver, 1},
                                 {"multistep: convergence", set_conv_coef, 1},
                                 {"multistep: frequency", set_frequency, 1},
-                                {"multistep: test", set_test, 1},
                                 {"multistep: estimate", set_estimate, 2},
                                 {"multistep: bound of corrections", set_max_correction, 2},
                                 {"multistep: project output", set_output, 1},

@@ -42,8 +42,8 @@ static long int steps_with_some_projected(Mechanism *mech, const Options *option
                                           long int frequency) {
   Run run = run_create(mech, options);
   if (frequency > 0)
-    ck_assert_int_eq(CPIntegratorSetProjFrequency(run.cpode, frequency), CP_SUCCESS);
-  else ck_assert_int_eq(CPIntegratorSetProjTestCnstr(run.cpode, SUNTRUE), CP_SUCCESS);
+    ck_assert_int_eq(CPIntegratorSetProjFrequency(run.cpode, frequency, 0), CP_SUCCESS);
+  else ck_assert_int_eq(CPIntegratorSetProjFrequency(run.cpode, 1, 1), CP_SUCCESS);
   const long int steps = march(&run, mech);
   run_free(&run);
   return steps;

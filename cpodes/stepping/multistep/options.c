@@ -89,10 +89,7 @@ static void newProjector(CPIntegrator s, int same) {
   if (mem->sens.data) mem->sens.projector(mem->sens.data);
 }
 
-static int setFrequency(CPIntegrator s, long int nsteps) {
-  ((CPMultistep)s)->frequency = nsteps;
-  return CP_SUCCESS;
-}
+static void setFrequency(CPIntegrator s, long int nsteps) { ((CPMultistep)s)->frequency = nsteps; }
 
 /* ---- the nonlinear solver ---- */
 

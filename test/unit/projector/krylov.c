@@ -619,7 +619,7 @@ static Trajectory swing(CPLinSol solver, int preconditioned) {
   ck_assert_int_eq(CVodeSetUserData(CPIntegratorGetCVodeMem(mem), chain), CV_SUCCESS);
   ck_assert_int_eq(CPIntegratorSetNonlinearSolver(mem, inner), CP_SUCCESS);
   ck_assert_int_eq(CPIntegratorSetProjector(mem, P), CP_SUCCESS);
-  ck_assert_int_eq(CPIntegratorSetProjTestCnstr(mem, if_needed), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorSetProjFrequency(mem, 1, if_needed), CP_SUCCESS);
   ck_assert_int_eq(CPIntegratorEvolve(mem, 0.5, y, &t, CV_NORMAL), CP_SUCCESS);
   result.y   = y;
   result.ewt = vector_copy(y);

@@ -242,7 +242,7 @@ END_TEST
 
 START_TEST(steps_that_are_left_alone_leave_sensitivities_alone) {
   sens_open(&r, methods[_i], 1.0e-6);
-  ck_assert_success(&r.run, CPIntegratorSetProjFrequency(r.run.mem, 5));
+  ck_assert_success(&r.run, CPIntegratorSetProjFrequency(r.run.mem, 5, 0));
   int on = 0, off = 0;
   for (int k = 0; k < 200; k++) {
     const long int before = run_stats(&r.run).nproj;

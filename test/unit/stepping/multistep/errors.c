@@ -29,8 +29,7 @@ START_TEST(null_objects_are_refused) {
   ck_assert_int_eq(CPIntegratorSetProjector(NULL, run.P), CP_MEM_NULL);
   ck_assert_int_eq(CPIntegratorSetNonlinearSolver(NULL, run.inner), CP_MEM_NULL);
   ck_assert_int_eq(CPIntegratorSetNonlinConvCoef(NULL, 0.1), CP_MEM_NULL);
-  ck_assert_int_eq(CPIntegratorSetProjFrequency(NULL, 1), CP_MEM_NULL);
-  ck_assert_int_eq(CPIntegratorSetProjTestCnstr(NULL, SUNTRUE), CP_MEM_NULL);
+  ck_assert_int_eq(CPIntegratorSetProjFrequency(NULL, 1, 0), CP_MEM_NULL);
   ck_assert_int_eq(CPIntegratorSetErrEst(NULL, CP_ERREST_PROJECTED), CP_MEM_NULL);
   ck_assert_int_eq(CPIntegratorSetMaxCorrection(NULL, 1.0), CP_MEM_NULL);
   ck_assert_int_eq(CPIntegratorSetProjOutput(NULL, SUNTRUE), CP_MEM_NULL);
@@ -111,7 +110,7 @@ START_TEST(bad_arguments_are_named_with_rule_and_value) {
   refuse(CPIntegratorSetNonlinConvCoef(run.mem, -0.1), CP_ILL_INPUT, "coef", "positive", "-0.1");
   refuse(CPIntegratorSetNonlinConvCoef(run.mem, NAN), CP_ILL_INPUT, "coef", "positive", "nan");
   refuse(CPIntegratorSetNonlinConvCoef(run.mem, INFINITY), CP_ILL_INPUT, "coef", "positive", "inf");
-  refuse(CPIntegratorSetProjFrequency(run.mem, -1), CP_ILL_INPUT, "nsteps", "positive", "-1");
+  refuse(CPIntegratorSetProjFrequency(run.mem, -1, 0), CP_ILL_INPUT, "nsteps", "positive", "-1");
   refuse(CPIntegratorSetErrEst(run.mem, (CPErrEst)17), CP_ILL_INPUT, "mode", "CP_ERREST", "17");
   refuse(CPIntegratorSetMaxCorrection(run.mem, -1.0), CP_ILL_INPUT, "wrms", "positive", "-1");
   refuse(CPIntegratorSetMaxCorrection(run.mem, NAN), CP_ILL_INPUT, "wrms", "positive", "nan");
@@ -420,7 +419,7 @@ START_TEST(failures_of_user_functions_have_their_codes) {
   ck_assert_success(&run, CPIntegratorSetErrEst(run.mem, CP_ERREST_PROJECTED));
   if (which == 2) {
     ck_assert_success(&run, CPProjectorSetViolationFn(user, bad_violation));
-    ck_assert_success(&run, CPIntegratorSetProjTestCnstr(run.mem, SUNTRUE));
+    ck_assert_success(&run, CPIntegratorSetProjFrequency(run.mem, 1, 1));
   }
   ck_assert_success(&run, CPIntegratorSetProjector(run.mem, user));
   const int flag = run_to(&run, 1.0);

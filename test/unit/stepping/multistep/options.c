@@ -44,7 +44,7 @@ END_TEST
 START_TEST(every_third_step_is_projected) {
   const int n = 99;
   open_method(_i, 1.0e-6);
-  ck_assert_success(&run, CPIntegratorSetProjFrequency(run.mem, 3));
+  ck_assert_success(&run, CPIntegratorSetProjFrequency(run.mem, 3, 0));
   for (int k = 1; k <= n; k++) {
     ck_assert_success(&run, run_step(&run));
     if (k % 3 == 1) ck_assert_double_le(violation_of(&run.world, run.y), violation_bound(&run));
@@ -63,8 +63,8 @@ START_TEST(frequency_zero_is_the_default) {
   ck_assert_success(&run, run_to(&run, 1.0));
   N_VScale(1.0, run.y, expected);
   open_method(1, 1.0e-6);
-  ck_assert_success(&run, CPIntegratorSetProjFrequency(run.mem, 5));
-  ck_assert_success(&run, CPIntegratorSetProjFrequency(run.mem, 0));
+  ck_assert_success(&run, CPIntegratorSetProjFrequency(run.mem, 5, 0));
+  ck_assert_success(&run, CPIntegratorSetProjFrequency(run.mem, 0, 0));
   ck_assert_success(&run, run_to(&run, 1.0));
   ck_assert_int_eq(same_bits(run.y, expected), 1);
   N_VDestroy(expected);
@@ -77,7 +77,7 @@ END_TEST
 START_TEST(only_violated_states_are_projected_when_asked_for) {
   open_method(_i, 1.0e-6);
   ck_assert_success(&run, CPProjectorSetEps(run.P, 1.0));
-  ck_assert_success(&run, CPIntegratorSetProjTestCnstr(run.mem, SUNTRUE));
+  ck_assert_success(&run, CPIntegratorSetProjFrequency(run.mem, 1, 1));
   while (run.t < 1.0) {
     ck_assert_success(&run, run_step(&run));
     ck_assert_bound(&run, violation_of(&run.world, run.y), violation_bound(&run) / CP_EPS_DEFAULT);
@@ -109,7 +109,7 @@ START_TEST(the_default_norm_is_projected_where_every_step_is) {
   for (int k = 0; k < 2; k++) {
     open_method(_i / 2, 1.0e-6);
     const CPErrEst named = every ? CP_ERREST_PROJECTED : CP_ERREST_UNPROJECTED;
-    ck_assert_success(&run, CPIntegratorSetProjFrequency(run.mem, every ? 1 : 2));
+    ck_assert_success(&run, CPIntegratorSetProjFrequency(run.mem, every ? 1 : 2, 0));
     ck_assert_success(&run, CPIntegratorSetErrEst(run.mem, k ? named : CP_ERREST_DEFAULT));
     ck_assert_success(&run, run_to(&run, 1.0));
     y[k] = vector_copy(run.y);
@@ -194,7 +194,7 @@ static void set_option(Run *r, int which) {
   case 0: ck_assert_success(r, CPIntegratorSStolerances(r->mem, 1.0e-7, 1.0e-7)); break;
   case 1: ck_assert_success(r, CPIntegratorSetProjector(r->mem, r->P)); break;
   case 2: ck_assert_success(r, CPIntegratorSetNonlinearSolver(r->mem, r->inner)); break;
-  case 3: ck_assert_success(r, CPIntegratorSetProjFrequency(r->mem, 2)); break;
+  case 3: ck_assert_success(r, CPIntegratorSetProjFrequency(r->mem, 2, 0)); break;
   case 4: ck_assert_success(r, CPIntegratorSetErrEst(r->mem, CP_ERREST_UNPROJECTED)); break;
   case 5: ck_assert_success(r, CPIntegratorSetNonlinConvCoef(r->mem, 0.05)); break;
   default: ck_assert_success(r, CPIntegratorInit(r->mem, world_rhs, 0.0, r->y));

@@ -376,7 +376,7 @@ END_TEST
 /* Every message goes to the handler, and the newest is kept. */
 START_TEST(messages_go_to_the_handler) {
   run.log.count = 0;
-  ck_assert_int_eq(CPIntegratorSetProjFrequency(run.mem, -2), CP_ILL_INPUT);
+  ck_assert_int_eq(CPIntegratorSetProjFrequency(run.mem, -2, 0), CP_ILL_INPUT);
   ck_assert_int_eq(run.log.count, 1);
   ck_assert_int_eq(run.log.code, CP_ILL_INPUT);
   ck_assert_str_eq(run.log.function, "CPIntegratorSetProjFrequency");

@@ -253,7 +253,7 @@ START_TEST(sizes_that_tell_whether_to_project_do_not_grow_older_than_factors) {
   sunrealtype times[HISTORY] = {0.0}; /* of the newest steps, as a ring */
   Spiral s;
   spiral_open(&s);
-  ck_assert_int_eq(CPIntegratorSetProjTestCnstr(s.mem, SUNTRUE), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorSetProjFrequency(s.mem, 1, 1), CP_SUCCESS);
   for (int k = 1; s.t < 20.0; k++) {
     spiral_step(&s);
     times[k % HISTORY]      = s.t;
@@ -276,7 +276,7 @@ START_TEST(factors_grow_older_with_steps_that_are_left_alone) {
   IntegratorCounters stats;
   long int nproj = 0;
   spiral_open(&s);
-  ck_assert_int_eq(CPIntegratorSetProjFrequency(s.mem, CP_JACFREQ_DEFAULT), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorSetProjFrequency(s.mem, CP_JACFREQ_DEFAULT, 0), CP_SUCCESS);
   while (s.t < 20.0) {
     const sunrealtype before = s.t;
     spiral_step(&s);
@@ -655,7 +655,7 @@ END_TEST
 START_TEST(the_same_projector_once_more_is_one_with_other_data) {
   IntegratorCounters before, after;
   open_method(_i, 1.0e-6);
-  ck_assert_success(&run, CPIntegratorSetProjFrequency(run.mem, 2));
+  ck_assert_success(&run, CPIntegratorSetProjFrequency(run.mem, 2, 0));
   ck_assert_success(&run, CPProjectorSetJacFrequency(run.P, 1000));
   for (int step = 0; step < 10; step++)
     ck_assert_success(&run, run_step(&run)); /* number 9 was projected */
@@ -714,7 +714,7 @@ END_TEST
 START_TEST(the_bound_on_corrections_does_not_count_after_skipped_steps) {
   const sunrealtype bound = 1.0e-1;
   open_method(_i, 1.0e-6);
-  ck_assert_success(&run, CPIntegratorSetProjFrequency(run.mem, 20));
+  ck_assert_success(&run, CPIntegratorSetProjFrequency(run.mem, 20, 0));
   ck_assert_success(&run, CPIntegratorSetMaxCorrection(run.mem, bound));
   ck_assert_success(&run, run_to(&run, 3.0));
   ck_assert_int_eq(run_stats(&run).nlargecorr, 0);
@@ -759,7 +759,7 @@ START_TEST(an_option_for_the_next_step_does_not_change_the_estimate_of_the_last)
     ck_assert_success(&run, CPIntegratorSetErrEst(run.mem, CP_ERREST_UNPROJECTED));
   run_until(&run, 0.3);
   ck_assert_success(&run, CPIntegratorGetEstLocalErrors(run.mem, before));
-  ck_assert_success(&run, CPIntegratorSetProjFrequency(run.mem, 3));
+  ck_assert_success(&run, CPIntegratorSetProjFrequency(run.mem, 3, 0));
   ck_assert_success(&run, CPIntegratorGetEstLocalErrors(run.mem, after));
   ck_assert(same_bits(before, after));
   N_VDestroy(before);

@@ -518,7 +518,7 @@ START_TEST(the_adjoint_runs_over_restored_checkpoints) {
   int ncheck, which;
   run_close(&run);
   run_open(&run, methods[_i / 2], tol);
-  ck_assert_success(&run, CPIntegratorSetProjFrequency(run.mem, _i % 2 ? 3 : 1));
+  ck_assert_success(&run, CPIntegratorSetProjFrequency(run.mem, _i % 2 ? 3 : 1, 0));
   ck_assert_success(&run, CVodeAdjInit(run.cvode_mem, 20, CV_POLYNOMIAL));
   ck_assert_success(&run, CVodeF(run.cvode_mem, T, run.y, &run.t, CV_NORMAL, &ncheck));
   ck_assert_int_gt(ncheck, 5);

@@ -84,10 +84,10 @@ static void choose_variant(int variant, CPProjector user) {
   if (variant < NO_PROJECTOR)
     ck_assert_success(&run,
                       CPIntegratorSetErrEst(run.mem, (CPErrEst)(CP_ERREST_PROJECTED + variant)));
-  if (variant == NOT_DUE) ck_assert_success(&run, CPIntegratorSetProjFrequency(run.mem, 1000));
+  if (variant == NOT_DUE) ck_assert_success(&run, CPIntegratorSetProjFrequency(run.mem, 1000, 0));
   if (variant != NOT_CALLED_FOR) return;
   ck_assert_success(&run, CPProjectorSetViolationFn(user, always_good));
-  ck_assert_success(&run, CPIntegratorSetProjTestCnstr(run.mem, SUNTRUE));
+  ck_assert_success(&run, CPIntegratorSetProjFrequency(run.mem, 1, 1));
   ck_assert_success(&run, CPIntegratorSetErrEst(run.mem, CP_ERREST_PROJECTED));
 }
 
@@ -227,7 +227,7 @@ START_TEST(a_projection_that_moves_nothing_changes_no_bit) {
   CPProjector user = CPProjectorCreateUser(identity, NULL, run.y, test_context);
   ck_assert_success(&run, CPIntegratorSetProjector(run.mem, user));
   ck_assert_success(&run, CPIntegratorSetErrEst(run.mem, (CPErrEst)(CP_ERREST_PROJECTED + _i % 2)));
-  if (every_second) ck_assert_success(&run, CPIntegratorSetProjFrequency(run.mem, 2));
+  if (every_second) ck_assert_success(&run, CPIntegratorSetProjFrequency(run.mem, 2, 0));
   ck_assert_success(&run, CPIntegratorSetProjOutput(run.mem, SUNFALSE));
   ck_assert_success(&run, run_to(&run, 3.0));
   ck_assert_int_eq(same_bits(run.y, expected), 1);

@@ -43,7 +43,7 @@ static SUNContext new_context(void) {
 /* Work of every kind: steps, outputs, messages, a restart. */
 static int integrate(Job *job, CPIntegrator mem, N_Vector y) {
   sunrealtype t = 0.0;
-  int flag      = CPIntegratorSetProjFrequency(mem, -1) == CP_ILL_INPUT ? 0 : -1; /* a message */
+  int flag      = CPIntegratorSetProjFrequency(mem, -1, 0) == CP_ILL_INPUT ? 0 : -1; /* a message */
   for (int k = 1; !flag && k <= 50; k++) flag = CPIntegratorEvolve(mem, 0.1 * k, y, &t, CV_NORMAL);
   if (!flag) flag = CVodeGetNumSteps(CPIntegratorGetCVodeMem(mem), &job->steps);
   for (int i = 0; i < PENDULUM_N; i++) job->y[i] = N_VGetArrayPointer(y)[i];

@@ -144,7 +144,7 @@ START_TEST(the_violation_function_decides_whether_to_project) {
   use_user_projector(&run, rod_error_projection);
   ck_assert_success(&run, CPProjectorSetEps(user, 1.0));
   ck_assert_success(&run, CPProjectorSetViolationFn(user, rod_violation));
-  ck_assert_success(&run, CPIntegratorSetProjTestCnstr(run.mem, SUNTRUE));
+  ck_assert_success(&run, CPIntegratorSetProjFrequency(run.mem, 1, 1));
   while (run.t < 1.0) {
     ck_assert_success(&run, run_step(&run));
     ck_assert_double_le(violation_of(&run.world, run.y), 1.0e-6 * (1.0 + 1.0e-12));
