@@ -118,7 +118,7 @@ const BouncingBall ball{1, 9.81, 1, 0.9};
 Run ball_by_events(const Problem &problem, const char *method, double tolerance) {
   CPContactPoint point{};
   point.name        = "floor";
-  point.restitution = ball.e;
+  point.law.restitution = ball.e;
   BouncingBall data = ball;
   return solve(problem, bouncing_ball_model(), &data, {point}, {ball.h, 0}, method, tolerance);
 }
@@ -149,7 +149,7 @@ Run block_by_events(const Problem &problem, const char *method, double tolerance
     points[size_t(k)].normal      = k;
     points[size_t(k)].tangent     = 2 + k; /* without friction: the row is off */
     points[size_t(k)].ntangents   = 1;
-    points[size_t(k)].restitution = restitution;
+    points[size_t(k)].law.restitution = restitution;
   }
   FloorBody data = block;
   return solve(problem, floor_body_model(&data), &data, points, block_start, method, tolerance);

@@ -165,7 +165,7 @@ static int isForce(const Point *point) {
 }
 
 static sunrealtype coefficient(const Point *point) {
-  return point->implied ? point->mu_static : point->mu;
+  return point->implied ? point->law.mu_static : point->law.mu;
 }
 
 /* Computes c->v if it is needed for friction in space that is a force. Returns 0 or the failure of
@@ -255,29 +255,25 @@ static int checkModel(const CPEquations *m) {
 #define RULE(condition, text, number) \
   if (!rule && !(condition)) rule = text, *value = (sunrealtype)(number)
 
-/* Returns the rule that the constants of a contact's law violate, and sets value, or returns NULL. */
-static const char *brokenLaw(const CPContactPoint *point, sunrealtype *value) {
+/* Returns the rule that a law violates, and sets value, or returns NULL. */
+static const char *brokenLaw(const CPContactLaw *law, sunrealtype *value) {
   const char *rule = NULL;
-  RULE(point->mu >= 0.0 && isfinite(point->mu), "mu must be >= 0", point->mu);
-  RULE(point->mu_static >= 0.0 && isfinite(point->mu_static), "mu_static must be >= 0",
-       point->mu_static);
-  RULE(point->restitution >= 0.0 && point->restitution <= 1.0, "restitution must be from 0 to 1",
-       point->restitution);
-  RULE(point->tangential_restitution >= 0.0 && point->tangential_restitution <= 1.0,
-       "tangential_restitution must be from 0 to 1", point->tangential_restitution);
-  RULE(point->law == CP_RESTITUTION_NEWTON || point->law == CP_RESTITUTION_POISSON,
-       "law must be CP_RESTITUTION_NEWTON or CP_RESTITUTION_POISSON", point->law);
-  RULE(point->law != CP_RESTITUTION_POISSON || point->tangential_restitution == 0.0,
-       "tangential_restitution must be 0 with Poisson's law", point->tangential_restitution);
+  RULE(law->mu >= 0.0 && isfinite(law->mu), "mu must be >= 0", law->mu);
+  RULE(law->mu_static >= 0.0 && isfinite(law->mu_static), "mu_static must be >= 0", law->mu_static);
+  RULE(law->restitution >= 0.0 && law->restitution <= 1.0, "restitution must be from 0 to 1",
+       law->restitution);
+  RULE(law->tangential >= 0.0 && law->tangential <= 1.0, "tangential must be from 0 to 1",
+       law->tangential);
+  RULE(law->kind == CP_RESTITUTION_NEWTON || law->kind == CP_RESTITUTION_POISSON,
+       "kind must be CP_RESTITUTION_NEWTON or CP_RESTITUTION_POISSON", law->kind);
+  RULE(law->kind != CP_RESTITUTION_POISSON || law->tangential == 0.0,
+       "tangential must be 0 with Poisson's law", law->tangential);
   return rule;
 }
 
-static void takeLaw(Point *point, const CPContactPoint *given) {
-  point->mu        = given->mu;
-  point->mu_static = fmax(given->mu, given->mu_static);
-  point->e[0]      = given->restitution;
-  point->e[1] = point->e[2] = given->tangential_restitution;
-  point->poisson            = given->law == CP_RESTITUTION_POISSON;
+static void takeLaw(Point *point, const CPContactLaw *law) {
+  point->law           = *law;
+  point->law.mu_static = fmax(law->mu, law->mu_static);
 }
 
 /* Checks a contact's members. Returns 0, or 1 after a report. */
@@ -291,7 +287,7 @@ static int checkPoint(CPContact c, int i, const CPContactPoint *point) {
   RULE(point->ntangents == 0 ||
            (point->tangent >= c->np && point->tangent <= c->nv - point->ntangents),
        "tangent must be a row of v below those of p", point->tangent);
-  if (!rule) rule = brokenLaw(point, value);
+  if (!rule) rule = brokenLaw(&point->law, value);
   for (int k = 0; !rule && k <= point->ntangents; k++) {
     const int row = (int)(k == 0 ? point->normal : point->tangent + k - 1);
     RULE(!c->is_contact[row], "another contact has the row", row);
@@ -465,10 +461,10 @@ CPContact CPContactCreate(const CPEquations *model, int n, const CPContactPoint 
     flag         = checkPoint(c, i, &points[i]);
     if (flag) break;
     snprintf(point->name, sizeof point->name, "%s", points[i].name);
-    point->given = points[i];
-    takeLaw(point, &points[i]);
+    point->given = points[i].law;
+    takeLaw(point, &points[i].law);
     point->normal    = (int)points[i].normal;
-    point->smooth    = points[i].ntangents > 0 && !(point->mu_static > 0.0);
+    point->smooth    = points[i].ntangents > 0 && !(point->law.mu_static > 0.0);
     point->ntangents = point->smooth ? 0 : points[i].ntangents;
     point->tangent   = point->ntangents > 0 ? (int)points[i].tangent : point->normal;
     with_friction |= point->ntangents > 0;
@@ -525,17 +521,9 @@ int CPContactSetLawFn(CPContact c, CPContactLawFn fn) {
 
 int contactLaws(CPContact c, sunrealtype t, int check, const char *function) {
   for (int i = 0; i < c->npoints && c->law_fn; i++) {
-    Point *point         = &c->point[i];
-    CPContactPoint given = {.name                   = point->name,
-                            .normal                 = point->normal,
-                            .tangent                = point->tangent,
-                            .ntangents              = point->ntangents,
-                            .mu                     = point->mu,
-                            .mu_static              = point->mu_static,
-                            .restitution            = point->e[0],
-                            .tangential_restitution = point->e[1],
-                            .law = point->poisson ? CP_RESTITUTION_POISSON : CP_RESTITUTION_NEWTON};
-    const int flag       = contactCalled(c, c->law_fn(i, &given, c->user_data));
+    Point *point       = &c->point[i];
+    CPContactLaw given = point->law;
+    const int flag     = contactCalled(c, c->law_fn(i, &given, c->user_data));
     if (flag) return contactUserFailed(c, function, "the function of laws", t, flag);
     sunrealtype value = fmax(given.mu, given.mu_static);
     const char *rule  = !check ? NULL

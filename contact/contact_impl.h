@@ -116,9 +116,8 @@ typedef struct {
   /* 1: the tangential rows are unused, since the coefficients of friction were zero in
    * CPContactCreate */
   int smooth;
-  CPContactPoint given; /* as given to CPContactCreate; its name belongs to the user */
-  sunrealtype mu, mu_static, e[3];
-  int poisson;
+  CPContactLaw given,
+      law; /* as given to CPContactCreate; for the present parameters, mu_static >= mu */
   CPContactPhase phase;
   /* heading[0] is that at the start of sliding. In space, the two are those at both ends of the
    * newest step or, before its root functions have been evaluated, of the step before it. Thus at
@@ -286,6 +285,10 @@ void contactTransposedTimes(const SUNMatrix A, const sunrealtype *x, sunrealtype
  * an error code that has been reported. */
 int contactLaws(CPContact c, sunrealtype t, int check, const char *function);
 
+/* The coefficient of restitution in direction i of a contact, normal first */
+static inline sunrealtype contactE(const Point *point, int i) {
+  return i == 0 ? point->law.restitution : point->law.tangential;
+}
 /* |x| of a vector with 0, 1 or 2 entries */
 sunrealtype contactLength(int n, const sunrealtype *x);
 /* The velocity of row i that counts as zero: a twentieth of the tolerance */

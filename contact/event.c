@@ -54,7 +54,7 @@ static sunrealtype leastSpeed(const CPContact c, int k, sunrealtype t) {
   int ld;
   if (c->problem.law[k].ntangents < 1) return 0.0;
   const sunrealtype *W   = contactBlock(c, k, &ld);
-  const sunrealtype rate = point->mu * fabs(c->a[point->normal]) * W[1 + ld] / W[0];
+  const sunrealtype rate = point->law.mu * fabs(c->a[point->normal]) * W[1 + ld] / W[0];
   return fmax(2.0 * c->small_v * c->scale[point->tangent], contactResolution(t) * rate);
 }
 
@@ -231,7 +231,7 @@ static void findEnds(CPContact c, sunrealtype t) {
   for (int k = 0; k < P->ncontacts && any; k++) {
     ContactLaw *law = &P->law[k];
     if (!law->ends) continue;
-    law->slides = 1, law->mu = c->point[law->contact].mu;
+    law->slides = 1, law->mu = c->point[law->contact].law.mu;
     /* Where contacts are redundant, forces may lie on cones though others hold them. */
     if (!failed && contactLength(2, P->w + law->first + 1) <= AT_REST * size)
       guide(c, law, CONTACT_BEGINS);
@@ -242,7 +242,7 @@ static void findEnds(CPContact c, sunrealtype t) {
 static sunrealtype distance(const CPContact c, int k) {
   const ContactLaw *law = &c->problem.law[k];
   const sunrealtype *x  = c->problem.x + law->first;
-  return c->point[law->contact].mu_static * x[0] - contactLength(law->ntangents, x + 1);
+  return c->point[law->contact].law.mu_static * x[0] - contactLength(law->ntangents, x + 1);
 }
 
 /* Finds the tangential rows of contacts at rest that depend on other rows: those of normals, and of contacts that are
@@ -280,14 +280,14 @@ static int solveNarrowed(CPContact c, sunrealtype fraction, int *at_rest) {
   for (int k = 0; k < P->ncontacts; k++)
     if (!P->law[k].slides)
       P->law[k].mu = (1.0 - (P->law[k].saturated ? AT_ROOT : fraction)) *
-                     c->point[P->law[k].contact].mu_static;
+                     c->point[P->law[k].contact].law.mu_static;
   const int failed = solveForces(c);
   for (int i = 0; i < P->n; i++) size = fmax(size, fabs(P->c[i]));
   *at_rest = 1;
   for (int k = 0; k < P->ncontacts; k++) {
     ContactLaw *law = &P->law[k];
     if (law->slides) continue;
-    law->mu     = c->point[law->contact].mu_static;
+    law->mu     = c->point[law->contact].law.mu_static;
     law->begins = contactLength(law->ntangents, P->x + law->first + 1) > 0.0 &&
                   contactLength(law->ntangents, P->w + law->first + 1) > AT_REST * size;
     *at_rest &= !law->begins;
@@ -321,7 +321,7 @@ static int beginSliding(CPContact c, int *any) {
     ContactLaw *law      = &P->law[k];
     const sunrealtype *x = P->x + law->first + 1;
     if (law->slides || !law->begins) continue;
-    law->slides = *any = 1, law->mu = c->point[law->contact].mu;
+    law->slides = *any = 1, law->mu = c->point[law->contact].law.mu;
     for (int i = 0; i < law->ntangents; i++) law->s[i] = -x[i] / contactLength(law->ntangents, x);
     if (law->ntangents == 2) guide(c, law, CONTACT_BEGINS);
   }
@@ -347,13 +347,13 @@ static int forces(CPContact c, sunrealtype t, const char *function) {
     const Point *point      = &c->point[law->contact];
     const sunrealtype *v_T  = c->v + point->tangent;
     const sunrealtype speed = contactLength(law->ntangents, v_T);
-    law->mu                 = point->mu_static;
+    law->mu                 = point->law.mu_static;
     const sunrealtype least = leastSpeed(c, k, t);
     law->slides             = law->ntangents > 0 && speed > least;
     if (all_end && hasEnded(c, law->contact, t)) law->slides = 0;
     for (int i = 0; i < law->ntangents && law->slides; i++) law->s[i] = v_T[i] / speed;
     if (law->slides && isGuided(c, law->contact, t, least)) contactDirection(c, point, t, law->s);
-    if (law->slides) law->mu = point->mu;
+    if (law->slides) law->mu = point->law.mu;
   }
   findEnds(c, t);
   const int cone = coneFired(c);
@@ -397,7 +397,7 @@ static void findImplied(CPContact c) {
     point->implied = law->dependent;
     for (int i = 0; i < law->ntangents; i++)
       point->heading[0].s[i] =
-          law->dependent >> i & 1 && x[0] > 0.0 ? -x[1 + i] / (point->mu_static * x[0]) : 0.0;
+          law->dependent >> i & 1 && x[0] > 0.0 ? -x[1 + i] / (point->law.mu_static * x[0]) : 0.0;
   }
 }
 
@@ -506,7 +506,7 @@ static int keepClosed(CPContact c, sunrealtype t, N_Vector y, const char *functi
     if (c->impact.any) continue;
     const int flag = known++ ? CP_SUCCESS : contactFreeAccelerations(c, t, y, function);
     if (flag) return flag;
-    c->keep[i] = (char)contactSkips(c, N, t, v, c->point[i].e[0], &c->event[i]);
+    c->keep[i] = (char)contactSkips(c, N, t, v, c->point[i].law.restitution, &c->event[i]);
   }
   return CP_SUCCESS;
 }

@@ -58,7 +58,8 @@ static sunrealtype impulses(CPContact c, sunrealtype factor) {
   ContactProblem *P  = &c->problem;
   sunrealtype growth = 0, terms = 0;
   int poisson = 0;
-  for (int k = 0; k < P->ncontacts; k++) poisson |= c->point[P->law[k].contact].poisson;
+  for (int k = 0; k < P->ncontacts; k++)
+    poisson |= c->point[P->law[k].contact].law.kind == CP_RESTITUTION_POISSON;
   if (!P->times) memcpy(P->W, c->W, (size_t)(P->n * P->n) * sizeof *P->W);
   if (poisson ? poissonsImpulses(c, factor) : newtonsImpulses(c, factor)) return NAN;
   for (int i = 0; i < P->n; i++) {
@@ -119,7 +120,7 @@ static void takeVelocities(CPContact c) {
   for (int k = 0; k < P->ncontacts; k++)
     for (int i = 0; i <= P->law[k].ntangents; i++)
       c->e[P->law[k].first + i] =
-          i == 0 && c->impact.plastic[k] ? 0.0 : c->point[P->law[k].contact].e[i];
+          i == 0 && c->impact.plastic[k] ? 0.0 : contactE(&c->point[P->law[k].contact], i);
   for (int i = 0; i < P->n; i++) c->velocity[i] = c->before_v[i] = c->v[c->row[i]];
 }
 
@@ -150,8 +151,8 @@ int contactImpact(CPContact c, sunrealtype t, N_Vector y, const char *function) 
     const int row = c->row[P->law[k].first];
     /* With Newton's law, a contact that rests or recedes, and is loaded by the impact of another,
      * would penetrate. */
-    c->impact.plastic[k] =
-        !c->point[P->law[k].contact].poisson && c->v[row] >= -c->small_v * c->scale[row];
+    c->impact.plastic[k] = c->point[P->law[k].contact].law.kind != CP_RESTITUTION_POISSON &&
+                           c->v[row] >= -c->small_v * c->scale[row];
     c->impact.glued[k] = 0;
   }
   takeVelocities(c);

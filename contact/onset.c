@@ -179,7 +179,7 @@ void contactWatchOnset(CPContact c, Point *point, sunrealtype t, sunrealtype alo
 
 sunrealtype contactStiffEnd(CPContact c, const Point *point, sunrealtype speed, sunrealtype brake,
                             sunrealtype across) {
-  const sunrealtype G   = -point->mu * c->lambda[point->normal] * point->effect;
+  const sunrealtype G   = -point->law.mu * c->lambda[point->normal] * point->effect;
   const sunrealtype tol = 10.0 * c->small_q * c->scale[point->tangent];
   if (!(brake > 0.0 && brake < STIFF * G && fabs(across) < STEADY * brake)) return 0.0;
   return fmin(sqrt(tol * brake / STRAIGHT), cbrt(tol * brake * brake * speed / fabs(across)));

@@ -202,7 +202,8 @@ void contactGather(CPContact c, const char *keep) {
     const Point *point = &c->point[i];
     if (!keep[i]) continue;
     ContactLaw *law = &P->law[P->ncontacts++];
-    *law = (ContactLaw){.contact = i, .first = P->n, .ntangents = point->ntangents, .mu = point->mu};
+    *law            = (ContactLaw){
+                   .contact = i, .first = P->n, .ntangents = point->ntangents, .mu = point->law.mu};
     for (int k = 0; k <= point->ntangents; k++)
       c->row[P->n++] = k == 0 ? point->normal : point->tangent + k - 1;
   }

@@ -70,7 +70,7 @@ static int strike(CPContact c, sunrealtype t, N_Vector y, const char *function) 
     for (int i = N; i <= N + P->law[k].ntangents; i++) {
       c->velocity[i] = c->v[c->row[i]];
       c->before_v[i] = c->approach[c->row[i]];
-      c->e[i]        = strikes ? point->e[i - N] : 0.0;
+      c->e[i]        = strikes ? contactE(point, i - N) : 0.0;
     }
   }
   if (contactRestitution(c, &factor)) return contactNoSolution(c, t, function, "impulses");

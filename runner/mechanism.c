@@ -170,7 +170,7 @@ static int conserves(const CPPlugin *model, int i) {
   (void)i;
   for (int k = 0; k < model->ncontacts; k++) {
     const CPContactPoint *c = &model->contact[k];
-    if (c->mu > 0 || c->mu_static > 0 || c->restitution < 1) return 0;
+    if (c->law.mu > 0 || c->law.mu_static > 0 || c->law.restitution < 1) return 0;
   }
   return 1;
 }
@@ -368,10 +368,11 @@ static int take_contacts(CPPlugin *model) {
                          .normal      = rows.normal,
                          .tangent     = rows.tangent,
                          .ntangents   = rows.ntangents,
-                         .mu          = rows.mu,
-                         .mu_static   = rows.mu_static,
-                         .restitution = rows.restitution,
-                         .law = rows.poisson ? CP_RESTITUTION_POISSON : CP_RESTITUTION_NEWTON};
+                         .law         = {.mu          = rows.mu,
+                                         .mu_static   = rows.mu_static,
+                                         .restitution = rows.restitution,
+                                         .kind        = rows.poisson ? CP_RESTITUTION_POISSON
+                                                                     : CP_RESTITUTION_NEWTON}};
   }
   model->contact   = contacts->contact;
   model->ncontacts = n;

@@ -55,7 +55,7 @@ static int create(CPPlugin *model) {
   static const char *const names[] = {"left end", "right end"};
   const sunrealtype *p = model->parameter, l = p[LENGTH];
   if (floor_rod_create(model, p[MASS], l, p[GRAVITY], p[FRICTION], names)) return -1;
-  for (int i = 0; i < 2; i++) ((FloorRod *)model->data)->end[i].restitution = p[RESTITUTION];
+  for (int i = 0; i < 2; i++) ((FloorRod *)model->data)->end[i].law.restitution = p[RESTITUTION];
   const sunrealtype start[] = {0, l, p[TILT], -0.5, 0.1, 0.1};
   for (int i = 0; i < 6; i++) N_VGetArrayPointer(model->y0)[i] = start[i];
   return 0;

@@ -62,12 +62,12 @@ CPEquations woodpecker_model(void) {
 void woodpecker_contacts(sunrealtype mu, sunrealtype e, CPContactPoint *contact) {
   static const char *const names[] = {"beak", "lower edge", "upper edge"};
   for (int i = 0; i < WOODPECKER_CONTACTS; i++)
-    contact[i] = (CPContactPoint){.name        = names[i],
-                                  .normal      = i,
-                                  .tangent     = WOODPECKER_CONTACTS + i,
-                                  .ntangents   = 1,
-                                  .mu          = mu,
-                                  .restitution = i == 0 ? e : 0};
+    contact[i] = (CPContactPoint){.name            = names[i],
+                                  .normal          = i,
+                                  .tangent         = WOODPECKER_CONTACTS + i,
+                                  .ntangents       = 1,
+                                  .law.mu          = mu,
+                                  .law.restitution = i == 0 ? e : 0};
 }
 
 void woodpecker_initial(N_Vector y) {

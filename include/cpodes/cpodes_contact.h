@@ -30,11 +30,6 @@
 extern "C" {
 #endif
 
-/** Laws of restitution. */
-typedef enum {
-  CP_RESTITUTION_NEWTON  = 0, /**< velocities: v_N+ = -e_N v_N- */
-  CP_RESTITUTION_POISSON = 1  /**< impulses: that of expansion is e_N times that of compression */
-} CPContactRestitution;
 
 /** A contact, by rows of the model and the constants of its laws. */
 typedef struct {
@@ -42,12 +37,7 @@ typedef struct {
   sunindextype normal; /**< row of p, v and A: gap g_N [m], rate, and gradient */
   sunindextype tangent; /**< first row of v and A of the tangential velocities v_T, from np to nv - 1 */
   int ntangents; /**< 0: no friction, 1: in the plane, 2: in space, with rows orthogonal and of equal scale */
-  sunrealtype mu;        /**< coefficient of sliding friction, also in impacts, >= 0 */
-  sunrealtype mu_static; /**< coefficient of static friction; mu is used if it is smaller than mu */
-  sunrealtype restitution;            /**< e_N, from 0 to 1 */
-  sunrealtype tangential_restitution; /**< e_T, from 0 to 1; with Poisson's law 0 */
-  CPContactRestitution law; /**< Newton's (0) or Poisson's; if one contact of an impact has Poisson's law, all
-                                 contacts of that impact follow it */
+  CPContactLaw law; /**< friction and restitution; the last member, since laws may grow */
 } CPContactPoint;
 
 /** What a contact does between two events. */
@@ -76,10 +66,9 @@ typedef struct {
  * of the contacts. If it returns a value other than 0, CPSessionRun returns after this event with CP_STOPPED. */
 typedef int (*CPContactEventFn)(const CPContactEvent *event, void *user_data);
 
-/** Sets the constants of contact i in *point: mu, mu_static, restitution, tangential_restitution. On entry they have
- * their latest values, at first those of CPContactCreate. Other members must not be changed. Returns 0, or another
- * value if it fails. */
-typedef int (*CPContactLawFn)(int i, CPContactPoint *point, void *user_data);
+/** Sets the laws of contact i. On entry they have their latest values, at first those of CPContactCreate. Returns 0, or
+ * another value if it fails. */
+typedef int (*CPContactLawFn)(int i, CPContactLaw *law, void *user_data);
 
 /* ---- life cycle ---- */
 

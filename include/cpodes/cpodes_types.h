@@ -197,6 +197,21 @@ typedef enum {
   CP_ERREST_UNPROJECTED = 2 /**< ||ycor||, as without projection */
 } CPErrEst;
 
+/** Laws of restitution in impacts. */
+typedef enum {
+  CP_RESTITUTION_NEWTON  = 0, /**< velocities: v_N+ = -e_N v_N- */
+  CP_RESTITUTION_POISSON = 1  /**< impulses: that of expansion is e_N times that of compression */
+} CPRestitution;
+
+/** The laws of a contact: Coulomb's friction, and restitution. Structures end with it, so that it may grow. */
+typedef struct {
+  sunrealtype mu;        /**< coefficient of sliding friction, also in impacts, >= 0 */
+  sunrealtype mu_static; /**< coefficient of static friction; mu is used if it is smaller than mu */
+  sunrealtype restitution; /**< e_N, from 0 to 1 */
+  sunrealtype tangential;  /**< e_T, from 0 to 1; with Poisson's law 0 */
+  CPRestitution kind; /**< if one contact of an impact has Poisson's law, all contacts of that impact follow it */
+} CPContactLaw;
+
 /** Shapes of bodies in drawings, with the half axes a, b, c. */
 typedef enum {
   CP_SHAPE_BOX      = 0, /**< corners at +-a +-b +-c */

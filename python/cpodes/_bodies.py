@@ -174,9 +174,9 @@ def points_of(bodies: Any) -> Optional[Points]:
         check(bodies, lib.CPBodiesContact(bodies, i, rows))
         keep.append(ffi.new("char[]", ffi.string(rows.name)))
         p = points[i]
-        p.name, p.normal, p.tangent, p.ntangents, p.restitution = keep[-1], rows.normal, rows.tangent, rows.ntangents, rows.restitution
-        p.mu, p.mu_static = rows.mu, rows.mu_static
-        p.law = lib.CP_RESTITUTION_POISSON if rows.poisson else lib.CP_RESTITUTION_NEWTON
+        p.name, p.normal, p.tangent, p.ntangents = keep[-1], rows.normal, rows.tangent, rows.ntangents
+        p.law = {"mu": rows.mu, "mu_static": rows.mu_static, "restitution": rows.restitution,
+                 "kind": lib.CP_RESTITUTION_POISSON if rows.poisson else lib.CP_RESTITUTION_NEWTON}
     return Points(points, n, keep)
 
 

@@ -98,7 +98,7 @@ class Points:
         self.names = [ffi.string(points[i].name).decode() for i in range(n)]
         self.normals = [points[i].normal for i in range(n)]
         self.tangents = [list(range(points[i].tangent, points[i].tangent + points[i].ntangents))
-                         if max(points[i].mu, points[i].mu_static) > 0 else [] for i in range(n)]
+                         if max(points[i].law.mu, points[i].law.mu_static) > 0 else [] for i in range(n)]
         self.all = sorted({row for i in range(n) for row in
                            [points[i].normal, *range(points[i].tangent, points[i].tangent + points[i].ntangents)]})
 
@@ -201,8 +201,8 @@ class Rows:
             keep.append(ffi.new("char[]", name.encode()))
             p = points[i]
             p.name, p.normal, p.tangent, p.ntangents = keep[-1], self.np + i, tangent, self.ntangents[i]
-            p.mu, p.mu_static, p.restitution, p.law = c.mu, c.mu_static, c.restitution, LAWS[c.law]
-            p.tangential_restitution = c.tangential_restitution
+            p.law = {"mu": c.mu, "mu_static": c.mu_static, "restitution": c.restitution, "tangential": c.tangential_restitution,
+                     "kind": LAWS[c.law]}
             tangent += self.ntangents[i]
         return Points(points, n, keep)
 

@@ -144,8 +144,9 @@ static void print_method(FILE *out, const CPPlugin *model) {
 static void print_contacts(FILE *out, const CPPlugin *model) {
   for (int i = 0; i < model->ncontacts; i++) {
     const CPContactPoint *c = &model->contact[i];
-    fprintf(out, FACT "%s: restitution %g", i ? "" : "contacts", c->name, (double)c->restitution);
-    if (c->ntangents > 0) fprintf(out, ", friction %g", (double)c->mu);
+    fprintf(out, FACT "%s: restitution %g", i ? "" : "contacts", c->name,
+            (double)c->law.restitution);
+    if (c->ntangents > 0) fprintf(out, ", friction %g", (double)c->law.mu);
     fputc('\n', out);
   }
 }

@@ -30,12 +30,12 @@ static void choose_point(World *w, int k, CPContactPoint *point) {
   const Scene *s = &w->contacts.scene;
   *point =
       (CPContactPoint){.name = k == 0 ? "left" : "right", .normal = k, .tangent = s->ncontacts + k};
-  point->ntangents   = s->nrows == s->ncontacts ? 0 : s->in_space ? 2 : 1;
-  point->mu          = chance(w, 0.2) ? 0.0 : number(w, 0.01, 1.0);
-  point->mu_static   = chance(w, 0.6) ? 0.0 : number(w, 0.01, 1.5);
-  point->restitution = chance(w, 0.4) ? 0.0 : number(w, 0.05, 1.0);
-  point->law         = chance(w, 0.7) ? CP_RESTITUTION_NEWTON : CP_RESTITUTION_POISSON;
-  if (chance(w, 0.1)) point->tangential_restitution = number(w, 0.05, 1.0);
+  point->ntangents       = s->nrows == s->ncontacts ? 0 : s->in_space ? 2 : 1;
+  point->law.mu          = chance(w, 0.2) ? 0.0 : number(w, 0.01, 1.0);
+  point->law.mu_static   = chance(w, 0.6) ? 0.0 : number(w, 0.01, 1.5);
+  point->law.restitution = chance(w, 0.4) ? 0.0 : number(w, 0.05, 1.0);
+  point->law.kind        = chance(w, 0.7) ? CP_RESTITUTION_NEWTON : CP_RESTITUTION_POISSON;
+  if (chance(w, 0.1)) point->law.tangential = number(w, 0.05, 1.0);
   if (chance(w, w->odd * 0.3)) point->normal = whole(w, 0, 3);
   if (chance(w, w->odd * 0.3)) point->tangent = whole(w, 0, 3);
   if (chance(w, w->odd * 0.3)) point->ntangents = whole(w, 0, 3);
@@ -350,11 +350,10 @@ static void results(World *w) {
 
 /* ---- sensitivities ---- */
 
-static int laws(int i, CPContactPoint *point, void *user_data) {
-  const World *w     = user_data;
-  point->restitution = w->contacts.p[0];
-  /* otherwise it stays 0 */
-  if (point->ntangents > 0) point->mu = point->mu_static = w->contacts.p[1];
+static int laws(int i, CPContactLaw *law, void *user_data) {
+  const World *w   = user_data;
+  law->restitution = w->contacts.p[0];
+  law->mu = law->mu_static = w->contacts.p[1];
   return i < 0 || i >= w->contacts.scene.ncontacts;
 }
 

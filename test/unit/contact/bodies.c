@@ -75,7 +75,7 @@ START_TEST(billiard_balls_roll_at_last) {
   N_Vector y = CPBodiesState(bodies);
   for (int k = 0; k < n; k++)
     points[k] = (CPContactPoint){
-        .name = "table", .normal = k, .tangent = n + 2 * k, .ntangents = 2, .mu = mu};
+        .name = "table", .normal = k, .tangent = n + 2 * k, .ntangents = 2, .law.mu = mu};
   CPContact contact = CPContactCreate(&model, n, points, y, test_context);
   ck_assert_ptr_nonnull(contact);
   ck_assert_int_eq(CPBodiesPrepare(bodies, CPContactGetMech(contact)), CP_SUCCESS);
@@ -104,7 +104,7 @@ END_TEST
 /* Whatever is evaluated in between: the system's functions get the contacts, and the model's the bodies. */
 START_TEST(data_and_preparation_may_come_in_any_order) {
   static const char *const orders[] = {"pds", "dps", "psd", "ps", "pdsd", "dpxs"};
-  CPContactPoint point = {.name = "table", .normal = 0, .tangent = 1, .ntangents = 2, .mu = mu};
+  CPContactPoint point = {.name = "table", .normal = 0, .tangent = 1, .ntangents = 2, .law.mu = mu};
   CPEquations model;
   CPMechSuggestion suggested;
   sunrealtype t, v[2];
@@ -149,7 +149,7 @@ static CPContact slide(CPBodies bodies, sunrealtype angle, sunrealtype spin, N_V
                                 .on_a   = {.axis = {0, 0, 1}},
                                 .on_b   = {.point = {0, 0, 1}},
                                 .length = 1};
-  const CPContactPoint point = {.name = "floor", .normal = 0, .tangent = 1, .ntangents = 2, .mu = mu};
+  const CPContactPoint point = {.name = "floor", .normal = 0, .tangent = 1, .ntangents = 2, .law.mu = mu};
   CPEquations model;
   ck_assert_int_eq(CPBodiesSetGravity(bodies, (sunrealtype[]){0, 0, -g}), CP_SUCCESS);
   ck_assert_int_eq(CPBodiesAddBody(bodies, &ball), 0);
@@ -324,7 +324,7 @@ START_TEST(boxes_come_to_rest_on_four_corners) {
                             .on_a = {.axis = {0, 0, 1}},
                             .on_b = {.point = {k & 1 ? a : -a, k & 2 ? b : -b, k & 4 ? c : -c}}};
     ck_assert_int_eq(CPBodiesAddJoint(bodies, &corner), k);
-    points[k] = (CPContactPoint){.name = names[k], .normal = k, .restitution = 0.6 * fabs(r[11])};
+    points[k] = (CPContactPoint){.name = names[k], .normal = k, .law.restitution = 0.6 * fabs(r[11])};
   }
   ck_assert_int_eq(CPBodiesModel(bodies, &model), CP_SUCCESS);
   N_Vector y        = CPBodiesState(bodies);
@@ -383,7 +383,7 @@ static CPContact tippe_top(CPBodies bodies, N_Vector *y) {
                             .length = top_radius[k]};
     ck_assert_int_eq(CPBodiesAddJoint(bodies, &sphere), k);
     points[k] = (CPContactPoint){
-        .name = names[k], .normal = k, .tangent = 2 + 2 * k, .ntangents = 2, .mu = 0.3};
+        .name = names[k], .normal = k, .tangent = 2 + 2 * k, .ntangents = 2, .law.mu = 0.3};
   }
   ck_assert_int_eq(CPBodiesModel(bodies, &model), CP_SUCCESS);
   *y                = CPBodiesState(bodies);

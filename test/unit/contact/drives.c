@@ -85,7 +85,7 @@ static sunrealtype above(sunrealtype t, sunrealtype t1, sunrealtype *rate) {
  * as prescribed. Loop index: method and way. */
 START_TEST(a_block_leaves_a_shaken_table_and_comes_back) {
   const CPMotionKind how     = ways[_i % WAYS];
-  const CPContactPoint point = {.name = "block", .restitution = 0.5};
+  const CPContactPoint point = {.name = "block", .law.restitution = 0.5};
   const sunrealtype y0[]     = {0, 0, 0, 0, 0, HEIGHT * SHAKE, 0, HEIGHT * SHAKE};
   const sunrealtype t1       = asin(SUN_RCONST(0.25)) / SHAKE;
   sunrealtype low = t1 + SUN_RCONST(0.1), high = low, rate, V, force[3];
@@ -138,7 +138,7 @@ static int belt_rate(sunrealtype t, sunrealtype *g, void *data) {
  * the multiplier, is mu m g until then, and 0 afterwards. Loop index: method and way. */
 START_TEST(a_block_on_a_belt_slides_and_is_taken_along) {
   const CPMotionKind how     = ways[_i % WAYS];
-  const CPContactPoint point = {.name = "block", .tangent = 1, .ntangents = 1, .mu = MU};
+  const CPContactPoint point = {.name = "block", .tangent = 1, .ntangents = 1, .law.mu = MU};
   const sunrealtype y0[] = {0, 0, 0, 0, SPEED, 0, 0, 0}, t1 = SPEED / (MU * G);
   sunrealtype udot[N], lambda[4];
   const CPMotion by[] = {{.coordinate = 0, .kind = how, .g = belt, .gd = belt_rate, .gdd = at_rest},

@@ -7,7 +7,7 @@
 #include <string.h>
 
 static const CPContactPoint good = {
-    .name = "ball", .tangent = 1, .ntangents = 1, .mu = 0.3, .restitution = 0.5};
+    .name = "ball", .tangent = 1, .ntangents = 1, .law.mu = 0.3, .law.restitution = 0.5};
 static const sunrealtype start[] = {0, 1, 0, 1, 0, 0};
 
 static Body point_mass(void) { return (Body){.m = 1, .J = 1, .g = 9.81, .npoints = 1}; }
@@ -26,23 +26,23 @@ START_TEST(points_that_break_a_rule_are_refused) {
   const CPEquations model = body_model(&body);
   CPContactPoint bad[16];
   for (int i = 0; i < 16; i++) bad[i] = good;
-  bad[0].name                    = "";
-  bad[1].name                    = NULL;
-  bad[2].normal                  = 1;
-  bad[3].normal                  = -1;
-  bad[4].tangent                 = 0;
-  bad[5].tangent                 = 2;
-  bad[6].ntangents               = 2;
-  bad[7].ntangents               = -1;
-  bad[8].mu                      = -0.1;
-  bad[9].mu                      = NAN;
-  bad[10].mu_static              = -1;
-  bad[11].restitution            = 1.1;
-  bad[12].restitution            = -0.1;
-  bad[13].tangential_restitution = 2;
-  bad[14].law                    = (CPContactRestitution)7;
-  bad[15].law                    = CP_RESTITUTION_POISSON;
-  bad[15].tangential_restitution = 0.5;
+  bad[0].name             = "";
+  bad[1].name             = NULL;
+  bad[2].normal           = 1;
+  bad[3].normal           = -1;
+  bad[4].tangent          = 0;
+  bad[5].tangent          = 2;
+  bad[6].ntangents        = 2;
+  bad[7].ntangents        = -1;
+  bad[8].law.mu           = -0.1;
+  bad[9].law.mu           = NAN;
+  bad[10].law.mu_static   = -1;
+  bad[11].law.restitution = 1.1;
+  bad[12].law.restitution = -0.1;
+  bad[13].law.tangential  = 2;
+  bad[14].law.kind        = (CPRestitution)7;
+  bad[15].law.kind        = CP_RESTITUTION_POISSON;
+  bad[15].law.tangential  = 0.5;
   for (int i = 0; i < 16; i++) ck_assert_msg(create(&model, 1, &bad[i]) == NULL, "point %d", i);
   ck_assert_ptr_null(create(&model, 0, &good));
   ck_assert_ptr_null(create(&model, 1, NULL));
@@ -243,8 +243,8 @@ END_TEST
 START_TEST(impacts_without_end_are_too_many) {
   Body body                     = point_mass();
   const CPEquations model       = press(&body);
-  const CPContactPoint points[] = {{.name = "floor", .normal = 0, .restitution = 1},
-                                   {.name = "ceiling", .normal = 1, .restitution = 1}};
+  const CPContactPoint points[] = {{.name = "floor", .normal = 0, .law.restitution = 1},
+                                   {.name = "ceiling", .normal = 1, .law.restitution = 1}};
   const sunrealtype y0[]        = {0, 0.5, 0, 0, 3, 0};
   Run *run                      = run_start(&model, &body, 2, points, y0, _i, 1e-8);
   ck_assert_int_eq(CPSessionSetMaxEvents(run->session, 300), CP_SUCCESS);
@@ -349,7 +349,7 @@ START_TEST(forces_say_which_function_failed) {
                                 .b  = space_b,
                                 .v  = space_velocities};
   const CPContactPoint table = {
-      .name = "table", .normal = 0, .tangent = 1, .ntangents = 2, .mu = 0.3};
+      .name = "table", .normal = 0, .tangent = 1, .ntangents = 2, .law.mu = 0.3};
   const sunrealtype y0[6] = {0, 0, 0, 3, 4, 0};
   sunrealtype force[3];
   failing.countdown = 1 << 30;
@@ -435,7 +435,7 @@ END_TEST
 /* A run that has fallen and slides, and a start of the same session in a state with an impact */
 static const sunrealtype thrown[] = {0, 1, 0, 5, 0, 0}, striking[] = {3, 0, 0, 1, -2, 0};
 static const CPContactPoint clay = {
-    .name = "clay", .tangent = 1, .ntangents = 1, .mu = 0.3, .restitution = 0};
+    .name = "clay", .tangent = 1, .ntangents = 1, .law.mu = 0.3, .law.restitution = 0};
 
 static Run *sliding_run(const CPEquations *model, Body *body, int method) {
   Run *run = run_start(model, body, 1, &clay, thrown, method, 1e-9);
@@ -522,7 +522,7 @@ START_TEST(quantities_know_of_motions_before_a_start) {
   const CPMotion still = {.g = at_rest, .gd = at_rest, .gdd = at_rest};
   CPContactPoint point = good;
   sunrealtype value[3];
-  point.mu      = 0;
+  point.law.mu  = 0;
   model.motions = &still, model.nmotions = 1;
   Run *run = run_create(&model, &body, 1, &point, start);
   ck_assert_int_eq(CPContactPainleve(run->contact, 0, run->y, value), CP_SUCCESS);
@@ -589,7 +589,7 @@ START_TEST(memory_is_flat) {
   Body body               = point_mass();
   const CPEquations model = body_model(&body);
   CPContactPoint point    = good;
-  point.restitution       = 1;
+  point.law.restitution   = 1;
   Run *run                = run_start(&model, &body, 1, &point, start, _i, 1e-8);
   run_to(run, 3);
   alloc_watch();

@@ -110,12 +110,12 @@ START_TEST(all_feet_of_a_box_stop_and_slip_together) {
         sunrealtype y0[2 * POSITIONS] = {0};
         y0[POSITIONS] = k ? ways[w][0] : moves, y0[POSITIONS + 1] = k ? ways[w][1] : 0;
         for (int i = 0; i < feet; i++)
-          points[i] = (CPContactPoint){.name      = names[i],
-                                       .normal    = i,
-                                       .tangent   = feet + 2 * i,
-                                       .ntangents = box.ntangents,
-                                       .mu        = mu,
-                                       .mu_static = laws[l][1]};
+          points[i] = (CPContactPoint){.name          = names[i],
+                                       .normal        = i,
+                                       .tangent       = feet + 2 * i,
+                                       .ntangents     = box.ntangents,
+                                       .law.mu        = mu,
+                                       .law.mu_static = laws[l][1]};
         Run *run = run_start(&model, &box, feet, points, y0, _i / 2, tol);
         run_to(run, slip + 0.01);
         ck_assert_int_eq(run->nevents, feet * (1 + moves));
@@ -174,12 +174,12 @@ static Run *start_box(Box *box, int method, sunrealtype tol) {
                                          .b  = no_bias};
   CPContactPoint points[FEET];
   for (int i = 0; i < box->feet; i++)
-    points[i] = (CPContactPoint){.name      = names[i],
-                                 .normal    = i,
-                                 .tangent   = box->feet + 2 * i,
-                                 .ntangents = box->ntangents,
-                                 .mu        = box->mu,
-                                 .mu_static = box->mu_static};
+    points[i] = (CPContactPoint){.name          = names[i],
+                                 .normal        = i,
+                                 .tangent       = box->feet + 2 * i,
+                                 .ntangents     = box->ntangents,
+                                 .law.mu        = box->mu,
+                                 .law.mu_static = box->mu_static};
   return run_start(&model, box, box->feet, points, at_rest_, method, tol);
 }
 
@@ -205,12 +205,12 @@ static Run *start_puck(Box *box, sunrealtype tol) {
                                          .p  = puck_gap,
                                          .b  = no_bias};
   static const sunrealtype at_rest_[] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0};
-  const CPContactPoint point          = {.name      = "puck",
-                                         .normal    = 0,
-                                         .tangent   = 1,
-                                         .ntangents = 2,
-                                         .mu        = box->mu,
-                                         .mu_static = box->mu_static};
+  const CPContactPoint point          = {.name          = "puck",
+                                         .normal        = 0,
+                                         .tangent       = 1,
+                                         .ntangents     = 2,
+                                         .law.mu        = box->mu,
+                                         .law.mu_static = box->mu_static};
   return run_start(&model, box, 1, &point, at_rest_, DOP853, tol);
 }
 

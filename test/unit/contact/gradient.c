@@ -52,12 +52,12 @@ static int no_bias(sunrealtype t, const sunrealtype *q, const sunrealtype *u, su
   b[0] = b[1] = 0;
   return 0;
 }
-static int laws(int i, CPContactPoint *point, void *run) {
+static int laws(int i, CPContactLaw *law, void *run) {
   (void)i;
-  point->restitution = puck_of(run)->p[RESTITUTION];
-  const Puck *puck   = puck_of(run);
-  point->mu = point->mu_static = puck->p[FRICTION];
-  if (puck->t_wrong > 0.0 && puck->t >= puck->t_wrong) point->restitution = 1.5;
+  law->restitution = puck_of(run)->p[RESTITUTION];
+  const Puck *puck = puck_of(run);
+  law->mu = law->mu_static = puck->p[FRICTION];
+  if (puck->t_wrong > 0.0 && puck->t >= puck->t_wrong) law->restitution = 1.5;
   return 0;
 }
 
@@ -68,17 +68,17 @@ typedef struct {
   sunrealtype mu;
 } Rod;
 
-static int rod_laws(int i, CPContactPoint *point, void *run) {
+static int rod_laws(int i, CPContactLaw *law, void *run) {
   const Rod *rod = ((Run *)run)->user_data; /* whose first member is the body */
   (void)i;
-  point->mu = point->mu_static = rod->mu;
+  law->mu = law->mu_static = rod->mu;
   return 0;
 }
 
 static const CPEquations puck_model = {
     .nu = 2, .np = 1, .nv = 2, .M = mass, .A = rows, .f = weight, .p = gap, .b = no_bias};
 static const CPContactPoint puck_point = {
-    .name = "puck", .normal = 0, .tangent = 1, .ntangents = 1, .mu = 1, .restitution = 0};
+    .name = "puck", .normal = 0, .tangent = 1, .ntangents = 1, .law.mu = 1, .law.restitution = 0};
 
 static Run *puck_run(Puck *puck, int method, sunrealtype tol) {
   const sunrealtype y0[] = {0, puck->p[HEIGHT], puck->p[SPEED], 0};
@@ -228,8 +228,8 @@ START_TEST(sensitivities_of_a_rocking_block_are_those_of_its_closed_form) {
   rocking_block_init(&block, 1, 0.25, 0.5, 9.81, 0.2);
   const CPEquations model       = body_model(&block.body);
   const CPContactPoint points[] = {
-      {.name = "left", .normal = 0, .tangent = 2, .ntangents = 1, .mu = 1},
-      {.name = "right", .normal = 1, .tangent = 3, .ntangents = 1, .mu = 1}};
+      {.name = "left", .normal = 0, .tangent = 2, .ntangents = 1, .law.mu = 1},
+      {.name = "right", .normal = 1, .tangent = 3, .ntangents = 1, .law.mu = 1}};
   const sunrealtype at[] = {0.3, 0.8, 1.1}, theta0 = block.theta0;
   const int gravity = (int)(&block.body.g - &block.body.m), plist[] = {gravity, gravity};
   const sunrealtype pbar[] = {9.81, 9.81};
@@ -305,8 +305,8 @@ static int first(sunrealtype t, N_Vector y, sunrealtype *values, void *data) {
 START_TEST(events_that_coincide_by_chance_have_no_derivative) {
   const CPEquations model = {
       .nu = 2, .np = 2, .M = mass, .A = mass, .f = pair_weight, .p = pair_gaps, .b = no_bias};
-  const CPContactPoint points[] = {{.name = "red", .normal = 0, .restitution = 0.5},
-                                   {.name = "green", .normal = 1, .restitution = 0.5}};
+  const CPContactPoint points[] = {{.name = "red", .normal = 0, .law.restitution = 0.5},
+                                   {.name = "green", .normal = 1, .law.restitution = 0.5}};
   const sunrealtype y0[]        = {1, 1, 0, 0};
   const CPFunctional F          = {.ng = 1, .end = first};
   sunrealtype none = 1, G, t, y_end = sqrt(2 / SUN_RCONST(9.81));
@@ -438,7 +438,7 @@ START_TEST(painleves_criterion_has_the_friction_of_the_moment) {
   const sunrealtype x = -0.3, y = -0.4;
   Rod rod                 = {{.m = 1, .J = SUN_RCONST(1.0) / 12, .a = {-0.5}, .npoints = 1}, 0.1};
   const CPEquations model = body_model(&rod.body);
-  const CPContactPoint point = {.name = "end", .tangent = 1, .ntangents = 1, .mu = 1};
+  const CPContactPoint point = {.name = "end", .tangent = 1, .ntangents = 1, .law.mu = 1};
   const sunrealtype y0[]     = {0, -y, atan2(y, x) - acos(-1.0), 1, 0, 0};
   Run *run                   = run_create(&model, &rod, 1, &point, y0);
   ck_assert_int_eq(CPContactSetLawFn(run->contact, rod_laws), CP_SUCCESS);
@@ -466,7 +466,7 @@ START_TEST(constants_without_a_function_are_those_of_the_creation) {
   ck_assert_double_eq_tol(force[1], -usual.p[FRICTION] * force[0], 1e-12);
   ck_assert_int_eq(CPContactSetLawFn(run->contact, NULL), CP_SUCCESS);
   ck_assert_int_eq(CPContactForces(run->contact, 2, run->y, force), CP_SUCCESS);
-  ck_assert_double_eq_tol(force[1], -puck_point.mu * force[0], 1e-12);
+  ck_assert_double_eq_tol(force[1], -puck_point.law.mu * force[0], 1e-12);
   N_VDestroyVectorArray(S, PARAMETERS);
   run_free(&run);
 }
@@ -477,7 +477,7 @@ START_TEST(contacts_without_friction_get_none_later) {
   Puck puck              = usual;
   CPContactPoint ice     = puck_point;
   const sunrealtype y0[] = {0, 1, 1, 0};
-  ice.mu                 = 0;
+  ice.law.mu             = 0;
   Run *run               = run_create(&puck_model, &puck, 1, &ice, y0);
   ck_assert_int_eq(CPContactSetLawFn(run->contact, laws), CP_SUCCESS);
   ck_assert_int_eq(run_attach(run, DOP853, TOL), CP_ILL_INPUT);

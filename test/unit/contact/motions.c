@@ -18,7 +18,7 @@ static Body point_mass(void) { return (Body){.m = 1, .J = 1, .g = 9.81, .npoints
 START_TEST(bouncing_ball_comes_to_rest_where_the_series_ends) {
   Body body                  = point_mass();
   const CPEquations model    = body_model(&body);
-  const CPContactPoint point = {.name = "ball", .restitution = 0.9};
+  const CPContactPoint point = {.name = "ball", .law.restitution = 0.9};
   const sunrealtype y0[] = {0, 1, 0, 0, 0, 0}, t1 = sqrt(2 / 9.81);
   Run *run   = run_start(&model, &body, 1, &point, y0, _i, TIGHT);
   int before = 0;
@@ -45,7 +45,7 @@ END_TEST
 START_TEST(steps_end_at_events_and_then_pass_them) {
   Body body                  = point_mass();
   const CPEquations model    = body_model(&body);
-  const CPContactPoint point = {.name = "ball", .restitution = 0.9};
+  const CPContactPoint point = {.name = "ball", .law.restitution = 0.9};
   const sunrealtype y0[] = {0, 1, 0, 0, 0, 0}, v1 = sqrt(2 * SUN_RCONST(9.81));
   Run *whole    = run_start(&model, &body, 1, &point, y0, _i, TIGHT);
   Run *run      = run_start(&model, &body, 1, &point, y0, _i, TIGHT);
@@ -97,7 +97,7 @@ static int heights(sunrealtype t, N_Vector y, sunrealtype *g, void *user_data) {
 START_TEST(roots_of_the_user_are_returned_beside_events) {
   Body body                  = point_mass();
   const CPEquations model    = body_model(&body);
-  const CPContactPoint point = {.name = "ball", .restitution = 0.9};
+  const CPContactPoint point = {.name = "ball", .law.restitution = 0.9};
   int direction[2]           = {0, -1};
   const sunrealtype y0[] = {0, 1, 0, 0, 0, 0}, g = 9.81, t1 = sqrt(2 / g);
   int crossings = 0, impacts = 0, flag;
@@ -148,7 +148,7 @@ static int at_floor(sunrealtype t, N_Vector y, sunrealtype *g, void *data) {
 START_TEST(impacts_are_told_beside_events_of_others) {
   Body body                  = point_mass();
   const CPEquations model    = body_model(&body);
-  const CPContactPoint point = {.name = "ball", .restitution = 0.9};
+  const CPContactPoint point = {.name = "ball", .law.restitution = 0.9};
   const sunrealtype y0[]     = {0, 1, 0, 0, 0, 0};
   for (int action = CP_CONTINUE; action <= CP_RESTART; action++) {
     Run *run                   = run_create(&model, &body, 1, &point, y0);
@@ -178,7 +178,7 @@ END_TEST
 START_TEST(end_of_bouncing_has_the_accuracy_of_the_tolerance) {
   Body body                  = point_mass();
   const CPEquations model    = body_model(&body);
-  const CPContactPoint point = {.name = "ball", .restitution = 0.9};
+  const CPContactPoint point = {.name = "ball", .law.restitution = 0.9};
   const sunrealtype y0[] = {0, 1, 0, 0, 0, 0}, end = sqrt(2 / 9.81) * 19;
   for (int digits = 4; digits <= 10; digits += 2) {
     const sunrealtype tol = pow(10, -digits);
@@ -196,7 +196,7 @@ END_TEST
 START_TEST(sliding_block_stops) {
   Body body                  = point_mass();
   const CPEquations model    = body_model(&body);
-  const CPContactPoint point = {.name = "block", .tangent = 1, .ntangents = 1, .mu = 0.3};
+  const CPContactPoint point = {.name = "block", .tangent = 1, .ntangents = 1, .law.mu = 0.3};
   const sunrealtype v0 = _i % 2 ? -2 : 2, y0[] = {0, 0, 0, v0, 0, 0}, a = 0.3 * 9.81;
   Run *run = run_start(&model, &body, 1, &point, y0, _i / 2, TIGHT);
   ck_assert_int_eq(CPContactGetPhase(run->contact, 0), CP_CONTACT_SLIDING);
@@ -215,7 +215,7 @@ END_TEST
 START_TEST(block_that_hardly_slides_rests) {
   Body body                  = point_mass();
   const CPEquations model    = body_model(&body);
-  const CPContactPoint point = {.name = "block", .tangent = 1, .ntangents = 1, .mu = 0.3};
+  const CPContactPoint point = {.name = "block", .tangent = 1, .ntangents = 1, .law.mu = 0.3};
   const sunrealtype v0 = pow(10, _i / METHODS - 15), y0[] = {0, 0, 0, v0, 0, 0}, t0 = 0.25;
   Run *run           = run_start(&model, &body, 1, &point, y0, _i % METHODS, TIGHT);
   entries(run->y)[3] = v0;
@@ -233,7 +233,7 @@ END_TEST
 START_TEST(slipping_ball_begins_to_roll) {
   RollingBall ball           = {.m = 1, .r = 0.1, .g = 9.81};
   const CPEquations model    = ball_model();
-  const CPContactPoint point = {.name = "ball", .tangent = 1, .ntangents = 1, .mu = 0.2};
+  const CPContactPoint point = {.name = "ball", .tangent = 1, .ntangents = 1, .law.mu = 0.2};
   const sunrealtype v0 = 3, a = 0.2 * 9.81, y0[] = {0, ball.r, 0, v0, 0, 0},
                     rolls = 2 * v0 / (7 * a);
   Run *run                = run_start(&model, &ball, 1, &point, y0, _i, TIGHT);
@@ -252,7 +252,7 @@ END_TEST
 START_TEST(plastic_impact_with_friction) {
   Body body                  = point_mass();
   const CPEquations model    = body_model(&body);
-  const CPContactPoint point = {.name = "ball", .tangent = 1, .ntangents = 1, .mu = 0.25};
+  const CPContactPoint point = {.name = "ball", .tangent = 1, .ntangents = 1, .law.mu = 0.25};
   const sunrealtype y0[] = {0, 0.5, 0, 3, 0, 0}, v = sqrt(9.81);
   Run *run = run_start(&model, &body, 1, &point, y0, DOP853, TIGHT);
   run_to(run, 0.4);
@@ -295,7 +295,7 @@ START_TEST(ten_thousand_impacts_do_not_drift) {
   const sunrealtype tol      = tireless[_i].tol;
   Body body                  = point_mass();
   const CPEquations model    = body_model(&body);
-  const CPContactPoint point = {.name = "ball", .restitution = 1};
+  const CPContactPoint point = {.name = "ball", .law.restitution = 1};
   const sunrealtype y0[]     = {0, SUN_RCONST(9.81) / 800, 0, 0, 0, 0};
   Run *run                   = run_start(&model, &body, 1, &point, y0, tireless[_i].method, tol);
   const sunrealtype *y       = entries(run->y);
@@ -331,14 +331,14 @@ START_TEST(painleve_begins_at_four_thirds) {
     const CPContactPoint point = {.name      = "end",
                                   .tangent   = 1,
                                   .ntangents = 1,
-                                  .mu = SUN_RCONST(4.0) / 3 * (1 + (above ? 1e-12 : -1e-12))};
+                                  .law.mu = SUN_RCONST(4.0) / 3 * (1 + (above ? 1e-12 : -1e-12))};
     int negative = 0, at_two = 0;
     for (int k = 0; k <= 200; k++) { /* tan theta from 0 to 4 */
       const sunrealtype theta = atan(0.02 * k), y0[] = {0, 0.5 * sin(theta), theta, -1, 0, 0};
       sunrealtype value;
       Run *run = run_create(&model, &body, 1, &point, y0);
       ck_assert_int_eq(CPContactPainleve(run->contact, 0, run->y, &value), CP_SUCCESS);
-      const sunrealtype c = cos(theta), exact = 1 + 3 * c * c - 3 * point.mu * sin(theta) * c;
+      const sunrealtype c = cos(theta), exact = 1 + 3 * c * c - 3 * point.law.mu * sin(theta) * c;
       ck_assert_double_le(fabs(value - exact), 1e-14);
       negative += value <= 0;
       if (k == 100) at_two = value <= 0;
@@ -354,15 +354,15 @@ START_TEST(rod_that_jams_is_named) {
   Body body               = rod();
   const CPEquations model = body_model(&body);
   const sunrealtype theta = atan(2.0), y0[] = {0, 0.5 * sin(theta), theta, -1, 0, 0};
-  CPContactPoint point = {.name = "end of the rod", .tangent = 1, .ntangents = 1, .mu = 1.5};
+  CPContactPoint point = {.name = "end of the rod", .tangent = 1, .ntangents = 1, .law.mu = 1.5};
   Run *run             = run_create(&model, &body, 1, &point, y0);
   ck_assert_int_eq(run_attach(run, DOP853, TIGHT), CP_CONTACT_PAINLEVE);
   ck_assert_mentions(run->log.text, "end of the rod");
   ck_assert_mentions(run->log.text, "mu = 1.5");
   ck_assert_int_eq(memcmp(entries(run->y), y0, sizeof y0), 0);
   run_free(&run);
-  point.mu = 1.3;
-  run      = run_start(&model, &body, 1, &point, y0, DOP853, TIGHT);
+  point.law.mu = 1.3;
+  run          = run_start(&model, &body, 1, &point, y0, DOP853, TIGHT);
   run_to(run, 0.01);
   run_free(&run);
 }
@@ -378,8 +378,13 @@ START_TEST(energy_of_an_impacting_stick_never_grows) {
   const CPEquations model       = body_model(&body);
   const sunrealtype e           = _i % 2 ? SUN_RCONST(0.5) : 1;
   const CPContactPoint points[] = {
-      {.name = "left", .normal = 0, .tangent = 2, .ntangents = 1, .mu = 0.01, .restitution = e},
-      {.name = "right", .normal = 1, .tangent = 3, .ntangents = 1, .mu = 0.01, .restitution = e}};
+      {.name = "left", .normal = 0, .tangent = 2, .ntangents = 1, .law.mu = 0.01, .law.restitution = e},
+      {.name            = "right",
+       .normal          = 1,
+       .tangent         = 3,
+       .ntangents       = 1,
+       .law.mu          = 0.01,
+       .law.restitution = e}};
   const sunrealtype pi = acos(-1), y0[] = {0, 1, pi / 4, -0.5, 0.1, 0.1};
   Run *run           = run_start(&model, &body, 2, points, y0, _i / 2, 1e-10);
   sunrealtype before = floor_body_energy(&body, run->y);
@@ -410,8 +415,8 @@ START_TEST(rocking_block_is_housners) {
                                    .b       = {-0.5, -0.5}};
   const CPEquations model       = body_model(&body);
   const CPContactPoint points[] = {
-      {.name = "left", .normal = 0, .tangent = 2, .ntangents = 1, .mu = 0.6},
-      {.name = "right", .normal = 1, .tangent = 3, .ntangents = 1, .mu = 0.6}};
+      {.name = "left", .normal = 0, .tangent = 2, .ntangents = 1, .law.mu = 0.6},
+      {.name = "right", .normal = 1, .tangent = 3, .ntangents = 1, .law.mu = 0.6}};
   const sunrealtype theta = 0.2, y0[] = {0, 0.25 * sin(theta) + 0.5 * cos(theta), theta, 0, 0, 0};
   Run *run    = run_start(&model, &body, 2, points, y0, _i, 1e-10);
   int impacts = 0;
@@ -447,8 +452,13 @@ START_TEST(block_that_tips_while_it_slides_comes_to_rest) {
                    .m = 1, .J = SUN_RCONST(0.34) / 3, .g = 9.81, .npoints = 2, .a = {-0.3, 0.3}, .b = {-0.5, -0.5}};
   const CPEquations model       = body_model(&body);
   const CPContactPoint points[] = {
-      {.name = "left", .normal = 0, .tangent = 2, .ntangents = 1, .mu = 0.66},
-      {.name = "right", .normal = 1, .tangent = 3, .ntangents = 1, .mu = 0.65, .restitution = 0.19}};
+      {.name = "left", .normal = 0, .tangent = 2, .ntangents = 1, .law.mu = 0.66},
+      {.name            = "right",
+       .normal          = 1,
+       .tangent         = 3,
+       .ntangents       = 1,
+       .law.mu          = 0.65,
+       .law.restitution = 0.19}};
   const sunrealtype y0[] = {0, 0.5 + drop, 0, 0, 0, 0};
   Run *run               = run_start(&model, &body, 2, points, y0, _i % METHODS, 1e-8);
   sunrealtype force[6];
@@ -580,16 +590,16 @@ START_TEST(random_boxes_fall) {
     const CPEquations model = body_model(&body);
     CPContactPoint corner[4];
     for (int k = 0; k < 4; k++)
-      corner[k] = (CPContactPoint){.name                   = "corner",
-                                   .normal                 = k,
-                                   .tangent                = 4 + k,
-                                   .ntangents              = 1,
-                                   .mu                     = 1.2 * fabs(r[2]),
-                                   .mu_static              = trial % 2 ? 1.4 * fabs(r[2]) : 0,
-                                   .restitution            = trial % 5 ? 0.9 * fabs(r[3]) : 0,
-                                   .tangential_restitution = trial % 3 ? 0 : 0.5 * fabs(r[4]),
-                                   .law = trial % 3 && trial % 2 ? CP_RESTITUTION_POISSON
-                                                                 : CP_RESTITUTION_NEWTON};
+      corner[k] = (CPContactPoint){.name            = "corner",
+                                   .normal          = k,
+                                   .tangent         = 4 + k,
+                                   .ntangents       = 1,
+                                   .law.mu          = 1.2 * fabs(r[2]),
+                                   .law.mu_static   = trial % 2 ? 1.4 * fabs(r[2]) : 0,
+                                   .law.restitution = trial % 5 ? 0.9 * fabs(r[3]) : 0,
+                                   .law.tangential  = trial % 3 ? 0 : 0.5 * fabs(r[4]),
+                                   .law.kind = trial % 3 && trial % 2 ? CP_RESTITUTION_POISSON
+                                                                      : CP_RESTITUTION_NEWTON};
     const sunrealtype y0[] = {0, 1, 3 * r[5], 3 * r[6], r[7], 5 * r[8]};
     Run *run               = run_start(&model, &body, 4, corner, y0, _i, tol);
     sunrealtype before     = floor_body_energy(&body, run->y);

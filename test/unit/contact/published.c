@@ -18,8 +18,8 @@ START_TEST(block_falls_on_its_corners_when_siconos_does) {
                                    .b       = {-0.05, -0.05}};
   const CPEquations model       = body_model(&body);
   const CPContactPoint points[] = {
-      {.name = "left", .normal = 0, .tangent = 2, .ntangents = 1, .restitution = 0.8},
-      {.name = "right", .normal = 1, .tangent = 3, .ntangents = 1, .restitution = 0.8}};
+      {.name = "left", .normal = 0, .tangent = 2, .ntangents = 1, .law.restitution = 0.8},
+      {.name = "right", .normal = 1, .tangent = 3, .ntangents = 1, .law.restitution = 0.8}};
   const sunrealtype theta   = acos(-1) / 3;
   const sunrealtype y0[]    = {0, sin(theta) / 2 + cos(theta) / 4, theta, 0, 0, 0};
   const sunrealtype t[7]    = {0.3016807020, 0.7850142236, 1.1787361617, 1.4175225230,
@@ -52,12 +52,12 @@ static Run *crank_start(int method, sunrealtype tol) {
   const sunrealtype y0[]     = {0, 0, 0, 150, -75, -0.01};
   CPContactPoint points[4];
   for (int k = 0; k < 4; k++)
-    points[k] = (CPContactPoint){.name        = names[k],
-                                 .normal      = k,
-                                 .tangent     = 4 + k,
-                                 .ntangents   = 1,
-                                 .mu          = 0.01,
-                                 .restitution = 0.4};
+    points[k] = (CPContactPoint){.name            = names[k],
+                                 .normal          = k,
+                                 .tangent         = 4 + k,
+                                 .ntangents       = 1,
+                                 .law.mu          = 0.01,
+                                 .law.restitution = 0.4};
   return run_start(&model, &crank, 4, points, y0, method, tol);
 }
 

@@ -304,10 +304,10 @@ END_TEST
 
 static int law_calls, law_others, event_calls, event_others, event_answers;
 
-static int calling_laws(int i, CPContactPoint *point, void *user_data) {
+static int calling_laws(int i, CPContactLaw *law, void *user_data) {
   Run *run = user_data;
   sunrealtype t, force[3];
-  (void)i, (void)point;
+  (void)i, (void)law;
   if (run->session) law_others += CPSessionRun(run->session, 9.0, run->y, &t) != CP_REENTERED;
   law_others += CPContactForces(run->contact, 0.0, run->y, force) != CP_REENTERED;
   law_others += CPContactSetLawFn(run->contact, NULL) != CP_REENTERED;
@@ -331,7 +331,7 @@ static int calling_event(const CPContactEvent *event, void *user_data) {
 START_TEST(contacts_called_by_their_own_functions_refuse) {
   const Body body              = {.npoints = 1, .m = 1, .J = 1, .g = 10};
   const CPEquations model      = body_model(&body);
-  const CPContactPoint point[] = {{.name = "foot", .normal = 0, .restitution = 0.5}};
+  const CPContactPoint point[] = {{.name = "foot", .normal = 0, .law.restitution = 0.5}};
   const sunrealtype y0[]       = {0, 1, 0, 0, 0, 0};
   law_calls = law_others = event_calls = event_others = event_answers = 0;
   Run *run = run_create(&model, (void *)&body, 1, point, y0);

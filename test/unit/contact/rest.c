@@ -149,8 +149,10 @@ START_TEST(a_puck_at_rest_slips_or_lifts_when_its_load_says_so) {
   static const sunrealtype tolerances[] = {1.0e-3, 1.0e-6, 1.0e-9};
   Load load                             = loads[_i % LOADS];
   const int method                      = _i / LOADS % METHODS;
-  const CPContactPoint point            = {
-                 .name = "puck", .tangent = 1, .ntangents = load.ntangents, .mu = load.ntangents ? friction : 0};
+  const CPContactPoint point            = {.name      = "puck",
+                                           .tangent   = 1,
+                                           .ntangents = load.ntangents,
+                                           .law.mu    = load.ntangents ? friction : 0};
   const sunrealtype y0[2 * POSITIONS] = {0, 0, 0, _i / (LOADS * METHODS)}, expected = onset(&load);
   for (int k = 0; k < (test_is_short() ? 1 : 3); k++)
     for (int way = 0; way < WAYS; way++) {
@@ -168,7 +170,8 @@ END_TEST
 /* A load that stays below the cone ends nothing. */
 START_TEST(a_puck_stays_at_rest_as_long_as_its_load_says_so) {
   Load load                  = loads[0];
-  const CPContactPoint point = {.name = "puck", .tangent = 1, .ntangents = 1, .mu = 1.03 * friction};
+  const CPContactPoint point = {
+      .name = "puck", .tangent = 1, .ntangents = 1, .law.mu = 1.03 * friction};
   const sunrealtype y0[2 * POSITIONS] = {0};
   Run *run                            = run_start(&model, &load, 1, &point, y0, _i, 1.0e-6);
   run_to(run, t_end);

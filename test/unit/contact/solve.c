@@ -279,8 +279,11 @@ static void check_run(Heap *heap, const sunrealtype *u, sunrealtype tol) {
   for (int i = 0; i < nu; i++) SM_INDEXVALS_S(M)[i] = i;
   heap_matrix(0, NULL, A, heap);
   for (int k = 0; k < nc; k++)
-    points[k] = (CPContactPoint){
-        .name = "contact", .normal = k, .tangent = heap_row(heap, k, 1), .ntangents = 2, .mu = 0.3};
+    points[k] = (CPContactPoint){.name      = "contact",
+                                 .normal    = k,
+                                 .tangent   = heap_row(heap, k, 1),
+                                 .ntangents = 2,
+                                 .law.mu    = 0.3};
   const CPEquations model = {.nu     = nu,
                              .np     = nc,
                              .nv     = 3 * nc,

@@ -46,16 +46,16 @@ static int no_bias(sunrealtype t, const sunrealtype *q, const sunrealtype *u, su
   b[0] = b[1] = b[2] = 0;
   return 0;
 }
-static int law(int i, CPContactPoint *point, void *run) {
+static int law(int i, CPContactLaw *law, void *run) {
   (void)i;
-  point->mu = of(run)[FRICTION], point->mu_static = of(run)[STATIC];
+  law->mu = of(run)[FRICTION], law->mu_static = of(run)[STATIC];
   return 0;
 }
 
 static const CPEquations model = {
     .nu = 3, .np = 1, .nv = 3, .M = mass, .A = rows, .f = forces, .p = gap, .b = no_bias};
 static const CPContactPoint contact = {
-    .name = "puck", .normal = 0, .tangent = 1, .ntangents = 2, .mu = 1};
+    .name = "puck", .normal = 0, .tangent = 1, .ntangents = 2, .law.mu = 1};
 
 enum { STATES = 6 };
 
@@ -249,7 +249,8 @@ START_TEST(sliding_that_begins_slowly_takes_few_steps) {
                                 .p  = gap,
                                 .v  = table_v,
                                 .b  = table_bias};
-  const CPContactPoint point = {.name = "puck", .normal = 0, .tangent = 1, .ntangents = 2, .mu = 0.3};
+  const CPContactPoint point = {
+      .name = "puck", .normal = 0, .tangent = 1, .ntangents = 2, .law.mu = 0.3};
   const sunrealtype y0[STATES] = {0.2, 0, 0, 0, 0, 0}, t_slip = 7.669811683054955,
                     tol = ways[_i].tol;
   Run *run              = run_start(&table, NULL, 1, &point, y0, ways[_i].method, tol);
@@ -294,8 +295,9 @@ static int waves(sunrealtype t, const sunrealtype *q, const sunrealtype *u, cons
 START_TEST(pucks_slip_and_stick_under_loads_in_time) {
   const sunrealtype mu = 0.3, y0[STATES] = {0};
   const CPEquations puck     = puck_under(waves);
-  const CPContactPoint point = {.name = "puck", .normal = 0, .tangent = 1, .ntangents = 2, .mu = mu};
-  unsigned long long seed    = 4;
+  const CPContactPoint point = {
+      .name = "puck", .normal = 0, .tangent = 1, .ntangents = 2, .law.mu = mu};
+  unsigned long long seed = 4;
   for (int i = 0; i < 20; i++) {
     const sunrealtype tol = pow(10, -6 - i % 5);
     Waves w;
@@ -337,7 +339,8 @@ START_TEST(loads_at_the_limit_of_friction_take_few_steps) {
         [DOP853] = 1200, [RADAU] = 100, [BDF] = 500, [ADAMS] = 10000}; /* after the newest event */
   const sunrealtype y0[STATES] = {0};
   const CPEquations puck       = puck_under(at_the_limit);
-  const CPContactPoint point = {.name = "puck", .normal = 0, .tangent = 1, .ntangents = 2, .mu = 0.3};
+  const CPContactPoint point   = {
+        .name = "puck", .normal = 0, .tangent = 1, .ntangents = 2, .law.mu = 0.3};
   for (int k = 0; k < 3; k++)
     for (int e = 5; e <= 8; e++) {
       const sunrealtype tol = pow(10, -e);
@@ -362,7 +365,8 @@ END_TEST
 START_TEST(sliding_to_and_fro_stops_at_each_turn) {
   const sunrealtype y0[STATES] = {0};
   const CPEquations puck       = puck_under(waves);
-  const CPContactPoint point = {.name = "puck", .normal = 0, .tangent = 1, .ntangents = 2, .mu = 0.2};
+  const CPContactPoint point   = {
+        .name = "puck", .normal = 0, .tangent = 1, .ntangents = 2, .law.mu = 0.2};
   for (int i = 0; i < 40; i++) {
     const sunrealtype tol = pow(10, -5 - i % 5);
     Waves w               = {.size      = {3 + 0.1 * i},
@@ -398,7 +402,7 @@ START_TEST(sliding_that_turns_downhill_ends_in_time) {
   const CPEquations slope = {
       .nu = 3, .np = 1, .nv = 3, .M = mass, .A = rows, .f = downhill, .p = gap, .b = no_bias};
   const CPContactPoint point = {
-      .name = "puck", .normal = 0, .tangent = 1, .ntangents = 2, .mu = k / SUN_RCONST(9.81)};
+      .name = "puck", .normal = 0, .tangent = 1, .ntangents = 2, .law.mu = k / SUN_RCONST(9.81)};
   for (int j = 0; j < 6; j++)
     for (int e = 3; e <= 10; e++) {
       const sunrealtype tol = pow(10, -e), y0[STATES] = {0, 0, 0, cos(psis[j]), sin(psis[j]), 0},

@@ -43,7 +43,7 @@ static Motion run(int method, sunrealtype tol, sunrealtype L, sunrealtype mu) {
                           .on_b   = {.point = {0, 0, 1.5 * L}},
                           .length = 0.5 * L};
   CPContactPoint point = {
-      .name = "table", .normal = 0, .tangent = 1, .ntangents = 2, .mu = mu, .restitution = 0.5};
+      .name = "table", .normal = 0, .tangent = 1, .ntangents = 2, .law.mu = mu, .law.restitution = 0.5};
   ck_assert_int_eq(CPBodiesSetGravity(bodies, (sunrealtype[]){0, 0, -8 * L}), CP_SUCCESS);
   ck_assert_int_eq(CPBodiesAddBody(bodies, &ball), 0);
   ck_assert_int_eq(CPBodiesAddJoint(bodies, &table), 0);
