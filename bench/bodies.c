@@ -71,24 +71,21 @@ static CPMech mech_by_hand(Chain *chain, SUNContext ctx) {
   return mech;
 }
 
-static CPBodies build_of_bodies(int n, JointKind kind, SUNContext ctx) {
-  CPBodies b = CPBodiesCreate(3, ctx);
-  CHECK(CPBodiesSetGravity(b, gravity));
+static CPBodies build_of_bodies(int n, JointKind kind) {
+  CPBodies b = CPBodiesCreate(3, gravity);
   for (int i = 0; i < n; i++) {
     char name[16], before[16], joint[16];
     snprintf(name, sizeof name, "b%d", i);
     snprintf(before, sizeof before, "b%d", i - 1);
     snprintf(joint, sizeof joint, "j%d", i);
-    const CPBody body = {.name = name, .mass = 1, .inertia = {J[0], J[1], J[2]}};
-    const CPJoint at  = {.name       = joint,
-                         .kind       = kind == JOINT_BALL ? CP_JOINT_BALL : CP_JOINT_REVOLUTE,
-                         .a          = i ? before : NULL,
-                         .b          = name,
-                         .in         = CP_IN_BODIES,
-                         .on_a.point = {i ? 0.5 : 0},
-                         .on_b.point = {-0.5}};
-    CHECK(CPBodiesAddBody(b, &body) < 0);
-    CHECK(CPBodiesAddJoint(b, &at) < 0);
+    const CPBody body = {CP_NEW_BODY(name), .mass = 1, .inertia = {J[0], J[1], J[2]}};
+    const CPJoint at  = {
+         CP_NEW_JOINT(joint),    .kind = kind == JOINT_BALL ? CP_JOINT_BALL : CP_JOINT_REVOLUTE,
+         .a = i ? before : NULL, .b = name,
+         .in = CP_IN_BODIES,     .on_a.point = {i ? 0.5 : 0},
+         .on_b.point = {-0.5}};
+    CHECK(CPBodiesAdd(b, &body.head, NULL));
+    CHECK(CPBodiesAdd(b, &at.head, NULL));
   }
   return b;
 }
@@ -132,9 +129,14 @@ int main(int argc, char **argv) {
     N_Vector end[2] = {N_VClone(chain.y), N_VClone(chain.y)};
     if (!end[0] || !end[1]) return 2;
     for (int k = 0; k < 2 * repetitions; k++) {
-      CPBodies b  = k % 2 ? build_of_bodies(n, kind, ctx) : NULL;
+      CPBodies b  = k % 2 ? build_of_bodies(n, kind) : NULL;
       CPMech mech = k % 2 ? NULL : mech_by_hand(&chain, ctx);
-      if (b) CHECK(CPBodiesMech(b, &mech));
+      if (b) {
+        CPModel model;
+        CHECK(CPBodiesBuild(b, &model));
+        mech = CHECK_POINTER(CPMechCreate(model, chain.y, ctx));
+        CPModelFree(&model);
+      }
       N_VScale(1, chain.y, end[k % 2]);
       best[k % 2] = fmin(best[k % 2], run(mech, which % 2, end[k % 2], ctx));
       CPMechFree(&mech);

@@ -1,18 +1,13 @@
-/* Reads mechanisms from files: the bytes, the format according to the extension, and the locale in which
- * numbers are read. */
-#define _POSIX_C_SOURCE 200809L /* newlocale, uselocale */
-#include "bodies_impl.h"
+/* Files: their bytes and paths. */
+#define _POSIX_C_SOURCE 200809L /* fdopen, O_CLOEXEC */
+#include "files.h"
 
 #include <fcntl.h>
-#include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#ifdef __APPLE__
-#include <xlocale.h>
-#endif
 
 /* limit for one file */
 static const size_t most_bytes = (size_t)1 << 30;
@@ -74,80 +69,9 @@ int bodiesEndsWith(const char *name, const char *end) {
 
 int bodiesHasRead(CPBodies b, const char *path) {
   const int length = (int)strlen(path) + 1;
-  if (ROOM(b->files, b->nfiles, length)) return 1;
+  if (ROOM(b->files, b->nfiles, length + 1)) return 1;
   memcpy(b->files + b->nfiles, path, (size_t)length);
   b->nfiles += length;
+  b->files[b->nfiles] = '\0';
   return 0;
-}
-
-const char *bodiesControl(const char *text) {
-  for (const unsigned char *c = (const unsigned char *)text; *c; c++)
-    if (*c < ' ' || *c == 0x7F || (*c == 0xC2 && c[1] >= 0x80 && c[1] < 0xA0))
-      return (const char *)c;
-  return NULL;
-}
-
-void bodiesOneLine(char *message, size_t length) {
-  const char *at;
-  for (size_t i = 0; length > 0 && (at = bodiesControl(message + i)); i++) {
-    i = (size_t)(at - message);
-    if ((unsigned char)message[i] == 0xC2) message[i + 1] = ' ';
-    message[i] = ' ';
-  }
-}
-
-/* Does the text begin like XML? */
-static int isMarkup(const char *data, size_t size) {
-  size_t i = size >= 3 && !memcmp(data, "\xEF\xBB\xBF", 3) ? 3 : 0;
-  while (i < size && data[i] && strchr(" \t\r\n", data[i])) i++;
-  return i < size && data[i] == '<';
-}
-
-CPBodies CPBodiesReadText(const char *data, size_t size, const char *name, SUNContext ctx,
-                          CPBodiesFile *run, char *message, size_t length) {
-  char unread[1]; /* A message that is not wanted has this room. */
-  if (!message) message = unread, length = sizeof unread;
-  if (!data || !name || !ctx || !run) {
-    snprintf(message, length, "data, name, ctx and run must not be NULL");
-    return NULL;
-  }
-  const int is_xml = bodiesEndsWith(name, ".xml") || bodiesEndsWith(name, ".mjcf") ||
-                     bodiesEndsWith(name, ".urdf");
-  *run = (CPBodiesFile){.t_end = 10, .assemble = 1, .balance = 1};
-  if (length > 0) message[0] = '\0';
-  if (!is_xml && isMarkup(data, size)) {
-    snprintf(
-        message, length,
-        "%s: this format is not read; files in MJCF end in .xml or .mjcf, those in URDF in .urdf",
-        name);
-    bodiesOneLine(message, length);
-    return NULL;
-  }
-  /* Files have decimal points in every locale. This one holds for this thread, in all functions that the
-   * readers call. */
-  const locale_t plain = newlocale(LC_ALL_MASK, "C", (locale_t)0);
-  if (!plain) return snprintf(message, length, "%s: no memory", name), NULL;
-  const locale_t before = uselocale(plain);
-  CPBodies bodies =
-      (is_xml ? bodiesReadXml : bodiesReadYaml)(data, size, name, ctx, run, message, length);
-  uselocale(before);
-  freelocale(plain);
-  return bodies;
-}
-
-CPBodies CPBodiesRead(const char *path, SUNContext ctx, CPBodiesFile *run, char *message,
-                      size_t length) {
-  size_t size;
-  char unread[1];
-  const char *why = "the path must not be NULL";
-  if (!message) message = unread, length = sizeof unread;
-  char *data = path ? bodiesFile(path, &size, &why) : NULL;
-  if (!data) {
-    snprintf(message, length, "%s: %s", path ? path : "NULL", why);
-    bodiesOneLine(message, length);
-    return NULL;
-  }
-  CPBodies bodies = CPBodiesReadText(data, size, path, ctx, run, message, length);
-  free(data);
-  return bodies;
 }

@@ -13,7 +13,7 @@
  * relative to the centre by
  *
  *   x . (omega x rho) = (c/s) (x . k)' - (1/s) y . omega,   y . (omega x rho) = (c/s) (y . k)' + (1/s) x . omega */
-#include "bodies_impl.h"
+#include "measures.h"
 
 #include <string.h>
 

@@ -510,14 +510,11 @@ static int readLoop(Mjcf *m, const xmlNode *n, int weld) {
                          : "_connect",
                   unique))
     return 1;
-  CPJoint joint = {.name = unique,
-                   .kind = weld ? CP_JOINT_FIXED : CP_JOINT_BALL,
-                   .a    = bodies[0],
-                   .b    = bodies[1],
-                   .in   = CP_IN_BODIES};
+  CPJoint joint = {CP_NEW_JOINT(unique), .kind = weld ? CP_JOINT_FIXED : CP_JOINT_BALL,
+                   .a = bodies[0], .b = bodies[1], .in = CP_IN_BODIES};
   marker(r, &side[0], &joint.on_a);
   marker(r, &side[1], &joint.on_b);
-  return robotRefused(r, n, CPBodiesAddJoint(r->bodies, &joint));
+  return robotRefused(r, n, CPBodiesAdd(r->bodies, &joint.head, NULL));
 }
 
 static int readEqualities(Mjcf *m, const xmlNode *section) {
@@ -664,7 +661,7 @@ static int readSections(Mjcf *m, int what) {
       }
     if (failed) return 1;
   }
-  if (what == OPTIONS) return robotRefused(m->r, m->root, CPBodiesSetGravity(m->r->bodies, g));
+  if (what == OPTIONS) return robotRefused(m->r, m->root, bodiesSetGravity(m->r->bodies, g));
   const int collide = what == WORLDS &&
                       ((m->world.type & m->trees.affinity) || (m->world.affinity & m->trees.type));
   if (collide && !(m->off & NO_CONTACT) && robotNote(m->r, m->root, "contacts with the world"))

@@ -67,12 +67,12 @@ static Block *entriesOf(const Writer *w, sunindextype *count) {
 
 /* Makes a plan from the listed blocks; its template remains NULL if the matrix is dense. Returns 0,
  * or -1 without memory. */
-static int makePlan(CPBodies b, Writer *w, sunindextype rows, sunindextype cols, int sparse,
+static int makePlan(Writer *w, sunindextype rows, sunindextype cols, int sparse, SUNContext ctx,
                     Plan *plan) {
   sunindextype n = 0;
   Block *entry   = w->failed ? NULL : entriesOf(w, &n);
   plan->place    = w->failed ? NULL : malloc((size_t)w->count * sizeof *plan->place);
-  if (entry && sparse) plan->tmpl = SUNSparseMatrix(rows, cols, n, CSC_MAT, b->ctx);
+  if (entry && sparse) plan->tmpl = SUNSparseMatrix(rows, cols, n, CSC_MAT, ctx);
   const int failed = !entry || !plan->place || (sparse && !plan->tmpl);
   if (plan->tmpl) {
     sunindextype col = 0, *start = SM_INDEXPTRS_S(plan->tmpl);
@@ -96,7 +96,7 @@ static int makePlan(CPBodies b, Writer *w, sunindextype rows, sunindextype cols,
   return failed ? -1 : 0;
 }
 
-static Writer writerOf(CPBodies b, int plan, SUNMatrix S) {
+static Writer writerOf(Mechanism *b, int plan, SUNMatrix S) {
   Writer w = {.place = b->plan[plan].place};
   if (S) w.data = SUNMatGetID(S) == SUNMATRIX_SPARSE ? SM_DATA_S(S) : SM_DATA_D(S);
   return w;
@@ -144,7 +144,7 @@ void bodiesPoseAt(const Space *space, const sunrealtype *q, const sunrealtype *u
 
 /* All functions of the CPMech are called at one state, where sines and cosines are computed once. A pose
  * without axes has not been computed yet. */
-void bodiesPoses(CPBodies b, const sunrealtype *q, const sunrealtype *u, const sunrealtype *udot) {
+void bodiesPoses(Mechanism *b, const sunrealtype *q, const sunrealtype *u, const sunrealtype *udot) {
   const Space *s = &b->space;
   for (int i = 0; i < b->nbodies; i++) {
     Pose *pose       = &b->pose[i];
@@ -153,28 +153,28 @@ void bodiesPoses(CPBodies b, const sunrealtype *q, const sunrealtype *u, const s
   }
 }
 
-static void spanOf(const struct CPBodies_ *b, int pair, Order order, Moving *d) {
+static void spanOf(const Mechanism *b, int pair, Order order, Moving *d) {
   const Pair *p = &b->pair[pair];
   bodiesSpan(p, bodiesPose(b, p->side[0].body), bodiesPose(b, p->side[1].body), order, d);
 }
 
-static Mask maskOf(const struct CPBodies_ *b, const Term *term) {
+static Mask maskOf(const Mechanism *b, const Term *term) {
   return bodiesMask(&b->space, &b->pair[term->pair], &term->m);
 }
 
-static sunrealtype weight(const struct CPBodies_ *b, const Term *term) {
+static sunrealtype weight(const Mechanism *b, const Term *term) {
   return term->ratio == NONE ? term->coef : term->coef * b->param[term->ratio];
 }
 
 /* -------------------------------------------------------------------------------- masses -- */
 
-static sunrealtype inertia(const struct CPBodies_ *b, const Body *body, int i, int j) {
+static sunrealtype inertia(const Mechanism *b, const Body *body, int i, int j) {
   static const int at[3][3] = {{1, 4, 5}, {4, 2, 6}, {5, 6, 3}};
   /* The pattern has all products of inertia or none. */
   return i == j || body->full ? b->param[body->param + at[i][j]] : 0;
 }
 
-static void fillM(CPBodies b, Writer *w) {
+static void fillM(Mechanism *b, Writer *w) {
   const Space *s = &b->space;
   for (int i = 0; i < b->nbodies; i++) {
     const sunindextype move = bodiesColumn(s, i, 0), turn = bodiesColumn(s, i, 1);
@@ -204,18 +204,18 @@ static void fillM(CPBodies b, Writer *w) {
   }
 }
 
-static int mass(sunrealtype t, const sunrealtype *q, SUNMatrix M, void *bodies) {
+int bodiesMass(sunrealtype t, const sunrealtype *q, SUNMatrix M, void *bodies) {
   (void)t;
-  CPBodies b = bodies;
-  Writer w   = writerOf(b, PLAN_M, M);
+  Mechanism *b = bodies;
+  Writer w     = writerOf(b, PLAN_M, M);
   if (b->ninertances > 0) bodiesPoses(b, q, NULL, NULL);
   fillM(b, &w);
   return 0;
 }
 
 /* torque [3] <- (J omega) x omega, spin [3] <- J omega, in body axes. */
-static void gyroscopic(const struct CPBodies_ *b, int i, const sunrealtype *omega,
-                       sunrealtype *spin, sunrealtype *torque) {
+static void gyroscopic(const Mechanism *b, int i, const sunrealtype *omega, sunrealtype *spin,
+                       sunrealtype *torque) {
   for (int k = 0; k < 3; k++) {
     spin[k] = 0;
     for (int l = 0; l < 3; l++) spin[k] += inertia(b, &b->body[i], k, l) * omega[l];
@@ -232,7 +232,7 @@ static sunrealtype addExactly(sunrealtype a, sunrealtype b, sunrealtype *sum) {
   return (a - (*sum - part)) + (b - part);
 }
 
-int bodiesDrive(const struct CPBodies_ *b, int drive, sunrealtype t, DriveAt *at) {
+int bodiesDrive(const Mechanism *b, int drive, sunrealtype t, DriveAt *at) {
   const Drive *d       = &b->drive[drive];
   const sunrealtype *p = b->param + d->param; /* start, rate, amplitude, frequency */
   *at                  = (DriveAt){0};
@@ -259,7 +259,7 @@ static sunrealtype onCircle(sunrealtype x) { return fabs(x) <= 3 ? x : atan2(sin
 /* The change of the row's sum, per rad, by which whole turns of its angles generate all others. It is 0 if there are no
  * such angles, or if the ratios, changed as parameters, have no common measure; then the angles
  * count from the start, up to half a turn. */
-static sunrealtype perTurn(const struct CPBodies_ *b, const Row *row) {
+static sunrealtype perTurn(const Mechanism *b, const Row *row) {
   static const sunrealtype rounding = SUN_RCONST(1e-9), least = SUN_RCONST(1e-6);
   sunrealtype common = 0, largest = 0;
   for (int k = 0; k < row->nterms && row->wraps; k++) {
@@ -277,7 +277,7 @@ static sunrealtype perTurn(const struct CPBodies_ *b, const Row *row) {
 
 /* Of a row that aligns axes: the component of the rotation vector that has its derivative where the
  * axes are equal. D [3]: out, its derivative with respect to omega_b - omega_a. */
-static sunrealtype tiltOf(const struct CPBodies_ *b, const Row *row, sunrealtype *D) {
+static sunrealtype tiltOf(const Mechanism *b, const Row *row, sunrealtype *D) {
   const Measure *m = &row->term[0].m; /* x_a . z_b = r_y, y_a . z_b = -r_x, x_a . y_b = -r_z */
   const Pair *pair = &b->pair[row->term[0].pair];
   const int k = 3 - m->i - m->j, n = b->space.dimension == 2 ? 3 : row->aligns;
@@ -289,8 +289,7 @@ static sunrealtype tiltOf(const struct CPBodies_ *b, const Row *row, sunrealtype
 }
 
 /* Evaluates the rows of p, v or b (level 0, 1, 2). Returns what a drive's function returned. */
-static int fillRow(const struct CPBodies_ *b, const Row *row, sunrealtype t, int level,
-                   sunrealtype *out) {
+static int fillRow(const Mechanism *b, const Row *row, sunrealtype t, int level, sunrealtype *out) {
   if (row->term[0].m.kind == POINT) {
     Moving d;
     spanOf(b, row->term[0].pair, VALUES, &d);
@@ -332,7 +331,7 @@ static int fillRow(const struct CPBodies_ *b, const Row *row, sunrealtype t, int
   return flag;
 }
 
-static int fillRows(CPBodies b, sunrealtype t, const sunrealtype *q, const sunrealtype *u,
+static int fillRows(Mechanism *b, sunrealtype t, const sunrealtype *q, const sunrealtype *u,
                     int level, sunrealtype *out) {
   int flag = 0;
   bodiesPoses(b, q, u, NULL);
@@ -354,7 +353,7 @@ static int accelerations(sunrealtype t, const sunrealtype *q, const sunrealtype 
   return fillRows(bodies, t, q, u, 2, rhs);
 }
 
-static void fillARow(const struct CPBodies_ *b, const Row *row, Writer *w) {
+static void fillARow(const Mechanism *b, const Row *row, Writer *w) {
   const Space *s = &b->space;
   for (int k = 0; k < row->nterms; k++) {
     const Term *term = &row->term[k];
@@ -389,7 +388,7 @@ static void fillARow(const struct CPBodies_ *b, const Row *row, Writer *w) {
   }
 }
 
-static void fillA(CPBodies b, Writer *w) {
+static void fillA(Mechanism *b, Writer *w) {
   for (int i = 0; i < b->nrows; i++) fillARow(b, &b->row[i], w);
   for (int i = 0; i < b->nrolls; i++) fillARow(b, &b->roll[i], w);
 }
@@ -402,7 +401,7 @@ static int constraintMatrix(sunrealtype t, const sunrealtype *q, SUNMatrix A, vo
   return 0;
 }
 
-static void fillBRow(const struct CPBodies_ *b, const Row *row, Writer *Bq, Writer *Bu) {
+static void fillBRow(const Mechanism *b, const Row *row, Writer *Bq, Writer *Bu) {
   const Space *s = &b->space;
   for (int k = 0; k < row->nterms; k++) {
     const Term *term = &row->term[k];
@@ -431,7 +430,7 @@ static void fillBRow(const struct CPBodies_ *b, const Row *row, Writer *Bq, Writ
   }
 }
 
-static void fillB(CPBodies b, Writer *Bq, Writer *Bu) {
+static void fillB(Mechanism *b, Writer *Bq, Writer *Bu) {
   *next(Bq, 0, 0, 1) += 0; /* A pattern must not be empty. */
   *next(Bu, 0, 0, 1) += 0;
   for (int i = 0; i < b->nrows; i++) fillBRow(b, &b->row[i], Bq, Bu);
@@ -449,8 +448,8 @@ static int constraintJac(sunrealtype t, const sunrealtype *q, const sunrealtype 
 
 /* -------------------------------------------------------------------------------- forces -- */
 
-sunrealtype bodiesReactionSize(const struct CPBodies_ *b, int joint, const sunrealtype *lambda,
-                               int *first, int *count) {
+sunrealtype bodiesReactionSize(const Mechanism *b, int joint, const sunrealtype *lambda, int *first,
+                               int *count) {
   const Joint *j  = &b->joint[joint];
   const Row *row  = &b->row[j->first];
   sunrealtype sum = 0;
@@ -463,15 +462,15 @@ sunrealtype bodiesReactionSize(const struct CPBodies_ *b, int joint, const sunre
   return sqrt(sum);
 }
 
-sunrealtype bodiesStretch(const struct CPBodies_ *b, const Law *law, sunrealtype x) {
+sunrealtype bodiesStretch(const Mechanism *b, const Law *law, sunrealtype x) {
   const sunrealtype s = x - b->param[law->param + 2];
   return law->term.m.kind == ANGLE && b->space.dimension == 3
              ? remainder(s, 8 * atan(SUN_RCONST(1.0)))
              : s;
 }
 
-int bodiesLaw(const struct CPBodies_ *b, const Law *law, sunrealtype t, sunrealtype x,
-              sunrealtype rate, sunrealtype reaction, sunrealtype *T) {
+int bodiesLaw(const Mechanism *b, const Law *law, sunrealtype t, sunrealtype x, sunrealtype rate,
+              sunrealtype reaction, sunrealtype *T) {
   const sunrealtype *p = b->param + law->param;
   T[0] = T[1] = T[2] = 0;
   if (law->kind == FRICTION) {
@@ -494,8 +493,8 @@ int bodiesLaw(const struct CPBodies_ *b, const Law *law, sunrealtype t, sunrealt
 }
 
 /* f += the forces of friction, or of all other laws. Returns what a user's function returned. */
-static int addLaws(const struct CPBodies_ *b, int friction, sunrealtype t,
-                   const sunrealtype *lambda, sunrealtype *f) {
+static int addLaws(const Mechanism *b, int friction, sunrealtype t, const sunrealtype *lambda,
+                   sunrealtype *f) {
   int flag = 0, first, count;
   for (int i = 0; i < b->nlaws && !flag; i++) {
     const Law *law   = &b->law[i];
@@ -515,8 +514,8 @@ static int addLaws(const struct CPBodies_ *b, int friction, sunrealtype t,
   return flag;
 }
 
-int bodiesPointForce(const struct CPBodies_ *b, const PointForce *force, sunrealtype t,
-                     const Moving *d, sunrealtype *F, sunrealtype *Fx, sunrealtype *Fv) {
+int bodiesPointForce(const Mechanism *b, const PointForce *force, sunrealtype t, const Moving *d,
+                     sunrealtype *F, sunrealtype *Fx, sunrealtype *Fv) {
   const sunrealtype *constant = b->param + force->param;
   memset(Fx, 0, 9 * sizeof *Fx);
   memset(Fv, 0, 9 * sizeof *Fv);
@@ -531,7 +530,7 @@ int bodiesPointForce(const struct CPBodies_ *b, const PointForce *force, sunreal
 static int forces(sunrealtype t, const sunrealtype *q, const sunrealtype *u, const sunrealtype *z,
                   sunrealtype *f, void *bodies) {
   (void)z;
-  CPBodies b     = bodies;
+  Mechanism *b   = bodies;
   const Space *s = &b->space;
   bodiesPoses(b, q, u, NULL);
   for (int i = 0; i < b->nbodies; i++) {
@@ -568,7 +567,7 @@ static int frictions(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
 static int frictionsJac(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
                         const sunrealtype *z, const sunrealtype *lambda, SUNMatrix Fl, void *bodies) {
   (void)z;
-  CPBodies b = bodies;
+  Mechanism *b = bodies;
   bodiesPoses(b, q, u, NULL);
   for (int i = 0; i < b->nlaws; i++) {
     const Law *law   = &b->law[i];
@@ -591,8 +590,7 @@ static int frictionsJac(sunrealtype t, const sunrealtype *q, const sunrealtype *
 /* ------------------------------------------------------------------------------- K and C -- */
 
 /* K -= lambda H for one row. */
-static void fillKRow(const struct CPBodies_ *b, const Row *row, const sunrealtype *lambda,
-                     Writer *K) {
+static void fillKRow(const Mechanism *b, const Row *row, const sunrealtype *lambda, Writer *K) {
   const Space *s = &b->space;
   for (int k = 0; k < row->nterms; k++) {
     const Term *term     = &row->term[k];
@@ -623,8 +621,8 @@ static void fillKRow(const struct CPBodies_ *b, const Row *row, const sunrealtyp
 
 /* K += T H + g (T_x g + T_x' D s')^T, C += T_x' g g^T, where an inertance I adds -I s'' to T.
  * Returns what a user's function returned. */
-static int fillLaw(const struct CPBodies_ *b, const Law *law, sunrealtype t,
-                   const sunrealtype *lambda, Writer *K, Writer *C) {
+static int fillLaw(const Mechanism *b, const Law *law, sunrealtype t, const sunrealtype *lambda,
+                   Writer *K, Writer *C) {
   const Space *s   = &b->space;
   const Term *term = &law->term;
   const Pair *pair = &b->pair[term->pair];
@@ -664,7 +662,7 @@ static int fillLaw(const struct CPBodies_ *b, const Law *law, sunrealtype t,
   return flag;
 }
 
-static int fillForce(const struct CPBodies_ *b, const PointForce *force, sunrealtype t, Writer *K,
+static int fillForce(const Mechanism *b, const PointForce *force, sunrealtype t, Writer *K,
                      Writer *C) {
   const Space *s   = &b->space;
   const Pair *pair = &b->pair[force->pair];
@@ -698,8 +696,8 @@ static int fillForce(const struct CPBodies_ *b, const PointForce *force, sunreal
   return flag;
 }
 
-static int fillDynamics(CPBodies b, sunrealtype t, const sunrealtype *u, const sunrealtype *lambda,
-                        Writer *K, Writer *C) {
+static int fillDynamics(Mechanism *b, sunrealtype t, const sunrealtype *u,
+                        const sunrealtype *lambda, Writer *K, Writer *C) {
   const Space *s = &b->space;
   int flag       = 0;
   *next(K, 0, 0, 1) += 0; /* A pattern must not be empty. */
@@ -738,28 +736,13 @@ static int dynamicsJac(sunrealtype t, const sunrealtype *q, const sunrealtype *u
 static int balance(sunrealtype t, const sunrealtype *q, const sunrealtype *u, const sunrealtype *z,
                    const sunrealtype *lambda, sunrealtype *zdot, void *bodies) {
   (void)z;
-  CPBodiesPowers p = {0};
-  const int flag   = bodiesPowers(bodies, t, q, u, lambda, &p);
-  zdot[0]          = p.applied + p.drives - p.dissipation;
+  CPPowers p     = {0};
+  const int flag = bodiesPowers(bodies, t, q, u, lambda, &p);
+  zdot[0]        = p.applied + p.drives - p.dissipation;
   return flag;
 }
 
-void bodiesFreePlans(CPBodies b) {
-  for (int i = 0; i < NUM_PLANS; i++) {
-    if (b->plan[i].tmpl) SUNMatDestroy(b->plan[i].tmpl);
-    free(b->plan[i].place);
-    b->plan[i] = (Plan){NULL, NULL};
-  }
-  free(b->pose);
-  free(b->quaternion);
-  b->quaternion = NULL;
-  free(b->shift);
-  b->pose  = NULL;
-  b->shift = NULL;
-}
-
-/* Makes the patterns by listing the blocks at the placement. */
-static int makePlans(CPBodies b, sunindextype nu, sunindextype na) {
+int bodiesMakePlans(Mechanism *b, sunindextype nu, sunindextype na, SUNContext ctx) {
   const int sparse    = nu >= SPARSE_FROM;
   sunrealtype *zero   = calloc((size_t)(nu + na), sizeof *zero);
   Writer w[NUM_PLANS] = {{0}};
@@ -775,71 +758,33 @@ static int makePlans(CPBodies b, sunindextype nu, sunindextype na) {
   for (int i = 0; i < NUM_PLANS; i++) {
     const int of_rows = i == PLAN_A || i == PLAN_BQ || i == PLAN_BU;
     if (of_rows && na == 0) free(w[i].block);
-    else if (makePlan(b, &w[i], of_rows ? na : nu, nu, sparse, &b->plan[i])) failed = 1;
+    else if (makePlan(&w[i], of_rows ? na : nu, nu, sparse, ctx, &b->plan[i])) failed = 1;
   }
   free(zero);
   return failed ? -1 : 0;
 }
 
-int bodiesBuild(CPBodies b, const char *function) {
-  const Space *s = &b->space;
-  int row        = 0;
-  if (b->ready) return CP_SUCCESS;
-  if (b->nbodies == 0)
-    return cpReport(&b->log, CP_ILL_INPUT, function, "there must be a body; there is none");
-  for (int i = 0; i < b->nrows; i++) {
-    b->row[i].first = row;
-    row += b->row[i].term[0].m.kind == POINT ? s->dimension : 1;
-  }
-  b->np = row;
-  for (int i = 0; i < b->nrolls; i++) b->roll[i].first = row++;
-  b->nv                 = row;
-  const sunindextype nu = (sunindextype)s->nu * b->nbodies;
-  b->pose               = calloc((size_t)b->nbodies, sizeof *b->pose);
-  b->shift              = calloc((size_t)b->np + 6 * (size_t)b->njoints + 1, sizeof *b->shift);
-  int *count            = calloc((size_t)b->nbodies, sizeof *count);
-  if (count) bodiesChooseFrames(b, count);
-  if (s->dimension == 3) b->quaternion = calloc((size_t)b->nbodies, sizeof *b->quaternion);
-  const int failed = !count || !b->pose || !b->shift || (s->dimension == 3 && !b->quaternion) ||
-                     makePlans(b, nu, b->nv);
-  free(count);
-  if (failed) {
-    bodiesFreePlans(b);
-    return cpReport(&b->log, CP_MEM_FAIL, function, "no memory for %d bodies", b->nbodies);
-  }
-  b->model = (CPEquations){.nu           = nu,
-                           .nq           = (sunindextype)s->nq * b->nbodies,
-                           .nz           = b->balance,
-                           .nquad        = b->balance,
-                           .np           = b->np,
-                           .nv           = b->nv,
-                           .na           = b->nv,
-                           .M_tmpl       = b->plan[PLAN_M].tmpl,
-                           .M            = mass,
-                           .f            = forces,
-                           .dynamics_jac = dynamicsJac,
-                           .K_tmpl       = b->plan[PLAN_K].tmpl,
-                           .C_tmpl       = b->plan[PLAN_C].tmpl,
-                           .zdot         = b->balance ? balance : NULL,
-                           .model_data   = b};
-  if (b->quaternion) b->model.quaternions = b->quaternion, b->model.nquaternions = b->nbodies;
-  for (int i = 0; b->quaternion && i < b->nbodies; i++)
-    b->quaternion[i] = (CPQuaternion){7 * i + 3, 6 * i + 3, CP_FRAME_BODY};
+void bodiesTakeFunctions(const Mechanism *b, CPEquations *e) {
+  e->M_tmpl       = b->plan[PLAN_M].tmpl;
+  e->M            = bodiesMass;
+  e->f            = forces;
+  e->dynamics_jac = dynamicsJac;
+  e->K_tmpl       = b->plan[PLAN_K].tmpl;
+  e->C_tmpl       = b->plan[PLAN_C].tmpl;
+  e->zdot         = b->balance ? balance : NULL;
   if (b->nv > 0) {
-    b->model.A_tmpl         = b->plan[PLAN_A].tmpl;
-    b->model.A              = constraintMatrix;
-    b->model.p              = b->np > 0 ? positions : NULL;
-    b->model.v              = velocities;
-    b->model.b              = accelerations;
-    b->model.constraint_jac = constraintJac;
-    b->model.Bq_tmpl        = b->plan[PLAN_BQ].tmpl;
-    b->model.Bu_tmpl        = b->plan[PLAN_BU].tmpl;
-    b->model.row_name       = bodiesRowName;
+    e->A_tmpl         = b->plan[PLAN_A].tmpl;
+    e->A              = constraintMatrix;
+    e->p              = b->np > 0 ? positions : NULL;
+    e->v              = velocities;
+    e->b              = accelerations;
+    e->constraint_jac = constraintJac;
+    e->Bq_tmpl        = b->plan[PLAN_BQ].tmpl;
+    e->Bu_tmpl        = b->plan[PLAN_BU].tmpl;
+    e->row_name       = bodiesRowName;
   }
   if (b->nfrictions > 0) {
-    b->model.f_lambda   = frictions;
-    b->model.lambda_jac = frictionsJac;
+    e->f_lambda   = frictions;
+    e->lambda_jac = frictionsJac;
   }
-  b->ready = 1;
-  return CP_SUCCESS;
 }

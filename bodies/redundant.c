@@ -14,7 +14,7 @@
  * equations have to hold too: without them the loop never gets there. On the manifold M of the other rows, u^T p has a
  * critical point there, where u^T A = 0. If it is moved by rounding, the value of u^T p at its own critical point counts
  * (bodiesTurn). */
-#include "bodies_impl.h"
+#include "loops.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -34,7 +34,8 @@ typedef struct {
 } Equation;
 
 struct Loops_ {
-  CPBodies b;
+  CPModel model;
+  Mechanism *b;
   sunrealtype extent;
   int *part; /* [nbodies] a body of the same part: of bodies that loops connect without the ground */
   int *joints;      /* [nbodies] number of the body's joints that are in loops */
@@ -47,7 +48,7 @@ struct Loops_ {
   sunrealtype clear; /* the least sine of a row that is not narrow */
 };
 
-static int bodyOf(const struct CPBodies_ *b, const Row *row, int k) {
+static int bodyOf(const Mechanism *b, const Row *row, int k) {
   return b->pair[row->term[k / 2].pair].side[k % 2].body;
 }
 
@@ -57,7 +58,7 @@ static int partOf(const Loops l, int body) {
 }
 
 /* A body of joint i, or GROUND */
-static int memberOf(const struct CPBodies_ *b, int i) {
+static int memberOf(const Mechanism *b, int i) {
   const Row *row = &b->row[b->joint[i].first];
   for (int k = 0; k < 2 * row->nterms; k++)
     if (bodyOf(b, row, k) != GROUND) return bodyOf(b, row, k);
@@ -67,7 +68,7 @@ static int memberOf(const struct CPBodies_ *b, int i) {
 /* Leaves out bodies that hang on one joint, again and again: what is left are loops. Returns the number of
  * joints in them. */
 static int findLoops(Loops l, const sunrealtype *mask) {
-  const struct CPBodies_ *b = l->b;
+  const Mechanism *b = l->b;
   int left = 0, removed = 1;
   for (int i = 0; i < b->nbodies; i++) l->part[i] = i;
   for (int i = 0; i < b->njoints; i++) {
@@ -116,10 +117,12 @@ void bodiesFreeLoops(Loops l) {
   free(l);
 }
 
-int bodiesFindLoops(CPBodies b, const sunrealtype *mask, sunrealtype extent, Loops *loops) {
+int bodiesFindLoops(CPModel model, Mechanism *b, const sunrealtype *mask, sunrealtype extent,
+                    Loops *loops) {
   Loops l = *loops = calloc(1, sizeof *l);
   if (!l) return CP_MEM_FAIL;
   l->b      = b;
+  l->model  = model;
   l->extent = extent;
   l->part   = calloc((size_t)b->nbodies, sizeof *l->part);
   l->joints = calloc((size_t)b->nbodies, sizeof *l->joints);
@@ -129,9 +132,10 @@ int bodiesFindLoops(CPBodies b, const sunrealtype *mask, sunrealtype extent, Loo
   l->row    = calloc((size_t)b->nv + 1, sizeof *l->row);
   int flag  = !l->part || !l->joints || !l->used || !l->joint || !l->place || !l->row;
   if (!flag && findLoops(l, mask) > 0) {
-    l->A = b->model.A_tmpl ? SUNMatClone(b->model.A_tmpl)
-                           : SUNDenseMatrix(b->nv, (sunindextype)b->space.nu * b->nbodies, b->ctx);
-    flag = !l->A || (b->model.A_tmpl && SUNMatCopy(b->model.A_tmpl, l->A));
+    SUNMatrix tmpl = CPModelGetEquations(model)->A_tmpl;
+    l->A           = tmpl ? SUNMatClone(tmpl)
+                          : SUNDenseMatrix(b->nv, (sunindextype)b->space.nu * b->nbodies, b->ctx);
+    flag           = !l->A || (tmpl && SUNMatCopy(tmpl, l->A));
     if (!flag) return CP_SUCCESS;
   }
   bodiesFreeLoops(l);
@@ -170,7 +174,7 @@ static sunrealtype orthogonalise(sunrealtype *X, int m, int n, int length, sunre
   return shortest;
 }
 
-static int countRows(const struct CPBodies_ *b, const Joint *joint) {
+static int countRows(const Mechanism *b, const Joint *joint) {
   int count = 0;
   for (int r = joint->first; r < joint->first + joint->nrows; r++)
     count += b->row[r].term[0].m.kind == POINT ? b->space.dimension : 1;
@@ -179,9 +183,9 @@ static int countRows(const struct CPBodies_ *b, const Joint *joint) {
 
 /* Lists the joints of a part and its rows. Returns the number of joints. m: out, the number of rows. */
 static int listPart(Loops l, int part, int *m) {
-  const struct CPBodies_ *b = l->b;
-  int count                 = 0;
-  *m                        = 0;
+  const Mechanism *b = l->b;
+  int count          = 0;
+  *m                 = 0;
   for (int i = 0; i < b->nv; i++) l->place[i] = NONE;
   for (int i = 0; i < b->njoints; i++) {
     if (!l->used[i] || memberOf(b, i) == GROUND || partOf(l, memberOf(b, i)) != part) continue;
@@ -194,11 +198,11 @@ static int listPart(Loops l, int part, int *m) {
 
 void bodiesTellLoop(Loops l, int joint, char *text, size_t length) {
   enum { MOST = 8 };
-  const struct CPBodies_ *b = l->b;
-  const int part            = partOf(l, memberOf(b, joint));
-  size_t used               = 0;
-  int listed                = 0;
-  text[0]                   = '\0';
+  const Mechanism *b = l->b;
+  const int part     = partOf(l, memberOf(b, joint));
+  size_t used        = 0;
+  int listed         = 0;
+  text[0]            = '\0';
   for (int i = 0; i < b->njoints && listed <= MOST && used < length; i++) {
     if (!l->used[i] || memberOf(b, i) == GROUND || partOf(l, memberOf(b, i)) != part) continue;
     used += (size_t)snprintf(text + used, length - used, "%s%.40s", listed ? ", " : "",
@@ -211,9 +215,9 @@ void bodiesTellLoop(Loops l, int joint, char *text, size_t length) {
  * points within its bodies, and where one of several cranks holds a joint of each of its points, only the
  * coupler's frames change the distances between cranks. (Frames of the ground do not move; what they could do, the
  * coupler's do.) */
-static int movedSide(const struct CPBodies_ *b, int joint) { return b->joint[joint].moved; }
+static int movedSide(const Mechanism *b, int joint) { return b->joint[joint].moved; }
 
-void bodiesChooseFrames(CPBodies b, int *count) {
+void bodiesChooseFrames(Mechanism *b, int *count) {
   memset(count, 0, (size_t)b->nbodies * sizeof *count);
   for (int pass = 0; pass < 2; pass++)
     for (int i = 0; i < b->njoints; i++) {
@@ -229,7 +233,7 @@ void bodiesChooseFrames(CPBodies b, int *count) {
 
 /* x [FRAME] <- dp_i/dx for the frame of a joint. row: row i of A, for the joint's moved body, by velocity and
  * angular velocity in its axes. */
-static void byFrame(const struct CPBodies_ *b, int joint, const sunrealtype *row, sunrealtype *x) {
+static void byFrame(const Mechanism *b, int joint, const sunrealtype *row, sunrealtype *x) {
   const Side *side = &b->pair[b->joint[joint].pair].side[movedSide(b, joint)];
   sunrealtype turn[3];
   toBody(&b->pose[side->body], row, x); /* a point that moves by x and a frame that turns by phi: */
@@ -240,8 +244,8 @@ static void byFrame(const struct CPBodies_ *b, int joint, const sunrealtype *row
 /* X [m x length] <- rows of the part in units of their lengths: A, D, p. */
 static void gather(Loops l, int part, int m, int njoints, int n, const sunrealtype *p,
                    sunrealtype *X) {
-  const struct CPBodies_ *b = l->b;
-  const Space *s            = &b->space;
+  const Mechanism *b = l->b;
+  const Space *s     = &b->space;
   const int length = n + FRAME * njoints + 1, sparse = SUNMatGetID(l->A) == SUNMATRIX_SPARSE;
   int column = 0;
   memset(X, 0, (size_t)m * (size_t)length * sizeof *X);
@@ -302,7 +306,7 @@ static int addEquation(Loops l, int part, const sunrealtype *x, int n, int lengt
 
 int bodiesLoopsAt(Loops l, sunrealtype t, const sunrealtype *q, const sunrealtype *p,
                   sunrealtype narrow, sunrealtype *mask, sunrealtype *sine) {
-  CPBodies b      = l->b;
+  Mechanism *b    = l->b;
   const int fixed = narrow == 0;
   int flag = 0, count = 0;
   *sine    = 0;
@@ -310,7 +314,7 @@ int bodiesLoopsAt(Loops l, sunrealtype t, const sunrealtype *q, const sunrealtyp
   if (SUNMatGetID(l->A) == SUNMATRIX_SPARSE)
     memset(SM_DATA_S(l->A), 0, (size_t)SM_NNZ_S(l->A) * sizeof(sunrealtype));
   else SUNMatZero(l->A);
-  if (b->model.A(t, q, l->A, b)) return 0;
+  if (CPModelGetEquations(l->model)->A(t, q, l->A, b)) return 0;
   for (int part = 0; part < b->nbodies && !flag; part++) {
     if (partOf(l, part) != part || l->joints[part] == 0) continue;
     int m, n = 0;
@@ -422,8 +426,8 @@ static void solve(sunrealtype *X, int m, int n, sunrealtype *R, sunrealtype *x) 
 }
 
 int bodiesFitLoops(Loops l, sunrealtype damping, sunrealtype *move) {
-  const struct CPBodies_ *b = l->b;
-  int flag                  = 0;
+  const Mechanism *b = l->b;
+  int flag           = 0;
   memset(move, 0, FRAME * (size_t)b->njoints * sizeof *move);
   for (int part = 0; part < b->nbodies && !flag; part++) {
     int count = 0, m, length = 0;
@@ -453,7 +457,7 @@ int bodiesFitLoops(Loops l, sunrealtype damping, sunrealtype *move) {
   return flag;
 }
 
-void bodiesMoveFrames(CPBodies b, const sunrealtype *move) {
+void bodiesMoveFrames(Mechanism *b, const sunrealtype *move) {
   for (int i = 0; i < b->njoints; i++) {
     const sunrealtype *x = move + FRAME * i;
     if (b->joint[i].kind == NONE) continue;

@@ -91,7 +91,7 @@ int robotUnique(Robot *r, const xmlNode *at, const char *base, const char *suffi
     if (number == 0) snprintf(name, SIZE, "%s", stem);
     else snprintf(name, SIZE, "%s_%d", stem, (int)number + 1);
     number++;
-  } while (bodiesTaken(r->bodies, name));
+  } while (bodiesTaken(&r->bodies->m, name));
   return xmlHashUpdateEntry2(r->names, BAD_CAST "number", BAD_CAST stem, (void *)number, NULL)
              ? robotWrong(r, at, "no memory")
              : 0;
@@ -228,7 +228,7 @@ static int addJoint(Robot *r, Link *link, RobotJoint *j) {
   const char *body = link->name, *on = parent == GROUND ? NULL : r->link[parent].name;
   int held;
   char name[128], drive[128];
-  CPJoint joint = {.name = name, .a = on, .b = body};
+  CPJoint joint = {CP_NEW_JOINT(name), .a = on, .b = body};
   if (!combine(j, link->njoints, &joint, &held))
     return robotWrong(
         r, j->node,
@@ -240,15 +240,16 @@ static int addJoint(Robot *r, Link *link, RobotJoint *j) {
         link->njoints);
   snprintf(name, sizeof name, "%.90s", j->name ? j->name : "ground");
   fit(name);
-  if (bodiesTaken(r->bodies, name) && /* In files, a body and a joint may have the same name. */
+  if (bodiesTaken(&r->bodies->m, name) && /* In files, a body and a joint may have the same name. */
       robotUnique(r, j->node, j->name ? j->name : link->name, "_joint", name))
     return 1;
-  if (joint.kind != CP_JOINT_NONE && robotRefused(r, j->node, CPBodiesAddJoint(r->bodies, &joint)))
+  if (joint.kind != CP_JOINT_NONE &&
+      robotRefused(r, j->node, CPBodiesAdd(r->bodies, &joint.head, NULL)))
     return 1;
   if (held != NONE) {
     if (robotUnique(r, j->node, name, "_held", drive)) return 1;
-    const CPDrive hold = {.name = drive, .of = {name, held}};
-    if (robotRefused(r, j->node, CPBodiesAddDrive(r->bodies, &hold))) return 1;
+    const CPDrive hold = {CP_NEW_DRIVE(drive), .of = {name, held}};
+    if (robotRefused(r, j->node, CPBodiesAdd(r->bodies, &hold.head, NULL))) return 1;
   }
   for (int i = 0; i < link->njoints; i++, j++) {
     char law[128];
@@ -262,21 +263,21 @@ static int addJoint(Robot *r, Link *link, RobotJoint *j) {
                         (double)(j->springref - j->ref));
     if (robotUnique(r, j->node, j->name ? j->name : link->name, "_spring", law)) return 1;
     if (j->type == BALL || j->type == FREE) {
-      CPBushing bushing = {.name = law, .a = on, .b = body, .drag = j->damping};
+      CPBushing bushing = {CP_NEW_BUSHING(law), .a = on, .b = body, .drag = j->damping};
       if (j->stiffness != 0 || j->armature != 0)
         return robotWrong(r, j->node,
                           "a ball or free joint must have neither stiffness nor armature");
       memcpy(bushing.on_a.point, j->type == FREE ? link->place.q : j->point, sizeof j->point);
       for (int k = 0; k < 3 && j->type == FREE; k++) bushing.damping[k] = j->damping;
-      flag = CPBodiesAddBushing(r->bodies, &bushing);
+      flag = CPBodiesAdd(r->bodies, &bushing.head, NULL);
     } else {
-      const CPSpring spring = {.name      = law,
+      const CPSpring spring = {CP_NEW_SPRING(law),
                                .of        = {j->joint, j->k},
                                .stiffness = j->stiffness,
                                .damping   = j->damping,
                                .free      = j->sign * (j->springref - j->ref),
                                .inertance = j->armature};
-      flag                  = CPBodiesAddSpring(r->bodies, &spring);
+      flag                  = CPBodiesAdd(r->bodies, &spring.head, NULL);
     }
     if (robotRefused(r, j->node, flag)) return 1;
   }
@@ -288,7 +289,7 @@ int robotBuild(Robot *r) {
     Link *link = &r->link[i];
     char name[128];
     Pose pose;
-    CPBody body = {.name = name, .mass = link->mass.mass};
+    CPBody body = {CP_NEW_BODY(name), .mass = link->mass.mass};
     if (robotUnique(r, link->node, link->name, "", name)) return 1;
     if (!(link->mass.mass > 0))
       return robotWrong(r, link->node,
@@ -309,7 +310,7 @@ int robotBuild(Robot *r) {
       if (fabs(own.J[k]) < SUN_RCONST(1e-15) * (own.J[0] + own.J[1] + own.J[2]))
         body.inertia[k] = 0;
     memcpy(link->name, name, sizeof name);
-    if (robotRefused(r, link->node, CPBodiesAddBody(r->bodies, &body))) return 1;
+    if (robotRefused(r, link->node, CPBodiesAdd(r->bodies, &body.head, NULL))) return 1;
   }
   for (int i = 0; i < r->nlinks; i++)
     if (addJoint(r, &r->link[i], r->joint + r->link[i].first)) return 1;
@@ -348,19 +349,19 @@ int robotCouple(Robot *r, const xmlNode *at, const char *name, int i, int j, sun
   }
   int flag;
   if (!two || ratio == 0) {
-    const CPDrive drive = {.name = unique, .of = {one->joint, one->k}, .start = one->sign * offset};
-    flag                = CPBodiesAddDrive(r->bodies, &drive);
+    const CPDrive drive = {CP_NEW_DRIVE(unique), .of = {one->joint, one->k},
+                           .start = one->sign * offset};
+    flag                = CPBodiesAdd(r->bodies, &drive.head, NULL);
   } else {
     sunrealtype p = ratio, q = 1;
     if (one->type == HINGE && two->type == HINGE && !fraction(ratio, &p, &q))
       return robotWrong(r, at,
                         "the ratio of two angles must be a fraction of whole numbers, and is %.15g",
                         (double)ratio);
-    const CPCoupler coupler = {.name   = unique,
-                               .of     = {{one->joint, one->k}, {two->joint, two->k}},
-                               .ratio  = {q * one->sign, -p * two->sign},
-                               .offset = q * offset};
-    flag                    = CPBodiesAddCoupler(r->bodies, &coupler);
+    const CPCoupler coupler = {CP_NEW_COUPLER(unique),
+                               .of    = {{one->joint, one->k}, {two->joint, two->k}},
+                               .ratio = {q * one->sign, -p * two->sign}, .offset = q * offset};
+    flag                    = CPBodiesAdd(r->bodies, &coupler.head, NULL);
   }
   return robotRefused(r, at, flag);
 }

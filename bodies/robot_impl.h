@@ -4,7 +4,7 @@
 #ifndef CPODES_ROBOT_IMPL_H
 #define CPODES_ROBOT_IMPL_H
 
-#include "bodies_impl.h"
+#include "files.h"
 
 #include <libxml/hash.h>
 #include <libxml/tree.h>
@@ -88,6 +88,10 @@ int robotNote(Robot *r, const xmlNode *at, const char *format, ...)
     __attribute__((format(printf, 3, 4)))
 #endif
     ;
+/* The position of an element's tag */
+const Spot *robotSpot(const Robot *r, const xmlNode *at);
+/* Parses a text. Returns NULL after a message with the parser's error and its position. */
+xmlDocPtr robotParse(Robot *r, const char *name, const char *data, size_t size);
 /* Returns an attribute, or NULL. */
 const char *robotText(const xmlNode *n, const char *attribute);
 /* Reads finite numbers from a text, at least `least` and at most `most`; count: out, or NULL.

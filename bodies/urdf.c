@@ -201,7 +201,7 @@ int robotReadUrdf(Robot *r, const xmlNode *root) {
   for (int i = 0; i < u.nlinks && !failed && end < u.nlinks; i++)
     if (u.first[i] != REACHED)
       failed = robotWrong(r, u.joint[i], "%d links form cycles", u.nlinks - end);
-  if (!failed) failed = robotRefused(r, root, CPBodiesSetGravity(r->bodies, g));
+  if (!failed) failed = robotRefused(r, root, bodiesSetGravity(r->bodies, g));
   if (!failed) failed = robotBuild(r) || readMimics(r, root);
   free(queue);
   free(u.link);

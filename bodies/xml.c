@@ -1,4 +1,4 @@
-/* XML files: the tree with its included files, attributes, names, messages and notes. libxml2
+/* XML files: the tree, attributes, names, messages and notes. libxml2
  * limits the depth of a tree to 256. Document types are refused where they begin, so that there are
  * no entities, and nothing is read from a network. */
 #include "robot_impl.h"
@@ -11,11 +11,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_INCLUDED = 1000, MOST_NESTED = 1000, MOST_ATTRIBUTES = 1000 };
+enum { MOST_ATTRIBUTES = 1000 };
 
 /* ------------------------------------------------------------------------ messages and notes -- */
 
-static const Spot *spotOf(const Robot *r, const xmlNode *at) {
+const Spot *robotSpot(const Robot *r, const xmlNode *at) {
   return &r->spot[(intptr_t)at->_private - 1];
 }
 
@@ -29,7 +29,7 @@ int robotWrong(Robot *r, const xmlNode *at, const char *format, ...) {
   if (at)
     snprintf(place, sizeof place, "%.30s%s%.40s: ", (const char *)at->name, name ? " " : "",
              name ? name : "");
-  const Spot *spot = at ? spotOf(r, at) : NULL;
+  const Spot *spot = at ? robotSpot(r, at) : NULL;
   if (at)
     snprintf(r->message, r->length, "%s:%d:%d: %s%s", spot->file, spot->line, spot->column, place,
              text);
@@ -52,26 +52,6 @@ int robotNote(Robot *r, const xmlNode *at, const char *format, ...) {
   if (ROOM(r->note, r->nnotes, 1)) return robotWrong(r, at, "no memory");
   r->note[r->nnotes++] = n;
   return robotName(r, at, "note", n.text, r->nnotes - 1);
-}
-
-/* Writes all notes as lines of one text, for the mechanism. */
-static int writeNotes(Robot *r) {
-  size_t size = 1, at = 0;
-  for (int i = 0; i < r->nnotes; i++)
-    size += strlen(spotOf(r, r->note[i].node)->file) + sizeof r->note[i].text + 60;
-  if (!(r->bodies->notes = calloc(size, 1))) return robotWrong(r, NULL, "no memory");
-  for (int i = 0; i < r->nnotes; i++) {
-    const Note *n    = &r->note[i];
-    const Spot *spot = spotOf(r, n->node);
-    char *line       = r->bodies->notes + at;
-    at += (size_t)snprintf(line, size - at, "%s:%d:%d: %s", spot->file, spot->line, spot->column,
-                           n->text);
-    bodiesOneLine(line, 1);
-    if (n->count > 1)
-      at += (size_t)snprintf(r->bodies->notes + at, size - at, " (%d times)", n->count);
-    at += (size_t)snprintf(r->bodies->notes + at, size - at, "\n");
-  }
-  return 0;
 }
 
 /* -------------------------------------------------------------------------------- attributes -- */
@@ -232,8 +212,7 @@ static int hasAttributes(const char *data, size_t size, int most) {
   return count > most;
 }
 
-/* Parses a text. Returns NULL after a message with the parser's error and its position. */
-static xmlDocPtr parse(Robot *r, const char *name, const char *data, size_t size) {
+xmlDocPtr robotParse(Robot *r, const char *name, const char *data, size_t size) {
   Source source           = {r, name};
   xmlParserCtxtPtr parser = xmlNewParserCtxt();
   if (!parser || size > INT_MAX) {
@@ -269,85 +248,4 @@ static xmlDocPtr parse(Robot *r, const char *name, const char *data, size_t size
   xmlFreeParserCtxt(parser);
   if (r->message[0] && doc) xmlFreeDoc(doc), doc = NULL;
   return doc;
-}
-
-static xmlNodePtr nextElement(xmlNodePtr n, const xmlNode *top) { /* the next one in document order */
-  do {
-    if (n->children && n->type == XML_ELEMENT_NODE) n = n->children;
-    else {
-      while (!n->next && n != top) n = n->parent;
-      n = n == top ? NULL : n->next;
-    }
-  } while (n && n->type != XML_ELEMENT_NODE);
-  return n;
-}
-
-/* Replaces <include file="..."/> by the children of that file's root, which keep their positions. A
- * file is included only once, so that there are no cycles. */
-static int include(Robot *r, xmlNodePtr n, xmlNodePtr *next) {
-  const char *path = robotText(n, "file");
-  size_t size;
-  int depth = 0; /* The readers are recursive, and libxml2 limits the depth of single files only. */
-  for (const xmlNode *p = n->parent; p; p = p->parent) depth++;
-  if (depth > MOST_NESTED)
-    return robotWrong(r, n, "elements are nested deeper than %d", MOST_NESTED);
-  if (!path || !*path) return robotWrong(r, n, "file must be given");
-  if (r->nincluded >= MOST_INCLUDED)
-    return robotWrong(r, n, "there are more than %d files", MOST_INCLUDED);
-  if (robotName(r, n, "file", path, r->nincluded)) return 1;
-  if (ROOM(r->included, r->nincluded, 1)) return robotWrong(r, n, "no memory");
-  char *data = robotFile(r, n, NULL, path, &size), *name = data ? malloc(strlen(path) + 1) : NULL;
-  if (data && !name) robotWrong(r, n, "no memory");
-  if (!name) {
-    free(data);
-    return 1;
-  }
-  r->included[r->nincluded++] = strcpy(name, path);
-  xmlDocPtr doc               = parse(r, name, data, size);
-  free(data);
-  if (!doc) return 1;
-  xmlNodePtr place = n, following;
-  for (xmlNodePtr child = xmlDocGetRootElement(doc)->children; child; child = following) {
-    following = child->next;
-    if (child->type != XML_ELEMENT_NODE) continue;
-    xmlUnlinkNode(child);
-    place = xmlAddNextSibling(place, child);
-  }
-  xmlFreeDoc(doc);
-  xmlFreeNodeList(n->children);
-  n->children = n->last = NULL;
-  *next                 = nextElement(n, xmlDocGetRootElement(r->doc));
-  xmlUnlinkNode(n);
-  xmlFreeNode(n);
-  return 0;
-}
-
-CPBodies bodiesReadXml(const char *data, size_t size, const char *name, SUNContext ctx,
-                       CPBodiesFile *run, char *message, size_t length) {
-  Robot r    = {.file = name, .message = message, .length = length};
-  int failed = !(r.names = xmlHashCreate(64)) || !(r.bodies = CPBodiesCreate(3, ctx));
-  if (failed) robotWrong(&r, NULL, "no memory");
-  if (!failed) failed = !(r.doc = parse(&r, name, data, size));
-  xmlNodePtr root = r.doc ? xmlDocGetRootElement(r.doc) : NULL;
-  for (xmlNodePtr n = root, next; n && !failed; n = next) {
-    next = nextElement(n, root);
-    if (robotIs(n, "include") && n != root) failed = include(&r, n, &next);
-  }
-  if (!failed && robotIs(root, "mujoco")) failed = robotReadMjcf(&r, root);
-  else if (!failed && robotIs(root, "robot")) failed = robotReadUrdf(&r, root);
-  else if (!failed) failed = robotWrong(&r, root, "the root must be mujoco (MJCF) or robot (URDF)");
-  if (!failed && CPBodiesCount(r.bodies, CP_BODY) == 0)
-    failed = robotWrong(&r, root, "no body moves");
-  if (!failed && run->balance) failed = robotRefused(&r, root, CPBodiesSetBalance(r.bodies));
-  if (!failed) failed = writeNotes(&r);
-  const char *title = root ? robotText(root, robotIs(root, "mujoco") ? "model" : "name") : NULL;
-  if (!failed && title) snprintf(run->title, sizeof run->title, "%s", title);
-  bodiesOneLine(run->title, sizeof run->title);
-  if (failed) CPBodiesFree(&r.bodies);
-  for (int i = 0; i < r.nincluded; i++) free(r.included[i]);
-  void *owned[] = {r.link, r.joint, r.note, r.place, r.included, r.spot};
-  for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) free(owned[i]);
-  xmlHashFree(r.names, NULL);
-  xmlFreeDoc(r.doc);
-  return r.bodies;
 }

@@ -1,7 +1,7 @@
 /* Mechanisms from YAML files (guide, chapter "Mechanisms as files"). Each section is a list of
  * mappings, and each mapping is a structure of cpodes_bodies.h, whose fields are listed in a table;
  * one function reads them all. There is no deeper nesting, so that no file leads to a recursion. */
-#include "bodies_impl.h"
+#include "files.h"
 
 #include <stdarg.h>
 #include <stddef.h>
@@ -26,7 +26,7 @@ typedef enum {
   COORDINATE, /* a name, or [name, k] */
   COORDINATES,
   YES, /* true or false */
-  COPY /* text, copied to an array of CP_BODIES_TEXT */
+  COPY /* text, copied to an array of RUN_TEXT */
 } Type;
 
 typedef struct {
@@ -52,50 +52,51 @@ typedef struct {
   sunrealtype omega_body[3];
 } BodyKeys;
 
-static const Field body_fields[]     = {FIELD(CPBody, "name", name, NAME, 1),
-                                        FIELD(CPBody, "mass", mass, NUMBER, 1),
-                                        FIELD(CPBody, "inertia", inertia, INERTIA, 1),
-                                        FIELD(CPBody, "centre", centre, VECTOR, 0),
-                                        FIELD(CPBody, "at", position, VECTOR, 0),
-                                        FIELD(CPBody, "quaternion", quaternion, FOUR, 0),
-                                        FIELD(CPBody, "angle", angle, NUMBER, 0),
-                                        FIELD(CPBody, "velocity", velocity, VECTOR, 0),
-                                        FIELD(CPBody, "omega", omega, VECTOR, 0),
-                                        FIELD(BodyKeys, "omega_body", omega_body, VECTOR, 0),
-                                        FIELD(CPBody, "spin", omega[2], NUMBER, 0),
-                                        {0}};
-static const Field joint_fields[]    = {FIELD(CPJoint, "name", name, NAME, 1),
-                                        FIELD(CPJoint, "kind", kind, KIND, 1),
-                                        MARKERS(CPJoint),
-                                        FIELD(CPJoint, "length", length, NUMBER, 0),
-                                        FIELD(CPJoint, "radius", length, NUMBER, 0),
-                                        {0}};
-static const Field contact_fields[]  = {FIELD(CPBodyContact, "name", name, NAME, 1),
-                                        MARKERS(CPBodyContact),
-                                        FIELD(CPBodyContact, "on", on, ON, 0),
-                                        FIELD(CPBodyContact, "touch", touch, TOUCH, 0),
-                                        FIELD(CPBodyContact, "radius_a", radius_a, NUMBER, 0),
-                                        FIELD(CPBodyContact, "size", size, VECTOR, 0),
-                                        FIELD(CPBodyContact, "length", size[2], NUMBER, 0),
-                                        FIELD(CPBodyContact, "radius", radius, NUMBER, 0),
-                                        FIELD(CPBodyContact, "friction", friction, NUMBER, 0),
-                                        FIELD(CPBodyContact, "sticking", sticking, NUMBER, 0),
-                                        FIELD(CPBodyContact, "restitution", restitution, NUMBER, 0),
-                                        FIELD(CPBodyContact, "poisson", poisson, YES, 0),
-                                        {0}};
-static const Field coupler_fields[]  = {FIELD(CPCoupler, "name", name, NAME, 1),
+static const Field body_fields[]    = {FIELD(CPBody, "name", head.name, NAME, 1),
+                                       FIELD(CPBody, "mass", mass, NUMBER, 1),
+                                       FIELD(CPBody, "inertia", inertia, INERTIA, 1),
+                                       FIELD(CPBody, "centre", centre, VECTOR, 0),
+                                       FIELD(CPBody, "at", position, VECTOR, 0),
+                                       FIELD(CPBody, "quaternion", quaternion, FOUR, 0),
+                                       FIELD(CPBody, "angle", angle, NUMBER, 0),
+                                       FIELD(CPBody, "velocity", velocity, VECTOR, 0),
+                                       FIELD(CPBody, "omega", omega, VECTOR, 0),
+                                       FIELD(BodyKeys, "omega_body", omega_body, VECTOR, 0),
+                                       FIELD(CPBody, "spin", omega[2], NUMBER, 0),
+                                       {0}};
+static const Field joint_fields[]   = {FIELD(CPJoint, "name", head.name, NAME, 1),
+                                       FIELD(CPJoint, "kind", kind, KIND, 1),
+                                       MARKERS(CPJoint),
+                                       FIELD(CPJoint, "length", length, NUMBER, 0),
+                                       FIELD(CPJoint, "radius", length, NUMBER, 0),
+                                       {0}};
+static const Field contact_fields[] = {
+    FIELD(CPBodyContact, "name", head.name, NAME, 1),
+    MARKERS(CPBodyContact),
+    FIELD(CPBodyContact, "on", on, ON, 0),
+    FIELD(CPBodyContact, "touch", touch, TOUCH, 0),
+    FIELD(CPBodyContact, "radius_a", radius_a, NUMBER, 0),
+    FIELD(CPBodyContact, "size", size, VECTOR, 0),
+    FIELD(CPBodyContact, "length", size[2], NUMBER, 0),
+    FIELD(CPBodyContact, "radius", radius, NUMBER, 0),
+    FIELD(CPBodyContact, "friction", law.mu, NUMBER, 0),
+    FIELD(CPBodyContact, "sticking", law.mu_static, NUMBER, 0),
+    FIELD(CPBodyContact, "restitution", law.restitution, NUMBER, 0),
+    FIELD(CPBodyContact, "poisson", law.kind, YES, 0),
+    {0}};
+static const Field coupler_fields[]  = {FIELD(CPCoupler, "name", head.name, NAME, 1),
                                         FIELD(CPCoupler, "of", of, COORDINATES, 1),
                                         FIELD(CPCoupler, "ratio", ratio, TWO, 1),
                                         FIELD(CPCoupler, "offset", offset, NUMBER, 0),
                                         {0}};
-static const Field drive_fields[]    = {FIELD(CPDrive, "name", name, NAME, 1),
+static const Field drive_fields[]    = {FIELD(CPDrive, "name", head.name, NAME, 1),
                                         FIELD(CPDrive, "of", of, COORDINATE, 1),
                                         FIELD(CPDrive, "start", start, NUMBER, 0),
                                         FIELD(CPDrive, "rate", rate, NUMBER, 0),
                                         FIELD(CPDrive, "amplitude", amplitude, NUMBER, 0),
                                         FIELD(CPDrive, "frequency", frequency, NUMBER, 0),
                                         {0}};
-static const Field spring_fields[]   = {FIELD(CPSpring, "name", name, NAME, 1),
+static const Field spring_fields[]   = {FIELD(CPSpring, "name", head.name, NAME, 1),
                                         FIELD(CPSpring, "of", of, COORDINATE, 0),
                                         FIELD(CPSpring, "a", a, NAME, 0),
                                         FIELD(CPSpring, "b", b, NAME, 0),
@@ -108,7 +109,7 @@ static const Field spring_fields[]   = {FIELD(CPSpring, "name", name, NAME, 1),
                                         FIELD(CPSpring, "force", force, NUMBER, 0),
                                         FIELD(CPSpring, "inertance", inertance, NUMBER, 0),
                                         {0}};
-static const Field bushing_fields[]  = {FIELD(CPBushing, "name", name, NAME, 1),
+static const Field bushing_fields[]  = {FIELD(CPBushing, "name", head.name, NAME, 1),
                                         MARKERS(CPBushing),
                                         FIELD(CPBushing, "stiffness", stiffness, VECTOR, 0),
                                         FIELD(CPBushing, "damping", damping, VECTOR, 0),
@@ -116,20 +117,20 @@ static const Field bushing_fields[]  = {FIELD(CPBushing, "name", name, NAME, 1),
                                         FIELD(CPBushing, "turn_damping", turn_damping, VECTOR, 0),
                                         FIELD(CPBushing, "drag", drag, NUMBER, 0),
                                         {0}};
-static const Field force_fields[]    = {FIELD(CPForce, "name", name, NAME, 1),
+static const Field force_fields[]    = {FIELD(CPForce, "name", head.name, NAME, 1),
                                         FIELD(CPForce, "body", body, NAME, 1),
                                         FIELD(CPForce, "in", in, IN, 0),
                                         FIELD(CPForce, "at", point, VECTOR, 0),
                                         FIELD(CPForce, "force", force, VECTOR, 1),
                                         FIELD(CPForce, "follows", follows, YES, 0),
                                         {0}};
-static const Field friction_fields[] = {FIELD(CPFriction, "name", name, NAME, 1),
+static const Field friction_fields[] = {FIELD(CPFriction, "name", head.name, NAME, 1),
                                         FIELD(CPFriction, "of", of, COORDINATE, 1),
                                         FIELD(CPFriction, "factor", factor, NUMBER, 1),
                                         FIELD(CPFriction, "speed", speed, NUMBER, 1),
                                         {0}};
 
-static const Field shape_fields[] = {FIELD(CPShape, "name", name, NAME, 1),
+static const Field shape_fields[] = {FIELD(CPShape, "name", head.name, NAME, 1),
                                      FIELD(CPShape, "kind", kind, SHAPE, 1),
                                      FIELD(CPShape, "body", body, NAME, 1),
                                      FIELD(CPShape, "in", in, IN, 0),
@@ -151,14 +152,11 @@ static const Field head_fields[] = {FIELD(Head, "dimension", dimension, NUMBER, 
                                     FIELD(Head, "gravity", gravity, VECTOR, 0),
                                     FIELD(Head, "robot", robot, NAME, 0),
                                     {0}};
-static const Field run_fields[]  = {FIELD(CPBodiesFile, "title", title, COPY, 0),
-                                    FIELD(CPBodiesFile, "t_end", t_end, NUMBER, 0),
-                                    FIELD(CPBodiesFile, "method", method, COPY, 0),
-                                    FIELD(CPBodiesFile, "assemble", assemble, YES, 0),
-                                    FIELD(CPBodiesFile, "held", held, COPY, 0),
-                                    FIELD(CPBodiesFile, "sensors", sensors, COPY, 0),
-                                    FIELD(CPBodiesFile, "balance", balance, YES, 0),
-                                    {0}};
+static const Field run_fields[]  = {
+     FIELD(Run, "title", title, COPY, 0),    FIELD(Run, "t_end", t_end, NUMBER, 0),
+     FIELD(Run, "method", method, COPY, 0),  FIELD(Run, "assemble", assemble, YES, 0),
+     FIELD(Run, "held", held, COPY, 0),      FIELD(Run, "sensors", sensors, COPY, 0),
+     FIELD(Run, "balance", balance, YES, 0), {0}};
 
 /* ---------------------------------------------------------------------------------- reader -- */
 
@@ -342,9 +340,8 @@ static int readValue(Reader *r, const yaml_node_t *n, const Field *f, char *at) 
     return 0;
   case COPY:
     if (readName(r, n, f->key, &name)) return 1;
-    if (strlen(name) >= CP_BODIES_TEXT)
-      return wrong(r, n->start_mark, "%s must have fewer than %d characters", f->key,
-                   CP_BODIES_TEXT);
+    if (strlen(name) >= RUN_TEXT)
+      return wrong(r, n->start_mark, "%s must have fewer than %d characters", f->key, RUN_TEXT);
     memcpy(at, name, strlen(name) + 1);
     return 0;
   }
@@ -398,7 +395,9 @@ static const yaml_node_t *section(Reader *r, const yaml_node_t *top, const char 
   return NULL;
 }
 
+/* CP_RESTITUTION_POISSON is the value of "poisson: true", which is an int. */
 typedef union {
+  CPElement head;
   BodyKeys body;
   CPJoint joint;
   CPBodyContact contact;
@@ -487,41 +486,30 @@ static int checkForce(Reader *r, const yaml_node_t *n, Element *e) {
   return e->force.in == CP_IN_SPACE && needKey(r, n, "a force", "at");
 }
 
-static int addBody(CPBodies b, const Element *e) { return CPBodiesAddBody(b, &e->body.body); }
-static int addJoint(CPBodies b, const Element *e) { return CPBodiesAddJoint(b, &e->joint); }
-static int addContact(CPBodies b, const Element *e) { return CPBodiesAddContact(b, &e->contact); }
-static int addCoupler(CPBodies b, const Element *e) { return CPBodiesAddCoupler(b, &e->coupler); }
-static int addDrive(CPBodies b, const Element *e) { return CPBodiesAddDrive(b, &e->drive); }
-static int addBushing(CPBodies b, const Element *e) { return CPBodiesAddBushing(b, &e->bushing); }
-static int addForce(CPBodies b, const Element *e) { return CPBodiesAddForce(b, &e->force); }
-static int addFriction(CPBodies b, const Element *e) {
-  return CPBodiesAddFriction(b, &e->friction);
-}
-static int addShape(CPBodies b, const Element *e) { return CPBodiesAddShape(b, &e->shape); }
-static int addSpring(CPBodies b, const Element *e) { return CPBodiesAddSpring(b, &e->spring); }
-
 static const struct {
   const char *key, *what;
   const Field *fields;
-  int (*add)(CPBodies b, const Element *e);
+  CPElementKind kind;
+  size_t size;
   int (*check)(Reader *r, const yaml_node_t *n, Element *e); /* or NULL */
-} elements[] = {{"bodies", "a body", body_fields, addBody, checkBody},
-                {"joints", "a joint", joint_fields, addJoint, checkJoint},
-                {"contacts", "a contact", contact_fields, addContact, checkContact},
-                {"couplers", "a coupler", coupler_fields, addCoupler, NULL},
-                {"drives", "a drive", drive_fields, addDrive, NULL},
-                {"springs", "a spring", spring_fields, addSpring, checkSpring},
-                {"bushings", "a bushing", bushing_fields, addBushing, checkBushing},
-                {"forces", "a force", force_fields, addForce, checkForce},
-                {"frictions", "a friction", friction_fields, addFriction, NULL},
-                {"shapes", "a shape", shape_fields, addShape, NULL}};
+} elements[] = {
+    {"bodies", "a body", body_fields, CP_ELEMENT_BODY, sizeof(CPBody), checkBody},
+    {"joints", "a joint", joint_fields, CP_ELEMENT_JOINT, sizeof(CPJoint), checkJoint},
+    {"contacts", "a contact", contact_fields, CP_ELEMENT_CONTACT, sizeof(CPBodyContact),
+     checkContact},
+    {"couplers", "a coupler", coupler_fields, CP_ELEMENT_COUPLER, sizeof(CPCoupler), NULL},
+    {"drives", "a drive", drive_fields, CP_ELEMENT_DRIVE, sizeof(CPDrive), NULL},
+    {"springs", "a spring", spring_fields, CP_ELEMENT_SPRING, sizeof(CPSpring), checkSpring},
+    {"bushings", "a bushing", bushing_fields, CP_ELEMENT_BUSHING, sizeof(CPBushing), checkBushing},
+    {"forces", "a force", force_fields, CP_ELEMENT_FORCE, sizeof(CPForce), checkForce},
+    {"frictions", "a friction", friction_fields, CP_ELEMENT_FRICTION, sizeof(CPFriction), NULL},
+    {"shapes", "a shape", shape_fields, CP_ELEMENT_SHAPE, sizeof(CPShape), NULL}};
 enum { NUM_ELEMENTS = sizeof elements / sizeof elements[0] };
 
 /* Reads the bodies and joints of a robot's file, to which the sections add elements; settings
  * already in `run` are kept. Returns 0, or 1 after a message, which is the robot reader's if its
  * file is wrong. */
-static int readRobot(Reader *r, const yaml_node_t *at, const char *path, SUNContext ctx,
-                     CPBodiesFile *run, CPBodies *bodies) {
+static int readRobot(Reader *r, const yaml_node_t *at, const char *path, Run *run, CPBodies *bodies) {
   char whole[4096];
   size_t size;
   const char *why = "its path is too long";
@@ -529,8 +517,8 @@ static int readRobot(Reader *r, const yaml_node_t *at, const char *path, SUNCont
   char *data =
       bodiesBeside(r->file, path, whole, sizeof whole) ? NULL : bodiesFile(whole, &size, &why);
   if (!data) return wrong(r, at->start_mark, "the file \"%.300s\" cannot be read: %s", path, why);
-  CPBodiesFile own = *run;
-  *bodies          = bodiesReadXml(data, size, whole, ctx, &own, r->message, r->length);
+  Run own = *run;
+  *bodies = bodiesReadXml(data, size, whole, &own, r->message, r->length);
   free(data);
   if (!*bodies) return 1;
   if (bodiesHasRead(*bodies, whole)) return wrong(r, at->start_mark, "no memory");
@@ -539,28 +527,24 @@ static int readRobot(Reader *r, const yaml_node_t *at, const char *path, SUNCont
 }
 
 /* Checks that the names in `held` and `sensors` exist. Returns 0, or 1 after a message. */
-static int checkRun(Reader *r, const yaml_node_t *n, const CPBodiesFile *run, CPBodies b) {
+static int checkRun(Reader *r, const yaml_node_t *n, const Run *run, CPBodies b) {
   size_t length;
   for (const char *name = run->held; *(name += strspn(name, " ")); name += length) {
     length = strcspn(name, " ");
-    if (bodiesFind(b, NAME_BODY, name, length) < 0)
+    if (bodiesFind(&b->m, NAME_BODY, name, length) < 0)
       return wrong(r, section(r, n, "held")->start_mark, "there is no body \"%.*s\"", (int)length,
                    name);
   }
   for (const char *name = run->sensors; *(name += strspn(name, " ")); name += length) {
-    Term term;
-    length           = strcspn(name, " ");
-    const size_t dot = strcspn(name, ". "); /* JOINT or JOINT.K, with one digit */
-    const int k      = dot == length ? 0 : length == dot + 2 ? name[dot + 1] - '0' : NONE;
-    const int joint  = bodiesFind(b, NAME_JOINT, name, dot);
-    if (joint < 0 || bodiesCoordinateTerm(b, joint, k, &term))
+    length = strcspn(name, " ");
+    if (bodiesFindCoordinate(&b->m, name, length) < 0)
       return wrong(r, section(r, n, "sensors")->start_mark,
                    "there is no coordinate \"%.*s\" of a joint", (int)length, name);
   }
   return 0;
 }
 
-static int readDocument(Reader *r, SUNContext ctx, CPBodiesFile *run, CPBodies *bodies) {
+static int readDocument(Reader *r, Run *run, CPBodies *bodies) {
   static const char *const sections[] = {"bodies",  "joints",   "couplers", "drives",
                                          "springs", "bushings", "forces",   "frictions",
                                          "shapes",  "contacts", "run",      NULL};
@@ -582,9 +566,9 @@ static int readDocument(Reader *r, SUNContext ctx, CPBodiesFile *run, CPBodies *
   if (of_run && !(run->t_end > 0))
     return wrong(r, of_run->start_mark, "t_end must be positive, and is %g", (double)run->t_end);
   if (head.robot) {
-    if (readRobot(r, section(r, top, "robot"), head.robot, ctx, run, bodies)) return 1;
-  } else if (!(*bodies = CPBodiesCreate(r->dimension, ctx))) return wrong(r, start, "no memory");
-  if ((section(r, top, "gravity") && CPBodiesSetGravity(*bodies, head.gravity)) ||
+    if (readRobot(r, section(r, top, "robot"), head.robot, run, bodies)) return 1;
+  } else if (!(*bodies = CPBodiesCreate(r->dimension, NULL))) return wrong(r, start, "no memory");
+  if ((section(r, top, "gravity") && bodiesSetGravity(*bodies, head.gravity)) ||
       (run->balance && CPBodiesSetBalance(*bodies)))
     return wrong(r, start, "%s", CPObjectGetLastMessage(CP_OBJECT(*bodies)));
   for (int k = 0; k < NUM_ELEMENTS; k++) {
@@ -598,10 +582,11 @@ static int readDocument(Reader *r, SUNContext ctx, CPBodiesFile *run, CPBodies *
       const yaml_node_t *n = node(r, *i);
       Element e;
       memset(&e, 0, sizeof e);
-      if (elements[k].add == addSpring) e.spring.free = NAN;
+      if (elements[k].kind == CP_ELEMENT_SPRING) e.spring.free = NAN;
       if (readMapping(r, n, elements[k].what, elements[k].fields, NULL, &e)) return 1;
       if (elements[k].check && elements[k].check(r, n, &e)) return 1;
-      if (elements[k].add(*bodies, &e) < 0)
+      e.head.size = elements[k].size, e.head.kind = elements[k].kind;
+      if (CPBodiesAdd(*bodies, &e.head, NULL))
         return wrong(r, n->start_mark, "%s", CPObjectGetLastMessage(CP_OBJECT(*bodies)));
     }
   }
@@ -753,8 +738,8 @@ static int hasDirectives(const Reader *r, int most) {
   return count > most;
 }
 
-CPBodies bodiesReadYaml(const char *data, size_t size, const char *name, SUNContext ctx,
-                        CPBodiesFile *run, char *message, size_t length) {
+CPBodies bodiesReadYaml(const char *data, size_t size, const char *name, Run *run, char *message,
+                        size_t length) {
   enum { MOST_DIRECTIVES = 100 };
   static const yaml_mark_t start = {0, 0, 0};
   yaml_parser_t parser;
@@ -771,7 +756,7 @@ CPBodies bodiesReadYaml(const char *data, size_t size, const char *name, SUNCont
   if (!failed && !yaml_document_initialize(&r.document, NULL, NULL, NULL, 1, 1))
     failed = wrong(&r, start, "no memory");
   else if (!failed) {
-    failed = load(&parser, &r) || readDocument(&r, ctx, run, &bodies);
+    failed = load(&parser, &r) || readDocument(&r, run, &bodies);
     yaml_document_delete(&r.document);
   }
   free(r.anchor);

@@ -17,57 +17,65 @@
 
 static const sunrealtype gravity[] = {0, 0, -9.81}, hub[] = {0, 0.03, 0};
 static const CPBody body[] = {
-    {.name = "lower", .mass = 4, .inertia = {0.05, 0.04, 0.08}, .position = {0, 0.5, 0.2}},
-    {.name = "upper", .mass = 2, .inertia = {0.02, 0.02, 0.03}, .position = {0, 0.55, 0.5}},
-    {.name = "upright", .mass = 20, .inertia = {0.9, 1.2, 0.9}, .position = {0, 0.75, 0.33}}};
+    {CP_NEW_BODY("lower"), .mass = 4, .inertia = {0.05, 0.04, 0.08}, .position = {0, 0.5, 0.2}},
+    {CP_NEW_BODY("upper"), .mass = 2, .inertia = {0.02, 0.02, 0.03}, .position = {0, 0.55, 0.5}},
+    {CP_NEW_BODY("upright"), .mass = 20, .inertia = {0.9, 1.2, 0.9}, .position = {0, 0.75, 0.33}}};
 static const CPJoint joint[] = {
-    {"lower_axis", CP_JOINT_REVOLUTE, NULL, "lower", .on_a = {{0, 0.35, 0.2}, {1, 0, 0}}},
-    {"upper_axis", CP_JOINT_REVOLUTE, NULL, "upper", .on_a = {{0, 0.42, 0.5}, {1, 0, 0.1}}},
-    {"lower_ball", CP_JOINT_BALL, "lower", "upright", .on_a.point = {0.01, 0.7, 0.18}},
-    {"upper_ball", CP_JOINT_BALL, "upper", "upright", .on_a.point = {-0.02, 0.66, 0.48}},
-    {"tie_rod", CP_JOINT_ROD, NULL, "upright", .on_a.point = {-0.14, 0.4, 0.24},
+    {CP_NEW_JOINT("lower_axis"), CP_JOINT_REVOLUTE, NULL, "lower",
+     .on_a = {{0, 0.35, 0.2}, {1, 0, 0}}},
+    {CP_NEW_JOINT("upper_axis"), CP_JOINT_REVOLUTE, NULL, "upper",
+     .on_a = {{0, 0.42, 0.5}, {1, 0, 0.1}}},
+    {CP_NEW_JOINT("lower_ball"), CP_JOINT_BALL, "lower", "upright", .on_a.point = {0.01, 0.7, 0.18}},
+    {CP_NEW_JOINT("upper_ball"), CP_JOINT_BALL, "upper", "upright",
+     .on_a.point = {-0.02, 0.66, 0.48}},
+    {CP_NEW_JOINT("tie_rod"), CP_JOINT_ROD, NULL, "upright", .on_a.point = {-0.14, 0.4, 0.24},
      .on_b.point = {-0.13, 0.7, 0.24}}};
-static const CPSpring spring = {.name      = "spring",
+static const CPSpring spring = {CP_NEW_SPRING("spring"),
                                 .b         = "lower",
                                 .point_a   = {0, 0.48, 0.6},
                                 .point_b   = {0, 0.55, 0.2},
                                 .stiffness = 3e4,
                                 .damping   = 2e3,
                                 .free      = 0.5};
-static const CPForce road    = {
-       .name = "road", .body = "upright", .point = {0, 0.78, 0}, .force = {0, 0, 3000}};
+static const CPForce road    = {CP_NEW_FORCE("road"), .body = "upright", .point = {0, 0.78, 0},
+                                .force = {0, 0, 3000}};
 
 int main(void) {
   sunrealtype t = 0, x[3], F[3], T[3], lambda[17], start = 0, drift = 0, violation = 0;
+  int tie_rod, upright;
   SUNContext ctx;
-  CPMech mech;
+  CPModel model;
   CHECK(SUNContext_Create(SUN_COMM_NULL, &ctx));
-  CPBodies car = CPBodiesCreate(3, ctx);
+  CPBodies car = CPBodiesCreate(3, gravity);
   CHECK_NEW(car);
-  CHECK(CPBodiesSetGravity(car, gravity));
-  for (int i = 0; i < 3; i++) CHECK(CPBodiesAddBody(car, &body[i]));
-  for (int i = 0; i < 5; i++) CHECK(CPBodiesAddJoint(car, &joint[i]));
-  CHECK(CPBodiesAddSpring(car, &spring));
-  CHECK(CPBodiesAddForce(car, &road));
+  for (int i = 0; i < 3; i++) CHECK(CPBodiesAdd(car, &body[i].head, NULL));
+  for (int i = 0; i < 5; i++) CHECK(CPBodiesAdd(car, &joint[i].head, NULL));
+  CHECK(CPBodiesAdd(car, &spring.head, NULL));
+  CHECK(CPBodiesAdd(car, &road.head, NULL));
   CHECK(CPBodiesSetBalance(car));
-  CHECK(CPBodiesMech(car, &mech));
+  CHECK(CPBodiesBuild(car, &model));
 
-  N_Vector y       = CPBodiesState(car);
+  N_Vector y       = CPBodiesState(car, ctx);
   CPIntegrator mem = CPIntegratorCreate("BDF", ctx);
   CHECK_NEW(y);
+  CPMech mech = CPMechCreate(model, y, ctx);
+  CHECK_NEW(mech);
+  CPModelFree(&model);
   CHECK_NEW(mem);
-  CHECK(CPBodiesAssemble(car, mech, 0, y, NULL));
+  CHECK(CPMechAssemble(mech, 0, y, NULL));
+  CHECK(CPBodiesFind(car, CP_JOINT, "tie_rod", &tie_rod));
+  CHECK(CPBodiesFind(car, CP_BODY, "upright", &upright));
   CHECK(CPMechAttach(mech, mem, 0, y));
   CHECK(CPIntegratorSStolerances(mem, 1e-8, 1e-8));
   printf("t [s]  travel [m]  tie rod [N]\n");
   for (int row = 0; row <= 10; row++) {
     CPMechOutput now = {.lambda = lambda};
-    CPBodiesPowers E;
+    CPPowers E       = CP_INIT(CPPowers);
     if (row > 0) CHECK(CPIntegratorEvolve(mem, row * 0.1, y, &t, CV_NORMAL));
     CHECK(CPMechEvaluate(mech, t, y, &now));
-    CHECK(CPBodiesGetPowers(car, t, y, lambda, &E));
-    CHECK(CPBodiesReaction(car, "tie_rod", t, y, lambda, F, T));
-    CHECK(CPBodiesPoint(car, "upright", hub, y, x, NULL));
+    CHECK(CPMechGetPowers(mech, t, y, lambda, &E));
+    CHECK(CPMechGetReaction(mech, tie_rod, t, y, lambda, F, T));
+    CHECK(CPMechGetPoint(mech, upright, hub, y, x, NULL));
     printf("%5.1f  %10.6f  %11.3f\n", t, x[2] - 0.33, sqrt(F[0] * F[0] + F[1] * F[1] + F[2] * F[2]));
     const sunrealtype sum = E.kinetic + E.potential - N_VGetArrayPointer(y)[39]; /* work */
     if (row == 0) start = sum;

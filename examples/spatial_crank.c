@@ -21,30 +21,24 @@
 #include <nvector/nvector_serial.h>
 
 static const sunrealtype gravity[] = {0, 0, -9.81};
-static const CPBody crank          = {.name     = "crank",
-                                      .mass     = 0.12,
-                                      .inertia  = {1e-4, 1e-4, 1e-5},
-                                      .position = {0, 0.1, 0.12},
-                                      .centre   = {0, 0, 0.04},
-                                      .omega    = {6, 0, 0}};
+static const CPBody crank          = {CP_NEW_BODY("crank"),          .mass = 0.12,
+                                      .inertia = {1e-4, 1e-4, 1e-5}, .position = {0, 0.1, 0.12},
+                                      .centre = {0, 0, 0.04},        .omega = {6, 0, 0}};
 static const CPBody rod            = {
-               .name     = "rod",
+               CP_NEW_BODY("rod"),
                .mass     = 0.5,
                .inertia  = {2.0837778e-3, 3.3334444e-3, 2.0837778e-3, 8.331111e-4, 1.6662222e-3, -8.331111e-4},
                .position = {0.1, 0.05, 0.1},
                .velocity = {0.12, -0.24, 0},
                .omega    = {0, 0, 2.4}};
-static const CPBody slider   = {.name     = "slider",
-                                .mass     = 2,
-                                .inertia  = {1e-4, 1e-4, 1e-4},
-                                .position = {0.2, 0, 0},
-                                .velocity = {0.24, 0, 0}};
+static const CPBody slider   = {CP_NEW_BODY("slider"), .mass = 2, .inertia = {1e-4, 1e-4, 1e-4},
+                                .position = {0.2, 0, 0}, .velocity = {0.24, 0, 0}};
 static const CPJoint joint[] = {
-    {"bearing", CP_JOINT_REVOLUTE, NULL, "crank", .on_a = {{0, 0.1, 0.12}, {1, 0, 0}}},
-    {"pin", CP_JOINT_BALL, "crank", "rod", .on_a.point = {0, 0.1, 0.2}},
-    {"cross", CP_JOINT_UNIVERSAL, "rod", "slider", .on_a = {{0.2, 0, 0}, {1, 2, 0}},
+    {CP_NEW_JOINT("bearing"), CP_JOINT_REVOLUTE, NULL, "crank", .on_a = {{0, 0.1, 0.12}, {1, 0, 0}}},
+    {CP_NEW_JOINT("pin"), CP_JOINT_BALL, "crank", "rod", .on_a.point = {0, 0.1, 0.2}},
+    {CP_NEW_JOINT("cross"), CP_JOINT_UNIVERSAL, "rod", "slider", .on_a = {{0.2, 0, 0}, {1, 2, 0}},
      .on_b.axis = {0, 0, 1}},
-    {"guide", CP_JOINT_PRISMATIC, NULL, "slider", .on_a = {{0.2, 0, 0}, {1, 0, 0}}}};
+    {CP_NEW_JOINT("guide"), CP_JOINT_PRISMATIC, NULL, "slider", .on_a = {{0.2, 0, 0}, {1, 0, 0}}}};
 
 /* x of the slider at the angle theta of the crank, by the theorem of Pythagoras */
 static sunrealtype slider_at(sunrealtype theta) {
@@ -53,20 +47,26 @@ static sunrealtype slider_at(sunrealtype theta) {
 }
 
 int main(void) {
+  int bearing, guide, pin; /* coordinates, and a joint */
   SUNContext ctx;
   CHECK(SUNContext_Create(SUN_COMM_NULL, &ctx));
-  CPBodies loop = CPBodiesCreate(3, ctx);
-  CPMech mech;
+  CPBodies loop = CPBodiesCreate(3, gravity);
+  CPModel model;
   CHECK_NEW(loop);
-  CHECK(CPBodiesSetGravity(loop, gravity));
-  CHECK(CPBodiesAddBody(loop, &crank));
-  CHECK(CPBodiesAddBody(loop, &rod));
-  CHECK(CPBodiesAddBody(loop, &slider));
-  for (int i = 0; i < 4; i++) CHECK(CPBodiesAddJoint(loop, &joint[i]));
-  CHECK(CPBodiesMech(loop, &mech));
-  N_Vector y = CPBodiesState(loop);
+  CHECK(CPBodiesAdd(loop, &crank.head, NULL));
+  CHECK(CPBodiesAdd(loop, &rod.head, NULL));
+  CHECK(CPBodiesAdd(loop, &slider.head, NULL));
+  for (int i = 0; i < 4; i++) CHECK(CPBodiesAdd(loop, &joint[i].head, NULL));
+  CHECK(CPBodiesBuild(loop, &model));
+  N_Vector y = CPBodiesState(loop, ctx);
   CHECK_NEW(y);
-  CHECK(CPBodiesAssemble(loop, mech, 0, y, NULL));
+  CPMech mech = CPMechCreate(model, y, ctx);
+  CHECK_NEW(mech);
+  CPModelFree(&model);
+  CHECK(CPMechAssemble(mech, 0, y, NULL));
+  CHECK(CPBodiesFind(loop, CP_COORDINATE, "bearing", &bearing));
+  CHECK(CPBodiesFind(loop, CP_COORDINATE, "guide", &guide));
+  CHECK(CPBodiesFind(loop, CP_JOINT, "pin", &pin));
 
   CPIntegrator mem = CPIntegratorCreate("DOP853", ctx);
   CHECK_NEW(mem);
@@ -76,14 +76,14 @@ int main(void) {
   printf("t [s]  theta [rad]  x [m]     force in the pin [N]\n");
   for (int i = 0; i <= 10; i++) {
     CPMechOutput now = {.lambda = lambda};
-    CPBodiesPowers E;
-    sunrealtype theta, x, rate;
+    CPPowers E       = CP_INIT(CPPowers);
+    sunrealtype theta, x;
     if (i > 0) CHECK(CPIntegratorEvolve(mem, 0.2 * i, y, &t, CV_NORMAL));
     CHECK(CPMechEvaluate(mech, t, y, &now));
-    CHECK(CPBodiesReaction(loop, "pin", t, y, lambda, F, T));
-    CHECK(CPBodiesCoordinate(loop, (CPCoordinate){"bearing", 0}, y, &theta, &rate));
-    CHECK(CPBodiesCoordinate(loop, (CPCoordinate){"guide", 0}, y, &x, &rate));
-    CHECK(CPBodiesGetPowers(loop, t, y, lambda, &E));
+    CHECK(CPMechGetReaction(mech, pin, t, y, lambda, F, T));
+    CHECK(CPMechGetCoordinate(mech, bearing, y, &theta, NULL));
+    CHECK(CPMechGetCoordinate(mech, guide, y, &x, NULL));
+    CHECK(CPMechGetPowers(mech, t, y, lambda, &E));
     x += 0.2; /* from the placement to the origin */
     printf("%5.1f  %11.6f  %.6f  %9.4f\n", t, theta, x,
            sqrt(F[0] * F[0] + F[1] * F[1] + F[2] * F[2]));

@@ -63,7 +63,6 @@ def declarations(text):
     text = re.sub(r"^#ifdef __cplusplus\n.*?^(?=#else|#endif)", "", text, flags=re.M | re.S)
     macro = re.compile(r"^[ \t]*#(?:.*\\\n)*.*\n", re.M)
     text = re.sub(r"__attribute__\(\(.*\)\)", "", macro.sub("", text)).replace("CPODES_EXPORT", "")
-    text = text.replace("[CP_BODIES_TEXT]", "[...]") # the C compiler supplies the number
     # cffi 1.15 writes a wrong type for an array of const arrays; only authors of a model's create need this one.
     return re.sub(r"[\w ]+ CPPluginDraw\([^;]*;", "", text)
 

@@ -18,51 +18,34 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { MESSAGE = 600, NAME_LENGTH = 256, MOST_NAMES = 4000, PER_BODY = 7 };
+enum { NAME_LENGTH = 256, MOST_NAMES = 4000, PER_BODY = 7 };
 
-static const char *const of_space[PER_BODY] = {"x", "y", "z", "e0", "e1", "e2", "e3"};
-static const char *const velocities[]       = {"x'", "y'", "z'", "wx", "wy", "wz"};
-static const char *const of_plane[PER_BODY] = {"x", "y", "phi"};
-static const char *const meanings[PER_BODY] = {"x of its centre of mass", "y of its centre of mass",
-                                               "z of its centre of mass", "quaternion, scalar",
-                                               "quaternion, along x",     "quaternion, along y",
-                                               "quaternion, along z"};
-static const char *const rates[]            = {
-               "velocity of its centre of mass, along x of space",
-               "velocity of its centre of mass, along y of space",
-               "velocity of its centre of mass, along z of space",
-               "angular velocity along its own axis x (omega_body, not omega)",
-               "angular velocity along its own axis y (omega_body, not omega)",
-               "angular velocity along its own axis z (omega_body, not omega)"};
 /* the state of the energy balance */
-static const CPPluginCoordinate work         = {"work", "J",
-                                                "of drives, forces, dampers and friction since the start"};
-static const char *const meanings2[PER_BODY] = {"x of its centre of mass",
-                                                "y of its centre of mass", "angle"};
+static const CPPluginCoordinate work = {"work", "J",
+                                        "of drives, forces, dampers and friction since the start"};
 
-/* A coordinate of a joint, which is an output. name: of the coordinate and of its rate */
+/* A coordinate of a joint, which is an output */
 typedef struct {
-  CPCoordinate of;
-  char joint[CP_BODIES_TEXT], name[2][CP_BODIES_TEXT + 2];
+  int coordinate;
+  char name[2][NAME_LENGTH]; /* of the coordinate and of its rate */
 } Sensor;
 
 /* The file of this process. Like a loaded shared object, it is part of the program's set-up. */
 static struct {
   CPPluginType type;
+  CPBodies bodies; /* as read first; `run` points to its texts */
   CPBodiesFile run;
   char *text;
   size_t size;
   /* names: of parameters and coordinates, each in NAME_LENGTH characters. */
   char *path, *names, *shown; /* shown: path without control characters */
-  char *inputs; /* paths of the files that it was read from, and "" after the last one */
   CPPluginParameter *parameters;
   CPPluginCoordinate *coordinates; /* coordinates, then velocities */
   int nsensors;
   Sensor *sensor;               /* [nsensors] */
   CPPluginQuantity *quantities; /* [1 + 2 nsensors] the energy, and two for each sensor */
-  char *left_out; /* the notes about the parts of the file that are left out, or NULL */
-  int strict;     /* 1: start velocities must be possible as they are */
-  int told;       /* 1: the notes of the assembly have been printed */
+  int strict;                   /* 1: start velocities must be possible as they are */
+  int told;                     /* 1: the notes of the assembly have been printed */
 } mechanism;
 
 int mechanism_is_file(const char *name) {
@@ -73,7 +56,9 @@ int mechanism_is_file(const char *name) {
 }
 
 int mechanism_reads(const char *path) {
-  for (const char *input = mechanism.inputs; input && *input; input += strlen(input) + 1)
+  const char *input = mechanism.run.files;
+  if (!input || is_same_file(mechanism.path, path)) return input != NULL;
+  for (; *input; input += strlen(input) + 1)
     if (is_same_file(input, path)) return 1;
   return 0;
 }
@@ -84,22 +69,41 @@ int mechanism_reads(const char *path) {
  * methods 1 to 4 % more instructions on five mechanisms, and BDF 2 to 27 %. */
 static const sunrealtype loop_closure = SUN_RCONST(3e-13);
 
+/* What a model of the file owns: its mechanism, and a CPMech that quantities and drawings use, whose
+ * data all others share. */
+typedef struct {
+  CPBodies bodies;
+  CPModel model;
+  CPMech mech;
+  CPContactPoint *contact; /* [ncontacts] */
+  sunrealtype reach;       /* half the length of the lines that show planes of contacts [m] */
+} Built;
+
+static Built *built(const CPPlugin *model) { return model->own; }
+
 static sunrealtype energy(const CPPlugin *model, int i, sunrealtype t, N_Vector y) {
   (void)i;
-  CPBodiesPowers p;
-  if (CPBodiesGetPowers(model->data, t, y, NULL, &p)) return NAN;
+  CPPowers p = CP_INIT(CPPowers);
+  if (CPMechGetPowers(built(model)->mech, t, y, NULL, &p)) return NAN;
   const sunrealtype *state = N_VGetArrayPointer(y);
   return p.kinetic + p.potential - (mechanism.run.balance ? state[N_VGetLength(y) - 1] : 0);
 }
 
 static int energies(const CPPlugin *model, sunrealtype t, N_Vector y, const sunrealtype *lambda,
                     CPPluginEnergies *e) {
-  CPBodiesPowers p;
-  if (CPBodiesGetPowers(model->data, t, y, lambda, &p)) return 1;
+  CPPowers p = CP_INIT(CPPowers);
+  if (CPMechGetPowers(built(model)->mech, t, y, lambda, &p)) return 1;
   e->kinetic   = p.kinetic;
   e->potential = p.potential;
   e->power     = fabs(p.dissipation) + fabs(p.applied) + fabs(p.drives);
   return 0;
+}
+
+/* Describes a thing, whose index is right. */
+static CPDescription thing(CPBodies b, CPThing thing, int i) {
+  CPDescription d = CP_INIT(CPDescription);
+  CPBodiesDescribe(b, thing, i, &d);
+  return d;
 }
 
 /* Returns the mass of all bodies and sets radius to the largest radius of gyration. */
@@ -108,17 +112,12 @@ static sunrealtype mass_of(CPBodies b, sunrealtype *radius) {
   sunrealtype mass     = 0;
   *radius              = 0;
   for (int i = 0; i < CPBodiesCount(b, CP_BODY); i++) {
-    static const char *const moments[] = {"J_xx", "J_yy", "J_zz"};
     char name[NAME_LENGTH];
-    snprintf(name, sizeof name, "%s.mass", CPBodiesName(b, CP_BODY, i));
-    const int at = CPBodiesFindParameter(b, name);
-    if (at < 0 || !(p[at] > 0)) continue;
+    int at; /* of the mass, followed by the three moments */
+    snprintf(name, sizeof name, "%s.mass", thing(b, CP_BODY, i).name);
+    if (CPBodiesFind(b, CP_PARAMETER, name, &at) || !(p[at] > 0)) continue;
     mass += p[at];
-    for (int k = 0; k < 3; k++) {
-      snprintf(name, sizeof name, "%s.%s", CPBodiesName(b, CP_BODY, i), moments[k]);
-      const int J = CPBodiesFindParameter(b, name);
-      if (J >= 0) *radius = fmax(*radius, sqrt(p[J] / p[at]));
-    }
+    for (int k = 1; k <= 3; k++) *radius = fmax(*radius, sqrt(p[at + k] / p[at]));
   }
   return mass;
 }
@@ -127,19 +126,18 @@ static sunrealtype mass_of(CPBodies b, sunrealtype *radius) {
  * largest radius of gyration. */
 static sunrealtype extent(const CPPlugin *model) {
   static const sunrealtype origin[3];
-  CPBodies b         = model->data;
+  CPBodies b         = built(model)->bodies;
+  CPMech mech        = built(model)->mech;
   sunrealtype low[3] = {INFINITY, INFINITY, INFINITY}, high[3] = {-INFINITY, -INFINITY, -INFINITY},
               most;
   const int joints = CPBodiesCount(b, CP_JOINT), bodies = CPBodiesCount(b, CP_BODY);
   mass_of(b, &most);
   for (int i = 0; i < joints + bodies; i++) {
-    sunrealtype x[2][3];
-    const int failed = i < joints ? CPBodiesPoints(b, CP_JOINT, i, model->y0, x[0], x[1])
-                                  : CPBodiesPoint(b, CPBodiesName(b, CP_BODY, i - joints), origin,
-                                                  model->y0, x[0], NULL);
-    for (int side = 0; !failed && side < (i < joints ? 2 : 1); side++)
-      for (int k = 0; k < 3; k++)
-        low[k] = fmin(low[k], x[side][k]), high[k] = fmax(high[k], x[side][k]);
+    sunrealtype x[12];
+    const int failed = i < joints ? CPMechGetPoints(mech, CP_JOINT, i, model->y0, x)
+                                  : CPMechGetPoint(mech, i - joints, origin, model->y0, x, NULL);
+    for (int k = 0; !failed && k < (i < joints ? 6 : 3); k++)
+      low[k % 3] = fmin(low[k % 3], x[k]), high[k % 3] = fmax(high[k % 3], x[k]);
   }
   for (int k = 0; k < 3; k++) most = fmax(most, high[k] - low[k]);
   return most;
@@ -148,11 +146,12 @@ static sunrealtype extent(const CPPlugin *model) {
 /* What the mechanism would exchange by moving through its extent: its weight does work there, or it
  * does so within the time of the file. The run adds what it exchanges (CPPluginType.energies). */
 static sunrealtype energy_scale(const CPPlugin *model) {
-  const sunrealtype *p = CPBodiesParameters(model->data); /* gravity is the first parameter */
+  const sunrealtype *p =
+      CPBodiesParameters(built(model)->bodies); /* gravity is the first parameter */
   const sunrealtype g = sqrt(p[0] * p[0] + p[1] * p[1] + p[2] * p[2]), L = extent(model);
   sunrealtype radius;
   const sunrealtype scale =
-      mass_of(model->data, &radius) * fmax(g * L, pow(L / model->type->t_end, 2));
+      mass_of(built(model)->bodies, &radius) * fmax(g * L, pow(L / model->type->t_end, 2));
   return scale > 0 && isfinite(scale) ? scale : 1;
 }
 
@@ -161,8 +160,9 @@ static sunrealtype sensor(const CPPlugin *model, int i, sunrealtype t, N_Vector 
   sunrealtype x[2];
   i -= mechanism.run.balance != 0;
   (void)t;
-  return CPBodiesCoordinate(model->data, mechanism.sensor[i / 2].of, y, &x[0], &x[1]) ? NAN
-                                                                                      : x[i % 2];
+  return CPMechGetCoordinate(built(model)->mech, mechanism.sensor[i / 2].coordinate, y, &x[0], &x[1])
+             ? NAN
+             : x[i % 2];
 }
 
 /* Contacts conserve the energy if they have no friction and their impacts are elastic. */
@@ -175,32 +175,24 @@ static int conserves(const CPPlugin *model, int i) {
   return 1;
 }
 
-/* The data of a model's contacts */
-typedef struct {
-  CPContactPoint *contact; /* [CPBodiesContacts] */
-  sunrealtype reach;       /* half the length of the lines that show their planes [m] */
-} Contacts;
-
 static void frames(const CPPlugin *model, sunrealtype t, N_Vector y, sunrealtype *frame) {
   (void)t;
   for (int i = 0; i < model->ncontacts; i++, frame += 12)
-    CPBodiesContactFrame(model->data, i, y, frame);
+    CPMechGetPoints(built(model)->mech, CP_CONTACT, i, y, frame);
 }
 
 /* Computes both ends of a line of the contact's plane, if it has one, along each of its directions.
  * Returns the place after them. */
 static sunrealtype *plane_points(const CPPlugin *model, int i, N_Vector y, sunrealtype *xyz) {
-  const Contacts *contacts = model->own;
-  CPBodiesContactRows rows;
-  sunrealtype frame[12], Pa[3], Pb[3];
-  if (CPBodiesContact(model->data, i, &rows) || rows.on != CP_ON_PLANE ||
-      CPBodiesContactFrame(model->data, i, y, frame) ||
-      CPBodiesPoints(model->data, CP_JOINT, rows.joint, y, Pa, Pb))
+  const Built *own            = built(model);
+  const CPDescription contact = thing(own->bodies, CP_CONTACT, i);
+  sunrealtype frame[12], P[12];
+  if (contact.kind != CP_ON_PLANE || CPMechGetPoints(own->mech, CP_CONTACT, i, y, frame) ||
+      CPMechGetPoints(own->mech, CP_JOINT, contact.joint, y, P))
     return xyz;
-  for (int along = 0; along < rows.ntangents; along++)
+  for (int along = 0; along < contact.nrates; along++)
     for (int sign = -1; sign <= 1; sign += 2, xyz += 3)
-      for (int k = 0; k < 3; k++)
-        xyz[k] = Pa[k] + sign * contacts->reach * frame[6 + 3 * along + k];
+      for (int k = 0; k < 3; k++) xyz[k] = P[k] + sign * own->reach * frame[6 + 3 * along + k];
   return xyz;
 }
 
@@ -210,16 +202,17 @@ static sunrealtype *plane_points(const CPPlugin *model, int i, N_Vector y, sunre
 static void points(const CPPlugin *model, sunrealtype t, N_Vector y, sunrealtype *xyz) {
   (void)t;
   static const sunrealtype origin[3];
-  CPBodies b = model->data;
-  CPShapeKind kind;
+  CPBodies b  = built(model)->bodies;
+  CPMech mech = built(model)->mech;
+  sunrealtype both[12];
   for (int i = 0; i < CPBodiesCount(b, CP_JOINT); i++, xyz += 6)
-    CPBodiesPoints(b, CP_JOINT, i, y, xyz, xyz + 3);
+    if (!CPMechGetPoints(mech, CP_JOINT, i, y, both)) memcpy(xyz, both, 6 * sizeof *xyz);
   for (int i = 0; i < CPBodiesCount(b, CP_BODY); i++, xyz += 3)
-    CPBodiesPoint(b, CPBodiesName(b, CP_BODY, i), origin, y, xyz, NULL);
+    CPMechGetPoint(mech, i, origin, y, xyz, NULL);
   for (int i = 0; i < CPBodiesCount(b, CP_SPRING); i++, xyz += 6)
-    CPBodiesPoints(b, CP_SPRING, i, y, xyz, xyz + 3);
+    if (!CPMechGetPoints(mech, CP_SPRING, i, y, both)) memcpy(xyz, both, 6 * sizeof *xyz);
   for (int i = 0; i < CPBodiesCount(b, CP_SHAPE); i++, xyz += 12)
-    CPBodiesShapePoints(b, i, y, &kind, xyz);
+    CPMechGetPoints(mech, CP_SHAPE, i, y, xyz);
   for (int i = 0; i < model->ncontacts; i++) xyz = plane_points(model, i, y, xyz);
 }
 
@@ -229,38 +222,36 @@ static void add_segment(CPPluginDrawing *d, int from, int to, CPPluginSegmentKin
   d->segment_kind[d->nsegments++] = kind;
 }
 
-/* Does the joint belong to a contact? rows: out. */
-static int is_contact(const CPPlugin *model, int joint, CPBodiesContactRows *rows) {
-  for (int i = 0; i < model->ncontacts; i++)
-    if (!CPBodiesContact(model->data, i, rows) && rows->joint == joint) return 1;
-  return 0;
+/* The contact that the joint belongs to, or -1 */
+static int contact_of(const CPPlugin *model, int joint) {
+  int i = 0;
+  while (i < model->ncontacts && thing(built(model)->bodies, CP_CONTACT, i).joint != joint) i++;
+  return i < model->ncontacts ? i : -1;
 }
 
 /* Returns the number of lines that show planes. */
 static int count_lines(const CPPlugin *model) {
   int n = 0;
-  CPBodiesContactRows rows;
-  for (int i = 0; i < model->ncontacts; i++)
-    if (!CPBodiesContact(model->data, i, &rows) && rows.on == CP_ON_PLANE) n += rows.ntangents;
+  for (int i = 0; i < model->ncontacts; i++) {
+    const CPDescription contact = thing(built(model)->bodies, CP_CONTACT, i);
+    if (contact.kind == CP_ON_PLANE) n += (int)contact.nrates;
+  }
   return n;
 }
 
 static int draw(CPPlugin *model) {
-  CPBodies b       = model->data;
+  CPBodies b       = built(model)->bodies;
   const int joints = CPBodiesCount(b, CP_JOINT), bodies = CPBodiesCount(b, CP_BODY),
             springs = CPBodiesCount(b, CP_SPRING), shapes = CPBodiesCount(b, CP_SHAPE);
   const int spring = 2 * joints + bodies, shape = spring + 2 * springs, plane = shape + 4 * shapes;
   const int lines    = count_lines(model);
   CPPluginDrawing *d = &model->drawing;
-  sunrealtype xyz[12];
   if (CPPluginDraw(model, plane + 2 * lines, NULL, 3 * joints + springs + lines, NULL, shapes, NULL))
     return -1;
   d->nsegments = 0; /* counts those added so far */
   for (int i = 0; i < joints; i++) {
-    const int kind = CPBodiesJointKind(b, i);
-    CPBodiesContactRows contact;
-    int sides[2];
-    CPBodiesSides(b, CP_JOINT, i, sides);
+    const CPDescription joint = thing(b, CP_JOINT, i);
+    const int kind = joint.kind, sides[2] = {joint.a, joint.b}, contact = contact_of(model, i);
     for (int side = 0; side < 2; side++) {
       d->kind[2 * i + side] = kind == CP_JOINT_NONE ? CP_POINT_PLAIN
                               : sides[side] < 0     ? CP_POINT_GROUND
@@ -271,10 +262,10 @@ static int draw(CPPlugin *model) {
     if (kind != CP_JOINT_NONE)
       add_segment(d, 2 * i, 2 * i + 1, kind == CP_JOINT_ROD ? CP_SEGMENT_BAR : CP_SEGMENT_GUIDE);
     /* bars lead from bodies to their points; a plane has lines instead */
-    if (is_contact(model, i, &contact)) {
+    if (contact >= 0) {
       d->kind[2 * i] = d->kind[2 * i + 1] = CP_POINT_PLAIN;
       d->nsegments -= 1 + (sides[0] >= 0) + (sides[1] >= 0);
-      for (int side = contact.on == CP_ON_PLANE; side < 2; side++)
+      for (int side = thing(b, CP_CONTACT, contact).kind == CP_ON_PLANE; side < 2; side++)
         if (sides[side] >= 0)
           add_segment(d, 2 * i + side, 2 * joints + sides[side], CP_SEGMENT_BAR);
     }
@@ -282,22 +273,21 @@ static int draw(CPPlugin *model) {
   for (int i = 0; i < bodies; i++) d->kind[2 * joints + i] = CP_POINT_MASS;
   for (int i = spring; i < d->npoints; i++) d->kind[i] = CP_POINT_PLAIN;
   for (int i = 0; i < springs; i++) {
-    int sides[2];
-    CPBodiesSides(b, CP_SPRING, i, sides);
-    for (int side = 0; side < 2; side++)
-      if (sides[side] < 0) d->kind[spring + 2 * i + side] = CP_POINT_GROUND;
+    const CPDescription of = thing(b, CP_SPRING, i);
+    if (of.a < 0) d->kind[spring + 2 * i] = CP_POINT_GROUND;
+    if (of.b < 0) d->kind[spring + 2 * i + 1] = CP_POINT_GROUND;
     add_segment(d, spring + 2 * i, spring + 2 * i + 1, CP_SEGMENT_SPRING);
   }
   for (int i = 0; i < lines; i++)
     add_segment(d, plane + 2 * i, plane + 2 * i + 1, CP_SEGMENT_GUIDE);
   for (int i = 0; i < shapes; i++) {
-    CPBodiesShapePoints(b, i, model->y0, &d->shape[i].kind, xyz);
+    d->shape[i].kind = (CPShapeKind)thing(b, CP_SHAPE, i).kind;
     for (int k = 0; k < 4; k++) d->shape[i].point[k] = shape + 4 * i + k;
   }
   return 0;
 }
 
-/* CPPluginFree destroys the templates, so the bodies keep their own. */
+/* CPPluginFree destroys the templates, so the CPModel keeps its own. */
 static int clone_templates(CPEquations *mech) {
   SUNMatrix *all[] = {&mech->M_tmpl, &mech->A_tmpl,  &mech->K_tmpl,
                       &mech->C_tmpl, &mech->Bq_tmpl, &mech->Bu_tmpl};
@@ -312,16 +302,13 @@ static int clone_templates(CPEquations *mech) {
 }
 
 static int assemble(CPPlugin *model) {
-  CPMech mech = CPPluginMech(model);
-  if (!mech) return -1;
-  const int flag = CPBodiesAssemble(model->data, mech, 0, model->y0, mechanism.run.held);
-  CPMechFree(&mech);
-  if (flag)
-    return CPPluginRefuse(model, "%s: %s", mechanism.path,
-                          CPObjectGetLastMessage(CP_OBJECT((CPBodies)model->data)));
-  sunrealtype change;
-  const char *notes = CPBodiesAssemblyNotes(model->data, &change);
-  const char *body  = change > 0 ? strstr(notes, "body \"") : NULL; /* the line about velocities */
+  CPMech mech         = built(model)->mech;
+  CPAssembly assembly = {CP_SIZED(CPAssembly), .held = mechanism.run.held};
+  if (CPMechAssemble(mech, 0, model->y0, &assembly))
+    return CPPluginRefuse(model, "%s: %s", mechanism.path, CPObjectGetLastMessage(CP_OBJECT(mech)));
+  const char *notes = assembly.notes;
+  const char *body =
+      assembly.change > 0 ? strstr(notes, "body \"") : NULL; /* the line about velocities */
   if (mechanism.strict && body)
     return CPPluginRefuse(model, "%s: --strict: %.*s", mechanism.path, (int)strcspn(body, "\n"),
                           body);
@@ -333,79 +320,76 @@ static int assemble(CPPlugin *model) {
 
 /* Twice the largest distance of a joint from the planes' points at the start. */
 static sunrealtype reach_of(const CPPlugin *model) {
-  CPBodies b       = model->data;
+  CPBodies b       = built(model)->bodies;
+  CPMech mech      = built(model)->mech;
   sunrealtype most = 0;
   for (int i = 0; i < model->ncontacts; i++) {
-    CPBodiesContactRows rows;
-    sunrealtype Pa[3], Pb[3], end[2][3];
-    if (CPBodiesContact(b, i, &rows) || CPBodiesPoints(b, CP_JOINT, rows.joint, model->y0, Pa, Pb))
-      continue;
+    sunrealtype P[12], end[12];
+    if (CPMechGetPoints(mech, CP_JOINT, thing(b, CP_CONTACT, i).joint, model->y0, P)) continue;
     for (int j = 0; j < CPBodiesCount(b, CP_JOINT); j++) {
-      if (CPBodiesPoints(b, CP_JOINT, j, model->y0, end[0], end[1])) continue;
-      for (int side = 0; side < 2; side++)
-        most = fmax(most, sqrt(pow(end[side][0] - Pa[0], 2) + pow(end[side][1] - Pa[1], 2) +
-                               pow(end[side][2] - Pa[2], 2)));
+      if (CPMechGetPoints(mech, CP_JOINT, j, model->y0, end)) continue;
+      for (const sunrealtype *x = end; x <= end + 3; x += 3)
+        most = fmax(most, sqrt(pow(x[0] - P[0], 2) + pow(x[1] - P[1], 2) + pow(x[2] - P[2], 2)));
     }
   }
   return most > 0 ? 2 * most : 1;
 }
 
 static int take_contacts(CPPlugin *model) {
-  CPBodies b  = model->data;
-  const int n = CPBodiesCount(b, CP_CONTACT);
+  Built *own  = built(model);
+  const int n = CPBodiesCount(own->bodies, CP_CONTACT);
   if (n == 0) return 0;
   if (model->mech.f_lambda)
     return CPPluginRefuse(model, "%s: joints with friction cannot be combined with contacts",
                           mechanism.path);
-  Contacts *contacts = calloc(1, sizeof *contacts);
-  model->own         = contacts;
-  if (!contacts || !(contacts->contact = calloc((size_t)n, sizeof *contacts->contact))) return -1;
+  if (!(own->contact = calloc((size_t)n, sizeof *own->contact))) return -1;
   for (int i = 0; i < n; i++) {
-    CPBodiesContactRows rows;
-    if (CPBodiesContact(b, i, &rows)) return -1;
-    contacts->contact[i] =
-        (CPContactPoint){.name        = rows.name,
-                         .normal      = rows.normal,
-                         .tangent     = rows.tangent,
-                         .ntangents   = rows.ntangents,
-                         .law         = {.mu          = rows.mu,
-                                         .mu_static   = rows.mu_static,
-                                         .restitution = rows.restitution,
-                                         .kind        = rows.poisson ? CP_RESTITUTION_POISSON
-                                                                     : CP_RESTITUTION_NEWTON}};
+    const CPDescription d = thing(own->bodies, CP_CONTACT, i);
+    own->contact[i]       = (CPContactPoint){.name      = d.name,
+                                             .normal    = d.first,
+                                             .tangent   = d.first_rate,
+                                             .ntangents = (int)d.nrates,
+                                             .law       = *d.law};
   }
-  model->contact   = contacts->contact;
+  model->contact   = own->contact;
   model->ncontacts = n;
-  contacts->reach  = reach_of(model);
+  own->reach       = reach_of(model);
   return 0;
 }
 
 static int create(CPPlugin *model) {
-  char message[MESSAGE];
-  CPBodiesFile run;
-  CPBodies b  = CPBodiesReadText(mechanism.text, mechanism.size, mechanism.path, model->ctx, &run,
-                                 message, sizeof message);
-  model->data = b;
-  if (!b) return CPPluginRefuse(model, "%s", message);
-  if (CPBodiesModel(b, &model->mech)) {
-    model->mech = (CPEquations){0};
-    return CPPluginRefuse(model, "%s: %s", mechanism.path, CPObjectGetLastMessage(CP_OBJECT(b)));
-  }
+  Built *own = model->own = calloc(1, sizeof *own);
+  if (!own) return -1;
+  if (CPBodiesRead(mechanism.path, mechanism.text, mechanism.size, &own->bodies, NULL))
+    return CPPluginRefuse(model, "%s", CPObjectGetLastMessage(NULL));
+  CPBodies b = own->bodies;
   for (int i = 0; i < model->type->nparameters; i++) CPBodiesParameters(b)[i] = model->parameter[i];
-  if (clone_templates(&model->mech) || !(model->y0 = CPBodiesState(b))) return -1;
+  if (CPBodiesBuild(b, &own->model))
+    return CPPluginRefuse(model, "%s: %s", mechanism.path, CPObjectGetLastMessage(CP_OBJECT(b)));
+  if (!(model->y0 = CPBodiesState(b, model->ctx)) ||
+      !(own->mech = CPMechCreate(own->model, model->y0, model->ctx)))
+    return -1;
+  model->mech = *CPModelGetEquations(own->model);
+  model->data = model->mech.model_data = CPMechGetUserData(own->mech);
+  model->mech.new_data                 = NULL;
+  model->mech.free_data                = NULL;
+  model->mech.free_model_data          = NULL;
+  if (clone_templates(&model->mech)) return -1;
   model->n       = N_VGetLength(model->y0);
   model->closure = loop_closure;
   if (take_contacts(model)) return -1;
-  if (draw(model) || (run.assemble && assemble(model))) return -1;
+  if (draw(model) || (mechanism.run.assemble && assemble(model))) return -1;
   return 0;
 }
 
 static void destroy(CPPlugin *model) {
-  CPBodies b         = model->data;
-  Contacts *contacts = model->own;
-  if (contacts) free(contacts->contact);
-  free(contacts);
-  CPBodiesFree(&b);
+  Built *own = built(model);
+  if (!own) return;
+  CPMechFree(&own->mech);
+  CPModelFree(&own->model);
+  CPBodiesFree(&own->bodies);
+  free(own->contact);
+  free(own);
 }
 
 /* ------------------------------------------------------------------------------ the table -- */
@@ -413,12 +397,9 @@ static void destroy(CPPlugin *model) {
 /* Creates the names of parameters and coordinates. Returns 0, or -1 if out of memory. */
 static int name_all(CPBodies b) {
   CPPluginType *type = &mechanism.type;
-  const int planar = CPBodiesDimension(b) == 2, each = planar ? 3 : PER_BODY,
-            bodies = CPBodiesCount(b, CP_BODY);
-  int np           = 0;
-  while (np < MOST_NAMES && !CPBodiesParameterName(b, np, (char[NAME_LENGTH]){0}, NAME_LENGTH))
-    np++;
-  const int nc = each * bodies <= MOST_NAMES ? each * bodies : 0;
+  const int planar = mechanism.run.dimension == 2, bodies = CPBodiesCount(b, CP_BODY),
+            all = CPBodiesCount(b, CP_PARAMETER), np = all < MOST_NAMES ? all : MOST_NAMES,
+            q = (planar ? 3 : PER_BODY) * bodies, nc = q <= MOST_NAMES ? q : 0;
   /* In the plane they are the rates of the coordinates. */
   const int nv          = planar || nc == 0 ? 0 : 6 * bodies;
   mechanism.names       = calloc((size_t)(np + nc + nv) + 1, NAME_LENGTH);
@@ -432,7 +413,7 @@ static int name_all(CPBodies b) {
     static const int of[3][2] = {{3, 2}, {4, 2}, {4, 3}};
     sunrealtype least = -SUN_RCONST(1e300), most = SUN_RCONST(1e300);
     const sunrealtype *p = CPBodiesParameters(b) + i;
-    CPBodiesParameterName(b, i, name, NAME_LENGTH);
+    snprintf(name, NAME_LENGTH, "%s", thing(b, CP_PARAMETER, i).name);
     const char *field = strchr(name, '.') + 1;
     if (!strcmp(field, "mass") || !strcmp(field, "inertance") || !strcmp(field, "J_zz") ||
         (!planar && (!strcmp(field, "J_xx") || !strcmp(field, "J_yy"))) ||
@@ -446,20 +427,10 @@ static int name_all(CPBodies b) {
         most = sqrt(p[-of[k][0]]) * sqrt(p[-of[k][1]]), least = -most;
     mechanism.parameters[i] = (CPPluginParameter){name, "", "as in the file", *p, least, most};
   }
-  for (int i = 0; i < nc; i++, name += NAME_LENGTH) {
-    const int k = i % each;
-    snprintf(name, NAME_LENGTH, "%s.%s", CPBodiesName(b, CP_BODY, i / each),
-             (planar ? of_plane : of_space)[k]);
-    mechanism.coordinates[i] = (CPPluginCoordinate){name,
-                                                    planar && k == 2 ? "rad"
-                                                    : k < 3          ? "m"
-                                                                     : "1",
-                                                    (planar ? meanings2 : meanings)[k]};
-  }
-  for (int i = 0; i < nv; i++, name += NAME_LENGTH) {
-    const int k = i % 6;
-    snprintf(name, NAME_LENGTH, "%s.%s", CPBodiesName(b, CP_BODY, i / 6), velocities[k]);
-    mechanism.coordinates[nc + i] = (CPPluginCoordinate){name, k < 3 ? "m/s" : "rad/s", rates[k]};
+  for (int i = 0; i < nc + nv; i++, name += NAME_LENGTH) {
+    const CPDescription d = thing(b, CP_STATE, i);
+    snprintf(name, NAME_LENGTH, "%s", d.name);
+    mechanism.coordinates[i] = (CPPluginCoordinate){name, d.unit, d.meaning};
   }
   type->parameters           = mechanism.parameters;
   type->nparameters          = np;
@@ -474,55 +445,30 @@ static int name_all(CPBodies b) {
   return 0;
 }
 
-/* Is coordinate k of a joint of this kind an angle, and not a displacement? */
-static int is_angle(int kind, int k) {
-  return kind == CP_JOINT_REVOLUTE || kind == CP_JOINT_UNIVERSAL ||
-         (kind == CP_JOINT_CYLINDRICAL && k == 1) || (kind == CP_JOINT_PLANAR && k == 2);
-}
-
 /* Makes quantities from the sensors that the file names. Returns 0, or -1 after a complaint. */
 static int find_sensors(CPBodies b, const char *path) {
-  char words[CP_BODIES_TEXT], *rest = words;
-  CPEquations model;
-  sunrealtype x[2];
-  int failed = 0;
-  snprintf(words, sizeof words, "%s", mechanism.run.sensors);
-  const size_t most    = strlen(words) / 2 + 1; /* of words with blanks between them */
+  const char *word     = mechanism.run.sensors;
+  const size_t most    = strlen(word) / 2 + 1; /* of words with blanks between them */
   mechanism.sensor     = calloc(most, sizeof *mechanism.sensor);
   mechanism.quantities = calloc(1 + 2 * most, sizeof *mechanism.quantities);
   if (!mechanism.sensor || !mechanism.quantities) return complain("no memory");
-  /* CPBodiesModel completes the mechanism. Its errors are left to create, which reports them. */
-  N_Vector y = CPBodiesModel(b, &model) ? NULL : CPBodiesState(b);
-  for (char *word; y && !failed && (word = strtok_r(rest, " ", &rest));) {
-    const int i = mechanism.nsensors;
-    char *dot   = strrchr(word, '.');
-    snprintf(mechanism.sensor[i].name[0], sizeof mechanism.sensor[i].name[0], "%s", word);
-    snprintf(mechanism.sensor[i].name[1], sizeof mechanism.sensor[i].name[1], "%s'", word);
-    if (dot) *dot = '\0'; /* names have no dot */
-    snprintf(mechanism.sensor[i].joint, sizeof mechanism.sensor[i].joint, "%s", word);
-    char *end              = NULL;
-    const long k           = dot ? strtol(dot + 1, &end, 10) : 0;
-    mechanism.sensor[i].of = (CPCoordinate){mechanism.sensor[i].joint, (int)k};
-    if ((dot && (end == dot + 1 || *end || k < 0 || k > 2)) ||
-        CPBodiesCoordinate(b, mechanism.sensor[i].of, y, &x[0], &x[1])) {
-      failed = complain("%s: run: sensors: there is no coordinate \"%s\" of a joint", path,
-                        mechanism.sensor[i].name[0]);
-      break;
-    }
-    int joint = 0;
-    while (joint < CPBodiesCount(b, CP_JOINT) && strcmp(CPBodiesName(b, CP_JOINT, joint), word))
-      joint++;
-    const int angle = is_angle(CPBodiesJointKind(b, joint), (int)k);
+  for (; *(word += strspn(word, " ")); word += strcspn(word, " ")) {
+    const int i = mechanism.nsensors, length = (int)strcspn(word, " ");
+    char(*name)[NAME_LENGTH] = mechanism.sensor[i].name;
+    snprintf(name[0], sizeof name[0], "%.*s", length, word);
+    snprintf(name[1], sizeof name[1], "%.*s'", length, word);
+    if (CPBodiesFind(b, CP_COORDINATE, name[0], &mechanism.sensor[i].coordinate))
+      return complain("%s: run: sensors: %s", path, CPObjectGetLastMessage(CP_OBJECT(b)));
+    const int angle = thing(b, CP_COORDINATE, mechanism.sensor[i].coordinate).kind;
     for (int rate = 0; rate < 2; rate++)
       mechanism.quantities[1 + 2 * i + rate] =
-          (CPPluginQuantity){.name      = mechanism.sensor[i].name[rate],
+          (CPPluginQuantity){.name      = name[rate],
                              .unit      = angle ? (rate ? "rad/s" : "rad") : (rate ? "m/s" : "m"),
                              .value     = sensor,
                              .conserved = CP_QUANTITY_FREE};
     mechanism.nsensors++;
   }
-  if (y) N_VDestroy(y);
-  return failed;
+  return 0;
 }
 
 /* Copies a text without its control characters, for titles. Returns NULL if out of memory. */
@@ -538,19 +484,6 @@ static char *plain(const char *text) {
   }
   free(copy);
   return NULL;
-}
-
-/* Returns 0, or -1 if out of memory. */
-static int keep_inputs(CPBodies b) {
-  size_t size = 0;
-  FILE *out   = open_memstream(&mechanism.inputs, &size);
-  if (!out) return -1;
-  fwrite(mechanism.path, 1, strlen(mechanism.path) + 1, out);
-  const char *path;
-  for (int i = 0; (path = CPBodiesFileRead(b, i)); i++) fwrite(path, 1, strlen(path) + 1, out);
-  fputc('\0', out);
-  const int failed = ferror(out);
-  return fclose(out) || failed ? -1 : 0;
 }
 
 /* Reads the whole file. Returns 0, or -1 after a complaint. */
@@ -582,25 +515,19 @@ static int read_file(const char *path) {
 void mechanism_be_strict(void) { mechanism.strict = 1; }
 
 const CPPluginType *mechanism_load(const char *path) {
-  char message[MESSAGE];
   Method method;
   if (read_file(path)) return NULL;
-  SUNContext ctx = context_create();
-  if (!ctx) return complain("no memory"), NULL;
-  CPBodies b = CPBodiesReadText(mechanism.text, mechanism.size, path, ctx, &mechanism.run, message,
-                                sizeof message);
-  int failed = !b;
-  if (!b) complain("%s", message);
+  mechanism.run = (CPBodiesFile)CP_INIT(CPBodiesFile);
+  int failed    = CPBodiesRead(path, mechanism.text, mechanism.size, &mechanism.bodies,
+                               &mechanism.run) != CP_SUCCESS;
+  CPBodies b    = mechanism.bodies;
+  if (!b) complain("%s", CPObjectGetLastMessage(NULL));
   if (b && !mechanism.shown) mechanism.shown = plain(path);
-  if (b && (failed = name_all(b) || keep_inputs(b) || !mechanism.shown)) complain("no memory");
+  if (b && (failed = name_all(b) || !mechanism.shown)) complain("no memory");
   if (b && !failed) failed = find_sensors(b, path) != 0;
-  if (b && *CPBodiesNotes(b) && !(mechanism.left_out = strdup(CPBodiesNotes(b))))
-    failed = complain("no memory");
-  CPBodiesFree(&b);
-  SUNContext_Free(&ctx);
   const CPBodiesFile *run = &mechanism.run;
   if (!failed && run->method[0] && method_find(run->method, &method) != METHOD_FOUND) {
-    complain("%s:%d:%d: there is no method \"%s\"", path, run->method_at[0], run->method_at[1],
+    complain("%s:%d:%d: there is no method \"%s\"", path, run->method_line, run->method_column,
              run->method);
     failed = 1;
   }
@@ -628,6 +555,6 @@ const CPPluginType *mechanism_load(const char *path) {
   type->nauxiliaries      = run->balance != 0;
   type->energies          = energies;
   type->extent            = extent;
-  type->left_out          = mechanism.left_out;
+  type->left_out          = *run->notes ? run->notes : NULL;
   return type;
 }

@@ -49,6 +49,8 @@ static int create(CPMech mech, N_Vector y_tmpl, const char *function) {
   CP_NEW(&mech->memory, mech->rows.off, mech->m);
   if (cpArenaStatus(&mech->memory) || cpMechProjectorCreate(mech) || cpMechTakeSprings(mech))
     return cpReport(NULL, CP_MEM_FAIL, function, "no memory for a mechanical system");
+  for (int i = 0; model->eq.active && i < mech->na; i++)
+    mech->rows.off[i] = model->eq.active[i] == 0;
   return createData(mech, function);
 }
 

@@ -398,9 +398,10 @@ static int createRows(CPModel model) {
 }
 
 static int create(CPModel model, const CPEquations *given, const char *function) {
-  CPEquations *m = &model->eq;
-  int *z_order   = NULL;
-  *m             = *given;
+  CPEquations *m      = &model->eq;
+  int *z_order        = NULL;
+  sunrealtype *active = NULL;
+  *m                  = *given;
   /* Until all has been copied, the data are the caller's. */
   m->free_model_data = NULL;
   m->nq              = m->nq > 0 ? m->nq : m->nu;
@@ -418,10 +419,13 @@ static int create(CPModel model, const CPEquations *given, const char *function)
   if (!flag) flag = takeNorms(model, function);
   if (flag) return flag;
   if (m->z_order) CP_NEW(&model->memory, z_order, m->nz);
+  if (m->active) CP_NEW(&model->memory, active, m->na);
   if (pair(model)) return cpReport(NULL, CP_MEM_FAIL, function, "no memory for a model");
   if (z_order && m->nz > 0) memcpy(z_order, m->z_order, (size_t)m->nz * sizeof *z_order);
   m->z_order = z_order;
-  flag       = takeMotions(model, function);
+  if (active) memcpy(active, m->active, (size_t)m->na * sizeof *active);
+  m->active = active;
+  flag      = takeMotions(model, function);
   if (!flag && createRows(model))
     flag = cpReport(NULL, CP_MEM_FAIL, function, "no memory for a model");
   if (!flag) m->free_model_data = given->free_model_data;

@@ -1,7 +1,10 @@
 /* cpodes: mechanisms of rigid bodies (guide, chapter "Bodies and joints").
  *
- * Bodies, joints, drives and forces are added by name. CPBodiesMech makes a CPMech of them, in which M, A, b and all
- * partial derivatives are exact. In space a body i has, in this order,
+ *   CPBodies (description, of one thread)  ->  CPModel (constant, shared)  ->  CPMech, CPMech, ... (one for each run)
+ *
+ * Bodies, joints, drives and forces are added by name. CPBodiesBuild makes a CPModel of them, in which M, A, b and all
+ * partial derivatives are exact, and CPMechCreate any number of CPMech of that, in any threads. In space a body i has, in
+ * this order,
  *
  *   q_i = (r, e)       centre of mass in the axes of space [m], unit quaternion of its axes, scalar first   [7]
  *   u_i = (r', omega)  velocity in the axes of space [m/s], angular velocity in the body's axes [rad/s]      [6]
@@ -13,10 +16,10 @@
  * The frame of a body may have its origin anywhere; `centre` gives the centre of mass in it. The placement of a body
  * puts this frame into space. Joints and points of application are given in the axes of space at this placement, or in
  * the frames of the bodies (CPIn). In the first case joints whose points meet are closed at the placement. In the
- * second case the placement may be a rough guess, which CPBodiesAssemble improves.
+ * second case the placement may be a rough guess, which CPMechAssemble improves.
  *
- * Functions return CP_SUCCESS, an index (from 0 on) or a value, or a negative code whose message names the element,
- * the rule and the value. After an error the mechanism is as before the call.
+ * Functions return CP_SUCCESS or a negative code whose message names the element, the rule and the value. After an error the
+ * mechanism is as before the call. Indices count from 0 on.
  */
 #ifndef CPODES_BODIES_H
 #define CPODES_BODIES_H
@@ -34,9 +37,53 @@ typedef enum {
   CP_IN_BODIES = 1  /**< those of the body's frame, on each side */
 } CPIn;
 
-/** A rigid body. Its name is copied, as all names are. A name contains neither blanks nor dots, and is unique. */
+/** Kinds of elements; each has a structure that begins with a CPElement. */
+typedef enum {
+  CP_ELEMENT_BODY     = 0, /**< CPBody */
+  CP_ELEMENT_JOINT    = 1, /**< CPJoint */
+  CP_ELEMENT_COUPLER  = 2, /**< CPCoupler */
+  CP_ELEMENT_DRIVE    = 3, /**< CPDrive */
+  CP_ELEMENT_SPRING   = 4, /**< CPSpring */
+  CP_ELEMENT_BUSHING  = 5, /**< CPBushing */
+  CP_ELEMENT_FORCE    = 6, /**< CPForce */
+  CP_ELEMENT_FRICTION = 7, /**< CPFriction */
+  CP_ELEMENT_CONTACT  = 8, /**< CPBodyContact */
+  CP_ELEMENT_SHAPE    = 9  /**< CPShape */
+} CPElementKind;
+
+/** What an element begins with. Members that are not set are 0 or NULL, as are those that a later version adds.
+ *
+ *   CPBody rod = {CP_NEW_BODY("rod"), .mass = 1};       CPBodiesAdd(bodies, &rod.head, NULL);      in C
+ *   CPBody rod{}; rod.head = CP_NEW_BODY("rod");        rod.mass = 1; ...                          in C++
+ */
 typedef struct {
-  const char *name; /**< name of the element */
+  size_t size;        /**< of the whole element in bytes */
+  CPElementKind kind; /**< its kind */
+  const char *name;   /**< unique, without blanks and dots; copied, as all names are */
+} CPElement;
+
+#ifdef __cplusplus
+#define CP_NEW_ELEMENT(type, kind, name) \
+  CPElement { sizeof(type), kind, name }
+#else
+#define CP_NEW_ELEMENT(type, kind, name) \
+  { sizeof(type), kind, name }
+#endif
+/* The heads of new elements */
+#define CP_NEW_BODY(name)     CP_NEW_ELEMENT(CPBody, CP_ELEMENT_BODY, name)
+#define CP_NEW_JOINT(name)    CP_NEW_ELEMENT(CPJoint, CP_ELEMENT_JOINT, name)
+#define CP_NEW_COUPLER(name)  CP_NEW_ELEMENT(CPCoupler, CP_ELEMENT_COUPLER, name)
+#define CP_NEW_DRIVE(name)    CP_NEW_ELEMENT(CPDrive, CP_ELEMENT_DRIVE, name)
+#define CP_NEW_SPRING(name)   CP_NEW_ELEMENT(CPSpring, CP_ELEMENT_SPRING, name)
+#define CP_NEW_BUSHING(name)  CP_NEW_ELEMENT(CPBushing, CP_ELEMENT_BUSHING, name)
+#define CP_NEW_FORCE(name)    CP_NEW_ELEMENT(CPForce, CP_ELEMENT_FORCE, name)
+#define CP_NEW_FRICTION(name) CP_NEW_ELEMENT(CPFriction, CP_ELEMENT_FRICTION, name)
+#define CP_NEW_CONTACT(name)  CP_NEW_ELEMENT(CPBodyContact, CP_ELEMENT_CONTACT, name)
+#define CP_NEW_SHAPE(name)    CP_NEW_ELEMENT(CPShape, CP_ELEMENT_SHAPE, name)
+
+/** A rigid body. */
+typedef struct {
+  CPElement head;   /**< CP_NEW_BODY(name) */
   sunrealtype mass; /**< > 0 [kg] */
   /** Moments J_xx, J_yy, J_zz and products J_xy, J_xz, J_yz (entries of the tensor: J_xy = -int x y dm) about the
    * centre of mass, in the axes of the frame [kg m^2]. The tensor must be definite, and no principal moment may exceed
@@ -75,13 +122,13 @@ typedef struct {
  *                                                              1 + 2 nonholonomic
  *
  * The rows that align axes, such as x_a . z_b = 0, hold for opposite axes as well: a motion keeps the sign with which it
- * starts, and CPBodiesAssemble accepts no other one than that of the table.
+ * starts, and CPMechAssemble accepts no other one than that of the table.
  *
  * Angles are those from x_a to x_b about z [rad], and displacements are z_a . d [m]. In space angles are determined up
  * to whole turns and returned in (-pi, pi].
  */
 typedef enum {
-  CP_JOINT_NONE = -1,      /**< CPBodiesJointKind: no joint, but a coupler or a drive */
+  CP_JOINT_NONE = -1,      /**< in a description: a coupler or a drive */
   CP_JOINT_BALL = 0,       /**< points meet */
   CP_JOINT_REVOLUTE,       /**< a hinge */
   CP_JOINT_UNIVERSAL,      /**< Hooke's joint */
@@ -106,7 +153,7 @@ typedef struct {
 
 /** A joint from body a to body b. */
 typedef struct {
-  const char *name; /**< name of the element */
+  CPElement head;   /**< CP_NEW_JOINT(name) */
   CPJointKind kind; /**< kind of the joint */
   const char *a; /**< name of body a; NULL and "ground" mean the ground, whose frame is that of space */
   const char *b; /**< name of body b, or the ground */
@@ -160,42 +207,25 @@ typedef int (*CPSurfaceFn)(const sunrealtype *x, sunrealtype *phi, sunrealtype *
  * ball of the given radius, or a point, at each vertex, and can touch all kinds of surfaces. The names of the contacts of a
  * box or cylinder have _1, _2, ... appended.
  *
- * The laws are Coulomb's friction and Newton's or Poisson's restitution. Each contact takes the rows of a rolling joint,
- * which a CPContact switches (CPBodiesContact). With a CPMech alone they are off, and the bodies pass through each other.
+ * Each contact takes the rows of a rolling joint, which a CPContact switches (CPBodiesDescribe). With a CPMech alone they
+ * are off, and the bodies pass through each other.
  */
 typedef struct {
-  const char *name; /**< name of the element, and of the joint whose rows it takes */
-  const char *a;    /**< body with the surface; NULL and "ground" mean the ground */
-  const char *b;    /**< body that touches it */
-  CPIn in;          /**< axes of points and directions */
-  CPMarker on_a;    /**< P_a, and z_a as its `axis` */
+  CPElement head; /**< CP_NEW_CONTACT(name); the name is also that of the joint whose rows it takes */
+  const char *a; /**< body with the surface; NULL and "ground" mean the ground */
+  const char *b; /**< body that touches it */
+  CPIn in;       /**< axes of points and directions */
+  CPMarker on_a; /**< P_a, and z_a as its `axis` */
   CPMarker on_b; /**< P_b, and the axes of a disc, cylinder or box (that of a box as in CPShape) */
-  sunrealtype radius;      /**< >= 0 for a ball, > 0 for a disc or cylinder [m] */
-  sunrealtype friction;    /**< coefficient mu >= 0 of sliding friction */
-  sunrealtype sticking;    /**< coefficient mu_s >= 0 of static friction; mu is used if mu_s < mu */
-  sunrealtype restitution; /**< e from 0 to 1 */
-  int poisson;             /**< 1 for Poisson's law of restitution, 0 for Newton's */
-  CPContactOn on;          /**< surface of body a */
-  CPContactTouch touch;    /**< shape of body b */
-  sunrealtype radius_a;    /**< radius of the sphere of a, < 0 if it is hollow [m] */
-  CPSurfaceFn surface;     /**< function of CP_ON_SURFACE, else NULL */
-  void *data;              /**< passed to that function */
+  sunrealtype radius;   /**< >= 0 for a ball, > 0 for a disc or cylinder [m] */
+  CPContactOn on;       /**< surface of body a */
+  CPContactTouch touch; /**< shape of body b */
+  sunrealtype radius_a; /**< radius of the sphere of a, < 0 if it is hollow [m] */
+  CPSurfaceFn surface;  /**< function of CP_ON_SURFACE, else NULL */
+  void *data;           /**< passed to that function */
   sunrealtype size[3]; /**< edges of a box along x_b, y_b, z_b; the last one is the length of a cylinder; > 0 [m] */
+  CPContactLaw law; /**< friction and restitution; the last member, since laws may grow */
 } CPBodyContact;
-
-/** Contact i of a mechanism, with the members of a CPContactPoint of cpodes_contact.h. */
-typedef struct {
-  const char *name;    /**< name, which must be copied since it may move when an element is added */
-  int joint;           /**< index of the joint whose rows it takes */
-  sunindextype normal; /**< row of p, v and A */
-  sunindextype tangent;    /**< first row of v and A of the sliding velocities */
-  int ntangents;           /**< 2, or 1 in the plane */
-  sunrealtype mu;          /**< coefficient of sliding friction */
-  sunrealtype mu_static;   /**< coefficient of static friction */
-  sunrealtype restitution; /**< e */
-  int poisson;             /**< 1 for Poisson's law of restitution, 0 for Newton's */
-  CPContactOn on;          /**< surface of body a */
-} CPBodiesContactRows;
 
 /** One coordinate x of a joint, in the order of the table above. */
 typedef struct {
@@ -208,7 +238,7 @@ typedef struct {
  * are 1 and its radius. Screw: the same with the pitch. Two angles in space must have whole ratios, so that whole turns
  * cancel. */
 typedef struct {
-  const char *name;     /**< name of the element */
+  CPElement head;       /**< CP_NEW_COUPLER(name) */
   CPCoordinate of[2];   /**< x_1 and x_2 */
   sunrealtype ratio[2]; /**< ratio_1 and ratio_2, not 0 */
   sunrealtype offset;   /**< right-hand side */
@@ -222,7 +252,7 @@ typedef int (*CPDriveFn)(sunrealtype t, sunrealtype *g, void *data);
  * the assembly those nearest to the guess count, and then those that it makes. Turns cost no accuracy: start + rate t is
  * exact up to the roundoff of an angle below one turn, and a function g as exact as its value. */
 typedef struct {
-  const char *name;      /**< name of the element */
+  CPElement head;        /**< CP_NEW_DRIVE(name) */
   CPCoordinate of;       /**< coordinate that it prescribes */
   CPDriveFn g;           /**< motion, or NULL */
   void *data;            /**< passed to the function */
@@ -241,7 +271,7 @@ typedef int (*CPLawFn)(sunrealtype t, sunrealtype x, sunrealtype rate, sunrealty
  * a flywheel or a rotor behind a gear adds to the motion of its coordinate ("armature", "reflected inertia": rotor inertia
  * times the square of the gear ratio). */
 typedef struct {
-  const char *name;       /**< name of the element */
+  CPElement head;         /**< CP_NEW_SPRING(name) */
   CPCoordinate of;        /**< coordinate on which it acts */
   const char *a;          /**< first body */
   const char *b;          /**< second body */
@@ -261,7 +291,7 @@ typedef struct {
  * z_a . y_b, x_a . z_b, y_a . x_b. In the plane they act along x_a and y_a and on the angle. The drag is a torque
  * -drag (omega_b - omega_a) on b, for rotations of any size. */
 typedef struct {
-  const char *name;              /**< name of the element */
+  CPElement head;                /**< CP_NEW_BUSHING(name) */
   const char *a;                 /**< first body */
   const char *b;                 /**< second body */
   CPIn in;                       /**< axes of points and directions */
@@ -280,7 +310,7 @@ typedef int (*CPPointForceFn)(sunrealtype t, const sunrealtype *x, const sunreal
                               sunrealtype *F, sunrealtype *Fx, sunrealtype *Fv, void *data);
 /** A force on a point of a body. */
 typedef struct {
-  const char *name;     /**< name of the element */
+  CPElement head;       /**< CP_NEW_FORCE(name) */
   const char *body;     /**< name of the body */
   CPIn in;              /**< axes of the point */
   sunrealtype point[3]; /**< point of application [m] */
@@ -294,7 +324,7 @@ typedef struct {
  * the reaction force across the joint's point. The factor is the coefficient of friction, for angles multiplied by the
  * radius of the bearing [m]. */
 typedef struct {
-  const char *name;   /**< name of the element */
+  CPElement head;     /**< CP_NEW_FRICTION(name) */
   CPCoordinate of;    /**< coordinate on which it acts */
   sunrealtype factor; /**< >= 0 */
   sunrealtype speed;  /**< > 0; the force grows with x' below about this rate [m/s, rad/s] */
@@ -303,7 +333,7 @@ typedef struct {
 /** A shape of a body for drawings, without mass. Its centre is the point of `on`. z of `on` is the axis of cylinders and
  * wheels; in the plane it is that of space. */
 typedef struct {
-  const char *name;    /**< name of the element */
+  CPElement head;      /**< CP_NEW_SHAPE(name) */
   CPShapeKind kind;    /**< kind of the shape */
   const char *body;    /**< name of the body, or "ground" */
   CPIn in;             /**< axes of `on` */
@@ -314,194 +344,172 @@ typedef struct {
 
 /** Energies and powers at one state. E = kinetic + potential changes by E' = -dissipation + applied + drives. */
 typedef struct {
+  size_t size;
   sunrealtype kinetic;     /**< kinetic energy, including that of inertances [J] */
   sunrealtype potential;   /**< potential energy of gravity and of springs without laws [J] */
   sunrealtype dissipation; /**< power lost in dampers and friction [W] */
   sunrealtype applied;     /**< power of forces and laws [W] */
   sunrealtype drives;      /**< power supplied by the drives [W] */
-} CPBodiesPowers;
+} CPPowers;
 
-/* ---- life cycle ---- */
+/* ---- the description ---- */
 
-/** Creates an empty mechanism in space (dimension 3) or in the plane (2). ctx must outlive it. Returns the mechanism, which
- * the caller frees after the CPMech, or NULL. */
-CPODES_EXPORT CPBodies CPBodiesCreate(int dimension, SUNContext ctx);
-/** Frees *bodies and sets it to NULL. bodies or *bodies may be NULL. */
+/** Creates an empty mechanism in space (dimension 3) or in the plane (2). gravity [3]: its acceleration in space [m/s^2], or
+ * NULL for none. Returns the mechanism, which the caller frees, or NULL. */
+CPODES_EXPORT CPBodies CPBodiesCreate(int dimension, const sunrealtype *gravity);
+/** Frees *bodies and sets it to NULL; models that were built stay. bodies or *bodies may be NULL. */
 CPODES_EXPORT void CPBodiesFree(CPBodies *bodies);
-
-/* ---- the mechanism; before CPBodiesMech (CP_TOO_LATE). Each function returns the element's index among those of its
- * kind, or CP_ILL_INPUT, CP_MEM_FAIL, CP_NOT_SUPPORTED (not in the plane). ---- */
-
-/** Sets the acceleration of gravity, g [3], in space [m/s^2]. */
-CPODES_EXPORT int CPBodiesSetGravity(CPBodies bodies, const sunrealtype *g);
-/** Adds a body; see CPBody. */
-CPODES_EXPORT int CPBodiesAddBody(CPBodies bodies, const CPBody *body);
-/** Adds a joint; see CPJoint. */
-CPODES_EXPORT int CPBodiesAddJoint(CPBodies bodies, const CPJoint *joint);
-/** Adds a contact, or those of a box or cylinder; see CPBodyContact. Returns the index of the first one, from 0 on. */
-CPODES_EXPORT int CPBodiesAddContact(CPBodies bodies, const CPBodyContact *contact);
-/** Adds a coupler; see CPCoupler. */
-CPODES_EXPORT int CPBodiesAddCoupler(CPBodies bodies, const CPCoupler *coupler);
-/** Adds a drive; see CPDrive. */
-CPODES_EXPORT int CPBodiesAddDrive(CPBodies bodies, const CPDrive *drive);
-/** Adds a spring; see CPSpring. */
-CPODES_EXPORT int CPBodiesAddSpring(CPBodies bodies, const CPSpring *spring);
-/** Adds a bushing; see CPBushing. */
-CPODES_EXPORT int CPBodiesAddBushing(CPBodies bodies, const CPBushing *bushing);
-/** Adds a force; see CPForce. */
-CPODES_EXPORT int CPBodiesAddForce(CPBodies bodies, const CPForce *force);
-/** Adds a friction; see CPFriction. */
-CPODES_EXPORT int CPBodiesAddFriction(CPBodies bodies, const CPFriction *friction);
-/** Adds a shape; see CPShape. */
-CPODES_EXPORT int CPBodiesAddShape(CPBodies bodies, const CPShape *shape);
+/** Adds an element, of which everything is copied but user data. index: out, may be NULL: its index among the things of its
+ * kind (CPThing), of contacts of a box or cylinder that of the first one; -1 for springs on coordinates, bushings, forces and
+ * frictions. Returns CP_ILL_INPUT,
+ * CP_NOT_SUPPORTED (not in the plane), CP_OLD_STRUCT (size is not set), or CP_MEM_FAIL; then the mechanism is as before. */
+CPODES_EXPORT int CPBodiesAdd(CPBodies bodies, const CPElement *element, int *index);
 /** Adds the state W with W' = -dissipation + applied + drives [J], so that kinetic + potential - W is constant. */
 CPODES_EXPORT int CPBodiesSetBalance(CPBodies bodies);
 
-/* ---- the motion ---- */
+/** What a mechanism consists of, in the order in which it was added. */
+typedef enum {
+  CP_BODY  = 0,
+  CP_JOINT = 1, /**< joints, couplers, drives and contacts: whatever has rows */
+  CP_COORDINATE =
+      2, /**< coordinates of joints: "hinge", or "slider.1" for those after the first one */
+  CP_CONTACT   = 3, /**< contacts; each is a joint as well */
+  CP_SPRING    = 4, /**< springs that act between two points */
+  CP_SHAPE     = 5, /**< shapes */
+  CP_PARAMETER = 6, /**< numbers of elements, "element.field" */
+  CP_STATE     = 7  /**< components of y, "rod.x" */
+} CPThing;
 
-/** Creates the CPMech of the mechanism, which must not be changed from then on. Its data are bodies, which must outlive
- * it. Both must be used by one thread only. Each mechanism has one CPMech (CP_TOO_LATE). mech: out, owned by the caller.
- * Matrices are sparse from 16 velocities on. */
-CPODES_EXPORT int CPBodiesMech(CPBodies bodies, CPMech *mech);
-/** Returns the functions of that CPMech, for programs that create it themselves. model: out; its templates remain those of
- * bodies, and its data are bodies. */
-CPODES_EXPORT int CPBodiesModel(CPBodies bodies, CPEquations *model);
-/** Gives mech, which has been created with those functions, its quaternions and message handler, as CPBodiesMech does,
- * before the first use of mech. */
-CPODES_EXPORT int CPBodiesPrepare(CPBodies bodies, CPMech mech);
+/** What is known of one thing. Indices are -1, and texts "", where they mean nothing. */
+typedef struct {
+  size_t size;
+  const char *name;    /**< its name */
+  const char *unit;    /**< of a coordinate or a state */
+  const char *meaning; /**< of a state, "x of its centre of mass" */
+  int kind; /**< CPJointKind of a joint, CPContactOn, CPShapeKind; coordinate: 1 if it is an angle; state: 0 of q, 1 of u, 2 W */
+  int a; /**< body a of a joint, contact or spring, or the body of a state or shape; -1: the ground */
+  int b;              /**< body b of a joint, contact or spring */
+  int joint;          /**< joint of a coordinate, or whose rows a contact takes */
+  sunindextype first; /**< joint, contact: first row of p, v and A */
+  sunindextype count; /**< number of these rows */
+  sunindextype first_rate; /**< first row of v and A beyond p: rolling, sliding velocities of a contact */
+  sunindextype nrates;     /**< number of these rows */
+  sunrealtype value;       /**< of a parameter */
+  const CPContactLaw *law; /**< of a contact, with the present parameters */
+} CPDescription;
+
+/** Returns the number of such things, 0 if bodies is NULL. */
+CPODES_EXPORT int CPBodiesCount(CPBodies bodies, CPThing thing);
+/** Finds a thing by its name. i: out. Returns CP_ILL_INPUT if there is none.
+ *
+ * The fields of parameters are mass and J_xx ... J_yz (products only if the body was added with some); length, offset,
+ * ratio_1, ratio_2, start, rate, amplitude, frequency, stiffness, damping, free, force, factor, speed, force_x ... force_z; of
+ * a contact length (its radius), radius_a (of a sphere), friction, sticking, restitution; of a bushing kx ... kzz, dx ...
+ * dzz, x0 ... zz0 (without force); inertance and drag, if the element was added with some. Gravity is "gravity.x" and so on. */
+CPODES_EXPORT int CPBodiesFind(CPBodies bodies, CPThing thing, const char *name, int *i);
+/** Describes thing i, from 0 on. out: in, its size; out. Rows are those of a model that is built now. Texts and laws are valid
+ * until the next call of a function with bodies. */
+CPODES_EXPORT int CPBodiesDescribe(CPBodies bodies, CPThing thing, int i, CPDescription *out);
+
+/** Returns the array of the parameters, in the order of CP_PARAMETER: values that models have which are built from now on. It
+ * moves when an element is added. Returns NULL if bodies is NULL. */
+CPODES_EXPORT sunrealtype *CPBodiesParameters(CPBodies bodies);
 /** Returns a new state with the bodies at their placement and with their velocities. The caller owns it. Returns NULL
  * without memory or bodies. */
-CPODES_EXPORT N_Vector CPBodiesState(CPBodies bodies);
-/** Assembles the mechanism at time t by CPMechCalcIC, from the guess y (in, out). held contains the names of bodies,
- * separated by blanks, whose positions are held, or is NULL. If such a body moves in the guess, its velocities are held as
- * well, as far as a consistent state with them exists: all of them, else only the angular ones, else only the
- * translational ones. All other velocities are the nearest consistent ones.
+CPODES_EXPORT N_Vector CPBodiesState(CPBodies bodies, SUNContext ctx);
+/** Builds the model of the mechanism. It keeps nothing of bodies, to which elements may be added afterwards for further
+ * models, but the user's functions and data, which all threads call that use the model. Matrices are sparse from 16
+ * velocities on. model: out, owned by the caller (CPModelFree). Returns CP_ILL_INPUT if there is no body, or CP_MEM_FAIL. */
+CPODES_EXPORT int CPBodiesBuild(CPBodies bodies, CPModel *model);
+
+/* ---- a CPMech of such a model: its own parameters, offsets and caches. Functions return CP_ILL_INPUT for others. ---- */
+
+/** values: out, the array of the parameters of mech, in the order of CP_PARAMETER of the description; it is final, for
+ * CPIntegratorSetSensParams and CPMechSetParams. n: out, their number. Either may be NULL. */
+CPODES_EXPORT int CPMechGetParameters(CPMech mech, sunrealtype **values, int *n);
+
+/** Options and results of an assembly. */
+typedef struct {
+  size_t size;
+  const char *held; /**< in: names of bodies whose positions are held, separated by blanks, or NULL */
+  const char *notes; /**< out: what has been changed beyond closing the joints, one line each, or ""; until the next one */
+  sunrealtype change; /**< out: the largest change of a start velocity that was given, as a part of it, or 0 */
+  /** in: NULL, or the offsets of an assembly with another CPMech of this model, which mech takes; then nothing else is done.
+   * out: the offsets of redundant rows and frames, of mech */
+  const sunrealtype *offsets;
+  int noffsets; /**< out: their number */
+} CPAssembly;
+
+/** Assembles the mechanism at time t by CPMechCalcIC, from the guess y (in, out). assembly may be NULL. If a body that is held
+ * moves in the guess, its velocities are held as well, as far as a consistent state with them exists: all of them, else only
+ * the angular ones, else only the translational ones. All other velocities are the nearest consistent ones.
  *
  * Joints are closed with their axes equal, however far bodies are turned in the guess. Rows that depend on others cannot be
  * closed if data are rounded: such a row gets an offset, if at most 1e-6 of the extent of the mechanism (or 1e-6 rad), which
- * no parameter shows (CPBodiesOffsets). If loops are redundant but for rounding, as linkages of Bennett and Bricard or with
- * parallel axes in space, the frames of their joints are moved in their bodies by at most as much, so that they are redundant
- * again, and move; this takes loops of at most 300 rows. Offsets, start velocities that the joints change, and a singular position are listed
- * in CPBodiesAssemblyNotes.
+ * no parameter shows. If loops are redundant but for rounding, as linkages of Bennett and Bricard or with parallel axes in
+ * space, the frames of their joints are moved in their bodies by at most as much, so that they are redundant again, and move;
+ * this takes loops of at most 300 rows. Offsets, start velocities that the joints change, and a singular position are listed
+ * in the notes.
  *
  * If CP_IC_FAIL is returned, y is as it was, and the message names the drives or couplers that contradict each other or the
  * joints, a joint that closes only with opposite axes, or the joint that is violated most at the guess. */
-CPODES_EXPORT int CPBodiesAssemble(CPBodies bodies, CPMech mech, sunrealtype t, N_Vector y,
-                                   const char *held);
+CPODES_EXPORT int CPMechAssemble(CPMech mech, sunrealtype t, N_Vector y, CPAssembly *assembly);
 
-/** Returns what the newest CPBodiesAssemble has changed beyond closing the joints, one line each, or "": offsets of rows
- * that depend on others, and start velocities that the joints do not allow. The mechanism owns the text. change: out, the
- * largest change of a start velocity that was given, as a part of it, or 0; may be NULL. */
-CPODES_EXPORT const char *CPBodiesAssemblyNotes(CPBodies bodies, sunrealtype *change);
-
-/** Returns the offsets of the newest CPBodiesAssemble, after CPBodiesModel, else NULL: what the np rows of p are to have
- * instead of 0, then for each joint by how much the frame of one side is moved and turned in its body [6]. count: out, their
- * number. */
-CPODES_EXPORT const sunrealtype *CPBodiesOffsets(CPBodies bodies, int *count);
-/** Sets the offsets, after CPBodiesModel, to those of an equal mechanism, so that a program can integrate with another one than
- * it assembles. offsets: as from CPBodiesOffsets. */
-CPODES_EXPORT int CPBodiesSetOffsets(CPBodies bodies, const sunrealtype *offsets);
-
-/* ---- quantities, after CPBodiesMech or CPBodiesModel ---- */
-
-/** Returns a coordinate of a joint and its rate at y. x, rate: out. */
-CPODES_EXPORT int CPBodiesCoordinate(CPBodies bodies, CPCoordinate of, N_Vector y, sunrealtype *x,
-                                     sunrealtype *rate);
+/** Returns coordinate i and its rate at y. x, rate: out, may be NULL. */
+CPODES_EXPORT int CPMechGetCoordinate(CPMech mech, int i, N_Vector y, sunrealtype *x,
+                                      sunrealtype *rate);
 /** Returns the position x [3] and velocity v [3] in space of a point that is given in the frame of a body. Either may be
  * NULL. */
-CPODES_EXPORT int CPBodiesPoint(CPBodies bodies, const char *body, const sunrealtype *point,
-                                N_Vector y, sunrealtype *x, sunrealtype *v);
+CPODES_EXPORT int CPMechGetPoint(CPMech mech, int body, const sunrealtype *point, N_Vector y,
+                                 sunrealtype *x, sunrealtype *v);
 /** Returns the reaction of a joint on its body b for the multipliers lambda [na] at y: the force F [3] at P_b [N] and the
  * torque T [3] about P_b [N m], in the axes of space. For a coupler or a drive F[0] = -lambda is the generalised force on
  * its coordinates. If constraints are dependent, the multipliers, and so the reactions, are those of minimum norm. */
-CPODES_EXPORT int CPBodiesReaction(CPBodies bodies, const char *joint, sunrealtype t, N_Vector y,
-                                   const sunrealtype *lambda, sunrealtype *F, sunrealtype *T);
+CPODES_EXPORT int CPMechGetReaction(CPMech mech, int joint, sunrealtype t, N_Vector y,
+                                    const sunrealtype *lambda, sunrealtype *F, sunrealtype *T);
 /** Returns energies and powers at (t, y). lambda [na]: in, or NULL, in which case those of drives and friction are left
  * out. */
-CPODES_EXPORT int CPBodiesGetPowers(CPBodies bodies, sunrealtype t, N_Vector y,
-                                    const sunrealtype *lambda, CPBodiesPowers *powers);
+CPODES_EXPORT int CPMechGetPowers(CPMech mech, sunrealtype t, N_Vector y, const sunrealtype *lambda,
+                                  CPPowers *powers);
 
-/** Returns the index of the parameter "element.field" in the array of CPBodiesParameters. The fields are mass and
- * J_xx ... J_yz (products only if the body was added with some); length, offset, ratio_1, ratio_2, start, rate, amplitude,
- * frequency, stiffness, damping, free, force, factor, speed, force_x ... force_z; of a contact length (its radius), radius_a
- * (of a sphere), friction, sticking, restitution; of a bushing kx ... kzz, dx ... dzz, x0 ... zz0 (without force); inertance
- * and drag, if the element was added with some. Gravity is "gravity.x" and so on. */
-CPODES_EXPORT int CPBodiesFindParameter(CPBodies bodies, const char *name);
-/** Returns the array of all parameters, which the functions of the model read, for CPIntegratorSetSensParams and CPMechSetParams.
- * Its address is final once CPBodiesMech or CPBodiesModel has been called. Returns NULL if bodies is NULL. */
-CPODES_EXPORT sunrealtype *CPBodiesParameters(CPBodies bodies);
-/** What a mechanism consists of, in the order in which it was added. */
-typedef enum {
-  CP_BODY    = 0,
-  CP_JOINT   = 1, /**< joints, couplers and drives */
-  CP_CONTACT = 2, /**< contacts; each is a joint as well */
-  CP_SPRING  = 3, /**< springs that act between two points */
-  CP_SHAPE   = 4
-} CPBodiesKind;
-
-/** Returns the number of elements of this kind, 0 if bodies is NULL. */
-CPODES_EXPORT int CPBodiesCount(CPBodies bodies, CPBodiesKind kind);
-/** Returns the name of body, joint or contact i, or NULL. It must be copied, since it may move when an element is added. */
-CPODES_EXPORT const char *CPBodiesName(CPBodies bodies, CPBodiesKind kind, int i);
-/** Returns the bodies a and b of joint, contact or spring i. body [2]: out, indices, -1 for the ground. */
-CPODES_EXPORT int CPBodiesSides(CPBodies bodies, CPBodiesKind kind, int i, int *body);
-/** Returns the points P_a and P_b of joint, contact or spring i in space at y. Pa, Pb [3]: out. */
-CPODES_EXPORT int CPBodiesPoints(CPBodies bodies, CPBodiesKind kind, int i, N_Vector y,
-                                 sunrealtype *Pa, sunrealtype *Pb);
-/** Returns 2 in the plane, 3 in space. */
-CPODES_EXPORT int CPBodiesDimension(CPBodies bodies);
-/** Returns the kind of joint i (CPJointKind), CP_JOINT_NONE for couplers and drives, or CP_ILL_INPUT if there is none. */
-CPODES_EXPORT int CPBodiesJointKind(CPBodies bodies, int i);
-/** Returns the rows and present constants of contact i, after CPBodiesMech or CPBodiesModel. rows: out. The constants are
- * parameters. */
-CPODES_EXPORT int CPBodiesContact(CPBodies bodies, int i, CPBodiesContactRows *rows);
-/** Returns where contact i acts at y, and its directions in space. frame [12]: out, the point, the normal and both tangents,
- * on a plane z_a, x_a and y_a. In the plane the second tangent is 0. */
-CPODES_EXPORT int CPBodiesContactFrame(CPBodies bodies, int i, N_Vector y, sunrealtype *frame);
-/** Returns shape i at y. kind: out. points [12]: out, the centre and the ends of the half axes a, b, c from there, in space.
- * In the plane the last one is the centre. */
-CPODES_EXPORT int CPBodiesShapePoints(CPBodies bodies, int i, N_Vector y, CPShapeKind *kind,
-                                      sunrealtype *points);
-
-/** Writes the name "element.field" of parameter i to text [length], length >= 1. Returns CP_ILL_INPUT if there is none. */
-CPODES_EXPORT int CPBodiesParameterName(CPBodies bodies, int i, char *text, size_t length);
+/** Returns points for drawings. xyz [12]: out, in space at y, unused ones 0. Joint, spring: P_a and P_b. Contact: where it
+ * acts, its normal, and both tangents (on a plane z_a, x_a and y_a; in the plane the second one is 0). Shape: its centre and
+ * the ends of its half axes a, b, c (in the plane the last one is the centre). */
+CPODES_EXPORT int CPMechGetPoints(CPMech mech, CPThing thing, int i, N_Vector y, sunrealtype *xyz);
 
 /* ---- mechanisms as files (guide, chapter "Mechanisms as files") ---- */
 
-/** Size of the texts below. */
-#define CP_BODIES_TEXT 200
-
-/** Settings for a run that a file contains. */
+/** What a file says beside the mechanism. The mechanism owns the texts, which are "" if they are not given. */
 typedef struct {
-  char title[CP_BODIES_TEXT];  /**< title, or "" */
-  char method[CP_BODIES_TEXT]; /**< method as named by `cpodes run --method`; "" means any */
-  int method_at[2];          /**< line and column of this name in the file; 0 if it is not given */
-  char held[CP_BODIES_TEXT]; /**< bodies that CPBodiesAssemble holds */
-  char sensors[CP_BODIES_TEXT]; /**< coordinates that `cpodes run` outputs with their rates: JOINT or JOINT.K, separated by blanks */
-  sunrealtype t_end;            /**< end of the motion, > 0, default 10 [s] */
-  int assemble;                 /**< 1 (default) if CPBodiesAssemble is to be called first */
-  int balance;                  /**< 1 (default) if CPBodiesSetBalance has been called */
+  size_t size;
+  const char *title;   /**< title */
+  const char *method;  /**< method as named by `cpodes run --method`; "" means any */
+  int method_line;     /**< line of this name in the file; 0 if it is not given */
+  int method_column;   /**< its column */
+  const char *held;    /**< bodies that CPMechAssemble holds */
+  const char *sensors; /**< coordinates that `cpodes run` outputs with their rates: JOINT or JOINT.K, separated by blanks */
+  /** Which parts of the file act on the motion and are missing in the mechanism, such as limits, motors and contacts: one line
+   * "file:line:column: what" for each kind. Parts that do not act, such as lights, are not listed. */
+  const char *notes;
+  /** Paths of the files that were read in addition, the robot, included files and meshes: each terminated by a zero, with an
+   * empty one at the end */
+  const char *files;
+  sunrealtype t_end; /**< end of the motion, > 0, default 10 [s] */
+  int dimension;     /**< 2 in the plane, 3 in space */
+  int assemble;      /**< 1 (default) if CPMechAssemble is to be called first */
+  int balance;       /**< 1 (default) if CPBodiesSetBalance has been called */
 } CPBodiesFile;
 
-/** Reads a mechanism from a regular file: MJCF or URDF if the name ends in .xml, .mjcf or .urdf, in upper or lower case, else
- * YAML. Numbers have a decimal point, whatever the locale of the program. The mechanism is complete except for the call of
- * CPBodiesMech. run: out. message [length]: out, "" or one line "file:line: rule", for YAML "file:line:column: rule".
- * Returns the mechanism, which the caller frees, or NULL. If the library was built without libyaml (libxml2 for XML), it
- * always returns NULL with a message. */
-CPODES_EXPORT CPBodies CPBodiesRead(const char *path, SUNContext ctx, CPBodiesFile *run,
-                                    char *message, size_t length);
-/** Reads a mechanism from the text data [size] in memory. name is used in messages. For XML it is the path of the file,
- * since included files and meshes are searched for in its folder. */
-CPODES_EXPORT CPBodies CPBodiesReadText(const char *data, size_t size, const char *name,
-                                        SUNContext ctx, CPBodiesFile *run, char *message,
-                                        size_t length);
-/** Returns which parts of the file act on the motion and are missing in the mechanism, such as limits, motors and contacts:
- * one line "file:line:column: what" for each kind, or "". Parts that do not act, such as lights, are not listed. The mechanism
- * owns the text. */
-CPODES_EXPORT const char *CPBodiesNotes(CPBodies bodies);
-/** Returns the path of file i, from 0 on, that was read for this mechanism in addition to the file or text itself: its robot,
- * included files and meshes; or NULL if there are not so many. The mechanism owns the text. */
-CPODES_EXPORT const char *CPBodiesFileRead(CPBodies bodies, int i);
+/** Reads a mechanism from text [length] or, if that is NULL, from the regular file `path`. With a text, path is used in
+ * messages, and files that an XML file includes are searched for in its folder. The format is MJCF or URDF if path ends in
+ * .xml, .mjcf or .urdf, in upper or lower case, else YAML. Numbers have a decimal point, whatever the locale of the program.
+ * The mechanism is complete for CPBodiesBuild.
+ *
+ * bodies: out, owned by the caller, or NULL. file: in, its size; out; may be NULL. Returns CP_ILL_INPUT, with the message
+ * "file:line:column: rule" (CPObjectGetLastMessage(NULL)). If the library was built without libyaml (libxml2 for XML), it
+ * always does so. */
+CPODES_EXPORT int CPBodiesRead(const char *path, const char *text, size_t length, CPBodies *bodies,
+                               CPBodiesFile *file);
 
 #ifdef __cplusplus
 }

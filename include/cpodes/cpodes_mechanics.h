@@ -280,6 +280,7 @@ typedef struct {
   sunrealtype time;
   const int *z_order; /**< [nz] 1: z_i integrates multipliers, which are as rough as velocities, so that its errors are
                            weighted with tau (CPMechSetErrorTimeScale) to this power; NULL: 0 */
+  const sunrealtype *active; /**< [na] the mask of CPMechSetActive in a new CPMech; NULL: all are on */
   /* the rest */
   void *model_data; /**< data of the model, for new_data, or else for all functions, in place of CPMechSetUserData's */
   /** If not NULL, it makes the data of one CPMech, in its thread, when that is created: *data, which the functions get in
@@ -462,8 +463,8 @@ CPODES_EXPORT int CPMechRemoveForce(CPMech mech, int id);
 
 /**
  * Switches rows of constraints on and off (contacts), at any time between two steps. mask [na] is
- * copied: 0 means off, anything else on. If mask is NULL (default), all are on. A row that is off
- * has lambda_i = 0. A row that is switched on must be satisfied already: CPMechImpact changes
+ * copied: 0 means off, anything else on. If mask is NULL, all are on. In a new CPMech the mask is the
+ * model's, `active`. A row that is off has lambda_i = 0. A row that is switched on must be satisfied already: CPMechImpact changes
  * velocities, CPMechCalcIC positions. An integrator continues after CPIntegratorReInit, since
  * derivatives that it has stored belong to the former rows.
  */

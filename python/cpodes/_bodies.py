@@ -79,14 +79,11 @@ class Values(MutableMapping):
     def _array(self) -> np.ndarray:
         """A view of the library's array, which moves where elements are added: for use within the lock."""
         bodies = self._mechanism._open().bodies
-        count, name = 0, ffi.new("char[4]")
-        while lib.CPBodiesParameterName(bodies, count, name, 4) == 0:
-            count += 1
-        return np.frombuffer(ffi.buffer(lib.CPBodiesParameters(bodies), 8 * count))
+        return np.frombuffer(ffi.buffer(lib.CPBodiesParameters(bodies), 8 * lib.CPBodiesCount(bodies, lib.CP_PARAMETER)))
 
     def _index(self, name: Any) -> int:
-        i = lib.CPBodiesFindParameter(self._mechanism._open().bodies, word("the name of a parameter", name).encode())
-        if i < 0:
+        i = find(self._mechanism._open().bodies, lib.CP_PARAMETER, word("the name of a parameter", name))
+        if i is None:
             raise KeyError(f"there is no parameter {name!r}")
         return i
 
@@ -110,10 +107,7 @@ class Values(MutableMapping):
             return len(self._array())
 
     def __iter__(self) -> Iterator[str]:
-        name, i = ffi.new("char[256]"), 0
-        while lib.CPBodiesParameterName(self._mechanism._open().bodies, i, name, 256) == 0:
-            yield text(name)
-            i += 1
+        yield from names(self._mechanism._open().bodies, lib.CP_PARAMETER)
 
 
 class Draft(Owner):
@@ -129,27 +123,53 @@ def make_bodies(m: "Bodies", owner: Owner) -> Tuple[Any, Any]:
     """A CPBodies with the elements and parameters of m, and its file's settings of the run, or None."""
     run = None
     if m._source is None:
-        made = lib.CPBodiesCreate(m.dimension, owner.ctx)
+        made = lib.CPBodiesCreate(m.dimension, m._gravity)
     else:
         data, name = m._source
-        run, message = ffi.new("CPBodiesFile *"), ffi.new("char[600]")
-        made = lib.CPBodiesReadText(data, len(data) - 1, name, owner.ctx, run, message, 600)
-        if not made:
-            raise Error(lib.CP_ILL_INPUT, text(message))
+        run, box = sized("CPBodiesFile"), ffi.new("CPBodies *")
+        flag = lib.CPBodiesRead(name, data, len(data) - 1, box, run)
+        if flag:
+            raise Error(flag, message_of(ffi.NULL))
+        made = box[0]
     bodies = owner.own_handle("CPBodies", made, lib.CPBodiesFree)
-    if m._source is None:
-        check(bodies, lib.CPBodiesSetGravity(bodies, m._gravity))
-        if m.balance:
-            check(bodies, lib.CPBodiesSetBalance(bodies))
+    if m._source is None and m.balance:
+        check(bodies, lib.CPBodiesSetBalance(bodies))
     for record in m._records:
         record(bodies, owner)
     return bodies, run
 
 
-def check(bodies: Any, flag: int) -> int:
+def check(handle: Any, flag: int) -> int:
     if flag < 0:
-        raise Error(flag, message_of(bodies))
+        raise Error(flag, message_of(handle))
     return flag
+
+
+def sized(struct: str, **members: Any) -> Any:
+    """A structure that begins with its size."""
+    return ffi.new(f"{struct} *", {"size": ffi.sizeof(struct), **members})
+
+
+def describe(bodies: Any, thing: int, i: int) -> Any:
+    out = sized("CPDescription")
+    check(bodies, lib.CPBodiesDescribe(bodies, thing, i, out))
+    return out
+
+
+def names(bodies: Any, thing: int) -> List[str]:
+    return [text(describe(bodies, thing, i).name) for i in range(lib.CPBodiesCount(bodies, thing))]
+
+
+def find(bodies: Any, thing: int, name: str) -> Optional[int]:
+    """The index of a thing, or None."""
+    i = ffi.new("int *")
+    return None if lib.CPBodiesFind(bodies, thing, name.encode(), i) else i[0]
+
+
+def found(bodies: Any, thing: int, name: str) -> int:
+    i = ffi.new("int *")
+    check(bodies, lib.CPBodiesFind(bodies, thing, name.encode(), i))
+    return i[0]
 
 
 def as_c(value: Any, keep: list) -> Any:
@@ -165,60 +185,57 @@ def as_c(value: Any, keep: list) -> Any:
 
 
 def points_of(bodies: Any) -> Optional[Points]:
-    """The contacts, after CPBodiesModel, with the present constants; None if there are none."""
-    n, rows = lib.CPBodiesCount(bodies, lib.CP_CONTACT), ffi.new("CPBodiesContactRows *")
+    """The contacts, with the present constants; None if there are none."""
+    n = lib.CPBodiesCount(bodies, lib.CP_CONTACT)
     if not n:
         return None
     points, keep = ffi.new("CPContactPoint[]", n), []
     for i in range(n):
-        check(bodies, lib.CPBodiesContact(bodies, i, rows))
-        keep.append(ffi.new("char[]", ffi.string(rows.name)))
-        p = points[i]
-        p.name, p.normal, p.tangent, p.ntangents = keep[-1], rows.normal, rows.tangent, rows.ntangents
-        p.law = {"mu": rows.mu, "mu_static": rows.mu_static, "restitution": rows.restitution,
-                 "kind": lib.CP_RESTITUTION_POISSON if rows.poisson else lib.CP_RESTITUTION_NEWTON}
+        d = describe(bodies, lib.CP_CONTACT, i)
+        keep.append(ffi.new("char[]", ffi.string(d.name)))
+        points[i] = {"name": keep[-1], "normal": d.first, "tangent": d.first_rate, "ntangents": d.nrates, "law": d.law[0]}
     return Points(points, n, keep)
 
 
 class BodiesInstance(Instance):
-    """A CPMech of bodies, with its own CPBodies."""
+    """A CPMech of bodies, whose functions are bound to this instance, so that it has a CPModel of its own."""
 
     def create(self) -> Any:
-        m, model = self.mechanism, ffi.new("CPEquations *")
+        m, box = self.mechanism, ffi.new("CPModel *")
+        self.values = ffi.NULL # the array of its parameters
         with m._lock: # no element may be added between the two copies
             self.bodies, _ = make_bodies(m, self)
             source = m.values._array()
             ffi.memmove(lib.CPBodiesParameters(self.bodies), pointer(source), source.nbytes)
-        built = lambda flag: self.failures.check(flag, lambda: message_of(self.bodies))
-        built(lib.CPBodiesModel(self.bodies, model))
-        if m._offsets is not None and len(m._offsets):
-            built(lib.CPBodiesSetOffsets(self.bodies, pointer(m._offsets)))
-        m._contacts, m.np, m.nv = points_of(self.bodies), model.np, max(model.np, model.nv)
-        m.na, m.ready = max(m.nv, model.na), True
-        if self.acts:
-            if model.f_lambda:
-                raise Error(lib.CP_NOT_SUPPORTED, "joints with friction cannot be combined with contacts")
-            mech = self.own_contact(model, self.bodies)
-        else:
-            mech = self.own_handle("CPMech", lib.glue_mech(model, self.y_vector, self.ctx), lib.CPMechFree)
+        self.failures.check(lib.CPBodiesBuild(self.bodies, box), lambda: message_of(self.bodies))
+        model = lib.CPModelGetEquations(box[0])
+        m._contacts, m.np, m.nv, m.na, m.ready = points_of(self.bodies), model.np, model.nv, model.na, True
+        friction = bool(model.f_lambda)
+        made = lib.CPMechCreate(box[0], self.y_vector, self.ctx)
+        lib.CPModelFree(box) # mech keeps it
+        mech = self.own_handle("CPMech", made, lib.CPMechFree)
+        if self.acts and friction:
+            raise Error(lib.CP_NOT_SUPPORTED, "joints with friction cannot be combined with contacts")
         check = lambda flag: self.failures.check(flag, lambda: message_of(mech))
-        check(lib.CPBodiesPrepare(self.bodies, mech))
-        return mech
-
-    def offsets(self) -> np.ndarray:
-        """The offsets of redundant loops, which an assembly sets."""
-        count = ffi.new("int *")
-        values = lib.CPBodiesOffsets(self.bodies, count)
-        return np.frombuffer(ffi.buffer(values, 8 * count[0])) if count[0] else np.zeros(0)
+        values = ffi.new("sunrealtype **")
+        check(lib.CPMechGetParameters(mech, values, ffi.NULL))
+        self.values = values[0]
+        if m._offsets is not None and len(m._offsets):
+            check(lib.CPMechAssemble(mech, 0, self.y_vector, sized("CPAssembly", offsets=pointer(m._offsets))))
+        if not self.acts:
+            return mech
+        equations = ffi.new("CPEquations *", model[0]) # of contacts, with the data of mech
+        equations.model_data = lib.CPMechGetUserData(mech)
+        equations.new_data = equations.free_data = equations.free_model_data = ffi.NULL
+        return self.own_contact(equations, ffi.NULL)
 
     def parameter_block(self) -> Tuple[Any, Any]:
         which = ffi.new("int[]", self.mechanism._selected)
         self.keep.append(which)
-        return lib.CPBodiesParameters(self.bodies), which
+        return self.values, which
 
     def views(self) -> Any:
-        values = lib.CPBodiesParameters(self.bodies)
-        return {name: values[i] for name, i in zip(self.mechanism._names, self.mechanism._selected)}
+        return {name: self.values[i] for name, i in zip(self.mechanism._names, self.mechanism._selected)}
 
 
 class Bodies(Mechanism):
@@ -253,10 +270,10 @@ class Bodies(Mechanism):
         self._draft = Draft(self)
         file = self._draft.file
         if file:
-            self.dimension, self.balance = lib.CPBodiesDimension(self._draft.bodies), bool(file.balance)
+            self.dimension, self.balance = file.dimension, bool(file.balance)
             self.title, self.method, self.held = text(file.title), text(file.method) or "auto", text(file.held)
             self.t_end, self.assembles = file.t_end, bool(file.assemble)
-            self.notes = text(lib.CPBodiesNotes(self._draft.bodies))
+            self.notes = text(file.notes)
         self.values = Values(self)
 
     @classmethod
@@ -290,12 +307,14 @@ class Bodies(Mechanism):
         self.close()
 
     def _add(self, kind: str, fields: dict, functions: Sequence = (), struct: Optional[str] = None) -> str:
-        """Adds a structure, CP<kind> or `struct`. functions: (member, function of the glue, f, inputs, outputs)."""
-        struct, add = f"{struct or f'CP{kind}'} *", getattr(lib, f"CPBodiesAdd{kind}")
+        """Adds an element, CP<kind> or `struct`. functions: (member, function of the glue, f, inputs, outputs)."""
+        struct = struct or f"CP{kind}"
+        head = {"size": ffi.sizeof(struct), "kind": getattr(lib, f"CP_ELEMENT_{kind.upper()}"), "name": fields["name"]}
+        members = {**{key: value for key, value in fields.items() if key != "name"}, "head": head}
 
         def record(bodies: Any, owner: Owner) -> None:
             keep: list = []
-            c = ffi.new(struct, as_c(fields, keep))
+            c = ffi.new(f"{struct} *", as_c(members, keep))
             for member, glue, f, inputs, outputs in functions:
                 compiled = as_compiled(f)
                 if compiled:
@@ -308,7 +327,8 @@ class Bodies(Mechanism):
                     setattr(c, member, getattr(to_c, glue))
                     c.data = slot
                     owner.keep.append(slot)
-            owner.failures.check(add(bodies, c), lambda: message_of(bodies))
+            flag = lib.CPBodiesAdd(bodies, ffi.addressof(c, "head"), ffi.NULL)
+            owner.failures.check(flag, lambda: message_of(bodies))
         with self._lock:
             draft = self._open()
             record(draft.bodies, draft)
@@ -456,8 +476,8 @@ class Bodies(Mechanism):
         return self._add("Contact", {
             "name": self._name(name, "contact"), "a": body_name(a), "b": body_name(b), "in": frames_of(frames),
             "on_a": marker(at, axis, across), "on_b": marker(at_b, axis_b, across_b), "radius": number("radius", radius),
-            "friction": number("friction", friction), "sticking": number("sticking", sticking),
-            "restitution": number("restitution", restitution), "poisson": int(law == "poisson"), "on": on, "touch": TOUCHES[touch],
+            "law": {"mu": number("friction", friction), "mu_static": number("sticking", sticking),
+                    "restitution": number("restitution", restitution), "kind": LAWS[law]}, "on": on, "touch": TOUCHES[touch],
             "radius_a": number("radius_a", 0.0 if radius_a is None else radius_a), "size": edges},
             [] if surface is None else [("surface", "glue_surface", shown, (3,), outputs)], struct="CPBodyContact")
 
@@ -534,14 +554,12 @@ class Bodies(Mechanism):
     @property
     def bodies(self) -> List[str]:
         """The names of the bodies, in the order of the state."""
-        bodies = self._open().bodies
-        return [text(lib.CPBodiesName(bodies, lib.CP_BODY, i)) for i in range(lib.CPBodiesCount(bodies, lib.CP_BODY))]
+        return names(self._open().bodies, lib.CP_BODY)
 
     @property
     def joints(self) -> List[str]:
         """The names of joints, couplers and drives."""
-        bodies = self._open().bodies
-        return [text(lib.CPBodiesName(bodies, lib.CP_JOINT, i)) for i in range(lib.CPBodiesCount(bodies, lib.CP_JOINT))]
+        return names(self._open().bodies, lib.CP_JOINT)
 
     # ---- what Mechanism requires ----
 
@@ -554,18 +572,14 @@ class Bodies(Mechanism):
 
     def _named(self) -> Tuple[Sequence[str], Sequence[str]]:
         self._sizes()
-        bodies = self._open().bodies
-        every = [text(lib.CPBodiesName(bodies, lib.CP_BODY, i)) for i in range(lib.CPBodiesCount(bodies, lib.CP_BODY))]
-        q, u = (("x", "y", "phi"), ("x'", "y'", "phi'")) if self.dimension == 2 else (
-            ("x", "y", "z", "e0", "e1", "e2", "e3"), ("x'", "y'", "z'", "wx", "wy", "wz"))
-        return [f"{body}.{k}" for body in every for k in q], [f"{body}.{k}" for body in every for k in u]
+        every = names(self._open().bodies, lib.CP_STATE)
+        return every[:self.nq], every[self.nq:self.nq + self.nu]
 
     @property
     def names(self) -> List[str]:
         """The names of the components of y: "rod.x", ..., velocities "rod.x'", ..., angular velocities "rod.wx", ..., and
         the work W."""
-        q, u = self._named()
-        return [*q, *u, *(["W"] if self.balance else [])]
+        return names(self._open().bodies, lib.CP_STATE)
 
     def _create(self, acts: bool = False) -> BodiesInstance:
         with self._lock:
@@ -600,9 +614,9 @@ class Bodies(Mechanism):
     def _sync(self, x: Optional[BodiesInstance]) -> None:
         """Copies the selected parameters into the mechanism and into an instance."""
         for i, value in zip(self._selected, self.parameters):
-            for bodies in (self._open().bodies, x.bodies if x else None):
-                if bodies:
-                    lib.CPBodiesParameters(bodies)[i] = value
+            lib.CPBodiesParameters(self._open().bodies)[i] = value
+            if x:
+                x.values[i] = value
 
     def _set_params(self, params: Any) -> None:
         if not isinstance(params, dict) or not params:
@@ -620,7 +634,7 @@ class Bodies(Mechanism):
     def placed(self) -> np.ndarray:
         """The state at the placement. Joints are open if the placement is only a rough guess."""
         def work(x: BodiesInstance) -> np.ndarray:
-            y = lib.CPBodiesState(x.bodies)
+            y = lib.CPBodiesState(x.bodies, x.ctx)
             if not y:
                 raise Error(lib.CP_MEM_FAIL, "no memory for a state")
             try:
@@ -633,15 +647,16 @@ class Bodies(Mechanism):
         """The consistent state nearest to y (None: the placement). held: names of bodies whose positions and velocities
         stay. Raises Error CP_IC_FAIL, which names a joint that stays open. What the assembly has changed is listed in
         assembly_notes: offsets of redundant rows, which later runs have as well, and start velocities."""
-        names = self.held.split() if held is None else [held] if isinstance(held, str) else [word("a name in held", one) for one in held]
+        held = self.held if held is None else held if isinstance(held, str) else " ".join(word("a name in held", one) for one in held)
         guess = self.placed() if y is None else self._state(y)
 
         def work(x: BodiesInstance) -> np.ndarray:
             x.y[:] = guess
-            flag = lib.CPBodiesAssemble(x.bodies, x.mech, t, x.y_vector, " ".join(names).encode() if names else ffi.NULL)
-            x.failures.check(flag, lambda: message_of(x.bodies))
-            self.assembly_notes = text(lib.CPBodiesAssemblyNotes(x.bodies, ffi.NULL))
-            self._offsets = x.offsets().copy()
+            keep = ffi.new("char[]", held.encode())
+            a = sized("CPAssembly", held=keep)
+            x.failures.check(lib.CPMechAssemble(x.mech, t, x.y_vector, a), lambda: message_of(x.mech))
+            self.assembly_notes = text(a.notes)
+            self._offsets = np.frombuffer(ffi.buffer(a.offsets, 8 * a.noffsets)).copy() if a.noffsets else np.zeros(0)
             return x.y.copy()
         return self._ask(work)
 
@@ -683,25 +698,24 @@ class Bodies(Mechanism):
         """The coordinate of a joint and its rate: [2], or [2, k] at the states y [n, k]. The next three functions have the
         same kinds of shapes."""
         named = coordinate(of)
-        name, k = named["joint"].encode(), named["k"]
+        name = named["joint"] + (f".{named['k']}" if named["k"] else "")
 
         def one(t: float, y: np.ndarray) -> np.ndarray:
             def work(x: BodiesInstance) -> np.ndarray:
-                out, keep = np.zeros(2), []
-                c = ffi.new("CPCoordinate *", as_c(named, keep))
-                check(x.bodies, lib.CPBodiesCoordinate(x.bodies, c[0], x.y_vector, pointer(out), pointer(out) + 1))
+                out, i = np.zeros(2), found(x.bodies, lib.CP_COORDINATE, name)
+                check(x.mech, lib.CPMechGetCoordinate(x.mech, i, x.y_vector, pointer(out), pointer(out) + 1))
                 return out
             return self._at(y, work)
         return self._each(one, 0.0, y)
 
     def point(self, body: str, at: Any, y: Any) -> np.ndarray:
         """Position and velocity in space of the point `at` of the body's frame: [6]."""
-        name, place = word("body", body).encode(), real_array("at", vector("at", at, 3))
+        name, place = word("body", body), real_array("at", vector("at", at, 3))
 
         def one(t: float, y: np.ndarray) -> np.ndarray:
             def work(x: BodiesInstance) -> np.ndarray:
-                out = np.zeros(6)
-                check(x.bodies, lib.CPBodiesPoint(x.bodies, name, pointer(place), x.y_vector, pointer(out), pointer(out) + 3))
+                out, i = np.zeros(6), found(x.bodies, lib.CP_BODY, name)
+                check(x.mech, lib.CPMechGetPoint(x.mech, i, pointer(place), x.y_vector, pointer(out), pointer(out) + 3))
                 return out
             return self._at(y, work)
         return self._each(one, 0.0, y)
@@ -709,13 +723,14 @@ class Bodies(Mechanism):
     def reaction(self, joint: str, t: Any, y: Any) -> np.ndarray:
         """The force [N] of a joint on its body b, and the torque about its point there [N m], in the axes of space: [6].
         For drives and couplers, the first number is the generalised force on their coordinates."""
-        name = word("joint", joint).encode()
+        name = word("joint", joint)
 
         def one(t: float, y: np.ndarray) -> np.ndarray:
             def work(x: BodiesInstance) -> np.ndarray:
                 out, lam = np.zeros(6), np.append(x.evaluate(t, y).multipliers, 0.0)
                 x.y[:] = y
-                check(x.bodies, lib.CPBodiesReaction(x.bodies, name, t, x.y_vector, pointer(lam), pointer(out), pointer(out) + 3))
+                i = found(x.bodies, lib.CP_JOINT, name)
+                check(x.mech, lib.CPMechGetReaction(x.mech, i, t, x.y_vector, pointer(lam), pointer(out), pointer(out) + 3))
                 return out
             return self._at(y, work)
         return self._each(one, t, y)
@@ -726,9 +741,9 @@ class Bodies(Mechanism):
             def work(x: BodiesInstance) -> np.ndarray:
                 lam = np.append(x.evaluate(t, y).multipliers, 0.0)
                 x.y[:] = y
-                out = ffi.new("CPBodiesPowers *")
-                x.failures.check(lib.CPBodiesGetPowers(x.bodies, t, x.y_vector, pointer(lam), out),
-                                 lambda: message_of(x.bodies))
+                out = sized("CPPowers")
+                x.failures.check(lib.CPMechGetPowers(x.mech, t, x.y_vector, pointer(lam), out),
+                                 lambda: message_of(x.mech))
                 return np.array([getattr(out, name) for name in Powers._fields])
             return self._at(y, work)
         return Powers(*self._each(one, t, y))
@@ -754,12 +769,11 @@ class Bodies(Mechanism):
             pairs = []
             for kind in (lib.CP_JOINT, lib.CP_SPRING):
                 for i in range(lib.CPBodiesCount(x.bodies, kind)):
-                    sides, P = ffi.new("int[2]"), np.zeros((2, 3))
-                    check(x.bodies, lib.CPBodiesSides(x.bodies, kind, i, sides))
-                    check(x.bodies, lib.CPBodiesPoints(x.bodies, kind, i, x.y_vector, pointer(P[0]), pointer(P[1])))
+                    d, P = describe(x.bodies, kind, i), np.zeros((4, 3))
+                    check(x.mech, lib.CPMechGetPoints(x.mech, kind, i, x.y_vector, pointer(P)))
                     first = len(xyz)
                     xyz += [P[0], P[1]]
-                    pairs += [(first, first + 1)] + [(sides[k], first + k) for k in range(2) if sides[k] >= 0]
+                    pairs += [(first, first + 1)] + [(side, first + k) for k, side in enumerate((d.a, d.b)) if side >= 0]
             return np.array(xyz), np.array(pairs, dtype=int).reshape(-1, 2)
         return self._at(y, work)
 

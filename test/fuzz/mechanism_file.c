@@ -1,5 +1,5 @@
 /* libFuzzer's targets for the readers of mechanisms (bodies/yaml.c, and bodies/xml.c with mjcf.c and urdf.c): whatever the
- * bytes, CPBodiesReadText returns a mechanism, or NULL and a message of one line; a mechanism that is small enough is
+ * bytes, CPBodiesRead returns a mechanism, or a message of one line; a mechanism that is small enough is
  * completed and evaluated once. Without fuzzer-no-link the readers are not instrumented, and libFuzzer is blind.
  *
  *   cmake --preset clang && cmake --build --preset clang    (scripts/test --clang runs them for some seconds)
@@ -18,36 +18,34 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static void silent(int code, const char *function, const char *msg, void *data) {
-  (void)code, (void)function, (void)msg, (void)data;
-}
-
-static void evaluate(CPBodies b) {
-  CPEquations model;
-  CPBodiesPowers powers;
-  N_Vector y = CPBodiesState(b);
-  if (y && CPBodiesModel(b, &model) == CP_SUCCESS) {
-    sunrealtype *q = N_VGetArrayPointer(y),
-                *f = calloc((size_t)(model.nu + model.na) + 1, sizeof *f);
-    if (!f) abort();
-    model.f(0, q, q + model.nq, NULL, f, b);
-    if (model.b) model.b(0, q, q + model.nq, f, b);
-    CPBodiesGetPowers(b, 0, y, NULL, &powers);
+static void evaluate(CPBodies b, SUNContext ctx) {
+  CPPowers powers = CP_INIT(CPPowers);
+  CPModel model   = NULL;
+  N_Vector y      = CPBodiesState(b, ctx);
+  if (y && CPBodiesBuild(b, &model) == CP_SUCCESS) {
+    const CPEquations *e = CPModelGetEquations(model);
+    CPMech mech          = CPMechCreate(model, y, ctx);
+    sunrealtype *q = N_VGetArrayPointer(y), *f = calloc((size_t)(e->nu + e->na) + 1, sizeof *f);
+    if (!f || !mech) abort();
+    e->f(0, q, q + e->nq, NULL, f, CPMechGetUserData(mech));
+    if (e->b) e->b(0, q, q + e->nq, f, CPMechGetUserData(mech));
+    CPMechGetPowers(mech, 0, y, NULL, &powers);
+    CPMechFree(&mech);
     free(f);
   }
+  CPModelFree(&model);
   if (y) N_VDestroy(y);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   static SUNContext ctx; /* one for all inputs */
-  CPBodiesFile file;
-  char message[300];
+  CPBodiesFile file = CP_INIT(CPBodiesFile);
+  CPBodies b;
   if (!ctx && SUNContext_Create(SUN_COMM_NULL, &ctx)) abort();
-  CPBodies b =
-      CPBodiesReadText((const char *)data, size, FUZZ_NAME, ctx, &file, message, sizeof message);
-  if (!b && (!message[0] || strchr(message, '\n'))) abort();
-  CPObjectSetErrHandlerFn(CP_OBJECT(b), silent, NULL);
-  if (b && CPBodiesCount(b, CP_BODY) < 50) evaluate(b);
+  const int flag  = CPBodiesRead(FUZZ_NAME, (const char *)data, size, &b, &file);
+  const char *why = CPObjectGetLastMessage(NULL);
+  if (flag && (b || !why[0] || strchr(why, '\n'))) abort();
+  if (b && CPBodiesCount(b, CP_BODY) < 50) evaluate(b, ctx);
   CPBodiesFree(&b);
   return 0;
 }

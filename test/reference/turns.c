@@ -6,6 +6,7 @@
  * CPODES_TEST_CAMPAIGN=full runs all offsets and tolerances, and in one run a million turns of the shaft or 100,000 of the
  * other mechanisms (at most an hour); CPODES_TEST_FIGURES=1 prints the runs. */
 #include "campaign.h"
+#include "support/things.h"
 
 #include <cpodes/cpodes_bodies.h>
 #include <cpodes/cpodes_integrator.h>
@@ -57,30 +58,28 @@ static int turning(sunrealtype t, sunrealtype *g, void *data) {
 #define ADD(call) ck_assert_msg((call) >= 0, "%s", CPObjectGetLastMessage(CP_OBJECT(b)))
 
 static void add_body(CPBodies b, const char *name, sunrealtype x, sunrealtype y, sunrealtype angle) {
-  const CPBody body = {.name       = name,
-                       .mass       = 2,
-                       .inertia    = {0.01, 0.02, 0.02},
-                       .position   = {x, y, 0},
-                       .quaternion = {cos(angle / 2), 0, 0, sin(angle / 2)}};
-  ADD(CPBodiesAddBody(b, &body));
+  const CPBody body = {CP_NEW_BODY(name), .mass = 2, .inertia = {0.01, 0.02, 0.02},
+                       .position = {x, y, 0}, .quaternion = {cos(angle / 2), 0, 0, sin(angle / 2)}};
+  ADD(CPBodiesAdd(b, &body.head, NULL));
 }
 
 /* In the axes of space: point (x, y) of body b, axis z_a (and z_b), x_a across it */
 static void add_joint(CPBodies b, const char *name, CPJointKind kind, const char *from,
                       const char *to, sunrealtype x, sunrealtype y, CPMarker on_a, CPMarker on_b) {
-  CPJoint joint = {.name = name, .kind = kind, .a = from, .b = to, .on_a = on_a, .on_b = on_b};
+  CPJoint joint = {CP_NEW_JOINT(name), .kind = kind, .a = from, .b = to,
+                   .on_a = on_a,       .on_b = on_b};
   joint.on_a.point[0] += x, joint.on_a.point[1] += y;
   joint.on_b.point[0] = x, joint.on_b.point[1] = y;
-  ADD(CPBodiesAddJoint(b, &joint));
+  ADD(CPBodiesAdd(b, &joint.head, NULL));
 }
 
 /* The axes of driven bodies are x; the press lies in the plane. */
 static CPBodies build(Kind kind, sunrealtype offset) {
-  CPBodies b           = CPBodiesCreate(kind == PRESS ? 2 : 3, test_context);
+  CPBodies b           = CPBodiesCreate(kind == PRESS ? 2 : 3, NULL);
   const CPMarker along = {.axis = {1, 0, 0}, .across = {0, 1, 0}}, plain = {.axis = {0, 0, 1}};
   const sunrealtype c = cos(bend), s = sin(bend);
   ck_assert_ptr_nonnull(b);
-  ADD(CPBodiesSetGravity(b, (sunrealtype[]){0, -9.81, 0}));
+  ADD(set_gravity(b, (sunrealtype[]){0, -9.81, 0}));
   if (kind == PRESS) {
     add_body(b, "wheel", 0, 0, 0);
     add_body(b, "rod", crank + rod / 2, 0, 0);
@@ -102,16 +101,16 @@ static CPBodies build(Kind kind, sunrealtype offset) {
     add_joint(b, "sleeve", CP_JOINT_CYLINDRICAL, NULL, "second", 0, 0, bent, bent);
   }
   if (kind == GEARS) {
-    const CPCoupler mesh = {
-        .name = "mesh", .of = {{"bearing", 0}, {"second", 0}}, .ratio = {20, 31}, .offset = offset};
+    const CPCoupler mesh = {CP_NEW_COUPLER("mesh"), .of = {{"bearing", 0}, {"second", 0}},
+                            .ratio = {20, 31}, .offset = offset};
     add_body(b, "wheel", 0, 1, 0);
     add_joint(b, "second", CP_JOINT_REVOLUTE, NULL, "wheel", 0, 1, along, along);
-    ADD(CPBodiesAddCoupler(b, &mesh));
+    ADD(CPBodiesAdd(b, &mesh.head, NULL));
   }
   if (kind == SCREW) {
-    const CPCoupler thread = {
-        .name = "thread", .of = {{"bearing", 0}, {"bearing", 1}}, .ratio = {1, -lead}};
-    ADD(CPBodiesAddCoupler(b, &thread));
+    const CPCoupler thread = {CP_NEW_COUPLER("thread"), .of = {{"bearing", 0}, {"bearing", 1}},
+                              .ratio = {1, -lead}};
+    ADD(CPBodiesAdd(b, &thread.head, NULL));
   }
   return b;
 }
@@ -122,13 +121,10 @@ static Machine machine(Case *c) {
   m.bodies      = build(c->kind, m.offset);
   CPBodies b    = m.bodies;
   m.t0          = c->place == IN_TIME ? (sunrealtype)(c->before * turn / rate) : 0;
-  CPDrive motor = {.name  = "motor",
-                   .of    = {"bearing", c->kind == SCREW},
-                   .rate  = rate,
-                   .start = m.start,
-                   .data  = c};
+  CPDrive motor = {CP_NEW_DRIVE("motor"), .of = {"bearing", c->kind == SCREW}, .rate = rate,
+                   .start = m.start, .data = c};
   if (c->by_function) motor.g = turning;
-  ADD(CPBodiesAddDrive(b, &motor));
+  ADD(CPBodiesAdd(b, &motor.head, NULL));
   return m;
 }
 
@@ -147,8 +143,11 @@ typedef struct {
 
 static sunrealtype coordinate(const Machine *m, const char *joint, int k) {
   sunrealtype x, r;
-  const CPCoordinate of = {joint, k};
-  ck_assert_int_eq(CPBodiesCoordinate(m->bodies, of, m->y, &x, &r), CP_SUCCESS);
+  char name[40];
+  snprintf(name, sizeof name, k ? "%s.%d" : "%s", joint, k);
+  ck_assert_int_eq(
+      CPMechGetCoordinate(m->mech, thing_named(m->bodies, CP_COORDINATE, name), m->y, &x, &r),
+      CP_SUCCESS);
   return x;
 }
 
@@ -184,16 +183,16 @@ static Result run(Case *c) {
   CPIntegrator cpode      = NULL;
   CPIntegrator onestep    = NULL;
   const sunrealtype t_end = (sunrealtype)(m.t0 + c->turns * turn / rate);
-  ck_assert_msg(CPBodiesMech(b, &m.mech) == CP_SUCCESS, "%s", CPObjectGetLastMessage(CP_OBJECT(b)));
+  ck_assert_msg(build_mech(b, &m.mech) == CP_SUCCESS, "%s", CPObjectGetLastMessage(CP_OBJECT(b)));
   ck_assert_int_eq(CPObjectSetErrHandlerFn(CP_OBJECT(m.mech), message_log, &m.log), CP_SUCCESS);
-  m.y = CPBodiesState(b);
+  m.y = CPBodiesState(b, test_context);
   r.t = m.t0;
   if (c->closed)
     ck_assert_int_eq(CPProjectorSetEps(CPMechGetProjector(m.mech), fmin(1, 3e-13 / (2 * c->tol))),
                      CP_SUCCESS);
-  r.flag = CPBodiesAssemble(b, m.mech, m.t0, m.y, NULL);
+  r.flag = CPMechAssemble(m.mech, m.t0, m.y, NULL);
   if (r.flag) {
-    snprintf(r.text, sizeof r.text, "assembly: %.250s", CPObjectGetLastMessage(CP_OBJECT(b)));
+    snprintf(r.text, sizeof r.text, "assembly: %.250s", CPObjectGetLastMessage(CP_OBJECT(m.mech)));
   } else if (one) {
     onestep = CPIntegratorCreate(campaign_method_name(c->method), test_context);
     ck_assert_int_eq(CPObjectSetErrHandlerFn(CP_OBJECT(onestep), message_log, &m.log), CP_SUCCESS);
@@ -307,10 +306,10 @@ START_TEST(a_check_takes_no_roundoff_of_time_for_an_error) {
     Case c    = {.kind = (Kind)_i, .place = IN_TIME, .before = before + 0.3};
     Machine m = machine(&c);
     CPMechReport report;
-    ck_assert_int_eq(CPBodiesMech(m.bodies, &m.mech), CP_SUCCESS);
+    ck_assert_int_eq(build_mech(m.bodies, &m.mech), CP_SUCCESS);
     ck_assert_int_eq(CPObjectSetErrHandlerFn(CP_OBJECT(m.mech), message_log, &m.log), CP_SUCCESS);
-    m.y = CPBodiesState(m.bodies);
-    ck_assert_int_eq(CPBodiesAssemble(m.bodies, m.mech, m.t0, m.y, NULL), CP_SUCCESS);
+    m.y = CPBodiesState(m.bodies, test_context);
+    ck_assert_int_eq(CPMechAssemble(m.mech, m.t0, m.y, NULL), CP_SUCCESS);
     ck_assert_msg(CPMechCheck(m.mech, m.t0, m.y, &report) == CP_SUCCESS, "%s: %s",
                   kind_name[c.kind], m.log.text);
     ck_assert_double_le(report.v_p, 1e-8);

@@ -10,13 +10,16 @@
 
 int main(void) {
   SUNContext ctx;
-  sunrealtype t = 0, rocker, rate;
+  sunrealtype t = 0, rocker;
+  int D;
   if (SUNContext_Create(SUN_COMM_NULL, &ctx)) return 2;
 #include "readme_1.h"
   /* the crank has turned once, and the rocker is where it was: D counts its turns from the placement */
-  int flag = CPBodiesCoordinate(linkage, (CPCoordinate){"D", 0}, y, &rocker, &rate);
+  const int flag = CPBodiesFind(linkage, CP_COORDINATE, "D", &D) ||
+                   CPMechGetCoordinate(mech, D, y, &rocker, NULL);
   CPIntegratorFree(&mem);
   CPMechFree(&mech);
+  CPModelFree(&model);
   N_VDestroy(y);
   CPBodiesFree(&linkage);
   SUNContext_Free(&ctx);

@@ -1,6 +1,7 @@
 /* Assembly from a guess: the right branch, redundant loops that do not fit by rounding, drives in
  * conflict, and what is said about them. */
 #include "support/support.h"
+#include "support/things.h"
 #include <cpodes/cpodes_bodies.h>
 #include <cpodes/cpodes_integrator.h>
 #include <math.h>
@@ -14,23 +15,30 @@ static const double CLOSED = 1e-9;
 static CPBodies bodies;
 static CPMech mech;
 static N_Vector y;
+static CPAssembly assembly = CP_INIT(CPAssembly);
 static MessageLog messages;
 static unsigned long long seed;
 
 #define ADD(call) ck_assert_msg((call) >= 0, "%s", CPObjectGetLastMessage(CP_OBJECT(bodies)))
 
 static void create(int dimension) {
-  bodies = CPBodiesCreate(dimension, test_context);
+  bodies = CPBodiesCreate(dimension, NULL);
   ck_assert_ptr_nonnull(bodies);
   memset(&messages, 0, sizeof messages);
   ck_assert_int_eq(CPObjectSetErrHandlerFn(CP_OBJECT(bodies), message_log, &messages), CP_SUCCESS);
 }
 
+static CPAssembly *fresh(void) {
+  assembly = (CPAssembly)CP_INIT(CPAssembly);
+  return &assembly;
+}
+
 static void start(void) {
-  ck_assert_msg(CPBodiesMech(bodies, &mech) == CP_SUCCESS, "%s",
+  ck_assert_msg(build_mech(bodies, &mech) == CP_SUCCESS, "%s",
                 CPObjectGetLastMessage(CP_OBJECT(bodies)));
-  y = CPBodiesState(bodies);
+  y = CPBodiesState(bodies, test_context);
   ck_assert_ptr_nonnull(y);
+  ck_assert_int_eq(CPObjectSetErrHandlerFn(CP_OBJECT(mech), message_log, &messages), CP_SUCCESS);
 }
 
 static void clear(void) {
@@ -41,7 +49,7 @@ static void clear(void) {
 
 /* A body with a turn by any angle about any axis */
 static CPBody turned(const char *name) {
-  CPBody b = {.name = name, .mass = 1, .inertia = {1, 1.1, 1.2}};
+  CPBody b = {CP_NEW_BODY(name), .mass = 1, .inertia = {1, 1.1, 1.2}};
   for (int k = 0; k < 4; k++) b.quaternion[k] = random_number(&seed);
   for (int k = 0; k < 3; k++) b.position[k] = random_number(&seed);
   b.angle = 3.14 * random_number(&seed);
@@ -120,25 +128,25 @@ START_TEST(joints_turned_by_any_angle_close_with_equal_axes) {
     CPBody flat[2] = {one, two};
     for (int i = 0; i < 2; i++) {
       if (d == 2) flat[i].position[2] = 0;
-      ADD(CPBodiesAddBody(bodies, &flat[i]));
+      ADD(CPBodiesAdd(bodies, &flat[i].head, NULL));
     }
-    const CPJoint ball = {
-        .name = "ball", .kind = d == 3 ? CP_JOINT_BALL : CP_JOINT_REVOLUTE, .b = "one"};
-    CPJoint joint = {
-        .name = "joint", .kind = kinds[_i].kind, .a = "one", .b = "two", .in = CP_IN_BODIES};
-    joint.on_a = marker(d);
-    joint.on_b = marker(d);
+    const CPJoint ball = {CP_NEW_JOINT("ball"), .kind = d == 3 ? CP_JOINT_BALL : CP_JOINT_REVOLUTE,
+                          .b = "one"};
+    CPJoint joint      = {CP_NEW_JOINT("joint"), .kind = kinds[_i].kind, .a = "one", .b = "two",
+                          .in = CP_IN_BODIES};
+    joint.on_a         = marker(d);
+    joint.on_b         = marker(d);
     if (d == 2 && joint.kind == CP_JOINT_PRISMATIC) { /* z in the plane, x across it */
       joint.on_a.axis[2] = joint.on_b.axis[2] = 0;
     } else if (d == 2) {
       for (int k = 0; k < 3; k++) joint.on_a.axis[k] = joint.on_b.axis[k] = k == 2;
       joint.on_a.across[2] = joint.on_b.across[2] = 0;
     }
-    ADD(CPBodiesAddJoint(bodies, &ball));
-    ADD(CPBodiesAddJoint(bodies, &joint));
+    ADD(CPBodiesAdd(bodies, &ball.head, NULL));
+    ADD(CPBodiesAdd(bodies, &joint.head, NULL));
     start();
-    ck_assert_msg(CPBodiesAssemble(bodies, mech, 0, y, NULL) == CP_SUCCESS, "trial %d: %s", trial,
-                  CPObjectGetLastMessage(CP_OBJECT(bodies)));
+    ck_assert_msg(CPMechAssemble(mech, 0, y, fresh()) == CP_SUCCESS, "trial %d: %s", trial,
+                  CPObjectGetLastMessage(CP_OBJECT(mech)));
     equal_axes(d, &joint, 0, 1, 2);
     if (kinds[_i].welds && !(d == 2 && joint.kind == CP_JOINT_PRISMATIC))
       equal_axes(d, &joint, 0, 1, 0);
@@ -150,39 +158,36 @@ END_TEST
 /* An arm of three hinges, straight in the guess, whose hand is welded to the ground where it can be with
  * angles that add up to at most half a turn. */
 START_TEST(the_hand_of_an_arm_closes_with_equal_axes) {
-  static const char *const names[] = {"b1", "b2", "b3"};
-  seed                             = 5;
+  static const char *const names[] = {"b1", "b2", "b3"}, *const hinges[] = {"j1", "j2", "j3"};
+  seed = 5;
   for (int trial = 0; trial < TURNS / 4; trial++) {
     create(3);
     double angle = 0, x[2] = {0, 0};
     const double whole   = M_PI * random_number(&seed),
                  part[3] = {0.2 + 0.3 * fabs(random_number(&seed)), 0.3, 0};
     for (int i = 0; i < 3; i++) {
-      const CPBody body = {
-          .name = names[i], .mass = 1, .inertia = {1, 1, 1}, .position = {0.3 * i, 0, 0}};
-      const CPJoint hinge = {.name       = (const char *[]){"j1", "j2", "j3"}[i],
-                             .kind       = CP_JOINT_REVOLUTE,
-                             .a          = i ? names[i - 1] : NULL,
-                             .b          = names[i],
-                             .on_a.point = {0.3 * i, 0, 0},
-                             .on_a.axis  = {0, -1, 0}};
-      ADD(CPBodiesAddBody(bodies, &body));
-      ADD(CPBodiesAddJoint(bodies, &hinge));
+      const CPBody body   = {CP_NEW_BODY(names[i]), .mass = 1, .inertia = {1, 1, 1},
+                             .position = {0.3 * i, 0, 0}};
+      const CPJoint hinge = {CP_NEW_JOINT(hinges[i]),       .kind = CP_JOINT_REVOLUTE,
+                             .a = i ? names[i - 1] : NULL,  .b = names[i],
+                             .on_a.point = {0.3 * i, 0, 0}, .on_a.axis = {0, -1, 0}};
+      ADD(CPBodiesAdd(bodies, &body.head, NULL));
+      ADD(CPBodiesAdd(bodies, &hinge.head, NULL));
       angle += whole * (i < 2 ? part[i] : 1 - part[0] - part[1]);
       x[0] += 0.3 * cos(angle);
       x[1] += 0.3 * sin(angle);
     }
     const CPJoint weld = {
-        .name = "weld",
+        CP_NEW_JOINT("weld"),
         .kind = CP_JOINT_FIXED,
         .b    = "b3",
         .in   = CP_IN_BODIES,
         .on_a = {{x[0], 0, x[1]}, {-sin(angle), 0, cos(angle)}, {cos(angle), 0, sin(angle)}},
         .on_b = {{0.3, 0, 0}, {0, 0, 1}, {1, 0, 0}}};
-    ADD(CPBodiesAddJoint(bodies, &weld));
+    ADD(CPBodiesAdd(bodies, &weld.head, NULL));
     start();
-    ck_assert_msg(CPBodiesAssemble(bodies, mech, 0, y, NULL) == CP_SUCCESS, "trial %d, %g: %s",
-                  trial, whole, CPObjectGetLastMessage(CP_OBJECT(bodies)));
+    ck_assert_msg(CPMechAssemble(mech, 0, y, fresh()) == CP_SUCCESS, "trial %d, %g: %s", trial,
+                  whole, CPObjectGetLastMessage(CP_OBJECT(mech)));
     equal_axes(3, &weld, -1, 2, 0);
     equal_axes(3, &weld, -1, 2, 2);
     clear();
@@ -194,20 +199,22 @@ END_TEST
  * opposite to each other in the file. */
 START_TEST(axes_that_must_be_opposite_are_refused) {
   create(3);
-  const CPBody body = {.name = "body", .mass = 1, .inertia = {1, 1, 1}};
-  CPJoint joint     = {.name = "hinge", .kind = CP_JOINT_REVOLUTE, .b = "body", .in = CP_IN_BODIES};
+  const CPBody body  = {CP_NEW_BODY("body"), .mass = 1, .inertia = {1, 1, 1}};
+  CPJoint joint      = {CP_NEW_JOINT("hinge"), .kind = CP_JOINT_REVOLUTE, .b = "body",
+                        .in = CP_IN_BODIES};
   joint.on_a.axis[2] = 1;
   joint.on_b.axis[2] = -1;
-  CPJoint other = {.name = "other", .kind = CP_JOINT_REVOLUTE, .b = "body", .in = CP_IN_BODIES};
+  CPJoint other      = {CP_NEW_JOINT("other"), .kind = CP_JOINT_REVOLUTE, .b = "body",
+                        .in = CP_IN_BODIES};
   other.on_a.axis[2] = other.on_b.axis[2] = 1;
-  ADD(CPBodiesAddBody(bodies, &body));
-  ADD(CPBodiesAddJoint(bodies, &joint));
-  ADD(CPBodiesAddJoint(bodies, &other));
+  ADD(CPBodiesAdd(bodies, &body.head, NULL));
+  ADD(CPBodiesAdd(bodies, &joint.head, NULL));
+  ADD(CPBodiesAdd(bodies, &other.head, NULL));
   start();
   N_Vector before = vector_copy(y);
-  ck_assert_int_eq(CPBodiesAssemble(bodies, mech, 0, y, NULL), CP_IC_FAIL);
-  ck_assert_mentions(CPObjectGetLastMessage(CP_OBJECT(bodies)), "opposite");
-  ck_assert_mentions(CPObjectGetLastMessage(CP_OBJECT(bodies)), "joint \"");
+  ck_assert_int_eq(CPMechAssemble(mech, 0, y, fresh()), CP_IC_FAIL);
+  ck_assert_mentions(CPObjectGetLastMessage(CP_OBJECT(mech)), "opposite");
+  ck_assert_mentions(CPObjectGetLastMessage(CP_OBJECT(mech)), "joint \"");
   ck_assert(same_bits(y, before));
   N_VDestroy(before);
   clear();
@@ -225,21 +232,18 @@ static void four_bar(double off, double guess) {
                 {"h3", NULL, "rocker", {0.4, 0, 0}}};
   create(3);
   const sunrealtype g[] = {0, 0, -9.81};
-  const CPBody crank    = {.name       = "crank",
-                           .mass       = 1,
-                           .inertia    = {1e-2, 1e-2, 1e-2},
-                           .quaternion = {cos(guess / 2), 0, sin(guess / 2), 0},
-                           .omega      = {0, 1, 0}};
-  const CPBody rod      = {
-           .name = "rod", .mass = 1, .inertia = {1e-2, 1e-2, 1e-2}, .position = {0, 0, 0.2}};
-  const CPBody rocker = {
-      .name = "rocker", .mass = 1, .inertia = {1e-2, 1e-2, 1e-2}, .position = {0.4, 0, 0}};
-  ck_assert_int_eq(CPBodiesSetGravity(bodies, g), CP_SUCCESS);
-  ADD(CPBodiesAddBody(bodies, &crank));
-  ADD(CPBodiesAddBody(bodies, &rod));
-  ADD(CPBodiesAddBody(bodies, &rocker));
+  const CPBody crank    = {CP_NEW_BODY("crank"), .mass = 1, .inertia = {1e-2, 1e-2, 1e-2},
+                           .quaternion = {cos(guess / 2), 0, sin(guess / 2), 0}, .omega = {0, 1, 0}};
+  const CPBody rod      = {CP_NEW_BODY("rod"), .mass = 1, .inertia = {1e-2, 1e-2, 1e-2},
+                           .position = {0, 0, 0.2}};
+  const CPBody rocker   = {CP_NEW_BODY("rocker"), .mass = 1, .inertia = {1e-2, 1e-2, 1e-2},
+                           .position = {0.4, 0, 0}};
+  ck_assert_int_eq(set_gravity(bodies, g), CP_SUCCESS);
+  ADD(CPBodiesAdd(bodies, &crank.head, NULL));
+  ADD(CPBodiesAdd(bodies, &rod.head, NULL));
+  ADD(CPBodiesAdd(bodies, &rocker.head, NULL));
   for (int i = 0; i < 3; i++) {
-    CPJoint hinge = {.name      = hinges[i].name,
+    CPJoint hinge = {CP_NEW_JOINT(hinges[i].name),
                      .kind      = CP_JOINT_REVOLUTE,
                      .a         = hinges[i].a,
                      .b         = hinges[i].b,
@@ -247,16 +251,16 @@ static void four_bar(double off, double guess) {
                      .on_a.axis = {0, 1, 0},
                      .on_b.axis = {0, 1, 0}};
     memcpy(hinge.on_a.point, hinges[i].at, sizeof hinges[i].at);
-    ADD(CPBodiesAddJoint(bodies, &hinge));
+    ADD(CPBodiesAdd(bodies, &hinge.head, NULL));
   }
-  const CPJoint pin = {.name       = "pin",
+  const CPJoint pin = {CP_NEW_JOINT("pin"),
                        .kind       = CP_JOINT_BALL,
                        .a          = "rod",
                        .b          = "rocker",
                        .in         = CP_IN_BODIES,
                        .on_a.point = {0.4, 0, 0.1},
                        .on_b.point = {0, off, 0.3}};
-  ADD(CPBodiesAddJoint(bodies, &pin));
+  ADD(CPBodiesAdd(bodies, &pin.head, NULL));
   start();
 }
 
@@ -270,18 +274,17 @@ static double open_by(void) {
 START_TEST(rounding_in_a_redundant_loop_becomes_a_reported_offset) {
   static const double guesses[] = {0, 0.1};
   four_bar(9e-8, guesses[_i]);
-  sunrealtype change;
-  ck_assert_msg(CPBodiesAssemble(bodies, mech, 0, y, NULL) == CP_SUCCESS, "%s",
-                CPObjectGetLastMessage(CP_OBJECT(bodies)));
+  ck_assert_msg(CPMechAssemble(mech, 0, y, fresh()) == CP_SUCCESS, "%s",
+                CPObjectGetLastMessage(CP_OBJECT(mech)));
   ck_assert_double_le(open_by(), 1e-12);
-  ck_assert_mentions(CPBodiesAssemblyNotes(bodies, &change), "joint \"pin\" along y");
-  ck_assert_mentions(CPBodiesAssemblyNotes(bodies, &change), "9e-08 m");
+  ck_assert_mentions(assembly.notes, "joint \"pin\" along y");
+  ck_assert_mentions(assembly.notes, "9e-08 m");
   /* all other points meet, in the plane */
   for (int i = 0; i < 4; i++) {
-    sunrealtype a[3], b[3];
-    ck_assert_int_eq(CPBodiesPoints(bodies, CP_JOINT, i, y, a, b), CP_SUCCESS);
+    sunrealtype P[12];
+    ck_assert_int_eq(CPMechGetPoints(mech, CP_JOINT, i, y, P), CP_SUCCESS);
     for (int k = 0; k < 3; k++)
-      ck_assert_double_le(fabs(b[k] - a[k] - (i == 3 && k == 1 ? 9e-8 : 0)), 1e-11);
+      ck_assert_double_le(fabs(P[3 + k] - P[k] - (i == 3 && k == 1 ? 9e-8 : 0)), 1e-11);
   }
   clear();
 }
@@ -289,33 +292,32 @@ END_TEST
 
 START_TEST(what_misses_by_more_than_rounding_stays_open) {
   four_bar(9e-6, 0);
-  ck_assert_int_eq(CPBodiesAssemble(bodies, mech, 0, y, NULL), CP_IC_FAIL);
-  ck_assert_mentions(CPObjectGetLastMessage(CP_OBJECT(bodies)),
+  ck_assert_int_eq(CPMechAssemble(mech, 0, y, fresh()), CP_IC_FAIL);
+  ck_assert_mentions(CPObjectGetLastMessage(CP_OBJECT(mech)),
                      "the loop of joints h1, h2, h3, pin is redundant but for more than rounding");
-  ck_assert_str_eq(CPBodiesAssemblyNotes(bodies, NULL), "");
+  ck_assert_str_eq(assembly.notes, "");
   clear();
 }
 END_TEST
 
 /* A pendulum of one hinge, with a second hinge or a second drive */
 static void pendulum(int second_hinge) {
-  static MessageLog ignored; /* by CPMech: the messages of the bodies are compared */
   create(2);
-  const CPBody body  = {.name = "a", .mass = 1, .inertia = {0, 0, 0.01}, .centre = {0.5, 0, 0}};
-  const CPJoint p    = {.name = "p", .kind = CP_JOINT_REVOLUTE, .b = "a"};
-  const CPJoint p2   = {.name = "p2", .kind = CP_JOINT_REVOLUTE, .b = "a", .on_a.point = {1, 0, 0}};
-  const CPDrive d    = {.name = "d", .of = {"p", 0}, .rate = 1};
-  const CPDrive fine = {.name = "fine", .of = {"p", 0}, .rate = 1};
-  const CPDrive e    = {.name = "e", .of = {"p", 0}, .rate = 2};
-  ADD(CPBodiesAddBody(bodies, &body));
-  ADD(CPBodiesAddJoint(bodies, &p));
-  if (second_hinge) ADD(CPBodiesAddJoint(bodies, &p2));
-  ADD(CPBodiesAddDrive(bodies, &d));
-  if (!second_hinge) ADD(CPBodiesAddDrive(bodies, &fine));
-  if (!second_hinge) ADD(CPBodiesAddDrive(bodies, &e));
+  const CPBody body = {CP_NEW_BODY("a"), .mass = 1, .inertia = {0, 0, 0.01}, .centre = {0.5, 0, 0}};
+  const CPJoint p   = {CP_NEW_JOINT("p"), .kind = CP_JOINT_REVOLUTE, .b = "a"};
+  const CPJoint p2  = {CP_NEW_JOINT("p2"), .kind = CP_JOINT_REVOLUTE, .b = "a",
+                       .on_a.point = {1, 0, 0}};
+  const CPDrive d   = {CP_NEW_DRIVE("d"), .of = {"p", 0}, .rate = 1};
+  const CPDrive fine = {CP_NEW_DRIVE("fine"), .of = {"p", 0}, .rate = 1};
+  const CPDrive e    = {CP_NEW_DRIVE("e"), .of = {"p", 0}, .rate = 2};
+  ADD(CPBodiesAdd(bodies, &body.head, NULL));
+  ADD(CPBodiesAdd(bodies, &p.head, NULL));
+  if (second_hinge) ADD(CPBodiesAdd(bodies, &p2.head, NULL));
+  ADD(CPBodiesAdd(bodies, &d.head, NULL));
+  if (!second_hinge) ADD(CPBodiesAdd(bodies, &fine.head, NULL));
+  if (!second_hinge) ADD(CPBodiesAdd(bodies, &e.head, NULL));
   start();
-  ck_assert_int_eq(CPObjectSetErrHandlerFn(CP_OBJECT(mech), message_log, &ignored), CP_SUCCESS);
-  ck_assert_int_eq(CPBodiesAssemble(bodies, mech, 0, y, NULL), CP_IC_FAIL);
+  ck_assert_int_eq(CPMechAssemble(mech, 0, y, fresh()), CP_IC_FAIL);
 }
 
 START_TEST(a_drive_that_contradicts_a_joint_is_named) {
@@ -339,22 +341,20 @@ END_TEST
  * nearest velocities have omega = 3 J / (J + m r^2) in the metric of ones: 3 / (1 + 1/4). */
 START_TEST(a_start_velocity_that_joints_change_is_reported) {
   create(2);
-  const CPBody bar    = {.name = "bar", .mass = 1, .inertia = {0, 0, 1}, .omega = {0, 0, 3}};
-  const CPJoint hinge = {
-      .name = "hinge", .kind = CP_JOINT_REVOLUTE, .b = "bar", .on_a.point = {0.5, 0, 0}};
-  ADD(CPBodiesAddBody(bodies, &bar));
-  ADD(CPBodiesAddJoint(bodies, &hinge));
+  const CPBody bar    = {CP_NEW_BODY("bar"), .mass = 1, .inertia = {0, 0, 1}, .omega = {0, 0, 3}};
+  const CPJoint hinge = {CP_NEW_JOINT("hinge"), .kind = CP_JOINT_REVOLUTE, .b = "bar",
+                         .on_a.point = {0.5, 0, 0}};
+  ADD(CPBodiesAdd(bodies, &bar.head, NULL));
+  ADD(CPBodiesAdd(bodies, &hinge.head, NULL));
   start();
-  sunrealtype change = 0;
-  ck_assert_int_eq(CPBodiesAssemble(bodies, mech, 0, y, NULL), CP_SUCCESS);
+  ck_assert_int_eq(CPMechAssemble(mech, 0, y, fresh()), CP_SUCCESS);
   ck_assert_double_le(fabs(entries(y)[5] - 2.4), 1e-9);
-  ck_assert_mentions(CPBodiesAssemblyNotes(bodies, &change), "body \"bar\": the angular velocity");
-  ck_assert_mentions(CPBodiesAssemblyNotes(bodies, &change),
-                     "2.4, not 3 rad/s (changed by 0.6 rad/s)");
-  ck_assert_double_le(fabs(change - 0.2), 1e-9);
-  CPBodiesAssemble(bodies, mech, 0, y, NULL); /* these are possible */
-  ck_assert_str_eq(CPBodiesAssemblyNotes(bodies, &change), "");
-  ck_assert_double_eq(change, 0);
+  ck_assert_mentions(assembly.notes, "body \"bar\": the angular velocity");
+  ck_assert_mentions(assembly.notes, "2.4, not 3 rad/s (changed by 0.6 rad/s)");
+  ck_assert_double_le(fabs(assembly.change - 0.2), 1e-9);
+  CPMechAssemble(mech, 0, y, fresh()); /* these are possible */
+  ck_assert_str_eq(assembly.notes, "");
+  ck_assert_double_eq(assembly.change, 0);
   clear();
 }
 END_TEST
@@ -366,30 +366,27 @@ START_TEST(every_row_has_the_name_of_its_element) {
   int rows = 0;
   for (int d = 2; d <= 3; d++)
     for (int kind = 0; kind < (CP_JOINT_ROLLING_DISC + 1); kind++) {
-      CPEquations model;
       create(d);
-      seed              = 3;
-      const CPBody body = {
-          .name = "body", .mass = 1, .inertia = {1, 1, 1}, .position = {0, 1, d - 2}};
-      const CPJoint base  = {.name = "base", .kind = CP_JOINT_REVOLUTE, .b = "body"};
-      const CPJoint joint = {.name      = "joint",
-                             .kind      = (CPJointKind)kind,
-                             .b         = "body",
-                             .length    = 1,
-                             .on_a.axis = {d == 2, 0, d == 3},
-                             .on_b.axis = {1, 0, 0}};
-      const CPDrive drive = {.name = "drive", .of = {"base", 0}};
-      ADD(CPBodiesAddBody(bodies, &body));
-      ADD(CPBodiesAddJoint(bodies, &base));
-      const int flag = CPBodiesAddJoint(bodies, &joint);
-      ADD(CPBodiesAddDrive(bodies, &drive));
-      ck_assert_int_eq(CPBodiesModel(bodies, &model), CP_SUCCESS);
+      seed                = 3;
+      const CPBody body   = {CP_NEW_BODY("body"), .mass = 1, .inertia = {1, 1, 1},
+                             .position = {0, 1, d - 2}};
+      const CPJoint base  = {CP_NEW_JOINT("base"), .kind = CP_JOINT_REVOLUTE, .b = "body"};
+      const CPJoint joint = {
+          CP_NEW_JOINT("joint"), .kind = (CPJointKind)kind,        .b = "body",
+          .length = 1,           .on_a.axis = {d == 2, 0, d == 3}, .on_b.axis = {1, 0, 0}};
+      const CPDrive drive = {CP_NEW_DRIVE("drive"), .of = {"base", 0}};
+      ADD(CPBodiesAdd(bodies, &body.head, NULL));
+      ADD(CPBodiesAdd(bodies, &base.head, NULL));
+      const int flag = CPBodiesAdd(bodies, &joint.head, NULL);
+      ADD(CPBodiesAdd(bodies, &drive.head, NULL));
+      ck_assert_int_eq(build_mech(bodies, &mech), CP_SUCCESS);
+      const CPEquations model = equations_of(mech);
       ck_assert(model.row_name != NULL);
       rows = (int)model.nv;
       ck_assert_int_le(rows, MOST);
       int drives = 0, joints = 0;
       for (int i = 0; i < rows; i++) {
-        model.row_name(CP_NAME_ROW, i, 0, names[i], LENGTH, bodies);
+        model.row_name(CP_NAME_ROW, i, 0, names[i], LENGTH, CPMechGetUserData(mech));
         drives += strstr(names[i], "drive \"drive\"") != NULL;
         joints += strstr(names[i], "joint \"joint\"") != NULL;
         for (int k = 0; k < i; k++) ck_assert_str_ne(names[i], names[k]);
@@ -397,6 +394,7 @@ START_TEST(every_row_has_the_name_of_its_element) {
       ck_assert_int_eq(drives, 1);
       ck_assert(flag < 0 || joints > 0);
       ck_assert_int_eq(rows - drives - joints, d == 2 ? 2 : 5);
+      CPMechFree(&mech);
       CPBodiesFree(&bodies);
     }
 }
@@ -408,21 +406,22 @@ START_TEST(a_row_has_its_direction) {
       "joint \"weld\" along x",     "joint \"weld\" along y",     "joint \"weld\" along z",
       "joint \"weld\" about y_a",   "joint \"weld\" about x_a",   "joint \"weld\" about z_a",
       "contact \"foot\" along z_a", "contact \"foot\" along x_a", "contact \"foot\" along y_a"};
-  CPEquations model;
   char name[128];
   create(3);
-  const CPBody body        = {.name = "body", .mass = 1, .inertia = {1, 1, 1}};
-  const CPJoint weld       = {.name = "weld", .kind = CP_JOINT_FIXED, .b = "body"};
-  const CPBodyContact foot = {.name = "foot", .b = "body", .radius = 1};
-  ADD(CPBodiesAddBody(bodies, &body));
-  ADD(CPBodiesAddJoint(bodies, &weld));
-  ADD(CPBodiesAddContact(bodies, &foot));
-  ck_assert_int_eq(CPBodiesModel(bodies, &model), CP_SUCCESS);
+  const CPBody body        = {CP_NEW_BODY("body"), .mass = 1, .inertia = {1, 1, 1}};
+  const CPJoint weld       = {CP_NEW_JOINT("weld"), .kind = CP_JOINT_FIXED, .b = "body"};
+  const CPBodyContact foot = {CP_NEW_CONTACT("foot"), .b = "body", .radius = 1};
+  ADD(CPBodiesAdd(bodies, &body.head, NULL));
+  ADD(CPBodiesAdd(bodies, &weld.head, NULL));
+  ADD(CPBodiesAdd(bodies, &foot.head, NULL));
+  ck_assert_int_eq(build_mech(bodies, &mech), CP_SUCCESS);
+  const CPEquations model = equations_of(mech);
   ck_assert_int_eq((int)model.nv, 9);
   for (int i = 0; i < 9; i++) {
-    model.row_name(CP_NAME_ROW, i, 0, name, sizeof name, bodies);
+    model.row_name(CP_NAME_ROW, i, 0, name, sizeof name, CPMechGetUserData(mech));
     ck_assert_str_eq(name, expected[i]);
   }
+  CPMechFree(&mech);
   CPBodiesFree(&bodies);
 }
 END_TEST
@@ -430,10 +429,10 @@ END_TEST
 /* The start is off the hinge: in position, or in velocity. */
 START_TEST(a_start_off_its_joint_names_the_row) {
   create(2);
-  const CPBody bar    = {.name = "bar", .mass = 1, .inertia = {0, 0, 1}};
-  const CPJoint hinge = {.name = "hinge", .kind = CP_JOINT_REVOLUTE, .b = "bar"};
-  ADD(CPBodiesAddBody(bodies, &bar));
-  ADD(CPBodiesAddJoint(bodies, &hinge));
+  const CPBody bar    = {CP_NEW_BODY("bar"), .mass = 1, .inertia = {0, 0, 1}};
+  const CPJoint hinge = {CP_NEW_JOINT("hinge"), .kind = CP_JOINT_REVOLUTE, .b = "bar"};
+  ADD(CPBodiesAdd(bodies, &bar.head, NULL));
+  ADD(CPBodiesAdd(bodies, &hinge.head, NULL));
   start();
   entries(y)[_i ? 4 : 1] = 0.1;
   N_Vector id            = vector_copy(y);
@@ -493,27 +492,29 @@ START_TEST(a_drive_that_cannot_pass_a_dead_centre_is_told_as_such) {
       ((link - rocker) * (link - rocker) - crank * crank - ground * ground) / (2 * crank * ground);
   const double end = acos(cosine) / rate; /* 118.35 degrees */
   create(2);
-  const CPBody body[]   = {{"crank", 0.2, {0, 0, 1e-4}, .omega = {0, 0, rate}},
-                           {"link", 0.15, {0, 0, 8e-4}, .position = {-0.1, 0.04, 0}},
-                           {"rocker", 0.5, {0, 0, 0.015}, .position = {-ground, 0, 0}}};
+  const CPBody body[]   = {{CP_NEW_BODY("crank"), 0.2, {0, 0, 1e-4}, .omega = {0, 0, rate}},
+                           {CP_NEW_BODY("link"), 0.15, {0, 0, 8e-4}, .position = {-0.1, 0.04, 0}},
+                           {CP_NEW_BODY("rocker"), 0.5, {0, 0, 0.015}, .position = {-ground, 0, 0}}};
   const CPJoint joint[] = {
-      {"pivot", CP_JOINT_REVOLUTE, NULL, "crank", .in = CP_IN_SPACE},
-      {"left", CP_JOINT_REVOLUTE, NULL, "rocker", .on_a.point = {-ground, 0, 0}},
-      {"pin", CP_JOINT_REVOLUTE, "crank", "link", .on_a.point = {crank, 0, 0}},
-      {"ball", CP_JOINT_REVOLUTE, "link", "rocker", .on_a.point = {-ground, rocker, 0}}};
-  const CPDrive motor = {.name = "motor", .of = {"pivot", 0}, .rate = rate};
-  for (int i = 0; i < 3; i++) ADD(CPBodiesAddBody(bodies, &body[i]));
-  for (int i = 0; i < 4; i++) ADD(CPBodiesAddJoint(bodies, &joint[i]));
-  ADD(CPBodiesAddDrive(bodies, &motor));
+      {CP_NEW_JOINT("pivot"), CP_JOINT_REVOLUTE, NULL, "crank", .in = CP_IN_SPACE},
+      {CP_NEW_JOINT("left"), CP_JOINT_REVOLUTE, NULL, "rocker", .on_a.point = {-ground, 0, 0}},
+      {CP_NEW_JOINT("pin"), CP_JOINT_REVOLUTE, "crank", "link", .on_a.point = {crank, 0, 0}},
+      {CP_NEW_JOINT("ball"), CP_JOINT_REVOLUTE, "link", "rocker",
+       .on_a.point = {-ground, rocker, 0}}};
+  const CPDrive motor = {CP_NEW_DRIVE("motor"), .of = {"pivot", 0}, .rate = rate};
+  for (int i = 0; i < 3; i++) ADD(CPBodiesAdd(bodies, &body[i].head, NULL));
+  for (int i = 0; i < 4; i++) ADD(CPBodiesAdd(bodies, &joint[i].head, NULL));
+  ADD(CPBodiesAdd(bodies, &motor.head, NULL));
   start();
-  ck_assert_int_eq(CPBodiesAssemble(bodies, mech, 0, y, "crank"), CP_SUCCESS);
+  ck_assert_int_eq(CPMechAssemble(mech, 0, y, &(CPAssembly){CP_SIZED(CPAssembly), .held = "crank"}),
+                   CP_SUCCESS);
   sunrealtype t;
   MechCounters stats;
   ck_assert_int_lt(run_with(_i, &t), 0);
   ck_assert_mentions(
       messages.text,
       "drive \"motor\" cannot turn \"crank\" beyond 118.4 degrees, a dead centre of ");
-  for (int i = 1; i < 4; i++) ck_assert_mentions(messages.text, joint[i].name);
+  for (int i = 1; i < 4; i++) ck_assert_mentions(messages.text, joint[i].head.name);
   ck_assert_ptr_null(strstr(messages.text, "constraint "));
   /* near the end, and not by thousands of evaluations */
   ck_assert_double_le(t, end + 1e-9);
@@ -529,17 +530,15 @@ static void links_in_line(void) {
   static const char *const names[] = {"b1", "b2", "b3"}, *const pins[] = {"p1", "p2", "p3", "p4"};
   create(2);
   for (int i = 0; i < 3; i++) {
-    const CPBody body = {
-        .name = names[i], .mass = 1, .inertia = {0, 0, 0.1}, .position = {i + 0.5, 0, 0}};
-    ADD(CPBodiesAddBody(bodies, &body));
+    const CPBody body = {CP_NEW_BODY(names[i]), .mass = 1, .inertia = {0, 0, 0.1},
+                         .position = {i + 0.5, 0, 0}};
+    ADD(CPBodiesAdd(bodies, &body.head, NULL));
   }
   for (int i = 0; i < 4; i++) {
-    const CPJoint pin = {.name       = pins[i],
-                         .kind       = CP_JOINT_REVOLUTE,
-                         .a          = i > 0 ? names[i - 1] : NULL,
-                         .b          = i < 3 ? names[i] : NULL,
+    const CPJoint pin = {CP_NEW_JOINT(pins[i]), .kind = CP_JOINT_REVOLUTE,
+                         .a = i > 0 ? names[i - 1] : NULL, .b = i < 3 ? names[i] : NULL,
                          .on_a.point = {i, 0, 0}};
-    ADD(CPBodiesAddJoint(bodies, &pin));
+    ADD(CPBodiesAdd(bodies, &pin.head, NULL));
   }
 }
 
@@ -547,10 +546,10 @@ static void links_in_line(void) {
  * are as long as the distance of the points. Under its weight no finite force holds it. */
 START_TEST(a_mechanism_that_is_shaky_at_the_start_says_so) {
   links_in_line();
-  ck_assert_int_eq(CPBodiesSetGravity(bodies, (sunrealtype[]){0, -9.81, 0}), CP_SUCCESS);
+  ck_assert_int_eq(set_gravity(bodies, (sunrealtype[]){0, -9.81, 0}), CP_SUCCESS);
   start();
-  ck_assert_int_eq(CPBodiesAssemble(bodies, mech, 0, y, NULL), CP_SUCCESS);
-  const char *notes = CPBodiesAssemblyNotes(bodies, NULL);
+  ck_assert_int_eq(CPMechAssemble(mech, 0, y, fresh()), CP_SUCCESS);
+  const char *notes = assembly.notes;
   ck_assert_mentions(notes, "shaky");
   ck_assert_mentions(notes, "to first order it has 2 freedoms (joints p1, p2, p3, p4)");
   ck_assert_mentions(notes, "no finite reaction balances its load");
@@ -566,8 +565,9 @@ END_TEST
 /* The same links without weight: a ball pulls them across by a spring that is relaxed at the start. */
 START_TEST(a_load_that_a_shaky_mechanism_gets_later_is_told_then) {
   links_in_line();
-  const CPBody ball     = {"ball", 1, {0, 0, 0.1}, .position = {1, 1, 0}, .velocity = {0, 1, 0}};
-  const CPSpring spring = {.name      = "spring",
+  const CPBody ball = {
+      CP_NEW_BODY("ball"), 1, {0, 0, 0.1}, .position = {1, 1, 0}, .velocity = {0, 1, 0}};
+  const CPSpring spring = {CP_NEW_SPRING("spring"),
                            .a         = "b1",
                            .b         = "ball",
                            .in        = CP_IN_SPACE,
@@ -575,10 +575,10 @@ START_TEST(a_load_that_a_shaky_mechanism_gets_later_is_told_then) {
                            .point_b   = {1, 1, 0},
                            .stiffness = 10,
                            .free      = 1};
-  ADD(CPBodiesAddBody(bodies, &ball));
-  ADD(CPBodiesAddSpring(bodies, &spring));
+  ADD(CPBodiesAdd(bodies, &ball.head, NULL));
+  ADD(CPBodiesAdd(bodies, &spring.head, NULL));
   start();
-  ck_assert_int_eq(CPBodiesAssemble(bodies, mech, 0, y, NULL), CP_SUCCESS);
+  ck_assert_int_eq(CPMechAssemble(mech, 0, y, fresh()), CP_SUCCESS);
   sunrealtype t;
   ck_assert_int_eq(run_with(_i, &t), CP_KKT_INCONSISTENT);
   ck_assert_double_gt(t, 0);
@@ -590,28 +590,24 @@ END_TEST
 
 /* A parallelogram that lies flat can go on as a parallelogram or as an antiparallelogram. */
 START_TEST(a_start_where_motions_branch_says_so) {
-  static const char *const names[] = {"b1", "b2", "b3"};
-  static const double x[4]         = {0, 1, 3, 2}; /* pins */
+  static const char *const names[] = {"b1", "b2", "b3"}, *const pins[] = {"p1", "p2", "p3", "p4"};
+  static const double x[4] = {0, 1, 3, 2}; /* pins */
   create(2);
   for (int i = 0; i < 3; i++) {
-    const CPBody body = {.name     = names[i],
-                         .mass     = 1,
-                         .inertia  = {0, 0, 0.1},
+    const CPBody body = {CP_NEW_BODY(names[i]), .mass = 1, .inertia = {0, 0, 0.1},
                          .position = {(x[i] + x[i + 1]) / 2, 0, 0}};
-    ADD(CPBodiesAddBody(bodies, &body));
+    ADD(CPBodiesAdd(bodies, &body.head, NULL));
   }
   for (int i = 0; i < 4; i++) {
-    const CPJoint pin = {.name       = (const char *[]){"p1", "p2", "p3", "p4"}[i],
-                         .kind       = CP_JOINT_REVOLUTE,
-                         .a          = i > 0 ? names[i - 1] : NULL,
-                         .b          = i < 3 ? names[i] : NULL,
+    const CPJoint pin = {CP_NEW_JOINT(pins[i]), .kind = CP_JOINT_REVOLUTE,
+                         .a = i > 0 ? names[i - 1] : NULL, .b = i < 3 ? names[i] : NULL,
                          .on_a.point = {x[i], 0, 0}};
-    ADD(CPBodiesAddJoint(bodies, &pin));
+    ADD(CPBodiesAdd(bodies, &pin.head, NULL));
   }
   start();
-  ck_assert_int_eq(CPBodiesAssemble(bodies, mech, 0, y, NULL), CP_SUCCESS);
-  ck_assert_mentions(CPBodiesAssemblyNotes(bodies, NULL), "to first order it has 2 freedoms");
-  ck_assert_mentions(CPBodiesAssemblyNotes(bodies, NULL), "of which 1 lead to finite motions");
+  ck_assert_int_eq(CPMechAssemble(mech, 0, y, fresh()), CP_SUCCESS);
+  ck_assert_mentions(assembly.notes, "to first order it has 2 freedoms");
+  ck_assert_mentions(assembly.notes, "of which 1 lead to finite motions");
   clear();
 }
 END_TEST
@@ -619,8 +615,8 @@ END_TEST
 /* A planar four-bar in space has dependent rows everywhere: that is no singular position. */
 START_TEST(redundant_rows_alone_are_not_singular) {
   four_bar(0, 0);
-  ck_assert_int_eq(CPBodiesAssemble(bodies, mech, 0, y, NULL), CP_SUCCESS);
-  ck_assert_ptr_null(strstr(CPBodiesAssemblyNotes(bodies, NULL), "freedoms"));
+  ck_assert_int_eq(CPMechAssemble(mech, 0, y, fresh()), CP_SUCCESS);
+  ck_assert_ptr_null(strstr(assembly.notes, "freedoms"));
   clear();
 }
 END_TEST
@@ -725,30 +721,27 @@ static void tilted(int k, int digits) {
     axis[n][l] = axis[n + 1][l] = axis[0][l];
   }
   turn(tilt, loops[k].gravity, g);
-  ck_assert_int_eq(CPBodiesSetGravity(bodies, g), CP_SUCCESS);
+  ck_assert_int_eq(set_gravity(bodies, g), CP_SUCCESS);
   for (int i = 0; i < nbodies; i++) {
     const int from = i == n - 1 ? n : i;
     for (int l = 0; l < 3; l++) r[i][l] = (at[from][l] + at[from + 1][l]) / 2;
     any_turn(e[i]);
-    CPBody body = {.name = names[i], .mass = 1, .inertia = {0.01, 0.02, 0.03}};
+    CPBody body = {CP_NEW_BODY(names[i]), .mass = 1, .inertia = {0.01, 0.02, 0.03}};
     memcpy(body.position, r[i], sizeof body.position);
     memcpy(body.quaternion, e[i], sizeof body.quaternion);
     rounded(digits, 3, body.position);
     rounded(digits, 4, body.quaternion);
-    ADD(CPBodiesAddBody(bodies, &body));
+    ADD(CPBodiesAdd(bodies, &body.head, NULL));
   }
   for (int i = 0; i < n + 2 * third; i++) {
     const int swap = loops[k].third == SWAPPED && i == 2;
     const int a    = swap ? i : i < n ? i - 1 : i == n ? -1 : n - 1;
     const int b    = swap ? i - 1 : i < n - 1 ? i : i == n - 1 ? -1 : i == n ? n - 1 : 1;
-    CPJoint joint  = {.name = hinge[i < n ? i : 6 + i - n],
-                      .kind = CP_JOINT_REVOLUTE,
-                      .a    = a < 0 ? NULL : names[a],
-                      .b    = b < 0 ? NULL : names[b],
-                      .in   = CP_IN_BODIES};
+    CPJoint joint  = {CP_NEW_JOINT(hinge[i < n ? i : 6 + i - n]), .kind = CP_JOINT_REVOLUTE,
+                      .a = a < 0 ? NULL : names[a], .b = b < 0 ? NULL : names[b], .in = CP_IN_BODIES};
     joint.on_a     = in_frame(a, r, e, at[i], axis[i], digits);
     joint.on_b     = in_frame(b, r, e, at[i], axis[i], digits);
-    ADD(CPBodiesAddJoint(bodies, &joint));
+    ADD(CPBodiesAdd(bodies, &joint.head, NULL));
   }
   start();
 }
@@ -764,10 +757,10 @@ START_TEST(loops_that_are_redundant_but_for_rounding_move_as_exact_ones) {
       if ((k > 0 || test_is_short()) && digits < EXACT && digits % 3 != 1) continue;
       tilted(_i, digits);
       guess = vector_copy(y);
-      ck_assert_msg(CPBodiesAssemble(bodies, mech, 0, y, NULL) == CP_SUCCESS, "%s, %d digits: %s",
-                    methods[k].name, digits, CPObjectGetLastMessage(CP_OBJECT(bodies)));
-      if (digits <= 11) ck_assert_mentions(CPBodiesAssemblyNotes(bodies, NULL), "rounding");
-      if (digits == EXACT) ck_assert_str_eq(CPBodiesAssemblyNotes(bodies, NULL), "");
+      ck_assert_msg(CPMechAssemble(mech, 0, y, fresh()) == CP_SUCCESS, "%s, %d digits: %s",
+                    methods[k].name, digits, CPObjectGetLastMessage(CP_OBJECT(mech)));
+      if (digits <= 11) ck_assert_mentions(assembly.notes, "rounding");
+      if (digits == EXACT) ck_assert_str_eq(assembly.notes, "");
       ck_assert_double_le(open_by(), 1e-11);
       ck_assert_msg(run_until(k, 1, &t) == CP_SUCCESS, "%s, loop %d, %d digits: %s",
                     methods[k].name, _i, digits, messages.text);
@@ -804,31 +797,29 @@ static void cranks(int k, int dimension, double theta, int digits) {
   turn(e, (double[]){0, 0, 1}, z);
   turn(e, (double[]){-rate * arm[1], rate * arm[0], 0}, across);
   turn(e, (double[]){0, 9.81, dimension == 2 ? 0 : 2}, g);
-  ck_assert_int_eq(CPBodiesSetGravity(bodies, g), CP_SUCCESS);
+  ck_assert_int_eq(set_gravity(bodies, g), CP_SUCCESS);
   for (int i = 0; i < 6; i++) {
     turn(e, (double[]){foot[i % 3] + (i > 2) * arm[0], (i > 2) * arm[1], 0}, at[i]);
     rounded(digits, 3, at[i]);
   }
   for (int i = 0; i < 4; i++) {
-    CPBody body = {.name = names[i], .mass = 1, .inertia = {0.01, 0.01, 0.01}};
+    CPBody body = {CP_NEW_BODY(names[i]), .mass = 1, .inertia = {0.01, 0.01, 0.01}};
     for (int l = 0; l < 3; l++) {
       body.position[l] = i < 3 ? (at[i][l] + at[3 + i][l]) / 2 : at[4][l];
       body.velocity[l] = i < 3 ? across[l] / 2 : across[l];
       body.omega[l]    = i < 3 ? rate * z[l] : 0;
     }
     rounded(digits, 3, body.position);
-    ADD(CPBodiesAddBody(bodies, &body));
+    ADD(CPBodiesAdd(bodies, &body.head, NULL));
   }
   rounded(digits, 3, z);
   for (int i = 0; i < 6; i++) {
-    CPJoint joint = {.name = hinge[i],
-                     .kind = CP_JOINT_REVOLUTE,
-                     .a    = i < 3 ? NULL : names[i - 3],
-                     .b    = i < 3 ? names[i] : "coupler",
-                     .in   = CP_IN_SPACE};
+    CPJoint joint = {CP_NEW_JOINT(hinge[i]), .kind = CP_JOINT_REVOLUTE,
+                     .a = i < 3 ? NULL : names[i - 3], .b = i < 3 ? names[i] : "coupler",
+                     .in = CP_IN_SPACE};
     memcpy(joint.on_a.point, at[i], sizeof at[i]);
     if (dimension == 3) memcpy(joint.on_a.axis, z, sizeof z);
-    ADD(CPBodiesAddJoint(bodies, &joint));
+    ADD(CPBodiesAdd(bodies, &joint.head, NULL));
   }
   start();
 }
@@ -845,10 +836,9 @@ START_TEST(three_cranks_with_rounded_data_pass_their_flat_position) {
     N_Vector exact = NULL;
     for (int digits = EXACT; digits >= 7; digits -= EXACT - 7) {
       cranks(k % seeds, dimension, from[_i / 2], digits);
-      ck_assert_msg(CPBodiesAssemble(bodies, mech, 0, y, NULL) == CP_SUCCESS, "%s",
-                    CPObjectGetLastMessage(CP_OBJECT(bodies)));
-      if (digits == 7)
-        ck_assert_mentions(CPBodiesAssemblyNotes(bodies, NULL), "redundant but for rounding");
+      ck_assert_msg(CPMechAssemble(mech, 0, y, fresh()) == CP_SUCCESS, "%s",
+                    CPObjectGetLastMessage(CP_OBJECT(mech)));
+      if (digits == 7) ck_assert_mentions(assembly.notes, "redundant but for rounding");
       ck_assert_msg(run_until(method, 0.8, &t) == CP_SUCCESS, "%s, %d, %d digits: %s",
                     methods[method].name, k % seeds, digits, messages.text);
       double apart = 0;
@@ -867,12 +857,12 @@ END_TEST
 START_TEST(rounded_data_in_a_singular_position_are_refused) {
   for (int k = 0; k < 3; k++) {
     cranks(k, 2 + _i, 0, 7);
-    ck_assert_int_eq(CPBodiesAssemble(bodies, mech, 0, y, NULL), CP_IC_FAIL);
-    ck_assert_mentions(CPObjectGetLastMessage(CP_OBJECT(bodies)),
+    ck_assert_int_eq(CPMechAssemble(mech, 0, y, fresh()), CP_IC_FAIL);
+    ck_assert_mentions(CPObjectGetLastMessage(CP_OBJECT(mech)),
                        "two branches of motions meet there (joints g0, ");
     clear();
     cranks(k, 2 + _i, 0, EXACT);
-    ck_assert_int_eq(CPBodiesAssemble(bodies, mech, 0, y, NULL), CP_SUCCESS);
+    ck_assert_int_eq(CPMechAssemble(mech, 0, y, fresh()), CP_SUCCESS);
     clear();
   }
 }
@@ -880,22 +870,21 @@ END_TEST
 
 /* Without the offsets the assembled state is open by the rounding. */
 START_TEST(offsets_of_an_assembled_mechanism_apply_to_an_equal_one) {
-  int count = 0, other = 0;
   tilted(_i, 7);
-  ck_assert_int_eq(CPBodiesAssemble(bodies, mech, 0, y, NULL), CP_SUCCESS);
-  const sunrealtype *given = CPBodiesOffsets(bodies, &count);
+  ck_assert_int_eq(CPMechAssemble(mech, 0, y, fresh()), CP_SUCCESS);
+  const int count = assembly.noffsets;
   ck_assert_int_gt(count, 0);
   sunrealtype *offsets = malloc((size_t)count * sizeof *offsets);
   ck_assert_ptr_nonnull(offsets);
-  memcpy(offsets, given, (size_t)count * sizeof *offsets);
+  memcpy(offsets, assembly.offsets, (size_t)count * sizeof *offsets);
   N_Vector assembled = vector_copy(y);
   clear();
   tilted(_i, 7);
-  CPBodiesOffsets(bodies, &other);
-  ck_assert_int_eq(other, count);
   N_VScale(1, assembled, y);
   ck_assert_double_ge(open_by(), 1e-9);
-  ck_assert_int_eq(CPBodiesSetOffsets(bodies, offsets), CP_SUCCESS);
+  ck_assert_int_eq(
+      CPMechAssemble(mech, 0, y, &(CPAssembly){CP_SIZED(CPAssembly), .offsets = offsets}),
+      CP_SUCCESS);
   ck_assert_double_le(open_by(), 1e-11);
   N_VDestroy(assembled);
   free(offsets);
@@ -906,8 +895,8 @@ END_TEST
 /* With five digits frames would have to be moved by more than rounding may be. */
 START_TEST(loops_that_are_redundant_but_for_more_than_rounding_are_refused) {
   tilted(_i, 5);
-  ck_assert_int_eq(CPBodiesAssemble(bodies, mech, 0, y, NULL), CP_IC_FAIL);
-  const char *said = CPObjectGetLastMessage(CP_OBJECT(bodies));
+  ck_assert_int_eq(CPMechAssemble(mech, 0, y, fresh()), CP_IC_FAIL);
+  const char *said = CPObjectGetLastMessage(CP_OBJECT(mech));
   if (_i == 3) { /* here too few rows are dependent to tell by how much */
     ck_assert_mentions(said, "stays open (by ");
     ck_assert_mentions(said, "; rounding in loops is closed up to ");

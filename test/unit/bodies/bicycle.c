@@ -6,6 +6,7 @@
  * steer of a bicycle, Proc. R. Soc. A 463, 2007, whose benchmark has the parameters below (x forwards and, here, z
  * upwards) and these matrices, which follow from a derivation by hand. */
 #include "support/support.h"
+#include "support/things.h"
 #include <cpodes/cpodes_bodies.h>
 #include <cpodes/cpodes_integrator.h>
 #include <math.h>
@@ -47,48 +48,58 @@ static void advance(sunrealtype v, sunrealtype *x, int steps) {
 
 static CPBodies bicycle(sunrealtype v, sunrealtype lean_rate) {
   const sunrealtype w = 1.02, trail = 0.08, tilt = SUN_RCONST(3.14159265358979324) / 10, R = 0.3,
-                    F = 0.35;
-  const CPBody body[] = {
-      {"rear",
-       2,
-       {0.0603, 0.12, 0.0603},
-       .position = {0, 0, R},
-       .velocity = {v},
-       .omega    = {0, v / R, 0}},
-      {"frame",
-       85,
-       {9.2, 11, 2.8, 0, -2.4, 0},
-       .position = {0.3, 0, 0.9},
-       .velocity = {v},
-       .omega    = {lean_rate, 0, 0}},
-      {"fork", 4, {0.05892, 0.06, 0.00708, 0, 0.00756, 0}, .position = {0.9, 0, 0.7}, .velocity = {v}},
-      {"front",
-       3,
-       {0.1405, 0.28, 0.1405},
-       .position = {w, 0, F},
-       .velocity = {v},
-       .omega    = {0, v / F, 0}}};
+                    F   = 0.35;
+  const CPBody body[]   = {{CP_NEW_BODY("rear"),
+                            2,
+                            {0.0603, 0.12, 0.0603},
+                            .position = {0, 0, R},
+                            .velocity = {v},
+                            .omega    = {0, v / R, 0}},
+                           {CP_NEW_BODY("frame"),
+                            85,
+                            {9.2, 11, 2.8, 0, -2.4, 0},
+                            .position = {0.3, 0, 0.9},
+                            .velocity = {v},
+                            .omega    = {lean_rate, 0, 0}},
+                           {CP_NEW_BODY("fork"),
+                            4,
+                            {0.05892, 0.06, 0.00708, 0, 0.00756, 0},
+                            .position = {0.9, 0, 0.7},
+                            .velocity = {v}},
+                           {CP_NEW_BODY("front"),
+                            3,
+                            {0.1405, 0.28, 0.1405},
+                            .position = {w, 0, F},
+                            .velocity = {v},
+                            .omega    = {0, v / F, 0}}};
   const CPJoint joint[] = {
-      {"hub", CP_JOINT_REVOLUTE, "frame", "rear", .on_a = {{0, 0, R}, {0, 1, 0}}},
-      {"head", CP_JOINT_REVOLUTE, "frame", "fork",
+      {CP_NEW_JOINT("hub"), CP_JOINT_REVOLUTE, "frame", "rear", .on_a = {{0, 0, R}, {0, 1, 0}}},
+      {CP_NEW_JOINT("head"), CP_JOINT_REVOLUTE, "frame", "fork",
        .on_a = {{w + trail, 0, 0}, {-sin(tilt), 0, cos(tilt)}}},
-      {"axle", CP_JOINT_REVOLUTE, "fork", "front", .on_a = {{w, 0, F}, {0, 1, 0}}},
-      {"road", CP_JOINT_ROLLING_DISC, NULL, "rear", .on_b = {{0, 0, R}, {0, 1, 0}}, .length = R},
-      {"path", CP_JOINT_ROLLING_DISC, NULL, "front", .on_b = {{w, 0, F}, {0, 1, 0}}, .length = F}};
-  CPBodies b = CPBodiesCreate(3, test_context);
-  ck_assert_int_eq(CPBodiesSetGravity(b, (sunrealtype[]){0, 0, -g}), CP_SUCCESS);
-  for (int i = 0; i < 4; i++) ck_assert_int_eq(CPBodiesAddBody(b, &body[i]), i);
-  for (int i = 0; i < 5; i++) ck_assert_int_eq(CPBodiesAddJoint(b, &joint[i]), i);
+      {CP_NEW_JOINT("axle"), CP_JOINT_REVOLUTE, "fork", "front", .on_a = {{w, 0, F}, {0, 1, 0}}},
+      {CP_NEW_JOINT("road"), CP_JOINT_ROLLING_DISC, NULL, "rear", .on_b = {{0, 0, R}, {0, 1, 0}},
+       .length = R},
+      {CP_NEW_JOINT("path"), CP_JOINT_ROLLING_DISC, NULL, "front", .on_b = {{w, 0, F}, {0, 1, 0}},
+       .length = F}};
+  CPBodies b = CPBodiesCreate(3, NULL);
+  ck_assert_int_eq(set_gravity(b, (sunrealtype[]){0, 0, -g}), CP_SUCCESS);
+  for (int i = 0; i < 4; i++) ck_assert_int_eq(CPBodiesAdd(b, &body[i].head, NULL), CP_SUCCESS);
+  for (int i = 0; i < 5; i++) ck_assert_int_eq(CPBodiesAdd(b, &joint[i].head, NULL), CP_SUCCESS);
   return b;
 }
 
 /* Lean is positive to the right as in the paper; steer is an angle about the axis that points downwards there. */
-static void measure(CPBodies b, N_Vector y, sunrealtype *x) {
+static void measure(CPBodies b, CPMech mech, N_Vector y, sunrealtype *x) {
   sunrealtype steer, rate, hub[3], side[3];
   const sunrealtype *omega = entries(y) + 4 * 7 + 6 + 3; /* of the frame, in its own axes */
-  ck_assert_int_eq(CPBodiesCoordinate(b, (CPCoordinate){"head", 0}, y, &steer, &rate), CP_SUCCESS);
-  ck_assert_int_eq(CPBodiesPoint(b, "frame", (sunrealtype[]){0, 0, 0}, y, hub, NULL), CP_SUCCESS);
-  ck_assert_int_eq(CPBodiesPoint(b, "frame", (sunrealtype[]){0, 1, 0}, y, side, NULL), CP_SUCCESS);
+  ck_assert_int_eq(CPMechGetCoordinate(mech, thing_named(b, CP_COORDINATE, "head"), y, &steer, &rate),
+                   CP_SUCCESS);
+  ck_assert_int_eq(CPMechGetPoint(mech, thing_named(b, CP_BODY, "frame"), (sunrealtype[]){0, 0, 0},
+                                  y, hub, NULL),
+                   CP_SUCCESS);
+  ck_assert_int_eq(CPMechGetPoint(mech, thing_named(b, CP_BODY, "frame"), (sunrealtype[]){0, 1, 0},
+                                  y, side, NULL),
+                   CP_SUCCESS);
   x[0] = asin(side[2] - hub[2]);
   x[1] = -steer;
   x[2] = omega[0];
@@ -103,16 +114,16 @@ START_TEST(a_bicycle_moves_as_in_the_paper) {
   CPBodies b                       = bicycle(v, 1e-5);
   CPMech mech;
   sunrealtype x[4], measured[4], t = 0, largest = 0, error = 0;
-  ck_assert_int_eq(CPBodiesMech(b, &mech), CP_SUCCESS);
-  N_Vector y       = CPBodiesState(b);
+  ck_assert_int_eq(build_mech(b, &mech), CP_SUCCESS);
+  N_Vector y       = CPBodiesState(b, test_context);
   CPIntegrator mem = CPIntegratorCreate(_i % 2 ? "RADAU" : "DOP853", test_context);
-  ck_assert_int_eq(CPBodiesAssemble(b, mech, 0, y, NULL), CP_SUCCESS);
+  ck_assert_int_eq(CPMechAssemble(mech, 0, y, NULL), CP_SUCCESS);
   ck_assert_int_eq(CPMechAttach(mech, mem, 0, y), CP_SUCCESS);
   ck_assert_int_eq(CPIntegratorSStolerances(mem, 1e-13, 1e-13), CP_SUCCESS);
-  measure(b, y, x);
+  measure(b, mech, y, x);
   for (int k = 1; k <= 20; k++) {
     ck_assert_int_eq(CPIntegratorEvolve(mem, 0.1 * k, y, &t, CV_NORMAL), CP_SUCCESS);
-    measure(b, y, measured);
+    measure(b, mech, y, measured);
     advance(v, x, 100);
     for (int i = 0; i < 4; i++) {
       largest = fmax(largest, fabs(x[i]));

@@ -8,6 +8,7 @@
 #include "models/slider_crank.h"
 #include "models/spatial_four_bar.h"
 #include "support/support.h"
+#include "support/things.h"
 #include <cpodes/cpodes_bodies.h>
 #include <cpodes/cpodes_integrator.h>
 #include <math.h>
@@ -21,16 +22,16 @@ static N_Vector y;
 static sunrealtype t;
 
 static void create(int dimension) {
-  bodies = CPBodiesCreate(dimension, test_context);
+  bodies = CPBodiesCreate(dimension, NULL);
   ck_assert_ptr_nonnull(bodies);
 }
 
 /* The mechanism of a file in examples/mechanisms */
 static void read_file(const char *name) {
-  char path[500], message[500];
+  char path[500], message[READ_MESSAGE];
   CPBodiesFile file;
   snprintf(path, sizeof path, "%s/%s.yaml", CPODES_MECHANISMS, name);
-  bodies = CPBodiesRead(path, test_context, &file, message, sizeof message);
+  bodies = read_bodies(path, NULL, 0, &file, message);
   ck_assert_msg(bodies != NULL, "%s", message);
 }
 
@@ -39,9 +40,9 @@ static void read_file(const char *name) {
 /* Integrates from the placement to t_end */
 static void run_by(const char *method, sunrealtype t_end, sunrealtype tol) {
   static MessageLog log;
-  ck_assert_msg(CPBodiesMech(bodies, &mech) == CP_SUCCESS, "%s",
+  ck_assert_msg(build_mech(bodies, &mech) == CP_SUCCESS, "%s",
                 CPObjectGetLastMessage(CP_OBJECT(bodies)));
-  y                = CPBodiesState(bodies);
+  y                = CPBodiesState(bodies, test_context);
   CPIntegrator mem = CPIntegratorCreate(method, test_context);
   ck_assert_int_eq(CPObjectSetErrHandlerFn(CP_OBJECT(mech), message_log, &log), CP_SUCCESS);
   ck_assert_msg(CPMechAttach(mech, mem, 0, y) == CP_SUCCESS, "%s", log.text);
@@ -64,19 +65,15 @@ static void clear(void) {
  * the frame. */
 static void planar(const char *name, sunrealtype m, sunrealtype J, sunrealtype x, sunrealtype yy,
                    sunrealtype angle, sunrealtype cx, sunrealtype cy) {
-  const CPBody body = {.name     = name,
-                       .mass     = m,
-                       .inertia  = {0, 0, J},
-                       .centre   = {cx, cy},
-                       .position = {x, yy},
-                       .angle    = angle};
-  ADD(CPBodiesAddBody(bodies, &body));
+  const CPBody body = {CP_NEW_BODY(name),  .mass = m,           .inertia = {0, 0, J},
+                       .centre = {cx, cy}, .position = {x, yy}, .angle = angle};
+  ADD(CPBodiesAdd(bodies, &body.head, NULL));
 }
 
 static void hinge(const char *name, const char *a, const char *b, sunrealtype x, sunrealtype yy) {
-  const CPJoint joint = {
-      .name = name, .kind = CP_JOINT_REVOLUTE, .a = a, .b = b, .on_a.point = {x, yy}};
-  ADD(CPBodiesAddJoint(bodies, &joint));
+  const CPJoint joint = {CP_NEW_JOINT(name), .kind = CP_JOINT_REVOLUTE, .a = a, .b = b,
+                         .on_a.point = {x, yy}};
+  ADD(CPBodiesAdd(bodies, &joint.head, NULL));
 }
 
 /* Masses and lengths: examples/models/andrews.c. The end values there have 17 digits; angles of
@@ -113,15 +110,11 @@ START_TEST(andrews_mechanism_reaches_its_reference) {
     hinge("A5", NULL, "K5", A[0], A[1]);
     hinge("G", "K6", "K7", G[0], G[1]);
     hinge("A7", NULL, "K7", A[0], A[1]);
-    const CPSpring spring = {.name      = "spring",
-                             .b         = "K3",
-                             .point_a   = {C[0], C[1]},
-                             .point_b   = {D[0], D[1]},
-                             .stiffness = 4530,
-                             .free      = 0.07785};
-    const CPSpring motor  = {.name = "motor", .of = {"O", 0}, .force = 0.033};
-    ADD(CPBodiesAddSpring(bodies, &spring));
-    ADD(CPBodiesAddSpring(bodies, &motor));
+    const CPSpring spring = {CP_NEW_SPRING("spring"), .b = "K3",         .point_a = {C[0], C[1]},
+                             .point_b = {D[0], D[1]}, .stiffness = 4530, .free = 0.07785};
+    const CPSpring motor  = {CP_NEW_SPRING("motor"), .of = {"O", 0}, .force = 0.033};
+    ADD(CPBodiesAdd(bodies, &spring.head, NULL));
+    ADD(CPBodiesAdd(bodies, &motor.head, NULL));
   }
   run(0.03, 1e-13);
   const sunrealtype *now     = entries(y),
@@ -147,25 +140,16 @@ START_TEST(slider_crank_reaches_its_reference) {
     planar("rod", 1, 2, x, 0, p, 0, 0);
     hinge("pivot", NULL, "crank", 0, 0);
     hinge("pin", "crank", "rod", 0, a);
-    const CPJoint slide   = {.name       = "slide",
-                             .kind       = CP_JOINT_POINT_ON_LINE,
-                             .b          = "rod",
-                             .on_a.axis  = {1, 0, 0},
-                             .on_b.point = {x, 0, 0}};
-    const CPSpring spring = {.name      = "spring",
-                             .a         = "crank",
-                             .b         = "rod",
-                             .in        = CP_IN_BODIES,
-                             .point_a   = {a / 2},
-                             .point_b   = {-0.5},
-                             .stiffness = 1,
-                             .damping   = 1,
-                             .free      = 1};
-    const CPForce force   = {
-          .name = "force", .body = "rod", .in = CP_IN_BODIES, .point = {1}, .force = {1, 0, 0}};
-    ADD(CPBodiesAddJoint(bodies, &slide));
-    ADD(CPBodiesAddSpring(bodies, &spring));
-    ADD(CPBodiesAddForce(bodies, &force));
+    const CPJoint slide   = {CP_NEW_JOINT("slide"), .kind = CP_JOINT_POINT_ON_LINE, .b = "rod",
+                             .on_a.axis = {1, 0, 0}, .on_b.point = {x, 0, 0}};
+    const CPSpring spring = {CP_NEW_SPRING("spring"), .a = "crank",       .b = "rod",
+                             .in = CP_IN_BODIES,      .point_a = {a / 2}, .point_b = {-0.5},
+                             .stiffness = 1,          .damping = 1,       .free = 1};
+    const CPForce force   = {CP_NEW_FORCE("force"), .body = "rod", .in = CP_IN_BODIES, .point = {1},
+                             .force = {1, 0, 0}};
+    ADD(CPBodiesAdd(bodies, &slide.head, NULL));
+    ADD(CPBodiesAdd(bodies, &spring.head, NULL));
+    ADD(CPBodiesAdd(bodies, &force.head, NULL));
     ADD(CPBodiesSetBalance(bodies));
   }
   run(10, 1e-12);
@@ -173,16 +157,19 @@ START_TEST(slider_crank_reaches_its_reference) {
   const sunrealtype got[6] = {now[2], now[3], now[5], now[8], now[9], now[11]};
   for (int i = 0; i < 6; i++) ck_assert_double_eq_tol(got[i], r[i], 1e-10);
   sunrealtype lambda[5], at[3], rate[3], s, v;
-  ck_assert_int_eq(CPBodiesCoordinate(bodies, (CPCoordinate){"slide", 0}, y, &s, &v), CP_SUCCESS);
+  ck_assert_int_eq(CPMechGetCoordinate(mech, thing_named(bodies, CP_COORDINATE, "slide"), y, &s, &v),
+                   CP_SUCCESS);
   ck_assert_double_eq_tol(s, r[1], 1e-10);
   ck_assert_double_eq_tol(v, r[4], 1e-10);
-  ck_assert_int_eq(CPBodiesPoint(bodies, "rod", (sunrealtype[]){1, 0, 0}, y, at, rate), CP_SUCCESS);
+  ck_assert_int_eq(CPMechGetPoint(mech, thing_named(bodies, CP_BODY, "rod"),
+                                  (sunrealtype[]){1, 0, 0}, y, at, rate),
+                   CP_SUCCESS);
   ck_assert_double_eq_tol(at[0], r[1] + cos(r[2]), 1e-10);
   ck_assert_double_eq_tol(rate[1], r[5] * cos(r[2]), 1e-10);
   /* energy - W is the energy at the start, with the spring at rest */
-  CPBodiesPowers powers;
+  CPPowers powers = CP_INIT(CPPowers);
   ck_assert_int_eq(CPMechAccelerations(mech, 10, y, (sunrealtype[6]){0}, lambda), CP_SUCCESS);
-  ck_assert_int_eq(CPBodiesGetPowers(bodies, 10, y, lambda, &powers), CP_SUCCESS);
+  ck_assert_int_eq(CPMechGetPowers(mech, 10, y, lambda, &powers), CP_SUCCESS);
   const sunrealtype start = slider_crank_energy(model->data, model->y0) + 2 * x;
   ck_assert_double_eq_tol(powers.kinetic + powers.potential - now[12], start, 1e-10);
   N_VDestroy(end);
@@ -194,9 +181,9 @@ END_TEST
 /* A rod in space between two points, its axes those of space, as in spatial_loop.h */
 static void rod(const char *name, sunrealtype mass, const sunrealtype *J, const sunrealtype *from,
                 const sunrealtype *to) {
-  CPBody body = {.name = name, .mass = mass, .inertia = {J[0], J[1], J[2]}};
+  CPBody body = {CP_NEW_BODY(name), .mass = mass, .inertia = {J[0], J[1], J[2]}};
   for (int k = 0; k < 3; k++) body.position[k] = (from[k] + to[k]) / 2;
-  ADD(CPBodiesAddBody(bodies, &body));
+  ADD(CPBodiesAdd(bodies, &body.head, NULL));
 }
 
 /* The reference is accurate to 1e-12 (its header); DOP853 at 1e-12 makes some hundred steps. */
@@ -207,19 +194,17 @@ START_TEST(bricards_mechanism_reaches_its_reference) {
   if (_i) read_file("bricard");
   else {
     create(3);
-    ADD(CPBodiesSetGravity(bodies, (sunrealtype[]){0, -9.81, 0}));
+    ADD(set_gravity(bodies, (sunrealtype[]){0, -9.81, 0}));
     const char *const names[] = {"r1", "r2", "r3", "r4", "r5"};
     for (int i = 0; i < BRICARD_RODS; i++)
       rod(names[i], s->m[i], s->J[i], s->point[i], s->point[i + 1]);
     for (int j = 0; j <= BRICARD_RODS; j++) {
       const char name[] = {'J', (char)('1' + j), 0};
-      CPJoint joint     = {.name = name,
-                           .kind = CP_JOINT_REVOLUTE,
-                           .a    = j ? names[j - 1] : NULL,
-                           .b    = j < 5 ? names[j] : NULL};
+      CPJoint joint = {CP_NEW_JOINT(name), .kind = CP_JOINT_REVOLUTE, .a = j ? names[j - 1] : NULL,
+                       .b = j < 5 ? names[j] : NULL};
       memcpy(joint.on_a.point, s->point[j], sizeof joint.on_a.point);
       memcpy(joint.on_a.axis, s->axis[j], sizeof joint.on_a.axis);
-      ADD(CPBodiesAddJoint(bodies, &joint));
+      ADD(CPBodiesAdd(bodies, &joint.head, NULL));
     }
   }
   run(10, 1e-12);
@@ -243,25 +228,23 @@ START_TEST(spatial_four_bar_moves_as_the_hand_written_one) {
   if (_i) read_file("spatial_four_bar");
   else {
     create(3);
-    ADD(CPBodiesSetGravity(bodies, s->bodies.g));
+    ADD(set_gravity(bodies, s->bodies.g));
     for (int i = 0; i < 3; i++) {
-      CPBody body = {.name = names[i], .mass = s->body[i].m};
+      CPBody body = {CP_NEW_BODY(names[i]), .mass = s->body[i].m};
       memcpy(body.inertia, s->body[i].J, sizeof s->body[i].J);
       memcpy(body.position, q + 7 * i, sizeof body.position);
       memcpy(body.quaternion, q + 7 * i + 3, sizeof body.quaternion);
-      ADD(CPBodiesAddBody(bodies, &body));
+      ADD(CPBodiesAdd(bodies, &body.head, NULL));
     }
     for (int j = 0; j < 4; j++) {
       const Joint *from = &s->joint[j];
       const char name[] = {'J', (char)('1' + j), 0};
-      CPJoint joint     = {.name = name,
-                           .kind = CP_JOINT_REVOLUTE,
-                           .a    = from->a < 0 ? NULL : names[from->a],
-                           .b    = names[from->b],
-                           .in   = CP_IN_BODIES};
+      CPJoint joint     = {CP_NEW_JOINT(name), .kind = CP_JOINT_REVOLUTE,
+                           .a = from->a < 0 ? NULL : names[from->a], .b = names[from->b],
+                           .in = CP_IN_BODIES};
       memcpy(joint.on_a.point, from->point_a, sizeof from->point_a);
       memcpy(joint.on_b.point, from->point_b, sizeof from->point_b);
-      ADD(CPBodiesAddJoint(bodies, &joint));
+      ADD(CPBodiesAdd(bodies, &joint.head, NULL));
     }
   }
   run(5, 1e-12);
@@ -287,26 +270,21 @@ END_TEST
 static long int fall(int n, const sunrealtype *across, sunrealtype tol) {
   MechCounters stats;
   create(3);
-  ck_assert_int_eq(CPBodiesSetGravity(bodies, (sunrealtype[]){0, -9.81, 0}), CP_SUCCESS);
+  ck_assert_int_eq(set_gravity(bodies, (sunrealtype[]){0, -9.81, 0}), CP_SUCCESS);
   for (int i = 0; i < n; i++) {
     char name[2][13], joint_name[13];
     for (int k = 0; k < 2; k++) snprintf(name[k], sizeof name[k], "b%d", i - 1 + k);
     snprintf(joint_name, sizeof joint_name, "j%d", i);
-    const CPBody body = {.name       = name[1],
-                         .mass       = 1,
-                         .inertia    = {0.00125, 0.0839583, 0.0839583},
+    const CPBody body = {CP_NEW_BODY(name[1]), .mass = 1, .inertia = {0.00125, 0.0839583, 0.0839583},
                          .position   = {(i + 0.5) * cos(0.8), -(i + 0.5) * sin(0.8)},
                          .quaternion = {cos(0.4), 0, 0, -sin(0.4)}};
-    CPJoint joint     = {.name       = joint_name,
-                         .kind       = CP_JOINT_REVOLUTE,
-                         .a          = i ? name[0] : NULL,
-                         .b          = name[1],
-                         .in         = CP_IN_BODIES,
-                         .on_a.point = {i ? 0.5 : 0},
+    CPJoint joint     = {CP_NEW_JOINT(joint_name), .kind = CP_JOINT_REVOLUTE,
+                         .a = i ? name[0] : NULL,  .b = name[1],
+                         .in = CP_IN_BODIES,       .on_a.point = {i ? 0.5 : 0},
                          .on_b.point = {-0.5}};
     memcpy(joint.on_a.across, across, sizeof joint.on_a.across);
-    ADD(CPBodiesAddBody(bodies, &body));
-    ADD(CPBodiesAddJoint(bodies, &joint));
+    ADD(CPBodiesAdd(bodies, &body.head, NULL));
+    ADD(CPBodiesAdd(bodies, &joint.head, NULL));
   }
   run(0.1, tol);
   ck_assert_int_eq(mech_counters(mech, &stats), CP_SUCCESS);
@@ -330,29 +308,20 @@ END_TEST
  * 0.01 */
 START_TEST(predictions_far_off_do_not_make_derivatives_wrong) {
   create(2);
-  const CPBody crank = {.name    = "crank",
-                        .mass    = 1,
-                        .inertia = {0, 0, 1 / 48.0},
-                        .centre  = {0.25},
-                        .omega   = {0, 0, 3}},
-               yoke  = {.name = "yoke", .mass = 2, .inertia = {0, 0, 0.2}, .position = {0.5}};
-  ADD(CPBodiesAddBody(bodies, &crank));
-  ADD(CPBodiesAddBody(bodies, &yoke));
+  const CPBody crank = {CP_NEW_BODY("crank"), .mass = 1, .inertia = {0, 0, 1 / 48.0},
+                        .centre = {0.25}, .omega = {0, 0, 3}},
+               yoke  = {CP_NEW_BODY("yoke"), .mass = 2, .inertia = {0, 0, 0.2}, .position = {0.5}};
+  ADD(CPBodiesAdd(bodies, &crank.head, NULL));
+  ADD(CPBodiesAdd(bodies, &yoke.head, NULL));
   hinge("pivot", NULL, "crank", 0, 0);
-  const CPJoint slot  = {.name       = "slot",
-                         .kind       = CP_JOINT_POINT_ON_LINE,
-                         .a          = "yoke",
-                         .b          = "crank",
-                         .on_a.point = {0.5},
-                         .on_a.axis  = {0, 1},
+  const CPJoint slot  = {CP_NEW_JOINT("slot"), .kind = CP_JOINT_POINT_ON_LINE,
+                         .a = "yoke",          .b = "crank",
+                         .on_a.point = {0.5},  .on_a.axis = {0, 1},
                          .on_b.point = {0.5}},
-                guide = {.name       = "guide",
-                         .kind       = CP_JOINT_PRISMATIC,
-                         .b          = "yoke",
-                         .on_a.point = {0.5},
-                         .on_a.axis  = {1}};
-  ADD(CPBodiesAddJoint(bodies, &slot));
-  ADD(CPBodiesAddJoint(bodies, &guide));
+                guide = {CP_NEW_JOINT("guide"), .kind = CP_JOINT_PRISMATIC, .b = "yoke",
+                         .on_a.point = {0.5}, .on_a.axis = {1}};
+  ADD(CPBodiesAdd(bodies, &slot.head, NULL));
+  ADD(CPBodiesAdd(bodies, &guide.head, NULL));
   run_by("RADAU", 4, pow(10, -1 - _i / 200.0));
   clear();
 }

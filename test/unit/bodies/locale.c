@@ -3,6 +3,7 @@
 #include "reading.h"
 
 #include "support/support.h"
+#include "support/things.h"
 #include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,7 +33,7 @@ static CPBodies read_good(const char *name, const char *text) {
 }
 
 static double parameter(CPBodies b, const char *name) {
-  const int i = CPBodiesFindParameter(b, name);
+  const int i = thing_named(b, CP_PARAMETER, name);
   ck_assert_int_ge(i, 0);
   return CPBodiesParameters(b)[i];
 }
@@ -87,8 +88,8 @@ START_TEST(meshes_have_decimal_points) {
              names[i]);
     CPBodies b = read_good("a.xml", text);
     ck_assert_double_eq_tol(parameter(b, "a.mass"), 0.125, 1e-15);
-    ck_assert_str_eq(CPBodiesFileRead(b, 0), names[i]);
-    ck_assert_ptr_null(CPBodiesFileRead(b, 1));
+    ck_assert_str_eq(file.files, names[i]);
+    ck_assert_str_eq(file.files + strlen(names[i]) + 1, "");
     CPBodiesFree(&b);
     remove(names[i]);
   }

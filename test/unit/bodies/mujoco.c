@@ -1,6 +1,7 @@
 /* Robots in MJCF against MuJoCo 2.2.2 (Debian's libmujoco2.2.2), by its public functions: a motion,
  * and accelerations of closed loops. */
 #include "support/support.h"
+#include "support/things.h"
 #include <cpodes/cpodes_bodies.h>
 #include <cpodes/cpodes_integrator.h>
 #include <math.h>
@@ -10,13 +11,13 @@ static CPMech mech;
 static N_Vector y;
 
 static void read_file(const char *path) {
-  char message[500];
+  char message[READ_MESSAGE];
   CPBodiesFile file;
-  bodies = CPBodiesRead(path, test_context, &file, message, sizeof message);
+  bodies = read_bodies(path, NULL, 0, &file, message);
   ck_assert_msg(bodies != NULL, "%s", message);
-  ck_assert_msg(CPBodiesMech(bodies, &mech) == CP_SUCCESS, "%s",
+  ck_assert_msg(build_mech(bodies, &mech) == CP_SUCCESS, "%s",
                 CPObjectGetLastMessage(CP_OBJECT(bodies)));
-  y = CPBodiesState(bodies);
+  y = CPBodiesState(bodies, test_context);
 }
 
 static void clear(void) {
@@ -68,8 +69,9 @@ START_TEST(all_joints_move_as_in_mujoco) {
   for (int i = 0; i < 8; i++) {
     sunrealtype x[3], dot = 0;
     const char *name = at_half_a_second[i].body;
-    ck_assert_str_eq(CPBodiesName(bodies, CP_BODY, i), name);
-    ck_assert_int_eq(CPBodiesPoint(bodies, name, origin, y, x, NULL), CP_SUCCESS);
+    ck_assert_str_eq(thing_at(bodies, CP_BODY, i).name, name);
+    ck_assert_int_eq(CPMechGetPoint(mech, thing_named(bodies, CP_BODY, name), origin, y, x, NULL),
+                     CP_SUCCESS);
     for (int k = 0; k < 3; k++)
       ck_assert_msg(fabs(x[k] - at_half_a_second[i].x[k]) <= bound, "%s x[%d] = %.12f", name, k,
                     (double)x[k]);
@@ -98,7 +100,7 @@ START_TEST(closed_loops_accelerate_as_with_the_matrices_of_mujoco) {
   read_file(CPODES_MECHANISMS "/gripper.xml");
   ck_assert_int_eq(CPMechEvaluate(mech, 0, y, &out), CP_SUCCESS);
   for (int i = 0; i < 6; i++) {
-    ck_assert_str_eq(CPBodiesName(bodies, CP_BODY, i), want[i].body);
+    ck_assert_str_eq(thing_at(bodies, CP_BODY, i).name, want[i].body);
     ck_assert_double_eq_tol(a[6 * i + 4], want[i].turn, 1e-11);
     ck_assert_double_eq_tol(a[6 * i + 3], 0, 1e-11);
     ck_assert_double_eq_tol(a[6 * i + 5], 0, 1e-11);

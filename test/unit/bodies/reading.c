@@ -2,13 +2,14 @@
 
 #include "support/alloc.h"
 #include "support/support.h"
+#include "support/things.h"
 #include <string.h>
 
 CPBodiesFile file;
-char message[600];
+char message[READ_MESSAGE];
 
 CPBodies read_as(const char *name, const char *text, size_t size) {
-  return CPBodiesReadText(text, size, name, test_context, &file, message, sizeof message);
+  return read_bodies(name, text, size, &file, message);
 }
 
 void assert_refused(CPBodies b, const char *place, const char *rule) {

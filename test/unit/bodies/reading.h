@@ -2,11 +2,11 @@
 #ifndef CPODES_TEST_BODIES_READING_H
 #define CPODES_TEST_BODIES_READING_H
 
-#include <cpodes/cpodes_bodies.h>
+#include "support/things.h"
 
 /* of the newest file */
 extern CPBodiesFile file;
-extern char message[600];
+extern char message[READ_MESSAGE];
 
 CPBodies read_as(const char *name, const char *text, size_t size);
 

@@ -2,8 +2,8 @@
  * kilometres), are assembled and move alike. L is a power of two, so that roundoff is the same, and tolerances are
  * those of the unit. Masses and times do not change: gravity has the factor L, inertias and stiffnesses of joint
  * angles L^2. */
-#include "support/mech_run.h"
 #include "support/support.h"
+#include "support/things.h"
 
 #include <cpodes/cpodes_bodies.h>
 #include <cpodes/cpodes_integrator.h>
@@ -22,16 +22,16 @@ enum { METHODS = sizeof method / sizeof *method };
 static void rod(CPBodies b, const char *name, sunrealtype L, sunrealtype off,
                 const sunrealtype *from, const sunrealtype *to) {
   const sunrealtype J = L * L / 12;
-  CPBody body = {.name = name, .mass = 1, .inertia = {J / 8, J, J}, .quaternion = {1, 0, 0, 0}};
+  CPBody body = {CP_NEW_BODY(name), .mass = 1, .inertia = {J / 8, J, J}, .quaternion = {1, 0, 0, 0}};
   for (int i = 0; i < 3; i++) body.position[i] = L * ((from[i] + to[i]) / 2 + (i < 2 ? off : 0));
-  ADD(CPBodiesAddBody(b, &body));
+  ADD(CPBodiesAdd(b, &body.head, NULL));
 }
 
 static void joint(CPBodies b, const char *name, CPJointKind kind, const char *from, const char *to,
                   sunrealtype L, const sunrealtype *at, CPMarker axes) {
-  CPJoint of = {.name = name, .kind = kind, .a = from, .b = to, .on_a = axes, .on_b = axes};
+  CPJoint of = {CP_NEW_JOINT(name), .kind = kind, .a = from, .b = to, .on_a = axes, .on_b = axes};
   for (int i = 0; i < 3; i++) of.on_a.point[i] = of.on_b.point[i] = L * at[i];
-  ADD(CPBodiesAddJoint(b, &of));
+  ADD(CPBodiesAdd(b, &of.head, NULL));
 }
 
 static CPBodies build(Kind kind, sunrealtype L, sunrealtype off) {
@@ -41,20 +41,20 @@ static CPBodies build(Kind kind, sunrealtype L, sunrealtype off) {
   const int dimension   = kind == SLIDER_CRANK || kind == FOUR_BAR ? 2 : 3;
   const CPMarker z      = {.axis = {0, 0, 1}, .across = {1, 0, 0}},
                  x      = {.axis = {1, 0, 0}, .across = {0, 1, 0}};
-  CPBodies b            = CPBodiesCreate(dimension, test_context);
-  ADD(CPBodiesSetGravity(b, (sunrealtype[]){0, -8 * L, 0}));
+  CPBodies b            = CPBodiesCreate(dimension, NULL);
+  ADD(set_gravity(b, (sunrealtype[]){0, -8 * L, 0}));
   if (kind == SCREW) {
-    const CPCoupler thread = {
-        .name = "thread", .of = {{"bearing", 0}, {"bearing", 1}}, .ratio = {1, -0.125 * L}};
-    const CPForce push = {.name = "push", .body = "nut", .force = {L, 0, 0}};
+    const CPCoupler thread = {CP_NEW_COUPLER("thread"), .of = {{"bearing", 0}, {"bearing", 1}},
+                              .ratio = {1, -0.125 * L}};
+    const CPForce push     = {CP_NEW_FORCE("push"), .body = "nut", .force = {L, 0, 0}};
     rod(b, "nut", L, 0, O, S);
     joint(b, "bearing", CP_JOINT_CYLINDRICAL, NULL, "nut", L, O, x);
-    ADD(CPBodiesAddCoupler(b, &thread));
-    ADD(CPBodiesAddForce(b, &push));
+    ADD(CPBodiesAdd(b, &thread.head, NULL));
+    ADD(CPBodiesAdd(b, &push.head, NULL));
     return b;
   }
-  const CPSpring spring = {
-      .name = "spring", .of = {"O", 0}, .stiffness = 2 * L * L, .damping = 0.125 * L * L};
+  const CPSpring spring = {CP_NEW_SPRING("spring"), .of = {"O", 0}, .stiffness = 2 * L * L,
+                           .damping = 0.125 * L * L};
   rod(b, "crank", L, 0, O, A);
   joint(b, "O", CP_JOINT_REVOLUTE, NULL, "crank", L, O, z);
   if (kind == FOUR_BAR || kind == SPATIAL_FOUR_BAR) {
@@ -70,7 +70,7 @@ static CPBodies build(Kind kind, sunrealtype L, sunrealtype off) {
     joint(b, "S", CP_JOINT_REVOLUTE, "coupler", "slider", L, S, z);
     joint(b, "guide", CP_JOINT_PRISMATIC, NULL, "slider", L, S, x);
   }
-  const CPSpring stay = {.name      = "stay",
+  const CPSpring stay = {CP_NEW_SPRING("stay"),
                          .a         = NULL,
                          .b         = "coupler",
                          .point_a   = {0.5 * L, -0.25 * L},
@@ -78,18 +78,15 @@ static CPBodies build(Kind kind, sunrealtype L, sunrealtype off) {
                          .stiffness = 256,
                          .damping   = 8,
                          .free      = 0.75 * L};
-  ADD(CPBodiesAddSpring(b, &spring));
-  ADD(CPBodiesAddSpring(b, &stay));
+  ADD(CPBodiesAdd(b, &spring.head, NULL));
+  ADD(CPBodiesAdd(b, &stay.head, NULL));
   return b;
 }
 
 /* unit [n]: L for lengths and their rates, else 1 */
-static void units_of(int dimension, int nbodies, sunrealtype L, sunrealtype *unit) {
-  const int nq = dimension == 2 ? 3 : 7, nu = dimension == 2 ? 3 : 6;
-  for (int k = 0; k < nbodies * (nq + nu); k++) {
-    const int i = k < nbodies * nq ? k % nq : (k - nbodies * nq) % nu;
-    unit[k]     = i < dimension ? L : 1;
-  }
+static void units_of(CPBodies b, sunrealtype L, sunrealtype *unit) {
+  for (int k = 0; k < CPBodiesCount(b, CP_STATE); k++)
+    unit[k] = thing_at(b, CP_STATE, k).unit[0] == 'm' ? L : 1;
 }
 
 typedef struct {
@@ -100,24 +97,26 @@ typedef struct {
 static Motion run(Kind kind, const char *name, int differences, sunrealtype tol, sunrealtype L,
                   sunrealtype off) {
   Motion m = {0};
-  CPMech mech;
-  CPEquations model;
+  CPMech mech, own; /* own: with the equations as they are */
   MessageLog log = {0};
   sunrealtype t;
   IntegratorCounters stats;
   CPBodies b = build(kind, L, off);
-  ck_assert_msg(CPBodiesModel(b, &model) == CP_SUCCESS, "%s", CPObjectGetLastMessage(CP_OBJECT(b)));
+  ck_assert_msg(build_mech(b, &own) == CP_SUCCESS, "%s", CPObjectGetLastMessage(CP_OBJECT(b)));
+  CPEquations model     = equations_of(own);
+  model.free_model_data = NULL; /* own has it */
   if (differences) model.dynamics_jac = NULL, model.constraint_jac = NULL;
-  N_Vector y = CPBodiesState(b), unit = N_VClone(y), tols = N_VClone(y);
-  mech = create_mech(&model, y, test_context);
-  ck_assert_int_eq(CPBodiesPrepare(b, mech), CP_SUCCESS);
+  N_Vector y = CPBodiesState(b, test_context), unit = N_VClone(y), tols = N_VClone(y);
+  CPModel changed = CPModelCreate(&model);
+  mech            = CPMechCreate(changed, y, test_context);
+  CPModelFree(&changed);
   ck_assert_int_eq(CPObjectSetErrHandlerFn(CP_OBJECT(mech), message_log, &log), CP_SUCCESS);
   const int n = (int)N_VGetLength(y);
   ck_assert_int_le(n, 64);
-  units_of(CPBodiesDimension(b), kind == SCREW ? 1 : 3, L, entries(unit));
+  units_of(b, L, entries(unit));
   N_VScale(tol, unit, tols);
-  ck_assert_msg(CPBodiesAssemble(b, mech, 0, y, NULL) == CP_SUCCESS, "%s, L = %g: %s",
-                kind_name[kind], L, CPObjectGetLastMessage(CP_OBJECT(b)));
+  ck_assert_msg(CPMechAssemble(mech, 0, y, NULL) == CP_SUCCESS, "%s, L = %g: %s", kind_name[kind],
+                L, CPObjectGetLastMessage(CP_OBJECT(mech)));
   for (int i = 0; i < n; i++) m.start[i] = entries(y)[i] / entries(unit)[i];
   ck_assert_msg(CPMechCheck(mech, 0, y, &(CPMechReport){0}) == CP_SUCCESS, "%s, L = %g: %s",
                 kind_name[kind], L, log.text);
@@ -135,6 +134,7 @@ static Motion run(Kind kind, const char *name, int differences, sunrealtype tol,
   m.steps = stats.nst;
   CPIntegratorFree(&mem);
   CPMechFree(&mech);
+  CPMechFree(&own);
   CPBodiesFree(&b);
   N_VDestroy(y), N_VDestroy(unit), N_VDestroy(tols);
   return m;

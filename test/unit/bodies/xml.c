@@ -3,6 +3,7 @@
 #include "reading.h"
 
 #include "support/support.h"
+#include "support/things.h"
 #include <cpodes/cpodes_integrator.h>
 #include <math.h>
 #include <stdio.h>
@@ -22,12 +23,12 @@ static N_Vector motion(CPBodies b, sunrealtype t_end) {
   CPMech mech;
   MessageLog log = {0};
   sunrealtype t;
-  ck_assert_msg(CPBodiesMech(b, &mech) == CP_SUCCESS, "%s", CPObjectGetLastMessage(CP_OBJECT(b)));
+  ck_assert_msg(build_mech(b, &mech) == CP_SUCCESS, "%s", CPObjectGetLastMessage(CP_OBJECT(b)));
   ck_assert_int_eq(CPObjectSetErrHandlerFn(CP_OBJECT(mech), message_log, &log), CP_SUCCESS);
-  N_Vector y       = CPBodiesState(b);
+  N_Vector y       = CPBodiesState(b, test_context);
   CPIntegrator mem = CPIntegratorCreate("DOP853", test_context);
-  ck_assert_msg(CPBodiesAssemble(b, mech, 0, y, NULL) == CP_SUCCESS, "%s",
-                CPObjectGetLastMessage(CP_OBJECT(b)));
+  ck_assert_msg(CPMechAssemble(mech, 0, y, NULL) == CP_SUCCESS, "%s",
+                CPObjectGetLastMessage(CP_OBJECT(mech)));
   ck_assert_msg(CPMechAttach(mech, mem, 0, y) == CP_SUCCESS, "%s", log.text);
   ck_assert_int_eq(CPIntegratorSStolerances(mem, 1e-10, 1e-10), CP_SUCCESS);
   ck_assert_int_eq(CPIntegratorSetMaxNumSteps(mem, -1), CP_SUCCESS);
@@ -74,52 +75,40 @@ static const char four_bar[] =
          "0.5\"/></equality></mujoco>";
 
 static CPBodies four_bar_by_hand(void) {
-  CPBodies b            = CPBodiesCreate(3, test_context);
+  CPBodies b            = CPBodiesCreate(3, NULL);
   const CPBody bodies[] = {
-      {.name = "crank", .mass = 1, .inertia = {0.01, 0.02, 0.03}, .centre = {0.15, 0, 0}},
-      {.name       = "rod",
-       .mass       = 2,
-       .inertia    = {0.02, 0.03, 0.04, 0.001, 0.002, -0.003},
-       .centre     = {0.2, 0, 0.2},
-       .position   = {0.3, 0, 0},
-       .quaternion = {0.8, 0, 0.6, 0}},
-      {.name     = "arm",
-       .mass     = 3,
-       .inertia  = {0.03, 0.03, 0.01},
-       .centre   = {0, 0, 0.25},
+      {CP_NEW_BODY("crank"), .mass = 1, .inertia = {0.01, 0.02, 0.03}, .centre = {0.15, 0, 0}},
+      {CP_NEW_BODY("rod"), .mass = 2, .inertia = {0.02, 0.03, 0.04, 0.001, 0.002, -0.003},
+       .centre = {0.2, 0, 0.2}, .position = {0.3, 0, 0}, .quaternion = {0.8, 0, 0.6, 0}},
+      {CP_NEW_BODY("arm"), .mass = 3, .inertia = {0.03, 0.03, 0.01}, .centre = {0, 0, 0.25},
        .position = {0.9, 0, 0}}};
   const struct {
     const char *name, *a, *b;
     sunrealtype x;
   } hinges[] = {{"j1", NULL, "crank", 0}, {"j2", "crank", "rod", 0.3}, {"j3", NULL, "arm", 0.9}};
-  const CPJoint loop = {
-      .name = "loop", .kind = CP_JOINT_BALL, .a = "arm", .b = "rod", .on_a.point = {0.7, 0, 0.5}};
-  ck_assert_int_eq(CPBodiesSetGravity(b, (sunrealtype[]){0, 0, -9.81}), CP_SUCCESS);
-  for (int i = 0; i < 3; i++) ck_assert_int_eq(CPBodiesAddBody(b, &bodies[i]), i);
+  const CPJoint loop = {CP_NEW_JOINT("loop"), .kind = CP_JOINT_BALL, .a = "arm", .b = "rod",
+                        .on_a.point = {0.7, 0, 0.5}};
+  ck_assert_int_eq(set_gravity(b, (sunrealtype[]){0, 0, -9.81}), CP_SUCCESS);
+  for (int i = 0; i < 3; i++) ck_assert_int_eq(CPBodiesAdd(b, &bodies[i].head, NULL), CP_SUCCESS);
   for (int i = 0; i < 3; i++) {
-    const CPJoint joint = {.name = hinges[i].name,
-                           .kind = CP_JOINT_REVOLUTE,
-                           .a    = hinges[i].a,
-                           .b    = hinges[i].b,
+    const CPJoint joint = {CP_NEW_JOINT(hinges[i].name), .kind = CP_JOINT_REVOLUTE,
+                           .a = hinges[i].a, .b = hinges[i].b,
                            .on_a = {.point = {hinges[i].x, 0, 0}, .axis = {0, 1, 0}}};
     const char *names[] = {"s1", "s2", "s3"};
-    const CPSpring law  = {.name      = names[i],
-                           .of        = {hinges[i].name, 0},
-                           .damping   = 0.1,
-                           .inertance = i == 0 ? 0.05 : 0,
-                           .stiffness = i == 2 ? 3 : 0,
-                           .free      = i == 2 ? 0.5 : 0};
-    ck_assert_int_eq(CPBodiesAddJoint(b, &joint), i);
-    ck_assert_int_eq(CPBodiesAddSpring(b, &law), i);
+    const CPSpring law  = {
+         CP_NEW_SPRING(names[i]),        .of = {hinges[i].name, 0},   .damping = 0.1,
+         .inertance = i == 0 ? 0.05 : 0, .stiffness = i == 2 ? 3 : 0, .free = i == 2 ? 0.5 : 0};
+    ck_assert_int_eq(CPBodiesAdd(b, &joint.head, NULL), CP_SUCCESS);
+    ck_assert_int_eq(CPBodiesAdd(b, &law.head, NULL), CP_SUCCESS);
   }
-  ck_assert_int_eq(CPBodiesAddJoint(b, &loop), 3);
+  ck_assert_int_eq(CPBodiesAdd(b, &loop.head, NULL), CP_SUCCESS);
   ck_assert_int_eq(CPBodiesSetBalance(b), CP_SUCCESS);
   return b;
 }
 
 START_TEST(a_four_bar_linkage_moves_as_the_one_put_together_by_hand) {
   CPBodies b = read_good(four_bar);
-  ck_assert_str_eq(CPBodiesNotes(b), "");
+  ck_assert_str_eq(file.notes, "");
   expect_same_motion(b, four_bar_by_hand(), 3 * 13 + 1);
 }
 END_TEST
@@ -156,7 +145,7 @@ static const char arm_urdf[] =
 
 START_TEST(both_formats_say_the_same) {
   CPBodies urdf = read_good(arm_urdf);
-  ck_assert_str_eq(CPBodiesNotes(urdf), "robot.xml:7:45: limits of joints\n");
+  ck_assert_str_eq(file.notes, "robot.xml:7:45: limits of joints\n");
   ck_assert_int_eq(CPBodiesCount(urdf, CP_BODY), 2);
   ck_assert_str_eq(file.title, "arm");
   expect_same_motion(read_good(arm_mjcf), urdf, 2 * 13 + 1);
@@ -213,7 +202,7 @@ START_TEST(an_orientation_may_be_given_in_all_ways) {
       "</body></worldbody></mujoco>",
       turns[_i].compiler, turns[_i].attributes);
   CPBodies b = read_good(text);
-  N_Vector y = CPBodiesState(b);
+  N_Vector y = CPBodiesState(b, test_context);
   double dot = 0;
   for (int k = 0; k < 4; k++) dot += entries(y)[3 + k] * turns[_i].e[k];
   ck_assert_double_eq_tol(fabs(dot), 1, 1e-14);
@@ -223,7 +212,7 @@ START_TEST(an_orientation_may_be_given_in_all_ways) {
 END_TEST
 
 static double parameter(CPBodies b, const char *name) {
-  const int i = CPBodiesFindParameter(b, name);
+  const int i = thing_named(b, CP_PARAMETER, name);
   ck_assert_msg(i >= 0, "%s", name);
   return CPBodiesParameters(b)[i];
 }
@@ -334,7 +323,7 @@ START_TEST(masses_come_from_meshes) {
   const double values[]             = {24, 1.04, 0.8, 0.4, 0, 0, 0},
                centre[]             = {1.1, mirrored ? -1.2 : 1.2, 1.3};
   for (int k = 0; k < 7; k++) ck_assert_double_eq_tol(parameter(b, fields[k]), values[k], 1e-11);
-  N_Vector y = CPBodiesState(b);
+  N_Vector y = CPBodiesState(b, test_context);
   for (int k = 0; k < 3; k++) ck_assert_double_eq_tol(entries(y)[k], centre[k], 1e-13);
   N_VDestroy(y);
   CPBodiesFree(&b);
@@ -398,16 +387,16 @@ START_TEST(joints_in_a_row_are_one) {
            rows[_i].joints);
   CPBodies b = read_good(text);
   CPMech mech;
-  CPBodiesPowers p;
+  CPPowers p  = CP_INIT(CPPowers);
   double lost = 0;
   ck_assert_int_eq(CPBodiesCount(b, CP_JOINT),
                    _i < 5 ? 1 : 2); /* a drive holds the third coordinate */
-  ck_assert_int_eq(CPBodiesMech(b, &mech), CP_SUCCESS);
-  N_Vector y = CPBodiesState(b);
+  ck_assert_int_eq(build_mech(b, &mech), CP_SUCCESS);
+  N_Vector y = CPBodiesState(b, test_context);
   for (int k = 0; k < 3; k++) entries(y)[7 + k] = rows[_i].v[k], entries(y)[10 + k] = rows[_i].w[k];
   if (_i == 1) entries(y)[7] = 3; /* the second hinge is at (0, 1, 0) */
   for (int k = 0; k < rows[_i].njoints; k++) lost += rows[_i].rate[k] * rows[_i].rate[k];
-  ck_assert_int_eq(CPBodiesGetPowers(b, 0, y, NULL, &p), CP_SUCCESS);
+  ck_assert_int_eq(CPMechGetPowers(mech, 0, y, NULL, &p), CP_SUCCESS);
   ck_assert_double_eq_tol(p.dissipation, lost, 1e-12);
   N_VDestroy(y);
   CPMechFree(&mech);
@@ -459,16 +448,20 @@ START_TEST(loops_are_closed) {
                 "<equality>%s</equality></mujoco>",
            loops[_i].equality);
   CPBodies b = read_good(text);
-  CPEquations model;
+  CPMech mech;
   sunrealtype p[6], x[3];
-  ck_assert_int_eq(CPBodiesModel(b, &model), CP_SUCCESS);
+  ck_assert_int_eq(build_mech(b, &mech), CP_SUCCESS);
+  const CPEquations model = equations_of(mech);
   ck_assert_int_eq((int)model.np, loops[_i].rows);
-  N_Vector y = CPBodiesState(b);
-  if (model.p) ck_assert_int_eq(model.p(0, entries(y), p, b), 0);
+  N_Vector y = CPBodiesState(b, test_context);
+  if (model.p) ck_assert_int_eq(model.p(0, entries(y), p, CPMechGetUserData(mech)), 0);
   for (int k = 0; k < (int)model.np; k++) ck_assert_double_eq_tol(p[k], 0, 1e-15);
-  ck_assert_int_eq(CPBodiesPoint(b, "b", (sunrealtype[]){0, 0, 0}, y, x, NULL), CP_SUCCESS);
+  ck_assert_int_eq(
+      CPMechGetPoint(mech, thing_named(b, CP_BODY, "b"), (sunrealtype[]){0, 0, 0}, y, x, NULL),
+      CP_SUCCESS);
   for (int k = 0; k < 3; k++) ck_assert_double_eq_tol(x[k], loops[_i].x[k], 1e-15);
   N_VDestroy(y);
+  CPMechFree(&mech);
   CPBodiesFree(&b);
 }
 END_TEST
@@ -495,13 +488,13 @@ START_TEST(names_are_made_fit) {
             "</body><body name=\"ground\"><joint type=\"free\" damping=\"0.25\"/>" INERTIAL
             "</body><body><joint/>" INERTIAL "</body><body><joint stiffness=\"1\"/>" INERTIAL
             "</body><body name=\"c&#x7f;d&#x85;\"><joint/>" INERTIAL "</body>"));
-  ck_assert_str_eq(CPBodiesName(b, CP_BODY, 0), "a_b_c");
-  ck_assert_str_eq(CPBodiesName(b, CP_BODY, 1), "ground_2");
-  ck_assert_str_eq(CPBodiesName(b, CP_BODY, 2), "body");
-  ck_assert_str_eq(CPBodiesName(b, CP_BODY, 3), "body_2");
-  ck_assert_str_eq(CPBodiesName(b, CP_BODY, 4), "c_d__");
-  ck_assert_str_eq(CPBodiesName(b, CP_JOINT, 0), "a_b_c_joint");
-  ck_assert_str_eq(CPBodiesName(b, CP_JOINT, 1), "body_joint");
+  ck_assert_str_eq(thing_at(b, CP_BODY, 0).name, "a_b_c");
+  ck_assert_str_eq(thing_at(b, CP_BODY, 1).name, "ground_2");
+  ck_assert_str_eq(thing_at(b, CP_BODY, 2).name, "body");
+  ck_assert_str_eq(thing_at(b, CP_BODY, 3).name, "body_2");
+  ck_assert_str_eq(thing_at(b, CP_BODY, 4).name, "c_d__");
+  ck_assert_str_eq(thing_at(b, CP_JOINT, 0).name, "a_b_c_joint");
+  ck_assert_str_eq(thing_at(b, CP_JOINT, 1).name, "body_joint");
   ck_assert_double_eq(parameter(b, "a_b_c_spring.drag"), 0.5);
   ck_assert_double_eq(parameter(b, "ground_2_spring.drag"), 0.25);
   ck_assert_double_eq(parameter(b, "ground_2_spring.dy"), 0.25);
@@ -526,7 +519,7 @@ START_TEST(elements_without_effect_on_the_motion_give_no_notes) {
       "size=\"1\"/></body></worldbody><actuator><motor/></actuator><tendon/>"
       "<contact><exclude body1=\"a\" body2=\"a\"/></contact><sensor><clock/></sensor><keyframe/>"
       "<equality><tendon active=\"false\"/></equality></mujoco>");
-  ck_assert_str_eq(CPBodiesNotes(b), "");
+  ck_assert_str_eq(file.notes, "");
   CPBodiesFree(&b);
   b = read_good("<robot name=\"r\"><material name=\"m\"/><gazebo/><link name=\"base\"/><link "
                 "name=\"one\"><visual/>"
@@ -534,7 +527,7 @@ START_TEST(elements_without_effect_on_the_motion_give_no_notes) {
                 "izz=\"1\"/></inertial></link>"
                 "<joint name=\"j\" type=\"continuous\"><parent link=\"base\"/><child link=\"one\"/>"
                 "<dynamics friction=\"0\"/><limit effort=\"1\" velocity=\"1\"/></joint></robot>");
-  ck_assert_str_eq(CPBodiesNotes(b), "");
+  ck_assert_str_eq(file.notes, "");
   CPBodiesFree(&b);
 }
 END_TEST
@@ -558,10 +551,10 @@ START_TEST(what_is_left_out_is_listed) {
                                       "robot.xml:13:11: the equality constraint tendon\n"};
   size_t length                    = 0;
   for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
-    ck_assert_mentions(CPBodiesNotes(b), lines[i]);
+    ck_assert_mentions(file.notes, lines[i]);
     length += strlen(lines[i]);
   }
-  ck_assert_uint_eq(strlen(CPBodiesNotes(b)), length);
+  ck_assert_uint_eq(strlen(file.notes), length);
   ck_assert_double_eq(parameter(b, "gravity.z"), 0);
   CPBodiesFree(&b);
 }
@@ -596,7 +589,7 @@ START_TEST(a_file_may_add_to_a_robot) {
   snprintf(path, sizeof path, "%s/loop.yaml", CPODES_TEST_FOLDER);
   for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
     write_file("loop.yaml", bad[i][0]);
-    ck_assert_ptr_null(CPBodiesRead(path, test_context, &file, message, sizeof message));
+    ck_assert_ptr_null(read_bodies(path, NULL, 0, &file, message));
     ck_assert_mentions(message, bad[i][1]);
     ck_assert_ptr_null(strchr(message, '\n'));
   }
@@ -605,13 +598,13 @@ START_TEST(a_file_may_add_to_a_robot) {
                all ? "robot: tree.urdf\ngravity: [0, 0, -2]\nrun: {title: loop, balance: "
                      "false}\njoints: [{name: rod, kind: rod, b: a, at_b: [1, 0, 0]}]\n"
                    : "robot: tree.urdf\n");
-    CPBodies b = CPBodiesRead(path, test_context, &file, message, sizeof message);
+    CPBodies b = read_bodies(path, NULL, 0, &file, message);
     ck_assert_msg(b != NULL, "%s", message);
     ck_assert_str_eq(file.title, all ? "loop" : "tree");
     ck_assert_double_eq(parameter(b, "gravity.z"), all ? -2 : -9.81);
     ck_assert_int_eq(CPBodiesCount(b, CP_JOINT), 1 + all);
     if (all) ck_assert_double_eq(parameter(b, "rod.length"), 1);
-    N_Vector y = CPBodiesState(b);
+    N_Vector y = CPBodiesState(b, test_context);
     ck_assert_int_eq((int)N_VGetLength(y), all ? 13 : 14);
     N_VDestroy(y);
     CPBodiesFree(&b);
@@ -629,17 +622,17 @@ START_TEST(files_are_included) {
   write_file("robot_inertial.xml", "<mujocoinclude>\n<fin/>\n<inertial pos=\"0 0 0\" mass=\"1\" "
                                    "colour=\"red\" diaginertia=\"1 1 1\"/></mujocoinclude>");
   snprintf(path, sizeof path, "%s/robot_main.xml", CPODES_TEST_FOLDER);
-  CPBodies b = CPBodiesRead(path, test_context, &file, message, sizeof message);
+  CPBodies b = read_bodies(path, NULL, 0, &file, message);
   ck_assert_msg(b != NULL, "%s", message);
   ck_assert_double_eq(parameter(b, "b_spring.stiffness"), 4);
-  ck_assert_str_eq(CPBodiesNotes(b), "robot_inertial.xml:2:1: the unknown element fin\n");
+  ck_assert_str_eq(file.notes, "robot_inertial.xml:2:1: the unknown element fin\n");
   CPBodiesFree(&b);
   write_file("robot_part.xml", "<mujoco><include file=\"robot_part.xml\"/></mujoco>");
-  ck_assert_ptr_null(CPBodiesRead(path, test_context, &file, message, sizeof message));
+  ck_assert_ptr_null(read_bodies(path, NULL, 0, &file, message));
   ck_assert_mentions(message,
                      "robot_part.xml:1:9: include: there is a file \"robot_part.xml\" already");
   write_file("robot_part.xml", "<mujoco>\n<default></mujoco>");
-  ck_assert_ptr_null(CPBodiesRead(path, test_context, &file, message, sizeof message));
+  ck_assert_ptr_null(read_bodies(path, NULL, 0, &file, message));
   ck_assert_mentions(message, "robot_part.xml:2:");
 }
 END_TEST
@@ -932,7 +925,7 @@ START_TEST(time_is_proportional_to_the_length) {
       size += (size_t)sprintf(text + size, "<site pos=\"%d 0 0\"/>", i);
     sprintf(text + size, "</body></worldbody></mujoco>");
     CPBodies b        = read_good(text);
-    const char *lines = CPBodiesNotes(b);
+    const char *lines = file.notes;
     long int nlines   = 0;
     for (; (lines = strchr(lines, '\n')); lines++) nlines++;
     ck_assert_int_eq(nlines, which == 0 ? MANY : 0);
@@ -952,10 +945,10 @@ START_TEST(bodies_without_names_are_numbered) {
                             i == 5 ? " name=\"body_3\"" : "");
   sprintf(text + size, "</worldbody></mujoco>");
   CPBodies b = read_good(text);
-  ck_assert_str_eq(CPBodiesName(b, CP_BODY, 0), "body");
-  ck_assert_str_eq(CPBodiesName(b, CP_BODY, 2), "body_3");
-  ck_assert_str_eq(CPBodiesName(b, CP_BODY, 5), "body_3_2");
-  ck_assert_str_eq(CPBodiesName(b, CP_BODY, BODIES - 1), "body_19999");
+  ck_assert_str_eq(thing_at(b, CP_BODY, 0).name, "body");
+  ck_assert_str_eq(thing_at(b, CP_BODY, 2).name, "body_3");
+  ck_assert_str_eq(thing_at(b, CP_BODY, 5).name, "body_3_2");
+  ck_assert_str_eq(thing_at(b, CP_BODY, BODIES - 1).name, "body_19999");
   CPBodiesFree(&b);
   free(text);
 }
@@ -968,7 +961,7 @@ START_TEST(an_inertial_may_stand_in_a_frame) {
       read_good("<mujoco><worldbody><body name=\"a\"><frame pos=\"0 0 -1\" euler=\"90 0 0\">"
                 "<joint/><inertial pos=\".1 .2 .3\" mass=\"2\" diaginertia=\".1 .2 .15\"/>"
                 "<geom type=\"box\" size=\".2 .2 .2\"/></frame></body></worldbody></mujoco>");
-  N_Vector y = CPBodiesState(b);
+  N_Vector y = CPBodiesState(b, test_context);
   ck_assert_double_eq(parameter(b, "a.mass"), 2);
   ck_assert_double_eq_tol(parameter(b, "a.J_xx"), 0.1, 1e-15);
   ck_assert_double_eq_tol(parameter(b, "a.J_yy"), 0.15, 1e-15);
@@ -999,7 +992,7 @@ START_TEST(included_files_may_not_nest_without_end) {
     write_file(name, text);
   }
   snprintf(text, sizeof text, "%s/deep_0.xml", CPODES_TEST_FOLDER);
-  ck_assert_ptr_null(CPBodiesRead(text, test_context, &file, message, sizeof message));
+  ck_assert_ptr_null(read_bodies(text, NULL, 0, &file, message));
   ck_assert_mentions(message, "elements are nested deeper than 1000");
 }
 END_TEST

@@ -4,6 +4,7 @@
 #include "reading.h"
 
 #include "support/support.h"
+#include "support/things.h"
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -168,11 +169,12 @@ START_TEST(files_are_read_and_their_derivatives_are_right) {
   CPMech mech;
   CPMechReport report;
   ck_assert_msg(b != NULL, "%s", message);
-  ck_assert_int_eq(CPBodiesMech(b, &mech), CP_SUCCESS);
+  ck_assert_int_eq(build_mech(b, &mech), CP_SUCCESS);
   ck_assert_int_eq(CPObjectSetErrHandlerFn(CP_OBJECT(mech), message_log, &log), CP_SUCCESS);
-  N_Vector y = CPBodiesState(b);
-  ck_assert_msg(CPBodiesAssemble(b, mech, 0, y, file.held) == CP_SUCCESS, "%s",
-                CPObjectGetLastMessage(CP_OBJECT(b)));
+  N_Vector y = CPBodiesState(b, test_context);
+  ck_assert_msg(CPMechAssemble(mech, 0, y, &(CPAssembly){CP_SIZED(CPAssembly), .held = file.held}) ==
+                    CP_SUCCESS,
+                "%s", CPObjectGetLastMessage(CP_OBJECT(mech)));
   ck_assert_msg(CPMechCheck(mech, 0, y, &report) == CP_SUCCESS, "%s", log.text);
   N_VDestroy(y);
   CPMechFree(&mech);
@@ -253,18 +255,19 @@ START_TEST(a_point_on_a_line_or_plane_is_at_its_place) {
   static const char *const kinds[] = {"point_on_line", "point_on_plane"};
   for (int i = 0; i < 4; i++) {
     char text[300];
-    sunrealtype Pa[3], Pb[3];
-    CPEquations model;
+    sunrealtype P[12];
+    CPMech mech;
     const int given = i / 2;
     sprintf(text, BODY "joints: [{name: j, kind: %s, b: a, at: [1, 2, 3], axis: [0, 1, 0]%s}]",
             kinds[i % 2], given ? ", at_b: [1, 5, 3]" : "");
     CPBodies b = read_text(text, strlen(text));
     ck_assert_msg(b != NULL, "%s", message);
-    ck_assert_int_eq(CPBodiesModel(b, &model), CP_SUCCESS);
-    N_Vector y = CPBodiesState(b);
-    ck_assert_int_eq(CPBodiesPoints(b, CP_JOINT, 0, y, Pa, Pb), 0);
-    for (int k = 0; k < 3; k++) ck_assert_double_eq(Pb[k], k == 1 && given ? 5 : k + 1);
+    ck_assert_int_eq(build_mech(b, &mech), CP_SUCCESS);
+    N_Vector y = CPBodiesState(b, test_context);
+    ck_assert_int_eq(CPMechGetPoints(mech, CP_JOINT, 0, y, P), 0);
+    for (int k = 0; k < 3; k++) ck_assert_double_eq(P[3 + k], k == 1 && given ? 5 : k + 1);
     N_VDestroy(y);
+    CPMechFree(&mech);
     CPBodiesFree(&b);
   }
 }
@@ -284,7 +287,7 @@ START_TEST(an_angular_velocity_is_in_space_or_in_the_body) {
         keys[i].key);
     CPBodies b = read_text(text, strlen(text));
     ck_assert_msg(b != NULL, "%s", message);
-    N_Vector y = CPBodiesState(b);
+    N_Vector y = CPBodiesState(b, test_context);
     ck_assert_double_eq_tol(entries(y)[10], 1, 1e-14);
     ck_assert_double_eq_tol(entries(y)[11], keys[i].wy, 1e-14);
     ck_assert_double_eq_tol(entries(y)[12], keys[i].wz, 1e-14);
@@ -304,7 +307,7 @@ START_TEST(an_alias_repeats_its_anchor) {
                         i, i, i + 1, i, i / 2, i);
   CPBodies b = read_text(text, size);
   ck_assert_msg(b != NULL, "%s", message);
-  const int at = CPBodiesFindParameter(b, "b39.mass");
+  const int at = thing_named(b, CP_PARAMETER, "b39.mass");
   for (int k = 0; k < 4; k++) ck_assert_double_eq(CPBodiesParameters(b)[at + k], k == 2 ? 20 : 40);
   CPBodiesFree(&b);
 }
@@ -315,7 +318,7 @@ START_TEST(pipes_and_devices_are_refused_at_once) {
   static const char by_robot[]     = "robot: a_pipe.yaml\n";
   ck_assert(mkfifo("a_pipe.yaml", 0600) == 0 || errno == EEXIST);
   for (int i = 0; i < 3; i++) {
-    ck_assert_ptr_null(CPBodiesRead(paths[i], test_context, &file, message, sizeof message));
+    ck_assert_ptr_null(read_bodies(paths[i], NULL, 0, &file, message));
     ck_assert_mentions(message, "it is not a regular file");
   }
   ck_assert_ptr_null(read_text(by_robot, strlen(by_robot)));
@@ -340,13 +343,13 @@ START_TEST(other_encodings_are_read) {
   char wide[200];
   CPBodies b = read_text(wide, widen(plain, wide));
   ck_assert_msg(b != NULL, "%s", message);
-  ck_assert_str_eq(CPBodiesName(b, CP_BODY, 0), "a");
+  ck_assert_str_eq(thing_at(b, CP_BODY, 0).name, "a");
   CPBodiesFree(&b);
 }
 END_TEST
 
 START_TEST(a_missing_file_is_named) {
-  ck_assert_ptr_null(CPBodiesRead("/nowhere/x.yaml", test_context, &file, message, sizeof message));
+  ck_assert_ptr_null(read_bodies("/nowhere/x.yaml", NULL, 0, &file, message));
   ck_assert_mentions(message, "/nowhere/x.yaml: it cannot be opened");
 }
 END_TEST

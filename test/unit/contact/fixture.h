@@ -6,7 +6,7 @@
 #include "models/floor_body.h"
 #include "models/rolling_ball.h"
 #include "models/slider_crank_clearance.h"
-#include "support/support.h"
+#include "support/things.h"
 
 /* ---- systems ---- */
 
@@ -65,5 +65,17 @@ void run_to(Run *run, sunrealtype tout);
 void run_compare(const Run *run, const Run *precise, sunrealtype bound, sunrealtype tol,
                  const char *what, int number);
 void run_free(Run **run);
+
+/* Contacts with the rows of bodies: mech, out, is that of their parameters, and is freed after them. */
+static inline CPContact contact_of(CPBodies b, CPMech *mech, int n, const CPContactPoint *points,
+                                   N_Vector y) {
+  ck_assert_int_eq(build_mech(b, mech), CP_SUCCESS);
+  CPEquations equations     = equations_of(*mech);
+  equations.model_data      = CPMechGetUserData(*mech);
+  equations.new_data        = NULL;
+  equations.free_data       = NULL;
+  equations.free_model_data = NULL;
+  return CPContactCreate(&equations, n, points, y, test_context);
+}
 
 #endif

@@ -2,7 +2,6 @@
  * kilometres), bounces alike. L is a power of two, so that roundoff is the same, and the absolute tolerance is that of the
  * unit. Masses and times do not change: gravity has the factor L, and inertias have L^2. */
 #include "fixture.h"
-#include <cpodes/cpodes_bodies.h>
 #include <cpodes/cpodes_contact.h>
 #include <math.h>
 #include <models/counters.h>
@@ -27,32 +26,27 @@ static int note(const CPContactEvent *event, void *bodies) {
 static Motion run(int method, sunrealtype tol, sunrealtype L, sunrealtype mu) {
   const sunrealtype J = 0.1 * L * L;
   m                   = (Motion){0};
-  CPEquations model;
+  CPMech mech;
   IntegratorCounters stats;
   sunrealtype t;
-  CPBodies bodies      = CPBodiesCreate(3, test_context);
-  const CPBody ball    = {.name     = "ball",
-                          .mass     = 1,
-                          .inertia  = {J, J, J},
-                          .position = {0, 0, 1.5 * L},
-                          .velocity = {L, 0, 0}};
-  const CPJoint table  = {.name   = "table",
-                          .kind   = CP_JOINT_ROLLING,
-                          .b      = "ball",
-                          .on_a   = {.axis = {0, 0, 1}},
-                          .on_b   = {.point = {0, 0, 1.5 * L}},
-                          .length = 0.5 * L};
-  CPContactPoint point = {
-      .name = "table", .normal = 0, .tangent = 1, .ntangents = 2, .law.mu = mu, .law.restitution = 0.5};
-  ck_assert_int_eq(CPBodiesSetGravity(bodies, (sunrealtype[]){0, 0, -8 * L}), CP_SUCCESS);
-  ck_assert_int_eq(CPBodiesAddBody(bodies, &ball), 0);
-  ck_assert_int_eq(CPBodiesAddJoint(bodies, &table), 0);
-  ck_assert_int_eq(CPBodiesModel(bodies, &model), CP_SUCCESS);
-  N_Vector y        = CPBodiesState(bodies);
-  CPContact contact = CPContactCreate(&model, 1, &point, y, test_context);
+  CPBodies bodies     = CPBodiesCreate(3, NULL);
+  const CPBody ball   = {CP_NEW_BODY("ball"), .mass = 1, .inertia = {J, J, J},
+                         .position = {0, 0, 1.5 * L}, .velocity = {L, 0, 0}};
+  const CPJoint table = {
+      CP_NEW_JOINT("table"),       .kind = CP_JOINT_ROLLING,           .b = "ball",
+      .on_a = {.axis = {0, 0, 1}}, .on_b = {.point = {0, 0, 1.5 * L}}, .length = 0.5 * L};
+  CPContactPoint point = {.name            = "table",
+                          .normal          = 0,
+                          .tangent         = 1,
+                          .ntangents       = 2,
+                          .law.mu          = mu,
+                          .law.restitution = 0.5};
+  ck_assert_int_eq(set_gravity(bodies, (sunrealtype[]){0, 0, -8 * L}), CP_SUCCESS);
+  ck_assert_int_eq(CPBodiesAdd(bodies, &ball.head, NULL), CP_SUCCESS);
+  ck_assert_int_eq(CPBodiesAdd(bodies, &table.head, NULL), CP_SUCCESS);
+  N_Vector y        = CPBodiesState(bodies, test_context);
+  CPContact contact = contact_of(bodies, &mech, 1, &point, y);
   ck_assert_ptr_nonnull(contact);
-  ck_assert_int_eq(CPBodiesPrepare(bodies, CPContactGetMech(contact)), CP_SUCCESS);
-  ck_assert_int_eq(CPContactSetUserData(contact, bodies), CP_SUCCESS);
   ck_assert_int_eq(CPContactSetEventFn(contact, note), CP_SUCCESS);
   CPSession session = session_of(contact, method, tol, tol * L);
   int flag          = CPSessionStart(session, 0, y, INFINITY);
@@ -65,6 +59,7 @@ static Motion run(int method, sunrealtype tol, sunrealtype L, sunrealtype mu) {
   m.steps = stats.nst;
   CPSessionFree(&session);
   CPContactFree(&contact);
+  CPMechFree(&mech);
   CPBodiesFree(&bodies);
   N_VDestroy(y);
   return m;

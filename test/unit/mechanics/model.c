@@ -139,6 +139,26 @@ START_TEST(a_refused_model_frees_nothing) {
 }
 END_TEST
 
+/* Free fall: no multiplier */
+START_TEST(rows_that_are_off_in_the_model_are_off_at_first) {
+  Data data             = {.pendulum = {.L = 1, .g = 9}};
+  sunrealtype active[]  = {0};
+  CPEquations equations = pendulum_model();
+  equations.model_data  = &data.pendulum;
+  equations.active      = active;
+  CPModel model         = CPModelCreate(&equations);
+  active[0]             = 1; /* the model has a copy */
+  N_Vector y            = VECTOR(0, -1, 0, 0);
+  CPMech mech           = CPMechCreate(model, y, test_context);
+  ck_assert_double_eq(multiplier(mech, y), 0);
+  ck_assert_int_eq(CPMechSetActive(mech, NULL), CP_SUCCESS);
+  ck_assert_double_eq_tol(multiplier(mech, y), 9, 1e-14);
+  CPMechFree(&mech);
+  CPModelFree(&model);
+  N_VDestroy(y);
+}
+END_TEST
+
 START_TEST(a_model_tells_what_it_was_made_from) {
   CPQuaternion Q[]            = {{7, 6, CP_FRAME_WORLD}, {0, 0, CP_FRAME_BODY}};
   SUNMatrix M                 = SUNDenseMatrix(9, 9, test_context);
@@ -168,6 +188,7 @@ TEST_SUITE(model) {
   tcase_add_test(tc, data_that_cannot_be_made_refuse_the_system);
   tcase_add_test(tc, other_data_than_the_models_are_refused);
   tcase_add_test(tc, a_refused_model_frees_nothing);
+  tcase_add_test(tc, rows_that_are_off_in_the_model_are_off_at_first);
   tcase_add_test(tc, a_model_tells_what_it_was_made_from);
   suite_add_tcase(suite, tc);
   return suite;

@@ -1,0 +1,134 @@
+/* What is wrong with a position: it is singular, or drives and couplers contradict each other */
+#include "assembly_impl.h"
+
+#include <float.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---------------------------------------------------------------------- singular positions -- */
+
+/* Probes of the neighbourhood of a position, and their distance, as a part of the extent or in rad */
+enum { PROBES = 6 };
+static const sunrealtype probe_distance = SUN_RCONST(1e-3);
+
+int bodiesFindSingular(Assembly *a, N_Vector x0) {
+  Mechanism *b          = a->b;
+  const sunindextype nu = (sunindextype)b->nbodies * b->space.nu;
+  CPMechOutput out      = {0};
+  char first[220] = "", finite[220] = "";
+  b->singular[0] = '\0';
+  b->assembled   = a->t;
+  N_VConst(1, a->id); /* bodies that were held in the assembly may move */
+  if (b->np == 0 || !(a->extent > 0) || CPMechEvaluate(a->trial, a->t, x0, &out) || out.unique ||
+      out.rank < 0)
+    return CP_SUCCESS;
+  const sunindextype rank = out.rank;
+  sunindextype beside     = -1;
+  sunrealtype *w          = calloc((size_t)nu, sizeof *w);
+  unsigned state          = 1;
+  int flag                = w ? CP_SUCCESS : CP_MEM_FAIL;
+  for (int probe = 0; probe < PROBES && !flag; probe++) {
+    if (!bodiesAnyVelocity(a, x0, &state, w)) break;
+    if (!*first) {
+      bodiesPoses(b, positionsOf(x0), w, NULL);
+      bodiesTellMoving(b, first, sizeof first);
+    }
+    bodiesMoveAlong(a, x0, w, probe_distance, a->x);
+    const int closed = bodiesCloseRows(a, AT_REST, 0);
+    if (closed < 0) flag = closed;
+    if (closed <= 0) continue;
+    N_VLinearSum(1, a->x, -1, x0, a->keep);
+    const sunrealtype moved = N_VMaxNorm(a->keep);
+    if (moved < probe_distance / 10 * fmin(1, a->extent)) continue;
+    if (CPMechEvaluate(a->trial, a->t, a->x, &out) || out.rank <= beside) continue;
+    beside = out.rank;
+    /* joints that move on the way there */
+    const Space *s = &b->space;
+    for (int i = 0; i < b->nbodies; i++) {
+      const sunrealtype *d = positionsOf(a->keep) + s->nq * i, *e = positionsOf(x0) + s->nq * i + 3;
+      sunrealtype *v = w + s->nu * i;
+      for (int k = 0; k < s->last[0]; k++) v[k] = d[k];
+      if (s->dimension == 2) v[2] = d[2];
+      else
+        for (int k = 0; k < 3; k++) { /* omega = 2 conj(e) o e' */
+          const int l = (k + 1) % 3, m = (k + 2) % 3;
+          v[3 + k] =
+              2 * (e[0] * d[4 + k] - e[1 + k] * d[3] - e[1 + l] * d[4 + m] + e[1 + m] * d[4 + l]);
+        }
+    }
+    finite[0] = '\0';
+    bodiesPoses(b, positionsOf(x0), w, NULL);
+    bodiesTellMoving(b, finite, sizeof finite);
+  }
+  free(w);
+  if (flag || !*first || beside == rank) return flag;
+  if (beside < 0)
+    snprintf(b->singular, sizeof b->singular,
+             "the mechanism is shaky in its start position: to first order it has %ld freedoms "
+             "(joints %s), "
+             "and no finite motion has been found, so that no finite reaction balances its load",
+             (long)(nu - rank), first);
+  else
+    snprintf(
+        b->singular, sizeof b->singular,
+        "the start is a singular position: to first order it has %ld freedoms (joints %s), of "
+        "which "
+        "%ld lead to finite motions (joints %s); no finite reaction balances a load on the others",
+        (long)(nu - rank), first, (long)(nu - beside), finite);
+  bodiesNote(b, b->singular);
+  return flag;
+}
+
+/* ------------------------------------------------------------------------------ conflicts -- */
+
+/* Can a consistent state be found from the guess with the rows that are on, velocities included? */
+static int agrees(Assembly *a) {
+  CPMechSetActive(a->trial, a->mask);
+  N_VScale(1, a->x, a->keep);
+  const int flag = CPMechCalcIC(a->trial, a->t, a->keep, NULL, a->id, NULL, NULL);
+  return flag == CP_MEM_FAIL ? flag : flag == CP_SUCCESS;
+}
+
+int bodiesFindConflict(Assembly *a, char *text) {
+  const Mechanism *b = a->b;
+  int bad            = NONE, flag;
+  text[0]            = '\0';
+  for (int i = 0; i < b->njoints; i++)
+    if (b->joint[i].kind == NONE) bodiesSwitch(a, i, i + 1, 0);
+  if ((flag = agrees(a)) <= 0) return flag;
+  for (int i = 0; i < b->njoints && bad == NONE; i++) {
+    if (b->joint[i].kind != NONE) continue;
+    bodiesSwitch(a, i, i + 1, 1);
+    if ((flag = agrees(a)) < 0) return flag;
+    if (flag == 0) bad = i;
+  }
+  if (bad == NONE) return 0;
+  const char *noun = bodiesNoun(b, bad), *name = b->text + b->joint[bad].name;
+  /* Which of those before it? */
+  for (int i = 0; i < bad; i++)
+    if (b->joint[i].kind == NONE) bodiesSwitch(a, i, i + 1, 0);
+  if ((flag = agrees(a)) < 0) return flag;
+  if (flag == 0) {
+    snprintf(text, TEXT, "%s \"%s\" contradicts the joints, which fit together without it: %.200s",
+             noun, name, CPObjectGetLastMessage(CP_OBJECT(a->trial)));
+    return 0;
+  }
+  snprintf(text, TEXT, "%s \"%s\" contradicts", noun, name);
+  int listed = 0;
+  for (int i = 0; i < bad; i++) {
+    if (b->joint[i].kind != NONE) continue;
+    bodiesSwitch(a, i, i + 1, 1);
+    if ((flag = agrees(a)) < 0) return flag;
+    if (flag == 0) {
+      const size_t used = strlen(text);
+      snprintf(text + used, TEXT - used, "%s %s \"%.60s\"", listed++ ? "," : "", bodiesNoun(b, i),
+               b->text + b->joint[i].name);
+      bodiesSwitch(a, i, i + 1, 0);
+    }
+  }
+  if (listed == 0) snprintf(text + strlen(text), TEXT - strlen(text), " the other ones");
+  const size_t used = strlen(text);
+  snprintf(text + used, TEXT - used, " at t = %g", (double)a->t);
+  return 0;
+}

@@ -1,0 +1,88 @@
+/* What the functions that add elements share: names, parameters, sides. They check everything and allocate all memory before
+ * they change anything, and return the element's index (CPBodiesAdd), NONE, or an error code that has been reported. */
+#ifndef CPODES_BODIES_ELEMENTS_H
+#define CPODES_BODIES_ELEMENTS_H
+
+#include "bodies_impl.h"
+
+enum { NUM_SHAPES = CP_SHAPE_WHEEL + 1 };
+
+/* ---- names.c ---- */
+
+/* Makes room for `more` elements after the first `count`; arrays have lengths 8, 16, 32, ...
+ * Returns 0, or 1 without memory. */
+int bodiesRoom(void *address, int count, int more, size_t size);
+#define ROOM(array, count, more) bodiesRoom(&(array), (count), (more), sizeof *(array))
+/* Returns the first control character of a text in UTF-8, C1 included, or NULL. */
+const char *bodiesControl(const char *text);
+/* Makes a message, which may contain names from files, one line without control characters. */
+void bodiesOneLine(char *message, size_t length);
+unsigned bodiesHash(const char *name, size_t length);
+/* Returns the offset in b->text of the name (length characters) of an element, or -1. */
+int bodiesNamed(const Mechanism *b, const char *name, size_t length);
+/* Does an element have this name, or is it "ground"? */
+int bodiesTaken(const Mechanism *b, const char *name);
+
+/* Reports that an element is refused. Returns code. */
+#define refused(b, code, ...) cpReport(&(b)->log, (code), "CPBodiesAdd", __VA_ARGS__)
+int bodiesNoMemory(CPBodies b, const char *name);
+/* Checks that the name is new, and makes room for it and for `params` parameters. Returns 0 or an
+ * error code that has been reported. */
+int bodiesCheckName(CPBodies b, const char *name, int params);
+/* Adds the name, for which there is room. Returns its offset. */
+int bodiesTakeName(CPBodies b, const char *name, int kind, int index);
+/* Adds a parameter, for which there is room, and returns its index. */
+int bodiesTakeParam(CPBodies b, int owner, const char *field, sunrealtype value);
+/* Checks that x [n] is finite; that x is finite and positive, or not negative. Return 0 or an error code that has been
+ * reported. */
+int bodiesCheckFinite(CPBodies b, const char *name, const char *what, const sunrealtype *x, int n);
+int bodiesCheckSign(CPBodies b, const char *name, const char *what, sunrealtype x, int positive);
+
+/* g [3] */
+int bodiesSetGravity(CPBodies b, const sunrealtype *g);
+
+/* ---- sides.c ---- */
+
+enum { X, Y, Z };
+/* Measures from side a to side b */
+#define ALONG_(i) \
+  { ALONG, 0, i, 0 }
+#define DOT_(i, j) \
+  { DOT, 0, i, j }
+#define ANGLE_ \
+  { ANGLE, 0, X, X }
+/* Computes the axes x, y, z of a side. in_plane: z lies in the plane. Returns NULL, or what is
+ * wrong. */
+const char *bodiesAxes(int dimension, int in_plane, const CPMarker *m, sunrealtype axis[3][3]);
+/* Finds the bodies of a pair by name. Returns 0 or an error code that has been reported. */
+int bodiesFindSides(CPBodies b, const char *name, const char *a, const char *c, Pair *pair);
+/* pose: out, the poses of both sides at the placement. */
+void bodiesPlaced(const Mechanism *b, const Pair *pair, Pose pose[2]);
+/* Computes the points and axes of both sides, whose bodies are known. Returns 0 or an error code that
+ * has been reported. */
+int bodiesMakePair(CPBodies b, const char *name, CPIn in, int in_plane, const CPMarker *on_a,
+                   const CPMarker *on_b, Pair *pair);
+/* |P_b - P_a| at the placement */
+sunrealtype bodiesDistance(const Mechanism *b, const Pair *pair);
+
+/* ---- joints.c, contacts.c, forces.c ---- */
+
+/* Returns the name of a kind of joints, or NULL if there is no such kind. */
+const char *bodiesKindName(int kind);
+/* The same for CPContactTouch. */
+const char *bodiesTouchName(int touch);
+/* Adds a joint, or the rows of a contact, with room for `params` parameters under its name, its
+ * length among them. */
+int bodiesAddRows(CPBodies b, const CPJoint *joint, int params, const CPBodyContact *contact);
+/* term: out, the term of a coordinate given by name. Returns the joint's index, or an error code
+ * that has been reported. */
+int bodiesNamedCoordinate(CPBodies b, const char *name, CPCoordinate of, Term *term);
+int bodiesAddCoupler(CPBodies b, const CPCoupler *coupler);
+int bodiesAddDrive(CPBodies b, const CPDrive *drive);
+int bodiesAddContact(CPBodies b, const CPBodyContact *contact);
+int bodiesAddSpring(CPBodies b, const CPSpring *spring);
+int bodiesAddBushing(CPBodies b, const CPBushing *bushing);
+int bodiesAddForce(CPBodies b, const CPForce *force);
+int bodiesAddFriction(CPBodies b, const CPFriction *friction);
+
+#endif

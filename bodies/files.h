@@ -1,0 +1,23 @@
+/* Readers of files */
+#ifndef CPODES_BODIES_FILES_H
+#define CPODES_BODIES_FILES_H
+
+#include "elements.h"
+
+/* Reads a whole regular file of at most 1 GiB and appends a zero; the caller frees it. Returns NULL if
+ * it cannot be read, with the reason *why. */
+char *bodiesFile(const char *path, size_t *size, const char **why);
+/* Does the name end with `end`, which is in lower case? Case does not matter. */
+int bodiesEndsWith(const char *name, const char *end);
+/* Records that the file at path has been read for this mechanism. Returns 0, or 1 without memory. */
+int bodiesHasRead(CPBodies b, const char *path);
+/* Writes to whole [length] the path of a file that stands in the folder of the file `from`, unless
+ * path is absolute. Returns 1 if it is too long. */
+int bodiesBeside(const char *from, const char *path, char *whole, size_t length);
+/* Read a mechanism from text. run: in, its defaults; out. message [length]: out, one line if NULL is returned. */
+CPBodies bodiesReadYaml(const char *data, size_t size, const char *name, Run *run, char *message,
+                        size_t length);
+CPBodies bodiesReadXml(const char *data, size_t size, const char *name, Run *run, char *message,
+                       size_t length);
+
+#endif

@@ -1,0 +1,136 @@
+/* Springs, bushings, forces on points, and friction. */
+#include "elements.h"
+
+#include <string.h>
+
+int bodiesAddSpring(CPBodies b, const CPSpring *spring) {
+  const char *name = spring->head.name;
+  int flag         = bodiesCheckName(b, name, 5);
+  if (flag) return flag;
+  if ((flag = bodiesCheckFinite(b, name, "stiffness", &spring->stiffness, 1))) return flag;
+  if ((flag = bodiesCheckFinite(b, name, "damping", &spring->damping, 1))) return flag;
+  if ((flag = bodiesCheckFinite(b, name, "force", &spring->force, 1))) return flag;
+  if ((flag = bodiesCheckSign(b, name, "inertance", spring->inertance, 0))) return flag;
+  Pair pair         = {0};
+  Term term         = {1, NONE, b->m.npairs, {LENGTH, 0, 0, 0}};
+  sunrealtype x     = spring->free;
+  const int between = !spring->of.joint;
+  if (between) {
+    CPMarker ends[2] = {{.axis = {0, 0, 1}}, {.axis = {0, 0, 1}}};
+    memcpy(ends[0].point, spring->point_a, sizeof ends[0].point);
+    memcpy(ends[1].point, spring->point_b, sizeof ends[1].point);
+    if ((flag = bodiesFindSides(b, name, spring->a, spring->b, &pair))) return flag;
+    if ((flag = bodiesMakePair(b, name, spring->in, 0, &ends[0], &ends[1], &pair))) return flag;
+    const sunrealtype now = bodiesDistance(&b->m, &pair);
+    if (!(now > 0)) return refused(b, CP_ILL_INPUT, "%s: the points must not meet", name);
+    if (isnan(x)) x = now;
+  } else if ((flag = bodiesNamedCoordinate(b, name, spring->of, &term)) < 0) {
+    return flag;
+  }
+  if ((flag = bodiesCheckFinite(b, name, "free", &x, 1))) return flag;
+  if (ROOM(b->m.pair, b->m.npairs, 1) || ROOM(b->m.law, b->m.nlaws, 1) ||
+      ROOM(b->m.length, b->m.nlengths, 1))
+    return bodiesNoMemory(b, name);
+  const int number = between ? b->m.nlengths : NONE;
+  if (between) b->m.pair[b->m.npairs++] = pair, b->m.length[b->m.nlengths++] = b->m.nlaws;
+  const int i = b->m.nlaws++, text = bodiesTakeName(b, name, NAME_LAW, i);
+  b->m.law[i] =
+      (Law){SPRING, term, b->m.nparams, b->m.nparams + 3, NONE, NONE, spring->law, spring->data};
+  bodiesTakeParam(b, text, "stiffness", spring->stiffness);
+  bodiesTakeParam(b, text, "damping", spring->damping);
+  bodiesTakeParam(b, text, "free", x);
+  bodiesTakeParam(b, text, "force", spring->force);
+  if (spring->inertance == 0) return number;
+  b->m.law[i].inertance = bodiesTakeParam(b, text, "inertance", spring->inertance);
+  b->m.ninertances++;
+  return number;
+}
+
+int bodiesAddBushing(CPBodies b, const CPBushing *bushing) {
+  static const char *const fields[6][3] = {{"kx", "dx", "x0"},    {"ky", "dy", "y0"},
+                                           {"kz", "dz", "z0"},    {"kxx", "dxx", "xx0"},
+                                           {"kyy", "dyy", "yy0"}, {"kzz", "dzz", "zz0"}};
+  static const Measure measures[6]      = {ALONG_(X),  ALONG_(Y),  ALONG_(Z),
+                                           DOT_(Z, Y), DOT_(X, Z), DOT_(Y, X)};
+  const char *name                      = bushing->head.name;
+  int flag                              = bodiesCheckName(b, name, 19);
+  if (flag) return flag;
+  Pair pair = {0};
+  if ((flag = bodiesCheckFinite(b, name, "stiffness", bushing->stiffness, 3))) return flag;
+  if ((flag = bodiesCheckFinite(b, name, "damping", bushing->damping, 3))) return flag;
+  if ((flag = bodiesCheckFinite(b, name, "turn_stiffness", bushing->turn_stiffness, 3)))
+    return flag;
+  if ((flag = bodiesCheckFinite(b, name, "turn_damping", bushing->turn_damping, 3))) return flag;
+  if ((flag = bodiesCheckFinite(b, name, "drag", &bushing->drag, 1))) return flag;
+  if (b->m.space.dimension == 2 && bushing->drag != 0)
+    return refused(b, CP_NOT_SUPPORTED, "%s: there is no drag in the plane", name);
+  if ((flag = bodiesFindSides(b, name, bushing->a, bushing->b, &pair))) return flag;
+  const CPMarker *on_b = bushing->in == CP_IN_SPACE ? &bushing->on_a : &bushing->on_b;
+  if ((flag = bodiesMakePair(b, name, bushing->in, 0, &bushing->on_a, on_b, &pair))) return flag;
+  if (ROOM(b->m.pair, b->m.npairs, 1) || ROOM(b->m.law, b->m.nlaws, 9))
+    return bodiesNoMemory(b, name);
+  const int text         = bodiesTakeName(b, name, NAME_OTHER, 0);
+  b->m.pair[b->m.npairs] = pair;
+  for (int k = 0; k < 6; k++) {
+    const int planar = b->m.space.dimension == 2;
+    if (planar && k >= 2 && k != 5) continue;
+    const sunrealtype stiffness = k < 3 ? bushing->stiffness[k] : bushing->turn_stiffness[k - 3],
+                      damping   = k < 3 ? bushing->damping[k] : bushing->turn_damping[k - 3];
+    const Measure m             = planar && k == 5 ? (Measure)ANGLE_ : measures[k];
+    b->m.law[b->m.nlaws++] =
+        (Law){SPRING, {1, NONE, b->m.npairs, m}, b->m.nparams, NONE, NONE, NONE, NULL, NULL};
+    bodiesTakeParam(b, text, fields[k][0], stiffness);
+    bodiesTakeParam(b, text, fields[k][1], damping);
+    bodiesTakeParam(b, text, fields[k][2], 0);
+  }
+  const int drag = bushing->drag != 0 ? bodiesTakeParam(b, text, "drag", bushing->drag) : NONE;
+  for (int k = 0; k < 3 && drag != NONE; k++)
+    b->m.law[b->m.nlaws++] =
+        (Law){DRAG, {1, NONE, b->m.npairs, {SPIN, 0, k, 0}}, drag, NONE, NONE, NONE, NULL, NULL};
+  b->m.npairs++;
+  return NONE;
+}
+
+int bodiesAddForce(CPBodies b, const CPForce *force) {
+  static const char *const fields[] = {"force_x", "force_y", "force_z"};
+  const char *name                  = force->head.name;
+  int flag                          = bodiesCheckName(b, name, 3);
+  if (flag) return flag;
+  if ((flag = bodiesCheckFinite(b, name, "force", force->force, 3))) return flag;
+  if (force->fn && force->follows)
+    return refused(b, CP_NOT_SUPPORTED, "%s: a force with a function must not follow the body",
+                   name);
+  if (b->m.space.dimension == 2 && force->force[2] != 0)
+    return refused(b, CP_ILL_INPUT, "%s: force must lie in the plane", name);
+  Pair pair             = {0};
+  const CPMarker origin = {.axis = {0, 0, 1}};
+  CPMarker at           = origin;
+  memcpy(at.point, force->point, sizeof at.point);
+  if ((flag = bodiesFindSides(b, name, NULL, force->body, &pair))) return flag;
+  if ((flag = bodiesMakePair(b, name, force->in, 0, &origin, &at, &pair))) return flag;
+  if (ROOM(b->m.pair, b->m.npairs, 1) || ROOM(b->m.force, b->m.nforces, 1))
+    return bodiesNoMemory(b, name);
+  const int i = b->m.nforces++, text = bodiesTakeName(b, name, NAME_OTHER, 0);
+  b->m.force[i] = (PointForce){b->m.npairs, b->m.nparams, force->follows, force->fn, force->data};
+  for (int k = 0; k < 3; k++) bodiesTakeParam(b, text, fields[k], force->force[k]);
+  b->m.pair[b->m.npairs++] = pair;
+  return NONE;
+}
+
+int bodiesAddFriction(CPBodies b, const CPFriction *friction) {
+  const char *name = friction->head.name;
+  int flag         = bodiesCheckName(b, name, 2);
+  if (flag) return flag;
+  Term term;
+  if ((flag = bodiesNamedCoordinate(b, name, friction->of, &term)) < 0) return flag;
+  const int joint = flag;
+  if ((flag = bodiesCheckSign(b, name, "factor", friction->factor, 0))) return flag;
+  if ((flag = bodiesCheckSign(b, name, "speed", friction->speed, 1))) return flag;
+  if (ROOM(b->m.law, b->m.nlaws, 1)) return bodiesNoMemory(b, name);
+  const int i = b->m.nlaws++, text = bodiesTakeName(b, name, NAME_OTHER, 0);
+  b->m.law[i] = (Law){FRICTION, term, b->m.nparams, NONE, joint, NONE, NULL, NULL};
+  bodiesTakeParam(b, text, "factor", friction->factor);
+  bodiesTakeParam(b, text, "speed", friction->speed);
+  b->m.nfrictions++;
+  return NONE;
+}

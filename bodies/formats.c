@@ -1,0 +1,110 @@
+/* Robots in XML: included files, and the format, MJCF or URDF. */
+#include "robot_impl.h"
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_INCLUDED = 1000, MOST_NESTED = 1000 };
+
+/* Writes all notes as lines of one text, for the mechanism. */
+static int writeNotes(Robot *r) {
+  size_t size = 1, at = 0;
+  for (int i = 0; i < r->nnotes; i++)
+    size += strlen(robotSpot(r, r->note[i].node)->file) + sizeof r->note[i].text + 60;
+  if (!(r->bodies->notes = calloc(size, 1))) return robotWrong(r, NULL, "no memory");
+  for (int i = 0; i < r->nnotes; i++) {
+    const Note *n    = &r->note[i];
+    const Spot *spot = robotSpot(r, n->node);
+    char *line       = r->bodies->notes + at;
+    at += (size_t)snprintf(line, size - at, "%s:%d:%d: %s", spot->file, spot->line, spot->column,
+                           n->text);
+    bodiesOneLine(line, 1);
+    if (n->count > 1)
+      at += (size_t)snprintf(r->bodies->notes + at, size - at, " (%d times)", n->count);
+    at += (size_t)snprintf(r->bodies->notes + at, size - at, "\n");
+  }
+  return 0;
+}
+
+static xmlNodePtr nextElement(xmlNodePtr n, const xmlNode *top) { /* the next one in document order */
+  do {
+    if (n->children && n->type == XML_ELEMENT_NODE) n = n->children;
+    else {
+      while (!n->next && n != top) n = n->parent;
+      n = n == top ? NULL : n->next;
+    }
+  } while (n && n->type != XML_ELEMENT_NODE);
+  return n;
+}
+
+/* Replaces <include file="..."/> by the children of that file's root, which keep their positions. A
+ * file is included only once, so that there are no cycles. */
+static int include(Robot *r, xmlNodePtr n, xmlNodePtr *next) {
+  const char *path = robotText(n, "file");
+  size_t size;
+  int depth = 0; /* The readers are recursive, and libxml2 limits the depth of single files only. */
+  for (const xmlNode *p = n->parent; p; p = p->parent) depth++;
+  if (depth > MOST_NESTED)
+    return robotWrong(r, n, "elements are nested deeper than %d", MOST_NESTED);
+  if (!path || !*path) return robotWrong(r, n, "file must be given");
+  if (r->nincluded >= MOST_INCLUDED)
+    return robotWrong(r, n, "there are more than %d files", MOST_INCLUDED);
+  if (robotName(r, n, "file", path, r->nincluded)) return 1;
+  if (ROOM(r->included, r->nincluded, 1)) return robotWrong(r, n, "no memory");
+  char *data = robotFile(r, n, NULL, path, &size), *name = data ? malloc(strlen(path) + 1) : NULL;
+  if (data && !name) robotWrong(r, n, "no memory");
+  if (!name) {
+    free(data);
+    return 1;
+  }
+  r->included[r->nincluded++] = strcpy(name, path);
+  xmlDocPtr doc               = robotParse(r, name, data, size);
+  free(data);
+  if (!doc) return 1;
+  xmlNodePtr place = n, following;
+  for (xmlNodePtr child = xmlDocGetRootElement(doc)->children; child; child = following) {
+    following = child->next;
+    if (child->type != XML_ELEMENT_NODE) continue;
+    xmlUnlinkNode(child);
+    place = xmlAddNextSibling(place, child);
+  }
+  xmlFreeDoc(doc);
+  xmlFreeNodeList(n->children);
+  n->children = n->last = NULL;
+  *next                 = nextElement(n, xmlDocGetRootElement(r->doc));
+  xmlUnlinkNode(n);
+  xmlFreeNode(n);
+  return 0;
+}
+
+CPBodies bodiesReadXml(const char *data, size_t size, const char *name, Run *run, char *message,
+                       size_t length) {
+  Robot r    = {.file = name, .message = message, .length = length};
+  int failed = !(r.names = xmlHashCreate(64)) || !(r.bodies = CPBodiesCreate(3, NULL));
+  if (failed) robotWrong(&r, NULL, "no memory");
+  if (!failed) failed = !(r.doc = robotParse(&r, name, data, size));
+  xmlNodePtr root = r.doc ? xmlDocGetRootElement(r.doc) : NULL;
+  for (xmlNodePtr n = root, next; n && !failed; n = next) {
+    next = nextElement(n, root);
+    if (robotIs(n, "include") && n != root) failed = include(&r, n, &next);
+  }
+  if (!failed && robotIs(root, "mujoco")) failed = robotReadMjcf(&r, root);
+  else if (!failed && robotIs(root, "robot")) failed = robotReadUrdf(&r, root);
+  else if (!failed) failed = robotWrong(&r, root, "the root must be mujoco (MJCF) or robot (URDF)");
+  if (!failed && CPBodiesCount(r.bodies, CP_BODY) == 0)
+    failed = robotWrong(&r, root, "no body moves");
+  if (!failed && run->balance) failed = robotRefused(&r, root, CPBodiesSetBalance(r.bodies));
+  if (!failed) failed = writeNotes(&r);
+  const char *title = root ? robotText(root, robotIs(root, "mujoco") ? "model" : "name") : NULL;
+  if (!failed && title) snprintf(run->title, sizeof run->title, "%s", title);
+  bodiesOneLine(run->title, sizeof run->title);
+  if (failed) CPBodiesFree(&r.bodies);
+  for (int i = 0; i < r.nincluded; i++) free(r.included[i]);
+  void *owned[] = {r.link, r.joint, r.note, r.place, r.included, r.spot};
+  for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) free(owned[i]);
+  xmlHashFree(r.names, NULL);
+  xmlFreeDoc(r.doc);
+  return r.bodies;
+}

@@ -1,0 +1,316 @@
+/* Joints, couplers and drives: their rows and coordinates. */
+#include "elements.h"
+
+#include <string.h>
+
+enum { MAX_ROWS = 6, NUM_JOINTS = CP_JOINT_ROLLING_DISC + 1 };
+
+typedef struct {
+  const char *name;
+  int nrows, nforced; /* nforced: rows of p; the other rows belong to v only */
+  Measure row[MAX_ROWS];
+  int ncoordinates;
+  Term coordinate[3];
+} Kind;
+
+#define AXES_MEET \
+  { POINT, 0, 0, 0 }
+#define COORD(...) \
+  { .coef = 1, .ratio = NONE, .m = __VA_ARGS__ }
+
+/* kinds[0] is for the plane, where nrows = 0 marks kinds that do not exist; kinds[1] is for space. */
+static const Kind kinds[2][NUM_JOINTS] = {
+    {[CP_JOINT_REVOLUTE]      = {"revolute", 1, 1, {AXES_MEET}, 1, {COORD(ANGLE_)}},
+     [CP_JOINT_PRISMATIC]     = {"prismatic", 2, 2, {ALONG_(X), DOT_(X, Z)}, 1, {COORD(ALONG_(Z))}},
+     [CP_JOINT_FIXED]         = {"fixed", 2, 2, {AXES_MEET, DOT_(X, Y)}, 0, {{0}}},
+     [CP_JOINT_ROD]           = {"rod", 1, 1, {{LENGTH, 0, 0, 0}}, 0, {{0}}},
+     [CP_JOINT_POINT_ON_LINE] = {"point_on_line", 1, 1, {ALONG_(X)}, 1, {COORD(ALONG_(Z))}},
+     [CP_JOINT_ROLLING]       = {"rolling", 2, 1, {ALONG_(Z), {SPIN, 0, Y, X}}, 0, {{0}}}},
+    {[CP_JOINT_BALL]     = {"ball", 1, 1, {AXES_MEET}, 0, {{0}}},
+     [CP_JOINT_REVOLUTE] = {"revolute", 3, 3, {AXES_MEET, DOT_(X, Z), DOT_(Y, Z)}, 1, {COORD(ANGLE_)}},
+     [CP_JOINT_UNIVERSAL]   = {"universal",
+                               2,
+                               2,
+                               {AXES_MEET, DOT_(Z, Z)},
+                               2,
+                               {COORD({ANGLE, 0, X, Z}),
+                                {.coef = -1, .ratio = NONE, .m = {ANGLE, 1, X, Z}}}},
+     [CP_JOINT_CYLINDRICAL] = {"cylindrical",
+                               4,
+                               4,
+                               {ALONG_(X), ALONG_(Y), DOT_(X, Z), DOT_(Y, Z)},
+                               2,
+                               {COORD(ALONG_(Z)), COORD(ANGLE_)}},
+     [CP_JOINT_PRISMATIC]   = {"prismatic",
+                               5,
+                               5,
+                               {ALONG_(X), ALONG_(Y), DOT_(X, Z), DOT_(Y, Z), DOT_(X, Y)},
+                               1,
+                               {COORD(ALONG_(Z))}},
+     [CP_JOINT_PLANAR]      = {"planar",
+                               3,
+                               3,
+                               {ALONG_(Z), DOT_(X, Z), DOT_(Y, Z)},
+                               3,
+                               {COORD(ALONG_(X)), COORD(ALONG_(Y)), COORD(ANGLE_)}},
+     [CP_JOINT_FIXED] = {"fixed", 4, 4, {AXES_MEET, DOT_(X, Z), DOT_(Y, Z), DOT_(X, Y)}, 0, {{0}}},
+     [CP_JOINT_ROD]   = {"rod", 1, 1, {{LENGTH, 0, 0, 0}}, 0, {{0}}},
+     [CP_JOINT_POINT_ON_LINE] = {"point_on_line", 2, 2, {ALONG_(X), ALONG_(Y)}, 1, {COORD(ALONG_(Z))}},
+     [CP_JOINT_POINT_ON_PLANE] = {"point_on_plane", 1, 1, {ALONG_(Z)}, 0, {{0}}},
+     /* (x_a . d)' - r y_a . omega = 0, (y_a . d)' + r x_a . omega = 0 */
+     [CP_JOINT_ROLLING] = {"rolling", 3, 1, {ALONG_(Z), {SPIN, 0, Y, X}, {SPIN, 0, X, Y}}, 0, {{0}}},
+     [CP_JOINT_ROLLING_DISC] = {
+         "rolling_disc", 3, 1, {ALONG_(Z), {ROLL, 0, X, Z}, {ROLL, 0, Y, Z}}, 0, {{0}}}}};
+
+const char *bodiesKindName(int kind) {
+  return kind >= 0 && kind < NUM_JOINTS ? kinds[1][kind].name : NULL;
+}
+
+/* Is the disc of a contact not parallel to the plane at the placement? */
+static int stands(const Mechanism *b, const Pair *pair) {
+  /* the sine is the root of a difference from 1, which amplifies roundoff */
+  static const sunrealtype least = SUN_RCONST(1e-6);
+  const Measure sine             = {SINE, 0, Z, Z};
+  Pose pose[2];
+  Jet jet;
+  bodiesPlaced(b, pair, pose);
+  bodiesJet(&b->space, b->param, pair, &sine, &pose[0], &pose[1], VALUES, &jet);
+  return jet.s > least;
+}
+
+/* Checks that the function of a surface has a gradient at the placement, and that it is a distance
+ * if a ball touches it. Returns 0 or an error code that has been reported. */
+static int checkSurface(CPBodies b, const char *name, const Pair *pair, sunrealtype radius) {
+  static const sunrealtype rounding = SUN_RCONST(1e-8);
+  sunrealtype g[3], t[2][3];
+  Pose pose[2];
+  bodiesPlaced(&b->m, pair, pose);
+  const int flag         = bodiesLevel(b->m.param, pair, &pose[0], &pose[1], g, t);
+  const sunrealtype size = sqrt(dot3(g, g));
+  if (flag)
+    return refused(b, CP_ILL_INPUT, "%s: the function of the surface fails at the placement (%d)",
+                   name, flag);
+  if (!(size > 0) || !isfinite(size))
+    return refused(b, CP_ILL_INPUT,
+                   "%s: the gradient of the surface must be finite and not 0 at the placement, "
+                   "and its length is %g",
+                   name, (double)size);
+  if (radius > 0 && fabs(size - 1) > rounding)
+    return refused(b, CP_ILL_INPUT,
+                   "%s: with a radius the surface must be given by a distance, and the length "
+                   "of its gradient is %g",
+                   name, (double)size);
+  return CP_SUCCESS;
+}
+
+/* Completes the markers of both sides: with CP_IN_SPACE on_b is on_a, as far as the kind of joint
+ * allows. Returns 0 or an error code that has been reported. */
+static int completeMarkers(CPBodies b, const CPJoint *joint, int in_plane, CPMarker *on_a,
+                           CPMarker *on_b) {
+  const CPJointKind k = joint->kind;
+  const int apart     = k == CP_JOINT_ROD || k == CP_JOINT_POINT_ON_LINE ||
+                    k == CP_JOINT_POINT_ON_PLANE || k == CP_JOINT_ROLLING ||
+                    k == CP_JOINT_ROLLING_DISC;
+  if (joint->in == CP_IN_SPACE) {
+    CPMarker same = *on_a;
+    if (apart) memcpy(same.point, on_b->point, sizeof same.point);
+    if (k == CP_JOINT_UNIVERSAL) { /* Both angles are 0 at the placement. */
+      memcpy(same.axis, on_b->axis, sizeof same.axis);
+      memcpy(same.across, on_a->axis, sizeof same.across);
+      memcpy(on_a->across, on_b->axis, sizeof on_a->across);
+    }
+    if (k == CP_JOINT_ROLLING_DISC) { /* The direction of x_b does not matter. */
+      memcpy(same.axis, on_b->axis, sizeof same.axis);
+      memset(same.across, 0, sizeof same.across);
+    }
+    *on_b = same;
+  } else if (b->m.space.dimension == 2 && in_plane && length3(on_b->axis) == 0) {
+    on_b->axis[0] = 1; /* Points on lines, rolling and spheres do not use it. */
+    if (k == CP_JOINT_PRISMATIC)
+      return refused(b, CP_ILL_INPUT, "%s: axis must not be zero (body b)", joint->head.name);
+  }
+  return CP_SUCCESS;
+}
+
+static int aligns(const Measure *m) { return m->kind == DOT && m->i != m->j; }
+
+/* Row r of a joint, or of a contact on a surface of this kind. param: its length, or NONE */
+static Row makeRow(const Kind *kind, CPJointKind k, CPContactOn on, int r, int pair, int param) {
+  Row row     = {.nterms = 1, .offset = r == 0 ? param : NONE, .drive = NONE};
+  row.term[0] = (Term){1, NONE, pair, kind->row[r]};
+  for (int i = 0; i < kind->nforced && aligns(&kind->row[r]); i++)
+    row.aligns += aligns(&kind->row[i]);
+  /* No slip along the axis j of the measure: the velocity of the centre, plus the part due to
+   * rotation. */
+  if (r >= kind->nforced) {
+    row.nterms    = 2;
+    row.offset    = NONE;
+    row.term[1]   = (Term){r == 1 ? -1 : 1, param, pair, kind->row[r]};
+    row.term[0].m = (Measure){ALONG, 0, kind->row[r].j, 0};
+  }
+  if (k == CP_JOINT_ROLLING_DISC && r == 0) { /* Height of the centre: z_a . d - radius sin = 0. */
+    row.nterms  = 2;
+    row.offset  = NONE;
+    row.term[1] = (Term){-1, param, pair, {SINE, 0, Z, Z}};
+  } else if (k == CP_JOINT_ROLLING_DISC) {
+    row.term[0].m    = (Measure){ALONG, 0, kind->row[r].i, 0};
+    row.term[1].coef = 1;
+  }
+  if (on != CP_ON_PLANE && r == 0) {
+    row.term[0].m = (Measure){LEVEL, 0, 0, 0};
+    if (on == CP_ON_SPHERE) row.offset = NONE;
+  } else if (on != CP_ON_PLANE) { /* velocity along one tangent, rotation about the other one */
+    row.term[0].m = (Measure){GLIDE, 0, r - 1, 0};
+    row.term[1].m = (Measure){TWIST, 0, 2 - r, 0};
+  }
+  return row;
+}
+
+int bodiesAddRows(CPBodies b, const CPJoint *joint, int params, const CPBodyContact *contact) {
+  int flag = bodiesCheckName(b, joint->head.name, params);
+  if (flag) return flag;
+  const CPJointKind k = joint->kind;
+  const char *name    = joint->head.name;
+  if (!bodiesKindName((int)k))
+    return refused(b, CP_ILL_INPUT, "%s: kind must be one of CPJointKind's, and is %d", name,
+                   (int)k);
+  const Kind *kind = &kinds[b->m.space.dimension == 3][k];
+  if (kind->nrows == 0)
+    return refused(b, CP_NOT_SUPPORTED, "%s: there is no joint \"%s\" in the plane", name,
+                   bodiesKindName((int)k));
+  Pair pair = {0};
+  if ((flag = bodiesFindSides(b, name, joint->a, joint->b, &pair))) return flag;
+
+  const int in_plane =
+      k == CP_JOINT_PRISMATIC || k == CP_JOINT_POINT_ON_LINE || k == CP_JOINT_ROLLING;
+  const CPContactOn on = contact ? contact->on : CP_ON_PLANE;
+  CPMarker on_a = joint->on_a, on_b = joint->on_b;
+  if (on == CP_ON_SPHERE && length3(on_a.axis) == 0) on_a.axis[1] = 1;
+  if ((flag = completeMarkers(b, joint, in_plane, &on_a, &on_b))) return flag;
+  if ((flag = bodiesMakePair(b, name, joint->in, in_plane, &on_a, &on_b, &pair))) return flag;
+  sunrealtype length = joint->length;
+  if (k == CP_JOINT_ROD && length == 0) length = bodiesDistance(&b->m, &pair);
+  const int has_length = k == CP_JOINT_ROD || k == CP_JOINT_ROLLING || k == CP_JOINT_ROLLING_DISC;
+  const int is_point   = contact && k == CP_JOINT_ROLLING; /* a ball of radius 0 is a point */
+  if (has_length && (!(is_point ? length >= 0 : length > 0) || !isfinite(length)))
+    return refused(b, CP_ILL_INPUT, "%s: %s must be %s, and is %g", name,
+                   k == CP_JOINT_ROD ? "length" : "radius",
+                   is_point ? "finite and not negative" : "positive", (double)length);
+  if (k == CP_JOINT_ROLLING_DISC && !stands(&b->m, &pair))
+    return refused(b, CP_ILL_INPUT, "%s: the axis of the disc must not be along the plane's normal",
+                   name);
+  if (on == CP_ON_SURFACE) {
+    pair.surface = (Surface){contact->surface, contact->data, {NONE, NONE}};
+    if ((flag = checkSurface(b, name, &pair, length))) return flag;
+  }
+  if (ROOM(b->m.pair, b->m.npairs, 1) || ROOM(b->m.joint, b->m.njoints, 1) ||
+      ROOM(b->m.row, b->m.nrows, MAX_ROWS) || ROOM(b->m.roll, b->m.nrolls, 2))
+    return bodiesNoMemory(b, name);
+
+  const int i = b->m.njoints++, text = bodiesTakeName(b, name, NAME_JOINT, i);
+  const int param = has_length ? bodiesTakeParam(b, text, "length", length) : NONE;
+  if (on == CP_ON_SPHERE)
+    pair.surface.radius[0] = bodiesTakeParam(b, text, "radius_a", contact->radius_a),
+    pair.surface.radius[1] = param;
+  b->m.pair[b->m.npairs] = pair;
+  b->m.joint[i]          = (Joint){text,
+                                   (int)k,
+                                   b->m.npairs,
+                                   b->m.nrows,
+                                   kind->nforced,
+                                   b->m.nrolls,
+                                   kind->nrows - kind->nforced,
+                                   b->m.ncoordinates,
+                                   0};
+  b->m.ncoordinates += kind->ncoordinates;
+  for (int r = 0; r < kind->nrows; r++) {
+    const Row row = makeRow(kind, k, on, r, b->m.npairs, param);
+    if (r < kind->nforced) b->m.row[b->m.nrows++] = row;
+    else b->m.roll[b->m.nrolls++] = row;
+  }
+  b->m.npairs++;
+  return i;
+}
+
+int bodiesCoordinateTerm(const Mechanism *b, int joint, int k, Term *term) {
+  const Joint *j = &b->joint[joint];
+  if (j->kind == NONE) return 1;
+  const Kind *kind = &kinds[b->space.dimension == 3][j->kind];
+  if (k < 0 || k >= kind->ncoordinates) return 1;
+  *term      = kind->coordinate[k];
+  term->pair = j->pair;
+  return 0;
+}
+
+int bodiesNamedCoordinate(CPBodies b, const char *name, CPCoordinate of, Term *term) {
+  const int j = of.joint ? bodiesFind(&b->m, NAME_JOINT, of.joint, strlen(of.joint)) : -1;
+  if (j < 0)
+    return refused(b, CP_ILL_INPUT, "%s: there is no joint \"%.100s\"", name,
+                   of.joint ? of.joint : "");
+  if (bodiesCoordinateTerm(&b->m, j, of.k, term))
+    return refused(b, CP_ILL_INPUT, "%s: joint \"%s\" has no coordinate %d", name, of.joint, of.k);
+  return j;
+}
+
+/* Adds a row of one or two coordinates as a joint of its own, for couplers and drives. */
+static void takeRow(CPBodies b, int text, const Row *row) {
+  b->m.joint[b->m.njoints++] =
+      (Joint){text, NONE, row->term[0].pair, b->m.nrows, 1, b->m.nrolls, 0, b->m.ncoordinates, 0};
+  b->m.row[b->m.nrows++] = *row;
+}
+
+int bodiesAddCoupler(CPBodies b, const CPCoupler *coupler) {
+  static const char *const fields[] = {"ratio_1", "ratio_2"};
+  const char *name                  = coupler->head.name;
+  int flag = bodiesCheckName(b, name, 3), angles = 0, whole = 1, same = 0;
+  if (flag) return flag;
+  if ((flag = bodiesCheckFinite(b, name, "offset", &coupler->offset, 1))) return flag;
+  Row row = {.nterms = 2, .drive = NONE};
+  for (int k = 0; k < 2; k++) {
+    const sunrealtype ratio = coupler->ratio[k];
+    const int joint         = flag;
+    if ((flag = bodiesNamedCoordinate(b, name, coupler->of[k], &row.term[k])) < 0) return flag;
+    /* flag is the joint of the second coordinate */
+    same = flag == joint && coupler->of[0].k == coupler->of[1].k;
+    if (ratio == 0 || !isfinite(ratio))
+      return refused(b, CP_ILL_INPUT, "%s: ratios must not be 0, and one is %g", name,
+                     (double)ratio);
+    angles += row.term[k].m.kind == ANGLE;
+    whole = whole && ratio == floor(ratio);
+  }
+  row.wraps = angles > 0 && b->m.space.dimension == 3;
+  if (row.wraps && angles == 2 && !whole)
+    return refused(b, CP_ILL_INPUT,
+                   "%s: ratios of angles must be whole numbers (of teeth), and are %g and %g", name,
+                   (double)coupler->ratio[0], (double)coupler->ratio[1]);
+  if (same) return refused(b, CP_ILL_INPUT, "%s: the two coordinates must differ", name);
+  if (ROOM(b->m.joint, b->m.njoints, 1) || ROOM(b->m.row, b->m.nrows, 1))
+    return bodiesNoMemory(b, name);
+  const int text = bodiesTakeName(b, name, NAME_JOINT, b->m.njoints), i = b->m.njoints;
+  row.offset = bodiesTakeParam(b, text, "offset", coupler->offset);
+  for (int k = 0; k < 2; k++)
+    row.term[k].ratio = bodiesTakeParam(b, text, fields[k], coupler->ratio[k]);
+  takeRow(b, text, &row);
+  return i;
+}
+
+int bodiesAddDrive(CPBodies b, const CPDrive *drive) {
+  static const char *const fields[] = {"start", "rate", "amplitude", "frequency"};
+  const char *name                  = drive->head.name;
+  const sunrealtype values[] = {drive->start, drive->rate, drive->amplitude, drive->frequency};
+  int flag                   = bodiesCheckName(b, name, 4);
+  if (flag) return flag;
+  if ((flag = bodiesCheckFinite(b, name, "start, rate, amplitude, frequency", values, 4)))
+    return flag;
+  Row row = {.nterms = 1, .offset = NONE, .drive = b->m.ndrives};
+  if ((flag = bodiesNamedCoordinate(b, name, drive->of, &row.term[0])) < 0) return flag;
+  row.wraps = row.term[0].m.kind == ANGLE;
+  if (ROOM(b->m.joint, b->m.njoints, 1) || ROOM(b->m.row, b->m.nrows, 1) ||
+      ROOM(b->m.drive, b->m.ndrives, 1))
+    return bodiesNoMemory(b, name);
+  const int text = bodiesTakeName(b, name, NAME_JOINT, b->m.njoints), i = b->m.njoints;
+  b->m.drive[b->m.ndrives++] = (Drive){drive->g, drive->data, b->m.nparams};
+  for (int k = 0; k < 4; k++) bodiesTakeParam(b, text, fields[k], values[k]);
+  takeRow(b, text, &row);
+  return i;
+}

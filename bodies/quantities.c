@@ -1,0 +1,274 @@
+/* Quantities of a CPMech at a state: coordinates, points, reactions, energies; and its parameters. */
+#include "bodies_impl.h"
+
+#include <string.h>
+
+/* Computes only the poses of a pair's bodies at y, so that a query about one element does not cost
+ * the time of all. */
+static void placePair(Mechanism *b, const Pair *pair, N_Vector y) {
+  const Space *s       = &b->space;
+  const sunrealtype *q = N_VGetArrayPointer(y), *u = q + (sunindextype)b->nbodies * s->nq;
+  for (int side = 0; side < 2; side++) {
+    const int i = pair->side[side].body;
+    if (i != GROUND) bodiesPoseAt(s, q + s->nq * i, u + s->nu * i, NULL, &b->pose[i]);
+  }
+}
+
+int CPMechGetParameters(CPMech mech, sunrealtype **values, int *n) {
+  Mechanism *b;
+  const int flag = bodiesOf(mech, __func__, &b);
+  if (flag) return flag;
+  if (values) *values = b->param;
+  if (n) *n = b->nparams;
+  return CP_SUCCESS;
+}
+
+int CPMechGetCoordinate(CPMech mech, int i, N_Vector y, sunrealtype *x, sunrealtype *rate) {
+  Mechanism *b;
+  int flag = bodiesAt(mech, y, __func__, &b);
+  if (!flag) flag = bodiesCheckIndex((CPLog *)mech, b, CP_COORDINATE, i, __func__);
+  if (flag) return flag;
+  Term term;
+  Jet jet;
+  bodiesCoordinate(b, i, &term);
+  placePair(b, &b->pair[term.pair], y);
+  bodiesTermJet(b, &term, VALUES, &jet);
+  if (x) *x = term.coef * jet.s;
+  if (rate) *rate = term.coef * jet.rate;
+  return CP_SUCCESS;
+}
+
+int CPMechGetPoint(CPMech mech, int body, const sunrealtype *point, N_Vector y, sunrealtype *x,
+                   sunrealtype *v) {
+  Mechanism *b;
+  int flag = bodiesAt(mech, y, __func__, &b);
+  if (!flag) flag = bodiesCheckIndex((CPLog *)mech, b, CP_BODY, body, __func__);
+  if (flag) return flag;
+  if (bodiesGiven((CPLog *)mech, __func__, "point", point != NULL)) return CP_ILL_INPUT;
+  Pair pair = {.side = {{.body = GROUND}, {.body = body}}};
+  Moving d;
+  placePair(b, &pair, y);
+  memcpy(pair.side[1].point, point, sizeof pair.side[1].point);
+  add3(-1, b->body[body].centre, pair.side[1].point);
+  bodiesSpan(&pair, &bodies_ground, &b->pose[body], VALUES, &d);
+  if (x) memcpy(x, d.x, sizeof d.x);
+  if (v) memcpy(v, d.rate, sizeof d.rate);
+  return CP_SUCCESS;
+}
+
+/* Computes the force F and the torque T about the body's point P from the columns of A of one body,
+ * as -A^T lambda. */
+int CPMechGetReaction(CPMech mech, int joint, sunrealtype t, N_Vector y, const sunrealtype *lambda,
+                      sunrealtype *F, sunrealtype *T) {
+  (void)t;
+  Mechanism *b;
+  int flag = bodiesAt(mech, y, __func__, &b);
+  if (!flag) flag = bodiesCheckIndex((CPLog *)mech, b, CP_JOINT, joint, __func__);
+  if (flag) return flag;
+  if (bodiesGiven((CPLog *)mech, __func__, "lambda, F and T", lambda && F && T))
+    return CP_ILL_INPUT;
+  const Joint *j   = &b->joint[joint];
+  const Pair *pair = &b->pair[j->pair];
+  const Space *s   = &b->space;
+  memset(F, 0, 3 * sizeof *F);
+  memset(T, 0, 3 * sizeof *T);
+  placePair(b, pair, y);
+  if (j->kind == NONE) {
+    F[0] = -lambda[b->row[j->first].first];
+    return CP_SUCCESS;
+  }
+  /* The reaction on b or, if that is the ground, the opposite of the reaction on a. */
+  const int side         = pair->side[1].body == GROUND ? 0 : 1;
+  const sunrealtype sign = side ? 1 : -1;
+  const Pose *pose       = bodiesPose(b, pair->side[side].body);
+  sunrealtype moment[3]  = {0, 0, 0}, arm[3], lever[3];
+  for (int r = 0; r < j->nrows + j->nrolls; r++) {
+    const Row *row = r < j->nrows ? &b->row[j->first + r] : &b->roll[j->first_roll + r - j->nrows];
+    const sunrealtype *l = lambda + row->first;
+    if (row->term[0].m.kind == POINT) {
+      /* at P_b, so that it has no torque about P_b */
+      for (int k = 0; k < s->dimension; k++) F[k] += l[k];
+      continue;
+    }
+    for (int k = 0; k < row->nterms; k++) {
+      const Term *term    = &row->term[k];
+      const sunrealtype c = term->ratio == NONE ? term->coef : term->coef * b->param[term->ratio];
+      Jet jet;
+      bodiesTermJet(b, term, GRADIENT, &jet);
+      EACH_DIRECTION(s, bodiesMask(s, pair, &term->m).g & (side ? 0xCu : 0x3u), i) {
+        const sunrealtype part = -sign * c * l[0] * jet.g[i];
+        if (i % 6 < 3) {
+          F[i % 3] += part;
+          toSpace(pose, pair->side[side].point, arm);
+          sunrealtype e[3] = {i % 3 == 0, i % 3 == 1, i % 3 == 2};
+          cross3(arm, e, lever);
+          add3(-part, lever, moment);
+        } else {
+          add3(part, pose->axis[i % 3], moment);
+        }
+      }
+    }
+  }
+  /* The torque is about the point of this side; transferred to P_b, T_b = T_a + (P_a - P_b) x F. */
+  if (side == 0) {
+    Moving d;
+    bodiesSpan(pair, bodiesPose(b, pair->side[0].body), bodiesPose(b, pair->side[1].body), VALUES,
+               &d);
+    const int has_point = b->row[j->first].term[0].m.kind == POINT;
+    cross3(d.x, F, lever);
+    if (!has_point) add3(-1, lever, moment);
+  }
+  memcpy(T, moment, sizeof moment);
+  return CP_SUCCESS;
+}
+
+/* out += the energies of the bodies; requires the poses. */
+static void addEnergies(const Mechanism *b, const sunrealtype *u, CPPowers *out) {
+  const Space *s = &b->space;
+  for (int i = 0; i < b->nbodies; i++) {
+    const sunrealtype *J = b->param + b->body[i].param + 1, *v = u + s->nu * i, m = J[-1];
+    out->kinetic += m * dot3(b->pose[i].v, b->pose[i].v) / 2;
+    out->potential -= m * dot3(b->param, b->pose[i].r);
+    if (s->dimension == 2) out->kinetic += J[2] * v[2] * v[2] / 2;
+    else {
+      const sunrealtype x = v[3], w = v[4], z = v[5];
+      out->kinetic += (J[0] * x * x + J[1] * w * w + J[2] * z * z) / 2 +
+                      (b->body[i].full ? J[3] * x * w + J[4] * x * z + J[5] * w * z : 0);
+    }
+  }
+}
+
+int bodiesPowers(Mechanism *b, sunrealtype t, const sunrealtype *q, const sunrealtype *u,
+                 const sunrealtype *lambda, CPPowers *out) {
+  int flag = 0, first, count;
+  if (b->nlaws + b->nforces > 0) bodiesPoses(b, q, u, NULL);
+  for (int i = 0; i < b->nlaws && !flag; i++) {
+    const Law *law       = &b->law[i];
+    const sunrealtype *p = b->param + law->param;
+    Jet jet;
+    sunrealtype T[3];
+    bodiesTermJet(b, &law->term, VALUES, &jet);
+    const sunrealtype x = law->term.coef * jet.s, rate = law->term.coef * jet.rate;
+    if (law->kind == FRICTION) {
+      if (!lambda) continue;
+      flag = bodiesLaw(b, law, t, x, rate,
+                       bodiesReactionSize(b, law->joint, lambda, &first, &count), T);
+      out->dissipation -= T[0] * rate;
+      continue;
+    }
+    if (law->inertance != NONE) out->kinetic += b->param[law->inertance] * rate * rate / 2;
+    if (law->kind == DRAG) {
+      out->dissipation += p[0] * rate * rate;
+      continue;
+    }
+    const sunrealtype stretch = bodiesStretch(b, law, x);
+    out->potential += p[0] * stretch * stretch / 2;
+    out->dissipation += p[1] * rate * rate;
+    T[0] = 0;
+    if (law->law) flag = law->law(t, x, rate, T, law->data);
+    if (law->force != NONE) T[0] += b->param[law->force];
+    out->applied += T[0] * rate;
+  }
+  for (int i = 0; i < b->nforces && !flag; i++) {
+    const Pair *pair = &b->pair[b->force[i].pair];
+    sunrealtype F[3], Fx[9], Fv[9];
+    Moving d;
+    bodiesSpan(pair, &bodies_ground, bodiesPose(b, pair->side[1].body), VALUES, &d);
+    flag = bodiesPointForce(b, &b->force[i], t, &d, F, Fx, Fv);
+    out->applied += dot3(F, d.rate);
+  }
+  for (int i = 0; i < b->nrows && lambda && !flag; i++) {
+    DriveAt at;
+    if (b->row[i].drive == NONE) continue;
+    flag = bodiesDrive(b, b->row[i].drive, t, &at);
+    out->drives -= lambda[b->row[i].first] * at.rate;
+  }
+  return flag;
+}
+
+int CPMechGetPowers(CPMech mech, sunrealtype t, N_Vector y, const sunrealtype *lambda,
+                    CPPowers *powers) {
+  Mechanism *b;
+  int flag = bodiesAt(mech, y, __func__, &b);
+  if (flag) return flag;
+  CPPowers sum;
+  if ((flag = cpTake((CPLog *)mech, &sum, powers, __func__))) return flag;
+  const sunrealtype *q = N_VGetArrayPointer(y), *u = q + (sunindextype)b->nbodies * b->space.nq;
+  sum = (CPPowers){0};
+  bodiesPoses(b, q, u, NULL);
+  addEnergies(b, u, &sum);
+  flag = bodiesPowers(b, t, q, u, lambda, &sum);
+  cpGive(powers, &sum);
+  if (!flag) return CP_SUCCESS;
+  return cpReport((CPLog *)mech, flag < 0 ? CP_USERFUNC_FAIL : CP_REPTD_USERFUNC_ERR, __func__,
+                  "at t = %g a function of a drive or a force failed (%d)", (double)t, flag);
+}
+
+/* -------------------------------------------------------------------------------- drawings -- */
+
+/* P: out, the point of a side in space; requires the poses. */
+static void pointOf(const Mechanism *b, const Side *side, sunrealtype *P) {
+  const Pose *pose = bodiesPose(b, side->body);
+  toSpace(pose, side->point, P);
+  add3(1, pose->r, P);
+}
+
+/* frame: out, where contact i acts, its normal and both tangents. Returns 0 or an error code that has been reported. */
+static int contactFrame(CPMech mech, Mechanism *b, int i, sunrealtype *frame, const char *function) {
+  const Contact *contact   = &b->contact[i];
+  const Joint *joint       = &b->joint[contact->joint];
+  const Pair *pair         = &b->pair[joint->pair];
+  const sunrealtype radius = b->param[contact->radius];
+  sunrealtype own[3][3] = {{0, 0, 1}, {1, 0, 0}, {0, 1, 0}}, *n = frame + 3, point[3];
+  const Pose *pose[2] = {bodiesPose(b, pair->side[0].body), bodiesPose(b, pair->side[1].body)};
+  if (b->row[joint->first].term[0].m.kind == LEVEL &&
+      bodiesLevel(b->param, pair, pose[0], pose[1], own[0], own + 1))
+    return cpReport((CPLog *)mech, CP_REPTD_USERFUNC_ERR, function,
+                    "%s: the function of the surface failed", b->text + joint->name);
+  const sunrealtype size = sqrt(dot3(own[0], own[0]));
+  for (int k = 0; k < 3; k++) { /* z, x, y */
+    sunrealtype in_body[3] = {0, 0, 0};
+    for (int j = 0; j < 3; j++) add3(own[k][j] / size, pair->side[0].axis[j], in_body);
+    toSpace(pose[0], in_body, frame + 3 + 3 * k);
+  }
+  pointOf(b, &pair->side[1], frame);
+  /* the contact point is at -(n - c k)/s from the centre */
+  if (joint->kind == CP_JOINT_ROLLING_DISC) {
+    toSpace(pose[1], pair->side[1].axis[2], point);
+    const sunrealtype c = dot3(n, point), s = sqrt(1 - c * c);
+    add3(radius * c / s, point, frame);
+    add3(-radius / s, n, frame);
+  } else add3(-radius, n, frame);
+  if (b->space.dimension == 2) memset(frame + 9, 0, 3 * sizeof *frame);
+  return CP_SUCCESS;
+}
+
+int CPMechGetPoints(CPMech mech, CPThing thing, int i, N_Vector y, sunrealtype *xyz) {
+  Mechanism *b;
+  int flag = bodiesAt(mech, y, __func__, &b);
+  if (!flag) flag = bodiesCheckIndex((CPLog *)mech, b, thing, i, __func__);
+  if (flag) return flag;
+  if (bodiesGiven((CPLog *)mech, __func__, "xyz", xyz != NULL)) return CP_ILL_INPUT;
+  const int n = bodiesPairOf(b, thing, i);
+  if (n < 0)
+    return cpReport((CPLog *)mech, CP_ILL_INPUT, __func__,
+                    "thing must be CP_JOINT, CP_CONTACT, CP_SPRING or CP_SHAPE, and is %d",
+                    (int)thing);
+  const Pair *pair = &b->pair[n];
+  const Side *on   = &pair->side[1];
+  memset(xyz, 0, 12 * sizeof *xyz);
+  placePair(b, pair, y);
+  if (thing == CP_CONTACT) return contactFrame(mech, b, i, xyz, __func__);
+  if (thing == CP_SHAPE) {
+    pointOf(b, on, xyz);
+    for (int k = 0; k < 3; k++) {
+      sunrealtype *end = xyz + 3 + 3 * k;
+      toSpace(bodiesPose(b, on->body), on->axis[k], end);
+      for (int j = 0; j < 3; j++) end[j] = xyz[j] + b->shape[i].half[k] * end[j];
+    }
+    return CP_SUCCESS;
+  }
+  pointOf(b, &pair->side[0], xyz);
+  pointOf(b, on, xyz + 3);
+  return CP_SUCCESS;
+}

@@ -1,0 +1,75 @@
+/* Reads mechanisms from files: the format according to the extension, and the locale in which numbers are read. */
+#define _POSIX_C_SOURCE 200809L /* newlocale, uselocale */
+#include "files.h"
+
+#include <locale.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#ifdef __APPLE__
+#include <xlocale.h>
+#endif
+
+/* Does the text begin like XML? */
+static int isMarkup(const char *data, size_t size) {
+  size_t i = size >= 3 && !memcmp(data, "\xEF\xBB\xBF", 3) ? 3 : 0;
+  while (i < size && data[i] && strchr(" \t\r\n", data[i])) i++;
+  return i < size && data[i] == '<';
+}
+
+/* Reads text [size] with decimal points, whatever the locale is. message [TEXT]: out, if NULL is returned. */
+static CPBodies readText(const char *path, const char *text, size_t size, char *message) {
+  const int is_xml = bodiesEndsWith(path, ".xml") || bodiesEndsWith(path, ".mjcf") ||
+                     bodiesEndsWith(path, ".urdf");
+  Run run = {.t_end = 10, .assemble = 1, .balance = 1};
+  if (!is_xml && isMarkup(text, size)) {
+    snprintf(
+        message, TEXT,
+        "%s: this format is not read; files in MJCF end in .xml or .mjcf, those in URDF in .urdf",
+        path);
+    return NULL;
+  }
+  /* This locale holds for this thread, in all functions that the readers call. */
+  const locale_t plain = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+  if (!plain) return snprintf(message, TEXT, "%s: no memory", path), NULL;
+  const locale_t before = uselocale(plain);
+  CPBodies b = (is_xml ? bodiesReadXml : bodiesReadYaml)(text, size, path, &run, message, TEXT);
+  uselocale(before);
+  freelocale(plain);
+  if (b) b->run = run;
+  return b;
+}
+
+int CPBodiesRead(const char *path, const char *text, size_t length, CPBodies *bodies,
+                 CPBodiesFile *file) {
+  CPBodiesFile own;
+  char message[TEXT] = "";
+  const char *why    = NULL;
+  if (!bodies) return cpRefuse(NULL, __func__, "bodies must not be NULL");
+  *bodies        = NULL;
+  const int flag = file ? cpTake(NULL, &own, file, __func__) : CP_SUCCESS;
+  if (flag) return flag;
+  if (!path) return cpRefuse(NULL, __func__, "path must not be NULL");
+  char *data = text ? NULL : bodiesFile(path, &length, &why);
+  if (data) text = data;
+  if (text) *bodies = readText(path, text, length, message);
+  else snprintf(message, sizeof message, "%s: %s", path, why);
+  free(data);
+  bodiesOneLine(message, sizeof message);
+  const CPBodies b = *bodies;
+  if (!b) return cpRefuse(NULL, __func__, "%s", message);
+  own = (CPBodiesFile){.title         = b->run.title,
+                       .method        = b->run.method,
+                       .method_line   = b->run.method_at[0],
+                       .method_column = b->run.method_at[1],
+                       .held          = b->run.held,
+                       .sensors       = b->run.sensors,
+                       .notes         = b->notes ? b->notes : "",
+                       .files         = b->files ? b->files : "",
+                       .t_end         = b->run.t_end,
+                       .dimension     = b->m.space.dimension,
+                       .assemble      = b->run.assemble,
+                       .balance       = b->run.balance};
+  if (file) cpGive(file, &own);
+  return CP_SUCCESS;
+}

@@ -1,0 +1,94 @@
+/* Rows of constraints: those of contacts, and their names in messages. */
+#include "bodies_impl.h"
+
+#include <stdio.h>
+#include <string.h>
+
+void bodiesWithoutContacts(const Mechanism *b, sunrealtype *mask) {
+  for (int i = 0; i < b->nv; i++) mask[i] = 1;
+  for (int i = 0; i < b->ncontacts; i++) {
+    const Joint *joint               = &b->joint[b->contact[i].joint];
+    mask[b->row[joint->first].first] = 0;
+    for (int k = 0; k < joint->nrolls; k++) mask[b->roll[joint->first_roll + k].first] = 0;
+  }
+}
+
+/* ------------------------------------------------------------------------- names of rows -- */
+
+const char *bodiesNoun(const Mechanism *b, int i) {
+  const Joint *joint = &b->joint[i];
+  if (joint->kind == NONE) return b->row[joint->first].drive == NONE ? "coupler" : "drive";
+  for (int k = 0; k < b->ncontacts; k++)
+    if (b->contact[k].joint == i) return "contact";
+  return "joint";
+}
+
+/* The direction of component k of a row. */
+static const char *directionOf(const Mechanism *b, const Row *row, int k) {
+  static const char *const space[] = {" along x", " along y", " along z"};
+  static const char *const along[] = {" along x_a", " along y_a", " along z_a"};
+  static const char *const about[] = {" about x_a", " about y_a", " about z_a"};
+  const Measure *m                 = &row->term[0].m;
+  switch (m->kind) {
+  case POINT: return space[k];
+  case ALONG: return along[m->i];
+  case DOT:
+    return b->space.dimension == 2 ? " in its angle"
+           : m->i == m->j          ? " in the angle of its axes"
+                                   : about[3 - m->i - m->j];
+  case LENGTH: return " in its length";
+  case LEVEL: return " along the normal";
+  case GLIDE: return m->i == 0 ? " along the first tangent" : " along the second tangent";
+  default: return "";
+  }
+}
+
+/* What a drive cannot do beyond t */
+static void limitOf(const Mechanism *b, const Joint *drive, sunrealtype t, char *name,
+                    size_t length) {
+  const Row *row         = &b->row[drive->first];
+  const Side *side       = b->pair[drive->pair].side;
+  const int moved        = side[1].body != GROUND;
+  const int turns        = row->term[0].m.kind == ANGLE;
+  const sunrealtype turn = 360;
+  DriveAt at;
+  if (bodiesDrive(b, row->drive, t, &at)) return;
+  const sunrealtype g = at.g + at.rest, degrees = g * turn / (8 * atan(SUN_RCONST(1.0)));
+  snprintf(name, length, "drive \"%s\" cannot %s \"%.100s\" beyond %.4g %s", b->text + drive->name,
+           turns ? "turn" : "move", b->text + b->body[side[moved].body].name,
+           (double)(!turns                  ? g
+                    : fabs(degrees) <= turn ? degrees
+                                            : remainder(degrees, turn)),
+           turns ? "degrees" : "m");
+}
+
+/* A motion from a singular start that ends so soon has not left it [s]. */
+static const sunrealtype near_start = SUN_RCONST(1e-3);
+
+void bodiesRowName(CPMechName what, sunindextype i, sunrealtype t, char *name, size_t length,
+                   void *mechanism) {
+  const Mechanism *b = mechanism;
+  if (what == CP_NAME_STATE) {
+    if (b->singular[0] && fabs(t - b->assembled) <= near_start)
+      snprintf(name, length, "%s", b->singular);
+    return;
+  }
+  for (int j = 0; j < b->njoints; j++) {
+    const Joint *joint = &b->joint[j];
+    for (int r = 0; r < joint->nrows + joint->nrolls; r++) {
+      const Row *row = r < joint->nrows ? &b->row[joint->first + r]
+                                        : &b->roll[joint->first_roll + r - joint->nrows];
+      const int n    = row->term[0].m.kind == POINT ? b->space.dimension : 1;
+      if (i < row->first || i >= row->first + n) continue;
+      if (what == CP_NAME_LIMIT) {
+        if (joint->kind == NONE && row->drive != NONE) limitOf(b, joint, t, name, length);
+        return;
+      }
+      snprintf(name, length, "%s \"%s\"%s", bodiesNoun(b, j), b->text + joint->name,
+               joint->kind == NONE || what == CP_NAME_ELEMENT
+                   ? ""
+                   : directionOf(b, row, (int)(i - row->first)));
+      return;
+    }
+  }
+}

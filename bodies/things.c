@@ -1,0 +1,273 @@
+/* What a mechanism consists of: numbers, names and descriptions. */
+#include "elements.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The components of the state of one body: q, then u */
+static const struct {
+  const char *name, *unit, *meaning;
+} states[2][13] = {
+    {{"x", "m", "x of its centre of mass"},
+     {"y", "m", "y of its centre of mass"},
+     {"phi", "rad", "angle"},
+     {"x'", "m/s", "velocity of its centre of mass, along x"},
+     {"y'", "m/s", "velocity of its centre of mass, along y"},
+     {"phi'", "rad/s", "angular velocity"}},
+    {{"x", "m", "x of its centre of mass"},
+     {"y", "m", "y of its centre of mass"},
+     {"z", "m", "z of its centre of mass"},
+     {"e0", "1", "quaternion, scalar"},
+     {"e1", "1", "quaternion, along x"},
+     {"e2", "1", "quaternion, along y"},
+     {"e3", "1", "quaternion, along z"},
+     {"x'", "m/s", "velocity of its centre of mass, along x of space"},
+     {"y'", "m/s", "velocity of its centre of mass, along y of space"},
+     {"z'", "m/s", "velocity of its centre of mass, along z of space"},
+     {"wx", "rad/s", "angular velocity along its own axis x (omega_body, not omega)"},
+     {"wy", "rad/s", "angular velocity along its own axis y (omega_body, not omega)"},
+     {"wz", "rad/s", "angular velocity along its own axis z (omega_body, not omega)"}}};
+static const char work[] = "W";
+
+static int countOf(const Mechanism *m, CPThing thing) {
+  switch (thing) {
+  case CP_BODY: return m->nbodies;
+  case CP_JOINT: return m->njoints;
+  case CP_COORDINATE: return m->ncoordinates;
+  case CP_CONTACT: return m->ncontacts;
+  case CP_SPRING: return m->nlengths;
+  case CP_SHAPE: return m->nshapes;
+  case CP_PARAMETER: return m->nparams;
+  case CP_STATE: return bodiesStates(m);
+  }
+  return 0;
+}
+
+int CPBodiesCount(CPBodies b, CPThing thing) { return b ? countOf(&b->m, thing) : 0; }
+
+static const char *const nouns[] = {"body",   "joint", "coordinate", "contact",
+                                    "spring", "shape", "parameter",  "state"};
+
+int bodiesCheckIndex(CPLog *log, const Mechanism *m, CPThing thing, int i, const char *function) {
+  if ((int)thing < 0 || (size_t)thing >= sizeof nouns / sizeof *nouns)
+    return cpRefuse(log, function, "thing must be one of CPThing's, and is %d", (int)thing);
+  if (i >= 0 && i < countOf(m, thing)) return CP_SUCCESS;
+  return cpRefuse(log, function, "%s must be one of 0 ... %d, and is %d", nouns[thing],
+                  countOf(m, thing) - 1, i);
+}
+
+/* ---------------------------------------------------------------------------------- names -- */
+
+/* Returns the parameter "owner.field", or NONE. */
+static int findParameter(const struct CPBodies_ *b, int owner, const char *field) {
+  /* The parameters of an element are consecutive, in the order of names. */
+  int i = 0;
+  for (int last = b->m.nparams; i < last;) {
+    const int middle = i + (last - i) / 2;
+    if (b->label[middle].owner < owner) i = middle + 1;
+    else last = middle;
+  }
+  for (; i < b->m.nparams && b->label[i].owner == owner; i++)
+    if (!strcmp(field, b->label[i].field)) return i;
+  return NONE;
+}
+
+static int findState(const Mechanism *b, int body, const char *field) {
+  const Space *s = &b->space;
+  for (int k = 0; k < s->nq + s->nu; k++)
+    if (!strcmp(states[s->dimension == 3][k].name, field))
+      return k < s->nq ? s->nq * body + k : s->nq * b->nbodies + s->nu * body + k - s->nq;
+  return NONE;
+}
+
+/* A coordinate is JOINT or JOINT.K, where K has one digit. */
+int bodiesFindCoordinate(const Mechanism *b, const char *name, size_t length) {
+  const char *dot     = memchr(name, '.', length);
+  const size_t short_ = dot ? (size_t)(dot - name) : length;
+  const int k         = !dot ? 0 : length == short_ + 2 ? dot[1] - '0' : NONE;
+  const int joint     = bodiesFind(b, NAME_JOINT, name, short_);
+  Term term;
+  return joint < 0 || bodiesCoordinateTerm(b, joint, k, &term)
+             ? NONE
+             : b->joint[joint].first_coordinate + k;
+}
+
+static int compareContacts(const void *joint, const void *contact) {
+  const int a = *(const int *)joint, b = ((const Contact *)contact)->joint;
+  return (a > b) - (a < b);
+}
+
+static int compareInts(const void *a, const void *b) {
+  const int p = *(const int *)a, q = *(const int *)b;
+  return (p > q) - (p < q);
+}
+
+int CPBodiesFind(CPBodies b, CPThing thing, const char *name, int *i) {
+  if (!b) return CP_MEM_NULL;
+  if (bodiesGiven(&b->log, __func__, "name and i", name && i)) return CP_ILL_INPUT;
+  const char *dot     = strchr(name, '.');
+  const size_t length = strlen(name), before = dot ? (size_t)(dot - name) : length;
+  int found = NONE;
+  switch (thing) {
+  case CP_BODY: found = bodiesFind(&b->m, NAME_BODY, name, length); break;
+  case CP_JOINT: found = bodiesFind(&b->m, NAME_JOINT, name, length); break;
+  case CP_SHAPE: found = bodiesFind(&b->m, NAME_SHAPE, name, length); break;
+  case CP_COORDINATE: found = bodiesFindCoordinate(&b->m, name, length); break;
+  case CP_CONTACT: {
+    const int joint   = bodiesFind(&b->m, NAME_JOINT, name, length);
+    const Contact *at = joint < 0 || b->m.ncontacts == 0
+                            ? NULL
+                            : bsearch(&joint, b->m.contact, (size_t)b->m.ncontacts,
+                                      sizeof *b->m.contact, compareContacts);
+    if (at) found = (int)(at - b->m.contact);
+    break;
+  }
+  case CP_SPRING: {
+    const int law = bodiesFind(&b->m, NAME_LAW, name, length);
+    const int *at =
+        law < 0 || b->m.nlengths == 0
+            ? NULL
+            : bsearch(&law, b->m.length, (size_t)b->m.nlengths, sizeof *b->m.length, compareInts);
+    if (at) found = (int)(at - b->m.length);
+    break;
+  }
+  case CP_PARAMETER: {
+    const int owner = dot ? bodiesNamed(&b->m, name, before) : NONE;
+    if (owner >= 0) found = findParameter(b, owner, dot + 1);
+    break;
+  }
+  case CP_STATE: {
+    const int body = dot ? bodiesFind(&b->m, NAME_BODY, name, before) : NONE;
+    if (body >= 0) found = findState(&b->m, body, dot + 1);
+    if (b->m.balance && !strcmp(name, work)) found = CPBodiesCount(b, CP_STATE) - 1;
+    break;
+  }
+  default: return bodiesCheckIndex(&b->log, &b->m, thing, 0, __func__);
+  }
+  if (found < 0) {
+    return cpReport(&b->log, CP_ILL_INPUT, __func__, "there is no %s \"%.200s\"", nouns[thing],
+                    name);
+  }
+  *i = found;
+  return CP_SUCCESS;
+}
+
+/* --------------------------------------------------------------------------- descriptions -- */
+
+int bodiesJointOf(const Mechanism *b, int coordinate) {
+  int joint = 0; /* the last one that begins at or before this coordinate */
+  for (int end = b->njoints; end - joint > 1;) {
+    const int middle = joint + (end - joint) / 2;
+    if (b->joint[middle].first_coordinate <= coordinate) joint = middle;
+    else end = middle;
+  }
+  return joint;
+}
+
+void bodiesCoordinate(const Mechanism *b, int i, Term *term) {
+  const int joint = bodiesJointOf(b, i);
+  bodiesCoordinateTerm(b, joint, i - b->joint[joint].first_coordinate, term);
+}
+
+int bodiesPairOf(const Mechanism *b, CPThing thing, int i) {
+  return thing == CP_JOINT     ? b->joint[i].pair
+         : thing == CP_CONTACT ? b->joint[b->contact[i].joint].pair
+         : thing == CP_SPRING  ? b->law[b->length[i]].term.pair
+         : thing == CP_SHAPE   ? b->shape[i].pair
+                               : NONE;
+}
+
+static void describeJoint(const struct CPBodies_ *b, int i, CPDescription *d) {
+  const Joint *joint = &b->m.joint[i];
+  d->name            = b->m.text + joint->name;
+  d->kind            = joint->kind == NONE ? CP_JOINT_NONE : joint->kind;
+  d->nrates          = joint->nrolls;
+  for (int r = 0; r < joint->nrows; r++)
+    d->count += b->m.row[joint->first + r].term[0].m.kind == POINT ? b->m.space.dimension : 1;
+  d->first = b->m.row[joint->first].first;
+  if (joint->nrolls > 0) d->first_rate = b->m.roll[joint->first_roll].first;
+}
+
+static void describeState(CPBodies b, int i, CPDescription *d) {
+  const Space *s = &b->m.space;
+  d->kind        = i >= s->nq * b->m.nbodies;
+  if (i == b->m.nbodies * (s->nq + s->nu)) {
+    *d = (CPDescription){.name    = work,
+                         .unit    = "J",
+                         .kind    = 2,
+                         .a       = NONE,
+                         .b       = NONE,
+                         .joint   = NONE,
+                         .meaning = "of drives, forces, dampers and friction since the start"};
+    return;
+  }
+  const int j = d->kind ? i - s->nq * b->m.nbodies : i, each = d->kind ? s->nu : s->nq;
+  const int k = j % each + (d->kind ? s->nq : 0);
+  d->a        = j / each;
+  d->unit     = states[s->dimension == 3][k].unit;
+  d->meaning  = states[s->dimension == 3][k].meaning;
+  snprintf(b->described, sizeof b->described, "%s.%s", b->m.text + b->m.body[d->a].name,
+           states[s->dimension == 3][k].name);
+}
+
+int CPBodiesDescribe(CPBodies b, CPThing thing, int i, CPDescription *out) {
+  if (!b) return CP_MEM_NULL;
+  const int flag = bodiesCheckIndex(&b->log, &b->m, thing, i, __func__);
+  if (flag) return flag;
+  CPDescription d = {0};
+  const int taken = cpTake(&b->log, &d, out, __func__);
+  if (taken) return taken;
+  d = (CPDescription){.name       = b->described,
+                      .unit       = "",
+                      .meaning    = "",
+                      .a          = NONE,
+                      .b          = NONE,
+                      .joint      = NONE,
+                      .first      = NONE,
+                      .first_rate = NONE};
+  if (!b->numbered) bodiesNumber(&b->m), b->numbered = 1;
+  const int pair = bodiesPairOf(&b->m, thing, i);
+  if (pair >= 0) d.a = b->m.pair[pair].side[0].body, d.b = b->m.pair[pair].side[1].body;
+  switch (thing) {
+  case CP_BODY: d.name = b->m.text + b->m.body[i].name; break;
+  case CP_JOINT: describeJoint(b, i, &d); break;
+  case CP_CONTACT: {
+    Contact *contact         = &b->m.contact[i];
+    const sunrealtype *param = b->m.param + contact->param;
+    contact->law.mu = param[0], contact->law.mu_static = param[1],
+    contact->law.restitution = param[2];
+    describeJoint(b, contact->joint, &d);
+    d.joint = contact->joint;
+    d.kind  = (int)contact->on;
+    d.law   = &contact->law;
+    break;
+  }
+  case CP_COORDINATE: {
+    Term term;
+    d.joint          = bodiesJointOf(&b->m, i);
+    const int k      = i - b->m.joint[d.joint].first_coordinate;
+    const char *name = b->m.text + b->m.joint[d.joint].name;
+    bodiesCoordinate(&b->m, i, &term);
+    d.kind = term.m.kind == ANGLE;
+    d.unit = d.kind ? "rad" : "m";
+    if (k == 0) d.name = name;
+    else snprintf(b->described, sizeof b->described, "%s.%d", name, k);
+    break;
+  }
+  case CP_SPRING: d.name = b->m.text + b->label[b->m.law[b->m.length[i]].param].owner; break;
+  case CP_SHAPE:
+    d.name = b->m.text + b->m.shape[i].name;
+    d.kind = (int)b->m.shape[i].kind;
+    d.a = d.b, d.b = NONE;
+    break;
+  case CP_PARAMETER:
+    d.value = b->m.param[i];
+    snprintf(b->described, sizeof b->described, "%s.%s", b->m.text + b->label[i].owner,
+             b->label[i].field);
+    break;
+  case CP_STATE: describeState(b, i, &d); break;
+  }
+  cpGive(out, &d);
+  return CP_SUCCESS;
+}

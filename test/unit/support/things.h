@@ -1,0 +1,60 @@
+/* Short forms for tests of bodies: things by name, and mechanisms from files. */
+#ifndef CPODES_TEST_THINGS_H
+#define CPODES_TEST_THINGS_H
+
+#include "support.h"
+#include <cpodes/cpodes_bodies.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { READ_MESSAGE = 600 };
+
+/* The index of the thing of this name, or the error code */
+static inline int thing_named(CPBodies b, CPThing thing, const char *name) {
+  int i;
+  const int flag = CPBodiesFind(b, thing, name, &i);
+  return flag ? flag : i;
+}
+
+static inline CPDescription thing_at(CPBodies b, CPThing thing, int i) {
+  CPDescription d = CP_INIT(CPDescription);
+  ck_assert_int_eq(CPBodiesDescribe(b, thing, i, &d), CP_SUCCESS);
+  return d;
+}
+
+/* Sets the first three parameters. */
+static inline int set_gravity(CPBodies b, const sunrealtype *g) {
+  memcpy(CPBodiesParameters(b), g, 3 * sizeof *g);
+  return CP_SUCCESS;
+}
+
+/* Builds the model and a CPMech of it. Returns what CPBodiesBuild returns, or CP_MEM_FAIL. */
+static inline int build_mech(CPBodies b, CPMech *mech) {
+  CPModel model;
+  *mech    = NULL;
+  int flag = CPBodiesBuild(b, &model);
+  if (flag) return flag;
+  N_Vector y = CPBodiesState(b, test_context);
+  if (y) *mech = CPMechCreate(model, y, test_context);
+  if (y) N_VDestroy(y);
+  CPModelFree(&model);
+  return *mech ? CP_SUCCESS : CP_MEM_FAIL;
+}
+
+/* The equations of mech */
+static inline CPEquations equations_of(CPMech mech) {
+  return *CPModelGetEquations(CPMechGetModel(mech));
+}
+
+/* As CPBodiesRead. why [READ_MESSAGE]: out, the message of a failure, or "" */
+static inline CPBodies read_bodies(const char *path, const char *text, size_t length,
+                                   CPBodiesFile *says, char *why) {
+  CPBodies b;
+  *says          = (CPBodiesFile)CP_INIT(CPBodiesFile);
+  const int flag = CPBodiesRead(path, text, length, &b, says);
+  ck_assert_int_eq(flag == CP_SUCCESS, b != NULL);
+  snprintf(why, READ_MESSAGE, "%s", flag ? CPObjectGetLastMessage(NULL) : "");
+  return b;
+}
+
+#endif
