@@ -22,7 +22,7 @@ typedef struct {
   sunrealtype t, extent;
   /* y: the guess; x: the newest state; keep: a copy; probe: workspace; id: as for CPMechCalcIC; weights: for `loose` */
   N_Vector y, x, keep, id, weights, probe;
-  sunrealtype *mask;      /* [nv] rows of trial */
+  int *mask;              /* [nv] rows of trial */
   sunrealtype *p, *begin; /* [np] */
   int opposite;           /* a joint that an attempt has closed with opposite axes, or NONE */
   int redundant;     /* number of dependent rows along the motion of loops that have been mended */
@@ -63,7 +63,7 @@ int bodiesAttempt(Assembly *a, int loosely);
 typedef enum { STRICTLY, LOOSELY, OPEN } Closed;
 /* Switches the position rows of joints from `first` on: those that take part have value 1. Rates are
  * switched with them. */
-void bodiesSwitch(Assembly *a, int first, int end, sunrealtype value);
+void bodiesSwitch(Assembly *a, int first, int end, int value);
 /* x <- q moved along the velocities w by the distance h, and at rest. The largest component of w is 1. */
 void bodiesMoveAlong(const Assembly *a, N_Vector q, const sunrealtype *w, sunrealtype h, N_Vector x);
 /* Chooses velocities at q at random. Returns 1, or 0 if there are none or the projection fails. */

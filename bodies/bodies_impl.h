@@ -240,7 +240,7 @@ int bodiesAt(CPMech mech, N_Vector y, const char *function, Mechanism **m);
 /* Checks that there is a thing i. Returns 0, or an error code that has been reported. */
 int bodiesCheckIndex(CPLog *log, const Mechanism *m, CPThing thing, int i, const char *function);
 /* mask [nv]: out, 1 for the rows of joints, couplers and drives, 0 for those of contacts. */
-void bodiesWithoutContacts(const Mechanism *b, sunrealtype *mask);
+void bodiesWithoutContacts(const Mechanism *b, int *mask);
 /* What owns the rows of joint i: "joint", "coupler", "drive" or "contact". */
 const char *bodiesNoun(const Mechanism *b, int i);
 /* What row i of A is called in messages, a CPMechRowNameFn. */

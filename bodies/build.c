@@ -107,7 +107,7 @@ int CPBodiesBuild(CPBodies bodies, CPModel *model) {
   const sunindextype nu = (sunindextype)s->nu * bodies->m.nbodies;
   SUNContext ctx        = NULL; /* of the templates, which the model copies */
   Mechanism *b          = copyOf(&bodies->m);
-  sunrealtype *active   = b && b->nv > 0 ? malloc((size_t)b->nv * sizeof *active) : NULL;
+  int *active           = b && b->nv > 0 ? malloc((size_t)b->nv * sizeof *active) : NULL;
   CPQuaternion *quaternion =
       s->dimension == 3 ? calloc((size_t)bodies->m.nbodies, sizeof *quaternion) : NULL;
   const int failed = !b || (s->dimension == 3 && !quaternion) || (b->nv > 0 && !active) ||

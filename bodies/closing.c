@@ -61,7 +61,7 @@ const Joint *bodiesMostOpen(const Assembly *a, sunrealtype *size) {
     for (int r = b->joint[i].first; r < b->joint[i].first + b->joint[i].nrows; r++) {
       const int n         = b->row[r].term[0].m.kind == POINT ? b->space.dimension : 1;
       const int first     = b->row[r].first;
-      const sunrealtype x = a->mask[first] != 0 ? largestOf(a->p + first, n) : 0;
+      const sunrealtype x = a->mask[first] ? largestOf(a->p + first, n) : 0;
       if (x > *size) *size = x, worst = &b->joint[i];
     }
   return worst;

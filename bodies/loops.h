@@ -6,8 +6,7 @@
 
 typedef struct Loops_ *Loops;
 /* loops: out, NULL if there are none. mask [nv]: rows that are off are 0. Returns 0 or CP_MEM_FAIL. */
-int bodiesFindLoops(CPModel model, Mechanism *b, const sunrealtype *mask, sunrealtype extent,
-                    Loops *loops);
+int bodiesFindLoops(CPModel model, Mechanism *b, const int *mask, sunrealtype extent, Loops *loops);
 void bodiesFreeLoops(Loops l);
 /* text: out, the names of the joints of the loops to which this joint belongs */
 void bodiesTellLoop(Loops l, int joint, char *text, size_t length);
@@ -15,7 +14,7 @@ void bodiesTellLoop(Loops l, int joint, char *text, size_t length);
  * adds their equations to l. narrow = 0: these are the rows whose mask is 0 already. sine: out, the largest one of their
  * angles. Returns their number or CP_MEM_FAIL. */
 int bodiesLoopsAt(Loops l, sunrealtype t, const sunrealtype *q, const sunrealtype *p,
-                  sunrealtype narrow, sunrealtype *mask, sunrealtype *sine);
+                  sunrealtype narrow, int *mask, sunrealtype *sine);
 int bodiesEquations(const struct Loops_ *l);
 /* At the newest position: the least sine of a row that is not narrow, in its turn. Below bodiesSharp there are no
  * equations, unless narrow was 0. */

@@ -8,7 +8,7 @@
 
 /* ----------------------------------------------------------------------- redundant rows -- */
 
-void bodiesSwitch(Assembly *a, int first, int end, sunrealtype value) {
+void bodiesSwitch(Assembly *a, int first, int end, int value) {
   const Mechanism *b = a->b;
   for (int i = first; i < end; i++)
     for (int r = b->joint[i].first; r < b->joint[i].first + b->joint[i].nrows; r++) {

@@ -67,13 +67,13 @@ static int memberOf(const Mechanism *b, int i) {
 
 /* Leaves out bodies that hang on one joint, again and again: what is left are loops. Returns the number of
  * joints in them. */
-static int findLoops(Loops l, const sunrealtype *mask) {
+static int findLoops(Loops l, const int *mask) {
   const Mechanism *b = l->b;
   int left = 0, removed = 1;
   for (int i = 0; i < b->nbodies; i++) l->part[i] = i;
   for (int i = 0; i < b->njoints; i++) {
     const Row *row = &b->row[b->joint[i].first];
-    l->used[i]     = b->joint[i].nrows > 0 && row->drive == NONE && mask[row->first] != 0;
+    l->used[i]     = b->joint[i].nrows > 0 && row->drive == NONE && mask[row->first];
     for (int k = 0; l->used[i] && k < 2 * row->nterms; k++)
       if (bodyOf(b, row, k) != GROUND) l->joints[bodyOf(b, row, k)]++;
   }
@@ -117,8 +117,7 @@ void bodiesFreeLoops(Loops l) {
   free(l);
 }
 
-int bodiesFindLoops(CPModel model, Mechanism *b, const sunrealtype *mask, sunrealtype extent,
-                    Loops *loops) {
+int bodiesFindLoops(CPModel model, Mechanism *b, const int *mask, sunrealtype extent, Loops *loops) {
   Loops l = *loops = calloc(1, sizeof *l);
   if (!l) return CP_MEM_FAIL;
   l->b      = b;
@@ -305,7 +304,7 @@ static int addEquation(Loops l, int part, const sunrealtype *x, int n, int lengt
 }
 
 int bodiesLoopsAt(Loops l, sunrealtype t, const sunrealtype *q, const sunrealtype *p,
-                  sunrealtype narrow, sunrealtype *mask, sunrealtype *sine) {
+                  sunrealtype narrow, int *mask, sunrealtype *sine) {
   Mechanism *b    = l->b;
   const int fixed = narrow == 0;
   int flag = 0, count = 0;

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-void bodiesWithoutContacts(const Mechanism *b, sunrealtype *mask) {
+void bodiesWithoutContacts(const Mechanism *b, int *mask) {
   for (int i = 0; i < b->nv; i++) mask[i] = 1;
   for (int i = 0; i < b->ncontacts; i++) {
     const Joint *joint               = &b->joint[b->contact[i].joint];

@@ -183,8 +183,9 @@ struct CPContact_ {
   /* workspace */
   /* is_contact [m] 1: a row of a contact; keep [npoints] 1: the contact is in the problem */
   char *is_contact, *keep;
-  sunrealtype *lambda;                         /* [m] */
-  sunrealtype *mask, *p, *v, *b, *a, *impulse; /* [na]; a = A u' - b without contact forces */
+  sunrealtype *lambda;                  /* [m] */
+  int *mask;                            /* [na] */
+  sunrealtype *p, *v, *b, *a, *impulse; /* [na]; a = A u' - b without contact forces */
   /* While f is differentiated by differences, the direction of sliding in space is linear in the
    * velocities, around those of rows in base [na]: steps of differences may exceed them. */
   int is_linear;

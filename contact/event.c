@@ -471,7 +471,7 @@ static int settle(CPContact c, sunrealtype t, N_Vector y, const char *function) 
   int n = 0, any = 0, flag = contactActivate(c);
   if (flag) return contactPassOn(c, flag);
   for (int i = 0; i < P->n; i++)
-    if (c->mask[c->row[i]] != 0.0) c->order[n++] = i;
+    if (c->mask[c->row[i]]) c->order[n++] = i;
   for (int i = 0; i < n; i++) {
     const int row = c->row[c->order[i]];
     v_on[i]       = -c->v[row];

@@ -118,7 +118,7 @@ static sunrealtype kinetic_energy(const Pendulum *s, N_Vector y) {
 
 /* The mass strikes the stop: y in, out. */
 static void strike(CPMech mech, sunrealtype t, N_Vector y, sunrealtype e) {
-  const sunrealtype named[ROWS] = {[STOP] = 1};
+  const int named[ROWS] = {[STOP] = 1};
   CHECK(CPMechImpact(mech, t, y, named, e, NULL));
 }
 
@@ -129,8 +129,8 @@ static void close_contact(CPMech mech, void *cvode_mem) {
 }
 
 int main(void) {
-  Pendulum s = {.L = 1, .g = 9.81, .m = 2, .e = 0.6, .beta = PI / 6, .start = 2 * PI / 3};
-  const sunrealtype open[ROWS] = {[ROD] = 1};
+  Pendulum s           = {.L = 1, .g = 9.81, .m = 2, .e = 0.6, .beta = PI / 6, .start = 2 * PI / 3};
+  const int open[ROWS] = {[ROD] = 1};
   const sunrealtype tol = 1e-10, first = sqrt(2 * s.g * s.L * (cos(s.beta) - cos(s.start)));
   const CPEquations model = {
       .nu = 2, .np = ROWS, .M = mass, .A = directions, .f = weight, .p = rod_and_stop};

@@ -398,10 +398,10 @@ static int createRows(CPModel model) {
 }
 
 static int create(CPModel model, const CPEquations *given, const char *function) {
-  CPEquations *m      = &model->eq;
-  int *z_order        = NULL;
-  sunrealtype *active = NULL;
-  *m                  = *given;
+  CPEquations *m = &model->eq;
+  int *z_order   = NULL;
+  int *active    = NULL;
+  *m             = *given;
   /* Until all has been copied, the data are the caller's. */
   m->free_model_data = NULL;
   m->nq              = m->nq > 0 ? m->nq : m->nu;

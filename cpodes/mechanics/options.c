@@ -31,12 +31,10 @@ sunindextype CPMechGetNumMultipliers(CPMech mech) {
 
 /* ---- rows ---- */
 
-int CPMechSetActive(CPMech mech, const sunrealtype *mask) {
+int CPMechSetActive(CPMech mech, const int *mask) {
   const int flag = cpMechOption(mech, CP_MECH_ANYTIME, __func__);
   if (flag) return flag;
-  if (mask && !cpAllFinite(mask, mech->na))
-    return cpRefuse(&mech->log, __func__, "mask must be finite");
-  for (int i = 0; i < mech->na; i++) mech->rows.off[i] = mask && mask[i] == 0.0;
+  for (int i = 0; i < mech->na; i++) mech->rows.off[i] = mask && !mask[i];
   mech->rows.layout++;
   mech->solve.off = NULL;
   if (mech->kkt) cpSaddleForgetRank(mech->kkt);

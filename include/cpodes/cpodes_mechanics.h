@@ -280,7 +280,7 @@ typedef struct {
   sunrealtype time;
   const int *z_order; /**< [nz] 1: z_i integrates multipliers, which are as rough as velocities, so that its errors are
                            weighted with tau (CPMechSetErrorTimeScale) to this power; NULL: 0 */
-  const sunrealtype *active; /**< [na] the mask of CPMechSetActive in a new CPMech; NULL: all are on */
+  const int *active; /**< [na] the mask of CPMechSetActive in a new CPMech; NULL: all are on */
   /* the rest */
   void *model_data; /**< data of the model, for new_data, or else for all functions, in place of CPMechSetUserData's */
   /** If not NULL, it makes the data of one CPMech, in its thread, when that is created: *data, which the functions get in
@@ -468,7 +468,7 @@ CPODES_EXPORT int CPMechRemoveForce(CPMech mech, int id);
  * velocities, CPMechCalcIC positions. An integrator continues after CPIntegratorReInit, since
  * derivatives that it has stored belong to the former rows.
  */
-CPODES_EXPORT int CPMechSetActive(CPMech mech, const sunrealtype *mask);
+CPODES_EXPORT int CPMechSetActive(CPMech mech, const int *mask);
 
 /**
  * Chooses the metric of projections, at any time between two steps. The default is
@@ -643,7 +643,7 @@ CPODES_EXPORT int CPMechDelassus(CPMech mech, sunrealtype t, N_Vector y, SUNMatr
  * cannot have these velocities together, or CP_MECH_A_WRONG if A is not dv/du. After a failure y
  * and impulse are as they were. The integrator continues after CPIntegratorReInit.
  */
-CPODES_EXPORT int CPMechImpact(CPMech mech, sunrealtype t, N_Vector y, const sunrealtype *named,
+CPODES_EXPORT int CPMechImpact(CPMech mech, sunrealtype t, N_Vector y, const int *named,
                                sunrealtype e, sunrealtype *impulse);
 
 /**

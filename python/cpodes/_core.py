@@ -43,7 +43,8 @@ class Pointers:
 to_c = Pointers()
 
 
-C_ARRAYS = {np.dtype(float): ffi.typeof("double[]"), np.dtype(np.int64): ffi.typeof("int64_t[]")}
+C_ARRAYS = {np.dtype(float): ffi.typeof("double[]"), np.dtype(np.int64): ffi.typeof("int64_t[]"),
+            np.dtype(np.intc): ffi.typeof("int[]")}
 
 
 def pointer(a: Optional[np.ndarray]) -> Any:

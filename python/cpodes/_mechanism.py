@@ -153,7 +153,7 @@ class Instance(System):
     def set_active(self, mask: Optional[np.ndarray]) -> None:
         if mask is not None and mask.shape != (self.mechanism.na,):
             raise ValueError(f"mask has to have the shape ({self.mechanism.na},), and has {mask.shape}")
-        self.check(lib.CPMechSetActive(self.mech, pointer(mask)))
+        self.check(lib.CPMechSetActive(self.mech, pointer(None if mask is None else mask.astype(np.intc))))
 
     # ---- what Integration requires of a system ----
 
@@ -583,7 +583,7 @@ class Mechanism:
         y = self._state(y)
         named = None
         if rows is not None:
-            named = np.zeros(max(1, self.nv))
+            named = np.zeros(max(1, self.nv), np.intc)
             for row in rows:
                 if not isinstance(row, (int, np.integer)) or not 0 <= row < self.nv:
                     raise ValueError(f"rows are numbers of velocity constraints, from 0 to {self.nv - 1}, and have {row!r}")

@@ -93,7 +93,7 @@ void CPPluginFree(CPPlugin **model) {
 static int switchContactsOff(const CPPlugin *model, CPMech mech) {
   const sunindextype na = CPMechGetNumMultipliers(mech);
   if (model->ncontacts == 0) return 0;
-  sunrealtype *mask = malloc((size_t)(na + 1) * sizeof *mask);
+  int *mask = malloc((size_t)(na + 1) * sizeof *mask);
   if (!mask) return CP_MEM_FAIL;
   for (sunindextype i = 0; i < na; i++) mask[i] = 1;
   for (int k = 0; k < model->ncontacts; k++) {

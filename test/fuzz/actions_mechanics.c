@@ -115,8 +115,8 @@ static void set_handler(World *w) {
 }
 
 static void set_active(World *w) {
-  sunrealtype mask[2 * MOST_ROWS] = {1, 1, 1, 1, 1, 1, 1, 1};
-  if (chance(w, 0.7)) mask[below(w, MOST_ROWS)] = 0.0, w->another_solution = 1;
+  int mask[2 * MOST_ROWS] = {1, 1, 1, 1, 1, 1, 1, 1};
+  if (chance(w, 0.7)) mask[below(w, MOST_ROWS)] = 0, w->another_solution = 1;
   CALL(w, MECHANICS, CPMechSetActive(w->mech, chance(w, 0.3) ? NULL : mask));
 }
 
@@ -202,9 +202,10 @@ static void delassus(World *w) {
 }
 
 static void impact(World *w) {
-  N_Vector y                       = start_state(w);
-  sunrealtype named[MOST_ROWS + 1] = {1}, impulse[MOST_ROWS + 1];
-  const sunrealtype e              = number(w, 1e-3, 1.0);
+  N_Vector y               = start_state(w);
+  int named[MOST_ROWS + 1] = {1};
+  sunrealtype impulse[MOST_ROWS + 1];
+  const sunrealtype e = number(w, 1e-3, 1.0);
   CALL(w, MECHANICS, CPMechImpact(w->mech, w->t, y, chance(w, 0.5) ? named : NULL, e, impulse));
 }
 

@@ -367,8 +367,8 @@ static int project(Stage *s) {
 
 static int quantities(Stage *s) {
   sunrealtype udot[MOST_U], lambda[MOST_ROWS + 1], x[MOST_U] = {1, 2, 3, 4, 5, 6};
-  const sunrealtype mask[MOST_ROWS + 1] = {0, 1, 1, 1, 1};
-  CPMechOutput out                      = {.udot = udot, .lambda = lambda};
+  const int mask[MOST_ROWS + 1] = {0, 1, 1, 1, 1};
+  CPMechOutput out              = {.udot = udot, .lambda = lambda};
   if (!has(s, QUANTITIES)) return CP_SUCCESS;
   int flag = CPMechEvaluate(s->mech, 0.0, s->y, &out);
   if (!flag) flag = CPMechAccelerations(s->mech, 0.0, s->y, udot, lambda);

@@ -97,16 +97,13 @@ static int stage(Impact *hit, int strike, double e) {
   return flag ? flag : checkReached(hit, act->mu);
 }
 
-int CPMechImpact(CPMech mech, sunrealtype t, N_Vector y, const sunrealtype *named, sunrealtype e,
+int CPMechImpact(CPMech mech, sunrealtype t, N_Vector y, const int *named, sunrealtype e,
                  sunrealtype *impulse) {
   Impact hit = {.u = NULL};
   if (!mech) return cpReport(NULL, CP_MEM_NULL, __func__, "mech must not be NULL");
   if (!(e >= 0.0 && e <= 1.0))
     return cpRefuse(&mech->log, __func__,
                     "the coefficient of restitution must be from 0 to 1: e = %g", e);
-  for (int i = 0; named && i < mech->nv; i++)
-    if (isnan(named[i]))
-      return cpRefuse(&mech->log, __func__, "named must be finite: named[%d] = %g", i, named[i]);
   CPAction *act = &hit.act;
   int flag      = cpActionOpen(act, mech, t, y, __func__);
   if (!flag) {
@@ -118,7 +115,7 @@ int CPMechImpact(CPMech mech, sunrealtype t, N_Vector y, const sunrealtype *name
   if (!flag) {
     memcpy(hit.u, act->u, (size_t)mech->nu * sizeof *hit.u);
     for (int i = 0; i < mech->nv; i++)
-      hit.strikes[i] = (char)(named ? named[i] != 0.0 : !act->off[i]);
+      hit.strikes[i] = (char)(named ? named[i] != 0 : !act->off[i]);
     flag = velocities(&hit);
     if (!flag) flag = stage(&hit, 0, 0.0);
     if (!flag) flag = stage(&hit, 1, e);

@@ -199,8 +199,8 @@ void constant_build(Constant *c) {
     entries(c->y)[N + DRIVEN] = DRIVEN_RATE;
   }
   if (!c->off) return;
-  sunrealtype mask[ROWS] = {1, 1, 1, 1, 1};
-  mask[OFF]              = 0;
+  int mask[ROWS] = {1, 1, 1, 1, 1};
+  mask[OFF]      = 0;
   ck_assert_int_eq(CPMechSetActive(c->mech, mask), CP_SUCCESS);
 }
 

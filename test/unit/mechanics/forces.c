@@ -414,7 +414,7 @@ START_TEST(both_masses_of_a_rod_share_an_impulse) {
   ck_assert_int_eq(CPMechSolve(run->mech, 0, run->y, 1, NULL, NULL, d, NULL), CP_SUCCESS);
   ck_assert_double_eq(d[0], 0);
   ck_assert_double_eq(d[1], 0);
-  const sunrealtype off = 0;
+  const int off = 0;
   ck_assert_int_eq(CPMechSetActive(run->mech, &off), CP_SUCCESS);
   ck_assert_int_eq(CPMechSolve(run->mech, 0, run->y, 1, f, r, d, mu), CP_SUCCESS);
   ck_assert_double_eq_tol(d[0], 3, 1e-15);

@@ -16,21 +16,21 @@ static Constant c;
 /* ---- any mechanism ---- */
 
 /* Rows that strike, among them the one that may be off. All of VELOCITIES are active. */
-static const sunrealtype named[VELOCITIES] = {0, 1, 0, 1}, nothing[VELOCITIES] = {0};
+static const int named[VELOCITIES] = {0, 1, 0, 1}, nothing[VELOCITIES] = {0};
 
 static sunrealtype *velocity(void) { return entries(c.y) + N; }
 
 static sunrealtype v_of(int i) { return constant_row(&c, i, velocity()) + c.drift[i]; }
 
-static void impact(const sunrealtype *rows, sunrealtype e, sunrealtype impulse[ROWS]) {
+static void impact(const int *rows, sunrealtype e, sunrealtype impulse[ROWS]) {
   ck_assert_msg(CPMechImpact(c.mech, 0, c.y, rows, e, impulse) == CP_SUCCESS, "%s", c.log.text);
 }
 
 /* Only the first stage: nothing strikes, and the rows that are to strike are off. */
 static void satisfy_others(void) {
-  const sunrealtype mask[ROWS] = {1, 0, 1, 0, 1};
-  sunrealtype before[ROWS]     = {1, 1, 1, 1, 1};
-  before[OFF]                  = !c.off;
+  const int mask[ROWS] = {1, 0, 1, 0, 1};
+  int before[ROWS]     = {1, 1, 1, 1, 1};
+  before[OFF]          = !c.off;
   ck_assert_int_eq(CPMechSetActive(c.mech, mask), CP_SUCCESS);
   impact(nothing, 0, NULL);
   ck_assert_int_eq(CPMechSetActive(c.mech, before), CP_SUCCESS);
@@ -96,7 +96,8 @@ END_TEST
 /* T+ - T- = -(1 - e^2)/2 v^T S^+ v if the other rows hold. v^T S^+ v is the least n^T M n of all n
  * with A n = v, and belongs to the normal part of u-. */
 START_TEST(energy_lost_is_that_of_the_closed_form) {
-  const sunrealtype all[ROWS] = {1, 1, 1, 1, 1}, es[] = {0, SUN_RCONST(0.3), 1};
+  const int all[ROWS]    = {1, 1, 1, 1, 1};
+  const sunrealtype es[] = {0, SUN_RCONST(0.3), 1};
   for (int k = 0; k < 3; k++) {
     sunrealtype normal[N];
     constant_create(&c, _i);
@@ -172,7 +173,7 @@ END_TEST
 
 /* ---- failures: nothing is changed ---- */
 
-static void assert_refused(const sunrealtype *rows, sunrealtype e, int code, const char *word) {
+static void assert_refused(const int *rows, sunrealtype e, int code, const char *word) {
   sunrealtype impulse[ROWS] = {1, 2, 3, 4, 5};
   N_Vector before           = vector_copy(c.y);
   const int flag            = CPMechImpact(c.mech, 0, c.y, rows, e, impulse);
@@ -184,14 +185,12 @@ static void assert_refused(const sunrealtype *rows, sunrealtype e, int code, con
 }
 
 START_TEST(bad_arguments_are_refused) {
-  const sunrealtype not_finite[VELOCITIES] = {0, NAN, 0, 0};
   constant_create(&c, 0);
   ck_assert_int_eq(CPMechImpact(NULL, 0, c.y, NULL, 0, NULL), CP_MEM_NULL);
   ck_assert_int_eq(CPMechImpact(c.mech, 0, NULL, NULL, 0, NULL), CP_ILL_INPUT);
   assert_refused(NULL, SUN_RCONST(-1e-3), CP_ILL_INPUT, "-0.001");
   assert_refused(NULL, SUN_RCONST(1.001), CP_ILL_INPUT, "1.001");
   assert_refused(NULL, NAN, CP_ILL_INPUT, "restitution");
-  assert_refused(not_finite, 0, CP_ILL_INPUT, "named[1]");
   constant_free(&c);
 }
 END_TEST
@@ -298,7 +297,8 @@ static int ball_A(sunrealtype t, const sunrealtype *q, SUNMatrix A, void *data) 
 }
 
 START_TEST(two_balls_share_the_velocity_by_newtons_law) {
-  const sunrealtype e = _i / SUN_RCONST(4.0), V = -3, open[] = {1, 1, 0}, hit[] = {0, 0, 1};
+  const sunrealtype e = _i / SUN_RCONST(4.0), V = -3;
+  const int open[] = {1, 1, 0}, hit[] = {0, 0, 1};
   sunrealtype impulse[3];
   const CPEquations model = {.nu = 4, .np = 3, .M = ball_mass, .A = ball_A, .p = ball_positions};
   N_Vector y              = VECTOR(R, -L, -R, -L, V, 0, 0, 0);
@@ -338,8 +338,8 @@ static int rod_mass(sunrealtype t, const sunrealtype *q, SUNMatrix M, void *data
 }
 
 START_TEST(rod_that_holds_changes_nothing) {
-  const sunrealtype none[] = {0};
-  const CPEquations model  = {.nu = 2, .np = 1, .M = rod_mass, .A = rod_A, .p = rod_positions};
+  const int none[]        = {0};
+  const CPEquations model = {.nu = 2, .np = 1, .M = rod_mass, .A = rod_A, .p = rod_positions};
   for (int k = 0; k < 200; k++) {
     const sunrealtype angle = SUN_RCONST(0.03) * k, s = sin(angle), d = cos(angle);
     N_Vector y  = VECTOR(s, -d, 3 * d, 3 * s);

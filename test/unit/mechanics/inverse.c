@@ -190,8 +190,7 @@ static CPMech create(int feature, int by_inverse) {
   ck_assert_ptr_nonnull(mech);
   ck_assert_int_eq(CPMechSetUserData(mech, &device), CP_SUCCESS);
   ck_assert_int_eq(CPObjectSetErrHandlerFn(CP_OBJECT(mech), message_log, &messages), CP_SUCCESS);
-  if (feature == SWITCHED)
-    ck_assert_int_eq(CPMechSetActive(mech, (sunrealtype[]){0.0}), CP_SUCCESS);
+  if (feature == SWITCHED) ck_assert_int_eq(CPMechSetActive(mech, (int[]){0}), CP_SUCCESS);
   return mech;
 }
 

@@ -260,8 +260,8 @@ static int sine(sunrealtype t, sunrealtype *g, void *data) {
 }
 
 static int set_options(Lattice *l, CPMech mech) {
-  const sunrealtype mask[LATTICE_ROWS + 1] = {1.0, 0.0, 1.0, 1.0};
-  int flag                                 = CPMechSetUserData(mech, l);
+  const int mask[LATTICE_ROWS + 1] = {1, 0, 1, 1};
+  int flag                         = CPMechSetUserData(mech, l);
   if (!flag && l->off) flag = CPMechSetActive(mech, mask);
   if (!flag) flag = CPMechSetNewton(mech, l->newton);
   return flag;

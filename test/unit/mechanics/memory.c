@@ -65,7 +65,7 @@ static int change_metric(Script *c) { return CPMechSetMetric(c->mech, CP_METRIC_
 static int restore_metric(Script *c) { return CPMechSetMetric(c->mech, CP_METRIC_DEFAULT); }
 
 static int switch_rows(Script *c) {
-  sunrealtype mask[MAX_ROWS];
+  int mask[MAX_ROWS];
   for (int i = 0; i < MAX_ROWS; i++) mask[i] = i > 0;
   int flag = CPMechSetActive(c->mech, mask);
   if (!flag) flag = project(c);

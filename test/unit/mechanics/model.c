@@ -142,7 +142,7 @@ END_TEST
 /* Free fall: no multiplier */
 START_TEST(rows_that_are_off_in_the_model_are_off_at_first) {
   Data data             = {.pendulum = {.L = 1, .g = 9}};
-  sunrealtype active[]  = {0};
+  int active[]          = {0};
   CPEquations equations = pendulum_model();
   equations.model_data  = &data.pendulum;
   equations.active      = active;

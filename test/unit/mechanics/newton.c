@@ -368,7 +368,7 @@ END_TEST
 
 /* A row that is switched off between two set-ups: stored derivatives are then useless. */
 START_TEST(switched_rows_renew_everything) {
-  const sunrealtype mask[LATTICE_ROWS] = {1.0, 1.0, 0.0};
+  const int mask[LATTICE_ROWS] = {1, 1, 0};
   create(&(Lattice){.sparse = _i});
   set_up(0, GAMMA);
   ck_assert_int_eq(CPMechSetActive(mech, mask), CP_SUCCESS);

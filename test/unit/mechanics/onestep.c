@@ -459,7 +459,7 @@ START_TEST(rows_are_switched_between_steps_without_a_restart) {
   CPIntegratorSetStopTime(mem, cut);
   ck_assert_int_eq(CPIntegratorEvolve(mem, cut, s->y, &t, CV_NORMAL), CV_TSTOP_RETURN);
   for (int i = 0; i < 4; i++) at[i] = entries(s->y)[i];
-  ck_assert_int_eq(CPMechSetActive(s->mech, (sunrealtype[]){0.0}), CP_SUCCESS);
+  ck_assert_int_eq(CPMechSetActive(s->mech, (int[]){0}), CP_SUCCESS);
   go_to("free flight", cut + flight, s->y);
   const sunrealtype g = s->is.pendulum.g, v = at[3] - g * flight;
   const sunrealtype y            = at[1] + at[3] * flight - g * flight * flight / 2.0;

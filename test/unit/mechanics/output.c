@@ -158,7 +158,7 @@ END_TEST
 
 /* A row that is off has no residual and no multiplier. */
 START_TEST(rows_that_are_off_are_left_out) {
-  const sunrealtype off[] = {0};
+  const int off[] = {0};
   sunrealtype lambda[1], udot[2];
   Rod rod          = {.m = 2, .g = SUN_RCONST(9.81)};
   CPMechOutput out = {.lambda = lambda, .udot = udot};

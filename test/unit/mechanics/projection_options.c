@@ -16,7 +16,7 @@
 /* ---- rows that are switched off ---- */
 
 /* The first rows of A, among those that are on. */
-static int rows_that_are_on(const System *s, const sunrealtype *mask, int rows, double *A) {
+static int rows_that_are_on(const System *s, const int *mask, int rows, double *A) {
   int count = 0;
   for (int i = 0; i < rows; i++) {
     if (mask[i] == 0) continue;
@@ -28,7 +28,7 @@ static int rows_that_are_on(const System *s, const sunrealtype *mask, int rows, 
 
 /* Rows that are on are satisfied, and the correction is along their normals alone. Roundoff: as in
  * projection.c. */
-static void is_projected(const Case *c, const sunrealtype *mask, N_Vector start, N_Vector y) {
+static void is_projected(const Case *c, const int *mask, N_Vector start, N_Vector y) {
   const System *s = c->s;
   double A[MAX_ROWS * MAX_U], K[MAX_ROWS * MAX_U], W[MAX_U * MAX_U], unit[MAX_ROWS], r[MAX_ROWS];
   double w[MAX_U], rest[MAX_U];
@@ -40,7 +40,7 @@ static void is_projected(const Case *c, const sunrealtype *mask, N_Vector start,
     if (velocities) system_v(s, entries(y), entries(y) + s->nq, r);
     else system_p(s, entries(y), r);
     for (int i = 0; i < rows; i++)
-      if (mask[i] != 0) case_no_larger(c, "row", i, r[i], 1.4 * CP_EPS_DEFAULT * unit[i]);
+      if (mask[i]) case_no_larger(c, "row", i, r[i], 1.4 * CP_EPS_DEFAULT * unit[i]);
     const int on = rows_that_are_on(s, mask, rows, A);
     system_metric(s, c->metric, velocities, entries(velocities && !case_is_shared(c) ? y : start),
                   W);
@@ -65,7 +65,7 @@ enum { SWITCHED = sizeof switched / sizeof switched[0] };
 START_TEST(rows_that_are_off_take_no_part) {
   unsigned long long state = 7;
   FOR_CASES(c, (int)switched[_i], 4) {
-    sunrealtype mask[MAX_ROWS];
+    int mask[MAX_ROWS];
     for (int round = 0; round < 6; round++) {
       for (int i = 0; i < c.s->nv; i++) mask[i] = random_number(&state) > 0;
       if (round == 5) memset(mask, 0, sizeof mask);
@@ -90,8 +90,8 @@ END_TEST
 /* With all rows off, only the norms of quaternions remain; vectors lose only what changes a norm. */
 START_TEST(without_rows_nothing_moves) {
   FOR_CASES(c, (int)switched[_i], 1) {
-    const System *s            = c.s;
-    const sunrealtype mask[30] = {0};
+    const System *s    = c.s;
+    const int mask[30] = {0};
     sunrealtype norm;
     sunindextype worst;
     N_Vector y = case_disturbed(s, 1e-3), start = vector_copy(y), v = case_disturbed(s, 1);

@@ -344,11 +344,12 @@ static int circle_b(sunrealtype t, const sunrealtype *q, const sunrealtype *u, s
 START_TEST(impacts_do_not_change_what_is_known_of_the_rank) {
   const CPEquations model = {
       .nu = 3, .np = 3, .M = line_mass, .A = circle_A, .f = line_force, .p = circle_p, .b = circle_b};
-  const sunrealtype y0[] = {0.6, 0.8, 0, -0.8, 0.6, -1}, named[] = {0, 0, 1};
-  MechRun *run = mech_run_create(&model, NULL, y0);
+  const sunrealtype y0[] = {0.6, 0.8, 0, -0.8, 0.6, -1};
+  const int named[]      = {0, 0, 1};
+  MechRun *run           = mech_run_create(&model, NULL, y0);
   sunrealtype before[3], after[3];
   N_Vector y = vector_of(6, y0);
-  ck_assert_int_eq(CPMechSetActive(run->mech, (sunrealtype[]){1, 1, 0}), CP_SUCCESS);
+  ck_assert_int_eq(CPMechSetActive(run->mech, (int[]){1, 1, 0}), CP_SUCCESS);
   entries(y)[0] += 1e-9;
   entries(y)[4] += 1e-8;
   ck_assert_int_eq(CPMechAccelerations(run->mech, 0, y, before, NULL), CP_SUCCESS);

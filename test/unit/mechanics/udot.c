@@ -141,7 +141,7 @@ END_TEST
 START_TEST(rows_that_are_off_are_not_left_to_the_recursion) {
   Rod rod      = {0};
   MechRun *run = create(&rod, &model);
-  ck_assert_int_eq(CPMechSetActive(run->mech, (sunrealtype[]){0}), CP_SUCCESS);
+  ck_assert_int_eq(CPMechSetActive(run->mech, (int[]){0}), CP_SUCCESS);
   mech_run_start(run, CV_ADAMS, SUN_RCONST(1e-8));
   mech_run_to(run, 1);
   ck_assert_int_eq(rod.calls, 0);
@@ -203,7 +203,7 @@ START_TEST(the_check_does_not_compare_rows_that_are_off_and_motions) {
       .nu = 2, .M = mass, .f = weight, .udot = recursion, .motions = &held, .nmotions = 1};
   MechRun *run = mech_run_create(_i ? &own : &model, &rod, (sunrealtype[]){0.6, -0.8, 0, 0});
   CPMechReport report;
-  if (!_i) ck_assert_int_eq(CPMechSetActive(run->mech, (sunrealtype[]){0}), CP_SUCCESS);
+  if (!_i) ck_assert_int_eq(CPMechSetActive(run->mech, (int[]){0}), CP_SUCCESS);
   const int flag = CPMechCheck(run->mech, 0, run->y, &report);
   ck_assert_msg(flag == CP_SUCCESS, "%s", CPObjectGetLastMessage(CP_OBJECT(run->mech)));
   mech_run_free(&run);
