@@ -1,8 +1,8 @@
 /* CPMech: life cycle, set-up at the first use, and the checks that the public functions share. */
 #include "accelerations.h"
+#include "expected.h"
 #include "forces.h"
 #include "motions.h"
-#include "near.h"
 #include "shaky.h"
 
 #include <math.h>
@@ -217,7 +217,7 @@ void cpMechTearDown(CPMech mech) {
   cpSaddleFree(&mech->kkt);
   mech->solve.off = NULL;
   cpMechStageFree(mech);
-  cpMechNearFree(mech);
+  cpMechExpectedFree(mech);
   cpMechShakyFree(mech);
   cpMatFree(&mech->reduced.M);
   cpMatFree(&mech->reduced.A);

@@ -189,7 +189,7 @@ struct CPMech_ {
   int not_definite;
   CPMechNewtonMem newton;
   struct CPMechShaky_ *shaky; /* shaky.c; NULL if no loop is known to rest in such a position */
-  struct CPMechNear_ *near;   /* near.c; NULL if u' is not expected */
+  struct CPMechExpected_ *expected; /* expected.c; NULL if u' is not expected */
   struct CPMechImplicit_ *implicit; /* attach/implicit.c; NULL if no method needs it */
   struct CPMechSens_ *sens;         /* sensitivity/; NULL if there are none */
   CPMechAttached attached;

@@ -7,10 +7,10 @@
  * motion. Implicit methods do not: their iteration matrix is that of f without pi, and their
  * corrector damps components normal to the manifold. */
 #include "accelerations.h"
+#include "expected.h"
 #include "forces.h"
 #include "kinematics.h"
 #include "motions.h"
-#include "near.h"
 #include "shaky.h"
 
 #include "cpodes/projector/newton.h"
@@ -277,9 +277,9 @@ int CPMechRhs(sunrealtype t, N_Vector y, N_Vector ydot, void *data) {
       mech && mech->ready && !mech->log.running ? CP_SUCCESS : cpMechCheckState(mech, y, __func__);
   if (flag) return flag;
   sunrealtype *yd = cpData(ydot), *udot = yd + mech->nq;
-  const int is_near = mech->near && cpMechTakeExpected(mech);
+  const int is_near = mech->expected && cpMechTakeExpected(mech);
   flag              = cpMechRead(mech, t, cpData(y), &s);
-  if (!flag && is_near) flag = cpMechAccelerateNear(mech, &s, udot, mech->stage.lambda);
+  if (!flag && is_near) flag = cpMechAccelerateExpected(mech, &s, udot, mech->stage.lambda);
   else if (!flag) flag = accelerate(mech, &s, udot);
   if (flag >= 0 && needManifold(mech, flag)) flag = accelerateOnManifold(mech, t, y, &s, udot);
   if (t == mech->stage.start) flag = testStart(mech, &s, udot, flag);

@@ -2,8 +2,8 @@
  * iteration matrix. */
 #include "cpodes/mechanics/accelerations.h"
 #include "cpodes/mechanics/actions/actions.h"
+#include "cpodes/mechanics/expected.h"
 #include "cpodes/mechanics/motions.h"
-#include "cpodes/mechanics/near.h"
 #include "cpodes/mechanics/shaky.h"
 #include "cpodes/stepping/stepper.h"
 
@@ -51,7 +51,7 @@ void cpMechDetach(void *data) {
   const CPMech mech = data;
   cpMechImplicitFree(&mech->implicit);
   cpMechNewtonFree(&mech->newton);
-  cpMechNearFree(mech);
+  cpMechExpectedFree(mech);
   if (mech->attached.fixed_point) SUNNonlinSolFree(mech->attached.fixed_point);
   mech->attached.fixed_point = NULL;
   mech->host                 = NULL;
@@ -94,7 +94,7 @@ static int install(CPMech mech, CPIntegrator s) {
   }
   if (!flag && iteration == CP_NEWTON && mech->options.newton_type != CP_NEWTON_NONE)
     flag = cpMechNewtonAttach(mech, s);
-  if (!flag && iteration == CP_NEWTON && mech->newton) flag = cpMechNearCreate(mech);
+  if (!flag && iteration == CP_NEWTON && mech->newton) flag = cpMechExpectedCreate(mech);
   if (!flag && iteration == CP_IMPLICIT) flag = cpMechImplicitAttach(mech, &s->system.implicit);
   return flag ? flag : CPIntegratorSetProjector(s, mech->P);
 }

@@ -1,8 +1,8 @@
 /* Structured Newton as the linear solver of Newton's iteration: a SUNMatrix and a SUNLinearSolver
  * whose content is the CPMechNewtonMem that owns both. cpMechLinearSystem forms the matrix, so that
  * the SUNMatrix needs no operation but getid. */
+#include "cpodes/mechanics/expected.h"
 #include "cpodes/mechanics/functions.h"
-#include "cpodes/mechanics/near.h"
 #include "newton_impl.h"
 
 #include "cpodes/stepping/stepper.h"
@@ -26,7 +26,7 @@ int cpNewtonSystem(CPMechNewtonMem newton, sunrealtype t, const sunrealtype *y, 
   newton->assembled  = 0;
   *jcur              = !jok || !P->valid || P->fleeting || P->layout != mech->rows.layout;
   int flag           = *jcur ? cpPartialsAt(P, t, y, NULL, NULL, ewt) : CP_SUCCESS;
-  if (!flag && *jcur && P->kkt) cpMechNearFactor(mech, &P->M, &P->A, P->lambda);
+  if (!flag && *jcur && P->kkt) cpMechExpectedFactor(mech, &P->M, &P->A, P->lambda);
   if (!flag) flag = cpNewtonAssemble(&newton->S, gamma);
   newton->assembled = !flag;
   return flag;

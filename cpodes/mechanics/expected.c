@@ -10,7 +10,7 @@
  * unknowns need only be as accurate as the iteration, and B = L_0^-1 L differs from 1 in few directions.
  * (L_0^-1 alone is useless even one step later: M in joint coordinates has eigenvalues whose ratios grow with
  * the fourth power of the number of joints, and the small ones turn by far more than the joints.) */
-#include "near.h"
+#include "expected.h"
 #include "accelerations.h"
 #include "functions.h"
 
@@ -24,13 +24,13 @@ enum { MOST_PRODUCTS = 20 };
 /* With a function M and fewer velocities, new factors take less time than products. */
 #define LARGE 100
 
-struct CPMechNear_ {
+struct CPMechExpected_ {
   CPArena arena;
   CPSaddle saddle;           /* factors of L_0 */
   int known;                 /* there are factors, for rows.layout `layout`, and lambda */
   long int layout, products; /* products since L_0 was factored */
   double *lambda;            /* [m] of the newest evaluation */
-  int expected; /* 1: at the next evaluation y' is expected to be near ydot [n]; weights ewt [n] */
+  int asked; /* 1: at the next evaluation y' is expected to be near ydot [n]; weights ewt [n] */
   const sunrealtype *ydot, *ewt;
   double gamma, tol;
   double *a, *at_a; /* [nu] expected u', r(a) */
@@ -40,21 +40,21 @@ struct CPMechNear_ {
   double *basis;   /* [MOST_PRODUCTS][2][nu + m] p and q = B p, q orthonormal */
 };
 
-void cpMechNearFree(CPMech mech) {
-  if (!mech->near) return;
-  cpSaddleFree(&mech->near->saddle);
-  cpArenaFree(&mech->near->arena);
-  free(mech->near);
-  mech->near = NULL;
+void cpMechExpectedFree(CPMech mech) {
+  if (!mech->expected) return;
+  cpSaddleFree(&mech->expected->saddle);
+  cpArenaFree(&mech->expected->arena);
+  free(mech->expected);
+  mech->expected = NULL;
 }
 
 /* Forces that depend on lambda make L nonlinear, and FULL motions change its unknowns; udot is a recursion. */
-int cpMechNearCreate(CPMech mech) {
+int cpMechExpectedCreate(CPMech mech) {
   const int cheap = mech->eq->M && (mech->userM.A.start || mech->nu < LARGE); /* new factors */
   if (!mech->eq->inverse || mech->eq->udot || mech->eq->f_lambda || mech->forces.count > 0 ||
       mech->motions->nfull > 0 || cheap)
     return CP_SUCCESS;
-  struct CPMechNear_ *own = mech->near = calloc(1, sizeof *own);
+  struct CPMechExpected_ *own = mech->expected = calloc(1, sizeof *own);
   if (!own) return CP_MEM_FAIL;
   const size_t order = (size_t)(mech->nu + mech->m);
   CP_ARRAYS(&own->arena, mech->nu, &own->a, &own->at_a);
@@ -64,14 +64,14 @@ int cpMechNearCreate(CPMech mech) {
   CP_NEW(&own->arena, own->basis, 2 * MOST_PRODUCTS * order);
   int flag = cpArenaStatus(&own->arena);
   if (!flag) flag = cpSaddleCreate(&own->saddle, mech->kkt->options, &mech->userM.A, &mech->A);
-  if (flag) cpMechNearFree(mech);
+  if (flag) cpMechExpectedFree(mech);
   return flag;
 }
 
 void cpMechExpect(N_Vector ydot, N_Vector ewt, sunrealtype gamma, sunrealtype tol, void *data) {
-  struct CPMechNear_ *own = ((CPMech)data)->near;
+  struct CPMechExpected_ *own = ((CPMech)data)->expected;
   if (!own) return;
-  own->expected = ydot != NULL;
+  own->asked = ydot != NULL;
   if (!ydot) own->known = 0;
   if (!ydot) return;
   own->ydot  = N_VGetArrayPointer(ydot);
@@ -81,13 +81,13 @@ void cpMechExpect(N_Vector ydot, N_Vector ewt, sunrealtype gamma, sunrealtype to
 }
 
 int cpMechTakeExpected(CPMech mech) {
-  const int expected = mech->near && mech->near->expected;
-  if (mech->near) mech->near->expected = 0;
-  return expected;
+  const int asked = mech->expected && mech->expected->asked;
+  if (mech->expected) mech->expected->asked = 0;
+  return asked;
 }
 
-void cpMechNearFactor(CPMech mech, const CPMat *M, const CPMat *A, const double *lambda) {
-  struct CPMechNear_ *own = mech->near;
+void cpMechExpectedFactor(CPMech mech, const CPMat *M, const CPMat *A, const double *lambda) {
+  struct CPMechExpected_ *own = mech->expected;
   if (!own) return;
   memcpy(own->lambda, lambda, (size_t)mech->m * sizeof *lambda);
   cpSaddleUseRows(own->saddle, mech->rows.off);
@@ -99,7 +99,7 @@ void cpMechNearFactor(CPMech mech, const CPMat *M, const CPMat *A, const double 
 }
 
 static double product(const CPMech mech, const double *x, const double *y) {
-  const double *w = mech->near->w;
+  const double *w = mech->expected->w;
   double sum      = 0.0;
   for (int i = 0; i < mech->nu + mech->m; i++) sum += w[i] * x[i] * y[i];
   return sum;
@@ -111,15 +111,15 @@ static void add(int count, double c, const double *x, double *y) {
 
 /* x <- L_0^-1 r; rows that are off take no part. */
 static int precondition(CPMech mech, const double *r, double *x) {
-  const int flag = cpSaddleSolve(mech->near->saddle, r, r + mech->nu, x, x + mech->nu);
-  return flag ? cpSaddleFailed(mech->near->saddle, flag, NAN, NULL, mech->text) : CP_SUCCESS;
+  const int flag = cpSaddleSolve(mech->expected->saddle, r, r + mech->nu, x, x + mech->nu);
+  return flag ? cpSaddleFailed(mech->expected->saddle, flag, NAN, NULL, mech->text) : CP_SUCCESS;
 }
 
 /* q <- L p */
 static int times(CPMech mech, const CPMechState *s, const double *p, double *q) {
-  struct CPMechNear_ *own = mech->near;
-  double *moved           = mech->solve.rhs;
-  int flag                = CP_SUCCESS;
+  struct CPMechExpected_ *own = mech->expected;
+  double *moved               = mech->solve.rhs;
+  int flag                    = CP_SUCCESS;
   own->products++;
   memset(q + mech->nu, 0, (size_t)mech->m * sizeof *q);
   if (mech->eq->Mu) {
@@ -136,8 +136,8 @@ static int times(CPMech mech, const CPMechState *s, const double *p, double *q) 
 /* *sum += the square of the norm of the change that dlambda makes to gamma z'. Returns 1 if z' cannot be
  * evaluated at that trial. */
 static int addAuxiliary(CPMech mech, const CPMechState *s, const double *dlambda, double *sum) {
-  struct CPMechNear_ *own = mech->near;
-  double *moved           = own->r + mech->nu;
+  struct CPMechExpected_ *own = mech->expected;
+  double *moved               = own->r + mech->nu;
   if (mech->nz == 0) return CP_SUCCESS;
   for (int i = 0; i < mech->m; i++) moved[i] = own->lambda[i] + dlambda[i];
   int flag = cpMechAuxiliary(mech, s, own->lambda, own->zdot[0]);
@@ -153,7 +153,7 @@ static int addAuxiliary(CPMech mech, const CPMechState *s, const double *dlambda
 /* s <- L_0^-1 r at the expected a and the newest lambda, x <- 0, and weights: those of the WRMS norm of
  * gamma da, and for dlambda such that it has the same norm in s, with that of gamma dz'. */
 static int begin(CPMech mech, const CPMechState *s) {
-  struct CPMechNear_ *own = mech->near;
+  struct CPMechExpected_ *own = mech->expected;
   const int nu = mech->nu, m = mech->m;
   double *r = own->r, rates = 0.0, multipliers = 0.0;
   memcpy(own->a, own->ydot + mech->nq, (size_t)nu * sizeof *own->a);
@@ -181,9 +181,9 @@ static int begin(CPMech mech, const CPMechState *s) {
 
 /* Returns 1 if the iteration fails. */
 static int iterate(CPMech mech, const CPMechState *s) {
-  struct CPMechNear_ *own = mech->near;
-  const int order         = mech->nu + mech->m;
-  int flag                = begin(mech, s);
+  struct CPMechExpected_ *own = mech->expected;
+  const int order             = mech->nu + mech->m;
+  int flag                    = begin(mech, s);
   for (int k = 0; !flag; k++) {
     double *p = own->basis + 2 * (size_t)k * (size_t)order, *q = p + order;
     const double size = sqrt(product(mech, own->s, own->s));
@@ -211,16 +211,16 @@ static int iterate(CPMech mech, const CPMechState *s) {
 /* Factors are made anew when products have taken as much time. Without a function M, M takes a recursion per
  * column. */
 static int isWorn(const CPMech mech) {
-  return mech->near->products > (mech->eq->M ? mech->nu / 8 : mech->nu);
+  return mech->expected->products > (mech->eq->M ? mech->nu / 8 : mech->nu);
 }
 
-int cpMechAccelerateNear(CPMech mech, const CPMechState *s, double *a, double *lambda) {
-  struct CPMechNear_ *own = mech->near;
-  int flag                = 1;
+int cpMechAccelerateExpected(CPMech mech, const CPMechState *s, double *a, double *lambda) {
+  struct CPMechExpected_ *own = mech->expected;
+  int flag                    = 1;
   if (own->known && own->layout == mech->rows.layout && !isWorn(mech)) flag = iterate(mech, s);
   if (flag == 1) {
     flag = cpMechSolve(mech, s, a, lambda);
-    if (!flag) cpMechNearFactor(mech, &mech->userM.A, &mech->A, lambda);
+    if (!flag) cpMechExpectedFactor(mech, &mech->userM.A, &mech->A, lambda);
     return flag;
   }
   if (flag) return flag;
