@@ -40,8 +40,6 @@ typedef struct {
 } Sweep;
 
 static void set_eps(RunOptions *o, double value) { o->eps = value; }
-static void set_iters(RunOptions *o, double value) { o->max_iters = (int)value; }
-static void set_age(RunOptions *o, double value) { o->jac_frequency = (long int)value; }
 static void set_norm_of_error(RunOptions *o, double value) { o->err_est = (CPErrEst)value; }
 static void set_correction(RunOptions *o, double value) { o->max_correction = value; }
 static void set_frequency(RunOptions *o, double value) { o->proj_frequency = (long int)value; }
@@ -61,18 +59,6 @@ static const Sweep sweeps[] = {
      set_eps,
      8,
      {1.0, 0.3, 0.1, 3.0e-2, 1.0e-2, 1.0e-3, 1.0e-5, 1.0e-8},
-     {NULL}},
-    {"age",
-     "projections with one Jacobian at the most, CPProjectorSetJacFrequency",
-     set_age,
-     8,
-     {1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 1000.0},
-     {NULL}},
-    {"iters",
-     "corrections in one projection at the most, CPProjectorSetMaxIters",
-     set_iters,
-     6,
-     {2.0, 3.0, 4.0, 6.0, 10.0, 20.0},
      {NULL}},
     {"errest",
      "norm of the error estimate, CPIntegratorSetErrEst",
@@ -101,9 +87,9 @@ static const Sweep sweeps[] = {
     {"linsol",
      "linear solver, CPProjectorSetLinearSolver",
      set_linsol,
-     4,
-     {CP_LINSOL_AUTO, CP_LINSOL_SCHUR, CP_LINSOL_QR, CP_LINSOL_QRP},
-     {"auto", "Schur", "QR", "QRP"}},
+     3,
+     {CP_LINSOL_AUTO, CP_LINSOL_SCHUR, CP_LINSOL_QR},
+     {"auto", "Schur", "QR"}},
     {"levels",
      "positions before velocities, CPProjectorSetLevels",
      set_coupled,
@@ -262,7 +248,7 @@ static void sweep_option(Bench *b, const Sweep *sweep, const Grid *with_default)
 
 int main(int argc, char **argv) {
   Options options = options_parse(argc, argv, "Sweeps of one option at a time",
-                                  "[eps] [age] [iters] [errest] [correction] [frequency] "
+                                  "[eps] [errest] [correction] [frequency] "
                                   "[skipping] [linsol] [levels] [norm] [jacobian] [projection]",
                                   2);
   Bench b         = {.options = &options, .ctx = check_context()};

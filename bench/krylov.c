@@ -19,6 +19,7 @@
 #include "run.h"
 #include "states.h"
 #include "timing.h"
+#include <cpodes/cpodes_matrixfree.h>
 #include <math.h>
 #include <models/chain.h>
 #include <models/chain_parallel.h>
@@ -53,14 +54,13 @@ typedef struct {
 /* The local parts of both kinds of vectors are (positions, velocities), two halves of the same
  * length. */
 static void set_levels(Side *s) {
-  N_Vector row = CHECK_POINTER(N_VClone(s->c)), col = CHECK_POINTER(N_VClone(s->y));
-  N_VConst(0.0, row);
-  N_VConst(0.0, col);
-  for (sunindextype i = 0; i < s->n; i++) N_VGetArrayPointer(row)[s->n + i] = 1.0;
-  for (sunindextype j = 0; j < 2 * s->n; j++) N_VGetArrayPointer(col)[2 * s->n + j] = 1.0;
+  int *row = CHECK_POINTER(calloc(2 * (size_t)s->n, sizeof *row));
+  int *col = CHECK_POINTER(calloc(4 * (size_t)s->n, sizeof *col));
+  for (sunindextype i = 0; i < s->n; i++) row[s->n + i] = 1;
+  for (sunindextype j = 0; j < 2 * s->n; j++) col[2 * s->n + j] = 1;
   CHECK(CPProjectorSetLevels(s->P, row, col));
-  N_VDestroy(row);
-  N_VDestroy(col);
+  free(row);
+  free(col);
 }
 
 /* s->y, s->c and s->P must exist */
@@ -86,9 +86,9 @@ static void use_krylov(Side *s, MPI_Comm comm, sunindextype links) {
   s->data     = s->parallel;
   s->y        = CHECK_POINTER(chain_parallel_state(s->parallel, s->ctx));
   s->c        = CHECK_POINTER(chain_parallel_residual(s->parallel, s->ctx));
-  s->P        = CHECK_POINTER(CPProjectorCreate(chain_parallel_constraints, s->y, s->c, s->ctx));
-  CHECK(CPProjectorSetLinearSolver(s->P, CP_LINSOL_KRYLOV));
-  CHECK(CPProjectorSetJacTimes(s->P, chain_parallel_jac_times, chain_parallel_jac_trans_times));
+  s->P =
+      CHECK_POINTER(CPProjectorCreateProducts(chain_parallel_constraints, chain_parallel_jac_times,
+                                              chain_parallel_jac_trans_times, s->y, s->c, s->ctx));
   CHECK(CPProjectorSetSchurDiag(s->P, chain_parallel_schur_diag));
   CHECK(CPProjectorSetPreconditioner(s->P, chain_parallel_prec_setup, chain_parallel_prec_solve));
   complete(s);
@@ -135,6 +135,7 @@ static const char *verdict(int kept) { return kept ? "kept" : "EXCEEDED"; }
 /* The time of the slowest rank, on rank 0 */
 static double time_projection(Side *s) {
   N_VScale(1.0, s->start, s->y);
+  CHECK(CPProjectorSetUserData(s->P, s->data)); /* discards the factors */
   MPI_Barrier(s->comm);
   const double start = seconds_now();
   CHECK(CPProjectorProject(s->P, 0.0, s->y, s->ewt));
@@ -153,8 +154,6 @@ static void create_sides(Side sides[NSIDES], int rank, int size, SUNContext ctx)
   if (rank == 0) use_krylov(&sides[ONE], MPI_COMM_SELF, projected);
   use_krylov(&sides[STRONG], MPI_COMM_WORLD, projected);
   use_krylov(&sides[WEAK], MPI_COMM_WORLD, size * projected);
-  for (int k = 0; k < NSIDES; k++)
-    if (sides[k].P) CHECK(CPProjectorSetJacFrequency(sides[k].P, 1));
 }
 
 static void report_projections(const Side sides[NSIDES], const double seconds[NSIDES], int size,

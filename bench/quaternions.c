@@ -5,7 +5,7 @@
  *   N_VScale   the same by NVECTOR_SERIAL
  *   project    CPProjectorProject, the nearest point in the norm; L2: D = I, error: D = diag(1 / ewt^2),
  *              with a separate weight for every component
- *   tangent    CPProjectorProjectTangent
+ *   tangent    CPProjectorProjectVector
  *   set-up     CPProjectorCreate, n times CPProjectorAddUnitNorm, the first projection, less one projection
  *   memory     the memory of the projector after both projections
  *
@@ -53,8 +53,7 @@ typedef struct {
 static CPProjector create(const Case *s, CPNorm norm) {
   CPProjector P = CHECK_POINTER(CPProjectorCreate(NULL, s->y, NULL, s->ctx));
   for (sunindextype i = 0; i < s->n; i++) CHECK(CPProjectorAddUnitNorm(P, 4 * i, 4, 1.0));
-  CHECK(CPProjectorSetNorm(P, norm));
-  CHECK(CPProjectorSetJacFrequency(P, 1));
+  CHECK(CPProjectorSetNorm(P, norm, NULL, NULL));
   return P;
 }
 
@@ -92,7 +91,7 @@ static Case *case_create(sunindextype n, SUNContext ctx) {
   const size_t before = heap_in_use();
   s->error            = create(s, CP_NORM_ERROR);
   CHECK(CPProjectorProject(s->error, 0.0, s->y, s->ewt));
-  CHECK(CPProjectorProjectTangent(s->error, 0.0, s->y, s->ewt, s->v));
+  CHECK(CPProjectorProjectVector(s->error, CP_TANGENT, 0.0, s->y, s->ewt, s->v));
   s->bytes = (double)(heap_in_use() - before);
   s->L2    = create(s, CP_NORM_L2);
   return s;
@@ -162,12 +161,12 @@ static void project_error(void *data) {
 
 static void tangent_L2(void *data) {
   Case *s = data;
-  CHECK(CPProjectorProjectTangent(s->L2, 0.0, s->y, s->ewt, s->v));
+  CHECK(CPProjectorProjectVector(s->L2, CP_TANGENT, 0.0, s->y, s->ewt, s->v));
 }
 
 static void tangent_error(void *data) {
   Case *s = data;
-  CHECK(CPProjectorProjectTangent(s->error, 0.0, s->y, s->ewt, s->v));
+  CHECK(CPProjectorProjectVector(s->error, CP_TANGENT, 0.0, s->y, s->ewt, s->v));
 }
 
 static void set_up(void *data) {

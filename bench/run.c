@@ -43,18 +43,13 @@ static CPProjector create_projector(Run *run, const Mechanism *s, const RunOptio
     CHECK(CPProjectorSetJacFn(P, s->G, run->G));
   }
   if (o->coupled) {
-    N_Vector y_level = CHECK_POINTER(N_VClone(run->y)), c_level = CHECK_POINTER(N_VClone(run->c));
-    N_VConst(0.0, y_level);
-    N_VConst(0.0, c_level);
-    CHECK(CPProjectorSetLevels(P, c_level, y_level));
-    N_VDestroy(y_level);
-    N_VDestroy(c_level);
+    int *zeros = CHECK_POINTER(calloc((size_t)(s->model->m + s->model->n), sizeof *zeros));
+    CHECK(CPProjectorSetLevels(P, zeros, zeros + s->model->m));
+    free(zeros);
   }
   CHECK(CPProjectorSetLinearSolver(P, o->linsol));
-  CHECK(CPProjectorSetNorm(P, o->norm));
+  CHECK(CPProjectorSetNorm(P, o->norm, NULL, NULL));
   CHECK(CPProjectorSetEps(P, o->eps));
-  CHECK(CPProjectorSetMaxIters(P, o->max_iters));
-  CHECK(CPProjectorSetJacFrequency(P, o->jac_frequency));
   return P;
 }
 

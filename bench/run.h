@@ -20,13 +20,11 @@ typedef struct {
   sunrealtype tol; /* rtol = atol */
   Projected by;
 
-  sunrealtype eps;        /* CPProjectorSetEps */
-  int max_iters;          /* CPProjectorSetMaxIters */
-  long int jac_frequency; /* CPProjectorSetJacFrequency */
-  CPLinSol linsol;        /* CPProjectorSetLinearSolver */
-  CPNorm norm;            /* CPProjectorSetNorm */
-  bool coupled;           /* one level instead of those detected */
-  bool difference_G;      /* G by difference quotients instead of the mechanism's function */
+  sunrealtype eps;   /* CPProjectorSetEps */
+  CPLinSol linsol;   /* CPProjectorSetLinearSolver */
+  CPNorm norm;       /* CPProjectorSetNorm */
+  bool coupled;      /* one level instead of those detected */
+  bool difference_G; /* G by difference quotients instead of the mechanism's function */
 
   CPErrEst err_est;           /* CPIntegratorSetErrEst */
   sunrealtype max_correction; /* CPIntegratorSetMaxCorrection */

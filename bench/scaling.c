@@ -1,10 +1,10 @@
 /* SPARSE on chains of N = 100 ... 100,000 links: time and memory per link, compared with a
  * projection written by hand.
  *
- *   project          one CPProjectorProject with G, factors and all else new (CPProjectorSetJacFrequency 1)
- *   kept             the same with factors kept for 10 projections, the default
+ *   project          one CPProjectorProject with G, factors and all else new
+ *   kept             the same with factors kept for 10 projections
  *   differences      like project, with G by difference quotients over the groups of the pattern's columns
- *   tangent          one CPProjectorProjectTangent, with new G and factors, too
+ *   tangent          one CPProjectorProjectVector, with new G and factors, too
  *   set-up           CPProjectorCreate and the first projection, less one projection: symbolic analysis,
  *                    storage, groups of columns; levels given, or detected
  *   hand             chain_cvode_projection: the tridiagonal factors L D L^T of each level, positions by
@@ -68,23 +68,20 @@ typedef struct {
   N_Vector on, start; /* on the manifold, and off it */
   N_Vector ewt, c;
   N_Vector y, v, correction; /* changed by every run */
-  N_Vector row_level, col_level;
-  CPProjector fresh, kept, differences,
-      tangent;       /* with separate factors, which a tangent projection does not change */
+  int *row_level, *col_level;
+  CPProjector fresh, kept, differences;
   CPProjector trial; /* of the set-ups */
   sunrealtype hand_eps;
-  double bytes;     /* held by a projector */
-  int levels_right; /* of those that are detected */
+  double bytes; /* held by a projector */
 } Case;
 
 /* -------------------------------------------------------------------------------- setting up -- */
 
-static CPProjector create(Case *s, CPConstraintJacFn jac, long int frequency) {
+static CPProjector create(Case *s, CPConstraintJacFn jac) {
   CPProjector P = CHECK_POINTER(CPProjectorCreate(chain_constraints, s->y, s->c, s->ctx));
   CHECK(CPProjectorSetUserData(P, s->chain));
   CHECK(CPProjectorSetJacFn(P, jac, s->G));
   CHECK(CPProjectorSetLinearSolver(P, CP_LINSOL_SPARSE));
-  CHECK(CPProjectorSetJacFrequency(P, frequency));
   return P;
 }
 
@@ -103,28 +100,15 @@ static void create_weights(Case *s) {
 }
 
 static void set_levels(Case *s) {
-  s->row_level = CHECK_POINTER(N_VClone(s->c));
-  s->col_level = CHECK_POINTER(N_VClone(s->y));
-  N_VConst(0.0, s->row_level);
-  N_VConst(0.0, s->col_level);
-  for (sunindextype i = 0; i < s->links; i++) N_VGetArrayPointer(s->row_level)[s->links + i] = 1.0;
-  for (sunindextype j = 0; j < 2 * s->links; j++)
-    N_VGetArrayPointer(s->col_level)[2 * s->links + j] = 1.0;
+  s->row_level = CHECK_POINTER(calloc(2 * (size_t)s->links, sizeof *s->row_level));
+  s->col_level = CHECK_POINTER(calloc(4 * (size_t)s->links, sizeof *s->col_level));
+  for (sunindextype i = 0; i < s->links; i++) s->row_level[s->links + i] = 1;
+  for (sunindextype j = 0; j < 2 * s->links; j++) s->col_level[2 * s->links + j] = 1;
 }
 
 static sunrealtype max_difference(N_Vector a, N_Vector b, N_Vector work) {
   N_VLinearSum(1.0, a, -1.0, b, work);
   return N_VMaxNorm(work);
-}
-
-static int detects_levels(Case *s) {
-  N_Vector row = CHECK_POINTER(N_VClone(s->c)), col = CHECK_POINTER(N_VClone(s->y));
-  CHECK(CPProjectorGetLevels(s->fresh, row, col));
-  const int right = max_difference(row, s->row_level, row) == 0.0 &&
-                    max_difference(col, s->col_level, col) == 0.0;
-  N_VDestroy(row);
-  N_VDestroy(col);
-  return right;
 }
 
 static void start_from(Case *s, sunrealtype distance, sunrealtype hand_eps) {
@@ -133,8 +117,15 @@ static void start_from(Case *s, sunrealtype distance, sunrealtype hand_eps) {
   s->hand_eps = hand_eps;
 }
 
+/* Discards the factors. */
+static void renew(const Case *s, CPProjector P) {
+  if (P) CHECK(CPProjectorSetUserData(P, s->chain));
+}
+
 static void reset(void *data) {
   Case *s = data;
+  renew(s, s->fresh);
+  renew(s, s->differences);
   N_VScale(1.0, s->start, s->y);
   N_VScale(1.0, s->start, s->v);
 }
@@ -159,25 +150,23 @@ static Case *case_create(sunindextype links, SUNContext ctx) {
 
   reset(s);
   const size_t before = heap_in_use();
-  s->fresh            = create(s, chain_sparse_jacobian, 1);
+  s->fresh            = create(s, chain_sparse_jacobian);
   CHECK(CPProjectorProject(s->fresh, 0.0, s->y, s->ewt));
-  CHECK(CPProjectorProjectTangent(s->fresh, 0.0, s->y, s->ewt, s->v));
-  s->bytes        = (double)(heap_in_use() - before);
-  s->levels_right = detects_levels(s);
-  s->kept         = create(s, chain_sparse_jacobian, 0);
-  s->differences  = create(s, NULL, 1);
-  s->tangent      = create(s, chain_sparse_jacobian, 1);
+  CHECK(CPProjectorProjectVector(s->fresh, CP_TANGENT, 0.0, s->y, s->ewt, s->v));
+  s->bytes       = (double)(heap_in_use() - before);
+  s->kept        = create(s, chain_sparse_jacobian);
+  s->differences = create(s, NULL);
   return s;
 }
 
 static void case_free(Case **address) {
   Case *s            = *address;
-  N_Vector vectors[] = {s->on, s->start,      s->ewt,       s->y,        s->v,
-                        s->c,  s->correction, s->row_level, s->col_level};
+  N_Vector vectors[] = {s->on, s->start, s->ewt, s->y, s->v, s->c, s->correction};
+  free(s->row_level);
+  free(s->col_level);
   CPProjectorFree(&s->fresh);
   CPProjectorFree(&s->kept);
   CPProjectorFree(&s->differences);
-  CPProjectorFree(&s->tangent);
   CPProjectorFree(&s->trial);
   CVodeFree(&s->cvode_mem);
   SUNNonlinSolFree(s->nonlinear);
@@ -207,7 +196,7 @@ static void project_by_differences(void *data) {
 
 static void project_tangent(void *data) {
   Case *s = data;
-  CHECK(CPProjectorProjectTangent(s->tangent, 0.0, s->on, s->ewt, s->v));
+  CHECK(CPProjectorProjectVector(s->fresh, CP_TANGENT, 0.0, s->on, s->ewt, s->v));
 }
 
 static void reset_without_projector(void *data) {
@@ -218,13 +207,13 @@ static void reset_without_projector(void *data) {
 
 static void set_up_detecting(void *data) {
   Case *s  = data;
-  s->trial = create(s, chain_sparse_jacobian, 1);
+  s->trial = create(s, chain_sparse_jacobian);
   CHECK(CPProjectorProject(s->trial, 0.0, s->y, s->ewt));
 }
 
 static void set_up_given(void *data) {
   Case *s  = data;
-  s->trial = create(s, chain_sparse_jacobian, 1);
+  s->trial = create(s, chain_sparse_jacobian);
   CHECK(CPProjectorSetLevels(s->trial, s->row_level, s->col_level));
   CHECK(CPProjectorProject(s->trial, 0.0, s->y, s->ewt));
 }
@@ -284,13 +273,11 @@ static void print_head(void) {
 static void print_row(const Case *s, const Row *row) {
   double per_link[NTIMED];
   for (int i = 0; i < NTIMED; i++) per_link[i] = 1.0e9 * row->seconds[i] / (double)s->links;
-  printf(
-      "%7ld | %7.0f %7.0f %7.0f %7.0f | %7.0f %8.0f | %6.1f %6.1f | %8.2f %8.2f %8.2f | %7.0f %s\n",
-      (long int)s->links, per_link[PROJECT], per_link[KEPT], per_link[DIFFERENCES],
-      per_link[TANGENT], per_link[SETUP_GIVEN], per_link[SETUP_DETECTED], per_link[HAND],
-      per_link[HAND_ERROR], row->seconds[PROJECT] / row->seconds[HAND], error_ratio(row),
-      row->seconds[KEPT] / row->seconds[HAND], s->bytes / (double)s->links,
-      s->levels_right ? "right" : "WRONG");
+  printf("%7ld | %7.0f %7.0f %7.0f %7.0f | %7.0f %8.0f | %6.1f %6.1f | %8.2f %8.2f %8.2f | %7.0f\n",
+         (long int)s->links, per_link[PROJECT], per_link[KEPT], per_link[DIFFERENCES],
+         per_link[TANGENT], per_link[SETUP_GIVEN], per_link[SETUP_DETECTED], per_link[HAND],
+         per_link[HAND_ERROR], row->seconds[PROJECT] / row->seconds[HAND], error_ratio(row),
+         row->seconds[KEPT] / row->seconds[HAND], s->bytes / (double)s->links);
 }
 
 static void csv_row(FILE *csv, const Case *s, const Row *row) {

@@ -23,6 +23,7 @@
 #include "run.h"
 #include "states.h"
 #include "timing.h"
+#include <cpodes/cpodes_matrixfree.h>
 #include <math.h>
 #include <models/chain.h>
 #include <models/four_bar.h>
@@ -95,11 +96,11 @@ typedef struct {
   CPConstraintFn c;
   CPConstraintJacFn jac, dense_jac;
   SUNMatrix G, dense_G; /* dense_G: NULL if it is too large */
-  CPJacTimesFn Gv;      /* NULL unless it is for KRYLOV */
-  CPJacTransTimesFn GTw;
-  CPSchurDiagFn schur_diag;
+  CPProductFn Gv;       /* NULL unless it is for PRODUCTS */
+  CPProductFn GTw;
+  CPProductFn schur_diag;
   CPPrecSetupFn psetup;
-  CPPrecSolveFn psolve;
+  CPProductFn psolve;
   void *data;
   N_Vector residual, start, ewt, y;
   Chain *chain;
@@ -226,11 +227,10 @@ static const struct {
   double work; /* per operation of QR */
 } solvers[] = {{"dense G", CP_LINSOL_SCHUR, DENSE, 0, 1, 0.5},
                {"SCHUR", CP_LINSOL_SCHUR, PATTERN, 0, 1, 0.5},
-               {"QR", CP_LINSOL_QR, PATTERN, 0, 1, 1.0},
-               {"QRP", CP_LINSOL_QRP, PATTERN, 1, 1, 1.0},
+               {"QR", CP_LINSOL_QR, PATTERN, 1, 1, 1.0},
                {"SPARSE", CP_LINSOL_SPARSE, PATTERN, 1, 0, 0.0},
-               {"Jacobi", CP_LINSOL_KRYLOV, PRODUCTS, 1, 0, 0.0},
-               {"KRYLOV", CP_LINSOL_KRYLOV, PRECONDITIONED, 1, 0, 0.0},
+               {"Jacobi", CP_LINSOL_PRODUCTS, PRODUCTS, 1, 0, 0.0},
+               {"PRODUCTS", CP_LINSOL_PRODUCTS, PRECONDITIONED, 1, 0, 0.0},
                {"AUTO", CP_LINSOL_AUTO, PATTERN, 1, 0, 0.0}};
 enum { NSOLVERS = sizeof solvers / sizeof solvers[0], AUTO = NSOLVERS - 1 };
 
@@ -252,21 +252,19 @@ static void quiet(int code, const char *function, const char *message, void *dat
   (void)code, (void)function, (void)message, (void)data;
 }
 
-/* frequency: of new factors */
-static CPProjector create(const Problem *s, int solver, long int frequency) {
-  CPProjector P     = CHECK_POINTER(CPProjectorCreate(s->c, s->y, s->residual, s->ctx));
-  const Given given = solvers[solver].given;
+static CPProjector create(const Problem *s, int solver) {
+  const Given given  = solvers[solver].given;
+  const int products = given == PRODUCTS || given == PRECONDITIONED;
+  CPProjector P      = CHECK_POINTER(
+           products ? CPProjectorCreateProducts(s->c, s->Gv, s->GTw, s->y, s->residual, s->ctx)
+                    : CPProjectorCreate(s->c, s->y, s->residual, s->ctx));
   CHECK(CPObjectSetErrHandlerFn(CP_OBJECT(P), quiet, NULL));
   CHECK(CPProjectorSetUserData(P, s->data));
-  CHECK(CPProjectorSetLinearSolver(P, solvers[solver].type));
-  CHECK(CPProjectorSetJacFrequency(P, frequency));
+  if (!products) CHECK(CPProjectorSetLinearSolver(P, solvers[solver].type));
   for (int i = 0; i < s->norms; i++) CHECK(CPProjectorAddUnitNorm(P, 4 * i, 4, 1.0));
   if (given == PATTERN && s->m > 0) CHECK(CPProjectorSetJacFn(P, s->jac, s->G));
   if (given == DENSE) CHECK(CPProjectorSetJacFn(P, s->dense_jac, s->dense_G));
-  if (given == PRODUCTS || given == PRECONDITIONED) {
-    CHECK(CPProjectorSetJacTimes(P, s->Gv, s->GTw));
-    CHECK(CPProjectorSetSchurDiag(P, s->schur_diag));
-  }
+  if (products) CHECK(CPProjectorSetSchurDiag(P, s->schur_diag));
   if (given == PRECONDITIONED) CHECK(CPProjectorSetPreconditioner(P, s->psetup, s->psolve));
   return P;
 }
@@ -279,6 +277,12 @@ typedef struct {
 static void reset(void *data) {
   const Runner *runner = data;
   N_VScale(1.0, runner->s->start, runner->s->y);
+}
+
+static void renew(void *data) {
+  const Runner *runner = data;
+  reset(data);
+  CHECK(CPProjectorSetUserData(runner->P, runner->s->data)); /* discards the factors */
 }
 
 static void project(void *data) {
@@ -309,7 +313,8 @@ static void note_choice(CPProjector P, Result *result) {
   snprintf(result->why, sizeof result->why, "%s", reason);
 }
 
-static void measure(const Problem *s, long int frequency, int rounds, double seconds[NSOLVERS],
+/* fresh: with new factors in each projection */
+static void measure(const Problem *s, int fresh, int rounds, double seconds[NSOLVERS],
                     Result *result) {
   Runner runners[NSOLVERS];
   Timed timed[NSOLVERS];
@@ -317,7 +322,7 @@ static void measure(const Problem *s, long int frequency, int rounds, double sec
   for (int k = 0; k < NSOLVERS; k++) {
     seconds[k] = NAN;
     if (!applies(s, k)) continue;
-    Runner runner = {s, create(s, k, frequency)};
+    Runner runner = {s, create(s, k)};
     reset(&runner);
     result->failure[k] = CPProjectorProject(runner.P, 0.0, s->y, s->ewt) != 0;
     if (result->failure[k]) {
@@ -327,8 +332,9 @@ static void measure(const Problem *s, long int frequency, int rounds, double sec
       continue;
     }
     if (k == AUTO) note_choice(runner.P, result);
-    runners[count]  = runner;
-    timed[count]    = (Timed){.prepare = reset, .run = project, .data = &runners[count]};
+    runners[count] = runner;
+    timed[count] =
+        (Timed){.prepare = fresh ? renew : reset, .run = project, .data = &runners[count]};
     solver[count++] = k;
   }
   time_in_turns(timed, (size_t)count, rounds);

@@ -96,6 +96,14 @@ int cpHasData(N_Vector v) {
   }
 }
 
+sunindextype cpLocalLength(N_Vector v) {
+  if (cpHasData(v)) return N_VGetLength(v);
+  const N_Vector_ID id = N_VGetVectorID(v);
+  const int parallel   = id == SUNDIALS_NVEC_PARALLEL || id == SUNDIALS_NVEC_CUSTOM;
+  if (!parallel || !v->ops->nvgetarraypointer || !v->ops->nvgetlocallength) return -1;
+  return v->ops->nvgetlocallength(v);
+}
+
 const char *cpVectorLacks(N_Vector v, CPVectorUse use) {
   const N_Vector_Ops o = v->ops;
   const struct {

@@ -27,6 +27,8 @@ static inline int cpAllAtLeast(const sunrealtype *x, sunindextype n, double leas
 int cpVectorAtLeast(N_Vector v, double least);
 int cpFirstNonFinite(N_Vector v); /* index, or -1 */
 int cpHasData(N_Vector v);        /* Does N_VGetArrayPointer give all entries? */
+/* Number of entries that this process holds and N_VGetArrayPointer gives; -1: there is no access */
+sunindextype cpLocalLength(N_Vector v);
 /* Returns the entries of a serial vector, or NULL for other vectors. A step of a small system takes
  * a few thousand instructions; calls through N_Vector's operation table would take a third of them
  * (bench/overhead.sh), and are avoided for serial vectors. */

@@ -222,21 +222,6 @@ int cpMatTransposed(CPArena *arena, const CPMat *A, CPMat *T, size_t **from) {
   return CP_SUCCESS;
 }
 
-int cpListByClass(CPArena *arena, const int *of, int count, int classes, CPMat *list) {
-  size_t *fill;
-  *list = (CPMat){.rows = count, .cols = classes};
-  CP_NEW(arena, list->start, classes + 1);
-  CP_NEW(arena, list->row, count);
-  CP_NEW(arena, fill, classes);
-  if (cpArenaStatus(arena)) return CP_MEM_FAIL;
-  for (int i = 0; i < count; i++)
-    if (of[i] >= 0) list->start[of[i] + 1]++;
-  for (int k = 0; k < classes; k++) list->start[k + 1] += fill[k] = list->start[k];
-  for (int i = 0; i < count; i++)
-    if (of[i] >= 0) list->row[fill[of[i]]++] = i;
-  return CP_SUCCESS;
-}
-
 /* Entry (l, j) of A^T A is in the pattern if columns l and j of A share a row. mark[l] = j + 1 once
  * (l, j) is in the list. */
 void cpPlacesAddNormal(CPPlaces *list, const CPMat *A) {

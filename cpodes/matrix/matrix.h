@@ -63,10 +63,6 @@ void cpMatTransposedTimes(const CPMat *A, double alpha, const double *x, double 
  * index in A of each entry of A^T. The memory is the arena's, whose status is returned. */
 int cpMatTransposed(CPArena *arena, const CPMat *A, CPMat *T, size_t **from);
 
-/* Lists the members of each class, ascending, as the rows of column k: those i < count with of[i] = k. A
- * member with a negative of[i] is in no class. The memory is the arena's, whose status is returned. */
-int cpListByClass(CPArena *arena, const int *of, int count, int classes, CPMat *list);
-
 /* Places (i, j) from which a pattern is made, in any order; a place may occur several times. A list
  * filled with zeros is empty. */
 typedef struct {

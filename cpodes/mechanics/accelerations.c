@@ -34,7 +34,7 @@ CP_RARE static int failedFactor(CPMech mech, sunrealtype t, int flag) {
     char name[CP_MECH_ROW_NAME];
     return cpReason(mech->text, -CP_KKT_RANK,
                     "at t = %.10g: %s depends on others, up to an angle that the KKT solver '%s' "
-                    "cannot resolve (CP_KKT_NULLSPACE can)",
+                    "cannot resolve (CP_LINSOL_QR can)",
                     t, cpMechRowName(mech, mech->kkt->dependent, name), cpSaddleName(mech->kkt));
   }
   case CP_SADDLE_NONFINITE: return cpMechTestTerms(mech, t);

@@ -182,7 +182,7 @@ static int createMatrices(CPMech mech) {
   if (!flag && mech->motions->nfull > 0) flag = cpMatClone(&mech->reduced.M, &mech->userM.A);
   if (!flag && mech->motions->nfull > 0) flag = cpMatClone(&mech->reduced.A, &mech->A);
   if (flag) return flag;
-  const CPSaddleOptions options = {.type     = cpSaddleOfKkt(mech->options.linsol),
+  const CPSaddleOptions options = {.type     = mech->options.linsol,
                                    .shortest = 1,
                                    .finest   = CP_SADDLE_FINEST,
                                    .memo     = mech->model->memo};
@@ -239,7 +239,7 @@ int cpMechSetUp(CPMech mech, const char *function) {
     return cpReport(&mech->log, flag, function,
                     flag == CP_MEM_FAIL ? "no memory for the matrices of the system"
                     : flag == CP_ILL_INPUT
-                        ? "CP_KKT_SPARSE_SCHUR needs sparse M and A (M_tmpl, A_tmpl)"
+                        ? "CP_LINSOL_SPARSE and CP_LINSOL_KKT need sparse M and A (M_tmpl, A_tmpl)"
                         : "the KKT solver cannot be set up");
   }
   mech->ready = 1;

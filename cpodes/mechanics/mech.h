@@ -110,7 +110,7 @@ typedef struct {
 } CPMechRows;
 
 typedef struct {
-  CPKktLinSol linsol;
+  CPLinSol linsol;
   CPMechMetric metric;
   long int metric_changes; /* calls of CPMechSetMetric */
   CPMechNewton newton_type;
@@ -142,7 +142,7 @@ typedef struct {
   long int nprojfact;    /* factorisations of A for projections */
   sunindextype rank;     /* rank of A at the newest solution, -1 before the first one */
   sunbooleantype unique; /* whether the multipliers are unique at the newest solution */
-  CPKktLinSol linsol;    /* solver in use for accelerations */
+  CPLinSol linsol;       /* solver in use for accelerations */
   CPMechNewton newton;   /* solver in use for implicit methods */
   CPMechOutput last;     /* values at the newest state of CPMechEvaluate; its
                           pointers are NULL */

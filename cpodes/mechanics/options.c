@@ -60,11 +60,12 @@ int CPMechSetMetric(CPMech mech, CPMechMetric metric) {
   return CP_SUCCESS;
 }
 
-int CPMechSetLinearSolver(CPMech mech, CPKktLinSol type) {
+int CPMechSetLinearSolver(CPMech mech, CPLinSol type) {
   const int flag = cpMechOption(mech, CP_MECH_BEFORE_USE, __func__);
   if (flag) return flag;
-  if (type < CP_KKT_AUTO || type > CP_KKT_SPARSE_SCHUR)
-    return cpRefuse(&mech->log, __func__, "type must be one of CP_KKT_..., is %d", (int)type);
+  if (type < CP_LINSOL_AUTO || type > CP_LINSOL_KKT)
+    return cpRefuse(&mech->log, __func__,
+                    "type must be one of CP_LINSOL_AUTO ... CP_LINSOL_KKT, is %d", (int)type);
   if (mech->operators)
     return cpReport(&mech->log, CP_NOT_SUPPORTED, __func__,
                     "accelerations are those of the model's function udot");

@@ -65,8 +65,8 @@ int cpChooseSolver(CPWork work) {
     kkt |= level->W.start && level->nrows > 0 && !cpLevelHasSmallBlocks(level);
   }
   if (kkt && (P->options.linsol == CP_LINSOL_AUTO || P->options.linsol == CP_LINSOL_SPARSE)) {
-    work->linsol = CP_LINSOL_SPARSE;
-    cpWrite(P->reason, "KKT matrix: the metric is sparse and couples many components");
+    work->linsol = CP_LINSOL_KKT;
+    cpWrite(P->reason, "the metric is sparse and couples many components");
   } else if (P->options.linsol != CP_LINSOL_AUTO) {
     cpWrite(P->reason, "asked for");
   } else if (!P->G_tmpl && P->nnorms == 0) {
@@ -74,7 +74,6 @@ int cpChooseSolver(CPWork work) {
     cpWrite(P->reason, "G is dense");
   } else flag = choose(work);
   P->stats.linsol = work->linsol;
-  work->compact =
-      !P->G_tmpl && cpHasDiagonalMetric(P) && !cpSaddleKeepsPattern(cpSaddleOfLin(work->linsol));
+  work->compact   = !P->G_tmpl && cpHasDiagonalMetric(P) && !cpSaddleKeepsPattern(work->linsol);
   return flag;
 }

@@ -16,11 +16,11 @@ typedef struct {
   long int nje;         /* evaluations of G, by the user's function or by differences */
   long int nsetups;     /* factorisations, over all levels */
   long int nfloor;      /* projections accepted at the roundoff floor of c, above eps */
-  long int nli;         /* KRYLOV: iterations of conjugate gradients */
-  long int nlinsolves;  /* KRYLOV: linear systems solved */
-  long int nprods;      /* KRYLOV: products with G and G^T */
-  long int npsolves;    /* KRYLOV: calls of psolve */
-  sunindextype rank;    /* rank of G at the newest factorisation, -1 before and with KRYLOV */
+  long int nli;         /* products: iterations of conjugate gradients */
+  long int nlinsolves;  /* products: linear systems solved */
+  long int nprods;      /* products: products with G and G^T */
+  long int npsolves;    /* products: calls of psolve */
+  sunindextype rank;    /* rank of G at the newest factorisation, -1 before and with products */
   sunindextype nlevels; /* levels in use, 0 before the first projection */
   CPLinSol linsol;      /* solver in use (AUTO resolved) */
 } CPProjectorStats;

@@ -77,9 +77,9 @@ static int factorLevel(CPWork work, sunrealtype t, int l, double ranktol) {
     const int i = saddle->dependent < 0 ? -1 : level->rows[saddle->dependent];
     return cpSaddleFailed(saddle, flag, t, cpRowName(work->P, i, name), work->text);
   }
-  const CPLinSol in_use = cpSaddleAsLin(cpSaddleTypeOf(saddle)); /* may have changed with AUTO */
+  const CPLinSol in_use = cpSaddleTypeOf(saddle); /* may have changed with AUTO */
   if (in_use != work->linsol && work->P->options.linsol == CP_LINSOL_AUTO &&
-      work->linsol != CP_LINSOL_QRP) {
+      work->linsol != CP_LINSOL_QR) {
     cpWrite(work->P->reason, "constraints proved dependent");
     work->linsol = in_use;
   }
@@ -106,7 +106,7 @@ static int honourLevels(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt) {
     }
   }
   if (row < 0) return CP_SUCCESS;
-  if (P->row_level_v)
+  if (P->has_levels)
     return cpReason(work->text, CP_ILL_INPUT,
                     "at t = %.10g: row_level[%d] = %d, but constraint %d depends on component %d, "
                     "col_level[%d] = %d (CPProjectorSetLevels)",
@@ -128,9 +128,12 @@ CP_RARE static int openLevels(CPWork work) {
   for (int l = 0; !flag && l < work->nlevels; l++)
     if (work->levels[l].nrows > 0 && !work->levels[l].saddle) flag = cpLevelOpen(work, l);
   work->is_open = !flag;
-  return flag ? cpReason(work->text, flag,
-                         flag == CP_MEM_FAIL ? "no memory for the linear solver"
-                                             : "the linear solver cannot be set up")
+  return flag ? cpReason(
+                    work->text, flag,
+                    flag == CP_MEM_FAIL ? "no memory for the linear solver"
+                    : work->linsol == CP_LINSOL_KKT
+                        ? "CP_LINSOL_KKT is for a metric that is a sparse matrix (CP_NORM_MATRIX)"
+                        : "the linear solver cannot be set up")
               : CP_SUCCESS;
 }
 
@@ -148,14 +151,12 @@ int cpFactor(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt) {
     if (work->levels[l].nrows > 0) flag = factorLevel(work, t, l, ranktol);
   if (flag) return flag;
   memset(P->is_dependent, 0, (size_t)P->mc * sizeof *P->is_dependent);
-  P->ndependent = 0;
   for (int l = 0; l < work->nlevels; l++) {
     const CPLevel *level = &work->levels[l];
     if (level->nrows > 0) cpSaddleNoteRank(level->saddle);
     for (int k = 0; k < level->nrows && level->saddle->dependent >= 0; k++) {
-      if (!level->saddle->is_dependent[k]) continue;
-      P->ndependent++;
-      if (level->rows[k] < P->mc) P->is_dependent[level->rows[k]] = 1;
+      if (level->saddle->is_dependent[k] && level->rows[k] < P->mc)
+        P->is_dependent[level->rows[k]] = 1;
     }
   }
   P->stats.rank   = cpWorkRank(work);

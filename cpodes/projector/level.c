@@ -110,16 +110,16 @@ int cpLevelOpen(CPWork work, int l) {
   const CPProjector P     = work->P;
   CPLevel *level          = &work->levels[l];
   const CPMat *W          = cpHasDiagonalMetric(P) ? NULL : &level->W;
-  CPSaddleOptions options = {.type       = cpSaddleOfLin(work->linsol),
+  CPSaddleOptions options = {.type       = work->linsol,
                              .may_change = P->options.linsol == CP_LINSOL_AUTO,
                              .definite   = 1,
                              .finest =
                                  P->user.jac || P->mc == 0 ? RANK_TOLERANCE : RANK_TOLERANCE_DQ};
-  const int sparse        = options.type == CP_SADDLE_SPARSE;
+  const int sparse        = options.type == CP_LINSOL_SPARSE;
   if (W && !W->start && sparse) { /* W couples all rows: the Schur complement is dense */
-    options.type       = CP_SADDLE_SCHUR;
+    options.type       = CP_LINSOL_SCHUR;
     options.may_change = 1;
-  } else if (W && sparse && !cpLevelHasSmallBlocks(level)) options.type = CP_SADDLE_KKT;
+  }
   return cpSaddleCreate(&level->saddle, options, W, &level->A);
 }
 

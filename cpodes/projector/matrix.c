@@ -16,10 +16,12 @@ static int renew(CPNewton *newton, sunrealtype t, N_Vector y, N_Vector ewt, int 
   work->damped   = damped > 0;
   const int flag = cpFactor(work, t, y, ewt);
   if (flag) return flag; /* the rank remains that of the last successful factorisation */
-  *rank = (CPRank){.rank = cpWorkRank(work), .ndependent = work->P->ndependent, .sine = 1.0};
+  *rank = (CPRank){.rank = cpWorkRank(work), .sine = 1.0};
   for (int l = 0; l < work->nlevels; l++) {
     const CPSaddle saddle = work->levels[l].saddle;
-    if (!saddle || saddle->rank == 0) continue;
+    if (!saddle) continue;
+    rank->ndependent += saddle->nrows - saddle->rank;
+    if (saddle->rank == 0) continue;
     rank->sine = fmin(rank->sine, saddle->sine);
     rank->is_doubtful |= !cpSaddleIsClear(saddle);
   }
@@ -63,7 +65,7 @@ static int compare(CPNewton *newton, sunrealtype t, N_Vector y) {
 static int explain(CPNewton *newton, sunrealtype t, N_Vector y, int damped) {
   CPWork work    = newton->self;
   const int flag = cpRowsExplain(newton, t, y, damped);
-  if (flag == -CP_PROJ_INCONSISTENT && work->nlevels > 1 && !work->P->row_level_v)
+  if (flag == -CP_PROJ_INCONSISTENT && work->nlevels > 1 && !work->P->has_levels)
     cpAppend(work->text, sizeof work->text,
              " (in the levels that were detected, see CPProjectorSetLevels)");
   return flag;
@@ -81,11 +83,23 @@ static const CPNewtonParts parts = {.residuals = residuals,
 
 /* ---- the actions ---- */
 
+static void *create(void *model, CPWork work) {
+  (void)model;
+  work->revision = work->shape = -1;
+  cpNewtonInit(&work->newton, &work->arena, &parts, work, work, work->P->y_tmpl);
+  work->newton.rows = &work->rows;
+  cpWorkSetIterations(work, &work->newton, NULL);
+  return work;
+}
+
+static void freeWork(void *self) {
+  CPWork work = self;
+  cpLevelsFree(work);
+  cpArenaFree(&work->storage);
+}
+
 static int update(void *self, sunrealtype t, N_Vector y, N_Vector ewt) {
-  CPWork work        = self;
-  work->newton.parts = &parts;
-  work->newton.rows  = &work->rows;
-  return cpWorkUpdate(work, t, y, ewt);
+  return cpWorkUpdate(self, t, y, ewt);
 }
 
 static int project(void *self, sunrealtype t, N_Vector y, N_Vector ewt, int only_if_needed,
@@ -151,10 +165,20 @@ static int probe(void *self, sunrealtype t, N_Vector y, N_Vector ewt) {
   return flag ? flag : cpJacobianWrong(work, t, y, "");
 }
 
-const CPProjectorKind cpMatrixKind = {.update    = update,
+static int check(void *self, sunrealtype t, N_Vector y, N_Vector ewt, double *err, int *row,
+                 int *col) {
+  const int flag = cpWeights(self, y, ewt);
+  return flag ? flag : cpJacobianError(self, t, y, err, row, col);
+}
+
+const CPProjectorKind cpMatrixKind = {.takes  = CP_TAKES_SOLVER | CP_TAKES_ROWS | CP_TAKES_MATRICES,
+                                      .create = create,
+                                      .free   = freeWork,
+                                      .update = update,
                                       .project   = project,
                                       .violation = violation,
                                       .tangent   = tangent,
                                       .cotangent = cotangent,
                                       .roundoff  = roundoff,
-                                      .probe     = probe};
+                                      .probe     = probe,
+                                      .check     = check};

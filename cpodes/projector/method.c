@@ -3,14 +3,6 @@
 
 #include <math.h>
 
-const CPProjectorKind *cpKindOf(const CPProjector P) {
-  if (P->kind) return P->kind;
-  if (P->user_kind) return &cpUserKind;
-  const int products_only =
-      P->options.linsol == CP_LINSOL_AUTO && P->user.Gv && !P->user.jac && !P->G_tmpl;
-  return P->options.linsol == CP_LINSOL_KRYLOV || products_only ? &cpKrylovKind : &cpMatrixKind;
-}
-
 /* ---- actions ---- */
 
 void cpWorkCount(CPWork work, size_t counter, long int n) {
@@ -20,7 +12,7 @@ void cpWorkCount(CPWork work, size_t counter, long int n) {
 
 /* Prepares an action. Without weights the L2 norm is used, which needs none. */
 static int begin(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt) {
-  const CPProjectorKind *kind = cpKindOf(work->P);
+  const CPProjectorKind *kind = work->kind;
   work->norm                  = ewt ? work->P->norm : CP_NORM_L2;
   return kind->update ? kind->update(work->self, t, y, ewt) : CP_SUCCESS;
 }
@@ -33,24 +25,20 @@ static int end(CPWork work, int flag) {
     const CPNewton *newton = work->iteration[k];
     if (newton->rank.rank < 0) continue;
     all.rank = (all.rank > 0 ? all.rank : 0) + newton->uses * newton->rank.rank;
-    all.ndependent += newton->uses * newton->rank.ndependent;
   }
-  if (all.rank >= 0) {
-    P->stats.rank = all.rank;
-    P->ndependent = all.ndependent;
-  }
+  if (all.rank >= 0) P->stats.rank = all.rank;
   if (flag) CP_COUNT(work, nfails);
   return flag;
 }
 
 int cpProject(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector e, int only_if_needed,
               CPProjected *result) {
-  const CPProjectorKind *kind = cpKindOf(work->P);
+  const CPProjectorKind *kind = work->kind;
   int flag                    = CP_SUCCESS;
   CP_COUNT(work, nproj);
-  work->error = work->P->user.both ? e : NULL;
+  work->error = work->P->user.own.both ? e : NULL;
   *result     = (CPProjected){.worst_start = -1};
-  if (only_if_needed && work->P->user.violation) {
+  if (only_if_needed && work->P->user.own.violation) {
     flag = cpUserViolation(work, t, y, &result->violation);
     if (!flag && result->violation <= work->P->options.eps) {
       cpWorkAge(work);
@@ -70,7 +58,7 @@ int cpProject(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector e, 
 }
 
 int cpAssemble(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt) {
-  const CPProjectorKind *kind = cpKindOf(work->P);
+  const CPProjectorKind *kind = work->kind;
   CP_COUNT(work, nproj);
   int flag = begin(work, t, y, ewt);
   if (!flag && kind->assemble) flag = kind->assemble(work->self, t, y, ewt);
@@ -81,7 +69,7 @@ int cpAssemble(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt) {
 int cpTangentTo(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector v, N_Vector r) {
   CP_COUNT(work, ntangent);
   const int flag = begin(work, t, y, ewt);
-  return end(work, flag ? flag : cpKindOf(work->P)->tangent(work->self, t, y, ewt, v, r));
+  return end(work, flag ? flag : work->kind->tangent(work->self, t, y, ewt, v, r));
 }
 
 int cpTangent(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector v) {
@@ -98,24 +86,24 @@ static int act(CPWork work, VectorAction action, sunrealtype t, N_Vector y, N_Ve
 }
 
 int cpProjectError(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector v) {
-  const VectorAction error = cpKindOf(work->P)->error;
+  const VectorAction error = work->kind->error;
   return error ? act(work, error, t, y, ewt, v) : cpTangent(work, t, y, ewt, v);
 }
 
 int cpCotangent(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector w) {
-  const VectorAction cotangent = cpKindOf(work->P)->cotangent;
+  const VectorAction cotangent = work->kind->cotangent;
   if (cotangent) return act(work, cotangent, t, y, ewt, w);
   return cpReason(work->text, CP_NOT_SUPPORTED,
                   "a user-supplied projection has no transpose; use an internal projector");
 }
 
 int cpStateViolation(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, CPViolation *violation) {
-  const CPProjectorKind *kind = cpKindOf(work->P);
+  const CPProjectorKind *kind = work->kind;
   *violation                  = (CPViolation){.worst = -1};
-  if (work->P->user.violation) return cpUserViolation(work, t, y, &violation->norm);
-  if (work->P->user_kind)
+  if (work->P->user.own.violation) return cpUserViolation(work, t, y, &violation->norm);
+  if (work->kind == &cpUserKind)
     return cpReason(work->text, CP_NOT_SUPPORTED,
-                    "a user-supplied projection needs CPProjectorSetViolationFn for that");
+                    "a user-supplied projection needs a function `violation` for that");
   int flag = begin(work, t, y, ewt);
   if (!flag && kind->violation) flag = kind->violation(work->self, t, y, ewt, violation);
   else if (!flag) flag = cpNewtonViolation(work->iteration[0], t, y, ewt, violation);
@@ -123,7 +111,7 @@ int cpStateViolation(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, CPVio
 }
 
 int cpRoundoff(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, double *norm) {
-  const CPProjectorKind *kind = cpKindOf(work->P);
+  const CPProjectorKind *kind = work->kind;
   *norm                       = 0.0;
   if (!kind->roundoff) return CP_SUCCESS;
   const int flag = begin(work, t, y, ewt);
@@ -132,14 +120,14 @@ int cpRoundoff(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, double *nor
 }
 
 int cpJacobianProbe(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt) {
-  const CPProjectorKind *kind = cpKindOf(work->P);
+  const CPProjectorKind *kind = work->kind;
   if (!kind->probe) return CP_SUCCESS;
   const int flag = begin(work, t, y, ewt);
   return flag ? flag : kind->probe(work->self, t, y, ewt);
 }
 
 int cpRowsVector(CPWork work, N_Vector *c) {
-  const CPProjectorKind *kind = cpKindOf(work->P);
+  const CPProjectorKind *kind = work->kind;
   *c                          = NULL;
   if (!kind->rows_vector && !work->P->c_tmpl) return CP_SUCCESS;
   *c = kind->rows_vector ? kind->rows_vector(work->self) : N_VClone(work->P->c_tmpl);
@@ -147,7 +135,7 @@ int cpRowsVector(CPWork work, N_Vector *c) {
 }
 
 int cpRowsAt(CPWork work, sunrealtype t, N_Vector y, N_Vector c) {
-  const CPProjectorKind *kind = cpKindOf(work->P);
+  const CPProjectorKind *kind = work->kind;
   return kind->rows_at ? kind->rows_at(work->self, t, y, c) : cpUserConstraint(work, t, y, c);
 }
 
@@ -178,8 +166,12 @@ void cpWorkRestart(CPWork work, CPProjectorStats *base) {
 
 /* ---- warnings ---- */
 
+/* Factors of an attempt that was rejected belong to a state that the motion may not reach. */
 void cpWorkAttempt(CPWork work) {
-  for (int k = 0; work && k < work->niterations; k++) work->iteration[k]->floor.reached = 0;
+  for (int k = 0; work && k < work->niterations; k++) {
+    work->iteration[k]->floor.reached = 0;
+    work->iteration[k]->valid &= work->iteration[k]->accepted;
+  }
 }
 
 /* A rank that falls indicates a singular position, from which the motion may continue in more than
@@ -187,6 +179,7 @@ void cpWorkAttempt(CPWork work) {
 void cpWorkAccepted(CPWork work) {
   for (int k = 0; work && k < work->niterations; k++) {
     CPNewton *newton = work->iteration[k];
+    newton->accepted = 1;
     if (newton->floor.reached) work->warn.floor = newton->floor;
     if (!newton->valid || newton->rank.rank < 0) continue;
     if (newton->rank.rank < newton->highest_rank) work->warn.rank_fell = newton->highest_rank;
@@ -213,7 +206,7 @@ N_Vector cpWorkScratch(CPWork work) { return work->v; }
 void *cpWorkSelf(CPWork work) { return work->self; }
 
 void cpWorkWorstName(CPWork work, char name[CP_ROW_NAME]) {
-  if (work->P->user_kind) name[0] = '\0';
+  if (work->kind == &cpUserKind) name[0] = '\0';
   else cpRowName(work->P, work->newest.worst_start, name);
 }
 

@@ -7,12 +7,11 @@ int cpWeights(CPWork work, N_Vector y, N_Vector ewt) {
   CPProjector P = work->P;
   const int n = P->n, ones = work->norm == CP_NORM_L2 || !cpHasDiagonalMetric(P);
   const sunrealtype *z = N_VGetArrayPointer(y), *weight = ewt ? N_VGetArrayPointer(ewt) : NULL;
-  const sunrealtype *id = P->id ? N_VGetArrayPointer(P->id) : NULL;
-  double *w             = work->rows.w;
+  double *w = work->rows.w;
   for (int j = 0; j < n; j++) {
     w[j]           = cpWeightOf(weight, z, j);
     work->sqrtd[j] = ones ? 1.0 : 1.0 / w[j];
-    if (id && id[j] == 0.0) work->sqrtd[j] = 0.0;
+    if (P->free && P->free[j] == 0) work->sqrtd[j] = 0.0;
   }
   if (cpAllAtLeast(w, n, CP_LEAST_WEIGHT)) return CP_SUCCESS;
   int j = 0;
@@ -68,10 +67,10 @@ int cpMetricCheck(const CPMat *W, sunrealtype t, char *text) {
 int cpMetricEvaluate(CPWork work, sunrealtype t, N_Vector y) {
   const CPProjector P = work->P;
   CPUserMat *M        = &work->M;
-  if (!P->user.metric_matrix) return CP_SUCCESS;
+  if (!P->user.metric) return CP_SUCCESS;
   cpUserMatClear(M);
-  int flag = cpCallProjector(work, P->user.metric_matrix(t, y, M->S, cpWorkData(work)));
+  int flag = cpCallProjector(work, P->user.metric(t, y, M->S, cpWorkData(work)));
   if (flag) return cpUserResult(work->text, flag, t, "the metric");
-  flag = cpTakeMatrix(work, t, M, "the metric", "CPProjectorSetMetricMatrix", -CP_METRIC_INDEFINITE);
+  flag = cpTakeMatrix(work, t, M, "the metric", "CPProjectorSetNorm", -CP_METRIC_INDEFINITE);
   return flag ? flag : cpMetricCheck(&M->A, t, work->text);
 }

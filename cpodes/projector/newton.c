@@ -15,18 +15,28 @@
 
 #include "cpodes/base/vectors.h"
 
-#include <limits.h>
 #include <math.h>
 
-/* Ratio of successive violations above which kept factors are renewed before the next projection. */
-#define RATE_RENEW 0.2
-/* Ratio above which the iteration counts as diverging. */
-#define RATE_DIVERGED 0.9
+/* Ratio of successive violations above which factors of the same projection are renewed. */
+#define SLOW 0.5
+/* Corrections that factors of an earlier projection are worth: they are renewed as soon as the rate shows
+ * that more would be needed (guide, "Age of the Jacobian"). */
+#define MOST_KEPT 4
+/* Ratio with such factors above which the next projection renews them. If the normals have turned by an
+ * angle, the ratio is 1 - cos(angle): 0.2 for 37 degrees. */
+#define SLOW_KEPT 0.2
+/* Ratio above which an iteration with new factors counts as diverging. */
+#define DIVERGES 0.9
 /* Distance from the manifold, in units of the tolerance, above which kept factors are not used:
  * they would move the state along the normals of another state. */
 #define KEEP_DISTANCE 10.0
-/* Largest number of renewals of the factors within a projection, if the initial state is too far
- * away for its own factors. */
+/* Number of projections after which factors are renewed although they converge: until then the sizes
+ * of the constraints, the metric and the tangents are those of the error weights and of G at an
+ * earlier state. Without a limit 0.4 of the evaluations of G remain, and violations are above eps by
+ * more than half where weights change (test/reference/violation.c). */
+#define MOST_PROJECTIONS 10
+/* Largest number of renewals within a projection. Newton's method squares the ratio, so that from
+ * DIVERGES three renewals lead below SLOW. */
 #define MAX_RENEWALS 3
 
 void cpNewtonInit(CPNewton *newton, CPArena *arena, const CPNewtonParts *parts, void *self,
@@ -60,17 +70,13 @@ static int renew(CPNewton *newton, sunrealtype t, N_Vector y, N_Vector ewt, int 
   newton->valid  = 0;
   const int flag = newton->parts->renew(newton, t, y, ewt, damped, &rank);
   if (flag) return flag;
-  newton->rank  = rank;
-  newton->valid = 1;
+  newton->rank     = rank;
+  newton->valid    = 1;
+  newton->accepted = 0;
+  newton->age      = 0;
   newton->made++;
   if (damped == 1 && newton->rows) freeze(newton->rows);
-  newton->stale = 0;
-  newton->age   = 0;
   return CP_SUCCESS;
-}
-
-static long int oldest(const CPNewton *newton, const CPProjectorOptions *options) {
-  return options->jacfreq > LONG_MAX / newton->uses ? LONG_MAX : newton->uses * options->jacfreq;
 }
 
 /* Residuals of eps leave position errors up to eps over the sine of the narrowest angle between
@@ -106,30 +112,31 @@ int cpNewtonProject(CPNewton *newton, sunrealtype t, N_Vector y, N_Vector ewt, i
   result->moved = 0;
   int flag      = parts->residuals(newton, t, y); /* c = c(t, y) */
   if (flag) return flag;
-  int nrenewed = !newton->valid || newton->stale || newton->age >= oldest(newton, options) ||
+  int nrenewed = !newton->valid || newton->age >= MOST_PROJECTIONS * newton->uses ||
                  parts->distance(newton) > KEEP_DISTANCE;
   if (nrenewed && (flag = renew(newton, t, y, ewt, 0))) return flag;
   double violation = newton->violation = parts->measure(newton, &newton->worst_start, NULL);
   *result = (CPProjected){.violation = violation, .worst_start = newton->worst_start};
+  newton->age++;
   if (only_if_needed && violation <= options->eps) {
-    newton->age++;
     CP_COUNT(newton->work, nskipped);
     return CP_SUCCESS;
   }
 
+  double slowest = 0.0; /* ratio with factors of an earlier projection */
   cpCopy(newton->y, y);
   for (;;) { /* with the present factors */
     const double goal = goalOf(newton, options->eps);
-    int noise = 0, diverges = 0;
-    newton->rate = 0.0;
-    for (int k = 0; k < options->maxiters && !noise && !diverges; k++) {
+    double ratio      = 0.0;
+    int noise         = 0;
+    for (int left = MOST_KEPT - 1; !noise; left--) {
       const double previous = violation;
       flag                  = correct(newton, t, &violation);
       if (flag || violation <= goal) break;
-      const double theta = previous > 0.0 ? violation / previous : 0.0;
-      newton->rate       = fmax(newton->rate, theta);
-      noise              = parts->is_noise(newton, t, newton->y, goal, 0);
-      diverges           = theta > RATE_DIVERGED;
+      ratio = previous > 0.0 ? violation / previous : 0.0;
+      if (nrenewed == 0) slowest = fmax(slowest, ratio);
+      noise = parts->is_noise(newton, t, newton->y, goal, 0);
+      if (nrenewed > 0 ? ratio > SLOW : left <= 0 || violation * pow(ratio, left) > goal) break;
     }
     newton->violation = violation;
     if (!flag && violation <= goal) break;
@@ -143,18 +150,18 @@ int cpNewtonProject(CPNewton *newton, sunrealtype t, N_Vector y, N_Vector ewt, i
     if (nrenewed == 0) { /* factors of another state may be the cause */
       cpCopy(newton->y, y);
       flag = parts->residuals(newton, t, y);
-    } else if (flag || diverges || nrenewed > MAX_RENEWALS) {
+    } else if (flag || ratio > DIVERGES || nrenewed > MAX_RENEWALS) {
       if (!flag && violation <= options->eps) break;
       return flag ? flag : parts->explain(newton, t, newton->y, 0);
     }
     if (flag || (flag = renew(newton, t, newton->y, ewt, 0))) return flag;
     violation = parts->measure(newton, &newton->worst, NULL);
     if (nrenewed++ == 0) newton->worst_start = newton->worst;
+    newton->age++;
   }
 
-  newton->age++;
-  newton->stale = newton->rate > RATE_RENEW && newton->age > 1;
-  *result       = (CPProjected){1, violation, newton->worst_start, 0};
+  if (nrenewed == 0 && slowest > SLOW_KEPT) newton->age = MOST_PROJECTIONS * newton->uses + 1;
+  *result = (CPProjected){1, violation, newton->worst_start, 0};
   cpCopy(y, newton->y);
   return CP_SUCCESS;
 }
@@ -221,8 +228,7 @@ int cpNewtonViolation(CPNewton *newton, sunrealtype t, N_Vector y, N_Vector ewt,
 }
 
 int cpNewtonPrepare(CPNewton *newton, sunrealtype t, N_Vector y, N_Vector ewt) {
-  if (newton->valid && !newton->stale && newton->age <= oldest(newton, cpWorkOptions(newton->work)))
-    return CP_SUCCESS;
+  if (newton->valid && newton->age <= MOST_PROJECTIONS * newton->uses) return CP_SUCCESS;
   const int flag = newton->parts->residuals(newton, t, y);
   return flag ? flag : renew(newton, t, y, ewt, 0);
 }

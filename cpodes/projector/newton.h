@@ -1,6 +1,6 @@
 /* The interface between a projector and its kinds: the functions of a kind (CPProjectorKind), and
  * what Newton's iteration and the damped iteration need of a problem (CPNewtonParts). The kinds of
- * this room are in matrix.c, matrix_free.c and user.c; another room may add its own.
+ * this room are in matrix.c and user.c; other rooms add their own.
  *
  * Functions that return a code return 0, a positive code if the failure is recoverable, or a
  * negative one if it is fatal, with the reason in cpWorkText(work); after a failure, vectors that
@@ -92,20 +92,20 @@ struct CPNewton_ {
   void *self;   /* the problem that is solved */
   CPRows *rows; /* its residuals if they are arrays, else NULL */
   CPWork work;  /* options and counters */
-  /* number of projections per step with these factors; their maximum age is uses * jacfreq */
+  /* number of problems with these factors: projections per step, and how often their rank counts */
   int uses;
   N_Vector y, x, trial; /* state, correction, trial state */
   N_Vector near;        /* perturbed state for differences of c */
-  int valid;            /* 1: there are factors */
+  int valid;            /* 1: there are factors that serve */
+  int age;              /* projections since they were computed */
+  int accepted;         /* 1: a step has been accepted since */
   long int made;        /* serial number of the factors */
-  int stale;            /* 1: the iteration with these factors converges too slowly */
-  long int age;         /* projections since the factors were computed */
   CPRank rank;
   /* factor applied to the goal of the next projections, where that can be reached; usually 1 */
   double finer;
   sunindextype highest_rank; /* highest rank in accepted steps */
   /* results of the newest projection */
-  double violation, rate;
+  double violation;
   int worst, worst_start; /* row violated most, after and before the projection */
   CPFloor floor;          /* floor found in the newest attempt of a step */
 };
@@ -133,8 +133,13 @@ void cpNewtonReset(CPNewton *newton);
 
 /* self is the result of create. */
 typedef struct {
+  /* What options it takes, bits: the choice of a linear solver; c, its rows and the norm; G, unit norms
+   * and metrics as matrices */
+  enum { CP_TAKES_SOLVER = 1, CP_TAKES_ROWS = 2, CP_TAKES_MATRICES = 4 } takes;
+  const char *refusal;                       /* if it does not take rows: why */
   void *(*create)(void *model, CPWork work); /* NULL if memory runs out */
   void (*free)(void *self);
+  void (*release)(void *model); /* frees the model, if the projector owns it; else NULL */
   /* Brings self in line with the options; called before each action. NULL if there is nothing to
    * do. */
   int (*update)(void *self, sunrealtype t, N_Vector y, N_Vector ewt);
@@ -152,21 +157,24 @@ typedef struct {
   int (*violation)(void *self, sunrealtype t, N_Vector y, N_Vector ewt, CPViolation *violation);
   int (*roundoff)(void *self, sunrealtype t, N_Vector y, N_Vector ewt, double *norm); /* optional */
   int (*probe)(void *self, sunrealtype t, N_Vector y, N_Vector ewt);
+  /* *err <- the largest relative error of the user's Jacobian, in entry (row, col); optional */
+  int (*check)(void *self, sunrealtype t, N_Vector y, N_Vector ewt, double *err, int *row, int *col);
   N_Vector (*rows_vector)(void *self);
   int (*rows_at)(void *self, sunrealtype t, N_Vector y, N_Vector c);
   const char *(*name_row)(void *model, int i, char name[CP_ROW_NAME]);
 } CPProjectorKind;
 
-/* Creates a projector of a kind from another room; model must outlive it. Returns NULL if memory
- * runs out. */
-CPProjector cpProjectorCreateKind(const CPProjectorKind *kind, void *model, N_Vector y_tmpl,
-                                  SUNContext ctx);
+/* Creates a projector of this kind for the constraints c, which may be NULL (then c_tmpl is, too), with a
+ * model that must outlive it, or is released with it. Returns NULL if memory runs out. */
+CPProjector cpProjectorCreateKind(const CPProjectorKind *kind, void *model, CPConstraintFn c,
+                                  N_Vector y_tmpl, N_Vector c_tmpl, SUNContext ctx);
+/* Checks the templates of constraints. Returns 0, or a code that has been reported. */
+int cpCheckTemplates(CPConstraintFn c, N_Vector y_tmpl, N_Vector c_tmpl, SUNContext ctx,
+                     const char *function);
 
 /* Options set by the user of the projector. */
 typedef struct {
   double eps;
-  int maxiters;
-  long int jacfreq;
   CPLinSol linsol;
   long int contents; /* changes with each change of an option or of user data */
 } CPProjectorOptions;

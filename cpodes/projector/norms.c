@@ -114,7 +114,7 @@ static int apply(Norms *norms, double *kept) {
 /* Sets *norms; returns 0 if closed forms do not apply. */
 static int prepare(CPWork work, N_Vector y, N_Vector ewt, Norms *norms) {
   const CPProjector P = work->P;
-  if (P->id || (!ewt && cpWeights(work, y, NULL))) return 0;
+  if (P->free || (!ewt && cpWeights(work, y, NULL))) return 0;
   /* weights of public calls have been checked (projector.c) */
   if (ewt && work != P->work && !cpVectorAtLeast(ewt, CP_LEAST_WEIGHT)) return 0;
   *norms = (Norms){.norm     = P->norms,

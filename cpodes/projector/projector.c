@@ -4,6 +4,7 @@
 #include <limits.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* ---- counters ---- */
 
@@ -34,89 +35,87 @@ static const CPKind objects = {table, readCounters, NULL};
 
 /* ---- life cycle ---- */
 
-/* Sets the sizes of the matrix method; returns 0 if memory runs out. */
+/* Sets the sizes of a projector with constraints; returns 0 if memory runs out. */
 static int setSizes(CPProjector P, N_Vector y_tmpl, N_Vector c_tmpl) {
   if (c_tmpl && !(P->c_tmpl = N_VClone(c_tmpl))) return 0;
-  /* data access, and lengths that fit into an int */
-  P->in_memory = cpHasData(y_tmpl) && N_VGetLength(y_tmpl) <= INT_MAX &&
-                 (!c_tmpl || (cpHasData(c_tmpl) && N_VGetLength(c_tmpl) <= INT_MAX));
-  if (!P->in_memory) return 1;
-  P->n = (int)N_VGetLength(y_tmpl);
-  P->m = P->mc    = c_tmpl ? (int)N_VGetLength(c_tmpl) : 0;
-  P->row_level    = calloc((size_t)P->m + 1, sizeof *P->row_level);
-  P->col_level    = calloc((size_t)P->n, sizeof *P->col_level);
-  P->is_dependent = calloc((size_t)P->mc + 1, sizeof *P->is_dependent);
+  const sunindextype n = cpLocalLength(y_tmpl), mc = c_tmpl ? cpLocalLength(c_tmpl) : 0;
+  P->n = n > INT_MAX ? -1 : (int)n;
+  P->m = P->mc = mc > INT_MAX ? -1 : (int)mc;
+  P->in_memory = P->kind != &cpUserKind && P->n >= 0 && P->mc >= 0 && cpHasData(y_tmpl) &&
+                 (!c_tmpl || cpHasData(c_tmpl));
+  P->row_level    = calloc((size_t)(P->m < 0 ? 0 : P->m) + 1, sizeof *P->row_level);
+  P->col_level    = calloc((size_t)(P->n < 0 ? 0 : P->n) + 1, sizeof *P->col_level);
+  P->is_dependent = calloc((size_t)(P->mc < 0 ? 0 : P->mc) + 1, sizeof *P->is_dependent);
   return P->row_level && P->col_level && P->is_dependent;
 }
 
-/* c_tmpl: template of the constraints of CPProjectorCreate, or NULL. kind: a kind from another
- * room, which works on model, or NULL. */
-static CPProjector newProjector(N_Vector y_tmpl, N_Vector c_tmpl, int user_kind,
-                                const CPProjectorKind *kind, void *model, SUNContext ctx) {
+CPProjector cpProjectorCreateKind(const CPProjectorKind *kind, void *model, CPConstraintFn c,
+                                  N_Vector y_tmpl, N_Vector c_tmpl, SUNContext ctx) {
   CPProjector P = calloc(1, sizeof *P);
-  if (!P) return NULL;
-  P->log.kind         = &objects;
-  P->ctx              = ctx;
-  P->options.linsol   = CP_LINSOL_AUTO;
-  P->norm             = CP_NORM_ERROR;
-  P->options.eps      = CP_EPS_DEFAULT;
-  P->options.maxiters = CP_MAXITERS_DEFAULT;
-  P->options.jacfreq  = CP_JACFREQ_DEFAULT;
-  P->stats.rank       = -1;
-  P->user_kind        = user_kind;
-  P->kind             = kind;
-  P->model            = model;
-  P->nlevels          = user_kind || kind;
-  P->y_tmpl           = N_VClone(y_tmpl);
-  if (!P->y_tmpl || (!user_kind && !setSizes(P, y_tmpl, c_tmpl)) || cpWorkCreate(&P->work, P))
-    CPProjectorFree(&P);
+  if (!P) {
+    if (kind->release) kind->release(model);
+    return NULL;
+  }
+  P->log.kind       = &objects;
+  P->ctx            = ctx;
+  P->options.linsol = CP_LINSOL_AUTO;
+  P->norm           = CP_NORM_ERROR;
+  P->options.eps    = CP_EPS_DEFAULT;
+  P->stats.rank     = -1;
+  P->kind           = kind;
+  P->model          = model;
+  P->user.c         = c;
+  P->y_tmpl         = N_VClone(y_tmpl);
+  if (!P->y_tmpl || !setSizes(P, y_tmpl, c_tmpl) || cpWorkCreate(&P->work, P)) CPProjectorFree(&P);
   return P;
 }
 
-CPProjector CPProjectorCreate(CPConstraintFn c, N_Vector y_tmpl, N_Vector c_tmpl, SUNContext ctx) {
+int cpCheckTemplates(CPConstraintFn c, N_Vector y_tmpl, N_Vector c_tmpl, SUNContext ctx,
+                     const char *function) {
   const char *missing = !y_tmpl        ? "y_tmpl must not be NULL"
                         : !ctx         ? "ctx must not be NULL"
                         : c && !c_tmpl ? "c_tmpl must not be NULL with a function c"
                         : !c && c_tmpl ? "c must not be NULL with a template c_tmpl"
                                        : NULL;
-  if (missing) return cpRefuse(NULL, __func__, "%s", missing), NULL;
+  if (missing) return cpRefuse(NULL, function, "%s", missing);
   const int is_empty = N_VGetLength(y_tmpl) < 1;
-  if (is_empty || (c_tmpl && N_VGetLength(c_tmpl) < 1))
-    return cpRefuse(NULL, __func__, "%s must have length >= 1, has %ld",
-                    is_empty ? "y_tmpl" : "c_tmpl", (long)N_VGetLength(is_empty ? y_tmpl : c_tmpl)),
-           NULL;
-  CPProjector P = newProjector(y_tmpl, c_tmpl, 0, NULL, NULL, ctx);
-  if (P) P->user.c = c;
-  else cpReport(NULL, CP_MEM_FAIL, __func__, "no memory for a projector");
+  if (!is_empty && !(c_tmpl && N_VGetLength(c_tmpl) < 1)) return CP_SUCCESS;
+  return cpRefuse(NULL, function, "%s must have length >= 1, has %ld",
+                  is_empty ? "y_tmpl" : "c_tmpl", (long)N_VGetLength(is_empty ? y_tmpl : c_tmpl));
+}
+
+CPProjector CPProjectorCreate(CPConstraintFn c, N_Vector y_tmpl, N_Vector c_tmpl, SUNContext ctx) {
+  if (cpCheckTemplates(c, y_tmpl, c_tmpl, ctx, __func__)) return NULL;
+  CPProjector P = cpProjectorCreateKind(&cpMatrixKind, NULL, c, y_tmpl, c_tmpl, ctx);
+  if (!P) cpReport(NULL, CP_MEM_FAIL, __func__, "no memory for a projector");
   return P;
 }
 
-CPProjector CPProjectorCreateUser(CPProjFn g, CPErrProjFn g_eps, N_Vector y_tmpl, SUNContext ctx) {
-  const char *missing = !g ? "g" : !y_tmpl ? "y_tmpl" : !ctx ? "ctx" : NULL;
+CPProjector CPProjectorCreateUser(const CPUserProjection *user, N_Vector y_tmpl, SUNContext ctx) {
+  CPUserProjection own;
+  const char *missing = !y_tmpl ? "y_tmpl" : !ctx ? "ctx" : NULL;
   if (missing) return cpRefuse(NULL, __func__, "%s must not be NULL", missing), NULL;
-  CPProjector P = newProjector(y_tmpl, NULL, 1, NULL, NULL, ctx);
-  if (P) P->user.g = g, P->user.g_eps = g_eps;
+  if (cpTake(NULL, &own, user, __func__)) return NULL;
+  if (!own.state) return cpRefuse(NULL, __func__, "the function user->state must be set"), NULL;
+  CPProjector P = cpProjectorCreateKind(&cpUserKind, NULL, NULL, y_tmpl, NULL, ctx);
+  if (P) P->user.own = own;
   else cpReport(NULL, CP_MEM_FAIL, __func__, "no memory for a projector");
   return P;
-}
-
-CPProjector cpProjectorCreateKind(const CPProjectorKind *kind, void *model, N_Vector y_tmpl,
-                                  SUNContext ctx) {
-  return newProjector(y_tmpl, NULL, 0, kind, model, ctx);
 }
 
 void CPProjectorFree(CPProjector *P_address) {
   CPProjector P = P_address ? *P_address : NULL;
   if (!P || cpIdle(&P->log, __func__)) return;
   cpWorkFree(&P->work);
-  if (P->y_tmpl) N_VDestroy(P->y_tmpl);
-  if (P->c_tmpl) N_VDestroy(P->c_tmpl);
-  N_Vector *const vectors[] = {&P->ctol, &P->id, &P->active, &P->row_level_v, &P->col_level_v};
+  if (P->kind->release) P->kind->release(P->model);
+  N_Vector const vectors[] = {P->y_tmpl, P->c_tmpl, P->ctol};
   for (size_t i = 0; i < sizeof vectors / sizeof vectors[0]; i++)
-    if (*vectors[i]) N_VDestroy(*vectors[i]);
+    if (vectors[i]) N_VDestroy(vectors[i]);
   if (P->G_tmpl) SUNMatDestroy(P->G_tmpl);
   if (P->M_tmpl) SUNMatDestroy(P->M_tmpl);
   free(P->norms);
+  free(P->free);
+  free(P->active);
   free(P->row_level);
   free(P->col_level);
   free(P->is_dependent);
@@ -133,7 +132,7 @@ static int checkShape(CPProjector P, N_Vector v, const char *name, const char *f
 
 static int checkVector(CPProjector P, N_Vector v, const char *name, const char *function) {
   const int flag = checkShape(P, v, name, function);
-  return flag || P->user_kind ? flag : cpCheckEntries(P, v, CP_ANY, name, function);
+  return flag || P->kind == &cpUserKind ? flag : cpCheckEntries(P, v, CP_ANY, name, function);
 }
 
 /* Checks the arguments that all actions share. */
@@ -141,8 +140,8 @@ int cpCheckState(CPProjector P, N_Vector y, N_Vector ewt, const char *function) 
   if (!P) return cpReport(NULL, CP_MEM_NULL, function, "P must not be NULL");
   int flag = cpIdle(&P->log, function);
   if (!flag) flag = checkVector(P, y, "y", function);
-  if (flag || P->user_kind) return flag;
-  if (!ewt && !P->kind && P->norm == CP_NORM_ERROR && cpHasDiagonalMetric(P))
+  if (flag || P->kind == &cpUserKind) return flag;
+  if (!ewt && (P->kind->takes & CP_TAKES_ROWS) && P->norm == CP_NORM_ERROR && !P->has_metric)
     return cpRefuse(&P->log, function, "ewt must not be NULL with CP_NORM_ERROR");
   if (!ewt) return CP_SUCCESS;
   flag = checkShape(P, ewt, "ewt", function);
@@ -179,26 +178,22 @@ int CPProjectorAssemble(CPProjector P, sunrealtype t, N_Vector y, N_Vector ewt) 
   return accept(P, -abs(flag), result, y, "assembled state", __func__);
 }
 
-/* Projects a vector with factors at its own y, never with those of another state. */
-static int projectVector(CPProjector P,
-                         int (*project)(CPWork, sunrealtype, N_Vector, N_Vector, N_Vector),
-                         sunrealtype t, N_Vector y, N_Vector ewt, N_Vector v, const char *function) {
+/* The vector is projected with factors at its own y, never with those of another state. */
+int CPProjectorProjectVector(CPProjector P, CPSpace space, sunrealtype t, N_Vector y, N_Vector ewt,
+                             N_Vector x) {
+  int flag = cpCheckState(P, y, ewt, __func__);
+  if (!flag) flag = checkVector(P, x, "x", __func__);
+  if (flag) return flag;
+  if (space < CP_TANGENT || space > CP_COTANGENT)
+    return cpRefuse(&P->log, __func__, "space must be one of CP_TANGENT ... CP_COTANGENT, is %d",
+                    (int)space);
   N_Vector result = P->y_tmpl; /* workspace: the entries of the template are not used */
-  cpCopy(result, v);
+  cpCopy(result, x);
   cpWorkForget(P->work);
-  return accept(P, project(P->work, t, y, ewt, result), result, v, "projected vector", function);
-}
-
-int CPProjectorProjectTangent(CPProjector P, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector v) {
-  int flag = cpCheckState(P, y, ewt, __func__);
-  if (!flag) flag = checkVector(P, v, "v", __func__);
-  return flag ? flag : projectVector(P, cpTangent, t, y, ewt, v, __func__);
-}
-
-int CPProjectorProjectCotangent(CPProjector P, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector w) {
-  int flag = cpCheckState(P, y, ewt, __func__);
-  if (!flag) flag = checkVector(P, w, "w", __func__);
-  return flag ? flag : projectVector(P, cpCotangent, t, y, ewt, w, __func__);
+  flag = space == CP_COTANGENT ? cpCotangent(P->work, t, y, ewt, result)
+                               : cpTangent(P->work, t, y, ewt, result);
+  if (!flag && space == CP_NORMAL) N_VLinearSum(1.0, x, -1.0, result, result);
+  return accept(P, flag, result, x, "projected vector", __func__);
 }
 
 int CPProjectorGetViolation(CPProjector P, sunrealtype t, N_Vector y, N_Vector ewt,
@@ -218,18 +213,13 @@ int CPProjectorCheckJac(CPProjector P, sunrealtype t, N_Vector y, N_Vector ewt, 
   int i, j, flag = cpCheckState(P, y, ewt, __func__);
   if (flag) return flag;
   if (!err) return cpRefuse(&P->log, __func__, "err must not be NULL");
-  if (P->user_kind)
+  if (!P->kind->check)
     return cpReport(&P->log, CP_NOT_SUPPORTED, __func__,
-                    "a user-supplied projection has no Jacobian");
-  if (P->kind)
-    return cpReport(&P->log, CP_NOT_SUPPORTED, __func__,
-                    "P is the projector of a mechanical system: see CPMechCheck");
-  if (cpKindOf(P) == &cpKrylovKind)
-    return cpReport(&P->log, CP_NOT_SUPPORTED, __func__,
-                    "there is no matrix: see CPProjectorCheckJacTimes");
-  flag = cpMatrixKind.update(P->work, t, y, ewt);
-  if (!flag) flag = cpWeights(P->work, y, ewt);
-  if (!flag) flag = cpJacobianError(P->work, t, y, err, &i, &j);
+                    P->kind == &cpUserKind
+                        ? "a user-supplied projection has no Jacobian"
+                        : "P is the projector of a mechanical system: see CPMechCheck");
+  flag = P->kind->update(P->work->self, t, y, ewt);
+  if (!flag) flag = P->kind->check(P->work->self, t, y, ewt, err, &i, &j);
   cpWorkForget(P->work);
   if (flag) return report(P, -abs(flag), __func__);
   if (row) *row = i;
@@ -237,40 +227,26 @@ int CPProjectorCheckJac(CPProjector P, sunrealtype t, N_Vector y, N_Vector ewt, 
   return CP_SUCCESS;
 }
 
-static int checkFactored(CPProjector P, const char *function) {
-  const int inner_krylov = P->kind && P->stats.linsol == CP_LINSOL_KRYLOV;
-  if (P->user_kind || inner_krylov || cpKindOf(P) == &cpKrylovKind)
-    return cpReport(&P->log, CP_NOT_SUPPORTED, function,
-                    "only the solvers that factor a matrix find a rank");
-  if (P->stats.rank < 0)
-    return cpReport(&P->log, CP_NO_INIT, function, "nothing has been factored yet");
-  return CP_SUCCESS;
-}
-
-int CPProjectorGetRank(CPProjector P, sunindextype *rank) {
+int CPProjectorGetRank(CPProjector P, sunindextype *rank, int *dependent) {
   if (!P) return cpReport(NULL, CP_MEM_NULL, __func__, "P must not be NULL");
   if (!rank) return cpRefuse(&P->log, __func__, "rank must not be NULL");
-  const int flag = checkFactored(P, __func__);
-  if (!flag) *rank = P->stats.rank;
-  return flag;
-}
-
-int CPProjectorGetDependent(CPProjector P, sunindextype *count, N_Vector dependent) {
-  if (!P) return cpReport(NULL, CP_MEM_NULL, __func__, "P must not be NULL");
-  if (!count) return cpRefuse(&P->log, __func__, "count must not be NULL");
-  int flag = checkFactored(P, __func__);
-  if (!flag && dependent) flag = cpCheckLike(P, dependent, P->c_tmpl, "dependent", __func__);
-  if (flag) return flag;
-  *count = P->ndependent;
-  for (int i = 0; dependent && i < P->mc; i++)
-    N_VGetArrayPointer(dependent)[i] = P->is_dependent[i];
+  if (P->kind == &cpUserKind || P->stats.linsol == CP_LINSOL_PRODUCTS)
+    return cpReport(&P->log, CP_NOT_SUPPORTED, __func__,
+                    "only the solvers that factor a matrix find a rank");
+  if (dependent && !P->c_tmpl)
+    return cpReport(&P->log, CP_NOT_SUPPORTED, __func__,
+                    "dependent is for the rows of a constraint function, and there is none");
+  if (P->stats.rank < 0)
+    return cpReport(&P->log, CP_NO_INIT, __func__, "nothing has been factored yet");
+  *rank = P->stats.rank;
+  for (int i = 0; dependent && i < P->mc; i++) dependent[i] = P->is_dependent[i];
   return CP_SUCCESS;
 }
 
 int CPProjectorGetLinearSolver(CPProjector P, CPLinSol *type, const char **reason) {
   if (!P) return cpReport(NULL, CP_MEM_NULL, __func__, "P must not be NULL");
   if (!type) return cpRefuse(&P->log, __func__, "type must not be NULL");
-  if (P->user_kind)
+  if (P->kind == &cpUserKind)
     return cpReport(&P->log, CP_NOT_SUPPORTED, __func__,
                     "a user-supplied projection has no linear solver of ours");
   if (P->stats.linsol == CP_LINSOL_AUTO)

@@ -2,8 +2,8 @@
  * which the projector itself, the integrator and its output have one each, so that none changes
  * what another computes.
  *
- * Three methods share one table of functions (method.c): constraints with a matrix G (matrix.c),
- * constraints with products only (matrix_free.c), and the user's own functions (user.c).
+ * The kinds share one table of functions (method.c): constraints with a matrix G (matrix.c), the user's
+ * own functions (user.c), and those of other rooms.
  *
  * Letters: y [n] state, c [m] constraints (mc of the user's function, then the unit norms), G =
  * dc/dy [m x n], w [n] measuring weights (1/w_j is the unit of y_j), D the inverse metric, on a
@@ -20,8 +20,6 @@
 #include <math.h>
 
 #define CP_MAX_LEVELS 16
-
-typedef struct CPMatrixFree_ *CPMatrixFree; /* matrix_free.h */
 
 /* A level: rows, and the columns that move to satisfy them (level.c). */
 typedef struct {
@@ -93,12 +91,11 @@ struct CPWork_ {
   CPUserMat M;     /* n x n: the metric as the user gave it */
   /* [n] square root of a diagonal D, with other metrics 1; 0: the component is held */
   double *sqrtd;
-  CPMatrixFree free; /* NULL except in the matrix-free kind */
   /* 1: the factors are those of the damped iteration, where no row is dropped because of its
    * distance from the manifold */
   int damped;
-  const CPProjectorKind *kind; /* P->kind: a kind from another room, or NULL */
-  void *self;                  /* the object of a kind from another room; else this work itself */
+  const CPProjectorKind *kind; /* P->kind */
+  void *self;                  /* the kind's object; this work itself for the kinds of this room */
   CPProjected newest;          /* result of the newest projection */
   /* error estimate for the user's function that projects state and error; NULL: none */
   N_Vector error;
@@ -112,25 +109,16 @@ struct CPWork_ {
 typedef struct {
   CPConstraintFn c;
   CPConstraintJacFn jac;
-  CPJacTimesFn Gv;
-  CPJacTransTimesFn GTw;
-  CPSchurDiagFn schurdiag;
-  CPPrecSetupFn psetup;
-  CPPrecSolveFn psolve;
-  CPMetricFn metric;
-  CPMetricMatrixFn metric_matrix;
-  CPProjFn g;
-  CPErrProjFn g_eps;
-  CPStateErrorProjFn both;
-  CPViolationFn violation;
+  CPMetricMatrixFn metric;
+  CPUserProjection own;
   void *data;
 } CPUserFunctions;
 
 struct CPProjector_ {
   CPLog log;
   SUNContext ctx;
-  int user_kind;
-  int in_memory; /* 1: y and c give access to their data, each in one memory; n, m and mc are set */
+  int in_memory; /* 1: y and c give access to their data, each in one memory of less than 2^31 entries */
+  /* entries of y, of all rows and of c that this process has; -1: it has no access to them */
   int n, m, mc;
   N_Vector y_tmpl, c_tmpl; /* c_tmpl is NULL if there are only unit norms */
   CPUserFunctions user;
@@ -142,16 +130,16 @@ struct CPProjector_ {
   SUNMatrix G_tmpl; /* sparse; NULL: G is dense */
   SUNMatrix M_tmpl;
   int nnorms;
-  CPUnitNorm *norms;                 /* [nnorms] */
-  N_Vector ctol, id, active;         /* [mc], [n], [mc], or NULL */
-  N_Vector row_level_v, col_level_v; /* [mc], [n], or NULL */
-  int nlevels;                       /* 0: levels are yet to be detected */
-  int *row_level, *col_level;        /* [m], [n] */
-  /* a kind from another room; if NULL, the kind follows from what the user gave (cpKindOf) */
+  CPUnitNorm *norms;          /* [nnorms] */
+  N_Vector ctol;              /* [mc], or NULL */
+  int *free, *active;         /* [n], [mc], or NULL: 0: held, off */
+  int has_metric;             /* 1: the metric is the user's own, not that of the norm */
+  int has_levels;             /* 1: levels are given */
+  int nlevels;                /* 0: levels are yet to be detected */
+  int *row_level, *col_level; /* [m], [n] */
   const CPProjectorKind *kind;
-  void *model;                 /* the object of that kind */
+  void *model;                 /* what the kind works on */
   CPWork work;                 /* workspace of the public calls */
-  sunindextype ndependent;     /* rows that depend on others at the newest factorisation */
   char *is_dependent;          /* [mc] 1: this row of the user's is one of them */
   char reason[CP_TEXT_LENGTH]; /* why stats.linsol is in use */
   CPProjectorStats stats;      /* for all works together */
@@ -172,8 +160,7 @@ int cpCheckEntries(CPProjector P, N_Vector v, double least, const char *name, co
 int cpCheckLike(CPProjector P, N_Vector v, N_Vector tmpl, const char *name, const char *function);
 
 /* method.c */
-extern const CPProjectorKind cpMatrixKind, cpKrylovKind, cpUserKind;
-const CPProjectorKind *cpKindOf(const CPProjector P);
+extern const CPProjectorKind cpMatrixKind, cpUserKind;
 /* work.c: brings the workspace in line with P's options; detects levels at (t, y) if needed. */
 int cpWorkUpdate(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt);
 /* Rank of G at the newest factorisation, over all levels. */
@@ -181,7 +168,7 @@ sunindextype cpWorkRank(CPWork work);
 
 /* Is row i switched on? */
 static inline int cpIsActive(const CPProjector P, int i) {
-  return !P->active || i >= P->mc || N_VGetArrayPointer(P->active)[i] != 0.0;
+  return !P->active || i >= P->mc || P->active[i] != 0;
 }
 
 /* Calls a function of the user's, `call`, whose last argument is cpWorkData(work). */
@@ -197,8 +184,7 @@ double cpUnitNorm(const CPProjector P, int k, const double *y);
  * work->text. */
 int cpConstraint(CPWork work, size_t counter /* of nce or nceDQ */, sunrealtype t, N_Vector y,
                  double *c);
-/* Evaluates the user's c alone, for the method with products only, which has no access to data; c
- * is like c_tmpl. */
+/* Evaluates the user's c alone; c is like c_tmpl. */
 int cpUserConstraint(CPWork work, sunrealtype t, N_Vector y, N_Vector c);
 int cpJacobian(CPWork work, sunrealtype t, N_Vector y, const double *c);
 int cpJacobianAt(CPWork work, sunrealtype t, N_Vector y); /* evaluates c in work->rows.c first */
@@ -216,9 +202,7 @@ int cpJacobianError(CPWork work, sunrealtype t, N_Vector y, double *err, int *ro
 int cpJacobianWrong(CPWork work, sunrealtype t, N_Vector y, const char *before);
 
 /* metric.c: measuring weights, and the user's metric */
-static inline int cpHasDiagonalMetric(const CPProjector P) {
-  return !P->user.metric && !P->user.metric_matrix;
-}
+static inline int cpHasDiagonalMetric(const CPProjector P) { return !P->has_metric; }
 int cpWeights(CPWork work, N_Vector y, N_Vector ewt);
 /* Evaluates the user's metric at (t, y) in work->M, as a matrix, and checks that it is finite and
  * symmetric. */
@@ -258,13 +242,10 @@ int cpNormsProject(CPWork work, N_Vector y, N_Vector ewt, int only_if_needed, CP
 int cpNormsViolation(CPWork work, N_Vector y, N_Vector ewt, CPViolation *violation);
 int cpNormsTangent(CPWork work, N_Vector y, N_Vector ewt, N_Vector v, int transposed);
 
-/* levels.c: sets P->nlevels, row_level and col_level from G at perturbed states. */
-int cpDetectLevels(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt);
+/* split.c: sets P->nlevels, row_level and col_level from G at y. */
+int cpSplitLevels(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt);
 
 /* user.c */
 int cpUserViolation(CPWork work, sunrealtype t, N_Vector y, sunrealtype *norm);
-
-/* matrix_free_problem.c */
-void cpMatrixFreeFree(CPMatrixFree *address);
 
 #endif

@@ -4,7 +4,7 @@
 #include <math.h>
 
 int cpUserViolation(CPWork work, sunrealtype t, N_Vector y, sunrealtype *norm) {
-  int flag = cpCallProjector(work, work->P->user.violation(t, y, norm, cpWorkData(work)));
+  int flag = cpCallProjector(work, work->P->user.own.violation(t, y, norm, cpWorkData(work)));
   if (flag)
     return cpReason(work->text, CP_USERFUNC_FAIL,
                     "at t = %.10g: the violation function failed (%d)", t, flag);
@@ -22,8 +22,8 @@ static int project(void *self, sunrealtype t, N_Vector y, N_Vector ewt, int only
   CPProjector P = work->P;
   N_Vector e    = work->error;
   int flag =
-      e ? cpCallProjector(work, P->user.both(t, y, work->v, e, P->options.eps, cpWorkData(work)))
-        : cpCallProjector(work, P->user.g(t, y, work->v, P->options.eps, cpWorkData(work)));
+      e ? cpCallProjector(work, P->user.own.both(t, y, work->v, e, P->options.eps, cpWorkData(work)))
+        : cpCallProjector(work, P->user.own.state(t, y, work->v, P->options.eps, cpWorkData(work)));
   if (flag) return cpUserResult(work->text, flag, t, "the projection function");
   const N_Vector bad = !cpVectorFinite(work->v) ? work->v : e && !cpVectorFinite(e) ? e : NULL;
   if (bad)
@@ -46,19 +46,24 @@ static int tangent(void *self, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector
                     "a user-supplied projection cannot follow constraints that depend on "
                     "parameters; use an internal projector");
   N_VScale(1.0, v, work->v);
-  int flag = P->user.g_eps ? cpCallProjector(work, P->user.g_eps(t, y, work->v, cpWorkData(work)))
-                           : CP_SUCCESS;
+  int flag = P->user.own.error
+                 ? cpCallProjector(work, P->user.own.error(t, y, work->v, cpWorkData(work)))
+                 : CP_SUCCESS;
   if (!flag && cpVectorFinite(work->v)) {
     N_VScale(1.0, work->v, v);
     return CP_SUCCESS;
   }
   if (flag) return cpUserResult(work->text, flag, t, "the error projection");
   return cpReason(work->text, -CP_PROJ_NONFINITE, "at t = %.10g: the error projection %s NaN or Inf",
-                  t, P->user.g_eps ? "returned" : "was given");
+                  t, P->user.own.error ? "returned" : "was given");
 }
 
 static int assemble(void *self, sunrealtype t, N_Vector y, N_Vector ewt) {
   return project(self, t, y, ewt, 0, &(CPProjected){0});
 }
 
-const CPProjectorKind cpUserKind = {.project = project, .assemble = assemble, .tangent = tangent};
+const CPProjectorKind cpUserKind = {
+    .refusal  = "P has a user-supplied projection: this option is for constraint functions",
+    .project  = project,
+    .assemble = assemble,
+    .tangent  = tangent};

@@ -10,14 +10,10 @@ int cpWorkCreate(CPWork *result, CPProjector P) {
   CPWork work = calloc(1, sizeof *work);
   *result     = NULL;
   if (!work) return CP_MEM_FAIL;
-  work->P        = P;
-  work->kind     = P->kind;
-  work->self     = work;
-  work->revision = work->shape = -1;
-  work->v                      = cpArenaVector(&work->arena, P->y_tmpl);
-  if (P->kind) work->self = P->kind->create(P->model, work);
-  else cpNewtonInit(&work->newton, &work->arena, NULL, work, work, P->y_tmpl);
-  if (!P->kind && !P->user_kind) cpWorkSetIterations(work, &work->newton, NULL);
+  work->P    = P;
+  work->kind = P->kind;
+  work->v    = cpArenaVector(&work->arena, P->y_tmpl);
+  work->self = P->kind->create ? P->kind->create(P->model, work) : work;
   if (work->self && !cpArenaStatus(&work->arena)) *result = work;
   else cpWorkFree(&work);
   return *result ? CP_SUCCESS : CP_MEM_FAIL;
@@ -26,10 +22,7 @@ int cpWorkCreate(CPWork *result, CPProjector P) {
 void cpWorkFree(CPWork *work_address) {
   CPWork work = *work_address;
   if (!work) return;
-  cpLevelsFree(work);
-  cpArenaFree(&work->storage);
-  cpMatrixFreeFree(&work->free);
-  if (work->kind && work->self) work->kind->free(work->self); /* P may have been freed */
+  if (work->kind->free && work->self) work->kind->free(work->self); /* P may have been freed */
   cpArenaFree(&work->arena);
   free(work);
   *work_address = NULL;
@@ -49,7 +42,7 @@ static int createStorage(CPWork work) {
   CP_ARRAYS(arena, P->m, &room->r, &room->s, &room->rl, &room->c2);
   cpRowsCreate(&work->rows, arena, P->m, P->n);
   if (P->mc > 0) work->uc = cpArenaVector(arena, P->c_tmpl);
-  if (P->user.metric_matrix &&
+  if (P->user.metric &&
       (cpUserMatOwn(arena, &work->M) || cpUserMatCreate(&work->M, P->M_tmpl, P->n, P->n, P->ctx)))
     return CP_MEM_FAIL;
   return cpArenaStatus(arena) ? CP_MEM_FAIL : cpJacobianCreate(work);
@@ -77,12 +70,8 @@ int cpWorkUpdate(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt) {
   if (!P->in_memory)
     return cpReason(work->text, CP_NOT_SUPPORTED,
                     "the vectors do not lie in one memory of less than %d entries: only "
-                    "CP_LINSOL_KRYLOV with CPProjectorSetJacTimes can work on them",
+                    "CPProjectorCreateProducts can work on them",
                     INT_MAX);
-  if (P->user.metric)
-    return cpReason(work->text, CP_NOT_SUPPORTED,
-                    "a metric that is an operator (CPProjectorSetMetric) needs CP_LINSOL_KRYLOV: "
-                    "CPProjectorSetMetricMatrix is for the solvers that factor");
   if (P->m == 0)
     return cpReason(work->text, CP_ILL_INPUT,
                     "there is no constraint: give a function c, or call CPProjectorAddUnitNorm");
@@ -97,7 +86,7 @@ int cpWorkUpdate(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt) {
   }
   if (P->nlevels == 0) {
     work->compact = !P->G_tmpl;
-    flag          = cpDetectLevels(work, t, y, ewt);
+    flag          = cpSplitLevels(work, t, y, ewt);
     if (flag) return flag;
   }
   cpLevelsFree(work);
@@ -125,16 +114,18 @@ int cpProjectorIdle(CPProjector P, const char *function) { return cpIdle(&P->log
 
 int cpProjectorNeedsData(const CPProjector P) { return P->in_memory; }
 
-int cpProjectorMeasures(const CPProjector P) { return !P->user_kind || P->user.violation; }
+int cpProjectorMeasures(const CPProjector P) {
+  return P->kind != &cpUserKind || P->user.own.violation;
+}
 
 sunrealtype cpProjectorEps(const CPProjector P) { return P->options.eps; }
 
 int cpProjectorIsRough(const CPProjector P) {
-  return !P->kind && P->c_tmpl && !P->user.jac && !P->user.Gv && P->nnorms == 0;
+  return P->kind == &cpMatrixKind && P->c_tmpl && !P->user.jac && P->nnorms == 0;
 }
 
 const char *cpRowName(const CPProjector P, int i, char name[CP_ROW_NAME]) {
-  if (P->kind) return P->kind->name_row(P->model, i, name);
+  if (P->kind->name_row) return P->kind->name_row(P->model, i, name);
   if (i < 0) {
     snprintf(name, CP_ROW_NAME, "a constraint of another process");
   } else if (i < P->mc || !P->in_memory) {

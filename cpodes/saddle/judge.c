@@ -20,7 +20,7 @@
 /* The structure of a sparse A is analysed once, if all A have one. */
 static int create(CPSaddle s) {
   const int sparse              = s->A.start && (s->has_matrix || cpSaddleKeepsPattern(s->first));
-  const CPSaddleOptions options = {.type     = sparse ? CP_SADDLE_SPARSE : CP_SADDLE_NULLSPACE,
+  const CPSaddleOptions options = {.type     = sparse ? CP_LINSOL_SPARSE : CP_LINSOL_QR,
                                    .shortest = !sparse && s->options.shortest,
                                    .finest   = s->options.finest,
                                    .memo     = s->options.memo};

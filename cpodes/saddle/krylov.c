@@ -93,7 +93,7 @@ static int explain(CPKrylov k, N_Vector r, const char *symptom, char *text) {
   if (disagree(k->q, k->Bq, k->g, k->d))
     return cpReason(text, -CP_CNSTRJAC_WRONG,
                     "%s, and the products G v and G^T w are not each other's transpose "
-                    "(CPProjectorCheckJacTimes)",
+                    "(CPProjectorCheckJac)",
                     symptom);
   return cpReason(text, -CP_PROJ_CONV_FAILURE, "%s%s", symptom,
                   p->precondition ? ""

@@ -1,4 +1,4 @@
-/* Null-space method by QR with or without column pivoting. In coordinates x / s, s_j = 1 /
+/* Null-space method by QR with column pivoting. In coordinates x / s, s_j = 1 /
  * sqrt(w_jj), in which W has unit diagonal,
  *
  *   A^T D Pi = Q [R11 R12; 0 ~0],   D: unit columns,   Q = [Q1 Q2],   A Q2 = 0
@@ -85,9 +85,9 @@ static void scaleForward(const Nullspace *c, double *x, int n) {
 /* A^T D Pi = Q R for the rows in these coordinates; rows of zeros are not scaled. As the columns
  * have about unit length, |R_kk| over it is the sine of column k's angle to the columns before it. If it is
  * known which rows are independent, their columns come first. */
-static int factorRows(CPSaddle s, Nullspace *c, int pivoting) {
+static void factorRows(CPSaddle s, Nullspace *c) {
   const int n = s->n, m = s->nrows, kmax = m < n ? m : n;
-  const double later = pivoting && s->options.shortest ? LATER / m : 0.0;
+  const double later = s->options.shortest ? LATER / m : 0.0;
   int info = 0, k = 0;
   cpSaddleGather(s, c->QR, (size_t)n, 1);
   for (int i = 0; i < m; i++) {
@@ -98,11 +98,8 @@ static int factorRows(CPSaddle s, Nullspace *c, int pivoting) {
     c->scale[i] = largest > 0.0 ? (1.0 - later * i) / (largest * sqrt(sum)) : 1.0;
     for (int j = 0; j < n; j++) row[j] *= c->scale[i];
   }
-  if (s->is_judged && !pivoting && s->rank < m) return CP_SADDLE_DEPENDENT;
-  for (int i = 0; i < m; i++)
-    c->pivot[i] = !pivoting ? i + 1 : s->is_judged && !s->is_dependent[s->row[i]];
-  if (pivoting) F77(dgeqp3)(&n, &m, c->QR, &n, c->pivot, c->tau, c->work, &c->lwork, &info);
-  else F77(dgeqrf)(&n, &m, c->QR, &n, c->tau, c->work, &c->lwork, &info);
+  for (int i = 0; i < m; i++) c->pivot[i] = s->is_judged && !s->is_dependent[s->row[i]];
+  F77(dgeqp3)(&n, &m, c->QR, &n, c->pivot, c->tau, c->work, &c->lwork, &info);
   for (int i = 0; i < m; i++) c->pivot[i]--; /* LAPACK counts from 1 */
   for (const int most = s->is_judged ? s->rank : kmax; k < most; k++) {
     const double sine = fabs(c->QR[(size_t)k * (size_t)(n + 1)]) / (1.0 - later * c->pivot[k]);
@@ -111,7 +108,6 @@ static int factorRows(CPSaddle s, Nullspace *c, int pivoting) {
   }
   for (int i = k; i < m; i++)
     if (!s->is_dependent[s->row[c->pivot[i]]]) cpSaddleMarkDependent(s, s->row[c->pivot[i]]);
-  return pivoting || k == m ? 0 : CP_SADDLE_DEPENDENT;
 }
 
 /* Forms V, T^{-1} and B = V T. A reflector that is I (tau = 0) gets v = 0. */
@@ -191,8 +187,8 @@ static int factor(CPSaddle s) {
   Nullspace *c = s->used.content;
   int flag     = c->has_factors ? cpWeightFactor(&c->W, s) : 0;
   if (!c->has_factors) cpSaddleScaleCoordinates(s, c->s);
-  if (!flag && s->nrows > 0) flag = factorRows(s, c, s->used.type == CP_SADDLE_NULLSPACE);
   if (flag) return flag;
+  if (s->nrows > 0) factorRows(s, c);
   if (s->rank > 0) formReflectors(s, c);
   if (!c->has_factors) {
     c->H.n = s->n - s->rank;

@@ -14,19 +14,14 @@
 static const struct {
   const CPSaddleOps *ops;
   const char *name;
-  CPLinSol lin;      /* public name for projections (AUTO: none) */
-  CPKktLinSol kkt;   /* public name for accelerations (AUTO: none) */
   int keeps_pattern; /* the structure of A is analysed at creation */
-} solvers[] = {
-    [CP_SADDLE_AUTO]  = {NULL, NULL, CP_LINSOL_AUTO, CP_KKT_AUTO, 0},
-    [CP_SADDLE_SCHUR] = {&cpSaddleSchurOps, "Schur complement", CP_LINSOL_SCHUR, CP_KKT_SCHUR, 0},
-    [CP_SADDLE_QR]    = {&cpSaddleNullspaceOps, "QR", CP_LINSOL_QR, CP_KKT_AUTO, 0},
-    [CP_SADDLE_NULLSPACE] = {&cpSaddleNullspaceOps, "null space", CP_LINSOL_QRP, CP_KKT_NULLSPACE, 0},
-    [CP_SADDLE_SPARSE]    = {&cpSaddleSparseOps, "sparse Schur complement", CP_LINSOL_SPARSE,
-                             CP_KKT_SPARSE_SCHUR, 1},
-    [CP_SADDLE_KKT] = {&cpSaddleKktOps, "sparse KKT matrix", CP_LINSOL_SPARSE, CP_KKT_SPARSE, 1}};
+} solvers[] = {[CP_LINSOL_AUTO]   = {NULL, NULL, 0},
+               [CP_LINSOL_SCHUR]  = {&cpSaddleSchurOps, "Schur complement", 0},
+               [CP_LINSOL_QR]     = {&cpSaddleNullspaceOps, "QR", 0},
+               [CP_LINSOL_SPARSE] = {&cpSaddleSparseOps, "sparse Schur complement", 1},
+               [CP_LINSOL_KKT]    = {&cpSaddleKktOps, "sparse KKT matrix", 1}};
 
-int cpSaddleKeepsPattern(CPSaddleType type) { return solvers[type].keeps_pattern; }
+int cpSaddleKeepsPattern(CPLinSol type) { return solvers[type].keeps_pattern; }
 
 const char *cpSaddleName(const CPSaddle s) { return solvers[s->used.type].name; }
 
@@ -34,7 +29,7 @@ int cpSaddleFailed(const CPSaddle s, int flag, sunrealtype t, const char *row, c
   if (flag == CP_SADDLE_DEPENDENT)
     return cpReason(text, -CP_PROJ_RANK,
                     "at t = %.10g: %s depends on others, and the linear solver '%s' needs "
-                    "independent ones (CP_LINSOL_AUTO, QRP and SPARSE do not)",
+                    "independent ones (CP_LINSOL_AUTO, QR and KKT do not)",
                     t, row, cpSaddleName(s));
   const char *what = flag == CP_MEM_FAIL ? "no memory" : "LAPACK or SuiteSparse failed";
   if (flag == CP_SADDLE_NONFINITE) what = "a matrix that is not finite", flag = -CP_MECH_NONFINITE;
@@ -43,47 +38,31 @@ int cpSaddleFailed(const CPSaddle s, int flag, sunrealtype t, const char *row, c
                   cpSaddleName(s));
 }
 
-CPSaddleType cpSaddleTypeOf(const CPSaddle s) { return s->used.type; }
-
-CPLinSol cpSaddleAsLin(CPSaddleType type) { return solvers[type].lin; }
-
-CPKktLinSol cpSaddleAsKkt(CPSaddleType type) { return solvers[type].kkt; }
-
-CPSaddleType cpSaddleOfLin(CPLinSol name) {
-  for (CPSaddleType type = CP_SADDLE_SCHUR; type <= CP_SADDLE_KKT; type++)
-    if (solvers[type].lin == name) return type;
-  return CP_SADDLE_AUTO;
-}
-
-CPSaddleType cpSaddleOfKkt(CPKktLinSol name) {
-  for (CPSaddleType type = CP_SADDLE_SCHUR; name && type <= CP_SADDLE_KKT; type++)
-    if (solvers[type].kkt == name) return type;
-  return CP_SADDLE_AUTO;
-}
+CPLinSol cpSaddleTypeOf(const CPSaddle s) { return s->used.type; }
 
 /* ---- the object ---- */
 
 /* Sets the first solver, and the general one, which takes over what the first refuses. */
 static void choose(CPSaddle s) {
   s->first = s->options.type;
-  if (s->first == CP_SADDLE_AUTO) {
+  if (s->first == CP_LINSOL_AUTO) {
     s->options.may_change = 1;
-    s->first              = CP_SADDLE_SCHUR;
-    if (!s->has_matrix && s->A.start) s->first = CP_SADDLE_SPARSE;
+    s->first              = CP_LINSOL_SCHUR;
+    if (!s->has_matrix && s->A.start) s->first = CP_LINSOL_SPARSE;
     if (s->has_matrix && s->M.start && (s->A.start || s->m == 0))
       s->first =
-          cpSaddleHasSmallBlocks(&s->M, CP_SADDLE_SMALL_BLOCKS) ? CP_SADDLE_SPARSE : CP_SADDLE_KKT;
+          cpSaddleHasSmallBlocks(&s->M, CP_SADDLE_SMALL_BLOCKS) ? CP_LINSOL_SPARSE : CP_LINSOL_KKT;
   }
-  s->general = CP_SADDLE_AUTO;
+  s->general = CP_LINSOL_AUTO;
   if (!s->options.may_change) return;
-  if (s->first == CP_SADDLE_SCHUR) s->general = CP_SADDLE_NULLSPACE;
-  if (s->first == CP_SADDLE_SPARSE && s->has_matrix) s->general = CP_SADDLE_KKT;
+  if (s->first == CP_LINSOL_SCHUR) s->general = CP_LINSOL_QR;
+  if (s->first == CP_LINSOL_SPARSE && s->has_matrix) s->general = CP_LINSOL_KKT;
 }
 
-static int openSolver(CPSaddle s, CPSaddleType type) {
+static int openSolver(CPSaddle s, CPLinSol type) {
   CPSaddleSolver *used   = &s->used;
-  const CPSaddleOps *ops = (unsigned)type <= CP_SADDLE_KKT ? solvers[type].ops : NULL;
-  if (type == CP_SADDLE_SCHUR && s->has_matrix && !s->M.start && !s->A.start &&
+  const CPSaddleOps *ops = (unsigned)type <= CP_LINSOL_KKT ? solvers[type].ops : NULL;
+  if (type == CP_LINSOL_SCHUR && s->has_matrix && !s->M.start && !s->A.start &&
       s->n + s->m <= CP_SMALL)
     ops = &cpSaddleEnvelopeOps;
   used->type     = type;
@@ -191,7 +170,7 @@ static int keepProblem(CPSaddle s, CPWeight W, const CPMat *A, double ranktol) {
 
 /* Exchanges the solvers in use and in reserve (unless the one in use already has this type, but
  * failed to open), and opens the new one if necessary. */
-CP_RARE static int changeSolver(CPSaddle s, CPSaddleType type) {
+CP_RARE static int changeSolver(CPSaddle s, CPLinSol type) {
   if (s->used.type != type) {
     const CPSaddleSolver other = s->used;
     s->used                    = s->reserve;
@@ -201,7 +180,7 @@ CP_RARE static int changeSolver(CPSaddle s, CPSaddleType type) {
 }
 
 /* Factors with the solver of this type. */
-static inline int factorBy(CPSaddle s, CPSaddleType type) {
+static inline int factorBy(CPSaddle s, CPLinSol type) {
   const int open = s->used.content && s->used.type == type;
   const int flag = open ? CP_SUCCESS : changeSolver(s, type);
   s->sine        = 1.0;
@@ -225,7 +204,7 @@ static int factorByEither(CPSaddle s) {
   if (!s->stays && s->wait == 0) {
     const int flag = factorBy(s, s->first);
     if (!flag) s->patience = 0;
-    if (flag <= 0 || s->general == CP_SADDLE_AUTO) return flag;
+    if (flag <= 0 || s->general == CP_LINSOL_AUTO) return flag;
     if (flag == CP_SADDLE_NOT_DEFINITE && s->options.definite) return flag;
     if (!s->options.shortest) s->stays_for_good = 1;
     s->patience = s->patience < MOST_PATIENT ? 2 * s->patience + 1 : MOST_PATIENT;

@@ -18,20 +18,9 @@
 #include "cpodes/base/memo.h"
 #include "cpodes/matrix/matrix.h"
 
-#include <cpodes/cpodes_mechanics.h>
+#include <cpodes/cpodes_types.h>
 
 typedef struct CPSaddle_ *CPSaddle;
-
-/* The public enumerations CPLinSol and CPKktLinSol name subsets of these (cpSaddleOfLin,
- * cpSaddleOfKkt). */
-typedef enum {
-  CP_SADDLE_AUTO,      /* by the structures of W and A, a more general solver in reserve */
-  CP_SADDLE_SCHUR,     /* dense A D A^T, Cholesky; needs independent rows and a definite W */
-  CP_SADDLE_QR,        /* null-space method by QR of A^T; needs independent rows */
-  CP_SADDLE_NULLSPACE, /* null-space method by QR with column pivoting */
-  CP_SADDLE_SPARSE,    /* sparse A D A^T where W is diagonal or has small blocks */
-  CP_SADDLE_KKT        /* sparse indefinite matrix [W A^T; A 0] */
-} CPSaddleType;
 
 /* W: root or matrix; the identity if both are NULL. */
 typedef struct {
@@ -43,9 +32,9 @@ typedef struct {
 } CPWeight;
 
 typedef struct {
-  CPSaddleType type;
+  CPLinSol type;
   /* 1: where the solver of this type refuses the values, a more general one replaces it (implied by
-   * AUTO): NULLSPACE replaces SCHUR, and KKT replaces SPARSE if W is a matrix */
+   * AUTO): QR replaces SCHUR, and KKT replaces SPARSE if W is a matrix */
   int may_change;
   /* 1: with dependent rows, mu has minimum norm among all that give the same A^T mu (SPARSE then
    * needs independent rows); 0: mu may be zero in dependent rows instead */
@@ -71,14 +60,14 @@ typedef struct {
 
 /* A solver (saddle_impl.h) and its data. */
 typedef struct {
-  CPSaddleType type; /* AUTO until it is created */
+  CPLinSol type; /* AUTO until it is created */
   const struct CPSaddleOps_ *ops;
   void *content;
   CPArena arena; /* memory of the content */
 } CPSaddleSolver;
 
 /* Creates a solver for the structures of W (NULL if diagonal) and A, which belong to the caller and
- * must outlive it. With a diagonal W, SCHUR, QR and NULLSPACE accept an A of another structure at
+ * must outlive it. With a diagonal W, SCHUR and QR accept an A of another structure at
  * each factorisation (cpSaddleKeepsPattern). Returns CP_SUCCESS, CP_MEM_FAIL, CP_LINSOL_FAIL, or
  * CP_ILL_INPUT if the type does not support these matrices; after a failure *saddle is NULL. */
 int cpSaddleCreate(CPSaddle *saddle, CPSaddleOptions options, const CPMat *W, const CPMat *A);
@@ -87,7 +76,7 @@ void cpSaddleFree(CPSaddle *saddle);
 #define CP_SADDLE_SMALL_BLOCKS 32
 int cpSaddleHasSmallBlocks(const CPMat *W, int most);
 /* Does this type analyse the structure of A once, at creation? */
-int cpSaddleKeepsPattern(CPSaddleType type);
+int cpSaddleKeepsPattern(CPLinSol type);
 
 /* Selects the rows i with off[i] = 0; off = NULL selects all, as at creation. Returns whether the
  * selected rows have been noted as independent of each other (cpSaddleNoteRank); ranktol may then
@@ -141,11 +130,7 @@ void cpSaddleScaleCoordinates(const CPSaddle s, double *scale);
 int cpSaddleFailed(const CPSaddle saddle, int flag, sunrealtype t, const char *row, char *text);
 /* Name and type of the solver in use. */
 const char *cpSaddleName(const CPSaddle saddle);
-CPSaddleType cpSaddleTypeOf(const CPSaddle saddle);
-CPSaddleType cpSaddleOfLin(CPLinSol type);
-CPLinSol cpSaddleAsLin(CPSaddleType type);
-CPSaddleType cpSaddleOfKkt(CPKktLinSol type);
-CPKktLinSol cpSaddleAsKkt(CPSaddleType type);
+CPLinSol cpSaddleTypeOf(const CPSaddle saddle);
 
 /* Factors W and A, given by their values, and solves, in as few passes as possible. Nothing may be
  * NULL. Returns 0 if anything is unusual, or x is not finite: cpSaddleFactor then tells what. */
@@ -176,7 +161,7 @@ struct CPSaddle_ {
   CPSaddleOptions options;
   CPSaddleSolver used;                       /* the solver in use: first or general */
   CPSaddleSolver reserve;                    /* the other one, if it has been needed */
-  CPSaddleType first, general;               /* general = AUTO: there is none */
+  CPLinSol first, general;                   /* general = AUTO: there is none */
   int stays, stays_for_good, wait, patience; /* see factorByEither in saddle.c */
   int has_matrix;                            /* W is a matrix, not diagonal */
   int is_identity;                           /* W is a multiple of 1 in all that is not held */

@@ -29,7 +29,7 @@ void cpSaddleGather(const CPSaddle s, double *X, size_t row_stride, size_t colum
 /* 1: angles are narrow because of W alone, and no other solver can take over. Cholesky factors then serve
  * down to the roundoff of their pivots, and solutions are refined. */
 static inline int cpSaddleIsLast(const CPSaddle s) {
-  return s->is_judged && s->judge->sine > CP_CHOLESKY_LEAST && s->general == CP_SADDLE_AUTO;
+  return s->is_judged && s->judge->sine > CP_CHOLESKY_LEAST && s->general == CP_LINSOL_AUTO;
 }
 /* The least sine of an angle in the metric of W that Cholesky factors distinguish from dependence. */
 #define CP_CHOLESKY_ROUNDOFF 5.0e-8

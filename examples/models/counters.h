@@ -111,7 +111,7 @@ static inline int projector_counters(CPProjector object, ProjectorCounters *s) {
 typedef struct {
   long int nM, nA, nf, nb, nv, np, nudot, nkkt, nlambda, npartials, nDQ, nnewton, nprojfact, rank,
       unique;
-  CPKktLinSol linsol;
+  CPLinSol linsol;
   CPMechNewton newton;
   struct {
     long int rank, unique;
@@ -140,7 +140,7 @@ static inline int mech_counters(CPMech object, MechCounters *s) {
   s->nprojfact         = (long int)counter_of(CP_OBJECT(object), "projection_factorizations");
   s->rank              = (long int)counter_of(CP_OBJECT(object), "rank");
   s->unique            = (long int)counter_of(CP_OBJECT(object), "unique_multipliers");
-  s->linsol            = (CPKktLinSol)counter_of(CP_OBJECT(object), "kkt_solver");
+  s->linsol            = (CPLinSol)counter_of(CP_OBJECT(object), "kkt_solver");
   s->newton            = (CPMechNewton)counter_of(CP_OBJECT(object), "newton_solver");
   s->last.rank         = (long int)counter_of(CP_OBJECT(object), "last_rank");
   s->last.unique       = (long int)counter_of(CP_OBJECT(object), "last_unique_multipliers");

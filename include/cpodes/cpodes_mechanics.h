@@ -319,18 +319,6 @@ typedef struct {
   void *data;        /**< for the functions */
 } CPMechForce;
 
-/** Linear solver of the KKT system [M A^T; A 0] (CPMechSetLinearSolver). */
-typedef enum {
-  CP_KKT_AUTO  = 0, /**< one of the others, by structure and rank */
-  CP_KKT_SCHUR = 1, /**< dense Cholesky of M and of A M^{-1} A^T: M definite, independent rows */
-  CP_KKT_NULLSPACE =
-      2, /**< dense QR of A^T with column pivoting, Cholesky of M on the null space of A: M need be
-              definite there only; dependent rows, minimum-norm multipliers */
-  CP_KKT_SPARSE       = 3, /**< sparse LU (KLU) of the KKT matrix; dependent rows are left out */
-  CP_KKT_SPARSE_SCHUR = 4  /**< sparse Cholesky of A M^{-1} A^T: M and A sparse, M definite and
-                             block-diagonal, independent rows */
-} CPKktLinSol;
-
 /** Metric of projections (CPMechSetMetric; guide, "The metric"). */
 typedef enum {
   CP_METRIC_DEFAULT = 0, /**< NEWTON with RADAU, or a dense M and the KKT matrix, else KINETIC; ERROR
@@ -477,11 +465,11 @@ CPODES_EXPORT int CPMechSetActive(CPMech mech, const int *mask);
 CPODES_EXPORT int CPMechSetMetric(CPMech mech, CPMechMetric metric);
 
 /**
- * Chooses the linear solver for accelerations. The default is CP_KKT_AUTO: with sparse M and A it
- * is SPARSE_SCHUR if the blocks of M are small (at most 32), else SPARSE; with dense ones it is
- * SCHUR. While M is not definite or rows are dependent, it is SPARSE and NULLSPACE instead.
+ * Chooses the linear solver for accelerations. The default is CP_LINSOL_AUTO: with sparse M and A it
+ * is SPARSE if the blocks of M are small (at most 32), else KKT; with dense ones it is SCHUR. While M
+ * is not definite or rows are dependent, it is KKT and QR instead.
  */
-CPODES_EXPORT int CPMechSetLinearSolver(CPMech mech, CPKktLinSol type);
+CPODES_EXPORT int CPMechSetLinearSolver(CPMech mech, CPLinSol type);
 
 /** Chooses the linear solver of Newton's iteration. The default is CP_NEWTON_AUTO. */
 CPODES_EXPORT int CPMechSetNewton(CPMech mech, CPMechNewton type);

@@ -164,25 +164,30 @@ enum CPReturnCode {
  *  call only. */
 typedef void (*CPErrHandlerFn)(int code, const char *function, const char *msg, void *data);
 
-/** Linear solver of the projector, for G D G^T (CPProjectorSetLinearSolver; guide, "Which solver").
- */
+/** Linear solver of the saddle points [W A^T; A 0] of projections (CPProjectorSetLinearSolver, where A is G and W
+ *  the metric) and of accelerations (CPMechSetLinearSolver, where W is M; guide, "Which solver"). */
 typedef enum {
   CP_LINSOL_AUTO = 0, /**< one of the others, by size, pattern and rank */
   CP_LINSOL_SCHUR =
-      1, /**< dense Cholesky factors of the Schur complement G D G^T: cheapest when small */
-  CP_LINSOL_QR     = 2, /**< dense QR of D^(1/2) G^T: accurate where G is ill-conditioned */
-  CP_LINSOL_QRP    = 3, /**< dense QR with column pivoting: finds the rank, takes dependent rows */
-  CP_LINSOL_SPARSE = 4, /**< sparse Cholesky factors of G D G^T, takes dependent rows */
-  CP_LINSOL_BLOCK  = 5, /**< the same as SPARSE, which is faster than a solver for each component */
-  CP_LINSOL_KRYLOV =
-      6 /**< conjugate gradients on G D G^T, products with G and G^T only; any N_Vector */
+      1, /**< dense Cholesky factors of A W^-1 A^T: cheapest when small; W definite, independent rows */
+  CP_LINSOL_QR =
+      2, /**< dense QR of A^T with column pivoting: finds the rank, takes dependent rows; accelerations:
+              the shortest multipliers, and M need only be definite on the null space of A */
+  CP_LINSOL_SPARSE =
+      3, /**< sparse Cholesky factors of A W^-1 A^T, W diagonal or with small blocks; takes dependent rows
+              in projections, not in accelerations */
+  CP_LINSOL_KKT = 4, /**< sparse LU factors (KLU) of [W A^T; A 0], W a matrix; takes dependent rows */
+  CP_LINSOL_PRODUCTS =
+      5 /**< conjugate gradients on A W^-1 A^T, products alone: not to be chosen, in use
+                              where there are no matrices */
 } CPLinSol;
 
 /** Norm in which a projection's correction is smallest (CPProjectorSetNorm). */
 typedef enum {
   CP_NORM_ERROR =
-      0,         /**< D = diag(1/ewt^2): error weighted, the norm of the integrator's error test */
-  CP_NORM_L2 = 1 /**< D = I */
+      0, /**< D = diag(1/ewt^2): error weighted, the norm of the integrator's error test */
+  CP_NORM_L2     = 1, /**< D = I */
+  CP_NORM_MATRIX = 2  /**< D = M^-1, with a matrix M of the user's */
 } CPNorm;
 
 /** Norm of the error estimate with which CVODES accepts steps and chooses sizes and orders (CPIntegratorSetErrEst). */
@@ -220,9 +225,10 @@ typedef enum {
   CP_SHAPE_WHEEL    = 3  /**< a cylinder with spokes, which make its rotation visible */
 } CPShapeKind;
 
-/** Parts of vectors next to a manifold (CPMechProject). P is the projector onto the tangent space. */
+/** Parts of vectors next to a manifold (CPMechProject, CPProjectorProjectVector). P is the projector onto the
+ * tangent space. */
 typedef enum {
-  CP_TANGENT   = 0, /**< P x, of velocities */
+  CP_TANGENT   = 0, /**< P x, of velocities, errors and sensitivities */
   CP_NORMAL    = 1, /**< x - P x */
   CP_COTANGENT = 2  /**< P^T x, of forces and gradients */
 } CPSpace;

@@ -63,15 +63,17 @@ class Ode(System):
                                                                              "the projection of a state and an error")):
                     bind(getattr(self.ode, slot), g, name, (n,) if slot == "g" else (n, n), ((n,), (n,)) if slot == "both" else ((n,),),
                          self.failures, self.keep)
-                made = lib.CPProjectorCreateUser(to_c.glue_project, to_c.glue_project_error if len(projection) > 1 else ffi.NULL,
-                                                 y_tmpl, self.ctx)
+                functions = ffi.new("CPUserProjection *", {"size": ffi.sizeof("CPUserProjection"), "state": to_c.glue_project})
+                if len(projection) > 1:
+                    functions.error = to_c.glue_project_error
+                if len(projection) > 2:
+                    functions.both = to_c.glue_project_both
+                made = lib.CPProjectorCreateUser(functions, y_tmpl, self.ctx)
             else:
                 made = lib.CPProjectorCreate(function, y_tmpl, c_tmpl, self.ctx)
             self.projector = self.own_handle("CPProjector", made, lib.CPProjectorFree)
             check = lambda flag: self.failures.check(flag, self.message)
             check(lib.CPProjectorSetUserData(self.projector, self.ode))
-            if len(projection) > 2:
-                check(lib.CPProjectorSetStateErrorFn(self.projector, to_c.glue_project_both))
             if G is not None:
                 G, form = matrix_function(G, "jac, the Jacobian of constraints", (self.m, n), t0, y0)
                 bind(self.ode.G, G, "jac, the Jacobian of constraints", (n,), (form,), self.failures, self.keep)

@@ -17,14 +17,11 @@ typedef struct {
   int mech, ode; /* the choice in each form; -1: not available */
 } Choice;
 
-static const Choice linsols[] = {{"auto", CP_KKT_AUTO, CP_LINSOL_AUTO},
-                                 {"schur", CP_KKT_SCHUR, CP_LINSOL_SCHUR},
-                                 {"sparse", CP_KKT_SPARSE, CP_LINSOL_SPARSE},
-                                 {"nullspace", CP_KKT_NULLSPACE, -1},
-                                 {"sparse-schur", CP_KKT_SPARSE_SCHUR, -1},
-                                 {"qr", -1, CP_LINSOL_QR},
-                                 {"qrp", -1, CP_LINSOL_QRP},
-                                 {"block", -1, CP_LINSOL_BLOCK}};
+static const Choice linsols[] = {{"auto", CP_LINSOL_AUTO, CP_LINSOL_AUTO},
+                                 {"schur", CP_LINSOL_SCHUR, CP_LINSOL_SCHUR},
+                                 {"qr", CP_LINSOL_QR, CP_LINSOL_QR},
+                                 {"sparse", CP_LINSOL_SPARSE, CP_LINSOL_SPARSE},
+                                 {"kkt", CP_LINSOL_KKT, -1}};
 static const Choice norms[]   = {{"default", CP_METRIC_DEFAULT, CP_NORM_ERROR},
                                  {"error", CP_METRIC_ERROR, CP_NORM_ERROR},
                                  {"l2", CP_METRIC_L2, CP_NORM_L2},
@@ -91,7 +88,7 @@ static int resolve_names(Problem *p, char *message) {
 
 /* Models by operators solve for themselves, and refuse any choice. */
 static int choose_solvers(const Problem *p, CPMech mech) {
-  return (p->linsol != CP_KKT_AUTO && CPMechSetLinearSolver(mech, (CPKktLinSol)p->linsol)) ||
+  return (p->linsol != CP_LINSOL_AUTO && CPMechSetLinearSolver(mech, (CPLinSol)p->linsol)) ||
          (p->norm != CP_METRIC_DEFAULT && CPMechSetMetric(mech, (CPMechMetric)p->norm));
 }
 
@@ -120,7 +117,7 @@ static int close_loops(const Problem *p) {
 
 static int create_mech(Problem *p, char *message) {
   const Method *method = &p->settings.method;
-  if (p->linsol != CP_KKT_AUTO && !p->model->mech.M)
+  if (p->linsol != CP_LINSOL_AUTO && !p->model->mech.M)
     return refuse(message, "--linsol %s is not for %s, which has no matrices: its udot solves",
                   p->settings.linsol, p->model->type->name);
   if (p->model->ncontacts > 0 ? create_contact(p) : !(p->mech = problem_mech(p)))
@@ -143,7 +140,7 @@ static int create_projector(Problem *p, char *message) {
   int flag = CPProjectorSetUserData(p->P, model->data);
   if (!flag && model->G) flag = CPProjectorSetJacFn(p->P, model->G, p->G ? p->G : model->G_tmpl);
   if (!flag) flag = CPProjectorSetLinearSolver(p->P, (CPLinSol)p->linsol);
-  if (!flag) flag = CPProjectorSetNorm(p->P, (CPNorm)p->norm);
+  if (!flag) flag = CPProjectorSetNorm(p->P, (CPNorm)p->norm, NULL, NULL);
   if (flag) snprintf(message, RUN_TEXT, "%s", CPObjectGetLastMessage(CP_OBJECT(p->P)));
   return flag ? -1 : 0;
 }

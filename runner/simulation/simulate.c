@@ -423,7 +423,7 @@ static void finish(Run *run) {
   r->rank           = run->observer.rank;
   r->unique         = run->observer.unique;
   r->constraints    = p->mech ? run->observer.nlambda : run->info.nv;
-  if (p->P && !CPProjectorGetRank(p->P, &rank)) r->rank = (long)rank;
+  if (p->P && !CPProjectorGetRank(p->P, &rank, NULL)) r->rank = (long)rank;
   add_counts(run, r);
   take_mech_counts(p->mech, run->observer.observed, r);
   take_contact_counts(p, r);

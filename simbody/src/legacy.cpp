@@ -208,7 +208,9 @@ struct LegacyIntegrator::Impl {
     if (c) N_VDestroy(c);
     c = nullptr;
     if (how == USERS) {
-      P = CPProjectorCreateUser(project, projectError, y, ctx);
+      const CPUserProjection functions = {sizeof functions, project, projectError, projectBoth,
+                                          violation};
+      P = CPProjectorCreateUser(&functions, y, ctx);
     } else {
       c = N_VNew_Serial(static_cast<sunindextype>(tolerances.size()), ctx);
       if (!c) return CP_MEM_FAIL;
@@ -218,10 +220,8 @@ struct LegacyIntegrator::Impl {
     if (!P) return CP_MEM_FAIL;
     flag = CPProjectorSetUserData(P, this);
     if (!flag) flag = CPObjectSetErrHandlerFn(CP_OBJECT(P), report, this);
-    if (!flag && how == USERS) flag = CPProjectorSetViolationFn(P, violation);
-    if (!flag && how == USERS) flag = CPProjectorSetStateErrorFn(P, projectBoth);
     if (!flag && how == BY_CONSTRAINTS) {
-      flag = CPProjectorSetNorm(P, errorNorm ? CP_NORM_ERROR : CP_NORM_L2);
+      flag = CPProjectorSetNorm(P, errorNorm ? CP_NORM_ERROR : CP_NORM_L2, nullptr, nullptr);
       if (!flag) flag = CPProjectorSetConstraintTol(P, c);
     }
     if (!flag) flag = CPIntegratorSetProjector(mem, P);

@@ -175,7 +175,7 @@ static void options_of_mechanics(World *w) {
   w->mech    = CPContactGetMech(w->contacts.contact);
   switch (below(w, 3)) {
   case 0: CALL(w, MECHANICS, CPMechSetMetric(w->mech, (CPMechMetric)below(w, 4))); break;
-  case 1: CALL(w, MECHANICS, CPMechSetLinearSolver(w->mech, (CPKktLinSol)below(w, 4))); break;
+  case 1: CALL(w, MECHANICS, CPMechSetLinearSolver(w->mech, (CPLinSol)below(w, 4))); break;
   default: CALL(w, MECHANICS, CPMechSetNewton(w->mech, (CPMechNewton)below(w, 3)));
   }
   w->mech = own;

@@ -125,7 +125,7 @@ static void set_metric(World *w) {
 }
 
 static void set_linear_solver(World *w) {
-  CALL(w, MECHANICS, CPMechSetLinearSolver(w->mech, (CPKktLinSol)below(w, 5)));
+  CALL(w, MECHANICS, CPMechSetLinearSolver(w->mech, (CPLinSol)below(w, 5)));
 }
 
 static void set_newton(World *w) {

@@ -2,6 +2,7 @@
 #include "world.h"
 
 #include <models/counters.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sundials/sundials_matrix.h>
 
@@ -28,14 +29,21 @@ void projector_create(World *w) {
   /* templates of another length would mean another problem, for which there are no functions */
   if (y && N_VGetLength(y) != w->m.n) y = w->start;
   if (c && N_VGetLength(c) != w->m.m) c = w->like_c;
-  w->P = CREATE(w, CPProjectorCreate(mechanism_c, y, c, w->ctx));
+  if (chance(w, 0.8)) w->P = CREATE(w, CPProjectorCreate(mechanism_c, y, c, w->ctx));
+  else
+    w->P = CREATE(w, CPProjectorCreateProducts(mechanism_c, mechanism_jac_times,
+                                               mechanism_jac_trans_times, y, c, w->ctx));
   ready(w);
 }
 
 void projector_create_user(World *w) {
   if (w->P) return;
-  CPErrProjFn g_eps = chance(w, 0.5) ? mechanism_error_projection : NULL;
-  w->P = CREATE(w, CPProjectorCreateUser(mechanism_projection, g_eps, w->start, w->ctx));
+  CPUserProjection user = {.size  = chance(w, w->odd) ? 0 : sizeof user,
+                           .state = mechanism_projection};
+  if (chance(w, 0.5)) user.error = mechanism_error_projection;
+  if (chance(w, 0.3)) user.both = mechanism_state_and_error;
+  if (chance(w, 0.3)) user.violation = mechanism_violation, w->off_manifold = 1;
+  w->P = CREATE(w, CPProjectorCreateUser(&user, w->start, w->ctx));
   ready(w);
 }
 
@@ -60,17 +68,12 @@ void projector_jacobian(World *w) {
   CALL(w, PROJECTOR, CPProjectorSetJacFn(w->P, jac, G));
 }
 
-static void jac_times(World *w) {
-  const CPJacTimesFn Gv = chance(w, 0.9) ? mechanism_jac_times : NULL;
-  CALL(w, PROJECTOR, CPProjectorSetJacTimes(w->P, Gv, mechanism_jac_trans_times));
-}
-
 static void schur_diag(World *w) {
   CALL(w, PROJECTOR, CPProjectorSetSchurDiag(w->P, chance(w, 0.8) ? mechanism_schur_diag : NULL));
 }
 
 static void preconditioner(World *w) {
-  const CPPrecSolveFn solve = chance(w, 0.8) ? mechanism_prec_solve : NULL;
+  const CPProductFn solve = chance(w, 0.8) ? mechanism_prec_solve : NULL;
   CALL(w, PROJECTOR, CPProjectorSetPreconditioner(w->P, mechanism_prec_setup, solve));
 }
 
@@ -81,65 +84,54 @@ static void unit_norm(World *w) {
   CALL(w, PROJECTOR, CPProjectorAddUnitNorm(w->P, first, length, value));
 }
 
+/* n random bits, mostly 1, or NULL */
+static int *mask_of(World *w, int n) {
+  int *mask = chance(w, 0.4) ? NULL : keep(w, malloc((size_t)n * sizeof *mask), free);
+  for (int i = 0; mask && i < n; i++) mask[i] = 1;
+  if (mask && chance(w, 0.7)) mask[below(w, n)] = 0;
+  return mask;
+}
+
 static void set_active(World *w) {
-  N_Vector mask = chance(w, 0.4) ? NULL : numbers(w, w->m.m, 1.0, 2.0);
-  if (mask && chance(w, 0.7))
-    N_VGetArrayPointer(mask)[below(w, (int)N_VGetLength(mask))] = 0.0, w->off_manifold = 1;
+  int *mask = mask_of(w, w->m.m);
   if (!CALL(w, PROJECTOR, CPProjectorSetActive(w->P, mask)) && mask) w->off_manifold = 1;
 }
 
 static void set_levels(World *w) {
-  N_Vector row = vector(w, w->m.m), col = vector(w, w->m.n);
   const int sound = chance(w, 0.7);
-  for (int i = 0; row && i < N_VGetLength(row); i++)
-    N_VGetArrayPointer(row)[i] = sound ? i >= w->m.np : number(w, 1e-9, 20.0);
-  for (int i = 0; col && i < N_VGetLength(col); i++)
-    N_VGetArrayPointer(col)[i] = sound ? i >= w->m.nq : below(w, 3);
+  int *row        = chance(w, 0.2) ? NULL : keep(w, malloc((size_t)w->m.m * sizeof *row), free);
+  int *col        = chance(w, 0.2) ? NULL : keep(w, malloc((size_t)w->m.n * sizeof *col), free);
+  for (int i = 0; row && i < w->m.m; i++) row[i] = sound ? i >= w->m.np : whole(w, 0, 20);
+  for (int i = 0; col && i < w->m.n; i++) col[i] = sound ? i >= w->m.nq : below(w, 3);
   CALL(w, PROJECTOR, CPProjectorSetLevels(w->P, row, col));
 }
 
-static void get_levels(World *w) {
-  N_Vector row = vector(w, w->m.m), col = vector(w, w->m.n);
-  CALL(w, PROJECTOR, CPProjectorGetLevels(w->P, row, col));
-}
-
 void projector_linear_solver(World *w) {
-  const int type = whole(w, 0, 6);
-  if (type < 0 || type > 6)
+  const int type = whole(w, 0, 5);
+  if (type < 0 || type > 5)
     return; /* not a value of the type: undefined behaviour in this program */
   CALL(w, PROJECTOR, CPProjectorSetLinearSolver(w->P, (CPLinSol)type));
 }
 
 static void set_norm(World *w) {
-  CALL(w, PROJECTOR, CPProjectorSetNorm(w->P, (CPNorm)below(w, 2)));
+  CALL(w, PROJECTOR, CPProjectorSetNorm(w->P, (CPNorm)below(w, 2), NULL, NULL));
 }
 
 static void set_metric(World *w) {
-  CALL(w, PROJECTOR, CPProjectorSetMetric(w->P, chance(w, 0.7) ? mechanism_metric : NULL));
+  CALL(w, PROJECTOR, CPProjectorSetMetricProduct(w->P, chance(w, 0.7) ? mechanism_metric : NULL));
 }
 
 static void set_metric_matrix(World *w) {
   SUNMatrix M = keep(w, mechanism_metric_template(&w->m, (Form)below(w, 3), w->ctx), destroy_matrix);
   if (chance(w, w->odd)) M = jacobian_template(w);
   const CPMetricMatrixFn fn = chance(w, 0.8) ? mechanism_metric_matrix : NULL;
-  CALL(w, PROJECTOR, CPProjectorSetMetricMatrix(w->P, fn, M));
+  CALL(w, PROJECTOR, CPProjectorSetNorm(w->P, CP_NORM_MATRIX, fn, M));
 }
 
 static void set_constraint_tol(World *w) {
   w->off_manifold = 1;
   N_Vector ctol   = chance(w, 0.3) ? NULL : numbers(w, w->m.m, 1e-9, 1e-3);
   CALL(w, PROJECTOR, CPProjectorSetConstraintTol(w->P, ctol));
-}
-
-static void set_violation(World *w) {
-  w->off_manifold        = 1;
-  const CPViolationFn fn = chance(w, 0.7) ? mechanism_violation : NULL;
-  CALL(w, PROJECTOR, CPProjectorSetViolationFn(w->P, fn));
-}
-
-static void set_state_error(World *w) {
-  const CPStateErrorProjFn fn = chance(w, 0.7) ? mechanism_state_and_error : NULL;
-  CALL(w, PROJECTOR, CPProjectorSetStateErrorFn(w->P, fn));
 }
 
 static void set_eps(World *w) {
@@ -149,21 +141,9 @@ static void set_eps(World *w) {
     if (eps > w->promise[k].eps) w->promise[k].eps = eps;
 }
 
-static void set_max_iters(World *w) {
-  const int n = whole(w, 1, 20);
-  CALL(w, PROJECTOR, CPProjectorSetMaxIters(w->P, n));
-}
-
-static void set_frequency(World *w) {
-  const int n = whole(w, 1, 20);
-  CALL(w, PROJECTOR, CPProjectorSetJacFrequency(w->P, n));
-}
-
-static void set_fixed(World *w) {
+static void set_free(World *w) {
   w->another_solution = 1;
-  N_Vector id         = chance(w, 0.4) ? NULL : numbers(w, w->m.n, 1.0, 2.0);
-  if (id && chance(w, 0.7)) N_VGetArrayPointer(id)[below(w, (int)N_VGetLength(id))] = 0.0;
-  CALL(w, PROJECTOR, CPProjectorSetFixed(w->P, id));
+  CALL(w, PROJECTOR, CPProjectorSetFree(w->P, mask_of(w, w->m.n)));
 }
 
 /* ---- actions ---- */
@@ -205,10 +185,11 @@ static void project_vector(World *w) {
   N_Vector y = start_state(w), ewt = weights_at(w, y), v = numbers(w, w->m.n, 0.1, 2.0),
            before = copy(w, v);
   if (chance(w, 0.5)) {
-    const int flag = CALL(w, PROJECTOR, CPProjectorProjectTangent(w->P, w->t, y, ewt, v));
+    const int flag = CALL(w, PROJECTOR, CPProjectorProjectVector(w->P, CP_TANGENT, w->t, y, ewt, v));
     check_result(w, flag, v, before, w->call);
   } else {
-    const int flag = CALL(w, PROJECTOR, CPProjectorProjectCotangent(w->P, w->t, y, ewt, v));
+    const int flag =
+        CALL(w, PROJECTOR, CPProjectorProjectVector(w->P, CP_COTANGENT, w->t, y, ewt, v));
     check_result(w, flag, v, before, w->call);
   }
 }
@@ -222,20 +203,18 @@ static void violation(World *w) {
 
 static void check_jacobian(World *w) {
   N_Vector y = start_state(w), ewt = weights_at(w, y);
-  sunrealtype err = 0.0, product = 0.0;
+  sunrealtype err = 0.0;
   sunindextype row, col;
-  if (chance(w, 0.7)) CALL(w, PROJECTOR, CPProjectorCheckJac(w->P, w->t, y, ewt, &err, &row, &col));
-  else CALL(w, PROJECTOR, CPProjectorCheckJacTimes(w->P, w->t, y, ewt, &err, &product));
+  CALL(w, PROJECTOR, CPProjectorCheckJac(w->P, w->t, y, ewt, &err, &row, &col));
 }
 
 static void get_results(World *w) {
-  sunindextype rank, count;
+  sunindextype rank;
   CPLinSol type;
   const char *reason;
   ProjectorCounters stats;
-  N_Vector dependent = vector(w, w->m.m);
-  CALL(w, PROJECTOR, CPProjectorGetRank(w->P, &rank));
-  CALL(w, PROJECTOR, CPProjectorGetDependent(w->P, &count, dependent));
+  int *dependent = keep(w, malloc((size_t)w->m.m * sizeof *dependent), free);
+  CALL(w, PROJECTOR, CPProjectorGetRank(w->P, &rank, chance(w, 0.5) ? dependent : NULL));
   CALL(w, PROJECTOR, CPProjectorGetLinearSolver(w->P, &type, &reason));
   CALL(w, PROJECTOR, projector_counters(w->P, &stats));
 }
@@ -246,24 +225,18 @@ const Action projector_actions[] = {{"create a projector", projector_create, 2},
                                     {"projector: user data", set_user_data, 1},
                                     {"projector: handler", set_handler, 1},
                                     {"projector: Jacobian", projector_jacobian, 4},
-                                    {"projector: products", jac_times, 2},
                                     {"projector: Schur diagonal", schur_diag, 1},
                                     {"projector: preconditioner", preconditioner, 1},
                                     {"projector: unit norm", unit_norm, 1},
                                     {"projector: active rows", set_active, 2},
                                     {"projector: levels", set_levels, 2},
-                                    {"projector: get levels", get_levels, 1},
                                     {"projector: linear solver", projector_linear_solver, 5},
                                     {"projector: norm", set_norm, 2},
                                     {"projector: metric", set_metric, 2},
                                     {"projector: metric matrix", set_metric_matrix, 2},
                                     {"projector: constraint tolerances", set_constraint_tol, 1},
-                                    {"projector: violation", set_violation, 1},
-                                    {"projector: state and error", set_state_error, 1},
                                     {"projector: eps", set_eps, 2},
-                                    {"projector: iterations", set_max_iters, 1},
-                                    {"projector: frequency", set_frequency, 1},
-                                    {"projector: fixed", set_fixed, 1},
+                                    {"projector: free", set_free, 1},
                                     {"project", project, 6},
                                     {"project a vector", project_vector, 3},
                                     {"projector: get violation", violation, 1},

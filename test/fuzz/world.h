@@ -9,6 +9,7 @@
 #include "mechanism.h"
 #include "random.h"
 
+#include <cpodes/cpodes_matrixfree.h>
 #include <cpodes/cpodes_session.h>
 #include <nvector/nvector_serial.h>
 #include <stdio.h>

@@ -308,7 +308,7 @@ END_TEST
 /* The rows are independent throughout, although a trial stage of an attempt that is rejected may
  * look dependent. */
 START_TEST(a_rejected_attempt_does_not_change_the_linear_solver) {
-  const CampaignOptions schur = {.t_end = 1, .linsol = CP_KKT_SCHUR}, by_itself = {.t_end = 1};
+  const CampaignOptions schur = {.t_end = 1, .linsol = CP_LINSOL_SCHUR}, by_itself = {.t_end = 1};
   CPPlugin *model      = model_with("flyball_governor", NULL, 0);
   const Outcome chosen = campaign_run(model, ONE_STEP, 1e-4, &schur, NULL),
                 own    = campaign_run(model, ONE_STEP, 1e-4, &by_itself, NULL);
@@ -317,7 +317,7 @@ START_TEST(a_rejected_attempt_does_not_change_the_linear_solver) {
            "warnings, solver %d\n",
            chosen.seconds, chosen.steps, own.seconds, own.steps, own.warnings, (int)own.linsol);
   ck_assert_msg(own.flag >= 0 && chosen.flag >= 0, "%s; %s", own.text, chosen.text);
-  ck_assert_int_eq(own.linsol, CP_KKT_SCHUR);
+  ck_assert_int_eq(own.linsol, CP_LINSOL_SCHUR);
   ck_assert_msg(own.warnings == 0, "%s", own.text);
   CPPluginFree(&model);
 }

@@ -22,15 +22,15 @@ typedef struct {
   long int steps, f; /* evaluations of f, or of accelerations if there are more */
   int warnings;      /* number of messages if the run did not fail */
   int events;
-  CPKktLinSol linsol; /* in use at the end */
-  double seconds;     /* CPU */
-  char text[300];     /* the last message */
+  CPLinSol linsol; /* in use at the end */
+  double seconds;  /* CPU */
+  char text[300];  /* the last message */
 } Outcome;
 
 /* 0: default */
 typedef struct {
   sunrealtype t_end;    /* the model's */
-  CPKktLinSol linsol;   /* of accelerations */
+  CPLinSol linsol;      /* of accelerations */
   sunrealtype max_step; /* of DOP853: none */
   int most_events;      /* the run ends with this one */
   int outputs; /* equally spaced; 1: only at the end. The error is the largest at the outputs. */

@@ -20,11 +20,11 @@ typedef struct {
 } Bars;
 
 /* The state of the regular branch with all rods at theta. linsol SPARSE: with sparse matrices. */
-static Bars bars_create(int N, CPKktLinSol linsol, sunrealtype theta, sunrealtype theta_d) {
+static Bars bars_create(int N, CPLinSol linsol, sunrealtype theta, sunrealtype theta_d) {
   Bars b            = {.mech = four_bar_create(N, gravity)};
   CPEquations model = four_bar_model(b.mech);
   N_Vector y        = vector_of(four_bar_n(N), NULL);
-  if (linsol == CP_KKT_SPARSE)
+  if (linsol == CP_LINSOL_KKT)
     ck_assert_int_eq(four_bar_matrices(N, test_context, &model.M_tmpl, &model.A_tmpl), 0);
   four_bar_state(b.mech, theta, theta_d, y);
   b.run = mech_run_create(&model, b.mech, entries(y));
@@ -61,7 +61,7 @@ static void check_reactions(const Bars *b, const CPMechOutput *out) {
  * of the f/c form, which has the same. */
 START_TEST(accelerations_are_those_of_the_f_c_form) {
   static const int windows[]           = {1, 2, 40};
-  static const CPKktLinSol solvers[]   = {CP_KKT_SCHUR, CP_KKT_NULLSPACE, CP_KKT_SPARSE};
+  static const CPLinSol solvers[]      = {CP_LINSOL_SCHUR, CP_LINSOL_QR, CP_LINSOL_KKT};
   static const sunrealtype angles[][2] = {{0, 1}, {0.7, 2}, {1.5, -3}, {2.5, 4}, {4, 0}};
   const int N = windows[_i / 3], nu = (int)four_bar_n(N) / 2;
   enum { MAX_NU_40 = 3 * 81, MAX_NA_40 = 2 * 121 };
@@ -89,7 +89,7 @@ END_TEST
    (models_four_bar.c), and reactions although the multipliers are not unique. Loop index: linear
    solver */
 START_TEST(singular_position_has_the_accelerations_of_gauss) {
-  static const CPKktLinSol solvers[] = {CP_KKT_AUTO, CP_KKT_NULLSPACE, CP_KKT_SPARSE};
+  static const CPLinSol solvers[] = {CP_LINSOL_AUTO, CP_LINSOL_QR, CP_LINSOL_KKT};
   enum { N = 2, NU = 3 * (2 * N + 1), NA = 2 * (3 * N + 1) };
   const sunrealtype alpha[N + 1] = {-27 * gravity / 22, -12 * gravity / 11, -27 * gravity / 22};
   sunrealtype udot[NU], lambda[NA], reaction[NU];
@@ -135,8 +135,8 @@ static sunrealtype position_error(const Bars *b, const Sample *s) {
 START_TEST(error_before_the_first_passage_is_that_of_the_steps) {
   Sample samples[MAX_SAMPLES];
   const int N = _i % 2 + 1, lmm = _i / 2 % 2 ? CV_ADAMS : CV_BDF;
-  const CPKktLinSol linsol = _i / 4 ? CP_KKT_SPARSE : CP_KKT_AUTO;
-  const sunrealtype tol    = 1e-8;
+  const CPLinSol linsol = _i / 4 ? CP_LINSOL_KKT : CP_LINSOL_AUTO;
+  const sunrealtype tol = 1e-8;
   table_of(N, samples);
   Bars b = bars_create(N, linsol, 0, 1);
   mech_run_start(b.run, lmm, tol);
@@ -186,9 +186,9 @@ static void march(Bars *b, sunrealtype tol, const Sample *samples, int nsamples,
 START_TEST(runs_follow_the_regular_branch_or_stop_and_say_so) {
   Sample samples[MAX_SAMPLES];
   const int N = _i % 2 + 1, lmm = _i / 2 % 2 ? CV_ADAMS : CV_BDF;
-  const CPKktLinSol linsol = _i / 4 ? CP_KKT_SPARSE : CP_KKT_AUTO;
-  const int nsamples       = table_of(N, samples);
-  Outcomes outcomes        = {0, 0};
+  const CPLinSol linsol = _i / 4 ? CP_LINSOL_KKT : CP_LINSOL_AUTO;
+  const int nsamples    = table_of(N, samples);
+  Outcomes outcomes     = {0, 0};
   for (int i = 0; i <= 20; i++) { /* 1e-4 ... 1e-9 */
     const sunrealtype tol = pow(10, -4 - i / 4.0);
     Bars b                = bars_create(N, linsol, 0, 1);
@@ -308,7 +308,7 @@ END_TEST
  * accelerations that are wrong by d / eps; the f that explicit methods get does not. */
 START_TEST(f_next_to_a_singular_position_is_that_of_the_manifold) {
   const sunrealtype eps = 1e-3, d = 1e-7, rate = 3;
-  Bars b       = bars_create(1, CP_KKT_AUTO, 0, 1);
+  Bars b       = bars_create(1, CP_LINSOL_AUTO, 0, 1);
   const int nu = (int)four_bar_n(1) / 2;
   N_Vector y = vector_copy(b.run->y), exact = vector_copy(y), f = vector_copy(y);
   sunrealtype udot[9];

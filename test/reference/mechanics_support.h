@@ -43,7 +43,7 @@ typedef struct {
   sunrealtype tol;
   CPMechMetric metric;
   CPMechNewton newton;
-  CPKktLinSol linsol;
+  CPLinSol linsol;
   int maxord;
   sunrealtype tau;    /* CPMechSetErrorTimeScale */
   int by_differences; /* v and b, and partial derivatives */

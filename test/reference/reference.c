@@ -143,7 +143,7 @@ static void create_projector(Run *run, Mechanism *mech, const Options *options) 
   ck_assert_ptr_nonnull(run->projector);
   ck_assert_int_eq(CPProjectorSetUserData(run->projector, &mech->par), CP_SUCCESS);
   ck_assert_int_eq(CPProjectorSetLinearSolver(run->projector, options->linsol), CP_SUCCESS);
-  ck_assert_int_eq(CPProjectorSetNorm(run->projector, options->norm), CP_SUCCESS);
+  ck_assert_int_eq(CPProjectorSetNorm(run->projector, options->norm, NULL, NULL), CP_SUCCESS);
   if (!options->difference_quotients) {
     run->G = SUNDenseMatrix(mech->m, mech->n, test_context);
     ck_assert_int_eq(CPProjectorSetJacFn(run->projector, mech->jac, run->G), CP_SUCCESS);

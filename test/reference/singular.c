@@ -232,31 +232,32 @@ enum { WINDOWS = sizeof windows / sizeof windows[0] };
 START_TEST(rank_falls_by_N_on_each_level_and_states_are_projected_all_the_same) {
   const int N = windows[_i % WINDOWS], m = (int)four_bar_m(N), n = (int)four_bar_n(N);
   unsigned long long seed = 9;
-  sunindextype rank = -1, count = -1;
-  FourBar *mech = four_bar_create(N, gravity);
-  N_Vector y = vector_of(n, NULL), ewt = vector_of(n, NULL), dependent = vector_of(m, NULL);
+  sunindextype rank       = -1;
+  FourBar *mech           = four_bar_create(N, gravity);
+  N_Vector y = vector_of(n, NULL), ewt = vector_of(n, NULL), c = vector_of(m, NULL);
+  int *dependent = calloc((size_t)m, sizeof *dependent);
   N_VConst(1e6, ewt);
   four_bar_state(mech, acos(0.0), 3, y);
   for (int j = 0; j < n; j++)
     if (j % 3 == 0 || (j % 3 == 1 && j >= n / 2)) entries(y)[j] += 1e-4 * random_number(&seed);
   CPProjector P = projector_of(mech, y, _i / WINDOWS);
   ck_assert_int_eq(CPProjectorProject(P, 0, y, ewt), CP_SUCCESS);
-  ck_assert_int_eq(CPProjectorGetRank(P, &rank), CP_SUCCESS);
+  ck_assert_ptr_nonnull(dependent);
+  ck_assert_int_eq(CPProjectorGetRank(P, &rank, dependent), CP_SUCCESS);
   ck_assert_int_eq(rank, m - 2 * N);
-  ck_assert_int_eq(CPProjectorGetDependent(P, &count, dependent), CP_SUCCESS);
-  ck_assert_int_eq(count, 2 * N);
   sunrealtype positions = 0, velocities = 0;
-  for (int i = 0; i < m; i++) *(i < m / 2 ? &positions : &velocities) += entries(dependent)[i];
+  for (int i = 0; i < m; i++) *(i < m / 2 ? &positions : &velocities) += dependent[i];
   ck_assert_double_eq(positions, N);
   ck_assert_double_eq(velocities, N);
   /* eps = 0.1 tolerances of 1e-6, in rows of at most 5 entries up to 3 */
-  ck_assert_int_eq(four_bar_constraints(0, y, dependent, mech), 0);
-  ck_assert_double_le(N_VMaxNorm(dependent), 0.1 * 1e-6 * 3 * sqrt(5));
+  ck_assert_int_eq(four_bar_constraints(0, y, c, mech), 0);
+  ck_assert_double_le(N_VMaxNorm(c), 0.1 * 1e-6 * 3 * sqrt(5));
   CPProjectorFree(&P);
   four_bar_free(&mech);
   N_VDestroy(y);
   N_VDestroy(ewt);
-  N_VDestroy(dependent);
+  N_VDestroy(c);
+  free(dependent);
 }
 END_TEST
 
@@ -269,7 +270,6 @@ START_TEST(a_rank_that_falls_on_the_way_is_told) {
   Going g;
   begin(&g, N, CV_BDF, 1e-9, 0);
   ck_assert_int_eq(CPProjectorSetJacFn(g.P, NULL, NULL), CP_SUCCESS);
-  ck_assert_int_eq(CPProjectorSetJacFrequency(g.P, 1), CP_SUCCESS);
   ck_assert_int_eq(CVodeSetStopTime(CPIntegratorGetCVodeMem(g.mem), t_singular[_i]), CV_SUCCESS);
   ck_assert_int_eq(CPIntegratorEvolve(g.mem, 1, g.y, &g.t, CV_NORMAL), CV_TSTOP_RETURN);
   ck_assert_int_eq(g.log.code, 99); /* CV_WARNING */

@@ -60,11 +60,11 @@ static sunrealtype row_size(SUNMatrix G, int i, N_Vector ewt) {
 }
 
 /* Without constraint tolerances the measure is the state's own: eps times the row's size. The size
- * belongs to the newest factors, which may be from one of the last CP_JACFREQ_DEFAULT projections.
+ * belongs to the newest factors, which may be from one of the last ten projections.
  * The factor 1.01 allows for factors from before the correction, or from a step that was retried in
  * between. Loop index: mechanism, method, norm. */
 START_TEST(every_step_is_within_a_fraction_of_the_state_tolerance) {
-  enum { REMEMBERED = CP_JACFREQ_DEFAULT + 1 };
+  enum { REMEMBERED = 11 };
   Mechanism mech        = mechanism((MechanismId)(_i / 4));
   const Options options = {
       .lmm = methods[_i / 2 % 2], .tol = 1e-6, .norm = _i % 2 ? CP_NORM_L2 : CP_NORM_ERROR};

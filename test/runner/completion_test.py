@@ -68,7 +68,7 @@ class Words(RunnerTest):
             self.assertEqual(self.complete("run", *before, "do"), ["dop853", "dopri5"])
         self.assertEqual(self.complete("run", "--method", "="), methods())
         self.assertEqual(self.complete("run", "--method=do"), ["dop853", "dopri5"])
-        self.assertIn("sparse-schur", self.complete("run", "--linsol", ""))
+        self.assertIn("kkt", self.complete("run", "--linsol", ""))
         self.assertIn("kinetic", self.complete("run", "--norm", ""))
         self.assertEqual(self.complete("run", "--form", "o"), ["ode"])
 

@@ -138,7 +138,7 @@ static void readCounters(CPObject object, void *to) {
   const CPMech mech  = (CPMech)object;
   CPMechStats *stats = to;
   *stats             = mech->stats;
-  if (stats->nkkt > 0 && mech->kkt) stats->linsol = cpSaddleAsKkt(cpSaddleTypeOf(mech->kkt));
+  if (stats->nkkt > 0 && mech->kkt) stats->linsol = cpSaddleTypeOf(mech->kkt);
 }
 
 static CPObject owned(CPObject mech) { return CP_OBJECT(((CPMech)mech)->P); }

@@ -284,7 +284,7 @@ static int createSolver(CPMechFactors *f, CPMechMetric metric) {
   const CPMech mech       = f->own->mech;
   const CPLinSol linsol   = cpWorkOptions(f->own->work)->linsol;
   const CPMat *W          = isDiagonal(metric) ? NULL : &mech->userM.A;
-  CPSaddleOptions options = {.type       = cpSaddleOfLin(linsol),
+  CPSaddleOptions options = {.type       = linsol,
                              .may_change = linsol == CP_LINSOL_AUTO,
                              .definite   = 1,
                              .finest     = CP_SADDLE_FINEST,
@@ -297,7 +297,7 @@ static int createSolver(CPMechFactors *f, CPMechMetric metric) {
   if (W && f->W.value) W = &f->W;
   if (!flag) flag = cpSaddleCreate(&f->saddle, options, W, &f->A);
   if (flag == CP_ILL_INPUT) {
-    options.type = CP_SADDLE_AUTO;
+    options.type = CP_LINSOL_AUTO;
     flag         = cpSaddleCreate(&f->saddle, options, W, &f->A);
   }
   if (flag)
@@ -365,7 +365,7 @@ int cpMechRenew(CPNewton *newton, sunrealtype t, N_Vector xv, N_Vector ewt, int 
     cpKrylovReset(f->krylov);
     flag = cpMechMeasureRows(p, ewt);
     if (!flag && isDiagonal(f->metric)) flag = evaluateMetric(p, t, f->q, p->rows.w, &W);
-    cpWorkSetSolver(own->work, CP_LINSOL_KRYLOV, 2);
+    cpWorkSetSolver(own->work, CP_LINSOL_PRODUCTS, 2);
     return flag ? flag : makePreconditioner(p);
   }
   if (!p->rates_are_known) flag = cpMechFailed(own, cpMechA(mech, t, f->q));
@@ -384,7 +384,7 @@ int cpMechRenew(CPNewton *newton, sunrealtype t, N_Vector xv, N_Vector ewt, int 
                    .ndependent  = f->saddle->nrows - f->saddle->rank,
                    .sine        = f->saddle->sine,
                    .is_doubtful = !cpSaddleIsClear(f->saddle)};
-  cpWorkSetSolver(own->work, cpSaddleAsLin(cpSaddleTypeOf(f->saddle)), 2);
+  cpWorkSetSolver(own->work, cpSaddleTypeOf(f->saddle), 2);
   return CP_SUCCESS;
 }
 
@@ -478,9 +478,6 @@ int cpMechFactorsUpdate(CPMechProjection *own) {
   const CPMechMetric metric         = metricOf(own);
   if (own->layout != mech->rows.layout || own->contents != options->contents ||
       own->metric != metric || own->metric_changes != mech->options.metric_changes) {
-    if (options->linsol == CP_LINSOL_KRYLOV && !mech->operators)
-      return cpReason(text, CP_ILL_INPUT,
-                      "CP_LINSOL_KRYLOV needs a model of operators (Au and ATl)");
     updateProblems(own, metric);
     const int only_rows = own->contents == options->contents && own->metric == metric &&
                           own->metric_changes == mech->options.metric_changes;

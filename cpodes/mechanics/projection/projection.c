@@ -251,23 +251,26 @@ static void freeProjection(void *self) {
   free(own);
 }
 
-static const CPProjectorKind kind = {.create      = create,
-                                     .free        = freeProjection,
-                                     .update      = update,
-                                     .project     = project,
-                                     .tangent     = cpMechTangent,
-                                     .error       = cpMechError,
-                                     .cotangent   = cpMechCotangent,
-                                     .violation   = violation,
-                                     .assemble    = assemble,
-                                     .roundoff    = cpMechRoundoff,
-                                     .probe       = probe,
+static const CPProjectorKind kind = {.takes     = CP_TAKES_SOLVER,
+                                     .refusal   = "P is the projector of a mechanical system: its "
+                                                  "constraints and metric are options of that",
+                                     .create    = create,
+                                     .free      = freeProjection,
+                                     .update    = update,
+                                     .project   = project,
+                                     .tangent   = cpMechTangent,
+                                     .error     = cpMechError,
+                                     .cotangent = cpMechCotangent,
+                                     .violation = violation,
+                                     .assemble  = assemble,
+                                     .roundoff  = cpMechRoundoff,
+                                     .probe     = probe,
                                      .rows_vector = cpMechRowsVector,
                                      .rows_at     = cpMechRowsAt,
                                      .name_row    = cpMechNameRow};
 
 int cpMechProjectorCreate(CPMech mech) {
-  mech->P = cpProjectorCreateKind(&kind, mech, mech->y_tmpl, mech->ctx);
+  mech->P = cpProjectorCreateKind(&kind, mech, NULL, mech->y_tmpl, NULL, mech->ctx);
   return mech->P ? CP_SUCCESS : CP_MEM_FAIL;
 }
 

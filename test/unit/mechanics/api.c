@@ -78,7 +78,7 @@ START_TEST(no_system_is_named) {
                        CPObjectSetErrHandlerFn(NULL, NULL, NULL),
                        CPMechSetActive(NULL, NULL),
                        CPMechSetMetric(NULL, CP_METRIC_L2),
-                       CPMechSetLinearSolver(NULL, CP_KKT_AUTO),
+                       CPMechSetLinearSolver(NULL, CP_LINSOL_AUTO),
                        CPMechSetNewton(NULL, CP_NEWTON_AUTO),
                        CPMechSetErrorTimeScale(NULL, 0),
                        CPMechSetGroupNorms(NULL, SUNTRUE),
@@ -202,7 +202,7 @@ static int at_time(sunrealtype t, sunrealtype *g, void *data) {
 START_TEST(wrong_options_are_named) {
   EXPECT(CPMechSetMetric(mech, (CPMechMetric)5), CP_ILL_INPUT, "is 5");
   EXPECT(CPMechSetMetric(mech, (CPMechMetric)-1), CP_ILL_INPUT, "is -1");
-  EXPECT(CPMechSetLinearSolver(mech, (CPKktLinSol)5), CP_ILL_INPUT, "is 5");
+  EXPECT(CPMechSetLinearSolver(mech, (CPLinSol)5), CP_ILL_INPUT, "is 5");
   EXPECT(CPMechSetNewton(mech, (CPMechNewton)4), CP_ILL_INPUT, "is 4");
   EXPECT(CPMechSetErrorTimeScale(mech, -2), CP_ILL_INPUT, "tau = -2");
   EXPECT(CPMechSetErrorTimeScale(mech, INFINITY), CP_ILL_INPUT, "tau = inf");
@@ -212,10 +212,10 @@ END_TEST
 /* It is refused at the first use, where the system is set up. */
 START_TEST(a_sparse_solver_of_dense_matrices_is_named) {
   sunrealtype udot[2];
-  ck_assert_int_eq(CPMechSetLinearSolver(mech, CP_KKT_SPARSE_SCHUR), CP_SUCCESS);
+  ck_assert_int_eq(CPMechSetLinearSolver(mech, CP_LINSOL_SPARSE), CP_SUCCESS);
   EXPECT(CPMechAccelerations(mech, 0, y, udot, NULL), CP_ILL_INPUT,
-         "CP_KKT_SPARSE_SCHUR needs sparse M and A");
-  ck_assert_int_eq(CPMechSetLinearSolver(mech, CP_KKT_AUTO), CP_SUCCESS);
+         "CP_LINSOL_KKT need sparse M and A");
+  ck_assert_int_eq(CPMechSetLinearSolver(mech, CP_LINSOL_AUTO), CP_SUCCESS);
   ck_assert_int_eq(CPMechAccelerations(mech, 0, y, udot, NULL), CP_SUCCESS);
 }
 END_TEST
@@ -225,7 +225,7 @@ START_TEST(late_options_are_named) {
   CPIntegrator mem = CPIntegratorCreate("BDF", test_context);
   sunrealtype udot[2];
   ck_assert_int_eq(CPMechAccelerations(mech, 0, y, udot, NULL), CP_SUCCESS);
-  EXPECT(CPMechSetLinearSolver(mech, CP_KKT_SCHUR), CP_TOO_LATE, "first use");
+  EXPECT(CPMechSetLinearSolver(mech, CP_LINSOL_SCHUR), CP_TOO_LATE, "first use");
   ck_assert_int_eq(CPMechSetNewton(mech, CP_NEWTON_HALF), CP_SUCCESS);
   ck_assert_int_eq(CPMechSetErrorTimeScale(mech, CP_TAU_STEP), CP_SUCCESS);
   ck_assert_int_eq(CPMechAttach(mech, mem, 0, y), CP_SUCCESS);
@@ -282,7 +282,7 @@ START_TEST(options_that_need_matrices_are_refused_to_operators) {
   N_Vector state    = vector_of(8, NULL);
   chain_initial(chain, state);
   CPMech m = system_of(&model, state, chain);
-  EXPECT(CPMechSetLinearSolver(m, CP_KKT_SCHUR), CP_NOT_SUPPORTED, "udot");
+  EXPECT(CPMechSetLinearSolver(m, CP_LINSOL_SCHUR), CP_NOT_SUPPORTED, "udot");
   EXPECT(CPMechSetNewton(m, CP_NEWTON_KKT), CP_NOT_SUPPORTED, "M and A");
   EXPECT(CPMechSetMetric(m, CP_METRIC_NEWTON), CP_NOT_SUPPORTED, "M and A");
   CPMechFree(&m);

@@ -274,7 +274,7 @@ START_TEST(options_may_follow_a_check) {
   create(state(1), CP_FRAME_BODY);
   for (int k = 0; k < 2; k++) {
     ck_assert_msg(check(&report) == CP_SUCCESS, "%s", messages.text);
-    ck_assert_int_eq(CPMechSetLinearSolver(mech, k ? CP_KKT_NULLSPACE : CP_KKT_SCHUR), CP_SUCCESS);
+    ck_assert_int_eq(CPMechSetLinearSolver(mech, k ? CP_LINSOL_QR : CP_LINSOL_SCHUR), CP_SUCCESS);
   }
   ck_assert_int_eq(CPMechGetNumMultipliers(mech), NA + 1);
   ck_assert_int_eq(check(&report), CP_SUCCESS);
@@ -285,7 +285,7 @@ START_TEST(options_may_follow_a_check) {
   ck_assert_int_eq(CPIntegratorCalcIC(mem, NULL), CP_SUCCESS);
   ck_assert_msg(CPIntegratorEvolve(mem, 0.1, y, &t, CV_NORMAL) == CP_SUCCESS, "%s", messages.text);
   ck_assert_int_eq(check(&report), CP_SUCCESS);
-  ck_assert_int_eq(CPMechSetLinearSolver(mech, CP_KKT_SCHUR), CP_TOO_LATE); /* in use now */
+  ck_assert_int_eq(CPMechSetLinearSolver(mech, CP_LINSOL_SCHUR), CP_TOO_LATE); /* in use now */
   ck_assert_msg(CPIntegratorEvolve(mem, 0.2, y, &t, CV_NORMAL) == CP_SUCCESS, "%s", messages.text);
   CPIntegratorFree(&mem);
   destroy();

@@ -212,7 +212,7 @@ void constant_create(Constant *c, int index) {
   c->dependent = index % 2;
   c->driven    = index < 24 && index / 2 % 2;
   c->off       = index < 24 ? index / 4 % 2 : 0;
-  c->linsol    = index < 8 && !c->dependent && c->off ? CP_KKT_NULLSPACE : CP_KKT_AUTO;
+  c->linsol    = index < 8 && !c->dependent && c->off ? CP_LINSOL_QR : CP_LINSOL_AUTO;
   constant_fill(c);
   constant_build(c);
 }

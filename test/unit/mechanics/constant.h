@@ -20,7 +20,7 @@ typedef struct {
   Form form;
   int dependent, driven,
       off; /* 1: there is a dependent row, a driven coordinate, a row that is off */
-  CPKktLinSol linsol;
+  CPLinSol linsol;
   sunrealtype M[N][N], A[ROWS][N], drift[ROWS];
   CPMechVelocityFn velocity;         /* replaces v; NULL: none */
   sunrealtype wrong_ATl, wrong_Minv; /* added to entry (1, 2) of the operators */

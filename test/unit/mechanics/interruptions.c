@@ -243,8 +243,9 @@ static int project(Script *c) {
   entries(c->out)[c->s->nq - 1] += 1.0e-4;
   int flag = CPProjectorProject(P, c->s->t, c->out, c->s->ewt);
   N_VScale(1.0, c->along, c->spare1);
-  if (!flag) flag = CPProjectorProjectTangent(P, c->s->t, c->out, c->s->ewt, c->spare1);
-  if (!flag) flag = CPProjectorProjectCotangent(P, c->s->t, c->out, c->s->ewt, c->spare1);
+  if (!flag) flag = CPProjectorProjectVector(P, CP_TANGENT, c->s->t, c->out, c->s->ewt, c->spare1);
+  if (!flag)
+    flag = CPProjectorProjectVector(P, CP_COTANGENT, c->s->t, c->out, c->s->ewt, c->spare1);
   return flag;
 }
 

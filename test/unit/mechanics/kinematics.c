@@ -141,7 +141,8 @@ START_TEST(projections_are_those_with_quaternions) {
       CPProjector P = CPMechGetProjector(both[i]);
       ck_assert_int_eq(CPMechSetMetric(both[i], kinds[k]), CP_SUCCESS);
       ck_assert_msg(CPProjectorProject(P, s->t, y[i], s->ewt) == CP_SUCCESS, "%s", messages.text);
-      ck_assert_int_eq(CPProjectorProjectTangent(P, s->t, y[i], s->ewt, v[i]), CP_SUCCESS);
+      ck_assert_int_eq(CPProjectorProjectVector(P, CP_TANGENT, s->t, y[i], s->ewt, v[i]),
+                       CP_SUCCESS);
     }
     const double bound = s->redundant ? s->nu * DISTURBED * DISTURBED : roundoff(kinds[k]);
     ck_assert_double_le(max_distance(y[0], y[1]), bound * (1 + N_VMaxNorm(y[0])));

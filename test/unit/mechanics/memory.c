@@ -55,8 +55,8 @@ static int project(Script *c) {
 
 static int project_vectors(Script *c) {
   CPProjector P  = CPMechGetProjector(c->mech);
-  const int flag = CPProjectorProjectTangent(P, c->t, c->y, c->s->ewt, c->v);
-  return flag ? flag : CPProjectorProjectCotangent(P, c->t, c->y, c->s->ewt, c->v);
+  const int flag = CPProjectorProjectVector(P, CP_TANGENT, c->t, c->y, c->s->ewt, c->v);
+  return flag ? flag : CPProjectorProjectVector(P, CP_COTANGENT, c->t, c->y, c->s->ewt, c->v);
 }
 
 static int initial(Script *c) { return CPMechCalcIC(c->mech, c->t, c->y, NULL, NULL, NULL, NULL); }

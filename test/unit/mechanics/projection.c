@@ -212,7 +212,6 @@ START_TEST(projections_are_nearest_points) {
   FOR_CASES(c, _i, 1) {
     const double size = 4e-3, tolerance = 1e-6 * (1 + N_VMaxNorm(c.s->y));
     ck_assert_int_eq(CPProjectorSetEps(c.P, 1e-7), CP_SUCCESS);
-    ck_assert_int_eq(CPProjectorSetJacFrequency(c.P, 1), CP_SUCCESS);
     const double coarse = miss(&c, size), fine = miss(&c, size / 4);
     const double bound = c.s->redundant ? size / 4 : coarse / 12 + 1e-6 * tolerance;
     case_no_larger(&c, "distance from the nearest point, of", 0, fine, bound);

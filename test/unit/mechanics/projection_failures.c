@@ -172,13 +172,13 @@ START_TEST(failures_of_functions_leave_vectors) {
   N_Vector w       = vector_copy(v);
   begin(_i);
   if (f->function != 'p') { /* not needed for vectors */
-    expect(CPProjectorProjectTangent(P, 0, y, ewt, v), f->code, f->text);
+    expect(CPProjectorProjectVector(P, CP_TANGENT, 0, y, ewt, v), f->code, f->text);
     ck_assert(same_bits(v, w));
-    expect(CPProjectorProjectCotangent(P, 0, y, ewt, v), f->code, f->text);
+    expect(CPProjectorProjectVector(P, CP_COTANGENT, 0, y, ewt, v), f->code, f->text);
     ck_assert(same_bits(v, w));
   }
   plane.fault = SOUND;
-  ck_assert_int_eq(CPProjectorProjectTangent(P, 0, y, ewt, v), CP_SUCCESS);
+  ck_assert_int_eq(CPProjectorProjectVector(P, CP_TANGENT, 0, y, ewt, v), CP_SUCCESS);
   ck_assert_double_le(fabs(entries(v)[2]), 1e-14); /* w_z: tangential to p_1 */
   N_VDestroy(w);
 }
@@ -215,7 +215,7 @@ END_TEST
 
 /* ---- constraints that fail ---- */
 
-static const CPLinSol with_rank[] = {CP_LINSOL_AUTO, CP_LINSOL_QRP, CP_LINSOL_SPARSE};
+static const CPLinSol with_rank[] = {CP_LINSOL_AUTO, CP_LINSOL_QR, CP_LINSOL_SPARSE};
 
 START_TEST(contradicting_positions_are_named) {
   plane.repeated = 1;
@@ -239,28 +239,26 @@ START_TEST(contradicting_velocities_are_named) {
 END_TEST
 
 START_TEST(repeated_constraints_need_a_solver_that_finds_the_rank) {
-  sunindextype rank, count;
+  sunindextype rank;
   plane.repeated = 1;
-  ck_assert_int_eq(CPProjectorSetLinearSolver(P, _i ? CP_LINSOL_QR : CP_LINSOL_SCHUR), CP_SUCCESS);
+  ck_assert_int_eq(CPProjectorSetLinearSolver(P, CP_LINSOL_SCHUR), CP_SUCCESS);
   expect(CPProjectorProject(P, 0, y, ewt), -CP_PROJ_RANK, "position constraint ");
   ck_assert_mentions(messages.text, "depends on others");
   ck_assert_int_eq(CPProjectorSetLinearSolver(P, CP_LINSOL_AUTO), CP_SUCCESS);
   ck_assert_int_eq(CPProjectorProject(P, 0, y, ewt), CP_SUCCESS);
-  ck_assert_int_eq(CPProjectorGetRank(P, &rank), CP_SUCCESS);
+  ck_assert_int_eq(CPProjectorGetRank(P, &rank, NULL), CP_SUCCESS);
   ck_assert_int_eq(rank, 1 + 2); /* of both levels */
-  ck_assert_int_eq(CPProjectorGetDependent(P, &count, NULL), CP_SUCCESS);
-  ck_assert_int_eq(count, 1 + 1);
+  ck_assert_int_eq(CPProjectorGetRank(P, &rank, (int[]){0, 0}), CP_NOT_SUPPORTED);
 }
 END_TEST
 
 START_TEST(operators_have_no_rank) {
   System *s     = system_create(OPERATORS_CHAIN);
   CPProjector Q = CPMechGetProjector(s->mech);
-  sunindextype rank, count;
-  ck_assert_int_eq(CPProjectorGetRank(Q, &rank), CP_NO_INIT);
+  sunindextype rank;
+  ck_assert_int_eq(CPProjectorGetRank(Q, &rank, NULL), CP_NO_INIT);
   ck_assert_int_eq(CPProjectorProject(Q, 0, s->y, s->ewt), CP_SUCCESS);
-  ck_assert_int_eq(CPProjectorGetRank(Q, &rank), CP_NOT_SUPPORTED);
-  ck_assert_int_eq(CPProjectorGetDependent(Q, &count, NULL), CP_NOT_SUPPORTED);
+  ck_assert_int_eq(CPProjectorGetRank(Q, &rank, NULL), CP_NOT_SUPPORTED);
   system_free(&s);
 }
 END_TEST
@@ -291,9 +289,12 @@ START_TEST(bad_vectors_are_named) {
   expect(CPProjectorProject(P, 0, NULL, ewt), CP_ILL_INPUT, "y must not be NULL");
   expect(CPProjectorProject(P, 0, shorter, ewt), CP_ILL_INPUT, "y must have length 8, has 7");
   expect(CPProjectorProject(P, 0, y, shorter), CP_ILL_INPUT, "ewt must have length 8, has 7");
-  expect(CPProjectorProjectTangent(P, 0, y, ewt, shorter), CP_ILL_INPUT, "v must have length");
-  expect(CPProjectorProjectTangent(P, 0, y, ewt, NULL), CP_ILL_INPUT, "v must not be NULL");
-  expect(CPProjectorProjectCotangent(P, 0, y, ewt, NULL), CP_ILL_INPUT, "w must not be NULL");
+  expect(CPProjectorProjectVector(P, CP_TANGENT, 0, y, ewt, shorter), CP_ILL_INPUT,
+         "x must have length");
+  expect(CPProjectorProjectVector(P, CP_TANGENT, 0, y, ewt, NULL), CP_ILL_INPUT,
+         "x must not be NULL");
+  expect(CPProjectorProjectVector(P, CP_COTANGENT, 0, y, ewt, NULL), CP_ILL_INPUT,
+         "w must not be NULL");
   expect(CPProjectorGetViolation(P, 0, y, ewt, NULL, NULL), CP_ILL_INPUT, "norm must not be NULL");
   entries(ewt)[3] = 0;
   expect(CPProjectorProject(P, 0, y, ewt), CP_ILL_INPUT, "ewt[3] = 0");
@@ -350,7 +351,7 @@ TEST_SUITE(projection_failures) {
   tcase_add_test(tcase, default_metric_gives_up_an_indefinite_mass);
   tcase_add_loop_test(tcase, contradicting_positions_are_named, 0, 3);
   tcase_add_loop_test(tcase, contradicting_velocities_are_named, 0, 3);
-  tcase_add_loop_test(tcase, repeated_constraints_need_a_solver_that_finds_the_rank, 0, 2);
+  tcase_add_test(tcase, repeated_constraints_need_a_solver_that_finds_the_rank);
   tcase_add_test(tcase, operators_have_no_rank);
   tcase_add_test(tcase, constraints_that_no_state_satisfies_are_named);
   tcase_add_test(tcase, wrong_constraint_matrices_are_told);

@@ -39,27 +39,6 @@ START_TEST(a_missing_linear_solver_is_named) {
 }
 END_TEST
 
-/* Twice the frequency overflowed, and factors were renewed for each projection. */
-START_TEST(factors_may_be_kept_for_ever) {
-  long int made[2];
-  for (int k = 0; k < 2; k++) {
-    Pendulum pendulum;
-    MechCounters stats;
-    MechRun *run = open_pendulum(&pendulum);
-    ck_assert_int_eq(CPMechSetMetric(run->mech, CP_METRIC_KINETIC), CP_SUCCESS);
-    ck_assert_int_eq(CPProjectorSetJacFrequency(CPMechGetProjector(run->mech), k ? LONG_MAX : 1000),
-                     CP_SUCCESS);
-    mech_run_start(run, CV_BDF, 1e-6);
-    mech_run_to(run, 0.5);
-    ck_assert_int_eq(mech_counters(run->mech, &stats), CP_SUCCESS);
-    ck_assert_int_lt(mech_run_steps(run), 1000);
-    made[k] = stats.nprojfact;
-    mech_run_free(&run);
-  }
-  ck_assert_int_eq(made[0], made[1]);
-}
-END_TEST
-
 static long int projection_factors(const MechRun *run) {
   MechCounters stats;
   ck_assert_int_eq(mech_counters(run->mech, &stats), CP_SUCCESS);
@@ -71,7 +50,6 @@ START_TEST(new_user_data_want_new_factors) {
   Pendulum pendulum;
   MechRun *run = open_pendulum(&pendulum);
   ck_assert_int_eq(CPMechSetMetric(run->mech, CP_METRIC_KINETIC), CP_SUCCESS);
-  ck_assert_int_eq(CPProjectorSetJacFrequency(CPMechGetProjector(run->mech), 1000), CP_SUCCESS);
   mech_run_start(run, CV_BDF, 1e-6);
   ck_assert_int_eq(CVodeSetMaxStep(CPIntegratorGetCVodeMem(run->cpode), 1e-4), CV_SUCCESS);
   long int before[3];
@@ -94,7 +72,6 @@ TEST_SUITE(regressions_use) {
   tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
   tcase_add_loop_test(tc, user_data_that_replace_the_system_are_refused, 0, 2);
   tcase_add_test(tc, a_missing_linear_solver_is_named);
-  tcase_add_test(tc, factors_may_be_kept_for_ever);
   tcase_add_test(tc, new_user_data_want_new_factors);
   suite_add_tcase(suite, tc);
   return suite;

@@ -86,13 +86,13 @@ static N_Vector random_vector(const System *s, unsigned long long seed) {
 }
 
 static void tangent(const Case *c, N_Vector v) {
-  const int flag = CPProjectorProjectTangent(c->P, c->s->t, c->s->y, c->s->ewt, v);
+  const int flag = CPProjectorProjectVector(c->P, CP_TANGENT, c->s->t, c->s->y, c->s->ewt, v);
   ck_assert_msg(flag == CP_SUCCESS, "%s: %d, %s", c->name, flag,
                 CPObjectGetLastMessage(CP_OBJECT(c->P)));
 }
 
 static void cotangent(const Case *c, N_Vector v) {
-  const int flag = CPProjectorProjectCotangent(c->P, c->s->t, c->s->y, c->s->ewt, v);
+  const int flag = CPProjectorProjectVector(c->P, CP_COTANGENT, c->s->t, c->s->y, c->s->ewt, v);
   ck_assert_msg(flag == CP_SUCCESS, "%s: %d, %s", c->name, flag,
                 CPObjectGetLastMessage(CP_OBJECT(c->P)));
 }

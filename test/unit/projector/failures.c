@@ -199,16 +199,16 @@ START_TEST(failed_tangent_and_cotangent_projections_leave_the_vector_as_it_came)
     k.eq.c_flag_from = k.eq.c_bad_from = 1;
     k.eq.c_flag_until                  = FOREVER;
     k.eq.c_bad_until                   = isnan(fault[f].bad) ? FOREVER : 0;
-    ck_assert_int_eq(CPProjectorProjectTangent(k.P, k.t, k.y, k.ewt, v), fault[f].code);
-    ck_assert_str_eq(k.log.function, "CPProjectorProjectTangent");
+    ck_assert_int_eq(CPProjectorProjectVector(k.P, CP_TANGENT, k.t, k.y, k.ewt, v), fault[f].code);
+    ck_assert_str_eq(k.log.function, "CPProjectorProjectVector");
     ck_assert(same_bits(v, v0));
-    ck_assert_int_eq(CPProjectorProjectCotangent(k.P, k.t, k.y, k.ewt, v), fault[f].code);
-    ck_assert_str_eq(k.log.function, "CPProjectorProjectCotangent");
+    ck_assert_int_eq(CPProjectorProjectVector(k.P, CP_COTANGENT, k.t, k.y, k.ewt, v), fault[f].code);
+    ck_assert_str_eq(k.log.function, "CPProjectorProjectVector");
     ck_assert(same_bits(v, v0));
   }
   ck_assert_int_eq(case_stats(&k).nfails, 6);
   expect_success_after_repair();
-  ck_assert_success(&k, CPProjectorProjectTangent(k.P, k.t, k.y, k.ewt, v));
+  ck_assert_success(&k, CPProjectorProjectVector(k.P, CP_TANGENT, k.t, k.y, k.ewt, v));
   N_VDestroy(v);
   N_VDestroy(v0);
   case_close(&k);
@@ -304,7 +304,7 @@ END_TEST
 
 /* ---- no convergence ---- */
 
-/* x^2 + y^2 + 1 = 0 has no real solution. */
+/* x^2 + y^2 + 1 = 0 has no real solution. Newton's radii from 1.2 are 0.18 and -2.7. */
 static void eval_no_solution(long double t, const long double *y, long double *c,
                              long double G[][MAX_STATES]) {
   (void)t;
@@ -317,31 +317,13 @@ static const Manifold no_solution = {.name    = "no_solution",
                                      .n       = 2,
                                      .m       = 1,
                                      .eval    = eval_no_solution,
-                                     .point   = {0.6, 0.8},
+                                     .point   = {0.72, 0.96},
                                      .nlevels = 1};
 
 START_TEST(constraints_without_a_solution_do_not_converge) {
   case_open(&k, equations_of(&no_solution), settings[_i]);
   expect_failure(-CP_PROJ_CONV_FAILURE, "constraint 0");
   ck_assert_int_lt(k.eq.c_calls, 200);
-  case_close(&k);
-}
-END_TEST
-
-/* One correction with each G, and at most four G: Newton's radii from 5 are 2.6, 1.49, 1.08, 1.003. */
-START_TEST(too_few_iterations_are_a_recoverable_failure_and_more_of_them_help) {
-  case_open(&k, equations_of(&circle), settings[_i]);
-  entries(k.y)[0] = 3.0;
-  entries(k.y)[1] = 4.0;
-  ck_assert_success(&k, CPProjectorSetMaxIters(k.P, 1));
-  ck_assert_success(&k, CPProjectorSetJacFrequency(k.P, 1));
-  N_Vector start = vector_copy(k.y);
-  const int flag = CPProjectorProject(k.P, k.t, k.y, k.ewt);
-  ck_assert_int_eq(flag, -CP_PROJ_CONV_FAILURE);
-  ck_assert(same_bits(k.y, start));
-  ck_assert_success(&k, CPProjectorSetMaxIters(k.P, 20));
-  ck_assert_success(&k, CPProjectorProject(k.P, k.t, k.y, k.ewt));
-  N_VDestroy(start);
   case_close(&k);
 }
 END_TEST
@@ -383,50 +365,6 @@ START_TEST(GetViolation_reports_failing_callbacks_with_negative_codes) {
 }
 END_TEST
 
-/* ---- the violation function of an internal projector ---- */
-
-static int constant_violation(sunrealtype t, N_Vector y, sunrealtype *norm, void *user_data) {
-  (void)t;
-  (void)y;
-  (void)user_data;
-  *norm = 0.125;
-  return 0;
-}
-
-static int failing_violation(sunrealtype t, N_Vector y, sunrealtype *norm, void *user_data) {
-  (void)t;
-  (void)y;
-  (void)norm;
-  (void)user_data;
-  return 1;
-}
-
-static int nan_violation(sunrealtype t, N_Vector y, sunrealtype *norm, void *user_data) {
-  (void)t;
-  (void)y;
-  (void)user_data;
-  *norm = NAN;
-  return 0;
-}
-
-START_TEST(the_users_violation_norm_is_used_and_its_failure_reported) {
-  sunrealtype norm = -1.0;
-  case_open(&k, equations_of(&circle), solvers[_i]);
-  ck_assert_success(&k, CPProjectorSetViolationFn(k.P, constant_violation));
-  ck_assert_success(&k, CPProjectorGetViolation(k.P, k.t, k.y, k.ewt, &norm, NULL));
-  ck_assert_double_eq(norm, 0.125);
-  ck_assert_success(&k, CPProjectorSetViolationFn(k.P, failing_violation));
-  ck_assert_int_eq(CPProjectorGetViolation(k.P, k.t, k.y, k.ewt, &norm, NULL), CP_USERFUNC_FAIL);
-  ck_assert_success(&k, CPProjectorSetViolationFn(k.P, nan_violation));
-  ck_assert_int_eq(CPProjectorGetViolation(k.P, k.t, k.y, k.ewt, &norm, NULL), CP_USERFUNC_FAIL);
-  ck_assert_success(&k, CPProjectorSetViolationFn(k.P, NULL));
-  entries(k.y)[0] += 1.0;
-  ck_assert_success(&k, CPProjectorGetViolation(k.P, k.t, k.y, k.ewt, &norm, NULL));
-  ck_assert_double_gt(norm, 1.0);
-  case_close(&k);
-}
-END_TEST
-
 TEST_SUITE(failures) {
   Suite *suite = suite_create("failures");
   TCase *tc    = tcase_create("failures");
@@ -448,11 +386,8 @@ TEST_SUITE(failures) {
   tcase_add_test(tc, without_a_user_jacobian_CheckJac_has_nothing_to_compare);
   tcase_add_test(tc, CheckJac_reports_failing_callbacks);
   tcase_add_loop_test(tc, constraints_without_a_solution_do_not_converge, 0, n_settings);
-  tcase_add_loop_test(tc, too_few_iterations_are_a_recoverable_failure_and_more_of_them_help, 0,
-                      n_settings);
   tcase_add_loop_test(tc, a_vanishing_gradient_fails_and_names_the_constraint, 0, n_solvers);
   tcase_add_loop_test(tc, GetViolation_reports_failing_callbacks_with_negative_codes, 0, n_settings);
-  tcase_add_loop_test(tc, the_users_violation_norm_is_used_and_its_failure_reported, 0, n_solvers);
   suite_add_tcase(suite, tc);
   return suite;
 }

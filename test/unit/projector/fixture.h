@@ -19,6 +19,7 @@ typedef struct {
   MetricKind metric;
 } Setting;
 
+int case_has_products(Setting setting); /* then solver is PRODUCTS, or does not matter */
 /* With a dense G in the norm's metric */
 Setting setting_of(CPLinSol solver, CPNorm norm, int user_jac);
 
@@ -80,6 +81,8 @@ typedef struct {
  * and eps/ewt is about 1e-11. The projector determines the levels. */
 void case_open(Case *k, Equations eq, Setting setting);
 void case_close(Case *k);
+/* Replaces the products. */
+void case_use_products(Case *k, CPProductFn Gv, CPProductFn GTw);
 
 /* y <- the manifold's point, plus h times a pseudo-random vector with entries in [-1, 1]. */
 void case_perturb(Case *k, sunrealtype h, unsigned long long seed);

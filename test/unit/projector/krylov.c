@@ -61,18 +61,18 @@ static int solve(sunrealtype t, N_Vector y, N_Vector r, N_Vector z, void *user_d
 static void open_case(const Manifold *mf, Setting setting, int levels, Preconditioner kind) {
   case_open(&k, equations_of(mf), setting);
   case_set_levels(&k, levels);
-  if (setting.solver != CP_LINSOL_KRYLOV) return;
+  if (setting.solver != CP_LINSOL_PRODUCTS) return;
   problem = (Problem){.eq = k.eq, .kind = kind, .levels = levels};
   ck_assert_success(&k, CPProjectorSetUserData(k.P, &problem));
   if (kind != NONE) ck_assert_success(&k, CPProjectorSetPreconditioner(k.P, set_up, solve));
 }
 
 static Setting krylov(CPNorm norm, Storage storage, MetricKind metric) {
-  return (Setting){CP_LINSOL_KRYLOV, norm, 1, storage, metric};
+  return (Setting){CP_LINSOL_PRODUCTS, norm, 1, storage, metric};
 }
 
 static Setting pivoted(CPNorm norm, MetricKind metric) {
-  return (Setting){CP_LINSOL_QRP, norm, 1, DENSE, metric == OPERATOR ? INVERSE : metric};
+  return (Setting){CP_LINSOL_QR, norm, 1, DENSE, metric == OPERATOR ? INVERSE : metric};
 }
 
 /* The spread of the weights: the ratio of errors along different components. */
@@ -105,8 +105,8 @@ static Result project_all(const Manifold *mf, Setting setting, int levels, Preco
   N_VDiv(result.v, k.ewt, result.v);
   random_fill(result.w, &seed);
   N_VProd(result.w, k.ewt, result.w);
-  ck_assert_success(&k, CPProjectorProjectTangent(k.P, k.t, k.y, k.ewt, result.v));
-  ck_assert_success(&k, CPProjectorProjectCotangent(k.P, k.t, k.y, k.ewt, result.w));
+  ck_assert_success(&k, CPProjectorProjectVector(k.P, CP_TANGENT, k.t, k.y, k.ewt, result.v));
+  ck_assert_success(&k, CPProjectorProjectVector(k.P, CP_COTANGENT, k.t, k.y, k.ewt, result.w));
   case_perturb(&k, 1.0e-4, 1);
   ck_assert_success(&k, CPProjectorProject(k.P, k.t, k.y, k.ewt));
   result.y = vector_copy(k.y);
@@ -220,12 +220,12 @@ START_TEST(rows_given_three_times_project_to_the_same_point) {
     v = vector_copy(k.ewt);
     N_VInv(v, v);
     once = vector_copy(v);
-    ck_assert_success(&k, CPProjectorProjectTangent(k.P, k.t, single, k.ewt, once));
+    ck_assert_success(&k, CPProjectorProjectVector(k.P, CP_TANGENT, k.t, single, k.ewt, once));
     case_close(&k);
     open_copies(loops[i], 3, _i ? PRODUCTS_AND_DIAGONAL : PRODUCTS);
     ck_assert_success(&k, CPProjectorProject(k.P, k.t, k.y, k.ewt));
     ck_assert_bound(&k, wrms_distance(k.y, single, k.ewt), accuracy(k.eps));
-    ck_assert_success(&k, CPProjectorProjectTangent(k.P, k.t, single, k.ewt, v));
+    ck_assert_success(&k, CPProjectorProjectVector(k.P, CP_TANGENT, k.t, single, k.ewt, v));
     ck_assert_bound(&k, wrms_distance(v, once, k.ewt), accuracy(1.0e-10));
     ck_assert_int_eq(case_stats(&k).rank, -1);
     N_VDestroy(single);
@@ -361,9 +361,9 @@ END_TEST
 START_TEST(products_are_counted) {
   open_case(&planes, krylov(CP_NORM_ERROR, PRODUCTS_AND_DIAGONAL, OF_NORM), 0, EXACT);
   N_Vector v = vector_copy(k.ewt);
-  ck_assert_success(&k, CPProjectorProjectTangent(k.P, k.t, k.y, k.ewt, v));
+  ck_assert_success(&k, CPProjectorProjectVector(k.P, CP_TANGENT, k.t, k.y, k.ewt, v));
   ck_assert_int_eq(case_stats(&k).nprods, 3);
-  ck_assert_success(&k, CPProjectorProjectCotangent(k.P, k.t, k.y, k.ewt, v));
+  ck_assert_success(&k, CPProjectorProjectVector(k.P, CP_COTANGENT, k.t, k.y, k.ewt, v));
   ck_assert_int_eq(case_stats(&k).nprods, 3 + 4);
   N_VDestroy(v);
   case_close(&k);
@@ -511,15 +511,12 @@ START_TEST(what_has_no_solution_is_not_assembled) {
 }
 END_TEST
 
-/* With one correction allowed per set of products, the projection continues with new ones. Newton's
- * method for the unit circle takes radial errors e to e^2/2: 4e-2 to 8e-4, 3e-7 and 5e-14; 1e-11 is
- * required. */
+/* From three times the radius the products of the start contract by 2/3 only. */
 START_TEST(products_are_renewed_on_the_way) {
   case_open(&k, equations_of(&circle), krylov(CP_NORM_ERROR, PRODUCTS_AND_DIAGONAL, OF_NORM));
-  ck_assert_success(&k, CPProjectorSetMaxIters(k.P, 1));
-  entries(k.y)[0] += 0.05;
+  N_VScale(3.0, k.y, k.y);
   ck_assert_success(&k, CPProjectorProject(k.P, k.t, k.y, k.ewt));
-  ck_assert_int_eq(case_stats(&k).nje, 3);
+  ck_assert_int_gt(case_stats(&k).nje, 1);
   ck_assert_bound(&k, largest_residual(&circle, k.y), 1.0e-9);
   case_close(&k);
 }
@@ -556,14 +553,13 @@ START_TEST(the_L2_norm_needs_no_weights) {
 }
 END_TEST
 
-START_TEST(only_what_needs_it_is_projected_again) {
+START_TEST(products_serve_for_ten_projections) {
   case_open(&k, equations_of(&crank_qu), krylov(CP_NORM_ERROR, PRODUCTS_AND_DIAGONAL, OF_NORM));
   case_perturb(&k, 1.0e-4, 1);
-  for (int i = 0; i < 8; i++) ck_assert_success(&k, CPProjectorProject(k.P, k.t, k.y, k.ewt));
+  for (int i = 0; i < 10; i++) ck_assert_success(&k, CPProjectorProject(k.P, k.t, k.y, k.ewt));
   ck_assert_int_eq(case_stats(&k).nje, 1); /* kept products */
-  ck_assert_success(&k, CPProjectorSetJacFrequency(k.P, 2));
-  for (int i = 0; i < 8; i++) ck_assert_success(&k, CPProjectorProject(k.P, k.t, k.y, k.ewt));
-  ck_assert_int_eq(case_stats(&k).nje, 1 + 4);
+  for (int i = 0; i < 10; i++) ck_assert_success(&k, CPProjectorProject(k.P, k.t, k.y, k.ewt));
+  ck_assert_int_eq(case_stats(&k).nje, 2);
   case_close(&k);
 }
 END_TEST
@@ -579,26 +575,26 @@ typedef struct {
 } Trajectory;
 
 static CPProjector chain_projector(Chain *chain, N_Vector y, CPLinSol solver, int preconditioned) {
-  N_Vector c = vector_of(2 * LINKS, NULL), row = vector_copy(c), col = vector_of(4 * LINKS, NULL);
+  const int products = solver == CP_LINSOL_PRODUCTS;
+  int row[2 * LINKS] = {0}, col[4 * LINKS] = {0};
+  N_Vector c    = vector_of(2 * LINKS, NULL);
   SUNMatrix G   = SUNDenseMatrix(2 * LINKS, 4 * LINKS, test_context);
-  CPProjector P = CPProjectorCreate(chain_constraints, y, c, test_context);
+  CPProjector P = products ? CPProjectorCreateProducts(chain_constraints, chain_jac_times,
+                                                       chain_jac_trans_times, y, c, test_context)
+                           : CPProjectorCreate(chain_constraints, y, c, test_context);
   ck_assert_ptr_nonnull(P);
-  for (int i = LINKS; i < 2 * LINKS; i++) entries(row)[i] = 1.0;
-  for (int j = 2 * LINKS; j < 4 * LINKS; j++) entries(col)[j] = 1.0;
+  for (int i = LINKS; i < 2 * LINKS; i++) row[i] = 1;
+  for (int j = 2 * LINKS; j < 4 * LINKS; j++) col[j] = 1;
   int flag = CPProjectorSetUserData(P, chain);
-  if (!flag) flag = CPProjectorSetLinearSolver(P, solver);
+  if (!flag && !products) flag = CPProjectorSetLinearSolver(P, solver);
   if (!flag) flag = CPProjectorSetLevels(P, row, col);
-  if (!flag && solver == CP_LINSOL_KRYLOV)
-    flag = CPProjectorSetJacTimes(P, chain_jac_times, chain_jac_trans_times);
-  if (!flag && solver == CP_LINSOL_KRYLOV) flag = CPProjectorSetSchurDiag(P, chain_schur_diag);
+  if (!flag && products) flag = CPProjectorSetSchurDiag(P, chain_schur_diag);
   if (!flag && preconditioned)
     flag = CPProjectorSetPreconditioner(P, chain_prec_setup, chain_prec_solve);
-  if (!flag && solver != CP_LINSOL_KRYLOV) flag = CPProjectorSetJacFn(P, chain_jacobian, G);
+  if (!flag && !products) flag = CPProjectorSetJacFn(P, chain_jacobian, G);
   ck_assert_int_eq(flag, CP_SUCCESS);
   SUNMatDestroy(G);
   N_VDestroy(c);
-  N_VDestroy(row);
-  N_VDestroy(col);
   return P;
 }
 
@@ -639,7 +635,7 @@ static Trajectory swing(CPLinSol solver, int preconditioned) {
 START_TEST(a_chain_swings_as_with_factors) {
   if_needed           = 0;
   Trajectory factors  = swing(CP_LINSOL_SCHUR, 0);
-  Trajectory products = swing(CP_LINSOL_KRYLOV, _i);
+  Trajectory products = swing(CP_LINSOL_PRODUCTS, _i);
   ck_assert_double_le(wrms_distance(factors.y, products.y, factors.ewt), 1.0);
   ck_assert_int_eq(factors.steps, products.steps);
   ck_assert_int_gt(products.stats.nlinsolves, 0);
@@ -654,7 +650,7 @@ END_TEST
 START_TEST(states_that_need_no_projection_are_left_alone_as_with_factors) {
   if_needed           = 1;
   Trajectory factors  = swing(CP_LINSOL_SCHUR, 0);
-  Trajectory products = swing(CP_LINSOL_KRYLOV, 1);
+  Trajectory products = swing(CP_LINSOL_PRODUCTS, 1);
   ck_assert_int_gt(products.stats.nskipped, 0);
   ck_assert_int_eq(products.stats.nskipped, factors.stats.nskipped);
   ck_assert_double_le(wrms_distance(factors.y, products.y, factors.ewt), 1.0);
@@ -695,7 +691,7 @@ TEST_SUITE(krylov) {
   tcase_add_test(tc, products_are_renewed_on_the_way);
   tcase_add_test(tc, kept_products_that_fail_are_no_failure);
   tcase_add_test(tc, the_L2_norm_needs_no_weights);
-  tcase_add_test(tc, only_what_needs_it_is_projected_again);
+  tcase_add_test(tc, products_serve_for_ten_projections);
   tcase_add_loop_test(tc, a_chain_swings_as_with_factors, 0, 2);
   tcase_add_test(tc, states_that_need_no_projection_are_left_alone_as_with_factors);
   suite_add_tcase(suite, tc);

@@ -12,8 +12,6 @@ static Case k;
  * comparison. */
 static const sunrealtype scales[MAX_ROWS] = {1.0, 1.0, 1.0e4, -2.5, 3.0e-6, 7.0};
 
-static const CPLinSol full_rank[] = {CP_LINSOL_SCHUR, CP_LINSOL_QR};
-
 /* Every row `copies` times, with enough free states that there are at least as many states as rows. */
 static Equations repeated(const Manifold *mf, int copies) {
   Equations eq = equations_of(mf);
@@ -34,14 +32,14 @@ static Setting revealing_setting(int i) {
   static const struct {
     CPLinSol type;
     Storage storage;
-  } solver[]        = {{CP_LINSOL_AUTO, DENSE}, {CP_LINSOL_QRP, DENSE}, {CP_LINSOL_SPARSE, CSC}};
+  } solver[]        = {{CP_LINSOL_AUTO, DENSE}, {CP_LINSOL_QR, DENSE}, {CP_LINSOL_SPARSE, CSC}};
   const CPNorm norm = i % 2 ? CP_NORM_L2 : CP_NORM_ERROR;
-  if (i >= 12) return (Setting){CP_LINSOL_KRYLOV, norm, 1, PRODUCTS, OF_NORM};
+  if (i >= 12) return (Setting){CP_LINSOL_PRODUCTS, norm, 1, PRODUCTS, OF_NORM};
   return (Setting){solver[i / 4].type, norm, i / 2 % 2, solver[i / 4].storage, OF_NORM};
 }
 
 START_TEST(more_rows_than_columns_on_a_level_are_refused_where_full_rank_is_wanted) {
-  case_open(&k, repeated(&pendulum_qu, 3), setting_of(full_rank[_i], CP_NORM_ERROR, 1));
+  case_open(&k, repeated(&pendulum_qu, 3), setting_of(CP_LINSOL_SCHUR, CP_NORM_ERROR, 1));
   case_set_levels(&k, 1);
   case_perturb(&k, 1.0e-4, 1);
   N_Vector start = vector_copy(k.y);
@@ -99,8 +97,8 @@ START_TEST(a_row_that_is_a_combination_of_others_changes_nothing) {
   case_open(&k, equations_of(&dependent_sum), revealing_setting(_i));
   case_perturb(&k, 1.0e-4, 2);
   ck_assert_success(&k, CPProjectorProject(k.P, k.t, k.y, k.ewt));
-  if (k.setting.solver != CP_LINSOL_KRYLOV) {
-    ck_assert_success(&k, CPProjectorGetRank(k.P, &rank));
+  if (k.setting.solver != CP_LINSOL_PRODUCTS) {
+    ck_assert_success(&k, CPProjectorGetRank(k.P, &rank, NULL));
     ck_assert_int_eq(rank, 2);
   }
   ck_assert_bound(&k, wrms_distance(k.y, expected, k.ewt), k.eps);
@@ -111,7 +109,7 @@ END_TEST
 
 START_TEST(solvers_that_want_full_rank_refuse_dependent_rows_and_name_one) {
   for (int p = 0; p < N_LOOPS; p++) {
-    case_open(&k, repeated(loops[p], 3), setting_of(full_rank[_i % 2], CP_NORM_ERROR, _i / 2));
+    case_open(&k, repeated(loops[p], 3), setting_of(CP_LINSOL_SCHUR, CP_NORM_ERROR, _i));
     case_set_levels(&k, 0);
     case_perturb(&k, 1.0e-4, 4);
     N_Vector start = vector_copy(k.y), v = vector_copy(k.y), v0 = vector_copy(v);
@@ -119,9 +117,9 @@ START_TEST(solvers_that_want_full_rank_refuse_dependent_rows_and_name_one) {
     ck_assert_int_eq(k.log.code, -CP_PROJ_RANK);
     ck_assert_mentions(k.log.text, "constraint ");
     ck_assert(same_bits(k.y, start));
-    ck_assert_int_eq(CPProjectorProjectTangent(k.P, k.t, k.y, k.ewt, v), -CP_PROJ_RANK);
+    ck_assert_int_eq(CPProjectorProjectVector(k.P, CP_TANGENT, k.t, k.y, k.ewt, v), -CP_PROJ_RANK);
     ck_assert(same_bits(v, v0));
-    ck_assert_int_eq(CPProjectorProjectCotangent(k.P, k.t, k.y, k.ewt, v), -CP_PROJ_RANK);
+    ck_assert_int_eq(CPProjectorProjectVector(k.P, CP_COTANGENT, k.t, k.y, k.ewt, v), -CP_PROJ_RANK);
     ck_assert(same_bits(v, v0));
     ck_assert_int_eq(case_stats(&k).nfails, 3);
     N_VDestroy(start);
@@ -187,7 +185,7 @@ START_TEST(a_satisfied_row_of_zeros_is_skipped) {
   open_zero_row(scale, offset, settings[_i]);
   ck_assert_success(&k, CPProjectorProject(k.P, k.t, k.y, k.ewt));
   ck_assert_bound(&k, largest_residual(&sphere, k.y), 1.0e-10);
-  ck_assert_success(&k, CPProjectorGetRank(k.P, &rank));
+  ck_assert_success(&k, CPProjectorGetRank(k.P, &rank, NULL));
   ck_assert_int_eq(rank, 1);
   case_close(&k);
 }
@@ -210,31 +208,28 @@ END_TEST
 /* Two copies of the pendulum's rows. A failure in between, and the end of a workspace that factored
  * last (an integrator's), leave the newest factorisation that existed. */
 START_TEST(the_dependent_rows_are_those_of_the_rank) {
-  sunindextype rank, count;
-  N_Vector dependent = vector_of(4, NULL);
+  sunindextype rank;
+  int dependent[4];
   CPWork other;
   CPProjected result;
-  case_open(&k, repeated(&pendulum_qu, 2), setting_of(CP_LINSOL_QRP, CP_NORM_ERROR, 1));
+  case_open(&k, repeated(&pendulum_qu, 2), setting_of(CP_LINSOL_QR, CP_NORM_ERROR, 1));
   for (int i = 0; i < 3; i++) {
     if (i == 0) ck_assert_success(&k, CPProjectorProject(k.P, k.t, k.y, k.ewt));
     if (i == 1) { /* detects dependent rows on the first level, and ends there */
       ck_assert_success(&k, CPProjectorSetLinearSolver(k.P, CP_LINSOL_SCHUR));
       ck_assert_int_eq(CPProjectorProject(k.P, k.t, k.y, k.ewt), -CP_PROJ_RANK);
-      ck_assert_success(&k, CPProjectorSetLinearSolver(k.P, CP_LINSOL_QRP));
+      ck_assert_success(&k, CPProjectorSetLinearSolver(k.P, CP_LINSOL_QR));
     }
     if (i == 2) {
       ck_assert_int_eq(cpWorkCreate(&other, k.P), CP_SUCCESS);
       ck_assert_int_eq(cpProject(other, k.t, k.y, k.ewt, NULL, 0, &result), CP_SUCCESS);
       cpWorkFree(&other);
     }
-    ck_assert_success(&k, CPProjectorGetRank(k.P, &rank));
+    ck_assert_success(&k, CPProjectorGetRank(k.P, &rank, dependent));
     ck_assert_int_eq((int)rank, 2);
-    ck_assert_success(&k, CPProjectorGetDependent(k.P, &count, dependent));
-    ck_assert_int_eq((int)count, 2);
     for (int row = 0; row < 2; row++) /* one of each pair */
-      ck_assert_double_eq(entries(dependent)[row] + entries(dependent)[row + 2], 1.0);
+      ck_assert_int_eq(dependent[row] + dependent[row + 2], 1);
   }
-  N_VDestroy(dependent);
   case_close(&k);
 }
 END_TEST
@@ -246,7 +241,7 @@ START_TEST(auto_stays_with_cholesky_while_constraints_are_independent) {
     case_perturb(&k, 1.0e-4, 8);
     ck_assert_success(&k, CPProjectorProject(k.P, k.t, k.y, k.ewt));
     ck_assert_int_eq(case_stats(&k).linsol, CP_LINSOL_SCHUR);
-    ck_assert_success(&k, CPProjectorGetRank(k.P, &rank));
+    ck_assert_success(&k, CPProjectorGetRank(k.P, &rank, NULL));
     ck_assert_int_eq(rank, manifolds[p]->m);
     case_close(&k);
   }
@@ -256,7 +251,7 @@ END_TEST
 START_TEST(the_rank_is_unknown_before_the_first_projection) {
   sunindextype rank = 77;
   case_open(&k, equations_of(&circle), solvers[_i]);
-  ck_assert_int_eq(CPProjectorGetRank(k.P, &rank), CP_NO_INIT);
+  ck_assert_int_eq(CPProjectorGetRank(k.P, &rank, NULL), CP_NO_INIT);
   ck_assert_int_eq(rank, 77);
   ck_assert_int_eq(case_stats(&k).rank, -1);
   case_close(&k);
@@ -287,15 +282,14 @@ static int narrow_gradients(sunrealtype t, N_Vector y, N_Vector c, SUNMatrix G, 
 }
 
 static CPProjector narrow_projector(int *rows, N_Vector y) {
-  N_Vector c = vector_of(*rows, NULL), id = VECTOR(1, 1, 0); /* s is held */
-  SUNMatrix G   = SUNDenseMatrix(*rows, 3, test_context);
-  CPProjector P = CPProjectorCreate(narrow_rows, y, c, test_context);
+  const int id[] = {1, 1, 0}; /* s is held */
+  N_Vector c     = vector_of(*rows, NULL);
+  SUNMatrix G    = SUNDenseMatrix(*rows, 3, test_context);
+  CPProjector P  = CPProjectorCreate(narrow_rows, y, c, test_context);
   ck_assert_int_eq(CPProjectorSetUserData(P, rows), CP_SUCCESS);
   ck_assert_int_eq(CPProjectorSetJacFn(P, narrow_gradients, G), CP_SUCCESS);
-  ck_assert_int_eq(CPProjectorSetFixed(P, id), CP_SUCCESS);
-  ck_assert_int_eq(CPProjectorSetJacFrequency(P, 1), CP_SUCCESS);
+  ck_assert_int_eq(CPProjectorSetFree(P, id), CP_SUCCESS);
   SUNMatDestroy(G);
-  N_VDestroy(id);
   N_VDestroy(c);
   return P;
 }
@@ -308,11 +302,11 @@ START_TEST(a_rank_that_has_been_found_stands_where_its_angle_is_narrow) {
   N_Vector y = VECTOR(1e-8, 1e-8, 0.5), ewt = VECTOR(1e6, 1e6, 1e6);
   CPProjector P = narrow_projector(&rows, y);
   ck_assert_int_eq(CPProjectorProject(P, 0, y, ewt), CP_SUCCESS);
-  ck_assert_int_eq(CPProjectorGetRank(P, &rank), CP_SUCCESS);
+  ck_assert_int_eq(CPProjectorGetRank(P, &rank, NULL), CP_SUCCESS);
   ck_assert_int_eq(rank, 2);
   entries(y)[0] = 1e-5, entries(y)[1] = 1e-4, entries(y)[2] = 1e-3;
   ck_assert_int_eq(CPProjectorProject(P, 0, y, ewt), CP_SUCCESS);
-  ck_assert_int_eq(CPProjectorGetRank(P, &rank), CP_SUCCESS);
+  ck_assert_int_eq(CPProjectorGetRank(P, &rank, NULL), CP_SUCCESS);
   ck_assert_int_eq(rank, 2);
   ck_assert_double_le(fabs(entries(y)[1]), 1e-6); /* the tolerance */
   CPProjectorFree(&P);
@@ -328,7 +322,7 @@ START_TEST(narrow_rows_count_where_components_are_zero_but_for_errors) {
   N_Vector y = VECTOR(1e-8, 1e-8, 0.005), ewt = VECTOR(1e6, 1e6, 1e6);
   CPProjector P = narrow_projector(&rows, y);
   ck_assert_int_eq(CPProjectorProject(P, 0, y, ewt), CP_SUCCESS);
-  ck_assert_int_eq(CPProjectorGetRank(P, &rank), CP_SUCCESS);
+  ck_assert_int_eq(CPProjectorGetRank(P, &rank, NULL), CP_SUCCESS);
   ck_assert_int_eq(rank, 2);
   CPProjectorFree(&P);
   N_VDestroy(y);
@@ -341,7 +335,8 @@ START_TEST(narrow_angles_do_not_make_projections_inaccurate) {
   int rows   = 2;
   N_Vector y = VECTOR(1e-9, 1e-9, 0.5), ewt = VECTOR(1e6, 1e6, 1e6);
   CPProjector P = narrow_projector(&rows, y);
-  ck_assert_int_eq(CPProjectorProject(P, 0, y, ewt), CP_SUCCESS); /* both rows count from now on */
+  for (int i = 0; i < 10; i++) /* both rows count from now on; the factors are old at the end */
+    ck_assert_int_eq(CPProjectorProject(P, 0, y, ewt), CP_SUCCESS);
   entries(y)[1] = 1e-2, entries(y)[2] = 1e-5;
   ck_assert_int_eq(CPProjectorProject(P, 0, y, ewt), CP_SUCCESS);
   ck_assert_double_le(fabs(entries(y)[1]), 1e-6);
@@ -355,10 +350,9 @@ TEST_SUITE(redundancy) {
   Suite *suite = suite_create("redundancy");
   TCase *tc    = tcase_create("redundancy");
   tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
-  tcase_add_loop_test(tc, more_rows_than_columns_on_a_level_are_refused_where_full_rank_is_wanted,
-                      0, 2);
+  tcase_add_test(tc, more_rows_than_columns_on_a_level_are_refused_where_full_rank_is_wanted);
   tcase_add_loop_test(tc, a_row_that_is_a_combination_of_others_changes_nothing, 0, N_REVEALING);
-  tcase_add_loop_test(tc, solvers_that_want_full_rank_refuse_dependent_rows_and_name_one, 0, 4);
+  tcase_add_loop_test(tc, solvers_that_want_full_rank_refuse_dependent_rows_and_name_one, 0, 2);
   tcase_add_loop_test(tc, constraints_that_contradict_each_other_fail_and_are_named, 0, N_REVEALING);
   tcase_add_loop_test(tc, two_circles_around_one_centre_contradict_each_other, 0, N_REVEALING);
   tcase_add_loop_test(tc, a_satisfied_row_of_zeros_is_skipped, 0, n_settings);

@@ -1,4 +1,4 @@
-/* CPProjectorProjectTangent and -Cotangent: P = I - D G'(G D G')^+ G, level by level, and P': by
+/* CPProjectorProjectVector: P = I - D G'(G D G')^+ G, level by level, and P': by
  * hand, and what a call leaves unchanged. properties.c has the general properties of P. */
 #include "projector/fixture.h"
 
@@ -37,11 +37,11 @@ static N_Vector random_vector(unsigned long long seed) {
 }
 
 static void tangent(N_Vector v) {
-  ck_assert_success(&k, CPProjectorProjectTangent(k.P, k.t, k.y, k.ewt, v));
+  ck_assert_success(&k, CPProjectorProjectVector(k.P, CP_TANGENT, k.t, k.y, k.ewt, v));
 }
 
 static void cotangent(N_Vector w) {
-  ck_assert_success(&k, CPProjectorProjectCotangent(k.P, k.t, k.y, k.ewt, w));
+  ck_assert_success(&k, CPProjectorProjectVector(k.P, CP_COTANGENT, k.t, k.y, k.ewt, w));
 }
 
 /* v = D G'mu has no tangential part: P v = 0. On the circle by hand. */

@@ -62,7 +62,7 @@ static void setup(void) {
   P     = CPProjectorCreate(constraints, y, c, test_context);
   ck_assert_ptr_nonnull(P);
   ck_assert_int_eq(CPObjectSetErrHandlerFn(CP_OBJECT(P), message_log, &logged), CP_SUCCESS);
-  ck_assert_int_eq(CPProjectorSetNorm(P, CP_NORM_L2), CP_SUCCESS);
+  ck_assert_int_eq(CPProjectorSetNorm(P, CP_NORM_L2, NULL, NULL), CP_SUCCESS);
 }
 
 static void teardown(void) {
@@ -90,7 +90,7 @@ typedef enum { OF_G, OF_METRIC } Role;
 
 static int set_template(Role role, SUNMatrix A) {
   return role == OF_G ? CPProjectorSetJacFn(P, jacobian, A)
-                      : CPProjectorSetMetricMatrix(P, unused_metric, A);
+                      : CPProjectorSetNorm(P, CP_NORM_MATRIX, unused_metric, A);
 }
 
 /* One message, with these words; the projector is unchanged: without a Jacobian function. */
@@ -99,13 +99,12 @@ static void check_refused(Role role, SUNMatrix A, const char *const *words) {
   ck_assert_int_eq(set_template(role, A), CP_ILL_INPUT);
   ck_assert_int_eq(logged.count, 1);
   ck_assert_int_eq(logged.code, CP_ILL_INPUT);
-  ck_assert_str_eq(logged.function,
-                   role == OF_G ? "CPProjectorSetJacFn" : "CPProjectorSetMetricMatrix");
+  ck_assert_str_eq(logged.function, role == OF_G ? "CPProjectorSetJacFn" : "CPProjectorSetNorm");
   ck_assert_mentions(logged.text, role == OF_G ? "G_tmpl" : "M_tmpl");
   for (; *words; words++) ck_assert_mentions(logged.text, *words);
   ck_assert_ptr_null(P->G_tmpl);
   ck_assert_ptr_null(P->M_tmpl);
-  ck_assert(!P->user.jac && !P->user.metric_matrix);
+  ck_assert(!P->user.jac && !P->user.metric);
   SUNMatDestroy(A);
 }
 #define CHECK_REFUSED(role, A, ...) check_refused(role, A, (const char *const[]){__VA_ARGS__, NULL})

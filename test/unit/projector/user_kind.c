@@ -59,19 +59,32 @@ static int distance(sunrealtype t, N_Vector at, sunrealtype *norm, void *user_da
   return r->flag;
 }
 
-static void open_with(CPErrProjFn g_eps) {
-  record = (Record){0};
-  log_   = (MessageLog){0};
-  y      = VECTOR(3.0, 4.0);
-  v      = VECTOR(1.0, 2.0);
-  P      = CPProjectorCreateUser(radial, g_eps, y, test_context);
+static int (*violation)(sunrealtype t, N_Vector at, sunrealtype *norm, void *user_data);
+
+static void open_with(ErrorProjection g_eps) {
+  record                      = (Record){0};
+  log_                        = (MessageLog){0};
+  y                           = VECTOR(3.0, 4.0);
+  v                           = VECTOR(1.0, 2.0);
+  const CPUserProjection user = {sizeof user, radial, g_eps, NULL, violation};
+  P                           = CPProjectorCreateUser(&user, y, test_context);
   ck_assert_ptr_nonnull(P);
   ck_assert_int_eq(CPObjectSetErrHandlerFn(CP_OBJECT(P), message_log, &log_), CP_SUCCESS);
   ck_assert_int_eq(CPProjectorSetUserData(P, &record), CP_SUCCESS);
 }
 
+/* The same with a violation function */
+static void open_measured(void) {
+  CPProjectorFree(&P);
+  N_VDestroy(y);
+  N_VDestroy(v);
+  violation = distance;
+  open_with(tangential);
+}
+
 static void setup(void) {
   test_context_setup();
+  violation = NULL;
   open_with(tangential);
 }
 
@@ -109,14 +122,14 @@ END_TEST
 START_TEST(weights_are_not_needed_and_not_looked_at) {
   N_Vector ewt = VECTOR(-1.0, NAN);
   ck_assert_int_eq(CPProjectorProject(P, 0.0, y, ewt), CP_SUCCESS);
-  ck_assert_int_eq(CPProjectorProjectTangent(P, 0.0, y, ewt, v), CP_SUCCESS);
+  ck_assert_int_eq(CPProjectorProjectVector(P, CP_TANGENT, 0.0, y, ewt, v), CP_SUCCESS);
   N_VDestroy(ewt);
 }
 END_TEST
 
 START_TEST(errors_become_what_g_eps_makes_of_them) {
   ck_assert_int_eq(CPProjectorProject(P, 0.0, y, NULL), CP_SUCCESS);
-  ck_assert_int_eq(CPProjectorProjectTangent(P, 0.0, y, NULL, v), CP_SUCCESS);
+  ck_assert_int_eq(CPProjectorProjectVector(P, CP_TANGENT, 0.0, y, NULL, v), CP_SUCCESS);
   ck_assert_int_eq(record.g_eps_calls, 1);
   ck_assert_double_eq(record.y_at[0], 0.6);
   /* (1, 2) - 2.2 (0.6, 0.8) */
@@ -131,7 +144,7 @@ START_TEST(without_g_eps_errors_stay_as_they_are) {
   N_VDestroy(v);
   open_with(NULL);
   N_Vector v0 = vector_copy(v);
-  ck_assert_int_eq(CPProjectorProjectTangent(P, 0.0, y, NULL, v), CP_SUCCESS);
+  ck_assert_int_eq(CPProjectorProjectVector(P, CP_TANGENT, 0.0, y, NULL, v), CP_SUCCESS);
   ck_assert(same_bits(v, v0));
   N_VDestroy(v0);
 }
@@ -161,7 +174,7 @@ START_TEST(failures_of_the_users_functions_have_codes_and_change_nothing) {
   ck_assert_int_eq(log_.code, f->g_code);
   ck_assert_mentions(log_.text, "t = 2.5");
   ck_assert(same_bits(y, y0));
-  ck_assert_int_eq(CPProjectorProjectTangent(P, 2.5, y, NULL, v), f->g_eps_code);
+  ck_assert_int_eq(CPProjectorProjectVector(P, CP_TANGENT, 2.5, y, NULL, v), f->g_eps_code);
   ck_assert_int_eq(log_.code, f->g_eps_code);
   ck_assert_mentions(log_.text, "t = 2.5");
   ck_assert(same_bits(v, v0));
@@ -189,7 +202,7 @@ END_TEST
 START_TEST(the_violation_is_the_users_and_names_no_constraint) {
   sunrealtype norm   = -1.0;
   sunindextype worst = 5;
-  ck_assert_int_eq(CPProjectorSetViolationFn(P, distance), CP_SUCCESS);
+  open_measured();
   ck_assert_int_eq(CPProjectorGetViolation(P, 0.0, y, NULL, &norm, &worst), CP_SUCCESS);
   ck_assert_double_eq(norm, 4.0);
   ck_assert_int_eq(worst, -1);
@@ -215,7 +228,7 @@ END_TEST
 
 START_TEST(a_transpose_of_the_users_projection_is_not_supported) {
   N_Vector v0 = vector_copy(v);
-  ck_assert_int_eq(CPProjectorProjectCotangent(P, 0.0, y, NULL, v), CP_NOT_SUPPORTED);
+  ck_assert_int_eq(CPProjectorProjectVector(P, CP_COTANGENT, 0.0, y, NULL, v), CP_NOT_SUPPORTED);
   ck_assert(same_bits(v, v0));
   N_VDestroy(v0);
 }
@@ -228,7 +241,7 @@ START_TEST(vectors_of_another_length_are_refused) {
   ck_assert_mentions(log_.text, "y");
   ck_assert_mentions(log_.text, "1");
   ck_assert_int_eq(CPProjectorProject(P, 0.0, longer, NULL), CP_ILL_INPUT);
-  ck_assert_int_eq(CPProjectorProjectTangent(P, 0.0, y, NULL, shorter), CP_ILL_INPUT);
+  ck_assert_int_eq(CPProjectorProjectVector(P, CP_TANGENT, 0.0, y, NULL, shorter), CP_ILL_INPUT);
   ck_assert_int_eq(record.g_calls + record.g_eps_calls, 0);
   N_VDestroy(shorter);
   N_VDestroy(longer);
@@ -247,16 +260,13 @@ static int some_jac(sunrealtype t, N_Vector at, N_Vector c, SUNMatrix G, void *u
 START_TEST(options_that_concern_constraints_are_refused) {
   N_Vector two = VECTOR(1.0, 1.0);
   SUNMatrix G  = SUNDenseMatrix(1, 2, test_context);
-  ck_assert_int_eq(CPProjectorSetJacFn(P, some_jac, G), CP_ILL_INPUT);
-  ck_assert_int_eq(CPProjectorSetLevels(P, NULL, NULL), CP_ILL_INPUT);
-  ck_assert_int_eq(CPProjectorGetLevels(P, NULL, NULL), CP_ILL_INPUT);
-  ck_assert_int_eq(CPProjectorSetLinearSolver(P, CP_LINSOL_QR), CP_ILL_INPUT);
-  ck_assert_int_eq(CPProjectorSetNorm(P, CP_NORM_L2), CP_ILL_INPUT);
-  ck_assert_int_eq(CPProjectorSetConstraintTol(P, two), CP_ILL_INPUT);
-  ck_assert_int_eq(CPProjectorSetMaxIters(P, 3), CP_ILL_INPUT);
-  ck_assert_int_eq(CPProjectorSetJacFrequency(P, 3), CP_ILL_INPUT);
-  ck_assert_int_eq(CPProjectorSetFixed(P, two), CP_ILL_INPUT);
-  ck_assert_int_eq(log_.count, 9);
+  ck_assert_int_eq(CPProjectorSetJacFn(P, some_jac, G), CP_NOT_SUPPORTED);
+  ck_assert_int_eq(CPProjectorSetLevels(P, NULL, NULL), CP_NOT_SUPPORTED);
+  ck_assert_int_eq(CPProjectorSetLinearSolver(P, CP_LINSOL_QR), CP_NOT_SUPPORTED);
+  ck_assert_int_eq(CPProjectorSetNorm(P, CP_NORM_L2, NULL, NULL), CP_NOT_SUPPORTED);
+  ck_assert_int_eq(CPProjectorSetConstraintTol(P, two), CP_NOT_SUPPORTED);
+  ck_assert_int_eq(CPProjectorSetFree(P, NULL), CP_NOT_SUPPORTED);
+  ck_assert_int_eq(log_.count, 6);
   SUNMatDestroy(G);
   N_VDestroy(two);
 }
@@ -269,7 +279,7 @@ START_TEST(errors_that_are_not_finite_are_refused_with_g_eps_and_without) {
     open_with(NULL);
   }
   entries(v)[1] = NAN;
-  ck_assert_int_eq(CPProjectorProjectTangent(P, 0.0, y, NULL, v), -CP_PROJ_NONFINITE);
+  ck_assert_int_eq(CPProjectorProjectVector(P, CP_TANGENT, 0.0, y, NULL, v), -CP_PROJ_NONFINITE);
   ck_assert_int_eq(log_.count, 1);
 }
 END_TEST
@@ -278,7 +288,7 @@ START_TEST(projections_of_each_kind_are_counted) {
   ProjectorCounters s;
   for (int i = 0; i < 3; i++) ck_assert_int_eq(CPProjectorProject(P, 0.0, y, NULL), CP_SUCCESS);
   for (int i = 0; i < 2; i++)
-    ck_assert_int_eq(CPProjectorProjectTangent(P, 0.0, y, NULL, v), CP_SUCCESS);
+    ck_assert_int_eq(CPProjectorProjectVector(P, CP_TANGENT, 0.0, y, NULL, v), CP_SUCCESS);
   ck_assert_int_eq(projector_counters(P, &s), CP_SUCCESS);
   ck_assert_int_eq(s.nproj, 3);
   ck_assert_int_eq(s.ntangent, 2);

@@ -18,11 +18,15 @@ typedef struct {
   int n, m, band;
 } Shape;
 
-static const Shape shapes[]           = {{1, 1, 1},   {2, 1, 2},   {2, 2, 2},    {3, 2, 3},
-                                         {5, 5, 5},   {7, 3, 7},   {20, 10, 20}, {40, 39, 40},
-                                         {40, 1, 40}, {20, 15, 2}, {40, 39, 1},  {40, 40, 0}};
-static const CPSaddleType solver_of[] = {CP_SADDLE_SCHUR, CP_SADDLE_QR, CP_SADDLE_NULLSPACE};
-enum { N_SHAPES = sizeof shapes / sizeof shapes[0], N_SOLVERS = 3, N_PAIRS = N_SHAPES * N_SOLVERS };
+static const Shape shapes[]       = {{1, 1, 1},   {2, 1, 2},   {2, 2, 2},    {3, 2, 3},
+                                     {5, 5, 5},   {7, 3, 7},   {20, 10, 20}, {40, 39, 40},
+                                     {40, 1, 40}, {20, 15, 2}, {40, 39, 1},  {40, 40, 0}};
+static const CPLinSol solver_of[] = {CP_LINSOL_SCHUR, CP_LINSOL_QR};
+enum {
+  N_SHAPES  = sizeof shapes / sizeof shapes[0],
+  N_SOLVERS = sizeof solver_of / sizeof solver_of[0],
+  N_PAIRS   = N_SHAPES * N_SOLVERS
+};
 
 static CPSaddle lin;
 static int m_used; /* rows that have entries */
@@ -57,7 +61,7 @@ static int factor(void) {
   return ri_factor(lin, &AT, 1.0e-10);
 }
 
-static void open_solver(CPSaddleType type, int n, int m, int mmax) {
+static void open_solver(CPLinSol type, int n, int m, int mmax) {
   ck_assert_int_eq(ri_create(&lin, type, n, mmax, &AT), CP_SUCCESS);
   m_used = m;
   memset(A, 0, sizeof A);
@@ -87,7 +91,7 @@ static void fill(sunrealtype *v, int length, unsigned long long seed) {
 /* 40 operations per entry, and a condition of A'A below 1e4, the roundings of Cholesky included: 40
  * * 1e4 u = 1e-10 would be the worst case; for QR the condition of A itself, 1e2, counts. */
 static sunrealtype bound(void) {
-  return cpSaddleTypeOf(lin) == CP_SADDLE_SCHUR ? MAX_N * 1.0e4 * DBL_EPSILON
+  return cpSaddleTypeOf(lin) == CP_LINSOL_SCHUR ? MAX_N * 1.0e4 * DBL_EPSILON
                                                 : MAX_N * 1.0e2 * DBL_EPSILON;
 }
 
@@ -207,7 +211,7 @@ END_TEST
 /* ---- dependent columns ---- */
 
 /* Columns 0 and 1 random, 2 = column 0 reversed in sign, 3 = a combination. */
-static void open_dependent(CPSaddleType type) {
+static void open_dependent(CPLinSol type) {
   open_solver(type, 6, 4, 4);
   fill_random(MAX_N, 10);
   for (int j = 0; j < 6; j++) {
@@ -226,7 +230,7 @@ START_TEST(solvers_that_want_full_rank_name_a_dependent_column) {
 END_TEST
 
 START_TEST(pivoted_QR_finds_the_rank_and_solves_a_consistent_right_hand_side) {
-  open_dependent(CP_SADDLE_NULLSPACE);
+  open_dependent(CP_LINSOL_QR);
   ck_assert_int_eq(factor(), 0);
   ck_assert_int_eq(lin->rank, 2);
   ck_assert_int_ge(lin->dependent, 0);
@@ -252,7 +256,7 @@ START_TEST(a_projector_made_of_pivoted_QR_does_not_depend_on_repeated_columns) {
   fill(w, 6, 12);
   for (int m = 2; m <= 4;
        m += 2) { /* I - A mu(w) with two columns, and with two dependent ones more */
-    open_dependent(CP_SADDLE_NULLSPACE);
+    open_dependent(CP_LINSOL_QR);
     m_used = m;
     ck_assert_int_eq(factor(), 0);
     ri_solve_t(lin, w, mu);
@@ -272,7 +276,7 @@ START_TEST(more_columns_than_components_are_dependent) {
   open_solver(solver_of[_i], 3, 5, 5);
   fill_random(MAX_N, 13);
   const int flag = factor();
-  if (cpSaddleTypeOf(lin) != CP_SADDLE_NULLSPACE) {
+  if (cpSaddleTypeOf(lin) != CP_LINSOL_QR) {
     ck_assert_int_eq(flag, CP_SADDLE_DEPENDENT);
     ck_assert_int_ge(lin->dependent, 0);
     ck_assert_int_lt(lin->dependent, 5);
@@ -297,7 +301,7 @@ END_TEST
 
 /* Two columns with the angle phi between them: e1 and (cos phi, sin phi). For r = (0, 1): x = e2
  * / sin(phi). */
-static int solve_narrow(CPSaddleType type, sunrealtype phi) {
+static int solve_narrow(CPLinSol type, sunrealtype phi) {
   open_solver(type, 3, 2, 2);
   *at(0, 0) = 1.0;
   *at(0, 1) = cos(phi);
@@ -327,7 +331,7 @@ END_TEST
 START_TEST(cholesky_is_accurate_or_says_dependent) {
   int refused = 0;
   for (sunrealtype phi = 1.0e-1; phi > 1.0e-9; phi *= 0.1) {
-    const int flag = solve_narrow(CP_SADDLE_SCHUR, phi);
+    const int flag = solve_narrow(CP_LINSOL_SCHUR, phi);
     if (flag == 0) {
       ck_assert_double_eq_tol(x[1] * sin(phi), 1.0, 10.0 * DBL_EPSILON / (phi * phi));
     } else {
@@ -343,10 +347,8 @@ START_TEST(cholesky_is_accurate_or_says_dependent) {
 END_TEST
 
 START_TEST(an_angle_below_the_rank_tolerance_counts_as_dependence) {
-  solve_narrow(CP_SADDLE_NULLSPACE, 1.0e-12);
+  solve_narrow(CP_LINSOL_QR, 1.0e-12);
   ck_assert_int_eq(lin->rank, 1);
-  cpSaddleFree(&lin);
-  ck_assert_int_eq(solve_narrow(CP_SADDLE_QR, 1.0e-12), CP_SADDLE_DEPENDENT);
   cpSaddleFree(&lin);
 }
 END_TEST
@@ -354,7 +356,7 @@ END_TEST
 /* ---- creation ---- */
 
 START_TEST(unknown_types_are_refused) {
-  const CPSaddleType unknown[] = {(CPSaddleType)17, (CPSaddleType)-1};
+  const CPLinSol unknown[] = {(CPLinSol)17, (CPLinSol)-1};
   for (int i = 0; i < 2; i++) {
     ck_assert_int_eq(ri_create(&lin, unknown[i], 3, 2, &AT), CP_ILL_INPUT);
     ck_assert_ptr_null(lin);
@@ -406,7 +408,7 @@ TEST_SUITE(dense) {
   tcase_add_loop_test(tc, solve_t_is_the_transpose_of_solve, 0, N_PAIRS);
   tcase_add_loop_test(tc, fewer_columns_than_allocated_are_factored_as_if_they_were_all, 0,
                       N_SOLVERS);
-  tcase_add_loop_test(tc, solvers_that_want_full_rank_name_a_dependent_column, 0, 2);
+  tcase_add_loop_test(tc, solvers_that_want_full_rank_name_a_dependent_column, 0, 1);
   tcase_add_test(tc, pivoted_QR_finds_the_rank_and_solves_a_consistent_right_hand_side);
   tcase_add_test(tc, a_projector_made_of_pivoted_QR_does_not_depend_on_repeated_columns);
   tcase_add_loop_test(tc, more_columns_than_components_are_dependent, 0, N_SOLVERS);

@@ -97,7 +97,7 @@ static void make_matrix(int number) {
   compress();
 }
 
-static int factor(CPSaddle *lin, CPSaddleType type) {
+static int factor(CPSaddle *lin, CPLinSol type) {
   ck_assert_int_eq(ri_create(lin, type, N, m, &AT), CP_SUCCESS);
   (*lin)->m = m;
   return ri_factor(*lin, &AT, 1.0e-10);
@@ -121,7 +121,7 @@ static void check_solves(CPSaddle lin) {
   ck_assert_double_le(sqrt(product(expected, expected)), TOLERANCE);
 }
 
-static const CPSaddleType finds_rank[] = {CP_SADDLE_SPARSE, CP_SADDLE_NULLSPACE};
+static const CPLinSol finds_rank[] = {CP_LINSOL_SPARSE, CP_LINSOL_QR};
 
 START_TEST(solvers_that_find_the_rank_find_it) {
   for (int k = 0; k < MATRICES; k++) {
@@ -144,7 +144,7 @@ START_TEST(cholesky_says_dependent) {
     CPSaddle lin;
     const int number = number_of(k);
     make_matrix(number);
-    ck_assert_msg(factor(&lin, CP_SADDLE_SCHUR) == CP_SADDLE_DEPENDENT, "matrix %d", number);
+    ck_assert_msg(factor(&lin, CP_LINSOL_SCHUR) == CP_SADDLE_DEPENDENT, "matrix %d", number);
     ck_assert_int_eq(lin->is_dependent[lin->dependent], 1);
     cpSaddleFree(&lin);
   }

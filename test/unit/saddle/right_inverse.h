@@ -9,7 +9,7 @@
 enum { RI_ROWS = 4096 };
 
 /* A [m x n] by columns: start, row, value of a matrix, whose sizes are not used. */
-static inline int ri_create(CPSaddle *saddle, CPSaddleType type, int n, int m, const CPMat *A) {
+static inline int ri_create(CPSaddle *saddle, CPLinSol type, int n, int m, const CPMat *A) {
   const CPMat sized = {.rows = m, .cols = n, .start = A->start, .row = A->row, .value = A->value};
   return cpSaddleCreate(saddle, (CPSaddleOptions){.type = type}, NULL, &sized);
 }

@@ -39,20 +39,17 @@ static const KktCase cases[] = {
 
 /* AUTO, for dense and for sparse matrices. */
 typedef struct {
-  CPSaddleType type;
+  CPLinSol type;
   int sparse;
 } Solver;
 
-static const Solver solvers[] = {
-    {CP_SADDLE_SCHUR, 0},     {CP_SADDLE_SCHUR, 1}, {CP_SADDLE_NULLSPACE, 0},
-    {CP_SADDLE_NULLSPACE, 1}, {CP_SADDLE_KKT, 0},   {CP_SADDLE_KKT, 1},
-    {CP_SADDLE_SPARSE, 1},    {CP_SADDLE_AUTO, 0},  {CP_SADDLE_AUTO, 1}};
+static const Solver solvers[] = {{CP_LINSOL_SCHUR, 0},  {CP_LINSOL_SCHUR, 1}, {CP_LINSOL_QR, 0},
+                                 {CP_LINSOL_QR, 1},     {CP_LINSOL_KKT, 0},   {CP_LINSOL_KKT, 1},
+                                 {CP_LINSOL_SPARSE, 1}, {CP_LINSOL_AUTO, 0},  {CP_LINSOL_AUTO, 1}};
 enum { N_CASES = sizeof cases / sizeof cases[0], N_SOLVERS = 9, N_PAIRS = N_CASES * N_SOLVERS };
 
 /* Those that form A M^-1 A^T need a definite M and independent rows. */
-static int is_schur(CPSaddleType type) {
-  return type == CP_SADDLE_SCHUR || type == CP_SADDLE_SPARSE;
-}
+static int is_schur(CPLinSol type) { return type == CP_LINSOL_SCHUR || type == CP_LINSOL_SPARSE; }
 
 static KktProblem p;
 static CPSaddle saddle;
@@ -62,7 +59,7 @@ static double condition;
 static const CPMat *W, *A;
 static const char *off = p.off;
 
-static int create(CPSaddleType type, const CPMat *M, const CPMat *rows) {
+static int create(CPLinSol type, const CPMat *M, const CPMat *rows) {
   W = M, A = rows, off = p.off;
   return cpSaddleCreate(
       &saddle, (CPSaddleOptions){.type = type, .shortest = 1, .finest = CP_SADDLE_FINEST}, W, A);
@@ -302,7 +299,7 @@ START_TEST(rows_may_have_any_length) {
     kkt_refresh(&p);
     int quick = saddle->quick && saddle->quick(saddle, W->value, A->value, p.f, p.b, a, lambda);
     const int flag = quick ? 0 : factor();
-    if (flag != CP_SADDLE_DEPENDENT || s->type != CP_SADDLE_SCHUR)
+    if (flag != CP_SADDLE_DEPENDENT || s->type != CP_LINSOL_SCHUR)
       ck_assert_int_eq(flag, expected(s, &cases[_i / N_SOLVERS]));
     if (flag) continue;
     cpSaddleNoteRank(saddle);
@@ -425,7 +422,7 @@ START_TEST(rows_at_angles_of_roundoff_are_dependent) {
     kkt_make(&p, &plain, 4);
     kkt_narrow(&p, sines[k]);
     open_solver(&solvers[_i]);
-    const int flag = factor(), orthogonal = cpSaddleTypeOf(saddle) == CP_SADDLE_NULLSPACE;
+    const int flag = factor(), orthogonal = cpSaddleTypeOf(saddle) == CP_LINSOL_QR;
     ck_assert_int_eq(flag, is_schur(solvers[_i].type) ? CP_SADDLE_DEPENDENT : 0);
     ck_assert_int_eq(saddle->rank, k == 0 && orthogonal ? p.m : p.m - 1);
     close_pair();
@@ -465,9 +462,9 @@ START_TEST(auto_takes_sparse_matrices_sparse_and_others_dense) {
   kkt_make(&p, &plain, 1);
   for (int k = 0; k < 4; k++) {
     const int sparse_M = k & 1, sparse_A = k & 2;
-    ck_assert_int_eq(create(CP_SADDLE_AUTO, sparse_M ? &p.Ms : &p.Md, sparse_A ? &p.As : &p.Ad),
+    ck_assert_int_eq(create(CP_LINSOL_AUTO, sparse_M ? &p.Ms : &p.Md, sparse_A ? &p.As : &p.Ad),
                      CP_SUCCESS);
-    ck_assert_int_eq(cpSaddleTypeOf(saddle), k == 3 ? CP_SADDLE_SPARSE : CP_SADDLE_SCHUR);
+    ck_assert_int_eq(cpSaddleTypeOf(saddle), k == 3 ? CP_LINSOL_SPARSE : CP_LINSOL_SCHUR);
     ck_assert_int_eq(factor(), 0);
     check_solution();
     cpSaddleFree(&saddle);
@@ -481,8 +478,8 @@ START_TEST(auto_takes_the_sparse_schur_complement_where_blocks_of_the_mass_are_s
   static const Mass masses[] = {MASS_DIAGONAL, MASS_BLOCKS, MASS_FULL};
   for (int k = 0; k < 3; k++) {
     kkt_make(&p, &(KktCase){"mass", 40, 10, 0, 0, 0, masses[k], 0.2, 0.0}, 1);
-    open_solver(&(Solver){CP_SADDLE_AUTO, 1});
-    ck_assert_int_eq(cpSaddleTypeOf(saddle), k < 2 ? CP_SADDLE_SPARSE : CP_SADDLE_KKT);
+    open_solver(&(Solver){CP_LINSOL_AUTO, 1});
+    ck_assert_int_eq(cpSaddleTypeOf(saddle), k < 2 ? CP_LINSOL_SPARSE : CP_LINSOL_KKT);
     ck_assert_int_eq(factor(), 0);
     check_solution();
     close_pair();
@@ -494,7 +491,7 @@ START_TEST(the_sparse_schur_complement_of_dense_matrices_is_refused) {
   kkt_make(&p, &plain, 1);
   for (int k = 0; k < 3; k++) {
     const CPMat *M = k & 1 ? &p.Ms : &p.Md, *rows = k & 2 ? &p.As : &p.Ad;
-    ck_assert_int_eq(create(CP_SADDLE_SPARSE, M, rows), CP_ILL_INPUT);
+    ck_assert_int_eq(create(CP_LINSOL_SPARSE, M, rows), CP_ILL_INPUT);
     ck_assert_ptr_null(saddle);
   }
   kkt_free(&p);
@@ -503,14 +500,14 @@ END_TEST
 
 START_TEST(the_whole_matrix_needs_a_mass) {
   kkt_make(&p, &plain, 1);
-  ck_assert_int_eq(create(CP_SADDLE_KKT, NULL, &p.As), CP_ILL_INPUT);
+  ck_assert_int_eq(create(CP_LINSOL_KKT, NULL, &p.As), CP_ILL_INPUT);
   ck_assert_ptr_null(saddle);
   kkt_free(&p);
 }
 END_TEST
 
-static const CPSaddleType first_solver[]   = {CP_SADDLE_SCHUR, CP_SADDLE_SPARSE};
-static const CPSaddleType general_solver[] = {CP_SADDLE_NULLSPACE, CP_SADDLE_KKT};
+static const CPLinSol first_solver[]   = {CP_LINSOL_SCHUR, CP_LINSOL_SPARSE};
+static const CPLinSol general_solver[] = {CP_LINSOL_QR, CP_LINSOL_KKT};
 
 /* Row 1 of A becomes twice row 0, or again what it was. */
 static void make_dependent(int dependent, const double *row) {
@@ -528,7 +525,7 @@ START_TEST(auto_returns_to_its_first_solver_when_rows_are_independent_again) {
   static double row[KKT_N];
   kkt_make(&p, &full_rows, 1);
   for (int j = 0; j < p.n; j++) row[j] = p.A[1 + j * p.m];
-  open_solver(&(Solver){CP_SADDLE_AUTO, _i});
+  open_solver(&(Solver){CP_LINSOL_AUTO, _i});
   ck_assert_int_eq(factor(), 0);
   ck_assert_int_eq(cpSaddleTypeOf(saddle), first_solver[_i]);
   make_dependent(1, row);
@@ -549,7 +546,7 @@ END_TEST
 START_TEST(auto_tries_its_first_solver_once_on_rows_that_stay_dependent) {
   kkt_make(&p, &full_rows, 1);
   make_dependent(1, NULL);
-  open_solver(&(Solver){CP_SADDLE_AUTO, _i});
+  open_solver(&(Solver){CP_LINSOL_AUTO, _i});
   for (int k = 0; k < 20; k++, change_masses()) {
     ck_assert_int_eq(factor(), 0);
     ck_assert_int_eq(cpSaddleTypeOf(saddle), general_solver[_i]);
@@ -563,7 +560,7 @@ END_TEST
 /* Refused at factorisations 0, 2, 6 and 14 of 20. */
 START_TEST(auto_tries_its_first_solver_ever_less_often_on_masses_that_stay_indefinite) {
   kkt_make(&p, &(KktCase){"indefinite", 20, 8, 0, 0, 0, MASS_INDEFINITE, 0.5, 0.0}, 1);
-  open_solver(&(Solver){CP_SADDLE_AUTO, 0});
+  open_solver(&(Solver){CP_LINSOL_AUTO, 0});
   int refusals = 0;
   for (int k = 0; k < 20; k++, change_masses()) {
     const int patience = saddle->patience;
@@ -615,9 +612,8 @@ static const KktCase diagonals[] = {
     {"as many rows as coordinates", 40, 40, 0, 0, 0, MASS_DIAGONAL, 0.3, 0.0},
     {"more rows than coordinates", 10, 8, 9, 5, 0, MASS_DIAGONAL, 0.5, 0.0},
     {"dependent rows of many lengths", 30, 10, 5, 5, 1, MASS_DIAGONAL, 0.2, 1.0}};
-static const CPSaddleType by_roots[] = {CP_SADDLE_SCHUR, CP_SADDLE_QR, CP_SADDLE_NULLSPACE,
-                                        CP_SADDLE_SPARSE, CP_SADDLE_AUTO};
-enum { N_DIAGONALS = sizeof diagonals / sizeof diagonals[0], N_BY_ROOTS = 5 };
+static const CPLinSol by_roots[] = {CP_LINSOL_SCHUR, CP_LINSOL_QR, CP_LINSOL_SPARSE, CP_LINSOL_AUTO};
+enum { N_DIAGONALS = sizeof diagonals / sizeof diagonals[0], N_BY_ROOTS = 4 };
 
 static int factor_by_roots(const double *root) {
   cpSaddleUseRows(saddle, p.off);
@@ -637,9 +633,9 @@ static void check_force(void) {
 START_TEST(a_diagonal_weight_is_given_by_its_roots) {
   static double root[KKT_N];
   const KktCase *c          = &diagonals[_i / N_BY_ROOTS];
-  const CPSaddleType type   = by_roots[_i % N_BY_ROOTS];
+  const CPLinSol type       = by_roots[_i % N_BY_ROOTS];
   const int dependent       = c->combined + c->doubled + c->zero > 0;
-  const int wants_full_rank = type == CP_SADDLE_SCHUR || type == CP_SADDLE_QR;
+  const int wants_full_rank = type == CP_LINSOL_SCHUR;
   kkt_make(&p, c, 1);
   for (int j = 0; j < p.n; j++) root[j] = 1.0 / sqrt(p.M[j * (p.n + 1)]);
   ck_assert_int_eq(cpSaddleCreate(&saddle,
@@ -651,7 +647,7 @@ START_TEST(a_diagonal_weight_is_given_by_its_roots) {
   if (!flag) {
     ck_assert_int_eq(saddle->rank, p.rank);
     condition = kkt_reference(&p, ra, rlambda);
-    condition *= condition; /* by S, but for QR and NULLSPACE */
+    condition *= condition; /* by S, but for QR */
     ck_assert_int_eq(cpSaddleSolve(saddle, p.f, p.b, a, lambda), 0);
     check_force();
   }
@@ -671,7 +667,7 @@ START_TEST(components_that_are_held_do_not_move) {
   for (int i = 0; i < p.m; i++) p.Ad.value[i + 3 * p.m] = held_column[i];
   for (int j = 0; j < p.n; j++) root[j] = j == 3 ? 0.0 : 1.0 / sqrt(p.M[j * (p.n + 1)]);
   for (int dense = 0; dense < 2; dense++) {
-    const CPSaddleOptions options = {.type   = dense ? CP_SADDLE_SCHUR : by_roots[_i],
+    const CPSaddleOptions options = {.type   = dense ? CP_LINSOL_SCHUR : by_roots[_i],
                                      .finest = CP_SADDLE_FINEST};
     const CPMat *rows             = dense ? &p.Ad : &p.As;
     ck_assert_int_eq(cpSaddleCreate(&saddle, options, NULL, rows), 0);
@@ -735,7 +731,7 @@ static int factor_with(double ranktol) {
 }
 
 START_TEST(a_rank_that_was_noted_stands) {
-  static const CPSaddleType types[] = {CP_SADDLE_NULLSPACE, CP_SADDLE_KKT, CP_SADDLE_AUTO};
+  static const CPLinSol types[] = {CP_LINSOL_QR, CP_LINSOL_KKT, CP_LINSOL_AUTO};
   kkt_make(&p, &plain, 4);
   kkt_narrow(&p, 1.0e-3);
   open_solver(&(Solver){types[_i], 1});
@@ -761,7 +757,7 @@ END_TEST
 START_TEST(a_rank_in_doubt_is_not_noted) {
   kkt_make(&p, &plain, 4);
   kkt_narrow(&p, 1.0e-3);
-  open_solver(&(Solver){CP_SADDLE_NULLSPACE, 0});
+  open_solver(&(Solver){CP_LINSOL_QR, 0});
   ck_assert_int_eq(factor_with(1.0e-4), 0);
   ck_assert_int_eq(saddle->rank, p.m);
   cpSaddleNoteRank(saddle);
@@ -815,7 +811,7 @@ START_TEST(the_quick_way_gives_the_bits_of_the_other) {
   CPSaddle other;
   make_band(band, &M, &rows);
   fill_band(band, 0.0, &M, &rows);
-  ck_assert_int_eq(create(CP_SADDLE_AUTO, &M, &rows), CP_SUCCESS);
+  ck_assert_int_eq(create(CP_LINSOL_AUTO, &M, &rows), CP_SUCCESS);
   off = (char[20]){0};
   for (int k = 0; k < 2; k++) { /* what is independent is known from the second time on */
     fill_band(band, 0.1 * k, &M, &rows);
@@ -857,12 +853,12 @@ START_TEST(solvers_have_names_and_unknown_types_are_refused) {
   kkt_make(&p, &plain, 1);
   open_solver(&solvers[_i]);
   ck_assert_int_gt((int)strlen(cpSaddleName(saddle)), 0);
-  if (solvers[_i].type != CP_SADDLE_AUTO)
+  if (solvers[_i].type != CP_LINSOL_AUTO)
     ck_assert_int_eq(cpSaddleTypeOf(saddle), solvers[_i].type);
   cpSaddleFree(&saddle);
   cpSaddleFree(&saddle);
   cpSaddleFree(NULL);
-  ck_assert_int_eq(create((CPSaddleType)77, &p.Md, &p.Ad), CP_ILL_INPUT);
+  ck_assert_int_eq(create((CPLinSol)77, &p.Md, &p.Ad), CP_ILL_INPUT);
   ck_assert_ptr_null(saddle);
   kkt_free(&p);
 }

@@ -93,14 +93,14 @@ static void fill_random(unsigned long long seed) {
   normalise();
 }
 
-static void open_solver(CPSaddle *solver, CPSaddleType type, const CPMat *A) {
+static void open_solver(CPSaddle *solver, CPLinSol type, const CPMat *A) {
   ck_assert_int_eq(ri_create(solver, type, n, m, A), CP_SUCCESS);
 }
 
 static void open_pattern(int i) {
   set_pattern(patterns[i].shape, patterns[i].nblocks);
   fill_random(1);
-  open_solver(&lin, CP_SADDLE_SPARSE, &AT);
+  open_solver(&lin, CP_LINSOL_SPARSE, &AT);
 }
 
 static int is_absent(int i) {
@@ -113,7 +113,7 @@ static int is_absent(int i) {
 static void factor_dense(void) {
   size_t count = 0;
   int present  = 0;
-  open_solver(&dense, CP_SADDLE_NULLSPACE, &dense_AT);
+  open_solver(&dense, CP_LINSOL_QR, &dense_AT);
   for (int i = 0; i < m; i++) position[i] = is_absent(i) ? -1 : present++;
   for (int j = 0; j < n; j++) {
     dense_start[j] = count;
@@ -463,7 +463,7 @@ START_TEST(more_columns_than_components_of_the_state) {
   static const Shape wide[] = {{2, 5}, {4, 1}, {3, 3}};
   set_pattern(wide, 3);
   fill_random(13);
-  open_solver(&lin, CP_SADDLE_SPARSE, &AT);
+  open_solver(&lin, CP_LINSOL_SPARSE, &AT);
   ck_assert_int_eq(ri_factor(lin, &AT, ranktol), 0);
   ck_assert_int_eq(lin->rank, 2 + 1 + 3);
   ck_assert_int_eq(count_dependent(), 3);
@@ -489,7 +489,7 @@ START_TEST(small_angles_are_told_from_dependence_down_to_the_rank_tolerance) {
   *at(second, a) = 0.0;
   *at(first, b)  = cos(angle);
   *at(second, b) = sin(angle);
-  open_solver(&lin, CP_SADDLE_SPARSE, &AT);
+  open_solver(&lin, CP_LINSOL_SPARSE, &AT);
   ck_assert_int_eq(ri_factor(lin, &AT, ranktol), 0);
   ck_assert_int_eq(lin->rank, angle > lin->ranktol ? 3 : 2);
   if (angle > lin->ranktol) {
@@ -511,7 +511,7 @@ START_TEST(every_allocation_may_fail) {
   set_pattern(mixed, 8);
   for (int denied = 1; denied; count++) {
     alloc_watch_failing(count + 1);
-    const int flag = ri_create(&lin, CP_SADDLE_SPARSE, n, m, &AT);
+    const int flag = ri_create(&lin, CP_LINSOL_SPARSE, n, m, &AT);
     denied         = alloc_has_failed();
     ck_assert_int_eq(flag, denied ? CP_MEM_FAIL : CP_SUCCESS);
     if (denied) ck_assert_ptr_null(lin);
@@ -562,7 +562,7 @@ START_TEST(the_number_of_allocations_is_nearly_that_of_one_block) {
     if (i) set_pattern(mixed, 8);
     else set_pattern(few, 1);
     alloc_watch();
-    ck_assert_int_eq(ri_create(&lin, CP_SADDLE_SPARSE, n, m, &AT), CP_SUCCESS);
+    ck_assert_int_eq(ri_create(&lin, CP_LINSOL_SPARSE, n, m, &AT), CP_SUCCESS);
     alloc_unwatch();
     counts[i] = alloc_count();
     cpSaddleFree(&lin);

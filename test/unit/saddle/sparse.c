@@ -146,7 +146,7 @@ static void gather_values(void) {
 static void open_solver(void) {
   gather_structure();
   ranktol = 1.0e-10;
-  ck_assert_int_eq(ri_create(&lin, CP_SADDLE_SPARSE, n, m, &AT), CP_SUCCESS);
+  ck_assert_int_eq(ri_create(&lin, CP_LINSOL_SPARSE, n, m, &AT), CP_SUCCESS);
 }
 
 static int factor(void) {
@@ -169,7 +169,7 @@ static void change_values(void) {
 }
 
 static void open_dense(void) {
-  ck_assert_int_eq(ri_create(&dense, CP_SADDLE_NULLSPACE, n, npresent, &present_AT), CP_SUCCESS);
+  ck_assert_int_eq(ri_create(&dense, CP_LINSOL_QR, n, npresent, &present_AT), CP_SUCCESS);
   ck_assert_int_eq(ri_factor(dense, &present_AT, 1.0e-10), 0);
 }
 
@@ -762,7 +762,7 @@ START_TEST(every_allocation_of_creating_may_fail) {
   long k = 0;
   for (int denied = 1; denied; k++) {
     alloc_watch_failing(k + 1);
-    const int flag = ri_create(&lin, CP_SADDLE_SPARSE, n, m, &AT);
+    const int flag = ri_create(&lin, CP_LINSOL_SPARSE, n, m, &AT);
     denied         = alloc_has_failed();
     ck_assert_int_eq(lin == NULL, flag != CP_SUCCESS);
     /* without one of CHOLMOD's two orderings it uses the other one */
@@ -790,7 +790,7 @@ static void fail_in_use(void) {
   long k = 0, failures = 0;
   for (int denied = 1; denied; k++) {
     alloc_watch_failing(-1);
-    ck_assert_int_eq(ri_create(&lin, CP_SADDLE_SPARSE, n, m, &AT), CP_SUCCESS);
+    ck_assert_int_eq(ri_create(&lin, CP_LINSOL_SPARSE, n, m, &AT), CP_SUCCESS);
     const long live = alloc_live();
     alloc_watch_failing(k + 1);
     int flag = ri_factor(lin, &AT, ranktol);

@@ -500,7 +500,8 @@ START_TEST(a_projected_gradient_is_that_of_tangential_motion) {
   for (int k = 0; k < 5; k++) {
     random_fill(v, &seed);
     N_Vector tangential = vector_copy(v);
-    ck_assert_int_eq(CPProjectorProjectTangent(run->P, run->t, run->y, ewt, tangential), CP_SUCCESS);
+    ck_assert_int_eq(CPProjectorProjectVector(run->P, CP_TANGENT, run->t, run->y, ewt, tangential),
+                     CP_SUCCESS);
     ck_assert_double_eq_tol(dot(p, v), dot(l, tangential), 1.0e-13);
     N_VDestroy(tangential);
   }

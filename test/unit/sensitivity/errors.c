@@ -262,7 +262,7 @@ START_TEST(consistent_starts_need_a_projector_and_a_start) {
 END_TEST
 
 START_TEST(a_projection_of_the_users_cannot_follow_parameters) {
-  CPProjector P = CPProjectorCreateUser(rod_projection, rod_error_projection, run->y, test_context);
+  CPProjector P = projector_of_user(rod_projection, rod_error_projection, run->y);
   ck_assert_success(run, CPIntegratorSetProjector(run->mem, P));
   ck_assert_success(run, CPIntegratorSensInit1(run->mem, NS, CV_STAGGERED1, sens_rhs, r.s));
   ck_assert_success(run, CPIntegratorSetSensParams(run->mem, &run->world.p.L, NULL, NULL));

@@ -57,7 +57,8 @@ static void setup(State *w, SystemName name) {
   w->q = vector_of(w->par.count, NULL);
   /* dependent rows have solutions for tangential directions only */
   CPProjector P = CPMechGetProjector(w->s->mech);
-  ck_assert_int_eq(CPProjectorProjectTangent(P, w->s->t, w->s->y, w->s->ewt, w->along), CP_SUCCESS);
+  ck_assert_int_eq(CPProjectorProjectVector(P, CP_TANGENT, w->s->t, w->s->y, w->s->ewt, w->along),
+                   CP_SUCCESS);
 }
 
 static void teardown(State *w) {

@@ -114,3 +114,8 @@ int run_suite(Suite *suite) {
   srunner_free(runner);
   return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }
+
+CPProjector projector_of_user(StateProjection state, ErrorProjection error, N_Vector y) {
+  const CPUserProjection user = {sizeof user, state, error, NULL, NULL};
+  return CPProjectorCreateUser(&user, y, test_context);
+}

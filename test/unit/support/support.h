@@ -3,7 +3,7 @@
 #define CPODES_TEST_SUPPORT_H
 
 #include <check.h>
-#include <cpodes/cpodes_types.h>
+#include <cpodes/cpodes_matrixfree.h>
 #include <nvector/nvector_serial.h>
 #include <sundials/sundials_context.h>
 #include <sundials/sundials_nvector.h>
@@ -31,6 +31,11 @@ N_Vector vector_of(sunindextype n, const sunrealtype *values);
 
 /* A copy of x with its own memory */
 N_Vector vector_copy(N_Vector x);
+
+/* The functions of a CPUserProjection, and a projector of these for states like y; error may be NULL. */
+typedef int (*StateProjection)(sunrealtype t, N_Vector yhat, N_Vector y, sunrealtype eps, void *);
+typedef int (*ErrorProjection)(sunrealtype t, N_Vector y, N_Vector err, void *user_data);
+CPProjector projector_of_user(StateProjection state, ErrorProjection error, N_Vector y);
 /* The entries of a serial vector. */
 sunrealtype *entries(N_Vector x);
 

@@ -81,7 +81,7 @@ START_TEST(bad_arguments_are_named_with_rule_and_value) {
   sunrealtype t;
   run_open(&other, run.method, run.tol);
   entries(bad)[2]      = NAN;
-  CPProjector longer_P = CPProjectorCreateUser(rod_projection, NULL, longer, test_context);
+  CPProjector longer_P = projector_of_user(rod_projection, NULL, longer);
 
   refuse(CPIntegratorInit(run.mem, world_rhs, 0.0, y), CP_ILL_INPUT, "CPIntegratorReInit");
   refuse(CPIntegratorReInit(run.mem, 0.0, NULL), CP_ILL_INPUT, "y0", "NULL");
@@ -266,7 +266,7 @@ END_TEST
 static void f_once(Fault fault) { run.world.f = fault; }
 static void c_once(Fault fault) { run.world.c = fault; }
 static void jac_once(Fault fault) {
-  ck_assert_success(&run, CPProjectorSetJacFrequency(run.P, 1));
+  ck_assert_success(&run, CPProjectorSetUserData(run.P, &run.world));
   run.world.jac = fault;
 }
 
@@ -411,16 +411,14 @@ START_TEST(failures_of_user_functions_have_their_codes) {
   const int k = _i / N_METHODS, which = user_failures[k].which;
   run_close(&run);
   run_open(&run, methods[_i % N_METHODS], 1.0e-6);
-  CPProjector user =
-      CPProjectorCreateUser(which == 0 ? bad_projection : rod_projection,
-                            which == 1 ? bad_error_projection : NULL, run.y, test_context);
-  user_flag  = user_failures[k].flag;
-  user_value = user_failures[k].value;
+  const CPUserProjection functions = {sizeof functions, which == 0 ? bad_projection : rod_projection,
+                                      which == 1 ? bad_error_projection : NULL, NULL,
+                                      which == 2 ? bad_violation : NULL};
+  CPProjector user                 = CPProjectorCreateUser(&functions, run.y, test_context);
+  user_flag                        = user_failures[k].flag;
+  user_value                       = user_failures[k].value;
   ck_assert_success(&run, CPIntegratorSetErrEst(run.mem, CP_ERREST_PROJECTED));
-  if (which == 2) {
-    ck_assert_success(&run, CPProjectorSetViolationFn(user, bad_violation));
-    ck_assert_success(&run, CPIntegratorSetProjFrequency(run.mem, 1, 1));
-  }
+  if (which == 2) { ck_assert_success(&run, CPIntegratorSetProjFrequency(run.mem, 1, 1)); }
   ck_assert_success(&run, CPIntegratorSetProjector(run.mem, user));
   const int flag = run_to(&run, 1.0);
   ck_assert_msg(flag == user_failures[k].code, "%s, case %d: %d, not %d: %s", run.method.name, k,

@@ -315,7 +315,7 @@ START_TEST(error_projections_that_fail_are_handled) {
   for (fails_at = 1; fails_at < 40; fails_at++) {
     open_method(1, 1.0e-6);
     error_projections = 0;
-    CPProjector user = CPProjectorCreateUser(no_projection, failing_projection, run.y, test_context);
+    CPProjector user  = projector_of_user(no_projection, failing_projection, run.y);
     ck_assert_success(&run, CPIntegratorSetProjector(run.mem, user));
     int flag = CP_SUCCESS;
     while (!flag && error_projections < 60) flag = run_step(&run);
@@ -338,7 +338,7 @@ START_TEST(a_fatal_error_projection_ends_the_call_that_it_was_made_in) {
   for (fails_at = 1; fails_at < 40; fails_at++) {
     open_method(1, 1.0e-6);
     error_projections = 0;
-    CPProjector user = CPProjectorCreateUser(no_projection, failing_projection, run.y, test_context);
+    CPProjector user  = projector_of_user(no_projection, failing_projection, run.y);
     ck_assert_success(&run, CPIntegratorSetProjector(run.mem, user));
     while (error_projections < fails_at) {
       const int flag = run_step(&run);

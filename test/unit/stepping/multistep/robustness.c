@@ -247,9 +247,11 @@ static sunrealtype aged_eps(sunrealtype a, sunrealtype b) {
   return CP_EPS_DEFAULT * sqrt(2.0) * exp(a + b);
 }
 
-/* Sizes are kept for CP_JACFREQ_DEFAULT steps; the error weights are those of the previous step. */
+enum { AGE = 10 }; /* of factors, in projections */
+
+/* Sizes are kept for AGE steps; the error weights are those of the previous step. */
 START_TEST(sizes_that_tell_whether_to_project_do_not_grow_older_than_factors) {
-  enum { HISTORY = CP_JACFREQ_DEFAULT + 2 };
+  enum { HISTORY = AGE + 2 };
   sunrealtype times[HISTORY] = {0.0}; /* of the newest steps, as a ring */
   Spiral s;
   spiral_open(&s);
@@ -276,7 +278,7 @@ START_TEST(factors_grow_older_with_steps_that_are_left_alone) {
   IntegratorCounters stats;
   long int nproj = 0;
   spiral_open(&s);
-  ck_assert_int_eq(CPIntegratorSetProjFrequency(s.mem, CP_JACFREQ_DEFAULT, 0), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorSetProjFrequency(s.mem, AGE, 0), CP_SUCCESS);
   while (s.t < 20.0) {
     const sunrealtype before = s.t;
     spiral_step(&s);
@@ -595,7 +597,6 @@ START_TEST(a_rejected_attempt_warns_of_nothing) {
   SUNNonlinearSolver NLS = SUNNonlinSol_FixedPoint(y, 0, test_context);
   void *cvode_mem        = CPIntegratorGetCVodeMem(mem);
   ck_assert_int_eq(CPObjectSetErrHandlerFn(CP_OBJECT(mem), message_log, &log), CP_SUCCESS);
-  ck_assert_int_eq(CPProjectorSetJacFrequency(P, 1), CP_SUCCESS);
   ck_assert_int_eq(CPIntegratorSetNonlinearSolver(mem, NLS), CP_SUCCESS);
   ck_assert_int_eq(CPIntegratorSetProjector(mem, P), CP_SUCCESS);
   ck_assert_int_eq(CPIntegratorSetErrEst(mem, CP_ERREST_PROJECTED), CP_SUCCESS);
@@ -627,7 +628,6 @@ START_TEST(a_rank_that_fell_is_not_told_after_a_new_start) {
   CPIntegrator mem       = CPIntegratorCreate("ADAMS", test_context);
   SUNNonlinearSolver NLS = SUNNonlinSol_FixedPoint(y, 0, test_context);
   ck_assert_int_eq(CPObjectSetErrHandlerFn(CP_OBJECT(mem), message_log, &log), CP_SUCCESS);
-  ck_assert_int_eq(CPProjectorSetJacFrequency(P, 1), CP_SUCCESS);
   ck_assert_int_eq(CPIntegratorSetNonlinearSolver(mem, NLS), CP_SUCCESS);
   ck_assert_int_eq(CPIntegratorSetProjector(mem, P), CP_SUCCESS);
   ck_assert_int_eq(CPIntegratorSStolerances(mem, 0.0, 1.0e-6), CP_SUCCESS);
@@ -656,7 +656,6 @@ START_TEST(the_same_projector_once_more_is_one_with_other_data) {
   IntegratorCounters before, after;
   open_method(_i, 1.0e-6);
   ck_assert_success(&run, CPIntegratorSetProjFrequency(run.mem, 2, 0));
-  ck_assert_success(&run, CPProjectorSetJacFrequency(run.P, 1000));
   for (int step = 0; step < 10; step++)
     ck_assert_success(&run, run_step(&run)); /* number 9 was projected */
   ck_assert_success(&run, integrator_counters(run.mem, &before));
@@ -694,7 +693,7 @@ static int projection_failing_at_root(sunrealtype t, N_Vector yhat, N_Vector y, 
 START_TEST(output_that_cannot_be_projected_at_a_root_is_reported_with_the_root) {
   int info = 0;
   open_method(_i, 1.0e-6);
-  CPProjector own = CPProjectorCreateUser(projection_failing_at_root, NULL, run.y, test_context);
+  CPProjector own = projector_of_user(projection_failing_at_root, NULL, run.y);
   ck_assert_success(&run, CPIntegratorSetProjector(run.mem, own));
   ck_assert_success(&run, CVodeRootInit(run.cvode_mem, 1, half_root));
   ck_assert_flag(&run, run_to(&run, 1.0), CP_OUTPUT_PROJ_FAIL);

@@ -210,11 +210,11 @@ static void c_fatal(void) { run.world.c = (Fault){0.5, -1, -1, 0.0}; }
 static void c_recoverable(void) { run.world.c = (Fault){0.5, -1, 1, 0.0}; }
 static void c_nan(void) { run.world.c = (Fault){0.5, -1, 0, NAN}; }
 static void jac_fatal(void) {
-  ck_assert_success(&run, CPProjectorSetJacFrequency(run.P, 1));
+  ck_assert_success(&run, CPProjectorSetUserData(run.P, &run.world));
   run.world.jac = (Fault){0.5, -1, -1, 0.0};
 }
 static void jac_nan(void) {
-  ck_assert_success(&run, CPProjectorSetJacFrequency(run.P, 1));
+  ck_assert_success(&run, CPProjectorSetUserData(run.P, &run.world));
   run.world.jac = (Fault){0.5, -1, 0, NAN};
 }
 static void quad_fatal(void) {

@@ -59,8 +59,8 @@ static int projecting_errors_until(sunrealtype t, N_Vector y, N_Vector err, void
 static const struct {
   const char *name;
   CPConstraintFn c;
-  CPProjFn g;
-  CPErrProjFn g_eps;
+  StateProjection g;
+  ErrorProjection g_eps;
   sunindextype m;
   sunrealtype jump;
   int code;
@@ -88,8 +88,7 @@ START_TEST(a_projection_that_fails_from_some_time_on_ends_the_run) {
   N_Vector c_tmpl  = vector_of(dead_ends[k].m, NULL);
   jump             = dead_ends[k].jump;
   CPProjector P    = dead_ends[k].c ? CPProjectorCreate(dead_ends[k].c, run.y, c_tmpl, test_context)
-                                    : CPProjectorCreateUser(dead_ends[k].g, dead_ends[k].g_eps, run.y,
-                                                            test_context);
+                                    : projector_of_user(dead_ends[k].g, dead_ends[k].g_eps, run.y);
   ck_assert_success(&run, CPProjectorSetUserData(P, &run.world));
   ck_assert_success(&run, CPIntegratorSetProjector(run.mem, P));
   ck_assert_success(&run, CPIntegratorSetErrEst(run.mem, CP_ERREST_PROJECTED));

@@ -57,7 +57,7 @@ START_TEST(bad_arguments_are_named_with_rule_and_value) {
   sunrealtype t;
   one_open(&other, run.method, 1.0e-6);
   entries(bad)[2]      = NAN;
-  CPProjector longer_P = CPProjectorCreateUser(rod_projection, NULL, longer, test_context);
+  CPProjector longer_P = projector_of_user(rod_projection, NULL, longer);
 
   refused(&run, CPIntegratorInit(run.mem, world_rhs, 0.0, y), CP_ILL_INPUT, "CPIntegratorReInit");
   refused(&run, CPIntegratorReInit(run.mem, 0.0, NULL), CP_ILL_INPUT, "y0", "NULL");

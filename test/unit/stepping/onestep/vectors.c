@@ -15,12 +15,10 @@ static N_Vector serial(void) { return vector_of(PENDULUM_N, NULL); }
 static N_Vector (*const kinds[])(void) = {serial, openmp, pthreads};
 
 static CPProjector users(N_Vector y) {
-  return CPProjectorCreateUser(rod_projection, rod_error_projection, y, test_context);
+  return projector_of_user(rod_projection, rod_error_projection, y);
 }
 
-static CPProjector without_error(N_Vector y) {
-  return CPProjectorCreateUser(rod_projection, NULL, y, test_context);
-}
+static CPProjector without_error(N_Vector y) { return projector_of_user(rod_projection, NULL, y); }
 
 static CPProjector by_constraints(N_Vector y) {
   N_Vector c    = VECTOR(0.0, 0.0);

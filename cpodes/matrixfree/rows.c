@@ -2,7 +2,7 @@
  * (guide, P3) come from the user's diagonal of G D G^T, or are estimated as the mean of the squares
  * of G v over some pseudo-random v with E v v^T = W^-2. The checks: is G v the derivative of c, and
  * is G^T w the transpose of G v? */
-#include "matrix_free.h"
+#include "matrixfree_impl.h"
 
 #include <float.h>
 #include <math.h>
@@ -11,20 +11,11 @@
 
 /* ---- pseudo-random vectors ---- */
 
-/* Number of entries that this process holds and can access; -1: there is no access */
-static sunindextype localLength(N_Vector v) {
-  if (cpHasData(v)) return N_VGetLength(v);
-  const N_Vector_ID id = N_VGetVectorID(v);
-  const int parallel   = id == SUNDIALS_NVEC_PARALLEL || id == SUNDIALS_NVEC_CUSTOM;
-  if (!parallel || !v->ops->nvgetarraypointer || !v->ops->nvgetlocallength) return -1;
-  return v->ops->nvgetlocallength(v);
-}
-
 /* A seed. If vectors are distributed, it is the hash of the first state (FNV-1a): the same in each
  * run, but different on each process, since equal directions might cancel in a constraint between
  * two processes. */
 static unsigned seedOf(N_Vector y) {
-  const sunindextype length = cpHasData(y) ? 0 : localLength(y);
+  const sunindextype length = cpHasData(y) ? 0 : cpLocalLength(y);
   const sunrealtype *entry  = length > 0 ? N_VGetArrayPointer(y) : NULL;
   uint32_t hash             = 2166136261u;
   for (sunindextype j = 0; j < length; j++) {
@@ -37,9 +28,8 @@ static unsigned seedOf(N_Vector y) {
 
 /* v_j <- pseudo-random numbers in +-[0.5, 1), the same for the same `number`. Returns 0, and sets
  * all entries to 1, if v gives no access to its data. */
-static int randomise(CPWork work, int number, N_Vector v) {
-  const CPMatrixFree k      = work->free;
-  const sunindextype length = localLength(v);
+static int randomise(CPMatrixFree k, int number, N_Vector v) {
+  const sunindextype length = cpLocalLength(v);
   if (length < 0) {
     N_VConst(1.0, v);
     return 0;
@@ -65,10 +55,9 @@ static int randomise(CPWork work, int number, N_Vector v) {
 typedef enum { IN_METRIC, IN_WEIGHTS, IN_WEIGHTS_OVER_ALL } Measure;
 
 /* v <- D^(1/2) u with a pseudo-random u */
-static void direction(CPWork work, int number, int l, Measure measure, N_Vector v) {
-  const CPMatrixFree k = work->free;
-  const int unit       = measure == IN_METRIC && work->norm == CP_NORM_L2;
-  randomise(work, number, v);
+static void direction(CPMatrixFree k, int number, int l, Measure measure, N_Vector v) {
+  const int unit = measure == IN_METRIC && k->work->norm == CP_NORM_L2;
+  randomise(k, number, v);
   if (!unit) N_VDiv(v, k->w, v);
   if (measure == IN_WEIGHTS_OVER_ALL) return;
   N_VCompare(DBL_MIN, k->level[l].D, k->s);
@@ -78,11 +67,10 @@ static void direction(CPWork work, int number, int l, Measure measure, N_Vector 
 /* sum += diag(G D G^T) on the rows of level l (or all), by the user's function or as the mean of (G
  * v)^2 over some v. D is that of the norm, or W^-2, on the level's free columns, or W^-2 on all
  * columns. */
-static int addSquares(CPWork work, int l, Measure measure, int directions, N_Vector sum) {
-  const CPMatrixFree k = work->free;
-  const int exact      = work->P->user.schurdiag != NULL;
+static int addSquares(CPMatrixFree k, int l, Measure measure, int directions, N_Vector sum) {
+  const int exact = k->given->diag != NULL;
   for (int i = 0; i < (exact ? 1 : directions); i++) {
-    if (!exact) direction(work, i, l, measure, k->d);
+    if (!exact) direction(k, i, l, measure, k->d);
     else if (measure == IN_METRIC) N_VScale(1.0, k->level[l].D, k->d);
     else {
       N_VConst(1.0, k->d);
@@ -90,7 +78,7 @@ static int addSquares(CPWork work, int l, Measure measure, int directions, N_Vec
       N_VDiv(k->d, k->w, k->d);
       N_VDiv(k->d, k->w, k->d);
     }
-    const int flag = exact ? cpFreeSchurDiag(work, k->d, k->q) : cpFreeTimes(work, k->d, k->q);
+    const int flag = exact ? cpFreeSchurDiag(k, k->d, k->q) : cpFreeTimes(k, k->d, k->q);
     if (flag) return flag;
     if (measure != IN_WEIGHTS_OVER_ALL) N_VProd(k->q, k->level[l].rows, k->q);
     if (!exact) N_VProd(k->q, k->q, k->q);
@@ -102,8 +90,7 @@ static int addSquares(CPWork work, int l, Measure measure, int directions, N_Vec
 /* Finds rows that are switched on, but that no free component can change. They are removed from the
  * masks, and their squares become those over all components, or CP_ZERO_ROW_RESIDUAL^2 if these are
  * zero, too. */
-static int findDead(CPWork work, int directions, N_Vector squares) {
-  const CPMatrixFree k = work->free;
+static int findDead(CPMatrixFree k, int directions, N_Vector squares) {
   N_Vector alive = k->z, zero = k->Bq;
   N_VCompare(DBL_MIN, squares, alive);
   N_VConst(0.0, k->dead);
@@ -116,7 +103,7 @@ static int findDead(CPWork work, int directions, N_Vector squares) {
   k->masked   = k->nlevels > 1 || N_VMin(alive) == 0.0;
   if (!k->has_dead) return CP_SUCCESS;
   N_VConst(0.0, k->z);
-  const int flag = addSquares(work, 0, IN_WEIGHTS_OVER_ALL, directions, k->z);
+  const int flag = addSquares(k, 0, IN_WEIGHTS_OVER_ALL, directions, k->z);
   if (flag) return flag;
   N_VProd(k->z, k->dead, k->z);
   N_VLinearSum(1.0, squares, 1.0, k->z, squares);
@@ -127,9 +114,8 @@ static int findDead(CPWork work, int directions, N_Vector squares) {
 }
 
 /* out <- 1 / squares on the rows that are switched on, else 0 */
-static void invert(const CPWork work, N_Vector squares, N_Vector out) {
-  const CPMatrixFree k = work->free;
-  N_Vector on          = k->Bq;
+static void invert(const CPMatrixFree k, N_Vector squares, N_Vector out) {
+  N_Vector on = k->Bq;
   N_VScale(1.0, k->dead, on);
   for (int l = 0; l < k->nlevels; l++) N_VLinearSum(1.0, on, 1.0, k->level[l].rows, on);
   N_VScale(-1.0, on, out);
@@ -138,57 +124,55 @@ static void invert(const CPWork work, N_Vector squares, N_Vector out) {
   N_VDiv(on, out, out);
 }
 
-int cpFreeMeasure(CPWork work) {
-  const CPMatrixFree k = work->free;
-  CPProjector P        = work->P;
+int cpFreeMeasure(CPMatrixFree k) {
+  CPProjector P        = k->work->P;
   N_Vector squares     = k->m1;
-  const int directions = P->ctol && P->user.psolve ? 1 : DIRECTIONS;
-  const int known      = P->user.schurdiag || randomise(work, 0, k->d);
+  const int directions = P->ctol && k->given->psolve ? 1 : DIRECTIONS;
+  const int known      = k->given->diag || randomise(k, 0, k->d);
   int flag             = CP_SUCCESS;
   if (!known && !P->ctol)
     return cpReason(
-        work->text, CP_NOT_SUPPORTED,
+        k->work->text, CP_NOT_SUPPORTED,
         "these vectors give no access to their data, so the constraints' sizes cannot "
         "be estimated: CPProjectorSetConstraintTol or CPProjectorSetSchurDiag is needed");
   N_VConst(0.0, squares);
   for (int l = 0; !flag && l < k->nlevels; l++) {
-    if (known) flag = addSquares(work, l, IN_WEIGHTS, directions, squares);
+    if (known) flag = addSquares(k, l, IN_WEIGHTS, directions, squares);
     else N_VLinearSum(1.0, squares, 1.0, k->level[l].rows, squares); /* all have a gradient */
   }
   if (flag) return flag;
-  flag = findDead(work, directions, squares);
+  flag = findDead(k, directions, squares);
   if (flag) return flag;
-  invert(work, squares, k->distance);
+  invert(k, squares, k->distance);
   N_VScale(1.0, k->distance, k->weight);
   if (P->ctol) {
     N_VProd(P->ctol, P->ctol, k->m2);
     N_VDiv(k->Bq, k->m2, k->weight); /* Bq: the rows that are switched on */
-    const int squares_are_good = P->user.schurdiag || (known && directions > 1);
+    const int squares_are_good = k->given->diag || (known && directions > 1);
     if (!squares_are_good) N_VScale(1.0, k->weight, k->distance);
   }
-  if (P->user.psolve) return CP_SUCCESS;
+  if (k->given->psolve) return CP_SUCCESS;
   if (!known) { /* without the user's preconditioner: 1 / diag(G D G^T), if it is known */
     N_VScale(1.0, k->weight, k->jacobi);
     return CP_SUCCESS;
   }
-  const int in_weights = work->norm != CP_NORM_L2 || !cpHasDiagonalMetric(P);
+  const int in_weights = k->work->norm != CP_NORM_L2 || k->given->metric;
   if (!in_weights) N_VScale(1.0, k->dead, squares);
   for (int l = 0; !in_weights && !flag && l < k->nlevels; l++)
-    flag = addSquares(work, l, IN_METRIC, directions, squares);
-  if (!flag) invert(work, squares, k->jacobi);
+    flag = addSquares(k, l, IN_METRIC, directions, squares);
+  if (!flag) invert(k, squares, k->jacobi);
   return flag;
 }
 
-int cpFreeCheckLevels(CPWork work) {
-  const CPMatrixFree k = work->free;
+int cpFreeCheckLevels(CPMatrixFree k) {
   for (int l = 1; l < k->nlevels; l++) {
-    direction(work, l, l, IN_WEIGHTS, k->d);
-    const int flag = cpFreeTimes(work, k->d, k->q);
+    direction(k, l, l, IN_WEIGHTS, k->d);
+    const int flag = cpFreeTimes(k, k->d, k->q);
     if (flag) return flag;
     for (int lower = 0; lower < l; lower++) {
       N_VProd(k->q, k->level[lower].rows, k->z);
       if (cpKrylovNorm(k->distance, k->z, k->m2) > ENTRY_ROUNDOFF)
-        return cpReason(work->text, CP_ILL_INPUT,
+        return cpReason(k->work->text, CP_ILL_INPUT,
                         "at t = %.10g: a constraint of level %d depends on components of level %d "
                         "(CPProjectorSetLevels)",
                         k->t, lower, l);
@@ -201,8 +185,7 @@ int cpFreeCheckLevels(CPWork work) {
 
 /* A row that no component can move counts as satisfied within one tolerance, because no correction
  * can do better. */
-void cpFreeSquares(CPWork work, N_Vector c, N_Vector squares) {
-  const CPMatrixFree k = work->free;
+void cpFreeSquares(CPMatrixFree k, N_Vector c, N_Vector squares) {
   N_VProd(c, k->weight, squares);
   N_VProd(c, squares, squares);
   if (!k->has_dead) return;
@@ -213,11 +196,10 @@ void cpFreeSquares(CPWork work, N_Vector c, N_Vector squares) {
   N_VProd(k->m1, squares, squares);
 }
 
-double cpFreeViolation(CPWork work, N_Vector c, int *worst) {
-  const CPMatrixFree k = work->free;
-  cpFreeSquares(work, c, k->m2);
+double cpFreeViolation(CPMatrixFree k, N_Vector c, int *worst) {
+  cpFreeSquares(k, c, k->m2);
   const double largest      = N_VMaxNorm(k->m2);
-  const sunindextype length = localLength(k->m2);
+  const sunindextype length = cpLocalLength(k->m2);
   const sunrealtype *entry  = length > 0 ? N_VGetArrayPointer(k->m2) : NULL;
   *worst                    = -1; /* if another process holds the largest entry */
   for (sunindextype i = 0; entry && i < length && *worst < 0; i++)
@@ -225,8 +207,7 @@ double cpFreeViolation(CPWork work, N_Vector c, int *worst) {
   return sqrt(largest);
 }
 
-double cpFreeWorstResidual(CPWork work, N_Vector c, int i) {
-  const CPMatrixFree k = work->free;
+double cpFreeWorstResidual(CPMatrixFree k, N_Vector c, int i) {
   N_VProd(c, k->weight, k->m2);
   N_VProd(c, k->m2, k->m2);
   const double largest = N_VMaxNorm(k->m2);
@@ -240,14 +221,13 @@ double cpFreeWorstResidual(CPWork work, N_Vector c, int i) {
 
 /* *err <- |(G v, w) - (v, G^T w)| relative to its terms, with v in k->d, G v in k->q, and w such
  * that all rows have the same weight */
-static int transposeError(CPWork work, int number, double *err) {
-  const CPMatrixFree k = work->free;
-  const double least   = 1.0e-14 * N_VMaxNorm(k->q);
-  randomise(work, number, k->z);
+static int transposeError(CPMatrixFree k, int number, double *err) {
+  const double least = 1.0e-14 * N_VMaxNorm(k->q);
+  randomise(k, number, k->z);
   N_VAbs(k->q, k->m1);
   N_VAddConst(k->m1, least > 0.0 ? least : 1.0, k->m1);
   N_VDiv(k->z, k->m1, k->z); /* w */
-  const int flag = cpFreeTransposed(work, k->z, k->g);
+  const int flag = cpFreeTransposed(k, k->z, k->g);
   if (flag) return flag;
   const double difference = fabs(N_VDotProd(k->q, k->z) - N_VDotProd(k->d, k->g));
   N_VProd(k->q, k->z, k->m1);
@@ -257,12 +237,11 @@ static int transposeError(CPWork work, int number, double *err) {
   return CP_SUCCESS;
 }
 
-int cpFreeTimeRoundoff(CPWork work, sunrealtype t, N_Vector y, N_Vector roundoff) {
-  const CPMatrixFree k    = work->free;
+int cpFreeTimeRoundoff(CPMatrixFree k, sunrealtype t, N_Vector y, N_Vector roundoff) {
   const sunrealtype delta = 0.5 * CP_FLOOR_FACTOR * CP_UROUND * fabs(t);
-  int flag                = cpUserConstraint(work, t + delta, y, roundoff);
-  if (!flag) flag = cpUserConstraint(work, t - delta, y, k->m1);
-  if (!flag) flag = cpUserConstraint(work, t, y, k->c2);
+  int flag                = cpUserConstraint(k->work, t + delta, y, roundoff);
+  if (!flag) flag = cpUserConstraint(k->work, t - delta, y, k->m1);
+  if (!flag) flag = cpUserConstraint(k->work, t, y, k->c2);
   N_VLinearSum(1.0, roundoff, -1.0, k->c2, roundoff);
   N_VLinearSum(1.0, k->c2, -1.0, k->m1, k->m1);
   N_VAbs(roundoff, roundoff);
@@ -276,8 +255,7 @@ int cpFreeTimeRoundoff(CPWork work, sunrealtype t, N_Vector y, N_Vector roundoff
 
 /* k->z <- the error of G v, in k->q, relative to its row and apart from noise, to which k->r is added. k->p <- 1 in
  * rows of which v shows more than noise, and 0 in others. */
-static void rowErrors(CPWork work) {
-  const CPMatrixFree k = work->free;
+static void rowErrors(CPMatrixFree k) {
   N_VLinearSum(1.0, k->q, -1.0, k->Bq, k->z);
   N_VAbs(k->z, k->z);
   N_VAbs(k->q, k->m1);
@@ -294,12 +272,11 @@ static void rowErrors(CPWork work) {
 }
 
 /* k->Bq <- (c(t, y + v) - c(t, y - v)) / 2, and k->c2 <- c(t, y - v), with v in k->d */
-static int differenceAlong(CPWork work, sunrealtype t, N_Vector y) {
-  const CPMatrixFree k = work->free;
-  N_VLinearSum(1.0, y, 1.0, k->d, work->v);
-  int flag = cpUserConstraint(work, t, work->v, k->Bq);
-  N_VLinearSum(1.0, y, -1.0, k->d, work->v);
-  if (!flag) flag = cpUserConstraint(work, t, work->v, k->c2);
+static int differenceAlong(CPMatrixFree k, sunrealtype t, N_Vector y) {
+  N_VLinearSum(1.0, y, 1.0, k->d, k->work->v);
+  int flag = cpUserConstraint(k->work, t, k->work->v, k->Bq);
+  N_VLinearSum(1.0, y, -1.0, k->d, k->work->v);
+  if (!flag) flag = cpUserConstraint(k->work, t, k->work->v, k->c2);
   N_VLinearSum(0.5, k->Bq, -0.5, k->c2, k->Bq);
   return flag;
 }
@@ -307,28 +284,27 @@ static int differenceAlong(CPWork work, sunrealtype t, N_Vector y) {
 /* Both errors along one pair of directions. k->d: v = u h max(|y|, typical, 1/w), roughly, with a
  * pseudo-random u and the step h of a central difference; k->q <- G v. As in cpDerivativeAlong, an error of
  * a row has to remain with shorter steps. */
-static int probeOnce(CPWork work, sunrealtype t, N_Vector y, int number, double *transpose,
+static int probeOnce(CPMatrixFree k, sunrealtype t, N_Vector y, int number, double *transpose,
                      double *product) {
-  const CPMatrixFree k = work->free;
   const double h       = cbrt(CP_UROUND);
   const N_Vector least = k->mu; /* errors of the rows */
-  randomise(work, number, k->d);
+  randomise(k, number, k->d);
   N_VAbs(y, k->s);
   N_VAddConst(k->s, cpTypicalSize(y), k->s);
   N_VInv(k->w, k->g);
   N_VLinearSum(h, k->s, h, k->g, k->s);
   N_VProd(k->d, k->s, k->d);
-  int flag = cpFreeTimes(work, k->d, k->q);
-  if (!flag) flag = transposeError(work, number + 1, transpose);
+  int flag = cpFreeTimes(k, k->d, k->q);
+  if (!flag) flag = transposeError(k, number + 1, transpose);
   *product = INFINITY;
   N_VConst(0.0, k->r);
   for (int i = -1; !flag && i <= CP_SHORTENED && *product > CP_AGREES; i++) {
-    if (i == 0) flag = cpFreeTimeRoundoff(work, t, y, k->r);
+    if (i == 0) flag = cpFreeTimeRoundoff(k, t, y, k->r);
     if (i > 0) N_VScale(CP_SHORTER, k->d, k->d);
     if (i > 0) N_VScale(CP_SHORTER, k->q, k->q);
-    if (!flag) flag = differenceAlong(work, t, y);
+    if (!flag) flag = differenceAlong(k, t, y);
     if (flag) return flag;
-    rowErrors(work);
+    rowErrors(k);
     if (i <= 0) N_VScale(1.0, k->z, least);
     else { /* least <- min(least, z) where p is 1: a short step that shows nothing makes no row right */
       N_VLinearSum(1.0, least, -1.0, k->z, k->z);
@@ -342,48 +318,45 @@ static int probeOnce(CPWork work, sunrealtype t, N_Vector y, int number, double 
   return flag;
 }
 
-int cpFreeProductsWrong(CPWork work, sunrealtype t, N_Vector y, const char *before) {
+int cpFreeProductsWrong(CPMatrixFree k, sunrealtype t, N_Vector y, const char *before) {
   double transpose = 0.0, product = 0.0;
-  const N_Vector kept = work->free->y;
+  const N_Vector kept = k->y;
   int flag = CP_SUCCESS, suspicious = 1;
-  work->free->y = y; /* products are taken at y in the meantime */
+  k->y = y; /* products are taken at y in the meantime */
   for (int number = 10; !flag && suspicious && number <= 12; number += 2) { /* both must fail */
-    flag       = probeOnce(work, t, y, number, &transpose, &product);
+    flag       = probeOnce(k, t, y, number, &transpose, &product);
     suspicious = transpose > CP_NOT_TRANSPOSED || product > CP_WRONG_JACOBIAN;
   }
-  work->free->y = kept;
+  k->y = kept;
   if (flag || !suspicious)
     return flag < 0 ? flag : CP_SUCCESS; /* > 0: c cannot be evaluated there, nothing to compare */
   if (product > CP_WRONG_JACOBIAN)
     return cpReason(
-        work->text, -CP_CNSTRJAC_WRONG,
+        k->work->text, -CP_CNSTRJAC_WRONG,
         "at t = %.10g: %sthe product G v is not the derivative of c along v (relative error "
-        "%.1e of a constraint, CPProjectorCheckJacTimes)",
+        "%.1e of a constraint, CPProjectorCheckJac)",
         t, before, product);
   return cpReason(
-      work->text, -CP_CNSTRJAC_WRONG,
+      k->work->text, -CP_CNSTRJAC_WRONG,
       "at t = %.10g: %sthe product G^T w is not the transpose of G v: (G v, w) and (v, G^T "
-      "w) differ by %.1e of their terms (CPProjectorCheckJacTimes)",
+      "w) differ by %.1e of their terms (CPProjectorCheckJac)",
       t, before, transpose);
 }
 
-int CPProjectorCheckJacTimes(CPProjector P, sunrealtype t, N_Vector y, N_Vector ewt,
-                             sunrealtype *err_transpose, sunrealtype *err_product) {
-  double transpose, product;
-  int flag = cpCheckState(P, y, ewt, __func__);
-  if (flag) return flag;
-  if (P->kind)
-    return cpReport(&P->log, CP_NOT_SUPPORTED, __func__,
-                    "P is the projector of a mechanical system: see CPMechCheck");
-  if (P->user_kind || !P->user.Gv)
-    return cpRefuse(&P->log, __func__,
-                    "there are no products to check: CPProjectorSetJacTimes gives them");
-  flag = cpFreeStorage(P->work);
-  if (!flag) flag = cpFreePlace(P->work, t, y, ewt);
-  if (!flag) flag = probeOnce(P->work, t, y, 10, &transpose, &product);
-  cpNewtonForget(&P->work->newton);
-  if (flag) return cpReport(&P->log, flag > 0 ? -flag : flag, __func__, "%s", P->work->text);
-  if (err_transpose) *err_transpose = transpose;
-  if (err_product) *err_product = product;
-  return CP_SUCCESS;
+int cpFreeCheck(void *self, sunrealtype t, N_Vector y, N_Vector ewt, double *err, int *row,
+                int *col) {
+  const CPMatrixFree k = self;
+  double transpose = 0.0, product = 0.0;
+  int flag = cpFreePlace(k, t, y, ewt);
+  if (!flag) flag = probeOnce(k, t, y, 10, &transpose, &product);
+  *err = fmax(transpose, product);
+  *row = *col = -1;
+  return flag;
+}
+
+int cpFreeProbe(void *self, sunrealtype t, N_Vector y, N_Vector ewt) {
+  const CPMatrixFree k = self;
+  cpNewtonForget(&k->newton);
+  const int flag = cpFreePlace(k, t, y, ewt);
+  return flag ? flag : cpFreeProductsWrong(k, t, y, "");
 }
