@@ -67,8 +67,13 @@ Run solve(const Problem &problem, CPEquations model, void *data,
 #endif
   N_Vector y = N_VNew_Serial(sunindextype(start.size()), ctx);
   std::copy(start.begin(), start.end(), N_VGetArrayPointer(y));
-  CPContact contact = CPContactCreate(&model, int(points.size()), points.data(), y, ctx);
-  require(contact && !CPContactSetUserData(contact, data), "CPContactCreate");
+  CPModel made = CPModelCreate(&model);
+  require(made, "CPModelCreate");
+  CPMech mech = CPMechCreate(made, y, ctx);
+  CPModelFree(&made);
+  require(mech && !CPMechSetUserData(mech, data), "CPMechCreate");
+  CPContact contact = CPContactCreate(mech, int(points.size()), points.data());
+  require(contact, "CPContactCreate");
   CPSession session = CPSessionCreate(method, ctx);
   require(session && !CPContactAttach(contact, session) &&
               !CPSessionSetTolerances(session, tolerance, tolerance, nullptr) &&
@@ -84,6 +89,7 @@ Run solve(const Problem &problem, CPEquations model, void *data,
   run.seconds = cpu_now() - began;
   CPSessionFree(&session);
   CPContactFree(&contact);
+  CPMechFree(&mech);
   N_VDestroy(y);
   SUNContext_Free(&ctx);
   return run;

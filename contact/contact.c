@@ -1,5 +1,4 @@
-/* The contact object: its model, whose functions forward to the user's and add friction; its
- * options and quantities. */
+/* The contact object: friction as a force of the mechanical system, options, and quantities. */
 #include "contact_impl.h"
 
 #include <math.h>
@@ -9,13 +8,6 @@
 #include <string.h>
 #include <sunmatrix/sunmatrix_dense.h>
 #include <sunmatrix/sunmatrix_sparse.h>
-
-int contactData(void *contact, void **data) {
-  const CPContact c      = contact;
-  const CPEquations *own = &c->model;
-  *data                  = c->model_data ? c->model_data : c->user_data;
-  return own->current_data ? own->current_data(*data, data) : 0;
-}
 
 int contactIdle(CPContact c, const char *function) {
   if (!c) return cpReport(NULL, CP_MEM_NULL, function, "contact must not be NULL");
@@ -168,23 +160,29 @@ static sunrealtype coefficient(const Point *point) {
   return point->implied ? point->law.mu_static : point->law.mu;
 }
 
-/* Computes c->v if it is needed for friction in space that is a force. Returns 0 or the failure of
- * v. */
+/* Does a contact slide in space, so that the direction of its friction depends on velocities? */
+static int turns(const CPContact c) {
+  int any = 0;
+  for (int i = 0; i < c->npoints && !c->frictionless; i++)
+    any |= contactSlidesInSpace(&c->point[i]);
+  return any;
+}
+
+/* Computes c->v, from c->A if the model has no v, if directions depend on it. Returns 0 or the failure of v. */
 static int slidingVelocities(CPContact c, sunrealtype t, const sunrealtype *q, const sunrealtype *u) {
-  int turns = 0;
-  for (int i = 0; i < c->npoints; i++) turns |= contactSlidesInSpace(&c->point[i]);
-  if (!turns) return 0;
-  const sunrealtype *q_base, *u_base;
-  int flag     = 0;
-  c->is_linear = c->sens.is_linear;
-  if (!c->is_linear && CPMechGetDifferenceBase(c->mech, &q_base, &u_base)) {
-    c->is_linear = 1;
-    if (!c->model.v) flag = contactRows(c, t, q_base);
-    if (!flag) flag = contactVelocities(c, t, q_base, u_base);
-    memcpy(c->base, c->v, (size_t)c->na * sizeof *c->v);
-    if (!flag && !c->model.v) flag = contactRows(c, t, q);
-  }
-  return flag ? flag : contactVelocities(c, t, q, u);
+  return turns(c) ? contactVelocities(c, t, q, u) : 0;
+}
+
+/* Linearizes the directions of friction (CPMechForce). */
+static int linearize(sunrealtype t, const sunrealtype *q, const sunrealtype *u, void *data) {
+  const CPContact c = data;
+  c->is_linear      = 0;
+  if (!q || !turns(c)) return 0;
+  int flag = c->model->v ? 0 : contactRows(c, t, q);
+  if (!flag) flag = contactVelocities(c, t, q, u);
+  if (flag) return -1;
+  memcpy(c->base, c->v, (size_t)c->na * sizeof *c->v);
+  return c->is_linear = 1;
 }
 
 /* Finds whether some friction is a force, and then evaluates the laws, rows and velocities that it
@@ -208,8 +206,9 @@ static void frictionOf(CPContact c, const Point *point, sunrealtype t, sunrealty
 }
 
 /* Friction A_T^T F_T, F_T = -mu N s, N = -lambda_N */
-static int friction(sunrealtype t, const sunrealtype *q, const sunrealtype *u, const sunrealtype *z,
-                    const sunrealtype *lambda, sunrealtype *f, void *data) {
+static int frictionForce(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
+                         const sunrealtype *z, const sunrealtype *lambda, sunrealtype *f,
+                         void *data) {
   const CPContact c = data;
   int any, flag = prepareFriction(c, t, q, u, &any);
   (void)z;
@@ -243,12 +242,12 @@ static int frictionJac(sunrealtype t, const sunrealtype *q, const sunrealtype *u
 
 /* Checks that the model has what contacts need. Returns 0, or 1 after a report. */
 static int checkModel(const CPEquations *m) {
-  const char *problem = !m                        ? "model must not be NULL"
-                        : !m->M || !m->A || !m->p ? "the model needs M, A and p"
-                        : !m->b       ? "the model needs b, for the accelerations of contacts"
+  const char *problem = !m                        ? "mech must not be NULL"
+                        : !m->M || !m->A || !m->p ? "the equations of mech need M, A and p"
+                        : !m->b ? "the equations of mech need b, for the accelerations of contacts"
                         : m->f_lambda ? "f_lambda must be NULL: contacts add friction to the forces"
                                       : NULL;
-  if (problem) cpReport(NULL, CP_ILL_INPUT, "CPContactCreate", "%s", problem);
+  if (problem) cpReport(NULL, m ? CP_ILL_INPUT : CP_MEM_NULL, "CPContactCreate", "%s", problem);
   return problem != NULL;
 }
 
@@ -316,9 +315,9 @@ int contactSizeMultipliers(CPContact c, int m) {
   return 0;
 }
 
-/* Allocates all arrays and objects. Returns 0, or 1 without memory. */
-static int build(CPContact c, N_Vector y_tmpl) {
-  const int is_sparse = c->model.A_tmpl && SUNMatGetID(c->model.A_tmpl) == SUNMATRIX_SPARSE;
+/* Allocates all arrays. Returns 0, or 1 without memory. */
+static int build(CPContact c) {
+  const int is_sparse = c->model->A_tmpl && SUNMatGetID(c->model->A_tmpl) == SUNMATRIX_SPARSE;
   c->direct           = is_sparse && c->na > CONTACT_DIRECT ? CONTACT_DIRECT : c->na;
   c->stored           = is_sparse && c->na > CONTACT_STORED ? CONTACT_STORED : c->na;
   const size_t na = (size_t)c->na, n = (size_t)c->npoints, r = (size_t)c->direct,
@@ -375,35 +374,7 @@ static int build(CPContact c, N_Vector y_tmpl) {
     c->owned[c->nowned++] = array;
     memcpy(arrays[k].address, &array, sizeof array);
   }
-  c->A =
-      c->model.A_tmpl ? SUNMatClone(c->model.A_tmpl) : SUNDenseMatrix(c->na, c->nu, y_tmpl->sunctx);
-  if (!c->A || (c->model.A_tmpl && SUNMatCopy(c->model.A_tmpl, c->A))) return 1;
-  return contactSizeMultipliers(c, c->na) || !(c->saved = N_VClone(y_tmpl)) ||
-         !(c->newest = N_VClone(y_tmpl)) || !(c->trial = N_VClone(y_tmpl)) ||
-         !(c->rate = N_VClone(y_tmpl));
-}
-
-/* The data that the model brings, if it does. Returns 0, or 1 after a report. */
-static int createData(CPContact c, SUNContext ctx) {
-  c->model_data = c->model.model_data;
-  if (!c->model.new_data) return 0;
-  c->model_data = NULL;
-  if (!c->model.new_data(c->model.model_data, ctx, &c->model_data)) return 0;
-  cpReport(NULL, CP_USERFUNC_FAIL, "CPContactCreate", "the function new_data of the model failed");
-  return 1;
-}
-
-/* Creates the CPMech, with the friction as a force. Returns 0, or 1 after a report. */
-static int createMech(CPContact c, N_Vector y_tmpl, SUNContext ctx, int with_friction) {
-  const CPMechForce force = {.f = friction, .on_lambda = 1, .lambda_jac = frictionJac, .data = c};
-  CPEquations own         = c->model;
-  own.model_data = c, own.current_data = contactData;
-  own.new_data = NULL, own.free_data = NULL, own.free_model_data = NULL;
-  own.udot = NULL, own.udot_jac = NULL; /* They know neither friction nor phases. */
-  CPModel model = CPModelCreate(&own);
-  c->mech       = model ? CPMechCreate(model, y_tmpl, ctx) : NULL;
-  CPModelFree(&model);
-  return !c->mech || (with_friction && CPMechAddForce(c->mech, &force, NULL));
+  return contactSizeMultipliers(c, c->na);
 }
 
 /* ------------------------------------------------------------------------------- counters -- */
@@ -429,29 +400,40 @@ static void readCounters(CPObject object, void *to) {
   stats->stretching     = c->stretching;
 }
 
-static CPObject owned(CPObject contact) { return CP_OBJECT(((CPContact)contact)->mech); }
+static const CPKind objects = {table, readCounters, NULL};
 
-static const CPKind objects = {table, readCounters, owned};
+int contactObjects(CPContact c, N_Vector y) {
+  const SUNMatrix tmpl = c->model->A_tmpl;
+  N_Vector *vector[]   = {&c->saved, &c->newest, &c->trial, &c->rate};
+  for (size_t k = 0; k < sizeof vector / sizeof *vector; k++)
+    if (!*vector[k] && !(*vector[k] = N_VClone(y))) return 1;
+  if (c->A) return 0;
+  SUNMatrix A = tmpl ? SUNMatClone(tmpl) : SUNDenseMatrix(c->na, c->nu, y->sunctx);
+  if (A && tmpl && SUNMatCopy(tmpl, A)) SUNMatDestroy(A), A = NULL;
+  return !(c->A = A);
+}
 
-CPContact CPContactCreate(const CPEquations *model, int n, const CPContactPoint *points,
-                          N_Vector y_tmpl, SUNContext ctx) {
+CPContact CPContactCreate(CPMech mech, int n, const CPContactPoint *points) {
+  const CPEquations *model   = CPModelGetEquations(CPMechGetModel(mech));
+  const CPMechForce friction = {
+      .f = frictionForce, .on_lambda = 1, .lambda_jac = frictionJac, .linearize = linearize};
   int with_friction = 0, flag = checkModel(model);
   if (flag) return NULL;
-  if (n < 1 || !points || !y_tmpl || !ctx) {
-    cpReport(NULL, CP_ILL_INPUT, __func__, "n must be > 0, points, y_tmpl, ctx not NULL: n = %d", n);
+  if (n < 1 || !points) {
+    cpReport(NULL, CP_ILL_INPUT, __func__, "n must be > 0, and points not NULL: n = %d", n);
     return NULL;
   }
   CPContact c = calloc(1, sizeof *c);
   if (c) {
     c->log.kind = &objects;
-    c->model = *model, c->npoints = n;
+    c->mech = mech, c->model = model, c->npoints = n, c->friction = -1;
     c->nu = (int)model->nu, c->nq = (int)(model->nq ? model->nq : model->nu);
     c->n  = c->nq + c->nu + (int)model->nz;
     c->np = (int)model->np;
     c->nv = (int)(model->nv > model->np ? model->nv : model->np);
     c->na = model->na > c->nv ? (int)model->na : c->nv;
   }
-  if (!c || build(c, y_tmpl)) {
+  if (!c || build(c)) {
     cpReport(NULL, CP_MEM_FAIL, __func__, "no memory for %d contacts", n);
     CPContactFree(&c);
     return NULL;
@@ -469,22 +451,24 @@ CPContact CPContactCreate(const CPEquations *model, int n, const CPContactPoint 
     point->tangent   = point->ntangents > 0 ? (int)points[i].tangent : point->normal;
     with_friction |= point->ntangents > 0;
   }
-  if (!flag) flag = createData(c, ctx);
-  if (flag || createMech(c, y_tmpl, ctx, with_friction)) CPContactFree(&c);
+  CPMechForce force = friction;
+  force.data        = c;
+  if (!flag) flag = contactActivate(c);
+  if (!flag && with_friction) flag = CPMechAddForce(mech, &force, &c->friction);
+  if (flag) CPContactFree(&c);
   return c;
 }
 
 void CPContactFree(CPContact *contact) {
   if (!contact || !*contact || contactIdle(*contact, __func__)) return;
   CPContact c = *contact;
+  if (c->friction >= 0) CPMechRemoveForce(c->mech, c->friction);
   for (int k = 0; k < c->nowned; k++) free(c->owned[k]);
   free(c->is_contact);
   free(c->problem.room);
   free(c->lambda);
   free(c->recent);
   contactSensFree(c);
-  CPMechFree(&c->mech);
-  if (c->model.free_data && c->model_data) c->model.free_data(c->model_data);
   if (c->A) SUNMatDestroy(c->A);
   if (c->saved) N_VDestroy(c->saved);
   if (c->newest) N_VDestroy(c->newest);
@@ -496,25 +480,16 @@ void CPContactFree(CPContact *contact) {
 
 /* --------------------------------------------------------------------------------- options -- */
 
-CPMech CPContactGetMech(CPContact c) { return c ? c->mech : NULL; }
-
-int CPContactSetUserData(CPContact c, void *user_data) {
-  const int flag = contactIdle(c, __func__);
-  if (flag) return flag;
-  c->user_data = user_data;
-  return CPMechSetUserData(c->mech, c); /* This also announces that the data have changed. */
-}
-
-int CPContactSetEventFn(CPContact c, CPContactEventFn fn) {
+int CPContactSetEventFn(CPContact c, CPContactEventFn fn, void *data) {
   if (!c) return cpReport(NULL, CP_MEM_NULL, __func__, "contact must not be NULL");
-  c->event_fn = fn;
+  c->event_fn = fn, c->event_data = data;
   return CP_SUCCESS;
 }
 
-int CPContactSetLawFn(CPContact c, CPContactLawFn fn) {
+int CPContactSetLawFn(CPContact c, CPContactLawFn fn, void *data) {
   const int flag = contactIdle(c, __func__);
   if (flag) return flag;
-  c->law_fn = fn; /* Differences may have changed the constants. */
+  c->law_fn = fn, c->law_data = data; /* Differences may have changed the constants. */
   for (int i = 0; i < c->npoints; i++) takeLaw(&c->point[i], &c->point[i].given);
   return CP_SUCCESS;
 }
@@ -523,7 +498,7 @@ int contactLaws(CPContact c, sunrealtype t, int check, const char *function) {
   for (int i = 0; i < c->npoints && c->law_fn; i++) {
     Point *point       = &c->point[i];
     CPContactLaw given = point->law;
-    const int flag     = contactCalled(c, c->law_fn(i, &given, c->user_data));
+    const int flag     = contactCalled(c, c->law_fn(i, &given, c->law_data));
     if (flag) return contactUserFailed(c, function, "the function of laws", t, flag);
     sunrealtype value = fmax(given.mu, given.mu_static);
     const char *rule  = !check ? NULL
@@ -560,10 +535,6 @@ int CPContactSetTimeStepping(CPContact c, int nevents, sunrealtype duration) {
 
 /* ------------------------------------------------------------------------------ quantities -- */
 
-CPContactPhase CPContactGetPhase(CPContact c, int i) {
-  return c && i >= 0 && i < c->npoints ? c->point[i].phase : CP_CONTACT_OPEN;
-}
-
 /* (N, F_T) of all contacts, from c->lambda and, for sliding contacts, c->v. Returns 0 or an error
  * code that has been reported. */
 static int takeForces(CPContact c, sunrealtype t, N_Vector y, sunrealtype *force,
@@ -585,35 +556,26 @@ static int takeForces(CPContact c, sunrealtype t, N_Vector y, sunrealtype *force
   return CP_SUCCESS;
 }
 
-static int evaluate(CPContact c, sunrealtype t, N_Vector y, CPMechOutput *out, sunrealtype *force,
-                    sunrealtype *gap, const char *function) {
-  int flag = contactReady(c, y, function);
-  if (!flag) flag = contactMeasure(c, t, y, function);
+int CPContactEvaluate(CPContact c, sunrealtype t, N_Vector y, CPMechOutput *out, sunrealtype *force,
+                      sunrealtype *gap, CPContactPhase *phase) {
+  if (!c) return cpReport(NULL, CP_MEM_NULL, __func__, "contact must not be NULL");
+  for (int i = 0; i < c->npoints && phase; i++) phase[i] = c->point[i].phase;
+  if (!out && !force && !gap) return CP_SUCCESS;
+  int flag = contactReady(c, y, __func__);
+  if (!flag) flag = contactMeasure(c, t, y, __func__);
   if (flag) return flag;
   for (int i = 0; i < c->npoints && gap; i++) gap[i] = c->p[c->point[i].normal];
   if (!out && !force) return CP_SUCCESS;
-  flag = contactLaws(c, t, 1, function);
+  flag = contactLaws(c, t, 1, __func__);
   if (flag) return flag;
   CPMechOutput all = out ? *out : (CPMechOutput){.udot = NULL};
   all.lambda       = c->lambda;
   flag             = CPMechEvaluate(c->mech, t, y, &all);
   if (flag) return contactPassOn(c, flag);
-  if (force) flag = takeForces(c, t, y, force, function);
+  if (force) flag = takeForces(c, t, y, force, __func__);
   if (flag || !out) return flag;
   all.lambda = out->lambda;
   *out       = all;
   if (out->lambda) memcpy(out->lambda, c->lambda, (size_t)c->m * sizeof *c->lambda);
   return CP_SUCCESS;
-}
-
-int CPContactForces(CPContact c, sunrealtype t, N_Vector y, sunrealtype *force) {
-  if (c && !force) return cpReport(&c->log, CP_ILL_INPUT, __func__, "force must not be NULL");
-  return evaluate(c, t, y, NULL, force, NULL, __func__);
-}
-
-int CPContactEvaluate(CPContact c, sunrealtype t, N_Vector y, CPMechOutput *out, sunrealtype *force,
-                      sunrealtype *gap) {
-  if (c && !out && !force && !gap)
-    return cpReport(&c->log, CP_ILL_INPUT, __func__, "out, force and gap must not all be NULL");
-  return evaluate(c, t, y, out, force, gap, __func__);
 }

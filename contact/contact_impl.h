@@ -150,12 +150,12 @@ typedef struct {
 
 struct CPContact_ {
   CPLog log;
-  CPMech mech;
-  CPEquations model; /* the user's */
+  CPMech mech;              /* the caller's */
+  const CPEquations *model; /* its equations */
+  int friction;             /* the number of the force in mech, or -1 */
   /* the numbers of functions of the model and of laws, and of runs and starts, that are under way */
   int calling, running;
-  void *user_data, *model_data; /* the user's, and what the model brings in its place, or NULL */
-  void *data;                   /* what the functions of the model get */
+  void *data; /* what the functions of the model get */
   int npoints;
   Point *point, *before;     /* [npoints]; before: phases at the start of an event */
   ContactOnset *onset;       /* [npoints] workspace */
@@ -186,7 +186,7 @@ struct CPContact_ {
   sunrealtype *lambda;                  /* [m] */
   int *mask;                            /* [na] */
   sunrealtype *p, *v, *b, *a, *impulse; /* [na]; a = A u' - b without contact forces */
-  /* While f is differentiated by differences, the direction of sliding in space is linear in the
+  /* While the friction is differentiated by differences, the direction of sliding in space is linear in the
    * velocities, around those of rows in base [na]: steps of differences may exceed them. */
   int is_linear;
   sunrealtype *base;
@@ -237,11 +237,11 @@ struct CPContact_ {
     sunrealtype *slope, *rate;
     sunrealtype *value, *change;  /* [length] */
     char *decided;                /* [2 npoints] 1: a root of this margin is the event */
-    int is_linear;                /* f is differentiated along a sensitivity, around base */
     N_Vector before, after;       /* f on both sides of an event */
     N_Vector direction, moved, y; /* workspace */
   } sens;
   CPContactLawFn law_fn;
+  void *law_data, *event_data;
   /* records the events of a forward run for its adjoint (adjoint.c), or NULL */
   struct ContactTape_ *tape;
   int changed; /* the event that is under way has changed velocities or phases */
@@ -260,12 +260,11 @@ struct CPContact_ {
 /* Checks that c is not NULL, and that no function of the user's works for it. Returns 0, or a code that
  * has been reported. */
 int contactIdle(CPContact c, const char *function);
-/* CPMechDataFn: finds the pointer that the functions of the model get. */
-int contactData(void *contact, void **data);
 /* Call a function of the user's; run the integration. They return the result. */
 #define contactCalled(c, call) ((c)->calling++, contactDone(&(c)->calling, (call)))
 #define contactCall(c, member, ...) \
-  contactCalled(c, contactData(c, &(c)->data) ? -1 : (c)->model.member(__VA_ARGS__, (c)->data))
+  contactCalled(                    \
+      c, !CPMechGetData((c)->mech, &(c)->data) ? (c)->model->member(__VA_ARGS__, (c)->data) : -1)
 #define contactRunning(c, call) ((c)->running++, contactDone(&(c)->running, (call)))
 static inline int contactDone(int *count, int result) {
   --*count;
@@ -277,6 +276,8 @@ int contactRows(CPContact c, sunrealtype t, const sunrealtype *q);
 void contactScales(CPContact c, N_Vector y);
 /* Allocates the arrays for m multipliers. Returns 0, or 1 without memory; then nothing has changed. */
 int contactSizeMultipliers(CPContact c, int m);
+/* Creates A and the vectors, once a state is known. Returns 0, or 1 without memory. */
+int contactObjects(CPContact c, N_Vector y);
 /* y += A x, or y += A^T x */
 void contactTimes(const SUNMatrix A, const sunrealtype *x, sunrealtype *y);
 void contactTransposedTimes(const SUNMatrix A, const sunrealtype *x, sunrealtype *y);

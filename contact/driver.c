@@ -189,7 +189,7 @@ static int start(CPSession session, sunrealtype t, sunrealtype t_end, N_Vector y
         "at t = %.10g: derivatives do not pass events at which another source changes the state", t);
   if (flag) return flag;
   if (again) return contactRunning(c, startAgain(c, t, y));
-  flag = CPMechSetUserData(c->mech, c); /* The data may have changed. */
+  flag = CPMechSetUserData(c->mech, CPMechGetUserData(c->mech)); /* The data may have changed. */
   if (flag) return contactPassOn(c, flag);
   CPSessionGetTolerances(session, &c->rtol, &c->atol);
   c->session = session, c->integrator = NULL;
@@ -274,7 +274,7 @@ static int tell(CPContact c) {
   for (int i = 0; i < c->npoints && c->event_fn; i++) {
     const CPContactEvent *event = &c->event[i];
     if (event->struck || event->before != event->after)
-      stop |= c->event_fn(event, c->user_data) != 0;
+      stop |= c->event_fn(event, c->event_data) != 0;
   }
   return stop;
 }

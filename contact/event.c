@@ -609,7 +609,7 @@ void contactUndo(CPContact c, N_Vector y) {
 /* The largest |x_i| of the coordinates or velocities x [n] without quaternions, whose size is 1, or their angular
  * velocities: these say nothing about lengths, which may be micrometres. */
 static sunrealtype largest(CPContact c, const sunrealtype *x, int n, int is_rate) {
-  const CPEquations *own = CPModelGetEquations(CPMechGetModel(c->mech));
+  const CPEquations *own = c->model;
   sunrealtype size       = 0;
   for (int i = 0, k = 0; i < n; i++) {
     const CPQuaternion *Q = k < own->nquaternions ? &own->quaternions[k] : NULL;

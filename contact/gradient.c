@@ -72,7 +72,7 @@ static sunrealtype stepOf(CPContact c, N_Vector y, N_Vector d, int i) {
 /* Sets the parameter of sensitivity i to value, and notifies the mechanical system. */
 static void setParameter(CPContact c, int i, sunrealtype value) {
   c->sens.p[c->sens.which[i]] = value;
-  CPMechSetUserData(c->mech, c);
+  CPMechSetUserData(c->mech, CPMechGetUserData(c->mech));
 }
 
 /* Reduces the step h, along dt or else d, so that the normal velocities of the newest impact change
@@ -302,25 +302,13 @@ int contactSensParameters(CPContact c, int Ns, sunrealtype *p, const sunrealtype
   return CP_SUCCESS;
 }
 
-/* The sensitivity of y' = f (CVSensRhs1Fn) */
-static int rightHandSide(int Ns, sunrealtype t, N_Vector y, N_Vector ydot, int iS, N_Vector yS,
-                         N_Vector ySdot, void *mech, N_Vector tmp1, N_Vector tmp2) {
-  const CPContact c = CPMechGetUserData(mech);
-  if (contactMeasure(c, t, y, "CPSessionRun")) return -1;
-  memcpy(c->base, c->v, (size_t)c->na * sizeof *c->v);
-  c->sens.is_linear = 1;
-  const int flag    = CPMechSensRhs1(Ns, t, y, ydot, iS, yS, ySdot, mech, tmp1, tmp2);
-  c->sens.is_linear = 0;
-  return flag;
-}
-
 /* Gives the integrator the sensitivities S with their tolerances. Returns 0 or its code. */
 static int initialise(CPContact c, int Ns) {
   CPIntegrator mem = c->integrator;
   void *cvode      = CPIntegratorGetCVodeMem(mem);
   const int old    = c->sens.integrator == mem;
   int flag         = old ? CPIntegratorSensReInit(mem, c->sens.S)
-                         : CPIntegratorSensInit1(mem, Ns, CV_STAGGERED1, rightHandSide, c->sens.S);
+                         : CPIntegratorSensInit1(mem, Ns, CV_STAGGERED1, NULL, c->sens.S);
   if (!flag) flag = CPIntegratorSetSensParams(mem, c->sens.p, c->sens.size, c->sens.which);
   if (!flag && !old) flag = CVodeSensEEtolerances(cvode);
   if (!flag && !old) flag = CVodeSetSensErrCon(cvode, SUNTRUE);

@@ -28,12 +28,13 @@ int contactReady(CPContact c, N_Vector y, const char *function) {
   const int m = (int)CPMechGetNumMultipliers(c->mech);
   if (m != c->m && contactSizeMultipliers(c, m))
     return cpReport(&c->log, CP_MEM_FAIL, function, "no memory for %d multipliers", m);
-  return CP_SUCCESS;
+  return contactObjects(c, y) ? cpReport(&c->log, CP_MEM_FAIL, function, "no memory for states")
+                              : CP_SUCCESS;
 }
 
 int contactVelocities(CPContact c, sunrealtype t, const sunrealtype *q, const sunrealtype *u) {
   memset(c->v, 0, (size_t)c->na * sizeof *c->v);
-  if (c->model.v) return contactCall(c, v, t, q, u, c->v);
+  if (c->model->v) return contactCall(c, v, t, q, u, c->v);
   contactTimes(c->A, u, c->v);
   return 0;
 }
@@ -43,14 +44,14 @@ int contactMeasure(CPContact c, sunrealtype t, N_Vector y, const char *function)
   memset(c->p, 0, (size_t)c->na * sizeof *c->p);
   int flag = contactCall(c, p, t, q, c->p);
   if (flag) return contactUserFailed(c, function, "p", t, flag);
-  if (!c->model.v) flag = contactRows(c, t, q);
+  if (!c->model->v) flag = contactRows(c, t, q);
   if (!flag) flag = contactVelocities(c, t, q, q + c->nq);
-  if (flag) return contactUserFailed(c, function, c->model.v ? "v" : "A", t, flag);
+  if (flag) return contactUserFailed(c, function, c->model->v ? "v" : "A", t, flag);
   for (int i = 0; i < c->na; i++) {
     char name[256] = "";
     if (isfinite(c->p[i]) && isfinite(c->v[i])) continue;
-    if (c->model.row_name && !contactData(c, &c->data))
-      c->model.row_name(CP_NAME_ROW, i, t, name, sizeof name, c->data);
+    if (c->model->row_name && !CPMechGetData(c->mech, &c->data))
+      c->model->row_name(CP_NAME_ROW, i, t, name, sizeof name, c->data);
     return cpReport(&c->log, CP_MECH_NONFINITE, function,
                     "at t = %.10g: row %d of p or v%s%s is not finite", t, i, *name ? ", of " : "",
                     name);

@@ -3,6 +3,7 @@
 #include "forces.h"
 #include "functions.h"
 
+#include <math.h>
 #include <string.h>
 
 static int keepTemplate(CPMech mech, SUNMatrix *tmpl, int cols, const char *name,
@@ -12,8 +13,35 @@ static int keepTemplate(CPMech mech, SUNMatrix *tmpl, int cols, const char *name
   return flag ? flag : cpMechKeepTemplate(mech, tmpl, name, function);
 }
 
+/* What depends on the forces: workspace for the derivatives with respect to multipliers, and which path evaluations
+ * take. Returns 0 or CP_MEM_FAIL. */
+int cpMechForcesSetUp(CPMech mech) {
+  CPMechMultipliers *it = &mech->multipliers;
+  const CPEquations *m  = mech->eq;
+  mech->terms.are_plain = mech->terms.is_block && mech->na > 0 && m->M && m->f && m->b && m->A &&
+                          !m->f_lambda && !m->udot && mech->forces.count == 0 &&
+                          mech->motions->count == 0;
+  if (it->J || !cpMechKnowsLambdaJac(mech)) return CP_SUCCESS;
+  int flag = cpUserMatCreate(&it->Fl, NULL, mech->nu, mech->na, mech->ctx);
+  if (!flag) flag = cpMatCreateDense(&it->sum, mech->nu, mech->na);
+  if (!flag) it->J = cpArenaAlloc(&mech->set_up, (size_t)mech->m * (size_t)mech->m, sizeof *it->J);
+  if (it->J) return CP_SUCCESS;
+  cpUserMatFree(&it->Fl);
+  cpMatFree(&it->sum);
+  return CP_MEM_FAIL;
+}
+
+/* Forgets the last forces of the list that have been removed. */
+static void forget(CPMech mech) {
+  CPMechForceList *all = &mech->forces;
+  for (; all->count > 0 && !all->list[all->count - 1].f; all->count--)
+    all->on_lambda -= all->list[all->count - 1].on_lambda;
+  if (mech->ready) cpMechForcesSetUp(mech); /* needs no memory: the derivatives have become fewer */
+  cpMechSensForget(mech);
+}
+
 int CPMechAddForce(CPMech mech, const CPMechForce *force, int *id) {
-  int flag = cpMechOption(mech, CP_MECH_BEFORE_USE, __func__);
+  int flag = cpMechOption(mech, CP_MECH_BEFORE_ATTACH, __func__);
   if (flag) return flag;
   if (!force || !force->f)
     return cpRefuse(&mech->log, __func__, "force and its function f must not be NULL");
@@ -33,10 +61,15 @@ int CPMechAddForce(CPMech mech, const CPMechForce *force, int *id) {
   if (!list) return CP_MEM_FAIL;
   list[all->count] = own;
   all->list        = list;
-  if (own.on_lambda) all->on_lambda++;
+  all->on_lambda += own.on_lambda;
   if (id) *id = all->count;
   all->count++;
-  return CP_SUCCESS;
+  cpMechSensForget(mech);
+  if (!mech->ready || !cpMechForcesSetUp(mech)) return CP_SUCCESS;
+  mech->set_up.failed         = 0;
+  all->list[all->count - 1].f = NULL;
+  forget(mech);
+  return cpReport(&mech->log, CP_MEM_FAIL, __func__, "no memory for a force");
 }
 
 /* ---- -K q - C u of a model with constant stiffness and damping ---- */
@@ -93,7 +126,9 @@ int CPMechRemoveForce(CPMech mech, int id) {
   if (flag) return flag;
   if (id < mech->forces.own || id >= mech->forces.count || !mech->forces.list[id].f)
     return cpRefuse(&mech->log, __func__, "there is no force %d", id);
-  mech->forces.list[id].f = NULL; /* Its place, and that of its derivatives, stays. */
+  mech->forces.list[id].f =
+      NULL; /* While the system is attached, its place and that of its derivatives stay. */
+  if (!mech->host) forget(mech);
   return CP_SUCCESS;
 }
 
@@ -129,6 +164,19 @@ int cpMechAddForces(CPMech mech, const CPMechState *s, int on_lambda, const doub
     if (force->on_lambda == on_lambda) flag = cpMechAddForce(mech, force, s, lambda, f);
   }
   return flag;
+}
+
+int cpMechLinearizeForces(CPMech mech, const CPMechState *s) {
+  int any = 0;
+  for (int k = 0; k < mech->forces.count; k++) {
+    const CPMechForce *force = &mech->forces.list[k];
+    if (!force->f || !force->linearize) continue;
+    const int flag = cpCallUser(&mech->log, force->linearize(s ? s->t : NAN, s ? s->q : NULL,
+                                                             s ? s->u : NULL, force->data));
+    if (flag < 0) return cpMechResult(mech, flag, s ? s->t : NAN, "linearize of a force");
+    any |= flag;
+  }
+  return any;
 }
 
 int cpMechForcesByDifference(const CPMech mech) {

@@ -4,6 +4,10 @@
 
 #include "mech.h"
 
+int cpMechForcesSetUp(CPMech mech);
+/* Begins differences around s, or ends them if s is NULL. Returns 1 if a force has become its linearization there, else 0,
+ * or a code. */
+int cpMechLinearizeForces(CPMech mech, const CPMechState *s);
 static inline int cpMechHasLambdaForces(const CPMech mech) {
   return mech->eq->f_lambda || mech->forces.on_lambda > 0;
 }

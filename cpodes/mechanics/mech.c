@@ -152,9 +152,6 @@ static int createTerms(CPMech mech) {
                all     = vectors + cpMatEntries(M) + cpMatEntries(A);
   own->is_block        = !M->start && !A->start && all <= ONE_BLOCK;
   own->length          = own->is_block ? all : vectors;
-  own->are_plain = own->is_block && mech->na > 0 && mech->eq->M && mech->eq->f && mech->eq->b &&
-                   mech->eq->A && !mech->eq->f_lambda && !mech->eq->udot &&
-                   mech->forces.count == 0 && mech->motions->count == 0;
   CP_NEW(&mech->set_up, own->f, own->length);
   if (!own->f) return CP_MEM_FAIL;
   own->b = own->f + mech->nu;
@@ -174,10 +171,6 @@ static int createMatrices(CPMech mech) {
     flag = cpMatCreateSparse(&mech->userA.A, 0, mech->nu, 0);
   }
   if (!flag) flag = createTerms(mech);
-  if (!flag && cpMechKnowsLambdaJac(mech)) {
-    flag = cpUserMatCreate(&mech->multipliers.Fl, NULL, mech->nu, mech->na, mech->ctx);
-    if (!flag) flag = cpMatCreateDense(&mech->multipliers.sum, mech->nu, mech->na);
-  }
   if (!flag) flag = createA(mech);
   if (!flag && mech->motions->nfull > 0) flag = cpMatClone(&mech->reduced.M, &mech->userM.A);
   if (!flag && mech->motions->nfull > 0) flag = cpMatClone(&mech->reduced.A, &mech->A);
@@ -209,7 +202,6 @@ static int createWorkspace(CPMech mech) {
   CP_NEW(arena, mech->stage.largest, cpMatEntries(&mech->A));
   mech->stage.start = NAN;
   CP_NEW(arena, it->pivot, mech->m);
-  CP_NEW(arena, it->J, cpMechKnowsLambdaJac(mech) ? (size_t)mech->m * (size_t)mech->m : 0);
   return cpArenaStatus(arena);
 }
 
@@ -225,6 +217,7 @@ void cpMechTearDown(CPMech mech) {
   cpUserMatFree(&mech->userA);
   cpUserMatFree(&mech->multipliers.Fl);
   cpMatFree(&mech->multipliers.sum);
+  mech->multipliers.J = NULL;
   if (mech->m > mech->na) cpMatFree(&mech->A);
   mech->A = (CPMat){0};
   cpArenaFree(&mech->set_up);
@@ -234,6 +227,7 @@ void cpMechTearDown(CPMech mech) {
 int cpMechSetUp(CPMech mech, const char *function) {
   int flag = mech->operators ? CP_SUCCESS : createMatrices(mech);
   if (!flag) flag = createWorkspace(mech);
+  if (!flag) flag = cpMechForcesSetUp(mech);
   if (flag) {
     cpMechTearDown(mech);
     return cpReport(&mech->log, flag, function,

@@ -181,8 +181,6 @@ struct CPMech_ {
   CPMechMultipliers multipliers;
   CPMechStage stage;
   CPMechFunctionRoom room;
-  const CPMechState *base; /* around which partial derivatives are being formed, or NULL */
-  int base_asked;          /* a function has asked for it */
   /* users of the system */
   CPProjector P;
   /* M is not positive definite: the default metric is that of the error weights. */
@@ -262,6 +260,8 @@ int cpMechImplicitAttach(CPMech mech, const CPImplicitSystem **system);
 void cpMechImplicitFree(struct CPMechImplicit_ **implicit);
 
 /* ---- sensitivity/ ---- */
+/* The forces have changed. */
+void cpMechSensForget(CPMech mech);
 extern const CPSensSystem cpMechSensModel;
 void cpMechSensFree(struct CPMechSens_ **sens);
 /* Keeps udot [nu] and lambda [m], for which the right-hand side has solved at (t, y), because

@@ -15,6 +15,12 @@ int CPMechSetUserData(CPMech mech, void *user_data) {
   return CP_SUCCESS;
 }
 
+int CPMechGetData(CPMech mech, void **data) {
+  if (!mech || !data || cpMechData(mech)) return CP_USERFUNC_FAIL;
+  *data = mech->data;
+  return CP_SUCCESS;
+}
+
 void *CPMechGetUserData(CPMech mech) { return mech ? mech->user_data : NULL; }
 
 int CPMechIsBusy(CPMech mech) { return mech && mech->log.running > 0; }
@@ -83,13 +89,6 @@ int CPMechSetNewton(CPMech mech, CPMechNewton type) {
                     "CP_NEWTON_KKT needs the matrices M and A, or the model's inverse");
   mech->options.newton_type = type;
   return CP_SUCCESS;
-}
-
-int CPMechGetDifferenceBase(CPMech mech, const sunrealtype **q, const sunrealtype **u) {
-  if (!mech || !mech->base || !q || !u) return 0;
-  *q = mech->base->q, *u = mech->base->u;
-  mech->base_asked = 1;
-  return 1;
 }
 
 int CPMechSetErrorTimeScale(CPMech mech, sunrealtype tau) {

@@ -66,6 +66,12 @@ void cpMechSensFree(CPMechSens *address) {
   *address = NULL;
 }
 
+void cpMechSensForget(CPMech mech) {
+  if (!mech->sens) return;
+  cpPartialsFree(&mech->sens->partials);
+  mech->sens->valid = mech->sens->has_matrices = 0;
+}
+
 /* Returns mech->sens, which is created at its first use, or NULL if there is no memory. */
 static CPMechSens sensOf(CPMech mech) {
   if (mech->sens) return mech->sens;
@@ -337,6 +343,18 @@ static int forwardRhs(CPMechSens sens, sunrealtype t, const sunrealtype *y, int 
   return flag;
 }
 
+/* cpSensDirection of a function of the whole system, whose forces are linear along that direction */
+static int direction(CPMechSens sens, CVRhsFn f, sunrealtype t, N_Vector y, int iS, N_Vector yS,
+                     N_Vector result, N_Vector moved, N_Vector value) {
+  const CPMech mech = sens->mech;
+  CPMechState s;
+  int flag = cpMechRead(mech, t, N_VGetArrayPointer(y), &s);
+  if (!flag) flag = cpMechLinearizeForces(mech, &s);
+  if (flag >= 0) flag = cpSensDirection(sens->params, f, t, y, iS, yS, result, moved, value, mech);
+  cpMechLinearizeForces(mech, NULL);
+  return flag;
+}
+
 int CPMechSensRhs1(int Ns, sunrealtype t, N_Vector y, N_Vector ydot, int iS, N_Vector yS,
                    N_Vector ySdot, void *data, N_Vector tmp1, N_Vector tmp2) {
   CPMech mech    = data;
@@ -349,9 +367,7 @@ int CPMechSensRhs1(int Ns, sunrealtype t, N_Vector y, N_Vector ydot, int iS, N_V
   if (isDirect(mech))
     mech->attached.cause = forwardRhs(sens, t, N_VGetArrayPointer(y), iS, N_VGetArrayPointer(yS),
                                       N_VGetArrayPointer(ySdot));
-  else
-    mech->attached.cause =
-        cpSensDirection(sens->params, CPMechRhs, t, y, iS, yS, ySdot, tmp1, tmp2, mech);
+  else mech->attached.cause = direction(sens, CPMechRhs, t, y, iS, yS, ySdot, tmp1, tmp2);
   return mech->attached.cause;
 }
 
@@ -383,7 +399,7 @@ int CPMechSensAccelerations(CPMech mech, sunrealtype t, N_Vector y, int iS, N_Ve
     N_Vector result = cpArenaTake(&arena, N_VNew_Serial(mech->nu + mech->m, mech->ctx));
     flag            = cpArenaStatus(&arena);
     if (flag) cpReason(mech->text, flag, "no memory");
-    else flag = cpSensDirection(sens->params, solutionAt, t, y, iS, yS, result, moved, value, mech);
+    else flag = direction(sens, solutionAt, t, y, iS, yS, result, moved, value);
     if (!flag) a = N_VGetArrayPointer(result), lambda = a + mech->nu;
   }
   if (!flag && udotS) memcpy(udotS, a, (size_t)mech->nu * sizeof *udotS);

@@ -64,7 +64,7 @@ typedef struct {
 
 /** Receives each contact that takes part in an impact or changes its phase. Events at the same time come in the order
  * of the contacts. If it returns a value other than 0, CPSessionRun returns after this event with CP_STOPPED. */
-typedef int (*CPContactEventFn)(const CPContactEvent *event, void *user_data);
+typedef int (*CPContactEventFn)(const CPContactEvent *event, void *data);
 
 /** Sets the laws of contact i. On entry they have their latest values, at first those of CPContactCreate. Returns 0, or
  * another value if it fails. */
@@ -73,42 +73,32 @@ typedef int (*CPContactLawFn)(int i, CPContactLaw *law, void *user_data);
 /* ---- life cycle ---- */
 
 /**
- * Creates the system of this model with n contacts at these points. model and points are copied, and y_tmpl, a state of
- * length nq + nu + nz, is cloned. ctx must outlive the system.
+ * Adds n contacts at these points to a mechanical system, which may have been used before, and is not attached. points are
+ * copied; mech is not owned and must outlive contact.
  *
- * The model needs M, A and b. If v is NULL, v = A u, and gaps must not depend on t. f_lambda must be NULL. Friction is a
- * force of CPMechAddForce, whose partial derivatives come from differences; those of the model are used beside them.
- * Motions may be prescribed (CPEquations). Impacts do
- * not change the velocities that they prescribe.
+ * The equations of mech need M, A, p and b. If v is NULL, v = A u, and gaps must not depend on t. f_lambda must be NULL.
+ * Friction is a force of CPMechAddForce, whose partial derivatives come from differences; those of the equations are used
+ * beside them. Motions may be prescribed (CPEquations): impacts do not change the velocities that they prescribe. The active
+ * rows of mech (CPMechSetActive), and its attachment, belong to contact; everything else remains the caller's.
  *
- * Returns the system, which the caller frees after the sessions, or NULL; the message (CPObjectGetLastMessage(NULL)) says
+ * Returns the contacts, which the caller frees after the sessions, or NULL; the message (CPObjectGetLastMessage(NULL)) says
  * which member of which contact breaks which rule.
  */
-CPODES_EXPORT CPContact CPContactCreate(const CPEquations *model, int n,
-                                        const CPContactPoint *points, N_Vector y_tmpl,
-                                        SUNContext ctx);
+CPODES_EXPORT CPContact CPContactCreate(CPMech mech, int n, const CPContactPoint *points);
 
-/** Frees *contact and sets it to NULL. The sessions that it is attached to must be freed first. */
+/** Removes the friction from the mechanical system, whose rows stay as they are, frees *contact and sets it to NULL. The
+ * sessions that it is attached to must be freed first. */
 CPODES_EXPORT void CPContactFree(CPContact *contact);
 
-/**
- * Returns the mechanical system, which contact owns, for options and quantities, or NULL if contact is NULL.
- * Its data, active rows and attachment belong to contact.
- */
-CPODES_EXPORT CPMech CPContactGetMech(CPContact contact);
-
-/** Sets the pointer that the functions of the model, of laws and of events get. It is not owned. If the model
- * has data of its own (CPEquations), its functions get those. */
-CPODES_EXPORT int CPContactSetUserData(CPContact contact, void *user_data);
-/** Sets the function that receives the events. If fn is NULL (default), there is none. */
-CPODES_EXPORT int CPContactSetEventFn(CPContact contact, CPContactEventFn fn);
+/** Sets the function that receives the events, with this data. If fn is NULL (default), there is none. */
+CPODES_EXPORT int CPContactSetEventFn(CPContact contact, CPContactEventFn fn, void *data);
 /**
  * Sets the function for constants that depend on parameters (CPContactSensInit) or change during the run. It is called
  * before they are used. If fn is NULL (default), they are those of CPContactCreate. The call that uses constants fails if
  * they violate the rules of CPContactPoint, except in differences, where parameters are perturbed. A contact whose mu and
  * mu_static are 0 in CPContactCreate remains without friction.
  */
-CPODES_EXPORT int CPContactSetLawFn(CPContact contact, CPContactLawFn fn);
+CPODES_EXPORT int CPContactSetLawFn(CPContact contact, CPContactLawFn fn, void *data);
 /**
  * If more than nevents >= 2 events occur within duration > 0, continues with time stepping until the set of contacts that
  * carry forces has been the same for duration / nevents. Then events are located again. With nevents = 0 (default) this
@@ -204,23 +194,16 @@ CPODES_EXPORT int CPContactGetSens(CPContact contact, N_Vector *yS);
 
 /* ---- quantities ---- */
 
-/** Returns the phase of contact i, or CP_CONTACT_OPEN if there is no such contact. */
-CPODES_EXPORT CPContactPhase CPContactGetPhase(CPContact contact, int i);
-
-/** Computes the forces (N, F_T) of all contacts at (t, y), in their present phases. force [3 n]: out. */
-CPODES_EXPORT int CPContactForces(CPContact contact, sunrealtype t, N_Vector y, sunrealtype *force);
-
 /**
  * Evaluates the contacts and the mechanical system at (t, y), in the present phases, with a single solution for the
  * accelerations. Results that are not wanted are NULL. out: as for CPMechEvaluate, with the rows of closed contacts. force
- * [3 n]: out, (N, F_T) of each contact. gap [n]: out, g_N of each contact, including open ones. If only gaps are wanted,
- * nothing is solved.
+ * [3 n]: out, (N, F_T) of each contact. gap [n]: out, g_N of each contact, including open ones; these alone require no
+ * solution. phase [n]: out, the present phases, for which alone y may be NULL.
  *
- * Returns CP_ILL_INPUT if all three are NULL, and otherwise what CPMechEvaluate returns. After a failure the contents of
- * the arrays are unspecified, and *out is as before.
+ * Returns what CPMechEvaluate returns. After a failure the contents of the arrays are unspecified, and *out is as before.
  */
 CPODES_EXPORT int CPContactEvaluate(CPContact contact, sunrealtype t, N_Vector y, CPMechOutput *out,
-                                    sunrealtype *force, sunrealtype *gap);
+                                    sunrealtype *force, sunrealtype *gap, CPContactPhase *phase);
 
 /**
  * Computes Painleve's criterion of each contact at (t, y), its normal acceleration per normal force:

@@ -311,6 +311,12 @@ typedef struct {
   CPMechForceJacFn jac; /**< K, C, Fz; if NULL, coloured differences of this force alone */
   CPMechLambdaJacFn
       lambda_jac; /**< Fl of a force that depends on multipliers; also used to iterate accelerations */
+  /** Called before the force is differentiated by differences around (t, q, u), whose increments are up to a tolerance long,
+   * and afterwards with q = NULL. In between, a force that is not smooth over that distance, as friction whose direction
+   * turns with a slow velocity, replaces itself by its linearization at that state. Returns 1 if it does (such derivatives
+   * change fast as well, and each Newton matrix is formed from new ones), 0 if it need not, or a negative value if it
+   * fails. NULL: it need not. */
+  int (*linearize)(sunrealtype t, const sunrealtype *q, const sunrealtype *u, void *data);
   /* Patterns of K, C and Fz: templates, dense, CSC or CSR, which are cloned. Without one, Fz is dense, and so are K and
    * C if M is; with a sparse M they have the patterns of M and A^T A, and come from differences. */
   SUNMatrix K_tmpl;  /**< nu x nu */
@@ -434,13 +440,18 @@ CPODES_EXPORT int CPMechSetUserData(CPMech mech, void *user_data);
  * Returns NULL if mech is NULL.
  */
 CPODES_EXPORT void *CPMechGetUserData(CPMech mech);
+/**
+ * Finds the pointer that the functions of the model get at this moment (CPMechDataFn), for codes that call them, as
+ * cpodes_contact.h does. *data: out. Returns CP_USERFUNC_FAIL if there is none.
+ */
+CPODES_EXPORT int CPMechGetData(CPMech mech, void **data);
 
 /* ---- options; before CPMechAttach unless stated otherwise (CP_TOO_LATE) ---- */
 
 /**
  * Adds a force to those of the model: friction, a controller, a field. It enters u', the residuals and matrices of implicit
  * methods, sensitivities and adjoints; partial derivatives that the model gives stay in use beside it. *force is copied.
- * id: out, its number for CPMechRemoveForce; may be NULL. To be called before the first use. Returns CP_TOO_LATE after it,
+ * id: out, its number for CPMechRemoveForce; may be NULL. To be called while mech is not attached (CP_TOO_LATE). Returns
  * CP_NOT_SUPPORTED for accelerations by udot without M, CP_ILL_INPUT, CP_MEM_FAIL.
  */
 CPODES_EXPORT int CPMechAddForce(CPMech mech, const CPMechForce *force, int *id);
@@ -491,15 +502,6 @@ CPODES_EXPORT int CPMechSetErrorTimeScale(CPMech mech, sunrealtype tau);
  * large, wherever they are used. Off by default.
  */
 CPODES_EXPORT int CPMechSetGroupNorms(CPMech mech, sunbooleantype on);
-
-/**
- * For the model's functions: are partial derivatives for Newton's iteration being formed by differences?
- * Then returns 1, and sets *q and *u to the state beside which the function is evaluated; else returns 0.
- * The increments are up to a tolerance long. A force that is not smooth over that distance, as friction
- * whose direction turns with a slow velocity, should then be replaced by its linearization at that state. Such
- * derivatives change fast as well: each Newton matrix is formed from new ones.
- */
-CPODES_EXPORT int CPMechGetDifferenceBase(CPMech mech, const sunrealtype **q, const sunrealtype **u);
 
 /* ---- use with an integrator ---- */
 

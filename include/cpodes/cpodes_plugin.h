@@ -265,7 +265,7 @@ CPODES_EXPORT CPPlugin *CPPluginCreate(const CPPluginType *type, const sunrealty
 CPODES_EXPORT void CPPluginFree(CPPlugin **model);
 
 /** Creates a CPMech of the model, with its user data. Rows of contacts are off, so the motion is the one
- * without contacts. (For contacts pass mech, contact and ncontacts to CPContactCreate.) The caller frees the CPMech, and
+ * without contacts. (For contacts pass it, contact and ncontacts to CPContactCreate.) The caller frees the CPMech, and
  * the model must outlive it. Returns NULL if mech.nu is 0, and after a failure, which CPObjectGetLastMessage(NULL) explains. */
 CPODES_EXPORT CPMech CPPluginMech(const CPPlugin *model);
 

@@ -222,12 +222,7 @@ class BodiesInstance(Instance):
         self.values = values[0]
         if m._offsets is not None and len(m._offsets):
             check(lib.CPMechAssemble(mech, 0, self.y_vector, sized("CPAssembly", offsets=pointer(m._offsets))))
-        if not self.acts:
-            return mech
-        equations = ffi.new("CPEquations *", model[0]) # of contacts, with the data of mech
-        equations.model_data = lib.CPMechGetUserData(mech)
-        equations.new_data = equations.free_data = equations.free_model_data = ffi.NULL
-        return self.own_contact(equations, ffi.NULL)
+        return mech
 
     def parameter_block(self) -> Tuple[Any, Any]:
         which = ffi.new("int[]", self.mechanism._selected)

@@ -62,6 +62,9 @@ class Instance(System):
             check(lib.CPMechSetMetric(self.mech, METRICS[mechanism.metric]))
         if mechanism.mask is not None:
             self.set_active(mechanism.mask)
+        if self.acts:
+            made = lib.CPContactCreate(self.mech, mechanism._contacts.n, mechanism._contacts.points)
+            self.contact = self.own_handle("CPContact", made, lib.CPContactFree)
         self.set_phases(("open",) * (mechanism._contacts.n if mechanism._contacts else 0))
         mechanism.instances.add(self)
 
@@ -97,8 +100,6 @@ class Instance(System):
             setattr(model, f"{name}_tmpl", self.matrix(form))
         self.add_coordinates(model)
         lib.glue_model(self.glue, model)
-        if self.acts:
-            return self.own_contact(model, self.glue)
         mech = self.own_handle("CPMech", lib.glue_mech(model, self.y_vector, self.ctx), lib.CPMechFree)
         lib.CPMechSetUserData(mech, self.glue)
         return mech
@@ -122,14 +123,6 @@ class Instance(System):
         model.quaternions, model.nquaternions = quaternions, len(m.quaternions)
         model.motions, model.nmotions = motions, len(m.motions)
 
-    def own_contact(self, model: Any, data: Any) -> Any:
-        """The CPMech of this model, with contacts that act."""
-        points = self.mechanism._contacts
-        made = lib.CPContactCreate(model, points.n, points.points, self.y_vector, self.ctx)
-        self.contact = self.own_handle("CPContact", made, lib.CPContactFree)
-        self.failures.check(lib.CPContactSetUserData(self.contact, data), self.message)
-        return lib.CPContactGetMech(self.contact)
-
     def set_phases(self, phases: Tuple[str, ...]) -> None:
         """Activates the rows of contacts according to these phases; a CPContact does so itself."""
         if self.mechanism._contacts and not self.acts and phases != self.phases:
@@ -137,7 +130,9 @@ class Instance(System):
             self.phases = phases
 
     def contact_phases(self) -> Tuple[str, ...]:
-        return tuple(PHASES[lib.CPContactGetPhase(self.contact, i)] for i in range(self.mechanism._contacts.n))
+        phases = ffi.new("CPContactPhase[]", self.mechanism._contacts.n)
+        self.check(lib.CPContactEvaluate(self.contact, 0, ffi.NULL, ffi.NULL, ffi.NULL, ffi.NULL, phases))
+        return tuple(PHASES[phase] for phase in phases)
 
     def contact_events(self) -> list:
         """The events of the contacts that took part in the newest event."""
@@ -695,6 +690,11 @@ def text(chars: Any) -> str:
 class ModelInstance(Instance):
     """A CPMech of a model, with the model's own functions, events and kinks."""
 
+    def __init__(self, mechanism: "Mechanism", acts: bool = False):
+        super().__init__(mechanism, acts)
+        if acts and self.model.dense_events:
+            self.step_through((self.model.dense_events, self.model.dense_time))
+
     def create(self) -> Any:
         m = self.mechanism
         message = ffi.new("char[400]")
@@ -703,11 +703,6 @@ class ModelInstance(Instance):
         if not self.model:
             raise ValueError(text(message))
         self.frees.append((lambda p: lib.CPPluginFree(ffi.new("CPPlugin **", p)), self.model))
-        if self.acts:
-            mech = self.own_contact(ffi.addressof(self.model, "mech"), self.model.data)
-            if self.model.dense_events:
-                self.step_through((self.model.dense_events, self.model.dense_time))
-            return mech
         return self.own_handle("CPMech", lib.CPPluginMech(self.model), lib.CPMechFree)
 
     def model_roots(self) -> Any:

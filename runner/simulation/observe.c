@@ -28,7 +28,9 @@ static void take_sizes(const Problem *p, RunInfo *info) {
 
 /* Returns 0, or -1 if out of memory. */
 static int take_contacts(Observer *o, const CPPlugin *model, RunInfo *info) {
-  if (!(o->contact = calloc((size_t)model->ncontacts + 1, sizeof *o->contact))) return -1;
+  o->contact = calloc((size_t)model->ncontacts + 1, sizeof *o->contact);
+  o->acting  = calloc((size_t)model->ncontacts + 1, sizeof *o->acting);
+  if (!o->contact || !o->acting) return -1;
   for (int i = 0; i < model->ncontacts; i++) {
     const CPContactPoint *point = &model->contact[i];
     RunContact *contact         = &o->contact[i];
@@ -98,6 +100,7 @@ void observer_free(Observer *o) {
   if (o->residual) N_VDestroy(o->residual);
   free(o->numbers);
   free(o->contact);
+  free(o->acting);
   free(o->conserved);
 }
 
@@ -142,12 +145,13 @@ static void observe_mech(Observer *o, sunrealtype t, N_Vector y, Sample *sample)
   const int ncontacts     = o->problem->model->ncontacts;
   const CPContact contact = o->problem->contact;
   const long before       = evaluations(o);
-  const int flag = contact ? CPContactEvaluate(contact, t, y, &out, forces ? o->force : NULL, o->gap)
-                           : CPMechEvaluate(o->mech, t, y, &out);
+  CPContactPhase *phase   = o->acting;
+  const int flag =
+      contact ? CPContactEvaluate(contact, t, y, &out, forces ? o->force : NULL, o->gap, phase)
+              : CPMechEvaluate(o->mech, t, y, &out);
   o->observed += evaluations(o) - before;
   const bool stretching = is_stretching(contact);
-  for (int i = 0; i < ncontacts; i++)
-    o->phase[i] = stretching ? PHASE_STEPPED : (int)CPContactGetPhase(contact, i);
+  for (int i = 0; i < ncontacts; i++) o->phase[i] = stretching ? PHASE_STEPPED : (int)phase[i];
   if (flag) {
     for (long i = 0; i < o->nlambda; i++) o->lambda[i] = NAN;
     for (int i = 0; i < ncontacts; i++) o->gap[i] = NAN;

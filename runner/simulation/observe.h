@@ -9,12 +9,13 @@ typedef struct {
   const Problem *problem;
   /* NULL in ODE form. With contacts it is the run's own, whose phases matter. */
   CPMech mech;
-  RunContact *contact; /* [ncontacts] for info */
-  int *conserved;      /* [nquantities] for info */
-  double *force;       /* [3 ncontacts] */
-  long observed;       /* its evaluations of f that the run has counted */
-  N_Vector residual;   /* of the invariants */
-  double *numbers;     /* [total length of the following arrays] */
+  RunContact *contact;    /* [ncontacts] for info */
+  CPContactPhase *acting; /* [ncontacts] workspace */
+  int *conserved;         /* [nquantities] for info */
+  double *force;          /* [3 ncontacts] */
+  long observed;          /* its evaluations of f that the run has counted */
+  N_Vector residual;      /* of the invariants */
+  double *numbers;        /* [total length of the following arrays] */
   double *quantity, *lambda, *points, *arrows, *gap, *phase;
   double *frame; /* [12 narrows] of CPPluginType.contact_frames */
   int narrows;

@@ -99,14 +99,11 @@ CPMech problem_mech(const Problem *p) {
   return mech;
 }
 
-/* As problem_mech, but with contacts that act. */
+/* Lets the contacts act in p->mech. */
 static int create_contact(Problem *p) {
   const CPPlugin *model = p->model;
-  p->contact = CPContactCreate(&model->mech, model->ncontacts, model->contact, model->y0, p->ctx);
-  p->mech    = CPContactGetMech(p->contact);
-  return !p->mech || CPContactSetUserData(p->contact, model->data) ||
-         CPContactSetTimeStepping(p->contact, model->dense_events, model->dense_time) ||
-         choose_solvers(p, p->mech);
+  p->contact            = CPContactCreate(p->mech, model->ncontacts, model->contact);
+  return !p->contact || CPContactSetTimeStepping(p->contact, model->dense_events, model->dense_time);
 }
 
 static int close_loops(const Problem *p) {
@@ -120,7 +117,7 @@ static int create_mech(Problem *p, char *message) {
   if (p->linsol != CP_LINSOL_AUTO && !p->model->mech.M)
     return refuse(message, "--linsol %s is not for %s, which has no matrices: its udot solves",
                   p->settings.linsol, p->model->type->name);
-  if (p->model->ncontacts > 0 ? create_contact(p) : !(p->mech = problem_mech(p)))
+  if (!(p->mech = problem_mech(p)) || (p->model->ncontacts > 0 && create_contact(p)))
     return refuse(message, "%s: its CPMech cannot be made; `cpodes check` says more",
                   p->model->type->name);
   if (!CPMechSetErrorTimeScale(p->mech, method->tau) && !CPMechSetNewton(p->mech, method->newton) &&
@@ -205,8 +202,8 @@ int problem_create(Problem *p, const RunSettings *settings, char *message) {
 }
 
 void problem_free(Problem *p) {
-  if (p->contact) CPContactFree(&p->contact);
-  else CPMechFree(&p->mech);
+  CPContactFree(&p->contact);
+  CPMechFree(&p->mech);
   CPProjectorFree(&p->P);
   if (p->iteration) SUNNonlinSolFree(p->iteration);
   if (p->linear) SUNLinSolFree(p->linear);

@@ -42,6 +42,8 @@ static void choose_point(World *w, int k, CPContactPoint *point) {
   if (chance(w, w->odd * 0.3)) point->name = chance(w, 0.5) ? NULL : "";
 }
 
+static void options_of_mechanics(World *w);
+
 void contact_create(World *w) {
   ContactWorld *k = of_contact(w);
   if (k->contact) return;
@@ -72,18 +74,25 @@ void contact_create(World *w) {
   if (spoilt && !mechanics_spoil(w, &model)) model.b = NULL;
   N_Vector y = vector(w, SCENE_N);
   say(w, "{%s, form %d} ", s->in_space ? "point" : "block", s->form);
-  k->contact = CREATE(w, CPContactCreate(&model, n, points, y, w->ctx));
+  CPModel made = CREATE(w, CPModelCreate(&model));
+  if (made) k->mech = CREATE(w, CPMechCreate(made, y, w->ctx));
+  FREE(w, CPModelFree(&made));
   SUNMatDestroy(M);
   SUNMatDestroy(A);
+  if (k->mech) CPMechSetUserData(k->mech, w);
+  if (k->mech) CPObjectSetErrHandlerFn(CP_OBJECT(k->mech), world_message, w);
+  if (k->mech && chance(w, 0.3)) options_of_mechanics(w);
+  if (k->mech) k->contact = CREATE(w, CPContactCreate(k->mech, n, points));
   if (spoilt) FREE(w, CPContactFree(&k->contact));
-  if (!k->contact) return;
-  CALL(w, CONTACT, CPObjectSetErrHandlerFn(CP_OBJECT(k->contact), world_message, w));
-  CALL(w, CONTACT, CPContactSetUserData(k->contact, w));
+  if (!k->contact) FREE(w, CPMechFree(&k->mech));
+  if (k->contact)
+    CALL(w, CONTACT, CPObjectSetErrHandlerFn(CP_OBJECT(k->contact), world_message, w));
 }
 
 void contact_free(World *w) {
   FREE(w, CPSessionFree(&w->contacts.session));
   FREE(w, CPContactFree(&w->contacts.contact));
+  if (!w->contacts.contact) FREE(w, CPMechFree(&w->contacts.mech));
   if (w->contacts.contact) complain(w, "a free function that leaves its pointer", "CPContactFree");
   w->contacts.started = 0;
 }
@@ -143,8 +152,6 @@ void contact_session(World *w) {
 
 /* ---- options ---- */
 
-static void user_data(World *w) { CALL(w, CONTACT, CPContactSetUserData(w->contacts.contact, w)); }
-
 static void set_handler(World *w) {
   w->loud = 1;
   CALL(w, CONTACT, CPObjectSetErrHandlerFn(CP_OBJECT(w->contacts.contact), NULL, NULL));
@@ -154,7 +161,7 @@ static void set_handler(World *w) {
 
 static void event_function(World *w) {
   w->contacts.stops = chance(w, 0.4);
-  CALL(w, CONTACT, CPContactSetEventFn(w->contacts.contact, chance(w, 0.8) ? on_event : NULL));
+  CALL(w, CONTACT, CPContactSetEventFn(w->contacts.contact, chance(w, 0.8) ? on_event : NULL, w));
 }
 
 static void most_events(World *w) {
@@ -172,7 +179,7 @@ static void time_stepping(World *w) {
 /* Options of the mechanical system that do not affect the contacts */
 static void options_of_mechanics(World *w) {
   CPMech own = w->mech;
-  w->mech    = CPContactGetMech(w->contacts.contact);
+  w->mech    = w->contacts.mech;
   switch (below(w, 3)) {
   case 0: CALL(w, MECHANICS, CPMechSetMetric(w->mech, (CPMechMetric)below(w, 4))); break;
   case 1: CALL(w, MECHANICS, CPMechSetLinearSolver(w->mech, (CPLinSol)below(w, 4))); break;
@@ -316,20 +323,18 @@ static void between(World *w) {
   CALL(w, SESSION, session_counters(w->contacts.session, &stats));
 }
 
-static void forces(World *w) {
-  sunrealtype force[3 * SCENE_CONTACTS];
-  N_Vector y = state(w);
-  CALL(w, CONTACT,
-       CPContactForces(w->contacts.contact, w->contacts.t, y, chance(w, w->odd) ? NULL : force));
-}
-
 static void evaluate(World *w) {
   sunrealtype force[3 * SCENE_CONTACTS], gap[SCENE_CONTACTS];
-  CPMechOutput out = {.udot = NULL};
-  N_Vector y       = state(w);
+  CPContactPhase phase[SCENE_CONTACTS] = {CP_CONTACT_OPEN};
+  CPMechOutput out                     = {.udot = NULL};
+  N_Vector y                           = state(w);
   CALL(w, CONTACT,
        CPContactEvaluate(w->contacts.contact, w->contacts.t, y, chance(w, 0.5) ? NULL : &out,
-                         chance(w, 0.5) ? NULL : force, chance(w, 0.5) ? NULL : gap));
+                         chance(w, 0.5) ? NULL : force, chance(w, 0.5) ? NULL : gap,
+                         chance(w, w->odd) ? NULL : phase));
+  for (int i = 0; i < w->contacts.scene.ncontacts; i++)
+    if (phase[i] < CP_CONTACT_OPEN || phase[i] > CP_CONTACT_CLOSED)
+      complain(w, "no phase", "contact %d: %d", i, (int)phase[i]);
 }
 
 static void painleve(World *w) {
@@ -341,11 +346,7 @@ static void painleve(World *w) {
 
 static void results(World *w) {
   ContactCounters stats;
-  CALL(w, CONTACT, contact_counters(w->contacts.contact, &stats));
-  const int i            = whole(w, 0, SCENE_CONTACTS - 1);
-  const CPContactPhase p = CPContactGetPhase(w->contacts.contact, i);
-  if (p < CP_CONTACT_OPEN || p > CP_CONTACT_CLOSED)
-    complain(w, "no phase", "contact %d: %d", i, (int)p);
+  CALL(w, CONTACT, contact_counters(w->contacts.contact, chance(w, w->odd) ? NULL : &stats));
 }
 
 /* ---- sensitivities ---- */
@@ -360,7 +361,7 @@ static int laws(int i, CPContactLaw *law, void *user_data) {
 static void law_function(World *w) {
   w->contacts.p[0] = chance(w, w->odd) ? number(w, 1e-3, 2.0) : number(w, 0.1, 0.9);
   w->contacts.p[1] = number(w, 0.1, 0.9);
-  CALL(w, CONTACT, CPContactSetLawFn(w->contacts.contact, chance(w, 0.7) ? laws : NULL));
+  CALL(w, CONTACT, CPContactSetLawFn(w->contacts.contact, chance(w, 0.7) ? laws : NULL, w));
 }
 
 /* One or two vectors of zeros except for the rate of the angle */
@@ -412,7 +413,6 @@ const Action contact_actions[] = {{"create contacts", contact_create, 2},
                                   {"free contacts", contact_free, 1},
                                   {"contacts: session", contact_session, 2},
                                   {"contacts: start", contact_start, 4},
-                                  {"contacts: user data", user_data, 1},
                                   {"contacts: handler", set_handler, 1},
                                   {"contacts: function of events", event_function, 2},
                                   {"contacts: most events", most_events, 1},
@@ -422,7 +422,6 @@ const Action contact_actions[] = {{"create contacts", contact_create, 2},
                                   {"contacts: solve", contact_solve, 20},
                                   {"contacts: step", contact_step, 10},
                                   {"contacts: within a step", between, 1},
-                                  {"contacts: forces", forces, 3},
                                   {"contacts: evaluate", evaluate, 3},
                                   {"contacts: Painleve's criterion", painleve, 2},
                                   {"contacts: results", results, 2},

@@ -143,12 +143,6 @@ static void set_group_norms(World *w) {
   CALL(w, MECHANICS, CPMechSetGroupNorms(w->mech, chance(w, 0.5)));
 }
 
-static void ask_for_the_base(World *w) {
-  const sunrealtype *q, *u; /* has no answer outside a function of the model */
-  if (CPMechGetDifferenceBase(w->mech, &q, &u))
-    complain(w, "a base of differences", "outside a function");
-}
-
 /* ---- actions ---- */
 
 static void calc_ic(World *w) {
@@ -255,7 +249,6 @@ const Action mechanics_actions[] = {{"create a mechanical system", mechanics_cre
                                     {"mechanics: Newton", set_newton, 2},
                                     {"mechanics: time scale", set_time_scale, 1},
                                     {"mechanics: norms of groups", set_group_norms, 1},
-                                    {"mechanics: base of differences", ask_for_the_base, 1},
                                     {"mechanics: consistent start", calc_ic, 3},
                                     {"mechanics: accelerations", accelerations, 2},
                                     {"mechanics: rates", rates, 1},

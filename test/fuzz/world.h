@@ -40,6 +40,7 @@ typedef struct {
 
 /* A system with contacts, and the promises of its run */
 typedef struct {
+  CPMech mech;
   CPContact contact;
   CPSession session;
   Scene scene;

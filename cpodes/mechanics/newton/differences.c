@@ -235,8 +235,8 @@ int cpPartialsAlong(CPPartials P, const double *const along[CP_DIRECTIONS], doub
   const int first = P->nz, columns[CP_DIRECTIONS] = {P->nu, P->nu, P->nz, P->m};
   const double *x[CP_DIRECTIONS] = {P->q, P->u, P->z, P->lambda};
   const double *d[CP_DIRECTIONS];
-  const CPMechState s = {P->t, P->q, P->u, P->z}, s2 = {P->t, P->q2, P->x2[CP_BY_U], P->x2[CP_BY_Z]};
-  double size = 0.0;
+  const CPMechState s2 = {P->t, P->q2, P->x2[CP_BY_U], P->x2[CP_BY_Z]};
+  double size          = 0.0;
   memcpy(d, along, sizeof d);
   if (d[CP_BY_LAMBDA] && P->seen) d[CP_BY_LAMBDA] = P->seen(mech, d[CP_BY_LAMBDA]);
   for (int by = 0; by < CP_DIRECTIONS; by++) {
@@ -250,10 +250,8 @@ int cpPartialsAlong(CPPartials P, const double *const along[CP_DIRECTIONS], doub
   for (int by = 0; by < CP_DIRECTIONS; by++)
     for (int j = 0; j < columns[by]; j++)
       P->x2[by][j] = (by == CP_BY_Q ? 0.0 : x[by][j]) + (d[by] ? step * d[by][j] : 0.0);
-  int flag   = cpMechMove(mech, P->q, P->x2[CP_BY_Q], P->q2);
-  mech->base = &s;
+  int flag = cpMechMove(mech, P->q, P->x2[CP_BY_Q], P->q2);
   if (!flag) flag = cpMechAuxiliary(mech, &s2, P->x2[CP_BY_LAMBDA], P->perturbed[CP_OF_Z]);
-  mech->base = NULL;
   for (int k = 0; !flag && k < P->nquad; k++)
     change[k] = (P->perturbed[CP_OF_Z][first + k] - P->zdot[first + k]) / step;
   return flag;

@@ -83,7 +83,7 @@ struct CPPartials_ {
   int rows[CP_OUTPUTS], cols[CP_DIRECTIONS];
   /* the state, and the partial derivatives at it */
   int valid;
-  int fleeting; /* They change fast (CPMechGetDifferenceBase), and each factorisation evaluates them anew. */
+  int fleeting; /* They change fast (linearize of CPMechForce), and each factorisation evaluates them anew. */
   long int layout; /* mech->rows.layout at that state */
   double t, *q, *u, *z, *a, *lambda;
   double *zdot; /* [mech->nz] at that state, if quadratures are left out */

@@ -330,12 +330,12 @@ int cpPartialsAt(CPPartials P, sunrealtype t, const sunrealtype *y, const double
     memcpy(P->A.value, mech->A.value, cpMatEntries(&P->A) * sizeof(double));
   }
   flag             = cpPartialsGiven(P);
-  mech->base       = &s;
-  mech->base_asked = 0;
+  const int linear = flag ? flag : cpMechLinearizeForces(mech, &s);
+  P->fleeting      = !flag && linear == 1;
+  if (linear < 0) flag = linear;
   if (!flag) flag = cpPartialsDifferences(P, 0, ewt);
+  cpMechLinearizeForces(mech, NULL);
   if (!flag && P->nquad > 0) flag = cpMechAuxiliary(mech, &s, P->lambda, P->zdot);
-  mech->base  = NULL;
-  P->valid    = !flag;
-  P->fleeting = mech->base_asked;
+  P->valid = !flag;
   return flag;
 }

@@ -1,45 +1,9 @@
 #include "fixture.h"
+#include "support/mech_run.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* ------------------------------------------------------------------------- models of the catalogue -- */
-
-static void *data_of(void *run) { return ((Run *)run)->user_data; }
-
-/* A model's functions, which get the run in place of its data */
-#define PASSED_ON(name, model)                                                                    \
-  static int name##_mass(sunrealtype t, const sunrealtype *q, SUNMatrix M, void *run) {           \
-    return (model).M(t, q, M, data_of(run));                                                      \
-  }                                                                                               \
-  static int name##_forces(sunrealtype t, const sunrealtype *q, const sunrealtype *u,             \
-                           const sunrealtype *z, sunrealtype *f, void *run) {                     \
-    return (model).f(t, q, u, z, f, data_of(run));                                                \
-  }                                                                                               \
-  static int name##_gaps(sunrealtype t, const sunrealtype *q, sunrealtype *p, void *run) {        \
-    return (model).p(t, q, p, data_of(run));                                                      \
-  }                                                                                               \
-  static int name##_rows(sunrealtype t, const sunrealtype *q, SUNMatrix A, void *run) {           \
-    return (model).A(t, q, A, data_of(run));                                                      \
-  }                                                                                               \
-  static int name##_b(sunrealtype t, const sunrealtype *q, const sunrealtype *u, sunrealtype *b,  \
-                      void *run) {                                                                \
-    return (model).b(t, q, u, b, data_of(run));                                                   \
-  }                                                                                               \
-  static CPEquations name##_passed_on(CPEquations m) {                                            \
-    m.M = name##_mass, m.f = name##_forces, m.p = name##_gaps, m.A = name##_rows, m.b = name##_b; \
-    return m;                                                                                     \
-  }
-
-static const Body any = {.npoints = 1}; /* The functions are the same for all bodies. */
-PASSED_ON(body, floor_body_model(&any))
-PASSED_ON(ball, rolling_ball_model())
-PASSED_ON(crank, clearance_crank_model())
-
-CPEquations body_model(const Body *body) { return body_passed_on(floor_body_model(body)); }
-CPEquations ball_model(void) { return ball_passed_on(rolling_ball_model()); }
-CPEquations crank_model(void) { return crank_passed_on(clearance_crank_model()); }
 
 int at_rest(sunrealtype t, sunrealtype *g, void *data) {
   (void)t, (void)data;
@@ -49,8 +13,8 @@ int at_rest(sunrealtype t, sunrealtype *g, void *data) {
 
 /* --------------------------------------------------------------------------------------------- runs -- */
 
-static int keep_event(const CPContactEvent *event, void *user_data) {
-  Run *run = user_data;
+static int keep_event(const CPContactEvent *event, void *data) {
+  Run *run = data;
   run->all++;
   if (run->nevents < MAX_EVENTS) run->event[run->nevents++] = *event;
   return 0;
@@ -63,10 +27,14 @@ Run *run_create(const CPEquations *model, void *user_data, int n, const CPContac
   ck_assert_ptr_nonnull(run);
   run->user_data = user_data;
   run->y         = vector_of(nq + model->nu + model->nz, y0);
-  run->contact   = CPContactCreate(model, n, points, run->y, test_context);
+  run->mech      = create_mech(model, run->y, test_context);
+  ck_assert_ptr_nonnull(run->mech);
+  ck_assert_int_eq(CPMechSetUserData(run->mech, user_data), CP_SUCCESS);
+  ck_assert_int_eq(CPObjectSetErrHandlerFn(CP_OBJECT(run->mech), message_log, &run->log),
+                   CP_SUCCESS);
+  run->contact = CPContactCreate(run->mech, n, points);
   ck_assert_ptr_nonnull(run->contact);
-  ck_assert_int_eq(CPContactSetUserData(run->contact, run), CP_SUCCESS);
-  ck_assert_int_eq(CPContactSetEventFn(run->contact, keep_event), CP_SUCCESS);
+  ck_assert_int_eq(CPContactSetEventFn(run->contact, keep_event, run), CP_SUCCESS);
   ck_assert_int_eq(CPObjectSetErrHandlerFn(CP_OBJECT(run->contact), message_log, &run->log),
                    CP_SUCCESS);
   return run;
@@ -92,6 +60,12 @@ static int at_watched(CPSession session, const CPEvent *event, N_Vector y, void 
   (void)session, (void)y;
   for (int i = 0; i < run->nroots; i++) run->found[i] = event->roots[i];
   return CP_STOP;
+}
+
+CPContactPhase phase_of(CPContact contact, int i) {
+  CPContactPhase phase[MAX_CONTACTS];
+  ck_assert_int_eq(CPContactEvaluate(contact, 0, NULL, NULL, NULL, NULL, phase), CP_SUCCESS);
+  return phase[i];
 }
 
 void run_watch(Run *run, int n, CVRootFn g, int *direction) {
@@ -151,6 +125,7 @@ void run_free(Run **run) {
   if (!*run) return;
   CPSessionFree(&(*run)->session);
   CPContactFree(&(*run)->contact);
+  CPMechFree(&(*run)->mech);
   N_VDestroy((*run)->y);
   free(*run);
   *run = NULL;

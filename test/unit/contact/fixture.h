@@ -10,12 +10,7 @@
 
 /* ---- systems ---- */
 
-/* Models of the catalogue, whose functions and events get the run as user data here; the run knows
- * the model's data. */
 typedef FloorBody Body;
-CPEquations body_model(const Body *body);
-CPEquations ball_model(void);
-CPEquations crank_model(void);
 
 /* A prescribed motion (CPMotionFn) that stays at 0, like its derivatives. */
 int at_rest(sunrealtype t, sunrealtype *g, void *data);
@@ -28,6 +23,7 @@ enum { DOP853, RADAU, BDF, ADAMS, METHODS };
 enum { MAX_EVENTS = 4096 };
 
 typedef struct {
+  CPMech mech;
   CPContact contact;
   CPSession session; /* of the newest run_attach; its roots are those of run_watch, if there are any */
   int nroots, *direction, found[2];
@@ -35,7 +31,7 @@ typedef struct {
   N_Vector y;
   sunrealtype t;
   MessageLog log;
-  void *user_data; /* the model's user data; events get the run */
+  void *user_data; /* the model's; events get the run */
   int nevents;     /* number of events that are kept, and of all */
   long int all;
   CPContactEvent event[MAX_EVENTS];
@@ -44,6 +40,9 @@ typedef struct {
 /* A system at t = 0 in the state y0, not attached. */
 Run *run_create(const CPEquations *model, void *user_data, int n, const CPContactPoint *points,
                 const sunrealtype *y0);
+/* The present phase of contact i */
+enum { MAX_CONTACTS = 128 };
+CPContactPhase phase_of(CPContact contact, int i);
 /* A session with this contact and method, not started; the run's messages */
 CPSession session_of(CPContact contact, int method, sunrealtype rtol, sunrealtype atol);
 /* Starts a session of the method; returns what CPSessionStart does. */
@@ -66,16 +65,10 @@ void run_compare(const Run *run, const Run *precise, sunrealtype bound, sunrealt
                  const char *what, int number);
 void run_free(Run **run);
 
-/* Contacts with the rows of bodies: mech, out, is that of their parameters, and is freed after them. */
-static inline CPContact contact_of(CPBodies b, CPMech *mech, int n, const CPContactPoint *points,
-                                   N_Vector y) {
+/* Contacts with the rows of bodies; mech: out, is freed after them */
+static inline CPContact contact_of(CPBodies b, CPMech *mech, int n, const CPContactPoint *points) {
   ck_assert_int_eq(build_mech(b, mech), CP_SUCCESS);
-  CPEquations equations     = equations_of(*mech);
-  equations.model_data      = CPMechGetUserData(*mech);
-  equations.new_data        = NULL;
-  equations.free_data       = NULL;
-  equations.free_model_data = NULL;
-  return CPContactCreate(&equations, n, points, y, test_context);
+  return CPContactCreate(*mech, n, points);
 }
 
 #endif

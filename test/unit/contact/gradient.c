@@ -21,7 +21,7 @@ typedef struct {
 
 static const Puck usual = {.p = {9.81, 0.6, 0.3, 1.0, 8.0}};
 
-static Puck *puck_of(void *run) { return ((Run *)run)->user_data; }
+static Puck *puck_of(void *data) { return data; }
 
 static int mass(sunrealtype t, const sunrealtype *q, SUNMatrix M, void *run) {
   const Puck *puck = puck_of(run);
@@ -68,8 +68,8 @@ typedef struct {
   sunrealtype mu;
 } Rod;
 
-static int rod_laws(int i, CPContactLaw *law, void *run) {
-  const Rod *rod = ((Run *)run)->user_data; /* whose first member is the body */
+static int rod_laws(int i, CPContactLaw *law, void *data) {
+  const Rod *rod = data; /* whose first member is the body */
   (void)i;
   law->mu = law->mu_static = rod->mu;
   return 0;
@@ -83,7 +83,7 @@ static const CPContactPoint puck_point = {
 static Run *puck_run(Puck *puck, int method, sunrealtype tol) {
   const sunrealtype y0[] = {0, puck->p[HEIGHT], puck->p[SPEED], 0};
   Run *run               = run_create(&puck_model, puck, 1, &puck_point, y0);
-  ck_assert_int_eq(CPContactSetLawFn(run->contact, laws), CP_SUCCESS);
+  ck_assert_int_eq(CPContactSetLawFn(run->contact, laws, puck), CP_SUCCESS);
   const int flag = run_attach(run, method, tol);
   ck_assert_msg(flag == CP_SUCCESS, "%d: %s", flag, run->log.text);
   return run;
@@ -161,7 +161,7 @@ START_TEST(forward_sensitivities_pass_impacts_accumulation_sliding_and_rest) {
                       entries(S[i])[j], d[j]);
     }
   }
-  ck_assert_int_eq(CPContactGetPhase(run->contact, 0), CP_CONTACT_STICKING);
+  ck_assert_int_eq(phase_of(run->contact, 0), CP_CONTACT_STICKING);
   for (int i = 0; i < PARAMETERS; i++) ck_assert_double_eq(puck.p[i], usual.p[i]);
   N_VDestroyVectorArray(S, PARAMETERS);
   run_free(&run);
@@ -226,7 +226,7 @@ START_TEST(sensitivities_of_a_rocking_block_are_those_of_its_closed_form) {
   static const sunrealtype weight[] = {45, -9, 1};
   RockingBlock block;
   rocking_block_init(&block, 1, 0.25, 0.5, 9.81, 0.2);
-  const CPEquations model       = body_model(&block.body);
+  const CPEquations model       = floor_body_model(&block.body);
   const CPContactPoint points[] = {
       {.name = "left", .normal = 0, .tangent = 2, .ntangents = 1, .law.mu = 1},
       {.name = "right", .normal = 1, .tangent = 3, .ntangents = 1, .law.mu = 1}};
@@ -363,7 +363,7 @@ START_TEST(wrong_arguments_are_named) {
   run = puck_run(&puck, BDF, TOL);
   ck_assert_int_eq(CPContactSensInit(NULL, 1, S, p, NULL, NULL), CP_MEM_NULL);
   ck_assert_int_eq(CPContactGetSens(NULL, S), CP_MEM_NULL);
-  ck_assert_int_eq(CPContactSetLawFn(NULL, laws), CP_MEM_NULL);
+  ck_assert_int_eq(CPContactSetLawFn(NULL, laws, NULL), CP_MEM_NULL);
   ck_assert_int_eq(CPContactGetSens(run->contact, S), CP_NO_INIT);
   ck_assert_int_eq(INIT(0, S, p, NULL, NULL), CP_ILL_INPUT);
   ck_assert_int_eq(INIT(1, NULL, p, NULL, NULL), CP_ILL_INPUT);
@@ -404,7 +404,7 @@ START_TEST(laws_that_break_their_rules_while_a_contact_slides_end_calls) {
   sunrealtype y[VALUES], before[STATES], force[3], criterion;
   CPMechOutput out = {.udot = NULL};
   run_to(run, 2.0);
-  ck_assert_int_eq(CPContactGetPhase(run->contact, 0), CP_CONTACT_SLIDING);
+  ck_assert_int_eq(phase_of(run->contact, 0), CP_CONTACT_SLIDING);
   for (int i = 0; i < STATES; i++) before[i] = entries(run->y)[i];
   const sunrealtype wrong[] = {-1, NAN, INFINITY};
   for (int k = 0; k < 3; k++) {
@@ -413,8 +413,10 @@ START_TEST(laws_that_break_their_rules_while_a_contact_slides_end_calls) {
     ck_assert_mentions(run->log.text, "mu must be");
     ck_assert_mentions(CPObjectGetLastMessage(CP_OBJECT(run->contact)), "\"puck\"");
     ck_assert_int_eq(CPSessionStep(run->session, 2.4, run->y, &run->t), CP_ILL_INPUT);
-    ck_assert_int_eq(CPContactForces(run->contact, 2, run->y, force), CP_ILL_INPUT);
-    ck_assert_int_eq(CPContactEvaluate(run->contact, 2, run->y, &out, force, NULL), CP_ILL_INPUT);
+    ck_assert_int_eq(CPContactEvaluate(run->contact, 2, run->y, NULL, force, NULL, NULL),
+                     CP_ILL_INPUT);
+    ck_assert_int_eq(CPContactEvaluate(run->contact, 2, run->y, &out, force, NULL, NULL),
+                     CP_ILL_INPUT);
     ck_assert_int_eq(CPContactPainleve(run->contact, 2, run->y, &criterion), CP_ILL_INPUT);
     ck_assert_double_eq(run->t, 2);
     for (int i = 0; i < STATES; i++) ck_assert_double_eq(entries(run->y)[i], before[i]);
@@ -437,11 +439,11 @@ END_TEST
 START_TEST(painleves_criterion_has_the_friction_of_the_moment) {
   const sunrealtype x = -0.3, y = -0.4;
   Rod rod                 = {{.m = 1, .J = SUN_RCONST(1.0) / 12, .a = {-0.5}, .npoints = 1}, 0.1};
-  const CPEquations model = body_model(&rod.body);
+  const CPEquations model = floor_body_model(&rod.body);
   const CPContactPoint point = {.name = "end", .tangent = 1, .ntangents = 1, .law.mu = 1};
   const sunrealtype y0[]     = {0, -y, atan2(y, x) - acos(-1.0), 1, 0, 0};
   Run *run                   = run_create(&model, &rod, 1, &point, y0);
-  ck_assert_int_eq(CPContactSetLawFn(run->contact, rod_laws), CP_SUCCESS);
+  ck_assert_int_eq(CPContactSetLawFn(run->contact, rod_laws, &rod), CP_SUCCESS);
   ck_assert_int_eq(run_attach(run, DOP853, TOL), CP_SUCCESS);
   for (rod.mu = 0.1; rod.mu < 2; rod.mu += 0.7) {
     sunrealtype value;
@@ -461,11 +463,11 @@ START_TEST(constants_without_a_function_are_those_of_the_creation) {
   sunrealtype force[3];
   with_sensitivities(run, &puck, S);
   run_to(run, 2.0);
-  ck_assert_int_eq(CPContactGetPhase(run->contact, 0), CP_CONTACT_SLIDING);
-  ck_assert_int_eq(CPContactForces(run->contact, 2, run->y, force), CP_SUCCESS);
+  ck_assert_int_eq(phase_of(run->contact, 0), CP_CONTACT_SLIDING);
+  ck_assert_int_eq(CPContactEvaluate(run->contact, 2, run->y, NULL, force, NULL, NULL), CP_SUCCESS);
   ck_assert_double_eq_tol(force[1], -usual.p[FRICTION] * force[0], 1e-12);
-  ck_assert_int_eq(CPContactSetLawFn(run->contact, NULL), CP_SUCCESS);
-  ck_assert_int_eq(CPContactForces(run->contact, 2, run->y, force), CP_SUCCESS);
+  ck_assert_int_eq(CPContactSetLawFn(run->contact, NULL, NULL), CP_SUCCESS);
+  ck_assert_int_eq(CPContactEvaluate(run->contact, 2, run->y, NULL, force, NULL, NULL), CP_SUCCESS);
   ck_assert_double_eq_tol(force[1], -puck_point.law.mu * force[0], 1e-12);
   N_VDestroyVectorArray(S, PARAMETERS);
   run_free(&run);
@@ -479,7 +481,7 @@ START_TEST(contacts_without_friction_get_none_later) {
   const sunrealtype y0[] = {0, 1, 1, 0};
   ice.law.mu             = 0;
   Run *run               = run_create(&puck_model, &puck, 1, &ice, y0);
-  ck_assert_int_eq(CPContactSetLawFn(run->contact, laws), CP_SUCCESS);
+  ck_assert_int_eq(CPContactSetLawFn(run->contact, laws, &puck), CP_SUCCESS);
   ck_assert_int_eq(run_attach(run, DOP853, TOL), CP_ILL_INPUT);
   ck_assert_mentions(run->log.text, "must stay 0");
   run_free(&run);

@@ -16,7 +16,7 @@ START_TEST(block_falls_on_its_corners_when_siconos_does) {
                                    .npoints = 2,
                                    .a       = {-0.1, 0.1},
                                    .b       = {-0.05, -0.05}};
-  const CPEquations model       = body_model(&body);
+  const CPEquations model       = floor_body_model(&body);
   const CPContactPoint points[] = {
       {.name = "left", .normal = 0, .tangent = 2, .ntangents = 1, .law.restitution = 0.8},
       {.name = "right", .normal = 1, .tangent = 3, .ntangents = 1, .law.restitution = 0.8}};
@@ -46,7 +46,7 @@ END_TEST
 static ClearanceCrank crank;
 
 static Run *crank_start(int method, sunrealtype tol) {
-  const CPEquations model    = crank_model();
+  const CPEquations model    = clearance_crank_model();
   crank                      = clearance_crank(0.001, 9.81);
   const char *const names[4] = {"upper left", "upper right", "lower left", "lower right"};
   const sunrealtype y0[]     = {0, 0, 0, 150, -75, -0.01};

@@ -18,8 +18,6 @@ typedef struct {
 /* q = (x, y, z, s): the puck's position, and the oscillator. */
 enum { POSITIONS = 4 };
 
-static const Load *load_of(void *run) { return ((Run *)run)->user_data; }
-
 static int mass(sunrealtype t, const sunrealtype *q, SUNMatrix M, void *run) {
   (void)t, (void)q, (void)run;
   for (int i = 0; i < POSITIONS; i++) SM_ELEMENT_D(M, i, i) = mass_of_puck;
@@ -42,7 +40,7 @@ static int no_bias(sunrealtype t, const sunrealtype *q, const sunrealtype *u, su
 }
 static int forces(sunrealtype t, const sunrealtype *q, const sunrealtype *u, const sunrealtype *z,
                   sunrealtype *f, void *run) {
-  const Load *load       = load_of(run);
+  const Load *load       = run;
   const sunrealtype pull = load->pull(t);
   (void)u, (void)z;
   f[0] = load->ntangents == 2 ? SUN_RCONST(0.6) * pull : pull;
@@ -136,7 +134,7 @@ static int runs_through(Run *run, int way) {
   const int frames = way == FRAMES ? 1000 : 1;
   int flag         = CP_SUCCESS;
   first            = (CPContactEvent){.t = NAN};
-  ck_assert_int_eq(CPContactSetEventFn(run->contact, stop_there), CP_SUCCESS);
+  ck_assert_int_eq(CPContactSetEventFn(run->contact, stop_there, NULL), CP_SUCCESS);
   for (int k = 1; way != STEPS && k <= frames && !flag; k++)
     flag = run_solve(run, t_end * k / frames);
   while (way == STEPS && run->t < t_end && flag >= 0 && isnan(first.t)) flag = run_step(run, t_end);

@@ -3,6 +3,7 @@
 #include "bench/contact_sets.h"
 #include "contact/contact_impl.h"
 #include "fixture.h"
+#include "support/mech_run.h"
 
 #include <malloc.h>
 #include <math.h>
@@ -296,12 +297,13 @@ static void check_run(Heap *heap, const sunrealtype *u, sunrealtype tol) {
   N_VConst(0, y);
   memcpy(N_VGetArrayPointer(y) + nu, heap->u, (size_t)nu * sizeof *heap->u);
   const size_t before = heap_in_use();
-  CPContact contact   = CPContactCreate(&model, nc, points, y, test_context);
+  CPMech mech         = create_mech(&model, y, test_context);
+  CPContact contact   = CPContactCreate(mech, nc, points);
   ck_assert_ptr_nonnull(contact);
   /* W, S and the workspace would be six times this. */
   if (nc >= 200)
     ck_assert_uint_le(heap_in_use() - before, 9 * (size_t)(nc * nc) * sizeof(sunrealtype));
-  ck_assert_int_eq(CPContactSetUserData(contact, heap), CP_SUCCESS);
+  ck_assert_int_eq(CPMechSetUserData(mech, heap), CP_SUCCESS);
   CPSession session = session_of(contact, DOP853, 1e-10, 1e-10);
   masses            = 0;
   ck_assert_int_eq(CPSessionStart(session, 0, y, 1), CP_SUCCESS);
@@ -309,6 +311,7 @@ static void check_run(Heap *heap, const sunrealtype *u, sunrealtype tol) {
   for (int j = 0; j < nu; j++) ck_assert_double_eq_tol(N_VGetArrayPointer(y)[nu + j], u[j], tol);
   CPSessionFree(&session);
   CPContactFree(&contact);
+  CPMechFree(&mech);
   N_VDestroy(y);
   SUNMatDestroy(M), SUNMatDestroy(A), free(points);
 }

@@ -45,9 +45,9 @@ static Motion run(int method, sunrealtype tol, sunrealtype L, sunrealtype mu) {
   ck_assert_int_eq(CPBodiesAdd(bodies, &ball.head, NULL), CP_SUCCESS);
   ck_assert_int_eq(CPBodiesAdd(bodies, &table.head, NULL), CP_SUCCESS);
   N_Vector y        = CPBodiesState(bodies, test_context);
-  CPContact contact = contact_of(bodies, &mech, 1, &point, y);
+  CPContact contact = contact_of(bodies, &mech, 1, &point);
   ck_assert_ptr_nonnull(contact);
-  ck_assert_int_eq(CPContactSetEventFn(contact, note), CP_SUCCESS);
+  ck_assert_int_eq(CPContactSetEventFn(contact, note, NULL), CP_SUCCESS);
   CPSession session = session_of(contact, method, tol, tol * L);
   int flag          = CPSessionStart(session, 0, y, INFINITY);
   if (!flag) flag = CPSessionRun(session, 3, y, &t);
