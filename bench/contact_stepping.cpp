@@ -123,9 +123,9 @@ const BouncingBall ball{1, 9.81, 1, 0.9};
 
 Run ball_by_events(const Problem &problem, const char *method, double tolerance) {
   CPContactPoint point{};
-  point.name        = "floor";
+  point.name            = "floor";
   point.law.restitution = ball.e;
-  BouncingBall data = ball;
+  BouncingBall data     = ball;
   return solve(problem, bouncing_ball_model(), &data, {point}, {ball.h, 0}, method, tolerance);
 }
 
@@ -151,10 +151,10 @@ const std::vector<double> block_start{0, std::sin(theta) / 2 + std::cos(theta) /
 Run block_by_events(const Problem &problem, const char *method, double tolerance) {
   std::vector<CPContactPoint> points(2);
   for (int k = 0; k < 2; k++) {
-    points[size_t(k)].name        = k == 0 ? "left" : "right";
-    points[size_t(k)].normal      = k;
-    points[size_t(k)].tangent     = 2 + k; /* without friction: the row is off */
-    points[size_t(k)].ntangents   = 1;
+    points[size_t(k)].name            = k == 0 ? "left" : "right";
+    points[size_t(k)].normal          = k;
+    points[size_t(k)].tangent         = 2 + k; /* without friction: the row is off */
+    points[size_t(k)].ntangents       = 1;
     points[size_t(k)].law.restitution = restitution;
   }
   FloorBody data = block;

@@ -106,6 +106,8 @@ typedef struct {
   SUNContext ctx;
   CPMech mech;
   CPIntegrator mem;
+  CPParameters parameters;
+  CPSens sens;
   N_Vector y0, y, *s;
   int lmm, Ns;
   double seconds; /* of CPU time, of the newest run */
@@ -146,18 +148,19 @@ static void open_run(Run *run, int lmm, int Ns, const int *plist) {
   CHECK(CPMechAttach(run->mech, run->mem, 0.0, run->y0));
   CHECK(CPIntegratorSStolerances(run->mem, tol, tol));
   CHECK(CVodeSetMaxNumSteps(CPIntegratorGetCVodeMem(run->mem), 1000000));
-  CHECK(CPMechSetParamJac(run->mech, parameters));
-  if (Ns == 0) CHECK(CPMechSetParams(run->mech, NP, model->p, model->one, NULL));
+  CHECK(CPMechSetParamPartialsFn(run->mech, parameters));
+  run->parameters = (CPParameters){.n = NP, .values = model->p, .pbar = model->one};
   if (Ns == 0) return;
   run->s = CHECK_POINTER(N_VCloneVectorArray(Ns, run->y0));
   for (int i = 0; i < Ns; i++) N_VConst(0.0, run->s[i]);
-  CHECK(CPIntegratorSensInit1(run->mem, Ns, CV_STAGGERED1, NULL, run->s));
-  CHECK(CPIntegratorSetSensParams(run->mem, model->p, model->one, model->plist));
-  CHECK(CVodeSensEEtolerances(CPIntegratorGetCVodeMem(run->mem)));
+  run->parameters.n = Ns, run->parameters.plist = model->plist;
+  CHECK(CPSensCreate(&run->parameters, run->y0, run->ctx, &run->sens));
+  CHECK(CPIntegratorSetSens(run->mem, run->sens));
 }
 
 static void close_run(Run *run) {
   CPIntegratorFree(&run->mem);
+  CPSensFree(&run->sens);
   CPMechFree(&run->mech);
   bending_chain_model_free(&run->model.inner);
   bending_chain_free(&run->model.chain);
@@ -171,8 +174,7 @@ static double cpu(void) { return (double)clock() / CLOCKS_PER_SEC; }
 
 static void restart(Run *run) {
   CHECK(CPIntegratorReInit(run->mem, 0.0, run->y0));
-  for (int i = 0; i < run->Ns; i++) N_VConst(0.0, run->s[i]);
-  if (run->Ns > 0) CHECK(CPIntegratorSensReInit(run->mem, run->s));
+  if (run->sens) CHECK(CPSensReInit(run->sens, NULL));
 }
 
 static void forward(Run *run) {
@@ -181,14 +183,14 @@ static void forward(Run *run) {
   const double start = cpu();
   CHECK(CPIntegratorEvolve(run->mem, t_end, run->y, &t, CV_NORMAL));
   run->seconds = cpu() - start;
-  if (run->Ns > 0) CHECK(CPIntegratorGetSens(run->mem, &t, run->s));
+  if (run->sens) CHECK(CPSensGetDky(run->sens, t, 0, run->s));
 }
 
 static void adjoint(Run *run, long int steps, sunrealtype *G, sunrealtype *dG) {
-  const CPAdjointOptions options = {.steps = steps, .lmm = CV_ADAMS, .reltol = tol, .abstol = tol};
+  const CPGradientOptions options = {.steps = steps, .lmm = CV_ADAMS, .reltol = tol, .abstol = tol};
   restart(run);
   const double start = cpu();
-  CHECK(CPIntegratorFunctionalAdjoint(run->mem, t_end, &functional, &options, NULL, G, dG, NULL));
+  CHECK(CPIntegratorGradient(run->mem, t_end, &functional, &run->parameters, &options, G, dG, NULL));
   run->seconds = cpu() - start;
 }
 
@@ -261,7 +263,7 @@ static void memory_of_adjoint(int lmm) {
     open_run(&run, lmm, 0, NULL);
     const size_t before = heap_in_use();
     CHECK(CVodeAdjInit(CPIntegratorGetCVodeMem(run.mem), settings[k], CV_POLYNOMIAL));
-    CHECK(CPIntegratorF(run.mem, t_end, run.y, &t, CV_NORMAL, &ncheck));
+    CHECK(CVodeF(CPIntegratorGetCVodeMem(run.mem), t_end, run.y, &t, CV_NORMAL, &ncheck));
     printf("%-5s %8ld %8d %12d %12.0f\n", lmm == CV_BDF ? "BDF" : "Adams", steps_of(&run),
            settings[k], ncheck, (double)(heap_in_use() - before) / 1024.0);
     close_run(&run);

@@ -1,5 +1,5 @@
 /* Gradients of functionals by adjoint problems through events. Between events
- * CPIntegratorFunctionalAdjoint solves them, from the last flight to the first. At an event (gradient.c),
+ * CPIntegratorGradient solves them, from the last flight to the first. At an event (gradient.c),
  * with l+ after it, the integrand h, and the margin g whose root it is,
  *
  *   s = (l+^T (R_y f- + R_t - f+) + h(t, y-) - h(t, y+)) / (g_t + g_y f-)       dG / dtau, over the rate of g
@@ -103,7 +103,8 @@ typedef struct {
   CPContact c;
   const char *function;
   const CPFunctional *F;
-  const CPAdjointOptions *options;
+  const CPParameters *parameters; /* without y0S, or NULL */
+  const CPGradientOptions *options;
   int Np;
   sunrealtype *G, *dG;           /* sums: [ng], [ng Np] */
   sunrealtype *part, *part_grad; /* as G and dG, for one flight */
@@ -113,6 +114,7 @@ typedef struct {
   sunrealtype *s;                /* [ng] s of an event */
   N_Vector *l, *l_plus;          /* [ng] before and after an event */
   N_Vector unit, v;              /* unit: a direction; v: R_y f- + R_t - f+ */
+  N_Vector weights;              /* of the errors of states */
 } Backwards;
 
 /* Puts the contacts into these phases at (t, y). Returns 0 or an error code that has been reported. */
@@ -141,8 +143,8 @@ static void takeImpact(CPContact c, const Passage *e) {
 
 /* Tolerances of a flight after a bounce: the adjoint of a height is the adjoint of a velocity over
  * the duration, and the errors of the latter accumulate over the flights. */
-static CPAdjointOptions optionsOf(const CPAdjointOptions *options, const Passage *e) {
-  CPAdjointOptions own   = options ? *options : (CPAdjointOptions){0};
+static CPGradientOptions optionsOf(const CPGradientOptions *options, const Passage *e) {
+  CPGradientOptions own  = options ? *options : (CPGradientOptions){0};
   const sunrealtype part = sqrt(e->share);
   own.reltol = fmax(part * (own.reltol > 0.0 ? own.reltol : DEFAULT_TOLERANCE), LEAST_TOLERANCE);
   own.abstol *= part;
@@ -152,18 +154,18 @@ static CPAdjointOptions optionsOf(const CPAdjointOptions *options, const Passage
 /* Integrates l from t1 back to the event e with which the flight began; adds the flight's part to G
  * and dG. */
 static int flight(Backwards *b, const Passage *e, sunrealtype t1, int is_last) {
-  CPContact c                    = b->c;
-  const CPFunctional *F          = b->F;
-  const Flight data              = {.F = F, .l = is_last ? NULL : b->l};
-  const int has_end              = !is_last || F->end;
-  const CPFunctional own         = {.ng             = F->ng,
-                                    .end            = has_end ? end : NULL,
-                                    .integrand      = F->integrand ? integrand : NULL,
-                                    .end_grad       = !is_last || F->end_grad ? endGradient : NULL,
-                                    .integrand_grad = F->integrand_grad ? integrandGradient : NULL,
-                                    .user_data      = (void *)&data,
-                                    .mxsteps        = F->mxsteps};
-  const CPAdjointOptions options = optionsOf(b->options, e);
+  CPContact c                     = b->c;
+  const CPFunctional *F           = b->F;
+  const Flight data               = {.F = F, .l = is_last ? NULL : b->l};
+  const int has_end               = !is_last || F->end;
+  const CPFunctional own          = {.ng             = F->ng,
+                                     .end            = has_end ? end : NULL,
+                                     .integrand      = F->integrand ? integrand : NULL,
+                                     .end_grad       = !is_last || F->end_grad ? endGradient : NULL,
+                                     .integrand_grad = F->integrand_grad ? integrandGradient : NULL,
+                                     .user_data      = (void *)&data,
+                                     .mxsteps        = F->mxsteps};
+  const CPGradientOptions options = optionsOf(b->options, e);
   if (!is_last && !(t1 - e->t > 4 * DBL_EPSILON * fabs(t1))) return CP_SUCCESS;
   int flag = enter(c, e->after, e, e->t, e->plus, b->function);
   if (flag) return flag;
@@ -171,9 +173,8 @@ static int flight(Backwards *b, const Passage *e, sunrealtype t1, int is_last) {
   N_VScale(1.0, e->plus, c->sens.y);
   flag = contactRestart(c, e->t, c->sens.y);
   if (!flag)
-    flag =
-        contactOfIntegrator(c, CPIntegratorFunctionalAdjoint(c->integrator, t1, &own, &options, NULL,
-                                                             b->part, b->part_grad, b->l_plus));
+    flag = contactOfIntegrator(c, CPIntegratorGradient(c->integrator, t1, &own, b->parameters,
+                                                       &options, b->part, b->part_grad, b->l_plus));
   if (flag) return flag;
   for (int k = 0; k < F->ng; k++) {
     b->G[k] += b->part[k];
@@ -203,8 +204,9 @@ static int agree(Backwards *b, const Passage *e, int k, int l) {
   }
   int flag = CP_SUCCESS;
   for (int i = 0; i < 2 && !flag; i++)
-    flag = CPIntegratorProjectGradient(c->integrator, e->t, e->minus, d[i]);
-  if (flag) return contactOfIntegrator(c, flag);
+    flag =
+        CPProjectorProjectCotangent(CPMechGetProjector(c->mech), e->t, e->minus, b->weights, d[i]);
+  if (flag) return contactPassOn(c, flag);
   size = fmax(size, N_VMaxNorm(d[0])), most = fmax(most, N_VMaxNorm(d[1]));
   return most <= CONTACT_SAME_TIME * size ? CP_SUCCESS : contactDiffer(c, k, l, e->t, b->function);
 }
@@ -273,7 +275,7 @@ static int checkSliding(CPContact c, const Passage *e, const char *function) {
     if (ends || begins)
       return cpReport(&c->log, CP_CONTACT_NO_GRADIENT, function,
                       "at t = %.10g: contact \"%s\" %s to slide in space, which adjoints do not "
-                      "pass: use forward sensitivities (CPContactSensInit)",
+                      "pass: use forward sensitivities (CPIntegratorSetSens)",
                       e->t, c->point[i].name, ends ? "ceases" : "begins");
   }
   return CP_SUCCESS;
@@ -309,24 +311,12 @@ static int jump(Backwards *b, const Passage *e, int is_start) {
 
 /* ---- the whole computation ---- */
 
-/* Sets the parameters of the mechanical system, or of the sensitivities that the integrator has
- * already. Returns 0 or an error code that has been reported. */
-static int setParameters(CPContact c, int Np, sunrealtype *p) {
-  if (c->sens.integrator == c->integrator)
-    return contactOfIntegrator(
-        c, CPIntegratorSetSensParams(c->integrator, p, c->sens.size, c->sens.which));
-  const int flag = CPMechSetParams(c->mech, Np, p, c->sens.size, c->sens.which);
-  return flag ? contactPassOn(c, flag) : CP_SUCCESS;
-}
-
 /* Runs forward from the start, and records the events. Returns 0 or an error code that has been
  * reported. */
 static int forwards(CPContact c, sunrealtype t1, const char *function) {
   sunrealtype t = c->t;
   if (contactRecord(c, t, c->newest))
     return cpReport(&c->log, CP_MEM_FAIL, function, "no memory for the events of an adjoint");
-  if (c->sens.integrator == c->integrator)
-    CVodeSensToggleOff(CPIntegratorGetCVodeMem(c->integrator));
   N_Vector y = N_VClone(c->newest);
   if (!y) return cpReport(&c->log, CP_MEM_FAIL, function, "no memory for a state");
   int flag = CP_STOPPED;
@@ -350,25 +340,34 @@ static int backwards(Backwards *b, sunrealtype t1, N_Vector *y0S) {
   return flag;
 }
 
-static int checkArguments(CPContact c, sunrealtype t1, const CPFunctional *F, int Np,
-                          const sunrealtype *p, const sunrealtype *G, const sunrealtype *dG,
-                          const char *function) {
+static int checkArguments(CPContact c, sunrealtype t1, const CPFunctional *F,
+                          const CPParameters *parameters, const CPGradientOptions *options,
+                          const sunrealtype *G, const sunrealtype *dG, const char *function) {
   long int steps = 0;
-  const int flag = contactSensAllowed(c, function);
+  const int flag = contactIdle(c, function);
   if (flag) return flag;
+  if (!CPMechIsAttached(c->mech) || !c->integrator || c->sens.spent)
+    return cpReport(&c->log, CP_NO_INIT, function, "call CPSessionStart first");
+  if (!CPIntegratorGetCVodeMem(c->integrator))
+    return cpReport(&c->log, CP_NOT_SUPPORTED, function,
+                    "one-step methods have no sensitivities: use BDF or ADAMS");
+  if (c->dense > 0)
+    return cpReport(&c->log, CP_NOT_SUPPORTED, function,
+                    "time stepping (CPContactSetTimeStepping) has no sensitivities");
   if (CVodeGetNumSteps(CPIntegratorGetCVodeMem(c->integrator), &steps) || steps > 0 ||
       c->t != c->t_first || c->sens.Ns > 0)
     return cpReport(
         &c->log, CP_TOO_LATE, function,
         "steps have been taken, or there are forward sensitivities: call CPSessionStart again");
-  if (c->sens.integrator == c->integrator && c->sens.given != Np)
+  if (options && options->mode != CP_GRADIENT_ADJOINT)
+    return cpReport(&c->log, CP_NOT_SUPPORTED, function,
+                    "forward sensitivities are those of CPIntegratorSetSens");
+  if (!F || F->ng < 1 || !G || (parameters && (parameters->n < 1 || !dG)) ||
+      !(t1 > c->t && isfinite(t1)))
     return cpReport(&c->log, CP_ILL_INPUT, function,
-                    "this integrator has had %d sensitivities: Np = %d", c->sens.given, Np);
-  if (!F || F->ng < 1 || !G || Np < 0 || (Np > 0 && (!p || !dG)) || !(t1 > c->t && isfinite(t1)))
-    return cpReport(&c->log, CP_ILL_INPUT, function,
-                    "F, G, and with Np > 0 p and dG must not be NULL, F->ng > 0, t1 finite and "
-                    "after the start: Np = %d, t1 = %g",
-                    Np, t1);
+                    "F, G, and with parameters dG must not be NULL, F->ng > 0, their number > 0, "
+                    "t1 finite and after the start: t1 = %g",
+                    t1);
   return CP_SUCCESS;
 }
 
@@ -378,6 +377,7 @@ static void freeBackwards(Backwards *b) {
   if (b->l_plus) N_VDestroyVectorArray(b->l_plus, b->F->ng);
   if (b->unit) N_VDestroy(b->unit);
   if (b->v) N_VDestroy(b->v);
+  if (b->weights) N_VDestroy(b->weights);
 }
 
 /* Allocates the workspace. Returns 0, or 1 without memory. */
@@ -388,27 +388,38 @@ static int openBackwards(Backwards *b) {
   b->part          = calloc(4 * ng + 2 * ng * (Np + 1) + (n + Np) * m, sizeof *b->part);
   b->l             = N_VCloneVectorArray(b->F->ng, y);
   b->l_plus        = N_VCloneVectorArray(b->F->ng, y);
-  b->unit = N_VClone(y), b->v = N_VClone(y);
-  if (!b->part || !b->l || !b->l_plus || !b->unit || !b->v) return 1;
+  b->unit = N_VClone(y), b->v = N_VClone(y), b->weights = N_VClone(y);
+  if (!b->part || !b->l || !b->l_plus || !b->unit || !b->v || !b->weights) return 1;
+  N_VConst(1.0, b->weights);
   b->h_minus = b->part + ng, b->h_plus = b->h_minus + ng, b->s = b->h_plus + ng;
   b->part_grad = b->s + ng, b->slope = b->part_grad + 2 * ng * (Np + 1);
   if (!b->dG) b->dG = b->part_grad + ng * (Np + 1);
   return 0;
 }
 
-int CPContactFunctionalAdjoint(CPContact c, sunrealtype t1, const CPFunctional *F,
-                               const CPAdjointOptions *options, int Np, sunrealtype *p,
-                               const sunrealtype *pbar, const int *plist, N_Vector *y0S,
-                               sunrealtype *G, sunrealtype *dG, N_Vector *gradient) {
-  int flag = checkArguments(c, t1, F, Np, p, G, dG, __func__);
+int CPContactGradient(CPContact c, sunrealtype t1, const CPFunctional *F,
+                      const CPParameters *parameters, const CPGradientOptions *options,
+                      sunrealtype *G, sunrealtype *dG, N_Vector *gradient) {
+  int flag = checkArguments(c, t1, F, parameters, options, G, dG, __func__);
   if (flag) return flag;
-  Backwards b = {
-      .c = c, .function = __func__, .F = F, .options = options, .Np = Np, .G = G, .dG = dG};
+  CPParameters own = {0};
+  if (parameters) own = *parameters;
+  N_Vector *y0S            = own.y0S;
+  own.y0S                  = NULL; /* flights but the first one have other starts */
+  const int Np             = own.n;
+  Backwards b              = {.c          = c,
+                              .function   = __func__,
+                              .F          = F,
+                              .parameters = parameters ? &own : NULL,
+                              .options    = options,
+                              .Np         = Np,
+                              .G          = G,
+                              .dG         = dG};
   struct ContactTape_ tape = {NULL};
   if (contactSensAllocate(c, Np > 0 ? Np : 1) || openBackwards(&b))
     flag = cpReport(&c->log, CP_MEM_FAIL, __func__, "no memory for %d functionals", F->ng);
-  if (!flag && Np > 0) flag = contactSensParameters(c, Np, p, pbar, plist, __func__);
-  if (!flag && Np > 0) flag = setParameters(c, Np, p);
+  if (!flag && parameters) flag = contactSensParameters(c, &own, __func__);
+  const int begins = !flag;
   memset(G, 0, (size_t)F->ng * sizeof *G);
   if (dG) memset(dG, 0, (size_t)(F->ng * Np) * sizeof *dG);
   c->tape = &tape;
@@ -421,7 +432,7 @@ int CPContactFunctionalAdjoint(CPContact c, sunrealtype t1, const CPFunctional *
     tape.newest = e->earlier;
     freePassage(e);
   }
-  c->tape = NULL, c->sens.spent = 1;
+  c->tape = NULL, c->sens.spent = begins;
   freeBackwards(&b);
   return flag;
 }

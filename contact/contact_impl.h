@@ -224,9 +224,9 @@ struct CPContact_ {
   } impact;
   /* Sensitivities (gradient.c); Ns = 0: none */
   struct {
-    int Ns, allocated, at_start; /* at_start: S is newer than the integrator's sensitivities */
-    CPIntegrator integrator;     /* the integrator that has been given sensitivities */
-    int given, spent; /* given: how many; spent = 1: an adjoint computation has ended the run */
+    int Ns, allocated;
+    CPSens object; /* those of the integrator, or NULL */
+    int spent;     /* 1: an adjoint computation has ended the run */
     sunrealtype *p, *size;
     int *which; /* [Ns] index of the parameter */
     /* [Ns] S: at the newest start or event; minus: just before the newest event, at t_minus */
@@ -377,16 +377,16 @@ int contactSensBefore(CPContact c, sunrealtype t, N_Vector y, const char *functi
 /* Computes the sensitivities after the event at t, which has changed the state from c->saved to y.
  * Returns 0 or an error code that has been reported. */
 int contactSensAfter(CPContact c, sunrealtype t, N_Vector y, const char *function);
+/* Does the integrator still compute the sensitivities of the newest start? The caller may have removed or freed them. */
+int contactHasSens(CPContact c);
 /* Restarts the integrator's sensitivities. Returns 0 or its code. */
 int contactSensRestart(CPContact c);
-/* Checks that there is a run that supports sensitivities. Returns 0 or an error code that has been
- * reported. */
-int contactSensAllowed(CPContact c, const char *function);
+/* Takes up the sensitivities of a new integrator at the start. Returns 0 or an error code that has been reported. */
+int contactSensStart(CPContact c, sunrealtype t, const char *function);
 /* Allocates memory for Ns sensitivities. Returns 0, or 1 without memory. */
 int contactSensAllocate(CPContact c, int Ns);
 /* Stores the parameters' sizes and indices. Returns 0 or an error code that has been reported. */
-int contactSensParameters(CPContact c, int Ns, sunrealtype *p, const sunrealtype *pbar,
-                          const int *plist, const char *function);
+int contactSensParameters(CPContact c, const CPParameters *given, const char *function);
 void contactSensFree(CPContact c);
 
 /* ---- adjoint.c ---- */

@@ -244,7 +244,7 @@ static int afterRestart(CPContact c, N_Vector y) {
    * grow as after any start. */
   void *cvode = CPIntegratorGetCVodeMem(c->integrator);
   if (!flag && cvode) CVodeSetEtaMaxEarlyStep(cvode, 0.0);
-  if (!flag && c->sens.Ns > 0) flag = contactSensRestart(c);
+  if (!flag && contactHasSens(c)) flag = contactSensRestart(c);
   return contactOfIntegrator(c, flag);
 }
 
@@ -283,13 +283,9 @@ static int tell(CPContact c) {
 static int started(CPSession session, sunrealtype t, N_Vector y, int again, void *contact) {
   const CPContact c = contact;
   c->integrator     = CPSessionGetIntegrator(session);
-  if (!again && c->sens.Ns > 0)
-    return cpReport(&c->log, CP_NOT_SUPPORTED, "CPSessionRun",
-                    "at t = %.10g: the session changes its method, which sensitivities do not "
-                    "survive: name one method",
-                    t);
-  if (!again) c->sens.integrator = NULL, c->share_set = 0.0;
+  if (!again) c->share_set = 0.0;
   int flag = again ? afterRestart(c, y) : contactOfIntegrator(c, setTolerances(c, y));
+  if (!flag && !again) flag = contactSensStart(c, t, "CPSessionStart");
   if (!flag && again && c->tape && contactRecord(c, t, y))
     flag = cpReport(&c->log, CP_MEM_FAIL, "CPSessionRun", "no memory for the events of an adjoint");
   if (flag) return flag;
@@ -316,8 +312,7 @@ static int ready(CPSession session, sunrealtype t, void *contact) {
 static int accepted(CPSession session, sunrealtype t, N_Vector y, void *contact) {
   const CPContact c = contact;
   (void)session;
-  c->sens.at_start = 0;
-  int bad          = contactMeasure(c, t, y, "CPSessionRun");
+  int bad = contactMeasure(c, t, y, "CPSessionRun");
   for (int i = 0; i < c->npoints && !bad; i++) bad = contactPenetrates(c, i, t, "CPSessionRun");
   return bad;
 }
@@ -337,12 +332,10 @@ static void take(CPContact c, const int *found) {
 /* Handles the event at c->fired. changed: out. If that fails, the integrator is already past the event. */
 static int pass(CPContact c, sunrealtype t, N_Vector y, int *changed) {
   const char *function = "CPSessionRun";
-  sunrealtype at;
-  int flag = CP_SUCCESS;
+  int flag             = CP_SUCCESS;
   keep(c);
-  c->sens.at_start = 0;
-  if (c->sens.Ns > 0 && t != c->sens.t_minus) { /* not again after a failure */
-    flag = contactOfIntegrator(c, CPIntegratorGetSens(c->integrator, &at, c->sens.minus));
+  if (contactHasSens(c) && t != c->sens.t_minus) { /* not again after a failure */
+    flag = contactOfIntegrator(c, CPSensGetDky(c->sens.object, t, 0, c->sens.minus));
     if (!flag) c->sens.t_minus = t;
   }
   if (!flag && c->sens.Ns > 0) flag = contactSensBefore(c, t, y, function);

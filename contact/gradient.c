@@ -236,12 +236,14 @@ int contactSensAfter(CPContact c, sunrealtype t, N_Vector y, const char *functio
   return flag ? flag : restored ? contactPassOn(c, restored) : CP_SUCCESS;
 }
 
+int contactHasSens(CPContact c) {
+  if (CPIntegratorGetSens(c->integrator, NULL) != c->sens.object) c->sens.Ns = 0;
+  return c->sens.Ns > 0;
+}
+
 int contactSensRestart(CPContact c) {
-  int flag = CPIntegratorSensReInit(c->integrator, c->sens.S);
-  if (!flag) flag = CPIntegratorSensCalcIC(c->integrator);
-  if (!flag) flag = CPIntegratorGetConsistentSensIC(c->integrator, c->sens.S);
-  if (!flag) c->sens.at_start = 1;
-  return flag;
+  const int flag = CPSensReInit(c->sens.object, c->sens.S);
+  return flag ? flag : CPSensCalcIC(c->sens.object, c->sens.S);
 }
 
 /* ---- life cycle ---- */
@@ -258,12 +260,10 @@ void contactSensFree(CPContact c) {
 }
 
 int contactSensAllocate(CPContact c, int Ns) {
-  const CPIntegrator integrator = c->sens.integrator;
-  const int given               = c->sens.given;
   const size_t n = (size_t)Ns, m = 2 * (size_t)c->npoints,
                length = m > (size_t)c->n ? m : (size_t)c->n;
   contactSensFree(c);
-  c->sens.integrator = integrator, c->sens.given = given, c->sens.allocated = Ns;
+  c->sens.allocated   = Ns;
   c->sens.size        = calloc(n, sizeof *c->sens.size);
   c->sens.which       = calloc(n, sizeof *c->sens.which);
   c->sens.slope       = calloc((n + 1) * m, sizeof *c->sens.slope);
@@ -285,86 +285,49 @@ int contactSensAllocate(CPContact c, int Ns) {
   return 0;
 }
 
-int contactSensParameters(CPContact c, int Ns, sunrealtype *p, const sunrealtype *pbar,
-                          const int *plist, const char *function) {
-  c->sens.p = p;
-  for (int i = 0; i < Ns; i++) {
-    c->sens.which[i] = plist ? plist[i] : i;
+int contactSensParameters(CPContact c, const CPParameters *given, const char *function) {
+  c->sens.p = given->values;
+  if (!c->sens.p)
+    return cpReport(&c->log, CP_ILL_INPUT, function,
+                    "the values of the parameters must not be NULL: events are differentiated "
+                    "by differences");
+  for (int i = 0; i < given->n; i++) {
+    c->sens.which[i] = given->plist ? given->plist[i] : i;
     if (c->sens.which[i] < 0)
       return cpReport(&c->log, CP_ILL_INPUT, function, "plist[%d] must be >= 0: %d", i,
                       c->sens.which[i]);
-    c->sens.size[i] = pbar ? pbar[i] : fabs(p[c->sens.which[i]]);
+    c->sens.size[i] = given->pbar ? given->pbar[i] : fabs(c->sens.p[c->sens.which[i]]);
     if (!(c->sens.size[i] > 0.0 && isfinite(c->sens.size[i])))
       return cpReport(&c->log, CP_ILL_INPUT, function,
                       "the size of parameter %d must be positive: %g%s", c->sens.which[i],
-                      c->sens.size[i], pbar ? "" : " (pbar is NULL)");
+                      c->sens.size[i], given->pbar ? "" : " (pbar is NULL)");
   }
   return CP_SUCCESS;
 }
 
-/* Gives the integrator the sensitivities S with their tolerances. Returns 0 or its code. */
-static int initialise(CPContact c, int Ns) {
-  CPIntegrator mem = c->integrator;
-  void *cvode      = CPIntegratorGetCVodeMem(mem);
-  const int old    = c->sens.integrator == mem;
-  int flag         = old ? CPIntegratorSensReInit(mem, c->sens.S)
-                         : CPIntegratorSensInit1(mem, Ns, CV_STAGGERED1, NULL, c->sens.S);
-  if (!flag) flag = CPIntegratorSetSensParams(mem, c->sens.p, c->sens.size, c->sens.which);
-  if (!flag && !old) flag = CVodeSensEEtolerances(cvode);
-  if (!flag && !old) flag = CVodeSetSensErrCon(cvode, SUNTRUE);
-  if (flag) return flag;
-  c->sens.integrator = mem, c->sens.given = Ns;
-  return contactSensRestart(c);
-}
-
-int contactSensAllowed(CPContact c, const char *function) {
-  const int flag = contactIdle(c, function);
-  if (flag) return flag;
-  if (!CPMechIsAttached(c->mech) || !c->integrator || c->sens.spent)
-    return cpReport(&c->log, CP_NO_INIT, function, "call CPSessionStart first");
-  if (!CPIntegratorGetCVodeMem(c->integrator))
-    return cpReport(&c->log, CP_NOT_SUPPORTED, function,
-                    "one-step methods have no sensitivities: use BDF or ADAMS");
+/* Takes up the sensitivities that the new integrator has been given, after what has happened at the start. */
+int contactSensStart(CPContact c, sunrealtype t, const char *function) {
+  CPParameters given;
+  c->sens.Ns     = 0;
+  c->sens.object = CPIntegratorGetSens(c->integrator, &given);
+  if (!c->sens.object) return CP_SUCCESS;
   if (c->dense > 0)
     return cpReport(&c->log, CP_NOT_SUPPORTED, function,
                     "time stepping (CPContactSetTimeStepping) has no sensitivities");
-  return CP_SUCCESS;
-}
-
-int CPContactSensInit(CPContact c, int Ns, N_Vector *yS0, sunrealtype *p, const sunrealtype *pbar,
-                      const int *plist) {
-  int flag = contactSensAllowed(c, __func__);
-  if (flag) return flag;
-  if (Ns < 1 || !yS0 || !p)
-    return cpReport(&c->log, CP_ILL_INPUT, __func__, "Ns must be > 0, yS0 and p not NULL: Ns = %d",
-                    Ns);
-  if (c->sens.integrator == c->integrator && c->sens.given != Ns)
-    return cpReport(&c->log, CP_ILL_INPUT, __func__,
-                    "this integrator has %d sensitivities: Ns = %d", c->sens.given, Ns);
-  c->sens.Ns = 0;
+  const int Ns   = given.n;
+  const CPSens S = c->sens.object;
   if (c->sens.allocated != Ns && contactSensAllocate(c, Ns))
-    return cpReport(&c->log, CP_MEM_FAIL, __func__, "no memory for %d sensitivities", Ns);
-  flag                       = contactSensParameters(c, Ns, p, pbar, plist, __func__);
+    return cpReport(&c->log, CP_MEM_FAIL, function, "no memory for %d sensitivities", Ns);
+  c->sens.object             = S;
+  int flag                   = contactSensParameters(c, &given, function);
   const CPContactStats stats = c->stats;
   N_VConst(0.0, c->sens.before);
   N_VConst(0.0, c->sens.after);
-  for (int i = 0; i < Ns && !flag; i++) flag = saltation(c, i, c->t, yS0[i], 0.0, __func__);
+  for (int i = 0; i < Ns && !flag; i++) flag = saltation(c, i, t, given.y0S[i], 0.0, function);
   c->stats           = stats;
   const int restored = contactActivate(c);
   if (!flag && restored) flag = contactPassOn(c, restored);
-  if (flag) return flag;
-  flag = contactOfIntegrator(c, initialise(c, Ns));
+  if (!flag) flag = contactOfIntegrator(c, contactSensRestart(c));
   if (!flag) c->sens.Ns = Ns;
   return flag;
-}
-
-int CPContactGetSens(CPContact c, N_Vector *yS) {
-  if (!c) return cpReport(NULL, CP_MEM_NULL, __func__, "contact must not be NULL");
-  if (!yS) return cpReport(&c->log, CP_ILL_INPUT, __func__, "yS must not be NULL");
-  if (c->sens.Ns < 1)
-    return cpReport(&c->log, CP_NO_INIT, __func__, "call CPContactSensInit first");
-  sunrealtype t;
-  if (!c->sens.at_start) return contactOfIntegrator(c, CPIntegratorGetSens(c->integrator, &t, yS));
-  for (int i = 0; i < c->sens.Ns; i++) N_VScale(1.0, c->sens.S[i], yS[i]);
-  return CP_SUCCESS;
 }

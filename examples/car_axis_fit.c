@@ -27,6 +27,7 @@ enum { BY_M, BY_L0, NS, NDATA = 150, LEFT_HEIGHT = 1 };
 typedef struct {
   CarAxis axis;
   CPIntegrator mem;
+  CPSens sens;
   N_Vector y, *s;
   sunrealtype data[NDATA];
   int runs;
@@ -52,10 +53,10 @@ static int simulate(Fit *fit, sunrealtype m, sunrealtype L0, sunrealtype *height
   fit->runs++;
   start(fit);
   int flag = CPIntegratorReInit(fit->mem, 0, fit->y);
-  if (!flag) flag = CPIntegratorSensReInit(fit->mem, fit->s);
+  if (!flag) flag = CPSensReInit(fit->sens, fit->s);
   for (int k = 0; !flag && k < NDATA; k++) {
     flag = CPIntegratorEvolve(fit->mem, time_of(k), fit->y, &t, CV_NORMAL);
-    if (!flag) flag = CPIntegratorGetSens(fit->mem, &t, fit->s);
+    if (!flag) flag = CPSensGetDky(fit->sens, t, 0, fit->s);
     if (height) height[k] = N_VGetArrayPointer(fit->y)[LEFT_HEIGHT];
     for (int i = 0; J && i < NS; i++)
       gsl_matrix_set(J, k, i, N_VGetArrayPointer(fit->s[i])[LEFT_HEIGHT]);
@@ -115,11 +116,11 @@ int main(void) {
   fit.s = N_VCloneVectorArray(NS, fit.y);
   CHECK_NEW(fit.s);
   start(&fit);
-  sunrealtype *p      = &fit.axis.L; /* the struct is an array of parameters */
-  const int plist[NS] = {3, 1};      /* the sensitive ones: m, L0 */
-  CHECK(CPIntegratorSensInit1(fit.mem, NS, CV_STAGGERED1, NULL, fit.s));
-  CHECK(CPIntegratorSetSensParams(fit.mem, p, NULL, plist));
-  CHECK(CVodeSensEEtolerances(CPIntegratorGetCVodeMem(fit.mem)));
+  sunrealtype *p            = &fit.axis.L; /* the struct is an array of parameters */
+  const int plist[NS]       = {3, 1};      /* the sensitive ones: m, L0 */
+  const CPParameters fitted = {.n = NS, .values = p, .plist = plist, .y0S = fit.s};
+  CHECK(CPSensCreate(&fitted, fit.y, ctx, &fit.sens));
+  CHECK(CPIntegratorSetSens(fit.mem, fit.sens));
 
   unsigned long long state = 2026;
   CHECK(simulate(&fit, truth[0], truth[1], fit.data, NULL));
@@ -154,6 +155,7 @@ int main(void) {
   gsl_multifit_nlinear_free(w);
   gsl_matrix_free(covariance);
   CPIntegratorFree(&fit.mem);
+  CPSensFree(&fit.sens);
   CPMechFree(&mech);
   N_VDestroyVectorArray(fit.s, NS);
   N_VDestroy(fit.y);

@@ -21,16 +21,11 @@
 #include <sunmatrix/sunmatrix_dense.h>
 #include <sunnonlinsol/sunnonlinsol_fixedpoint.h>
 
-typedef struct {
-  sunrealtype p[2]; /* L, g, in an array as sensitivities require */
-  CPIntegrator mem; /* for CPIntegratorSensRhs1 */
-} Pendulum;
-
 enum { BY_L, BY_G };
 
 static int motion(sunrealtype t, N_Vector y, N_Vector ydot, void *user_data) {
   (void)t;
-  const sunrealtype *p  = ((Pendulum *)user_data)->p;
+  const sunrealtype *p  = user_data;
   const sunrealtype *s  = N_VGetArrayPointer(y);
   sunrealtype *sd       = N_VGetArrayPointer(ydot);
   const sunrealtype tau = (s[2] * s[2] + s[3] * s[3] - p[1] * s[1]) / (p[0] * p[0]);
@@ -45,7 +40,7 @@ static int motion(sunrealtype t, N_Vector y, N_Vector ydot, void *user_data) {
 /* 0 = c(t, y, p): the length of the rod, and its rate */
 static int rod_length(sunrealtype t, N_Vector y, N_Vector c, void *user_data) {
   (void)t;
-  const sunrealtype *p = ((Pendulum *)user_data)->p;
+  const sunrealtype *p = user_data;
   const sunrealtype *s = N_VGetArrayPointer(y);
   sunrealtype *r       = N_VGetArrayPointer(c);
 
@@ -71,15 +66,8 @@ static int rod_jacobian(sunrealtype t, N_Vector y, N_Vector c, SUNMatrix G, void
 /* dc/dp */
 static int rod_parameters(sunrealtype t, N_Vector y, int iS, N_Vector cp, void *user_data) {
   (void)t, (void)y;
-  if (iS == BY_L) N_VGetArrayPointer(cp)[0] = -2 * ((Pendulum *)user_data)->p[0];
+  if (iS == BY_L) N_VGetArrayPointer(cp)[0] = -2 * *(sunrealtype *)user_data;
   return 0;
-}
-
-/* s' = (df/dy) s + df/dp */
-static int sensitivity(int Ns, sunrealtype t, N_Vector y, N_Vector ydot, int iS, N_Vector s,
-                       N_Vector sdot, void *user_data, N_Vector tmp1, N_Vector tmp2) {
-  (void)Ns, (void)ydot;
-  return CPIntegratorSensRhs1(((Pendulum *)user_data)->mem, t, y, iS, s, sdot, tmp1, tmp2);
 }
 
 /* Largest |G s + dc/dL| */
@@ -101,8 +89,8 @@ static sunrealtype error(const sunrealtype *p, sunrealtype t, const sunrealtype 
 }
 
 int main(void) {
-  const sunrealtype tol = 1e-10; /* of each step, relative and absolute */
-  Pendulum pendulum     = {.p = {1, 9.81}};
+  const sunrealtype tol = 1e-10;     /* of each step, relative and absolute */
+  sunrealtype p[2]      = {1, 9.81}; /* L, g, in an array as sensitivities require */
 
   SUNContext ctx;
   CHECK(SUNContext_Create(SUN_COMM_NULL, &ctx));
@@ -110,50 +98,48 @@ int main(void) {
   CHECK_NEW(y);
   CHECK_NEW(c);
   N_VConst(0, y);
-  N_VGetArrayPointer(y)[0] = pendulum.p[0];
+  N_VGetArrayPointer(y)[0] = p[0];
 
   SUNMatrix G   = SUNDenseMatrix(2, 4, ctx);
   CPProjector P = CPProjectorCreate(rod_length, y, c, ctx);
   CHECK_NEW(G);
   CHECK_NEW(P);
-  CHECK(CPProjectorSetUserData(P, &pendulum));
+  CHECK(CPProjectorSetUserData(P, p));
   CHECK(CPProjectorSetJacFn(P, rod_jacobian, G));
 
   CPIntegrator mem      = CPIntegratorCreate("ADAMS", ctx);
   SUNNonlinearSolver fp = SUNNonlinSol_FixedPoint(y, 0, ctx);
   CHECK_NEW(mem);
   CHECK_NEW(fp);
-  pendulum.mem = mem;
   CHECK(CPIntegratorInit(mem, motion, 0, y));
   CHECK(CPIntegratorSStolerances(mem, tol, tol));
   CHECK(CPIntegratorSetNonlinearSolver(mem, fp));
   CHECK(CPIntegratorSetProjector(mem, P));
   void *cvode_mem = CPIntegratorGetCVodeMem(mem);
-  CHECK(CVodeSetUserData(cvode_mem, &pendulum));
+  CHECK(CVodeSetUserData(cvode_mem, p));
   CHECK(CVodeSetMaxNumSteps(cvode_mem, 100000));
 
   N_Vector *s = N_VCloneVectorArray(2, y);
   CHECK_NEW(s);
-  N_VConst(0, s[BY_L]);
-  N_VConst(0, s[BY_G]);
-  CHECK(CPIntegratorSensInit1(mem, 2, CV_STAGGERED1, sensitivity, s));
-  CHECK(CPIntegratorSetSensParams(mem, pendulum.p, NULL, NULL));
-  CHECK(CPIntegratorSetSensConstraintFn(mem, rod_parameters));
+  const CPParameters parameters = {.n = 2, .values = p};
+  CPSens sens;
+  CHECK(CPSensCreate(&parameters, y, ctx, &sens));
+  CHECK(CPSensSetRhsFn(sens, NULL, rod_parameters)); /* (df/dy) s + df/dp are differences of f */
+  CHECK(CPSensSetErrCon(sens, SUNTRUE));
+  CHECK(CPIntegratorSetSens(mem, sens));
   /* The shortest s with G s + dc/dp = 0 are (1, 0, 0, 0) and 0, because the start is (L, 0). */
-  CHECK(CPIntegratorSensCalcIC(mem));
-  CHECK(CVodeSensEEtolerances(cvode_mem));
-  CHECK(CVodeSetSensErrCon(cvode_mem, SUNTRUE));
+  CHECK(CPSensCalcIC(sens, NULL));
 
   sunrealtype t = 0, worst_error = 0, worst_residual = 0;
   for (int second = 1; second <= 10; second++) {
     CHECK(CPIntegratorEvolve(mem, second, y, &t, CV_NORMAL));
-    CHECK(CPIntegratorGetSens(mem, &t, s));
+    CHECK(CPSensGetDky(sens, t, 0, s));
     const sunrealtype *Y = N_VGetArrayPointer(y), *yL = N_VGetArrayPointer(s[BY_L]);
     const sunrealtype *yg = N_VGetArrayPointer(s[BY_G]);
-    worst_error           = fmax(worst_error, error(pendulum.p, t, Y, yL, yg));
-    worst_residual        = fmax(worst_residual, residual(pendulum.p, Y, yL));
+    worst_error           = fmax(worst_error, error(p, t, Y, yL, yg));
+    worst_residual        = fmax(worst_residual, residual(p, Y, yL));
     printf("t = %4.1f s   dx/dL = %9.5f   dx/dg = %9.5f s^2   error %7.1e   G s + dc/dL %7.1e\n", t,
-           yL[0], yg[0], error(pendulum.p, t, Y, yL, yg), residual(pendulum.p, Y, yL));
+           yL[0], yg[0], error(p, t, Y, yL, yg), residual(p, Y, yL));
   }
 
   printf("%ld sensitivities projected, with %ld factorisations of G\n",
@@ -162,6 +148,7 @@ int main(void) {
   printf("%s\n", ok ? "ok" : "WRONG: the sensitivities are not those of a pendulum");
 
   CPIntegratorFree(&mem);
+  CPSensFree(&sens);
   CPProjectorFree(&P);
   SUNNonlinSolFree(fp);
   SUNMatDestroy(G);

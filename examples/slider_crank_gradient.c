@@ -10,7 +10,7 @@
  *
  * The mechanism is that of models/slider_crank.h (Haug 1992), given by masses, forces and constraints.
  * cpodes differentiates these with respect to the parameters, which they read from one array.
- * CPIntegratorFunctionalCheck computes the gradient by forward and adjoint sensitivities and by finite
+ * CPIntegratorGradientCheck computes the gradient by forward and adjoint sensitivities and by finite
  * differences of whole runs.
  *
  * Run:       slider_crank_gradient
@@ -66,23 +66,15 @@ int main(void) {
   CHECK(CPMechAttach(mech, mem, 0, y));
   CHECK(CPIntegratorSStolerances(mem, tol, tol));
 
-  N_Vector *s = N_VCloneVectorArray(NS, y);
-  CHECK_NEW(s);
-  for (int i = 0; i < NS; i++)
-    N_VConst(0, s[i]); /* CPIntegratorFunctionalCheck differentiates start */
-  CHECK(CPIntegratorSensInit1(mem, NS, CV_STAGGERED1, NULL, s));
-  CHECK(CPIntegratorSetSensParams(mem, p, NULL, plist));
-  CHECK(CVodeSensEEtolerances(CPIntegratorGetCVodeMem(mem)));
-  CHECK(CVodeSetSensErrCon(CPIntegratorGetCVodeMem(mem), SUNTRUE));
-
-  const CPFunctional F           = {.ng = 1, .integrand = kinetic_energy, .user_data = &crank};
-  const CPAdjointOptions options = {.reltol = tol, .abstol = tol};
+  const CPParameters parameters   = {.n = NS, .values = p, .plist = plist};
+  const CPFunctional F            = {.ng = 1, .integrand = kinetic_energy, .user_data = &crank};
+  const CPGradientOptions options = {.reltol = tol, .abstol = tol, .start = start};
   sunrealtype worst, G, dG[NS];
-  CHECK(CPIntegratorFunctionalCheck(mem, 0, 10, &F, &options, start, 1e-3, stdout, &worst));
+  CHECK(CPIntegratorGradientCheck(mem, 0, 10, &F, &parameters, &options, 1e-3, stdout, &worst));
 
   CHECK(start(0, y, &crank));
   CHECK(CPIntegratorReInit(mem, 0, y));
-  CHECK(CPIntegratorFunctionalAdjoint(mem, 10, &F, &options, NULL, &G, dG, NULL));
+  CHECK(CPIntegratorGradient(mem, 10, &F, &parameters, &options, &G, dG, NULL));
   printf("G = %.6f J s, forward and adjoint gradients differ by %.1e of their size\n", G, worst);
 
   /* The published value is accurate to about 1e-5. */
@@ -91,7 +83,6 @@ int main(void) {
 
   CPIntegratorFree(&mem);
   CPMechFree(&mech);
-  N_VDestroyVectorArray(s, NS);
   N_VDestroy(y);
   CHECK(SUNContext_Free(&ctx));
   return ok ? 0 : 1;

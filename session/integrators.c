@@ -157,7 +157,8 @@ static const char *better(CPSession s, CPMechSuggestion *found) {
 int sessionJudge(CPSession s, const char *function) {
   CPMechSuggestion found;
   if (!s->changes || s->unjudged++ < STEPS_BETWEEN) return CP_SUCCESS;
-  s->unjudged        = 1; /* the coming one */
+  if (CPIntegratorGetSens(s->mem, NULL)) return CP_SUCCESS; /* They do not survive a change. */
+  s->unjudged        = 1;                                   /* the coming one */
   const char *method = better(s, &found);
   if (!method) return CP_SUCCESS;
   sessionCount(s);

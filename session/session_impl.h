@@ -3,6 +3,8 @@
 #define CPODES_SESSION_IMPL_H
 
 #include "cpodes/stepping/counters.h"
+
+#include <cpodes/cpodes_sens.h>
 #include <cpodes/cpodes_session.h>
 
 enum { SESSION_NAME = 64 };

@@ -8,18 +8,11 @@
 #include <math.h>
 #include <stdlib.h>
 
-int CPIntegratorF(CPIntegrator s, sunrealtype tout, N_Vector yout, sunrealtype *tret, int itask,
-                  int *ncheck) {
-  const CPMultistep mem = cpMultistep(s, "sensitivities", __func__);
-  if (!mem) return s ? CP_NOT_SUPPORTED : CP_MEM_NULL;
-  const int bad = cpStepperCheckCall(s, tout, yout, tret, itask, __func__);
+int cpForwards(CPMultistep mem, sunrealtype tout, N_Vector yout, sunrealtype *tret, int itask,
+               int *ncheck, const char *function) {
+  const int bad = cpStepperCheckCall(&mem->base, tout, yout, tret, itask, function);
   if (bad) return bad;
-  if (!ncheck) return cpRefuse(&mem->base.log, __func__, "ncheck must not be NULL");
-  if (mem->sens.data && cpSensLacksParameters(cpSensOf(mem))) /* CVodeF does not check */
-    return cpReport(&mem->base.log, CV_ILL_INPUT, __func__,
-                    "CVODES' differences for sensitivities need the parameters: call "
-                    "CPIntegratorSetSensParams first, or give fS1 to CPIntegratorSensInit1");
-  return cpRun(mem, tout, yout, tret, itask, ncheck, __func__);
+  return cpRun(mem, tout, yout, tret, itask, ncheck, function);
 }
 
 /* Reports why CVodeB ended with flag: what cpodes knows about the forward steps that CVodeB
@@ -53,11 +46,10 @@ static int refuseRoots(CPMultistep mem, const char *function) {
   if (flag) return cpOfCVODES(mem, flag, function);
   if ((newest - mem->checkpoints.first_root) * (mem->base.t - mem->base.t0) < 0.0)
     return CP_SUCCESS;
-  return cpReport(
-      &mem->base.log, CP_NOT_SUPPORTED, function,
-      "a root function crossed zero at t = %.10g, before the newest checkpoint: CVODES "
-      "cannot repeat these steps; call CVodeRootInit(cvode_mem, 0, NULL) before CPIntegratorF",
-      mem->checkpoints.first_root);
+  return cpReport(&mem->base.log, CP_NOT_SUPPORTED, function,
+                  "a root function crossed zero at t = %.10g, before the newest checkpoint: CVODES "
+                  "cannot repeat these steps; call CVodeRootInit(cvode_mem, 0, NULL) before",
+                  mem->checkpoints.first_root);
 }
 
 int cpBackward(CPMultistep mem, sunrealtype tBout, int itaskB, const char *function) {
@@ -84,13 +76,6 @@ int cpBackward(CPMultistep mem, sunrealtype tBout, int itaskB, const char *funct
   return flag == CV_TSTOP_RETURN ? CP_SUCCESS : flag; /* SUNDIALS 7: at a stop time of its own */
 }
 
-int CPIntegratorB(CPIntegrator s, sunrealtype tBout, int itaskB) {
-  const CPMultistep mem = cpMultistep(s, "sensitivities", __func__);
-  if (!mem) return s ? CP_NOT_SUPPORTED : CP_MEM_NULL;
-  const int flag = cpStepperCheck((CPIntegrator)mem, __func__);
-  return flag ? flag : cpBackward(mem, tBout, itaskB, __func__);
-}
-
 /* Computes the error weights of states at y, or gets those of CVODES' latest step if CVODES keeps
  * its weights to itself. */
 static int weightsAt(CPMultistep mem, N_Vector y) {
@@ -106,12 +91,8 @@ static int mayProject(CPMultistep mem, const char *function) {
   return mem->base.P ? cpProjectorIdle(mem->base.P, function) : CP_SUCCESS;
 }
 
-int CPIntegratorForwardState(CPIntegrator s, sunrealtype t, N_Vector y, N_Vector yproj) {
-  const CPMultistep mem = cpMultistep(s, "sensitivities", __func__);
-  if (!mem) return s ? CP_NOT_SUPPORTED : CP_MEM_NULL;
-  int flag = cpCheckOutput(mem, y, "y", __func__);
-  if (!flag) flag = cpCheckOutput(mem, yproj, "yproj", __func__);
-  if (!flag) flag = mayProject(mem, __func__);
+int cpForwardState(CPMultistep mem, sunrealtype t, N_Vector y, N_Vector yproj, const char *function) {
+  int flag = mayProject(mem, function);
   if (flag) return flag;
   N_VScale(1.0, y, yproj);
   if (!mem->base.P) return CP_SUCCESS;
@@ -125,23 +106,20 @@ int CPIntegratorForwardState(CPIntegrator s, sunrealtype t, N_Vector y, N_Vector
   if (!flag) return CP_SUCCESS;
   cpWrite(mem->base.text, "the state at t = %.10g cannot be projected: %s", t,
           cpWorkText(mem->base.out));
-  if (flag < 0) cpFatal(mem, flag); /* CPIntegratorB must end with this code */
-  cpReport(&mem->base.log, flag < 0 ? flag : CP_OUTPUT_PROJ_FAIL, __func__, "%s", mem->base.text);
+  if (flag < 0) cpFatal(mem, flag); /* the backward run must end with this code */
+  cpReport(&mem->base.log, flag < 0 ? flag : CP_OUTPUT_PROJ_FAIL, function, "%s", mem->base.text);
   return flag; /* positive: a smaller backward step may help */
 }
 
-int CPIntegratorProjectGradient(CPIntegrator s, sunrealtype t, N_Vector y, N_Vector lambda) {
-  const CPMultistep mem = cpMultistep(s, "sensitivities", __func__);
-  if (!mem) return s ? CP_NOT_SUPPORTED : CP_MEM_NULL;
-  int flag = cpCheckOutput(mem, y, "y", __func__);
-  if (!flag) flag = cpCheckOutput(mem, lambda, "lambda", __func__);
-  if (!flag) flag = mayProject(mem, __func__);
+int cpProjectGradient(CPMultistep mem, sunrealtype t, N_Vector y, N_Vector lambda,
+                      const char *function) {
+  int flag = mayProject(mem, function);
   if (flag) return flag;
   if (!mem->base.P)
-    return cpReport(&mem->base.log, CP_NO_PROJECTOR, __func__,
+    return cpReport(&mem->base.log, CP_NO_PROJECTOR, function,
                     "call CPIntegratorSetProjector first");
   if (weightsAt(mem, y))
-    return cpRefuse(&mem->base.log, __func__, "there are no positive error weights at y");
+    return cpRefuse(&mem->base.log, function, "there are no positive error weights at y");
   N_VScale(1.0, lambda, mem->base.tmp);
   cpWorkForget(mem->base.out); /* the factors must be those of this state */
   cpStepperEnter(&mem->base);
@@ -151,7 +129,7 @@ int CPIntegratorProjectGradient(CPIntegrator s, sunrealtype t, N_Vector y, N_Vec
     flag = cpReason(cpWorkText(mem->base.out), CP_PROJ_NONFINITE,
                     "the projected gradient is not finite");
   if (!flag) N_VScale(1.0, mem->base.tmp, lambda);
-  return flag ? cpReport(&mem->base.log, flag > 0 ? -flag : flag, __func__, "%s",
+  return flag ? cpReport(&mem->base.log, flag > 0 ? -flag : flag, function, "%s",
                          cpWorkText(mem->base.out))
               : CP_SUCCESS;
 }

@@ -137,9 +137,8 @@ static int checkRows(CPSens sens, const CPAttempt *a, int iS, N_Vector weight) {
   const sunrealtype off = N_VWrmsNorm(s[0], weight);
   if (off <= fmax(1.0, WRONG_PART * size)) return CP_SUCCESS;
   cpWrite(mem->base.text,
-          "at t = %.10g: dc/dp of sensitivity %d (CPIntegratorSetSensConstraintFn) is not the "
-          "derivative of "
-          "c: differences of c move the sensitivity by %.3g times its tolerance, and that by %.3g "
+          "at t = %.10g: dc/dp of sensitivity %d (CPSensSetRhsFn) is not the derivative of c: "
+          "differences of c move the sensitivity by %.3g times its tolerance, and that by %.3g "
           "more or less",
           mem->base.t, iS, size, off);
   return cpFatal(mem, CP_CNSTRSENS_WRONG);
@@ -164,7 +163,7 @@ static int checkStart(CPSens sens, const CPAttempt *a) {
     cpWrite(
         mem->base.text,
         "at t = %.10g: the start of sensitivity %d is %.3g times its tolerance off G s + dc/dp = "
-        "0; CPIntegratorSensCalcIC makes it consistent",
+        "0; CPSensCalcIC makes it consistent",
         mem->base.t, i, off);
     return cpFatal(mem, CP_INCONSISTENT_IC);
   }
@@ -177,9 +176,10 @@ static int checkStart(CPSens sens, const CPAttempt *a) {
 static int begin(CPSens sens, const CPAttempt *a) {
   sens->nsolves++;
   if (!sens->has_start) {
-    cpWrite(sens->mem->base.text,
-            "CPIntegratorReInit is a new start, for the sensitivities, too: call "
-            "CPIntegratorSensReInit after it, or CVodeSensToggleOff");
+    cpWrite(
+        sens->mem->base.text,
+        "CPIntegratorReInit is a new start, for the sensitivities, too: call CPSensReInit after "
+        "it, or CVodeSensToggleOff");
     return cpFatal(sens->mem, CP_NO_INIT);
   }
   int flag = cpSensUpdate(sens);
@@ -247,12 +247,7 @@ static int solve(SUNNonlinearSolver NLS, N_Vector s0, N_Vector scor, N_Vector ew
   CVodeGetCurrentSensSolveIndex(cvode_mem, &iS);
   int flag = iS == 0 ? begin(sens, &a) : CP_SUCCESS;
   if (flag) return flag;
-  /* CVODES leaves the Newton matrix to the states' solver, and never requests one from a
-   * sensitivity's. If the states' iteration has none, the first sensitivity of the attempt makes
-   * the one that was requested. */
-  const int is_due = iS == 0 && mem->attempt.setup_due &&
-                     SUNNonlinSolGetType(mem->nls.inner) == SUNNONLINEARSOLVER_FIXEDPOINT;
-  flag = cpInnerSolve(&sens->nls, s0, scor, ewt, tol, callLSetup || is_due, cvode_mem);
+  flag = cpInnerSolve(&sens->nls, s0, scor, ewt, tol, callLSetup, cvode_mem);
   if (flag) return failedInner(sens, &a, iS, scor, flag);
   if (!isfinite(N_VWrmsNorm(scor, ewt))) return notFinite(sens, &a, iS);
   return mem->attempt.projected == 1 && sens->work ? project(sens, &a, iS, s0, scor) : CP_SUCCESS;
@@ -260,27 +255,24 @@ static int solve(SUNNonlinearSolver NLS, N_Vector s0, N_Vector scor, N_Vector ew
 
 /* ---- installation ---- */
 
-int cpSensInstall(CPSens sens, SUNNonlinearSolver inner) {
+/* Gives CVODES a solver of the kind of the states' one. */
+int cpSensInstall(CPSens sens) {
   CPMultistep mem        = sens->mem;
   const CPWrapped before = sens->nls;
   CPWrapped *nls         = &sens->nls;
   const int fixed        = SUNNonlinSolGetType(mem->nls.inner) == SUNNONLINEARSOLVER_FIXEDPOINT;
-  SUNNonlinearSolver own = inner   ? NULL
-                           : fixed ? SUNNonlinSol_FixedPoint(mem->base.y0, 0, mem->base.ctx)
-                                   : SUNNonlinSol_Newton(mem->base.y0, mem->base.ctx);
-  *nls                   = (CPWrapped){.inner = inner ? inner : own, .inner_owned = !inner};
-  int flag               = nls->inner ? CP_SUCCESS : CP_MEM_FAIL;
+  *nls     = (CPWrapped){.inner       = fixed ? SUNNonlinSol_FixedPoint(mem->base.y0, 0, mem->base.ctx)
+                                              : SUNNonlinSol_Newton(mem->base.y0, mem->base.ctx),
+                         .inner_owned = 1};
+  int flag = nls->inner ? CP_SUCCESS : CP_MEM_FAIL;
   if (!flag) flag = cpWrapperCreate(nls, solve, sens, sens->s, mem->base.ctx);
   if (!flag) flag = CVodeSetNonlinearSolverSensStg1(mem->cvode_mem, nls->wrapper);
   const CPWrapped gone = flag ? *nls : before;
   if (flag) *nls = before;
   if (gone.wrapper) SUNNonlinSolFree(gone.wrapper);
-  if (gone.inner_owned && gone.inner) SUNNonlinSolFree(gone.inner);
+  if (gone.inner) SUNNonlinSolFree(gone.inner);
   return flag;
 }
 
-/* If the solver is our own, replaces it by one of the states' kind. */
-int cpSensNewSolver(void *data) {
-  CPSens sens = data;
-  return sens->nls.inner_owned ? cpSensInstall(sens, NULL) : CP_SUCCESS;
-}
+/* The states have got another solver. */
+int cpSensNewSolver(void *data) { return cpSensInstall(data); }

@@ -82,8 +82,8 @@ static int add(CPFunctionalRun *w, CPFunctionalFn fn, CPFunctionalGradFn grad, c
       w->dG[k * Ns + i] += weight * (N_VDotProd(w->gy, w->yS[i]) + w->gp[i]);
   }
   for (int i = 0; !flag && !grad && i < Ns; i++) {
-    flag = cpSensDirection(w->params, cpFunctionalAsRhs, t, w->y, i, w->yS[i], w->along, w->moved,
-                           w->value, &called);
+    flag = cpSensDirection(w->params, cpFunctionalAsRhs, t, w->y, (CPAlong){.iS = i}, w->yS[i],
+                           w->along, w->moved, w->value, &called);
     for (int k = 0; !flag && k < ng; k++)
       w->dG[k * Ns + i] += weight * N_VGetArrayPointer(w->along)[k];
   }
@@ -111,14 +111,14 @@ int cpFunctionalMarch(CPFunctionalRun *w, sunrealtype t1, int *ncheck) {
                       cpFunctionalMaxSteps(F), t, t1);
       break;
     }
-    flag = ncheck ? CPIntegratorF(&mem->base, t1, w->y1, &t, CV_ONE_STEP, ncheck)
+    flag = ncheck ? cpForwards(mem, t1, w->y1, &t, CV_ONE_STEP, ncheck, w->function)
                   : CPIntegratorEvolve(&mem->base, t1, w->y1, &t, CV_ONE_STEP);
     if (flag > 0) flag = CP_SUCCESS; /* t1, or a root on the way */
     const sunrealtype middle = (before + t) / 2, half = (t - before) / 2;
     for (int k = 0; !flag && F->integrand && k < NODES; k++) {
       const sunrealtype x = k % 2 ? node_at[k / 2] : -node_at[k / 2], tk = middle + half * x;
       flag = CPIntegratorGetDky(&mem->base, tk, 0, w->y);
-      if (!flag && w->dG) flag = CPIntegratorGetSensDky(&mem->base, tk, 0, w->yS);
+      if (!flag && w->dG) flag = CPSensGetDky(mem->sens.data, tk, 0, w->yS);
       if (!flag)
         flag = add(w, F->integrand, F->integrand_grad, "integrand", tk, half * node_weight[k / 2]);
     }
@@ -127,26 +127,67 @@ int cpFunctionalMarch(CPFunctionalRun *w, sunrealtype t1, int *ncheck) {
   if (flag) cpClearStopTime(mem, t1); /* it has not been reached */
   if (!flag && F->end) {
     N_VScale(1.0, w->y1, w->y);
-    if (w->dG) flag = CPIntegratorGetSens(&mem->base, &t, w->yS);
+    if (w->dG) flag = CPSensGetDky(mem->sens.data, t, 0, w->yS);
     if (!flag) flag = add(w, F->end, F->end_grad, "end term", t1, 1.0);
   }
   return flag;
 }
 
-int CPIntegratorFunctionalForward(CPIntegrator s, sunrealtype t1, const CPFunctional *F,
-                                  sunrealtype *G, sunrealtype *dG) {
+static int forward(CPFunctionalRun *w, sunrealtype t1, sunrealtype *dG) {
+  if (!dG) return cpRefuse(&w->mem->base.log, w->function, "dG must not be NULL");
+  if (!w->params)
+    return cpReport(&w->mem->base.log, CP_NO_INIT, w->function, "parameters must not be NULL");
+  w->dG    = dG;
+  int flag = cpFunctionalOpen(w);
+  if (!flag) flag = cpFunctionalMarch(w, t1, NULL);
+  cpArenaFree(&w->arena);
+  return flag;
+}
+
+/* By sensitivities of the present call's own */
+static int forwardAlone(CPFunctionalRun *w, sunrealtype t1, const CPParameters *parameters,
+                        sunrealtype *dG) {
+  CPSens sens = NULL;
+  int flag    = CPSensCreate(parameters, w->mem->base.y0, w->mem->base.ctx, &sens);
+  if (flag) return cpReport(&w->mem->base.log, flag, w->function, "parameters are refused");
+  CPSensSetErrCon(sens, 1);
+  flag      = cpSensSet(w->mem, sens, w->function);
+  w->params = &sens->params;
+  if (!flag) flag = forward(w, t1, dG);
+  CPSensFree(&sens);
+  return flag;
+}
+
+int CPIntegratorGradient(CPIntegrator s, sunrealtype t1, const CPFunctional *F,
+                         const CPParameters *parameters, const CPGradientOptions *options,
+                         sunrealtype *G, sunrealtype *dG, N_Vector *gradient) {
   const CPMultistep mem = cpMultistep(s, "sensitivities", __func__);
   if (!mem) return s ? CP_NOT_SUPPORTED : CP_MEM_NULL;
   int flag = cpFunctionalCheck(mem, F, G, __func__);
-  if (!flag) flag = cpSensCheck(mem, __func__);
   if (flag) return flag;
-  if (!dG) return cpRefuse(&mem->base.log, __func__, "dG must not be NULL");
-  const CPParams *params = &cpSensOf(mem)->params;
-  CPFunctionalRun w      = {
-           .mem = mem, .function = __func__, .F = F, .params = params, .Np = params->Ns, .G = G, .dG = dG};
-  flag = cpFunctionalOpen(&w);
-  if (!flag) flag = cpFunctionalMarch(&w, t1, NULL);
-  cpArenaFree(&w.arena);
+  const CPSens sens  = mem->sens.data;
+  const int forwards = options && options->mode == CP_GRADIENT_FORWARD;
+  CPLog *log         = &mem->base.log;
+  if (options && options->mode != CP_GRADIENT_ADJOINT && !forwards)
+    return cpRefuse(log, __func__, "options->mode must be of CPGradientMode, is %d",
+                    (int)options->mode);
+  if (sens && parameters)
+    return cpRefuse(log, __func__,
+                    "parameters must be NULL: they are those of the integrator's sensitivities "
+                    "(CPIntegratorSetSens)");
+  CPFunctionalRun w = {.mem = mem, .function = __func__, .F = F, .Np = 1, .G = G};
+  CPParams own      = {0};
+  N_Vector *y0S     = sens ? sens->start : parameters ? parameters->y0S : NULL;
+  if (sens) w.params = &sens->params;
+  if (parameters) {
+    flag = cpParamsSet(&own, parameters, log, __func__);
+    if (flag) return flag;
+    w.params = &own;
+  }
+  if (w.params) w.Np = w.params->Ns;
+  if (!forwards) flag = cpGradientAdjoint(&w, t1, options, y0S, dG, gradient);
+  else flag = sens || !parameters ? forward(&w, t1, dG) : forwardAlone(&w, t1, parameters, dG);
+  cpParamsFree(&own);
   return flag;
 }
 
@@ -156,6 +197,7 @@ typedef struct {
   CPFunctionalRun run; /* for the finite differences */
   sunrealtype t0, t1;
   CPStartFn start;
+  CPParameters *parameters;
   CPParams *params;
   N_Vector y0, value;                              /* [n] */
   N_Vector *y0S;                                   /* [Ns] */
@@ -190,10 +232,11 @@ static int runMoved(Check *c, int i, sunrealtype e, sunrealtype *G) {
 }
 
 /* Computes the gradients in all three ways. */
-static int compute(Check *c, const CPAdjointOptions *options, sunrealtype step) {
+static int compute(Check *c, const CPGradientOptions *options, sunrealtype step) {
   CPMultistep mem = c->run.mem;
   const int ng = c->run.F->ng, Ns = c->params->Ns;
-  int flag = cpSensOff(mem);
+  CPSens sens = NULL;
+  int flag    = CP_SUCCESS;
   for (int i = 0; !flag && i < Ns; i++) {
     const sunrealtype e = step * c->params->pbar[i];
     flag                = runMoved(c, i, e, c->G);
@@ -207,45 +250,59 @@ static int compute(Check *c, const CPAdjointOptions *options, sunrealtype step) 
                              c->y0S[i]);
     if (flag) return startFailed(c, flag);
   }
+  c->parameters->y0S = c->y0S;
   if (!flag) flag = restart(c);
-  if (!flag) flag = CPIntegratorSensReInit(&mem->base, c->y0S);
-  if (!flag) flag = CPIntegratorSensCalcIC(&mem->base);
-  if (!flag) flag = CPIntegratorGetConsistentSensIC(&mem->base, c->y0S);
-  if (!flag) flag = CPIntegratorFunctionalForward(&mem->base, c->t1, c->run.F, c->G, c->forward);
+  if (!flag) flag = CPSensCreate(c->parameters, c->y0, mem->base.ctx, &sens);
+  if (!flag) flag = CPSensSetErrCon(sens, 1);
+  if (!flag) flag = cpSensSet(mem, sens, c->run.function);
+  if (!flag && mem->base.P) flag = CPSensCalcIC(sens, c->y0S);
+  const CPGradientOptions forwards = {.mode = CP_GRADIENT_FORWARD};
+  if (!flag)
+    flag =
+        CPIntegratorGradient(&mem->base, c->t1, c->run.F, NULL, &forwards, c->G, c->forward, NULL);
+  CPSensFree(&sens);
   if (!flag) flag = restart(c);
   return flag ? flag
-              : CPIntegratorFunctionalAdjoint(&mem->base, c->t1, c->run.F, options, c->y0S, c->G,
-                                              c->adjoint, NULL);
+              : CPIntegratorGradient(&mem->base, c->t1, c->run.F, c->parameters, options, c->G,
+                                     c->adjoint, NULL);
 }
 
-int CPIntegratorFunctionalCheck(CPIntegrator s, sunrealtype t0, sunrealtype t1,
-                                const CPFunctional *F, const CPAdjointOptions *options,
-                                CPStartFn start, sunrealtype step, FILE *out, sunrealtype *worst) {
+int CPIntegratorGradientCheck(CPIntegrator s, sunrealtype t0, sunrealtype t1, const CPFunctional *F,
+                              const CPParameters *parameters, const CPGradientOptions *options,
+                              sunrealtype step, FILE *out, sunrealtype *worst) {
   const CPMultistep mem = cpMultistep(s, "sensitivities", __func__);
   if (!mem) return s ? CP_NOT_SUPPORTED : CP_MEM_NULL;
-  int flag = cpSensCheck(mem, __func__);
-  if (!flag) flag = cpFunctionalCheck(mem, F, &t0, __func__);
+  int flag = cpFunctionalCheck(mem, F, &t0, __func__);
   if (flag) return flag;
-  CPParams *params = &cpSensOf(mem)->params;
-  if (!start) return cpRefuse(&mem->base.log, __func__, "start must not be NULL");
+  CPLog *log = &mem->base.log;
+  if (!parameters || !parameters->values)
+    return cpRefuse(log, __func__, "parameters and their values must not be NULL");
+  if (!options || !options->start)
+    return cpRefuse(log, __func__, "options->start must not be NULL");
   if (!(step > 0.0 && step < 1.0))
-    return cpRefuse(&mem->base.log, __func__,
+    return cpRefuse(log, __func__,
                     "step must be a part of the parameters' sizes, between 0 and 1: %g", step);
-  if (!params->p)
-    return cpReport(&mem->base.log, CP_NO_INIT, __func__, "call CPIntegratorSetSensParams first");
-  const int Ns   = params->Ns;
-  Check c        = {.run    = {.mem = mem, .function = __func__, .F = F, .params = params, .Np = Ns},
-                    .t0     = t0,
-                    .t1     = t1,
-                    .start  = start,
-                    .params = params};
+  CPParams params = {0};
+  flag            = cpParamsSet(&params, parameters, log, __func__);
+  if (flag) return flag;
+  const int Ns        = params.Ns;
+  CPParameters own    = *parameters;
+  CPGradientOptions o = *options;
+  o.mode              = CP_GRADIENT_ADJOINT;
+  Check c        = {.run        = {.mem = mem, .function = __func__, .F = F, .params = &params, .Np = Ns},
+                    .t0         = t0,
+                    .t1         = t1,
+                    .start      = options->start,
+                    .parameters = &own,
+                    .params     = &params};
   CPArena *arena = &c.run.arena;
   CP_VECTORS(arena, mem->base.y0, &c.y0, &c.value);
   c.y0S = cpSensVectors(arena, Ns, mem->base.y0);
   CP_NEW(arena, c.G, F->ng);
   CP_ARRAYS(arena, F->ng * Ns, &c.forward, &c.adjoint, &c.difference);
   flag = cpFunctionalOpen(&c.run); /* checks the arena */
-  if (!flag) flag = compute(&c, options, step);
+  if (!flag) flag = cpSensSet(mem, NULL, __func__);
+  if (!flag) flag = compute(&c, &o, step);
   if (!flag && worst) *worst = 0.0;
   if (!flag && out)
     fprintf(out, "%4s %4s %23s %23s %23s\n", "G", "p", "forward", "adjoint", "finite differences");
@@ -255,11 +312,12 @@ int CPIntegratorFunctionalCheck(CPIntegrator s, sunrealtype t0, sunrealtype t1,
       size = fmax(size, fabs(c.forward[i]));
       off  = fmax(off, fabs(c.forward[i] - c.adjoint[i]));
       if (out)
-        fprintf(out, "%4d %4d %23.15e %23.15e %23.15e\n", k, params->plist[i - k * Ns],
-                c.forward[i], c.adjoint[i], c.difference[i]);
+        fprintf(out, "%4d %4d %23.15e %23.15e %23.15e\n", k, params.plist[i - k * Ns], c.forward[i],
+                c.adjoint[i], c.difference[i]);
     }
     if (worst) *worst = fmax(*worst, size > 0.0 ? off / size : off);
   }
   cpArenaFree(arena);
+  cpParamsFree(&params);
   return flag;
 }

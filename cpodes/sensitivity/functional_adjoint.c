@@ -24,8 +24,8 @@
 
 typedef struct {
   CPFunctionalRun run; /* the forward run */
-  CPAdjointOptions o;
-  N_Vector Jl, f, q; /* [n] J^T l and f; [Np] quadratures */
+  CPGradientOptions o;
+  N_Vector Jl, f, q; /* [n] J^T l and f; [Np] for quadratures */
   sunrealtype *lfp;  /* [Np] l^T df/dp */
   N_Vector unit;     /* [ng] a unit vector */
 } Adjoint;
@@ -107,14 +107,9 @@ static int products(Adjoint *a, sunrealtype t, N_Vector l, int states, int param
   memset(a->lfp, 0, (size_t)w->Np * sizeof *a->lfp);
   N_VConst(0.0, a->Jl);
   if (a->o.adjoint) return a->o.adjoint(t, w->y, l, a->Jl, a->lfp, a->o.user_data);
-  if (model && model->transposes(mem->base.system.data)) {
-    if (states) flag = model->adjoint(t, w->y, l, a->Jl, mem->base.system.data);
-    N_VScale(-1.0, a->Jl, a->Jl);
-    if (flag || !parameters || !w->params) return flag;
-    flag = model->quadrature(t, w->y, l, a->q, mem->base.system.data);
-    for (int i = 0; i < w->params->Ns; i++) a->lfp[i] = -N_VGetArrayPointer(a->q)[i];
-    return flag;
-  }
+  if (model && model->transposes(mem->base.system.data))
+    return model->products(t, w->y, l, states ? a->Jl : NULL,
+                           parameters && w->params ? a->lfp : NULL, mem->base.system.data);
   if (states) flag = gradientOf(mem->base.f, cpUserData(mem), t, w->y, l, a->f, a->Jl);
   if (!flag && parameters)
     flag = parametersOf(w->params, mem->base.f, cpUserData(mem), t, w->y, l, a->f, w->gy, a->lfp);
@@ -155,7 +150,7 @@ static int backward(sunrealtype t, N_Vector y, N_Vector l, N_Vector ldot, void *
             cpFunctionalMaxSteps(a->run.F), problem->k, t);
     return cpFatal(mem, CV_TOO_MUCH_WORK);
   }
-  int flag = CPIntegratorForwardState(&mem->base, t, y, a->run.y);
+  int flag = cpForwardState(mem, t, y, a->run.y, a->run.function);
   if (!flag) flag = products(a, t, l, 1, 0);
   if (!flag) flag = integrandGradient(a, t, problem->k);
   if (!flag) N_VLinearSum(-1.0, a->Jl, -1.0, a->run.gy, ldot);
@@ -174,7 +169,7 @@ static int backward(sunrealtype t, N_Vector y, N_Vector l, N_Vector ldot, void *
 static int quadrature(sunrealtype t, N_Vector y, N_Vector l, N_Vector qdot, void *data) {
   const Problem *problem = data;
   Adjoint *a             = problem->a;
-  int flag               = CPIntegratorForwardState(&a->run.mem->base, t, y, a->run.y);
+  int flag               = cpForwardState(a->run.mem, t, y, a->run.y, a->run.function);
   if (!flag) flag = products(a, t, l, 0, 1);
   if (!flag) flag = integrandGradient(a, t, problem->k);
   for (int i = 0; i < a->run.Np; i++) N_VGetArrayPointer(qdot)[i] = -a->lfp[i] - a->run.gp[i];
@@ -269,7 +264,7 @@ static int solveBackwards(Adjoint *a, sunrealtype t0, sunrealtype t1, N_Vector *
       dG[k * w->Np + i] += N_VGetArrayPointer(now->q)[i] + (y0S ? N_VDotProd(now->l, y0S[i]) : 0.0);
     if (!gradients || !gradients[k]) continue;
     N_VScale(1.0, now->l, gradients[k]);
-    flag = CPIntegratorProjectGradient(&w->mem->base, t, w->mem->base.y0, gradients[k]);
+    flag = cpProjectGradient(w->mem, t, w->mem->base.y0, gradients[k], w->function);
   }
   return flag;
 }
@@ -278,18 +273,18 @@ static int solveBackwards(Adjoint *a, sunrealtype t0, sunrealtype t1, N_Vector *
 
 /* In a run backwards in time, or with few steps between checkpoints, CVODES' polynomials read
  * points that do not exist (6.4 to 7.5). */
-static int lacksPoints(const CPAdjointOptions *o, int backwards) {
+static int lacksPoints(const CPGradientOptions *o, int backwards) {
   return backwards || o->steps < LEAST_STEPS;
 }
 
 /* Checks the arguments before anything is done. */
 static int check(const Adjoint *a, int backwards, N_Vector *y0S, const sunrealtype *dG,
                  N_Vector *gradients) {
-  const CPMultistep mem     = a->run.mem;
-  const CPAdjointOptions *o = &a->o;
-  const char *function      = a->run.function;
-  const long int nst        = cpStepsTaken(mem);
-  int flag                  = CP_SUCCESS;
+  const CPMultistep mem      = a->run.mem;
+  const CPGradientOptions *o = &a->o;
+  const char *function       = a->run.function;
+  const long int nst         = cpStepsTaken(mem);
+  int flag                   = CP_SUCCESS;
   if (a->run.params && !dG) return cpRefuse(&mem->base.log, function, "dG must not be NULL");
   if (!mem->base.f && !o->adjoint)
     return cpReport(&mem->base.log, CP_NOT_SUPPORTED, function,
@@ -320,25 +315,14 @@ static int check(const Adjoint *a, int backwards, N_Vector *y0S, const sunrealty
   return flag;
 }
 
-int CPIntegratorFunctionalAdjoint(CPIntegrator s, sunrealtype t1, const CPFunctional *F,
-                                  const CPAdjointOptions *options, N_Vector *y0S, sunrealtype *G,
-                                  sunrealtype *dG, N_Vector *gradients) {
-  const CPMultistep mem = cpMultistep(s, "sensitivities", __func__);
-  if (!mem) return s ? CP_NOT_SUPPORTED : CP_MEM_NULL;
-  int ncheck = 0, flag = cpFunctionalCheck(mem, F, G, __func__);
-  if (flag) return flag;
+int cpGradientAdjoint(CPFunctionalRun *run, sunrealtype t1, const CPGradientOptions *options,
+                      N_Vector *y0S, sunrealtype *dG, N_Vector *gradients) {
+  const CPMultistep mem     = run->mem;
+  const CPSensSystem *model = mem->base.system.sens;
   const sunrealtype t0      = mem->base.t;
   const int backwards       = t1 < t0;
-  const CPSensSystem *model = mem->base.system.sens;
-  const CPParams *params    = mem->sens.data ? &cpSensOf(mem)->params
-                              : model        ? model->params(mem->base.system.data)
-                                             : NULL;
-  Adjoint a                 = {.run = {.mem      = mem,
-                                       .function = __func__,
-                                       .F        = F,
-                                       .params   = params,
-                                       .Np       = params ? params->Ns : 1,
-                                       .G        = G}};
+  int ncheck                = 0, flag;
+  Adjoint a                 = {.run = *run};
   if (options) a.o = *options;
   if (a.o.steps <= 0) a.o.steps = DEFAULT_STEPS;
   if (!a.o.interp) a.o.interp = lacksPoints(&a.o, backwards) ? CV_HERMITE : CV_POLYNOMIAL;
@@ -349,11 +333,15 @@ int CPIntegratorFunctionalAdjoint(CPIntegrator s, sunrealtype t1, const CPFuncti
   CPArena *arena = &a.run.arena;
   CP_VECTORS(arena, mem->base.y0, &a.f, &a.Jl);
   a.q    = cpArenaTake(arena, N_VNew_Serial(a.run.Np, mem->base.ctx));
-  a.unit = cpArenaTake(arena, N_VNew_Serial(F->ng, mem->base.ctx));
+  a.unit = cpArenaTake(arena, N_VNew_Serial(a.run.F->ng, mem->base.ctx));
   CP_NEW(arena, a.lfp, a.run.Np);
   flag = cpFunctionalOpen(&a.run); /* checks the arena */
+  /* The sensitivities that the integrator has have given the system their parameters. */
+  const int gives = model && run->params && !mem->sens.data;
+  if (!flag && gives && (flag = model->start(mem->base.system.data, run->params)))
+    cpReport(&mem->base.log, flag, run->function, "no memory for parameters");
   if (!flag && (flag = cpAdjointRenew(mem, a.o.steps, a.o.interp)))
-    cpReport(&mem->base.log, flag, __func__, "no memory for checkpoints");
+    cpReport(&mem->base.log, flag, run->function, "no memory for checkpoints");
   if (!flag) flag = cpFunctionalMarch(&a.run, t1, &ncheck);
   if (!flag) flag = solveBackwards(&a, t0, t1, y0S, dG, gradients);
   /* The smallest possible checkpoints remain. CVodeB has set the forward run's stop time again, so
@@ -361,8 +349,10 @@ int CPIntegratorFunctionalAdjoint(CPIntegrator s, sunrealtype t1, const CPFuncti
   if (mem->checkpoints.exist) {
     const int lost = cpAdjointRenew(mem, 1, CV_HERMITE);
     cpClearStopTime(mem, t1);
-    if (lost && !flag) flag = cpReport(&mem->base.log, lost, __func__, "no memory for checkpoints");
+    if (lost && !flag)
+      flag = cpReport(&mem->base.log, lost, run->function, "no memory for checkpoints");
   }
+  if (gives) model->start(mem->base.system.data, NULL);
   cpArenaFree(&a.run.arena);
   return flag;
 }

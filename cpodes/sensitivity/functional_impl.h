@@ -30,7 +30,7 @@ int cpFunctionalCheck(CPMultistep mem, const CPFunctional *F, const sunrealtype 
 /* Allocates the memory of a run, whose first seven fields are set; cpArenaFree frees it. Returns 0
  * or an error code that has been reported. */
 int cpFunctionalOpen(CPFunctionalRun *w);
-/* Steps to t1 by CPIntegratorEvolve, or by CPIntegratorF if ncheck is not NULL, and sums G and dG. Returns 0 or an
+/* Steps to t1 by CPIntegratorEvolve, or by cpForwards if ncheck is not NULL, and sums G and dG. Returns 0 or an
  * error code that has been reported. */
 int cpFunctionalMarch(CPFunctionalRun *w, sunrealtype t1, int *ncheck);
 /* Reports flag, the result of a user's function of that name. Returns 0 or an error code that has
@@ -43,5 +43,10 @@ typedef struct {
   void *user_data;
 } CPFunctionalCalled;
 int cpFunctionalAsRhs(sunrealtype t, N_Vector y, N_Vector value, void *data);
+
+/* functional_adjoint.c: the gradient by backward problems. run: its first seven fields, with dG = NULL. Returns 0 or an error
+ * code that has been reported. */
+int cpGradientAdjoint(CPFunctionalRun *run, sunrealtype t1, const CPGradientOptions *options,
+                      N_Vector *y0S, sunrealtype *dG, N_Vector *gradients);
 
 #endif

@@ -29,11 +29,11 @@
 struct CPMechSens_ {
   CPArena arena;
   CPMech mech;
-  CPMechParamJacFn jac;
-  /* the parameters, of the integrator's sensitivities or of CPMechSetParams, and their
-   * derivatives */
+  CPParamPartialsFn jac;
+  /* the parameters and their derivatives */
   const CPParams *params; /* NULL if there are none */
-  CPParams own;           /* of CPMechSetParams */
+  const CPParams *theirs; /* of the integrator's sensitivities, or NULL */
+  CPParams own;           /* of the newest product (CPMechJvp, CPMechVjp) */
   CPArena by_params;      /* owns the next four */
   double *by_param;       /* [Ns x stride] derivatives of F [nu], B [m], Z [nz], p and v [m] */
   char *known, *checked;  /* [Ns] known at this state; already compared with differences */
@@ -231,7 +231,7 @@ static int checkParamJac(CPMechSens sens, int iS, const double *values) {
       if (fabs(v[i] - d[i]) > most)
         flag = cpReason(
             mech->text, CP_MECH_DERIV_WRONG,
-            "at t = %.10g: derivatives to parameter %d (CPMechSetParamJac): entry %d of %s "
+            "at t = %.10g: derivatives to parameter %d (CPMechSetParamPartialsFn): entry %d of %s "
             "is %.6g, differences say %.6g",
             sens->t, iS, i, part[k].name, v[i], d[i]);
   }
@@ -278,10 +278,31 @@ static int evaluateMoved(sunrealtype t, N_Vector y, N_Vector value, void *data) 
   return evaluate(sens, &s, N_VGetArrayPointer(value));
 }
 
+static const CPParams no_params = {.p = NULL};
+static const CPParams *paramsOf(const CPMechSens sens) {
+  return sens->params ? sens->params : &no_params;
+}
+
+static double weightOf(CPAlong along, int i) { return along.dp ? along.dp[i] : i == along.iS; }
+
+/* sens->result <- the derivatives of F, B, Z along these parameters; findParameter uses it, too. */
+static int alongParameters(CPMechSens sens, CPAlong along) {
+  const int Ns = sens->params ? sens->params->Ns : 0;
+  double *F    = N_VGetArrayPointer(sens->result);
+  int flag     = CP_SUCCESS;
+  for (int i = 0; !flag && i < Ns; i++)
+    if (weightOf(along, i) != 0.0) flag = findParameter(sens, i);
+  memset(F, 0, sens->stride * sizeof *F);
+  for (int i = 0; !flag && i < Ns; i++)
+    for (size_t k = 0; weightOf(along, i) != 0.0 && k < sens->stride; k++)
+      F[k] += weightOf(along, i) * byParam(sens, i)[k];
+  return flag;
+}
+
 /* Solves (S2): sens->a and sens->lambda become the derivatives of u' and lambda. The right-hand
  * side, and Z', are in sens->result. They are computed by matrices if the user gives all of these,
  * which costs less than differences of sixth order along s. */
-static int solveForward(CPMechSens sens, sunrealtype t, const sunrealtype *y, int iS,
+static int solveForward(CPMechSens sens, sunrealtype t, const sunrealtype *y, CPAlong along,
                         const sunrealtype *s) {
   const CPMech mech        = sens->mech;
   const CPEquations *model = mech->eq;
@@ -291,16 +312,15 @@ static int solveForward(CPMechSens sens, sunrealtype t, const sunrealtype *y, in
   if (!(model->dynamics_jac || cpMechIsLinear(mech)) || cpMechForcesByDifference(mech) ||
       (mech->na > 0 && !model->constraint_jac) || (mech->nz > 0 && !model->auxiliary_jac)) {
     N_VSetArrayPointer((sunrealtype *)s, sens->along); /* read only */
-    flag = cpSensDirection(sens->params, evaluateMoved, sens->t, sens->at_y, iS, sens->along,
+    flag = cpSensDirection(paramsOf(sens), evaluateMoved, sens->t, sens->at_y, along, sens->along,
                            sens->result, sens->at_moved, sens->value, mech);
   } else {
     double *const out[CP_OUTPUTS]        = {F, B, Z};
     const double *const by[CP_BY_LAMBDA] = {sens->x, s + mech->nq, s + mech->nq + mech->nu};
     flag                                 = findMatrices(sens);
-    if (!flag) flag = findParameter(sens, iS);
+    if (!flag) flag = alongParameters(sens, along);
     if (!flag) flag = cpMechKinematics(mech, sens->y, CP_N_INVERSE, s, sens->x); /* x = N^+ s_q */
     if (flag) return flag;
-    memcpy(F, byParam(sens, iS), sens->stride * sizeof *F);
     for (int of = 0; of < CP_OUTPUTS; of++)
       for (int d = 0; d < CP_BY_LAMBDA; d++)
         cpBlockTimes(&sens->partials->block[of][d], 1.0, by[d], out[of]);
@@ -325,11 +345,11 @@ static int addQuaternions(CPMechSens sens, const sunrealtype *p, const sunrealty
   return flag;
 }
 
-static int forwardRhs(CPMechSens sens, sunrealtype t, const sunrealtype *y, int iS,
+static int forwardRhs(CPMechSens sens, sunrealtype t, const sunrealtype *y, CPAlong along,
                       const sunrealtype *s, sunrealtype *sdot) {
   const CPMech mech = sens->mech;
   double *udot = sdot + mech->nq, *zdot = udot + mech->nu;
-  int flag = solveForward(sens, t, y, iS, s);
+  int flag = solveForward(sens, t, y, along, s);
   if (!flag) flag = cpMechKinematics(mech, sens->y, CP_N, s + mech->nq, sdot); /* N(q) s_u */
   if (!flag) flag = addQuaternions(sens, s, sens->y + mech->nq, 1, sdot);      /* + N(s_q) u */
   if (flag) return flag;
@@ -344,149 +364,44 @@ static int forwardRhs(CPMechSens sens, sunrealtype t, const sunrealtype *y, int 
 }
 
 /* cpSensDirection of a function of the whole system, whose forces are linear along that direction */
-static int direction(CPMechSens sens, CVRhsFn f, sunrealtype t, N_Vector y, int iS, N_Vector yS,
-                     N_Vector result, N_Vector moved, N_Vector value) {
+static int direction(CPMechSens sens, CVRhsFn f, sunrealtype t, N_Vector y, CPAlong along,
+                     N_Vector yS, N_Vector result, N_Vector moved, N_Vector value) {
   const CPMech mech = sens->mech;
   CPMechState s;
   int flag = cpMechRead(mech, t, N_VGetArrayPointer(y), &s);
   if (!flag) flag = cpMechLinearizeForces(mech, &s);
-  if (flag >= 0) flag = cpSensDirection(sens->params, f, t, y, iS, yS, result, moved, value, mech);
+  if (flag >= 0)
+    flag = cpSensDirection(paramsOf(sens), f, t, y, along, yS, result, moved, value, mech);
   cpMechLinearizeForces(mech, NULL);
   return flag;
 }
 
-int CPMechSensRhs1(int Ns, sunrealtype t, N_Vector y, N_Vector ydot, int iS, N_Vector yS,
-                   N_Vector ySdot, void *data, N_Vector tmp1, N_Vector tmp2) {
+/* CVSensRhs1Fn; the factors and all partial derivatives at a state serve all its sensitivities. */
+static int rhs(int Ns, sunrealtype t, N_Vector y, N_Vector ydot, int iS, N_Vector yS,
+               N_Vector ySdot, void *data, N_Vector tmp1, N_Vector tmp2) {
   CPMech mech    = data;
-  const int flag = cpMechUsable(mech, __func__);
+  const int flag = cpMechUsable(mech, "CPIntegratorEvolve");
   if (flag) return flag;
-  CPMechSens sens = mech->sens;
+  const CPMechSens sens = mech->sens;
+  const CPAlong along   = {.iS = iS};
   (void)Ns, (void)ydot;
-  if (!sens || !sens->params)
-    return mech->attached.cause = cpReason(mech->text, CP_NO_INIT, "there are no parameters");
   if (isDirect(mech))
-    mech->attached.cause = forwardRhs(sens, t, N_VGetArrayPointer(y), iS, N_VGetArrayPointer(yS),
+    mech->attached.cause = forwardRhs(sens, t, N_VGetArrayPointer(y), along, N_VGetArrayPointer(yS),
                                       N_VGetArrayPointer(ySdot));
-  else mech->attached.cause = direction(sens, CPMechRhs, t, y, iS, yS, ySdot, tmp1, tmp2);
+  else mech->attached.cause = direction(sens, CPMechRhs, t, y, along, yS, ySdot, tmp1, tmp2);
   return mech->attached.cause;
 }
 
-/* (u', lambda), as a right-hand side for cpSensDirection. */
+/* (y', lambda), as a right-hand side for cpSensDirection */
 static int solutionAt(sunrealtype t, N_Vector y, N_Vector solution, void *data) {
-  const CPMech mech = data;
-  sunrealtype *a    = N_VGetArrayPointer(solution);
+  const CPMech mech  = data;
+  sunrealtype *rates = N_VGetArrayPointer(solution);
+  sunrealtype *a = rates + mech->nq, *lambda = rates + mech->n;
   CPMechState s;
   int flag = cpMechRead(mech, t, N_VGetArrayPointer(y), &s);
-  if (!flag) flag = cpMechSolve(mech, &s, a, a + mech->nu);
-  return flag;
+  if (!flag) flag = cpMechSolve(mech, &s, a, lambda);
+  return flag ? flag : cpMechOtherRates(mech, &s, lambda, rates);
 }
-
-int CPMechSensAccelerations(CPMech mech, sunrealtype t, N_Vector y, int iS, N_Vector yS,
-                            sunrealtype *udotS, sunrealtype *lambdaS) {
-  int flag = cpMechCheckState(mech, y, __func__);
-  if (!flag) flag = cpMechCheckVector(mech, yS, "yS", __func__);
-  if (flag) return flag;
-  CPMechSens sens = sensOf(mech);
-  if (!sens || !sens->params || iS < 0 || iS >= sens->params->Ns)
-    return cpRefuse(&mech->log, __func__, "iS must be that of a sensitivity, is %d", iS);
-  const double *a = sens->a, *lambda = sens->lambda;
-  CPArena arena = {0};
-  if (isDirect(mech)) {
-    flag = solveForward(sens, t, N_VGetArrayPointer(y), iS, N_VGetArrayPointer(yS));
-  } else { /* by differences of the whole solution */
-    N_Vector moved  = cpArenaVector(&arena, y);
-    N_Vector value  = cpArenaTake(&arena, N_VNew_Serial(mech->nu + mech->m, mech->ctx));
-    N_Vector result = cpArenaTake(&arena, N_VNew_Serial(mech->nu + mech->m, mech->ctx));
-    flag            = cpArenaStatus(&arena);
-    if (flag) cpReason(mech->text, flag, "no memory");
-    else flag = direction(sens, solutionAt, t, y, iS, yS, result, moved, value);
-    if (!flag) a = N_VGetArrayPointer(result), lambda = a + mech->nu;
-  }
-  if (!flag && udotS) memcpy(udotS, a, (size_t)mech->nu * sizeof *udotS);
-  if (!flag && lambdaS) memcpy(lambdaS, lambda, (size_t)mech->m * sizeof *lambdaS);
-  cpArenaFree(&arena);
-  return flag ? cpMechReport(mech, flag, __func__) : CP_SUCCESS;
-}
-
-/* ---- adjoint: l' = -J^T l, and l^T df/dp ---- */
-
-static void addTransposed(const CPPartials P, CPOutput of, CPDirection by, const double *x,
-                          double *result) {
-  if (P->block[of][by].exists) cpMatTransposedTimes(&P->block[of][by].J, 1.0, x, 1.0, result);
-}
-
-/* Solves (S3): sens->a = w, sens->lambda = mu. The system may not have been used before. Returns 0,
- * or mech->attached.cause. */
-static int solveAdjoint(CPMech mech, sunrealtype t, N_Vector y, N_Vector yB, const char *function) {
-  int flag =
-      mech && mech->ready && !mech->log.running ? CP_SUCCESS : cpMechCheckState(mech, y, function);
-  if (flag) return flag;
-  const sunrealtype *l  = N_VGetArrayPointer(yB);
-  const CPMechSens sens = sensOf(mech);
-  if (!sens) flag = cpReason(mech->text, CP_MEM_FAIL, "no memory");
-  if (!flag && !isDirect(mech))
-    flag =
-        cpReason(mech->text, CP_NOT_SUPPORTED,
-                 "adjoints need M and A, without forces that depend on multipliers, FULL motions "
-                 "or kinematics of one's own");
-  if (!flag) flag = setState(sens, t, N_VGetArrayPointer(y), NULL, NULL);
-  if (!flag) flag = findMatrices(sens);
-  if (!flag) flag = factor(sens);
-  if (!flag) {
-    memcpy(sens->f, l + mech->nq, (size_t)mech->nu * sizeof *sens->f);
-    memset(sens->b, 0, (size_t)mech->m * sizeof *sens->b);
-    addTransposed(sens->partials, CP_OF_Z, CP_BY_LAMBDA, l + mech->nq + mech->nu, sens->b);
-    flag = cpSaddleSolve(mech->kkt, sens->f, sens->b, sens->a, sens->lambda);
-    if (flag) cpReason(mech->text, flag, "at t = %.10g: no solution for an adjoint", t);
-  }
-  return mech->attached.cause = flag;
-}
-
-/* g += K^T w + Bq^T mu + Zq^T l_z, or the same for another direction than q. */
-static void gather(const CPMechSens sens, CPDirection by, const double *lz, double *g) {
-  addTransposed(sens->partials, CP_OF_F, by, sens->a, g);
-  addTransposed(sens->partials, CP_OF_B, by, sens->lambda, g);
-  addTransposed(sens->partials, CP_OF_Z, by, lz, g);
-}
-
-int CPMechAdjointRhs(sunrealtype t, N_Vector y, N_Vector yB, N_Vector yBdot, void *data) {
-  const CPMech mech = data;
-  int flag          = solveAdjoint(mech, t, y, yB, __func__);
-  if (flag) return flag;
-  const sunrealtype *l = N_VGetArrayPointer(yB), *lz = l + mech->nq + mech->nu;
-  double *g = N_VGetArrayPointer(yBdot), *gu = g + mech->nq, *gz = gu + mech->nu;
-  const CPMechSens sens = mech->sens;
-  const CPPartials P    = sens->partials;
-  flag                  = cpMechKinematics(mech, P->q, CP_N_TRANSPOSE, l, gu);
-  memset(sens->x, 0, (size_t)mech->nu * sizeof *sens->x);
-  memset(gz, 0, (size_t)mech->nz * sizeof *gz);
-  gather(sens, CP_BY_Q, lz, sens->x);
-  gather(sens, CP_BY_U, lz, gu);
-  if (mech->nz > 0) gather(sens, CP_BY_Z, lz, gz);
-  if (!flag) flag = cpMechKinematics(mech, P->q, CP_N_INVERSE_TRANSPOSE, sens->x, g);
-  /* N(q) u = E q, where E, the product with (0, omega / 2), is skew: E^T l_q = -N(l_q) u. */
-  if (!flag) flag = addQuaternions(sens, l, P->u, -1, g);
-  if (!flag) N_VScale(-1.0, yBdot, yBdot);
-  return mech->attached.cause = flag;
-}
-
-int CPMechAdjointQuadrature(sunrealtype t, N_Vector y, N_Vector yB, N_Vector qBdot, void *data) {
-  const CPMech mech = data;
-  int flag          = solveAdjoint(mech, t, y, yB, __func__);
-  if (flag) return flag;
-  const sunrealtype *lz = N_VGetArrayPointer(yB) + mech->nq + mech->nu;
-  sunrealtype *q        = N_VGetArrayPointer(qBdot);
-  const CPMechSens sens = mech->sens;
-  if (!sens->params) flag = cpReason(mech->text, CP_NO_INIT, "there are no parameters");
-  for (int i = 0; !flag && i < sens->params->Ns; i++) {
-    flag            = findParameter(sens, i);
-    const double *F = byParam(sens, i), *B = F + mech->nu, *Z = B + mech->m;
-    q[i] = -cpDot(F, sens->a, mech->nu) - cpDot(B, sens->lambda, mech->m) - cpDot(Z, lz, mech->nz);
-  }
-  return mech->attached.cause = flag;
-}
-
-/* ---- the parameters ---- */
 
 static int useParams(CPMechSens sens, const CPParams *params) {
   CPArena *arena = &sens->by_params;
@@ -503,11 +418,183 @@ static int useParams(CPMechSens sens, const CPParams *params) {
   return CP_SUCCESS;
 }
 
-/* If params is NULL, the parameters of CPMechSetParams apply again, if there are any. */
+/* Are these the parameters of the newest product? */
+static int isOwn(const CPMechSens sens, const CPParameters *given) {
+  const CPParams *own = &sens->own;
+  int same            = sens->params == own && own->Ns == given->n && own->p == given->values;
+  for (int i = 0; same && i < given->n; i++) {
+    const int k = given->plist ? given->plist[i] : i;
+    same        = own->plist[i] == k && own->pbar[i] == (given->pbar     ? given->pbar[i]
+                                                         : given->values ? fabs(given->values[k])
+                                                                         : 0);
+  }
+  return same;
+}
+
+/* Prepares a product at (t, y) with respect to these parameters, or none if given is NULL. Returns 0 or an error code that has been
+ * reported. */
+static int begin(CPMech mech, N_Vector y, const CPParameters *given, const char *function) {
+  int flag = cpMechCheckState(mech, y, function);
+  if (flag) return flag;
+  const CPMechSens sens = sensOf(mech);
+  if (!sens) return cpReport(&mech->log, CP_MEM_FAIL, function, "no memory");
+  CPParams params = {0};
+  if (!given || !given->values) sens->valid = 0; /* They may have changed unseen. */
+  if (!given || isOwn(sens, given)) return CP_SUCCESS;
+  flag = cpParamsSet(&params, given, &mech->log, function);
+  if (flag) return flag;
+  useParams(sens, NULL);
+  cpParamsFree(&sens->own);
+  sens->own = params;
+  flag      = useParams(sens, &sens->own);
+  return flag ? cpReport(&mech->log, flag, function, "no memory for parameters") : CP_SUCCESS;
+}
+
+/* Reports a failure, with the reason in mech->text. The parameters of the integrator's sensitivities apply again. */
+static int end(CPMech mech, int flag, const char *function) {
+  const CPMechSens sens = mech->sens;
+  if (sens->theirs && sens->params != sens->theirs && useParams(sens, sens->theirs) && !flag)
+    flag = cpReason(mech->text, CP_MEM_FAIL, "no memory for parameters");
+  return flag ? cpMechReport(mech, flag, function) : CP_SUCCESS;
+}
+
+int CPMechJvp(CPMech mech, sunrealtype t, N_Vector y, const CPParameters *parameters, N_Vector s,
+              const sunrealtype *dp, N_Vector sdot, sunrealtype *lambdaS) {
+  int flag = begin(mech, y, parameters, __func__);
+  if (!flag) flag = cpMechCheckVector(mech, s, "s", __func__);
+  if (!flag && sdot && N_VGetLength(sdot) != mech->n)
+    flag = cpRefuse(&mech->log, __func__, "sdot must have the length of y, %d", mech->n);
+  if (!flag && dp && !parameters) flag = cpRefuse(&mech->log, __func__, "dp needs parameters");
+  if (flag) return flag;
+  const CPMechSens sens = mech->sens;
+  CPArena arena         = {0};
+  const CPAlong along   = {.iS = -1, .dp = dp};
+  const double *rates = NULL, *lambda = NULL;
+  N_Vector own = sdot ? sdot : cpArenaVector(&arena, y);
+  if (cpArenaStatus(&arena)) flag = cpReason(mech->text, CP_MEM_FAIL, "no memory");
+  else if (isDirect(mech)) {
+    flag   = forwardRhs(sens, t, N_VGetArrayPointer(y), along, N_VGetArrayPointer(s),
+                        N_VGetArrayPointer(own));
+    lambda = sens->lambda;
+  } else { /* by differences of the whole solution */
+    N_Vector moved  = cpArenaVector(&arena, y);
+    N_Vector value  = cpArenaTake(&arena, N_VNew_Serial(mech->n + mech->m, mech->ctx));
+    N_Vector result = cpArenaTake(&arena, N_VNew_Serial(mech->n + mech->m, mech->ctx));
+    flag            = cpArenaStatus(&arena);
+    if (flag) cpReason(mech->text, flag, "no memory");
+    else flag = direction(sens, solutionAt, t, y, along, s, result, moved, value);
+    if (!flag) rates = N_VGetArrayPointer(result), lambda = rates + mech->n;
+  }
+  if (!flag && sdot && rates)
+    memcpy(N_VGetArrayPointer(sdot), rates, (size_t)mech->n * sizeof *rates);
+  if (!flag && lambdaS) memcpy(lambdaS, lambda, (size_t)mech->m * sizeof *lambdaS);
+  cpArenaFree(&arena);
+  return end(mech, flag, __func__);
+}
+
+/* ---- adjoint: l' = -J^T l, and l^T df/dp ---- */
+
+static void addTransposed(const CPPartials P, CPOutput of, CPDirection by, const double *x,
+                          double *result) {
+  if (P->block[of][by].exists) cpMatTransposedTimes(&P->block[of][by].J, 1.0, x, 1.0, result);
+}
+
+/* Solves (S3): sens->a = w, sens->lambda = mu. Returns 0, or a code with the reason in mech->text. */
+static int solveAdjoint(CPMechSens sens, sunrealtype t, N_Vector y, N_Vector yB) {
+  const CPMech mech    = sens->mech;
+  const sunrealtype *l = N_VGetArrayPointer(yB);
+  if (!isDirect(mech))
+    return cpReason(mech->text, CP_NOT_SUPPORTED,
+                    "adjoints need M and A, without forces that depend on multipliers, FULL "
+                    "motions or kinematics of one's own");
+  int flag = setState(sens, t, N_VGetArrayPointer(y), NULL, NULL);
+  if (!flag) flag = findMatrices(sens);
+  if (!flag) flag = factor(sens);
+  if (flag) return flag;
+  memcpy(sens->f, l + mech->nq, (size_t)mech->nu * sizeof *sens->f);
+  memset(sens->b, 0, (size_t)mech->m * sizeof *sens->b);
+  addTransposed(sens->partials, CP_OF_Z, CP_BY_LAMBDA, l + mech->nq + mech->nu, sens->b);
+  flag = cpSaddleSolve(mech->kkt, sens->f, sens->b, sens->a, sens->lambda);
+  return flag ? cpReason(mech->text, flag, "at t = %.10g: no solution for an adjoint", t)
+              : CP_SUCCESS;
+}
+
+/* g += K^T w + Bq^T mu + Zq^T l_z, or the same for another direction than q. */
+static void gather(const CPMechSens sens, CPDirection by, const double *lz, double *g) {
+  addTransposed(sens->partials, CP_OF_F, by, sens->a, g);
+  addTransposed(sens->partials, CP_OF_B, by, sens->lambda, g);
+  addTransposed(sens->partials, CP_OF_Z, by, lz, g);
+}
+
+/* Jl <- J^T l, by the solution of (S3) */
+static int timesStates(CPMechSens sens, N_Vector yB, N_Vector Jl) {
+  const CPMech mech    = sens->mech;
+  const CPPartials P   = sens->partials;
+  const sunrealtype *l = N_VGetArrayPointer(yB), *lz = l + mech->nq + mech->nu;
+  double *g = N_VGetArrayPointer(Jl), *gu = g + mech->nq, *gz = gu + mech->nu;
+  int flag = cpMechKinematics(mech, P->q, CP_N_TRANSPOSE, l, gu);
+  memset(sens->x, 0, (size_t)mech->nu * sizeof *sens->x);
+  memset(gz, 0, (size_t)mech->nz * sizeof *gz);
+  gather(sens, CP_BY_Q, lz, sens->x);
+  gather(sens, CP_BY_U, lz, gu);
+  if (mech->nz > 0) gather(sens, CP_BY_Z, lz, gz);
+  if (!flag) flag = cpMechKinematics(mech, P->q, CP_N_INVERSE_TRANSPOSE, sens->x, g);
+  /* N(q) u = E q, where E, the product with (0, omega / 2), is skew: E^T l_q = -N(l_q) u. */
+  return flag ? flag : addQuaternions(sens, l, P->u, -1, g);
+}
+
+/* lfp [Ns] <- l^T df/dp, by the solution of (S3) */
+static int timesParameters(CPMechSens sens, N_Vector yB, sunrealtype *lfp) {
+  const CPMech mech     = sens->mech;
+  const sunrealtype *lz = N_VGetArrayPointer(yB) + mech->nq + mech->nu;
+  int flag              = CP_SUCCESS;
+  for (int i = 0; !flag && sens->params && i < sens->params->Ns; i++) {
+    flag            = findParameter(sens, i);
+    const double *F = byParam(sens, i), *B = F + mech->nu, *Z = B + mech->m;
+    lfp[i] = cpDot(F, sens->a, mech->nu) + cpDot(B, sens->lambda, mech->m) + cpDot(Z, lz, mech->nz);
+  }
+  return flag;
+}
+
+int CPMechVjp(CPMech mech, sunrealtype t, N_Vector y, const CPParameters *parameters, N_Vector l,
+              N_Vector Jl, sunrealtype *lfp) {
+  int flag = begin(mech, y, parameters, __func__);
+  if (!flag) flag = cpMechCheckVector(mech, l, "l", __func__);
+  if (!flag && Jl && N_VGetLength(Jl) != mech->n)
+    flag = cpRefuse(&mech->log, __func__, "Jl must have the length of y, %d", mech->n);
+  if (!flag && lfp && !parameters) flag = cpRefuse(&mech->log, __func__, "lfp needs parameters");
+  if (flag) return flag;
+  flag = solveAdjoint(mech->sens, t, y, l);
+  if (!flag && Jl) flag = timesStates(mech->sens, l, Jl);
+  if (!flag && lfp) flag = timesParameters(mech->sens, l, lfp);
+  return end(mech, flag, __func__);
+}
+
+/* CPSensSystem's products, while the integrator runs */
+static int products(sunrealtype t, N_Vector y, N_Vector l, N_Vector Jl, sunrealtype *lfp,
+                    void *data) {
+  const CPMech mech = data;
+  int flag          = mech->ready && !mech->log.running ? CP_SUCCESS
+                                                        : cpMechCheckState(mech, y, "CPIntegratorGradient");
+  if (flag) return flag;
+  const CPMechSens sens = sensOf(mech);
+  if (!sens) flag = cpReason(mech->text, CP_MEM_FAIL, "no memory");
+  if (!flag) flag = solveAdjoint(sens, t, y, l);
+  if (!flag && Jl) flag = timesStates(sens, l, Jl);
+  if (!flag && lfp) flag = timesParameters(sens, l, lfp);
+  return mech->attached.cause = flag;
+}
+
+/* ---- the parameters ---- */
+
+/* CPSensSystem's start */
 static int start(void *data, const CPParams *params) {
   CPMechSens sens = sensOf(data);
   if (!sens) return CP_MEM_FAIL;
-  return useParams(sens, params ? params : sens->own.Ns > 0 ? &sens->own : NULL);
+  sens->theirs   = NULL;
+  const int flag = useParams(sens, params);
+  if (!flag) sens->theirs = params;
+  return flag;
 }
 
 /* dc/dp in the order of the projector's rows: positions, then velocities. */
@@ -528,54 +615,19 @@ static int rows(sunrealtype t, N_Vector y, int iS, N_Vector rv, int *given, void
   return CP_SUCCESS;
 }
 
-static const CPParams *params(void *data) {
-  const CPMech mech = data;
-  return mech->sens ? mech->sens->params : NULL;
-}
-
 static int transposes(void *mech) { return isDirect(mech); }
 
-const CPSensSystem cpMechSensModel = {.rhs        = CPMechSensRhs1,
-                                      .start      = start,
-                                      .rows       = rows,
-                                      .adjoint    = CPMechAdjointRhs,
-                                      .quadrature = CPMechAdjointQuadrature,
-                                      .transposes = transposes,
-                                      .params     = params};
+const CPSensSystem cpMechSensModel = {
+    .rhs = rhs, .start = start, .rows = rows, .products = products, .transposes = transposes};
 
-/* Returns the workspace for an option, or NULL with a code in *flag that has been reported. */
-static CPMechSens open(CPMech mech, int *flag, const char *function) {
-  *flag = cpMechOption(mech, 0, function);
-  if (!*flag && !mech->ready) *flag = cpMechSetUp(mech, function);
-  if (*flag) return NULL;
-  CPMechSens sens = sensOf(mech);
-  if (!sens) *flag = cpReport(&mech->log, CP_MEM_FAIL, function, "no memory");
-  return sens;
-}
-
-int CPMechSetParamJac(CPMech mech, CPMechParamJacFn jac) {
-  int flag;
-  CPMechSens sens = open(mech, &flag, __func__);
-  if (!sens) return flag;
-  sens->jac   = jac;
+int CPMechSetParamPartialsFn(CPMech mech, CPParamPartialsFn fn) {
+  int flag = cpMechOption(mech, 0, __func__);
+  if (!flag && !mech->ready) flag = cpMechSetUp(mech, __func__);
+  if (flag) return flag;
+  const CPMechSens sens = sensOf(mech);
+  if (!sens) return cpReport(&mech->log, CP_MEM_FAIL, __func__, "no memory");
+  sens->jac   = fn;
   sens->valid = 0;
   if (sens->params) memset(sens->checked, 0, (size_t)sens->params->Ns);
   return CP_SUCCESS;
-}
-
-int CPMechSetParams(CPMech mech, int Np, sunrealtype *p, const sunrealtype *pbar, const int *plist) {
-  int flag;
-  CPMechSens sens = open(mech, &flag, __func__);
-  CPParams params = {0};
-  if (!sens) return flag;
-  if (sens->params && sens->params != &sens->own)
-    return cpReport(&mech->log, CP_NOT_SUPPORTED, __func__,
-                    "the forward sensitivities of the integrator bring their parameters: use "
-                    "CPIntegratorSetSensParams");
-  flag = cpParamsSet(&params, Np, p, pbar, plist, &mech->log, __func__);
-  if (flag) return flag;
-  cpParamsFree(&sens->own);
-  sens->own = params;
-  flag      = useParams(sens, &sens->own);
-  return flag ? cpReport(&mech->log, flag, __func__, "no memory for parameters") : CP_SUCCESS;
 }

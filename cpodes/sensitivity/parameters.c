@@ -18,108 +18,108 @@ void cpParamsFree(CPParams *params) {
   *params = (CPParams){0};
 }
 
-int cpParamsCreate(CPParams *params, int Ns) {
-  params->Ns = Ns;
-  CP_ARRAYS(&params->arena, Ns, &params->pbar, &params->kept);
-  CP_NEW(&params->arena, params->plist, Ns);
-  const int flag = cpArenaStatus(&params->arena);
-  if (flag) cpParamsFree(params);
-  for (int i = 0; !flag && i < Ns; i++) params->pbar[i] = 1.0, params->plist[i] = i;
-  return flag;
-}
-
-static int checkParams(int Ns, const sunrealtype *p, const sunrealtype *pbar, const int *plist,
-                       CPLog *log, const char *function) {
-  if (Ns <= 0) return cpRefuse(log, function, "there must be parameters: their number is %d", Ns);
-  if (!p) return cpRefuse(log, function, "p must not be NULL");
-  for (int i = 0; i < Ns; i++) {
-    const int k            = plist ? plist[i] : i;
+static int checkParams(const CPParameters *given, CPLog *log, const char *function) {
+  const sunrealtype *p = given->values, *pbar = given->pbar;
+  if (given->n <= 0)
+    return cpRefuse(log, function, "there must be parameters: their number is %d", given->n);
+  if (!p && !pbar)
+    return cpRefuse(log, function, "values and pbar of the parameters must not both be NULL");
+  for (int i = 0; i < given->n; i++) {
+    const int k            = given->plist ? given->plist[i] : i;
     const sunrealtype size = k < 0 ? 0.0 : pbar ? pbar[i] : fabs(p[k]);
     if (k < 0) return cpRefuse(log, function, "plist[%d] must not be negative: %d", i, k);
     if (pbar && (!(size > 0.0) || isinf(size)))
       return cpRefuse(log, function, "pbar[%d] must be positive and finite: %g", i, size);
     if (!(size > 0.0) || isinf(size))
       return cpRefuse(log, function,
-                      "p[%d] must be finite and, without a size in pbar, not zero: %g", k, p[k]);
-    if (CP_PARAM_PART * size < LEAST_CHANGE * CP_UROUND * fabs(p[k]))
+                      "values[%d] must be finite and, without a size in pbar, not zero: %g", k,
+                      p[k]);
+    if (p && CP_PARAM_PART * size < LEAST_CHANGE * CP_UROUND * fabs(p[k]))
       return cpRefuse(log, function,
-                      "differences by parts of pbar[%d], %g, would be roundoff of p[%d], %g", i,
-                      size, k, p[k]);
+                      "differences by parts of pbar[%d], %g, would be roundoff of values[%d], %g",
+                      i, size, k, p[k]);
   }
   return CP_SUCCESS;
 }
 
-int cpParamsSet(CPParams *params, int Ns, sunrealtype *p, const sunrealtype *pbar, const int *plist,
-                CPLog *log, const char *function) {
-  const int flag = checkParams(Ns, p, pbar, plist, log, function);
+int cpParamsSet(CPParams *params, const CPParameters *given, CPLog *log, const char *function) {
+  int flag = checkParams(given, log, function);
   if (flag) return flag;
-  if (cpParamsCreate(params, Ns))
-    return cpReport(log, CP_MEM_FAIL, function, "no memory for parameters");
-  params->p = p;
-  for (int i = 0; i < Ns; i++) {
-    params->plist[i] = plist ? plist[i] : i;
-    params->pbar[i]  = pbar ? pbar[i] : fabs(p[params->plist[i]]);
+  params->Ns = given->n;
+  CP_ARRAYS(&params->arena, given->n, &params->pbar, &params->kept);
+  CP_NEW(&params->arena, params->plist, given->n);
+  flag = cpArenaStatus(&params->arena);
+  if (flag) {
+    cpParamsFree(params);
+    return cpReport(log, flag, function, "no memory for parameters");
+  }
+  params->p = given->values;
+  for (int i = 0; i < given->n; i++) {
+    params->plist[i] = given->plist ? given->plist[i] : i;
+    params->pbar[i]  = given->pbar ? given->pbar[i] : fabs(given->values[params->plist[i]]);
   }
   return CP_SUCCESS;
 }
 
 /* ---- differences ---- */
 
-/* d/de f(t, y + e s, p + e e_i) at e = 0, by differences with the step e. If s is NULL, only the
- * derivative with respect to the parameter. */
-static int difference(const CPParams *params, int iS, sunrealtype e, CVRhsFn f, sunrealtype t,
-                      N_Vector y, N_Vector s, N_Vector result, N_Vector moved, N_Vector value,
-                      void *data) {
-  sunrealtype *p         = params->p ? &params->p[params->plist[iS]] : NULL;
-  const sunrealtype kept = p ? *p : 0.0;
-  int flag               = CP_SUCCESS;
+/* Moves the parameters from params->kept by e along a direction. */
+static void move(const CPParams *params, CPAlong along, sunrealtype e) {
+  for (int i = 0; params->p && i < params->Ns; i++)
+    if (along.dp || i == along.iS)
+      params->p[params->plist[i]] = params->kept[i] + e * (along.dp ? along.dp[i] : 1.0);
+}
+
+/* d/de f(t, y + e s, p + e along) at e = 0, by differences with the step e. If s is NULL, only the
+ * derivative with respect to the parameters. */
+static int difference(const CPParams *params, CPAlong along, sunrealtype e, CVRhsFn f,
+                      sunrealtype t, N_Vector y, N_Vector s, N_Vector result, N_Vector moved,
+                      N_Vector value, void *data) {
+  int flag = CP_SUCCESS;
+  for (int i = 0; params->p && i < params->Ns; i++) params->kept[i] = params->p[params->plist[i]];
   N_VConst(0.0, result);
   for (int k = -3; !flag && k <= 3; k++) {
     if (k == 0) continue;
-    if (p) *p = kept + k * e;
+    move(params, along, k * e);
     if (s) N_VLinearSum(1.0, y, k * e, s, moved);
     flag = f(t, s ? moved : y, value, data);
     if (!flag)
       N_VLinearSum(1.0, result, (k > 0 ? 1 : -1) * cpSixthOrder[abs(k) - 1] / e, value, result);
   }
-  if (p) *p = kept;
+  move(params, along, 0.0);
   return flag;
 }
 
 int cpParamDifference(const CPParams *params, int iS, sunrealtype part, CVRhsFn f, sunrealtype t,
                       N_Vector y, void *data, N_Vector value, N_Vector result) {
-  return difference(params, iS, part * params->pbar[iS], f, t, y, NULL, result, NULL, value, data);
+  return difference(params, (CPAlong){.iS = iS}, part * params->pbar[iS], f, t, y, NULL, result,
+                    NULL, value, data);
 }
 
 sunrealtype cpSensLeastSize(N_Vector y) { return fmax(N_VMaxNorm(y) * 1.0e-2, 1.0e-30); }
 
 /* The step e moves y_j by at most CP_PARAM_PART times |y_j| plus the typical size of states, and
- * the parameter by at most CP_PARAM_PART times its size. */
-int cpSensDirection(const CPParams *params, CVRhsFn f, sunrealtype t, N_Vector y, int iS,
+ * parameters by at most CP_PARAM_PART times their sizes. */
+int cpSensDirection(const CPParams *params, CVRhsFn f, sunrealtype t, N_Vector y, CPAlong along,
                     N_Vector yS, N_Vector ySdot, N_Vector moved, N_Vector value, void *user_data) {
   N_VAbs(y, moved);
   N_VAddConst(moved, cpSensLeastSize(y), moved);
   N_VDiv(yS, moved, moved);
   sunrealtype rate = N_VMaxNorm(moved);
-  if (params->p) rate = fmax(rate, 1.0 / params->pbar[iS]);
+  for (int i = 0; params->p && along.dp && i < params->Ns; i++)
+    rate = fmax(rate, fabs(along.dp[i]) / params->pbar[i]);
+  if (params->p && !along.dp && along.iS >= 0) rate = fmax(rate, 1.0 / params->pbar[along.iS]);
   const sunrealtype e = rate > 0.0 ? CP_PARAM_PART / rate : CP_PARAM_PART;
-  return difference(params, iS, e, f, t, y, yS, ySdot, moved, value, user_data);
+  return difference(params, along, e, f, t, y, yS, ySdot, moved, value, user_data);
 }
 
-int CPIntegratorSensRhs1(CPIntegrator s, sunrealtype t, N_Vector y, int iS, N_Vector yS,
-                         N_Vector ySdot, N_Vector tmp1, N_Vector tmp2) {
-  const CPMultistep mem = cpMultistep(s, "sensitivities", __func__);
-  if (!mem) return s ? CP_NOT_SUPPORTED : CP_MEM_NULL;
-  const int flag = cpSensExist(mem, __func__);
-  if (flag) return flag;
-  const CPParams *params = &cpSensOf(mem)->params;
-  if (!mem->base.f)
-    return cpReport(
-        &mem->base.log, CP_NOT_SUPPORTED, __func__,
-        "f is not known: mem has been attached to memory of CVODES' (CPIntegratorAttach)");
-  if (iS < 0 || iS >= params->Ns)
-    return cpRefuse(&mem->base.log, __func__, "iS must be 0 ... %d, is %d", params->Ns - 1, iS);
-  return cpSensDirection(params, mem->base.f, t, y, iS, yS, ySdot, tmp1, tmp2, cpUserData(mem));
+/* CVODES passes the user's pointer, which does not lead here, and its own vectors, which do. */
+int cpSensDifferences(int Ns, sunrealtype t, N_Vector y, N_Vector ydot, int iS, N_Vector yS,
+                      N_Vector ySdot, void *user_data, N_Vector tmp1, N_Vector tmp2) {
+  const CPMultistep mem = cpAdoptedBy(ydot);
+  (void)Ns;
+  return cpSensDirection(&cpSensOf(mem)->params, mem->base.f, t, y, (CPAlong){.iS = iS}, yS, ySdot,
+                         tmp1, tmp2, user_data);
 }
 
 /* ---- dc/dp, and G s ---- */
@@ -132,7 +132,8 @@ int cpSensRowsAlong(CPSens sens, sunrealtype t, N_Vector y, N_Vector s) {
   const CPParams none = {0};
   if (!sens->Gs && !(sens->Gs = N_VClone(sens->c)))
     return cpReason(cpWorkText(sens->work), CP_MEM_FAIL, "no memory for G s");
-  return cpSensDirection(&none, rowsAt, t, y, 0, s, sens->Gs, sens->moved, sens->c, sens->work);
+  return cpSensDirection(&none, rowsAt, t, y, (CPAlong){.iS = 0}, s, sens->Gs, sens->moved, sens->c,
+                         sens->work);
 }
 
 int cpSensRowsByDifferences(CPSens sens, sunrealtype t, N_Vector y, int iS, N_Vector *r) {
@@ -167,10 +168,9 @@ int cpSensRows(CPSens sens, sunrealtype t, N_Vector y, int iS, N_Vector *r) {
     return cpReason(text, CP_MEM_FAIL, "no memory for dc/dp");
   *r = sens->r;
   if (!sens->r && sens->cS)
-    return cpReason(
-        text, CP_NOT_SUPPORTED,
-        "dc/dp is given (CPIntegratorSetSensConstraintFn), but this projector has no rows for "
-        "it: a projection of the user's keeps G s = 0 only");
+    return cpReason(text, CP_NOT_SUPPORTED,
+                    "dc/dp is given (CPSensSetRhsFn), but this projector has no rows for "
+                    "it: a projection of the user's keeps G s = 0 only");
   if (!sens->r) return CP_SUCCESS; /* norms and a user's projection have no parameters */
   sens->stats.ncp++;
   if (sens->cS) return rowsByUser(sens, t, y, iS);

@@ -3,30 +3,33 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sunnonlinsol/sunnonlinsol_fixedpoint.h>
 
 /* ---- checks ---- */
 
-int cpSensExist(CPMultistep mem, const char *function) {
-  const int flag = cpStepperExists(&mem->base, function);
+/* The log for messages: the integrator's, if there is one. */
+static CPLog *logOf(CPSens sens) { return sens->mem ? &sens->mem->base.log : &sens->log; }
+
+static int exists(CPSens sens, const char *function) {
+  return sens ? CP_SUCCESS : cpReport(NULL, CP_MEM_NULL, function, "sens must not be NULL");
+}
+
+/* Checks that an integrator computes sens, and is idle. Returns 0 or an error code that has been reported. */
+static int check(CPSens sens, const char *function) {
+  const int flag = exists(sens, function);
   if (flag) return flag;
-  if (!mem->sens.data)
-    return cpReport(&mem->base.log, CP_NO_INIT, function, "call CPIntegratorSensInit1 first");
-  return CP_SUCCESS;
+  if (!sens->mem)
+    return cpReport(&sens->log, CP_NO_INIT, function, "call CPIntegratorSetSens first");
+  return cpStepperIdle(&sens->mem->base, function);
 }
 
-int cpSensCheck(CPMultistep mem, const char *function) {
-  const int flag = cpSensExist(mem, function);
-  return flag ? flag : cpStepperIdle(&mem->base, function);
-}
-
-static int checkStart(CPMultistep mem, int Ns, N_Vector *yS0, const char *function) {
-  if (!yS0) return cpRefuse(&mem->base.log, function, "yS0 must not be NULL");
+static int checkStart(CPLog *log, int Ns, N_Vector *yS0, N_Vector y, const char *function) {
   for (int i = 0; i < Ns; i++) {
-    if (!yS0[i] || N_VGetLength(yS0[i]) != N_VGetLength(mem->base.y0))
-      return cpRefuse(&mem->base.log, function, "yS0[%d] must be a vector of the state's length %ld",
-                      i, (long)N_VGetLength(mem->base.y0));
+    if (!yS0[i] || N_VGetLength(yS0[i]) != N_VGetLength(y))
+      return cpRefuse(log, function, "yS0[%d] must be a vector of the state's length %ld", i,
+                      (long)N_VGetLength(y));
     if (!cpVectorFinite(yS0[i]))
-      return cpRefuse(&mem->base.log, function, "yS0[%d] must be finite: component %d is not", i,
+      return cpRefuse(log, function, "yS0[%d] must be finite: component %d is not", i,
                       cpFirstNonFinite(yS0[i]));
   }
   return CP_SUCCESS;
@@ -40,42 +43,74 @@ N_Vector *cpSensVectors(CPArena *arena, int count, N_Vector tmpl) {
   return v;
 }
 
-/* CVodeSensFree keeps a pointer to a solver that is not CVODES' own: CVODES would initialise our
- * solver once more after it has been freed. New sensitivities have a solver of CVODES' own, which
- * replaces it. */
-static void leaveCVODES(CPMultistep mem) {
-  CVodeSensFree(mem->cvode_mem);
-  if (!CVodeSensInit1(mem->cvode_mem, 1, CV_STAGGERED1, NULL, &mem->base.y0))
-    CVodeSensFree(mem->cvode_mem);
+/* CVodeSensFree keeps a pointer to a solver that is not CVODES' own, and CVODES initialises that once more at the next start.
+ * Therefore our solver is replaced by one that outlives CVODES' memory or, for memory of a program, by CVODES' own, which new
+ * sensitivities bring. The solver can be replaced while sensitivities are switched on, as a new start does. */
+static void leaveCVODES(CPMultistep mem, CPSens sens) {
+  void *cvode_mem = mem->cvode_mem;
+  if (sens->nls.wrapper && !CVodeSensReInit(cvode_mem, CV_STAGGERED1, sens->start))
+    CVodeSetNonlinearSolverSensStg1(cvode_mem, mem->idle_solver);
+  CVodeSensFree(cvode_mem);
+  if (!mem->base.attached) return;
+  if (!CVodeSensInit1(cvode_mem, 1, CV_STAGGERED1, NULL, &mem->base.y0)) CVodeSensFree(cvode_mem);
+  else mem->idle_solver = NULL; /* There is no memory, and CVODES keeps it. */
 }
 
-static void release(void **data) {
-  CPSens sens     = *data;
+/* The integrator computes sens no longer. freeing: it is being freed itself. */
+static void detach(CPSens sens, int freeing) {
   CPMultistep mem = sens->mem;
   if (mem->base.system.sens && mem->base.system.data)
     mem->base.system.sens->start(mem->base.system.data, NULL);
   cpSensNewProjector(sens);
-  if (mem->base.attached) leaveCVODES(mem);
+  if (mem->base.attached || !freeing) leaveCVODES(mem, sens);
   if (sens->nls.wrapper) SUNNonlinSolFree(sens->nls.wrapper);
-  if (sens->nls.inner_owned) SUNNonlinSolFree(sens->nls.inner);
+  if (sens->nls.inner) SUNNonlinSolFree(sens->nls.inner);
+  sens->nls = (CPWrapped){0};
+  memset(sens->pending, 0, (size_t)sens->params.Ns);
+  mem->sens.data = NULL;
+  sens->mem      = NULL;
+}
+
+static void release(void **data) { detach(*data, 1); }
+
+int CPSensCreate(const CPParameters *parameters, N_Vector y_tmpl, SUNContext ctx, CPSens *address) {
+  if (!parameters || !y_tmpl || !ctx || !address)
+    return cpRefuse(NULL, __func__, "parameters, y_tmpl, ctx and sens must not be NULL");
+  *address      = NULL;
+  const int Ns  = parameters->n;
+  CPParams kept = {0};
+  int flag      = cpParamsSet(&kept, parameters, NULL, __func__);
+  if (!flag && parameters->y0S) flag = checkStart(NULL, Ns, parameters->y0S, y_tmpl, __func__);
+  CPSens sens = flag ? NULL : calloc(1, sizeof *sens);
+  if (!sens) cpParamsFree(&kept);
+  if (flag) return flag;
+  if (!sens) return cpReport(NULL, CP_MEM_FAIL, __func__, "no memory for sensitivities");
+  CPArena *arena = &sens->arena;
+  sens->params   = kept;
+  CP_VECTORS(arena, y_tmpl, &sens->ewt, &sens->s, &sens->moved);
+  sens->given = cpSensVectors(arena, Ns, y_tmpl);
+  sens->start = cpSensVectors(arena, Ns, y_tmpl);
+  sens->delta = cpSensVectors(arena, Ns, y_tmpl);
+  CP_NEW(arena, sens->pending, Ns);
+  if (cpArenaStatus(arena)) {
+    CPSensFree(&sens);
+    return cpReport(NULL, CP_MEM_FAIL, __func__, "no memory for sensitivities");
+  }
+  for (int i = 0; i < Ns; i++)
+    if (parameters->y0S) N_VScale(1.0, parameters->y0S[i], sens->given[i]);
+    else N_VConst(0.0, sens->given[i]);
+  *address = sens;
+  return CP_SUCCESS;
+}
+
+void CPSensFree(CPSens *address) {
+  CPSens sens = address ? *address : NULL;
+  if (!sens || (sens->mem && cpStepperIdle(&sens->mem->base, __func__))) return;
+  if (sens->mem) detach(sens, 0);
   cpParamsFree(&sens->params);
   cpArenaFree(&sens->arena);
   free(sens);
-  *data = NULL;
-}
-
-static CPSens create(CPMultistep mem, int Ns) {
-  CPSens sens = calloc(1, sizeof *sens);
-  void *data  = sens;
-  if (!sens) return NULL;
-  CPArena *arena = &sens->arena;
-  sens->mem      = mem;
-  CP_VECTORS(arena, mem->base.y0, &sens->ewt, &sens->s, &sens->moved);
-  sens->start = cpSensVectors(arena, Ns, mem->base.y0);
-  sens->delta = cpSensVectors(arena, Ns, mem->base.y0);
-  CP_NEW(arena, sens->pending, Ns);
-  if (cpArenaStatus(arena) || cpParamsCreate(&sens->params, Ns)) release(&data);
-  return data;
+  *address = NULL;
 }
 
 static void readCounters(void *data, CPIntegratorSensStats *stats) {
@@ -93,38 +128,26 @@ static void keepStart(CPSens sens, N_Vector *yS0) {
   sens->off       = 0;
 }
 
-int CPIntegratorSensInit1(CPIntegrator s, int Ns, int ism, CVSensRhs1Fn fS1, N_Vector *yS0) {
-  const CPMultistep mem = cpMultistep(s, "sensitivities", __func__);
-  if (!mem) return s ? CP_NOT_SUPPORTED : CP_MEM_NULL;
-  int flag = cpStepperCheck((CPIntegrator)mem, __func__);
-  if (flag) return flag;
-  if (mem->sens.data)
-    return cpRefuse(&mem->base.log, __func__,
-                    "there are sensitivities already: use CPIntegratorSensReInit");
-  if (Ns <= 0) return cpRefuse(&mem->base.log, __func__, "Ns must be positive: Ns = %d", Ns);
-  if (ism != CV_STAGGERED1)
-    return cpReport(
-        &mem->base.log, CP_NOT_SUPPORTED, __func__,
-        "ism must be CV_STAGGERED1 (%d), is %d: only its solver sees one sensitivity at "
-        "a time",
-        CV_STAGGERED1, ism);
-  flag = cpCheckNoSteps(mem, __func__); /* CVODES takes up sensitivities only at its first step. */
-  if (!flag) flag = checkStart(mem, Ns, yS0, __func__);
-  if (flag) return flag;
-  CPSens sens = create(mem, Ns);
-  if (!sens) return cpReport(&mem->base.log, CP_MEM_FAIL, __func__, "no memory for sensitivities");
+/* Gives CVODES the sensitivities. Returns 0 or a code. */
+static int attach(CPMultistep mem, CPSens sens) {
   const CPSensSystem *model = mem->base.system.sens;
-  sens->is_rough            = !fS1 && !model;
-  keepStart(sens, yS0);
-  flag = CVodeSensInit1(mem->cvode_mem, Ns, ism, !fS1 && model ? model->rhs : fS1, yS0);
-  if (!flag) flag = cpSensInstall(sens, NULL);
-  if (!flag && model) flag = model->start(mem->base.system.data, &sens->params);
-  if (flag) {
-    void *data = sens;
-    if (!mem->base.attached) leaveCVODES(mem);
-    release(&data);
-    return cpReport(&mem->base.log, flag, __func__, "sensitivities could not be set up");
-  }
+  const CPParams *params    = &sens->params;
+  const int knows_f         = mem->base.f && mem->norms.possible;
+  const CVSensRhs1Fn fS1    = sens->fS1 ? sens->fS1
+                              : model   ? model->rhs
+                              : knows_f ? cpSensDifferences
+                                        : NULL; /* CVODES' difference quotients */
+  if (!mem->idle_solver) mem->idle_solver = SUNNonlinSol_FixedPoint(mem->base.y0, 0, mem->base.ctx);
+  if (!mem->idle_solver) return CP_MEM_FAIL;
+  sens->mem      = mem;
+  sens->is_rough = !fS1;
+  keepStart(sens, sens->given);
+  int flag = CVodeSensInit1(mem->cvode_mem, params->Ns, CV_STAGGERED1, fS1, sens->given);
+  if (!flag) flag = cpSensInstall(sens);
+  if (!flag) flag = CVodeSetSensParams(mem->cvode_mem, params->p, params->pbar, params->plist);
+  if (!flag) flag = CVodeSensEEtolerances(mem->cvode_mem);
+  if (!flag) flag = CVodeSetSensErrCon(mem->cvode_mem, sens->errcon);
+  if (!flag && model) flag = model->start(mem->base.system.data, params);
   mem->sens = (CPSensHooks){.data      = sens,
                             .begin     = cpSensBegin,
                             .end       = cpSensEnd,
@@ -136,17 +159,63 @@ int CPIntegratorSensInit1(CPIntegrator s, int Ns, int ism, CVSensRhs1Fn fS1, N_V
                             .stats     = readCounters,
                             .bypassed  = cpSensBypassed,
                             .free      = release};
-  return CP_SUCCESS;
+  if (flag) detach(sens, 0);
+  return flag;
 }
 
-int CPIntegratorSensReInit(CPIntegrator s, N_Vector *yS0) {
+int cpSensSet(CPMultistep mem, CPSens sens, const char *function) {
+  const CPSens before = mem->sens.data;
+  CPLog *log          = &mem->base.log;
+  if (sens == before) return !sens || sens->has_start ? CP_SUCCESS : CPSensReInit(sens, NULL);
+  if (!sens) {
+    detach(before, 0);
+    return CP_SUCCESS;
+  }
+  if (sens->mem) return cpRefuse(log, function, "another integrator computes these sensitivities");
+  int flag =
+      cpCheckNoSteps(mem, function); /* CVODES takes up sensitivities only at its first step. */
+  if (!flag) flag = checkStart(log, sens->params.Ns, sens->given, mem->base.y0, function);
+  if (flag) return flag;
+  if (!sens->fS1 && !sens->params.p && !mem->base.system.sens)
+    return cpRefuse(log, function,
+                    "df/dp is not known: give the values of the parameters (CPParameters), or "
+                    "CPSensSetRhsFn a right-hand side");
+  if (sens->cS && mem->base.system.sens)
+    return cpReport(log, CP_NOT_SUPPORTED, function,
+                    "the constraints are those of a mechanical system, which knows their "
+                    "derivatives: use CPMechSetParamPartialsFn in place of cS");
+  if (before) detach(before, 0);
+  flag = attach(mem, sens);
+  return flag ? cpReport(log, flag, function, "sensitivities could not be set up") : CP_SUCCESS;
+}
+
+int CPIntegratorSetSens(CPIntegrator s, CPSens sens) {
   const CPMultistep mem = cpMultistep(s, "sensitivities", __func__);
   if (!mem) return s ? CP_NOT_SUPPORTED : CP_MEM_NULL;
-  int flag = cpSensCheck(mem, __func__);
-  if (!flag) flag = cpCheckNoSteps(mem, __func__);
-  if (!flag) flag = checkStart(mem, cpSensOf(mem)->params.Ns, yS0, __func__);
+  const int flag = cpStepperCheck(s, __func__);
+  return flag ? flag : cpSensSet(mem, sens, __func__);
+}
+
+CPSens CPIntegratorGetSens(CPIntegrator s, CPParameters *parameters) {
+  const CPSens sens = s && CPIntegratorGetCVodeMem(s) ? ((CPMultistep)s)->sens.data : NULL;
+  if (sens && parameters)
+    *parameters = (CPParameters){.n      = sens->params.Ns,
+                                 .values = sens->params.p,
+                                 .pbar   = sens->params.pbar,
+                                 .plist  = sens->params.plist,
+                                 .y0S    = sens->given};
+  return sens;
+}
+
+int CPSensReInit(CPSens sens, N_Vector *yS0) {
+  int flag = check(sens, __func__);
+  if (flag) return flag;
+  CPMultistep mem = sens->mem;
+  if (!yS0) yS0 = sens->given;
+  flag = cpCheckNoSteps(mem, __func__);
+  if (!flag) flag = checkStart(logOf(sens), sens->params.Ns, yS0, mem->base.y0, __func__);
   if (!flag) flag = cpOfCVODES(mem, CVodeSensReInit(mem->cvode_mem, CV_STAGGERED1, yS0), __func__);
-  if (!flag) keepStart(cpSensOf(mem), yS0);
+  if (!flag) keepStart(sens, yS0);
   return flag;
 }
 
@@ -184,10 +253,6 @@ static int isOff(CPMultistep mem) {
   return flag == CV_NO_SENS;
 }
 
-int cpSensLacksParameters(CPSens sens) {
-  return sens->is_rough && !sens->params.p && !isOff(sens->mem);
-}
-
 int cpSensBypassed(void *data, long int steps) {
   CPSens sens          = data;
   const long int seen  = sens->nsolves - sens->nsolves_before;
@@ -198,60 +263,33 @@ int cpSensBypassed(void *data, long int steps) {
 
 /* ---- options ---- */
 
-int CPIntegratorSetSensParams(CPIntegrator s, sunrealtype *p, const sunrealtype *pbar,
-                              const int *plist) {
-  const CPMultistep mem = cpMultistep(s, "sensitivities", __func__);
-  if (!mem) return s ? CP_NOT_SUPPORTED : CP_MEM_NULL;
-  CPParams params = {0};
-  int flag        = cpSensCheck(mem, __func__);
+int CPSensSetRhsFn(CPSens sens, CVSensRhs1Fn fS1, CPConstraintSensFn cS) {
+  const int flag = exists(sens, __func__);
   if (flag) return flag;
-  CPParams *now = &cpSensOf(mem)->params;
-  flag          = cpParamsSet(&params, now->Ns, p, pbar, plist, &mem->base.log, __func__);
-  if (flag) return flag;
-  cpParamsFree(now);
-  *now = params;
-  if (mem->base.system.sens) flag = mem->base.system.sens->start(mem->base.system.data, now);
-  if (flag) return cpReport(&mem->base.log, flag, __func__, "no memory for parameters");
-  return cpOfCVODES(mem, CVodeSetSensParams(mem->cvode_mem, p, now->pbar, now->plist), __func__);
-}
-
-int CPIntegratorSetSensConstraintFn(CPIntegrator s, CPConstraintSensFn cS) {
-  const CPMultistep mem = cpMultistep(s, "sensitivities", __func__);
-  if (!mem) return s ? CP_NOT_SUPPORTED : CP_MEM_NULL;
-  const int flag = cpSensCheck(mem, __func__);
-  if (flag) return flag;
-  if (mem->base.system.sens)
-    return cpReport(&mem->base.log, CP_NOT_SUPPORTED, __func__,
-                    "the constraints are those of a mechanical system: use CPMechSetParamJac");
-  cpSensOf(mem)->cS = cS;
+  if (sens->mem)
+    return cpReport(logOf(sens), CP_TOO_LATE, __func__, "call it before CPIntegratorSetSens");
+  sens->fS1 = fS1, sens->cS = cS;
   return CP_SUCCESS;
 }
 
-int CPIntegratorSetSensNonlinearSolver(CPIntegrator s, SUNNonlinearSolver inner) {
-  const CPMultistep mem = cpMultistep(s, "sensitivities", __func__);
-  if (!mem) return s ? CP_NOT_SUPPORTED : CP_MEM_NULL;
-  int flag = cpSensCheck(mem, __func__);
+int CPSensSetErrCon(CPSens sens, sunbooleantype on) {
+  const int flag = exists(sens, __func__);
   if (flag) return flag;
-  if (inner && cpLacksOperations(inner)) return cpRefuse(&mem->base.log, __func__, CP_INNER_MUST);
-  flag = cpCheckNoSteps(mem, __func__);
-  if (flag) return flag;
-  flag = cpSensInstall(cpSensOf(mem), inner);
-  return flag ? cpReport(&mem->base.log, flag, __func__,
-                         "the nonlinear solver could not be installed")
-              : CP_SUCCESS;
+  sens->errcon = on != 0;
+  return sens->mem ? cpOfCVODES(sens->mem, CVodeSetSensErrCon(sens->mem->cvode_mem, sens->errcon),
+                                __func__)
+                   : CP_SUCCESS;
 }
 
 /* ---- the start ---- */
 
-int CPIntegratorSensCalcIC(CPIntegrator s) {
-  const CPMultistep mem = cpMultistep(s, "sensitivities", __func__);
-  if (!mem) return s ? CP_NOT_SUPPORTED : CP_MEM_NULL;
-  int flag = cpSensCheck(mem, __func__);
+int CPSensCalcIC(CPSens sens, N_Vector *yS0) {
+  int flag = check(sens, __func__);
   if (flag) return flag;
-  CPSens sens = cpSensOf(mem);
+  CPMultistep mem = sens->mem;
+  CPLog *log      = logOf(sens);
   if (!mem->base.P)
-    return cpReport(&mem->base.log, CP_NO_PROJECTOR, __func__,
-                    "call CPIntegratorSetProjector first");
+    return cpReport(log, CP_NO_PROJECTOR, __func__, "call CPIntegratorSetProjector first");
   flag = cpCheckNoSteps(mem, __func__);
   if (flag) return flag;
   flag = cpSensUpdate(sens);
@@ -259,7 +297,7 @@ int CPIntegratorSensCalcIC(CPIntegrator s) {
   N_Vector ewt = flag ? NULL : sens->ewt; /* without tolerances the norm is Euclidean */
   if (!flag) N_VScale(1.0, mem->base.ewt, ewt);
   if (flag && flag != CP_NO_INIT)
-    return cpReport(&mem->base.log, flag, __func__, "no error weights, or no memory");
+    return cpReport(log, flag, __func__, "no error weights, or no memory");
   flag = CP_SUCCESS;
   cpWorkForget(sens->work);
   cpSensEnter(sens);
@@ -269,36 +307,30 @@ int CPIntegratorSensCalcIC(CPIntegrator s) {
   }
   cpStepperLeave(&mem->base, flag);
   cpWorkForget(sens->work);
-  if (flag)
-    return cpReport(&mem->base.log, flag > 0 ? -flag : flag, __func__, "%s", cpWorkText(sens->work));
-  return CPIntegratorSensReInit(&mem->base, sens->delta);
-}
-
-int CPIntegratorGetConsistentSensIC(CPIntegrator s, N_Vector *yS0) {
-  const CPMultistep mem = cpMultistep(s, "sensitivities", __func__);
-  if (!mem) return s ? CP_NOT_SUPPORTED : CP_MEM_NULL;
-  int flag = cpSensExist(mem, __func__);
-  if (flag) return flag;
-  if (!yS0) return cpRefuse(&mem->base.log, __func__, "yS0 must not be NULL");
-  for (int i = 0; i < cpSensOf(mem)->params.Ns; i++) N_VScale(1.0, cpSensOf(mem)->start[i], yS0[i]);
-  return CP_SUCCESS;
+  if (flag) return cpReport(log, flag > 0 ? -flag : flag, __func__, "%s", cpWorkText(sens->work));
+  flag = CPSensReInit(sens, sens->delta);
+  for (int i = 0; i < sens->params.Ns && yS0 && !flag; i++) N_VScale(1.0, sens->start[i], yS0[i]);
+  return flag;
 }
 
 /* ---- output ---- */
 
-/* Returns the sensitivities, projected, if k = 0, or derivatives of their interpolants.
- * sens->delta[0] holds the projected state. */
-int CPIntegratorGetSensDky(CPIntegrator s, sunrealtype t, int k, N_Vector *dkyS) {
-  const CPMultistep mem = cpMultistep(s, "sensitivities", __func__);
-  if (!mem) return s ? CP_NOT_SUPPORTED : CP_MEM_NULL;
-  int flag = cpSensCheck(mem, __func__);
+/* sens->delta[0] holds the projected state. */
+int CPSensGetDky(CPSens sens, sunrealtype t, int k, N_Vector *dkyS) {
+  int flag = check(sens, __func__);
   if (flag) return flag;
-  if (!dkyS) return cpRefuse(&mem->base.log, __func__, "dkyS must not be NULL");
-  CPSens sens  = cpSensOf(mem);
-  const int Ns = sens->params.Ns;
+  CPMultistep mem = sens->mem;
+  CPLog *log      = logOf(sens);
+  const int Ns    = sens->params.Ns;
+  if (!dkyS) return cpRefuse(log, __func__, "yS must not be NULL");
   for (int i = 0; !flag && i < Ns; i++)
-    flag = cpStepperCheckVector(&mem->base, dkyS[i], "dkyS[i]", __func__);
-  if (!flag) flag = cpCheckStepTaken(mem, __func__);
+    flag = cpStepperCheckVector(&mem->base, dkyS[i], "yS[i]", __func__);
+  if (flag) return flag;
+  if (k == 0 && t == mem->base.t0 && sens->has_start && cpStepsTaken(mem) == 0) {
+    for (int i = 0; i < Ns; i++) N_VScale(1.0, sens->start[i], dkyS[i]);
+    return CP_SUCCESS;
+  }
+  flag = cpCheckStepTaken(mem, __func__);
   if (!flag) flag = cpOfCVODES(mem, CVodeGetSensDky(mem->cvode_mem, t, k, dkyS), __func__);
   if (flag || k > 0 || !mem->base.P || !mem->base.project_output || cpIsProjectedState(mem, t))
     return flag;
@@ -306,8 +338,7 @@ int CPIntegratorGetSensDky(CPIntegrator s, sunrealtype t, int k, N_Vector *dkyS)
   cpStepperEnter(&mem->base);
   if (!flag) flag = cpProjectOutput(mem, t, sens->delta[0], __func__, "");
   cpStepperLeave(&mem->base, flag);
-  if (!flag && cpSensUpdate(sens))
-    flag = cpReport(&mem->base.log, CP_MEM_FAIL, __func__, "no memory");
+  if (!flag && cpSensUpdate(sens)) flag = cpReport(log, CP_MEM_FAIL, __func__, "no memory");
   if (flag) return flag;
   CVodeGetErrWeights(mem->cvode_mem, sens->ewt);
   cpWorkForget(sens->work);
@@ -316,22 +347,8 @@ int CPIntegratorGetSensDky(CPIntegrator s, sunrealtype t, int k, N_Vector *dkyS)
   while (i < Ns && !cpSensProject(sens, t, sens->delta[0], sens->ewt, i, dkyS[i])) i++;
   cpStepperLeave(&mem->base, flag);
   if (i < Ns)
-    return cpReport(&mem->base.log, CP_OUTPUT_PROJ_FAIL, __func__,
+    return cpReport(log, CP_OUTPUT_PROJ_FAIL, __func__,
                     "sensitivity %d at t = %.10g is given unprojected: %s", i, t,
                     cpWorkText(sens->work));
   return CP_SUCCESS;
-}
-
-int CPIntegratorGetSens(CPIntegrator s, sunrealtype *tret, N_Vector *yS) {
-  const CPMultistep mem = cpMultistep(s, "sensitivities", __func__);
-  if (!mem) return s ? CP_NOT_SUPPORTED : CP_MEM_NULL;
-  int flag = cpSensCheck(mem, __func__);
-  if (flag) return flag;
-  if (!tret || !yS)
-    return cpRefuse(&mem->base.log, __func__, "%s must not be NULL", tret ? "yS" : "tret");
-  flag = cpCheckStepTaken(mem, __func__);
-  if (flag) return flag;
-  flag = cpOfCVODES(mem, CVodeGetSens(mem->cvode_mem, tret, yS),
-                    __func__); /* sets tret to the time of the latest output */
-  return flag ? flag : CPIntegratorGetSensDky(&mem->base, *tret, 0, yS);
 }

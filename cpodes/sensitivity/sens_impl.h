@@ -15,14 +15,18 @@
 
 #include <cpodes/cpodes_sens.h>
 
-typedef struct CPSens_ {
+struct CPSens_ {
+  CPLog log; /* for messages while no integrator computes them */
   CPArena arena;
-  CPMultistep mem;
+  CPMultistep mem; /* the integrator that computes them, or NULL */
   CPParams params;
   CPWrapped nls;
+  CVSensRhs1Fn fS1;      /* the user's right-hand side, or NULL */
   CPConstraintSensFn cS; /* the user's dc/dp, or NULL */
+  int errcon;            /* CVODES tests their errors */
   CPWork work;     /* factors at the latest state; NULL before first use, or without a projector */
   N_Vector ewt, s; /* error weights of the states; one sensitivity */
+  N_Vector *given; /* [Ns] the start of the parameters */
   N_Vector *start, *delta; /* [Ns] start; correction of the latest attempt, pending or not */
   N_Vector r, c,
       Gs;         /* dc/dp, c for differences, G s; NULL before their first use, or without rows */
@@ -30,7 +34,7 @@ typedef struct CPSens_ {
   /* pending corrections (forward.c) */
   char *pending; /* [Ns] */
   CPMark mark;   /* of the attempt that made them */
-  int has_start; /* CPIntegratorSensReInit has been called since the last start of the states */
+  int has_start; /* CPSensReInit has been called since the last start of the states */
   int off;       /* CVodeSensToggleOff has been called */
   int is_rough;  /* the right-hand sides are CVODES' difference quotients */
   int start_checked;
@@ -39,7 +43,7 @@ typedef struct CPSens_ {
   long int nsolves_before; /* attempts seen before the latest call of CPIntegratorEvolve */
   CPIntegratorSensStats stats;
   long int base_setups; /* factorisations before the start */
-} * CPSens;
+};
 
 static inline CPSens cpSensOf(CPMultistep mem) { return mem->sens.data; }
 
@@ -50,12 +54,8 @@ static inline void cpSensEnter(CPSens sens) {
 }
 
 /* parameters.c */
-/* Creates Ns parameters of size 1, whose array is not known yet. Returns 0 or CP_MEM_FAIL. */
-int cpParamsCreate(CPParams *params, int Ns);
-/* Checks the arguments and fills *params, which must be empty. Returns 0, or a code that has been
- * reported for function. */
-int cpParamsSet(CPParams *params, int Ns, sunrealtype *p, const sunrealtype *pbar, const int *plist,
-                CPLog *log, const char *function);
+/* Checks the parameters and copies them to *params, which must be empty. Returns 0, or a code that has been reported for function. */
+int cpParamsSet(CPParams *params, const CPParameters *given, CPLog *log, const char *function);
 void cpParamsFree(CPParams *params);
 /* The step relative to a parameter's size for which truncation (36 (3e-3)^6 for 1 / p) and roundoff
  * (DBL_EPSILON / 3e-3) are equal. */
@@ -66,10 +66,17 @@ int cpParamDifference(const CPParams *params, int iS, sunrealtype part, CVRhsFn 
                       N_Vector y, void *data, N_Vector value, N_Vector result);
 /* Returns the typical size of states near y, the least scale for differences. */
 sunrealtype cpSensLeastSize(N_Vector y);
-/* ySdot = derivative of f along (yS, e_iS). moved, value: workspace. Returns the code that f
- * returned. */
-int cpSensDirection(const CPParams *params, CVRhsFn f, sunrealtype t, N_Vector y, int iS,
+/* A direction in the space of parameters: that of parameter iS (none if it is negative), or dp [Ns] if that is not NULL. */
+typedef struct {
+  int iS;
+  const sunrealtype *dp;
+} CPAlong;
+/* ySdot = derivative of f along yS (NULL: 0) and `along`. moved, value: workspace. Returns the code that f returned. */
+int cpSensDirection(const CPParams *params, CVRhsFn f, sunrealtype t, N_Vector y, CPAlong along,
                     N_Vector yS, N_Vector ySdot, N_Vector moved, N_Vector value, void *user_data);
+/* CVSensRhs1Fn by a directional difference of f, for integrators that know f */
+int cpSensDifferences(int Ns, sunrealtype t, N_Vector y, N_Vector ydot, int iS, N_Vector yS,
+                      N_Vector ySdot, void *user_data, N_Vector tmp1, N_Vector tmp2);
 /* Computes dc/dp_iS at (t, y). *r: the vector, or NULL if it is 0. Returns 0, or a code with the
  * reason in cpWorkText(sens->work). */
 int cpSensRows(CPSens sens, sunrealtype t, N_Vector y, int iS, N_Vector *r);
@@ -80,11 +87,11 @@ int cpSensRowsByDifferences(CPSens sens, sunrealtype t, N_Vector y, int iS, N_Ve
 int cpSensRowsAlong(CPSens sens, sunrealtype t, N_Vector y, N_Vector s);
 
 /* forward.c */
-int cpSensInstall(CPSens sens, SUNNonlinearSolver inner);
+int cpSensInstall(CPSens sens);
 /* Applies (S1) at (t, y), with y on the manifold, by the factors of sens->work, which are computed
  * if there are none. Returns the code of cpTangentTo. */
 int cpSensProject(CPSens sens, sunrealtype t, N_Vector y, N_Vector ewt, int iS, N_Vector s);
-/* Switches sensitivities off until CPIntegratorSensReInit. */
+/* Switches sensitivities off until CPSensReInit. */
 int cpSensOff(CPMultistep mem);
 /* CPSensHooks */
 void cpSensBegin(void *data);
@@ -95,18 +102,27 @@ void cpSensRestart(void *data);
 void cpSensNewProjector(void *data);
 int cpSensNewSolver(void *data);
 int cpSensBypassed(void *data, long int steps);
-/* Must CVODES form difference quotients without knowing the parameters? */
-int cpSensLacksParameters(CPSens sens);
 
-/* adjoint.c: calls CVodeB, and reports its failure for function. */
+/* adjoint.c: projected runs of CVODES' adjoint module. s is a multistep integrator.
+ *
+ * As CVodeF, after CVodeAdjInit, with the arguments of CPIntegratorEvolve: its steps do not reuse the factors of earlier ones, so
+ * that CVodeB can repeat them to the last bit. ncheck: out, the number of checkpoints. */
+int cpForwards(CPMultistep mem, sunrealtype tout, N_Vector yout, sunrealtype *tret, int itask,
+               int *ncheck, const char *function);
+/* As CVodeB, whose failure is reported for function. Afterwards mem is at the end of the last repeated step, and needs
+ * CPIntegratorReInit. */
 int cpBackward(CPMultistep mem, sunrealtype tBout, int itaskB, const char *function);
+/* yproj <- the state y that CVODES passes to the functions of a backward problem, projected. Returns 0, a positive value if a
+ * smaller step may help, or a negative one. */
+int cpForwardState(CPMultistep mem, sunrealtype t, N_Vector y, N_Vector yproj, const char *function);
+/* lambda <- P^T lambda at (t, y) */
+int cpProjectGradient(CPMultistep mem, sunrealtype t, N_Vector y, N_Vector lambda,
+                      const char *function);
 
 /* sens.c: returns an array of count clones of tmpl. */
 N_Vector *cpSensVectors(CPArena *arena, int count, N_Vector tmpl);
-/* The first checks that mem has sensitivities, the second also that it is idle. They return
- * 0 or an error code that has been reported. */
-int cpSensExist(CPMultistep mem, const char *function);
-int cpSensCheck(CPMultistep mem, const char *function);
+/* CPIntegratorSetSens for an initialised integrator; removes them at any time. */
+int cpSensSet(CPMultistep mem, CPSens sens, const char *function);
 /* Creates sens->work if there is a projector and no work yet. Returns 0 or CP_MEM_FAIL. */
 int cpSensUpdate(CPSens sens);
 

@@ -4,7 +4,7 @@
 
 #include "cpodes/base/object.h"
 
-/* Counters since CPIntegratorSensInit1 or CPIntegratorSensReInit. */
+/* Counters since CPIntegratorSetSens or CPSensReInit. */
 typedef struct {
   long int nproj;      /* sensitivities projected, one by one */
   long int nprojfails; /* failed projections, for which the step was rejected */

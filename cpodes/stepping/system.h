@@ -110,18 +110,17 @@ typedef struct {
 
 /* The sensitivities of the system. data is that of CPSystem.
  *
- * start: sets the parameters from now on, or NULL if there are none any more.
+ * start: sets the parameters from now on, which must stay, or NULL if there are none any more.
  * rows: writes dc/dp to r, a vector of the kind of cpRowsVector. Sets *given to 0 if dc/dp has to
  * be approximated by differences. */
 typedef struct {
   CVSensRhs1Fn rhs;
   int (*start)(void *data, const CPParams *params);
   int (*rows)(sunrealtype t, N_Vector y, int iS, N_Vector r, int *given, void *data);
-  CVRhsFnB adjoint;        /* -J^T l */
-  CVQuadRhsFnB quadrature; /* -l^T df/dp */
+  /* Jl <- J^T l and lfp [Ns] <- l^T df/dp; either may be NULL. */
+  int (*products)(sunrealtype t, N_Vector y, N_Vector l, N_Vector Jl, sunrealtype *lfp, void *data);
   int (*transposes)(
-      void *data); /* Do both exist? Otherwise differences of the right-hand side replace them. */
-  const CPParams *(*params)(void *data);
+      void *data); /* Do they exist? Otherwise differences of the right-hand side replace them. */
 } CPSensSystem;
 
 typedef struct {

@@ -424,8 +424,8 @@ CPODES_EXPORT int CPBodiesBuild(CPBodies bodies, CPModel *model);
 
 /* ---- a CPMech of such a model: its own parameters, offsets and caches. Functions return CP_ILL_INPUT for others. ---- */
 
-/** values: out, the array of the parameters of mech, in the order of CP_PARAMETER of the description; it is final, for
- * CPIntegratorSetSensParams and CPMechSetParams. n: out, their number. Either may be NULL. */
+/** values: out, the array of the parameters of mech, in the order of CP_PARAMETER of the description; it is final: the
+ * values of CPParameters. n: out, their number. Either may be NULL. */
 CPODES_EXPORT int CPMechGetParameters(CPMech mech, sunrealtype **values, int *n);
 
 /** Options and results of an assembly. */

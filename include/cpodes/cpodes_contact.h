@@ -30,7 +30,6 @@
 extern "C" {
 #endif
 
-
 /** A contact, by rows of the model and the constants of its laws. */
 typedef struct {
   const char *name;    /**< for messages; copied */
@@ -93,7 +92,7 @@ CPODES_EXPORT void CPContactFree(CPContact *contact);
 /** Sets the function that receives the events, with this data. If fn is NULL (default), there is none. */
 CPODES_EXPORT int CPContactSetEventFn(CPContact contact, CPContactEventFn fn, void *data);
 /**
- * Sets the function for constants that depend on parameters (CPContactSensInit) or change during the run. It is called
+ * Sets the function for constants that depend on parameters (CPParameters) or change during the run. It is called
  * before they are used. If fn is NULL (default), they are those of CPContactCreate. The call that uses constants fails if
  * they violate the rules of CPContactPoint, except in differences, where parameters are perturbed. A contact whose mu and
  * mu_static are 0 in CPContactCreate remains without friction.
@@ -149,48 +148,33 @@ CPODES_EXPORT int CPContactAttach(CPContact contact, CPSession session);
  */
 CPODES_EXPORT int CPContactGetEvent(CPContact contact, int i, CPContactEvent *event);
 
-/* ---- sensitivities ---- */
-
-/**
- * Starts the sensitivities dy/dp_i to Ns > 0 parameters, which are continued through all events of contacts. To be called after
- * CPSessionStart and before the first step, for an integrator that the session has created. p, pbar and plist are those of CPIntegratorSetSensParams: p is the array that the
- * model's functions read, and is not owned. yS0 [Ns] contains the derivatives of the state that CPSessionStart got, that
- * is before an impact at the start. The integrator gets the tolerances of CVodeSensEEtolerances and tests the errors of
- * sensitivities. Other options of cpodes_sens.h may be set afterwards. At an event at tau, where R is the impact,
+/* ---- sensitivities ----
+ *
+ * Sensitivities that the function of CPSessionSetConfigFn gives a multistep integrator (CPIntegratorSetSens) are continued through all
+ * events of contacts. Their y0S are the derivatives of the state that CPSessionStart got, before an impact at the start. At an
+ * event at tau, where R is the impact,
  *
  *   S+ = R_y (S- + f- dtau) + R_t dtau + R_p - f+ dtau,   dtau = -(g_y S- + g_p) / (g_t + g_y f-),
  *
- * by differences of sixth order. From then on CPSessionRun returns CP_CONTACT_NO_GRADIENT if a gap
- * touches zero without an impact, or if several events at one time separate when the parameters change.
- *
- * Returns CP_NO_INIT before CPSessionStart, CP_NOT_SUPPORTED with a one-step method or with time stepping, CP_ILL_INPUT,
- * CP_MEM_FAIL, or what CPIntegratorSensInit1 does. A new CPSessionStart ends the sensitivities of an earlier run.
- */
-CPODES_EXPORT int CPContactSensInit(CPContact contact, int Ns, N_Vector *yS0, sunrealtype *p,
-                                    const sunrealtype *pbar, const int *plist);
+ * by differences of sixth order over the values of the parameters. CPSessionRun then returns CP_CONTACT_NO_GRADIENT if a gap
+ * touches zero without an impact, or if several events at one time separate when the parameters change, and CP_NOT_SUPPORTED with
+ * time stepping, or where another source changes the state. */
 
 /**
- * Functionals and their gradients by adjoint problems through all events, as CPIntegratorFunctionalAdjoint without contacts: from
- * the start of CPSessionStart, before the first step, to t1 > t0. F, options, G [ng], dG [ng x Np] and gradient [ng] have
- * the same meaning as there. p, pbar and plist describe the Np >= 0 parameters, as in CPContactSensInit. y0S [Np] contains
- * the derivatives of the state that CPSessionStart got, or is NULL if it does not depend on the parameters. gradient is
- * the gradient with respect to this state; it and each of its vectors may be NULL. Events are reported once, in the
- * forward run, which the event function cannot stop. Every flight is integrated twice.
+ * Functionals and their gradients by adjoint problems through all events, as CPIntegratorGradient without contacts: from the start of
+ * CPSessionStart, before the first step, to t1 > t0. F, parameters, options, G [ng], dG [ng x parameters->n] and gradient [ng] have the
+ * same meaning as there; the mode must be CP_GRADIENT_ADJOINT, and parameters may be NULL. gradient is the gradient with respect to
+ * the state that CPSessionStart got; it and each of its vectors may be NULL. Events are reported once, in the forward run, which the
+ * event function cannot stop. Every flight is integrated twice.
  *
- * Afterwards the session needs CPSessionStart. Returns CP_CONTACT_NO_GRADIENT as in CPContactSensInit, and where a contact
- * with two tangents begins or ceases to slide, which only forward sensitivities pass; CP_TOO_LATE after a
- * step or with forward sensitivities (those of an earlier run must have been as many); CP_NOT_SUPPORTED with one-step
- * methods or time stepping, or where another source changes the state; CP_ILL_INPUT, CP_MEM_FAIL, or the code of what failed. After a
- * failure G and dG are unspecified.
+ * Afterwards the session needs CPSessionStart. Returns CP_NO_INIT before CPSessionStart, CP_CONTACT_NO_GRADIENT as above, and where a
+ * contact with two tangents begins or ceases to slide, which only forward sensitivities pass; CP_TOO_LATE after a step or with
+ * forward sensitivities; CP_NOT_SUPPORTED in the forward mode, with one-step methods or time stepping, or where another source changes the state;
+ * CP_ILL_INPUT, CP_MEM_FAIL, or the code of what failed. After a failure G and dG are unspecified.
  */
-CPODES_EXPORT int CPContactFunctionalAdjoint(CPContact contact, sunrealtype t1,
-                                             const CPFunctional *F, const CPAdjointOptions *options,
-                                             int Np, sunrealtype *p, const sunrealtype *pbar,
-                                             const int *plist, N_Vector *y0S, sunrealtype *G,
-                                             sunrealtype *dG, N_Vector *gradient);
-
-/** Copies the sensitivities of the state that the session returned last to yS [Ns]. */
-CPODES_EXPORT int CPContactGetSens(CPContact contact, N_Vector *yS);
+CPODES_EXPORT int CPContactGradient(CPContact contact, sunrealtype t1, const CPFunctional *F,
+                                    const CPParameters *parameters, const CPGradientOptions *options,
+                                    sunrealtype *G, sunrealtype *dG, N_Vector *gradient);
 
 /* ---- quantities ---- */
 

@@ -67,7 +67,7 @@ CPODES_EXPORT CPIntegrator CPIntegratorCreateTable(ARKodeButcherTable B, SUNCont
  * If inner is NULL, which is possible before the first step only, a new Newton solver is used, as
  * by CVODES itself. y_tmpl [n] is a vector like the state.
  *
- * Sensitivities must be set up afterwards, by CPIntegratorSensInit1; memory that has some is refused.
+ * Sensitivities must be set up afterwards, by CPIntegratorSetSens; memory that has some is refused.
  *
  * Returns the integrator, or NULL (CPObjectGetLastMessage(NULL)). CPIntegratorFree reinstalls
  * inner and leaves the CVODES memory, which must outlive the integrator, to its owner. If inner was
@@ -225,7 +225,7 @@ CPODES_EXPORT int CPIntegratorSetStopTime(CPIntegrator mem, sunrealtype tstop);
  * earlier times of the step.
  *
  * A function that becomes exactly zero and stays zero has its root where it becomes zero. Leaving zero is not a root (with
- * CPIntegratorF it is one if the function returns to the side from which it came). With one-step methods a function that
+ * CVodeF it is one if the function returns to the side from which it came). With one-step methods a function that
  * reaches zero and returns within one step is found if it has only one extremum there, and if the interpolated state at a
  * root would be wrong by more than a tenth of the tolerance, the step is
  * repeated so that it ends just beyond the root (guide), except with fixed steps.

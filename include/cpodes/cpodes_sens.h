@@ -11,10 +11,11 @@
  * CVODES tests the errors of sensitivities unprojected (CVodeSetSensErrCon). All its functions for
  * sensitivities apply to CPIntegratorGetCVodeMem, except where this header has one of the same name.
  *
- * Adjoint: CVODES' checkpoints and backward problems (CVodeAdjInit, CVodeCreateB, ...) are used with a
- * projected forward run, CPIntegratorF, and CPIntegratorB. The functions of a backward problem call CPIntegratorForwardState.
+ * Adjoint: gradients of functionals by CVODES' checkpoints and backward problems around a projected forward run. A program's
+ * own CVodeF and CVodeB apply to CPIntegratorGetCVodeMem and go through the projecting solver; their functions project the
+ * state that they get by CPProjectorProject, and gradients by CPProjectorProjectCotangent.
  *
- * Return values and messages are those of cpodes.h.
+ * Return values and messages are those of cpodes_integrator.h. Methods other than BDF and Adams return CP_NOT_SUPPORTED.
  */
 #ifndef CPODES_SENS_H
 #define CPODES_SENS_H
@@ -24,6 +25,19 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+/** Forward sensitivities; created by CPSensCreate. */
+typedef struct CPSens_ *CPSens;
+
+/** Parameters: n of the numbers that f, c and the model read. */
+typedef struct {
+  int n;               /**< their number, > 0 */
+  sunrealtype *values; /**< the array in which they are, not owned. Differences move its entries and restore them. NULL if it is
+                            not known: then functions of the user's give all derivatives with respect to parameters */
+  const sunrealtype *pbar; /**< their sizes [n], > 0; if NULL, |values|, which must not be 0 */
+  const int *plist;        /**< their indices in values [n], from 0 on; if NULL, 0 ... n - 1 */
+  N_Vector *y0S;           /**< derivatives of the start [n]; NULL if it does not depend on them */
+} CPParameters;
 
 /**
  * dc/dp for the sensitivity iS (0 ... Ns - 1) at (t, y). cp [m]: out, zero on entry, for the rows
@@ -38,182 +52,97 @@ typedef int (*CPConstraintSensFn)(sunrealtype t, N_Vector y, int iS, N_Vector cp
  * A udot) [na], pp = dp/dp [np], vp = dv/dp [nv], Zp = dzdot/dp [nz]. All are zero on entry, and
  * NULL where there are no rows.
  */
-typedef int (*CPMechParamJacFn)(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
-                                const sunrealtype *z, const sunrealtype *udot,
-                                const sunrealtype *lambda, int iS, sunrealtype *Fp, sunrealtype *Bp,
-                                sunrealtype *pp, sunrealtype *vp, sunrealtype *Zp, void *user_data);
+typedef int (*CPParamPartialsFn)(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
+                                 const sunrealtype *z, const sunrealtype *udot,
+                                 const sunrealtype *lambda, int iS, sunrealtype *Fp, sunrealtype *Bp,
+                                 sunrealtype *pp, sunrealtype *vp, sunrealtype *Zp, void *user_data);
 
 /* ---- forward ---- */
 
 /**
- * As CVodeSensInit1: Ns > 0 sensitivities with the start yS0 [Ns], which is copied. To be called
- * after CPIntegratorInit (or CPMechAttach) and CPIntegratorSetProjector, before the first step (CP_TOO_LATE).
- * Tolerances are set by CVodeSens...tolerances.
- *
- * ism must be CV_STAGGERED1. The others return CP_NOT_SUPPORTED, because their solver sees all
- * sensitivities, or state and sensitivities, at once. If fS1 is NULL, an attached CPMech uses its
- * own (CPMechSensRhs1). Otherwise CVODES takes difference quotients, which are too inaccurate for
- * tolerances below 1e-8: see CPIntegratorSensRhs1.
+ * Creates the sensitivities of a state y with respect to parameters, which are copied, but for the array of values. y_tmpl [n] is
+ * cloned. ctx must outlive them. *sens: out, owned by the caller. Returns CP_ILL_INPUT, CP_MEM_FAIL.
  */
-CPODES_EXPORT int CPIntegratorSensInit1(CPIntegrator mem, int Ns, int ism, CVSensRhs1Fn fS1,
-                                        N_Vector *yS0);
+CPODES_EXPORT int CPSensCreate(const CPParameters *parameters, N_Vector y_tmpl, SUNContext ctx,
+                               CPSens *sens);
+
+/** Frees *sens and sets it to NULL, before or after its integrator. */
+CPODES_EXPORT void CPSensFree(CPSens *sens);
 
 /**
- * As CVodeSensReInit: a new start, to be called after each CPIntegratorReInit. Otherwise the next call of
- * CPIntegratorEvolve returns CP_NO_INIT, unless CVodeSensToggleOff has been called.
+ * Sets the right-hand side of the sensitivities, as in CVodeSensInit1, and dc/dp. They get the user_data of f. If fS1 is NULL
+ * (default), it is that of an attached CPMech (CPMechJvp), otherwise a directional difference of f of sixth order, which takes six
+ * evaluations of f and is accurate to about 1e-12 (CVODES' own difference quotients for memory of CPIntegratorAttach, whose f is
+ * not known). If cS is NULL (default), dc/dp are differences of sixth order, or 0 if values are not known. If both are known, they
+ * are compared at the start, and CPIntegratorEvolve returns CP_CNSTRSENS_WRONG if they disagree. A CPMech has its own constraints
+ * (CP_NOT_SUPPORTED): see CPMechSetParamPartialsFn. To be called before CPIntegratorSetSens (CP_TOO_LATE).
  */
-CPODES_EXPORT int CPIntegratorSensReInit(CPIntegrator mem, N_Vector *yS0);
+CPODES_EXPORT int CPSensSetRhsFn(CPSens sens, CVSensRhs1Fn fS1, CPConstraintSensFn cS);
+
+/** If on, CVODES tests the errors of sensitivities, too. Their tolerances are those of y divided by pbar, unless
+ * CVodeSens...tolerances sets others afterwards. Off by default, as with CVODES. */
+CPODES_EXPORT int CPSensSetErrCon(CPSens sens, sunbooleantype on);
 
 /**
- * As CVodeSetSensParams, after CPIntegratorSensInit1. The values are also used by the differences of
- * cpodes. p is the array of parameters that f and c read, and is not owned. pbar [Ns], the sizes of
- * the parameters, must be positive and is copied. If it is NULL, the sizes are |p_i|, which must
- * not be 0. plist [Ns], the parameter of each sensitivity, counted from 0, is copied. If it is
- * NULL, the parameters are 0 ... Ns - 1.
+ * Computes sensitivities with the integrator, from their y0S on, which must satisfy G s + dc/dp = 0 (CPSensCalcIC). To be called
+ * after CPIntegratorInit (or CPMechAttach) and CPIntegratorSetProjector, and before the first step (CP_TOO_LATE), or from the function
+ * of CPSessionSetConfigFn: then the session keeps its method. They are not owned, and belong to one integrator. If it computes them
+ * already, they start anew after CPIntegratorReInit. If sens is NULL, the integrator computes none.
  */
-CPODES_EXPORT int CPIntegratorSetSensParams(CPIntegrator mem, sunrealtype *p,
-                                            const sunrealtype *pbar, const int *plist);
+CPODES_EXPORT int CPIntegratorSetSens(CPIntegrator mem, CPSens sens);
+
+/** Returns the integrator's sensitivities, or NULL. parameters: out, their parameters, whose pbar and plist are given; may be NULL. */
+CPODES_EXPORT CPSens CPIntegratorGetSens(CPIntegrator mem, CPParameters *parameters);
 
 /**
- * Sets the function for dc/dp. If cS is NULL (default), differences of c over p of sixth order are
- * taken, or 0 without CPIntegratorSetSensParams. If both are given, they are compared at the start, and
- * CPIntegratorEvolve returns CP_CNSTRSENS_WRONG if they disagree. For an attached CPMech see CPMechSetParamJac.
+ * Starts anew from yS0 [number of parameters], to be called after each CPIntegratorReInit. Otherwise the next call of
+ * CPIntegratorEvolve returns CP_NO_INIT, unless CVodeSensToggleOff has been called. If yS0 is NULL, the start is y0S.
  */
-CPODES_EXPORT int CPIntegratorSetSensConstraintFn(CPIntegrator mem, CPConstraintSensFn cS);
+CPODES_EXPORT int CPSensReInit(CPSens sens, N_Vector *yS0);
 
 /**
- * Sets the solver of each sensitivity's equation, before the first step. It is not owned. If inner
- * is NULL, the solver is of the same kind as that of the states, Newton's or fixed-point iteration,
- * even after the states have been given another one. Newton's iteration needs a linear solver
- * (CVodeSetLinearSolver), whatever the states have.
+ * Makes the start consistent, by (S1) at the start of the state, in the projector's norm with the tolerances of the states. To be
+ * called before the first step, after CPIntegratorCalcIC. yS0 [number of parameters]: out, the start; may be NULL.
  */
-CPODES_EXPORT int CPIntegratorSetSensNonlinearSolver(CPIntegrator mem, SUNNonlinearSolver inner);
+CPODES_EXPORT int CPSensCalcIC(CPSens sens, N_Vector *yS0);
 
 /**
- * Makes the start of the sensitivities consistent, by (S1) at the start of the state, in the
- * projector's norm with the tolerances of the states, and re-initialises. To be called before the
- * first step, after CPIntegratorCalcIC.
+ * The k-th derivatives of the sensitivities at t within the last step. yS [number of parameters]: out. For k = 0 the results are
+ * projected as output is, and before the first step they are the start; for k >= 1 they are derivatives of the interpolation
+ * polynomials, which are not.
  */
-CPODES_EXPORT int CPIntegratorSensCalcIC(CPIntegrator mem);
-/** Copies the start of the sensitivities to yS0 [Ns]. */
-CPODES_EXPORT int CPIntegratorGetConsistentSensIC(CPIntegrator mem, N_Vector *yS0);
-
-/**
- * As CVodeGetSens: returns the sensitivities at the time of the newest output of CPIntegratorEvolve, projected
- * as output is. This function and the next one return CP_NO_INIT before the first step.
- */
-CPODES_EXPORT int CPIntegratorGetSens(CPIntegrator mem, sunrealtype *tret, N_Vector *yS);
-/**
- * As CVodeGetSensDky, within the last step. For k = 0 the results are projected. For k >= 1 they
- * are derivatives of the interpolation polynomials, which are not.
- */
-CPODES_EXPORT int CPIntegratorGetSensDky(CPIntegrator mem, sunrealtype t, int k, N_Vector *dkyS);
-
-/**
- * (df/dy) yS + df/dp by one directional difference of sixth order, which takes six evaluations of f
- * and is accurate to about 1e-12 of ySdot. It is meant for the user's own fS1, which gets mem
- * through its user_data and passes its other arguments on. Returns what fS1 is to return.
- */
-CPODES_EXPORT int CPIntegratorSensRhs1(CPIntegrator mem, sunrealtype t, N_Vector y, int iS,
-                                       N_Vector yS, N_Vector ySdot, N_Vector tmp1, N_Vector tmp2);
-
-/* ---- adjoint ---- */
-
-/**
- * As CVodeF, after CVodeAdjInit: CPIntegratorEvolve with checkpoints. ncheck: out, their number. Its steps do
- * not reuse the factors of earlier ones, so that CVodeB can repeat them to the last bit. The codes
- * are those of CPIntegratorEvolve and CVodeF. Checkpoints begin anew with the first step after each start, also
- * where CVODES had to be re-initialised.
- */
-CPODES_EXPORT int CPIntegratorF(CPIntegrator mem, sunrealtype tout, N_Vector yout,
-                                sunrealtype *tret, int itask, int *ncheck);
-
-/**
- * As CVodeB, after CPIntegratorF: integrates the backward problems to tBout and repeats the forward steps
- * from the checkpoints. If such a step fails, the code is that of CPIntegratorEvolve. Other codes:
- *
- * - CV_NO_FWD before CPIntegratorF;
- * - CV_FWD_FAIL if the repeated steps differ because functions did not return the same values
- *   again;
- * - CP_NOT_SUPPORTED if one of the repeated steps has a root, which CVODES cannot repeat (call
- *   CVodeRootInit(cvode_mem, 0, NULL) before CPIntegratorF);
- * - CP_TOO_LATE if tolerances were set after CPIntegratorF.
- *
- * CVODES uses the history arrays of the forward run for this, and is afterwards at the end of the last
- * repeated step. So CPIntegratorEvolve, CPIntegratorF and the functions that interpolate need CPIntegratorReInit first
- * (CP_TOO_LATE).
- */
-CPODES_EXPORT int CPIntegratorB(CPIntegrator mem, sunrealtype tBout, int itaskB);
-
-/**
- * Projects the interpolated state y that CVODES passes to the functions of a backward problem.
- * yproj [n]: out, the nearest state on the manifold. y is left as it is. Returns 0, a positive
- * value if a smaller step may help, which the function should return, or a negative one if the
- * failure is fatal.
- */
-CPODES_EXPORT int CPIntegratorForwardState(CPIntegrator mem, sunrealtype t, N_Vector y,
-                                           N_Vector yproj);
-
-/**
- * Gradient with respect to consistent initial states: lambda <- P^T lambda at (t, y), where P is
- * the tangent projector in the norm of the projector. lambda . dy keeps its value for all dy with G
- * dy = 0. lambda [n]: in, out.
- */
-CPODES_EXPORT int CPIntegratorProjectGradient(CPIntegrator mem, sunrealtype t, N_Vector y,
-                                              N_Vector lambda);
+CPODES_EXPORT int CPSensGetDky(CPSens sens, sunrealtype t, int k, N_Vector *yS);
 
 /* ---- mechanical systems ---- */
 
 /**
- * Sets the function for partial derivatives with respect to parameters. If jac is NULL (default),
- * differences of sixth order over the array of CPIntegratorSetSensParams are taken. If both are given,
- * they are compared at the first use, which returns CP_MECH_DERIV_WRONG if they disagree.
+ * Sets the function for partial derivatives with respect to parameters. If fn is NULL (default), differences of sixth order over
+ * the values are taken. If both are known, they are compared at the first use, which returns CP_MECH_DERIV_WRONG if they disagree.
  */
-CPODES_EXPORT int CPMechSetParamJac(CPMech mech, CPMechParamJacFn jac);
+CPODES_EXPORT int CPMechSetParamPartialsFn(CPMech mech, CPParamPartialsFn fn);
 
 /**
- * Sets the parameters of a system without forward sensitivities: Np > 0 of them, with p, pbar and
- * plist as in CPIntegratorSetSensParams. Returns CP_NOT_SUPPORTED if there are forward sensitivities,
- * which have parameters of their own.
- */
-CPODES_EXPORT int CPMechSetParams(CPMech mech, int Np, sunrealtype *p, const sunrealtype *pbar,
-                                  const int *plist);
-
-/**
- * Sensitivities of accelerations and multipliers at (t, y): udotS [nu] and lambdaS
- * [CPMechGetNumMultipliers], out, either may be NULL, are d/dp_iS of u' and lambda along yS, from
+ * The derivative of y', u' and lambda at (t, y) along s [n] and, if dp is not NULL, along dp [parameters->n]: sdot [n] and lambdaS
+ * [CPMechGetNumMultipliers], out, either may be NULL, from
  *
- *   [ M A^T; A 0 ] [udotS; lambdaS] = [ K s_q + C s_u + Fz s_z + Fp;  Bq s_q + Bu s_u + Bp ].  (S2)
+ *   [ M A^T; A 0 ] [u'_s; lambda_s] = [ K s_q + C s_u + Fz s_z + Fp dp;  Bq s_q + Bu s_u + Bp dp ].  (S2)
  *
- * With forces that depend on multipliers, FULL motions or operators they come from differences.
+ * With forces that depend on multipliers, FULL motions or operators they come from differences. The factors and all partial
+ * derivatives at a state serve all products there. parameters may be NULL without dp.
  */
-CPODES_EXPORT int CPMechSensAccelerations(CPMech mech, sunrealtype t, N_Vector y, int iS,
-                                          N_Vector yS, sunrealtype *udotS, sunrealtype *lambdaS);
+CPODES_EXPORT int CPMechJvp(CPMech mech, sunrealtype t, N_Vector y, const CPParameters *parameters,
+                            N_Vector s, const sunrealtype *dp, N_Vector sdot, sunrealtype *lambdaS);
 
 /**
- * fS1 of a mechanical system, by (S2), whose user_data is the CPMech. The factors and all partial
- * derivatives at a state serve all its sensitivities.
- */
-CPODES_EXPORT int CPMechSensRhs1(int Ns, sunrealtype t, N_Vector y, N_Vector ydot, int iS,
-                                 N_Vector yS, N_Vector ySdot, void *mech, N_Vector tmp1,
-                                 N_Vector tmp2);
-
-/**
- * Adjoint equation of a mechanical system, yBdot = -(df/dy)^T yB, by one solution of the KKT
- * system,
+ * (dy'/dy)^T l and l^T dy'/dp at (t, y): Jl [n] and lfp [parameters->n], out, either may be NULL, by one solution of the KKT system,
  *
  *   [ M A^T; A 0 ] [ w; mu ] = [ l_u; Zl^T l_z ],  (df/dy)^T l from K^T w + Bq^T mu + ...      (S3)
  *
- * and its quadrature qBdot [Np] = -yB^T df/dp for all parameters at once. The functions of
- * CVodeInitB and CVodeQuadInitB call these two and add what belongs to the functional. data is the
- * CPMech. y must be on the manifold (CPIntegratorForwardState). With operators, forces that depend on
- * multipliers, FULL motions or the user's own kinematics they return CP_NOT_SUPPORTED, a negative
- * value.
+ * y must be on the manifold. With operators, forces that depend on multipliers, FULL motions or the user's own kinematics the
+ * code is CP_NOT_SUPPORTED. parameters may be NULL without lfp.
  */
-CPODES_EXPORT int CPMechAdjointRhs(sunrealtype t, N_Vector y, N_Vector yB, N_Vector yBdot,
-                                   void *mech);
-CPODES_EXPORT int CPMechAdjointQuadrature(sunrealtype t, N_Vector y, N_Vector yB, N_Vector qBdot,
-                                          void *mech);
+CPODES_EXPORT int CPMechVjp(CPMech mech, sunrealtype t, N_Vector y, const CPParameters *parameters,
+                            N_Vector l, N_Vector Jl, sunrealtype *lfp);
 
 /* ---- functionals ---- */
 
@@ -244,8 +173,20 @@ typedef struct {
 typedef int (*CPAdjointFn)(sunrealtype t, N_Vector y, N_Vector l, N_Vector Jl, sunrealtype *lfp,
                            void *user_data);
 
-/** Options of the backward integration in CPIntegratorFunctionalAdjoint. A member that is 0 has its default. */
+/** A consistent start y0 at t0 for the present parameters. */
+typedef int (*CPStartFn)(sunrealtype t0, N_Vector y0, void *user_data);
+
+/** How gradients are computed. */
+typedef enum {
+  CP_GRADIENT_ADJOINT =
+      0, /**< by one backward problem for each functional, whatever the number of parameters */
+  CP_GRADIENT_FORWARD =
+      1 /**< by one sensitivity for each parameter, whatever the number of functionals */
+} CPGradientMode;
+
+/** Options of gradients. A member that is 0 has its default. All but mode and start are for the backward run. */
 typedef struct {
+  CPGradientMode mode;
   long int steps; /**< steps between checkpoints, which need memory; default 150 */
   int interp; /**< CV_POLYNOMIAL (default) or CV_HERMITE. If t1 < t0 or steps < 13, the default is CV_HERMITE, and
                          CV_POLYNOMIAL returns CP_NOT_SUPPORTED */
@@ -253,54 +194,47 @@ typedef struct {
   sunrealtype reltol; /**< relative tolerance of adjoint states and quadratures, default 1e-8 */
   sunrealtype abstol; /**< absolute tolerance; default reltol times the largest of |l(t1)| and of the first
                          right-hand side */
-  CPAdjointFn adjoint; /**< function for the user's f; if NULL, CPMechAdjointRhs for a CPMech that supports it, else
+  CPAdjointFn adjoint; /**< function for the user's f; if NULL, CPMechVjp for a CPMech that supports it, else
                           differences, which take 6 n evaluations of f each time */
+  CPStartFn start; /**< for CPIntegratorGradientCheck, which gets the user_data of the functional */
   void *user_data; /**< passed to adjoint */
-} CPAdjointOptions;
+} CPGradientOptions;
 
 /**
- * Functionals and their gradients by forward sensitivities, in one call from the present state to
- * t1. G [ng] and dG [ng x Ns], by rows: out. Integrals are computed by Gauss' formula with six
- * nodes on each step, at projected states. Returns CP_SUCCESS, CP_ILL_INPUT, or the code of CPIntegratorEvolve.
- */
-CPODES_EXPORT int CPIntegratorFunctionalForward(CPIntegrator mem, sunrealtype t1,
-                                                const CPFunctional *F, sunrealtype *G,
-                                                sunrealtype *dG);
-
-/**
- * The same as CPIntegratorFunctionalForward by one backward problem for each functional:
+ * Functionals and their gradients, in one call from the start (CPIntegratorInit or CPIntegratorReInit) to t1. G [ng] and dG [ng x
+ * parameters->n], by rows: out. options NULL: defaults.
+ *
+ * Forward: integrals are Gauss' formulas with six nodes on each step, at projected states. The sensitivities of CPIntegratorSetSens
+ * are used, whose run may have begun; then parameters is NULL. If there are none, those of parameters are, with tests of their errors.
+ *
+ * Adjoint: one backward problem for each functional,
  *
  *   l' = -J^T l - dh/dy,  l(t1) = dg/dy,   dG/dp = dg/dp + int (l^T df/dp + dh/dp) dt + l(t0)^T dy0/dp.
  *
- * It starts at t0 (after CPIntegratorInit or CPIntegratorReInit). y0S [Ns] contains the derivatives of the start,
- * or is NULL if it does not depend on the parameters. The parameters are those of
- * CPIntegratorSetSensParams or, with a CPMech, of CPMechSetParams, without forward sensitivities. gradient
- * [ng] (out; it may be NULL) becomes P^T l(t0), the gradients with respect to consistent initial states.
+ * parameters NULL: none, or those of CPIntegratorSetSens, whose sensitivities are switched off. gradient [ng] (out; it and its vectors
+ * may be NULL) becomes P^T l(t0), the gradients with respect to consistent initial states. Afterwards mem is in CVODES' adjoint mode
+ * and needs CPIntegratorReInit before anything else (CP_TOO_LATE). A stop time (CVodeSetStopTime) is removed. CV_FWD_FAIL: functions
+ * did not return the same values again when the forward steps were repeated; CP_NOT_SUPPORTED: one of these steps has a root
+ * (CVodeRootInit(cvode_mem, 0, NULL) removes the functions).
  *
- * CV_FWD_FAIL has the same meaning as in CPIntegratorB. Afterwards mem is in CVODES' adjoint mode and
- * needs CPIntegratorReInit before anything else (CP_TOO_LATE, as after CPIntegratorB). A stop time
- * (CVodeSetStopTime) is removed.
+ * Also returns CP_ILL_INPUT, CP_MEM_FAIL, or the code of CPIntegratorEvolve.
  */
-CPODES_EXPORT int CPIntegratorFunctionalAdjoint(CPIntegrator mem, sunrealtype t1,
-                                                const CPFunctional *F,
-                                                const CPAdjointOptions *options, N_Vector *y0S,
-                                                sunrealtype *G, sunrealtype *dG, N_Vector *gradient);
-
-/** A consistent start y0 at t0 for the present parameters. */
-typedef int (*CPStartFn)(sunrealtype t0, N_Vector y0, void *user_data);
+CPODES_EXPORT int CPIntegratorGradient(CPIntegrator mem, sunrealtype t1, const CPFunctional *F,
+                                       const CPParameters *parameters,
+                                       const CPGradientOptions *options, sunrealtype *G,
+                                       sunrealtype *dG, N_Vector *gradient);
 
 /**
- * Compares forward sensitivities, adjoint gradients and finite differences over t0 ... t1 and prints a
- * table to out, unless it is NULL. The finite differences are central ones of the whole run, in which
- * parameters are moved by `step` (0 < step < 1) times their size. The derivatives of the start are differences of
- * `start`. worst: out, the largest difference between forward and adjoint, relative to the largest
- * entry of the row; may be NULL. To be called after CPIntegratorSensInit1 and CPIntegratorSetSensParams. mem has
- * to be re-initialised afterwards.
+ * Compares forward sensitivities, adjoint gradients and finite differences from t0, where options->start gives the start, to t1, and
+ * prints a table to out, unless it is NULL. The finite differences are central ones of the whole run, in which parameters are moved
+ * by `step` (0 < step < 1) times their size. The derivatives of the start are differences of options->start; y0S is not used.
+ * worst: out, the largest difference between forward and adjoint, relative to the largest entry of the row; may be NULL. mem has
+ * to be re-initialised afterwards, and has no sensitivities any more.
  */
-CPODES_EXPORT int CPIntegratorFunctionalCheck(CPIntegrator mem, sunrealtype t0, sunrealtype t1,
-                                              const CPFunctional *F,
-                                              const CPAdjointOptions *options, CPStartFn start,
-                                              sunrealtype step, FILE *out, sunrealtype *worst);
+CPODES_EXPORT int CPIntegratorGradientCheck(CPIntegrator mem, sunrealtype t0, sunrealtype t1,
+                                            const CPFunctional *F, const CPParameters *parameters,
+                                            const CPGradientOptions *options, sunrealtype step,
+                                            FILE *out, sunrealtype *worst);
 
 #ifdef __cplusplus
 }

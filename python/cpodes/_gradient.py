@@ -83,21 +83,14 @@ def values_and_derivatives(m: Any, objective: Objective, t_span: Tuple[float, fl
         check = lambda flag: system.failures.check(flag, message)
         check(lib.CPMechAttach(system.mech, mem, t0, own.vector(y0.copy())))
         check(lib.CPIntegratorSStolerances(mem, rtol, atol))
-        cvode = lib.CPIntegratorGetCVodeMem(mem)
         check(lib.CPIntegratorSetMaxNumSteps(mem, -1))
         G, dG = np.zeros(objective.count), np.zeros((objective.count, P.size))
         yS = ffi.new("N_Vector[]", [own.vector(row) for row in np.ascontiguousarray(derivatives)])
-        if method == "forward":
-            check(lib.CPIntegratorSensInit1(mem, P.size, lib.CV_STAGGERED1, ffi.NULL, yS))
-            check(lib.CPIntegratorSetSensParams(mem, values, pointer(scale), which))
-            check(lib.CVodeSensEEtolerances(cvode))
-            check(lib.CVodeSetSensErrCon(cvode, 1))
-            check(lib.CPIntegratorFunctionalForward(mem, t1, F, pointer(G), pointer(dG)))
-        else:
-            check(lib.CPMechSetParams(system.mech, P.size, values, pointer(scale), which))
-            options = ffi.new("CPAdjointOptions *")
-            options.reltol = rtol
-            check(lib.CPIntegratorFunctionalAdjoint(mem, t1, F, options, yS, pointer(G), pointer(dG), ffi.NULL))
+        parameters, options = ffi.new("CPParameters *"), ffi.new("CPGradientOptions *")
+        parameters.n, parameters.values, parameters.pbar, parameters.plist, parameters.y0S = P.size, values, pointer(scale), which, yS
+        options.mode = lib.CP_GRADIENT_FORWARD if method == "forward" else lib.CP_GRADIENT_ADJOINT
+        options.reltol = rtol
+        check(lib.CPIntegratorGradient(mem, t1, F, parameters, options, pointer(G), pointer(dG), ffi.NULL))
         own.tell_warnings()
         return G, dG
     finally:

@@ -91,6 +91,7 @@ void contact_create(World *w) {
 
 void contact_free(World *w) {
   FREE(w, CPSessionFree(&w->contacts.session));
+  FREE(w, CPSensFree(&w->contacts.sens));
   FREE(w, CPContactFree(&w->contacts.contact));
   if (!w->contacts.contact) FREE(w, CPMechFree(&w->contacts.mech));
   if (w->contacts.contact) complain(w, "a free function that leaves its pointer", "CPContactFree");
@@ -375,18 +376,36 @@ static N_Vector *slopes(World *w, N_Vector yS[2]) {
   return chance(w, w->odd * 0.3) ? NULL : yS;
 }
 
+/* Multistep methods compute them from the next start on. */
+static int with_sens(CPIntegrator mem, const char *method, void *data) {
+  World *w = data;
+  (void)method;
+  return CPIntegratorGetCVodeMem(mem) ? CPIntegratorSetSens(mem, w->contacts.sens) : CP_SUCCESS;
+}
+
 static void sensitivities(World *w) {
-  N_Vector yS[2], *yS0 = slopes(w, yS);
-  const sunrealtype pbar[2] = {1.0, 1.0};
-  const int Ns              = chance(w, w->odd * 0.3) ? -below(w, 2) : 1 + below(w, 2);
-  CALL(w, CONTACT,
-       CPContactSensInit(w->contacts.contact, Ns, yS0, w->contacts.p, chance(w, 0.7) ? pbar : NULL,
-                         NULL));
-  if (w->contacts.contact && Ns == 1) w->contacts.p[0] = fmin(w->contacts.p[0], 1.0);
-  N_Vector found[2] = {vector(w, SCENE_N), vector(w, SCENE_N)};
-  for (int i = 0; i < 2; i++)
-    if (!found[i] || N_VGetLength(found[i]) != SCENE_N) return;
-  CALL(w, CONTACT, CPContactGetSens(w->contacts.contact, found));
+  ContactWorld *k = of_contact(w);
+  N_Vector yS[2], *yS0 = slopes(w, yS), found[2] = {vector(w, SCENE_N), vector(w, SCENE_N)};
+  const sunrealtype pbar[2]     = {1.0, 1.0};
+  const CPParameters parameters = {.n = chance(w, w->odd * 0.3) ? -below(w, 2) : 1 + below(w, 2),
+                                   .values = k->p,
+                                   .pbar   = chance(w, 0.7) ? pbar : NULL,
+                                   .y0S    = yS0};
+  if (!yS[0] || N_VGetLength(yS[0]) != SCENE_N) return;
+  if (k->sens) {
+    for (int i = 0; i < 2; i++)
+      if (!found[i] || N_VGetLength(found[i]) != SCENE_N) return;
+    if (CPIntegratorGetSens(CPSessionGetIntegrator(k->session), NULL) == k->sens)
+      CALL(w, NOBODY, CPSensGetDky(k->sens, k->t, 0, found));
+    if (chance(w, 0.7)) return;
+    CALL(w, SESSION, CPSessionSetConfigFn(k->session, NULL, NULL));
+    FREE(w, CPSensFree(&k->sens)); /* the run continues without them */
+    return;
+  }
+  if (!CREATE(w, CPSensCreate(&parameters, yS[0], w->ctx, &k->sens) ? NULL : k->sens)) return;
+  CALL(w, NOBODY, CPSensSetErrCon(k->sens, chance(w, 0.7)));
+  CALL(w, SESSION, CPSessionSetConfigFn(k->session, with_sens, w));
+  if (k->contact && parameters.n == 1) k->p[0] = fmin(k->p[0], 1.0);
 }
 
 static int distance(sunrealtype t, N_Vector y, sunrealtype *values, void *user_data) {
@@ -401,10 +420,11 @@ static void adjoint(World *w) {
   const CPFunctional F = {
       .ng = 1, .end = distance, .integrand = chance(w, 0.5) ? distance : NULL, .mxsteps = 2000};
   const sunrealtype pbar[2] = {1.0, 1.0}, step = number(w, 1e-3, 0.3);
+  const CPParameters parameters = {.n = below(w, 3), .values = k->p, .pbar = pbar, .y0S = yS0};
   sunrealtype G[1], dG[2];
   const int flag = CALL(w, CONTACT,
-                        CPContactFunctionalAdjoint(k->contact, k->t + fmin(step, 1.0), &F, NULL,
-                                                   below(w, 3), k->p, pbar, NULL, yS0, G, dG, NULL));
+                        CPContactGradient(k->contact, k->t + fmin(step, 1.0), &F,
+                                          parameters.n > 0 ? &parameters : NULL, NULL, G, dG, NULL));
   if (flag == CP_SUCCESS && !k->started) complain(w, "success without a start", "%s", w->call);
   if (flag == CP_SUCCESS) k->started = 0;
 }

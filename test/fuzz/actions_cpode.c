@@ -28,8 +28,8 @@ static SUNNonlinearSolver nonlinear_solver(World *w, int newton) {
 
 static void ready(World *w, sunrealtype tol) {
   if (!w->mem) return;
-  *promise(w) = (Promise){.tol = tol, .eps = 0.1, .tstop = NAN};
-  w->adjoint = w->sensitivities = w->functionals = 0;
+  *promise(w)      = (Promise){.tol = tol, .eps = 0.1, .tstop = NAN};
+  w->sensitivities = 0;
   CALL(w, CPODE, CPObjectSetErrHandlerFn(CP_OBJECT(w->mem), world_message, w));
   CALL(w, NOBODY, CVodeSetMaxNumSteps(cvodes(w), 200));
 }
@@ -83,6 +83,7 @@ void cpode_attach(World *w) {
 
 void cpode_free(World *w) {
   FREE(w, CPIntegratorFree(&w->mem));
+  FREE(w, CPSensFree(&w->sens));
   if (w->mem) complain(w, "a free function that leaves its pointer", "CPIntegratorFree");
   w->P_of_mem = w->mech_of_mem = 0;
   if (w->foreign) CVodeFree(&w->foreign);
@@ -319,11 +320,7 @@ void cpode_evolve(World *w) {
   sunrealtype tret = k->t, reached = k->t0;
   if (yout) N_VConst(SENTINEL, yout);
   say(w, "{tout = %.17g, %s} ", tout, itask == CV_NORMAL ? "normal" : "one step");
-  int flag, ncheck;
-  if (w->adjoint)
-    flag = CALL(w, CPODE,
-                CPIntegratorF(w->mem, tout, yout, &tret, itask, chance(w, w->odd) ? NULL : &ncheck));
-  else flag = CALL(w, CPODE, CPIntegratorEvolve(w->mem, tout, yout, &tret, itask));
+  const int flag = CALL(w, CPODE, CPIntegratorEvolve(w->mem, tout, yout, &tret, itask));
   if (!w->mem) return;
   CVodeGetCurrentTime(cvodes(w), &reached);
   promise_judge(w, k, flag, tout, itask, yout, tret, reached);

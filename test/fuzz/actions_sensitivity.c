@@ -3,19 +3,26 @@
 
 #include <cvodes/cvodes.h>
 #include <math.h>
-#include <models/counters.h>
-#include <sunnonlinsol/sunnonlinsol_fixedpoint.h>
-#include <sunnonlinsol/sunnonlinsol_newton.h>
 
 static void *cvodes(World *w) { return CPIntegratorGetCVodeMem(w->mem); }
-static void destroy_nls(void *nls) { SUNNonlinSolFree(nls); }
 
-static World *of_callbacks; /* CPIntegratorSensRhs1 and CPIntegratorForwardState need its mem */
+static World *of_callbacks; /* the functions do not get it */
 
+/* By a central difference */
 static int sens_rhs(int Ns, sunrealtype t, N_Vector y, N_Vector ydot, int iS, N_Vector yS,
                     N_Vector ySdot, void *user_data, N_Vector tmp1, N_Vector tmp2) {
-  (void)Ns, (void)ydot, (void)user_data;
-  const int flag = CPIntegratorSensRhs1(of_callbacks->mem, t, y, iS, yS, ySdot, tmp1, tmp2);
+  sunrealtype *p      = &of_callbacks->m.p[iS];
+  const sunrealtype e = 1e-6, kept = *p;
+  int flag = 0;
+  (void)Ns, (void)ydot;
+  N_VConst(0.0, ySdot);
+  for (int side = -1; side <= 1 && !flag; side += 2) {
+    *p = kept + side * e;
+    N_VLinearSum(1.0, y, side * e, yS, tmp1);
+    flag = mechanism_rhs(t, tmp1, tmp2, user_data);
+    N_VLinearSum(1.0, ySdot, side / (2.0 * e), tmp2, ySdot);
+  }
+  *p = kept;
   return flag ? flag : disturb(ON_SENS_RHS, N_VGetArrayPointer(ySdot), of_callbacks->m.n);
 }
 
@@ -30,67 +37,78 @@ static N_Vector *starts(World *w, N_Vector yS[PARAMETERS]) {
   return chance(w, w->odd * 0.3) ? NULL : yS;
 }
 
-void sensitivity_init(World *w) {
-  N_Vector yS[PARAMETERS], *yS0 = starts(w, yS);
-  const int ism          = chance(w, w->odd) ? CV_SIMULTANEOUS : CV_STAGGERED1;
-  const int Ns           = chance(w, w->odd) ? whole(w, 1, PARAMETERS) : 1 + below(w, PARAMETERS);
-  const CVSensRhs1Fn fS1 = chance(w, 0.5) ? sens_rhs : NULL;
-  if (Ns > PARAMETERS || w->adjoint) return;
-  of_callbacks = w;
-  if (CALL(w, CPODE, CPIntegratorSensInit1(w->mem, Ns, ism, fS1, yS0)) == CP_SUCCESS)
-    w->sensitivities = Ns;
-}
-
-void sensitivity_parameters(World *w) {
-  const sunrealtype size             = number(w, 1.0, 20.0);
-  const sunrealtype pbar[PARAMETERS] = {1.0, size, 1.0};
+/* n: of the parameters; lengths [PARAMETERS], plist [PARAMETERS]: their memory */
+static CPParameters parameters(World *w, int n, N_Vector *y0S, sunrealtype *pbar, int *plist) {
+  const sunrealtype size = number(w, 1.0, 20.0);
   /* the increments of differences would be too small */
   if (!(size >= 1.0 && size <= 20.0)) w->another_solution = 1;
-  int plist[PARAMETERS] = {0, 1, 2};
+  for (int i = 0; i < PARAMETERS; i++) pbar[i] = i == 1 ? size : 1.0, plist[i] = i;
   if (chance(w, w->odd)) plist[0] = -1;
-  CALL(w, CPODE,
-       CPIntegratorSetSensParams(w->mem, w->m.p, chance(w, 0.7) ? pbar : NULL,
-                                 chance(w, 0.5) ? plist : NULL));
-  if (w->mem && w->sensitivities) CALL(w, NOBODY, CVodeSensEEtolerances(cvodes(w)));
+  return (CPParameters){.n      = n,
+                        .values = chance(w, w->odd * 0.3) ? NULL : w->m.p,
+                        .pbar   = chance(w, 0.7) ? pbar : NULL,
+                        .plist  = chance(w, 0.5) ? plist : NULL,
+                        .y0S    = y0S};
+}
+
+void sensitivity_set(World *w) {
+  N_Vector yS[PARAMETERS], *yS0 = starts(w, yS);
+  sunrealtype pbar[PARAMETERS];
+  int plist[PARAMETERS];
+  const int n = chance(w, w->odd) ? whole(w, 1, PARAMETERS) : 1 + below(w, PARAMETERS);
+  if (n > PARAMETERS) return;
+  of_callbacks                = w;
+  const CPParameters by       = parameters(w, n, yS0, pbar, plist);
+  const CPSens before         = CPIntegratorGetSens(w->mem, NULL);
+  const CVSensRhs1Fn fS1      = chance(w, 0.5) && !w->mech ? sens_rhs : NULL;
+  const CPConstraintSensFn cS = chance(w, 0.5) && !w->mech ? mechanism_constraint_sens : NULL;
+  CPSens own                  = NULL;
+  if (!CREATE(w, CPSensCreate(&by, w->start, w->ctx, &own) ? NULL : own)) return;
+  CALL(w, NOBODY, CPSensSetRhsFn(own, fS1, cS));
+  CALL(w, NOBODY, CPSensSetErrCon(own, chance(w, 0.5)));
+  if (CALL(w, CPODE, CPIntegratorSetSens(w->mem, own)) == CP_SUCCESS) {
+    FREE(w, CPSensFree(&w->sens));
+    w->sens          = own;
+    w->sensitivities = n;
+  } else {
+    FREE(w, CPSensFree(&own));
+    if (before != CPIntegratorGetSens(w->mem, NULL) && before) w->sensitivities = 0;
+  }
+}
+
+/* Others have no handler of messages. */
+static int are_computed(const World *w) {
+  return w->mem && w->sens && CPIntegratorGetSens(w->mem, NULL) == w->sens;
+}
+
+static void remove_sensitivities(World *w) {
+  CALL(w, CPODE, CPIntegratorSetSens(w->mem, NULL));
+  if (chance(w, 0.5)) FREE(w, CPSensFree(&w->sens));
 }
 
 static void reinit(World *w) {
   N_Vector yS[PARAMETERS], *yS0 = starts(w, yS);
-  CALL(w, CPODE, CPIntegratorSensReInit(w->mem, yS0));
-}
-
-static void constraint_fn(World *w) {
-  const CPConstraintSensFn cS = chance(w, 0.7) ? mechanism_constraint_sens : NULL;
-  CALL(w, CPODE, CPIntegratorSetSensConstraintFn(w->mem, cS));
-}
-
-static void nonlinear_solver(World *w) {
-  if (!w->mem) return;
-  SUNNonlinearSolver nls = NULL;
-  if (chance(w, 0.5)) nls = keep(w, SUNNonlinSol_FixedPoint(w->start, 0, w->ctx), destroy_nls);
-  else if (chance(w, 0.5)) nls = keep(w, SUNNonlinSol_Newton(w->start, w->ctx), destroy_nls);
-  CALL(w, CPODE, CPIntegratorSetSensNonlinearSolver(w->mem, nls));
+  if (are_computed(w)) CALL(w, NOBODY, CPSensReInit(w->sens, chance(w, 0.5) ? yS0 : NULL));
 }
 
 static void calc_ic(World *w) {
   N_Vector yS[PARAMETERS], *yS0 = starts(w, yS);
-  CALL(w, CPODE, CPIntegratorSensCalcIC(w->mem));
-  CALL(w, CPODE, CPIntegratorGetConsistentSensIC(w->mem, yS0));
+  if (are_computed(w)) CALL(w, NOBODY, CPSensCalcIC(w->sens, yS0));
 }
 
 static void results(World *w) {
   N_Vector yS[PARAMETERS], *out = starts(w, yS);
   sunrealtype t = 0.0, h = 0.0;
-  SensCounters stats;
-  if (!CALL(w, CPODE, CPIntegratorGetSens(w->mem, &t, out)) && out && !w->another_solution)
+  if (!are_computed(w)) return;
+  CVodeGetCurrentTime(cvodes(w), &t);
+  if (!CALL(w, NOBODY, CPSensGetDky(w->sens, t, 0, out)) && out && !w->another_solution)
     for (int i = 0; i < w->sensitivities; i++)
       for (int k = 0; k < w->m.n; k++)
         if (!isfinite(N_VGetArrayPointer(out[i])[k]))
           complain(w, "sensitivities that are not finite", "%s: t = %g, component %d of %d",
                    w->call, t, k, i);
-  if (w->mem) CVodeGetLastStep(cvodes(w), &h);
-  CALL(w, CPODE, CPIntegratorGetSensDky(w->mem, t - 0.1 * h, below(w, 2), out));
-  CALL(w, CPODE, sens_counters(w->mem, &stats));
+  CVodeGetLastStep(cvodes(w), &h);
+  CALL(w, NOBODY, CPSensGetDky(w->sens, t - 0.1 * h, below(w, 2), out));
 }
 
 static void of_cvodes(World *w) {
@@ -139,133 +157,76 @@ static int starts_anywhere(const World *w) {
   return w->promise[0].started && !w->promise[0].consistent;
 }
 
-static void functional_forward(World *w) {
+static void functional_gradient(World *w) {
   if (starts_anywhere(w)) return;
-  const CPFunctional F = functional(w);
-  const sunrealtype t1 = ahead(w);
-  sunrealtype G, dG[PARAMETERS];
-  CALL(w, CPODE, CPIntegratorFunctionalForward(w->mem, t1, &F, &G, dG));
-  moved(w);
-}
-
-static void functional_adjoint(World *w) {
-  if (w->adjoint || starts_anywhere(w)) return;
-  w->functionals           = 1;
-  const CPFunctional F     = functional(w);
-  const CPAdjointOptions o = {.steps  = whole(w, 1, 20),
-                              .interp = chance(w, 0.5) ? CV_HERMITE : CV_POLYNOMIAL,
-                              .lmm    = chance(w, 0.5) ? CV_BDF : CV_ADAMS,
-                              .reltol = 1e-5};
-  const sunrealtype t1     = ahead(w);
+  const CPFunctional F      = functional(w);
+  const CPGradientOptions o = {.mode   = chance(w, 0.4) ? CP_GRADIENT_FORWARD : CP_GRADIENT_ADJOINT,
+                               .steps  = whole(w, 1, 20),
+                               .interp = chance(w, 0.5) ? CV_HERMITE : CV_POLYNOMIAL,
+                               .lmm    = chance(w, 0.5) ? CV_BDF : CV_ADAMS,
+                               .reltol = 1e-5};
+  const sunrealtype t1      = ahead(w);
   N_Vector yS[PARAMETERS], *y0S = starts(w, yS), gradient[1] = {vector(w, w->m.n)};
-  sunrealtype G, dG[PARAMETERS];
+  sunrealtype G, dG[PARAMETERS], pbar[PARAMETERS];
+  int plist[PARAMETERS];
+  const CPParameters by = parameters(w, PARAMETERS, chance(w, 0.5) ? y0S : NULL, pbar, plist);
   if (o.steps > 1000) return; /* CVODES would allocate memory for as many steps */
+  const int has  = CPIntegratorGetSens(w->mem, NULL) != NULL;
   const int flag = CALL(w, CPODE,
-                        CPIntegratorFunctionalAdjoint(w->mem, t1, &F, chance(w, 0.7) ? &o : NULL,
-                                                      chance(w, 0.5) ? y0S : NULL, &G, dG,
-                                                      chance(w, 0.5) ? gradient : NULL));
+                        CPIntegratorGradient(w->mem, t1, &F, has || chance(w, 0.2) ? NULL : &by,
+                                             chance(w, 0.7) ? &o : NULL, &G, dG,
+                                             chance(w, 0.5) ? gradient : NULL));
   if (!flag && !isfinite(G)) complain(w, "a functional that is not finite", "G = %g", G);
-  w->promise[0].started = 0; /* at t1, in adjoint mode: CPIntegratorReInit is next */
+  w->promise[0].started = 0; /* at t1, perhaps in adjoint mode: CPIntegratorReInit is next */
   moved(w);
 }
 
-static void functional_check(World *w) {
-  if (w->adjoint) return;
-  w->functionals       = 1;
-  const CPFunctional F = functional(w);
+static void gradient_check(World *w) {
+  const CPFunctional F      = functional(w);
+  const CPGradientOptions o = {.start = mechanism_consistent_start};
   const sunrealtype t1 = w->t + (w->backward ? -0.02 : 0.02), step = number(w, 1e-5, 1e-3);
-  sunrealtype worst;
+  sunrealtype worst, pbar[PARAMETERS];
+  int plist[PARAMETERS];
+  const CPParameters by = parameters(w, 2, NULL, pbar, plist);
   FILE *file            = chance(w, 0.5) ? tmpfile() : NULL;
   w->promise[0].started = 0;
-  CALL(w, CPODE,
-       CPIntegratorFunctionalCheck(w->mem, w->t, t1, &F, NULL, mechanism_consistent_start, step,
-                                   file, &worst));
+  CALL(w, CPODE, CPIntegratorGradientCheck(w->mem, w->t, t1, &F, &by, &o, step, file, &worst));
+  if (!CPIntegratorGetSens(w->mem, NULL)) w->sensitivities = 0;
   if (file) fclose(file);
-}
-
-/* ---- adjoint ---- */
-
-static int backward_rhs(sunrealtype t, N_Vector y, N_Vector yB, N_Vector yBdot, void *user_data) {
-  World *w       = of_callbacks;
-  N_Vector yproj = N_VClone(y);
-  (void)user_data;
-  if (!yproj) return -1;
-  const int flag = CPIntegratorForwardState(w->mem, t, y, yproj);
-  N_VDestroy(yproj);
-  N_VScale(-1.0, yB, yBdot);
-  return flag ? flag : disturb(ON_ADJOINT, N_VGetArrayPointer(yBdot), w->m.n);
-}
-
-static void adjoint_init(World *w) {
-  if (!w->mem || !w->promise[0].started || w->sensitivities || w->functionals || w->adjoint) return;
-  /* CVODES loses track of its allocations: changing numbers of sensitivities, and a second
-   * CVodeAdjInit, leak. */
-  /* Polynomials must not have more points than there are, nor go backwards, which an odd tout may
-   * cause (CVODES reads beyond its arrays). */
-  const int steps  = 1 + below(w, 20);
-  const int interp = steps > 12 && !w->backward && w->odd == 0.0 ? CV_POLYNOMIAL : CV_HERMITE;
-  if (CALL(w, NOBODY, CVodeAdjInit(cvodes(w), steps, interp)) == CV_SUCCESS) w->adjoint = 1;
-}
-
-static void backward(World *w) {
-  if (!w->adjoint || !w->mem) return;
-  int which;
-  of_callbacks = w;
-  if (CALL(w, NOBODY, CVodeCreateB(cvodes(w), CV_ADAMS, &which)) != CV_SUCCESS) return;
-  if (CALL(w, NOBODY, CVodeInitB(cvodes(w), which, backward_rhs, w->promise[0].t, w->start)))
-    return;
-  SUNNonlinearSolver nls = keep(w, SUNNonlinSol_FixedPoint(w->start, 0, w->ctx), destroy_nls);
-  CALL(w, NOBODY, CVodeSStolerancesB(cvodes(w), which, 1e-4, 1e-4));
-  CALL(w, NOBODY, CVodeSetNonlinearSolverB(cvodes(w), which, nls));
-  CALL(w, CPODE, CPIntegratorB(w->mem, w->t, CV_NORMAL));
-  moved(w);
-  w->promise[0].started = 0; /* steps have been repeated: CPIntegratorReInit is next */
-}
-
-static void gradient(World *w) {
-  N_Vector y = start_state(w), lambda = numbers(w, w->m.n, 0.1, 1.0), yproj = vector(w, w->m.n);
-  CALL(w, CPODE, CPIntegratorProjectGradient(w->mem, w->t, y, lambda));
-  if (w->promise[0].started && y && yproj)
-    CALL(w, NOBODY, CPIntegratorForwardState(w->mem, w->t, y, yproj));
 }
 
 /* ---- mechanics ---- */
 
 static void of_mechanics(World *w) {
-  const sunrealtype pbar[PARAMETERS] = {1.0, 10.0, 1.0};
-  sunrealtype udotS[MOST_U], lambdaS[MOST_ROWS + 1];
-  N_Vector y = start_state(w), yS = numbers(w, w->m.n, 0.1, 1.0), l = numbers(w, w->m.n, 0.1, 1.0),
-           ldot = vector(w, w->m.n), q = vector(w, PARAMETERS);
-  const int which = below(w, 4), n = chance(w, w->odd) ? whole(w, 1, 3) : PARAMETERS;
+  sunrealtype lambdaS[MOST_ROWS + 1], lfp[PARAMETERS], pbar[PARAMETERS];
+  int plist[PARAMETERS];
+  N_Vector y = start_state(w), s = numbers(w, w->m.n, 0.1, 1.0), l = numbers(w, w->m.n, 0.1, 1.0),
+           out                     = vector(w, w->m.n);
+  const sunrealtype dp[PARAMETERS] = {number(w, 0.1, 1.0), number(w, 0.1, 1.0), number(w, 0.1, 1.0)};
+  const int which = below(w, 3), n = chance(w, w->odd) ? whole(w, 1, 3) : PARAMETERS;
+  const CPParameters by = parameters(w, n, NULL, pbar, plist), *given = chance(w, 0.8) ? &by : NULL;
+  if (n > PARAMETERS) return;
   if (which == 0) {
-    const CPMechParamJacFn jac = chance(w, 0.7) ? mechanism_param_jac : NULL;
-    CALL(w, MECHANICS, CPMechSetParamJac(w->mech, jac));
+    const CPParamPartialsFn fn = chance(w, 0.7) ? mechanism_param_jac : NULL;
+    CALL(w, MECHANICS, CPMechSetParamPartialsFn(w->mech, fn));
   }
-  if (which == 1 && n <= PARAMETERS)
-    CALL(w, MECHANICS, CPMechSetParams(w->mech, n, w->m.p, chance(w, 0.7) ? pbar : NULL, NULL));
+  if (which == 1)
+    CALL(w, MECHANICS,
+         CPMechJvp(w->mech, w->t, y, given, s, chance(w, 0.7) ? dp : NULL,
+                   chance(w, 0.7) ? out : NULL, chance(w, 0.7) ? lambdaS : NULL));
   if (which == 2)
     CALL(w, MECHANICS,
-         CPMechSensAccelerations(w->mech, w->t, y, whole(w, 0, 2), yS, udotS, lambdaS));
-  if (which == 3 && w->mech && y && l && ldot && q && N_VGetLength(y) == w->m.n &&
-      N_VGetLength(l) == w->m.n && N_VGetLength(ldot) == w->m.n && N_VGetLength(q) == PARAMETERS) {
-    CALL(w, NOBODY, CPMechAdjointRhs(w->t, y, l, ldot, w->mech));
-    CALL(w, NOBODY, CPMechAdjointQuadrature(w->t, y, l, q, w->mech));
-  }
+         CPMechVjp(w->mech, w->t, y, given, l, chance(w, 0.7) ? out : NULL,
+                   chance(w, 0.7) ? lfp : NULL));
 }
 
-const Action sensitivity_actions[] = {{"sensitivities: init", sensitivity_init, 3},
-                                      {"sensitivities: parameters", sensitivity_parameters, 3},
+const Action sensitivity_actions[] = {{"sensitivities: set", sensitivity_set, 3},
+                                      {"sensitivities: remove", remove_sensitivities, 1},
                                       {"sensitivities: re-init", reinit, 3},
-                                      {"sensitivities: constraints", constraint_fn, 2},
-                                      {"sensitivities: nonlinear solver", nonlinear_solver, 2},
                                       {"sensitivities: consistent start", calc_ic, 2},
                                       {"sensitivities: results", results, 3},
                                       {"sensitivities: CVODES' options", of_cvodes, 2},
-                                      {"functional: forward", functional_forward, 2},
-                                      {"functional: adjoint", functional_adjoint, 2},
-                                      {"functional: check", functional_check, 1},
-                                      {"adjoint: init", adjoint_init, 1},
-                                      {"adjoint: backward", backward, 2},
-                                      {"adjoint: gradient", gradient, 1},
+                                      {"functional: gradient", functional_gradient, 4},
+                                      {"functional: check", gradient_check, 1},
                                       {"sensitivities: mechanics", of_mechanics, 4},
                                       {NULL, NULL, 0}};

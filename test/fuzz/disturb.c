@@ -38,7 +38,6 @@ const char *const callback_names[CALLBACKS + 1] = {"f",
                                                    "param_jac",
                                                    "functional",
                                                    "its gradient",
-                                                   "adjoint",
                                                    "start",
                                                    "any"};
 const char *const fault_names[FAULTS]           = {"+1", "-1", "NaN", "Inf"};

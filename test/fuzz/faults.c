@@ -106,6 +106,7 @@ typedef struct {
   const Scenario *is;
   Mechanism m;
   CPEquations model;
+  CPSens sens;
   N_Vector y, y0, start, out, v, ewt, c, yS[PARAMETERS], q;
   SUNMatrix A, G, W;
   SUNLinearSolver LS;
@@ -235,10 +236,10 @@ static int set_up_one_step(Stage *s) {
 }
 
 static int set_up_sensitivities(Stage *s) {
-  int flag = CPIntegratorSensInit1(s->mem, 2, CV_STAGGERED1, NULL, s->yS);
-  if (!flag) flag = CPIntegratorSetSensParams(s->mem, s->m.p, NULL, NULL);
-  if (!flag) flag = CVodeSensEEtolerances(CPIntegratorGetCVodeMem(s->mem));
-  return flag ? flag : CPIntegratorSensCalcIC(s->mem);
+  const CPParameters parameters = {.n = 2, .values = s->m.p, .y0S = s->yS};
+  int flag                      = CPSensCreate(&parameters, s->y, test_context, &s->sens);
+  if (!flag) flag = CPIntegratorSetSens(s->mem, s->sens);
+  return flag ? flag : CPSensCalcIC(s->sens, NULL);
 }
 
 static int set_up_cpode(Stage *s) {
@@ -278,6 +279,7 @@ static int set_up(Stage *s) {
 
 static void tear_down(Stage *s) {
   CPIntegratorFree(&s->mem);
+  CPSensFree(&s->sens);
   CPIntegratorFree(&s->one);
   CPMechFree(&s->mech);
   CPProjectorFree(&s->P);
@@ -317,8 +319,8 @@ static int march(Stage *s) {
 static int restart(Stage *s) {
   int flag = s->one ? CPIntegratorReInit(s->one, 0.0, s->start)
                     : CPIntegratorReInit(s->mem, 0.0, s->start);
-  if (!flag && has(s, SENSITIVE)) flag = CPIntegratorSensReInit(s->mem, s->yS);
-  if (!flag && has(s, SENSITIVE)) flag = CPIntegratorSensCalcIC(s->mem);
+  if (!flag && has(s, SENSITIVE)) flag = CPSensReInit(s->sens, s->yS);
+  if (!flag && has(s, SENSITIVE)) flag = CPSensCalcIC(s->sens, NULL);
   s->t = 0.0;
   return flag;
 }
@@ -326,15 +328,15 @@ static int restart(Stage *s) {
 /* G and dG, forward and backward */
 static int functional(Stage *s) {
   const CPFunctional F = {.ng = 1, .end = mechanism_functional, .integrand = mechanism_functional};
-  const CPAdjointOptions newton = {.lmm = CV_BDF};
-  sunrealtype *r                = s->results + MOST_N;
+  const CPGradientOptions forwards = {.mode = CP_GRADIENT_FORWARD}, newton = {.lmm = CV_BDF};
+  sunrealtype *r = s->results + MOST_N;
   if (!has(s, FUNCTIONAL)) return CP_SUCCESS;
   int flag = restart(s);
-  if (!flag) flag = CPIntegratorFunctionalForward(s->mem, T_END / 3.0, &F, r, r + 1);
+  if (!flag) flag = CPIntegratorGradient(s->mem, T_END / 3.0, &F, NULL, &forwards, r, r + 1, NULL);
   if (!flag) flag = restart(s);
   if (!flag)
-    flag = CPIntegratorFunctionalAdjoint(s->mem, T_END / 3.0, &F, has(s, PARTIALS) ? &newton : NULL,
-                                         s->yS, r + 3, r + 4, &s->v);
+    flag = CPIntegratorGradient(s->mem, T_END / 3.0, &F, NULL, has(s, PARTIALS) ? &newton : NULL,
+                                r + 3, r + 4, &s->v);
   return flag;
 }
 

@@ -88,9 +88,7 @@ static void set_up_projector(World *w) {
 }
 
 static void set_up_sensitivities(World *w) {
-  if (!chance(w, 0.25)) return;
-  step(w, sensitivity_init);
-  step(w, sensitivity_parameters);
+  if (chance(w, 0.25)) step(w, sensitivity_set);
 }
 
 static void cpode_with_projector(World *w) {

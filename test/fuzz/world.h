@@ -41,6 +41,7 @@ typedef struct {
 /* A system with contacts, and the promises of its run */
 typedef struct {
   CPMech mech;
+  CPSens sens;
   CPContact contact;
   CPSession session;
   Scene scene;
@@ -77,8 +78,8 @@ typedef struct {
   ContactWorld contacts;
   void *foreign; /* CVODES memory to which mem is attached */
   int P_of_mem, P_of_one, mech_of_mem, mech_of_one, mech_freed; /* owners of P and mech */
-  int adjoint, sensitivities,
-      functionals; /* has CVodeAdjInit or CPIntegratorSensInit1 been called for mem? */
+  CPSens sens;       /* the newest one that mem has been given */
+  int sensitivities; /* their number */
   /* An option was set that changes the solution, or takes outputs off the manifold. */
   int another_solution, off_manifold;
   Promise promise[2]; /* of mem and one */
@@ -185,8 +186,7 @@ void onestep_tolerances(World *w);
 void onestep_projector(World *w);
 void onestep_evolve(World *w);
 void onestep_free(World *w);
-void sensitivity_init(World *w);
-void sensitivity_parameters(World *w);
+void sensitivity_set(World *w);
 /* Makes a size of the model wrong, or removes A or p. Returns 0 if the caller has to remove another
  * function. */
 int mechanics_spoil(World *w, CPEquations *model);

@@ -32,7 +32,8 @@ static int start(sunrealtype t0, N_Vector y0, void *user_data) {
 typedef struct {
   SliderCrank crank;
   MechRun *run;
-  N_Vector *s; /* [NS] dy0/dp */
+  CPParameters parameters;
+  CPSens sens;
   CPFunctional F;
 } Work;
 
@@ -44,30 +45,29 @@ static void open(Work *w, int lmm, sunrealtype tol) {
   slider_crank_initial(&w->crank, y0);
   w->run = mech_run_create(&model, &w->crank, entries(y0));
   mech_run_start(w->run, lmm, tol);
-  w->s = N_VCloneVectorArray(NS, y0);
-  for (int i = 0; i < NS; i++) N_VConst(0.0, w->s[i]);
-  ck_assert_int_eq(CPIntegratorSensInit1(w->run->cpode, NS, CV_STAGGERED1, NULL, w->s), CP_SUCCESS);
-  ck_assert_int_eq(CPIntegratorSetSensParams(w->run->cpode, &w->crank.a, NULL, plist), CP_SUCCESS);
-  void *cvode_mem = CPIntegratorGetCVodeMem(w->run->cpode);
-  ck_assert_int_eq(CVodeSensEEtolerances(cvode_mem), CV_SUCCESS);
-  ck_assert_int_eq(CVodeSetSensErrCon(cvode_mem, SUNTRUE), CV_SUCCESS);
+  w->parameters = (CPParameters){.n = NS, .values = &w->crank.a, .plist = plist};
+  ck_assert_int_eq(CPSensCreate(&w->parameters, y0, test_context, &w->sens), CP_SUCCESS);
+  ck_assert_int_eq(CPSensSetErrCon(w->sens, SUNTRUE), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorSetSens(w->run->cpode, w->sens), CP_SUCCESS);
   N_VDestroy(y0);
 }
 
 static void close(Work *w) {
-  N_VDestroyVectorArray(w->s, NS);
   mech_run_free(&w->run);
+  CPSensFree(&w->sens);
 }
 
 /* With the crank upright at (0, a) and the rod down to its slider, a change of a turns the rod.
- * CPIntegratorSensCalcIC computes the consistent start of the sensitivity, which is checked below. */
+ * CPSensCalcIC computes the consistent start of the sensitivity, which is checked below. */
 static sunrealtype value_at(int lmm, sunrealtype tol) {
   Work w;
   sunrealtype G, dG[NS];
   open(&w, lmm, tol);
-  ck_assert_int_eq(CPIntegratorSensCalcIC(w.run->cpode), CP_SUCCESS);
-  ck_assert_msg(CPIntegratorFunctionalForward(w.run->cpode, 10.0, &w.F, &G, dG) == CP_SUCCESS, "%s",
-                w.run->log.text);
+  const CPGradientOptions options = {.mode = CP_GRADIENT_FORWARD};
+  ck_assert_int_eq(CPSensCalcIC(w.sens, NULL), CP_SUCCESS);
+  ck_assert_msg(CPIntegratorGradient(w.run->cpode, 10.0, &w.F, NULL, &options, &G, dG, NULL) ==
+                    CP_SUCCESS,
+                "%s", w.run->log.text);
   if (wants_figures()) printf("%s %.0e: %.12f\n", method_name(lmm), tol, G);
   close(&w);
   return G;
@@ -94,9 +94,9 @@ START_TEST(gradients_agree_both_ways_and_with_differences) {
   FILE *out         = open_memstream(&text, &length);
   sunrealtype worst = 1.0;
   open(&w, _i, 1.0e-10);
-  const CPAdjointOptions options = {.reltol = 1.0e-10, .abstol = 1.0e-10};
-  ck_assert_msg(CPIntegratorFunctionalCheck(w.run->cpode, 0.0, 10.0, &w.F, &options, start, 1.0e-3,
-                                            out, &worst) == CP_SUCCESS,
+  const CPGradientOptions options = {.reltol = 1.0e-10, .abstol = 1.0e-10, .start = start};
+  ck_assert_msg(CPIntegratorGradientCheck(w.run->cpode, 0.0, 10.0, &w.F, &w.parameters, &options,
+                                          1.0e-3, out, &worst) == CP_SUCCESS,
                 "%s", w.run->log.text);
   fclose(out);
   if (wants_figures()) puts(text);

@@ -156,7 +156,7 @@ static void restoreState(CPMultistep mem, N_Vector yout, sunrealtype *tret) {
 static const char *afterRestart(CPMultistep mem) {
   return mem->failure.restarted
              ? "; CVODES has been re-initialised there: quadratures and sensitivities must be, too "
-               "(CVodeQuadReInit, CPIntegratorSensReInit, CVodeSensReInit)"
+               "(CVodeQuadReInit, CPSensReInit, CVodeSensReInit)"
              : "";
 }
 
@@ -419,9 +419,8 @@ static int call(CPMultistep mem, sunrealtype tout, N_Vector yout, sunrealtype *t
   }
   if (mem->sens.data && mem->sens.bypassed(mem->sens.data, nst - before)) /* the state is projected */
     return cpReport(&s->log, CP_BYPASSED, function,
-                    "CVODES stepped without calling the projecting solver of the sensitivities: "
-                    "theirs is set with CPIntegratorSetSensNonlinearSolver; re-initialise them "
-                    "(CPIntegratorReInit, CPIntegratorSensReInit)");
+                    "CVODES stepped without calling the projecting solver of the sensitivities "
+                    "(CPIntegratorSetSens), which must not be replaced");
   cpStepperWarn(s, function);
   warnOfStability(mem, nst);
   flag = cpProjectOutput(mem, *tret, yout, function,

@@ -90,6 +90,7 @@ void cpMultistepFree(CPIntegrator s) {
   if (!s->attached && !mem->checkpoints.lost) CVodeFree(&mem->cvode_mem);
   if (mem->nls.wrapper) SUNNonlinSolFree(mem->nls.wrapper);
   if (mem->nls.inner_owned) SUNNonlinSolFree(inner);
+  if (mem->idle_solver) SUNNonlinSolFree(mem->idle_solver);
   cpArenaFree(&mem->roots.memory);
   cpStepperFree(&mem->base);
   free(mem->checkpoints.begins);
@@ -201,7 +202,7 @@ static const char *attachRule(void *cvode_mem, SUNNonlinearSolver inner, N_Vecto
   if (inner && cpLacksOperations(inner)) return CP_INNER_MUST;
   if (hasSensitivities(cvode_mem))
     return "cvode_mem must have no sensitivities (CVodeSensInit1), which would not be projected: "
-           "CPIntegratorSensInit1 sets them up after CPIntegratorAttach";
+           "CPIntegratorSetSens sets them up after CPIntegratorAttach";
   CVodeGetNumSteps(cvode_mem, &nst);
   if (!inner && nst > 0)
     return "inner must be the nonlinear solver in use once CVODES has stepped, is NULL";

@@ -162,7 +162,7 @@ typedef struct {
   sunrealtype root_beyond; /* root beyond tout that CVodeF has found and not yet returned, or NAN */
   sunrealtype first_root;  /* first root that CVodeF has found since the start, or NAN */
   int count;               /* checkpoints that CVodeF has made since the start */
-  int exist;               /* CPIntegratorFunctionalAdjoint has created checkpoints */
+  int exist;               /* CPIntegratorGradient has created checkpoints */
   int lost;                /* they have been freed, but CVODES takes them to exist */
 } CPCheckpoints;
 
@@ -223,6 +223,8 @@ struct CPMultistep_ {
   CPAtRoot root;
   CPCheckpoints checkpoints;
   CPSensHooks sens;
+  /* CVODES keeps a pointer to the solver of sensitivities that have been removed: to this one, or NULL if there were none */
+  SUNNonlinearSolver idle_solver;
   /* the present call of CPIntegratorEvolve */
   const char *function;  /* the public function that runs */
   sunrealtype treturned; /* latest time that was returned with success */
@@ -332,7 +334,7 @@ void cpMultistepFree(CPIntegrator s);
 int cpMultistepInit(CPIntegrator s, CVRhsFn f, sunrealtype t0, N_Vector y0, const char *function);
 int cpMultistepReInit(CPIntegrator s, sunrealtype t0, N_Vector y0, const char *function);
 int cpInstall(CPMultistep mem, SUNNonlinearSolver inner, int keep_maxiters);
-/* Replaces the checkpoints of CPIntegratorFunctionalAdjoint. Returns 0, or CVODES' code. */
+/* Replaces the checkpoints of CPIntegratorGradient. Returns 0, or CVODES' code. */
 int cpAdjointRenew(CPMultistep mem, long int steps, int interp);
 
 /* options.c */
@@ -376,7 +378,7 @@ int cpStartsAtRoot(const CPMultistep mem, sunrealtype tout, sunrealtype *near);
 /* cpode.c: has the user changed CVODES or the system so that steps after the nst taken are
  * impossible? Returns 0, or a code that has been reported for mem->function. */
 int cpRefuseChanges(CPMultistep mem, long int nst);
-/* The call of CPIntegratorEvolve, or of CPIntegratorF if ncheck is not NULL; its arguments have been checked. */
+/* The call of CPIntegratorEvolve, or of cpForwards if ncheck is not NULL; its arguments have been checked. */
 int cpRun(CPMultistep mem, sunrealtype tout, N_Vector yout, sunrealtype *tret, int itask,
           int *ncheck, const char *function);
 

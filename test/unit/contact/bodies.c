@@ -196,11 +196,16 @@ START_TEST(forward_sensitivities_pass_the_end_of_a_balls_sliding) {
   CPContact contact = slide(bodies, angle, 0, &mech, &y);
   N_Vector *S       = N_VCloneVectorArray(2, y);
   for (int k = 0; k < 2; k++) N_VConst(0.0, S[k]), entries(S[k])[7 + k] = 1;
-  CPSession session = started(contact, _i ? BDF : ADAMS, y, tol);
-  ck_assert_int_eq(CPContactSensInit(contact, 2, S, none, NULL, NULL), CP_SUCCESS);
+  CPSens sens;
+  const CPParameters start = {.n = 2, .values = none, .y0S = S};
+  ck_assert_int_eq(CPSensCreate(&start, y, test_context, &sens), CP_SUCCESS);
+  ck_assert_int_eq(CPSensSetErrCon(sens, SUNTRUE), CP_SUCCESS);
+  CPSession session = session_of(contact, _i ? BDF : ADAMS, tol, tol);
+  ck_assert_int_eq(CPSessionSetConfigFn(session, with_sens, sens), CP_SUCCESS);
+  ck_assert_int_eq(CPSessionStart(session, 0, y, INFINITY), CP_SUCCESS);
   ck_assert_int_eq(CPSessionRun(session, 1, y, &t), CP_SUCCESS);
   ck_assert_int_eq(phase_of(contact, 0), CP_CONTACT_STICKING);
-  ck_assert_int_eq(CPContactGetSens(contact, S), CP_SUCCESS);
+  ck_assert_int_eq(CPSensGetDky(sens, t, 0, S), CP_SUCCESS);
   for (int k = 0; k < 2; k++) {
     sunrealtype xv[2][4];
     for (int side = 0; side < 2; side++) {
@@ -213,6 +218,7 @@ START_TEST(forward_sensitivities_pass_the_end_of_a_balls_sliding) {
                               h * h + 100 * tol);
   }
   N_VDestroyVectorArray(S, 2);
+  CPSensFree(&sens);
   release(session, contact, mech, bodies, y);
 }
 END_TEST

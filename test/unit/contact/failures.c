@@ -49,9 +49,9 @@ START_TEST(points_that_break_a_rule_are_refused) {
   bad[14].law.kind        = (CPRestitution)7;
   bad[15].law.kind        = CP_RESTITUTION_POISSON;
   bad[15].law.tangential  = 0.5;
-  for (int i = 0; i < 16; i++) ck_assert_msg(create(&model, 1, &bad[i]) == NULL, "point %d", i);
-  ck_assert_ptr_null(create(&model, 0, &good));
-  ck_assert_ptr_null(create(&model, 1, NULL));
+  for (int i = 0; i < 16; i++) ck_assert_msg(!create(&model, 1, &bad[i]), "point %d", i);
+  ck_assert(!create(&model, 0, &good));
+  ck_assert(!create(&model, 1, NULL));
   const CPContactPoint twice[] = {good, good};
   ck_assert(!create(&model, 2, twice));
 }

@@ -72,6 +72,21 @@ void run_watch(Run *run, int n, CVRootFn g, int *direction) {
   run->nroots = n, run->roots = g, run->direction = direction;
 }
 
+int with_sens(CPIntegrator integrator, const char *method, void *sens) {
+  (void)method;
+  return CPIntegratorSetSens(integrator, sens);
+}
+
+void run_differentiate(Run *run, const CPParameters *parameters) {
+  ck_assert_int_eq(CPSensCreate(parameters, run->y, test_context, &run->sens), CP_SUCCESS);
+  ck_assert_int_eq(CPSensSetErrCon(run->sens, SUNTRUE), CP_SUCCESS);
+}
+
+void run_sensitivities(const Run *run, N_Vector *S) {
+  const int flag = CPSensGetDky(run->sens, run->t, 0, S);
+  ck_assert_msg(flag == CP_SUCCESS, "%d: %s", flag, run->log.text);
+}
+
 int run_attach(Run *run, int method, sunrealtype tol) {
   const CPEventSource watched = {.size      = sizeof watched,
                                  .name      = "watched",
@@ -84,6 +99,8 @@ int run_attach(Run *run, int method, sunrealtype tol) {
   run->session = session_of(run->contact, method, tol, tol);
   ck_assert_int_eq(CPObjectSetErrHandlerFn(CP_OBJECT(run->session), message_log, &run->log),
                    CP_SUCCESS);
+  if (run->sens)
+    ck_assert_int_eq(CPSessionSetConfigFn(run->session, with_sens, run->sens), CP_SUCCESS);
   if (run->nroots > 0)
     ck_assert_int_eq(CPSessionAddSource(run->session, &watched, NULL), CP_SUCCESS);
   return CPSessionStart(run->session, 0, run->y, INFINITY);
@@ -124,6 +141,7 @@ void run_compare(const Run *run, const Run *precise, sunrealtype bound, sunrealt
 void run_free(Run **run) {
   if (!*run) return;
   CPSessionFree(&(*run)->session);
+  CPSensFree(&(*run)->sens);
   CPContactFree(&(*run)->contact);
   CPMechFree(&(*run)->mech);
   N_VDestroy((*run)->y);

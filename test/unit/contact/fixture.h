@@ -28,6 +28,7 @@ typedef struct {
   CPSession session; /* of the newest run_attach; its roots are those of run_watch, if there are any */
   int nroots, *direction, found[2];
   CVRootFn roots;
+  CPSens sens; /* of run_differentiate, or NULL */
   N_Vector y;
   sunrealtype t;
   MessageLog log;
@@ -45,6 +46,12 @@ enum { MAX_CONTACTS = 128 };
 CPContactPhase phase_of(CPContact contact, int i);
 /* A session with this contact and method, not started; the run's messages */
 CPSession session_of(CPContact contact, int method, sunrealtype rtol, sunrealtype atol);
+/* Sessions to come compute sensitivities, with tests of their errors. */
+void run_differentiate(Run *run, const CPParameters *parameters);
+/* The sensitivities now */
+void run_sensitivities(const Run *run, N_Vector *S);
+/* A function for CPSessionSetConfigFn; data: the sensitivities */
+int with_sens(CPIntegrator integrator, const char *method, void *sens);
 /* Starts a session of the method; returns what CPSessionStart does. */
 int run_attach(Run *run, int method, sunrealtype tol);
 /* The sessions to come stop at roots of g; run->found: which. direction may be NULL. */

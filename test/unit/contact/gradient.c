@@ -8,6 +8,8 @@
 #include <string.h>
 #include <sunmatrix/sunmatrix_dense.h>
 
+#define TOL SUN_RCONST(1.0e-9)
+
 /* ---- a body that strikes and slides: (x, y) with the gap y, the sliding velocity x' and unit mass ---- */
 
 enum { GRAVITY, RESTITUTION, FRICTION, HEIGHT, SPEED, PARAMETERS };
@@ -80,22 +82,39 @@ static const CPEquations puck_model = {
 static const CPContactPoint puck_point = {
     .name = "puck", .normal = 0, .tangent = 1, .ntangents = 1, .law.mu = 1, .law.restitution = 0};
 
-static Run *puck_run(Puck *puck, int method, sunrealtype tol) {
+static Run *puck_create(Puck *puck) {
   const sunrealtype y0[] = {0, puck->p[HEIGHT], puck->p[SPEED], 0};
   Run *run               = run_create(&puck_model, puck, 1, &puck_point, y0);
   ck_assert_int_eq(CPContactSetLawFn(run->contact, laws, puck), CP_SUCCESS);
-  const int flag = run_attach(run, method, tol);
-  ck_assert_msg(flag == CP_SUCCESS, "%d: %s", flag, run->log.text);
   return run;
 }
 
-/* The same with the sensitivities to all parameters */
-static void with_sensitivities(Run *run, Puck *puck, N_Vector *S) {
+static void begin(Run *run, int method, sunrealtype tol) {
+  const int flag = run_attach(run, method, tol);
+  ck_assert_msg(flag == CP_SUCCESS, "%d: %s", flag, run->log.text);
+}
+
+static Run *puck_run(Puck *puck, int method, sunrealtype tol) {
+  Run *run = puck_create(puck);
+  begin(run, method, tol);
+  return run;
+}
+
+/* All parameters of the puck, and the derivatives S of its start */
+static CPParameters parameters_of(Puck *puck, N_Vector *S) {
   for (int i = 0; i < PARAMETERS; i++) N_VConst(0.0, S[i]);
   entries(S[HEIGHT])[1] = 1;
   entries(S[SPEED])[2]  = 1;
-  const int flag        = CPContactSensInit(run->contact, PARAMETERS, S, puck->p, NULL, NULL);
-  ck_assert_msg(flag == CP_SUCCESS, "%d: %s", flag, run->log.text);
+  return (CPParameters){.n = PARAMETERS, .values = puck->p, .y0S = S};
+}
+
+static Run *puck_with_sensitivities(Puck *puck, int method, N_Vector **S) {
+  Run *run                      = puck_create(puck);
+  *S                            = N_VCloneVectorArray(PARAMETERS, run->y);
+  const CPParameters parameters = parameters_of(puck, *S);
+  run_differentiate(run, &parameters);
+  begin(run, method, TOL);
+  return run;
 }
 
 /* Its motion y [4], and the integral of its height: flights with the speeds v, e v, ... between
@@ -141,16 +160,13 @@ static void exact_derivative(int i, sunrealtype t, sunrealtype *d) {
 static const sunrealtype times[] = {0.3, 0.7, 1.2, 1.6, 2.4, 3.5};
 enum { TIMES = sizeof times / sizeof *times };
 
-#define TOL SUN_RCONST(1.0e-9)
-
 START_TEST(forward_sensitivities_pass_impacts_accumulation_sliding_and_rest) {
-  Puck puck   = usual;
-  Run *run    = puck_run(&puck, _i, TOL);
-  N_Vector *S = N_VCloneVectorArray(PARAMETERS, run->y);
-  with_sensitivities(run, &puck, S);
+  Puck puck = usual;
+  N_Vector *S;
+  Run *run = puck_with_sensitivities(&puck, _i, &S);
   for (int n = 0; n < TIMES; n++) {
     run_to(run, times[n]);
-    ck_assert_int_eq(CPContactGetSens(run->contact, S), CP_SUCCESS);
+    run_sensitivities(run, S);
     for (int i = 0; i < PARAMETERS; i++) {
       sunrealtype d[VALUES], size = 1;
       exact_derivative(i, times[n], d);
@@ -187,11 +203,9 @@ START_TEST(adjoint_gradients_pass_impacts_accumulation_sliding_and_rest) {
     Run *run    = puck_run(&puck, _i, TOL);
     N_Vector *S = N_VCloneVectorArray(PARAMETERS, run->y), *start = N_VCloneVectorArray(2, run->y);
     sunrealtype G[2], dG[2 * PARAMETERS], y[VALUES];
-    for (int i = 0; i < PARAMETERS; i++) N_VConst(0.0, S[i]);
-    entries(S[HEIGHT])[1] = entries(S[SPEED])[2] = 1;
-    const int flag =
-        CPContactFunctionalAdjoint(run->contact, times[n], &F, &(CPAdjointOptions){.reltol = 1e-10},
-                                   PARAMETERS, puck.p, NULL, NULL, S, G, dG, start);
+    const CPParameters parameters = parameters_of(&puck, S);
+    const int flag                = CPContactGradient(run->contact, times[n], &F, &parameters,
+                                                      &(CPGradientOptions){.reltol = 1e-10}, G, dG, start);
     ck_assert_msg(flag == CP_SUCCESS, "%d: %s", flag, run->log.text);
     exact(usual.p, times[n], y);
     ck_assert_double_eq_tol(G[0], y[0], 10 * TOL * fabs(y[0]));
@@ -235,7 +249,7 @@ START_TEST(sensitivities_of_a_rocking_block_are_those_of_its_closed_form) {
   const sunrealtype pbar[] = {9.81, 9.81};
   sunrealtype y0[6];
   rocking_block_at(&block, theta0, 0, y0);
-  Run *run    = run_start(&model, &block.body, 2, points, y0, _i, TOL);
+  Run *run    = run_create(&model, &block.body, 2, points, y0);
   N_Vector *S = N_VCloneVectorArray(2, run->y);
   N_VConst(0.0, S[0]);
   for (int j = 0; j < 6;
@@ -246,12 +260,13 @@ START_TEST(sensitivities_of_a_rocking_block_are_those_of_its_closed_form) {
     rocking_block_at(&block, theta0 - 1e-5, 0, y[0]);
     entries(S[1])[j] = (y[1][j] - y[0][j]) / 2e-5;
   }
-  const int flag = CPContactSensInit(run->contact, 2, S, &block.body.m, pbar, plist);
-  ck_assert_msg(flag == CP_SUCCESS, "%d: %s", flag, run->log.text);
+  run_differentiate(
+      run, &(CPParameters){.n = 2, .values = &block.body.m, .pbar = pbar, .plist = plist, .y0S = S});
+  begin(run, _i, TOL);
   for (int n = 0; n < 3; n++) {
     sunrealtype d[2][6] = {{0}};
     run_to(run, at[n]);
-    ck_assert_int_eq(CPContactGetSens(run->contact, S), CP_SUCCESS);
+    run_sensitivities(run, S);
     for (int k = -3; k <= 3; k++)
       for (int i = 0; i < 2 && k != 0; i++) {
         RockingBlock moved;
@@ -310,11 +325,12 @@ START_TEST(events_that_coincide_by_chance_have_no_derivative) {
   const sunrealtype y0[]        = {1, 1, 0, 0};
   const CPFunctional F          = {.ng = 1, .end = first};
   sunrealtype none = 1, G, t, y_end = sqrt(2 / SUN_RCONST(9.81));
-  Run *run    = run_start(&model, NULL, 2, points, y0, _i, TOL);
+  Run *run    = run_create(&model, NULL, 2, points, y0);
   N_Vector *S = N_VCloneVectorArray(1, run->y);
   N_VConst(0.0, S[0]);
   entries(S[0])[1] = 1;
-  ck_assert_int_eq(CPContactSensInit(run->contact, 1, S, &none, NULL, NULL), CP_SUCCESS);
+  run_differentiate(run, &(CPParameters){.n = 1, .values = &none, .y0S = S});
+  begin(run, _i, TOL);
   ck_assert_int_eq(CPSessionRun(run->session, 1, run->y, &t), CP_CONTACT_NO_GRADIENT);
   ck_assert_double_eq_tol(t, y_end, 10 * TOL);
   ck_assert_double_lt(entries(run->y)[2], 0); /* the state before the event */
@@ -323,8 +339,7 @@ START_TEST(events_that_coincide_by_chance_have_no_derivative) {
   N_VDestroyVectorArray(S, 1);
   run_free(&run);
   run = run_start(&model, NULL, 2, points, y0, _i, TOL);
-  ck_assert_int_eq(CPContactFunctionalAdjoint(run->contact, 1, &F, NULL, 0, NULL, NULL, NULL, NULL,
-                                              &G, NULL, NULL),
+  ck_assert_int_eq(CPContactGradient(run->contact, 1, &F, NULL, NULL, &G, NULL, NULL),
                    CP_CONTACT_NO_GRADIENT);
   run_free(&run);
 }
@@ -332,14 +347,16 @@ END_TEST
 
 /* With a velocity of one tolerance, the time at which a gap is zero is unknown. */
 START_TEST(gaps_that_are_touched_have_no_derivative) {
-  Puck puck              = {.p = {1, 0.5, 0.3, 1, 1}};
-  const sunrealtype y0[] = {0, 1e-6, 1, -1e-9};
-  CPEquations weightless = puck_model;
-  weightless.f           = NULL;
-  Run *run               = run_start(&weightless, &puck, 1, &puck_point, y0, _i, TOL);
-  N_Vector *S            = N_VCloneVectorArray(PARAMETERS, run->y);
+  Puck puck                     = {.p = {1, 0.5, 0.3, 1, 1}};
+  const sunrealtype y0[]        = {0, 1e-6, 1, -1e-9};
+  CPEquations weightless        = puck_model;
+  weightless.f                  = NULL;
+  Run *run                      = run_create(&weightless, &puck, 1, &puck_point, y0);
+  N_Vector *S                   = N_VCloneVectorArray(PARAMETERS, run->y);
+  const CPParameters parameters = parameters_of(&puck, S);
   sunrealtype t;
-  with_sensitivities(run, &puck, S);
+  run_differentiate(run, &parameters);
+  begin(run, _i, TOL);
   ck_assert_int_eq(CPSessionRun(run->session, 2000, run->y, &t), CP_CONTACT_NO_GRADIENT);
   ck_assert_ptr_nonnull(strstr(run->log.text, "touches"));
   N_VDestroyVectorArray(S, PARAMETERS);
@@ -347,45 +364,49 @@ START_TEST(gaps_that_are_touched_have_no_derivative) {
 }
 END_TEST
 
+/* What CPSessionStart returns with these sensitivities */
+static int attempt(Run *run, CPParameters parameters, int method) {
+  CPSensFree(&run->sens);
+  run_differentiate(run, &parameters);
+  const int flag = run_attach(run, method, TOL);
+  CPSessionFree(&run->session);
+  CPSensFree(&run->sens);
+  return flag;
+}
+
 START_TEST(wrong_arguments_are_named) {
   Puck puck            = usual;
   const CPFunctional F = {.ng = 1, .end = first};
-  sunrealtype zero = 0, G, dG[PARAMETERS], *p = puck.p;
+  sunrealtype G, dG[PARAMETERS], *p = puck.p;
   Run *run    = puck_run(&puck, DOP853, TOL);
   N_Vector *S = N_VCloneVectorArray(PARAMETERS, run->y);
   for (int i = 0; i < PARAMETERS; i++) N_VConst(0.0, S[i]);
-#define INIT(n, S, p, pbar, plist) CPContactSensInit(run->contact, n, S, p, pbar, plist)
-#define ADJOINT(t, F, n, p, G, dG) \
-  CPContactFunctionalAdjoint(run->contact, t, F, NULL, n, p, NULL, NULL, S, G, dG, NULL)
-  ck_assert_int_eq(INIT(1, S, p, NULL, NULL), CP_NOT_SUPPORTED);
-  ck_assert_int_eq(ADJOINT(1, &F, 1, p, &G, dG), CP_NOT_SUPPORTED);
-  run_free(&run);
-  run = puck_run(&puck, BDF, TOL);
-  ck_assert_int_eq(CPContactSensInit(NULL, 1, S, p, NULL, NULL), CP_MEM_NULL);
-  ck_assert_int_eq(CPContactGetSens(NULL, S), CP_MEM_NULL);
+  const CPParameters one = {.n = 1, .values = p, .y0S = S}, nowhere = {.n = 1, .pbar = p, .y0S = S};
+#define ADJOINT(t, F, parameters, G, dG) \
+  CPContactGradient(run->contact, t, F, parameters, NULL, G, dG, NULL)
+  ck_assert_int_eq(ADJOINT(1, &F, &one, &G, dG), CP_NOT_SUPPORTED);
+  ck_assert_int_eq(attempt(run, one, DOP853), CP_NOT_SUPPORTED);
   ck_assert_int_eq(CPContactSetLawFn(NULL, laws, NULL), CP_MEM_NULL);
-  ck_assert_int_eq(CPContactGetSens(run->contact, S), CP_NO_INIT);
-  ck_assert_int_eq(INIT(0, S, p, NULL, NULL), CP_ILL_INPUT);
-  ck_assert_int_eq(INIT(1, NULL, p, NULL, NULL), CP_ILL_INPUT);
-  ck_assert_int_eq(INIT(1, S, NULL, NULL, NULL), CP_ILL_INPUT);
-  ck_assert_int_eq(INIT(1, S, p, &zero, NULL), CP_ILL_INPUT);
-  ck_assert_int_eq(INIT(1, S, &zero, NULL, NULL), CP_ILL_INPUT);
-  ck_assert_int_eq(INIT(1, S, p, NULL, &(int){-1}), CP_ILL_INPUT);
-  ck_assert_int_eq(ADJOINT(1, NULL, 1, p, &G, dG), CP_ILL_INPUT);
-  ck_assert_int_eq(ADJOINT(1, &F, 1, NULL, &G, dG), CP_ILL_INPUT);
-  ck_assert_int_eq(ADJOINT(1, &F, 1, p, NULL, dG), CP_ILL_INPUT);
-  ck_assert_int_eq(ADJOINT(1, &F, 1, p, &G, NULL), CP_ILL_INPUT);
-  ck_assert_int_eq(ADJOINT(0, &F, 1, p, &G, dG), CP_ILL_INPUT);
-  ck_assert_int_eq(ADJOINT(1, &F, -1, p, &G, dG), CP_ILL_INPUT);
+  ck_assert_int_eq(attempt(run, nowhere, BDF), CP_ILL_INPUT);
+  ck_assert_mentions(run->log.text, "must not be NULL");
   ck_assert_int_eq(CPContactSetTimeStepping(run->contact, 10, 1e-2), CP_SUCCESS);
-  ck_assert_int_eq(INIT(1, S, p, NULL, NULL), CP_NOT_SUPPORTED);
-  ck_assert_int_eq(ADJOINT(1, &F, 1, p, &G, dG), CP_NOT_SUPPORTED);
+  ck_assert_int_eq(attempt(run, one, BDF), CP_NOT_SUPPORTED);
+  begin(run, BDF, TOL);
+  ck_assert_int_eq(ADJOINT(1, &F, &one, &G, dG), CP_NOT_SUPPORTED);
   ck_assert_int_eq(CPContactSetTimeStepping(run->contact, 0, 0), CP_SUCCESS);
-  ck_assert_int_eq(INIT(PARAMETERS, S, p, NULL, NULL), CP_SUCCESS);
+  ck_assert_int_eq(ADJOINT(1, NULL, &one, &G, dG), CP_ILL_INPUT);
+  ck_assert_int_eq(ADJOINT(1, &F, &nowhere, &G, dG), CP_ILL_INPUT);
+  ck_assert_int_eq(ADJOINT(1, &F, &one, NULL, dG), CP_ILL_INPUT);
+  ck_assert_int_eq(ADJOINT(1, &F, &one, &G, NULL), CP_ILL_INPUT);
+  ck_assert_int_eq(ADJOINT(0, &F, &one, &G, dG), CP_ILL_INPUT);
+  ck_assert_int_eq(ADJOINT(1, &F, (&(CPParameters){.n = -1, .values = p}), &G, dG), CP_ILL_INPUT);
+  ck_assert_int_eq(CPContactGradient(run->contact, 1, &F, &one,
+                                     &(CPGradientOptions){.mode = CP_GRADIENT_FORWARD}, &G, dG, NULL),
+                   CP_NOT_SUPPORTED);
+  run_differentiate(run, &(CPParameters){.n = PARAMETERS, .values = p, .y0S = S});
+  begin(run, BDF, TOL);
   ck_assert_int_eq(CPContactSetTimeStepping(run->contact, 10, 1e-2), CP_NOT_SUPPORTED);
-  /* the integrator has a different number */
-  ck_assert_int_eq(INIT(1, S, p, NULL, NULL), CP_ILL_INPUT);
-  ck_assert_int_eq(ADJOINT(1, &F, 1, p, &G, dG), CP_TOO_LATE);
+  ck_assert_int_eq(ADJOINT(1, &F, &one, &G, dG), CP_TOO_LATE);
   puck.p[RESTITUTION] = 1.5; /* is detected where it is used */
   ck_assert_int_eq(run_solve(run, 1), CP_ILL_INPUT);
   ck_assert_ptr_nonnull(strstr(run->log.text, "restitution"));
@@ -457,11 +478,10 @@ END_TEST
 /* Without a function the laws are again those of the creation, whatever the last function, or
  * differences, have set. */
 START_TEST(constants_without_a_function_are_those_of_the_creation) {
-  Puck puck   = usual;
-  Run *run    = puck_run(&puck, BDF, TOL);
-  N_Vector *S = N_VCloneVectorArray(PARAMETERS, run->y);
+  Puck puck = usual;
+  N_Vector *S;
+  Run *run = puck_with_sensitivities(&puck, BDF, &S);
   sunrealtype force[3];
-  with_sensitivities(run, &puck, S);
   run_to(run, 2.0);
   ck_assert_int_eq(phase_of(run->contact, 0), CP_CONTACT_SLIDING);
   ck_assert_int_eq(CPContactEvaluate(run->contact, 2, run->y, NULL, force, NULL, NULL), CP_SUCCESS);
@@ -493,11 +513,10 @@ END_TEST
 
 /* At an event, sensitivities need the right-hand side in addition to the accelerations. */
 START_TEST(functions_that_fail_at_an_event_with_sensitivities_are_reported) {
-  Puck puck   = usual;
-  Run *run    = puck_run(&puck, _i, TOL);
-  N_Vector *S = N_VCloneVectorArray(PARAMETERS, run->y);
-  int flag    = CP_SUCCESS;
-  with_sensitivities(run, &puck, S);
+  Puck puck = usual;
+  N_Vector *S;
+  Run *run = puck_with_sensitivities(&puck, _i, &S);
+  int flag = CP_SUCCESS;
   while (flag == CP_SUCCESS) flag = CPSessionStep(run->session, 1, run->y, &run->t);
   ck_assert_int_eq(flag, CV_ROOT_RETURN);
   for (int k = 0; k < 2; k++) {
@@ -517,43 +536,59 @@ START_TEST(functions_that_fail_at_an_event_with_sensitivities_are_reported) {
 }
 END_TEST
 
-/* A new start ends the sensitivities of the earlier one, and may have its own, also after an adjoint run. */
+/* A new start begins them anew, or ends them, also after an adjoint run. */
 START_TEST(new_starts_have_new_sensitivities) {
-  Puck puck              = usual;
-  Run *run               = puck_run(&puck, BDF, TOL);
-  N_Vector *S            = N_VCloneVectorArray(PARAMETERS, run->y),
-           *again        = N_VCloneVectorArray(PARAMETERS, run->y);
+  Puck puck = usual;
+  N_Vector *S, *again;
+  Run *run               = puck_with_sensitivities(&puck, BDF, &S);
   const sunrealtype y0[] = {0, puck.p[HEIGHT], puck.p[SPEED], 0};
-  with_sensitivities(run, &puck, S);
+  again                  = N_VCloneVectorArray(PARAMETERS, run->y);
   run_to(run, 1.2);
-  ck_assert_int_eq(CPContactGetSens(run->contact, S), CP_SUCCESS);
+  run_sensitivities(run, S);
   memcpy(entries(run->y), y0, sizeof y0);
   ck_assert_int_eq(CPSessionStart(run->session, 0, run->y, 2), CP_SUCCESS);
-  ck_assert_int_eq(CPContactGetSens(run->contact, again), CP_NO_INIT);
-  with_sensitivities(run, &puck, again);
   run_to(run, 1.2);
-  ck_assert_int_eq(CPContactGetSens(run->contact, again), CP_SUCCESS);
+  run_sensitivities(run, again);
   for (int i = 0; i < PARAMETERS; i++)
     for (int j = 0; j < STATES; j++)
       ck_assert_double_eq_tol(entries(again[i])[j], entries(S[i])[j], 1e-7);
-  const CPFunctional F = {.ng = 2, .end = way, .integrand = height};
+  const CPFunctional F          = {.ng = 2, .end = way, .integrand = height};
+  const CPParameters parameters = {.n = PARAMETERS, .values = puck.p};
   sunrealtype G[2], dG[2 * PARAMETERS];
   for (int round = 0; round < 2; round++) {
     memcpy(entries(run->y), y0, sizeof y0);
+    ck_assert_int_eq(CPSessionSetConfigFn(run->session, NULL, NULL), CP_SUCCESS);
     ck_assert_int_eq(CPSessionStart(run->session, 0, run->y, 2), CP_SUCCESS);
-    const int flag = CPContactFunctionalAdjoint(run->contact, 1.2, &F, NULL, PARAMETERS, puck.p,
-                                                NULL, NULL, NULL, G, dG, NULL);
+    ck_assert_int_eq(CPSensReInit(run->sens, NULL), CP_NO_INIT);
+    const int flag = CPContactGradient(run->contact, 1.2, &F, &parameters, NULL, G, dG, NULL);
     ck_assert_msg(flag == CP_SUCCESS, "%d: %s", flag, run->log.text);
     ck_assert_double_eq_tol(dG[FRICTION], entries(S[FRICTION])[0], 1e-6);
     memcpy(entries(run->y), y0, sizeof y0);
+    ck_assert_int_eq(CPSessionSetConfigFn(run->session, with_sens, run->sens), CP_SUCCESS);
     ck_assert_int_eq(CPSessionStart(run->session, 0, run->y, 2), CP_SUCCESS);
-    with_sensitivities(run, &puck, again);
     run_to(run, 1.2);
-    ck_assert_int_eq(CPContactGetSens(run->contact, again), CP_SUCCESS);
+    run_sensitivities(run, again);
     ck_assert_double_eq_tol(entries(again[FRICTION])[0], entries(S[FRICTION])[0], 1e-7);
   }
   N_VDestroyVectorArray(S, PARAMETERS);
   N_VDestroyVectorArray(again, PARAMETERS);
+  run_free(&run);
+}
+END_TEST
+
+START_TEST(sensitivities_may_be_removed_on_the_way) {
+  Puck puck = usual;
+  N_Vector *S;
+  Run *run = puck_with_sensitivities(&puck, _i, &S);
+  sunrealtype y[VALUES];
+  run_to(run, 0.5); /* after one impact */
+  CPSensFree(&run->sens);
+  ck_assert_ptr_null(run->sens);
+  run_to(run, 1.2);
+  exact(usual.p, 1.2, y);
+  for (int j = 0; j < STATES; j++)
+    ck_assert_double_eq_tol(entries(run->y)[j], y[j], 100 * TOL * fmax(1, fabs(y[j])));
+  N_VDestroyVectorArray(S, PARAMETERS);
   run_free(&run);
 }
 END_TEST
@@ -578,6 +613,7 @@ TEST_SUITE(gradient) {
   tcase_add_loop_test(tc, functions_that_fail_at_an_event_with_sensitivities_are_reported, BDF,
                       METHODS);
   tcase_add_test(tc, new_starts_have_new_sensitivities);
+  tcase_add_loop_test(tc, sensitivities_may_be_removed_on_the_way, BDF, METHODS);
   suite_add_tcase(suite, tc);
   return suite;
 }

@@ -60,12 +60,21 @@ static const CPContactPoint contact = {
 enum { STATES = 6 };
 
 /* From (1, 0) at the velocity (0, SPEED) */
-static Run *start(Puck *puck, int method, sunrealtype tol) {
+static Run *create(Puck *puck) {
   const sunrealtype y0[STATES] = {1, 0, 0, 0, puck->p[SPEED], 0};
   Run *run                     = run_create(&model, puck, 1, &contact, y0);
   ck_assert_int_eq(CPContactSetLawFn(run->contact, law, puck), CP_SUCCESS);
+  return run;
+}
+
+static void begin(Run *run, int method, sunrealtype tol) {
   const int flag = run_attach(run, method, tol);
   ck_assert_msg(flag == CP_SUCCESS, "%d: %s", flag, run->log.text);
+}
+
+static Run *start(Puck *puck, int method, sunrealtype tol) {
+  Run *run = create(puck);
+  begin(run, method, tol);
   return run;
 }
 
@@ -139,15 +148,15 @@ enum { CASES = sizeof cases / sizeof *cases };
 START_TEST(forward_sensitivities_pass_the_end_and_the_start_of_sliding) {
   for (int k = 0; k < CASES; k++) {
     Puck puck   = cases[k].puck;
-    Run *run    = start(&puck, _i, TOL);
+    Run *run    = create(&puck);
     N_Vector *S = N_VCloneVectorArray(PARAMETERS, run->y);
     for (int i = 0; i < PARAMETERS; i++) N_VConst(0.0, S[i]);
     entries(S[SPEED])[4] = 1;
-    const int flag       = CPContactSensInit(run->contact, PARAMETERS, S, puck.p, NULL, NULL);
-    ck_assert_msg(flag == CP_SUCCESS, "%d: %s", flag, run->log.text);
+    run_differentiate(run, &(CPParameters){.n = PARAMETERS, .values = puck.p, .y0S = S});
+    begin(run, _i, TOL);
     run_to(run, cases[k].t);
     ck_assert_int_eq(phase_of(run->contact, 0), cases[k].phase);
-    ck_assert_int_eq(CPContactGetSens(run->contact, S), CP_SUCCESS);
+    run_sensitivities(run, S);
     for (int i = 0; i < PARAMETERS; i++) {
       sunrealtype d[STATES], size = 1;
       derivative(cases[k].puck.p, i, cases[k].t, d);
@@ -180,9 +189,9 @@ START_TEST(adjoint_gradients_belong_to_sliding_without_end) {
     sunrealtype G[2], dG[2 * PARAMETERS], y[STATES];
     for (int i = 0; i < PARAMETERS; i++) N_VConst(0.0, S[i]);
     entries(S[SPEED])[4] = 1;
-    const int flag       = CPContactFunctionalAdjoint(run->contact, cases[k].t, &F,
-                                                      &(CPAdjointOptions){.reltol = 1e-10}, PARAMETERS,
-                                                      puck.p, NULL, NULL, S, G, dG, NULL);
+    const int flag       = CPContactGradient(run->contact, cases[k].t, &F,
+                                             &(CPParameters){.n = PARAMETERS, .values = puck.p, .y0S = S},
+                                             &(CPGradientOptions){.reltol = 1e-10}, G, dG, NULL);
     ck_assert_msg(flag == (k == 0 ? CP_SUCCESS : CP_CONTACT_NO_GRADIENT), "%d: %s", flag,
                   run->log.text);
     if (k > 0) ck_assert_ptr_nonnull(strstr(run->log.text, "\"puck\""));

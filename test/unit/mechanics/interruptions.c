@@ -181,7 +181,6 @@ static void create(Script *c, int k) {
   ck_assert_ptr_nonnull(c->mech);
   ck_assert_int_eq(CPObjectSetErrHandlerFn(CP_OBJECT(c->mech), message_log, &c->s->log), CP_SUCCESS);
   ck_assert_int_eq(CPMechSetUserData(c->mech, &c->gate), CP_SUCCESS);
-  ck_assert_int_eq(CPMechSetParams(c->mech, 1, &nothing, NULL, NULL), CP_SUCCESS);
   N_VScale(1.0, c->s->y, c->y);
   N_VConst(0.0, c->out);
 }
@@ -192,15 +191,13 @@ static int evaluate(Script *c) {
   CPMechOutput at = {.udot = entries(c->out)};
   return CPMechEvaluate(c->mech, c->s->t, c->y, &at);
 }
-static int derivatives(Script *c) {
-  return CPMechSensAccelerations(c->mech, c->s->t, c->y, 0, c->along, entries(c->out), NULL);
+static const CPParameters parameters = {.n = 1, .values = &nothing};
+static int forward(Script *c) {
+  const sunrealtype dp[1] = {1.0};
+  return CPMechJvp(c->mech, c->s->t, c->y, &parameters, c->along, dp, c->out, NULL);
 }
-static int sensitivity(Script *c) {
-  return CPMechSensRhs1(1, c->s->t, c->y, NULL, 0, c->along, c->out, c->mech, c->spare1, c->spare2);
-}
-static int adjoint(Script *c) { return CPMechAdjointRhs(c->s->t, c->y, c->along, c->out, c->mech); }
-static int quadrature(Script *c) {
-  return CPMechAdjointQuadrature(c->s->t, c->y, c->along, c->out, c->mech);
+static int adjoint(Script *c) {
+  return CPMechVjp(c->mech, c->s->t, c->y, &parameters, c->along, c->out, entries(c->spare1));
 }
 static int tangent(Script *c) {
   N_VScale(1.0, c->along, c->out);
@@ -253,18 +250,11 @@ static const struct {
   const char *name;
   int (*run)(Script *);
   int is_silent; /* the integrator, or the projector, gives the reason */
-} actions[] = {{"CPMechEvaluate", evaluate, 0},
-               {"CPMechSensAccelerations", derivatives, 0},
-               {"CPMechSensRhs1", sensitivity, 1},
-               {"CPMechAdjointRhs", adjoint, 1},
-               {"CPMechAdjointQuadrature", quadrature, 1},
-               {"CPMechProject", tangent, 0},
-               {"CPMechProject", cotangent, 0},
-               {"CPMechDelassus", of_matrices, 0},
-               {"CPMechImpact", impact, 0},
-               {"CPMechCalcIC", initial, 0},
-               {"CPMechCheck", check, 0},
-               {"CPMechSuggestMethod", suggest, 0},
+} actions[] = {{"CPMechEvaluate", evaluate, 0},   {"CPMechJvp", forward, 0},
+               {"CPMechVjp", adjoint, 0},         {"CPMechProject", tangent, 0},
+               {"CPMechProject", cotangent, 0},   {"CPMechDelassus", of_matrices, 0},
+               {"CPMechImpact", impact, 0},       {"CPMechCalcIC", initial, 0},
+               {"CPMechCheck", check, 0},         {"CPMechSuggestMethod", suggest, 0},
                {"CPProjectorProject", project, 1}};
 enum { ACTIONS = sizeof actions / sizeof actions[0] };
 
@@ -336,7 +326,7 @@ END_TEST
 typedef struct {
   CPIntegrator mem;
   CPIntegrator one;
-  N_Vector s;
+  CPSens sens;
 } Run;
 
 /* BDF with the structured Newton iteration, the same with a sensitivity, DOP853, RADAU */
@@ -348,10 +338,9 @@ static int start_cpode(Script *c, Run *r, int method) {
   int flag = CPMechAttach(c->mech, r->mem, c->s->t, c->y);
   if (!flag) flag = CPIntegratorSStolerances(r->mem, 1.0e-5, 1.0e-5);
   if (flag || method == BDF) return flag;
-  flag = CPIntegratorSensInit1(r->mem, 1, CV_STAGGERED1, NULL, &r->s);
-  if (!flag) flag = CPIntegratorSetSensParams(r->mem, &nothing, NULL, NULL);
-  if (!flag) flag = CVodeSensEEtolerances(CPIntegratorGetCVodeMem(r->mem));
-  return flag ? flag : CPIntegratorSensCalcIC(r->mem);
+  flag = CPSensCreate(&parameters, c->y, test_context, &r->sens); /* from 0 */
+  if (!flag) flag = CPIntegratorSetSens(r->mem, r->sens);
+  return flag ? flag : CPSensCalcIC(r->sens, NULL);
 }
 
 static int start_onestep(Script *c, Run *r, int method) {
@@ -379,10 +368,8 @@ START_TEST(a_run_goes_on_or_says_why_not) {
   open_script(&c, k);
   int struck = 1;
   for (long n = 1; struck && n < MOST; n += 1 + n / 4) {
-    Run r = {.s = vector_copy(c.along)};
-    N_VConst(0.0, r.s);
+    Run r = {.mem = NULL};
     create(&c, k);
-    ck_assert_int_eq(CPMechSetParams(c.mech, 1, &nothing, NULL, NULL), CP_SUCCESS);
     c.s->log.text[0] = '\0';
     c.gate.way = (Way)(_i % WAYS), c.gate.next = n;
     const int flag = steps(&c, &r, method);
@@ -392,8 +379,8 @@ START_TEST(a_run_goes_on_or_says_why_not) {
     ck_assert_msg(isfinite(N_VMaxNorm(c.y)), "%s, call %ld: the state is not finite", c.s->name, n);
     CPIntegratorFree(&r.mem);
     CPIntegratorFree(&r.one);
+    CPSensFree(&r.sens);
     CPMechFree(&c.mech);
-    N_VDestroy(r.s);
   }
   close_script(&c);
 }

@@ -95,15 +95,18 @@ static void derivative_of_the_motion(const CPEquations *m, int lmm, sunrealtype 
   Rod rod      = {0};
   MechRun *run = create(&rod, m);
   N_Vector yS  = vector_of(4, (sunrealtype[]){0, 1, 0, 0});
-  sunrealtype t;
   mech_run_start(run, lmm, SUN_RCONST(1e-8));
-  ck_assert_int_eq(CPIntegratorSensInit1(run->cpode, 1, CV_STAGGERED1, NULL, &yS), CP_SUCCESS);
+  const CPParameters start = {.n = 1, .pbar = (sunrealtype[]){1}, .y0S = &yS};
+  CPSens sens              = NULL;
+  ck_assert_int_eq(CPSensCreate(&start, run->y, test_context, &sens), CP_SUCCESS);
+  ck_assert_int_eq(CPSensSetErrCon(sens, SUNTRUE), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorSetSens(run->cpode, sens), CP_SUCCESS);
   ck_assert_int_eq(
       CVodeSensSStolerances(CPIntegratorGetCVodeMem(run->cpode), 1e-8, (sunrealtype[]){1e-8}),
       CV_SUCCESS);
-  ck_assert_int_eq(CVodeSetSensErrCon(CPIntegratorGetCVodeMem(run->cpode), SUNTRUE), CV_SUCCESS);
   mech_run_to(run, t_end);
-  ck_assert_int_eq(CPIntegratorGetSens(run->cpode, &t, &yS), CP_SUCCESS);
+  ck_assert_int_eq(CPSensGetDky(sens, t_end, 0, &yS), CP_SUCCESS);
+  CPSensFree(&sens);
   for (int i = 0; i < 4; i++) s[i] = entries(yS)[i];
   N_VDestroy(yS);
   mech_run_free(&run);

@@ -1,4 +1,5 @@
 /* Adjoint runs: checkpoints, the forward state, gradients, failures. */
+#include "cpodes/sensitivity/sens_impl.h"
 #include "sensitivity/fixture.h"
 
 #include <math.h>
@@ -8,13 +9,21 @@
 static SensRun r;
 static Run *const run = &r.run;
 
+static CPMultistep memory(void) { return (CPMultistep)run->mem; }
+static int forwards(sunrealtype tout, int itask, int *ncheck) {
+  return cpForwards(memory(), tout, run->y, &run->t, itask, ncheck, "forwards");
+}
+static int backwards(sunrealtype tB) { return cpBackward(memory(), tB, CV_NORMAL, "backwards"); }
+
 /* ---- a backward problem: l' = -J^T l, l(t1) = (1, 0, 0, 0) ---- */
 
 typedef struct {
   N_Vector y;            /* on the manifold */
+  N_Vector weights;      /* for `own` */
   sunrealtype raw, good; /* largest violation of the interpolated state, and after its projection */
   int calls;
-  int stays; /* CPIntegratorForwardState is not called */
+  int stays; /* the state is not projected */
+  int own;   /* the program calls CVODES itself: only public functions project */
 } Backward;
 static Backward backward;
 
@@ -23,7 +32,10 @@ static int adjoint_rhs(sunrealtype t, N_Vector y, N_Vector l, N_Vector ldot, voi
   (void)user_data;
   backward.calls++;
   N_Vector before = vector_copy(y);
-  const int flag  = backward.stays ? 0 : CPIntegratorForwardState(run->mem, t, y, backward.y);
+  N_VScale(1.0, y, backward.y);
+  const int flag = backward.stays ? 0
+                   : backward.own ? CPProjectorProject(run->P, t, backward.y, backward.weights)
+                                  : cpForwardState(memory(), t, y, backward.y, __func__);
   ck_assert(same_bits(before, y));
   N_VDestroy(before);
   if (flag) return flag;
@@ -46,7 +58,7 @@ static int adjoint_rhs(sunrealtype t, N_Vector y, N_Vector l, N_Vector ldot, voi
 
 static CVRhsFnB backward_rhs = adjoint_rhs;
 
-/* ready for CPIntegratorB; owned by the test */
+/* ready for backwards; owned by the test */
 static SUNNonlinearSolver create_backward(sunrealtype t1, N_Vector l) {
   int which;
   SUNNonlinearSolver fixed = SUNNonlinSol_FixedPoint(l, 0, test_context);
@@ -69,7 +81,7 @@ START_TEST(outputs_of_a_run_with_checkpoints_are_on_the_manifold) {
   run_open(run, methods[_i], 1.0e-4);
   ck_assert_success(run, CVodeAdjInit(run->cvode_mem, 10, CV_POLYNOMIAL));
   for (int k = 1; k <= 10; k++) {
-    ck_assert_success(run, CPIntegratorF(run->mem, 0.1 * k, run->y, &run->t, CV_NORMAL, &ncheck));
+    ck_assert_success(run, forwards(0.1 * k, CV_NORMAL, &ncheck));
     ck_assert(run->t == 0.1 * k);
     ck_assert_good(run);
   }
@@ -92,11 +104,11 @@ START_TEST(a_step_with_checkpoints_moves_t) {
   run->t = 0.1;
   for (int k = 0; k < 5; k++) {
     const sunrealtype before = run->t;
-    ck_assert_success(run, CPIntegratorF(run->mem, 1.0, run->y, &run->t, CV_ONE_STEP, &ncheck));
+    ck_assert_success(run, forwards(1.0, CV_ONE_STEP, &ncheck));
     ck_assert_double_gt(run->t, before);
   }
   SUNNonlinearSolver fixed = create_backward(run->t, l);
-  ck_assert_success(run, CPIntegratorB(run->mem, 0.1, CV_NORMAL));
+  ck_assert_success(run, backwards(0.1));
   run_close(run);
   SUNNonlinSolFree(fixed);
   N_VDestroy(backward.y);
@@ -110,9 +122,9 @@ START_TEST(a_first_evaluation_of_f_that_fails_is_told) {
   run_open(run, methods[_i / 2], 1.0e-4);
   ck_assert_success(run, CVodeAdjInit(run->cvode_mem, 10, CV_HERMITE));
   run->world.f = (Fault){.after = -1.0, .times = 1, .flag = _i % 2 ? -1 : 1};
-  ck_assert_flag(run, CPIntegratorF(run->mem, 0.1, run->y, &run->t, CV_NORMAL, &ncheck),
+  ck_assert_flag(run, forwards(0.1, CV_NORMAL, &ncheck),
                  _i % 2 ? CV_RHSFUNC_FAIL : CV_FIRST_RHSFUNC_ERR);
-  ck_assert_success(run, CPIntegratorF(run->mem, 0.1, run->y, &run->t, CV_NORMAL, &ncheck));
+  ck_assert_success(run, forwards(0.1, CV_NORMAL, &ncheck));
   run_close(run);
 }
 END_TEST
@@ -155,14 +167,12 @@ static void repeat(const Method *method, long int steps, const double *stop, int
   ck_assert_success(run, CVodeAdjInit(run->cvode_mem, steps, CV_HERMITE));
   for (int k = 0; k < nstops; k++) {
     ck_assert_success(run, CVodeSetStopTime(run->cvode_mem, stop[k]));
-    while (run->t < stop[k])
-      ck_assert_int_ge(CPIntegratorF(run->mem, 2.0, run->y, &run->t, CV_ONE_STEP, &ncheck), 0);
+    while (run->t < stop[k]) ck_assert_int_ge(forwards(2.0, CV_ONE_STEP, &ncheck), 0);
   }
-  while (run->t < 2.0)
-    ck_assert_int_ge(CPIntegratorF(run->mem, 2.0, run->y, &run->t, CV_ONE_STEP, &ncheck), 0);
+  while (run->t < 2.0) ck_assert_int_ge(forwards(2.0, CV_ONE_STEP, &ncheck), 0);
   SUNNonlinearSolver fixed = create_backward(run->t, l);
   repeating                = 1;
-  ck_assert_success(run, CPIntegratorB(run->mem, 0.0, CV_NORMAL));
+  ck_assert_success(run, backwards(0.0));
   ck_assert_int_gt(nrepeated, nseen / 2);
   ck_assert_int_gt(backward.calls, 10);
   ck_assert_bound(run, backward.good, violation_bound(run));
@@ -195,10 +205,10 @@ START_TEST(a_backward_run_is_followed_by_a_new_start) {
   run_open(run, methods[_i], 1.0e-6);
   N_Vector l = vector_copy(run->y), y0 = vector_copy(run->y);
   ck_assert_success(run, CVodeAdjInit(run->cvode_mem, 1000, CV_HERMITE));
-  ck_assert_success(run, CPIntegratorF(run->mem, 0.5, run->y, &run->t, CV_NORMAL, &ncheck));
+  ck_assert_success(run, forwards(0.5, CV_NORMAL, &ncheck));
   ck_assert_int_eq(ncheck, 0); /* the one at t0 is not counted */
   SUNNonlinearSolver fixed = create_backward(run->t, l);
-  ck_assert_success(run, CPIntegratorB(run->mem, 0.0, CV_NORMAL));
+  ck_assert_success(run, backwards(0.0));
   ck_assert_flag(run, run_to(run, 0.4), CP_TOO_LATE);
   ck_assert_message(run, "CPIntegratorReInit");
   ck_assert_flag(run, CPIntegratorGetDky(run->mem, 0.5, 0, run->y), CP_TOO_LATE);
@@ -219,11 +229,11 @@ START_TEST(repeated_steps_that_are_others_end_the_backward_run) {
   run_open(run, methods[_i], 1.0e-6);
   N_Vector l = vector_copy(run->y), y0 = vector_copy(run->y);
   ck_assert_success(run, CVodeAdjInit(run->cvode_mem, 7, CV_HERMITE));
-  ck_assert_success(run, CPIntegratorF(run->mem, 1.0, run->y, &run->t, CV_NORMAL, &ncheck));
+  ck_assert_success(run, forwards(1.0, CV_NORMAL, &ncheck));
   SUNNonlinearSolver fixed = create_backward(run->t, l);
   backward.stays           = 1;
   run->world.c             = (Fault){.after = 0.0, .times = 1, .flag = 1};
-  ck_assert_flag(run, CPIntegratorB(run->mem, 0.0, CV_NORMAL), CV_FWD_FAIL);
+  ck_assert_flag(run, backwards(0.0), CV_FWD_FAIL);
   ck_assert_message(run, "forward step", "begins at");
   ck_assert_flag(run, run_to(run, 2.0), CP_TOO_LATE);
   ck_assert_message(run, "CPIntegratorReInit");
@@ -248,10 +258,10 @@ START_TEST(repeated_steps_that_are_short_by_roundoff_do_not_overflow) {
     N_Vector l = vector_copy(run->y);
     ck_assert_success(run, CVodeSetMinStep(run->cvode_mem, 1.0e-4 * (1.0 + 0.01 * k)));
     ck_assert_success(run, CVodeAdjInit(run->cvode_mem, 3, CV_HERMITE));
-    ck_assert_success(run, CPIntegratorF(run->mem, 0.1, run->y, &run->t, CV_NORMAL, &ncheck));
+    ck_assert_success(run, forwards(0.1, CV_NORMAL, &ncheck));
     SUNNonlinearSolver fixed = create_backward(run->t, l);
     backward.stays           = 1;
-    const int flag           = CPIntegratorB(run->mem, 0.0, CV_NORMAL);
+    const int flag           = backwards(0.0);
     if (flag) {
       ck_assert_flag(run, flag, CV_FWD_FAIL);
       ck_assert_message(run, "forward step", "CVodeSetMinStep");
@@ -274,7 +284,7 @@ static int height(sunrealtype t, N_Vector y, sunrealtype *g, void *user_data) {
 
 static int run_forward(sunrealtype tout, int itask) {
   int ncheck = 0;
-  return CPIntegratorF(run->mem, tout, run->y, &run->t, itask, &ncheck);
+  return forwards(tout, itask, &ncheck);
 }
 
 /* CVODES would take a root for a step, for which there is no room, and whose state belongs to
@@ -288,7 +298,7 @@ START_TEST(steps_with_a_root_are_not_repeated) {
   ck_assert_flag(run, run_forward(1.0, CV_NORMAL), CV_ROOT_RETURN);
   ck_assert_success(run, run_forward(1.0, CV_NORMAL));
   SUNNonlinearSolver fixed = create_backward(run->t, l);
-  ck_assert_flag(run, CPIntegratorB(run->mem, 0.0, CV_NORMAL), few ? CP_NOT_SUPPORTED : CP_SUCCESS);
+  ck_assert_flag(run, backwards(0.0), few ? CP_NOT_SUPPORTED : CP_SUCCESS);
   if (few) ck_assert_message(run, "root", "CVodeRootInit");
   run_close(run);
   SUNNonlinSolFree(fixed);
@@ -324,7 +334,7 @@ START_TEST(a_root_beyond_tout_is_returned_next_and_in_no_other_run) {
 }
 END_TEST
 
-/* A call that returns such a root takes no step: CPIntegratorB would write beyond an array with the number
+/* A call that returns such a root takes no step: CVodeB would write beyond an array with the number
  * of checkpoints that it reports. */
 START_TEST(a_root_beyond_tout_comes_with_the_number_of_checkpoints) {
   int kept = -1, ncheck = -1;
@@ -335,9 +345,8 @@ START_TEST(a_root_beyond_tout_comes_with_the_number_of_checkpoints) {
   ck_assert_flag(run, run_forward(1.0, CV_NORMAL), CV_ROOT_RETURN);
   const sunrealtype before = run->t - 1.0e-5;
   ck_assert_success(run, CPIntegratorReInit(run->mem, 0.0, y0));
-  ck_assert_success(run, CPIntegratorF(run->mem, before, run->y, &run->t, CV_NORMAL, &kept));
-  ck_assert_flag(run, CPIntegratorF(run->mem, 1.0, run->y, &run->t, CV_NORMAL, &ncheck),
-                 CV_ROOT_RETURN);
+  ck_assert_success(run, forwards(before, CV_NORMAL, &kept));
+  ck_assert_flag(run, forwards(1.0, CV_NORMAL, &ncheck), CV_ROOT_RETURN);
   ck_assert_int_gt(kept, 0);
   ck_assert_int_eq(ncheck, kept);
   N_VDestroy(y0);
@@ -391,7 +400,7 @@ START_TEST(tolerances_set_after_the_forward_run_are_refused) {
   ck_assert_success(run, run_forward(1.0, CV_NORMAL));
   ck_assert_success(run, CPIntegratorSStolerances(run->mem, 1.0e-7, 1.0e-7));
   SUNNonlinearSolver fixed = create_backward(run->t, l);
-  ck_assert_flag(run, CPIntegratorB(run->mem, 0.0, CV_NORMAL), CP_TOO_LATE);
+  ck_assert_flag(run, backwards(0.0), CP_TOO_LATE);
   ck_assert_message(run, "tolerances", "CPIntegratorReInit");
   run_close(run);
   SUNNonlinSolFree(fixed);
@@ -407,10 +416,10 @@ START_TEST(the_forward_state_depends_on_nothing_but_the_state) {
   run_until(run, 0.3);
   N_Vector off = vector_copy(run->y), first = vector_copy(run->y), again = vector_copy(run->y);
   entries(off)[0] *= 1.0 + 1.0e-6;
-  ck_assert_success(run, CPIntegratorForwardState(run->mem, run->t, off, first));
+  ck_assert_success(run, cpForwardState(memory(), run->t, off, first, __func__));
   run_until(run, 1.0);
-  ck_assert_success(run, CPIntegratorForwardState(run->mem, run->t, run->y, again)); /* elsewhere */
-  ck_assert_success(run, CPIntegratorForwardState(run->mem, run->t, off, again));
+  ck_assert_success(run, cpForwardState(memory(), run->t, run->y, again, __func__)); /* elsewhere */
+  ck_assert_success(run, cpForwardState(memory(), run->t, off, again, __func__));
   ck_assert(same_bits(first, again));
   N_VDestroy(off);
   N_VDestroy(first);
@@ -433,11 +442,11 @@ START_TEST(a_forward_state_that_fails_for_good_ends_the_backward_run_with_its_co
   run_open(run, methods[_i], 1.0e-6);
   N_Vector l = vector_copy(run->y);
   ck_assert_success(run, CVodeAdjInit(run->cvode_mem, 20, CV_HERMITE));
-  ck_assert_success(run, CPIntegratorF(run->mem, 1.0, run->y, &run->t, CV_NORMAL, &ncheck));
+  ck_assert_success(run, forwards(1.0, CV_NORMAL, &ncheck));
   backward_rhs             = failing_for_good;
   SUNNonlinearSolver fixed = create_backward(run->t, l);
   backward_rhs             = adjoint_rhs;
-  ck_assert_flag(run, CPIntegratorB(run->mem, 0.0, CV_NORMAL), CP_USERFUNC_FAIL);
+  ck_assert_flag(run, backwards(0.0), CP_USERFUNC_FAIL);
   ck_assert_message(run, "cannot be projected", "constraint function");
   run_close(run);
   SUNNonlinSolFree(fixed);
@@ -451,11 +460,11 @@ START_TEST(a_forward_step_that_fails_when_repeated_is_named) {
   run_open(run, ADAMS_FIXED_POINT, 1.0e-6);
   N_Vector l = vector_copy(run->y);
   ck_assert_success(run, CVodeAdjInit(run->cvode_mem, 20, CV_POLYNOMIAL));
-  ck_assert_success(run, CPIntegratorF(run->mem, 2.0, run->y, &run->t, CV_NORMAL, &ncheck));
+  ck_assert_success(run, forwards(2.0, CV_NORMAL, &ncheck));
   SUNNonlinearSolver fixed = create_backward(run->t, l);
   backward.stays           = 1;
   run->world.jac           = (Fault){.after = 0.0, .times = -1, .flag = -1};
-  ck_assert_flag(run, CPIntegratorB(run->mem, 0.0, CV_NORMAL), CP_USERFUNC_FAIL);
+  ck_assert_flag(run, backwards(0.0), CP_USERFUNC_FAIL);
   ck_assert_message(run, "forward step", "Jacobian");
   run_close(run);
   SUNNonlinSolFree(fixed);
@@ -471,15 +480,51 @@ START_TEST(a_run_with_checkpoints_starts_again_after_a_failure_and_from_a_new_st
   N_Vector y0 = vector_copy(run->y);
   ck_assert_success(run, CVodeAdjInit(run->cvode_mem, 20, CV_HERMITE));
   run->world.f = (Fault){.after = 0.0, .times = -1, .flag = -1};
-  ck_assert_int_lt(CPIntegratorF(run->mem, 1.0, run->y, &run->t, CV_NORMAL, &ncheck), 0);
+  ck_assert_int_lt(forwards(1.0, CV_NORMAL, &ncheck), 0);
   run->world.f.times = 0;
   for (int k = 0; k < 2; k++) {
-    ck_assert_success(run, CPIntegratorF(run->mem, 1.0, run->y, &run->t, CV_NORMAL, &ncheck));
+    ck_assert_success(run, forwards(1.0, CV_NORMAL, &ncheck));
     ck_assert_good(run);
     ck_assert_success(run, CPIntegratorReInit(run->mem, 0.0, y0));
   }
   N_VDestroy(y0);
   run_close(run);
+}
+END_TEST
+
+/* ---- CVodeF and CVodeB of a program's own ---- */
+
+/* They go through the projecting solver. l(0) . dy0 is the change of x(t1) for a start that is moved along the manifold. */
+START_TEST(a_programs_own_adjoint_run_is_projected) {
+  int ncheck = 0, which = 0;
+  sunrealtype x[2];
+  const sunrealtype t1 = 1.0, e = 1.0e-4;
+  run_open(run, methods[_i], 1.0e-9);
+  N_Vector l = vector_copy(run->y), y0 = vector_copy(run->y), weights = vector_copy(run->y);
+  N_VConst(1.0e9, weights);
+  ck_assert_success(run, CVodeAdjInit(run->cvode_mem, 30, CV_HERMITE));
+  ck_assert_int_eq(CVodeF(run->cvode_mem, t1, run->y, &run->t, CV_NORMAL, &ncheck), CV_SUCCESS);
+  ck_assert_int_gt(ncheck, 1);
+  ck_assert_int_gt(run_stats(run).nproj, 10);
+  SUNNonlinearSolver fixed = create_backward(run->t, l);
+  backward.own = 1, backward.weights = weights;
+  ck_assert_int_eq(CVodeB(run->cvode_mem, 0.0, CV_NORMAL), CV_SUCCESS);
+  ck_assert_int_eq(CVodeGetB(run->cvode_mem, which, &run->t, l), CV_SUCCESS);
+  ck_assert_int_eq(CPProjectorProjectCotangent(run->P, 0.0, y0, weights, l), CP_SUCCESS);
+  ck_assert_int_gt(backward.calls, 10);
+  for (int k = 0; k < 2; k++) {
+    entries(y0)[0] = cos(e), entries(y0)[1] = k ? sin(e) : -sin(e);
+    ck_assert_success(run, CPIntegratorReInit(run->mem, 0.0, y0));
+    ck_assert_success(run, run_to(run, t1));
+    x[k] = entries(run->y)[0];
+  }
+  ck_assert_double_eq_tol(entries(l)[1], (x[1] - x[0]) / (2 * e), 1.0e-3); /* of the backward run */
+  run_close(run);
+  SUNNonlinSolFree(fixed);
+  N_VDestroy(backward.y);
+  N_VDestroy(weights);
+  N_VDestroy(y0);
+  N_VDestroy(l);
 }
 END_TEST
 
@@ -496,7 +541,7 @@ START_TEST(a_projected_gradient_is_that_of_tangential_motion) {
     entries(ewt)[j] = 1.0 / (1.0e-6 * fabs(entries(run->y)[j]) + 1.0e-6);
   random_fill(l, &seed);
   N_VScale(1.0, l, p);
-  ck_assert_success(run, CPIntegratorProjectGradient(run->mem, run->t, run->y, p));
+  ck_assert_success(run, cpProjectGradient(memory(), run->t, run->y, p, __func__));
   for (int k = 0; k < 5; k++) {
     random_fill(v, &seed);
     N_Vector tangential = vector_copy(v);
@@ -506,7 +551,7 @@ START_TEST(a_projected_gradient_is_that_of_tangential_motion) {
     N_VDestroy(tangential);
   }
   N_VScale(1.0, p, once);
-  ck_assert_success(run, CPIntegratorProjectGradient(run->mem, run->t, run->y, p));
+  ck_assert_success(run, cpProjectGradient(memory(), run->t, run->y, p, __func__));
   ck_assert_double_le(max_distance(p, once), 1.0e-14);
   N_VDestroy(l), N_VDestroy(v), N_VDestroy(p), N_VDestroy(ewt), N_VDestroy(once);
   run_close(run);
@@ -536,6 +581,7 @@ TEST_SUITE(adjoint) {
   tcase_add_test(tc, a_forward_step_that_fails_when_repeated_is_named);
   tcase_add_loop_test(tc, a_run_with_checkpoints_starts_again_after_a_failure_and_from_a_new_start,
                       0, 4);
+  tcase_add_loop_test(tc, a_programs_own_adjoint_run_is_projected, 0, n_methods);
   tcase_add_test(tc, a_projected_gradient_is_that_of_tangential_motion);
   suite_add_tcase(suite, tc);
   return suite;

@@ -1,5 +1,7 @@
 #include "sensitivity/fixture.h"
 
+#include "cpodes/sensitivity/sens_impl.h"
+
 #include <math.h>
 #include <models/counters.h>
 #include <stddef.h>
@@ -21,7 +23,8 @@ int sens_rhs(int Ns, sunrealtype t, N_Vector y, N_Vector ydot, int iS, N_Vector 
   SensRun *r = of(user_data);
   (void)Ns, (void)ydot;
   r->fS_calls++;
-  const int flag = CPIntegratorSensRhs1(r->run.mem, t, y, iS, s, sdot, tmp1, tmp2);
+  const int flag = cpSensDirection(&r->sens->params, world_rhs, t, y, (CPAlong){.iS = iS}, s, sdot,
+                                   tmp1, tmp2, user_data);
   return flag ? flag : struck(r, &r->fS, t, iS, sdot);
 }
 
@@ -41,29 +44,42 @@ void sens_open_states(SensRun *r, Method method, sunrealtype tol) {
   entries(r->s[BY_L])[0] = 1.0; /* the start is (L, 0) */
 }
 
-void sens_start(SensRun *r, int error_control) {
-  Run *run = &r->run;
-  ck_assert_success(run, CPIntegratorSensInit1(run->mem, NS, CV_STAGGERED1, sens_rhs, r->s));
-  ck_assert_success(run, CPIntegratorSetSensParams(run->mem, &run->world.p.L, NULL, NULL));
-  ck_assert_success(run, CVodeSensEEtolerances(run->cvode_mem));
-  ck_assert_success(run, CVodeSetSensErrCon(run->cvode_mem, error_control));
+CPParameters sens_parameters(SensRun *r) {
+  return (CPParameters){.n = NS, .values = &r->run.world.p.L, .y0S = r->s};
 }
+
+void sens_start_with(SensRun *r, int error_control, CPConstraintSensFn cS) {
+  const CPParameters parameters = sens_parameters(r);
+  ck_assert_int_eq(CPSensCreate(&parameters, r->run.y, test_context, &r->sens), CP_SUCCESS);
+  ck_assert_int_eq(CPSensSetRhsFn(r->sens, sens_rhs, cS), CP_SUCCESS);
+  ck_assert_int_eq(CPSensSetErrCon(r->sens, error_control), CP_SUCCESS);
+  ck_assert_success(&r->run, CPIntegratorSetSens(r->run.mem, r->sens));
+}
+
+void sens_start(SensRun *r, int error_control) { sens_start_with(r, error_control, NULL); }
 
 void sens_open(SensRun *r, Method method, sunrealtype tol) {
   sens_open_states(r, method, tol);
   sens_start(r, 1);
 }
 
+void sens_open_rows(SensRun *r, Method method, sunrealtype tol) {
+  sens_open_states(r, method, tol);
+  sens_start_with(r, 1, sens_rows);
+}
+
 void sens_close(SensRun *r) {
   run_close(&r->run);
+  CPSensFree(&r->sens);
   N_VDestroyVectorArray(r->s, NS);
 }
 
 int sens_step(SensRun *r) {
-  sunrealtype t;
   const int flag = run_step(&r->run);
-  return flag < 0 ? flag : CPIntegratorGetSens(r->run.mem, &t, r->s);
+  return flag < 0 ? flag : sens_get(r);
 }
+
+int sens_get(SensRun *r) { return CPSensGetDky(r->sens, r->run.t, 0, r->s); }
 
 void sens_until(SensRun *r, sunrealtype tend) {
   while (r->run.t < tend) ck_assert_success(&r->run, sens_step(r));

@@ -12,6 +12,7 @@ enum { BY_L, BY_G, NS };
 /* Faults of the sensitivities' functions; iS: index of the sensitivity. */
 typedef struct {
   Run run;
+  CPSens sens;
   N_Vector *s; /* [NS] newest sensitivities */
   Fault fS, cS;
   int faulty_iS;
@@ -22,17 +23,24 @@ typedef struct {
 void sens_open(SensRun *r, Method method, sunrealtype tol);
 /* As run_open, without sensitivities; s holds the start of the sensitivities. */
 void sens_open_states(SensRun *r, Method method, sunrealtype tol);
-/* Initialises its sensitivities. error_control: also tests their errors. */
+/* Sets its sensitivities, whose dc/dp are cS. error_control: also tests their errors. */
 void sens_start(SensRun *r, int error_control);
+void sens_start_with(SensRun *r, int error_control, CPConstraintSensFn cS);
+/* As sens_open, with dc/dp in closed form */
+void sens_open_rows(SensRun *r, Method method, sunrealtype tol);
+/* L and g, from s */
+CPParameters sens_parameters(SensRun *r);
 void sens_close(SensRun *r);
 
-/* fS1 by CPIntegratorSensRhs1, dc/dp in closed form; with the faults. They find the run from its World. */
+/* fS1 by differences, dc/dp in closed form; with the faults. They find the run from its World. */
 int sens_rhs(int Ns, sunrealtype t, N_Vector y, N_Vector ydot, int iS, N_Vector s, N_Vector sdot,
              void *user_data, N_Vector tmp1, N_Vector tmp2);
 int sens_rows(sunrealtype t, N_Vector y, int iS, N_Vector cp, void *user_data);
 
 /* One step towards t = 1000, and the sensitivities there */
 int sens_step(SensRun *r);
+/* The sensitivities at the newest output */
+int sens_get(SensRun *r);
 void sens_until(SensRun *r, sunrealtype tend);
 
 /* The largest |G s_i + dc/dp_i| / (1 + |s_i|) at the state y, over i. G and dc/dp are written out

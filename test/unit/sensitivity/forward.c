@@ -12,8 +12,7 @@ static SensRun r;
 /* ---- after every step ---- */
 
 START_TEST(every_step_satisfies_the_linearised_constraints) {
-  sens_open(&r, methods[_i % 4], 1.0e-6);
-  if (_i >= 4) ck_assert_success(&r.run, CPIntegratorSetSensConstraintFn(r.run.mem, sens_rows));
+  (_i >= 4 ? sens_open_rows : sens_open)(&r, methods[_i % 4], 1.0e-6);
   while (r.run.t < 5.0) {
     ck_assert_success(&r.run, sens_step(&r));
     ck_assert_bound(&r.run, residual_of(&r), SENS_ROUNDOFF);
@@ -186,8 +185,7 @@ START_TEST(a_rejected_error_of_quadratures_repeats_the_step) {
 END_TEST
 
 START_TEST(a_failed_projection_rejects_the_step) {
-  sens_open(&r, methods[_i], 1.0e-8);
-  ck_assert_success(&r.run, CPIntegratorSetSensConstraintFn(r.run.mem, sens_rows));
+  sens_open_rows(&r, methods[_i], 1.0e-8);
   r.cS = (Fault){.after = 0.5, .times = 3, .flag = 1};
   expect_good_run(1.0e-5);
   ck_assert_int_eq(sens_stats(&r).nprojfails, 3);
@@ -219,8 +217,7 @@ enum { ENDS = sizeof ends / sizeof ends[0] };
 
 START_TEST(a_failure_names_its_cause_and_the_run_goes_on_once_it_is_repaired) {
   const End *end = &ends[_i / 2];
-  sens_open(&r, methods[_i % 2], 1.0e-8);
-  ck_assert_success(&r.run, CPIntegratorSetSensConstraintFn(r.run.mem, sens_rows));
+  sens_open_rows(&r, methods[_i % 2], 1.0e-8);
   r.fS = end->fS;
   r.cS = end->cS;
   ck_assert_success(&r.run, CVodeSetMaxConvFails(r.run.cvode_mem, 100));
@@ -229,15 +226,14 @@ START_TEST(a_failure_names_its_cause_and_the_run_goes_on_once_it_is_repaired) {
   ck_assert_msg(flag == end->code, "%s, %s: %d, %s", r.run.method.name, end->name, flag,
                 CPObjectGetLastMessage(CP_OBJECT(r.run.mem)));
   ck_assert_mentions(CPObjectGetLastMessage(CP_OBJECT(r.run.mem)), end->word);
-  sunrealtype t;
   r.fS.times = r.cS.times = 0;
   if (strstr(CPObjectGetLastMessage(CP_OBJECT(r.run.mem)), "re-initialised") == NULL) {
-    ck_assert_success(&r.run, CPIntegratorGetSens(r.run.mem, &t, r.s)); /* of the last good state */
+    ck_assert_success(&r.run, sens_get(&r)); /* of the last good state */
     ck_assert_bound(&r.run, residual_of(&r), SENS_ROUNDOFF);
   } else { /* the program keeps those of the last step */
     ck_assert_flag(&r.run, run_step(&r.run), CP_NO_INIT);
     ck_assert_success(&r.run, CPIntegratorReInit(r.run.mem, r.run.t, r.run.y));
-    ck_assert_success(&r.run, CPIntegratorSensReInit(r.run.mem, r.s));
+    ck_assert_success(&r.run, CPSensReInit(r.sens, r.s));
   }
   expect_good_run(1.0e-5);
   sens_close(&r);
@@ -259,7 +255,7 @@ START_TEST(steps_that_are_left_alone_leave_sensitivities_alone) {
     on += projected;
     if (projected) ck_assert_bound(&r.run, residual_of(&r), SENS_ROUNDOFF);
     else off += residual_of(&r) > SENS_ROUNDOFF;
-    ck_assert_success(&r.run, CPIntegratorGetSens(r.run.mem, &t, r.s));
+    ck_assert_success(&r.run, sens_get(&r));
     ck_assert_bound(&r.run, sens_residual(&r, r.run.y, r.s), SENS_ROUNDOFF);
   }
   ck_assert_int_gt(on, 30);
@@ -284,19 +280,19 @@ END_TEST
 /* dc/dg = 0: the user's error projection keeps G s = 0; dc/dL does not vanish. */
 START_TEST(a_projection_of_the_users_serves_where_dcdp_vanishes) {
   const int plist[] = {BY_G};
-  sunrealtype t;
   sens_open_states(&r, methods[_i], 1.0e-6);
   Run *run      = &r.run;
   CPProjector P = projector_of_user(rod_projection, rod_error_projection, run->y);
   ck_assert_ptr_nonnull(P);
   ck_assert_success(run, CPIntegratorSetProjector(run->mem, P));
   N_VConst(0.0, r.s[0]); /* only one, to g */
-  ck_assert_success(run, CPIntegratorSensInit1(run->mem, 1, CV_STAGGERED1, sens_rhs, r.s));
-  ck_assert_success(run, CPIntegratorSetSensParams(run->mem, &run->world.p.L, NULL, plist));
-  ck_assert_success(run, CVodeSensEEtolerances(run->cvode_mem));
+  const CPParameters to_g = {.n = 1, .values = &run->world.p.L, .plist = plist, .y0S = r.s};
+  ck_assert_int_eq(CPSensCreate(&to_g, run->y, test_context, &r.sens), CP_SUCCESS);
+  ck_assert_success(run,
+                    CPIntegratorSetSens(run->mem, r.sens)); /* f is differentiated by the library */
   while (run->t < 1.0) {
     ck_assert_success(run, run_step(run));
-    ck_assert_success(run, CPIntegratorGetSens(run->mem, &t, r.s));
+    ck_assert_success(run, sens_get(&r));
     const sunrealtype *y = entries(run->y), *s = entries(r.s[0]);
     ck_assert_bound(run, fabs(y[0] * s[0] + y[1] * s[1]) / (1 + N_VMaxNorm(r.s[0])), SENS_ROUNDOFF);
   }
@@ -320,7 +316,7 @@ START_TEST(interpolated_sensitivities_satisfy_the_linearised_constraints) {
     ck_assert_success(&r.run, CPIntegratorGetDky(r.run.mem, t, 0, y));
     ck_assert_success(&r.run, CVodeGetSensDky(r.run.cvode_mem, t, 0, r.s));
     raw = sens_residual(&r, y, r.s);
-    ck_assert_success(&r.run, CPIntegratorGetSensDky(r.run.mem, t, 0, r.s));
+    ck_assert_success(&r.run, CPSensGetDky(r.sens, t, 0, r.s));
     ck_assert_bound(&r.run, sens_residual(&r, y, r.s), SENS_ROUNDOFF);
     ck_assert_double_gt(raw, SENS_ROUNDOFF); /* the projection had something to do */
   }
@@ -330,12 +326,10 @@ START_TEST(interpolated_sensitivities_satisfy_the_linearised_constraints) {
 END_TEST
 
 START_TEST(output_between_steps_is_projected) {
-  sunrealtype t;
   sens_open(&r, methods[_i], 1.0e-4);
   for (int k = 1; k <= 20; k++) {
     ck_assert_success(&r.run, run_to(&r.run, 0.1 * k));
-    ck_assert_success(&r.run, CPIntegratorGetSens(r.run.mem, &t, r.s));
-    ck_assert(t == r.run.t);
+    ck_assert_success(&r.run, sens_get(&r));
     ck_assert_bound(&r.run, residual_of(&r), SENS_ROUNDOFF);
   }
   sens_close(&r);
@@ -352,7 +346,7 @@ START_TEST(asking_for_sensitivities_changes_nothing) {
     ck_assert_success(&quiet.run, run_step(&quiet.run));
     ck_assert_success(&r.run, sens_step(&r));
     ck_assert_success(&r.run, CVodeGetLastStep(r.run.cvode_mem, &h));
-    ck_assert_success(&r.run, CPIntegratorGetSensDky(r.run.mem, r.run.t - h / 2, 0, r.s));
+    ck_assert_success(&r.run, CPSensGetDky(r.sens, r.run.t - h / 2, 0, r.s));
     ck_assert(same_bits(quiet.run.y, r.run.y));
   }
   sens_close(&quiet);
@@ -369,9 +363,8 @@ START_TEST(calculated_starts_are_the_nearest_consistent_ones) {
   entries(r.s[BY_G])[2] = 0.2; /* x x' = 0: must become 0 */
   sens_start(&r, 1);
   ck_assert_flag(&r.run, sens_step(&r), CP_INCONSISTENT_IC);
-  ck_assert_message(&r.run, "sensitivity 0", "CPIntegratorSensCalcIC");
-  ck_assert_success(&r.run, CPIntegratorSensCalcIC(r.run.mem));
-  ck_assert_success(&r.run, CPIntegratorGetConsistentSensIC(r.run.mem, r.s));
+  ck_assert_message(&r.run, "sensitivity 0", "CPSensCalcIC");
+  ck_assert_success(&r.run, CPSensCalcIC(r.sens, r.s));
   ck_assert_double_le(sens_residual(&r, r.run.y, r.s), SENS_ROUNDOFF);
   ck_assert_double_eq_tol(entries(r.s[BY_L])[0], 1.0, 1e-13);
   ck_assert_double_eq_tol(entries(r.s[BY_L])[1], 0.3, 1e-13);
@@ -390,7 +383,7 @@ START_TEST(a_new_start_repeats_the_run_to_the_last_bit) {
   for (int k = 0; k < 100; k++) ck_assert_success(&r.run, sens_step(&r));
   for (int i = 0; i < NS; i++) N_VScale(1.0, r.s[i], first[i]);
   ck_assert_success(&r.run, CPIntegratorReInit(r.run.mem, 0.0, y0));
-  ck_assert_success(&r.run, CPIntegratorSensReInit(r.run.mem, s0));
+  ck_assert_success(&r.run, CPSensReInit(r.sens, s0));
   for (int k = 0; k < 100; k++) ck_assert_success(&r.run, sens_step(&r));
   for (int i = 0; i < NS; i++) ck_assert(same_bits(first[i], r.s[i]));
   N_VDestroy(y0);
@@ -400,40 +393,7 @@ START_TEST(a_new_start_repeats_the_run_to_the_last_bit) {
 }
 END_TEST
 
-START_TEST(a_solver_of_the_users_solves_for_them) {
-  sens_open(&r, BDF_NEWTON, 1.0e-6);
-  SUNNonlinearSolver fixed = SUNNonlinSol_FixedPoint(r.run.y, 0, test_context);
-  long int iterations      = 0;
-  ck_assert_success(&r.run, CPIntegratorSetSensNonlinearSolver(r.run.mem, fixed));
-  sens_until(&r, 0.5);
-  ck_assert_success(&r.run, SUNNonlinSolGetNumIters(fixed, &iterations));
-  ck_assert_int_gt(iterations, 0);
-  ck_assert_bound(&r.run, residual_of(&r), SENS_ROUNDOFF);
-  ck_assert_flag(&r.run, CPIntegratorSetSensNonlinearSolver(r.run.mem, NULL), CP_TOO_LATE);
-  sens_close(&r);
-  SUNNonlinSolFree(fixed);
-}
-END_TEST
-
-/* CVODES never requests a Newton matrix for the sensitivities' solver, and fixed-point iteration
- * makes none. */
-START_TEST(newton_for_sensitivities_has_a_matrix_beside_states_by_fixed_point_iteration) {
-  long int matrices = 0;
-  sens_open_states(&r, methods[1 + _i], 1.0e-8);
-  run_add_linear_solver(&r.run);
-  sens_start(&r, 1);
-  SUNNonlinearSolver newton = SUNNonlinSol_Newton(r.run.y, test_context);
-  ck_assert_success(&r.run, CPIntegratorSetSensNonlinearSolver(r.run.mem, newton));
-  expect_good_run(1.0e-5);
-  ck_assert_success(&r.run, CVodeGetNumLinSolvSetups(r.run.cvode_mem, &matrices));
-  ck_assert_int_gt(matrices, 0);
-  ck_assert_int_le(matrices, run_steps(&r.run) / 2); /* they are kept like those of states */
-  sens_close(&r);
-  SUNNonlinSolFree(newton);
-}
-END_TEST
-
-START_TEST(sensitivities_without_a_solver_of_the_users_follow_the_states_to_another_kind) {
+START_TEST(sensitivities_follow_the_states_to_another_kind_of_solver) {
   long int matrices = 0;
   sens_open(&r, BDF_NEWTON, 1.0e-8);
   SUNNonlinearSolver fixed = SUNNonlinSol_FixedPoint(r.run.y, 0, test_context);
@@ -457,10 +417,10 @@ START_TEST(a_first_step_much_too_long_leaves_the_start_of_the_sensitivities) {
   ck_assert_success(run, CVodeSetMaxErrTestFails(run->cvode_mem, 100000));
   ck_assert_success(run, CPIntegratorSetProjector(run->mem, NULL));
   ck_assert_success(run, CPIntegratorReInit(run->mem, run->t, y0));
-  ck_assert_success(run, CPIntegratorSensReInit(run->mem, r.s));
+  ck_assert_success(run, CPSensReInit(r.sens, r.s));
   for (int k = 0; k < 3; k++) {
     ck_assert_success(run, CPIntegratorEvolve(run->mem, 1.0e19, run->y, &run->t, CV_ONE_STEP));
-    ck_assert_success(run, CPIntegratorGetSens(run->mem, &run->t, r.s));
+    ck_assert_success(run, sens_get(&r));
     ck_assert_bound(run, sens_error(&r), 1.0e-3);
   }
   N_VDestroy(y0);
@@ -493,10 +453,7 @@ TEST_SUITE(forward) {
   tcase_add_loop_test(tc, asking_for_sensitivities_changes_nothing, 0, 4);
   tcase_add_loop_test(tc, calculated_starts_are_the_nearest_consistent_ones, 0, 2);
   tcase_add_loop_test(tc, a_new_start_repeats_the_run_to_the_last_bit, 0, 4);
-  tcase_add_test(tc, a_solver_of_the_users_solves_for_them);
-  tcase_add_loop_test(
-      tc, newton_for_sensitivities_has_a_matrix_beside_states_by_fixed_point_iteration, 0, 2);
-  tcase_add_test(tc, sensitivities_without_a_solver_of_the_users_follow_the_states_to_another_kind);
+  tcase_add_test(tc, sensitivities_follow_the_states_to_another_kind_of_solver);
   tcase_add_loop_test(tc, a_first_step_much_too_long_leaves_the_start_of_the_sensitivities, 0,
                       n_methods);
   suite_add_tcase(suite, tc);

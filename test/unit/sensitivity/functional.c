@@ -42,6 +42,8 @@ static int integrand_gradient(sunrealtype t, N_Vector y, int k, N_Vector gy, sun
   return 0;
 }
 
+static const CPGradientOptions by_sensitivities = {.mode = CP_GRADIENT_FORWARD};
+
 static CPFunctional functional(int with_gradients) {
   return (CPFunctional){.ng             = NG,
                         .end            = end_values,
@@ -96,7 +98,15 @@ START_TEST(forward_gradients_are_those_of_the_closed_form) {
   const CPFunctional F = functional(_i / 4);
   const sunrealtype t  = test_is_short() ? 0.5 : 2.0;
   sens_open(&r, methods[_i % 4], TOL);
-  ck_assert_success(run, CPIntegratorFunctionalForward(run->mem, t, &F, G, dG));
+  ck_assert_success(run,
+                    CPIntegratorGradient(run->mem, t, &F, NULL, &by_sensitivities, G, dG, NULL));
+  expect(G, dG, t, BOUND);
+  sens_close(&r);
+  sens_open_states(&r, methods[_i % 4], TOL); /* by sensitivities of the call's own */
+  const CPParameters parameters = sens_parameters(&r);
+  ck_assert_success(
+      run, CPIntegratorGradient(run->mem, t, &F, &parameters, &by_sensitivities, G, dG, NULL));
+  ck_assert_ptr_null(CPIntegratorGetSens(run->mem, NULL));
   expect(G, dG, t, BOUND);
   sens_close(&r);
 }
@@ -104,17 +114,20 @@ END_TEST
 
 START_TEST(adjoint_gradients_are_those_of_the_closed_form) {
   sunrealtype G[NG], dG[NG * NS];
-  const CPFunctional F           = functional(_i / 4 % 2);
-  const CPAdjointOptions options = {.reltol    = 1.0e-10,
-                                    .abstol    = 1.0e-10,
-                                    .steps     = _i % 3 ? 30 : 0,
-                                    .interp    = _i / 8 % 2 ? CV_HERMITE : CV_POLYNOMIAL,
-                                    .lmm       = _i % 5 ? CV_ADAMS : CV_BDF,
-                                    .adjoint   = _i / 2 % 2 ? user_adjoint : NULL,
-                                    .user_data = &run->world.p};
-  const sunrealtype t            = test_is_short() ? 0.5 : 2.0;
-  sens_open(&r, methods[_i % 4], TOL);
-  ck_assert_success(run, CPIntegratorFunctionalAdjoint(run->mem, t, &F, &options, r.s, G, dG, NULL));
+  const CPFunctional F            = functional(_i / 4 % 2);
+  const CPGradientOptions options = {.reltol    = 1.0e-10,
+                                     .abstol    = 1.0e-10,
+                                     .steps     = _i % 3 ? 30 : 0,
+                                     .interp    = _i / 8 % 2 ? CV_HERMITE : CV_POLYNOMIAL,
+                                     .lmm       = _i % 5 ? CV_ADAMS : CV_BDF,
+                                     .adjoint   = _i / 2 % 2 ? user_adjoint : NULL,
+                                     .user_data = &run->world.p};
+  const sunrealtype t             = test_is_short() ? 0.5 : 2.0;
+  sens_open_states(&r, methods[_i % 4], TOL);
+  const CPParameters parameters = sens_parameters(&r);
+  if (_i & 1) sens_start(&r, 1); /* whose parameters these are otherwise */
+  ck_assert_success(run, CPIntegratorGradient(run->mem, t, &F, _i & 1 ? NULL : &parameters,
+                                              &options, G, dG, NULL));
   expect(G, dG, t, BOUND);
   sens_close(&r);
 }
@@ -123,16 +136,16 @@ END_TEST
 /* CVODES' polynomials would read points that do not exist, also if there are too few of them. */
 START_TEST(a_run_backwards_has_gradients_too) {
   sunrealtype G[NG], dG[NG * NS];
-  const CPFunctional F           = functional(_i);
-  const CPAdjointOptions refused = {.interp = CV_POLYNOMIAL},
-                         few     = {.steps = 5, .interp = CV_POLYNOMIAL};
+  const CPFunctional F            = functional(_i);
+  const CPGradientOptions refused = {.interp = CV_POLYNOMIAL},
+                          few     = {.steps = 5, .interp = CV_POLYNOMIAL};
   sens_open(&r, ADAMS_FIXED_POINT, TOL);
-  ck_assert_flag(run, CPIntegratorFunctionalAdjoint(run->mem, -1.5, &F, &refused, r.s, G, dG, NULL),
+  ck_assert_flag(run, CPIntegratorGradient(run->mem, -1.5, &F, NULL, &refused, G, dG, NULL),
                  CP_NOT_SUPPORTED);
   ck_assert_message(run, "CV_HERMITE");
-  ck_assert_flag(run, CPIntegratorFunctionalAdjoint(run->mem, 1.5, &F, &few, r.s, G, dG, NULL),
+  ck_assert_flag(run, CPIntegratorGradient(run->mem, 1.5, &F, NULL, &few, G, dG, NULL),
                  CP_NOT_SUPPORTED);
-  ck_assert_success(run, CPIntegratorFunctionalAdjoint(run->mem, -1.5, &F, NULL, r.s, G, dG, NULL));
+  ck_assert_success(run, CPIntegratorGradient(run->mem, -1.5, &F, NULL, NULL, G, dG, NULL));
   expect(G, dG, -1.5, BOUND);
   sens_close(&r);
 }
@@ -146,7 +159,9 @@ START_TEST(a_failure_at_the_end_of_a_run_backwards_is_reported_as_it_is) {
   sens_open(&r, ADAMS_FIXED_POINT, TOL);
   ck_assert_success(run, CPIntegratorEvolve(run->mem, -0.5, run->y, &run->t, CV_ONE_STEP));
   ck_assert_success(run, CVodeSensToggleOff(run->cvode_mem));
-  ck_assert_flag(run, CPIntegratorFunctionalForward(run->mem, run->t, &F, G, dG), CV_NO_SENS);
+  ck_assert_flag(run,
+                 CPIntegratorGradient(run->mem, run->t, &F, NULL, &by_sensitivities, G, dG, NULL),
+                 CV_NO_SENS);
   ck_assert_int_eq(run->log.code, CV_NO_SENS);
   sens_close(&r);
 }
@@ -157,11 +172,10 @@ END_TEST
  * of the states, at 1e-12, and of the closed form's differences are below 1e-10. */
 START_TEST(a_relative_tolerance_alone_decides_on_the_digits_of_a_gradient) {
   sunrealtype G[NG], dG[NG * NS];
-  const CPFunctional F           = functional(1);
-  const CPAdjointOptions options = {.reltol = 1.0e-12, .lmm = _i ? CV_ADAMS : CV_BDF};
+  const CPFunctional F            = functional(1);
+  const CPGradientOptions options = {.reltol = 1.0e-12, .lmm = _i ? CV_ADAMS : CV_BDF};
   sens_open(&r, ADAMS_FIXED_POINT, 1.0e-12);
-  ck_assert_success(run,
-                    CPIntegratorFunctionalAdjoint(run->mem, 1.0, &F, &options, r.s, G, dG, NULL));
+  ck_assert_success(run, CPIntegratorGradient(run->mem, 1.0, &F, NULL, &options, G, dG, NULL));
   expect(G, dG, 1.0, 2.0e-9);
   sens_close(&r);
 }
@@ -179,14 +193,13 @@ static int adjoint_with_inf(sunrealtype t, N_Vector y, N_Vector l, N_Vector Jl, 
 
 START_TEST(one_inf_in_the_adjoint_equations_spoils_no_gradient) {
   sunrealtype G[NG], dG[NG * NS];
-  const CPFunctional F           = functional(1);
-  const CPAdjointOptions options = {
+  const CPFunctional F            = functional(1);
+  const CPGradientOptions options = {
       .lmm = CV_BDF, .adjoint = adjoint_with_inf, .user_data = &run->world.p};
   for (bad_call = 1; bad_call <= 40; bad_call += test_is_short() ? 13 : 1) {
     adjoint_calls = 0;
     sens_open(&r, BDF_NEWTON, TOL);
-    ck_assert_success(run,
-                      CPIntegratorFunctionalAdjoint(run->mem, 0.3, &F, &options, r.s, G, dG, NULL));
+    ck_assert_success(run, CPIntegratorGradient(run->mem, 0.3, &F, NULL, &options, G, dG, NULL));
     expect(G, dG, 0.3, BOUND);
     sens_close(&r);
   }
@@ -196,13 +209,12 @@ END_TEST
 START_TEST(the_gradient_with_respect_to_the_start_is_that_of_runs_side_by_side) {
   sunrealtype G[NG], dG[NG * NS], value[2];
   /* errors of runs are about 1e-9, truncation is about e^2 */
-  const sunrealtype e            = 1.0e-3;
-  const CPFunctional F           = functional(1);
-  const CPAdjointOptions options = {.steps = 20}; /* and no stop time remains */
+  const sunrealtype e             = 1.0e-3;
+  const CPFunctional F            = functional(1);
+  const CPGradientOptions options = {.steps = 20}; /* and no stop time remains */
   sens_open(&r, methods[_i], 1.0e-10);
   N_Vector *gradient = N_VCloneVectorArray(NG, run->y), y0 = vector_copy(run->y);
-  ck_assert_success(
-      run, CPIntegratorFunctionalAdjoint(run->mem, 1.0, &F, &options, r.s, G, dG, gradient));
+  ck_assert_success(run, CPIntegratorGradient(run->mem, 1.0, &F, NULL, &options, G, dG, gradient));
   for (int k = 0; k < 2; k++) {
     entries(y0)[0] = cos(e);
     entries(y0)[1] = k == 0 ? sin(e) : -sin(e);
@@ -256,8 +268,7 @@ START_TEST(what_f_is_off_the_manifold_does_not_matter) {
     if (k == 0) sens_open(&r, ADAMS_FIXED_POINT, TOL);
     else open_other();
     for (int i = 0; i < NG; i++) gradient[k][i] = vector_of(PENDULUM_N, NULL);
-    ck_assert_success(
-        run, CPIntegratorFunctionalAdjoint(run->mem, 2.0, &F, NULL, r.s, G, dG, gradient[k]));
+    ck_assert_success(run, CPIntegratorGradient(run->mem, 2.0, &F, NULL, NULL, G, dG, gradient[k]));
     expect(G, dG, 2.0, BOUND);
     sens_close(&r);
   }
@@ -268,6 +279,16 @@ START_TEST(what_f_is_off_the_manifold_does_not_matter) {
   }
 }
 END_TEST
+
+/* CPIntegratorGradientCheck with this start */
+static int compare(CPIntegrator mem, sunrealtype t0, sunrealtype t1, const CPFunctional *F,
+                   const CPGradientOptions *options, CPStartFn begin, sunrealtype step, FILE *out,
+                   sunrealtype *worst) {
+  const CPParameters parameters = sens_parameters(&r);
+  CPGradientOptions own         = options ? *options : (CPGradientOptions){0};
+  own.start                     = begin;
+  return CPIntegratorGradientCheck(mem, t0, t1, F, &parameters, &own, step, out, worst);
+}
 
 static int good_starts = -1; /* number of starts that succeed; negative: all */
 static int start(sunrealtype t0, N_Vector y0, void *user_data) {
@@ -283,8 +304,7 @@ START_TEST(the_check_finds_all_three_alike_and_prints_them) {
   sunrealtype worst    = 1.0;
   const CPFunctional F = functional(0);
   sens_open(&r, methods[_i], TOL);
-  ck_assert_success(
-      run, CPIntegratorFunctionalCheck(run->mem, 0.0, 1.0, &F, NULL, start, 1.0e-4, out, &worst));
+  ck_assert_success(run, compare(run->mem, 0.0, 1.0, &F, NULL, start, 1.0e-4, out, &worst));
   fclose(out);
   ck_assert_bound(run, worst, 1.0e-5); /* tolerances of 1e-9 and 1e-8 each step */
   ck_assert_mentions(text, "forward");
@@ -312,12 +332,11 @@ static int wrong_gradient(sunrealtype t, N_Vector y, N_Vector l, N_Vector Jl, su
 }
 
 START_TEST(the_check_finds_a_wrong_derivative) {
-  sunrealtype worst              = 0.0;
-  const CPFunctional F           = functional(1);
-  const CPAdjointOptions options = {.adjoint = wrong_gradient, .user_data = &run->world.p};
+  sunrealtype worst               = 0.0;
+  const CPFunctional F            = functional(1);
+  const CPGradientOptions options = {.adjoint = wrong_gradient, .user_data = &run->world.p};
   sens_open(&r, ADAMS_FIXED_POINT, TOL);
-  ck_assert_success(run, CPIntegratorFunctionalCheck(run->mem, 0.0, 1.0, &F, &options, start,
-                                                     1.0e-4, NULL, &worst));
+  ck_assert_success(run, compare(run->mem, 0.0, 1.0, &F, &options, start, 1.0e-4, NULL, &worst));
   ck_assert_double_gt(worst, 1.0e-3);
   sens_close(&r);
 }
@@ -331,7 +350,7 @@ static size_t heap_of(sunrealtype t1, int *ncheck) {
   run_open(run, ADAMS_FIXED_POINT, 1.0e-8);
   const size_t before = mallinfo2().uordblks;
   ck_assert_success(run, CVodeAdjInit(run->cvode_mem, 20, CV_POLYNOMIAL));
-  ck_assert_success(run, CPIntegratorF(run->mem, t1, run->y, &run->t, CV_NORMAL, ncheck));
+  ck_assert_success(run, CVodeF(run->cvode_mem, t1, run->y, &run->t, CV_NORMAL, ncheck));
   const size_t after = mallinfo2().uordblks;
   run_close(run);
   return after - before;
@@ -359,56 +378,56 @@ END_TEST
 START_TEST(arguments_are_checked) {
   sunrealtype G[NG], dG[NG * NS], worst;
   CPFunctional F = functional(1), none = {.ng = 1}, empty = functional(1);
-  CPAdjointOptions bad = {.interp = 7};
+  CPGradientOptions bad = {.interp = 7};
   sens_open_states(&r, ADAMS_FIXED_POINT, TOL);
   CPIntegrator mem = run->mem;
   empty.ng         = 0;
-  ck_assert_int_eq(CPIntegratorFunctionalForward(NULL, 1, &F, G, dG), CP_MEM_NULL);
-  ck_assert_int_eq(CPIntegratorFunctionalAdjoint(NULL, 1, &F, NULL, NULL, G, dG, NULL), CP_MEM_NULL);
-  ck_assert_error(CPIntegratorFunctionalForward(mem, 1, &F, G, dG), CP_NO_INIT,
-                  "CPIntegratorSensInit1");
-  ck_assert_int_eq(CPIntegratorFunctionalCheck(NULL, 0, 1, &F, NULL, start, 1e-4, NULL, &worst),
+  ck_assert_int_eq(CPIntegratorGradient(NULL, 1, &F, NULL, &by_sensitivities, G, dG, NULL),
                    CP_MEM_NULL);
-  ck_assert_error(CPIntegratorFunctionalCheck(mem, 0, 1, &F, NULL, start, 1e-4, NULL, &worst),
-                  CP_NO_INIT, "CPIntegratorSensInit1");
+  ck_assert_int_eq(CPIntegratorGradient(NULL, 1, &F, NULL, NULL, G, dG, NULL), CP_MEM_NULL);
+  ck_assert_error(CPIntegratorGradient(mem, 1, &F, NULL, &by_sensitivities, G, dG, NULL),
+                  CP_NO_INIT, "parameters");
+  ck_assert_int_eq(compare(NULL, 0, 1, &F, NULL, start, 1e-4, NULL, &worst), CP_MEM_NULL);
   sens_start(&r, 1);
-  ck_assert_error(CPIntegratorFunctionalCheck(mem, 0, 1, NULL, NULL, start, 1e-4, NULL, &worst),
+  ck_assert_error(compare(mem, 0, 1, NULL, NULL, start, 1e-4, NULL, &worst), CP_ILL_INPUT,
+                  "F must not");
+  ck_assert_error(CPIntegratorGradient(mem, 1, NULL, NULL, &by_sensitivities, G, dG, NULL),
                   CP_ILL_INPUT, "F must not");
-  Run bare; /* with the user's derivatives, and without parameters */
-  run_open(&bare, ADAMS_FIXED_POINT, TOL);
-  ck_assert_success(&bare, CPIntegratorSensInit1(bare.mem, NS, CV_STAGGERED1, sens_rhs, r.s));
-  ck_assert_flag(&bare,
-                 CPIntegratorFunctionalCheck(bare.mem, 0, 1, &F, NULL, start, 1e-4, NULL, &worst),
-                 CP_NO_INIT);
-  ck_assert_message(&bare, "CPIntegratorSetSensParams");
-  run_close(&bare);
-  ck_assert_error(CPIntegratorFunctionalForward(mem, 1, NULL, G, dG), CP_ILL_INPUT, "F must not");
-  ck_assert_error(CPIntegratorFunctionalForward(mem, 1, &F, NULL, dG), CP_ILL_INPUT, "G must not");
-  ck_assert_error(CPIntegratorFunctionalForward(mem, 1, &F, G, NULL), CP_ILL_INPUT, "dG");
-  ck_assert_error(CPIntegratorFunctionalForward(mem, 1, &none, G, dG), CP_ILL_INPUT, "integrands");
-  ck_assert_error(CPIntegratorFunctionalForward(mem, 1, &empty, G, dG), CP_ILL_INPUT, "ng", "0");
-  ck_assert_error(CPIntegratorFunctionalAdjoint(mem, 1, &F, NULL, NULL, G, NULL, NULL),
+  ck_assert_error(CPIntegratorGradient(mem, 1, &F, NULL, &by_sensitivities, NULL, dG, NULL),
+                  CP_ILL_INPUT, "G must not");
+  ck_assert_error(CPIntegratorGradient(mem, 1, &F, NULL, &by_sensitivities, G, NULL, NULL),
                   CP_ILL_INPUT, "dG");
-  ck_assert_error(CPIntegratorFunctionalAdjoint(mem, 1, &F, &bad, NULL, G, dG, NULL), CP_ILL_INPUT,
-                  "interp", "7");
-  bad = (CPAdjointOptions){.lmm = 5};
-  ck_assert_error(CPIntegratorFunctionalAdjoint(mem, 1, &F, &bad, NULL, G, dG, NULL), CP_ILL_INPUT,
-                  "lmm", "5");
-  ck_assert_error(CPIntegratorFunctionalCheck(mem, 0, 1, &F, NULL, NULL, 1e-4, NULL, &worst),
-                  CP_ILL_INPUT, "start");
-  ck_assert_error(CPIntegratorFunctionalCheck(mem, 0, 1, &F, NULL, start, 0.0, NULL, &worst),
-                  CP_ILL_INPUT, "step", "0");
-  ck_assert_error(CPIntegratorFunctionalCheck(mem, 0, 1, &F, NULL, start, 1.0, NULL, &worst),
-                  CP_ILL_INPUT, "step", "between 0 and 1");
+  ck_assert_error(CPIntegratorGradient(mem, 1, &none, NULL, &by_sensitivities, G, dG, NULL),
+                  CP_ILL_INPUT, "integrands");
+  ck_assert_error(CPIntegratorGradient(mem, 1, &empty, NULL, &by_sensitivities, G, dG, NULL),
+                  CP_ILL_INPUT, "ng", "0");
+  ck_assert_error(CPIntegratorGradient(mem, 1, &F, NULL, NULL, G, NULL, NULL), CP_ILL_INPUT, "dG");
+  ck_assert_error(CPIntegratorGradient(mem, 1, &F, NULL, &bad, G, dG, NULL), CP_ILL_INPUT, "interp",
+                  "7");
+  bad = (CPGradientOptions){.lmm = 5};
+  ck_assert_error(CPIntegratorGradient(mem, 1, &F, NULL, &bad, G, dG, NULL), CP_ILL_INPUT, "lmm",
+                  "5");
+  ck_assert_error(compare(mem, 0, 1, &F, NULL, NULL, 1e-4, NULL, &worst), CP_ILL_INPUT, "start");
+  ck_assert_error(compare(mem, 0, 1, &F, NULL, start, 0.0, NULL, &worst), CP_ILL_INPUT, "step", "0");
+  ck_assert_error(compare(mem, 0, 1, &F, NULL, start, 1.0, NULL, &worst), CP_ILL_INPUT, "step",
+                  "between 0 and 1");
   N_Vector shorter[NG];
   for (int k = 0; k < NG; k++) shorter[k] = vector_of(3, NULL);
-  ck_assert_error(CPIntegratorFunctionalAdjoint(mem, 1, &F, NULL, NULL, G, dG, shorter),
-                  CP_ILL_INPUT, "gradient", "3");
-  ck_assert_error(CPIntegratorFunctionalAdjoint(mem, 1, &F, NULL, shorter, G, dG, NULL),
-                  CP_ILL_INPUT, "y0S", "3");
+  ck_assert_error(CPIntegratorGradient(mem, 1, &F, NULL, NULL, G, dG, shorter), CP_ILL_INPUT,
+                  "gradient", "3");
+  CPParameters parameters = sens_parameters(&r);
+  ck_assert_error(CPIntegratorGradient(mem, 1, &F, &parameters, NULL, G, dG, NULL), CP_ILL_INPUT,
+                  "must be NULL", "CPIntegratorSetSens");
+  ck_assert_success(run, CPIntegratorSetSens(mem, NULL));
+  parameters.y0S = shorter;
+  ck_assert_error(CPIntegratorGradient(mem, 1, &F, &parameters, NULL, G, dG, NULL), CP_ILL_INPUT,
+                  "y0S", "3");
+  bad = (CPGradientOptions){.mode = (CPGradientMode)2};
+  ck_assert_error(CPIntegratorGradient(mem, 1, &F, NULL, &bad, G, dG, NULL), CP_ILL_INPUT, "mode",
+                  "2");
   for (int k = 0; k < NG; k++) N_VDestroy(shorter[k]);
   ck_assert_success(run, run_step(run));
-  ck_assert_error(CPIntegratorFunctionalAdjoint(mem, 1, &F, NULL, NULL, G, dG, NULL), CP_TOO_LATE,
+  ck_assert_error(CPIntegratorGradient(mem, 1, &F, NULL, NULL, G, dG, NULL), CP_TOO_LATE,
                   "CPIntegratorReInit");
   sens_close(&r);
 }
@@ -418,17 +437,17 @@ END_TEST
  * each 10 of the run. */
 START_TEST(a_run_that_takes_too_many_steps_ends) {
   sunrealtype G[NG], dG[NG * NS];
-  CPFunctional F           = functional(1);
-  const CPAdjointOptions o = {.steps = 10, .interp = CV_HERMITE, .reltol = 1.0e-10};
-  int told                 = 0;
+  CPFunctional F            = functional(1);
+  const CPGradientOptions o = {.steps = 10, .interp = CV_HERMITE, .reltol = 1.0e-10};
+  int told                  = 0;
   for (F.mxsteps = 10; !told && F.mxsteps < 1000; F.mxsteps += 40) {
     sens_open_states(&r, ADAMS_FIXED_POINT, TOL);
     sens_start(&r, 1);
     if (_i == 0)
-      ck_assert_error(CPIntegratorFunctionalForward(run->mem, 1, &F, G, dG), CV_TOO_MUCH_WORK,
-                      "10 steps", "mxsteps", "t1");
+      ck_assert_error(CPIntegratorGradient(run->mem, 1, &F, NULL, &by_sensitivities, G, dG, NULL),
+                      CV_TOO_MUCH_WORK, "10 steps", "mxsteps", "t1");
     else
-      ck_assert_error(CPIntegratorFunctionalAdjoint(run->mem, 1, &F, &o, NULL, G, dG, NULL),
+      ck_assert_error(CPIntegratorGradient(run->mem, 1, &F, NULL, &o, G, dG, NULL),
                       CV_TOO_MUCH_WORK, "mxsteps");
     told = _i == 0 || strstr(CPObjectGetLastMessage(CP_OBJECT(run->mem)), "backward");
     sens_close(&r);
@@ -465,8 +484,8 @@ START_TEST(gradients_of_a_constant_are_zero) {
   const CPFunctional F = {
       .ng = 1, .end = seven, .end_grad = no_gradient, .user_data = functional(0).user_data};
   sens_open(&r, ADAMS_FIXED_POINT, 1.0e-5);
-  ck_assert_success(run, CPIntegratorFunctionalCheck(run->mem, 0.0, 0.1, &F, NULL, start, 1.0e-4,
-                                                     _i ? out : NULL, _i ? NULL : &worst));
+  ck_assert_success(run, compare(run->mem, 0.0, 0.1, &F, NULL, start, 1.0e-4, _i ? out : NULL,
+                                 _i ? NULL : &worst));
   fclose(out);
   if (_i) ck_assert_mentions(text, "0.000000000000000e+00");
   else ck_assert_double_eq(worst, 0.0);
@@ -480,8 +499,9 @@ START_TEST(a_functional_that_is_not_finite_is_refused) {
   const CPFunctional F = {
       .ng = 1, .end = _i % 2 ? no_number : NULL, .integrand = _i % 2 ? NULL : no_number};
   sens_open(&r, ADAMS_FIXED_POINT, 1.0e-5);
-  const int flag = _i / 2 ? CPIntegratorFunctionalAdjoint(run->mem, 0.2, &F, NULL, r.s, &G, dG, NULL)
-                          : CPIntegratorFunctionalForward(run->mem, 0.2, &F, &G, dG);
+  const int flag =
+      _i / 2 ? CPIntegratorGradient(run->mem, 0.2, &F, NULL, NULL, &G, dG, NULL)
+             : CPIntegratorGradient(run->mem, 0.2, &F, NULL, &by_sensitivities, &G, dG, NULL);
   ck_assert_flag(run, flag, CP_ILL_INPUT);
   ck_assert_message(run, "NaN");
   sens_close(&r);
@@ -490,9 +510,9 @@ END_TEST
 
 static int evaluate(int way, const CPFunctional *F) {
   sunrealtype G[NG], dG[NG * NS];
-  if (way == 0) return CPIntegratorFunctionalAdjoint(run->mem, 0.5, F, NULL, r.s, G, dG, NULL);
-  if (way == 1) return CPIntegratorFunctionalForward(run->mem, 0.5, F, G, dG);
-  return CPIntegratorFunctionalCheck(run->mem, 0.0, 0.5, F, NULL, start, 1.0e-4, NULL, NULL);
+  if (way == 0) return CPIntegratorGradient(run->mem, 0.5, F, NULL, NULL, G, dG, NULL);
+  if (way == 1) return CPIntegratorGradient(run->mem, 0.5, F, NULL, &by_sensitivities, G, dG, NULL);
+  return compare(run->mem, 0.0, 0.5, F, NULL, start, 1.0e-4, NULL, NULL);
 }
 
 START_TEST(failing_functions_are_named_every_way) {
@@ -513,9 +533,8 @@ START_TEST(a_start_that_fails_is_named_whenever_it_does) {
   const CPFunctional F = functional(1);
   sens_open(&r, ADAMS_FIXED_POINT, TOL);
   good_starts = _i;
-  ck_assert_error(
-      CPIntegratorFunctionalCheck(run->mem, 0.0, 0.1, &F, NULL, start, 1.0e-4, NULL, NULL),
-      CP_ILL_INPUT, "start failed", "-1");
+  ck_assert_error(compare(run->mem, 0.0, 0.1, &F, NULL, start, 1.0e-4, NULL, NULL), CP_ILL_INPUT,
+                  "start failed", "-1");
   good_starts = -1;
   sens_close(&r);
 }
@@ -526,8 +545,8 @@ END_TEST
  * motion, where all components of f are large. */
 START_TEST(a_failed_first_step_spoils_no_gradient) {
   sunrealtype G[NG], dG[NG * NS];
-  const CPFunctional F           = functional(1);
-  const CPAdjointOptions options = {.interp = _i / 2 ? CV_HERMITE : CV_POLYNOMIAL};
+  const CPFunctional F            = functional(1);
+  const CPGradientOptions options = {.interp = _i / 2 ? CV_HERMITE : CV_POLYNOMIAL};
   N_Vector *zn0, *zn1, *spare;
   sunrealtype t, gamma, rl1;
   void *data;
@@ -535,7 +554,7 @@ START_TEST(a_failed_first_step_spoils_no_gradient) {
   ck_assert_success(run, CVodeSetStopTime(run->cvode_mem, 0.5));
   sens_until(&r, 0.5);
   ck_assert_success(run, CPIntegratorReInit(run->mem, 0.5, run->y));
-  ck_assert_success(run, CPIntegratorSensReInit(run->mem, r.s));
+  ck_assert_success(run, CPSensReInit(r.sens, r.s));
   run->world.f = (Fault){.after = 0.6, .times = -1, .flag = -1};
   ck_assert_success(run, CVodeSetInitStep(run->cvode_mem, 1.0e140));
   ck_assert_int_lt(CPIntegratorEvolve(run->mem, 1.0e300, run->y, &run->t, CV_NORMAL), 0);
@@ -545,8 +564,8 @@ START_TEST(a_failed_first_step_spoils_no_gradient) {
                                                          &rl1, &zn1, &data));
   for (int i = 0; i < NS; i++) ck_assert_double_eq(max_distance(zn0[i], r.s[i]), 0.0);
   ck_assert_success(
-      run, _i % 2 ? CPIntegratorFunctionalForward(run->mem, 1.0, &F, G, dG)
-                  : CPIntegratorFunctionalAdjoint(run->mem, 1.0, &F, &options, r.s, G, dG, NULL));
+      run, _i % 2 ? CPIntegratorGradient(run->mem, 1.0, &F, NULL, &by_sensitivities, G, dG, NULL)
+                  : CPIntegratorGradient(run->mem, 1.0, &F, NULL, &options, G, dG, NULL));
   G[2] += entries(run->y)[1]; /* of the earlier motion */
   for (int i = 0; i < NS; i++) dG[2 * NS + i] += entries(r.s[i])[1];
   expect(G, dG, 1.0, BOUND);
@@ -565,13 +584,13 @@ static int adjoint_after_half(sunrealtype t, N_Vector y, N_Vector l, N_Vector Jl
  * limit, a million. */
 START_TEST(a_backward_problem_that_comes_to_a_stop_says_where) {
   sunrealtype G[NG], dG[NG * NS];
-  const CPFunctional F           = functional(1);
-  const CPAdjointOptions options = {
+  const CPFunctional F            = functional(1);
+  const CPGradientOptions options = {
       .lmm = _i % 2 ? CV_ADAMS : CV_BDF, .adjoint = adjoint_after_half, .user_data = &run->world.p};
   adjoint_calls    = 0;
   fault_of_adjoint = _i / 2 ? -7 : 7;
   sens_open(&r, ADAMS_FIXED_POINT, TOL);
-  ck_assert_flag(run, CPIntegratorFunctionalAdjoint(run->mem, 1.0, &F, &options, r.s, G, dG, NULL),
+  ck_assert_flag(run, CPIntegratorGradient(run->mem, 1.0, &F, NULL, &options, G, dG, NULL),
                  _i / 2 ? CV_RHSFUNC_FAIL : CV_REPTD_RHSFUNC_ERR);
   ck_assert_message(run, "the backward problem of functional", _i / 2 ? "(-7)" : "t = 0.5", "7)");
   ck_assert_int_lt(adjoint_calls, 20000);
@@ -584,8 +603,8 @@ START_TEST(a_run_that_fails_tells_why_both_ways) {
   const CPFunctional F = functional(1);
   sens_open(&r, ADAMS_FIXED_POINT, TOL);
   run->world.c   = (Fault){.after = 0.2, .times = -1, .flag = -1};
-  const int flag = _i ? CPIntegratorFunctionalForward(run->mem, 0.5, &F, G, dG)
-                      : CPIntegratorFunctionalAdjoint(run->mem, 0.5, &F, NULL, r.s, G, dG, NULL);
+  const int flag = _i ? CPIntegratorGradient(run->mem, 0.5, &F, NULL, &by_sensitivities, G, dG, NULL)
+                      : CPIntegratorGradient(run->mem, 0.5, &F, NULL, NULL, G, dG, NULL);
   ck_assert_flag(run, flag, CP_USERFUNC_FAIL);
   sens_close(&r);
 }

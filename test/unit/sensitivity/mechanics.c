@@ -42,6 +42,7 @@ typedef struct {
   System *s;
   Parameters par;
   sunrealtype size[8];
+  CPParameters parameters;
   N_Vector along, adot, l, ldot, q, ref;
   unsigned long long seed;
 } State;
@@ -51,7 +52,7 @@ static void setup(State *w, SystemName name) {
   w->s   = system_create(name);
   w->par = parameters_of(w->s, name);
   for (int i = 0; i < w->par.count; i++) w->size[i] = fmax(fabs(w->par.p[i]), 0.1);
-  ck_assert_int_eq(CPMechSetParams(w->s->mech, w->par.count, w->par.p, w->size, NULL), CP_SUCCESS);
+  w->parameters   = (CPParameters){.n = w->par.count, .values = w->par.p, .pbar = w->size};
   N_Vector *all[] = {&w->along, &w->adot, &w->l, &w->ldot, &w->ref};
   for (int k = 0; k < 5; k++) random_fill(*all[k] = vector_copy(w->s->y), &w->seed);
   w->q = vector_of(w->par.count, NULL);
@@ -65,6 +66,14 @@ static void teardown(State *w) {
   N_Vector all[] = {w->along, w->adot, w->l, w->ldot, w->ref, w->q};
   for (int k = 0; k < 6; k++) N_VDestroy(all[k]);
   system_free(&w->s);
+}
+
+/* The derivative of y' and of the multipliers along s and parameter i */
+static int jvp(State *w, int i, N_Vector s, N_Vector sdot, sunrealtype *lambda) {
+  sunrealtype dp[8] = {0};
+  if (i >= 0) dp[i] = 1.0;
+  return CPMechJvp(w->s->mech, w->s->t, w->s->y, &w->parameters, s, i >= 0 ? dp : NULL, sdot,
+                   lambda);
 }
 
 /* u' and lambda by CPMechAccelerations; q' is N u */
@@ -101,8 +110,7 @@ START_TEST(the_right_hand_side_is_the_derivative_of_the_accelerations) {
   setup(&w, (SystemName)_i);
   for (int i = 0; i < w.par.count && w.s->nq + w.s->nu == w.s->n && !w.s->redundant; i++) {
     differences(&w, i, w.ref);
-    ck_assert_int_eq(
-        CPMechSensRhs1(1, w.s->t, w.s->y, NULL, i, w.along, w.adot, w.s->mech, w.l, w.ldot), 0);
+    ck_assert_int_eq(jvp(&w, i, w.along, w.adot, NULL), CP_SUCCESS);
     const sunrealtype bound = 1.0e-8 * (1.0 + N_VMaxNorm(w.ref));
     ck_assert_msg(max_distance(w.adot, w.ref) <= bound, "%s, parameter %d: off by %g of %g",
                   w.s->name, i, max_distance(w.adot, w.ref), N_VMaxNorm(w.ref));
@@ -135,9 +143,9 @@ START_TEST(accelerations_and_multipliers_have_their_derivatives) {
         sum[j] += (k > 0 ? 1 : -1) * weight[abs(k) - 1] / e * value[j];
     }
     w.par.p[i] = kept;
-    ck_assert_msg(CPMechSensAccelerations(s->mech, s->t, s->y, i, w.along, result, result + nu) ==
-                      CP_SUCCESS,
-                  "%s: %s", s->name, CPObjectGetLastMessage(CP_OBJECT(s->mech)));
+    ck_assert_msg(jvp(&w, i, w.along, w.adot, result + nu) == CP_SUCCESS, "%s: %s", s->name,
+                  CPObjectGetLastMessage(CP_OBJECT(s->mech)));
+    memcpy(result, entries(w.adot) + s->nq, (size_t)nu * sizeof *result);
     for (int j = 0; j < count; j++) size = fmax(size, fabs(sum[j]));
     for (int j = 0; j < count; j++)
       ck_assert_msg(fabs(result[j] - sum[j]) <= 1.0e-8 * size, "%s, parameter %d, %d: %.12g, %.12g",
@@ -153,25 +161,51 @@ START_TEST(the_adjoint_is_the_transpose) {
   State w;
   setup(&w, (SystemName)_i);
   System *s      = w.s;
-  const int flag = CPMechAdjointRhs(s->t, s->y, w.l, w.ldot, s->mech);
+  const int flag = CPMechVjp(s->mech, s->t, s->y, &w.parameters, w.l, w.ldot, entries(w.q));
   if (_i == OPERATORS_CHAIN) {
     ck_assert_int_eq(flag, CP_NOT_SUPPORTED);
-    ck_assert_int_eq(CPMechAdjointQuadrature(s->t, s->y, w.l, w.q, s->mech), CP_NOT_SUPPORTED);
-  } else {
-    ck_assert_int_eq(flag, 0);
-    ck_assert_int_eq(CPMechAdjointQuadrature(s->t, s->y, w.l, w.q, s->mech), 0);
-    for (int i = 0; i < w.par.count; i++) {
-      ck_assert_int_eq(
-          CPMechSensRhs1(1, s->t, s->y, NULL, i, w.along, w.adot, s->mech, w.ref, w.ref), 0);
-      const sunrealtype forward = dot(w.l, w.adot), back = -dot(w.ldot, w.along) - entries(w.q)[i];
-      sunrealtype size = 1.0;
-      for (int j = 0; j < s->n; j++)
-        size += fabs(entries(w.l)[j] * entries(w.adot)[j]) +
-                fabs(entries(w.ldot)[j] * entries(w.along)[j]);
-      ck_assert_msg(fabs(forward - back) <= 1.0e-10 * size, "%s, parameter %d: %.12g, %.12g",
-                    s->name, i, forward, back);
-    }
+    teardown(&w);
+    return;
   }
+  ck_assert_int_eq(flag, CP_SUCCESS);
+  for (int i = 0; i < w.par.count; i++) {
+    ck_assert_int_eq(jvp(&w, i, w.along, w.adot, NULL), CP_SUCCESS);
+    const sunrealtype forward = dot(w.l, w.adot), back = dot(w.ldot, w.along) + entries(w.q)[i];
+    sunrealtype size = 1.0;
+    for (int j = 0; j < s->n; j++)
+      size += fabs(entries(w.l)[j] * entries(w.adot)[j]) +
+              fabs(entries(w.ldot)[j] * entries(w.along)[j]);
+    ck_assert_msg(fabs(forward - back) <= 1.0e-10 * size, "%s, parameter %d: %.12g, %.12g", s->name,
+                  i, forward, back);
+  }
+  teardown(&w);
+}
+END_TEST
+
+/* The derivative is linear in the direction of states and parameters, whose parts may be left out. */
+START_TEST(products_are_linear_in_their_directions) {
+  State w;
+  setup(&w, (SystemName)_i);
+  System *s = w.s;
+  sunrealtype dp[8];
+  const int m      = (int)CPMechGetNumMultipliers(s->mech);
+  sunrealtype *all = calloc(2 * ((size_t)m + 1), sizeof *all), *lambda = all + m + 1;
+  N_Vector sum = vector_copy(s->y), rest = vector_copy(s->y);
+  N_VConst(0.0, rest);
+  for (int i = 0; i < w.par.count; i++) dp[i] = w.size[i] * (1 + i);
+  ck_assert_int_eq(jvp(&w, -1, w.along, sum, all), CP_SUCCESS);
+  for (int i = 0; i < w.par.count; i++) {
+    ck_assert_int_eq(jvp(&w, i, rest, w.adot, lambda), CP_SUCCESS);
+    N_VLinearSum(1.0, sum, dp[i], w.adot, sum);
+    for (int k = 0; k < m; k++) all[k] += dp[i] * lambda[k];
+  }
+  ck_assert_int_eq(CPMechJvp(s->mech, s->t, s->y, &w.parameters, w.along, dp, w.adot, lambda),
+                   CP_SUCCESS);
+  ck_assert_double_le(max_distance(w.adot, sum), 1.0e-8 * (1.0 + N_VMaxNorm(sum)));
+  for (int k = 0; k < m && !s->redundant; k++)
+    ck_assert_double_le(fabs(all[k] - lambda[k]), 1.0e-8 * (1.0 + N_VMaxNorm(sum) + fabs(all[k])));
+  free(all);
+  N_VDestroy(sum), N_VDestroy(rest);
   teardown(&w);
 }
 END_TEST
@@ -181,13 +215,14 @@ START_TEST(results_follow_the_parameters) {
   State w;
   setup(&w, PENDULUM);
   System *s = w.s;
-  sunrealtype before[2], after[2];
-  ck_assert_int_eq(CPMechSensAccelerations(s->mech, s->t, s->y, 0, w.along, before, NULL),
-                   CP_SUCCESS);
+  ck_assert_int_eq(jvp(&w, 0, w.along, w.adot, NULL), CP_SUCCESS);
   s->is.pendulum.L *= 2;
-  ck_assert_int_eq(CPMechSensAccelerations(s->mech, s->t, s->y, 0, w.along, after, NULL),
-                   CP_SUCCESS);
-  ck_assert(before[0] != after[0]);
+  ck_assert_int_eq(jvp(&w, 0, w.along, w.ref, NULL), CP_SUCCESS);
+  ck_assert(entries(w.adot)[2] != entries(w.ref)[2]);
+  ck_assert_int_eq(jvp(&w, -1, w.along, w.adot, NULL), CP_SUCCESS);
+  s->is.pendulum.g *= 2;
+  ck_assert_int_eq(jvp(&w, -1, w.along, w.ref, NULL), CP_SUCCESS);
+  ck_assert(entries(w.adot)[2] != entries(w.ref)[2]);
   teardown(&w);
 }
 END_TEST
@@ -198,7 +233,9 @@ END_TEST
  * convergence failures of the sensitivity's nonlinear solver. */
 static long int run(System *s, int lmm, sunrealtype tol, sunrealtype *p, sunrealtype size,
                     int control, N_Vector y, N_Vector sens) {
-  const sunrealtype t1 = s->t + 0.05;
+  const sunrealtype t1          = s->t + 0.05;
+  const CPParameters parameters = {.n = 1, .values = p, .pbar = &size};
+  CPSens own                    = NULL;
   sunrealtype t;
   CPIntegrator mem = CPIntegratorCreate(lmm == CV_BDF ? "BDF" : "ADAMS", test_context);
   ck_assert_int_eq(CPObjectSetErrHandlerFn(CP_OBJECT(mem), message_log, &s->log), CP_SUCCESS);
@@ -207,19 +244,17 @@ static long int run(System *s, int lmm, sunrealtype tol, sunrealtype *p, sunreal
   ck_assert_int_eq(CPIntegratorSStolerances(mem, tol, tol), CP_SUCCESS);
   ck_assert_int_eq(CVodeSetMaxNumSteps(CPIntegratorGetCVodeMem(mem), 100000), CV_SUCCESS);
   if (sens) {
-    N_VConst(0.0, sens);
-    ck_assert_msg(CPIntegratorSensInit1(mem, 1, CV_STAGGERED1, NULL, &sens) == CP_SUCCESS, "%s: %s",
-                  s->name, s->log.text);
-    ck_assert_int_eq(CPIntegratorSetSensParams(mem, p, &size, NULL), CP_SUCCESS);
-    ck_assert_int_eq(CVodeSensEEtolerances(CPIntegratorGetCVodeMem(mem)), CV_SUCCESS);
-    ck_assert_int_eq(CVodeSetSensErrCon(CPIntegratorGetCVodeMem(mem), control), CV_SUCCESS);
+    ck_assert_int_eq(CPSensCreate(&parameters, s->y, test_context, &own), CP_SUCCESS);
+    ck_assert_int_eq(CPSensSetErrCon(own, control), CP_SUCCESS);
+    ck_assert_msg(CPIntegratorSetSens(mem, own) == CP_SUCCESS, "%s: %s", s->name, s->log.text);
   }
   int flag = CPIntegratorEvolve(mem, t1, y, &t, CV_NORMAL);
   ck_assert_msg(flag == CP_SUCCESS, "%s: %d, %s", s->name, flag, s->log.text);
   long int nfails = 0;
   if (sens) CVodeGetSensNumNonlinSolvConvFails(CPIntegratorGetCVodeMem(mem), &nfails);
-  if (sens) ck_assert_int_eq(CPIntegratorGetSens(mem, &t, &sens), CP_SUCCESS);
+  if (sens) ck_assert_int_eq(CPSensGetDky(own, t, 0, &sens), CP_SUCCESS);
   CPIntegratorFree(&mem);
+  CPSensFree(&own);
   return nfails;
 }
 
@@ -310,20 +345,26 @@ static int pendulum_parameters(sunrealtype t, const sunrealtype *q, const sunrea
   return strcmp(broken, "failure") ? 0 : -1;
 }
 
+/* The derivatives of u' and lambda to parameter 0: a [3] */
+static int accelerations(State *w, sunrealtype *a) {
+  const int flag = jvp(w, 0, w->along, w->adot, a + 2);
+  memcpy(a, entries(w->adot) + 2, 2 * sizeof *a);
+  return flag;
+}
+
 static int with_parameters(const char *which, State *w, sunrealtype *a) {
   broken = which;
   setup(w, PENDULUM);
-  ck_assert_int_eq(CPMechSetParamJac(w->s->mech, pendulum_parameters), CP_SUCCESS);
-  return CPMechSensAccelerations(w->s->mech, w->s->t, w->s->y, 0, w->along, a, a + 2);
+  ck_assert_int_eq(CPMechSetParamPartialsFn(w->s->mech, pendulum_parameters), CP_SUCCESS);
+  return accelerations(w, a);
 }
 
 START_TEST(derivatives_by_the_user_are_those_by_differences) {
   State w;
   sunrealtype a[3], b[3];
   ck_assert_int_eq(with_parameters("nothing", &w, a), CP_SUCCESS);
-  ck_assert_int_eq(CPMechSetParamJac(w.s->mech, NULL), CP_SUCCESS);
-  ck_assert_int_eq(CPMechSensAccelerations(w.s->mech, w.s->t, w.s->y, 0, w.along, b, b + 2),
-                   CP_SUCCESS);
+  ck_assert_int_eq(CPMechSetParamPartialsFn(w.s->mech, NULL), CP_SUCCESS);
+  ck_assert_int_eq(accelerations(&w, b), CP_SUCCESS);
   for (int i = 0; i < 3; i++) ck_assert_double_eq_tol(a[i], b[i], 1.0e-9 * (1 + fabs(b[i])));
   teardown(&w);
 }
@@ -413,17 +454,17 @@ START_TEST(without_constraints_the_derivatives_are_those_by_hand) {
                              .dynamics_jac  = spring_jac,
                              .auxiliary_jac = _i & 1 ? motor_jac : NULL};
   N_Vector y = VECTOR(0.5, -1.0, 0.25), s = VECTOR(0.7, 0.2, -0.4), sdot = vector_copy(s);
-  N_Vector spare[] = {vector_copy(s), vector_copy(s)};
-  CPMech mech      = create_mech(&model, y, test_context);
+  CPMech mech = create_mech(&model, y, test_context);
   ck_assert_int_eq(CPMechSetUserData(mech, &k), CP_SUCCESS);
-  ck_assert_int_eq(CPMechSetParamJac(mech, _i & 2 ? spring_parameter : NULL), CP_SUCCESS);
-  ck_assert_int_eq(CPMechSetParams(mech, 1, &k, NULL, NULL), CP_SUCCESS);
-  ck_assert_int_eq(CPMechSensRhs1(1, 0.0, y, NULL, 0, s, sdot, mech, spare[0], spare[1]), 0);
+  ck_assert_int_eq(CPMechSetParamPartialsFn(mech, _i & 2 ? spring_parameter : NULL), CP_SUCCESS);
+  const CPParameters parameters = {.n = 1, .values = &k};
+  ck_assert_int_eq(CPMechJvp(mech, 0.0, y, &parameters, s, (sunrealtype[]){1.0}, sdot, NULL),
+                   CP_SUCCESS);
   ck_assert_double_eq_tol(entries(sdot)[0], 0.2, 1.0e-14);
   ck_assert_double_eq_tol(entries(sdot)[1], -3.0 * 0.7 - 0.4 - 0.5, 1.0e-9);
   ck_assert_double_eq_tol(entries(sdot)[2], 0.4, 1.0e-9);
   CPMechFree(&mech);
-  N_VDestroy(y), N_VDestroy(s), N_VDestroy(sdot), N_VDestroy(spare[0]), N_VDestroy(spare[1]);
+  N_VDestroy(y), N_VDestroy(s), N_VDestroy(sdot);
 }
 END_TEST
 
@@ -445,31 +486,32 @@ END_TEST
 
 /* ---- wrong use ---- */
 
-START_TEST(without_parameters_there_are_no_sensitivities) {
-  System *s  = system_create(PENDULUM);
-  N_Vector v = vector_copy(s->y);
-  sunrealtype a[2], none = 0.0;
-  ck_assert_int_eq(CPMechSensAccelerations(s->mech, s->t, s->y, 0, v, a, NULL), CP_ILL_INPUT);
-  ck_assert_int_eq(CPMechSensRhs1(1, s->t, s->y, NULL, 0, v, v, s->mech, v, v), CP_NO_INIT);
-  ck_assert_int_eq(CPMechAdjointQuadrature(s->t, s->y, v, v, s->mech), CP_NO_INIT);
-  ck_assert_int_eq(CPMechSetParams(s->mech, 0, a, NULL, NULL), CP_ILL_INPUT);
-  ck_assert_int_eq(CPMechSetParams(s->mech, 1, NULL, NULL, NULL), CP_ILL_INPUT);
-  ck_assert_int_eq(CPMechSetParams(s->mech, 1, &none, NULL, NULL), CP_ILL_INPUT);
-  ck_assert_int_eq(CPMechSetParams(NULL, 1, a, NULL, NULL), CP_MEM_NULL);
-  ck_assert_int_eq(CPMechSetParamJac(NULL, NULL), CP_MEM_NULL);
-  sunrealtype length = 1.0;
-  N_Vector shorter   = vector_of(1, NULL);
-  ck_assert_int_eq(CPMechSetParams(s->mech, 1, &length, NULL, NULL), CP_SUCCESS);
-  ck_assert_int_eq(CPMechSensAccelerations(s->mech, s->t, s->y, -1, v, a, NULL), CP_ILL_INPUT);
-  ck_assert_mentions(s->log.text, "is -1");
-  ck_assert_int_eq(CPMechSensAccelerations(s->mech, s->t, s->y, 1, v, a, NULL), CP_ILL_INPUT);
-  ck_assert_int_eq(CPMechSensAccelerations(s->mech, s->t, s->y, 0, shorter, a, NULL), CP_ILL_INPUT);
-  ck_assert_int_eq(CPMechSensAccelerations(s->mech, s->t, s->y, 0, NULL, a, NULL), CP_ILL_INPUT);
-  ck_assert_int_eq(CPMechSensAccelerations(s->mech, s->t, shorter, 0, v, a, NULL), CP_ILL_INPUT);
-  ck_assert_int_eq(CPMechSensAccelerations(s->mech, s->t, s->y, 0, v, NULL, NULL), CP_SUCCESS);
+START_TEST(arguments_of_products_are_checked) {
+  State w;
+  setup(&w, PENDULUM);
+  CPMech mech = w.s->mech;
+  N_Vector y = w.s->y, shorter = vector_of(1, NULL);
+  const sunrealtype t = w.s->t, dp[1] = {1.0};
+  const CPParameters no = {.n = 0, .values = w.par.p}, none = {.n = 1};
+  sunrealtype lfp[1];
+  ck_assert_int_eq(CPMechJvp(NULL, t, y, NULL, w.along, NULL, w.adot, NULL), CP_MEM_NULL);
+  ck_assert_int_eq(CPMechVjp(NULL, t, y, NULL, w.l, w.ldot, NULL), CP_MEM_NULL);
+  ck_assert_int_eq(CPMechSetParamPartialsFn(NULL, NULL), CP_MEM_NULL);
+  ck_assert_int_eq(CPMechJvp(mech, t, y, NULL, w.along, dp, w.adot, NULL), CP_ILL_INPUT);
+  ck_assert_mentions(w.s->log.text, "parameters");
+  ck_assert_int_eq(CPMechVjp(mech, t, y, NULL, w.l, w.ldot, lfp), CP_ILL_INPUT);
+  ck_assert_int_eq(CPMechJvp(mech, t, y, &no, w.along, dp, w.adot, NULL), CP_ILL_INPUT);
+  ck_assert_int_eq(CPMechJvp(mech, t, y, &none, w.along, dp, w.adot, NULL), CP_ILL_INPUT);
+  ck_assert_int_eq(CPMechJvp(mech, t, y, NULL, shorter, NULL, w.adot, NULL), CP_ILL_INPUT);
+  ck_assert_int_eq(CPMechJvp(mech, t, y, NULL, NULL, NULL, w.adot, NULL), CP_ILL_INPUT);
+  ck_assert_int_eq(CPMechJvp(mech, t, shorter, NULL, w.along, NULL, w.adot, NULL), CP_ILL_INPUT);
+  ck_assert_int_eq(CPMechJvp(mech, t, y, NULL, w.along, NULL, shorter, NULL), CP_ILL_INPUT);
+  ck_assert_int_eq(CPMechVjp(mech, t, y, NULL, shorter, w.ldot, NULL), CP_ILL_INPUT);
+  ck_assert_int_eq(CPMechVjp(mech, t, y, NULL, w.l, shorter, NULL), CP_ILL_INPUT);
+  ck_assert_int_eq(CPMechJvp(mech, t, y, NULL, w.along, NULL, NULL, NULL), CP_SUCCESS);
+  ck_assert_int_eq(CPMechVjp(mech, t, y, NULL, w.l, NULL, NULL), CP_SUCCESS);
   N_VDestroy(shorter);
-  N_VDestroy(v);
-  system_free(&s);
+  teardown(&w);
 }
 END_TEST
 
@@ -477,12 +519,12 @@ END_TEST
 START_TEST(the_adjoint_needs_no_integrator) {
   System *s   = system_create(PENDULUM);
   CPMech mech = create_mech(&s->model, s->y, test_context);
-  N_Vector l = vector_copy(s->y), ldot = vector_copy(s->y), expected = vector_copy(s->y);
+  N_Vector l = vector_copy(s->y), Jl = vector_copy(s->y), expected = vector_copy(s->y);
   ck_assert_int_eq(CPMechSetUserData(mech, s->user_data), CP_SUCCESS);
-  ck_assert_int_eq(CPMechAdjointRhs(s->t, s->y, l, ldot, mech), CP_SUCCESS);
-  ck_assert_int_eq(CPMechAdjointRhs(s->t, s->y, l, expected, s->mech), CP_SUCCESS);
-  ck_assert_double_le(max_distance(ldot, expected), 0.0);
-  N_VDestroy(l), N_VDestroy(ldot), N_VDestroy(expected);
+  ck_assert_int_eq(CPMechVjp(mech, s->t, s->y, NULL, l, Jl, NULL), CP_SUCCESS);
+  ck_assert_int_eq(CPMechVjp(s->mech, s->t, s->y, NULL, l, expected, NULL), CP_SUCCESS);
+  ck_assert_double_le(max_distance(Jl, expected), 0.0);
+  N_VDestroy(l), N_VDestroy(Jl), N_VDestroy(expected);
   CPMechFree(&mech);
   system_free(&s);
 }
@@ -490,31 +532,46 @@ END_TEST
 
 /* The derivative of a quaternion may be zero, other than a quaternion. */
 START_TEST(a_start_need_not_depend_on_parameters) {
-  sunrealtype a[MAX_U];
   State w;
   setup(&w, BODIES);
   N_VConst(0.0, w.along);
-  ck_assert_int_eq(CPMechSensAccelerations(w.s->mech, w.s->t, w.s->y, 0, w.along, a, NULL),
-                   CP_SUCCESS);
+  ck_assert_int_eq(jvp(&w, 0, w.along, w.adot, NULL), CP_SUCCESS);
   teardown(&w);
 }
 END_TEST
 
-/* The numbers of parameters of the integrator and of the system would differ. */
+/* Products in between have parameters of their own. */
 START_TEST(forward_sensitivities_keep_their_parameters) {
-  System *s        = system_create(PENDULUM);
-  N_Vector v       = vector_copy(s->y);
-  sunrealtype p[2] = {1, 2};
+  State w;
+  setup(&w, BODIES);
+  System *s        = w.s;
   CPIntegrator mem = CPIntegratorCreate("BDF", test_context);
-  CPObjectSetErrHandlerFn(CP_OBJECT(mem), message_log, &s->log);
-  ck_assert_int_eq(CPMechAttach(s->mech, mem, s->t, s->y), CP_SUCCESS);
-  ck_assert_int_eq(CPIntegratorSensInit1(mem, 1, CV_STAGGERED1, NULL, &v), CP_SUCCESS);
-  ck_assert_int_eq(CPMechSetParams(s->mech, 2, p, NULL, NULL), CP_NOT_SUPPORTED);
-  ck_assert_mentions(s->log.text, "CPIntegratorSetSensParams");
-  CPIntegratorFree(&mem);
-  ck_assert_int_eq(CPMechSetParams(s->mech, 2, p, NULL, NULL), CP_SUCCESS);
-  N_VDestroy(v);
-  system_free(&s);
+  CPSens sens      = NULL;
+  sunrealtype t;
+  N_Vector found[2][8];
+  const CPParameters one = {.n = 1, .values = w.par.p + 1, .pbar = w.size};
+  for (int k = 0; k < 2; k++) {
+    mem = k ? CPIntegratorCreate("BDF", test_context) : mem;
+    CPObjectSetErrHandlerFn(CP_OBJECT(mem), message_log, &s->log);
+    ck_assert_int_eq(CPMechAttach(s->mech, mem, s->t, s->y), CP_SUCCESS);
+    ck_assert_int_eq(CPIntegratorSStolerances(mem, 1e-6, 1e-6), CP_SUCCESS);
+    ck_assert_int_eq(CPSensCreate(&w.parameters, s->y, test_context, &sens), CP_SUCCESS);
+    ck_assert_int_eq(CPIntegratorSetSens(mem, sens), CP_SUCCESS);
+    for (int i = 0; i < w.par.count; i++) found[k][i] = vector_copy(s->y);
+    for (int n = 1; n <= 5; n++) {
+      ck_assert_int_eq(CPIntegratorEvolve(mem, s->t + 1, w.ref, &t, CV_ONE_STEP), CP_SUCCESS);
+      if (k) ck_assert_int_eq(CPMechJvp(s->mech, t, w.ref, &one, w.along, NULL, w.adot, NULL), 0);
+      if (k) ck_assert_int_eq(CPMechVjp(s->mech, t, w.ref, &one, w.l, w.ldot, entries(w.q)), 0);
+    }
+    ck_assert_int_eq(CPSensGetDky(sens, t, 0, found[k]), CP_SUCCESS);
+    CPIntegratorFree(&mem);
+    CPSensFree(&sens);
+  }
+  for (int i = 0; i < w.par.count; i++) {
+    ck_assert(same_bits(found[0][i], found[1][i]));
+    N_VDestroy(found[0][i]), N_VDestroy(found[1][i]);
+  }
+  teardown(&w);
 }
 END_TEST
 
@@ -528,16 +585,24 @@ START_TEST(a_consistent_start_that_fails_is_named) {
   CPObjectSetErrHandlerFn(CP_OBJECT(mem), message_log, &s->log);
   ck_assert_int_eq(CPMechAttach(s->mech, mem, s->t, s->y), CP_SUCCESS);
   ck_assert_int_eq(CPIntegratorSStolerances(mem, 1e-6, 1e-6), CP_SUCCESS);
-  ck_assert_int_eq(CPIntegratorSensInit1(mem, 1, CV_STAGGERED1, NULL, &v), CP_SUCCESS);
-  ck_assert_int_eq(CPIntegratorSetSensParams(mem, p, NULL, NULL), CP_SUCCESS);
-  ck_assert_int_eq(CPMechSetParamJac(s->mech, pendulum_parameters), CP_SUCCESS);
-  ck_assert_int_eq(CPIntegratorSensCalcIC(mem), CP_USERFUNC_FAIL);
+  const CPParameters parameters = {.n = 1, .values = p, .y0S = &v};
+  CPSens sens                   = NULL;
+  ck_assert_int_eq(CPSensCreate(&parameters, s->y, test_context, &sens), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorSetSens(mem, sens), CP_SUCCESS);
+  ck_assert_int_eq(CPMechSetParamPartialsFn(s->mech, pendulum_parameters), CP_SUCCESS);
+  ck_assert_int_eq(CPSensCalcIC(sens, NULL), CP_USERFUNC_FAIL);
   ck_assert_mentions(s->log.text, "parameter derivatives");
   CPIntegratorFree(&mem);
+  CPSensFree(&sens);
   N_VDestroy(v);
   system_free(&s);
 }
 END_TEST
+
+static int no_rows(sunrealtype t, N_Vector y, int iS, N_Vector cp, void *user_data) {
+  (void)t, (void)y, (void)iS, (void)cp, (void)user_data;
+  return 0;
+}
 
 START_TEST(constraints_of_a_system_are_its_own) {
   System *s        = system_create(PENDULUM);
@@ -545,10 +610,15 @@ START_TEST(constraints_of_a_system_are_its_own) {
   CPIntegrator mem = CPIntegratorCreate("BDF", test_context);
   CPObjectSetErrHandlerFn(CP_OBJECT(mem), message_log, &s->log);
   ck_assert_int_eq(CPMechAttach(s->mech, mem, s->t, s->y), CP_SUCCESS);
-  ck_assert_int_eq(CPIntegratorSensInit1(mem, 1, CV_STAGGERED1, NULL, &v), CP_SUCCESS);
-  ck_assert_int_eq(CPIntegratorSetSensConstraintFn(mem, NULL), CP_NOT_SUPPORTED);
-  ck_assert_mentions(s->log.text, "CPMechSetParamJac");
+  sunrealtype p                 = 1;
+  const CPParameters parameters = {.n = 1, .values = &p, .y0S = &v};
+  CPSens sens                   = NULL;
+  ck_assert_int_eq(CPSensCreate(&parameters, s->y, test_context, &sens), CP_SUCCESS);
+  ck_assert_int_eq(CPSensSetRhsFn(sens, NULL, no_rows), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorSetSens(mem, sens), CP_NOT_SUPPORTED);
+  ck_assert_mentions(s->log.text, "CPMechSetParamPartialsFn");
   CPIntegratorFree(&mem);
+  CPSensFree(&sens);
   N_VDestroy(v);
   system_free(&s);
 }
@@ -561,6 +631,7 @@ TEST_SUITE(mechanics) {
   tcase_add_loop_test(tc, the_right_hand_side_is_the_derivative_of_the_accelerations, 0, SYSTEMS);
   tcase_add_loop_test(tc, accelerations_and_multipliers_have_their_derivatives, 0, SYSTEMS);
   tcase_add_loop_test(tc, the_adjoint_is_the_transpose, 0, SYSTEMS);
+  tcase_add_loop_test(tc, products_are_linear_in_their_directions, 0, SYSTEMS);
   tcase_add_test(tc, results_follow_the_parameters);
   tcase_add_loop_test(tc, sensitivities_are_those_of_runs_side_by_side, 0, 2 * SYSTEMS);
   tcase_add_loop_test(tc, without_error_control_states_are_the_same_to_the_last_bit, 0, 2 * SYSTEMS);
@@ -570,7 +641,7 @@ TEST_SUITE(mechanics) {
   tcase_add_test(tc, derivatives_that_are_not_finite_are_named);
   tcase_add_loop_test(tc, without_constraints_the_derivatives_are_those_by_hand, 0, 4);
   tcase_add_test(tc, derivatives_of_auxiliary_states_are_checked_alone);
-  tcase_add_test(tc, without_parameters_there_are_no_sensitivities);
+  tcase_add_test(tc, arguments_of_products_are_checked);
   tcase_add_test(tc, the_adjoint_needs_no_integrator);
   tcase_add_test(tc, a_start_need_not_depend_on_parameters);
   tcase_add_test(tc, forward_sensitivities_keep_their_parameters);

@@ -111,6 +111,7 @@ static CPMech create(Cart *cart, int how, N_Vector y) {
 /* The state at t = 0.4 and, unless s is NULL, its sensitivities */
 static void run(Cart *cart, int how, int lmm, N_Vector y, N_Vector *s) {
   MessageLog log = {0};
+  CPSens sens    = NULL;
   sunrealtype t;
   start(cart, y, s);
   CPMech mech      = create(cart, how, y);
@@ -120,14 +121,15 @@ static void run(Cart *cart, int how, int lmm, N_Vector y, N_Vector *s) {
   ck_assert_int_eq(CPIntegratorSStolerances(mem, 1.0e-10, 1.0e-10), CP_SUCCESS);
   ck_assert_int_eq(CVodeSetMaxNumSteps(CPIntegratorGetCVodeMem(mem), 100000), CV_SUCCESS);
   if (s) {
-    ck_assert_int_eq(CPIntegratorSensInit1(mem, NS, CV_STAGGERED1, NULL, s), CP_SUCCESS);
-    ck_assert_int_eq(CPIntegratorSetSensParams(mem, cart->p, NULL, NULL), CP_SUCCESS);
-    ck_assert_int_eq(CVodeSensEEtolerances(CPIntegratorGetCVodeMem(mem)), CV_SUCCESS);
-    ck_assert_int_eq(CVodeSetSensErrCon(CPIntegratorGetCVodeMem(mem), SUNTRUE), CV_SUCCESS);
+    const CPParameters parameters = {.n = NS, .values = cart->p, .y0S = s};
+    ck_assert_int_eq(CPSensCreate(&parameters, y, test_context, &sens), CP_SUCCESS);
+    ck_assert_int_eq(CPSensSetErrCon(sens, SUNTRUE), CP_SUCCESS);
+    ck_assert_int_eq(CPIntegratorSetSens(mem, sens), CP_SUCCESS);
   }
   const int flag = CPIntegratorEvolve(mem, 0.4, y, &t, CV_NORMAL);
   ck_assert_msg(flag == CP_SUCCESS, "motion %d, lmm %d: %d, %s", how, lmm, flag, log.text);
-  if (s) ck_assert_int_eq(CPIntegratorGetSens(mem, &t, s), CP_SUCCESS);
+  if (s) ck_assert_int_eq(CPSensGetDky(sens, t, 0, s), CP_SUCCESS);
+  CPSensFree(&sens);
   CPIntegratorFree(&mem);
   CPMechFree(&mech);
 }
@@ -165,21 +167,22 @@ START_TEST(the_adjoint_is_the_transpose) {
   Cart cart               = {.p = {1.0, 9.81, 0.2, 0.5}};
   unsigned long long seed = 11;
   N_Vector y = vector_of(N, NULL), l = vector_of(N, NULL), s = vector_of(N, NULL),
-           sdot = vector_of(N, NULL), ldot = vector_of(N, NULL), q = vector_of(NS, NULL);
+           sdot = vector_of(N, NULL), Jl = vector_of(N, NULL), q = vector_of(NS, NULL);
   run(&cart, how, CV_ADAMS, y, NULL);
   random_fill(l, &seed);
   random_fill(s, &seed);
-  CPMech mech = create(&cart, how, y);
-  ck_assert_int_eq(CPMechSetParams(mech, NS, cart.p, NULL, NULL), CP_SUCCESS);
-  const int flag = CPMechAdjointRhs(0.4, y, l, ldot, mech);
+  CPMech mech                   = create(&cart, how, y);
+  const CPParameters parameters = {.n = NS, .values = cart.p};
+  const int flag                = CPMechVjp(mech, 0.4, y, &parameters, l, Jl, entries(q));
   ck_assert_int_eq(flag, how == CP_MOTION_FULL ? CP_NOT_SUPPORTED : CP_SUCCESS);
-  if (!flag) ck_assert_int_eq(CPMechAdjointQuadrature(0.4, y, l, q, mech), 0);
   for (int i = 0; !flag && i < NS; i++) {
-    ck_assert_int_eq(CPMechSensRhs1(NS, 0.4, y, NULL, i, s, sdot, mech, NULL, NULL), 0);
-    ck_assert_double_eq_tol(dot(l, sdot), -dot(ldot, s) - entries(q)[i], 1.0e-10 * 100);
+    sunrealtype dp[NS] = {0};
+    dp[i]              = 1.0;
+    ck_assert_int_eq(CPMechJvp(mech, 0.4, y, &parameters, s, dp, sdot, NULL), CP_SUCCESS);
+    ck_assert_double_eq_tol(dot(l, sdot), dot(Jl, s) + entries(q)[i], 1.0e-10 * 100);
   }
   CPMechFree(&mech);
-  N_Vector all[] = {y, l, s, sdot, ldot, q};
+  N_Vector all[] = {y, l, s, sdot, Jl, q};
   for (int k = 0; k < 6; k++) N_VDestroy(all[k]);
 }
 END_TEST
@@ -198,12 +201,14 @@ START_TEST(rows_that_are_off_constrain_nothing) {
   ck_assert_int_eq(CPMechSetActive(mech, &off), CP_SUCCESS);
   ck_assert_int_eq(CPIntegratorSStolerances(mem, 1.0e-8, 1.0e-8), CP_SUCCESS);
   N_VConst(0.0, s[BY_L]);
-  ck_assert_int_eq(CPIntegratorSensInit1(mem, NS, CV_STAGGERED1, NULL, s), CP_SUCCESS);
-  ck_assert_int_eq(CPIntegratorSetSensParams(mem, cart.p, size, NULL), CP_SUCCESS);
-  ck_assert_int_eq(CVodeSensEEtolerances(CPIntegratorGetCVodeMem(mem)), CV_SUCCESS);
+  const CPParameters parameters = {.n = NS, .values = cart.p, .pbar = size, .y0S = s};
+  CPSens sens                   = NULL;
+  ck_assert_int_eq(CPSensCreate(&parameters, y, test_context, &sens), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorSetSens(mem, sens), CP_SUCCESS);
   ck_assert_msg(CPIntegratorEvolve(mem, 0.5, y, &t, CV_NORMAL) == CP_SUCCESS, "%s",
                 CPObjectGetLastMessage(CP_OBJECT(mem)));
-  ck_assert_int_eq(CPIntegratorGetSens(mem, &t, s), CP_SUCCESS);
+  ck_assert_int_eq(CPSensGetDky(sens, t, 0, s), CP_SUCCESS);
+  CPSensFree(&sens);
   ck_assert_double_eq_tol(entries(s[BY_G])[2], -t * t / 2.0, 1.0e-6);
   ck_assert_double_eq_tol(N_VMaxNorm(s[BY_L]), 0.0, 1.0e-12);
   CPIntegratorFree(&mem);
