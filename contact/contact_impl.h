@@ -1,94 +1,14 @@
-/* Interfaces between the files of this folder.
- *
- * Letters: x = (N, F_T) are the forces, or (P_N, P_T) the impulses, of closed contacts; w = W x + c
- * are the accelerations or velocities that they lead to; W is the Delassus operator of the rows of
+/* Interfaces between the files of this folder. W (complementarity.h) is the Delassus operator of the rows of
  * closed contacts under the model's other constraints. */
 #ifndef CPODES_CONTACT_IMPL_H
 #define CPODES_CONTACT_IMPL_H
 
+#include "complementarity.h"
 #include "cpodes/base/object.h"
-#include <cpodes/cpodes_contact.h>
+
 #include <cpodes/cpodes_session.h>
 
 enum { CONTACT_NAME = 48, ROOTS = 5, CONTACT_ARRAYS = 44 };
-
-/* ---- solve.c: the problem of an event ---- */
-
-/* The law of one contact, whose rows of the problem are first, first + 1, ... */
-typedef struct {
-  int contact, first, ntangents;
-  int slides; /* 1: x_T = -mu x_N s; 0: Coulomb's law, in which x and w decide */
-  int glued;  /* 1: w_N = 0, whatever the sign of x_N */
-  /* workspace. begins: its force is on the cone. ends: it may stop. placed: it has been compared with the
-   * others. */
-  int begins, ends, placed;
-  /* dependent: bit k: tangential row k depends on others at rest. saturated: its force may lie on the cone. */
-  int dependent, saturated;
-  sunrealtype mu, s[2];
-  /* The part of the normal impulse that is known. x_N is the rest, and the cone's radius is mu
-   * (x_N + given). */
-  sunrealtype given;
-  /* workspace: what the derivative of the natural map needs */
-  int pressed, sticks;
-  sunrealtype d[2], turns;
-} ContactLaw;
-
-typedef struct {
-  int n, ncontacts; /* rows, contacts */
-  ContactLaw *law;
-  sunrealtype *W, *c, *x, *w; /* [n n], [n]; x and w are output */
-  /* If times is set, it replaces W: it computes y = W x, and returns 0 or a failure. block
-   * [9 ncontacts] then holds the diagonal blocks of W, by columns of 3 entries. */
-  int (*times)(void *data, const sunrealtype *x, sunrealtype *y);
-  void *data;
-  sunrealtype *block;
-  sunrealtype *room;           /* [3 m m + 12 m], or with times [(CONTACT_BASIS + 14) m] */
-  int *on;                     /* [n] workspace */
-  sunrealtype shift, *center;  /* workspace: W + shift I and c - shift center replace W and c */
-  sunrealtype *scale, *scaled; /* workspace */
-  sunrealtype residual;        /* out: the residual of x, relative to c */
-  int newton;                  /* out: 1 if enumeration did not find the solution */
-} ContactProblem;
-
-/* Solves 0 <= x_N perpendicular to w_N >= 0 with friction, w = W x + c. Returns 0, or 1 if it has
- * found no x whose residual is at most RESIDUAL. */
-int contactSolve(ContactProblem *p);
-
-/* Solves A x = b by LU with partial pivoting. x [n]: in, b; A [n n] is overwritten. Returns 1 if a
- * pivot is roundoff. */
-int contactGauss(int n, sunrealtype *A, sunrealtype *x);
-/* y = W x, with W [n n] stored by columns */
-void contactSquareTimes(int n, const sunrealtype *W, const sunrealtype *x, sunrealtype *y);
-/* y = W x in scaled rows, for use while contactSolve runs; y is NaN if times fails */
-void contactProblemTimes(const ContactProblem *p, const sunrealtype *x, sunrealtype *y);
-/* y = F'(x) h at the x where F was evaluated last, given Wh = (W + shift I) h. The first computes
- * the rows of one contact, the second all rows. */
-void contactLawDerivative(const ContactLaw *law, const sunrealtype *h, const sunrealtype *Wh,
-                          sunrealtype *y);
-void contactDerivativeTimes(const ContactProblem *p, const sunrealtype *h, const sunrealtype *Wh,
-                            sunrealtype *y);
-
-/* Projects x of one contact onto x_N >= 0, and then onto the disc of the friction cone. */
-void contactProject(const ContactLaw *law, sunrealtype *x);
-
-/* ---- products.c ---- */
-
-sunrealtype contactDot(int n, const sunrealtype *a, const sunrealtype *b);
-
-/* Improves p->x as a first guess by accelerated steps x <- proj(y - rho w(y)). y, v, w [n]:
- * workspace. */
-void contactProjectedGradient(ContactProblem *p, int steps, sunrealtype *y, sunrealtype *v,
-                              sunrealtype *w);
-
-/* Solves F'(x) h = F by products. Wh [n], basis [(CONTACT_BASIS + 3) n]: workspace. Returns 1 on
- * failure. */
-enum { CONTACT_BASIS = 60 };
-int contactKrylovStep(const ContactProblem *p, const sunrealtype *F, sunrealtype *h,
-                      sunrealtype *Wh, sunrealtype *basis);
-
-/* x [n] <- A^+ b: where A is singular, the solution of least norm. A [n n], by columns, and b are
- * overwritten. */
-void contactLinearSolve(int n, sunrealtype *A, sunrealtype *b, sunrealtype *x, sunrealtype *room);
 
 /* ---- the system with contacts ---- */
 
@@ -204,7 +124,7 @@ struct CPContact_ {
   N_Vector saved;                                   /* y before an event */
   N_Vector newest;                                  /* y at t */
   N_Vector rate;                                    /* workspace */
-  /* Time stepping starts when more than `dense` events lie within dense_time (stretch.c); 0: never. */
+  /* Time stepping starts when more than `dense` events lie within dense_time (time_stepping.c); 0: never. */
   int dense;
   sunrealtype dense_time, *recent; /* [dense] ring buffer of the times of the newest events */
   long int nrecent;
@@ -395,7 +315,7 @@ void contactSensFree(CPContact c);
 typedef struct ContactTape_ *ContactTape;
 int contactRecord(CPContact c, sunrealtype t, N_Vector y);
 
-/* ---- stretch.c ---- */
+/* ---- time_stepping.c ---- */
 /* Begins a stretch at the event at t: the integrator sees all contacts as open. Returns 0 or an
  * error code that has been reported. */
 int contactStretchBegin(CPContact c, sunrealtype t);

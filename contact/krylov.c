@@ -1,7 +1,7 @@
 /* The problem of an event where W is known only by products: a first guess by projected gradients,
  * and Newton's step F'(x) h = F by GMRES (Y. Saad, M. H. Schultz, SIAM J. Sci. Stat. Comput. 7,
  * 1986). The right preconditioner is F' with only the contacts' own blocks of W. */
-#include "contact_impl.h"
+#include "complementarity.h"
 
 #include <math.h>
 #include <string.h>
@@ -39,12 +39,6 @@ static void precondition(const ContactProblem *p, const sunrealtype *x, sunrealt
     for (int i = law->first; i < law->first + rows; i++)
       if (!isfinite(y[i])) y[i] = x[i];
   }
-}
-
-sunrealtype contactDot(int n, const sunrealtype *a, const sunrealtype *b) {
-  sunrealtype sum = 0;
-  for (int i = 0; i < n; i++) sum += a[i] * b[i];
-  return sum;
 }
 
 /* Accelerated gradients (Y. Nesterov, Soviet Math. Dokl. 27, 1983) with restarts (B. O'Donoghue, E.
