@@ -168,6 +168,13 @@ int cpStepperProjectOutput(CPIntegrator s, sunrealtype t, N_Vector y, sunrealtyp
 
 /* ---- warnings ---- */
 
+void cpStepperRelaxed(CPIntegrator s, sunrealtype factor) {
+  if (s->relaxed_warned || !(factor > s->relaxed)) return;
+  s->relaxed      = factor;
+  s->relaxed_t    = s->t;
+  s->relaxed_sine = cpWorkSine(s->step);
+}
+
 void cpStepperWarn(CPIntegrator s, const char *function) {
   char name[CP_ROW_NAME];
   if (!s->step) return;
@@ -178,6 +185,15 @@ void cpStepperWarn(CPIntegrator s, const char *function) {
              "at t = %.10g: %s cannot be satisfied better than to %.3g times its tolerance, the "
              "roundoff of evaluating it (asked for: %.3g); projections end there",
              s->t, cpRowName(s->P, floor->worst, name), floor->violation, cpProjectorEps(s->P));
+  }
+  if (s->relaxed > 1.0 && !s->relaxed_warned) {
+    s->relaxed_warned = 1;
+    cpReport(
+        &s->log, CV_WARNING, function,
+        "at t = %.10g: next to a singular position (the constraints are dependent up to an angle "
+        "of "
+        "%.1e) their roundoff exceeds the tolerances, which are multiplied there, by up to %.3g",
+        s->relaxed_t, s->relaxed_sine, s->relaxed);
   }
   const sunindextype rank = cpWorkRankFell(s->step);
   if (rank) /* at each fall, since the motion may branch there */

@@ -127,7 +127,10 @@ struct CPIntegrator_ {
   CPCreeping creeping;
   CPIntegratorStats stats;
   CPProjectorStats stats_before; /* those of `step` at the start */
-  int floor_warned;              /* once, since events restart runs */
+  /* the largest factor by which tolerances have been multiplied next to a singular position, when, and the angle between
+   * constraints there */
+  sunrealtype relaxed, relaxed_t, relaxed_sine;
+  int floor_warned, relaxed_warned; /* once, since events restart runs */
 };
 
 extern const CPKind cpIntegratorKind; /* integrator.c */
@@ -242,6 +245,8 @@ void cpStepperTellAngle(CPIntegrator s, char *text, size_t length);
 /* Warns after accepted steps: once if the projection is asked for more accuracy than roundoff in c
  * allows, and each time the rank falls. */
 void cpStepperWarn(CPIntegrator s, const char *function);
+/* The tolerances of a step have been multiplied by this factor (cpStepperRoundoff). */
+void cpStepperRelaxed(CPIntegrator s, sunrealtype factor);
 
 /* The message for a Newton iteration whose matrix has NaN or Inf. */
 #define CP_MATRIX_NONFINITE                                                                       \

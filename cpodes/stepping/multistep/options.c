@@ -31,7 +31,9 @@ static void relax(CPMultistep mem, N_Vector ewt) {
   mem->roundoff            = 0.0;
   if (!mem->base.P || !cpCarriesOver(mem)) return;
   mem->roundoff = fmax(fmin(mem->attempt.roundoff, mem->base.max_correction), before);
-  if (mem->roundoff > 1.0) N_VScale(1.0 / mem->roundoff, ewt, ewt);
+  if (!(mem->roundoff > 1.0)) return;
+  N_VScale(1.0 / mem->roundoff, ewt, ewt);
+  cpStepperRelaxed(&mem->base, mem->roundoff);
 }
 
 /* CVODES' user_data is the system. */

@@ -250,6 +250,7 @@ static int attempts(CPOneStep mem) {
     if (elsewhere < 0) return elsewhere;
     if (passed && !elsewhere) {
       accept(mem, h, norm, rejected);
+      if (relaxed.factor > 1.0) cpStepperRelaxed(s, relaxed.factor);
       if (fabs(mem->h) < fabs(whole)) mem->h = whole;
       if (tries == 1) mem->failed = 0;
       return CP_SUCCESS;

@@ -192,6 +192,36 @@ START_TEST(the_unit_of_length_changes_nothing) {
 }
 END_TEST
 
+/* Below the roundoff of the constraints there, tolerances cannot count, which is told once. */
+START_TEST(tolerances_below_the_roundoff_of_a_singular_position_are_told_once) {
+  static const char *const all[] = {"DOP853", "BDF", "Adams"};
+  build(3);
+  const int nu            = 3 * bars();
+  const CPEquations model = {
+      .nu = nu, .np = 2 * npins(), .M = mass, .A = matrix, .p = pins, .b = centripetal};
+  for (int tight = 0; tight < 2; tight++) {
+    const sunrealtype tol = tight ? 1e-12 : 1e-6;
+    sunrealtype t         = 0.0;
+    MessageLog log        = {0};
+    N_Vector y            = vector_of(2 * nu, NULL);
+    begin(y);
+    CPMech mech      = create_mech(&model, y, test_context);
+    CPIntegrator mem = CPIntegratorCreate(all[_i], test_context);
+    ck_assert_int_eq(CPIntegratorSetErrHandlerFn(mem, message_log, &log), CP_SUCCESS);
+    ck_assert_int_eq(CPMechAttach(mech, mem, t, y), CP_SUCCESS);
+    ck_assert_int_eq(CPIntegratorSStolerances(mem, tol, tol), CP_SUCCESS);
+    ck_assert_int_eq(CPIntegratorSetMaxNumSteps(mem, -1), CP_SUCCESS);
+    ck_assert_msg(CPIntegratorEvolve(mem, T_END, y, &t, CV_NORMAL) == CP_SUCCESS, "%s at %g: %s",
+                  all[_i], tol, CPIntegratorGetLastMessage(mem));
+    ck_assert_int_eq(log.count, tight);
+    if (tight) ck_assert_mentions(log.text, "next to a singular position");
+    CPIntegratorFree(&mem);
+    CPMechFree(&mech);
+    N_VDestroy(y);
+  }
+}
+END_TEST
+
 /* The accelerated iteration allocates at the first position that needs it, in the middle of a run. */
 START_TEST(allocations_on_the_way_may_fail) {
   int named = 0, failed = 1;
@@ -231,6 +261,7 @@ TEST_SUITE(parallelogram) {
   tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
   tcase_add_loop_test(tc, uniform_rotation_stays_uniform_through_singular_positions, 0,
                       LOOPS * METHODS);
+  tcase_add_loop_test(tc, tolerances_below_the_roundoff_of_a_singular_position_are_told_once, 0, 3);
   tcase_add_loop_test(tc, the_unit_of_length_changes_nothing, 0, 2);
   tcase_add_test(tc, allocations_on_the_way_may_fail);
   suite_add_tcase(suite, tc);
