@@ -70,6 +70,15 @@ void bodiesMoveAlong(const Assembly *a, N_Vector q, const sunrealtype *w, sunrea
 int bodiesAnyVelocity(const Assembly *a, N_Vector q, unsigned *state, sunrealtype *w);
 /* Names in text the joints whose coordinates change, given the rates of the poses. */
 void bodiesTellMoving(Mechanism *b, char *text, size_t length);
+/* The largest violation of a row at a->x, but for those of contacts, as a part of the extent, and of drives, if they are
+ * left out; INFINITY if the rows cannot be evaluated. Leaves the mask of these rows. */
+sunrealtype bodiesOpenBy(Assembly *a, int drives);
+/* Closes a->x but for rows that are narrow: at small angles with others. Off the manifold by a distance, dependent rows are at
+ * angles of that size. Returns as bodiesCloseRows. */
+int bodiesCloseOthers(Assembly *a, Loops l);
+/* The number of rows at a->x at angles below this part of what is narrow, which are switched off, as are drives; or
+ * CP_MEM_FAIL. */
+int bodiesCountNarrow(Assembly *a, Loops l, sunrealtype part);
 /* Moves the frames of all joints back. */
 void bodiesResetOffsets(Mechanism *b);
 /* Moves the joints' frames of loops that are redundant but for rounding, from x on, which is closed like that. Returns 1 if it has, 0

@@ -9,8 +9,10 @@
 /* ---------------------------------------------------------------------- singular positions -- */
 
 /* Probes of the neighbourhood of a position, and their distance, as a part of the extent or in rad */
-enum { PROBES = 6 };
+enum { PROBES = 24 };
 static const sunrealtype probe_distance = SUN_RCONST(1e-3);
+/* Violations of closed rows, as a part of the extent: far below the square of that distance */
+static const sunrealtype fits = SUN_RCONST(1e-10);
 
 int bodiesFindSingular(Assembly *a, N_Vector x0) {
   Mechanism *b          = a->b;
@@ -27,22 +29,37 @@ int bodiesFindSingular(Assembly *a, N_Vector x0) {
   sunindextype beside     = -1;
   sunrealtype *w          = calloc((size_t)nu, sizeof *w);
   unsigned state          = 1;
-  int flag                = w ? CP_SUCCESS : CP_MEM_FAIL;
+  Loops loops             = NULL;
+  int flag = !w || bodiesFindLoops(b, a->mask, a->extent, &loops) ? CP_MEM_FAIL : CP_SUCCESS;
+  N_VScale(1, x0, a->x);
+  const int singular = loops ? bodiesCountNarrow(a, loops, 1) : 0; /* dependent rows there */
+  if (singular < 0) flag = singular;
+  if (singular == 0) bodiesFreeLoops(loops), loops = NULL; /* rows of others, or too many */
   for (int probe = 0; probe < PROBES && !flag; probe++) {
+    bodiesWithoutContacts(b, a->mask);
+    CPMechSetActive(a->trial, a->mask);
     if (!bodiesAnyVelocity(a, x0, &state, w)) break;
     if (!*first) {
       bodiesPoses(b, positionsOf(x0), w, NULL);
       bodiesTellMoving(b, first, sizeof first);
     }
     bodiesMoveAlong(a, x0, w, probe_distance, a->x);
-    const int closed = bodiesCloseRows(a, AT_REST, 0);
+    /* Rows that depend on others everywhere look independent where the others are not closed to the last bit. */
+    const int closed = loops ? bodiesCloseOthers(a, loops) : bodiesCloseRows(a, AT_REST, 0);
     if (closed < 0) flag = closed;
-    if (closed <= 0) continue;
+    if (closed <= 0 || !(bodiesOpenBy(a, 1) < fits)) continue;
     N_VLinearSum(1, a->x, -1, x0, a->keep);
+    memset(velocitiesOf(b, a->keep), 0, (size_t)nu * sizeof(sunrealtype));
     const sunrealtype moved = N_VMaxNorm(a->keep);
     if (moved < probe_distance / 10 * fmin(1, a->extent)) continue;
-    if (CPMechEvaluate(a->trial, a->t, a->x, &out) || out.rank <= beside) continue;
-    beside = out.rank;
+    sunindextype there = -1;
+    if (loops) {
+      const int count = bodiesCountNarrow(a, loops, probe_distance);
+      if (count < 0) flag = count;
+      else there = rank + singular - count;
+    } else if (!CPMechEvaluate(a->trial, a->t, a->x, &out)) there = out.rank;
+    if (there <= beside) continue;
+    beside = there;
     /* joints that move on the way there */
     const Space *s = &b->space;
     for (int i = 0; i < b->nbodies; i++) {
@@ -62,6 +79,7 @@ int bodiesFindSingular(Assembly *a, N_Vector x0) {
     bodiesTellMoving(b, finite, sizeof finite);
   }
   free(w);
+  bodiesFreeLoops(loops);
   if (flag || !*first || beside == rank) return flag;
   if (beside < 0)
     snprintf(b->singular, sizeof b->singular,

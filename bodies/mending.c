@@ -92,31 +92,49 @@ void bodiesTellMoving(Mechanism *b, char *text, size_t length) {
 /* Rows at smaller angles with the others are dependent but for rounding. */
 static const sunrealtype narrow = SUN_RCONST(1e-4);
 
+static int isDrive(const Mechanism *b, int joint) {
+  return b->joint[joint].kind == NONE && b->row[b->joint[joint].first].drive != NONE;
+}
+
 /* Examines loops at a->x, and switches rows off that are narrow there, and drives. Returns as
  * bodiesLoopsAt. */
 static int examine(Assembly *a, Loops l, sunrealtype below, sunrealtype *sine) {
   Mechanism *b = a->b;
   bodiesWithoutContacts(b, a->mask);
   for (int i = 0; i < b->njoints; i++)
-    if (b->joint[i].kind == NONE && b->row[b->joint[i].first].drive != NONE)
-      bodiesSwitch(a, i, i + 1, 0);
+    if (isDrive(b, i)) bodiesSwitch(a, i, i + 1, 0);
   if (bodiesPositionRows(a, a->x, a->p)) return 0;
   const int count = bodiesLoopsAt(l, a->t, positionsOf(a->x), a->p, below, a->mask, sine);
   CPMechSetActive(a->trial, a->mask);
   return count;
 }
 
-/* Closes a->x but for narrow rows. Off the manifold by a distance, dependent rows are at angles of that size.
- * Returns as closeRows. */
-static int closeOthers(Assembly *a, Loops l) {
+int bodiesCountNarrow(Assembly *a, Loops l, sunrealtype part) {
+  sunrealtype sine;
+  const int count = examine(a, l, part * narrow, &sine);
+  bodiesForgetEquations(l, 0);
+  return count;
+}
+
+sunrealtype bodiesOpenBy(Assembly *a, int drives) {
+  const Mechanism *b = a->b;
+  bodiesWithoutContacts(b, a->mask);
+  for (int i = 0; i < b->njoints && !drives; i++)
+    if (isDrive(b, i)) bodiesSwitch(a, i, i + 1, 0);
+  if (bodiesPositionRows(a, a->x, a->p)) return INFINITY;
+  for (int i = 0; i < b->np; i++) a->p[i] *= a->mask[i];
+  return largestOf(a->p, b->np) / a->extent;
+}
+
+int bodiesCloseOthers(Assembly *a, Loops l) {
   enum { PASSES = 3 };
   static const sunrealtype factor = 100, most = SUN_RCONST(0.05);
   sunrealtype sine;
   int closed = 1;
   for (int pass = 0; pass < PASSES && closed > 0; pass++) {
-    if (bodiesPositionRows(a, a->x, a->p)) return 0;
-    const sunrealtype open = largestOf(a->p, a->b->np) / a->extent;
-    const int count        = examine(a, l, fmin(most, fmax(narrow, factor * open)), &sine);
+    const sunrealtype open = bodiesOpenBy(a, 0);
+    if (isinf(open)) return 0;
+    const int count = examine(a, l, fmin(most, fmax(narrow, factor * open)), &sine);
     bodiesForgetEquations(l, 0);
     closed = count < 0 ? count : bodiesCloseRows(a, AT_REST, 0);
   }
@@ -175,7 +193,7 @@ static int leaveSingular(Assembly *a, Loops l, N_Vector x0, sunrealtype *w, N_Ve
     N_VScale(1, a->x, a->keep);
     if (here == 0 || !bodiesAnyVelocity(a, a->keep, &state, w)) return 0;
     bodiesMoveAlong(a, a->keep, w, distance, a->x);
-    if ((here = closeOthers(a, l)) > 0) here = examine(a, l, narrow, &sine);
+    if ((here = bodiesCloseOthers(a, l)) > 0) here = examine(a, l, narrow, &sine);
     bodiesForgetEquations(l, 0);
     if (here < 0) return here;
     if (here == 0 || here < most || (singular > 0 && here >= singular) || bodiesClear(l) < clear)
@@ -307,7 +325,7 @@ int bodiesMendLoops(Assembly *a, Closed how) {
   sunrealtype sine = 1; /* where all rows are closed up to their tolerances, it may be that large */
   if (how == STRICTLY && (flag = examine(a, l, narrow, &sine)) < 0) goto restore;
   bodiesForgetEquations(l, 0);
-  if (sine > roundoff && (flag = closeOthers(a, l)) <= 0) goto restore;
+  if (sine > roundoff && (flag = bodiesCloseOthers(a, l)) <= 0) goto restore;
   N_VScale(1, a->x, from);
   N_VConst(1, a->id);
   for (int round = 0; round < ROUNDS && flag >= 0; round++) {
@@ -328,7 +346,7 @@ restore:
   N_VScale(1, start, a->x);
   N_VScale(1, id, a->id);
   /* With all rows on, those that were narrow would move x by their misfit over their angle, along the motion. */
-  if (flag >= 0 && mended) flag = closeOthers(a, l);
+  if (flag >= 0 && mended) flag = bodiesCloseOthers(a, l);
   bodiesWithoutContacts(b, a->mask);
   CPMechSetActive(a->trial, a->mask);
 done:

@@ -8,7 +8,7 @@
  * Let u be a combination of rows p with u^T A = 0, but for rounding. In each position of the exact loop
  * it vanishes, so that moving the frames by x has to satisfy u^T (p + D x) = 0, D = dp/dx, in all
  * positions. Equations from some positions along the motion are solved for the least x by damped least squares. Lengths
- * are parts of the extent, angles in rad.
+ * are parts of the loop's extent, angles in rad.
  *
  * In a singular position of the exact loop, such as the flat one of a parallelogram, more rows are dependent, and their
  * equations have to hold too: without them the loop never gets there. On the manifold M of the other rows, u^T p has a
@@ -37,6 +37,7 @@ struct Loops_ {
   CPModel model;
   Mechanism *b;
   sunrealtype extent;
+  sunrealtype *size; /* [nbodies] of a part: the diagonal of the box around it, where it was first examined, or 0 */
   int *part; /* [nbodies] a body of the same part: of bodies that loops connect without the ground */
   int *joints;      /* [nbodies] number of the body's joints that are in loops */
   char *used;       /* [njoints] 1: the joint is in a loop */
@@ -108,6 +109,7 @@ void bodiesFreeLoops(Loops l) {
   if (l->A) SUNMatDestroy(l->A);
   for (int i = 0; i < l->nequations; i++) free(l->equation[i].x);
   free(l->equation);
+  free(l->size);
   free(l->part);
   free(l->joints);
   free(l->used);
@@ -123,13 +125,14 @@ int bodiesFindLoops(CPModel model, Mechanism *b, const int *mask, sunrealtype ex
   l->b      = b;
   l->model  = model;
   l->extent = extent;
+  l->size   = calloc((size_t)b->nbodies, sizeof *l->size);
   l->part   = calloc((size_t)b->nbodies, sizeof *l->part);
   l->joints = calloc((size_t)b->nbodies, sizeof *l->joints);
   l->used   = calloc((size_t)b->njoints + 1, sizeof *l->used);
   l->joint  = calloc((size_t)b->njoints + 1, sizeof *l->joint);
   l->place  = calloc((size_t)b->nv + 1, sizeof *l->place);
   l->row    = calloc((size_t)b->nv + 1, sizeof *l->row);
-  int flag  = !l->part || !l->joints || !l->used || !l->joint || !l->place || !l->row;
+  int flag  = !l->size || !l->part || !l->joints || !l->used || !l->joint || !l->place || !l->row;
   if (!flag && findLoops(l, mask) > 0) {
     SUNMatrix tmpl = CPModelGetEquations(model)->A_tmpl;
     l->A           = tmpl ? SUNMatClone(tmpl)
@@ -240,13 +243,36 @@ static void byFrame(const Mechanism *b, int joint, const sunrealtype *row, sunre
   for (int k = 0; k < 3; k++) x[3 + k] = row[3 + k] - turn[k];
 }
 
+/* Loops are much smaller than the mechanism now and then; angles between their rows are those in their own unit of length. */
+static sunrealtype sizeOf(Loops l, int part) {
+  static const sunrealtype least = SUN_RCONST(1e-6); /* of the extent */
+  const Mechanism *b             = l->b;
+  sunrealtype from[3] = {INFINITY, INFINITY, INFINITY}, to[3] = {-INFINITY, -INFINITY, -INFINITY},
+              square = 0;
+  if (l->size[part] > 0) return l->size[part];
+  for (int i = 0; i < b->njoints; i++) {
+    if (!l->used[i] || memberOf(b, i) == GROUND || partOf(l, memberOf(b, i)) != part) continue;
+    for (int k = 0; k < 4; k++) { /* points and origins */
+      const Side *side = &b->pair[b->row[b->joint[i].first].term[0].pair].side[k % 2];
+      sunrealtype x[3] = {0, 0, 0};
+      if (side->body == GROUND && k > 1) continue;
+      if (k < 2) toSpace(bodiesPose(b, side->body), side->point, x);
+      add3(1, bodiesPose(b, side->body)->r, x);
+      for (int j = 0; j < 3; j++) from[j] = fmin(from[j], x[j]), to[j] = fmax(to[j], x[j]);
+    }
+  }
+  for (int j = 0; j < 3; j++) square += (to[j] - from[j]) * (to[j] - from[j]);
+  return l->size[part] = fmax(sqrt(square), least * l->extent);
+}
+
 /* X [m x length] <- rows of the part in units of their lengths: A, D, p. */
 static void gather(Loops l, int part, int m, int njoints, int n, const sunrealtype *p,
                    sunrealtype *X) {
   const Mechanism *b = l->b;
   const Space *s     = &b->space;
   const int length = n + FRAME * njoints + 1, sparse = SUNMatGetID(l->A) == SUNMATRIX_SPARSE;
-  int column = 0;
+  const sunrealtype unit = sizeOf(l, part);
+  int column             = 0;
   memset(X, 0, (size_t)m * (size_t)length * sizeof *X);
   for (int i = 0; i < b->nbodies; i++) {
     if (partOf(l, i) != part || l->joints[i] == 0) continue;
@@ -274,11 +300,11 @@ static void gather(Loops l, int part, int m, int njoints, int n, const sunrealty
         byFrame(b, l->joint[c], row, x);
         for (int k = 0; k < FRAME; k++)
           X[r * length + n + FRAME * c + k] =
-              s->dimension == 2 && k > 1 && k < 5 ? 0 : x[k] * (k < 3 ? l->extent : 1);
+              s->dimension == 2 && k > 1 && k < 5 ? 0 : x[k] * (k < 3 ? unit : 1);
       }
     }
     for (int k = 0; k < s->last[0]; k++)
-      for (int r = 0; r < m; r++) X[r * length + column - s->nu + k] *= l->extent;
+      for (int r = 0; r < m; r++) X[r * length + column - s->nu + k] *= unit;
   }
   for (int r = 0; r < m; r++) {
     sunrealtype size = 0;
@@ -382,7 +408,7 @@ static sunrealtype along(Loops l, const Equation *e, const sunrealtype *w) {
   int column      = 0;
   for (int i = 0; i < l->b->nbodies; i++)
     for (int k = 0; partOf(l, i) == e->part && l->joints[i] > 0 && k < s->nu; k++)
-      sum += e->x[column++] * w[s->nu * i + k] / (k < s->last[0] ? l->extent : 1);
+      sum += e->x[column++] * w[s->nu * i + k] / (k < s->last[0] ? sizeOf(l, e->part) : 1);
   return sum;
 }
 
@@ -448,7 +474,7 @@ int bodiesFitLoops(Loops l, sunrealtype damping, sunrealtype *move) {
       solve(X, count + n, n, R, x);
       const int njoints = listPart(l, part, &m);
       for (int c = 0; c < FRAME * njoints; c++)
-        move[FRAME * l->joint[c / FRAME] + c % FRAME] = x[c] * (c % FRAME < 3 ? l->extent : 1);
+        move[FRAME * l->joint[c / FRAME] + c % FRAME] = x[c] * (c % FRAME < 3 ? sizeOf(l, part) : 1);
     }
     free(X);
     free(R);
