@@ -3,8 +3,7 @@
 #ifndef CPODES_COMPAT_H
 #define CPODES_COMPAT_H
 
-#include <sundials/sundials_config.h>
-#include <sundials/sundials_types.h>
+#include "roundoff.h"
 
 #ifndef SUNDIALS_DOUBLE_PRECISION
 #error "cpodes needs SUNDIALS in double precision"
@@ -16,7 +15,7 @@
 
 /* CVODES 6 has an error handler for each integrator memory; 7 reports through the SUNContext. */
 #if SUNDIALS_VERSION_MAJOR < 7
-#define CP_CVODES_HAS_EHFUN 1
+#define CP_CVODES_HAS_EHFUN
 #endif
 
 #include <sundials/sundials_context.h>
@@ -29,23 +28,15 @@ static inline int cpContextCreate(SUNContext *ctx) {
 #endif
 }
 
-#if SUNDIALS_VERSION_MAJOR < 7
-#define CP_UROUND UNIT_ROUNDOFF
-#else
-#define CP_UROUND SUN_UNIT_ROUNDOFF
-#endif
-
 /* CVODES 6.4 cannot clear a stop time. */
 #if SUNDIALS_VERSION_MAJOR >= 7
-#define CP_CVODES_CLEARS_STOP_TIME 1
+#define CP_CVODES_CLEARS_STOP_TIME
 #endif
 
 /* CVODES' nonlinear system function returns this value for a recoverable failure of f
- * (RHSFUNC_RECVR in cvodes_impl.h, 6.4 to 7.5). With any other number, such a failure would count
- * as a convergence failure. */
-#define CP_CV_RHSFUNC_RECVR 10
-/* The corresponding value for the right-hand side of a sensitivity (SRHSFUNC_RECVR). */
-#define CP_CV_SRHSFUNC_RECVR 15
+ * (RHSFUNC_RECVR in cvodes_impl.h, 6.4 to 7.5), or of the right-hand side of a sensitivity
+ * (SRHSFUNC_RECVR). With any other number, such a failure would count as a convergence failure. */
+enum { CP_CV_RHSFUNC_RECVR = 10, CP_CV_SRHSFUNC_RECVR = 15 };
 
 /* CVODES' default of CVodeSetNonlinConvCoef. */
 #define CP_CV_NLSCOEF SUN_RCONST(0.1)

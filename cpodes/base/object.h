@@ -6,7 +6,7 @@
 #include <cpodes/cpodes_types.h>
 #include <stddef.h>
 
-#define CP_TEXT_LENGTH 512
+enum { CP_TEXT_LENGTH = 512 };
 
 #if defined(__GNUC__)
 #define CP_PRINTF(position, first) __attribute__((format(printf, position, first)))

@@ -14,7 +14,7 @@
 
 /* A refactorisation is good enough if its reciprocal pivot growth, max |a| / max |u|, is at least
  * this: the errors are roundoff divided by it, and Newton's iteration needs few digits. */
-#define GOOD_GROWTH 1.0e-6
+#define GOOD_GROWTH CP_INEXACT
 
 /* AMD predicts the fill of pivots on the diagonal, where multipliers have none. If rows are exchanged for them over
  * the whole matrix, as in a chain of 1,000 hinges in space, its factors have 60 to 180 times the entries predicted.

@@ -3,6 +3,7 @@
 #define CPODES_LU_IMPL_H
 
 #include "cpodes/base/arena.h"
+#include "cpodes/base/roundoff.h"
 #include "cpodes/lu/lu.h"
 
 /* Up to this order dense matrices are factored by loops, not by LAPACK. */

@@ -5,11 +5,12 @@
  * wrong sign, makes them large.) A product J v with a random direction v is therefore compared with
  * the change of the function. A row counts as wrong if it is GROSS times as large in each of TRIES
  * comparisons: f may bend within an increment, or have another slope on the other side, and changes
- * along a direction may cancel by chance. (With factors of 30 no run of three mechanisms and four
- * plain equations was wrong by 300 tolerances, with 100 and 300 some were.)
+ * along a direction may cancel by chance. (Without
+ * comparisons 118 of 720 runs of BDF and 365 of 1,680 runs of RADAU with wrong derivatives end with success
+ * and a wrong answer, with factors of 100 and 300 some, with 30 none.)
  *
- * This takes evaluations of f only where J v has GROWN since it was compared, because it was zero or
- * because J is wrong from some state on. A function that no longer changes as J says is found at every
+ * This takes evaluations of f only where J v has become GROSS times as large since it was compared,
+ * because it was zero or because J is wrong from some state on. A function that no longer changes as J says is found at every
  * COMPARED-th evaluation of J. */
 #include "cpodes/base/compat.h"
 #include "cpodes/base/random.h"
@@ -18,11 +19,7 @@
 #include <math.h>
 
 enum { TRIES = 4, COMPARED = 128 };
-#define GROSS   30.0
-#define GROWN   300.0
-#define SHORTER 0x1p-5
-#define SMALL   1.0e-10 /* J v in a row may be roundoff if it is this part of that in another one. */
-#define LEAST   1.0e-6 /* Below this part of `beside` it does not even count in far longer steps. */
+#define GROSS 30.0
 
 void cpGrossAdd(CPArena *arena, CPGrossOf *of, const CPMat *J, double *value, double *change,
                 double *beside) {
@@ -36,18 +33,18 @@ void cpGrossAdd(CPArena *arena, CPGrossOf *of, const CPMat *J, double *value, do
  * spreads: then comparisons took a quarter of the evaluations of a chain of 1,000 that began at rest.) */
 static int multiply(const CPGross *c, int k) {
   unsigned random     = 1u + (unsigned)k;
-  const double factor = k == 0 ? 1.0 : SHORTER;
+  const double factor = k == 0 ? 1.0 : 1.0 / GROSS;
   int grown           = 0;
   for (int j = 0; j < c->n; j++)
-    c->v[j] *= k % 2 ? -SHORTER : factor * cpUniformAwayFromZero(&random);
+    c->v[j] *= k % 2 ? -1.0 / GROSS : factor * cpUniformAwayFromZero(&random);
   for (const CPGrossOf *of = c->of; of < c->of + 3; of++) {
     if (!of->J) continue;
     double largest = 0.0;
     cpMatTimes(of->J, 1.0, c->v, 0.0, of->product);
     for (int i = 0; i < of->J->rows; i++) largest = fmax(largest, fabs(of->product[i]));
     for (int i = 0; i < of->J->rows; i++)
-      if (fabs(of->product[i]) <= SMALL * largest) of->product[i] = 0.0;
-    grown |= largest > GROWN * of->known;
+      if (fabs(of->product[i]) <= CP_ROUNDED * largest) of->product[i] = 0.0;
+    grown |= largest > GROSS * of->known;
   }
   return grown;
 }
@@ -67,7 +64,7 @@ int cpFindGross(CPGross *c, void *data) {
         const double size = fabs(of->product[i]), roundoff = CP_UROUND * fabs(of->value[i]);
         of->change[i] -= of->value[i];
         of->right[i] |=
-            size <= fmax(GROSS * (fabs(of->change[i]) + roundoff), LEAST * of->beside[i]);
+            size <= fmax(GROSS * (fabs(of->change[i]) + roundoff), CP_INEXACT * of->beside[i]);
         if (of->right[i]) of->known = fmax(of->known, size);
         else c->wrong = which, c->row = i;
       }

@@ -292,8 +292,6 @@ void cpMatAdd(CPMat *A, double alpha, const CPMat *B) {
 }
 
 /* Beyond these limits squares in a sum may have underflowed or overflowed. */
-#define LEAST_SQUARES 1.0e-260
-#define MOST_SQUARES  1.0e+260
 
 static void addSquares(const CPMat *A, int j, double s, double *sum) {
   const double *column = A->value + cpMatFirst(A, j);
@@ -329,7 +327,9 @@ static void largestEntries(const CPMat *A, const double *s, double *largest) {
     }
 }
 
-static int isDoubtful(double square) { return !(square > LEAST_SQUARES && square < MOST_SQUARES); }
+static int isDoubtful(double square) {
+  return !(square > CP_LEAST_SQUARES && square < 1.0 / CP_LEAST_SQUARES);
+}
 
 void cpMatRowLengths(const CPMat *A, const double *s, double *largest, double *length) {
   int doubtful = 0, scaled = 0;

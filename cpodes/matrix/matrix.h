@@ -6,6 +6,7 @@
 
 #include "cpodes/base/arena.h"
 #include "cpodes/base/errors.h"
+#include "cpodes/base/roundoff.h"
 #include "cpodes/base/vectors.h"
 
 #include <stddef.h>

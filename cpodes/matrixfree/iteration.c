@@ -15,21 +15,11 @@
 
 #include <stdio.h>
 
-/* Reduction of the residual of conjugate gradients when a state is projected. Measured with chains
- * of 10 and 40 links, BDF and Adams at 1e-6 and 1e-9: with 1e-4 steps and states are those of a
- * direct solver, to 0.02 tolerances; with 1e-2 there are up to 28 % more steps, and states are 2 to
- * 2000 tolerances off, for 6 to 9 % fewer iterations; stopping at a tenth of eps takes 30 to 60 %
- * fewer iterations, with similar errors. */
-#define GOAL_OF_STATE 1.0e-4
 /* In the damped iteration a correction with an error of a hundredth descends as well; the last
  * corrections are not damped. */
 #define GOAL_DAMPED 1.0e-2
 /* For vectors: P^2 = P holds, and P^T is the transpose of P, to about 1e-8 of the vector. */
-#define GOAL_OF_VECTOR 1.0e-10
-/* For finding out whether constraints contradict each other. */
-#define GOAL_IN_DOUBT 1.0e-6
-/* Fraction of the residuals that can remain only if constraints contradict each other. */
-#define CONTRADICTION 0.1
+#define GOAL_OF_VECTOR CP_ROUNDED
 
 /* k->x <- K c */
 static int rightInverse(CPMatrixFree k, N_Vector c, double goal) {
@@ -83,7 +73,7 @@ static double distance(CPNewton *newton) {
 
 static int direction(CPNewton *newton, N_Vector x) {
   const CPMatrixFree k = newton->self;
-  const int flag       = rightInverse(k, k->c, k->damped ? GOAL_DAMPED : GOAL_OF_STATE);
+  const int flag       = rightInverse(k, k->c, k->damped ? GOAL_DAMPED : CP_GOAL_OF_STATE);
   if (!flag) N_VScale(1.0, k->x, x);
   return flag;
 }
@@ -133,7 +123,7 @@ static int isNoise(CPNewton *newton, sunrealtype t, N_Vector y, double eps, int 
   if (!thorough) return 0;
   int flag = isRoundoffOfTime(k, t, y, eps);
   if (flag) return flag;
-  flag = rightInverse(k, k->c, GOAL_OF_STATE);
+  flag = rightInverse(k, k->c, CP_GOAL_OF_STATE);
   if (flag) return flag < 0 ? flag : 0;
   N_VProd(k->x, k->w, k->g);
   if (N_VMaxNorm(k->g) > CP_NOISE_REACH) return 0;
@@ -180,12 +170,12 @@ static int explain(CPNewton *newton, sunrealtype t, N_Vector y, int damped) {
     k->products_are_right = !flag;
   }
   if (flag) return flag;
-  flag = rightInverse(k, k->c, GOAL_IN_DOUBT);
+  flag = rightInverse(k, k->c, CP_INEXACT);
   if (!flag) flag = cpFreeTimes(k, k->x, k->p);
   if (flag < 0) return flag;
   N_VLinearSum(1.0, k->c, -1.0, k->p, k->p); /* the part out of reach of corrections */
   const double remaining = flag ? 0.0 : cpFreeViolation(k, k->p, &where);
-  if (remaining > CONTRADICTION * newton->violation) {
+  if (remaining > CP_REMAINS * newton->violation) {
     describe(k, k->p, where, remaining, most, sizeof most);
     return cpReason(k->work->text, -CP_PROJ_INCONSISTENT,
                     "at t = %.10g: constraints contradict each other: after the best correction %s",

@@ -44,13 +44,6 @@ static int randomise(CPMatrixFree k, int number, N_Vector v) {
 
 /* ---- sizes ---- */
 
-/* Number of directions for the estimate of a row's size: accurate to a quarter of it, whatever the
- * number of rows. One is enough to find rows without a gradient. */
-#define DIRECTIONS 8
-/* Coefficients below this fraction of their row's size count as roundoff, because users who mean
- * zero compute cos(pi/2). */
-#define ENTRY_ROUNDOFF 1.0e-10
-
 /* Metric and components of the sum of squares of a row. */
 typedef enum { IN_METRIC, IN_WEIGHTS, IN_WEIGHTS_OVER_ALL } Measure;
 
@@ -88,7 +81,7 @@ static int addSquares(CPMatrixFree k, int l, Measure measure, int directions, N_
 }
 
 /* Finds rows that are switched on, but that no free component can change. They are removed from the
- * masks, and their squares become those over all components, or CP_ZERO_ROW_RESIDUAL^2 if these are
+ * masks, and their squares become those over all components, or CP_ROUNDED^2 if these are
  * zero, too. */
 static int findDead(CPMatrixFree k, int directions, N_Vector squares) {
   N_Vector alive = k->z, zero = k->Bq;
@@ -109,7 +102,7 @@ static int findDead(CPMatrixFree k, int directions, N_Vector squares) {
   N_VLinearSum(1.0, squares, 1.0, k->z, squares);
   N_VCompare(DBL_MIN, k->z, zero); /* 1: has a gradient over all components */
   N_VLinearSum(1.0, k->dead, -1.0, zero, zero);
-  N_VLinearSum(1.0, squares, CP_ZERO_ROW_RESIDUAL * CP_ZERO_ROW_RESIDUAL, zero, squares);
+  N_VLinearSum(1.0, squares, CP_ROUNDED * CP_ROUNDED, zero, squares);
   return CP_SUCCESS;
 }
 
@@ -127,7 +120,7 @@ static void invert(const CPMatrixFree k, N_Vector squares, N_Vector out) {
 int cpFreeMeasure(CPMatrixFree k) {
   CPProjector P        = k->work->P;
   N_Vector squares     = k->m1;
-  const int directions = P->ctol && k->given->psolve ? 1 : DIRECTIONS;
+  const int directions = P->ctol && k->given->psolve ? 1 : CP_SIZE_DIRECTIONS;
   const int known      = k->given->diag || randomise(k, 0, k->d);
   int flag             = CP_SUCCESS;
   if (!known && !P->ctol)
@@ -171,7 +164,7 @@ int cpFreeCheckLevels(CPMatrixFree k) {
     if (flag) return flag;
     for (int lower = 0; lower < l; lower++) {
       N_VProd(k->q, k->level[lower].rows, k->z);
-      if (cpKrylovNorm(k->distance, k->z, k->m2) > ENTRY_ROUNDOFF)
+      if (cpKrylovNorm(k->distance, k->z, k->m2) > CP_ROUNDED)
         return cpReason(k->work->text, CP_ILL_INPUT,
                         "at t = %.10g: a constraint of level %d depends on components of level %d "
                         "(CPProjectorSetLevels)",
@@ -298,7 +291,7 @@ static int probeOnce(CPMatrixFree k, sunrealtype t, N_Vector y, int number, doub
   if (!flag) flag = transposeError(k, number + 1, transpose);
   *product = INFINITY;
   N_VConst(0.0, k->r);
-  for (int i = -1; !flag && i <= CP_SHORTENED && *product > CP_AGREES; i++) {
+  for (int i = -1; !flag && i <= CP_SHORTENED && *product > CP_INEXACT; i++) {
     if (i == 0) flag = cpFreeTimeRoundoff(k, t, y, k->r);
     if (i > 0) N_VScale(CP_SHORTER, k->d, k->d);
     if (i > 0) N_VScale(CP_SHORTER, k->q, k->q);
@@ -325,7 +318,7 @@ int cpFreeProductsWrong(CPMatrixFree k, sunrealtype t, N_Vector y, const char *b
   k->y = y; /* products are taken at y in the meantime */
   for (int number = 10; !flag && suspicious && number <= 12; number += 2) { /* both must fail */
     flag       = probeOnce(k, t, y, number, &transpose, &product);
-    suspicious = transpose > CP_NOT_TRANSPOSED || product > CP_WRONG_JACOBIAN;
+    suspicious = transpose > CP_INEXACT || product > CP_WRONG_JACOBIAN;
   }
   k->y = kept;
   if (flag || !suspicious)

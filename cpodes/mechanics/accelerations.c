@@ -14,16 +14,6 @@
 #include <math.h>
 #include <string.h>
 
-/* A dependent row contradicts the others if its residual exceeds this part of the largest terms of
- * all rows. Predicted states, and with them the residuals, are off by the tolerance. */
-#define CONTRADICTION 1.0e-3
-/* A distance from the manifold above this part of the terms of p or v may explain the
- * contradiction. */
-#define OFF_MANIFOLD 1.0e-6
-/* Part of the largest product A_ij a_j that the residual may reach as well: the products of a row
- * may cancel, and leave their roundoff. */
-#define ROUNDED_SUM 1.0e-10
-
 CP_RARE static int failedFactor(CPMech mech, sunrealtype t, int flag) {
   switch (flag) {
   case CP_SADDLE_NOT_DEFINITE:
@@ -74,7 +64,7 @@ CP_RARE static int tellDistance(CPMech mech, const CPMechState *s, int flag) {
       mech->text, flag,
       "%.*s; the state is off the manifold by %.1e of the terms of p and %.1e of those of v%s",
       CP_TEXT_LENGTH - 200, reason, distance, slip,
-      fmax(distance, slip) > OFF_MANIFOLD ? ", which may be why" : ": are p, v and b right?");
+      fmax(distance, slip) > CP_INEXACT ? ", which may be why" : ": are p, v and b right?");
 }
 
 /* *ranktol <- the sine below which rows count as dependent. It depends on the distance from the
@@ -176,9 +166,9 @@ CP_RARE static int checkDependent(CPMech mech, sunrealtype t, const double *f, c
   int worst      = -1;
   double terms   = 0.0;
   const double r = contradiction(mech, a, b, &worst, &terms);
-  if (r <= CONTRADICTION * terms) return CP_SUCCESS;
+  if (r <= CP_CONTRADICTION * terms) return CP_SUCCESS;
   const double part =
-      fmax(ROUNDED_SUM, mech->kkt->ranktol); /* Dependent rows differ by up to ranktol. */
+      fmax(CP_ROUNDED, mech->kkt->ranktol); /* Dependent rows differ by up to ranktol. */
   /* At rest, forces and reactions cancel in u', which leaves their roundoff: the terms of u'_j have
    * the size |u'_j| + |f_j| / M_jj. A u'_j that vanishes may contain roundoff of the terms of other
    * components, so `rounded` takes the largest size of all. */
@@ -190,7 +180,7 @@ CP_RARE static int checkDependent(CPMech mech, sunrealtype t, const double *f, c
   }
   const double rounded = 1.0e2 * CP_UROUND * cpLargest(size, mech->nu) *
                          cpLargest(A->value, (int)cpMatFirst(A, A->cols));
-  if (r <= CONTRADICTION * terms + part * largestProduct(A, size) + rounded) return CP_SUCCESS;
+  if (r <= CP_CONTRADICTION * terms + part * largestProduct(A, size) + rounded) return CP_SUCCESS;
   char name[CP_MECH_ROW_NAME], motions[CP_MECH_MOTIONS];
   const int conflict = mech->motions->count > 0;
   return cpReason(mech->text, conflict ? -CP_MOTION_CONFLICT : -CP_KKT_INCONSISTENT,

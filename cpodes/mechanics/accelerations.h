@@ -6,8 +6,8 @@
 
 /* Solves for a [nu] and lambda [m] at s. */
 int cpMechSolve(CPMech mech, const CPMechState *s, double *a, double *lambda);
-int cpMechOnManifold(void *mech, int all);     /* CPSystem's on_manifold */
-int cpMechStageSine(void *mech, double *sine); /* CPSystem's sine */
+int cpMechOnManifold(void *mech, int all); /* CPSystem's on_manifold */
+int cpMechStepEnds(void *mech);            /* CPSystem's ends */
 void cpMechStageFree(CPMech mech);
 
 /* As cpMechSolve, with the newest f, b, M and A, which must be those at s. */

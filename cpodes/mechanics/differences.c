@@ -20,7 +20,7 @@ static const Differences CURVATURES = {1.0, {4.0 / 3.0, -1.0 / 12.0}, {1.5, -0.1
 
 /* The relative difference between the results of fourth and sixth order at which the latter is
  * accurate to about 1e-13, or 1e-12 for the second derivative. */
-#define GOOD_MATCH 1.0e-8
+#define GOOD_MATCH CP_HALF_DIGITS
 #define MAX_TRIES  4
 
 /* d->plus <- g(e) - g(-e), or g(e) - 2 g(0) + g(-e) with d->centre = g(0) */

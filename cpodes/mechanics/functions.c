@@ -150,14 +150,10 @@ int cpMechAsymmetric(const CPMat *M, double tolerance, int *i, int *j) {
   return 0;
 }
 
-/* The largest asymmetry of M relative to its largest entry: above the roundoff of single precision, in which
- * a user may have computed it. */
-#define ASYMMETRY 1.0e-6
-
 CP_RARE int cpMechTestMass(CPMech mech, sunrealtype t) {
   const CPMat *M = &mech->userM.A;
   int i, j;
-  if (!mech->eq->M || !cpMechAsymmetric(M, ASYMMETRY, &i, &j)) return CP_SUCCESS;
+  if (!mech->eq->M || !cpMechAsymmetric(M, CP_INEXACT, &i, &j)) return CP_SUCCESS;
   return cpReason(mech->text, CP_MECH_DERIV_WRONG,
                   "at t = %.15g: M is not symmetric: M(%d, %d) is %g, and its mirror image %g", t,
                   i, j, cpMatEntry(M, i, j), cpMatEntry(M, j, i));

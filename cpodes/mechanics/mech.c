@@ -177,7 +177,7 @@ static int createMatrices(CPMech mech) {
   if (flag) return flag;
   const CPSaddleOptions options = {.type     = mech->options.linsol,
                                    .shortest = 1,
-                                   .finest   = CP_SADDLE_FINEST,
+                                   .finest   = CP_ROUNDED,
                                    .memo     = mech->model->memo};
   return cpSaddleCreate(&mech->kkt, options,
                         mech->motions->nfull > 0 ? &mech->reduced.M : &mech->userM.A,

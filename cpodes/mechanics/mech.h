@@ -14,6 +14,13 @@
 #include "cpodes/stepping/system.h"
 #include "model.h"
 
+/* A row that is dependent on others contradicts them if its residual exceeds this part of the largest terms
+ * of all rows: states, and with them the residuals, are off by the tolerance, of which 1e-3 is a loose one. */
+#define CP_CONTRADICTION 1.0e-3
+/* Ratio by which what factors were made for may change while these are kept: the narrowest angle of A, gamma, the
+ * length of a row. */
+#define CP_CHANGES 2.0
+
 typedef struct CPMechNewton_ *CPMechNewtonMem; /* newton/ */
 
 /* A state (q, u, z) at time t. Coordinates of FULL motions have their prescribed values. */

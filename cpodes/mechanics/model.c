@@ -162,14 +162,11 @@ static void chooseTemplates(CPEquations *m) {
   if (!m->C_tmpl) m->C_tmpl = m->damping ? m->damping : m->K_tmpl;
 }
 
-/* M counts as symmetric if M_ij and M_ji differ by at most this part of the largest entry. */
-#define SYMMETRY 1.0e-10
-
 static int copyConstants(CPModel model, const CPEquations *given, const char *function) {
   SUNMatrix M    = isConstant(given) ? given->M_tmpl : NULL;
   const CPMat *A = &model->mass.A;
   int i, j, flag = copyMatrix(model, &model->mass, &M, "M_tmpl", function);
-  if (!flag && M && cpMechAsymmetric(A, SYMMETRY, &i, &j))
+  if (!flag && M && cpMechAsymmetric(A, CP_ROUNDED, &i, &j))
     flag = cpRefuse(NULL, function, "M must be symmetric: M(%d, %d) = %g, M(%d, %d) = %g", i, j,
                     cpMatEntry(A, i, j), j, i, cpMatEntry(A, j, i));
   if (!flag)
@@ -277,7 +274,7 @@ static int takeNorms(CPModel model, const char *function) {
   return CP_SUCCESS;
 }
 
-#define TAKEN (-2)
+enum { TAKEN = -2 };
 
 /* Finds the pairs q_i' = u_j. */
 static int pair(CPModel model) {

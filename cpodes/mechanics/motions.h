@@ -10,7 +10,7 @@
 int cpMechMotions(CPMech mech, sunrealtype t);
 /* The name of row i of A in messages: the model's, "constraint 2", or "the prescribed motion of
  * coordinate 0". */
-#define CP_MECH_ROW_NAME 256 /* and for CP_NAME_STATE CP_TEXT_LENGTH */
+enum { CP_MECH_ROW_NAME = 256 }; /* and for CP_NAME_STATE CP_TEXT_LENGTH */
 const char *cpMechRowName(const CPMech mech, int i, char name[CP_MECH_ROW_NAME]);
 /* The same for another question; name is empty if the model has no answer. */
 void cpMechAskName(const CPMech mech, CPMechName what, int i, sunrealtype t,
@@ -19,7 +19,7 @@ void cpMechAskName(const CPMech mech, CPMechName what, int i, sunrealtype t,
 int cpMechLimit(sunrealtype t, N_Vector y, char *text, void *mech);
 /* "; prescribed are the coordinates 0, 3", or an empty text without motions. Messages about
  * contradictions append it, because FULL motions have no row of A that could be named. */
-#define CP_MECH_MOTIONS 80
+enum { CP_MECH_MOTIONS = 80 };
 const char *cpMechMotionNames(const CPMech mech, char names[CP_MECH_MOTIONS]);
 
 #endif

@@ -19,26 +19,15 @@
 #include <math.h>
 #include <string.h>
 
-/* The angle between rows is narrow if its sine is below NARROW and below NARROWED times the sine at
- * the first state. Adams methods pass singular positions with NARROW from 0.003 to 1
- * (bench/singular.c); larger values cost more projections. */
-#define NARROW   0.03
-#define NARROWED 0.1
-/* If the sine at the end of a step is below NARROWS times that at the first state, models with udot
- * solve for the stages of the next step with M and A, which give the angle. */
-#define NARROWS 0.5
+/* The angle between rows is narrow if its sine is below NARROW, and below NARROW times the sine at the first
+ * state. Adams methods pass singular positions with any value from 0.003 to 1 (bench/singular.c); larger ones
+ * cost more projections. If the sine at the end of a step has become CP_CHANGES times as small as at the first
+ * state, models with udot solve for the stages of the next step with M and A, which give the angle. */
+#define NARROW CP_NARROW_ANGLE
 /* All stages of a step are evaluated on the manifold if one of them must be, since the order of a
- * method is that for one f, or if their narrowest angles alpha differ by more than this ratio. The
+ * method is that for one f, or if their narrowest angles alpha differ by more than CP_CHANGES. The
  * Lipschitz constant L of f normal to the manifold is about |alpha'| / alpha, so that h L is then
  * about 1. */
-#define ANGLE_CHANGES 0.5
-/* The largest violation of pi(y): a part of the tolerance, within limits relative to the state, whose
- * size in tolerances has no unit. The lower limit is above the roundoff of constraints. The violation leaves
- * an error in f that grows with 1 / sin(alpha)^2, since u is projected with a wrong A. Without tolerances
- * the limits are relative to 1 + |y_i|. */
-#define ON_MANIFOLD 0.001
-#define COARSEST    1.0e-10
-#define FINEST      1.0e-13
 
 void cpMechStageFree(CPMech mech) {
   cpWorkFree(&mech->stage.work);
@@ -47,7 +36,8 @@ void cpMechStageFree(CPMech mech) {
   mech->stage.y = mech->stage.w = NULL;
 }
 
-/* stage.y <- pi(y) */
+/* stage.y <- pi(y), up to CP_ROUNDED of the state, whose size in tolerances has no unit. This leaves an error
+ * in f that grows with 1 / sin(alpha)^2, since u is projected with a wrong A. */
 static int projectStage(CPMech mech, sunrealtype t, N_Vector y) {
   if (!mech->stage.work) {
     mech->stage.y = N_VClone(mech->y_tmpl);
@@ -61,11 +51,10 @@ static int projectStage(CPMech mech, sunrealtype t, N_Vector y) {
   const sunrealtype eps = cpWorkOptions(mech->stage.work)->eps, *yd = N_VGetArrayPointer(y);
   sunrealtype *w = N_VGetArrayPointer(mech->stage.w), size = 0.0;
   if (!host || host->ops->step(host) == 0.0 || host->ops->weights(host, mech->stage.w))
-    for (int i = 0; i < mech->n; i++) w[i] = 1.0 / (COARSEST * (1.0 + fabs(yd[i])));
+    for (int i = 0; i < mech->n; i++) w[i] = 1.0 / (CP_ROUNDED * (1.0 + fabs(yd[i])));
   else {
     for (int i = 0; i < mech->n; i++) size = fmax(size, fabs(yd[i]) * w[i]);
-    N_VScale(fmin(fmax(1.0 / ON_MANIFOLD, 1.0 / (COARSEST * size)), 1.0 / (FINEST * size)),
-             mech->stage.w, mech->stage.w);
+    N_VScale(1.0 / (CP_ROUNDED * size), mech->stage.w, mech->stage.w);
   }
   N_VScale(eps, mech->stage.w, mech->stage.w);
   N_VScale(1.0, y, mech->stage.y);
@@ -76,11 +65,10 @@ static int projectStage(CPMech mech, sunrealtype t, N_Vector y) {
 
 /* Rows shorter than this part of the longest are rows of zeros up to roundoff, and so are entries of
  * a row compared with its largest one. */
-#define NO_ROW 1.0e-8
+#define NO_ROW CP_HALF_DIGITS
 
-/* If no row is shorter than this part of its maximum (squared), where lengths are a by-product, none
- * loses its gradient. */
-#define SHORTER 0.5
+/* If no row is CP_CHANGES times as short as at its maximum (squared), where lengths are a by-product, none loses
+ * its gradient. */
 
 /* Is a row shorter than that, by squared lengths that are a by-product? Updates the maxima. No row is
  * off then. */
@@ -91,7 +79,7 @@ static inline int isAnyShorter(int m, const double *square, CPMechStage *stage) 
     if (square[i] > longest && square[i] < INFINITY) {
       stage->longest[i]     = square[i];
       stage->longest_of_all = fmax(square[i], stage->longest_of_all);
-    } else if (square[i] < SHORTER * longest && longest > NO_ROW * NO_ROW * stage->longest_of_all)
+    } else if (CP_CHANGES * square[i] < longest && longest > NO_ROW * NO_ROW * stage->longest_of_all)
       any = 1;
   }
   return any;
@@ -148,7 +136,7 @@ static inline int needManifold(CPMech mech, int flag) {
   /* Dependent rows may contradict each other only because y is off the manifold. */
   const int needed =
       flag ? flag == -CP_KKT_INCONSISTENT || flag == -CP_MOTION_CONFLICT
-           : sine < NARROW && !mech->newton && mech->kkt && sine < NARROWED * mech->kkt->usual_sine;
+           : sine < NARROW && !mech->newton && mech->kkt && sine < NARROW * mech->kkt->usual_sine;
   mech->stage.was_needed |= needed;
   return needed || (!flag && mech->stage.all_on_manifold);
 }
@@ -156,7 +144,7 @@ static inline int needManifold(CPMech mech, int flag) {
 int cpMechOnManifold(void *data, int all) {
   const CPMech mech = data;
   const int needed =
-      mech->stage.was_needed || mech->stage.least_sine < ANGLE_CHANGES * mech->stage.largest_sine;
+      mech->stage.was_needed || CP_CHANGES * mech->stage.least_sine < mech->stage.largest_sine;
   mech->stage.was_needed      = 0;
   mech->stage.least_sine      = 1.0;
   mech->stage.largest_sine    = 0.0;
@@ -164,17 +152,14 @@ int cpMechOnManifold(void *data, int all) {
   return needed;
 }
 
-int cpMechStageSine(void *data, double *sine) {
+int cpMechStepEnds(void *data) {
   const CPMech mech = data;
-  if (mech->operators) return CP_SUCCESS;
-  if (cpMechKnowsUdot(mech) && mech->m > 0) {
-    mech->stage.narrows  = 0;
-    mech->attached.cause = cpMechFactor(mech, mech->stage.t, mech->stage.q);
-    if (mech->attached.cause) return mech->attached.cause;
-    cpSaddleNoteRank(mech->kkt);
-    mech->stage.narrows = narrowest(mech) < NARROWS * mech->kkt->usual_sine;
-  }
-  if (mech->kkt->usual_sine > 0.0) *sine = narrowest(mech) / mech->kkt->usual_sine;
+  if (mech->operators || !cpMechKnowsUdot(mech) || mech->m == 0) return CP_SUCCESS;
+  mech->stage.narrows  = 0;
+  mech->attached.cause = cpMechFactor(mech, mech->stage.t, mech->stage.q);
+  if (mech->attached.cause) return mech->attached.cause;
+  cpSaddleNoteRank(mech->kkt);
+  mech->stage.narrows = CP_CHANGES * narrowest(mech) < mech->kkt->usual_sine;
   return CP_SUCCESS;
 }
 

@@ -26,20 +26,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Velocities are zero below this part of the largest one. */
-#define AT_REST 1.0e-12
-/* Accelerations below this part of their terms, |a_j| + |f_j| / M_jj, are the roundoff of a load that the
- * multipliers balance. */
-#define BALANCED 1.0e-10
-/* Q(a) is not zero above this part of its terms: those of rows that are dependent everywhere are roundoff. */
-#define NOT_ZERO 1.0e-3
-/* Multipliers and eigenvalues of Q below this part of the largest ones are zero (b may be formed by
- * differences). */
-#define NEGLIGIBLE 1.0e-6
-/* A position beside the start, for the entries of A that vanish at the start only, and the part of the largest entry
- * below which an entry is zero */
-#define ASIDE    0.1
-#define NO_ENTRY 1.0e-9
+/* A position beside the start, for the entries of A that vanish at the start only */
+#define ASIDE 0.1
 /* With more columns in the loops the signs of Q are not examined: the cost grows with the third power. */
 enum { MOST_COLUMNS = 600 };
 
@@ -100,7 +88,7 @@ static int findUsed(Shaky *x) {
   if (!flag) flag = cpMechA(mech, x->s->t, q);
   for (int position = 0; position < 2 && !flag; position++) {
     const double *value = position ? mech->A.value : A->value;
-    const double least  = NO_ENTRY * cpLargest(value, (int)entries);
+    const double least  = CP_ROUNDED * cpLargest(value, (int)entries);
     for (size_t k = 0; k < entries; k++) x->used[k] |= fabs(value[k]) > least;
   }
   return flag;
@@ -110,7 +98,7 @@ static int findUsed(Shaky *x) {
 static int findResting(Shaky *x) {
   const CPMech mech  = x->mech;
   const CPMat *A     = &mech->kkt->A;
-  const double still = AT_REST * cpLargest(x->s->u, mech->nu);
+  const double still = CP_ROUNDED * cpLargest(x->s->u, mech->nu);
   int any            = 0;
   if (findUsed(x)) return 0;
   for (int i = 0; i < mech->m; i++) x->rests[i] = i < mech->np && !mech->rows.off[i];
@@ -139,7 +127,7 @@ static int accelerations(Shaky *x, const double *a) {
     size = fmax(size, fabs(a[j]) + (M_jj && *M_jj > 0.0 ? fabs(mech->terms.f[j]) / *M_jj : 0.0));
   }
   for (int j = 0; j < mech->nu; j++)
-    if (!(fabs(x->w[j]) > BALANCED * size)) x->w[j] = 0.0;
+    if (!(fabs(x->w[j]) > CP_ROUNDED * size)) x->w[j] = 0.0;
   return scaled(x);
 }
 
@@ -167,11 +155,11 @@ static int selfStress(Shaky *x) {
     if (!x->rests[i] || !mech->kkt->is_dependent[i]) x->r[i] = 0.0;
     largest = fmax(largest, fabs(x->r[i]));
   }
-  if (!(largest > NOT_ZERO * terms)) return 0;
+  if (!(largest > CP_CONTRADICTION * terms)) return 0;
   cpMatTransposedTimes(&mech->kkt->A, 1.0, x->r, 0.0, x->v);
   if (noted(x, cpSaddleMultipliers(mech->kkt, x->v, x->lambda))) return 0;
   for (int i = 0; i < mech->m; i++) x->lambda[i] = x->r[i] - x->lambda[i];
-  const double least = NEGLIGIBLE * cpLargest(x->lambda, mech->m);
+  const double least = CP_INEXACT * cpLargest(x->lambda, mech->m);
   for (int i = 0; i < mech->m; i++) {
     if (fabs(x->lambda[i]) <= least) x->lambda[i] = 0.0;
     if (x->lambda[i] != 0.0 && !x->rests[i]) return 0;
@@ -227,7 +215,7 @@ static int formH(Shaky *x, const CPColoring *colors, double *one, double *H) {
 
 /* Is the symmetric G [n x n] positive semidefinite? Cholesky's algorithm with pivoting; overwrites G. */
 static int isSemidefinite(double *G, int n) {
-  const double zero = NEGLIGIBLE * cpLargest(G, n * n);
+  const double zero = CP_INEXACT * cpLargest(G, n * n);
   for (int step = 0; step < n; step++) {
     int pivot = 0;
     for (int j = 1; j < n; j++)

@@ -86,10 +86,6 @@ static int factorLevel(CPWork work, sunrealtype t, int l, double ranktol) {
   return CP_SUCCESS;
 }
 
-/* Entries below this fraction of their row count as roundoff, because users who mean zero compute
- * cos(pi/2). */
-#define ENTRY_ROUNDOFF 1.0e-12
-
 /* No row may depend on a column of a higher level. If given levels violate this, that is an error;
  * levels detected from a few states are replaced by a single level. */
 static int honourLevels(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt) {
@@ -102,7 +98,7 @@ static int honourLevels(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt) {
       const int i = g->row[k];
       if (P->row_level[i] >= P->col_level[j] || g->value[k] == 0.0 || !cpIsActive(P, i)) continue;
       const double size = fabs(g->value[k]) / work->rows.w[j];
-      if (work->rows.is_idle[i] || size > ENTRY_ROUNDOFF * work->rows.unit[i]) row = i, col = j;
+      if (work->rows.is_idle[i] || size > CP_ROUNDED * work->rows.unit[i]) row = i, col = j;
     }
   }
   if (row < 0) return CP_SUCCESS;

@@ -80,7 +80,7 @@ int cpDerivativeEntries(CPNewton *newton, sunrealtype t, N_Vector y, const CPMat
         const double *entry = cpMatAt(G, i, j), dq = difference[i] / (2.0 * v[j]);
         const double g = !entry ? 0.0 : is_given ? *entry : dq;
         if (k == 0 || fabs(g - dq) < fabs(g - nearest[i])) nearest[i] = dq;
-        suspicious |= fabs(g - nearest[i]) > CP_AGREES * fmax(fabs(g), fabs(dq));
+        suspicious |= fabs(g - nearest[i]) > CP_INEXACT * fmax(fabs(g), fabs(dq));
       }
     }
     for (int i = 0; i < rows->m; i++) {

@@ -6,10 +6,6 @@
 
 #include <string.h>
 
-/* Sines that count as zero: for exact entries of G, and for differences. */
-#define RANK_TOLERANCE    1.0e-10
-#define RANK_TOLERANCE_DQ 1.0e-6
-
 void cpLevelsFree(CPWork work) {
   for (int l = 0; l < CP_MAX_LEVELS; l++) {
     CPLevel *level = &work->levels[l];
@@ -114,7 +110,7 @@ int cpLevelOpen(CPWork work, int l) {
                              .may_change = P->options.linsol == CP_LINSOL_AUTO,
                              .definite   = 1,
                              .finest =
-                                 P->user.jac || P->mc == 0 ? RANK_TOLERANCE : RANK_TOLERANCE_DQ};
+                                 P->user.jac || P->mc == 0 ? CP_ROUNDED : CP_INEXACT};
   const int sparse        = options.type == CP_LINSOL_SPARSE;
   if (W && !W->start && sparse) { /* W couples all rows: the Schur complement is dense */
     options.type       = CP_LINSOL_SCHUR;

@@ -35,11 +35,6 @@ int cpMetricIndefinite(char *text, sunrealtype t, int component) {
       t, component);
 }
 
-/* Difference of mirrored entries, relative to the square roots of their diagonal entries, up to
- * which the metric counts as symmetric: above the errors of products and iterative inverses, far
- * below those of a wrong matrix. */
-#define ASYMMETRY 1.0e-8
-
 int cpMetricCheck(const CPMat *W, sunrealtype t, char *text) {
   for (int j = 0; j < W->cols; j++) {
     if (!(cpMatEntry(W, j, j) > 0.0))
@@ -55,7 +50,7 @@ int cpMetricCheck(const CPMat *W, sunrealtype t, char *text) {
       if (i >= j) break;
       const double other = cpMatEntry(W, j, i);
       if (W->value[k] == other) continue;
-      if (fabs(W->value[k] - other) > ASYMMETRY * sqrt(*cpMatAt(W, i, i)) * sqrt(*cpMatAt(W, j, j)))
+      if (fabs(W->value[k] - other) > CP_INEXACT * sqrt(*cpMatAt(W, i, i)) * sqrt(*cpMatAt(W, j, j)))
         return cpReason(text, -CP_METRIC_INDEFINITE,
                         "at t = %.10g: the metric is not symmetric: entry (%d, %d) is %.15g, entry "
                         "(%d, %d) is %.15g",

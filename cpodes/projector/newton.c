@@ -103,7 +103,7 @@ static int correct(CPNewton *newton, sunrealtype t, double *violation) {
 }
 
 /* An additional bound on the last correction would double the number of corrections without gain
- * (guide, "Defaults"). */
+ * (bench/defaults.rst). */
 int cpNewtonProject(CPNewton *newton, sunrealtype t, N_Vector y, N_Vector ewt, int only_if_needed,
                     CPProjected *result) {
   const CPNewtonParts *parts        = newton->parts;

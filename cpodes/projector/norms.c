@@ -19,9 +19,8 @@
  * more components than LONGEST are left to the iteration. */
 enum { LANES = 16, LONGEST = 4 * LANES };
 
-/* Beyond these limits squares of the sums may have lost digits. */
-#define LEAST_SUM 1.0e-130
-#define MOST_SUM  1.0e+130
+/* Below this, and above its inverse, squares of the sums may have lost digits. */
+#define LEAST_SUM sqrt(CP_LEAST_SQUARES)
 /* x loses digits if |q|^2 / r^2 is above FAR, or if the radicand is below LEAST_PART of m_1^2. */
 #define FAR        4.0
 #define LEAST_PART 0.25
@@ -66,7 +65,7 @@ CP_WIDE_PART int some(Norms *norms, int first, int lanes, int length, int weight
     mu[k]             = e / (weighted ? m1 + sqrt(root2) : m0 + r * s);
     violation[k]      = (s - r) * (s - r) * size;
     larger |= violation[k] > most;
-    bad |= !(m0 > LEAST_SUM) | !(m1 > LEAST_SUM) | !(m1 < MOST_SUM) | !(m0 < FAR * (r * r)) |
+    bad |= !(m0 > LEAST_SUM) | !(m1 > LEAST_SUM) | !(m1 < 1.0 / LEAST_SUM) | !(m0 < FAR * (r * r)) |
            !(roundoff * roundoff * size < goal);
     if (weighted) bad |= !(root2 > LEAST_PART * (m1 * m1));
   }
@@ -182,7 +181,7 @@ int cpNormsTangent(CPWork work, N_Vector y, N_Vector ewt, N_Vector v, int transp
       qv += (transposed ? Dq : q[j]) * x[j];
       qDq += Dq * q[j];
     }
-    if (!(qDq > LEAST_SUM && qDq < MOST_SUM)) return 0;
+    if (!(qDq > LEAST_SUM && qDq < 1.0 / LEAST_SUM)) return 0;
     f[k] = qv / qDq;
   }
   for (int k = 0; k < norms.count; k++) {

@@ -11,6 +11,7 @@
 
 #include "counters.h"
 #include "cpodes/base/errors.h"
+#include "cpodes/base/roundoff.h"
 
 #include <cpodes/cpodes_projector.h>
 
@@ -84,7 +85,7 @@ double cpWorkSine(CPWork work);
 void cpWorkAge(CPWork work);
 /* name <- the constraint that the newest projection found violated most; empty if it is not
  * known */
-#define CP_ROW_NAME 288
+enum { CP_ROW_NAME = 288 };
 void cpWorkWorstName(CPWork work, char name[CP_ROW_NAME]);
 N_Vector cpWorkScratch(CPWork work); /* like y, free between calls */
 
@@ -123,6 +124,6 @@ int cpProjectorIsRough(const CPProjector P);
 const char *cpRowName(const CPProjector P, int i, char name[CP_ROW_NAME]);
 /* Absolute and relative tolerance of a component if no error weights are known: half of its digits
  * are significant. */
-#define CP_BLIND_TOLERANCE 1.0e-8
+#define CP_BLIND_TOLERANCE CP_HALF_DIGITS
 
 #endif

@@ -19,7 +19,7 @@
 #include <float.h>
 #include <math.h>
 
-#define CP_MAX_LEVELS 16
+enum { CP_MAX_LEVELS = 16 };
 
 /* A level: rows, and the columns that move to satisfy them (level.c). */
 typedef struct {

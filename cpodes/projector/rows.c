@@ -51,7 +51,7 @@ double cpRelativeDistance(const CPMat *A, const double *r, const char *out, cons
 /* ---- the parts of the iteration ---- */
 
 static double sizeOf(const CPRows *rows, int i) {
-  return rows->size[i] > 0.0 ? rows->size[i] : CP_ZERO_ROW_RESIDUAL;
+  return rows->size[i] > 0.0 ? rows->size[i] : CP_ROUNDED;
 }
 
 static int isLeftAlone(const CPRows *rows, int i) {
@@ -218,13 +218,8 @@ int cpRowsAreNoise(CPNewton *newton, sunrealtype t, N_Vector y, double eps, int 
 
 /* ---- why there is no convergence ---- */
 
-/* Fraction of the largest residual that the best correction must leave for it to be a
- * contradiction */
-#define REMAINS 0.1
-/* Smallest coefficient with which a constraint takes part in a dependence; largest number of
- * constraints that a message names */
-#define INVOLVED 1.0e-6
-#define NAMED    8
+/* The largest number of constraints that a message names */
+enum { NAMED = 8 };
 
 void cpAppend(char *text, size_t length, const char *more) {
   const size_t used = strlen(text);
@@ -252,7 +247,7 @@ static int isContradiction(CPNewton *newton, char *text, size_t length) {
     if (fabs(rows->c[i] - left[i]) > remains * rows->size[i])
       remains = fabs(rows->c[i] - left[i]) / rows->size[i], row = i;
   }
-  if (!(remains > REMAINS * largest)) return 0;
+  if (!(remains > CP_REMAINS * largest)) return 0;
   snprintf(keeps, sizeof keeps, ", keeps a residual of %.3e", rows->c[row] - left[row]);
   if (rank->rank < 0)
     snprintf(text, length, "constraints contradict each other: %s", nameOf(newton, row, name));
@@ -261,7 +256,7 @@ static int isContradiction(CPNewton *newton, char *text, size_t length) {
              (long)rank->rank, (long)(rank->rank + rank->ndependent), nameOf(newton, row, name));
     const int known = !parts->combination(newton, row, mu);
     for (int k = 0; known && k < rows->m && named <= NAMED; k++) {
-      if (k == row || rows->is_idle[k] || fabs(mu[k]) < INVOLVED) continue;
+      if (k == row || rows->is_idle[k] || fabs(mu[k]) < CP_INEXACT) continue;
       cpAppend(text, length, named == 0 ? " by " : ", ");
       cpAppend(text, length, named++ == NAMED ? "..." : nameOf(newton, k, name));
     }

@@ -14,8 +14,7 @@
 #define SUSPECT 0.01
 /* The decision is not repeated until the narrowest angle is narrower than then by this factor. */
 #define AGAIN 0.1
-/* W hides angles if the narrowest one is wider by this factor in the other metric. */
-#define WIDER 3.0
+/* W hides angles if the narrowest one is wider by CP_LESS_ANGLE in the other metric. */
 
 /* The structure of a sparse A is analysed once, if all A have one. */
 static int create(CPSaddle s) {
@@ -43,8 +42,8 @@ static int factor(CPSaddle s, int identity) {
  * projections? If not, W is believed from now on. */
 static int isHidden(CPSaddle s, int rank, double sine) {
   const CPSaddle judge = s->judge;
-  const int wider      = judge->rank == rank && sine < SUSPECT && judge->sine > WIDER * sine;
-  const int hidden     = judge->rank > rank || (wider && !s->options.shortest);
+  const int wider  = judge->rank == rank && sine < SUSPECT && judge->sine > CP_LESS_ANGLE * sine;
+  const int hidden = judge->rank > rank || (wider && !s->options.shortest);
   if (!hidden) s->agreed_rank = rank;
   s->judged_sine = sine;
   s->uneven |= hidden;

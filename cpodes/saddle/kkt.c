@@ -29,10 +29,6 @@ typedef struct {
   cholmod_factor *L;
 } CPKkt;
 
-/* Residual of the trial system, relative to |K| |x| + |b|, above which the pivots are renewed; one
- * step of refinement reduces a smaller one to roundoff. */
-#define STABLE 1.0e-10
-
 /* Angles between rows that are too narrow have sines below 1e-6. If they make K singular, x in the
  * trial solution is smaller than the multipliers by that factor; if K is singular for another
  * reason, it is not. */
@@ -40,8 +36,7 @@ typedef struct {
 #define LESS_NARROW 1.0e-4
 
 /* Positive results of a factorisation. */
-#define SINGULAR CP_SINGULAR
-#define UNSTABLE 2
+enum { SINGULAR = CP_SINGULAR, UNSTABLE };
 
 /* ---- is W definite on the null space of A? ----
  *
@@ -49,9 +44,6 @@ typedef struct {
  * some rho (Debreu, Definite and semidefinite quadratic forms, Econometrica 20, 1952). Cholesky
  * factorisations (CHOLMOD) decide. */
 
-/* Added to the diagonal of the scaled W, so that one that is semidefinite within roundoff
- * passes. */
-#define SHIFT 1.0e-13
 /* Values of rho for the scaled W and A. A larger rho recognises more matrices, but the roundoff of
  * rho A^T A also hides more. */
 static const double rhos[] = {1.0e2, 1.0e5};
@@ -73,7 +65,7 @@ static int copyTo(cholmod_sparse **copy, const CPMat *X, int stype, CPKkt *c) {
 
 /* Is S positive semidefinite? Returns 0, CP_SADDLE_NOT_DEFINITE or a negative code. */
 static int factorDefinite(CPKkt *c, cholmod_sparse *S, cholmod_factor *L) {
-  double shift[2] = {SHIFT, 0.0};
+  double shift[2] = {CP_LEAST_EIGENVALUE, 0.0};
   if (!S || !L) return cpCholmodFailure(&c->chol);
   cholmod_l_factorize_p(S, shift, NULL, 0, L, &c->chol);
   if (c->chol.status < CHOLMOD_OK) return cpCholmodFailure(&c->chol);
@@ -294,7 +286,7 @@ static int trialSolve(void *factors, double *b) {
     largest_r = fmax(largest_r, fabs(c->r[k]));
     b[k]      = c->x[k];
   }
-  return largest_r <= STABLE * (c->norm * size + 1.0) ? 0 : UNSTABLE;
+  return largest_r <= CP_ROUNDED * (c->norm * size + 1.0) ? 0 : UNSTABLE;
 }
 
 /* Factors K; if the pivots kept from an earlier factorisation fail, once more with new ones.

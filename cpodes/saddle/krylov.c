@@ -12,6 +12,7 @@
 #include "krylov.h"
 
 #include "cpodes/base/errors.h"
+#include "cpodes/base/roundoff.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -22,9 +23,6 @@
 #define NORMAL_PART 1.0e-7
 /* Growth of the residual (r, B r) that roundoff cannot explain. */
 #define GROWTH 10.0
-/* Relative difference of (z, A d) and (A^T z, d), or of (B q, r) and (q, B r), that cannot be
- * roundoff. */
-#define NOT_TRANSPOSED 1.0e-6
 
 int cpKrylovCreate(CPKrylov *krylov, const CPKrylovProducts *products, void *self, N_Vector x_tmpl,
                    N_Vector diagonal) {
@@ -75,8 +73,7 @@ static int blamePreconditioner(char *text, double rz) {
 static int disagree(N_Vector a, N_Vector b, N_Vector c, N_Vector d) {
   const double first = N_VDotProd(a, b), second = N_VDotProd(c, d);
   const double sizes = sqrt(N_VDotProd(a, a)) * sqrt(N_VDotProd(b, b));
-  return fabs(first - second) >
-         NOT_TRANSPOSED * fmax(fmax(fabs(first), fabs(second)), 1.0e-4 * sizes);
+  return fabs(first - second) > CP_INEXACT * fmax(fmax(fabs(first), fabs(second)), 1.0e-4 * sizes);
 }
 
 /* Writes to text why the iteration does not converge. On entry k->Bq = B k->q, and k->d is any

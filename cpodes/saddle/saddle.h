@@ -47,16 +47,14 @@ typedef struct {
   CPMemo memo; /* where the analysis of structures is shared; NULL: it is not */
 } CPSaddleOptions;
 
-/* The value of finest if the entries of A are exact. Solvers that square the angle (Cholesky, KLU)
- * use at least 1e-6. */
-#define CP_SADDLE_FINEST 1.0e-10
-
 /* Positive results of cpSaddleFactor. Entries of W and A are checked only if W is a matrix. */
-#define CP_SADDLE_NOT_DEFINITE \
-  1 /* W is not positive definite on the null space of A (or at all, if that is needed) */
-#define CP_SADDLE_DEPENDENT \
-  2 /* rows are dependent (saddle->dependent), and this solver needs full rank */
-#define CP_SADDLE_NONFINITE 3 /* an entry of W or A is NaN or infinite */
+enum {
+  CP_SADDLE_NOT_DEFINITE =
+      1, /* W is not positive definite on the null space of A (or at all, if that is needed) */
+  CP_SADDLE_DEPENDENT, /* rows are dependent (saddle->dependent), and this solver needs full rank */
+  CP_SADDLE_NONFINITE, /* an entry of W or A is NaN or infinite */
+  CP_SADDLE_JUDGED     /* the dependent rows have been determined (saddle_impl.h) */
+};
 
 /* A solver (saddle_impl.h) and its data. */
 typedef struct {

@@ -40,7 +40,7 @@ static inline double cpSaddleLeastSine(const CPSaddle s) {
 /* Takes over the values of W. Returns CP_SADDLE_SAME if the factors are those of W and A (with the
  * ranktol of their time), else 0 or CP_SADDLE_NONFINITE. Many mass matrices are constant, and a
  * comparison costs little next to a factorisation. */
-#define CP_SADDLE_SAME (-1)
+enum { CP_SADDLE_SAME = -1 };
 int cpSaddleKeepWeight(CPSaddle s, const double *W);
 static inline int cpSaddleTake(CPSaddle s, const double *W, const double *A) {
   size_t same = 0, entries = s->entries[1];
@@ -71,7 +71,6 @@ void cpSaddleTakeJudged(CPSaddle s);
 int cpSaddleIsDoubtful(const CPSaddle s, int flag);
 /* Decides whether it has. Returns 0 if its result stands, CP_SADDLE_JUDGED if the dependent rows have been
  * determined instead (is_judged), without factors, or as cpSaddleJudge. */
-#define CP_SADDLE_JUDGED 4
 int cpSaddleDecide(CPSaddle s, int flag);
 
 /* Factors of a W that is diagonal or block-diagonal: W = L L^T, F = L^{-T}, D = W^{-1} = F F^T.

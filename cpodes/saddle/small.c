@@ -88,9 +88,6 @@ void cpRandomVector(double *v, int length) {
   for (int j = 0; j < length; j++) v[j] = 1.5 + 0.5 * cpUniform(&state);
 }
 
-/* Smallest eigenvalue of S that counts as nonzero: roundoff turns zero into about 1e-15, and two
- * columns at the angle 1e-6, the least that Cholesky resolves, give 5e-13. */
-#define LEAST_EIGENVALUE 1.0e-13
 /* If the first solution is smaller than this, S is regular, unless the component of the random
  * vector along the least eigenvector is below 1e-5. */
 #define SUSPECT 1.0e8
@@ -107,7 +104,7 @@ int cpJudge(CPSolveFn solve, void *factors, double *x, int length) {
   for (int k = 0; k < length; k++) x[k] /= size;
   flag = solve(factors, x);
   if (flag) return flag;
-  return sqrt(cpDot(x, x, length)) * LEAST_EIGENVALUE < 1.0 ? 0 : CP_SINGULAR;
+  return sqrt(cpDot(x, x, length)) * CP_LEAST_EIGENVALUE < 1.0 ? 0 : CP_SINGULAR;
 }
 
 static int trialSolve(void *factors, double *x) {

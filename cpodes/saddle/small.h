@@ -6,6 +6,7 @@
 #define CPODES_SMALL_H
 
 #include "cpodes/base/arena.h"
+#include "cpodes/base/roundoff.h"
 #include "cpodes/matrix/lapack.h"
 
 /* S <- X^T X, upper triangle; XT [m x n], S [m x m] */
@@ -50,16 +51,18 @@ typedef int (*CPSolveFn)(void *factors, double *x);
 /* Is S singular within the roundoff of forming it? Decided by two steps of inverse iteration; x
  * [length]: workspace. Returns 0, CP_SINGULAR, or the code of solve. */
 int cpJudge(CPSolveFn solve, void *factors, double *x, int length);
-#define CP_SINGULAR 1
+enum { CP_SINGULAR = 1 };
 
 /* Random numbers in [1, 2), the same in each call. */
 void cpRandomVector(double *v, int length);
 
-/* Sums of squares below this may have lost digits by underflow. */
-#define CP_LEAST_SQUARES 1.0e-290
-
 /* Cholesky squares the angle between rows; it cannot distinguish a sine below this from
  * dependence. */
-#define CP_CHOLESKY_LEAST 1.0e-6
+#define CP_CHOLESKY_LEAST CP_INEXACT
+
+/* Smallest eigenvalue of a scaled matrix that counts as nonzero: roundoff turns zero into about 1e-15, and
+ * two columns at the angle CP_CHOLESKY_LEAST give 5e-13. Added to the diagonal, it lets a matrix that is
+ * semidefinite within roundoff pass. */
+#define CP_LEAST_EIGENVALUE 1.0e-13
 
 #endif

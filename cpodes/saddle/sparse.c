@@ -133,7 +133,7 @@ static void formMatrix(Sparse *s, int plain) {
 }
 
 /* Positive result of a factorisation. */
-#define DEPENDENT 1
+enum { DEPENDENT = 1 };
 
 /* ---- L D L^T in the envelope ---- */
 
@@ -424,10 +424,6 @@ static int factorCholesky(Sparse *s) {
   return flag ? flag : checkDropped(s);
 }
 
-/* Above roundoff, so that the pivot of a dependent column is positive and the factorisation
- * continues, and below the square of the least sine. */
-#define SHIFT 1.0e-13
-
 int cpSparseSolve(Sparse *s, const double *r, double *x) {
   if (s->is_dd) {
     cpSparseDDSolve(s, r, x);
@@ -530,7 +526,7 @@ static int factorAnyhow(Sparse *s) {
   int flag         = factorCholesky(s);
   if (flag == DEPENDENT && !was_dd) {
     memset(s->dropped, 0, (size_t)s->order);
-    flag              = factorShifted(s, SHIFT);
+    flag              = factorShifted(s, CP_LEAST_EIGENVALUE);
     double *d         = s->b->x;
     const double sine = leastSine(s);
     if (!flag) pivots(s, d);

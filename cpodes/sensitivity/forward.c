@@ -114,10 +114,6 @@ static int failed(CPSens sens, const CPAttempt *a, int iS, int flag) {
   return cpRejected(sens->mem, a, flag);
 }
 
-/* The user's dc/dp is wrong if the corrections of the sensitivity by it and by difference quotients
- * differ by more than the sensitivity's tolerance and by more than this fraction. */
-#define WRONG_PART 1.0e-5
-
 /* Compares the user's dc/dp with difference quotients of c, if the parameters are known. weight: of
  * the sensitivity. */
 static int checkRows(CPSens sens, const CPAttempt *a, int iS, N_Vector weight) {
@@ -135,7 +131,7 @@ static int checkRows(CPSens sens, const CPAttempt *a, int iS, N_Vector weight) {
   const sunrealtype size = N_VWrmsNorm(s[1], weight);
   N_VLinearSum(1.0, s[0], -1.0, s[1], s[0]);
   const sunrealtype off = N_VWrmsNorm(s[0], weight);
-  if (off <= fmax(1.0, WRONG_PART * size)) return CP_SUCCESS;
+  if (off <= fmax(1.0, CP_INEXACT * size)) return CP_SUCCESS;
   cpWrite(mem->base.text,
           "at t = %.10g: dc/dp of sensitivity %d (CPSensSetRhsFn) is not the derivative of c: "
           "differences of c move the sensitivity by %.3g times its tolerance, and that by %.3g "

@@ -202,10 +202,9 @@ static int evaluateAll(sunrealtype t, N_Vector y, N_Vector value, void *data) {
   return flag ? flag : evaluate(sens, &s, F);
 }
 
-/* The user's derivatives are wrong if they differ from difference quotients by more than this
- * fraction of the largest entry plus this multiple of the difference between the quotients with two
- * step sizes: if these do not agree, they prove nothing. */
-#define WRONG_PART   1.0e-5
+/* The user's derivatives are wrong if they differ from difference quotients by more than CP_INEXACT
+ * of the largest entry plus this multiple of the difference between the quotients with two step sizes:
+ * if these do not agree, they prove nothing. */
 #define WRONG_SPREAD 100.0
 
 static int checkParamJac(CPMechSens sens, int iS, const double *values) {
@@ -226,7 +225,7 @@ static int checkParamJac(CPMechSens sens, int iS, const double *values) {
   const double *v = values, *d = N_VGetArrayPointer(sens->result), *e = N_VGetArrayPointer(other);
   for (int k = 0; !flag && k < 6; v += part[k].count, d += part[k].count, e += part[k++].count) {
     const double size = fmax(cpLargest(v, part[k].count), cpLargest(d, part[k].count));
-    const double most = WRONG_PART * size + WRONG_SPREAD * cpLargest(e, part[k].count);
+    const double most = CP_INEXACT * size + WRONG_SPREAD * cpLargest(e, part[k].count);
     for (int i = 0; !flag && i < part[k].count; i++)
       if (fabs(v[i] - d[i]) > most)
         flag = cpReason(

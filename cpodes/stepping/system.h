@@ -163,10 +163,9 @@ typedef struct {
    * the other constraints there? Then text [CP_TEXT_LENGTH] (out) says which one. Near such a state the
    * answer is the same (optional). */
   int (*limit)(sunrealtype t, N_Vector y, char *text, void *data);
-  /* Computes the sine of the narrowest angle between constraints that count as independent, at the
-   * latest evaluation of the right-hand side and relative to the value at the first state
-   * (optional). Returns the codes of a right-hand side; a failure leaves *sine unchanged. */
-  int (*sine)(void *data, double *sine);
+  /* The latest evaluation of the right-hand side was that at the end of a step of an explicit method
+   * (optional). Returns the codes of a right-hand side. */
+  int (*ends)(void *data);
   /* Returns the latest failure of the system's functions, 0 or a code of either sign, with the
    * reason. */
   int (*cause)(const char **reason, void *data);

@@ -16,12 +16,12 @@
  * part of the distance; if g depends on t, the distance is multiplied by it. */
 #define AGAIN 0.25
 /* A look divides the distance by the golden section: equal parts would miss what is periodic. */
-#define GOLDEN 0.38196601125010515
+static const sunrealtype GOLDEN = 0.38196601125010515; /* (3 - sqrt(5)) / 2 */
 /* g is resolved if it differs from the chord by RESOLVED of its distance from zero, or of FLAT times its size. */
 #define RESOLVED 0.25
 #define FLAT     1.0e-3
 /* Differences below this part of the largest |g_i| are roundoff. */
-#define ROUNDOFF 1.0e-9
+#define ROUNDOFF CP_ROUNDED
 /* After so many looks it is tested again whether g depends on t. */
 #define LOOKS 8
 

@@ -21,11 +21,6 @@
 #include <math.h>
 #include <string.h>
 
-/* A dependent row contradicts the others if its velocity after a stage is wrong by more than this
- * part of the largest terms of all rows. States satisfy such rows only up to the integrator's
- * tolerance. */
-#define CONTRADICTION 1.0e-3
-
 typedef struct {
   CPAction act;
   char *strikes;           /* [m] 1: named */
@@ -54,7 +49,7 @@ static int checkReached(Impact *hit, const double *before) {
   for (int i = 0; !flag && i < mech->m; i++) {
     const double miss = hit->v[i] - before[i] - hit->act.r[i];
     char name[CP_MECH_ROW_NAME];
-    if (hit->act.out[i] || fabs(miss) <= CONTRADICTION * size) continue;
+    if (hit->act.out[i] || fabs(miss) <= CP_CONTRADICTION * size) continue;
     if (mech->kkt && mech->kkt->dependent < 0)
       return cpReason(
           mech->text, CP_MECH_A_WRONG,

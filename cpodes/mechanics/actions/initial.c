@@ -5,10 +5,6 @@
 
 #include <math.h>
 
-/* A state is consistent if its distance from the manifold, in the given units, is at most this part
- * of its largest entry. */
-#define CONSISTENT 1.0e-10
-
 static int checkWeights(CPMech mech, N_Vector weights, const char *function) {
   const int flag = weights ? cpMechCheckVector(mech, weights, "weights", function) : CP_SUCCESS;
   if (flag || !weights || N_VMin(weights) > 0.0) return flag;
@@ -25,12 +21,12 @@ int CPMechCalcIC(CPMech mech, sunrealtype t, N_Vector y, N_Vector weights, N_Vec
   if (!ewt || !start) flag = CP_MEM_FAIL;
   if (!flag) {
     N_VScale(1.0, y, start);
-    /* The tolerance of component k becomes CONSISTENT largest / w_k. */
+    /* The tolerance of component k becomes CP_ROUNDED largest / w_k. */
     const sunrealtype *z = N_VGetArrayPointer(y), *w = weights ? N_VGetArrayPointer(weights) : NULL;
     double largest = 1.0;
     for (int k = 0; k < mech->n; k++) largest = fmax(largest, fabs(z[k]) * (w ? w[k] : 1.0));
     for (int k = 0; k < mech->n; k++)
-      N_VGetArrayPointer(ewt)[k] = (w ? w[k] : 1.0) / (CONSISTENT * largest);
+      N_VGetArrayPointer(ewt)[k] = (w ? w[k] : 1.0) / (CP_ROUNDED * largest);
     flag = cpMechAssemble(mech, t, y, ewt, id ? N_VGetArrayPointer(id) : NULL);
   }
   if (flag)

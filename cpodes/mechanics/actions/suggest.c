@@ -26,10 +26,11 @@
  * time of 1 / omega. It does not depend on the tolerance: where accuracy limits the steps, RADAU needs
  * as many more of them as DOP853 (bench/README.md, "The automatic choice"). */
 #define MANY 5.0
-/* Power iterations: the radius changes by less than a tenth after 4 to 8 of them, or there is no
- * dominant eigenvalue. */
+/* Power iterations: the radius changes by less than ACCURACY after 4 to 8 of them, or there is no
+ * dominant eigenvalue. A radius below this part of omega limits no step and is not iterated any further.
+ * Without restoring forces (a point on a rod, a chain in its plane) some power of J is even zero. */
 #define ITERATIONS 10
-#define SETTLED    0.1
+#define ACCURACY   0.1
 /* RADAU tests its estimate against 0.1 rtol^(2/3) (radau.c, s = 3) and begins to follow an oscillation
  * at amplitudes of 0.005 to 0.02 rtol^(2/3) of the size of positions. Below this part of rtol^(2/3) it
  * is stepped over (bench/README.md). */
@@ -40,11 +41,6 @@
 #define BDF_DECAY 0.299
 /* Products with J that extract the fastest oscillation from y' */
 #define SIFTED 4
-/* Increments of difference quotients, relative to the size of positions */
-#define INCREMENT 1.0e-7
-/* A radius below this part of omega limits no step and is not iterated any further. Without
- * restoring forces (a point on a rod, a chain in its plane) some power of J is even zero. */
-#define SLOW 0.1
 
 typedef struct {
   CPArena arena;
@@ -81,7 +77,7 @@ static double dot(const Room *room, const double *a, const double *b) {
 /* Jv = J v by differences */
 static int times(Room *room, const double *v, double *Jv) {
   const int n         = room->mech->n;
-  const double moving = INCREMENT * room->size / sqrt(dot(room, v, v));
+  const double moving = CP_HALF_DIGITS * room->size / sqrt(dot(room, v, v));
   for (int i = 0; i < n; i++) room->moved[i] = room->y[i] + moving * v[i];
   const int flag = evaluate(room, room->moved, Jv);
   for (int i = 0; i < n; i++) Jv[i] = (Jv[i] - room->f[i]) / moving;
@@ -118,7 +114,8 @@ static int dominant(Room *room, double *re, double *im) {
       *im = 0.0;
     }
     const double radius = hypot(*re, *im);
-    if (k > 0 && (radius < SLOW * room->omega || fabs(radius - before) <= SETTLED * before)) break;
+    if (k > 0 && (radius < ACCURACY * room->omega || fabs(radius - before) <= ACCURACY * before))
+      break;
     for (int i = 0; i < n; i++) v[i] = JJv[i] / sqrt(next);
   }
   return flag < 0 ? flag : CP_SUCCESS;
@@ -222,7 +219,7 @@ int CPMechSuggestMethod(CPMech mech, sunrealtype t, N_Vector y, sunrealtype t_en
   if (!flag) {
     s->motion = room.omega;
     s->radius = hypot(re, im);
-    if (s->radius < SLOW * s->motion) s->radius = 0.0;
+    if (s->radius < ACCURACY * s->motion) s->radius = 0.0;
     flag = choose(&room, rtol, fabs(t_end - t), re, im, s);
   }
   cpArenaFree(&room.arena);

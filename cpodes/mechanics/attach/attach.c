@@ -75,7 +75,7 @@ static int install(CPMech mech, CPIntegrator s) {
                            .quadratures = cpMechQuadratures,
                            .on_manifold = cpMechOnManifold,
                            .expect      = mech->eq->inverse ? cpMechExpect : NULL,
-                           .sine        = cpMechStageSine,
+                           .ends        = cpMechStepEnds,
                            .accepted    = cpMechShakyStep,
                            .limit       = cpMechLimit,
                            .cause       = cause,

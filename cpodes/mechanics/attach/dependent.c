@@ -108,10 +108,9 @@ static int removeImage(CPMech mech, double *y) {
 }
 
 /* cpMechTurnNull moves the y_k to the null space at the newest A. As the stored factors are those of a
- * nearby state, it iterates until |(S A)^T y| is below TURNED, or does not halve any more, because
+ * nearby state, it iterates until |(S A)^T y| is below CP_HALF_DIGITS, or does not halve any more, because
  * of roundoff or of the distance from the manifold. */
 enum { MOST_TURNS = 4 };
-#define TURNED 1.0e-8
 /* If this loses more than SHARE of a y_k, and what is left is not nearly in the null space, its row is
  * independent at the newest A: the rank changes within the step. */
 #define SHARE  0.5
@@ -125,7 +124,7 @@ int cpMechTurnNull(CPMech mech) {
     double length = 1.0;
     for (int turn = 0; turn < MOST_TURNS; turn++) {
       off = transposedTimes(mech, &mech->A, y);
-      if (off < TURNED || !(off < 0.5 * before)) break;
+      if (off < CP_HALF_DIGITS || !(off < 0.5 * before)) break;
       before         = off;
       const int flag = removeImage(mech, y);
       if (flag) return flag;

@@ -154,9 +154,8 @@ static int stagePartials(CPMech mech, int which, sunrealtype t, const sunrealtyp
   return CP_SUCCESS;
 }
 
-/* A row that is shorter than this part of its largest length so far has vanished: A may be zero
+/* A row that is shorter than CP_HALF_DIGITS of its largest length so far has vanished: A may be zero
  * beyond some time or position, with a matrix that is regular because of the derivatives of b. */
-#define VANISHED 1.0e-8
 
 /* Has a row vanished at the newest partial derivatives? Sets length. */
 static int hasVanished(CPMech mech) {
@@ -166,7 +165,7 @@ static int hasVanished(CPMech mech) {
   cpMatRowLengths(&mech->newton->P->A, NULL, own->mu, length);
   for (int i = 0; i < mech->m; i++) {
     own->longest[i] = fmax(own->longest[i], length[i]);
-    any |= !mech->rows.off[i] && length[i] < VANISHED * own->longest[i];
+    any |= !mech->rows.off[i] && length[i] < CP_HALF_DIGITS * own->longest[i];
     if (length[i] == 0.0) length[i] = 1.0;
   }
   return any;
@@ -290,15 +289,14 @@ static int filter(sunrealtype *e, void *data) {
 /* ---- the end of a step ---- */
 
 /* Rows that depend on others may contradict them there, which the residual leaves out: such rows
- * are suspect if they are off by more than this part of the accelerations, and cpMechSolve tests
+ * are suspect if they are off by more than CP_CONTRADICTION of the accelerations, and cpMechSolve tests
  * them at the state that has been projected. */
-#define SUSPECT 1.0e-3
 
 static int verify(sunrealtype t, const sunrealtype *y, void *data) {
   const CPMech mech           = data;
   struct CPMechImplicit_ *own = mech->implicit;
   CPMechState s;
-  if (own->left_out <= SUSPECT * own->largest) return CP_SUCCESS;
+  if (own->left_out <= CP_CONTRADICTION * own->largest) return CP_SUCCESS;
   const int flag = cpMechRead(mech, t, y, &s);
   return flag ? flag : cpMechSolve(mech, &s, own->a, own->lambda);
 }

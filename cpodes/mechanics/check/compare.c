@@ -17,16 +17,14 @@
  * chance. */
 static const double STEP[2] = {2.0e-3, 6.0e-5};
 
-/* An entry matters if it changes the function by this part of its terms over that distance. */
-#define RELEVANT 1.0e-4
+/* An entry matters if it changes the function by CP_CHECK_LIMIT of its terms over that distance. */
 /* Terms of forces may cancel, as those of the gyroscopic torque do in a body with equal moments of
  * inertia. Such terms have the size (M u)_i u_i, and their roundoff in a difference quotient with
  * the smaller step is 5e-12 of that size. This must be below 1e-4 of an entry that matters:
- * RELEVANT CANCELLED = 1e-7. */
+ * CP_CHECK_LIMIT CANCELLED = 1e-7. */
 #define CANCELLED 1.0e-3
-/* Errors are relative to the largest entry of the row, or to this part of the largest entry of the
- * matrix if that is larger. */
-#define LEAST_ROW 1.0e-3
+/* Errors are relative to the largest entry of the row, or, if that is larger, to this part of the largest
+ * entry of the matrix, which may have cancelled. */
 
 /* ---- directions ---- */
 
@@ -190,7 +188,8 @@ static int differentiateColumn(CPCheck *check, const CPComparison *c, int j) {
                          d->t != 0.0 ? exactStep(x->t, STEP[k] * distance) : STEP[k] * distance,
                          check->expected[k]);
   for (int i = 0; !flag && i < c->rows; i++)
-    check->row[i].floor = fmax(check->row[i].floor, RELEVANT * check->largest_terms[i] / distance);
+    check->row[i].floor =
+        fmax(check->row[i].floor, CP_CHECK_LIMIT * check->largest_terms[i] / distance);
   return flag;
 }
 
@@ -257,7 +256,7 @@ int cpCompare(CPCheck *check, const CPComparison *c, CPCheckWorst *found) {
   if (flag) return flag;
   for (int i = 0; i < c->rows; i++) matrix = fmax(matrix, rows[i].largest);
   for (int i = 0; i < c->rows; i++) {
-    const double size = fmax(fmax(rows[i].largest, rows[i].floor), LEAST_ROW * matrix);
+    const double size = fmax(fmax(rows[i].largest, rows[i].floor), CANCELLED * matrix);
     if (rows[i].error > worst.error * size)
       worst = (CPCheckWorst){rows[i].error / size, i, rows[i].where};
   }

@@ -105,9 +105,6 @@ static int evaluate(CPPartials P, const CPPass *pass, const CPMechState *s, cons
 
 /* ---- increments ---- */
 
-/* Truncation (0.01)^6 / 140 and roundoff DBL_EPSILON / 0.01 are of similar size. */
-#define SIXTH_ORDER_STEP 0.01
-
 /* An increment is a relative change of the variable or of its typical size, or one tolerance if
  * that is larger (but at most `root`), since derivatives must be good over a tolerance anyway.
  * Positions without a coordinate of their own are angles of quaternions (or of the user's N), of
@@ -197,7 +194,7 @@ static int runPass(CPPartials P, const CPPass *pass, const double *ewt) {
   const CPMechState s = {P->t, P->q, P->u, P->z};
   const int *start = pass->colors.start, *col = pass->colors.col;
   const int cols = P->cols[pass->by], motion = pass->by == CP_BY_Q || pass->by == CP_BY_U;
-  setSteps(P, pass->by, P->sixth_order ? SIXTH_ORDER_STEP : pass->root, ewt);
+  setSteps(P, pass->by, P->sixth_order ? CP_SIXTH_ORDER_STEP : pass->root, ewt);
   for (int of = 0; of < CP_OUTPUTS; of++)
     if (pass->of[of] && !pass->forces) cpMatZero(&P->block[of][pass->by].J);
   int flag = evaluate(P, pass, &s, P->lambda, P->value);

@@ -67,7 +67,7 @@ typedef struct {
   /* if start is NULL, there are no groups, and columns are perturbed one by one */
   CPColoring colors;
 } CPPass;
-#define CP_MAX_PASSES (5 * CP_DIRECTIONS)
+enum { CP_MAX_PASSES = 5 * CP_DIRECTIONS };
 
 typedef struct CPPartials_ *CPPartials;
 struct CPPartials_ {
@@ -139,7 +139,7 @@ int cpPartialsCompare(CPPartials P, double h, const double *ewt);
 /* ---- the matrix ---- */
 
 /* three for M, A and A^T, and one for the real and one for the imaginary part of each block */
-#define CP_MAX_TERMS (3 + 2 * CP_OUTPUTS * CP_DIRECTIONS)
+enum { CP_MAX_TERMS = 3 + 2 * CP_OUTPUTS * CP_DIRECTIONS };
 
 /* (1 - gamma E)^-1 of a quaternion (matrix.c); real and imaginary parts */
 typedef struct {

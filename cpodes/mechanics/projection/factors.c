@@ -13,16 +13,13 @@
 #include <nvector/nvector_serial.h>
 #include <string.h>
 
-/* Ratio by which the narrowest angle of A may change while factors are kept. Distance and rate of
+/* The narrowest angle of A may change by CP_CHANGES while factors are kept. Distance and rate of
  * convergence show whether stored factors serve, except in directions to which the constraints
  * hardly respond, next to a singular position. */
-#define ANGLE_CHANGES 2.0
 
-/* Ratio by which gamma may change while factors in the metric NEWTON are kept with the same partial
- * derivatives. Any definite W makes a projection; this one takes the same steps up to scatter as a
+/* So may gamma while factors in the metric NEWTON are kept with the same partial derivatives. Any definite W makes a projection; this one takes the same steps up to scatter as a
  * metric of the newest gamma does, on seven mechanisms and nine tolerances, with 0.6 to 0.9 of the
  * factorisations. */
-#define GAMMA_CHANGES 2.0
 
 /* ---- the metric ---- */
 
@@ -67,7 +64,7 @@ static int isOutdated(const CPMechFactors *f) {
   if (f->nnewton == mech->stats.nnewton) return 0;
   const double gamma = cpMechNewtonGamma(mech, &t);
   return f->use_mass || f->t_partials != t ||
-         !(gamma < GAMMA_CHANGES * f->gamma && f->gamma < GAMMA_CHANGES * gamma);
+         !(gamma < CP_CHANGES * f->gamma && f->gamma < CP_CHANGES * gamma);
 }
 
 static int isDiagonal(CPMechMetric metric) {
@@ -198,14 +195,13 @@ int cpMechLiftTransposed(CPMechProblem *p, const double *w, double *mu) {
 
 /* Sizes from products alone: for random v with variances 1/w_j^2, |g_i|^2 is the mean of (A
  * v)_i^2. */
-#define DIRECTIONS 8
 
 static int estimateRows(CPMechProblem *p, const double *w, int all, double *size) {
   CPMechProjection *own = p->own;
   const CPMech mech     = own->mech;
   double *v             = own->z;
   memset(size, 0, (size_t)mech->m * sizeof *size);
-  for (int k = 0; k < DIRECTIONS; k++) {
+  for (int k = 0; k < CP_SIZE_DIRECTIONS; k++) {
     unsigned state = 2166136261u + 7919u * (unsigned)k;
     for (int i = 0; i < 4; i++) cpUniform(&state); /* separates the sequences of successive k */
     for (int j = 0; j < mech->nu; j++) {
@@ -215,7 +211,7 @@ static int estimateRows(CPMechProblem *p, const double *w, int all, double *size
     const int flag = cpMechRowsTimes(p, v, own->r);
     if (flag) return flag;
     for (int i = 0; i < mech->m; i++)
-      size[i] += own->r[i] * own->r[i] / (CP_SECOND_MOMENT * DIRECTIONS);
+      size[i] += own->r[i] * own->r[i] / (CP_SECOND_MOMENT * CP_SIZE_DIRECTIONS);
   }
   for (int i = 0; i < mech->m; i++) size[i] = sqrt(size[i]);
   return CP_SUCCESS;
@@ -287,7 +283,7 @@ static int createSolver(CPMechFactors *f, CPMechMetric metric) {
   CPSaddleOptions options = {.type       = linsol,
                              .may_change = linsol == CP_LINSOL_AUTO,
                              .definite   = 1,
-                             .finest     = CP_SADDLE_FINEST,
+                             .finest     = CP_ROUNDED,
                              .memo       = mech->model->memo};
   freeSolver(f);
   int flag = f->A.value ? CP_SUCCESS : cpMatClone(&f->A, &mech->A);
@@ -328,7 +324,7 @@ static int factor(CPMechProblem *p, sunrealtype t, const double *x, CPWeight W, 
   CPMechFactors *f  = p->factors;
   const CPMech mech = p->own->mech;
   const CPMat *A    = f->A_held.value ? &f->A_held : &f->A;
-  double *size = p->own->z, *terms = p->own->r, angle = CP_SADDLE_FINEST;
+  double *size = p->own->z, *terms = p->own->r, angle = CP_ROUNDED;
   if (!cpSaddleUseRows(f->saddle, p->off) && !damped) { /* Far off the manifold all rows count. */
     for (int j = 0; j < mech->nu; j++)
       size[j] = p->which == CP_POSITIONS && mech->coords->pair[j] < 0 ? 1.0 : x[j];
@@ -493,7 +489,7 @@ int cpMechFactorsUpdate(CPMechProjection *own) {
     own->metric_changes = mech->options.metric_changes;
   }
   const double sine = mech->operators ? 1.0 : mech->kkt->sine;
-  const int turned  = !(sine < ANGLE_CHANGES * own->sine && own->sine < ANGLE_CHANGES * sine);
+  const int turned  = !(sine < CP_CHANGES * own->sine && own->sine < CP_CHANGES * sine);
   if (turned) own->sine = sine;
   for (int k = 0; k < 2; k++) {
     CPMechFactors *f = &own->factors[k];

@@ -116,8 +116,7 @@ int cpMechMeasureRows(CPMechProblem *p, N_Vector ewt);
 int cpMechRowsTimes(CPMechProblem *p, const double *v, double *r);
 int cpMechSubtractRows(CPMechProblem *p, const double *mu, double *w);
 /* x <- K r, mu <- K^T w. goal: with operators, relative residual of conjugate gradients */
-#define CP_GOAL_OF_STATE  1.0e-4
-#define CP_GOAL_OF_VECTOR 1.0e-10
+#define CP_GOAL_OF_VECTOR CP_ROUNDED
 int cpMechLift(CPMechProblem *p, const double *r, double *x, double goal);
 int cpMechLiftTransposed(CPMechProblem *p, const double *w, double *mu);
 

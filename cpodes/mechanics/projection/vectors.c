@@ -57,16 +57,13 @@ static int projectVector(CPMechProblem *p, double *e, const double *r, const dou
 
 /* ---- products with V = (dv/dq) N ---- */
 
-/* The step of the differences, as a part of the size of positions, or of one radian if that is
- * smaller: truncation (0.01)^6 / 140 and roundoff DBL_EPSILON / 0.01 are then of similar size. */
-#define REACH 1.0e-2
-
-/* r [m] = dv/dq d */
+/* r [m] = dv/dq d. The step is a part of the size of positions, or of one radian if that is smaller. */
 static int velocityAlong(CPMechProjection *own, sunrealtype t, const sunrealtype *y,
                          const double *d, double *r) {
   const CPMech mech = own->mech;
   const double size = cpLargest(d, mech->nq), largest = cpLargest(y, mech->nq);
-  const double scale = largest > 0.0 ? fmin(1.0, largest) : 1.0, h = REACH * scale / size;
+  const double scale = largest > 0.0 ? fmin(1.0, largest) : 1.0,
+               h     = CP_SIXTH_ORDER_STEP * scale / size;
   double *q = own->moved, *v = own->r2;
   memset(r, 0, (size_t)mech->m * sizeof *r);
   if (!(size > 0.0)) return CP_SUCCESS;

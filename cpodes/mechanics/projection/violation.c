@@ -71,7 +71,7 @@ static int compareThere(CPMechProblem *p, sunrealtype t, N_Vector x, const char 
     /* The residuals fail at these distances: nothing can be compared. */
     if (flag > 0) return CP_SUCCESS;
     if (flag) return flag;
-    p->derivative_is_right = err <= CP_WRONG_JACOBIAN && transpose <= CP_NOT_TRANSPOSED;
+    p->derivative_is_right = err <= CP_WRONG_JACOBIAN && transpose <= CP_INEXACT;
     if (p->derivative_is_right) return CP_SUCCESS;
   }
   if (mech->operators)

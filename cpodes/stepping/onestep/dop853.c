@@ -77,9 +77,9 @@ static const sunrealtype error5[STAGES] =
     -0.4957589496572501915214079952, 0.1664377182454986536961530415e+1,
     -0.3503288487499736816886487290, 0.3341791187130174790297318841,
     0.8192320648511571246570742613e-1, -0.2235530786388629525884427845e-1};
-#define B3_1  0.244094488188976377952755905512
-#define B3_9  0.733846688281611857341361741547
-#define B3_12 0.220588235294117647058823529412e-1
+static const sunrealtype B3_1  = 0.244094488188976377952755905512,
+                         B3_9  = 0.733846688281611857341361741547,
+                         B3_12 = 0.220588235294117647058823529412e-1;
 
 /* To Hermite's cubic the dense output adds h sum_j dense_rj k_place_j high_r(theta), r = 0 ... 3,
  * with polynomials high_r of degree 4 + r. */
@@ -117,7 +117,7 @@ static const sunrealtype high[HIGH][8] = {
     {0, 0, 0,  1, -3,  3, -1},
     {0, 0, 0,  0,  1, -3,  3, -1}};
 // clang-format on
-#define ESTIMATE_ORDER 5
+enum { ESTIMATE_ORDER = 5 };
 
 static int create(CPOneStep mem) {
   CPExplicit e = mem->own;

@@ -10,7 +10,7 @@
  * determine a unique polynomial unless the integral of theta (1 - theta) prod_i (theta - theta_i)
  * over [0, 1] vanishes (at level 1: theta_1 = 1/2). These points keep small both the interpolation
  * error and the amplification of errors in the data. */
-#define MAX_LEVEL 5
+enum { MAX_LEVEL = 5 };
 // clang-format off
 static const sunrealtype points[] = {
     0.75,

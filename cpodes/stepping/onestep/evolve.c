@@ -90,45 +90,13 @@ static sunrealtype smaller(CPOneStep mem, sunrealtype h, sunrealtype ratio, int 
   return mem->dir * size;
 }
 
-/* If a step ends very close to a singular position, roundoff decides how the next one starts. A
- * step is therefore shortened, in its first MOST_ELSEWHERE attempts, if the narrowest angle between
- * constraints has a sine at its end that is below LEAST_SINE and clearly smaller than at its start.
- * The next step then passes the position. Implicit methods do not evaluate f at the ends of steps.
- * The iteration for their stages converges in steps that pass such a position (radau_newton.c), and
- * shorter steps would only end nearer to it. */
-#define LEAST_SINE       0.02
-#define SHRINK_ELSEWHERE 0.7
-#define MOST_ELSEWHERE   4
-
-/* Returns 1 if the step is to be shortened, 0 if not, or the negative code of a fatal failure. */
-static int isToEndElsewhere(CPOneStep mem, int tries) {
+/* A step has passed, and the newest right-hand side of an explicit method is at its end. */
+static int tellEnd(CPOneStep mem) {
   const CPSystem *system = &mem->base.system;
   const char *reason     = NULL;
-  double sine            = 1.0;
-  if (mem->method->implicit) return 0;
-  if (system->sine && system->sine(system->data, &sine) < 0) {
-    const int code = system->cause(&reason, system->data);
-    return cpReason(mem->base.text, -abs(code), "%s", reason);
-  }
-  const int nearer = sine < LEAST_SINE && sine < SHRINK_ELSEWHERE * mem->sine;
-  if (nearer && mem->hfixed == 0.0 && mem->tnew != mem->tlimit && tries <= MOST_ELSEWHERE) return 1;
-  mem->sine = sine;
-  return 0;
-}
-
-/* Has an attempt failed because of the roundoff of a stage that almost coincides with a singular
- * position? In that case the error of the last step predicts a negligible error. Shorter steps
- * would only bring the stages nearer to the position and to each other, so a few longer ones are
- * tried. */
-#define GROW_SINGULAR 1.5
-#define NOTHING       0.01
-#define MOST_LONGER   4
-
-static int isRoundoff(CPOneStep mem, sunrealtype h, int tries) {
-  if (!mem->on_manifold || mem->hfixed > 0.0 || mem->stats.nst == 0 || tries > MOST_LONGER)
-    return 0;
-  const sunrealtype ratio = h / mem->hlast;
-  return ratio > 0.0 && mem->norm_last * pow(ratio, mem->order) < NOTHING;
+  if (mem->method->implicit || !system->ends || system->ends(system->data) >= 0) return CP_SUCCESS;
+  const int code = system->cause(&reason, system->data);
+  return cpReason(mem->base.text, -abs(code), "%s", reason);
 }
 
 /* Do attempts fail because the roundoff of the constraints, at narrow angles, exceeds the tolerance
@@ -206,7 +174,6 @@ static void accept(CPOneStep mem, sunrealtype h, sunrealtype norm, int rejected_
   const int cut        = !rejected_before && mem->tnew == mem->tlimit;
   mem->hlast           = mem->tnew - s->t;
   mem->stats.hlast     = h;
-  mem->norm_last       = norm;
   if (mem->hfixed == 0.0) {
     sunrealtype ratio = mem->method->ratio(mem, norm, 1);
     if (rejected_before) ratio = fmin(ratio, 1.0);
@@ -229,9 +196,8 @@ static int attempts(CPOneStep mem) {
   int flag             = mem->method->begin(mem);
   if (flag) return flag;
   sunrealtype h = sized(mem, mem->h), norm = 0.0;
-  sunrealtype whole = 0.0; /* the size that passed first, of a step that ends elsewhere */
+  sunrealtype whole = 0.0; /* the size first proposed, if the tolerance has been relaxed for it */
   Relaxed relaxed   = {.first = mem->h, .best = mem->h, .least = INFINITY, .factor = 1.0};
-  int rejected      = 0;
   for (int tries = 1;; tries++) {
     if (s->t + h == s->t)
       return mem->failed
@@ -245,34 +211,24 @@ static int attempts(CPOneStep mem) {
     flag = mem->method->attempt(mem, mem->tnew - s->t, &norm);
     if (flag < 0) return flag;
     if (flag > 0) mem->failed = flag;
-    const int passed    = flag == 0 && norm <= 1.0;
-    const int elsewhere = passed ? isToEndElsewhere(mem, tries) : 0;
-    if (elsewhere < 0) return elsewhere;
-    if (passed && !elsewhere) {
-      accept(mem, h, norm, rejected);
+    if (flag == 0 && norm <= 1.0) {
+      flag = tellEnd(mem);
+      if (flag) return flag;
+      accept(mem, h, norm, tries > 1);
       if (relaxed.factor > 1.0) cpStepperRelaxed(s, relaxed.factor);
       if (fabs(mem->h) < fabs(whole)) mem->h = whole;
       if (tries == 1) mem->failed = 0;
       return CP_SUCCESS;
     }
-    rejected |= !passed;
-    if (!passed && isRelaxed(mem, &relaxed, h, flag ? INFINITY : norm, tries)) {
+    if (isRelaxed(mem, &relaxed, h, flag ? INFINITY : norm, tries)) {
       if (!mem->method->implicit) whole = relaxed.first;
       h = sized(mem, mem->h);
       continue;
     }
-    if (!passed && isRoundoff(mem, h, tries)) {
-      mem->h = GROW_SINGULAR * h;
-    } else {
-      if (!passed && flag == 0) mem->stats.netf++;
-      if (passed && whole == 0.0) whole = h;
-      const sunrealtype ratio = passed      ? SHRINK_ELSEWHERE
-                                : flag == 0 ? mem->method->ratio(mem, norm, 0)
-                                            : mem->shrink;
-      const sunrealtype next  = smaller(mem, h, ratio, flag != 0);
-      if (next == 0.0 || tries == MAX_ATTEMPTS) return giveUp(mem, h, flag);
-      mem->h = next;
-    }
+    if (flag == 0) mem->stats.netf++;
+    const sunrealtype ratio = flag == 0 ? mem->method->ratio(mem, norm, 0) : mem->shrink;
+    mem->h                  = smaller(mem, h, ratio, flag != 0);
+    if (mem->h == 0.0 || tries == MAX_ATTEMPTS) return giveUp(mem, h, flag);
     h = sized(mem, mem->h);
   }
 }
@@ -345,7 +301,6 @@ static int repeat(CPOneStep mem, sunrealtype t) {
   mem->tlimit             = t;
   s->y = mem->ylast, s->t = mem->tlast;
   mem->ylast = end;
-  mem->sine  = 0.0; /* With the sine unknown, the step may end anywhere (isToEndElsewhere). */
   mem->stats.nst--;
   mem->method->taken_back(mem);
   const int flag = step(mem);
@@ -487,7 +442,7 @@ static int march(CPOneStep mem, sunrealtype tout, int itask, N_Vector yout) {
     if (mem->mxsteps >= 0 && n >= mem->mxsteps) return tooMany(mem, n, tout);
     flag = step(mem);
     for (int k = 0; !flag && k < MOST_REPEATED && !interpolates(mem); k++)
-      flag = repeat(mem, mem->tlast + SHRINK_ELSEWHERE * (s->t - mem->tlast));
+      flag = repeat(mem, mem->tlast + 0.5 * (s->t - mem->tlast));
   }
   return flag;
 }

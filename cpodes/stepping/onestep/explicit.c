@@ -32,7 +32,6 @@ static int start(CPOneStep mem) {
   e->k_is_last     = 0;
   e->is_prepared   = 0;
   mem->on_manifold = 0;
-  mem->sine        = 1.0;
   e->norm          = 1.0e-4; /* a small value makes the first growth cautious */
   const int flag   = cpOneStepRhs(mem, mem->base.t, mem->base.y, e->k[0], 0);
   if (flag == -CV_REPTD_RHSFUNC_ERR) return CV_FIRST_RHSFUNC_ERR;
@@ -62,10 +61,7 @@ static sunrealtype ratio(CPOneStep mem, sunrealtype norm, int accepted) {
   return fmin(fmax(factor, e->kind->shrink), e->kind->grow); /* also an infinite factor */
 }
 
-/* The least step, in units of CP_UROUND |t|. */
-#define ROUNDOFF 1.0e2
-
-sunrealtype cpLeastStep(sunrealtype t) { return ROUNDOFF * CP_UROUND * fabs(t); }
+sunrealtype cpLeastStep(sunrealtype t) { return CP_TIME_ROUNDOFF * fabs(t); }
 
 /* The first step aims at an error of this fraction of the tolerance, estimated by y''. If |y| or
  * |f| is below VANISHES, its first guess is SMALL_STEP. */

@@ -11,7 +11,7 @@
 #include "onestep_impl.h"
 
 /* Highest degree of an interpolant. */
-#define CP_MAX_DEGREE 9
+enum { CP_MAX_DEGREE = 9 };
 
 /* The polynomial sum_i a_i theta^i, theta = (t - tlast) / h. */
 typedef struct {
@@ -19,7 +19,7 @@ typedef struct {
 } CPPolynomial;
 
 /* y(tlast + theta h) = ylast + difference(theta) (y - ylast) + h sum_j p_j(theta) k_place_j */
-#define CP_MAX_TERMS 12
+enum { CP_MAX_TERMS = 12 };
 typedef struct {
   int degree, terms;
   CPPolynomial difference, p[CP_MAX_TERMS];

@@ -13,16 +13,13 @@
 
 /* ---- methods ---- */
 
-/* Tolerance of the sums of a table's entries, in roundoffs of the largest entry (at least 1). */
-#define TABLE_ROUNDOFF 1.0e6
-
 static int rowIsConsistent(const sunrealtype *row, int stages, sunrealtype sum) {
   sunrealtype largest = 1.0;
   for (int j = 0; j < stages; j++) {
     sum -= row[j];
     largest = fmax(largest, fabs(row[j]));
   }
-  return fabs(sum) <= TABLE_ROUNDOFF * CP_UROUND * largest;
+  return fabs(sum) <= CP_ROUNDED * largest;
 }
 
 /* Returns the rule that B violates, or NULL. text [CP_TEXT_LENGTH]: workspace for the rule. */

@@ -115,10 +115,8 @@ struct CPOneStep_ {
   sunrealtype tlimit; /* tstop, or infinite */
   sunrealtype h;      /* signed size for the next attempt, or 0 if the method is to choose it */
   sunrealtype hlast;
-  sunrealtype shrink;    /* ratio of sizes after a failure that is not one of the error test */
-  sunrealtype norm_last; /* error norm of the last step */
-  double sine;           /* CPSystem.sine at the end of the last step of an explicit method */
-  int on_manifold;       /* the newest attempt needed f on the manifold (CPSystem.on_manifold) */
+  sunrealtype shrink; /* ratio of sizes after a failure that is not one of the error test */
+  int on_manifold;    /* the newest attempt needed f on the manifold (CPSystem.on_manifold) */
   /* Code of the newest attempt that failed, whose reason is in base.text; 0 if a step has passed at
    * once since then. */
   int failed;

@@ -3,12 +3,9 @@
 
 #include <math.h>
 
-/* CVODES' factor of roundoff in times */
-#define FUZZ_FACTOR 100.0
-
 sunrealtype cpOneStepTimeRoundoff(CPOneStep mem) {
   const sunrealtype h = mem->have_step ? mem->hlast : 0.0; /* hlast may belong to an earlier run */
-  return FUZZ_FACTOR * CP_UROUND * (fabs(mem->base.t) + fabs(h));
+  return CP_TIME_ROUNDOFF * (fabs(mem->base.t) + fabs(h));
 }
 
 int cpOneStepSolution(CPOneStep mem, sunrealtype t, N_Vector y, const char *event) {

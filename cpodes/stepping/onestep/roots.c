@@ -14,9 +14,8 @@
 #include <string.h>
 
 /* If g_i is zero at a start up to errors, its sign is the one that it has after leaving zero. That
- * sign is looked for at SOON roundoffs of t after the start, then at LATER times that distance, and
+ * sign is looked for at LATER times the roundoff of t after the start, then at LATER times that distance, and
  * so on. */
-#define SOON  1.0e3
 #define LATER 10.0
 /* g_i counts as zero up to MARGIN times the change that errors of the state cause in it. */
 #define MARGIN 10.0
@@ -26,7 +25,7 @@
 #define MAX_ITERATIONS 200
 /* Slopes of g are difference quotients over this part of the step, and the search for an extremum
  * ends after MAX_EXTREMA states. */
-#define SLOPE_STEP  1.0e-6
+#define SLOPE_STEP  CP_INEXACT
 #define MAX_EXTREMA 12
 
 /* ---- options ---- */
@@ -231,7 +230,7 @@ static int activate(CPOneStep mem) {
   CPRoots *r              = &mem->roots;
   const sunrealtype start = r->tlo, length = fabs(r->thi - start);
   sunrealtype s =
-      fmax(SOON * cpOneStepTimeRoundoff(mem), DBL_MIN); /* the roundoff of t = 0 may underflow */
+      fmax(LATER * cpOneStepTimeRoundoff(mem), DBL_MIN); /* the roundoff of t = 0 may underflow */
   for (; r->zero_is_new && leaveZero(r) && s < length; s *= LATER) {
     const sunrealtype t = start + mem->dir * s;
     const int flag      = evaluateBetween(mem, t);
@@ -271,7 +270,7 @@ static int leaveWithin(CPOneStep mem) {
 static int slopesAt(CPOneStep mem, sunrealtype t, N_Vector y, const sunrealtype *values,
                     sunrealtype *slope) {
   const CPIntegrator s    = &mem->base;
-  const sunrealtype least = SOON * cpOneStepTimeRoundoff(mem);
+  const sunrealtype least = LATER * cpOneStepTimeRoundoff(mem);
   sunrealtype ds          = fmax(SLOPE_STEP * fabs(mem->hlast), least);
   if (t == s->t) ds = -ds;
   int flag = mem->method->interpolate(mem, t, 1, s->tmp);

@@ -61,8 +61,8 @@ static const char *off = p.off;
 
 static int create(CPLinSol type, const CPMat *M, const CPMat *rows) {
   W = M, A = rows, off = p.off;
-  return cpSaddleCreate(
-      &saddle, (CPSaddleOptions){.type = type, .shortest = 1, .finest = CP_SADDLE_FINEST}, W, A);
+  return cpSaddleCreate(&saddle,
+                        (CPSaddleOptions){.type = type, .shortest = 1, .finest = CP_ROUNDED}, W, A);
 }
 
 static int factor(void) {
@@ -638,10 +638,9 @@ START_TEST(a_diagonal_weight_is_given_by_its_roots) {
   const int wants_full_rank = type == CP_LINSOL_SCHUR;
   kkt_make(&p, c, 1);
   for (int j = 0; j < p.n; j++) root[j] = 1.0 / sqrt(p.M[j * (p.n + 1)]);
-  ck_assert_int_eq(cpSaddleCreate(&saddle,
-                                  (CPSaddleOptions){.type = type, .finest = CP_SADDLE_FINEST}, NULL,
-                                  &p.As),
-                   0);
+  ck_assert_int_eq(
+      cpSaddleCreate(&saddle, (CPSaddleOptions){.type = type, .finest = CP_ROUNDED}, NULL, &p.As),
+      0);
   const int flag = factor_by_roots(root);
   ck_assert_int_eq(flag, dependent && wants_full_rank ? CP_SADDLE_DEPENDENT : 0);
   if (!flag) {
@@ -668,7 +667,7 @@ START_TEST(components_that_are_held_do_not_move) {
   for (int j = 0; j < p.n; j++) root[j] = j == 3 ? 0.0 : 1.0 / sqrt(p.M[j * (p.n + 1)]);
   for (int dense = 0; dense < 2; dense++) {
     const CPSaddleOptions options = {.type   = dense ? CP_LINSOL_SCHUR : by_roots[_i],
-                                     .finest = CP_SADDLE_FINEST};
+                                     .finest = CP_ROUNDED};
     const CPMat *rows             = dense ? &p.Ad : &p.As;
     ck_assert_int_eq(cpSaddleCreate(&saddle, options, NULL, rows), 0);
     cpSaddleUseRows(saddle, p.off);
