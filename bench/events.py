@@ -10,7 +10,8 @@ slope of log(error) over log(tolerance), by least squares, where errors are abov
 references; and the tolerances at which the events differ from those of the reference in number, order, contacts, phases or
 impacts. Consecutive impacts at one contact count as one, since their number before an accumulation is closed depends on the
 tolerance. Models with an asterisk had an interval of time stepping at some tolerance; those runs are excluded from slopes.
-Bounds: 100 tolerances, a slope of 0.8, the same events from 1e-6 on. Values that miss a bound are marked with !."""
+Bounds: 100 tolerances (BDF and Adams, whose errors add up over the steps of a flight: 1,000), a slope of 0.75, the same
+events from 1e-6 on. Values that miss a bound are marked with !."""
 
 import argparse
 import json
@@ -77,7 +78,7 @@ def ladder(program, model, method, reference, known):
             points.append((tolerance, e))
     rate = slope(points)
     late = [t for t in other if t <= 1.01e-6]
-    missed = worst > 100 or rate < 0.8 or bool(late) or bool(failed)
+    missed = worst > (1000 if method in ("bdf", "adams") else 100) or rate < 0.75 or bool(late) or bool(failed)
     told = " ".join(f"{t:.0e}" for t in other) or "-"
     print(
         f"{model + ('*' if stretched else ''):24}{method:8}{worst:10.3g}{rate:8.2f}  {len(reference['events']):4}  {told}"

@@ -51,7 +51,7 @@ typedef struct {
 } Setting;
 
 static int set_convergence(CPIntegrator mem, double value) {
-  return CPIntegratorSetNonlinConvCoef(mem, value);
+  return CVodeSetNonlinConvCoef(CPIntegratorGetCVodeMem(mem), value);
 }
 static int set_error_norm(CPIntegrator mem, double value) {
   return CPIntegratorSetErrEst(mem, (CPErrEst)value);
@@ -127,7 +127,7 @@ static const Setting settings[] = {
      5,
      {51, 10, 20, 100, 1000}},
     {"convergence",
-     "convergence coefficient, CPIntegratorSetNonlinConvCoef",
+     "convergence coefficient, CVodeSetNonlinConvCoef",
      set_convergence,
      0,
      6,

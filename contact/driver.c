@@ -207,18 +207,11 @@ int contactOfIntegrator(CPContact c, int flag) {
   return flag;
 }
 
-/* The factor on the tolerances for a flight that starts from y. Each step of a multistep method has
- * an error of up to the tolerance. These errors add up over the tens of steps of a flight, whose
- * number grows as tol^(-1 / (q + 1)) at order q, and events amplify them. With a factor of 1,
- * errors reach 390 tol and scale as tol^0.71; with this factor, they reach 36 tol and scale as
- * tol^0.88, for the same work at equal error (guide). */
-#define MULTISTEP 0.3
-#define COARSE    1.0e-4 /* the tolerance above which the factor is constant */
+/* The factor on the tolerances for a flight of a multistep method from y, as far as roundoff permits. */
 static sunrealtype partOfTolerance(CPContact c, N_Vector y) {
   if (!CPIntegratorGetCVodeMem(c->integrator)) return 1.0;
   const sunrealtype size = fmax(N_VMaxNorm(y), DBL_MIN), tol = c->rtol + c->atol / size;
-  const sunrealtype part = MULTISTEP * fmin(1.0, pow(tol / COARSE, 1.0 / 6.0)) * c->share;
-  return fmin(1.0, fmax(part, 100.0 * DBL_EPSILON / tol)); /* as far as roundoff permits */
+  return fmin(1.0, fmax(c->share, 100.0 * DBL_EPSILON / tol));
 }
 
 static int setTolerances(CPContact c, N_Vector y) {

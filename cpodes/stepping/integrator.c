@@ -176,15 +176,6 @@ int CPIntegratorSetNonlinearSolver(CPIntegrator mem, SUNNonlinearSolver inner) {
   DISPATCH(mem, nonlinear_solver, multistep_only, inner, __func__);
 }
 
-int CPIntegratorSetNonlinConvCoef(CPIntegrator mem, sunrealtype coef) {
-  const int flag = cpStepperIdle(mem, __func__);
-  if (flag) return flag;
-  if (!(coef >= 0.0) || isinf(coef))
-    return cpRefuse(&mem->log, __func__, "coef must be positive, or 0 for the default: coef = %g",
-                    coef);
-  DISPATCH(mem, convergence, multistep_only, coef);
-}
-
 int CPIntegratorSetJacFn(CPIntegrator mem, SUNMatrix J_tmpl, CVLsJacFn jac) {
   DISPATCH(mem, jacobian, "RADAU does, and BDF by CVodeSetJacFn", J_tmpl, jac, __func__);
 }

@@ -163,16 +163,15 @@ int cpStepperSetTolerances(CPIntegrator s, CPTolerances tol, const char *functio
  * reduces this part of an error estimate, to which differences of high order give a multiple. Tolerances
  * below T_FLOOR times the motion would fail the error test at every size. */
 #define T_FLOOR 16.0
-/* Rates of earlier steps count as well, half as much with each step, since y_i' may vanish at the start of a
- * step and not at its end. */
-#define FADES 0.5
+/* Rates of earlier steps count as well, less with each step, since y_i' may vanish at the start of a step and
+ * not at its end. */
 
 static void boundByTime(CPIntegrator s, N_Vector ewt) {
   sunrealtype t = s->rates_t, *rate = N_VGetArrayPointer(s->rates), *w = N_VGetArrayPointer(ewt);
   const sunindextype n = N_VGetLength(ewt);
   if (s->ops->rates(s, &t, s->tmp) && t != s->rates_t) {
     const sunrealtype *ydot = N_VGetArrayPointer(s->tmp);
-    for (sunindextype i = 0; i < n; i++) rate[i] = fmax(fabs(ydot[i]), FADES * rate[i]);
+    for (sunindextype i = 0; i < n; i++) rate[i] = fmax(fabs(ydot[i]), CP_FADES * rate[i]);
     s->rates_t = t;
   }
   const sunrealtype floor = T_FLOOR * CP_UROUND * fabs(s->t);
@@ -260,9 +259,8 @@ void cpStepperSystemFreed(CPIntegrator s) {
 
 /* ---- steps that make no progress ---- */
 
-/* A step below this many units of the roundoff of t hardly makes progress. The run is given up when
+/* A step below the roundoff of t hardly makes progress. The run is given up when
  * CREEPING_FAILURES attempts fail within CREEPING_STEPS steps of this size. */
-#define CREEPING          1.0e2
 #define CREEPING_FAILURES 5
 #define CREEPING_STEPS    10.0
 
@@ -313,7 +311,7 @@ int cpStepperIsAtLimit(CPIntegrator s, sunrealtype h) {
 
 int cpStepperIsCreeping(CPIntegrator s, sunrealtype t, sunrealtype h) {
   CPCreeping *creeping       = &s->creeping;
-  const sunrealtype shortest = CREEPING * CP_UROUND * fmax(fabs(t), fabs(t - s->t0));
+  const sunrealtype shortest = CP_TIME_ROUNDOFF * fmax(fabs(t), fabs(t - s->t0));
   if (isShort(s, t, h) && s->system.limit) {
     char text[CP_TEXT_LENGTH]; /* that of the stepper is the reason of the failure */
     if (s->system.limit(s->t, s->y, text, s->system.data)) return 1;

@@ -25,7 +25,7 @@ typedef enum {
   CP_FIXED_POINT,
   CP_USERS_ITERATION
 } CPIteration;
-#define CP_METHOD_NAME 64 /* length of the names of methods */
+enum { CP_METHOD_NAME = 64 }; /* length of the names of methods */
 typedef enum { CP_LEAST_STEP, CP_LARGEST_STEP, CP_FIXED_STEP } CPStepSize;
 
 /* A back-end. Functions that are NULL are those that it does not have. They report errors under the name of the public
@@ -44,7 +44,6 @@ typedef struct {
   int (*user_data)(CPIntegrator s, void *user_data, const char *function);
   void (*frequency)(CPIntegrator s, long int nsteps);
   int (*nonlinear_solver)(CPIntegrator s, SUNNonlinearSolver inner, const char *function);
-  int (*convergence)(CPIntegrator s, sunrealtype coef);
   int (*jacobian)(CPIntegrator s, SUNMatrix J_tmpl, CVLsJacFn jac, const char *function);
   int (*batch)(CPIntegrator s, CPRhsBatchFn batch, const char *function);
   int (*first_step)(CPIntegrator s, sunrealtype h, const char *function);
@@ -193,7 +192,7 @@ int cpStepperIsCreeping(CPIntegrator s, sunrealtype t, sunrealtype h);
 /* Returns the text behind its "at t = ...: ", for messages that name the time already. */
 const char *cpStepperWithoutTime(const char *text);
 /* Returns "; the last good state is that of t = ...", in last, or "" if the text names this time. */
-#define CP_LAST_GOOD 80
+enum { CP_LAST_GOOD = 80 };
 const char *cpStepperLastGood(CPIntegrator s, const char *text, char last[CP_LAST_GOOD]);
 /* Roundoff of the constraints moves projected positions by roundoff over the sine of the narrowest angle
  * between constraints, and velocities by roundoff over its square: next to a singular position by more than a
@@ -201,6 +200,9 @@ const char *cpStepperLastGood(CPIntegrator s, const char *text, char last[CP_LAS
 double cpStepperRoundoff(CPIntegrator s, sunrealtype t, N_Vector y, N_Vector ewt);
 /* Wider angles are those of regular motions, for which tolerances hold. */
 #define CP_NARROW_ANGLE 0.1
+/* What the roundoff of earlier steps still counts, with each step: differences of order q contain that of the last
+ * q + 1 states. */
+#define CP_FADES 0.5
 /* Is the newest state the end of the motion (CPSystem's limit)? Then s->text says why. */
 int cpStepperTellLimit(CPIntegrator s);
 /* The same after a step of size h, if many steps in a row have been so short that they approach the end

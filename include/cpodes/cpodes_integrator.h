@@ -58,8 +58,7 @@ CPODES_EXPORT CPIntegrator CPIntegratorCreateTable(ARKodeButcherTable B, SUNCont
 /**
  * Adds projection to CVODES memory that a program already owns and has initialised (CVodeInit,
  * tolerances, solvers). The program then calls CPIntegratorEvolve in place of CVode. Tolerances need not be
- * given again. The nonlinear convergence coefficient is set to CVODES' default, see
- * CPIntegratorSetNonlinConvCoef.
+ * given again. If steps have been taken, the nonlinear convergence coefficient becomes CVODES' default, 0.1.
  *
  * method is "BDF" or "ADAMS", in any case: what CVodeCreate was given. A wrong one ends the run with CP_SELFCHECK_FAIL.
  * inner is the nonlinear solver in use, of type ROOTFIND or FIXEDPOINT, with the operations
@@ -81,8 +80,9 @@ CPODES_EXPORT CPIntegrator CPIntegratorAttach(void *cvode_mem, const char *metho
 /**
  * Returns CVODES' memory, which must not be freed, or NULL if mem is NULL or has a one-step method. Every CVode... function
  * applies to it except CVodeResizeHistory (CP_NOT_SUPPORTED). Where a CPIntegrator... function of the same
- * name exists (ReInit, SetNonlinearSolver, SetNonlinConvCoef, SensInit1, ...), it must be called
- * instead. Tolerances may be set by either before the first step, and the latest ones count.
+ * name exists (ReInit, SetNonlinearSolver, SensInit1, ...), it must be called
+ * instead. Tolerances may be set by either before the first step, and the latest ones count. CVodeSetNonlinConvCoef
+ * counts if it is called before the first step.
  */
 CPODES_EXPORT void *CPIntegratorGetCVodeMem(CPIntegrator mem);
 
@@ -153,11 +153,6 @@ CPODES_EXPORT int CPIntegratorSetProjOutput(CPIntegrator mem, sunbooleantype on)
  * Newton solver of the integrator's own is used (default). Returns CP_TOO_LATE after the first step
  * that follows CPIntegratorInit or CPIntegratorReInit. */
 CPODES_EXPORT int CPIntegratorSetNonlinearSolver(CPIntegrator mem, SUNNonlinearSolver inner);
-
-/** As CVodeSetNonlinConvCoef, in whose place it must be called, since cpodes needs to know the
- * value, which it sets again at each call of CPIntegratorEvolve. coef must be finite and positive. 0 restores
- * CVODES' default, 0.1. BDF and ADAMS. */
-CPODES_EXPORT int CPIntegratorSetNonlinConvCoef(CPIntegrator mem, sunrealtype coef);
 
 /**
  * Sets the Jacobian J = df/dy [n x n] for RADAU, before the first step. J_tmpl, which is copied, is a dense

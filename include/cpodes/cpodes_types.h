@@ -196,7 +196,7 @@ typedef enum {
       0, /**< PROJECTED if every step is projected; UNPROJECTED if some are not, for attached memory,
                               and for one-step methods */
   CP_ERREST_PROJECTED =
-      1, /**< ||P ycor + (I - P) ycor / 8||, times 3 with BDF if every step is projected. For memory of
+      1, /**< ||P ycor + (I - P) ycor / 8||. If every step is projected, for memory of
                                 CPIntegratorCreate the norms at both neighbouring orders are multiplied by the ratio of this
                                 norm to ||ycor||, with BDF by 0.6 times that ratio */
   CP_ERREST_UNPROJECTED = 2 /**< ||ycor||, as without projection */

@@ -156,9 +156,6 @@ class Instance(System):
     def newton(self) -> bool:
         return self.current != "ADAMS"
 
-    def projects(self) -> bool:
-        return True
-
     def as_state(self, name: str, y: Any) -> np.ndarray:
         return real_array(name, y, (self.n,))
 

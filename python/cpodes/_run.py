@@ -359,16 +359,8 @@ class Integration:
                 self.nodes = 0.5 - 0.5 * np.cos(np.pi * np.arange(nodes) / (nodes - 1)) # Chebyshev nodes, including the ends
                 self.run.nodes, self.run.nnodes = pointer(self.nodes), nodes
             self.system.configure(self, mem, check)
-            # Where every step is projected, the library multiplies BDF's norms by three. This does the same in all other cases.
-            divisor = 3.0 if name == "BDF" and not self.system.projects() else 1.0
             if np.ndim(self.rtol):
-                if divisor != 1:
-                    self.system.divide_tolerances(divisor)
                 check(lib.CPIntegratorWFtolerances(mem, to_c.glue_weights))
-            elif divisor != 1 and np.ndim(self.atol):
-                check(lib.CPIntegratorSVtolerances(mem, self.rtol / divisor, self.vector_below(self.atol / divisor)))
-            elif divisor != 1:
-                check(lib.CPIntegratorSStolerances(mem, self.rtol / divisor, self.atol / divisor))
             for option, value in ((lib.CPIntegratorSetInitStep, self.sign * self.first_step),
                                   (lib.CPIntegratorSetMinStep, self.min_step), (lib.CPIntegratorSetMaxStep, self.max_step)):
                 if value:

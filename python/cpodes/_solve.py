@@ -178,15 +178,8 @@ class Ode(System):
 
     # ---- what Integration requires of a system ----
 
-    def projects(self) -> bool:
-        return bool(self.projector)
-
     def returns_failures(self) -> bool:
         return not self.projector
-
-    def divide_tolerances(self, divisor: float) -> None:
-        self.rtol /= divisor
-        self.atol /= divisor
 
     def as_state(self, name: str, y: Any) -> np.ndarray:
         if self.dtype is complex:

@@ -156,7 +156,7 @@ struct LegacyIntegrator::Impl {
     if (!flag) flag = CVodeSetMaxStep(cv, o.most);
     if (!flag) flag = CVodeSetMinStep(cv, o.least);
     if (!flag) flag = CVodeSetInitStep(cv, o.first);
-    if (!flag) flag = CPIntegratorSetNonlinConvCoef(mem, o.convergence);
+    if (!flag && o.convergence > 0.0) flag = CVodeSetNonlinConvCoef(cv, o.convergence);
     if (!flag)
       flag = CPIntegratorSetProjFrequency(mem, o.projectEvery, how == USERS || o.projectWhereNeeded);
     const CPErrEst projected = how == USERS ? CP_ERREST_PROJECTED : CP_ERREST_DEFAULT;

@@ -181,7 +181,7 @@ void cpode_solver(World *w) {
 static void set_conv_coef(World *w) {
   const sunrealtype coef = number(w, 1e-3, 0.3);
   if (coef > 0.3) w->another_solution = 1;
-  CALL(w, CPODE, CPIntegratorSetNonlinConvCoef(w->mem, coef));
+  if (w->mem && CPIntegratorGetCVodeMem(w->mem)) CVodeSetNonlinConvCoef(cvodes(w), coef);
 }
 
 static void set_frequency(World *w) {

@@ -124,7 +124,7 @@ static void of_cvodes(World *w) {
 static CPFunctional functional(World *w) {
   if (w->mem) {
     CVodeSetMaxStep(cvodes(w), 0.0);
-    CPIntegratorSetNonlinConvCoef(w->mem, 0.0);
+    CVodeSetNonlinConvCoef(cvodes(w), 0.1);
     CPIntegratorSetMaxCorrection(w->mem, 0.0);
   }
   CPFunctional F = {.ng = 1, .mxsteps = chance(w, 0.9) ? 200 : whole(w, 1, 100)};

@@ -95,7 +95,7 @@ static int prepare(CPMultistep mem, sunrealtype tout, int itask, int checkpoints
   if (!flag) flag = cpCheckHistory(mem, mem->function);
   if (!flag) flag = checkTime(mem, tout, itask, nst);
   if (!flag && s->P) flag = refuseInequalities(mem);
-  CVodeSetNonlinConvCoef(mem->cvode_mem, mem->coef);
+  if (nst > 0) CVodeSetNonlinConvCoef(mem->cvode_mem, mem->coef);
   if (!flag && checkpoints && mem->checkpoints.lost && cpAdjointRenew(mem, 1, CV_HERMITE))
     return cpReport(&s->log, CP_MEM_FAIL, mem->function, "no memory for checkpoints");
   if (flag || !s->P || s->start_checked) return flag;

@@ -7,11 +7,6 @@
 #include <stdlib.h>
 #include <sundials/sundials_nonlinearsolver.h>
 
-/* Roundoff that the self-check allows, relative to the largest component. */
-#define SELFCHECK 1.0e3
-/* Units of roundoff within which times are equal, as in CVODES. */
-#define FUZZ_FACTOR 100.0
-
 void cpAttemptRead(CPMultistep mem, CPAttempt *a) {
   sunrealtype gamma = 0.0;
   N_Vector yn;
@@ -39,7 +34,7 @@ sunrealtype cpLastStep(CPMultistep mem) {
 }
 
 int cpSameTime(sunrealtype t1, sunrealtype t2, sunrealtype h) {
-  return fabs(t1 - t2) <= FUZZ_FACTOR * CP_UROUND * (fabs(t1) + fabs(h));
+  return fabs(t1 - t2) <= CP_TIME_ROUNDOFF * (fabs(t1) + fabs(h));
 }
 
 /* If the largest step was set to NaN, CVODES accepts every step, and never finds that tout is
@@ -187,13 +182,13 @@ static int checkMethod(CPMultistep mem, const CPAttempt *a) {
   if (before->expect_rejected >= 0 && a->nst != before->expect_rejected)
     return cpReason(s->text, CP_SELFCHECK_FAIL,
                     "CVODES accepted a step that its error test was to reject: has "
-                    "CVodeSetNonlinConvCoef been called? (use CPIntegratorSetNonlinConvCoef)");
+                    "CVodeSetNonlinConvCoef been called after the first step?");
   if (a->nst == 1 && before->nst == 0 && before->projected >= 0) {
     N_Vector y1 = before->complete ? before->y : s->y; /* cpSettle has moved it to s->y */
     N_VLinearSum(1.0, a->ypred, -1.0, a->zn1, s->tmp);
     N_VLinearSum(1.0, s->tmp, -1.0, y1, s->tmp);
     const sunrealtype off = N_VMaxNorm(s->tmp), scale = N_VMaxNorm(y1) + N_VMaxNorm(a->zn1);
-    if (!(off <= SELFCHECK * CP_UROUND * scale))
+    if (!(off <= CP_ROUNDED * scale))
       return cpReason(s->text, CP_SELFCHECK_FAIL,
                       "at t = %.10g: the first step's state is not the one handed over (off by "
                       "%g): this CVODES works differently",

@@ -20,7 +20,7 @@ static void fromCVODES(int code, const char *module, const char *function, char 
 }
 #endif
 
-/* Values that replace CVODES' defaults, measured by bench/tuning.c (guide, "Defaults"). The step
+/* Values that replace CVODES' defaults, measured by bench/tuning.c (bench/defaults.rst). The step
  * size is kept if it could grow by less than KEPT. CVODES' 1.5 avoids refactorisations; fixed-point
  * iteration has none. */
 #define KEPT_BDF   1.3
@@ -33,7 +33,7 @@ static CPMultistep newIntegrator(int lmm, SUNContext ctx) {
   if (!mem) return NULL;
   cpStepperCreate(&mem->base, &cpMultistepOps, ctx);
   mem->lmm       = lmm;
-  mem->coef      = CP_CV_NLSCOEF;
+  mem->coef      = CP_CV_NLSCOEF; /* until the first step, if it is CVODES' own */
   mem->frequency = 1;
   mem->root.t    = NAN;
   return mem;

@@ -49,7 +49,6 @@ typedef struct {
   int active;         /* set from a projected solve to the beginning of the next step */
   int begun;          /* set from a projected solve to the next solve */
   CPErrEst mode;      /* for the attempt */
-  sunrealtype factor; /* of projected norms */
   sunrealtype ratio;  /* factor for norms at orders q-1 and q+1 */
   sunrealtype higher; /* additional factor for the norm at order q+1 */
   N_Vector zn0, ewt;  /* CVODES' state, whose norm chooses no order, and its weights */
@@ -91,8 +90,7 @@ typedef struct {
   int m_halved;
   sunrealtype ratio;     /* |d_m| / |F_(m-1)|, negative if unknown for the present derivatives */
   sunrealtype ratio_age; /* age of the derivatives for which ratio was computed */
-  sunrealtype with_old, with_new; /* slowest recent contractions, with old and new derivatives */
-  sunrealtype stiffness;          /* largest recent |F_0| / |d_0| */
+  sunrealtype stiffness; /* largest recent |F_0| / |d_0| */
 } CPNewton;
 
 /* A nonlinear solver that is given to CVODES, and the inner one that it wraps (nls.c). */
@@ -116,7 +114,7 @@ typedef struct {
 } CPWrapped;
 
 /* A tolerance so large that CVODES' convergence test only stores the norm of its vector. */
-#define CP_CANNOT_MISS 1.0e300
+#define CP_CANNOT_MISS DBL_MAX
 
 /* The latest attempt of a step. */
 typedef struct {

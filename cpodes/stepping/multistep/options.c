@@ -21,13 +21,10 @@ int cpOfCVODES(CPMultistep mem, int flag, const char *function) {
 
 /* ---- tolerances ---- */
 
-/* Error estimates contain the roundoff of the steps before, less with each step. */
-#define FADES 0.5
-
-/* Smaller steps would not reduce the roundoff at narrow angles, which would fail the error test at every
+/* Error estimates contain the roundoff of the steps before, less with each step. Smaller steps would not reduce the roundoff at narrow angles, which would fail the error test at every
  * size; at most the bound of corrections is granted. */
 static void relax(CPMultistep mem, N_Vector ewt) {
-  const sunrealtype before = FADES * mem->roundoff;
+  const sunrealtype before = CP_FADES * mem->roundoff;
   mem->roundoff            = 0.0;
   if (!mem->base.P || !cpCarriesOver(mem)) return;
   mem->roundoff = fmax(fmin(mem->attempt.roundoff, mem->base.max_correction), before);
@@ -61,9 +58,6 @@ int cpSetTolerances(CPIntegrator s, const char *function) {
   return cpOfCVODES(mem, cpApplyTolerances(mem), function);
 }
 
-/* Far above the roundoff of weights. */
-#define SAME_WEIGHTS 1.0e-6
-
 /* All ratios of the entries of two weight vectors are 1 if the mean squares of the ratios and of
  * their inverses are 1. The weights of a system depend on the step, and CVODES asks for them. */
 void cpAdoptTolerances(CPMultistep mem, N_Vector ewt) {
@@ -74,7 +68,7 @@ void cpAdoptTolerances(CPMultistep mem, N_Vector ewt) {
     const sunrealtype ratio = cpWrmsNorm(s->tmp, s->ewt);
     N_VInv(s->ewt, s->tmp);
     const sunrealtype inverse = cpWrmsNorm(s->tmp, ewt);
-    if (fabs(ratio - 1.0) <= SAME_WEIGHTS && fabs(inverse - 1.0) <= SAME_WEIGHTS) return;
+    if (fabs(ratio - 1.0) <= CP_INEXACT && fabs(inverse - 1.0) <= CP_INEXACT) return;
   }
   s->tol.kind = CP_TOL_CVODES;
 }
@@ -123,11 +117,6 @@ int cpSetNonlinearSolver(CPIntegrator s, SUNNonlinearSolver inner, const char *f
   if (!flag && mem->sens.data) flag = mem->sens.solver(mem->sens.data);
   return flag ? cpReport(&s->log, flag, function, "the nonlinear solver could not be installed")
               : CP_SUCCESS;
-}
-
-static int setConvergence(CPIntegrator s, sunrealtype coef) {
-  ((CPMultistep)s)->coef = coef > 0.0 ? coef : CP_CV_NLSCOEF;
-  return CP_SUCCESS;
 }
 
 /* ---- what CVODES sets ---- */
@@ -246,7 +235,6 @@ const CPIntegratorOps cpMultistepOps = {.methods          = "BDF and ADAMS",
                                         .user_data        = setUserData,
                                         .frequency        = setFrequency,
                                         .nonlinear_solver = cpSetNonlinearSolver,
-                                        .convergence      = setConvergence,
                                         .first_step       = setFirstStep,
                                         .size             = setSize,
                                         .max_steps        = setMaxSteps,

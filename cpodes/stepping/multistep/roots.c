@@ -263,11 +263,10 @@ int cpReInitCVODES(CPMultistep mem, sunrealtype t0, N_Vector y0) {
  * step is at most a tenth of the distance to tout; so tout is replaced by this fraction of the
  * motion that led here. */
 #define FIRST_PART 0.1
-/* Times nearer than this, relative to t, are left to CVODES, which reports them as too close. */
-#define CLOSE (1.0e3 * CP_UROUND)
+/* Times nearer than the roundoff of t are left to CVODES, which reports them as too close. */
 
 int cpStartsAtRoot(const CPMultistep mem, sunrealtype tout, sunrealtype *near) {
   const sunrealtype t0 = mem->base.t0, part = FIRST_PART * mem->root.motion, way = tout - t0;
   *near = t0 + copysign(part, way);
-  return fabs(way) > part && fabs(*near - t0) > CLOSE * fabs(t0);
+  return fabs(way) > part && fabs(*near - t0) > CP_TIME_ROUNDOFF * fabs(t0);
 }

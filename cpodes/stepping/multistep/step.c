@@ -77,7 +77,7 @@ static int entersHistory(CPMultistep mem) {
 /* Projects the state of a rejected attempt at times between which it moves by a tolerance at most, and sets
  * mem->rough. Nothing smooth shows in differences of fourth order: these are the roundoff of the constraints, as that
  * of a motion g(t) after a million turns. ROUGH: in tolerances; the error test amplifies it up to 50 times (BDF of
- * order 5, with BDF_FACTOR). A user's own projection may be less accurate than that. */
+ * order 5). A user's own projection may be less accurate than that. */
 #define ROUGH 0.02
 
 static int findRoughness(CPMultistep mem, const CPAttempt *a, N_Vector ewt) {
@@ -102,15 +102,6 @@ static int findRoughness(CPMultistep mem, const CPAttempt *a, N_Vector ewt) {
   return flag < 0 ? flag : CP_SUCCESS;
 }
 
-/* With BDF, projected norms are multiplied by 3, and the tolerance of the nonlinear solver is
- * divided by 3: errors at the end are then a third, and work at equal error is the same. Without
- * this factor the mean error on the knife edge is 600 tolerances for BDF and 60 for Adams: a
- * tolerance would not mean the same. A factor on the norms alone would bring them down to the noise
- * that the nonlinear solver leaves: stiff bushings then take half as many steps again (guide,
- * "Defaults"). If steps may be left unprojected, their norms are CVODES' own, and estimates would
- * alternate between the two factors. */
-#define BDF_FACTOR 3.0
-
 /* All three norms by which CVODES chooses step size and order must be of one kind (norms.c); for
  * attached memory they are all CVODES' own. */
 static void chooseNorms(CPMultistep mem) {
@@ -120,33 +111,30 @@ static void chooseNorms(CPMultistep mem) {
   norms->mode          = s->P ? s->errest : CP_ERREST_UNPROJECTED;
   if (norms->mode == CP_ERREST_DEFAULT)
     norms->mode = all ? CP_ERREST_PROJECTED : CP_ERREST_UNPROJECTED;
-  const int counts = norms->mode == CP_ERREST_PROJECTED && all && mem->lmm == CV_BDF;
-  norms->factor    = counts ? BDF_FACTOR : 1.0;
 }
 
 /* Will CVODES' error test reject an estimate of this norm, with a margin for roundoff? Then no part
  * of the projection may stay in CVODES' state. */
-#define SURELY_REJECTED 1.0000001
 
 static int surelyRejected(CPMultistep mem, sunrealtype norm) {
-  if (!(mem->attempt.tq2 * norm > SURELY_REJECTED)) return 0;
+  if (!(mem->attempt.tq2 * norm > 1.0 + CP_HALF_DIGITS)) return 0;
   mem->attempt.expect_rejected = mem->attempt.nst;
   return 1;
 }
 
 /* f has been evaluated with the normal error e_n = e - P e. So h df/dy e_n, which may be
  * tangential, stays in the solution: a fraction h |df/dy| of e_n, which is 0.1 to 0.3 where
- * accuracy limits the step. Without this share the heavy top's error is 23 times that of a test
- * that counts all of e_n, and with it 4 times; work at equal error is best for shares up to 0.1
- * (guide, "Defaults"). */
+ * accuracy limits the step. Without this share evaluations of f at equal error are 1.25 times as many on a
+ * heavy top with another spin than those that it was chosen with, and if all of e_n counts, 1.2 times as
+ * many on the pendulum (bench/defaults.rst). */
 #define NORMAL_SHARE 0.125
 
-/* CVODES compares 6, 6 and 10 times the error estimates of the orders q-1, q and q+1. If every step
- * is projected, this factor of the last one makes that 6, 6 and 6: no order is preferred. The bias
- * against higher orders costs steps at equal error, and where the estimates of every second order
+/* CVODES compares 6, 6 and 10 times the error estimates of the orders q-1, q and q+1 (BIAS1, BIAS2, BIAS3). If
+ * every step is projected, BIAS2 / BIAS3 times the last one makes that 6, 6 and 6: no order is preferred.
+ * The bias against higher orders costs steps at equal error, and where the estimates of every second order
  * are mostly normal, as for a rotation, it would keep an order that is the best only among its
  * neighbours. (A bias against lower orders saves more steps, but where stability limits the step,
- * Adams takes up to twice as many. Guide, "Defaults".) */
+ * Adams takes up to twice as many. bench/defaults.rst.) */
 #define HIGHER_ORDER 0.6
 
 /* err = P e + share (e - P e) is the projected estimate of the error e = ycor. CVODES gets its norm
@@ -155,16 +143,15 @@ static int surelyRejected(CPMultistep mem, sunrealtype norm) {
  * Sets *norm. */
 static int projectError(CPMultistep mem, const CPAttempt *a, N_Vector ycor, N_Vector ewt,
                         int is_projected, sunrealtype *norm) {
-  const CPIntegrator s     = &mem->base;
-  const sunrealtype factor = mem->norms.factor;
-  int flag                 = CP_SUCCESS;
+  const CPIntegrator s = &mem->base;
+  int flag             = CP_SUCCESS;
   if (!is_projected) flag = cpProjectError(s->step, mem->attempt.t, mem->attempt.y, ewt, s->err);
   if (flag) {
     cpWrite(s->text, "%s", cpWorkText(s->step));
     return cpFailed(mem, a, flag);
   }
   s->stats.nerrproj++;
-  cpLinearSum(factor * (1.0 - NORMAL_SHARE), s->err, factor * NORMAL_SHARE, ycor, s->err);
+  cpLinearSum(1.0 - NORMAL_SHARE, s->err, NORMAL_SHARE, ycor, s->err);
   *norm = cpWrmsNorm(s->err, ewt);
   mem->attempt.err_valid =
       isfinite(*norm) &&
@@ -174,7 +161,7 @@ static int projectError(CPMultistep mem, const CPAttempt *a, N_Vector ycor, N_Ve
     return cpFailed(mem, a, -CP_PROJ_NONFINITE);
   }
   const sunrealtype unprojected = cpWrmsNorm(ycor, ewt);
-  mem->norms.ratio              = unprojected > 0.0 ? *norm / unprojected : factor;
+  mem->norms.ratio              = unprojected > 0.0 ? *norm / unprojected : 1.0;
   mem->norms.higher             = everyStepIsProjected(mem) ? HIGHER_ORDER : 1.0;
   return CP_SUCCESS;
 }
@@ -251,7 +238,7 @@ static int isDue(CPMultistep mem, const CPAttempt *a) {
 /* Is the step shorter than the latest accepted one, by more than the roundoff of a->h = gamma /
  * rl1? */
 static int isCut(CPMultistep mem, const CPAttempt *a) {
-  return a->nst > 0 && fabs(a->h) < (1.0 - 1.0e2 * CP_UROUND) * fabs(cpLastStep(mem));
+  return a->nst > 0 && fabs(a->h) < (1.0 - CP_TIME_ROUNDOFF) * fabs(cpLastStep(mem));
 }
 
 static int attemptStep(CPMultistep mem, N_Vector y0, N_Vector ycor, N_Vector ewt, sunrealtype tol,
@@ -261,6 +248,7 @@ static int attemptStep(CPMultistep mem, N_Vector y0, N_Vector ycor, N_Vector ewt
   CPAttempt a;
   mem->nsolves++;
   cpAttemptRead(mem, &a);
+  if (a.nst == 0) mem->coef = 0.5 * tol; /* tol = coef / tq[2], and tq[2] is 1/2 at order 1 */
   cpWorkLend(s->step, s->system.data ? NULL : a.user_data); /* CVODES may have been called directly */
 
   /* Evaluates how the attempt before has ended. */
@@ -297,7 +285,7 @@ static int attemptStep(CPMultistep mem, N_Vector y0, N_Vector ycor, N_Vector ewt
                      .nst             = a.nst,
                      .netf            = a.netf,
                      .setup_due       = callLSetup,
-                     .tq2             = mem->coef / tol, /* tol = nlscoef / tq[2] */
+                     .tq2             = mem->coef / tol,
                      .uncut           = isCut(mem, &a) ? 0 : mem->last.uncut + 1,
                      .expect_rejected = -1};
   if (cpIsClipped(mem, &a)) return SUN_NLS_CONV_RECVR;
@@ -305,8 +293,7 @@ static int attemptStep(CPMultistep mem, N_Vector y0, N_Vector ycor, N_Vector ewt
   mem->last.have_estimate = 0;
   cpWorkAttempt(s->step);
   chooseNorms(mem);
-  flag = cpNewtonIterate(&mem->nls, a.t, y0, ycor, ewt, tol / mem->norms.factor, callLSetup,
-                         cvode_mem);
+  flag = cpNewtonIterate(&mem->nls, a.t, y0, ycor, ewt, tol, callLSetup, cvode_mem);
   if (flag) return cpFailedInner(mem, &a, ycor, flag);
 
   cpLinearSum(1.0, a.ypred, 1.0, ycor, trial->y);

@@ -238,7 +238,7 @@ START_TEST(a_box_without_moment_moves_as_a_puck) {
       const sunrealtype tol = pow(10, -e);
       ck_assert(box.feet == FEET && box.moment == 0);
       alone = box, alone.feet = 1;
-      Run *puck = start_puck(&alone, 1e-12), *run = start_box(&box, _i, tol);
+      Run *puck = start_puck(&alone, 1e-12), *run = start_box(&box, _i, asked_of(_i, tol));
       run_to(puck, END);
       run_within_cones(run, &box, END);
       ck_assert_int_gt(puck->nevents, 0);

@@ -42,6 +42,11 @@ Run *run_create(const CPEquations *model, void *user_data, int n, const CPContac
 
 static const char *const names[] = {"DOP853", "RADAU", "BDF", "ADAMS"};
 
+sunrealtype asked_of(int method, sunrealtype tol) {
+  const sunrealtype part = 0.3 * fmin(1.0, pow(2.0e4 * tol, 1.0 / 6.0));
+  return tol * (method == BDF ? part / 3.0 : method == ADAMS ? part : 1.0);
+}
+
 CPSession session_of(CPContact contact, int method, sunrealtype rtol, sunrealtype atol) {
   CPSession session = CPSessionCreate(names[method], test_context);
   ck_assert_ptr_nonnull(session);

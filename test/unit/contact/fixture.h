@@ -44,6 +44,10 @@ Run *run_create(const CPEquations *model, void *user_data, int n, const CPContac
 /* The present phase of contact i */
 enum { MAX_CONTACTS = 128 };
 CPContactPhase phase_of(CPContact contact, int i);
+/* The tolerance with which errors of this method are within bounds in units of tol that are the same for
+ * all methods. Errors of multistep methods add up over the tens of steps of a flight, whose number grows
+ * as tol^(-1/6) at order 5, and those of BDF are three times as large as those of Adams. */
+sunrealtype asked_of(int method, sunrealtype tol);
 /* A session with this contact and method, not started; the run's messages */
 CPSession session_of(CPContact contact, int method, sunrealtype rtol, sunrealtype atol);
 /* Sessions to come compute sensitivities, with tests of their errors. */

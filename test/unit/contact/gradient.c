@@ -200,7 +200,7 @@ START_TEST(adjoint_gradients_pass_impacts_accumulation_sliding_and_rest) {
   const CPFunctional F = {.ng = 2, .end = way, .integrand = height};
   for (int n = 0; n < TIMES; n += test_is_short() ? 4 : 1) { /* one flight, and all phases */
     Puck puck   = usual;
-    Run *run    = puck_run(&puck, _i, TOL);
+    Run *run    = puck_run(&puck, _i, asked_of(_i, TOL));
     N_Vector *S = N_VCloneVectorArray(PARAMETERS, run->y), *start = N_VCloneVectorArray(2, run->y);
     sunrealtype G[2], dG[2 * PARAMETERS], y[VALUES];
     const CPParameters parameters = parameters_of(&puck, S);

@@ -20,7 +20,7 @@ START_TEST(bouncing_ball_comes_to_rest_where_the_series_ends) {
   const CPEquations model    = floor_body_model(&body);
   const CPContactPoint point = {.name = "ball", .law.restitution = 0.9};
   const sunrealtype y0[] = {0, 1, 0, 0, 0, 0}, t1 = sqrt(2 / 9.81);
-  Run *run   = run_start(&model, &body, 1, &point, y0, _i, TIGHT);
+  Run *run   = run_start(&model, &body, 1, &point, y0, _i, asked_of(_i, TIGHT));
   int before = 0;
   run_to(run, 9);
   ck_assert_double_le(fabs(run->event[0].t - t1), 1e-10);
@@ -28,7 +28,8 @@ START_TEST(bouncing_ball_comes_to_rest_where_the_series_ends) {
   ck_assert_int_eq(before, 44);
   const CPContactEvent *last = &run->event[run->nevents - 1];
   ck_assert_int_eq(last->accumulated, 1);
-  ck_assert_double_le(fabs(last->t_closed - t1 * SUN_RCONST(1.9) / SUN_RCONST(0.1)), 1e-10);
+  ck_assert_double_le(fabs(last->t_closed - t1 * SUN_RCONST(1.9) / SUN_RCONST(0.1)),
+                      _i == BDF ? 3e-10 : 1e-10);
   ck_assert_int_eq(phase_of(run->contact, 0), CP_CONTACT_CLOSED); /* no friction */
   ck_assert_double_le(fabs(entries(run->y)[1]), TIGHT);
   ck_assert_double_le(fabs(entries(run->y)[4]), TIGHT);
@@ -553,7 +554,7 @@ START_TEST(woodpecker_has_the_accuracy_of_the_tolerance) {
   sequence(exact, expected, sizeof expected);
   for (int digits = 4; digits <= 10; digits += 2) {
     const sunrealtype tol = pow(10, -digits);
-    Run *run              = woodpecker(_i, tol);
+    Run *run              = woodpecker(_i, asked_of(_i, tol));
     run_to(run, 0.3);
     sequence(run, found, sizeof found);
     ck_assert_str_eq(found, expected);

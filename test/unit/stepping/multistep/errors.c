@@ -28,7 +28,6 @@ START_TEST(null_objects_are_refused) {
   ck_assert_int_eq(CPIntegratorWFtolerances(NULL, NULL), CP_MEM_NULL);
   ck_assert_int_eq(CPIntegratorSetProjector(NULL, run.P), CP_MEM_NULL);
   ck_assert_int_eq(CPIntegratorSetNonlinearSolver(NULL, run.inner), CP_MEM_NULL);
-  ck_assert_int_eq(CPIntegratorSetNonlinConvCoef(NULL, 0.1), CP_MEM_NULL);
   ck_assert_int_eq(CPIntegratorSetProjFrequency(NULL, 1, 0), CP_MEM_NULL);
   ck_assert_int_eq(CPIntegratorSetErrEst(NULL, CP_ERREST_PROJECTED), CP_MEM_NULL);
   ck_assert_int_eq(CPIntegratorSetMaxCorrection(NULL, 1.0), CP_MEM_NULL);
@@ -107,9 +106,6 @@ START_TEST(bad_arguments_are_named_with_rule_and_value) {
   refuse(CPIntegratorWFtolerances(run.mem, NULL), CP_ILL_INPUT, "efun", "NULL");
   refuse(CPIntegratorSetProjector(run.mem, longer_P), CP_ILL_INPUT, "P", "length", "4", "5");
   refuse(CPIntegratorSetNonlinearSolver(run.mem, empty), CP_ILL_INPUT, "inner", "setsysfn");
-  refuse(CPIntegratorSetNonlinConvCoef(run.mem, -0.1), CP_ILL_INPUT, "coef", "positive", "-0.1");
-  refuse(CPIntegratorSetNonlinConvCoef(run.mem, NAN), CP_ILL_INPUT, "coef", "positive", "nan");
-  refuse(CPIntegratorSetNonlinConvCoef(run.mem, INFINITY), CP_ILL_INPUT, "coef", "positive", "inf");
   refuse(CPIntegratorSetProjFrequency(run.mem, -1, 0), CP_ILL_INPUT, "nsteps", "positive", "-1");
   refuse(CPIntegratorSetErrEst(run.mem, (CPErrEst)17), CP_ILL_INPUT, "mode", "CP_ERREST", "17");
   refuse(CPIntegratorSetMaxCorrection(run.mem, -1.0), CP_ILL_INPUT, "wrms", "positive", "-1");
@@ -130,8 +126,7 @@ START_TEST(bad_arguments_are_named_with_rule_and_value) {
          "4", "5");
   refuse(CPIntegratorEvolve(run.mem, 1.0, y, &t, 9), CP_ILL_INPUT, "itask", "CV_ONE_STEP", "9");
 
-  ck_assert_success(&run, CPIntegratorSetNonlinConvCoef(run.mem, 0.0)); /* the defaults */
-  ck_assert_success(&run, CPIntegratorSetMaxCorrection(run.mem, 0.0));
+  ck_assert_success(&run, CPIntegratorSetMaxCorrection(run.mem, 0.0)); /* the default */
 
   ck_assert_success(&run, run_to(&run, 1.0));
   ck_assert_success(&other, run_to(&other, 1.0));

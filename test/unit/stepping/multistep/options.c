@@ -196,7 +196,7 @@ static void set_option(Run *r, int which) {
   case 2: ck_assert_success(r, CPIntegratorSetNonlinearSolver(r->mem, r->inner)); break;
   case 3: ck_assert_success(r, CPIntegratorSetProjFrequency(r->mem, 2, 0)); break;
   case 4: ck_assert_success(r, CPIntegratorSetErrEst(r->mem, CP_ERREST_UNPROJECTED)); break;
-  case 5: ck_assert_success(r, CPIntegratorSetNonlinConvCoef(r->mem, 0.05)); break;
+  case 5: ck_assert_success(r, CVodeSetNonlinConvCoef(r->cvode_mem, 0.05)); break;
   default: ck_assert_success(r, CPIntegratorInit(r->mem, world_rhs, 0.0, r->y));
   }
 }
