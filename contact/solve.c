@@ -24,9 +24,6 @@
 #include <string.h>
 
 #define RESIDUAL 1.0e-12 /* of F, relative to c */
-/* By products, each Newton step gains less than with factors, and the last ones are cheap: they aim
- * at this fraction of RESIDUAL. */
-#define FURTHER 0.01
 /* All combinations are tried for up to this many contacts. */
 #define ENUMERATED 3
 /* Sweeps of Gauss-Seidel before the first trial of Newton's method; the next trial has GROWTH times
@@ -36,24 +33,18 @@
 #define GROWTH 8
 /* Number of steps of the projected gradient that replace one sweep. */
 #define GRADIENTS 10
-/* Newton's iterations of a trial, and for each center. A step may increase |F| up to the largest of
- * the newest MEMORY values (L. Grippo, F. Lampariello, S. Lucidi, SIAM J. Numer. Anal. 23, 1986),
+/* The most iterations of Newton's method, and the most centers. A step may increase |F| up to the largest
+ * of the newest MEMORY values (L. Grippo, F. Lampariello, S. Lucidi, SIAM J. Numer. Anal. 23, 1986),
  * which takes two thirds of the iterations that a monotone line search takes. */
-#define ITERATIONS 15
-#define PROXIMAL   40
+#define ITERATIONS 40
 #define MEMORY     10
 #define HALVINGS   6
-/* Shifts, relative to W_ii = 1: the first and the last, and the factors by which they change when
- * Newton's method succeeds (in at most FAST iterations) and when it fails. Each shifted problem is
- * solved until F is INNER times that of the unshifted problem. */
-#define FIRST_SHIFT 0.1
-#define LAST_SHIFT  1.0e-7
-#define SMALLER     0.1
-#define LARGER      3.0
-#define FAST        6
-#define INNER       0.1
-#define CENTERS     60
-#define POLISHING   4
+/* Shifts, relative to W_ii = 1: the last one, where half of the digits of W remain, and the factor by which
+ * they decrease, from 1, when Newton's method succeeds, and increase when it fails. By the same factor each
+ * shifted problem, and the polished one, is solved more accurately than the unshifted one. */
+#define LAST_SHIFT sqrt(DBL_EPSILON)
+#define SMALLER    0.1
+#define POLISHING  4
 
 /* Lists the rows of F' that are not rows of I. Returns their number. */
 static int rowsOn(const ContactProblem *p, int *on) {
@@ -212,16 +203,16 @@ static int proximal(ContactProblem *p, const Work *work, sunrealtype size) {
   sunrealtype nearest = size, least;
   memset(work->center, 0, bytes);
   p->center = work->center;
-  p->shift  = FIRST_SHIFT;
-  for (int k = 0; k < CENTERS && nearest > RESIDUAL * size; k++) {
+  p->shift  = SMALLER;
+  for (int k = 0; k < ITERATIONS && nearest > RESIDUAL * size; k++) {
     const int iterations =
-        newton(p, work, PROXIMAL, fmax(INNER * nearest, 0.1 * RESIDUAL * size), &least);
+        newton(p, work, ITERATIONS, SMALLER * fmax(nearest, RESIDUAL * size), &least);
     const sunrealtype F = residual(p, work);
     if (iterations >= 0 || F < nearest) memcpy(work->center, p->x, bytes);
     else memcpy(p->x, work->center, bytes);
     nearest = iterations >= 0 && k == 0 ? F : fmin(F, nearest);
-    if (iterations < 0) p->shift = fmin(LARGER * p->shift, 1.0);
-    else if (iterations <= FAST) p->shift = fmax(SMALLER * p->shift, LAST_SHIFT);
+    if (iterations < 0) p->shift = fmin(p->shift / SMALLER, 1.0);
+    else p->shift = fmax(SMALLER * p->shift, LAST_SHIFT);
   }
   p->shift = 0.0;
   return !(residual(p, work) <= RESIDUAL * size);
@@ -235,7 +226,7 @@ static void leastNorm(ContactProblem *p, const Work *work, sunrealtype size) {
   memset(work->center, 0, bytes);
   p->center = work->center, p->shift = LAST_SHIFT;
   for (int k = 0; k < POLISHING; k++) {
-    newton(p, work, ITERATIONS, 0.1 * RESIDUAL * size, &least);
+    newton(p, work, ITERATIONS, SMALLER * RESIDUAL * size, &least);
     memcpy(work->center, p->x, bytes);
   }
   if (!(residual(p, work) <= RESIDUAL * size)) memcpy(p->x, work->kept, bytes);
@@ -301,7 +292,7 @@ int contactSolve(ContactProblem *p) {
     for (int trial = 0, sweeps = SWEEPS; failed && trial < TRIALS; trial++, sweeps *= GROWTH) {
       if (p->times) contactProjectedGradient(p, GRADIENTS * sweeps, work.F, work.h, work.Wh);
       else gaussSeidel(p, sweeps);
-      newton(p, &work, ITERATIONS, (p->times ? FURTHER : 1.0) * RESIDUAL * size, &least);
+      newton(p, &work, ITERATIONS, (p->times ? SMALLER : 1.0) * RESIDUAL * size, &least);
       failed = !(least <= RESIDUAL * size);
     }
     if (failed) {
