@@ -11,15 +11,12 @@
 /* Up to h rho = 6, rho the spectral radius, DOP853 is stable: its steps are limited by stability if h rho is near 6, and
  * RADAU's are no longer than DOP853's could be if it is small. */
 #define LIMITED 3.0
-/* The same without a CPMech, where a power iteration with so many evaluations of f gives rho, and for Adams, whose fixed-point
- * iteration converges up to about 1. One rate could be an accident of this state: the method changes at the second. */
-#define EVALUATIONS       6
-#define EXPLICIT_LIMIT    5.0
-#define FIXED_POINT_LIMIT 0.5
-#define IN_A_ROW          2
-/* The difference quotients of the power iteration, in units of the tolerance, and what counts as a tolerance of 0 */
+/* Without a CPMech a power iteration with so many evaluations of f gives rho. The fixed-point iteration of Adams converges up to
+ * h rho = 1 in place of 6. One rate could be an accident of this state: the method changes at the second. */
+#define EVALUATIONS 6
+#define IN_A_ROW    2
+/* The difference quotients of the power iteration, in units of the tolerance */
 #define DISPLACEMENT 0.01
-#define NO_TOLERANCE 1.0e-14
 
 /* ---- starts ---- */
 
@@ -122,7 +119,7 @@ static int isLimited(CPSession s, sunrealtype h) {
   N_VScale(s->rtol, scale, scale);
   if (s->vatol) N_VLinearSum(1.0, scale, 1.0, s->vatol, scale);
   else N_VAddConst(scale, s->atol, scale);
-  if (!(N_VMin(scale) > 0.0)) N_VAddConst(scale, NO_TOLERANCE, scale);
+  if (!(N_VMin(scale) > 0.0)) N_VAddConst(scale, DBL_EPSILON, scale);
   if (rightHandSide(s, s->y, f0)) return 0;
   N_VDiv(f0, scale, v);
   for (int k = 0; k < EVALUATIONS; k++) {
@@ -136,7 +133,7 @@ static int isLimited(CPSession s, sunrealtype h) {
     size = sqrt(N_VDotProd(v, v));
   }
   const int multistep = CPIntegratorGetCVodeMem(s->mem) != NULL;
-  return h * size > (multistep ? FIXED_POINT_LIMIT : EXPLICIT_LIMIT);
+  return h * size > (multistep ? LIMITED / 6.0 : LIMITED);
 }
 
 /* The method for the steps to come, or NULL if it does not change */
