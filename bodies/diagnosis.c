@@ -30,7 +30,8 @@ int bodiesFindSingular(Assembly *a, N_Vector x0) {
   sunrealtype *w          = calloc((size_t)nu, sizeof *w);
   unsigned state          = 1;
   Loops loops             = NULL;
-  int flag = !w || bodiesFindLoops(b, a->mask, a->extent, &loops) ? CP_MEM_FAIL : CP_SUCCESS;
+  int flag =
+      !w || bodiesFindLoops(a->model, b, a->mask, a->extent, &loops) ? CP_MEM_FAIL : CP_SUCCESS;
   N_VScale(1, x0, a->x);
   const int singular = loops ? bodiesCountNarrow(a, loops, 1) : 0; /* dependent rows there */
   if (singular < 0) flag = singular;

@@ -205,7 +205,8 @@ static int agree(Backwards *b, const Passage *e, int k, int l) {
   int flag = CP_SUCCESS;
   for (int i = 0; i < 2 && !flag; i++)
     flag =
-        CPProjectorProjectCotangent(CPMechGetProjector(c->mech), e->t, e->minus, b->weights, d[i]);
+        CPProjectorProjectVector(CPMechGetProjector(c->mech), CP_COTANGENT, e->t, e->minus,
+                                    b->weights, d[i]);
   if (flag) return contactPassOn(c, flag);
   size = fmax(size, N_VMaxNorm(d[0])), most = fmax(most, N_VMaxNorm(d[1]));
   return most <= CONTACT_SAME_TIME * size ? CP_SUCCESS : contactDiffer(c, k, l, e->t, b->function);

@@ -344,7 +344,7 @@ typedef struct {
 
 /** Energies and powers at one state. E = kinetic + potential changes by E' = -dissipation + applied + drives. */
 typedef struct {
-  size_t size;
+  size_t size;             /**< of this struct */
   sunrealtype kinetic;     /**< kinetic energy, including that of inertances [J] */
   sunrealtype potential;   /**< potential energy of gravity and of springs without laws [J] */
   sunrealtype dissipation; /**< power lost in dampers and friction [W] */
@@ -382,7 +382,7 @@ typedef enum {
 
 /** What is known of one thing. Indices are -1, and texts "", where they mean nothing. */
 typedef struct {
-  size_t size;
+  size_t size;         /**< of this struct */
   const char *name;    /**< its name */
   const char *unit;    /**< of a coordinate or a state */
   const char *meaning; /**< of a state, "x of its centre of mass" */
@@ -430,7 +430,7 @@ CPODES_EXPORT int CPMechGetParameters(CPMech mech, sunrealtype **values, int *n)
 
 /** Options and results of an assembly. */
 typedef struct {
-  size_t size;
+  size_t size;      /**< of this struct */
   const char *held; /**< in: names of bodies whose positions are held, separated by blanks, or NULL */
   const char *notes; /**< out: what has been changed beyond closing the joints, one line each, or ""; until the next one */
   sunrealtype change; /**< out: the largest change of a start velocity that was given, as a part of it, or 0 */
@@ -481,7 +481,7 @@ CPODES_EXPORT int CPMechGetPoints(CPMech mech, CPThing thing, int i, N_Vector y,
 
 /** What a file says beside the mechanism. The mechanism owns the texts, which are "" if they are not given. */
 typedef struct {
-  size_t size;
+  size_t size;         /**< of this struct */
   const char *title;   /**< title */
   const char *method;  /**< method as named by `cpodes run --method`; "" means any */
   int method_line;     /**< line of this name in the file; 0 if it is not given */

@@ -347,7 +347,7 @@ static void painleve(World *w) {
 
 static void results(World *w) {
   ContactCounters stats;
-  CALL(w, CONTACT, contact_counters(w->contacts.contact, chance(w, w->odd) ? NULL : &stats));
+  CALL(w, CONTACT, contact_counters(w->contacts.contact, &stats));
 }
 
 /* ---- sensitivities ---- */

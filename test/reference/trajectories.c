@@ -32,14 +32,14 @@ static sunrealtype error_bound(const Mechanism *mech, sunrealtype tol, long int 
 }
 
 /* Loop index: mechanism, method, solver, norm, Jacobian */
-enum { NUM_COMBINATIONS = NUM_MECHANISMS * 2 * 4 * 2 * 2 };
+enum { NUM_COMBINATIONS = NUM_MECHANISMS * 2 * 3 * 2 * 2 };
 
 START_TEST(every_combination_stays_within_the_error_bound) {
   static const CPLinSol solvers[3] = {CP_LINSOL_SCHUR, CP_LINSOL_QR, CP_LINSOL_AUTO};
-  Mechanism mech                   = mechanism((MechanismId)(_i / 32));
-  const Options options            = {.lmm                  = _i / 16 % 2 ? CV_ADAMS : CV_BDF,
+  Mechanism mech                   = mechanism((MechanismId)(_i / 24));
+  const Options options            = {.lmm                  = _i / 12 % 2 ? CV_ADAMS : CV_BDF,
                                       .tol                  = 1e-7,
-                                      .linsol               = solvers[_i / 4 % 4],
+                                      .linsol               = solvers[_i / 4 % 3],
                                       .norm                 = _i / 2 % 2 ? CP_NORM_L2 : CP_NORM_ERROR,
                                       .difference_quotients = _i % 2};
   Run run                          = run_create(&mech, &options);
@@ -162,9 +162,10 @@ START_TEST(error_falls_with_the_tolerance) {
 }
 END_TEST
 
-/* Geometric mean of the quotients of the errors with and without projection. A factor of 2
- * corresponds to less than half a decade of the tolerance (slope 0.775: a factor of 2.4). Loop
- * index: mechanism and method. */
+/* Geometric mean of the quotients of the errors with and without projection: at most what half a decade
+ * of the tolerance makes, 10^(0.775 / 2) by the slope above. Projected estimates leave out most of the
+ * normal part, which projections remove, so that steps are longer at the same tolerance. Loop index:
+ * mechanism and method. */
 START_TEST(projection_costs_no_accuracy) {
   Mechanism mech = mechanism((MechanismId)(_i / 2));
   const int lmm  = _i % 2 ? CV_ADAMS : CV_BDF;
@@ -176,7 +177,7 @@ START_TEST(projection_costs_no_accuracy) {
   const sunrealtype mean = exp(sum_of_logs / NUM_TOLERANCES);
   if (wants_figures())
     printf("%-12s %-5s error with / without projection %.2f\n", mech.name, method_name(lmm), mean);
-  ck_assert_double_le(mean, 2);
+  ck_assert_double_le(mean, pow(10, 0.775 / 2));
 }
 END_TEST
 

@@ -103,12 +103,13 @@ class LightBodies(RunnerTest):
         """Errors in tolerances belong to the method, at a mass ratio of 1,000 as well: up to 150 by BDF for the four-bar."""
         for mechanism in pendulum, ball, chain, four_bar:
             usual = {}
-            for mass in 1e-3, 1e-6, 1e-12:
+            # Errors at one tolerance scatter: those at three neighbouring ones are usual.
+            for mass, parts in (1e-3, (0.8, 1, 1.25)), (1e-6, (1,)), (1e-12, (1,)):
                 _, exact = self.run_file(mechanism(mass), "radau", tolerance=1e-10)
                 for method in "dop853", "bdf", "adams", "radau":
                     with self.subTest(mechanism=mechanism.__name__, method=method, mass=mass):
-                        _, rows = self.run_file(mechanism(mass), method)
-                        error = max(abs(float(row[name]) - float(want[name])) for row, want in zip(rows, exact, strict=True)
+                        error = max(abs(float(row[name]) - float(want[name])) for part in parts
+                                    for row, want in zip(self.run_file(mechanism(mass), method, tolerance=part * TOLERANCE)[1], exact, strict=True)
                                     for name in row if name.rpartition(".")[2] in {"x", "y", "z", "e0", "e1", "e2", "e3"})
                         self.assertLessEqual(error, 2 * usual.setdefault(method, error) + TOLERANCE)
 

@@ -165,7 +165,7 @@ class Result(RunTest):
         height = parts.pop("height", "N_VGetArrayPointer(state)[1]")
         text = source(**({"quantities": quantities, "members": members} | parts)).replace(
             "static void points(",
-            f"static sunrealtype height(const CPPlugin *model, sunrealtype t, N_Vector state) {{ return {height}; }}\nstatic void points(",
+            f"static sunrealtype height(const CPPlugin *model, int i, sunrealtype t, N_Vector state) {{ return {height}; }}\nstatic void points(",
         )
         return compile_model(self.folder, text=text)
 
@@ -678,7 +678,7 @@ class Refused(RunTest):
             (["pendulum", "--param", "L=one"], ["L", '"one"']),
             (["chain", "--param", "n=2.6"], ["n (number of masses)", "whole number", '"2.6"']),
             (["pendulum", "--norm", "kinetik"], ["--norm", '"kinetik"', '"kinetic"']),
-            (["pendulum", "--linsol", "qr"], ["--linsol qr", '"mech"']),
+            (["pendulum", "--form", "ode", "--linsol", "kkt"], ["--linsol kkt", '"ode"']),
             (["pendulum", "--form", "ode", "--norm", "kinetic"], ["--norm kinetic", '"ode"']),
             (["pendulum", "--form", "ode", "--method", "bdf2"], ["bdf2", '"mech"']),
             (["newton_cradle", "--form", "ode"], ['"ode"']),
@@ -724,7 +724,7 @@ class Refused(RunTest):
     def test_a_refused_run_writes_nothing(self):
         table = self.folder / "run.csv"
         table.write_text("old")
-        self.assertEqual(cpodes("run", "pendulum", "--linsol", "qr", "--csv", table).returncode, USAGE)
+        self.assertEqual(cpodes("run", "pendulum", "--form", "ode", "--linsol", "kkt", "--csv", table).returncode, USAGE)
         self.assertEqual(table.read_text(), "old")
 
 

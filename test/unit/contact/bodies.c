@@ -110,7 +110,7 @@ START_TEST(contacts_act_in_a_system_that_has_been_used) {
     if (k > 1) {
       CPIntegrator mem = CPIntegratorCreate(_i % 2 ? "RADAU" : "BDF", test_context);
       N_Vector end     = N_VClone(y);
-      ck_assert_int_eq(CPMechSetActive(mech, (sunrealtype[3]){0}), CP_SUCCESS); /* it falls */
+      ck_assert_int_eq(CPMechSetActive(mech, (int[3]){0}), CP_SUCCESS); /* it falls */
       ck_assert_int_eq(CPMechAttach(mech, mem, 0, y), CP_SUCCESS);
       ck_assert_int_eq(CPIntegratorSStolerances(mem, 1e-8, 1e-8), CP_SUCCESS);
       ck_assert_int_eq(CPIntegratorEvolve(mem, 0.2, end, &t, CV_NORMAL), CP_SUCCESS);

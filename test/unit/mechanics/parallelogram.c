@@ -207,12 +207,12 @@ START_TEST(tolerances_below_the_roundoff_of_a_singular_position_are_told_once) {
     begin(y);
     CPMech mech      = create_mech(&model, y, test_context);
     CPIntegrator mem = CPIntegratorCreate(all[_i], test_context);
-    ck_assert_int_eq(CPIntegratorSetErrHandlerFn(mem, message_log, &log), CP_SUCCESS);
+    ck_assert_int_eq(CPObjectSetErrHandlerFn(CP_OBJECT(mem), message_log, &log), CP_SUCCESS);
     ck_assert_int_eq(CPMechAttach(mech, mem, t, y), CP_SUCCESS);
     ck_assert_int_eq(CPIntegratorSStolerances(mem, tol, tol), CP_SUCCESS);
     ck_assert_int_eq(CPIntegratorSetMaxNumSteps(mem, -1), CP_SUCCESS);
     ck_assert_msg(CPIntegratorEvolve(mem, T_END, y, &t, CV_NORMAL) == CP_SUCCESS, "%s at %g: %s",
-                  all[_i], tol, CPIntegratorGetLastMessage(mem));
+                  all[_i], tol, CPObjectGetLastMessage(CP_OBJECT(mem)));
     ck_assert_int_eq(log.count, tight);
     if (tight) ck_assert_mentions(log.text, "next to a singular position");
     CPIntegratorFree(&mem);

@@ -294,7 +294,7 @@ START_TEST(bad_vectors_are_named) {
   expect(CPProjectorProjectVector(P, CP_TANGENT, 0, y, ewt, NULL), CP_ILL_INPUT,
          "x must not be NULL");
   expect(CPProjectorProjectVector(P, CP_COTANGENT, 0, y, ewt, NULL), CP_ILL_INPUT,
-         "w must not be NULL");
+         "x must not be NULL");
   expect(CPProjectorGetViolation(P, 0, y, ewt, NULL, NULL), CP_ILL_INPUT, "norm must not be NULL");
   entries(ewt)[3] = 0;
   expect(CPProjectorProject(P, 0, y, ewt), CP_ILL_INPUT, "ewt[3] = 0");

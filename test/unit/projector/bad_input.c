@@ -499,7 +499,6 @@ START_TEST(results_without_a_place_are_refused) {
   ck_assert_refused(CPProjectorCheckJac(k.P, 0.0, k.y, k.ewt, NULL, NULL, NULL), CP_ILL_INPUT,
                     "err", "NULL");
   ck_assert_refused(CPProjectorGetRank(k.P, NULL, NULL), CP_ILL_INPUT, "rank", "NULL");
-  ck_assert_refused(projector_counters(k.P, NULL), CP_ILL_INPUT, "stats", "NULL");
   ck_assert_refused(CPProjectorGetLinearSolver(k.P, NULL, NULL), CP_ILL_INPUT, "type", "NULL");
 }
 END_TEST

@@ -510,7 +510,7 @@ START_TEST(a_programs_own_adjoint_run_is_projected) {
   backward.own = 1, backward.weights = weights;
   ck_assert_int_eq(CVodeB(run->cvode_mem, 0.0, CV_NORMAL), CV_SUCCESS);
   ck_assert_int_eq(CVodeGetB(run->cvode_mem, which, &run->t, l), CV_SUCCESS);
-  ck_assert_int_eq(CPProjectorProjectCotangent(run->P, 0.0, y0, weights, l), CP_SUCCESS);
+  ck_assert_int_eq(CPProjectorProjectVector(run->P, CP_COTANGENT, 0.0, y0, weights, l), CP_SUCCESS);
   ck_assert_int_gt(backward.calls, 10);
   for (int k = 0; k < 2; k++) {
     entries(y0)[0] = cos(e), entries(y0)[1] = k ? sin(e) : -sin(e);
