@@ -204,8 +204,7 @@ static int agree(Backwards *b, const Passage *e, int k, int l) {
   }
   int flag = CP_SUCCESS;
   for (int i = 0; i < 2 && !flag; i++)
-    flag =
-        CPProjectorProjectVector(CPMechGetProjector(c->mech), CP_COTANGENT, e->t, e->minus,
+    flag = CPProjectorProjectVector(CPMechGetProjector(c->mech), CP_COTANGENT, e->t, e->minus,
                                     b->weights, d[i]);
   if (flag) return contactPassOn(c, flag);
   size = fmax(size, N_VMaxNorm(d[0])), most = fmax(most, N_VMaxNorm(d[1]));

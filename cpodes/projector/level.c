@@ -109,8 +109,7 @@ int cpLevelOpen(CPWork work, int l) {
   CPSaddleOptions options = {.type       = work->linsol,
                              .may_change = P->options.linsol == CP_LINSOL_AUTO,
                              .definite   = 1,
-                             .finest =
-                                 P->user.jac || P->mc == 0 ? CP_ROUNDED : CP_INEXACT};
+                             .finest     = P->user.jac || P->mc == 0 ? CP_ROUNDED : CP_INEXACT};
   const int sparse        = options.type == CP_LINSOL_SPARSE;
   if (W && !W->start && sparse) { /* W couples all rows: the Schur complement is dense */
     options.type       = CP_LINSOL_SCHUR;

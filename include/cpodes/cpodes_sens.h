@@ -186,8 +186,8 @@ typedef enum {
 
 /** Options of gradients. A member that is 0 has its default. All but mode and start are for the backward run. */
 typedef struct {
-  CPGradientMode mode;
-  long int steps; /**< steps between checkpoints, which need memory; default 150 */
+  CPGradientMode mode; /**< forward or adjoint */
+  long int steps;      /**< steps between checkpoints, which need memory; default 150 */
   int interp; /**< CV_POLYNOMIAL (default) or CV_HERMITE. If t1 < t0 or steps < 13, the default is CV_HERMITE, and
                          CV_POLYNOMIAL returns CP_NOT_SUPPORTED */
   int lmm; /**< CV_ADAMS (default, with fixed-point iteration) or CV_BDF (dense Jacobian by differences) */

@@ -57,7 +57,7 @@ int reference(const CPPlugin *model, double t, N_Vector y) {
 }
 
 const CPPluginCoordinate coordinates[] = {{"crank", "rad", "angle of the crank from straight down"},
-                                         {"rocker", "rad", "angle of the rocker, likewise"}};
+                                          {"rocker", "rad", "angle of the rocker, likewise"}};
 
 /* The change of the potential energy of both rods from the lowest to the highest position: 2 g (1
  * kg 0.5 m + 1.5 kg 0.75 m) = 32 J. */

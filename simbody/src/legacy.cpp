@@ -210,7 +210,7 @@ struct LegacyIntegrator::Impl {
     if (how == USERS) {
       const CPUserProjection functions = {sizeof functions, project, projectError, projectBoth,
                                           violation};
-      P = CPProjectorCreateUser(&functions, y, ctx);
+      P                                = CPProjectorCreateUser(&functions, y, ctx);
     } else {
       c = N_VNew_Serial(static_cast<sunindextype>(tolerances.size()), ctx);
       if (!c) return CP_MEM_FAIL;

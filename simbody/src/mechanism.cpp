@@ -480,7 +480,7 @@ int Mechanism::create(const State &state, double accuracy, bool infinity, double
   /* used for iterations only, not for results */
   if (nz) model.auxiliary_jac = Functions::auxiliaryJacobian;
   setScales(accuracy, infinity);
-  tmpl = N_VNew_Serial(nq + nu + nz, ctx);
+  tmpl         = N_VNew_Serial(nq + nu + nz, ctx);
   CPModel made = CPModelCreate(&model);
   mech         = tmpl && made ? CPMechCreate(made, tmpl, ctx) : nullptr;
   CPModelFree(&made);

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <new>
+#include <nvector/nvector_serial.h>
 #include <string>
 #include <vector>
 
@@ -88,7 +89,8 @@ Drawing draw(const SimbodyMatterSubsystem &matter, const State &state) {
 }
 
 int giveDrawing(CPPlugin *model, const Drawing &d) {
-  if (CPPluginDraw(model, int(d.stations.size()), nullptr, int(d.segments.size()), nullptr, 0, nullptr))
+  if (CPPluginDraw(model, int(d.stations.size()), nullptr, int(d.segments.size()), nullptr, 0,
+                   nullptr))
     return -1;
   for (std::size_t i = 0; i < d.stations.size(); i++) model->drawing.kind[i] = d.stations[i].kind;
   for (std::size_t i = 0; i < d.segments.size(); i++) {
@@ -109,13 +111,13 @@ void build(CPPlugin *model, Own &own, MakeRunnerModel make) {
   ProjectOptions options(tolerance);
   options.setOption(ProjectOptions::UseInfinityNorm);
   own.mechanism->assemble(start, options);
-  model->mech    = own.mechanism->equations(start, tolerance);
+  model->mech            = own.mechanism->equations(start, tolerance);
   model->known           = made.referenceError > 0.0;
   model->reference_error = made.referenceError;
   own.drawing            = draw(made.matter, start);
   own.shown              = start;
-  model->n  = start.getNY();
-  model->y0 = N_VNew_Serial(model->n, model->ctx);
+  model->n               = start.getNY();
+  model->y0              = N_VNew_Serial(model->n, model->ctx);
   if (!model->y0 || giveDrawing(model, own.drawing)) throw std::bad_alloc();
   N_VConst(0.0, model->y0);
   Mechanism::read(start, model->y0);
@@ -131,7 +133,7 @@ const State &runnerState(const CPPlugin *model, double t, N_Vector y) {
   return o.shown;
 }
 
-double runnerEnergy(const CPPlugin *model, double t, N_Vector y) {
+double runnerEnergy(const CPPlugin *model, int, double t, N_Vector y) {
   try {
     const State &state = runnerState(model, t, y);
     runnerModel(model).system.realize(state, Stage::Dynamics);

@@ -53,7 +53,7 @@ const RunnerModel &runnerModel(const CPPlugin *model);
  * Velocity. It is valid until the next call for this model. Exceptions of Simbody pass through. */
 const SimTK::State &runnerState(const CPPlugin *model, double t, N_Vector y);
 /** For CPPluginQuantity.value: kinetic and potential energy; NaN if Simbody throws. */
-double runnerEnergy(const CPPlugin *model, double t, N_Vector y);
+double runnerEnergy(const CPPlugin *model, int i, double t, N_Vector y);
 
 namespace runner {
 int create(CPPlugin *model, MakeRunnerModel make) noexcept;
