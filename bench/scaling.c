@@ -106,11 +106,6 @@ static void set_levels(Case *s) {
   for (sunindextype j = 0; j < 2 * s->links; j++) s->col_level[2 * s->links + j] = 1;
 }
 
-static sunrealtype max_difference(N_Vector a, N_Vector b, N_Vector work) {
-  N_VLinearSum(1.0, a, -1.0, b, work);
-  return N_VMaxNorm(work);
-}
-
 static void start_from(Case *s, sunrealtype distance, sunrealtype hand_eps) {
   N_VScale(1.0, s->on, s->start);
   disturb(4 * s->links, s->start, s->ewt, distance);
