@@ -65,8 +65,11 @@ CP_WIDE_PART int some(Norms *norms, int first, int lanes, int length, int weight
     mu[k]             = e / (weighted ? m1 + sqrt(root2) : m0 + r * s);
     violation[k]      = (s - r) * (s - r) * size;
     larger |= violation[k] > most;
-    bad |= !(m0 > LEAST_SUM) | !(m1 > LEAST_SUM) | !(m1 < 1.0 / LEAST_SUM) | !(m0 < FAR * (r * r)) |
-           !(roundoff * roundoff * size < goal);
+    bad |= !(m0 > LEAST_SUM);
+    bad |= !(m1 > LEAST_SUM);
+    bad |= !(m1 < 1.0 / LEAST_SUM);
+    bad |= !(m0 < FAR * (r * r));
+    bad |= !(roundoff * roundoff * size < goal);
     if (weighted) bad |= !(root2 > LEAST_PART * (m1 * m1));
   }
   if (bad) return 0;
