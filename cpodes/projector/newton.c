@@ -136,7 +136,8 @@ int cpNewtonProject(CPNewton *newton, sunrealtype t, N_Vector y, N_Vector ewt, i
       ratio = previous > 0.0 ? violation / previous : 0.0;
       if (nrenewed == 0) slowest = fmax(slowest, ratio);
       noise = parts->is_noise(newton, t, newton->y, goal, 0);
-      if (nrenewed > 0 ? ratio > SLOW : left <= 0 || violation * pow(ratio, left) > goal) break;
+      /* Also if the violation has overflowed, or is NaN */
+      if (!(nrenewed > 0 ? ratio <= SLOW : left > 0 && violation * pow(ratio, left) <= goal)) break;
     }
     newton->violation = violation;
     if (!flag && violation <= goal) break;
@@ -150,7 +151,7 @@ int cpNewtonProject(CPNewton *newton, sunrealtype t, N_Vector y, N_Vector ewt, i
     if (nrenewed == 0) { /* factors of another state may be the cause */
       cpCopy(newton->y, y);
       flag = parts->residuals(newton, t, y);
-    } else if (flag || ratio > DIVERGES || nrenewed > MAX_RENEWALS) {
+    } else if (flag || !(ratio <= DIVERGES) || nrenewed > MAX_RENEWALS) {
       if (!flag && violation <= options->eps) break;
       return flag ? flag : parts->explain(newton, t, newton->y, 0);
     }

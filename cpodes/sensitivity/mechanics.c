@@ -430,40 +430,50 @@ static int isOwn(const CPMechSens sens, const CPParameters *given) {
   return same;
 }
 
-/* Prepares a product at (t, y) with respect to these parameters, or none if given is NULL. Returns 0 or an error code that has been
- * reported. */
-static int begin(CPMech mech, N_Vector y, const CPParameters *given, const char *function) {
-  int flag = cpMechCheckState(mech, y, function);
-  if (flag) return flag;
-  const CPMechSens sens = sensOf(mech);
-  if (!sens) return cpReport(&mech->log, CP_MEM_FAIL, function, "no memory");
-  CPParams params = {0};
-  if (!given || !given->values) sens->valid = 0; /* They may have changed unseen. */
-  if (!given || isOwn(sens, given)) return CP_SUCCESS;
-  flag = cpParamsSet(&params, given, &mech->log, function);
-  if (flag) return flag;
-  useParams(sens, NULL);
-  cpParamsFree(&sens->own);
-  sens->own = params;
-  flag      = useParams(sens, &sens->own);
-  return flag ? cpReport(&mech->log, flag, function, "no memory for parameters") : CP_SUCCESS;
+static int noParameters(CPMech mech) {
+  return cpReason(mech->text, CP_MEM_FAIL, "no memory for parameters");
 }
 
 /* Reports a failure, with the reason in mech->text. The parameters of the integrator's sensitivities apply again. */
 static int end(CPMech mech, int flag, const char *function) {
   const CPMechSens sens = mech->sens;
   if (sens->theirs && sens->params != sens->theirs && useParams(sens, sens->theirs) && !flag)
-    flag = cpReason(mech->text, CP_MEM_FAIL, "no memory for parameters");
+    flag = noParameters(mech);
   return flag ? cpMechReport(mech, flag, function) : CP_SUCCESS;
+}
+
+static int checkResult(CPMech mech, N_Vector result, const char *name, const char *function) {
+  if (!result || N_VGetLength(result) == mech->n) return CP_SUCCESS;
+  return cpRefuse(&mech->log, function, "%s must have the length of y, %d", name, mech->n);
+}
+
+/* Prepares a product with respect to these parameters, or none if given is NULL. All other arguments have been
+ * checked: from here on the parameters of the integrator's sensitivities are set aside, until end(). Returns 0 or
+ * an error code that has been reported. */
+static int begin(CPMech mech, const CPParameters *given, const char *function) {
+  const CPMechSens sens = sensOf(mech);
+  if (!sens) return cpReport(&mech->log, CP_MEM_FAIL, function, "no memory");
+  CPParams params = {0};
+  if (!given || !given->values) sens->valid = 0; /* They may have changed unseen. */
+  if (!given || isOwn(sens, given)) return CP_SUCCESS;
+  int flag = cpParamsSet(&params, given, &mech->log, function);
+  if (flag) return flag;
+  useParams(sens, NULL);
+  cpParamsFree(&sens->own);
+  sens->own = params;
+  return useParams(sens, &sens->own) ? end(mech, noParameters(mech), function) : CP_SUCCESS;
 }
 
 int CPMechJvp(CPMech mech, sunrealtype t, N_Vector y, const CPParameters *parameters, N_Vector s,
               const sunrealtype *dp, N_Vector sdot, sunrealtype *lambdaS) {
-  int flag = begin(mech, y, parameters, __func__);
+  int flag = cpMechCheckState(mech, y, __func__);
   if (!flag) flag = cpMechCheckVector(mech, s, "s", __func__);
-  if (!flag && sdot && N_VGetLength(sdot) != mech->n)
-    flag = cpRefuse(&mech->log, __func__, "sdot must have the length of y, %d", mech->n);
+  if (!flag) flag = checkResult(mech, sdot, "sdot", __func__);
   if (!flag && dp && !parameters) flag = cpRefuse(&mech->log, __func__, "dp needs parameters");
+  for (int i = 0; !flag && dp && i < parameters->n; i++)
+    if (!isfinite(dp[i]))
+      flag = cpRefuse(&mech->log, __func__, "dp[%d] must be finite: %g", i, dp[i]);
+  if (!flag) flag = begin(mech, parameters, __func__);
   if (flag) return flag;
   const CPMechSens sens = mech->sens;
   CPArena arena         = {0};
@@ -557,11 +567,11 @@ static int timesParameters(CPMechSens sens, N_Vector yB, sunrealtype *lfp) {
 
 int CPMechVjp(CPMech mech, sunrealtype t, N_Vector y, const CPParameters *parameters, N_Vector l,
               N_Vector Jl, sunrealtype *lfp) {
-  int flag = begin(mech, y, parameters, __func__);
+  int flag = cpMechCheckState(mech, y, __func__);
   if (!flag) flag = cpMechCheckVector(mech, l, "l", __func__);
-  if (!flag && Jl && N_VGetLength(Jl) != mech->n)
-    flag = cpRefuse(&mech->log, __func__, "Jl must have the length of y, %d", mech->n);
+  if (!flag) flag = checkResult(mech, Jl, "Jl", __func__);
   if (!flag && lfp && !parameters) flag = cpRefuse(&mech->log, __func__, "lfp needs parameters");
+  if (!flag) flag = begin(mech, parameters, __func__);
   if (flag) return flag;
   flag = solveAdjoint(mech->sens, t, y, l);
   if (!flag && Jl) flag = timesStates(mech->sens, l, Jl);

@@ -86,7 +86,7 @@ static int difference(const CPParams *params, CPAlong along, sunrealtype e, CVRh
     if (!flag)
       N_VLinearSum(1.0, result, (k > 0 ? 1 : -1) * cpSixthOrder[abs(k) - 1] / e, value, result);
   }
-  move(params, along, 0.0);
+  for (int i = 0; params->p && i < params->Ns; i++) params->p[params->plist[i]] = params->kept[i];
   return flag;
 }
 

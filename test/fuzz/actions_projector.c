@@ -143,7 +143,8 @@ static void set_eps(World *w) {
 
 static void set_free(World *w) {
   w->another_solution = 1;
-  CALL(w, PROJECTOR, CPProjectorSetFree(w->P, mask_of(w, w->m.n)));
+  int *mask           = mask_of(w, w->m.n); /* CALL may let allocations fail */
+  CALL(w, PROJECTOR, CPProjectorSetFree(w->P, mask));
 }
 
 /* ---- actions ---- */

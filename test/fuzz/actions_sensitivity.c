@@ -112,7 +112,7 @@ static void results(World *w) {
 }
 
 static void of_cvodes(World *w) {
-  if (!w->sensitivities || !w->mem) return;
+  if (!w->sensitivities || !are_computed(w)) return;
   if (chance(w, 0.5)) CALL(w, NOBODY, CVodeSetSensErrCon(cvodes(w), below(w, 2)));
   else if (chance(w, 0.5)) CALL(w, NOBODY, CVodeSensToggleOff(cvodes(w)));
   else CALL(w, NOBODY, CVodeSetSensMaxNonlinIters(cvodes(w), 1 + below(w, 5)));

@@ -365,6 +365,23 @@ START_TEST(GetViolation_reports_failing_callbacks_with_negative_codes) {
 }
 END_TEST
 
+/* Residuals over tolerances that are denormal overflow, in the first violation or in later ones. The iteration
+ * has no ratio to go by, but ends. */
+START_TEST(a_violation_that_overflows_ends_the_iteration) {
+  case_open(&k, equations_of(&crank_qu), settings[_i]);
+  N_Vector ctol = vector_of(equations_rows(&k.eq), NULL);
+  N_VConst(1.0e-320, ctol);
+  case_perturb(&k, 1.0e-4, 1);
+  ck_assert_int_eq(CPProjectorSetConstraintTol(k.P, ctol), CP_SUCCESS);
+  expect_failure(-CP_PROJ_CONV_FAILURE, "constraint");
+  ck_assert_int_lt(k.eq.c_calls, 200);
+  ck_assert_int_eq(CPProjectorSetConstraintTol(k.P, NULL), CP_SUCCESS);
+  expect_success_after_repair();
+  N_VDestroy(ctol);
+  case_close(&k);
+}
+END_TEST
+
 TEST_SUITE(failures) {
   Suite *suite = suite_create("failures");
   TCase *tc    = tcase_create("failures");
@@ -386,6 +403,7 @@ TEST_SUITE(failures) {
   tcase_add_test(tc, without_a_user_jacobian_CheckJac_has_nothing_to_compare);
   tcase_add_test(tc, CheckJac_reports_failing_callbacks);
   tcase_add_loop_test(tc, constraints_without_a_solution_do_not_converge, 0, n_settings);
+  tcase_add_loop_test(tc, a_violation_that_overflows_ends_the_iteration, 0, n_settings);
   tcase_add_loop_test(tc, a_vanishing_gradient_fails_and_names_the_constraint, 0, n_solvers);
   tcase_add_loop_test(tc, GetViolation_reports_failing_callbacks_with_negative_codes, 0, n_settings);
   suite_add_tcase(suite, tc);

@@ -218,6 +218,68 @@ START_TEST(rows_that_are_off_constrain_nothing) {
 }
 END_TEST
 
+/* Directions with an infinite or a NaN component are refused, and change no parameter. */
+START_TEST(parameters_survive_directions_that_are_not_finite) {
+  const sunrealtype odd[] = {INFINITY, -INFINITY, NAN};
+  const Cart given        = {.p = {1.0, 9.81, 0.2, 0.5}};
+  Cart cart               = given;
+  sunrealtype dp[NS]      = {0, 1, 0, 0};
+  N_Vector y = vector_of(N, NULL), s = vector_of(N, NULL), sdot = vector_of(N, NULL);
+  start(&cart, y, NULL);
+  CPMech mech                   = create(&cart, FREE, y);
+  const CPParameters parameters = {.n = NS, .values = cart.p};
+  dp[BY_L]                      = odd[_i];
+  ck_assert_int_eq(CPMechJvp(mech, 0.0, y, &parameters, s, dp, sdot, NULL), CP_ILL_INPUT);
+  ck_assert_mentions(CPObjectGetLastMessage(CP_OBJECT(mech)), "dp[0]");
+  entries(s)[2] = odd[_i];
+  dp[BY_L]      = 0.0;
+  ck_assert_int_ne(CPMechJvp(mech, 0.0, y, &parameters, s, dp, sdot, NULL), CP_SUCCESS);
+  for (int i = 0; i < NS; i++) ck_assert_double_eq(cart.p[i], given.p[i]);
+  CPMechFree(&mech);
+  N_VDestroy(y);
+  N_VDestroy(s);
+  N_VDestroy(sdot);
+}
+END_TEST
+
+/* A product in the middle of a run, with other parameters and a result of the wrong length */
+START_TEST(a_refused_product_leaves_the_sensitivities_of_a_run_alone) {
+  Cart cart  = {.p = {1.0, 9.81, 0.2, 0.5}};
+  N_Vector y = vector_of(N, NULL), wrong = vector_of(N + 1, NULL), *s = N_VCloneVectorArray(NS, y);
+  N_Vector known = vector_of(N, NULL), *known_s = N_VCloneVectorArray(NS, y);
+  run(&cart, FREE, CV_BDF, known, known_s);
+  start(&cart, y, s);
+  CPMech mech                   = create(&cart, FREE, y);
+  CPIntegrator mem              = CPIntegratorCreate("BDF", test_context);
+  const CPParameters parameters = {.n = NS, .values = cart.p, .y0S = s};
+  const CPParameters others     = {.n = 1, .values = cart.p, .plist = (int[]){BY_G}};
+  CPSens sens                   = NULL;
+  sunrealtype t, lfp;
+  ck_assert_int_eq(CPMechAttach(mech, mem, 0.0, y), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorSStolerances(mem, 1.0e-10, 1.0e-10), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorSetMaxNumSteps(mem, 100000), CP_SUCCESS);
+  ck_assert_int_eq(CPSensCreate(&parameters, y, test_context, &sens), CP_SUCCESS);
+  ck_assert_int_eq(CPSensSetErrCon(sens, SUNTRUE), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorSetSens(mem, sens), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorEvolve(mem, 0.4, y, &t, CV_ONE_STEP), CP_SUCCESS);
+  if (_i == 0)
+    ck_assert_int_eq(CPMechJvp(mech, t, y, &others, known, NULL, wrong, NULL), CP_ILL_INPUT);
+  else ck_assert_int_eq(CPMechVjp(mech, t, y, &others, known, wrong, &lfp), CP_ILL_INPUT);
+  ck_assert_int_eq(CPIntegratorEvolve(mem, 0.4, y, &t, CV_NORMAL), CP_SUCCESS);
+  ck_assert_int_eq(CPSensGetDky(sens, t, 0, s), CP_SUCCESS);
+  for (int i = 0; i < NS; i++)
+    ck_assert_double_le(max_distance(s[i], known_s[i]), 1.0e-6 * (1.0 + N_VMaxNorm(known_s[i])));
+  CPSensFree(&sens);
+  CPIntegratorFree(&mem);
+  CPMechFree(&mech);
+  N_VDestroyVectorArray(s, NS);
+  N_VDestroyVectorArray(known_s, NS);
+  N_VDestroy(y);
+  N_VDestroy(known);
+  N_VDestroy(wrong);
+}
+END_TEST
+
 TEST_SUITE(motion) {
   Suite *suite = suite_create("Sensitivities with motions and auxiliary states");
   TCase *tc    = tcase_create("motion");
@@ -225,6 +287,8 @@ TEST_SUITE(motion) {
   tcase_add_loop_test(tc, sensitivities_are_those_of_runs_side_by_side, 0, 8);
   tcase_add_loop_test(tc, the_adjoint_is_the_transpose, 0, 4);
   tcase_add_loop_test(tc, rows_that_are_off_constrain_nothing, CV_ADAMS, CV_BDF + 1);
+  tcase_add_loop_test(tc, parameters_survive_directions_that_are_not_finite, 0, 3);
+  tcase_add_loop_test(tc, a_refused_product_leaves_the_sensitivities_of_a_run_alone, 0, 2);
   suite_add_tcase(suite, tc);
   return suite;
 }
