@@ -17,8 +17,10 @@
 typedef struct {
   int half, velocities_first;
   const CPMat *g; /* G by columns */
-  CPMat rows;     /* the same by rows */
-  int mc;         /* rows of the user's; the others are norms */
+  CPMat rows; /* the same by rows, each entry over the weight of its component: differences have the
+                   * same roundoff in all of them, whatever the units */
+  const double *w; /* [n] weights */
+  int mc;          /* rows of the user's; the others are norms */
   /* Part of the largest entry of a row up to which an entry is zero: half of the digits of G, which has
    * half of all if it comes from differences. Gradients are parallel up to a sine of ten times that. */
   double same;
@@ -38,6 +40,11 @@ static int velocityOf(const Split *s, int j) {
   return s->velocities_first ? j - s->half : j + s->half;
 }
 
+/* Factor that gives an entry of column j of u the weight of its position */
+static double asPosition(const Split *s, int j) {
+  return s->w[j] / s->w[s->velocities_first ? j + s->half : j - s->half];
+}
+
 static int isPosition(const Split *s, int i) { return s->square[i] == 0.0; }
 
 /* Is the gradient of row k in u a multiple of that of row i in q? */
@@ -45,8 +52,10 @@ static int isRate(const Split *s, int i, int k) {
   const CPMat *R = &s->rows;
   double qq = 0.0, qu = 0.0;
   for (size_t e = R->start[i]; e < R->start[i + 1]; e++) {
+    const int j = velocityOf(s, R->row[e]);
+    if (!isVelocity(s, j)) continue; /* a zero */
     qq += R->value[e] * R->value[e];
-    qu += R->value[e] * cpMatEntry(R, velocityOf(s, R->row[e]), k);
+    qu += R->value[e] * asPosition(s, j) * cpMatEntry(R, j, k);
   }
   const double squares = qq * s->square[k], sine = 10.0 * s->same;
   return squares - qu * qu <= sine * sine * squares;
@@ -59,7 +68,7 @@ static int hasRate(const Split *s, int i) {
   int best = -1;
   for (size_t e = R->start[i]; e < R->start[i + 1]; e++) {
     const int j = velocityOf(s, R->row[e]);
-    if (fabs(R->value[e]) < 0.5 * s->top[i]) continue;
+    if (fabs(R->value[e]) < 0.5 * s->top[i] || !isVelocity(s, j)) continue;
     if (best < 0 || g->start[j + 1] - g->start[j] < g->start[best + 1] - g->start[best]) best = j;
   }
   for (size_t e = best < 0 ? 0 : g->start[best]; best >= 0 && e < g->start[best + 1]; e++)
@@ -76,7 +85,7 @@ static int fits(Split *s, int half, int velocities_first) {
     for (size_t e = R->start[i]; e < R->start[i + 1]; e++) {
       if (!(fabs(R->value[e]) > s->same * s->top[i])) continue;
       if (R->row[e] >= 2 * half || (i >= s->mc && isVelocity(s, R->row[e]))) return 0;
-      if (isVelocity(s, R->row[e])) s->square[i] += R->value[e] * R->value[e];
+      if (isVelocity(s, R->row[e])) s->square[i] += pow(asPosition(s, R->row[e]) * R->value[e], 2);
     }
   }
   int npositions = 0;
@@ -106,7 +115,10 @@ static int find(Split *s, int n) {
 int cpSplitLevels(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt) {
   CPProjector P = work->P;
   CPArena arena = {0};
-  Split s   = {.g = &work->g, .mc = P->mc, .same = sqrt(P->user.jac ? CP_UROUND : sqrt(CP_UROUND))};
+  Split s       = {.g    = &work->g,
+                   .mc   = P->mc,
+                   .w    = work->rows.w,
+                   .same = sqrt(P->user.jac ? CP_UROUND : sqrt(CP_UROUND))};
   int found = 0, flag = CP_SUCCESS;
   if (P->mc > 0) { /* norms alone have one level */
     size_t *from = NULL;
@@ -117,7 +129,7 @@ int cpSplitLevels(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt) {
     CP_NEW(&arena, s.rows.value, cpMatEntries(&work->g));
     if (cpArenaStatus(&arena)) flag = cpReason(work->text, CP_MEM_FAIL, "no memory");
     for (size_t e = 0; !flag && e < s.rows.start[P->m]; e++)
-      s.rows.value[e] = work->g.value[from[e]];
+      s.rows.value[e] = work->g.value[from[e]] / s.w[s.rows.row[e]];
     found = !flag && find(&s, P->n);
   }
   if (flag >= 0) { /* if c cannot be evaluated at y, there is one level */

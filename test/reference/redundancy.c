@@ -365,7 +365,8 @@ static void compare(Description *d, int lmm, int same_way, Look look, Figures fi
       Trajectory t;
       begin(&g, d, &ways[w], lmm, ladder[r]);
       march(&g, &t);
-      ck_assert_int_eq(t.nlevels, 2);
+      ck_assert_msg(t.nlevels == 2, "%s, tol %g: %d levels", ways[w].name, ladder[r],
+                    (int)t.nlevels);
       ck_assert_int_eq(g.log.count, 0);
       add(&figures[w], &t, &known, &half, d->model->n);
       look(&g, &ways[w]);

@@ -262,22 +262,34 @@ START_TEST(rank_falls_by_N_on_each_level_and_states_are_projected_all_the_same) 
 END_TEST
 
 /* The integration stops at the singular position itself, according to the table's source: t with
- * theta = pi / 2. G is formed by differences, for which sines below 1e-6 count as 0; with
- * tol = 1e-9 the angle is off by about 1e-8. */
+ * theta = pi / 2. G is formed by differences, for which sines below 1e-6 count as 0; at these tolerances
+ * the angle is off by at most 1e-6. Whether the last G is one of that state is the iteration's affair,
+ * which keeps it while it converges; if it is, the run says so. */
 START_TEST(a_rank_that_falls_on_the_way_is_told) {
   static const sunrealtype t_singular[2] = {0.708450008835758869, 0.714355529292960472};
-  const int N                            = _i + 1;
-  Going g;
-  begin(&g, N, CV_BDF, 1e-9, 0);
-  ck_assert_int_eq(CPProjectorSetJacFn(g.P, NULL, NULL), CP_SUCCESS);
-  ck_assert_int_eq(CVodeSetStopTime(CPIntegratorGetCVodeMem(g.mem), t_singular[_i]), CV_SUCCESS);
-  ck_assert_int_eq(CPIntegratorEvolve(g.mem, 1, g.y, &g.t, CV_NORMAL), CV_TSTOP_RETURN);
-  ck_assert_int_eq(g.log.code, 99); /* CV_WARNING */
-  ck_assert_mentions(g.log.text, "rank");
-  ck_assert_mentions(g.log.text, "fell");
-  ck_assert_mentions(g.log.text, "singular");
-  ck_assert_double_le(fabs(sin(entries(g.y)[2])), 1e-6);
-  end(&g);
+  enum { TOLERANCES = 25 };
+  const int N = _i + 1, m = (int)four_bar_m(N);
+  int told = 0;
+  for (int k = 0; k < TOLERANCES; k++) { /* 1e-9 ... 1e-10 */
+    sunindextype rank = -1;
+    Going g;
+    begin(&g, N, CV_BDF, pow(10, -9 - k / 24.0), 0);
+    ck_assert_int_eq(CPProjectorSetJacFn(g.P, NULL, NULL), CP_SUCCESS);
+    ck_assert_int_eq(CVodeSetStopTime(CPIntegratorGetCVodeMem(g.mem), t_singular[_i]), CV_SUCCESS);
+    ck_assert_int_eq(CPIntegratorEvolve(g.mem, 1, g.y, &g.t, CV_NORMAL), CV_TSTOP_RETURN);
+    ck_assert_double_le(fabs(sin(entries(g.y)[2])), 1e-6);
+    ck_assert_int_eq(CPProjectorGetRank(g.P, &rank, NULL), CP_SUCCESS);
+    ck_assert_int_eq(g.log.code, rank < m ? 99 : 0); /* CV_WARNING */
+    if (rank < m) {
+      told++;
+      ck_assert_mentions(g.log.text, "rank");
+      ck_assert_mentions(g.log.text, "fell");
+      ck_assert_mentions(g.log.text, "singular");
+    }
+    end(&g);
+  }
+  if (wants_figures()) printf("N = %d: rank fell in %d of %d runs\n", N, told, TOLERANCES);
+  ck_assert_int_gt(told, 0);
 }
 END_TEST
 
