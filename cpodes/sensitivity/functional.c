@@ -144,16 +144,24 @@ static int forward(CPFunctionalRun *w, sunrealtype t1, sunrealtype *dG) {
   return flag;
 }
 
+/* Gives the integrator sensitivities of the present call's own, which the caller frees. */
+static int setSens(CPMultistep mem, const CPParameters *parameters, const char *function,
+                   CPSens *sens) {
+  int flag = CPSensCreate(parameters, mem->base.y0, mem->base.ctx, sens);
+  if (flag) return cpReport(&mem->base.log, flag, function, "%s", CPObjectGetLastMessage(NULL));
+  flag = CPSensSetErrCon(*sens, 1);
+  return flag ? flag : cpSensSet(mem, *sens, function);
+}
+
 /* By sensitivities of the present call's own */
 static int forwardAlone(CPFunctionalRun *w, sunrealtype t1, const CPParameters *parameters,
                         sunrealtype *dG) {
   CPSens sens = NULL;
-  int flag    = CPSensCreate(parameters, w->mem->base.y0, w->mem->base.ctx, &sens);
-  if (flag) return cpReport(&w->mem->base.log, flag, w->function, "parameters are refused");
-  CPSensSetErrCon(sens, 1);
-  flag      = cpSensSet(w->mem, sens, w->function);
-  w->params = &sens->params;
-  if (!flag) flag = forward(w, t1, dG);
+  int flag    = setSens(w->mem, parameters, w->function, &sens);
+  if (!flag) {
+    w->params = &sens->params;
+    flag      = forward(w, t1, dG);
+  }
   CPSensFree(&sens);
   return flag;
 }
@@ -252,9 +260,7 @@ static int compute(Check *c, const CPGradientOptions *options, sunrealtype step)
   }
   c->parameters->y0S = c->y0S;
   if (!flag) flag = restart(c);
-  if (!flag) flag = CPSensCreate(c->parameters, c->y0, mem->base.ctx, &sens);
-  if (!flag) flag = CPSensSetErrCon(sens, 1);
-  if (!flag) flag = cpSensSet(mem, sens, c->run.function);
+  if (!flag) flag = setSens(mem, c->parameters, c->run.function, &sens);
   if (!flag && mem->base.P) flag = CPSensCalcIC(sens, c->y0S);
   const CPGradientOptions forwards = {.mode = CP_GRADIENT_FORWARD};
   if (!flag)

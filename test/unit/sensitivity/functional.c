@@ -540,6 +540,23 @@ START_TEST(a_start_that_fails_is_named_whenever_it_does) {
 }
 END_TEST
 
+/* With a length that is off by more than 0.001, as in the derivatives of the start, its speed is a NaN. */
+static int start_beside(sunrealtype t0, N_Vector y0, void *user_data) {
+  const World *world = user_data;
+  const int flag     = start(t0, y0, user_data);
+  if (fabs(world->p.L - 1.0) > 1.0e-3) entries(y0)[3] = NAN;
+  return flag;
+}
+
+START_TEST(a_start_whose_derivatives_are_not_finite_is_told) {
+  const CPFunctional F = functional(1);
+  sens_open(&r, ADAMS_FIXED_POINT, TOL);
+  ck_assert_error(compare(run->mem, 0.0, 0.1, &F, NULL, start_beside, 1.0e-4, NULL, NULL),
+                  CP_ILL_INPUT, "yS0[0]", "finite");
+  sens_close(&r);
+}
+END_TEST
+
 /* With a first step of about 1e140, nothing of y0 remains when CVODES removes its prediction: the
  * checkpoint of the next run would hold zeros, and its sensitivities, too. The run starts in
  * motion, where all components of f are large. */
@@ -630,6 +647,7 @@ TEST_SUITE(functional) {
   tcase_add_loop_test(tc, gradients_of_a_constant_are_zero, 0, 2);
   tcase_add_loop_test(tc, a_functional_that_is_not_finite_is_refused, 0, 4);
   tcase_add_loop_test(tc, failing_functions_are_named_every_way, 0, 6);
+  tcase_add_test(tc, a_start_whose_derivatives_are_not_finite_is_told);
   tcase_add_loop_test(tc, a_start_that_fails_is_named_whenever_it_does, 0, 2 * NS + 6 * NS + 2);
   tcase_add_loop_test(tc, a_run_that_fails_tells_why_both_ways, 0, 2);
   tcase_add_loop_test(tc, a_failed_first_step_spoils_no_gradient, 0, 4);
