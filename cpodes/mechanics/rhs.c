@@ -40,7 +40,7 @@ void cpMechStageFree(CPMech mech) {
  * tolerances has no unit, nor less than FINEST, the roundoff of constraints. What is left is an error in f that
  * grows with 1 / sin(alpha)^2, since u is projected with a wrong A. */
 #define ON_MANIFOLD 1.0e-3
-#define FINEST      (1.0e3 * CP_UROUND)
+#define FINEST      1.0e-13
 static int projectStage(CPMech mech, sunrealtype t, N_Vector y) {
   if (!mech->stage.work) {
     mech->stage.y = N_VClone(mech->y_tmpl);
