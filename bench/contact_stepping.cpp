@@ -122,7 +122,7 @@ Run step(const Problem &problem, long steps, SP::LagrangianDS body,
 const BouncingBall ball{1, 9.81, 1, 0.9};
 
 Run ball_by_events(const Problem &problem, const char *method, double tolerance) {
-  CPContactPoint point{};
+  CPContactPoint point  = CP_INIT(CPContactPoint);
   point.name            = "floor";
   point.law.restitution = ball.e;
   BouncingBall data     = ball;

@@ -181,7 +181,8 @@ static int constraint_jac(sunrealtype t, const sunrealtype *q, const sunrealtype
 }
 
 CPEquations coupled_model(const Coupled *c) {
-  return (CPEquations){.nu             = c->n,
+  return (CPEquations){CP_SIZED(CPEquations),
+                       .nu             = c->n,
                        .np             = c->m,
                        .M              = mass,
                        .A              = constraint_matrix,

@@ -97,7 +97,8 @@ static int height_gradient(sunrealtype t, N_Vector y, int k, N_Vector gy, sunrea
   N_VGetArrayPointer(gy)[2 * MASSES - 1] = 1.0;
   return 0;
 }
-static const CPFunctional functional = {.ng = 1, .end = height, .end_grad = height_gradient};
+static const CPFunctional functional = {CP_SIZED(CPFunctional), .ng = 1, .end = height,
+                                        .end_grad = height_gradient};
 
 /* ---- runs ---- */
 
@@ -149,12 +150,13 @@ static void open_run(Run *run, int lmm, int Ns, const int *plist) {
   CHECK(CPIntegratorSStolerances(run->mem, tol, tol));
   CHECK(CVodeSetMaxNumSteps(CPIntegratorGetCVodeMem(run->mem), 1000000));
   CHECK(CPMechSetParamPartialsFn(run->mech, parameters));
-  run->parameters = (CPParameters){.n = NP, .values = model->p, .pbar = model->one};
+  run->parameters =
+      (CPParameters){CP_SIZED(CPParameters), .n = NP, .values = model->p, .pbar = model->one};
   if (Ns == 0) return;
   run->s = CHECK_POINTER(N_VCloneVectorArray(Ns, run->y0));
   for (int i = 0; i < Ns; i++) N_VConst(0.0, run->s[i]);
   run->parameters.n = Ns, run->parameters.plist = model->plist;
-  CHECK(CPSensCreate(&run->parameters, run->y0, run->ctx, &run->sens));
+  run->sens = CHECK_POINTER(CPSensCreate(&run->parameters, run->y0, run->ctx));
   CHECK(CPIntegratorSetSens(run->mem, run->sens));
 }
 
@@ -187,7 +189,8 @@ static void forward(Run *run) {
 }
 
 static void adjoint(Run *run, long int steps, sunrealtype *G, sunrealtype *dG) {
-  const CPGradientOptions options = {.steps = steps, .lmm = CV_ADAMS, .reltol = tol, .abstol = tol};
+  const CPGradientOptions options = {CP_SIZED(CPGradientOptions), .steps = steps, .lmm = CV_ADAMS,
+                                     .reltol = tol, .abstol = tol};
   restart(run);
   const double start = cpu();
   CHECK(CPIntegratorGradient(run->mem, t_end, &functional, &run->parameters, &options, G, dG, NULL));

@@ -287,13 +287,9 @@ static Problem windows(int N, SUNContext ctx) {
 static Problem linkage(const Linkage *l) {
   Problem p = {.linkage = l, .data = (void *)l, .n = 6 * l->nrods, .nq = 3 * l->nrods, .t_end = 20};
   snprintf(p.name, sizeof p.name, "%s", l->name);
-  p.mech = (CPEquations){.nu = 3 * l->nrods,
-                         .np = get_rows(l),
-                         .M  = mass,
-                         .A  = gradient,
-                         .f  = force,
-                         .p  = positions,
-                         .b  = acceleration};
+  p.mech = (CPEquations){
+      CP_SIZED(CPEquations), .nu = 3 * l->nrods, .np = get_rows(l), .M = mass,
+      .A = gradient,         .f = force,         .p = positions,    .b = acceleration};
   return p;
 }
 

@@ -116,7 +116,8 @@ int CPBodiesBuild(CPBodies bodies, CPModel *model) {
     quaternion[i] = (CPQuaternion){7 * i + 3, 6 * i + 3, CP_FRAME_BODY};
   if (active) bodiesWithoutContacts(b, active);
   if (!failed) {
-    CPEquations e = {.nu              = nu,
+    CPEquations e = {CP_SIZED(CPEquations),
+                     .nu              = nu,
                      .nq              = (sunindextype)s->nq * b->nbodies,
                      .nz              = b->balance,
                      .nquad           = b->balance,

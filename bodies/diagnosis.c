@@ -17,7 +17,7 @@ static const sunrealtype fits = SUN_RCONST(1e-10);
 int bodiesFindSingular(Assembly *a, N_Vector x0) {
   Mechanism *b          = a->b;
   const sunindextype nu = (sunindextype)b->nbodies * b->space.nu;
-  CPMechOutput out      = {0};
+  CPMechOutput out      = CP_INIT(CPMechOutput);
   char first[220] = "", finite[220] = "";
   b->singular[0] = '\0';
   b->assembled   = a->t;

@@ -144,7 +144,7 @@ static void takeImpact(CPContact c, const Passage *e) {
 /* Tolerances of a flight after a bounce: the adjoint of a height is the adjoint of a velocity over
  * the duration, and the errors of the latter accumulate over the flights. */
 static CPGradientOptions optionsOf(const CPGradientOptions *options, const Passage *e) {
-  CPGradientOptions own  = options ? *options : (CPGradientOptions){0};
+  CPGradientOptions own  = options ? *options : (CPGradientOptions)CP_INIT(CPGradientOptions);
   const sunrealtype part = sqrt(e->share);
   own.reltol = fmax(part * (own.reltol > 0.0 ? own.reltol : DEFAULT_TOLERANCE), LEAST_TOLERANCE);
   own.abstol *= part;
@@ -158,7 +158,8 @@ static int flight(Backwards *b, const Passage *e, sunrealtype t1, int is_last) {
   const CPFunctional *F           = b->F;
   const Flight data               = {.F = F, .l = is_last ? NULL : b->l};
   const int has_end               = !is_last || F->end;
-  const CPFunctional own          = {.ng             = F->ng,
+  const CPFunctional own          = {CP_SIZED(CPFunctional),
+                                     .ng             = F->ng,
                                      .end            = has_end ? end : NULL,
                                      .integrand      = F->integrand ? integrand : NULL,
                                      .end_grad       = !is_last || F->end_grad ? endGradient : NULL,
@@ -362,10 +363,9 @@ static int checkArguments(CPContact c, sunrealtype t1, const CPFunctional *F,
   if (options && options->mode != CP_GRADIENT_ADJOINT)
     return cpReport(&c->log, CP_NOT_SUPPORTED, function,
                     "forward sensitivities are those of CPIntegratorSetSens");
-  if (!F || F->ng < 1 || !G || (parameters && (parameters->n < 1 || !dG)) ||
-      !(t1 > c->t && isfinite(t1)))
+  if (F->ng < 1 || !G || (parameters && (parameters->n < 1 || !dG)) || !(t1 > c->t && isfinite(t1)))
     return cpReport(&c->log, CP_ILL_INPUT, function,
-                    "F, G, and with parameters dG must not be NULL, F->ng > 0, their number > 0, "
+                    "G, and with parameters dG must not be NULL, F->ng > 0, their number > 0, "
                     "t1 finite and after the start: t1 = %g",
                     t1);
   return CP_SUCCESS;
@@ -400,10 +400,16 @@ static int openBackwards(Backwards *b) {
 int CPContactGradient(CPContact c, sunrealtype t1, const CPFunctional *F,
                       const CPParameters *parameters, const CPGradientOptions *options,
                       sunrealtype *G, sunrealtype *dG, N_Vector *gradient) {
-  int flag = checkArguments(c, t1, F, parameters, options, G, dG, __func__);
+  if (!c) return cpReport(NULL, CP_MEM_NULL, __func__, "contact must not be NULL");
+  CPFunctional functional;
+  CPParameters own = CP_INIT(CPParameters);
+  CPGradientOptions backward;
+  int flag = cpTake(&c->log, &functional, F, __func__);
+  if (!flag && parameters) flag = cpTake(&c->log, &own, parameters, __func__);
+  if (!flag && options) flag = cpTake(&c->log, &backward, options, __func__), options = &backward;
+  F = &functional;
+  if (!flag) flag = checkArguments(c, t1, F, parameters ? &own : NULL, options, G, dG, __func__);
   if (flag) return flag;
-  CPParameters own = {0};
-  if (parameters) own = *parameters;
   N_Vector *y0S            = own.y0S;
   own.y0S                  = NULL; /* flights but the first one have other starts */
   const int Np             = own.n;

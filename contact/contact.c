@@ -415,8 +415,8 @@ int contactObjects(CPContact c, N_Vector y) {
 
 CPContact CPContactCreate(CPMech mech, int n, const CPContactPoint *points) {
   const CPEquations *model   = CPModelGetEquations(CPMechGetModel(mech));
-  const CPMechForce friction = {
-      .f = frictionForce, .on_lambda = 1, .lambda_jac = frictionJac, .linearize = linearize};
+  const CPMechForce friction = {CP_SIZED(CPMechForce), .f = frictionForce, .on_lambda = 1,
+                                .lambda_jac = frictionJac, .linearize = linearize};
   int with_friction = 0, flag = checkModel(model);
   if (flag) return NULL;
   if (n < 1 || !points) {
@@ -440,15 +440,17 @@ CPContact CPContactCreate(CPMech mech, int n, const CPContactPoint *points) {
   }
   for (int i = 0; i < n && !flag; i++) {
     Point *point = &c->point[i];
-    flag         = checkPoint(c, i, &points[i]);
+    CPContactPoint given;
+    flag = cpTakeStruct(NULL, &given, sizeof given, cpElement(points, i), "points[0]", __func__);
+    if (!flag) flag = checkPoint(c, i, &given);
     if (flag) break;
-    snprintf(point->name, sizeof point->name, "%s", points[i].name);
-    point->given = points[i].law;
-    takeLaw(point, &points[i].law);
-    point->normal    = (int)points[i].normal;
-    point->smooth    = points[i].ntangents > 0 && !(point->law.mu_static > 0.0);
-    point->ntangents = point->smooth ? 0 : points[i].ntangents;
-    point->tangent   = point->ntangents > 0 ? (int)points[i].tangent : point->normal;
+    snprintf(point->name, sizeof point->name, "%s", given.name);
+    point->given = given.law;
+    takeLaw(point, &given.law);
+    point->normal    = (int)given.normal;
+    point->smooth    = given.ntangents > 0 && !(point->law.mu_static > 0.0);
+    point->ntangents = point->smooth ? 0 : given.ntangents;
+    point->tangent   = point->ntangents > 0 ? (int)given.tangent : point->normal;
     with_friction |= point->ntangents > 0;
   }
   CPMechForce force = friction;
@@ -568,14 +570,17 @@ int CPContactEvaluate(CPContact c, sunrealtype t, N_Vector y, CPMechOutput *out,
   if (!out && !force) return CP_SUCCESS;
   flag = contactLaws(c, t, 1, __func__);
   if (flag) return flag;
-  CPMechOutput all = out ? *out : (CPMechOutput){.udot = NULL};
-  all.lambda       = c->lambda;
-  flag             = CPMechEvaluate(c->mech, t, y, &all);
+  CPMechOutput all = CP_INIT(CPMechOutput);
+  if (out) flag = cpTake(&c->log, &all, out, __func__);
+  if (flag) return flag;
+  sunrealtype *lambda = all.lambda;
+  all.lambda          = c->lambda;
+  flag                = CPMechEvaluate(c->mech, t, y, &all);
   if (flag) return contactPassOn(c, flag);
   if (force) flag = takeForces(c, t, y, force, __func__);
   if (flag || !out) return flag;
-  all.lambda = out->lambda;
-  *out       = all;
-  if (out->lambda) memcpy(out->lambda, c->lambda, (size_t)c->m * sizeof *c->lambda);
+  all.lambda = lambda;
+  cpGive(out, &all);
+  if (lambda) memcpy(lambda, c->lambda, (size_t)c->m * sizeof *c->lambda);
   return CP_SUCCESS;
 }

@@ -440,9 +440,11 @@ int CPContactAttach(CPContact c, CPSession session) {
 
 int CPContactGetEvent(CPContact c, int i, CPContactEvent *event) {
   if (!c) return cpReport(NULL, CP_MEM_NULL, __func__, "contact must not be NULL");
-  if (i < 0 || i >= c->npoints || !event)
-    return cpReport(&c->log, CP_ILL_INPUT, __func__,
-                    "event must not be NULL, and i from 0 to %d: i = %d", c->npoints - 1, i);
-  *event = c->event[i];
+  CPContactEvent older; /* of an earlier version's program */
+  const int flag = cpTake(&c->log, &older, event, __func__);
+  if (flag) return flag;
+  if (i < 0 || i >= c->npoints)
+    return cpRefuse(&c->log, __func__, "i must be from 0 to %d: %d", c->npoints - 1, i);
+  cpGive(event, &c->event[i]);
   return CP_SUCCESS;
 }

@@ -532,8 +532,9 @@ static int decide(CPContact c, sunrealtype t, N_Vector y, const char *function) 
   for (int i = 0; i < c->npoints && !flag; i++) {
     const Point *point    = &c->point[i];
     const sunrealtype gap = c->p[point->normal];
-    c->event[i]           = (CPContactEvent){
-                  .contact = i, .name = point->name, .t = t, .before = point->phase, .t_closed = t};
+    c->event[i] =
+        (CPContactEvent){CP_SIZED(CPContactEvent), .contact = i, .name = point->name, .t = t,
+                         .before = point->phase,   .t_closed = t};
     /* The root of the gap was located on the interpolant, and the state has since been projected
      * onto joints and motions. */
     const sunrealtype closed = (c->fired[ROOTS * i] ? MISSED : 1.0) * contactClosedGap(c, i, t);

@@ -307,9 +307,9 @@ int contactSensParameters(CPContact c, const CPParameters *given, const char *fu
 
 /* Takes up the sensitivities that the new integrator has been given, after what has happened at the start. */
 int contactSensStart(CPContact c, sunrealtype t, const char *function) {
-  CPParameters given;
-  c->sens.Ns     = 0;
-  c->sens.object = CPIntegratorGetSens(c->integrator, &given);
+  CPParameters given = CP_INIT(CPParameters);
+  c->sens.Ns         = 0;
+  c->sens.object     = CPIntegratorGetSens(c->integrator, &given);
   if (!c->sens.object) return CP_SUCCESS;
   if (c->dense > 0)
     return cpReport(&c->log, CP_NOT_SUPPORTED, function,

@@ -132,8 +132,8 @@ int main(void) {
   Pendulum s           = {.L = 1, .g = 9.81, .m = 2, .e = 0.6, .beta = PI / 6, .start = 2 * PI / 3};
   const int open[ROWS] = {[ROD] = 1};
   const sunrealtype tol = 1e-10, first = sqrt(2 * s.g * s.L * (cos(s.beta) - cos(s.start)));
-  const CPEquations model = {
-      .nu = 2, .np = ROWS, .M = mass, .A = directions, .f = weight, .p = rod_and_stop};
+  const CPEquations model = {CP_SIZED(CPEquations), .nu = 2,     .np = ROWS,       .M = mass,
+                             .A = directions,       .f = weight, .p = rod_and_stop};
 
   SUNContext ctx;
   CHECK(SUNContext_Create(SUN_COMM_NULL, &ctx));
@@ -173,7 +173,7 @@ int main(void) {
     exact += 2 * rise_time(&s, amplitude(&s, speed));
   }
 
-  CPMechOutput out = {0};
+  CPMechOutput out = CP_INIT(CPMechOutput);
   sunrealtype lambda[ROWS];
   out.lambda = lambda;
   CHECK(CPIntegratorEvolve(mem, 10, y, &t, CV_NORMAL));

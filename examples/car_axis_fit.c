@@ -118,8 +118,10 @@ int main(void) {
   start(&fit);
   sunrealtype *p            = &fit.axis.L; /* the struct is an array of parameters */
   const int plist[NS]       = {3, 1};      /* the sensitive ones: m, L0 */
-  const CPParameters fitted = {.n = NS, .values = p, .plist = plist, .y0S = fit.s};
-  CHECK(CPSensCreate(&fitted, fit.y, ctx, &fit.sens));
+  const CPParameters fitted = {CP_SIZED(CPParameters), .n = NS, .values = p, .plist = plist,
+                               .y0S = fit.s};
+  fit.sens                  = CPSensCreate(&fitted, fit.y, ctx);
+  CHECK_NEW(fit.sens);
   CHECK(CPIntegratorSetSens(fit.mem, fit.sens));
 
   unsigned long long state = 2026;

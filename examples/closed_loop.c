@@ -75,7 +75,7 @@ static CPMech create(SpatialFourBar *linkage, N_Vector y, SUNContext ctx) {
 static int report_reactions(CPMech mech, N_Vector y) {
   static const char *const name[3] = {"crank", "coupler", "rocker"};
   sunrealtype reaction[18];
-  CPMechOutput out = {.reaction = reaction};
+  CPMechOutput out = {CP_SIZED(CPMechOutput), .reaction = reaction};
   CHECK(CPMechEvaluate(mech, 0, y, &out));
   printf("rank %ld of %d rows, multipliers %s\n", (long int)out.rank, SPATIAL_FOUR_BAR_ROWS,
          out.unique ? "unique" : "not unique");
@@ -97,7 +97,7 @@ static int move(CPMech mech, SpatialFourBar *linkage, N_Vector y, SUNContext ctx
 
   sunrealtype t = 0, worst_energy = 0, worst_loop = 0;
   for (int i = 1; i <= 5; i++) {
-    CPMechOutput out = {0};
+    CPMechOutput out = CP_INIT(CPMechOutput);
     CHECK(CPIntegratorEvolve(mem, i / 5.0, y, &t, CV_NORMAL));
     CHECK(CPMechEvaluate(mech, t, y, &out));
     const sunrealtype gained = rigid_body_energy(&linkage->bodies, y) - energy;

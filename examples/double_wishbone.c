@@ -69,7 +69,7 @@ int main(void) {
   CHECK(CPIntegratorSStolerances(mem, 1e-8, 1e-8));
   printf("t [s]  travel [m]  tie rod [N]\n");
   for (int row = 0; row <= 10; row++) {
-    CPMechOutput now = {.lambda = lambda};
+    CPMechOutput now = {CP_SIZED(CPMechOutput), .lambda = lambda};
     CPPowers E       = CP_INIT(CPPowers);
     if (row > 0) CHECK(CPIntegratorEvolve(mem, row * 0.1, y, &t, CV_NORMAL));
     CHECK(CPMechEvaluate(mech, t, y, &now));

@@ -138,14 +138,20 @@ int main(void) {
   q[2]           = q[0] + 2 * right_angle;
   N_VScale(1, y, y0);
 
-  const CPEquations model = {
-      .nu = N, .np = 2, .inverse = inverse, .Au = Au, .ATl = ATl, .p = p, .b = b};
-  CPModel made = CPModelCreate(&model);
+  const CPEquations model = {CP_SIZED(CPEquations),
+                             .nu      = N,
+                             .np      = 2,
+                             .inverse = inverse,
+                             .Au      = Au,
+                             .ATl     = ATl,
+                             .p       = p,
+                             .b       = b};
+  CPModel made            = CPModelCreate(&model);
   CHECK_NEW(made);
   CPMech mech = CPMechCreate(made, y, ctx);
   CPModelFree(&made);
-  CPIntegrator mem = CPIntegratorCreate("RADAU", ctx);
-  CPMechReport report;
+  CPIntegrator mem    = CPIntegratorCreate("RADAU", ctx);
+  CPMechReport report = CP_INIT(CPMechReport);
   CHECK_NEW(mech);
   CHECK_NEW(mem);
   CHECK(CPMechCheck(mech, 0, y, &report)); /* is inverse linear in u', and A the derivative of p? */
@@ -154,7 +160,7 @@ int main(void) {
   sunrealtype t = 0, lambda[2];
   CHECK(CPIntegratorEvolve(mem, period, y, &t, CV_NORMAL));
 
-  CPMechOutput now     = {.lambda = lambda};
+  CPMechOutput now     = {CP_SIZED(CPMechOutput), .lambda = lambda};
   const long int calls = COUNT(mech, "force_evals"), masses = COUNT(mech, "mass_evals");
   CHECK(CPMechEvaluate(mech, t, y, &now));
   CHECK(CPObjectPrintStats(CP_OBJECT(mem), stdout, SUN_OUTPUTFORMAT_TABLE));

@@ -121,9 +121,10 @@ int main(void) {
 
   N_Vector *s = N_VCloneVectorArray(2, y);
   CHECK_NEW(s);
-  const CPParameters parameters = {.n = 2, .values = p};
+  const CPParameters parameters = {CP_SIZED(CPParameters), .n = 2, .values = p};
   CPSens sens;
-  CHECK(CPSensCreate(&parameters, y, ctx, &sens));
+  sens = CPSensCreate(&parameters, y, ctx);
+  CHECK_NEW(sens);
   CHECK(CPSensSetRhsFn(sens, NULL, rod_parameters)); /* (df/dy) s + df/dp are differences of f */
   CHECK(CPSensSetErrCon(sens, SUNTRUE));
   CHECK(CPIntegratorSetSens(mem, sens));

@@ -159,9 +159,9 @@ static SUNMatrix matrix(sunrealtype a11, sunrealtype a12, sunrealtype a22, SUNCo
 static CPMech two_masses(const CPMotion *g, N_Vector y, SUNContext ctx) {
   SUNMatrix M = matrix(m1, 0, m2, ctx), K = matrix(k1 + k2, -k2, k2, ctx);
   SUNMatrix C             = matrix(c1 + c2, -c2, c2, ctx);
-  const CPEquations model = {
-      .nu = 2, .M_tmpl = M, .damping = C, .stiffness = K, .motions = g, .nmotions = 1};
-  CPModel made = CPModelCreate(&model);
+  const CPEquations model = {CP_SIZED(CPEquations), .nu = 2,      .M_tmpl = M,  .damping = C,
+                             .stiffness = K,        .motions = g, .nmotions = 1};
+  CPModel made            = CPModelCreate(&model);
   CHECK_NEW(made);
   CPMech mech = CPMechCreate(made, y, ctx);
   CHECK_NEW(mech);
@@ -224,7 +224,7 @@ static void end(Run *run) {
 static void compare(Run *run, const Exact *e, sunrealtype *x1) {
   const sunrealtype *y = N_VGetArrayPointer(run->y);
   sunrealtype reaction[2];
-  CPMechOutput out = {.reaction = reaction};
+  CPMechOutput out = {CP_SIZED(CPMechOutput), .reaction = reaction};
   CHECK(CPMechEvaluate(run->mech, run->t, run->y, &out));
   *x1               = fmax(*x1, fabs(y[0] - e->g));
   run->errors.x2    = fmax(run->errors.x2, fabs(y[1] - e->g - e->r));

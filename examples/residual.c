@@ -115,13 +115,14 @@ int main(void) {
   N_VConst(0, y);
   N_VGetArrayPointer(y)[0] = 1;
 
-  const CPEquations model = {.nu = NU, .np = NP, .M = M, .A = A, .f = f, .p = p};
-  CPModel made            = CPModelCreate(&model);
+  const CPEquations model = {
+      CP_SIZED(CPEquations), .nu = NU, .np = NP, .M = M, .A = A, .f = f, .p = p};
+  CPModel made = CPModelCreate(&model);
   CHECK_NEW(made);
   CPMech mech = CPMechCreate(made, y, ctx);
   CPModelFree(&made);
-  CPIntegrator mem = CPIntegratorCreate("DOP853", ctx);
-  CPMechReport report;
+  CPIntegrator mem    = CPIntegratorCreate("DOP853", ctx);
+  CPMechReport report = CP_INIT(CPMechReport);
   CHECK_NEW(mech);
   CHECK_NEW(mem);
   CHECK(CPMechSetUserData(mech, &d));
@@ -131,7 +132,7 @@ int main(void) {
   sunrealtype t = 0, lambda;
   CHECK(CPIntegratorEvolve(mem, 2, y, &t, CV_NORMAL));
 
-  CPMechOutput now = {.lambda = &lambda};
+  CPMechOutput now = {CP_SIZED(CPMechOutput), .lambda = &lambda};
   CHECK(CPMechEvaluate(mech, t, y, &now));
   CHECK(CPObjectPrintStats(CP_OBJECT(mem), stdout, SUN_OUTPUTFORMAT_TABLE));
   CHECK(CPObjectPrintStats(CP_OBJECT(mech), stdout, SUN_OUTPUTFORMAT_TABLE));

@@ -66,9 +66,11 @@ int main(void) {
   CHECK(CPMechAttach(mech, mem, 0, y));
   CHECK(CPIntegratorSStolerances(mem, tol, tol));
 
-  const CPParameters parameters   = {.n = NS, .values = p, .plist = plist};
-  const CPFunctional F            = {.ng = 1, .integrand = kinetic_energy, .user_data = &crank};
-  const CPGradientOptions options = {.reltol = tol, .abstol = tol, .start = start};
+  const CPParameters parameters   = {CP_SIZED(CPParameters), .n = NS, .values = p, .plist = plist};
+  const CPFunctional F            = {CP_SIZED(CPFunctional), .ng = 1, .integrand = kinetic_energy,
+                                     .user_data = &crank};
+  const CPGradientOptions options = {CP_SIZED(CPGradientOptions), .reltol = tol, .abstol = tol,
+                                     .start = start};
   sunrealtype worst, G, dG[NS];
   CHECK(CPIntegratorGradientCheck(mem, 0, 10, &F, &parameters, &options, 1e-3, stdout, &worst));
 

@@ -114,7 +114,7 @@ typedef struct {
 static Report examine(const SliderCrank *s, CPMech mech, sunrealtype t, N_Vector yvec) {
   const sunrealtype *y = N_VGetArrayPointer(yvec);
   sunrealtype l, l_dot, lambda[2];
-  CPMechOutput now = {.lambda = lambda};
+  CPMechOutput now = {CP_SIZED(CPMechOutput), .lambda = lambda};
   CHECK(CPMechEvaluate(mech, t, yvec, &now));
   spring(s, y, y + 3, &l, &l_dot);
   return (Report){.energy = now.kinetic + s->k * (l - s->l0) * (l - s->l0) / 2 -
@@ -156,7 +156,8 @@ int main(void) {
   initial_state(&s, yvec);
   const sunrealtype *y = N_VGetArrayPointer(yvec), *lost = y + 6;
 
-  CPEquations model = {.nu = 3, .np = 2, .M = masses, .A = pin_matrix, .f = forces, .p = pin};
+  CPEquations model = {CP_SIZED(CPEquations), .nu = 3,     .np = 2, .M = masses,
+                       .A = pin_matrix,       .f = forces, .p = pin};
   model.nz          = 1;
   model.zdot        = damper_power;
   model.model_data  = &s;

@@ -75,7 +75,7 @@ int main(void) {
   sunrealtype t = 0, E0 = 0, position_error = 0, energy_error = 0, lambda[17], F[3], T[3];
   printf("t [s]  theta [rad]  x [m]     force in the pin [N]\n");
   for (int i = 0; i <= 10; i++) {
-    CPMechOutput now = {.lambda = lambda};
+    CPMechOutput now = {CP_SIZED(CPMechOutput), .lambda = lambda};
     CPPowers E       = CP_INIT(CPPowers);
     sunrealtype theta, x;
     if (i > 0) CHECK(CPIntegratorEvolve(mem, 0.2 * i, y, &t, CV_NORMAL));

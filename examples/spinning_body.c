@@ -67,9 +67,10 @@ int main(void) {
   for (int i = 0; i < 3; i++) u[i] = u0[i];
 
   const CPQuaternion attitude = {.first_q = 0, .first_u = 0, .frame = CP_FRAME_BODY};
-  const CPEquations body      = {
-           .nq = 4, .nu = 3, .M = inertia, .f = torque, .quaternions = &attitude, .nquaternions = 1};
-  CPModel made = CPModelCreate(&body);
+  const CPEquations body      = {CP_SIZED(CPEquations), .nq = 4,     .nu = 3,
+                                 .M = inertia,          .f = torque, .quaternions = &attitude,
+                                 .nquaternions = 1};
+  CPModel made                = CPModelCreate(&body);
   CHECK_NEW(made);
   CPMech mech = CPMechCreate(made, y, ctx);
   CPModelFree(&made);
@@ -81,7 +82,7 @@ int main(void) {
   CHECK(CPIntegratorSStolerances(mem, tol, tol));
   CHECK(CVodeSetMaxNumSteps(CPIntegratorGetCVodeMem(mem), 1000000));
 
-  CPMechOutput out = {0};
+  CPMechOutput out = CP_INIT(CPMechOutput);
   CHECK(CPMechEvaluate(mech, 0, y, &out));
   const sunrealtype energy = out.kinetic;
   sunrealtype t = 0, worst_norm = 0, worst_energy = 0, worst_momentum = 0;

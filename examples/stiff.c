@@ -48,7 +48,7 @@ int main(void) {
   CHECK_NEW(mech);
   CHECK(CPMechSetUserData(mech, &crank));
 
-  CPMechSuggestion suggestion;
+  CPMechSuggestion suggestion = CP_INIT(CPMechSuggestion);
   CHECK(CPMechSuggestMethod(mech, 0, y, 20, tol, &suggestion));
   printf("%s: %s\n", suggestion.method, suggestion.reason);
 

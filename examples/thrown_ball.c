@@ -81,9 +81,11 @@ static int event(const CPContactEvent *ev, void *data) {
 
 int main(void) {
   const CPEquations model = {
-      .nu = 3, .np = 1, .nv = 2, .M = mass, .A = rows, .f = weight, .p = gap, .b = no_b};
+      CP_SIZED(CPEquations), .nu = 3,  .np = 1,  .nv = 2, .M = mass, .A = rows,
+      .f = weight,           .p = gap, .b = no_b};
   const CPContactPoint floor = {
-      .name = "floor", .normal = 0, .tangent = 1, .ntangents = 1, .law.mu = mu, .law.restitution = e};
+      CP_SIZED(CPContactPoint), .name = "floor", .normal = 0,         .tangent = 1,
+      .ntangents = 1,           .law.mu = mu,    .law.restitution = e};
   sunrealtype t;
   Log log = {0};
   SUNContext ctx;

@@ -90,7 +90,7 @@ static int precess(CPFrame frame, SUNContext ctx) {
   sunrealtype t = 0, worst_axis = 0, worst_force = 0, worst_energy = 0;
   for (int i = 1; i <= 10; i++) {
     sunrealtype axis[3] = {0, 0, 1}, exact[3], reaction[6], F[3];
-    CPMechOutput out    = {.reaction = reaction};
+    CPMechOutput out    = {CP_SIZED(CPMechOutput), .reaction = reaction};
     CHECK(CPIntegratorEvolve(mem, i, y, &t, CV_NORMAL));
     CHECK(CPMechEvaluate(mech, t, y, &out));
     rigid_body_direction(&top, 0, y, axis);

@@ -345,11 +345,9 @@ static int take_contacts(CPPlugin *model) {
   if (!(own->contact = calloc((size_t)n, sizeof *own->contact))) return -1;
   for (int i = 0; i < n; i++) {
     const CPDescription d = thing(own->bodies, CP_CONTACT, i);
-    own->contact[i]       = (CPContactPoint){.name      = d.name,
-                                             .normal    = d.first,
-                                             .tangent   = d.first_rate,
-                                             .ntangents = (int)d.nrates,
-                                             .law       = *d.law};
+    own->contact[i]       = (CPContactPoint){CP_SIZED(CPContactPoint),   .name = d.name,
+                                             .normal = d.first,          .tangent = d.first_rate,
+                                             .ntangents = (int)d.nrates, .law = *d.law};
   }
   model->contact   = own->contact;
   model->ncontacts = n;

@@ -96,7 +96,7 @@ int sessionRestart(CPSession s, const char *function) {
 /* ---- the method ---- */
 
 void sessionFirstMethod(CPSession s) {
-  CPMechSuggestion found;
+  CPMechSuggestion found = CP_INIT(CPMechSuggestion);
   s->unjudged = s->looks_stiff = 0;
   snprintf(s->now, sizeof s->now, "%s", s->given ? "" : s->method);
   /* If this fails, so will the run, which then reports the reason. */
@@ -152,7 +152,7 @@ static const char *better(CPSession s, CPMechSuggestion *found) {
 }
 
 int sessionJudge(CPSession s, const char *function) {
-  CPMechSuggestion found;
+  CPMechSuggestion found = CP_INIT(CPMechSuggestion);
   if (!s->changes || s->unjudged++ < STEPS_BETWEEN) return CP_SUCCESS;
   if (CPIntegratorGetSens(s->mem, NULL)) return CP_SUCCESS; /* They do not survive a change. */
   s->unjudged        = 1;                                   /* the coming one */

@@ -186,8 +186,6 @@ int CPSessionSetMaxEvents(CPSession s, long int maxevents) {
 
 /* Returns the rule that a source breaks, or NULL. */
 static const char *brokenRule(const CPEventSource *source) {
-  if (!source || source->size != sizeof *source)
-    return "source must not be NULL, and source->size must be sizeof(CPEventSource)";
   if (!source->name || !source->handle) return "source->name and source->handle must not be NULL";
   if (source->nroots < 0 || (source->nroots > 0 && !source->roots))
     return "source->nroots must be >= 0, and source->roots not NULL if it is > 0";
@@ -198,9 +196,11 @@ static const char *brokenRule(const CPEventSource *source) {
 }
 
 int CPSessionAddSource(CPSession s, const CPEventSource *source, int *id) {
+  CPEventSource own;
   int flag = sessionIdle(s, 1, __func__);
+  if (!flag) flag = cpTake(&s->log, &own, source, __func__);
   if (flag) return flag;
-  const char *rule = brokenRule(source);
+  const char *rule = brokenRule(source = &own);
   if (rule) return cpReport(&s->log, CP_ILL_INPUT, __func__, "%s", rule);
   const int first = s->nroots, n = first + source->nroots;
   char *name   = malloc(strlen(source->name) + 1);

@@ -31,7 +31,7 @@ static void integrate(CPIntegrator mem, sunrealtype t_end, sunrealtype tol, N_Ve
 static void solve_mech(const Contestant *self, const CPPlugin *model, sunrealtype t_end,
                        sunrealtype tol, N_Vector y, RaceFigures *figures) {
   CPMech mech             = CHECK_POINTER(CPPluginMech(model));
-  CPMechSuggestion choice = {.method = self->table};
+  CPMechSuggestion choice = {CP_SIZED(CPMechSuggestion), .method = self->table};
   MechCounters stats;
   CHECK(CPObjectSetErrHandlerFn(CP_OBJECT(mech), race_quiet, NULL));
   /* The first evaluation orders and allocates factors. Contestants that choose nothing do this when

@@ -168,7 +168,7 @@ sunrealtype problem_error(const Problem *p, N_Vector y) {
 
 static sunrealtype mech_violation(const CPPlugin *model, sunrealtype t, N_Vector y) {
   CPMech mech           = CPPluginMech(model);
-  CPMechOutput out      = {.udot = NULL};
+  CPMechOutput out      = {CP_SIZED(CPMechOutput), .udot = NULL};
   sunrealtype violation = NAN;
   if (mech) CPObjectSetErrHandlerFn(CP_OBJECT(mech), race_quiet, NULL);
   if (mech && !CPMechEvaluate(mech, t, y, &out))

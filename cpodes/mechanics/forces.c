@@ -41,18 +41,18 @@ static void forget(CPMech mech) {
 }
 
 int CPMechAddForce(CPMech mech, const CPMechForce *force, int *id) {
+  CPMechForce own;
   int flag = cpMechOption(mech, CP_MECH_BEFORE_ATTACH, __func__);
+  if (!flag) flag = cpTake(&mech->log, &own, force, __func__);
   if (flag) return flag;
-  if (!force || !force->f)
-    return cpRefuse(&mech->log, __func__, "force and its function f must not be NULL");
-  if (force->lambda_jac && !force->on_lambda)
+  if (!own.f) return cpRefuse(&mech->log, __func__, "force->f must not be NULL");
+  if (own.lambda_jac && !own.on_lambda)
     return cpRefuse(&mech->log, __func__, "lambda_jac must not be given without on_lambda");
   if (mech->operators)
     return cpReport(&mech->log, CP_NOT_SUPPORTED, __func__,
                     "the accelerations of udot, without M or inverse, know no further forces");
-  CPMechForce own = *force;
-  own.on_lambda   = force->on_lambda != 0;
-  flag            = keepTemplate(mech, &own.K_tmpl, mech->nu, "K_tmpl", __func__);
+  own.on_lambda = own.on_lambda != 0;
+  flag          = keepTemplate(mech, &own.K_tmpl, mech->nu, "K_tmpl", __func__);
   if (!flag) flag = keepTemplate(mech, &own.C_tmpl, mech->nu, "C_tmpl", __func__);
   if (!flag) flag = keepTemplate(mech, &own.Fz_tmpl, mech->nz, "Fz_tmpl", __func__);
   if (flag) return flag;
@@ -111,7 +111,8 @@ int cpMechTakeSprings(CPMech mech) {
   CPMechForceList *all = &mech->forces;
   if (!CP_NEW(&mech->memory, all->list, 1)) return CP_MEM_FAIL;
   all->count = all->own = 1;
-  all->list[0]          = (CPMechForce){.f      = springs,
+  all->list[0]          = (CPMechForce){CP_SIZED(CPMechForce),
+                                        .f      = springs,
                                         .jac    = springsJac,
                                         .K_tmpl = eq->stiffness ? eq->stiffness : eq->damping,
                                         .C_tmpl = eq->damping ? eq->damping : eq->stiffness,

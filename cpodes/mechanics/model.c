@@ -70,7 +70,6 @@ static const char *wrongFunctions(const CPEquations *m, sunindextype nv, suninde
 static sunindextype larger(sunindextype a, sunindextype b) { return a > b ? a : b; }
 
 static int checkSizes(const CPEquations *m, const char *function) {
-  if (!m) return cpRefuse(NULL, function, "equations must not be NULL");
   const struct {
     const char *name;
     sunindextype value;
@@ -430,11 +429,12 @@ static int create(CPModel model, const CPEquations *given, const char *function)
 }
 
 CPModel CPModelCreate(const CPEquations *equations) {
-  if (checkSizes(equations, __func__)) return NULL;
+  CPEquations given;
+  if (cpTake(NULL, &given, equations, __func__) || checkSizes(&given, __func__)) return NULL;
   CPModel model = calloc(1, sizeof *model);
   if (!model) return cpReport(NULL, CP_MEM_FAIL, __func__, "no memory for a model"), NULL;
   atomic_init(&model->references, 1);
-  if (create(model, equations, __func__)) CPModelFree(&model);
+  if (create(model, &given, __func__)) CPModelFree(&model);
   return model;
 }
 

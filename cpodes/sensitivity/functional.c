@@ -29,7 +29,7 @@ int cpFunctionalCheck(CPMultistep mem, const CPFunctional *F, const sunrealtype 
                       const char *function) {
   const int flag = cpStepperCheck((CPIntegrator)mem, function);
   if (flag) return flag;
-  if (!F || !G) return cpRefuse(&mem->base.log, function, "%s must not be NULL", F ? "G" : "F");
+  if (!G) return cpRefuse(&mem->base.log, function, "G must not be NULL");
   if (F->ng <= 0) return cpRefuse(&mem->base.log, function, "F->ng must be positive: %d", F->ng);
   if (!F->end && !F->integrand)
     return cpRefuse(&mem->base.log, function, "F must have end terms or integrands");
@@ -147,7 +147,7 @@ static int forward(CPFunctionalRun *w, sunrealtype t1, sunrealtype *dG) {
 /* Gives the integrator sensitivities of the present call's own, which the caller frees. */
 static int setSens(CPMultistep mem, const CPParameters *parameters, const char *function,
                    CPSens *sens) {
-  int flag = CPSensCreate(parameters, mem->base.y0, mem->base.ctx, sens);
+  int flag = cpSensCreate(parameters, mem->base.y0, sens);
   if (flag) return cpReport(&mem->base.log, flag, function, "%s", CPObjectGetLastMessage(NULL));
   flag = CPSensSetErrCon(*sens, 1);
   return flag ? flag : cpSensSet(mem, *sens, function);
@@ -166,16 +166,40 @@ static int forwardAlone(CPFunctionalRun *w, sunrealtype t1, const CPParameters *
   return flag;
 }
 
+/* The structs of a call, as this version knows them */
+typedef struct {
+  CPFunctional F;
+  CPParameters parameters;
+  CPGradientOptions options;
+} Given;
+
+static int take(CPLog *log, Given *own, const CPFunctional **F, const CPParameters **parameters,
+                const CPGradientOptions **options, const char *function) {
+  int flag = cpTakeStruct(log, &own->F, sizeof own->F, *F, "F", function);
+  if (!flag && *parameters)
+    flag = cpTakeStruct(log, &own->parameters, sizeof own->parameters, *parameters, "parameters",
+                        function);
+  if (!flag && *options)
+    flag = cpTakeStruct(log, &own->options, sizeof own->options, *options, "options", function);
+  if (flag) return flag;
+  *F = &own->F;
+  if (*parameters) *parameters = &own->parameters;
+  if (*options) *options = &own->options;
+  return CP_SUCCESS;
+}
+
 int CPIntegratorGradient(CPIntegrator s, sunrealtype t1, const CPFunctional *F,
                          const CPParameters *parameters, const CPGradientOptions *options,
                          sunrealtype *G, sunrealtype *dG, N_Vector *gradient) {
   const CPMultistep mem = cpMultistep(s, "sensitivities", __func__);
   if (!mem) return s ? CP_NOT_SUPPORTED : CP_MEM_NULL;
-  int flag = cpFunctionalCheck(mem, F, G, __func__);
+  CPLog *log = &mem->base.log;
+  Given given;
+  int flag = take(log, &given, &F, &parameters, &options, __func__);
+  if (!flag) flag = cpFunctionalCheck(mem, F, G, __func__);
   if (flag) return flag;
   const CPSens sens  = mem->sens.data;
   const int forwards = options && options->mode == CP_GRADIENT_FORWARD;
-  CPLog *log         = &mem->base.log;
   if (options && options->mode != CP_GRADIENT_ADJOINT && !forwards)
     return cpRefuse(log, __func__, "options->mode must be of CPGradientMode, is %d",
                     (int)options->mode);
@@ -262,7 +286,7 @@ static int compute(Check *c, const CPGradientOptions *options, sunrealtype step)
   if (!flag) flag = restart(c);
   if (!flag) flag = setSens(mem, c->parameters, c->run.function, &sens);
   if (!flag && mem->base.P) flag = CPSensCalcIC(sens, c->y0S);
-  const CPGradientOptions forwards = {.mode = CP_GRADIENT_FORWARD};
+  const CPGradientOptions forwards = {CP_SIZED(CPGradientOptions), .mode = CP_GRADIENT_FORWARD};
   if (!flag)
     flag =
         CPIntegratorGradient(&mem->base, c->t1, c->run.F, NULL, &forwards, c->G, c->forward, NULL);
@@ -278,9 +302,11 @@ int CPIntegratorGradientCheck(CPIntegrator s, sunrealtype t0, sunrealtype t1, co
                               sunrealtype step, FILE *out, sunrealtype *worst) {
   const CPMultistep mem = cpMultistep(s, "sensitivities", __func__);
   if (!mem) return s ? CP_NOT_SUPPORTED : CP_MEM_NULL;
-  int flag = cpFunctionalCheck(mem, F, &t0, __func__);
-  if (flag) return flag;
   CPLog *log = &mem->base.log;
+  Given given;
+  int flag = take(log, &given, &F, &parameters, &options, __func__);
+  if (!flag) flag = cpFunctionalCheck(mem, F, &t0, __func__);
+  if (flag) return flag;
   if (!parameters || !parameters->values)
     return cpRefuse(log, __func__, "parameters and their values must not be NULL");
   if (!options || !options->start)

@@ -466,7 +466,9 @@ static int begin(CPMech mech, const CPParameters *given, const char *function) {
 
 int CPMechJvp(CPMech mech, sunrealtype t, N_Vector y, const CPParameters *parameters, N_Vector s,
               const sunrealtype *dp, N_Vector sdot, sunrealtype *lambdaS) {
+  CPParameters own;
   int flag = cpMechCheckState(mech, y, __func__);
+  if (!flag && parameters) flag = cpTake(&mech->log, &own, parameters, __func__), parameters = &own;
   if (!flag) flag = cpMechCheckVector(mech, s, "s", __func__);
   if (!flag) flag = checkResult(mech, sdot, "sdot", __func__);
   if (!flag && dp && !parameters) flag = cpRefuse(&mech->log, __func__, "dp needs parameters");
@@ -479,11 +481,11 @@ int CPMechJvp(CPMech mech, sunrealtype t, N_Vector y, const CPParameters *parame
   CPArena arena         = {0};
   const CPAlong along   = {.iS = -1, .dp = dp};
   const double *rates = NULL, *lambda = NULL;
-  N_Vector own = sdot ? sdot : cpArenaVector(&arena, y);
+  N_Vector rate = sdot ? sdot : cpArenaVector(&arena, y);
   if (cpArenaStatus(&arena)) flag = cpReason(mech->text, CP_MEM_FAIL, "no memory");
   else if (isDirect(mech)) {
     flag   = forwardRhs(sens, t, N_VGetArrayPointer(y), along, N_VGetArrayPointer(s),
-                        N_VGetArrayPointer(own));
+                        N_VGetArrayPointer(rate));
     lambda = sens->lambda;
   } else { /* by differences of the whole solution */
     N_Vector moved  = cpArenaVector(&arena, y);
@@ -567,7 +569,9 @@ static int timesParameters(CPMechSens sens, N_Vector yB, sunrealtype *lfp) {
 
 int CPMechVjp(CPMech mech, sunrealtype t, N_Vector y, const CPParameters *parameters, N_Vector l,
               N_Vector Jl, sunrealtype *lfp) {
+  CPParameters own;
   int flag = cpMechCheckState(mech, y, __func__);
+  if (!flag && parameters) flag = cpTake(&mech->log, &own, parameters, __func__), parameters = &own;
   if (!flag) flag = cpMechCheckVector(mech, l, "l", __func__);
   if (!flag) flag = checkResult(mech, Jl, "Jl", __func__);
   if (!flag && lfp && !parameters) flag = cpRefuse(&mech->log, __func__, "lfp needs parameters");

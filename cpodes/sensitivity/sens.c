@@ -73,20 +73,28 @@ static void detach(CPSens sens, int freeing) {
 
 static void release(void **data) { detach(*data, 1); }
 
-int CPSensCreate(const CPParameters *parameters, N_Vector y_tmpl, SUNContext ctx, CPSens *address) {
-  if (!parameters || !y_tmpl || !ctx || !address)
-    return cpRefuse(NULL, __func__, "parameters, y_tmpl, ctx and sens must not be NULL");
-  *address      = NULL;
-  const int Ns  = parameters->n;
-  CPParams kept = {0};
-  int flag      = cpParamsSet(&kept, parameters, NULL, __func__);
-  if (!flag && parameters->y0S) flag = checkStart(NULL, Ns, parameters->y0S, y_tmpl, __func__);
+CPSens CPSensCreate(const CPParameters *parameters, N_Vector y_tmpl, SUNContext ctx) {
+  CPParameters own;
+  CPSens sens = NULL;
+  if (!y_tmpl || !ctx) cpRefuse(NULL, __func__, "y_tmpl and ctx must not be NULL");
+  else if (!cpTake(NULL, &own, parameters, __func__)) cpSensCreate(&own, y_tmpl, &sens);
+  return sens;
+}
+
+int cpSensCreate(const CPParameters *parameters, N_Vector y_tmpl, CPSens *address) {
+  static const char *const function = "CPSensCreate";
+  const int Ns                      = parameters->n;
+  CPParams kept                     = {0};
+  int flag                          = cpParamsSet(&kept, parameters, NULL, function);
+  if (!flag && parameters->y0S) flag = checkStart(NULL, Ns, parameters->y0S, y_tmpl, function);
   CPSens sens = flag ? NULL : calloc(1, sizeof *sens);
   if (!sens) cpParamsFree(&kept);
   if (flag) return flag;
-  if (!sens) return cpReport(NULL, CP_MEM_FAIL, __func__, "no memory for sensitivities");
-  CPArena *arena = &sens->arena;
-  sens->params   = kept;
+  if (!sens) return cpReport(NULL, CP_MEM_FAIL, function, "no memory for sensitivities");
+  static const CPKind kind = {0};
+  CPArena *arena           = &sens->arena;
+  sens->log.kind           = &kind;
+  sens->params             = kept;
   CP_VECTORS(arena, y_tmpl, &sens->ewt, &sens->s, &sens->moved);
   sens->given = cpSensVectors(arena, Ns, y_tmpl);
   sens->start = cpSensVectors(arena, Ns, y_tmpl);
@@ -94,7 +102,7 @@ int CPSensCreate(const CPParameters *parameters, N_Vector y_tmpl, SUNContext ctx
   CP_NEW(arena, sens->pending, Ns);
   if (cpArenaStatus(arena)) {
     CPSensFree(&sens);
-    return cpReport(NULL, CP_MEM_FAIL, __func__, "no memory for sensitivities");
+    return cpReport(NULL, CP_MEM_FAIL, function, "no memory for sensitivities");
   }
   for (int i = 0; i < Ns; i++)
     if (parameters->y0S) N_VScale(1.0, parameters->y0S[i], sens->given[i]);
@@ -199,11 +207,9 @@ int CPIntegratorSetSens(CPIntegrator s, CPSens sens) {
 CPSens CPIntegratorGetSens(CPIntegrator s, CPParameters *parameters) {
   const CPSens sens = s && CPIntegratorGetCVodeMem(s) ? ((CPMultistep)s)->sens.data : NULL;
   if (sens && parameters)
-    *parameters = (CPParameters){.n      = sens->params.Ns,
-                                 .values = sens->params.p,
-                                 .pbar   = sens->params.pbar,
-                                 .plist  = sens->params.plist,
-                                 .y0S    = sens->given};
+    cpGive(parameters, (&(CPParameters){CP_SIZED(CPParameters), .n = sens->params.Ns,
+                                        .values = sens->params.p, .pbar = sens->params.pbar,
+                                        .plist = sens->params.plist, .y0S = sens->given}));
   return sens;
 }
 

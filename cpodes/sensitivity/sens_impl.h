@@ -122,6 +122,8 @@ int cpProjectGradient(CPMultistep mem, sunrealtype t, N_Vector y, N_Vector lambd
 /* sens.c: returns an array of count clones of tmpl. */
 N_Vector *cpSensVectors(CPArena *arena, int count, N_Vector tmpl);
 /* CPIntegratorSetSens for an initialised integrator; removes them at any time. */
+/* CPSensCreate with a code. *sens: out */
+int cpSensCreate(const CPParameters *parameters, N_Vector y_tmpl, CPSens *sens);
 int cpSensSet(CPMultistep mem, CPSens sens, const char *function);
 /* Creates sens->work if there is a projector and no work yet. Returns 0 or CP_MEM_FAIL. */
 int cpSensUpdate(CPSens sens);

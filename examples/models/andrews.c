@@ -233,7 +233,8 @@ static int constraint_jac(sunrealtype t, const sunrealtype *q, const sunrealtype
 }
 
 CPEquations andrews_model(void) {
-  return (CPEquations){.nu             = ANDREWS_NQ,
+  return (CPEquations){CP_SIZED(CPEquations),
+                       .nu             = ANDREWS_NQ,
                        .np             = ANDREWS_NP,
                        .M              = mass_matrix,
                        .A              = constraint_matrix,

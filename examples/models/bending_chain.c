@@ -161,7 +161,8 @@ static int create_templates(BendingChain *c, SUNContext ctx, CPEquations *model)
 }
 
 int bending_chain_model(BendingChain *chain, int sparse, SUNContext ctx, CPEquations *model) {
-  *model = (CPEquations){.nu             = 2 * chain->rods->n,
+  *model = (CPEquations){CP_SIZED(CPEquations),
+                         .nu             = 2 * chain->rods->n,
                          .np             = chain->rods->n,
                          .M              = mass,
                          .A              = rods,

@@ -39,8 +39,8 @@ static int no_turning(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
 }
 
 CPEquations bouncing_ball_model(void) {
-  return (CPEquations){
-      .nu = 1, .np = 1, .M = mass, .f = weight, .p = gap, .A = normal, .b = no_turning};
+  return (CPEquations){CP_SIZED(CPEquations), .nu = 1,  .np = 1,     .M = mass,
+                       .f = weight,           .p = gap, .A = normal, .b = no_turning};
 }
 
 sunrealtype bouncing_ball_energy(const BouncingBall *ball, N_Vector y) {

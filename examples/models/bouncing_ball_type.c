@@ -72,8 +72,9 @@ static int create(CPPlugin *model) {
   if (!d || plugin_start(model, 2) ||
       CPPluginDraw(model, 6, kind, 1, segment, 1, &(CPPluginShape){CP_SHAPE_SPHERE, {2, 3, 4, 5}}))
     return -1;
-  d->ball  = (BouncingBall){p[MASS], p[GRAVITY], p[HEIGHT], p[RESTITUTION]};
-  d->floor = (CPContactPoint){.name = "floor", .law.restitution = p[RESTITUTION]};
+  d->ball                          = (BouncingBall){p[MASS], p[GRAVITY], p[HEIGHT], p[RESTITUTION]};
+  d->floor                         = (CPContactPoint){CP_SIZED(CPContactPoint), .name = "floor",
+                                                      .law.restitution = p[RESTITUTION]};
   N_VGetArrayPointer(model->y0)[0] = p[HEIGHT];
   model->mech                      = bouncing_ball_model();
   model->contact                   = &d->floor;

@@ -91,7 +91,8 @@ static int constraint_jac(sunrealtype t, const sunrealtype *r, const sunrealtype
 }
 
 CPEquations bushing_crank_model(void) {
-  return (CPEquations){.nu             = BUSHING_CRANK_NQ,
+  return (CPEquations){CP_SIZED(CPEquations),
+                       .nu             = BUSHING_CRANK_NQ,
                        .np             = BUSHING_CRANK_NP,
                        .M              = mass_matrix,
                        .A              = pin_matrix,

@@ -192,7 +192,8 @@ static int constraint_jac(sunrealtype t, const sunrealtype *q, const sunrealtype
 }
 
 CPEquations car_axis_model(void) {
-  return (CPEquations){.nu             = 4,
+  return (CPEquations){CP_SIZED(CPEquations),
+                       .nu             = 4,
                        .np             = 2,
                        .M              = mass_matrix,
                        .A              = constraint_matrix,

@@ -115,7 +115,8 @@ static int create_templates(sunindextype n, SUNContext ctx, CPEquations *model) 
 }
 
 int chain_matrices(Chain *chain, int sparse, SUNContext ctx, CPEquations *model) {
-  *model = (CPEquations){.nu             = 2 * chain->n,
+  *model = (CPEquations){CP_SIZED(CPEquations),
+                         .nu             = 2 * chain->n,
                          .np             = chain->n,
                          .M              = masses,
                          .A              = rods,

@@ -51,13 +51,8 @@ static int accelerations(sunrealtype t, const sunrealtype *q, const sunrealtype 
 }
 
 CPEquations chain_mechanism(const Chain *chain) {
-  return (CPEquations){.nu   = 2 * chain->n,
-                       .np   = chain->n,
-                       .p    = chain_lengths,
-                       .v    = chain_rates,
-                       .udot = accelerations,
-                       .Au   = times,
-                       .ATl  = transposed_times,
-                       .Minv = unit_times,
-                       .Mu   = unit_times};
+  return (CPEquations){CP_SIZED(CPEquations), .nu = 2 * chain->n,      .np = chain->n,
+                       .p = chain_lengths,    .v = chain_rates,        .udot = accelerations,
+                       .Au = times,           .ATl = transposed_times, .Minv = unit_times,
+                       .Mu = unit_times};
 }

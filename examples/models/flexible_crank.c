@@ -262,7 +262,8 @@ static int constraint_jac(sunrealtype t, const sunrealtype *q, const sunrealtype
 FlexibleCrank flexible_crank_testset(void) { return (FlexibleCrank){.Omega = 150}; }
 
 CPEquations flexible_crank_model(void) {
-  return (CPEquations){.nu             = FLEXIBLE_CRANK_NQ,
+  return (CPEquations){CP_SIZED(CPEquations),
+                       .nu             = FLEXIBLE_CRANK_NQ,
                        .np             = FLEXIBLE_CRANK_NP,
                        .M              = mass_matrix,
                        .A              = constraint_matrix,

@@ -65,14 +65,9 @@ static int centripetal(sunrealtype t, const sunrealtype *q, const sunrealtype *u
 }
 
 CPEquations floor_body_model(const FloorBody *body) {
-  return (CPEquations){.nu = 3,
-                       .np = body->npoints,
-                       .nv = 2 * body->npoints,
-                       .M  = mass,
-                       .f  = weight,
-                       .p  = gaps,
-                       .A  = rows,
-                       .b  = centripetal};
+  return (CPEquations){
+      CP_SIZED(CPEquations), .nu = 3,   .np = body->npoints, .nv = 2 * body->npoints, .M = mass,
+      .f = weight,           .p = gaps, .A = rows,           .b = centripetal};
 }
 
 sunrealtype floor_body_energy(const FloorBody *body, N_Vector y) {

@@ -13,8 +13,8 @@ int floor_rod_create(CPPlugin *model, sunrealtype m, sunrealtype l, sunrealtype 
   if (!d || plugin_start(model, 6) || CPPluginDraw(model, 5, kind, 3, segment, 0, NULL)) return -1;
   d->rod = (FloorBody){.m = m, .J = m * l * l / 12, .g = g, .npoints = 2, .a = {-l / 2, l / 2}};
   for (int i = 0; i < 2; i++)
-    d->end[i] = (CPContactPoint){
-        .name = names[i], .normal = i, .tangent = 2 + i, .ntangents = 1, .law.mu = mu};
+    d->end[i] = (CPContactPoint){CP_SIZED(CPContactPoint), .name = names[i], .normal = i,
+                                 .tangent = 2 + i,         .ntangents = 1,   .law.mu = mu};
   model->mech      = floor_body_model(&d->rod);
   model->contact   = d->end;
   model->ncontacts = 2;

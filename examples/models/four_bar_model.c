@@ -137,7 +137,8 @@ static int constraint_jac(sunrealtype t, const sunrealtype *q, const sunrealtype
 }
 
 CPEquations four_bar_model(const FourBar *f) {
-  return (CPEquations){.nu             = four_bar_n(f->N) / 2,
+  return (CPEquations){CP_SIZED(CPEquations),
+                       .nu             = four_bar_n(f->N) / 2,
                        .np             = four_bar_m(f->N) / 2,
                        .M              = mass_matrix,
                        .A              = joint_matrix,

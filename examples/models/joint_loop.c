@@ -308,7 +308,8 @@ static int udot(sunrealtype t, const sunrealtype *q, const sunrealtype *u, const
 /* ---- the model ---- */
 
 CPEquations joint_loop_model(const JointLoop *loop, JointLoopForm form) {
-  CPEquations m = {.nu = loop->n, .np = 3, .p = position, .v = velocity, .b = bias};
+  CPEquations m = {CP_SIZED(CPEquations), .nu = loop->n, .np = 3,
+                   .p = position,         .v = velocity, .b = bias};
   if (form == JOINT_LOOP_MATRICES) m.M = massMatrix, m.A = constraintMatrix, m.f = forces;
   else m.Au = timesA, m.ATl = timesATransposed;
   if (form == JOINT_LOOP_INVERSE) m.inverse = inverse;

@@ -92,7 +92,8 @@ static int constraint_jac(sunrealtype t, const sunrealtype *q, const sunrealtype
 }
 
 CPEquations knife_edge_model(void) {
-  return (CPEquations){.nu             = 3,
+  return (CPEquations){CP_SIZED(CPEquations),
+                       .nu             = 3,
                        .nv             = 1,
                        .M              = unit_mass,
                        .A              = across,

@@ -233,7 +233,7 @@ static N_Vector take_velocities(const ModelCheck *c, int k, sunrealtype s) {
 int model_kinetic_part_is_true(ModelCheck *c, int i) {
   const CPPluginQuantity *q = &c->type->quantities[i];
   for (int k = 1; k <= 2 && k + 2 < c->nstates; k++) {
-    CPMechOutput out = {0};
+    CPMechOutput out = CP_INIT(CPMechOutput);
     sunrealtype value[3];
     for (int s = -1; s <= 1; s++)
       value[s + 1] = plugin_value(c->model, q, 0, take_velocities(c, k, s));

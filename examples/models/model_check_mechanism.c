@@ -64,8 +64,8 @@ sunrealtype model_row_error(const CPMechReport *report, const ModelMechRow *row)
 }
 
 int model_mechanism_is_true(ModelCheck *c, int k, int *compared) {
-  CPMechReport report;
-  const int flag = CPMechCheck(c->mech, c->time[k], c->state[k], &report);
+  CPMechReport report = CP_INIT(CPMechReport);
+  const int flag      = CPMechCheck(c->mech, c->time[k], c->state[k], &report);
   *compared =
       !flag || flag == CP_MECH_A_WRONG || flag == CP_MECH_B_WRONG || flag == CP_MECH_DERIV_WRONG;
   for (int i = 0; i < MODEL_MECH_ROWS; i++) {

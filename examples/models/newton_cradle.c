@@ -110,7 +110,8 @@ static int work_jac(sunrealtype t, const sunrealtype *q, const sunrealtype *u, c
 }
 
 CPEquations newton_cradle_model(const NewtonCradle *c) {
-  CPEquations model = {.nu             = NEWTON_CRADLE_NQ,
+  CPEquations model = {CP_SIZED(CPEquations),
+                       .nu             = NEWTON_CRADLE_NQ,
                        .np             = NEWTON_CRADLE_NP,
                        .M              = mass,
                        .A              = directions,

@@ -96,7 +96,8 @@ static int constraint_jac(sunrealtype t, const sunrealtype *q, const sunrealtype
 }
 
 CPEquations pendulum_model(void) {
-  return (CPEquations){.nu             = 2,
+  return (CPEquations){CP_SIZED(CPEquations),
+                       .nu             = 2,
                        .np             = 1,
                        .M              = unit_mass,
                        .A              = direction,

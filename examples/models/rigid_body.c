@@ -194,7 +194,8 @@ static int create_templates(RigidBodies *bodies, SUNContext ctx, CPEquations *mo
 }
 
 int rigid_body_model(RigidBodies *bodies, int sparse, SUNContext ctx, CPEquations *model) {
-  *model = (CPEquations){.nu           = 6 * (sunindextype)bodies->nbodies,
+  *model = (CPEquations){CP_SIZED(CPEquations),
+                         .nu           = 6 * (sunindextype)bodies->nbodies,
                          .nq           = 7 * (sunindextype)bodies->nbodies,
                          .np           = rigid_body_rows(bodies),
                          .M            = mass,

@@ -86,8 +86,9 @@ static int create(CPPlugin *model) {
   rocking_block_init(&d->block, p[MASS], p[WIDTH], p[HEIGHT], p[GRAVITY], p[TILT]);
   rocking_block_at(&d->block, p[TILT], 0, N_VGetArrayPointer(model->y0));
   for (int i = 0; i < 2; i++)
-    d->corner[i] = (CPContactPoint){
-        .name = names[i], .normal = i, .tangent = 2 + i, .ntangents = 1, .law.mu = p[FRICTION]};
+    d->corner[i] =
+        (CPContactPoint){CP_SIZED(CPContactPoint), .name = names[i], .normal = i,
+                         .tangent = 2 + i,         .ntangents = 1,   .law.mu = p[FRICTION]};
   model->mech      = floor_body_model(&d->block.body);
   model->contact   = d->corner;
   model->ncontacts = 2;

@@ -43,8 +43,8 @@ static int straight(sunrealtype t, const sunrealtype *q, const sunrealtype *u, s
 }
 
 CPEquations rolling_ball_model(void) {
-  return (CPEquations){
-      .nu = 3, .np = 1, .nv = 2, .M = mass, .f = weight, .p = gap, .A = rows, .b = straight};
+  return (CPEquations){CP_SIZED(CPEquations), .nu = 3,  .np = 1,   .nv = 2,      .M = mass,
+                       .f = weight,           .p = gap, .A = rows, .b = straight};
 }
 
 sunrealtype rolling_ball_energy(const RollingBall *ball, N_Vector y) {

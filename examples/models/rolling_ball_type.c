@@ -93,7 +93,8 @@ static int create(CPPlugin *model) {
       CPPluginDraw(model, 7, kind, 2, segment, 1, &(CPPluginShape){CP_SHAPE_SPHERE, {2, 3, 4, 5}}))
     return -1;
   d->ball  = (RollingBall){p[MASS], p[RADIUS], p[GRAVITY]};
-  d->floor = (CPContactPoint){.name = "floor", .tangent = 1, .ntangents = 1, .law.mu = p[FRICTION]};
+  d->floor = (CPContactPoint){CP_SIZED(CPContactPoint), .name = "floor", .tangent = 1,
+                              .ntangents = 1, .law.mu = p[FRICTION]};
   N_VGetArrayPointer(model->y0)[1] = p[RADIUS];
   N_VGetArrayPointer(model->y0)[3] = p[SPEED];
   model->mech                      = rolling_ball_model();

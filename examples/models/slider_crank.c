@@ -161,7 +161,8 @@ static int constraint_jac(sunrealtype t, const sunrealtype *r, const sunrealtype
 }
 
 CPEquations slider_crank_model(void) {
-  return (CPEquations){.nu             = 3,
+  return (CPEquations){CP_SIZED(CPEquations),
+                       .nu             = 3,
                        .np             = 2,
                        .M              = mass_matrix,
                        .A              = pin_matrix,

@@ -104,7 +104,8 @@ static int bias(sunrealtype t, const sunrealtype *q, const sunrealtype *u, sunre
 }
 
 CPEquations clearance_crank_model(void) {
-  return (CPEquations){.nu = 3,
+  return (CPEquations){CP_SIZED(CPEquations),
+                       .nu = 3,
                        .np = CLEARANCE_CORNERS,
                        .nv = 2 * CLEARANCE_CORNERS,
                        .M  = mass,

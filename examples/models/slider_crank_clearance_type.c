@@ -108,12 +108,10 @@ static int create(CPPlugin *model) {
     return -1;
   d->crank = clearance_crank(p[CLEARANCE], p[GRAVITY]);
   for (int k = 0; k < CLEARANCE_CORNERS; k++)
-    d->corner[k] = (CPContactPoint){.name            = names[k],
-                                    .normal          = k,
-                                    .tangent         = CLEARANCE_CORNERS + k,
-                                    .ntangents       = 1,
-                                    .law.mu          = p[FRICTION],
-                                    .law.restitution = p[RESTITUTION]};
+    d->corner[k] =
+        (CPContactPoint){CP_SIZED(CPContactPoint),         .name = names[k], .normal = k,
+                         .tangent = CLEARANCE_CORNERS + k, .ntangents = 1,   .law.mu = p[FRICTION],
+                         .law.restitution = p[RESTITUTION]};
   /* The slider moves along the guide's middle: l1 theta1' + l2 theta2' = 0. */
   sunrealtype *u0 = N_VGetArrayPointer(model->y0) + 3;
   u0[0] = p[SPEED], u0[1] = -p[SPEED] * d->crank.l1 / d->crank.l2, u0[2] = -0.01;

@@ -48,15 +48,8 @@ static int straight(sunrealtype t, const sunrealtype *q, const sunrealtype *u, s
 }
 
 CPEquations sliding_block_model(void) {
-  return (CPEquations){.nu = 2,
-                       .np = 1,
-                       .nv = 2,
-                       .M  = mass,
-                       .f  = weight,
-                       .p  = gap,
-                       .v  = velocities,
-                       .A  = rows,
-                       .b  = straight};
+  return (CPEquations){CP_SIZED(CPEquations), .nu = 2,  .np = 1,         .nv = 2,   .M = mass,
+                       .f = weight,           .p = gap, .v = velocities, .A = rows, .b = straight};
 }
 
 sunrealtype sliding_block_energy(const SlidingBlock *block, N_Vector y) {

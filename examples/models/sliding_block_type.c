@@ -96,7 +96,8 @@ static int create(CPPlugin *model) {
       CPPluginDraw(model, 6, kind, 1, segment, 1, &(CPPluginShape){CP_SHAPE_BOX, {2, 3, 4, 5}}))
     return -1;
   d->block = (SlidingBlock){p[MASS], p[GRAVITY], p[ALPHA], p[FRICTION], p[SPEED]};
-  d->slope = (CPContactPoint){.name = "slope", .tangent = 1, .ntangents = 1, .law.mu = p[FRICTION]};
+  d->slope = (CPContactPoint){CP_SIZED(CPContactPoint), .name = "slope", .tangent = 1,
+                              .ntangents = 1, .law.mu = p[FRICTION]};
   N_VGetArrayPointer(model->y0)[2] = p[SPEED];
   model->mech                      = sliding_block_model();
   model->contact                   = &d->slope;

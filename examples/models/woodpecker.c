@@ -55,19 +55,17 @@ static int no_curvature(sunrealtype t, const sunrealtype *q, const sunrealtype *
 }
 
 CPEquations woodpecker_model(void) {
-  return (CPEquations){
-      .nu = 3, .np = 3, .nv = 6, .M = mass, .f = forces, .p = gaps, .A = rows, .b = no_curvature};
+  return (CPEquations){CP_SIZED(CPEquations), .nu = 3,   .np = 3,   .nv = 6,          .M = mass,
+                       .f = forces,           .p = gaps, .A = rows, .b = no_curvature};
 }
 
 void woodpecker_contacts(sunrealtype mu, sunrealtype e, CPContactPoint *contact) {
   static const char *const names[] = {"beak", "lower edge", "upper edge"};
   for (int i = 0; i < WOODPECKER_CONTACTS; i++)
-    contact[i] = (CPContactPoint){.name            = names[i],
-                                  .normal          = i,
-                                  .tangent         = WOODPECKER_CONTACTS + i,
-                                  .ntangents       = 1,
-                                  .law.mu          = mu,
-                                  .law.restitution = i == 0 ? e : 0};
+    contact[i] =
+        (CPContactPoint){CP_SIZED(CPContactPoint),           .name = names[i], .normal = i,
+                         .tangent = WOODPECKER_CONTACTS + i, .ntangents = 1,   .law.mu = mu,
+                         .law.restitution = i == 0 ? e : 0};
 }
 
 void woodpecker_initial(N_Vector y) {

@@ -32,6 +32,7 @@ extern "C" {
 
 /** A contact, by rows of the model and the constants of its laws. */
 typedef struct {
+  size_t size;         /**< sizeof(CPContactPoint), set by CP_INIT or CP_SIZED */
   const char *name;    /**< for messages; copied */
   sunindextype normal; /**< row of p, v and A: gap g_N [m], rate, and gradient */
   sunindextype tangent; /**< first row of v and A of the tangential velocities v_T, from np to nv - 1 */
@@ -49,6 +50,7 @@ typedef enum {
 
 /** A contact at an event (CPContactSetEventFn). */
 typedef struct {
+  size_t size;           /**< sizeof(CPContactEvent), set by CP_INIT or CP_SIZED */
   int contact;           /**< its number */
   const char *name;      /**< its name */
   sunrealtype t;         /**< time of the event */

@@ -210,6 +210,7 @@ typedef struct {
  * accelerations only.
  */
 typedef struct {
+  size_t size; /**< sizeof(CPEquations), set by CP_INIT or CP_SIZED */
   /* sizes */
   sunindextype nu; /**< velocities, > 0 */
   sunindextype nq; /**< coordinates, nu if 0 */
@@ -306,6 +307,7 @@ typedef int (*CPMechForceJacFn)(sunrealtype t, const sunrealtype *q, const sunre
 
 /** A force in addition to those of a model (CPMechAddForce). Members that are not used are 0 or NULL. */
 typedef struct {
+  size_t size;          /**< sizeof(CPMechForce), set by CP_INIT or CP_SIZED */
   CPMechLambdaFn f;     /**< the force [nu], zero on entry */
   int on_lambda;        /**< 1: it depends on the multipliers; 0: f gets NULL for them */
   CPMechForceJacFn jac; /**< K, C, Fz; if NULL, coloured differences of this force alone */
@@ -346,6 +348,7 @@ typedef enum {
 
 /** Quantities at one state (CPMechEvaluate). The caller owns the arrays. Those that are not wanted are NULL. */
 typedef struct {
+  size_t size;           /**< sizeof(CPMechOutput), set by CP_INIT or CP_SIZED */
   sunrealtype *udot;     /**< accelerations u' [nu] */
   sunrealtype *lambda;   /**< multipliers [CPMechGetNumMultipliers] */
   sunrealtype *reaction; /**< reaction forces -A^T lambda [nu], and those that drive FULL motions */
@@ -361,6 +364,7 @@ typedef struct {
 
 /** A method for a motion, and the reasons for its choice (CPMechSuggestMethod). */
 typedef struct {
+  size_t size;        /**< sizeof(CPMechSuggestion), set by CP_INIT or CP_SIZED */
   const char *method; /**< name for CPIntegratorCreate */
   int stiff;          /**< 1 if implicit methods take far fewer steps */
   sunrealtype radius; /**< estimated spectral radius of the Jacobian of y' = f(t, y) [1/time]; 0 below motion / 10 */
@@ -372,6 +376,7 @@ typedef struct {
  * -1) where there is nothing to compare. They are below about 1e-8 if all functions are right. For sparse
  * blocks that come from differences they are the entries that the pattern lacks. */
 typedef struct {
+  size_t size;      /**< sizeof(CPMechReport), set by CP_INIT or CP_SIZED */
   sunrealtype A_p;  /**< (dp/dq) N against rows of A */
   sunrealtype A_v;  /**< dv/du against rows of A */
   sunrealtype v_p;  /**< v against dp/dt along the motion */

@@ -26,11 +26,9 @@
 extern "C" {
 #endif
 
-/** Forward sensitivities; created by CPSensCreate. */
-typedef struct CPSens_ *CPSens;
-
 /** Parameters: n of the numbers that f, c and the model read. */
 typedef struct {
+  size_t size;         /**< sizeof(CPParameters), set by CP_INIT or CP_SIZED */
   int n;               /**< their number, > 0 */
   sunrealtype *values; /**< the array in which they are, not owned. Differences move its entries and restore them. NULL if it is
                             not known: then functions of the user's give all derivatives with respect to parameters */
@@ -61,10 +59,11 @@ typedef int (*CPParamPartialsFn)(sunrealtype t, const sunrealtype *q, const sunr
 
 /**
  * Creates the sensitivities of a state y with respect to parameters, which are copied, but for the array of values. y_tmpl [n] is
- * cloned. ctx must outlive them. *sens: out, owned by the caller. Returns CP_ILL_INPUT, CP_MEM_FAIL.
+ * cloned. ctx must outlive them. Returns the sensitivities, owned by the caller, or NULL; the message
+ * (CPObjectGetLastMessage(NULL)) says which argument breaks which rule. Later messages are those of the integrator, while it
+ * computes them.
  */
-CPODES_EXPORT int CPSensCreate(const CPParameters *parameters, N_Vector y_tmpl, SUNContext ctx,
-                               CPSens *sens);
+CPODES_EXPORT CPSens CPSensCreate(const CPParameters *parameters, N_Vector y_tmpl, SUNContext ctx);
 
 /** Frees *sens and sets it to NULL, before or after its integrator. */
 CPODES_EXPORT void CPSensFree(CPSens *sens);
@@ -157,6 +156,7 @@ typedef int (*CPFunctionalGradFn)(sunrealtype t, N_Vector y, int k, N_Vector gy,
 
 /** G_k = g_k(t1, y(t1), p) + int_t0^t1 h_k(t, y, p) dt. */
 typedef struct {
+  size_t size;                       /**< sizeof(CPFunctional), set by CP_INIT or CP_SIZED */
   int ng;                            /**< number of functionals, > 0 */
   CPFunctionalFn end;                /**< g, or NULL if it is 0 */
   CPFunctionalFn integrand;          /**< h, or NULL if it is 0 */
@@ -186,6 +186,7 @@ typedef enum {
 
 /** Options of gradients. A member that is 0 has its default. All but mode and start are for the backward run. */
 typedef struct {
+  size_t size;         /**< sizeof(CPGradientOptions), set by CP_INIT or CP_SIZED */
   CPGradientMode mode; /**< forward or adjoint */
   long int steps;      /**< steps between checkpoints, which need memory; default 150 */
   int interp; /**< CV_POLYNOMIAL (default) or CV_HERMITE. If t1 < t0 or steps < 13, the default is CV_HERMITE, and

@@ -20,7 +20,8 @@
 
 /* Structs that a caller allocates begin with their size, so that later versions can append members: the library reads
  * min(size, sizeof) bytes, takes the rest as 0, and writes no further. The stride of an array of them is the size of the first
- * one. 0 is the default of every member. A size of 0 is CP_OLD_STRUCT.
+ * one. 0 is the default of every member. A size of 0 is CP_OLD_STRUCT. A member that is appended begins at the former sizeof,
+ * never in padding before it, of which nobody knows what an older program left there.
  *
  *   C and C++:  CPEventSource source = CP_INIT(CPEventSource);
  *   C:          CPEventSource source = {CP_SIZED(CPEventSource), .name = "door", ...}; */
@@ -45,12 +46,14 @@ typedef struct CPProjector_ *CPProjector;   /**< nearest states and tangents of 
 typedef struct CPModel_
     *CPModel; /**< a mechanism: constant, shared by threads; its messages are the thread's */
 typedef struct CPMech_ *CPMech;       /**< a mechanical system */
+typedef struct CPSens_ *CPSens;       /**< forward sensitivities of an integrator */
 typedef struct CPSession_ *CPSession; /**< a run through events, outputs and changes of method */
 typedef struct CPBodies_ *CPBodies;   /**< a description of bodies and joints */
 typedef struct CPContact_ *CPContact; /**< unilateral contacts with friction */
 typedef struct CPObject_ *CPObject;   /**< any of these, by CP_OBJECT */
 
-/** Converts one of these handles, which may be NULL, to a CPObject. No other pointer compiles. */
+/** Converts one of these handles, which may be NULL, to a CPObject. No other pointer compiles, nor does a CPModel, which is
+ * constant and has neither messages nor counters of its own. */
 #ifdef __cplusplus
 }
 #define CP_OVERLOAD_(T) \
@@ -58,6 +61,7 @@ typedef struct CPObject_ *CPObject;   /**< any of these, by CP_OBJECT */
 CP_OVERLOAD_(CPIntegrator)
 CP_OVERLOAD_(CPProjector)
 CP_OVERLOAD_(CPMech)
+CP_OVERLOAD_(CPSens)
 CP_OVERLOAD_(CPSession)
 CP_OVERLOAD_(CPBodies)
 CP_OVERLOAD_(CPContact)
@@ -69,6 +73,7 @@ extern "C" {
   ((CPObject) _Generic((x), CPIntegrator  \
                        : (x), CPProjector \
                        : (x), CPMech      \
+                       : (x), CPSens      \
                        : (x), CPSession   \
                        : (x), CPBodies    \
                        : (x), CPContact   \

@@ -7,7 +7,7 @@ from typing import Any, Callable, Iterator, List, MutableMapping, NamedTuple, Op
 import numpy as np
 
 from ._contact import LAWS, Points
-from ._core import Error, Owner, as_compiled, bind, message_of, pointer, real_array, to_c
+from ._core import Error, Owner, as_compiled, bind, message_of, pointer, real_array, sized, to_c
 from ._mechanism import Instance, Mechanism, text
 from ._native import ffi, lib
 from ._run import Solution
@@ -145,11 +145,6 @@ def check(handle: Any, flag: int) -> int:
     return flag
 
 
-def sized(struct: str, **members: Any) -> Any:
-    """A structure that begins with its size."""
-    return ffi.new(f"{struct} *", {"size": ffi.sizeof(struct), **members})
-
-
 def describe(bodies: Any, thing: int, i: int) -> Any:
     out = sized("CPDescription")
     check(bodies, lib.CPBodiesDescribe(bodies, thing, i, out))
@@ -193,7 +188,8 @@ def points_of(bodies: Any) -> Optional[Points]:
     for i in range(n):
         d = describe(bodies, lib.CP_CONTACT, i)
         keep.append(ffi.new("char[]", ffi.string(d.name)))
-        points[i] = {"name": keep[-1], "normal": d.first, "tangent": d.first_rate, "ntangents": d.nrates, "law": d.law[0]}
+        points[i] = {"size": ffi.sizeof("CPContactPoint"), "name": keep[-1], "normal": d.first, "tangent": d.first_rate,
+                     "ntangents": d.nrates, "law": d.law[0]}
     return Points(points, n, keep)
 
 

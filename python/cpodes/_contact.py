@@ -200,6 +200,7 @@ class Rows:
         for i, (c, name) in enumerate(zip(self.contacts, self.names)):
             keep.append(ffi.new("char[]", name.encode()))
             p = points[i]
+            p.size = ffi.sizeof("CPContactPoint")
             p.name, p.normal, p.tangent, p.ntangents = keep[-1], self.np + i, tangent, self.ntangents[i]
             p.law = {"mu": c.mu, "mu_static": c.mu_static, "restitution": c.restitution, "tangential": c.tangential_restitution,
                      "kind": LAWS[c.law]}

@@ -375,6 +375,11 @@ def bind(slot: Any, f: Any, name: str, inputs: Sequence[int], outputs: Sequence[
     keep += [handle, x, y]
 
 
+def sized(struct: str, **members: Any) -> Any:
+    """A structure that begins with its size."""
+    return ffi.new(f"{struct} *", {"size": ffi.sizeof(struct), **members})
+
+
 def message_of(handle: Any) -> str:
     """The newest message of an object of the library; NULL: of this thread."""
     return ffi.string(lib.CPObjectGetLastMessage(ffi.cast("CPObject", handle))).decode()

@@ -6,7 +6,7 @@ from typing import Any, Callable, NamedTuple, Optional, Sequence, Tuple
 
 import numpy as np
 
-from ._core import Owner, as_compiled, bind, message_of, pointer, real_array, to_c
+from ._core import Owner, as_compiled, bind, message_of, pointer, real_array, sized, to_c
 from ._native import ffi, lib
 from ._solve import as_span
 from ._trees import flatten, flatten_like, is_tree, unflatten
@@ -69,7 +69,7 @@ def values_and_derivatives(m: Any, objective: Objective, t_span: Tuple[float, fl
     values, which = system.parameter_block() # the array that the functions read, and the indices in use
     try:
         own.failures = system.failures
-        F = ffi.new("CPFunctional *")
+        F = sized("CPFunctional")
         terms = ffi.new("GlueFunctional *")
         F.ng, F.user_data = objective.count, terms
         for name, function in (("end", objective.end), ("integrand", objective.integrand)):
@@ -86,7 +86,7 @@ def values_and_derivatives(m: Any, objective: Objective, t_span: Tuple[float, fl
         check(lib.CPIntegratorSetMaxNumSteps(mem, -1))
         G, dG = np.zeros(objective.count), np.zeros((objective.count, P.size))
         yS = ffi.new("N_Vector[]", [own.vector(row) for row in np.ascontiguousarray(derivatives)])
-        parameters, options = ffi.new("CPParameters *"), ffi.new("CPGradientOptions *")
+        parameters, options = sized("CPParameters"), sized("CPGradientOptions")
         parameters.n, parameters.values, parameters.pbar, parameters.plist, parameters.y0S = P.size, values, pointer(scale), which, yS
         options.mode = lib.CP_GRADIENT_FORWARD if method == "forward" else lib.CP_GRADIENT_ADJOINT
         options.reltol = rtol

@@ -9,7 +9,7 @@ from typing import Any, Callable, List, NamedTuple, Optional, Sequence, Tuple
 import numpy as np
 
 from ._contact import PHASES, Contact, Points, Rows, read_event
-from ._core import Error, Owner, Sparse, as_compiled, bind, message_of, pointer, real_array, to_c
+from ._core import Error, Owner, Sparse, as_compiled, bind, message_of, pointer, real_array, sized, to_c
 from ._native import ffi, lib
 from ._run import Integration, Solution, System, as_events
 from ._solve import as_span, as_steps, as_times, as_tolerance, bar
@@ -70,7 +70,7 @@ class Instance(System):
 
     def create(self) -> Any:
         m = self.mechanism
-        self.glue, model = ffi.new("GlueMech *"), ffi.new("CPEquations *")
+        self.glue, model = ffi.new("GlueMech *"), sized("CPEquations")
         nq, nu, nz, na = self.nq, self.nu, self.nz, m.na
         hide = () if nz else (2,)
         model.nu, model.nq, model.nz, model.np, model.nv, model.na = nu, nq, nz, m.np, m.nv, na
@@ -213,7 +213,7 @@ class Instance(System):
         self.y[:] = y
         udot, reaction = np.zeros(self.nu), np.zeros(self.nu)
         lam = np.zeros(lib.CPMechGetNumMultipliers(self.mech))
-        out = ffi.new("CPMechOutput *")
+        out = sized("CPMechOutput")
         out.udot, out.reaction = pointer(udot), pointer(reaction)
         setattr(out, "lambda", pointer(lam))
         self.check(lib.CPMechEvaluate(self.mech, t, self.y_vector, out))
@@ -415,7 +415,7 @@ class Mechanism:
         return self._create()
 
     def _events_of(self, contact: Any) -> list:
-        event, events = ffi.new("CPContactEvent *"), []
+        event, events = sized("CPContactEvent"), []
         for i in range(self._contacts.n):
             if lib.CPContactGetEvent(contact, i, event) == 0 and (event.struck or event.before != event.after):
                 events.append(read_event(event))
@@ -617,9 +617,9 @@ class Mechanism:
 
         def work(x: Instance) -> dict:
             x.y[:] = y
-            report = ffi.new("CPMechReport *")
+            report = sized("CPMechReport")
             x.check(lib.CPMechCheck(x.mech, t, x.y_vector, report))
-            return {name: getattr(report, name) for name, _ in ffi.typeof("CPMechReport").fields}
+            return {name: getattr(report, name) for name, _ in ffi.typeof("CPMechReport").fields[1:]} # without its size
         return self._ask(work)
 
     # ---- runs ----

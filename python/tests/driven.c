@@ -31,9 +31,10 @@ static int create(CPPlugin *m) {
   if (!(m->data = malloc(sizeof(double)))) return -1;
   *(double *)m->data = m->parameter[0];
   m->n               = 4;
-  m->mech        = (CPEquations){.nu = 2, .M = mass, .f = force, .motions = &cart, .nmotions = 1};
-  m->mech.M_tmpl = SUNDenseMatrix(2, 2, m->ctx);
-  m->y0          = N_VNew_Serial(4, m->ctx);
+  m->mech            = (CPEquations){CP_SIZED(CPEquations), .nu = 2,      .M = mass, .f = force,
+                                     .motions = &cart,      .nmotions = 1};
+  m->mech.M_tmpl     = SUNDenseMatrix(2, 2, m->ctx);
+  m->y0              = N_VNew_Serial(4, m->ctx);
   if (!m->mech.M_tmpl || !m->y0) return -1;
   N_VConst(0, m->y0);
   N_VGetArrayPointer(m->y0)[2] = m->parameter[0];

@@ -109,7 +109,8 @@ bool method_is_chosen(const Method *method, const CPPlugin *model) {
 
 int method_resolve(Method *method, const CPPlugin *model, double t_end, double rtol, char *reason) {
   const char *name         = model->type->method;
-  CPMechSuggestion suggest = {.method = model->stiff ? "bdf" : "dop853", .stiff = model->stiff};
+  CPMechSuggestion suggest = {CP_SIZED(CPMechSuggestion), .method = model->stiff ? "bdf" : "dop853",
+                              .stiff = model->stiff};
   CPMech mech              = model->mech.nu > 0 ? CPPluginMech(model) : NULL;
   /* If this fails, so will the run, which then reports the reason. */
   if (mech) CPMechSuggestMethod(mech, 0, model->y0, t_end, rtol, &suggest);

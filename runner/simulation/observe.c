@@ -141,7 +141,7 @@ static long evaluations(const Observer *o) {
 
 static void observe_mech(Observer *o, sunrealtype t, N_Vector y, Sample *sample) {
   const bool forces       = o->problem->settings.forces;
-  CPMechOutput out        = {.lambda = forces ? o->lambda : NULL};
+  CPMechOutput out        = {CP_SIZED(CPMechOutput), .lambda = forces ? o->lambda : NULL};
   const int ncontacts     = o->problem->model->ncontacts;
   const CPContact contact = o->problem->contact;
   const long before       = evaluations(o);

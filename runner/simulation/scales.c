@@ -132,7 +132,7 @@ static double extent_of(const CPPlugin *model, const Rows *track, N_Vector y) {
  * energy must not hide behind its own range. Returns 0, or 1 if they are not known. */
 static int energies_at(const CPPlugin *model, CPMech mech, bool has_lambda, sunrealtype t,
                        N_Vector y, sunrealtype *lambda, CPPluginEnergies *e) {
-  CPMechOutput out     = {.lambda = has_lambda ? lambda : NULL};
+  CPMechOutput out     = {CP_SIZED(CPMechOutput), .lambda = has_lambda ? lambda : NULL};
   const bool evaluated = mech && !CPMechEvaluate(mech, t, y, &out);
   *e                   = (CPPluginEnergies){.kinetic = evaluated ? out.kinetic : NAN};
   if (model->type->energies)

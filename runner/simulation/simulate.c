@@ -133,7 +133,7 @@ static int tell_contacts(Run *run) {
   const CPPlugin *model = run->problem.model;
   int told              = 0;
   for (int i = 0; i < model->ncontacts; i++) {
-    CPContactEvent e;
+    CPContactEvent e = CP_INIT(CPContactEvent);
     if (CPContactGetEvent(run->problem.contact, i, &e)) continue;
     RunEvent event = {.kind        = EVENT_CONTACT,
                       .t           = run->t,

@@ -184,13 +184,9 @@ static int create(CPPlugin *model) {
               .J2 = p[M2] * p[L2] * p[L2] / 12,
               .g  = p[GRAVITY]};
   start(r, p[PHI1], p[PHI2], N_VGetArrayPointer(model->y0));
-  model->mech = (CPEquations){.nu = NQ,
-                              .np = NP,
-                              .M  = mass_matrix,
-                              .A  = hinge_matrix,
-                              .f  = forces,
-                              .p  = hinges,
-                              .b  = hinge_accelerations};
+  model->mech =
+      (CPEquations){CP_SIZED(CPEquations), .nu = NQ,    .np = NP,    .M = mass_matrix,
+                    .A = hinge_matrix,     .f = forces, .p = hinges, .b = hinge_accelerations};
   return 0;
 }
 

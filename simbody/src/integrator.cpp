@@ -179,7 +179,7 @@ struct CPodesProjectedIntegrator::Impl {
     if (!y || !between) throw std::bad_alloc();
     method = asked;
     if (asked == Auto) {
-      CPMechSuggestion suggestion;
+      CPMechSuggestion suggestion = CP_INIT(CPMechSuggestion);
       const double t = advanced.getTime(), unknown = t + 10 * system.getDefaultTimeScale();
       Mechanism::read(advanced, y);
       check(CPMechSuggestMethod(mechanism.object(), t, y,

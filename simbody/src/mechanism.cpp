@@ -444,7 +444,7 @@ CPEquations Mechanism::equations(const State &state, double tolerance) {
   limits.setOption(ProjectOptions::LocalOnly);
   limits.setOption(ProjectOptions::UseInfinityNorm);
 
-  CPEquations model = CPEquations();
+  CPEquations model = CP_INIT(CPEquations);
   model.nq = nq, model.nu = nu, model.nz = nz, model.np = np;
   model.nv = nv + int(driven.size()), model.na = na + int(driven.size() + pushed.size());
   model.udot = Functions::udot;

@@ -27,11 +27,11 @@ static int on_event(const CPContactEvent *event, void *user_data) {
 /* ---- life cycle ---- */
 
 static void choose_point(World *w, int k, CPContactPoint *point) {
-  const Scene *s = &w->contacts.scene;
-  *point =
-      (CPContactPoint){.name = k == 0 ? "left" : "right", .normal = k, .tangent = s->ncontacts + k};
-  point->ntangents       = s->nrows == s->ncontacts ? 0 : s->in_space ? 2 : 1;
-  point->law.mu          = chance(w, 0.2) ? 0.0 : number(w, 0.01, 1.0);
+  const Scene *s   = &w->contacts.scene;
+  *point           = (CPContactPoint){CP_SIZED(CPContactPoint), .name = k == 0 ? "left" : "right",
+                                      .normal = k, .tangent = s->ncontacts + k};
+  point->ntangents = s->nrows == s->ncontacts ? 0 : s->in_space ? 2 : 1;
+  point->law.mu    = chance(w, 0.2) ? 0.0 : number(w, 0.01, 1.0);
   point->law.mu_static   = chance(w, 0.6) ? 0.0 : number(w, 0.01, 1.5);
   point->law.restitution = chance(w, 0.4) ? 0.0 : number(w, 0.05, 1.0);
   point->law.kind        = chance(w, 0.7) ? CP_RESTITUTION_NEWTON : CP_RESTITUTION_POISSON;
@@ -305,7 +305,7 @@ static void contact_step(World *w) {
   N_Vector y             = vector(w, SCENE_N);
   const sunrealtype tout = k->t + number(w, 1e-6, 0.3) * (chance(w, w->odd) ? -1 : 1);
   sunrealtype t          = k->t;
-  CPContactEvent event;
+  CPContactEvent event   = CP_INIT(CPContactEvent);
   if (y) N_VConst(SENTINEL, y);
   k->steps       = 300;
   const int flag = CALL(w, SESSION, CPSessionStep(k->session, tout, y, &t));
@@ -327,7 +327,7 @@ static void between(World *w) {
 static void evaluate(World *w) {
   sunrealtype force[3 * SCENE_CONTACTS], gap[SCENE_CONTACTS];
   CPContactPhase phase[SCENE_CONTACTS] = {CP_CONTACT_OPEN};
-  CPMechOutput out                     = {.udot = NULL};
+  CPMechOutput out                     = {CP_SIZED(CPMechOutput), .udot = NULL};
   N_Vector y                           = state(w);
   CALL(w, CONTACT,
        CPContactEvaluate(w->contacts.contact, w->contacts.t, y, chance(w, 0.5) ? NULL : &out,
@@ -387,10 +387,9 @@ static void sensitivities(World *w) {
   ContactWorld *k = of_contact(w);
   N_Vector yS[2], *yS0 = slopes(w, yS), found[2] = {vector(w, SCENE_N), vector(w, SCENE_N)};
   const sunrealtype pbar[2]     = {1.0, 1.0};
-  const CPParameters parameters = {.n = chance(w, w->odd * 0.3) ? -below(w, 2) : 1 + below(w, 2),
-                                   .values = k->p,
-                                   .pbar   = chance(w, 0.7) ? pbar : NULL,
-                                   .y0S    = yS0};
+  const CPParameters parameters = {CP_SIZED(CPParameters),
+                                   .n = chance(w, w->odd * 0.3) ? -below(w, 2) : 1 + below(w, 2),
+                                   .values = k->p, .pbar = chance(w, 0.7) ? pbar : NULL, .y0S = yS0};
   if (!yS[0] || N_VGetLength(yS[0]) != SCENE_N) return;
   if (k->sens) {
     for (int i = 0; i < 2; i++)
@@ -402,7 +401,7 @@ static void sensitivities(World *w) {
     FREE(w, CPSensFree(&k->sens)); /* the run continues without them */
     return;
   }
-  if (!CREATE(w, CPSensCreate(&parameters, yS[0], w->ctx, &k->sens) ? NULL : k->sens)) return;
+  if (!CREATE(w, k->sens = CPSensCreate(&parameters, yS[0], w->ctx))) return;
   CALL(w, NOBODY, CPSensSetErrCon(k->sens, chance(w, 0.7)));
   CALL(w, SESSION, CPSessionSetConfigFn(k->session, with_sens, w));
   if (k->contact && parameters.n == 1) k->p[0] = fmin(k->p[0], 1.0);
@@ -417,10 +416,11 @@ static int distance(sunrealtype t, N_Vector y, sunrealtype *values, void *user_d
 static void adjoint(World *w) {
   ContactWorld *k = of_contact(w);
   N_Vector yS[2], *yS0 = slopes(w, yS);
-  const CPFunctional F = {
-      .ng = 1, .end = distance, .integrand = chance(w, 0.5) ? distance : NULL, .mxsteps = 2000};
+  const CPFunctional F      = {CP_SIZED(CPFunctional), .ng = 1, .end = distance,
+                               .integrand = chance(w, 0.5) ? distance : NULL, .mxsteps = 2000};
   const sunrealtype pbar[2] = {1.0, 1.0}, step = number(w, 1e-3, 0.3);
-  const CPParameters parameters = {.n = below(w, 3), .values = k->p, .pbar = pbar, .y0S = yS0};
+  const CPParameters parameters = {CP_SIZED(CPParameters), .n = below(w, 3), .values = k->p,
+                                   .pbar = pbar, .y0S = yS0};
   sunrealtype G[1], dG[2];
   const int flag = CALL(w, CONTACT,
                         CPContactGradient(k->contact, k->t + fmin(step, 1.0), &F,

@@ -175,7 +175,7 @@ static void rates(World *w) {
 
 static void evaluate(World *w) {
   sunrealtype udot[MOST_U], lambda[MOST_ROWS + 1], reaction[MOST_U];
-  CPMechOutput out = {.udot = udot, .lambda = lambda, .reaction = reaction};
+  CPMechOutput out = {CP_SIZED(CPMechOutput), .udot = udot, .lambda = lambda, .reaction = reaction};
   N_Vector y       = start_state(w);
   CALL(w, MECHANICS, CPMechEvaluate(w->mech, w->t, y, &out));
 }
@@ -204,16 +204,16 @@ static void impact(World *w) {
 }
 
 static void check(World *w) {
-  CPMechReport report;
-  N_Vector y     = start_state(w);
-  const int flag = CALL(w, MECHANICS, CPMechCheck(w->mech, w->t, y, &report));
+  CPMechReport report = CP_INIT(CPMechReport);
+  N_Vector y          = start_state(w);
+  const int flag      = CALL(w, MECHANICS, CPMechCheck(w->mech, w->t, y, &report));
   if ((flag == CP_MECH_A_WRONG || flag == CP_MECH_B_WRONG || flag == CP_MECH_DERIV_WRONG) &&
       !disturb_struck(NULL) && w->odd == 0.0 && !w->another_solution)
     complain(w, "a right model that is said to be wrong", "%d: %s", flag, w->text);
 }
 
 static void suggest(World *w) {
-  CPMechSuggestion s;
+  CPMechSuggestion s  = CP_INIT(CPMechSuggestion);
   N_Vector y          = start_state(w);
   const int backwards = chance(w, 0.2);
   CALL(w, MECHANICS,

@@ -44,7 +44,8 @@ static CPParameters parameters(World *w, int n, N_Vector *y0S, sunrealtype *pbar
   if (!(size >= 1.0 && size <= 20.0)) w->another_solution = 1;
   for (int i = 0; i < PARAMETERS; i++) pbar[i] = i == 1 ? size : 1.0, plist[i] = i;
   if (chance(w, w->odd)) plist[0] = -1;
-  return (CPParameters){.n      = n,
+  return (CPParameters){CP_SIZED(CPParameters),
+                        .n      = n,
                         .values = chance(w, w->odd * 0.3) ? NULL : w->m.p,
                         .pbar   = chance(w, 0.7) ? pbar : NULL,
                         .plist  = chance(w, 0.5) ? plist : NULL,
@@ -63,7 +64,7 @@ void sensitivity_set(World *w) {
   const CVSensRhs1Fn fS1      = chance(w, 0.5) && !w->mech ? sens_rhs : NULL;
   const CPConstraintSensFn cS = chance(w, 0.5) && !w->mech ? mechanism_constraint_sens : NULL;
   CPSens own                  = NULL;
-  if (!CREATE(w, CPSensCreate(&by, w->start, w->ctx, &own) ? NULL : own)) return;
+  if (!CREATE(w, own = CPSensCreate(&by, w->start, w->ctx))) return;
   CALL(w, NOBODY, CPSensSetRhsFn(own, fS1, cS));
   CALL(w, NOBODY, CPSensSetErrCon(own, chance(w, 0.5)));
   if (CALL(w, CPODE, CPIntegratorSetSens(w->mem, own)) == CP_SUCCESS) {
@@ -127,7 +128,8 @@ static CPFunctional functional(World *w) {
     CVodeSetNonlinConvCoef(cvodes(w), 0.1);
     CPIntegratorSetMaxCorrection(w->mem, 0.0);
   }
-  CPFunctional F = {.ng = 1, .mxsteps = chance(w, 0.9) ? 200 : whole(w, 1, 100)};
+  CPFunctional F = {CP_SIZED(CPFunctional), .ng = 1,
+                    .mxsteps = chance(w, 0.9) ? 200 : whole(w, 1, 100)};
   if (chance(w, 0.8)) F.end = mechanism_functional;
   if (chance(w, 0.5)) F.integrand = mechanism_functional;
   if (chance(w, 0.5)) F.end_grad = mechanism_functional_grad;
@@ -160,7 +162,8 @@ static int starts_anywhere(const World *w) {
 static void functional_gradient(World *w) {
   if (starts_anywhere(w)) return;
   const CPFunctional F      = functional(w);
-  const CPGradientOptions o = {.mode   = chance(w, 0.4) ? CP_GRADIENT_FORWARD : CP_GRADIENT_ADJOINT,
+  const CPGradientOptions o = {CP_SIZED(CPGradientOptions),
+                               .mode   = chance(w, 0.4) ? CP_GRADIENT_FORWARD : CP_GRADIENT_ADJOINT,
                                .steps  = whole(w, 1, 20),
                                .interp = chance(w, 0.5) ? CV_HERMITE : CV_POLYNOMIAL,
                                .lmm    = chance(w, 0.5) ? CV_BDF : CV_ADAMS,
@@ -183,7 +186,7 @@ static void functional_gradient(World *w) {
 
 static void gradient_check(World *w) {
   const CPFunctional F      = functional(w);
-  const CPGradientOptions o = {.start = mechanism_consistent_start};
+  const CPGradientOptions o = {CP_SIZED(CPGradientOptions), .start = mechanism_consistent_start};
   const sunrealtype t1 = w->t + (w->backward ? -0.02 : 0.02), step = number(w, 1e-5, 1e-3);
   sunrealtype worst, pbar[PARAMETERS];
   int plist[PARAMETERS];

@@ -111,15 +111,11 @@ static int accelerations_b(sunrealtype t, const sunrealtype *q, const sunrealtyp
 }
 
 int scene_model(const Scene *s, int own_velocity, SUNContext ctx, CPEquations *model) {
-  *model = (CPEquations){.nu = SCENE_U,
-                         .np = s->ncontacts,
-                         .nv = s->nrows,
-                         .M  = mass,
-                         .A  = rows,
-                         .f  = weight,
-                         .p  = positions,
-                         .v  = own_velocity ? velocities : NULL,
-                         .b  = accelerations_b};
+  *model =
+      (CPEquations){CP_SIZED(CPEquations), .nu = SCENE_U,  .np = s->ncontacts,
+                    .nv = s->nrows,        .M = mass,      .A = rows,
+                    .f = weight,           .p = positions, .v = own_velocity ? velocities : NULL,
+                    .b = accelerations_b};
   if (s->form == DENSE) return 1;
   model->M_tmpl = matrix_of(s->form, SCENE_U, SCENE_U, has_M, NULL, ctx);
   model->A_tmpl = matrix_of(s->form, s->nrows, SCENE_U, has_A, s, ctx);

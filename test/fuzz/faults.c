@@ -236,9 +236,9 @@ static int set_up_one_step(Stage *s) {
 }
 
 static int set_up_sensitivities(Stage *s) {
-  const CPParameters parameters = {.n = 2, .values = s->m.p, .y0S = s->yS};
-  int flag                      = CPSensCreate(&parameters, s->y, test_context, &s->sens);
-  if (!flag) flag = CPIntegratorSetSens(s->mem, s->sens);
+  const CPParameters parameters = {CP_SIZED(CPParameters), .n = 2, .values = s->m.p, .y0S = s->yS};
+  s->sens                       = CPSensCreate(&parameters, s->y, test_context);
+  const int flag                = s->sens ? CPIntegratorSetSens(s->mem, s->sens) : CP_MEM_FAIL;
   return flag ? flag : CPSensCalcIC(s->sens, NULL);
 }
 
@@ -327,9 +327,11 @@ static int restart(Stage *s) {
 
 /* G and dG, forward and backward */
 static int functional(Stage *s) {
-  const CPFunctional F = {.ng = 1, .end = mechanism_functional, .integrand = mechanism_functional};
-  const CPGradientOptions forwards = {.mode = CP_GRADIENT_FORWARD}, newton = {.lmm = CV_BDF};
-  sunrealtype *r = s->results + MOST_N;
+  const CPFunctional F             = {CP_SIZED(CPFunctional), .ng = 1, .end = mechanism_functional,
+                                      .integrand = mechanism_functional};
+  const CPGradientOptions forwards = {CP_SIZED(CPGradientOptions), .mode = CP_GRADIENT_FORWARD},
+                          newton   = {.lmm = CV_BDF};
+  sunrealtype *r                   = s->results + MOST_N;
   if (!has(s, FUNCTIONAL)) return CP_SUCCESS;
   int flag = restart(s);
   if (!flag) flag = CPIntegratorGradient(s->mem, T_END / 3.0, &F, NULL, &forwards, r, r + 1, NULL);
@@ -341,12 +343,12 @@ static int functional(Stage *s) {
 }
 
 static int check(Stage *s) {
-  CPMechReport report;
+  CPMechReport report = CP_INIT(CPMechReport);
   sunrealtype err;
   if (!has(s, CHECK)) return CP_SUCCESS;
   if (s->mech) {
-    CPMechSuggestion suggestion;
-    const int flag = CPMechCheck(s->mech, 0.0, s->y, &report);
+    CPMechSuggestion suggestion = CP_INIT(CPMechSuggestion);
+    const int flag              = CPMechCheck(s->mech, 0.0, s->y, &report);
     return flag ? flag : CPMechSuggestMethod(s->mech, 0.0, s->y, T_END, TOL, &suggestion);
   }
   return CPProjectorCheckJac(s->P, 0.0, s->y, s->ewt, &err, NULL, NULL);
@@ -372,7 +374,7 @@ static int project(Stage *s) {
 static int quantities(Stage *s) {
   sunrealtype udot[MOST_U], lambda[MOST_ROWS + 1], x[MOST_U] = {1, 2, 3, 4, 5, 6};
   const int mask[MOST_ROWS + 1] = {0, 1, 1, 1, 1};
-  CPMechOutput out              = {.udot = udot, .lambda = lambda};
+  CPMechOutput out              = {CP_SIZED(CPMechOutput), .udot = udot, .lambda = lambda};
   if (!has(s, QUANTITIES)) return CP_SUCCESS;
   int flag = CPMechEvaluate(s->mech, 0.0, s->y, &out);
   if (!flag) flag = CPMechAccelerations(s->mech, 0.0, s->y, udot, lambda);

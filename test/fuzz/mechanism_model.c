@@ -245,7 +245,8 @@ static int auxiliary_jac(sunrealtype t, const sunrealtype *q, const sunrealtype 
 int mechanism_model(const Mechanism *m, int partials, int own_velocity, int own_b, SUNContext ctx,
                     CPEquations *model) {
   const At at = {.m = m};
-  *model      = (CPEquations){.nu = m->nu, .nz = m->nz, .np = m->np, .nv = m->nv, .na = m->na};
+  *model      = (CPEquations){CP_SIZED(CPEquations), .nu = m->nu, .nz = m->nz,
+                              .np = m->np,           .nv = m->nv, .na = m->na};
   model->nq   = m->nq;
   model->p    = positions;
   if (own_velocity || m->nv > m->np) model->v = velocities;

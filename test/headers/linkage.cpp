@@ -8,7 +8,7 @@
 int main() {
   char *name     = CPGetReturnFlagName(CP_SUCCESS);
   bool good      = name && !std::strcmp(name, "CP_SUCCESS");
-  CPEquations of = {}; // an empty model, which is refused
+  CPEquations of = CP_INIT(CPEquations); // an empty model, which is refused
   CPMech mech    = CPMechCreate(CPModelCreate(&of), nullptr, nullptr);
   good           = good && !mech && CPMechSetUserData(mech, nullptr) == CP_MEM_NULL;
   CPMechFree(&mech);

@@ -61,7 +61,8 @@ static int num_forces(const ModelRun *run) {
 static sunrealtype *forces_at(ModelRun *run, N_Vector y) {
   sunrealtype *x = calloc((size_t)num_forces(run), sizeof *x);
   ck_assert_ptr_nonnull(x);
-  CPMechOutput out = {.lambda = x, .reaction = x + CPMechGetNumMultipliers(run->mech)};
+  CPMechOutput out = {CP_SIZED(CPMechOutput), .lambda = x,
+                      .reaction = x + CPMechGetNumMultipliers(run->mech)};
   ck_assert_msg(CPMechEvaluate(run->mech, run->t, y, &out) == CP_SUCCESS, "%s", run->log.text);
   return x;
 }

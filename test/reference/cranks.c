@@ -199,7 +199,8 @@ static int create(CPPlugin *model) {
   if (plugin_start(model, 2 * NU)) return -1;
   model->data = here;
   if (reference(model, 0, model->y0)) return -1;
-  model->mech            = (CPEquations){.nu             = NU,
+  model->mech            = (CPEquations){CP_SIZED(CPEquations),
+                                         .nu             = NU,
                                          .np             = *here,
                                          .M              = mass,
                                          .A              = matrix,

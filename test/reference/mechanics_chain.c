@@ -90,7 +90,7 @@ START_TEST(operators_follow_the_matrices) {
   for (int k = 0; k < 3; k++) {
     mech_run_start(run[k], CV_ADAMS, tol);
     mech_run_to(run[k], t_end);
-    CPMechOutput out = {0};
+    CPMechOutput out = CP_INIT(CPMechOutput);
     ck_assert_int_eq(CPMechEvaluate(run[k]->mech, t_end, run[k]->y, &out), CP_SUCCESS);
     ck_assert_double_le(fmax(out.position, out.velocity), tol * LINKS);
     ck_assert_double_le(fabs(chain_energy(chain->rods, run[k]->y)),
@@ -127,7 +127,7 @@ START_TEST(bending_chain_is_its_ode_form) {
   BendingChain *chain = new_chain(n, 300, 20);
   N_Vector y = vector_of(4 * n, NULL), ydot = vector_copy(y);
   unsigned long long seed = 8;
-  CPMechReport report;
+  CPMechReport report     = CP_INIT(CPMechReport);
   sunrealtype udot[6], lambda[3], tensions[3];
   bending_chain_initial(chain, 0.3, y);
   for (int i = 0; i < 4 * n; i++) entries(y)[i] += random_number(&seed) / 4;

@@ -111,8 +111,8 @@ START_TEST(functions_of_the_models_agree) {
   const Sample *s             = &c.samples[c.nsamples / 2];
   unsigned long long seed     = 5;
   for (int trial = 0; trial < 10; trial++) {
-    CPMechReport report;
-    N_Vector y = vector_of(c.n, s->y);
+    CPMechReport report = CP_INIT(CPMechReport);
+    N_Vector y          = vector_of(c.n, s->y);
     for (int i = 0; i < c.n; i++) entries(y)[i] += 1e-3 * c.scale[i] * random_number(&seed);
     ck_assert_msg(CPMechCheck(run->mech, s->t, y, &report) == CP_SUCCESS, "%s: %s", c.name,
                   CPObjectGetLastMessage(CP_OBJECT(run->mech)));
@@ -187,7 +187,8 @@ START_TEST(energy_is_constant_and_constraints_do_no_work) {
   const sunrealtype start = energy_of(id, &c, run->y), by_y = energy_sensitivity(id, &c);
   for (int i = 1; i < c.nsamples; i++) {
     sunrealtype udot[MAX_NU], lambda[MAX_NA], reaction[MAX_NU];
-    CPMechOutput out = {.udot = udot, .lambda = lambda, .reaction = reaction};
+    CPMechOutput out = {CP_SIZED(CPMechOutput), .udot = udot, .lambda = lambda,
+                        .reaction = reaction};
     mech_run_to(run, c.samples[i].t);
     ck_assert_int_eq(CPMechEvaluate(run->mech, run->t, run->y, &out), CP_SUCCESS);
     const sunrealtype per_step = sqrt((sunrealtype)c.n) * options.tol / 6 * by_y;

@@ -66,7 +66,7 @@ START_TEST(accelerations_are_those_of_the_f_c_form) {
   const int N = windows[_i / 3], nu = (int)four_bar_n(N) / 2;
   enum { MAX_NU_40 = 3 * 81, MAX_NA_40 = 2 * 121 };
   static sunrealtype udot[MAX_NU_40], lambda[MAX_NA_40], reaction[MAX_NU_40];
-  CPMechOutput out = {.udot = udot, .lambda = lambda, .reaction = reaction};
+  CPMechOutput out = {CP_SIZED(CPMechOutput), .udot = udot, .lambda = lambda, .reaction = reaction};
   for (size_t k = 0; k < sizeof angles / sizeof *angles; k++) {
     const sunrealtype theta = angles[k][0], rate = angles[k][1];
     Bars b         = bars_create(N, solvers[_i % 3], theta, rate);
@@ -93,7 +93,7 @@ START_TEST(singular_position_has_the_accelerations_of_gauss) {
   enum { N = 2, NU = 3 * (2 * N + 1), NA = 2 * (3 * N + 1) };
   const sunrealtype alpha[N + 1] = {-27 * gravity / 22, -12 * gravity / 11, -27 * gravity / 22};
   sunrealtype udot[NU], lambda[NA], reaction[NU];
-  CPMechOutput out = {.udot = udot, .lambda = lambda, .reaction = reaction};
+  CPMechOutput out = {CP_SIZED(CPMechOutput), .udot = udot, .lambda = lambda, .reaction = reaction};
   Bars b           = bars_create(N, solvers[_i], acos(0.0), 3);
   sunrealtype *q   = entries(b.run->y);
   for (int rod = 0; rod < 2 * N + 1; rod++) { /* avoids the rounding of pi / 2 */
@@ -164,7 +164,7 @@ static void march(Bars *b, sunrealtype tol, const Sample *samples, int nsamples,
   int flag     = CP_SUCCESS;
   for (int i = 1; !flag && i < nsamples; i++)
     flag = CPIntegratorEvolve(run->cpode, samples[i].t, run->y, &run->t, CV_NORMAL);
-  CPMechOutput out = {0};
+  CPMechOutput out = CP_INIT(CPMechOutput);
   if (flag) {
     if (wants_figures()) printf("  stopped at %.4f: %s\n", run->t, run->log.text);
     const int singular =
@@ -385,7 +385,8 @@ START_TEST(dependent_rows_give_the_reactions_of_independent_ones) {
   MechRun *two = planar_run_create(&c, &options);
   for (int i = 1; i < c.nsamples; i++) {
     sunrealtype lambda[3], reaction[3], exact[3];
-    CPMechOutput out = {.lambda = lambda, .reaction = reaction}, out_two = {.reaction = exact};
+    CPMechOutput out     = {CP_SIZED(CPMechOutput), .lambda = lambda, .reaction = reaction},
+                 out_two = {.reaction = exact};
     mech_run_to(run, c.samples[i].t);
     ck_assert_double_le(scaled_error(&c, c.n, run->y, c.samples[i].y),
                         mech_error_bound(&c, c.condition, options.tol, mech_run_steps(run)));

@@ -103,7 +103,8 @@ START_TEST(loop_accelerates_and_reacts_as_the_planar_one) {
     const sunrealtype rate = 1 + theta, bound = 1e5 * ROUNDOFF * 4 * (G + rate * rate) * 10;
     sunrealtype udot[NU], lambda[ROWS], reaction[NU], planar_udot[9], planar_reaction[9];
     sunrealtype pull[ROWS], least[ROWS];
-    CPMechOutput out = {.udot = udot, .lambda = lambda, .reaction = reaction};
+    CPMechOutput out = {CP_SIZED(CPMechOutput), .udot = udot, .lambda = lambda,
+                        .reaction = reaction};
     place(&linkage, theta, rate, run->y);
     ck_assert_int_eq(CPMechEvaluate(run->mech, 0, run->y, &out), CP_SUCCESS);
     planar_solution(theta, rate, planar_udot, planar_reaction);
@@ -158,7 +159,7 @@ START_TEST(loop_swings_with_the_pendulums_period) {
     ck_assert_double_le(fabs(rigid_body_energy(&linkage.bodies, run->y) - energy),
                         mech_run_bound(run, rate, 3 * (G + rate))); /* of 3 kg */
   }
-  CPMechOutput out = {0};
+  CPMechOutput out = CP_INIT(CPMechOutput);
   ck_assert_int_eq(CPMechEvaluate(run->mech, run->t, run->y, &out), CP_SUCCESS);
   ck_assert_int_eq(out.rank, RANK);
   ck_assert_double_le(fmax(out.position, out.velocity), run->tol);
@@ -218,7 +219,7 @@ START_TEST(rough_guess_is_assembled) {
   MechRun *run = run_of(&linkage, sparse_of(_i), y);
   ck_assert_msg(CPMechCalcIC(run->mech, 0, y, weights, id, udot, lambda) == CP_SUCCESS, "%s",
                 run->log.text);
-  CPMechOutput out        = {0};
+  CPMechOutput out        = CP_INIT(CPMechOutput);
   const sunrealtype bound = 1e-10 * 10; /* of the largest weighted component */
   ck_assert_int_eq(CPMechEvaluate(run->mech, 0, y, &out), CP_SUCCESS);
   ck_assert_double_le(fmax(out.position, out.velocity), bound);

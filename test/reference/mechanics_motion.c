@@ -616,7 +616,8 @@ START_TEST(a_driven_crank_moves_as_its_kinematics_say) {
   sunrealtype state = 0.0, driven = 0.0, forces = 0.0, size = 0.0;
   for (int k = 1; k <= 50; k++) {
     sunrealtype udot[3], lambda[3], reaction[3];
-    CPMechOutput out = {.udot = udot, .lambda = lambda, .reaction = reaction};
+    CPMechOutput out = {CP_SIZED(CPMechOutput), .udot = udot, .lambda = lambda,
+                        .reaction = reaction};
     advance(&run, 0.2 * k);
     e = crank_state(&s, run.t, &crank);
     ck_assert_int_eq(CPMechEvaluate(mech, run.t, y, &out), CP_SUCCESS);

@@ -114,7 +114,7 @@ START_TEST(multiplier_is_the_tension_of_the_rod) {
   MechRun *run = planar_run_of(&model, (void *)&pendulum, start, &options);
   for (int i = 1; i <= 100; i++) {
     sunrealtype lambda;
-    CPMechOutput out = {.lambda = &lambda};
+    CPMechOutput out = {CP_SIZED(CPMechOutput), .lambda = &lambda};
     mech_run_to(run, i / 10.0);
     ck_assert_int_eq(CPMechEvaluate(run->mech, run->t, run->y, &out), CP_SUCCESS);
     const sunrealtype off     = fabs(lambda - pendulum_tension(&pendulum, run->y));

@@ -220,7 +220,7 @@ START_TEST(axle_pendulum_has_its_period) {
   const sunrealtype rate  = sqrt(body.m * g * sin(lean) * l / J);
   const sunrealtype half  = PI / rate / agm(1, cos(phi0 / 2));
   sunrealtype reaction[6] = {0};
-  CPMechOutput out        = {.reaction = reaction};
+  CPMechOutput out        = {CP_SIZED(CPMechOutput), .reaction = reaction};
   N_Vector y              = vector_of(13, NULL);
   hang(&bodies, l, phi0, y);
   MechRun *run = run_of(&bodies, sparse_of(_i), y);

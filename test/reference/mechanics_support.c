@@ -124,7 +124,7 @@ PlanarFigures planar_run_over_table(MechRun *run, const MechCase *c) {
   for (int i = 1; i < c->nsamples; i++) {
     const Sample *s = &c->samples[i];
     sunrealtype lambda[MAX_NA];
-    CPMechOutput out = {.lambda = lambda};
+    CPMechOutput out = {CP_SIZED(CPMechOutput), .lambda = lambda};
     mech_run_to(run, s->t);
     f.error     = fmax(f.error, scaled_error(c, c->n, run->y, s->y));
     f.positions = fmax(f.positions, scaled_error(c, c->nu, run->y, s->y));

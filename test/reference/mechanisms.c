@@ -49,7 +49,7 @@ START_TEST(references_satisfy_the_constraints_of_their_rank) {
   const int bounces = model->nroots > 0;
   for (int k = 0; k <= INSTANTS; k++) {
     const sunrealtype t = k * (bounces ? 3 : model->type->t_end) / INSTANTS;
-    CPMechOutput out    = {0};
+    CPMechOutput out    = CP_INIT(CPMechOutput);
     ck_assert_int_eq(model->type->reference(model, t, y), 0);
     ck_assert_int_eq(CPMechEvaluate(mech, t, y, &out), CP_SUCCESS);
     ck_assert_int_eq(out.rank, known[_i].rank);

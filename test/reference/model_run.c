@@ -140,7 +140,7 @@ void model_run_to(ModelRun *run, sunrealtype t) {
 }
 
 sunrealtype model_run_violation(ModelRun *run) {
-  CPMechOutput out = {0};
+  CPMechOutput out = CP_INIT(CPMechOutput);
   ck_assert_int_eq(CPMechEvaluate(run->mech, run->t, run->y, &out), CP_SUCCESS);
   ck_assert(isfinite(out.position) && isfinite(out.velocity));
   return fmax(out.position, out.velocity);

@@ -41,12 +41,14 @@ static void open(Work *w, int lmm, sunrealtype tol) {
   const CPEquations model = slider_crank_model();
   N_Vector y0             = vector_of(SLIDER_CRANK_N, NULL);
   w->crank                = slider_crank_haug();
-  w->F                    = (CPFunctional){.ng = 1, .integrand = kinetic, .user_data = &w->crank};
+  w->F =
+      (CPFunctional){CP_SIZED(CPFunctional), .ng = 1, .integrand = kinetic, .user_data = &w->crank};
   slider_crank_initial(&w->crank, y0);
   w->run = mech_run_create(&model, &w->crank, entries(y0));
   mech_run_start(w->run, lmm, tol);
-  w->parameters = (CPParameters){.n = NS, .values = &w->crank.a, .plist = plist};
-  ck_assert_int_eq(CPSensCreate(&w->parameters, y0, test_context, &w->sens), CP_SUCCESS);
+  w->parameters =
+      (CPParameters){CP_SIZED(CPParameters), .n = NS, .values = &w->crank.a, .plist = plist};
+  ck_assert_ptr_nonnull(w->sens = CPSensCreate(&w->parameters, y0, test_context));
   ck_assert_int_eq(CPSensSetErrCon(w->sens, SUNTRUE), CP_SUCCESS);
   ck_assert_int_eq(CPIntegratorSetSens(w->run->cpode, w->sens), CP_SUCCESS);
   N_VDestroy(y0);
@@ -63,7 +65,7 @@ static sunrealtype value_at(int lmm, sunrealtype tol) {
   Work w;
   sunrealtype G, dG[NS];
   open(&w, lmm, tol);
-  const CPGradientOptions options = {.mode = CP_GRADIENT_FORWARD};
+  const CPGradientOptions options = {CP_SIZED(CPGradientOptions), .mode = CP_GRADIENT_FORWARD};
   ck_assert_int_eq(CPSensCalcIC(w.sens, NULL), CP_SUCCESS);
   ck_assert_msg(CPIntegratorGradient(w.run->cpode, 10.0, &w.F, NULL, &options, &G, dG, NULL) ==
                     CP_SUCCESS,
@@ -94,7 +96,8 @@ START_TEST(gradients_agree_both_ways_and_with_differences) {
   FILE *out         = open_memstream(&text, &length);
   sunrealtype worst = 1.0;
   open(&w, _i, 1.0e-10);
-  const CPGradientOptions options = {.reltol = 1.0e-10, .abstol = 1.0e-10, .start = start};
+  const CPGradientOptions options = {CP_SIZED(CPGradientOptions), .reltol = 1.0e-10,
+                                     .abstol = 1.0e-10, .start = start};
   ck_assert_msg(CPIntegratorGradientCheck(w.run->cpode, 0.0, 10.0, &w.F, &w.parameters, &options,
                                           1.0e-3, out, &worst) == CP_SUCCESS,
                 "%s", w.run->log.text);

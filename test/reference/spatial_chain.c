@@ -60,7 +60,7 @@ START_TEST(equations_agree_with_each_other) {
   SpatialChain *chain = bent_chain(rods[_i % 3], _i / 6, &y);
   MechRun *run        = run_of(chain, _i / 3 % 2, y);
   ck_assert_int_eq(CPMechCalcIC(run->mech, 0, run->y, NULL, NULL, NULL, NULL), CP_SUCCESS);
-  CPMechReport report;
+  CPMechReport report = CP_INIT(CPMechReport);
   ck_assert_msg(CPMechCheck(run->mech, 0, run->y, &report) == CP_SUCCESS, "%s", run->log.text);
   const sunrealtype errors[] = {report.A_p, report.A_v, report.v_p, report.b_v, report.M,
                                 report.K,   report.C,   report.Bq,  report.Bu};
@@ -114,7 +114,7 @@ START_TEST(single_rod_is_a_pendulum) {
     model_run_to(run, model->type->t_end);
     error[k]                = plugin_error(model, run->t, run->y);
     const sunrealtype bound = model_run_bound(run, condition, fastest);
-    CPMechOutput out        = {.lambda = lambda};
+    CPMechOutput out        = {CP_SIZED(CPMechOutput), .lambda = lambda};
     ck_assert_int_eq(CPMechEvaluate(run->mech, run->t, run->y, &out), CP_SUCCESS);
     ck_assert_int_eq(model->type->reference_lambda(model, run->t, exact), 0);
     sunrealtype force = 0;

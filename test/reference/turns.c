@@ -304,9 +304,9 @@ END_TEST
 /* Differences that rates are compared with must not contain the roundoff of t times the rate. */
 START_TEST(a_check_takes_no_roundoff_of_time_for_an_error) {
   for (double before = 1e4; before <= 1e9; before *= 1e5) {
-    Case c    = {.kind = (Kind)_i, .place = IN_TIME, .before = before + 0.3};
-    Machine m = machine(&c);
-    CPMechReport report;
+    Case c              = {.kind = (Kind)_i, .place = IN_TIME, .before = before + 0.3};
+    Machine m           = machine(&c);
+    CPMechReport report = CP_INIT(CPMechReport);
     ck_assert_int_eq(build_mech(m.bodies, &m.mech), CP_SUCCESS);
     ck_assert_int_eq(CPObjectSetErrHandlerFn(CP_OBJECT(m.mech), message_log, &m.log), CP_SUCCESS);
     m.y = CPBodiesState(m.bodies, test_context);

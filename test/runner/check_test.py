@@ -101,7 +101,7 @@ WRONG = {
     ),
     "a constraint that is not filled in": (
         {
-            "mech": "{.nu = 2, .np = 2, .M = M, .A = A, .f = f, .p = p}",
+            "mech": "{CP_SIZED(CPEquations), .nu = 2, .np = 2, .M = M, .A = A, .f = f, .p = p}",
             "A": "SM_ELEMENT_D(S, 0, 0) = 2 * q[0]; SM_ELEMENT_D(S, 0, 1) = 2 * q[1]; return 0;",
         },
         ["A: no row is zero", "row 1 of A is zero, so that position constraint 1 acts on nothing"],
@@ -112,7 +112,7 @@ WRONG = {
     ),
     "a drawing that is not finite": ({"points": "xyz[4] = 1 / (y[1] - y[1]);"}, ["drawing", "point 1 of the drawing"]),
     "ground that moves": ({"points": "xyz[0] = y[0];"}, ["drawing", "point 0 of the drawing is ground, but moves"]),
-    "no function p": ({"mech": "{.nu = 2, .np = 1, .M = M, .A = A}"}, ["functions that must be there", "p must be given"]),
+    "no function p": ({"mech": "{CP_SIZED(CPEquations), .nu = 2, .np = 1, .M = M, .A = A}"}, ["functions that must be there", "p must be given"]),
     "a reference that is not there": (
         {"create": "model->known = 1; model->reference_error = 1e-9;"},
         ["sizes", "known, but there is no reference"],

@@ -56,14 +56,14 @@ PARTS = {
         return 0;""",
     "energy": "return (y[2] * y[2] + y[3] * y[3]) / 2 + ((const G *)model->data)->g * y[1];",
     "points": "xyz[3] = y[0]; xyz[4] = y[1];",
-    "mech": "{.nu = 2, .np = 1, .M = M, .A = A, .f = f, .p = p, .v = v, .b = b, .dynamics_jac = jac}",
+    "mech": "{CP_SIZED(CPEquations), .nu = 2, .np = 1, .M = M, .A = A, .f = f, .p = p, .v = v, .b = b, .dynamics_jac = jac}",
 }
 
 # the second form of the equations, in addition to the first one or alone
 ODE = "model->f = ode; model->m = 2; model->c = c; model->G = jacobian;"
-ODE_ALONE = f"model->mech = (CPEquations){{.nu = 0}}; {ODE}"
+ODE_ALONE = f"model->mech = (CPEquations){{CP_SIZED(CPEquations), .nu = 0}}; {ODE}"
 
-OPERATORS = "{.nu = 2, .np = 1, .p = p, .v = v, .b = b, .udot = udot, .Au = Au, .ATl = ATl, .Minv = Minv, .Mu = Mu}"
+OPERATORS = "{CP_SIZED(CPEquations), .nu = 2, .np = 1, .p = p, .v = v, .b = b, .udot = udot, .Au = Au, .ATl = ATl, .Minv = Minv, .Mu = Mu}"
 
 SOURCE = """
 #include <cpodes/cpodes_plugin.h>

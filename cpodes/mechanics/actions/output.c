@@ -99,10 +99,13 @@ int cpMechEvaluateAt(CPMech mech, sunrealtype t, N_Vector y, CPMechOutput *out) 
 }
 
 int CPMechEvaluate(CPMech mech, sunrealtype t, N_Vector y, CPMechOutput *out) {
+  CPMechOutput own;
   int flag = cpMechCheckState(mech, y, __func__);
+  if (!flag) flag = cpTake(&mech->log, &own, out, __func__);
   if (flag) return flag;
-  if (!out) return cpRefuse(&mech->log, __func__, "out must not be NULL");
-  return cpMechReport(mech, cpMechEvaluateAt(mech, t, y, out), __func__);
+  flag = cpMechReport(mech, cpMechEvaluateAt(mech, t, y, &own), __func__);
+  if (!flag) cpGive(out, &own);
+  return flag;
 }
 
 /* ---- counters ---- */

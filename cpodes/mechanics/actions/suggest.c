@@ -193,9 +193,10 @@ static int choose(Room *room, double rtol, double remaining, double re, double i
 
 int CPMechSuggestMethod(CPMech mech, sunrealtype t, N_Vector y, sunrealtype t_end, sunrealtype rtol,
                         CPMechSuggestion *s) {
+  CPMechSuggestion own;
   int flag = cpMechCheckState(mech, y, __func__);
+  if (!flag) flag = cpTake(&mech->log, &own, s, __func__);
   if (flag) return flag;
-  if (!s) return cpRefuse(&mech->log, __func__, "s must not be NULL");
   if (!isfinite(t) || !isfinite(t_end) || t == t_end)
     return cpRefuse(&mech->log, __func__,
                     "t and t_end must be finite and differ: t = %g, t_end = %g", t, t_end);
@@ -217,11 +218,12 @@ int CPMechSuggestMethod(CPMech mech, sunrealtype t, N_Vector y, sunrealtype t_en
     flag                         = dominant(&room, &re, &im);
   }
   if (!flag) {
-    s->motion = room.omega;
-    s->radius = hypot(re, im);
-    if (s->radius < ACCURACY * s->motion) s->radius = 0.0;
-    flag = choose(&room, rtol, fabs(t_end - t), re, im, s);
+    own.motion = room.omega;
+    own.radius = hypot(re, im);
+    if (own.radius < ACCURACY * own.motion) own.radius = 0.0;
+    flag = choose(&room, rtol, fabs(t_end - t), re, im, &own);
   }
+  if (!flag) cpGive(s, &own);
   cpArenaFree(&room.arena);
   return cpMechReport(mech, flag, __func__);
 }

@@ -28,7 +28,7 @@ static int mass(sunrealtype t, const sunrealtype *q, SUNMatrix M, void *data) {
 
 static void setup(void) {
   test_context_setup();
-  const CPEquations equations = {.nu = 1, .M = mass};
+  const CPEquations equations = {CP_SIZED(CPEquations), .nu = 1, .M = mass};
   y                           = VECTOR(1.0, 2.0);
   objects[0]                  = CP_OBJECT(integrator = CPIntegratorCreate("BDF", test_context));
   objects[1]                  = CP_OBJECT(projector = CPProjectorCreate(zero, y, y, test_context));

@@ -266,7 +266,7 @@ static void four_bar(double off, double guess) {
 
 /* Largest |p_i| at y, with the offsets */
 static double open_by(void) {
-  CPMechOutput out = {0};
+  CPMechOutput out = CP_INIT(CPMechOutput);
   ck_assert_int_eq(CPMechEvaluate(mech, 0, y, &out), CP_SUCCESS);
   return out.position;
 }

@@ -277,7 +277,7 @@ START_TEST(contacts_tell_their_rows_constants_and_places) {
   for (int k = 0; k < 6; k++) ck_assert_double_eq_tol(frame[k], expected[k], 1e-15);
   for (int k = 0; k < 3; k++) /* z x x = y */
     ck_assert_double_eq_tol(frame[9 + k], k == 0 ? -frame[7] : k == 1 ? frame[6] : 0, 1e-15);
-  CPMechOutput out = {.udot = NULL};
+  CPMechOutput out = {CP_SIZED(CPMechOutput), .udot = NULL};
   ck_assert_int_eq(CPMechEvaluate(mech, 0, y, &out), CP_SUCCESS);
   ck_assert_int_eq((int)out.rank, 5);
   ck_assert_double_le(out.position, 1e-15);
@@ -449,9 +449,10 @@ START_TEST(other_systems_have_no_bodies) {
   static const sunrealtype one[] = {1};
   SUNMatrix M                    = SUNDenseMatrix(1, 1, test_context);
   SM_ELEMENT_D(M, 0, 0)          = one[0];
-  CPModel model = CPModelCreate(&(CPEquations){.nu = 1, .M_tmpl = M, .f = no_force});
-  N_Vector y    = vector_of(2, NULL);
-  CPMech mech   = CPMechCreate(model, y, test_context);
+  CPModel model =
+      CPModelCreate(&(CPEquations){CP_SIZED(CPEquations), .nu = 1, .M_tmpl = M, .f = no_force});
+  N_Vector y  = vector_of(2, NULL);
+  CPMech mech = CPMechCreate(model, y, test_context);
   ck_assert_ptr_nonnull(mech);
   ck_assert_int_eq(CPMechGetParameters(mech, NULL, NULL), CP_ILL_INPUT);
   ck_assert_mentions(CPObjectGetLastMessage(CP_OBJECT(mech)), "CPBodiesBuild");

@@ -96,7 +96,7 @@ START_TEST(closed_loops_accelerate_as_with_the_matrices_of_mujoco) {
   } want[] = {{"crank_l", 103.98383094478557},  {"finger_l", 0}, {"rocker_l", 103.98383094478557},
               {"crank_r", -103.98383094478557}, {"finger_r", 0}, {"rocker_r", -103.98383094478557}};
   sunrealtype a[36] = {0};
-  CPMechOutput out  = {.udot = a};
+  CPMechOutput out  = {CP_SIZED(CPMechOutput), .udot = a};
   read_file(CPODES_MECHANISMS "/gripper.xml");
   ck_assert_int_eq(CPMechEvaluate(mech, 0, y, &out), CP_SUCCESS);
   for (int i = 0; i < 6; i++) {

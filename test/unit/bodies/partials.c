@@ -56,7 +56,7 @@ static void check(void) {
   N_Vector y = CPBodiesState(bodies, test_context);
   ck_assert_ptr_nonnull(y);
   for (int state = 0; state < STATES; state++) {
-    CPMechReport r;
+    CPMechReport r = CP_INIT(CPMechReport);
     random_fill(y, &seed);
     const int flag = CPMechCheck(mech, 0.3, y, &r);
     ck_assert_msg(flag == CP_SUCCESS, "%d: %s", flag, log.text);

@@ -81,7 +81,7 @@ static void *work(void *argument) {
   if (!flag) flag = CPIntegratorSStolerances(mem, 1e-6, 1e-6);
   for (int k = 0; !flag && k < 40; k++) flag = CPIntegratorEvolve(mem, 1, y, &t, CV_ONE_STEP);
   sunrealtype *lambda = flag ? NULL : calloc((size_t)CPMechGetNumMultipliers(mech), sizeof *lambda);
-  CPMechOutput output = {.lambda = lambda};
+  CPMechOutput output = {CP_SIZED(CPMechOutput), .lambda = lambda};
   if (lambda) flag = CPMechEvaluate(mech, t, y, &output);
   if (lambda && !flag) flag = CPMechGetReaction(mech, 1, t, y, lambda, job->F, T);
   memcpy(job->y, N_VGetArrayPointer(y), sizeof job->y);

@@ -118,8 +118,8 @@ static Motion run(Kind kind, const char *name, int differences, sunrealtype tol,
   ck_assert_msg(CPMechAssemble(mech, 0, y, NULL) == CP_SUCCESS, "%s, L = %g: %s", kind_name[kind],
                 L, CPObjectGetLastMessage(CP_OBJECT(mech)));
   for (int i = 0; i < n; i++) m.start[i] = entries(y)[i] / entries(unit)[i];
-  ck_assert_msg(CPMechCheck(mech, 0, y, &(CPMechReport){0}) == CP_SUCCESS, "%s, L = %g: %s",
-                kind_name[kind], L, log.text);
+  ck_assert_msg(CPMechCheck(mech, 0, y, &(CPMechReport)CP_INIT(CPMechReport)) == CP_SUCCESS,
+                "%s, L = %g: %s", kind_name[kind], L, log.text);
   CPIntegrator mem = CPIntegratorCreate(name, test_context);
   ck_assert_int_eq(CPObjectSetErrHandlerFn(CP_OBJECT(mem), message_log, &log), CP_SUCCESS);
   ck_assert_int_eq(CPMechAttach(mech, mem, 0, y), CP_SUCCESS);

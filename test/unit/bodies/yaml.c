@@ -167,7 +167,7 @@ START_TEST(files_are_read_and_their_derivatives_are_right) {
   CPBodies b = read_text(text, size);
   MessageLog log;
   CPMech mech;
-  CPMechReport report;
+  CPMechReport report = CP_INIT(CPMechReport);
   ck_assert_msg(b != NULL, "%s", message);
   ck_assert_int_eq(build_mech(b, &mech), CP_SUCCESS);
   ck_assert_int_eq(CPObjectSetErrHandlerFn(CP_OBJECT(mech), message_log, &log), CP_SUCCESS);

@@ -40,7 +40,8 @@ static int no_b(sunrealtype t, const sunrealtype *q, const sunrealtype *u, sunre
 }
 
 static const CPEquations model = {
-    .nu = N, .np = 1, .nv = 2, .na = 2, .M = mass, .A = rows, .f = weights, .p = gap, .b = no_b};
+    CP_SIZED(CPEquations), .nu = N,  .np = 1,  .nv = 2, .na = 2, .M = mass, .A = rows,
+    .f = weights,          .p = gap, .b = no_b};
 
 static const CPMotionKind ways[] = {CP_MOTION_DIRECT, CP_MOTION_RATE, CP_MOTION_FULL};
 enum { WAYS = 3 };
@@ -85,7 +86,7 @@ static sunrealtype above(sunrealtype t, sunrealtype t1, sunrealtype *rate) {
  * as prescribed. Loop index: method and way. */
 START_TEST(a_block_leaves_a_shaken_table_and_comes_back) {
   const CPMotionKind how     = ways[_i % WAYS];
-  const CPContactPoint point = {.name = "block", .law.restitution = 0.5};
+  const CPContactPoint point = {CP_SIZED(CPContactPoint), .name = "block", .law.restitution = 0.5};
   const sunrealtype y0[]     = {0, 0, 0, 0, 0, HEIGHT * SHAKE, 0, HEIGHT * SHAKE};
   const sunrealtype t1       = asin(SUN_RCONST(0.25)) / SHAKE;
   sunrealtype low = t1 + SUN_RCONST(0.1), high = low, rate, V, force[3];
@@ -139,7 +140,8 @@ static int belt_rate(sunrealtype t, sunrealtype *g, void *data) {
  * the multiplier, is mu m g until then, and 0 afterwards. Loop index: method and way. */
 START_TEST(a_block_on_a_belt_slides_and_is_taken_along) {
   const CPMotionKind how     = ways[_i % WAYS];
-  const CPContactPoint point = {.name = "block", .tangent = 1, .ntangents = 1, .law.mu = MU};
+  const CPContactPoint point = {CP_SIZED(CPContactPoint), .name = "block", .tangent = 1,
+                                .ntangents = 1, .law.mu = MU};
   const sunrealtype y0[] = {0, 0, 0, 0, SPEED, 0, 0, 0}, t1 = SPEED / (MU * G);
   sunrealtype udot[N], lambda[4];
   const CPMotion by[] = {{.coordinate = 0, .kind = how, .g = belt, .gd = belt_rate, .gdd = at_rest},

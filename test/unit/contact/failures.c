@@ -8,7 +8,8 @@
 #include <string.h>
 
 static const CPContactPoint good = {
-    .name = "ball", .tangent = 1, .ntangents = 1, .law.mu = 0.3, .law.restitution = 0.5};
+    CP_SIZED(CPContactPoint), .name = "ball", .tangent = 1,
+    .ntangents = 1,           .law.mu = 0.3,  .law.restitution = 0.5};
 static const sunrealtype start[] = {0, 1, 0, 1, 0, 0};
 
 static Body point_mass(void) { return (Body){.m = 1, .J = 1, .g = 9.81, .npoints = 1}; }
@@ -54,6 +55,34 @@ START_TEST(points_that_break_a_rule_are_refused) {
   ck_assert(!create(&model, 1, NULL));
   const CPContactPoint twice[] = {good, good};
   ck_assert(!create(&model, 2, twice));
+  CPContactPoint sizeless = good;
+  sizeless.size           = 0;
+  ck_assert(!create(&model, 1, &sizeless));
+  ck_assert_mentions(CPObjectGetLastMessage(NULL), "size of points[0]");
+}
+END_TEST
+
+/* The points of a program that was built with a later version are longer. */
+START_TEST(the_stride_of_points_is_their_size) {
+  Body body               = {.m = 1, .J = 1, .g = 9.81, .npoints = 2};
+  const CPEquations model = floor_body_model(&body);
+  struct {
+    CPContactPoint point;
+    sunrealtype later;
+  } points[2]          = {{{CP_SIZED(CPContactPoint), .name = "left", .normal = 0}, NAN},
+                          {{CP_SIZED(CPContactPoint), .name = "right", .normal = 1}, NAN}};
+  points[0].point.size = sizeof points[0];
+  N_Vector y           = vector_of(6, NULL);
+  CPMech mech          = create_mech(&model, y, test_context);
+  CPContact contact    = CPContactCreate(mech, 2, &points[0].point);
+  ck_assert_msg(contact != NULL, "%s", CPObjectGetLastMessage(NULL));
+  CPContactEvent event = CP_INIT(CPContactEvent);
+  ck_assert_int_eq(CPContactGetEvent(contact, 1, &event), CP_SUCCESS);
+  event.size = 0;
+  ck_assert_int_eq(CPContactGetEvent(contact, 1, &event), CP_OLD_STRUCT);
+  CPContactFree(&contact);
+  CPMechFree(&mech);
+  N_VDestroy(y);
 }
 END_TEST
 
@@ -224,7 +253,8 @@ static CPEquations press(const Body *body) {
 START_TEST(press_that_closes_jams) {
   Body body                     = point_mass();
   const CPEquations model       = press(&body);
-  const CPContactPoint points[] = {{.name = "floor", .normal = 0}, {.name = "ceiling", .normal = 1}};
+  const CPContactPoint points[] = {{CP_SIZED(CPContactPoint), .name = "floor", .normal = 0},
+                                   {CP_SIZED(CPContactPoint), .name = "ceiling", .normal = 1}};
   const sunrealtype y0[]        = {0, 0, 0, 0, 0, 0};
   Run *run                      = run_start(&model, &body, 2, points, y0, _i, 1e-8);
   ck_assert_int_eq(run_solve(run, 2), CP_CONTACT_NO_SOLUTION);
@@ -242,10 +272,11 @@ END_TEST
 START_TEST(impacts_without_end_are_too_many) {
   Body body                     = point_mass();
   const CPEquations model       = press(&body);
-  const CPContactPoint points[] = {{.name = "floor", .normal = 0, .law.restitution = 1},
-                                   {.name = "ceiling", .normal = 1, .law.restitution = 1}};
-  const sunrealtype y0[]        = {0, 0.5, 0, 0, 3, 0};
-  Run *run                      = run_start(&model, &body, 2, points, y0, _i, 1e-8);
+  const CPContactPoint points[] = {
+      {CP_SIZED(CPContactPoint), .name = "floor", .normal = 0, .law.restitution = 1},
+      {CP_SIZED(CPContactPoint), .name = "ceiling", .normal = 1, .law.restitution = 1}};
+  const sunrealtype y0[] = {0, 0.5, 0, 0, 3, 0};
+  Run *run               = run_start(&model, &body, 2, points, y0, _i, 1e-8);
   ck_assert_int_eq(CPSessionSetMaxEvents(run->session, 300), CP_SUCCESS);
   const int flag = run_solve(run, 2);
   ck_assert_msg(flag == CP_TOO_MANY_EVENTS, "%d: %s", flag, run->log.text);
@@ -338,17 +369,12 @@ static int space_b(sunrealtype t, const sunrealtype *q, const sunrealtype *u, su
 
 /* The direction of sliding comes from v. */
 START_TEST(forces_say_which_function_failed) {
-  const CPEquations model    = {.nu = 3,
-                                .np = 1,
-                                .nv = 3,
-                                .M  = space_mass,
-                                .f  = space_weight,
-                                .p  = space_gap,
-                                .A  = space_rows,
-                                .b  = space_b,
-                                .v  = space_velocities};
+  const CPEquations model = {
+      CP_SIZED(CPEquations), .nu = 3,        .np = 1,         .nv = 3,      .M = space_mass,
+      .f = space_weight,     .p = space_gap, .A = space_rows, .b = space_b, .v = space_velocities};
   const CPContactPoint table = {
-      .name = "table", .normal = 0, .tangent = 1, .ntangents = 2, .law.mu = 0.3};
+      CP_SIZED(CPContactPoint), .name = "table", .normal = 0, .tangent = 1,
+      .ntangents = 2,           .law.mu = 0.3};
   const sunrealtype y0[6] = {0, 0, 0, 3, 4, 0};
   sunrealtype force[3];
   failing.countdown = 1 << 30;
@@ -436,8 +462,8 @@ END_TEST
 
 /* A run that has fallen and slides, and a start of the same session in a state with an impact */
 static const sunrealtype thrown[] = {0, 1, 0, 5, 0, 0}, striking[] = {3, 0, 0, 1, -2, 0};
-static const CPContactPoint clay = {
-    .name = "clay", .tangent = 1, .ntangents = 1, .law.mu = 0.3, .law.restitution = 0};
+static const CPContactPoint clay = {CP_SIZED(CPContactPoint), .name = "clay", .tangent = 1,
+                                    .ntangents = 1,           .law.mu = 0.3,  .law.restitution = 0};
 
 static Run *sliding_run(const CPEquations *model, Body *body, int method) {
   Run *run = run_start(model, body, 1, &clay, thrown, method, 1e-9);
@@ -545,12 +571,12 @@ START_TEST(an_event_that_failed_is_tried_again) {
   Body body            = point_mass();
   const sunrealtype t1 = sqrt(2 / body.g), later = 0.7 - t1;
   ContactCounters stats;
-  CPContactEvent event;
-  failing.model     = floor_body_model(&body);
-  failing.countdown = 0;
-  CPEquations m     = failing.model;
-  m.b               = failing_on_the_floor;
-  Run *run          = run_start(&m, &body, 1, &good, start, _i, 1e-9);
+  CPContactEvent event = CP_INIT(CPContactEvent);
+  failing.model        = floor_body_model(&body);
+  failing.countdown    = 0;
+  CPEquations m        = failing.model;
+  m.b                  = failing_on_the_floor;
+  Run *run             = run_start(&m, &body, 1, &good, start, _i, 1e-9);
   ck_assert_int_eq(run_solve(run, 0.7), CP_USERFUNC_FAIL);
   ck_assert_double_eq_tol(run->t, t1, 1e-7);
   ck_assert_double_eq_tol(entries(run->y)[4], -body.g * t1, 1e-6);
@@ -610,6 +636,7 @@ TEST_SUITE(failures) {
   tcase_add_loop_test(tc, a_root_function_that_fails_ends_the_run, 0, METHODS);
   tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
   tcase_add_test(tc, points_that_break_a_rule_are_refused);
+  tcase_add_test(tc, the_stride_of_points_is_their_size);
   tcase_add_test(tc, models_without_what_contacts_need_are_refused);
   tcase_add_test(tc, null_and_early_calls_have_codes);
   tcase_add_loop_test(tc, penetration_at_the_start_is_named, 0, METHODS);

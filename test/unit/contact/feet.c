@@ -96,24 +96,17 @@ START_TEST(all_feet_of_a_box_stop_and_slip_together) {
         const int feet = box.feet, moves = w < 2;
         const sunrealtype tol = _i % 2 ? 1e-8 : 1e-5, mu = laws[l][0], most = fmax(mu, laws[l][1]),
                           slip  = push_begins + most * mass_of_box * gravity / rate;
-        const CPEquations model = {.nu = POSITIONS,
-                                   .np = feet,
-                                   .nv = 3 * feet,
-                                   .M  = mass,
-                                   .A  = rows,
-                                   .f  = forces,
-                                   .p  = gaps,
-                                   .b  = no_bias};
+        const CPEquations model = {CP_SIZED(CPEquations), .nu = POSITIONS, .np = feet,
+                                   .nv = 3 * feet,        .M = mass,       .A = rows,
+                                   .f = forces,           .p = gaps,       .b = no_bias};
         CPContactPoint points[FEET];
         sunrealtype y0[2 * POSITIONS] = {0};
         y0[POSITIONS] = k ? ways[w][0] : moves, y0[POSITIONS + 1] = k ? ways[w][1] : 0;
         for (int i = 0; i < feet; i++)
-          points[i] = (CPContactPoint){.name          = names[i],
-                                       .normal        = i,
-                                       .tangent       = feet + 2 * i,
-                                       .ntangents     = box.ntangents,
-                                       .law.mu        = mu,
-                                       .law.mu_static = laws[l][1]};
+          points[i] =
+              (CPContactPoint){CP_SIZED(CPContactPoint),   .name = names[i],           .normal = i,
+                               .tangent = feet + 2 * i,    .ntangents = box.ntangents, .law.mu = mu,
+                               .law.mu_static = laws[l][1]};
         Run *run = run_start(&model, &box, feet, points, y0, _i / 2, tol);
         run_to(run, slip + 0.01);
         ck_assert_int_eq(run->nevents, feet * (1 + moves));
@@ -162,17 +155,13 @@ static Box random_box(unsigned number) {
 static Run *start_box(Box *box, int method, sunrealtype tol) {
   static const char *const names[]    = {"a", "b", "c", "d"};
   static const sunrealtype at_rest_[] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0};
-  const CPEquations model             = {.nu = POSITIONS,
-                                         .np = box->feet,
-                                         .nv = 3 * box->feet,
-                                         .M  = mass,
-                                         .A  = rows,
-                                         .f  = forces,
-                                         .p  = gaps,
-                                         .b  = no_bias};
+  const CPEquations model             = {CP_SIZED(CPEquations), .nu = POSITIONS, .np = box->feet,
+                                         .nv = 3 * box->feet,   .M = mass,       .A = rows,
+                                         .f = forces,           .p = gaps,       .b = no_bias};
   CPContactPoint points[FEET];
   for (int i = 0; i < box->feet; i++)
-    points[i] = (CPContactPoint){.name          = names[i],
+    points[i] = (CPContactPoint){CP_SIZED(CPContactPoint),
+                                 .name          = names[i],
                                  .normal        = i,
                                  .tangent       = box->feet + 2 * i,
                                  .ntangents     = box->ntangents,
@@ -194,16 +183,12 @@ static int puck_gap(sunrealtype t, const sunrealtype *q, sunrealtype *p, void *r
 }
 
 static Run *start_puck(Box *box, sunrealtype tol) {
-  static const CPEquations model      = {.nu = POSITIONS,
-                                         .np = 1,
-                                         .nv = 3,
-                                         .M  = mass,
-                                         .A  = puck_rows,
-                                         .f  = forces,
-                                         .p  = puck_gap,
-                                         .b  = no_bias};
+  static const CPEquations model = {
+      CP_SIZED(CPEquations), .nu = POSITIONS, .np = 1,       .nv = 3,     .M = mass,
+      .A = puck_rows,        .f = forces,     .p = puck_gap, .b = no_bias};
   static const sunrealtype at_rest_[] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0};
-  const CPContactPoint point          = {.name          = "puck",
+  const CPContactPoint point          = {CP_SIZED(CPContactPoint),
+                                         .name          = "puck",
                                          .normal        = 0,
                                          .tangent       = 1,
                                          .ntangents     = 2,

@@ -78,9 +78,11 @@ static int rod_laws(int i, CPContactLaw *law, void *data) {
 }
 
 static const CPEquations puck_model = {
-    .nu = 2, .np = 1, .nv = 2, .M = mass, .A = rows, .f = weight, .p = gap, .b = no_bias};
+    CP_SIZED(CPEquations), .nu = 2,  .np = 1,     .nv = 2, .M = mass, .A = rows,
+    .f = weight,           .p = gap, .b = no_bias};
 static const CPContactPoint puck_point = {
-    .name = "puck", .normal = 0, .tangent = 1, .ntangents = 1, .law.mu = 1, .law.restitution = 0};
+    CP_SIZED(CPContactPoint), .name = "puck", .normal = 0,         .tangent = 1,
+    .ntangents = 1,           .law.mu = 1,    .law.restitution = 0};
 
 static Run *puck_create(Puck *puck) {
   const sunrealtype y0[] = {0, puck->p[HEIGHT], puck->p[SPEED], 0};
@@ -105,7 +107,7 @@ static CPParameters parameters_of(Puck *puck, N_Vector *S) {
   for (int i = 0; i < PARAMETERS; i++) N_VConst(0.0, S[i]);
   entries(S[HEIGHT])[1] = 1;
   entries(S[SPEED])[2]  = 1;
-  return (CPParameters){.n = PARAMETERS, .values = puck->p, .y0S = S};
+  return (CPParameters){CP_SIZED(CPParameters), .n = PARAMETERS, .values = puck->p, .y0S = S};
 }
 
 static Run *puck_with_sensitivities(Puck *puck, int method, N_Vector **S) {
@@ -197,15 +199,16 @@ static int height(sunrealtype t, N_Vector y, sunrealtype *values, void *data) {
 
 /* The distance at the end, and the integral of the height */
 START_TEST(adjoint_gradients_pass_impacts_accumulation_sliding_and_rest) {
-  const CPFunctional F = {.ng = 2, .end = way, .integrand = height};
+  const CPFunctional F = {CP_SIZED(CPFunctional), .ng = 2, .end = way, .integrand = height};
   for (int n = 0; n < TIMES; n += test_is_short() ? 4 : 1) { /* one flight, and all phases */
     Puck puck   = usual;
     Run *run    = puck_run(&puck, _i, asked_of(_i, TOL));
     N_Vector *S = N_VCloneVectorArray(PARAMETERS, run->y), *start = N_VCloneVectorArray(2, run->y);
     sunrealtype G[2], dG[2 * PARAMETERS], y[VALUES];
     const CPParameters parameters = parameters_of(&puck, S);
-    const int flag                = CPContactGradient(run->contact, times[n], &F, &parameters,
-                                                      &(CPGradientOptions){.reltol = 1e-10}, G, dG, start);
+    const int flag                = CPContactGradient(
+                       run->contact, times[n], &F, &parameters,
+                       &(CPGradientOptions){CP_SIZED(CPGradientOptions), .reltol = 1e-10}, G, dG, start);
     ck_assert_msg(flag == CP_SUCCESS, "%d: %s", flag, run->log.text);
     exact(usual.p, times[n], y);
     ck_assert_double_eq_tol(G[0], y[0], 10 * TOL * fabs(y[0]));
@@ -241,9 +244,10 @@ START_TEST(sensitivities_of_a_rocking_block_are_those_of_its_closed_form) {
   RockingBlock block;
   rocking_block_init(&block, 1, 0.25, 0.5, 9.81, 0.2);
   const CPEquations model       = floor_body_model(&block.body);
-  const CPContactPoint points[] = {
-      {.name = "left", .normal = 0, .tangent = 2, .ntangents = 1, .law.mu = 1},
-      {.name = "right", .normal = 1, .tangent = 3, .ntangents = 1, .law.mu = 1}};
+  const CPContactPoint points[] = {{CP_SIZED(CPContactPoint), .name = "left", .normal = 0,
+                                    .tangent = 2, .ntangents = 1, .law.mu = 1},
+                                   {CP_SIZED(CPContactPoint), .name = "right", .normal = 1,
+                                    .tangent = 3, .ntangents = 1, .law.mu = 1}};
   const sunrealtype at[] = {0.3, 0.8, 1.1}, theta0 = block.theta0;
   const int gravity = (int)(&block.body.g - &block.body.m), plist[] = {gravity, gravity};
   const sunrealtype pbar[] = {9.81, 9.81};
@@ -260,8 +264,8 @@ START_TEST(sensitivities_of_a_rocking_block_are_those_of_its_closed_form) {
     rocking_block_at(&block, theta0 - 1e-5, 0, y[0]);
     entries(S[1])[j] = (y[1][j] - y[0][j]) / 2e-5;
   }
-  run_differentiate(
-      run, &(CPParameters){.n = 2, .values = &block.body.m, .pbar = pbar, .plist = plist, .y0S = S});
+  run_differentiate(run, &(CPParameters){CP_SIZED(CPParameters), .n = 2, .values = &block.body.m,
+                                         .pbar = pbar, .plist = plist, .y0S = S});
   begin(run, _i, TOL);
   for (int n = 0; n < 3; n++) {
     sunrealtype d[2][6] = {{0}};
@@ -319,17 +323,19 @@ static int first(sunrealtype t, N_Vector y, sunrealtype *values, void *data) {
  * changes: there is no derivative. */
 START_TEST(events_that_coincide_by_chance_have_no_derivative) {
   const CPEquations model = {
-      .nu = 2, .np = 2, .M = mass, .A = mass, .f = pair_weight, .p = pair_gaps, .b = no_bias};
-  const CPContactPoint points[] = {{.name = "red", .normal = 0, .law.restitution = 0.5},
-                                   {.name = "green", .normal = 1, .law.restitution = 0.5}};
-  const sunrealtype y0[]        = {1, 1, 0, 0};
-  const CPFunctional F          = {.ng = 1, .end = first};
+      CP_SIZED(CPEquations), .nu = 2,        .np = 2,     .M = mass, .A = mass,
+      .f = pair_weight,      .p = pair_gaps, .b = no_bias};
+  const CPContactPoint points[] = {
+      {CP_SIZED(CPContactPoint), .name = "red", .normal = 0, .law.restitution = 0.5},
+      {CP_SIZED(CPContactPoint), .name = "green", .normal = 1, .law.restitution = 0.5}};
+  const sunrealtype y0[] = {1, 1, 0, 0};
+  const CPFunctional F   = {CP_SIZED(CPFunctional), .ng = 1, .end = first};
   sunrealtype none = 1, G, t, y_end = sqrt(2 / SUN_RCONST(9.81));
   Run *run    = run_create(&model, NULL, 2, points, y0);
   N_Vector *S = N_VCloneVectorArray(1, run->y);
   N_VConst(0.0, S[0]);
   entries(S[0])[1] = 1;
-  run_differentiate(run, &(CPParameters){.n = 1, .values = &none, .y0S = S});
+  run_differentiate(run, &(CPParameters){CP_SIZED(CPParameters), .n = 1, .values = &none, .y0S = S});
   begin(run, _i, TOL);
   ck_assert_int_eq(CPSessionRun(run->session, 1, run->y, &t), CP_CONTACT_NO_GRADIENT);
   ck_assert_double_eq_tol(t, y_end, 10 * TOL);
@@ -376,12 +382,13 @@ static int attempt(Run *run, CPParameters parameters, int method) {
 
 START_TEST(wrong_arguments_are_named) {
   Puck puck            = usual;
-  const CPFunctional F = {.ng = 1, .end = first};
+  const CPFunctional F = {CP_SIZED(CPFunctional), .ng = 1, .end = first};
   sunrealtype G, dG[PARAMETERS], *p = puck.p;
   Run *run    = puck_run(&puck, DOP853, TOL);
   N_Vector *S = N_VCloneVectorArray(PARAMETERS, run->y);
   for (int i = 0; i < PARAMETERS; i++) N_VConst(0.0, S[i]);
-  const CPParameters one = {.n = 1, .values = p, .y0S = S}, nowhere = {.n = 1, .pbar = p, .y0S = S};
+  const CPParameters one     = {CP_SIZED(CPParameters), .n = 1, .values = p, .y0S = S},
+                     nowhere = {CP_SIZED(CPParameters), .n = 1, .pbar = p, .y0S = S};
 #define ADJOINT(t, F, parameters, G, dG) \
   CPContactGradient(run->contact, t, F, parameters, NULL, G, dG, NULL)
   ck_assert_int_eq(ADJOINT(1, &F, &one, &G, dG), CP_NOT_SUPPORTED);
@@ -399,11 +406,16 @@ START_TEST(wrong_arguments_are_named) {
   ck_assert_int_eq(ADJOINT(1, &F, &one, NULL, dG), CP_ILL_INPUT);
   ck_assert_int_eq(ADJOINT(1, &F, &one, &G, NULL), CP_ILL_INPUT);
   ck_assert_int_eq(ADJOINT(0, &F, &one, &G, dG), CP_ILL_INPUT);
-  ck_assert_int_eq(ADJOINT(1, &F, (&(CPParameters){.n = -1, .values = p}), &G, dG), CP_ILL_INPUT);
+  ck_assert_int_eq(
+      ADJOINT(1, &F, (&(CPParameters){CP_SIZED(CPParameters), .n = -1, .values = p}), &G, dG),
+      CP_ILL_INPUT);
   ck_assert_int_eq(CPContactGradient(run->contact, 1, &F, &one,
-                                     &(CPGradientOptions){.mode = CP_GRADIENT_FORWARD}, &G, dG, NULL),
+                                     &(CPGradientOptions){CP_SIZED(CPGradientOptions),
+                                                          .mode = CP_GRADIENT_FORWARD},
+                                     &G, dG, NULL),
                    CP_NOT_SUPPORTED);
-  run_differentiate(run, &(CPParameters){.n = PARAMETERS, .values = p, .y0S = S});
+  run_differentiate(
+      run, &(CPParameters){CP_SIZED(CPParameters), .n = PARAMETERS, .values = p, .y0S = S});
   begin(run, BDF, TOL);
   ck_assert_int_eq(CPContactSetTimeStepping(run->contact, 10, 1e-2), CP_NOT_SUPPORTED);
   ck_assert_int_eq(ADJOINT(1, &F, &one, &G, dG), CP_TOO_LATE);
@@ -423,7 +435,7 @@ START_TEST(laws_that_break_their_rules_while_a_contact_slides_end_calls) {
   Puck puck = usual;
   Run *run  = puck_run(&puck, _i, TOL);
   sunrealtype y[VALUES], before[STATES], force[3], criterion;
-  CPMechOutput out = {.udot = NULL};
+  CPMechOutput out = {CP_SIZED(CPMechOutput), .udot = NULL};
   run_to(run, 2.0);
   ck_assert_int_eq(phase_of(run->contact, 0), CP_CONTACT_SLIDING);
   for (int i = 0; i < STATES; i++) before[i] = entries(run->y)[i];
@@ -461,7 +473,8 @@ START_TEST(painleves_criterion_has_the_friction_of_the_moment) {
   const sunrealtype x = -0.3, y = -0.4;
   Rod rod                 = {{.m = 1, .J = SUN_RCONST(1.0) / 12, .a = {-0.5}, .npoints = 1}, 0.1};
   const CPEquations model = floor_body_model(&rod.body);
-  const CPContactPoint point = {.name = "end", .tangent = 1, .ntangents = 1, .law.mu = 1};
+  const CPContactPoint point = {CP_SIZED(CPContactPoint), .name = "end", .tangent = 1,
+                                .ntangents = 1, .law.mu = 1};
   const sunrealtype y0[]     = {0, -y, atan2(y, x) - acos(-1.0), 1, 0, 0};
   Run *run                   = run_create(&model, &rod, 1, &point, y0);
   ck_assert_int_eq(CPContactSetLawFn(run->contact, rod_laws, &rod), CP_SUCCESS);
@@ -552,8 +565,8 @@ START_TEST(new_starts_have_new_sensitivities) {
   for (int i = 0; i < PARAMETERS; i++)
     for (int j = 0; j < STATES; j++)
       ck_assert_double_eq_tol(entries(again[i])[j], entries(S[i])[j], 1e-7);
-  const CPFunctional F          = {.ng = 2, .end = way, .integrand = height};
-  const CPParameters parameters = {.n = PARAMETERS, .values = puck.p};
+  const CPFunctional F = {CP_SIZED(CPFunctional), .ng = 2, .end = way, .integrand = height};
+  const CPParameters parameters = {CP_SIZED(CPParameters), .n = PARAMETERS, .values = puck.p};
   sunrealtype G[2], dG[2 * PARAMETERS];
   for (int round = 0; round < 2; round++) {
     memcpy(entries(run->y), y0, sizeof y0);

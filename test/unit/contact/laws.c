@@ -24,8 +24,8 @@ static int pull(sunrealtype t, const sunrealtype *q, const sunrealtype *u, const
 START_TEST(block_breaks_loose_at_static_friction) {
   Body body                  = point_mass();
   CPEquations model          = floor_body_model(&body);
-  const CPContactPoint point = {
-      .name = "block", .tangent = 1, .ntangents = 1, .law.mu = 0.2, .law.mu_static = 0.3};
+  const CPContactPoint point = {CP_SIZED(CPContactPoint), .name = "block", .tangent = 1,
+                                .ntangents = 1,           .law.mu = 0.2,   .law.mu_static = 0.3};
   const sunrealtype start[6] = {0}, g = SUN_RCONST(9.81), t0 = 0.3 * g / growth, t = 1;
   model.f  = pull;
   Run *run = run_start(&model, &body, 1, &point, start, _i, TIGHT);
@@ -58,7 +58,8 @@ static int lift(sunrealtype t, const sunrealtype *q, const sunrealtype *u, const
 START_TEST(rod_that_may_stay_or_leave_leaves) {
   Body body         = {.m = 1, .J = SUN_RCONST(1.0) / 12, .g = 9.81, .npoints = 1, .a = {-0.5}};
   CPEquations model = floor_body_model(&body);
-  const CPContactPoint point = {.name = "end", .tangent = 1, .ntangents = 1, .law.mu = 1.5};
+  const CPContactPoint point = {CP_SIZED(CPContactPoint), .name = "end", .tangent = 1,
+                                .ntangents = 1, .law.mu = 1.5};
   const sunrealtype theta = atan(2.0), y0[] = {0, 0.5 * sin(theta), theta, -1, 0, 0};
   model.f  = lift;
   Run *run = run_start(&model, &body, 1, &point, y0, DOP853, TIGHT);
@@ -109,14 +110,16 @@ static int rod_and_wall_b(sunrealtype t, const sunrealtype *q, const sunrealtype
 }
 
 START_TEST(pendulum_rebounds_from_a_wall) {
-  const CPEquations model    = {.nu = 2,
+  const CPEquations model    = {CP_SIZED(CPEquations),
+                                .nu = 2,
                                 .np = 2,
                                 .M  = pendulum_mass,
                                 .A  = rod_and_wall_rows,
                                 .f  = pendulum_weight,
                                 .p  = rod_and_wall,
                                 .b  = rod_and_wall_b};
-  const CPContactPoint point = {.name = "wall", .normal = 1, .law.restitution = 1};
+  const CPContactPoint point = {CP_SIZED(CPContactPoint), .name = "wall", .normal = 1,
+                                .law.restitution = 1};
   const sunrealtype y0[]     = {1, 0, 0, 0};
   Run *run                   = run_start(&model, NULL, 1, &point, y0, _i, TIGHT);
   run_to(run, 5.25);
@@ -148,7 +151,8 @@ static int rising_v(sunrealtype t, const sunrealtype *q, const sunrealtype *u, s
 START_TEST(ball_comes_to_rest_on_a_rising_floor) {
   Body body                  = point_mass();
   CPEquations model          = floor_body_model(&body);
-  const CPContactPoint point = {.name = "ball", .tangent = 1, .law.restitution = 0.5};
+  const CPContactPoint point = {CP_SIZED(CPContactPoint), .name = "ball", .tangent = 1,
+                                .law.restitution = 0.5};
   const sunrealtype y0[] = {0, 1, 0, 0, rise, 0}, t1 = sqrt(2 / SUN_RCONST(9.81));
   model.p  = rising_gap;
   model.v  = rising_v;
@@ -170,8 +174,8 @@ END_TEST
 START_TEST(energy_does_not_grow_where_newtons_law_would_let_it) {
   Body body = {.m = 1, .J = SUN_RCONST(1.0) / 12, .g = 9.81, .npoints = 1, .a = {-0.5}};
   const CPEquations model    = floor_body_model(&body);
-  const CPContactPoint point = {
-      .name = "end", .tangent = 1, .ntangents = 1, .law.mu = 5, .law.restitution = 1};
+  const CPContactPoint point = {CP_SIZED(CPContactPoint), .name = "end", .tangent = 1,
+                                .ntangents = 1,           .law.mu = 5,   .law.restitution = 1};
   const sunrealtype pi = acos(-1), slides = _i % 2 ? SUN_RCONST(0.1) : SUN_RCONST(-0.1);
   const sunrealtype theta  = _i / 2 ? 3 * pi / 4 : pi / 4; /* mirrored */
   const sunrealtype y0[]   = {0, 0.5 * sin(theta), theta, slides, -1, 0};
@@ -207,7 +211,8 @@ START_TEST(poissons_law_restores_impulses) {
                     det    = W_N * W_T - W_NT * W_NT;
   const sunrealtype P_c[2] = {-(W_T * v[0] - W_NT * v[1]) / det, -(W_N * v[1] - W_NT * v[0]) / det};
   const sunrealtype P[2]   = {(1 + e) * P_c[0], P_c[1] - W_NT / W_T * e * P_c[0]};
-  CPContactPoint point     = {.name            = "end",
+  CPContactPoint point     = {CP_SIZED(CPContactPoint),
+                              .name            = "end",
                               .tangent         = 1,
                               .ntangents       = 1,
                               .law.mu          = 2,
@@ -252,13 +257,14 @@ static int line_b(sunrealtype t, const sunrealtype *q, const sunrealtype *u, sun
 }
 
 START_TEST(poissons_law_passes_impulses_on) {
-  const CPEquations model = {
-      .nu = 3, .np = 2, .nv = 2, .M = line_mass, .A = line_rows, .p = line_gaps, .b = line_b};
-  const CPContactPoint points[] = {
-      {.name = "first", .normal = 0, .law.restitution = 1, .law.kind = CP_RESTITUTION_POISSON},
-      {.name = "second", .normal = 1, .law.restitution = 1, .law.kind = CP_RESTITUTION_POISSON}};
-  const sunrealtype y0[] = {-0.5, 1, 2, 1, 0, 0};
-  Run *run               = run_start(&model, NULL, 2, points, y0, _i, TIGHT);
+  const CPEquations model       = {CP_SIZED(CPEquations), .nu = 3,        .np = 2,        .nv = 2,
+                                   .M = line_mass,        .A = line_rows, .p = line_gaps, .b = line_b};
+  const CPContactPoint points[] = {{CP_SIZED(CPContactPoint), .name = "first", .normal = 0,
+                                    .law.restitution = 1, .law.kind = CP_RESTITUTION_POISSON},
+                                   {CP_SIZED(CPContactPoint), .name = "second", .normal = 1,
+                                    .law.restitution = 1, .law.kind = CP_RESTITUTION_POISSON}};
+  const sunrealtype y0[]        = {-0.5, 1, 2, 1, 0, 0};
+  Run *run                      = run_start(&model, NULL, 2, points, y0, _i, TIGHT);
   run_to(run, 1);
   ck_assert_double_eq_tol(run->event[0].t, 0.5, 1e-10);
   ck_assert_double_eq_tol(entries(run->y)[3], -SUN_RCONST(1.0) / 3, 1e-10);
@@ -276,16 +282,17 @@ START_TEST(quantities_of_contacts_are_those_of_the_floor) {
                     theta       = 0.4;
   Body body                     = {.m = m, .J = J, .g = g, .npoints = 2, .a = {-0.5, 0.5}};
   const CPEquations model       = floor_body_model(&body);
-  const CPContactPoint points[] = {
-      {.name = "lower", .normal = 0, .tangent = 2, .ntangents = 1, .law.mu = mu},
-      {.name = "upper", .normal = 1, .tangent = 3, .ntangents = 1, .law.mu = mu}};
+  const CPContactPoint points[] = {{CP_SIZED(CPContactPoint), .name = "lower", .normal = 0,
+                                    .tangent = 2, .ntangents = 1, .law.mu = mu},
+                                   {CP_SIZED(CPContactPoint), .name = "upper", .normal = 1,
+                                    .tangent = 3, .ntangents = 1, .law.mu = mu}};
   const sunrealtype x = -0.5 * cos(theta), y = -0.5 * sin(theta);
   const sunrealtype y0[] = {0, -y, theta, 3, 0, 0};
   Run *run               = run_start(&model, &body, 2, points, y0, DOP853, TIGHT);
   /* m y'' = N - m g, J theta'' = x N + y mu N, since v_T = x' - y theta' and F = -mu N */
   const sunrealtype N = g / (1 / m + x * (x + y * mu) / J);
   sunrealtype force[6], gap[2], udot[3], lambda[4], kinetic = m * 9 / 2;
-  CPMechOutput out = {.udot = udot, .lambda = lambda};
+  CPMechOutput out = {CP_SIZED(CPMechOutput), .udot = udot, .lambda = lambda};
   MechCounters before, after;
   ck_assert_int_eq(mech_counters(run->mech, &before), CP_SUCCESS);
   ck_assert_int_eq(CPContactEvaluate(run->contact, 0, run->y, &out, force, gap, NULL), CP_SUCCESS);

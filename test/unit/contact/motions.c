@@ -18,7 +18,7 @@ static Body point_mass(void) { return (Body){.m = 1, .J = 1, .g = 9.81, .npoints
 START_TEST(bouncing_ball_comes_to_rest_where_the_series_ends) {
   Body body                  = point_mass();
   const CPEquations model    = floor_body_model(&body);
-  const CPContactPoint point = {.name = "ball", .law.restitution = 0.9};
+  const CPContactPoint point = {CP_SIZED(CPContactPoint), .name = "ball", .law.restitution = 0.9};
   const sunrealtype y0[] = {0, 1, 0, 0, 0, 0}, t1 = sqrt(2 / 9.81);
   Run *run   = run_start(&model, &body, 1, &point, y0, _i, asked_of(_i, TIGHT));
   int before = 0;
@@ -47,7 +47,7 @@ END_TEST
 START_TEST(steps_end_at_events_and_then_pass_them) {
   Body body                  = point_mass();
   const CPEquations model    = floor_body_model(&body);
-  const CPContactPoint point = {.name = "ball", .law.restitution = 0.9};
+  const CPContactPoint point = {CP_SIZED(CPContactPoint), .name = "ball", .law.restitution = 0.9};
   const sunrealtype y0[] = {0, 1, 0, 0, 0, 0}, v1 = sqrt(2 * SUN_RCONST(9.81));
   Run *whole    = run_start(&model, &body, 1, &point, y0, _i, TIGHT);
   Run *run      = run_start(&model, &body, 1, &point, y0, _i, TIGHT);
@@ -59,7 +59,7 @@ START_TEST(steps_end_at_events_and_then_pass_them) {
     ck_assert_int_ge(flag = CPSessionStep(run->session, 3, run->y, &t), 0);
     if (flag != CV_ROOT_RETURN) continue;
     const sunrealtype before = y[4], at = t;
-    CPContactEvent event;
+    CPContactEvent event = CP_INIT(CPContactEvent);
     ck_assert_int_eq(run->nevents, events);
     ck_assert_int_eq(CPSessionGetDky(run->session, t, 0, between), CP_SUCCESS);
     ck_assert_double_le(fabs(entries(between)[1]), 10 * TIGHT);
@@ -74,8 +74,10 @@ START_TEST(steps_end_at_events_and_then_pass_them) {
     events++;
   }
   ck_assert_int_eq(events, 4); /* at t1 (1 + 2 (e + e^2 + ...)): 0.45, 1.26, 2.00, 2.65 s */
-  ck_assert_int_eq(CPContactGetEvent(run->contact, 1, &(CPContactEvent){0}), CP_ILL_INPUT);
-  ck_assert_int_eq(CPContactGetEvent(run->contact, -1, &(CPContactEvent){0}), CP_ILL_INPUT);
+  ck_assert_int_eq(CPContactGetEvent(run->contact, 1, &(CPContactEvent)CP_INIT(CPContactEvent)),
+                   CP_ILL_INPUT);
+  ck_assert_int_eq(CPContactGetEvent(run->contact, -1, &(CPContactEvent)CP_INIT(CPContactEvent)),
+                   CP_ILL_INPUT);
   ck_assert_int_eq(CPContactGetEvent(run->contact, 0, NULL), CP_ILL_INPUT);
   ck_assert_int_eq(CPSessionStep(run->session, 0, run->y, &t), CP_ILL_INPUT);
   ck_assert_int_eq(CPSessionStep(run->session, 4, run->y, NULL), CP_ILL_INPUT);
@@ -99,7 +101,7 @@ static int heights(sunrealtype t, N_Vector y, sunrealtype *g, void *user_data) {
 START_TEST(roots_of_the_user_are_returned_beside_events) {
   Body body                  = point_mass();
   const CPEquations model    = floor_body_model(&body);
-  const CPContactPoint point = {.name = "ball", .law.restitution = 0.9};
+  const CPContactPoint point = {CP_SIZED(CPContactPoint), .name = "ball", .law.restitution = 0.9};
   int direction[2]           = {0, -1};
   const sunrealtype y0[] = {0, 1, 0, 0, 0, 0}, g = 9.81, t1 = sqrt(2 / g);
   int crossings = 0, impacts = 0, flag;
@@ -150,7 +152,7 @@ static int at_floor(sunrealtype t, N_Vector y, sunrealtype *g, void *data) {
 START_TEST(impacts_are_told_beside_events_of_others) {
   Body body                  = point_mass();
   const CPEquations model    = floor_body_model(&body);
-  const CPContactPoint point = {.name = "ball", .law.restitution = 0.9};
+  const CPContactPoint point = {CP_SIZED(CPContactPoint), .name = "ball", .law.restitution = 0.9};
   const sunrealtype y0[]     = {0, 1, 0, 0, 0, 0};
   for (int action = CP_CONTINUE; action <= CP_RESTART; action++) {
     Run *run                   = run_create(&model, &body, 1, &point, y0);
@@ -180,7 +182,7 @@ END_TEST
 START_TEST(end_of_bouncing_has_the_accuracy_of_the_tolerance) {
   Body body                  = point_mass();
   const CPEquations model    = floor_body_model(&body);
-  const CPContactPoint point = {.name = "ball", .law.restitution = 0.9};
+  const CPContactPoint point = {CP_SIZED(CPContactPoint), .name = "ball", .law.restitution = 0.9};
   const sunrealtype y0[] = {0, 1, 0, 0, 0, 0}, end = sqrt(2 / 9.81) * 19;
   for (int digits = 4; digits <= 10; digits += 2) {
     const sunrealtype tol = pow(10, -digits);
@@ -198,7 +200,8 @@ END_TEST
 START_TEST(sliding_block_stops) {
   Body body                  = point_mass();
   const CPEquations model    = floor_body_model(&body);
-  const CPContactPoint point = {.name = "block", .tangent = 1, .ntangents = 1, .law.mu = 0.3};
+  const CPContactPoint point = {CP_SIZED(CPContactPoint), .name = "block", .tangent = 1,
+                                .ntangents = 1, .law.mu = 0.3};
   const sunrealtype v0 = _i % 2 ? -2 : 2, y0[] = {0, 0, 0, v0, 0, 0}, a = 0.3 * 9.81;
   Run *run = run_start(&model, &body, 1, &point, y0, _i / 2, TIGHT);
   ck_assert_int_eq(phase_of(run->contact, 0), CP_CONTACT_SLIDING);
@@ -217,7 +220,8 @@ END_TEST
 START_TEST(block_that_hardly_slides_rests) {
   Body body                  = point_mass();
   const CPEquations model    = floor_body_model(&body);
-  const CPContactPoint point = {.name = "block", .tangent = 1, .ntangents = 1, .law.mu = 0.3};
+  const CPContactPoint point = {CP_SIZED(CPContactPoint), .name = "block", .tangent = 1,
+                                .ntangents = 1, .law.mu = 0.3};
   const sunrealtype v0 = pow(10, _i / METHODS - 15), y0[] = {0, 0, 0, v0, 0, 0}, t0 = 0.25;
   Run *run           = run_start(&model, &body, 1, &point, y0, _i % METHODS, TIGHT);
   entries(run->y)[3] = v0;
@@ -235,7 +239,8 @@ END_TEST
 START_TEST(slipping_ball_begins_to_roll) {
   RollingBall ball           = {.m = 1, .r = 0.1, .g = 9.81};
   const CPEquations model    = rolling_ball_model();
-  const CPContactPoint point = {.name = "ball", .tangent = 1, .ntangents = 1, .law.mu = 0.2};
+  const CPContactPoint point = {CP_SIZED(CPContactPoint), .name = "ball", .tangent = 1,
+                                .ntangents = 1, .law.mu = 0.2};
   const sunrealtype v0 = 3, a = 0.2 * 9.81, y0[] = {0, ball.r, 0, v0, 0, 0},
                     rolls = 2 * v0 / (7 * a);
   Run *run                = run_start(&model, &ball, 1, &point, y0, _i, TIGHT);
@@ -254,7 +259,8 @@ END_TEST
 START_TEST(plastic_impact_with_friction) {
   Body body                  = point_mass();
   const CPEquations model    = floor_body_model(&body);
-  const CPContactPoint point = {.name = "ball", .tangent = 1, .ntangents = 1, .law.mu = 0.25};
+  const CPContactPoint point = {CP_SIZED(CPContactPoint), .name = "ball", .tangent = 1,
+                                .ntangents = 1, .law.mu = 0.25};
   const sunrealtype y0[] = {0, 0.5, 0, 3, 0, 0}, v = sqrt(9.81);
   Run *run = run_start(&model, &body, 1, &point, y0, DOP853, TIGHT);
   run_to(run, 0.4);
@@ -297,7 +303,7 @@ START_TEST(ten_thousand_impacts_do_not_drift) {
   const sunrealtype tol      = tireless[_i].tol;
   Body body                  = point_mass();
   const CPEquations model    = floor_body_model(&body);
-  const CPContactPoint point = {.name = "ball", .law.restitution = 1};
+  const CPContactPoint point = {CP_SIZED(CPContactPoint), .name = "ball", .law.restitution = 1};
   const sunrealtype y0[]     = {0, SUN_RCONST(9.81) / 800, 0, 0, 0, 0};
   Run *run                   = run_start(&model, &body, 1, &point, y0, tireless[_i].method, tol);
   const sunrealtype *y       = entries(run->y);
@@ -330,8 +336,7 @@ START_TEST(painleve_begins_at_four_thirds) {
   Body body               = rod();
   const CPEquations model = floor_body_model(&body);
   for (int above = 0; above < 2; above++) {
-    const CPContactPoint point = {.name      = "end",
-                                  .tangent   = 1,
+    const CPContactPoint point = {CP_SIZED(CPContactPoint), .name = "end", .tangent = 1,
                                   .ntangents = 1,
                                   .law.mu = SUN_RCONST(4.0) / 3 * (1 + (above ? 1e-12 : -1e-12))};
     int negative = 0, at_two = 0;
@@ -356,7 +361,8 @@ START_TEST(rod_that_jams_is_named) {
   Body body               = rod();
   const CPEquations model = floor_body_model(&body);
   const sunrealtype theta = atan(2.0), y0[] = {0, 0.5 * sin(theta), theta, -1, 0, 0};
-  CPContactPoint point = {.name = "end of the rod", .tangent = 1, .ntangents = 1, .law.mu = 1.5};
+  CPContactPoint point = {CP_SIZED(CPContactPoint), .name = "end of the rod", .tangent = 1,
+                          .ntangents = 1, .law.mu = 1.5};
   Run *run             = run_create(&model, &body, 1, &point, y0);
   ck_assert_int_eq(run_attach(run, DOP853, TIGHT), CP_CONTACT_PAINLEVE);
   ck_assert_mentions(run->log.text, "end of the rod");
@@ -380,13 +386,10 @@ START_TEST(energy_of_an_impacting_stick_never_grows) {
   const CPEquations model       = floor_body_model(&body);
   const sunrealtype e           = _i % 2 ? SUN_RCONST(0.5) : 1;
   const CPContactPoint points[] = {
-      {.name = "left", .normal = 0, .tangent = 2, .ntangents = 1, .law.mu = 0.01, .law.restitution = e},
-      {.name            = "right",
-       .normal          = 1,
-       .tangent         = 3,
-       .ntangents       = 1,
-       .law.mu          = 0.01,
-       .law.restitution = e}};
+      {CP_SIZED(CPContactPoint), .name = "left", .normal = 0, .tangent = 2, .ntangents = 1,
+       .law.mu = 0.01, .law.restitution = e},
+      {CP_SIZED(CPContactPoint), .name = "right", .normal = 1, .tangent = 3, .ntangents = 1,
+       .law.mu = 0.01, .law.restitution = e}};
   const sunrealtype pi = acos(-1), y0[] = {0, 1, pi / 4, -0.5, 0.1, 0.1};
   Run *run           = run_start(&model, &body, 2, points, y0, _i / 2, 1e-10);
   sunrealtype before = floor_body_energy(&body, run->y);
@@ -416,9 +419,10 @@ START_TEST(rocking_block_is_housners) {
                                    .a       = {-0.25, 0.25},
                                    .b       = {-0.5, -0.5}};
   const CPEquations model       = floor_body_model(&body);
-  const CPContactPoint points[] = {
-      {.name = "left", .normal = 0, .tangent = 2, .ntangents = 1, .law.mu = 0.6},
-      {.name = "right", .normal = 1, .tangent = 3, .ntangents = 1, .law.mu = 0.6}};
+  const CPContactPoint points[] = {{CP_SIZED(CPContactPoint), .name = "left", .normal = 0,
+                                    .tangent = 2, .ntangents = 1, .law.mu = 0.6},
+                                   {CP_SIZED(CPContactPoint), .name = "right", .normal = 1,
+                                    .tangent = 3, .ntangents = 1, .law.mu = 0.6}};
   const sunrealtype theta = 0.2, y0[] = {0, 0.25 * sin(theta) + 0.5 * cos(theta), theta, 0, 0, 0};
   Run *run    = run_start(&model, &body, 2, points, y0, _i, 1e-10);
   int impacts = 0;
@@ -454,16 +458,13 @@ START_TEST(block_that_tips_while_it_slides_comes_to_rest) {
   Body body              = {
                    .m = 1, .J = SUN_RCONST(0.34) / 3, .g = 9.81, .npoints = 2, .a = {-0.3, 0.3}, .b = {-0.5, -0.5}};
   const CPEquations model       = floor_body_model(&body);
-  const CPContactPoint points[] = {
-      {.name = "left", .normal = 0, .tangent = 2, .ntangents = 1, .law.mu = 0.66},
-      {.name            = "right",
-       .normal          = 1,
-       .tangent         = 3,
-       .ntangents       = 1,
-       .law.mu          = 0.65,
-       .law.restitution = 0.19}};
-  const sunrealtype y0[] = {0, 0.5 + drop, 0, 0, 0, 0};
-  Run *run               = run_start(&model, &body, 2, points, y0, _i % METHODS, 1e-8);
+  const CPContactPoint points[] = {{CP_SIZED(CPContactPoint), .name = "left", .normal = 0,
+                                    .tangent = 2, .ntangents = 1, .law.mu = 0.66},
+                                   {CP_SIZED(CPContactPoint), .name = "right", .normal = 1,
+                                    .tangent = 3, .ntangents = 1, .law.mu = 0.65,
+                                    .law.restitution = 0.19}};
+  const sunrealtype y0[]        = {0, 0.5 + drop, 0, 0, 0, 0};
+  Run *run                      = run_start(&model, &body, 2, points, y0, _i % METHODS, 1e-8);
   sunrealtype force[6];
   run_to(run, 0.1); /* It rocks for a few milliseconds. */
   ck_assert_int_le(run->all, 100);
@@ -587,7 +588,8 @@ START_TEST(random_boxes_fall) {
     const CPEquations model = floor_body_model(&body);
     CPContactPoint corner[4];
     for (int k = 0; k < 4; k++)
-      corner[k] = (CPContactPoint){.name            = "corner",
+      corner[k] = (CPContactPoint){CP_SIZED(CPContactPoint),
+                                   .name            = "corner",
                                    .normal          = k,
                                    .tangent         = 4 + k,
                                    .ntangents       = 1,

@@ -17,17 +17,18 @@ START_TEST(block_falls_on_its_corners_when_siconos_does) {
                                    .a       = {-0.1, 0.1},
                                    .b       = {-0.05, -0.05}};
   const CPEquations model       = floor_body_model(&body);
-  const CPContactPoint points[] = {
-      {.name = "left", .normal = 0, .tangent = 2, .ntangents = 1, .law.restitution = 0.8},
-      {.name = "right", .normal = 1, .tangent = 3, .ntangents = 1, .law.restitution = 0.8}};
-  const sunrealtype theta   = acos(-1) / 3;
-  const sunrealtype y0[]    = {0, sin(theta) / 2 + cos(theta) / 4, theta, 0, 0, 0};
-  const sunrealtype t[7]    = {0.3016807020, 0.7850142236, 1.1787361617, 1.4175225230,
-                               1.6497463874, 1.8357471668, 1.9890382064};
-  const int corner[7]       = {0, 0, 0, 1, 1, 1, 1};
-  const sunrealtype rate[7] = {-0.34242621, -1.35890125, -3.74947484, -2.42678334,
-                               -2.43720962, -3.15039209, -4.15229273}; /* of the angle, after it */
-  Run *run                  = run_start(&model, &body, 2, points, y0, _i, 1e-10);
+  const CPContactPoint points[] = {{CP_SIZED(CPContactPoint), .name = "left", .normal = 0,
+                                    .tangent = 2, .ntangents = 1, .law.restitution = 0.8},
+                                   {CP_SIZED(CPContactPoint), .name = "right", .normal = 1,
+                                    .tangent = 3, .ntangents = 1, .law.restitution = 0.8}};
+  const sunrealtype theta       = acos(-1) / 3;
+  const sunrealtype y0[]        = {0, sin(theta) / 2 + cos(theta) / 4, theta, 0, 0, 0};
+  const sunrealtype t[7]        = {0.3016807020, 0.7850142236, 1.1787361617, 1.4175225230,
+                                   1.6497463874, 1.8357471668, 1.9890382064};
+  const int corner[7]           = {0, 0, 0, 1, 1, 1, 1};
+  const sunrealtype rate[7]     = {-0.34242621, -1.35890125, -3.74947484, -2.42678334,
+                                   -2.43720962, -3.15039209, -4.15229273}; /* of the angle, after it */
+  Run *run                      = run_start(&model, &body, 2, points, y0, _i, 1e-10);
   for (int i = 0; i < 7; i++) {
     const sunrealtype next = i < 6 ? t[i + 1] : 2, uncertain = 5e-5 * (i + 1);
     run_to(run, (t[i] + next) / 2);
@@ -52,11 +53,8 @@ static Run *crank_start(int method, sunrealtype tol) {
   const sunrealtype y0[]     = {0, 0, 0, 150, -75, -0.01};
   CPContactPoint points[4];
   for (int k = 0; k < 4; k++)
-    points[k] = (CPContactPoint){.name            = names[k],
-                                 .normal          = k,
-                                 .tangent         = 4 + k,
-                                 .ntangents       = 1,
-                                 .law.mu          = 0.01,
+    points[k] = (CPContactPoint){CP_SIZED(CPContactPoint), .name = names[k], .normal = k,
+                                 .tangent = 4 + k,         .ntangents = 1,   .law.mu = 0.01,
                                  .law.restitution = 0.4};
   return run_start(&model, &crank, 4, points, y0, method, tol);
 }

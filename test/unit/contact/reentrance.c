@@ -206,7 +206,7 @@ typedef struct {
 static void call_system(Bead *b, int where) {
   sunrealtype t = 0.0, a[2];
   if (b->where != where || b->calls > 100) return;
-  CPMechOutput out  = {.udot = a};
+  CPMechOutput out  = {CP_SIZED(CPMechOutput), .udot = a};
   const int flags[] = {CPIntegratorEvolve(b->mem, 9.0, b->y, &t, CV_ONE_STEP),
                        CPMechSetActive(b->mech, NULL),
                        CPMechSetUserData(b->mech, NULL),
@@ -265,14 +265,14 @@ static int bead_roots(sunrealtype t, N_Vector y, sunrealtype *g, void *mech) {
 }
 
 static void run_bead(Bead *b, sunrealtype *end) {
-  const CPEquations model = {
-      .nu = 2, .np = 1, .M = bead_mass, .f = bead_forces, .A = bead_rows, .p = bead_gap, .b = bead_b};
-  MessageLog log = {0};
-  N_Vector y     = VECTOR(1.0, 0.0, 0.0, 0.0);
-  sunrealtype t  = 0.0;
-  b->y           = vector_copy(y);
-  b->mech        = create_mech(&model, y, test_context);
-  b->mem         = CPIntegratorCreate("BDF", test_context);
+  const CPEquations model = {CP_SIZED(CPEquations), .nu = 2,        .np = 1,       .M = bead_mass,
+                             .f = bead_forces,      .A = bead_rows, .p = bead_gap, .b = bead_b};
+  MessageLog log          = {0};
+  N_Vector y              = VECTOR(1.0, 0.0, 0.0, 0.0);
+  sunrealtype t           = 0.0;
+  b->y                    = vector_copy(y);
+  b->mech                 = create_mech(&model, y, test_context);
+  b->mem                  = CPIntegratorCreate("BDF", test_context);
   CPObjectSetErrHandlerFn(CP_OBJECT(b->mech), message_log, &log);
   CPObjectSetErrHandlerFn(CP_OBJECT(b->mem), message_log, &log);
   ck_assert_int_eq(CPMechSetUserData(b->mech, b), CP_SUCCESS);
@@ -333,8 +333,9 @@ static int calling_event(const CPContactEvent *event, void *user_data) {
 START_TEST(contacts_called_by_their_own_functions_refuse) {
   const Body body              = {.npoints = 1, .m = 1, .J = 1, .g = 10};
   const CPEquations model      = floor_body_model(&body);
-  const CPContactPoint point[] = {{.name = "foot", .normal = 0, .law.restitution = 0.5}};
-  const sunrealtype y0[]       = {0, 1, 0, 0, 0, 0};
+  const CPContactPoint point[] = {
+      {CP_SIZED(CPContactPoint), .name = "foot", .normal = 0, .law.restitution = 0.5}};
+  const sunrealtype y0[] = {0, 1, 0, 0, 0, 0};
   law_calls = law_others = event_calls = event_others = event_answers = 0;
   Run *run = run_create(&model, (void *)&body, 1, point, y0);
   ck_assert_int_eq(CPContactSetLawFn(run->contact, calling_laws, run), CP_SUCCESS);

@@ -50,15 +50,9 @@ static int forces(sunrealtype t, const sunrealtype *q, const sunrealtype *u, con
   return 0;
 }
 
-static const CPEquations model = {.nu = POSITIONS,
-                                  .np = 1,
-                                  .nv = 3,
-                                  .na = 3,
-                                  .M  = mass,
-                                  .A  = rows,
-                                  .f  = forces,
-                                  .p  = gap,
-                                  .b  = no_bias};
+static const CPEquations model = {
+    CP_SIZED(CPEquations), .nu = POSITIONS, .np = 1,     .nv = 3, .na = 3, .M = mass, .A = rows,
+    .f = forces,           .p = gap,        .b = no_bias};
 
 /* ---- loads ---- */
 
@@ -133,7 +127,7 @@ enum { WHOLE, FRAMES, STEPS, WAYS };
 static int runs_through(Run *run, int way) {
   const int frames = way == FRAMES ? 1000 : 1;
   int flag         = CP_SUCCESS;
-  first            = (CPContactEvent){.t = NAN};
+  first            = (CPContactEvent){CP_SIZED(CPContactEvent), .t = NAN};
   ck_assert_int_eq(CPContactSetEventFn(run->contact, stop_there, NULL), CP_SUCCESS);
   for (int k = 1; way != STEPS && k <= frames && !flag; k++)
     flag = run_solve(run, t_end * k / frames);
@@ -147,8 +141,7 @@ START_TEST(a_puck_at_rest_slips_or_lifts_when_its_load_says_so) {
   static const sunrealtype tolerances[] = {1.0e-3, 1.0e-6, 1.0e-9};
   Load load                             = loads[_i % LOADS];
   const int method                      = _i / LOADS % METHODS;
-  const CPContactPoint point            = {.name      = "puck",
-                                           .tangent   = 1,
+  const CPContactPoint point            = {CP_SIZED(CPContactPoint), .name = "puck", .tangent = 1,
                                            .ntangents = load.ntangents,
                                            .law.mu    = load.ntangents ? friction : 0};
   const sunrealtype y0[2 * POSITIONS] = {0, 0, 0, _i / (LOADS * METHODS)}, expected = onset(&load);
@@ -167,9 +160,9 @@ END_TEST
 
 /* A load that stays below the cone ends nothing. */
 START_TEST(a_puck_stays_at_rest_as_long_as_its_load_says_so) {
-  Load load                  = loads[0];
-  const CPContactPoint point = {
-      .name = "puck", .tangent = 1, .ntangents = 1, .law.mu = 1.03 * friction};
+  Load load                           = loads[0];
+  const CPContactPoint point          = {CP_SIZED(CPContactPoint), .name = "puck", .tangent = 1,
+                                         .ntangents = 1, .law.mu = 1.03 * friction};
   const sunrealtype y0[2 * POSITIONS] = {0};
   Run *run                            = run_start(&model, &load, 1, &point, y0, _i, 1.0e-6);
   run_to(run, t_end);

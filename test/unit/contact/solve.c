@@ -280,20 +280,11 @@ static void check_run(Heap *heap, const sunrealtype *u, sunrealtype tol) {
   for (int i = 0; i < nu; i++) SM_INDEXVALS_S(M)[i] = i;
   heap_matrix(0, NULL, A, heap);
   for (int k = 0; k < nc; k++)
-    points[k] = (CPContactPoint){.name      = "contact",
-                                 .normal    = k,
-                                 .tangent   = heap_row(heap, k, 1),
-                                 .ntangents = 2,
-                                 .law.mu    = 0.3};
-  const CPEquations model = {.nu     = nu,
-                             .np     = nc,
-                             .nv     = 3 * nc,
-                             .M_tmpl = M,
-                             .A_tmpl = A,
-                             .M      = heap_mass,
-                             .A      = heap_matrix,
-                             .p      = heap_gaps,
-                             .b      = heap_b};
+    points[k] = (CPContactPoint){CP_SIZED(CPContactPoint),        .name = "contact", .normal = k,
+                                 .tangent = heap_row(heap, k, 1), .ntangents = 2,    .law.mu = 0.3};
+  const CPEquations model = {CP_SIZED(CPEquations), .nu = nu,    .np = nc,       .nv = 3 * nc,
+                             .M_tmpl = M,           .A_tmpl = A, .M = heap_mass, .A = heap_matrix,
+                             .p = heap_gaps,        .b = heap_b};
   N_VConst(0, y);
   memcpy(N_VGetArrayPointer(y) + nu, heap->u, (size_t)nu * sizeof *heap->u);
   const size_t before = heap_in_use();

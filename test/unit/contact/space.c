@@ -53,9 +53,11 @@ static int law(int i, CPContactLaw *law, void *run) {
 }
 
 static const CPEquations model = {
-    .nu = 3, .np = 1, .nv = 3, .M = mass, .A = rows, .f = forces, .p = gap, .b = no_bias};
+    CP_SIZED(CPEquations), .nu = 3,  .np = 1,     .nv = 3, .M = mass, .A = rows,
+    .f = forces,           .p = gap, .b = no_bias};
 static const CPContactPoint contact = {
-    .name = "puck", .normal = 0, .tangent = 1, .ntangents = 2, .law.mu = 1};
+    CP_SIZED(CPContactPoint), .name = "puck", .normal = 0, .tangent = 1,
+    .ntangents = 2,           .law.mu = 1};
 
 enum { STATES = 6 };
 
@@ -152,7 +154,8 @@ START_TEST(forward_sensitivities_pass_the_end_and_the_start_of_sliding) {
     N_Vector *S = N_VCloneVectorArray(PARAMETERS, run->y);
     for (int i = 0; i < PARAMETERS; i++) N_VConst(0.0, S[i]);
     entries(S[SPEED])[4] = 1;
-    run_differentiate(run, &(CPParameters){.n = PARAMETERS, .values = puck.p, .y0S = S});
+    run_differentiate(
+        run, &(CPParameters){CP_SIZED(CPParameters), .n = PARAMETERS, .values = puck.p, .y0S = S});
     begin(run, _i, asked_of(_i, TOL));
     run_to(run, cases[k].t);
     ck_assert_int_eq(phase_of(run->contact, 0), cases[k].phase);
@@ -181,7 +184,7 @@ static int end(sunrealtype t, N_Vector y, sunrealtype *values, void *data) {
 
 /* Adjoints give the gradients of sliding that turns. Where sliding begins or ends they are refused. */
 START_TEST(adjoint_gradients_belong_to_sliding_without_end) {
-  const CPFunctional F = {.ng = 2, .end = end};
+  const CPFunctional F = {CP_SIZED(CPFunctional), .ng = 2, .end = end};
   for (int k = 0; k < CASES; k++) {
     Puck puck   = cases[k].puck;
     Run *run    = start(&puck, _i, asked_of(_i, TOL));
@@ -189,9 +192,10 @@ START_TEST(adjoint_gradients_belong_to_sliding_without_end) {
     sunrealtype G[2], dG[2 * PARAMETERS], y[STATES];
     for (int i = 0; i < PARAMETERS; i++) N_VConst(0.0, S[i]);
     entries(S[SPEED])[4] = 1;
-    const int flag       = CPContactGradient(run->contact, cases[k].t, &F,
-                                             &(CPParameters){.n = PARAMETERS, .values = puck.p, .y0S = S},
-                                             &(CPGradientOptions){.reltol = 1e-10}, G, dG, NULL);
+    const int flag       = CPContactGradient(
+              run->contact, cases[k].t, &F,
+              &(CPParameters){CP_SIZED(CPParameters), .n = PARAMETERS, .values = puck.p, .y0S = S},
+              &(CPGradientOptions){CP_SIZED(CPGradientOptions), .reltol = 1e-10}, G, dG, NULL);
     ck_assert_msg(flag == (k == 0 ? CP_SUCCESS : CP_CONTACT_NO_GRADIENT), "%d: %s", flag,
                   run->log.text);
     if (k > 0) ck_assert_ptr_nonnull(strstr(run->log.text, "\"puck\""));
@@ -249,17 +253,11 @@ START_TEST(sliding_that_begins_slowly_takes_few_steps) {
               {BDF, 1e-10, 50, 1500},   {DOP853, 1e-4, 10, 40},  {DOP853, 1e-6, 10, 80},
               {DOP853, 1e-8, 10, 200},  {DOP853, 1e-9, 10, 300}, {DOP853, 1e-10, 10, 500},
               {DOP853, 1e-11, 20, 800}, {ADAMS, 1e-6, 50, 500},  {ADAMS, 1e-8, 50, 1200}};
-  const CPEquations table    = {.nu = 3,
-                                .np = 1,
-                                .nv = 3,
-                                .M  = mass,
-                                .A  = rows,
-                                .f  = weight,
-                                .p  = gap,
-                                .v  = table_v,
-                                .b  = table_bias};
-  const CPContactPoint point = {
-      .name = "puck", .normal = 0, .tangent = 1, .ntangents = 2, .law.mu = 0.3};
+  const CPEquations table = {
+      CP_SIZED(CPEquations), .nu = 3,  .np = 1,      .nv = 3,        .M = mass, .A = rows,
+      .f = weight,           .p = gap, .v = table_v, .b = table_bias};
+  const CPContactPoint point = {CP_SIZED(CPContactPoint), .name = "puck", .normal = 0, .tangent = 1,
+                                .ntangents = 2,           .law.mu = 0.3};
   const sunrealtype y0[STATES] = {0.2, 0, 0, 0, 0, 0}, t_slip = 7.669811683054955,
                     tol = ways[_i].tol;
   Run *run = run_start(&table, NULL, 1, &point, y0, ways[_i].method, asked_of(ways[_i].method, tol));
@@ -304,9 +302,9 @@ static int waves(sunrealtype t, const sunrealtype *q, const sunrealtype *u, cons
 START_TEST(pucks_slip_and_stick_under_loads_in_time) {
   const sunrealtype mu = 0.3, y0[STATES] = {0};
   const CPEquations puck     = puck_under(waves);
-  const CPContactPoint point = {
-      .name = "puck", .normal = 0, .tangent = 1, .ntangents = 2, .law.mu = mu};
-  unsigned long long seed = 4;
+  const CPContactPoint point = {CP_SIZED(CPContactPoint), .name = "puck", .normal = 0, .tangent = 1,
+                                .ntangents = 2,           .law.mu = mu};
+  unsigned long long seed    = 4;
   for (int i = 0; i < 20; i++) {
     const sunrealtype tol = pow(10, -6 - i % 5);
     Waves w;
@@ -348,8 +346,8 @@ START_TEST(loads_at_the_limit_of_friction_take_few_steps) {
         [DOP853] = 1200, [RADAU] = 100, [BDF] = 500, [ADAMS] = 10000}; /* after the newest event */
   const sunrealtype y0[STATES] = {0};
   const CPEquations puck       = puck_under(at_the_limit);
-  const CPContactPoint point   = {
-        .name = "puck", .normal = 0, .tangent = 1, .ntangents = 2, .law.mu = 0.3};
+  const CPContactPoint point = {CP_SIZED(CPContactPoint), .name = "puck", .normal = 0, .tangent = 1,
+                                .ntangents = 2,           .law.mu = 0.3};
   for (int k = 0; k < 3; k++)
     for (int e = 5; e <= 8; e++) {
       const sunrealtype tol = pow(10, -e);
@@ -378,8 +376,8 @@ END_TEST
 START_TEST(sliding_to_and_fro_stops_at_each_turn) {
   const sunrealtype y0[STATES] = {0};
   const CPEquations puck       = puck_under(waves);
-  const CPContactPoint point   = {
-        .name = "puck", .normal = 0, .tangent = 1, .ntangents = 2, .law.mu = 0.2};
+  const CPContactPoint point = {CP_SIZED(CPContactPoint), .name = "puck", .normal = 0, .tangent = 1,
+                                .ntangents = 2,           .law.mu = 0.2};
   for (int i = 0; i < 40; i++) {
     const sunrealtype tol = pow(10, -5 - i % 5);
     Waves w               = {.size      = {3 + 0.1 * i},
@@ -413,9 +411,11 @@ START_TEST(sliding_that_turns_downhill_ends_in_time) {
   static const sunrealtype ks[] = {1.1, 1.5, 2, 4}, psis[] = {0.02, 0.5, 1.5, 2.5, 3, 3.1};
   const sunrealtype k = ks[_i / METHODS], bound = _i % METHODS == DOP853 ? 100 : 12;
   const CPEquations slope = {
-      .nu = 3, .np = 1, .nv = 3, .M = mass, .A = rows, .f = downhill, .p = gap, .b = no_bias};
+      CP_SIZED(CPEquations), .nu = 3,  .np = 1,     .nv = 3, .M = mass, .A = rows,
+      .f = downhill,         .p = gap, .b = no_bias};
   const CPContactPoint point = {
-      .name = "puck", .normal = 0, .tangent = 1, .ntangents = 2, .law.mu = k / SUN_RCONST(9.81)};
+      CP_SIZED(CPContactPoint),      .name = "puck", .normal = 0, .tangent = 1, .ntangents = 2,
+      .law.mu = k / SUN_RCONST(9.81)};
   for (int j = 0; j < 6; j++)
     for (int e = 3; e <= 10; e++) {
       const sunrealtype tol = pow(10, -e), y0[STATES] = {0, 0, 0, cos(psis[j]), sin(psis[j]), 0},

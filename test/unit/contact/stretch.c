@@ -53,17 +53,13 @@ static int block_b(sunrealtype t, const sunrealtype *q, const sunrealtype *u, su
   return 0;
 }
 
-static const CPEquations block         = {.nu = 3,
-                                          .np = 2,
-                                          .nv = 4,
-                                          .M  = block_mass,
-                                          .A  = block_rows,
-                                          .f  = block_weight,
-                                          .p  = block_gaps,
-                                          .b  = block_b};
-static const CPContactPoint corners[2] = {
-    {.name = "left", .normal = 0, .tangent = 2, .ntangents = 1, .law.mu = 1},
-    {.name = "right", .normal = 1, .tangent = 3, .ntangents = 1, .law.mu = 1}};
+static const CPEquations block = {
+    CP_SIZED(CPEquations), .nu = 3,           .np = 2,         .nv = 4,     .M = block_mass,
+    .A = block_rows,       .f = block_weight, .p = block_gaps, .b = block_b};
+static const CPContactPoint corners[2] = {{CP_SIZED(CPContactPoint), .name = "left", .normal = 0,
+                                           .tangent = 2, .ntangents = 1, .law.mu = 1},
+                                          {CP_SIZED(CPContactPoint), .name = "right", .normal = 1,
+                                           .tangent = 3, .ntangents = 1, .law.mu = 1}};
 
 static sunrealtype sin2_alpha(void) { return b * b / (b * b + h * h); }
 static sunrealtype kappa(void) { return 0.75 * g * b / (b * b + h * h); }
@@ -158,11 +154,11 @@ END_TEST
 START_TEST(a_ball_loses_energy_until_it_rests) {
   Body body                  = {.m = 1, .J = 1, .g = 9.81, .npoints = 1};
   const CPEquations model    = floor_body_model(&body);
-  const CPContactPoint floor = {
-      .name = "floor", .tangent = 1, .ntangents = 1, .law.restitution = 0.9};
-  const sunrealtype y0[] = {0, 1, 0, 1, 0, 0};
-  sunrealtype energy     = 9.81;
-  Run *run               = run_start(&model, &body, 1, &floor, y0, _i, 1e-8);
+  const CPContactPoint floor = {CP_SIZED(CPContactPoint), .name = "floor", .tangent = 1,
+                                .ntangents = 1, .law.restitution = 0.9};
+  const sunrealtype y0[]     = {0, 1, 0, 1, 0, 0};
+  sunrealtype energy         = 9.81;
+  Run *run                   = run_start(&model, &body, 1, &floor, y0, _i, 1e-8);
   ck_assert_int_eq(CPContactSetTimeStepping(run->contact, 20, 0.2), CP_SUCCESS);
   for (int i = 0; i < 40; i++) {
     run_to(run, 8.4 + 0.01 * i);
@@ -184,7 +180,7 @@ END_TEST
 START_TEST(steps_are_those_of_the_events_that_were_too_many) {
   Body body                  = {.m = 1, .J = 1, .g = 9.81, .npoints = 1};
   const CPEquations model    = floor_body_model(&body);
-  const CPContactPoint floor = {.name = "floor", .law.restitution = 0.5};
+  const CPContactPoint floor = {CP_SIZED(CPContactPoint), .name = "floor", .law.restitution = 0.5};
   const sunrealtype y0[] = {0, 1, 0, 0, 0, 0}, t1 = sqrt(2 / SUN_RCONST(9.81)), s = 1.75 * t1 / 12;
   Run *run = run_start(&model, &body, 1, &floor, y0, _i, 1e-8);
   ck_assert_int_eq(CPContactSetTimeStepping(run->contact, 3, 1e9), CP_SUCCESS);

@@ -35,12 +35,9 @@ static Motion run(int method, sunrealtype tol, sunrealtype L, sunrealtype mu) {
   const CPJoint table = {
       CP_NEW_JOINT("table"),       .kind = CP_JOINT_ROLLING,           .b = "ball",
       .on_a = {.axis = {0, 0, 1}}, .on_b = {.point = {0, 0, 1.5 * L}}, .length = 0.5 * L};
-  CPContactPoint point = {.name            = "table",
-                          .normal          = 0,
-                          .tangent         = 1,
-                          .ntangents       = 2,
-                          .law.mu          = mu,
-                          .law.restitution = 0.5};
+  CPContactPoint point = {
+      CP_SIZED(CPContactPoint), .name = "table", .normal = 0,           .tangent = 1,
+      .ntangents = 2,           .law.mu = mu,    .law.restitution = 0.5};
   ck_assert_int_eq(set_gravity(bodies, (sunrealtype[]){0, 0, -8 * L}), CP_SUCCESS);
   ck_assert_int_eq(CPBodiesAdd(bodies, &ball.head, NULL), CP_SUCCESS);
   ck_assert_int_eq(CPBodiesAdd(bodies, &table.head, NULL), CP_SUCCESS);

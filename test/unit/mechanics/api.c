@@ -69,9 +69,9 @@ static void expect(int flag, int code, const char *text, int line) {
 /* ---- NULL ---- */
 
 START_TEST(no_system_is_named) {
-  CPMechReport report;
+  CPMechReport report = CP_INIT(CPMechReport);
   MechCounters stats;
-  CPMechOutput out  = {0};
+  CPMechOutput out  = CP_INIT(CPMechOutput);
   SUNMatrix S       = SUNDenseMatrix(1, 1, test_context);
   sunrealtype x[2]  = {0, 0};
   const int flags[] = {CPMechSetUserData(NULL, NULL),
@@ -114,11 +114,11 @@ END_TEST
 
 /* All functions that need a state, with the same wrong one */
 static void wrong_state(N_Vector state, const char *text) {
-  CPMechReport report;
-  CPMechOutput out = {0};
-  CPIntegrator mem = CPIntegratorCreate("BDF", test_context);
-  SUNMatrix S      = SUNDenseMatrix(1, 1, test_context);
-  sunrealtype x[2] = {0, 0};
+  CPMechReport report = CP_INIT(CPMechReport);
+  CPMechOutput out    = CP_INIT(CPMechOutput);
+  CPIntegrator mem    = CPIntegratorCreate("BDF", test_context);
+  SUNMatrix S         = SUNDenseMatrix(1, 1, test_context);
+  sunrealtype x[2]    = {0, 0};
   EXPECT(CPMechCalcIC(mech, 0, state, NULL, NULL, NULL, NULL), CP_ILL_INPUT, text);
   EXPECT(CPMechAccelerations(mech, 0, state, x, NULL), CP_ILL_INPUT, text);
   EXPECT(CPMechRhs(0, state, y, mech), CP_ILL_INPUT, text);
@@ -366,83 +366,152 @@ static const CPMotion twice[] = {{.g = at_time, .step = 1}, {.g = at_time, .step
   .motions = &(const CPMotion){i, kind, g, NULL, NULL, step, NULL}, .nmotions = 1
 
 static const Broken broken[] = {
-    {{.nu = 0, WHOLE}, 4, "nu must be positive: nu = 0"},
-    {{.nu = -1, WHOLE}, 4, "nu = -1"},
-    {{.nu = 2, .nz = -1, WHOLE}, 4, "nz = -1"},
-    {{.nu = 2, .nz = 1, .nquad = 2, WHOLE}, 5, "nquad must be from 0 to nz: nquad = 2, nz = 1"},
-    {{.nu = 2, .np = -1, WHOLE}, 4, "np = -1"},
-    {{.nu = 2, .nv = -2, WHOLE}, 4, "nv = -2"},
-    {{.nu = 2, .na = -3, WHOLE}, 4, "na = -3"},
-    {{.nu = 2, .nq = -1, WHOLE}, 4, "nq = -1"},
-    {{.nu = 2, .nq = 1, WHOLE}, 3, "nq must be at least nu: nq = 1, nu = 2"},
-    {{.nu = 2, .np = 1, WHOLE}, 5, "length nq + nu + nz = 4, has 5"},
-    {{.nu = 2, .nz = 1, WHOLE}, 5, "zdot must be given"},
-    {{.nu = 2, .A = any_matrix}, 4, "M, a constant M_tmpl, inverse or udot must be given"},
-    {{.nu = 2, .np = 1, .na = 2, .M = any_matrix, .p = any_position, .b = any_velocity},
+    {{CP_SIZED(CPEquations), .nu = 0, WHOLE}, 4, "nu must be positive: nu = 0"},
+    {{CP_SIZED(CPEquations), .nu = -1, WHOLE}, 4, "nu = -1"},
+    {{CP_SIZED(CPEquations), .nu = 2, .nz = -1, WHOLE}, 4, "nz = -1"},
+    {{CP_SIZED(CPEquations), .nu = 2, .nz = 1, .nquad = 2, WHOLE},
+     5,
+     "nquad must be from 0 to nz: nquad = 2, nz = 1"},
+    {{CP_SIZED(CPEquations), .nu = 2, .np = -1, WHOLE}, 4, "np = -1"},
+    {{CP_SIZED(CPEquations), .nu = 2, .nv = -2, WHOLE}, 4, "nv = -2"},
+    {{CP_SIZED(CPEquations), .nu = 2, .na = -3, WHOLE}, 4, "na = -3"},
+    {{CP_SIZED(CPEquations), .nu = 2, .nq = -1, WHOLE}, 4, "nq = -1"},
+    {{CP_SIZED(CPEquations), .nu = 2, .nq = 1, WHOLE}, 3, "nq must be at least nu: nq = 1, nu = 2"},
+    {{CP_SIZED(CPEquations), .nu = 2, .np = 1, WHOLE}, 5, "length nq + nu + nz = 4, has 5"},
+    {{CP_SIZED(CPEquations), .nu = 2, .nz = 1, WHOLE}, 5, "zdot must be given"},
+    {{CP_SIZED(CPEquations), .nu = 2, .A = any_matrix},
+     4,
+     "M, a constant M_tmpl, inverse or udot must be given"},
+    {{CP_SIZED(CPEquations), .nu = 2, .np = 1, .na = 2, .M = any_matrix, .p = any_position,
+      .b = any_velocity},
      4,
      "A must be given if na > nv"},
-    {{.nu = 2, .np = 1, .nv = 2, .M = any_matrix, .p = any_position},
+    {{CP_SIZED(CPEquations), .nu = 2, .np = 1, .nv = 2, .M = any_matrix, .p = any_position},
      4,
      "A or v must be given if nv > np"},
-    {{.nu = 2, .np = 1, .M = any_matrix, .A = any_matrix}, 4, "p must be given"},
-    {{.nu = 2, .na = 1, WHOLE}, 4, "b must be given"},
-    {{.nu = 2, .udot = any_udot, .f = any_force},
+    {{CP_SIZED(CPEquations), .nu = 2, .np = 1, .M = any_matrix, .A = any_matrix},
+     4,
+     "p must be given"},
+    {{CP_SIZED(CPEquations), .nu = 2, .na = 1, WHOLE}, 4, "b must be given"},
+    {{CP_SIZED(CPEquations), .nu = 2, .udot = any_udot, .f = any_force},
      4,
      "without M and inverse, udot must not be given together"},
-    {{.nu = 2, .udot = any_udot, .A = any_matrix},
+    {{CP_SIZED(CPEquations), .nu = 2, .udot = any_udot, .A = any_matrix},
      4,
      "without M and inverse, udot must not be given together"},
-    {{.nu = 2, .udot = any_udot, .f_lambda = any_f_lambda},
+    {{CP_SIZED(CPEquations), .nu = 2, .udot = any_udot, .f_lambda = any_f_lambda},
      4,
      "without M and inverse, udot must not be given together"},
-    {{.nu = 2, .np = 1, .udot = any_udot, .p = any_position, .Au = any_product},
+    {{CP_SIZED(CPEquations), .nu = 2, .np = 1, .udot = any_udot, .p = any_position,
+      .Au = any_product},
      4,
      "Au and ATl must be given"},
-    {{.nu = 2, .M = any_matrix, .b = any_velocity}, 4, "A, b, Au, ATl must not be given if np"},
-    {{.nu = 2, .M = any_matrix, .Au = any_product}, 4, "A, b, Au, ATl must not be given if np"},
-    {{.nu = 2, .M = any_matrix, .ATl = any_product}, 4, "A, b, Au, ATl must not be given if np"},
-    {{.nu = 1000000000, WHOLE}, 4, "nu = 1000000000"},
-    {{.nu = 2, .np = 1, .udot = any_udot, .p = any_position}, 4, "Au and ATl must be given"},
-    {{.nu = 2, .lambda_jac = any_jac, WHOLE}, 4, "lambda_jac must not be given without f_lambda"},
-    {{.nu = 2, WHOLE}, 4, "p must not be given if np = 0"},
-    {{.nu = 2, .M = any_matrix, .v = any_velocity}, 4, "v must not be given if np = nv = 0"},
-    {{.nu = 2, .M = any_matrix, .A = any_matrix}, 4, "A, b, Au, ATl must not be given if np"},
-    {{.nu = 2, .M = any_matrix, .zdot = any_zdot}, 4, "zdot must not be given if nz = 0"},
-    {{.nu = 2, .M = any_matrix, .time = -1}, 4, "time = -1"},
-    {{.nu = 2, .M = any_matrix, .time = INFINITY}, 4, "time = inf"},
-    {{.nu = 2, .nq = 3, .M = any_matrix}, 5, "3, nu = 2, 0 quaternions"},
-    {{.nu = 3, .nq = 4, .M = any_matrix, .nquaternions = 1}, 7, "quaternions must not be NULL"},
-    {{.nu = 3, .nq = 4, .M = any_matrix, QUATERNION(0, 0, (CPFrame)7)}, 7, "is 7"},
-    {{.nu = 3, .nq = 4, .M = any_matrix, QUATERNION(1, 0, CP_FRAME_BODY)}, 7, "first_q = 1"},
-    {{.nu = 3, .nq = 4, .M = any_matrix, QUATERNION(-1, 0, CP_FRAME_BODY)}, 7, "first_q = -1"},
-    {{.nu = 3, .nq = 4, .M = any_matrix, QUATERNION(0, 1, CP_FRAME_BODY)}, 7, "first_u = 1"},
-    {{.nu = 3, .nq = 4, .M = any_matrix, QUATERNION(0, -1, CP_FRAME_BODY)}, 7, "first_u = -1"},
-    {{.nu = 6, .nq = 8, .M = any_matrix, .quaternions = overlapping, .nquaternions = 2},
+    {{CP_SIZED(CPEquations), .nu = 2, .M = any_matrix, .b = any_velocity},
+     4,
+     "A, b, Au, ATl must not be given if np"},
+    {{CP_SIZED(CPEquations), .nu = 2, .M = any_matrix, .Au = any_product},
+     4,
+     "A, b, Au, ATl must not be given if np"},
+    {{CP_SIZED(CPEquations), .nu = 2, .M = any_matrix, .ATl = any_product},
+     4,
+     "A, b, Au, ATl must not be given if np"},
+    {{CP_SIZED(CPEquations), .nu = 1000000000, WHOLE}, 4, "nu = 1000000000"},
+    {{CP_SIZED(CPEquations), .nu = 2, .np = 1, .udot = any_udot, .p = any_position},
+     4,
+     "Au and ATl must be given"},
+    {{CP_SIZED(CPEquations), .nu = 2, .lambda_jac = any_jac, WHOLE},
+     4,
+     "lambda_jac must not be given without f_lambda"},
+    {{CP_SIZED(CPEquations), .nu = 2, WHOLE}, 4, "p must not be given if np = 0"},
+    {{CP_SIZED(CPEquations), .nu = 2, .M = any_matrix, .v = any_velocity},
+     4,
+     "v must not be given if np = nv = 0"},
+    {{CP_SIZED(CPEquations), .nu = 2, .M = any_matrix, .A = any_matrix},
+     4,
+     "A, b, Au, ATl must not be given if np"},
+    {{CP_SIZED(CPEquations), .nu = 2, .M = any_matrix, .zdot = any_zdot},
+     4,
+     "zdot must not be given if nz = 0"},
+    {{CP_SIZED(CPEquations), .nu = 2, .M = any_matrix, .time = -1}, 4, "time = -1"},
+    {{CP_SIZED(CPEquations), .nu = 2, .M = any_matrix, .time = INFINITY}, 4, "time = inf"},
+    {{CP_SIZED(CPEquations), .nu = 2, .nq = 3, .M = any_matrix}, 5, "3, nu = 2, 0 quaternions"},
+    {{CP_SIZED(CPEquations), .nu = 3, .nq = 4, .M = any_matrix, .nquaternions = 1},
+     7,
+     "quaternions must not be NULL"},
+    {{CP_SIZED(CPEquations), .nu = 3, .nq = 4, .M = any_matrix, QUATERNION(0, 0, (CPFrame)7)},
+     7,
+     "is 7"},
+    {{CP_SIZED(CPEquations), .nu = 3, .nq = 4, .M = any_matrix, QUATERNION(1, 0, CP_FRAME_BODY)},
+     7,
+     "first_q = 1"},
+    {{CP_SIZED(CPEquations), .nu = 3, .nq = 4, .M = any_matrix, QUATERNION(-1, 0, CP_FRAME_BODY)},
+     7,
+     "first_q = -1"},
+    {{CP_SIZED(CPEquations), .nu = 3, .nq = 4, .M = any_matrix, QUATERNION(0, 1, CP_FRAME_BODY)},
+     7,
+     "first_u = 1"},
+    {{CP_SIZED(CPEquations), .nu = 3, .nq = 4, .M = any_matrix, QUATERNION(0, -1, CP_FRAME_BODY)},
+     7,
+     "first_u = -1"},
+    {{CP_SIZED(CPEquations), .nu = 6, .nq = 8, .M = any_matrix, .quaternions = overlapping,
+      .nquaternions = 2},
      14,
      "overlap: first_q = 3, first_u = 3, and there is one with 0, 0"},
-    {{.nu = 6, .nq = 8, .M = any_matrix, .quaternions = overlapping + 1, .nquaternions = 2},
+    {{CP_SIZED(CPEquations), .nu = 6, .nq = 8, .M = any_matrix, .quaternions = overlapping + 1,
+      .nquaternions = 2},
      14,
      "overlap: first_q = 3, first_u = 3, and there is one with 4, 2"},
-    {{.nu = 3, .nq = 4, .M = any_matrix, .N = any_kinematics, QUATERNION(0, 0, CP_FRAME_BODY)},
+    {{CP_SIZED(CPEquations), .nu = 3, .nq = 4, .M = any_matrix, .N = any_kinematics,
+      QUATERNION(0, 0, CP_FRAME_BODY)},
      7,
      "function N of its own"},
-    {{.nu = 4, .M = any_matrix, NORM(0, 2, 1)}, 8, "belong to a function N"},
-    {{.nu = 4, .M = any_matrix, .N = any_kinematics, .nnorms = 1}, 8, "norms must not be NULL"},
-    {{.nu = 4, .M = any_matrix, .N = any_kinematics, NORM(-1, 4, 1)}, 8, "first = -1"},
-    {{.nu = 4, .M = any_matrix, .N = any_kinematics, NORM(1, 4, 1)}, 8, "length = 4"},
-    {{.nu = 4, .M = any_matrix, .N = any_kinematics, NORM(0, 0, 1)}, 8, "length = 0"},
-    {{.nu = 4, .M = any_matrix, .N = any_kinematics, NORM(0, 4, 0)}, 8, "value = 0"},
-    {{.nu = 4, .M = any_matrix, .N = any_kinematics, NORM(0, 4, INFINITY)}, 8, "value = inf"},
-    {{.nu = 2, .M = any_matrix, .nmotions = 1}, 4, "motions must not be NULL"},
-    {{.nu = 2, .M = any_matrix, MOTION(2, CP_MOTION_FULL, at_time, 1)}, 4, "from 0 to 1, is 2"},
-    {{.nu = 2, .M = any_matrix, MOTION(-1, CP_MOTION_FULL, at_time, 1)}, 4, "is -1"},
-    {{.nu = 2, .M = any_matrix, MOTION(0, (CPMotionKind)3, at_time, 1)}, 4, "is 3"},
-    {{.nu = 2, .M = any_matrix, MOTION(0, CP_MOTION_RATE, NULL, 1)}, 4, "g must not be NULL"},
-    {{.nu = 2, .M = any_matrix, MOTION(0, CP_MOTION_RATE, at_time, 0)}, 4, "step"},
-    {{.nu = 2, .M = any_matrix, .motions = twice, .nmotions = 2}, 4, "prescribed already"},
-    {{.nu = 2, .udot = any_udot, MOTION(0, CP_MOTION_FULL, at_time, 1)}, 4, "matrices M and A"},
-    {{.nu = 2, .M = any_matrix, .free_data = any_free}, 4, "free_data and free_model_data"},
-    {{.nu = 2, .M = any_matrix, .free_model_data = any_free}, 4, "free_data and free_model_data"},
+    {{CP_SIZED(CPEquations), .nu = 4, .M = any_matrix, NORM(0, 2, 1)}, 8, "belong to a function N"},
+    {{CP_SIZED(CPEquations), .nu = 4, .M = any_matrix, .N = any_kinematics, .nnorms = 1},
+     8,
+     "norms must not be NULL"},
+    {{CP_SIZED(CPEquations), .nu = 4, .M = any_matrix, .N = any_kinematics, NORM(-1, 4, 1)},
+     8,
+     "first = -1"},
+    {{CP_SIZED(CPEquations), .nu = 4, .M = any_matrix, .N = any_kinematics, NORM(1, 4, 1)},
+     8,
+     "length = 4"},
+    {{CP_SIZED(CPEquations), .nu = 4, .M = any_matrix, .N = any_kinematics, NORM(0, 0, 1)},
+     8,
+     "length = 0"},
+    {{CP_SIZED(CPEquations), .nu = 4, .M = any_matrix, .N = any_kinematics, NORM(0, 4, 0)},
+     8,
+     "value = 0"},
+    {{CP_SIZED(CPEquations), .nu = 4, .M = any_matrix, .N = any_kinematics, NORM(0, 4, INFINITY)},
+     8,
+     "value = inf"},
+    {{CP_SIZED(CPEquations), .nu = 2, .M = any_matrix, .nmotions = 1}, 4, "motions must not be NULL"},
+    {{CP_SIZED(CPEquations), .nu = 2, .M = any_matrix, MOTION(2, CP_MOTION_FULL, at_time, 1)},
+     4,
+     "from 0 to 1, is 2"},
+    {{CP_SIZED(CPEquations), .nu = 2, .M = any_matrix, MOTION(-1, CP_MOTION_FULL, at_time, 1)},
+     4,
+     "is -1"},
+    {{CP_SIZED(CPEquations), .nu = 2, .M = any_matrix, MOTION(0, (CPMotionKind)3, at_time, 1)},
+     4,
+     "is 3"},
+    {{CP_SIZED(CPEquations), .nu = 2, .M = any_matrix, MOTION(0, CP_MOTION_RATE, NULL, 1)},
+     4,
+     "g must not be NULL"},
+    {{CP_SIZED(CPEquations), .nu = 2, .M = any_matrix, MOTION(0, CP_MOTION_RATE, at_time, 0)},
+     4,
+     "step"},
+    {{CP_SIZED(CPEquations), .nu = 2, .M = any_matrix, .motions = twice, .nmotions = 2},
+     4,
+     "prescribed already"},
+    {{CP_SIZED(CPEquations), .nu = 2, .udot = any_udot, MOTION(0, CP_MOTION_FULL, at_time, 1)},
+     4,
+     "matrices M and A"},
+    {{CP_SIZED(CPEquations), .nu = 2, .M = any_matrix, .free_data = any_free},
+     4,
+     "free_data and free_model_data"},
+    {{CP_SIZED(CPEquations), .nu = 2, .M = any_matrix, .free_model_data = any_free},
+     4,
+     "free_data and free_model_data"},
 };
 enum { BROKEN = sizeof broken / sizeof broken[0] };
 
@@ -455,8 +524,52 @@ START_TEST(broken_models_are_named) {
 }
 END_TEST
 
+/* A program that was built with an earlier version allocates less: what it lacks is 0, and what lies behind it is left
+ * alone. */
+START_TEST(structs_of_an_earlier_version_are_read_and_written_up_to_their_size) {
+  const CPEquations now = pendulum_model();
+  CPEquations before    = now;
+  before.size           = offsetof(CPEquations, b);
+  memset((char *)&before + before.size, 0xff, sizeof before - before.size);
+  CPModel model               = CPModelCreate(&before);
+  const CPEquations *received = CPModelGetEquations(model);
+  ck_assert_ptr_nonnull(received);
+  ck_assert_uint_eq(received->size, sizeof *received);
+  ck_assert(received->p == now.p && received->v == now.v && !received->b && !received->row_name);
+  Pendulum p     = {1, 9.81};
+  N_Vector start = vector_of(4, NULL);
+  sunrealtype udot[2];
+  pendulum_initial(&p, start);
+  CPMech m = CPMechCreate(model, start, test_context);
+  CPModelFree(&model);
+  ck_assert_int_eq(CPMechSetUserData(m, &p), CP_SUCCESS);
+  CPMechOutput out = {CP_SIZED(CPMechOutput), .udot = udot, .position = -1, .rank = -7};
+  out.size         = offsetof(CPMechOutput, position);
+  ck_assert_int_eq(CPMechEvaluate(m, 0, start, &out), CP_SUCCESS);
+  ck_assert(out.position == -1 && out.rank == -7 && isfinite(udot[0]) && out.kinetic >= 0);
+  CPMechReport report = {CP_SIZED(CPMechReport), .v_p = -1, .freedom = -7};
+  report.size         = offsetof(CPMechReport, v_p);
+  ck_assert_int_eq(CPMechCheck(m, 0, start, &report), CP_SUCCESS);
+  ck_assert(report.v_p == -1 && report.freedom == -7 && report.A_p >= 0);
+  CPMechSuggestion found = {CP_SIZED(CPMechSuggestion), .radius = -1, .reason = "kept"};
+  found.size             = offsetof(CPMechSuggestion, radius);
+  ck_assert_int_eq(CPMechSuggestMethod(m, 0, start, 1, 1e-6, &found), CP_SUCCESS);
+  ck_assert(found.radius == -1 && !strcmp(found.reason, "kept") && found.method);
+  out.size = report.size = found.size = 0;
+  ck_assert_int_eq(CPMechEvaluate(m, 0, start, &out), CP_OLD_STRUCT);
+  ck_assert_mentions(CPObjectGetLastMessage(CP_OBJECT(m)), "size of out");
+  ck_assert_int_eq(CPMechCheck(m, 0, start, &report), CP_OLD_STRUCT);
+  ck_assert_int_eq(CPMechSuggestMethod(m, 0, start, 1, 1e-6, &found), CP_OLD_STRUCT);
+  ck_assert_int_eq(CPMechAddForce(m, &(CPMechForce){.f = any_f_lambda}, NULL), CP_OLD_STRUCT);
+  ck_assert_ptr_null(CPModelCreate(&(CPEquations){.nu = 1}));
+  ck_assert_mentions(CPObjectGetLastMessage(NULL), "size of equations");
+  CPMechFree(&m);
+  N_VDestroy(start);
+}
+END_TEST
+
 START_TEST(sparse_templates_want_the_function_A) {
-  CPEquations model = {.nu = 2, .np = 1, .M = any_matrix, .p = any_position};
+  CPEquations model = {CP_SIZED(CPEquations), .nu = 2, .np = 1, .M = any_matrix, .p = any_position};
   SUNMatrix M       = SUNSparseMatrix(2, 2, 2, CSC_MAT, test_context),
             A       = SUNSparseMatrix(1, 2, 2, CSC_MAT, test_context);
   N_Vector state    = vector_of(4, NULL);
@@ -723,6 +836,7 @@ TEST_SUITE(api) {
   tcase_add_test(tcase, a_sparse_solver_of_dense_matrices_is_named);
   tcase_add_test(tcase, late_options_are_named);
   tcase_add_test(tcase, options_that_need_matrices_are_refused_to_operators);
+  tcase_add_test(tcase, structs_of_an_earlier_version_are_read_and_written_up_to_their_size);
   tcase_add_loop_test(tcase, broken_models_are_named, 0, BROKEN);
   tcase_add_test(tcase, missing_arguments_of_create_are_named);
   tcase_add_loop_test(tcase, wrong_templates_are_named, 0, 10);

@@ -6,8 +6,9 @@ const CPMechMetric metrics[METRICS]     = {CP_METRIC_DEFAULT, CP_METRIC_ERROR, C
                                            CP_METRIC_NEWTON, CP_METRIC_L2};
 static const char *const metric_names[] = {"DEFAULT", "ERROR", "KINETIC", "NEWTON", "L2"};
 
-static const CPLinSol solvers[] = {CP_LINSOL_AUTO, CP_LINSOL_QR, CP_LINSOL_SPARSE, CP_LINSOL_SCHUR};
-static const char *const solver_names[] = {"AUTO", "QR", "SPARSE", "SCHUR"};
+static const CPLinSol solvers[SOLVERS]         = {CP_LINSOL_AUTO, CP_LINSOL_QR, CP_LINSOL_SPARSE,
+                                                  CP_LINSOL_SCHUR};
+static const char *const solver_names[SOLVERS] = {"AUTO", "QR", "SPARSE", "SCHUR"};
 enum { WITH_RANK = 3 }; /* the first three accept dependent rows */
 
 static int solver_count(const System *s) {

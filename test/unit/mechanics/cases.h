@@ -9,7 +9,7 @@
 
 #include "mechanics/systems.h"
 
-enum { METRICS = 5, SOLVERS = 5 };
+enum { METRICS = 5, SOLVERS = 4 };
 extern const CPMechMetric metrics[METRICS]; /* all of them */
 
 typedef struct {

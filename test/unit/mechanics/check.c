@@ -392,7 +392,8 @@ static SUNMatrix pattern(int rows, int cols, int missing) {
 }
 
 static CPEquations functions(void) {
-  return (CPEquations){.nu             = NU,
+  return (CPEquations){CP_SIZED(CPEquations),
+                       .nu             = NU,
                        .nz             = NZ,
                        .np             = NP,
                        .nv             = NV,
@@ -455,7 +456,7 @@ static sunrealtype largest(const CPMechReport *r, const char **name) {
 }
 
 static void assert_good(CPMech mech, N_Vector y, const char *what) {
-  CPMechReport report;
+  CPMechReport report = CP_INIT(CPMechReport);
   const char *name;
   const int flag = CPMechCheck(mech, 0, y, &report);
   ck_assert_msg(flag == CP_SUCCESS, "%s: %d, %s", what, flag,
@@ -509,9 +510,9 @@ _Static_assert(FOUNDS == WRONGS - 1, "each wrong function has its line");
 /* Dense and sparse. A v that is wrong by a constant leaves A and b right, and so on: nothing else
  * is blamed, except that with a wrong A the rows of K, Bq and b have another meaning. */
 START_TEST(wrong_function_is_found_by_name) {
-  CPMechReport report;
-  const int k = _i / 2;
-  m           = (Model){.wrong = FOUND[k].wrong};
+  CPMechReport report = CP_INIT(CPMechReport);
+  const int k         = _i / 2;
+  m                   = (Model){.wrong = FOUND[k].wrong};
   if (_i % 2) create_sparse(-1);
   else create(functions());
   const int flag = CPMechCheck(m.mech, 0, m.y, &report);
@@ -541,8 +542,8 @@ START_TEST(unsymmetric_mass_gives_no_accelerations) {
 END_TEST
 
 START_TEST(entry_that_a_pattern_lacks_is_found) {
-  CPMechReport report;
-  m = (Model){.wrong = NOTHING};
+  CPMechReport report = CP_INIT(CPMechReport);
+  m                   = (Model){.wrong = NOTHING};
   create_sparse(0); /* K(0, 0), the spring */
   ck_assert_int_eq(CPMechCheck(m.mech, 0, m.y, &report), CP_MECH_DERIV_WRONG);
   ck_assert_mentions(m.log.text, "K(0, 0) is 0");
@@ -553,8 +554,8 @@ END_TEST
 /* ---- failures ---- */
 
 START_TEST(bad_arguments_are_refused) {
-  CPMechReport report;
-  m = (Model){.wrong = NOTHING};
+  CPMechReport report = CP_INIT(CPMechReport);
+  m                   = (Model){.wrong = NOTHING};
   create(functions());
   ck_assert_int_eq(CPMechCheck(NULL, 0, m.y, &report), CP_MEM_NULL);
   ck_assert_int_eq(CPMechCheck(m.mech, 0, m.y, NULL), CP_ILL_INPUT);
@@ -570,10 +571,10 @@ static int failing(sunrealtype t, const sunrealtype *q, const sunrealtype *u, co
 }
 
 START_TEST(failing_function_is_named) {
-  CPMechReport report;
-  m                 = (Model){.wrong = NOTHING};
-  CPEquations model = functions();
-  model.f           = failing;
+  CPMechReport report = CP_INIT(CPMechReport);
+  m                   = (Model){.wrong = NOTHING};
+  CPEquations model   = functions();
+  model.f             = failing;
   create(model);
   ck_assert_int_eq(CPMechCheck(m.mech, 0, m.y, &report), CP_USERFUNC_FAIL);
   ck_assert_mentions(m.log.text, "function f failed (-7)");
@@ -582,7 +583,7 @@ START_TEST(failing_function_is_named) {
 END_TEST
 
 START_TEST(every_allocation_may_fail) {
-  CPMechReport report;
+  CPMechReport report = CP_INIT(CPMechReport);
   int n = 0, done = 0;
   m = (Model){.wrong = NOTHING};
   if (_i) create_sparse(-1);

@@ -114,7 +114,7 @@ static int motion(sunrealtype t, sunrealtype *g, void *data) {
 }
 
 static void create(const double *q, CPFrame frame) {
-  CPEquations model = {.nu = NU, .nq = NQ, .np = NA, .nv = NA, .na = NA};
+  CPEquations model = {CP_SIZED(CPEquations), .nu = NU, .nq = NQ, .np = NA, .nv = NA, .na = NA};
   model.M = mass, model.f = forces, model.p = joint, model.A = jacobian, model.b = rates;
   const CPQuaternion attitude = {3, 3, frame};
   const CPMotion driven       = {.g = motion, .step = 0.01};
@@ -150,8 +150,8 @@ static const CPFrame frames[2]    = {CP_FRAME_BODY, CP_FRAME_WORLD};
 static const char *const names[2] = {"CP_FRAME_BODY", "CP_FRAME_WORLD"};
 
 START_TEST(a_sound_body_passes_and_has_three_freedoms) {
-  CPMechReport report;
-  body = (Body){SOUND, .frame = frames[_i % 2]};
+  CPMechReport report = CP_INIT(CPMechReport);
+  body                = (Body){SOUND, .frame = frames[_i % 2]};
   create(state(_i / 2), body.frame);
   ck_assert_msg(check(&report) == CP_SUCCESS, "%s", messages.text);
   ck_assert_int_eq(report.freedom, 3);
@@ -162,8 +162,8 @@ END_TEST
 
 /* In the upright position both frames agree, so the fault appears only away from it. */
 START_TEST(the_frame_that_would_fit_is_named) {
-  CPMechReport report;
-  body = (Body){SOUND, .frame = frames[_i % 2]};
+  CPMechReport report = CP_INIT(CPMechReport);
+  body                = (Body){SOUND, .frame = frames[_i % 2]};
   create(state(_i / 2), frames[1 - _i % 2]);
   ck_assert_int_eq(check(&report), CP_MECH_A_WRONG);
   ck_assert_mentions(messages.text, "it fits with");
@@ -174,8 +174,8 @@ START_TEST(the_frame_that_would_fit_is_named) {
 END_TEST
 
 START_TEST(no_frame_is_named_where_none_fits) {
-  CPMechReport report;
-  body = (Body){SOUND, .frame = CP_FRAME_BODY, .A_elsewhere = 1};
+  CPMechReport report = CP_INIT(CPMechReport);
+  body                = (Body){SOUND, .frame = CP_FRAME_BODY, .A_elsewhere = 1};
   create(state(_i), CP_FRAME_BODY);
   ck_assert_int_eq(check(&report), CP_MECH_A_WRONG);
   ck_assert_msg(!strstr(messages.text, "fits"), "%s", messages.text);
@@ -185,8 +185,8 @@ END_TEST
 
 /* v is A u: its derivative is wrong where A is wrong away from the state, and b is right. */
 START_TEST(an_A_that_is_wrong_elsewhere_is_not_blamed_on_b) {
-  CPMechReport report;
-  body = (Body){SOUND, .frame = frames[_i % 2], .A_elsewhere = 1};
+  CPMechReport report = CP_INIT(CPMechReport);
+  body                = (Body){SOUND, .frame = frames[_i % 2], .A_elsewhere = 1};
   create(state(_i / 2), body.frame);
   ck_assert_int_eq(check(&report), CP_MECH_A_WRONG);
   ck_assert_mentions(messages.text, "moved by half a percent: A(");
@@ -195,9 +195,9 @@ START_TEST(an_A_that_is_wrong_elsewhere_is_not_blamed_on_b) {
 END_TEST
 
 START_TEST(a_negative_inertia_is_named) {
-  CPMechReport report;
-  body            = (Body){SOUND, .frame = CP_FRAME_BODY};
-  body.inertia[1] = -0.2;
+  CPMechReport report = CP_INIT(CPMechReport);
+  body                = (Body){SOUND, .frame = CP_FRAME_BODY};
+  body.inertia[1]     = -0.2;
   create(state(_i), CP_FRAME_BODY);
   ck_assert_int_eq(check(&report), CP_MASS_INDEFINITE);
   ck_assert_mentions(messages.text, "M(4, 4) is -0.2");
@@ -207,8 +207,8 @@ END_TEST
 
 /* Its diagonal is positive. */
 START_TEST(an_inertia_that_is_not_definite_is_named) {
-  CPMechReport report;
-  body = (Body){.inertia = {0.1, 0.2, 0.3}, .product = 4.0, .frame = CP_FRAME_BODY};
+  CPMechReport report = CP_INIT(CPMechReport);
+  body                = (Body){.inertia = {0.1, 0.2, 0.3}, .product = 4.0, .frame = CP_FRAME_BODY};
   create(state(_i), CP_FRAME_BODY);
   ck_assert_int_eq(check(&report), CP_MASS_INDEFINITE);
   ck_assert_mentions(messages.text, "positive definite");
@@ -218,8 +218,8 @@ END_TEST
 
 /* A body without inertia is allowed if the constraints hold it. */
 START_TEST(no_inertia_is_no_negative_one) {
-  CPMechReport report;
-  body = (Body){.frame = CP_FRAME_BODY, .fixed = 1};
+  CPMechReport report = CP_INIT(CPMechReport);
+  body                = (Body){.frame = CP_FRAME_BODY, .fixed = 1};
   create(state(_i), CP_FRAME_BODY);
   ck_assert_msg(check(&report) == CP_SUCCESS, "%s", messages.text);
   destroy();
@@ -227,8 +227,8 @@ START_TEST(no_inertia_is_no_negative_one) {
 END_TEST
 
 START_TEST(a_mechanism_without_freedom_is_told_so) {
-  CPMechReport report;
-  body = (Body){SOUND, .frame = CP_FRAME_BODY, .fixed = 1};
+  CPMechReport report = CP_INIT(CPMechReport);
+  body                = (Body){SOUND, .frame = CP_FRAME_BODY, .fixed = 1};
   create(state(_i), CP_FRAME_BODY);
   ck_assert_msg(check(&report) == CP_SUCCESS, "%s", messages.text);
   ck_assert_int_eq(report.freedom, 0);
@@ -242,7 +242,7 @@ END_TEST
 /* ---- a quaternion off its norm ---- */
 
 START_TEST(a_quaternion_off_its_norm_is_named) {
-  CPMechReport report;
+  CPMechReport report = CP_INIT(CPMechReport);
   sunrealtype t;
   N_Vector result;
   CPIntegrator mem = CPIntegratorCreate("BDF", test_context);
@@ -267,7 +267,7 @@ END_TEST
 /* ---- checks that are refused ---- */
 
 START_TEST(options_may_follow_a_check) {
-  CPMechReport report;
+  CPMechReport report = CP_INIT(CPMechReport);
   sunrealtype t;
   body             = (Body){SOUND, .frame = CP_FRAME_BODY, .driven = 1};
   CPIntegrator mem = CPIntegratorCreate("BDF", test_context);

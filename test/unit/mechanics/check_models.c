@@ -31,8 +31,8 @@ static sunrealtype largest(const CPMechReport *r) {
 }
 
 static void assert_good(CPMech mech, sunrealtype t, N_Vector y) {
-  CPMechReport report;
-  const int flag = CPMechCheck(mech, t, y, &report);
+  CPMechReport report = CP_INIT(CPMechReport);
+  const int flag      = CPMechCheck(mech, t, y, &report);
   ck_assert_msg(flag == CP_SUCCESS, "%d, %s", flag, CPObjectGetLastMessage(CP_OBJECT(mech)));
   if (getenv("CPODES_FIGURES")) fprintf(stderr, "largest error %.1e\n", largest(&report));
   ck_assert_double_lt(largest(&report), GOOD);
@@ -121,7 +121,7 @@ END_TEST
  * this does not matter. */
 START_TEST(sparse_pattern_that_lacks_entries_is_named) {
   CPEquations model;
-  CPMechReport report;
+  CPMechReport report = CP_INIT(CPMechReport);
   BendingChain *chain = bending_chain_create(12, SUN_RCONST(9.81), 100, 20);
   ck_assert_ptr_nonnull(chain);
   ck_assert_int_eq(bending_chain_model(chain, 1, test_context, &model), 0);
@@ -208,7 +208,8 @@ static int ball_joint_matrix(sunrealtype t, const sunrealtype *q, SUNMatrix A, v
 START_TEST(frame_that_is_wrong_shows_where_the_quaternion_is_1) {
   const CPFrame frame         = _i ? CP_FRAME_BODY : CP_FRAME_WORLD;
   const CPQuaternion attitude = {3, 3, frame};
-  const CPEquations model     = {.nu           = 6,
+  const CPEquations model     = {CP_SIZED(CPEquations),
+                                 .nu           = 6,
                                  .nq           = 7,
                                  .np           = 3,
                                  .M            = body_mass,
@@ -216,12 +217,12 @@ START_TEST(frame_that_is_wrong_shows_where_the_quaternion_is_1) {
                                  .p            = ball_joint,
                                  .quaternions  = &attitude,
                                  .nquaternions = 1};
-  CPMechReport report;
-  N_Vector y     = vector_of(13, NULL);
-  entries(y)[2]  = -1;
-  entries(y)[3]  = 1;
-  CPMech mech    = create(&model, y, NULL);
-  const int flag = CPMechCheck(mech, 0, y, &report);
+  CPMechReport report         = CP_INIT(CPMechReport);
+  N_Vector y                  = vector_of(13, NULL);
+  entries(y)[2]               = -1;
+  entries(y)[3]               = 1;
+  CPMech mech                 = create(&model, y, NULL);
+  const int flag              = CPMechCheck(mech, 0, y, &report);
   ck_assert_int_eq(flag, frame == CP_FRAME_BODY ? CP_MECH_A_WRONG : CP_SUCCESS);
   if (flag)
     ck_assert_msg(strstr(CPObjectGetLastMessage(CP_OBJECT(mech)), "moved"), "%s",
@@ -236,7 +237,7 @@ END_TEST
 /* Checks at a state of the mechanism with constant matrices: the code, and what the message must
  * mention. */
 static CPMechReport found(Constant *c, int code, const char *word) {
-  CPMechReport report;
+  CPMechReport report = CP_INIT(CPMechReport);
   constant_build(c);
   const int flag = CPMechCheck(c->mech, 0, c->y, &report);
   ck_assert_msg(flag == code, "%d, %s", flag, c->log.text);
@@ -307,11 +308,11 @@ START_TEST(derivatives_of_accelerations_are_compared) {
   const char *names[]     = {"Uq(1, 0)", "Uu(1, 0)", "Uz(0, 0)", ""};
   sunrealtype wrong[4]    = {0};
   MessageLog log          = {0};
-  const CPEquations model = {
-      .nu = 2, .nz = 1, .udot = accelerations, .zdot = decay, .udot_jac = accelerations_jac};
-  N_Vector y  = VECTOR(0.4, -0.3, 1.1, 0.8, 0.6);
-  CPMech mech = create(&model, y, wrong);
-  CPMechReport report;
+  const CPEquations model = {CP_SIZED(CPEquations), .nu = 2,       .nz = 1,
+                             .udot = accelerations, .zdot = decay, .udot_jac = accelerations_jac};
+  N_Vector y              = VECTOR(0.4, -0.3, 1.1, 0.8, 0.6);
+  CPMech mech             = create(&model, y, wrong);
+  CPMechReport report     = CP_INIT(CPMechReport);
   ck_assert_int_eq(CPObjectSetErrHandlerFn(CP_OBJECT(mech), message_log, &log), CP_SUCCESS);
   wrong[_i]      = SUN_RCONST(0.01);
   const int flag = CPMechCheck(mech, 0, y, &report);
@@ -360,11 +361,12 @@ START_TEST(derivatives_of_prescribed_motions_are_compared) {
   MessageLog log           = {0};
   const CPMotion by        = {
              .coordinate = 1, .kind = how[_i / 3], .g = sway, .gd = sway_d, .gdd = sway_dd, .data = factor};
-  const CPEquations model = {.nu = 2, .M = unit_mass, .motions = &by, .nmotions = 1};
+  const CPEquations model = {CP_SIZED(CPEquations), .nu = 2, .M = unit_mass, .motions = &by,
+                             .nmotions = 1};
   N_Vector y              = VECTOR(0, 0, 0, 0);
   CPMech mech             = create(&model, y, NULL);
-  CPMechReport report;
-  factor[_i % 3] = SUN_RCONST(1.001);
+  CPMechReport report     = CP_INIT(CPMechReport);
+  factor[_i % 3]          = SUN_RCONST(1.001);
   ck_assert_int_eq(CPObjectSetErrHandlerFn(CP_OBJECT(mech), message_log, &log), CP_SUCCESS);
   const int flag = CPMechCheck(mech, SUN_RCONST(0.2), y, &report);
   ck_assert_msg(flag == (_i % 3 < 2 ? CP_MECH_B_WRONG : CP_SUCCESS), "%d, %s", flag, log.text);
@@ -418,7 +420,8 @@ static int singular_A(sunrealtype t, const sunrealtype *q, SUNMatrix A, void *da
 
 START_TEST(peculiar_models_pass) {
   Peculiarity which = (Peculiarity)_i;
-  CPEquations model = {.nu = 2, .M = unit_mass, .f = peculiar_force, .dynamics_jac = peculiar_K};
+  CPEquations model = {CP_SIZED(CPEquations), .nu = 2, .M = unit_mass, .f = peculiar_force,
+                       .dynamics_jac = peculiar_K};
   if (which == SINGULAR_ROW) {
     model.np           = 2;
     model.p            = singular_positions;
@@ -457,7 +460,8 @@ static int no_forces(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
 }
 
 START_TEST(rows_that_agree_at_their_own_velocities_only_pass) {
-  const CPEquations model = {.nu           = 2,
+  const CPEquations model = {CP_SIZED(CPEquations),
+                             .nu           = 2,
                              .np           = 2,
                              .M            = unit_mass,
                              .p            = twice_the_wall,
@@ -491,16 +495,12 @@ static int tilt_A(sunrealtype t, const sunrealtype *q, SUNMatrix A, void *data) 
 
 START_TEST(quaternions_are_compared_at_norm_one) {
   const CPQuaternion attitude = {0, 0, CP_FRAME_BODY};
-  const CPEquations model     = {.nu           = 3,
-                                 .nq           = 4,
-                                 .np           = 1,
-                                 .M            = inertia,
-                                 .A            = tilt_A,
-                                 .p            = tilt,
-                                 .quaternions  = &attitude,
-                                 .nquaternions = 1};
-  N_Vector y                  = VECTOR(0.9, 0.3, -0.4, 0.2, 1, 2, 3); /* norm 1.05 */
-  CPMech mech                 = create(&model, y, NULL);
+  const CPEquations model     = {
+          CP_SIZED(CPEquations), .nu = 3,     .nq = 4,   .np = 1,
+          .M = inertia,          .A = tilt_A, .p = tilt, .quaternions = &attitude,
+          .nquaternions = 1};
+  N_Vector y  = VECTOR(0.9, 0.3, -0.4, 0.2, 1, 2, 3); /* norm 1.05 */
+  CPMech mech = create(&model, y, NULL);
   assert_good(mech, 0, y);
   CPMechFree(&mech);
   N_VDestroy(y);

@@ -162,7 +162,8 @@ void constant_fill(Constant *c) {
 
 void constant_build(Constant *c) {
   const int sparse  = c->form == CSC || c->form == CSR;
-  CPEquations model = {.nu = N, .np = POSITIONS, .nv = VELOCITIES, .na = ROWS};
+  CPEquations model = {CP_SIZED(CPEquations), .nu = N, .np = POSITIONS, .nv = VELOCITIES,
+                       .na = ROWS};
   model.p           = positions;
   model.v           = c->velocity ? c->velocity : velocities;
   model.b           = zero_b;

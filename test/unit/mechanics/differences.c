@@ -27,8 +27,9 @@ static CPMech reduced(const System *s, int with_v, int with_b) {
  * of p in steps of about 0.03, to 1e-11; the KKT systems here amplify by less than 100. */
 static void assert_the_same(const System *s, CPMech other, double tolerance) {
   sunrealtype udot[2][MAX_U], lambda[MAX_ROWS], reaction[2][MAX_U];
-  CPMechOutput out[2] = {{.udot = udot[0], .lambda = lambda, .reaction = reaction[0]},
-                         {.udot = udot[1], .lambda = lambda, .reaction = reaction[1]}};
+  CPMechOutput out[2] = {
+      {CP_SIZED(CPMechOutput), .udot = udot[0], .lambda = lambda, .reaction = reaction[0]},
+      {CP_SIZED(CPMechOutput), .udot = udot[1], .lambda = lambda, .reaction = reaction[1]}};
   ck_assert_int_eq(CPMechEvaluate(s->mech, s->t, s->y, &out[0]), CP_SUCCESS);
   ck_assert_int_eq(CPMechEvaluate(other, s->t, s->y, &out[1]), CP_SUCCESS);
   double size[2] = {0, 0}, error[2] = {0, 0};

@@ -75,7 +75,8 @@ static int damper_jac(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
  * eigenvectors, below 10. A step's error in lambda, roundoff, drifts in z_1. */
 START_TEST(maxwell_damper_is_the_closed_form) {
   const int by_user       = _i / 2;
-  const CPEquations model = {.nu            = 2,
+  const CPEquations model = {CP_SIZED(CPEquations),
+                             .nu            = 2,
                              .nz            = 2,
                              .np            = 1,
                              .M             = unit_mass,
@@ -132,16 +133,11 @@ static int drive_b(sunrealtype t, const sunrealtype *q, const sunrealtype *u, su
 /* A perturbation of the velocity moves the position by half of it, and one of the position changes
  * the velocity by twice of it. */
 START_TEST(acceleration_rows_drive_the_motion) {
-  const CPEquations model = {.nu = 2,
-                             .np = 1,
-                             .na = 2,
-                             .M  = unit_mass,
-                             .A  = table_and_drive,
-                             .f  = push,
-                             .p  = height,
-                             .b  = drive_b};
-  const sunrealtype y0[]  = {1, 0, 0, 0};
-  MechRun *run            = mech_run_create(&model, NULL, y0);
+  const CPEquations model = {
+      CP_SIZED(CPEquations), .nu = 2,   .np = 1,     .na = 2,     .M = unit_mass,
+      .A = table_and_drive,  .f = push, .p = height, .b = drive_b};
+  const sunrealtype y0[] = {1, 0, 0, 0};
+  MechRun *run           = mech_run_create(&model, NULL, y0);
   sunrealtype udot[2], lambda[2];
   mech_run_start(run, method_of(_i), 1e-8);
   mech_run_to(run, 5);
@@ -159,9 +155,9 @@ END_TEST
 
 /* b is needed, since no velocity constraint has that row's derivative */
 START_TEST(acceleration_rows_want_b) {
-  const CPEquations model = {
-      .nu = 2, .np = 1, .na = 2, .M = unit_mass, .A = table_and_drive, .f = push, .p = height};
-  N_Vector y = vector_of(4, NULL);
+  const CPEquations model = {CP_SIZED(CPEquations), .nu = 2,   .np = 1,    .na = 2, .M = unit_mass,
+                             .A = table_and_drive,  .f = push, .p = height};
+  N_Vector y              = vector_of(4, NULL);
   ck_assert_ptr_null(create_mech(&model, y, test_context));
   N_VDestroy(y);
 }
@@ -188,7 +184,8 @@ START_TEST(time_scale_weights_velocities_and_auxiliary_states) {
   static const int order[] = {2, 1};
   const sunrealtype tol = SUN_RCONST(1e-6), tau = _i ? CP_TAU_STEP : SUN_RCONST(0.25);
   const sunrealtype start[6] = {1};
-  const CPEquations model    = {.nu      = 2,
+  const CPEquations model    = {CP_SIZED(CPEquations),
+                                .nu      = 2,
                                 .nz      = 2,
                                 .np      = 1,
                                 .M       = unit_mass,
@@ -224,10 +221,11 @@ static int damper(sunrealtype t, const sunrealtype *q, const sunrealtype *u, con
 /* |y|^2 = |q|^2 + |u|^2 + |z|^2 of WRMS norms, for q and u with two components and z with one */
 START_TEST(groups_have_norms_of_their_own) {
   const sunrealtype tol = SUN_RCONST(1e-6), tau = SUN_RCONST(0.25), start[5] = {1};
-  const CPEquations model = {
-      .nu = 2, .nz = 1, .np = 1, .M = unit_mass, .A = table, .f = springs, .p = height, .zdot = damper};
-  const sunrealtype e[5] = {3 * tol, -4 * tol, 5 * tol, 7 * tol, 2 * tol};
-  MechRun *run           = mech_run_create(&model, NULL, start);
+  const CPEquations model = {CP_SIZED(CPEquations), .nu = 2,    .nz = 1,      .np = 1,
+                             .M = unit_mass,        .A = table, .f = springs, .p = height,
+                             .zdot = damper};
+  const sunrealtype e[5]  = {3 * tol, -4 * tol, 5 * tol, 7 * tol, 2 * tol};
+  MechRun *run            = mech_run_create(&model, NULL, start);
   N_Vector weights = N_VClone(run->y), error = N_VClone(run->y);
   sunrealtype expected = 0;
   ck_assert_int_eq(CPMechSetErrorTimeScale(run->mech, tau), CP_SUCCESS);

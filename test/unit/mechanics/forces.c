@@ -107,7 +107,8 @@ enum { BY_JAC, BY_DIFFERENCES, SPARSE_BY_JAC, SPARSE_BY_PATTERN, SPARSE_BY_DIFFE
 static MechRun *tied(Block *block, int way, const sunrealtype *y0) {
   const int is_sparse = way >= SPARSE_BY_JAC;
   SUNMatrix one       = pattern(2, 1, 0);
-  CPEquations model   = {.nu             = 2,
+  CPEquations model   = {CP_SIZED(CPEquations),
+                         .nu             = 2,
                          .np             = 1,
                          .M              = unit_mass,
                          .A              = normal,
@@ -116,8 +117,9 @@ static MechRun *tied(Block *block, int way, const sunrealtype *y0) {
                          .b              = flat,
                          .dynamics_jac   = no_partials,
                          .constraint_jac = flat_jac};
-  CPMechForce force   = {
-        .f = spring, .jac = way == BY_JAC || way == SPARSE_BY_JAC ? spring_jac : NULL, .data = block};
+  CPMechForce force   = {CP_SIZED(CPMechForce), .f = spring,
+                         .jac  = way == BY_JAC || way == SPARSE_BY_JAC ? spring_jac : NULL,
+                         .data = block};
   if (is_sparse) {
     model.M_tmpl = pattern(2, 2, 0), model.A_tmpl = pattern(1, 1, 1);
     model.K_tmpl  = pattern(2, 2, 0);
@@ -178,9 +180,9 @@ START_TEST(an_added_spring_oscillates_as_its_closed_form) {
 END_TEST
 
 START_TEST(partial_derivatives_of_an_added_force_are_checked) {
-  Block block = {.wrong = 0.01};
-  CPMechReport report;
-  MechRun *run = tied(&block, _i ? SPARSE_BY_JAC : BY_JAC, (sunrealtype[]){0.1, 0, 0.3, 0});
+  Block block         = {.wrong = 0.01};
+  CPMechReport report = CP_INIT(CPMechReport);
+  MechRun *run        = tied(&block, _i ? SPARSE_BY_JAC : BY_JAC, (sunrealtype[]){0.1, 0, 0.3, 0});
   ck_assert_int_eq(CPMechCheck(run->mech, 0, run->y, &report), CP_MECH_DERIV_WRONG);
   ck_assert_double_gt(report.C, 1e-3);
   ck_assert_double_lt(report.K, 1e-7);
@@ -230,7 +232,8 @@ static int friction_jac(sunrealtype t, const sunrealtype *q, const sunrealtype *
 START_TEST(frictions_of_the_model_and_beside_it_add_up) {
   Block block             = {.mu = 0.075};
   const int with_jac      = _i / METHODS;
-  const CPEquations model = {.nu         = 2,
+  const CPEquations model = {CP_SIZED(CPEquations),
+                             .nu         = 2,
                              .np         = 1,
                              .M          = unit_mass,
                              .A          = normal,
@@ -239,10 +242,10 @@ START_TEST(frictions_of_the_model_and_beside_it_add_up) {
                              .b          = flat,
                              .f_lambda   = friction,
                              .lambda_jac = with_jac ? friction_jac : NULL};
-  const CPMechForce force = {
-      .f = friction, .on_lambda = 1, .lambda_jac = with_jac ? friction_jac : NULL, .data = &block};
-  MechRun *run        = mech_run_create(&model, &block, (sunrealtype[]){0, 0, 1, 0});
-  const sunrealtype a = WEIGHT - 2 * block.mu * 10;
+  const CPMechForce force = {CP_SIZED(CPMechForce), .f = friction, .on_lambda = 1,
+                             .lambda_jac = with_jac ? friction_jac : NULL, .data = &block};
+  MechRun *run            = mech_run_create(&model, &block, (sunrealtype[]){0, 0, 1, 0});
+  const sunrealtype a     = WEIGHT - 2 * block.mu * 10;
   sunrealtype udot[2], lambda;
   for (int k = 0; k < 3; k++) { /* The force comes, goes and comes after uses of the system. */
     int id;
@@ -286,9 +289,9 @@ static int falling_jac(sunrealtype t, const sunrealtype *q, const sunrealtype *u
 /* udot and udot_jac know nothing of an added force: neither is used then. x'' is half of the forces on the mass 2. */
 START_TEST(given_accelerations_are_left_for_those_with_the_added_force) {
   Block block             = {.f = 0};
-  const CPEquations model = {
-      .nu = 2, .M = twice_mass, .f = weight, .udot = falling, .udot_jac = falling_jac};
-  const CPMechForce force = {.f = spring, .jac = spring_jac, .data = &block};
+  const CPEquations model = {CP_SIZED(CPEquations), .nu = 2,         .M = twice_mass,
+                             .f = weight,           .udot = falling, .udot_jac = falling_jac};
+  const CPMechForce force = {CP_SIZED(CPMechForce), .f = spring, .jac = spring_jac, .data = &block};
   MechRun *run            = mech_run_create(&model, &block, (sunrealtype[]){0, 0, 0, 0});
   ck_assert_int_eq(CPMechAddForce(run->mech, &force, NULL), CP_SUCCESS);
   ck_assert_int_eq(CPMechSetNewton(run->mech, CP_NEWTON_HALF), CP_SUCCESS);
@@ -315,11 +318,13 @@ START_TEST(wrong_forces_are_refused) {
   Block block        = {.f = 0};
   MechRun *run       = tied(&block, BY_JAC, (sunrealtype[]){0, 0, 0, 0});
   SUNMatrix too_wide = SUNDenseMatrix(2, 3, test_context);
-  CPMechForce force  = {.f = spring, .data = &block};
+  CPMechForce force  = {CP_SIZED(CPMechForce), .f = spring, .data = &block};
   ck_assert_int_eq(CPMechAddForce(NULL, &force, NULL), CP_MEM_NULL);
   ck_assert_int_eq(CPMechRemoveForce(NULL, 0), CP_MEM_NULL);
   ck_assert_int_eq(CPMechAddForce(run->mech, NULL, NULL), CP_ILL_INPUT);
-  ck_assert_int_eq(CPMechAddForce(run->mech, &(CPMechForce){.jac = spring_jac}, NULL), CP_ILL_INPUT);
+  ck_assert_int_eq(
+      CPMechAddForce(run->mech, &(CPMechForce){CP_SIZED(CPMechForce), .jac = spring_jac}, NULL),
+      CP_ILL_INPUT);
   force.lambda_jac = friction_jac;
   ck_assert_int_eq(CPMechAddForce(run->mech, &force, NULL), CP_ILL_INPUT);
   ck_assert_mentions(run->log.text, "on_lambda");
@@ -331,7 +336,7 @@ START_TEST(wrong_forces_are_refused) {
   ck_assert_int_eq(CPMechAddForce(run->mech, &force, NULL), CP_TOO_LATE);
   mech_run_free(&run);
 
-  const CPEquations recursion = {.nu = 2, .udot = no_accelerations};
+  const CPEquations recursion = {CP_SIZED(CPEquations), .nu = 2, .udot = no_accelerations};
   run                         = mech_run_create(&recursion, NULL, (sunrealtype[]){0, 0, 0, 0});
   ck_assert_int_eq(CPMechAddForce(run->mech, &force, NULL), CP_NOT_SUPPORTED);
   mech_run_free(&run);
@@ -349,7 +354,7 @@ static int failing(sunrealtype t, const sunrealtype *q, const sunrealtype *u, co
 START_TEST(failures_of_an_added_force_are_passed_on) {
   Block block             = {.f = 0};
   int result              = -1;
-  const CPMechForce force = {.f = failing, .data = &result};
+  const CPMechForce force = {CP_SIZED(CPMechForce), .f = failing, .data = &result};
   sunrealtype udot[2];
   MechRun *run = tied(&block, BY_JAC, (sunrealtype[]){0, 0, 0, 0});
   ck_assert_int_eq(CPMechAddForce(run->mech, &force, NULL), CP_SUCCESS);
@@ -377,7 +382,8 @@ static int present(void *user_data, void **data) {
 
 START_TEST(functions_get_the_data_of_the_moment) {
   Present data            = {.fails = 0};
-  const CPEquations model = {.nu = 2, .M = unit_mass, .f = weight, .current_data = present};
+  const CPEquations model = {CP_SIZED(CPEquations), .nu = 2, .M = unit_mass, .f = weight,
+                             .current_data = present};
   MechRun *run            = mech_run_create(&model, &data, (sunrealtype[]){0, 0, 0, 0});
   sunrealtype udot[2];
   ck_assert_int_eq(CPMechAccelerations(run->mech, 0, run->y, udot, NULL), CP_SUCCESS);
@@ -406,7 +412,8 @@ static int rod_length(sunrealtype t, const sunrealtype *q, sunrealtype *p, void 
 }
 
 START_TEST(both_masses_of_a_rod_share_an_impulse) {
-  const CPEquations model = {.nu = 2, .np = 1, .M = unit_mass, .A = rod, .p = rod_length, .b = flat};
+  const CPEquations model = {CP_SIZED(CPEquations), .nu = 2,  .np = 1, .M = unit_mass, .A = rod,
+                             .p = rod_length,       .b = flat};
   MechRun *run            = mech_run_create(&model, NULL, (sunrealtype[]){0, 1, 0, 0});
   const sunrealtype f[] = {3, 0, 0, 0}, r[] = {0, 2};
   sunrealtype d[4], mu[2];
@@ -431,7 +438,8 @@ START_TEST(both_masses_of_a_rod_share_an_impulse) {
 END_TEST
 
 START_TEST(wrong_right_hand_sides_are_refused) {
-  const CPEquations model = {.nu = 2, .np = 1, .M = unit_mass, .A = rod, .p = rod_length, .b = flat};
+  const CPEquations model = {CP_SIZED(CPEquations), .nu = 2,  .np = 1, .M = unit_mass, .A = rod,
+                             .p = rod_length,       .b = flat};
   MechRun *run            = mech_run_create(&model, NULL, (sunrealtype[]){0, 1, 0, 0});
   const sunrealtype f[]   = {NAN, 0};
   sunrealtype d[2];

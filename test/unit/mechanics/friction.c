@@ -61,7 +61,8 @@ static int block_friction_jac(sunrealtype t, const sunrealtype *q, const sunreal
 }
 
 static CPEquations block_model(int with_jac) {
-  return (CPEquations){.nu         = 2,
+  return (CPEquations){CP_SIZED(CPEquations),
+                       .nu         = 2,
                        .np         = 1,
                        .M          = block_mass,
                        .A          = block_normal,
@@ -80,7 +81,7 @@ START_TEST(sliding_block_is_the_closed_form) {
   const sunrealtype y0[] = {0, 0, 1, 0};
   MechRun *run           = mech_run_create(&model, &block, y0);
   sunrealtype reaction[2], lambda[1];
-  CPMechOutput out = {.lambda = lambda, .reaction = reaction};
+  CPMechOutput out = {CP_SIZED(CPMechOutput), .lambda = lambda, .reaction = reaction};
   mech_run_start(run, _i % 2 ? CV_ADAMS : CV_BDF, 1e-8);
   mech_run_to(run, t);
   const sunrealtype way = t + a * t * t / 2, bound = mech_run_bound(run, way, 1 + t);
@@ -180,7 +181,8 @@ static int rod_height(sunrealtype t, const sunrealtype *q, sunrealtype *p, void 
 }
 
 static CPEquations rod_model(int with_jac) {
-  return (CPEquations){.nu         = 3,
+  return (CPEquations){CP_SIZED(CPEquations),
+                       .nu         = 3,
                        .np         = 1,
                        .M          = rod_mass,
                        .A          = rod_end,
@@ -326,7 +328,8 @@ START_TEST(forces_converge_where_multipliers_vanish) {
   static const sunrealtype size = 1e6; /* of the forces */
   unsigned long long seed       = 11;
   Balanced b;
-  const CPEquations model = {.nu         = DIM,
+  const CPEquations model = {CP_SIZED(CPEquations),
+                             .nu         = DIM,
                              .np         = ROWS,
                              .M          = balanced_mass,
                              .A          = balanced_rows,

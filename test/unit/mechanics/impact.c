@@ -300,7 +300,8 @@ START_TEST(two_balls_share_the_velocity_by_newtons_law) {
   const sunrealtype e = _i / SUN_RCONST(4.0), V = -3;
   const int open[] = {1, 1, 0}, hit[] = {0, 0, 1};
   sunrealtype impulse[3];
-  const CPEquations model = {.nu = 4, .np = 3, .M = ball_mass, .A = ball_A, .p = ball_positions};
+  const CPEquations model = {CP_SIZED(CPEquations), .nu = 4,     .np = 3,
+                             .M = ball_mass,        .A = ball_A, .p = ball_positions};
   N_Vector y              = VECTOR(R, -L, -R, -L, V, 0, 0, 0);
   CPMech mech             = create_mech(&model, y, test_context);
   ck_assert_ptr_nonnull(mech);
@@ -339,7 +340,8 @@ static int rod_mass(sunrealtype t, const sunrealtype *q, SUNMatrix M, void *data
 
 START_TEST(rod_that_holds_changes_nothing) {
   const int none[]        = {0};
-  const CPEquations model = {.nu = 2, .np = 1, .M = rod_mass, .A = rod_A, .p = rod_positions};
+  const CPEquations model = {CP_SIZED(CPEquations), .nu = 2,    .np = 1,
+                             .M = rod_mass,         .A = rod_A, .p = rod_positions};
   for (int k = 0; k < 200; k++) {
     const sunrealtype angle = SUN_RCONST(0.03) * k, s = sin(angle), d = cos(angle);
     N_Vector y  = VECTOR(s, -d, 3 * d, 3 * s);
@@ -388,7 +390,8 @@ START_TEST(velocities_follow_a_kink_of_a_motion) {
   sunrealtype slope = 5, impulse[1] = {0};
   const CPMotion by = {
       .coordinate = 1, .kind = how[_i], .g = kinked, .gd = kinked_d, .gdd = kinked_dd, .data = &slope};
-  const CPEquations model = {.nu = 2, .M = coupled_mass, .motions = &by, .nmotions = 1};
+  const CPEquations model = {CP_SIZED(CPEquations), .nu = 2, .M = coupled_mass, .motions = &by,
+                             .nmotions = 1};
   N_Vector y              = VECTOR(0, 0, 7, 1);
   CPMech mech             = create_mech(&model, y, test_context);
   ck_assert_ptr_nonnull(mech);

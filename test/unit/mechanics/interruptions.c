@@ -188,10 +188,10 @@ static void create(Script *c, int k) {
 /* ---- actions: a code, and numbers in c->out ---- */
 
 static int evaluate(Script *c) {
-  CPMechOutput at = {.udot = entries(c->out)};
+  CPMechOutput at = {CP_SIZED(CPMechOutput), .udot = entries(c->out)};
   return CPMechEvaluate(c->mech, c->s->t, c->y, &at);
 }
-static const CPParameters parameters = {.n = 1, .values = &nothing};
+static const CPParameters parameters = {CP_SIZED(CPParameters), .n = 1, .values = &nothing};
 static int forward(Script *c) {
   const sunrealtype dp[1] = {1.0};
   return CPMechJvp(c->mech, c->s->t, c->y, &parameters, c->along, dp, c->out, NULL);
@@ -225,11 +225,11 @@ static int initial(Script *c) {
   return CPMechCalcIC(c->mech, c->s->t, c->out, NULL, NULL, a, NULL);
 }
 static int check(Script *c) {
-  CPMechReport report;
+  CPMechReport report = CP_INIT(CPMechReport);
   return CPMechCheck(c->mech, c->s->t, c->y, &report);
 }
 static int suggest(Script *c) {
-  CPMechSuggestion s = {0};
+  CPMechSuggestion s = CP_INIT(CPMechSuggestion);
   const int flag     = CPMechSuggestMethod(c->mech, c->s->t, c->y, c->s->t + 1.0, 1.0e-4, &s);
   if (!flag) entries(c->out)[0] = s.radius;
   return flag;
@@ -338,8 +338,8 @@ static int start_cpode(Script *c, Run *r, int method) {
   int flag = CPMechAttach(c->mech, r->mem, c->s->t, c->y);
   if (!flag) flag = CPIntegratorSStolerances(r->mem, 1.0e-5, 1.0e-5);
   if (flag || method == BDF) return flag;
-  flag = CPSensCreate(&parameters, c->y, test_context, &r->sens); /* from 0 */
-  if (!flag) flag = CPIntegratorSetSens(r->mem, r->sens);
+  r->sens = CPSensCreate(&parameters, c->y, test_context); /* from 0 */
+  flag    = r->sens ? CPIntegratorSetSens(r->mem, r->sens) : CP_MEM_FAIL;
   return flag ? flag : CPSensCalcIC(r->sens, NULL);
 }
 

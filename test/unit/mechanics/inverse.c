@@ -153,7 +153,8 @@ static MessageLog messages;
 static int has_z(int feature) { return feature == WITH_Z; }
 
 static CPEquations model_of(int feature, int by_inverse) {
-  CPEquations m = {.nu = NU, .np = 1, .p = p, .v = v, .b = feature == NO_B ? NULL : b};
+  CPEquations m = {CP_SIZED(CPEquations),          .nu = NU, .np = 1, .p = p, .v = v,
+                   .b = feature == NO_B ? NULL : b};
   if (has_z(feature)) m.nz = 1, m.zdot = zdot, m.f_lambda = f_lambda, m.Mu = by_inverse ? Mu : NULL;
   if (!by_inverse) {
     m.M = M, m.A = A, m.f = has_z(feature) ? f : f_without_z;
@@ -225,8 +226,8 @@ END_TEST
 
 /* With quadratic, r(a) - r(0) is not M a: named by its part of r_0. */
 START_TEST(check_compares_inverse_with_M) {
-  CPMechReport report;
-  CPMech mech = create(_i, 1);
+  CPMechReport report = CP_INIT(CPMechReport);
+  CPMech mech         = create(_i, 1);
   ck_assert_msg(CPMechCheck(mech, 0.3, y, &report) == CP_SUCCESS, "%s", messages.text);
   ck_assert_double_le(report.inverse, ROUNDED);
   ck_assert_double_le(report.A_p, 1.0e-8);
@@ -295,10 +296,11 @@ START_TEST(motions_without_constraints_are_those_of_the_matrices) {
   const sunrealtype tol = 1.0e-8, bound = 400.0 * tol * exp(2.0 * T_END);
   N_Vector reference = NULL;
   for (int k = 0; k < 2; k++) {
-    const CPEquations model = k ? (CPEquations){.nu = NU, .inverse = inverse_without_z}
-                                : (CPEquations){.nu = NU, .M = M, .f = f_without_z};
-    y                       = vector_of(2 * NU, (sunrealtype[]){0.6, 0.1, 0.8, 0.4, -0.2, -0.3});
-    CPMech mech             = create_mech(&model, y, test_context);
+    const CPEquations model =
+        k ? (CPEquations){CP_SIZED(CPEquations), .nu = NU, .inverse = inverse_without_z}
+          : (CPEquations){CP_SIZED(CPEquations), .nu = NU, .M = M, .f = f_without_z};
+    y           = vector_of(2 * NU, (sunrealtype[]){0.6, 0.1, 0.8, 0.4, -0.2, -0.3});
+    CPMech mech = create_mech(&model, y, test_context);
     ck_assert_ptr_nonnull(mech);
     ck_assert_int_eq(CPMechSetUserData(mech, &device), CP_SUCCESS);
     const Outcome out = integrate(mech, k ? methods[_i] : "DOP853", k ? tol : 1.0e-12, T_END);
@@ -433,7 +435,8 @@ END_TEST
 
 /* A model that has only udot: what it lacks is named. */
 START_TEST(operators_without_inverse_are_refused_as_before) {
-  CPEquations model = {.nu = NU, .np = 1, .p = p, .udot = any_udot, .Au = Au, .ATl = ATl};
+  CPEquations model = {CP_SIZED(CPEquations), .nu = NU, .np = 1,   .p = p,
+                       .udot = any_udot,      .Au = Au, .ATl = ATl};
   y                 = vector_of(2 * NU, NULL);
   CPMech mech       = create_mech(&model, y, test_context);
   ck_assert_int_eq(CPObjectSetErrHandlerFn(CP_OBJECT(mech), message_log, &messages), CP_SUCCESS);
@@ -563,7 +566,8 @@ START_TEST(auxiliary_variables_take_accurate_multipliers) {
                     unit = tol * (1.0 + fabs(z));
   sunrealtype ends[2];
   for (int k = 0; k < 2; k++) {
-    const CPEquations model = {.nu      = 1,
+    const CPEquations model = {CP_SIZED(CPEquations),
+                               .nu      = 1,
                                .nz      = 1,
                                .np      = 1,
                                .inverse = pressed_inverse,

@@ -172,7 +172,7 @@ START_TEST(a_projection_forms_the_positions_of_each_x_once) {
 END_TEST
 
 START_TEST(norms_are_told_and_restored) {
-  CPMechOutput out = {0};
+  CPMechOutput out = CP_INIT(CPMechOutput);
   create(_i);
   N_Vector y = case_disturbed(s, 1e-3);
   ck_assert_int_eq(CPMechEvaluate(mech, s->t, y, &out), CP_SUCCESS);
@@ -198,7 +198,7 @@ START_TEST(coordinates_of_a_norm_are_held_together) {
                 messages.text);
   for (int i = 3; i < 7; i++)
     ck_assert_double_le(fabs(entries(y)[i] - entries(start)[i]), 2 * DBL_EPSILON);
-  CPMechOutput out = {0};
+  CPMechOutput out = CP_INIT(CPMechOutput);
   ck_assert_int_eq(CPMechEvaluate(mech, s->t, y, &out), CP_SUCCESS);
   ck_assert_double_le(out.position, 1e-10 * fmax(1, N_VMaxNorm(y)) * 4); /* |row of A| < 4 */
   ck_assert_double_gt(max_distance(y, start), 1e-6);
@@ -258,7 +258,7 @@ START_TEST(half_turns_are_quaternions) {
   mech = create_mech(&s->model, s->y, test_context);
   ck_assert_int_eq(CPMechSetUserData(mech, s->user_data), CP_SUCCESS);
   for (int i = 0; i < 4; i++) entries(s->y)[s->first_q[0] + i] = i == _i;
-  CPMechOutput out = {0};
+  CPMechOutput out = CP_INIT(CPMechOutput);
   ck_assert_int_eq(CPMechEvaluate(mech, s->t, s->y, &out), CP_SUCCESS);
   ck_assert_double_le(out.norms, 1.0e-12);
   destroy();

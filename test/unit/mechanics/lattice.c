@@ -278,7 +278,8 @@ CPMech lattice_create(Lattice *l, SUNContext ctx) {
     motion[nmotions++] = (CPMotion){
         .coordinate = coordinates(l) - 1, .kind = CP_MOTION_DIRECT, .g = sine, .step = 1e-3};
   N_Vector y        = lattice_state(l);
-  CPEquations model = {.nu             = NU,
+  CPEquations model = {CP_SIZED(CPEquations),
+                       .nu             = NU,
                        .nq             = coordinates(l),
                        .nz             = l->nz,
                        .nquad          = l->nquad,

@@ -74,7 +74,7 @@ static int switch_rows(Script *c) {
 }
 
 static int evaluate(Script *c) {
-  CPMechOutput out = {0};
+  CPMechOutput out = CP_INIT(CPMechOutput);
   return CPMechEvaluate(c->mech, c->t, c->y, &out);
 }
 

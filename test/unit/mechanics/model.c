@@ -162,7 +162,8 @@ END_TEST
 START_TEST(a_model_tells_what_it_was_made_from) {
   CPQuaternion Q[]            = {{7, 6, CP_FRAME_WORLD}, {0, 0, CP_FRAME_BODY}};
   SUNMatrix M                 = SUNDenseMatrix(9, 9, test_context);
-  const CPEquations equations = {.nu = 9, .nq = 11, .M_tmpl = M, .quaternions = Q, .nquaternions = 2};
+  const CPEquations equations = {CP_SIZED(CPEquations), .nu = 9,          .nq = 11,
+                                 .M_tmpl = M,           .quaternions = Q, .nquaternions = 2};
   for (int i = 0; i < 9; i++) SM_ELEMENT_D(M, i, i) = 1;
   CPModel model = CPModelCreate(&equations);
   ck_assert_ptr_nonnull(model);

@@ -20,7 +20,8 @@ static MessageLog messages;
 static void open_masses(int n, int nmotions, const CPMotion *motions) {
   SUNMatrix M = SUNDenseMatrix(n, n, test_context);
   for (int i = 0; i < n; i++) SM_ELEMENT_D(M, i, i) = 1.0;
-  const CPEquations model = {.nu = n, .M_tmpl = M, .motions = motions, .nmotions = nmotions};
+  const CPEquations model = {CP_SIZED(CPEquations), .nu = n, .M_tmpl = M, .motions = motions,
+                             .nmotions = nmotions};
   y                       = vector_of(2 * n, NULL);
   mech                    = create_mech(&model, y, test_context);
   SUNMatDestroy(M);
@@ -332,7 +333,8 @@ static int is_refused(CPMotion first, CPMotion second, int count) {
   const CPMotion by[]   = {first, second};
   SUNMatrix M           = SUNDenseMatrix(1, 1, test_context);
   SM_ELEMENT_D(M, 0, 0) = 1.0;
-  const CPEquations of  = {.nu = 1, .M_tmpl = M, .motions = by, .nmotions = count};
+  const CPEquations of  = {CP_SIZED(CPEquations), .nu = 1, .M_tmpl = M, .motions = by,
+                           .nmotions = count};
   CPModel model         = CPModelCreate(&of);
   const int refused     = model == NULL;
   CPModelFree(&model);
@@ -400,13 +402,9 @@ END_TEST
 START_TEST(coordinates_beside_quaternions_have_their_velocities) {
   const CPQuaternion attitude = {0, 0, CP_FRAME_BODY};
   const CPMotion by           = {4, CP_MOTION_FULL, sine, sine_rate, sine_curvature, 0.0, &record};
-  const CPEquations model     = {.nu           = 4,
-                                 .nq           = 5,
-                                 .M            = unit_mass,
-                                 .quaternions  = &attitude,
-                                 .nquaternions = 1,
-                                 .motions      = &by,
-                                 .nmotions     = 1};
+  const CPEquations model     = {
+          CP_SIZED(CPEquations),    .nu = 4,           .nq = 5,        .M = unit_mass,
+          .quaternions = &attitude, .nquaternions = 1, .motions = &by, .nmotions = 1};
   sunrealtype udot[4];
   reset_record();
   y    = VECTOR(1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0);
@@ -465,8 +463,8 @@ static int state_forces(sunrealtype t, const sunrealtype *q, const sunrealtype *
 START_TEST(each_way_gives_the_prescribed_acceleration) {
   const CPMotionKind how  = (CPMotionKind)_i;
   const CPMotion by       = {0, how, sine, sine_rate, sine_curvature, 0.0, &record};
-  const CPEquations model = {
-      .nu = 2, .M = coupled_mass, .f = state_forces, .motions = &by, .nmotions = 1};
+  const CPEquations model = {CP_SIZED(CPEquations), .nu = 2,        .M = coupled_mass,
+                             .f = state_forces,     .motions = &by, .nmotions = 1};
   const sunrealtype t = 0.3, phase = omega * t + 0.4, g = sin(phase), gd = omega * cos(phase);
   const sunrealtype gdd = -omega * omega * sin(phase), q1 = 0.7;
   sunrealtype udot[2], lambda                             = 0.0;
@@ -539,8 +537,9 @@ START_TEST(of_many_motions_that_contradict_a_constraint_some_are_named) {
   CPMotion by[6];
   for (int i = 0; i < 6; i++)
     by[i] = (CPMotion){.coordinate = i, .kind = CP_MOTION_FULL, .g = square_of_time, .step = 0.01};
-  const CPEquations model = {
-      .nu = 6, .np = 1, .M = unit_masses, .A = ones, .p = sum_of_all, .motions = by, .nmotions = 6};
+  const CPEquations model = {CP_SIZED(CPEquations), .nu = 6,      .np = 1,
+                             .M = unit_masses,      .A = ones,    .p = sum_of_all,
+                             .motions = by,         .nmotions = 6};
   sunrealtype a[6];
   N_Vector state = vector_of(12, NULL);
   CPMech many    = create_mech(&model, state, test_context);

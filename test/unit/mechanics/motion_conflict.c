@@ -119,7 +119,7 @@ static void ck_assert_names_a_motion(void) {
  * dead centre, q = pi, x does not determine q. */
 START_TEST(motions_that_go_together_are_followed) {
   sunrealtype t, x, q, udot[3];
-  CPMechOutput out = {.udot = udot};
+  CPMechOutput out = {CP_SIZED(CPMechOutput), .udot = udot};
   long int steps;
   open_crank(way_of_q(_i), way_of_x(_i), (Drive){0});
   const int flag = run_to(1.8, &t);

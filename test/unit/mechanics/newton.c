@@ -529,7 +529,8 @@ static int wrong_jac(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
 START_TEST(partial_derivatives_that_are_grossly_too_large_end_runs_of_BDF) {
   const sunrealtype factor = pow(10.0, 6 + 3 * (_i % 3)), tol = pow(10.0, -4 - 2 * (_i / 3 % 3));
   Wrong wrong             = {1.0, 1.0, _i / 9 % 2 ? 10.0 : 0.0, 1.0e3};
-  const CPEquations model = {.nu = 2, .M = unit_masses, .f = springs, .dynamics_jac = wrong_jac};
+  const CPEquations model = {CP_SIZED(CPEquations), .nu = 2, .M = unit_masses, .f = springs,
+                             .dynamics_jac = wrong_jac};
   N_Vector state          = vector_of(4, (sunrealtype[]){1.0, 1.0, 0.0, 0.0});
   CPMech oscillators      = create_mech(&model, state, test_context);
   CPIntegrator mem        = CPIntegratorCreate("BDF", test_context);

@@ -82,7 +82,8 @@ static N_Vector y;
 static MessageLog messages;
 
 static void create(int given) {
-  const CPEquations model = {.nu            = 2,
+  const CPEquations model = {CP_SIZED(CPEquations),
+                             .nu            = 2,
                              .nz            = 1,
                              .udot          = udot,
                              .zdot          = zdot,
@@ -173,12 +174,12 @@ static int forces(sunrealtype t, const sunrealtype *q, const sunrealtype *u, con
 }
 
 START_TEST(kinematics_of_the_user_are_part_of_the_matrix) {
-  const CPEquations model = {
-      .nu = 2, .nz = 1, .M = unit_mass, .f = forces, .zdot = zdot, .N = kinematics};
-  CPMechNewtonMem newton = NULL;
-  int renewed            = 0;
-  y                      = VECTOR(0.3, -0.5, 0.4, 0.8, 0.6);
-  mech                   = create_mech(&model, y, test_context);
+  const CPEquations model = {CP_SIZED(CPEquations), .nu = 2,      .nz = 1,        .M = unit_mass,
+                             .f = forces,           .zdot = zdot, .N = kinematics};
+  CPMechNewtonMem newton  = NULL;
+  int renewed             = 0;
+  y                       = VECTOR(0.3, -0.5, 0.4, 0.8, 0.6);
+  mech                    = create_mech(&model, y, test_context);
   ck_assert_int_eq(CPMechSetNewton(mech, _i ? CP_NEWTON_HALF : CP_NEWTON_KKT), CP_SUCCESS);
   ck_assert_int_eq(cpMechSetUp(mech, "test"), CP_SUCCESS);
   ck_assert_int_eq(cpNewtonCreate(&newton, mech), CP_SUCCESS);

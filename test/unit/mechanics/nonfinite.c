@@ -105,14 +105,10 @@ static SUNMatrix pattern_of(int rows, int diagonal) {
 static CPMech system_of(Kind kind, Storage storage, CPLinSol solver, N_Vector y) {
   static sunrealtype zero;
   static const int on[NP] = {1, 0};
-  CPEquations model       = {.nu = NU,
-                             .np = rows_of(kind),
-                             .M  = mass,
-                             .A  = constraint_matrix,
-                             .p  = positions,
-                             .f  = forces,
-                             .b  = acceleration};
-  const CPMotion held     = {2, CP_MOTION_FULL, constant, constant, constant, 0, &zero};
+  CPEquations model       = {
+            CP_SIZED(CPEquations),  .nu = NU,       .np = rows_of(kind), .M = mass,
+            .A = constraint_matrix, .p = positions, .f = forces,         .b = acceleration};
+  const CPMotion held = {2, CP_MOTION_FULL, constant, constant, constant, 0, &zero};
   if (kind == FULL) model.motions = &held, model.nmotions = 1;
   if (storage != DENSE) {
     model.M_tmpl = pattern_of(NU, storage == DIAGONAL);

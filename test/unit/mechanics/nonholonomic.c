@@ -51,7 +51,8 @@ static int slip_b(sunrealtype t, const sunrealtype *q, const sunrealtype *u, sun
 START_TEST(knife_edge_follows_its_cycloid) {
   KnifeEdge k             = {.g = 9.81, .alpha = 0.3, .omega = 1.5};
   const int by_user       = _i / 2;
-  const CPEquations model = {.nu = 3,
+  const CPEquations model = {CP_SIZED(CPEquations),
+                             .nu = 3,
                              .nv = 1,
                              .M  = unit_mass,
                              .A  = blade,
@@ -123,7 +124,8 @@ static int ball_height(sunrealtype t, const sunrealtype *q, sunrealtype *p, void
 /* The centre accelerates with 5/7 of the slope's pull, keeps its speed sideways, and the spin about
  * the normal stays. Reactions: the weight, and 2/7 of the pull. */
 START_TEST(ball_rolls_with_five_sevenths) {
-  const CPEquations model = {.nu           = 6,
+  const CPEquations model = {CP_SIZED(CPEquations),
+                             .nu           = 6,
                              .nq           = 7,
                              .np           = 1,
                              .nv           = 3,
@@ -150,7 +152,7 @@ START_TEST(ball_rolls_with_five_sevenths) {
   ck_assert_double_le(error, bound);
   ck_assert_double_le(fabs(sqrt(norm) - 1), 1e-12);
 
-  CPMechOutput out = {.udot = udot, .lambda = lambda, .reaction = reaction};
+  CPMechOutput out = {CP_SIZED(CPMechOutput), .udot = udot, .lambda = lambda, .reaction = reaction};
   ck_assert_int_eq(CPMechEvaluate(run->mech, run->t, run->y, &out), CP_SUCCESS);
   ck_assert_double_le(fabs(lambda[0] + BALL_ONTO), 20 * ROUNDOFF * BALL_ONTO);
   ck_assert_double_le(fabs(lambda[1] - BALL_DOWN * 2 / 7), 20 * ROUNDOFF * BALL_ONTO);

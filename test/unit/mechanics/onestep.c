@@ -87,7 +87,7 @@ START_TEST(every_mechanism_moves_as_with_bdf) {
   attach(one->mech, one->t, one->y);
   go_to(one->name, tout, one->y);
   const IntegratorCounters s = stats_of();
-  CPMechOutput out           = {0};
+  CPMechOutput out           = CP_INIT(CPMechOutput);
   CPMechEvaluate(one->mech, tout, one->y, &out);
   by_bdf(bdf, 1.0e-10, tout);
   for (int i = 0; i < one->n; i++) {
@@ -524,7 +524,8 @@ START_TEST(partial_derivatives_that_are_grossly_wrong_do_not_pass_unnoticed) {
   static const sunrealtype entries_of[] = {-1.0e3, -1.0e6, -1.0e9, -1.0e12, 1.0e300};
   const sunrealtype tol = pow(10.0, -4 - _i / METHODS % 3), wrong = entries_of[_i / METHODS / 3 % 5];
   Wrong entry             = {0};
-  const CPEquations model = {.nu           = 2,
+  const CPEquations model = {CP_SIZED(CPEquations),
+                             .nu           = 2,
                              .np           = 1,
                              .M            = unit_mass,
                              .A            = rod,
@@ -578,15 +579,11 @@ static int loaded_jac(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
 
 /* The damper changes the force by less than the roundoff of the load. Bennett's linkage stopped like this. */
 START_TEST(right_partial_derivatives_that_are_hidden_by_roundoff_are_not_refused) {
-  const CPEquations model = {.nu           = 2,
-                             .np           = 1,
-                             .M            = unit_mass,
-                             .A            = floor_matrix,
-                             .p            = floor_gap,
-                             .f            = loaded,
-                             .dynamics_jac = loaded_jac};
-  N_Vector y              = vector_of(4, (sunrealtype[]){1.0, 0.0, 0.0, 0.0});
-  CPMech mech             = create_mech(&model, y, test_context);
+  const CPEquations model = {
+      CP_SIZED(CPEquations), .nu = 2,        .np = 1,     .M = unit_mass,
+      .A = floor_matrix,     .p = floor_gap, .f = loaded, .dynamics_jac = loaded_jac};
+  N_Vector y  = vector_of(4, (sunrealtype[]){1.0, 0.0, 0.0, 0.0});
+  CPMech mech = create_mech(&model, y, test_context);
   create(methods[1 + _i % METHODS], pow(10.0, -4 - 2 * (_i / METHODS)));
   attach(mech, 0.0, y);
   go_to("a load and a damper", 1.0, y);
@@ -639,13 +636,9 @@ static int rod_end_rates(sunrealtype t, const sunrealtype *q, const sunrealtype 
 }
 
 static long int evaluations_in_units(sunrealtype unit, sunrealtype tol) {
-  const CPEquations model = {.nu = 3,
-                             .np = 2,
-                             .M  = rod_mass,
-                             .A  = rod_end_matrix,
-                             .f  = rod_weight,
-                             .p  = rod_end,
-                             .b  = rod_end_rates};
+  const CPEquations model = {
+      CP_SIZED(CPEquations), .nu = 3,         .np = 2,      .M = rod_mass,
+      .A = rod_end_matrix,   .f = rod_weight, .p = rod_end, .b = rod_end_rates};
   N_Vector y = vector_of(6, (sunrealtype[]){sin(1.0) / unit, -cos(1.0) / unit, 1.0, 0, 0, 0});
   N_Vector abstol =
       vector_of(6, (sunrealtype[]){tol / unit, tol / unit, tol, tol / unit, tol / unit, tol});
@@ -706,7 +699,7 @@ START_TEST(a_damper_that_vanishes_within_a_step_is_seen) {
   const sunrealtype tol = pow(10.0, -3 - _i / METHODS), t_end = 40.0;
   const sunrealtype lambda = -8.0 / (DAMPED + sqrt(DAMPED * DAMPED - 16.0)),
                     left = exp(lambda * VANISHING), since = 2.0 * (t_end - VANISHING);
-  const CPEquations model = {.nu = 2, .M = unit_mass, .f = creeping};
+  const CPEquations model = {CP_SIZED(CPEquations), .nu = 2, .M = unit_mass, .f = creeping};
   sunrealtype t           = 0.0;
   N_Vector y              = vector_of(4, (sunrealtype[]){1.0, 1.0, 0.0, lambda});
   CPMech mech             = create_mech(&model, y, test_context);

@@ -73,14 +73,9 @@ static const sunrealtype theta = SUN_RCONST(0.7), omega = SUN_RCONST(-1.3);
 
 /* At t = 0, turning with omega at theta. */
 static MechRun *pendulum(Rod *rod) {
-  const CPEquations model = {.nu = 2,
-                             .np = 1 + rod->redundant,
-                             .M  = mass,
-                             .A  = rows,
-                             .f  = weight,
-                             .p  = distance,
-                             .v  = distance_rate,
-                             .b  = distance_b};
+  const CPEquations model = {
+      CP_SIZED(CPEquations), .nu = 2,       .np = 1 + rod->redundant, .M = mass,      .A = rows,
+      .f = weight,           .p = distance, .v = distance_rate,       .b = distance_b};
   const sunrealtype s = sin(theta), c = cos(theta);
   const sunrealtype y[] = {L0 * s, -L0 * c, L0 * omega * c + rod->rate * s,
                            L0 * omega * s - rod->rate * c};
@@ -98,7 +93,7 @@ static sunrealtype tension(const Rod *rod) {
 START_TEST(outputs_of_a_pendulum_are_the_closed_forms) {
   sunrealtype udot[2], lambda[2], reaction[2];
   Rod rod          = {.m = 2, .g = SUN_RCONST(9.81), .rate = _i ? SUN_RCONST(0.4) : 0};
-  CPMechOutput out = {.udot = udot, .lambda = lambda, .reaction = reaction};
+  CPMechOutput out = {CP_SIZED(CPMechOutput), .udot = udot, .lambda = lambda, .reaction = reaction};
   MechRun *run     = pendulum(&rod);
   evaluate(run, &out);
   const sunrealtype n[] = {sin(theta), -cos(theta)}; /* outwards; the angle runs along (-n_1, n_0) */
@@ -126,7 +121,7 @@ END_TEST
 START_TEST(residuals_are_those_of_each_level) {
   const sunrealtype s = SUN_RCONST(1.01);
   Rod rod             = {.m = 2, .g = SUN_RCONST(9.81)};
-  CPMechOutput out    = {0};
+  CPMechOutput out    = CP_INIT(CPMechOutput);
   MechRun *run        = pendulum(&rod);
   for (int j = 0; j < 2; j++) {
     entries(run->y)[2 + j] += SUN_RCONST(0.1) * entries(run->y)[j]; /* v = 0.2 s L^2 */
@@ -144,7 +139,7 @@ END_TEST
 START_TEST(redundant_rows_share_the_reaction) {
   sunrealtype lambda[2], reaction[2];
   Rod rod          = {.m = 2, .g = SUN_RCONST(9.81), .redundant = 1};
-  CPMechOutput out = {.lambda = lambda, .reaction = reaction};
+  CPMechOutput out = {CP_SIZED(CPMechOutput), .lambda = lambda, .reaction = reaction};
   MechRun *run     = pendulum(&rod);
   evaluate(run, &out);
   ck_assert_int_eq(out.rank, 1);
@@ -161,7 +156,7 @@ START_TEST(rows_that_are_off_are_left_out) {
   const int off[] = {0};
   sunrealtype lambda[1], udot[2];
   Rod rod          = {.m = 2, .g = SUN_RCONST(9.81)};
-  CPMechOutput out = {.lambda = lambda, .udot = udot};
+  CPMechOutput out = {CP_SIZED(CPMechOutput), .lambda = lambda, .udot = udot};
   MechRun *run     = pendulum(&rod);
   entries(run->y)[0] += 1;
   ck_assert_int_eq(CPMechSetActive(run->mech, off), CP_SUCCESS);
@@ -178,7 +173,7 @@ END_TEST
 START_TEST(failure_leaves_the_output_alone) {
   sunrealtype udot[2] = {5, 6};
   Rod rod             = {.m = 2, .g = SUN_RCONST(9.81), .fails = -1};
-  CPMechOutput out    = {.udot = udot, .kinetic = 7};
+  CPMechOutput out    = {CP_SIZED(CPMechOutput), .udot = udot, .kinetic = 7};
   MechRun *run        = pendulum(&rod);
   ck_assert_int_eq(CPMechEvaluate(run->mech, 0, run->y, &out), CP_USERFUNC_FAIL);
   ck_assert_mentions(run->log.text, "function f failed");
@@ -198,14 +193,15 @@ static int unit_inertia(sunrealtype t, const sunrealtype *q, SUNMatrix M, void *
 }
 
 START_TEST(norm_of_a_quaternion_is_told) {
-  const CPEquations model = {.nu           = 3,
+  const CPEquations model = {CP_SIZED(CPEquations),
+                             .nu           = 3,
                              .nq           = 4,
                              .M            = unit_inertia,
                              .quaternions  = &(const CPQuaternion){0, 0, CP_FRAME_BODY},
                              .nquaternions = 1};
   const sunrealtype y[]   = {
         0, SUN_RCONST(0.6) * SUN_RCONST(1.001), 0, SUN_RCONST(0.8) * SUN_RCONST(1.001), 1, 2, 3};
-  CPMechOutput out = {0};
+  CPMechOutput out = CP_INIT(CPMechOutput);
   MechRun *run     = mech_run_create(&model, NULL, y);
   evaluate(run, &out);
   ck_assert_double_eq_tol(out.norms, SUN_RCONST(0.001), TOLERANCE);
@@ -230,9 +226,10 @@ static int triple(sunrealtype t, const sunrealtype *q, const sunrealtype *x, sun
 }
 
 START_TEST(operators_without_mass_have_no_kinetic_energy) {
-  const CPEquations model = {.nu = 1, .udot = falling, .Mu = _i ? triple : NULL};
+  const CPEquations model = {CP_SIZED(CPEquations), .nu = 1, .udot = falling,
+                             .Mu = _i ? triple : NULL};
   const sunrealtype y[]   = {0, 2};
-  CPMechOutput out        = {0};
+  CPMechOutput out        = CP_INIT(CPMechOutput);
   MechRun *run            = mech_run_create(&model, NULL, y);
   evaluate(run, &out);
   if (_i) ck_assert_double_eq(out.kinetic, 6);
@@ -248,7 +245,7 @@ START_TEST(statistics_keep_the_newest_output) {
   sunrealtype udot[2];
   MechCounters stats;
   Rod rod          = {.m = 2, .g = SUN_RCONST(9.81), .rate = SUN_RCONST(0.4)};
-  CPMechOutput out = {.udot = udot};
+  CPMechOutput out = {CP_SIZED(CPMechOutput), .udot = udot};
   MechRun *run     = pendulum(&rod);
   evaluate(run, &out);
   ck_assert_int_eq(mech_counters(run->mech, &stats), CP_SUCCESS);
@@ -276,7 +273,7 @@ START_TEST(counters_and_the_newest_quantities_are_printed) {
   const int table  = _i == 0;
   char *text       = NULL, value[64];
   size_t length    = 0;
-  CPMechOutput now = {0};
+  CPMechOutput now = CP_INIT(CPMechOutput);
   MechCounters counters;
   Rod rod      = {.m = 2, .g = SUN_RCONST(9.81)};
   MechRun *run = pendulum(&rod);

@@ -130,8 +130,8 @@ START_TEST(uniform_rotation_stays_uniform_through_singular_positions) {
   build(1 + _i / METHODS);
   const char *method      = methods[_i % METHODS];
   const int nu            = 3 * bars();
-  const CPEquations model = {
-      .nu = nu, .np = 2 * npins(), .M = mass, .A = matrix, .p = pins, .b = centripetal};
+  const CPEquations model = {CP_SIZED(CPEquations), .nu = nu,  .np = 2 * npins(), .M = mass,
+                             .A = matrix,           .p = pins, .b = centripetal};
   for (int half = 8; half <= (test_is_short() ? 8 : 2 * LAST_DIGIT); half++) {
     const sunrealtype tol = (half % 2 ? 3.0 : 1.0) * pow(10.0, -((half + 1) / 2));
     sunrealtype t         = 0.0;
@@ -167,8 +167,8 @@ START_TEST(the_unit_of_length_changes_nothing) {
     unit          = ldexp(1.0, (const int[]){0, -40, -20, 20}[k]);
     build(1);
     const int nu            = 3 * bars();
-    const CPEquations model = {
-        .nu = nu, .np = 2 * npins(), .M = mass, .A = matrix, .p = pins, .b = centripetal};
+    const CPEquations model = {CP_SIZED(CPEquations), .nu = nu,  .np = 2 * npins(), .M = mass,
+                               .A = matrix,           .p = pins, .b = centripetal};
     N_Vector y = vector_of(2 * nu, NULL), tols = N_VClone(y);
     begin(y);
     for (int i = 0; i < 2 * nu; i++) entries(tols)[i] = i % 3 < 2 ? tol * unit : tol;
@@ -197,8 +197,8 @@ START_TEST(tolerances_below_the_roundoff_of_a_singular_position_are_told_once) {
   static const char *const all[] = {"DOP853", "BDF", "Adams"};
   build(3);
   const int nu            = 3 * bars();
-  const CPEquations model = {
-      .nu = nu, .np = 2 * npins(), .M = mass, .A = matrix, .p = pins, .b = centripetal};
+  const CPEquations model = {CP_SIZED(CPEquations), .nu = nu,  .np = 2 * npins(), .M = mass,
+                             .A = matrix,           .p = pins, .b = centripetal};
   for (int tight = 0; tight < 2; tight++) {
     const sunrealtype tol = tight ? 1e-12 : 1e-6;
     sunrealtype t         = 0.0;
@@ -227,8 +227,8 @@ START_TEST(allocations_on_the_way_may_fail) {
   int named = 0, failed = 1;
   build(1);
   const int nu            = 3 * bars();
-  const CPEquations model = {
-      .nu = nu, .np = 2 * npins(), .M = mass, .A = matrix, .p = pins, .b = centripetal};
+  const CPEquations model = {CP_SIZED(CPEquations), .nu = nu,  .np = 2 * npins(), .M = mass,
+                             .A = matrix,           .p = pins, .b = centripetal};
   for (long n = 1; failed; n++) {
     sunrealtype t = 0.0;
     N_Vector y    = vector_of(2 * nu, NULL);

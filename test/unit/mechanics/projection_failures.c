@@ -78,7 +78,8 @@ static int velocities(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
 
 static void setup(void) {
   const CPEquations model = {
-      .nu = NU, .np = NP, .nv = NV, .M = mass, .A = constraint_matrix, .p = positions, .v = velocities};
+      CP_SIZED(CPEquations),  .nu = NU,       .np = NP,       .nv = NV, .M = mass,
+      .A = constraint_matrix, .p = positions, .v = velocities};
   plane  = (Plane){.radius = 1};
   y      = VECTOR(0.6 + 1e-4, 0.8, 2e-4, 0.3, 0.8 + 1e-4, -0.6, 1e-4, 0.6 + 2e-4);
   before = vector_copy(y);

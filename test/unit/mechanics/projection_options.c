@@ -181,7 +181,7 @@ static void ask(Run *r) {
   CPProjector P = CPMechGetProjector(s->mech);
   N_Vector y = vector_copy(r->y), off = case_disturbed(s, 1e-3), v = case_disturbed(s, 1);
   sunrealtype norm, udot[MAX_U], lambda[MAX_ROWS], x[MAX_U] = {1};
-  CPMechOutput out = {.udot = udot, .lambda = lambda};
+  CPMechOutput out = {CP_SIZED(CPMechOutput), .udot = udot, .lambda = lambda};
   ck_assert_int_eq(CPProjectorProject(P, r->t, y, s->ewt), CP_SUCCESS);
   CPProjectorProject(P, s->t, off, s->ewt); /* the state may be far from the start */
   ck_assert_int_eq(CPProjectorProjectVector(P, CP_TANGENT, r->t, y, s->ewt, v), CP_SUCCESS);
@@ -301,8 +301,8 @@ static int spring(sunrealtype t, const sunrealtype *q, const sunrealtype *u, con
  * direction W^-1 (1, 1), which reveals gamma. CVODES renews the matrix when gamma has changed by 30
  * %. */
 START_TEST(metric_of_newton_follows_gamma) {
-  const CPEquations model = {
-      .nu = 2, .np = 1, .M = unit_mass, .A = diagonal, .p = on_diagonal, .f = spring};
+  const CPEquations model = {CP_SIZED(CPEquations), .nu = 2,          .np = 1,    .M = unit_mass,
+                             .A = diagonal,         .p = on_diagonal, .f = spring};
   N_Vector y = VECTOR(1e-3, -1e-3, 0, 0), ewt = VECTOR(1e6, 1e6, 1e6, 1e6);
   CPMech mech      = create_mech(&model, y, test_context);
   CPIntegrator mem = CPIntegratorCreate("BDF", test_context);
@@ -445,7 +445,8 @@ START_TEST(a_dense_mass_couples_the_blocks_of_sparse_rows) {
   sunrealtype by[2][6];
   SUNMatrix A       = SUNSparseMatrix(2, 3, 2, CSC_MAT, test_context);
   CPEquations model = {
-      .nu = 3, .np = 2, .M = coupled_mass, .A = separate_rows, .f = no_force, .p = fixed_distances};
+      CP_SIZED(CPEquations), .nu = 3, .np = 2, .M = coupled_mass, .A = separate_rows, .f = no_force,
+      .p = fixed_distances};
   separate_rows(0.0, state, A, NULL);
   model.A_tmpl = A;
   for (int k = 0; k < 2; k++) {

@@ -78,8 +78,8 @@ static int centripetal(sunrealtype t, const sunrealtype *q, const sunrealtype *u
 
 /* Dense, or with sparse templates of all entries */
 static MechRun *twice_run(Twice *twice, int sparse, CPLinSol linsol) {
-  CPEquations model = {
-      .nu = 2, .np = 2, .M = unit_mass, .A = both_rods, .f = weight, .p = lengths, .b = centripetal};
+  CPEquations model = {CP_SIZED(CPEquations), .nu = 2,     .np = 2,      .M = unit_mass,
+                       .A = both_rods,        .f = weight, .p = lengths, .b = centripetal};
   if (sparse) {
     model.M_tmpl = SUNSparseMatrix(2, 2, 4, CSC_MAT, test_context);
     model.A_tmpl = SUNSparseMatrix(2, 2, 4, CSC_MAT, test_context);
@@ -107,7 +107,7 @@ START_TEST(doubled_rows_share_the_tension) {
   MechRun *run              = twice_run(&twice, SOLVERS[_i].sparse, SOLVERS[_i].linsol);
   const sunrealtype tension = 4 + twice.g * 0.8, bound = 50 * ROUNDOFF * tension;
   sunrealtype udot[2], lambda[2], reaction[2];
-  CPMechOutput out = {.udot = udot, .lambda = lambda, .reaction = reaction};
+  CPMechOutput out = {CP_SIZED(CPMechOutput), .udot = udot, .lambda = lambda, .reaction = reaction};
   MechCounters stats;
   ck_assert_int_eq(CPMechEvaluate(run->mech, 0, run->y, &out), CP_SUCCESS);
   ck_assert_double_le(fabs(lambda[0] - tension / 5), bound);
@@ -347,18 +347,14 @@ START_TEST(methods_agree_where_the_motion_depends_on_shared_multipliers) {
   const sunrealtype t = 2;
   Shared shared       = {
             .twice = {.g = 9.81}, .mu = shared_cases[which].mu, .rows = shared_cases[which].rows};
-  CPEquations model = {.nu         = 2,
-                       .np         = shared.rows,
-                       .nz         = 1,
-                       .M          = unit_mass,
-                       .A          = shared_rows,
-                       .f          = weight,
-                       .p          = shared_lengths,
-                       .b          = shared_b,
-                       .f_lambda   = shared_friction,
-                       .zdot       = shared_wear,
-                       .lambda_jac = shared_cases[which].jac ? shared_friction_jac : NULL};
-  sunrealtype x[3]  = {asin(SUN_RCONST(0.6)), 2, 0}, start[5], end[5];
+  CPEquations model = {
+      CP_SIZED(CPEquations), .nu = 2,
+      .np = shared.rows,     .nz = 1,
+      .M = unit_mass,        .A = shared_rows,
+      .f = weight,           .p = shared_lengths,
+      .b = shared_b,         .f_lambda = shared_friction,
+      .zdot = shared_wear,   .lambda_jac = shared_cases[which].jac ? shared_friction_jac : NULL};
+  sunrealtype x[3] = {asin(SUN_RCONST(0.6)), 2, 0}, start[5], end[5];
   sunrealtype lambda[52], again[52], shortest[2];
   if (shared_cases[which].sparse) {
     model.M_tmpl = SUNSparseMatrix(2, 2, 4, CSC_MAT, test_context);
@@ -372,7 +368,7 @@ START_TEST(methods_agree_where_the_motion_depends_on_shared_multipliers) {
   const sunrealtype tightest = test_is_short() ? 1e-4 : shared_cases[which].tightest;
   for (sunrealtype tol = 1e-4; tol > tightest / 2; tol /= 10) {
     MechRun *run     = mech_run_create(&model, &shared, start);
-    CPMechOutput out = {.lambda = lambda};
+    CPMechOutput out = {CP_SIZED(CPMechOutput), .lambda = lambda};
     shared_run(run, method, tol, t);
     const sunrealtype error = mech_run_error(run, 5, end);
     /* Explicit methods are as accurate as with independent rows if all stages leave out the same one. */
@@ -463,7 +459,7 @@ START_TEST(loop_passes_where_the_rank_falls) {
   mech_run_free(&run);
 
   run              = linkage_run(&linkage, _i / 2, acos(SUN_RCONST(0.0)), 1);
-  CPMechOutput out = {0};
+  CPMechOutput out = CP_INIT(CPMechOutput);
   ck_assert_int_eq(CPMechEvaluate(run->mech, 0, run->y, &out), CP_SUCCESS);
   ck_assert_int_eq(out.rank, 16);
   mech_run_free(&run);
@@ -512,7 +508,8 @@ static int two_centripetal(sunrealtype t, const sunrealtype *q, const sunrealtyp
 /* Angles that are always narrow, as in overconstrained linkages, are no singular position. */
 START_TEST(adams_projects_estimates_at_any_angle) {
   sunrealtype distance    = _i ? 0.05 : 1;
-  const CPEquations model = {.nu = 3,
+  const CPEquations model = {CP_SIZED(CPEquations),
+                             .nu = 3,
                              .np = 2,
                              .M  = unit_mass_in_space,
                              .A  = two_rods,
@@ -589,7 +586,8 @@ static int bent_rates(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
 /* Newton's first step leaves x = h^2 / 2 = 5e-11, half of what eps = 0.1 permits for positions, and
  * rates that contradict each other by 15 times what it permits for them. Loop index: dense, sparse. */
 START_TEST(positions_are_as_near_as_the_velocities_need_them) {
-  CPEquations model = {.nu = 2, .np = 2, .M = unit_mass, .A = bent_rows, .p = bent, .b = bent_rates};
+  CPEquations model = {CP_SIZED(CPEquations), .nu = 2,   .np = 2,        .M = unit_mass,
+                       .A = bent_rows,        .p = bent, .b = bent_rates};
   if (_i) {
     model.M_tmpl = SUNSparseMatrix(2, 2, 4, CSC_MAT, test_context);
     model.A_tmpl = SUNSparseMatrix(2, 2, 4, CSC_MAT, test_context);
@@ -662,13 +660,14 @@ static int narrow_positions(sunrealtype t, const sunrealtype *q, sunrealtype *p,
 /* Coordinates that are zero up to errors say nothing about the distance from the manifold, which is
  * 1e-8, and small compared with the angle 0.005. */
 START_TEST(narrow_rows_count_where_coordinates_are_zero_but_for_errors) {
-  const CPEquations of_positions = {
-      .nu = 3, .np = 3, .M = narrow_mass, .A = narrow_rows, .p = narrow_positions};
-  const CPEquations of_rates = {.nu = 3, .nv = 3, .M = narrow_mass, .A = narrow_rows};
-  const sunrealtype y0[]     = {1e-8, 1e-8, 0.005, 1e-8, 1e-8, 0.3};
-  MechRun *run               = mech_run_create(_i ? &of_rates : &of_positions, NULL, y0);
-  N_Vector ewt               = N_VClone(run->y);
-  CPMechOutput out           = {.udot = NULL};
+  const CPEquations of_positions = {CP_SIZED(CPEquations), .nu = 3,          .np = 3,
+                                    .M = narrow_mass,      .A = narrow_rows, .p = narrow_positions};
+  const CPEquations of_rates     = {CP_SIZED(CPEquations), .nu = 3, .nv = 3, .M = narrow_mass,
+                                    .A = narrow_rows};
+  const sunrealtype y0[]         = {1e-8, 1e-8, 0.005, 1e-8, 1e-8, 0.3};
+  MechRun *run                   = mech_run_create(_i ? &of_rates : &of_positions, NULL, y0);
+  N_Vector ewt                   = N_VClone(run->y);
+  CPMechOutput out               = {CP_SIZED(CPMechOutput), .udot = NULL};
   sunindextype rank;
   N_VConst(1e6, ewt);
   ck_assert_int_eq(CPMechEvaluate(run->mech, 0, run->y, &out), CP_SUCCESS);
@@ -748,10 +747,10 @@ static int loads(sunrealtype t, const sunrealtype *q, const sunrealtype *u, cons
 
 /* Integrates to t = 1 from rest and returns the code. */
 static int run_line(const char *method, Line *line, sunrealtype tol, MechRun **run) {
-  const CPEquations model = {
-      .nu = 4, .np = 3, .M = unit_masses, .A = rod_rows, .f = loads, .p = rod_lengths, .b = rod_rates};
-  *run           = mech_run_create(&model, line, (sunrealtype[]){1, 0, 2, 0, 0, 0, 0, 0});
-  CPIntegrator s = CPIntegratorCreate(method, test_context);
+  const CPEquations model = {CP_SIZED(CPEquations), .nu = 4,    .np = 3,          .M = unit_masses,
+                             .A = rod_rows,         .f = loads, .p = rod_lengths, .b = rod_rates};
+  *run                    = mech_run_create(&model, line, (sunrealtype[]){1, 0, 2, 0, 0, 0, 0, 0});
+  CPIntegrator s          = CPIntegratorCreate(method, test_context);
   ck_assert_ptr_nonnull(s);
   memset(&(*run)->log, 0, sizeof(*run)->log);
   ck_assert_int_eq(CPObjectSetErrHandlerFn(CP_OBJECT(s), message_log, &(*run)->log), CP_SUCCESS);
@@ -801,7 +800,7 @@ START_TEST(a_load_along_a_taut_line_is_balanced) {
   MechRun *run;
   Line line = {.end = 3, .along = 1};
   sunrealtype lambda[3];
-  CPMechOutput out = {.lambda = lambda};
+  CPMechOutput out = {CP_SIZED(CPMechOutput), .lambda = lambda};
   ck_assert_int_ge(run_line(LINE_RUNS[_i].name, &line, LINE_RUNS[_i].tol, &run), 0);
   ck_assert_double_le(mech_run_error(run, 8, (sunrealtype[]){1, 0, 2, 0, 0, 0, 0, 0}), 1e-14);
   ck_assert_int_eq(CPMechEvaluate(run->mech, 1, run->y, &out), CP_SUCCESS);

@@ -83,7 +83,8 @@ static int parabola_bend(sunrealtype t, sunrealtype *g, void *data) {
 static MechRun *open_line(int *rows, int driven) {
   const CPMotion by = {
       .coordinate = driven, .g = parabola, .gd = parabola_rate, .gdd = parabola_bend};
-  const CPEquations model          = {.nu         = MASSES,
+  const CPEquations model          = {CP_SIZED(CPEquations),
+                                      .nu         = MASSES,
                                       .np         = *rows,
                                       .M          = line_mass,
                                       .A          = *rows > 0 ? line_rows : NULL,
@@ -159,11 +160,8 @@ START_TEST(many_quaternions_take_no_time) {
   ck_assert_ptr_nonnull(attitude);
   for (int k = 0; k < BODIES; k++)
     attitude[BODIES - 1 - k] = (CPQuaternion){QS * k + 3, US * k + 3, CP_FRAME_BODY};
-  const CPEquations model = {.nu           = US * BODIES,
-                             .nq           = QS * BODIES,
-                             .M            = unit_mass,
-                             .M_tmpl       = tmpl,
-                             .quaternions  = attitude,
+  const CPEquations model = {CP_SIZED(CPEquations), .nu = US * BODIES, .nq = QS * BODIES,
+                             .M = unit_mass,        .M_tmpl = tmpl,    .quaternions = attitude,
                              .nquaternions = BODIES};
   CPMech mech             = create_mech(&model, y, test_context);
   ck_assert_ptr_nonnull(mech);
@@ -208,7 +206,8 @@ static int unit_inertia(sunrealtype t, const sunrealtype *q, SUNMatrix M, void *
 /* It was compared with differences by rotations from the start, from which it differs by the angle
  * of the iteration so far. */
 START_TEST(a_jacobian_is_right_however_far_an_iteration_has_turned) {
-  const CPEquations model = {.nu           = 3,
+  const CPEquations model = {CP_SIZED(CPEquations),
+                             .nu           = 3,
                              .nq           = 4,
                              .np           = 1,
                              .M            = unit_inertia,
@@ -268,13 +267,9 @@ static int turn_p(sunrealtype t, const sunrealtype *q, sunrealtype *p, void *use
 
 /* CPMechCalcIC left all components marked as free, which the metric of operators refuses. */
 START_TEST(initial_states_leave_the_projector_as_it_was) {
-  const CPEquations model = {.nu   = 2,
-                             .np   = 1,
-                             .p    = turn_p,
-                             .udot = turn_udot,
-                             .Au   = turn_Au,
-                             .ATl  = turn_ATl,
-                             .Minv = turn_Minv};
+  const CPEquations model = {CP_SIZED(CPEquations), .nu = 2,           .np = 1,
+                             .p = turn_p,           .udot = turn_udot, .Au = turn_Au,
+                             .ATl = turn_ATl,       .Minv = turn_Minv};
   MechRun *run            = mech_run_create(&model, NULL, (sunrealtype[]){1, 0, 0, 1});
   ck_assert_int_eq(CPMechSetMetric(run->mech, CP_METRIC_KINETIC), CP_SUCCESS);
   ck_assert_int_eq(CPMechCalcIC(run->mech, 0, run->y, NULL, NULL, NULL, NULL), CP_SUCCESS);
@@ -292,13 +287,9 @@ START_TEST(rows_of_A_without_entries_are_refused_at_once) {
   N_Vector y = vector_of(4, NULL);
   for (int j = 0; j < 2; j++) SM_INDEXPTRS_S(A_tmpl)[j] = j; /* both entries in row 0 */
   SM_INDEXPTRS_S(A_tmpl)[2] = 2;
-  const CPEquations model   = {.nu     = 2,
-                               .np     = 2,
-                               .M      = unit_mass,
-                               .A      = line_rows, /* not called */
-                               .p      = line_constraint,
-                               .M_tmpl = M_tmpl,
-                               .A_tmpl = A_tmpl};
+  const CPEquations model   = {CP_SIZED(CPEquations), .nu = 2,          .np = 2,
+                               .M = unit_mass,        .A = line_rows, /* not called */
+                               .p = line_constraint,  .M_tmpl = M_tmpl, .A_tmpl = A_tmpl};
   ck_assert_ptr_null(create_mech(&model, y, test_context));
   SUNMatDestroy(M_tmpl);
   SUNMatDestroy(A_tmpl);
@@ -342,11 +333,11 @@ static int circle_b(sunrealtype t, const sunrealtype *q, const sunrealtype *u, s
 /* An impact with the floor has three rows of rank 2, the number of rows 0 and 1: these were then
  * treated as independent, and accelerations near the circle were off by several times their size. */
 START_TEST(impacts_do_not_change_what_is_known_of_the_rank) {
-  const CPEquations model = {
-      .nu = 3, .np = 3, .M = line_mass, .A = circle_A, .f = line_force, .p = circle_p, .b = circle_b};
-  const sunrealtype y0[] = {0.6, 0.8, 0, -0.8, 0.6, -1};
-  const int named[]      = {0, 0, 1};
-  MechRun *run           = mech_run_create(&model, NULL, y0);
+  const CPEquations model = {CP_SIZED(CPEquations), .nu = 3,         .np = 3,       .M = line_mass,
+                             .A = circle_A,         .f = line_force, .p = circle_p, .b = circle_b};
+  const sunrealtype y0[]  = {0.6, 0.8, 0, -0.8, 0.6, -1};
+  const int named[]       = {0, 0, 1};
+  MechRun *run            = mech_run_create(&model, NULL, y0);
   sunrealtype before[3], after[3];
   N_Vector y = vector_of(6, y0);
   ck_assert_int_eq(CPMechSetActive(run->mech, (int[]){1, 1, 0}), CP_SUCCESS);
@@ -377,7 +368,8 @@ static int sparse_mass(sunrealtype t, const sunrealtype *q, SUNMatrix M, void *u
  * three operations. */
 START_TEST(sparse_mechanisms_need_no_constraints) {
   SUNMatrix M_tmpl        = diagonal_template(MASSES);
-  const CPEquations model = {.nu = MASSES, .M = sparse_mass, .f = line_force, .M_tmpl = M_tmpl};
+  const CPEquations model = {CP_SIZED(CPEquations), .nu = MASSES, .M = sparse_mass, .f = line_force,
+                             .M_tmpl = M_tmpl};
   MechRun *run            = mech_run_create(&model, NULL, (sunrealtype[2 * MASSES]){0});
   sunrealtype udot[MASSES];
   for (int k = 0; k < 4; k++) {
@@ -406,7 +398,8 @@ static int drive_A(sunrealtype t, const sunrealtype *q, SUNMatrix A, void *user_
 /* p is the same at 0.24 and 0.26, as far apart as the differences for dp/dt: the drive was taken for one that is
  * at rest, and the velocity was 0. Differences are accurate to 1e-10 here. */
 START_TEST(a_drive_moves_before_its_extremum) {
-  const CPEquations model = {.nu = MASSES, .np = 1, .M = line_mass, .A = drive_A, .p = drive_p};
+  const CPEquations model = {CP_SIZED(CPEquations), .nu = MASSES, .np = 1,
+                             .M = line_mass,        .A = drive_A, .p = drive_p};
   MechRun *run            = mech_run_create(&model, NULL, (sunrealtype[2 * MASSES]){0});
   const sunrealtype omega = 2 * acos(-1.0);
   for (int k = 0; k < 8; k++) {
@@ -449,7 +442,8 @@ static int no_force(sunrealtype t, const sunrealtype *q, const sunrealtype *u, c
 START_TEST(increments_of_small_auxiliary_states_are_as_small_as_tolerances) {
   static const sunrealtype end[] = {0.2083340149701255e-7, 0.8333360770334713e-13,
                                     0.9999999791665050};
-  const CPEquations model = {.nu = 1, .nz = 3, .M = mass_of_one, .f = no_force, .zdot = reaction};
+  const CPEquations model        = {CP_SIZED(CPEquations), .nu = 1,       .nz = 3,
+                                    .M = mass_of_one,      .f = no_force, .zdot = reaction};
   N_Vector y = VECTOR(0, 0, 1, 0, 0), abstol = VECTOR(1e-6, 1e-6, 1e-12, 1e-17, 1e-12);
   CPMech mech      = create_mech(&model, y, test_context);
   CPIntegrator mem = CPIntegratorCreate("RADAU", test_context);

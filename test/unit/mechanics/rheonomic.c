@@ -36,8 +36,8 @@ static int driven(sunrealtype t, const sunrealtype *q, sunrealtype *p, void *use
 }
 
 static MechRun *driven_run(Drive *d) {
-  const CPEquations model = {
-      .nu = 2, .np = 1, .M = masses, .A = first_mass, .f = spring, .p = driven};
+  const CPEquations model   = {CP_SIZED(CPEquations), .nu = 2,     .np = 1,    .M = masses,
+                               .A = first_mass,       .f = spring, .p = driven};
   const sunrealtype start[] = {0, 1, d->w, 0};
   return mech_run_create(&model, d, start);
 }
@@ -52,7 +52,7 @@ START_TEST(differences_find_the_time_of_an_explicit_motion) {
   const sunrealtype t = 0.7 / d.w;
   sunrealtype udot[2], *y = entries(run->y);
   y[0] = sin(d.w * t), y[2] = d.w * cos(d.w * t);
-  CPMechOutput out = {.udot = udot};
+  CPMechOutput out = {CP_SIZED(CPMechOutput), .udot = udot};
   ck_assert_int_eq(CPMechEvaluate(run->mech, t, run->y, &out), CP_SUCCESS);
   ck_assert_double_le(out.velocity, 1e-12 * d.w);
   ck_assert_double_le(fabs(udot[0] + d.w * d.w * sin(d.w * t)), 1e-10 * d.w * d.w);
@@ -113,11 +113,11 @@ static const char *const all_methods[] = {"BDF",
 enum { METHODS = sizeof all_methods / sizeof *all_methods, DECADES = 7 };
 
 START_TEST(a_mechanism_without_freedom_is_followed) {
-  const CPEquations model = {
-      .nu = 2, .np = 2, .M = masses, .A = both_masses, .f = spring, .p = both_driven};
-  const int method      = _i / DECADES;
-  const sunrealtype tol = pow(10, -4 - _i % DECADES);
-  Drive d               = {.w = 3, .c = 1e-3};
+  const CPEquations model = {CP_SIZED(CPEquations), .nu = 2,     .np = 2,         .M = masses,
+                             .A = both_masses,      .f = spring, .p = both_driven};
+  const int method        = _i / DECADES;
+  const sunrealtype tol   = pow(10, -4 - _i % DECADES);
+  Drive d                 = {.w = 3, .c = 1e-3};
   sunrealtype exact[4], t;
   driven_motion(d.w, 0, exact);
   MechRun *run     = mech_run_create(&model, &d, exact);
@@ -210,16 +210,10 @@ static int no_force(sunrealtype t, const sunrealtype *q, const sunrealtype *u, c
 static long int steps_of_cam(Cam *cam, int how, sunrealtype tol) {
   const CPMotion by = {
       .kind = (CPMotionKind)how, .g = turned, .gd = turning_rate, .gdd = nothing, .data = cam};
-  const CPEquations model   = {.nu       = 2,
-                               .np       = 1 + cam->row,
-                               .M        = masses,
-                               .A        = cam_matrix,
-                               .b        = cam_bias,
-                               .f        = no_force,
-                               .v        = cam_rates,
-                               .p        = cam_positions,
-                               .motions  = &by,
-                               .nmotions = !cam->row};
+  const CPEquations model = {
+      CP_SIZED(CPEquations), .nu = 2,        .np = 1 + cam->row,   .M = masses,
+      .A = cam_matrix,       .b = cam_bias,  .f = no_force,        .v = cam_rates,
+      .p = cam_positions,    .motions = &by, .nmotions = !cam->row};
   const sunrealtype start[] = {cam->start, sin(cam->start), cam->w, cos(cam->start) * cam->w};
   const sunrealtype end     = cam->start + cam->w * 10;
   MechRun *run              = mech_run_create(&model, cam, start);

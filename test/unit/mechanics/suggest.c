@@ -64,7 +64,7 @@ static void destroy(void) {
 }
 
 static CPMechSuggestion suggestion(double t_end, double rtol) {
-  CPMechSuggestion s;
+  CPMechSuggestion s = CP_INIT(CPMechSuggestion);
   ck_assert_int_eq(CPMechSuggestMethod(mech, 0.0, y, t_end, rtol, &s), CP_SUCCESS);
   return s;
 }
@@ -113,7 +113,7 @@ static int drag(sunrealtype t, const sunrealtype *q, const sunrealtype *u, const
 
 /* A mechanism that is given by its accelerations has no matrices for RADAU. */
 START_TEST(operators_are_integrated_by_BDF) {
-  const CPEquations model = {.nu = 1, .udot = drag};
+  const CPEquations model = {CP_SIZED(CPEquations), .nu = 1, .udot = drag};
   y                       = VECTOR(1.0, 1e-6);
   mech                    = create_mech(&model, y, test_context);
   ck_assert_ptr_nonnull(mech);
@@ -158,7 +158,7 @@ static int swing(sunrealtype t, const sunrealtype *q, const sunrealtype *u, cons
 
 /* At angles of 65.6 and 78.7 degrees from the negative axis; BDF is stable up to 73.4 at order 4. */
 START_TEST(operators_are_integrated_by_BDF_where_it_is_stable) {
-  const CPEquations model = {.nu = 1, .udot = swing};
+  const CPEquations model = {CP_SIZED(CPEquations), .nu = 1, .udot = swing};
   decay                   = _i ? 150.0 : 340.0;
   y                       = VECTOR(1.0, 1e-6);
   mech                    = create_mech(&model, y, test_context);
@@ -248,7 +248,7 @@ START_TEST(stiffness_is_recognised_in_the_catalogue) {
     ck_assert_ptr_nonnull(m);
     const int rod = strcmp(type->name, "flexible_crank") == 0;
     for (double rtol = 1e-2; rtol > 1e-10; rtol *= 0.1) {
-      CPMechSuggestion s;
+      CPMechSuggestion s = CP_INIT(CPMechSuggestion);
       ck_assert_int_eq(CPMechSuggestMethod(m, 0.0, model->y0, type->t_end, rtol, &s), CP_SUCCESS);
       ck_assert_msg(s.stiff == (model->stiff && !(rod && rtol < 5e-8)), "%s at %g: %s", type->name,
                     rtol, s.reason);
@@ -266,9 +266,9 @@ START_TEST(a_motion_without_restoring_forces_takes_five_evaluations) {
   ck_assert_int_le(device.calls, 5);
   destroy();
   char message[300];
-  CPPlugin *model = CPPluginCreate(model_find("pendulum"), NULL, test_context, message, 300);
-  CPMech m        = CPPluginMech(model);
-  CPMechSuggestion s;
+  CPPlugin *model    = CPPluginCreate(model_find("pendulum"), NULL, test_context, message, 300);
+  CPMech m           = CPPluginMech(model);
+  CPMechSuggestion s = CP_INIT(CPMechSuggestion);
   MechCounters stats;
   ck_assert_int_eq(CPMechSuggestMethod(m, 0.0, model->y0, 20.0, 1e-6, &s), CP_SUCCESS);
   ck_assert_int_eq(mech_counters(m, &stats), CP_SUCCESS);
@@ -293,7 +293,7 @@ END_TEST
 /* ---- failures ---- */
 
 START_TEST(bad_input_is_refused) {
-  CPMechSuggestion s;
+  CPMechSuggestion s = CP_INIT(CPMechSuggestion);
   create(spectra[0].c, spectra[0].k, 0.1);
   ck_assert_int_eq(CPMechSuggestMethod(NULL, 0.0, y, 1.0, 1e-6, &s), CP_MEM_NULL);
   ck_assert_int_eq(CPMechSuggestMethod(mech, 0.0, NULL, 1.0, 1e-6, &s), CP_ILL_INPUT);
@@ -314,7 +314,7 @@ END_TEST
 /* At the state itself a failure is returned to the caller, and so is a permanent one nearby. If f
  * has no value at a nearby state, the iteration ends with its present result. */
 START_TEST(functions_may_fail) {
-  CPMechSuggestion s;
+  CPMechSuggestion s = CP_INIT(CPMechSuggestion);
   create(spectra[1].c, spectra[1].k, 0.1);
   device = (Device){.fails = 1, .code = -1};
   ck_assert_int_eq(CPMechSuggestMethod(mech, 0.0, y, 10.0, 1e-6, &s), CP_USERFUNC_FAIL);
@@ -336,7 +336,7 @@ START_TEST(every_allocation_may_fail) {
   create(spectra[0].c, spectra[0].k, 0.1);
   int denied = 1;
   for (long k = 1; denied; k++) {
-    CPMechSuggestion s;
+    CPMechSuggestion s = CP_INIT(CPMechSuggestion);
     alloc_watch_failing(k);
     const int flag = CPMechSuggestMethod(mech, 0.0, y, 10.0, 1e-6, &s);
     denied         = alloc_has_failed();

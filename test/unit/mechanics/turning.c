@@ -58,9 +58,9 @@ typedef struct {
 } Particle;
 
 static int run(Particle *s, const char *method, sunrealtype tol) {
-  const CPEquations model = {
-      .nu = NU, .np = 1 + walls, .M = mass, .A = matrix, .f = forces, .p = plane};
-  const int active[] = {1, 0};
+  const CPEquations model = {CP_SIZED(CPEquations), .nu = NU,    .np = 1 + walls, .M = mass,
+                             .A = matrix,           .f = forces, .p = plane};
+  const int active[]      = {1, 0};
   sunrealtype t;
   s->radius        = 20.0 * damper / (20.0 * damper - RATE * RATE);
   const double y[] = {s->radius, 0.0, 0.0, 0.0, s->radius * RATE, 0.0};

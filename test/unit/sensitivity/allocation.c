@@ -47,12 +47,13 @@ static int height(sunrealtype t, N_Vector y, sunrealtype *value, void *user_data
 
 /* The calls after the set-up of the states, until the first code that is not success */
 static int use(CPIntegrator mem, sunrealtype *p, N_Vector *s, N_Vector y0) {
-  sunrealtype t                            = 0.0, G, dG[NS];
-  const CPFunctional F                     = {.ng = 1, .end = height, .integrand = height};
-  const CPGradientOptions by_sensitivities = {.mode = CP_GRADIENT_FORWARD};
-  CPParameters parameters                  = {.n = NS, .values = p, .y0S = s};
-  CPSens sens                              = NULL;
-  int flag                                 = CPSensCreate(&parameters, y0, test_context, &sens);
+  sunrealtype t        = 0.0, G, dG[NS];
+  const CPFunctional F = {CP_SIZED(CPFunctional), .ng = 1, .end = height, .integrand = height};
+  const CPGradientOptions by_sensitivities = {CP_SIZED(CPGradientOptions),
+                                              .mode = CP_GRADIENT_FORWARD};
+  CPParameters parameters = {CP_SIZED(CPParameters), .n = NS, .values = p, .y0S = s};
+  CPSens sens             = CPSensCreate(&parameters, y0, test_context);
+  int flag                = sens ? CP_SUCCESS : CP_MEM_FAIL;
   if (!flag) flag = CPIntegratorSetSens(mem, sens);
   if (!flag) flag = CPSensCalcIC(sens, s);
   if (!flag) flag = CPIntegratorEvolve(mem, 1.0, s[0], &t, CV_ONE_STEP);
@@ -150,9 +151,9 @@ START_TEST(after_sensitivities_that_lacked_memory_the_states_go_on) {
     CPObjectSetErrHandlerFn(CP_OBJECT(mem), message_log, &message);
     ck_assert_int_eq(CPMechAttach(mech, mem, 0.0, y0), CP_SUCCESS);
     ck_assert_int_eq(CPIntegratorSStolerances(mem, 1.0e-5, 1.0e-5), CP_SUCCESS);
-    const CPParameters parameters = {.n = NS, .values = &crank.J1, .y0S = s};
+    const CPParameters parameters = {CP_SIZED(CPParameters), .n = NS, .values = &crank.J1, .y0S = s};
     CPSens sens                   = NULL;
-    ck_assert_int_eq(CPSensCreate(&parameters, y0, test_context, &sens), CP_SUCCESS);
+    ck_assert_ptr_nonnull(sens = CPSensCreate(&parameters, y0, test_context));
     alloc_watch_failing(n);
     const int flag = CPIntegratorSetSens(mem, sens);
     alloc_unwatch();
@@ -182,7 +183,7 @@ static int of_time(sunrealtype t, sunrealtype *g, void *data) {
 enum { FORWARD, WITH_MOTION, ADJOINT, MECHANICAL };
 
 static int derive(CPMech mech, N_Vector y, N_Vector *v, int which) {
-  const CPParameters parameters = {.n = 1, .values = &pendulum.L};
+  const CPParameters parameters = {CP_SIZED(CPParameters), .n = 1, .values = &pendulum.L};
   sunrealtype one[1]            = {1.0}, lfp[1];
   return which == ADJOINT ? CPMechVjp(mech, 0.0, y, &parameters, v[0], v[1], lfp)
                           : CPMechJvp(mech, 0.0, y, &parameters, v[0], one, v[1], NULL);

@@ -41,8 +41,8 @@ static int set(CPIntegrator mem, int Ns, N_Vector *y0S) {
   CPParameters parameters = sens_parameters(&r);
   parameters.n = Ns, parameters.y0S = y0S;
   CPSensFree(&sens);
-  const int flag = CPSensCreate(&parameters, run->y, test_context, &sens);
-  return flag ? flag : CPIntegratorSetSens(mem, sens);
+  sens = CPSensCreate(&parameters, run->y, test_context);
+  return sens ? CPIntegratorSetSens(mem, sens) : CP_ILL_INPUT;
 }
 
 START_TEST(a_number_that_is_not_positive_is_refused) {
@@ -61,8 +61,9 @@ START_TEST(a_bad_start_is_refused) {
   ck_assert_int_eq(set(run->mem, NS, r.s), CP_ILL_INPUT);
   ck_assert_ptr_null(sens);
   /* of another length than the integrator's state */
-  const CPParameters parameters = {.n = 1, .values = &run->world.p.L, .y0S = &shorter};
-  ck_assert_int_eq(CPSensCreate(&parameters, shorter, test_context, &sens), CP_SUCCESS);
+  const CPParameters parameters = {CP_SIZED(CPParameters), .n = 1, .values = &run->world.p.L,
+                                   .y0S = &shorter};
+  ck_assert_ptr_nonnull(sens = CPSensCreate(&parameters, shorter, test_context));
   ck_assert_error(CPIntegratorSetSens(run->mem, sens), CP_ILL_INPUT, "yS0[0]", "4");
   CPSensFree(&sens);
   N_VDestroy(shorter);
@@ -96,8 +97,8 @@ END_TEST
 /* They can be replaced and removed, whichever of the objects is freed first. */
 START_TEST(they_belong_to_one_integrator) {
   Run other;
-  CPParameters known;
-  CPSens first = NULL;
+  CPParameters known = CP_INIT(CPParameters);
+  CPSens first       = NULL;
   run_open(&other, BDF_NEWTON, 1.0e-6);
   ck_assert_success(run, set(run->mem, NS, r.s));
   ck_assert_flag(&other, CPIntegratorSetSens(other.mem, sens), CP_ILL_INPUT);
@@ -140,7 +141,7 @@ enum { NEED_ONE = 3, USES = 5 };
 START_TEST(every_function_names_what_has_to_come_first) {
   const CPParameters parameters = sens_parameters(&r);
   ck_assert_int_eq(use(_i, NULL), CP_MEM_NULL);
-  ck_assert_int_eq(CPSensCreate(&parameters, run->y, test_context, &sens), CP_SUCCESS);
+  ck_assert_ptr_nonnull(sens = CPSensCreate(&parameters, run->y, test_context));
   ck_assert_int_eq(use(_i, sens), _i < NEED_ONE ? CP_NO_INIT : CP_SUCCESS);
   CPSensFree(&sens);
 }
@@ -149,10 +150,9 @@ END_TEST
 START_TEST(every_argument_is_checked) {
   N_Vector shorter = vector_of(3, NULL), some[NS] = {r.s[0], NULL};
   const CPParameters parameters = sens_parameters(&r);
-  ck_assert_int_eq(CPSensCreate(NULL, run->y, test_context, &sens), CP_ILL_INPUT);
-  ck_assert_int_eq(CPSensCreate(&parameters, NULL, test_context, &sens), CP_ILL_INPUT);
-  ck_assert_int_eq(CPSensCreate(&parameters, run->y, NULL, &sens), CP_ILL_INPUT);
-  ck_assert_int_eq(CPSensCreate(&parameters, run->y, test_context, NULL), CP_ILL_INPUT);
+  ck_assert_ptr_null(CPSensCreate(NULL, run->y, test_context));
+  ck_assert_ptr_null(CPSensCreate(&parameters, NULL, test_context));
+  ck_assert_ptr_null(CPSensCreate(&parameters, run->y, NULL));
   sens_start(&r, 1);
   ck_assert_error(CPSensGetDky(r.sens, 0.0, 0, NULL), CP_ILL_INPUT, "yS");
   ck_assert_error(CPSensGetDky(r.sens, 0.0, 0, some), CP_ILL_INPUT, "yS");
@@ -169,26 +169,26 @@ START_TEST(bad_parameters_are_named) {
   sunrealtype *p = &run->world.p.L, none[NS] = {1.0, 0.0}, minus[NS] = {1.0, -1.0},
               tiny[NS] = {1.0, 1.0e-16}, huge[NS] = {1.0, INFINITY};
   const int before[NS]            = {0, -1};
-  const CPParameters bad[]        = {{.n = NS},
-                                     {.n = NS, .values = p, .pbar = none},
-                                     {.n = NS, .values = p, .pbar = minus},
-                                     {.n = NS, .values = p, .pbar = huge},
-                                     {.n = 1, .values = none + 1},
-                                     {.n = NS, .values = p, .plist = before},
-                                     {.n = NS, .values = p, .pbar = tiny},
-                                     {.n = NS, .values = none}};
-  const CPFunctional F            = {.ng = 1, .end = first_component};
+  const CPParameters bad[]        = {{CP_SIZED(CPParameters), .n = NS},
+                                     {CP_SIZED(CPParameters), .n = NS, .values = p, .pbar = none},
+                                     {CP_SIZED(CPParameters), .n = NS, .values = p, .pbar = minus},
+                                     {CP_SIZED(CPParameters), .n = NS, .values = p, .pbar = huge},
+                                     {CP_SIZED(CPParameters), .n = 1, .values = none + 1},
+                                     {CP_SIZED(CPParameters), .n = NS, .values = p, .plist = before},
+                                     {CP_SIZED(CPParameters), .n = NS, .values = p, .pbar = tiny},
+                                     {CP_SIZED(CPParameters), .n = NS, .values = none}};
+  const CPFunctional F            = {CP_SIZED(CPFunctional), .ng = 1, .end = first_component};
   static const char *const said[] = {"values",    "pbar[1]",  "pbar[1]",  "pbar[1]",
                                      "values[0]", "plist[1]", "roundoff", "values[1]"};
   sunrealtype G, dG[NS];
   for (size_t k = 0; k < sizeof bad / sizeof *bad; k++) {
-    ck_assert_int_eq(CPSensCreate(&bad[k], run->y, test_context, &sens), CP_ILL_INPUT);
+    ck_assert_ptr_null(CPSensCreate(&bad[k], run->y, test_context));
     ck_assert_error(CPIntegratorGradient(run->mem, 1.0, &F, &bad[k], NULL, &G, dG, NULL),
                     CP_ILL_INPUT, said[k]);
   }
-  const CPParameters unknown = {.n = NS, .pbar = minus};
+  const CPParameters unknown = {CP_SIZED(CPParameters), .n = NS, .pbar = minus};
   minus[1]                   = 1.0;
-  ck_assert_int_eq(CPSensCreate(&unknown, run->y, test_context, &sens), CP_SUCCESS);
+  ck_assert_ptr_nonnull(sens = CPSensCreate(&unknown, run->y, test_context));
   ck_assert_error(CPIntegratorSetSens(run->mem, sens), CP_ILL_INPUT, "df/dp", "CPSensSetRhsFn");
   CPSensFree(&sens);
 }
@@ -239,8 +239,8 @@ static int known_rhs(int Ns, sunrealtype t, N_Vector y, N_Vector ydot, int iS, N
 /* Without the parameters a comparison is impossible. */
 START_TEST(dcdp_alone_is_believed) {
   const sunrealtype size[NS]    = {1.0, 1.0};
-  const CPParameters parameters = {.n = NS, .pbar = size, .y0S = r.s};
-  ck_assert_int_eq(CPSensCreate(&parameters, run->y, test_context, &r.sens), CP_SUCCESS);
+  const CPParameters parameters = {CP_SIZED(CPParameters), .n = NS, .pbar = size, .y0S = r.s};
+  ck_assert_ptr_nonnull(r.sens = CPSensCreate(&parameters, run->y, test_context));
   ck_assert_int_eq(CPSensSetRhsFn(r.sens, known_rhs, sens_rows), CP_SUCCESS);
   ck_assert_success(run, CPIntegratorSetSens(run->mem, r.sens));
   ck_assert_success(run, CVodeSensSStolerances(run->cvode_mem, 1e-6, (sunrealtype *)size));
@@ -348,9 +348,9 @@ START_TEST(attached_memory_has_sensitivities_and_gets_its_solver_back) {
   ck_assert_success(run, CPObjectSetErrHandlerFn(CP_OBJECT(mem), message_log, &run->log));
   ck_assert_success(run, CPIntegratorSetProjector(mem, run->P));
   const CPParameters parameters = sens_parameters(&r);
-  ck_assert_int_eq(CPSensCreate(&parameters, run->y, test_context, &r.sens), CP_SUCCESS);
+  ck_assert_ptr_nonnull(r.sens = CPSensCreate(&parameters, run->y, test_context));
   ck_assert_success(run, CPIntegratorSetSens(mem, r.sens)); /* f is not known */
-  const CPFunctional F = {.ng = 1, .end = first_component};
+  const CPFunctional F = {CP_SIZED(CPFunctional), .ng = 1, .end = first_component};
   sunrealtype G, dG[NS];
   ck_assert_error(CPIntegratorGradient(mem, 0.1, &F, NULL, NULL, &G, dG, NULL), CP_NOT_SUPPORTED,
                   "options->adjoint");
@@ -416,8 +416,9 @@ START_TEST(a_failure_leaves_the_parameters_as_they_are) {
   ck_assert_success(&other, CPIntegratorInit(other.mem, fails_where_moved, 0.0, other.y));
   ck_assert_success(&other, CPIntegratorSStolerances(other.mem, 1.0e-6, 1.0e-6));
   ck_assert_success(&other, CVodeSetUserData(other.cvode_mem, &other.world));
-  const CPParameters parameters = {.n = NS, .values = &other.world.p.L, .y0S = r.s};
-  ck_assert_int_eq(CPSensCreate(&parameters, other.y, test_context, &r.sens), CP_SUCCESS);
+  const CPParameters parameters = {CP_SIZED(CPParameters), .n = NS, .values = &other.world.p.L,
+                                   .y0S = r.s};
+  ck_assert_ptr_nonnull(r.sens = CPSensCreate(&parameters, other.y, test_context));
   ck_assert_success(&other, CPIntegratorSetSens(other.mem, r.sens));
   ck_assert_success(&other, run_to(&other, 0.2));
   failures = 1; /* the step is repeated, or the run ends */

@@ -286,8 +286,9 @@ START_TEST(a_projection_of_the_users_serves_where_dcdp_vanishes) {
   ck_assert_ptr_nonnull(P);
   ck_assert_success(run, CPIntegratorSetProjector(run->mem, P));
   N_VConst(0.0, r.s[0]); /* only one, to g */
-  const CPParameters to_g = {.n = 1, .values = &run->world.p.L, .plist = plist, .y0S = r.s};
-  ck_assert_int_eq(CPSensCreate(&to_g, run->y, test_context, &r.sens), CP_SUCCESS);
+  const CPParameters to_g = {CP_SIZED(CPParameters), .n = 1, .values = &run->world.p.L,
+                             .plist = plist, .y0S = r.s};
+  ck_assert_ptr_nonnull(r.sens = CPSensCreate(&to_g, run->y, test_context));
   ck_assert_success(run,
                     CPIntegratorSetSens(run->mem, r.sens)); /* f is differentiated by the library */
   while (run->t < 1.0) {

@@ -42,10 +42,12 @@ static int integrand_gradient(sunrealtype t, N_Vector y, int k, N_Vector gy, sun
   return 0;
 }
 
-static const CPGradientOptions by_sensitivities = {.mode = CP_GRADIENT_FORWARD};
+static const CPGradientOptions by_sensitivities = {CP_SIZED(CPGradientOptions),
+                                                   .mode = CP_GRADIENT_FORWARD};
 
 static CPFunctional functional(int with_gradients) {
-  return (CPFunctional){.ng             = NG,
+  return (CPFunctional){CP_SIZED(CPFunctional),
+                        .ng             = NG,
                         .end            = end_values,
                         .integrand      = integrands,
                         .end_grad       = with_gradients ? end_gradient : NULL,
@@ -115,7 +117,8 @@ END_TEST
 START_TEST(adjoint_gradients_are_those_of_the_closed_form) {
   sunrealtype G[NG], dG[NG * NS];
   const CPFunctional F            = functional(_i / 4 % 2);
-  const CPGradientOptions options = {.reltol    = 1.0e-10,
+  const CPGradientOptions options = {CP_SIZED(CPGradientOptions),
+                                     .reltol    = 1.0e-10,
                                      .abstol    = 1.0e-10,
                                      .steps     = _i % 3 ? 30 : 0,
                                      .interp    = _i / 8 % 2 ? CV_HERMITE : CV_POLYNOMIAL,
@@ -137,8 +140,8 @@ END_TEST
 START_TEST(a_run_backwards_has_gradients_too) {
   sunrealtype G[NG], dG[NG * NS];
   const CPFunctional F            = functional(_i);
-  const CPGradientOptions refused = {.interp = CV_POLYNOMIAL},
-                          few     = {.steps = 5, .interp = CV_POLYNOMIAL};
+  const CPGradientOptions refused = {CP_SIZED(CPGradientOptions), .interp = CV_POLYNOMIAL},
+                          few = {CP_SIZED(CPGradientOptions), .steps = 5, .interp = CV_POLYNOMIAL};
   sens_open(&r, ADAMS_FIXED_POINT, TOL);
   ck_assert_flag(run, CPIntegratorGradient(run->mem, -1.5, &F, NULL, &refused, G, dG, NULL),
                  CP_NOT_SUPPORTED);
@@ -173,7 +176,8 @@ END_TEST
 START_TEST(a_relative_tolerance_alone_decides_on_the_digits_of_a_gradient) {
   sunrealtype G[NG], dG[NG * NS];
   const CPFunctional F            = functional(1);
-  const CPGradientOptions options = {.reltol = 1.0e-12, .lmm = _i ? CV_ADAMS : CV_BDF};
+  const CPGradientOptions options = {CP_SIZED(CPGradientOptions), .reltol = 1.0e-12,
+                                     .lmm = _i ? CV_ADAMS : CV_BDF};
   sens_open(&r, ADAMS_FIXED_POINT, 1.0e-12);
   ck_assert_success(run, CPIntegratorGradient(run->mem, 1.0, &F, NULL, &options, G, dG, NULL));
   expect(G, dG, 1.0, 2.0e-9);
@@ -194,8 +198,8 @@ static int adjoint_with_inf(sunrealtype t, N_Vector y, N_Vector l, N_Vector Jl, 
 START_TEST(one_inf_in_the_adjoint_equations_spoils_no_gradient) {
   sunrealtype G[NG], dG[NG * NS];
   const CPFunctional F            = functional(1);
-  const CPGradientOptions options = {
-      .lmm = CV_BDF, .adjoint = adjoint_with_inf, .user_data = &run->world.p};
+  const CPGradientOptions options = {CP_SIZED(CPGradientOptions), .lmm = CV_BDF,
+                                     .adjoint = adjoint_with_inf, .user_data = &run->world.p};
   for (bad_call = 1; bad_call <= 40; bad_call += test_is_short() ? 13 : 1) {
     adjoint_calls = 0;
     sens_open(&r, BDF_NEWTON, TOL);
@@ -211,7 +215,8 @@ START_TEST(the_gradient_with_respect_to_the_start_is_that_of_runs_side_by_side) 
   /* errors of runs are about 1e-9, truncation is about e^2 */
   const sunrealtype e             = 1.0e-3;
   const CPFunctional F            = functional(1);
-  const CPGradientOptions options = {.steps = 20}; /* and no stop time remains */
+  const CPGradientOptions options = {CP_SIZED(CPGradientOptions),
+                                     .steps = 20}; /* and no stop time remains */
   sens_open(&r, methods[_i], 1.0e-10);
   N_Vector *gradient = N_VCloneVectorArray(NG, run->y), y0 = vector_copy(run->y);
   ck_assert_success(run, CPIntegratorGradient(run->mem, 1.0, &F, NULL, &options, G, dG, gradient));
@@ -285,8 +290,8 @@ static int compare(CPIntegrator mem, sunrealtype t0, sunrealtype t1, const CPFun
                    const CPGradientOptions *options, CPStartFn begin, sunrealtype step, FILE *out,
                    sunrealtype *worst) {
   const CPParameters parameters = sens_parameters(&r);
-  CPGradientOptions own         = options ? *options : (CPGradientOptions){0};
-  own.start                     = begin;
+  CPGradientOptions own = options ? *options : (CPGradientOptions)CP_INIT(CPGradientOptions);
+  own.start             = begin;
   return CPIntegratorGradientCheck(mem, t0, t1, F, &parameters, &own, step, out, worst);
 }
 
@@ -334,7 +339,8 @@ static int wrong_gradient(sunrealtype t, N_Vector y, N_Vector l, N_Vector Jl, su
 START_TEST(the_check_finds_a_wrong_derivative) {
   sunrealtype worst               = 0.0;
   const CPFunctional F            = functional(1);
-  const CPGradientOptions options = {.adjoint = wrong_gradient, .user_data = &run->world.p};
+  const CPGradientOptions options = {CP_SIZED(CPGradientOptions), .adjoint = wrong_gradient,
+                                     .user_data = &run->world.p};
   sens_open(&r, ADAMS_FIXED_POINT, TOL);
   ck_assert_success(run, compare(run->mem, 0.0, 1.0, &F, &options, start, 1.0e-4, NULL, &worst));
   ck_assert_double_gt(worst, 1.0e-3);
@@ -377,8 +383,8 @@ END_TEST
 
 START_TEST(arguments_are_checked) {
   sunrealtype G[NG], dG[NG * NS], worst;
-  CPFunctional F = functional(1), none = {.ng = 1}, empty = functional(1);
-  CPGradientOptions bad = {.interp = 7};
+  CPFunctional F = functional(1), none = {CP_SIZED(CPFunctional), .ng = 1}, empty = functional(1);
+  CPGradientOptions bad = {CP_SIZED(CPGradientOptions), .interp = 7};
   sens_open_states(&r, ADAMS_FIXED_POINT, TOL);
   CPIntegrator mem = run->mem;
   empty.ng         = 0;
@@ -404,7 +410,7 @@ START_TEST(arguments_are_checked) {
   ck_assert_error(CPIntegratorGradient(mem, 1, &F, NULL, NULL, G, NULL, NULL), CP_ILL_INPUT, "dG");
   ck_assert_error(CPIntegratorGradient(mem, 1, &F, NULL, &bad, G, dG, NULL), CP_ILL_INPUT, "interp",
                   "7");
-  bad = (CPGradientOptions){.lmm = 5};
+  bad = (CPGradientOptions){CP_SIZED(CPGradientOptions), .lmm = 5};
   ck_assert_error(CPIntegratorGradient(mem, 1, &F, NULL, &bad, G, dG, NULL), CP_ILL_INPUT, "lmm",
                   "5");
   ck_assert_error(compare(mem, 0, 1, &F, NULL, NULL, 1e-4, NULL, &worst), CP_ILL_INPUT, "start");
@@ -422,7 +428,7 @@ START_TEST(arguments_are_checked) {
   parameters.y0S = shorter;
   ck_assert_error(CPIntegratorGradient(mem, 1, &F, &parameters, NULL, G, dG, NULL), CP_ILL_INPUT,
                   "y0S", "3");
-  bad = (CPGradientOptions){.mode = (CPGradientMode)2};
+  bad = (CPGradientOptions){CP_SIZED(CPGradientOptions), .mode = (CPGradientMode)2};
   ck_assert_error(CPIntegratorGradient(mem, 1, &F, NULL, &bad, G, dG, NULL), CP_ILL_INPUT, "mode",
                   "2");
   for (int k = 0; k < NG; k++) N_VDestroy(shorter[k]);
@@ -438,7 +444,8 @@ END_TEST
 START_TEST(a_run_that_takes_too_many_steps_ends) {
   sunrealtype G[NG], dG[NG * NS];
   CPFunctional F            = functional(1);
-  const CPGradientOptions o = {.steps = 10, .interp = CV_HERMITE, .reltol = 1.0e-10};
+  const CPGradientOptions o = {CP_SIZED(CPGradientOptions), .steps = 10, .interp = CV_HERMITE,
+                               .reltol = 1.0e-10};
   int told                  = 0;
   for (F.mxsteps = 10; !told && F.mxsteps < 1000; F.mxsteps += 40) {
     sens_open_states(&r, ADAMS_FIXED_POINT, TOL);
@@ -481,8 +488,8 @@ START_TEST(gradients_of_a_constant_are_zero) {
   size_t length        = 0;
   FILE *out            = open_memstream(&text, &length);
   sunrealtype worst    = 1.0;
-  const CPFunctional F = {
-      .ng = 1, .end = seven, .end_grad = no_gradient, .user_data = functional(0).user_data};
+  const CPFunctional F = {CP_SIZED(CPFunctional), .ng = 1, .end = seven, .end_grad = no_gradient,
+                          .user_data = functional(0).user_data};
   sens_open(&r, ADAMS_FIXED_POINT, 1.0e-5);
   ck_assert_success(run, compare(run->mem, 0.0, 0.1, &F, NULL, start, 1.0e-4, _i ? out : NULL,
                                  _i ? NULL : &worst));
@@ -496,8 +503,8 @@ END_TEST
 
 START_TEST(a_functional_that_is_not_finite_is_refused) {
   sunrealtype G, dG[NS];
-  const CPFunctional F = {
-      .ng = 1, .end = _i % 2 ? no_number : NULL, .integrand = _i % 2 ? NULL : no_number};
+  const CPFunctional F = {CP_SIZED(CPFunctional), .ng = 1, .end = _i % 2 ? no_number : NULL,
+                          .integrand = _i % 2 ? NULL : no_number};
   sens_open(&r, ADAMS_FIXED_POINT, 1.0e-5);
   const int flag =
       _i / 2 ? CPIntegratorGradient(run->mem, 0.2, &F, NULL, NULL, &G, dG, NULL)
@@ -563,7 +570,8 @@ END_TEST
 START_TEST(a_failed_first_step_spoils_no_gradient) {
   sunrealtype G[NG], dG[NG * NS];
   const CPFunctional F            = functional(1);
-  const CPGradientOptions options = {.interp = _i / 2 ? CV_HERMITE : CV_POLYNOMIAL};
+  const CPGradientOptions options = {CP_SIZED(CPGradientOptions),
+                                     .interp = _i / 2 ? CV_HERMITE : CV_POLYNOMIAL};
   N_Vector *zn0, *zn1, *spare;
   sunrealtype t, gamma, rl1;
   void *data;
@@ -602,10 +610,10 @@ static int adjoint_after_half(sunrealtype t, N_Vector y, N_Vector l, N_Vector Jl
 START_TEST(a_backward_problem_that_comes_to_a_stop_says_where) {
   sunrealtype G[NG], dG[NG * NS];
   const CPFunctional F            = functional(1);
-  const CPGradientOptions options = {
-      .lmm = _i % 2 ? CV_ADAMS : CV_BDF, .adjoint = adjoint_after_half, .user_data = &run->world.p};
-  adjoint_calls    = 0;
-  fault_of_adjoint = _i / 2 ? -7 : 7;
+  const CPGradientOptions options = {CP_SIZED(CPGradientOptions), .lmm = _i % 2 ? CV_ADAMS : CV_BDF,
+                                     .adjoint = adjoint_after_half, .user_data = &run->world.p};
+  adjoint_calls                   = 0;
+  fault_of_adjoint                = _i / 2 ? -7 : 7;
   sens_open(&r, ADAMS_FIXED_POINT, TOL);
   ck_assert_flag(run, CPIntegratorGradient(run->mem, 1.0, &F, NULL, &options, G, dG, NULL),
                  _i / 2 ? CV_RHSFUNC_FAIL : CV_REPTD_RHSFUNC_ERR);

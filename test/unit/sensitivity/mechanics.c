@@ -52,7 +52,8 @@ static void setup(State *w, SystemName name) {
   w->s   = system_create(name);
   w->par = parameters_of(w->s, name);
   for (int i = 0; i < w->par.count; i++) w->size[i] = fmax(fabs(w->par.p[i]), 0.1);
-  w->parameters   = (CPParameters){.n = w->par.count, .values = w->par.p, .pbar = w->size};
+  w->parameters   = (CPParameters){CP_SIZED(CPParameters), .n = w->par.count, .values = w->par.p,
+                                   .pbar = w->size};
   N_Vector *all[] = {&w->along, &w->adot, &w->l, &w->ldot, &w->ref};
   for (int k = 0; k < 5; k++) random_fill(*all[k] = vector_copy(w->s->y), &w->seed);
   w->q = vector_of(w->par.count, NULL);
@@ -234,7 +235,7 @@ END_TEST
 static long int run(System *s, int lmm, sunrealtype tol, sunrealtype *p, sunrealtype size,
                     int control, N_Vector y, N_Vector sens) {
   const sunrealtype t1          = s->t + 0.05;
-  const CPParameters parameters = {.n = 1, .values = p, .pbar = &size};
+  const CPParameters parameters = {CP_SIZED(CPParameters), .n = 1, .values = p, .pbar = &size};
   CPSens own                    = NULL;
   sunrealtype t;
   CPIntegrator mem = CPIntegratorCreate(lmm == CV_BDF ? "BDF" : "ADAMS", test_context);
@@ -244,7 +245,7 @@ static long int run(System *s, int lmm, sunrealtype tol, sunrealtype *p, sunreal
   ck_assert_int_eq(CPIntegratorSStolerances(mem, tol, tol), CP_SUCCESS);
   ck_assert_int_eq(CVodeSetMaxNumSteps(CPIntegratorGetCVodeMem(mem), 100000), CV_SUCCESS);
   if (sens) {
-    ck_assert_int_eq(CPSensCreate(&parameters, s->y, test_context, &own), CP_SUCCESS);
+    ck_assert_ptr_nonnull(own = CPSensCreate(&parameters, s->y, test_context));
     ck_assert_int_eq(CPSensSetErrCon(own, control), CP_SUCCESS);
     ck_assert_msg(CPIntegratorSetSens(mem, own) == CP_SUCCESS, "%s: %s", s->name, s->log.text);
   }
@@ -446,7 +447,8 @@ static int spring_parameter(sunrealtype t, const sunrealtype *q, const sunrealty
  * both. */
 START_TEST(without_constraints_the_derivatives_are_those_by_hand) {
   sunrealtype k           = 3.0;
-  const CPEquations model = {.nu            = 1,
+  const CPEquations model = {CP_SIZED(CPEquations),
+                             .nu            = 1,
                              .nz            = 1,
                              .M             = mass,
                              .f             = spring,
@@ -457,7 +459,7 @@ START_TEST(without_constraints_the_derivatives_are_those_by_hand) {
   CPMech mech = create_mech(&model, y, test_context);
   ck_assert_int_eq(CPMechSetUserData(mech, &k), CP_SUCCESS);
   ck_assert_int_eq(CPMechSetParamPartialsFn(mech, _i & 2 ? spring_parameter : NULL), CP_SUCCESS);
-  const CPParameters parameters = {.n = 1, .values = &k};
+  const CPParameters parameters = {CP_SIZED(CPParameters), .n = 1, .values = &k};
   ck_assert_int_eq(CPMechJvp(mech, 0.0, y, &parameters, s, (sunrealtype[]){1.0}, sdot, NULL),
                    CP_SUCCESS);
   ck_assert_double_eq_tol(entries(sdot)[0], 0.2, 1.0e-14);
@@ -472,10 +474,11 @@ END_TEST
 START_TEST(derivatives_of_auxiliary_states_are_checked_alone) {
   sunrealtype k     = 3.0;
   CPEquations model = {
-      .nu = 1, .nz = 1, .M = mass, .f = spring, .zdot = motor, .auxiliary_jac = motor_jac};
-  CPMechReport report;
-  N_Vector y  = VECTOR(0.5, -1.0, 0.25);
-  CPMech mech = create_mech(&model, y, test_context);
+      CP_SIZED(CPEquations),     .nu = 1, .nz = 1, .M = mass, .f = spring, .zdot = motor,
+      .auxiliary_jac = motor_jac};
+  CPMechReport report = CP_INIT(CPMechReport);
+  N_Vector y          = VECTOR(0.5, -1.0, 0.25);
+  CPMech mech         = create_mech(&model, y, test_context);
   ck_assert_int_eq(CPMechSetUserData(mech, &k), CP_SUCCESS);
   ck_assert_int_eq(CPMechCheck(mech, 0.0, y, &report), CP_SUCCESS);
   ck_assert_double_le(report.Zz, 1.0e-8);
@@ -492,7 +495,8 @@ START_TEST(arguments_of_products_are_checked) {
   CPMech mech = w.s->mech;
   N_Vector y = w.s->y, shorter = vector_of(1, NULL);
   const sunrealtype t = w.s->t, dp[1] = {1.0};
-  const CPParameters no = {.n = 0, .values = w.par.p}, none = {.n = 1};
+  const CPParameters no   = {CP_SIZED(CPParameters), .n = 0, .values = w.par.p},
+                     none = {CP_SIZED(CPParameters), .n = 1};
   sunrealtype lfp[1];
   ck_assert_int_eq(CPMechJvp(NULL, t, y, NULL, w.along, NULL, w.adot, NULL), CP_MEM_NULL);
   ck_assert_int_eq(CPMechVjp(NULL, t, y, NULL, w.l, w.ldot, NULL), CP_MEM_NULL);
@@ -549,13 +553,13 @@ START_TEST(forward_sensitivities_keep_their_parameters) {
   CPSens sens      = NULL;
   sunrealtype t;
   N_Vector found[2][8];
-  const CPParameters one = {.n = 1, .values = w.par.p + 1, .pbar = w.size};
+  const CPParameters one = {CP_SIZED(CPParameters), .n = 1, .values = w.par.p + 1, .pbar = w.size};
   for (int k = 0; k < 2; k++) {
     mem = k ? CPIntegratorCreate("BDF", test_context) : mem;
     CPObjectSetErrHandlerFn(CP_OBJECT(mem), message_log, &s->log);
     ck_assert_int_eq(CPMechAttach(s->mech, mem, s->t, s->y), CP_SUCCESS);
     ck_assert_int_eq(CPIntegratorSStolerances(mem, 1e-6, 1e-6), CP_SUCCESS);
-    ck_assert_int_eq(CPSensCreate(&w.parameters, s->y, test_context, &sens), CP_SUCCESS);
+    ck_assert_ptr_nonnull(sens = CPSensCreate(&w.parameters, s->y, test_context));
     ck_assert_int_eq(CPIntegratorSetSens(mem, sens), CP_SUCCESS);
     for (int i = 0; i < w.par.count; i++) found[k][i] = vector_copy(s->y);
     for (int n = 1; n <= 5; n++) {
@@ -585,9 +589,9 @@ START_TEST(a_consistent_start_that_fails_is_named) {
   CPObjectSetErrHandlerFn(CP_OBJECT(mem), message_log, &s->log);
   ck_assert_int_eq(CPMechAttach(s->mech, mem, s->t, s->y), CP_SUCCESS);
   ck_assert_int_eq(CPIntegratorSStolerances(mem, 1e-6, 1e-6), CP_SUCCESS);
-  const CPParameters parameters = {.n = 1, .values = p, .y0S = &v};
+  const CPParameters parameters = {CP_SIZED(CPParameters), .n = 1, .values = p, .y0S = &v};
   CPSens sens                   = NULL;
-  ck_assert_int_eq(CPSensCreate(&parameters, s->y, test_context, &sens), CP_SUCCESS);
+  ck_assert_ptr_nonnull(sens = CPSensCreate(&parameters, s->y, test_context));
   ck_assert_int_eq(CPIntegratorSetSens(mem, sens), CP_SUCCESS);
   ck_assert_int_eq(CPMechSetParamPartialsFn(s->mech, pendulum_parameters), CP_SUCCESS);
   ck_assert_int_eq(CPSensCalcIC(sens, NULL), CP_USERFUNC_FAIL);
@@ -611,9 +615,9 @@ START_TEST(constraints_of_a_system_are_its_own) {
   CPObjectSetErrHandlerFn(CP_OBJECT(mem), message_log, &s->log);
   ck_assert_int_eq(CPMechAttach(s->mech, mem, s->t, s->y), CP_SUCCESS);
   sunrealtype p                 = 1;
-  const CPParameters parameters = {.n = 1, .values = &p, .y0S = &v};
+  const CPParameters parameters = {CP_SIZED(CPParameters), .n = 1, .values = &p, .y0S = &v};
   CPSens sens                   = NULL;
-  ck_assert_int_eq(CPSensCreate(&parameters, s->y, test_context, &sens), CP_SUCCESS);
+  ck_assert_ptr_nonnull(sens = CPSensCreate(&parameters, s->y, test_context));
   ck_assert_int_eq(CPSensSetRhsFn(sens, NULL, no_rows), CP_SUCCESS);
   ck_assert_int_eq(CPIntegratorSetSens(mem, sens), CP_NOT_SUPPORTED);
   ck_assert_mentions(s->log.text, "CPMechSetParamPartialsFn");

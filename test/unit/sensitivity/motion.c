@@ -71,15 +71,9 @@ static int motion_curvature(sunrealtype t, sunrealtype *g, void *data) {
   *g = -((Cart *)data)->p[BY_A] * w * w * sin(w * t);
   return 0;
 }
-static const CPEquations model = {.nu   = NQ,
-                                  .nz   = 1,
-                                  .np   = 1,
-                                  .M    = mass,
-                                  .A    = rod,
-                                  .f    = forces,
-                                  .p    = length,
-                                  .b    = right_side,
-                                  .zdot = power};
+static const CPEquations model = {
+    CP_SIZED(CPEquations), .nu = NQ,    .nz = 1,         .np = 1,      .M = mass, .A = rod,
+    .f = forces,           .p = length, .b = right_side, .zdot = power};
 
 /* The mass hangs below the cart, which has its speed of t = 0; s: the derivatives of this start.
  * s [NS], or NULL */
@@ -121,8 +115,8 @@ static void run(Cart *cart, int how, int lmm, N_Vector y, N_Vector *s) {
   ck_assert_int_eq(CPIntegratorSStolerances(mem, 1.0e-10, 1.0e-10), CP_SUCCESS);
   ck_assert_int_eq(CVodeSetMaxNumSteps(CPIntegratorGetCVodeMem(mem), 100000), CV_SUCCESS);
   if (s) {
-    const CPParameters parameters = {.n = NS, .values = cart->p, .y0S = s};
-    ck_assert_int_eq(CPSensCreate(&parameters, y, test_context, &sens), CP_SUCCESS);
+    const CPParameters parameters = {CP_SIZED(CPParameters), .n = NS, .values = cart->p, .y0S = s};
+    ck_assert_ptr_nonnull(sens = CPSensCreate(&parameters, y, test_context));
     ck_assert_int_eq(CPSensSetErrCon(sens, SUNTRUE), CP_SUCCESS);
     ck_assert_int_eq(CPIntegratorSetSens(mem, sens), CP_SUCCESS);
   }
@@ -172,7 +166,7 @@ START_TEST(the_adjoint_is_the_transpose) {
   random_fill(l, &seed);
   random_fill(s, &seed);
   CPMech mech                   = create(&cart, how, y);
-  const CPParameters parameters = {.n = NS, .values = cart.p};
+  const CPParameters parameters = {CP_SIZED(CPParameters), .n = NS, .values = cart.p};
   const int flag                = CPMechVjp(mech, 0.4, y, &parameters, l, Jl, entries(q));
   ck_assert_int_eq(flag, how == CP_MOTION_FULL ? CP_NOT_SUPPORTED : CP_SUCCESS);
   for (int i = 0; !flag && i < NS; i++) {
@@ -201,9 +195,10 @@ START_TEST(rows_that_are_off_constrain_nothing) {
   ck_assert_int_eq(CPMechSetActive(mech, &off), CP_SUCCESS);
   ck_assert_int_eq(CPIntegratorSStolerances(mem, 1.0e-8, 1.0e-8), CP_SUCCESS);
   N_VConst(0.0, s[BY_L]);
-  const CPParameters parameters = {.n = NS, .values = cart.p, .pbar = size, .y0S = s};
+  const CPParameters parameters = {CP_SIZED(CPParameters), .n = NS, .values = cart.p, .pbar = size,
+                                   .y0S = s};
   CPSens sens                   = NULL;
-  ck_assert_int_eq(CPSensCreate(&parameters, y, test_context, &sens), CP_SUCCESS);
+  ck_assert_ptr_nonnull(sens = CPSensCreate(&parameters, y, test_context));
   ck_assert_int_eq(CPIntegratorSetSens(mem, sens), CP_SUCCESS);
   ck_assert_msg(CPIntegratorEvolve(mem, 0.5, y, &t, CV_NORMAL) == CP_SUCCESS, "%s",
                 CPObjectGetLastMessage(CP_OBJECT(mem)));
@@ -227,7 +222,7 @@ START_TEST(parameters_survive_directions_that_are_not_finite) {
   N_Vector y = vector_of(N, NULL), s = vector_of(N, NULL), sdot = vector_of(N, NULL);
   start(&cart, y, NULL);
   CPMech mech                   = create(&cart, FREE, y);
-  const CPParameters parameters = {.n = NS, .values = cart.p};
+  const CPParameters parameters = {CP_SIZED(CPParameters), .n = NS, .values = cart.p};
   dp[BY_L]                      = odd[_i];
   ck_assert_int_eq(CPMechJvp(mech, 0.0, y, &parameters, s, dp, sdot, NULL), CP_ILL_INPUT);
   ck_assert_mentions(CPObjectGetLastMessage(CP_OBJECT(mech)), "dp[0]");
@@ -251,14 +246,15 @@ START_TEST(a_refused_product_leaves_the_sensitivities_of_a_run_alone) {
   start(&cart, y, s);
   CPMech mech                   = create(&cart, FREE, y);
   CPIntegrator mem              = CPIntegratorCreate("BDF", test_context);
-  const CPParameters parameters = {.n = NS, .values = cart.p, .y0S = s};
-  const CPParameters others     = {.n = 1, .values = cart.p, .plist = (int[]){BY_G}};
+  const CPParameters parameters = {CP_SIZED(CPParameters), .n = NS, .values = cart.p, .y0S = s};
+  const CPParameters others     = {CP_SIZED(CPParameters), .n = 1, .values = cart.p,
+                                   .plist = (int[]){BY_G}};
   CPSens sens                   = NULL;
   sunrealtype t, lfp;
   ck_assert_int_eq(CPMechAttach(mech, mem, 0.0, y), CP_SUCCESS);
   ck_assert_int_eq(CPIntegratorSStolerances(mem, 1.0e-10, 1.0e-10), CP_SUCCESS);
   ck_assert_int_eq(CPIntegratorSetMaxNumSteps(mem, 100000), CP_SUCCESS);
-  ck_assert_int_eq(CPSensCreate(&parameters, y, test_context, &sens), CP_SUCCESS);
+  ck_assert_ptr_nonnull(sens = CPSensCreate(&parameters, y, test_context));
   ck_assert_int_eq(CPSensSetErrCon(sens, SUNTRUE), CP_SUCCESS);
   ck_assert_int_eq(CPIntegratorSetSens(mem, sens), CP_SUCCESS);
   ck_assert_int_eq(CPIntegratorEvolve(mem, 0.4, y, &t, CV_ONE_STEP), CP_SUCCESS);

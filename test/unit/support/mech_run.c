@@ -11,7 +11,7 @@ CPMech create_mech(const CPEquations *equations, N_Vector y, SUNContext ctx) {
 }
 
 CPEquations linear_equations(sunindextype n, SUNMatrix M, SUNMatrix C, SUNMatrix K) {
-  return (CPEquations){.nu = n, .M_tmpl = M, .damping = C, .stiffness = K};
+  return (CPEquations){CP_SIZED(CPEquations), .nu = n, .M_tmpl = M, .damping = C, .stiffness = K};
 }
 
 MechRun *mech_run_create(const CPEquations *model, void *user_data, const sunrealtype *y0) {

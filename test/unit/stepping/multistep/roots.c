@@ -130,8 +130,8 @@ static int rod_b(sunrealtype t, const sunrealtype *q, const sunrealtype *u, sunr
 /* Errors of BDF are some three times those of Adams. Loop index: method, the pendulum's velocity at the start. */
 START_TEST(a_ball_beside_a_pendulum_loses_no_impact) {
   static const sunrealtype swing[] = {0.0, 0.5, 2.0, 5.0, 20.0};
-  const CPEquations model          = {
-               .nu = 3, .np = 1, .M = unit_mass, .f = weights, .A = rod_row, .p = rod, .b = rod_b};
+  const CPEquations model          = {CP_SIZED(CPEquations), .nu = 3,      .np = 1,  .M = unit_mass,
+                                      .f = weights,          .A = rod_row, .p = rod, .b = rod_b};
   for (int k = 3; k <= (test_is_short() ? 3 : 8); k++)
     for (int high = 0; high < (test_is_short() ? 2 : 3); high++) {
       const sunrealtype tol = pow(10, -k) / (_i % 2 ? 1.0 : 3.0), e = 0.9;
