@@ -49,23 +49,27 @@ int contactImpactValue(CPContact c, sunrealtype t, N_Vector y, sunrealtype *valu
   return flag;
 }
 
-/* The largest |d_j| over the largest |y_j|, j = first ... last - 1 */
-static sunrealtype relativeSize(CPContact c, N_Vector y, N_Vector d, int first, int last) {
+/* The largest |d_j| over the largest |y_j|, or over `least` if that is larger, j = first ... last - 1 */
+static sunrealtype relativeSize(CPContact c, N_Vector y, N_Vector d, int first, int last,
+                                sunrealtype least) {
   const sunrealtype *Y = N_VGetArrayPointer(y), *D = N_VGetArrayPointer(d);
-  sunrealtype size = 0, change = 0;
+  sunrealtype size = least, change = 0;
   for (int j = first; j < last; j++)
     size = fmax(size, fabs(Y[j])), change = fmax(change, fabs(D[j]));
   if (size == 0.0) size = c->rtol > 0.0 && c->atol > 0.0 ? c->atol / c->rtol : 1.0;
   return change / size;
 }
 
-/* The step of a difference at y along d and, if i >= 0, parameter i. Returns 0 if that direction is
- * zero. */
-static sunrealtype stepOf(CPContact c, N_Vector y, N_Vector d, int i) {
-  sunrealtype rate = i >= 0 ? 1.0 / c->sens.size[i] : 0.0;
-  rate             = fmax(rate, relativeSize(c, y, d, 0, c->nq));
-  rate             = fmax(rate, relativeSize(c, y, d, c->nq, c->nq + c->nu));
-  rate             = fmax(rate, relativeSize(c, y, d, c->nq + c->nu, c->n));
+/* The step of a difference at (t, y) along d and, if i >= 0, parameter i. Returns 0 if that direction is
+ * zero. All coordinates may be zero where a body strikes the origin: they are at least as large as the way since the
+ * newest event. */
+static sunrealtype stepOf(CPContact c, sunrealtype t, N_Vector y, N_Vector d, int i) {
+  const sunrealtype *u = N_VGetArrayPointer(y) + c->nq;
+  sunrealtype rate = i >= 0 ? 1.0 / c->sens.size[i] : 0.0, fastest = 0;
+  for (int j = 0; j < c->nu; j++) fastest = fmax(fastest, fabs(u[j]));
+  rate = fmax(rate, relativeSize(c, y, d, 0, c->nq, fastest * fabs(t - c->t)));
+  rate = fmax(rate, relativeSize(c, y, d, c->nq, c->nq + c->nu, 0));
+  rate = fmax(rate, relativeSize(c, y, d, c->nq + c->nu, c->n, 0));
   return rate > 0.0 && isfinite(PART / rate) ? PART / rate : 0.0;
 }
 
@@ -118,7 +122,7 @@ static int addDifferences(CPContact c, ContactQuantity quantity, int n, sunrealt
  * roundoff, but most systems do not depend on t. */
 int contactDerivative(CPContact c, ContactQuantity quantity, int n, sunrealtype t, sunrealtype dt,
                       N_Vector y, N_Vector d, int i, sunrealtype *result, const char *function) {
-  const sunrealtype h = stepOf(c, y, d, i);
+  const sunrealtype h = stepOf(c, t, y, d, i);
   sunrealtype newest  = 0;
   int flag            = CP_SUCCESS;
   CVodeGetLastStep(CPIntegratorGetCVodeMem(c->integrator), &newest);

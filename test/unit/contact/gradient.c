@@ -142,20 +142,24 @@ static void exact(const sunrealtype *p, sunrealtype t, sunrealtype *y) {
   if (s < t - begin) y[2] = 0;
 }
 
-/* d exact / dp_i, by differences of sixth order */
-static void exact_derivative(int i, sunrealtype t, sunrealtype *d) {
+/* d exact / dp_i of this puck, by differences of sixth order */
+static void derivative_of(const Puck *puck, int i, sunrealtype t, sunrealtype *d) {
   static const sunrealtype weight[] = {45, -9, 1};
-  const sunrealtype h               = 1e-3 * usual.p[i];
+  const sunrealtype h               = 1e-3 * puck->p[i];
   memset(d, 0, VALUES * sizeof *d);
   for (int k = -3; k <= 3; k++) {
     if (k == 0) continue;
-    Puck moved = usual;
+    Puck moved = *puck;
     sunrealtype y[VALUES];
     moved.p[i] += k * h;
     exact(moved.p, t, y);
     for (int j = 0; j < VALUES; j++)
       d[j] += (k > 0 ? 1 : -1) * weight[abs(k) - 1] * y[j] / (60 * h);
   }
+}
+
+static void exact_derivative(int i, sunrealtype t, sunrealtype *d) {
+  derivative_of(&usual, i, t, d);
 }
 
 /* In flight, after one, two and four impacts; sliding, after infinitely many; at rest */
@@ -230,6 +234,42 @@ START_TEST(adjoint_gradients_pass_impacts_accumulation_sliding_and_rest) {
     ck_assert_int_eq(CPSessionRun(run->session, 4, run->y, &t), CP_NO_INIT);
     N_VDestroyVectorArray(S, PARAMETERS);
     N_VDestroyVectorArray(start, 2);
+    run_free(&run);
+  }
+}
+END_TEST
+
+static int final_height(sunrealtype t, N_Vector y, sunrealtype *values, void *data) {
+  (void)t, (void)data;
+  values[0] = entries(y)[1];
+  return 0;
+}
+
+/* A puck that only falls strikes where all coordinates are zero up to roundoff, which is no measure of them. */
+START_TEST(adjoint_gradients_pass_impacts_at_the_origin) {
+  const CPFunctional F    = {CP_SIZED(CPFunctional), .ng = 1, .end = final_height};
+  const int plist[]       = {GRAVITY, RESTITUTION};
+  const sunrealtype end[] = {0.7, 1.2}; /* after one and two impacts */
+  for (int n = 0; n < 2; n++) {
+    Puck puck        = usual;
+    puck.p[FRICTION] = puck.p[SPEED] = 0;
+    const Puck falling               = puck;
+    Run *run                         = puck_run(&puck, _i, asked_of(_i, TOL));
+    N_Vector start                   = N_VClone(run->y);
+    sunrealtype G, dG[2], d[3][VALUES];
+    const CPParameters parameters = {CP_SIZED(CPParameters), .n = 2, .values = puck.p,
+                                     .plist = plist};
+    const int flag                = CPContactGradient(
+                       run->contact, end[n], &F, &parameters,
+                       &(CPGradientOptions){CP_SIZED(CPGradientOptions), .reltol = 1e-10}, &G, dG, &start);
+    ck_assert_msg(flag == CP_SUCCESS, "%d: %s", flag, run->log.text);
+    derivative_of(&falling, GRAVITY, end[n], d[0]);
+    derivative_of(&falling, RESTITUTION, end[n], d[1]);
+    derivative_of(&falling, HEIGHT, end[n], d[2]);
+    for (int i = 0; i < 2; i++)
+      ck_assert_double_eq_tol(dG[i], d[i][1], 10 * TOL * fmax(1, fabs(d[i][1])));
+    ck_assert_double_eq_tol(entries(start)[1], d[2][1], 10 * TOL * fmax(1, fabs(d[2][1])));
+    N_VDestroy(start);
     run_free(&run);
   }
 }
@@ -614,6 +654,7 @@ TEST_SUITE(gradient) {
                       METHODS);
   tcase_add_loop_test(tc, adjoint_gradients_pass_impacts_accumulation_sliding_and_rest, BDF,
                       METHODS);
+  tcase_add_loop_test(tc, adjoint_gradients_pass_impacts_at_the_origin, BDF, METHODS);
   tcase_add_loop_test(tc, sensitivities_of_a_rocking_block_are_those_of_its_closed_form, BDF,
                       METHODS);
   tcase_add_loop_test(tc, events_that_coincide_by_chance_have_no_derivative, BDF, METHODS);
