@@ -271,11 +271,11 @@ int CPMechAssemble(CPMech mech, sunrealtype t, N_Vector y, CPAssembly *assembly)
   CPAssembly given = {0};
   Mechanism *b;
   int flag = bodiesAt(mech, y, __func__, &b);
-  if (!flag && assembly) flag = cpTake((CPLog *)mech, &given, assembly, __func__);
+  if (!flag && assembly) flag = cpTake(CP_OBJECT(mech), &given, assembly, __func__);
   if (flag) return flag;
-  if (given.offsets) return takeOffsets(b, given.offsets, (CPLog *)mech);
+  if (given.offsets) return takeOffsets(b, given.offsets, CP_OBJECT(mech));
   const char *held      = given.held ? given.held : "";
-  Assembly a            = {.log = (CPLog *)mech, .b = b, .t = t, .y = y, .opposite = NONE};
+  Assembly a            = {.log = CP_OBJECT(mech), .b = b, .t = t, .y = y, .opposite = NONE};
   const sunindextype nq = (sunindextype)b->nbodies * b->space.nq, nu = N_VGetLength(y) - nq;
   const size_t length  = (size_t)nu * sizeof(sunrealtype);
   const sunrealtype *u = N_VGetArrayPointer(y) + nq;

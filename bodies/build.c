@@ -150,7 +150,7 @@ int bodiesOf(CPMech mech, const char *function, Mechanism **m) {
   const CPModel model = CPMechGetModel(mech);
   if (!model) return cpReport(NULL, CP_MEM_NULL, function, "mech must not be NULL");
   if (CPModelGetEquations(model)->M != bodiesMass)
-    return cpRefuse((CPLog *)mech, function, "the model of mech must come from CPBodiesBuild");
+    return cpRefuse(CP_OBJECT(mech), function, "the model of mech must come from CPBodiesBuild");
   *m = CPMechGetUserData(mech);
   return CP_SUCCESS;
 }
@@ -158,8 +158,8 @@ int bodiesOf(CPMech mech, const char *function, Mechanism **m) {
 int bodiesAt(CPMech mech, N_Vector y, const char *function, Mechanism **m) {
   const int flag = bodiesOf(mech, function, m);
   if (flag) return flag;
-  if (!y) return cpReport((CPLog *)mech, CP_MEM_NULL, function, "y must not be NULL");
+  if (!y) return cpReport(CP_OBJECT(mech), CP_MEM_NULL, function, "y must not be NULL");
   if (N_VGetLength(y) == bodiesStates(*m)) return CP_SUCCESS;
-  return cpRefuse((CPLog *)mech, function, "y must have %d components, and has %ld",
+  return cpRefuse(CP_OBJECT(mech), function, "y must have %d components, and has %ld",
                   bodiesStates(*m), (long)N_VGetLength(y));
 }

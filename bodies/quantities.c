@@ -26,7 +26,7 @@ int CPMechGetParameters(CPMech mech, sunrealtype **values, int *n) {
 int CPMechGetCoordinate(CPMech mech, int i, N_Vector y, sunrealtype *x, sunrealtype *rate) {
   Mechanism *b;
   int flag = bodiesAt(mech, y, __func__, &b);
-  if (!flag) flag = bodiesCheckIndex((CPLog *)mech, b, CP_COORDINATE, i, __func__);
+  if (!flag) flag = bodiesCheckIndex(CP_OBJECT(mech), b, CP_COORDINATE, i, __func__);
   if (flag) return flag;
   Term term;
   Jet jet;
@@ -42,9 +42,9 @@ int CPMechGetPoint(CPMech mech, int body, const sunrealtype *point, N_Vector y, 
                    sunrealtype *v) {
   Mechanism *b;
   int flag = bodiesAt(mech, y, __func__, &b);
-  if (!flag) flag = bodiesCheckIndex((CPLog *)mech, b, CP_BODY, body, __func__);
+  if (!flag) flag = bodiesCheckIndex(CP_OBJECT(mech), b, CP_BODY, body, __func__);
   if (flag) return flag;
-  if (bodiesGiven((CPLog *)mech, __func__, "point", point != NULL)) return CP_ILL_INPUT;
+  if (bodiesGiven(CP_OBJECT(mech), __func__, "point", point != NULL)) return CP_ILL_INPUT;
   Pair pair = {.side = {{.body = GROUND}, {.body = body}}};
   Moving d;
   placePair(b, &pair, y);
@@ -63,9 +63,9 @@ int CPMechGetReaction(CPMech mech, int joint, sunrealtype t, N_Vector y, const s
   (void)t;
   Mechanism *b;
   int flag = bodiesAt(mech, y, __func__, &b);
-  if (!flag) flag = bodiesCheckIndex((CPLog *)mech, b, CP_JOINT, joint, __func__);
+  if (!flag) flag = bodiesCheckIndex(CP_OBJECT(mech), b, CP_JOINT, joint, __func__);
   if (flag) return flag;
-  if (bodiesGiven((CPLog *)mech, __func__, "lambda, F and T", lambda && F && T))
+  if (bodiesGiven(CP_OBJECT(mech), __func__, "lambda, F and T", lambda && F && T))
     return CP_ILL_INPUT;
   const Joint *j   = &b->joint[joint];
   const Pair *pair = &b->pair[j->pair];
@@ -192,7 +192,7 @@ int CPMechGetPowers(CPMech mech, sunrealtype t, N_Vector y, const sunrealtype *l
   int flag = bodiesAt(mech, y, __func__, &b);
   if (flag) return flag;
   CPPowers sum;
-  if ((flag = cpTake((CPLog *)mech, &sum, powers, __func__))) return flag;
+  if ((flag = cpTake(CP_OBJECT(mech), &sum, powers, __func__))) return flag;
   const sunrealtype *q = N_VGetArrayPointer(y), *u = q + (sunindextype)b->nbodies * b->space.nq;
   sum = (CPPowers){0};
   bodiesPoses(b, q, u, NULL);
@@ -200,7 +200,7 @@ int CPMechGetPowers(CPMech mech, sunrealtype t, N_Vector y, const sunrealtype *l
   flag = bodiesPowers(b, t, q, u, lambda, &sum);
   cpGive(powers, &sum);
   if (!flag) return CP_SUCCESS;
-  return cpReport((CPLog *)mech, flag < 0 ? CP_USERFUNC_FAIL : CP_REPTD_USERFUNC_ERR, __func__,
+  return cpReport(CP_OBJECT(mech), flag < 0 ? CP_USERFUNC_FAIL : CP_REPTD_USERFUNC_ERR, __func__,
                   "at t = %g a function of a drive or a force failed (%d)", (double)t, flag);
 }
 
@@ -223,7 +223,7 @@ static int contactFrame(CPMech mech, Mechanism *b, int i, sunrealtype *frame, co
   const Pose *pose[2] = {bodiesPose(b, pair->side[0].body), bodiesPose(b, pair->side[1].body)};
   if (b->row[joint->first].term[0].m.kind == LEVEL &&
       bodiesLevel(b->param, pair, pose[0], pose[1], own[0], own + 1))
-    return cpReport((CPLog *)mech, CP_REPTD_USERFUNC_ERR, function,
+    return cpReport(CP_OBJECT(mech), CP_REPTD_USERFUNC_ERR, function,
                     "%s: the function of the surface failed", b->text + joint->name);
   const sunrealtype size = sqrt(dot3(own[0], own[0]));
   for (int k = 0; k < 3; k++) { /* z, x, y */
@@ -246,12 +246,12 @@ static int contactFrame(CPMech mech, Mechanism *b, int i, sunrealtype *frame, co
 int CPMechGetPoints(CPMech mech, CPThing thing, int i, N_Vector y, sunrealtype *xyz) {
   Mechanism *b;
   int flag = bodiesAt(mech, y, __func__, &b);
-  if (!flag) flag = bodiesCheckIndex((CPLog *)mech, b, thing, i, __func__);
+  if (!flag) flag = bodiesCheckIndex(CP_OBJECT(mech), b, thing, i, __func__);
   if (flag) return flag;
-  if (bodiesGiven((CPLog *)mech, __func__, "xyz", xyz != NULL)) return CP_ILL_INPUT;
+  if (bodiesGiven(CP_OBJECT(mech), __func__, "xyz", xyz != NULL)) return CP_ILL_INPUT;
   const int n = bodiesPairOf(b, thing, i);
   if (n < 0)
-    return cpReport((CPLog *)mech, CP_ILL_INPUT, __func__,
+    return cpReport(CP_OBJECT(mech), CP_ILL_INPUT, __func__,
                     "thing must be CP_JOINT, CP_CONTACT, CP_SPRING or CP_SHAPE, and is %d",
                     (int)thing);
   const Pair *pair = &b->pair[n];
