@@ -319,9 +319,9 @@ int cpGradientAdjoint(CPFunctionalRun *run, sunrealtype t1, const CPGradientOpti
   const CPMultistep mem     = run->mem;
   const CPSensSystem *model = mem->base.system.sens;
   const sunrealtype t0      = mem->base.t;
-  const int backwards       = t1 < t0;
-  int ncheck                = 0, flag;
-  Adjoint a                 = {.run = *run};
+  const int backwards = t1 < t0, at_root = t0 == mem->root.t;
+  int ncheck = 0, flag;
+  Adjoint a  = {.run = *run};
   if (options) a.o = *options;
   if (a.o.steps <= 0) a.o.steps = DEFAULT_STEPS;
   if (!a.o.interp) a.o.interp = lacksPoints(&a.o, backwards) ? CV_HERMITE : CV_POLYNOMIAL;
@@ -341,8 +341,11 @@ int cpGradientAdjoint(CPFunctionalRun *run, sunrealtype t1, const CPGradientOpti
     cpReport(&mem->base.log, flag, run->function, "no memory for parameters");
   if (!flag && (flag = cpAdjointRenew(mem, a.o.steps, a.o.interp)))
     cpReport(&mem->base.log, flag, run->function, "no memory for checkpoints");
+  /* CVODES repeats the first steps after a restart of its own, with the bound that it has then. */
+  if (at_root) cpBoundFirstStep(mem, 1);
   if (!flag) flag = cpFunctionalMarch(&a.run, t1, &ncheck);
   if (!flag) flag = solveBackwards(&a, t0, t1, y0S, dG, gradients);
+  if (at_root) cpBoundFirstStep(mem, 0);
   /* The smallest possible checkpoints remain. CVodeB has set the forward run's stop time again, so
    * it is cleared. */
   if (mem->checkpoints.exist) {

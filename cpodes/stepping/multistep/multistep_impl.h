@@ -365,6 +365,8 @@ void cpRootReturned(CPMultistep mem, sunrealtype t);
 /* Calls CVodeReInit, with a bound on the growth of the first step if (t0, y0) is the latest
  * root. */
 int cpReInitCVODES(CPMultistep mem, sunrealtype t0, N_Vector y0);
+/* Bounds the growth of the first step of CVODES' restarts as after a root, or no longer. */
+void cpBoundFirstStep(CPMultistep mem, int bound);
 /* To be called at a new start. */
 void cpRootsForget(CPRootFunction *r);
 /* CVODES has returned a root at t: does it consist only of functions that leave zero, which are no

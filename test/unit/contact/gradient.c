@@ -275,6 +275,32 @@ START_TEST(adjoint_gradients_pass_impacts_at_the_origin) {
 }
 END_TEST
 
+/* CVODES repeats the steps of a flight that has more of them than lie between two checkpoints. Those of the last flight begin at
+ * the newest root, with the bound on first steps that restarts at roots have. */
+START_TEST(adjoint_gradients_repeat_flights_from_their_checkpoints) {
+  const CPFunctional F  = {CP_SIZED(CPFunctional), .ng = 1, .end = final_height};
+  const int plist[]     = {GRAVITY, RESTITUTION};
+  const long int most[] = {1, 5, 13};
+  for (int n = 0; n < 3; n++) {
+    Puck puck = usual;
+    Run *run  = puck_run(&puck, _i, asked_of(_i, TOL));
+    sunrealtype G, dG[2], d[VALUES];
+    const CPParameters parameters = {CP_SIZED(CPParameters), .n = 2, .values = puck.p,
+                                     .plist = plist};
+    const int flag                = CPContactGradient(
+                       run->contact, 1.2, &F, &parameters,
+                       &(CPGradientOptions){CP_SIZED(CPGradientOptions), .reltol = 1e-10, .steps = most[n]}, &G,
+                       dG, NULL);
+    ck_assert_msg(flag == CP_SUCCESS, "%d: %s", flag, run->log.text);
+    for (int i = 0; i < 2; i++) {
+      exact_derivative(plist[i], 1.2, d);
+      ck_assert_double_eq_tol(dG[i], d[1], 10 * TOL * fmax(1, fabs(d[1])));
+    }
+    run_free(&run);
+  }
+}
+END_TEST
+
 /* ---- several contacts ---- */
 
 /* A block rocks without sliding: at each impact one corner is struck while the other one opens.
@@ -655,6 +681,7 @@ TEST_SUITE(gradient) {
   tcase_add_loop_test(tc, adjoint_gradients_pass_impacts_accumulation_sliding_and_rest, BDF,
                       METHODS);
   tcase_add_loop_test(tc, adjoint_gradients_pass_impacts_at_the_origin, BDF, METHODS);
+  tcase_add_loop_test(tc, adjoint_gradients_repeat_flights_from_their_checkpoints, BDF, METHODS);
   tcase_add_loop_test(tc, sensitivities_of_a_rocking_block_are_those_of_its_closed_form, BDF,
                       METHODS);
   tcase_add_loop_test(tc, events_that_coincide_by_chance_have_no_derivative, BDF, METHODS);
