@@ -67,6 +67,8 @@ static void count_suitesparse(void) {
 #endif
 }
 
+static void count_suitesparse_no_more(void) { alloc_count_suitesparse(0); }
+
 /* ---- the runs ---- */
 
 typedef struct {
@@ -238,7 +240,7 @@ END_TEST
 TEST_SUITE(suitesparse) {
   Suite *suite = suite_create("what SuiteSparse allocates");
   TCase *tcase = tcase_create("allocations");
-  count_suitesparse();
+  tcase_add_checked_fixture(tcase, count_suitesparse, count_suitesparse_no_more);
   tcase_add_checked_fixture(tcase, test_context_setup, test_context_teardown);
   tcase_add_loop_test(tcase, steps_allocate_nothing_once_all_is_factored, 0, RUNS);
   tcase_add_loop_test(tcase, factors_of_hinges_in_space_grow_with_their_number, 0, 2);
