@@ -108,11 +108,12 @@ static int rightHandSide(CPSession s, N_Vector y, N_Vector ydot) {
   return s->mech ? CPMechRhs(s->t, y, ydot, s->mech) : s->f(s->t, y, ydot, s->f_data);
 }
 
-/* Does stability limit steps of this size? Estimates the spectral radius of df/dy by power iteration in the norm of the tolerances. */
+/* Does stability limit steps of this size? Estimates the spectral radius of df/dy by power iteration in the norm of the
+ * tolerances. Returns 1 if it does, 0 if not or if f fails on the way, or CP_MEM_FAIL. */
 static int isLimited(CPSession s, sunrealtype h) {
   N_Vector *w = s->work;
   for (int k = 0; k < 4; k++)
-    if (!w[k] && !(w[k] = N_VClone(s->y))) return 0;
+    if (!w[k] && !(w[k] = N_VClone(s->y))) return CP_MEM_FAIL;
   const N_Vector scale = w[0], f0 = w[1], v = w[2], x = w[3];
   sunrealtype size = 0.0;
   N_VAbs(s->y, scale);
@@ -136,32 +137,40 @@ static int isLimited(CPSession s, sunrealtype h) {
   return h * size > (multistep ? LIMITED / 6.0 : LIMITED);
 }
 
-/* The method for the steps to come, or NULL if it does not change */
-static const char *better(CPSession s, CPMechSuggestion *found) {
+/* *method <- the method for the steps to come, or NULL if it does not change. Returns 0 or CP_MEM_FAIL: other failures
+ * would be those of the next step as well, and concern states beside it. */
+static int better(CPSession s, CPMechSuggestion *found, const char **method) {
   sunrealtype h = 0.0;
-  if (CPObjectGetStat(CP_OBJECT(s->mem), "last_step", &h)) return NULL;
+  *method       = NULL;
+  if (CPObjectGetStat(CP_OBJECT(s->mem), "last_step", &h)) return CP_SUCCESS;
   h = fabs(h);
   if (s->suggests && s->mech) {
-    if (CPMechSuggestMethod(s->mech, s->t, s->y, s->t_end, s->rtol, found)) return NULL;
-    const int agrees = (h * found->radius > LIMITED) == (found->stiff != 0);
-    return agrees && strcmp(found->method, s->now) ? found->method : NULL;
+    const int flag   = CPMechSuggestMethod(s->mech, s->t, s->y, s->t_end, s->rtol, found);
+    const int agrees = !flag && (h * found->radius > LIMITED) == (found->stiff != 0);
+    if (agrees && strcmp(found->method, s->now)) *method = found->method;
+    return flag == CP_MEM_FAIL ? flag : CP_SUCCESS;
   }
-  if (strcmp(s->now, s->method) || !strcmp(s->method, s->stiff)) return NULL;
-  s->looks_stiff = isLimited(s, h) ? s->looks_stiff + 1 : 0;
-  return s->looks_stiff >= IN_A_ROW ? s->stiff : NULL;
+  if (strcmp(s->now, s->method) || !strcmp(s->method, s->stiff)) return CP_SUCCESS;
+  const int limited = isLimited(s, h);
+  if (limited < 0) return limited;
+  s->looks_stiff = limited ? s->looks_stiff + 1 : 0;
+  if (s->looks_stiff >= IN_A_ROW) *method = s->stiff;
+  return CP_SUCCESS;
 }
 
 int sessionJudge(CPSession s, const char *function) {
   CPMechSuggestion found = CP_INIT(CPMechSuggestion);
   if (!s->changes || s->unjudged++ < STEPS_BETWEEN) return CP_SUCCESS;
   if (CPIntegratorGetSens(s->mem, NULL)) return CP_SUCCESS; /* They do not survive a change. */
-  s->unjudged        = 1;                                   /* the coming one */
-  const char *method = better(s, &found);
+  s->unjudged = 1;                                          /* the coming one */
+  const char *method;
+  int flag = better(s, &found, &method);
+  if (flag) return cpReport(&s->log, flag, function, "no memory to judge the method");
   if (!method) return CP_SUCCESS;
   sessionCount(s);
   sessionFreeIntegrator(s);
   snprintf(s->now, sizeof s->now, "%s", method);
-  const int flag = sessionCreateIntegrator(s, function);
+  flag = sessionCreateIntegrator(s, function);
   if (flag < 0) s->started = 0; /* The mechanical system belongs to neither integrator. */
   return flag < 0 ? flag : CP_SUCCESS;
 }
