@@ -187,24 +187,30 @@ static inline int solvePlain(CPMech mech, const CPMechState *s, double *a, doubl
   const CPEquations *model = mech->eq;
   const CPMechTerms *own   = &mech->terms;
   CPMechStats *stats       = &mech->stats;
-  int flag                 = cpMechData(mech);
-  void *data               = mech->data;
-  if (flag) return cpMechResult(mech, -1, s->t, "current_data");
+  const char *name         = "current_data";
   stats->nudot++;
-  memset(own->f, 0, own->length * sizeof *own->f);
-  stats->nf++;
-  if ((flag = cpCallUser(&mech->log, model->f(s->t, s->q, s->u, s->z, own->f, data))))
-    return cpMechResult(mech, flag, s->t, "f");
-  stats->nb++;
-  if ((flag = cpCallUser(&mech->log, model->b(s->t, s->q, s->u, own->b, data))))
-    return cpMechResult(mech, flag, s->t, "b");
-  stats->nM++;
-  if ((flag = cpCallUser(&mech->log, model->M(s->t, s->q, mech->userM.S, data))))
-    return cpMechResult(mech, flag, s->t, "M");
-  stats->nA++;
-  if ((flag = cpCallUser(&mech->log, model->A(s->t, s->q, mech->userA.S, data))))
-    return cpMechResult(mech, flag, s->t, "A");
-  return solveTerms(mech, s, a, lambda);
+  mech->log.running++;
+  int flag   = cpMechData(mech) ? -1 : CP_SUCCESS;
+  void *data = mech->data;
+  if (!flag) {
+    memset(own->f, 0, own->length * sizeof *own->f);
+    stats->nf++, name = "f";
+    flag = model->f(s->t, s->q, s->u, s->z, own->f, data);
+  }
+  if (!flag) {
+    stats->nb++, name = "b";
+    flag = model->b(s->t, s->q, s->u, own->b, data);
+  }
+  if (!flag) {
+    stats->nM++, name = "M";
+    flag = model->M(s->t, s->q, mech->userM.S, data);
+  }
+  if (!flag) {
+    stats->nA++, name = "A";
+    flag = model->A(s->t, s->q, mech->userA.S, data);
+  }
+  mech->log.running--;
+  return flag ? cpMechResult(mech, flag, s->t, name) : solveTerms(mech, s, a, lambda);
 }
 
 int cpMechSolve(CPMech mech, const CPMechState *s, double *a, double *lambda) {

@@ -167,11 +167,14 @@ int cpStepperSetTolerances(CPIntegrator s, CPTolerances tol, const char *functio
  * not at its end. */
 
 static void boundByTime(CPIntegrator s, N_Vector ewt) {
-  sunrealtype t = s->rates_t, *rate = N_VGetArrayPointer(s->rates), *w = N_VGetArrayPointer(ewt);
+  sunrealtype t = s->rates_t, *rate = cpData(s->rates), *w = cpData(ewt);
   const sunindextype n = N_VGetLength(ewt);
   if (s->ops->rates(s, &t, s->tmp) && t != s->rates_t) {
-    const sunrealtype *ydot = N_VGetArrayPointer(s->tmp);
-    for (sunindextype i = 0; i < n; i++) rate[i] = fmax(fabs(ydot[i]), CP_FADES * rate[i]);
+    const sunrealtype *ydot = cpData(s->tmp);
+    for (sunindextype i = 0; i < n; i++) {
+      const sunrealtype now = fabs(ydot[i]), faded = CP_FADES * rate[i];
+      rate[i] = now > faded ? now : faded;
+    }
     s->rates_t = t;
   }
   const sunrealtype floor = T_FLOOR * CP_UROUND * fabs(s->t);
