@@ -268,4 +268,4 @@ static int quick(CPSaddle s, const double *W, const double *A, const double *f, 
   return !failed && s->valid;
 }
 
-const CPSaddleOps cpSaddleEnvelopeOps = {create, factor, solve, quick};
+const CPSaddleOps cpSaddleEnvelopeOps = {create, factor, solve, quick, NULL};

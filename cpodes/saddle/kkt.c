@@ -377,4 +377,4 @@ static int solve(CPSaddle s, const double *f, const double *b, double *x, double
   return flag;
 }
 
-const CPSaddleOps cpSaddleKktOps = {create, factor, solve, NULL};
+const CPSaddleOps cpSaddleKktOps = {create, factor, solve, NULL, NULL};

@@ -243,4 +243,4 @@ static int solve(CPSaddle s, const double *f, const double *b, double *x, double
   return 0;
 }
 
-const CPSaddleOps cpSaddleNullspaceOps = {create, factor, solve, NULL};
+const CPSaddleOps cpSaddleNullspaceOps = {create, factor, solve, NULL, NULL};

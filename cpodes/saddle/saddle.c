@@ -256,6 +256,10 @@ int cpSaddleFactor(CPSaddle s, CPWeight W, const CPMat *A, double ranktol) {
   return 0;
 }
 
+int cpSaddleExpectQuick(CPSaddle s) {
+  return s->used.ops->expect_quick ? s->used.ops->expect_quick(s) : CP_SUCCESS;
+}
+
 /* ---- solutions ---- */
 
 enum { MOST_REFINEMENTS = 5 };

@@ -18,6 +18,8 @@ typedef struct CPSaddleOps_ {
   /* As cpSaddleSolve; on entry mu, unless NULL, is zero in rows that are off. */
   int (*solve)(CPSaddle s, const double *f, const double *b, double *x, double *mu);
   CPSaddleQuickFn quick; /* or NULL */
+  /* Allocates what quick would allocate at its first call. Returns 0 or CP_MEM_FAIL. NULL: nothing */
+  int (*expect_quick)(CPSaddle s);
 } CPSaddleOps;
 
 extern const CPSaddleOps cpSaddleSchurOps, cpSaddleEnvelopeOps, cpSaddleNullspaceOps,
@@ -77,10 +79,11 @@ int cpSaddleDecide(CPSaddle s, int flag);
  * Bodies in absolute coordinates have one block each; a dense W without zeros is one block. */
 
 typedef struct {
-  int n, nblocks;    /* nblocks = 0: W is diagonal */
-  int *first;        /* [nblocks + 1] first rows of the blocks, and n; allocated [n + 1] */
+  int n, nblocks; /* nblocks = 0: W is diagonal */
+  int *first;     /* [nblocks + 1] first rows of the blocks, and n; a dense W may have n blocks */
   CPCholesky *block; /* [nblocks], at most n; their arrays lie in the memory below */
-  double *pool, *d, *inverse, *work, *own;
+  double *pool, *d, *inverse, *work; /* d, inverse, work: [n], of a diagonal sparse W [0] */
+  double *own;                       /* [n] of a dense or a diagonal W, else [0] */
   const double *root; /* [n] for a diagonal W: s->root, or own for a matrix; else NULL */
   long int of;        /* value of s->weights at factorisation; 0: there are no factors */
 } CPWeightFactors;

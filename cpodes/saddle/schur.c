@@ -120,4 +120,4 @@ static int schurSolve(CPSaddle s, const double *f, const double *b, double *x, d
   return 0;
 }
 
-const CPSaddleOps cpSaddleSchurOps = {schurCreate, schurFactor, schurSolve, NULL};
+const CPSaddleOps cpSaddleSchurOps = {schurCreate, schurFactor, schurSolve, NULL, NULL};

@@ -23,6 +23,7 @@ static void destroy(void *content) {
   Sparse *s            = content;
   cholmod_common *chol = &s->common;
   cpSparseDDFree(s);
+  cpArenaFree(&s->late);
   cholmod_l_free_factor(&s->L, chol);
   cholmod_l_free_dense(&s->b, chol);
   cholmod_l_free_dense(&s->x, chol);
@@ -40,6 +41,18 @@ static int createMatrix(Sparse *s, const cholmod_sparse *K, CPArena *arena) {
   *s->K   = *K;
   s->K->x = memcpy(value, K->x, K->nzmax * sizeof *value);
   return CP_SUCCESS;
+}
+
+/* Allocates what dropped columns and kept components need, which most systems do not have. */
+static int allowDropped(Sparse *s) {
+  if (s->reduced) return CP_SUCCESS;
+  CP_ARRAYS(&s->late, s->XT.start[s->n], &s->reduced);
+  CP_ARRAYS(&s->late, s->n, &s->z);
+  CP_ARRAYS(&s->late, s->m, &s->coefficient);
+  if (!cpArenaStatus(&s->late)) return CP_SUCCESS;
+  cpArenaFree(&s->late); /* Memory may be found the next time. */
+  s->reduced = s->z = s->coefficient = NULL;
+  return CP_MEM_FAIL;
 }
 
 /* The workspace of solutions has CHOLMOD's own sizes: four right-hand sides at a time without supernodes. (CHOLMOD
@@ -71,15 +84,12 @@ int cpSparseCreate(Sparse *s, const Sparse *plan, CPArena *arena) {
   CP_NEW(arena, s->is_dependent, s->m);
   CP_NEW(arena, s->present, order);
   CP_NEW(arena, s->dropped, order);
-  CP_ARRAYS(arena, entries, &s->XT.value, &s->reduced);
-  CP_ARRAYS(arena, order, &s->w);
-  CP_ARRAYS(arena, s->n, &s->z);
-  CP_ARRAYS(arena, s->m, &s->coefficient);
+  CP_ARRAYS(arena, entries, &s->XT.value);
   if (s->envelope) {
     CP_NEW(arena, s->l, s->envelope[order]);
     CP_ARRAYS(arena, order, &s->d, &s->inverse);
-  }
-  if (cpArenaStatus(arena)) return CP_MEM_FAIL;
+  } else CP_ARRAYS(arena, order, &s->w);
+  if (cpArenaStatus(arena) || (s->nborder > 0 && allowDropped(s))) return CP_MEM_FAIL;
   if (!s->envelope) {
     if (createMatrix(s, plan->K, arena)) return CP_MEM_FAIL;
     s->L = cholmod_l_copy_factor(plan->L, chol);
@@ -524,6 +534,7 @@ static int factorAnyhow(Sparse *s) {
   const int was_dd = s->is_dd;
   s->is_dd         = 0;
   int flag         = factorCholesky(s);
+  if (flag == DEPENDENT && allowDropped(s)) return CP_MEM_FAIL;
   if (flag == DEPENDENT && !was_dd) {
     memset(s->dropped, 0, (size_t)s->order);
     flag              = factorShifted(s, CP_LEAST_EIGENVALUE);

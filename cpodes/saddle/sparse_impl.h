@@ -71,15 +71,16 @@ typedef struct {
   char *dropped;       /* [order] 1: treated as absent, because it depends on the other columns */
   const double *value; /* [entries] the values of XT, or reduced */
   double *reduced;     /* [entries] the values of XT, zero in dropped columns */
-  double *w;           /* [order] workspace for one column of S0; zero between uses */
-  cholmod_sparse *K;   /* its structure is shared; NULL in the envelope */
-  cholmod_factor *L;   /* K = L D L^T or L L^T; NULL: in the envelope */
-  double least;        /* the least ratio of a pivot to its entry of S, in the envelope */
+  double *w; /* [order] workspace for one column of S0; zero between uses; NULL in the envelope */
+  cholmod_sparse *K;            /* its structure is shared; NULL in the envelope */
+  cholmod_factor *L;            /* K = L D L^T or L L^T; NULL: in the envelope */
+  double least;                 /* the least ratio of a pivot to its entry of S, in the envelope */
   double *l, *d, *inverse;      /* [envelope[order]]; [order] D and its inverse */
   cholmod_dense *b, *x, *y, *e; /* right-hand side, solution, CHOLMOD's workspace */
   /* [n] a combination of dropped columns, then its residual outside the span of the others */
   double *z;
   double *coefficient; /* [m] coefficients of dropped columns in the kept ones */
+  CPArena late; /* memory of reduced, z and coefficient, which are NULL until columns are dropped or kept */
   /* the kept column with the largest coefficient in that combination; -1: none is large */
   int suspect;
   int is_dd;              /* the newest factors are those of dd */

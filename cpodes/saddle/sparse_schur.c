@@ -21,14 +21,23 @@ typedef struct {
   double *e;      /* [m] 0: the row is off, or zero */
   double *w;      /* [m] workspace for a row of X; zero between uses */
   double *r;      /* [m] */
-  double *most;   /* [m] workspace for lengths of rows */
-  double *x, *y;  /* [n] */
+  double *y;      /* [n] */
+  double *x;      /* [n], allocated when columns are dropped first */
   double *square; /* [m] see CPSaddle_ */
-  /* for a diagonal W: [entries] root of the column of each entry of X, when s->weights was scaled_for */
+  /* for a diagonal W: [entries] root of the column of each entry of X, when s->weights was scaled_for; NULL before
+   * the first quick solution */
   double *scale;
   long int scaled_for;
   int in_order; /* S.from is 0, 1, 2 ... */
 } SparseSchur;
+
+/* Returns *array, which is allocated at the first call. NULL: there is no memory for it now. */
+static double *spare(CPSaddle s, double **array, size_t length) {
+  if (*array) return *array;
+  CP_NEW(&s->used.arena, *array, length);
+  s->used.arena.failed = 0; /* The solver remains usable as it is. */
+  return *array;
+}
 
 /* ---- structure ---- */
 
@@ -70,7 +79,7 @@ static int create(CPSaddle s) {
   s->used.content = CP_NEW(arena, c, 1);
   if (!c || cpWeightCreate(&c->W, s)) return CP_MEM_FAIL;
   c->S = (Sparse){.n = s->n, .m = s->m, .sine = 1.0};
-  CP_ARRAYS(arena, s->n, &c->x, &c->y);
+  CP_ARRAYS(arena, s->n, &c->y);
   if (s->m == 0) return cpArenaStatus(arena);
   const int sizes[]     = {s->n, s->m, c->W.nblocks};
   const CPMemoKey key[] = {
@@ -81,8 +90,7 @@ static int create(CPSaddle s) {
   const int flag = cpMemoGet(s->options.memo, arena, plan, key, 4, s, &shared);
   if (flag) return flag;
   const size_t entries = ((const Sparse *)shared)->XT.start[s->n];
-  CP_NEW(arena, c->scale, entries);
-  CP_ARRAYS(arena, s->m, &c->e, &c->w, &c->r, &c->most, &c->square);
+  CP_ARRAYS(arena, s->m, &c->e, &c->w, &c->r, &c->square);
   if (cpArenaStatus(arena)) return CP_MEM_FAIL;
   const int failed = cpSparseCreate(&c->S, shared, arena);
   c->in_order      = 1;
@@ -127,7 +135,7 @@ static int formMatrix(CPSaddle s, int any_length) {
       }
     }
   const double *length = s->length ? s->length : c->r;
-  if (!s->length) cpMatRowLengths(c->W.root ? A : X, c->W.root, c->most, c->r);
+  if (!s->length) cpMatRowLengths(c->W.root ? A : X, c->W.root, c->square, c->r);
   for (int k = 0; k < s->nrows; k++) {
     const int i = s->row[k];
     if (s->is_dependent[i]) continue;
@@ -166,6 +174,7 @@ static int factor(CPSaddle s) {
     flag = cpSparseFactor(&c->S);
     if (flag || !c->S.envelope || c->S.is_regular == any_length) break;
   }
+  if (!flag && !c->S.is_regular && !spare(s, &c->x, (size_t)s->n)) flag = CP_MEM_FAIL;
   if (c->W.root && s->nrows == s->m && !flag) s->square = c->square;
   s->sine = c->S.sine;
   for (int i = 0; !flag && i < s->m; i++)
@@ -223,6 +232,12 @@ CP_WIDE static void scaleRows(const CPSaddle s, const double *A) {
     for (size_t l = 0; l < entries; l++) X->value[l] = A[l] * c->scale[l];
 }
 
+static int expectQuick(CPSaddle s) {
+  SparseSchur *c   = s->used.content;
+  const int needed = s->m > 0 && c->W.root;
+  return !needed || spare(s, &c->scale, c->S.XT.start[s->n]) ? CP_SUCCESS : CP_MEM_FAIL;
+}
+
 static int quick(CPSaddle s, const double *W, const double *A, const double *f, const double *b,
                  double *x, double *mu) {
   SparseSchur *c = s->used.content;
@@ -230,6 +245,7 @@ static int quick(CPSaddle s, const double *W, const double *A, const double *f, 
   if (flag) return flag == CP_SADDLE_SAME && !cpSaddleSolve(s, f, b, x, mu) && cpAllFinite(x, s->n);
   if (s->m == 0 || s->nrows < s->m) return 0; /* without rows there is no S */
   if (cpWeightFactor(&c->W, s) || !c->W.root) return 0;
+  if (expectQuick(s)) return 0;
   memcpy(s->A.value, A, s->entries[1] * sizeof *A);
   for (int i = 0; i < s->m; i++) c->e[i] = 1.0;
   s->square = c->square;
@@ -239,4 +255,4 @@ static int quick(CPSaddle s, const double *W, const double *A, const double *f, 
   return s->valid;
 }
 
-const CPSaddleOps cpSaddleSparseOps = {create, factor, solve, quick};
+const CPSaddleOps cpSaddleSparseOps = {create, factor, solve, quick, expectQuick};

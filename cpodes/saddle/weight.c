@@ -66,31 +66,50 @@ void cpWeightBlockGather(const CPMat *M, int first, int size, double *S) {
   }
 }
 
-/* If all blocks have one row, W is treated as diagonal. */
-static void findBlocks(CPWeightFactors *w, const CPMat *M) {
-  w->nblocks = firstRows(M, w->first);
-  w->root    = w->nblocks == w->n ? w->own : NULL;
-  if (w->root) w->nblocks = 0;
+/* Finds the blocks, in first [n + 1]. If all have one row, W is treated as diagonal. Returns whether it is. */
+static int findBlocks(CPWeightFactors *w, const CPMat *M, int *first) {
+  w->nblocks            = firstRows(M, first);
+  const int is_diagonal = w->nblocks == w->n;
+  if (is_diagonal) w->nblocks = 0;
+  return is_diagonal;
+}
+
+/* Allocates what `most` blocks need, which have `pool` entries, or a diagonal W if most is 0. */
+static int allocate(CPWeightFactors *w, CPArena *arena, int most, size_t pool, int may_be_diagonal) {
+  const int n = w->n;
+  CP_NEW(arena, w->first, most + 1);
+  CP_NEW(arena, w->block, most);
+  CP_ARRAYS(arena, most > 0 ? n : 0, &w->d, &w->inverse, &w->work);
+  CP_ARRAYS(arena, may_be_diagonal ? n : 0, &w->own);
+  CP_NEW(arena, w->pool, pool);
+  return cpArenaStatus(arena);
+}
+
+/* A sparse M keeps its blocks; a dense one may be a single block. */
+static int createSparse(CPWeightFactors *w, const CPMat *M, CPArena *arena) {
+  CPArena temporary = {0};
+  int *first        = CP_NEW(&temporary, first, w->n + 1);
+  size_t pool       = 0;
+  if (!first) return CP_MEM_FAIL;
+  const int is_diagonal = findBlocks(w, M, first);
+  for (int k = 0; k < w->nblocks; k++) {
+    const size_t size = (size_t)(first[k + 1] - first[k]);
+    pool += size * size;
+  }
+  const int flag = allocate(w, arena, w->nblocks, pool, is_diagonal);
+  if (!flag) memcpy(w->first, first, ((size_t)w->nblocks + 1) * sizeof *w->first);
+  w->root = is_diagonal ? w->own : NULL;
+  cpArenaFree(&temporary);
+  return flag;
 }
 
 int cpWeightCreate(CPWeightFactors *w, CPSaddle s) {
   CPArena *arena = &s->used.arena;
-  const int n = w->n = s->n;
+  w->n           = s->n;
   if (!s->has_matrix) w->root = s->root;
   if (!s->has_matrix) return cpArenaStatus(arena);
-  CP_NEW(arena, w->first, n + 1);
-  CP_NEW(arena, w->block, n);
-  CP_ARRAYS(arena, n, &w->d, &w->inverse, &w->work, &w->own);
-  if (cpArenaStatus(arena)) return CP_MEM_FAIL;
-  /* a sparse M keeps its blocks; a dense one may be a single block */
-  size_t pool = s->M.start ? 0 : (size_t)n * (size_t)n;
-  if (s->M.start) findBlocks(w, &s->M);
-  for (int k = 0; k < w->nblocks; k++) {
-    const size_t size = (size_t)(w->first[k + 1] - w->first[k]);
-    pool += size * size;
-  }
-  CP_NEW(arena, w->pool, pool);
-  return cpArenaStatus(arena);
+  if (s->M.start) return createSparse(w, &s->M, arena);
+  return allocate(w, arena, w->n, (size_t)w->n * (size_t)w->n, 1);
 }
 
 int cpWeightFactor(CPWeightFactors *w, CPSaddle s) {
@@ -99,7 +118,7 @@ int cpWeightFactor(CPWeightFactors *w, CPSaddle s) {
   if (!s->has_matrix) return 0;
   if (w->of == s->weights) return 0;
   w->of = 0;
-  findBlocks(w, M);
+  if (!M->start) w->root = findBlocks(w, M, w->first) ? w->own : NULL;
   for (int j = 0; w->root && j < w->n; j++) {
     const double w_jj = cpMatEntry(M, j, j);
     s->indefinite     = j;
