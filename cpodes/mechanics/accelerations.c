@@ -173,7 +173,7 @@ CP_RARE static int checkDependent(CPMech mech, sunrealtype t, const double *f, c
    * the size |u'_j| + |f_j| / M_jj. A u'_j that vanishes may contain roundoff of the terms of other
    * components, so `rounded` takes the largest size of all. */
   const CPMat *A = &mech->kkt->A;
-  double *size   = mech->solve.known;
+  double *size   = mech->motions->nfull > 0 ? mech->solve.known : mech->solve.rhs; /* not f */
   for (int j = 0; j < mech->nu; j++) {
     const double *M_jj = cpMatAt(&mech->userM.A, j, j);
     size[j]            = fabs(a[j]) + (M_jj && *M_jj > 0.0 ? fabs(f[j]) / *M_jj : 0.0);

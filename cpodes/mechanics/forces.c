@@ -13,14 +13,30 @@ static int keepTemplate(CPMech mech, SUNMatrix *tmpl, int cols, const char *name
   return flag ? flag : cpMechKeepTemplate(mech, tmpl, name, function);
 }
 
-/* What depends on the forces: workspace for the derivatives with respect to multipliers, and which path evaluations
- * take. Returns 0 or CP_MEM_FAIL. */
+/* Workspace for forces beside f, and for those that depend on multipliers. Of each, the array that is tested is the
+ * last one that is allocated. Returns 0 or CP_MEM_FAIL. */
+static int createWorkspace(CPMech mech) {
+  CPMechMultipliers *it = &mech->multipliers;
+  CPArena *arena        = &mech->set_up;
+  if (!mech->room.force && (mech->forces.count > 0 || mech->eq->f_lambda))
+    CP_ARRAYS(arena, mech->nu, &mech->room.force);
+  if (!it->pivot && cpMechHasLambdaForces(mech)) {
+    CP_ARRAYS(arena, mech->nu, &it->f, &it->before, &it->a);
+    CP_ARRAYS(arena, mech->m, &it->next, &it->step, &it->zero);
+    CP_NEW(arena, it->pivot, mech->m);
+  }
+  return cpArenaStatus(arena);
+}
+
+/* What depends on the forces: workspace, also for the derivatives with respect to multipliers, and which path
+ * evaluations take. Returns 0 or CP_MEM_FAIL. */
 int cpMechForcesSetUp(CPMech mech) {
   CPMechMultipliers *it = &mech->multipliers;
   const CPEquations *m  = mech->eq;
   mech->terms.are_plain = mech->terms.is_block && mech->na > 0 && m->M && m->f && m->b && m->A &&
                           !m->f_lambda && !m->udot && mech->forces.count == 0 &&
                           mech->motions->count == 0;
+  if (createWorkspace(mech)) return CP_MEM_FAIL;
   if (it->J || !cpMechKnowsLambdaJac(mech)) return CP_SUCCESS;
   int flag = cpUserMatCreate(&it->Fl, NULL, mech->nu, mech->na, mech->ctx);
   if (!flag) flag = cpMatCreateDense(&it->sum, mech->nu, mech->na);

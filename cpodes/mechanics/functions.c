@@ -41,6 +41,54 @@ int cpMechWrong(CPMech mech, int flag, sunrealtype t, const char *name, const do
   return cpReason(mech->text, -CP_MECH_NONFINITE, "%s%s[%d] is %g", when, name, bad, x[bad]);
 }
 
+/* ---- workspace ---- */
+
+/* Is p all that is known of the constraints? */
+static int isPositionsOnly(const CPMech mech) {
+  return !mech->eq->A && !mech->eq->v && !cpMechMultiplies(mech);
+}
+
+static void createColumns(CPMech mech, CPMechFunctionRoom *room, CPArena *arena) {
+  CPMechDifferences *dA = &room->dA;
+  CP_ARRAYS(arena, mech->nq, &room->q_near, &room->column);
+  CP_ARRAYS(arena, mech->nu, &room->rest, &room->one);
+  CP_ARRAYS(arena, mech->m, &dA->plus, &dA->minus, &dA->fourth, &dA->sixth);
+}
+
+static void createMotion(CPMech mech, CPMechFunctionRoom *room, CPArena *arena) {
+  CPMechDifferences *dv = &room->dv, *dN = &room->dN;
+  CP_ARRAYS(arena, mech->nq, &room->q_moved, &room->qdot);
+  CP_ARRAYS(arena, mech->nu, &room->reach);
+  CP_ARRAYS(arena, mech->m, &dv->plus, &dv->minus, &dv->fourth, &dv->sixth, &dv->centre);
+  if (!isPositionsOnly(mech)) return; /* only curvatures of p need q'' */
+  CP_ARRAYS(arena, mech->nq, &dN->plus, &dN->minus, &dN->fourth, &dN->sixth);
+}
+
+static void createRates(CPMech mech, CPMechFunctionRoom *room, CPArena *arena) {
+  CPMechDifferences *dp = &room->dp;
+  CP_ARRAYS(arena, mech->m, &dp->plus, &dp->minus, &dp->fourth, &dp->sixth);
+}
+
+CP_RARE static int createRoom(CPMech mech, CPMechRoom which) {
+  static void (*const creators[])(CPMech, CPMechFunctionRoom *, CPArena *) = {
+      [CP_ROOM_OF_COLUMNS] = createColumns, [CP_ROOM_OF_MOTION] = createMotion, [CP_ROOM_OF_RATES] = createRates};
+  CPArena *arena = &mech->room.memory[which];
+  creators[which](mech, &mech->room, arena);
+  if (!cpArenaStatus(arena)) return CP_SUCCESS;
+  cpArenaFree(arena); /* Memory may be found the next time. */
+  return cpReason(mech->text, CP_MEM_FAIL, "no memory for differences");
+}
+
+/* To be called before the workspace is used. Returns 0, or a code with the reason in mech->text. */
+static inline int need(CPMech mech, CPMechRoom which) {
+  return mech->room.memory[which].newest ? CP_SUCCESS : createRoom(mech, which);
+}
+
+void cpMechForgetReach(CPMech mech) {
+  if (mech->room.memory[CP_ROOM_OF_MOTION].newest)
+    memset(mech->room.reach, 0, (size_t)mech->nu * sizeof *mech->room.reach);
+}
+
 /* ---- the state ---- */
 
 int cpMechPutFull(CPMech mech, sunrealtype *q, sunrealtype *u) {
@@ -105,8 +153,10 @@ int cpMechInverse(CPMech mech, const CPMechState *s, const double *a, double *r)
  * called at rest, where its forces, whose roundoff enters the differences, are smallest. */
 CP_RARE static int columnsOfM(CPMech mech, sunrealtype t, const sunrealtype *q) {
   const CPMechState s = {.t = t, .q = q, .u = mech->room.unit, .z = mech->room.unit /* nz = 0 */};
+  int flag            = need(mech, CP_ROOM_OF_COLUMNS);
+  if (flag) return flag;
   double *rest = mech->room.rest, *e = mech->room.one;
-  int flag = mech->eq->Mu ? CP_SUCCESS : cpMechInverse(mech, &s, e, rest);
+  if (!mech->eq->Mu) flag = cpMechInverse(mech, &s, e, rest);
   for (int j = 0; !flag && j < mech->nu; j++) {
     double *column = cpMatAt(&mech->userM.A, 0, j);
     e[j]           = 1.0;
@@ -282,8 +332,10 @@ static int columnOfPositions(CPMech mech, const CPMechState *s, int j, double *c
  * or a difference of p if there is no v. */
 CP_RARE static int differenceA(CPMech mech, sunrealtype t, const sunrealtype *q) {
   const CPMechState s = {.t = t, .q = q};
+  int flag            = need(mech, CP_ROOM_OF_COLUMNS);
+  if (!flag && !mech->eq->v) flag = need(mech, CP_ROOM_OF_MOTION);
+  if (flag) return flag;
   double *rest = mech->room.dA.plus, *e = mech->room.one;
-  int flag = CP_SUCCESS;
   if (mech->eq->v) {
     memset(rest, 0, (size_t)mech->na * sizeof *rest);
     flag = cpMechChecked(mech, cpMechCall(mech, v, t, q, e, rest), t, "v", rest, mech->na);
@@ -307,8 +359,9 @@ CP_RARE static int differenceA(CPMech mech, sunrealtype t, const sunrealtype *q)
 /* Forms the dense userA.A by the products with A, by columns or by rows. */
 CP_RARE static int productsOfA(CPMech mech, sunrealtype t, const sunrealtype *q) {
   const int nu = mech->nu, na = mech->na, by_rows = na < nu;
+  int flag = need(mech, CP_ROOM_OF_COLUMNS);
+  if (flag) return flag;
   double *e = by_rows ? mech->room.dA.plus : mech->room.one, *row = mech->room.rest;
-  int flag = CP_SUCCESS;
   if (by_rows) memset(e, 0, (size_t)na * sizeof *e);
   for (int k = 0; !flag && k < (by_rows ? na : nu); k++) {
     e[k] = 1.0;
@@ -378,7 +431,8 @@ static int addRates(CPMech mech, sunrealtype t, const sunrealtype *q, const doub
   const CPMechState s  = {.t = t, .q = q};
   CPMechDifferences *d = &mech->room.dp;
   if (mech->np == 0) return CP_SUCCESS;
-  int flag = checkTime(mech, t, INFINITY);
+  int flag = need(mech, CP_ROOM_OF_RATES);
+  if (!flag) flag = checkTime(mech, t, INFINITY);
   if (!flag && p) {
     flag = modelPositions(mech, t + CHANGE_PART * mech->eq->time, q, d->plus);
     if (!flag && !memcmp(d->plus, p, (size_t)mech->np * sizeof *p)) return CP_SUCCESS;
@@ -390,20 +444,16 @@ static int addRates(CPMech mech, sunrealtype t, const sunrealtype *q, const doub
   return flag;
 }
 
-/* Is p all that is known of the constraints? */
-static int isPositionsOnly(const CPMech mech) {
-  return !mech->eq->A && !mech->eq->v && !cpMechMultiplies(mech);
-}
-
 /* room.qdot <- N u, and *time, in which positions change by their own size, or by 1 if that is larger, but at most
  * the time set by the options. If only p is known, the columns of A have found how far positions may move. */
 static int findPace(CPMech mech, sunrealtype t, const sunrealtype *q, const sunrealtype *u,
                     double *time) {
-  const int flag     = cpMechKinematics(mech, q, CP_N, u, mech->room.qdot);
+  int flag = need(mech, CP_ROOM_OF_MOTION);
+  if (!flag) flag = cpMechKinematics(mech, q, CP_N, u, mech->room.qdot);
+  if (flag) return flag;
   const double speed = cpLargest(mech->room.qdot, mech->nq),
                size  = fmax(1.0, cpLargest(q, mech->nq));
   double rate        = 0.0;
-  if (flag) return flag;
   for (int j = 0; j < mech->nu; j++) {
     if (mech->room.reach[j] == 0.0) rate = fmax(rate, speed / size);
     else rate = fmax(rate, fabs(u[j]) / mech->room.reach[j]);
@@ -594,14 +644,16 @@ CP_RARE int cpMechTestTerms(CPMech mech, sunrealtype t) {
 
 int cpMechAddTimes(CPMech mech, const CPMechState *s, int transposed, double c, const double *x,
                    double *y) {
-  double *product = transposed ? mech->room.rest : mech->room.dA.plus;
   if (mech->m == 0) return CP_SUCCESS;
   if (!cpMechMultiplies(mech)) {
     if (transposed) cpMatTransposedTimes(&mech->A, c, x, 1.0, y);
     else cpMatTimes(&mech->A, c, x, 1.0, y);
     return CP_SUCCESS;
   }
-  const int flag = cpMechTimes(mech, s->t, s->q, transposed, x, product);
+  int flag = need(mech, CP_ROOM_OF_COLUMNS);
+  if (flag) return flag;
+  double *product = transposed ? mech->room.rest : mech->room.dA.plus;
+  flag            = cpMechTimes(mech, s->t, s->q, transposed, x, product);
   for (int i = 0; !flag && i < (transposed ? mech->nu : mech->m); i++) y[i] += c * product[i];
   return flag;
 }

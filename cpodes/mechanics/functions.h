@@ -54,6 +54,8 @@ static inline int cpMechIsMassTested(const CPMech mech) {
   return !(mech->stats.nkkt & (mech->stats.nkkt + 1));
 }
 int cpMechTestMass(CPMech mech, sunrealtype t);
+/* Forgets how far columns of A move positions. */
+void cpMechForgetReach(CPMech mech);
 int cpMechAuxiliary(CPMech mech, const CPMechState *s, const double *lambda, double *zdot);
 /* Sets the entries of FULL motions, which are not unknowns, in q and u to their prescribed values.
  * Returns whether an entry has changed. */

@@ -182,24 +182,19 @@ static int createMatrices(CPMech mech) {
                         mech->motions->nfull > 0 ? &mech->reduced.A : &mech->A);
 }
 
+/* What each evaluation needs. Workspace for what not every system does is allocated at its first use: cpMechNeed,
+ * cpMechForcesSetUp, CPMechRhs. */
 static int createWorkspace(CPMech mech) {
   CPArena *arena           = &mech->set_up;
   CPMechFunctionRoom *room = &mech->room;
   CPMechSolveRoom *solve   = &mech->solve;
-  CPMechMultipliers *it    = &mech->multipliers;
-  CPMechDifferences *dp = &room->dp, *dv = &room->dv, *dA = &room->dA, *dN = &room->dN;
-  CP_ARRAYS(arena, mech->nq, &room->q_full, &room->q_moved, &room->qdot, &room->q_near,
-            &room->column, &dN->plus, &dN->minus, &dN->fourth, &dN->sixth, &mech->stage.q);
-  CP_ARRAYS(arena, mech->m, &dA->plus, &dA->minus, &dA->fourth, &dA->sixth);
-  CP_ARRAYS(arena, mech->nu, &room->u_full, &room->force, &room->unit, &room->one, &room->rest,
-            &room->reach, &solve->rhs, &solve->known, &solve->a, &it->f, &it->before, &it->a);
-  CP_ARRAYS(arena, mech->m, &dp->plus, &dp->minus, &dp->fourth, &dp->sixth, &dv->plus, &dv->minus,
-            &dv->fourth, &dv->sixth, &dv->centre, &solve->rhs_b, &solve->residual, &solve->lambda,
-            &it->next, &it->step, &it->zero, &mech->stage.lambda, &mech->stage.square,
-            &mech->stage.longest, &mech->stage.largest_of_row);
-  CP_NEW(arena, mech->stage.largest, cpMatEntries(&mech->A));
+  const int any_full       = mech->motions->nfull > 0;
+  CP_ARRAYS(arena, any_full ? mech->nq : 0, &room->q_full);
+  CP_ARRAYS(arena, any_full ? mech->nu : 0, &room->u_full, &solve->known);
+  CP_ARRAYS(arena, mech->eq->udot ? mech->nq : 0, &mech->stage.q);
+  CP_ARRAYS(arena, mech->nu, &room->unit, &solve->rhs, &solve->a);
+  CP_ARRAYS(arena, mech->m, &solve->rhs_b, &solve->residual, &solve->lambda, &mech->stage.lambda);
   mech->stage.start = NAN;
-  CP_NEW(arena, it->pivot, mech->m);
   return cpArenaStatus(arena);
 }
 
@@ -215,9 +210,11 @@ void cpMechTearDown(CPMech mech) {
   cpUserMatFree(&mech->userA);
   cpUserMatFree(&mech->multipliers.Fl);
   cpMatFree(&mech->multipliers.sum);
-  mech->multipliers.J = NULL;
+  mech->multipliers = (CPMechMultipliers){0};
   if (mech->m > mech->na) cpMatFree(&mech->A);
   mech->A = (CPMat){0};
+  for (int k = 0; k < CP_ROOMS; k++) cpArenaFree(&mech->room.memory[k]);
+  mech->room = (CPMechFunctionRoom){0};
   cpArenaFree(&mech->set_up);
   mech->ready = 0;
 }

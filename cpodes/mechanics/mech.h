@@ -55,11 +55,12 @@ typedef struct {
 } CPMechTerms;
 
 typedef struct {
-  double *rhs, *rhs_b, *known, *residual, *a, *lambda;
+  double *rhs, *rhs_b, *residual, *a, *lambda;
+  double *known;   /* [nu], or [0] without FULL motions */
   const char *off; /* the rows.off that kkt was given; NULL if it may have changed since */
 } CPMechSolveRoom;
 
-/* multipliers.c: forces that depend on multipliers */
+/* multipliers.c: forces that depend on multipliers; all are NULL if there are none */
 typedef struct {
   CPUserMat Fl; /* nu x na, of one force; */
   CPMat sum;    /* of all; both are empty unless all derivatives are given */
@@ -71,14 +72,15 @@ typedef struct {
  * projection */
 typedef struct {
   double *lambda;
-  double t, *q; /* the newest state */
+  double t, *q; /* the newest state; q is [0] unless the model has udot */
   int left_out; /* quadratures that Newton's iteration leaves out, while it runs */
   double start; /* a run starts there, and the accelerations have not been evaluated; or NaN */
   /* [m] maxima so far of the squared lengths that are a by-product of factorisations (CPSaddle_), and
-   * that of all */
+   * that of all; it and the next three arrays are NULL before the first call of CPMechRhs */
   double *longest, longest_of_all;
   double *largest;                 /* maxima so far of the entries of A */
   double *largest_of_row, *square; /* [m] those of its rows; workspace */
+  CPArena memory;                  /* of these four */
   double part; /* the least ratio of a row of A to its maximum, at factorisation nkkt */
   long int nkkt;
   /* an angle between constraints was narrower than usual at the end of the last step */
@@ -90,16 +92,28 @@ typedef struct {
   double least_sine, largest_sine; /* of the narrowest angles since that call */
 } CPMechStage;
 
+/* Differences and products, each with memory of its own, which is allocated at the first use: of columns and rows
+ * of M and A, along the motion, of rates dp/dt */
+typedef enum { CP_ROOM_OF_COLUMNS, CP_ROOM_OF_MOTION, CP_ROOM_OF_RATES, CP_ROOMS } CPMechRoom;
+
 /* functions.c, kinematics.c */
 typedef struct {
-  double *q_full, *u_full, *force, *q_moved, *qdot;
-  double *unit; /* [nu] zeros between calls */
-  double *rest; /* [nu] */
-  double *q_near, *column,
-      *one;      /* for differences that form A: [nq], [nq], [nu] zeros between calls */
-  int is_moving; /* p depends on t, at the newest b */
+  double *q_full, *u_full; /* [nq], [nu], or [0] without FULL motions */
+  double *force;           /* [nu], or NULL without forces beside f */
+  double *unit;            /* [nu] zeros between calls */
+  CPArena memory[CP_ROOMS];
+  /* columns */
+  double *rest;         /* [nu] */
+  double *q_near, *one; /* [nq]; [nu] zeros between calls */
+  double *column;       /* [nq] */
+  CPMechDifferences dA;
+  /* motion */
+  double *q_moved, *qdot; /* [nq] */
+  int is_moving;          /* p depends on t, at the newest b */
   double *reach; /* [nu] how far columns of A move positions, relative to a part; 0: not known yet */
-  CPMechDifferences dp, dv, dA, dN;
+  CPMechDifferences dv, dN;
+  /* rates */
+  CPMechDifferences dp;
 } CPMechFunctionRoom;
 
 /* forces.c: the forces of CPMechAddForce */

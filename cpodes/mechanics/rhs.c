@@ -29,11 +29,17 @@
  * Lipschitz constant L of f normal to the manifold is about |alpha'| / alpha, so that h L is then
  * about 1. */
 
+static void freeProjection(CPMechStage *stage) {
+  cpWorkFree(&stage->work);
+  if (stage->y) N_VDestroy(stage->y);
+  if (stage->w) N_VDestroy(stage->w);
+  stage->y = stage->w = NULL;
+}
+
 void cpMechStageFree(CPMech mech) {
-  cpWorkFree(&mech->stage.work);
-  if (mech->stage.y) N_VDestroy(mech->stage.y);
-  if (mech->stage.w) N_VDestroy(mech->stage.w);
-  mech->stage.y = mech->stage.w = NULL;
+  freeProjection(&mech->stage);
+  cpArenaFree(&mech->stage.memory);
+  mech->stage.largest = NULL;
 }
 
 /* stage.y <- pi(y), up to ON_MANIFOLD of the tolerance, but neither more than CP_ROUNDED of the state, whose size in
@@ -46,7 +52,7 @@ static int projectStage(CPMech mech, sunrealtype t, N_Vector y) {
     mech->stage.y = N_VClone(mech->y_tmpl);
     mech->stage.w = N_VClone(mech->y_tmpl);
     if (!mech->stage.y || !mech->stage.w || cpWorkCreate(&mech->stage.work, mech->P)) {
-      cpMechStageFree(mech);
+      freeProjection(&mech->stage);
       return cpReason(mech->text, CP_MEM_FAIL, "no memory for a projection");
     }
   }
@@ -158,7 +164,8 @@ int cpMechOnManifold(void *data, int all) {
 
 int cpMechStepEnds(void *data) {
   const CPMech mech = data;
-  if (mech->operators || !cpMechKnowsUdot(mech) || mech->m == 0) return CP_SUCCESS;
+  if (mech->operators || !cpMechKnowsUdot(mech) || mech->m == 0 || !mech->stage.largest)
+    return CP_SUCCESS;
   mech->stage.narrows  = 0;
   mech->attached.cause = cpMechFactor(mech, mech->stage.t, mech->stage.q);
   if (mech->attached.cause) return mech->attached.cause;
@@ -265,11 +272,25 @@ CP_RARE static int testStart(CPMech mech, const CPMechState *s, const sunrealtyp
   return mech->eq->udot || mech->m == 0 ? flag : cpMechShakyStart(mech, s, udot, flag);
 }
 
+/* Checks the arguments, and allocates what only right-hand sides need, at the first call. */
+CP_RARE static int prepare(CPMech mech, N_Vector y, const char *function) {
+  const int flag = cpMechCheckState(mech, y, function);
+  if (flag || mech->stage.largest) return flag;
+  CPMechStage *stage = &mech->stage;
+  CP_ARRAYS(&stage->memory, mech->m, &stage->longest, &stage->largest_of_row, &stage->square);
+  CP_NEW(&stage->memory, stage->largest, cpMatEntries(&mech->A));
+  if (stage->largest && (!mech->kkt || !cpSaddleExpectQuick(mech->kkt))) return CP_SUCCESS;
+  stage->largest = NULL;
+  cpArenaFree(&stage->memory); /* Memory may be found the next time. */
+  mech->attached.cause = CP_MEM_FAIL;
+  return cpReason(mech->text, CP_MEM_FAIL, "no memory for a right-hand side");
+}
+
 int CPMechRhs(sunrealtype t, N_Vector y, N_Vector ydot, void *data) {
   CPMech mech = data;
   CPMechState s;
   int flag =
-      mech && mech->ready && !mech->log.running ? CP_SUCCESS : cpMechCheckState(mech, y, __func__);
+      mech && mech->stage.largest && !mech->log.running ? CP_SUCCESS : prepare(mech, y, __func__);
   if (flag) return flag;
   sunrealtype *yd = cpData(ydot), *udot = yd + mech->nq;
   const int is_near = mech->expected && cpMechTakeExpected(mech);

@@ -3,6 +3,7 @@
 #include "cpodes/mechanics/accelerations.h"
 #include "cpodes/mechanics/actions/actions.h"
 #include "cpodes/mechanics/expected.h"
+#include "cpodes/mechanics/functions.h"
 #include "cpodes/mechanics/motions.h"
 #include "cpodes/mechanics/shaky.h"
 #include "cpodes/stepping/stepper.h"
@@ -108,7 +109,7 @@ static int attach(CPMech mech, CPIntegrator s, sunrealtype t0, N_Vector y0, cons
     return cpReport(&mech->log, CP_NOT_SUPPORTED, function,
                     "mem has memory of CVODES' that is not its own (CPIntegratorAttach): use "
                     "CPIntegratorCreate");
-  memset(mech->room.reach, 0, (size_t)mech->nu * sizeof *mech->room.reach); /* runs are alike */
+  cpMechForgetReach(mech); /* runs are alike */
   if (mech->host && mech->host != s)
     return cpRefuse(&mech->log, function,
                     "the system is attached to another integrator: free that first");
