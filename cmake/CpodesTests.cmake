@@ -41,6 +41,7 @@ set(allocation_functions
     free
     strdup
     N_VClone
+    N_VCloneEmpty
     N_VNew_Serial
     N_VMake_Serial
     N_VDestroy

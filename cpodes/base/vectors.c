@@ -104,6 +104,14 @@ sunindextype cpLocalLength(N_Vector v) {
   return v->ops->nvgetlocallength(v);
 }
 
+/* Vectors of others may copy the entries of what they clone. */
+N_Vector cpVectorTemplate(N_Vector v) {
+  const N_Vector_ID id = N_VGetVectorID(v);
+  const int is_plain =
+      id == SUNDIALS_NVEC_SERIAL || id == SUNDIALS_NVEC_OPENMP || id == SUNDIALS_NVEC_PTHREADS;
+  return is_plain ? N_VCloneEmpty(v) : N_VClone(v);
+}
+
 const char *cpVectorLacks(N_Vector v, CPVectorUse use) {
   const N_Vector_Ops o = v->ops;
   const struct {

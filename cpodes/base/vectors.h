@@ -29,6 +29,9 @@ int cpFirstNonFinite(N_Vector v); /* index, or -1 */
 int cpHasData(N_Vector v);        /* Does N_VGetArrayPointer give all entries? */
 /* Number of entries that this process holds and N_VGetArrayPointer gives; -1: there is no access */
 sunindextype cpLocalLength(N_Vector v);
+/* Returns a vector like v to be passed to N_VClone and N_VGetLength only: it has no entries, where these need none.
+ * NULL: there is no memory. */
+N_Vector cpVectorTemplate(N_Vector v);
 /* Returns the entries of a serial vector, or NULL for other vectors. A step of a small system takes
  * a few thousand instructions; calls through N_Vector's operation table would take a third of them
  * (bench/overhead.sh), and are avoided for serial vectors. */

@@ -6,6 +6,7 @@
 
 #include "cpodes/base/arena.h"
 #include "cpodes/base/errors.h"
+#include "cpodes/base/memo.h"
 #include "cpodes/base/roundoff.h"
 #include "cpodes/base/vectors.h"
 
@@ -160,19 +161,22 @@ SUNMatrix cpTemplateClone(SUNMatrix tmpl, SUNContext ctx);
 /* Does A still have the index arrays of its template? */
 int cpMatrixSamePattern(SUNMatrix A, SUNMatrix tmpl);
 
-/* A SUNMatrix with the pattern of a template, and the CPMat that receives its values. */
+/* A SUNMatrix with the pattern of a template, and the CPMat that receives its values. The index arrays of A, source and
+ * tmpl do not change, and may be those of other matrices. */
 typedef struct {
   SUNMatrix S,
-      tmpl;       /* S is filled by the user; tmpl is a copy of the template, NULL for a dense S */
-  size_t *source; /* [entries] the index of A's entries in the data of S; NULL: the same order */
-  CPMat A;        /* dense if S is; it then shares S's memory */
+      tmpl; /* S is filled by the user; tmpl is the template, or a copy of it, NULL for a dense S */
+  const size_t *source; /* [entries] the index of A's entries in the data of S; NULL: the same order */
+  CPMat A; /* its values are the data of S if S is dense, or source is NULL and after cpUserMatCopy */
   double *own;    /* S's own memory, if A lies elsewhere (cpUserMatPlace) */
   int is_same;    /* S has had the template's index arrays since the user's last call */
+  CPArena memory; /* of source, tmpl and A's index arrays, if they are not shared */
 } CPUserMat;
 
-/* Copies a template that has been checked (cpCheckPattern); NULL stands for a dense matrix. Returns
+/* Copies a template that has been checked (cpCheckPattern); NULL stands for a dense matrix. With a memo the index
+ * arrays are those of all matrices that are created for this template, which must outlive the memo and not change. Returns
  * 0 or CP_MEM_FAIL. */
-int cpUserMatCreate(CPUserMat *U, SUNMatrix tmpl, int rows, int cols, SUNContext ctx);
+int cpUserMatCreate(CPUserMat *U, CPMemo memo, SUNMatrix tmpl, int rows, int cols, SUNContext ctx);
 void cpUserMatFree(CPUserMat *U);
 /* From now on the values of a dense matrix, also as the user fills it, lie in value [entries]. */
 void cpUserMatPlace(CPUserMat *U, double *value);
@@ -180,8 +184,8 @@ int cpUserMatOwn(CPArena *arena, CPUserMat *U); /* as cpMatOwn */
 /* To be called before the user's function: sets the values to zero and restores the template's
  * index arrays. */
 void cpUserMatClear(CPUserMat *U);
-/* To be called after the user's function if S is sparse: copies the values into U->A. Returns 0, or -2 if the
- * index arrays have changed. */
+/* To be called after the user's function if S is sparse: U->A gets the values; U->A.value may change. Returns 0, or -2
+ * if the index arrays have changed. */
 int cpUserMatCopy(CPUserMat *U);
 /* The same for any S; returns -1 if entry (*i, *j) is not finite. */
 int cpUserMatTakeSlowly(CPUserMat *U, int *i, int *j);

@@ -213,7 +213,46 @@ SUNMatrix cpTemplateClone(SUNMatrix tmpl, SUNContext ctx) {
   return A;
 }
 
-int cpUserMatCreate(CPUserMat *U, SUNMatrix tmpl, int rows, int cols, SUNContext ctx) {
+/* What all matrices of one template have in common */
+typedef struct {
+  SUNMatrix tmpl;
+  size_t *start; /* as in CPMat */
+  int *row;
+  size_t *source; /* as in CPUserMat */
+} Pattern;
+
+typedef struct {
+  SUNMatrix tmpl;
+  int rows, cols;
+  SUNContext ctx; /* of the copy of tmpl, or NULL if tmpl itself lives long enough */
+} PatternOf;
+
+static void destroyMatrix(void *S) { SUNMatDestroy(S); }
+
+/* Of a CSC matrix, `source` would be 0, 1, 2 ... */
+static int makePattern(CPArena *arena, void *argument, void **object) {
+  const PatternOf *of  = argument;
+  const size_t entries = cpMatrixEntries(of->tmpl);
+  const int by_rows    = sparseOf(of->tmpl).by_rows;
+  CPArena spare        = {0};
+  size_t *source;
+  Pattern *p = CP_NEW(arena, p, 1);
+  if (!p) return CP_MEM_FAIL;
+  p->tmpl = of->tmpl;
+  if (of->ctx) p->tmpl = cpArenaOwn(arena, cpTemplateClone(of->tmpl, of->ctx), destroyMatrix);
+  CP_NEW(arena, p->start, of->cols + 1);
+  CP_NEW(arena, p->row, entries);
+  CP_NEW(by_rows ? arena : &spare, source, entries);
+  if (!cpArenaStatus(arena) && source)
+    cpMatrixPattern(of->tmpl, of->rows, of->cols, p->start, p->row, source);
+  p->source = by_rows ? source : NULL;
+  *object   = p;
+  int flag  = source ? cpArenaStatus(arena) : CP_MEM_FAIL;
+  cpArenaFree(&spare);
+  return flag;
+}
+
+int cpUserMatCreate(CPUserMat *U, CPMemo memo, SUNMatrix tmpl, int rows, int cols, SUNContext ctx) {
   *U = (CPUserMat){0};
   if (rows == 0 || cols == 0) return cpMatCreateDense(&U->A, rows, cols);
   if (!tmpl || isDense(tmpl)) {
@@ -222,15 +261,20 @@ int cpUserMatCreate(CPUserMat *U, SUNMatrix tmpl, int rows, int cols, SUNContext
     U->A = (CPMat){.rows = rows, .cols = cols, .value = SUNDenseMatrix_Data(U->S)};
     return CP_SUCCESS;
   }
-  const size_t entries = cpMatrixEntries(tmpl);
-  U->tmpl              = cpTemplateClone(tmpl, ctx);
-  U->S                 = cpTemplateClone(tmpl, ctx);
-  U->source            = malloc((entries + 1) * sizeof *U->source);
-  int flag             = U->tmpl && U->S && U->source ? CP_SUCCESS : CP_MEM_FAIL;
-  if (!flag) flag = cpMatCreateSparse(&U->A, rows, cols, entries);
-  if (!flag) cpMatrixPattern(tmpl, rows, cols, U->A.start, U->A.row, U->source);
-  else cpUserMatFree(U);
-  if (!flag && !sparseOf(tmpl).by_rows) free(U->source), U->source = NULL; /* the same order */
+  PatternOf of        = {.tmpl = tmpl, .rows = rows, .cols = cols, .ctx = memo ? NULL : ctx};
+  const CPMemoKey key = {&tmpl, sizeof tmpl};
+  void *object        = NULL;
+  int flag            = cpMemoGet(memo, &U->memory, makePattern, &key, 1, &of, &object);
+  const Pattern *p    = object;
+  if (!flag && !(U->S = cpTemplateClone(tmpl, ctx))) flag = CP_MEM_FAIL;
+  if (!flag) {
+    U->tmpl    = p->tmpl;
+    U->source  = p->source;
+    U->A       = (CPMat){.rows = rows, .cols = cols, .start = p->start, .row = p->row};
+    U->A.value = p->source ? calloc(cpMatrixEntries(tmpl), sizeof *U->A.value) : SM_DATA_S(U->S);
+    if (!U->A.value) flag = CP_MEM_FAIL;
+  }
+  if (flag) cpUserMatFree(U);
   return flag;
 }
 
@@ -243,11 +287,11 @@ void cpUserMatPlace(CPUserMat *U, double *value) {
 
 void cpUserMatFree(CPUserMat *U) {
   if (U->own) SM_DATA_D(U->S) = U->own;
-  if (U->S && !U->tmpl) U->A.value = NULL; /* a dense A uses S's memory */
+  if (U->tmpl) U->A.start = NULL, U->A.row = NULL; /* of the pattern */
+  if (U->S && !U->source) U->A.value = NULL;       /* S's memory */
   cpMatFree(&U->A);
   if (U->S) SUNMatDestroy(U->S);
-  if (U->tmpl) SUNMatDestroy(U->tmpl);
-  free(U->source);
+  cpArenaFree(&U->memory);
   *U = (CPUserMat){0};
 }
 
@@ -263,15 +307,16 @@ void cpUserMatClear(CPUserMat *U) {
   if (U->tmpl)
     data = U->is_same || samePattern(U->S, U->tmpl) || copyPattern(U->S, U->tmpl) ? SM_DATA_S(U->S)
                                                                                   : NULL;
+  if (U->tmpl && !U->source && data) U->A.value = data; /* copyPattern may have moved it */
   if (data) memset(data, 0, cpMatEntries(&U->A) * sizeof *data);
   U->is_same = 0;
 }
 
 int cpUserMatCopy(CPUserMat *U) {
   if (!(U->is_same = samePattern(U->S, U->tmpl))) return -2;
-  const size_t entries    = cpMatEntries(&U->A);
-  const sunrealtype *data = SM_DATA_S(U->S);
-  if (!U->source) memcpy(U->A.value, data, entries * sizeof *data);
+  const size_t entries = cpMatEntries(&U->A);
+  sunrealtype *data    = SM_DATA_S(U->S);
+  if (!U->source) U->A.value = data; /* The user may have enlarged S, and so moved its data. */
   for (size_t k = 0; U->source && k < entries; k++) U->A.value[k] = data[U->source[k]];
   return CP_SUCCESS;
 }

@@ -38,7 +38,7 @@ int cpMechForcesSetUp(CPMech mech) {
                           mech->motions->count == 0;
   if (createWorkspace(mech)) return CP_MEM_FAIL;
   if (it->J || !cpMechKnowsLambdaJac(mech)) return CP_SUCCESS;
-  int flag = cpUserMatCreate(&it->Fl, NULL, mech->nu, mech->na, mech->ctx);
+  int flag = cpUserMatCreate(&it->Fl, NULL, NULL, mech->nu, mech->na, mech->ctx);
   if (!flag) flag = cpMatCreateDense(&it->sum, mech->nu, mech->na);
   if (!flag) it->J = cpArenaAlloc(&mech->set_up, (size_t)mech->m * (size_t)mech->m, sizeof *it->J);
   if (it->J) return CP_SUCCESS;

@@ -383,10 +383,11 @@ static inline int callA(CPMech mech, sunrealtype t, const sunrealtype *q) {
   return flag ? cpMechResult(mech, flag, t, "A") : CP_SUCCESS;
 }
 
-/* Copies the model's rows to A, above the rows of motions, which are constant. */
+/* Copies the model's rows to A, above the rows of motions, which are constant; without these A is userA.A. */
 static void placeA(CPMech mech) {
   const size_t entries = mech->rows.place ? cpMatEntries(&mech->userA.A) : 0;
   for (size_t k = 0; k < entries; k++) mech->A.value[mech->rows.place[k]] = mech->userA.A.value[k];
+  if (!mech->rows.place) mech->A.value = mech->userA.A.value;
 }
 
 int cpMechA(CPMech mech, sunrealtype t, const sunrealtype *q) {
@@ -623,8 +624,9 @@ int cpMechEvaluate(CPMech mech, const CPMechState *s) {
     flag = cpMechTake(mech, &mech->userM, 0, s->t, "M");
   if (!flag && mech->userA.tmpl && cpUserMatCopy(&mech->userA))
     flag = cpMechTake(mech, &mech->userA, 0, s->t, "A");
-  if (flag || mech->motions->count == 0) return flag;
+  if (flag) return flag;
   placeA(mech);
+  if (mech->motions->count == 0) return CP_SUCCESS;
   return placeB(mech, s->t, own->b);
 }
 

@@ -44,7 +44,7 @@ static int create(CPMech mech, N_Vector y_tmpl, const char *function) {
   mech->n             = mech->nq + mech->nu + mech->nz;
   mech->operators     = model->operators;
   mech->stats.rank    = -1;
-  mech->y_tmpl        = cpArenaVector(&mech->memory, y_tmpl);
+  mech->y_tmpl        = cpArenaTake(&mech->memory, cpVectorTemplate(y_tmpl));
   CP_NEW(&mech->memory, mech->motion, mech->motions->count);
   CP_NEW(&mech->memory, mech->rows.off, mech->m);
   if (cpArenaStatus(&mech->memory) || cpMechProjectorCreate(mech) || cpMechTakeSprings(mech))
@@ -164,8 +164,10 @@ static int createTerms(CPMech mech) {
 /* Without rows, A is as sparse as M. */
 static int createMatrices(CPMech mech) {
   const CPEquations *model = mech->eq;
-  int flag = cpUserMatCreate(&mech->userM, model->M_tmpl, mech->nu, mech->nu, mech->ctx);
-  if (!flag) flag = cpUserMatCreate(&mech->userA, model->A_tmpl, mech->na, mech->nu, mech->ctx);
+  const CPMemo memo        = mech->model->memo;
+  int flag = cpUserMatCreate(&mech->userM, memo, model->M_tmpl, mech->nu, mech->nu, mech->ctx);
+  if (!flag)
+    flag = cpUserMatCreate(&mech->userA, memo, model->A_tmpl, mech->na, mech->nu, mech->ctx);
   if (!flag && mech->userM.A.start && mech->na == 0) {
     cpUserMatFree(&mech->userA);
     flag = cpMatCreateSparse(&mech->userA.A, 0, mech->nu, 0);

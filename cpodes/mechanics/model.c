@@ -146,7 +146,7 @@ static int copyMatrix(CPModel model, CPUserMat *X, SUNMatrix *X_user, const char
   if (!*X_user) return CP_SUCCESS;
   const int flag = cpCheckPattern(NULL, *X_user, n, n, name, function);
   if (flag) return flag;
-  if (cpUserMatCreate(X, *X_user, n, n, model->ctx) || cpUserMatOwn(&model->memory, X))
+  if (cpUserMatCreate(X, NULL, *X_user, n, n, model->ctx) || cpUserMatOwn(&model->memory, X))
     return cpReport(NULL, CP_MEM_FAIL, function, "no memory for %s", name);
   memcpy(cpMatrixData(X->S), cpMatrixData(*X_user), cpMatrixEntries(*X_user) * sizeof(sunrealtype));
   *X_user = X->S;

@@ -51,7 +51,10 @@ static int gather(CPWork work, sunrealtype t, const double *y) {
   CPMat *g     = &work->g;
   double *size = work->room.s;
   size_t count = 0;
-  if (g->value == user->value) return CP_SUCCESS;
+  if (g->start == user->start) { /* g is G, whose values may lie elsewhere now */
+    g->value = user->value;
+    return CP_SUCCESS;
+  }
   for (int k = 0; y && k < P->nnorms; k++) {
     char name[CP_ROW_NAME];
     size[P->mc + k] = cpUnitNorm(P, k, y);
@@ -122,7 +125,7 @@ int cpJacobianCreate(CPWork work) {
   CPUserMat *U      = &work->G;
   CPMat *s          = &work->norms;
   CPPlaces of_norms = {0};
-  if (cpUserMatOwn(arena, U) || cpUserMatCreate(U, P->G_tmpl, P->mc, P->n, P->ctx))
+  if (cpUserMatOwn(arena, U) || cpUserMatCreate(U, NULL, P->G_tmpl, P->mc, P->n, P->ctx))
     return CP_MEM_FAIL;
   for (int k = 0; k < P->nnorms; k++)
     for (int j = 0; j < P->norms[k].length; j++)

@@ -201,7 +201,11 @@ char *cpWorkText(CPWork work) { return work->text; }
 
 const CPProjectorStats *cpWorkStats(CPWork work) { return &work->stats; }
 
-N_Vector cpWorkScratch(CPWork work) { return work->v; }
+N_Vector cpWorkScratch(CPWork work) {
+  if (!work->v) work->v = cpArenaVector(&work->arena, work->P->y_tmpl);
+  work->arena.failed = 0; /* Memory may be found the next time. */
+  return work->v;
+}
 
 void *cpWorkSelf(CPWork work) { return work->self; }
 

@@ -162,6 +162,8 @@ typedef struct {
   N_Vector (*rows_vector)(void *self);
   int (*rows_at)(void *self, sunrealtype t, N_Vector y, N_Vector c);
   const char *(*name_row)(void *model, int i, char name[CP_ROW_NAME]);
+  /* 1: work->v and P->result, which functions of this kind do not use, are created when they are needed first */
+  int spares_vectors;
 } CPProjectorKind;
 
 /* Creates a projector of this kind for the constraints c, which may be NULL (then c_tmpl is, too), with a

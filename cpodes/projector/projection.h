@@ -87,7 +87,8 @@ void cpWorkAge(CPWork work);
  * known */
 enum { CP_ROW_NAME = 288 };
 void cpWorkWorstName(CPWork work, char name[CP_ROW_NAME]);
-N_Vector cpWorkScratch(CPWork work); /* like y, free between calls */
+N_Vector
+cpWorkScratch(CPWork work); /* like y, free between calls; NULL: there is no memory for it now */
 
 /* A projection that ended at the roundoff of evaluating c, above eps. */
 typedef struct {

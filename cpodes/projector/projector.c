@@ -43,9 +43,10 @@ static int setSizes(CPProjector P, N_Vector y_tmpl, N_Vector c_tmpl) {
   P->m = P->mc = mc > INT_MAX ? -1 : (int)mc;
   P->in_memory = P->kind != &cpUserKind && P->n >= 0 && P->mc >= 0 && cpHasData(y_tmpl) &&
                  (!c_tmpl || cpHasData(c_tmpl));
-  P->row_level    = calloc((size_t)(P->m < 0 ? 0 : P->m) + 1, sizeof *P->row_level);
-  P->col_level    = calloc((size_t)(P->n < 0 ? 0 : P->n) + 1, sizeof *P->col_level);
   P->is_dependent = calloc((size_t)(P->mc < 0 ? 0 : P->mc) + 1, sizeof *P->is_dependent);
+  if (!(P->kind->takes & CP_TAKES_ROWS)) return P->is_dependent != NULL; /* there are no levels */
+  P->row_level = calloc((size_t)(P->m < 0 ? 0 : P->m) + 1, sizeof *P->row_level);
+  P->col_level = calloc((size_t)(P->n < 0 ? 0 : P->n) + 1, sizeof *P->col_level);
   return P->row_level && P->col_level && P->is_dependent;
 }
 
@@ -65,8 +66,11 @@ CPProjector cpProjectorCreateKind(const CPProjectorKind *kind, void *model, CPCo
   P->kind           = kind;
   P->model          = model;
   P->user.c         = c;
-  P->y_tmpl         = N_VClone(y_tmpl);
-  if (!P->y_tmpl || !setSizes(P, y_tmpl, c_tmpl) || cpWorkCreate(&P->work, P)) CPProjectorFree(&P);
+  P->y_tmpl         = cpVectorTemplate(y_tmpl);
+  if (!kind->spares_vectors) P->result = N_VClone(y_tmpl);
+  if (!P->y_tmpl || (!kind->spares_vectors && !P->result) || !setSizes(P, y_tmpl, c_tmpl) ||
+      cpWorkCreate(&P->work, P))
+    CPProjectorFree(&P);
   return P;
 }
 
@@ -108,7 +112,7 @@ void CPProjectorFree(CPProjector *P_address) {
   if (!P || cpIdle(&P->log, __func__)) return;
   cpWorkFree(&P->work);
   if (P->kind->release) P->kind->release(P->model);
-  N_Vector const vectors[] = {P->y_tmpl, P->c_tmpl, P->ctol};
+  N_Vector const vectors[] = {P->y_tmpl, P->c_tmpl, P->ctol, P->result};
   for (size_t i = 0; i < sizeof vectors / sizeof vectors[0]; i++)
     if (vectors[i]) N_VDestroy(vectors[i]);
   if (P->G_tmpl) SUNMatDestroy(P->G_tmpl);
@@ -158,6 +162,12 @@ int CPProjectorProject(CPProjector P, sunrealtype t, N_Vector y, N_Vector ewt) {
               : report(P, cpProject(P->work, t, y, ewt, NULL, 0, &(CPProjected){0}), __func__);
 }
 
+/* Creates P->result. Returns 0, or a code that has been reported. */
+static int needResult(CPProjector P, const char *function) {
+  if (!P->result) P->result = N_VClone(P->y_tmpl);
+  return P->result ? CP_SUCCESS : cpReport(&P->log, CP_MEM_FAIL, function, "no memory for a vector");
+}
+
 /* Replaces v by the result of an action if that is finite. After a failure v is unchanged, also if
  * products with extreme weights have overflowed. */
 static int accept(CPProjector P, int flag, N_Vector result, N_Vector v, const char *what,
@@ -171,8 +181,9 @@ static int accept(CPProjector P, int flag, N_Vector result, N_Vector v, const ch
 
 int CPProjectorAssemble(CPProjector P, sunrealtype t, N_Vector y, N_Vector ewt) {
   int flag = cpCheckState(P, y, ewt, __func__);
+  if (!flag) flag = needResult(P, __func__);
   if (flag) return flag;
-  N_Vector result = P->y_tmpl; /* workspace: the entries of the template are not used */
+  N_Vector result = P->result;
   cpCopy(result, y);
   flag = cpAssemble(P->work, t, result, ewt);
   return accept(P, -abs(flag), result, y, "assembled state", __func__);
@@ -187,7 +198,8 @@ int CPProjectorProjectVector(CPProjector P, CPSpace space, sunrealtype t, N_Vect
   if (space < CP_TANGENT || space > CP_COTANGENT)
     return cpRefuse(&P->log, __func__, "space must be one of CP_TANGENT ... CP_COTANGENT, is %d",
                     (int)space);
-  N_Vector result = P->y_tmpl; /* workspace: the entries of the template are not used */
+  if ((flag = needResult(P, __func__))) return flag;
+  N_Vector result = P->result;
   cpCopy(result, x);
   cpWorkForget(P->work);
   flag = space == CP_COTANGENT ? cpCotangent(P->work, t, y, ewt, result)

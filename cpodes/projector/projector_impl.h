@@ -120,7 +120,8 @@ struct CPProjector_ {
   int in_memory; /* 1: y and c give access to their data, each in one memory of less than 2^31 entries */
   /* entries of y, of all rows and of c that this process has; -1: it has no access to them */
   int n, m, mc;
-  N_Vector y_tmpl, c_tmpl; /* c_tmpl is NULL if there are only unit norms */
+  N_Vector y_tmpl, c_tmpl; /* y_tmpl has no entries; c_tmpl is NULL if there are only unit norms */
+  N_Vector result;         /* like y: workspace of actions; see CPProjectorKind.spares_vectors */
   CPUserFunctions user;
   /* options; each change increments contents (values are computed anew), and also revision if
    * levels and solvers must be set up anew, and shape if the storage must */

@@ -12,7 +12,7 @@ int cpWorkCreate(CPWork *result, CPProjector P) {
   if (!work) return CP_MEM_FAIL;
   work->P    = P;
   work->kind = P->kind;
-  work->v    = cpArenaVector(&work->arena, P->y_tmpl);
+  if (!work->kind->spares_vectors) work->v = cpArenaVector(&work->arena, P->y_tmpl);
   work->self = P->kind->create ? P->kind->create(P->model, work) : work;
   if (work->self && !cpArenaStatus(&work->arena)) *result = work;
   else cpWorkFree(&work);
@@ -42,8 +42,8 @@ static int createStorage(CPWork work) {
   CP_ARRAYS(arena, P->m, &room->r, &room->s, &room->rl, &room->c2);
   cpRowsCreate(&work->rows, arena, P->m, P->n);
   if (P->mc > 0) work->uc = cpArenaVector(arena, P->c_tmpl);
-  if (P->user.metric &&
-      (cpUserMatOwn(arena, &work->M) || cpUserMatCreate(&work->M, P->M_tmpl, P->n, P->n, P->ctx)))
+  if (P->user.metric && (cpUserMatOwn(arena, &work->M) ||
+                         cpUserMatCreate(&work->M, NULL, P->M_tmpl, P->n, P->n, P->ctx)))
     return CP_MEM_FAIL;
   return cpArenaStatus(arena) ? CP_MEM_FAIL : cpJacobianCreate(work);
 }

@@ -24,8 +24,11 @@ static int create(CPSaddle s) {
                                    .finest   = s->options.finest,
                                    .memo     = s->options.memo};
   const int flag                = cpSaddleCreate(&s->judge, options, NULL, &s->A);
-  if (!flag) s->judge->is_judge = 1;
-  return flag;
+  if (flag) return flag;
+  s->judge->is_judge = 1;
+  if (CP_NEW(&s->judge->arena, s->metric, s->n)) return CP_SUCCESS;
+  cpSaddleFree(&s->judge);
+  return CP_MEM_FAIL;
 }
 
 /* Factors A in the metric of the identity, or of the diagonal of a matrix W. */

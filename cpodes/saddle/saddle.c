@@ -91,7 +91,6 @@ int cpSaddleCreate(CPSaddle *result, CPSaddleOptions options, const CPMat *W, co
   CP_NEW(&s->arena, s->off, s->m);
   CP_NEW(&s->arena, s->known, s->m);
   CP_NEW(&s->arena, s->root, W ? 0 : s->n);
-  CP_NEW(&s->arena, s->metric, s->n);
   if (W) s->entries[0] = cpMatEntries(W), s->entries[1] = cpMatEntries(A);
   CP_NEW(&s->arena, s->problem, s->entries[0] + s->entries[1]);
   int flag = cpArenaStatus(&s->arena);

@@ -177,7 +177,7 @@ struct CPSaddle_ {
   int valid;             /* there are factors */
   CPSaddleQuickFn quick; /* NULL, unless the rows are independent and there is no rank to note */
   double asked;          /* ranktol requested at the newest factorisation */
-  /* judge.c: A alone, in a diagonal metric [n]; created when it is needed */
+  /* judge.c: A alone, in a diagonal metric [n]; both are created when they are needed */
   CPSaddle judge;
   double *metric;
   int is_judge;    /* 1: this is the judge of another object */

@@ -149,6 +149,13 @@ int cpStepperProjectOutput(CPIntegrator s, sunrealtype t, N_Vector y, sunrealtyp
                     t, event, cpWorkText(s->out));
   if (!isinf(bound)) {
     const N_Vector delta = cpWorkScratch(s->out);
+    if (!delta) {
+      N_VScale(1.0, s->tmp, y);
+      s->output_cause = CP_MEM_FAIL;
+      return cpReason(s->text, CP_OUTPUT_PROJ_FAIL,
+                      "output at t = %.10g%s is given unprojected: no memory for its correction", t,
+                      event);
+    }
     N_VLinearSum(1.0, y, -1.0, s->tmp, delta);
     const sunrealtype correction = N_VWrmsNorm(delta, s->ewt);
     if (!(correction <= bound)) {

@@ -83,7 +83,8 @@ static int createForces(CPPartials P) {
       SUNMatrix tmpl           = forceTemplate(force, (CPDirection)by);
       if (!P->cols[by] || (!tmpl && !forceIsGiven(P, force, (CPDirection)by))) continue;
       flag = cpUserMatOwn(&P->arena, &P->force[k][by]);
-      if (!flag) flag = cpUserMatCreate(&P->force[k][by], tmpl, P->nu, P->cols[by], mech->ctx);
+      if (!flag)
+        flag = cpUserMatCreate(&P->force[k][by], NULL, tmpl, P->nu, P->cols[by], mech->ctx);
     }
   return flag;
 }
@@ -181,7 +182,8 @@ static int createBlocks(CPPartials P) {
       if (!flag) flag = cpUserMatOwn(&P->arena, &block->user);
       const int by_springs = of == CP_OF_F && cpMechIsLinear(P->mech);
       if (!flag && !by_springs && (block->given || tmpl))
-        flag = cpUserMatCreate(&block->user, tmpl, P->rows[of], P->cols[by], P->mech->ctx);
+        flag = cpUserMatCreate(&block->user, P->mech->model->memo, tmpl, P->rows[of], P->cols[by],
+                               P->mech->ctx);
       if (!flag) flag = createPattern(P, of, by, block);
     }
   return flag;

@@ -265,9 +265,10 @@ static const CPProjectorKind kind = {.takes     = CP_TAKES_SOLVER,
                                      .assemble  = assemble,
                                      .roundoff  = cpMechRoundoff,
                                      .probe     = probe,
-                                     .rows_vector = cpMechRowsVector,
-                                     .rows_at     = cpMechRowsAt,
-                                     .name_row    = cpMechNameRow};
+                                     .rows_vector    = cpMechRowsVector,
+                                     .rows_at        = cpMechRowsAt,
+                                     .name_row       = cpMechNameRow,
+                                     .spares_vectors = 1};
 
 int cpMechProjectorCreate(CPMech mech) {
   mech->P = cpProjectorCreateKind(&kind, mech, NULL, mech->y_tmpl, NULL, mech->ctx);

@@ -217,7 +217,7 @@ int cpRadauOde(CPOneStep mem, CPArena *arena, CPImplicitSystem *system) {
   cpUserMatOwn(arena, &ode->J);
   for (int k = 0; k < CP_STAGE_FACTORS; k++) cpArenaOwn(arena, &ode->lu[k], freeLu);
   int flag = cpArenaStatus(arena);
-  if (!flag) flag = cpUserMatCreate(&ode->J, mem->J_tmpl, n, n, mem->base.ctx);
+  if (!flag) flag = cpUserMatCreate(&ode->J, NULL, mem->J_tmpl, n, n, mem->base.ctx);
   const CPMat *J = &ode->J.A;
   CP_NEW(arena, ode->step, n);
   ode->gross = (CPGross){.n = n, .v = ode->step, .displaced = displaced};

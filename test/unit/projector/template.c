@@ -379,7 +379,7 @@ START_TEST(a_changed_pattern_is_seen_and_restored) {
   const char *const pattern[] = {"xx.x", "xx..", "..x.", "x..x"};
   SUNMatrix tmpl              = matrix_of(N, N, pattern, types[_i % 2]);
   CPUserMat U;
-  ck_assert_int_eq(cpUserMatCreate(&U, tmpl, N, N, test_context), CP_SUCCESS);
+  ck_assert_int_eq(cpUserMatCreate(&U, NULL, tmpl, N, N, test_context), CP_SUCCESS);
   SUNMatrix A = U.S;
   clear(A);
   cpUserMatClear(&U);

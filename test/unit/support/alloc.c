@@ -75,6 +75,7 @@ void *__real_realloc(void *p, size_t size);
 void __real_free(void *p);
 char *__real_strdup(const char *s);
 N_Vector __real_N_VClone(N_Vector x);
+N_Vector __real_N_VCloneEmpty(N_Vector x);
 N_Vector __real_N_VNew_Serial(sunindextype length, SUNContext ctx);
 N_Vector __real_N_VMake_Serial(sunindextype length, sunrealtype *data, SUNContext ctx);
 void __real_N_VDestroy(N_Vector x);
@@ -114,6 +115,7 @@ void *__wrap_realloc(void *p, size_t size);
 void __wrap_free(void *p);
 char *__wrap_strdup(const char *s);
 N_Vector __wrap_N_VClone(N_Vector x);
+N_Vector __wrap_N_VCloneEmpty(N_Vector x);
 N_Vector __wrap_N_VNew_Serial(sunindextype length, SUNContext ctx);
 N_Vector __wrap_N_VMake_Serial(sunindextype length, sunrealtype *data, SUNContext ctx);
 void __wrap_N_VDestroy(N_Vector x);
@@ -167,6 +169,10 @@ void __wrap_free(void *p) {
 char *__wrap_strdup(const char *s) { return is_denied() ? NULL : allocated(__real_strdup(s)); }
 
 N_Vector __wrap_N_VClone(N_Vector x) { return is_denied() ? NULL : allocated(__real_N_VClone(x)); }
+
+N_Vector __wrap_N_VCloneEmpty(N_Vector x) {
+  return is_denied() ? NULL : allocated(__real_N_VCloneEmpty(x));
+}
 
 N_Vector __wrap_N_VNew_Serial(sunindextype length, SUNContext ctx) {
   return is_denied() ? NULL : allocated(__real_N_VNew_Serial(length, ctx));
