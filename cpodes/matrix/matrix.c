@@ -36,6 +36,11 @@ int cpMatClone(CPMat *A, const CPMat *like) {
   return CP_SUCCESS;
 }
 
+int cpMatLike(CPArena *arena, CPMat *A, const CPMat *like) {
+  *A = *like;
+  return CP_NEW(arena, A->value, cpMatEntries(like)) ? CP_SUCCESS : CP_MEM_FAIL;
+}
+
 void cpMatFree(CPMat *A) {
   free(A->start);
   free(A->row);

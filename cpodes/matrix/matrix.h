@@ -29,6 +29,9 @@ int cpMatCreateDense(CPMat *A, int rows, int cols);
 int cpMatCreateSparse(CPMat *A, int rows, int cols, size_t entries);
 /* Creates a matrix with the same structure, and values of zero. */
 int cpMatClone(CPMat *A, const CPMat *like);
+/* The same, but the index arrays remain those of `like`, which must outlive A, and the values are the arena's: A must
+ * not be freed. Returns 0 or CP_MEM_FAIL. */
+int cpMatLike(CPArena *arena, CPMat *A, const CPMat *like);
 void cpMatFree(CPMat *A);
 /* The arena will free whatever A then holds. Returns 0 or CP_MEM_FAIL. */
 int cpMatOwn(CPArena *arena, CPMat *A);

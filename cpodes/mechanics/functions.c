@@ -200,13 +200,36 @@ int cpMechAsymmetric(const CPMat *M, double tolerance, int *i, int *j) {
   return 0;
 }
 
-CP_RARE int cpMechTestMass(CPMech mech, sunrealtype t) {
+static int testMass(CPMech mech, sunrealtype t) {
   const CPMat *M = &mech->userM.A;
   int i, j;
-  if (!mech->eq->M || !cpMechAsymmetric(M, CP_INEXACT, &i, &j)) return CP_SUCCESS;
+  if (!cpMechAsymmetric(M, CP_INEXACT, &i, &j)) return CP_SUCCESS;
   return cpReason(mech->text, CP_MECH_DERIV_WRONG,
                   "at t = %.15g: M is not symmetric: M(%d, %d) is %g, and its mirror image %g", t,
                   i, j, cpMatEntry(M, i, j), cpMatEntry(M, j, i));
+}
+
+typedef struct {
+  CPMech mech;
+  sunrealtype t;
+} MassAt;
+
+/* For the memo, which keeps what has succeeded. */
+static int testFirstMass(CPArena *arena, void *argument, void **object) {
+  const MassAt *at = argument;
+  (void)arena;
+  *object = NULL;
+  return testMass(at->mech, at->t);
+}
+
+/* The first M of one system is tested for all systems of the model. */
+CP_RARE int cpMechTestMass(CPMech mech, sunrealtype t) {
+  MassAt at = {mech, t};
+  void *object;
+  if (!mech->eq->M) return CP_SUCCESS;
+  return mech->stats.nkkt > 0
+             ? testMass(mech, t)
+             : cpMemoGet(mech->model->memo, NULL, testFirstMass, NULL, 0, &at, &object);
 }
 
 /* ---- vectors ---- */

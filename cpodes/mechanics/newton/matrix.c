@@ -98,8 +98,7 @@ static int createTerms(CPNewtonMatrix *S) {
       }
       for (int part = 0; !flag && part < S->parts; part++) {
         CPMat *JT = &S->JT[of][part];
-        flag      = cpMatOwn(&S->arena, JT);
-        if (!flag) flag = cpMatClone(JT, J);
+        flag      = cpMatLike(&S->arena, JT, J);
         if (!flag) flag = newTerm(S, JT, part ? -I : -1.0, power[by], row[of], col[by], 0);
       }
     }

@@ -130,11 +130,11 @@ static int addForces(CPPartials P) {
  * with respect to positions and velocities have the pattern of A, those of M a and A^T lambda in F
  * with respect to positions have the patterns of M and A^T A, and springs and dampers mostly have
  * their entries among these. */
-static int createPattern(const CPPartials P, CPOutput of, CPDirection by, CPBlock *block) {
+static int createPattern(const CPPartials P, CPOutput of, CPDirection by, const CPBlock *block,
+                         CPMat *J) {
   const CPMech mech = P->mech;
   const CPMat *tmpl = templateOf(P, of, by) ? &block->user.A : NULL;
   const int rows = P->rows[of], cols = P->cols[by], to_motion = by == CP_BY_Q || by == CP_BY_U;
-  CPMat *J = &block->J;
   if (tmpl ? !tmpl->start : !P->sparse || of == CP_OF_Z || !to_motion)
     return cpMatCreateDense(J, rows, cols);
   int ours     = P->sparse && !block->given && of != CP_OF_Z && to_motion;
@@ -169,6 +169,40 @@ static int createPattern(const CPPartials P, CPOutput of, CPDirection by, CPBloc
   return cpMatFromPlaces(J, rows, cols, &all);
 }
 
+typedef struct {
+  CPPartials P;
+  CPOutput of;
+  CPDirection by;
+} BlockOf;
+
+static void freePattern(void *J) { cpMatFree(J); }
+
+/* The pattern of a block, without values, for the memo */
+static int makePattern(CPArena *arena, void *argument, void **object) {
+  const BlockOf *b = argument;
+  CPMat *J         = CP_NEW(arena, J, 1);
+  if (!J) return CP_MEM_FAIL;
+  const int flag = createPattern(b->P, b->of, b->by, &b->P->block[b->of][b->by], J);
+  free(J->value);
+  J->value = NULL;
+  *object  = J;
+  if (!cpArenaOwn(arena, J, freePattern)) return CP_MEM_FAIL;
+  return flag;
+}
+
+/* Creates block->J. Without forces of the user, its pattern depends on the model alone. */
+static int createBlock(CPPartials P, CPOutput of, CPDirection by) {
+  CPBlock *block            = &P->block[of][by];
+  const CPMechForceList *on = &P->mech->forces;
+  BlockOf b                 = {P, of, by};
+  void *pattern             = NULL;
+  const int what[] = {(int)of, (int)by, P->rows[of], P->cols[by], P->kkt, P->sparse, block->given};
+  const CPMemoKey key = {what, sizeof what};
+  const CPMemo memo   = on->count == on->own ? P->mech->model->memo : NULL;
+  const int flag      = cpMemoGet(memo, &P->arena, makePattern, &key, 1, &b, &pattern);
+  return flag ? flag : cpMatLike(&P->arena, &block->J, pattern);
+}
+
 static int createBlocks(CPPartials P) {
   int flag = CP_SUCCESS;
   for (CPOutput of = 0; of < CP_OUTPUTS; of++)
@@ -177,14 +211,13 @@ static int createBlocks(CPPartials P) {
       SUNMatrix tmpl = templateOf(P, of, by);
       block->exists  = exists(P, of, by);
       if (!block->exists) continue;
-      block->given = isGiven(P, of, by);
-      flag         = cpMatOwn(&P->arena, &block->J);
-      if (!flag) flag = cpUserMatOwn(&P->arena, &block->user);
+      block->given         = isGiven(P, of, by);
+      flag                 = cpUserMatOwn(&P->arena, &block->user);
       const int by_springs = of == CP_OF_F && cpMechIsLinear(P->mech);
       if (!flag && !by_springs && (block->given || tmpl))
         flag = cpUserMatCreate(&block->user, P->mech->model->memo, tmpl, P->rows[of], P->cols[by],
                                P->mech->ctx);
-      if (!flag) flag = createPattern(P, of, by, block);
+      if (!flag) flag = createBlock(P, of, by);
     }
   return flag;
 }
@@ -218,10 +251,8 @@ int cpPartialsCreate(CPPartials *address, CPMech mech, CPMechNewton type, int it
   int flag = cpArenaStatus(&P->arena);
   if (!flag) flag = createForces(P);
   if (!flag) flag = createBlocks(P);
-  if (!flag) flag = cpMatOwn(&P->arena, &P->M);
-  if (!flag) flag = cpMatOwn(&P->arena, &P->A);
-  if (!flag && kkt) flag = cpMatClone(&P->M, &mech->userM.A);
-  if (!flag && kkt) flag = cpMatClone(&P->A, &mech->A);
+  if (!flag && kkt) flag = cpMatLike(&P->arena, &P->M, &mech->userM.A);
+  if (!flag && kkt) flag = cpMatLike(&P->arena, &P->A, &mech->A);
   if (!flag) flag = cpPassesCreate(P);
   if (!flag) flag = cpComparisonsCreate(P);
   if (flag) cpPartialsFree(address);

@@ -266,7 +266,6 @@ void cpMechProjectionClear(CPMechProjection *own) {
   for (int k = 0; k < 2; k++) {
     CPMechFactors *f = &own->factors[k];
     freeSolver(f);
-    cpMatFree(&f->A);
     cpKrylovFree(&f->krylov);
     *f = (CPMechFactors){0};
   }
@@ -286,7 +285,8 @@ static int createSolver(CPMechFactors *f, CPMechMetric metric) {
                              .finest     = CP_ROUNDED,
                              .memo       = mech->model->memo};
   freeSolver(f);
-  int flag = f->A.value ? CP_SUCCESS : cpMatClone(&f->A, &mech->A);
+  int flag             = f->A.value ? CP_SUCCESS : cpMatLike(&f->own->arena, &f->A, &mech->A);
+  f->own->arena.failed = 0; /* Memory may be found the next time. */
   if (!flag && metric == CP_METRIC_NEWTON) flag = cpMechNewtonPattern(mech, &f->W);
   else if (!flag && W && mech->motions->nfull > 0) flag = cpMatClone(&f->W, W);
   if (!flag && W && mech->motions->nfull > 0) flag = cpMatClone(&f->A_held, &mech->A);
