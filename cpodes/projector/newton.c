@@ -44,6 +44,10 @@ void cpNewtonInit(CPNewton *newton, CPArena *arena, const CPNewtonParts *parts, 
   *newton       = (CPNewton){.parts = parts, .self = self, .work = work, .uses = 1};
   newton->rank  = (CPRank){.rank = -1, .sine = 1.0};
   newton->finer = 1.0;
+  if (tmpl) cpNewtonVectors(newton, arena, tmpl);
+}
+
+void cpNewtonVectors(CPNewton *newton, CPArena *arena, N_Vector tmpl) {
   CP_VECTORS(arena, tmpl, &newton->y, &newton->x, &newton->trial, &newton->near);
 }
 

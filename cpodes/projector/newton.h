@@ -110,9 +110,11 @@ struct CPNewton_ {
   CPFloor floor;          /* floor found in the newest attempt of a step */
 };
 
-/* Clones tmpl into the arena, whose status the caller checks. */
+/* Clones tmpl into the arena, whose status the caller checks. If tmpl is NULL, the iteration has no vectors before
+ * cpNewtonVectors. */
 void cpNewtonInit(CPNewton *newton, CPArena *arena, const CPNewtonParts *parts, void *self,
                   CPWork work, N_Vector tmpl);
+void cpNewtonVectors(CPNewton *newton, CPArena *arena, N_Vector tmpl);
 /* Projects y (in, out) to the nearest point of the manifold, with the kept factors as long as they
  * serve. */
 int cpNewtonProject(CPNewton *newton, sunrealtype t, N_Vector y, N_Vector ewt, int only_if_needed,

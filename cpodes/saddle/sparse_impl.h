@@ -42,6 +42,7 @@ typedef struct {
   CPMat XT; /* A^T, m x n, entries by ascending position in each component; its values are the solver's own */
   /* [entries] places of the entries of XT in the order of ascending rows */
   size_t *from;
+  int in_order;    /* from is 0, 1, 2 ... */
   int order;       /* of K: m + number of kept components */
   int *constraint; /* [order] the constraint at position k; -1: a kept component */
   int *component;  /* [order] the kept component at position k; -1: a constraint */

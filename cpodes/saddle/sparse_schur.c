@@ -28,7 +28,6 @@ typedef struct {
    * the first quick solution */
   double *scale;
   long int scaled_for;
-  int in_order; /* S.from is 0, 1, 2 ... */
 } SparseSchur;
 
 /* Returns *array, which is allocated at the first call. NULL: there is no memory for it now. */
@@ -65,8 +64,11 @@ static int plan(CPArena *arena, void *saddle, void **object) {
   if (!cpArenaOwn(arena, &S->XT, freeStructure)) return CP_MEM_FAIL;
   if (!CP_NEW(arena, S->from, S->XT.start[s->n])) return CP_MEM_FAIL;
   for (size_t l = 0; l < S->XT.start[s->n]; l++) S->from[l] = l;
-  *object = S;
-  return cpSparsePlan(S, arena);
+  *object        = S;
+  const int flag = cpSparsePlan(S, arena);
+  S->in_order    = 1;
+  for (size_t l = 0; !flag && l < S->XT.start[s->n]; l++) S->in_order &= S->from[l] == l;
+  return flag;
 }
 
 static int create(CPSaddle s) {
@@ -89,13 +91,9 @@ static int create(CPSaddle s) {
       {A->row, A->start[s->n] * sizeof *A->row}};
   const int flag = cpMemoGet(s->options.memo, arena, plan, key, 4, s, &shared);
   if (flag) return flag;
-  const size_t entries = ((const Sparse *)shared)->XT.start[s->n];
   CP_ARRAYS(arena, s->m, &c->e, &c->w, &c->r, &c->square);
   if (cpArenaStatus(arena)) return CP_MEM_FAIL;
-  const int failed = cpSparseCreate(&c->S, shared, arena);
-  c->in_order      = 1;
-  for (size_t l = 0; l < entries; l++) c->in_order &= c->S.from[l] == l;
-  return failed;
+  return cpSparseCreate(&c->S, shared, arena);
 }
 
 /* ---- factors ---- */
@@ -226,7 +224,7 @@ CP_WIDE static void scaleRows(const CPSaddle s, const double *A) {
   for (int j = 0; c->scaled_for != s->weights && j < s->n; j++)
     for (size_t l = X->start[j]; l < X->start[j + 1]; l++) c->scale[l] = c->W.root[j];
   c->scaled_for = s->weights;
-  if (!c->in_order)
+  if (!c->S.in_order)
     for (size_t l = 0; l < entries; l++) X->value[l] = A[from[l]] * c->scale[l];
   else
     for (size_t l = 0; l < entries; l++) X->value[l] = A[l] * c->scale[l];

@@ -386,10 +386,32 @@ int cpMechRenew(CPNewton *newton, sunrealtype t, N_Vector xv, N_Vector ewt, int 
 
 /* ---- updates for the options ---- */
 
+static N_Vector serial(CPArena *arena, int length, SUNContext ctx) {
+  N_Vector v = arena->failed ? NULL : cpArenaTake(arena, N_VNew_Serial(length, ctx));
+  if (v) N_VConst(0.0, v);
+  return v;
+}
+
+static void createFactors(CPMechProjection *own, CPMechFactors *f) {
+  const CPMech mech = own->mech;
+  CPArena *arena    = &own->arena;
+  CP_NEW(arena, f->q, mech->nq);
+  CP_NEW(arena, f->root, mech->nu);
+  cpNewtonVectors(&f->newton, arena, own->problem[0].x);
+  if (!mech->operators) return;
+  f->jacobi      = serial(arena, mech->m, mech->ctx);
+  f->weight      = serial(arena, mech->m, mech->ctx);
+  f->rhs         = serial(arena, mech->m, mech->ctx);
+  f->multipliers = serial(arena, mech->m, mech->ctx);
+  f->solution    = serial(arena, mech->nu, mech->ctx);
+  if (!cpArenaStatus(arena) && cpKrylovCreate(&f->krylov, &products, f, f->solution, f->jacobi))
+    arena->failed = 1;
+}
+
 /* Sets the rows that are off, and the factors of both problems, which are the same if rows and
  * metric are the same. With operators they are not, because products are evaluated at the state of
- * the factors, which is another one for positions than for velocities. */
-static void updateProblems(CPMechProjection *own, CPMechMetric metric) {
+ * the factors, which is another one for positions than for velocities. Returns 0 or CP_MEM_FAIL. */
+static int updateProblems(CPMechProjection *own, CPMechMetric metric) {
   const CPMech mech = own->mech;
   const int shared  = metric != CP_METRIC_ERROR && !mech->operators &&
                      !memcmp(mech->model->rows.at_position, mech->model->rows.at_velocity,
@@ -403,30 +425,15 @@ static void updateProblems(CPMechProjection *own, CPMechMetric metric) {
     p->measured = 0;
     for (int i = 0; i < mech->m; i++) p->nactive += !(p->off[i] = !there[i] || mech->rows.off[i]);
     own->factors[which].newton.uses = shared ? 2 : 1;
+    if (p->factors->q) continue;
+    createFactors(own, p->factors);
+    if (!cpArenaStatus(&own->arena)) continue;
+    own->arena.failed = 0; /* Memory may be found the next time. */
+    p->factors->q     = NULL;
+    own->layout       = -1;
+    return CP_MEM_FAIL;
   }
-}
-
-static N_Vector serial(CPArena *arena, int length, SUNContext ctx) {
-  N_Vector v = arena->failed ? NULL : cpArenaTake(arena, N_VNew_Serial(length, ctx));
-  if (v) N_VConst(0.0, v);
-  return v;
-}
-
-static void createFactors(CPMechProjection *own, CPMechFactors *f) {
-  const CPMech mech = own->mech;
-  CPArena *arena    = &own->arena;
-  f->own            = own;
-  CP_NEW(arena, f->q, mech->nq);
-  CP_NEW(arena, f->root, mech->nu);
-  cpNewtonInit(&f->newton, arena, &cpMechNewtonParts, NULL, own->work, own->problem[0].x);
-  if (!mech->operators) return;
-  f->jacobi      = serial(arena, mech->m, mech->ctx);
-  f->weight      = serial(arena, mech->m, mech->ctx);
-  f->rhs         = serial(arena, mech->m, mech->ctx);
-  f->multipliers = serial(arena, mech->m, mech->ctx);
-  f->solution    = serial(arena, mech->nu, mech->ctx);
-  if (!cpArenaStatus(arena) && cpKrylovCreate(&f->krylov, &products, f, f->solution, f->jacobi))
-    arena->failed = 1;
+  return CP_SUCCESS;
 }
 
 static void createProblem(CPMechProjection *own, int which) {
@@ -448,7 +455,11 @@ static int create(CPMechProjection *own) {
   const CPMech mech = own->mech;
   CPArena *arena    = &own->arena;
   for (int which = 0; which < 2; which++) createProblem(own, which);
-  for (int k = 0; k < 2 && !cpArenaStatus(arena); k++) createFactors(own, &own->factors[k]);
+  for (int k = 0; k < 2; k++) {
+    CPMechFactors *f = &own->factors[k];
+    f->own           = own;
+    cpNewtonInit(&f->newton, arena, &cpMechNewtonParts, NULL, own->work, NULL);
+  }
   own->trial = serial(arena, mech->nu, mech->ctx);
   own->y     = cpArenaVector(arena, mech->y_tmpl);
   CP_ARRAYS(arena, mech->n, &own->e);
@@ -474,7 +485,8 @@ int cpMechFactorsUpdate(CPMechProjection *own) {
   const CPMechMetric metric         = metricOf(own);
   if (own->layout != mech->rows.layout || own->contents != options->contents ||
       own->metric != metric || own->metric_changes != mech->options.metric_changes) {
-    updateProblems(own, metric);
+    if (updateProblems(own, metric))
+      return cpReason(text, CP_MEM_FAIL, "no memory for a projection");
     const int only_rows = own->contents == options->contents && own->metric == metric &&
                           own->metric_changes == mech->options.metric_changes;
     for (int k = 0; k < 2; k++) {
