@@ -1,9 +1,13 @@
 /* A model is constant: it is freed with the last system that uses it, keeps copies of what it was made from, and makes
  * the data of each system. */
 #include <cpodes/cpodes_mechanics.h>
+#include <malloc.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sunmatrix/sunmatrix_sparse.h>
 
 #include "models/pendulum.h"
+#include "models/spatial_chain.h"
 #include "support/mech_run.h"
 
 /* The pendulum's length and gravity as data of the model, which are copied for each system. */
@@ -180,6 +184,88 @@ START_TEST(a_model_tells_what_it_was_made_from) {
 }
 END_TEST
 
+/* ---- several systems ---- */
+
+enum { RODS = 200 };
+
+static SpatialChain *chain_of(int rods, CPEquations *equations, N_Vector *y) {
+  const SpatialChainData data  = {.l = 1, .radius = 0.05, .m = 1, .g = 9.81};
+  const SpatialChainStart from = {.angle = -0.5, .spin = 1};
+  SpatialChain *chain          = spatial_chain_create(rods, &data);
+  ck_assert_ptr_nonnull(chain);
+  *y = vector_of(13 * rods, NULL);
+  spatial_chain_initial(chain, &from, *y);
+  ck_assert_int_eq(rigid_body_model(&chain->bodies, 1, test_context, equations), 0);
+  equations->model_data = &chain->bodies;
+  return chain;
+}
+
+/* What depends on the model alone exists once: a second system of a chain holds the values of M and A, 30 numbers for
+ * each rod with 64-bit indices of the user's matrices, two copies of them and the factors, and some 50 numbers of
+ * workspace, which together are below 2,000 bytes for each rod. Patterns, index maps and orders would be as much again. */
+START_TEST(a_second_system_holds_values_and_no_structures) {
+  CPEquations equations;
+  N_Vector y;
+  SpatialChain *chain = chain_of(RODS, &equations, &y);
+  CPModel model       = CPModelCreate(&equations);
+  CPMech mech[2]      = {NULL, NULL};
+  size_t bytes[3]     = {0};
+  for (int k = 0; k < 2; k++) {
+    static sunrealtype udot[6 * RODS];
+    bytes[k] = mallinfo2().uordblks + mallinfo2().hblkhd;
+    mech[k]  = CPMechCreate(model, y, test_context);
+    ck_assert_int_eq(CPMechAccelerations(mech[k], 0, y, udot, NULL), CP_SUCCESS);
+    bytes[k + 1] = mallinfo2().uordblks + mallinfo2().hblkhd;
+  }
+  ck_assert_uint_le(bytes[2] - bytes[1],
+                    2000 * RODS); /* 0 with a sanitizer, whose malloc does not count */
+  for (int k = 0; k < 2; k++) CPMechFree(&mech[k]);
+  CPModelFree(&model);
+  rigid_body_model_free(&equations);
+  N_VDestroy(y);
+  spatial_chain_free(&chain);
+}
+END_TEST
+
+static int (*given_A)(sunrealtype t, const sunrealtype *q, SUNMatrix A, void *data);
+
+/* As given_A, in a storage that lies elsewhere at each call */
+static int moving_A(sunrealtype t, const sunrealtype *q, SUNMatrix A, void *data) {
+  static int larger;
+  const sunindextype entries = SM_INDEXPTRS_S(A)[SM_NP_S(A)];
+  larger                     = !larger;
+  if (SUNSparseMatrix_Reallocate(A, larger ? 100 * entries : entries)) return -1;
+  return given_A(t, q, A, data);
+}
+
+START_TEST(a_function_may_move_the_storage_of_its_matrix) {
+  enum { FEW = 5 };
+  sunrealtype udot[2][6 * FEW];
+  N_Vector end[2];
+  for (int k = 0; k < 2; k++) {
+    CPEquations equations;
+    sunrealtype t       = 0;
+    SpatialChain *chain = chain_of(FEW, &equations, &end[k]);
+    given_A             = equations.A;
+    if (k) equations.A = moving_A;
+    CPMech mech      = create_mech(&equations, end[k], test_context);
+    CPIntegrator mem = CPIntegratorCreate("DOP853", test_context);
+    for (int twice = 0; twice < 2; twice++)
+      ck_assert_int_eq(CPMechAccelerations(mech, 0, end[k], udot[k], NULL), CP_SUCCESS);
+    ck_assert_int_eq(CPMechAttach(mech, mem, 0, end[k]), CP_SUCCESS);
+    ck_assert_int_eq(CPIntegratorSStolerances(mem, 1e-6, 1e-6), CP_SUCCESS);
+    ck_assert_int_eq(CPIntegratorEvolve(mem, 0.1, end[k], &t, CV_NORMAL), CP_SUCCESS);
+    CPIntegratorFree(&mem);
+    CPMechFree(&mech);
+    rigid_body_model_free(&equations);
+    spatial_chain_free(&chain);
+  }
+  ck_assert_mem_eq(udot[0], udot[1], sizeof udot[0]);
+  ck_assert(same_bits(end[0], end[1]));
+  for (int k = 0; k < 2; k++) N_VDestroy(end[k]);
+}
+END_TEST
+
 TEST_SUITE(model) {
   Suite *suite = suite_create("mechanics/model");
   TCase *tc    = tcase_create("model");
@@ -191,6 +277,8 @@ TEST_SUITE(model) {
   tcase_add_test(tc, a_refused_model_frees_nothing);
   tcase_add_test(tc, rows_that_are_off_in_the_model_are_off_at_first);
   tcase_add_test(tc, a_model_tells_what_it_was_made_from);
+  tcase_add_test(tc, a_second_system_holds_values_and_no_structures);
+  tcase_add_test(tc, a_function_may_move_the_storage_of_its_matrix);
   suite_add_tcase(suite, tc);
   return suite;
 }

@@ -397,6 +397,53 @@ START_TEST(a_changed_pattern_is_seen_and_restored) {
 }
 END_TEST
 
+/* Of a CSC matrix they are the data of S, which a larger storage moves. */
+START_TEST(values_follow_a_matrix_that_the_user_enlarges) {
+  const char *const pattern[] = {"xx.x", "xx..", "..x.", "x..x"};
+  SUNMatrix tmpl              = matrix_of(N, N, pattern, types[_i]);
+  CPUserMat U;
+  ck_assert_int_eq(cpUserMatCreate(&U, NULL, tmpl, N, N, test_context), CP_SUCCESS);
+  for (int room = 1 << 4; room <= 1 << 20; room *= 16) {
+    cpUserMatClear(&U);
+    ck_assert_int_eq(SUNSparseMatrix_Reallocate(U.S, room), 0);
+    for (int i = 0; i < N; i++)
+      for (int j = 0; j < N; j++)
+        if (pattern[i][j] != '.') *entry_of(U.S, i, j) = room + N * i + j;
+    ck_assert_int_eq(cpUserMatCopy(&U), CP_SUCCESS);
+    for (int i = 0; i < N; i++)
+      for (int j = 0; j < N; j++)
+        if (pattern[i][j] != '.') ck_assert_double_eq(*cpMatAt(&U.A, i, j), room + N * i + j);
+  }
+  cpUserMatFree(&U);
+  SUNMatDestroy(tmpl);
+}
+END_TEST
+
+START_TEST(matrices_of_one_template_share_index_arrays_and_not_values) {
+  const char *const pattern[] = {"xx.x", "xx..", "..x.", "x..x"};
+  SUNMatrix tmpl              = matrix_of(N, N, pattern, types[_i]);
+  CPMemo memo;
+  CPUserMat U[2];
+  ck_assert_int_eq(cpMemoCreate(&memo), CP_SUCCESS);
+  for (int k = 0; k < 2; k++)
+    ck_assert_int_eq(cpUserMatCreate(&U[k], memo, tmpl, N, N, test_context), CP_SUCCESS);
+  ck_assert_ptr_eq(U[0].A.start, U[1].A.start);
+  ck_assert_ptr_eq(U[0].A.row, U[1].A.row);
+  ck_assert_ptr_eq(U[0].tmpl, tmpl);
+  for (int k = 0; k < 2; k++) {
+    cpUserMatClear(&U[k]);
+    *entry_of(U[k].S, 3, 0) = 7 + k;
+    ck_assert_int_eq(cpUserMatCopy(&U[k]), CP_SUCCESS);
+  }
+  for (int k = 0; k < 2; k++) ck_assert_double_eq(*cpMatAt(&U[k].A, 3, 0), 7 + k);
+  cpUserMatFree(&U[0]);
+  ck_assert_double_eq(*cpMatAt(&U[1].A, 3, 0), 8);
+  cpUserMatFree(&U[1]);
+  cpMemoFree(&memo);
+  SUNMatDestroy(tmpl);
+}
+END_TEST
+
 START_TEST(a_jacobian_function_that_changes_the_pattern_fails) {
   const char *const pattern[] = {"xx.x", "xx..", "..x.", "x..x"};
   SUNMatrix G                 = matrix_of(N, N, pattern, types[_i]);
@@ -430,6 +477,8 @@ TEST_SUITE(template) {
   tcase_add_loop_test(tc, the_entries_are_listed_by_columns_with_their_place, 0, 20);
   tcase_add_test(tc, a_dense_matrix_has_all_entries);
   tcase_add_loop_test(tc, a_changed_pattern_is_seen_and_restored, 0, 2 * N_CHANGES);
+  tcase_add_loop_test(tc, values_follow_a_matrix_that_the_user_enlarges, 0, 2);
+  tcase_add_loop_test(tc, matrices_of_one_template_share_index_arrays_and_not_values, 0, 2);
   tcase_add_loop_test(tc, a_jacobian_function_that_changes_the_pattern_fails, 0, 2);
   suite_add_tcase(suite, tc);
   return suite;
