@@ -75,7 +75,6 @@ static void compare(const Problem *p, const char *name, const char *method, int 
   Cost first = {INFINITY, INFINITY}, second = first, one_more = first;
   N_Vector near     = CHECK_POINTER(N_VClone(p->y));
   sunrealtype *udot = CHECK_POINTER(malloc((size_t)p->equations.nu * sizeof *udot));
-  N_VScale(1 + 1e-9, p->y, near); /* M and A differ, so that they are factored again */
   for (int k = 0; k < rounds; k++) {
     CPIntegrator mem[2] = {NULL, NULL};
     CPModel model;
@@ -85,6 +84,9 @@ static void compare(const Problem *p, const char *name, const char *method, int 
     const double next = seconds_now();
     CPMech b          = second_system(p, model, method, &mem[1]);
     const double end = seconds_now(), bytes_b = (double)heap_in_use();
+    N_VScale(1 + 1e-9, p->y, near); /* M and A differ, so that they are factored again, */
+    CHECK(CPMechAccelerations(b, 0, near, udot, NULL)); /* and the solver prepares for more states */
+    N_VScale(1 + 1e-9, near, near);
     const double then = seconds_now();
     again(b, near, udot);
     keep_least(&one_more, (Cost){seconds_now() - then, 0});

@@ -134,7 +134,7 @@ CPLinSol cpSaddleTypeOf(const CPSaddle saddle);
  * NULL. Returns 0 if anything is unusual, or x is not finite: cpSaddleFactor then tells what. */
 typedef int (*CPSaddleQuickFn)(CPSaddle s, const double *W, const double *A, const double *f,
                                const double *b, double *x, double *mu);
-/* To be called before runs, in which s->quick then allocates nothing. Returns 0 or CP_MEM_FAIL. */
+/* To be called before runs, so that s->quick serves from the second factorisation on. Returns 0 or CP_MEM_FAIL. */
 int cpSaddleExpectQuick(CPSaddle s);
 
 /* The fields up to usual_sine are results of the newest factorisation, for all users; those below

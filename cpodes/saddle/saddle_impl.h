@@ -18,7 +18,8 @@ typedef struct CPSaddleOps_ {
   /* As cpSaddleSolve; on entry mu, unless NULL, is zero in rows that are off. */
   int (*solve)(CPSaddle s, const double *f, const double *b, double *x, double *mu);
   CPSaddleQuickFn quick; /* or NULL */
-  /* Allocates what quick would allocate at its first call. Returns 0 or CP_MEM_FAIL. NULL: nothing */
+  /* Allocates what quick needs, which otherwise the second factorisation does. Returns 0 or CP_MEM_FAIL. NULL: nothing
+   * is needed */
   int (*expect_quick)(CPSaddle s);
 } CPSaddleOps;
 

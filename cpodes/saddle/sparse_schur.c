@@ -25,9 +25,10 @@ typedef struct {
   double *x;      /* [n], allocated when columns are dropped first */
   double *square; /* [m] see CPSaddle_ */
   /* for a diagonal W: [entries] root of the column of each entry of X, when s->weights was scaled_for; NULL before
-   * the first quick solution */
+   * expectQuick */
   double *scale;
   long int scaled_for;
+  int was_factored; /* 1: quick solutions may follow, of accelerations */
 } SparseSchur;
 
 /* Returns *array, which is allocated at the first call. NULL: there is no memory for it now. */
@@ -156,6 +157,13 @@ static int formMatrix(CPSaddle s, int any_length) {
   return 0;
 }
 
+/* Quick solutions follow if W and A are factored again, for other values. */
+static int expectQuick(CPSaddle s) {
+  SparseSchur *c   = s->used.content;
+  const int needed = s->m > 0 && c->W.root;
+  return !needed || spare(s, &c->scale, c->S.XT.start[s->n]) ? CP_SUCCESS : CP_MEM_FAIL;
+}
+
 /* Rows that are off become columns of zeros in X, which S omits. Which rows are dependent is decided
  * with columns of unit length. */
 static int factor(CPSaddle s) {
@@ -173,6 +181,8 @@ static int factor(CPSaddle s) {
     if (flag || !c->S.envelope || c->S.is_regular == any_length) break;
   }
   if (!flag && !c->S.is_regular && !spare(s, &c->x, (size_t)s->n)) flag = CP_MEM_FAIL;
+  if (!flag && shortest && c->was_factored) flag = expectQuick(s);
+  c->was_factored = 1;
   if (c->W.root && s->nrows == s->m && !flag) s->square = c->square;
   s->sine = c->S.sine;
   for (int i = 0; !flag && i < s->m; i++)
@@ -230,12 +240,6 @@ CP_WIDE static void scaleRows(const CPSaddle s, const double *A) {
     for (size_t l = 0; l < entries; l++) X->value[l] = A[l] * c->scale[l];
 }
 
-static int expectQuick(CPSaddle s) {
-  SparseSchur *c   = s->used.content;
-  const int needed = s->m > 0 && c->W.root;
-  return !needed || spare(s, &c->scale, c->S.XT.start[s->n]) ? CP_SUCCESS : CP_MEM_FAIL;
-}
-
 static int quick(CPSaddle s, const double *W, const double *A, const double *f, const double *b,
                  double *x, double *mu) {
   SparseSchur *c = s->used.content;
@@ -243,7 +247,7 @@ static int quick(CPSaddle s, const double *W, const double *A, const double *f, 
   if (flag) return flag == CP_SADDLE_SAME && !cpSaddleSolve(s, f, b, x, mu) && cpAllFinite(x, s->n);
   if (s->m == 0 || s->nrows < s->m) return 0; /* without rows there is no S */
   if (cpWeightFactor(&c->W, s) || !c->W.root) return 0;
-  if (expectQuick(s)) return 0;
+  if (!c->scale) return 0;
   memcpy(s->A.value, A, s->entries[1] * sizeof *A);
   for (int i = 0; i < s->m; i++) c->e[i] = 1.0;
   s->square = c->square;
