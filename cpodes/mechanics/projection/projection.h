@@ -80,9 +80,9 @@ struct CPMechProjection_ {
   double sine; /* of the accelerations' saddle when the factors were last discarded because of it */
   CPMechProblem problem[2];
   CPMechFactors factors[2]; /* [1] is empty as long as both problems share [0] */
-  N_Vector y;     /* [n] trial state */
-  double *q;      /* [nq] q(x) of the positions */
-  double *x_of_q; /* [nu] this x, for the present q0, if q_is_known */
+  N_Vector y;               /* [n] trial state */
+  double *q;                /* [nq] q(x) of the positions */
+  double *x_of_q;           /* [nu] this x, for the present q0, if q_is_known */
   int q_is_known;
   double *e, *w;            /* vectors.c: [n], [nu] the vector */
   double *d, *moved;        /* [nq] */
