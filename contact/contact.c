@@ -113,14 +113,12 @@ int contactIsGuided(const Point *point, sunrealtype t, const sunrealtype *v, sun
   return contactSlidesInSpace(point) && start->slow > 0.0 && *along < start->slow;
 }
 
-/* The cosine of an angle to the straight way back. No step in which sliding turns so far is accepted. */
-#define STRAIGHT_BACK 0.7
-
 sunrealtype contactSpeed(const Point *point, sunrealtype t, const sunrealtype *v) {
   sunrealtype along;
   if (contactIsGuided(point, t, v, &along)) return along;
   const sunrealtype speed = hypot(v[0], v[1]);
-  const int is_back       = t >= contactHeading(point, t)->t_half || along < -STRAIGHT_BACK * speed;
+  /* No step is accepted in which sliding turns to within 45 degrees of the way back. */
+  const int is_back = t >= contactHeading(point, t)->t_half || 2.0 * along * along > speed * speed;
   return along < 0.0 && is_back ? -speed : speed;
 }
 

@@ -95,8 +95,8 @@ struct CPContact_ {
   /* Factor on the tolerance for the flights after the newest event, and the factor last given to
    * the integrator. */
   sunrealtype share, share_set;
-  /* a tenth of the tolerances of gaps and of velocities, at the newest event */
-  sunrealtype small_q, small_v;
+  /* the tolerances of gaps and of velocities at the newest event, and a tenth of them */
+  sunrealtype tol_q, tol_v, small_q, small_v;
   int side;                    /* which of the two places the root functions use */
   void *owned[CONTACT_ARRAYS]; /* the arrays that CPContactFree frees */
   int nowned;
@@ -405,11 +405,11 @@ int contactApplyImpulses(CPContact c, sunrealtype t, N_Vector y, const char *fun
 int contactRestitution(CPContact c, sunrealtype *factor);
 
 /* ---- event.c ---- */
-/* Computes c->small_q and c->small_v at y. */
+/* Computes these tolerances at y. */
 void contactTolerances(CPContact c, N_Vector y);
 /* Size up to which the gap of contact i counts as closed at t: a part of the tolerance, plus its
  * change within the uncertainty of t. */
-sunrealtype contactClosedGap(CPContact c, int i, sunrealtype t);
+sunrealtype contactClosedGap(CPContact c, int i, sunrealtype t, sunrealtype size);
 /* Handles the event at (t, y), given c->fired: new velocities in y, new phases, active rows.
  * Returns 0 or an error code that has been reported, with y and phases as they were. changed: out,
  * 1 if the integrator must be restarted. */

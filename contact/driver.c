@@ -93,15 +93,14 @@ static int roots(sunrealtype t, N_Vector y, sunrealtype *g, void *contact) {
   if (contactMargins(c, t, y, 1, "CPSessionRun")) return -1;
   if (!c->stretching && follow(c, t, y)) return -1;
   for (int i = 0; i < c->npoints; i++, g += ROOTS) {
-    const Point *point        = &c->point[i];
-    const sunrealtype passed  = (t - point->t_zero) / point->fade;
-    const sunrealtype small_v = c->small_v * c->scale[point->normal];
-    sunrealtype *at           = g + 2 * c->side;
+    const Point *point       = &c->point[i];
+    const sunrealtype passed = (t - point->t_zero) / point->fade;
+    sunrealtype *at          = g + 2 * c->side;
     for (int k = 0; k < ROOTS; k++) g[k] = 1;
     if (c->stretching) continue;
     if (point->phase == CP_CONTACT_OPEN) {
       at[0] = contactMargin(c, point, 0, t) - point->zero[0] * fmin(fmax(1.0 - passed, 0.0), 1.0);
-      g[ROOTS - 1] = c->v[point->normal] - 10.0 * small_v;
+      g[ROOTS - 1] = c->v[point->normal] - c->tol_v * c->scale[point->normal];
       continue;
     }
     at[0] = contactMargin(c, point, 0, t);
@@ -376,7 +375,7 @@ static int endStretch(CPContact c, sunrealtype t, N_Vector y) {
   forgetRoots(c);
   flag = contactMeasure(c, t, y, function);
   for (int i = 0; i < c->npoints && !flag; i++) /* as if each closed gap had just had a root */
-    c->fired[ROOTS * i] = c->p[c->point[i].normal] <= contactClosedGap(c, i, t) ? -1 : 0;
+    c->fired[ROOTS * i] = c->p[c->point[i].normal] <= contactClosedGap(c, i, t, c->small_q) ? -1 : 0;
   if (!flag) flag = contactEvent(c, t, y, &changed, function);
   if (flag) return flag;
   c->stretching = 0;

@@ -8,23 +8,16 @@
 #include <math.h>
 #include <string.h>
 
-/* Gaps are known up to this many roundoffs of the coordinates. */
-#define NOISE 256
 /* At a root of a normal force, or of the distance from the friction cone, values below this
  * fraction of the force count as zero. */
 #define AT_ROOT 1.0e-6
 /* Events are located to within this many roundoffs of t (CVODES' root search: 100 roundoffs at the
- * end of the step). */
+ * end of the step), and gaps, as far as tolerances ask for that, of the coordinates. */
 #define LOCATED 1.0e3
-/* A gap at its root, or a negative gap, may deviate by so many times the size that counts as
- * closed: one tolerance. */
-#define MISSED 10.0
-/* Rows whose pivots are below this fraction of their diagonal are dependent. */
-#define DEPENDENT 1.0e-8
 /* Of the two directions of a contact the first is the first pivot, unless it is below this fraction of the other:
  * forces of rows that hardly differ would change fast. */
 #define PIVOT 0.1
-/* Accelerations agree up to this fraction of those without contact forces. */
+/* Accelerations agree, or are zero, up to this fraction of those without contact forces. */
 #define BALANCED 1.0e-9
 
 /* n^T W (n - mu s) of law k */
@@ -84,7 +77,7 @@ static sunrealtype pivotOf(const Basis *b, int r) {
 static int append(Basis *b, int r) {
   const int n             = b->c->problem.n;
   const sunrealtype pivot = pivotOf(b, r);
-  if (!(pivot > DEPENDENT)) return 1;
+  if (!(pivot > sqrt(DBL_EPSILON))) return 1; /* half of the digits of W are left */
   b->L[(size_t)b->on * (size_t)(n + 1)] = sqrt(pivot * b->c->W[r * (1 + n)]);
   b->row[b->on++]                       = r;
   return 0;
@@ -200,12 +193,6 @@ static void guide(CPContact c, const ContactLaw *law, sunrealtype slow) {
   *now         = (Heading){.t = now->t, .s = {law->s[0], law->s[1]}, .slow = slow};
 }
 
-/* Accelerations below AT_REST, relative to those without contact forces, are zero. Cones are narrowed in steps
- * of this factor. */
-#define AT_REST      1.0e-9
-#define SLACK        4.0
-#define LEAST_FACTOR 1.1
-
 /* Decides which contacts that slide slowly in space will stop: those that would stay at rest with
  * the friction of sliding. They slide straight on. */
 static void findEnds(CPContact c, sunrealtype t) {
@@ -233,7 +220,7 @@ static void findEnds(CPContact c, sunrealtype t) {
     if (!law->ends) continue;
     law->slides = 1, law->mu = c->point[law->contact].law.mu;
     /* Where contacts are redundant, forces may lie on cones though others hold them. */
-    if (!failed && contactLength(2, P->w + law->first + 1) <= AT_REST * size)
+    if (!failed && contactLength(2, P->w + law->first + 1) <= BALANCED * size)
       guide(c, law, CONTACT_BEGINS);
   }
 }
@@ -289,21 +276,23 @@ static int solveNarrowed(CPContact c, sunrealtype fraction, int *at_rest) {
     if (law->slides) continue;
     law->mu     = c->point[law->contact].law.mu_static;
     law->begins = contactLength(law->ntangents, P->x + law->first + 1) > 0.0 &&
-                  contactLength(law->ntangents, P->w + law->first + 1) > AT_REST * size;
+                  contactLength(law->ntangents, P->w + law->first + 1) > BALANCED * size;
     *at_rest &= !law->begins;
   }
   return failed;
 }
 
+/* The fraction by which the smallest cones are known */
+#define CLOSE 0.1
+
 /* Solves with the smallest cones, of a fraction from the given one on, with which all contacts stay at rest. Returns
  * nonzero if there is no solution. */
 static int widen(CPContact c, sunrealtype *fraction) {
   int at_rest;
-  for (sunrealtype factor = SLACK; factor > LEAST_FACTOR;) {
-    const sunrealtype next = *fraction * factor;
-    const int holds        = next < 1.0 && !solveNarrowed(c, next, &at_rest) && at_rest;
-    if (holds) *fraction = next;
-    if (!holds || factor < SLACK) factor = sqrt(factor);
+  for (sunrealtype most = 1.0; most - *fraction > CLOSE * most;) {
+    const sunrealtype next      = sqrt(*fraction * most);
+    const int holds             = !solveNarrowed(c, next, &at_rest) && at_rest;
+    *(holds ? fraction : &most) = next;
   }
   return solveNarrowed(c, *fraction, &at_rest);
 }
@@ -450,14 +439,14 @@ static void setPhases(CPContact c, sunrealtype t) {
   if (contactStored(c)) findImplied(c);
 }
 
-sunrealtype contactClosedGap(CPContact c, int i, sunrealtype t) {
+sunrealtype contactClosedGap(CPContact c, int i, sunrealtype t, sunrealtype size) {
   const int row = c->point[i].normal;
-  return c->small_q * c->scale[row] + fabs(c->v[row]) * LOCATED * DBL_EPSILON * fabs(t);
+  return size * c->scale[row] + fabs(c->v[row]) * LOCATED * DBL_EPSILON * fabs(t);
 }
 
 int contactPenetrates(CPContact c, int i, sunrealtype t, const char *function) {
   const Point *point = &c->point[i];
-  if (!(c->p[point->normal] < -MISSED * contactClosedGap(c, i, t))) return CP_SUCCESS;
+  if (!(c->p[point->normal] < -contactClosedGap(c, i, t, c->tol_q))) return CP_SUCCESS;
   return cpReport(&c->log, CP_CONTACT_PENETRATION, function,
                   "at t = %.10g: contact \"%s\" penetrates: its gap is %.3e", t, point->name,
                   c->p[point->normal]);
@@ -537,8 +526,9 @@ static int decide(CPContact c, sunrealtype t, N_Vector y, const char *function) 
                          .before = point->phase,   .t_closed = t};
     /* The root of the gap was located on the interpolant, and the state has since been projected
      * onto joints and motions. */
-    const sunrealtype closed = (c->fired[ROOTS * i] ? MISSED : 1.0) * contactClosedGap(c, i, t);
-    c->keep[i]               = point->phase != CP_CONTACT_OPEN || gap <= closed;
+    const sunrealtype closed =
+        contactClosedGap(c, i, t, c->fired[ROOTS * i] ? c->tol_q : c->small_q);
+    c->keep[i] = point->phase != CP_CONTACT_OPEN || gap <= closed;
     for (int k = 0; k <= point->ntangents; k++)
       c->event[i].velocity[0][k] = c->v[k == 0 ? point->normal : point->tangent + k - 1];
     flag = contactPenetrates(c, i, t, function);
@@ -624,8 +614,9 @@ void contactTolerances(CPContact c, N_Vector y) {
   const sunrealtype *q     = N_VGetArrayPointer(y);
   const sunrealtype size_q = largest(c, q, c->nq, 0), size_u = largest(c, q + c->nq, c->nu, 1);
 
-  c->small_q = fmax(0.1 * (c->atol + c->rtol * size_q), NOISE * DBL_EPSILON * size_q);
-  c->small_v = 0.1 * (c->atol + c->rtol * size_u);
+  c->tol_q   = fmax(c->atol + c->rtol * size_q, LOCATED * DBL_EPSILON * size_q);
+  c->tol_v   = c->atol + c->rtol * size_u;
+  c->small_q = 0.1 * c->tol_q, c->small_v = 0.1 * c->tol_v;
 }
 
 int contactEvent(CPContact c, sunrealtype t, N_Vector y, int *changed, const char *function) {

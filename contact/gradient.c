@@ -20,12 +20,7 @@
  * coordinates, velocities and parameters; to the integrator's step and, since this grows at rest, the
  * time since the newest event; and to the normal velocities of an impact, so that its contacts stay
  * the same. */
-#define PART           1.0e-3
-#define PART_OF_STEP   0.05
-#define PART_OF_TIME   0.01
-#define PART_OF_IMPACT 0.03
-/* A gap whose rate is below so many tenths of the tolerance of velocities only touches zero. */
-#define TOUCHED 10.0
+#define PART 0.01
 
 int contactMarginValues(CPContact c, sunrealtype t, N_Vector y, sunrealtype *value,
                         const char *function) {
@@ -92,7 +87,7 @@ static int boundByImpact(CPContact c, sunrealtype t, sunrealtype dt, N_Vector y,
     const int row            = c->point[i].normal;
     const sunrealtype before = c->approach[row], change = fabs(c->v[row] - before);
     if (!c->impact.keep[i] || !(before < -c->small_v * c->scale[row])) continue;
-    if (change > 0.0) most = fmin(most, *h * PART_OF_IMPACT * fabs(before) / change);
+    if (change > 0.0) most = fmin(most, *h * PART * fabs(before) / change);
   }
   *h = most;
   return flag;
@@ -126,7 +121,7 @@ int contactDerivative(CPContact c, ContactQuantity quantity, int n, sunrealtype 
   sunrealtype newest  = 0;
   int flag            = CP_SUCCESS;
   CVodeGetLastStep(CPIntegratorGetCVodeMem(c->integrator), &newest);
-  const sunrealtype most = fmin(PART_OF_STEP * fabs(newest), PART_OF_TIME * (t - c->t));
+  const sunrealtype most = PART * fmin(fabs(newest), t - c->t);
   const sunrealtype h_t  = dt != 0.0 && most > 0.0 ? most / fabs(dt) : h;
   memset(result, 0, (size_t)n * sizeof *result);
   if (dt != 0.0 && h_t > 0.0)
@@ -177,7 +172,7 @@ void contactDecided(CPContact c, char *decided) {
 int contactCheckRate(CPContact c, int k, sunrealtype t, const char *function) {
   const Point *point      = &c->before[k / 2];
   const int is_gap        = point->phase == CP_CONTACT_OPEN;
-  const sunrealtype least = is_gap ? TOUCHED * c->small_v * c->scale[point->normal] : 0.0;
+  const sunrealtype least = is_gap ? c->tol_v * c->scale[point->normal] : 0.0;
   if (fabs(c->sens.rate[k]) > least) return CP_SUCCESS;
   return cpReport(&c->log, CP_CONTACT_NO_GRADIENT, function,
                   "at t = %.10g: contact \"%s\" has no time of its event that can be "

@@ -13,8 +13,7 @@
 #include <string.h>
 
 /* Growth of energy below this fraction of its terms is roundoff. */
-#define ROUNDOFF   1.0e-10
-#define BISECTIONS 50
+#define ROUNDOFF 1.0e-10
 /* Largest relative difference between the velocities after impulses and their prediction. */
 #define WRONG 1.0e-6
 
@@ -74,7 +73,7 @@ int contactRestitution(CPContact c, sunrealtype *factor) {
   if (growth <= ROUNDOFF) return 0;
   if (isnan(growth)) return 1;
   c->stats.nreduced++;
-  for (int k = 0; k < BISECTIONS; k++) {
+  while (*factor - low > DBL_EPSILON) {
     const sunrealtype middle = (low + *factor) / 2;
     growth                   = impulses(c, middle);
     if (isnan(growth)) return 1;

@@ -9,7 +9,6 @@
 /* Newton's steps are solved to this fraction of |F|, which is what each of the last iterations
  * gains. */
 #define ACCURACY 1.0e-3
-#define RESTARTS 12
 /* Number of power iterations for the largest eigenvalue, which is taken to be up to SAFETY times as
  * large. */
 #define POWERS 10
@@ -82,7 +81,7 @@ int contactKrylovStep(const ContactProblem *p, const sunrealtype *F, sunrealtype
   const sunrealtype size = sqrt(contactDot(n, F, F));
   memset(h, 0, (size_t)n * sizeof *h);
   memcpy(r, F, (size_t)n * sizeof *r);
-  for (int restart = 0; restart < RESTARTS; restart++) {
+  for (int steps = 0; steps <= n; steps += CONTACT_BASIS) {
     const sunrealtype length = sqrt(contactDot(n, r, r));
     int m                    = 0;
     if (!isfinite(length)) return 1;

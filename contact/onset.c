@@ -30,12 +30,6 @@
 /* Times are found by this factor, up to LONGEST times the first one. */
 #define FACTOR  1.25
 #define LONGEST 1.0e4
-/* Sliding that stops without stiffness keeps its direction: R / G is so many times its duration. */
-#define LAG 3.0
-/* The end is near only if the acceleration across s is below this fraction of the deceleration. */
-#define STEADY 0.1
-/* Guidance ends where the error of the position exceeds so many tolerances. */
-#define UNEXPECTED 10.0
 
 static int begins(const Point *point) {
   return contactSlidesInSpace(point) && point->heading[0].slow == CONTACT_BEGINS;
@@ -60,10 +54,10 @@ static int mayLast(CPContact c, int i, int order, sunrealtype h) {
   const ContactOnset *o = &c->onset[i];
   const sunrealtype delta =
       fabs(o->off) + (order == 1 ? fmax(STRAIGHT, fabs(o->turn) * h) : fabs(o->bend) * h * h);
-  const sunrealtype off = speedAt(o, h) * delta * h, tol = 10.0 * c->scale[c->point[i].tangent];
+  const sunrealtype off = speedAt(o, h) * delta * h, tol = c->scale[c->point[i].tangent];
   const int follows = rateAt(o, h) <= STIFF * o->G;
-  return (follows || c->sens.Ns == 0) && off <= c->small_q * tol &&
-         off * fabs(o->turn) <= c->small_v * tol;
+  return (follows || c->sens.Ns == 0) && off <= c->tol_q * tol &&
+         off * fabs(o->turn) <= c->tol_v * tol;
 }
 
 /* The longest such time from h up to most, or 0 */
@@ -118,7 +112,7 @@ static sunrealtype measure(CPContact c, sunrealtype t, N_Vector y) {
     o->G += across / TURNED;
     o->off = across / lateral(o);
     /* G would move it by a tolerance in this time. */
-    if (o->G > 0.0) h = fmin(h, sqrt(20.0 * c->small_q * c->scale[c->point[i].tangent] / o->G));
+    if (o->G > 0.0) h = fmin(h, sqrt(2.0 * c->tol_q * c->scale[c->point[i].tangent] / o->G));
   }
   if (flag || isinf(h)) return 0.0;
   h    = fmax(h, 10.0 * contactResolution(t));
@@ -158,7 +152,7 @@ void contactOnset(CPContact c, sunrealtype t, N_Vector y) {
     if (!begins(point)) continue;
     const ContactOnset *o   = &c->onset[i];
     const sunrealtype lasts = h > 0.0 ? duration(c, i, 2, h / AHEAD, AHEAD * h) : 0.0,
-                      lags  = o->push < 0.0 && lasts == 0.0 ? LAG * o->G * o->rho / -o->push : 0.0;
+                      lags  = o->push < 0.0 && lasts == 0.0 ? o->G * o->rho / -o->push : 0.0;
     point->heading[0].slow =
         fmax(fmax(contactSlow(c, point), 2.0 * o->rho), fmax(speedAt(o, lasts), lags));
     if (lasts == 0.0) point->heading[0].turn = 0.0;
@@ -173,14 +167,14 @@ void contactWatchOnset(CPContact c, Point *point, sunrealtype t, sunrealtype alo
                        sunrealtype speed) {
   Heading *now             = &point->heading[0];
   const sunrealtype across = sqrt(fmax(speed * speed - along * along, 0.0));
-  if (across * (t - now->t) > UNEXPECTED * 10.0 * c->small_q * c->scale[point->tangent])
+  if (across * (t - now->t) > c->tol_q * c->scale[point->tangent])
     now->slow = fmin(now->slow, fmax(contactSlow(c, point), along));
 }
 
 sunrealtype contactStiffEnd(CPContact c, const Point *point, sunrealtype speed, sunrealtype brake,
                             sunrealtype across) {
   const sunrealtype G   = -point->law.mu * c->lambda[point->normal] * point->effect;
-  const sunrealtype tol = 10.0 * c->small_q * c->scale[point->tangent];
-  if (!(brake > 0.0 && brake < STIFF * G && fabs(across) < STEADY * brake)) return 0.0;
+  const sunrealtype tol = c->tol_q * c->scale[point->tangent];
+  if (!(brake > 0.0 && brake < STIFF * G && fabs(across) < STIFF * brake)) return 0.0;
   return fmin(sqrt(tol * brake / STRAIGHT), cbrt(tol * brake * brake * speed / fabs(across)));
 }

@@ -26,13 +26,8 @@
 #define RESIDUAL 1.0e-12 /* of F, relative to c */
 /* All combinations are tried for up to this many contacts. */
 #define ENUMERATED 3
-/* Sweeps of Gauss-Seidel before the first trial of Newton's method; the next trial has GROWTH times
- * as many. */
-#define SWEEPS 5
-#define TRIALS 2
-#define GROWTH 8
-/* Number of steps of the projected gradient that replace one sweep. */
-#define GRADIENTS 10
+/* Sweeps of Gauss-Seidel before Newton's method */
+#define SWEEPS 10
 /* The most iterations of Newton's method, and the most centers. A step may increase |F| up to the largest
  * of the newest MEMORY values (L. Grippo, F. Lampariello, S. Lucidi, SIAM J. Numer. Anal. 23, 1986),
  * which takes two thirds of the iterations that a monotone line search takes. */
@@ -44,7 +39,6 @@
  * shifted problem, and the polished one, is solved more accurately than the unshifted one. */
 #define LAST_SHIFT sqrt(DBL_EPSILON)
 #define SMALLER    0.1
-#define POLISHING  4
 
 /* Lists the rows of F' that are not rows of I. Returns their number. */
 static int rowsOn(const ContactProblem *p, int *on) {
@@ -225,7 +219,7 @@ static void leastNorm(ContactProblem *p, const Work *work, sunrealtype size) {
   memcpy(work->kept, p->x, bytes);
   memset(work->center, 0, bytes);
   p->center = work->center, p->shift = LAST_SHIFT;
-  for (int k = 0; k < POLISHING; k++) {
+  for (int k = 0; k < ITERATIONS && (k == 0 || residual(p, work) > SMALLER * RESIDUAL * size); k++) {
     newton(p, work, ITERATIONS, SMALLER * RESIDUAL * size, &least);
     memcpy(work->center, p->x, bytes);
   }
@@ -289,12 +283,10 @@ int contactSolve(ContactProblem *p) {
     sunrealtype least;
     memset(p->x, 0, (size_t)n * sizeof *p->x);
     p->newton = 1;
-    for (int trial = 0, sweeps = SWEEPS; failed && trial < TRIALS; trial++, sweeps *= GROWTH) {
-      if (p->times) contactProjectedGradient(p, GRADIENTS * sweeps, work.F, work.h, work.Wh);
-      else gaussSeidel(p, sweeps);
-      newton(p, &work, ITERATIONS, (p->times ? SMALLER : 1.0) * RESIDUAL * size, &least);
-      failed = !(least <= RESIDUAL * size);
-    }
+    if (p->times) contactProjectedGradient(p, ITERATIONS * SWEEPS, work.F, work.h, work.Wh);
+    else gaussSeidel(p, SWEEPS);
+    newton(p, &work, ITERATIONS, (p->times ? SMALLER : 1.0) * RESIDUAL * size, &least);
+    failed = !(least <= RESIDUAL * size);
     if (failed) {
       memset(p->x, 0, (size_t)n * sizeof *p->x);
       failed = proximal(p, &work, size);

@@ -20,10 +20,6 @@
 #define PARTS 4
 /* The first step is halved at most so many times. */
 #define HALVINGS 6
-/* The step is doubled again when two halves agree with the whole to this fraction of the tolerance. */
-#define MUCH_BETTER 0.25
-/* Steps shorter than so many roundoffs of t are not halved. */
-#define HALVED 1.0e3
 
 /* The mean time between events divided by PARTS, if `dense` events take so long. */
 static sunrealtype part(CPContact c, sunrealtype duration) {
@@ -56,7 +52,7 @@ static int strike(CPContact c, sunrealtype t, N_Vector y, const char *function) 
   contactScales(c, y);
   contactTolerances(c, y);
   for (int i = 0; i < c->npoints; i++)
-    c->keep[i] = c->p[c->point[i].normal] <= contactClosedGap(c, i, t);
+    c->keep[i] = c->p[c->point[i].normal] <= contactClosedGap(c, i, t, c->small_q);
   contactGather(c, c->keep);
   for (int k = 0; k < P->ncontacts; k++) pressed |= c->v[c->row[P->law[k].first]] < 0.0;
   memset(c->keep, 0, (size_t)c->npoints);
@@ -146,7 +142,7 @@ int contactStretchStep(CPContact c, sunrealtype tout, N_Vector y, sunrealtype *t
     goBack(c, y, t);
     flag    = step(c, t0 + h, y, t, function);
     changed = hasChanged(c, c->trial_carries);
-    if (flag || h <= HALVED * DBL_EPSILON * fabs(t0)) break;
+    if (flag || h <= contactResolution(t0)) break;
     N_VScale(1.0, y, c->trial);
     goBack(c, y, t);
     flag    = step(c, t0 + h / 2, y, t, function);
@@ -166,7 +162,8 @@ int contactStretchStep(CPContact c, sunrealtype tout, N_Vector y, sunrealtype *t
   memcpy(c->carries, c->trial_carries, (size_t)c->npoints);
   if (changed) c->t_busy = *t;
   if (halved) c->h = fmax(h, least);
-  else if (h == c->h && error <= MUCH_BETTER) c->h = fmin(2 * h, most);
+  /* The error of a step of order one grows with h^2. */
+  else if (h == c->h && 4 * error <= 1.0) c->h = fmin(2 * h, most);
   c->stats.nstretch_steps++;
   c->stats.stretch_end = *t;
   return flag;
