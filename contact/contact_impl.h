@@ -405,6 +405,9 @@ int contactApplyImpulses(CPContact c, sunrealtype t, N_Vector y, const char *fun
 int contactRestitution(CPContact c, sunrealtype *factor);
 
 /* ---- event.c ---- */
+/* Forces at a root of a normal force, or of the distance from the friction cone, are zero up to this fraction of the
+ * largest one, and velocities after impulses are the predicted ones up to this fraction. */
+#define CONTACT_INEXACT 1.0e-6
 /* Computes these tolerances at y. */
 void contactTolerances(CPContact c, N_Vector y);
 /* Size up to which the gap of contact i counts as closed at t: a part of the tolerance, plus its

@@ -8,15 +8,9 @@
 #include <math.h>
 #include <string.h>
 
-/* At a root of a normal force, or of the distance from the friction cone, values below this
- * fraction of the force count as zero. */
-#define AT_ROOT 1.0e-6
 /* Events are located to within this many roundoffs of t (CVODES' root search: 100 roundoffs at the
  * end of the step), and gaps, as far as tolerances ask for that, of the coordinates. */
 #define LOCATED 1.0e3
-/* Of the two directions of a contact the first is the first pivot, unless it is below this fraction of the other:
- * forces of rows that hardly differ would change fast. */
-#define PIVOT 0.1
 /* Accelerations agree, or are zero, up to this fraction of those without contact forces. */
 #define BALANCED 1.0e-9
 
@@ -207,7 +201,7 @@ static void findEnds(CPContact c, sunrealtype t) {
     sunrealtype s[2];
     const int goes_on = law->slides && isGuided(c, law->contact, t, leastSpeed(c, k, t));
     law->ends         = all_slow && law->slides && isSlow(c, point, t) && !goes_on;
-    if (law->ends) any = 1, law->slides = 0, law->mu *= 1.0 - AT_ROOT;
+    if (law->ends) any = 1, law->slides = 0, law->mu *= 1.0 - CONTACT_INEXACT;
     else if (goes_on) {
       contactTurned(now, t, s);
       memcpy(now->s, s, sizeof s), now->t = t;
@@ -250,12 +244,8 @@ static void findDependent(CPContact c) {
     if (next < 0) return;
     ContactLaw *law = &P->law[next];
     const int T = law->first + 1, m = law->ntangents;
-    const int swap = m == 2 && PIVOT * pivotOf(&b, T + 1) > pivotOf(&b, T);
-    law->placed    = 1;
-    for (int j = 0; j < m; j++) {
-      const int i = swap ? 1 - j : j;
-      law->dependent |= append(&b, T + i) << i;
-    }
+    law->placed = 1;
+    for (int i = 0; i < m; i++) law->dependent |= append(&b, T + i) << i;
   }
 }
 
@@ -266,7 +256,7 @@ static int solveNarrowed(CPContact c, sunrealtype fraction, int *at_rest) {
   sunrealtype size  = 0;
   for (int k = 0; k < P->ncontacts; k++)
     if (!P->law[k].slides)
-      P->law[k].mu = (1.0 - (P->law[k].saturated ? AT_ROOT : fraction)) *
+      P->law[k].mu = (1.0 - (P->law[k].saturated ? CONTACT_INEXACT : fraction)) *
                      c->point[P->law[k].contact].law.mu_static;
   const int failed = solveForces(c);
   for (int i = 0; i < P->n; i++) size = fmax(size, fabs(P->c[i]));
@@ -303,7 +293,7 @@ static int widen(CPContact c, sunrealtype *fraction) {
  * 1 if some begin. Returns nonzero if there is no solution. */
 static int beginSliding(CPContact c, int *any) {
   ContactProblem *P    = &c->problem;
-  sunrealtype fraction = AT_ROOT;
+  sunrealtype fraction = CONTACT_INEXACT;
   for (int k = 0; k < P->ncontacts; k++) P->law[k].saturated = 0;
   int at_rest, failed = solveNarrowed(c, fraction, &at_rest);
   for (int k = 0; k < P->ncontacts && !failed && !at_rest; k++) {
@@ -365,7 +355,7 @@ static int forces(CPContact c, sunrealtype t, const char *function) {
       const int at_root       = cone && point->phase == CP_CONTACT_STICKING;
       const sunrealtype bound = 64 * P->n * DBL_EPSILON * law->mu * x[0];
       law->begins             = !law->slides && T > 0.0 &&
-                    T >= law->mu * x[0] - (at_root ? AT_ROOT * law->mu * x[0] : bound);
+                    T >= law->mu * x[0] - (at_root ? CONTACT_INEXACT * law->mu * x[0] : bound);
       any |= law->begins;
     }
     if (any && beginSliding(c, &again)) return contactNoSolution(c, t, function, "accelerations");
@@ -424,7 +414,7 @@ static void setPhases(CPContact c, sunrealtype t) {
     /* Among more contacts than freedoms the load of one may be zero by the choice of the solution
      * alone. It then does not accelerate away, and stays closed. */
     const int touches = was_closed && !at_root && fabs(P->w[law->first]) <= zero;
-    if (!touches && !(P->x[law->first] > (at_root ? AT_ROOT * size : 0.0))) continue;
+    if (!touches && !(P->x[law->first] > (at_root ? CONTACT_INEXACT * size : 0.0))) continue;
     point->phase = law->ntangents == 0 ? CP_CONTACT_CLOSED
                    : law->slides       ? CP_CONTACT_SLIDING
                                        : CP_CONTACT_STICKING;

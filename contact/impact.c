@@ -14,8 +14,6 @@
 
 /* Growth of energy below this fraction of its terms is roundoff. */
 #define ROUNDOFF 1.0e-10
-/* Largest relative difference between the velocities after impulses and their prediction. */
-#define WRONG 1.0e-6
 
 /* Newton's law: x with W x + v + factor e v- = v+ + factor e v-, where v is the velocity without x;
  * in an impact v = v-. */
@@ -102,7 +100,8 @@ int contactApplyImpulses(CPContact c, sunrealtype t, N_Vector y, const char *fun
   for (int i = 0; i < P->n; i++) size = fmax(size, fabs(c->velocity[i]));
   for (int i = 0; i < P->n && !flag; i++) {
     const sunrealtype after = c->velocity[i] + c->before_v[i];
-    if (!(fabs(c->v[c->row[i]] - after) <= fmax(WRONG * size, contactZeroVelocity(c, c->row[i]))))
+    if (!(fabs(c->v[c->row[i]] - after) <=
+          fmax(CONTACT_INEXACT * size, contactZeroVelocity(c, c->row[i]))))
       flag = cpReport(
           &c->log, CP_MECH_A_WRONG, function,
           "at t = %.10g: row %d, of contact \"%s\", has the velocity %g after an impact, and not "

@@ -9,10 +9,8 @@
 /* Newton's steps are solved to this fraction of |F|, which is what each of the last iterations
  * gains. */
 #define ACCURACY 1.0e-3
-/* Number of power iterations for the largest eigenvalue, which is taken to be up to SAFETY times as
- * large. */
+/* Number of power iterations for the largest eigenvalue */
 #define POWERS 10
-#define SAFETY 1.2
 
 /* y = (W + shift I) x, in scaled rows */
 static void shiftedTimes(const ContactProblem *p, const sunrealtype *x, sunrealtype *y) {
@@ -57,7 +55,7 @@ void contactProjectedGradient(ContactProblem *p, int steps, sunrealtype *y, sunr
   memcpy(y, x, (size_t)n * sizeof *y);
   for (int k = 0; k < steps; k++) {
     contactProblemTimes(p, y, w);
-    for (int i = 0; i < n; i++) v[i] = y[i] - (w[i] + p->c[i]) / (SAFETY * lambda);
+    for (int i = 0; i < n; i++) v[i] = y[i] - (w[i] + p->c[i]) / lambda;
     for (int l = 0; l < p->ncontacts; l++) contactProject(&p->law[l], v + p->law[l].first);
     sunrealtype along = 0;
     for (int i = 0; i < n; i++) along += (y[i] - v[i]) * (v[i] - x[i]);

@@ -17,14 +17,13 @@
 #include <math.h>
 #include <string.h>
 
-/* The friction's effect is seen in a turn by this angle. */
-#define TURNED 1.0e-3
 /* The direction is stiff if rho / G is below this fraction of the time, or G so much larger than the rate of
  * rho. Sensitivities need that: s does not
  * depend on parameters. */
 #define STIFF 0.2
-/* Before the second derivative of its direction is known, a slip is followed until it is 1 / STRAIGHT
- * tolerances long, and from there on for up to AHEAD times that time. */
+/* The friction's effect is seen in a turn by the angle STRAIGHT. Before the second derivative of its direction is
+ * known, a slip is followed until it is 1 / STRAIGHT tolerances long, and from there on for up to AHEAD times that
+ * time. */
 #define STRAIGHT 0.001
 #define AHEAD    8.0
 /* Times are found by this factor, up to LONGEST times the first one. */
@@ -98,18 +97,18 @@ static void turnAll(CPContact c, sunrealtype angle) {
 static sunrealtype measure(CPContact c, sunrealtype t, N_Vector y) {
   sunrealtype h = INFINITY, next = INFINITY, across;
   N_VConst(0.0, c->rate);
-  turnAll(c, TURNED);
+  turnAll(c, STRAIGHT);
   int flag = accelerate(c, t, 0.0, y);
-  turnAll(c, -TURNED);
+  turnAll(c, -STRAIGHT);
   for (int i = 0; i < c->npoints && !flag; i++)
-    if (begins(&c->point[i])) along(c, i, t, &across), c->onset[i].G = -across / TURNED;
+    if (begins(&c->point[i])) along(c, i, t, &across), c->onset[i].G = -across / STRAIGHT;
   N_VConst(0.0, c->rate);
   if (!flag) flag = accelerate(c, t, 0.0, y);
   for (int i = 0; i < c->npoints && !flag; i++) {
     ContactOnset *o = &c->onset[i];
     if (!begins(&c->point[i])) continue;
     o->push = along(c, i, t, &across);
-    o->G += across / TURNED;
+    o->G += across / STRAIGHT;
     o->off = across / lateral(o);
     /* G would move it by a tolerance in this time. */
     if (o->G > 0.0) h = fmin(h, sqrt(2.0 * c->tol_q * c->scale[c->point[i].tangent] / o->G));
@@ -152,7 +151,8 @@ void contactOnset(CPContact c, sunrealtype t, N_Vector y) {
     if (!begins(point)) continue;
     const ContactOnset *o   = &c->onset[i];
     const sunrealtype lasts = h > 0.0 ? duration(c, i, 2, h / AHEAD, AHEAD * h) : 0.0,
-                      lags  = o->push < 0.0 && lasts == 0.0 ? o->G * o->rho / -o->push : 0.0;
+                      /* Sliding that stops without stiffness keeps its direction. */
+        lags = o->push < 0.0 && lasts == 0.0 ? o->G * o->rho / -o->push : 0.0;
     point->heading[0].slow =
         fmax(fmax(contactSlow(c, point), 2.0 * o->rho), fmax(speedAt(o, lasts), lags));
     if (lasts == 0.0) point->heading[0].turn = 0.0;

@@ -6,6 +6,9 @@
 #include <cpodes/cpodes_types.h>
 #include <stddef.h>
 
+/* Iterations that converge take far fewer steps; this ends those that neither converge nor diverge. */
+#define CP_MOST_ITERATIONS 100
+
 enum { CP_TEXT_LENGTH = 512 };
 
 #if defined(__GNUC__)

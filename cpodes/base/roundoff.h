@@ -26,9 +26,13 @@
 #define CP_HALF_DIGITS 0x1p-26
 #define CP_INEXACT     1.0e-6
 
-/* Times that differ by less than this many roundoffs of t are the same: CVODES' FUZZ_FACTOR. Steps below that
- * make no progress. */
-#define CP_TIME_ROUNDOFF (100.0 * CP_UROUND)
+/* Times, or values of parameters, that differ by less than this many roundoffs are the same: CVODES' FUZZ_FACTOR.
+ * Steps below that make no progress. */
+#define CP_FUZZ (100.0 * CP_UROUND)
+
+/* A residual below this multiple of the roundoff in the terms of its constraint is noise: c_i = O(u
+ * sum_j |G_ij y_j|). */
+#define CP_FLOOR_FACTOR 8.0
 
 /* Sums of squares below this may have lost digits by underflow; above the inverse, by overflow. */
 #define CP_LEAST_SQUARES (DBL_MIN / DBL_EPSILON)

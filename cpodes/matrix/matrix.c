@@ -348,7 +348,6 @@ void cpMatRowLengths(const CPMat *A, const double *s, double *largest, double *l
 }
 
 /* A dense matrix is passed over in tiles, because its mirrored entries are a column apart. */
-#define TILE 32
 
 /* Replaces mirrored entries by their average, or tells whether they are equal. */
 static inline int mirror(double *a, double *b, int average) {
@@ -358,9 +357,9 @@ static inline int mirror(double *a, double *b, int average) {
 
 CP_WIDE_PART int mirrorAll(const CPMat *A, int average) {
   const size_t n = (size_t)A->cols;
-  for (size_t first = 0; !A->start && first < n; first += TILE)
+  for (size_t first = 0; !A->start && first < n; first += CP_SMALL)
     for (size_t j = first; j < n; j++)
-      for (size_t i = first; i < first + TILE && i < j; i++)
+      for (size_t i = first; i < first + CP_SMALL && i < j; i++)
         if (!mirror(&A->value[j * n + i], &A->value[i * n + j], average)) return 0;
   for (int j = 0; A->start && j < A->cols; j++)
     for (size_t k = A->start[j]; k < A->start[j + 1] && A->row[k] < j; k++)

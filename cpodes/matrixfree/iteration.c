@@ -15,9 +15,6 @@
 
 #include <stdio.h>
 
-/* In the damped iteration a correction with an error of a hundredth descends as well; the last
- * corrections are not damped. */
-#define GOAL_DAMPED 1.0e-2
 /* For vectors: P^2 = P holds, and P^T is the transpose of P, to about 1e-8 of the vector. */
 #define GOAL_OF_VECTOR CP_ROUNDED
 
@@ -73,7 +70,7 @@ static double distance(CPNewton *newton) {
 
 static int direction(CPNewton *newton, N_Vector x) {
   const CPMatrixFree k = newton->self;
-  const int flag       = rightInverse(k, k->c, k->damped ? GOAL_DAMPED : CP_GOAL_OF_STATE);
+  const int flag       = rightInverse(k, k->c, CP_GOAL_OF_STATE);
   if (!flag) N_VScale(1.0, k->x, x);
   return flag;
 }

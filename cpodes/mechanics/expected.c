@@ -21,8 +21,6 @@
 /* The part of the tolerance of the iteration to which u' is computed */
 #define SOLVED 1.0e-5
 enum { MOST_PRODUCTS = 20 };
-/* With a function M and fewer velocities, new factors take less time than products. */
-#define LARGE 100
 
 struct CPMechExpected_ {
   CPArena arena;
@@ -50,7 +48,8 @@ void cpMechExpectedFree(CPMech mech) {
 
 /* Forces that depend on lambda make L nonlinear, and FULL motions change its unknowns; udot is a recursion. */
 int cpMechExpectedCreate(CPMech mech) {
-  const int cheap = mech->eq->M && (mech->userM.A.start || mech->nu < LARGE); /* new factors */
+  /* With a function M and few velocities, new factors take less time than products. */
+  const int cheap = mech->eq->M && (mech->userM.A.start || mech->nu < CP_LARGE_DENSE);
   if (!mech->eq->inverse || mech->eq->udot || mech->eq->f_lambda || mech->forces.count > 0 ||
       mech->motions->nfull > 0 || cheap)
     return CP_SUCCESS;

@@ -43,17 +43,13 @@ static int newtonStep(CPMech mech, const CPMechState *s, const double *lambda, d
   return CP_SUCCESS;
 }
 
-/* Four digits less than roundoff, which the iteration reaches by itself where it contracts fast */
-#define RTOL     1.0e-12
-#define MAXITERS 50
-
 int cpMechIterate(CPMech mech, const CPMechState *s, const double *f, const double *b, double *a,
                   double *lambda) {
   CPMechMultipliers *it = &mech->multipliers;
   const int nu = mech->nu, m = mech->m;
   double change = 0.0, *next = it->next, *before = it->before;
   int flag = cpMechKkt(mech, s->t, f, b, a, lambda);
-  for (int k = 0; !flag && k < MAXITERS; k++) {
+  for (int k = 0; !flag && k < CP_MOST_ITERATIONS; k++) {
     double size = 0.0, total = 0.0, moved = 0.0;
     mech->stats.nlambda++;
     memcpy(it->f, f, (size_t)nu * sizeof *f);
@@ -73,7 +69,7 @@ int cpMechIterate(CPMech mech, const CPMechState *s, const double *f, const doub
     /* Multipliers that are zero, as at an event at which a contact opens, are known only up to the
      * roundoff of the forces. */
     const int resolved  = k > 0 && moved <= DBL_EPSILON * total;
-    const int converged = resolved || change <= RTOL * size;
+    const int converged = resolved || change <= CP_ROUNDED * size;
     if (!converged && it->Fl.S) flag = newtonStep(mech, s, lambda, next);
     memcpy(lambda, next, (size_t)m * sizeof *lambda);
     if (converged) return CP_SUCCESS;
@@ -83,5 +79,5 @@ int cpMechIterate(CPMech mech, const CPMechState *s, const double *f, const doub
   return cpReason(mech->text, -CP_LAMBDA_CONV_FAIL,
                   "at t = %.10g: forces that depend on the multipliers do not converge in %d "
                   "iterations (last change of lambda %.3e)",
-                  s->t, MAXITERS, change);
+                  s->t, CP_MOST_ITERATIONS, change);
 }

@@ -7,16 +7,12 @@
 
 /* Up to this many constraints in a level dense factors cost less than sparse ones. */
 #define DENSE_UP_TO 8
-/* Fraction of nonzeros in the Schur complement A^T A above which sparse factors do not pay. */
-#define SPARSE_UP_TO 0.5
-
-/* Number of rows of A^T A that density() samples, evenly distributed: one bit each. */
-#define SAMPLES 64
 
 /* *part <- the fraction of nonzeros in A^T A, where constraints are neighbours if they share a
- * component. It is exact for up to SAMPLES constraints. */
+ * component. Samples rows, evenly distributed, with a bit each: exact for up to 64 constraints. */
 static int density(const CPLevel *level, double *part) {
-  const int stride     = (level->nrows + SAMPLES - 1) / SAMPLES;
+  const int most       = 8 * (int)sizeof(uint64_t);
+  const int stride     = (level->nrows + most - 1) / most;
   const int samples    = (level->nrows + stride - 1) / stride;
   uint64_t *neighbours = calloc((size_t)level->nrows, sizeof *neighbours);
   double count         = 0.0;
@@ -26,7 +22,7 @@ static int density(const CPLevel *level, double *part) {
     uint64_t sampled = 0;
     for (size_t k = first; k < end; k++) {
       const int i = level->A.row[k];
-      if (i % stride == 0 && i / stride < SAMPLES) sampled |= UINT64_C(1) << i / stride;
+      if (i % stride == 0 && i / stride < most) sampled |= UINT64_C(1) << i / stride;
     }
     for (size_t k = first; k < end; k++) neighbours[level->A.row[k]] |= sampled;
   }
@@ -52,7 +48,8 @@ static int choose(CPWork work) {
   else
     cpWrite(P->reason, "up to %d constraints in a level, %.2g of them coupled to each", rows,
             densest);
-  work->linsol = rows > DENSE_UP_TO && densest <= SPARSE_UP_TO ? CP_LINSOL_SPARSE : CP_LINSOL_SCHUR;
+  work->linsol =
+      rows > DENSE_UP_TO && densest <= CP_SPARSE_UP_TO ? CP_LINSOL_SPARSE : CP_LINSOL_SCHUR;
   return CP_SUCCESS;
 }
 
@@ -62,7 +59,7 @@ int cpChooseSolver(CPWork work) {
   work->linsol = P->options.linsol;
   for (int l = 0; l < work->nlevels; l++) {
     const CPLevel *level = &work->levels[l];
-    kkt |= level->W.start && level->nrows > 0 && !cpLevelHasSmallBlocks(level);
+    kkt |= level->W.start && level->nrows > 0 && !cpSaddleHasSmallBlocks(&level->W);
   }
   if (kkt && (P->options.linsol == CP_LINSOL_AUTO || P->options.linsol == CP_LINSOL_SPARSE)) {
     work->linsol = CP_LINSOL_KKT;

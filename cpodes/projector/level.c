@@ -94,14 +94,6 @@ int cpLevelCreate(CPWork work, int l) {
   return flag ? flag : cpArenaStatus(arena);
 }
 
-/* Bodies and pairs of bodies have blocks of up to this size in a metric; factors of such blocks
- * make A D A^T no denser. */
-#define SMALL_BLOCK 16
-
-int cpLevelHasSmallBlocks(const CPLevel *level) {
-  return cpSaddleHasSmallBlocks(&level->W, SMALL_BLOCK);
-}
-
 int cpLevelOpen(CPWork work, int l) {
   const CPProjector P     = work->P;
   CPLevel *level          = &work->levels[l];

@@ -17,16 +17,12 @@
 
 #include <math.h>
 
-/* Ratio of successive violations above which factors of the same projection are renewed. */
-#define SLOW 0.5
+/* Ratio of successive violations above which factors are renewed: those of an earlier projection before the next
+ * one. If the normals have turned by an angle, the ratio is 1 - cos(angle): 0.2 for 37 degrees. */
+#define SLOW 0.2
 /* Corrections that factors of an earlier projection are worth: they are renewed as soon as the rate shows
  * that more would be needed (guide, "Age of the Jacobian"). */
 #define MOST_KEPT 4
-/* Ratio with such factors above which the next projection renews them. If the normals have turned by an
- * angle, the ratio is 1 - cos(angle): 0.2 for 37 degrees. */
-#define SLOW_KEPT 0.2
-/* Ratio above which an iteration with new factors counts as diverging. */
-#define DIVERGES 0.9
 /* Distance from the manifold, in units of the tolerance, above which kept factors are not used:
  * they would move the state along the normals of another state. */
 #define KEEP_DISTANCE 10.0
@@ -35,8 +31,8 @@
  * earlier state. Without a limit 0.4 of the evaluations of G remain, and violations are above eps by
  * more than half where weights change (test/reference/violation.c). */
 #define MOST_PROJECTIONS 10
-/* Largest number of renewals within a projection. Newton's method squares the ratio, so that from
- * DIVERGES three renewals lead below SLOW. */
+/* Largest number of renewals within a projection. Newton's method squares the ratio, so that three renewals
+ * lead from 0.9 below SLOW. */
 #define MAX_RENEWALS 3
 
 void cpNewtonInit(CPNewton *newton, CPArena *arena, const CPNewtonParts *parts, void *self,
@@ -91,7 +87,7 @@ static int renew(CPNewton *newton, sunrealtype t, N_Vector y, N_Vector ewt, int 
 #define NARROW 0.3
 
 static double goalOf(const CPNewton *newton, double eps) {
-  const double part = newton->rank.sine < NARROW ? newton->rank.sine / NARROW : 1.0;
+  const double part = fmin(newton->rank.sine / NARROW, 1.0);
   return eps * newton->finer * part * part;
 }
 
@@ -155,7 +151,7 @@ int cpNewtonProject(CPNewton *newton, sunrealtype t, N_Vector y, N_Vector ewt, i
     if (nrenewed == 0) { /* factors of another state may be the cause */
       cpCopy(newton->y, y);
       flag = parts->residuals(newton, t, y);
-    } else if (flag || !(ratio <= DIVERGES) || nrenewed > MAX_RENEWALS) {
+    } else if (flag || !(ratio < 1.0) || nrenewed > MAX_RENEWALS) {
       if (!flag && violation <= options->eps) break;
       return flag ? flag : parts->explain(newton, t, newton->y, 0);
     }
@@ -165,17 +161,15 @@ int cpNewtonProject(CPNewton *newton, sunrealtype t, N_Vector y, N_Vector ewt, i
     newton->age++;
   }
 
-  if (nrenewed == 0 && slowest > SLOW_KEPT) newton->age = MOST_PROJECTIONS * newton->uses + 1;
+  if (nrenewed == 0 && slowest > SLOW) newton->age = MOST_PROJECTIONS * newton->uses + 1;
   *result = (CPProjected){1, violation, newton->worst_start, 0};
   cpCopy(y, newton->y);
   return CP_SUCCESS;
 }
 
-/* Limits of the damped iteration; DECREASE: required decrease of phi as a fraction of that of its
- * linear model. */
-#define MAX_DAMPED  200
-#define MIN_DAMPING 1.0e-6
-#define DECREASE    1.0e-4
+/* The required decrease of phi as a fraction of that of its linear model (J. Nocedal, S. J. Wright, Numerical
+ * Optimization, 2nd ed., section 3.1) */
+#define DECREASE 1.0e-4
 
 int cpNewtonDamped(CPNewton *newton, sunrealtype t, N_Vector y, N_Vector ewt) {
   const CPNewtonParts *parts = newton->parts;
@@ -188,9 +182,10 @@ int cpNewtonDamped(CPNewton *newton, sunrealtype t, N_Vector y, N_Vector ewt) {
     if (flag) break;
     newton->violation = parts->measure(newton, &newton->worst, NULL);
     if (newton->violation <= 1.0) break; /* Newton's iteration does the rest */
-    noise = parts->is_noise(newton, t, newton->y, 1.0, stalled || k > MAX_DAMPED);
+    noise = parts->is_noise(newton, t, newton->y, 1.0, stalled || k > CP_MOST_ITERATIONS);
     if (noise < 0) flag = noise;
-    else if (!noise && (stalled || k > MAX_DAMPED)) flag = parts->explain(newton, t, newton->y, 1);
+    else if (!noise && (stalled || k > CP_MOST_ITERATIONS))
+      flag = parts->explain(newton, t, newton->y, 1);
     if (noise || flag) break;
 
     const double phi = parts->merit(newton);
@@ -198,7 +193,7 @@ int cpNewtonDamped(CPNewton *newton, sunrealtype t, N_Vector y, N_Vector ewt) {
     if (flag) break;
     CP_COUNT(newton->work, niters);
     stalled = 1;
-    for (double lambda = 1.0; stalled && lambda >= MIN_DAMPING; lambda *= 0.5) {
+    for (double lambda = 1.0; stalled && lambda >= CP_INEXACT; lambda *= 0.5) {
       N_VLinearSum(1.0, newton->y, -lambda, newton->x, newton->trial);
       flag = parts->residuals(newton, t, newton->trial);
       if (flag < 0) break;

@@ -252,9 +252,6 @@ enum { CP_SHORTENED = 3 };
 static inline double cpWeightOf(const double *w, const double *x, int j) {
   return w ? w[j] : 1.0 / (CP_BLIND_TOLERANCE * (1.0 + fabs(x[j])));
 }
-/* A residual below this multiple of the roundoff in the terms of its constraint is noise: c_i = O(u
- * sum_j |G_ij y_j|). */
-#define CP_FLOOR_FACTOR 8.0
 /* Returns the largest |r_i| / sum_j |A_ij| size_j over the rows with out[i] = 0, where size_j is that of
  * component j of x (cpComponentSizes; w as there): with r = c, the distance from the manifold relative to
  * the terms of the constraints. size [n], which may be x, and terms [m]: workspace */

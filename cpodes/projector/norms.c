@@ -21,9 +21,8 @@ enum { LANES = 16, LONGEST = 4 * LANES };
 
 /* Below this, and above its inverse, squares of the sums may have lost digits. */
 #define LEAST_SUM sqrt(CP_LEAST_SQUARES)
-/* x loses digits if |q|^2 / r^2 is above FAR, or if the radicand is below LEAST_PART of m_1^2. */
-#define FAR        4.0
-#define LEAST_PART 0.25
+/* x loses digits if |q|^2 / r^2 is above FAR, or m_1^2 over the radicand. */
+#define FAR 4.0
 
 typedef struct {
   const CPUnitNorm *norm; /* [count] */
@@ -70,7 +69,7 @@ CP_WIDE_PART int some(Norms *norms, int first, int lanes, int length, int weight
     bad |= !(m1 < 1.0 / LEAST_SUM);
     bad |= !(m0 < FAR * (r * r));
     bad |= !(roundoff * roundoff * size < goal);
-    if (weighted) bad |= !(root2 > LEAST_PART * (m1 * m1));
+    if (weighted) bad |= !(FAR * root2 > m1 * m1);
   }
   if (bad) return 0;
   for (int k = 0; larger && k < lanes; k++)

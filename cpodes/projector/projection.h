@@ -81,6 +81,8 @@ const CPProjectorStats *cpWorkStats(CPWork work);
 /* Smallest sine of an angle between constraints that count as independent, at the newest
  * factorisation; 1 if angles are not known. */
 double cpWorkSine(CPWork work);
+/* Wider angles are those of regular motions, for which tolerances hold. */
+#define CP_NARROW_ANGLE 0.1
 /* Makes the factors older by a projection that was not needed. */
 void cpWorkAge(CPWork work);
 /* name <- the constraint that the newest projection found violated most; empty if it is not

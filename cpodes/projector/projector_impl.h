@@ -220,7 +220,6 @@ int cpLevelFactor(CPWork work, int l, double ranktol);
 static inline int cpLevelIsEmpty(const CPLevel *level) {
   return level->nrows == 0 || level->saddle->nrows == 0;
 }
-int cpLevelHasSmallBlocks(const CPLevel *level);
 /* As cpSaddleSolve; of f and x [n], over the whole state, only the level's columns are used; b and
  * mu [nrows]. */
 int cpLevelSolve(CPLevel *level, const double *f, const double *b, double *x, double *mu);

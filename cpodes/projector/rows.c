@@ -15,7 +15,6 @@
  * (bench/overhead.sh). K is formed after m right-hand sides, or at once if the previous factors had
  * more. */
 #define SMALL_INVERSE 64
-#define WIDE_ANGLE    0.1
 
 void cpRowsCreate(CPRows *rows, CPArena *arena, int m, int n) {
   *rows = (CPRows){.m = m, .n = n};
@@ -94,7 +93,7 @@ int cpRowsLift(CPNewton *newton, const double *r, double *x) {
   CPRows *rows               = newton->rows;
   const CPNewtonParts *parts = newton->parts;
   const int m = rows->m, n = rows->n;
-  if (!rows->K || newton->rank.rank < 0 || newton->rank.sine < WIDE_ANGLE)
+  if (!rows->K || newton->rank.rank < 0 || newton->rank.sine < CP_NARROW_ANGLE)
     return parts->lift(newton, r, x);
   if (rows->made != newton->made)
     rows->made = newton->made, rows->nlifts = rows->nlifts > m ? m : 0;

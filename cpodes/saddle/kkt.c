@@ -31,9 +31,8 @@ typedef struct {
 
 /* Angles between rows that are too narrow have sines below 1e-6. If they make K singular, x in the
  * trial solution is smaller than the multipliers by that factor; if K is singular for another
- * reason, it is not. */
-#define NARROW      1.0e-5
-#define LESS_NARROW 1.0e-4
+ * reason, it is not. Roundoff may widen such an angle up to this sine. */
+#define NARROW 1.0e-4
 
 /* Positive results of a factorisation. */
 enum { SINGULAR = CP_SINGULAR, UNSTABLE };
@@ -122,9 +121,6 @@ static int checkWeight(CPSaddle s) {
  * where K is its right inverse. Conjugate gradients for min |mu + N w| converge fast, since the
  * singular values of N lie between 1 and sqrt(1 + |C|^2). */
 
-#define SHORTEST 1.0e-15 /* relative to |N| |mu|: four roundings */
-#define MAXITERS 100
-
 static int findRows(CPSaddle s, double sine) {
   CPKkt *c             = s->used.content;
   const double ranktol = s->ranktol;
@@ -146,14 +142,15 @@ static int shorten(CPSaddle s, double *mu) {
   const int m      = s->m;
   const CPMat *A   = &s->A;
   double largest_N = 1.0, before = INFINITY; /* |N|^2, |g|^2 */
-  for (int k = 0; k < MAXITERS; k++) {
+  const double roundoff = 4.0 * CP_UROUND;   /* of four operations, relative to |N| |mu| */
+  for (int k = 0; k < CP_MOST_ITERATIONS; k++) {
     int flag = cpSaddleSolve(s->judge, NULL, mu, c->f, NULL);
     if (flag) return flag;
     memcpy(c->g, mu, (size_t)m * sizeof *mu);
     cpMatTimes(A, -1.0, c->f, 1.0, c->g);
     for (int i = 0; i < m; i++) c->g[i] = s->is_dependent[i] ? c->g[i] : 0.0; /* g = N^T mu */
     const double gamma = cpDot(c->g, c->g, m);
-    if (gamma <= SHORTEST * SHORTEST * largest_N * cpDot(mu, mu, m)) return 0;
+    if (gamma <= roundoff * roundoff * largest_N * cpDot(mu, mu, m)) return 0;
     for (int i = 0; i < m; i++) c->p[i] = (k ? gamma / before * c->p[i] : 0.0) - c->g[i];
     cpMatTransposedTimes(A, 1.0, c->p, 0.0, c->f); /* q = N p; p is zero in kept rows */
     flag = cpSaddleMultipliers(s->judge, c->f, c->q);
@@ -346,7 +343,7 @@ static int factor(CPSaddle s) {
   if (flag) return flag;
   flag = factorMatrix(s);
   if (flag == SINGULAR && s->nrows > 0 && !c->found) flag = factorWithout(s, CP_CHOLESKY_LEAST);
-  if (flag == SINGULAR && isForRows(s, &row)) flag = factorWithout(s, LESS_NARROW);
+  if (flag == SINGULAR && isForRows(s, &row)) flag = factorWithout(s, NARROW);
   if (flag == SINGULAR) flag = isForRows(s, &row) ? 0 : CP_SADDLE_NOT_DEFINITE;
   double largest_x;
   const double multiplier = largestMultiplier(s, &row, &largest_x);

@@ -17,10 +17,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* If the sine of the angle between the residual and the null space of A^T is below this, only a
- * contradiction remains in the residual: the roundoff in A^T z is about 1e-15 of its terms. The
- * square is the smallest eigenvalue of B S, relative to the largest, that counts as nonzero. */
-#define NORMAL_PART 1.0e-7
 /* Growth of the residual (r, B r) that roundoff cannot explain. */
 #define GROWTH 10.0
 
@@ -164,13 +160,14 @@ int cpKrylovSolve(CPKrylov k, N_Vector weight, double goal, N_Vector r, N_Vector
 
     /* Rayleigh quotients of B S at z and at d, which is in the range of D A^T: if the quotient at z
      * is tiny compared with the largest one, no part of r is left in range(A), and the rest is a
-     * contradiction. */
+     * contradiction. The least eigenvalue of B S that counts as nonzero is half of the digits of
+     * the largest one, squared. */
     k->largest = fmax(k->largest, gamma / rz);
-    if (gamma / rz <= NORMAL_PART * NORMAL_PART * k->largest) return CP_SUCCESS;
+    if (gamma / rz <= CP_HALF_DIGITS * CP_HALF_DIGITS * k->largest) return CP_SUCCESS;
     flag = curvature(k, &delta, text); /* q = A d, delta = (q, B q) */
     if (flag) return flag;
     k->largest = fmax(k->largest, delta / gamma);
-    if (gamma / rz <= NORMAL_PART * NORMAL_PART * k->largest) return CP_SUCCESS;
+    if (gamma / rz <= CP_HALF_DIGITS * CP_HALF_DIGITS * k->largest) return CP_SUCCESS;
 
     const double alpha = gamma / delta;
     N_VLinearSum(1.0, x, alpha, k->d, x);           /* x += alpha d */

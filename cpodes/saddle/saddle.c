@@ -50,8 +50,7 @@ static void choose(CPSaddle s) {
     s->first              = CP_LINSOL_SCHUR;
     if (!s->has_matrix && s->A.start) s->first = CP_LINSOL_SPARSE;
     if (s->has_matrix && s->M.start && (s->A.start || s->m == 0))
-      s->first =
-          cpSaddleHasSmallBlocks(&s->M, CP_SADDLE_SMALL_BLOCKS) ? CP_LINSOL_SPARSE : CP_LINSOL_KKT;
+      s->first = cpSaddleHasSmallBlocks(&s->M) ? CP_LINSOL_SPARSE : CP_LINSOL_KKT;
   }
   s->general = CP_LINSOL_AUTO;
   if (!s->options.may_change) return;

@@ -70,9 +70,12 @@ typedef struct {
  * CP_ILL_INPUT if the type does not support these matrices; after a failure *saddle is NULL. */
 int cpSaddleCreate(CPSaddle *saddle, CPSaddleOptions options, const CPMat *W, const CPMat *A);
 void cpSaddleFree(CPSaddle *saddle);
-/* Does W consist of successive diagonal blocks of at most `most` rows? AUTO takes SPARSE if so. */
-#define CP_SADDLE_SMALL_BLOCKS 32
-int cpSaddleHasSmallBlocks(const CPMat *W, int most);
+/* Does W consist of successive diagonal blocks of at most this many rows, as those of bodies and pairs of bodies?
+ * Their factors make A D A^T no denser, and AUTO takes SPARSE. */
+#define CP_SADDLE_SMALL_BLOCKS 16
+int cpSaddleHasSmallBlocks(const CPMat *W);
+/* Fraction of nonzeros in X or in A^T A above which sparse factors do not pay (bench/solvers). */
+#define CP_SPARSE_UP_TO 0.5
 /* Does this type analyse the structure of A once, at creation? */
 int cpSaddleKeepsPattern(CPLinSol type);
 

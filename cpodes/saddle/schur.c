@@ -9,9 +9,6 @@
 #include <math.h>
 #include <string.h>
 
-/* Fraction of nonzero entries above which a large X is treated as dense. */
-#define DENSE_ABOVE 0.25
-
 typedef struct {
   CPWeightFactors W;
   CPMat XT;      /* nrows x n; dense if start is NULL */
@@ -68,7 +65,7 @@ static int schurFactor(CPSaddle s) {
   c->S.n = c->XT.rows = m;
   if (m == 0) c->XT.start = NULL;
   if (flag || m == 0) return flag;
-  if (c->row && (m <= CP_SMALL || (double)s->A.start[s->n] <= DENSE_ABOVE * s->n * m))
+  if (c->row && (m <= CP_SMALL || (double)s->A.start[s->n] <= CP_SPARSE_UP_TO * s->n * m))
     gatherSparse(s, c);
   else {
     c->XT.start = NULL;

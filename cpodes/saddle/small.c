@@ -88,10 +88,6 @@ void cpRandomVector(double *v, int length) {
   for (int j = 0; j < length; j++) v[j] = 1.5 + 0.5 * cpUniform(&state);
 }
 
-/* If the first solution is smaller than this, S is regular, unless the component of the random
- * vector along the least eigenvector is below 1e-5. */
-#define SUSPECT 1.0e8
-
 /* The component of a random vector along the least eigenvector may be small by a factor of 100; in
  * its solution that eigenvector prevails, so the second solution measures the least eigenvalue. */
 int cpJudge(CPSolveFn solve, void *factors, double *x, int length) {
@@ -99,7 +95,9 @@ int cpJudge(CPSolveFn solve, void *factors, double *x, int length) {
   int flag = solve(factors, x);
   if (flag) return flag;
   const double size = sqrt(cpDot(x, x, length));
-  if (size < SUSPECT) return 0;
+  /* Then S is regular, unless the component of the random vector along the least eigenvector is
+   * below 1e-5. */
+  if (size * CP_HALF_DIGITS < 1.0) return 0;
   if (!isfinite(size)) return CP_SINGULAR;
   for (int k = 0; k < length; k++) x[k] /= size;
   flag = solve(factors, x);

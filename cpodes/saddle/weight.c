@@ -38,14 +38,14 @@ static int firstRows(const CPMat *M, int *first) {
   return count;
 }
 
-int cpSaddleHasSmallBlocks(const CPMat *W, int most) {
+int cpSaddleHasSmallBlocks(const CPMat *W) {
   int first = 0, reach = -1, top, bottom;
   for (int j = 0; j < W->cols; j++) {
     extent(W, j, &top, &bottom);
     if (j > reach) first = j;
     if (top < first) return 0; /* the structure is not symmetric */
     if (bottom > reach) reach = bottom;
-    if (reach - first >= most) return 0;
+    if (reach - first >= CP_SADDLE_SMALL_BLOCKS) return 0;
   }
   return 1;
 }

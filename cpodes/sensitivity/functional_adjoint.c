@@ -118,16 +118,15 @@ static int products(Adjoint *a, sunrealtype t, N_Vector l, int states, int param
 
 /* If a right-hand side fails recoverably from some time on, CVODES approaches that time as far as
  * roundoff allows, and then takes steps that do not change t, up to its limit. So more than
- * MOST_FAILURES failures end the run if they are within the roundoff of good values and
+ * CP_CREEPING failures end the run if they are within the roundoff of good values and
  * of each other. */
-#define MOST_FAILURES 20
 
 static int isStuck(Problem *problem, sunrealtype t) {
-  const sunrealtype near = CP_TIME_ROUNDOFF * fabs(t);
+  const sunrealtype near = CP_FUZZ * fabs(t);
   if (fabs(t - problem->good) > near) return 0;
   problem->failures = fabs(t - problem->stuck) > near ? 1 : problem->failures + 1;
   problem->stuck    = t;
-  return problem->failures > MOST_FAILURES;
+  return problem->failures > CP_CREEPING;
 }
 
 /* l' = -J^T l - dh/dy. SUNDIALS' fixed-point solver takes a fatal failure for a convergence

@@ -9,10 +9,6 @@
 
 /* ---- parameters ---- */
 
-/* A difference step must be at least this many units of roundoff of the parameter: the integration
- * of pure noise would not end. */
-#define LEAST_CHANGE 100.0
-
 void cpParamsFree(CPParams *params) {
   cpArenaFree(&params->arena);
   *params = (CPParams){0};
@@ -34,7 +30,8 @@ static int checkParams(const CPParameters *given, CPLog *log, const char *functi
       return cpRefuse(log, function,
                       "values[%d] must be finite and, without a size in pbar, not zero: %g", k,
                       p[k]);
-    if (p && CP_PARAM_PART * size < LEAST_CHANGE * CP_UROUND * fabs(p[k]))
+    /* The integration of pure noise would not end. */
+    if (p && CP_PARAM_PART * size < CP_FUZZ * fabs(p[k]))
       return cpRefuse(log, function,
                       "differences by parts of pbar[%d], %g, would be roundoff of values[%d], %g",
                       i, size, k, p[k]);

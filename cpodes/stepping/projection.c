@@ -18,16 +18,15 @@ static int wayToManifold(CPIntegrator s, sunrealtype t, N_Vector y, N_Vector ewt
 }
 
 /* Is the start as near to the manifold as roundoff allows? Tolerances may ask for more than that.
- * The start passes if a projection would move each component by at most its tolerance plus NEAREST
- * units of roundoff of the largest component. */
-#define NEAREST 8.0
+ * The start passes if a projection would move each component by at most its tolerance plus
+ * CP_FLOOR_FACTOR units of roundoff of the largest component. */
 
 static int isNearest(CPIntegrator s, sunrealtype t, N_Vector y, N_Vector ewt) {
   const int flag = wayToManifold(s, t, y, ewt);
   cpWorkForget(s->step);
   if (flag) return 0;
   N_VInv(ewt, s->err);
-  N_VAddConst(s->err, NEAREST * CP_UROUND * N_VMaxNorm(y), s->err);
+  N_VAddConst(s->err, CP_FLOOR_FACTOR * CP_UROUND * N_VMaxNorm(y), s->err);
   N_VDiv(s->tmp, s->err, s->tmp);
   return N_VMaxNorm(s->tmp) <= 1.0;
 }
@@ -87,15 +86,11 @@ static int failed(CPIntegrator s, int flag) {
   return cpReason(s->text, flag, "%s", cpWorkText(s->step));
 }
 
-/* If the sine of the angle between constraints is below this, messages name a singular position as
- * a possible cause of a failure. Residuals of eps, 0.1, cause corrections of 0.1 over the sine,
- * which exceed the default bound for a sine of some 1e-4. The step that fails then has passed the
- * position, and a sine of 1.0e-3 has been seen (test/reference/mechanics_four_bar.c). */
-#define NEARLY_DEPENDENT 1.0e-2
-
+/* If the angle between constraints is narrow, messages name a singular position as a possible cause of a
+ * failure. */
 void cpStepperTellAngle(CPIntegrator s, char *text, size_t length) {
   const double sine = cpWorkSine(s->step);
-  if (sine < NEARLY_DEPENDENT)
+  if (sine < CP_NARROW_ANGLE)
     snprintf(text, length,
              "; the constraints are dependent up to an angle of %.1e: a singular position?", sine);
 }

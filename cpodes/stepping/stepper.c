@@ -262,10 +262,8 @@ void cpStepperSystemFreed(CPIntegrator s) {
 
 /* ---- steps that make no progress ---- */
 
-/* A step below the roundoff of t hardly makes progress. The run is given up when
- * CREEPING_FAILURES attempts fail within CREEPING_STEPS steps of this size. */
-#define CREEPING_FAILURES 5
-#define CREEPING_STEPS    10.0
+/* A step below the roundoff of t hardly makes progress. The run is given up when CP_CREEPING attempts fail within
+ * as many steps of this size. */
 
 /* A step that fails although its size is below this part of the time of the run may have reached the end
  * of the motion, which shorter steps would only approach. */
@@ -303,25 +301,22 @@ int cpStepperAccepted(CPIntegrator s) {
   return cpReason(s->text, -abs(code), "%s", reason);
 }
 
-/* So many short steps in a row are not those after a restart, which grow. */
-#define SHORT_STEPS 20
-
 int cpStepperIsAtLimit(CPIntegrator s, sunrealtype h) {
   if (!isShort(s, s->t, h)) s->creeping.nshort = 0;
-  else if (++s->creeping.nshort % SHORT_STEPS == 0) return cpStepperTellLimit(s);
+  else if (++s->creeping.nshort % CP_CREEPING == 0) return cpStepperTellLimit(s);
   return 0;
 }
 
 int cpStepperIsCreeping(CPIntegrator s, sunrealtype t, sunrealtype h) {
   CPCreeping *creeping       = &s->creeping;
-  const sunrealtype shortest = CP_TIME_ROUNDOFF * fmax(fabs(t), fabs(t - s->t0));
+  const sunrealtype shortest = CP_FUZZ * fmax(fabs(t), fabs(t - s->t0));
   if (isShort(s, t, h) && s->system.limit) {
     char text[CP_TEXT_LENGTH]; /* that of the stepper is the reason of the failure */
     if (s->system.limit(s->t, s->y, text, s->system.data)) return 1;
   }
   if (fabs(h) >= shortest) return 0;
-  if (fabs(s->t - creeping->t) > CREEPING_STEPS * shortest) creeping->count = 0, creeping->t = s->t;
-  return ++creeping->count >= CREEPING_FAILURES;
+  if (fabs(s->t - creeping->t) > CP_CREEPING * shortest) creeping->count = 0, creeping->t = s->t;
+  return ++creeping->count >= CP_CREEPING;
 }
 
 /* ---- statistics ---- */

@@ -198,8 +198,10 @@ const char *cpStepperLastGood(CPIntegrator s, const char *text, char last[CP_LAS
  * between constraints, and velocities by roundoff over its square: next to a singular position by more than a
  * tight tolerance. Returns the norm of that displacement for states like (t, y), or 0 if it is not known. */
 double cpStepperRoundoff(CPIntegrator s, sunrealtype t, N_Vector y, N_Vector ewt);
-/* Wider angles are those of regular motions, for which tolerances hold. */
-#define CP_NARROW_ANGLE 0.1
+/* The factor by which the sizes of errors at roots may be wrong */
+#define CP_ROOT_MARGIN 10.0
+/* So many steps or attempts in a row without progress are not those after a restart, which grow. */
+#define CP_CREEPING 5
 /* What the roundoff of earlier steps still counts, with each step: differences of order q contain that of the last
  * q + 1 states. */
 #define CP_FADES 0.5

@@ -116,9 +116,6 @@ int cpActionInverseMass(CPAction *act, const double *x, double *y) {
 
 /* ---- conjugate gradients ---- */
 
-/* The required reduction of the residual, at which only roundoff remains. */
-#define GOAL 1.0e-14
-
 int cpActionCG(CPAction *act, double *r, double *d, double *mu) {
   char *text          = act->mech->text;
   long int iterations = 0;
@@ -127,7 +124,7 @@ int cpActionCG(CPAction *act, double *r, double *d, double *mu) {
   N_VSetArrayPointer(mu, act->multipliers);
   N_VConst(0.0, act->solution);
   cpKrylovReset(act->krylov);
-  const int flag = cpKrylovSolve(act->krylov, act->ones, GOAL, act->right, act->solution,
+  const int flag = cpKrylovSolve(act->krylov, act->ones, CP_FUZZ, act->right, act->solution,
                                  act->multipliers, &iterations, text);
   if (flag == -CP_METRIC_INDEFINITE)
     return cpReason(text, -CP_MASS_INDEFINITE,

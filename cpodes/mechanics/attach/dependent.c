@@ -110,11 +110,8 @@ static int removeImage(CPMech mech, double *y) {
 /* cpMechTurnNull moves the y_k to the null space at the newest A. As the stored factors are those of a
  * nearby state, it iterates until |(S A)^T y| is below CP_HALF_DIGITS, or does not halve any more, because
  * of roundoff or of the distance from the manifold. */
-enum { MOST_TURNS = 4 };
-/* If this loses more than SHARE of a y_k, and what is left is not nearly in the null space, its row is
- * independent at the newest A: the rank changes within the step. */
-#define SHARE  0.5
-#define NEARLY 0.1
+/* If this loses more than half of a y_k, and what is left is not nearly in the null space, its row is independent
+ * at the newest A: the rank changes within the step. */
 
 int cpMechTurnNull(CPMech mech) {
   struct CPMechImplicit_ *own = mech->implicit;
@@ -122,7 +119,7 @@ int cpMechTurnNull(CPMech mech) {
   for (int k = 0; k < own->nullity; k++) {
     double *y = own->null + (size_t)k * (size_t)mech->m, before = INFINITY, off = INFINITY;
     double length = 1.0;
-    for (int turn = 0; turn < MOST_TURNS; turn++) {
+    for (;;) {
       off = transposedTimes(mech, &mech->A, y);
       if (off < CP_HALF_DIGITS || !(off < 0.5 * before)) break;
       before         = off;
@@ -130,7 +127,7 @@ int cpMechTurnNull(CPMech mech) {
       if (flag) return flag;
       length = fmin(length, orthonormalise(own->null, mech->m, k));
     }
-    if (!(length >= SHARE || off <= NEARLY)) {
+    if (!(length >= 0.5 || off <= CP_NARROW_ANGLE)) {
       own->rank_is_known = 0;
       return cpReason(mech->text, -CP_KKT_RANK, "the rank of A changes within a step");
     }

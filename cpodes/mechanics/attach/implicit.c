@@ -304,7 +304,7 @@ static int verify(sunrealtype t, const sunrealtype *y, void *data) {
 /* Positions are projected first, then velocities. Up to O(g), the solution w of
  * D(g) (w, lambda', zeta') = (0, -p, 0), or (0, -v, 0),
  * is the correction of Newton's method in the metric of the Newton matrix. */
-#define MOST_CORRECTIONS 6
+
 /* For a large g the constraint row of D(g) is far from A, so that even a small w may end far from
  * the manifold. A correction is accepted if A w - r is at most this part of the residual r. */
 #define LEFT 0.5
@@ -344,7 +344,7 @@ static int project(sunrealtype t, sunrealtype *y, const sunrealtype *ewt, sunrea
       if (!flag) flag = cpLuSolve(mech->newton->S.lu, x, NULL);
       if (!flag && !isCorrection(mech, x, r)) return 1;
       if (!flag && level == 0) flag = cpMechKinematics(mech, y, CP_N, x, moved);
-      if (flag || k > MOST_CORRECTIONS) return flag < 0 ? flag : 1;
+      if (flag || k > CP_MOST_ITERATIONS) return flag < 0 ? flag : 1;
       const int count      = level == 0 ? nq : nu;
       const double *change = level == 0 ? moved : x, *w = level == 0 ? ewt : ewt + nq;
       for (int j = 0; j < count; j++) {

@@ -18,9 +18,6 @@
  * another is not (the groups of columns would be lost), or one is noisier (it needs longer
  * increments) ---- */
 
-/* The relative error of b if it is formed by differences of v. */
-#define NOISE_OF_B 1.0e-12
-
 static int makeColors(CPArena *arena, void *A, void **object) {
   CPColoring *colors = CP_NEW(arena, colors, 1);
   *object            = colors;
@@ -61,7 +58,7 @@ int cpPassesCreate(CPPartials P) {
       CPPass *pass = &P->pass[P->npasses];
       int any      = 0;
       *pass        = (CPPass){
-                 .by = (CPDirection)by, .forces = forces, .root = sqrt(noisy ? NOISE_OF_B : CP_UROUND)};
+                 .by = (CPDirection)by, .forces = forces, .root = noisy ? CP_INEXACT : CP_HALF_DIGITS};
       for (int of = 0; of < CP_OUTPUTS; of++) {
         const CPBlock *block = &P->block[of][by];
         const int is_noisy   = all_are_noisy || (b_is_noisy && of == CP_OF_B);

@@ -117,9 +117,7 @@ static int isOn(const CPMechProjection *own, int which) { return own->problem[wh
 /* Velocity rows that are dependent on the manifold contradict each other by the distance of the
  * positions from it, times the speed and the curvature of the rows. No angle bounds this factor, so
  * that for positions within eps there may be no consistent velocities. Positions are then projected
- * again, up to MOST_FINER times, each time to a goal that is smaller by the factor FINER. */
-#define FINER      1.0e-2
-#define MOST_FINER 2
+ * again, as accurately as conjugate gradients solve. */
 
 /* Moves own->y to the manifold. assemble: 1 for the damped iteration, from far off */
 static int move(CPMechProjection *own, sunrealtype t, N_Vector ewt, int only_if_needed,
@@ -128,7 +126,7 @@ static int move(CPMechProjection *own, sunrealtype t, N_Vector ewt, int only_if_
   sunrealtype *y = cpData(own->y), *u = y + mech->nq;
   CPViolation motions = {.worst = -1};
   double finer        = 1.0;
-  int flag = CP_SUCCESS, nfiner = 0;
+  int flag            = CP_SUCCESS;
   if (mech->motions->count > 0) {
     flag = cpMechMotions(mech, t);
     if (flag) return cpMechFailed(own, flag);
@@ -152,10 +150,9 @@ static int move(CPMechProjection *own, sunrealtype t, N_Vector ewt, int only_if_
     if (assemble) flag = cpNewtonDamped(newton, t, p->x, ewt);
     else flag = cpNewtonProject(newton, t, p->x, ewt, only_if_needed && finer == 1.0, &one);
     newton->finer = 1.0;
-    if (which == CP_VELOCITIES && flag == -CP_PROJ_INCONSISTENT && nfiner < MOST_FINER &&
+    if (which == CP_VELOCITIES && flag == -CP_PROJ_INCONSISTENT && finer == 1.0 &&
         isOn(own, CP_POSITIONS)) {
-      nfiner++;
-      finer *= FINER;
+      finer = CP_GOAL_OF_STATE;
       which = -1; /* again, from the present positions */
       continue;
     }

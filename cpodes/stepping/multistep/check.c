@@ -34,7 +34,7 @@ sunrealtype cpLastStep(CPMultistep mem) {
 }
 
 int cpSameTime(sunrealtype t1, sunrealtype t2, sunrealtype h) {
-  return fabs(t1 - t2) <= CP_TIME_ROUNDOFF * (fabs(t1) + fabs(h));
+  return fabs(t1 - t2) <= CP_FUZZ * (fabs(t1) + fabs(h));
 }
 
 /* If the largest step was set to NaN, CVODES accepts every step, and never finds that tout is

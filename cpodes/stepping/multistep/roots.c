@@ -105,8 +105,7 @@ static int watch(CPMultistep mem, sunrealtype a, sunrealtype b, N_Vector y, sunr
   return 0;
 }
 
-/* g_i at a restart at its root counts as zero up to so many times its value at the root, since a projection may change it. */
-#define STILL_ZERO 10.0
+/* g_i at a restart at its root counts as zero up to CP_ROOT_MARGIN times its value at the root, since a projection may change it. */
 
 /* Where the run restarts at a root, the g_i of that root is zero up to roundoff, and may have the sign from which the motion
  * has just turned away: a ball that bounces is below the floor by the roundoff of t. Its way back through zero belongs to the same root.
@@ -114,7 +113,7 @@ static int watch(CPMultistep mem, sunrealtype a, sunrealtype b, N_Vector y, sunr
 static void leaveZero(CPRootFunction *r, sunrealtype t, sunrealtype t0, int at_root, sunrealtype *g) {
   for (int i = 0; i < r->n; i++) {
     if (at_root && t == t0) {
-      const int is_zero = r->found[i] && fabs(g[i]) <= STILL_ZERO * fabs(r->at_root[i]);
+      const int is_zero = r->found[i] && fabs(g[i]) <= CP_ROOT_MARGIN * fabs(r->at_root[i]);
       r->leaves[i]      = is_zero ? g[i] : 0.0;
     } else if (r->leaves[i] != 0.0) {
       if (g[i] * r->leaves[i] <= 0.0 || fabs(g[i]) >= fabs(r->leaves[i])) r->leaves[i] = 0.0;
@@ -272,5 +271,5 @@ int cpReInitCVODES(CPMultistep mem, sunrealtype t0, N_Vector y0) {
 int cpStartsAtRoot(const CPMultistep mem, sunrealtype tout, sunrealtype *near) {
   const sunrealtype t0 = mem->base.t0, part = FIRST_PART * mem->root.motion, way = tout - t0;
   *near = t0 + copysign(part, way);
-  return fabs(way) > part && fabs(*near - t0) > CP_TIME_ROUNDOFF * fabs(t0);
+  return fabs(way) > part && fabs(*near - t0) > CP_FUZZ * fabs(t0);
 }

@@ -238,7 +238,7 @@ static int isDue(CPMultistep mem, const CPAttempt *a) {
 /* Is the step shorter than the latest accepted one, by more than the roundoff of a->h = gamma /
  * rl1? */
 static int isCut(CPMultistep mem, const CPAttempt *a) {
-  return a->nst > 0 && fabs(a->h) < (1.0 - CP_TIME_ROUNDOFF) * fabs(cpLastStep(mem));
+  return a->nst > 0 && fabs(a->h) < (1.0 - CP_FUZZ) * fabs(cpLastStep(mem));
 }
 
 static int attemptStep(CPMultistep mem, N_Vector y0, N_Vector ycor, N_Vector ewt, sunrealtype tol,

@@ -60,12 +60,11 @@ int cpOneStepProject(CPOneStep mem, sunrealtype t, N_Vector y) {
 
 /* ---- a step ---- */
 
-/* A step that would end just before tstop is stretched to end there, by at most this factor. */
+/* A step that would end just before tstop is stretched to end there, by at most this factor (E. Hairer's RADAU5 and
+ * DOP853). */
 #define STRETCH 1.01
-/* The ratio of sizes after an attempt fails, unless the method sets mem->shrink. */
+/* The ratio of sizes after an attempt fails, unless the method sets mem->shrink (CVODES' ETACF) */
 #define SHRINK_FAILED 0.25
-/* Most attempts of a step; a size that has shrunk so often is below roundoff by any measure. */
-#define MAX_ATTEMPTS 60
 
 /* Returns the signed size to be tried in place of h, within all bounds on sizes and tlimit. Sets
  * tnew. */
@@ -102,15 +101,12 @@ static int tellEnd(CPOneStep mem) {
 /* Do attempts fail because the roundoff of the constraints, at narrow angles, exceeds the tolerance
  * (cpStepperRoundoff)? Shorter steps only bring the start of the next one nearer to the singular position,
  * where it grows, so that none passes. After TRIES attempts the tolerance of this step is therefore multiplied
- * by what the best attempt that may pass the position needs, or else by FACTOR, up to ROUNDINGS times that
- * roundoff. Accelerations at a stage contain it as the inverse cube of the sine, and of the dozen stages of an
- * explicit method the nearest one has a sine that is smaller by a factor of ten than that of the start. */
-#define TRIES_EXPLICIT 3
-#define TRIES_IMPLICIT 2
-#define MAY_PASS       0.3
-#define FACTOR         10.0
-#define ROUNDINGS      8.0
-#define STAGES_NEARER  1.0e3
+ * by what the best attempt that may pass the position needs, or else by FACTOR, up to CP_FLOOR_FACTOR times
+ * that roundoff. Accelerations at a stage contain it as the inverse cube of the sine, and of the dozen stages of an
+ * explicit method the nearest one has a sine that is smaller by FACTOR than that of the start. */
+#define TRIES    2
+#define MAY_PASS 0.3
+#define FACTOR   10.0
 
 /* The sizes of the first attempt and of the best one, with the error norm `least`; the factor of the
  * tolerance, and its maximum. */
@@ -122,15 +118,14 @@ typedef struct {
 static int isRelaxed(CPOneStep mem, Relaxed *r, sunrealtype h, sunrealtype norm, int tries) {
   const CPIntegrator s = &mem->base;
   const int implicit   = mem->method->implicit;
-  const int from       = implicit ? TRIES_IMPLICIT : TRIES_EXPLICIT;
   const int may_pass   = implicit ? tries == 1 : fabs(h) >= MAY_PASS * fabs(r->first);
   if (!s->P || mem->hfixed > 0.0 || (!implicit && !mem->on_manifold)) return 0;
   if (may_pass && norm < r->least) r->least = norm, r->best = h;
-  if (tries == from)
-    r->most =
-        ROUNDINGS * cpStepperRoundoff(s, s->t, s->y, s->ewt) * (implicit ? 1.0 : STAGES_NEARER);
+  if (tries == TRIES)
+    r->most = CP_FLOOR_FACTOR * cpStepperRoundoff(s, s->t, s->y, s->ewt) *
+              (implicit ? 1.0 : FACTOR * FACTOR * FACTOR);
   if (!(cpWorkSine(s->step) < CP_NARROW_ANGLE)) return 0;
-  if (tries < from || r->factor >= r->most) return 0;
+  if (tries < TRIES || r->factor >= r->most) return 0;
   const sunrealtype left   = r->most / r->factor;
   const sunrealtype factor = fmin(left, r->least < left ? 1.01 * r->least : FACTOR);
   N_VScale(1.0 / factor, s->ewt, s->ewt);
@@ -228,7 +223,7 @@ static int attempts(CPOneStep mem) {
     if (flag == 0) mem->stats.netf++;
     const sunrealtype ratio = flag == 0 ? mem->method->ratio(mem, norm, 0) : mem->shrink;
     mem->h                  = smaller(mem, h, ratio, flag != 0);
-    if (mem->h == 0.0 || tries == MAX_ATTEMPTS) return giveUp(mem, h, flag);
+    if (mem->h == 0.0 || tries == CP_MOST_ITERATIONS) return giveUp(mem, h, flag);
     h = sized(mem, mem->h);
   }
 }
@@ -267,10 +262,9 @@ static int step(CPOneStep mem) {
 /* ---- roots ---- */
 
 /* Interpolants have a lower order than methods. Where the interpolation error at a root may exceed
- * MISPLACED times the tolerance, the step is repeated with BEYOND times the length from its start
+ * MISPLACED times the tolerance, the step is repeated with STRETCH times the length from its start
  * to the root, since interpolants are accurate near the ends of steps. */
 #define MISPLACED 0.1
-#define BEYOND    1.02
 
 /* May the interpolation error at the new root exceed MISPLACED times the tolerance? Returns 1, 0,
  * or the negative code of a fatal failure. The error is estimated by the integral of the norm of
@@ -280,7 +274,7 @@ static int isMisplaced(CPOneStep mem) {
   const CPRoots *r        = &mem->roots;
   const sunrealtype whole = r->thi - mem->tlast;
   sunrealtype error       = 0.0;
-  if (mem->hfixed > 0.0 || BEYOND * fabs(whole) > fabs(mem->hlast)) return 0;
+  if (mem->hfixed > 0.0 || STRETCH * fabs(whole) > fabs(mem->hlast)) return 0;
   for (int i = 0; i < 2; i++) {
     const sunrealtype t = mem->tlast + (0.5 + (i - 0.5) / sqrt(3.0)) * whole;
     int flag            = mem->method->interpolate(mem, t, 0, r->trial);
@@ -315,7 +309,7 @@ static int search(CPOneStep mem, sunrealtype goal, sunrealtype limit) {
   if (flag || !mem->roots.pending || mem->roots.thi == known) return flag;
   const int misplaced = isMisplaced(mem);
   if (misplaced <= 0) return misplaced;
-  const sunrealtype beyond = mem->tlast + BEYOND * (mem->roots.thi - mem->tlast);
+  const sunrealtype beyond = mem->tlast + STRETCH * (mem->roots.thi - mem->tlast);
   cpRootsSearchAgain(&mem->roots);
   flag = repeat(mem, beyond);
   return flag ? flag : cpRootsSearch(mem, goal, limit);

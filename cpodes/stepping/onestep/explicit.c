@@ -41,9 +41,9 @@ static int start(CPOneStep mem) {
 /* ---- step sizes (E. Hairer, S. P. Norsett, G. Wanner, Solving Ordinary Differential Equations I,
  * 2nd ed., section II.4) ---- */
 
-/* Safety factor of step sizes. */
+/* Safety factor of step sizes (DOP853) */
 #define SAFETY 0.9
-/* Lower bound on the previous error in the controller: smaller errors predict nothing. */
+/* Lower bound on the previous error in the controller (DOP853): smaller errors predict nothing. */
 #define LEAST_NORM 1.0e-4
 /* The exponent of the previous error in the PI controller. Relative to this value, at equal error
  * and in the geometric mean over nine mechanisms, DOP853 takes 0.96 times the steps and 1.05 times
@@ -61,10 +61,11 @@ static sunrealtype ratio(CPOneStep mem, sunrealtype norm, int accepted) {
   return fmin(fmax(factor, e->kind->shrink), e->kind->grow); /* also an infinite factor */
 }
 
-sunrealtype cpLeastStep(sunrealtype t) { return CP_TIME_ROUNDOFF * fabs(t); }
+sunrealtype cpLeastStep(sunrealtype t) { return CP_FUZZ * fabs(t); }
 
 /* The first step aims at an error of this fraction of the tolerance, estimated by y''. If |y| or
- * |f| is below VANISHES, its first guess is SMALL_STEP. */
+ * |f| is below VANISHES, its first guess is SMALL_STEP (Hairer, Norsett and Wanner, Solving Ordinary Differential
+ * Equations I, section II.4, "Starting step size"). */
 #define FIRST_ERROR 0.01
 #define VANISHES    1.0e-5
 #define SMALL_STEP  1.0e-6

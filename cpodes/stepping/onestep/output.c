@@ -5,7 +5,7 @@
 
 sunrealtype cpOneStepTimeRoundoff(CPOneStep mem) {
   const sunrealtype h = mem->have_step ? mem->hlast : 0.0; /* hlast may belong to an earlier run */
-  return CP_TIME_ROUNDOFF * (fabs(mem->base.t) + fabs(h));
+  return CP_FUZZ * (fabs(mem->base.t) + fabs(h));
 }
 
 int cpOneStepSolution(CPOneStep mem, sunrealtype t, N_Vector y, const char *event) {

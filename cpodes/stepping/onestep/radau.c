@@ -24,10 +24,8 @@
 
 /* Partial derivatives are kept for the next step up to this contraction. */
 #define KEEP 0.01
-/* Each stage gets its own partial derivatives if these promise steps that are WORTHWHILE times as
- * long. They are evaluated at predicted states, so steps may then grow only by GROW_STAGES. */
-#define WORTHWHILE  2.0
-#define GROW_STAGES 2.0
+/* Each stage gets its own partial derivatives if these promise steps that are WORTHWHILE times as long. */
+#define WORTHWHILE 2.0
 /* The contraction goes with a power of the step size, whose inverse is CONTRACTION, and it should stay
  * below CP_RADAU_FAST. If stages have their own derivatives, the contraction is due to errors of the
  * predicted states, of order s + 1 in h, and is about h times their square: the power is 2 s + 3, and
@@ -46,19 +44,11 @@
  * away. With smaller ratios 3 of 57 runs of five four-bars end at such a position, with this ratio
  * 1. */
 #define ASIDE 0.7
-/* An attempt is rejected if its projection moves the state by more than MOVED tolerances. Without
- * this, parallelograms that approach their singular positions in long steps have velocity errors of up
- * to 60,000 tolerances while the error test passes. Regular motions have corrections below 0.2. Next
- * to a singular position they may be due to roundoff: a rejection must make them LESSENED times as
- * large, else attempts are no longer rejected until a correction is small again. */
-#define MOVED    1.0
-#define LESSENED 0.5
 /* An error estimate is a surprise if it is SURPRISE times that of the last step, extrapolated to this
  * step size, and as many tolerances. */
 #define SURPRISE 10.0
-/* The number of stages changes only if that promises a gain of INERTIA, after MIN_STEPS steps at
+/* The number of stages changes only if that promises a gain of CP_GROWTH, after MIN_STEPS steps at
  * least. */
-#define INERTIA   1.2
 #define MIN_STEPS 3
 
 /* ---- an attempt ---- */
@@ -122,15 +112,21 @@ static int estimate(CPOneStep mem, sunrealtype h, sunrealtype *norm) {
   return CP_SUCCESS;
 }
 
-/* Is the attempt to be rejected for its correction? This is an error of order 2 s in h, and norm
- * becomes that of an estimate of order s + 1 with the same step size. */
+/* Is the attempt to be rejected because its projection moves the state by more than the tolerance? Without
+ * this, parallelograms that approach their singular positions in long steps have velocity errors of up
+ * to 60,000 tolerances while the error test passes. Regular motions have corrections below 0.2. Next
+ * to a singular position they may be due to roundoff: if a rejection does not make them LESSENED times as large,
+ * attempts are no longer rejected until a correction is small again. The correction is an error of order 2 s
+ * in h, and norm becomes that of an estimate of order s + 1 with the same step size. */
+#define LESSENED 0.5
+
 static int movedTooFar(CPOneStep mem, sunrealtype *norm) {
   const CPRadau R              = mem->own;
   const sunrealtype correction = mem->base.stats.correction, before = R->moved;
   if (!mem->base.P || isinf(cpOneStepMaxCorrection(mem))) return 0;
-  if (correction <= MOVED) R->moved = INFINITY;
-  if (correction <= MOVED || correction > LESSENED * before) return 0;
-  *norm    = pow(correction / MOVED, (R->table->s + 1.0) / (2.0 * R->table->s));
+  if (correction <= 1.0) R->moved = INFINITY;
+  if (correction <= 1.0 || correction > LESSENED * before) return 0;
+  *norm    = pow(correction, (R->table->s + 1.0) / (2.0 * R->table->s));
   R->moved = correction;
   return 1;
 }
@@ -258,10 +254,10 @@ static sunrealtype choose(CPOneStep mem, sunrealtype norm) {
   }
   for (int k = R->least; k <= R->most; k++) {
     const sunrealtype size = fmin(byContraction(R, decay, cpRadauTables[k].s), by[k]);
-    const sunrealtype gain = size / cost(&cpRadauTables[k]) * (k == now ? INERTIA : 1.0);
+    const sunrealtype gain = size / cost(&cpRadauTables[k]) * (k == now ? CP_GROWTH : 1.0);
     if (gain > best) best = gain, ratio = size, R->stages = k;
   }
-  return R->by_stages ? fmin(ratio, GROW_STAGES) : ratio;
+  return ratio;
 }
 
 static sunrealtype ratio(CPOneStep mem, sunrealtype norm, int accepted) {

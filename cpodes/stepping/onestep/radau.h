@@ -31,12 +31,10 @@ typedef struct {
 
 extern const CPRadauTable cpRadauTables[CP_RADAU_TABLES]; /* of 3, 5 and 7 stages */
 
-/* Bounds on Newton's iterations with variable steps, the second one for stages with partial
- * derivatives of their own, which take as long as five iterations; and the largest contraction that
- * step sizes should lead to. */
-#define CP_RADAU_ITERATIONS       10
-#define CP_RADAU_STAGE_ITERATIONS 15
-#define CP_RADAU_FAST             0.2
+/* The bound on Newton's iterations with variable steps (RADAU's NIT), and the largest contraction that step
+ * sizes should lead to */
+#define CP_RADAU_ITERATIONS 10
+#define CP_RADAU_FAST       0.2
 
 typedef struct {
   CPArena arena;   /* owns the arrays below; empty before the first start */

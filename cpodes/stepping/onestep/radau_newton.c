@@ -23,15 +23,8 @@
 
 /* Newton's iteration ends when its estimated error is this part of the tolerance. */
 #define KAPPA 0.005
-/* The most iterations with fixed steps, which cannot be shortened, and the contraction at which the
- * iteration is given up. */
-#define MAX_FIXED 50
+/* The contraction at which the iteration is given up */
 #define DIVERGENT 0.99
-/* If the iteration fails with partial derivatives at each stage, these are computed anew at the
- * newest iterate, MOST_RENEWALS times at most. With such derivatives the second correction removes
- * an error that the first one has made, unless it is MISLEADING times as large. */
-#define MOST_RENEWALS 2
-#define MISLEADING    3.0
 
 /* Y_i = B_i + f sum_j w_ij Z_j, i, j < s. The rows Z_i, B_i and Y_i have length n and the distances
  * dZ, dB and dY; with dB = 0 all B_i are equal, and B may be Y. With a constant s and four columns
@@ -294,9 +287,6 @@ static int allocatePairs(CPOneStep mem) {
  * evaluation to the next, and from the prediction to the first one, is mostly that by the first of the
  * iterations in between. */
 
-/* A slower contraction is due to roundoff, or the iteration fails anyway. */
-#define SLOWEST 0.9
-
 typedef struct {
   int evaluated, passed; /* the iteration of the latest evaluation, and those since the one before */
   sunrealtype change;    /* from the one before */
@@ -326,7 +316,7 @@ static int integrate(CPOneStep mem, sunrealtype h, int it, Quadratures *Q, sunre
     }
   const sunrealtype change = sqrt(sum / (n * T->s));
   if (Q->evaluated > 0) {
-    theta       = fmin(pow(change / fmax(Q->change, 1.0e-300), 1.0 / Q->passed), SLOWEST);
+    theta       = fmin(pow(change / fmax(Q->change, 1.0e-300), 1.0 / Q->passed), DIVERGENT);
     R->eta_quad = theta / (1.0 - theta);
   }
   *Q    = (Quadratures){it, it - Q->evaluated, change};
@@ -361,10 +351,9 @@ static int residuals(CPOneStep mem, sunrealtype h) {
  * accelerations are not determined as well. */
 #define LESS 0.05
 /* Linear plain equations would take a third more evaluations for that. A single iteration is therefore
- * enough for them up to a residual that is known to be solved by one (known), but not if it is more
- * than 1 / KNOWN times as large as the one from which this is known. (With mechanical systems this saves
- * nothing, and more steps are rejected.) */
-#define KNOWN 0.1
+ * enough for them up to a residual that is known to be solved by one (known), but not if it is larger than
+ * the one from which this is known. (With mechanical systems this saves nothing, and more steps are
+ * rejected.) */
 
 static const sunrealtype *lastResidual(const CPRadau R) { return R->r + (R->table->s - 1) * R->N; }
 
@@ -385,7 +374,7 @@ static sunrealtype known(CPOneStep mem, sunrealtype h, sunrealtype first) {
     const sunrealtype tolerance = 1.0 / (fabs(h) * R->unit[j]);
     largest                     = fmax(largest, fabs(r[j]) / fmax(fabs(R->first_r[j]), tolerance));
   }
-  return fmin(first / KNOWN, 1.0 / largest);
+  return fmin(first, 1.0 / largest);
 }
 
 /* Solves for the stages from the predicted x. Returns 0, a code of the system's functions, or
@@ -397,9 +386,7 @@ static int newton(CPOneStep mem, sunrealtype h) {
   sunrealtype before = 0.0, left = 0.0, first = 0.0, left_quad;
   int pairs = 0, unsolved = 0;
   Quadratures Q  = {0};
-  int most       = mem->hfixed > 0.0 ? MAX_FIXED
-                   : R->have_stages  ? CP_RADAU_STAGE_ITERATIONS
-                                     : CP_RADAU_ITERATIONS;
+  int most       = mem->hfixed > 0.0 ? CP_MOST_ITERATIONS : CP_RADAU_ITERATIONS;
   R->eta         = pow(fmax(R->eta, CP_UROUND), 0.8);
   R->eta_quad    = pow(fmax(R->eta_quad, CP_UROUND), 0.8);
   R->theta       = 0.0;
@@ -428,8 +415,9 @@ static int newton(CPOneStep mem, sunrealtype h) {
     if (it > 1 && !R->accelerated) {
       const sunrealtype now = norm / before;
       R->theta              = it == 2 ? now : sqrt(now * R->theta);
-      const int early       = R->have_stages && it == 2 && now < MISLEADING;
-      R->eta                = early ? 1.0 : R->theta / (1.0 - R->theta);
+      /* With derivatives of the stages the second correction removes an error that the first one has made. */
+      const int early = R->have_stages && it == 2;
+      R->eta          = early ? 1.0 : R->theta / (1.0 - R->theta);
       if (!early && (R->theta >= DIVERGENT || norm * R->eta * pow(R->theta, most - 1 - it) > KAPPA)) {
         if (!R->fresh || R->theta < SLOW) break;
         flag = allocatePairs(mem);
@@ -476,11 +464,10 @@ static int newton(CPOneStep mem, sunrealtype h) {
 
 int cpRadauStages(CPOneStep mem, sunrealtype h) {
   const CPRadau R = mem->own;
-  int renew       = 0;
   if (R->have_stages) R->have_partials = 0;
-  for (int tries = 0;; tries++) {
+  for (;;) {
     int flag = CP_SUCCESS;
-    if (!renew) cpRadauPredict(mem, h);
+    cpRadauPredict(mem, h);
     states(mem, h);
     if (!R->have_partials) flag = partials(mem, h);
     const int fresh = R->fresh;
@@ -491,7 +478,6 @@ int cpRadauStages(CPOneStep mem, sunrealtype h) {
     if (!flag) return CP_SUCCESS;
     R->eta = R->eta_quad = 1.0;
     R->have_partials     = 0; /* A shorter step has its middle at another state. */
-    renew = R->have_stages && flag == -CV_CONV_FAILURE && R->theta < 1.0 && tries < MOST_RENEWALS;
-    if (!renew && (fresh || flag != -CV_CONV_FAILURE || R->theta > 0.5)) return flag;
+    if (fresh || flag != -CV_CONV_FAILURE || R->theta > 0.5) return flag;
   }
 }

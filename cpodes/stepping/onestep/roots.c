@@ -14,15 +14,13 @@
 #include <string.h>
 
 /* If g_i is zero at a start up to errors, its sign is the one that it has after leaving zero. That
- * sign is looked for at LATER times the roundoff of t after the start, then at LATER times that distance, and
- * so on. */
-#define LATER 10.0
-/* g_i counts as zero up to MARGIN times the change that errors of the state cause in it. */
-#define MARGIN 10.0
+ * sign is looked for at CP_ROOT_MARGIN times the roundoff of t after the start, then at this multiple of that
+ * distance, and so on. g_i counts as zero up to CP_ROOT_MARGIN times the change that errors of the state cause
+ * in it. */
+
 /* Secants usually need fewer than SECANTS iterations. After these, every second iteration is a
  * bisection, because of jumps and multiple roots. */
-#define SECANTS        8
-#define MAX_ITERATIONS 200
+#define SECANTS 8
 /* Slopes of g are difference quotients over this part of the step, and the search for an extremum
  * ends after MAX_EXTREMA states. */
 #define SLOPE_STEP  CP_INEXACT
@@ -130,7 +128,7 @@ static int evaluateBetween(CPOneStep mem, sunrealtype t) {
   return flag ? flag : evaluateAt(mem, t, r->trial, r->mid);
 }
 
-/* size_i = |g_i(t, trial + MARGIN off) - values_i|, where values is g(t, trial), and off contains
+/* size_i = |g_i(t, trial + CP_ROOT_MARGIN off) - values_i|, where values is g(t, trial), and off contains
  * errors of the state. These get random signs and sizes first, since equal errors would not show in
  * the difference of two components. */
 static int sensitivity(CPOneStep mem, sunrealtype t, const sunrealtype *values, N_Vector off,
@@ -141,7 +139,7 @@ static int sensitivity(CPOneStep mem, sunrealtype t, const sunrealtype *values, 
     sunrealtype *d = N_VGetArrayPointer(off);
     for (sunindextype i = 0; i < N_VGetLength(off); i++) d[i] *= cpUniformAwayFromZero(&state);
   }
-  N_VLinearSum(1.0, r->trial, MARGIN, off, off);
+  N_VLinearSum(1.0, r->trial, CP_ROOT_MARGIN, off, off);
   const int flag = evaluateAt(mem, t, off, size);
   for (int i = 0; i < r->n; i++) size[i] = fabs(size[i] - values[i]);
   return flag;
@@ -229,9 +227,9 @@ static void moveLower(CPRoots *r, sunrealtype t) {
 static int activate(CPOneStep mem) {
   CPRoots *r              = &mem->roots;
   const sunrealtype start = r->tlo, length = fabs(r->thi - start);
-  sunrealtype s =
-      fmax(LATER * cpOneStepTimeRoundoff(mem), DBL_MIN); /* the roundoff of t = 0 may underflow */
-  for (; r->zero_is_new && leaveZero(r) && s < length; s *= LATER) {
+  sunrealtype s = fmax(CP_ROOT_MARGIN * cpOneStepTimeRoundoff(mem),
+                       DBL_MIN); /* the roundoff of t = 0 may underflow */
+  for (; r->zero_is_new && leaveZero(r) && s < length; s *= CP_ROOT_MARGIN) {
     const sunrealtype t = start + mem->dir * s;
     const int flag      = evaluateBetween(mem, t);
     if (flag) return flag;
@@ -270,7 +268,7 @@ static int leaveWithin(CPOneStep mem) {
 static int slopesAt(CPOneStep mem, sunrealtype t, N_Vector y, const sunrealtype *values,
                     sunrealtype *slope) {
   const CPIntegrator s    = &mem->base;
-  const sunrealtype least = LATER * cpOneStepTimeRoundoff(mem);
+  const sunrealtype least = CP_ROOT_MARGIN * cpOneStepTimeRoundoff(mem);
   sunrealtype ds          = fmax(SLOPE_STEP * fabs(mem->hlast), least);
   if (t == s->t) ds = -ds;
   int flag = mem->method->interpolate(mem, t, 1, s->tmp);
@@ -384,7 +382,7 @@ static int locate(CPOneStep mem) {
   sunrealtype wlo = 1.0, whi = 1.0;
   int followed = -1,
       last     = 0; /* last is 1 if the upper end has moved last, -1 if it was the lower one */
-  for (int k = 0; k < MAX_ITERATIONS && fabs(r->thi - r->tlo) > tol; k++) {
+  for (int k = 0; fabs(r->thi - r->tlo) > tol; k++) {
     const sunrealtype length = r->thi - r->tlo;
     sunrealtype fraction     = 0.5;
     if (k < SECANTS || k % 2 == 0) {
