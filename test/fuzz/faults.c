@@ -330,7 +330,7 @@ static int functional(Stage *s) {
   const CPFunctional F             = {CP_SIZED(CPFunctional), .ng = 1, .end = mechanism_functional,
                                       .integrand = mechanism_functional};
   const CPGradientOptions forwards = {CP_SIZED(CPGradientOptions), .mode = CP_GRADIENT_FORWARD},
-                          newton   = {.lmm = CV_BDF};
+                          newton   = {CP_SIZED(CPGradientOptions), .lmm = CV_BDF};
   sunrealtype *r                   = s->results + MOST_N;
   if (!has(s, FUNCTIONAL)) return CP_SUCCESS;
   int flag = restart(s);

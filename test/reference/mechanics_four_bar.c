@@ -386,7 +386,7 @@ START_TEST(dependent_rows_give_the_reactions_of_independent_ones) {
   for (int i = 1; i < c.nsamples; i++) {
     sunrealtype lambda[3], reaction[3], exact[3];
     CPMechOutput out     = {CP_SIZED(CPMechOutput), .lambda = lambda, .reaction = reaction},
-                 out_two = {.reaction = exact};
+                 out_two = {CP_SIZED(CPMechOutput), .reaction = exact};
     mech_run_to(run, c.samples[i].t);
     ck_assert_double_le(scaled_error(&c, c.n, run->y, c.samples[i].y),
                         mech_error_bound(&c, c.condition, options.tol, mech_run_steps(run)));
