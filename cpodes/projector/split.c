@@ -77,7 +77,7 @@ static int hasRate(const Split *s, int i) {
 }
 
 static int fits(Split *s, int half, int velocities_first) {
-  const CPMat *R      = &s->rows;
+  const CPMat *R = &s->rows;
   if (2 * half > R->rows) return 0; /* an odd number of components */
   s->half             = half;
   s->velocities_first = velocities_first;
