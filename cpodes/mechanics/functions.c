@@ -227,9 +227,9 @@ CP_RARE int cpMechTestMass(CPMech mech, sunrealtype t) {
   MassAt at = {mech, t};
   void *object;
   if (!mech->eq->M) return CP_SUCCESS;
-  return mech->stats.nkkt > 0
-             ? testMass(mech, t)
-             : cpMemoGet(mech->model->memo, NULL, testFirstMass, NULL, 0, &at, &object);
+  if (mech->stats.nkkt > 0) return testMass(mech, t);
+  const int flag = cpMemoGet(mech->model->memo, NULL, testFirstMass, NULL, 0, &at, &object);
+  return flag == CP_MEM_FAIL ? cpReason(mech->text, flag, "no memory for the test of M") : flag;
 }
 
 /* ---- vectors ---- */
