@@ -371,12 +371,12 @@ int cpMatIsSymmetric(const CPMat *A) { return mirrorAll(A, 0); }
 
 void cpMatSymmetrise(CPMat *A) { mirrorAll(A, 1); }
 
-void cpMatHold(CPMat *W, CPMat *A, const char *held) {
+void cpMatFix(CPMat *W, CPMat *A, const char *fixed) {
   for (int j = 0; j < W->cols; j++) {
     for (size_t k = cpMatFirst(W, j); k < cpMatFirst(W, j + 1); k++) {
       const int i = cpMatRow(W, j, k);
-      if (held[i] || held[j]) W->value[k] = i == j;
+      if (fixed[i] || fixed[j]) W->value[k] = i == j;
     }
-    for (size_t k = cpMatFirst(A, j); held[j] && k < cpMatFirst(A, j + 1); k++) A->value[k] = 0.0;
+    for (size_t k = cpMatFirst(A, j); fixed[j] && k < cpMatFirst(A, j + 1); k++) A->value[k] = 0.0;
   }
 }

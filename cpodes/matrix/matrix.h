@@ -93,10 +93,10 @@ void cpMatAdd(CPMat *A, double alpha, const CPMat *B);
 int cpMatIsSymmetric(const CPMat *A);
 /* A <- (A + A^T) / 2 */
 void cpMatSymmetrise(CPMat *A);
-/* In [W A^T; A 0], replaces the rows and columns of W that belong to held components by those of
- * the identity, and their columns of A by zero: held components do not move, and do not affect the
+/* In [W A^T; A 0], replaces the rows and columns of W that belong to fixed components by those of
+ * the identity, and their columns of A by zero: fixed components do not move, and do not affect the
  * others. */
-void cpMatHold(CPMat *W, CPMat *A, const char *held);
+void cpMatFix(CPMat *W, CPMat *A, const char *fixed);
 
 /* ---- coloring.c ---- */
 

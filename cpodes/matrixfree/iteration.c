@@ -16,10 +16,10 @@
 #include <stdio.h>
 
 /* For vectors: P^2 = P holds, and P^T is the transpose of P, to about 1e-8 of the vector. */
-#define GOAL_OF_VECTOR CP_ROUNDED
+#define RTOL_OF_VECTOR CP_ROUNDED
 
 /* k->x <- K c */
-static int rightInverse(CPMatrixFree k, N_Vector c, double goal) {
+static int rightInverse(CPMatrixFree k, N_Vector c, double rtol) {
   int flag = CP_SUCCESS;
   N_VConst(0.0, k->x);
   for (int l = 0; !flag && l < k->nlevels; l++) {
@@ -29,7 +29,7 @@ static int rightInverse(CPMatrixFree k, N_Vector c, double goal) {
       N_VLinearSum(1.0, k->r, -1.0, k->q, k->r); /* c - G x */
     }
     cpFreeMask(k, l, k->r);
-    if (!flag) flag = cpFreeSolve(k, l, goal, NULL);
+    if (!flag) flag = cpFreeSolve(k, l, rtol, NULL);
   }
   return flag;
 }
@@ -70,7 +70,7 @@ static double distance(CPNewton *newton) {
 
 static int direction(CPNewton *newton, N_Vector x) {
   const CPMatrixFree k = newton->self;
-  const int flag       = rightInverse(k, k->c, CP_GOAL_OF_STATE);
+  const int flag       = rightInverse(k, k->c, CP_CG_RTOL_OF_STATE);
   if (!flag) N_VScale(1.0, k->x, x);
   return flag;
 }
@@ -120,7 +120,7 @@ static int isNoise(CPNewton *newton, sunrealtype t, N_Vector y, double eps, int 
   if (!thorough) return 0;
   int flag = isRoundoffOfTime(k, t, y, eps);
   if (flag) return flag;
-  flag = rightInverse(k, k->c, CP_GOAL_OF_STATE);
+  flag = rightInverse(k, k->c, CP_CG_RTOL_OF_STATE);
   if (flag) return flag < 0 ? flag : 0;
   N_VProd(k->x, k->w, k->g);
   if (N_VMaxNorm(k->g) > CP_NOISE_REACH) return 0;
@@ -200,7 +200,7 @@ int cpFreeTangent(void *self, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector 
   if (flag) return flag;
   flag = cpFreeTimes(k, v, k->c2);
   if (!flag && r) N_VLinearSum(1.0, k->c2, 1.0, r, k->c2);
-  if (!flag) flag = rightInverse(k, k->c2, GOAL_OF_VECTOR);
+  if (!flag) flag = rightInverse(k, k->c2, RTOL_OF_VECTOR);
   if (!flag) N_VLinearSum(1.0, v, -1.0, k->x, v);
   return flag;
 }
@@ -216,7 +216,7 @@ int cpFreeCotangent(void *self, sunrealtype t, N_Vector y, N_Vector ewt, N_Vecto
     if (!flag) flag = cpFreeTimes(k, k->d, k->r);
     cpFreeMask(k, l, k->r);
     N_VConst(0.0, k->x);
-    if (!flag) flag = cpFreeSolve(k, l, GOAL_OF_VECTOR, k->mu);
+    if (!flag) flag = cpFreeSolve(k, l, RTOL_OF_VECTOR, k->mu);
     if (!flag) flag = cpFreeTransposed(k, k->mu, k->g);
     N_VLinearSum(1.0, k->work->v, -1.0, k->g, k->work->v);
   }

@@ -77,9 +77,9 @@ int cpFreeTransposed(CPMatrixFree k, N_Vector w, N_Vector GTw);
 int cpFreeMetric(CPMatrixFree k, int l, N_Vector x, N_Vector Dx); /* D of level l */
 int cpFreeSchurDiag(CPMatrixFree k, N_Vector D, N_Vector diag);
 /* k->x += D_l G_l^T (G_l D_l G_l^T)^+ k->r, where k->r is zero outside the rows of level l. On
- * return k->r is the residual: its violation is at most goal times the initial one, unless the
+ * return k->r is the residual: its violation is at most rtol times the initial one, unless the
  * remainder is a contradiction. mu as in cpKrylovSolve. */
-int cpFreeSolve(CPMatrixFree k, int l, double goal, N_Vector mu);
+int cpFreeSolve(CPMatrixFree k, int l, double rtol, N_Vector mu);
 /* x_i <- 0 outside the rows of level l */
 void cpFreeMask(const CPMatrixFree k, int l, N_Vector x);
 

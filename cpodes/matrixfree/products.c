@@ -94,12 +94,12 @@ static int byUser(void *self, N_Vector r, N_Vector z) {
 static const CPKrylovProducts plain    = {levelTimes, levelTransposed, levelMetric, NULL};
 static const CPKrylovProducts withUser = {levelTimes, levelTransposed, levelMetric, byUser};
 
-int cpFreeSolve(CPMatrixFree k, int l, double goal, N_Vector mu) {
+int cpFreeSolve(CPMatrixFree k, int l, double rtol, N_Vector mu) {
   char text[CP_TEXT_LENGTH] = "";
   long int iterations       = 0;
   CP_COUNT(k->work, nlinsolves);
   k->level[l].cg->products = k->given->psolve ? &withUser : &plain;
-  const int flag = cpKrylovSolve(k->level[l].cg, k->weight, goal, k->r, k->x, mu, &iterations, text);
+  const int flag = cpKrylovSolve(k->level[l].cg, k->weight, rtol, k->r, k->x, mu, &iterations, text);
   cpWorkCount(k->work, CP_COUNTER(nli), iterations);
   if (text[0]) cpReason(k->work->text, flag, "at t = %.10g: %s", k->t, text);
   return flag;
@@ -177,7 +177,7 @@ static int update(void *self, sunrealtype t, N_Vector y, N_Vector ewt) {
     return cpReason(k->work->text, CP_NOT_SUPPORTED,
                     "products cannot honour %s with a metric of the user's "
                     "(CPProjectorSetMetricProduct): use the error norm, or G as a matrix",
-                    P->free ? "components that are held" : "levels");
+                    P->free ? "components that are fixed" : "levels");
   if (k->nlevels != nlevels && open(k, nlevels))
     return cpReason(k->work->text, CP_MEM_FAIL, "no memory for conjugate gradients");
   k->revision = P->revision;

@@ -78,12 +78,12 @@ CP_RARE static int chooseRankTolerance(CPMech mech, sunrealtype t, const sunreal
   return flag;
 }
 
-/* reduced <- M and A with FULL motions held (cpMatHold); evaluates the motions at t. */
+/* reduced <- M and A with FULL motions held (cpMatFix); evaluates the motions at t. */
 CP_RARE static int reduce(CPMech mech, sunrealtype t) {
   const CPMat *M = &mech->reduced.M, *A = &mech->reduced.A;
   memcpy(M->value, mech->userM.A.value, cpMatEntries(M) * sizeof *M->value);
   memcpy(A->value, mech->A.value, cpMatEntries(A) * sizeof *A->value);
-  cpMatHold(&mech->reduced.M, &mech->reduced.A, mech->motions->is_full);
+  cpMatFix(&mech->reduced.M, &mech->reduced.A, mech->motions->is_full);
   return cpMechMotions(mech, t);
 }
 

@@ -41,7 +41,7 @@ typedef struct {
 } CPMechDifferences;
 
 typedef struct {
-  CPMat M, A; /* M and A after cpMatHold for FULL motions; empty if there are none */
+  CPMat M, A; /* M and A after cpMatFix for FULL motions; empty if there are none */
 } CPMechReduced;
 
 /* functions.c: values of the newest evaluation */

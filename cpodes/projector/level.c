@@ -1,5 +1,5 @@
 /* Levels and their saddle points: on the rows and columns of level l, [W_l A_l^T; A_l 0] with A_l =
- * G_l, and W_l the block of the metric's matrix, or D_l^{-1} if the metric is diagonal. Held
+ * G_l, and W_l the block of the metric's matrix, or D_l^{-1} if the metric is diagonal. Fixed
  * components do not move: D_l is the inverse of the block of W on the free components, not the
  * block of an inverse. */
 #include "projector_impl.h"
@@ -68,7 +68,7 @@ static int createMatrix(CPArena *arena, const CPMat *from, const int *cols, cons
 }
 
 /* Is A the matrix g itself? It is on a single level, unless a metric that is a matrix requires a
- * copy in which held columns are zero. */
+ * copy in which fixed columns are zero. */
 static int isWhole(const CPWork work) { return work->nlevels == 1 && cpHasDiagonalMetric(work->P); }
 
 int cpLevelCreate(CPWork work, int l) {
@@ -80,7 +80,7 @@ int cpLevelCreate(CPWork work, int l) {
   CP_ARRAYS(arena, level->ncols, &level->root, &level->f, &level->x);
   CP_NEW(arena, level->length, level->nrows);
   CP_NEW(arena, level->off, level->nrows);
-  CP_NEW(arena, level->held, level->ncols);
+  CP_NEW(arena, level->fixed, level->ncols);
   if (cpArenaStatus(arena)) return CP_MEM_FAIL;
   level->A = (CPMat){.rows = level->nrows, .cols = level->ncols};
   level->W = (CPMat){.rows = level->ncols, .cols = level->ncols};
@@ -129,14 +129,14 @@ int cpLevelFactor(CPWork work, int l, double ranktol) {
   CPWeight D = {.root = level->root, .length = work->norm == CP_NORM_ERROR ? level->length : NULL};
   if (!W->value) return cpSaddleFactor(level->saddle, D, A, ranktol);
   gather(&work->M.A, level->cols, level->col_place, W, NULL);
-  for (int q = 0; q < level->ncols; q++) level->held[q] = level->root[q] == 0.0;
-  cpMatHold(W, A, level->held);
+  for (int q = 0; q < level->ncols; q++) level->fixed[q] = level->root[q] == 0.0;
+  cpMatFix(W, A, level->fixed);
   return cpSaddleFactor(level->saddle, (CPWeight){.matrix = W}, A, ranktol);
 }
 
 /* ---- solutions ---- */
 
-/* In a diagonal metric, root = 0 already keeps held components fixed. */
+/* In a diagonal metric, root = 0 already keeps components fixed. */
 int cpLevelSolve(CPLevel *level, const double *f, const double *b, double *x, double *mu) {
   const int *cols = level->cols, n = level->ncols, diagonal = !level->W.value;
   for (int q = 0; f && q < n; q++)

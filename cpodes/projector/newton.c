@@ -37,9 +37,9 @@
 
 void cpNewtonInit(CPNewton *newton, CPArena *arena, const CPNewtonParts *parts, void *self,
                   CPWork work, N_Vector tmpl) {
-  *newton       = (CPNewton){.parts = parts, .self = self, .work = work, .uses = 1};
-  newton->rank  = (CPRank){.rank = -1, .sine = 1.0};
-  newton->finer = 1.0;
+  *newton              = (CPNewton){.parts = parts, .self = self, .work = work, .uses = 1};
+  newton->rank         = (CPRank){.rank = -1, .sine = 1.0};
+  newton->bound_factor = 1.0;
   if (tmpl) cpNewtonVectors(newton, arena, tmpl);
 }
 
@@ -82,13 +82,13 @@ static int renew(CPNewton *newton, sunrealtype t, N_Vector y, N_Vector ewt, int 
 /* Residuals of eps leave position errors up to eps over the sine of the narrowest angle between
  * constraints, and velocity errors, whose constraints turn with the positions, up to eps over its
  * square: near a singular position these are large, in a direction along which the state could
- * continue. The goal is therefore reduced if the sine is below NARROW; where it cannot be reached,
+ * continue. The bound is therefore reduced if the sine is below NARROW; where it cannot be reached,
  * eps is enough. */
 #define NARROW 0.3
 
-static double goalOf(const CPNewton *newton, double eps) {
+static double boundOf(const CPNewton *newton, double eps) {
   const double part = fmin(newton->rank.sine / NARROW, 1.0);
-  return eps * newton->finer * part * part;
+  return eps * newton->bound_factor * part * part;
 }
 
 /* y <- y - K c(t, y) with the present factors, then evaluates c and its norm at the new y. */
@@ -126,22 +126,23 @@ int cpNewtonProject(CPNewton *newton, sunrealtype t, N_Vector y, N_Vector ewt, i
   double slowest = 0.0; /* ratio with factors of an earlier projection */
   cpCopy(newton->y, y);
   for (;;) { /* with the present factors */
-    const double goal = goalOf(newton, options->eps);
-    double ratio      = 0.0;
-    int noise         = 0;
+    const double bound = boundOf(newton, options->eps);
+    double ratio       = 0.0;
+    int noise          = 0;
     for (int left = MOST_KEPT - 1; !noise; left--) {
       const double previous = violation;
       flag                  = correct(newton, t, &violation);
-      if (flag || violation <= goal) break;
+      if (flag || violation <= bound) break;
       ratio = previous > 0.0 ? violation / previous : 0.0;
       if (nrenewed == 0) slowest = fmax(slowest, ratio);
-      noise = parts->is_noise(newton, t, newton->y, goal, 0);
+      noise = parts->is_noise(newton, t, newton->y, bound, 0);
       /* Also if the violation has overflowed, or is NaN */
-      if (!(nrenewed > 0 ? ratio <= SLOW : left > 0 && violation * pow(ratio, left) <= goal)) break;
+      if (!(nrenewed > 0 ? ratio <= SLOW : left > 0 && violation * pow(ratio, left) <= bound))
+        break;
     }
     newton->violation = violation;
-    if (!flag && violation <= goal) break;
-    if (!flag && !noise) noise = parts->is_noise(newton, t, newton->y, goal, 1);
+    if (!flag && violation <= bound) break;
+    if (!flag && !noise) noise = parts->is_noise(newton, t, newton->y, bound, 1);
     if (flag < 0 || noise < 0) return flag < 0 ? flag : noise;
     if (noise && violation > options->eps) {
       CP_COUNT(newton->work, nfloor);

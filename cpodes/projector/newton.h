@@ -86,7 +86,7 @@ typedef struct {
 } CPRows;
 
 /* The state of an iteration with one set of factors. newton.c and method.c write it; a kind sets
- * parts, self, rows, uses and finer, and norms.c sets rank where it replaces the iteration. */
+ * parts, self, rows, uses and bound_factor, and norms.c sets rank where it replaces the iteration. */
 struct CPNewton_ {
   const CPNewtonParts *parts;
   void *self;   /* the problem that is solved */
@@ -101,8 +101,8 @@ struct CPNewton_ {
   int accepted;         /* 1: a step has been accepted since */
   long int made;        /* serial number of the factors */
   CPRank rank;
-  /* factor applied to the goal of the next projections, where that can be reached; usually 1 */
-  double finer;
+  /* factor applied to the bound of the next projections, where that can be reached; usually 1 */
+  double bound_factor;
   sunindextype highest_rank; /* highest rank in accepted steps */
   /* results of the newest projection */
   double violation;
@@ -269,7 +269,7 @@ void cpAppend(char *text, size_t length, const char *more);
 /* Reduction of the residual of conjugate gradients when a state is projected. Measured with chains of 10 and
  * 40 links, BDF and Adams at 1e-6 and 1e-9: with 1e-4 steps and states are those of a direct solver, to
  * 0.02 tolerances; with 1e-2 there are up to 28 % more steps, and states are 2 to 2000 tolerances off. */
-#define CP_GOAL_OF_STATE 1.0e-4
+#define CP_CG_RTOL_OF_STATE 1.0e-4
 /* Fraction of the residuals that can remain only if constraints contradict each other. */
 #define CP_REMAINS 0.1
 /* A smooth c shows no curvature over moves below this fraction of the tolerance. */

@@ -43,7 +43,7 @@ typedef struct {
 CP_WIDE_PART int some(Norms *norms, int first, int lanes, int length, int weighted) {
   const CPUnitNorm *u = norms->norm + first;
   const double r = u->value, most = norms->violation;
-  const double roundoff = (8.0 + length) * CP_UROUND * r, goal = norms->eps * norms->eps;
+  const double roundoff = (8.0 + length) * CP_UROUND * r, bound = norms->eps * norms->eps;
   const double *restrict w = norms->w + u->first;
   double *restrict q       = norms->y + u->first;
   double Dq[LONGEST], mu[LANES], violation[LANES];
@@ -68,7 +68,7 @@ CP_WIDE_PART int some(Norms *norms, int first, int lanes, int length, int weight
     bad |= !(m1 > LEAST_SUM);
     bad |= !(m1 < 1.0 / LEAST_SUM);
     bad |= !(m0 < FAR * (r * r));
-    bad |= !(roundoff * roundoff * size < goal);
+    bad |= !(roundoff * roundoff * size < bound);
     if (weighted) bad |= !(FAR * root2 > m1 * m1);
   }
   if (bad) return 0;

@@ -36,7 +36,7 @@ typedef struct {
   /* [nrows] lengths of A's rows in units of the tolerances (which are root in the error norm) */
   double *length;
   char *off;       /* [nrows] 1: the row has no gradient, or is switched off */
-  char *held;      /* [ncols] 1: root is 0 (only with a metric that is a matrix) */
+  char *fixed;     /* [ncols] 1: root is 0 (only with a metric that is a matrix) */
   double *f, *x;   /* [ncols] */
   CPSaddle saddle; /* NULL without rows, and before the first factors */
   CPArena arena;
@@ -89,7 +89,7 @@ struct CPWork_ {
   CPLevel levels[CP_MAX_LEVELS];
   CPLinSol linsol; /* the solver in use */
   CPUserMat M;     /* n x n: the metric as the user gave it */
-  /* [n] square root of a diagonal D, with other metrics 1; 0: the component is held */
+  /* [n] square root of a diagonal D, with other metrics 1; 0: the component is fixed */
   double *sqrtd;
   /* 1: the factors are those of the damped iteration, where no row is dropped because of its
    * distance from the manifold */
@@ -133,7 +133,7 @@ struct CPProjector_ {
   int nnorms;
   CPUnitNorm *norms;          /* [nnorms] */
   N_Vector ctol;              /* [mc], or NULL */
-  int *free, *active;         /* [n], [mc], or NULL: 0: held, off */
+  int *free, *active;         /* [n], [mc], or NULL: 0: fixed, off */
   int has_metric;             /* 1: the metric is the user's own, not that of the norm */
   int has_levels;             /* 1: levels are given */
   int nlevels;                /* 0: levels are yet to be detected */

@@ -123,7 +123,7 @@ static int curvature(CPKrylov k, double *delta, char *text) {
   return blamePreconditioner(text, *delta);
 }
 
-int cpKrylovSolve(CPKrylov k, N_Vector weight, double goal, N_Vector r, N_Vector x, N_Vector mu,
+int cpKrylovSolve(CPKrylov k, N_Vector weight, double rtol, N_Vector r, N_Vector x, N_Vector mu,
                   long int *iterations, char *text) {
   const double first = cpKrylovNorm(weight, r, k->scaled);
   double gamma, delta, rz_start = 0.0;
@@ -175,7 +175,7 @@ int cpKrylovSolve(CPKrylov k, N_Vector weight, double goal, N_Vector r, N_Vector
     N_VLinearSum(1.0, k->z, -alpha, k->Bq, k->z);   /* z -= alpha B q */
     if (mu) N_VLinearSum(1.0, mu, alpha, k->p, mu); /* mu += alpha p */
     ++*iterations;
-    if (cpKrylovNorm(weight, r, k->scaled) <= goal * first) return CP_SUCCESS;
+    if (cpKrylovNorm(weight, r, k->scaled) <= rtol * first) return CP_SUCCESS;
   }
   return explain(k, r, "conjugate gradients do not converge", text);
 }

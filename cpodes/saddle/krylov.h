@@ -36,11 +36,11 @@ void cpKrylovFree(CPKrylov *krylov);
 void cpKrylovReset(CPKrylov krylov);
 
 /* x <- x + D A^T S^+ r and, unless mu is NULL, mu <- S^+ r. r: in, 0 in rows that are switched off;
- * out, the residual. It is at most goal times its initial size in the norm cpKrylovNorm, unless the
+ * out, the residual. It is at most rtol times its initial size in the norm cpKrylovNorm, unless the
  * rows contradict each other: then r is the part outside the range of A. Returns 0, the code of a
  * product that failed, or a code whose reason is written to text [CP_TEXT_LENGTH]. The iterations
  * are added to *iterations. */
-int cpKrylovSolve(CPKrylov krylov, N_Vector weight, double goal, N_Vector r, N_Vector x,
+int cpKrylovSolve(CPKrylov krylov, N_Vector weight, double rtol, N_Vector r, N_Vector x,
                   N_Vector mu, long int *iterations, char *text);
 /* sqrt(max weight_i c_i^2); tmp: workspace like c */
 double cpKrylovNorm(N_Vector weight, N_Vector c, N_Vector tmp);

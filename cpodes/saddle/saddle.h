@@ -24,7 +24,7 @@ typedef struct CPSaddle_ *CPSaddle;
 
 /* W: root or matrix; the identity if both are NULL. */
 typedef struct {
-  /* [n] for a diagonal W = D^{-1}: square roots of D_jj; 0: component j is held, x_j = 0 */
+  /* [n] for a diagonal W = D^{-1}: square roots of D_jj; 0: component j is fixed, x_j = 0 */
   const double *root;
   /* [m] lengths of the rows of A D^(1/2), with D diagonal, if they are known; else NULL */
   const double *length;
@@ -167,7 +167,7 @@ struct CPSaddle_ {
   CPLinSol first, general;                   /* general = AUTO: there is none */
   int stays, stays_for_good, wait, patience; /* see factorByEither in saddle.c */
   int has_matrix;                            /* W is a matrix, not diagonal */
-  int is_identity;                           /* W is a multiple of 1 in all that is not held */
+  int is_identity;                           /* W is a multiple of 1 in all that is not fixed */
   /* W, if it is a matrix, and A: structures of the caller, values of the newest factorisation */
   CPMat M, A;
   double *root; /* [n] for a diagonal W: CPWeight.root of the newest factorisation, copied */

@@ -39,7 +39,7 @@ static int schurCreate(CPSaddle s) {
   return flag ? flag : cpWeightCreate(&c->W, s);
 }
 
-/* X^T = A F, from the entries of A that are not zero and whose component is not held */
+/* X^T = A F, from the entries of A that are not zero and whose component is not fixed */
 static void gatherSparse(const CPSaddle s, Schur *c) {
   const CPMat *A = &s->A;
   size_t count   = 0;

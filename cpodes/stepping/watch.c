@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-/* The first distance and the least one, as parts of the time from the start to the goal. The least one bounds the
+/* The first distance and the least one, as parts of the time from the start to the tout. The least one bounds the
  * effort at jumps. */
 #define FIRST 1.0e-5
 #define LEAST 1.0e-6
@@ -45,9 +45,9 @@ void cpWatchContinue(CPWatch *w, int changed) {
   w->t = w->between = w->before = w->kept = NAN;
 }
 
-static void begin(CPWatch *w, sunrealtype a, sunrealtype goal) {
+static void begin(CPWatch *w, sunrealtype a, sunrealtype tout) {
   w->begun = 1, w->depends = w->known = w->looks = 0;
-  w->begin = w->newest = a, w->size = FIRST * fabs(goal - a), w->changed = 0;
+  w->begin = w->newest = a, w->size = FIRST * fabs(tout - a), w->changed = 0;
   w->t = w->between = w->before = w->kept = NAN;
   memset(w->scale, 0, (size_t)w->n * sizeof *w->scale);
 }
@@ -111,19 +111,19 @@ static int evaluate(CPWatch *w, const CPWatched *f, sunrealtype t, sunrealtype *
   return flag;
 }
 
-int cpWatch(CPWatch *w, const CPWatched *f, sunrealtype goal, sunrealtype a, const sunrealtype *ga,
+int cpWatch(CPWatch *w, const CPWatched *f, sunrealtype tout, sunrealtype a, const sunrealtype *ga,
             sunrealtype b, const sunrealtype *gb, const sunrealtype *ref, sunrealtype limit,
             sunrealtype *found) {
   const sunrealtype dir = b > a ? 1.0 : -1.0;
   int flag              = 0;
   *found                = NAN;
-  if (!w->begun) begin(w, a, goal);
+  if (!w->begun) begin(w, a, tout);
   if (isnan(w->t) || (!w->known && (w->t - a) * dir <= 0.0)) restartAt(w, a, ga);
   measure(w, ga), measure(w, gb), measure(w, ref);
-  const int moves = varies(w, ga, gb), to_b = moves || !((goal - w->begin) * dir > 0.0);
+  const int moves = varies(w, ga, gb), to_b = moves || !((tout - w->begin) * dir > 0.0);
   while (!flag) {
     const sunrealtype parts = moves && !w->depends ? CP_WATCH_PARTS_MOVING : CP_WATCH_PARTS;
-    const sunrealtype whole = fmax(((to_b ? b : w->t) - w->begin) * dir, (goal - w->begin) * dir);
+    const sunrealtype whole = fmax(((to_b ? b : w->t) - w->begin) * dir, (tout - w->begin) * dir);
     const sunrealtype least = fmax(LEAST * whole, 1.0e3 * CP_UROUND * fabs(w->t));
     w->size                 = fmax(fmin(w->size, whole / parts), fmax(least, DBL_MIN));
     const int spans         = (w->t - a) * dir < 0.0;

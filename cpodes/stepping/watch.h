@@ -56,9 +56,9 @@ void cpWatchContinue(CPWatch *w, int changed);
 /* The part of the run behind t, where g is given, will be repeated. */
 void cpWatchBack(CPWatch *w, sunrealtype t, const sunrealtype *g);
 /* Looks at g in (a, limit], which lies in the newest step or its part up to b, where g is ga and gb. ref: g at the state
- * that `frozen` uses. If limit is before b, the rest is for a later call. goal: where the run is to go. found: out, a time
+ * that `frozen` uses. If limit is before b, the rest is for a later call. tout: where the run is to go. found: out, a time
  * where some g_i has crossed zero since w->t or a, or NAN. Returns 0 or what the functions return. */
-int cpWatch(CPWatch *w, const CPWatched *f, sunrealtype goal, sunrealtype a, const sunrealtype *ga,
+int cpWatch(CPWatch *w, const CPWatched *f, sunrealtype tout, sunrealtype a, const sunrealtype *ga,
             sunrealtype b, const sunrealtype *gb, const sunrealtype *ref, sunrealtype limit,
             sunrealtype *found);
 

@@ -78,7 +78,7 @@ static int evaluateMetric(CPMechProblem *p, sunrealtype t, const double *q, cons
   const CPMech mech = p->own->mech;
   if (isDiagonal(f->metric)) {
     for (int j = 0; j < mech->nu; j++)
-      f->root[j] = p->held[j] ? 0.0 : f->metric == CP_METRIC_L2 ? 1.0 : 1.0 / w[j];
+      f->root[j] = p->fixed[j] ? 0.0 : f->metric == CP_METRIC_L2 ? 1.0 : 1.0 / w[j];
     *weight = (CPWeight){.root = f->root};
     return CP_SUCCESS;
   }
@@ -93,9 +93,9 @@ static int evaluateMetric(CPMechProblem *p, sunrealtype t, const double *q, cons
   const CPMat *W = f->W.value ? &f->W : &mech->userM.A;
   *weight        = (CPWeight){.matrix = W};
   const int flag = cpMetricCheck(W, t, cpWorkText(p->own->work));
-  if (!f->A_held.value) return flag;
-  memcpy(f->A_held.value, f->A.value, cpMatEntries(&f->A) * sizeof *f->A.value);
-  cpMatHold(&f->W, &f->A_held, p->held);
+  if (!f->A_fixed.value) return flag;
+  memcpy(f->A_fixed.value, f->A.value, cpMatEntries(&f->A) * sizeof *f->A.value);
+  cpMatFix(&f->W, &f->A_fixed, p->fixed);
   return flag;
 }
 
@@ -152,7 +152,7 @@ int cpMechSubtractRows(CPMechProblem *p, const double *mu, double *w) {
 }
 
 /* x <- K r, mu <- (A D A^T)^+ r by conjugate gradients; each may be NULL. */
-static int byProducts(CPMechProblem *p, const double *r, double goal, double *x, double *mu) {
+static int byProducts(CPMechProblem *p, const double *r, double rtol, double *x, double *mu) {
   CPMechFactors *f    = p->factors;
   const CPMech mech   = p->own->mech;
   long int iterations = 0;
@@ -162,7 +162,7 @@ static int byProducts(CPMechProblem *p, const double *r, double goal, double *x,
     if (p->off[i]) NV_DATA_S(f->rhs)[i] = 0.0;
     NV_DATA_S(f->weight)[i] = p->rows.is_idle[i] ? 0.0 : 1.0 / (p->rows.size[i] * p->rows.size[i]);
   }
-  const int flag = cpKrylovSolve(f->krylov, f->weight, goal, f->rhs, f->solution,
+  const int flag = cpKrylovSolve(f->krylov, f->weight, rtol, f->rhs, f->solution,
                                  mu ? f->multipliers : NULL, &iterations, cpWorkText(p->own->work));
   cpWorkCount(p->own->work, CP_COUNTER(nli), iterations);
   CP_COUNT(p->own->work, nlinsolves);
@@ -178,8 +178,8 @@ static int solve(CPMechProblem *p, const double *w, const double *r, double *x, 
   return flag ? cpSaddleFailed(saddle, flag, NAN, NULL, cpWorkText(p->own->work)) : CP_SUCCESS;
 }
 
-int cpMechLift(CPMechProblem *p, const double *r, double *x, double goal) {
-  return p->factors->saddle ? solve(p, NULL, r, x, NULL) : byProducts(p, r, goal, x, NULL);
+int cpMechLift(CPMechProblem *p, const double *r, double *x, double rtol) {
+  return p->factors->saddle ? solve(p, NULL, r, x, NULL) : byProducts(p, r, rtol, x, NULL);
 }
 
 int cpMechLiftTransposed(CPMechProblem *p, const double *w, double *mu) {
@@ -188,7 +188,7 @@ int cpMechLiftTransposed(CPMechProblem *p, const double *w, double *mu) {
   memcpy(NV_DATA_S(p->own->trial), w, (size_t)p->own->mech->nu * sizeof *w);
   int flag = metric(f, p->own->trial, f->solution); /* mu = (A D A^T)^+ A D w */
   if (!flag) flag = cpMechRowsTimes(p, NV_DATA_S(f->solution), p->own->r2);
-  return flag ? flag : byProducts(p, p->own->r2, CP_GOAL_OF_VECTOR, NULL, mu);
+  return flag ? flag : byProducts(p, p->own->r2, CP_CG_RTOL_OF_VECTOR, NULL, mu);
 }
 
 /* ---- sizes of the rows ---- */
@@ -206,7 +206,7 @@ static int estimateRows(CPMechProblem *p, const double *w, int all, double *size
     for (int i = 0; i < 4; i++) cpUniform(&state); /* separates the sequences of successive k */
     for (int j = 0; j < mech->nu; j++) {
       const double u = cpUniformAwayFromZero(&state);
-      v[j]           = !all && p->held[j] ? 0.0 : w ? u / w[j] : u;
+      v[j]           = !all && p->fixed[j] ? 0.0 : w ? u / w[j] : u;
     }
     const int flag = cpMechRowsTimes(p, v, own->r);
     if (flag) return flag;
@@ -221,7 +221,7 @@ static int estimateRows(CPMechProblem *p, const double *w, int all, double *size
 static int sizesOf(CPMechProblem *p, const double *w, int all, double *size) {
   double *unit = p->own->z;
   if (!p->factors->saddle) return estimateRows(p, w, all, size);
-  for (int j = 0; j < p->own->mech->nu; j++) unit[j] = !all && p->held[j] ? 0.0 : 1.0 / w[j];
+  for (int j = 0; j < p->own->mech->nu; j++) unit[j] = !all && p->fixed[j] ? 0.0 : 1.0 / w[j];
   cpMatRowLengths(&p->factors->A, unit, p->own->r, size);
   return CP_SUCCESS;
 }
@@ -258,7 +258,7 @@ static int failedFactor(CPMechProblem *p, sunrealtype t, int flag) {
 static void freeSolver(CPMechFactors *f) {
   cpSaddleFree(&f->saddle);
   cpMatFree(&f->W);
-  cpMatFree(&f->A_held);
+  cpMatFree(&f->A_fixed);
   f->metric = CP_METRIC_DEFAULT;
 }
 
@@ -289,7 +289,7 @@ static int createSolver(CPMechFactors *f, CPMechMetric metric) {
   f->own->arena.failed = 0; /* Memory may be found the next time. */
   if (!flag && metric == CP_METRIC_NEWTON) flag = cpMechNewtonPattern(mech, &f->W);
   else if (!flag && W && mech->motions->nfull > 0) flag = cpMatClone(&f->W, W);
-  if (!flag && W && mech->motions->nfull > 0) flag = cpMatClone(&f->A_held, &mech->A);
+  if (!flag && W && mech->motions->nfull > 0) flag = cpMatClone(&f->A_fixed, &mech->A);
   if (W && f->W.value) W = &f->W;
   if (!flag) flag = cpSaddleCreate(&f->saddle, options, W, &f->A);
   if (flag == CP_ILL_INPUT) {
@@ -323,7 +323,7 @@ static int makePreconditioner(CPMechProblem *p) {
 static int factor(CPMechProblem *p, sunrealtype t, const double *x, CPWeight W, int damped) {
   CPMechFactors *f  = p->factors;
   const CPMech mech = p->own->mech;
-  const CPMat *A    = f->A_held.value ? &f->A_held : &f->A;
+  const CPMat *A    = f->A_fixed.value ? &f->A_fixed : &f->A;
   double *size = p->own->z, *terms = p->own->r, angle = CP_ROUNDED;
   if (!cpSaddleUseRows(f->saddle, p->off) && !damped) { /* Far off the manifold all rows count. */
     for (int j = 0; j < mech->nu; j++)
@@ -444,11 +444,11 @@ static void createProblem(CPMechProjection *own, int which) {
   p->which         = which;
   p->x             = serial(arena, own->mech->nu, own->mech->ctx);
   CP_NEW(arena, p->off, m);
-  CP_NEW(arena, p->held, own->mech->nu);
+  CP_NEW(arena, p->fixed, own->mech->nu);
   CP_NEW(arena, p->rates, m);
   cpRowsCreate(&p->rows, arena, m, own->mech->nu);
   p->rows.unit = p->rows.size;
-  if (p->held) memcpy(p->held, own->mech->motions->is_full, (size_t)own->mech->nu);
+  if (p->fixed) memcpy(p->fixed, own->mech->motions->is_full, (size_t)own->mech->nu);
 }
 
 static int create(CPMechProjection *own) {

@@ -125,7 +125,7 @@ static int move(CPMechProjection *own, sunrealtype t, N_Vector ewt, int only_if_
   const CPMech mech = own->mech;
   sunrealtype *y = cpData(own->y), *u = y + mech->nq;
   CPViolation motions = {.worst = -1};
-  double finer        = 1.0;
+  double factor       = 1.0;
   int flag            = CP_SUCCESS;
   if (mech->motions->count > 0) {
     flag = cpMechMotions(mech, t);
@@ -146,14 +146,14 @@ static int move(CPMechProjection *own, sunrealtype t, N_Vector ewt, int only_if_
     if (newton->valid)
       flag = cpMechMeasureRows(p, ewt); /* The other problem may have made these factors. */
     if (flag) return flag;
-    newton->finer = which == CP_POSITIONS ? finer : 1.0;
+    newton->bound_factor = which == CP_POSITIONS ? factor : 1.0;
     if (assemble) flag = cpNewtonDamped(newton, t, p->x, ewt);
-    else flag = cpNewtonProject(newton, t, p->x, ewt, only_if_needed && finer == 1.0, &one);
-    newton->finer = 1.0;
-    if (which == CP_VELOCITIES && flag == -CP_PROJ_INCONSISTENT && finer == 1.0 &&
+    else flag = cpNewtonProject(newton, t, p->x, ewt, only_if_needed && factor == 1.0, &one);
+    newton->bound_factor = 1.0;
+    if (which == CP_VELOCITIES && flag == -CP_PROJ_INCONSISTENT && factor == 1.0 &&
         isOn(own, CP_POSITIONS)) {
-      finer = CP_GOAL_OF_STATE;
-      which = -1; /* again, from the present positions */
+      factor = CP_CG_RTOL_OF_STATE;
+      which  = -1; /* again, from the present positions */
       continue;
     }
     if (!flag && which == CP_POSITIONS)
@@ -281,18 +281,18 @@ static int holdComponents(CPMechProblem *p, const sunrealtype *y, const sunrealt
   int flag          = CP_SUCCESS;
   for (int j = 0; j < mech->nu; j++) {
     const int i = p->which == CP_VELOCITIES ? mech->nq + j : mech->coords->pair[j];
-    if (i >= 0 && id[i] == 0.0) p->held[j] = 1;
+    if (i >= 0 && id[i] == 0.0) p->fixed[j] = 1;
   }
   if (p->which == CP_VELOCITIES) return CP_SUCCESS;
   for (int k = 0; k < mech->coords->nquaternions; k++) {
     const CPMechQuaternion *Q = &mech->coords->quaternions[k];
     for (int i = 0; i < 4; i++)
-      if (id[Q->first_q + i] == 0.0) memset(p->held + Q->first_u, 1, 3);
+      if (id[Q->first_q + i] == 0.0) memset(p->fixed + Q->first_u, 1, 3);
   }
   for (int j = 0; mech->eq->N && !flag && j < mech->nu; j++) {
     flag = cpMechColumn(mech, y, j, column);
     for (int i = 0; !flag && i < mech->nq; i++)
-      if (column[i] != 0.0 && id[i] == 0.0) p->held[j] = 1;
+      if (column[i] != 0.0 && id[i] == 0.0) p->fixed[j] = 1;
   }
   return cpMechFailed(p->own, flag);
 }

@@ -35,11 +35,11 @@ typedef struct {
   sunrealtype t_partials;
   sunrealtype t;
   double *q;       /* [nq] */
-  double *root;    /* [nu] roots of a diagonal D; 0: held */
+  double *root;    /* [nu] roots of a diagonal D; 0: fixed */
   CPSaddle saddle; /* NULL with operators */
   CPMat A;         /* m x nu */
-  /* A without the columns that are held, for FULL motions and a matrix W; else empty */
-  CPMat A_held;
+  /* A without the columns that are fixed, for FULL motions and a matrix W; else empty */
+  CPMat A_fixed;
   CPMat W; /* W of NEWTON or with FULL motions; else empty, and W is userM.A */
   /* with operators */
   CPKrylov krylov;
@@ -54,7 +54,7 @@ typedef struct {
   CPMechFactors *factors;
   int nactive;     /* number of rows that exist here and are on */
   char *off;       /* [m] 1: row does not exist here, or is switched off */
-  char *held;      /* [nu] 1: x_j does not move */
+  char *fixed;     /* [nu] 1: x_j does not move */
   const double *q; /* [nq] positions: q0; velocities: q */
   N_Vector x;      /* [nu] the unknown */
   /* residuals, 0 in rows that are off, and the sizes that correspond to the tolerance */
@@ -115,9 +115,9 @@ int cpMechMeasureRows(CPMechProblem *p, N_Vector ewt);
 /* r <- A v, zero in rows that are off; w <- w - A^T mu */
 int cpMechRowsTimes(CPMechProblem *p, const double *v, double *r);
 int cpMechSubtractRows(CPMechProblem *p, const double *mu, double *w);
-/* x <- K r, mu <- K^T w. goal: with operators, relative residual of conjugate gradients */
-#define CP_GOAL_OF_VECTOR CP_ROUNDED
-int cpMechLift(CPMechProblem *p, const double *r, double *x, double goal);
+/* x <- K r, mu <- K^T w. rtol: with operators, relative residual of conjugate gradients */
+#define CP_CG_RTOL_OF_VECTOR CP_ROUNDED
+int cpMechLift(CPMechProblem *p, const double *r, double *x, double rtol);
 int cpMechLiftTransposed(CPMechProblem *p, const double *w, double *mu);
 
 /* ---- violation.c ---- */

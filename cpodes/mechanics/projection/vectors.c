@@ -50,7 +50,7 @@ static int projectVector(CPMechProblem *p, double *e, const double *r, const dou
   for (int i = 0; i < mech->m; i++)
     if (!p->off[i]) own->r[i] += (r ? r[number[i]] : 0.0) + (Vw ? Vw[i] : 0.0);
   if (!flag && p->factors->saddle) flag = cpRowsLift(&p->factors->newton, own->r, own->correction);
-  else if (!flag) flag = cpMechLift(p, own->r, own->correction, CP_GOAL_OF_VECTOR);
+  else if (!flag) flag = cpMechLift(p, own->r, own->correction, CP_CG_RTOL_OF_VECTOR);
   for (int j = 0; !flag && j < mech->nu; j++) e[j] -= own->correction[j];
   return flag;
 }
@@ -168,10 +168,10 @@ static int lifted(CPMechProblem *p, double *x) {
   CPMechProjection *own = p->own;
   CPNewton *newton      = &p->factors->newton;
   cpRowsRoundoff(newton, p->x, NULL, own->r);
-  int flag = cpMechLift(p, own->r, x, CP_GOAL_OF_VECTOR);
+  int flag = cpMechLift(p, own->r, x, CP_CG_RTOL_OF_VECTOR);
   if (!flag) flag = cpMechLiftTransposed(p, x, own->r2);
   cpRowsRoundoff(newton, p->x, own->r2, own->r);
-  return flag ? flag : cpMechLift(p, own->r, x, CP_GOAL_OF_VECTOR);
+  return flag ? flag : cpMechLift(p, own->r, x, CP_CG_RTOL_OF_VECTOR);
 }
 
 /* The displacement K_p r of the positions, for the roundoff r of p, changes v at the same u. */
@@ -195,7 +195,7 @@ int cpMechRoundoff(void *self, sunrealtype t, N_Vector yv, N_Vector ewt, double 
   }
   p = prepare(own, CP_VELOCITIES, t, y, ewt, &flag);
   if (p && !flag) flag = cpMechMeasureRows(p, ewt);
-  if (p && !flag) flag = cpMechLift(p, r, x, CP_GOAL_OF_VECTOR);
+  if (p && !flag) flag = cpMechLift(p, r, x, CP_CG_RTOL_OF_VECTOR);
   if (p && !flag) addSquares(p, x, &sum);
   *norm = sqrt(sum / mech->n);
   return flag;

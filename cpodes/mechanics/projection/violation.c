@@ -10,7 +10,7 @@
 #include <string.h>
 
 static int lift(CPNewton *newton, const double *r, double *x) {
-  return cpMechLift(newton->self, r, x, CP_GOAL_OF_STATE);
+  return cpMechLift(newton->self, r, x, CP_CG_RTOL_OF_STATE);
 }
 
 static int terms(CPNewton *newton, N_Vector x, double *result) {
@@ -28,7 +28,7 @@ static int combination(CPNewton *newton, int i, double *mu) {
   CPMechProblem *p = newton->self;
   const CPMat *A   = &p->factors->A;
   double *gradient = p->own->correction;
-  for (int j = 0; j < A->cols; j++) gradient[j] = p->held[j] ? 0.0 : cpMatEntry(A, i, j);
+  for (int j = 0; j < A->cols; j++) gradient[j] = p->fixed[j] ? 0.0 : cpMatEntry(A, i, j);
   return cpMechLiftTransposed(p, gradient, mu);
 }
 

@@ -402,7 +402,7 @@ static int call(CPMultistep mem, sunrealtype tout, N_Vector yout, sunrealtype *t
   const long int nsolves = mem->nsolves;
   mem->failure.cause = mem->failure.fatal = mem->nls.initialized = 0;
   mem->cvodes[0]                                                 = '\0';
-  mem->roots.goal                                                = tout;
+  mem->roots.tout                                                = tout;
   const int result = advance(mem, tout, yout, tret, itask, ncheck, before);
   if (result < 0) return failedCall(mem, result, unknown, yout, tret);
   if (result == CV_ROOT_RETURN) cpRootReturned(mem, *tret);

@@ -189,7 +189,7 @@ typedef struct {
   /* Between the ends of searches (watch.h). From crossed on, or never if that is NAN, g counts as at_crossed. */
   CPWatch watch;
   int *direction;   /* [n] as set by the user */
-  sunrealtype goal; /* where the run is to go */
+  sunrealtype tout; /* where the run is to go */
   sunrealtype crossed, *at_crossed, *at_begin, *at_new;
   long int nwatched; /* evaluations of g for this since the start */
   N_Vector inner,

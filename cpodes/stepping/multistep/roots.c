@@ -97,7 +97,7 @@ static int watch(CPMultistep mem, sunrealtype a, sunrealtype b, N_Vector y, sunr
   const int n = r->n;
   r->newest   = y;
   memcpy(r->at_new, gout, (size_t)n * sizeof *gout);
-  const int flag = cpWatch(&r->watch, &watched, r->goal, a, r->at_begin, b, r->at_new, r->at_new, b,
+  const int flag = cpWatch(&r->watch, &watched, r->tout, a, r->at_begin, b, r->at_new, r->at_new, b,
                            &r->crossed);
   if (flag || isnan(r->crossed)) return flag;
   memcpy(r->at_crossed, r->watch.at, (size_t)n * sizeof *gout);

@@ -303,16 +303,16 @@ static int repeat(CPOneStep mem, sunrealtype t) {
 }
 
 /* Finds the first root in the last step, and repeats the step if the root is misplaced. */
-static int search(CPOneStep mem, sunrealtype goal, sunrealtype limit) {
+static int search(CPOneStep mem, sunrealtype tout, sunrealtype limit) {
   const sunrealtype known = mem->roots.pending ? mem->roots.thi : NAN;
-  int flag                = cpRootsSearch(mem, goal, limit);
+  int flag                = cpRootsSearch(mem, tout, limit);
   if (flag || !mem->roots.pending || mem->roots.thi == known) return flag;
   const int misplaced = isMisplaced(mem);
   if (misplaced <= 0) return misplaced;
   const sunrealtype beyond = mem->tlast + STRETCH * (mem->roots.thi - mem->tlast);
   cpRootsSearchAgain(&mem->roots);
   flag = repeat(mem, beyond);
-  return flag ? flag : cpRootsSearch(mem, goal, limit);
+  return flag ? flag : cpRootsSearch(mem, tout, limit);
 }
 
 /* ---- before the first step ---- */

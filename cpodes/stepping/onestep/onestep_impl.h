@@ -174,9 +174,9 @@ int cpOneStepSolution(CPOneStep mem, sunrealtype t, N_Vector y, const char *even
 sunrealtype cpOneStepTimeRoundoff(CPOneStep mem);
 
 /* roots.c. Searches the part of the last step that has not been searched yet. Its earliest root, if
- * any, is then pending. goal: where the run is to go; limit: times beyond it may be watched (watch.h)
+ * any, is then pending. tout: where the run is to go; limit: times beyond it may be watched (watch.h)
  * by later calls. Returns 0, or a code with its reason in base.text. */
-int cpRootsSearch(CPOneStep mem, sunrealtype goal, sunrealtype limit);
+int cpRootsSearch(CPOneStep mem, sunrealtype tout, sunrealtype limit);
 /* Restores the state before the newest search, so that the next one repeats it. */
 void cpRootsSearchAgain(CPRoots *roots);
 /* Evaluates g where the search starts: at the last return. Returns 0, or a code with its reason in

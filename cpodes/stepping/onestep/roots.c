@@ -348,7 +348,7 @@ static int frozen(void *data, sunrealtype t, sunrealtype *g) {
 
 /* Watches the functions from a, where they are ga, up to limit, in an interval that ends at thi. A state where one has
  * crossed zero becomes thi. */
-static int watch(CPOneStep mem, sunrealtype goal, sunrealtype limit, sunrealtype a,
+static int watch(CPOneStep mem, sunrealtype tout, sunrealtype limit, sunrealtype a,
                  const sunrealtype *ga) {
   CPRoots *r              = &mem->roots;
   const CPWatched watched = {.data      = mem,
@@ -358,7 +358,7 @@ static int watch(CPOneStep mem, sunrealtype goal, sunrealtype limit, sunrealtype
                              .frozen    = frozen};
   const sunrealtype last  = (limit - r->thi) * mem->dir < 0.0 ? limit : r->thi;
   sunrealtype found;
-  const int flag = cpWatch(&r->watch, &watched, goal, a, ga, r->thi, r->hi, r->end, last, &found);
+  const int flag = cpWatch(&r->watch, &watched, tout, a, ga, r->thi, r->hi, r->end, last, &found);
   if (flag) return flag;
   r->watching = last != r->thi;
   if (isnan(found)) return CP_SUCCESS;
@@ -428,7 +428,7 @@ static void goOn(CPRoots *r) {
 }
 
 /* Continues to watch a step that has been searched. */
-static int watchOn(CPOneStep mem, sunrealtype goal, sunrealtype limit) {
+static int watchOn(CPOneStep mem, sunrealtype tout, sunrealtype limit) {
   CPRoots *r = &mem->roots;
   if (!r->watching) return CP_SUCCESS;
   if (!r->pending) { /* The interval that was searched is that of the step again. */
@@ -436,7 +436,7 @@ static int watchOn(CPOneStep mem, sunrealtype goal, sunrealtype limit) {
     r->thi = mem->base.t;
   }
   const sunrealtype end = r->thi;
-  int flag              = watch(mem, goal, limit, r->begin.t, r->begin.values);
+  int flag              = watch(mem, tout, limit, r->begin.t, r->begin.values);
   if (!flag && r->thi != end) {
     flag       = locate(mem);
     r->pending = !flag;
@@ -446,11 +446,11 @@ static int watchOn(CPOneStep mem, sunrealtype goal, sunrealtype limit) {
   return flag;
 }
 
-int cpRootsSearch(CPOneStep mem, sunrealtype goal, sunrealtype limit) {
+int cpRootsSearch(CPOneStep mem, sunrealtype tout, sunrealtype limit) {
   CPRoots *r = &mem->roots;
   if (!r->n || !mem->have_step) return CP_SUCCESS;
   /* A step that has been repeated after it returned a root may end before that root. */
-  if (r->pending || (mem->base.t - r->tlo) * mem->dir <= 0.0) return watchOn(mem, goal, limit);
+  if (r->pending || (mem->base.t - r->tlo) * mem->dir <= 0.0) return watchOn(mem, tout, limit);
   memcpy(r->begin.values, r->lo, (size_t)r->n * sizeof *r->lo);
   memcpy(r->begin.at_zero, r->at_zero, (size_t)r->n * sizeof *r->at_zero);
   r->begin.t = r->tlo, r->begin.zero_is_new = r->zero_is_new;
@@ -461,7 +461,7 @@ int cpRootsSearch(CPOneStep mem, sunrealtype goal, sunrealtype limit) {
   if (!flag) memcpy(r->end, r->hi, (size_t)r->n * sizeof *r->end);
   if (!flag) flag = activate(mem);
   if (!flag) flag = leaveWithin(mem);
-  if (!flag) flag = watch(mem, goal, limit, r->tlo, r->lo);
+  if (!flag) flag = watch(mem, tout, limit, r->tlo, r->lo);
   if (!flag) flag = followAll(mem);
   if (flag) return flag;
   if (!anyCrosses(r, r->hi)) {
