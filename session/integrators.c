@@ -12,8 +12,11 @@
  * RADAU's are no longer than DOP853's could be if it is small. */
 #define LIMITED 3.0
 /* Without a CPMech a power iteration with so many evaluations of f gives rho. The fixed-point iteration of Adams converges up to
- * h rho = 1 in place of 6. */
+ * h rho = 1 in place of 6. One rate could be an accident of this state: the method changes at the second. */
 #define EVALUATIONS 6
+#define IN_A_ROW    2
+/* The difference quotients of the power iteration, in units of the tolerance */
+#define DISPLACEMENT 0.01
 
 /* ---- starts ---- */
 
@@ -94,7 +97,7 @@ int sessionRestart(CPSession s, const char *function) {
 
 void sessionFirstMethod(CPSession s) {
   CPMechSuggestion found = CP_INIT(CPMechSuggestion);
-  s->unjudged            = 0;
+  s->unjudged = s->looks_stiff = 0;
   snprintf(s->now, sizeof s->now, "%s", s->given ? "" : s->method);
   /* If this fails, so will the run, which then reports the reason. */
   if (s->chooses && s->mech && !CPMechSuggestMethod(s->mech, s->t, s->y, s->t_end, s->rtol, &found))
@@ -124,9 +127,9 @@ static int isLimited(CPSession s, sunrealtype h) {
     const sunrealtype norm = sqrt(N_VDotProd(v, v));
     if (!(norm > 0.0) || !isfinite(norm)) return 0;
     N_VProd(scale, v, x);
-    N_VLinearSum(1.0, s->y, 1.0 / norm, x, x); /* a displacement by one tolerance */
+    N_VLinearSum(1.0, s->y, DISPLACEMENT / norm, x, x);
     if (rightHandSide(s, x, v)) return 0;
-    N_VLinearSum(1.0, v, -1.0, f0, v);
+    N_VLinearSum(1.0 / DISPLACEMENT, v, -1.0 / DISPLACEMENT, f0, v);
     N_VDiv(v, scale, v);
     size = sqrt(N_VDotProd(v, v));
   }
@@ -149,8 +152,10 @@ static int better(CPSession s, CPMechSuggestion *found, const char **method) {
   }
   if (strcmp(s->now, s->method) || !strcmp(s->method, s->stiff)) return CP_SUCCESS;
   const int limited = isLimited(s, h);
-  if (limited > 0) *method = s->stiff;
-  return limited < 0 ? limited : CP_SUCCESS;
+  if (limited < 0) return limited;
+  s->looks_stiff = limited ? s->looks_stiff + 1 : 0;
+  if (s->looks_stiff >= IN_A_ROW) *method = s->stiff;
+  return CP_SUCCESS;
 }
 
 int sessionJudge(CPSession s, const char *function) {

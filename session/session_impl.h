@@ -50,6 +50,7 @@ struct CPSession_ {
   int chooses, suggests; /* CPMechSuggestMethod names the method: at the start, and on the way */
   int changes;           /* the method may change */
   int unjudged;          /* steps since the start, or since the method was judged */
+  int looks_stiff;       /* how often in a row it has been found limited by stability */
   N_Vector work[4];      /* of that, once it has been needed */
   /* the integrator */
   CPIntegrator mem;
