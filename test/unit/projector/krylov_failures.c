@@ -428,13 +428,13 @@ static void expect_refusal(int code, const char *word) {
   N_VDestroy(start);
 }
 
-START_TEST(an_operator_goes_with_neither_levels_nor_held_components) {
+START_TEST(an_operator_goes_with_neither_levels_nor_fixed_components) {
   open_case(&pendulum_qu, METRIC);
   case_set_levels(&k, 1);
   expect_refusal(CP_NOT_SUPPORTED, "levels");
   case_set_levels(&k, 0);
   case_hold(&k, 1u);
-  expect_refusal(CP_NOT_SUPPORTED, "held");
+  expect_refusal(CP_NOT_SUPPORTED, "fixed");
   ck_assert_success(&k, CPProjectorSetFree(k.P, NULL));
   repair();
   case_close(&k);
@@ -618,7 +618,7 @@ TEST_SUITE(krylov_failures) {
   tcase_add_loop_test(tc, wrong_products_are_found_at_the_start_of_an_integration, 0, 2);
   tcase_add_test(tc, levels_that_are_upside_down_are_refused);
   tcase_add_test(tc, a_product_with_the_jacobian_that_returns_zeros_is_found);
-  tcase_add_test(tc, an_operator_goes_with_neither_levels_nor_held_components);
+  tcase_add_test(tc, an_operator_goes_with_neither_levels_nor_fixed_components);
   tcase_add_test(tc, vectors_that_cannot_compute_are_refused);
   tcase_add_test(tc, vectors_without_access_to_their_data_need_tolerances);
   tcase_add_test(tc, every_allocation_may_fail);
