@@ -1,24 +1,9 @@
-/* Calls, counts and checks the functions of the model. A, the velocity constraints v and the
- * right-hand side b of the acceleration constraints are formed by differences if the user does not
- * give them:
- *
- *   A e_j = v(t, q, e_j) - v(t, q, 0), or without v  d/de p(t, q + e N e_j) at e = 0,
- *   v = A u + dp/dt,       b = -d/de v(t + e, q + e N u, u) at e = 0
- *
- * With neither A nor v, derivatives of p along the motion do not need the n columns of A:
- *
- *   v = d/de p(t, q + e N u) + dp/dt,    b = -d^2/de^2 p(t + e, q + e q' + e^2/2 q'') at e = 0,
- *
- * where q' = N(q) u and q'' = d/de N(q + e q') u at e = 0.
+/* Calls, counts and checks the functions of the model; those of the constraints are called in constraints.c.
  *
  * With inverse dynamics r(a) = M a - f, f is -r(0), and M e_j = r(e_j) - r(0) if the user gives neither M
- * nor products with it.
- *
- * The derivative of v along the motion with u held is dv/dt + (dv/dq) N u, and A u' = b makes the
- * total derivative of v zero. Differences are those of differences.c. */
-#include "differences.h"
+ * nor products with it. */
+#include "constraints.h"
 #include "forces.h"
-#include "kinematics.h"
 #include "motions.h"
 
 #include <float.h>
@@ -39,54 +24,6 @@ int cpMechWrong(CPMech mech, int flag, sunrealtype t, const char *name, const do
   if (!isnan(t)) snprintf(when, sizeof when, "at t = %.10g: ", t);
   while (isfinite(x[bad])) bad++;
   return cpReason(mech->text, -CP_MECH_NONFINITE, "%s%s[%d] is %g", when, name, bad, x[bad]);
-}
-
-/* ---- workspace ---- */
-
-/* Is p all that is known of the constraints? */
-static int isPositionsOnly(const CPMech mech) {
-  return !mech->eq->A && !mech->eq->v && !cpMechMultiplies(mech);
-}
-
-static void createColumns(CPMech mech, CPMechFunctionRoom *room, CPArena *arena) {
-  CPMechDifferences *dA = &room->dA;
-  CP_ARRAYS(arena, mech->nq, &room->q_near, &room->column);
-  CP_ARRAYS(arena, mech->nu, &room->rest, &room->one);
-  CP_ARRAYS(arena, mech->m, &dA->plus, &dA->minus, &dA->fourth, &dA->sixth);
-}
-
-static void createMotion(CPMech mech, CPMechFunctionRoom *room, CPArena *arena) {
-  CPMechDifferences *dv = &room->dv, *dN = &room->dN;
-  CP_ARRAYS(arena, mech->nq, &room->q_moved, &room->qdot);
-  CP_ARRAYS(arena, mech->nu, &room->reach);
-  CP_ARRAYS(arena, mech->m, &dv->plus, &dv->minus, &dv->fourth, &dv->sixth, &dv->centre);
-  if (!isPositionsOnly(mech)) return; /* only curvatures of p need q'' */
-  CP_ARRAYS(arena, mech->nq, &dN->plus, &dN->minus, &dN->fourth, &dN->sixth);
-}
-
-static void createRates(CPMech mech, CPMechFunctionRoom *room, CPArena *arena) {
-  CPMechDifferences *dp = &room->dp;
-  CP_ARRAYS(arena, mech->m, &dp->plus, &dp->minus, &dp->fourth, &dp->sixth);
-}
-
-CP_RARE static int createRoom(CPMech mech, CPMechRoom which) {
-  static void (*const creators[])(CPMech, CPMechFunctionRoom *, CPArena *) = {
-      [CP_ROOM_OF_COLUMNS] = createColumns, [CP_ROOM_OF_MOTION] = createMotion, [CP_ROOM_OF_RATES] = createRates};
-  CPArena *arena = &mech->room.memory[which];
-  creators[which](mech, &mech->room, arena);
-  if (!cpArenaStatus(arena)) return CP_SUCCESS;
-  cpArenaFree(arena); /* Memory may be found the next time. */
-  return cpReason(mech->text, CP_MEM_FAIL, "no memory for differences");
-}
-
-/* To be called before the workspace is used. Returns 0, or a code with the reason in mech->text. */
-static inline int need(CPMech mech, CPMechRoom which) {
-  return mech->room.memory[which].newest ? CP_SUCCESS : createRoom(mech, which);
-}
-
-void cpMechForgetReach(CPMech mech) {
-  if (mech->room.memory[CP_ROOM_OF_MOTION].newest)
-    memset(mech->room.reach, 0, (size_t)mech->nu * sizeof *mech->room.reach);
 }
 
 /* ---- the state ---- */
@@ -153,7 +90,7 @@ int cpMechInverse(CPMech mech, const CPMechState *s, const double *a, double *r)
  * called at rest, where its forces, whose roundoff enters the differences, are smallest. */
 CP_RARE static int columnsOfM(CPMech mech, sunrealtype t, const sunrealtype *q) {
   const CPMechState s = {.t = t, .q = q, .u = mech->room.unit, .z = mech->room.unit /* nz = 0 */};
-  int flag            = need(mech, CP_ROOM_OF_COLUMNS);
+  int flag            = cpMechNeed(mech, CP_ROOM_OF_COLUMNS);
   if (flag) return flag;
   double *rest = mech->room.rest, *e = mech->room.one;
   if (!mech->eq->Mu) flag = cpMechInverse(mech, &s, e, rest);
@@ -261,27 +198,6 @@ int cpMechForces(CPMech mech, const CPMechState *s, double *f) {
   return flag ? flag : cpMechChecked(mech, 0, s->t, "f", f, mech->nu);
 }
 
-/* Evaluates p of the model only. Rows of motions are zero, because motions must be evaluated at the
- * time of the state only. */
-static int modelPositions(CPMech mech, sunrealtype t, const sunrealtype *q, double *p) {
-  memset(p, 0, (size_t)mech->m * sizeof *p);
-  if (mech->np == 0) return CP_SUCCESS;
-  mech->stats.np++;
-  const int flag = cpMechCall(mech, p, t, q, p);
-  return cpMechChecked(mech, flag, t, "p", p, mech->np);
-}
-
-/* Each motion with a row has v = u_j - g', b = g'', and DIRECT also has p = q_i - g. */
-int cpMechPositions(CPMech mech, sunrealtype t, const sunrealtype *q, double *p) {
-  int flag = modelPositions(mech, t, q, p);
-  if (!flag && mech->motions->count > 0) flag = cpMechMotions(mech, t);
-  for (int k = 0; !flag && k < mech->motions->count; k++) {
-    const CPPrescribed *g = &mech->motions->list[k];
-    if (g->how == CP_MOTION_DIRECT) p[g->row] = q[g->i] - mech->motion[k].value;
-  }
-  return flag;
-}
-
 int cpMechAuxiliary(CPMech mech, const CPMechState *s, const double *lambda, double *zdot) {
   if (mech->nz == 0) return CP_SUCCESS;
   memset(zdot, 0, (size_t)mech->nz * sizeof *zdot);
@@ -321,315 +237,6 @@ int cpMechTimes(CPMech mech, sunrealtype t, const sunrealtype *q, int transposed
   return flag;
 }
 
-/* ---- A, velocities and b, by differences ---- */
-
-/* ---- A ---- */
-
-/* p at q + e N e_j, where room.column is N e_j */
-static int alongColumn(CPMech mech, const CPMechState *s, double e, double *p) {
-  double *q = mech->room.q_near;
-  for (int i = 0; i < mech->nq; i++) q[i] = s->q[i] + e * mech->room.column[i];
-  return modelPositions(mech, s->t, q, p);
-}
-
-/* column [na] <- d/de p(t, q + e N e_j) at e = 0; column must be zero before. At the first evaluation of a run the
- * first step is a part of the e for which positions change by their own size, or by 1 if that is larger: it may
- * have to shrink, if positions are angles of many turns. Later it is the one that was then good. */
-static int columnOfPositions(CPMech mech, const CPMechState *s, int j, double *column) {
-  const double size = cpLargest(s->q, mech->nq);
-  int flag          = cpMechColumn(mech, s->q, j, mech->room.column);
-  if (flag) return flag;
-  const double speed   = cpLargest(mech->room.column, mech->nq);
-  double *reach        = &mech->room.reach[j];
-  CPMechDifferences *d = &mech->room.dA;
-  if (speed == 0.0) return CP_SUCCESS;
-  const double first = (*reach > 0.0 ? *reach : fmax(1.0, size)) / speed;
-  flag = cpMechDifferentiate(mech, s, alongColumn, mech->np, size, first, CP_FIRST, d);
-  if (flag) return flag;
-  if (*reach == 0.0) *reach = d->time * speed;
-  memcpy(column, d->sixth, (size_t)mech->np * sizeof *column);
-  return CP_SUCCESS;
-}
-
-/* Forms the dense userA.A of a model without a function A: column j is v(t, q, e_j) - v(t, q, 0),
- * or a difference of p if there is no v. */
-CP_RARE static int differenceA(CPMech mech, sunrealtype t, const sunrealtype *q) {
-  const CPMechState s = {.t = t, .q = q};
-  int flag            = need(mech, CP_ROOM_OF_COLUMNS);
-  if (!flag && !mech->eq->v) flag = need(mech, CP_ROOM_OF_MOTION);
-  if (flag) return flag;
-  double *rest = mech->room.dA.plus, *e = mech->room.one;
-  if (mech->eq->v) {
-    memset(rest, 0, (size_t)mech->na * sizeof *rest);
-    flag = cpMechChecked(mech, cpMechCall(mech, v, t, q, e, rest), t, "v", rest, mech->na);
-  }
-  for (int j = 0; !flag && j < mech->nu; j++) {
-    double *column = cpMatAt(&mech->userA.A, 0, j);
-    memset(column, 0, (size_t)mech->na * sizeof *column);
-    if (!mech->eq->v) {
-      flag = columnOfPositions(mech, &s, j, column);
-      continue;
-    }
-    e[j] = 1.0;
-    flag = cpMechCall(mech, v, t, q, e, column);
-    e[j] = 0.0;
-    for (int i = 0; i < mech->na; i++) column[i] -= rest[i];
-    flag = cpMechChecked(mech, flag, t, "v", column, mech->na);
-  }
-  return flag;
-}
-
-/* Forms the dense userA.A by the products with A, by columns or by rows. */
-CP_RARE static int productsOfA(CPMech mech, sunrealtype t, const sunrealtype *q) {
-  const int nu = mech->nu, na = mech->na, by_rows = na < nu;
-  int flag = need(mech, CP_ROOM_OF_COLUMNS);
-  if (flag) return flag;
-  double *e = by_rows ? mech->room.dA.plus : mech->room.one, *row = mech->room.rest;
-  if (by_rows) memset(e, 0, (size_t)na * sizeof *e);
-  for (int k = 0; !flag && k < (by_rows ? na : nu); k++) {
-    e[k] = 1.0;
-    flag = by_rows ? cpMechOperator(mech, mech->eq->ATl, "ATl", t, q, e, row, nu)
-                   : cpMechOperator(mech, mech->eq->Au, "Au", t, q, e,
-                                    cpMatAt(&mech->userA.A, 0, k), na);
-    e[k] = 0.0;
-    for (int j = 0; by_rows && j < nu; j++) *cpMatAt(&mech->userA.A, k, j) = row[j];
-  }
-  return flag;
-}
-
-static inline int callA(CPMech mech, sunrealtype t, const sunrealtype *q) {
-  if (mech->na == 0) return CP_SUCCESS;
-  mech->stats.nA++;
-  if (cpMechMultiplies(mech)) return productsOfA(mech, t, q);
-  if (!mech->eq->A) return differenceA(mech, t, q);
-  const int flag = cpMechCall(mech, A, t, q, mech->userA.S);
-  return flag ? cpMechResult(mech, flag, t, "A") : CP_SUCCESS;
-}
-
-/* Copies the model's rows to A, above the rows of motions, which are constant; without these A is userA.A. */
-static void placeA(CPMech mech) {
-  const size_t entries = mech->rows.place ? cpMatEntries(&mech->userA.A) : 0;
-  for (size_t k = 0; k < entries; k++) mech->A.value[mech->rows.place[k]] = mech->userA.A.value[k];
-  if (!mech->rows.place) mech->A.value = mech->userA.A.value;
-}
-
-int cpMechA(CPMech mech, sunrealtype t, const sunrealtype *q) {
-  if (mech->na == 0) return CP_SUCCESS;
-  cpUserMatClear(&mech->userA);
-  int flag = callA(mech, t, q);
-  if (!flag) flag = cpMechTake(mech, &mech->userA, 0, t, "A");
-  if (!flag) placeA(mech);
-  return flag;
-}
-
-/* In a time shorter than this part of |t|, or of the time in which positions change (at most the
- * default, 1), only roundoff changes: b would be 0, or noise. */
-#define LEAST_TIME 1.0e-12
-
-static int checkTime(CPMech mech, double t, double own) {
-  const double time = mech->eq->time, least_own = LEAST_TIME * fmin(own, 1.0),
-               least = fmax(LEAST_TIME * fabs(t), least_own);
-  if (time >= least) return CP_SUCCESS;
-  /* If only |t| is too large, the failure is recoverable: t may belong to a step that is much too
-   * long. */
-  return cpReason(
-      mech->text, time >= least_own ? -CP_ILL_INPUT : CP_ILL_INPUT,
-      "at t = %.10g: the time of differences, %g (member time of CPEquations), is shorter "
-      "than %g, in which nothing but roundoff changes",
-      t, mech->eq->time, least);
-}
-
-/* ---- v ---- */
-
-static int positionsLater(CPMech mech, const CPMechState *s, double e, double *p) {
-  return modelPositions(mech, s->t + e, s->q, p);
-}
-
-/* If p does not change to the last bit in this part of the time, it does not depend on t. The part is in no
- * simple ratio to anything: p is the same at times before and after an extremum, which may lie symmetrically
- * on a grid of steps or outputs. */
-#define CHANGE_PART 0.0150975533
-
-/* v += dp/dt. p: p(t, q), or NULL */
-static int addRates(CPMech mech, sunrealtype t, const sunrealtype *q, const double *p, double *v) {
-  const CPMechState s  = {.t = t, .q = q};
-  CPMechDifferences *d = &mech->room.dp;
-  if (mech->np == 0) return CP_SUCCESS;
-  int flag = need(mech, CP_ROOM_OF_RATES);
-  if (!flag) flag = checkTime(mech, t, INFINITY);
-  if (!flag && p) {
-    flag = modelPositions(mech, t + CHANGE_PART * mech->eq->time, q, d->plus);
-    if (!flag && !memcmp(d->plus, p, (size_t)mech->np * sizeof *p)) return CP_SUCCESS;
-  }
-  if (!flag)
-    flag = cpMechDifferentiate(mech, &s, positionsLater, mech->np, cpLargest(q, mech->nq),
-                               mech->eq->time, CP_FIRST, d);
-  for (int i = 0; !flag && i < mech->np; i++) v[i] += d->sixth[i];
-  return flag;
-}
-
-/* room.qdot <- N u, and *time, in which positions change by their own size, or by 1 if that is larger, but at most
- * the time set by the options. If only p is known, the columns of A have found how far positions may move. */
-static int findPace(CPMech mech, sunrealtype t, const sunrealtype *q, const sunrealtype *u,
-                    double *time) {
-  int flag = need(mech, CP_ROOM_OF_MOTION);
-  if (!flag) flag = cpMechKinematics(mech, q, CP_N, u, mech->room.qdot);
-  if (flag) return flag;
-  const double speed = cpLargest(mech->room.qdot, mech->nq),
-               size  = fmax(1.0, cpLargest(q, mech->nq));
-  double rate        = 0.0;
-  for (int j = 0; j < mech->nu; j++) {
-    if (mech->room.reach[j] == 0.0) rate = fmax(rate, speed / size);
-    else rate = fmax(rate, fabs(u[j]) / mech->room.reach[j]);
-  }
-  *time = fmin(mech->eq->time, 1.0 / rate);
-  return checkTime(mech, t, size / speed);
-}
-
-static int alongVelocity(CPMech mech, const CPMechState *s, double e, double *p) {
-  double *q = mech->room.q_moved;
-  for (int i = 0; i < mech->nq; i++) q[i] = s->q[i] + e * mech->room.qdot[i];
-  return modelPositions(mech, s->t, q, p);
-}
-
-/* v <- d/de p(t, q + e N u) */
-static int velocitiesOfPositions(CPMech mech, sunrealtype t, const sunrealtype *q,
-                                 const sunrealtype *u, double *v) {
-  const CPMechState s  = {.t = t, .q = q, .u = u};
-  CPMechDifferences *d = &mech->room.dv;
-  double time;
-  int flag = findPace(mech, t, q, u, &time);
-  if (!flag)
-    flag = cpMechDifferentiate(mech, &s, alongVelocity, mech->np, cpLargest(q, mech->nq), time,
-                               CP_FIRST, d);
-  for (int i = 0; !flag && i < mech->np; i++) v[i] = d->sixth[i];
-  return flag;
-}
-
-/* The model's rows: its v, or A u + dp/dt. */
-static int modelVelocities(CPMech mech, sunrealtype t, const sunrealtype *q, const sunrealtype *u,
-                           double *v) {
-  if (mech->nv == 0) return CP_SUCCESS;
-  mech->stats.nv++;
-  if (mech->eq->v) return cpMechChecked(mech, cpMechCall(mech, v, t, q, u, v), t, "v", v, mech->nv);
-  int flag = isPositionsOnly(mech) ? velocitiesOfPositions(mech, t, q, u, v)
-                                   : cpMechTimes(mech, t, q, 0, u, v);
-  for (int i = mech->nv; !flag && i < mech->m; i++) v[i] = 0.0;
-  return flag ? flag : addRates(mech, t, q, NULL, v);
-}
-
-/* v += u_j - g' in the rows of motions; u may be NULL. */
-static int addMotions(CPMech mech, sunrealtype t, const sunrealtype *u, double *v) {
-  const int flag = mech->motions->count > 0 ? cpMechMotions(mech, t) : CP_SUCCESS;
-  for (int k = 0; !flag && k < mech->motions->count; k++) {
-    const CPPrescribed *g = &mech->motions->list[k];
-    if (g->row >= 0) v[g->row] = (u ? u[g->j] : 0.0) - mech->motion[k].rate;
-  }
-  return flag;
-}
-
-int cpMechVelocities(CPMech mech, sunrealtype t, const sunrealtype *q, const sunrealtype *u,
-                     double *v) {
-  memset(v, 0, (size_t)mech->m * sizeof *v);
-  const int flag = modelVelocities(mech, t, q, u, v);
-  return flag ? flag : addMotions(mech, t, u, v);
-}
-
-int cpMechRates(CPMech mech, sunrealtype t, const sunrealtype *q, const double *p, double *rates) {
-  memset(rates, 0, (size_t)mech->m * sizeof *rates);
-  mech->stats.nv++;
-  int flag = cpMechA(mech, t, q);
-  if (!flag) flag = addRates(mech, t, q, p, rates);
-  return flag ? flag : addMotions(mech, t, NULL, rates);
-}
-
-/* ---- b ---- */
-
-/* v at (t + e, q + e qdot, u), without dp/dt if p does not depend on t */
-static int alongMotion(CPMech mech, const CPMechState *s, double e, double *v) {
-  double *q = mech->room.q_moved;
-  for (int i = 0; i < mech->nq; i++) q[i] = s->q[i] + e * mech->room.qdot[i];
-  memset(v, 0, (size_t)mech->m * sizeof *v);
-  return mech->room.is_moving ? modelVelocities(mech, s->t + e, q, s->u, v)
-                              : cpMechTimes(mech, s->t + e, q, 0, s->u, v);
-}
-
-/* b by differences of v, where room.is_moving tells once whether p depends on t. */
-static int derivativeOfVelocities(CPMech mech, const CPMechState *s, double time) {
-  CPMechDifferences *d = &mech->room.dv;
-  mech->room.is_moving = 1;
-  if (!mech->eq->v && mech->np > 0) {
-    int flag = modelPositions(mech, s->t, s->q, d->plus);
-    if (!flag) flag = modelPositions(mech, s->t + CHANGE_PART * time, s->q, d->minus);
-    if (flag) return flag;
-    mech->room.is_moving = memcmp(d->plus, d->minus, (size_t)mech->np * sizeof *d->plus) != 0;
-  }
-  return cpMechDifferentiate(mech, s, alongMotion, mech->nv, cpLargest(s->u, mech->nu), time,
-                             CP_FIRST, d);
-}
-
-/* N(q + e q') u */
-static int ratesAlong(CPMech mech, const CPMechState *s, double e, double *rates) {
-  double *q = mech->room.q_moved;
-  for (int i = 0; i < mech->nq; i++) q[i] = s->q[i] + e * mech->room.qdot[i];
-  return cpMechKinematics(mech, q, CP_N, s->u, rates);
-}
-
-/* p at (t + e, q + e q' + e^2/2 q''), with q'' in room.dN.sixth */
-static int alongPath(CPMech mech, const CPMechState *s, double e, double *p) {
-  double *q = mech->room.q_moved;
-  for (int i = 0; i < mech->nq; i++)
-    q[i] = s->q[i] + e * (mech->room.qdot[i] + 0.5 * e * mech->room.dN.sixth[i]);
-  return modelPositions(mech, s->t + e, q, p);
-}
-
-static int curvatureOfPositions(CPMech mech, const CPMechState *s, double time) {
-  CPMechDifferences *dN = &mech->room.dN;
-  int flag              = CP_SUCCESS;
-  memset(dN->sixth, 0, (size_t)mech->nq * sizeof *dN->sixth);
-  if (mech->eq->N || mech->coords->nquaternions > 0)
-    flag = cpMechDifferentiate(mech, s, ratesAlong, mech->nq, cpLargest(mech->room.qdot, mech->nq),
-                               time, CP_FIRST, dN);
-  if (flag) return flag;
-  return cpMechDifferentiate(mech, s, alongPath, mech->np, cpLargest(s->q, mech->nq), time,
-                             CP_SECOND, &mech->room.dv);
-}
-
-/* b by differences */
-CP_RARE static int byDifferences(CPMech mech, sunrealtype t, const sunrealtype *q,
-                                 const sunrealtype *u, double *b) {
-  const CPMechState s  = {.t = t, .q = q, .u = u};
-  CPMechDifferences *d = &mech->room.dv;
-  double time;
-  int flag = findPace(mech, t, q, u, &time);
-  if (!flag && isPositionsOnly(mech)) flag = curvatureOfPositions(mech, &s, time);
-  else if (!flag) flag = derivativeOfVelocities(mech, &s, time);
-  for (int i = 0; !flag && i < mech->nv; i++) b[i] = -d->sixth[i];
-  return flag;
-}
-
-static inline int callB(CPMech mech, const CPMechState *s, double *b) {
-  if (mech->na == 0) return CP_SUCCESS;
-  mech->stats.nb++;
-  if (!mech->eq->b) return byDifferences(mech, s->t, s->q, s->u, b);
-  const int flag = cpMechCall(mech, b, s->t, s->q, s->u, b);
-  return flag ? cpMechResult(mech, flag, s->t, "b") : CP_SUCCESS;
-}
-
-static int placeB(CPMech mech, sunrealtype t, double *b) {
-  const int flag = mech->motions->count > 0 ? cpMechMotions(mech, t) : CP_SUCCESS;
-  for (int k = 0; !flag && k < mech->motions->count; k++)
-    if (mech->motions->list[k].row >= 0) b[mech->motions->list[k].row] = mech->motion[k].curvature;
-  return flag;
-}
-
-int cpMechB(CPMech mech, const CPMechState *s, double *b) {
-  memset(b, 0, (size_t)mech->m * sizeof *b);
-  int flag = callB(mech, s, b);
-  if (!flag) flag = cpMechChecked(mech, 0, s->t, "b", b, mech->na);
-  return flag ? flag : placeB(mech, s->t, b);
-}
-
 /* ---- f, b, M and A ---- */
 
 int cpMechEvaluate(CPMech mech, const CPMechState *s) {
@@ -637,20 +244,20 @@ int cpMechEvaluate(CPMech mech, const CPMechState *s) {
   memset(own->f, 0, own->length * sizeof *own->f);
   if (!own->is_block) cpUserMatClear(&mech->userM);
   int flag = callF(mech, s, own->f);
-  if (!flag) flag = callB(mech, s, own->b);
+  if (!flag) flag = cpMechCallB(mech, s, own->b);
   if (!own->is_block || !mech->eq->b)
     cpUserMatClear(&mech->userA); /* Differences leave userA at another state. */
   if (!flag) flag = callM(mech, s->t, s->q);
-  if (!flag) flag = callA(mech, s->t, s->q);
+  if (!flag) flag = cpMechCallA(mech, s->t, s->q);
   /* If the index arrays have changed, cpMechTake names the function. */
   if (!flag && mech->userM.tmpl && cpUserMatCopy(&mech->userM))
     flag = cpMechTake(mech, &mech->userM, 0, s->t, "M");
   if (!flag && mech->userA.tmpl && cpUserMatCopy(&mech->userA))
     flag = cpMechTake(mech, &mech->userA, 0, s->t, "A");
   if (flag) return flag;
-  placeA(mech);
+  cpMechPlaceA(mech);
   if (mech->motions->count == 0) return CP_SUCCESS;
-  return placeB(mech, s->t, own->b);
+  return cpMechPlaceB(mech, s->t, own->b);
 }
 
 static int areFinite(CPMech mech) {
@@ -675,7 +282,7 @@ int cpMechAddTimes(CPMech mech, const CPMechState *s, int transposed, double c, 
     else cpMatTimes(&mech->A, c, x, 1.0, y);
     return CP_SUCCESS;
   }
-  int flag = need(mech, CP_ROOM_OF_COLUMNS);
+  int flag = cpMechNeed(mech, CP_ROOM_OF_COLUMNS);
   if (flag) return flag;
   double *product = transposed ? mech->room.rest : mech->room.dA.plus;
   flag            = cpMechTimes(mech, s->t, s->q, transposed, x, product);

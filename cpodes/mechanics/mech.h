@@ -96,7 +96,7 @@ typedef struct {
  * of M and A, along the motion, of rates dp/dt */
 typedef enum { CP_ROOM_OF_COLUMNS, CP_ROOM_OF_MOTION, CP_ROOM_OF_RATES, CP_ROOMS } CPMechRoom;
 
-/* functions.c, kinematics.c */
+/* constraints.c, functions.c, kinematics.c */
 typedef struct {
   double *q_full, *u_full; /* [nq], [nu], or [0] without FULL motions */
   double *force;           /* [nu], or NULL without forces beside f */
