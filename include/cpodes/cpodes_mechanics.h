@@ -234,7 +234,7 @@ typedef struct {
   SUNMatrix damping;   /**< the same with -damping u */
   CPMechLambdaFn f_lambda; /**< further forces, which depend on the multipliers; may be NULL. They are iterated until lambda
                                changes by 1e-12 of its size, or they by no more than their roundoff; if that takes more
-                               than 50 iterations, a smaller step is tried */
+                               than 100 iterations, a smaller step is tried */
   CPMechPositionFn p; /**< needed if np > 0 */
   CPMechVelocityFn v; /**< if NULL, A u + dp/dt, with dp/dt by differences (A u if nv > np) */
   CPMechVelocityFn
