@@ -400,7 +400,8 @@ static int locate(CPOneStep mem) {
       fraction = fmin(fmax(fraction, margin), 1.0 - margin);
     }
     const sunrealtype t = r->tlo + fraction * length;
-    const int flag      = evaluateBetween(mem, t);
+    if (t == r->tlo || t == r->thi) break; /* tol may have underflowed next to t = 0 */
+    const int flag = evaluateBetween(mem, t);
     if (flag) return flag;
     if (anyCrosses(r, r->mid)) {
       moveUpper(r, t);
