@@ -345,8 +345,6 @@ static int checkArguments(CPContact c, sunrealtype t1, const CPFunctional *F,
                           const CPParameters *parameters, const CPGradientOptions *options,
                           const sunrealtype *G, const sunrealtype *dG, const char *function) {
   long int steps = 0;
-  const int flag = contactIdle(c, function);
-  if (flag) return flag;
   if (!CPMechIsAttached(c->mech) || !c->integrator || c->sens.spent)
     return cpReport(&c->log, CP_NO_INIT, function, "call CPSessionStart first");
   if (!CPIntegratorGetCVodeMem(c->integrator))
@@ -400,11 +398,11 @@ static int openBackwards(Backwards *b) {
 int CPContactGradient(CPContact c, sunrealtype t1, const CPFunctional *F,
                       const CPParameters *parameters, const CPGradientOptions *options,
                       sunrealtype *G, sunrealtype *dG, N_Vector *gradient) {
-  if (!c) return cpReport(NULL, CP_MEM_NULL, __func__, "contact must not be NULL");
   CPFunctional functional;
   CPParameters own = CP_INIT(CPParameters);
   CPGradientOptions backward;
-  int flag = cpTake(&c->log, &functional, F, __func__);
+  int flag = contactIdle(c, __func__);
+  if (!flag) flag = cpTake(&c->log, &functional, F, __func__);
   if (!flag && parameters) flag = cpTake(&c->log, &own, parameters, __func__);
   if (!flag && options) flag = cpTake(&c->log, &backward, options, __func__), options = &backward;
   F = &functional;

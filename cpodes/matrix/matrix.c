@@ -296,8 +296,6 @@ void cpMatAdd(CPMat *A, double alpha, const CPMat *B) {
   }
 }
 
-/* Beyond these limits squares in a sum may have underflowed or overflowed. */
-
 static void addSquares(const CPMat *A, int j, double s, double *sum) {
   const double *column = A->value + cpMatFirst(A, j);
   for (int i = 0; i < A->rows; i++) sum[i] += (column[i] * s) * (column[i] * s);
@@ -347,9 +345,8 @@ void cpMatRowLengths(const CPMat *A, const double *s, double *largest, double *l
     length[i] = scaled ? fmax(largest[i], largest[i] * sqrt(length[i])) : sqrt(length[i]);
 }
 
-/* A dense matrix is passed over in tiles, because its mirrored entries are a column apart. */
-
-/* Replaces mirrored entries by their average, or tells whether they are equal. */
+/* Replaces mirrored entries by their average, or tells whether they are equal. A dense matrix is passed over in
+ * tiles, because its mirrored entries are a column apart. */
 static inline int mirror(double *a, double *b, int average) {
   if (average) *a = *b = 0.5 * (*a + *b);
   return average || *a == *b;

@@ -20,7 +20,6 @@ static int wayToManifold(CPIntegrator s, sunrealtype t, N_Vector y, N_Vector ewt
 /* Is the start as near to the manifold as roundoff allows? Tolerances may ask for more than that.
  * The start passes if a projection would move each component by at most its tolerance plus
  * CP_FLOOR_FACTOR units of roundoff of the largest component. */
-
 static int isNearest(CPIntegrator s, sunrealtype t, N_Vector y, N_Vector ewt) {
   const int flag = wayToManifold(s, t, y, ewt);
   cpWorkForget(s->step);

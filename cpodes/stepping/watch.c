@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-/* The first distance and the least one, as parts of the time from the start to the tout. The least one bounds the
+/* The first distance and the least one, as parts of the time from the start to tout. The least one bounds the
  * effort at jumps. */
 #define FIRST 1.0e-5
 #define LEAST 1.0e-6

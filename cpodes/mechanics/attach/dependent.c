@@ -109,10 +109,8 @@ static int removeImage(CPMech mech, double *y) {
 
 /* cpMechTurnNull moves the y_k to the null space at the newest A. As the stored factors are those of a
  * nearby state, it iterates until |(S A)^T y| is below CP_HALF_DIGITS, or does not halve any more, because
- * of roundoff or of the distance from the manifold. */
-/* If this loses more than half of a y_k, and what is left is not nearly in the null space, its row is independent
- * at the newest A: the rank changes within the step. */
-
+ * of roundoff or of the distance from the manifold. If this loses more than half of a y_k, and what is left is
+ * not nearly in the null space, its row is independent at the newest A: the rank changes within the step. */
 int cpMechTurnNull(CPMech mech) {
   struct CPMechImplicit_ *own = mech->implicit;
   own->idle_is_old            = 1;

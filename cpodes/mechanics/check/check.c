@@ -175,13 +175,13 @@ static int compareEverything(CPCheck *check, N_Vector y) {
 
 /* A check does not count as the first use: options may follow it. */
 int CPMechCheck(CPMech mech, sunrealtype t, N_Vector y, CPMechReport *report) {
-  const int used   = mech && mech->ready;
-  CPMechReport own = {CP_SIZED(CPMechReport), .A_row = -1, .A_col = -1, .b_row = -1, .freedom = -1};
-  CPMechReport older; /* a report of an earlier version's program */
+  const int used = mech && mech->ready;
+  CPMechReport own;
   CPCheck check = {.mech = mech, .report = &own};
   int flag      = cpMechCheckState(mech, y, __func__);
-  if (!flag) flag = cpTake(&mech->log, &older, report, __func__);
+  if (!flag) flag = cpTake(&mech->log, &own, report, __func__);
   if (!flag) {
+    own  = (CPMechReport){.A_row = -1, .A_col = -1, .b_row = -1, .freedom = -1};
     flag = create(&check);
     if (flag) cpReason(mech->text, flag, "no memory for a check");
     if (!flag) flag = readState(&check, t, N_VGetArrayPointer(y));

@@ -275,7 +275,7 @@ int cpMechProjectorCreate(CPMech mech) {
 /* ---- initial states ---- */
 
 /* held_j <- 1 if x_j would move a component that id holds. */
-static int holdComponents(CPMechProblem *p, const sunrealtype *y, const sunrealtype *id) {
+static int fixComponents(CPMechProblem *p, const sunrealtype *y, const sunrealtype *id) {
   const CPMech mech = p->own->mech;
   double *column    = p->own->d;
   int flag          = CP_SUCCESS;
@@ -304,7 +304,7 @@ int cpMechAssemble(CPMech mech, sunrealtype t, N_Vector y, N_Vector ewt, const s
   own->initial          = 1;
   int flag              = cpMechFactorsUpdate(own);
   for (int which = 0; !flag && id && which < 2; which++)
-    flag = holdComponents(&own->problem[which], N_VGetArrayPointer(y), id);
+    flag = fixComponents(&own->problem[which], N_VGetArrayPointer(y), id);
   if (!flag) flag = cpAssemble(work, t, y, ewt);
   if (flag) cpReason(mech->text, flag, "%s", cpWorkText(work));
   cpWorkFree(&work);

@@ -105,9 +105,8 @@ static int watch(CPMultistep mem, sunrealtype a, sunrealtype b, N_Vector y, sunr
   return 0;
 }
 
-/* g_i at a restart at its root counts as zero up to CP_ROOT_MARGIN times its value at the root, since a projection may change it. */
-
-/* Where the run restarts at a root, the g_i of that root is zero up to roundoff, and may have the sign from which the motion
+/* g_i at a restart at its root counts as zero up to CP_ROOT_MARGIN times its value at the root, since a projection may change it.
+ * Where the run restarts at a root, the g_i of that root is zero up to roundoff, and may have the sign from which the motion
  * has just turned away: a ball that bounces is below the floor by the roundoff of t. Its way back through zero belongs to the same root.
  * So until it has passed zero, it counts as beyond. A g_i that moves away from zero there does not return. */
 static void leaveZero(CPRootFunction *r, sunrealtype t, sunrealtype t0, int at_root, sunrealtype *g) {
