@@ -55,8 +55,16 @@ void Mechanism::realizeVelocity() {
 }
 
 void Mechanism::at(double t, const double *q, const double *u, const double *z) {
-  at(t, q, u);
-  if (changes(z, nz, y.data() + nq + nu)) copyIn(z, work.updZ());
+  at(t, q);
+  if (changes(u, nu, y.data() + nq)) copyIn(u, work.updU());
+  if (changes(z, nz, y.data() + nq + nu)) {
+    /* Simbody invalidates only Stage::Dynamics when z changes. Its integrators change q, u and z
+     * together, so that values which depend on z are kept with the velocities as well: the lengths
+     * of fibres in OpenSim's muscles are. */
+    work.invalidateAllCacheAtOrAbove(Stage::Velocity);
+    copyIn(z, work.updZ());
+  }
+  realizeVelocity();
 }
 
 void Mechanism::evaluateForces() {
