@@ -23,3 +23,9 @@ list(FILTER names EXCLUDE REGEX "^CP(ode|Dls|Lapack)")
 if(failed OR failed_too OR NOT theirs OR missing OR names)
   message(FATAL_ERROR "${DROPIN} lacks ${missing}, and shows ${names}; CPODES of ${SIMTKMATH}: ${theirs}")
 endif()
+
+# It works with any Simbody, since it needs none.
+execute_process(COMMAND readelf -d "${DROPIN}" OUTPUT_VARIABLE needed RESULT_VARIABLE failed)
+if(failed OR NOT needed MATCHES "NEEDED" OR needed MATCHES "SimTK|cpodes_simbody")
+  message(FATAL_ERROR "${DROPIN} needs Simbody:\n${needed}")
+endif()

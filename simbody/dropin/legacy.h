@@ -1,4 +1,4 @@
-/* The integrator behind the C interface of 2006 (dropin/): CVODES with projection for functions of
+/* The integrator behind the C interface of 2006: CVODES with projection for functions of
  * plain arrays, with events as Simbody treats them. This header contains neither types of SUNDIALS
  * nor names of cpodes, so that the interface of 2006, which uses the same names, can be declared
  * beside it. */
@@ -8,13 +8,11 @@
 #include <memory>
 #include <vector>
 
-#define CPODES_SIMBODY_INTERNAL __attribute__((visibility("default")))
-
 namespace cpodes {
 
 /** The functions of a program. They return 0, a positive value if a smaller step may help, or a
  * negative value. */
-struct CPODES_SIMBODY_INTERNAL LegacyProblem {
+struct LegacyProblem {
   virtual ~LegacyProblem();
   virtual int rates(double t, const double *y, double *ydot) = 0;
   /** Computes a correction so that y + correction is on the manifold. error: in, out, projected. */
@@ -52,7 +50,7 @@ struct LegacyCounters {
 };
 
 /** The functions return codes of CVODES and cpodes. */
-class CPODES_SIMBODY_INTERNAL LegacyIntegrator {
+class LegacyIntegrator {
 public:
   enum Projection { NONE, USERS, BY_CONSTRAINTS };
   struct Stop {
