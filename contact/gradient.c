@@ -120,7 +120,7 @@ int contactDerivative(CPContact c, ContactQuantity quantity, int n, sunrealtype 
   const sunrealtype h = stepOf(c, t, y, d, i);
   sunrealtype newest  = 0;
   int flag            = CP_SUCCESS;
-  CVodeGetLastStep(CPIntegratorGetCVodeMem(c->integrator), &newest);
+  CPObjectGetStat(CP_OBJECT(c->integrator), "last_step", &newest);
   const sunrealtype most = PART * fmin(fabs(newest), t - c->t);
   const sunrealtype h_t  = dt != 0.0 && most > 0.0 ? most / fabs(dt) : h;
   memset(result, 0, (size_t)n * sizeof *result);

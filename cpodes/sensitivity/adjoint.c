@@ -61,10 +61,10 @@ int cpBackward(CPMultistep mem, sunrealtype tBout, int itaskB, const char *funct
   mem->cvodes[0]                          = '\0';
   mem->attempt.complete                   = 0;
   mem->holding = mem->checkpoints.repeatable = mem->checkpoints.repeating = 1;
-  if (mem->sens.data) mem->sens.begin(mem->sens.data);
+  if (mem->base.sens) mem->sens.begin(mem->base.sens);
   cpStepperEnter(&mem->base);
   flag = cpStepperLeave(&mem->base, CVodeB(mem->cvode_mem, tBout, itaskB));
-  if (mem->sens.data) mem->sens.end(mem->sens.data);
+  if (mem->base.sens) mem->sens.end(mem->base.sens);
   mem->holding = mem->checkpoints.repeating = 0;
   /* With these codes CVodeB has only checked its arguments. */
   if (flag != CV_NO_ADJ && flag != CV_NO_FWD && flag != CV_NO_BCK && flag != CV_BAD_TB0)

@@ -7,6 +7,7 @@
 #include "sens_impl.h"
 
 #include <math.h>
+#include <string.h>
 #include <sundials/sundials_nonlinearsolver.h>
 #include <sunnonlinsol/sunnonlinsol_fixedpoint.h>
 #include <sunnonlinsol/sunnonlinsol_newton.h>
@@ -18,8 +19,8 @@ static void history(CPSens sens, N_Vector **predicted, N_Vector **zn1) {
   sunrealtype t, gamma, rl1;
   N_Vector *corrected;
   void *user_data;
-  CVodeGetNonlinearSystemDataSens(sens->mem->cvode_mem, &t, predicted, &corrected, &gamma, &rl1,
-                                  zn1, &user_data);
+  CVodeGetNonlinearSystemDataSens(((CPMultistep)sens->mem)->cvode_mem, &t, predicted, &corrected,
+                                  &gamma, &rl1, zn1, &user_data);
 }
 
 /* At a retry, takes pending corrections back from the predicted vectors. None is pending
@@ -41,7 +42,7 @@ static void takeBack(CPSens sens, int isRetry) {
 void cpSensBegin(void *data) {
   const CPSens sens      = data;
   const CPParams *params = &sens->params;
-  cpWorkLend(sens->work, cpStepperLent(&sens->mem->base));
+  cpWorkLend(sens->work, cpStepperLent(sens->mem));
   for (int i = 0; params->p && i < params->Ns; i++) params->kept[i] = params->p[params->plist[i]];
 }
 void cpSensEnd(void *data) {
@@ -96,7 +97,7 @@ void cpSensRestart(void *data) {
 int cpSensProject(CPSens sens, sunrealtype t, N_Vector y, N_Vector ewt, int iS, N_Vector s) {
   N_Vector r = NULL;
   int flag   = cpSensRows(sens, t, y, iS, &r);
-  if (flag || !cpProjectorIsRough(sens->mem->base.P))
+  if (flag || !cpProjectorIsRough(sens->mem->P))
     return flag ? flag : cpTangentTo(sens->work, t, y, ewt, s, r);
   flag = cpSensRowsAlong(sens, t, y, s);
   if (flag) return flag;
@@ -109,87 +110,39 @@ int cpSensProject(CPSens sens, sunrealtype t, N_Vector y, N_Vector ewt, int iS, 
 
 static int failed(CPSens sens, const CPAttempt *a, int iS, int flag) {
   sens->stats.nprojfails++;
-  cpWrite(sens->mem->base.text, "sensitivity %d could not be projected: %s", iS,
-          cpWorkText(sens->work));
-  return cpRejected(sens->mem, a, flag);
+  cpWrite(sens->mem->text, "sensitivity %d could not be projected: %s", iS, cpWorkText(sens->work));
+  return cpRejected((CPMultistep)sens->mem, a, flag);
 }
 
-/* Compares the user's dc/dp with difference quotients of c, if the parameters are known. weight: of
- * the sensitivity. */
-static int checkRows(CPSens sens, const CPAttempt *a, int iS, N_Vector weight) {
-  CPMultistep mem = sens->mem;
-  N_Vector s[2] = {sens->s, mem->base.tmp}, r = NULL; /* s = -K dc/dp for each */
-  int flag = CP_SUCCESS;
-  if (!sens->cS || !sens->params.p) return CP_SUCCESS;
-  for (int k = 0; !flag && k < 2; k++) {
-    flag = k == 0 ? cpSensRows(sens, mem->base.t, mem->base.y, iS, &r)
-                  : cpSensRowsByDifferences(sens, mem->base.t, mem->base.y, iS, &r);
-    N_VConst(0.0, s[k]);
-    if (!flag) flag = cpTangentTo(sens->work, mem->base.t, mem->base.y, sens->ewt, s[k], r);
-  }
-  if (flag) return failed(sens, a, iS, flag > 0 ? -flag : flag);
-  const sunrealtype size = N_VWrmsNorm(s[1], weight);
-  N_VLinearSum(1.0, s[0], -1.0, s[1], s[0]);
-  const sunrealtype off = N_VWrmsNorm(s[0], weight);
-  if (off <= fmax(1.0, CP_INEXACT * size)) return CP_SUCCESS;
-  cpWrite(mem->base.text,
-          "at t = %.10g: dc/dp of sensitivity %d (CPSensSetRhsFn) is not the derivative of c: "
-          "differences of c move the sensitivity by %.3g times its tolerance, and that by %.3g "
-          "more or less",
-          mem->base.t, iS, size, off);
-  return cpFatal(mem, CP_CNSTRSENS_WRONG);
-}
-
-/* Checks that (S1) would move the start by at most its tolerance, and that the user's dc/dp is
- * right. */
 static int checkStart(CPSens sens, const CPAttempt *a) {
-  CPMultistep mem  = sens->mem;
-  N_Vector *weight = sens->delta; /* not used yet */
-  CVodeGetSensErrWeights(mem->cvode_mem, weight);
-  cpWorkForget(sens->work);
-  for (int i = 0; i < sens->params.Ns; i++) {
-    int flag = checkRows(sens, a, i, weight[i]);
-    if (flag) return flag;
-    N_VScale(1.0, sens->start[i], sens->s);
-    flag = cpSensProject(sens, mem->base.t, mem->base.y, sens->ewt, i, sens->s);
-    if (flag) return failed(sens, a, i, flag > 0 ? -flag : flag);
-    N_VLinearSum(1.0, sens->s, -1.0, sens->start[i], sens->s);
-    const sunrealtype off = N_VWrmsNorm(sens->s, weight[i]);
-    if (off <= 1.0) continue;
-    cpWrite(
-        mem->base.text,
-        "at t = %.10g: the start of sensitivity %d is %.3g times its tolerance off G s + dc/dp = "
-        "0; CPSensCalcIC makes it consistent",
-        mem->base.t, i, off);
-    return cpFatal(mem, CP_INCONSISTENT_IC);
-  }
-  cpWorkForget(sens->work);
-  sens->start_checked = 1;
-  return CP_SUCCESS;
+  const CPMultistep mem = (CPMultistep)sens->mem;
+  int iS;
+  CVodeGetSensErrWeights(mem->cvode_mem, sens->delta); /* not used yet */
+  const int flag = cpSensCheckStart(sens, sens->delta, &iS);
+  if (!flag) return CP_SUCCESS;
+  return iS >= 0 ? failed(sens, a, iS, flag) : cpFatal(mem, flag);
 }
 
 /* To be called at the first sensitivity of an attempt. */
 static int begin(CPSens sens, const CPAttempt *a) {
+  const CPMultistep mem = (CPMultistep)sens->mem;
   sens->nsolves++;
   if (!sens->has_start) {
-    cpWrite(
-        sens->mem->base.text,
-        "CPIntegratorReInit is a new start, for the sensitivities, too: call CPSensReInit after "
-        "it, or CVodeSensToggleOff");
-    return cpFatal(sens->mem, CP_NO_INIT);
+    cpWrite(sens->mem->text, CP_SENS_NO_START ", or CVodeSensToggleOff");
+    return cpFatal(mem, CP_NO_INIT);
   }
   int flag = cpSensUpdate(sens);
-  CVodeGetErrWeights(sens->mem->cvode_mem, sens->ewt);
-  if (flag) return cpFatal(sens->mem, flag);
+  CVodeGetErrWeights(mem->cvode_mem, sens->ewt);
+  if (flag) return cpFatal(mem, flag);
   if (!sens->work) return CP_SUCCESS;
-  if (!sens->start_checked && a->nst == 0 && !sens->mem->base.attached) flag = checkStart(sens, a);
+  if (!sens->start_checked && a->nst == 0 && !sens->mem->attached) flag = checkStart(sens, a);
   cpWorkForget(sens->work);
   return flag;
 }
 
 /* Replaces s0 + scor by s0 + scor + delta. */
 static int project(CPSens sens, const CPAttempt *a, int iS, N_Vector s0, N_Vector scor) {
-  CPMultistep mem = sens->mem;
+  CPMultistep mem = (CPMultistep)sens->mem;
   N_Vector delta  = sens->delta[iS];
   N_VLinearSum(1.0, s0, 1.0, scor, sens->s);
   N_VScale(1.0, sens->s, delta);
@@ -210,16 +163,16 @@ static int project(CPSens sens, const CPAttempt *a, int iS, N_Vector s0, N_Vecto
 
 static int notFinite(CPSens sens, const CPAttempt *a, int iS) {
   if (sens->nls.matrix_not_finite)
-    cpWrite(sens->mem->base.text, "at t = %.10g: " CP_MATRIX_NONFINITE, a->t);
+    cpWrite(sens->mem->text, "at t = %.10g: " CP_MATRIX_NONFINITE, a->t);
   else
-    cpWrite(sens->mem->base.text,
-            "at t = %.10g: the right-hand side of sensitivity %d is NaN or Inf", a->t, iS);
-  return cpRejected(sens->mem, a, -CP_RHS_NONFINITE);
+    cpWrite(sens->mem->text, "at t = %.10g: the right-hand side of sensitivity %d is NaN or Inf",
+            a->t, iS);
+  return cpRejected((CPMultistep)sens->mem, a, -CP_RHS_NONFINITE);
 }
 
 /* As cpFailedInner: steps that make no progress end the run. */
 static int failedInner(CPSens sens, const CPAttempt *a, int iS, N_Vector scor, int flag) {
-  CPMultistep mem    = sens->mem;
+  CPMultistep mem    = (CPMultistep)sens->mem;
   mem->failure.cause = 0;
   flag               = cpFunctionFailure(&sens->nls, scor, sens->s, flag);
   if (flag < 0) return flag;
@@ -236,7 +189,7 @@ static int failedInner(CPSens sens, const CPAttempt *a, int iS, N_Vector scor, i
 static int solve(SUNNonlinearSolver NLS, N_Vector s0, N_Vector scor, N_Vector ewt, sunrealtype tol,
                  sunbooleantype callLSetup, void *cvode_mem) {
   CPSens sens     = ((CPWrapped *)NLS->content)->owner;
-  CPMultistep mem = sens->mem;
+  CPMultistep mem = (CPMultistep)sens->mem;
   CPAttempt a;
   int iS = 0;
   cpAttemptRead(mem, &a);
@@ -253,7 +206,7 @@ static int solve(SUNNonlinearSolver NLS, N_Vector s0, N_Vector scor, N_Vector ew
 
 /* Gives CVODES a solver of the kind of the states' one. */
 int cpSensInstall(CPSens sens) {
-  CPMultistep mem        = sens->mem;
+  CPMultistep mem        = (CPMultistep)sens->mem;
   const CPWrapped before = sens->nls;
   CPWrapped *nls         = &sens->nls;
   const int fixed        = SUNNonlinSolGetType(mem->nls.inner) == SUNNONLINEARSOLVER_FIXEDPOINT;
@@ -272,3 +225,118 @@ int cpSensInstall(CPSens sens) {
 
 /* The states have got another solver. */
 int cpSensNewSolver(void *data) { return cpSensInstall(data); }
+
+/* ---- life cycle ---- */
+
+int cpSensJoin(CPSens sens) {
+  const CPMultistep mem     = (CPMultistep)sens->mem;
+  const CPSensSystem *model = mem->base.system.sens;
+  const CPParams *params    = &sens->params;
+  const int knows_f         = mem->base.f && mem->norms.possible;
+  const CVSensRhs1Fn fS1    = sens->fS1 ? sens->fS1
+                              : model   ? model->rhs
+                              : knows_f ? cpSensDifferences
+                                        : NULL; /* CVODES' difference quotients */
+  if (!mem->idle_solver) mem->idle_solver = SUNNonlinSol_FixedPoint(mem->base.y0, 0, mem->base.ctx);
+  if (!mem->idle_solver) return CP_MEM_FAIL;
+  sens->is_rough = !fS1;
+  int flag       = CVodeSensInit1(mem->cvode_mem, params->Ns, CV_STAGGERED1, fS1, sens->given);
+  if (!flag) flag = cpSensInstall(sens);
+  if (!flag) flag = CVodeSetSensParams(mem->cvode_mem, params->p, params->pbar, params->plist);
+  if (!flag) flag = CVodeSensEEtolerances(mem->cvode_mem);
+  if (!flag) flag = CVodeSetSensErrCon(mem->cvode_mem, sens->errcon);
+  mem->sens = (CPSensHooks){.begin     = cpSensBegin,
+                            .end       = cpSensEnd,
+                            .attempt   = cpSensAttempt,
+                            .take_back = cpSensTakeBack,
+                            .restart   = cpSensRestart,
+                            .projector = cpSensNewProjector,
+                            .solver    = cpSensNewSolver,
+                            .stats     = cpSensStats,
+                            .bypassed  = cpSensBypassed,
+                            .free      = cpSensRelease};
+  return flag;
+}
+
+/* CVodeSensFree keeps a pointer to a solver that is not CVODES' own, and CVODES initialises that once more at the next start.
+ * Therefore our solver is replaced by one that outlives CVODES' memory or, for memory of a program, by CVODES' own, which new
+ * sensitivities bring. The solver can be replaced while sensitivities are switched on, as a new start does. */
+static void leaveCVODES(CPMultistep mem, CPSens sens) {
+  void *cvode_mem = mem->cvode_mem;
+  if (sens->nls.wrapper && !CVodeSensReInit(cvode_mem, CV_STAGGERED1, sens->start))
+    CVodeSetNonlinearSolverSensStg1(cvode_mem, mem->idle_solver);
+  CVodeSensFree(cvode_mem);
+  if (!mem->base.attached) return;
+  if (!CVodeSensInit1(cvode_mem, 1, CV_STAGGERED1, NULL, &mem->base.y0)) CVodeSensFree(cvode_mem);
+  else mem->idle_solver = NULL; /* There is no memory, and CVODES keeps it. */
+}
+
+void cpSensLeave(CPSens sens, int freeing) {
+  const CPMultistep mem = (CPMultistep)sens->mem;
+  if (mem->base.attached || !freeing) leaveCVODES(mem, sens);
+  if (sens->nls.wrapper) SUNNonlinSolFree(sens->nls.wrapper);
+  if (sens->nls.inner) SUNNonlinSolFree(sens->nls.inner);
+  sens->nls = (CPWrapped){0};
+  memset(sens->pending, 0, (size_t)sens->params.Ns);
+}
+
+int cpSensRestartCVODES(CPSens sens, N_Vector *yS0, const char *function) {
+  const CPMultistep mem = (CPMultistep)sens->mem;
+  return cpOfCVODES(mem, CVodeSensReInit(mem->cvode_mem, CV_STAGGERED1, yS0), function);
+}
+
+int cpSensTest(CPSens sens, const char *function) {
+  const CPMultistep mem = (CPMultistep)sens->mem;
+  return cpOfCVODES(mem, CVodeSetSensErrCon(mem->cvode_mem, sens->errcon), function);
+}
+
+int cpSensOff(CPIntegrator mem) {
+  if (!mem->sens || cpSensOf(mem)->off) return CP_SUCCESS;
+  cpSensOf(mem)->off = 1;
+  return CVodeSensToggleOff(((CPMultistep)mem)->cvode_mem);
+}
+
+/* CVODES tells only by an error code whether it has sensitivities. */
+static int isOff(CPMultistep mem) {
+  long int nfS      = 0;
+  const int holding = mem->holding;
+  mem->holding      = 1; /* its message is not for the user */
+  const int flag    = CVodeGetSensNumRhsEvals(mem->cvode_mem, &nfS);
+  mem->holding      = holding;
+  return flag == CV_NO_SENS;
+}
+
+int cpSensBypassed(void *data, long int steps) {
+  CPSens sens          = data;
+  const long int seen  = sens->nsolves - sens->nsolves_before;
+  sens->nsolves_before = sens->nsolves;
+  if (seen >= steps || sens->off) return 0;
+  return !(sens->off = isOff((CPMultistep)sens->mem));
+}
+
+/* ---- output; sens->delta[0] holds the projected state ---- */
+
+int cpSensInterpolate(CPSens sens, sunrealtype t, int k, N_Vector *dkyS, const char *function) {
+  const CPMultistep mem = (CPMultistep)sens->mem;
+  const CPIntegrator s  = sens->mem;
+  const int Ns          = sens->params.Ns;
+  int flag = cpCheckStepTaken(mem, function), i = 0;
+  if (!flag) flag = cpOfCVODES(mem, CVodeGetSensDky(mem->cvode_mem, t, k, dkyS), function);
+  if (flag || k > 0 || !s->P || !s->project_output || cpIsProjectedState(mem, t)) return flag;
+  flag = CVodeGetDky(mem->cvode_mem, t, 0, sens->delta[0]);
+  cpStepperEnter(s);
+  if (!flag) flag = cpProjectOutput(mem, t, sens->delta[0], function, "");
+  cpStepperLeave(s, flag);
+  if (!flag && cpSensUpdate(sens)) flag = cpReport(&s->log, CP_MEM_FAIL, function, "no memory");
+  if (flag) return flag;
+  CVodeGetErrWeights(mem->cvode_mem, sens->ewt);
+  cpWorkForget(sens->work);
+  cpSensEnter(sens);
+  while (i < Ns && !cpSensProject(sens, t, sens->delta[0], sens->ewt, i, dkyS[i])) i++;
+  cpStepperLeave(s, flag);
+  if (i < Ns)
+    return cpReport(&s->log, CP_OUTPUT_PROJ_FAIL, function,
+                    "sensitivity %d at t = %.10g is given unprojected: %s", i, t,
+                    cpWorkText(sens->work));
+  return CP_SUCCESS;
+}

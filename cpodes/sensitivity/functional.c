@@ -25,24 +25,24 @@ static const sunrealtype node_weight[NODES / 2] = {0.467913934572691047, 0.36076
 
 /* ---- arguments ---- */
 
-int cpFunctionalCheck(CPMultistep mem, const CPFunctional *F, const sunrealtype *G,
+int cpFunctionalCheck(CPIntegrator mem, const CPFunctional *F, const sunrealtype *G,
                       const char *function) {
-  const int flag = cpStepperCheck((CPIntegrator)mem, function);
+  const int flag = cpStepperCheck(mem, function);
   if (flag) return flag;
-  if (!G) return cpRefuse(&mem->base.log, function, "G must not be NULL");
-  if (F->ng <= 0) return cpRefuse(&mem->base.log, function, "F->ng must be positive: %d", F->ng);
+  if (!G) return cpRefuse(&mem->log, function, "G must not be NULL");
+  if (F->ng <= 0) return cpRefuse(&mem->log, function, "F->ng must be positive: %d", F->ng);
   if (!F->end && !F->integrand)
-    return cpRefuse(&mem->base.log, function, "F must have end terms or integrands");
+    return cpRefuse(&mem->log, function, "F must have end terms or integrands");
   return CP_SUCCESS;
 }
 
 int cpFunctionalResult(const CPFunctionalRun *w, int flag, sunrealtype t, const char *name) {
   if (!flag) return CP_SUCCESS;
   if (flag == NOT_FINITE)
-    return cpRefuse(&w->mem->base.log, w->function,
+    return cpRefuse(&w->mem->log, w->function,
                     "at t = %.10g: the functional's %s returned NaN or Inf", t, name);
-  return cpRefuse(&w->mem->base.log, w->function, "at t = %.10g: the functional's %s failed (%d)",
-                  t, name, flag);
+  return cpRefuse(&w->mem->log, w->function, "at t = %.10g: the functional's %s failed (%d)", t,
+                  name, flag);
 }
 
 int cpFunctionalAsRhs(sunrealtype t, N_Vector y, N_Vector value, void *data) {
@@ -54,14 +54,14 @@ int cpFunctionalAsRhs(sunrealtype t, N_Vector y, N_Vector value, void *data) {
 
 int cpFunctionalOpen(CPFunctionalRun *w) {
   CPArena *arena = &w->arena;
-  N_Vector y     = w->mem->base.y0;
+  N_Vector y     = w->mem->y0;
   CP_VECTORS(arena, y, &w->y1, &w->y, &w->gy, &w->moved);
-  w->value = cpArenaTake(arena, N_VNew_Serial(w->F->ng, w->mem->base.ctx));
-  w->along = cpArenaTake(arena, N_VNew_Serial(w->F->ng, w->mem->base.ctx));
+  w->value = cpArenaTake(arena, N_VNew_Serial(w->F->ng, w->mem->ctx));
+  w->along = cpArenaTake(arena, N_VNew_Serial(w->F->ng, w->mem->ctx));
   if (w->dG) w->yS = cpSensVectors(arena, w->Np, y);
   CP_NEW(arena, w->gp, w->Np);
   const int flag = cpArenaStatus(arena);
-  return flag ? cpReport(&w->mem->base.log, flag, w->function, "no memory") : CP_SUCCESS;
+  return flag ? cpReport(&w->mem->log, flag, w->function, "no memory") : CP_SUCCESS;
 }
 
 /* ---- the run ---- */
@@ -71,7 +71,7 @@ static int add(CPFunctionalRun *w, CPFunctionalFn fn, CPFunctionalGradFn grad, c
                sunrealtype t, sunrealtype weight) {
   const int ng = w->F->ng, Ns = w->dG ? w->Np : 0;
   CPFunctionalCalled called = {fn, w->F->user_data};
-  cpStepperEnter(&w->mem->base);
+  cpStepperEnter(w->mem);
   int flag = cpFunctionalAsRhs(t, w->y, w->value, &called);
   for (int k = 0; !flag && k < ng; k++) w->G[k] += weight * N_VGetArrayPointer(w->value)[k];
   for (int k = 0; !flag && Ns && grad && k < ng; k++) {
@@ -87,7 +87,7 @@ static int add(CPFunctionalRun *w, CPFunctionalFn fn, CPFunctionalGradFn grad, c
     for (int k = 0; !flag && k < ng; k++)
       w->dG[k * Ns + i] += weight * N_VGetArrayPointer(w->along)[k];
   }
-  return cpFunctionalResult(w, cpStepperLeave(&w->mem->base, flag), t, name);
+  return cpFunctionalResult(w, cpStepperLeave(w->mem, flag), t, name);
 }
 
 long int cpFunctionalMaxSteps(const CPFunctional *F) {
@@ -95,48 +95,47 @@ long int cpFunctionalMaxSteps(const CPFunctional *F) {
 }
 
 int cpFunctionalMarch(CPFunctionalRun *w, sunrealtype t1, int *ncheck) {
-  const CPMultistep mem = w->mem;
-  const CPFunctional *F = w->F;
-  sunrealtype before = mem->base.t, t = before;
+  const CPIntegrator mem = w->mem;
+  const CPFunctional *F  = w->F;
+  sunrealtype before = mem->t, t = before;
   memset(w->G, 0, (size_t)F->ng * sizeof *w->G);
   if (w->dG) memset(w->dG, 0, (size_t)F->ng * (size_t)w->Np * sizeof *w->dG);
-  N_VScale(1.0, mem->base.y, w->y1);
-  int flag = cpOfCVODES(mem, CVodeSetStopTime(mem->cvode_mem, t1), w->function);
+  N_VScale(1.0, mem->y, w->y1);
+  int flag = mem->ops->stop(mem, t1, w->function);
   if (flag) return flag;
-  for (long int left = cpFunctionalMaxSteps(F); !flag && (t1 - t) * (t1 - mem->base.t0) > 0.0;
-       left--) {
+  for (long int left = cpFunctionalMaxSteps(F); !flag && (t1 - t) * (t1 - mem->t0) > 0.0; left--) {
     if (left == 0) {
-      flag = cpReport(&mem->base.log, CV_TOO_MUCH_WORK, w->function,
+      flag = cpReport(&mem->log, CV_TOO_MUCH_WORK, w->function,
                       "%ld steps have reached t = %.15g, not t1 = %.15g (CPFunctional's mxsteps)",
                       cpFunctionalMaxSteps(F), t, t1);
       break;
     }
-    flag = ncheck ? cpForwards(mem, t1, w->y1, &t, CV_ONE_STEP, ncheck, w->function)
-                  : CPIntegratorEvolve(&mem->base, t1, w->y1, &t, CV_ONE_STEP);
+    flag = ncheck ? cpForwards((CPMultistep)mem, t1, w->y1, &t, CV_ONE_STEP, ncheck, w->function)
+                  : CPIntegratorEvolve(mem, t1, w->y1, &t, CV_ONE_STEP);
     if (flag > 0) flag = CP_SUCCESS; /* t1, or a root on the way */
     const sunrealtype middle = (before + t) / 2, half = (t - before) / 2;
     for (int k = 0; !flag && F->integrand && k < NODES; k++) {
       const sunrealtype x = k % 2 ? node_at[k / 2] : -node_at[k / 2], tk = middle + half * x;
-      flag = CPIntegratorGetDky(&mem->base, tk, 0, w->y);
-      if (!flag && w->dG) flag = CPSensGetDky(mem->sens.data, tk, 0, w->yS);
+      flag = CPIntegratorGetDky(mem, tk, 0, w->y);
+      if (!flag && w->dG) flag = CPSensGetDky(mem->sens, tk, 0, w->yS);
       if (!flag)
         flag = add(w, F->integrand, F->integrand_grad, "integrand", tk, half * node_weight[k / 2]);
     }
     before = t;
   }
-  if (flag) cpClearStopTime(mem, t1); /* it has not been reached */
+  if (flag) mem->ops->stop(mem, copysign(INFINITY, t1 - mem->t0), w->function); /* not reached */
   if (!flag && F->end) {
     N_VScale(1.0, w->y1, w->y);
-    if (w->dG) flag = CPSensGetDky(mem->sens.data, t, 0, w->yS);
+    if (w->dG) flag = CPSensGetDky(mem->sens, t, 0, w->yS);
     if (!flag) flag = add(w, F->end, F->end_grad, "end term", t1, 1.0);
   }
   return flag;
 }
 
 static int forward(CPFunctionalRun *w, sunrealtype t1, sunrealtype *dG) {
-  if (!dG) return cpRefuse(&w->mem->base.log, w->function, "dG must not be NULL");
+  if (!dG) return cpRefuse(&w->mem->log, w->function, "dG must not be NULL");
   if (!w->params)
-    return cpReport(&w->mem->base.log, CP_NO_INIT, w->function, "parameters must not be NULL");
+    return cpReport(&w->mem->log, CP_NO_INIT, w->function, "parameters must not be NULL");
   w->dG    = dG;
   int flag = cpFunctionalOpen(w);
   if (!flag) flag = cpFunctionalMarch(w, t1, NULL);
@@ -145,10 +144,10 @@ static int forward(CPFunctionalRun *w, sunrealtype t1, sunrealtype *dG) {
 }
 
 /* Gives the integrator sensitivities of the present call's own, which the caller frees. */
-static int setSens(CPMultistep mem, const CPParameters *parameters, const char *function,
+static int setSens(CPIntegrator mem, const CPParameters *parameters, const char *function,
                    CPSens *sens) {
-  int flag = cpSensCreate(parameters, mem->base.y0, sens);
-  if (flag) return cpReport(&mem->base.log, flag, function, "%s", CPObjectGetLastMessage(NULL));
+  int flag = cpSensCreate(parameters, mem->y0, sens);
+  if (flag) return cpReport(&mem->log, flag, function, "%s", CPObjectGetLastMessage(NULL));
   flag = CPSensSetErrCon(*sens, 1);
   return flag ? flag : cpSensSet(mem, *sens, function);
 }
@@ -188,17 +187,17 @@ static int take(CPLog *log, Given *own, const CPFunctional **F, const CPParamete
   return CP_SUCCESS;
 }
 
-int CPIntegratorGradient(CPIntegrator s, sunrealtype t1, const CPFunctional *F,
+int CPIntegratorGradient(CPIntegrator mem, sunrealtype t1, const CPFunctional *F,
                          const CPParameters *parameters, const CPGradientOptions *options,
                          sunrealtype *G, sunrealtype *dG, N_Vector *gradient) {
-  const CPMultistep mem = cpMultistep(s, "sensitivities", __func__);
-  if (!mem) return s ? CP_NOT_SUPPORTED : CP_MEM_NULL;
-  CPLog *log = &mem->base.log;
+  int flag = cpStepperCheck(mem, __func__);
+  if (flag) return flag;
+  CPLog *log = &mem->log;
   Given given;
-  int flag = take(log, &given, &F, &parameters, &options, __func__);
+  flag = take(log, &given, &F, &parameters, &options, __func__);
   if (!flag) flag = cpFunctionalCheck(mem, F, G, __func__);
   if (flag) return flag;
-  const CPSens sens  = mem->sens.data;
+  const CPSens sens  = mem->sens;
   const int forwards = options && options->mode == CP_GRADIENT_FORWARD;
   if (options && options->mode != CP_GRADIENT_ADJOINT && !forwards)
     return cpRefuse(log, __func__, "options->mode must be of CPGradientMode, is %d",
@@ -217,7 +216,11 @@ int CPIntegratorGradient(CPIntegrator s, sunrealtype t1, const CPFunctional *F,
     w.params = &own;
   }
   if (w.params) w.Np = w.params->Ns;
-  if (!forwards) flag = cpGradientAdjoint(&w, t1, options, y0S, dG, gradient);
+  if (!forwards && !mem->ops->multistep)
+    flag = cpReport(log, CP_NOT_SUPPORTED, __func__,
+                    "the method %s has forward gradients: CP_GRADIENT_FORWARD",
+                    mem->ops->method(mem, NULL, NULL, NULL));
+  else if (!forwards) flag = cpGradientAdjoint(&w, t1, options, y0S, dG, gradient);
   else flag = sens || !parameters ? forward(&w, t1, dG) : forwardAlone(&w, t1, parameters, dG);
   cpParamsFree(&own);
   return flag;
@@ -239,16 +242,16 @@ typedef struct {
 static int startAt(sunrealtype t, N_Vector y, N_Vector y0, void *data) {
   const Check *c = data;
   (void)t, (void)y;
-  return cpCallUser(&c->run.mem->base.log, c->start(c->t0, y0, c->run.F->user_data));
+  return cpCallUser(&c->run.mem->log, c->start(c->t0, y0, c->run.F->user_data));
 }
 
 static int startFailed(const Check *c, int flag) {
-  return cpRefuse(&c->run.mem->base.log, c->run.function, "start failed (%d)", flag);
+  return cpRefuse(&c->run.mem->log, c->run.function, "start failed (%d)", flag);
 }
 
 static int restart(Check *c) {
   const int flag = startAt(c->t0, NULL, c->y0, c);
-  return flag ? startFailed(c, flag) : CPIntegratorReInit(&c->run.mem->base, c->t0, c->y0);
+  return flag ? startFailed(c, flag) : CPIntegratorReInit(c->run.mem, c->t0, c->y0);
 }
 
 /* Computes the values with parameter i changed by e. */
@@ -265,7 +268,7 @@ static int runMoved(Check *c, int i, sunrealtype e, sunrealtype *G) {
 
 /* Computes the gradients in all three ways. */
 static int compute(Check *c, const CPGradientOptions *options, sunrealtype step) {
-  CPMultistep mem = c->run.mem;
+  const CPIntegrator mem = c->run.mem;
   const int ng = c->run.F->ng, Ns = c->params->Ns;
   CPSens sens = NULL;
   int flag    = CP_SUCCESS;
@@ -285,26 +288,26 @@ static int compute(Check *c, const CPGradientOptions *options, sunrealtype step)
   c->parameters->y0S = c->y0S;
   if (!flag) flag = restart(c);
   if (!flag) flag = setSens(mem, c->parameters, c->run.function, &sens);
-  if (!flag && mem->base.P) flag = CPSensCalcIC(sens, c->y0S);
+  if (!flag && mem->P) flag = CPSensCalcIC(sens, c->y0S);
   const CPGradientOptions forwards = {CP_SIZED(CPGradientOptions), .mode = CP_GRADIENT_FORWARD};
   if (!flag)
-    flag =
-        CPIntegratorGradient(&mem->base, c->t1, c->run.F, NULL, &forwards, c->G, c->forward, NULL);
+    flag = CPIntegratorGradient(mem, c->t1, c->run.F, NULL, &forwards, c->G, c->forward, NULL);
   CPSensFree(&sens);
   if (!flag) flag = restart(c);
   return flag ? flag
-              : CPIntegratorGradient(&mem->base, c->t1, c->run.F, c->parameters, options, c->G,
-                                     c->adjoint, NULL);
+              : CPIntegratorGradient(mem, c->t1, c->run.F, c->parameters, options, c->G, c->adjoint,
+                                     NULL);
 }
 
-int CPIntegratorGradientCheck(CPIntegrator s, sunrealtype t0, sunrealtype t1, const CPFunctional *F,
-                              const CPParameters *parameters, const CPGradientOptions *options,
-                              sunrealtype step, FILE *out, sunrealtype *worst) {
-  const CPMultistep mem = cpMultistep(s, "sensitivities", __func__);
-  if (!mem) return s ? CP_NOT_SUPPORTED : CP_MEM_NULL;
-  CPLog *log = &mem->base.log;
+int CPIntegratorGradientCheck(CPIntegrator mem, sunrealtype t0, sunrealtype t1,
+                              const CPFunctional *F, const CPParameters *parameters,
+                              const CPGradientOptions *options, sunrealtype step, FILE *out,
+                              sunrealtype *worst) {
+  int flag = cpStepperCheck(mem, __func__);
+  if (flag) return flag;
+  CPLog *log = &mem->log;
   Given given;
-  int flag = take(log, &given, &F, &parameters, &options, __func__);
+  flag = take(log, &given, &F, &parameters, &options, __func__);
   if (!flag) flag = cpFunctionalCheck(mem, F, &t0, __func__);
   if (flag) return flag;
   if (!parameters || !parameters->values)
@@ -328,8 +331,8 @@ int CPIntegratorGradientCheck(CPIntegrator s, sunrealtype t0, sunrealtype t1, co
                     .parameters = &own,
                     .params     = &params};
   CPArena *arena = &c.run.arena;
-  CP_VECTORS(arena, mem->base.y0, &c.y0, &c.value);
-  c.y0S = cpSensVectors(arena, Ns, mem->base.y0);
+  CP_VECTORS(arena, mem->y0, &c.y0, &c.value);
+  c.y0S = cpSensVectors(arena, Ns, mem->y0);
   CP_NEW(arena, c.G, F->ng);
   CP_ARRAYS(arena, F->ng * Ns, &c.forward, &c.adjoint, &c.difference);
   flag = cpFunctionalOpen(&c.run); /* checks the arena */

@@ -101,7 +101,7 @@ static int integrandGradient(Adjoint *a, sunrealtype t, int k) {
  * run.y). */
 static int products(Adjoint *a, sunrealtype t, N_Vector l, int states, int parameters) {
   CPFunctionalRun *w        = &a->run;
-  const CPMultistep mem     = w->mem;
+  const CPMultistep mem     = (CPMultistep)w->mem;
   const CPSensSystem *model = mem->base.system.sens;
   int flag                  = CP_SUCCESS;
   memset(a->lfp, 0, (size_t)w->Np * sizeof *a->lfp);
@@ -134,7 +134,7 @@ static int isStuck(Problem *problem, sunrealtype t) {
 static int backward(sunrealtype t, N_Vector y, N_Vector l, N_Vector ldot, void *data) {
   Problem *problem      = data;
   Adjoint *a            = problem->a;
-  const CPMultistep mem = a->run.mem;
+  const CPMultistep mem = (CPMultistep)a->run.mem;
   const char *reason    = NULL;
   long int nst          = 0;
   if (mem->failure.fatal) return CP_SELFCHECK_FAIL;
@@ -167,7 +167,7 @@ static int backward(sunrealtype t, N_Vector y, N_Vector l, N_Vector ldot, void *
 static int quadrature(sunrealtype t, N_Vector y, N_Vector l, N_Vector qdot, void *data) {
   const Problem *problem = data;
   Adjoint *a             = problem->a;
-  int flag               = cpForwardState(a->run.mem, t, y, a->run.y, a->run.function);
+  int flag               = cpForwardState((CPMultistep)a->run.mem, t, y, a->run.y, a->run.function);
   if (!flag) flag = products(a, t, l, 0, 1);
   if (!flag) flag = integrandGradient(a, t, problem->k);
   for (int i = 0; i < a->run.Np; i++) N_VGetArrayPointer(qdot)[i] = -a->lfp[i] - a->run.gp[i];
@@ -183,7 +183,7 @@ static void destroyLinearSolver(void *LS) { SUNLinSolFree(LS); }
 /* Sets fixed-point iteration, or Newton's with a dense matrix. */
 static int setSolvers(const Problem *problem) {
   CPArena *arena        = &problem->a->run.arena;
-  const CPMultistep mem = problem->a->run.mem;
+  const CPMultistep mem = (CPMultistep)problem->a->run.mem;
   if (problem->a->o.lmm == CV_ADAMS) {
     SUNNonlinearSolver fixed =
         cpArenaOwn(arena, SUNNonlinSol_FixedPoint(problem->l, 0, mem->base.ctx), destroySolver);
@@ -204,13 +204,13 @@ static int setSolvers(const Problem *problem) {
 static int begin(Problem *problem, sunrealtype t1, sunrealtype *dG) {
   Adjoint *a         = problem->a;
   CPFunctionalRun *w = &a->run;
-  void *cvode_mem    = w->mem->cvode_mem;
+  void *cvode_mem    = ((CPMultistep)w->mem)->cvode_mem;
   problem->l         = cpArenaVector(&w->arena, w->y);
   problem->q         = cpArenaVector(&w->arena, a->q);
   if (!problem->l || !problem->q)
-    return cpReport(&w->mem->base.log, CP_MEM_FAIL, w->function, "no memory for a backward problem");
+    return cpReport(&w->mem->log, CP_MEM_FAIL, w->function, "no memory for a backward problem");
   N_VScale(1.0, w->y1, w->y);
-  CPLog *log = &w->mem->base.log;
+  CPLog *log = &w->mem->log;
   int flag   = cpCallUser(log, gradient(a, w->F->end, w->F->end_grad, t1, problem->k));
   flag       = cpFunctionalResult(w, flag, t1, "gradient of the end term");
   if (flag) return flag;
@@ -233,8 +233,7 @@ static int begin(Problem *problem, sunrealtype t1, sunrealtype *dG) {
   if (!flag && w->params) flag = CVodeQuadInitB(cvode_mem, which, quadrature, problem->q);
   if (!flag && w->params) flag = CVodeQuadSStolerancesB(cvode_mem, which, reltol, abstol);
   if (!flag && w->params) flag = CVodeSetQuadErrConB(cvode_mem, which, SUNTRUE);
-  return flag ? cpReport(&w->mem->base.log, flag, w->function,
-                         "a backward problem could not be set up")
+  return flag ? cpReport(&w->mem->log, flag, w->function, "a backward problem could not be set up")
               : CP_SUCCESS;
 }
 
@@ -245,24 +244,24 @@ static int solveBackwards(Adjoint *a, sunrealtype t0, sunrealtype t1, N_Vector *
   CPFunctionalRun *w = &a->run;
   const int ng       = w->F->ng;
   Problem *problems  = cpArenaAlloc(&w->arena, (size_t)ng, sizeof *problems);
-  int flag =
-      problems ? CP_SUCCESS : cpReport(&w->mem->base.log, CP_MEM_FAIL, w->function, "no memory");
+  int flag = problems ? CP_SUCCESS : cpReport(&w->mem->log, CP_MEM_FAIL, w->function, "no memory");
   for (int k = 0; !flag && k < ng; k++) {
     problems[k] = (Problem){.a = a, .k = k};
     flag        = begin(&problems[k], t1, dG ? dG + k * w->Np : NULL);
   }
-  if (!flag) flag = cpBackward(w->mem, t0, CV_NORMAL, w->function);
+  if (!flag) flag = cpBackward((CPMultistep)w->mem, t0, CV_NORMAL, w->function);
   for (int k = 0; !flag && k < ng; k++) { /* dG += q(t0) + l(t0)^T dy0/dp */
     const Problem *now = &problems[k];
     sunrealtype t      = 0.0;
-    flag               = CVodeGetB(w->mem->cvode_mem, now->which, &t, now->l);
-    if (!flag && w->params) flag = CVodeGetQuadB(w->mem->cvode_mem, now->which, &t, now->q);
-    if (flag) return cpOfCVODES(w->mem, flag, w->function);
+    flag               = CVodeGetB(((CPMultistep)w->mem)->cvode_mem, now->which, &t, now->l);
+    if (!flag && w->params)
+      flag = CVodeGetQuadB(((CPMultistep)w->mem)->cvode_mem, now->which, &t, now->q);
+    if (flag) return cpOfCVODES((CPMultistep)w->mem, flag, w->function);
     for (int i = 0; w->params && i < w->Np; i++)
       dG[k * w->Np + i] += N_VGetArrayPointer(now->q)[i] + (y0S ? N_VDotProd(now->l, y0S[i]) : 0.0);
     if (!gradients || !gradients[k]) continue;
     N_VScale(1.0, now->l, gradients[k]);
-    flag = cpProjectGradient(w->mem, t, w->mem->base.y0, gradients[k], w->function);
+    flag = cpProjectGradient((CPMultistep)w->mem, t, w->mem->y0, gradients[k], w->function);
   }
   return flag;
 }
@@ -278,7 +277,7 @@ static int lacksPoints(const CPGradientOptions *o, int backwards) {
 /* Checks the arguments before anything is done. */
 static int check(const Adjoint *a, int backwards, N_Vector *y0S, const sunrealtype *dG,
                  N_Vector *gradients) {
-  const CPMultistep mem      = a->run.mem;
+  const CPMultistep mem      = (CPMultistep)a->run.mem;
   const CPGradientOptions *o = &a->o;
   const char *function       = a->run.function;
   const long int nst         = cpStepsTaken(mem);
@@ -315,7 +314,7 @@ static int check(const Adjoint *a, int backwards, N_Vector *y0S, const sunrealty
 
 int cpGradientAdjoint(CPFunctionalRun *run, sunrealtype t1, const CPGradientOptions *options,
                       N_Vector *y0S, sunrealtype *dG, N_Vector *gradients) {
-  const CPMultistep mem     = run->mem;
+  const CPMultistep mem     = (CPMultistep)run->mem;
   const CPSensSystem *model = mem->base.system.sens;
   const sunrealtype t0      = mem->base.t;
   const int backwards = t1 < t0, at_root = t0 == mem->root.t;
@@ -326,7 +325,7 @@ int cpGradientAdjoint(CPFunctionalRun *run, sunrealtype t1, const CPGradientOpti
   if (!a.o.interp) a.o.interp = lacksPoints(&a.o, backwards) ? CV_HERMITE : CV_POLYNOMIAL;
   if (!a.o.lmm) a.o.lmm = CV_ADAMS;
   flag = check(&a, backwards, y0S, dG, gradients);
-  if (!flag) flag = cpSensOff(mem);
+  if (!flag) flag = cpSensOff(&mem->base);
   if (flag) return flag;
   CPArena *arena = &a.run.arena;
   CP_VECTORS(arena, mem->base.y0, &a.f, &a.Jl);
@@ -335,7 +334,7 @@ int cpGradientAdjoint(CPFunctionalRun *run, sunrealtype t1, const CPGradientOpti
   CP_NEW(arena, a.lfp, a.run.Np);
   flag = cpFunctionalOpen(&a.run); /* checks the arena */
   /* The sensitivities that the integrator has have given the system their parameters. */
-  const int gives = model && run->params && !mem->sens.data;
+  const int gives = model && run->params && !mem->base.sens;
   if (!flag && gives && (flag = model->start(mem->base.system.data, run->params)))
     cpReport(&mem->base.log, flag, run->function, "no memory for parameters");
   if (!flag && (flag = cpAdjointRenew(mem, a.o.steps, a.o.interp)))

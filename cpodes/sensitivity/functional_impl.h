@@ -7,7 +7,7 @@
 /* A run that sums the functional, and its gradient if the run has sensitivities. */
 typedef struct {
   CPArena arena;
-  CPMultistep mem;
+  CPIntegrator mem;
   const char *function; /* the public function, for messages */
   const CPFunctional *F;
   const CPParams *params; /* NULL if there are none */
@@ -25,7 +25,7 @@ typedef struct {
 /* Returns the largest number of steps of a run, forward or backward. */
 long int cpFunctionalMaxSteps(const CPFunctional *F);
 /* Checks the arguments that all calls share. Returns 0 or an error code that has been reported. */
-int cpFunctionalCheck(CPMultistep mem, const CPFunctional *F, const sunrealtype *G,
+int cpFunctionalCheck(CPIntegrator mem, const CPFunctional *F, const sunrealtype *G,
                       const char *function);
 /* Allocates the memory of a run, whose first seven fields are set; cpArenaFree frees it. Returns 0
  * or an error code that has been reported. */

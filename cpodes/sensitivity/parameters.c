@@ -115,8 +115,8 @@ int cpSensDifferences(int Ns, sunrealtype t, N_Vector y, N_Vector ydot, int iS, 
                       N_Vector ySdot, void *user_data, N_Vector tmp1, N_Vector tmp2) {
   const CPMultistep mem = cpAdoptedBy(ydot);
   (void)Ns;
-  return cpSensDirection(&cpSensOf(mem)->params, mem->base.f, t, y, (CPAlong){.iS = iS}, yS, ySdot,
-                         tmp1, tmp2, user_data);
+  return cpSensDirection(&cpSensOf(&mem->base)->params, mem->base.f, t, y, (CPAlong){.iS = iS}, yS,
+                         ySdot, tmp1, tmp2, user_data);
 }
 
 /* ---- dc/dp, and G s ---- */
@@ -145,7 +145,7 @@ static int rowsByUser(CPSens sens, sunrealtype t, N_Vector y, int iS) {
   char *text = cpWorkText(sens->work);
   char name[40];
   N_VConst(0.0, sens->r);
-  const int flag = sens->cS(t, y, iS, sens->r, cpUserData(sens->mem));
+  const int flag = sens->cS(t, y, iS, sens->r, sens->mem->ops->data(sens->mem));
   if (flag) {
     snprintf(name, sizeof name, "dc/dp of sensitivity %d", iS);
     return cpUserResult(text, flag, t, name);
@@ -157,7 +157,7 @@ static int rowsByUser(CPSens sens, sunrealtype t, N_Vector y, int iS) {
 }
 
 int cpSensRows(CPSens sens, sunrealtype t, N_Vector y, int iS, N_Vector *r) {
-  const CPSystem *model = &sens->mem->base.system;
+  const CPSystem *model = &sens->mem->system;
   char *text            = cpWorkText(sens->work);
   int flag = CP_SUCCESS, given = 0;
   if ((!sens->r && cpRowsVector(sens->work, &sens->r)) ||

@@ -1,14 +1,14 @@
 /* Forward sensitivities: life cycle, options, start and output. */
 #include "sens_impl.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sunnonlinsol/sunnonlinsol_fixedpoint.h>
 
 /* ---- checks ---- */
 
 /* The log for messages: the integrator's, if there is one. */
-static CPLog *logOf(CPSens sens) { return sens->mem ? &sens->mem->base.log : &sens->log; }
+static CPLog *logOf(CPSens sens) { return sens->mem ? &sens->mem->log : &sens->log; }
 
 static int exists(CPSens sens, const char *function) {
   return sens ? CP_SUCCESS : cpReport(NULL, CP_MEM_NULL, function, "sens must not be NULL");
@@ -20,7 +20,7 @@ static int check(CPSens sens, const char *function) {
   if (flag) return flag;
   if (!sens->mem)
     return cpReport(&sens->log, CP_NO_INIT, function, "call CPIntegratorSetSens first");
-  return cpStepperIdle(&sens->mem->base, function);
+  return cpStepperIdle(sens->mem, function);
 }
 
 static int checkStart(CPLog *log, int Ns, N_Vector *yS0, N_Vector y, const char *function) {
@@ -43,35 +43,18 @@ N_Vector *cpSensVectors(CPArena *arena, int count, N_Vector tmpl) {
   return v;
 }
 
-/* CVodeSensFree keeps a pointer to a solver that is not CVODES' own, and CVODES initialises that once more at the next start.
- * Therefore our solver is replaced by one that outlives CVODES' memory or, for memory of a program, by CVODES' own, which new
- * sensitivities bring. The solver can be replaced while sensitivities are switched on, as a new start does. */
-static void leaveCVODES(CPMultistep mem, CPSens sens) {
-  void *cvode_mem = mem->cvode_mem;
-  if (sens->nls.wrapper && !CVodeSensReInit(cvode_mem, CV_STAGGERED1, sens->start))
-    CVodeSetNonlinearSolverSensStg1(cvode_mem, mem->idle_solver);
-  CVodeSensFree(cvode_mem);
-  if (!mem->base.attached) return;
-  if (!CVodeSensInit1(cvode_mem, 1, CV_STAGGERED1, NULL, &mem->base.y0)) CVodeSensFree(cvode_mem);
-  else mem->idle_solver = NULL; /* There is no memory, and CVODES keeps it. */
-}
-
 /* The integrator computes sens no longer. freeing: it is being freed itself. */
 static void detach(CPSens sens, int freeing) {
-  CPMultistep mem = sens->mem;
-  if (mem->base.system.sens && mem->base.system.data)
-    mem->base.system.sens->start(mem->base.system.data, NULL);
+  const CPIntegrator mem = sens->mem;
+  if (mem->system.sens && mem->system.data) mem->system.sens->start(mem->system.data, NULL);
   cpSensNewProjector(sens);
-  if (mem->base.attached || !freeing) leaveCVODES(mem, sens);
-  if (sens->nls.wrapper) SUNNonlinSolFree(sens->nls.wrapper);
-  if (sens->nls.inner) SUNNonlinSolFree(sens->nls.inner);
-  sens->nls = (CPWrapped){0};
-  memset(sens->pending, 0, (size_t)sens->params.Ns);
-  mem->sens.data = NULL;
-  sens->mem      = NULL;
+  if (mem->ops->multistep) cpSensLeave(sens, freeing);
+  else mem->ops->carry(mem, NULL);
+  mem->sens = NULL;
+  sens->mem = NULL;
 }
 
-static void release(void **data) { detach(*data, 1); }
+void cpSensRelease(void *data) { detach(data, 1); }
 
 CPSens CPSensCreate(const CPParameters *parameters, N_Vector y_tmpl, SUNContext ctx) {
   CPParameters own;
@@ -113,7 +96,7 @@ int cpSensCreate(const CPParameters *parameters, N_Vector y_tmpl, CPSens *addres
 
 void CPSensFree(CPSens *address) {
   CPSens sens = address ? *address : NULL;
-  if (!sens || (sens->mem && cpStepperIdle(&sens->mem->base, __func__))) return;
+  if (!sens || (sens->mem && cpStepperIdle(sens->mem, __func__))) return;
   if (sens->mem) detach(sens, 0);
   cpParamsFree(&sens->params);
   cpArenaFree(&sens->arena);
@@ -121,7 +104,7 @@ void CPSensFree(CPSens *address) {
   *address = NULL;
 }
 
-static void readCounters(void *data, CPIntegratorSensStats *stats) {
+void cpSensStats(void *data, CPIntegratorSensStats *stats) {
   const CPSens sens = data;
   *stats            = sens->stats;
   if (sens->work) stats->nsetups = cpWorkStats(sens->work)->nsetups - sens->base_setups;
@@ -136,59 +119,42 @@ static void keepStart(CPSens sens, N_Vector *yS0) {
   sens->off       = 0;
 }
 
-/* Gives CVODES the sensitivities. Returns 0 or a code. */
-static int attach(CPMultistep mem, CPSens sens) {
-  const CPSensSystem *model = mem->base.system.sens;
-  const CPParams *params    = &sens->params;
-  const int knows_f         = mem->base.f && mem->norms.possible;
-  const CVSensRhs1Fn fS1    = sens->fS1 ? sens->fS1
-                              : model   ? model->rhs
-                              : knows_f ? cpSensDifferences
-                                        : NULL; /* CVODES' difference quotients */
-  if (!mem->idle_solver) mem->idle_solver = SUNNonlinSol_FixedPoint(mem->base.y0, 0, mem->base.ctx);
-  if (!mem->idle_solver) return CP_MEM_FAIL;
-  sens->mem      = mem;
-  sens->is_rough = !fS1;
+/* Gives the integrator the sensitivities. Returns 0 or a code. */
+static int attach(CPIntegrator mem, CPSens sens) {
+  const CPSensSystem *model = mem->system.sens;
+  sens->mem                 = mem;
   keepStart(sens, sens->given);
-  int flag = CVodeSensInit1(mem->cvode_mem, params->Ns, CV_STAGGERED1, fS1, sens->given);
-  if (!flag) flag = cpSensInstall(sens);
-  if (!flag) flag = CVodeSetSensParams(mem->cvode_mem, params->p, params->pbar, params->plist);
-  if (!flag) flag = CVodeSensEEtolerances(mem->cvode_mem);
-  if (!flag) flag = CVodeSetSensErrCon(mem->cvode_mem, sens->errcon);
-  if (!flag && model) flag = model->start(mem->base.system.data, params);
-  mem->sens = (CPSensHooks){.data      = sens,
-                            .begin     = cpSensBegin,
-                            .end       = cpSensEnd,
-                            .attempt   = cpSensAttempt,
-                            .take_back = cpSensTakeBack,
-                            .restart   = cpSensRestart,
-                            .projector = cpSensNewProjector,
-                            .solver    = cpSensNewSolver,
-                            .stats     = readCounters,
-                            .bypassed  = cpSensBypassed,
-                            .free      = release};
+  int flag = mem->ops->multistep ? cpSensJoin(sens) : cpSensCarry(sens);
+  if (!flag && model) flag = model->start(mem->system.data, &sens->params);
+  mem->sens = sens;
   if (flag) detach(sens, 0);
   return flag;
 }
 
-int cpSensSet(CPMultistep mem, CPSens sens, const char *function) {
-  const CPSens before = mem->sens.data;
-  CPLog *log          = &mem->base.log;
+static int noSteps(CPIntegrator mem, const char *function) {
+  const long int nst = mem->ops->steps(mem);
+  if (nst == 0) return CP_SUCCESS;
+  return cpReport(&mem->log, CP_TOO_LATE, function,
+                  "%ld steps have been taken: call CPIntegratorReInit first", nst);
+}
+
+int cpSensSet(CPIntegrator mem, CPSens sens, const char *function) {
+  const CPSens before = mem->sens;
+  CPLog *log          = &mem->log;
   if (sens == before) return !sens || sens->has_start ? CP_SUCCESS : CPSensReInit(sens, NULL);
   if (!sens) {
     detach(before, 0);
     return CP_SUCCESS;
   }
   if (sens->mem) return cpRefuse(log, function, "another integrator computes these sensitivities");
-  int flag =
-      cpCheckNoSteps(mem, function); /* CVODES takes up sensitivities only at its first step. */
-  if (!flag) flag = checkStart(log, sens->params.Ns, sens->given, mem->base.y0, function);
+  int flag = noSteps(mem, function); /* CVODES takes up sensitivities only at its first step. */
+  if (!flag) flag = checkStart(log, sens->params.Ns, sens->given, mem->y0, function);
   if (flag) return flag;
-  if (!sens->fS1 && !sens->params.p && !mem->base.system.sens)
+  if (!sens->fS1 && !sens->params.p && !mem->system.sens)
     return cpRefuse(log, function,
                     "df/dp is not known: give the values of the parameters (CPParameters), or "
                     "CPSensSetRhsFn a right-hand side");
-  if (sens->cS && mem->base.system.sens)
+  if (sens->cS && mem->system.sens)
     return cpReport(log, CP_NOT_SUPPORTED, function,
                     "the constraints are those of a mechanical system, which knows their "
                     "derivatives: use CPMechSetParamPartialsFn in place of cS");
@@ -197,15 +163,13 @@ int cpSensSet(CPMultistep mem, CPSens sens, const char *function) {
   return flag ? cpReport(log, flag, function, "sensitivities could not be set up") : CP_SUCCESS;
 }
 
-int CPIntegratorSetSens(CPIntegrator s, CPSens sens) {
-  const CPMultistep mem = cpMultistep(s, "sensitivities", __func__);
-  if (!mem) return s ? CP_NOT_SUPPORTED : CP_MEM_NULL;
-  const int flag = cpStepperCheck(s, __func__);
+int CPIntegratorSetSens(CPIntegrator mem, CPSens sens) {
+  const int flag = cpStepperCheck(mem, __func__);
   return flag ? flag : cpSensSet(mem, sens, __func__);
 }
 
-CPSens CPIntegratorGetSens(CPIntegrator s, CPParameters *parameters) {
-  const CPSens sens = s && CPIntegratorGetCVodeMem(s) ? ((CPMultistep)s)->sens.data : NULL;
+CPSens CPIntegratorGetSens(CPIntegrator mem, CPParameters *parameters) {
+  const CPSens sens = mem ? mem->sens : NULL;
   if (sens && parameters)
     cpGive(parameters, (&(CPParameters){CP_SIZED(CPParameters), .n = sens->params.Ns,
                                         .values = sens->params.p, .pbar = sens->params.pbar,
@@ -216,11 +180,11 @@ CPSens CPIntegratorGetSens(CPIntegrator s, CPParameters *parameters) {
 int CPSensReInit(CPSens sens, N_Vector *yS0) {
   int flag = check(sens, __func__);
   if (flag) return flag;
-  CPMultistep mem = sens->mem;
+  const CPIntegrator mem = sens->mem;
   if (!yS0) yS0 = sens->given;
-  flag = cpCheckNoSteps(mem, __func__);
-  if (!flag) flag = checkStart(logOf(sens), sens->params.Ns, yS0, mem->base.y0, __func__);
-  if (!flag) flag = cpOfCVODES(mem, CVodeSensReInit(mem->cvode_mem, CV_STAGGERED1, yS0), __func__);
+  flag = noSteps(mem, __func__);
+  if (!flag) flag = checkStart(logOf(sens), sens->params.Ns, yS0, mem->y0, __func__);
+  if (!flag && mem->ops->multistep) flag = cpSensRestartCVODES(sens, yS0, __func__);
   if (!flag) keepStart(sens, yS0);
   return flag;
 }
@@ -237,34 +201,10 @@ void cpSensNewProjector(void *data) {
 }
 
 int cpSensUpdate(CPSens sens) {
-  if (sens->work || !sens->mem->base.P) return CP_SUCCESS;
-  const int flag = cpWorkCreate(&sens->work, sens->mem->base.P);
-  cpWorkLend(sens->work, cpStepperLent(&sens->mem->base));
+  if (sens->work || !sens->mem->P) return CP_SUCCESS;
+  const int flag = cpWorkCreate(&sens->work, sens->mem->P);
+  cpWorkLend(sens->work, cpStepperLent(sens->mem));
   return flag;
-}
-
-int cpSensOff(CPMultistep mem) {
-  if (!mem->sens.data || cpSensOf(mem)->off) return CP_SUCCESS;
-  cpSensOf(mem)->off = 1;
-  return CVodeSensToggleOff(mem->cvode_mem);
-}
-
-/* CVODES tells only by an error code whether it has sensitivities. */
-static int isOff(CPMultistep mem) {
-  long int nfS      = 0;
-  const int holding = mem->holding;
-  mem->holding      = 1; /* its message is not for the user */
-  const int flag    = CVodeGetSensNumRhsEvals(mem->cvode_mem, &nfS);
-  mem->holding      = holding;
-  return flag == CV_NO_SENS;
-}
-
-int cpSensBypassed(void *data, long int steps) {
-  CPSens sens          = data;
-  const long int seen  = sens->nsolves - sens->nsolves_before;
-  sens->nsolves_before = sens->nsolves;
-  if (seen >= steps || sens->off) return 0;
-  return !(sens->off = isOff(sens->mem));
 }
 
 /* ---- options ---- */
@@ -282,26 +222,72 @@ int CPSensSetErrCon(CPSens sens, sunbooleantype on) {
   const int flag = exists(sens, __func__);
   if (flag) return flag;
   sens->errcon = on != 0;
-  return sens->mem ? cpOfCVODES(sens->mem, CVodeSetSensErrCon(sens->mem->cvode_mem, sens->errcon),
-                                __func__)
-                   : CP_SUCCESS;
+  return sens->mem && sens->mem->ops->multistep ? cpSensTest(sens, __func__) : CP_SUCCESS;
 }
 
 /* ---- the start ---- */
 
+/* Compares the user's dc/dp with difference quotients of c, if the parameters are known. weight: of
+ * the sensitivity. */
+static int checkRows(CPSens sens, int iS, N_Vector weight, int *failed) {
+  const CPIntegrator mem = sens->mem;
+  N_Vector s[2] = {sens->s, mem->tmp}, r = NULL; /* s = -K dc/dp for each */
+  int flag = CP_SUCCESS;
+  if (!sens->cS || !sens->params.p) return CP_SUCCESS;
+  for (int k = 0; !flag && k < 2; k++) {
+    flag = k == 0 ? cpSensRows(sens, mem->t, mem->y, iS, &r)
+                  : cpSensRowsByDifferences(sens, mem->t, mem->y, iS, &r);
+    N_VConst(0.0, s[k]);
+    if (!flag) flag = cpTangentTo(sens->work, mem->t, mem->y, sens->ewt, s[k], r);
+  }
+  if (flag) return *failed = iS, -abs(flag);
+  const sunrealtype size = N_VWrmsNorm(s[1], weight);
+  N_VLinearSum(1.0, s[0], -1.0, s[1], s[0]);
+  const sunrealtype off = N_VWrmsNorm(s[0], weight);
+  if (off <= fmax(1.0, CP_INEXACT * size)) return CP_SUCCESS;
+  return cpReason(mem->text, CP_CNSTRSENS_WRONG,
+                  "at t = %.10g: dc/dp of sensitivity %d (CPSensSetRhsFn) is not the derivative of "
+                  "c: differences of c move the sensitivity by %.3g times its tolerance, and that "
+                  "by %.3g more or less",
+                  mem->t, iS, size, off);
+}
+
+int cpSensCheckStart(CPSens sens, N_Vector *weight, int *failed) {
+  const CPIntegrator mem = sens->mem;
+  *failed                = -1;
+  cpWorkForget(sens->work);
+  for (int i = 0; i < sens->params.Ns; i++) {
+    int flag = checkRows(sens, i, weight[i], failed);
+    if (flag) return flag;
+    N_VScale(1.0, sens->start[i], sens->s);
+    flag = cpSensProject(sens, mem->t, mem->y, sens->ewt, i, sens->s);
+    if (flag) return *failed = i, -abs(flag);
+    N_VLinearSum(1.0, sens->s, -1.0, sens->start[i], sens->s);
+    const sunrealtype off = N_VWrmsNorm(sens->s, weight[i]);
+    if (off > 1.0)
+      return cpReason(mem->text, CP_INCONSISTENT_IC,
+                      "at t = %.10g: the start of sensitivity %d is %.3g times its tolerance off "
+                      "G s + dc/dp = 0; CPSensCalcIC makes it consistent",
+                      mem->t, i, off);
+  }
+  cpWorkForget(sens->work);
+  sens->start_checked = 1;
+  return CP_SUCCESS;
+}
+
 int CPSensCalcIC(CPSens sens, N_Vector *yS0) {
   int flag = check(sens, __func__);
   if (flag) return flag;
-  CPMultistep mem = sens->mem;
-  CPLog *log      = logOf(sens);
-  if (!mem->base.P)
+  const CPIntegrator mem = sens->mem;
+  CPLog *log             = logOf(sens);
+  if (!mem->P)
     return cpReport(log, CP_NO_PROJECTOR, __func__, "call CPIntegratorSetProjector first");
-  flag = cpCheckNoSteps(mem, __func__);
+  flag = noSteps(mem, __func__);
   if (flag) return flag;
   flag = cpSensUpdate(sens);
-  if (!flag) flag = cpStepperWeights(&mem->base, mem->base.y0, mem->base.ewt);
+  if (!flag) flag = cpStepperWeights(mem, mem->y0, mem->ewt);
   N_Vector ewt = flag ? NULL : sens->ewt; /* without tolerances the norm is Euclidean */
-  if (!flag) N_VScale(1.0, mem->base.ewt, ewt);
+  if (!flag) N_VScale(1.0, mem->ewt, ewt);
   if (flag && flag != CP_NO_INIT)
     return cpReport(log, flag, __func__, "no error weights, or no memory");
   flag = CP_SUCCESS;
@@ -309,9 +295,9 @@ int CPSensCalcIC(CPSens sens, N_Vector *yS0) {
   cpSensEnter(sens);
   for (int i = 0; !flag && i < sens->params.Ns; i++) {
     N_VScale(1.0, sens->start[i], sens->delta[i]);
-    flag = cpSensProject(sens, mem->base.t0, mem->base.y0, ewt, i, sens->delta[i]);
+    flag = cpSensProject(sens, mem->t0, mem->y0, ewt, i, sens->delta[i]);
   }
-  cpStepperLeave(&mem->base, flag);
+  cpStepperLeave(mem, flag);
   cpWorkForget(sens->work);
   if (flag) return cpReport(log, flag > 0 ? -flag : flag, __func__, "%s", cpWorkText(sens->work));
   flag = CPSensReInit(sens, sens->delta);
@@ -321,40 +307,19 @@ int CPSensCalcIC(CPSens sens, N_Vector *yS0) {
 
 /* ---- output ---- */
 
-/* sens->delta[0] holds the projected state. */
 int CPSensGetDky(CPSens sens, sunrealtype t, int k, N_Vector *dkyS) {
   int flag = check(sens, __func__);
   if (flag) return flag;
-  CPMultistep mem = sens->mem;
-  CPLog *log      = logOf(sens);
-  const int Ns    = sens->params.Ns;
-  if (!dkyS) return cpRefuse(log, __func__, "yS must not be NULL");
+  const CPIntegrator mem = sens->mem;
+  const int Ns           = sens->params.Ns;
+  if (!dkyS) return cpRefuse(logOf(sens), __func__, "yS must not be NULL");
   for (int i = 0; !flag && i < Ns; i++)
-    flag = cpStepperCheckVector(&mem->base, dkyS[i], "yS[i]", __func__);
+    flag = cpStepperCheckVector(mem, dkyS[i], "yS[i]", __func__);
   if (flag) return flag;
-  if (k == 0 && t == mem->base.t0 && sens->has_start && cpStepsTaken(mem) == 0) {
+  if (k == 0 && t == mem->t0 && sens->has_start && mem->ops->steps(mem) == 0) {
     for (int i = 0; i < Ns; i++) N_VScale(1.0, sens->start[i], dkyS[i]);
     return CP_SUCCESS;
   }
-  flag = cpCheckStepTaken(mem, __func__);
-  if (!flag) flag = cpOfCVODES(mem, CVodeGetSensDky(mem->cvode_mem, t, k, dkyS), __func__);
-  if (flag || k > 0 || !mem->base.P || !mem->base.project_output || cpIsProjectedState(mem, t))
-    return flag;
-  flag = CVodeGetDky(mem->cvode_mem, t, 0, sens->delta[0]);
-  cpStepperEnter(&mem->base);
-  if (!flag) flag = cpProjectOutput(mem, t, sens->delta[0], __func__, "");
-  cpStepperLeave(&mem->base, flag);
-  if (!flag && cpSensUpdate(sens)) flag = cpReport(log, CP_MEM_FAIL, __func__, "no memory");
-  if (flag) return flag;
-  CVodeGetErrWeights(mem->cvode_mem, sens->ewt);
-  cpWorkForget(sens->work);
-  cpSensEnter(sens);
-  int i = 0;
-  while (i < Ns && !cpSensProject(sens, t, sens->delta[0], sens->ewt, i, dkyS[i])) i++;
-  cpStepperLeave(&mem->base, flag);
-  if (i < Ns)
-    return cpReport(log, CP_OUTPUT_PROJ_FAIL, __func__,
-                    "sensitivity %d at t = %.10g is given unprojected: %s", i, t,
-                    cpWorkText(sens->work));
-  return CP_SUCCESS;
+  return mem->ops->multistep ? cpSensInterpolate(sens, t, k, dkyS, __func__)
+                             : mem->ops->carried(mem, t, k, dkyS, __func__);
 }

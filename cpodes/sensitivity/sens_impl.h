@@ -1,6 +1,6 @@
-/* Forward sensitivities (guide, "Sensitivities").
+/* Forward sensitivities (guide, "Sensitivities"). One-step methods carry them beside the state (beside.c).
  *
- * CVODES solves for one sensitivity after the other (CV_STAGGERED1), each as a plain vector, so
+ * With BDF and Adams (forward.c) CVODES solves for one sensitivity after the other (CV_STAGGERED1), each as a plain vector, so
  * that a nonlinear solver around the inner one can project them as step.c projects states:
  *
  *   s <- s - K (G s + dc/dp),   K = D G^T (G D G^T)^+                                         (S1)
@@ -15,15 +15,18 @@
 
 #include <cpodes/cpodes_sens.h>
 
+#define CP_SENS_NO_START \
+  "CPIntegratorReInit is a new start, for the sensitivities, too: call CPSensReInit after it"
+
 struct CPSens_ {
   CPLog log; /* for messages while no integrator computes them */
   CPArena arena;
-  CPMultistep mem; /* the integrator that computes them, or NULL */
+  CPIntegrator mem; /* the integrator that computes them, or NULL */
   CPParams params;
   CPWrapped nls;
   CVSensRhs1Fn fS1;      /* the user's right-hand side, or NULL */
   CPConstraintSensFn cS; /* the user's dc/dp, or NULL */
-  int errcon;            /* CVODES tests their errors */
+  int errcon;            /* their errors are tested */
   CPWork work;     /* factors at the latest state; NULL before first use, or without a projector */
   N_Vector ewt, s; /* error weights of the states; one sensitivity */
   N_Vector *given; /* [Ns] the start of the parameters */
@@ -45,12 +48,12 @@ struct CPSens_ {
   long int base_setups; /* factorisations before the start */
 };
 
-static inline CPSens cpSensOf(CPMultistep mem) { return mem->sens.data; }
+static inline CPSens cpSensOf(CPIntegrator mem) { return mem->sens; }
 
 /* cpStepperEnter, for the functions that sensitivities call, too; cpStepperLeave ends it. */
 static inline void cpSensEnter(CPSens sens) {
-  cpStepperEnter(&sens->mem->base);
-  cpWorkLend(sens->work, cpStepperLent(&sens->mem->base));
+  cpStepperEnter(sens->mem);
+  cpWorkLend(sens->work, cpStepperLent(sens->mem));
 }
 
 /* parameters.c */
@@ -86,13 +89,30 @@ int cpSensRowsByDifferences(CPSens sens, sunrealtype t, N_Vector y, int iS, N_Ve
 /* sens->Gs = G s at (t, y), by a difference of sixth order along s. */
 int cpSensRowsAlong(CPSens sens, sunrealtype t, N_Vector y, N_Vector s);
 
+/* Checks that (S1) would move the start by at most its tolerance, weight [Ns], and that the user's dc/dp is right. *failed: out, the
+ * sensitivity that could not be projected, with the reason in cpWorkText(sens->work), or -1. Returns 0, or a code with the
+ * reason in the integrator's text otherwise. */
+int cpSensCheckStart(CPSens sens, N_Vector *weight, int *failed);
+
+/* beside.c: gives a one-step method the sensitivities. Returns 0 or CP_MEM_FAIL. */
+int cpSensCarry(CPSens sens);
+
 /* forward.c */
+/* Gives CVODES the sensitivities, and takes them away; freeing: the integrator is being freed. Return 0 or a code. */
+int cpSensJoin(CPSens sens);
+void cpSensLeave(CPSens sens, int freeing);
+/* CVodeSensReInit, CVodeSetSensErrCon, CPSensGetDky */
+int cpSensRestartCVODES(CPSens sens, N_Vector *yS0, const char *function);
+int cpSensTest(CPSens sens, const char *function);
+int cpSensInterpolate(CPSens sens, sunrealtype t, int k, N_Vector *dkyS, const char *function);
 int cpSensInstall(CPSens sens);
 /* Applies (S1) at (t, y), with y on the manifold, by the factors of sens->work, which are computed
  * if there are none. Returns the code of cpTangentTo. */
 int cpSensProject(CPSens sens, sunrealtype t, N_Vector y, N_Vector ewt, int iS, N_Vector s);
 /* Switches sensitivities off until CPSensReInit. */
-int cpSensOff(CPMultistep mem);
+int cpSensOff(CPIntegrator mem);
+void cpSensStats(void *data, CPIntegratorSensStats *stats);
+void cpSensRelease(void *data); /* The integrator is being freed. */
 /* CPSensHooks */
 void cpSensBegin(void *data);
 void cpSensEnd(void *data);
@@ -124,7 +144,7 @@ N_Vector *cpSensVectors(CPArena *arena, int count, N_Vector tmpl);
 /* CPIntegratorSetSens for an initialised integrator; removes them at any time. */
 /* CPSensCreate with a code. *sens: out */
 int cpSensCreate(const CPParameters *parameters, N_Vector y_tmpl, CPSens *sens);
-int cpSensSet(CPMultistep mem, CPSens sens, const char *function);
+int cpSensSet(CPIntegrator mem, CPSens sens, const char *function);
 /* Creates sens->work if there is a projector and no work yet. Returns 0 or CP_MEM_FAIL. */
 int cpSensUpdate(CPSens sens);
 

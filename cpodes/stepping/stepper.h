@@ -28,6 +28,28 @@ typedef enum {
 enum { CP_METHOD_NAME = 64 }; /* length of the names of methods */
 typedef enum { CP_LEAST_STEP, CP_LARGEST_STEP, CP_FIXED_STEP } CPStepSize;
 
+/* Sensitivities that a one-step method carries beside the state,
+ *
+ *   s_i' = (df/dy) s_i + df/dp_i,   G s_i + dc/dp_i = 0,   i < count.
+ *
+ * Functions return 0, a positive code if a smaller step may help, or a negative one if the failure is fatal, with the reason
+ * in the integrator's text. */
+typedef struct {
+  void *data; /* of the functions; NULL: there are no sensitivities */
+  int count;
+  const int *errcon;                     /* whether their errors are tested */
+  int (*start)(void *data, N_Vector *s); /* s [count] <- the start, which has been checked */
+  /* sdot <- (df/dy) s + df/dp_i at (t, y), where ydot = f(t, y) */
+  int (*rhs)(sunrealtype t, N_Vector y, N_Vector ydot, int i, N_Vector s, N_Vector sdot, void *data);
+  /* s <- the nearest vector with G s + dc/dp_i = 0 at (t, y). fresh: y is not the state of the latest call */
+  int (*project)(sunrealtype t, N_Vector y, int fresh, int i, N_Vector s, void *data);
+  int (*weights)(int i, N_Vector s, N_Vector ewt, void *data);
+  void (*restart)(void *data);   /* the state has a new start */
+  void (*projector)(void *data); /* the projector has been replaced */
+  void (*stats)(void *data, CPIntegratorSensStats *stats);
+  void (*free)(void *data); /* the integrator is being freed */
+} CPBeside;
+
 /* A back-end. Functions that are NULL are those that it does not have. They report errors under the name of the public
  * function that was called; its arguments have been checked as far as that does not depend on the back-end. */
 typedef struct {
@@ -58,6 +80,11 @@ typedef struct {
   /* results */
   int (*dky)(CPIntegrator s, sunrealtype t, int k, N_Vector dky, const char *function);
   int (*errors)(CPIntegrator s, N_Vector ele, const char *function);
+  /* Carries these sensitivities from the next start on, in place of earlier ones. Returns 0 or CP_MEM_FAIL. */
+  int (*carry)(CPIntegrator s, const CPBeside *beside);
+  /* dkyS [count] <- the k-th derivatives of the sensitivities' interpolants in the last step. For k = 0 they are projected as
+   * y, the state at t. */
+  int (*carried)(CPIntegrator s, sunrealtype t, int k, N_Vector *dkyS, const char *function);
   const char *(*method)(CPIntegrator s, int *order, int *embedded, int *stages);
   long int (*steps)(CPIntegrator s);                       /* taken since the start */
   void (*stats)(CPIntegrator s, CPIntegratorStats *stats); /* all but those of the projection */
@@ -103,6 +130,7 @@ struct CPIntegrator_ {
   CVRhsFn f; /* NULL for attached memory, or if not given yet */
   CPTolerances tol;
   CPSystem system;
+  void *sens;      /* the sensitivities that it computes (CPSens), or NULL */
   void *root_data; /* what root functions get, or NULL: the user data */
   int system_gone; /* the system has been freed, so the integrator must not step */
   /* the projection */

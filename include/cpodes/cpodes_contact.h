@@ -152,9 +152,8 @@ CPODES_EXPORT int CPContactGetEvent(CPContact contact, int i, CPContactEvent *ev
 
 /* ---- sensitivities ----
  *
- * Sensitivities that the function of CPSessionSetConfigFn gives a multistep integrator (CPIntegratorSetSens) are continued through all
- * events of contacts. Their y0S are the derivatives of the state that CPSessionStart got, before an impact at the start. At an
- * event at tau, where R is the impact,
+ * Sensitivities that the function of CPSessionSetConfigFn gives the integrator (CPIntegratorSetSens) are continued through all events
+ * of contacts. Their y0S are the derivatives of the state that CPSessionStart got, before an impact at the start. At an event at tau, where R is the impact,
  *
  *   S+ = R_y (S- + f- dtau) + R_t dtau + R_p - f+ dtau,   dtau = -(g_y S- + g_p) / (g_t + g_y f-),
  *

@@ -2,20 +2,23 @@
  *
  *   y' = f(t, y, p),   0 = c(t, y, p),   y(t0) = y0(p)
  *
- * Forward: s_i = dy/dp_i satisfies s_i' = (df/dy) s_i + df/dp_i and G s_i + dc/dp_i = 0. CVODES
- * integrates the first equation, one sensitivity after the other (CV_STAGGERED1). After every step each
- * s_i is moved to the nearest vector that satisfies the second one,
+ * Forward: s_i = dy/dp_i satisfies s_i' = (df/dy) s_i + df/dp_i and G s_i + dc/dp_i = 0. The first equation is integrated by
+ * the steps of the state, after it, one sensitivity after the other. After every step each s_i is moved to the nearest vector
+ * that satisfies the second one,
  *
  *   s_i <- s_i - D G^T (G D G^T)^+ (G s_i + dc/dp_i)                                          (S1)
  *
- * CVODES tests the errors of sensitivities unprojected (CVodeSetSensErrCon). All its functions for
- * sensitivities apply to CPIntegratorGetCVodeMem, except where this header has one of the same name.
+ * One-step methods take the stages of the state, S_j = s + h sum_k a_jk K_k, K_j = (df/dy) S_j + df/dp at (t_j, Y_j), RADAU by the
+ * iteration matrices of the step. With BDF and Adams it is CVODES that integrates (CV_STAGGERED1), and that tests the errors of
+ * sensitivities unprojected; all its functions for sensitivities apply to CPIntegratorGetCVodeMem, except where this header has
+ * one of the same name.
  *
  * Adjoint: gradients of functionals by CVODES' checkpoints and backward problems around a projected forward run. A program's
  * own CVodeF and CVodeB apply to CPIntegratorGetCVodeMem and go through the projecting solver; their functions project the
  * state that they get by CPProjectorProject, and gradients by CPProjectorProjectCotangent.
  *
- * Return values and messages are those of cpodes_integrator.h. Methods other than BDF and Adams return CP_NOT_SUPPORTED.
+ * Return values and messages are those of cpodes_integrator.h. Adjoints with methods other than BDF and Adams return
+ * CP_NOT_SUPPORTED.
  */
 #ifndef CPODES_SENS_H
 #define CPODES_SENS_H
@@ -78,8 +81,8 @@ CPODES_EXPORT void CPSensFree(CPSens *sens);
  */
 CPODES_EXPORT int CPSensSetRhsFn(CPSens sens, CVSensRhs1Fn fS1, CPConstraintSensFn cS);
 
-/** If on, CVODES tests the errors of sensitivities, too. Their tolerances are those of y divided by pbar, unless
- * CVodeSens...tolerances sets others afterwards. Off by default, as with CVODES. */
+/** If on, the errors of sensitivities are tested, too. Their tolerances are those of y divided by pbar, with BDF and Adams unless
+ * CVodeSens...tolerances sets others afterwards. Off by default, as with CVODES: the steps are then those without sensitivities. */
 CPODES_EXPORT int CPSensSetErrCon(CPSens sens, sunbooleantype on);
 
 /**
@@ -95,7 +98,7 @@ CPODES_EXPORT CPSens CPIntegratorGetSens(CPIntegrator mem, CPParameters *paramet
 
 /**
  * Starts anew from yS0 [number of parameters], to be called after each CPIntegratorReInit. Otherwise the next call of
- * CPIntegratorEvolve returns CP_NO_INIT, unless CVodeSensToggleOff has been called. If yS0 is NULL, the start is y0S.
+ * CPIntegratorEvolve returns CP_NO_INIT, unless CVodeSensToggleOff has been called (BDF, Adams). If yS0 is NULL, the start is y0S.
  */
 CPODES_EXPORT int CPSensReInit(CPSens sens, N_Vector *yS0);
 

@@ -380,7 +380,7 @@ static N_Vector *slopes(World *w, N_Vector yS[2]) {
 static int with_sens(CPIntegrator mem, const char *method, void *data) {
   World *w = data;
   (void)method;
-  return CPIntegratorGetCVodeMem(mem) ? CPIntegratorSetSens(mem, w->contacts.sens) : CP_SUCCESS;
+  return CPIntegratorSetSens(mem, w->contacts.sens);
 }
 
 static void sensitivities(World *w) {

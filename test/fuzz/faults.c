@@ -89,7 +89,12 @@ static const Scenario scenarios[] = {
     {"RADAU", "RADAU", BY_CONSTRAINTS, DENSE, 0, EXTRA, JACOBIAN | OUTPUT | ROOTS},
     {"RADAU, mechanics", "RADAU", BY_MECHANICS, DENSE, 0, REDUNDANT | AUXILIARY, PARTIALS | OUTPUT},
     {"RADAU5, sparse", "RADAU5", BY_MECHANICS, CSC, 0, EXTRA, OUTPUT | ROOTS},
-    {"DOP853, mechanics", "DOP853", BY_MECHANICS, DENSE, 0, REDUNDANT | AUXILIARY, OUTPUT}};
+    {"DOP853, mechanics", "DOP853", BY_MECHANICS, DENSE, 0, REDUNDANT | AUXILIARY, OUTPUT},
+    {"DOP853, sensitivities", "DOP853", BY_CONSTRAINTS, DENSE, 0, 0, SENSITIVE | JACOBIAN},
+    {"DOP853, mechanics, sensitivities", "DOP853", BY_MECHANICS, DENSE, 0, 0, SENSITIVE | PARTIALS},
+    {"RADAU, sensitivities", "RADAU", BY_CONSTRAINTS, DENSE, 0, 0, SENSITIVE | OUTPUT},
+    {"RADAU, mechanics, sensitivities", "RADAU", BY_MECHANICS, DENSE, 0, AUXILIARY,
+     SENSITIVE | PARTIALS}};
 enum { SCENARIOS = sizeof scenarios / sizeof scenarios[0] };
 
 /* Replaces the code if a state is not finite */
@@ -218,6 +223,13 @@ static int create_mechanics(Stage *s) {
   return flag;
 }
 
+static int set_up_sensitivities(Stage *s, CPIntegrator mem) {
+  const CPParameters parameters = {CP_SIZED(CPParameters), .n = 2, .values = s->m.p, .y0S = s->yS};
+  s->sens                       = CPSensCreate(&parameters, s->y, test_context);
+  const int flag                = s->sens ? CPIntegratorSetSens(mem, s->sens) : CP_MEM_FAIL;
+  return flag ? flag : CPSensCalcIC(s->sens, NULL);
+}
+
 static int set_up_one_step(Stage *s) {
   s->one = CPIntegratorCreate(s->is->method, test_context);
   if (!s->one) return CP_MEM_FAIL;
@@ -232,14 +244,8 @@ static int set_up_one_step(Stage *s) {
                            : CPIntegratorSStolerances(s->one, TOL, TOL);
   if (!flag && s->P) flag = CPIntegratorSetProjector(s->one, s->P);
   if (!flag && has(s, ROOTS)) flag = CPIntegratorRootInit(s->one, 2, mechanism_roots);
-  return !flag && has(s, INITIAL) ? CPIntegratorCalcIC(s->one, NULL) : flag;
-}
-
-static int set_up_sensitivities(Stage *s) {
-  const CPParameters parameters = {CP_SIZED(CPParameters), .n = 2, .values = s->m.p, .y0S = s->yS};
-  s->sens                       = CPSensCreate(&parameters, s->y, test_context);
-  const int flag                = s->sens ? CPIntegratorSetSens(s->mem, s->sens) : CP_MEM_FAIL;
-  return flag ? flag : CPSensCalcIC(s->sens, NULL);
+  if (!flag && has(s, INITIAL)) flag = CPIntegratorCalcIC(s->one, NULL);
+  return !flag && has(s, SENSITIVE) ? set_up_sensitivities(s, s->one) : flag;
 }
 
 static int set_up_cpode(Stage *s) {
@@ -264,7 +270,7 @@ static int set_up_cpode(Stage *s) {
                         : CPIntegratorRootInit(s->mem, 2, mechanism_roots);
   if (!flag && has(s, QUADRATURE)) flag = CVodeQuadInit(cv, mechanism_quadrature, s->q);
   if (!flag && has(s, INITIAL)) flag = CPIntegratorCalcIC(s->mem, NULL);
-  return !flag && has(s, SENSITIVE) ? set_up_sensitivities(s) : flag;
+  return !flag && has(s, SENSITIVE) ? set_up_sensitivities(s, s->mem) : flag;
 }
 
 static int set_up(Stage *s) {

@@ -126,7 +126,7 @@ static void restoreState(CPMultistep mem, N_Vector yout, sunrealtype *tret) {
   cpPendingTakeBack(mem);
   cpOrderNormsForget(mem);
   cpAttemptRead(mem, &a);
-  if (mem->sens.data && mem->sens.take_back(mem->sens.data, &a)) failure->history_lost = 1;
+  if (mem->base.sens && mem->sens.take_back(mem->base.sens, &a)) failure->history_lost = 1;
   mem->attempt.complete = 0;
   /* Undoing a first prediction whose step was much too long loses y0 (step.c), with which
    * checkpoints begin. */
@@ -136,7 +136,7 @@ static void restoreState(CPMultistep mem, N_Vector yout, sunrealtype *tret) {
   if (failure->restarted) {
     CVodeReInit(mem->cvode_mem, s->t, s->y); /* no failure: it is initialised, with such a vector */
     cpRootsForget(&mem->roots);
-    if (mem->sens.data) mem->sens.restart(mem->sens.data);
+    if (mem->base.sens) mem->sens.restart(mem->base.sens);
     N_VScale(1.0, s->y, s->y0);
     s->t0 = mem->treturned       = s->t;
     s->nst_out                   = -1;
@@ -321,7 +321,7 @@ static int advance(CPMultistep mem, sunrealtype tout, N_Vector yout, sunrealtype
   /* Checkpoints begin with the first step. After a failed start, or a new one, CVodeF would
    * interpolate in a step that does not exist. */
   if (ncheck && nst == 0) CVodeAdjReInit(mem->cvode_mem);
-  if (mem->sens.data) mem->sens.begin(mem->sens.data);
+  if (mem->base.sens) mem->sens.begin(mem->base.sens);
   if (!ncheck && nst == 0 && cpStartsAtRoot(mem, tout, &near)) {
     result = CVode(mem->cvode_mem, near, y, tret, CV_ONE_STEP);
     done   = result != CV_SUCCESS || itask == CV_ONE_STEP;
@@ -331,7 +331,7 @@ static int advance(CPMultistep mem, sunrealtype tout, N_Vector yout, sunrealtype
                     : run(mem, tout, y, tret, itask, NULL, nst);
   while (!ncheck && result == CV_ROOT_RETURN && cpOnlyLeavesZero(mem, *tret))
     result = run(mem, tout, y, tret, itask, NULL, nst);
-  if (mem->sens.data) mem->sens.end(mem->sens.data);
+  if (mem->base.sens) mem->sens.end(mem->base.sens);
   mem->holding = 0;
   if (result >= 0 && y != yout) N_VScale(1.0, y, yout);
   return result;
@@ -417,7 +417,7 @@ static int call(CPMultistep mem, sunrealtype tout, N_Vector yout, sunrealtype *t
     *tret = s->t;
     return cpReport(&s->log, flag, function, "%s", s->text);
   }
-  if (mem->sens.data && mem->sens.bypassed(mem->sens.data, nst - before)) /* the state is projected */
+  if (mem->base.sens && mem->sens.bypassed(mem->base.sens, nst - before)) /* the state is projected */
     return cpReport(&s->log, CP_BYPASSED, function,
                     "CVODES stepped without calling the projecting solver of the sensitivities "
                     "(CPIntegratorSetSens), which must not be replaced");

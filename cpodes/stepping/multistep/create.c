@@ -75,7 +75,7 @@ int cpAdjointRenew(CPMultistep mem, long int steps, int interp) {
 
 void cpMultistepFree(CPIntegrator s) {
   const CPMultistep mem = (CPMultistep)s;
-  if (mem->sens.data) mem->sens.free(&mem->sens.data);
+  if (mem->base.sens) mem->sens.free(mem->base.sens);
   SUNNonlinearSolver inner = mem->nls.inner;
   if (s->attached && mem->nls.wrapper && inner && !mem->nls.inner_owned) {
     /* Returns the user's solver to CVODES without changing its iteration limit. */
@@ -127,7 +127,7 @@ int cpInstall(CPMultistep mem, SUNNonlinearSolver inner, int keep_maxiters) {
 /* Resets the state of the run before a new start. */
 static void restart(CPMultistep mem, sunrealtype t0, N_Vector y0) {
   cpPendingClear(mem);
-  if (mem->sens.data) mem->sens.restart(mem->sens.data);
+  if (mem->base.sens) mem->sens.restart(mem->base.sens);
   if (t0 != mem->base.t0) mem->root.motion = t0 == mem->root.t ? fabs(t0 - mem->base.t0) : 0.0;
   cpStepperRestart(&mem->base, t0, y0);
   mem->attempt = (CPTrial){.y = mem->attempt.y, .t = t0, .projected = -1, .expect_rejected = -1};

@@ -65,9 +65,8 @@ typedef struct {
   void *user_data;
 } CPAttempt;
 
-/* The functions of the sensitivities that the integrator calls (sensitivity/). */
+/* The functions of the sensitivities, base.sens, that the integrator calls (sensitivity/). */
 typedef struct {
-  void *data;                /* NULL if there are none */
   void (*begin)(void *data); /* before a call of CVODES: keeps the parameters, which end restores */
   void (*end)(void *data);
   void (*attempt)(void *data, const CPAttempt *a);  /* a new attempt of a step begins */
@@ -77,7 +76,7 @@ typedef struct {
   int (*solver)(void *data); /* the nonlinear solver has been replaced: returns 0 or a code */
   void (*stats)(void *data, CPIntegratorSensStats *stats);
   int (*bypassed)(void *data, long int steps); /* Has CVODES solved for them without cpodes? */
-  void (*free)(void **data);
+  void (*free)(void *data);
 } CPSensHooks;
 
 /* State of the convergence test for Newton's iteration (nls.c); norms are WRMS norms. */

@@ -237,7 +237,7 @@ static int expect(CPWrapped *nls, N_Vector ycor) {
   N_Vector ypred, y, f, zn1;
   sunrealtype t, gamma, rl1;
   void *data;
-  if (!system->expect || !cpCarriesOver(mem) || mem->sens.data) return CP_SUCCESS;
+  if (!system->expect || !cpCarriesOver(mem) || mem->base.sens) return CP_SUCCESS;
   const int flag =
       CVodeGetNonlinearSystemData(nls->ctest_data, &t, &ypred, &y, &f, &gamma, &rl1, &zn1, &data);
   if (flag) return flag;

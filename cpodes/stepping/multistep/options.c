@@ -82,7 +82,7 @@ static void newProjector(CPIntegrator s, int same) {
   if (!same || mem->last.since == 0) s->start_checked = 0;
   if (same) return;
   cpOrderNormsForget(mem);
-  if (mem->sens.data) mem->sens.projector(mem->sens.data);
+  if (mem->base.sens) mem->sens.projector(mem->base.sens);
 }
 
 static void setFrequency(CPIntegrator s, long int nsteps) { ((CPMultistep)s)->frequency = nsteps; }
@@ -114,7 +114,7 @@ int cpSetNonlinearSolver(CPIntegrator s, SUNNonlinearSolver inner, const char *f
   int flag = cpCheckNoSteps(mem, function);
   if (flag) return flag;
   flag = cpInstall(mem, inner, 0);
-  if (!flag && mem->sens.data) flag = mem->sens.solver(mem->sens.data);
+  if (!flag && mem->base.sens) flag = mem->sens.solver(mem->base.sens);
   return flag ? cpReport(&s->log, flag, function, "the nonlinear solver could not be installed")
               : CP_SUCCESS;
 }

@@ -85,7 +85,7 @@ void cpMultistepStats(CPIntegrator s, CPIntegratorStats *stats) {
   const CPMultistep mem = (CPMultistep)s;
   long int differences = 0, fails = 0;
   int q = 0;
-  if (mem->sens.data) mem->sens.stats(mem->sens.data, &stats->sens);
+  if (mem->base.sens) mem->sens.stats(mem->base.sens, &stats->sens);
   if (!s->begun) return;
   CVodeGetIntegratorStats(mem->cvode_mem, &stats->nst, &stats->nfe, &stats->nlinsetups, &stats->netf,
                           &q, &q, &stats->hfirst, &stats->hlast, &stats->hnext, &stats->t);

@@ -268,7 +268,7 @@ static int attemptStep(CPMultistep mem, N_Vector y0, N_Vector ycor, N_Vector ewt
    * another start. */
   if (a.nst == 0 && cpSameTime(a.t - a.h, s->t0, a.h))
     N_VLinearSum(1.0, s->y0, 1.0, a.zn1, a.ypred);
-  if (mem->sens.data) mem->sens.attempt(mem->sens.data, &a);
+  if (mem->base.sens) mem->sens.attempt(mem->base.sens, &a);
   const int settled = trial->complete && a.nst > trial->nst;
   cpSettle(mem, a.nst);
   if (settled && (flag = cpStepperAccepted(s))) return cpFatal(mem, flag);

@@ -150,22 +150,22 @@ static int create(CPOneStep mem) {
 
 /* norm = |e5|^2 / sqrt(|e5|^2 + 0.01 |e3|^2). With e5 = O(h^6) and e3 = O(h^4), it is O(h^8) where
  * e3 dominates the root. */
-static int estimate(CPOneStep mem, sunrealtype h, sunrealtype *norm) {
+static int estimate(CPOneStep mem, const CPCourse *course, sunrealtype h, sunrealtype *norm) {
   sunrealtype error3[STAGES], norm3 = 0.0, norm5 = 0.0;
   for (int j = 0; j < STAGES; j++) error3[j] = b[j];
   error3[0] -= B3_1, error3[8] -= B3_9, error3[11] -= B3_12;
-  int flag = cpExplicitError(mem, h, error3, &norm3);
-  if (!flag) flag = cpExplicitError(mem, h, error5, &norm5);
+  int flag = cpExplicitError(mem, course, h, error3, &norm3);
+  if (!flag) flag = cpExplicitError(mem, course, h, error5, &norm5);
   if (flag || norm5 == 0.0) return flag;
   const sunrealtype ratio = norm5 / sqrt(norm5 * norm5 + 0.01 * norm3 * norm3);
-  N_VScale(ratio, mem->base.err, mem->base.err);
+  N_VScale(ratio, course->err, course->err);
   *norm = ratio * norm5;
   return CP_SUCCESS;
 }
 
-static int stateAt(CPOneStep mem, int at, sunrealtype *theta) {
+static int stateAt(CPOneStep mem, const CPCourse *course, int at, sunrealtype *theta, N_Vector z) {
   *theta = c_extra[at - FIRST_EXTRA];
-  return cpExplicitSum(mem, mem->ylast, mem->hlast, A_extra[at - FIRST_EXTRA], at, mem->ynew);
+  return cpExplicitSum(mem, course->k, course->from, mem->hlast, A_extra[at - FIRST_EXTRA], at, z);
 }
 
 const CPExplicitKind cpDop853Kind = {

@@ -91,16 +91,16 @@ static int create(CPOneStep mem) {
   return CP_SUCCESS;
 }
 
-static int estimate(CPOneStep mem, sunrealtype h, sunrealtype *norm) {
-  return cpExplicitError(mem, h, ((CPExplicit)mem->own)->error, norm);
+static int estimate(CPOneStep mem, const CPCourse *c, sunrealtype h, sunrealtype *norm) {
+  return cpExplicitError(mem, c, h, ((CPExplicit)mem->own)->error, norm);
 }
 
-static int stateAt(CPOneStep mem, int place, sunrealtype *theta) {
+static int stateAt(CPOneStep mem, const CPCourse *c, int place, sunrealtype *theta, N_Vector z) {
   const CPExplicit e = mem->own;
   int level          = 1;
   while (placeOf(level + 1, e->last) <= place) level++;
   *theta = points[place - placeOf(1, e->last)];
-  return cpInterpolate(mem, &e->ip[level - 1], *theta, 0, mem->ynew);
+  return cpInterpolate(mem, c, &e->ip[level - 1], *theta, 0, z);
 }
 
 const CPExplicitKind cpTableKind = {

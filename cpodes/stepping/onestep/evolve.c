@@ -180,6 +180,7 @@ static void accept(CPOneStep mem, sunrealtype h, sunrealtype norm, int rejected_
   mem->ylast = s->y, mem->tlast = s->t;
   s->y = mem->ynew, s->t = mem->tnew;
   mem->ynew = spare;
+  if (mem->beside.of.data) cpOneStepVaryAccept(mem);
   if (mem->stats.nst++ == 0) mem->stats.hfirst = h;
   mem->have_step = 1;
 }
@@ -205,10 +206,13 @@ static int attempts(CPOneStep mem) {
     /* to (tnew, ynew), exactly: a large t rounds digits of h away, always the same ones if h is */
     flag = mem->method->attempt(mem, mem->tnew - s->t, &norm);
     if (flag < 0) return flag;
-    if (flag > 0) mem->failed = flag;
     if (flag == 0 && norm <= 1.0) {
       flag = tellEnd(mem);
-      if (flag) return flag;
+      if (!flag && mem->beside.of.data) flag = mem->method->vary(mem, mem->tnew - s->t, &norm);
+      if (flag < 0) return flag;
+    }
+    if (flag > 0) mem->failed = flag;
+    if (flag == 0 && norm <= 1.0) {
       accept(mem, h, norm, tries > 1);
       if (relaxed.factor > 1.0) cpStepperRelaxed(s, relaxed.factor);
       if (fabs(mem->h) < fabs(whole)) mem->h = whole;
@@ -295,6 +299,7 @@ static int repeat(CPOneStep mem, sunrealtype t) {
   mem->tlimit             = t;
   s->y = mem->ylast, s->t = mem->tlast;
   mem->ylast = end;
+  if (mem->beside.of.data) cpOneStepVaryTakeBack(mem);
   mem->stats.nst--;
   mem->method->taken_back(mem);
   const int flag = step(mem);
@@ -377,7 +382,8 @@ static int start(CPOneStep mem) {
   if (!mem->started) flag = mem->method->start(mem);
   if (flag) return flag;
   mem->started = 1;
-  return cpRootsStart(mem);
+  flag         = cpOneStepVaryStart(mem);
+  return flag ? flag : cpRootsStart(mem);
 }
 
 /* ---- the loop ---- */

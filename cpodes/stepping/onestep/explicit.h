@@ -26,17 +26,23 @@ typedef struct {
   int place[CP_MAX_TERMS];
 } CPInterpolant;
 
+/* What moves through a step, the state or a sensitivity: its slopes k [nk] in the stages, its values at both ends, and its
+ * error estimate with the weights. */
+typedef struct {
+  N_Vector *k, from, to, err, ewt;
+} CPCourse;
+
 /* Functions of a kind of method. They return 0, a positive code if the failure is recoverable, or a
  * negative one if it is fatal, with the reason in base.text. */
 typedef struct {
   /* Allocates in mem->memory, and sets the fields of CPExplicit, and of mem, that depend on the
    * kind. */
   int (*create)(CPOneStep mem);
-  /* Sets base.err, the error estimate of a step of size h to (tnew, ynew), and its norm. */
-  int (*estimate)(CPOneStep mem, sunrealtype h, sunrealtype *norm);
-  /* Sets theta, and ynew to the state at tlast + theta h, where interpolation in the last step
-   * needs f as k_place. */
-  int (*state)(CPOneStep mem, int place, sunrealtype *theta);
+  /* Sets c->err, the error estimate of a step of size h to (tnew, ynew), and its norm. */
+  int (*estimate)(CPOneStep mem, const CPCourse *c, sunrealtype h, sunrealtype *norm);
+  /* Sets theta, and z to the value at tlast + theta h, where interpolation in the last step
+   * needs the slope as k_place. */
+  int (*state)(CPOneStep mem, const CPCourse *c, int place, sunrealtype *theta, N_Vector z);
   sunrealtype shrink, grow; /* bounds on the ratio of successive step sizes */
 } CPExplicitKind;
 
@@ -58,14 +64,17 @@ typedef struct {
 extern const CPExplicitKind cpTableKind, cpDop853Kind;
 
 /* z = y + h sum_{j < n} a_j k_j. If y is NULL, it counts as 0. */
-int cpExplicitSum(CPOneStep mem, N_Vector y, sunrealtype h, const sunrealtype *a, int n, N_Vector z);
-/* base.err = h sum_j w_j k_j over the stages, and its norm. The estimate is projected with
+int cpExplicitSum(CPOneStep mem, N_Vector *k, N_Vector y, sunrealtype h, const sunrealtype *a,
+                  int n, N_Vector z);
+/* c->err = h sum_j w_j k_j over the stages, and its norm. The estimate is projected with
  * CP_ERREST_PROJECTED, except next to a singular position. */
-int cpExplicitError(CPOneStep mem, sunrealtype h, const sunrealtype *w, sunrealtype *norm);
+int cpExplicitError(CPOneStep mem, const CPCourse *c, sunrealtype h, const sunrealtype *w,
+                    sunrealtype *norm);
 /* Returns the k-th derivative of p at theta. */
 sunrealtype cpPolynomialValue(const CPPolynomial *p, int degree, sunrealtype theta, int k);
 /* dky = the k-th derivative of the interpolant at theta in the last step. */
-int cpInterpolate(CPOneStep mem, const CPInterpolant *ip, sunrealtype theta, int k, N_Vector dky);
+int cpInterpolate(CPOneStep mem, const CPCourse *c, const CPInterpolant *ip, sunrealtype theta,
+                  int k, N_Vector dky);
 /* Sets ip to Hermite's cubic, with the slopes k_0 = f(tlast, ylast) and k_last = f(t, y). */
 void cpInterpolantHermite(CPInterpolant *ip, int last);
 

@@ -106,6 +106,7 @@ CPIntegrator cpOneStepCreateTable(ARKodeButcherTable B, SUNContext ctx, const ch
 
 static void freeOwn(CPIntegrator s) {
   const CPOneStep mem = (CPOneStep)s;
+  if (mem->beside.of.data) mem->beside.of.free(mem->beside.of.data);
   cpRootsFree(&mem->roots);
   if (mem->J_tmpl) SUNMatDestroy(mem->J_tmpl);
   cpStepperFree(s);
@@ -123,7 +124,9 @@ static void restart(CPOneStep mem, sunrealtype t0, N_Vector y0) {
   const int at_root    = cpRootsAt(&mem->roots, t0);
   if (at_root && t0 != s->t0) h = fmin(h, fabs(t0 - s->t0));
   cpWatchRestart(&mem->roots.watch, t0, s->t, at_root);
-  mem->h = h > cpLeastStep(t0) ? copysign(h, mem->h) : 0.0;
+  mem->h              = h > cpLeastStep(t0) ? copysign(h, mem->h) : 0.0;
+  mem->beside.started = 0;
+  if (mem->beside.of.data) mem->beside.of.restart(mem->beside.of.data);
   cpStepperRestart(s, t0, y0);
   mem->tlast = mem->tret = t0;
   mem->dir               = 0.0;
@@ -176,8 +179,9 @@ static int newTolerances(CPIntegrator s, const char *function) {
 
 /* The newest state is checked like a start, since it may be off the manifold of P. */
 static void newProjector(CPIntegrator s, int same) {
-  (void)same;
-  s->start_checked = 0;
+  const CPOneStepBeside *b = &((CPOneStep)s)->beside;
+  s->start_checked         = 0;
+  if (!same && b->of.data) b->of.projector(b->of.data);
 }
 
 /* Returns 0 if `what`, which only RADAU uses, may be set now, or a reported code. */
@@ -325,6 +329,8 @@ static const CPIntegratorOps ops = {.methods    = "one-step methods",
                                     .window     = cpOneStepWindow,
                                     .dky        = cpOneStepDky,
                                     .errors     = cpOneStepErrors,
+                                    .carry      = cpOneStepCarry,
+                                    .carried    = cpOneStepCarried,
                                     .method     = method,
                                     .steps      = stepsTaken,
                                     .stats      = cpOneStepStats,

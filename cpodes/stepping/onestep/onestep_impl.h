@@ -39,6 +39,15 @@ typedef struct {
   int (*interpolate)(CPOneStep mem, sunrealtype t, int k, N_Vector dky);
   /* Returns the degree of the interpolant. */
   int (*degree)(CPOneStep mem);
+  /* Sensitivities (sensitivities.c): allocates in mem->beside.memory what the method needs of them. */
+  int (*vary_init)(CPOneStep mem);
+  /* They have been set to those of the state, which is a start. */
+  int (*vary_start)(CPOneStep mem);
+  /* Carries mem->beside.s along the attempt, which has passed, to beside.snew, projected. *norm becomes the largest norm of the
+   * errors of sensitivities if that is larger and they are tested. Returns a positive code if a smaller step may help. */
+  int (*vary)(CPOneStep mem, sunrealtype h, sunrealtype *norm);
+  /* dky = the k-th derivative of the interpolant of sensitivity i, as interpolate. */
+  int (*vary_interpolate)(CPOneStep mem, int i, sunrealtype t, int k, N_Vector dky);
   /* Sets the counters that the method keeps (optional). */
   void (*stats)(CPOneStep mem, CPIntegratorStats *stats);
 } CPOneStepMethod;
@@ -85,6 +94,17 @@ typedef struct {
 #define CP_RADAU9  "RADAU9"
 #define CP_RADAU13 "RADAU13"
 
+/* The sensitivities beside the state, and their vectors in the last step and in the newest attempt (as y, ylast and ynew). */
+typedef struct {
+  CPBeside of;                /* of.data = NULL: there are none */
+  CPArena memory;             /* owns the vectors */
+  int started;                /* s is that of the state's start, or a later one */
+  N_Vector *s, *slast, *snew; /* [count] */
+  N_Vector y, moved, ewt,
+      err; /* workspace: a stage of the state and of a sensitivity; an error estimate and its weights */
+  void *own; /* the method's data */
+} CPOneStepBeside;
+
 struct CPOneStep_ {
   struct CPIntegrator_ base; /* the state (t, y); ewt: error weights at the start of its step */
   CPArena memory;            /* of the method */
@@ -124,6 +144,7 @@ struct CPOneStep_ {
   int have_step; /* there is a last step, and the method can interpolate in it */
   int have_err;  /* base.err estimates the errors of the newest attempt */
   CPRoots roots;
+  CPOneStepBeside beside;
   CPIntegratorStats stats; /* without those of the projection, which are in base */
 };
 
@@ -137,6 +158,19 @@ int cpOneStepRoots(CPIntegrator s, int nrtfn, CVRootFn g, const char *function);
 int cpOneStepDirection(CPIntegrator s, const int *rootdir, const char *function);
 int cpOneStepFound(CPIntegrator s, int *rootsfound, const char *function);
 int cpOneStepWindow(CPIntegrator s, sunrealtype *low, sunrealtype *high, const char *function);
+
+/* sensitivities.c: the entries of the back-end's table; sensitivities start with the state; they follow an accepted step, and
+ * one that is taken back. */
+int cpOneStepCarry(CPIntegrator s, const CPBeside *beside);
+int cpOneStepCarried(CPIntegrator s, sunrealtype t, int k, N_Vector *dkyS, const char *function);
+int cpOneStepVaryStart(CPOneStep mem);
+void cpOneStepVaryAccept(CPOneStep mem);
+void cpOneStepVaryTakeBack(CPOneStep mem);
+/* The same for one of them: sdot = (df/dy) s + df/dp_i at (t, y), where ydot = f(t, y). */
+static inline int cpOneStepVariation(CPOneStep mem, sunrealtype t, N_Vector y, N_Vector ydot, int i,
+                                     N_Vector s, N_Vector sdot) {
+  return mem->beside.of.rhs(t, y, ydot, i, s, sdot, mem->beside.of.data);
+}
 
 /* onestep.c. Returns the data pointer of f, g and efun: the user's, or the attached system. */
 void *cpOneStepUserData(CPIntegrator s);

@@ -68,5 +68,6 @@ void cpOneStepStats(CPIntegrator s, CPIntegratorStats *stats) {
   stats->maxcorrection            = project.maxcorrection;
   stats->hnext                    = mem->hfixed > 0.0 ? mem->dir * mem->hfixed : mem->h;
   stats->t                        = s->t;
+  if (mem->beside.of.data) mem->beside.of.stats(mem->beside.of.data, &stats->sens);
   if (mem->method->stats) mem->method->stats(mem, stats);
 }

@@ -87,24 +87,35 @@ static double raised(CPOneStep mem, sunrealtype h, sunrealtype error) {
  * diverged, its matrix says nothing of this step, and err is not filtered by it: next to a singular
  * position that makes little difference, but in a step over a jump of friction the filter reduced the
  * estimate below the tolerance, and errors were 17,000 tolerances. */
-static int estimate(CPOneStep mem, sunrealtype h, sunrealtype *norm) {
+int cpRadauError(CPOneStep mem, sunrealtype h, const sunrealtype *x, const sunrealtype *x0,
+                 N_Vector y, N_Vector ewt, N_Vector err, sunrealtype *tol, sunrealtype *ratio,
+                 sunrealtype *norm) {
   const CPRadau R       = mem->own;
   const CPRadauTable *T = R->table;
   double w[CP_RADAU_STAGES + 1];
+  *tol   = 1.0 / fmax(cpWrmsNorm(y, ewt), 1.0e2);
+  *ratio = scale(*tol, T->s);
+  for (int j = 0; j < T->s; j++) w[j] = *ratio * h * T->d[j];
+  for (int j = 0; j < R->n; j++) R->e[j] = *ratio * h * T->real * x0[j];
+  cpRadauSum(R->n, R->e, T->s, w, x, R->N, N_VGetArrayPointer(err));
+  const int flag =
+      R->accelerated ? CP_SUCCESS : R->system.filter(N_VGetArrayPointer(err), R->system.data);
+  if (flag) return cpRadauBecause(mem, flag);
+  *norm = cpWrmsNorm(err, ewt);
+  if (isnan(*norm)) *norm = INFINITY;
+  return CP_SUCCESS;
+}
+
+static int estimate(CPOneStep mem, sunrealtype h, sunrealtype *norm) {
+  const CPRadau R         = mem->own;
+  const CPIntegrator base = &mem->base;
+  sunrealtype ratio;
   *norm         = 0.0;
   mem->have_err = mem->hfixed == 0.0;
   if (!mem->have_err) return CP_SUCCESS;
-  R->tol             = 1.0 / fmax(cpWrmsNorm(mem->base.y, mem->base.ewt), 1.0e2);
-  const double ratio = scale(R->tol, T->s);
-  for (int j = 0; j < T->s; j++) w[j] = ratio * h * T->d[j];
-  for (int j = 0; j < R->n; j++) R->e[j] = ratio * h * T->real * R->x0[j];
-  cpRadauSum(R->n, R->e, T->s, w, R->x, R->N, N_VGetArrayPointer(mem->base.err));
-  const int flag = R->accelerated
-                       ? CP_SUCCESS
-                       : R->system.filter(N_VGetArrayPointer(mem->base.err), R->system.data);
-  if (flag) return cpRadauBecause(mem, flag);
-  *norm = cpWrmsNorm(mem->base.err, mem->base.ewt);
-  if (isnan(*norm)) *norm = INFINITY;
+  const int flag =
+      cpRadauError(mem, h, R->x, R->x0, base->y, base->ewt, base->err, &R->tol, &ratio, norm);
+  if (flag) return flag;
   R->estimate         = *norm / ratio;
   const double factor = raised(mem, h, R->estimate);
   if (factor > 1.0) N_VScale(factor, mem->base.err, mem->base.err);
@@ -285,6 +296,7 @@ static void accepted(CPOneStep mem) {
   R->hlast  = mem->hlast;
   R->error  = R->estimate;
   R->origin = 1.0;
+  if (mem->beside.of.data) cpRadauVaryAccepted(mem);
   R->fresh = R->first = 0;
   R->jump = R->jumps, R->jumps = 0;
   const int fleeting = R->system.fleeting && R->system.fleeting(R->system.data);
@@ -297,7 +309,8 @@ static void accepted(CPOneStep mem) {
 static void takenBack(CPOneStep mem) {
   const CPRadau R = mem->own;
   R->origin       = 0.0;
-  cpRadauStart(R, R->x0);
+  cpRadauStart(R, R->D, R->x0);
+  if (mem->beside.of.data) cpRadauVaryTakenBack(mem);
 }
 
 /* ---- life cycle ---- */
@@ -360,6 +373,7 @@ static int start(CPOneStep mem) {
   R->first             = 1;
   R->moved             = INFINITY;
   mem->on_manifold     = 0;
+  if (mem->beside.of.data) cpRadauVaryStart(mem);
   if (!R->system.counts_f) mem->stats.nfe++;
   flag = R->system.start(base->t, N_VGetArrayPointer(base->y), R->x0, R->system.data);
   if (flag == -CV_REPTD_RHSFUNC_ERR) return CV_FIRST_RHSFUNC_ERR;
@@ -382,14 +396,18 @@ static void stats(CPOneStep mem, CPIntegratorStats *stats) {
   stats->nlinsetups = mem->stats.nlureal + mem->stats.nlucomplex;
 }
 
-const CPOneStepMethod cpRadauMethod = {.implicit    = 1,
-                                       .create      = create,
-                                       .start       = start,
-                                       .begin       = begin,
-                                       .attempt     = attempt,
-                                       .ratio       = ratio,
-                                       .accepted    = accepted,
-                                       .taken_back  = takenBack,
-                                       .interpolate = cpRadauInterpolate,
-                                       .degree      = cpRadauDegree,
-                                       .stats       = stats};
+const CPOneStepMethod cpRadauMethod = {.implicit         = 1,
+                                       .create           = create,
+                                       .start            = start,
+                                       .begin            = begin,
+                                       .attempt          = attempt,
+                                       .ratio            = ratio,
+                                       .accepted         = accepted,
+                                       .taken_back       = takenBack,
+                                       .interpolate      = cpRadauInterpolate,
+                                       .degree           = cpRadauDegree,
+                                       .vary_init        = cpRadauVaryInit,
+                                       .vary_start       = cpRadauVaryStart,
+                                       .vary             = cpRadauVary,
+                                       .vary_interpolate = cpRadauVaryInterpolate,
+                                       .stats            = stats};

@@ -94,15 +94,42 @@ int cpRadauStages(CPOneStep mem, sunrealtype h);
 /* Returns flag, and copies the system's reason to base.text. */
 int cpRadauBecause(CPOneStep mem, int flag);
 
-/* radau_polynomial.c: computes D_new and size_new from the stages of the attempt. */
+/* Y_i = y + h sum_j a_ij k_j, i < s. k: rows with the distance N; Y [s n] */
+void cpRadauStates(const CPRadau R, sunrealtype h, const sunrealtype *y, const sunrealtype *k,
+                   sunrealtype *Y);
+/* For a linear iteration with the derivatives and factors of the newest attempt: r [s N] (in, out), the residuals of y' = J y + b
+ * with multipliers 0, becomes their corrections x. *norm <- the norm, in ewt, of the changes to the states. */
+int cpRadauCorrect(CPOneStep mem, sunrealtype h, sunrealtype *r, N_Vector ewt, sunrealtype *norm);
+
+/* radau.c: err <- the error estimate of slopes x [s N], x0 [N] from y, and *norm its norm, both without the factor that
+ * raises it after a surprise. *ratio: the factor of the estimate of order s, by the tolerance *tol */
+int cpRadauError(CPOneStep mem, sunrealtype h, const sunrealtype *x, const sunrealtype *x0,
+                 N_Vector y, N_Vector ewt, N_Vector err, sunrealtype *tol, sunrealtype *ratio,
+                 sunrealtype *norm);
+
+/* radau_polynomial.c: D [(s + 1) N] <- the divided differences of x [s N] and x0 [N]. */
+void cpRadauDivide(const CPRadau R, const sunrealtype *x, const sunrealtype *x0, sunrealtype *D);
+/* Computes D_new and size_new from the stages of the attempt. */
 void cpRadauDifferences(CPOneStep mem, sunrealtype h);
-/* Predicts x_i in the new step by the polynomial of the last one or, without a last step, by x0. */
-void cpRadauPredict(CPOneStep mem, sunrealtype h);
-/* x [N] <- x at the start of the last step, by the polynomial of that step */
-void cpRadauStart(CPRadau R, sunrealtype *x);
+/* Predicts x [s N] in the new step by the polynomial D of the last one or, without a last step, by x0. */
+void cpRadauPredict(CPOneStep mem, sunrealtype h, const sunrealtype *D, const sunrealtype *x0,
+                    sunrealtype *x);
+/* x [N] <- x at the start of the last step, by the polynomial D of that step */
+void cpRadauStart(CPRadau R, const sunrealtype *D, sunrealtype *x);
+/* dky <- the k-th derivative at t of the integral of D from ylast, with the correction at the end of D */
+int cpRadauValue(CPOneStep mem, const sunrealtype *D, N_Vector ylast, sunrealtype t, int k,
+                 N_Vector dky);
 /* For CPOneStepMethod. */
 int cpRadauDegree(CPOneStep mem);
 int cpRadauInterpolate(CPOneStep mem, sunrealtype t, int k, N_Vector dky);
+
+/* radau_sensitivities.c: for CPOneStepMethod; sensitivities follow the state after an accepted step, and one taken back. */
+int cpRadauVaryInit(CPOneStep mem);
+int cpRadauVaryStart(CPOneStep mem);
+int cpRadauVary(CPOneStep mem, sunrealtype h, sunrealtype *norm);
+int cpRadauVaryInterpolate(CPOneStep mem, int p, sunrealtype t, int k, N_Vector dky);
+void cpRadauVaryAccepted(CPOneStep mem);
+void cpRadauVaryTakenBack(CPOneStep mem);
 /* y = y0 + sum_k w_k Z_k. Rows have length n and the distance `stride`. If y0 is NULL, it counts as
  * 0. */
 void cpRadauSum(int n, const double *y0, int terms, const double *w, const double *Z, int stride,

@@ -72,6 +72,11 @@ static void states(CPOneStep mem, sunrealtype h) {
   combine(T->s, nq, T->A, h, R->x, N, y, 0, R->Y, n);
 }
 
+void cpRadauStates(const CPRadau R, sunrealtype h, const sunrealtype *y, const sunrealtype *k,
+                   sunrealtype *Y) {
+  combine(R->table->s, R->n, R->table->A, h, k, R->N, y, 0, Y, R->n);
+}
+
 int cpRadauBecause(CPOneStep mem, int flag) {
   const CPImplicitSystem *system = &((CPRadau)mem->own)->system;
   if (system->text == mem->base.text) return flag;
@@ -200,10 +205,9 @@ static int solve(CPOneStep mem) {
 }
 
 /* Returns the norm of h D w, the changes that w makes to the states in the eigenvectors of A. */
-static sunrealtype changes(CPOneStep mem, sunrealtype h, const sunrealtype *w) {
-  const CPRadau R        = mem->own;
+static sunrealtype changesIn(const CPRadau R, sunrealtype h, const sunrealtype *w, N_Vector weights) {
   const CPRadauTable *T  = R->table;
-  const sunrealtype *ewt = N_VGetArrayPointer(mem->base.ewt), g = h * T->real;
+  const sunrealtype *ewt = N_VGetArrayPointer(weights), g = h * T->real;
   sunrealtype all = g * g * cpRadauSquares(R->n, w, ewt);
   for (int p = 0; p < T->pairs; p++) {
     const sunrealtype *re = w + (2 * p + 1) * R->N, *im = re + R->N;
@@ -211,6 +215,28 @@ static sunrealtype changes(CPOneStep mem, sunrealtype h, const sunrealtype *w) {
            (cpRadauSquares(R->n, re, ewt) + cpRadauSquares(R->n, im, ewt));
   }
   return sqrt(all / (R->n * T->s));
+}
+
+static sunrealtype changes(CPOneStep mem, sunrealtype h, const sunrealtype *w) {
+  return changesIn(mem->own, h, w, mem->base.ewt);
+}
+
+int cpRadauCorrect(CPOneStep mem, sunrealtype h, sunrealtype *r, N_Vector ewt, sunrealtype *norm) {
+  const CPRadau R       = mem->own;
+  const CPRadauTable *T = R->table;
+  const int N = R->N, kept = R->have_stages;
+  int flag = CP_SUCCESS;
+  for (int i = 0; i < T->s && R->system.leading && !flag; i++)
+    flag = R->system.leading(r + i * N, R->system.data);
+  if (flag) return cpRadauBecause(mem, flag);
+  combine(T->s, N, T->T_inv, 1.0, r, N, R->zero, 0, R->w, N);
+  R->have_stages = 0; /* the factors of the step alone */
+  flag           = solve(mem);
+  R->have_stages = kept;
+  if (flag) return flag;
+  *norm = changesIn(R, h, R->w, ewt);
+  combine(T->s, N, T->T, 1.0, R->w, N, R->zero, 0, r, N);
+  return CP_SUCCESS;
 }
 
 /* ---- acceleration ----
@@ -467,7 +493,7 @@ int cpRadauStages(CPOneStep mem, sunrealtype h) {
   if (R->have_stages) R->have_partials = 0;
   for (;;) {
     int flag = CP_SUCCESS;
-    cpRadauPredict(mem, h);
+    cpRadauPredict(mem, h, R->D, R->x0, R->x);
     states(mem, h);
     if (!R->have_partials) flag = partials(mem, h);
     const int fresh = R->fresh;

@@ -35,24 +35,27 @@ sunrealtype cpRadauSquares(int n, const sunrealtype *x, const sunrealtype *ewt) 
 
 static double node(const CPRadauTable *T, int k) { return k < T->s ? T->c[T->s - 1 - k] : 0.0; }
 
-void cpRadauDifferences(CPOneStep mem, sunrealtype h) {
-  const CPRadau R       = mem->own;
+void cpRadauDivide(const CPRadau R, const sunrealtype *x, const sunrealtype *x0, sunrealtype *D) {
   const CPRadauTable *T = R->table;
   const int s = T->s, N = R->N;
-  const size_t bytes = (size_t)N * sizeof *R->D;
-  for (int k = 0; k < s; k++) memcpy(R->D_new + k * N, R->x + (s - 1 - k) * N, bytes);
-  memcpy(R->D_new + s * N, R->x0, bytes);
+  const size_t bytes = (size_t)N * sizeof *D;
+  for (int k = 0; k < s; k++) memcpy(D + k * N, x + (s - 1 - k) * N, bytes);
+  memcpy(D + s * N, x0, bytes);
   for (int level = 1; level <= s; level++)
     for (int k = s; k >= level; k--) {
       const double f           = 1.0 / (node(T, k) - node(T, k - level));
-      double *restrict a       = R->D_new + k * N;
+      double *restrict a       = D + k * N;
       const double *restrict b = a - N;
       for (int j = 0; j < N; j++) a[j] = f * (a[j] - b[j]);
     }
-  for (int k = 0; k <= s; k++)
-    R->size_new[k] =
-        fabs(h) *
-        sqrt(cpRadauSquares(R->n, R->D_new + k * N, N_VGetArrayPointer(mem->base.ewt)) / R->n);
+}
+
+void cpRadauDifferences(CPOneStep mem, sunrealtype h) {
+  const CPRadau R        = mem->own;
+  const sunrealtype *ewt = N_VGetArrayPointer(mem->base.ewt);
+  cpRadauDivide(R, R->x, R->x0, R->D_new);
+  for (int k = 0; k <= R->table->s; k++)
+    R->size_new[k] = fabs(h) * sqrt(cpRadauSquares(R->n, R->D_new + k * R->N, ewt) / R->n);
 }
 
 /* Returns the degree with the least estimated error at theta, the end of the new step: from there
@@ -75,12 +78,13 @@ static int degreeOf(const CPRadauTable *L, const sunrealtype *size, double theta
 
 /* When the number of independent rows changes, multipliers jump between two steps. Their prediction
  * then omits the difference that contains their values at the start of the last step. */
-void cpRadauPredict(CPOneStep mem, sunrealtype h) {
+void cpRadauPredict(CPOneStep mem, sunrealtype h, const sunrealtype *D, const sunrealtype *x0,
+                    sunrealtype *x) {
   const CPRadau R       = mem->own;
   const CPRadauTable *T = R->table, *L = R->last;
   const int n = R->n, N = R->N;
-  const size_t bytes = (size_t)N * sizeof *R->x;
-  for (int i = 0; !L && i < T->s; i++) memcpy(R->x + i * N, R->x0, bytes);
+  const size_t bytes = (size_t)N * sizeof *x;
+  for (int i = 0; !L && i < T->s; i++) memcpy(x + i * N, x0, bytes);
   if (!L) return;
   const double ratio      = h / R->hlast;
   const int degree        = degreeOf(L, R->size, R->origin + ratio);
@@ -88,15 +92,15 @@ void cpRadauPredict(CPOneStep mem, sunrealtype h) {
   for (int i = 0; i < T->s; i++) {
     double w[CP_RADAU_STAGES + 1] = {1.0};
     for (int k = 0; k < L->s; k++) w[k + 1] = w[k] * (R->origin + ratio * T->c[i] - node(L, k));
-    sum(n, NULL, degree + 1, w, R->D, N, R->x + i * N);
-    sum(R->system.m, NULL, degree_lambda + 1, w, R->D + n, N, R->x + i * N + n);
+    sum(n, NULL, degree + 1, w, D, N, x + i * N);
+    sum(R->system.m, NULL, degree_lambda + 1, w, D + n, N, x + i * N + n);
   }
 }
 
-void cpRadauStart(CPRadau R, sunrealtype *x) {
+void cpRadauStart(CPRadau R, const sunrealtype *D, sunrealtype *x) {
   double w[CP_RADAU_STAGES + 1] = {1.0};
   for (int k = 0; k < R->last->s; k++) w[k + 1] = -w[k] * node(R->last, k);
-  sum(R->N, NULL, R->last->s + 1, w, R->D, R->N, x);
+  sum(R->N, NULL, R->last->s + 1, w, D, R->N, x);
 }
 
 /* ---- interpolation: y(theta) = y_0 + h int_0^theta k, with k of the last step ---- */
@@ -106,7 +110,8 @@ int cpRadauDegree(CPOneStep mem) { return ((CPRadau)mem->own)->last->s + 1; }
 /* The difference of order s also contains k at the start of the step. Its term vanishes at both
  * ends, and raises the order of the polynomial by one. Where the step skips a fast transient this
  * term is not small, and is left out. */
-int cpRadauInterpolate(CPOneStep mem, sunrealtype t, int k, N_Vector dky) {
+int cpRadauValue(CPOneStep mem, const sunrealtype *D, N_Vector ylast, sunrealtype t, int k,
+                 N_Vector dky) {
   const CPRadau R       = mem->own;
   const CPRadauTable *L = R->last;
   const sunrealtype h = mem->hlast, theta = (t - mem->tlast) / h, unit = pow(h, -k);
@@ -124,8 +129,13 @@ int cpRadauInterpolate(CPOneStep mem, sunrealtype t, int k, N_Vector dky) {
       product.a[i + 1] = a[i] / (i + 1);
     }
   }
-  sunrealtype *y = N_VGetArrayPointer(dky), *correction = R->D + (L->s + 1) * R->N;
-  sum(R->n, k == 0 ? N_VGetArrayPointer(mem->ylast) : NULL, terms, w, R->D, R->N, y);
+  sunrealtype *y                = N_VGetArrayPointer(dky);
+  const sunrealtype *correction = D + (L->s + 1) * R->N;
+  sum(R->n, k == 0 ? N_VGetArrayPointer(ylast) : NULL, terms, w, D, R->N, y);
   for (int j = 0; j < R->n; j++) y[j] += moved * correction[j];
   return CP_SUCCESS;
+}
+
+int cpRadauInterpolate(CPOneStep mem, sunrealtype t, int k, N_Vector dky) {
+  return cpRadauValue(mem, ((CPRadau)mem->own)->D, mem->ylast, t, k, dky);
 }

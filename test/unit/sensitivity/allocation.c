@@ -17,7 +17,7 @@ static long int allocations_of_steps(int n) {
   for (int k = 0; !flag && k < n; k++) {
     sunrealtype h;
     flag = sens_step(&r);
-    if (!flag) flag = CVodeGetLastStep(r.run.cvode_mem, &h);
+    if (!flag) flag = CPObjectGetStat(CP_OBJECT(r.run.mem), "last_step", &h);
     if (!flag) flag = CPSensGetDky(r.sens, r.run.t - h / 2.0, 0, r.s);
   }
   alloc_unwatch();
@@ -58,7 +58,8 @@ static int use(CPIntegrator mem, sunrealtype *p, N_Vector *s, N_Vector y0) {
   if (!flag) flag = CPSensCalcIC(sens, s);
   if (!flag) flag = CPIntegratorEvolve(mem, 1.0, s[0], &t, CV_ONE_STEP);
   if (!flag) flag = CPIntegratorGradient(mem, t * 1.5, &F, NULL, &by_sensitivities, &G, dG, NULL);
-  for (int k = 0; !flag && k < 2; k++) { /* the second time, existing checkpoints are replaced */
+  for (int k = 0; !flag && CPIntegratorGetCVodeMem(mem) && k < 2;
+       k++) { /* the second time, existing checkpoints are replaced */
     flag = CPIntegratorReInit(mem, 0.0, y0);
     if (!flag && k) flag = CPIntegratorSetSens(mem, NULL);
     if (!flag)
@@ -68,24 +69,25 @@ static int use(CPIntegrator mem, sunrealtype *p, N_Vector *s, N_Vector y0) {
   return flag;
 }
 
-static int of_projector(CPProjector P, N_Vector y0, N_Vector *s, SUNNonlinearSolver fixed) {
-  CPIntegrator mem = CPIntegratorCreate("ADAMS", test_context);
+static int of_projector(const char *method, CPProjector P, N_Vector y0, N_Vector *s,
+                        SUNNonlinearSolver fixed) {
+  CPIntegrator mem = CPIntegratorCreate(method, test_context);
   int flag         = CP_MEM_FAIL;
   if (!mem) return flag;
   CPObjectSetErrHandlerFn(CP_OBJECT(mem), message_log, &message);
-  flag = CPIntegratorSetNonlinearSolver(mem, fixed);
+  flag = CPIntegratorGetCVodeMem(mem) ? CPIntegratorSetNonlinearSolver(mem, fixed) : CP_SUCCESS;
   if (!flag) flag = CPIntegratorInit(mem, pendulum_rhs, 0.0, y0);
   if (!flag) flag = CPIntegratorSStolerances(mem, 1.0e-5, 1.0e-5);
   if (!flag) flag = CPIntegratorSetProjector(mem, P);
-  if (!flag) flag = CVodeSetUserData(CPIntegratorGetCVodeMem(mem), &pendulum);
+  if (!flag) flag = CPIntegratorSetUserData(mem, &pendulum);
   if (!flag) flag = use(mem, &pendulum.L, s, y0);
   CPIntegratorFree(&mem);
   return flag;
 }
 
-static int of_mechanism(N_Vector y0, N_Vector *s) {
+static int of_mechanism(const char *method, N_Vector y0, N_Vector *s) {
   const CPEquations model = slider_crank_model();
-  CPIntegrator mem        = CPIntegratorCreate("ADAMS", test_context);
+  CPIntegrator mem        = CPIntegratorCreate(method, test_context);
   CPMech mech             = mem ? create_mech(&model, y0, test_context) : NULL;
   int flag                = mech ? CP_SUCCESS : CP_MEM_FAIL;
   if (!flag) flag = CPObjectSetErrHandlerFn(CP_OBJECT(mech), message_log, &message);
@@ -102,7 +104,7 @@ static int of_mechanism(N_Vector y0, N_Vector *s) {
 /* Far more than there are */
 #define ENOUGH 2000
 
-static void fail_each_in_turn(int mechanism) {
+static void fail_each_in_turn(int mechanism, const char *method) {
   N_Vector y0 = vector_of(mechanism ? SLIDER_CRANK_N : PENDULUM_N, NULL);
   pendulum    = (Pendulum){1.0, 9.81};
   crank       = slider_crank_haug();
@@ -117,7 +119,7 @@ static void fail_each_in_turn(int mechanism) {
     for (int i = 0; i < NS; i++) N_VConst(0.0, s[i]);
     memset(&message, 0, sizeof message);
     alloc_watch_failing(n);
-    const int flag = mechanism ? of_mechanism(y0, s) : of_projector(P, y0, s, fixed);
+    const int flag = mechanism ? of_mechanism(method, y0, s) : of_projector(method, P, y0, s, fixed);
     alloc_unwatch();
     ck_assert_msg(alloc_live() == 0, "allocation %d: %ld blocks are left", n, alloc_live());
     if (!alloc_has_failed()) {
@@ -133,7 +135,10 @@ static void fail_each_in_turn(int mechanism) {
   N_VDestroy(y0);
 }
 
-START_TEST(every_failed_allocation_is_told_and_leaves_nothing) { fail_each_in_turn(_i); }
+START_TEST(every_failed_allocation_is_told_and_leaves_nothing) {
+  const char *const names[] = {"ADAMS", "DOP853", "RADAU"};
+  fail_each_in_turn(_i % 2, names[_i / 2]);
+}
 END_TEST
 
 /* The solver of sensitivities that were given up is freed, so CVODES must no longer know it. */
@@ -221,8 +226,8 @@ TEST_SUITE(allocation) {
   Suite *suite = suite_create("Memory of sensitivities");
   TCase *tc    = tcase_create("allocation");
   tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
-  tcase_add_loop_test(tc, stepping_allocates_nothing, 0, 4);
-  tcase_add_loop_test(tc, every_failed_allocation_is_told_and_leaves_nothing, 0, 2);
+  tcase_add_loop_test(tc, stepping_allocates_nothing, 0, ALL_METHODS);
+  tcase_add_loop_test(tc, every_failed_allocation_is_told_and_leaves_nothing, 0, 6);
   tcase_add_test(tc, after_sensitivities_that_lacked_memory_the_states_go_on);
   tcase_add_loop_test(tc, derivatives_of_mechanisms_that_lack_memory_say_so, 0, MECHANICAL);
   suite_add_tcase(suite, tc);

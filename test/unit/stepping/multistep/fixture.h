@@ -10,14 +10,15 @@
 #include <sundials/sundials_linearsolver.h>
 #include <sundials/sundials_nonlinearsolver.h>
 
-/* Integration formula and inner nonlinear solver */
+/* Integration formula and inner nonlinear solver, or lmm = 0 and the name of a one-step method */
 typedef struct {
   int lmm;
   SUNNonlinearSolver_Type inner;
   const char *name;
 } Method;
 extern const Method methods[];
-extern const int n_methods;
+extern const int n_methods; /* of CVODES, which come first */
+enum { ALL_METHODS = 9 };
 extern const Method BDF_NEWTON, ADAMS_FIXED_POINT;
 
 /* A fault of a callback: at its calls with t > after, `times` times (negative: always), it returns
@@ -111,7 +112,7 @@ int run_to(Run *run, sunrealtype tout); /* CV_NORMAL */
 void run_until(Run *run, sunrealtype tend);
 
 IntegratorCounters run_stats(Run *run);
-long int run_steps(Run *run); /* of CVODES */
+long int run_steps(Run *run); /* of run->cvode_mem, if there is one */
 /* The largest |c_i| */
 sunrealtype violation_of(const World *world, N_Vector y);
 /* The violation that a projected state may have: eps times the scale of the constraints (fixture.c) */
