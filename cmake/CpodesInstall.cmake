@@ -5,7 +5,7 @@ include(CMakePackageConfigHelpers)
 set(cpodes_package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/cpodes")
 
 install(
-  TARGETS cpodes cpodes_static cpodes_bodies cpodes_bodies_static cpodes_session cpodes_session_static cpodes_contact cpodes_contact_static
+  TARGETS cpodes cpodes_static cpodes_language cpodes_language_static cpodes_bodies cpodes_bodies_static cpodes_session cpodes_session_static cpodes_contact cpodes_contact_static
           cpodes_plugin cpodes_plugin_static
   EXPORT cpodesTargets
   LIBRARY COMPONENT libraries NAMELINK_COMPONENT development
@@ -115,7 +115,7 @@ endif()
 set(cpodes_pc_dir "${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig")
 cmake_path(RELATIVE_PATH CMAKE_INSTALL_PREFIX BASE_DIRECTORY "${cpodes_pc_dir}" OUTPUT_VARIABLE
            cpodes_pc_prefix)
-foreach(name IN ITEMS cpodes cpodes_bodies cpodes_session cpodes_contact cpodes_plugin)
+foreach(name IN ITEMS cpodes cpodes_language cpodes_bodies cpodes_session cpodes_contact cpodes_plugin)
   configure_file("${PROJECT_SOURCE_DIR}/cmake/${name}.pc.in" "${PROJECT_BINARY_DIR}/${name}.pc" @ONLY)
   install(FILES "${PROJECT_BINARY_DIR}/${name}.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig"
           COMPONENT development)

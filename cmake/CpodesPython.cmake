@@ -29,7 +29,7 @@ add_custom_target(
     "${CMAKE_COMMAND}" -E env "PKG_CONFIG_PATH=${stage}/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "CPODES_RPATH=${rpath}"
     "${CPODES_PYTHON}" -m pip install --quiet --no-build-isolation --no-deps --no-compile --root-user-action=ignore
     --disable-pip-version-check --target "${package}" "${PROJECT_SOURCE_DIR}/python"
-  DEPENDS cpodes cpodes_static cpodes_bodies cpodes_bodies_static cpodes_session cpodes_session_static cpodes_contact cpodes_contact_static cpodes_plugin
+  DEPENDS cpodes cpodes_static cpodes_language cpodes_language_static cpodes_bodies cpodes_bodies_static cpodes_session cpodes_session_static cpodes_contact cpodes_contact_static cpodes_plugin
           cpodes_plugin_static
   VERBATIM)
 install(DIRECTORY "${package}/" DESTINATION "${CPODES_PYTHON_DIR}" COMPONENT python)

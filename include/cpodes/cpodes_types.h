@@ -50,7 +50,9 @@ typedef struct CPSens_ *CPSens;       /**< forward sensitivities of an integrato
 typedef struct CPSession_ *CPSession; /**< a run through events, outputs and changes of method */
 typedef struct CPBodies_ *CPBodies;   /**< a description of bodies and joints */
 typedef struct CPContact_ *CPContact; /**< unilateral contacts with friction */
-typedef struct CPObject_ *CPObject;   /**< any of these, by CP_OBJECT */
+typedef struct CPFunction_ *
+    CPFunction; /**< a function of a few numbers: constant, shared by threads; its messages are the thread's */
+typedef struct CPObject_ *CPObject; /**< any of these, by CP_OBJECT */
 
 /** Converts one of these handles, which may be NULL, to a CPObject. No other pointer compiles, nor does a CPModel, which is
  * constant and has neither messages nor counters of its own. */

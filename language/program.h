@@ -1,0 +1,66 @@
+/* A postfix program: what an expression is compiled to */
+#ifndef CPODES_LANGUAGE_PROGRAM_H
+#define CPODES_LANGUAGE_PROGRAM_H
+
+#include "language_impl.h"
+
+enum { MOST_ARGUMENTS = MOST_N };
+
+typedef enum {
+  NUMBER,
+  VARIABLE,
+  ADD,
+  SUB,
+  MUL,
+  DIV,
+  POW,
+  POWER,
+  NEG,
+  CALL,
+  LESS,
+  LESS_EQ,
+  IF,
+  MIN,
+  MAX,
+  POLY,
+  ATAN2,
+  HYPOT,
+  SIN,
+  COS,
+  TAN,
+  ASIN,
+  ACOS,
+  ATAN,
+  SINH,
+  COSH,
+  TANH,
+  EXP,
+  LOG,
+  LOG10,
+  SQRT,
+  ABS,
+  SIGN,
+  SMOOTH
+} Code; /* POWER: with a constant exponent; from SIN on: functions of one argument */
+
+typedef struct {
+  Code code;
+  int k; /* number of operands, or the index of the variable */
+  union {
+    sunrealtype c; /* the number, or the exponent */
+    CPFunction f;
+  } of;
+} Op;
+
+typedef struct {
+  struct CPFunction_ head; /* first */
+  int nops;
+  Op *op; /* [nops] */
+} Expression;
+
+/* A program without operations of n variables. Returns NULL without memory. */
+Expression *languageNewExpression(int n);
+/* stack [at least the highest number of jets at a time]: out, the jet of the value at its beginning */
+void languageRun(const Op *op, int nops, int n, const sunrealtype *x, int order, sunrealtype *stack);
+
+#endif

@@ -1,0 +1,56 @@
+/* libFuzzer's target for expressions and tables (language/): whatever the bytes, CPFunctionCreate returns a function, which is
+ * evaluated, or a message of one line. The first line is an expression of x and t; the second one, if there is one, that of a
+ * number a; the rest is a table, which the expression may call as f.
+ *
+ *   build/clang/test/fuzz/fuzz_language -max_total_time=3600 CORPUS
+ */
+#include <cpodes/cpodes_language.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void check(CPFunction f) {
+  const sunrealtype x[2] = {0.5, -1.25};
+  sunrealtype value[2], g[2], H[4];
+  if (f && CPFunctionEvaluate(f, x, value, g, H) == CP_SUCCESS &&
+      (CPFunctionEvaluate(f, x, value + 1, NULL, NULL) || value[0] != value[1] || H[1] != H[2]))
+    abort();
+  const char *why = CPObjectGetLastMessage(NULL);
+  if (!f && (!why[0] || strchr(why, '\n'))) abort();
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+  static const char *const names[] = {"x", "t"}, *const units[] = {"mm", "s"};
+  char *text = malloc(size + 1), *end = text + size;
+  if (!text) return 0;
+  if (size > 0) memcpy(text, data, size);
+  *end         = '\0';
+  char *number = strchr(text, '\n'), *rows = number ? strchr(number + 1, '\n') : NULL;
+  if (number) *number++ = '\0';
+  if (rows) *rows++ = '\0';
+  CPFunction f = NULL, table = NULL;
+  if (rows) {
+    const CPTable t           = {CP_SIZED(CPTable), .order = 1 + 2 * (int)(size % 3),
+                                 .ends = (CPTableEnds)(size / 3 % 3), .csv = rows,
+                                 .length = (size_t)(end - rows)};
+    const CPFunctionOptions o = {CP_SIZED(CPFunctionOptions), .table = &t};
+    CPFunctionCreate(&o, &table);
+    check(table);
+  }
+  const CPDefinition definitions[] = {
+      {CP_SIZED(CPDefinition), .name = "a", .text = number ? number : "1"},
+      {CP_SIZED(CPDefinition), .name = "b", .text = "a + 2 mm"},
+      {CP_SIZED(CPDefinition), .name = "f", .function = table}};
+  const CPFunctionOptions o = {
+      CP_SIZED(CPFunctionOptions), .text = text,  .nvariables = 2,
+      .variable = names,           .unit = units, .ndefinitions = table ? 3 : 2,
+      .definition = definitions};
+  CPFunctionCreate(&o, &f);
+  check(f);
+  CPFunctionFree(&f);
+  CPFunctionFree(&table);
+  free(text);
+  return 0;
+}
