@@ -1,6 +1,7 @@
 #include "engine.h"
 
 #include <cmath>
+#include <cvodes/cvodes.h>
 #include <new>
 
 namespace cpodes {
@@ -39,6 +40,10 @@ int Engine::setStepSizes(double first, double least, double most) {
   if (!flag) flag = CPIntegratorSetMaxStep(mem, most);
   if (!flag) flag = CPIntegratorSetMinStep(mem, least);
   return flag || !(first > 0.0) ? flag : CPIntegratorSetInitStep(mem, first);
+}
+
+int Engine::setConvergence(double coefficient) {
+  return CVodeSetNonlinConvCoef(CPIntegratorGetCVodeMem(mem), coefficient);
 }
 
 int Engine::step(double stop, N_Vector y, double *t) {

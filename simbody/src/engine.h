@@ -27,6 +27,8 @@ public:
   int setWeights(CVEwtFn weights) { return CPIntegratorWFtolerances(mem, weights); }
   /** The size of the first step and the bounds of all steps; 0: none. */
   int setStepSizes(double first, double least, double most);
+  /** The convergence coefficient of a multistep method; to be called after a start. */
+  int setConvergence(double coefficient);
   int setProjectOutput(bool project) { return CPIntegratorSetProjOutput(mem, project); }
   /** Takes one step, not beyond stop (infinite: no bound). y, t: out. */
   int step(double stop, N_Vector y, double *t);

@@ -30,6 +30,19 @@ namespace {
  * methods, so it is divided into pieces. */
 const int LONG_STEP_PIECES = 4;
 
+/* The fixed-point iteration of Adams ends when its error is below this part of what the error test
+ * allows, in place of CVODES' 0.1: a step then takes 1.2 realizations in place of 1.8. */
+const double CONVERGENCE = 1.0;
+/* Adams' step times the spectral radius, above which stability limits it: its region of stability is
+ * of that size at high orders, and of about 1 at low ones. */
+const double UNSTABLE   = 0.1;
+const long FIRST_JUDGED = 50;
+/* From this accuracy on fixed-point iteration may pay for Adams, and Auto begins with Adams, which takes
+ * the fewest realizations there (guide, "OpenSim and Simbody"). */
+const double LOOSE = 1e-5;
+/* Errors of multistep methods are as many tolerances when those of DOP853 are one. */
+const double ERRORS_OF_MULTISTEP = 10.0;
+
 struct MethodData {
   const char *name;
   int minOrder, maxOrder;
@@ -67,7 +80,11 @@ struct CPodesProjectedIntegrator::Impl {
 
   const MultibodySystem &system;
   const Method asked;
-  Method method; /* the method in use; Auto before the first start */
+  Method method;            /* the method in use; Auto before the first start */
+  bool replaced    = false; /* Adams' fixed-point iteration, or Auto's Adams, has been given up */
+  bool newton      = false; /* Newton's iteration is in use */
+  Counters atBuild = Counters(); /* when the engine was built */
+  long judged      = 0;          /* the number of its steps after which its iteration is judged */
 
   double accuracy = -1, tolerance = -1, finalTime = -1, hInit = -1, hMin = -1, hMax = -1;
   int stepLimit  = -1;
@@ -146,7 +163,7 @@ struct CPodesProjectedIntegrator::Impl {
   /* Sets prescribed values, then projects onto the constraints. The tolerance bounds the largest
    * weighted error, as in cpodes. */
   void assemble(State &state, bool far) const {
-    ProjectOptions options(toleranceInUse());
+    ProjectOptions options(toleranceInUse() / (asked == Auto ? ERRORS_OF_MULTISTEP : 1.0));
     options.setOption(ProjectOptions::UseInfinityNorm);
     options.setOption(far ? ProjectOptions::ForceFullNewton : ProjectOptions::LocalOnly);
     if (far) options.setOption(ProjectOptions::ForceProjection);
@@ -177,28 +194,25 @@ struct CPodesProjectedIntegrator::Impl {
     y       = N_VNew_Serial(mechanism.nq + mechanism.nu + mechanism.nz, ctx);
     between = N_VNew_Serial(mechanism.nq + mechanism.nu + mechanism.nz, ctx);
     if (!y || !between) throw std::bad_alloc();
-    method = asked;
-    if (asked == Auto) {
-      CPMechSuggestion suggestion = CP_INIT(CPMechSuggestion);
-      const double t = advanced.getTime(), unknown = t + 10 * system.getDefaultTimeScale();
+    method = asked == Auto && isLoose() && !replaced ? Adams : asked;
+    if (method == Auto) {
       Mechanism::read(advanced, y);
-      check(CPMechSuggestMethod(mechanism.object(), t, y,
-                                end() > t && isFinite(end()) ? end() : unknown, accuracyInUse(),
-                                &suggestion),
-            "no method was found");
-      method = suggested(suggestion);
+      const CPMechSuggestion s = suggestion(advanced.getTime());
+      method                   = s.stiff && isLoose() ? BDF : suggested(s);
     }
+    newton = method == BDF || (method == Adams && (replaced || !isLoose() || matrixIsCheap()));
     const MethodData &chosen = methods[method];
-    /* Accelerations cost more here than a linear system, and a fixed-point iteration evaluates them
-     * twice a step; so Adams, too, uses Newton's iteration. The metric of Newton's matrix, which is
-     * then cpodes' default, contains the stiffness of the multipliers, which is indefinite: with
-     * it, BDF takes 1.5 times as many realizations on a taut chain of ball joints as with the
-     * metric M (guide, "Simbody"). */
-    if (chosen.multistep) {
+    if (asked == Auto && chosen.multistep) mechanism.tighten(ERRORS_OF_MULTISTEP);
+    /* The metric of Newton's matrix, which is then cpodes' default, contains the stiffness of the
+     * multipliers, which is indefinite: with it, BDF takes 1.5 times as many realizations on a taut
+     * chain of ball joints as with the metric M (guide, "Simbody"). */
+    if (newton) {
       check(CPMechSetNewton(mechanism.object(), CP_NEWTON_KKT), "Newton's method was refused");
       check(CPMechSetMetric(mechanism.object(), CP_METRIC_KINETIC), "the metric was refused");
     }
-    engine = std::make_unique<Engine>(chosen.method, ctx);
+    engine  = std::make_unique<Engine>(chosen.method, ctx);
+    atBuild = before;
+    judged  = FIRST_JUDGED;
   }
 
   void findTriggers() {
@@ -232,6 +246,24 @@ struct CPodesProjectedIntegrator::Impl {
     discreteChanged = true;
   }
 
+  /* Starts the engine at the advanced state, which is assembled. rebuild: a new one; first: of the run */
+  void startEngine(bool rebuild, bool first) {
+    if (rebuild) build();
+    else mechanism.restart(advanced);
+    Mechanism::read(advanced, y);
+    tEngine = advanced.getTime();
+    check(engine->start(mechanism.object(), tEngine, y), "the start was refused");
+    if (rebuild) {
+      check(engine->setWeights(Mechanism::weights), "error weights");
+      check(engine->setProjectOutput(projectInterpolated), "projected output");
+    }
+    if (method == Adams && !newton) check(engine->setConvergence(CONVERGENCE), "convergence");
+    if (rebuild || hInit > 0)
+      check(engine->setStepSizes(first && hInit > 0 ? hInit : 0.0, std::fmax(hMin, 0.0),
+                                 std::fmax(hMax, 0.0)),
+            "step sizes");
+  }
+
   /* Starts a new continuous interval from the advanced state; `changed` is the lowest stage that
    * has changed. */
   void start(Stage changed) {
@@ -242,20 +274,9 @@ struct CPodesProjectedIntegrator::Impl {
     assemble(advanced, first);
     assembled = true;
     if (engine) before = before + engine->counters();
-    const bool rebuild = !engine || changed <= Stage::Instance || !mechanism.fits(advanced);
-    if (rebuild) build();
-    else mechanism.restart(advanced);
-    Mechanism::read(advanced, y);
-    tEngine = advanced.getTime();
-    check(engine->start(mechanism.object(), tEngine, y), "the start was refused");
-    if (rebuild) {
-      check(engine->setWeights(Mechanism::weights), "error weights");
-      check(engine->setProjectOutput(projectInterpolated), "projected output");
-    }
-    if (rebuild || hInit > 0)
-      check(engine->setStepSizes(first && hInit > 0 ? hInit : 0.0, std::fmax(hMin, 0.0),
-                                 std::fmax(hMax, 0.0)),
-            "step sizes");
+    const bool rebuild = first || changed <= Stage::Instance || !mechanism.fits(advanced);
+    if (rebuild) replaced = false;
+    startEngine(rebuild, first);
     evaluateTriggers(advanced, values);
     selfUpdating     = updatesItself(advanced);
     discreteChanged  = true;
@@ -264,7 +285,7 @@ struct CPodesProjectedIntegrator::Impl {
   }
 
   void initialize(const State &state) {
-    initialized = false;
+    initialized = replaced = false;
     release();
     before = reset         = Counters();
     mechanism.realizations = mechanism.failures = realizationsAtReset = failuresAtReset = 0;
@@ -322,6 +343,38 @@ struct CPodesProjectedIntegrator::Impl {
     showInterpolated = true;
   }
 
+  bool isLoose() const { return accuracyInUse() >= LOOSE; }
+  /* Newton's matrix takes 2 nu + nz + 1 realizations and serves about 20 steps, in each of which
+   * fixed-point iteration takes half a realization more at equal error. */
+  bool matrixIsCheap() const { return 2 * mechanism.nu + mechanism.nz + 1 <= 20 / 2; }
+  CPMechSuggestion suggestion(double t) const {
+    CPMechSuggestion s   = CP_INIT(CPMechSuggestion);
+    const double unknown = t + 10 * system.getDefaultTimeScale();
+    check(CPMechSuggestMethod(mechanism.object(), t, y,
+                              end() > t && isFinite(end()) ? end() : unknown, accuracyInUse(), &s),
+          "no method was found");
+    return s;
+  }
+  /* Does stability limit the steps of Adams? With fixed-point iteration it then takes short steps
+   * without failures, since about one correction a step passes its test. So CPMechSuggestMethod is
+   * asked, at the cost of 20 realizations, after FIRST_JUDGED steps and whenever their number has
+   * doubled: no more steps than those before are taken in vain. */
+  bool isLimited() {
+    const long steps = total().steps - atBuild.steps;
+    if (method != Adams || replaced || (newton && asked == Adams) || steps < judged) return false;
+    judged                   = 2 * steps;
+    const CPMechSuggestion s = suggestion(tEngine);
+    return s.stiff && s.radius * lastStep > UNSTABLE;
+  }
+  /* Continues from the end of the newest step: Adams with Newton's iteration, Auto with another method. */
+  void replace() {
+    settle();
+    assemble(advanced, false); /* to the tolerance of a start */
+    before   = before + engine->counters();
+    replaced = true;
+    startEngine(true, false);
+  }
+
   /* Advances the state, at most to tMax, by a step or by the rest of a step that an event has
    * interrupted. Returns true if there is an event at its new time. */
   bool advance(double tMax, double report) {
@@ -329,6 +382,7 @@ struct CPodesProjectedIntegrator::Impl {
     const double resolution = 100 * Eps * std::fmax(1.0, std::fabs(tOld));
     if (tOld >= tEngine) {
       updateDiscreteVariables();
+      if (isLimited()) replace();
       if (tMax - tOld <= resolution) { /* No method resolves this step. */
         tEngine = tMax;
         check(engine->start(mechanism.object(), tEngine, y), "restart");

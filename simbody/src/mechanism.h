@@ -35,6 +35,8 @@ public:
   /** What create passes to CPModelCreate, for a CPMech that another object owns: the equations with
    * the state's constraints and joints, whose user data is this object. */
   CPEquations equations(const SimTK::State &state, double tolerance);
+  /** Divides the tolerances of the error test by a factor. */
+  void tighten(double factor) { perUnit *= factor; }
   void release();
   /** Continues with the same model from another state. */
   void restart(const SimTK::State &state);

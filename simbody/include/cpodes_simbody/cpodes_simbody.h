@@ -44,11 +44,16 @@ public:
  * in every state that is returned. */
 class CPODES_SIMBODY_EXPORT CPodesProjectedIntegrator {
 public:
-  /** BDF is for stiff systems. Adams, with Newton's iteration, is for long runs with expensive
-   * forces. DOP853 is for everything else, and for many events, since it restarts at no cost. RADAU
-   * is for very stiff systems with few states; it solves for accelerations by M and G itself, and
-   * realizes Dynamics instead of Acceleration. Auto is the method that CPMechSuggestMethod chooses
-   * in initialize and wherever the modelling changes (guide, "Choosing a method"). */
+  /** BDF is for stiff systems. Adams is for long runs with expensive forces. Its iteration is
+   * fixed-point iteration at accuracies of 1e-5 and above where Newton's matrix would be expensive,
+   * until stability limits the steps, otherwise Newton's. DOP853 is for everything else, and for
+   * many events, since it restarts at no cost. RADAU is for very stiff systems with few states; it
+   * solves for accelerations by M and G itself, and realizes Dynamics instead of Acceleration.
+   *
+   * Auto begins with Adams at accuracies of 1e-5 and above, and goes on with BDF where stability
+   * limits its steps. At tighter ones it is the method that CPMechSuggestMethod chooses in
+   * initialize. It chooses again wherever the modelling changes (guide, "Choosing a method"). Its
+   * multistep methods get a tenth of the accuracy, so that errors are those of DOP853. */
   enum Method { BDF, Adams, DOP853, RADAU, Auto };
 
   using SuccessfulStepStatus = SimTK::Integrator::SuccessfulStepStatus;
