@@ -1,5 +1,6 @@
 /* The life of a mechanism, bodies and shapes, and the function that adds elements. */
 #include "elements.h"
+#include "formulas.h"
 
 #include <nvector/nvector_serial.h>
 #include <stdlib.h>
@@ -47,6 +48,7 @@ void CPBodiesFree(CPBodies *bodies) {
                    m->drive,  m->law,   m->force, m->shape, m->contact, m->param,
                    m->text,   m->entry, b->label, b->notes, b->files};
   for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) free(owned[i]);
+  bodiesFreeFormulas(m);
   free(b);
   *bodies = NULL;
 }

@@ -92,6 +92,7 @@ typedef struct {
 /* What a file says about a run; texts are "" if they are not given. */
 enum { RUN_TEXT = 200 };
 typedef struct {
+  const char *parameters; /* in: NAME=TEXT lines that replace the file's, or NULL */
   char title[RUN_TEXT], method[RUN_TEXT], held[RUN_TEXT], sensors[RUN_TEXT];
   int method_at[2]; /* line and column of the method's name */
   sunrealtype t_end;
@@ -129,7 +130,8 @@ typedef struct {
   int capacity;
   int np, nv;
   Plan plan[NUM_PLANS];
-  const Pair *built; /* [npairs] as of the model, in the data of a CPMech */
+  const Pair *built;          /* [npairs] as of the model, in the data of a CPMech */
+  struct Formulas_ *formulas; /* functions of a file, or NULL (formulas.c) */
 
   /* what a run changes: the data of each CPMech have their own */
   SUNContext ctx;

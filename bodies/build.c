@@ -1,4 +1,5 @@
 /* The model, which is constant and belongs to nobody, and the data of each CPMech of it */
+#include "formulas.h"
 #include "loops.h"
 
 #include <stdlib.h>
@@ -56,6 +57,7 @@ static void freeModel(void *model) {
     if (m->plan[i].tmpl) SUNMatDestroy(m->plan[i].tmpl);
     free(m->plan[i].place);
   }
+  bodiesFreeFormulas(m);
   freeData(m);
 }
 
@@ -81,6 +83,7 @@ static Mechanism *copyOf(const Mechanism *from) {
   if (!m) return NULL;
   *m       = *from;
   m->built = NULL, m->changed = NULL;
+  bodiesShareFormulas(m);
   m->pose    = calloc((size_t)m->nbodies, sizeof *m->pose);
   int failed = !m->pose + copyNumbers(m) + COPY(m->pair, m->npairs) + COPY(m->body, m->nbodies) +
                COPY(m->joint, m->njoints) + COPY(m->row, m->nrows) + COPY(m->roll, m->nrolls) +

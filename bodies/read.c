@@ -18,10 +18,13 @@ static int isMarkup(const char *data, size_t size) {
 }
 
 /* Reads text [size] with decimal points, whatever the locale is. message [TEXT]: out, if NULL is returned. */
-static CPBodies readText(const char *path, const char *text, size_t size, char *message) {
+static CPBodies readText(const char *path, const char *text, size_t size, const char *parameters,
+                         char *message) {
   const int is_xml = bodiesEndsWith(path, ".xml") || bodiesEndsWith(path, ".mjcf") ||
                      bodiesEndsWith(path, ".urdf");
-  Run run = {.t_end = 10, .assemble = 1, .balance = 1};
+  Run run = {.parameters = parameters, .t_end = 10, .assemble = 1, .balance = 1};
+  if (is_xml && parameters && *parameters)
+    return snprintf(message, TEXT, "%s: a robot's file has no parameters", path), NULL;
   if (!is_xml && isMarkup(text, size)) {
     snprintf(
         message, TEXT,
@@ -36,7 +39,7 @@ static CPBodies readText(const char *path, const char *text, size_t size, char *
   CPBodies b = (is_xml ? bodiesReadXml : bodiesReadYaml)(text, size, path, &run, message, TEXT);
   uselocale(before);
   freelocale(plain);
-  if (b) b->run = run;
+  if (b) b->run = run, b->run.parameters = NULL;
   return b;
 }
 
@@ -52,7 +55,7 @@ int CPBodiesRead(const char *path, const char *text, size_t length, CPBodies *bo
   if (!path) return cpRefuse(NULL, __func__, "path must not be NULL");
   char *data = text ? NULL : bodiesFile(path, &length, &why);
   if (data) text = data;
-  if (text) *bodies = readText(path, text, length, message);
+  if (text) *bodies = readText(path, text, length, file ? own.parameters : NULL, message);
   else snprintf(message, sizeof message, "%s: %s", path, why);
   free(data);
   bodiesOneLine(message, sizeof message);

@@ -182,11 +182,11 @@ static int number(Parser *p, Part *out) {
     const char *unit = p->at;
     if (languageUnit(&p->at, p->text, &out->d, &exponent, &factor, &p->wrong)) return 1;
     for (const char *slash = unit; (slash = memchr(slash, '/', (size_t)(p->at - slash)));) {
-      while (!isalpha((unsigned char)*slash)) slash++;
+      slash += 1 + strspn(slash + 1, " \t\r\n");
       const size_t length = strspn(slash, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ");
       Meaning meaning;
       if ((p->flag = languageMeaning(p->scope, slash, length, &meaning))) return 1;
-      if (meaning.found || variableOf(p, slash, length) >= 0)
+      if (length > 0 && (meaning.found || variableOf(p, slash, length) >= 0))
         return wrong(p, slash,
                      "%.*s is a unit and a name: write /(%.*s) for the name, ^-1 for the unit",
                      (int)length, slash, (int)length, slash);

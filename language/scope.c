@@ -43,8 +43,12 @@ int languageReport(const char *function, const char *text, Place place, const Wr
     if (text[i] == '\n') line++, column = 1;
     else if (((unsigned char)text[i] & 0xC0u) != 0x80u) column++; /* bytes of UTF-8 */
   }
+  char rule[RULE]; /* one line, also if it quotes several */
+  snprintf(rule, sizeof rule, "%s", wrong->rule);
+  for (char *c = rule; *c; c++)
+    if ((unsigned char)*c < ' ') *c = ' ';
   return cpRefuse(NULL, function, "%.200s%s%d:%d: %s", place.file ? place.file : "",
-                  place.file ? ":" : "", line, column, wrong->rule);
+                  place.file ? ":" : "", line, column, rule);
 }
 
 /* The entry of the name, or the free entry where it belongs */

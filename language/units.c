@@ -169,6 +169,7 @@ int languageWholeUnit(const char *unit, Dimension *d, sunrealtype *scale, char r
 
 const char *languageDimensionText(const Dimension *d, char text[MOST_NAME]) {
   static const char *const base[]   = {"m", "kg", "s"};
+  static const int first[]          = {1, 0, 2}; /* kg, m, s */
   static const char *const simple[] = {"m", "kg", "s", "N", "Nm", "W", "Pa"};
   static const char *const below[]  = {"", "m", "s", "rad"};
   const int none                    = !d->power[0] && !d->power[1] && !d->power[2];
@@ -186,7 +187,8 @@ const char *languageDimensionText(const Dimension *d, char text[MOST_NAME]) {
       return text;
     }
   int n = 0;
-  for (int k = 0; k < 3; k++) {
+  for (int i = 0; i < 3; i++) {
+    const int k = first[i];
     if (!d->power[k]) continue;
     const double power = (double)d->power[k] / TWELFTHS;
     n += snprintf(text + n, (size_t)(MOST_NAME - n), power == 1 ? "%s%s" : "%s%s^%.3g",

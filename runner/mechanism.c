@@ -39,6 +39,7 @@ static struct {
   size_t size;
   /* names: of parameters and coordinates, each in NAME_LENGTH characters. */
   char *path, *names, *shown; /* shown: path without control characters */
+  char *settings;             /* of the file's parameters, one a line */
   CPPluginParameter *parameters;
   CPPluginCoordinate *coordinates; /* coordinates, then velocities */
   int nsensors;
@@ -53,6 +54,11 @@ int mechanism_is_file(const char *name) {
   for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
     if (has_end(name, ends[i])) return 1;
   return 0;
+}
+
+int mechanism_names(const char *setting) {
+  const char *sign = strchr(setting, '=');
+  return sign && sign > setting && !memchr(setting, '.', (size_t)(sign - setting));
 }
 
 int mechanism_reads(const char *path) {
@@ -358,7 +364,8 @@ static int take_contacts(CPPlugin *model) {
 static int create(CPPlugin *model) {
   Built *own = model->own = calloc(1, sizeof *own);
   if (!own) return -1;
-  if (CPBodiesRead(mechanism.path, mechanism.text, mechanism.size, &own->bodies, NULL))
+  CPBodiesFile again = {CP_SIZED(CPBodiesFile), .parameters = mechanism.settings};
+  if (CPBodiesRead(mechanism.path, mechanism.text, mechanism.size, &own->bodies, &again))
     return CPPluginRefuse(model, "%s", CPObjectGetLastMessage(NULL));
   CPBodies b = own->bodies;
   for (int i = 0; i < model->type->nparameters; i++) CPBodiesParameters(b)[i] = model->parameter[i];
@@ -512,10 +519,19 @@ static int read_file(const char *path) {
 
 void mechanism_be_strict(void) { mechanism.strict = 1; }
 
-const CPPluginType *mechanism_load(const char *path) {
+/* Joins the settings of the file's parameters. Returns 0, or -1 after a complaint. */
+static int take_settings(const char *const *settings, int count) {
+  size_t size;
+  FILE *out = open_memstream(&mechanism.settings, &size);
+  for (int i = 0; out && i < count; i++)
+    if (mechanism_names(settings[i])) fprintf(out, "%s\n", settings[i]);
+  return out && !fclose(out) ? 0 : complain("no memory");
+}
+
+const CPPluginType *mechanism_load(const char *path, const char *const *settings, int count) {
   Method method;
-  if (read_file(path)) return NULL;
-  mechanism.run = (CPBodiesFile)CP_INIT(CPBodiesFile);
+  if (read_file(path) || take_settings(settings, count)) return NULL;
+  mechanism.run = (CPBodiesFile){CP_SIZED(CPBodiesFile), .parameters = mechanism.settings};
   int failed    = CPBodiesRead(path, mechanism.text, mechanism.size, &mechanism.bodies,
                                &mechanism.run) != CP_SUCCESS;
   CPBodies b    = mechanism.bodies;

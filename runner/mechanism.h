@@ -9,9 +9,11 @@ int mechanism_is_file(const char *name);
 /* Has the mechanism been read from this file, as the file itself, its robot, an included file or a mesh? */
 int mechanism_reads(const char *path);
 
-/* Loads the model of the file. A process has only one, for its whole life. Returns NULL after a
- * complaint. */
-const CPPluginType *mechanism_load(const char *path);
+/* Is this NAME=VALUE one of a parameter that the file names itself? Those of elements have a dot, "rod.mass". */
+int mechanism_names(const char *setting);
+/* Loads the model of the file, with the values of such settings [count] among others. A process has only one, for its whole life.
+ * Returns NULL after a complaint. */
+const CPPluginType *mechanism_load(const char *path, const char *const *settings, int count);
 
 /* From now on, a mechanism whose start velocities its joints do not allow is refused, and not moved. */
 void mechanism_be_strict(void);

@@ -230,9 +230,10 @@ static int is_path(const char *name) {
 }
 
 /* Returns 0, or EINVAL or ECHILD after a complaint. */
-static error_t find_model(const char *name, const CPPluginType **type) {
+static error_t find_model(const char *name, const char *const *settings, int count,
+                          const CPPluginType **type) {
   char suggestion[SUGGESTION];
-  if (mechanism_is_file(name)) return (*type = mechanism_load(name)) ? 0 : EINVAL;
+  if (mechanism_is_file(name)) return (*type = mechanism_load(name, settings, count)) ? 0 : EINVAL;
   if (is_path(name)) return module_load(name, type);
   *type               = model_find(name);
   const char *nearest = model_nearest(name);
@@ -244,14 +245,16 @@ static error_t find_model(const char *name, const CPPluginType **type) {
 
 static error_t choose_model(const char *name, const char *const *settings, int count,
                             ModelChoice *choice) {
-  const error_t error = find_model(name, &choice->type);
+  const error_t error = find_model(name, settings, count, &choice->type);
   if (error) return error;
   choice->values = calloc((size_t)choice->type->nparameters + 1, sizeof *choice->values);
   if (!choice->values) return complain("no memory"), EINVAL;
   for (int i = 0; i < choice->type->nparameters; i++)
     choice->values[i] = choice->type->parameters[i].value;
   for (int i = 0; i < count; i++)
-    if (set_parameter(choice, settings[i])) return EINVAL;
+    if (!(mechanism_is_file(name) && mechanism_names(settings[i])) &&
+        set_parameter(choice, settings[i]))
+      return EINVAL;
   return 0;
 }
 

@@ -498,6 +498,8 @@ typedef struct {
   int dimension;     /**< 2 in the plane, 3 in space */
   int assemble;      /**< 1 (default) if CPMechAssemble is to be called first */
   int balance;       /**< 1 (default) if CPBodiesSetBalance has been called */
+  /** in: what replaces values of the parameters that the file names, "crank=60 mm", one a line, or NULL. out: NULL */
+  const char *parameters;
 } CPBodiesFile;
 
 /** Reads a mechanism from text [length] or, if that is NULL, from the regular file `path`. With a text, path is used in

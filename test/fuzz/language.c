@@ -13,7 +13,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void check(CPFunction f) {
   const sunrealtype x[2] = {0.5, -1.25};
-  sunrealtype value[2], g[2], H[4];
+  sunrealtype value[2], g[2], H[4] = {0};
   if (f && CPFunctionEvaluate(f, x, value, g, H) == CP_SUCCESS &&
       (CPFunctionEvaluate(f, x, value + 1, NULL, NULL) || value[0] != value[1] || H[1] != H[2]))
     abort();

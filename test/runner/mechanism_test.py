@@ -50,6 +50,17 @@ class Mechanisms(RunnerTest):
         self.assertIn("the angular velocity at the start becomes 2.4, not 3 rad/s", process.stderr)
         self.assert_refused(cpodes("run", file, "--strict"), "2.4, not 3 rad/s")
 
+    def test_parameters_of_a_file_change_geometry_and_motion(self):
+        file = FILES / "engine.yaml"
+        run = self.run_json(file, "--param", "speed=60000 deg/s", "--param", "r=5cm", "--param", "piston1.mass=0.5", "--t-end", "0.003")
+        names, y = run["end"]["names"], run["end"]["y"]
+        self.assertAlmostEqual(y[names.index("shaft.phi")], -math.pi, delta=1e-12) # 180 degrees
+        self.assertAlmostEqual(y[names.index("piston1.y")], 0.15 - 0.05, delta=1e-12)
+        self.assert_refused(cpodes("run", file, "--param", "sped=3"), 'engine.yaml:7:3: there is no parameter "sped", but speed, r,')
+        self.assert_refused(cpodes("run", file, "--param", "r=3 kg"), "dimension")
+        self.assert_refused(cpodes("run", file, "--param", "r=3 mn"), 'r:1:3: there is no unit "mn"')
+        self.assert_refused(cpodes("run", file, "--param", "r=l", "--param", "l=r"), "depends on itself")
+
     def test_a_double_wishbone_fits_on_a_page(self):
         self.assertLessEqual(len((FILES / "double_wishbone.yaml").read_text().splitlines()), 60)
 
@@ -204,7 +215,7 @@ class Mechanisms(RunnerTest):
     def test_what_is_wrong_is_named(self):
         file = self.folder / "bad.yaml"
         for text, words in {
-            "bodies:\n  - {name: a, mass: x, inertia: [1, 1, 1]}\n": [":2:21:", "mass", "finite number", "x"],
+            "bodies:\n  - {name: a, mass: x, inertia: [1, 1, 1]}\n": [":2:21:", "mass", 'no "x"'],
             "bodies:\n  - {name: a, mass: 1, inertia: [1, 1, 1]}\nrun: {method: rk99}\n": ["rk99"],
             "bodies: [": ["no YAML"],
         }.items():

@@ -181,6 +181,7 @@ START_TEST(units_have_the_values_of_the_SI) {
                {"10 N m/rad", "Nm", 10, 0},
                {"2 min", "s", 120, 0},
                {"35 %", "1", 0.35, 0},
+               {"3 m/%", "m", 300, 0},
                {"45deg/s", "rad/s", 0.25, 1},
                {"1 kg m^2/s^2", "J", 1, 0},
                {"4 N s/mm", "kg/s", 4e3, 0},

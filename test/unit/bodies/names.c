@@ -1,0 +1,430 @@
+/* Files with units, parameters and functions: the same bits as numbers, motions and forces as functions of time and coordinates, and
+ * what is wrong with them. */
+#include "reading.h"
+
+#include "support/support.h"
+#include "support/things.h"
+#include <ctype.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static CPBodies read_text(const char *text) { return read_as("my.yaml", text, strlen(text)); }
+
+/* ---- units in place of numbers ---- */
+
+static const char *const names[] = {
+    "andrews",      "box_stack",       "bricard",          "chain_floor",        "crank_rocker",
+    "dead_centre",  "double_wishbone", "four_bar",         "four_bar_clearance", "rocking_block",
+    "slider_crank", "spatial_crank",   "spatial_four_bar", "tippe_top",          "wheel_curb"};
+enum { FILES = sizeof names / sizeof names[0], LONGEST = 40000 };
+
+/* A key, the power of ten that its numbers are multiplied by, and the unit that makes up for it */
+static const struct {
+  const char *key, *unit;
+  int power;
+} keys[] = {{"mass", "g", 3},           {"inertia", "g mm^2", 9},
+            {"centre", "mm", 3},        {"at", "mm", 3},
+            {"at_b", "cm", 2},          {"velocity", "km/s", -3},
+            {"omega", "mrad/s", 3},     {"spin", "mrad s^-1", 3},
+            {"rate", "mrad/s", 3},      {"angle", "mrad", 3},
+            {"length", "um", 6},        {"radius", "mm", 3},
+            {"radius_a", "dm", 1},      {"size", "mm", 3},
+            {"width", "cm", 2},         {"gravity", "mm/s^2", 3},
+            {"t_end", "ms", 3},         {"stiffness", "N/mm", -3},
+            {"damping", "kN s/m", -3},  {"free", "mm", 3},
+            {"force", "kN", -3},        {"friction", "%", 2},
+            {"restitution", "%", 2},    {"quaternion", "%", 2},
+            {"omega_body", "mrad/s", 3}};
+enum { KEYS = sizeof keys / sizeof keys[0] };
+
+/* with: out, the text with units at the numbers of these keys. Returns the number of numbers. */
+static int add_units(const char *text, char *with) {
+  int count = 0, key = -1, in_list = 0, in_comment = 0,
+      of = 0; /* of: the coordinate, an angle, of a spring */
+  while (*text) {
+    if (*text == '#') in_comment = 1;
+    if (*text == '\n') in_comment = of = 0;
+    if (isalpha((unsigned char)*text) && !in_comment) {
+      const size_t length =
+          strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789.");
+      if (text[length] == ':') {
+        for (key = KEYS - 1; key >= 0; key--)
+          if (strlen(keys[key].key) == length && !strncmp(keys[key].key, text, length)) break;
+        in_list = 0;
+        of |= length == 2 && !strncmp(text, "of", 2);
+      }
+      memcpy(with, text, length);
+      text += length, with += length;
+      continue;
+    }
+    if (*text == '[') in_list = 1;
+    if (*text == ']' || *text == '}' || *text == '\n') key = in_list && *text != ']' ? key : -1;
+    if (key >= 0 && !in_comment && (isdigit((unsigned char)*text) || *text == '-' || *text == '.')) {
+      char *end;
+      strtod(text, &end);
+      const size_t length   = (size_t)(end - text),
+                   mantissa = strcspn(text, "eE") < length ? strcspn(text, "eE") : length;
+      const int exponent    = mantissa < length ? atoi(text + mantissa + 1) : 0;
+      with += sprintf(with, "%.*se%d %s", (int)mantissa, text, exponent + keys[key].power,
+                      of && !strcmp(keys[key].key, "force") ? "kN m" : keys[key].unit);
+      text = end;
+      count++;
+      continue;
+    }
+    *with++ = *text++;
+  }
+  *with = '\0';
+  return count;
+}
+
+/* The states of a run of 20 ms, sampled; y: out, owned by the caller */
+static N_Vector moved(CPBodies b) {
+  CPMech mech;
+  ck_assert_int_eq(build_mech(b, &mech), CP_SUCCESS);
+  N_Vector y       = CPBodiesState(b, test_context);
+  CPIntegrator mem = CPIntegratorCreate("DOP853", test_context);
+  sunrealtype t;
+  ck_assert_int_eq(CPMechAssemble(mech, 0, y, &(CPAssembly){CP_SIZED(CPAssembly), .held = file.held}),
+                   CP_SUCCESS);
+  ck_assert_int_eq(CPMechAttach(mech, mem, 0, y), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorSStolerances(mem, 1e-6, 1e-6), CP_SUCCESS);
+  ck_assert_int_ge(CPIntegratorEvolve(mem, 0.02, y, &t, CV_NORMAL), 0);
+  CPIntegratorFree(&mem);
+  CPMechFree(&mech);
+  return y;
+}
+
+START_TEST(units_in_place_of_numbers_give_the_same_motion_bit_for_bit) {
+  char path[500], *plain = calloc(1, LONGEST), *with = calloc(1, 4 * LONGEST);
+  snprintf(path, sizeof path, "%s/%s.yaml", CPODES_MECHANISMS, names[_i]);
+  FILE *f = fopen(path, "rb");
+  ck_assert_ptr_nonnull(f);
+  const size_t size = fread(plain, 1, LONGEST - 1, f);
+  fclose(f);
+  ck_assert_int_ge(add_units(plain, with), 8);
+  CPBodies a = read_as(path, plain, size);
+  ck_assert_msg(a != NULL, "%s", message);
+  const CPBodiesFile first = file;
+  const sunrealtype t_end  = first.t_end;
+  N_Vector y               = moved(a);
+  CPBodies b               = read_as(path, with, strlen(with));
+  ck_assert_msg(b != NULL, "%s in\n%s", message, with);
+  N_Vector z = moved(b);
+  ck_assert(file.t_end == t_end);
+  const int n = CPBodiesCount(a, CP_PARAMETER);
+  ck_assert_int_eq(n, CPBodiesCount(b, CP_PARAMETER));
+  ck_assert(!memcmp(CPBodiesParameters(a), CPBodiesParameters(b), (size_t)n * sizeof(sunrealtype)));
+  ck_assert(same_bits(y, z));
+  N_VDestroy(y);
+  N_VDestroy(z);
+  CPBodiesFree(&a);
+  CPBodiesFree(&b);
+  free(plain);
+  free(with);
+}
+END_TEST
+
+/* ---- parameters ---- */
+
+#define CRANK                                                                                \
+  "parameters: {crank: 50 mm, rod: 3*crank, speed: 60 rpm, m: 0.5 kg}\n"                     \
+  "dimension: 2\ngravity: [0, -9.81 m/s^2]\nbodies:\n"                                       \
+  "  - {name: crank, mass: m, inertia: m*crank^2/12, at: [0, crank/2], spin: speed}\n"       \
+  "  - {name: rod, mass: 2*m, inertia: 2*m*rod^2/12, at: [rod/2, crank], angle: \"atan2(0, " \
+  "rod)\"}\n"                                                                                \
+  "joints:\n"                                                                                \
+  "  - {name: A, kind: revolute, b: crank}\n"                                                \
+  "  - {name: B, kind: revolute, a: crank, b: rod, at: [0, crank]}\n"                        \
+  "drives:\n  - {name: motor, of: A, rate: speed}\n"
+
+static sunrealtype parameter(CPBodies b, const char *name) {
+  return CPBodiesParameters(b)[thing_named(b, CP_PARAMETER, name)];
+}
+
+START_TEST(parameters_are_names_for_numbers_and_may_be_replaced) {
+  CPBodies b = read_text(CRANK);
+  ck_assert_msg(b != NULL, "%s", message);
+  ck_assert(fabs(parameter(b, "rod.J_zz") - 0.15 * 0.15 / 12) < 1e-18);
+  ck_assert(fabs(parameter(b, "motor.rate") - 2 * acos(-1.0)) < 1e-15);
+  CPBodiesFree(&b);
+  CPBodiesFile own = {CP_SIZED(CPBodiesFile), .parameters = "crank=60mm\nm = 250 g"};
+  ck_assert_int_eq(CPBodiesRead("my.yaml", CRANK, strlen(CRANK), &b, &own), CP_SUCCESS);
+  ck_assert(fabs(parameter(b, "rod.mass") - 0.5) < 1e-16);
+  ck_assert(fabs(parameter(b, "rod.J_zz") - 0.5 * 0.18 * 0.18 / 12) < 1e-18);
+  CPBodiesFree(&b);
+  static const struct {
+    const char *parameters, *message;
+  } wrong[] = {{"crank=60 kg", "dimensions must be equal, and are"},
+               {"crnk=1", "my.yaml:1:13: there is no parameter \"crnk\", but crank, rod, speed, m"},
+               {"crank", "a parameter must be NAME=VALUE"},
+               {"crank=rod", "crank depends on itself"},
+               {"crank=60 mn", "crank:1:4: there is no unit \"mn\""}};
+  for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+    own = (CPBodiesFile){CP_SIZED(CPBodiesFile), .parameters = wrong[i].parameters};
+    ck_assert_int_eq(CPBodiesRead("my.yaml", CRANK, strlen(CRANK), &b, &own), CP_ILL_INPUT);
+    ck_assert_msg(i == 0 || strstr(CPObjectGetLastMessage(NULL), wrong[i].message), "%s",
+                  CPObjectGetLastMessage(NULL));
+  }
+  ck_assert_int_eq(CPBodiesRead("a.xml", "<robot/>", 8, &b, &own), CP_ILL_INPUT);
+}
+END_TEST
+
+/* ---- functions ---- */
+
+#define SLIDER                                         \
+  "bodies: [{name: a, mass: 2, inertia: [1, 1, 1]}]\n" \
+  "joints: [{name: guide, kind: prismatic, b: a, axis: [1, 0, 0]}]\n"
+
+/* The mechanism's partial derivatives are right, and the force of the spring or point on the slider, along x, at x and x' and t = 0.3,
+ * is f. */
+static void assert_force(const char *text, sunrealtype x, sunrealtype v, sunrealtype f) {
+  CPBodies b = read_text(text);
+  ck_assert_msg(b != NULL, "%s", message);
+  CPMech mech;
+  CPMechReport report = CP_INIT(CPMechReport);
+  MessageLog log      = {0};
+  ck_assert_int_eq(build_mech(b, &mech), CP_SUCCESS);
+  N_Vector y = CPBodiesState(b, test_context);
+  CPBodiesFree(&b); /* the model keeps the functions */
+  CPObjectSetErrHandlerFn(CP_OBJECT(mech), message_log, &log);
+  entries(y)[0] = x, entries(y)[7] = v;
+  ck_assert_msg(CPMechCheck(mech, 0.3, y, &report) == CP_SUCCESS, "%s", log.text);
+  const CPEquations e  = equations_of(mech);
+  sunrealtype force[6] = {0};
+  ck_assert_int_eq(e.f(0.3, entries(y), entries(y) + 7, NULL, force, CPMechGetUserData(mech)), 0);
+  ck_assert_msg(fabs(force[0] - f) <= 1e-14 * (1 + fabs(f)), "%.17g, not %.17g", (double)force[0],
+                (double)f);
+  N_VDestroy(y);
+  CPMechFree(&mech);
+}
+
+START_TEST(forces_and_springs_are_functions_of_time_and_motion) {
+  const sunrealtype x = 0.2, v = -1.5, t = 0.3;
+  assert_force(
+      SLIDER
+      "springs: [{name: s, of: guide, force: -3 N/m*x^2/(1 m) + 2 N s/m*v*cos(t*5 rad s^-1)}]\n",
+      x, v, -3 * x * x + 2 * v * cos(5 * t));
+  assert_force(SLIDER "springs: [{name: s, of: guide, stiffness: 7 N/m, force: 1 kN/m^3*x^3}]\n", x,
+               v, 1000 * x * x * x - 7 * x);
+  assert_force(SLIDER "forces: [{name: s, body: a, in: bodies, force: [\"2 N*sin(x*3 rad "
+                      "m^-1)*y/(1 m) - 4 N s/m*vx\", 1 N, 5 N*t/(1 s)]}]\n",
+               x, v, -4 * v);
+  assert_force(
+      "functions: {law: {of: {u: m, w: m/s}, is: 5 N/m*u + 1 N s^2 m^-2*w^2, unit: N}}\n" SLIDER
+      "springs: [{name: s, of: guide, force: \"-law(x, v)\"}]\n",
+      x, v, -5 * x - v * v);
+  assert_force("functions: {curve: {rows: [[-100, 3], [0, 1], [100, 2], [300, 5]], units: [mm, "
+               "kN], order: 1}}\n" SLIDER "springs: [{name: s, of: guide, force: curve(x)}]\n",
+               x, v, 3500);
+  assert_force("functions:\n  map: {x: [0, 1, 2], y: [0, 1], values: [[0, 1], [1, 2], [2, 3]], "
+               "units: [m, s, N], order: 1}\n" SLIDER
+               "springs: [{name: s, of: guide, force: \"2*map(x, t)\"}]\n",
+               x, v, 2 * (x + t));
+  assert_force("parameters: {k: 9 N/m}\n" SLIDER
+               "springs: [{name: s, of: guide, force: k*0.5 m}]\n",
+               x, v, 4.5);
+}
+END_TEST
+
+/* A drive by an expression, and by a table of the same motion, moves as its function does. */
+START_TEST(a_drive_follows_its_function) {
+  static const char text[] =
+      SLIDER "drives: [{name: d, of: guide, motion: 20 mm*sin(7 rad s^-1*t)^2 + 3 mm/s*t}]\n";
+  CPBodies b = read_text(text);
+  ck_assert_msg(b != NULL, "%s", message);
+  CPMech mech;
+  ck_assert_int_eq(build_mech(b, &mech), CP_SUCCESS);
+  N_Vector y       = CPBodiesState(b, test_context);
+  CPIntegrator mem = CPIntegratorCreate("DOP853", test_context);
+  sunrealtype t;
+  CPBodiesFree(&b);
+  ck_assert_int_eq(CPMechAssemble(mech, 0, y, NULL), CP_SUCCESS);
+  ck_assert_int_eq(CPMechAttach(mech, mem, 0, y), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorSStolerances(mem, 1e-9, 1e-9), CP_SUCCESS);
+  for (int i = 1; i <= 10; i++) {
+    ck_assert_int_ge(CPIntegratorEvolve(mem, 0.1 * i, y, &t, CV_NORMAL), 0);
+    const sunrealtype s = sin(7 * t);
+    ck_assert(fabs(entries(y)[0] - (0.02 * s * s + 0.003 * t)) < 1e-12);
+    ck_assert(fabs(entries(y)[7] - (0.28 * s * cos(7 * t) + 0.003)) < 1e-11);
+  }
+  CPIntegratorFree(&mem);
+  CPMechFree(&mech);
+  N_VDestroy(y);
+}
+END_TEST
+
+/* The four-cylinder engine after 5 ms, 90 degrees: rows of the table at cylinders 1, 2 and 4. A piston's pin carries what its acceleration,
+ * weight and gas need, with x'' = -w^2 (r cos + (r^2 cos 2phi)/s + (r^2 cos sin)^2/s^3), s^2 = l^2 - r^2 sin^2 (Heywood, section 2.2). */
+START_TEST(bearing_forces_of_an_engine_are_those_of_its_gas_and_motion) {
+  static const struct {
+    const char *pin;
+    double degrees, bar;
+  } cylinders[]        = {{"small1", 90, 9}, {"small2", 270, 1.1}, {"small4", 450, 0.9}};
+  const sunrealtype pi = acos(-1.0), r = 0.045, l = 0.15, w = 100 * pi,
+                    area = pi * 0.086 * 0.086 / 4, m = 0.45;
+  const char *path = CPODES_MECHANISMS "/engine.yaml";
+  CPBodies b       = read_as(path, NULL, 0);
+  ck_assert_msg(b != NULL, "%s", message);
+  CPMech mech;
+  sunrealtype t, udot[27], lambda[27];
+  ck_assert_int_eq(build_mech(b, &mech), CP_SUCCESS);
+  N_Vector y       = CPBodiesState(b, test_context);
+  CPIntegrator mem = CPIntegratorCreate("DOP853", test_context);
+  ck_assert_int_eq(CPMechAssemble(mech, 0, y, NULL), CP_SUCCESS);
+  ck_assert_int_eq(CPMechAttach(mech, mem, 0, y), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorSStolerances(mem, 1e-12, 1e-12), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorSetStopTime(mem, 0.005), CP_SUCCESS);
+  ck_assert_int_ge(CPIntegratorEvolve(mem, 0.005, y, &t, CV_NORMAL), 0);
+  ck_assert_int_eq(CPMechAccelerations(mech, 0.005, y, udot, lambda), CP_SUCCESS);
+  for (size_t i = 0; i < sizeof cylinders / sizeof cylinders[0]; i++) {
+    const sunrealtype phi = cylinders[i].degrees * pi / 180, c = cos(phi), n = sin(phi),
+                      s = sqrt(l * l - r * r * n * n);
+    const sunrealtype a =
+        -w * w * (r * c + r * r * (c * c - n * n) / s + pow(r * r * c * n, 2) / pow(s, 3));
+    const sunrealtype gas = -area * (cylinders[i].bar - 1) * 1e5, want = m * (a + 9.81) - gas;
+    sunrealtype F[3], T[3];
+    ck_assert_int_eq(
+        CPMechGetReaction(mech, thing_named(b, CP_JOINT, cylinders[i].pin), 0.005, y, lambda, F, T),
+        CP_SUCCESS);
+    ck_assert_msg(fabs(F[1] - want) <= 1e-10 * 5e3, "%s: %.15g, not %.15g", cylinders[i].pin,
+                  (double)F[1], (double)want);
+  }
+  CPIntegratorFree(&mem);
+  CPMechFree(&mech);
+  N_VDestroy(y);
+  CPBodiesFree(&b);
+}
+END_TEST
+
+/* ---- what is wrong ---- */
+
+#define BODY "bodies:\n  - {name: a, mass: 1, inertia: [1, 1, 1]}\n"
+#define PIN  BODY "joints: [{name: j, kind: revolute, b: a}]\n"
+static const struct {
+  const char *text, *place, *rule;
+} bad[] = {
+    {"bodies:\n  - {name: a, mass: 3 mm, inertia: [1, 1, 1]}\n",
+     "my.yaml:2:21:", "dimension of kg, and has that of m"},
+    {"bodies:\n  - {name: a, mass: 1, inertia: [1, 2 kg, 1]}\n",
+     "my.yaml:2:37:", "dimension of kg m^2, and has that of kg"},
+    {"bodies:\n  - {name: a, mass: 2*masss, inertia: [1, 1, 1]}\nparameters: {mass: 3}\n",
+     "my.yaml:2:23:", "there is no \"masss\"; did you mean mass?"},
+    {"bodies:\n  - {name: a, mass: \"2* 3 kgg\", inertia: [1, 1, 1]}\n",
+     "my.yaml:2:27:", "there is no unit \"kgg\""},
+    {BODY "parameters: 3\n", "my.yaml:3:13:", "parameters must be a mapping"},
+    {BODY "parameters: {a: [1]}\n", "my.yaml:3:17:", "a parameter must be a number or an expression"},
+    {BODY "parameters: {a: 1, a: 2}\n", "my.yaml:3:23:", "there is a \"a\" already"},
+    {BODY "parameters: {a b: 1}\n", "my.yaml:3:19:", "a name has at most"},
+    {BODY "parameters: {a: b, b: c, c: 2*a}\n", "my.yaml:3:17:", "a depends on itself"},
+    {BODY "parameters: {a: 1/0}\n", "my.yaml:3:18:", "not a finite number"},
+    {BODY "parameters: {unused: 1 m + 1 s}\n",
+     "my.yaml:3:26:", "dimensions must be equal, and are m and s"},
+    {PIN "drives: [{name: d, of: j, rate: 3 m/s}]\n",
+     "my.yaml:4:33:", "dimension of s^-1, and has that of m/s"},
+    {PIN "drives: [{name: d, of: j, rate: 3*t}]\n", "my.yaml:4:35:", "there is no \"t\""},
+    {PIN "drives: [{name: d, of: j, motion: 3*t}]\n",
+     "my.yaml:4:35:", "must have the dimension of no dimension, and has that of s"},
+    {PIN "drives: [{name: d, of: j, motion: x}]\n", "my.yaml:4:35:", "there is no \"x\""},
+    {PIN "drives: [{name: d, of: j, motion: t/(1 s), rate: 1}]\n",
+     "my.yaml:4:50:", "a drive has no rate beside motion"},
+    {PIN "springs: [{name: s, of: j, stiffness: 3 N/m}]\n",
+     "my.yaml:4:39:", "dimension of N m, and has that of N/m"},
+    {PIN "springs: [{name: s, of: j, force: 3 N*x}]\n",
+     "my.yaml:4:35:", "dimension of N m, and has that of N"},
+    {BODY "forces: [{name: f, body: a, in: bodies, force: [x*2 N/m, 0, 0], follows: true}]\n",
+     "my.yaml:3:10:", "must not follow"},
+    {"dimension: 2\nbodies: [{name: a, mass: 1, inertia: 1}]\n"
+     "forces: [{name: f, body: a, in: bodies, force: [0, 0, x*2 N/m]}]\n",
+     "my.yaml:3:48:", "force must lie in the plane"},
+    {BODY "functions: [f]\n", "my.yaml:3:12:", "functions must be a mapping"},
+    {BODY "functions: {f: {}}\n",
+     "my.yaml:3:16:", "a function needs one of is, file, rows and values"},
+    {BODY "functions: {f: {is: 3}}\n", "my.yaml:3:16:", "a function needs of"},
+    {BODY "functions: {f: {is: x, of: {x: m}, rows: []}}\n",
+     "my.yaml:3:16:", "a function by an expression has no rows"},
+    {BODY "functions: {f: {is: 3*y, of: {x: m}}}\n", "my.yaml:3:23:", "there is no \"y\""},
+    {BODY "functions: {f: {is: x, of: {x: mmm}}}\n", "my.yaml:3:21:", "there is no unit \"mmm\""},
+    {BODY "functions: {f: {rows: [[0, 1], [0, 2]]}}\n",
+     "my.yaml:3:16:", "x must increase; row 2 has 0 after 0"},
+    {BODY "functions: {f: {rows: [[0, 1], [1]]}}\n",
+     "my.yaml:3:32:", "must be a list of 2 numbers, and has 1"},
+    {BODY "functions: {f: {rows: [[0, 1 m], [1, 2]]}}\n", "my.yaml:3:28:", "and has that of m"},
+    {BODY "functions: {f: {rows: 3, units: [m, m]}}\n",
+     "my.yaml:3:23:", "rows must be a list of lists of 2 numbers"},
+    {BODY "functions: {f: {rows: [[0, 1], [1, 2]], ends: loose}}\n",
+     "my.yaml:3:47:", "no kind of ends \"loose\", but natural"},
+    {BODY "functions: {f: {rows: [[0, 1], [1, 2]], order: 2}}\n",
+     "my.yaml:3:16:", "the order must be 1, 3 or 5"},
+    {BODY "functions: {f: {rows: [[0, 1], [1, 2]], slopes: [1]}}\n",
+     "my.yaml:3:49:", "slopes must be a list of 2 or 4"},
+    {BODY "functions: {f: {rows: [[0, 1], [1, 2]], of: {x: m}}}\n",
+     "my.yaml:3:16:", "a table has units"},
+    {BODY "functions: {f: {file: nowhere.csv}}\n",
+     "my.yaml:3:23:", "the file \"nowhere.csv\" cannot be read"},
+    {BODY "functions: {f: {values: [[0, 1]]}}\n", "my.yaml:3:16:", "a map needs x and y"},
+    {BODY "functions: {f: {x: [0, 1], y: [0, 1], values: [[0, 1]]}}\n",
+     "my.yaml:3:47:", "values must have a row for each of x, 2, and has 1"},
+    {PIN "functions: {f: {rows: [[0, 1], [1, 2]], units: [m, N m]}}\nsprings: [{name: s, of: j, "
+         "force: f(x)}]\n",
+     "my.yaml:5:35:", "f needs m, and has no dimension"}};
+
+START_TEST(what_is_wrong_is_named_with_its_place) {
+  assert_refused(read_text(bad[_i].text), bad[_i].place, bad[_i].rule);
+}
+END_TEST
+
+/* A table in a file beside the mechanism, found by its columns */
+START_TEST(a_table_is_read_from_a_file) {
+  FILE *f = fopen(CPODES_TEST_FOLDER "/motor.csv", "w");
+  ck_assert_ptr_nonnull(f);
+  fputs("speed [rpm], torque [N m]\n0, 10\n1000, 9\n3000, 4\n", f);
+  fclose(f);
+  static const char text[] =
+      "functions: {torque: {file: motor.csv, columns: [speed, torque], order: 1}}\n" PIN
+      "springs: [{name: motor, of: j, force: torque(v)}]\n";
+  CPBodies b = read_as(CPODES_TEST_FOLDER "/m.yaml", text, strlen(text));
+  ck_assert_msg(b != NULL, "%s", message);
+  CPMech mech;
+  ck_assert_int_eq(build_mech(b, &mech), CP_SUCCESS);
+  N_Vector y           = CPBodiesState(b, test_context);
+  entries(y)[7 + 5]    = 2000 * acos(-1.0) / 30;
+  sunrealtype force[6] = {0};
+  const CPEquations e  = equations_of(mech);
+  ck_assert_int_eq(e.f(0, entries(y), entries(y) + 7, NULL, force, CPMechGetUserData(mech)), 0);
+  ck_assert(fabs(force[5] - 6.5) < 1e-13);
+  N_VDestroy(y);
+  CPMechFree(&mech);
+  CPBodiesFree(&b);
+}
+END_TEST
+
+START_TEST(allocations_may_fail) {
+  static const char text[] =
+      "parameters: {k: 2 N/m}\nfunctions: {law: {of: {u: m}, is: k*u, unit: N}, "
+      "map: {x: [0, 1], y: [0, 1], values: [[0, 1], [1, 2]], units: [m, s, N]}, "
+      "curve: {rows: [[0, 1], [1, 2]], units: [m, N], slopes: [0, 0], ends: clamped}}\n" SLIDER
+      "springs: [{name: s, of: guide, force: \"law(x) + map(x, t) + curve(x)\"}]\n"
+      "forces: [{name: f, body: a, in: bodies, force: [1 N, t*1 N/(1 s), 0]}]\n"
+      "drives: [{name: d, of: guide, motion: t*1 m/(1 s)}]\n";
+  assert_allocations_may_fail("my.yaml", text, strlen(text), 50);
+}
+END_TEST
+
+TEST_SUITE(names) {
+  Suite *suite = suite_create("bodies/names");
+  TCase *tcase = tcase_create("names");
+  tcase_add_checked_fixture(tcase, test_context_setup, test_context_teardown);
+  tcase_set_timeout(tcase, 60);
+  tcase_add_loop_test(tcase, units_in_place_of_numbers_give_the_same_motion_bit_for_bit, 0, FILES);
+  tcase_add_test(tcase, parameters_are_names_for_numbers_and_may_be_replaced);
+  tcase_add_test(tcase, forces_and_springs_are_functions_of_time_and_motion);
+  tcase_add_test(tcase, a_drive_follows_its_function);
+  tcase_add_test(tcase, bearing_forces_of_an_engine_are_those_of_its_gas_and_motion);
+  tcase_add_loop_test(tcase, what_is_wrong_is_named_with_its_place, 0, sizeof bad / sizeof bad[0]);
+  tcase_add_test(tcase, a_table_is_read_from_a_file);
+  tcase_add_test(tcase, allocations_may_fail);
+  suite_add_tcase(suite, tcase);
+  return suite;
+}
