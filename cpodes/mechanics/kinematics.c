@@ -76,7 +76,7 @@ int cpMechMove(CPMech mech, const sunrealtype *q, const double *w, double *resul
 
 double cpMechLargestCoordinate(const CPMech mech, const double *q) {
   const CPMechQuaternion *Q = mech->coords->quaternions;
-  double largest            = 0.0;
+  double largest            = mech->eq->typical;
   int i                     = 0;
   for (int k = 0; k < mech->coords->nquaternions; i = Q[k++].first_q + 4)
     largest = fmax(largest, cpLargest(q + i, Q[k].first_q - i));

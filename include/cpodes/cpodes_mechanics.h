@@ -294,6 +294,8 @@ typedef struct {
                                                   if CPModelCreate fails */
   CPMechDataFn current_data; /**< if not NULL, it finds the pointer that the functions get */
   CPMechRowNameFn row_name;  /**< names of rows in messages; if NULL, "constraint i" */
+  sunrealtype typical; /**< a size that coordinates have even where all are nearly 0: 1 where there are angles [rad]. Steps of
+                            differences are parts of the larger of it and the largest coordinate. 0: none is known */
 } CPEquations;
 
 /**

@@ -99,7 +99,7 @@ static int moveOn(CPCheck *check, N_Vector y) {
   cpActionClose(&act);
   if (flag == CP_MEM_FAIL) return cpReason(mech->text, flag, "no memory for a check");
   if (flag) return CP_SUCCESS;
-  const double size = cpLargest(q, mech->nq), way = cpLargest(dq, mech->nq);
+  const double size = fmax(mech->eq->typical, cpLargest(q, mech->nq)), way = cpLargest(dq, mech->nq);
   if (!(way > 0.0) || isinf(way)) return CP_SUCCESS;
   const double step = MOVE * (size > 0.0 ? fmin(size, 1.0) : 1.0) / way;
   for (int i = 0; i < mech->nq; i++) q[i] += step * dq[i];

@@ -176,7 +176,8 @@ static int differentiateColumn(CPCheck *check, const CPComparison *c, int j) {
   const CPCheckPoint *x = &check->at, *d = &check->along;
   double distance    = d->t != 0.0 ? mech->eq->time / fabs(d->t) : INFINITY;
   const double least = d->t != 0.0 ? RESOLVED * DBL_EPSILON * fabs(x->t / d->t) : 0.0;
-  distance           = fmin(reachOf(x->q, d->q, mech->nq, distance),
+  const double size  = cpTypicalOf(fmax(mech->eq->typical, cpLargest(x->q, mech->nq)));
+  distance           = fmin(reach(x->q, d->q, mech->nq, size, distance),
                             fmax(reachOfPositions(mech, x->q, d->q, distance), least));
   distance           = reachOf(x->u, d->u, mech->nu, distance);
   distance           = reachOf(x->z, d->z, mech->nz, distance);
