@@ -15,7 +15,9 @@
  * repeated with a tolerance of 1e-5 of the mechanism's extent, and then such a row gets an offset
  * (bodiesFitRows). The CPMech of the caller makes the state consistent from there. */
 #include "assembly_impl.h"
+#include "tree.h"
 
+#include <nvector/nvector_serial.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -263,8 +265,83 @@ static int takeOffsets(Mechanism *b, const sunrealtype *offsets, CPLog *log) {
   bodiesResetOffsets(b);
   bodiesMoveFrames(b, move);
   memcpy(b->shift, offsets, (size_t)(b->np + 6 * b->njoints) * sizeof *b->shift);
+  if (b->tree) treeSetFrames(b, b->tree);
   free(move);
   return CP_SUCCESS;
+}
+
+/* ------------------------------------------------------------------------- joint coordinates -- */
+
+/* y: out, the state in absolute coordinates that belongs to x, except for W */
+static void toAbsolute(Mechanism *b, N_Vector x, N_Vector y) {
+  const Space *s       = &b->space;
+  const sunrealtype *q = N_VGetArrayPointer(x);
+  bodiesPoses(b, q, q + b->tree->nq, NULL);
+  for (int i = 0; i < b->nbodies; i++) {
+    const Pose *pose    = &b->pose[i];
+    sunrealtype *to     = N_VGetArrayPointer(y) + s->nq * i;
+    sunrealtype R[3][3] = {{0}};
+    memcpy(N_VGetArrayPointer(y) + s->nq * b->nbodies + s->nu * i, b->tree->twist + s->nu * i,
+           (size_t)s->nu * sizeof *to);
+    to[0] = pose->r[0], to[1] = pose->r[1], to[2] = s->dimension == 2 ? pose->phi : pose->r[2];
+    for (int k = 0; k < 9; k++) R[k / 3][k % 3] = pose->axis[k % 3][k / 3];
+    if (s->dimension == 3) bodiesQuaternion(R, to + 3);
+  }
+}
+
+/* Takes over what an assembly in absolute coordinates has found: the state y, frames and offsets. */
+static void takeAbsolute(Mechanism *b, const Mechanism *from, N_Vector y, N_Vector x) {
+  const Space *s       = &b->space;
+  const sunrealtype *q = N_VGetArrayPointer(y);
+  sunrealtype *own     = N_VGetArrayPointer(x);
+  memcpy(b->pair, from->pair, (size_t)b->npairs * sizeof *b->pair);
+  memcpy(b->shift + b->np, from->shift + from->np, 6 * (size_t)b->njoints * sizeof *b->shift);
+  for (int i = 0; i < b->njoints; i++)
+    for (int r = 0; r < b->joint[i].nrows; r++) {
+      const Row *row = &b->row[b->joint[i].first + r];
+      memcpy(b->shift + row->first, from->shift + from->row[from->joint[i].first + r].first,
+             (row->term[0].m.kind == POINT ? (size_t)s->dimension : 1) * sizeof *b->shift);
+    }
+  memcpy(b->singular, from->singular, sizeof b->singular);
+  memcpy(b->changed, from->changed, NOTES);
+  b->assembled       = from->assembled;
+  b->velocity_change = from->velocity_change;
+  treeSetFrames(b, b->tree);
+  for (int i = 0; i < b->nbodies; i++)
+    bodiesPoseAt(s, q + s->nq * i, q + s->nq * b->nbodies + s->nu * i, NULL, &b->pose[i]);
+  treeRead(b, b->tree, own, own + b->tree->nq);
+}
+
+/* Loops are closed in absolute coordinates, where all joints have rows, and the coordinates of the tree are read off. */
+static int assembleTree(CPMech mech, Mechanism *b, sunrealtype t, N_Vector y, CPAssembly *assembly) {
+  N_Vector at     = N_VNew_Serial(b->nbodies * (b->space.nq + b->space.nu) + b->balance, b->ctx);
+  N_Vector before = N_VClone(y);
+  CPMech twin     = at ? CPMechCreate(b->absolute, at, b->ctx) : NULL;
+  Mechanism *from = twin ? CPMechGetUserData(twin) : NULL;
+  CPAssembly own  = {CP_SIZED(CPAssembly), .held = assembly->held};
+  int flag        = CP_MEM_FAIL;
+  if (!b->changed) b->changed = calloc(NOTES, 1);
+  if (!before || !from || !b->changed) {
+    flag = cpReport(CP_OBJECT(mech), flag, "CPMechAssemble", "no memory for the assembly");
+  } else {
+    memcpy(from->param, b->param, (size_t)b->nparams * sizeof *b->param);
+    N_VScale(1, y, before);
+    N_VConst(0, at);
+    toAbsolute(b, y, at);
+    flag = CPMechAssemble(twin, t, at, &own);
+    if (flag)
+      cpReport(CP_OBJECT(mech), flag, "CPMechAssemble", "%.*s", TEXT,
+               CPObjectGetLastMessage(CP_OBJECT(twin)));
+  }
+  if (!flag) {
+    takeAbsolute(b, from, at, y);
+    flag = CPMechCalcIC(mech, t, y, NULL, NULL, NULL, NULL);
+    if (flag) N_VScale(1, before, y);
+  }
+  CPMechFree(&twin);
+  if (at) N_VDestroy(at);
+  if (before) N_VDestroy(before);
+  return flag;
 }
 
 int CPMechAssemble(CPMech mech, sunrealtype t, N_Vector y, CPAssembly *assembly) {
@@ -274,6 +351,11 @@ int CPMechAssemble(CPMech mech, sunrealtype t, N_Vector y, CPAssembly *assembly)
   if (!flag && assembly) flag = cpTake(CP_OBJECT(mech), &given, assembly, __func__);
   if (flag) return flag;
   if (given.offsets) return takeOffsets(b, given.offsets, CP_OBJECT(mech));
+  if (b->tree) {
+    flag = b->nv > 0 ? assembleTree(mech, b, t, y, &given)
+                     : CPMechCalcIC(mech, t, y, NULL, NULL, NULL, NULL);
+    goto give;
+  }
   const char *held      = given.held ? given.held : "";
   Assembly a            = {.log = CP_OBJECT(mech), .b = b, .t = t, .y = y, .opposite = NONE};
   const sunindextype nq = (sunindextype)b->nbodies * b->space.nq, nu = N_VGetLength(y) - nq;
@@ -321,6 +403,7 @@ int CPMechAssemble(CPMech mech, sunrealtype t, N_Vector y, CPAssembly *assembly)
   else flag = reportOpen(&a, flag, closed, CPObjectGetLastMessage(CP_OBJECT(mech)), __func__);
 done:
   freeAssembly(&a);
+give:
   if (assembly) {
     given.notes    = b->changed ? b->changed : "";
     given.change   = b->velocity_change;

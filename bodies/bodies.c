@@ -1,6 +1,7 @@
 /* The life of a mechanism, bodies and shapes, and the function that adds elements. */
 #include "elements.h"
 #include "formulas.h"
+#include "tree.h"
 
 #include <nvector/nvector_serial.h>
 #include <stdlib.h>
@@ -49,6 +50,7 @@ void CPBodiesFree(CPBodies *bodies) {
                    m->text,   m->entry, b->label, b->notes, b->files};
   for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) free(owned[i]);
   bodiesFreeFormulas(m);
+  treeFree(m->tree);
   free(b);
   *bodies = NULL;
 }
@@ -59,16 +61,27 @@ int CPBodiesSetBalance(CPBodies b) {
   return CP_SUCCESS;
 }
 
+int CPBodiesSetFormulation(CPBodies b, CPFormulation formulation) {
+  if (!b) return cpReport(NULL, CP_MEM_NULL, __func__, "bodies must not be NULL");
+  if (formulation != CP_ABSOLUTE && formulation != CP_JOINT_COORDINATES)
+    return cpRefuse(&b->log, __func__, "formulation must be one of CPFormulation's, and is %d",
+                    (int)formulation);
+  b->formulation = formulation;
+  b->numbered    = 0;
+  return CP_SUCCESS;
+}
+
 sunrealtype *CPBodiesParameters(CPBodies b) { return b ? b->m.param : NULL; }
 
 N_Vector CPBodiesState(CPBodies b, SUNContext ctx) {
-  if (!b || b->m.nbodies == 0) return NULL;
+  if (!b || b->m.nbodies == 0 || (!b->numbered && bodiesChooseCoordinates(b))) return NULL;
   const Space *s = &b->m.space;
   N_Vector y     = N_VNew_Serial(bodiesStates(&b->m), ctx);
   if (!y) return NULL;
   N_VConst(0, y);
-  sunrealtype *q = N_VGetArrayPointer(y), *u = q + (sunindextype)b->m.nbodies * s->nq;
-  for (int i = 0; i < b->m.nbodies; i++) {
+  sunrealtype *q = N_VGetArrayPointer(y), *u = q + bodiesCoordinates(&b->m);
+  if (b->m.tree && treeStart(&b->m, q, u)) N_VDestroy(y), y = NULL;
+  for (int i = 0; i < b->m.nbodies && !b->m.tree; i++) {
     memcpy(q + s->nq * i, b->m.body[i].guess, (size_t)s->nq * sizeof *q);
     memcpy(u + s->nu * i, b->m.body[i].guess + s->nq, (size_t)s->nu * sizeof *u);
   }

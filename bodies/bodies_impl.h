@@ -130,6 +130,9 @@ typedef struct {
   int capacity;
   int np, nv;
   Plan plan[NUM_PLANS];
+  SUNContext plans;           /* of the templates of `plan`, if they are kept */
+  CPModel absolute;           /* in joint coordinates: the same in absolute ones, for assemblies */
+  struct Tree_ *tree;         /* joint coordinates (tree.h); NULL: absolute ones */
   const Pair *built;          /* [npairs] as of the model, in the data of a CPMech */
   struct Formulas_ *formulas; /* functions of a file, or NULL (formulas.c) */
 
@@ -152,7 +155,8 @@ typedef struct {
 struct CPBodies_ {
   CPLog log; /* first */
   Mechanism m;
-  int numbered; /* rows have numbers */
+  CPFormulation formulation;
+  int numbered; /* rows have numbers, and there is a tree if that is the formulation */
 
   Run run;     /* what its file says about a run */
   char *notes; /* notes of the file's reader, or NULL */
@@ -163,9 +167,11 @@ struct CPBodies_ {
   Label *label;         /* [nparams] */
 };
 
-/* The number of components of a state */
+/* The numbers of coordinates, of velocities, and of components of a state */
+int bodiesCoordinates(const Mechanism *m);
+int bodiesVelocities(const Mechanism *m);
 static inline int bodiesStates(const Mechanism *m) {
-  return m->nbodies * (m->space.nq + m->space.nu) + m->balance;
+  return bodiesCoordinates(m) + bodiesVelocities(m) + m->balance;
 }
 
 enum { NAME_BODY = 1, NAME_JOINT, NAME_LAW, NAME_SHAPE, NAME_OTHER };
@@ -180,7 +186,10 @@ void bodiesPoseAt(const Space *space, const sunrealtype *q, const sunrealtype *u
  * its point. */
 int bodiesPointForce(const Mechanism *b, const PointForce *force, sunrealtype t, const Moving *d,
                      sunrealtype *F, sunrealtype *Fx, sunrealtype *Fv);
-/* Computes the poses of all bodies; u and udot may be NULL. */
+/* axis: out, the columns of the rotation of a quaternion of any norm */
+void bodiesRotation(const sunrealtype *e, sunrealtype axis[3][3]);
+/* Computes the poses of all bodies; u and udot may be NULL. In joint coordinates their accelerations are those at udot, or at
+ * u' = 0, and their velocities those of the bodies. */
 void bodiesPoses(Mechanism *b, const sunrealtype *q, const sunrealtype *u, const sunrealtype *udot);
 extern const Pose bodies_ground;
 static inline const Pose *bodiesPose(const Mechanism *b, int body) {
@@ -231,9 +240,26 @@ static inline sunindextype bodiesColumnOf(const Space *s, const Pair *pair, int 
 int bodiesMakePlans(Mechanism *b, sunindextype nu, sunindextype na, SUNContext ctx);
 /* Sets the functions and templates of the equations. */
 void bodiesTakeFunctions(const Mechanism *b, CPEquations *e);
-/* M of all such equations */
+/* Evaluates the rows of p, v or b (level 0, 1, 2). Returns what a drive's function returned. */
+int bodiesFillRows(Mechanism *b, sunrealtype t, const sunrealtype *q, const sunrealtype *u,
+                   int level, sunrealtype *out);
+/* g [LOCAL]: out, the gradient of term k of a row, of its component i if it is a vector */
+Mask bodiesGradient(const Mechanism *b, const Row *row, int k, int i, sunrealtype *g);
+/* f += weights and gyroscopic torques at the velocities u of bodies; what the accelerations of their poses take; the forces of laws, or those of friction, on bodies;
+ * these and forces on points. The last two return what a user's function returned. */
+void bodiesAddWeights(const Mechanism *b, const sunrealtype *u, sunrealtype *f);
+void bodiesAddInertial(const Mechanism *b, sunrealtype *f);
+int bodiesAddLaws(const Mechanism *b, int friction, sunrealtype t, const sunrealtype *lambda,
+                  sunrealtype *f);
+int bodiesAddForces(const Mechanism *b, sunrealtype t, sunrealtype *f);
+/* zdot of all such equations */
+int bodiesBalance(sunrealtype t, const sunrealtype *q, const sunrealtype *u, const sunrealtype *z,
+                  const sunrealtype *lambda, sunrealtype *zdot, void *bodies);
+/* M of all such equations in absolute coordinates */
 int bodiesMass(sunrealtype t, const sunrealtype *q, SUNMatrix M, void *bodies);
-/* Numbers the rows of p, v and A. */
+/* Chooses the tree if there is to be one, and numbers the rows. Returns 0, or an error code that has been reported. */
+int bodiesChooseCoordinates(CPBodies b);
+/* Numbers the rows of p, v and A; those of edges of the tree have none. */
 void bodiesNumber(Mechanism *m);
 /* m: out, the data of a CPMech whose model was built here. Return 0, or an error code that has been reported; the second
  * one also checks y, a state. */

@@ -1,6 +1,7 @@
 /* The model, which is constant and belongs to nobody, and the data of each CPMech of it */
 #include "formulas.h"
 #include "loops.h"
+#include "tree.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -9,15 +10,47 @@
 #define SUN_COMM_NULL NULL /* before SUNDIALS 7 */
 #endif
 
+int bodiesChooseCoordinates(CPBodies b) {
+  treeFree(b->m.tree);
+  b->m.tree = NULL;
+  if (b->formulation == CP_JOINT_COORDINATES && b->m.nbodies > 0 && !(b->m.tree = treeMake(&b->m)))
+    return cpReport(&b->log, CP_MEM_FAIL, "CPBodiesBuild", "no memory for joint coordinates");
+  if (b->m.tree && b->m.tree->nu == 0) { /* Nothing moves, and a model must have velocities. */
+    treeFree(b->m.tree);
+    b->m.tree = NULL;
+  }
+  bodiesNumber(&b->m);
+  b->numbered = 1;
+  return CP_SUCCESS;
+}
+
 void bodiesNumber(Mechanism *m) {
   int row = 0;
-  for (int i = 0; i < m->nrows; i++) {
-    m->row[i].first = row;
-    row += m->row[i].term[0].m.kind == POINT ? m->space.dimension : 1;
+  for (int i = 0; i < m->njoints; i++) {
+    const int edge = m->tree && treeHas(m->tree, m, i);
+    for (int k = 0; k < m->joint[i].nrows; k++) {
+      Row *own   = &m->row[m->joint[i].first + k];
+      own->first = edge ? NONE : row;
+      if (!edge) row += own->term[0].m.kind == POINT ? m->space.dimension : 1;
+    }
   }
   m->np = row;
   for (int i = 0; i < m->nrolls; i++) m->roll[i].first = row++;
   m->nv = row;
+}
+
+/* Forgets the rows of the joints that are edges of the tree. */
+static void dropRows(Mechanism *m) {
+  int kept = 0;
+  for (int i = 0; i < m->njoints; i++) {
+    Joint *joint    = &m->joint[i];
+    const int first = joint->first, count = joint->nrows;
+    joint->first = kept;
+    joint->nrows = 0;
+    for (int k = 0; k < count && m->row[first + k].first != NONE; k++)
+      m->row[kept++] = m->row[first + k], joint->nrows++;
+  }
+  m->nrows = kept;
 }
 
 /* Copies an array. Returns 1 if there is no memory. */
@@ -41,6 +74,7 @@ static int copyNumbers(Mechanism *m) {
 static void freeData(void *data) {
   Mechanism *m = data;
   if (!m) return;
+  treeFreeCopy(m->tree);
   free(m->param);
   free(m->pair);
   free(m->pose);
@@ -58,6 +92,10 @@ static void freeModel(void *model) {
     free(m->plan[i].place);
   }
   bodiesFreeFormulas(m);
+  if (m->plans) SUNContext_Free(&m->plans);
+  CPModelFree(&m->absolute);
+  treeFree(m->tree);
+  m->tree = NULL;
   freeData(m);
 }
 
@@ -72,7 +110,8 @@ static int newData(void *model, SUNContext ctx, void **data) {
   m->changed  = NULL;
   m->pose     = calloc((size_t)m->nbodies, sizeof *m->pose);
   const int n = copyNumbers(m) + COPY(m->pair, m->npairs);
-  if (n == 0 && m->pose) return *data = m, 0;
+  if (from->tree) m->tree = treeCopy(from);
+  if (n == 0 && m->pose && (m->tree || !from->tree)) return *data = m, 0;
   freeData(m);
   return 1;
 }
@@ -82,6 +121,7 @@ static Mechanism *copyOf(const Mechanism *from) {
   Mechanism *m = malloc(sizeof *m);
   if (!m) return NULL;
   *m       = *from;
+  m->tree  = NULL;
   m->built = NULL, m->changed = NULL;
   bodiesShareFormulas(m);
   m->pose    = calloc((size_t)m->nbodies, sizeof *m->pose);
@@ -92,10 +132,82 @@ static Mechanism *copyOf(const Mechanism *from) {
                COPY(m->length, m->nlengths) + COPY(m->entry, m->capacity) + COPY(m->text, m->ntext);
   int *count = calloc((size_t)m->nbodies, sizeof *count);
   if (!failed && count) bodiesChooseFrames(m, count);
+  if (!failed && count && from->tree) {
+    dropRows(m);
+    failed = !(m->tree = treeMake(m));
+  }
   failed |= !count;
   free(count);
   if (failed) freeModel(m), m = NULL;
   return m;
+}
+
+/* Makes the quaternions of bodies, or of nodes. Returns their number. */
+static int findQuaternions(const Mechanism *m, CPQuaternion *quaternion) {
+  int n = 0;
+  for (int i = 0; !m->tree && i < m->nbodies; i++)
+    quaternion[n++] = (CPQuaternion){7 * i + 3, 6 * i + 3, CP_FRAME_BODY};
+  for (int i = 0; m->tree && i < m->tree->nnodes; i++) {
+    const Node *node = &m->tree->node[i];
+    const int before = node->kind == AFLOAT ? 3 : 0;
+    if (node->nq > node->nu)
+      quaternion[n++] = (CPQuaternion){node->q + before, node->u + before, CP_FRAME_BODY};
+  }
+  return n;
+}
+
+/* Makes the model of a description whose rows have numbers. Returns NULL without memory. */
+static CPModel buildModel(const Mechanism *from) {
+  const Space *s = &from->space;
+  CPModel model  = NULL;
+  SUNContext ctx = NULL; /* of the templates, which the model copies */
+  Mechanism *b   = copyOf(from);
+  const int n    = s->nu * from->nbodies;
+  int *active    = b && b->nv > 0 ? malloc((size_t)b->nv * sizeof *active) : NULL;
+  CPQuaternion *quaternion =
+      s->dimension == 3 ? calloc((size_t)from->nbodies, sizeof *quaternion) : NULL;
+  int failed = !b || (s->dimension == 3 && !quaternion) || (b->nv > 0 && !active) ||
+               SUNContext_Create(SUN_COMM_NULL, &ctx) || bodiesMakePlans(b, n, b->nv, ctx);
+  if (!failed && b->tree) failed = treeMakePlans(b, ctx);
+  if (active) bodiesWithoutContacts(b, active);
+  if (!failed) {
+    CPEquations e = {CP_SIZED(CPEquations),
+                     .nu              = bodiesVelocities(b),
+                     .nq              = bodiesCoordinates(b),
+                     .nz              = b->balance,
+                     .nquad           = b->balance,
+                     .np              = b->np,
+                     .nv              = b->nv,
+                     .na              = b->nv,
+                     .quaternions     = quaternion,
+                     .nquaternions    = quaternion ? findQuaternions(b, quaternion) : 0,
+                     .active          = active,
+                     .model_data      = b,
+                     .new_data        = newData,
+                     .free_data       = freeData,
+                     .free_model_data = freeModel};
+    if (e.nquaternions == 0) e.quaternions = NULL;
+    bodiesTakeFunctions(b, &e);
+    model = CPModelCreate(&e);
+  }
+  if (b && b->tree) { /* whose matrices are made of those of the bodies */
+    Plan *own[] = {&b->tree->square, &b->tree->rows};
+    for (int i = 0; i < 2; i++) {
+      if (own[i]->tmpl) SUNMatDestroy(own[i]->tmpl);
+      own[i]->tmpl = NULL;
+    }
+    b->plans = ctx;
+    ctx      = NULL;
+  }
+  for (int i = 0; b && !b->tree && i < NUM_PLANS; i++) {
+    if (b->plan[i].tmpl) SUNMatDestroy(b->plan[i].tmpl);
+    b->plan[i].tmpl = NULL;
+  }
+  if (!model && b) freeModel(b);
+  free(quaternion);
+  free(active);
+  if (ctx) SUNContext_Free(&ctx);
+  return model;
 }
 
 int CPBodiesBuild(CPBodies bodies, CPModel *model) {
@@ -104,47 +216,18 @@ int CPBodiesBuild(CPBodies bodies, CPModel *model) {
   if (bodiesGiven(log, __func__, "model", model != NULL)) return CP_ILL_INPUT;
   *model = NULL;
   if (bodies->m.nbodies == 0) return cpRefuse(log, __func__, "there must be a body; there is none");
-  bodiesNumber(&bodies->m);
-  bodies->numbered      = 1;
-  const Space *s        = &bodies->m.space;
-  const sunindextype nu = (sunindextype)s->nu * bodies->m.nbodies;
-  SUNContext ctx        = NULL; /* of the templates, which the model copies */
-  Mechanism *b          = copyOf(&bodies->m);
-  int *active           = b && b->nv > 0 ? malloc((size_t)b->nv * sizeof *active) : NULL;
-  CPQuaternion *quaternion =
-      s->dimension == 3 ? calloc((size_t)bodies->m.nbodies, sizeof *quaternion) : NULL;
-  const int failed = !b || (s->dimension == 3 && !quaternion) || (b->nv > 0 && !active) ||
-                     SUNContext_Create(SUN_COMM_NULL, &ctx) || bodiesMakePlans(b, nu, b->nv, ctx);
-  for (int i = 0; quaternion && i < bodies->m.nbodies; i++)
-    quaternion[i] = (CPQuaternion){7 * i + 3, 6 * i + 3, CP_FRAME_BODY};
-  if (active) bodiesWithoutContacts(b, active);
-  if (!failed) {
-    CPEquations e = {CP_SIZED(CPEquations),
-                     .nu              = nu,
-                     .nq              = (sunindextype)s->nq * b->nbodies,
-                     .nz              = b->balance,
-                     .nquad           = b->balance,
-                     .np              = b->np,
-                     .nv              = b->nv,
-                     .na              = b->nv,
-                     .quaternions     = quaternion,
-                     .nquaternions    = quaternion ? b->nbodies : 0,
-                     .active          = active,
-                     .model_data      = b,
-                     .new_data        = newData,
-                     .free_data       = freeData,
-                     .free_model_data = freeModel};
-    bodiesTakeFunctions(b, &e);
-    *model = CPModelCreate(&e);
+  CPModel absolute = NULL;
+  const int asked  = bodies->formulation;
+  for (int step = asked == CP_ABSOLUTE; step < 2; step++) {
+    bodies->formulation = step == 0 ? CP_ABSOLUTE : (CPFormulation)asked;
+    const int flag      = bodiesChooseCoordinates(bodies);
+    if (flag) return CPModelFree(&absolute), bodies->formulation = asked, flag;
+    if (step == 0) absolute = buildModel(&bodies->m);
+    else if (asked == CP_ABSOLUTE || absolute) *model = buildModel(&bodies->m);
   }
-  for (int i = 0; b && i < NUM_PLANS; i++) {
-    if (b->plan[i].tmpl) SUNMatDestroy(b->plan[i].tmpl);
-    b->plan[i].tmpl = NULL;
-  }
-  if (!*model && b) freeModel(b);
-  free(quaternion);
-  free(active);
-  if (ctx) SUNContext_Free(&ctx);
+  if (*model && absolute)
+    ((Mechanism *)CPModelGetEquations(*model)->model_data)->absolute = absolute;
+  else CPModelFree(&absolute);
   return *model ? CP_SUCCESS
                 : cpReport(log, CP_MEM_FAIL, __func__, "no memory for %d bodies", bodies->m.nbodies);
 }
@@ -152,7 +235,8 @@ int CPBodiesBuild(CPBodies bodies, CPModel *model) {
 int bodiesOf(CPMech mech, const char *function, Mechanism **m) {
   const CPModel model = CPMechGetModel(mech);
   if (!model) return cpReport(NULL, CP_MEM_NULL, function, "mech must not be NULL");
-  if (CPModelGetEquations(model)->M != bodiesMass)
+  const CPMechMatrixFn M = CPModelGetEquations(model)->M;
+  if (M != bodiesMass && M != treeMassMatrix)
     return cpRefuse(CP_OBJECT(mech), function, "the model of mech must come from CPBodiesBuild");
   *m = CPMechGetUserData(mech);
   return CP_SUCCESS;

@@ -33,7 +33,7 @@ static void addArm(Moving *m, int side, const Pose *pose, sunrealtype sign,
   add3(1, rate, m->rate);
   sunrealtype turned[3];
   cross3(pose->w, rate, acc);
-  if (order == ACCELERATION) {
+  if (order == ACCELERATION || pose->accelerating) {
     cross3(pose->alpha, arm, turned);
     add3(1, turned, acc);
   }
@@ -48,7 +48,7 @@ void bodiesSpan(const Pair *pair, const Pose *a, const Pose *b, Order order, Mov
     d->side[side].move     = sign;
     add3(sign, pose->r, d->x);
     add3(sign, pose->v, d->rate);
-    if (order == ACCELERATION) add3(sign, pose->acc, d->acc);
+    if (order == ACCELERATION || pose->accelerating) add3(sign, pose->acc, d->acc);
     addArm(d, side, pose, sign, pair->side[side].point, order);
   }
 }
@@ -227,7 +227,7 @@ static void spin(const Space *space, const Moving *n, int from, Mask mask, Order
   sunrealtype alpha[3] = {0, 0, 0}, w[3] = {0, 0, 0}, turned[3];
   add3(1, other->w, w);
   add3(-1, own->w, w);
-  if (order == ACCELERATION) {
+  if (order == ACCELERATION || own->accelerating || other->accelerating) {
     add3(1, other->alpha, alpha);
     add3(-1, own->alpha, alpha);
   }
@@ -471,7 +471,9 @@ static void planarAngle(const Pair *pair, const Measure *m, const Pose *a, const
                     *v = pair->side[!m->from].axis[m->j];
   jet->s    = sign * (b->phi - a->phi) + atan2(dot3(y, v), dot3(x, v)) - sign * pair->turns;
   jet->rate = sign * (b->w[2] - a->w[2]);
-  jet->acc  = order == ACCELERATION ? sign * (b->alpha[2] - a->alpha[2]) : 0;
+  jet->acc  = order == ACCELERATION || a->accelerating || b->accelerating
+                  ? sign * (b->alpha[2] - a->alpha[2])
+                  : 0;
   for (int j = 5; j < LOCAL; j += 6)
     if (mask.g & (1u << j / 3)) {
       jet->g[j]      = (j / 6) == m->from ? -1 : 1;
@@ -556,7 +558,7 @@ void bodiesJet(const Space *space, const sunrealtype *param, const Pair *pair, c
 
 /* The unit quaternion of a rotation matrix by rows, scalar >= 0 (S. W. Shepperd, J. Guid. Control 1,
  * 1978): the largest component comes from the diagonal, so that no digits are lost. */
-static void quaternionOf(sunrealtype R[3][3], sunrealtype *e) {
+void bodiesQuaternion(sunrealtype R[3][3], sunrealtype *e) {
   const sunrealtype trace = R[0][0] + R[1][1] + R[2][2];
   int k                   = 0; /* the largest: 0 for the scalar */
   sunrealtype most        = trace;
@@ -592,7 +594,7 @@ void bodiesTilt(const Pair *pair, const Pose *a, const Pose *b, int n, sunrealty
   for (int i = 0; i < 3; i++)
     for (int j = 0; j < 3; j++) R[i][j] = dot3(axis[0][i], axis[1][j]);
   if (n == 3) {
-    quaternionOf(R, e);
+    bodiesQuaternion(R, e);
     const sunrealtype size = length3(e + 1), theta = 2 * atan2(size, e[0]),
                       part = size > 0 ? theta / size : 2;
     for (int k = 0; k < 3; k++) r[k] = part * e[1 + k];

@@ -36,6 +36,7 @@ typedef struct {
   sunrealtype phi;              /* the angle, in the plane */
   sunrealtype v[3], w[3];       /* velocities in space */
   sunrealtype acc[3], alpha[3]; /* accelerations in space, if requested */
+  int accelerating;             /* 1: they count at every order, as they are not 0 at u' = 0 */
 } Pose;
 
 static inline void toSpace(const Pose *pose, const sunrealtype *x, sunrealtype *y) {
@@ -132,6 +133,8 @@ void bodiesJet(const Space *space, const sunrealtype *param, const Pair *pair, c
 int bodiesLevel(const sunrealtype *param, const Pair *pair, const Pose *a, const Pose *b,
                 sunrealtype *g, sunrealtype t[2][3]);
 
+/* e [4]: out, the unit quaternion of a rotation matrix by rows, scalar >= 0 */
+void bodiesQuaternion(sunrealtype R[3][3], sunrealtype *e);
 /* The rotation from side a to side b of a joint, as a vector r in the axes of a, and its derivative
  * D_k . (omega_b - omega_a) in space. n = 3: of all axes; n = 2: the shortest one that turns z_a to
  * z_b. Unlike the products x_a . z_b, y_a . z_b, x_a . y_b, it vanishes for equal axes only. */

@@ -1,111 +1,15 @@
-/* The functions of the CPMech. Each element adds blocks to the matrices, always in the same order.
- * The first time, the places of the blocks are listed and become the pattern; from then on they are
- * known. */
-#include "bodies_impl.h"
+/* The functions of the CPMech in absolute coordinates, and what those in joint coordinates take from them (pullback.c) */
+#include "blocks.h"
+#include "tree.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <sunmatrix/sunmatrix_dense.h>
-#include <sunmatrix/sunmatrix_sparse.h>
-
-/* ---------------------------------------------------------------------------------- blocks -- */
-
-/* A part of a column: `rows` entries from (row, col) on. */
-typedef struct {
-  sunindextype row, col;
-  int rows;
-} Block;
-
-typedef struct {
-  sunrealtype *data; /* of the matrix; if NULL, blocks are only listed */
-  const sunindextype *place;
-  Block *block;
-  sunindextype count, capacity;
-  int failed;
-  sunrealtype ignored[LOCAL];
-} Writer;
-
-static void listBlock(Writer *w, sunindextype row, sunindextype col, int rows) {
-  if (w->count == w->capacity && !w->failed) {
-    Block *more = realloc(w->block, (size_t)(2 * w->capacity + 64) * sizeof *more);
-    w->failed   = !more;
-    if (more) w->block = more, w->capacity = 2 * w->capacity + 64;
-  }
-  if (!w->failed) w->block[w->count++] = (Block){row, col, rows};
-}
-
-/* Returns the next block: the address of its first entry, which the others follow. */
-static inline sunrealtype *next(Writer *w, sunindextype row, sunindextype col, int rows) {
-  if (w->data) return w->data + w->place[w->count++];
-  listBlock(w, row, col, rows);
-  return w->ignored;
-}
-
-static int compareBlocks(const void *a, const void *b) {
-  const Block *p = a, *q = b;
-  if (p->col != q->col) return p->col < q->col ? -1 : 1;
-  return p->row < q->row ? -1 : p->row > q->row;
-}
-
-/* Returns the pattern of all listed blocks: sorted, each entry once, as a block of one row. count:
- * out. Returns NULL without memory. */
-static Block *entriesOf(const Writer *w, sunindextype *count) {
-  sunindextype n = 0, kept = 0;
-  for (sunindextype k = 0; k < w->count; k++) n += w->block[k].rows;
-  Block *entry = malloc((size_t)n * sizeof *entry);
-  if (!entry) return NULL;
-  n = 0;
-  for (sunindextype k = 0; k < w->count; k++)
-    for (int i = 0; i < w->block[k].rows; i++)
-      entry[n++] = (Block){w->block[k].row + i, w->block[k].col, 1};
-  qsort(entry, (size_t)n, sizeof *entry, compareBlocks);
-  for (sunindextype k = 0; k < n; k++)
-    if (kept == 0 || compareBlocks(&entry[k], &entry[kept - 1])) entry[kept++] = entry[k];
-  *count = kept;
-  return entry;
-}
-
-/* Makes a plan from the listed blocks; its template remains NULL if the matrix is dense. Returns 0,
- * or -1 without memory. */
-static int makePlan(Writer *w, sunindextype rows, sunindextype cols, int sparse, SUNContext ctx,
-                    Plan *plan) {
-  sunindextype n = 0;
-  Block *entry   = w->failed ? NULL : entriesOf(w, &n);
-  plan->place    = w->failed ? NULL : malloc((size_t)w->count * sizeof *plan->place);
-  if (entry && sparse) plan->tmpl = SUNSparseMatrix(rows, cols, n, CSC_MAT, ctx);
-  const int failed = !entry || !plan->place || (sparse && !plan->tmpl);
-  if (plan->tmpl) {
-    sunindextype col = 0, *start = SM_INDEXPTRS_S(plan->tmpl);
-    for (sunindextype k = 0; k < n; k++) {
-      while (col <= entry[k].col) start[col++] = k;
-      SM_INDEXVALS_S(plan->tmpl)[k] = entry[k].row;
-      SM_DATA_S(plan->tmpl)[k]      = 0;
-    }
-    while (col <= cols) start[col++] = n;
-  }
-  for (sunindextype k = 0; !failed && k < w->count; k++) {
-    const Block *at = &w->block[k];
-    if (sparse)
-      plan->place[k] =
-          (sunindextype)((Block *)bsearch(at, entry, (size_t)n, sizeof *entry, compareBlocks) -
-                         entry);
-    else plan->place[k] = at->col * rows + at->row;
-  }
-  free(entry);
-  free(w->block);
-  return failed ? -1 : 0;
-}
-
-static Writer writerOf(Mechanism *b, int plan, SUNMatrix S) {
-  Writer w = {.place = b->plan[plan].place};
-  if (S) w.data = SUNMatGetID(S) == SUNMATRIX_SPARSE ? SM_DATA_S(S) : SM_DATA_D(S);
-  return w;
-}
 
 /* ----------------------------------------------------------------------------------- poses -- */
 
 /* R = 1 + 2 (e_0 [e]x + [e]x [e]x) / |e|^2, by columns */
-static void rotate(const sunrealtype *e, sunrealtype axis[3][3]) {
+void bodiesRotation(const sunrealtype *e, sunrealtype axis[3][3]) {
   const sunrealtype s = 2 / (e[0] * e[0] + e[1] * e[1] + e[2] * e[2] + e[3] * e[3]);
   for (int i = 0; i < 3; i++) {
     const int j = (i + 1) % 3, k = (i + 2) % 3;
@@ -126,7 +30,7 @@ static inline void place(const Space *space, const sunrealtype *q, const sunreal
     if (udot) pose->acc[0] = udot[0], pose->acc[1] = udot[1], pose->alpha[2] = udot[2];
     return;
   }
-  rotate(q + 3, pose->axis);
+  bodiesRotation(q + 3, pose->axis);
   for (int k = 0; k < 3; k++) {
     pose->r[k]   = q[k];
     pose->v[k]   = u ? u[k] : 0;
@@ -146,6 +50,12 @@ void bodiesPoseAt(const Space *space, const sunrealtype *q, const sunrealtype *u
  * without axes has not been computed yet. */
 void bodiesPoses(Mechanism *b, const sunrealtype *q, const sunrealtype *u, const sunrealtype *udot) {
   const Space *s = &b->space;
+  if (b->tree) {
+    treeMove(b, b->tree, q, u);
+    treeAccelerate(b->tree, udot, NULL);
+    treePlace(b, b->tree);
+    return;
+  }
   for (int i = 0; i < b->nbodies; i++) {
     Pose *pose       = &b->pose[i];
     const int turned = s->dimension == 2 && pose->axis[2][2] != 0 && pose->phi == q[s->nq * i + 2];
@@ -174,7 +84,12 @@ static sunrealtype inertia(const Mechanism *b, const Body *body, int i, int j) {
   return i == j || body->full ? b->param[body->param + at[i][j]] : 0;
 }
 
-static void fillM(Mechanism *b, Writer *w) {
+/* Does a law act on one velocity of the tree alone? */
+static int isOnVelocity(const Mechanism *b, int law) {
+  return b->tree && b->tree->law_of[law] != NONE;
+}
+
+void bodiesFillM(Mechanism *b, Writer *w) {
   const Space *s = &b->space;
   for (int i = 0; i < b->nbodies; i++) {
     const sunindextype move = bodiesColumn(s, i, 0), turn = bodiesColumn(s, i, 1);
@@ -190,7 +105,7 @@ static void fillM(Mechanism *b, Writer *w) {
     const Term *term = &b->law[i].term;
     const Mask mask  = maskOf(b, term);
     Jet jet;
-    if (b->law[i].inertance == NONE) continue;
+    if (b->law[i].inertance == NONE || isOnVelocity(b, i)) continue;
     bodiesTermJet(b, term, GRADIENT, &jet);
     EACH_DIRECTION(s, mask.g, j)
     for (int gi = 0; gi < 4; gi++) {
@@ -207,9 +122,9 @@ static void fillM(Mechanism *b, Writer *w) {
 int bodiesMass(sunrealtype t, const sunrealtype *q, SUNMatrix M, void *bodies) {
   (void)t;
   Mechanism *b = bodies;
-  Writer w     = writerOf(b, PLAN_M, M);
+  Writer w     = bodiesWriter(b, PLAN_M, M);
   if (b->ninertances > 0) bodiesPoses(b, q, NULL, NULL);
-  fillM(b, &w);
+  bodiesFillM(b, &w);
   return 0;
 }
 
@@ -331,8 +246,8 @@ static int fillRow(const Mechanism *b, const Row *row, sunrealtype t, int level,
   return flag;
 }
 
-static int fillRows(Mechanism *b, sunrealtype t, const sunrealtype *q, const sunrealtype *u,
-                    int level, sunrealtype *out) {
+int bodiesFillRows(Mechanism *b, sunrealtype t, const sunrealtype *q, const sunrealtype *u,
+                   int level, sunrealtype *out) {
   int flag = 0;
   bodiesPoses(b, q, u, NULL);
   for (int i = 0; i < b->nrows && !flag; i++) flag = fillRow(b, &b->row[i], t, level, out);
@@ -342,15 +257,15 @@ static int fillRows(Mechanism *b, sunrealtype t, const sunrealtype *q, const sun
 }
 
 static int positions(sunrealtype t, const sunrealtype *q, sunrealtype *p, void *bodies) {
-  return fillRows(bodies, t, q, NULL, 0, p);
+  return bodiesFillRows(bodies, t, q, NULL, 0, p);
 }
 static int velocities(sunrealtype t, const sunrealtype *q, const sunrealtype *u, sunrealtype *v,
                       void *bodies) {
-  return fillRows(bodies, t, q, u, 1, v);
+  return bodiesFillRows(bodies, t, q, u, 1, v);
 }
 static int accelerations(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
                          sunrealtype *rhs, void *bodies) {
-  return fillRows(bodies, t, q, u, 2, rhs);
+  return bodiesFillRows(bodies, t, q, u, 2, rhs);
 }
 
 static void fillARow(const Mechanism *b, const Row *row, Writer *w) {
@@ -388,16 +303,35 @@ static void fillARow(const Mechanism *b, const Row *row, Writer *w) {
   }
 }
 
-static void fillA(Mechanism *b, Writer *w) {
+void bodiesFillA(Mechanism *b, Writer *w) {
   for (int i = 0; i < b->nrows; i++) fillARow(b, &b->row[i], w);
   for (int i = 0; i < b->nrolls; i++) fillARow(b, &b->roll[i], w);
 }
 
+Mask bodiesGradient(const Mechanism *b, const Row *row, int k, int i, sunrealtype *g) {
+  const Term *term = &row->term[k];
+  const Mask mask  = maskOf(b, term);
+  if (term->m.kind == POINT) {
+    Moving d;
+    spanOf(b, term->pair, GRADIENT, &d);
+    EACH_DIRECTION(&b->space, mask.g, j) {
+      sunrealtype D[3];
+      bodiesMovingX(&d, j, D);
+      g[j] = -D[i];
+    }
+    return mask;
+  }
+  Jet jet;
+  bodiesTermJet(b, term, GRADIENT, &jet);
+  EACH_DIRECTION(&b->space, mask.g, j) g[j] = weight(b, term) * jet.g[j];
+  return mask;
+}
+
 static int constraintMatrix(sunrealtype t, const sunrealtype *q, SUNMatrix A, void *bodies) {
   (void)t;
-  Writer w = writerOf(bodies, PLAN_A, A);
+  Writer w = bodiesWriter(bodies, PLAN_A, A);
   bodiesPoses(bodies, q, NULL, NULL);
-  fillA(bodies, &w);
+  bodiesFillA(bodies, &w);
   return 0;
 }
 
@@ -430,7 +364,7 @@ static void fillBRow(const Mechanism *b, const Row *row, Writer *Bq, Writer *Bu)
   }
 }
 
-static void fillB(Mechanism *b, Writer *Bq, Writer *Bu) {
+void bodiesFillB(Mechanism *b, Writer *Bq, Writer *Bu) {
   *next(Bq, 0, 0, 1) += 0; /* A pattern must not be empty. */
   *next(Bu, 0, 0, 1) += 0;
   for (int i = 0; i < b->nrows; i++) fillBRow(b, &b->row[i], Bq, Bu);
@@ -440,9 +374,9 @@ static void fillB(Mechanism *b, Writer *Bq, Writer *Bu) {
 static int constraintJac(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
                          const sunrealtype *udot, SUNMatrix Bq, SUNMatrix Bu, void *bodies) {
   (void)t;
-  Writer to_q = writerOf(bodies, PLAN_BQ, Bq), to_u = writerOf(bodies, PLAN_BU, Bu);
+  Writer to_q = bodiesWriter(bodies, PLAN_BQ, Bq), to_u = bodiesWriter(bodies, PLAN_BU, Bu);
   bodiesPoses(bodies, q, u, udot);
-  fillB(bodies, &to_q, &to_u);
+  bodiesFillB(bodies, &to_q, &to_u);
   return 0;
 }
 
@@ -464,7 +398,8 @@ sunrealtype bodiesReactionSize(const Mechanism *b, int joint, const sunrealtype 
 
 sunrealtype bodiesStretch(const Mechanism *b, const Law *law, sunrealtype x) {
   const sunrealtype s = x - b->param[law->param + 2];
-  return law->term.m.kind == ANGLE && b->space.dimension == 3
+  const int counts    = b->tree && b->tree->law_of[law - b->law] != NONE;
+  return law->term.m.kind == ANGLE && b->space.dimension == 3 && !counts
              ? remainder(s, 8 * atan(SUN_RCONST(1.0)))
              : s;
 }
@@ -493,15 +428,15 @@ int bodiesLaw(const Mechanism *b, const Law *law, sunrealtype t, sunrealtype x, 
 }
 
 /* f += the forces of friction, or of all other laws. Returns what a user's function returned. */
-static int addLaws(const Mechanism *b, int friction, sunrealtype t, const sunrealtype *lambda,
-                   sunrealtype *f) {
+int bodiesAddLaws(const Mechanism *b, int friction, sunrealtype t, const sunrealtype *lambda,
+                  sunrealtype *f) {
   int flag = 0, first, count;
   for (int i = 0; i < b->nlaws && !flag; i++) {
     const Law *law   = &b->law[i];
     const Term *term = &law->term;
     Jet jet;
     sunrealtype T[3];
-    if ((law->kind == FRICTION) != friction) continue;
+    if ((law->kind == FRICTION) != friction || isOnVelocity(b, i)) continue;
     bodiesTermJet(b, term, GRADIENT, &jet);
     const sunrealtype c = term->coef,
                       N = friction ? bodiesReactionSize(b, law->joint, lambda, &first, &count) : 0;
@@ -527,12 +462,8 @@ int bodiesPointForce(const Mechanism *b, const PointForce *force, sunrealtype t,
   return flag;
 }
 
-static int forces(sunrealtype t, const sunrealtype *q, const sunrealtype *u, const sunrealtype *z,
-                  sunrealtype *f, void *bodies) {
-  (void)z;
-  Mechanism *b   = bodies;
+void bodiesAddWeights(const Mechanism *b, const sunrealtype *u, sunrealtype *f) {
   const Space *s = &b->space;
-  bodiesPoses(b, q, u, NULL);
   for (int i = 0; i < b->nbodies; i++) {
     sunrealtype spin[3], torque[3];
     for (int k = 0; k < s->last[0]; k++)
@@ -541,7 +472,28 @@ static int forces(sunrealtype t, const sunrealtype *q, const sunrealtype *u, con
     gyroscopic(b, i, u + 6 * i + 3, spin, torque);
     add3(1, torque, f + 6 * i + 3);
   }
-  int flag = addLaws(b, 0, t, NULL, f);
+}
+
+void bodiesAddInertial(const Mechanism *b, sunrealtype *f) {
+  const Space *s = &b->space;
+  for (int i = 0; i < b->nbodies; i++) {
+    const Pose *pose = &b->pose[i];
+    sunrealtype alpha[3], spin[3], torque[3];
+    for (int k = 0; k < s->last[0]; k++)
+      f[bodiesColumn(s, i, 0) + k] -= b->param[b->body[i].param] * pose->acc[k];
+    if (s->dimension == 2) {
+      f[3 * i + 2] -= b->param[b->body[i].param + 3] * pose->alpha[2];
+      continue;
+    }
+    toBody(pose, pose->alpha, alpha);
+    gyroscopic(b, i, alpha, spin, torque);
+    add3(-1, spin, f + 6 * i + 3);
+  }
+}
+
+int bodiesAddForces(const Mechanism *b, sunrealtype t, sunrealtype *f) {
+  const Space *s = &b->space;
+  int flag       = bodiesAddLaws(b, 0, t, NULL, f);
   for (int i = 0; i < b->nforces && !flag; i++) {
     const PointForce *force = &b->force[i];
     sunrealtype F[3], Fx[9], Fv[9], D[3];
@@ -556,11 +508,19 @@ static int forces(sunrealtype t, const sunrealtype *q, const sunrealtype *u, con
   return flag;
 }
 
+static int forces(sunrealtype t, const sunrealtype *q, const sunrealtype *u, const sunrealtype *z,
+                  sunrealtype *f, void *bodies) {
+  (void)z;
+  bodiesPoses(bodies, q, u, NULL);
+  bodiesAddWeights(bodies, u, f);
+  return bodiesAddForces(bodies, t, f);
+}
+
 static int frictions(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
                      const sunrealtype *z, const sunrealtype *lambda, sunrealtype *f, void *bodies) {
   (void)z;
   bodiesPoses(bodies, q, u, NULL);
-  return addLaws(bodies, 1, t, lambda, f);
+  return bodiesAddLaws(bodies, 1, t, lambda, f);
 }
 
 /* Fl = df/dlambda: the force is proportional to |F|, whose derivative is lambda_i / |F|. */
@@ -696,8 +656,8 @@ static int fillForce(const Mechanism *b, const PointForce *force, sunrealtype t,
   return flag;
 }
 
-static int fillDynamics(Mechanism *b, sunrealtype t, const sunrealtype *u,
-                        const sunrealtype *lambda, Writer *K, Writer *C) {
+int bodiesFillDynamics(Mechanism *b, sunrealtype t, const sunrealtype *u, const sunrealtype *lambda,
+                       Writer *K, Writer *C) {
   const Space *s = &b->space;
   int flag       = 0;
   *next(K, 0, 0, 1) += 0; /* A pattern must not be empty. */
@@ -717,7 +677,8 @@ static int fillDynamics(Mechanism *b, sunrealtype t, const sunrealtype *u,
   }
   for (int i = 0; i < b->nrows; i++) fillKRow(b, &b->row[i], lambda, K);
   for (int i = 0; i < b->nrolls; i++) fillKRow(b, &b->roll[i], lambda, K);
-  for (int i = 0; i < b->nlaws && !flag; i++) flag = fillLaw(b, &b->law[i], t, lambda, K, C);
+  for (int i = 0; i < b->nlaws && !flag; i++)
+    if (!isOnVelocity(b, i)) flag = fillLaw(b, &b->law[i], t, lambda, K, C);
   for (int i = 0; i < b->nforces && !flag; i++) flag = fillForce(b, &b->force[i], t, K, C);
   return flag;
 }
@@ -726,15 +687,15 @@ static int dynamicsJac(sunrealtype t, const sunrealtype *q, const sunrealtype *u
                        const sunrealtype *z, const sunrealtype *udot, const sunrealtype *lambda,
                        SUNMatrix K, SUNMatrix C, SUNMatrix Fz, void *bodies) {
   (void)z, (void)Fz;
-  Writer to_K = writerOf(bodies, PLAN_K, K), to_C = writerOf(bodies, PLAN_C, C);
+  Writer to_K = bodiesWriter(bodies, PLAN_K, K), to_C = bodiesWriter(bodies, PLAN_C, C);
   bodiesPoses(bodies, q, u, udot);
-  return fillDynamics(bodies, t, u, lambda, &to_K, &to_C);
+  return bodiesFillDynamics(bodies, t, u, lambda, &to_K, &to_C);
 }
 
 /* --------------------------------------------------------------------------------- model -- */
 
-static int balance(sunrealtype t, const sunrealtype *q, const sunrealtype *u, const sunrealtype *z,
-                   const sunrealtype *lambda, sunrealtype *zdot, void *bodies) {
+int bodiesBalance(sunrealtype t, const sunrealtype *q, const sunrealtype *u, const sunrealtype *z,
+                  const sunrealtype *lambda, sunrealtype *zdot, void *bodies) {
   (void)z;
   CPPowers p     = {0};
   const int flag = bodiesPowers(bodies, t, q, u, lambda, &p);
@@ -743,35 +704,40 @@ static int balance(sunrealtype t, const sunrealtype *q, const sunrealtype *u, co
 }
 
 int bodiesMakePlans(Mechanism *b, sunindextype nu, sunindextype na, SUNContext ctx) {
-  const int sparse    = nu >= SPARSE_FROM;
+  const int sparse    = b->tree || nu >= SPARSE_FROM;
   sunrealtype *zero   = calloc((size_t)(nu + na), sizeof *zero);
   Writer w[NUM_PLANS] = {{0}};
   int failed          = !zero;
   for (int i = 0; i < b->nbodies; i++)
     bodiesPoseAt(&b->space, b->body[i].guess, NULL, NULL, &b->pose[i]);
   if (zero) {
-    fillM(b, &w[PLAN_M]);
-    fillA(b, &w[PLAN_A]);
-    fillDynamics(b, 0, zero, zero + nu, &w[PLAN_K], &w[PLAN_C]);
-    fillB(b, &w[PLAN_BQ], &w[PLAN_BU]);
+    bodiesFillM(b, &w[PLAN_M]);
+    bodiesFillA(b, &w[PLAN_A]);
+    bodiesFillDynamics(b, 0, zero, zero + nu, &w[PLAN_K], &w[PLAN_C]);
+    bodiesFillB(b, &w[PLAN_BQ], &w[PLAN_BU]);
   }
   for (int i = 0; i < NUM_PLANS; i++) {
     const int of_rows = i == PLAN_A || i == PLAN_BQ || i == PLAN_BU;
     if (of_rows && na == 0) free(w[i].block);
-    else if (makePlan(&w[i], of_rows ? na : nu, nu, sparse, ctx, &b->plan[i])) failed = 1;
+    else if (bodiesMakePlan(&w[i], of_rows ? na : nu, nu, sparse, ctx, &b->plan[i])) failed = 1;
   }
   free(zero);
   return failed ? -1 : 0;
 }
 
 void bodiesTakeFunctions(const Mechanism *b, CPEquations *e) {
+  e->zdot = b->balance ? bodiesBalance : NULL;
+  if (b->nv > 0) e->row_name = bodiesRowName;
+  if (b->tree) {
+    treeTakeFunctions(b, e);
+    return;
+  }
   e->M_tmpl       = b->plan[PLAN_M].tmpl;
   e->M            = bodiesMass;
   e->f            = forces;
   e->dynamics_jac = dynamicsJac;
   e->K_tmpl       = b->plan[PLAN_K].tmpl;
   e->C_tmpl       = b->plan[PLAN_C].tmpl;
-  e->zdot         = b->balance ? balance : NULL;
   if (b->nv > 0) {
     e->A_tmpl         = b->plan[PLAN_A].tmpl;
     e->A              = constraintMatrix;
@@ -781,7 +747,6 @@ void bodiesTakeFunctions(const Mechanism *b, CPEquations *e) {
     e->constraint_jac = constraintJac;
     e->Bq_tmpl        = b->plan[PLAN_BQ].tmpl;
     e->Bu_tmpl        = b->plan[PLAN_BU].tmpl;
-    e->row_name       = bodiesRowName;
   }
   if (b->nfrictions > 0) {
     e->f_lambda   = frictions;

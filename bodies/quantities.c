@@ -1,5 +1,5 @@
 /* Quantities of a CPMech at a state: coordinates, points, reactions, energies; and its parameters. */
-#include "bodies_impl.h"
+#include "tree.h"
 
 #include <string.h>
 
@@ -7,8 +7,9 @@
  * the time of all. */
 static void placePair(Mechanism *b, const Pair *pair, N_Vector y) {
   const Space *s       = &b->space;
-  const sunrealtype *q = N_VGetArrayPointer(y), *u = q + (sunindextype)b->nbodies * s->nq;
-  for (int side = 0; side < 2; side++) {
+  const sunrealtype *q = N_VGetArrayPointer(y), *u = q + bodiesCoordinates(b);
+  if (b->tree) bodiesPoses(b, q, u, NULL);
+  for (int side = 0; side < 2 && !b->tree; side++) {
     const int i = pair->side[side].body;
     if (i != GROUND) bodiesPoseAt(s, q + s->nq * i, u + s->nu * i, NULL, &b->pose[i]);
   }
@@ -60,7 +61,6 @@ int CPMechGetPoint(CPMech mech, int body, const sunrealtype *point, N_Vector y, 
  * as -A^T lambda. */
 int CPMechGetReaction(CPMech mech, int joint, sunrealtype t, N_Vector y, const sunrealtype *lambda,
                       sunrealtype *F, sunrealtype *T) {
-  (void)t;
   Mechanism *b;
   int flag = bodiesAt(mech, y, __func__, &b);
   if (!flag) flag = bodiesCheckIndex(CP_OBJECT(mech), b, CP_JOINT, joint, __func__);
@@ -72,6 +72,15 @@ int CPMechGetReaction(CPMech mech, int joint, sunrealtype t, N_Vector y, const s
   const Space *s   = &b->space;
   memset(F, 0, 3 * sizeof *F);
   memset(T, 0, 3 * sizeof *T);
+  if (b->tree && treeHas(b->tree, b, joint)) {
+    const sunrealtype *q = N_VGetArrayPointer(y);
+    CPMechOutput out     = {CP_SIZED(CPMechOutput), .udot = b->tree->other};
+    if ((flag = CPMechEvaluate(mech, t, y, &out))) return flag;
+    bodiesPoses(b, q, q + bodiesCoordinates(b), b->tree->other);
+    if ((flag = treeReaction(b, t, lambda, joint, F, T)) == 0) return CP_SUCCESS;
+    return cpReport(CP_OBJECT(mech), flag < 0 ? CP_USERFUNC_FAIL : CP_REPTD_USERFUNC_ERR, __func__,
+                    "at t = %g a function of a drive or a force failed (%d)", (double)t, flag);
+  }
   placePair(b, pair, y);
   if (j->kind == NONE) {
     F[0] = -lambda[b->row[j->first].first];
@@ -123,18 +132,19 @@ int CPMechGetReaction(CPMech mech, int joint, sunrealtype t, N_Vector y, const s
 }
 
 /* out += the energies of the bodies; requires the poses. */
-static void addEnergies(const Mechanism *b, const sunrealtype *u, CPPowers *out) {
+static void addEnergies(const Mechanism *b, CPPowers *out) {
   const Space *s = &b->space;
   for (int i = 0; i < b->nbodies; i++) {
-    const sunrealtype *J = b->param + b->body[i].param + 1, *v = u + s->nu * i, m = J[-1];
+    const sunrealtype *J = b->param + b->body[i].param + 1, m = J[-1];
+    sunrealtype w[3];
+    toBody(&b->pose[i], b->pose[i].w, w);
     out->kinetic += m * dot3(b->pose[i].v, b->pose[i].v) / 2;
     out->potential -= m * dot3(b->param, b->pose[i].r);
-    if (s->dimension == 2) out->kinetic += J[2] * v[2] * v[2] / 2;
-    else {
-      const sunrealtype x = v[3], w = v[4], z = v[5];
-      out->kinetic += (J[0] * x * x + J[1] * w * w + J[2] * z * z) / 2 +
-                      (b->body[i].full ? J[3] * x * w + J[4] * x * z + J[5] * w * z : 0);
-    }
+    if (s->dimension == 2) out->kinetic += J[2] * w[2] * w[2] / 2;
+    else
+      out->kinetic +=
+          (J[0] * w[0] * w[0] + J[1] * w[1] * w[1] + J[2] * w[2] * w[2]) / 2 +
+          (b->body[i].full ? J[3] * w[0] * w[1] + J[4] * w[0] * w[2] + J[5] * w[1] * w[2] : 0);
   }
 }
 
@@ -148,7 +158,10 @@ int bodiesPowers(Mechanism *b, sunrealtype t, const sunrealtype *q, const sunrea
     Jet jet;
     sunrealtype T[3];
     bodiesTermJet(b, &law->term, VALUES, &jet);
-    const sunrealtype x = law->term.coef * jet.s, rate = law->term.coef * jet.rate;
+    sunrealtype x          = law->term.coef * jet.s;
+    const sunrealtype rate = law->term.coef * jet.rate;
+    if (b->tree && b->tree->law_of[i] != NONE) /* which counts turns */
+      x = q[b->tree->node[b->tree->node_of_velocity[b->tree->law_of[i]]].q];
     if (law->kind == FRICTION) {
       if (!lambda) continue;
       flag = bodiesLaw(b, law, t, x, rate,
@@ -193,10 +206,10 @@ int CPMechGetPowers(CPMech mech, sunrealtype t, N_Vector y, const sunrealtype *l
   if (flag) return flag;
   CPPowers sum;
   if ((flag = cpTake(CP_OBJECT(mech), &sum, powers, __func__))) return flag;
-  const sunrealtype *q = N_VGetArrayPointer(y), *u = q + (sunindextype)b->nbodies * b->space.nq;
+  const sunrealtype *q = N_VGetArrayPointer(y), *u = q + bodiesCoordinates(b);
   sum = (CPPowers){0};
   bodiesPoses(b, q, u, NULL);
-  addEnergies(b, u, &sum);
+  addEnergies(b, &sum);
   flag = bodiesPowers(b, t, q, u, lambda, &sum);
   cpGive(powers, &sum);
   if (!flag) return CP_SUCCESS;

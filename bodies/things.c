@@ -1,5 +1,6 @@
 /* What a mechanism consists of: numbers, names and descriptions. */
 #include "elements.h"
+#include "tree.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -44,7 +45,10 @@ static int countOf(const Mechanism *m, CPThing thing) {
   return 0;
 }
 
-int CPBodiesCount(CPBodies b, CPThing thing) { return b ? countOf(&b->m, thing) : 0; }
+int CPBodiesCount(CPBodies b, CPThing thing) {
+  if (!b || (thing == CP_STATE && !b->numbered && bodiesChooseCoordinates(b))) return 0;
+  return countOf(&b->m, thing);
+}
 
 static const char *const nouns[] = {"body",   "joint", "coordinate", "contact",
                                     "spring", "shape", "parameter",  "state"};
@@ -73,11 +77,63 @@ static int findParameter(const struct CPBodies_ *b, int owner, const char *field
   return NONE;
 }
 
-static int findState(const Mechanism *b, int body, const char *field) {
+/* The name of entry k of a node's coordinates (level 0) or velocities (1), its unit and meaning; body: out, or NONE */
+static void nameState(const Mechanism *b, const Node *node, int level, int k, CPDescription *d,
+                      char *name) {
+  static const char *const spin[] = {"wx", "wy", "wz"}, *const quaternion[] = {"e0", "e1", "e2",
+                                                                               "e3"};
+  static const char *const turns[] = {
+      "relative angular velocity along the axis x of the body that it moves",
+      "relative angular velocity along the axis y of the body that it moves",
+      "relative angular velocity along the axis z of the body that it moves"};
   const Space *s = &b->space;
-  for (int k = 0; k < s->nq + s->nu; k++)
+  if (node->joint == NONE) { /* as in absolute coordinates */
+    const int at     = (node->kind == AFLOAT ? k : node->coordinate) + (level ? s->nq : 0);
+    const Node *body = node; /* of a chain in the plane */
+    while (body->body == NONE) body++;
+    d->a       = body->body;
+    d->unit    = states[s->dimension == 3][at].unit;
+    d->meaning = states[s->dimension == 3][at].meaning;
+    snprintf(name, TEXT, "%s.%s", b->text + b->body[d->a].name, states[s->dimension == 3][at].name);
+    return;
+  }
+  const char *joint = b->text + b->joint[node->joint].name;
+  d->joint          = node->joint;
+  if (node->kind == SWIVEL) {
+    d->unit    = level ? "rad/s" : "1";
+    d->meaning = level ? turns[k] : "quaternion of the rotation in the joint";
+    snprintf(name, TEXT, "%s.%s", joint, level ? spin[k] : quaternion[k]);
+    return;
+  }
+  const int angle = node->kind == HINGE;
+  char number[16] = "";
+  if (node->coordinate > 0) snprintf(number, sizeof number, ".%d", node->coordinate);
+  d->unit = angle ? (level ? "rad/s" : "rad") : level ? "m/s" : "m";
+  d->meaning =
+      angle   ? (level ? "rate of the joint's angle" : "angle of the joint, which counts turns")
+      : level ? "rate of the joint's displacement"
+              : "displacement in the joint";
+  snprintf(name, TEXT, "%s%s.%s%s", joint, number, angle ? "angle" : "displacement",
+           level ? "'" : "");
+}
+
+/* Returns the component of the state with this name, or NONE. body, joint: the element before the dot, or NONE */
+static int findState(const Mechanism *b, const char *name, int body, int joint, const char *field) {
+  const Space *s = &b->space;
+  for (int k = 0; !b->tree && body >= 0 && k < s->nq + s->nu; k++)
     if (!strcmp(states[s->dimension == 3][k].name, field))
       return k < s->nq ? s->nq * body + k : s->nq * b->nbodies + s->nu * body + k - s->nq;
+  for (int n = 0; b->tree && n < b->tree->nnodes; n++) {
+    const Node *node = &b->tree->node[n];
+    if (node->joint != NONE && node->joint != joint) continue;
+    for (int level = 0; level < 2; level++)
+      for (int k = 0; k < (level ? node->nu : node->nq); k++) {
+        CPDescription d;
+        char own[TEXT];
+        nameState(b, node, level, k, &d, own);
+        if (!strcmp(own, name)) return level ? b->tree->nq + node->u + k : node->q + k;
+      }
+  }
   return NONE;
 }
 
@@ -138,8 +194,10 @@ int CPBodiesFind(CPBodies b, CPThing thing, const char *name, int *i) {
     break;
   }
   case CP_STATE: {
-    const int body = dot ? bodiesFind(&b->m, NAME_BODY, name, before) : NONE;
-    if (body >= 0) found = findState(&b->m, body, dot + 1);
+    const int body  = dot ? bodiesFind(&b->m, NAME_BODY, name, before) : NONE;
+    const int joint = dot ? bodiesFind(&b->m, NAME_JOINT, name, before) : NONE;
+    if (!b->numbered && bodiesChooseCoordinates(b)) return CP_MEM_FAIL;
+    if (body >= 0 || joint >= 0) found = findState(&b->m, name, body, joint, dot + 1);
     if (b->m.balance && !strcmp(name, work)) found = CPBodiesCount(b, CP_STATE) - 1;
     break;
   }
@@ -183,16 +241,18 @@ static void describeJoint(const struct CPBodies_ *b, int i, CPDescription *d) {
   d->name            = b->m.text + joint->name;
   d->kind            = joint->kind == NONE ? CP_JOINT_NONE : joint->kind;
   d->nrates          = joint->nrolls;
-  for (int r = 0; r < joint->nrows; r++)
+  for (int r = 0; r < joint->nrows && b->m.row[joint->first].first != NONE; r++)
     d->count += b->m.row[joint->first + r].term[0].m.kind == POINT ? b->m.space.dimension : 1;
   d->first = b->m.row[joint->first].first;
   if (joint->nrolls > 0) d->first_rate = b->m.roll[joint->first_roll].first;
 }
 
 static void describeState(CPBodies b, int i, CPDescription *d) {
-  const Space *s = &b->m.space;
-  d->kind        = i >= s->nq * b->m.nbodies;
-  if (i == b->m.nbodies * (s->nq + s->nu)) {
+  const Space *s   = &b->m.space;
+  const Tree *tree = b->m.tree;
+  const int nq     = bodiesCoordinates(&b->m);
+  d->kind          = i >= nq;
+  if (i == nq + bodiesVelocities(&b->m)) {
     *d = (CPDescription){.name    = work,
                          .unit    = "J",
                          .kind    = 2,
@@ -202,7 +262,17 @@ static void describeState(CPBodies b, int i, CPDescription *d) {
                          .meaning = "of drives, forces, dampers and friction since the start"};
     return;
   }
-  const int j = d->kind ? i - s->nq * b->m.nbodies : i, each = d->kind ? s->nu : s->nq;
+  const int j = d->kind ? i - nq : i, each = d->kind ? s->nu : s->nq;
+  if (tree) {
+    const Node *node = NULL;
+    for (int n = 0; n < tree->nnodes; n++) {
+      const Node *at  = &tree->node[n];
+      const int first = d->kind ? at->u : at->q;
+      if (j >= first && j < first + (d->kind ? at->nu : at->nq)) node = at;
+    }
+    nameState(&b->m, node, d->kind, j - (d->kind ? node->u : node->q), d, b->described);
+    return;
+  }
   const int k = j % each + (d->kind ? s->nq : 0);
   d->a        = j / each;
   d->unit     = states[s->dimension == 3][k].unit;
@@ -213,20 +283,20 @@ static void describeState(CPBodies b, int i, CPDescription *d) {
 
 int CPBodiesDescribe(CPBodies b, CPThing thing, int i, CPDescription *out) {
   if (!b) return CP_MEM_NULL;
+  if (!b->numbered && bodiesChooseCoordinates(b)) return CP_MEM_FAIL;
   const int flag = bodiesCheckIndex(&b->log, &b->m, thing, i, __func__);
   if (flag) return flag;
   CPDescription d = {0};
   const int taken = cpTake(&b->log, &d, out, __func__);
   if (taken) return taken;
-  d = (CPDescription){.name       = b->described,
-                      .unit       = "",
-                      .meaning    = "",
-                      .a          = NONE,
-                      .b          = NONE,
-                      .joint      = NONE,
-                      .first      = NONE,
-                      .first_rate = NONE};
-  if (!b->numbered) bodiesNumber(&b->m), b->numbered = 1;
+  d              = (CPDescription){.name       = b->described,
+                                   .unit       = "",
+                                   .meaning    = "",
+                                   .a          = NONE,
+                                   .b          = NONE,
+                                   .joint      = NONE,
+                                   .first      = NONE,
+                                   .first_rate = NONE};
   const int pair = bodiesPairOf(&b->m, thing, i);
   if (pair >= 0) d.a = b->m.pair[pair].side[0].body, d.b = b->m.pair[pair].side[1].body;
   switch (thing) {

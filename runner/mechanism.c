@@ -18,7 +18,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { NAME_LENGTH = 256, MOST_NAMES = 4000, PER_BODY = 7 };
+enum { NAME_LENGTH = 256, MOST_NAMES = 4000 };
 
 /* the state of the energy balance */
 static const CPPluginCoordinate work = {"work", "J",
@@ -45,6 +45,7 @@ static struct {
   int nsensors;
   Sensor *sensor;               /* [nsensors] */
   CPPluginQuantity *quantities; /* [1 + 2 nsensors] the energy, and two for each sensor */
+  int joints;                   /* 1: joint coordinates */
   int strict;                   /* 1: start velocities must be possible as they are */
   int told;                     /* 1: the notes of the assembly have been printed */
 } mechanism;
@@ -361,6 +362,10 @@ static int take_contacts(CPPlugin *model) {
   return 0;
 }
 
+static void use_coordinates(CPBodies b) {
+  CPBodiesSetFormulation(b, mechanism.joints ? CP_JOINT_COORDINATES : CP_ABSOLUTE);
+}
+
 static int create(CPPlugin *model) {
   Built *own = model->own = calloc(1, sizeof *own);
   if (!own) return -1;
@@ -368,6 +373,7 @@ static int create(CPPlugin *model) {
   if (CPBodiesRead(mechanism.path, mechanism.text, mechanism.size, &own->bodies, &again))
     return CPPluginRefuse(model, "%s", CPObjectGetLastMessage(NULL));
   CPBodies b = own->bodies;
+  use_coordinates(b);
   for (int i = 0; i < model->type->nparameters; i++) CPBodiesParameters(b)[i] = model->parameter[i];
   if (CPBodiesBuild(b, &own->model))
     return CPPluginRefuse(model, "%s: %s", mechanism.path, CPObjectGetLastMessage(CP_OBJECT(b)));
@@ -402,11 +408,14 @@ static void destroy(CPPlugin *model) {
 /* Creates the names of parameters and coordinates. Returns 0, or -1 if out of memory. */
 static int name_all(CPBodies b) {
   CPPluginType *type = &mechanism.type;
-  const int planar = mechanism.run.dimension == 2, bodies = CPBodiesCount(b, CP_BODY),
-            all = CPBodiesCount(b, CP_PARAMETER), np = all < MOST_NAMES ? all : MOST_NAMES,
-            q = (planar ? 3 : PER_BODY) * bodies, nc = q <= MOST_NAMES ? q : 0;
-  /* In the plane they are the rates of the coordinates. */
-  const int nv          = planar || nc == 0 ? 0 : 6 * bodies;
+  const int planar = mechanism.run.dimension == 2, all = CPBodiesCount(b, CP_PARAMETER),
+            np = all < MOST_NAMES ? all : MOST_NAMES, states = CPBodiesCount(b, CP_STATE);
+  int q = 0, u = 0;
+  while (q < states && thing(b, CP_STATE, q).kind == 0) q++;
+  while (q + u < states && thing(b, CP_STATE, q + u).kind == 1) u++;
+  const int nc = q <= MOST_NAMES ? q : 0;
+  /* As many as coordinates are their rates. */
+  const int nv          = q == u || nc == 0 ? 0 : u;
   mechanism.names       = calloc((size_t)(np + nc + nv) + 1, NAME_LENGTH);
   mechanism.parameters  = calloc((size_t)np + 1, sizeof *mechanism.parameters);
   mechanism.coordinates = calloc((size_t)(nc + nv) + 1, sizeof *mechanism.coordinates);
@@ -441,8 +450,8 @@ static int name_all(CPBodies b) {
   type->nparameters          = np;
   type->coordinates          = nc > 0 ? mechanism.coordinates : NULL;
   type->ncoordinates         = nc;
-  type->units                = planar ? "m m rad" : "m m m 1 1 1 1";
-  type->velocity_units       = planar ? NULL : "m/s m/s m/s rad/s rad/s rad/s";
+  type->units                = mechanism.joints ? NULL : planar ? "m m rad" : "m m m 1 1 1 1";
+  type->velocity_units       = planar || mechanism.joints ? NULL : "m/s m/s m/s rad/s rad/s rad/s";
   type->velocities           = nv > 0 ? mechanism.coordinates + nc : NULL;
   type->nvelocities          = nv;
   const sunrealtype *gravity = CPBodiesParameters(b); /* the first parameters */
@@ -518,6 +527,7 @@ static int read_file(const char *path) {
 }
 
 void mechanism_be_strict(void) { mechanism.strict = 1; }
+void mechanism_use_joints(int joints) { mechanism.joints = joints; }
 
 /* Joins the settings of the file's parameters. Returns 0, or -1 after a complaint. */
 static int take_settings(const char *const *settings, int count) {
@@ -536,6 +546,7 @@ const CPPluginType *mechanism_load(const char *path, const char *const *settings
                                &mechanism.run) != CP_SUCCESS;
   CPBodies b    = mechanism.bodies;
   if (!b) complain("%s", CPObjectGetLastMessage(NULL));
+  if (b) use_coordinates(b);
   if (b && !mechanism.shown) mechanism.shown = plain(path);
   if (b && (failed = name_all(b) || !mechanism.shown)) complain("no memory");
   if (b && !failed) failed = find_sensors(b, path) != 0;

@@ -17,5 +17,7 @@ const CPPluginType *mechanism_load(const char *path, const char *const *settings
 
 /* From now on, a mechanism whose start velocities its joints do not allow is refused, and not moved. */
 void mechanism_be_strict(void);
+/* From now on mechanisms have joint coordinates (1), or absolute ones (0). */
+void mechanism_use_joints(int joints);
 
 #endif

@@ -281,6 +281,13 @@ static error_t find(ModelArguments *a) {
 error_t take_model_arguments(ModelArguments *a, int key, const char *text) {
   switch (key) {
   case 'p': return take_setting(a, text);
+  case KEY_COORDINATES: {
+    static const char *const kinds[] = {"absolute", "joint"};
+    int kind;
+    if (parse_choice("--coordinates", text, kinds, 2, &kind)) return EINVAL;
+    mechanism_use_joints(kind);
+    return 0;
+  }
   case ARGP_KEY_ARG: return take_model(a, text);
   case ARGP_KEY_END: return find(a);
   case ARGP_KEY_INIT:

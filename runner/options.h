@@ -45,7 +45,7 @@ typedef struct {
   sunrealtype *values; /* [type->nparameters] */
 } ModelChoice;
 
-enum { MOST_SETTINGS = 64 };
+enum { MOST_SETTINGS = 64, KEY_COORDINATES = 2000 };
 
 /* MODEL, from the catalogue or as the path of a shared object, and --param NAME=VALUE, which
  * several commands take */
@@ -56,15 +56,20 @@ typedef struct {
   ModelChoice choice; /* set at the end */
 } ModelArguments;
 
-/* The row of --param in a table of options; its key is 'p'. */
+/* The rows of --param and --coordinates in a table of options */
 /* The kinds of models, for its help. */
 #define MODEL_KINDS                                                                            \
   "one of `cpodes list`, a shared object of your own (./NAME.so), a file with a mechanism of " \
   "bodies and joints (NAME.yaml), or a robot in MJCF (NAME.xml) or URDF (NAME.urdf)"
-#define MODEL_PARAM_OPTION(group) \
-  { "param", 'p', "NAME=VALUE", 0, "a parameter of the model; may be repeated", group }
+#define MODEL_PARAM_OPTION(group)                                                               \
+  {"param", 'p', "NAME=VALUE", 0, "a parameter of the model; may be repeated", group}, {        \
+    "coordinates", KEY_COORDINATES, "KIND", 0,                                                  \
+        "of a mechanism from a file: absolute (default), those of the bodies, or joint, those " \
+        "of the joints of a tree",                                                              \
+        group                                                                                   \
+  }
 
-/* For an argp parser: handles 'p', the arguments, and their end, where the model is looked up.
+/* For an argp parser: handles these options, the arguments, and their end, where the model is looked up.
  * Returns 0, EINVAL or ECHILD after a complaint, or ARGP_ERR_UNKNOWN. */
 error_t take_model_arguments(ModelArguments *arguments, int key, const char *text);
 /* Checks that the paths of outputs [count], which may be NULL, differ from each other and from the files that

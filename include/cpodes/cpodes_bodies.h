@@ -364,6 +364,27 @@ CPODES_EXPORT void CPBodiesFree(CPBodies *bodies);
  * frictions. Returns CP_ILL_INPUT,
  * CP_NOT_SUPPORTED (not in the plane), CP_OLD_STRUCT (size is not set), or CP_MEM_FAIL; then the mechanism is as before. */
 CPODES_EXPORT int CPBodiesAdd(CPBodies bodies, const CPElement *element, int *index);
+/** Coordinates of the state (CPBodiesSetFormulation). */
+typedef enum {
+  CP_ABSOLUTE = 0, /**< those of the bodies, as above; every joint has rows */
+  CP_JOINT_COORDINATES =
+      1 /**< those of the joints of a spanning tree; only the other joints have rows */
+} CPFormulation;
+
+/** Chooses the coordinates of the models that are built from now on; the first choice is CP_ABSOLUTE. With
+ * CP_JOINT_COORDINATES the joints of a spanning tree are no constraints, so that a tree has none, and u' comes from the
+ * articulated-body recursion (Featherstone, Rigid Body Dynamics Algorithms, 2008) in a time that is linear in the number of
+ * bodies. The edges are chosen greedily: of the joints that lead on, one with the fewest freedoms, then the nearest to the
+ * ground, then the first one; where none leads on, the first body that is left moves freely, with absolute coordinates.
+ * Edges can be ball, revolute, universal, cylindrical, prismatic, planar and fixed joints without friction. The state has
+ *
+ *   of a joint's coordinate x           x, x'
+ *   of a ball joint                     unit quaternion of the rotation of the body that it moves relative to the other one,
+ *                                       relative angular velocity in the axes of the former
+ *   of a body that moves freely         as in absolute coordinates
+ *
+ * for the joints in the order of CP_STATE, which names them. Angles count turns: springs and laws on them do, too. */
+CPODES_EXPORT int CPBodiesSetFormulation(CPBodies bodies, CPFormulation formulation);
 /** Adds the state W with W' = -dissipation + applied + drives [J], so that kinetic + potential - W is constant. */
 CPODES_EXPORT int CPBodiesSetBalance(CPBodies bodies);
 

@@ -134,6 +134,7 @@ def make_bodies(m: "Bodies", owner: Owner) -> Tuple[Any, Any]:
     bodies = owner.own_handle("CPBodies", made, lib.CPBodiesFree)
     if m._source is None and m.balance:
         check(bodies, lib.CPBodiesSetBalance(bodies))
+    check(bodies, lib.CPBodiesSetFormulation(bodies, int(m.coordinates == "joint")))
     for record in m._records:
         record(bodies, owner)
     return bodies, run
@@ -196,6 +197,12 @@ def points_of(bodies: Any) -> Optional[Points]:
 class BodiesInstance(Instance):
     """A CPMech of bodies, whose functions are bound to this instance, so that it has a CPModel of its own."""
 
+    def point(self, body: int) -> np.ndarray:
+        """The origin of a body's frame in space at y."""
+        place = np.zeros(3)
+        check(self.mech, lib.CPMechGetPoint(self.mech, body, ffi.new("double [3]"), self.y_vector, pointer(place), ffi.NULL))
+        return place
+
     def create(self) -> Any:
         m, box = self.mechanism, ffi.new("CPModel *")
         self.values = ffi.NULL # the array of its parameters
@@ -243,15 +250,21 @@ class Bodies(Mechanism):
     the elements.
 
     The state is y = (q, u), or (q, u, W). For each body, q is the centre of mass and the quaternion, and u the velocity of
-    the centre and the angular velocity in the body's axes; in the plane, q = (x, y, phi) and u = q'. `values` holds all
+    the centre and the angular velocity in the body's axes; in the plane, q = (x, y, phi) and u = q'. With coordinates="joint"
+    the state has the coordinates and rates of the joints of a spanning tree ("hinge.angle", "hinge.angle'"; `names` has
+    them all), and only the joints that close loops are constraints. `values` holds all
     numbers of the elements by name ("rod.mass", "spring.stiffness"); they may be changed."""
 
-    def __init__(self, dimension: int = 3, gravity: Any = (0, 0, 0), balance: bool = False, *, _source: Any = None):
+    def __init__(self, dimension: int = 3, gravity: Any = (0, 0, 0), balance: bool = False, *,
+                 coordinates: str = "absolute", _source: Any = None):
+        if coordinates not in ("absolute", "joint"):
+            raise ValueError(f"coordinates have to be \"absolute\" or \"joint\", and are {coordinates!r}")
         if dimension not in (2, 3):
             raise ValueError(f"dimension has to be 2 or 3, and is {dimension!r}")
         self._reset()
         self.dimension, self.balance, self.metric, self.quaternions = int(dimension), bool(balance), "default", []
         self.potential: Optional[Callable] = None
+        self.coordinates = coordinates
         self._gravity, self._source = vector("gravity", gravity, 3), _source
         self._records: List[Callable] = []
         self._select({})
@@ -268,14 +281,14 @@ class Bodies(Mechanism):
         self.values = Values(self)
 
     @classmethod
-    def read(cls, path: Any) -> "Bodies":
+    def read(cls, path: Any, *, coordinates: str = "absolute") -> "Bodies":
         """Reads a mechanism from a file in YAML, MJCF or URDF. The file's settings of a run are in title, method, t_end and
         held, and its features that cpodes does not support are listed in notes. Errors name file, line and rule. Files
         that an XML file includes are read again for each run."""
         place = os.fspath(path)
         with open(place, "rb") as file:
             data = file.read()
-        return cls(_source=(ffi.new("char[]", data), os.fsencode(place)))
+        return cls(coordinates=coordinates, _source=(ffi.new("char[]", data), os.fsencode(place)))
 
     # ---- elements ----
 
@@ -558,8 +571,13 @@ class Bodies(Mechanism):
         count = lib.CPBodiesCount(self._open().bodies, lib.CP_BODY)
         if not count:
             raise ValueError("the mechanism has no bodies")
-        nq, nu = (7, 6) if self.dimension == 3 else (3, 3)
-        self.nq, self.nu, self.nz, self._given = nq * count, nu * count, int(self.balance), (nq * count, nu * count)
+        if self.coordinates == "joint":
+            bodies = self._open().bodies
+            kinds = [describe(bodies, lib.CP_STATE, i).kind for i in range(lib.CPBodiesCount(bodies, lib.CP_STATE))]
+            nq, nu = kinds.count(0), kinds.count(1)
+        else:
+            nq, nu = (7 * count, 6 * count) if self.dimension == 3 else (3 * count, 3 * count)
+        self.nq, self.nu, self.nz, self._given = nq, nu, int(self.balance), (nq, nu)
 
     def _named(self) -> Tuple[Sequence[str], Sequence[str]]:
         self._sizes()
@@ -751,12 +769,15 @@ class Bodies(Mechanism):
         return self.energy(t, y) - np.asarray(y)[-1]
 
     def points(self, t: float, y: Any) -> Tuple[np.ndarray, np.ndarray]:
-        """A drawing: the centres of the bodies and the points of joints and springs [k, 3], and the pairs of points that
+        """A drawing: the centres of the bodies (in joint coordinates the origins of their frames) and the points of joints and springs [k, 3], and the pairs of points that
         lines join."""
         def work(x: BodiesInstance) -> Tuple[np.ndarray, np.ndarray]:
             count = lib.CPBodiesCount(x.bodies, lib.CP_BODY)
-            n = self.nq // count
-            xyz = [np.append(x.y[n * i:n * i + (3 if n == 7 else 2)], [] if n == 7 else 0.0) for i in range(count)]
+            if self.coordinates == "joint": # the origins of their frames
+                xyz = [x.point(i) for i in range(count)]
+            else:
+                n = self.nq // count
+                xyz = [np.append(x.y[n * i:n * i + (3 if n == 7 else 2)], [] if n == 7 else 0.0) for i in range(count)]
             pairs = []
             for kind in (lib.CP_JOINT, lib.CP_SPRING):
                 for i in range(lib.CPBodiesCount(x.bodies, kind)):

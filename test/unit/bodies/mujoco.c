@@ -10,11 +10,12 @@ static CPBodies bodies;
 static CPMech mech;
 static N_Vector y;
 
-static void read_file(const char *path) {
+static void read_file(const char *path, CPFormulation formulation) {
   char message[READ_MESSAGE];
   CPBodiesFile file;
   bodies = read_bodies(path, NULL, 0, &file, message);
   ck_assert_msg(bodies != NULL, "%s", message);
+  ck_assert_int_eq(CPBodiesSetFormulation(bodies, formulation), CP_SUCCESS);
   ck_assert_msg(build_mech(bodies, &mech) == CP_SUCCESS, "%s",
                 CPObjectGetLastMessage(CP_OBJECT(bodies)));
   y = CPBodiesState(bodies, test_context);
@@ -60,7 +61,7 @@ START_TEST(all_joints_move_as_in_mujoco) {
   static const sunrealtype origin[3] = {0, 0, 0};
   const double bound = 1e-9; /* for the errors of MuJoCo's steps, and of those here */
   sunrealtype t;
-  read_file(CPODES_BODIES_TEST "/joints.xml");
+  read_file(CPODES_BODIES_TEST "/joints.xml", (CPFormulation)_i);
   CPIntegrator mem = CPIntegratorCreate("DOP853", test_context);
   ck_assert_int_eq(CPMechAttach(mech, mem, 0, y), CP_SUCCESS);
   ck_assert_int_eq(CPIntegratorSStolerances(mem, 1e-12, 1e-12), CP_SUCCESS);
@@ -75,6 +76,7 @@ START_TEST(all_joints_move_as_in_mujoco) {
     for (int k = 0; k < 3; k++)
       ck_assert_msg(fabs(x[k] - at_half_a_second[i].x[k]) <= bound, "%s x[%d] = %.12f", name, k,
                     (double)x[k]);
+    if (_i == CP_JOINT_COORDINATES) continue;
     const sunrealtype *e = entries(y) + 7 * i + 3; /* either sign is right */
     for (int k = 0; k < 4; k++) dot += e[k] * at_half_a_second[i].e[k];
     for (int k = 0; k < 4; k++)
@@ -97,7 +99,7 @@ START_TEST(closed_loops_accelerate_as_with_the_matrices_of_mujoco) {
               {"crank_r", -103.98383094478557}, {"finger_r", 0}, {"rocker_r", -103.98383094478557}};
   sunrealtype a[36] = {0};
   CPMechOutput out  = {CP_SIZED(CPMechOutput), .udot = a};
-  read_file(CPODES_MECHANISMS "/gripper.xml");
+  read_file(CPODES_MECHANISMS "/gripper.xml", CP_ABSOLUTE);
   ck_assert_int_eq(CPMechEvaluate(mech, 0, y, &out), CP_SUCCESS);
   for (int i = 0; i < 6; i++) {
     ck_assert_str_eq(thing_at(bodies, CP_BODY, i).name, want[i].body);
@@ -109,12 +111,34 @@ START_TEST(closed_loops_accelerate_as_with_the_matrices_of_mujoco) {
 }
 END_TEST
 
+/* The same numbers: absolute angular accelerations are sums along the tree. */
+START_TEST(joint_coordinates_of_closed_loops_accelerate_as_with_the_matrices_of_mujoco) {
+  static const struct {
+    const char *state;
+    double turn;
+  } want[] = {
+      {"hinge_l.angle'", 103.98383094478557},        {"knuckle_l.angle'", -103.98383094478557},
+      {"rocker_l_joint.angle'", 103.98383094478557}, {"hinge_r.angle'", 103.98383094478557},
+      {"knuckle_r.angle'", -103.98383094478557},     {"rocker_r_joint.angle'", 103.98383094478557}};
+  sunrealtype a[6] = {0};
+  CPMechOutput out = {CP_SIZED(CPMechOutput), .udot = a};
+  read_file(CPODES_MECHANISMS "/gripper.xml", CP_JOINT_COORDINATES);
+  ck_assert_int_eq(CPBodiesCount(bodies, CP_STATE), 13);
+  ck_assert_int_eq(CPMechEvaluate(mech, 0, y, &out), CP_SUCCESS);
+  for (int i = 0; i < 6; i++)
+    ck_assert_double_eq_tol(fabs(a[thing_named(bodies, CP_STATE, want[i].state) - 6]),
+                            fabs(want[i].turn), 1e-11);
+  clear();
+}
+END_TEST
+
 TEST_SUITE(mujoco) {
   Suite *suite = suite_create("bodies/mujoco");
   TCase *tc    = tcase_create("mujoco");
   tcase_set_timeout(tc, 60);
   tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
-  tcase_add_test(tc, all_joints_move_as_in_mujoco);
+  tcase_add_loop_test(tc, all_joints_move_as_in_mujoco, CP_ABSOLUTE, CP_JOINT_COORDINATES + 1);
+  tcase_add_test(tc, joint_coordinates_of_closed_loops_accelerate_as_with_the_matrices_of_mujoco);
   tcase_add_test(tc, closed_loops_accelerate_as_with_the_matrices_of_mujoco);
   suite_add_tcase(suite, tc);
   return suite;

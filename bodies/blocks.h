@@ -1,0 +1,45 @@
+/* Each element adds blocks to the matrices, always in the same order. The first time, the places of the blocks are listed
+ * and become the pattern; from then on they are known. */
+#ifndef CPODES_BODIES_BLOCKS_H
+#define CPODES_BODIES_BLOCKS_H
+
+#include "bodies_impl.h"
+
+/* A part of a column: `rows` entries from (row, col) on. */
+typedef struct {
+  sunindextype row, col;
+  int rows;
+} Block;
+
+typedef struct {
+  sunrealtype *data; /* of the matrix; if NULL, blocks are only listed */
+  const sunindextype *place;
+  Block *block;
+  sunindextype count, capacity;
+  int failed;
+  sunrealtype ignored[LOCAL];
+} Writer;
+
+void bodiesListBlock(Writer *w, sunindextype row, sunindextype col, int rows);
+/* Returns the next block: the address of its first entry, which the others follow. */
+static inline sunrealtype *next(Writer *w, sunindextype row, sunindextype col, int rows) {
+  if (w->data) return w->data + w->place[w->count++];
+  bodiesListBlock(w, row, col, rows);
+  return w->ignored;
+}
+
+/* Makes a plan from the listed blocks, which it frees; its template remains NULL if the matrix is dense. Returns 0, or -1
+ * without memory. */
+int bodiesMakePlan(Writer *w, sunindextype rows, sunindextype cols, int sparse, SUNContext ctx,
+                   Plan *plan);
+/* A writer of a matrix of a plan */
+Writer bodiesWriter(Mechanism *b, int plan, SUNMatrix S);
+
+void bodiesFillM(Mechanism *b, Writer *w);
+void bodiesFillA(Mechanism *b, Writer *w);
+void bodiesFillB(Mechanism *b, Writer *Bq, Writer *Bu);
+/* K and C at forces that the multipliers lambda [na] make. Returns what a user's function returned. */
+int bodiesFillDynamics(Mechanism *b, sunrealtype t, const sunrealtype *u, const sunrealtype *lambda,
+                       Writer *K, Writer *C);
+
+#endif

@@ -1,0 +1,236 @@
+/* The motions of the nodes and the poses of the bodies: positions, velocities and accelerations from the root outwards, and
+ * forces from the bodies to the velocities of the tree. With the distance r of a node's origin from that of its parent p,
+ *
+ *   w = w_p + S_w u,             v = v_p + w_p x r + S_v u
+ *   alpha = alpha_p + c_w + S_w u',   a = a_p + alpha_p x r + c_v + S_v u'
+ *   c_w = w_p x S_w u,                c_v = w_p x (w_p x r) + 2 w_p x S_v u */
+#include "tree.h"
+
+#include <string.h>
+
+/* y = R x */
+static inline void turn(sunrealtype R[3][3], const sunrealtype *x, sunrealtype *y) {
+  for (int i = 0; i < 3; i++) y[i] = R[0][i] * x[0] + R[1][i] * x[1] + R[2][i] * x[2];
+}
+
+/* C = A B, by columns */
+static inline void times(sunrealtype A[3][3], sunrealtype B[3][3], sunrealtype C[3][3]) {
+  for (int j = 0; j < 3; j++) turn(A, B[j], C[j]);
+}
+
+/* The node moves by x and rate along or about its z, if it does. */
+static inline void moveBy(const Motion *up, sunrealtype x, sunrealtype rate, Node *node, Motion *at) {
+  sunrealtype local[3][3], swing[3];
+  turn((sunrealtype(*)[3])up->R, node->p, at->r);
+  if (node->kind == HINGE) {
+    const sunrealtype c = cos(x), s = sin(x);
+    for (int i = 0; i < 3; i++) {
+      local[0][i] = c * node->R[0][i] + s * node->R[1][i];
+      local[1][i] = c * node->R[1][i] - s * node->R[0][i];
+      local[2][i] = node->R[2][i];
+    }
+    times((sunrealtype(*)[3])up->R, local, at->R);
+  } else times((sunrealtype(*)[3])up->R, node->R, at->R);
+  const sunrealtype *z = at->R[2];
+  if (node->kind == SLIDE) add3(x, z, at->r);
+  cross3(up->w, at->r, swing);
+  cross3(up->w, swing, at->cv);
+  for (int k = 0; k < 3; k++) {
+    at->P[k]  = up->P[k] + at->r[k];
+    at->v[k]  = up->v[k] + swing[k];
+    at->w[k]  = up->w[k];
+    at->cw[k] = 0;
+  }
+  cross3(up->w, z, swing);
+  if (node->kind == HINGE) {
+    add3(rate, z, at->w);
+    add3(rate, swing, at->cw);
+  } else if (node->kind == SLIDE) {
+    add3(rate, z, at->v);
+    add3(2 * rate, swing, at->cv);
+  }
+}
+
+void treeMove(const Mechanism *b, Tree *tree, const sunrealtype *q, const sunrealtype *u) {
+  static const sunrealtype still[6] = {0};
+  treeRefresh(b, tree);
+  for (int n = 0; n < tree->nnodes; n++) {
+    Node *node           = &tree->node[n];
+    const Motion *up     = &tree->motion[node->parent + 1];
+    Motion *at           = &tree->motion[n + 1];
+    const sunrealtype *x = q + node->q, *rate = u ? u + node->u : still;
+    sunrealtype own[3][3], turned[3][3], spin[3];
+    at->phi = up->phi + node->phi;
+    switch (node->kind) {
+    case AFLOAT:
+      bodiesRotation(x + 3, at->R);
+      memcpy(at->P, x, sizeof at->P);
+      memcpy(at->r, x, sizeof at->r);
+      memcpy(at->v, rate, sizeof at->v);
+      turn(at->R, rate + 3, at->w);
+      memset(at->cw, 0, sizeof at->cw);
+      memset(at->cv, 0, sizeof at->cv);
+      break;
+    case SWIVEL:
+      moveBy(up, 0, 0, node, at);
+      bodiesRotation(x, own);
+      memcpy(turned, at->R, sizeof turned);
+      times(turned, own, at->R);
+      turn(at->R, rate, spin);
+      add3(1, spin, at->w);
+      cross3(up->w, spin, at->cw);
+      break;
+    case WELD: moveBy(up, 0, 0, node, at); break;
+    case HINGE: at->phi += node->turn * x[0]; /* fall through */
+    case SLIDE: moveBy(up, x[0], rate[0], node, at);
+    }
+  }
+}
+
+void treeAccelerate(Tree *tree, const sunrealtype *udot, const sunrealtype *gravity) {
+  Motion *ground = &tree->motion[0];
+  for (int k = 0; k < 3; k++) ground->a[k] = gravity ? -gravity[k] : 0;
+  for (int n = 0; n < tree->nnodes; n++) {
+    const Node *node     = &tree->node[n];
+    const Motion *up     = &tree->motion[node->parent + 1];
+    Motion *at           = &tree->motion[n + 1];
+    const sunrealtype *x = udot ? udot + node->u : NULL;
+    sunrealtype swing[3];
+    cross3(up->alpha, at->r, swing);
+    for (int k = 0; k < 3; k++) {
+      at->a[k]     = up->a[k] + swing[k] + at->cv[k];
+      at->alpha[k] = up->alpha[k] + at->cw[k];
+    }
+    if (!x) continue;
+    if (node->kind == HINGE) add3(x[0], at->R[2], at->alpha);
+    if (node->kind == SLIDE) add3(x[0], at->R[2], at->a);
+    if (node->kind == AFLOAT) add3(1, x, at->a), x += 3;
+    if (node->kind == AFLOAT || node->kind == SWIVEL) {
+      turn(at->R, x, swing);
+      add3(1, swing, at->alpha);
+    }
+  }
+}
+
+void treePlace(Mechanism *b, const Tree *tree) {
+  for (int i = 0; i < b->nbodies; i++) {
+    Node *node = &tree->node[tree->node_of_body[i]];
+    Motion *at = &tree->motion[tree->node_of_body[i] + 1];
+    Pose *pose = &b->pose[i];
+    sunrealtype d[3], swing[3], turned[3], *body = tree->twist + b->space.nu * i;
+    times(at->R, node->B, pose->axis);
+    turn(at->R, node->c, d);
+    cross3(at->w, d, swing);
+    cross3(at->w, swing, turned);
+    cross3(at->alpha, d, pose->acc);
+    for (int k = 0; k < 3; k++) {
+      pose->r[k] = at->P[k] + d[k];
+      pose->v[k] = at->v[k] + swing[k];
+      pose->acc[k] += at->a[k] + turned[k];
+      pose->w[k]     = at->w[k];
+      pose->alpha[k] = at->alpha[k];
+    }
+    pose->phi          = at->phi;
+    pose->accelerating = 1;
+    memcpy(body, pose->v, sizeof pose->v);
+    if (b->space.dimension == 2) body[2] = pose->w[2];
+    else toBody(pose, pose->w, body + 3);
+  }
+}
+
+void treeAddWrench(const Mechanism *b, const Tree *tree, int body, const sunrealtype *F,
+                   const sunrealtype *moment, Wrench *wrench) {
+  const int n      = tree->node_of_body[body];
+  Wrench *w        = &wrench[n];
+  const Pose *pose = &b->pose[body];
+  sunrealtype d[3], lever[3];
+  for (int k = 0; k < 3; k++) d[k] = pose->r[k] - tree->motion[n + 1].P[k];
+  cross3(d, F, lever);
+  add3(1, F, w->F);
+  add3(1, lever, w->N);
+  toSpace(pose, moment, lever);
+  add3(1, lever, w->N);
+}
+
+void treeOnVelocities(const Node *node, const Motion *at, const Wrench *w, sunrealtype *tau) {
+  switch (node->kind) {
+  case WELD: break;
+  case HINGE: tau[0] += dot3(at->R[2], w->N); break;
+  case SLIDE: tau[0] += dot3(at->R[2], w->F); break;
+  case AFLOAT: add3(1, w->F, tau), tau += 3; /* fall through */
+  case SWIVEL:
+    for (int k = 0; k < 3; k++) tau[k] += dot3(at->R[k], w->N);
+  }
+}
+
+void treePull(const Tree *tree, int low, int high, Wrench *wrench, sunrealtype *tau) {
+  for (int n = high; n >= low; n--) {
+    const Node *node = &tree->node[n];
+    const Motion *at = &tree->motion[n + 1];
+    const Wrench *w  = &wrench[n];
+    sunrealtype lever[3];
+    treeOnVelocities(node, at, w, tau + node->u);
+    if (node->parent == GROUND) continue;
+    cross3(at->r, w->F, lever);
+    if (node->parent < low) { /* the rest of the path to the root */
+      Wrench up = *w;
+      add3(1, lever, up.N);
+      treeAlongPath(tree, node->parent, GROUND, up, tau);
+      continue;
+    }
+    Wrench *up = &wrench[node->parent];
+    add3(1, w->F, up->F);
+    add3(1, w->N, up->N);
+    add3(1, lever, up->N);
+  }
+}
+
+Axis treeAxis(const Tree *tree, int k) {
+  const int n      = tree->node_of_velocity[k];
+  const Node *node = &tree->node[n];
+  const Motion *at = &tree->motion[n + 1];
+  const int own = k - node->u, moves = node->kind == SLIDE || (node->kind == AFLOAT && own < 3);
+  Axis s = {.turns = !moves};
+  if (node->kind == AFLOAT && moves) s.a[own] = 1;
+  else memcpy(s.a, at->R[node->kind == HINGE || node->kind == SLIDE ? 2 : own % 3], sizeof s.a);
+  return s;
+}
+
+/* The coordinates of hinges and slides are those of their joints. */
+void treeRead(Mechanism *b, const Tree *tree, sunrealtype *q, sunrealtype *u) {
+  for (int n = 0; n < tree->nnodes; n++) {
+    const Node *node = &tree->node[n];
+    const int up     = node->parent == GROUND ? GROUND : tree->node[node->parent].body;
+    const Pose *own  = node->body == NONE ? NULL : &b->pose[node->body];
+    sunrealtype *x = q + node->q, *rate = u + node->u, R[3][3], w[3];
+    if (node->kind == WELD) continue;
+    if (node->joint == NONE) {
+      int last = n; /* of a chain in the plane */
+      while (tree->node[last].body == NONE) last++;
+      own = &b->pose[tree->node[last].body];
+      if (node->kind == SLIDE) x[0] = own->r[node->coordinate], rate[0] = own->v[node->coordinate];
+      else if (node->kind == HINGE) x[0] = own->phi, rate[0] = own->w[2];
+      else {
+        memcpy(x, own->r, sizeof own->r);
+        memcpy(rate, own->v, sizeof own->v);
+        x += 3, rate += 3;
+      }
+    }
+    if (node->kind == AFLOAT || node->kind == SWIVEL) {
+      const Pose *parent = bodiesPose(b, up);
+      for (int i = 0; i < 3; i++)
+        for (int j = 0; j < 3; j++) R[i][j] = dot3(parent->axis[i], own->axis[j]);
+      bodiesQuaternion(R, x);
+      for (int k = 0; k < 3; k++) w[k] = own->w[k] - parent->w[k];
+      toBody(own, w, rate);
+    } else if (node->joint != NONE) {
+      Term term;
+      Jet jet;
+      bodiesCoordinateTerm(b, node->joint, node->coordinate, &term);
+      bodiesTermJet(b, &term, VALUES, &jet);
+      const sunrealtype now = term.coef * jet.s, turns = 8 * atan(SUN_RCONST(1.0));
+      x[0]    = term.m.kind == ANGLE ? x[0] + remainder(now - x[0], turns) : now;
+      rate[0] = term.coef * jet.rate;
+    }
+  }
+}

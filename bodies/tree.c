@@ -1,0 +1,438 @@
+/* The choice of the edges, and the frames of the nodes.
+ *
+ * Edges are chosen greedily (R. C. Prim, Bell System Tech. J. 36, 1957): of all joints between the tree and the other
+ * bodies that which leaves the fewest freedoms, so that the fewest rows are left; of equal ones that which is nearest to
+ * the root, and of these the first one. Where no joint leads on, the first body that is left is afloat. Joints with friction
+ * remain rows, since their forces depend on multipliers.
+ *
+ * Along a joint from a to b the frame of side a becomes that of side b by motions about or along one axis each:
+ *
+ *   revolute Z(x);  prismatic T_z(x);  cylindrical T_z(x_0) Z(x_1);  planar T_x(x_0) T_y(x_1) Z(x_2);
+ *   universal Z(x_0) W Z(x_1), where W has the columns z, -y, x and is its own inverse.
+ *
+ * If b is nearer to the root, the inverse motions follow in reverse order. Each motion is one about or along z in the axes
+ * E, M = E Z(x) E^T, and an inverse one is the same motion with y and z turned round. */
+#include "tree.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST = 3 };
+typedef struct {
+  NodeKind kind;
+  int axis; /* 0, 1, 2: x, y, z of the frame of side a */
+} Step;
+typedef struct {
+  int freedoms, nsteps;
+  Step step[MOST];
+} EdgeKind;
+
+/* The steps of a joint, in the order of its coordinates. Returns NULL if it cannot be an edge. */
+static const EdgeKind *edgeOf(const Mechanism *b, int joint) {
+  static const EdgeKind kinds[] = {[CP_JOINT_BALL]        = {3, 1, {{SWIVEL, 2}}},
+                                   [CP_JOINT_REVOLUTE]    = {1, 1, {{HINGE, 2}}},
+                                   [CP_JOINT_UNIVERSAL]   = {2, 2, {{HINGE, 2}, {HINGE, 2}}},
+                                   [CP_JOINT_CYLINDRICAL] = {2, 2, {{SLIDE, 2}, {HINGE, 2}}},
+                                   [CP_JOINT_PRISMATIC]   = {1, 1, {{SLIDE, 2}}},
+                                   [CP_JOINT_PLANAR] = {3, 3, {{SLIDE, 0}, {SLIDE, 1}, {HINGE, 2}}},
+                                   [CP_JOINT_FIXED]  = {0, 1, {{WELD, 2}}}};
+  const int kind                = b->joint[joint].kind;
+  return kind >= 0 && kind <= CP_JOINT_FIXED ? &kinds[kind] : NULL;
+}
+
+/* ------------------------------------------------------------------------------- the choice -- */
+
+enum { LEVELS = 4 }; /* numbers of freedoms that edges leave */
+
+/* The joints at each body, and at the ground, at [nbodies] */
+typedef struct {
+  int *first, *next; /* first [nbodies + 1], next [2 njoints]: entries 2 joint + side */
+} Incidence;
+
+static int placeOf(const Mechanism *b, int body) { return body == GROUND ? b->nbodies : body; }
+
+typedef struct {
+  int *queue[LEVELS], head[LEVELS], tail[LEVELS];
+} Queues;
+
+/* Puts all joints of a body, which the tree has reached, into the queues of their freedoms. */
+static void reach(const Mechanism *b, const Incidence *at, const char *rough, int body, Queues *q) {
+  for (int e = at->first[placeOf(b, body)]; e >= 0; e = at->next[e]) {
+    const EdgeKind *edge = rough[e / 2] ? NULL : edgeOf(b, e / 2);
+    if (edge) q->queue[edge->freedoms][q->tail[edge->freedoms]++] = e;
+  }
+}
+
+/* edge: out, [nbodies] 2 joint + side of the joint that leads to a body, where `side` is its parent's, or NONE; order: out,
+ * [nbodies] parents before children. Returns 0, or 1 without memory. */
+static int choose(const Mechanism *b, int *edge, int *order) {
+  const int n = b->nbodies, nj = b->njoints;
+  int *memory = malloc(((size_t)n + 1 + 2 * (size_t)nj * (1 + LEVELS)) * sizeof *memory);
+  char *rough = calloc((size_t)nj + 1, 1), *reached = calloc((size_t)n + 1, 1);
+  const int failed = !memory || !rough || !reached;
+  if (!failed) {
+    const Incidence at = {memory, memory + n + 1};
+    Queues q           = {{0}, {0}, {0}};
+    int count = 0, next = 0;
+    for (int k = 0; k < LEVELS; k++) q.queue[k] = memory + n + 1 + 2 * nj * (1 + k);
+    for (int i = 0; i < b->nlaws; i++)
+      if (b->law[i].kind == FRICTION) rough[b->law[i].joint] = 1;
+    for (int i = 0; i <= n; i++) at.first[i] = NONE;
+    for (int e = 2 * nj - 1; e >= 0; e--) { /* the first joints come first */
+      const int i = placeOf(b, b->pair[b->joint[e / 2].pair].side[e % 2].body);
+      at.next[e]  = at.first[i];
+      at.first[i] = e;
+    }
+    reach(b, &at, rough, GROUND, &q);
+    while (count < n) {
+      int level = 0, body = NONE, from = NONE;
+      while (level < LEVELS && q.head[level] == q.tail[level]) level++;
+      if (level < LEVELS) {
+        from = q.queue[level][q.head[level]++];
+        body = b->pair[b->joint[from / 2].pair].side[!(from % 2)].body;
+        if (body == GROUND || reached[body]) continue;
+      } else {
+        while (reached[next]) next++;
+        body = next;
+      }
+      reached[body]  = 1;
+      edge[body]     = from;
+      order[count++] = body;
+      reach(b, &at, rough, body, &q);
+    }
+  }
+  free(memory);
+  free(rough);
+  free(reached);
+  return failed;
+}
+
+/* ---------------------------------------------------------------------------------- nodes -- */
+
+static int widthOf(NodeKind kind, int of_q) {
+  return kind == WELD ? 0 : kind == SWIVEL ? 3 + of_q : kind == AFLOAT ? 6 + of_q : 1;
+}
+
+/* Adds the nodes that lead to a body. */
+static void addNodes(const Mechanism *b, Tree *tree, int body, int from) {
+  static const EdgeKind free_plane = {3, 3, {{SLIDE, 0}, {SLIDE, 1}, {HINGE, 2}}},
+                        free_space = {6, 1, {{AFLOAT, 2}}};
+  const EdgeKind *edge             = from != NONE              ? edgeOf(b, from / 2)
+                                     : b->space.dimension == 2 ? &free_plane
+                                                               : &free_space;
+  const int joint = from == NONE ? NONE : from / 2, back = from == NONE ? 0 : from % 2;
+  int parent = from == NONE ? GROUND : b->pair[b->joint[joint].pair].side[back].body;
+  if (parent != GROUND) parent = tree->node_of_body[parent];
+  for (int k = 0; k < edge->nsteps; k++) {
+    const int step = back ? edge->nsteps - 1 - k : k;
+    Node *node     = &tree->node[tree->nnodes];
+    *node          = (Node){.kind       = edge->step[step].kind,
+                            .parent     = parent,
+                            .last       = tree->nnodes,
+                            .body       = k + 1 < edge->nsteps ? NONE : body,
+                            .joint      = joint,
+                            .coordinate = step,
+                            .of         = back,
+                            .q          = tree->nq,
+                            .u          = tree->nu,
+                            .nq         = widthOf(edge->step[step].kind, 1),
+                            .nu         = widthOf(edge->step[step].kind, 0)};
+    tree->nq += node->nq;
+    tree->nu += node->nu;
+    parent = tree->nnodes++;
+  }
+  tree->node_of_body[body] = parent;
+}
+
+/* Numbers the bodies so that each subtree is consecutive, and adds their nodes. Returns 0, or 1 without memory. */
+static int addAll(const Mechanism *b, Tree *tree, const int *edge, const int *order) {
+  const int n = b->nbodies;
+  int *child = malloc((3 * (size_t)n + 1) * sizeof *child), *sibling, *stack, depth = 0;
+  if (!child) return 1;
+  sibling = child + n + 1, stack = sibling + n; /* child [n + 1]: of the ground at n */
+  for (int i = 0; i <= n; i++) child[i] = NONE;
+  for (int k = n - 1; k >= 0;
+       k--) { /* so that children come in the order in which they were reached */
+    const int body = order[k], from = edge[body];
+    const int parent =
+        placeOf(b, from == NONE ? GROUND : b->pair[b->joint[from / 2].pair].side[from % 2].body);
+    sibling[body] = child[parent];
+    child[parent] = body;
+  }
+  for (int body = child[n]; body != NONE || depth > 0;) {
+    if (body == NONE) {
+      body = sibling[stack[--depth]];
+      continue;
+    }
+    addNodes(b, tree, body, edge[body]);
+    stack[depth++] = body;
+    body           = child[body];
+  }
+  for (int i = tree->nnodes - 1; i >= 0; i--) {
+    const int parent = tree->node[i].parent;
+    if (parent >= 0 && tree->node[parent].last < tree->node[i].last)
+      tree->node[parent].last = tree->node[i].last;
+  }
+  free(child);
+  return 0;
+}
+
+/* Finds the velocity on which each law acts alone. Returns 0, or 1 without memory. */
+static int findLaws(const Mechanism *b, Tree *tree) {
+  int *last = malloc(((size_t)b->npairs + 1) * sizeof *last); /* the last node of a pair's chain */
+  if (!last) return 1;
+  for (int i = 0; i < b->npairs; i++) last[i] = NONE;
+  for (int n = 0; n < tree->nnodes; n++)
+    if (tree->node[n].joint != NONE) last[b->joint[tree->node[n].joint].pair] = n;
+  tree->recursive = 1;
+  for (int i = 0; i < b->nlaws; i++) {
+    const Term *of  = &b->law[i].term;
+    tree->law_of[i] = NONE;
+    for (int n = last[of->pair]; n >= 0; n = tree->node[n].parent) {
+      const Node *node = &tree->node[n];
+      Term term;
+      if (node->joint == NONE || b->joint[node->joint].pair != of->pair) break;
+      if (bodiesCoordinateTerm(b, node->joint, node->coordinate, &term)) break;
+      if (of->m.kind == term.m.kind && of->m.from == term.m.from && of->m.i == term.m.i &&
+          of->m.j == term.m.j && of->coef == term.coef)
+        tree->law_of[i] = node->u;
+    }
+    if (b->law[i].inertance != NONE && tree->law_of[i] == NONE) tree->recursive = 0;
+    if (b->law[i].kind != FRICTION && tree->law_of[i] == NONE) tree->nothers++;
+  }
+  free(last);
+  return 0;
+}
+
+static int makeRunning(const Mechanism *b, Tree *tree) {
+  const size_t nb = (size_t)b->nbodies, nn = (size_t)tree->nnodes, nu = (size_t)tree->nu,
+               larger = tree->length > (size_t)b->nv ? tree->length : (size_t)b->nv;
+  sunrealtype *free_ =
+      calloc(7 * nb + 6 * tree->length + 6 * nu + 2 * larger + 9 * nn + 1, sizeof *free_);
+  for (int i = 0; i < NUM_PLANS; i++) tree->value[i] = NULL;
+  tree->numbers     = free_;
+  tree->motion      = calloc(nn + 1, sizeof *tree->motion);
+  tree->articulated = calloc(nn + 1, sizeof *tree->articulated);
+  tree->wrench      = calloc(2 * nn + 1, sizeof *tree->wrench);
+  if (!free_ || !tree->motion || !tree->articulated || !tree->wrench) return 1;
+  free_ += 7 * nb;
+  tree->sum                 = tree->wrench + nn;
+  sunrealtype **of_bodies[] = {&tree->twist,       &tree->force,       &tree->motion_k[0],
+                               &tree->motion_k[1], &tree->motion_k[2], &tree->motion_k[3]},
+              **of_nodes[]  = {&tree->tau,   &tree->armature, &tree->column,
+                               &tree->other, &tree->slope[0], &tree->slope[1]};
+  for (int i = 0; i < 6; i++) *of_bodies[i] = free_, free_ += tree->length;
+  for (int i = 0; i < 6; i++) *of_nodes[i] = free_, free_ += nu;
+  for (int i = 0; i < 2; i++) tree->product[i] = free_, free_ += larger;
+  tree->moments = (sunrealtype(*)[3][3])free_;
+  for (int i = 0; i < b->nbodies; i++) tree->numbers[7 * i] = NAN;
+  for (int k = 0; k < 3; k++) tree->motion[0].R[k][k] = 1;
+  return 0;
+}
+
+static void freeRunning(Tree *tree) {
+  free(tree->numbers);
+  free(tree->motion);
+  free(tree->articulated);
+  free(tree->wrench);
+  for (int i = 0; i < NUM_PLANS; i++) free(tree->value[i]);
+  free(tree->node);
+}
+
+Tree *treeMake(const Mechanism *b) {
+  Tree *tree     = calloc(1, sizeof *tree);
+  const size_t n = (size_t)b->nbodies;
+  int *edge = malloc((2 * n + 1) * sizeof *edge), failed = !tree || !edge;
+  if (!failed) {
+    tree->node         = calloc(MOST * n + 1, sizeof *tree->node);
+    tree->node_of_body = malloc((n + 1) * sizeof *tree->node_of_body);
+    tree->law_of       = malloc(((size_t)b->nlaws + 1) * sizeof *tree->law_of);
+    failed             = !tree->node || !tree->node_of_body || !tree->law_of;
+  }
+  failed = failed || choose(b, edge, edge + n) || addAll(b, tree, edge, edge + n);
+  if (!failed) {
+    tree->length           = (size_t)b->nbodies * (size_t)b->space.nu;
+    tree->node_of_velocity = malloc(((size_t)tree->nu + 1) * sizeof *tree->node_of_velocity);
+    failed                 = !tree->node_of_velocity || makeRunning(b, tree);
+  }
+  if (!failed) {
+    for (int i = 0; i < tree->nnodes; i++)
+      for (int k = 0; k < tree->node[i].nu; k++) tree->node_of_velocity[tree->node[i].u + k] = i;
+    failed = findLaws(b, tree);
+    treeSetFrames(b, tree);
+  }
+  free(edge);
+  if (failed) treeFree(tree), tree = NULL;
+  return tree;
+}
+
+/* A copy with what a run changes, for the data of a CPMech */
+Tree *treeCopy(const Mechanism *b) {
+  Tree *tree = malloc(sizeof *tree);
+  if (!tree) return NULL;
+  *tree      = *b->tree;
+  tree->node = malloc((size_t)tree->nnodes * sizeof *tree->node);
+  if (makeRunning(b, tree) || !tree->node) {
+    freeRunning(tree);
+    free(tree);
+    return NULL;
+  }
+  memcpy(tree->node, b->tree->node, (size_t)tree->nnodes * sizeof *tree->node);
+  return tree;
+}
+
+void treeFreeCopy(Tree *tree) {
+  if (tree) freeRunning(tree);
+  free(tree);
+}
+
+void treeFree(Tree *tree) {
+  if (!tree) return;
+  free(tree->node_of_body);
+  free(tree->node_of_velocity);
+  free(tree->law_of);
+  free(tree->square.place);
+  free(tree->rows.place);
+  treeFreeCopy(tree);
+}
+
+int treeSide(const Tree *tree, const Mechanism *b, int joint) {
+  const Pair *pair = &b->pair[b->joint[joint].pair];
+  for (int side = 0; side < 2; side++) {
+    const int body = pair->side[side].body;
+    if (body != GROUND && tree->node[tree->node_of_body[body]].joint == joint) return side;
+  }
+  return NONE;
+}
+
+int treeHas(const Tree *tree, const Mechanism *b, int joint) {
+  return treeSide(tree, b, joint) != NONE;
+}
+
+/* --------------------------------------------------------------------------------- frames -- */
+
+/* C = A B, by columns */
+static void times(sunrealtype A[3][3], sunrealtype B[3][3], sunrealtype C[3][3]) {
+  sunrealtype P[3][3];
+  for (int j = 0; j < 3; j++)
+    for (int i = 0; i < 3; i++) P[j][i] = A[0][i] * B[j][0] + A[1][i] * B[j][1] + A[2][i] * B[j][2];
+  memcpy(C, P, sizeof P);
+}
+
+static void transpose(sunrealtype A[3][3], sunrealtype T[3][3]) {
+  for (int i = 0; i < 3; i++)
+    for (int j = 0; j < 3; j++) T[j][i] = A[i][j];
+}
+
+/* E: out, right-handed axes whose z is an axis of the frame, turned round if back */
+static void axesOf(int axis, int back, sunrealtype E[3][3]) {
+  const sunrealtype sign = back ? -1 : 1;
+  memset(E, 0, 9 * sizeof(sunrealtype));
+  E[0][(axis + 1) % 3] = 1;
+  E[1][(axis + 2) % 3] = sign;
+  E[2][axis]           = sign;
+}
+
+/* Sets the frames of the nodes that lead to the body of node `last`, from the first one of its chain on. */
+static void setChain(const Mechanism *b, Tree *tree, int first, int last) {
+  static sunrealtype unit[3][3] = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}},
+                     swap[3][3] = {{0, 0, 1}, {0, -1, 0}, {1, 0, 0}};
+  const Node *up = tree->node[first].parent == GROUND ? NULL : &tree->node[tree->node[first].parent];
+  const int joint = tree->node[first].joint, back = tree->node[first].of;
+  const Side origin = {.axis = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}};
+  const Pair *pair  = joint == NONE ? NULL : &b->pair[b->joint[joint].pair];
+  Side from = pair ? pair->side[back] : origin, to = pair ? pair->side[!back] : origin;
+  sunrealtype frame[3][3], point[3], rest[3][3], E[3][3], T[3][3];
+  Pose parent = {.axis = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}};
+  if (up) { /* the body in the axes of its node */
+    memcpy(parent.axis, up->B, sizeof up->B);
+    memcpy(parent.r, up->c, sizeof up->c);
+  }
+  times(parent.axis, from.axis, frame);
+  toSpace(&parent, from.point, point);
+  add3(1, parent.r, point);
+  for (int n = first; n <= last; n++) {
+    Node *node           = &tree->node[n];
+    const EdgeKind *edge = joint == NONE ? NULL : edgeOf(b, joint);
+    const int axis       = edge                  ? edge->step[node->coordinate].axis
+                           : node->kind == SLIDE ? node->coordinate
+                                                 : 2;
+    axesOf(axis, back && edge->freedoms > 0 && node->kind != SWIVEL, E);
+    if (n > first && b->joint[joint == NONE ? 0 : joint].kind == CP_JOINT_UNIVERSAL && joint != NONE)
+      times(frame, swap, frame);
+    if (node->kind == SWIVEL || node->kind == AFLOAT) {
+      /* Its axes are those of the body, in those of the parent's body. */
+      memcpy(node->R, parent.axis, sizeof node->R);
+      memcpy(node->B, unit, sizeof unit);
+      memcpy(node->p, point, sizeof point);
+      for (int k = 0; k < 3; k++) node->c[k] = -to.point[k];
+      continue;
+    }
+    times(frame, E, node->R);
+    memcpy(node->p, point, sizeof point);
+    point[0] = point[1] = point[2] = 0;
+    transpose(E, rest);
+    memcpy(frame, rest, sizeof frame); /* the frame after the motion, in the axes of the node */
+    if (n < last) continue;
+    transpose(to.axis, T);
+    times(frame, T, node->B); /* the body in the axes of the node */
+    for (int k = 0; k < 3; k++) node->c[k] = 0;
+    for (int k = 0; k < 3; k++) add3(-to.point[k], node->B[k], node->c);
+  }
+}
+
+/* In the plane the angle of a body is that of the measures: sign (phi_b - phi_a) + constant = x. */
+static void setAngles(const Mechanism *b, Tree *tree, int n) {
+  Node *node = &tree->node[n];
+  node->phi = node->turn = 0;
+  if (b->space.dimension != 2) return;
+  if (node->joint == NONE) {
+    node->turn = node->kind == HINGE;
+    return;
+  }
+  const Pair *pair         = &b->pair[b->joint[node->joint].pair];
+  const Measure angle      = {ANGLE, 0, 0, 0};
+  const sunrealtype sign   = node->of ? -1 : 1;
+  static const Pose ground = {.axis = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}};
+  Jet jet;
+  bodiesJet(&b->space, b->param, pair, &angle, &ground, &ground, VALUES, &jet);
+  node->phi  = -sign * jet.s; /* x = sign (phi - phi of the parent) + jet.s */
+  node->turn = node->kind == HINGE ? sign : 0;
+}
+
+void treeSetFrames(const Mechanism *b, Tree *tree) {
+  for (int n = 0; n < tree->nnodes; n++) {
+    int last = n;
+    while (tree->node[last].body == NONE) last++;
+    setChain(b, tree, n, last);
+    for (; n < last; n++) setAngles(b, tree, n);
+    setAngles(b, tree, n);
+  }
+  for (int i = 0; i < b->nbodies; i++) tree->numbers[7 * i] = NAN;
+}
+
+/* The node's mass, and its moments about its origin, from those about the centre of mass in the axes of the body */
+static void setMass(Node *node, const sunrealtype *mass, int full) {
+  static const int at[3][3] = {{0, 3, 4}, {3, 1, 5}, {4, 5, 2}};
+  const sunrealtype *J = mass + 1, *c = node->c;
+  node->m = mass[0];
+  for (int i = 0; i < 3; i++) node->h[i] = mass[0] * c[i];
+  for (int i = 0; i < 3; i++)
+    for (int j = i; j < 3; j++) {
+      sunrealtype sum = 0;
+      for (int k = 0; k < 3; k++)
+        for (int l = 0; l < 3; l++)
+          if (k == l || full) sum += node->B[k][i] * J[at[k][l]] * node->B[l][j];
+      node->I[at[i][j]] = sum + mass[0] * ((i == j) * dot3(c, c) - c[i] * c[j]);
+    }
+}
+
+void treeRefresh(const Mechanism *b, Tree *tree) {
+  for (int i = 0; i < b->nbodies; i++) {
+    const sunrealtype *mass = b->param + b->body[i].param;
+    sunrealtype *known      = tree->numbers + 7 * i;
+    if (!memcmp(known, mass, 7 * sizeof *mass)) continue;
+    setMass(&tree->node[tree->node_of_body[i]], mass, b->body[i].full);
+    memcpy(known, mass, 7 * sizeof *mass);
+  }
+}

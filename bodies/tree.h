@@ -1,0 +1,150 @@
+/* Joint coordinates: a tree whose edges are joints. Its nodes are moved by one joint coordinate each, or by those of a ball
+ * joint or a free body; joints with several coordinates are chains of nodes, all but the last one without a body. All
+ * other joints are rows, which are evaluated with the poses of the bodies and pulled back by the transpose of
+ * J = d(velocities of bodies)/du.
+ *
+ * The names are those of R. Featherstone, Rigid Body Dynamics Algorithms (2008): S spans the motion subspace of a node, I^A
+ * and p^A are its articulated-body inertia and bias force. All vectors are in the axes of space, and each node has its own
+ * origin P, a point of its joint, so that S of a hinge is (z, 0), and nothing is lost far from the origin of space. */
+#ifndef CPODES_BODIES_TREE_H
+#define CPODES_BODIES_TREE_H
+
+#include "bodies_impl.h"
+
+typedef enum {
+  WELD,   /* does not move in its parent */
+  HINGE,  /* turns about its z */
+  SLIDE,  /* moves along its z */
+  SWIVEL, /* turns about its origin: a quaternion, and the angular velocity relative to the parent in its own axes */
+  AFLOAT  /* a body in space: as an absolute one, with its centre of mass as the origin */
+} NodeKind;
+
+typedef struct {
+  NodeKind kind;
+  int parent;                  /* GROUND, or a node before this one */
+  int last;                    /* the last node of its subtree, which are consecutive */
+  int body, joint, coordinate; /* body: NONE within a chain; joint: NONE if the node is afloat */
+  int q, u, nq, nu;            /* its coordinates and velocities */
+  int of; /* the node of its joint that is listed first in a chain that is gone through backwards */
+  sunrealtype R[3][3], p[3]; /* at q = 0 in the axes of its parent: its axes, its origin */
+  sunrealtype B[3][3], c[3]; /* in its axes: those of its body, and its centre of mass */
+  sunrealtype m, h[3],
+      I[6]; /* mass, m c, moments and products of inertia about its origin: xx, yy, zz, xy, xz, yz */
+  sunrealtype phi, turn; /* in the plane, the angle of its axes: that of its parent + phi + turn q */
+} Node;
+
+/* Where nodes are and how they move, in the axes of space; entry 0 is the ground */
+typedef struct {
+  sunrealtype R[3][3], P[3], r[3]; /* axes, origin, and its distance from that of the parent */
+  sunrealtype w[3], v[3];          /* velocities of the axes and of the origin */
+  sunrealtype cw[3], cv[3];        /* what velocities add to the accelerations (kinematics.c) */
+  sunrealtype alpha[3], a[3];      /* accelerations */
+  sunrealtype phi;
+} Motion;
+
+/* Force F and moment N about the origin */
+typedef struct {
+  sunrealtype F[3], N[3];
+} Wrench;
+
+/* F = M a + H^T alpha, N = H a + J alpha; M and J: xx, yy, zz, xy, xz, yz; H by rows */
+typedef struct {
+  sunrealtype M[6], H[9], J[6];
+} Inertia;
+
+/* What the articulated-body recursion keeps of a node: I^A S, D = S^T I^A S or its inverse, p^A */
+typedef struct {
+  Inertia I;
+  Wrench p;
+  sunrealtype U[6], D, tau;
+} Articulated;
+
+typedef struct Tree_ {
+  int nnodes, nq, nu;
+  Node *node;            /* [nnodes] */
+  int *node_of_body;     /* [nbodies] */
+  int *node_of_velocity; /* [nu] */
+  int *law_of;           /* [nlaws] the velocity on which a law acts alone, or NONE */
+  int recursive;         /* may u' come from the recursion? */
+  int nothers;           /* number of all other laws but friction */
+  int apart;             /* do all forces act on one body each? */
+  size_t length;         /* of vectors of all bodies' velocities */
+  Plan square, rows;     /* of M, K and C, which are sparse or dense; of A, Bq and Bu */
+
+  /* what a run changes */
+  sunrealtype *numbers; /* [7 nbodies] masses of which the nodes were made, NaN at first */
+  Motion *motion;       /* [nnodes + 1] */
+  Articulated *articulated;
+  Wrench *wrench;                               /* [nnodes] */
+  sunrealtype *tau, *armature, *column, *other; /* [nu]; tau is 0 between calls */
+  sunrealtype *twist, *force;    /* [length] velocities of bodies, and forces on them */
+  sunrealtype *motion_k[4];      /* [length] J e_k, D_k (J u), D_k (J u' + c), d(J u' + c)/du_k */
+  sunrealtype *product[2];       /* [the larger of length and na] */
+  sunrealtype *value[NUM_PLANS]; /* matrices of the bodies */
+  sunrealtype *slope[2];         /* [nu] */
+  Wrench *sum; /* [nnodes] of forces, and of moments about centres of mass, of the subtree */
+  sunrealtype (*moments)[3][3]; /* [nnodes] sum of F d^T of the subtree about the origin, by columns */
+} Tree;
+
+/* Chooses the edges of a mechanism, whose pairs are known. Returns the tree, or NULL without memory. */
+Tree *treeMake(const Mechanism *b);
+Tree *treeCopy(const Mechanism *b);
+void treeFree(Tree *tree);
+/* Frees a copy. */
+void treeFreeCopy(Tree *tree);
+/* Is this joint an edge? */
+int treeHas(const Tree *tree, const Mechanism *b, int joint);
+/* The side, 0 or 1, whose body an edge moves, or NONE */
+int treeSide(const Tree *tree, const Mechanism *b, int joint);
+/* Sets the frames of the nodes, which those of pairs define, and their masses. */
+void treeSetFrames(const Mechanism *b, Tree *tree);
+
+/* Moves all nodes to (q, u); u may be NULL, for 0. */
+void treeMove(const Mechanism *b, Tree *tree, const sunrealtype *q, const sunrealtype *u);
+/* Sets the accelerations of all nodes, where that of the ground is -gravity, or 0; udot may be NULL, for 0. */
+void treeAccelerate(Tree *tree, const sunrealtype *udot, const sunrealtype *gravity);
+/* Sets the poses of all bodies from the motions of the nodes. */
+void treePlace(Mechanism *b, const Tree *tree);
+/* tau += S^T w of one node, whose velocities begin at tau */
+void treeOnVelocities(const Node *node, const Motion *at, const Wrench *w, sunrealtype *tau);
+/* tau [nu] += J^T wrench, for wrenches about the origins of the nodes low ... high, of which all but one, the last one whose
+ * parent is before them, are below each other; the others have none. Uses wrench up. */
+void treePull(const Tree *tree, int low, int high, Wrench *wrench, sunrealtype *tau);
+/* The same for one wrench, about the origin of node n, on the way to a node `end` before it, or the ground */
+void treeAlongPath(const Tree *tree, int n, int end, Wrench w, sunrealtype *tau);
+/* Velocity k turns, or moves, its subtree about, or along, a. */
+typedef struct {
+  sunrealtype a[3];
+  int turns;
+} Axis;
+Axis treeAxis(const Tree *tree, int k);
+/* Adds a force F, and a moment in the axes of the body, to the wrench of its node. */
+void treeAddWrench(const Mechanism *b, const Tree *tree, int body, const sunrealtype *F,
+                   const sunrealtype *moment, Wrench *wrench);
+/* q, u: out, the coordinates of the tree at the poses of the bodies; angles are those nearest to q. */
+void treeRead(Mechanism *b, const Tree *tree, sunrealtype *q, sunrealtype *u);
+/* The masses as they are now */
+void treeRefresh(const Mechanism *b, Tree *tree);
+
+/* u': out, from tau [nu], armature [nu] and the wrenches on the nodes (NULL: none). Nodes must have moved. Returns 0, or 1 + a
+ * node whose motion has no inertia. */
+int treeArticulated(const Mechanism *b, Tree *tree, const sunrealtype *tau,
+                    const sunrealtype *armature, const Wrench *wrench, sunrealtype *udot);
+/* Finds the composite bodies; column: out, [nu] column k of M without armature. */
+void treeComposite(Tree *tree);
+void treeMassColumn(const Tree *tree, int k, sunrealtype *column);
+
+/* ---- pullback.c ---- */
+
+/* q, u: out, the coordinates at the placement; q: in, angles near which they are to be. Returns 0, or -1 without memory. */
+int treeStart(Mechanism *b, sunrealtype *q, sunrealtype *u);
+/* Makes the patterns of the matrices, from those of the bodies. Returns 0, or -1 without memory. */
+int treeMakePlans(Mechanism *b, SUNContext ctx);
+/* The reaction of an edge on body b of its joint, F [3] and T [3] about P_b, where the poses have the accelerations of the motion.
+ * Returns what a user's function returned. */
+int treeReaction(Mechanism *b, sunrealtype t, const sunrealtype *lambda, int joint, sunrealtype *F,
+                 sunrealtype *T);
+void treeTakeFunctions(const Mechanism *b, CPEquations *e);
+int treeMassMatrix(sunrealtype t, const sunrealtype *q, SUNMatrix M, void *bodies);
+
+#endif

@@ -1,0 +1,285 @@
+/* Joint coordinates against absolute ones: reactions at the same states, motions, assemblies, names. */
+#include "support/support.h"
+#include "support/things.h"
+#include <cpodes/cpodes_bodies.h>
+#include <cpodes/cpodes_integrator.h>
+#include <math.h>
+#include <stdio.h>
+
+typedef struct {
+  CPBodies bodies;
+  CPMech mech;
+  N_Vector y;
+} Built;
+
+static void build(Built *b, CPFormulation formulation) {
+  ck_assert_int_eq(CPBodiesSetFormulation(b->bodies, formulation), CP_SUCCESS);
+  ck_assert_msg(build_mech(b->bodies, &b->mech) == CP_SUCCESS, "%s",
+                CPObjectGetLastMessage(CP_OBJECT(b->bodies)));
+  b->y = CPBodiesState(b->bodies, test_context);
+  ck_assert_ptr_nonnull(b->y);
+}
+
+static void discard(Built *b) {
+  N_VDestroy(b->y);
+  CPMechFree(&b->mech);
+}
+
+static void add(CPBodies b, const CPElement *element) {
+  ck_assert_msg(CPBodiesAdd(b, element, NULL) == CP_SUCCESS, "%s",
+                CPObjectGetLastMessage(CP_OBJECT(b)));
+}
+
+/* The motion of body i: its frame in space, by points, and the velocities of these points */
+static void motion_of(const Built *b, int i, const sunrealtype *centre, sunrealtype *x,
+                      sunrealtype *v, sunrealtype R[3][3], sunrealtype w[3]) {
+  sunrealtype at[3], rate[3], axis_rate[3][3];
+  ck_assert_int_eq(CPMechGetPoint(b->mech, i, centre, b->y, x, v), CP_SUCCESS);
+  for (int k = 0; k < 3; k++) {
+    sunrealtype point[3] = {centre[0], centre[1], centre[2]};
+    point[k] += 1;
+    ck_assert_int_eq(CPMechGetPoint(b->mech, i, point, b->y, at, rate), CP_SUCCESS);
+    for (int l = 0; l < 3; l++) R[k][l] = at[l] - x[l], axis_rate[k][l] = rate[l] - v[l];
+  }
+  for (int k = 0; k < 3; k++) { /* in the body's axes: w_x = z . y' */
+    const int j = (k + 1) % 3, l = (k + 2) % 3;
+    w[k] = 0;
+    for (int i2 = 0; i2 < 3; i2++) w[k] += R[l][i2] * axis_rate[j][i2];
+  }
+}
+
+/* Three bodies, of which the joint in question leads from the second one to the third one, or back */
+static const sunrealtype centre[3] = {0.1, -0.2, 0.15};
+
+static CPBodies three_bodies(CPJointKind kind, int back) {
+  static const char *const names[] = {"one", "two", "three"};
+  const sunrealtype g[]            = {0.3, -9.81, 0.7};
+  CPBodies b                       = CPBodiesCreate(3, g);
+  for (int i = 0; i < 3; i++) {
+    const CPBody body = {
+        CP_NEW_BODY(names[i]), .mass = 1.3 - 0.2 * i, .inertia = {0.4, 0.5, 0.6, 0.05, -0.04, 0.03},
+        .centre = {centre[0], centre[1], centre[2]}, .position = {0.5 + i, 0.4, 0.1 * i}};
+    add(b, &body.head);
+  }
+  const CPMarker p = {.point = {0.3, -0.4, 0.2}, .axis = {0.5, 1, 0.3}, .across = {1, -0.2, 0.4}},
+                 q = {.point = {-0.2, 0.4, 0.1}, .axis = {0.2, 1, -0.3}, .across = {0.7, 0.2, 0.4}};
+  const CPJoint root  = {CP_NEW_JOINT("root"),
+                         .kind = CP_JOINT_REVOLUTE,
+                         .b    = "one",
+                         .in   = CP_IN_BODIES,
+                         .on_a = p,
+                         .on_b = q},
+                knee  = {CP_NEW_JOINT("knee"),
+                         .kind = CP_JOINT_CYLINDRICAL,
+                         .a    = "one",
+                         .b    = "two",
+                         .in   = CP_IN_BODIES,
+                         .on_a = q,
+                         .on_b = p},
+                joint = {CP_NEW_JOINT("joint"),
+                         .kind = kind,
+                         .a    = back ? "three" : "two",
+                         .b    = back ? "two" : "three",
+                         .in   = CP_IN_BODIES,
+                         .on_a = p,
+                         .on_b = q};
+  add(b, &root.head);
+  add(b, &knee.head);
+  add(b, &joint.head);
+  const CPSpring spring = {CP_NEW_SPRING("spring"),   .a = "one",   .b = "three",
+                           .stiffness = 30,           .damping = 2, .free = 0.5,
+                           .point_b = {0.3, 0.1, 0.2}},
+                 coil   = {CP_NEW_SPRING("coil"), .of = {"root", 0}, .stiffness = 7, .damping = 0.4,
+                           .inertance = 0.3};
+  const CPForce push    = {CP_NEW_FORCE("push"),      .body = "two",       .in = CP_IN_BODIES,
+                           .point = {0.2, 0.1, -0.3}, .force = {3, -2, 1}, .follows = 1};
+  add(b, &spring.head);
+  add(b, &coil.head);
+  add(b, &push.head);
+  return b;
+}
+
+/* At the same motion of the bodies all joints have the same reactions: so the accelerations agree as well, since bodies obey
+ * Newton's and Euler's laws. The absolute formulation has its own tests against closed forms and MuJoCo. */
+START_TEST(reactions_are_those_of_absolute_coordinates) {
+  static const CPJointKind kinds[] = {CP_JOINT_BALL,        CP_JOINT_REVOLUTE,  CP_JOINT_UNIVERSAL,
+                                      CP_JOINT_CYLINDRICAL, CP_JOINT_PRISMATIC, CP_JOINT_PLANAR,
+                                      CP_JOINT_FIXED};
+  const double bound               = 1e-11; /* of the largest force */
+  unsigned long long seed          = 5 + (unsigned long long)_i;
+  Built tree                       = {.bodies = three_bodies(kinds[_i / 2], _i % 2)},
+        all                        = {.bodies = three_bodies(kinds[_i / 2], _i % 2)};
+  build(&tree, CP_JOINT_COORDINATES);
+  build(&all, CP_ABSOLUTE);
+  ck_assert_int_eq(equations_of(tree.mech).nv, 0);
+  random_fill(tree.y, &seed);
+  const CPEquations e = equations_of(tree.mech);
+  for (int i = 0; i < e.nquaternions; i++) {
+    sunrealtype *quaternion = entries(tree.y) + e.quaternions[i].first_q, size = 0;
+    for (int k = 0; k < 4; k++) size += quaternion[k] * quaternion[k];
+    for (int k = 0; k < 4; k++) quaternion[k] /= sqrt(size);
+  }
+  for (int i = 0; i < 3; i++) {
+    sunrealtype R[3][3], *q = entries(all.y) + 7 * i, *u = entries(all.y) + 21 + 6 * i;
+    motion_of(&tree, i, centre, q, u, R, u + 3);
+    const sunrealtype s = sqrt(1 + R[0][0] + R[1][1] + R[2][2]) / 2;
+    ck_assert(s > 0.01);
+    q[3] = s;
+    for (int k = 0; k < 3; k++)
+      q[4 + k] = (R[(k + 1) % 3][(k + 2) % 3] - R[(k + 2) % 3][(k + 1) % 3]) / (4 * s);
+  }
+  sunrealtype lambda[20] = {0};
+  CPMechOutput out       = {CP_SIZED(CPMechOutput), .lambda = lambda};
+  ck_assert_int_eq(CPMechEvaluate(all.mech, 0, all.y, &out), CP_SUCCESS);
+  ck_assert_double_le(out.position, 1e-13);
+  ck_assert_double_le(out.velocity, 1e-13);
+  for (int i = 0; i < 3; i++) {
+    sunrealtype F[2][3], T[2][3], size = 0;
+    ck_assert_int_eq(CPMechGetReaction(all.mech, i, 0, all.y, lambda, F[0], T[0]), CP_SUCCESS);
+    ck_assert_int_eq(CPMechGetReaction(tree.mech, i, 0, tree.y, lambda, F[1], T[1]), CP_SUCCESS);
+    for (int k = 0; k < 3; k++) size = fmax(size, fmax(fabs(F[0][k]), fabs(T[0][k])));
+    for (int k = 0; k < 3; k++) {
+      ck_assert_double_eq_tol(F[0][k], F[1][k], bound * size);
+      ck_assert_double_eq_tol(T[0][k], T[1][k], bound * size);
+    }
+  }
+  CPPowers powers[2] = {{CP_SIZED(CPPowers)}, {CP_SIZED(CPPowers)}};
+  ck_assert_int_eq(CPMechGetPowers(all.mech, 0, all.y, lambda, &powers[0]), CP_SUCCESS);
+  ck_assert_int_eq(CPMechGetPowers(tree.mech, 0, tree.y, NULL, &powers[1]), CP_SUCCESS);
+  ck_assert_double_eq_tol(powers[0].kinetic, powers[1].kinetic, 1e-12 * powers[0].kinetic);
+  ck_assert_double_eq_tol(powers[0].dissipation, powers[1].dissipation, 1e-12);
+  ck_assert_double_eq_tol(powers[0].applied, powers[1].applied, 1e-12);
+  discard(&tree);
+  discard(&all);
+  CPBodiesFree(&tree.bodies);
+  CPBodiesFree(&all.bodies);
+}
+END_TEST
+
+#ifdef CPODES_MECHANISMS_READ
+/* Assembly and motion of closed loops: points of all bodies agree to the tolerances of both runs. */
+START_TEST(loops_move_as_in_absolute_coordinates) {
+  static const char *const files[] = {"four_bar",        "slider_crank", "spatial_crank",
+                                      "double_wishbone", "bricard",      "andrews",
+                                      "spatial_four_bar"};
+  static const sunrealtype point[] = {0.1, 0.2, 0}, t_end[] = {0.3, 0.5, 0.3, 0.3, 0.3, 0.01, 0.5};
+  const double bound = 1e-7; /* the tolerance is 1e-10, and errors grow a few hundred times */
+  char path[500], message[READ_MESSAGE];
+  CPBodiesFile file;
+  Built one[2];
+  snprintf(path, sizeof path, "%s/%s.yaml", CPODES_MECHANISMS, files[_i]);
+  for (int k = 0; k < 2; k++) {
+    sunrealtype t;
+    one[k].bodies = read_bodies(path, NULL, 0, &file, message);
+    ck_assert_msg(one[k].bodies != NULL, "%s", message);
+    build(&one[k], (CPFormulation)k);
+    CPAssembly assembly = {CP_SIZED(CPAssembly), .held = file.held};
+    ck_assert_msg(CPMechAssemble(one[k].mech, 0, one[k].y, &assembly) == CP_SUCCESS, "%s",
+                  CPObjectGetLastMessage(CP_OBJECT(one[k].mech)));
+    CPIntegrator mem = CPIntegratorCreate(_i % 2 ? "RADAU" : "DOP853", test_context);
+    ck_assert_int_eq(CPMechAttach(one[k].mech, mem, 0, one[k].y), CP_SUCCESS);
+    ck_assert_int_eq(CPIntegratorSStolerances(mem, 1e-10, 1e-10), CP_SUCCESS);
+    ck_assert_int_eq(CPIntegratorSetMaxNumSteps(mem, -1), CP_SUCCESS);
+    ck_assert_int_eq(CPIntegratorSetStopTime(mem, t_end[_i]), CP_SUCCESS);
+    const int flag = CPIntegratorEvolve(mem, t_end[_i], one[k].y, &t, CV_NORMAL);
+    ck_assert_msg(flag >= 0, "%s", CPObjectGetLastMessage(CP_OBJECT(mem)));
+    CPIntegratorFree(&mem);
+  }
+  ck_assert(N_VGetLength(one[1].y) < N_VGetLength(one[0].y));
+  for (int i = 0; i < CPBodiesCount(one[0].bodies, CP_BODY); i++) {
+    sunrealtype x[2][3], v[2][3];
+    for (int k = 0; k < 2; k++)
+      ck_assert_int_eq(CPMechGetPoint(one[k].mech, i, point, one[k].y, x[k], v[k]), CP_SUCCESS);
+    for (int k = 0; k < 3; k++) {
+      ck_assert_double_eq_tol(x[0][k], x[1][k], bound);
+      ck_assert_double_eq_tol(v[0][k], v[1][k], 100 * bound);
+    }
+  }
+  for (int k = 0; k < 2; k++) {
+    discard(&one[k]);
+    CPBodiesFree(&one[k].bodies);
+  }
+}
+END_TEST
+#endif
+
+/* Names lead back to their components, whose kinds are in order. */
+START_TEST(every_component_has_a_name) {
+  Built b = {.bodies = three_bodies((CPJointKind)_i, 0)};
+  build(&b, CP_JOINT_COORDINATES);
+  const int n = CPBodiesCount(b.bodies, CP_STATE);
+  int kind    = 0;
+  ck_assert_int_eq(N_VGetLength(b.y), n);
+  for (int i = 0; i < n; i++) {
+    const CPDescription d = thing_at(b.bodies, CP_STATE, i);
+    char name[200];
+    ck_assert(d.kind >= kind && *d.unit && *d.meaning);
+    kind = d.kind;
+    snprintf(name, sizeof name, "%s", d.name);
+    ck_assert_int_eq(thing_named(b.bodies, CP_STATE, name), i);
+  }
+  ck_assert_int_eq(thing_named(b.bodies, CP_STATE, "root.angle"), 0);
+  ck_assert_int_eq(thing_named(b.bodies, CP_STATE, "one.x"), CP_ILL_INPUT);
+  discard(&b);
+  CPBodiesFree(&b.bodies);
+}
+END_TEST
+
+/* Two turns of a hinge with a spring: x'' = -k x / J, exactly, with x counting turns. */
+START_TEST(springs_count_turns) {
+  const sunrealtype k = 3, J = 0.5, start = 4 * acos(-1.0), t_end = 2;
+  CPBodies b          = CPBodiesCreate(3, NULL);
+  const CPBody disc   = {CP_NEW_BODY("disc"), .mass = 1, .inertia = {J, J, J}};
+  const CPJoint pin   = {CP_NEW_JOINT("pin"), .kind = CP_JOINT_REVOLUTE, .b = "disc"};
+  const CPSpring coil = {CP_NEW_SPRING("coil"), .of = {"pin", 0}, .stiffness = k};
+  sunrealtype t;
+  add(b, &disc.head);
+  add(b, &pin.head);
+  add(b, &coil.head);
+  Built one = {.bodies = b};
+  build(&one, CP_JOINT_COORDINATES);
+  entries(one.y)[0] = start;
+  CPIntegrator mem  = CPIntegratorCreate("DOP853", test_context);
+  ck_assert_int_eq(CPMechAttach(one.mech, mem, 0, one.y), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorSStolerances(mem, 1e-12, 1e-12), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorSetStopTime(mem, t_end), CP_SUCCESS);
+  ck_assert(CPIntegratorEvolve(mem, t_end, one.y, &t, CV_NORMAL) >= 0);
+  ck_assert_double_eq_tol(entries(one.y)[0], start * cos(sqrt(k / J) * t_end), 1e-9);
+  CPIntegratorFree(&mem);
+  discard(&one);
+  CPBodiesFree(&b);
+}
+END_TEST
+
+/* A body that is welded to the ground has no velocities: it keeps its absolute coordinates. */
+START_TEST(what_cannot_move_stays_in_absolute_coordinates) {
+  CPBodies b         = CPBodiesCreate(3, NULL);
+  const CPBody block = {CP_NEW_BODY("block"), .mass = 1, .inertia = {1, 1, 1}};
+  const CPJoint weld = {CP_NEW_JOINT("weld"), .kind = CP_JOINT_FIXED, .b = "block"};
+  add(b, &block.head);
+  add(b, &weld.head);
+  Built one = {.bodies = b};
+  build(&one, CP_JOINT_COORDINATES);
+  ck_assert_int_eq(N_VGetLength(one.y), 13);
+  ck_assert_int_eq(CPBodiesSetFormulation(b, (CPFormulation)2), CP_ILL_INPUT);
+  ck_assert_int_eq(CPBodiesSetFormulation(NULL, CP_ABSOLUTE), CP_MEM_NULL);
+  discard(&one);
+  CPBodiesFree(&b);
+}
+END_TEST
+
+TEST_SUITE(tree) {
+  Suite *suite = suite_create("bodies/tree");
+  TCase *tc    = tcase_create("tree");
+  tcase_set_timeout(tc, 60);
+  tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
+  tcase_add_loop_test(tc, reactions_are_those_of_absolute_coordinates, 0, 14);
+#ifdef CPODES_MECHANISMS_READ
+  tcase_add_loop_test(tc, loops_move_as_in_absolute_coordinates, 0, 7);
+#endif
+  tcase_add_loop_test(tc, every_component_has_a_name, 0, CP_JOINT_FIXED + 1);
+  tcase_add_test(tc, springs_count_turns);
+  tcase_add_test(tc, what_cannot_move_stays_in_absolute_coordinates);
+  suite_add_tcase(suite, tc);
+  return suite;
+}
