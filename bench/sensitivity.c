@@ -7,8 +7,7 @@
  *
  *   - Ns forward sensitivities, relative to Ns times a run of the states alone;
  *   - the gradient of one functional for all 100 parameters, by the adjoint method, relative to one
- *     forward run, and compared with forward sensitivities for three of them;
- *   - bytes of an adjoint run for several numbers of steps between checkpoints. */
+ *     forward run, and compared with forward sensitivities for three of them. */
 #include "check.h"
 #include "mech.h"
 #include "options.h"
@@ -110,16 +109,15 @@ typedef struct {
   CPParameters parameters;
   CPSens sens;
   N_Vector y0, y, *s;
-  int lmm, Ns;
+  int Ns;
   double seconds; /* of CPU time, of the newest run */
 } Run;
 
 static const sunrealtype t_end = 1.0, tol = 1.0e-6;
 
-static void open_run(Run *run, int lmm, int Ns, const int *plist) {
+static void open_run(Run *run, const char *method, int Ns, const int *plist) {
   memset(run, 0, sizeof *run);
   Model *model = &run->model;
-  run->lmm     = lmm;
   run->Ns      = Ns;
   run->ctx     = check_context();
   model->chain = CHECK_POINTER(bending_chain_create(MASSES, 9.81, 10.0, 0.1));
@@ -144,11 +142,11 @@ static void open_run(Run *run, int lmm, int Ns, const int *plist) {
   run->y               = CHECK_POINTER(N_VClone(run->y0));
   bending_chain_initial(model->chain, 0.5, run->y0);
   run->mech = create_mech(&outer, run->y0, run->ctx);
-  run->mem  = CHECK_POINTER(CPIntegratorCreate(lmm == CV_BDF ? "BDF" : "ADAMS", run->ctx));
+  run->mem  = CHECK_POINTER(CPIntegratorCreate(method, run->ctx));
   CHECK(CPMechSetUserData(run->mech, model));
   CHECK(CPMechAttach(run->mech, run->mem, 0.0, run->y0));
   CHECK(CPIntegratorSStolerances(run->mem, tol, tol));
-  CHECK(CVodeSetMaxNumSteps(CPIntegratorGetCVodeMem(run->mem), 1000000));
+  CHECK(CPIntegratorSetMaxNumSteps(run->mem, 1000000));
   CHECK(CPMechSetParamPartialsFn(run->mech, parameters));
   run->parameters =
       (CPParameters){CP_SIZED(CPParameters), .n = NP, .values = model->p, .pbar = model->one};
@@ -189,8 +187,8 @@ static void forward(Run *run) {
 }
 
 static void adjoint(Run *run, long int steps, sunrealtype *G, sunrealtype *dG) {
-  const CPGradientOptions options = {CP_SIZED(CPGradientOptions), .steps = steps, .lmm = CV_ADAMS,
-                                     .reltol = tol, .abstol = tol};
+  const CPGradientOptions options = {CP_SIZED(CPGradientOptions), .steps = steps, .reltol = tol,
+                                     .abstol = tol};
   restart(run);
   const double start = cpu();
   CHECK(CPIntegratorGradient(run->mem, t_end, &functional, &run->parameters, &options, G, dG, NULL));
@@ -200,41 +198,41 @@ static void adjoint(Run *run, long int steps, sunrealtype *G, sunrealtype *dG) {
 /* ---- tables ---- */
 
 static long int steps_of(const Run *run) {
-  long int steps = 0;
-  CHECK(CVodeGetNumSteps(CPIntegratorGetCVodeMem(run->mem), &steps));
-  return steps;
+  sunrealtype steps = 0.0;
+  CHECK(CPObjectGetStat(CP_OBJECT(run->mem), "steps", &steps));
+  return (long int)steps;
 }
 
-static void cost_of_forward(int lmm, int rounds) {
+static void cost_of_forward(const char *method, int rounds) {
   const int counts[] = {1, 2, 4, 8, 16};
   printf("%-5s %4s %8s %10s %22s\n", "", "Ns", "steps", "CPU [s]", "(run - states)/(Ns states)");
   for (size_t k = 0; k < sizeof counts / sizeof counts[0]; k++) {
     Run states, run;
     double least_states = INFINITY, least = INFINITY;
-    open_run(&states, lmm, 0, NULL);
-    open_run(&run, lmm, counts[k], NULL);
+    open_run(&states, method, 0, NULL);
+    open_run(&run, method, counts[k], NULL);
     for (int i = 0; i < rounds; i++) {
       forward(&states);
       forward(&run);
       least_states = fmin(least_states, states.seconds);
       least        = fmin(least, run.seconds);
     }
-    printf("%-5s %4d %8ld %10.4f %22.2f\n", lmm == CV_BDF ? "BDF" : "Adams", counts[k],
-           steps_of(&run), least, (least - least_states) / (counts[k] * least_states));
+    printf("%-5s %4d %8ld %10.4f %22.2f\n", method, counts[k], steps_of(&run), least,
+           (least - least_states) / (counts[k] * least_states));
     close_run(&states);
     close_run(&run);
   }
 }
 
-static void cost_of_adjoint(int lmm, int rounds) {
+static void cost_of_adjoint(const char *method, int rounds) {
   const int plist[] = {0, 24, 60};
   Run states, run, few;
   sunrealtype G, dG[NP];
   double least_states = INFINITY, least = INFINITY, off = 0.0, size = 0.0;
-  open_run(&states, lmm, 0, NULL);
-  open_run(&run, lmm, 0, NULL);
-  open_run(&few, lmm, 3, plist);
-  CHECK(CVodeSetSensErrCon(CPIntegratorGetCVodeMem(few.mem), SUNTRUE));
+  open_run(&states, method, 0, NULL);
+  open_run(&run, method, 0, NULL);
+  open_run(&few, method, 3, plist);
+  CHECK(CPSensSetErrCon(few.sens, SUNTRUE));
   for (int i = 0; i < rounds; i++) {
     forward(&states);
     adjoint(&run, 150, &G, dG);
@@ -249,39 +247,19 @@ static void cost_of_adjoint(int lmm, int rounds) {
   }
   printf(
       "%-5s gradient by %d parameters: %.2f forward runs (%.4f s of %.4f s), off forward by %.1e\n",
-      lmm == CV_BDF ? "BDF" : "Adams", NP, least / least_states, least, least_states, off / size);
+      method, NP, least / least_states, least, least_states, off / size);
   close_run(&states);
   close_run(&run);
   close_run(&few);
 }
 
-/* The bytes of checkpoints and interpolation at the end of the forward run */
-static void memory_of_adjoint(int lmm) {
-  const int settings[] = {10, 50, 250, 1250};
-  printf("%-5s %8s %8s %12s %12s\n", "", "steps", "between", "checkpoints", "kilobytes");
-  for (size_t k = 0; k < sizeof settings / sizeof settings[0]; k++) {
-    Run run;
-    sunrealtype t;
-    int ncheck = 0;
-    open_run(&run, lmm, 0, NULL);
-    const size_t before = heap_in_use();
-    CHECK(CVodeAdjInit(CPIntegratorGetCVodeMem(run.mem), settings[k], CV_POLYNOMIAL));
-    CHECK(CVodeF(CPIntegratorGetCVodeMem(run.mem), t_end, run.y, &t, CV_NORMAL, &ncheck));
-    printf("%-5s %8ld %8d %12d %12.0f\n", lmm == CV_BDF ? "BDF" : "Adams", steps_of(&run),
-           settings[k], ncheck, (double)(heap_in_use() - before) / 1024.0);
-    close_run(&run);
-  }
-}
-
 int main(int argc, char **argv) {
-  Options options =
-      options_parse(argc, argv, "cost and memory of sensitivities", "forward, adjoint, memory", 3);
-  const int lmm[]  = {CV_BDF, CV_ADAMS};
-  const int rounds = options.repeat > 0 ? options.repeat : 1;
-  for (int k = 0; k < 2; k++) {
-    if (options_select(&options, "forward")) cost_of_forward(lmm[k], rounds);
-    if (options_select(&options, "adjoint")) cost_of_adjoint(lmm[k], rounds);
-    if (options_select(&options, "memory")) memory_of_adjoint(lmm[k]);
+  Options options = options_parse(argc, argv, "cost of sensitivities", "forward, adjoint", 2);
+  static const char *const methods[] = {"BDF", "ADAMS", "RADAU", "DOP853"};
+  const int rounds                   = options.repeat > 0 ? options.repeat : 1;
+  for (size_t k = 0; k < sizeof methods / sizeof *methods; k++) {
+    if (options_select(&options, "forward")) cost_of_forward(methods[k], rounds);
+    if (options_select(&options, "adjoint")) cost_of_adjoint(methods[k], rounds);
   }
   options_close(&options);
   return 0;

@@ -344,17 +344,14 @@ static int backwards(Backwards *b, sunrealtype t1, N_Vector *y0S) {
 static int checkArguments(CPContact c, sunrealtype t1, const CPFunctional *F,
                           const CPParameters *parameters, const CPGradientOptions *options,
                           const sunrealtype *G, const sunrealtype *dG, const char *function) {
-  long int steps = 0;
+  sunrealtype steps = 0;
   if (!CPMechIsAttached(c->mech) || !c->integrator || c->sens.spent)
     return cpReport(&c->log, CP_NO_INIT, function, "call CPSessionStart first");
-  if (!CPIntegratorGetCVodeMem(c->integrator))
-    return cpReport(&c->log, CP_NOT_SUPPORTED, function,
-                    "one-step methods have no sensitivities: use BDF or ADAMS");
   if (c->dense > 0)
     return cpReport(&c->log, CP_NOT_SUPPORTED, function,
                     "time stepping (CPContactSetTimeStepping) has no sensitivities");
-  if (CVodeGetNumSteps(CPIntegratorGetCVodeMem(c->integrator), &steps) || steps > 0 ||
-      c->t != c->t_first || c->sens.Ns > 0)
+  CPObjectGetStat(CP_OBJECT(c->integrator), "steps", &steps);
+  if (steps > 0 || c->t != c->t_first || c->sens.Ns > 0)
     return cpReport(
         &c->log, CP_TOO_LATE, function,
         "steps have been taken, or there are forward sensitivities: call CPSessionStart again");

@@ -107,7 +107,7 @@ int main(void) {
   CPModelFree(&made);
   CHECK(CPMechSetUserData(mech, p));
   CPContact contact = CPContactCreate(mech, 1, &floor);
-  CPSession session = CPSessionCreate("ADAMS", ctx);
+  CPSession session = CPSessionCreate("DOP853", ctx);
   CHECK_NEW(contact);
   CHECK_NEW(session);
   CHECK(CPContactSetLawFn(contact, law, p));

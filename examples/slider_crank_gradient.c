@@ -59,7 +59,7 @@ int main(void) {
   CHECK_NEW(made);
   CPMech mech = CPMechCreate(made, y, ctx);
   CPModelFree(&made);
-  CPIntegrator mem = CPIntegratorCreate("ADAMS", ctx);
+  CPIntegrator mem = CPIntegratorCreate("DOP853", ctx);
   CHECK_NEW(mech);
   CHECK_NEW(mem);
   CHECK(CPMechSetUserData(mech, &crank));

@@ -293,7 +293,8 @@ int cpSensTest(CPSens sens, const char *function) {
 int cpSensOff(CPIntegrator mem) {
   if (!mem->sens || cpSensOf(mem)->off) return CP_SUCCESS;
   cpSensOf(mem)->off = 1;
-  return CVodeSensToggleOff(((CPMultistep)mem)->cvode_mem);
+  return mem->ops->multistep ? CVodeSensToggleOff(((CPMultistep)mem)->cvode_mem)
+                             : mem->ops->carry(mem, NULL);
 }
 
 /* CVODES tells only by an error code whether it has sensitivities. */

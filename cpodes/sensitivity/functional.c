@@ -94,41 +94,73 @@ long int cpFunctionalMaxSteps(const CPFunctional *F) {
   return F->mxsteps > 0 ? F->mxsteps : 1000000;
 }
 
-int cpFunctionalMarch(CPFunctionalRun *w, sunrealtype t1, int *ncheck) {
+int cpFunctionalTimes(CPIntegrator mem, const CPFunctional *F, sunrealtype t0, sunrealtype t1,
+                      const char *function) {
+  const sunrealtype dir = t1 > t0 ? 1.0 : -1.0;
+  sunrealtype before    = t0;
+  if (!F->times) return CP_SUCCESS;
+  if (!F->end || F->ntimes <= 0)
+    return cpRefuse(&mem->log, function, "F->times needs F->end, and ntimes > 0: %d", F->ntimes);
+  for (int j = 0; j < F->ntimes; before = F->times[j++])
+    if (!((F->times[j] - before) * dir >= 0.0 && (t1 - F->times[j]) * dir >= 0.0) ||
+        (j > 0 && F->times[j] == before))
+      return cpRefuse(&mem->log, function,
+                      "F->times must lead from t0 = %.15g to t1 = %.15g: times[%d] = %.15g", t0, t1,
+                      j, F->times[j]);
+  return CP_SUCCESS;
+}
+
+/* Adds the end terms at times up to now, where the run is. *next: the first of them */
+static int addEnds(CPFunctionalRun *w, sunrealtype now, sunrealtype t1, int *next) {
   const CPIntegrator mem = w->mem;
   const CPFunctional *F  = w->F;
-  sunrealtype before = mem->t, t = before;
+  const int count        = !F->end ? 0 : F->times ? F->ntimes : 1;
+  int flag               = CP_SUCCESS;
+  for (; !flag && *next < count; ++*next) {
+    const sunrealtype t = F->times ? F->times[*next] : t1;
+    if ((now - t) * (t1 - mem->t0) < 0.0) break;
+    if (t == now) N_VScale(1.0, mem->y, w->y);
+    else flag = CPIntegratorGetDky(mem, t, 0, w->y);
+    if (!flag && w->dG) flag = CPSensGetDky(mem->sens, t == now ? mem->t : t, 0, w->yS);
+    if (!flag) flag = add(w, F->end, F->end_grad, "end term", t, 1.0);
+  }
+  return flag;
+}
+
+int cpFunctionalMarch(CPFunctionalRun *w, sunrealtype t1, CPTape *tape) {
+  const CPIntegrator mem = w->mem;
+  const CPFunctional *F  = w->F;
+  sunrealtype t          = mem->t;
+  int next = 0, ends = cpStepperIsThere(t, t1);
   memset(w->G, 0, (size_t)F->ng * sizeof *w->G);
   if (w->dG) memset(w->dG, 0, (size_t)F->ng * (size_t)w->Np * sizeof *w->dG);
-  N_VScale(1.0, mem->y, w->y1);
-  int flag = mem->ops->stop(mem, t1, w->function);
+  int flag = cpFunctionalTimes(mem, F, t, t1, w->function);
+  if (!flag) flag = mem->ops->stop(mem, t1, w->function);
   if (flag) return flag;
-  for (long int left = cpFunctionalMaxSteps(F); !flag && (t1 - t) * (t1 - mem->t0) > 0.0; left--) {
+  flag = addEnds(w, ends ? t1 : t, t1, &next);
+  for (long int left = cpFunctionalMaxSteps(F); !flag && !ends; left--) {
+    const sunrealtype before = mem->t;
     if (left == 0) {
       flag = cpReport(&mem->log, CV_TOO_MUCH_WORK, w->function,
                       "%ld steps have reached t = %.15g, not t1 = %.15g (CPFunctional's mxsteps)",
-                      cpFunctionalMaxSteps(F), t, t1);
+                      cpFunctionalMaxSteps(F), before, t1);
       break;
     }
-    flag = ncheck ? cpForwards((CPMultistep)mem, t1, w->y1, &t, CV_ONE_STEP, ncheck, w->function)
-                  : CPIntegratorEvolve(mem, t1, w->y1, &t, CV_ONE_STEP);
+    flag = CPIntegratorEvolve(mem, t1, w->y1, &t, CV_ONE_STEP);
+    ends = flag == CV_TSTOP_RETURN;
     if (flag > 0) flag = CP_SUCCESS; /* t1, or a root on the way */
-    const sunrealtype middle = (before + t) / 2, half = (t - before) / 2;
-    for (int k = 0; !flag && F->integrand && k < NODES; k++) {
+    const sunrealtype middle = (before + mem->t) / 2, half = (mem->t - before) / 2;
+    for (int k = 0; !flag && half != 0.0 && F->integrand && k < NODES; k++) {
       const sunrealtype x = k % 2 ? node_at[k / 2] : -node_at[k / 2], tk = middle + half * x;
       flag = CPIntegratorGetDky(mem, tk, 0, w->y);
       if (!flag && w->dG) flag = CPSensGetDky(mem->sens, tk, 0, w->yS);
       if (!flag)
         flag = add(w, F->integrand, F->integrand_grad, "integrand", tk, half * node_weight[k / 2]);
     }
-    before = t;
+    if (!flag) flag = addEnds(w, ends ? t1 : mem->t, t1, &next);
+    if (!flag && tape && half != 0.0) flag = cpTapeRecord(tape, before);
   }
   if (flag) mem->ops->stop(mem, copysign(INFINITY, t1 - mem->t0), w->function); /* not reached */
-  if (!flag && F->end) {
-    N_VScale(1.0, w->y1, w->y);
-    if (w->dG) flag = CPSensGetDky(mem->sens, t, 0, w->yS);
-    if (!flag) flag = add(w, F->end, F->end_grad, "end term", t1, 1.0);
-  }
   return flag;
 }
 
@@ -216,11 +248,7 @@ int CPIntegratorGradient(CPIntegrator mem, sunrealtype t1, const CPFunctional *F
     w.params = &own;
   }
   if (w.params) w.Np = w.params->Ns;
-  if (!forwards && !mem->ops->multistep)
-    flag = cpReport(log, CP_NOT_SUPPORTED, __func__,
-                    "the method %s has forward gradients: CP_GRADIENT_FORWARD",
-                    mem->ops->method(mem, NULL, NULL, NULL));
-  else if (!forwards) flag = cpGradientAdjoint(&w, t1, options, y0S, dG, gradient);
+  if (!forwards) flag = cpGradientAdjoint(&w, t1, options, y0S, dG, gradient);
   else flag = sens || !parameters ? forward(&w, t1, dG) : forwardAlone(&w, t1, parameters, dG);
   cpParamsFree(&own);
   return flag;

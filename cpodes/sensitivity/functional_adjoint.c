@@ -1,10 +1,11 @@
-/* Functionals and their gradients by adjoint sensitivities, with one backward problem of CVODES for
- * each functional:
+/* Functionals and their gradients by adjoint sensitivities: for each functional, from t1 back to t0,
  *
- *   l' = -J^T l - dh/dy,   l(t1) = dg/dy,   q' = -(l^T df/dp + dh/dp),   q(t1) = 0
- *   dG/dp = dg/dp + q(t0) + l(t0)^T dy0/dp
+ *   l' = -J^T l - dh/dy,   l(t1) = 0,   q' = -(l^T df/dp + dh/dp),   q(t1) = 0,
+ *   l <- l + dg/dy and dG/dp <- dG/dp + dg/dp at the times of end terms,
+ *   dG/dp <- dG/dp + q(t0) + l(t0)^T dy0/dp,
  *
- * at forward states that are projected onto the manifold. */
+ * along the forward run, which a tape keeps as polynomials, at states that are projected onto the manifold. All functionals
+ * are one system of equations of a one-step method, with which they share the states and their factors. */
 #include "functional_impl.h"
 
 #include "cpodes/base/differences.h"
@@ -13,32 +14,24 @@
 #include <nvector/nvector_serial.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sunlinsol/sunlinsol_dense.h>
-#include <sunmatrix/sunmatrix_dense.h>
-#include <sunnonlinsol/sunnonlinsol_fixedpoint.h>
+#include <sunmatrix/sunmatrix_sparse.h>
 
-#define DEFAULT_STEPS 150
-/* CVODES' interpolating polynomials have one point more than their order, which is at most 12. */
-#define LEAST_STEPS       13
+#define DEFAULT_STEPS     150
 #define DEFAULT_TOLERANCE SUN_RCONST(1.0e-8)
 
 typedef struct {
   CPFunctionalRun run; /* the forward run */
   CPGradientOptions o;
-  N_Vector Jl, f, q; /* [n] J^T l and f; [Np] for quadratures */
+  CPTape tape;
+  CPIntegrator back; /* from t1 to t0 */
+  int N;             /* l [n] and q [N - n] of a functional; q is empty without parameters */
+  N_Vector Z;        /* [ng N] (l, q) of all functionals */
+  N_Vector l, Jl, f; /* [n] l of one functional, J^T l, and f */
   sunrealtype *lfp;  /* [Np] l^T df/dp */
   N_Vector unit;     /* [ng] a unit vector */
+  long int taken;    /* steps back */
+  int cause; /* code of the latest failure of the right-hand side, with its reason in mem->text; or 0 */
 } Adjoint;
-
-/* The backward problem of functional k. */
-typedef struct {
-  Adjoint *a;
-  int k, which; /* which: CVODES' index of the problem */
-  N_Vector l, q;
-  sunrealtype good,
-      stuck; /* latest time when its right-hand side was evaluated, and when it has failed since */
-  int failures; /* number of failures near there */
-} Problem;
 
 /* ---- differences ---- */
 
@@ -97,262 +90,297 @@ static int integrandGradient(Adjoint *a, sunrealtype t, int k) {
 
 /* ---- right-hand sides ---- */
 
-/* Computes a->Jl = J^T l if states is set, and a->lfp = l^T df/dp if parameters is set, at (t,
- * run.y). */
-static int products(Adjoint *a, sunrealtype t, N_Vector l, int states, int parameters) {
+/* Computes a->Jl = J^T l and a->lfp = l^T df/dp at (t, run.y). */
+static int products(Adjoint *a, sunrealtype t, N_Vector l) {
   CPFunctionalRun *w        = &a->run;
-  const CPMultistep mem     = (CPMultistep)w->mem;
-  const CPSensSystem *model = mem->base.system.sens;
+  const CPIntegrator mem    = w->mem;
+  const CPSensSystem *model = mem->system.sens;
   int flag                  = CP_SUCCESS;
   memset(a->lfp, 0, (size_t)w->Np * sizeof *a->lfp);
   N_VConst(0.0, a->Jl);
   if (a->o.adjoint) return a->o.adjoint(t, w->y, l, a->Jl, a->lfp, a->o.user_data);
-  if (model && model->transposes(mem->base.system.data))
-    return model->products(t, w->y, l, states ? a->Jl : NULL,
-                           parameters && w->params ? a->lfp : NULL, mem->base.system.data);
-  if (states) flag = gradientOf(mem->base.f, cpUserData(mem), t, w->y, l, a->f, a->Jl);
-  if (!flag && parameters)
-    flag = parametersOf(w->params, mem->base.f, cpUserData(mem), t, w->y, l, a->f, w->gy, a->lfp);
+  if (model && model->transposes(mem->system.data))
+    return model->products(t, w->y, l, a->Jl, w->params ? a->lfp : NULL, mem->system.data);
+  flag = gradientOf(mem->f, mem->ops->data(mem), t, w->y, l, a->f, a->Jl);
+  if (!flag)
+    flag = parametersOf(w->params, mem->f, mem->ops->data(mem), t, w->y, l, a->f, w->gy, a->lfp);
   return flag;
 }
 
-/* If a right-hand side fails recoverably from some time on, CVODES approaches that time as far as
- * roundoff allows, and then takes steps that do not change t, up to its limit. So more than
- * CP_CREEPING failures end the run if they are within the roundoff of good values and
- * of each other. */
-
-static int isStuck(Problem *problem, sunrealtype t) {
-  const sunrealtype near = CP_FUZZ * fabs(t);
-  if (fabs(t - problem->good) > near) return 0;
-  problem->failures = fabs(t - problem->stuck) > near ? 1 : problem->failures + 1;
-  problem->stuck    = t;
-  return problem->failures > CP_CREEPING;
+/* run.y <- the projected state at t. The result must depend on t only. */
+static int stateAt(Adjoint *a, sunrealtype t) {
+  CPFunctionalRun *w     = &a->run;
+  const CPIntegrator mem = w->mem;
+  cpTapeState(&a->tape, t, w->y);
+  if (!mem->P) return CP_SUCCESS;
+  cpStepperEnter(mem);
+  int flag = cpStepperWeights(mem, w->y, mem->ewt);
+  cpWorkForget(mem->out);
+  if (!flag) flag = cpProject(mem->out, t, w->y, mem->ewt, NULL, 0, &(CPProjected){0});
+  cpWorkForget(mem->out);
+  cpStepperLeave(mem, flag);
+  if (flag)
+    cpWrite(mem->text, "the state at t = %.10g cannot be projected: %s", t, cpWorkText(mem->out));
+  return flag;
 }
 
-/* l' = -J^T l - dh/dy. SUNDIALS' fixed-point solver takes a fatal failure for a convergence
- * failure, so all calls after it fail as well. */
-static int backward(sunrealtype t, N_Vector y, N_Vector l, N_Vector ldot, void *data) {
-  Problem *problem      = data;
-  Adjoint *a            = problem->a;
-  const CPMultistep mem = (CPMultistep)a->run.mem;
-  const char *reason    = NULL;
-  long int nst          = 0;
-  if (mem->failure.fatal) return CP_SELFCHECK_FAIL;
-  /* CVODES' limit applies between two checkpoints. This one applies to the whole backward
-   * problem. */
-  CVodeGetNumSteps(CVodeGetAdjCVodeBmem(mem->cvode_mem, problem->which), &nst);
-  if (nst >= cpFunctionalMaxSteps(a->run.F)) {
-    cpWrite(mem->base.text,
-            "%ld steps have taken the backward problem of functional %d to t = %.15g only "
-            "(CPFunctional's mxsteps)",
-            cpFunctionalMaxSteps(a->run.F), problem->k, t);
-    return cpFatal(mem, CV_TOO_MUCH_WORK);
-  }
-  int flag = cpForwardState(mem, t, y, a->run.y, a->run.function);
-  if (!flag) flag = products(a, t, l, 1, 0);
-  if (!flag) flag = integrandGradient(a, t, problem->k);
-  if (!flag) N_VLinearSum(-1.0, a->Jl, -1.0, a->run.gy, ldot);
-  if (!flag && !cpVectorFinite(ldot)) flag = 1; /* CVODES' difference Jacobian would not notice */
-  if (!flag) problem->good = t;
-  if (flag == 0 || mem->failure.fatal || (flag > 0 && !isStuck(problem, t))) return flag;
-  const int code = cpStepperCause(&mem->base, &reason);
-  if (code) cpWrite(mem->base.text, "%s", reason);
+/* Notes why functional k's equations failed at t. */
+static int failed(Adjoint *a, sunrealtype t, int k, int flag) {
+  const CPIntegrator mem = a->run.mem;
+  const char *reason     = NULL;
+  const int code         = cpStepperCause(mem, &reason);
+  if (code) cpWrite(mem->text, "%s", reason);
   else
-    cpWrite(mem->base.text, "at t = %.10g: the backward problem of functional %d failed%s (%d)", t,
-            problem->k, flag < 0 ? "" : " recoverably, again and again", flag);
-  return cpFatal(mem, code ? code : flag < 0 ? CV_RHSFUNC_FAIL : CV_REPTD_RHSFUNC_ERR);
-}
-
-/* q' = -(l^T df/dp + dh/dp) */
-static int quadrature(sunrealtype t, N_Vector y, N_Vector l, N_Vector qdot, void *data) {
-  const Problem *problem = data;
-  Adjoint *a             = problem->a;
-  int flag               = cpForwardState((CPMultistep)a->run.mem, t, y, a->run.y, a->run.function);
-  if (!flag) flag = products(a, t, l, 0, 1);
-  if (!flag) flag = integrandGradient(a, t, problem->k);
-  for (int i = 0; i < a->run.Np; i++) N_VGetArrayPointer(qdot)[i] = -a->lfp[i] - a->run.gp[i];
+    cpWrite(mem->text, "at t = %.10g: the backward problem of functional %d failed%s (%d)", t, k,
+            flag < 0 ? "" : " recoverably, again and again", flag);
+  a->cause = code ? code : flag < 0 ? CV_RHSFUNC_FAIL : CV_REPTD_RHSFUNC_ERR;
   return flag;
 }
 
-/* ---- backward problems ---- */
-
-static void destroySolver(void *NLS) { SUNNonlinSolFree(NLS); }
-static void destroyMatrix(void *J) { SUNMatDestroy(J); }
-static void destroyLinearSolver(void *LS) { SUNLinSolFree(LS); }
-
-/* Sets fixed-point iteration, or Newton's with a dense matrix. */
-static int setSolvers(const Problem *problem) {
-  CPArena *arena        = &problem->a->run.arena;
-  const CPMultistep mem = (CPMultistep)problem->a->run.mem;
-  if (problem->a->o.lmm == CV_ADAMS) {
-    SUNNonlinearSolver fixed =
-        cpArenaOwn(arena, SUNNonlinSol_FixedPoint(problem->l, 0, mem->base.ctx), destroySolver);
-    return fixed ? CVodeSetNonlinearSolverB(mem->cvode_mem, problem->which, fixed) : CP_MEM_FAIL;
+static int backward(sunrealtype t, N_Vector Z, N_Vector Zdot, void *data) {
+  Adjoint *a         = data;
+  CPFunctionalRun *w = &a->run;
+  const size_t n     = a->tape.n;
+  int flag           = stateAt(a, t);
+  if (flag) return a->cause = flag < 0 ? flag : CP_OUTPUT_PROJ_FAIL, flag;
+  for (int k = 0; k < w->F->ng; k++) {
+    const sunrealtype *z = N_VGetArrayPointer(Z) + (size_t)k * (size_t)a->N;
+    sunrealtype *zdot = N_VGetArrayPointer(Zdot) + (size_t)k * (size_t)a->N, *qdot = zdot + n;
+    memcpy(N_VGetArrayPointer(a->l), z, n * sizeof *z);
+    flag = products(a, t, a->l);
+    if (!flag) flag = integrandGradient(a, t, k);
+    if (!flag && !(cpVectorFinite(a->Jl) && cpVectorFinite(w->gy))) flag = 1;
+    if (flag) return failed(a, t, k, flag);
+    const sunrealtype *Jl = N_VGetArrayPointer(a->Jl), *gy = N_VGetArrayPointer(w->gy);
+    for (size_t j = 0; j < n; j++) zdot[j] = -Jl[j] - gy[j];
+    for (int i = 0; w->params && i < w->Np; i++) qdot[i] = -a->lfp[i] - w->gp[i];
   }
-  const sunindextype n = N_VGetLength(problem->l);
-  SUNMatrix J          = cpArenaOwn(arena, SUNDenseMatrix(n, n, mem->base.ctx), destroyMatrix);
-  SUNLinearSolver LS =
-      J ? cpArenaOwn(arena, SUNLinSol_Dense(problem->l, J, mem->base.ctx), destroyLinearSolver)
-        : NULL;
-  /* The codes of CVODES' linear solver interface differ from CVode's. */
-  return LS && !CVodeSetLinearSolverB(mem->cvode_mem, problem->which, LS, J) ? CP_SUCCESS
-                                                                             : CP_MEM_FAIL;
+  return CP_SUCCESS;
 }
 
-/* Sets l(t1) = dg/dy, q(t1) = 0, dG = dg/dp, tolerances and solvers. The default absolute tolerance
- * is reltol times the larger one of |l| and |dh/dy| at t1. */
-static int begin(Problem *problem, sunrealtype t1, sunrealtype *dG) {
-  Adjoint *a         = problem->a;
+/* At the time of an end term: l += dg/dy, dG += dg/dp. */
+static int addEnds(Adjoint *a, sunrealtype t, sunrealtype *dG) {
   CPFunctionalRun *w = &a->run;
-  void *cvode_mem    = ((CPMultistep)w->mem)->cvode_mem;
-  problem->l         = cpArenaVector(&w->arena, w->y);
-  problem->q         = cpArenaVector(&w->arena, a->q);
-  if (!problem->l || !problem->q)
-    return cpReport(&w->mem->log, CP_MEM_FAIL, w->function, "no memory for a backward problem");
-  N_VScale(1.0, w->y1, w->y);
-  CPLog *log = &w->mem->log;
-  int flag   = cpCallUser(log, gradient(a, w->F->end, w->F->end_grad, t1, problem->k));
-  flag       = cpFunctionalResult(w, flag, t1, "gradient of the end term");
-  if (flag) return flag;
-  for (int i = 0; w->params && i < w->Np; i++) dG[i] = w->gp[i];
-  N_VScale(1.0, w->gy, problem->l);
-  N_VConst(0.0, problem->q);
-  flag = cpCallUser(log, integrandGradient(a, t1, problem->k));
-  flag = cpFunctionalResult(w, flag, t1, "gradient of the integrand");
-  if (flag) return flag;
-  const sunrealtype size   = fmax(N_VMaxNorm(problem->l), N_VMaxNorm(w->gy));
+  if (!w->F->end) return CP_SUCCESS;
+  for (int k = 0; k < w->F->ng; k++) {
+    sunrealtype *l = N_VGetArrayPointer(a->Z) + (size_t)k * (size_t)a->N;
+    int flag       = stateAt(a, t);
+    if (flag) return cpReport(&w->mem->log, -abs(flag), w->function, "%s", w->mem->text);
+    flag = cpCallUser(&w->mem->log, gradient(a, w->F->end, w->F->end_grad, t, k));
+    flag = cpFunctionalResult(w, flag, t, "gradient of the end term");
+    if (flag) return flag;
+    for (size_t j = 0; j < a->tape.n; j++) l[j] += N_VGetArrayPointer(w->gy)[j];
+    for (int i = 0; w->params && i < w->Np; i++) dG[k * w->Np + i] += w->gp[i];
+  }
+  return CP_SUCCESS;
+}
+
+/* The default absolute tolerance of functional k is reltol times the larger one of |l| and |dh/dy| at the start; that of
+ * q_i is divided by the size of the parameter, as those of sensitivities are. */
+static int setTolerances(Adjoint *a, sunrealtype t) {
+  CPFunctionalRun *w       = &a->run;
   const sunrealtype reltol = a->o.reltol > 0.0 ? a->o.reltol : DEFAULT_TOLERANCE;
-  const sunrealtype abstol = a->o.abstol > 0.0 ? a->o.abstol : reltol * (size > 0.0 ? size : 1.0);
-  flag                     = CVodeCreateB(cvode_mem, a->o.lmm, &problem->which);
-  const int which          = problem->which;
-  if (!flag) flag = CVodeInitB(cvode_mem, which, backward, t1, problem->l);
-  if (!flag) flag = CVodeSetUserDataB(cvode_mem, which, problem);
-  if (!flag) flag = CVodeSStolerancesB(cvode_mem, which, reltol, abstol);
-  if (!flag) flag = CVodeSetMaxNumStepsB(cvode_mem, which, cpFunctionalMaxSteps(w->F));
-  if (!flag) flag = setSolvers(problem);
-  if (!flag && w->params) flag = CVodeQuadInitB(cvode_mem, which, quadrature, problem->q);
-  if (!flag && w->params) flag = CVodeQuadSStolerancesB(cvode_mem, which, reltol, abstol);
-  if (!flag && w->params) flag = CVodeSetQuadErrConB(cvode_mem, which, SUNTRUE);
-  return flag ? cpReport(&w->mem->log, flag, w->function, "a backward problem could not be set up")
+  N_Vector abstol          = N_VClone(a->Z);
+  int flag                 = abstol ? stateAt(a, t) : CP_MEM_FAIL;
+  for (int k = 0; k < w->F->ng && !flag; k++) {
+    const sunrealtype *l = N_VGetArrayPointer(a->Z) + (size_t)k * (size_t)a->N;
+    sunrealtype *tol     = N_VGetArrayPointer(abstol) + (size_t)k * (size_t)a->N;
+    flag                 = cpCallUser(&w->mem->log, integrandGradient(a, t, k));
+    if (flag) break;
+    sunrealtype size = N_VMaxNorm(w->gy);
+    for (size_t j = 0; j < a->tape.n; j++) size = fmax(size, fabs(l[j]));
+    const sunrealtype least = a->o.abstol > 0.0 ? a->o.abstol : reltol * (size > 0.0 ? size : 1.0);
+    for (size_t j = 0; j < (size_t)a->N; j++)
+      tol[j] = j < a->tape.n ? least : least / w->params->pbar[j - a->tape.n];
+  }
+  if (flag && flag != CP_MEM_FAIL)
+    flag = cpFunctionalResult(w, flag, t, "gradient of the integrand");
+  if (!flag) flag = CPIntegratorSVtolerances(a->back, reltol, abstol);
+  if (abstol) N_VDestroy(abstol);
+  return flag;
+}
+
+/* RADAU's Jacobian consists of the blocks -J^T and -df/dp^T of each functional, whose columns are differenced together. */
+static int setPattern(Adjoint *a) {
+  const sunindextype n = (sunindextype)a->tape.n, N = a->N, all = N * a->run.F->ng;
+  SUNMatrix J = SUNSparseMatrix(all, all, n * all, CSC_MAT, a->run.mem->ctx);
+  if (!J) return CP_MEM_FAIL;
+  sunindextype *start = SUNSparseMatrix_IndexPointers(J), *row = SUNSparseMatrix_IndexValues(J),
+               at = 0;
+  for (sunindextype j = 0; j < all; j++) {
+    start[j] = at;
+    for (sunindextype i = 0; j % N < n && i < N; i++) row[at++] = j - j % N + i;
+  }
+  start[all]     = at;
+  const int flag = CPIntegratorSetJacFn(a->back, J, NULL);
+  SUNMatDestroy(J);
+  return flag;
+}
+
+/* The backward run takes the forward one's kind of method. */
+static int create(Adjoint *a, sunrealtype t) {
+  const CPIntegrator mem   = a->run.mem;
+  const CPIteration how    = mem->ops->iteration(mem);
+  const int is_stiff       = how == CP_IMPLICIT || how == CP_NEWTON;
+  const char *const method = a->o.method ? a->o.method : is_stiff ? "RADAU" : "DOP853";
+  a->back                  = CPIntegratorCreate(method, mem->ctx);
+  int flag                 = a->back ? CP_SUCCESS : CP_ILL_INPUT;
+  if (!flag) flag = CPIntegratorInit(a->back, backward, t, a->Z);
+  if (!flag) flag = CPIntegratorSetUserData(a->back, a);
+  if (!flag) flag = setTolerances(a, t);
+  if (!flag && a->back->ops->iteration(a->back) == CP_IMPLICIT) flag = setPattern(a);
+  return flag ? cpReport(&mem->log, flag, a->run.function,
+                         "the backward problem could not be set up: %s",
+                         CPObjectGetLastMessage(CP_OBJECT(a->back)))
               : CP_SUCCESS;
 }
 
-/* Solves all backward problems at once, since they share the forward steps that CVODES repeats.
- * Returns 0 or an error code that has been reported. */
-static int solveBackwards(Adjoint *a, sunrealtype t0, sunrealtype t1, N_Vector *y0S,
-                          sunrealtype *dG, N_Vector *gradients) {
-  CPFunctionalRun *w = &a->run;
-  const int ng       = w->F->ng;
-  Problem *problems  = cpArenaAlloc(&w->arena, (size_t)ng, sizeof *problems);
-  int flag = problems ? CP_SUCCESS : cpReport(&w->mem->log, CP_MEM_FAIL, w->function, "no memory");
-  for (int k = 0; !flag && k < ng; k++) {
-    problems[k] = (Problem){.a = a, .k = k};
-    flag        = begin(&problems[k], t1, dG ? dG + k * w->Np : NULL);
+/* Integrates back from *t to the time `to`, in the segment of the tape that is in memory. */
+static int integrate(Adjoint *a, sunrealtype *t, sunrealtype to) {
+  const CPIntegrator mem = a->run.mem;
+  if (cpStepperIsThere(*t, to)) return CP_SUCCESS;
+  a->cause = 0;
+  cpStepperEnter(mem);
+  const long int before = a->back->ops->steps(a->back),
+                 left   = cpFunctionalMaxSteps(a->run.F) - a->taken;
+  int flag              = CPIntegratorSetStopTime(a->back, to);
+  if (!flag) flag = CPIntegratorSetMaxNumSteps(a->back, left > 0 ? left : 1);
+  if (!flag) flag = CPIntegratorEvolve(a->back, to, a->Z, t, CV_NORMAL);
+  a->taken += a->back->ops->steps(a->back) - before;
+  cpStepperLeave(mem, flag);
+  if (flag >= 0) return CP_SUCCESS;
+  if (flag == CV_TOO_MUCH_WORK)
+    return cpReport(
+        &mem->log, flag, a->run.function,
+        "%ld steps have taken the backward problem to t = %.15g only (CPFunctional's mxsteps)",
+        cpFunctionalMaxSteps(a->run.F), *t);
+  if (a->cause) return cpReport(&mem->log, a->cause, a->run.function, "%s", mem->text);
+  return cpReport(&mem->log, flag, a->run.function, "the backward problem: %s",
+                  CPObjectGetLastMessage(CP_OBJECT(a->back)));
+}
+
+/* The segments from the last one to the first, and in each of them the times of end terms */
+static int solveBackwards(Adjoint *a, sunrealtype t1, sunrealtype *dG) {
+  CPFunctionalRun *w    = &a->run;
+  const CPFunctional *F = w->F;
+  const sunrealtype t0  = w->mem->t0;
+  int next = F->times ? F->ntimes - 1 : 0, flag = CP_SUCCESS, moved = 1;
+  sunrealtype t = t1;
+  for (long int k = a->tape.nsegments - 1; k >= 0 && !flag; k--) {
+    const sunrealtype begins = a->tape.begins[k];
+    if (cpStepperIsThere(begins, t) && k > 0) continue;
+    flag = cpTapeLoad(&a->tape, k, cpFunctionalMaxSteps(F));
+    for (int done = 0; !done && !flag;) {
+      const sunrealtype time = F->times && next >= 0 ? F->times[next] : t1;
+      const int ends         = next >= 0 && (time - begins) * a->tape.ordered >= 0.0;
+      const sunrealtype to   = ends ? time : begins;
+      if (!a->back && !cpStepperIsThere(t, to)) flag = create(a, t);
+      else if (moved && a->back) flag = CPIntegratorReInit(a->back, t, a->Z);
+      moved = 0;
+      if (!flag) flag = integrate(a, &t, to);
+      if (!flag && ends) flag = addEnds(a, t = time, dG), next--, moved = 1;
+      done = !ends;
+    }
   }
-  if (!flag) flag = cpBackward((CPMultistep)w->mem, t0, CV_NORMAL, w->function);
-  for (int k = 0; !flag && k < ng; k++) { /* dG += q(t0) + l(t0)^T dy0/dp */
-    const Problem *now = &problems[k];
-    sunrealtype t      = 0.0;
-    flag               = CVodeGetB(((CPMultistep)w->mem)->cvode_mem, now->which, &t, now->l);
-    if (!flag && w->params)
-      flag = CVodeGetQuadB(((CPMultistep)w->mem)->cvode_mem, now->which, &t, now->q);
-    if (flag) return cpOfCVODES((CPMultistep)w->mem, flag, w->function);
+  return flag                       ? flag
+         : !cpStepperIsThere(t, t0) ? cpReport(&w->mem->log, CP_SELFCHECK_FAIL, w->function,
+                                               "the backward problem has ended at t = %.15g", t)
+                                    : CP_SUCCESS;
+}
+
+/* dG += q(t0) + l(t0)^T dy0/dp; gradients <- P^T l(t0) */
+static int finish(Adjoint *a, N_Vector *y0S, sunrealtype *dG, N_Vector *gradients) {
+  CPFunctionalRun *w     = &a->run;
+  const CPIntegrator mem = w->mem;
+  int flag               = CP_SUCCESS;
+  for (int k = 0; !flag && k < w->F->ng; k++) {
+    const sunrealtype *z = N_VGetArrayPointer(a->Z) + (size_t)k * (size_t)a->N;
+    memcpy(N_VGetArrayPointer(a->l), z, a->tape.n * sizeof *z);
     for (int i = 0; w->params && i < w->Np; i++)
-      dG[k * w->Np + i] += N_VGetArrayPointer(now->q)[i] + (y0S ? N_VDotProd(now->l, y0S[i]) : 0.0);
+      dG[k * w->Np + i] += z[a->tape.n + (size_t)i] + (y0S ? N_VDotProd(a->l, y0S[i]) : 0.0);
     if (!gradients || !gradients[k]) continue;
-    N_VScale(1.0, now->l, gradients[k]);
-    flag = cpProjectGradient((CPMultistep)w->mem, t, w->mem->y0, gradients[k], w->function);
+    cpTapeState(&a->tape, mem->t0, w->y); /* that of the start */
+    flag = cpStepperWeights(mem, w->y, mem->ewt);
+    cpWorkForget(mem->out);
+    cpStepperEnter(mem);
+    if (!flag && mem->P) flag = cpCotangent(mem->out, mem->t0, w->y, mem->ewt, a->l);
+    cpStepperLeave(mem, flag);
+    cpWorkForget(mem->out);
+    if (!flag && !cpVectorFinite(a->l)) flag = CP_PROJ_NONFINITE;
+    if (flag)
+      return cpReport(&mem->log, -abs(flag), w->function,
+                      "the gradient with respect to the start: %s",
+                      flag == CP_PROJ_NONFINITE ? "it is not finite" : cpWorkText(mem->out));
+    N_VScale(1.0, a->l, gradients[k]);
   }
   return flag;
 }
 
 /* ---- the whole computation ---- */
 
-/* In a run backwards in time, or with few steps between checkpoints, CVODES' polynomials read
- * points that do not exist (6.4 to 7.5). */
-static int lacksPoints(const CPGradientOptions *o, int backwards) {
-  return backwards || o->steps < LEAST_STEPS;
-}
-
 /* Checks the arguments before anything is done. */
-static int check(const Adjoint *a, int backwards, N_Vector *y0S, const sunrealtype *dG,
-                 N_Vector *gradients) {
-  const CPMultistep mem      = (CPMultistep)a->run.mem;
-  const CPGradientOptions *o = &a->o;
-  const char *function       = a->run.function;
-  const long int nst         = cpStepsTaken(mem);
-  int flag                   = CP_SUCCESS;
-  if (a->run.params && !dG) return cpRefuse(&mem->base.log, function, "dG must not be NULL");
-  if (!mem->base.f && !o->adjoint)
-    return cpReport(&mem->base.log, CP_NOT_SUPPORTED, function,
+static int check(const Adjoint *a, N_Vector *y0S, const sunrealtype *dG, N_Vector *gradients) {
+  const CPIntegrator mem = a->run.mem;
+  const char *function   = a->run.function;
+  const long int nst     = mem->ops->steps(mem);
+  int flag               = CP_SUCCESS;
+  if (a->run.params && !dG) return cpRefuse(&mem->log, function, "dG must not be NULL");
+  if (!mem->f && !a->o.adjoint)
+    return cpReport(&mem->log, CP_NOT_SUPPORTED, function,
                     "f is not known (CPIntegratorAttach): options->adjoint must be given");
-  if (o->interp != CV_POLYNOMIAL && o->interp != CV_HERMITE)
-    return cpRefuse(&mem->base.log, function,
-                    "options->interp must be CV_POLYNOMIAL (%d) or CV_HERMITE (%d), is %d",
-                    CV_POLYNOMIAL, CV_HERMITE, o->interp);
-  if (o->interp == CV_POLYNOMIAL && lacksPoints(o, backwards))
-    return cpReport(
-        &mem->base.log, CP_NOT_SUPPORTED, function,
-        "options->interp must be CV_HERMITE with t1 < t0 or options->steps below %d: CVODES' "
-        "polynomials would take points that do not exist",
-        LEAST_STEPS);
-  if (o->lmm != CV_ADAMS && o->lmm != CV_BDF)
-    return cpRefuse(&mem->base.log, function,
-                    "options->lmm must be CV_ADAMS (%d) or CV_BDF (%d), is %d", CV_ADAMS, CV_BDF,
-                    o->lmm);
+  if (!cpHasData(mem->y0))
+    return cpReport(&mem->log, CP_NOT_SUPPORTED, function,
+                    "adjoints need states in one memory (serial, OpenMP, pthreads): take "
+                    "CP_GRADIENT_FORWARD");
+  if (a->o.method && (!strcmp(a->o.method, "BDF") || !strcmp(a->o.method, "ADAMS")))
+    return cpRefuse(&mem->log, function, "options->method must be a one-step method, is %s",
+                    a->o.method);
   if (nst > 0)
-    return cpReport(
-        &mem->base.log, CP_TOO_LATE, function,
-        "%ld steps have been taken: checkpoints begin at a start, call CPIntegratorReInit first",
-        nst);
+    return cpReport(&mem->log, CP_TOO_LATE, function,
+                    "%ld steps have been taken: adjoints begin at a start, call CPIntegratorReInit "
+                    "first",
+                    nst);
   for (int i = 0; !flag && y0S && a->run.params && i < a->run.Np; i++)
-    flag = cpStepperCheckVector(&mem->base, y0S[i], "y0S[i]", function);
+    flag = cpStepperCheckVector(mem, y0S[i], "y0S[i]", function);
   for (int k = 0; !flag && gradients && k < a->run.F->ng; k++)
-    flag = cpStepperCheckVector(&mem->base, gradients[k], "gradient[k]", function);
+    flag = cpStepperCheckVector(mem, gradients[k], "gradient[k]", function);
   return flag;
 }
 
+static void freeBack(void *back) { CPIntegratorFree((CPIntegrator *)back); }
+static void freeTape(void *tape) { cpTapeFree(tape); }
+
 int cpGradientAdjoint(CPFunctionalRun *run, sunrealtype t1, const CPGradientOptions *options,
                       N_Vector *y0S, sunrealtype *dG, N_Vector *gradients) {
-  const CPMultistep mem     = (CPMultistep)run->mem;
-  const CPSensSystem *model = mem->base.system.sens;
-  const sunrealtype t0      = mem->base.t;
-  const int backwards = t1 < t0, at_root = t0 == mem->root.t;
-  int ncheck = 0, flag;
-  Adjoint a  = {.run = *run};
+  const CPIntegrator mem    = run->mem;
+  const CPSensSystem *model = mem->system.sens;
+  const int ng              = run->F->ng;
+  Adjoint a                 = {.run = *run};
   if (options) a.o = *options;
   if (a.o.steps <= 0) a.o.steps = DEFAULT_STEPS;
-  if (!a.o.interp) a.o.interp = lacksPoints(&a.o, backwards) ? CV_HERMITE : CV_POLYNOMIAL;
-  if (!a.o.lmm) a.o.lmm = CV_ADAMS;
-  flag = check(&a, backwards, y0S, dG, gradients);
-  if (!flag) flag = cpSensOff(&mem->base);
+  int flag = check(&a, y0S, dG, gradients);
+  if (!flag) flag = cpSensOff(mem);
   if (flag) return flag;
   CPArena *arena = &a.run.arena;
-  CP_VECTORS(arena, mem->base.y0, &a.f, &a.Jl);
-  a.q    = cpArenaTake(arena, N_VNew_Serial(a.run.Np, mem->base.ctx));
-  a.unit = cpArenaTake(arena, N_VNew_Serial(a.run.F->ng, mem->base.ctx));
+  cpArenaOwn(arena, &a.tape, freeTape);
+  cpArenaOwn(arena, &a.back, freeBack);
+  CP_VECTORS(arena, mem->y0, &a.f, &a.l, &a.Jl);
+  a.N    = (int)N_VGetLength(mem->y0) + (run->params ? run->Np : 0);
+  a.Z    = cpArenaTake(arena, N_VNew_Serial((sunindextype)a.N * ng, mem->ctx));
+  a.unit = cpArenaTake(arena, N_VNew_Serial(ng, mem->ctx));
   CP_NEW(arena, a.lfp, a.run.Np);
   flag = cpFunctionalOpen(&a.run); /* checks the arena */
+  if (!flag) N_VConst(0.0, a.Z);
+  if (!flag && dG) memset(dG, 0, (size_t)ng * (size_t)run->Np * sizeof *dG);
   /* The sensitivities that the integrator has have given the system their parameters. */
-  const int gives = model && run->params && !mem->base.sens;
-  if (!flag && gives && (flag = model->start(mem->base.system.data, run->params)))
-    cpReport(&mem->base.log, flag, run->function, "no memory for parameters");
-  if (!flag && (flag = cpAdjointRenew(mem, a.o.steps, a.o.interp)))
-    cpReport(&mem->base.log, flag, run->function, "no memory for checkpoints");
-  /* CVODES repeats the first steps after a restart of its own, with the bound that it has then. */
-  if (at_root) cpBoundFirstStep(mem, 1);
-  if (!flag) flag = cpFunctionalMarch(&a.run, t1, &ncheck);
-  if (!flag) flag = solveBackwards(&a, t0, t1, y0S, dG, gradients);
-  if (at_root) cpBoundFirstStep(mem, 0);
-  /* The smallest possible checkpoints remain. CVodeB has set the forward run's stop time again, so
-   * it is cleared. */
-  if (mem->checkpoints.exist) {
-    const int lost = cpAdjointRenew(mem, 1, CV_HERMITE);
-    cpClearStopTime(mem, t1);
-    if (lost && !flag)
-      flag = cpReport(&mem->base.log, lost, run->function, "no memory for checkpoints");
-  }
-  if (gives) model->start(mem->base.system.data, NULL);
-  cpArenaFree(&a.run.arena);
+  const int gives = model && run->params && !mem->sens;
+  if (!flag && gives && (flag = model->start(mem->system.data, run->params)))
+    cpReport(&mem->log, flag, run->function, "no memory for parameters");
+  if (!flag) flag = cpTapeCreate(&a.tape, mem, t1, a.o.steps, run->function);
+  if (!flag) flag = cpFunctionalMarch(&a.run, t1, &a.tape);
+  if (!flag) flag = solveBackwards(&a, t1, dG);
+  if (!flag) flag = finish(&a, y0S, dG, gradients);
+  if (gives) model->start(mem->system.data, NULL);
+  cpArenaFree(arena);
   return flag;
 }

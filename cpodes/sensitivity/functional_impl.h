@@ -2,7 +2,7 @@
 #ifndef CPODES_FUNCTIONAL_IMPL_H
 #define CPODES_FUNCTIONAL_IMPL_H
 
-#include "sens_impl.h"
+#include "tape.h"
 
 /* A run that sums the functional, and its gradient if the run has sensitivities. */
 typedef struct {
@@ -30,9 +30,12 @@ int cpFunctionalCheck(CPIntegrator mem, const CPFunctional *F, const sunrealtype
 /* Allocates the memory of a run, whose first seven fields are set; cpArenaFree frees it. Returns 0
  * or an error code that has been reported. */
 int cpFunctionalOpen(CPFunctionalRun *w);
-/* Steps to t1 by CPIntegratorEvolve, or by cpForwards if ncheck is not NULL, and sums G and dG. Returns 0 or an
- * error code that has been reported. */
-int cpFunctionalMarch(CPFunctionalRun *w, sunrealtype t1, int *ncheck);
+/* Steps to t1, sums G and dG, and records the steps on a tape unless that is NULL. Returns 0 or an error code that has been
+ * reported. */
+int cpFunctionalMarch(CPFunctionalRun *w, sunrealtype t1, CPTape *tape);
+/* Are all times of end terms between the start and t1, in this order? Returns 0 or an error code that has been reported. */
+int cpFunctionalTimes(CPIntegrator mem, const CPFunctional *F, sunrealtype t0, sunrealtype t1,
+                      const char *function);
 /* Reports flag, the result of a user's function of that name. Returns 0 or an error code that has
  * been reported. */
 int cpFunctionalResult(const CPFunctionalRun *w, int flag, sunrealtype t, const char *name);

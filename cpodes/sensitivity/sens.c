@@ -185,6 +185,8 @@ int CPSensReInit(CPSens sens, N_Vector *yS0) {
   flag = noSteps(mem, __func__);
   if (!flag) flag = checkStart(logOf(sens), sens->params.Ns, yS0, mem->y0, __func__);
   if (!flag && mem->ops->multistep) flag = cpSensRestartCVODES(sens, yS0, __func__);
+  else if (!flag && sens->off && cpSensCarry(sens))
+    flag = cpReport(logOf(sens), CP_MEM_FAIL, __func__, "no memory for sensitivities");
   if (!flag) keepStart(sens, yS0);
   return flag;
 }
@@ -320,6 +322,8 @@ int CPSensGetDky(CPSens sens, sunrealtype t, int k, N_Vector *dkyS) {
     for (int i = 0; i < Ns; i++) N_VScale(1.0, sens->start[i], dkyS[i]);
     return CP_SUCCESS;
   }
+  if (sens->off && !mem->ops->multistep)
+    return cpReport(logOf(sens), CP_NO_INIT, __func__, "they are switched off: call CPSensReInit");
   return mem->ops->multistep ? cpSensInterpolate(sens, t, k, dkyS, __func__)
                              : mem->ops->carried(mem, t, k, dkyS, __func__);
 }

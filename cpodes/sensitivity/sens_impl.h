@@ -123,22 +123,6 @@ void cpSensNewProjector(void *data);
 int cpSensNewSolver(void *data);
 int cpSensBypassed(void *data, long int steps);
 
-/* adjoint.c: projected runs of CVODES' adjoint module. s is a multistep integrator.
- *
- * As CVodeF, after CVodeAdjInit, with the arguments of CPIntegratorEvolve: its steps do not reuse the factors of earlier ones, so
- * that CVodeB can repeat them to the last bit. ncheck: out, the number of checkpoints. */
-int cpForwards(CPMultistep mem, sunrealtype tout, N_Vector yout, sunrealtype *tret, int itask,
-               int *ncheck, const char *function);
-/* As CVodeB, whose failure is reported for function. Afterwards mem is at the end of the last repeated step, and needs
- * CPIntegratorReInit. */
-int cpBackward(CPMultistep mem, sunrealtype tBout, int itaskB, const char *function);
-/* yproj <- the state y that CVODES passes to the functions of a backward problem, projected. Returns 0, a positive value if a
- * smaller step may help, or a negative one. */
-int cpForwardState(CPMultistep mem, sunrealtype t, N_Vector y, N_Vector yproj, const char *function);
-/* lambda <- P^T lambda at (t, y) */
-int cpProjectGradient(CPMultistep mem, sunrealtype t, N_Vector y, N_Vector lambda,
-                      const char *function);
-
 /* sens.c: returns an array of count clones of tmpl. */
 N_Vector *cpSensVectors(CPArena *arena, int count, N_Vector tmpl);
 /* CPIntegratorSetSens for an initialised integrator; removes them at any time. */

@@ -170,7 +170,7 @@ CPODES_EXPORT int CPContactGetEvent(CPContact contact, int i, CPContactEvent *ev
  *
  * Afterwards the session needs CPSessionStart. Returns CP_NO_INIT before CPSessionStart, CP_CONTACT_NO_GRADIENT as above, and where a
  * contact with two tangents begins or ceases to slide, which only forward sensitivities pass; CP_TOO_LATE after a step or with
- * forward sensitivities; CP_NOT_SUPPORTED in the forward mode, with one-step methods or time stepping, or where another source changes the state;
+ * forward sensitivities; CP_NOT_SUPPORTED in the forward mode, with time stepping, or where another source changes the state;
  * CP_ILL_INPUT, CP_MEM_FAIL, or the code of what failed. After a failure G and dG are unspecified.
  */
 CPODES_EXPORT int CPContactGradient(CPContact contact, sunrealtype t1, const CPFunctional *F,

@@ -13,12 +13,9 @@
  * sensitivities unprojected; all its functions for sensitivities apply to CPIntegratorGetCVodeMem, except where this header has
  * one of the same name.
  *
- * Adjoint: gradients of functionals by CVODES' checkpoints and backward problems around a projected forward run. A program's
- * own CVodeF and CVodeB apply to CPIntegratorGetCVodeMem and go through the projecting solver; their functions project the
- * state that they get by CPProjectorProject, and gradients by CPProjectorProjectCotangent.
+ * Adjoint: gradients of functionals by a backward run along the projected forward run, with every method.
  *
- * Return values and messages are those of cpodes_integrator.h. Adjoints with methods other than BDF and Adams return
- * CP_NOT_SUPPORTED.
+ * Return values and messages are those of cpodes_integrator.h.
  */
 #ifndef CPODES_SENS_H
 #define CPODES_SENS_H
@@ -157,7 +154,7 @@ typedef int (*CPFunctionalFn)(sunrealtype t, N_Vector y, sunrealtype *values, vo
 typedef int (*CPFunctionalGradFn)(sunrealtype t, N_Vector y, int k, N_Vector gy, sunrealtype *gp,
                                   void *user_data);
 
-/** G_k = g_k(t1, y(t1), p) + int_t0^t1 h_k(t, y, p) dt. */
+/** G_k = sum_j g_k(t_j, y(t_j), p) + int_t0^t1 h_k(t, y, p) dt, where the times t_j are t1 alone, or `times`. */
 typedef struct {
   size_t size;                       /**< sizeof(CPFunctional), set by CP_INIT or CP_SIZED */
   int ng;                            /**< number of functionals, > 0 */
@@ -166,7 +163,9 @@ typedef struct {
   CPFunctionalGradFn end_grad;       /**< gradient of g; if NULL, by differences of sixth order */
   CPFunctionalGradFn integrand_grad; /**< gradient of h; if NULL, by differences of sixth order */
   void *user_data;                   /**< passed to these functions */
-  long int mxsteps; /**< largest number of steps of the run and of each backward problem (CV_TOO_MUCH_WORK); 10^6 if <= 0 */
+  long int mxsteps; /**< largest number of steps of the run and of the backward problem (CV_TOO_MUCH_WORK); 10^6 if <= 0 */
+  int ntimes;       /**< number of times, > 0 if they are given */
+  const sunrealtype *times; /**< the times of end terms [ntimes], in the order from t0 to t1, or NULL: t1 */
 } CPFunctional;
 
 /**
@@ -181,8 +180,7 @@ typedef int (*CPStartFn)(sunrealtype t0, N_Vector y0, void *user_data);
 
 /** How gradients are computed. */
 typedef enum {
-  CP_GRADIENT_ADJOINT =
-      0, /**< by one backward problem for each functional, whatever the number of parameters */
+  CP_GRADIENT_ADJOINT = 0, /**< by one backward run, whatever the number of parameters and of times */
   CP_GRADIENT_FORWARD =
       1 /**< by one sensitivity for each parameter, whatever the number of functionals */
 } CPGradientMode;
@@ -191,10 +189,9 @@ typedef enum {
 typedef struct {
   size_t size;         /**< sizeof(CPGradientOptions), set by CP_INIT or CP_SIZED */
   CPGradientMode mode; /**< forward or adjoint */
-  long int steps;      /**< steps between checkpoints, which need memory; default 150 */
-  int interp; /**< CV_POLYNOMIAL (default) or CV_HERMITE. If t1 < t0 or steps < 13, the default is CV_HERMITE, and
-                         CV_POLYNOMIAL returns CP_NOT_SUPPORTED */
-  int lmm; /**< CV_ADAMS (default, with fixed-point iteration) or CV_BDF (dense Jacobian by differences) */
+  long int steps; /**< forward steps that are in memory, with at most 14 vectors each; default 150. All others are integrated
+                          again from (t, y) at each so many steps */
+  const char *method; /**< one-step method of the backward run; NULL: RADAU if the forward one is RADAU or BDF, else DOP853 */
   sunrealtype reltol; /**< relative tolerance of adjoint states and quadratures, default 1e-8 */
   sunrealtype abstol; /**< absolute tolerance; default reltol times the largest of |l(t1)| and of the first
                          right-hand side */
@@ -211,15 +208,15 @@ typedef struct {
  * Forward: integrals are Gauss' formulas with six nodes on each step, at projected states. The sensitivities of CPIntegratorSetSens
  * are used, whose run may have begun; then parameters is NULL. If there are none, those of parameters are, with tests of their errors.
  *
- * Adjoint: one backward problem for each functional,
+ * Adjoint: one backward run of a one-step method, with all functionals,
  *
- *   l' = -J^T l - dh/dy,  l(t1) = dg/dy,   dG/dp = dg/dp + int (l^T df/dp + dh/dp) dt + l(t0)^T dy0/dp.
+ *   l' = -J^T l - dh/dy,  l(t1) = dg/dy,   dG/dp = dg/dp + int (l^T df/dp + dh/dp) dt + l(t0)^T dy0/dp;
  *
- * parameters NULL: none, or those of CPIntegratorSetSens, whose sensitivities are switched off. gradient [ng] (out; it and its vectors
- * may be NULL) becomes P^T l(t0), the gradients with respect to consistent initial states. Afterwards mem is in CVODES' adjoint mode
- * and needs CPIntegratorReInit before anything else (CP_TOO_LATE). A stop time (CVodeSetStopTime) is removed. CV_FWD_FAIL: functions
- * did not return the same values again when the forward steps were repeated; CP_NOT_SUPPORTED: one of these steps has a root
- * (CVodeRootInit(cvode_mem, 0, NULL) removes the functions).
+ * at each of `times`, l jumps by dg/dy. The forward states are those of the steps' own interpolants, projected. parameters NULL: none,
+ * or those of CPIntegratorSetSens, whose sensitivities are switched off until CPSensReInit. gradient [ng] (out; it and its vectors
+ * may be NULL) becomes P^T l(t0), the gradients with respect to consistent initial states. States must lie in one memory. Root
+ * functions are called, and found roots are passed. Afterwards mem is somewhere between t0 and t1, without a stop time, and needs
+ * CPIntegratorReInit.
  *
  * Also returns CP_ILL_INPUT, CP_MEM_FAIL, or the code of CPIntegratorEvolve.
  */

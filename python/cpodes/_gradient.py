@@ -1,5 +1,5 @@
-"""Gradients of functionals of a mechanism's motion, G = g(t1, y(t1), params) + int h(t, y, params) dt, with respect to its
-params, by forward or adjoint sensitivities."""
+"""Gradients of functionals of a mechanism's motion, G = sum_j g(t_j, y(t_j), params) + int h(t, y, params) dt, with respect to
+its params, by forward or adjoint sensitivities."""
 from __future__ import annotations
 
 from typing import Any, Callable, NamedTuple, Optional, Sequence, Tuple
@@ -13,11 +13,13 @@ from ._trees import flatten, flatten_like, is_tree, unflatten
 
 
 class Objective(NamedTuple):
-    """end(t, y, params): the term at the end. integrand(t, y, params): the function under the integral. Either may be None;
-    both return a number, or an array [count] for several functionals."""
+    """end(t, y, params): the term at the end, or at each of the times, which lead from the start to the end of the motion; its
+    values are added. integrand(t, y, params): the function under the integral. Either may be None; both return a number, or an
+    array [count] for several functionals."""
     end: Optional[Callable] = None
     integrand: Optional[Callable] = None
     count: int = 0
+    times: Optional[Sequence[float]] = None
 
 
 def start_function(mechanism: Any, start: Any) -> Callable[[], np.ndarray]:
@@ -59,9 +61,14 @@ def start_derivatives(start: Callable[[], np.ndarray], P: np.ndarray, scale: np.
     return np.array(rows)
 
 
-def values_and_derivatives(m: Any, objective: Objective, t_span: Tuple[float, float], start: Callable, method: str, rtol: float,
-                           atol: float, scale: np.ndarray) -> Tuple[np.ndarray, np.ndarray]:
+# Errors of the state grow to a few hundred tolerances, and enter gradients: the runs inside get this part of the tolerance.
+PART = 0.1
+
+
+def values_and_derivatives(m: Any, objective: Objective, t_span: Tuple[float, float], start: Callable, method: str, integrator: str,
+                           rtol: float, atol: float, scale: np.ndarray) -> Tuple[np.ndarray, np.ndarray]:
     """G [count] and dG/dp [count, number of parameters], for the present parameters."""
+    rtol, atol = max(PART * rtol, 1e-14), PART * atol
     t0, t1 = t_span
     P, y0 = m.parameters, start()
     derivatives = start_derivatives(start, P, scale)
@@ -78,8 +85,13 @@ def values_and_derivatives(m: Any, objective: Objective, t_span: Tuple[float, fl
                 bind(getattr(terms, name), shown, f"the {name} of the objective", (n,), ((objective.count,),), system.failures,
                      own.keep)
                 setattr(F, name, getattr(to_c, f"glue_{name}"))
-        mem = own.own_handle("CPIntegrator", lib.CPIntegratorCreate(b"ADAMS", own.ctx), lib.CPIntegratorFree)
-        message = lambda: message_of(mem) or system.message()
+        if objective.times is not None:
+            times = np.ascontiguousarray(objective.times, dtype=float).ravel()
+            own.keep.append(times)
+            F.times, F.ntimes = pointer(times), times.size
+        mem = own.own_handle("CPIntegrator", lib.CPIntegratorCreate(integrator.encode(), own.ctx), lib.CPIntegratorFree)
+        other = "adjoint" if method == "forward" else "forward"
+        message = lambda: f"{message_of(mem) or system.message()} (gradient by method=\"{method}\"; there is also \"{other}\")"
         check = lambda flag: system.failures.check(flag, message)
         check(lib.CPMechAttach(system.mech, mem, t0, own.vector(y0.copy())))
         check(lib.CPIntegratorSStolerances(mem, rtol, atol))
@@ -116,37 +128,48 @@ def as_objective(m: Any, objective: Any, t: float, y: np.ndarray, tree: Any = No
     raise ValueError("an objective needs an end or an integrand")
 
 
+def check_integrator(integrator: str) -> str:
+    if integrator.upper() not in ("DOP853", "RADAU", "BDF", "ADAMS"):
+        raise ValueError(f"integrator has to be \"DOP853\", \"RADAU\", \"BDF\" or \"Adams\", and is {integrator!r}")
+    return integrator
+
+
 def gradient(m: Any, objective: Any, params: Any = None, *, t_span: Sequence[float], start: Any, method: str = "adjoint",
-             rtol: float = 1e-9, atol: float = 1e-9, scale: Any = None) -> Tuple[Any, Any]:
+             integrator: str = "DOP853", rtol: float = 1e-9, atol: float = 1e-9, scale: Any = None) -> Tuple[Any, Any]:
     """Computes the motion, and the gradient of the objective with respect to params, in the structure of params.
 
-    objective: Objective(end, integrand), or a function, which is its end. params: None: the mechanism's present parameters.
+    objective: Objective(end, integrand, times), or a function, which is its end. params: None: the mechanism's present parameters.
     start: a state, or a function params -> consistent state, whose dependence on params counts. If it is a tree of arrays,
-    such as (q, u), functions of the objective get one, too. method: "adjoint" (one backward run per functional) or
-    "forward" (one sensitivity per parameter). scale: sizes of the parameters, for differences, in their structure; None:
+    such as (q, u), functions of the objective get one, too. method: "adjoint" (one backward run) or "forward" (one sensitivity
+    per parameter). integrator: "DOP853", or "RADAU" if the motion is stiff; "BDF", "Adams". rtol, atol: of the gradient; the runs
+    inside have a tenth of them. scale: sizes of the parameters, for differences, in their structure; None:
     |p|, or 1 where p is 0. The value is sol.objective. With several functionals, value and gradient have one more
     dimension, in front."""
     if method not in ("adjoint", "forward"):
         raise ValueError(f"method has to be \"adjoint\" or \"forward\", and is {method!r}")
+    check_integrator(integrator)
     m._set_params(params)
     t_span = as_span(t_span)
     begin = start_function(m, start)
     y0 = begin()
-    sol = m.solve(t_span, y0, "Adams", rtol=rtol, atol=atol)
+    sol = m.solve(t_span, y0, integrator, rtol=rtol, atol=atol)
     sol._tree = begin.tree
     objective, single = as_objective(m, objective, t_span[0], y0, begin.tree)
     size = np.where(m.parameters == 0, 1.0, np.abs(m.parameters)) if scale is None else flatten(scale, "scale")
-    G, dG = values_and_derivatives(m, objective, t_span, begin, method, rtol, atol, np.ascontiguousarray(size))
+    G, dG = values_and_derivatives(m, objective, t_span, begin, method, integrator, rtol, atol,
+                                   np.ascontiguousarray(size))
     sol.objective = float(G[0]) if single else G
     if single:
         return sol, unflatten(m.params, dG[0])
     return sol, [unflatten(m.params, row) for row in dG]
 
 
-def _end(m: Any, t_span: Any, start: Any, params: Any, rtol: float, atol: float) -> Tuple[Any, Callable, np.ndarray, np.ndarray]:
+def _end(m: Any, t_span: Any, start: Any, params: Any, integrator: str, rtol: float,
+         atol: float) -> Tuple[Any, Callable, np.ndarray, np.ndarray]:
+    check_integrator(integrator)
     m._set_params(params)
     t_span, begin = as_span(t_span), start_function(m, start)
-    y1 = m.solve(t_span, begin(), "Adams", rtol=rtol, atol=atol).y[:, -1]
+    y1 = m.solve(t_span, begin(), integrator, rtol=rtol, atol=atol).y[:, -1]
     return t_span, begin, y1, np.where(m.parameters == 0, 1.0, np.abs(m.parameters))
 
 
@@ -154,20 +177,22 @@ def as_tree(tree: Any, y: np.ndarray) -> Any:
     return y if tree is None else unflatten(tree, y)
 
 
-def jvp(m: Any, t_span: Any, start: Any, params: Any, tangent: Any, *, rtol: float = 1e-9, atol: float = 1e-9) -> Tuple[Any, Any]:
+def jvp(m: Any, t_span: Any, start: Any, params: Any, tangent: Any, *, integrator: str = "DOP853", rtol: float = 1e-9,
+        atol: float = 1e-9) -> Tuple[Any, Any]:
     """y(t1), and its derivative in the direction `tangent` of the parameters, which has their structure, by forward
     sensitivities. Both results have the structure of the start if that is a tree of arrays."""
-    t_span, begin, y1, scale = _end(m, t_span, start, params, rtol, atol)
+    t_span, begin, y1, scale = _end(m, t_span, start, params, integrator, rtol, atol)
     direction = flatten_like(m.params, tangent, "tangent")
     state = Objective(end=lambda t, y, p: y, count=y1.size)
-    _, S = values_and_derivatives(m, state, t_span, begin, "forward", rtol, atol, scale)
+    _, S = values_and_derivatives(m, state, t_span, begin, "forward", integrator, rtol, atol, scale)
     return as_tree(begin.tree, y1), as_tree(begin.tree, S @ direction)
 
 
-def vjp(m: Any, t_span: Any, start: Any, params: Any, *, rtol: float = 1e-9, atol: float = 1e-9) -> Tuple[Any, Callable]:
+def vjp(m: Any, t_span: Any, start: Any, params: Any, *, integrator: str = "DOP853", rtol: float = 1e-9,
+        atol: float = 1e-9) -> Tuple[Any, Callable]:
     """y(t1), and the function that takes a cotangent w to the gradient of w . y(t1), by one adjoint run. Both have the
     structure of the start if that is a tree of arrays; w may also be an array [n]."""
-    t_span, begin, y1, scale = _end(m, t_span, start, params, rtol, atol)
+    t_span, begin, y1, scale = _end(m, t_span, start, params, integrator, rtol, atol)
     tree, structure, flat = begin.tree, m.params, m.parameters.copy()
 
     def pull(w: Any) -> Any:
@@ -175,7 +200,7 @@ def vjp(m: Any, t_span: Any, start: Any, params: Any, *, rtol: float = 1e-9, ato
         w = real_array("the cotangent", w, (y1.size,))
         m._set_params(unflatten(structure, flat.copy()))
         weighted = Objective(end=lambda t, y, p: w @ y, count=1)
-        _, dG = values_and_derivatives(m, weighted, t_span, begin, "adjoint", rtol, atol, scale)
+        _, dG = values_and_derivatives(m, weighted, t_span, begin, "adjoint", integrator, rtol, atol, scale)
         return unflatten(structure, dG[0])
     return as_tree(tree, y1), pull
 

@@ -52,6 +52,43 @@ def test_the_gradient_of_the_slider_crank_is_that_of_finite_differences(method, 
         assert gradient[name] == pytest.approx(d, abs=1e-9 * largest), name
 
 
+@pytest.mark.parametrize("method", ["forward", "adjoint"])
+@pytest.mark.parametrize("integrator", ["RADAU", "BDF", "Adams"])
+def test_every_integrator_has_the_same_gradient(integrator, method, wanted):
+    options = dict(OPTIONS, rtol=1e-8, atol=1e-8)
+    sol, gradient = crank.in_sympy().gradient(**options, method=method, integrator=integrator)
+    largest = max(abs(d) for d in wanted.values())
+    for name, d in wanted.items():
+        assert gradient[name] == pytest.approx(d, abs=1e-6 * largest), name
+
+
+def test_an_objective_at_many_times_is_the_sum_of_those_at_each():
+    m, times = crank.in_sympy(), np.linspace(0, 2, 9)
+    end = lambda t, y, p: y[0] * (1 + t)
+    options = dict(params=dict(crank.PARAMETERS), start=crank.start, rtol=1e-9, atol=1e-9)
+    for method in "adjoint", "forward":
+        sol, gradient = m.gradient(cpodes.Objective(end=end, times=times), t_span=(0, 2), method=method, **options)
+        alone = [m.gradient(end, t_span=(0, t), method="forward", **options) for t in times[1:]]
+        begin = crank.start(crank.PARAMETERS)[0]
+        assert sol.objective == pytest.approx(begin + sum(s.objective for s, _ in alone), abs=1e-7)
+        for name in crank.PARAMETERS:
+            assert gradient[name] == pytest.approx(sum(g[name] for _, g in alone) + start_slope(name), abs=1e-6), name
+
+
+def start_slope(name):
+    h = 1e-5
+    moved = lambda k: crank.start({**crank.PARAMETERS, name: crank.PARAMETERS[name] + k * h})[0]
+    return (moved(1) - moved(-1)) / (2 * h)
+
+
+def test_a_gradient_that_fails_names_the_other_method():
+    with pytest.raises(Exception, match='there is also "forward"'):
+        crank.in_sympy().gradient(cpodes.Objective(end=lambda t, y, p: y[0], times=[3.0, 2.0]), dict(crank.PARAMETERS),
+                                  t_span=(0, 4), start=crank.start)
+    with pytest.raises(ValueError, match="integrator"):
+        crank.in_sympy().gradient(**OPTIONS, integrator="EULER")
+
+
 def test_functions_in_python_have_the_same_gradient(wanted):
     options = dict(OPTIONS, rtol=1e-8, atol=1e-8)
     sol, gradient = crank.in_python().gradient(**options)

@@ -163,20 +163,17 @@ static void functional_gradient(World *w) {
   if (starts_anywhere(w)) return;
   const CPFunctional F      = functional(w);
   const CPGradientOptions o = {CP_SIZED(CPGradientOptions),
-                               .mode   = chance(w, 0.4) ? CP_GRADIENT_FORWARD : CP_GRADIENT_ADJOINT,
-                               .steps  = whole(w, 1, 20),
-                               .interp = chance(w, 0.5) ? CV_HERMITE : CV_POLYNOMIAL,
-                               .lmm    = chance(w, 0.5) ? CV_BDF : CV_ADAMS,
+                               .mode  = chance(w, 0.4) ? CP_GRADIENT_FORWARD : CP_GRADIENT_ADJOINT,
+                               .steps = whole(w, 1, 20), .method = chance(w, 0.5) ? "RADAU" : NULL,
                                .reltol = 1e-5};
   const sunrealtype t1      = ahead(w);
   N_Vector yS[PARAMETERS], *y0S = starts(w, yS), gradient[1] = {vector(w, w->m.n)};
   sunrealtype G, dG[PARAMETERS], pbar[PARAMETERS];
   int plist[PARAMETERS];
   const CPParameters by = parameters(w, PARAMETERS, chance(w, 0.5) ? y0S : NULL, pbar, plist);
-  if (o.steps > 1000) return; /* CVODES would allocate memory for as many steps */
-  const int has  = CPIntegratorGetSens(w->mem, NULL) != NULL;
-  const int flag = CALL(w, CPODE,
-                        CPIntegratorGradient(w->mem, t1, &F, has || chance(w, 0.2) ? NULL : &by,
+  const int has         = CPIntegratorGetSens(w->mem, NULL) != NULL;
+  const int flag        = CALL(w, CPODE,
+                               CPIntegratorGradient(w->mem, t1, &F, has || chance(w, 0.2) ? NULL : &by,
                                              chance(w, 0.7) ? &o : NULL, &G, dG,
                                              chance(w, 0.5) ? gradient : NULL));
   if (!flag && !isfinite(G)) complain(w, "a functional that is not finite", "G = %g", G);

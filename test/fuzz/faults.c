@@ -90,11 +90,12 @@ static const Scenario scenarios[] = {
     {"RADAU, mechanics", "RADAU", BY_MECHANICS, DENSE, 0, REDUNDANT | AUXILIARY, PARTIALS | OUTPUT},
     {"RADAU5, sparse", "RADAU5", BY_MECHANICS, CSC, 0, EXTRA, OUTPUT | ROOTS},
     {"DOP853, mechanics", "DOP853", BY_MECHANICS, DENSE, 0, REDUNDANT | AUXILIARY, OUTPUT},
-    {"DOP853, sensitivities", "DOP853", BY_CONSTRAINTS, DENSE, 0, 0, SENSITIVE | JACOBIAN},
+    {"DOP853, sensitivities", "DOP853", BY_CONSTRAINTS, DENSE, 0, 0,
+     SENSITIVE | JACOBIAN | FUNCTIONAL},
     {"DOP853, mechanics, sensitivities", "DOP853", BY_MECHANICS, DENSE, 0, 0, SENSITIVE | PARTIALS},
     {"RADAU, sensitivities", "RADAU", BY_CONSTRAINTS, DENSE, 0, 0, SENSITIVE | OUTPUT},
     {"RADAU, mechanics, sensitivities", "RADAU", BY_MECHANICS, DENSE, 0, AUXILIARY,
-     SENSITIVE | PARTIALS}};
+     SENSITIVE | PARTIALS | FUNCTIONAL}};
 enum { SCENARIOS = sizeof scenarios / sizeof scenarios[0] };
 
 /* Replaces the code if a state is not finite */
@@ -336,14 +337,15 @@ static int functional(Stage *s) {
   const CPFunctional F             = {CP_SIZED(CPFunctional), .ng = 1, .end = mechanism_functional,
                                       .integrand = mechanism_functional};
   const CPGradientOptions forwards = {CP_SIZED(CPGradientOptions), .mode = CP_GRADIENT_FORWARD},
-                          newton   = {CP_SIZED(CPGradientOptions), .lmm = CV_BDF};
+                          newton   = {CP_SIZED(CPGradientOptions), .method = "RADAU"};
+  const CPIntegrator mem           = s->one ? s->one : s->mem;
   sunrealtype *r                   = s->results + MOST_N;
   if (!has(s, FUNCTIONAL)) return CP_SUCCESS;
   int flag = restart(s);
-  if (!flag) flag = CPIntegratorGradient(s->mem, T_END / 3.0, &F, NULL, &forwards, r, r + 1, NULL);
+  if (!flag) flag = CPIntegratorGradient(mem, T_END / 3.0, &F, NULL, &forwards, r, r + 1, NULL);
   if (!flag) flag = restart(s);
   if (!flag)
-    flag = CPIntegratorGradient(s->mem, T_END / 3.0, &F, NULL, has(s, PARTIALS) ? &newton : NULL,
+    flag = CPIntegratorGradient(mem, T_END / 3.0, &F, NULL, has(s, PARTIALS) ? &newton : NULL,
                                 r + 3, r + 4, &s->v);
   return flag;
 }

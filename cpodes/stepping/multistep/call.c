@@ -88,16 +88,13 @@ int cpRefuseChanges(CPMultistep mem, long int nst) {
                   "user_data: CPMechSetUserData is for the data of its functions");
 }
 
-static int prepare(CPMultistep mem, sunrealtype tout, int itask, int checkpoints, long int nst) {
+static int prepare(CPMultistep mem, sunrealtype tout, int itask, long int nst) {
   const CPIntegrator s = &mem->base;
   int flag             = cpRefuseChanges(mem, nst);
   if (nst == 0) mem->own_weights = 0, mem->roundoff = 0.0;
-  if (!flag) flag = cpCheckHistory(mem, mem->function);
   if (!flag) flag = checkTime(mem, tout, itask, nst);
   if (!flag && s->P) flag = refuseInequalities(mem);
   if (nst > 0) CVodeSetNonlinConvCoef(mem->cvode_mem, mem->coef);
-  if (!flag && checkpoints && mem->checkpoints.lost && cpAdjointRenew(mem, 1, CV_HERMITE))
-    return cpReport(&s->log, CP_MEM_FAIL, mem->function, "no memory for checkpoints");
   if (flag || !s->P || s->start_checked) return flag;
 
   /* If the error weights are known before the first step, the start is checked before f is called.
@@ -144,7 +141,6 @@ static void restoreState(CPMultistep mem, N_Vector yout, sunrealtype *tret) {
     mem->attempt.projected       = -1;
     mem->attempt.expect_rejected = -1;
     failure->history_lost        = 0;
-    mem->checkpoints.root_beyond = mem->checkpoints.first_root = NAN;
   }
   cpWorkForget(s->step);
   s->creeping.count = 0; /* CVODES' Jacobian may be that of the failure: a new call tries again */
@@ -233,10 +229,9 @@ static int failedCall(CPMultistep mem, int flag, int unknown, N_Vector yout, sun
 enum { MOST_IDLE_STEPS = 1000 };
 
 static int run(CPMultistep mem, sunrealtype tout, N_Vector y, sunrealtype *tret, int itask,
-               int *ncheck, long int nst) {
+               long int nst) {
   for (int k = 0; k < MOST_IDLE_STEPS; k++) {
-    const int result = ncheck ? CVodeF(mem->cvode_mem, tout, y, tret, itask, ncheck)
-                              : CVode(mem->cvode_mem, tout, y, tret, itask);
+    const int result = CVode(mem->cvode_mem, tout, y, tret, itask);
     if (result != CV_SUCCESS || itask != CV_ONE_STEP || *tret != mem->base.t0 ||
         cpStepsTaken(mem) == nst)
       return result;
@@ -246,91 +241,22 @@ static int run(CPMultistep mem, sunrealtype tout, N_Vector y, sunrealtype *tret,
   return CV_TOO_MUCH_WORK;
 }
 
-/* If the latest step ends beyond the root that was returned, CVode searches the rest of it for
- * roots and takes no step. CVodeF would not search if tout lies in that rest, since it
- * interpolates. */
-static int searchBehindRoot(CPMultistep mem) {
-  sunrealtype reached = 0.0, t = 0.0;
-  CVodeGetCurrentTime(mem->cvode_mem, &reached);
-  if (mem->treturned != mem->root.t || cpSameTime(reached, mem->root.t, cpLastStep(mem)))
-    return CP_SUCCESS;
-  const int result = CVode(mem->cvode_mem, reached,
-                           mem->roots.n > 0 ? mem->roots.spare : mem->base.tmp, &t, CV_NORMAL);
-  if (result == CV_ROOT_RETURN) mem->checkpoints.root_beyond = t;
-  if (result == CV_TSTOP_RETURN)
-    CVodeSetStopTime(mem->cvode_mem, t); /* SUNDIALS 7 returns at the stop time, and clears it. */
-  return result < 0 ? result : CP_SUCCESS;
-}
-
-/* CVodeF keeps a root beyond tout for a later call with CV_NORMAL, of this run or another one, and
- * loses it in a call with CV_ONE_STEP. When it is called with the time that it has reached, it
- * returns the root without a step, and the root is kept here. */
-static int forwardRun(CPMultistep mem, sunrealtype tout, N_Vector y, sunrealtype *tret, int itask,
-                      int *ncheck, long int nst) {
-  CPCheckpoints *points = &mem->checkpoints;
-  const CPIntegrator s  = &mem->base;
-  int result            = CP_SUCCESS;
-  /* CVodeF evaluates f once more for the first point of its Hermite interpolation and ignores a
-   * failure: the previous contents of that vector would enter the gradient. So f is evaluated here
-   * first, at the same state. */
-  if (nst == 0 && s->f) result = s->f(s->t, s->y, s->tmp, cpUserData(mem));
-  if (result) result = result < 0 ? CV_RHSFUNC_FAIL : CV_FIRST_RHSFUNC_ERR;
-  if (nst == 0) points->count = 0;
-  *ncheck = points->count; /* unchanged by a call that takes no step */
-  if (!result && nst > 0 && itask == CV_NORMAL && isnan(points->root_beyond))
-    result = searchBehindRoot(mem);
-  if (result) return result;
-  const sunrealtype root = points->root_beyond;
-  result                 = CV_ROOT_RETURN;
-  if (!isnan(root) && (itask == CV_ONE_STEP || (tout - root) * (root - mem->base.t0) >= 0.0)) {
-    *tret               = root; /* the root beyond the last tout is returned now */
-    points->root_beyond = NAN;
-    result              = CVodeGetDky(mem->cvode_mem, root, 0, y);
-    result              = result ? result : CV_ROOT_RETURN;
-  } else {
-    result              = run(mem, tout, y, tret, itask, ncheck, nst);
-    sunrealtype reached = *tret, t = 0.0;
-    int none = 0;
-    CVodeGetCurrentTime(mem->cvode_mem, &reached);
-    if (result == CV_SUCCESS && itask == CV_NORMAL && isnan(points->root_beyond) &&
-        reached != *tret &&
-        CVodeF(mem->cvode_mem, reached, mem->roots.n > 0 ? mem->roots.spare : mem->base.tmp, &t,
-               CV_NORMAL, &none) == CV_ROOT_RETURN)
-      points->root_beyond = t;
-    if (result == CV_TSTOP_RETURN) {
-      const int flag = cpStopReached(mem, *tret, y);
-      if (flag) return flag;
-    }
-  }
-  points->count = *ncheck;
-  if (isnan(points->first_root))
-    points->first_root = result == CV_ROOT_RETURN ? *tret : points->root_beyond;
-  return result;
-}
-
-/* Continues after nst steps, by CVodeF, whose steps must be repeatable, or by CVode if ncheck is
- * NULL. */
+/* Continues after nst steps. */
 static int advance(CPMultistep mem, sunrealtype tout, N_Vector yout, sunrealtype *tret, int itask,
-                   int *ncheck, long int nst) {
+                   long int nst) {
   const N_Vector y = mem->y ? mem->y : yout;
   sunrealtype near;
   int result = CP_SUCCESS, done = 0;
-  mem->holding = 1;
-  if (isnan(mem->checkpoints.root_beyond)) mem->roots.called = 0;
-  mem->checkpoints.repeatable = ncheck != NULL;
-  /* Checkpoints begin with the first step. After a failed start, or a new one, CVodeF would
-   * interpolate in a step that does not exist. */
-  if (ncheck && nst == 0) CVodeAdjReInit(mem->cvode_mem);
+  mem->holding      = 1;
+  mem->roots.called = 0;
   if (mem->base.sens) mem->sens.begin(mem->base.sens);
-  if (!ncheck && nst == 0 && cpStartsAtRoot(mem, tout, &near)) {
+  if (nst == 0 && cpStartsAtRoot(mem, tout, &near)) {
     result = CVode(mem->cvode_mem, near, y, tret, CV_ONE_STEP);
     done   = result != CV_SUCCESS || itask == CV_ONE_STEP;
   }
-  if (!done)
-    result = ncheck ? forwardRun(mem, tout, y, tret, itask, ncheck, nst)
-                    : run(mem, tout, y, tret, itask, NULL, nst);
-  while (!ncheck && result == CV_ROOT_RETURN && cpOnlyLeavesZero(mem, *tret))
-    result = run(mem, tout, y, tret, itask, NULL, nst);
+  if (!done) result = run(mem, tout, y, tret, itask, nst);
+  while (result == CV_ROOT_RETURN && cpOnlyLeavesZero(mem, *tret))
+    result = run(mem, tout, y, tret, itask, nst);
   if (mem->base.sens) mem->sens.end(mem->base.sens);
   mem->holding = 0;
   if (result >= 0 && y != yout) N_VScale(1.0, y, yout);
@@ -377,20 +303,19 @@ static void warnOfStability(CPMultistep mem, long int nst) {
 }
 
 static int call(CPMultistep mem, sunrealtype tout, N_Vector yout, sunrealtype *tret, int itask,
-                int *ncheck, const char *function) {
+                const char *function) {
   const CPIntegrator s = &mem->base;
   int flag;
   mem->function     = function;
   const int unknown = s->tol.kind == CP_TOL_NONE; /* CVODES may have tolerances of its own */
   if (unknown) s->tol.kind = CP_TOL_CVODES;
   const long int before = cpStepsTaken(mem);
-  flag                  = prepare(mem, tout, itask, ncheck != NULL, before);
+  flag                  = prepare(mem, tout, itask, before);
   const int is_there    = !flag && before == 0 && cpStepperIsThere(s->t, tout);
   if (flag || is_there) {
     if (unknown) s->tol.kind = CP_TOL_NONE;
     N_VScale(1.0, s->y, yout);
     *tret = is_there ? tout : s->t;
-    if (is_there && ncheck) *ncheck = 0;
     return flag;
   }
   if (isPassed(mem, tout, itask, before)) {
@@ -403,7 +328,7 @@ static int call(CPMultistep mem, sunrealtype tout, N_Vector yout, sunrealtype *t
   mem->failure.cause = mem->failure.fatal = mem->nls.initialized = 0;
   mem->cvodes[0]                                                 = '\0';
   mem->roots.tout                                                = tout;
-  const int result = advance(mem, tout, yout, tret, itask, ncheck, before);
+  const int result = advance(mem, tout, yout, tret, itask, before);
   if (result < 0) return failedCall(mem, result, unknown, yout, tret);
   if (result == CV_ROOT_RETURN) cpRootReturned(mem, *tret);
   const long int nst = cpStepsTaken(mem);
@@ -431,7 +356,7 @@ static int call(CPMultistep mem, sunrealtype tout, N_Vector yout, sunrealtype *t
 }
 
 int cpRun(CPMultistep mem, sunrealtype tout, N_Vector yout, sunrealtype *tret, int itask,
-          int *ncheck, const char *function) {
+          const char *function) {
   cpStepperEnter(&mem->base);
-  return cpStepperLeave(&mem->base, call(mem, tout, yout, tret, itask, ncheck, function));
+  return cpStepperLeave(&mem->base, call(mem, tout, yout, tret, itask, function));
 }

@@ -56,11 +56,9 @@ static int checkSize(CPMultistep mem, const CPAttempt *a) {
  * good, it rescales its history once more by a change of step size that the history already
  * contains, if the distance to tstop has been rounded (seen in 6.4.1). The step then leads beyond
  * tstop, and its state would be returned as that of tstop. Reported as a failure of the solver, the
- * attempt is repeated with a shorter step, which fits its history. (While CVodeB repeats steps,
- * base.t is the end of the forward run.) */
+ * attempt is repeated with a shorter step, which fits its history. */
 int cpIsClipped(CPMultistep mem, const CPAttempt *a) {
-  if (!mem->holding || mem->checkpoints.repeating || cpSameTime(a->t - a->h, mem->base.t, a->h))
-    return 0;
+  if (!mem->holding || cpSameTime(a->t - a->h, mem->base.t, a->h)) return 0;
   mem->failure.cause = CV_CONV_FAILURE;
   cpWrite(
       mem->base.text,
@@ -86,88 +84,13 @@ static int checkRetry(CPMultistep mem, const CPAttempt *a) {
                   before->t);
 }
 
-/* Sets a stop time that no run in the direction of `towards` reaches. */
-static int stopFarAway(CPMultistep mem, sunrealtype towards) {
-  return CVodeSetStopTime(mem->cvode_mem, towards < mem->base.t0 ? -DBL_MAX / 4 : DBL_MAX / 4);
-}
-
 void cpClearStopTime(CPMultistep mem, sunrealtype towards) {
 #ifdef CP_CVODES_CLEARS_STOP_TIME
   (void)towards;
   CVodeClearStopTime(mem->cvode_mem);
-#else
-  stopFarAway(mem, towards);
+#else /* one that no run in this direction reaches */
+  CVodeSetStopTime(mem->cvode_mem, towards < mem->base.t0 ? -DBL_MAX / 4 : DBL_MAX / 4);
 #endif
-}
-
-/* CVodeB knows at most the last stop time of CVodeF, and if a checkpoint lies on it, CVodeB stores
- * one point more than there is room for (6.4.1 to 7.5). So CVodeB must not see any: stop times are
- * recorded, and each repeated step sets the next one (setNextStop). */
-int cpStopReached(CPMultistep mem, sunrealtype tstop, N_Vector y) {
-  CPCheckpoints *points = &mem->checkpoints;
-  sunrealtype tn, t, *stops = realloc(points->stops, ((size_t)points->nstops + 1) * sizeof *stops);
-  int none;
-  if (!stops) return CP_MEM_FAIL;
-  points->stops           = stops;
-  stops[points->nstops++] = tstop;
-  CVodeGetCurrentTime(mem->cvode_mem, &tn);
-  int flag = stopFarAway(mem, tstop);
-  /* This call returns the present state, and CVodeF records the far stop time as the one that
-   * CVodeB will set. */
-  if (!flag) flag = CVodeF(mem->cvode_mem, tn, y, &t, CV_NORMAL, &none);
-  /* CVODES clears a stop time when it is reached, so it has to reach this one. */
-  if (!flag) flag = CVodeSetStopTime(mem->cvode_mem, tn);
-  if (!flag) flag = CVode(mem->cvode_mem, tstop, y, &t, CV_ONE_STEP);
-  return flag == CV_TSTOP_RETURN ? CP_SUCCESS : flag;
-}
-
-/* A step that ends at a stop time needs it until its end, where CVODES sets t to it to the last
- * bit. */
-static int setNextStop(CPMultistep mem, const CPAttempt *a) {
-  const CPCheckpoints *points = &mem->checkpoints;
-  for (long int k = 0; k < points->nstops; k++)
-    if ((points->stops[k] - a->t) * a->h >= 0.0)
-      return CVodeSetStopTime(mem->cvode_mem, points->stops[k]);
-  if (points->nstops > 0) cpClearStopTime(mem, a->t + a->h);
-  return CP_SUCCESS;
-}
-
-/* CVodeB stores the steps that it repeats between two checkpoints in arrays with room for as many
- * as CVodeF took there, and would write beyond their end if there were more. So the forward run
- * records where steps begin, and repeated steps must begin there again. */
-static int checkRepetition(CPMultistep mem, const CPAttempt *a) {
-  CPCheckpoints *points = &mem->checkpoints;
-  if (!points->repeating && a->nst == 0) points->nbegins = points->nstops = 0;
-  if (!mem->holding || !points->repeatable) return CP_SUCCESS;
-  if (!points->repeating) {
-    const long int n = a->nst + 2;
-    if (n > points->room) {
-      sunrealtype *more = realloc(points->begins, 2 * (size_t)n * sizeof *more);
-      if (!more) return cpReason(mem->base.text, CP_MEM_FAIL, "no memory for a record of steps");
-      points->begins = more;
-      points->room   = 2 * n;
-    }
-    while (points->nbegins <= a->nst) points->begins[points->nbegins++] = NAN;
-    if (!cpSameTime(points->begins[a->nst], a->t - a->h, a->h))
-      points->begins[a->nst] = a->t - a->h;
-    points->begins[a->nst + 1] = a->t; /* the next step, if there is one, begins here */
-    points->nbegins            = n;
-    return CP_SUCCESS;
-  }
-  if (a->nst >= points->nbegins || isnan(points->begins[a->nst])) return setNextStop(mem, a);
-  const sunrealtype was = points->begins[a->nst];
-  /* If the step before ends short of a checkpoint, even by roundoff, CVodeB takes one step more. */
-  const CPTrial *before = &mem->attempt;
-  const int follows     = before->complete && a->nst == before->nst + 1,
-            is_short    = follows && (was - before->t) * a->h > 0.0;
-  if (!is_short && cpSameTime(a->t - a->h, was, a->h)) return setNextStop(mem, a);
-  return cpReason(
-      mem->base.text, CV_FWD_FAIL,
-      "step %ld from a checkpoint begins at t = %.17g, not at %.17g as in the forward "
-      "run: do functions fail, or return other values, when they are called with the "
-      "same arguments again, or does CVodeSetMinStep or CVodeSetMaxStep decide about the "
-      "first step?",
-      a->nst + 1, follows ? before->t : a->t - a->h, was);
 }
 
 /* Tests cpodes' assumptions about CVODES.
@@ -205,8 +128,7 @@ static int checkMethod(CPMultistep mem, const CPAttempt *a) {
 int cpSelfCheck(CPMultistep mem, const CPAttempt *a) {
   int flag = checkSize(mem, a);
   if (!flag) flag = checkRetry(mem, a);
-  if (!flag) flag = checkMethod(mem, a);
-  return flag ? flag : checkRepetition(mem, a);
+  return flag ? flag : checkMethod(mem, a);
 }
 
 /* Attached memory does not show its error weights before its first step, so that the start, ypred -

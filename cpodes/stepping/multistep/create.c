@@ -63,16 +63,6 @@ static int allocateVectors(CPMultistep mem, N_Vector like) {
   return cpStepperAllocate(&mem->base, like, own, 2);
 }
 
-/* CVodeAdjFree leaves CVODES a pointer to freed memory, which CVodeFree frees again (6.4 to 7.2).
- * So once there have been checkpoints, there must always be some. */
-int cpAdjointRenew(CPMultistep mem, long int steps, int interp) {
-  if (mem->checkpoints.exist && !mem->checkpoints.lost) CVodeAdjFree(mem->cvode_mem);
-  const int flag        = CVodeAdjInit(mem->cvode_mem, steps, interp);
-  mem->checkpoints.lost = flag && mem->checkpoints.exist;
-  if (!flag) mem->checkpoints.exist = 1;
-  return flag;
-}
-
 void cpMultistepFree(CPIntegrator s) {
   const CPMultistep mem = (CPMultistep)s;
   if (mem->base.sens) mem->sens.free(mem->base.sens);
@@ -84,17 +74,12 @@ void cpMultistepFree(CPIntegrator s) {
     CVodeSetNonlinearSolver(mem->cvode_mem, inner);
     inner->ops->setmaxiters = setmaxiters;
   }
-  /* If there is no memory even for the smallest checkpoints, CVODES' memory leaks, since it cannot
-   * be freed. */
-  if (mem->checkpoints.lost) cpAdjointRenew(mem, 1, CV_HERMITE);
-  if (!s->attached && !mem->checkpoints.lost) CVodeFree(&mem->cvode_mem);
+  if (!s->attached) CVodeFree(&mem->cvode_mem);
   if (mem->nls.wrapper) SUNNonlinSolFree(mem->nls.wrapper);
   if (mem->nls.inner_owned) SUNNonlinSolFree(inner);
   if (mem->idle_solver) SUNNonlinSolFree(mem->idle_solver);
   cpArenaFree(&mem->roots.memory);
   cpStepperFree(&mem->base);
-  free(mem->checkpoints.begins);
-  free(mem->checkpoints.stops);
 }
 
 /* Wraps inner, or a Newton solver of our own if inner is NULL, and gives the wrapper to CVODES. */
@@ -132,16 +117,14 @@ static void restart(CPMultistep mem, sunrealtype t0, N_Vector y0) {
   cpStepperRestart(&mem->base, t0, y0);
   mem->attempt = (CPTrial){.y = mem->attempt.y, .t = t0, .projected = -1, .expect_rejected = -1};
   /* The first step is projected, and counts as one that was not cut. */
-  mem->rough                   = 0;
-  mem->last                    = (CPAccepted){.since = LONG_MAX / 2, .uncut = INT_MAX / 2};
-  mem->failure                 = (CPFailure){0};
-  mem->treturned               = t0;
-  mem->ndiverged               = 0;
-  mem->stability_warned        = 0;
-  mem->checkpoints.overwritten = 0;
-  mem->checkpoints.root_beyond = mem->checkpoints.first_root = NAN;
-  mem->norms.choice                                          = (CPOrderChoice){.nst = -1};
-  mem->nls.newton                                            = (CPNewton){.ratio = -1.0};
+  mem->rough            = 0;
+  mem->last             = (CPAccepted){.since = LONG_MAX / 2, .uncut = INT_MAX / 2};
+  mem->failure          = (CPFailure){0};
+  mem->treturned        = t0;
+  mem->ndiverged        = 0;
+  mem->stability_warned = 0;
+  mem->norms.choice     = (CPOrderChoice){.nst = -1};
+  mem->nls.newton       = (CPNewton){.ratio = -1.0};
   if (mem->base.system.expect) mem->base.system.expect(NULL, NULL, 0.0, 0.0, mem->base.system.data);
   cpOrderNormsForget(mem);
 }

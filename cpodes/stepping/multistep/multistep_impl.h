@@ -147,22 +147,6 @@ typedef struct {
   int restarted;    /* CVODES has been re-initialised after the latest error */
 } CPFailure;
 
-/* Steps of CVodeF, which CVodeB must repeat from checkpoints to the last bit. */
-typedef struct {
-  int repeatable;  /* nothing may be carried over from step to step */
-  int repeating;   /* they are being repeated */
-  int overwritten; /* CVodeB has been called, which overwrites the forward run's Nordsieck array */
-  sunrealtype *begins; /* [nbegins, room for more] times where steps began, NAN if unknown */
-  long int nbegins, room;
-  sunrealtype *stops; /* [nstops] stop times that were reached */
-  long int nstops;
-  sunrealtype root_beyond; /* root beyond tout that CVodeF has found and not yet returned, or NAN */
-  sunrealtype first_root;  /* first root that CVodeF has found since the start, or NAN */
-  int count;               /* checkpoints that CVodeF has made since the start */
-  int exist;               /* CPIntegratorGradient has created checkpoints */
-  int lost;                /* they have been freed, but CVODES takes them to exist */
-} CPCheckpoints;
-
 /* The latest root that was returned. */
 typedef struct {
   sunrealtype t;      /* NAN if there is none */
@@ -218,7 +202,6 @@ struct CPMultistep_ {
   CPFailure failure;
   CPRootFunction roots;
   CPAtRoot root;
-  CPCheckpoints checkpoints;
   CPSensHooks sens;
   /* CVODES keeps a pointer to the solver of sensitivities that have been removed: to this one, or NULL if there were none */
   SUNNonlinearSolver idle_solver;
@@ -251,8 +234,6 @@ int cpSelfCheck(CPMultistep mem, const CPAttempt *a);
 int cpCheckStartLate(CPMultistep mem, const CPAttempt *a, N_Vector ewt);
 /* Would the state of a longer step be returned as that of tstop? */
 int cpIsClipped(CPMultistep mem, const CPAttempt *a);
-/* Records that CVodeF has returned y at the stop time tstop. Returns 0, or CVODES' code. */
-int cpStopReached(CPMultistep mem, sunrealtype tstop, N_Vector y);
 /* Clears CVODES' stop time, or moves it so far that no run in the direction of `towards` reaches
  * it. */
 void cpClearStopTime(CPMultistep mem, sunrealtype towards);
@@ -301,9 +282,8 @@ void cpPendingClear(CPMultistep mem);
 /* Called when CVODES has taken nst steps: if the latest attempt is among them, its y becomes the
  * accepted state base.y. */
 void cpSettle(CPMultistep mem, long int nst);
-/* May anything be carried over from step to step? CVodeB repeats CVodeF's steps from checkpoints,
- * and they must be the same to the last bit, since CVODES has room for the same number of steps
- * only. */
+/* May anything be carried over from step to step? Not in a program's own CVodeF, whose steps CVodeB repeats from checkpoints: they
+ * must be the same to the last bit, since CVODES has room for the same number of steps only. */
 int cpCarriesOver(CPMultistep mem);
 
 /* norms.c
@@ -331,8 +311,6 @@ void cpMultistepFree(CPIntegrator s);
 int cpMultistepInit(CPIntegrator s, CVRhsFn f, sunrealtype t0, N_Vector y0, const char *function);
 int cpMultistepReInit(CPIntegrator s, sunrealtype t0, N_Vector y0, const char *function);
 int cpInstall(CPMultistep mem, SUNNonlinearSolver inner, int keep_maxiters);
-/* Replaces the checkpoints of CPIntegratorGradient. Returns 0, or CVODES' code. */
-int cpAdjointRenew(CPMultistep mem, long int steps, int interp);
 
 /* options.c */
 extern const CPIntegratorOps cpMultistepOps;
@@ -364,8 +342,6 @@ void cpRootReturned(CPMultistep mem, sunrealtype t);
 /* Calls CVodeReInit, with a bound on the growth of the first step if (t0, y0) is the latest
  * root. */
 int cpReInitCVODES(CPMultistep mem, sunrealtype t0, N_Vector y0);
-/* Bounds the growth of the first step of CVODES' restarts as after a root, or no longer. */
-void cpBoundFirstStep(CPMultistep mem, int bound);
 /* To be called at a new start. */
 void cpRootsForget(CPRootFunction *r);
 /* CVODES has returned a root at t: does it consist only of functions that leave zero, which are no
@@ -377,9 +353,9 @@ int cpStartsAtRoot(const CPMultistep mem, sunrealtype tout, sunrealtype *near);
 /* cpode.c: has the user changed CVODES or the system so that steps after the nst taken are
  * impossible? Returns 0, or a code that has been reported for mem->function. */
 int cpRefuseChanges(CPMultistep mem, long int nst);
-/* The call of CPIntegratorEvolve, or of cpForwards if ncheck is not NULL; its arguments have been checked. */
+/* The call of CPIntegratorEvolve; its arguments have been checked. */
 int cpRun(CPMultistep mem, sunrealtype tout, N_Vector yout, sunrealtype *tret, int itask,
-          int *ncheck, const char *function);
+          const char *function);
 
 /* output.c */
 int cpMultistepDky(CPIntegrator s, sunrealtype t, int k, N_Vector dky, const char *function);
@@ -388,9 +364,6 @@ void cpMultistepStats(CPIntegrator s, CPIntegratorStats *stats);
 /* Checks that v can take a result of an initialised mem. Returns 0, or the code that was
  * reported. */
 int cpCheckOutput(CPMultistep mem, N_Vector v, const char *name, const char *function);
-/* Checks that the Nordsieck array is that of the forward run. Returns 0, or the code that was
- * reported. */
-int cpCheckHistory(CPMultistep mem, const char *function);
 /* Checks that a step has been taken since the start. Returns 0, or the code that was reported. */
 int cpCheckStepTaken(CPMultistep mem, const char *function);
 /* Is t the end of a step whose state is already projected? */

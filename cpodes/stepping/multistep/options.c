@@ -153,7 +153,7 @@ static int getFound(CPIntegrator s, int *rootsfound, const char *function) {
 
 static int evolve(CPIntegrator s, sunrealtype tout, N_Vector yout, sunrealtype *tret, int itask,
                   const char *function) {
-  return cpRun((CPMultistep)s, tout, yout, tret, itask, NULL, function);
+  return cpRun((CPMultistep)s, tout, yout, tret, itask, function);
 }
 
 static const char *method(CPIntegrator s, int *order, int *embedded, int *stages) {
@@ -180,8 +180,8 @@ static int weights(CPIntegrator s, N_Vector ewt) {
   return CVodeGetErrWeights(((CPMultistep)s)->cvode_mem, ewt);
 }
 
-/* Before the first attempt CVODES has not evaluated f. Repeated steps must have the same weights, which are then
- * those of y' at their start alone. */
+/* Before the first attempt CVODES has not evaluated f. Steps that CVodeB repeats must have the same weights, which are
+ * then those of y' at their start alone. */
 static int rates(CPIntegrator s, sunrealtype *t, N_Vector ydot) {
   const CPMultistep mem = (CPMultistep)s;
   CPAttempt a           = {0};

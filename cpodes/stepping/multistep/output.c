@@ -32,17 +32,9 @@ int cpProjectOutput(CPMultistep mem, sunrealtype t, N_Vector y, const char *func
                                      : flag;
 }
 
-int cpCheckHistory(CPMultistep mem, const char *function) {
-  if (!mem->checkpoints.overwritten) return CP_SUCCESS;
-  return cpReport(
-      &mem->base.log, CP_TOO_LATE, function,
-      "a backward problem has used the history of the forward run: call CPIntegratorReInit first");
-}
-
 /* Before the first step CVODES' interpolating polynomial is 0/0. */
 int cpCheckStepTaken(CPMultistep mem, const char *function) {
-  const int flag = cpCheckHistory(mem, function);
-  if (flag || cpStepsTaken(mem) > 0) return flag;
+  if (cpStepsTaken(mem) > 0) return CP_SUCCESS;
   return cpReport(&mem->base.log, CP_NO_INIT, function, "no step has been taken since the start");
 }
 

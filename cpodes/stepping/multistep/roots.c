@@ -243,19 +243,15 @@ void cpRootsForget(CPRootFunction *r) {
 #define GROWTH_AFTER_ROOT 10.0
 #define GROWTH_LATER      2.0
 
-void cpBoundFirstStep(CPMultistep mem, int bound) {
-  CVodeSetEtaMaxFirstStep(mem->cvode_mem, bound ? GROWTH_AFTER_ROOT : 0.0);
-}
-
 int cpReInitCVODES(CPMultistep mem, sunrealtype t0, N_Vector y0) {
   const int at_root = t0 == mem->root.t;
   cpRootsForget(&mem->roots);
   mem->roots.nwatched = 0;
   cpWatchRestart(&mem->roots.watch, t0, mem->base.t, at_root);
-  if (at_root) cpBoundFirstStep(mem, 1);
+  CVodeSetEtaMaxFirstStep(mem->cvode_mem, at_root ? GROWTH_AFTER_ROOT : 0.0);
   CVodeSetEtaMaxEarlyStep(mem->cvode_mem, at_root ? GROWTH_LATER : 0.0);
   const int flag = CVodeReInit(mem->cvode_mem, t0, y0); /* uses this bound */
-  if (at_root) cpBoundFirstStep(mem, 0);
+  CVodeSetEtaMaxFirstStep(mem->cvode_mem, 0.0);
   return flag;
 }
 

@@ -225,7 +225,7 @@ void cpSettle(CPMultistep mem, long int nst) {
   cpWorkAccepted(mem->base.step);
 }
 
-int cpCarriesOver(CPMultistep mem) { return mem->holding && !mem->checkpoints.repeatable; }
+int cpCarriesOver(CPMultistep mem) { return mem->holding; }
 
 /* Is the state of this attempt to be projected? If nothing may be carried over from step to step,
  * the stored factors and the count of unprojected steps are not used. */

@@ -58,8 +58,7 @@ static int use(CPIntegrator mem, sunrealtype *p, N_Vector *s, N_Vector y0) {
   if (!flag) flag = CPSensCalcIC(sens, s);
   if (!flag) flag = CPIntegratorEvolve(mem, 1.0, s[0], &t, CV_ONE_STEP);
   if (!flag) flag = CPIntegratorGradient(mem, t * 1.5, &F, NULL, &by_sensitivities, &G, dG, NULL);
-  for (int k = 0; !flag && CPIntegratorGetCVodeMem(mem) && k < 2;
-       k++) { /* the second time, existing checkpoints are replaced */
+  for (int k = 0; !flag && k < 2; k++) { /* with the parameters of sensitivities, and others */
     flag = CPIntegratorReInit(mem, 0.0, y0);
     if (!flag && k) flag = CPIntegratorSetSens(mem, NULL);
     if (!flag)

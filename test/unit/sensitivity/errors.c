@@ -368,30 +368,6 @@ START_TEST(attached_memory_has_sensitivities_and_gets_its_solver_back) {
 }
 END_TEST
 
-/* ---- adjoint ---- */
-
-START_TEST(backward_runs_before_forward_ones_are_named) {
-  int ncheck;
-  sunrealtype t;
-  const CPMultistep mem = (CPMultistep)run->mem;
-  ck_assert_flag(run, cpBackward(mem, 0.0, CV_NORMAL, __func__), CV_NO_ADJ);
-  ck_assert_flag(run, cpForwards(mem, 1.0, run->y, &t, CV_NORMAL, &ncheck, __func__), CV_NO_ADJ);
-  ck_assert_success(run, CVodeAdjInit(run->cvode_mem, 10, CV_HERMITE));
-  const int flag = cpBackward(mem, 0.0, CV_NORMAL, __func__);
-  ck_assert_msg(flag == CV_NO_FWD || flag == CV_NO_BCK, "%d: %s", flag,
-                CPObjectGetLastMessage(CP_OBJECT(run->mem)));
-}
-END_TEST
-
-START_TEST(a_gradient_without_weights_is_refused) {
-  N_Vector v = vector_copy(run->y);
-  ck_assert_success(run, CPIntegratorSStolerances(run->mem, 1.0e-6, 0.0)); /* at rest */
-  ck_assert_error(cpProjectGradient((CPMultistep)run->mem, 0, run->y, v, __func__), CP_ILL_INPUT,
-                  "weights");
-  N_VDestroy(v);
-}
-END_TEST
-
 /* ---- differences in which f fails ---- */
 
 static int failures, what; /* remaining failures; 1 and -1 are returned, 0 puts a NaN into f */
@@ -442,40 +418,6 @@ START_TEST(before_the_first_step_there_is_the_start_alone) {
 }
 END_TEST
 
-START_TEST(projections_of_the_adjoint_fail_with_their_cause) {
-  const CPMultistep mem = (CPMultistep)run->mem;
-  N_Vector v            = vector_copy(run->y);
-  /* A failure leaves lambda unchanged. */
-  N_Vector lambda = vector_copy(v), kept = vector_copy(v);
-  run->world.c = (Fault){-1.0, 1, -1, 0.0};
-  ck_assert_error(cpProjectGradient(mem, 0, v, lambda, __func__), CP_USERFUNC_FAIL, "constraint");
-  run->world.c = (Fault){-1.0, 1000, 1, 0.0};
-  ck_assert_error(cpProjectGradient(mem, 0, v, lambda, __func__), CP_REPTD_USERFUNC_ERR,
-                  "constraint");
-  run->world.c = (Fault){-1.0, 1, -1, 0.0};
-  ck_assert_error(cpForwardState(mem, 0, v, lambda, __func__), CP_USERFUNC_FAIL,
-                  "cannot be projected");
-  N_VScale(1.0, v, lambda);
-  ck_assert(same_bits(lambda, kept));
-  for (int i = 0; i < PENDULUM_N; i++)
-    entries(lambda)[i] = entries(kept)[i] = i % 2 ? 1.7e308 : -1.7e308;
-  entries(v)[0] = 0.6, entries(v)[1] = -0.8; /* the products with G overflow there */
-  ck_assert_error(cpProjectGradient(mem, 0, v, lambda, __func__), CP_PROJ_NONFINITE, "not finite");
-  ck_assert(same_bits(lambda, kept));
-  N_VDestroy(lambda);
-  N_VDestroy(kept);
-  ck_assert_success(run, CPIntegratorSetProjector(run->mem, NULL));
-  ck_assert_error(cpProjectGradient(mem, 0, v, v, __func__), CP_NO_PROJECTOR,
-                  "CPIntegratorSetProjector");
-  N_Vector same = vector_copy(v); /* without a projector a state is its own projection */
-  N_VConst(0.0, same);
-  ck_assert_success(run, cpForwardState(mem, 0, v, same, __func__));
-  ck_assert(same_bits(v, same));
-  N_VDestroy(same);
-  N_VDestroy(v);
-}
-END_TEST
-
 START_TEST(every_code_has_its_name) {
   char *name = CPGetReturnFlagName(CP_CNSTRSENS_WRONG);
   ck_assert_str_eq(name, "CP_CNSTRSENS_WRONG");
@@ -507,9 +449,6 @@ TEST_SUITE(errors) {
   tcase_add_test(tc, consistent_starts_need_a_projector_and_a_start);
   tcase_add_test(tc, a_projection_of_the_users_cannot_follow_parameters);
   tcase_add_test(tc, attached_memory_has_sensitivities_and_gets_its_solver_back);
-  tcase_add_test(tc, backward_runs_before_forward_ones_are_named);
-  tcase_add_test(tc, a_gradient_without_weights_is_refused);
-  tcase_add_test(tc, projections_of_the_adjoint_fail_with_their_cause);
   tcase_add_test(tc, every_code_has_its_name);
   suite_add_tcase(suite, tc);
   return suite;

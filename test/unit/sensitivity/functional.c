@@ -1,7 +1,6 @@
 /* Functionals of the pendulum's motion whose gradients have closed forms. */
 #include "sensitivity/fixture.h"
 
-#include <malloc.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -97,14 +96,14 @@ static void expect(const sunrealtype *G, const sunrealtype *dG, sunrealtype t, s
 
 START_TEST(forward_gradients_are_those_of_the_closed_form) {
   sunrealtype G[NG], dG[NG * NS];
-  const CPFunctional F = functional(_i / 4);
+  const CPFunctional F = functional(_i / ALL_METHODS);
   const sunrealtype t  = test_is_short() ? 0.5 : 2.0;
-  sens_open(&r, methods[_i % 4], TOL);
+  sens_open(&r, methods[_i % ALL_METHODS], TOL);
   ck_assert_success(run,
                     CPIntegratorGradient(run->mem, t, &F, NULL, &by_sensitivities, G, dG, NULL));
   expect(G, dG, t, BOUND);
   sens_close(&r);
-  sens_open_states(&r, methods[_i % 4], TOL); /* by sensitivities of the call's own */
+  sens_open_states(&r, methods[_i % ALL_METHODS], TOL); /* by sensitivities of the call's own */
   const CPParameters parameters = sens_parameters(&r);
   ck_assert_success(
       run, CPIntegratorGradient(run->mem, t, &F, &parameters, &by_sensitivities, G, dG, NULL));
@@ -116,17 +115,16 @@ END_TEST
 
 START_TEST(adjoint_gradients_are_those_of_the_closed_form) {
   sunrealtype G[NG], dG[NG * NS];
-  const CPFunctional F            = functional(_i / 4 % 2);
+  const CPFunctional F            = functional(_i / ALL_METHODS % 2);
   const CPGradientOptions options = {CP_SIZED(CPGradientOptions),
                                      .reltol    = 1.0e-10,
                                      .abstol    = 1.0e-10,
                                      .steps     = _i % 3 ? 30 : 0,
-                                     .interp    = _i / 8 % 2 ? CV_HERMITE : CV_POLYNOMIAL,
-                                     .lmm       = _i % 5 ? CV_ADAMS : CV_BDF,
+                                     .method    = _i % 5 ? NULL : "RADAU",
                                      .adjoint   = _i / 2 % 2 ? user_adjoint : NULL,
                                      .user_data = &run->world.p};
   const sunrealtype t             = test_is_short() ? 0.5 : 2.0;
-  sens_open_states(&r, methods[_i % 4], TOL);
+  sens_open_states(&r, methods[_i % ALL_METHODS], TOL);
   const CPParameters parameters = sens_parameters(&r);
   if (_i & 1) sens_start(&r, 1); /* whose parameters these are otherwise */
   ck_assert_success(run, CPIntegratorGradient(run->mem, t, &F, _i & 1 ? NULL : &parameters,
@@ -136,20 +134,25 @@ START_TEST(adjoint_gradients_are_those_of_the_closed_form) {
 }
 END_TEST
 
-/* CVODES' polynomials would read points that do not exist, also if there are too few of them. */
 START_TEST(a_run_backwards_has_gradients_too) {
   sunrealtype G[NG], dG[NG * NS];
-  const CPFunctional F            = functional(_i);
-  const CPGradientOptions refused = {CP_SIZED(CPGradientOptions), .interp = CV_POLYNOMIAL},
-                          few = {CP_SIZED(CPGradientOptions), .steps = 5, .interp = CV_POLYNOMIAL};
-  sens_open(&r, ADAMS_FIXED_POINT, TOL);
-  ck_assert_flag(run, CPIntegratorGradient(run->mem, -1.5, &F, NULL, &refused, G, dG, NULL),
-                 CP_NOT_SUPPORTED);
-  ck_assert_message(run, "CV_HERMITE");
-  ck_assert_flag(run, CPIntegratorGradient(run->mem, 1.5, &F, NULL, &few, G, dG, NULL),
-                 CP_NOT_SUPPORTED);
+  const CPFunctional F = functional(_i / ALL_METHODS);
+  sens_open(&r, methods[_i % ALL_METHODS], TOL);
   ck_assert_success(run, CPIntegratorGradient(run->mem, -1.5, &F, NULL, NULL, G, dG, NULL));
   expect(G, dG, -1.5, BOUND);
+  sens_close(&r);
+}
+END_TEST
+
+START_TEST(a_run_without_length_has_the_gradients_of_its_end_terms) {
+  sunrealtype G[NG], dG[NG * NS];
+  const CPFunctional F = functional(_i / 2);
+  sens_open(&r, methods[_i % 2 ? 4 : 1], TOL); /* DOP853, Adams */
+  ck_assert_success(run,
+                    CPIntegratorGradient(run->mem, 0.0, &F, NULL, &by_sensitivities, G, dG, NULL));
+  expect(G, dG, 0.0, BOUND);
+  ck_assert_success(run, CPIntegratorGradient(run->mem, 0.0, &F, NULL, NULL, G, dG, NULL));
+  expect(G, dG, 0.0, BOUND);
   sens_close(&r);
 }
 END_TEST
@@ -177,7 +180,7 @@ START_TEST(a_relative_tolerance_alone_decides_on_the_digits_of_a_gradient) {
   sunrealtype G[NG], dG[NG * NS];
   const CPFunctional F            = functional(1);
   const CPGradientOptions options = {CP_SIZED(CPGradientOptions), .reltol = 1.0e-12,
-                                     .lmm = _i ? CV_ADAMS : CV_BDF};
+                                     .method = _i ? "DOP853" : "RADAU"};
   sens_open(&r, ADAMS_FIXED_POINT, 1.0e-12);
   ck_assert_success(run, CPIntegratorGradient(run->mem, 1.0, &F, NULL, &options, G, dG, NULL));
   expect(G, dG, 1.0, 2.0e-9);
@@ -187,7 +190,7 @@ END_TEST
 
 /* An infinite difference for the Newton matrix of a backward problem would be a pivot, and freeze a
  * component. */
-static long int adjoint_calls, bad_call;
+static long int adjoint_calls, bad_call; /* after those of the start */
 static int adjoint_with_inf(sunrealtype t, N_Vector y, N_Vector l, N_Vector Jl, sunrealtype *lfp,
                             void *user_data) {
   const int flag = user_adjoint(t, y, l, Jl, lfp, user_data);
@@ -198,9 +201,9 @@ static int adjoint_with_inf(sunrealtype t, N_Vector y, N_Vector l, N_Vector Jl, 
 START_TEST(one_inf_in_the_adjoint_equations_spoils_no_gradient) {
   sunrealtype G[NG], dG[NG * NS];
   const CPFunctional F            = functional(1);
-  const CPGradientOptions options = {CP_SIZED(CPGradientOptions), .lmm = CV_BDF,
+  const CPGradientOptions options = {CP_SIZED(CPGradientOptions), .method = "RADAU",
                                      .adjoint = adjoint_with_inf, .user_data = &run->world.p};
-  for (bad_call = 1; bad_call <= 40; bad_call += test_is_short() ? 13 : 1) {
+  for (bad_call = NG; bad_call <= 40; bad_call += test_is_short() ? 13 : 1) {
     adjoint_calls = 0;
     sens_open(&r, BDF_NEWTON, TOL);
     ck_assert_success(run, CPIntegratorGradient(run->mem, 0.3, &F, NULL, &options, G, dG, NULL));
@@ -350,29 +353,6 @@ END_TEST
 
 /* ---- memory ---- */
 
-/* Bytes after an adjoint run to t1 with checkpoints every 20 steps, before they are freed: the
- * memory of a forward run with checkpoints. steps: out. */
-static size_t heap_of(sunrealtype t1, int *ncheck) {
-  run_open(run, ADAMS_FIXED_POINT, 1.0e-8);
-  const size_t before = mallinfo2().uordblks;
-  ck_assert_success(run, CVodeAdjInit(run->cvode_mem, 20, CV_POLYNOMIAL));
-  ck_assert_success(run, CVodeF(run->cvode_mem, t1, run->y, &run->t, CV_NORMAL, ncheck));
-  const size_t after = mallinfo2().uordblks;
-  run_close(run);
-  return after - before;
-}
-
-/* A checkpoint holds up to 14 vectors and its own struct: here below 14 x 1 KB with malloc's
- * overhead. Nothing else grows with the run. */
-START_TEST(memory_grows_with_checkpoints_only) {
-  int few = 0, many = 0;
-  const size_t small = heap_of(1.0, &few), large = heap_of(8.0, &many);
-  if (small == 0) return; /* a sanitizer's malloc does not count */
-  ck_assert_int_gt(many, few + 10);
-  ck_assert_uint_le(large, small + (size_t)(many - few) * 14 * 1024);
-}
-END_TEST
-
 /* ---- failures ---- */
 
 #define ck_assert_error(call, code, ...) \
@@ -384,7 +364,7 @@ END_TEST
 START_TEST(arguments_are_checked) {
   sunrealtype G[NG], dG[NG * NS], worst;
   CPFunctional F = functional(1), none = {CP_SIZED(CPFunctional), .ng = 1}, empty = functional(1);
-  CPGradientOptions bad = {CP_SIZED(CPGradientOptions), .interp = 7};
+  CPGradientOptions bad = {CP_SIZED(CPGradientOptions), .method = "ADAMS"};
   sens_open_states(&r, ADAMS_FIXED_POINT, TOL);
   CPIntegrator mem = run->mem;
   empty.ng         = 0;
@@ -408,11 +388,8 @@ START_TEST(arguments_are_checked) {
   ck_assert_error(CPIntegratorGradient(mem, 1, &empty, NULL, &by_sensitivities, G, dG, NULL),
                   CP_ILL_INPUT, "ng", "0");
   ck_assert_error(CPIntegratorGradient(mem, 1, &F, NULL, NULL, G, NULL, NULL), CP_ILL_INPUT, "dG");
-  ck_assert_error(CPIntegratorGradient(mem, 1, &F, NULL, &bad, G, dG, NULL), CP_ILL_INPUT, "interp",
-                  "7");
-  bad = (CPGradientOptions){CP_SIZED(CPGradientOptions), .lmm = 5};
-  ck_assert_error(CPIntegratorGradient(mem, 1, &F, NULL, &bad, G, dG, NULL), CP_ILL_INPUT, "lmm",
-                  "5");
+  ck_assert_error(CPIntegratorGradient(mem, 1, &F, NULL, &bad, G, dG, NULL), CP_ILL_INPUT, "method",
+                  "ADAMS");
   ck_assert_error(compare(mem, 0, 1, &F, NULL, NULL, 1e-4, NULL, &worst), CP_ILL_INPUT, "start");
   ck_assert_error(compare(mem, 0, 1, &F, NULL, start, 0.0, NULL, &worst), CP_ILL_INPUT, "step", "0");
   ck_assert_error(compare(mem, 0, 1, &F, NULL, start, 1.0, NULL, &worst), CP_ILL_INPUT, "step",
@@ -439,16 +416,14 @@ START_TEST(arguments_are_checked) {
 }
 END_TEST
 
-/* The forward run, and the backward problem, which needs more steps here and has a checkpoint after
- * each 10 of the run. */
+/* The forward run, and the backward problem, which needs more steps here. */
 START_TEST(a_run_that_takes_too_many_steps_ends) {
   sunrealtype G[NG], dG[NG * NS];
   CPFunctional F            = functional(1);
-  const CPGradientOptions o = {CP_SIZED(CPGradientOptions), .steps = 10, .interp = CV_HERMITE,
-                               .reltol = 1.0e-10};
+  const CPGradientOptions o = {CP_SIZED(CPGradientOptions), .steps = 10, .reltol = 1.0e-10};
   int told                  = 0;
-  for (F.mxsteps = 10; !told && F.mxsteps < 1000; F.mxsteps += 40) {
-    sens_open_states(&r, ADAMS_FIXED_POINT, TOL);
+  for (F.mxsteps = 10; !told && F.mxsteps < 40; F.mxsteps += 4) {
+    sens_open_states(&r, _i ? methods[4] : ADAMS_FIXED_POINT, _i ? 1.0e-4 : TOL); /* DOP853 */
     sens_start(&r, 1);
     if (_i == 0)
       ck_assert_error(CPIntegratorGradient(run->mem, 1, &F, NULL, &by_sensitivities, G, dG, NULL),
@@ -570,8 +545,7 @@ END_TEST
 START_TEST(a_failed_first_step_spoils_no_gradient) {
   sunrealtype G[NG], dG[NG * NS];
   const CPFunctional F            = functional(1);
-  const CPGradientOptions options = {CP_SIZED(CPGradientOptions),
-                                     .interp = _i / 2 ? CV_HERMITE : CV_POLYNOMIAL};
+  const CPGradientOptions options = {CP_SIZED(CPGradientOptions), .steps = _i / 2 ? 20 : 0};
   N_Vector *zn0, *zn1, *spare;
   sunrealtype t, gamma, rl1;
   void *data;
@@ -610,7 +584,8 @@ static int adjoint_after_half(sunrealtype t, N_Vector y, N_Vector l, N_Vector Jl
 START_TEST(a_backward_problem_that_comes_to_a_stop_says_where) {
   sunrealtype G[NG], dG[NG * NS];
   const CPFunctional F            = functional(1);
-  const CPGradientOptions options = {CP_SIZED(CPGradientOptions), .lmm = _i % 2 ? CV_ADAMS : CV_BDF,
+  const CPGradientOptions options = {CP_SIZED(CPGradientOptions),
+                                     .method  = _i % 2 ? "DOP853" : "RADAU",
                                      .adjoint = adjoint_after_half, .user_data = &run->world.p};
   adjoint_calls                   = 0;
   fault_of_adjoint                = _i / 2 ? -7 : 7;
@@ -639,17 +614,18 @@ TEST_SUITE(functional) {
   Suite *suite = suite_create("Functionals");
   TCase *tc    = tcase_create("functional");
   tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
-  tcase_add_loop_test(tc, forward_gradients_are_those_of_the_closed_form, 0, 8);
-  tcase_add_loop_test(tc, adjoint_gradients_are_those_of_the_closed_form, 0, 16);
+  tcase_add_loop_test(tc, forward_gradients_are_those_of_the_closed_form, 0, 2 * ALL_METHODS);
+  tcase_add_loop_test(tc, adjoint_gradients_are_those_of_the_closed_form, 0, 4 * ALL_METHODS);
   tcase_add_test(tc, a_failure_at_the_end_of_a_run_backwards_is_reported_as_it_is);
-  tcase_add_loop_test(tc, a_run_backwards_has_gradients_too, 0, 2);
+  tcase_add_loop_test(tc, a_run_without_length_has_the_gradients_of_its_end_terms, 0, 4);
+  tcase_add_loop_test(tc, a_run_backwards_has_gradients_too, 0, 2 * ALL_METHODS);
   tcase_add_loop_test(tc, a_relative_tolerance_alone_decides_on_the_digits_of_a_gradient, 0, 2);
   tcase_add_test(tc, one_inf_in_the_adjoint_equations_spoils_no_gradient);
-  tcase_add_loop_test(tc, the_gradient_with_respect_to_the_start_is_that_of_runs_side_by_side, 0, 2);
+  tcase_add_loop_test(tc, the_gradient_with_respect_to_the_start_is_that_of_runs_side_by_side, 0,
+                      ALL_METHODS);
   tcase_add_test(tc, what_f_is_off_the_manifold_does_not_matter);
-  tcase_add_loop_test(tc, the_check_finds_all_three_alike_and_prints_them, 0, 2);
+  tcase_add_loop_test(tc, the_check_finds_all_three_alike_and_prints_them, 0, ALL_METHODS);
   tcase_add_test(tc, the_check_finds_a_wrong_derivative);
-  tcase_add_test(tc, memory_grows_with_checkpoints_only);
   tcase_add_loop_test(tc, a_run_that_takes_too_many_steps_ends, 0, 2);
   tcase_add_test(tc, arguments_are_checked);
   tcase_add_loop_test(tc, gradients_of_a_constant_are_zero, 0, 2);
