@@ -226,7 +226,7 @@ static int comparison(Parser *p, Part *out) {
   if (sum(p, &other) || unite(p, at, out, &other)) return 1;
   if (sign == '<') return emit(p, at, (Op){equal ? LESS_EQ : LESS, 2, {0}}, out);
   /* a > b is b - a < 0 */
-  if (emit(p, at, (Op){SUB, 2, {0}}, out) || emit(p, at, (Op){NEG, 1, {0}}, out)) return 1;
+  if (emit(p, at, (Op){SUB, 2, {0}}, out) || emit(p, at, (Op){SCALE, 1, {.c = -1}}, out)) return 1;
   Part null  = zero;
   null.first = p->e->nops;
   return emit(p, at, (Op){NUMBER, 0, {0}}, &null) ||
@@ -336,7 +336,7 @@ static int factor(Parser *p, Part *out) {
   out->first     = p->e->nops;
   if (++p->depth > DEEPEST)
     return wrong(p, at, "parentheses, powers and signs are nested more than %d times", DEEPEST);
-  if (next(p, '-')) failed = factor(p, out) || emit(p, at, (Op){NEG, 1, {0}}, out);
+  if (next(p, '-')) failed = factor(p, out) || emit(p, at, (Op){SCALE, 1, {.c = -1}}, out);
   else if (next(p, '+')) failed = factor(p, out);
   else {
     if (isdigit((unsigned char)*at) || *at == '.') failed = number(p, out);
@@ -382,7 +382,17 @@ static int product(Parser *p, Part *out) {
     addPowers(&out->d, &other.d, *at == '*' ? 1 : -1);
     for (int k = 0; k < 3; k++)
       if (abs(out->d.power[k]) > 9999) return wrong(p, at, "the dimension has too high a power");
-    if (emit(p, at, (Op){*at == '*' ? MUL : DIV, 2, {0}}, out)) return 1;
+    const sunrealtype c = out->constant ? out->value : *at == '*' ? other.value : 1 / other.value;
+    int exponent;
+    /* one factor is a constant; division by one is a product only if that is exact */
+    if (out->constant != other.constant &&
+        (*at == '*' || (other.constant && fabs(frexp(other.value, &exponent)) == 0.5))) {
+      p->e->nops--, p->height--;
+      if (out->constant)
+        memmove(&p->e->op[out->first], &p->e->op[out->first + 1],
+                (size_t)(p->e->nops - out->first) * sizeof *p->e->op);
+      if (emit(p, at, (Op){SCALE, 1, {.c = c}}, out)) return 1;
+    } else if (emit(p, at, (Op){*at == '*' ? MUL : DIV, 2, {0}}, out)) return 1;
   }
 }
 

@@ -13,7 +13,6 @@
 static void function1(Code code, sunrealtype x, sunrealtype c, sunrealtype *phi) {
   sunrealtype a;
   switch (code) {
-  case NEG: phi[0] = -x, phi[1] = -1, phi[2] = 0; break;
   case SIN: phi[0] = sin(x), phi[1] = cos(x), phi[2] = -phi[0]; break;
   case COS: phi[0] = cos(x), phi[1] = -sin(x), phi[2] = -phi[0]; break;
   case TAN: phi[0] = tan(x), phi[1] = 1 + phi[0] * phi[0], phi[2] = 2 * phi[0] * phi[1]; break;
@@ -45,9 +44,14 @@ static void function1(Code code, sunrealtype x, sunrealtype c, sunrealtype *phi)
     phi[2] = 60 * a * (1 - a) * (1 - 2 * a);
     break;
   default: /* POWER */
-    phi[0] = c == 2 ? x * x : pow(x, c);
-    phi[1] = c == 2 ? 2 * x : c == 0 ? 0 : c * pow(x, c - 1);
-    phi[2] = c == 2 ? 2 : c == 0 || c == 1 ? 0 : c * (c - 1) * pow(x, c - 2);
+    if (c == 2 || c == 3) {
+      a      = c == 2 ? 1 : x;
+      phi[0] = a * x * x, phi[1] = c * a * x, phi[2] = c * (c - 1) * a;
+      break;
+    }
+    phi[0] = pow(x, c);
+    phi[1] = c == 0 ? 0 : c * pow(x, c - 1);
+    phi[2] = c == 0 || c == 1 ? 0 : c * (c - 1) * pow(x, c - 2);
   }
 }
 
@@ -140,6 +144,14 @@ static void operate(const Op *op, int n, int order, sunrealtype *jet) {
     return;
   case SUB:
     for (int i = 0; i < length; i++) jet[i] -= y[i];
+    return;
+  case SCALE:
+    for (int i = 0; i < length; i++) jet[i] *= op->of.c;
+    return;
+  case MUL: /* without second derivatives */
+    if (order > 1) break;
+    for (int i = 1; i < length; i++) jet[i] = jet[i] * y[0] + jet[0] * y[i];
+    jet[0] *= y[0];
     return;
   case MIN:
     if (y[0] < jet[0]) memcpy(jet, y, size);

@@ -15,7 +15,7 @@ typedef enum {
   DIV,
   POW,
   POWER,
-  NEG,
+  SCALE,
   CALL,
   LESS,
   LESS_EQ,
@@ -41,13 +41,13 @@ typedef enum {
   ABS,
   SIGN,
   SMOOTH
-} Code; /* POWER: with a constant exponent; from SIN on: functions of one argument */
+} Code; /* POWER, SCALE: with a constant exponent, by a constant factor; from SIN on: functions of one argument */
 
 typedef struct {
   Code code;
   int k; /* number of operands, or the index of the variable */
   union {
-    sunrealtype c; /* the number, or the exponent */
+    sunrealtype c; /* the number, exponent or factor */
     CPFunction f;
   } of;
 } Op;
