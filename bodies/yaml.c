@@ -640,6 +640,29 @@ static int readRobot(Reader *r, const yaml_node_t *at, const char *path, Run *ru
   return 0;
 }
 
+/* Does this name ELEMENT.QUANTITY mean something? JOINT.force, JOINT.torque and their components .x, .y, .z; ROD.axial; DRIVE.force, or
+ * DRIVE.torque of an angle; SPRING.length. With contacts there are none of forces, since the multipliers depend on what is closed. */
+static int isSensor(const Mechanism *m, const char *name, size_t length) {
+  const char *dot = memchr(name, '.', length), *quantity = dot + 1;
+  if (!dot) return 0;
+  const size_t element = (size_t)(dot - name);
+  size_t n             = length - element - 1;
+  const int joint      = bodiesFind(m, NAME_JOINT, name, element),
+            law        = bodiesFind(m, NAME_LAW, name, element);
+  const int axis       = n > 2 && quantity[n - 2] == '.' && strchr("xyz", quantity[n - 1]);
+#define IS(word) (n == sizeof(word) - 1 && !strncmp(quantity, (word), n))
+  if (law >= 0) return IS("length") && m->law[law].term.m.kind == LENGTH;
+  if (joint < 0 || m->ncontacts > 0) return 0;
+  const Joint *j = &m->joint[joint];
+  if (j->kind == NONE)
+    return m->row[j->first].drive != NONE &&
+           (m->row[j->first].term[0].m.kind == ANGLE ? IS("torque") : IS("force"));
+  if (IS("axial")) return j->kind == CP_JOINT_ROD;
+  if (axis) n -= 2;
+  return IS("force") || IS("torque");
+#undef IS
+}
+
 /* Checks that the names in `held` and `sensors` exist. Returns 0, or 1 after a message. */
 static int checkRun(Reader *r, const yaml_node_t *n, const Run *run, CPBodies b) {
   size_t length;
@@ -651,9 +674,11 @@ static int checkRun(Reader *r, const yaml_node_t *n, const Run *run, CPBodies b)
   }
   for (const char *name = run->sensors; *(name += strspn(name, " ")); name += length) {
     length = strcspn(name, " ");
-    if (bodiesFindCoordinate(&b->m, name, length) < 0)
+    if (bodiesFindCoordinate(&b->m, name, length) < 0 && !isSensor(&b->m, name, length))
       return wrong(r, section(r, n, "sensors")->start_mark,
-                   "there is no coordinate \"%.*s\" of a joint", (int)length, name);
+                   "there is no coordinate \"%.*s\" of a joint, nor a quantity such as pin.force, "
+                   "pin.force.x, rod.axial, motor.torque, spring.length",
+                   (int)length, name);
   }
   return 0;
 }

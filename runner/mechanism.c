@@ -24,10 +24,12 @@ enum { NAME_LENGTH = 256, MOST_NAMES = 4000 };
 static const CPPluginCoordinate work = {"work", "J",
                                         "of drives, forces, dampers and friction since the start"};
 
-/* A coordinate of a joint, which is an output */
+/* A coordinate of a joint or its rate, or a force or length, which is an output */
 typedef struct {
-  int coordinate;
-  char name[2][NAME_LENGTH]; /* of the coordinate and of its rate */
+  enum { COORDINATE, RATE, FORCE, TORQUE, AXIAL, LENGTH } what;
+  int i,
+      axis; /* i: the coordinate, joint or spring; axis: 0 ... 2 of a component, or -1 of the length of a vector */
+  char name[NAME_LENGTH];
 } Sensor;
 
 /* The file of this process. Like a loaded shared object, it is part of the program's set-up. */
@@ -44,7 +46,7 @@ static struct {
   CPPluginCoordinate *coordinates; /* coordinates, then velocities */
   int nsensors;
   Sensor *sensor;               /* [nsensors] */
-  CPPluginQuantity *quantities; /* [1 + 2 nsensors] the energy, and two for each sensor */
+  CPPluginQuantity *quantities; /* [1 + nsensors] the energy, and the sensors */
   int joints;                   /* 1: joint coordinates */
   int strict;                   /* 1: start velocities must be possible as they are */
   int told;                     /* 1: the notes of the assembly have been printed */
@@ -83,7 +85,8 @@ typedef struct {
   CPModel model;
   CPMech mech;
   CPContactPoint *contact; /* [ncontacts] */
-  sunrealtype reach;       /* half the length of the lines that show planes of contacts [m] */
+  sunrealtype *at; /* [1 + n + nu + na] the time and state that sensors of forces were asked for last, udot, lambda; or NULL */
+  sunrealtype reach; /* half the length of the lines that show planes of contacts [m] */
 } Built;
 
 static Built *built(const CPPlugin *model) { return model->own; }
@@ -162,14 +165,46 @@ static sunrealtype energy_scale(const CPPlugin *model) {
   return scale > 0 && isfinite(scale) ? scale : 1;
 }
 
-/* The sensors follow the energy, if that is among the quantities, and each is two quantities. */
+/* The multipliers at (t, y), which all sensors of forces share; NULL if there are none. */
+static const sunrealtype *multipliers(const CPPlugin *model, sunrealtype t, N_Vector y) {
+  Built *own                = built(model);
+  const CPEquations *e      = CPModelGetEquations(own->model);
+  const sunindextype n      = N_VGetLength(y);
+  const sunrealtype *values = N_VGetArrayPointer(y);
+  const size_t size         = (size_t)n * sizeof *values;
+  sunrealtype *at           = own->at;
+  if (at && at[0] == t && !memcmp(at + 1, values, size)) return at + 1 + n + e->nu;
+  if (!at) at = own->at = malloc((size_t)(1 + n + e->nu + e->na) * sizeof *at);
+  if (!at) return NULL;
+  at[0] = t, memcpy(at + 1, values, size);
+  if (!CPMechAccelerations(own->mech, t, y, at + 1 + n, at + 1 + n + e->nu))
+    return at + 1 + n + e->nu;
+  at[0] = NAN;
+  return NULL;
+}
+
+static sunrealtype norm(const sunrealtype *x) {
+  return sqrt(x[0] * x[0] + x[1] * x[1] + x[2] * x[2]);
+}
+
+/* The sensors follow the energy, if that is among the quantities. */
 static sunrealtype sensor(const CPPlugin *model, int i, sunrealtype t, N_Vector y) {
-  sunrealtype x[2];
-  i -= mechanism.run.balance != 0;
-  (void)t;
-  return CPMechGetCoordinate(built(model)->mech, mechanism.sensor[i / 2].coordinate, y, &x[0], &x[1])
-             ? NAN
-             : x[i % 2];
+  const Sensor *s = &mechanism.sensor[i - (mechanism.run.balance != 0)];
+  CPMech mech     = built(model)->mech;
+  sunrealtype x[2], F[3], T[3], P[12] = {0}, d[3];
+  if (s->what <= RATE)
+    return CPMechGetCoordinate(mech, s->i, y, &x[0], &x[1]) ? NAN : x[s->what == RATE];
+  if ((s->what == LENGTH && CPMechGetPoints(mech, CP_SPRING, s->i, y, P)) ||
+      (s->what == AXIAL && CPMechGetPoints(mech, CP_JOINT, s->i, y, P)))
+    return NAN;
+  for (int k = 0; k < 3; k++) d[k] = P[3 + k] - P[k];
+  if (s->what == LENGTH) return norm(d);
+  const sunrealtype *lambda = multipliers(model, t, y);
+  if (!lambda || CPMechGetReaction(mech, s->i, t, y, lambda, F, T)) return NAN;
+  if (s->what == AXIAL)
+    return -(F[0] * d[0] + F[1] * d[1] + F[2] * d[2]) / norm(d); /* a rod that pulls b towards a */
+  const sunrealtype *of = s->what == FORCE ? F : T;
+  return s->axis < 0 ? norm(of) : of[s->axis];
 }
 
 /* Contacts conserve the energy if they have no friction and their impacts are elastic. */
@@ -400,6 +435,7 @@ static void destroy(CPPlugin *model) {
   CPModelFree(&own->model);
   CPBodiesFree(&own->bodies);
   free(own->contact);
+  free(own->at);
   free(own);
 }
 
@@ -459,28 +495,47 @@ static int name_all(CPBodies b) {
   return 0;
 }
 
-/* Makes quantities from the sensors that the file names. Returns 0, or -1 after a complaint. */
-static int find_sensors(CPBodies b, const char *path) {
+/* Makes a quantity of a sensor: `name` with a suffix. */
+static void add_sensor(Sensor s, const char *name, int length, const char *suffix, const char *unit) {
+  const int i         = mechanism.nsensors++;
+  mechanism.sensor[i] = s;
+  snprintf(mechanism.sensor[i].name, NAME_LENGTH, "%.*s%s", length, name, suffix);
+  mechanism.quantities[1 + i] = (CPPluginQuantity){
+      .name = mechanism.sensor[i].name, .unit = unit, .value = sensor, .conserved = CP_QUANTITY_FREE};
+}
+
+/* Makes quantities from the sensors that the file names, which the reader has checked. Returns 0, or -1 after a complaint. */
+static int find_sensors(CPBodies b) {
   const char *word     = mechanism.run.sensors;
-  const size_t most    = strlen(word) / 2 + 1; /* of words with blanks between them */
+  const size_t most    = strlen(word) + 2; /* twice the number of words with blanks between them */
   mechanism.sensor     = calloc(most, sizeof *mechanism.sensor);
-  mechanism.quantities = calloc(1 + 2 * most, sizeof *mechanism.quantities);
+  mechanism.quantities = calloc(1 + most, sizeof *mechanism.quantities);
   if (!mechanism.sensor || !mechanism.quantities) return complain("no memory");
   for (; *(word += strspn(word, " ")); word += strcspn(word, " ")) {
-    const int i = mechanism.nsensors, length = (int)strcspn(word, " ");
-    char(*name)[NAME_LENGTH] = mechanism.sensor[i].name;
-    snprintf(name[0], sizeof name[0], "%.*s", length, word);
-    snprintf(name[1], sizeof name[1], "%.*s'", length, word);
-    if (CPBodiesFind(b, CP_COORDINATE, name[0], &mechanism.sensor[i].coordinate))
-      return complain("%s: run: sensors: %s", path, CPObjectGetLastMessage(CP_OBJECT(b)));
-    const int angle = thing(b, CP_COORDINATE, mechanism.sensor[i].coordinate).kind;
-    for (int rate = 0; rate < 2; rate++)
-      mechanism.quantities[1 + 2 * i + rate] =
-          (CPPluginQuantity){.name      = name[rate],
-                             .unit      = angle ? (rate ? "rad/s" : "rad") : (rate ? "m/s" : "m"),
-                             .value     = sensor,
-                             .conserved = CP_QUANTITY_FREE};
-    mechanism.nsensors++;
+    const int length = (int)strcspn(word, " ");
+    char name[NAME_LENGTH];
+    int i;
+    snprintf(name, sizeof name, "%.*s", length, word);
+    if (!CPBodiesFind(b, CP_COORDINATE, name, &i)) {
+      const int angle = thing(b, CP_COORDINATE, i).kind;
+      add_sensor((Sensor){COORDINATE, i, -1, ""}, word, length, "", angle ? "rad" : "m");
+      add_sensor((Sensor){RATE, i, -1, ""}, word, length, "'", angle ? "rad/s" : "m/s");
+      continue;
+    }
+    char *quantity = strchr(name, '.'), *axis; /* ELEMENT.QUANTITY or ELEMENT.QUANTITY.AXIS */
+    *quantity++    = '\0';
+    if ((axis = strchr(quantity, '.'))) *axis++ = '\0';
+    Sensor s = {quantity[0] == 'f'   ? FORCE
+                : quantity[0] == 't' ? TORQUE
+                : quantity[0] == 'a' ? AXIAL
+                                     : LENGTH,
+                0, axis ? *axis - 'x' : -1, ""};
+    if (CPBodiesFind(b, s.what == LENGTH ? CP_SPRING : CP_JOINT, name, &s.i)) continue;
+    if (s.what < AXIAL && thing(b, CP_JOINT, s.i).kind == CP_JOINT_NONE) { /* of a drive, one number */
+      add_sensor((Sensor){FORCE, s.i, 0, ""}, word, length, "", s.what == FORCE ? "N" : "N m");
+      continue;
+    }
+    add_sensor(s, word, length, "", s.what == LENGTH ? "m" : s.what == TORQUE ? "N m" : "N");
   }
   return 0;
 }
@@ -549,7 +604,7 @@ const CPPluginType *mechanism_load(const char *path, const char *const *settings
   if (b) use_coordinates(b);
   if (b && !mechanism.shown) mechanism.shown = plain(path);
   if (b && (failed = name_all(b) || !mechanism.shown)) complain("no memory");
-  if (b && !failed) failed = find_sensors(b, path) != 0;
+  if (b && !failed) failed = find_sensors(b) != 0;
   const CPBodiesFile *run = &mechanism.run;
   if (!failed && run->method[0] && method_find(run->method, &method) != METHOD_FOUND) {
     complain("%s:%d:%d: there is no method \"%s\"", path, run->method_line, run->method_column,
@@ -570,7 +625,7 @@ const CPPluginType *mechanism_load(const char *path, const char *const *settings
                                                .scale     = 1,
                                                .scale_of  = energy_scale};
   type->quantities        = mechanism.quantities + !run->balance;
-  type->nquantities       = run->balance + 2 * mechanism.nsensors;
+  type->nquantities       = run->balance + mechanism.nsensors;
   type->create            = create;
   type->destroy           = destroy;
   type->points            = points;

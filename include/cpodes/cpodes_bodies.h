@@ -508,7 +508,8 @@ typedef struct {
   int method_line;     /**< line of this name in the file; 0 if it is not given */
   int method_column;   /**< its column */
   const char *held;    /**< bodies that CPMechAssemble holds */
-  const char *sensors; /**< coordinates that `cpodes run` outputs with their rates: JOINT or JOINT.K, separated by blanks */
+  const char *sensors; /**< what `cpodes run` outputs, separated by blanks: coordinates JOINT or JOINT.K with their rates, and
+                            forces and lengths, such as JOINT.force.x, DRIVE.torque, SPRING.length */
   /** Which parts of the file act on the motion and are missing in the mechanism, such as limits, motors and contacts: one line
    * "file:line:column: what" for each kind. Parts that do not act, such as lights, are not listed. */
   const char *notes;

@@ -104,6 +104,35 @@ class Mechanisms(RunnerTest):
         file.write_text(text.replace("SENSORS", '"' + "hinge " * 13 + '"'))
         self.assertEqual(sum(q["output"] for q in self.run_json(file)["quantities"]), 26)
 
+    def test_forces_and_lengths_are_sensors(self):
+        """A pendulum of 2 kg, 0.5 m, is turned at 3 rad/s: its pin carries m r w^2 inwards and the weight, the motor m g r cos phi;
+        a rod holds a weight; a spring's length is a distance."""
+        file, m, r, w, g = self.folder / "sensors.yaml", 2, 0.5, 3, 9.81
+        text = (
+            "dimension: 2\ngravity: [0, -9.81]\nrun: {t_end: 1, sensors: SENSORS}\nbodies:\n"
+            "  - {name: arm, mass: 2, inertia: 0.1, at: [0.5, 0], spin: 3}\n"
+            "  - {name: bob, mass: 5, inertia: 0.1, at: [4, -1]}\n  - {name: car, mass: 1, inertia: 1, at: [9, 0]}\njoints:\n"
+            "  - {name: pin, kind: revolute, b: arm}\n  - {name: rod, kind: rod, b: bob, at: [4, 0], at_b: [4, -1]}\n"
+            "  - {name: rail, kind: prismatic, b: car, at: [9, 0], axis: [1, 0]}\n"
+            "drives:\n  - {name: motor, of: pin, rate: 3}\n  - {name: pull, of: rail, motion: 2 m/s^2*t^2}\n"
+            "springs:\n  - {name: line, b: arm, at: [0, 0.5], at_b: [0.5, 0]}\n"
+        )
+        file.write_text(text.replace("SENSORS", "pin.force pin.force.x pin.force.y pin.torque.z motor.torque rod.axial pull.force rail.force.y line.length"))
+        process = cpodes("run", file, "--rtol", 1e-10, "--atol", 1e-10, "--outputs", 2, "--csv", "-")
+        self.assert_done(process)
+        header, *_, last = (line.split(",") for line in process.stdout.splitlines())
+        c, s = math.cos(w), math.sin(w)
+        force = (-m * r * w**2 * c, m * (g - r * w**2 * s))
+        want = {"pin.force": math.hypot(*force), "pin.force.x": force[0], "pin.force.y": force[1], "pin.torque.z": 0, "motor.torque": m * g * r * c,
+                "rod.axial": 5 * g, "pull.force": 4, "rail.force.y": g, "line.length": math.hypot(r * c, r * s - 0.5)}
+        for name, value in want.items():
+            self.assertAlmostEqual(float(last[header.index(name)]), value, delta=1e-7, msg=name)
+        units = [(q["name"], q["unit"]) for q in self.run_json(file)["quantities"] if q["output"]]
+        self.assertEqual([unit for _, unit in units], ["N", "N", "N", "N m", "N m", "N", "N", "N", "m"])
+        for wrong in "pin.farce", "pin.force.w", "motor.force", "pull.torque", "pin.axial", "line.force", "arm.force", "pin.":
+            file.write_text(text.replace("SENSORS", wrong))
+            self.assert_refused(cpodes("run", file), f'no coordinate "{wrong}"', "motor.torque")
+
     def test_drawings_show_what_gravity_pulls_down(self):
         report, picture = self.folder / "report.html", self.folder / "picture.svg"
         for file, axes, up in (("double_wishbone", "yzx", ["x", "y", "z"]), ("andrews", "xyz", ["x", "y"])):
