@@ -24,7 +24,7 @@ typedef struct {
 CPODES_EXPORT Scope *cpScopeCreate(void); /* NULL: no memory */
 CPODES_EXPORT void cpScopeFree(Scope *scope);
 /* Defines a number by its text, which begins at `place` and is read when it is used first, or else a function. again = 1: the
- * text replaces an earlier one. Returns 0 or an error code that has been reported. */
+ * text replaces an earlier one, whose dimension a plain number takes. Returns 0 or an error code that has been reported. */
 CPODES_EXPORT int cpScopeDefine(Scope *scope, const char *name, const char *text, CPFunction f,
                                 Place place, int again);
 /* Is there a number of this name? */

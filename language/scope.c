@@ -9,6 +9,7 @@
 typedef enum { UNKNOWN, UNDER_WAY, KNOWN } State;
 typedef struct {
   char *name, *text, *file; /* text: of a number, or NULL; file: or NULL */
+  char *was;                /* the text that this one replaces, or NULL */
   int line, column;
   State state;
   sunrealtype value;
@@ -29,6 +30,7 @@ void cpScopeFree(Scope *scope) {
     Entry *e = &scope->entry[i];
     free(e->name);
     free(e->text);
+    free(e->was);
     free(e->file);
     CPFunctionFree(&e->function);
   }
@@ -117,8 +119,9 @@ int cpScopeDefine(Scope *scope, const char *name, const char *text, CPFunction f
     return languageReport("CPFunctionCreate", NULL, place, &wrong);
   }
   if (e->name) {
+    new.was = e->was ? e->was : e->text;
+    if (e->was) free(e->text);
     free(e->name);
-    free(e->text);
     free(e->file);
     CPFunctionFree(&e->function);
   } else scope->n++;
@@ -150,8 +153,15 @@ int languageMeaning(Scope *scope, const char *name, size_t length, Meaning *mean
       return languageReport("CPFunctionCreate", NULL, place, &wrong);
     }
     scope->depth++;
-    e->state = UNDER_WAY;
-    int flag = languageExpression(scope, e->text, place, 0, NULL, NULL, NULL, &f);
+    e->state       = UNDER_WAY;
+    CPFunction was = NULL;
+    int flag       = languageExpression(scope, e->text, place, 0, NULL, NULL, NULL, &f);
+    /* a plain number has the dimension of what it replaces */
+    if (!flag && e->was && f->result.plain &&
+        !(flag = languageExpression(scope, e->was, place, 0, NULL, NULL, NULL, &was)))
+      f->result = was->result;
+    if (flag) CPFunctionFree(&f);
+    CPFunctionFree(&was);
     e->state = UNKNOWN;
     scope->depth--;
     if (flag) return flag;

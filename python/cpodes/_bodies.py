@@ -125,8 +125,9 @@ def make_bodies(m: "Bodies", owner: Owner) -> Tuple[Any, Any]:
     if m._source is None:
         made = lib.CPBodiesCreate(m.dimension, m._gravity)
     else:
-        data, name = m._source
+        data, name, parameters = m._source
         run, box = sized("CPBodiesFile"), ffi.new("CPBodies *")
+        run.parameters = parameters
         flag = lib.CPBodiesRead(name, data, len(data) - 1, box, run)
         if flag:
             raise Error(flag, message_of(ffi.NULL))
@@ -281,14 +282,16 @@ class Bodies(Mechanism):
         self.values = Values(self)
 
     @classmethod
-    def read(cls, path: Any, *, coordinates: str = "absolute") -> "Bodies":
+    def read(cls, path: Any, *, coordinates: str = "absolute", parameters: Optional[dict] = None) -> "Bodies":
         """Reads a mechanism from a file in YAML, MJCF or URDF. The file's settings of a run are in title, method, t_end and
         held, and its features that cpodes does not support are listed in notes. Errors name file, line and rule. Files
-        that an XML file includes are read again for each run."""
+        that an XML file includes are read again for each run. parameters replaces those that a YAML file names,
+        {"crank": "60 mm", "speed": 3}; a plain number is in the unit of the SI."""
         place = os.fspath(path)
+        lines = "\n".join(f"{name}={value}" for name, value in (parameters or {}).items()).encode()
         with open(place, "rb") as file:
             data = file.read()
-        return cls(coordinates=coordinates, _source=(ffi.new("char[]", data), os.fsencode(place)))
+        return cls(coordinates=coordinates, _source=(ffi.new("char[]", data), os.fsencode(place), ffi.new("char[]", lines)))
 
     # ---- elements ----
 

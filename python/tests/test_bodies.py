@@ -140,6 +140,16 @@ def test_robots_are_read_with_their_loops():
     assert cpodes.load(FILES / "arm.urdf").bodies
 
 
+def test_parameters_of_a_file_are_replaced_by_name():
+    m = cpodes.Bodies.read(FILES / "engine.yaml", parameters={"r": "50 mm", "speed": 100 * math.pi})
+    sol = m.solve((0, 0.01), rtol=1e-9, atol=1e-9) # half a turn
+    assert m.coordinate("main", sol.y[:, -1])[0] == pytest.approx(-math.pi, abs=1e-9)
+    with pytest.raises(cpodes.Error, match="there is no parameter \"R\", but speed, r,"):
+        cpodes.Bodies.read(FILES / "engine.yaml", parameters={"R": 1})
+    with pytest.raises(cpodes.Error, match="dimensions must be equal"):
+        cpodes.Bodies.read(FILES / "engine.yaml", parameters={"r": "2 kg"})
+
+
 @pytest.mark.parametrize("method", ["DOP853", "RADAU", "BDF"])
 def test_loops_are_closed_as_far_as_is_asked_for(method):
     m = cpodes.load(FILES / "gripper.xml")

@@ -1,7 +1,8 @@
-/* cpodes new NAME: a project with a model, made from runner/template. */
+/* cpodes new NAME: a project with a model, made from runner/template, or a mechanism file NAME.yaml. */
 #define _POSIX_C_SOURCE 200809L /* readlink, mkdir */
 #include "../command.h"
 #include "../options.h"
+#include "../output/files.h"
 #include "../shell.h"
 #include "../template/template.h"
 
@@ -35,7 +36,7 @@ static error_t take_name(NewOptions *o, const char *name) {
   if (o->name)
     return complain("there is one name too many: \"%s\" and \"%s\"", o->name, name), EINVAL;
   o->name = name;
-  if (is_identifier(name)) return 0;
+  if (is_identifier(name) || has_end(name, ".yaml") || has_end(name, ".yml")) return 0;
   complain("NAME must begin with a letter and be made of a-z, 0-9 and _, at most %d of them, and "
            "is \"%s\"",
            LONGEST_NAME, name);
@@ -55,10 +56,11 @@ static error_t parse(int key, char *text, struct argp_state *state) {
   case KEY_DIRECTORY: return take_directory(o, text);
   case ARGP_KEY_ARG: return take_name(o, text);
   case ARGP_KEY_END:
+    if (!o->name) return complain("a name for the new model is missing"), EINVAL;
+    if (o->directory && !is_identifier(o->name))
+      return complain("--directory is for a project; %s is a file", o->name), EINVAL;
     if (!o->directory) o->directory = o->name;
-    if (o->name) return 0;
-    complain("a name for the new model is missing");
-    return EINVAL;
+    return 0;
   default: return ARGP_ERR_UNKNOWN;
   }
 }
@@ -121,16 +123,33 @@ static int write_replaced(FILE *file, const char *text, const Replacement *list,
   return 0;
 }
 
+static int write_new(const char *path, const unsigned char *text, const Replacement *list,
+                     int count) {
+  FILE *file = fopen(path, "wx"); /* never over another file */
+  int failed = !file || write_replaced(file, (const char *)text, list, count);
+  if (file) failed |= fclose(file) != 0;
+  if (failed) complain("%s: %s", path, strerror(errno));
+  return failed ? -1 : 0;
+}
+
 static int write_file(const NewOptions *o, const char *name, const unsigned char *text) {
   const Replacement list[] = {
       {"my_model", o->name}, {"@CONFIGURE@", o->configure}, {"@CPODES@", o->cpodes}};
   char path[2 * PATH_MAX];
   snprintf(path, sizeof path, "%s/%s", o->directory, name);
-  FILE *file = fopen(path, "wx"); /* the folder is new */
-  int failed = !file || write_replaced(file, (const char *)text, list, 3);
-  if (file) failed |= fclose(file) != 0;
-  if (failed) complain("%s: %s", path, strerror(errno));
-  return failed ? -1 : 0;
+  return write_new(path, text, list, 3);
+}
+
+/* Writes a mechanism file, and prints how to run it. Returns the exit status. */
+static int write_mechanism(const NewOptions *o) {
+  const Replacement list[] = {{"wiper.yaml", o->name}};
+  char file[COMMAND];
+  if (write_new(o->name, template_mechanism, list, 1)) return STATUS_OUTPUT;
+  shell_quote(o->name, file, sizeof file);
+  printf("%s is there: a windscreen wiper, with comments. Run it:\n\n  %s run %s%s --report "
+         "wiper.html\n",
+         o->name, o->cpodes, o->name[0] == '-' ? "./" : "", file);
+  return STATUS_DONE;
 }
 
 static int write_project(const NewOptions *o) {
@@ -156,14 +175,17 @@ static int print_commands(const NewOptions *o) {
 }
 
 static int new_main(int argc, char **argv) {
-  static const struct argp argp = {.options  = options,
-                                   .parser   = parse,
-                                   .args_doc = "NAME",
-                                   .doc = "Writes a CMake project with a model, a double pendulum, "
-                                          "as a starting point for your own."};
-  NewOptions o                  = {0};
+  static const struct argp argp = {
+      .options  = options,
+      .parser   = parse,
+      .args_doc = "NAME",
+      .doc      = "Writes a CMake project with a model, a double pendulum, "
+                  "as a starting point for your own; or, if NAME ends in "
+                  ".yaml, a mechanism file with comments, a windscreen wiper."};
+  NewOptions o = {0};
   if (parse_options(&argp, argc, argv, &o)) return STATUS_USAGE;
   find_commands(&o);
+  if (!is_identifier(o.name)) return write_mechanism(&o);
   return write_project(&o) ? STATUS_OUTPUT : print_commands(&o);
 }
 

@@ -1,7 +1,9 @@
 """`cpodes new`: by the commands that it prints, the project builds, and its model passes the check."""
 
+import math
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import unittest
@@ -98,6 +100,22 @@ class NewTest(RunnerTest):
         self.assertEqual(list(self.folder.iterdir()), [])
         self.assert_refused(self.new(), "name")
         self.assert_refused(self.new("swing", "swong"), "swong")
+
+    @unittest.skipUnless(os.environ.get("CPODES_YAML"), "no libyaml")
+    def test_a_mechanism_file_runs_as_its_comments_say(self):
+        self.assert_done(self.new("my own.yaml"))
+        text = (self.folder / "my own.yaml").read_text()
+        self.assertNotIn("wiper.yaml", text)
+        run = cpodes("run", "my own.yaml", "--param", "crank=35mm", "--param", "drag=0", cwd=self.folder)
+        self.assert_done(run)
+        # the arm turns by 2 asin(crank/lever) or so; without drag the motor runs at 70 rpm, where its torque is 0
+        low, high = map(float, re.search(r"arm_axis: from (\S+) to (\S+),", run.stdout).groups())
+        self.assertAlmostEqual(high - low, 2 * math.asin(35 / 80), delta=0.05)
+        rate = float(re.search(r"crank.phi'\s+(\S+) rad/s", run.stdout).group(1))
+        self.assertAlmostEqual(rate, 70 * math.pi / 30, delta=0.3)
+        self.assert_refused(self.new("my own.yaml"), "my own.yaml: File exists", status=OUTPUT)
+        self.assertEqual((self.folder / "my own.yaml").read_text(), text)
+        self.assert_refused(self.new("other.yaml", "-d", "folder"), "--directory is for a project")
 
     def test_an_existing_folder_is_left_alone(self):
         (self.folder / "swing").mkdir()

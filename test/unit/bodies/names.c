@@ -128,15 +128,16 @@ END_TEST
 
 /* ---- parameters ---- */
 
-#define CRANK                                                                                \
-  "parameters: {crank: 50 mm, rod: 3*crank, speed: 60 rpm, m: 0.5 kg}\n"                     \
-  "dimension: 2\ngravity: [0, -9.81 m/s^2]\nbodies:\n"                                       \
-  "  - {name: crank, mass: m, inertia: m*crank^2/12, at: [0, crank/2], spin: speed}\n"       \
-  "  - {name: rod, mass: 2*m, inertia: 2*m*rod^2/12, at: [rod/2, crank], angle: \"atan2(0, " \
-  "rod)\"}\n"                                                                                \
-  "joints:\n"                                                                                \
-  "  - {name: A, kind: revolute, b: crank}\n"                                                \
-  "  - {name: B, kind: revolute, a: crank, b: rod, at: [0, crank]}\n"                        \
+#define CRANK                                                                                  \
+  "parameters: {crank: 50 mm, rod: 2*crank + 2*crank - (crank + 0 mm), speed: 60 rpm, m: 0.5 " \
+  "kg}\n"                                                                                      \
+  "dimension: 2\ngravity: [0, -9.81 m/s^2]\nbodies:\n"                                         \
+  "  - {name: crank, mass: m, inertia: m*crank^2/12, at: [0, crank/2], spin: speed}\n"         \
+  "  - {name: rod, mass: 2*m, inertia: 2*m*rod^2/12, at: [rod/2, crank], angle: \"atan2(0, "   \
+  "rod)\"}\n"                                                                                  \
+  "joints:\n"                                                                                  \
+  "  - {name: A, kind: revolute, b: crank}\n"                                                  \
+  "  - {name: B, kind: revolute, a: crank, b: rod, at: [0, crank]}\n"                          \
   "drives:\n  - {name: motor, of: A, rate: speed}\n"
 
 static sunrealtype parameter(CPBodies b, const char *name) {
@@ -149,7 +150,7 @@ START_TEST(parameters_are_names_for_numbers_and_may_be_replaced) {
   ck_assert(fabs(parameter(b, "rod.J_zz") - 0.15 * 0.15 / 12) < 1e-18);
   ck_assert(fabs(parameter(b, "motor.rate") - 2 * acos(-1.0)) < 1e-15);
   CPBodiesFree(&b);
-  CPBodiesFile own = {CP_SIZED(CPBodiesFile), .parameters = "crank=60mm\nm = 250 g"};
+  CPBodiesFile own = {CP_SIZED(CPBodiesFile), .parameters = "crank=0.05\ncrank=0.06\nm = 250 g"};
   ck_assert_int_eq(CPBodiesRead("my.yaml", CRANK, strlen(CRANK), &b, &own), CP_SUCCESS);
   ck_assert(fabs(parameter(b, "rod.mass") - 0.5) < 1e-16);
   ck_assert(fabs(parameter(b, "rod.J_zz") - 0.5 * 0.18 * 0.18 / 12) < 1e-18);
