@@ -4,7 +4,9 @@
  *   H_p = H + [r] M,   J_p = J + Z + Z^T,   Z = [r] (H + [r] M / 2)^T,   N_p = N + r x F
  *
  * for the inertia F = M a + H^T alpha, N = H a + J alpha. A node that turns freely about its axis passes on what is left,
- * I^A - U D^-1 U^T with U = I^A S and D = S^T U. Gravity is an acceleration of the ground upwards. */
+ * I^A - U D^-1 U^T with U = I^A S and D = S^T U. The accelerations at u' = 0 come first, with gravity as one of the ground
+ * upwards, so that the recursion itself has neither velocities nor weights. */
+#include "cpodes/base/compat.h"
 #include "tree.h"
 
 #include <string.h>
@@ -12,22 +14,22 @@
 enum { XX, YY, ZZ, XY, XZ, YZ };
 
 /* y = S x for a symmetric S */
-static inline void symmetric(const sunrealtype *S, const sunrealtype *x, sunrealtype *y) {
+CP_WIDE_PART void symmetric(const sunrealtype *S, const sunrealtype *x, sunrealtype *y) {
   y[0] = S[XX] * x[0] + S[XY] * x[1] + S[XZ] * x[2];
   y[1] = S[XY] * x[0] + S[YY] * x[1] + S[YZ] * x[2];
   y[2] = S[XZ] * x[0] + S[YZ] * x[1] + S[ZZ] * x[2];
 }
 
 /* y = H x; y = H^T x */
-static inline void general(const sunrealtype *H, const sunrealtype *x, sunrealtype *y) {
+CP_WIDE_PART void general(const sunrealtype *H, const sunrealtype *x, sunrealtype *y) {
   for (int i = 0; i < 3; i++) y[i] = H[3 * i] * x[0] + H[3 * i + 1] * x[1] + H[3 * i + 2] * x[2];
 }
-static inline void transposed(const sunrealtype *H, const sunrealtype *x, sunrealtype *y) {
+CP_WIDE_PART void transposed(const sunrealtype *H, const sunrealtype *x, sunrealtype *y) {
   for (int i = 0; i < 3; i++) y[i] = H[i] * x[0] + H[3 + i] * x[1] + H[6 + i] * x[2];
 }
 
 /* S -= x x^T / d */
-static inline void reduce(sunrealtype *S, sunrealtype d, const sunrealtype *x) {
+CP_WIDE_PART void reduce(sunrealtype *S, sunrealtype d, const sunrealtype *x) {
   const sunrealtype a = d * x[0], b = d * x[1];
   S[XX] -= a * x[0];
   S[XY] -= a * x[1];
@@ -38,7 +40,7 @@ static inline void reduce(sunrealtype *S, sunrealtype d, const sunrealtype *x) {
 }
 
 /* J [6] = R I R^T */
-static void turnInertia(sunrealtype R[3][3], const sunrealtype *I, sunrealtype *J) {
+CP_WIDE_PART void turnInertia(sunrealtype R[3][3], const sunrealtype *I, sunrealtype *J) {
   static const int row[] = {0, 1, 2, 0, 0, 1}, col[] = {0, 1, 2, 1, 2, 2};
   sunrealtype P[3][3]; /* R I, by columns */
   for (int i = 0; i < 3; i++) {
@@ -53,7 +55,7 @@ static void turnInertia(sunrealtype R[3][3], const sunrealtype *I, sunrealtype *
 }
 
 /* The inertia of a node's body in the axes of space; h: out, m c */
-static void rigid(const Node *node, Motion *at, Inertia *I, sunrealtype *h) {
+CP_WIDE_PART void rigid(const Node *node, Motion *at, Inertia *I, sunrealtype *h) {
   for (int i = 0; i < 3; i++)
     h[i] = at->R[0][i] * node->h[0] + at->R[1][i] * node->h[1] + at->R[2][i] * node->h[2];
   turnInertia(at->R, node->I, I->J);
@@ -63,7 +65,7 @@ static void rigid(const Node *node, Motion *at, Inertia *I, sunrealtype *h) {
 }
 
 /* up += I, shifted by r */
-static void shift(const Inertia *I, const sunrealtype *r, Inertia *up) {
+CP_WIDE_PART void shift(const Inertia *I, const sunrealtype *r, Inertia *up) {
   const sunrealtype *M = I->M, *H = I->H;
   sunrealtype N[9], Z[9]; /* [r] M by rows; H + N / 2 */
   for (int k = 0; k < 3; k++) {
@@ -117,24 +119,30 @@ static int solve3(const sunrealtype *A, int n, sunrealtype (*x)[3]) {
 
 /* ------------------------------------------------------------------- from the leaves to the root -- */
 
+/* F = m a + alpha x h + w x (w x h),   N = h x a + J alpha + w x J w, at the accelerations of u' = 0 */
+CP_WIDE_PART void bodyForce(const Node *node, const Motion *at, const sunrealtype *J,
+                            const sunrealtype *h, Wrench *p) {
+  sunrealtype swing[3], turned[3], spin[3], x[3];
+  cross3(at->w, h, swing);
+  cross3(at->w, swing, turned);
+  cross3(at->alpha, h, x);
+  for (int k = 0; k < 3; k++) p->F[k] = node->m * at->a[k] + x[k] + turned[k];
+  symmetric(J, at->w, spin);
+  cross3(at->w, spin, turned);
+  cross3(h, at->a, x);
+  symmetric(J, at->alpha, swing);
+  for (int k = 0; k < 3; k++) p->N[k] = x[k] + swing[k] + turned[k];
+}
+
 /* p -= (F, N) */
-static inline void apply(const Wrench *w, Wrench *p) {
+CP_WIDE_PART void apply(const Wrench *w, Wrench *p) {
   add3(-1, w->F, p->F);
   add3(-1, w->N, p->N);
 }
 
-/* p += I (c_v, c_w) */
-static inline void addBias(const Inertia *I, const Motion *at, Wrench *p) {
-  sunrealtype x[3];
-  symmetric(I->M, at->cv, x), add3(1, x, p->F);
-  transposed(I->H, at->cw, x), add3(1, x, p->F);
-  general(I->H, at->cv, x), add3(1, x, p->N);
-  symmetric(I->J, at->cw, x), add3(1, x, p->N);
-}
-
 /* Eliminates the one velocity of a hinge or slide: I and p become what the parent feels. */
-static int eliminate(const Node *node, const Motion *at, sunrealtype tau, sunrealtype armature,
-                     Articulated *own) {
+CP_WIDE_PART int eliminate(const Node *node, const Motion *at, sunrealtype tau,
+                           sunrealtype armature, Articulated *own) {
   const sunrealtype *z = at->R[2];
   sunrealtype *U = own->U, *V = own->U + 3;
   if (node->kind == HINGE) transposed(own->I.H, z, U), symmetric(own->I.J, z, V);
@@ -147,14 +155,13 @@ static int eliminate(const Node *node, const Motion *at, sunrealtype tau, sunrea
   reduce(own->I.J, own->D, V);
   for (int i = 0; i < 3; i++)
     for (int k = 0; k < 3; k++) own->I.H[3 * i + k] -= own->D * V[i] * U[k];
-  addBias(&own->I, at, &own->p);
   add3(own->D * own->tau, U, own->p.F);
   add3(own->D * own->tau, V, own->p.N);
   return 0;
 }
 
 /* The same for a swivel, which passes on a force but no moment. G = J^-1 H, x = J^-1 (tau - N) */
-static int eliminateSwivel(const Motion *at, const sunrealtype *tau, Articulated *own) {
+static int eliminateSwivel(const sunrealtype *tau, Articulated *own) {
   Inertia *I = &own->I;
   sunrealtype G[4][3], x[3];
   memcpy(own->U, own->p.N, sizeof own->p.N); /* for the way outwards */
@@ -168,26 +175,22 @@ static int eliminateSwivel(const Motion *at, const sunrealtype *tau, Articulated
   for (int k = 0; k < 6; k++)
     for (int i = 0; i < 3; i++) I->M[k] -= I->H[3 * i + row[k]] * G[col[k]][i];
   transposed(I->H, G[3], x), add3(1, x, own->p.F);
-  symmetric(I->M, at->cv, x), add3(1, x, own->p.F);
   memcpy(own->p.N, tau, sizeof own->p.N);
   return 0;
 }
 
-static int inwards(Tree *tree, const sunrealtype *tau, const sunrealtype *armature,
-                   const Wrench *wrench) {
+CP_WIDE_PART int inwards(Tree *tree, const sunrealtype *tau, const sunrealtype *armature,
+                         const Wrench *wrench) {
   for (int n = 0; n < tree->nnodes; n++) {
     const Node *node = &tree->node[n];
     Motion *at       = &tree->motion[n + 1];
     Articulated *own = &tree->articulated[n];
-    sunrealtype h[3], swing[3], spin[3];
+    sunrealtype h[3];
     if (node->body == NONE) {
       memset(own, 0, sizeof *own);
     } else {
       rigid(node, at, &own->I, h);
-      cross3(at->w, h, swing);
-      cross3(at->w, swing, own->p.F);
-      symmetric(own->I.J, at->w, spin);
-      cross3(at->w, spin, own->p.N);
+      bodyForce(node, at, own->I.J, h, &own->p);
     }
     if (wrench) apply(&wrench[n], &own->p);
   }
@@ -201,10 +204,10 @@ static int inwards(Tree *tree, const sunrealtype *tau, const sunrealtype *armatu
     switch (node->kind) {
     case HINGE:
     case SLIDE: flag = eliminate(node, at, of[0], armature[node->u], own); break;
-    case WELD: addBias(&own->I, at, &own->p); break;
+    case WELD: break;
     case SWIVEL:
       for (int k = 0; k < 3; k++) add3(of[k], at->R[k], torque);
-      flag = eliminateSwivel(at, torque, own);
+      flag = eliminateSwivel(torque, own);
       break;
     case AFLOAT: continue;
     }
@@ -254,12 +257,13 @@ static int solveAfloat(const Articulated *own, const sunrealtype *F, const sunre
   return 0;
 }
 
-int treeArticulated(const Mechanism *b, Tree *tree, const sunrealtype *tau,
-                    const sunrealtype *armature, const Wrench *wrench, sunrealtype *udot) {
-  const sunrealtype *gravity = b->param;
-  int flag                   = inwards(tree, tau, armature, wrench);
+/* The accelerations are those at u' = 0, which the ground's upward one brings about, and then what u' adds to them. */
+static CP_WIDE int recursion(const Mechanism *b, Tree *tree, const sunrealtype *tau,
+                             const sunrealtype *armature, const Wrench *wrench, sunrealtype *udot) {
+  treeAccelerate(tree, NULL, b->param);
+  const int flag = inwards(tree, tau, armature, wrench);
   if (flag) return flag;
-  for (int k = 0; k < 3; k++) tree->motion[0].a[k] = -gravity[k];
+  memset(tree->motion[0].a, 0, sizeof tree->motion[0].a);
   for (int n = 0; n < tree->nnodes; n++) {
     const Node *node       = &tree->node[n];
     const Motion *up       = &tree->motion[node->parent + 1];
@@ -272,7 +276,7 @@ int treeArticulated(const Mechanism *b, Tree *tree, const sunrealtype *tau,
       for (int k = 0; k < 3; k++) F[k] = of[k] - own->p.F[k], N[k] = torque[k] - own->p.N[k];
       if (solveAfloat(own, F, N, at->a, at->alpha)) return n + 1;
       for (int k = 0; k < 3; k++) {
-        x[k]     = at->a[k] + gravity[k];
+        x[k]     = at->a[k];
         x[3 + k] = dot3(at->R[k], at->alpha);
       }
       continue;
@@ -283,25 +287,22 @@ int treeArticulated(const Mechanism *b, Tree *tree, const sunrealtype *tau,
       at->alpha[k] = up->alpha[k];
     }
     if (node->kind == HINGE || node->kind == SLIDE) {
-      /* U^T (a + c) of the motion with the parent; the reduced inertia has been applied to c. */
-      sunrealtype a[3], alpha[3];
-      for (int k = 0; k < 3; k++) a[k] = at->a[k] + at->cv[k], alpha[k] = at->alpha[k] + at->cw[k];
-      x[0] = own->D * (own->tau - dot3(own->U, a) - dot3(own->U + 3, alpha));
-      add3(x[0], z, node->kind == HINGE ? alpha : a);
-      memcpy(at->a, a, sizeof a);
-      memcpy(at->alpha, alpha, sizeof alpha);
-      continue;
+      x[0] = own->D * (own->tau - dot3(own->U, at->a) - dot3(own->U + 3, at->alpha));
+      add3(x[0], z, node->kind == HINGE ? at->alpha : at->a);
+    } else if (node->kind == SWIVEL) {
+      for (int k = 0; k < 3; k++) add3(of[k], at->R[k], torque);
+      add3(-1, own->U, torque); /* p_N before it was eliminated */
+      turnSwivel(own, torque, at, swing);
+      for (int k = 0; k < 3; k++) x[k] = dot3(at->R[k], swing);
+      add3(1, swing, at->alpha);
     }
-    add3(1, at->cv, at->a);
-    add3(1, at->cw, at->alpha);
-    if (node->kind != SWIVEL) continue;
-    for (int k = 0; k < 3; k++) add3(of[k], at->R[k], torque);
-    add3(-1, own->U, torque); /* p_N before it was eliminated */
-    turnSwivel(own, torque, at, swing);
-    for (int k = 0; k < 3; k++) x[k] = dot3(at->R[k], swing);
-    add3(1, swing, at->alpha);
   }
   return 0;
+}
+
+int treeArticulated(const Mechanism *b, Tree *tree, const sunrealtype *tau,
+                    const sunrealtype *armature, const Wrench *wrench, sunrealtype *udot) {
+  return recursion(b, tree, tau, armature, wrench, udot);
 }
 
 /* --------------------------------------------------------------------------- composite bodies -- */

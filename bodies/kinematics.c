@@ -4,22 +4,23 @@
  *   w = w_p + S_w u,             v = v_p + w_p x r + S_v u
  *   alpha = alpha_p + c_w + S_w u',   a = a_p + alpha_p x r + c_v + S_v u'
  *   c_w = w_p x S_w u,                c_v = w_p x (w_p x r) + 2 w_p x S_v u */
+#include "cpodes/base/compat.h"
 #include "tree.h"
 
 #include <string.h>
 
 /* y = R x */
-static inline void turn(sunrealtype R[3][3], const sunrealtype *x, sunrealtype *y) {
+CP_WIDE_PART void turn(sunrealtype R[3][3], const sunrealtype *x, sunrealtype *y) {
   for (int i = 0; i < 3; i++) y[i] = R[0][i] * x[0] + R[1][i] * x[1] + R[2][i] * x[2];
 }
 
 /* C = A B, by columns */
-static inline void times(sunrealtype A[3][3], sunrealtype B[3][3], sunrealtype C[3][3]) {
+CP_WIDE_PART void times(sunrealtype A[3][3], sunrealtype B[3][3], sunrealtype C[3][3]) {
   for (int j = 0; j < 3; j++) turn(A, B[j], C[j]);
 }
 
 /* The node moves by x and rate along or about its z, if it does. */
-static inline void moveBy(const Motion *up, sunrealtype x, sunrealtype rate, Node *node, Motion *at) {
+CP_WIDE_PART void moveBy(const Motion *up, sunrealtype x, sunrealtype rate, Node *node, Motion *at) {
   sunrealtype local[3][3], swing[3];
   turn((sunrealtype(*)[3])up->R, node->p, at->r);
   if (node->kind == HINGE) {
@@ -51,7 +52,8 @@ static inline void moveBy(const Motion *up, sunrealtype x, sunrealtype rate, Nod
   }
 }
 
-void treeMove(const Mechanism *b, Tree *tree, const sunrealtype *q, const sunrealtype *u) {
+static CP_WIDE void moveAll(const Mechanism *b, Tree *tree, const sunrealtype *q,
+                            const sunrealtype *u) {
   static const sunrealtype still[6] = {0};
   treeRefresh(b, tree);
   for (int n = 0; n < tree->nnodes; n++) {
@@ -85,6 +87,10 @@ void treeMove(const Mechanism *b, Tree *tree, const sunrealtype *q, const sunrea
     case SLIDE: moveBy(up, x[0], rate[0], node, at);
     }
   }
+}
+
+void treeMove(const Mechanism *b, Tree *tree, const sunrealtype *q, const sunrealtype *u) {
+  moveAll(b, tree, q, u);
 }
 
 void treeAccelerate(Tree *tree, const sunrealtype *udot, const sunrealtype *gravity) {

@@ -67,7 +67,7 @@ static void reach(const Mechanism *b, const Incidence *at, const char *rough, in
  * [nbodies] parents before children. Returns 0, or 1 without memory. */
 static int choose(const Mechanism *b, int *edge, int *order) {
   const int n = b->nbodies, nj = b->njoints;
-  int *memory = malloc(((size_t)n + 1 + 2 * (size_t)nj * (1 + LEVELS)) * sizeof *memory);
+  int *memory = calloc((size_t)n + 1 + 2 * (size_t)nj * (1 + LEVELS), sizeof *memory);
   char *rough = calloc((size_t)nj + 1, 1), *reached = calloc((size_t)n + 1, 1);
   const int failed = !memory || !rough || !reached;
   if (!failed) {
@@ -147,7 +147,7 @@ static void addNodes(const Mechanism *b, Tree *tree, int body, int from) {
 /* Numbers the bodies so that each subtree is consecutive, and adds their nodes. Returns 0, or 1 without memory. */
 static int addAll(const Mechanism *b, Tree *tree, const int *edge, const int *order) {
   const int n = b->nbodies;
-  int *child = malloc((3 * (size_t)n + 1) * sizeof *child), *sibling, *stack, depth = 0;
+  int *child = calloc(3 * (size_t)n + 1, sizeof *child), *sibling, *stack, depth = 0;
   if (!child) return 1;
   sibling = child + n + 1, stack = sibling + n; /* child [n + 1]: of the ground at n */
   for (int i = 0; i <= n; i++) child[i] = NONE;
