@@ -167,7 +167,8 @@ static CPModel buildModel(const Mechanism *from) {
   CPQuaternion *quaternion =
       s->dimension == 3 ? calloc((size_t)from->nbodies, sizeof *quaternion) : NULL;
   int failed = !b || (s->dimension == 3 && !quaternion) || (b->nv > 0 && !active) ||
-               SUNContext_Create(SUN_COMM_NULL, &ctx) || bodiesMakePlans(b, n, b->nv, ctx);
+               SUNContext_Create(SUN_COMM_NULL, &ctx) ||
+               (treeHasMatrices(b) && bodiesMakePlans(b, n, b->nv, ctx));
   if (!failed && b->tree) failed = treeMakePlans(b, ctx);
   if (active) bodiesWithoutContacts(b, active);
   if (!failed) {
@@ -216,15 +217,19 @@ int CPBodiesBuild(CPBodies bodies, CPModel *model) {
   if (bodiesGiven(log, __func__, "model", model != NULL)) return CP_ILL_INPUT;
   *model = NULL;
   if (bodies->m.nbodies == 0) return cpRefuse(log, __func__, "there must be a body; there is none");
-  CPModel absolute = NULL;
-  const int asked  = bodies->formulation;
-  for (int step = asked == CP_ABSOLUTE; step < 2; step++) {
-    bodies->formulation = step == 0 ? CP_ABSOLUTE : (CPFormulation)asked;
-    const int flag      = bodiesChooseCoordinates(bodies);
-    if (flag) return CPModelFree(&absolute), bodies->formulation = asked, flag;
-    if (step == 0) absolute = buildModel(&bodies->m);
-    else if (asked == CP_ABSOLUTE || absolute) *model = buildModel(&bodies->m);
+  CPModel absolute          = NULL;
+  const CPFormulation asked = bodies->formulation;
+  int flag                  = bodiesChooseCoordinates(bodies);
+  if (flag) return flag;
+  const int has_loops = bodies->m.tree && bodies->m.nv > 0;
+  if (has_loops) { /* which are closed in absolute coordinates */
+    bodies->formulation = CP_ABSOLUTE;
+    flag                = bodiesChooseCoordinates(bodies);
+    absolute            = buildModel(&bodies->m);
+    bodies->formulation = asked;
+    if (!flag) flag = bodiesChooseCoordinates(bodies);
   }
+  if (!flag && (absolute || !has_loops)) *model = buildModel(&bodies->m);
   if (*model && absolute)
     ((Mechanism *)CPModelGetEquations(*model)->model_data)->absolute = absolute;
   else CPModelFree(&absolute);
@@ -236,7 +241,7 @@ int bodiesOf(CPMech mech, const char *function, Mechanism **m) {
   const CPModel model = CPMechGetModel(mech);
   if (!model) return cpReport(NULL, CP_MEM_NULL, function, "mech must not be NULL");
   const CPMechMatrixFn M = CPModelGetEquations(model)->M;
-  if (M != bodiesMass && M != treeMassMatrix)
+  if (M != bodiesMass && M != treeMassMatrix && CPModelGetEquations(model)->udot != treeAccelerations)
     return cpRefuse(CP_OBJECT(mech), function, "the model of mech must come from CPBodiesBuild");
   *m = CPMechGetUserData(mech);
   return CP_SUCCESS;

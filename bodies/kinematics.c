@@ -144,6 +144,23 @@ void treePlace(Mechanism *b, const Tree *tree) {
   }
 }
 
+/* All functions of the CPMech are called at one state. Those without u take it as it is. */
+void treePose(Mechanism *b, const sunrealtype *q, const sunrealtype *u, const sunrealtype *udot) {
+  Tree *tree          = b->tree;
+  const size_t size_q = (size_t)tree->nq * sizeof *q, size_u = (size_t)tree->nu * sizeof *q;
+  const int there = tree->level > 0 && !memcmp(q, tree->known, size_q);
+  if (!udot && there && (!u || (tree->level > 1 && !memcmp(u, tree->known + tree->nq, size_u)))) {
+    treeRefresh(b, tree);
+    return;
+  }
+  treeMove(b, tree, q, u);
+  treeAccelerate(tree, udot, NULL);
+  treePlace(b, tree);
+  tree->level = udot ? 0 : u ? 2 : 1;
+  memcpy(tree->known, q, size_q);
+  if (u) memcpy(tree->known + tree->nq, u, size_u);
+}
+
 void treeAddWrench(const Mechanism *b, const Tree *tree, int body, const sunrealtype *F,
                    const sunrealtype *moment, Wrench *wrench) {
   const int n      = tree->node_of_body[body];

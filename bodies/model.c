@@ -51,9 +51,7 @@ void bodiesPoseAt(const Space *space, const sunrealtype *q, const sunrealtype *u
 void bodiesPoses(Mechanism *b, const sunrealtype *q, const sunrealtype *u, const sunrealtype *udot) {
   const Space *s = &b->space;
   if (b->tree) {
-    treeMove(b, b->tree, q, u);
-    treeAccelerate(b->tree, udot, NULL);
-    treePlace(b, b->tree);
+    treePose(b, q, u, udot);
     return;
   }
   for (int i = 0; i < b->nbodies; i++) {

@@ -186,15 +186,15 @@ static int frictionsJac(sunrealtype t, const sunrealtype *q, const sunrealtype *
   return 0;
 }
 
-/* u' by the recursion, without rows */
-static int accelerations(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
-                         const sunrealtype *z, sunrealtype *udot, sunrealtype *lambda, void *bodies) {
+int treeAccelerations(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
+                      const sunrealtype *z, sunrealtype *udot, sunrealtype *lambda, void *bodies) {
   (void)z, (void)lambda;
   Mechanism *b          = bodies;
   Tree *tree            = b->tree;
   const Wrench *applied = NULL;
   int flag              = 0;
   memset(tree->tau, 0, (size_t)tree->nu * sizeof *tree->tau);
+  tree->level = 0;
   treeMove(b, tree, q, u);
   if (tree->nothers + b->nforces > 0) {
     treePlace(b, tree);
@@ -401,9 +401,8 @@ static void moveAlong(const Mechanism *b, int k, int all) {
 int treeMassMatrix(sunrealtype t, const sunrealtype *q, SUNMatrix M, void *bodies) {
   Mechanism *b = bodies;
   Tree *tree   = b->tree;
-  if (tree->recursive) treeMove(b, tree, q, NULL);
-  else {
-    bodiesPoses(b, q, NULL, NULL);
+  bodiesPoses(b, q, NULL, NULL);
+  if (!tree->recursive) {
     Writer w = matrixOf(b, PLAN_M);
     if (!w.data) return -1;
     bodiesFillM(b, &w);
@@ -633,11 +632,27 @@ static int isApart(const Mechanism *b, int plan) {
   return 1;
 }
 
+/* A tree without rows needs no matrices for u', and those of long branches are full: M of a chain of n bodies has n^2 entries. It
+ * goes without where rows of M have more entries on average than take the memory of one body by the explicit methods. */
+int treeHasMatrices(const Mechanism *b) {
+  enum { MOST_IN_ROW = 256 };
+  const Tree *tree = b->tree;
+  double entries   = 0;
+  if (!tree || b->nv > 0 || !tree->recursive) return 1;
+  for (int n = 0; n < tree->nnodes;
+       n++) { /* its subtree, and as many on the other side of the diagonal */
+    const Node *last = &tree->node[tree->node[n].last];
+    entries += 2.0 * tree->node[n].nu * (last->u + last->nu - tree->node[n].u);
+  }
+  return entries <= (double)MOST_IN_ROW * tree->nu;
+}
+
 int treeMakePlans(Mechanism *b, SUNContext ctx) {
   static const int plans[] = {PLAN_M, PLAN_K, PLAN_C};
   Tree *tree               = b->tree;
   const int sparse = tree->nu >= SPARSE_FROM, nu = b->space.nu;
   Writer square = {0}, rows = {0};
+  if (!treeHasMatrices(b)) return 0;
   int *mark = malloc(((size_t)tree->nnodes + 1) * sizeof *mark);
   if (!mark) return -1;
   tree->apart = isApart(b, PLAN_K) && isApart(b, PLAN_C) && isApart(b, PLAN_M);
@@ -673,12 +688,16 @@ int treeMakePlans(Mechanism *b, SUNContext ctx) {
 void treeTakeFunctions(const Mechanism *b, CPEquations *e) {
   const Tree *tree = b->tree;
   e->typical       = 1;
-  e->M             = treeMassMatrix;
-  e->M_tmpl        = tree->square.tmpl;
-  e->f             = forces;
-  e->dynamics_jac  = dynamicsJac;
-  e->K_tmpl        = tree->square.tmpl;
-  e->C_tmpl        = tree->square.tmpl;
+  if (!treeHasMatrices(b)) {
+    e->udot = treeAccelerations;
+    return;
+  }
+  e->M            = treeMassMatrix;
+  e->M_tmpl       = tree->square.tmpl;
+  e->f            = forces;
+  e->dynamics_jac = dynamicsJac;
+  e->K_tmpl       = tree->square.tmpl;
+  e->C_tmpl       = tree->square.tmpl;
   if (b->nv > 0) {
     e->A_tmpl         = tree->rows.tmpl;
     e->A              = constraintMatrix;
@@ -688,7 +707,7 @@ void treeTakeFunctions(const Mechanism *b, CPEquations *e) {
     e->constraint_jac = constraintJac;
     e->Bq_tmpl        = tree->rows.tmpl;
     e->Bu_tmpl        = tree->rows.tmpl;
-  } else if (tree->recursive) e->udot = accelerations;
+  } else if (tree->recursive) e->udot = treeAccelerations;
   if (b->nfrictions > 0) {
     e->f_lambda   = frictions;
     e->lambda_jac = frictionsJac;

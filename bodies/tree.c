@@ -208,7 +208,8 @@ static int makeRunning(const Mechanism *b, Tree *tree) {
   const size_t nb = (size_t)b->nbodies, nn = (size_t)tree->nnodes, nu = (size_t)tree->nu,
                larger = tree->length > (size_t)b->nv ? tree->length : (size_t)b->nv;
   sunrealtype *free_ =
-      calloc(7 * nb + 6 * tree->length + 6 * nu + 2 * larger + 9 * nn + 1, sizeof *free_);
+      calloc(7 * nb + 6 * tree->length + (size_t)tree->nq + 7 * nu + 2 * larger + 9 * nn + 1,
+             sizeof *free_);
   for (int i = 0; i < NUM_PLANS; i++) tree->value[i] = NULL;
   tree->numbers     = free_;
   tree->motion      = calloc(nn + 1, sizeof *tree->motion);
@@ -224,6 +225,8 @@ static int makeRunning(const Mechanism *b, Tree *tree) {
   for (int i = 0; i < 6; i++) *of_bodies[i] = free_, free_ += tree->length;
   for (int i = 0; i < 6; i++) *of_nodes[i] = free_, free_ += nu;
   for (int i = 0; i < 2; i++) tree->product[i] = free_, free_ += larger;
+  tree->known   = free_, free_ += tree->nq + tree->nu;
+  tree->level   = 0;
   tree->moments = (sunrealtype(*)[3][3])free_;
   for (int i = 0; i < b->nbodies; i++) tree->numbers[7 * i] = NAN;
   for (int k = 0; k < 3; k++) tree->motion[0].R[k][k] = 1;
@@ -409,6 +412,7 @@ void treeSetFrames(const Mechanism *b, Tree *tree) {
     setAngles(b, tree, n);
   }
   for (int i = 0; i < b->nbodies; i++) tree->numbers[7 * i] = NAN;
+  tree->level = 0;
 }
 
 /* The node's mass, and its moments about its origin, from those about the centre of mass in the axes of the body */

@@ -74,6 +74,8 @@ typedef struct Tree_ {
   /* what a run changes */
   sunrealtype *numbers; /* [7 nbodies] masses of which the nodes were made, NaN at first */
   Motion *motion;       /* [nnodes + 1] */
+  sunrealtype *known; /* [nq + nu] where poses and motions are, without u', as far as `level` says */
+  int level;          /* 0: nowhere, 1: at q, 2: at (q, u) */
   Articulated *articulated;
   Wrench *wrench;                               /* [nnodes] */
   sunrealtype *tau, *armature, *column, *other; /* [nu]; tau is 0 between calls */
@@ -103,6 +105,9 @@ void treeSetFrames(const Mechanism *b, Tree *tree);
 void treeMove(const Mechanism *b, Tree *tree, const sunrealtype *q, const sunrealtype *u);
 /* Sets the accelerations of all nodes, where that of the ground is -gravity, or 0; udot may be NULL, for 0. */
 void treeAccelerate(Tree *tree, const sunrealtype *udot, const sunrealtype *gravity);
+/* Moves the nodes and the bodies to (q, u), unless they are there; u NULL: their velocities do not matter. udot: for their
+ * accelerations, or NULL, for u' = 0 */
+void treePose(Mechanism *b, const sunrealtype *q, const sunrealtype *u, const sunrealtype *udot);
 /* Sets the poses of all bodies from the motions of the nodes. */
 void treePlace(Mechanism *b, const Tree *tree);
 /* tau += S^T w of one node, whose velocities begin at tau */
@@ -138,6 +143,8 @@ void treeMassColumn(const Tree *tree, int k, sunrealtype *column);
 
 /* q, u: out, the coordinates at the placement; q: in, angles near which they are to be. Returns 0, or -1 without memory. */
 int treeStart(Mechanism *b, sunrealtype *q, sunrealtype *u);
+/* Does the model have matrices, which it needs unless there are neither rows nor inertances between bodies? */
+int treeHasMatrices(const Mechanism *b);
 /* Makes the patterns of the matrices, from those of the bodies. Returns 0, or -1 without memory. */
 int treeMakePlans(Mechanism *b, SUNContext ctx);
 /* The reaction of an edge on body b of its joint, F [3] and T [3] about P_b, where the poses have the accelerations of the motion.
@@ -145,6 +152,9 @@ int treeMakePlans(Mechanism *b, SUNContext ctx);
 int treeReaction(Mechanism *b, sunrealtype t, const sunrealtype *lambda, int joint, sunrealtype *F,
                  sunrealtype *T);
 void treeTakeFunctions(const Mechanism *b, CPEquations *e);
+/* u' by the recursion, without rows */
+int treeAccelerations(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
+                      const sunrealtype *z, sunrealtype *udot, sunrealtype *lambda, void *bodies);
 int treeMassMatrix(sunrealtype t, const sunrealtype *q, SUNMatrix M, void *bodies);
 
 #endif

@@ -33,8 +33,10 @@ def torsion(stiffness=3.0, **options):
 
 
 @pytest.mark.parametrize("method", ["auto", "BDF", "Adams", "DOP853", "RADAU"])
-def test_the_arm_falls_on_its_circle_and_keeps_its_energy(method):
-    m = arm(balance=True)
+@pytest.mark.parametrize("coordinates", ["absolute", "joint"])
+def test_the_arm_falls_on_its_circle_and_keeps_its_energy(method, coordinates):
+    m = arm(balance=True, coordinates=coordinates)
+    assert m.names[:1] == ["hinge.angle" if coordinates == "joint" else "arm.x"]
     sol = m.solve((0, 1), method=method, rtol=1e-8, atol=1e-8, dense_output=True)
     angle, rate = m.coordinate("hinge", sol.y)
     fall = MASS * GRAVITY * LENGTH * np.sin(angle) # conservation of energy gives the rate at each angle
@@ -121,15 +123,19 @@ def test_gears_turn_against_each_other():
     assert m.coordinate("axle_large", sol.y)[:, -1] == pytest.approx([-1, -0.5])
 
 
-def test_andrews_mechanism_from_a_file_reaches_its_reference():
+@pytest.mark.parametrize("coordinates", ["absolute", "joint"])
+def test_andrews_mechanism_from_a_file_reaches_its_reference(coordinates):
     """Angles at 0.03 s: Hairer and Wanner, Solving Ordinary Differential Equations II (1996), VII.7; 4 of the 7."""
     reference = {"O": 15.81077119629904, "B": 0.04082224013073101, "A5": 0.5244099658805304, "A7": 1.048080741042263}
-    m = cpodes.load(FILES / "andrews.yaml")
+    m = cpodes.Bodies.read(FILES / "andrews.yaml", coordinates=coordinates)
+    assert len(m.names) == (15 if coordinates == "joint" else 43)
     assert m.title and m.notes == "" and m.t_end == 0.03
     sol = m.solve(method="DOP853", rtol=1e-10, atol=1e-10)
     assert sol.violation.max() < 1e-8 and np.ptp(m.imbalance(sol.t, sol.y)) < 1e-8
     for joint, angle in reference.items():
         assert m.coordinate(joint, sol.y[:, -1])[0] == pytest.approx(angle, abs=2e-6), joint
+    with pytest.raises(ValueError, match="absolute"):
+        cpodes.Bodies(coordinates="polar")
 
 
 def test_robots_are_read_with_their_loops():

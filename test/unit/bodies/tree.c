@@ -268,6 +268,46 @@ START_TEST(what_cannot_move_stays_in_absolute_coordinates) {
 }
 END_TEST
 
+/* Released at rest along a straight line: angular accelerations of links are sums of those in the hinges. */
+START_TEST(long_chains_need_no_matrices) {
+  enum { LINKS = 300 };
+  const sunrealtype g[] = {1, 0, -9.81};
+  Built one[2];
+  static sunrealtype udot[2][6 * LINKS];
+  for (int k = 0; k < 2; k++) {
+    char link[20], last[20] = "ground", joint[20];
+    one[k].bodies = CPBodiesCreate(3, g);
+    for (int i = 0; i < LINKS; i++) {
+      snprintf(link, sizeof link, "link%d", i);
+      snprintf(joint, sizeof joint, "joint%d", i);
+      const CPBody rod    = {CP_NEW_BODY(link), .mass = 1, .inertia = {0.01, 0.01, 0.002},
+                             .position = {0, 0, -0.2 * i - 0.1}};
+      const CPJoint hinge = {CP_NEW_JOINT(joint), .kind = CP_JOINT_REVOLUTE, .a = last, .b = link,
+                             .on_a = {.point = {0, 0, -0.2 * i}, .axis = {0, 1, 0}}};
+      add(one[k].bodies, &rod.head);
+      add(one[k].bodies, &hinge.head);
+      snprintf(last, sizeof last, "%s", link);
+    }
+    build(&one[k], (CPFormulation)k);
+    CPMechOutput out = {CP_SIZED(CPMechOutput), .udot = udot[k]};
+    ck_assert_int_eq(CPMechEvaluate(one[k].mech, 0, one[k].y, &out), CP_SUCCESS);
+  }
+  ck_assert(equations_of(one[1].mech).M == NULL);
+  ck_assert_int_eq(N_VGetLength(one[1].y), 2 * LINKS);
+  sunrealtype sum = 0, largest = 0;
+  for (int i = 0; i < LINKS; i++) largest = fmax(largest, fabs(udot[0][6 * i + 4]));
+  ck_assert(largest > 1);
+  for (int i = 0; i < LINKS; i++) {
+    sum += udot[1][i];
+    ck_assert_double_eq_tol(sum, udot[0][6 * i + 4], 1e-11 * largest);
+  }
+  for (int k = 0; k < 2; k++) {
+    discard(&one[k]);
+    CPBodiesFree(&one[k].bodies);
+  }
+}
+END_TEST
+
 TEST_SUITE(tree) {
   Suite *suite = suite_create("bodies/tree");
   TCase *tc    = tcase_create("tree");
@@ -279,6 +319,7 @@ TEST_SUITE(tree) {
 #endif
   tcase_add_loop_test(tc, every_component_has_a_name, 0, CP_JOINT_FIXED + 1);
   tcase_add_test(tc, springs_count_turns);
+  tcase_add_test(tc, long_chains_need_no_matrices);
   tcase_add_test(tc, what_cannot_move_stays_in_absolute_coordinates);
   suite_add_tcase(suite, tc);
   return suite;
