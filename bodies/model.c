@@ -43,6 +43,7 @@ static inline void place(const Space *space, const sunrealtype *q, const sunreal
 
 void bodiesPoseAt(const Space *space, const sunrealtype *q, const sunrealtype *u,
                   const sunrealtype *udot, Pose *pose) {
+  pose->accelerating = 0;
   place(space, q, u, udot, 0, pose);
 }
 
