@@ -92,7 +92,6 @@ int cpSensCarry(CPSens sens) {
                             .weights   = weights,
                             .restart   = cpSensRestart,
                             .projector = cpSensNewProjector,
-                            .stats     = cpSensStats,
-                            .free      = cpSensRelease};
+                            .stats     = cpSensStats};
   return mem->ops->carry(mem, &beside);
 }

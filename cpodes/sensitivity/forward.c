@@ -253,8 +253,7 @@ int cpSensJoin(CPSens sens) {
                             .projector = cpSensNewProjector,
                             .solver    = cpSensNewSolver,
                             .stats     = cpSensStats,
-                            .bypassed  = cpSensBypassed,
-                            .free      = cpSensRelease};
+                            .bypassed  = cpSensBypassed};
   return flag;
 }
 
@@ -293,8 +292,9 @@ int cpSensTest(CPSens sens, const char *function) {
 int cpSensOff(CPIntegrator mem) {
   if (!mem->sens || cpSensOf(mem)->off) return CP_SUCCESS;
   cpSensOf(mem)->off = 1;
-  return mem->ops->multistep ? CVodeSensToggleOff(((CPMultistep)mem)->cvode_mem)
-                             : mem->ops->carry(mem, NULL);
+  if (mem->ops->multistep) return CVodeSensToggleOff(((CPMultistep)mem)->cvode_mem);
+  cpSensNewProjector(mem->sens); /* Nothing tells them of another one. */
+  return mem->ops->carry(mem, NULL);
 }
 
 /* CVODES tells only by an error code whether it has sensitivities. */

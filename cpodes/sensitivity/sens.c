@@ -54,7 +54,7 @@ static void detach(CPSens sens, int freeing) {
   sens->mem = NULL;
 }
 
-void cpSensRelease(void *data) { detach(data, 1); }
+static void release(void *sens) { detach(sens, 1); }
 
 CPSens CPSensCreate(const CPParameters *parameters, N_Vector y_tmpl, SUNContext ctx) {
   CPParameters own;
@@ -126,7 +126,8 @@ static int attach(CPIntegrator mem, CPSens sens) {
   keepStart(sens, sens->given);
   int flag = mem->ops->multistep ? cpSensJoin(sens) : cpSensCarry(sens);
   if (!flag && model) flag = model->start(mem->system.data, &sens->params);
-  mem->sens = sens;
+  mem->sens      = sens;
+  mem->free_sens = release;
   if (flag) detach(sens, 0);
   return flag;
 }

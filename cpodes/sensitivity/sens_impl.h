@@ -112,7 +112,6 @@ int cpSensProject(CPSens sens, sunrealtype t, N_Vector y, N_Vector ewt, int iS, 
 /* Switches sensitivities off until CPSensReInit. */
 int cpSensOff(CPIntegrator mem);
 void cpSensStats(void *data, CPIntegratorSensStats *stats);
-void cpSensRelease(void *data); /* The integrator is being freed. */
 /* CPSensHooks */
 void cpSensBegin(void *data);
 void cpSensEnd(void *data);

@@ -49,6 +49,7 @@ CPIntegrator CPIntegratorAttach(void *cvode_mem, const char *method, SUNNonlinea
 void CPIntegratorFree(CPIntegrator *mem) {
   const CPIntegrator s = mem ? *mem : NULL;
   if (!s || cpIdle(&s->log, __func__)) return;
+  if (s->sens) s->free_sens(s->sens);
   s->ops->free(s);
   free(s);
   *mem = NULL;

@@ -47,7 +47,6 @@ typedef struct {
   void (*restart)(void *data);   /* the state has a new start */
   void (*projector)(void *data); /* the projector has been replaced */
   void (*stats)(void *data, CPIntegratorSensStats *stats);
-  void (*free)(void *data); /* the integrator is being freed */
 } CPBeside;
 
 /* A back-end. Functions that are NULL are those that it does not have. They report errors under the name of the public
@@ -130,7 +129,8 @@ struct CPIntegrator_ {
   CVRhsFn f; /* NULL for attached memory, or if not given yet */
   CPTolerances tol;
   CPSystem system;
-  void *sens;      /* the sensitivities that it computes (CPSens), or NULL */
+  void *sens; /* the sensitivities that it computes (CPSens), or NULL, and what takes them away before it is freed */
+  void (*free_sens)(void *sens);
   void *root_data; /* what root functions get, or NULL: the user data */
   int system_gone; /* the system has been freed, so the integrator must not step */
   /* the projection */

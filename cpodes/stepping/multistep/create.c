@@ -64,8 +64,7 @@ static int allocateVectors(CPMultistep mem, N_Vector like) {
 }
 
 void cpMultistepFree(CPIntegrator s) {
-  const CPMultistep mem = (CPMultistep)s;
-  if (mem->base.sens) mem->sens.free(mem->base.sens);
+  const CPMultistep mem    = (CPMultistep)s;
   SUNNonlinearSolver inner = mem->nls.inner;
   if (s->attached && mem->nls.wrapper && inner && !mem->nls.inner_owned) {
     /* Returns the user's solver to CVODES without changing its iteration limit. */

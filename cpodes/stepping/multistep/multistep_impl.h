@@ -76,7 +76,6 @@ typedef struct {
   int (*solver)(void *data); /* the nonlinear solver has been replaced: returns 0 or a code */
   void (*stats)(void *data, CPIntegratorSensStats *stats);
   int (*bypassed)(void *data, long int steps); /* Has CVODES solved for them without cpodes? */
-  void (*free)(void *data);
 } CPSensHooks;
 
 /* State of the convergence test for Newton's iteration (nls.c); norms are WRMS norms. */

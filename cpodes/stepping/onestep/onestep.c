@@ -106,7 +106,6 @@ CPIntegrator cpOneStepCreateTable(ARKodeButcherTable B, SUNContext ctx, const ch
 
 static void freeOwn(CPIntegrator s) {
   const CPOneStep mem = (CPOneStep)s;
-  if (mem->beside.of.data) mem->beside.of.free(mem->beside.of.data);
   cpRootsFree(&mem->roots);
   if (mem->J_tmpl) SUNMatDestroy(mem->J_tmpl);
   cpStepperFree(s);

@@ -418,6 +418,31 @@ START_TEST(before_the_first_step_there_is_the_start_alone) {
 }
 END_TEST
 
+/* They are switched off by an adjoint gradient: another projector, a new start, and the end of the integrator. */
+START_TEST(switched_off_they_survive_all_changes) {
+  SensRun one;
+  sunrealtype G, dG[NS];
+  const CPFunctional F = {CP_SIZED(CPFunctional), .ng = 1, .end = first_component};
+  for (int again = 0; again < 2; again++) {
+    sens_open(&one, methods[_i], 1.0e-6);
+    N_Vector y0 = vector_copy(one.run.y);
+    ck_assert_success(&one.run,
+                      CPIntegratorGradient(one.run.mem, 0.3, &F, NULL, NULL, &G, dG, NULL));
+    if (again) {
+      CPProjectorFree(&one.run.P);
+      one.run.P = world_projector(&one.run.world, one.run.y);
+      ck_assert_success(&one.run, CPIntegratorSetProjector(one.run.mem, one.run.P));
+      ck_assert_success(&one.run, CPIntegratorReInit(one.run.mem, 0.0, y0));
+      ck_assert_success(&one.run, CPSensReInit(one.sens, NULL));
+      sens_until(&one, 0.5);
+      ck_assert_bound(&one.run, residual_of(&one), SENS_ROUNDOFF);
+    }
+    N_VDestroy(y0);
+    sens_close(&one);
+  }
+}
+END_TEST
+
 START_TEST(every_code_has_its_name) {
   char *name = CPGetReturnFlagName(CP_CNSTRSENS_WRONG);
   ck_assert_str_eq(name, "CP_CNSTRSENS_WRONG");
@@ -449,6 +474,7 @@ TEST_SUITE(errors) {
   tcase_add_test(tc, consistent_starts_need_a_projector_and_a_start);
   tcase_add_test(tc, a_projection_of_the_users_cannot_follow_parameters);
   tcase_add_test(tc, attached_memory_has_sensitivities_and_gets_its_solver_back);
+  tcase_add_loop_test(tc, switched_off_they_survive_all_changes, 0, ALL_METHODS);
   tcase_add_test(tc, every_code_has_its_name);
   suite_add_tcase(suite, tc);
   return suite;
