@@ -8,6 +8,8 @@
 
 /* Iterations that converge take far fewer steps; this ends those that neither converge nor diverge. */
 #define CP_MOST_ITERATIONS 100
+/* Attempts that differ in a size only, each a fraction of the one before: if so many fail, the size is not the reason. */
+#define CP_MOST_ATTEMPTS 5
 
 enum { CP_TEXT_LENGTH = 512 };
 

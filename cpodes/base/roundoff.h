@@ -30,6 +30,9 @@
  * Steps below that make no progress. */
 #define CP_FUZZ (100.0 * CP_UROUND)
 
+/* Events are located, and motions resolved, to within this part of t: CVODES' search for roots ends within CP_FUZZ, at the end of a step. */
+#define CP_LOCATED (1000.0 * CP_UROUND)
+
 /* A residual below this multiple of the roundoff in the terms of its constraint is noise: c_i = O(u
  * sum_j |G_ij y_j|). */
 #define CP_FLOOR_FACTOR 8.0

@@ -21,7 +21,6 @@ static const Differences CURVATURES = {1.0, {4.0 / 3.0, -1.0 / 12.0}, {1.5, -0.1
 /* The relative difference between the results of fourth and sixth order at which the latter is
  * accurate to about 1e-13, or 1e-12 for the second derivative. */
 #define GOOD_MATCH CP_HALF_DIGITS
-#define MAX_TRIES  4
 
 /* d->plus <- g(e) - g(-e), or g(e) - 2 g(0) + g(-e) with d->centre = g(0) */
 static int pair(CPMech mech, const CPMechState *s, CPMechAlong g, int rows, double e, int curvature,
@@ -70,7 +69,7 @@ int cpMechDifferentiate(CPMech mech, const CPMechState *s, CPMechAlong g, int ro
                         double time, CPMechDerivative which, CPMechDifferences *d) {
   const Differences *w = which == CP_SECOND ? &CURVATURES : &FIRST;
   int flag             = w == &CURVATURES ? g(mech, s, 0.0, d->centre) : CP_SUCCESS;
-  for (int k = 0; !flag && k < MAX_TRIES; k++) {
+  for (int k = 0; !flag && k < CP_MOST_ATTEMPTS; k++) {
     const double e     = ldexp(1.0, ilogb(w->part * time));
     const double noise = 100.0 * DBL_EPSILON * size / (w == &CURVATURES ? e * e : e);
     double mismatch    = 0.0;

@@ -31,9 +31,6 @@
  * earlier state. Without a limit 0.4 of the evaluations of G remain, and violations are above eps by
  * more than half where weights change (test/reference/violation.c). */
 #define MOST_PROJECTIONS 10
-/* Largest number of renewals within a projection. Newton's method squares the ratio, so that three renewals
- * lead from 0.9 below SLOW. */
-#define MAX_RENEWALS 3
 
 void cpNewtonInit(CPNewton *newton, CPArena *arena, const CPNewtonParts *parts, void *self,
                   CPWork work, N_Vector tmpl) {
@@ -152,7 +149,7 @@ int cpNewtonProject(CPNewton *newton, sunrealtype t, N_Vector y, N_Vector ewt, i
     if (nrenewed == 0) { /* factors of another state may be the cause */
       cpCopy(newton->y, y);
       flag = parts->residuals(newton, t, y);
-    } else if (flag || !(ratio < 1.0) || nrenewed > MAX_RENEWALS) {
+    } else if (flag || !(ratio < 1.0) || nrenewed > CP_MOST_ATTEMPTS) {
       if (!flag && violation <= options->eps) break;
       return flag ? flag : parts->explain(newton, t, newton->y, 0);
     }

@@ -161,8 +161,7 @@ int cpStepperSetTolerances(CPIntegrator s, CPTolerances tol, const char *functio
 
 /* The end of a step is known up to the roundoff of t, in which y_i moves by |y_i'| u |t|: no size of the step
  * reduces this part of an error estimate, to which differences of high order give a multiple. Tolerances
- * below T_FLOOR times the motion would fail the error test at every size. */
-#define T_FLOOR 16.0
+ * below CP_FLOOR_FACTOR times the motion at both ends would fail the error test at every size. */
 /* Rates of earlier steps count as well, less with each step, since y_i' may vanish at the start of a step and
  * not at its end. */
 
@@ -177,7 +176,7 @@ static void boundByTime(CPIntegrator s, N_Vector ewt) {
     }
     s->rates_t = t;
   }
-  const sunrealtype floor = T_FLOOR * CP_UROUND * fabs(s->t);
+  const sunrealtype floor = 2.0 * CP_FLOOR_FACTOR * CP_UROUND * fabs(s->t);
   for (sunindextype i = 0; i < n; i++)
     if (floor * rate[i] * w[i] > 1.0) w[i] = 1.0 / (floor * rate[i]);
 }
@@ -262,7 +261,7 @@ void cpStepperSystemFreed(CPIntegrator s) {
 
 /* ---- steps that make no progress ---- */
 
-/* A step below the roundoff of t hardly makes progress. The run is given up when CP_CREEPING attempts fail within
+/* A step below the roundoff of t hardly makes progress. The run is given up when CP_MOST_ATTEMPTS attempts fail within
  * as many steps of this size. */
 
 /* A step that fails although its size is below this part of the time of the run may have reached the end
@@ -303,7 +302,7 @@ int cpStepperAccepted(CPIntegrator s) {
 
 int cpStepperIsAtLimit(CPIntegrator s, sunrealtype h) {
   if (!isShort(s, s->t, h)) s->creeping.nshort = 0;
-  else if (++s->creeping.nshort % CP_CREEPING == 0) return cpStepperTellLimit(s);
+  else if (++s->creeping.nshort % CP_MOST_ATTEMPTS == 0) return cpStepperTellLimit(s);
   return 0;
 }
 
@@ -315,8 +314,9 @@ int cpStepperIsCreeping(CPIntegrator s, sunrealtype t, sunrealtype h) {
     if (s->system.limit(s->t, s->y, text, s->system.data)) return 1;
   }
   if (fabs(h) >= shortest) return 0;
-  if (fabs(s->t - creeping->t) > CP_CREEPING * shortest) creeping->count = 0, creeping->t = s->t;
-  return ++creeping->count >= CP_CREEPING;
+  if (fabs(s->t - creeping->t) > CP_MOST_ATTEMPTS * shortest)
+    creeping->count = 0, creeping->t = s->t;
+  return ++creeping->count >= CP_MOST_ATTEMPTS;
 }
 
 /* ---- statistics ---- */

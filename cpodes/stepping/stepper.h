@@ -228,8 +228,6 @@ const char *cpStepperLastGood(CPIntegrator s, const char *text, char last[CP_LAS
 double cpStepperRoundoff(CPIntegrator s, sunrealtype t, N_Vector y, N_Vector ewt);
 /* The factor by which the sizes of errors at roots may be wrong */
 #define CP_ROOT_MARGIN 10.0
-/* So many steps or attempts in a row without progress are not those after a restart, which grow. */
-#define CP_CREEPING 5
 /* What the roundoff of earlier steps still counts, with each step: differences of order q contain that of the last
  * q + 1 states. */
 #define CP_FADES 0.5

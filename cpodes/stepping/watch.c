@@ -10,10 +10,8 @@
  * effort at jumps. */
 #define FIRST 1.0e-5
 #define LEAST 1.0e-6
-/* Where g begins to depend on t, the distance is divided by ONSET. */
-#define ONSET 16.0
 /* After an event, where functions may be others, the first step gets a look, unless the newest one is nearer than this
- * part of the distance; if g depends on t, the distance is multiplied by it. */
+ * part of the distance; if g depends on t, the distance is multiplied by it, and also where g begins to. */
 #define AGAIN 0.25
 /* A look divides the distance by the golden section: equal parts would miss what is periodic. */
 static const sunrealtype GOLDEN = 0.38196601125010515; /* (3 - sqrt(5)) / 2 */
@@ -124,7 +122,7 @@ int cpWatch(CPWatch *w, const CPWatched *f, sunrealtype tout, sunrealtype a, con
   while (!flag) {
     const sunrealtype parts = moves && !w->depends ? CP_WATCH_PARTS_MOVING : CP_WATCH_PARTS;
     const sunrealtype whole = fmax(((to_b ? b : w->t) - w->begin) * dir, (tout - w->begin) * dir);
-    const sunrealtype least = fmax(LEAST * whole, 1.0e3 * CP_UROUND * fabs(w->t));
+    const sunrealtype least = fmax(LEAST * whole, CP_LOCATED * fabs(w->t));
     w->size                 = fmax(fmin(w->size, whole / parts), fmax(least, DBL_MIN));
     const int spans         = (w->t - a) * dir < 0.0;
     sunrealtype next        = w->t + dir * w->size;
@@ -155,7 +153,7 @@ int cpWatch(CPWatch *w, const CPWatched *f, sunrealtype tout, sunrealtype a, con
       }
       measure(w, w->at);
       if (!w->depends) {
-        w->depends = 1, w->size = fmin(w->size, fabs(next - from)) / ONSET;
+        w->depends = 1, w->size = fmin(w->size, fabs(next - from)) * AGAIN;
         if (spans) restartAt(w, a, ga);
         continue;
       }

@@ -285,12 +285,12 @@ static int checkSteps(CPMultistep mem, long int nst, long int taken, long int ns
 /* Fixed-point iteration converges for |h df/dy| of about 1 or less. If accuracy allows longer steps,
  * CVODES tries them again and again, and a third to a half of the attempts fails (stiff mechanisms of the
  * catalogue; of the others, at most a fortieth). Then the error test is blind: first corrections are below
- * the tolerance, and pass, although the iteration hardly contracts. */
-#define MOST_DIVERGED 50  /* attempts, after which */
-#define DIVERGED_PART 0.1 /* this part of the steps says that stability limits their size */
+ * the tolerance, and pass, although the iteration hardly contracts. After CP_MOST_ITERATIONS failed attempts this part of
+ * the steps says that stability limits their size: */
+#define DIVERGED_PART 0.1
 
 static void warnOfStability(CPMultistep mem, long int nst) {
-  if (mem->stability_warned || mem->ndiverged < MOST_DIVERGED ||
+  if (mem->stability_warned || mem->ndiverged < CP_MOST_ITERATIONS ||
       (double)mem->ndiverged < DIVERGED_PART * (double)nst)
     return;
   mem->stability_warned = 1;

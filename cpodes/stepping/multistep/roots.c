@@ -235,32 +235,32 @@ void cpRootsForget(CPRootFunction *r) {
   for (int i = 0; i < r->n; i++) r->beyond[i] = r->leaves[i] = 0.0;
 }
 
-/* CVODES may multiply the first step by 1e4. After a root the motion to the next one may be smaller
- * than the tolerance, and if a single step of order 1 spans it, the secant through its ends has a
- * root at its beginning. Ten is the factor that CVODES allows for its next steps. With that factor
- * they would interpolate roots where g still moves away from zero; with two, no step is longer than
- * the motion since the restart. */
-#define GROWTH_AFTER_ROOT 10.0
-#define GROWTH_LATER      2.0
-
-int cpReInitCVODES(CPMultistep mem, sunrealtype t0, N_Vector y0) {
-  const int at_root = t0 == mem->root.t;
-  cpRootsForget(&mem->roots);
-  mem->roots.nwatched = 0;
-  cpWatchRestart(&mem->roots.watch, t0, mem->base.t, at_root);
-  CVodeSetEtaMaxFirstStep(mem->cvode_mem, at_root ? GROWTH_AFTER_ROOT : 0.0);
-  CVodeSetEtaMaxEarlyStep(mem->cvode_mem, at_root ? GROWTH_LATER : 0.0);
-  const int flag = CVodeReInit(mem->cvode_mem, t0, y0); /* uses this bound */
-  CVodeSetEtaMaxFirstStep(mem->cvode_mem, 0.0);
-  return flag;
-}
-
 /* After a root the sign of g at the start is roundoff for CVODES, and a first step longer than the
  * motion to the next root ends where g has that sign again, so that the root would be lost. Such a
  * step is possible if the motion is so small that its error is below the tolerance. CVODES' first
  * step is at most a tenth of the distance to tout; so tout is replaced by this fraction of the
  * motion that led here. */
 #define FIRST_PART 0.1
+
+/* CVODES may multiply the first step by 1e4. After a root the motion to the next one may be smaller
+ * than the tolerance, and if a single step of order 1 spans it, the secant through its ends has a
+ * root at its beginning. Ten is the factor that CVODES allows for its next steps. With that factor
+ * they would interpolate roots where g still moves away from zero; with two, no step is longer than
+ * the motion since the restart. */
+#define GROWTH_LATER 2.0
+
+int cpReInitCVODES(CPMultistep mem, sunrealtype t0, N_Vector y0) {
+  const int at_root = t0 == mem->root.t;
+  cpRootsForget(&mem->roots);
+  mem->roots.nwatched = 0;
+  cpWatchRestart(&mem->roots.watch, t0, mem->base.t, at_root);
+  CVodeSetEtaMaxFirstStep(mem->cvode_mem, at_root ? 1.0 / FIRST_PART : 0.0);
+  CVodeSetEtaMaxEarlyStep(mem->cvode_mem, at_root ? GROWTH_LATER : 0.0);
+  const int flag = CVodeReInit(mem->cvode_mem, t0, y0); /* uses this bound */
+  CVodeSetEtaMaxFirstStep(mem->cvode_mem, 0.0);
+  return flag;
+}
+
 /* Times nearer than the roundoff of t are left to CVODES, which reports them as too close. */
 
 int cpStartsAtRoot(const CPMultistep mem, sunrealtype tout, sunrealtype *near) {

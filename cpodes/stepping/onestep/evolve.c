@@ -104,9 +104,8 @@ static int tellEnd(CPOneStep mem) {
  * by what the best attempt that may pass the position needs, or else by FACTOR, up to CP_FLOOR_FACTOR times
  * that roundoff. Accelerations at a stage contain it as the inverse cube of the sine, and of the dozen stages of an
  * explicit method the nearest one has a sine that is smaller by FACTOR than that of the start. */
-#define TRIES    2
-#define MAY_PASS 0.3
-#define FACTOR   10.0
+#define TRIES  2
+#define FACTOR 10.0
 
 /* The sizes of the first attempt and of the best one, with the error norm `least`; the factor of the
  * tolerance, and its maximum. */
@@ -118,7 +117,7 @@ typedef struct {
 static int isRelaxed(CPOneStep mem, Relaxed *r, sunrealtype h, sunrealtype norm, int tries) {
   const CPIntegrator s = &mem->base;
   const int implicit   = mem->method->implicit;
-  const int may_pass   = implicit ? tries == 1 : fabs(h) >= MAY_PASS * fabs(r->first);
+  const int may_pass   = implicit ? tries == 1 : fabs(h) >= SHRINK_FAILED * fabs(r->first);
   if (!s->P || mem->hfixed > 0.0 || (!implicit && !mem->on_manifold)) return 0;
   if (may_pass && norm < r->least) r->least = norm, r->best = h;
   if (tries == TRIES)
@@ -396,8 +395,7 @@ static int atEnd(CPOneStep mem, N_Vector yout, int result) {
 
 /* Interpolants have stages of their own, for which no error is estimated. In a step that passes a singular
  * position they may come so near to it that roundoff makes the interpolant useless: the step is then repeated
- * with a shorter one, up to MOST_REPEATED times. Returns whether output within the last step can be given. */
-#define MOST_REPEATED 4
+ * with a shorter one, up to CP_MOST_ATTEMPTS times. Returns whether output within the last step can be given. */
 
 static int interpolates(CPOneStep mem) {
   const CPIntegrator s   = &mem->base;
@@ -441,7 +439,7 @@ static int march(CPOneStep mem, sunrealtype tout, int itask, N_Vector yout) {
     if (!normal && (s->t - mem->tret) * mem->dir > 0.0) return atEnd(mem, yout, CP_SUCCESS);
     if (mem->mxsteps >= 0 && n >= mem->mxsteps) return tooMany(mem, n, tout);
     flag = step(mem);
-    for (int k = 0; !flag && k < MOST_REPEATED && !interpolates(mem); k++)
+    for (int k = 0; !flag && k < CP_MOST_ATTEMPTS && !interpolates(mem); k++)
       flag = repeat(mem, mem->tlast + 0.5 * (s->t - mem->tlast));
   }
   return flag;

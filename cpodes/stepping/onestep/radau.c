@@ -33,11 +33,10 @@
  * flyball governor takes 1.4 times the iterations for ten times the error.) */
 #define CONTRACTION 0.7
 #define FAST_STAGES 0.1
-/* Step sizes have the safety factor SAFETY, and successive sizes a ratio between CUT and GROW. With
+/* Step sizes have the safety factor SAFETY, and successive sizes a ratio between 1 / GROW and GROW. With
  * SAFETY 0.9 and GROW 8 more steps are rejected, and six mechanisms take 5 % more instructions for
  * the same error; between 0.7 and 0.8 SAFETY makes no difference. */
 #define SAFETY 0.8
-#define CUT    0.2
 #define GROW   5.0
 /* The ratio of sizes after a first failure of Newton's iteration. The middle of the step, where
  * partial derivatives are evaluated, may be next to a singular position, and this ratio moves it
@@ -182,7 +181,8 @@ static int attempt(CPOneStep mem, sunrealtype h, sunrealtype *norm) {
   if (flag) {
     if (flag == -CV_CONV_FAILURE) {
       const int aside = R->failures == 0 && R->theta < 10.0;
-      mem->shrink = aside ? ASIDE : fmax(CUT, fmin(0.6, pow(0.1 / fmax(R->theta, 1.0e-3), 0.7)));
+      mem->shrink =
+          aside ? ASIDE : fmax(1.0 / GROW, fmin(0.6, pow(0.1 / fmax(R->theta, 1.0e-3), 0.7)));
     }
     R->since = 0;
     if (R->failures++ > 0 && R->table > &cpRadauTables[R->least]) R->table--;
@@ -208,7 +208,7 @@ static int attempt(CPOneStep mem, sunrealtype h, sunrealtype *norm) {
 
 /* ---- step sizes and numbers of stages ---- */
 
-static sunrealtype clamped(sunrealtype ratio) { return fmin(fmax(ratio, CUT), GROW); }
+static sunrealtype clamped(sunrealtype ratio) { return fmin(fmax(ratio, 1.0 / GROW), GROW); }
 
 /* Returns the ratio of step sizes that the error admits with s stages. */
 static sunrealtype by_error(const CPRadau R, sunrealtype error, int s) {

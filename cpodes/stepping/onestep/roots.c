@@ -21,10 +21,9 @@
 /* Secants usually need fewer than SECANTS iterations. After these, every second iteration is a
  * bisection, because of jumps and multiple roots. */
 #define SECANTS 8
-/* Slopes of g are difference quotients over this part of the step, and the search for an extremum
- * ends after MAX_EXTREMA states. */
-#define SLOPE_STEP  CP_INEXACT
-#define MAX_EXTREMA 12
+/* Slopes of g are difference quotients over this part of the step, and the search for an extremum, by secants of the
+ * slope, ends after SECANTS states. */
+#define SLOPE_STEP CP_INEXACT
 
 /* ---- options ---- */
 
@@ -287,7 +286,7 @@ static int follow(CPOneStep mem, int i) {
   const sunrealtype sign = r->lo[i] > 0.0 ? 1.0 : -1.0;
   sunrealtype a = r->tlo, ga = sign * r->lo[i], sa = sign * r->slope_lo[i]; /* |g_i|, its slope */
   sunrealtype b = r->thi, gb = sign * r->hi[i], sb = sign * r->slope_hi[i];
-  for (int k = 0; k < MAX_EXTREMA && sa < 0.0 && sb > 0.0; k++) {
+  for (int k = 0; k < SECANTS && sa < 0.0 && sb > 0.0; k++) {
     const sunrealtype crossing = ga + sa * (gb - ga - sb * fabs(b - a)) / (sa - sb);
     if (crossing > 0.0) return CP_SUCCESS; /* The tangents intersect above zero. */
     const sunrealtype t = a + fmin(fmax(sa / (sa - sb), 0.1), 0.9) * (b - a);
