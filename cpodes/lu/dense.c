@@ -145,8 +145,7 @@ static int denseFactor(CPLu lu) {
   double *value = lu->S.value;
   int info      = 0;
   const int n = lu->order, parts = lu->parts;
-  if (n <= CP_LU_SMALL)
-    return factorSmall(n, parts, value, d->pivot, d->scale, d->inverse, lu->work);
+  if (n <= CP_SMALL) return factorSmall(n, parts, value, d->pivot, d->scale, d->inverse, lu->work);
   if (scaleLarge(n, parts, value, d->scale)) return 1;
   if (parts == 1) F77(dgetrf)(&n, &n, value, &n, d->pivot, &info);
   else F77(zgetrf)(&n, &n, value, &n, d->pivot, &info);
@@ -190,7 +189,7 @@ static int denseSolve(CPLu lu, double *re, double *im) {
   const int n = lu->order, parts = lu->parts, one = 1;
   int info  = 0;
   double *x = parts == 1 ? re : lu->work;
-  if (n <= CP_LU_SMALL) {
+  if (n <= CP_SMALL) {
     solveSmall(n, parts, LU, d, lu->work, re, im);
     return CP_SUCCESS;
   }

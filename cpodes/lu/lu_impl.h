@@ -6,9 +6,6 @@
 #include "cpodes/base/roundoff.h"
 #include "cpodes/lu/lu.h"
 
-/* Up to this order dense matrices are factored by loops, not by LAPACK. */
-#define CP_LU_SMALL 64
-
 typedef struct {
   int (*create)(CPLu lu);                        /* 0 or CP_MEM_FAIL */
   int (*factor)(CPLu lu);                        /* as cpLuFactor */

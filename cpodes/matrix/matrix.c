@@ -69,9 +69,8 @@ double *cpMatAt(const CPMat *A, int i, int j) {
 
 /* ---- products ---- */
 
-/* For at most this many rows, the sums of y stay in registers, a few at a time. Their terms are
- * added in the same order as column by column. */
-#define FEW_ROWS 16
+/* For at most CP_SMALL rows, the sums of y stay in registers, a few at a time. Their terms are added in the same order
+ * as column by column. */
 
 /* y <- alpha X x + beta y for `count` of the rows of X, whose columns have the stride `rows`. */
 CP_WIDE_PART void someRows(int count, int rows, int cols, double alpha, const double *X,
@@ -113,7 +112,7 @@ static int isLarge(const CPMat *A) { return !A->start && A->rows > CP_SMALL && A
 
 void cpMatTimes(const CPMat *A, double alpha, const double *x, double beta, double *y) {
   const int one = 1;
-  if (!A->start && A->rows <= FEW_ROWS) {
+  if (!A->start && A->rows <= CP_SMALL) {
     if (A->rows < 4) fewRows(A, alpha, x, beta, y);
     else fourRows(A, alpha, x, beta, y);
     return;

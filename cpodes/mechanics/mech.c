@@ -1,5 +1,6 @@
 /* CPMech: life cycle, set-up at the first use, and the checks that the public functions share. */
 #include "accelerations.h"
+#include "cpodes/matrix/lapack.h"
 #include "expected.h"
 #include "forces.h"
 #include "motions.h"
@@ -141,16 +142,13 @@ static int createA(CPMech mech) {
   return CP_SUCCESS;
 }
 
-/* With more entries, one loop over all of them saves no noticeable time. */
-#define ONE_BLOCK 1024
-
 /* Allocates f and b, and places M and A behind them if they are dense and small. */
 static int createTerms(CPMech mech) {
   CPMechTerms *own = &mech->terms;
   const CPMat *M = &mech->userM.A, *A = &mech->userA.A;
   const size_t vectors = (size_t)mech->nu + (size_t)mech->m,
                all     = vectors + cpMatEntries(M) + cpMatEntries(A);
-  own->is_block        = !M->start && !A->start && all <= ONE_BLOCK;
+  own->is_block        = !M->start && !A->start && all <= CP_SMALL * CP_SMALL;
   own->length          = own->is_block ? all : vectors;
   CP_NEW(&mech->set_up, own->f, own->length);
   if (!own->f) return CP_MEM_FAIL;

@@ -264,7 +264,7 @@ static int quick(CPSaddle s, const double *W, const double *A, const double *f, 
   case 3: failed = pass(s, 3, 1, BOTH, A, f, b, x, mu); break;
   default: failed = pass(s, s->nrows, 0, BOTH, A, f, b, x, mu);
   }
-  if (s->sine < CP_REFINED_BELOW) s->valid = 0;
+  if (cpSaddleIsRefined(s)) s->valid = 0;
   return !failed && s->valid;
 }
 

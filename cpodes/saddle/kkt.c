@@ -31,8 +31,8 @@ typedef struct {
 
 /* Angles between rows that are too narrow have sines below 1e-6. If they make K singular, x in the
  * trial solution is smaller than the multipliers by that factor; if K is singular for another
- * reason, it is not. Roundoff may widen such an angle up to this sine. */
-#define NARROW 1.0e-4
+ * reason, it is not. Roundoff may widen such an angle up to the sine
+ * CP_LEAST_SINE_OF_PART. */
 
 /* Positive results of a factorisation. */
 enum { SINGULAR = CP_SINGULAR, UNSTABLE };
@@ -64,7 +64,7 @@ static int copyTo(cholmod_sparse **copy, const CPMat *X, int stype, CPKkt *c) {
 
 /* Is S positive semidefinite? Returns 0, CP_SADDLE_NOT_DEFINITE or a negative code. */
 static int factorDefinite(CPKkt *c, cholmod_sparse *S, cholmod_factor *L) {
-  double shift[2] = {CP_LEAST_EIGENVALUE, 0.0};
+  double shift[2] = {CP_FUZZ, 0.0};
   if (!S || !L) return cpCholmodFailure(&c->chol);
   cholmod_l_factorize_p(S, shift, NULL, 0, L, &c->chol);
   if (c->chol.status < CHOLMOD_OK) return cpCholmodFailure(&c->chol);
@@ -320,7 +320,7 @@ static int isForRows(const CPSaddle s, int *row) {
   double largest_x;
   const double multiplier = largestMultiplier(s, row, &largest_x); /* 0 if all are NaN */
   return ((CPKkt *)s->used.content)->has_factors && multiplier > 0.0 &&
-         multiplier * NARROW >= largest_x;
+         multiplier * CP_LEAST_SINE_OF_PART >= largest_x;
 }
 
 /* Factors K without the rows whose sine to the others is below the given one. Returns the codes of
@@ -343,7 +343,7 @@ static int factor(CPSaddle s) {
   if (flag) return flag;
   flag = factorMatrix(s);
   if (flag == SINGULAR && s->nrows > 0 && !c->found) flag = factorWithout(s, CP_CHOLESKY_LEAST);
-  if (flag == SINGULAR && isForRows(s, &row)) flag = factorWithout(s, NARROW);
+  if (flag == SINGULAR && isForRows(s, &row)) flag = factorWithout(s, CP_LEAST_SINE_OF_PART);
   if (flag == SINGULAR) flag = isForRows(s, &row) ? 0 : CP_SADDLE_NOT_DEFINITE;
   double largest_x;
   const double multiplier = largestMultiplier(s, &row, &largest_x);

@@ -6,8 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Largest number of factorisations for which the first solver is not tried again. */
-#define MOST_PATIENT 63
 /* Rows count as known to be independent if their sines exceed ranktol by this factor. */
 #define CLEARLY 30.0
 
@@ -205,7 +203,7 @@ static int factorByEither(CPSaddle s) {
     if (flag <= 0 || s->general == CP_LINSOL_AUTO) return flag;
     if (flag == CP_SADDLE_NOT_DEFINITE && s->options.definite) return flag;
     if (!s->options.shortest) s->stays_for_good = 1;
-    s->patience = s->patience < MOST_PATIENT ? 2 * s->patience + 1 : MOST_PATIENT;
+    s->patience = s->patience < CP_MOST_ITERATIONS ? 2 * s->patience + 1 : s->patience;
     s->wait     = s->patience;
   } else if (!s->stays) s->wait--;
   const int flag = factorBy(s, s->general);
@@ -238,7 +236,7 @@ int cpSaddleFactor(CPSaddle s, CPWeight W, const CPMat *A, double ranktol) {
     flag       = factorByEither(s);
   }
   if (flag) return flag;
-  s->refines = s->has_matrix && s->sine < CP_REFINED_BELOW;
+  s->refines = s->has_matrix && cpSaddleIsRefined(s);
   s->widest  = s->uneven && s->is_judged ? s->judge->sine : 0.0;
   if (!s->options.shortest) s->sine = fmax(s->sine, s->widest);
   if (s->refines && !s->room) CP_NEW(&s->late, s->room, 3 * (size_t)(s->n + s->m));

@@ -34,10 +34,12 @@ void cpSaddleGather(const CPSaddle s, double *X, size_t row_stride, size_t colum
 static inline int cpSaddleIsLast(const CPSaddle s) {
   return s->is_judged && s->judge->sine > CP_CHOLESKY_LEAST && s->general == CP_LINSOL_AUTO;
 }
+/* The least sine of an angle that counts where the elimination of other unknowns has amplified roundoff by one over the
+ * squared sine: half of the digits remain. */
+#define CP_LEAST_SINE_OF_PART 1.0e-4
 /* The least sine of an angle in the metric of W that Cholesky factors distinguish from dependence. */
-#define CP_CHOLESKY_ROUNDOFF 5.0e-8
 static inline double cpSaddleLeastSine(const CPSaddle s) {
-  if (cpSaddleIsLast(s)) return CP_CHOLESKY_ROUNDOFF;
+  if (cpSaddleIsLast(s)) return sqrt(CP_FLOOR_FACTOR * CP_UROUND);
   return s->ranktol > CP_CHOLESKY_LEAST ? s->ranktol : CP_CHOLESKY_LEAST;
 }
 /* Takes over the values of W. Returns CP_SADDLE_SAME if the factors are those of W and A (with the
@@ -53,9 +55,11 @@ static inline int cpSaddleTake(CPSaddle s, const double *W, const double *A) {
   while (same < entries && kept[same] == A[same]) same++;
   return same == entries && s->valid ? CP_SADDLE_SAME : 0;
 }
-/* Factors of S = A D A^T have errors of u over the squared sine of the narrowest angle in the metric of
- * W. Below this sine solutions are refined. */
-#define CP_REFINED_BELOW 1.0e-3
+/* Factors of S = A D A^T have errors of u over the squared sine of the narrowest angle in the metric of W. Solutions are
+ * refined if these exceed CP_ROUNDED. */
+static inline int cpSaddleIsRefined(const CPSaddle s) {
+  return s->sine * s->sine * CP_ROUNDED < CP_UROUND;
+}
 /* Marks row i as dependent. */
 void cpSaddleMarkDependent(CPSaddle s, int i);
 

@@ -102,7 +102,7 @@ int cpJudge(CPSolveFn solve, void *factors, double *x, int length) {
   for (int k = 0; k < length; k++) x[k] /= size;
   flag = solve(factors, x);
   if (flag) return flag;
-  return sqrt(cpDot(x, x, length)) * CP_LEAST_EIGENVALUE < 1.0 ? 0 : CP_SINGULAR;
+  return sqrt(cpDot(x, x, length)) * CP_FUZZ < 1.0 ? 0 : CP_SINGULAR;
 }
 
 static int trialSolve(void *factors, double *x) {

@@ -60,9 +60,8 @@ void cpRandomVector(double *v, int length);
  * dependence. */
 #define CP_CHOLESKY_LEAST CP_INEXACT
 
-/* Smallest eigenvalue of a scaled matrix that counts as nonzero: roundoff turns zero into about 1e-15, and
- * two columns at the angle CP_CHOLESKY_LEAST give 5e-13. Added to the diagonal, it lets a matrix that is
+/* CP_FUZZ is the smallest eigenvalue of a scaled matrix that counts as nonzero: roundoff turns zero into about 1e-15,
+ * and two columns at the angle CP_CHOLESKY_LEAST give 5e-13. Added to the diagonal, it lets a matrix that is
  * semidefinite within roundoff pass. */
-#define CP_LEAST_EIGENVALUE 1.0e-13
 
 #endif

@@ -306,7 +306,7 @@ static void pivots(const Sparse *s, double *d) {
 }
 
 static double leastSine(const Sparse *s) {
-  return fmax(s->ranktol, s->nborder > 0 ? CP_LEAST_SINE_WITHOUT_KEPT : CP_CHOLESKY_LEAST);
+  return fmax(s->ranktol, s->nborder > 0 ? CP_LEAST_SINE_OF_PART : CP_CHOLESKY_LEAST);
 }
 
 /* Solves K s->x = s->b; mu at position k is x[k]. CHOLMOD leaves its workspace with the shape of
@@ -537,7 +537,7 @@ static int factorAnyhow(Sparse *s) {
   if (flag == DEPENDENT && allowDropped(s)) return CP_MEM_FAIL;
   if (flag == DEPENDENT && !was_dd) {
     memset(s->dropped, 0, (size_t)s->order);
-    flag              = factorShifted(s, CP_LEAST_EIGENVALUE);
+    flag              = factorShifted(s, CP_FUZZ);
     double *d         = s->b->x;
     const double sine = leastSine(s);
     if (!flag) pivots(s, d);

@@ -199,7 +199,7 @@ CP_WIDE static int factor(Sparse *s, Factors *q) {
       q->end[i]   = end + 1;
     }
     const double sine2 =
-        p < q->early ? fmax(least, CP_LEAST_SINE_WITHOUT_KEPT * CP_LEAST_SINE_WITHOUT_KEPT) : least;
+        p < q->early ? fmax(least, CP_LEAST_SINE_OF_PART * CP_LEAST_SINE_OF_PART) : least;
     const int is_kept = s->constraint[k] < 0 || (d.hi > sine2 * square && !q->omitted[k]);
     q->inverse[p]     = is_kept ? inverseOf(d) : (Number){0.0, 0.0};
     s->dropped[k]     = square > 0.0 && !is_kept;

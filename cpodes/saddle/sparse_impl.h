@@ -110,11 +110,6 @@ int cpSparseQuick(Sparse *s, const double *root, const double *f, const double *
  * comes from the arena. Returns as cpSparseCreate. */
 int cpSparsePlan(Sparse *s, CPArena *arena);
 
-/* Replaces CP_CHOLESKY_LEAST if components are kept: the pivots then measure the angle between
- * columns without these components, which may be narrow although the full columns are not, and the
- * elimination amplifies roundoff by one over the squared sine. */
-#define CP_LEAST_SINE_WITHOUT_KEPT 1.0e-4
-
 /* sparse_dd.c: like the functions of sparse.c. The factorisation sets s->dropped, and returns CP_SUCCESS or
  * CP_MEM_FAIL; r and x of the two solutions must not be NULL. */
 int cpSparseDDFactor(Sparse *s);

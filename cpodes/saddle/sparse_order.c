@@ -2,14 +2,8 @@
 #include "sparse_impl.h"
 
 #include <limits.h>
+#include <math.h>
 #include <string.h>
-
-/* A component in more constraints than KEPT_ABOVE is kept as an unknown, unless there are more such
- * components than this fraction of the constraints, when nothing is gained. */
-#define KEPT_ABOVE    50
-#define KEPT_FRACTION 0.1
-/* Operations per entry of L above which supernodes are faster. CHOLMOD's are under the GPL. */
-#define SUPERNODES_ABOVE 150.0
 
 /* Workspace of the analysis. */
 typedef struct {
@@ -49,7 +43,6 @@ static cholmod_factor *analyseProduct(const CPMat *a, Sparse *s, Plan *p, cholmo
   chol->method[1].ordering = CHOLMOD_AMD;
   chol->postorder          = 1;
   chol->supernodal         = CPODES_GPL && !p->nkept ? CHOLMOD_AUTO : CHOLMOD_SIMPLICIAL;
-  chol->supernodal_switch  = SUPERNODES_ABOVE;
   cholmod_factor *L        = cholmod_l_analyze(B, chol);
   if (!L || chol->lnz <= productEntries(a, p)) return L;
   cholmod_l_free_factor(&L, chol);
@@ -250,12 +243,10 @@ int cpSparsePlan(Sparse *s, CPArena *arena) {
   CP_NEW(&p.arena, p.mark, s->n + s->m);
   int flag = cpMatTransposed(&p.arena, a, &p.A, &p.entry);
   if (!flag) {
+    /* Components are kept as unknowns if they are in as many constraints as AMD's dense rows have entries. */
+    const double many = s->common.method[0].prune_dense * sqrt(a->rows);
     for (int j = 0; j < a->cols; j++)
-      p.nkept += p.is_kept[j] = a->start[j + 1] - a->start[j] > KEPT_ABOVE;
-    if (p.nkept > KEPT_FRACTION * a->rows) {
-      memset(p.is_kept, 0, (size_t)a->cols);
-      p.nkept = 0;
-    }
+      p.nkept += p.is_kept[j] = (double)(a->start[j + 1] - a->start[j]) > many;
     const size_t order = (size_t)s->m + (size_t)p.nkept;
     CP_NEW(arena, s->constraint, order);
     CP_NEW(arena, s->component, order);

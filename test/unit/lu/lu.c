@@ -2,6 +2,7 @@
  * sums that are factored. */
 #include <complex.h>
 #include <cpodes/lu/lu_impl.h>
+#include <cpodes/matrix/lapack.h>
 #include <math.h>
 #include <string.h>
 
@@ -261,10 +262,10 @@ END_TEST
  * permutation, which needs interchanges of rows and has a condition below 10 ---- */
 
 START_TEST(dense_systems_of_any_order_are_solved) {
-  static const int orders[] = {1, 2, CP_LU_SMALL - 1, CP_LU_SMALL, CP_LU_SMALL + 1};
+  static const int orders[] = {1, 2, CP_SMALL - 1, CP_SMALL, CP_SMALL + 1};
   const int n = orders[_i / 2], kind = _i % 2;
   const double complex w = kind ? 1.0 + 2.0 * I : 1.0;
-  double re[CP_LU_SMALL + 1], im[CP_LU_SMALL + 1];
+  double re[CP_SMALL + 1], im[CP_SMALL + 1];
   ck_assert_int_eq(cpLuCreate(&lu, n, 0, kind, NULL, n), CP_SUCCESS);
   ck_assert_int_eq(cpMatCreateDense(&A, n, n), CP_SUCCESS);
   ck_assert_int_eq(cpLuTerm(lu, &A, 0, 0, 0), CP_SUCCESS);
@@ -289,7 +290,7 @@ END_TEST
 
 /* Singular by a row of zeros, by a column of zeros, or not finite, on either side of that order */
 START_TEST(dense_matrices_that_are_singular_are_told) {
-  const int n = _i % 2 ? CP_LU_SMALL + 1 : CP_LU_SMALL, kind = _i / 2 % 2, how = _i / 4;
+  const int n = _i % 2 ? CP_SMALL + 1 : CP_SMALL, kind = _i / 2 % 2, how = _i / 4;
   const double complex w = kind ? 1.0 + 2.0 * I : 1.0;
   ck_assert_int_eq(cpLuCreate(&lu, n, 0, kind, NULL, n), CP_SUCCESS);
   ck_assert_int_eq(cpMatCreateDense(&A, n, n), CP_SUCCESS);
