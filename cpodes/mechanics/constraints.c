@@ -184,13 +184,11 @@ int cpMechA(CPMech mech, sunrealtype t, const sunrealtype *q) {
   return flag;
 }
 
-/* In a time shorter than this part of |t|, or of the time in which positions change (at most the
+/* In a time shorter than CP_LOCATED times |t|, or of the time in which positions change (at most the
  * default, 1), only roundoff changes: b would be 0, or noise. */
-#define LEAST_TIME 1.0e-12
-
 static int checkTime(CPMech mech, double t, double own) {
-  const double time = mech->eq->time, least_own = LEAST_TIME * fmin(own, 1.0),
-               least = fmax(LEAST_TIME * fabs(t), least_own);
+  const double time = mech->eq->time, least_own = CP_LOCATED * fmin(own, 1.0),
+               least = fmax(CP_LOCATED * fabs(t), least_own);
   if (time >= least) return CP_SUCCESS;
   /* If only |t| is too large, the failure is recoverable: t may belong to a step that is much too
    * long. */

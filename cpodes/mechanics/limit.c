@@ -18,10 +18,8 @@
 #include <string.h>
 
 /* A^T lambda counts as 0 below this part of its largest term. At 1e-6 of the time before a dead centre,
- * where angles are about the root of that, it is some 1e-3. */
+ * where angles are about the root of that, it is some 1e-3. Rows with larger terms than that are named. */
 #define LIMIT 5.0e-3
-/* Rows whose terms are at least this part of the largest one are named. */
-#define NAMED_PART 0.05
 
 /* *size <- |lambda_i| times the largest entry of row i of A, in lambda; returns A^T lambda relative to the
  * largest of these. */
@@ -46,7 +44,7 @@ static void tellElements(CPMech mech, const double *size, double largest, const 
   int listed = 0;
   char name[CP_MECH_ROW_NAME], last[CP_MECH_ROW_NAME] = "";
   for (int i = 0; i < mech->na && listed <= MOST; i++) {
-    if (drives[i] != 0.0 || size[i] < NAMED_PART * largest) continue;
+    if (drives[i] != 0.0 || size[i] < LIMIT * largest) continue;
     cpMechAskName(mech, CP_NAME_ELEMENT, i, t, name);
     if (!name[0]) cpMechRowName(mech, i, name);
     if (!strcmp(name, last)) continue; /* rows of an element follow each other */
@@ -65,9 +63,7 @@ static int isLimit(CPMech mech, const CPMechState *s, const double *zero, const 
 }
 
 /* So near to a dead centre that rows count as dependent, the solution is that of a state which is behind by
- * this part of the largest velocity's coordinate. */
-#define BEHIND 1.0e-4
-
+ * LIMIT^2 of the largest velocity's coordinate, where A^T lambda is of that order. */
 int cpMechLimit(sunrealtype t, N_Vector y, char *text, void *data) {
   CPMech mech = data;
   CPMechState s;
@@ -86,7 +82,7 @@ int cpMechLimit(sunrealtype t, N_Vector y, char *text, void *data) {
   if (!flag && cpLargest(rates, mech->m) > 0.0) {
     found              = isLimit(mech, &s, zero, rates, a, lambda, size);
     const double speed = cpLargest(s.u, mech->nu);
-    for (int j = 0; j < mech->nu && speed > 0.0; j++) w[j] = -BEHIND / speed * s.u[j];
+    for (int j = 0; j < mech->nu && speed > 0.0; j++) w[j] = -LIMIT * LIMIT / speed * s.u[j];
     if (!found && !cpMechMove(mech, s.q, w, q))
       found = isLimit(mech, &(CPMechState){t, q, s.u, s.z}, zero, rates, a, lambda, size);
   }

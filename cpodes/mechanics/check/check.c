@@ -77,10 +77,6 @@ static int readState(CPCheck *check, sunrealtype t, const sunrealtype *y) {
 
 /* ---- the check ---- */
 
-/* Positions move by this part of their size. Relations that hold on the manifold only are then
- * wrong by its square. */
-#define MOVE 5.0e-3
-
 /* Moves positions along an allowed velocity P x with a random x, because most functions are first
  * tried at special positions: a quaternion that is 1, a rod that lies on an axis. If there is no
  * such velocity, or M is missing or not definite, check->moved remains 0. */
@@ -101,7 +97,9 @@ static int moveOn(CPCheck *check, N_Vector y) {
   if (flag) return CP_SUCCESS;
   const double size = fmax(mech->eq->typical, cpLargest(q, mech->nq)), way = cpLargest(dq, mech->nq);
   if (!(way > 0.0) || isinf(way)) return CP_SUCCESS;
-  const double step = MOVE * (size > 0.0 ? fmin(size, 1.0) : 1.0) / way;
+  /* Relations that hold on the manifold only are then wrong by the square of this: a quarter of CP_CHECK_LIMIT. */
+  const double part = sqrt(CP_CHECK_LIMIT) / 2.0;
+  const double step = part * (size > 0.0 ? fmin(size, 1.0) : 1.0) / way;
   for (int i = 0; i < mech->nq; i++) q[i] += step * dq[i];
   check->moved = 1;
   return cpMechNormalise(mech, check->at.t, q);

@@ -17,14 +17,12 @@
  * chance. */
 static const double STEP[2] = {2.0e-3, 6.0e-5};
 
-/* An entry matters if it changes the function by CP_CHECK_LIMIT of its terms over that distance. */
-/* Terms of forces may cancel, as those of the gyroscopic torque do in a body with equal moments of
+/* An entry matters if it changes the function by CP_CHECK_LIMIT of its terms over that distance. Terms of forces may cancel, as those of the gyroscopic torque do in a body with equal moments of
  * inertia. Such terms have the size (M u)_i u_i, and their roundoff in a difference quotient with
- * the smaller step is 5e-12 of that size. This must be below 1e-4 of an entry that matters:
- * CP_CHECK_LIMIT CANCELLED = 1e-7. */
-#define CANCELLED 1.0e-3
-/* Errors are relative to the largest entry of the row, or, if that is larger, to this part of the largest
+ * the smaller step is 5e-12 of that size, below CP_ROUNDED. This is CP_CHECK_LIMIT of an entry that matters,
+ * which is CP_CHECK_LIMIT of a term. Errors are relative to the largest entry of the row, or, if that is larger, to this part of the largest
  * entry of the matrix, which may have cancelled. */
+#define CANCELLED (CP_ROUNDED / (CP_CHECK_LIMIT * CP_CHECK_LIMIT))
 
 /* ---- directions ---- */
 
@@ -54,9 +52,6 @@ static double reach(const double *x, const double *dx, int length, double typica
 static double reachOf(const double *x, const double *dx, int length, double most) {
   return reach(x, dx, length, cpTypicalOf(cpLargest(x, length)), most);
 }
-
-/* A step of time that resolves a motion, in units of the roundoff of t */
-#define RESOLVED 0x1p24
 
 static double reachOfPositions(const CPMech mech, const double *q, const double *dq, double most) {
   const double typical      = cpTypicalOf(cpMechLargestCoordinate(mech, q));
@@ -175,7 +170,7 @@ static int differentiateColumn(CPCheck *check, const CPComparison *c, int j) {
   const CPMech mech     = check->mech;
   const CPCheckPoint *x = &check->at, *d = &check->along;
   double distance    = d->t != 0.0 ? mech->eq->time / fabs(d->t) : INFINITY;
-  const double least = d->t != 0.0 ? RESOLVED * DBL_EPSILON * fabs(x->t / d->t) : 0.0;
+  const double least = d->t != 0.0 ? CP_HALF_DIGITS * fabs(x->t / d->t) : 0.0;
   const double size  = cpTypicalOf(fmax(mech->eq->typical, cpLargest(x->q, mech->nq)));
   distance           = fmin(reach(x->q, d->q, mech->nq, size, distance),
                             fmax(reachOfPositions(mech, x->q, d->q, distance), least));
