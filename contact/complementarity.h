@@ -50,6 +50,9 @@ typedef struct {
  * found no x whose residual is at most RESIDUAL. */
 int contactSolve(ContactProblem *p);
 
+/* Sweeps of Gauss-Seidel, or power iterations, before Newton's method, which ends what they begin */
+enum { CONTACT_SWEEPS = 10 };
+
 /* ---- krylov.c ---- */
 
 /* Improves p->x as a first guess by accelerated steps x <- proj(y - rho w(y)). y, v, w [n]:

@@ -5,6 +5,7 @@
 
 #include "complementarity.h"
 #include "cpodes/base/object.h"
+#include "cpodes/base/roundoff.h"
 
 #include <cpodes/cpodes_session.h>
 
@@ -370,7 +371,7 @@ sunrealtype contactResolution(sunrealtype t);
 
 /* ---- onset.c ---- */
 /* The value of Heading.slow before contactOnset has found it */
-#define CONTACT_BEGINS 1.0e100
+#define CONTACT_BEGINS sqrt(DBL_MAX)
 /* Finds Heading.slow and turn of the contacts that begin to slide in space at (t, y). */
 void contactOnset(CPContact c, sunrealtype t, N_Vector y);
 /* The speed at which the end of sliding in space comes into reach of contactOnset, or 0 if the direction is not
@@ -405,9 +406,9 @@ int contactApplyImpulses(CPContact c, sunrealtype t, N_Vector y, const char *fun
 int contactRestitution(CPContact c, sunrealtype *factor);
 
 /* ---- event.c ---- */
-/* Forces at a root of a normal force, or of the distance from the friction cone, are zero up to this fraction of the
- * largest one, and velocities after impulses are the predicted ones up to this fraction. */
-#define CONTACT_INEXACT 1.0e-6
+/* Accelerations agree, or are zero, up to CP_ROUNDED of those without contact forces. Forces at a root of a normal
+ * force, or of the distance from the friction cone, are zero up to CP_INEXACT of the largest one, and velocities after
+ * impulses are the predicted ones up to this fraction. */
 /* Computes these tolerances at y. */
 void contactTolerances(CPContact c, N_Vector y);
 /* Size up to which the gap of contact i counts as closed at t: a part of the tolerance, plus its

@@ -8,11 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-/* Events are located to within this many roundoffs of t (CVODES' root search: 100 roundoffs at the
- * end of the step), and gaps, as far as tolerances ask for that, of the coordinates. */
-#define LOCATED 1.0e3
-/* Accelerations agree, or are zero, up to this fraction of those without contact forces. */
-#define BALANCED 1.0e-9
+/* Events are located to within CP_LOCATED of t, and gaps, as far as tolerances ask for that, of the coordinates. */
 
 /* n^T W (n - mu s) of law k */
 static sunrealtype criterion(const CPContact c, int k, const sunrealtype *s) {
@@ -115,7 +111,7 @@ static int isBalanced(const CPContact c) {
   for (int i = 0; i < P->n; i++) {
     size = fmax(size, fabs(P->c[i])), off = fmax(off, fabs(w[i] + P->c[i] - P->w[i]));
   }
-  return off <= BALANCED * size;
+  return off <= CP_ROUNDED * size;
 }
 
 /* Solves for the forces x with the laws of all contacts, and accelerations w. Among more contacts than
@@ -201,7 +197,7 @@ static void findEnds(CPContact c, sunrealtype t) {
     sunrealtype s[2];
     const int goes_on = law->slides && isGuided(c, law->contact, t, leastSpeed(c, k, t));
     law->ends         = all_slow && law->slides && isSlow(c, point, t) && !goes_on;
-    if (law->ends) any = 1, law->slides = 0, law->mu *= 1.0 - CONTACT_INEXACT;
+    if (law->ends) any = 1, law->slides = 0, law->mu *= 1.0 - CP_INEXACT;
     else if (goes_on) {
       contactTurned(now, t, s);
       memcpy(now->s, s, sizeof s), now->t = t;
@@ -214,7 +210,7 @@ static void findEnds(CPContact c, sunrealtype t) {
     if (!law->ends) continue;
     law->slides = 1, law->mu = c->point[law->contact].law.mu;
     /* Where contacts are redundant, forces may lie on cones though others hold them. */
-    if (!failed && contactLength(2, P->w + law->first + 1) <= BALANCED * size)
+    if (!failed && contactLength(2, P->w + law->first + 1) <= CP_ROUNDED * size)
       guide(c, law, CONTACT_BEGINS);
   }
 }
@@ -256,7 +252,7 @@ static int solveNarrowed(CPContact c, sunrealtype fraction, int *at_rest) {
   sunrealtype size  = 0;
   for (int k = 0; k < P->ncontacts; k++)
     if (!P->law[k].slides)
-      P->law[k].mu = (1.0 - (P->law[k].saturated ? CONTACT_INEXACT : fraction)) *
+      P->law[k].mu = (1.0 - (P->law[k].saturated ? CP_INEXACT : fraction)) *
                      c->point[P->law[k].contact].law.mu_static;
   const int failed = solveForces(c);
   for (int i = 0; i < P->n; i++) size = fmax(size, fabs(P->c[i]));
@@ -266,7 +262,7 @@ static int solveNarrowed(CPContact c, sunrealtype fraction, int *at_rest) {
     if (law->slides) continue;
     law->mu     = c->point[law->contact].law.mu_static;
     law->begins = contactLength(law->ntangents, P->x + law->first + 1) > 0.0 &&
-                  contactLength(law->ntangents, P->w + law->first + 1) > BALANCED * size;
+                  contactLength(law->ntangents, P->w + law->first + 1) > CP_ROUNDED * size;
     *at_rest &= !law->begins;
   }
   return failed;
@@ -293,7 +289,7 @@ static int widen(CPContact c, sunrealtype *fraction) {
  * 1 if some begin. Returns nonzero if there is no solution. */
 static int beginSliding(CPContact c, int *any) {
   ContactProblem *P    = &c->problem;
-  sunrealtype fraction = CONTACT_INEXACT;
+  sunrealtype fraction = CP_INEXACT;
   for (int k = 0; k < P->ncontacts; k++) P->law[k].saturated = 0;
   int at_rest, failed = solveNarrowed(c, fraction, &at_rest);
   for (int k = 0; k < P->ncontacts && !failed && !at_rest; k++) {
@@ -355,7 +351,7 @@ static int forces(CPContact c, sunrealtype t, const char *function) {
       const int at_root       = cone && point->phase == CP_CONTACT_STICKING;
       const sunrealtype bound = 64 * P->n * DBL_EPSILON * law->mu * x[0];
       law->begins             = !law->slides && T > 0.0 &&
-                    T >= law->mu * x[0] - (at_root ? CONTACT_INEXACT * law->mu * x[0] : bound);
+                    T >= law->mu * x[0] - (at_root ? CP_INEXACT * law->mu * x[0] : bound);
       any |= law->begins;
     }
     if (any && beginSliding(c, &again)) return contactNoSolution(c, t, function, "accelerations");
@@ -414,7 +410,7 @@ static void setPhases(CPContact c, sunrealtype t) {
     /* Among more contacts than freedoms the load of one may be zero by the choice of the solution
      * alone. It then does not accelerate away, and stays closed. */
     const int touches = was_closed && !at_root && fabs(P->w[law->first]) <= zero;
-    if (!touches && !(P->x[law->first] > (at_root ? CONTACT_INEXACT * size : 0.0))) continue;
+    if (!touches && !(P->x[law->first] > (at_root ? CP_INEXACT * size : 0.0))) continue;
     point->phase = law->ntangents == 0 ? CP_CONTACT_CLOSED
                    : law->slides       ? CP_CONTACT_SLIDING
                                        : CP_CONTACT_STICKING;
@@ -431,7 +427,7 @@ static void setPhases(CPContact c, sunrealtype t) {
 
 sunrealtype contactClosedGap(CPContact c, int i, sunrealtype t, sunrealtype size) {
   const int row = c->point[i].normal;
-  return size * c->scale[row] + fabs(c->v[row]) * LOCATED * DBL_EPSILON * fabs(t);
+  return size * c->scale[row] + fabs(c->v[row]) * CP_LOCATED * fabs(t);
 }
 
 int contactPenetrates(CPContact c, int i, sunrealtype t, const char *function) {
@@ -604,7 +600,7 @@ void contactTolerances(CPContact c, N_Vector y) {
   const sunrealtype *q     = N_VGetArrayPointer(y);
   const sunrealtype size_q = largest(c, q, c->nq, 0), size_u = largest(c, q + c->nq, c->nu, 1);
 
-  c->tol_q   = fmax(c->atol + c->rtol * size_q, LOCATED * DBL_EPSILON * size_q);
+  c->tol_q   = fmax(c->atol + c->rtol * size_q, CP_LOCATED * size_q);
   c->tol_v   = c->atol + c->rtol * size_u;
   c->small_q = 0.1 * c->tol_q, c->small_v = 0.1 * c->tol_v;
 }

@@ -10,17 +10,16 @@
  * infinitely many flights of an accumulation are skipped, R is the plastic impact: the mean of
  * their normal impulses equals the force of the contact that is closed afterwards. */
 #include "contact_impl.h"
+#include "cpodes/base/differences.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Relative steps of differences, which reach up to three steps away: relative to the sizes of
- * coordinates, velocities and parameters; to the integrator's step and, since this grows at rest, the
- * time since the newest event; and to the normal velocities of an impact, so that its contacts stay
- * the same. */
-#define PART 0.01
+/* Differences of sixth order, which reach up to three steps away, have the relative step CP_SIXTH_ORDER_STEP: relative
+ * to the sizes of coordinates, velocities and parameters; to the integrator's step and, since this grows at rest, the
+ * time since the newest event; and to the normal velocities of an impact, so that its contacts stay the same. */
 
 int contactMarginValues(CPContact c, sunrealtype t, N_Vector y, sunrealtype *value,
                         const char *function) {
@@ -65,7 +64,7 @@ static sunrealtype stepOf(CPContact c, sunrealtype t, N_Vector y, N_Vector d, in
   rate = fmax(rate, relativeSize(c, y, d, 0, c->nq, fastest * fabs(t - c->t)));
   rate = fmax(rate, relativeSize(c, y, d, c->nq, c->nq + c->nu, 0));
   rate = fmax(rate, relativeSize(c, y, d, c->nq + c->nu, c->n, 0));
-  return rate > 0.0 && isfinite(PART / rate) ? PART / rate : 0.0;
+  return rate > 0.0 && isfinite(CP_SIXTH_ORDER_STEP / rate) ? CP_SIXTH_ORDER_STEP / rate : 0.0;
 }
 
 /* Sets the parameter of sensitivity i to value, and notifies the mechanical system. */
@@ -87,7 +86,7 @@ static int boundByImpact(CPContact c, sunrealtype t, sunrealtype dt, N_Vector y,
     const int row            = c->point[i].normal;
     const sunrealtype before = c->approach[row], change = fabs(c->v[row] - before);
     if (!c->impact.keep[i] || !(before < -c->small_v * c->scale[row])) continue;
-    if (change > 0.0) most = fmin(most, *h * PART * fabs(before) / change);
+    if (change > 0.0) most = fmin(most, *h * CP_SIXTH_ORDER_STEP * fabs(before) / change);
   }
   *h = most;
   return flag;
@@ -97,9 +96,8 @@ static int boundByImpact(CPContact c, sunrealtype t, sunrealtype dt, N_Vector y,
 static int addDifferences(CPContact c, ContactQuantity quantity, int n, sunrealtype t,
                           sunrealtype dt, N_Vector y, N_Vector d, int i, sunrealtype h,
                           sunrealtype *result, const char *function) {
-  static const sunrealtype weight[3] = {SUN_RCONST(0.75), SUN_RCONST(-0.15), SUN_RCONST(1.0) / 60};
-  const sunrealtype kept             = i >= 0 ? c->sens.p[c->sens.which[i]] : 0.0;
-  int flag                           = CP_SUCCESS;
+  const sunrealtype kept = i >= 0 ? c->sens.p[c->sens.which[i]] : 0.0;
+  int flag               = CP_SUCCESS;
   if (quantity == contactImpactValue) flag = boundByImpact(c, t, dt, y, d, &h, function);
   for (int l = 0; l < 6 && !flag; l++) { /* Pairs of equal values cancel without roundoff. */
     const int k = (l % 2 ? -1 : 1) * (1 + l / 2);
@@ -107,7 +105,7 @@ static int addDifferences(CPContact c, ContactQuantity quantity, int n, sunrealt
     N_VLinearSum(1.0, y, dt == 0.0 ? k * h : 0.0, d, c->sens.moved);
     flag = quantity(c, t + k * h * dt, c->sens.moved, c->sens.value, function);
     for (int j = 0; j < n && !flag; j++)
-      result[j] += (k > 0 ? 1 : -1) * weight[abs(k) - 1] / h * c->sens.value[j];
+      result[j] += (k > 0 ? 1 : -1) * cpSixthOrder[abs(k) - 1] / h * c->sens.value[j];
   }
   if (i >= 0) setParameter(c, i, kept);
   return flag;
@@ -121,7 +119,7 @@ int contactDerivative(CPContact c, ContactQuantity quantity, int n, sunrealtype 
   sunrealtype newest  = 0;
   int flag            = CP_SUCCESS;
   CPObjectGetStat(CP_OBJECT(c->integrator), "last_step", &newest);
-  const sunrealtype most = PART * fmin(fabs(newest), t - c->t);
+  const sunrealtype most = CP_SIXTH_ORDER_STEP * fmin(fabs(newest), t - c->t);
   const sunrealtype h_t  = dt != 0.0 && most > 0.0 ? most / fabs(dt) : h;
   memset(result, 0, (size_t)n * sizeof *result);
   if (dt != 0.0 && h_t > 0.0)

@@ -12,9 +12,6 @@
 #include <math.h>
 #include <string.h>
 
-/* Growth of energy below this fraction of its terms is roundoff. */
-#define ROUNDOFF 1.0e-10
-
 /* Newton's law: x with W x + v + factor e v- = v+ + factor e v-, where v is the velocity without x;
  * in an impact v = v-. */
 static int newtonsImpulses(CPContact c, sunrealtype factor) {
@@ -68,14 +65,14 @@ static sunrealtype impulses(CPContact c, sunrealtype factor) {
 
 int contactRestitution(CPContact c, sunrealtype *factor) {
   sunrealtype low = 0.0, growth = impulses(c, *factor);
-  if (growth <= ROUNDOFF) return 0;
+  if (growth <= CP_ROUNDED) return 0;
   if (isnan(growth)) return 1;
   c->stats.nreduced++;
   while (*factor - low > DBL_EPSILON) {
     const sunrealtype middle = (low + *factor) / 2;
     growth                   = impulses(c, middle);
     if (isnan(growth)) return 1;
-    *(growth <= ROUNDOFF ? &low : factor) = middle;
+    *(growth <= CP_ROUNDED ? &low : factor) = middle;
   }
   *factor = low;
   return isnan(impulses(c, low));
@@ -101,7 +98,7 @@ int contactApplyImpulses(CPContact c, sunrealtype t, N_Vector y, const char *fun
   for (int i = 0; i < P->n && !flag; i++) {
     const sunrealtype after = c->velocity[i] + c->before_v[i];
     if (!(fabs(c->v[c->row[i]] - after) <=
-          fmax(CONTACT_INEXACT * size, contactZeroVelocity(c, c->row[i]))))
+          fmax(CP_INEXACT * size, contactZeroVelocity(c, c->row[i]))))
       flag = cpReport(
           &c->log, CP_MECH_A_WRONG, function,
           "at t = %.10g: row %d, of contact \"%s\", has the velocity %g after an impact, and not "
@@ -168,7 +165,7 @@ int contactImpact(CPContact c, sunrealtype t, N_Vector y, const char *function) 
     /* the part of the velocity that is due to its own impulse */
     const sunrealtype moved = P->x[N] * *contactBlock(c, k, &ld);
     event->struck           = P->x[N] > 0.0 && (c->velocity[N] < -small || moved > small);
-    if (event->struck ? e == 0.0 : event->before == CP_CONTACT_OPEN || v <= ROUNDOFF * largest)
+    if (event->struck ? e == 0.0 : event->before == CP_CONTACT_OPEN || v <= CP_ROUNDED * largest)
       continue;
     /* A contact that is opened by the impact of another, as in a rocking block, is assumed to
      * return by itself as well. */

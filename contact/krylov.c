@@ -9,8 +9,6 @@
 /* Newton's steps are solved to this fraction of |F|, which is what each of the last iterations
  * gains. */
 #define ACCURACY 1.0e-3
-/* Number of power iterations for the largest eigenvalue */
-#define POWERS 10
 
 /* y = (W + shift I) x, in scaled rows */
 static void shiftedTimes(const ContactProblem *p, const sunrealtype *x, sunrealtype *y) {
@@ -46,7 +44,7 @@ void contactProjectedGradient(ContactProblem *p, int steps, sunrealtype *y, sunr
   sunrealtype *x     = p->x;
   sunrealtype lambda = 0, theta = 1;
   for (int i = 0; i < n; i++) v[i] = 1 + (i * 7 % 11) / 11.0; /* not an eigenvector */
-  for (int k = 0; k < POWERS; k++) { /* lambda: the largest eigenvalue of W */
+  for (int k = 0; k < CONTACT_SWEEPS; k++) { /* lambda: the largest eigenvalue of W */
     contactProblemTimes(p, v, w);
     lambda = sqrt(contactDot(n, w, w) / contactDot(n, v, v));
     memcpy(v, w, (size_t)n * sizeof *v);

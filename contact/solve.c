@@ -26,8 +26,6 @@
 #define RESIDUAL 1.0e-12 /* of F, relative to c */
 /* All combinations are tried for up to this many contacts. */
 #define ENUMERATED 3
-/* Sweeps of Gauss-Seidel before Newton's method */
-#define SWEEPS 10
 /* The most iterations of Newton's method, and the most centers. A step may increase |F| up to the largest
  * of the newest MEMORY values (L. Grippo, F. Lampariello, S. Lucidi, SIAM J. Numer. Anal. 23, 1986),
  * which takes two thirds of the iterations that a monotone line search takes. */
@@ -283,8 +281,8 @@ int contactSolve(ContactProblem *p) {
     sunrealtype least;
     memset(p->x, 0, (size_t)n * sizeof *p->x);
     p->newton = 1;
-    if (p->times) contactProjectedGradient(p, ITERATIONS * SWEEPS, work.F, work.h, work.Wh);
-    else gaussSeidel(p, SWEEPS);
+    if (p->times) contactProjectedGradient(p, ITERATIONS * CONTACT_SWEEPS, work.F, work.h, work.Wh);
+    else gaussSeidel(p, CONTACT_SWEEPS);
     newton(p, &work, ITERATIONS, (p->times ? SMALLER : 1.0) * RESIDUAL * size, &least);
     failed = !(least <= RESIDUAL * size);
     if (failed) {

@@ -18,8 +18,6 @@
 /* The longest step is the mean time between events at the limit that starts a stretch, divided by
  * PARTS; the first step is the mean time between the events that have started it, divided by PARTS. */
 #define PARTS 4
-/* The first step is halved at most so many times. */
-#define HALVINGS 6
 
 /* The mean time between events divided by PARTS, if `dense` events take so long. */
 static sunrealtype part(CPContact c, sunrealtype duration) {
@@ -33,7 +31,7 @@ int contactStretchBegin(CPContact c, sunrealtype t) {
   memset(c->carries, 0, (size_t)c->npoints);
   c->stretching = 1, c->t_busy = t, c->share = 1.0;
   c->h           = fmin(longest(c), part(c, t - c->recent[c->nrecent % c->dense]));
-  c->least_h     = ldexp(c->h, -HALVINGS);
+  c->least_h     = ldexp(c->h, -CP_MOST_ATTEMPTS);
   const int flag = contactActivate(c);
   return flag ? contactPassOn(c, flag) : CP_SUCCESS;
 }

@@ -8,12 +8,8 @@
 
 /* Times count as the same up to so many units in the last place. */
 #define SAME 4.0
-/* More events than REPEATED at one time, to within NOW roundoffs of it, are an error. */
-#define REPEATED    100
-#define NOW         1.0e3
+/* More events than CP_MOST_ITERATIONS at one time, to within CP_LOCATED of it, are an error. */
 #define MOST_EVENTS 100000
-/* If the run has no end, integrators get an end that is so far away. */
-#define FAR 1.0e6
 
 static int isAt(sunrealtype t, sunrealtype other) {
   return isfinite(other) && fabs(t - other) <= SAME * DBL_EPSILON * fabs(other);
@@ -128,14 +124,14 @@ static const char *nameOf(CPSession s) {
 
 static int tooMany(CPSession s, const char *function) {
   const long int most = s->maxevents > 0 ? s->maxevents : MOST_EVENTS;
-  const int now       = fabs(s->t - s->t_event) <= NOW * DBL_EPSILON * fmax(fabs(s->t), DBL_MIN);
+  const int now       = fabs(s->t - s->t_event) <= CP_LOCATED * fmax(fabs(s->t), DBL_MIN);
   s->repeated         = now ? s->repeated + 1 : 0;
   if (!now) s->t_event = s->t; /* the first of those at this time */
-  if (s->repeated <= REPEATED && s->nevents < most) return CP_SUCCESS;
-  return cpReport(&s->log, CP_TOO_MANY_EVENTS, function,
-                  "at t = %.10g: %ld events %s, the newest at \"%s\"", s->t,
-                  s->repeated > REPEATED ? s->repeated : s->nevents,
-                  s->repeated > REPEATED ? "at this time" : "(CPSessionSetMaxEvents)", nameOf(s));
+  if (s->repeated <= CP_MOST_ITERATIONS && s->nevents < most) return CP_SUCCESS;
+  return cpReport(
+      &s->log, CP_TOO_MANY_EVENTS, function, "at t = %.10g: %ld events %s, the newest at \"%s\"",
+      s->t, s->repeated > CP_MOST_ITERATIONS ? s->repeated : s->nevents,
+      s->repeated > CP_MOST_ITERATIONS ? "at this time" : "(CPSessionSetMaxEvents)", nameOf(s));
 }
 
 /* Does the source have an event at s->t? Fills in the event. */
@@ -273,8 +269,10 @@ static int integrate(CPSession s, sunrealtype t1, sunrealtype end) {
   int flag = CP_SUCCESS;
   if (s->stop != end) flag = CPIntegratorSetStopTime(s->mem, end);
   if (flag) return sessionOfIntegrator(s, flag);
-  s->stop                  = end;
-  const sunrealtype tout   = isfinite(t1) ? t1 : s->t + s->sign * FAR * fmax(1.0, fabs(s->t));
+  s->stop = end;
+  /* If the run has no end, integrators get one that is so far away that half of the digits of t remain for it. */
+  const sunrealtype far    = s->sign * fmax(1.0, fabs(s->t)) / CP_HALF_DIGITS,
+                    tout   = isfinite(t1) ? t1 : s->t + far;
   const sunrealtype before = s->t;
   N_VScale(1.0, s->y, s->saved);
   flag = CPIntegratorEvolve(s->mem, tout, s->y, &s->t, CV_ONE_STEP);

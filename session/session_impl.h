@@ -2,6 +2,7 @@
 #ifndef CPODES_SESSION_IMPL_H
 #define CPODES_SESSION_IMPL_H
 
+#include "cpodes/base/roundoff.h"
 #include "cpodes/stepping/counters.h"
 
 #include <cpodes/cpodes_sens.h>

@@ -106,7 +106,7 @@ CPODES_EXPORT int CPContactSetLawFn(CPContact contact, CPContactLawFn fn, void *
  * never happens.
  *
  * In such a stretch the method is of order one: contacts act by impulses at the ends of steps, with the laws of impacts,
- * and negative gaps are projected. A step is at most duration / (4 nevents) long. It is halved up to 6 times until its
+ * and negative gaps are projected. A step is at most duration / (4 nevents) long. It is halved up to 5 times until its
  * positions agree with those of two half steps to the tolerance (guide). The message handler gets a CV_WARNING at the
  * beginning and the end of a stretch. Within it phases are open and forces zero, the event function is not called, and
  * integrators do not interpolate. The end of a stretch is an event.
