@@ -214,15 +214,16 @@ static void take_unknown(Measure *m, const RunInfo *info, const Rows *track, dou
     }
 }
 
-/* Is the mechanism at rest: does no position change by more than `still` of its scale? Its velocities
- * are vibrations within the tolerances of positions then, which alone are compared. */
-static bool is_at_rest(const Measure *m, const RunInfo *info, const Rows *track) {
-  const double still = 1e-3;
+/* Is the mechanism at rest: does no position move by more than its tolerance? What its velocities show
+ * is then the error of the method, a vibration of frequency w with an amplitude a within the tolerance.
+ * The scale of a speed is that of positions times w, however long the run is: a w over it is a over the
+ * scale of positions, which alone are compared. Velocities of small motions that the tolerance resolves
+ * count. */
+static bool is_at_rest(const RunInfo *info, const Rows *track) {
   for (long i = 0; i < info->nq; i++) {
     double range;
-    size_of(track, i, i + 1, &range);
-    if (m->in_attitude[i]) range *= 2; /* the angle of a rotation that is small */
-    if (range > still * m->scale[i]) return false;
+    const double size = size_of(track, i, i + 1, &range);
+    if (range > info->settings->atol + info->settings->rtol * size) return false;
   }
   return true;
 }
@@ -249,7 +250,7 @@ static void take_scales(Measure *m, const RunInfo *info, const Rows *track, doub
       if (!strcmp(s->unit[k].name, known[j].unit)) s->unit[k].scale = known[j].scale;
   for (long i = 0; i < m->n; i++) m->scale[i] = m->unit[i] < 0 ? 0 : s->unit[m->unit[i]].scale;
   take_unknown(m, info, track, duration);
-  const bool at_rest = is_at_rest(m, info, track);
+  const bool at_rest = is_at_rest(info, track);
   for (long i = 0; i < info->nu && at_rest; i++) m->unit[info->nq + i] = -1;
 }
 

@@ -1,6 +1,8 @@
 """Each component is judged in its own unit, by a scale from the mechanism and the whole run."""
 
+import csv
 import json
+import math
 import os
 import pathlib
 import unittest
@@ -59,6 +61,17 @@ joints:
   - {name: guide, kind: prismatic, b: b, at: [0, 0], axis: [0, 1]}
 springs:
   - {name: above, b: b, at: [0, 0.1], at_b: [0, 0], stiffness: 1962, free: 0.0999}
+"""
+
+# A pendulum of 1 m that swings by 5e-4 rad, far above its tolerance, 150 times
+SWING = """
+run: {t_end: 300}
+dimension: 2
+gravity: [0, -9.81]
+bodies:
+  - {name: b, mass: 1, inertia: 1.0e-9, at: [5.0e-4, -1]}
+joints:
+  - {name: j, kind: revolute, b: b, at: [0, 0]}
 """
 
 WELDED = """
@@ -121,6 +134,16 @@ class Scales(RunnerTest):
     def test_rest_is_judged_by_the_mechanism(self):
         for method, tol in ("dop853", 1e-6), ("bdf", 1e-6), ("bdf", 1e-9), ("radau", 1e-9):
             self.assert_ok(self.write(REST), "--method", method, "--rtol", tol)
+
+    def test_speeds_of_a_small_swing_count_if_its_tolerance_resolves_it(self):
+        """After 150 periods the speed of RADAU at 1e-6 is off by more than 1 % of 1 / t_end from that of phi(t) = phi(0) cos(w t)"""
+        table, angle, rate = self.folder / "run.csv", 5e-4, math.sqrt(9.81)
+        run = self.run_json(self.write(SWING), "--method", "radau", "--rtol", "1e-6", "--csv", table)
+        rows = list(csv.DictReader(table.open()))
+        error = max(abs(abs(float(row["b.phi'"])) - abs(angle * rate * math.sin(rate * float(row["t"])))) for row in rows)
+        self.assertGreater(error, 1e-2 / 300)
+        self.assertNotEqual(run["verdict"], "ok")
+        self.assertEqual(run["estimate"]["worst"]["unit"], "rad/s")
 
     def test_verdict_depends_neither_on_the_mass_nor_on_the_origin(self):
         parts = []
