@@ -55,11 +55,12 @@ const MethodData methods[] = {{"CPodesProjectedBDF", 1, 5, true, "BDF"},
                               {"CPodesProjectedRADAU", 5, 9, false, "RADAU"},
                               {"CPodesProjectedAuto", 1, 12, false, nullptr}};
 
-/* Returns the method of this table that a suggestion names. */
+/* Returns the method of this table that a suggestion names; it has one explicit one. */
 CPodesProjectedIntegrator::Method suggested(const CPMechSuggestion &s) {
   int method = 0;
-  while (std::strcmp(methods[method].method, s.method)) method++;
-  return CPodesProjectedIntegrator::Method(method);
+  while (methods[method].method && std::strcmp(methods[method].method, s.method)) method++;
+  return methods[method].method ? CPodesProjectedIntegrator::Method(method)
+                                : CPodesProjectedIntegrator::DOP853;
 }
 
 /* Does the state have variables that are updated at the end of each step (contact trackers,

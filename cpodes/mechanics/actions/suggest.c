@@ -39,6 +39,9 @@
  * (Hairer and Wanner, Solving Ordinary Differential Equations II, table V.2.1). It is of use up to the
  * angle of order 4, whose cotangent this is. */
 #define BDF_DECAY 0.299
+/* From this tolerance on steps of BS54 suit the accuracy, below it those of DOP853, whose order is higher: evaluations
+ * of f at equal tolerances and errors over the catalogue (guide, "Which method?"). */
+#define LOOSE 1e-3
 /* Products with J that extract the fastest oscillation from y' */
 #define SIFTED 4
 
@@ -172,7 +175,7 @@ static int choose(Room *room, double rtol, double remaining, double re, double i
     snprintf(seen + used, sizeof seen - used, ", decays at %.3g", -re);
   }
   s->stiff  = fast && skips;
-  s->method = !s->stiff ? "DOP853" : operators ? "BDF" : "RADAU";
+  s->method = s->stiff ? (operators ? "BDF" : "RADAU") : rtol < LOOSE ? "DOP853" : "BS54";
   if (s->radius == 0.0)
     snprintf(s->reason, sizeof s->reason,
              "not stiff: no exponential or oscillation changes faster than a tenth of the rate of "

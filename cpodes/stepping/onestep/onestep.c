@@ -74,6 +74,11 @@ static CPIntegrator newIntegrator(const char *name, const CPOneStepMethod *metho
 CPIntegrator cpOneStepCreate(const char *method, SUNContext ctx, const char *function) {
   if (!strcmp(method, CP_DOP853))
     return newIntegrator(CP_DOP853, &cpExplicitMethod, NULL, ctx, function);
+  if (!strcmp(method, CP_BS54)) {
+    ARKodeButcherTable table = cpBogackiShampine();
+    if (!table) return cpReport(NULL, CP_MEM_FAIL, function, "no memory for an integrator"), NULL;
+    return newIntegrator(method, &cpExplicitMethod, table, ctx, function);
+  }
   if (!strcmp(method, CP_RADAU) || !strcmp(method, CP_RADAU5) || !strcmp(method, CP_RADAU9) ||
       !strcmp(method, CP_RADAU13))
     return newIntegrator(method, &cpRadauMethod, NULL, ctx, function);
@@ -85,7 +90,8 @@ CPIntegrator cpOneStepCreate(const char *method, SUNContext ctx, const char *fun
   char text[CP_TEXT_LENGTH];
   const char *rule = NULL;
   if (!B)
-    rule = "is none of BDF, ADAMS, DOP853, RADAU, RADAU5, RADAU9, RADAU13 and the explicit tables "
+    rule = "is none of BDF, ADAMS, DOP853, BS54, RADAU, RADAU5, RADAU9, RADAU13 and the explicit "
+           "tables "
            "of this ARKODE's (ARKODE_...)";
   else if (!B->d)
     rule = "has no embedded method: CPIntegratorCreateTable takes it, for fixed steps";

@@ -89,6 +89,7 @@ typedef struct {
 } CPRoots;
 
 #define CP_DOP853  "DOP853"
+#define CP_BS54    "BS54"
 #define CP_RADAU   "RADAU"
 #define CP_RADAU5  "RADAU5"
 #define CP_RADAU9  "RADAU9"
@@ -176,6 +177,9 @@ static inline int cpOneStepVariation(CPOneStep mem, sunrealtype t, N_Vector y, N
 void *cpOneStepUserData(CPIntegrator s);
 /* Destroys an ARKodeButcherTable, for cpArenaOwn. */
 void cpOneStepFreeTable(void *B);
+
+/* bogacki_shampine.c. The table of BS54, or NULL without memory. */
+ARKodeButcherTable cpBogackiShampine(void);
 
 /* evolve.c. Functions return 0, a positive code if the failure is recoverable and a smaller step
  * may help, or a negative one if it is fatal, with the reason in base.text. Positive codes are

@@ -259,6 +259,22 @@ START_TEST(stiffness_is_recognised_in_the_catalogue) {
 }
 END_TEST
 
+/* The tolerance decides between explicit methods, not between these and implicit ones. */
+START_TEST(loose_tolerances_take_the_method_of_order_5) {
+  create(spectra[5].c, spectra[5].k, 0.1);
+  ck_assert_str_eq(suggestion(10.0, 1e-2).method, "BS54");
+  ck_assert_str_eq(suggestion(10.0, 1e-3).method, "BS54");
+  ck_assert_str_eq(suggestion(10.0, 0.9e-3).method, "DOP853");
+  destroy();
+  for (int k = 0; k < SPECTRA; k++) {
+    if (!spectra[k].stiff) continue;
+    create(spectra[k].c, spectra[k].k, 0.1);
+    ck_assert_str_eq(suggestion(10.0, 1e-2).method, "RADAU");
+    destroy();
+  }
+}
+END_TEST
+
 /* J^2 = 0: differences of the second product are roundoff, which is not iterated. */
 START_TEST(a_motion_without_restoring_forces_takes_five_evaluations) {
   create(spectra[5].c, spectra[5].k, 0.1);
@@ -360,6 +376,7 @@ TEST_SUITE(suggest) {
   tcase_add_test(tc, stiffness_of_decays_depends_on_the_motion_alone);
   tcase_add_test(tc, a_mechanism_at_rest_is_judged_by_the_interval);
   tcase_add_test(tc, stiffness_is_recognised_in_the_catalogue);
+  tcase_add_test(tc, loose_tolerances_take_the_method_of_order_5);
   tcase_add_test(tc, a_motion_without_restoring_forces_takes_five_evaluations);
   tcase_add_test(tc, few_evaluations_are_enough_and_options_may_follow);
   tcase_add_test(tc, bad_input_is_refused);

@@ -56,25 +56,33 @@ static void add_branches(const ARKodeButcherTable B, Tree so_far, int left, int 
 /* At most 40 roundings of products and sums in a row */
 #define ROUNDINGS 40.0
 
-START_TEST(dop853_satisfies_all_200_order_conditions) {
-  one_open(&run, "DOP853", 1.0e-6);
-  const ARKodeButcherTable B = ((CPOneStep)run.mem)->table;
-  ck_assert_int_eq(B->stages, STAGES);
-  n_trees = 0;
-  for (int order = 1; order <= MAX_ORDER; order++) {
-    Tree root = {.order = order, .gamma = 1.0};
-    for (int i = 0; i < STAGES; i++) root.phi[i] = root.size[i] = 1.0;
-    add_branches(B, root, order - 1, n_trees);
-  }
-  ck_assert_int_eq(n_trees, TREES);
-  for (int k = 0; k < TREES; k++) {
+static void check_weights(const ARKodeButcherTable B, const sunrealtype *b, int order) {
+  for (int k = 0; k < n_trees && tree[k].order <= order; k++) {
     double sum = 0.0, size = 0.0;
-    for (int i = 0; i < STAGES; i++) {
-      sum += B->b[i] * tree[k].phi[i];
-      size += fabs(B->b[i]) * tree[k].size[i];
+    for (int i = 0; i < B->stages; i++) {
+      sum += b[i] * tree[k].phi[i];
+      size += fabs(b[i]) * tree[k].size[i];
     }
     ck_assert_double_le(fabs(sum - 1.0 / tree[k].gamma), ROUNDINGS * DBL_EPSILON * size);
   }
+}
+
+/* DOP853 and BS54, whose embedded methods are one in its own form, and one of order 4 */
+START_TEST(own_tables_satisfy_all_order_conditions) {
+  const int orders[] = {MAX_ORDER, 5}, stages[] = {STAGES, 8}, trees[] = {TREES, 17};
+  one_open(&run, one_methods[_i], 1.0e-6);
+  const ARKodeButcherTable B = ((CPOneStep)run.mem)->table;
+  ck_assert_int_eq(B->stages, stages[_i]);
+  ck_assert_int_eq(B->q, orders[_i]);
+  n_trees = 0;
+  for (int order = 1; order <= B->q; order++) {
+    Tree root = {.order = order, .gamma = 1.0};
+    for (int i = 0; i < B->stages; i++) root.phi[i] = root.size[i] = 1.0;
+    add_branches(B, root, order - 1, n_trees);
+  }
+  ck_assert_int_eq(n_trees, trees[_i]);
+  check_weights(B, B->b, B->q);
+  if (B->d) check_weights(B, B->d, B->p);
   one_close(&run);
 }
 END_TEST
@@ -277,7 +285,7 @@ TEST_SUITE(methods) {
   Suite *suite = suite_create("one-step methods");
   TCase *tc    = tcase_create("methods");
   tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
-  tcase_add_test(tc, dop853_satisfies_all_200_order_conditions);
+  tcase_add_loop_test(tc, own_tables_satisfy_all_order_conditions, 0, 2);
   tcase_add_loop_test(tc, errors_on_the_manifold_are_of_the_order_at_steps_and_between, 0,
                       n_explicit_methods);
   tcase_add_loop_test(tc, error_estimates_are_of_their_order, 0, n_explicit_methods);
