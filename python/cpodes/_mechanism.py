@@ -629,7 +629,7 @@ class Mechanism:
               min_step: float = 0.0, max_step: float = np.inf, progress: Any = False, closure: Optional[float] = None,
               time_stepping: Optional[Tuple[int, float]] = None) -> Solution:
         """The motion from the state y0 (see start), as solve. y0 may be a tree of arrays, such as (q, u) or {"q": q, "u":
-        u}; events are functions of (t, y). method: "auto" is DOP853 or RADAU, as CPMechSuggestMethod says at the start
+        u}; events are functions of (t, y). method: "auto" is DOP853, BS54 or RADAU, as CPMechSuggestMethod says at the start
         and after every 50 steps. closure: projections satisfy the constraints to about this size, in the units
         of p and v if their gradients are of size 1; None: to a tenth of the tolerance. time_stepping: (n, duration):
         where more than n events of contacts lie within this duration, time stepping passes through them, with order one
