@@ -40,7 +40,7 @@ CP_WIDE_PART void reduce(sunrealtype *S, sunrealtype d, const sunrealtype *x) {
 }
 
 /* J [6] = R I R^T */
-CP_WIDE_PART void turnInertia(sunrealtype R[3][3], const sunrealtype *I, sunrealtype *J) {
+CP_WIDE_PART void turnInertia(sunrealtype (*R)[3], const sunrealtype *I, sunrealtype *J) {
   static const int row[] = {0, 1, 2, 0, 0, 1}, col[] = {0, 1, 2, 1, 2, 2};
   sunrealtype P[3][3]; /* R I, by columns */
   for (int i = 0; i < 3; i++) {

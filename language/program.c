@@ -135,9 +135,10 @@ static sunrealtype call(const Op *op, int order, const sunrealtype *a, sunrealty
 
 static void operate(const Op *op, int n, int order, sunrealtype *jet) {
   const int length = jetLength(n, order), k = op->k;
-  const size_t size    = (size_t)length * sizeof *jet;
-  const sunrealtype *y = jet + length;
-  sunrealtype a[MOST_ARGUMENTS], d[MOST_ARGUMENTS], dd[MOST_ARGUMENTS * MOST_ARGUMENTS], phi[3];
+  const size_t size             = (size_t)length * sizeof *jet;
+  const sunrealtype *y          = jet + length;
+  sunrealtype a[MOST_ARGUMENTS] = {0}, d[MOST_ARGUMENTS], dd[MOST_ARGUMENTS * MOST_ARGUMENTS],
+              phi[3];
   switch (op->code) {
   case ADD:
     for (int i = 0; i < length; i++) jet[i] += y[i];
