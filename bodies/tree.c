@@ -361,7 +361,7 @@ static void setChain(const Mechanism *b, Tree *tree, int first, int last) {
                            : node->kind == SLIDE ? node->coordinate
                                                  : 2;
     axesOf(axis, back && edge->freedoms > 0 && node->kind != SWIVEL, E);
-    if (n > first && b->joint[joint == NONE ? 0 : joint].kind == CP_JOINT_UNIVERSAL && joint != NONE)
+    if (n > first && joint != NONE && b->joint[joint].kind == CP_JOINT_UNIVERSAL)
       times(frame, swap, frame);
     if (node->kind == SWIVEL || node->kind == AFLOAT) {
       /* Its axes are those of the body, in those of the parent's body. */
