@@ -132,7 +132,7 @@ static void addNodes(const Mechanism *b, Tree *tree, int body, int from) {
                             .body       = k + 1 < edge->nsteps ? NONE : body,
                             .joint      = joint,
                             .coordinate = step,
-                            .of         = back,
+                            .back       = back,
                             .q          = tree->nq,
                             .u          = tree->nu,
                             .nq         = widthOf(edge->step[step].kind, 1),
@@ -341,7 +341,7 @@ static void setChain(const Mechanism *b, Tree *tree, int first, int last) {
   static sunrealtype unit[3][3] = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}},
                      swap[3][3] = {{0, 0, 1}, {0, -1, 0}, {1, 0, 0}};
   const Node *up = tree->node[first].parent == GROUND ? NULL : &tree->node[tree->node[first].parent];
-  const int joint = tree->node[first].joint, back = tree->node[first].of;
+  const int joint = tree->node[first].joint, back = tree->node[first].back;
   const Side origin = {.axis = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}};
   const Pair *pair  = joint == NONE ? NULL : &b->pair[b->joint[joint].pair];
   Side from = pair ? pair->side[back] : origin, to = pair ? pair->side[!back] : origin;
@@ -395,7 +395,7 @@ static void setAngles(const Mechanism *b, Tree *tree, int n) {
   }
   const Pair *pair         = &b->pair[b->joint[node->joint].pair];
   const Measure angle      = {ANGLE, 0, 0, 0};
-  const sunrealtype sign   = node->of ? -1 : 1;
+  const sunrealtype sign   = node->back ? -1 : 1;
   static const Pose ground = {.axis = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}};
   Jet jet;
   bodiesJet(&b->space, b->param, pair, &angle, &ground, &ground, VALUES, &jet);

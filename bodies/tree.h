@@ -25,7 +25,7 @@ typedef struct {
   int last;                    /* the last node of its subtree, which are consecutive */
   int body, joint, coordinate; /* body: NONE within a chain; joint: NONE if the node is afloat */
   int q, u, nq, nu;            /* its coordinates and velocities */
-  int of; /* the node of its joint that is listed first in a chain that is gone through backwards */
+  int back; /* 1: its joint leads from its body to that of the parent, so that motions are inverse */
   sunrealtype R[3][3], p[3]; /* at q = 0 in the axes of its parent: its axes, its origin */
   sunrealtype B[3][3], c[3]; /* in its axes: those of its body, and its centre of mass */
   sunrealtype m, h[3],
