@@ -1,0 +1,136 @@
+/* The cost of u' in joint and in absolute coordinates: of trees of hinges in space, or of mechanism files.
+ *
+ *   Usage:  trees [FILE...]      default: a chain of 10 and of 100 hinges, and a binary tree of 100
+ *   Output: for each, the microseconds of CPU time of one CPMechRhs in both formulations, the smallest of 25 repetitions at 32
+ *           states along the motion, in turn; the largest distance between points of bodies at the end, 0.1 s. The exit code is
+ *           1 if this is more than 1e-5 m: tolerances are 1e-8. */
+#include "check.h"
+
+#include <cpodes/cpodes_bodies.h>
+#include <cpodes/cpodes_integrator.h>
+#include <math.h>
+#include <nvector/nvector_serial.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+enum { STATES = 32, REPETITIONS = 25, EACH = 16 };
+
+typedef struct {
+  CPBodies bodies;
+  CPMech mech;
+  N_Vector y[STATES], ydot;
+  double best;
+} Case;
+
+/* Each link hangs from link (i - 1) / arity on a hinge whose axis lies across it. */
+static CPBodies hinges(int n, int arity) {
+  const sunrealtype gravity[] = {1, 0.5, -9.81};
+  CPBodies bodies             = CPBodiesCreate(3, gravity);
+  if (!bodies) exit(2);
+  for (int i = 0; i < n; i++) {
+    char name[24], above[24] = "ground", hinge[24];
+    const int from = (i - 1) / arity;
+    snprintf(name, sizeof name, "link_%d", i);
+    snprintf(hinge, sizeof hinge, "hinge_%d", i);
+    if (i > 0) snprintf(above, sizeof above, "link_%d", from);
+    const CPBody link  = {CP_NEW_BODY(name), .mass = 1, .inertia = {0.01, 0.01, 0.002},
+                          .centre = {0, 0, -0.1}};
+    const CPJoint with = {CP_NEW_JOINT(hinge),
+                          .kind = CP_JOINT_REVOLUTE,
+                          .a    = above,
+                          .b    = name,
+                          .in   = CP_IN_BODIES,
+                          .on_a = {.point = {0, 0, i > 0 ? -0.2 : 0}, .axis = {i % 2, 1 - i % 2, 0}},
+                          .on_b = {.axis = {i % 2, 1 - i % 2, 0}}};
+    CHECK(CPBodiesAdd(bodies, &link.head, NULL));
+    CHECK(CPBodiesAdd(bodies, &with.head, NULL));
+  }
+  return bodies;
+}
+
+static CPBodies describe(const char *file, int n, int arity) {
+  CPBodies bodies;
+  if (!file) return hinges(n, arity);
+  if (CPBodiesRead(file, NULL, 0, &bodies, NULL)) {
+    fprintf(stderr, "%s\n", CPObjectGetLastMessage(NULL));
+    exit(2);
+  }
+  return bodies;
+}
+
+static void start(Case *c, CPFormulation formulation, SUNContext ctx) {
+  CPModel model;
+  CHECK(CPBodiesSetFormulation(c->bodies, formulation));
+  CHECK(CPBodiesBuild(c->bodies, &model));
+  N_Vector y          = CPBodiesState(c->bodies, ctx);
+  c->ydot             = N_VClone(y);
+  c->mech             = CPMechCreate(model, y, ctx);
+  CPIntegrator dop853 = CPIntegratorCreate("DOP853", ctx);
+  if (!c->ydot || !c->mech || !dop853) exit(2);
+  CHECK(CPMechAssemble(c->mech, 0, y, NULL));
+  CHECK(CPMechAttach(c->mech, dop853, 0, y));
+  CHECK(CPIntegratorSStolerances(dop853, 1e-8, 1e-8));
+  CHECK(CPIntegratorSetMaxNumSteps(dop853, -1));
+  for (int k = 0; k < STATES; k++) {
+    sunrealtype t;
+    CHECK(CPIntegratorEvolve(dop853, 0.1 * (k + 1) / STATES, y, &t, CV_NORMAL));
+    c->y[k] = N_VClone(y);
+    N_VScale(1, y, c->y[k]);
+  }
+  c->best = INFINITY;
+  CPIntegratorFree(&dop853);
+  CPModelFree(&model);
+  N_VDestroy(y);
+}
+
+static void repeat(Case *c) {
+  const clock_t begin = clock();
+  for (int k = 0; k < EACH * STATES; k++) CHECK(CPMechRhs(0.1, c->y[k % STATES], c->ydot, c->mech));
+  c->best = fmin(c->best, (double)(clock() - begin) / CLOCKS_PER_SEC / (EACH * STATES));
+}
+
+/* Returns the largest distance at the end. */
+static sunrealtype distance(Case *c) {
+  const sunrealtype origin[3] = {0};
+  sunrealtype most            = 0;
+  for (int i = 0; i < CPBodiesCount(c[0].bodies, CP_BODY); i++) {
+    sunrealtype x[2][3];
+    for (int k = 0; k < 2; k++)
+      CHECK(CPMechGetPoint(c[k].mech, i, origin, c[k].y[STATES - 1], x[k], NULL));
+    for (int k = 0; k < 3; k++) most = fmax(most, fabs(x[0][k] - x[1][k]));
+  }
+  return most;
+}
+
+int main(int argc, char **argv) {
+  static const struct {
+    const char *name;
+    int n, arity;
+  } own[]        = {{"chain of 10", 10, 1}, {"chain of 100", 100, 1}, {"tree of 100", 100, 2}};
+  SUNContext ctx = check_context();
+  int status     = 0;
+  printf("%-28s %10s %10s %8s %10s\n", "us per u'", "joint", "absolute", "ratio", "distance");
+  for (int i = 0; i < (argc > 1 ? argc - 1 : 3); i++) {
+    const char *file = argc > 1 ? argv[i + 1] : NULL;
+    Case c[2];
+    for (int k = 0; k < 2; k++) {
+      c[k].bodies = describe(file, own[i % 3].n, own[i % 3].arity);
+      start(&c[k], k ? CP_ABSOLUTE : CP_JOINT_COORDINATES, ctx);
+    }
+    for (int r = 0; r < REPETITIONS; r++)
+      for (int k = 0; k < 2; k++) repeat(&c[k]);
+    const sunrealtype apart = distance(c);
+    printf("%-28s %10.3f %10.3f %8.3f %10.1e\n", file ? file : own[i].name, 1e6 * c[0].best,
+           1e6 * c[1].best, c[0].best / c[1].best, (double)apart);
+    if (!(apart <= 1e-5)) status = 1;
+    for (int k = 0; k < 2; k++) {
+      for (int s = 0; s < STATES; s++) N_VDestroy(c[k].y[s]);
+      N_VDestroy(c[k].ydot);
+      CPMechFree(&c[k].mech);
+      CPBodiesFree(&c[k].bodies);
+    }
+  }
+  SUNContext_Free(&ctx);
+  return status;
+}
