@@ -150,18 +150,24 @@ static void addEnergies(const Mechanism *b, CPPowers *out) {
 
 int bodiesPowers(Mechanism *b, sunrealtype t, const sunrealtype *q, const sunrealtype *u,
                  const sunrealtype *lambda, CPPowers *out) {
-  int flag = 0, first, count;
-  if (b->nlaws + b->nforces > 0) bodiesPoses(b, q, u, NULL);
+  const Tree *tree = b->tree;
+  const int laws   = tree ? tree->nothers + b->nfrictions : b->nlaws;
+  int flag         = 0, first, count;
+  if (laws + b->nforces > 0) bodiesPoses(b, q, u, NULL);
   for (int i = 0; i < b->nlaws && !flag; i++) {
     const Law *law       = &b->law[i];
     const sunrealtype *p = b->param + law->param;
+    const int velocity   = tree ? tree->law_of[i] : NONE;
     Jet jet;
-    sunrealtype T[3];
-    bodiesTermJet(b, &law->term, VALUES, &jet);
-    sunrealtype x          = law->term.coef * jet.s;
-    const sunrealtype rate = law->term.coef * jet.rate;
-    if (b->tree && b->tree->law_of[i] != NONE) /* which counts turns */
-      x = q[b->tree->node[b->tree->node_of_velocity[b->tree->law_of[i]]].q];
+    sunrealtype T[3], x, rate;
+    if (velocity != NONE) { /* which counts turns */
+      x    = q[tree->node[tree->node_of_velocity[velocity]].q];
+      rate = u[velocity];
+    } else {
+      bodiesTermJet(b, &law->term, VALUES, &jet);
+      x    = law->term.coef * jet.s;
+      rate = law->term.coef * jet.rate;
+    }
     if (law->kind == FRICTION) {
       if (!lambda) continue;
       flag = bodiesLaw(b, law, t, x, rate,

@@ -643,8 +643,9 @@ static int readRobot(Reader *r, const yaml_node_t *at, const char *path, Run *ru
 /* Does this name ELEMENT.QUANTITY mean something? JOINT.force, JOINT.torque and their components .x, .y, .z; ROD.axial; DRIVE.force, or
  * DRIVE.torque of an angle; SPRING.length. With contacts there are none of forces, since the multipliers depend on what is closed. */
 static int isSensor(const Mechanism *m, const char *name, size_t length) {
-  const char *dot = memchr(name, '.', length), *quantity = dot + 1;
+  const char *dot = memchr(name, '.', length);
   if (!dot) return 0;
+  const char *quantity = dot + 1;
   const size_t element = (size_t)(dot - name);
   size_t n             = length - element - 1;
   const int joint      = bodiesFind(m, NAME_JOINT, name, element),
