@@ -794,7 +794,7 @@ START_TEST(shapes_of_the_ground_stay) {
 END_TEST
 
 /* A mechanism with one element of each kind. Returns 0 or the first code. */
-static int build_all(CPBodies *all, CPMech *mech, N_Vector *y) {
+static int build_all(CPFormulation formulation, CPBodies *all, CPMech *mech, N_Vector *y) {
   CPBody one       = good_body("one");
   one.omega[2]     = 1; /* the drive forbids it: the assembly tries what it can hold */
   const CPBody two = {CP_NEW_BODY("two"), .mass = 1, .inertia = {1, 1, 1}, .position = {2, 0, 0}};
@@ -830,6 +830,7 @@ static int build_all(CPBodies *all, CPMech *mech, N_Vector *y) {
   STEP(CPBodiesAdd(*all, &force.head, NULL));
   STEP(CPBodiesAdd(*all, &rub.head, NULL));
   STEP(CPBodiesAdd(*all, &ball.head, NULL));
+  STEP(CPBodiesSetFormulation(*all, formulation));
   STEP(build_mech(*all, mech));
   if (flag >= 0 && !(*y = CPBodiesState(*all, test_context))) flag = CP_MEM_FAIL;
   STEP(CPMechAssemble(*mech, 0, *y, &(CPAssembly){CP_SIZED(CPAssembly), .held = "one"}));
@@ -843,7 +844,7 @@ START_TEST(the_nth_allocation_may_fail) {
     CPMech mech  = NULL;
     N_Vector y   = NULL;
     alloc_watch_failing(++n);
-    const int flag = build_all(&all, &mech, &y);
+    const int flag = build_all((CPFormulation)_i, &all, &mech, &y);
     failed         = alloc_has_failed();
     if (!failed) ck_assert_int_eq(flag, CP_SUCCESS);
     if (failed) ck_assert_msg(flag == CP_MEM_FAIL || flag >= 0, "allocation %ld: %d", n, flag);
@@ -886,7 +887,7 @@ TEST_SUITE(errors) {
   tcase_add_test(tc, parameters_are_found_by_name);
   tcase_add_test(tc, names_of_things_lead_back_to_them);
   tcase_add_test(tc, joints_are_described);
-  tcase_add_test(tc, the_nth_allocation_may_fail);
+  tcase_add_loop_test(tc, the_nth_allocation_may_fail, CP_ABSOLUTE, CP_JOINT_COORDINATES + 1);
   suite_add_tcase(suite, tc);
   return suite;
 }
