@@ -6,12 +6,12 @@
  * for the inertia F = M a + H^T alpha, N = H a + J alpha. A node that turns freely about its axis passes on what is left,
  * I^A - U D^-1 U^T with U = I^A S and D = S^T U. The accelerations at u' = 0 come first, with gravity as one of the ground
  * upwards, so that the recursion itself has neither velocities nor weights. */
-#include "cpodes/base/compat.h"
 #include "tree.h"
 
 #include <string.h>
 
 enum { XX, YY, ZZ, XY, XZ, YZ };
+static const int row[] = {0, 1, 2, 0, 0, 1}, col[] = {0, 1, 2, 1, 2, 2};
 
 /* y = S x for a symmetric S */
 CP_WIDE_PART void symmetric(const sunrealtype *S, const sunrealtype *x, sunrealtype *y) {
@@ -28,7 +28,7 @@ CP_WIDE_PART void transposed(const sunrealtype *H, const sunrealtype *x, sunreal
   for (int i = 0; i < 3; i++) y[i] = H[i] * x[0] + H[3 + i] * x[1] + H[6 + i] * x[2];
 }
 
-/* S -= x x^T / d */
+/* S -= d x x^T */
 CP_WIDE_PART void reduce(sunrealtype *S, sunrealtype d, const sunrealtype *x) {
   const sunrealtype a = d * x[0], b = d * x[1];
   S[XX] -= a * x[0];
@@ -41,7 +41,6 @@ CP_WIDE_PART void reduce(sunrealtype *S, sunrealtype d, const sunrealtype *x) {
 
 /* J [6] = R I R^T */
 CP_WIDE_PART void turnInertia(sunrealtype (*R)[3], const sunrealtype *I, sunrealtype *J) {
-  static const int row[] = {0, 1, 2, 0, 0, 1}, col[] = {0, 1, 2, 1, 2, 2};
   sunrealtype P[3][3]; /* R I, by columns */
   for (int i = 0; i < 3; i++) {
     P[0][i] = R[0][i] * I[XX] + R[1][i] * I[XY] + R[2][i] * I[XZ];
@@ -56,32 +55,21 @@ CP_WIDE_PART void turnInertia(sunrealtype (*R)[3], const sunrealtype *I, sunreal
 
 /* The inertia of a node's body in the axes of space; h: out, m c */
 CP_WIDE_PART void rigid(const Node *node, Motion *at, Inertia *I, sunrealtype *h) {
-  for (int i = 0; i < 3; i++)
-    h[i] = at->R[0][i] * node->h[0] + at->R[1][i] * node->h[1] + at->R[2][i] * node->h[2];
+  rotate3(at->R, node->h, h);
+  *I = (Inertia){
+      {node->m, node->m, node->m, 0, 0, 0}, {0, -h[2], h[1], h[2], 0, -h[0], -h[1], h[0], 0}, {0}};
   turnInertia(at->R, node->I, I->J);
-  *I = (Inertia){{node->m, node->m, node->m, 0, 0, 0},
-                 {0, -h[2], h[1], h[2], 0, -h[0], -h[1], h[0], 0},
-                 {I->J[0], I->J[1], I->J[2], I->J[3], I->J[4], I->J[5]}};
 }
 
 /* up += I, shifted by r */
 CP_WIDE_PART void shift(const Inertia *I, const sunrealtype *r, Inertia *up) {
   const sunrealtype *M = I->M, *H = I->H;
-  sunrealtype N[9], Z[9]; /* [r] M by rows; H + N / 2 */
-  for (int k = 0; k < 3; k++) {
-    const sunrealtype column[3] = {M[k == 0   ? XX
-                                     : k == 1 ? XY
-                                              : XZ],
-                                   M[k == 0   ? XY
-                                     : k == 1 ? YY
-                                              : YZ],
-                                   M[k == 0   ? XZ
-                                     : k == 1 ? YZ
-                                              : ZZ]};
-    N[k]                        = r[1] * column[2] - r[2] * column[1];
-    N[3 + k]                    = r[2] * column[0] - r[0] * column[2];
-    N[6 + k]                    = r[0] * column[1] - r[1] * column[0];
-  }
+  const sunrealtype N[9] = {
+      /* [r] M by rows */
+      r[1] * M[XZ] - r[2] * M[XY], r[1] * M[YZ] - r[2] * M[YY], r[1] * M[ZZ] - r[2] * M[YZ],
+      r[2] * M[XX] - r[0] * M[XZ], r[2] * M[XY] - r[0] * M[YZ], r[2] * M[XZ] - r[0] * M[ZZ],
+      r[0] * M[XY] - r[1] * M[XX], r[0] * M[YY] - r[1] * M[XY], r[0] * M[YZ] - r[1] * M[XZ]};
+  sunrealtype Z[9]; /* H + N / 2 */
   for (int k = 0; k < 6; k++) up->M[k] += M[k];
   for (int k = 0; k < 9; k++) {
     Z[k] = H[k] + N[k] / 2;
@@ -171,7 +159,6 @@ static int eliminateSwivel(const sunrealtype *tau, Articulated *own) {
   }
   if (solve3(I->J, 4, G)) return 1;
   /* M - H^T J^-1 H, and F + H^T x */
-  static const int row[] = {0, 1, 2, 0, 0, 1}, col[] = {0, 1, 2, 1, 2, 2};
   for (int k = 0; k < 6; k++)
     for (int i = 0; i < 3; i++) I->M[k] -= I->H[3 * i + row[k]] * G[col[k]][i];
   transposed(I->H, G[3], x), add3(1, x, own->p.F);
@@ -243,7 +230,6 @@ static int solveAfloat(const Articulated *own, const sunrealtype *F, const sunre
                        sunrealtype *a, sunrealtype *alpha) {
   /* a = M^-1 (F - H^T alpha), (J - H M^-1 H^T) alpha = N - H M^-1 F */
   sunrealtype X[4][3], S[6], y[1][3], part[3];
-  static const int row[] = {0, 1, 2, 0, 0, 1}, col[] = {0, 1, 2, 1, 2, 2};
   memcpy(X, own->I.H, 9 * sizeof(sunrealtype)); /* row j of H is column j of H^T */
   memcpy(X[3], F, sizeof X[3]);
   if (solve3(own->I.M, 4, X)) return 1;
@@ -306,17 +292,6 @@ int treeArticulated(const Mechanism *b, Tree *tree, const sunrealtype *tau,
 }
 
 /* --------------------------------------------------------------------------- composite bodies -- */
-
-void treeAlongPath(const Tree *tree, int n, int end, Wrench w, sunrealtype *tau) {
-  for (; n != end; n = tree->node[n].parent) {
-    const Node *node = &tree->node[n];
-    const Motion *at = &tree->motion[n + 1];
-    sunrealtype lever[3];
-    treeOnVelocities(node, at, &w, tau + node->u);
-    cross3(at->r, w.F, lever);
-    add3(1, lever, w.N);
-  }
-}
 
 void treeComposite(Tree *tree) {
   for (int n = 0; n < tree->nnodes; n++) {

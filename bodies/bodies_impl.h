@@ -240,9 +240,6 @@ static inline sunindextype bodiesColumnOf(const Space *s, const Pair *pair, int 
 int bodiesMakePlans(Mechanism *b, sunindextype nu, sunindextype na, SUNContext ctx);
 /* Sets the functions and templates of the equations. */
 void bodiesTakeFunctions(const Mechanism *b, CPEquations *e);
-/* Evaluates the rows of p, v or b (level 0, 1, 2). Returns what a drive's function returned. */
-int bodiesFillRows(Mechanism *b, sunrealtype t, const sunrealtype *q, const sunrealtype *u,
-                   int level, sunrealtype *out);
 /* g [LOCAL]: out, the gradient of term k of a row, of its component i if it is a vector */
 Mask bodiesGradient(const Mechanism *b, const Row *row, int k, int i, sunrealtype *g);
 /* f += weights and gyroscopic torques at the velocities u of bodies; what the accelerations of their poses take; the forces of laws, or those of friction, on bodies;

@@ -4,25 +4,14 @@
  *   w = w_p + S_w u,             v = v_p + w_p x r + S_v u
  *   alpha = alpha_p + c_w + S_w u',   a = a_p + alpha_p x r + c_v + S_v u'
  *   c_w = w_p x S_w u,                c_v = w_p x (w_p x r) + 2 w_p x S_v u */
-#include "cpodes/base/compat.h"
 #include "tree.h"
 
 #include <string.h>
 
-/* y = R x */
-CP_WIDE_PART void turn(sunrealtype R[3][3], const sunrealtype *x, sunrealtype *y) {
-  for (int i = 0; i < 3; i++) y[i] = R[0][i] * x[0] + R[1][i] * x[1] + R[2][i] * x[2];
-}
-
-/* C = A B, by columns */
-CP_WIDE_PART void times(sunrealtype A[3][3], sunrealtype B[3][3], sunrealtype C[3][3]) {
-  for (int j = 0; j < 3; j++) turn(A, B[j], C[j]);
-}
-
 /* The node moves by x and rate along or about its z, if it does. */
 CP_WIDE_PART void moveBy(const Motion *up, sunrealtype x, sunrealtype rate, Node *node, Motion *at) {
   sunrealtype local[3][3], swing[3];
-  turn((sunrealtype(*)[3])up->R, node->p, at->r);
+  rotate3((sunrealtype(*)[3])up->R, node->p, at->r);
   if (node->kind == HINGE) {
     const sunrealtype c = cos(x), s = sin(x);
     for (int i = 0; i < 3; i++) {
@@ -30,8 +19,8 @@ CP_WIDE_PART void moveBy(const Motion *up, sunrealtype x, sunrealtype rate, Node
       local[1][i] = c * node->R[1][i] - s * node->R[0][i];
       local[2][i] = node->R[2][i];
     }
-    times((sunrealtype(*)[3])up->R, local, at->R);
-  } else times((sunrealtype(*)[3])up->R, node->R, at->R);
+    rotations3((sunrealtype(*)[3])up->R, local, at->R);
+  } else rotations3((sunrealtype(*)[3])up->R, node->R, at->R);
   const sunrealtype *z = at->R[2];
   if (node->kind == SLIDE) add3(x, z, at->r);
   cross3(up->w, at->r, swing);
@@ -69,7 +58,7 @@ static CP_WIDE void moveAll(const Mechanism *b, Tree *tree, const sunrealtype *q
       memcpy(at->P, x, sizeof at->P);
       memcpy(at->r, x, sizeof at->r);
       memcpy(at->v, rate, sizeof at->v);
-      turn(at->R, rate + 3, at->w);
+      rotate3(at->R, rate + 3, at->w);
       memset(at->cw, 0, sizeof at->cw);
       memset(at->cv, 0, sizeof at->cv);
       break;
@@ -77,8 +66,8 @@ static CP_WIDE void moveAll(const Mechanism *b, Tree *tree, const sunrealtype *q
       moveBy(up, 0, 0, node, at);
       bodiesRotation(x, own);
       memcpy(turned, at->R, sizeof turned);
-      times(turned, own, at->R);
-      turn(at->R, rate, spin);
+      rotations3(turned, own, at->R);
+      rotate3(at->R, rate, spin);
       add3(1, spin, at->w);
       cross3(up->w, spin, at->cw);
       break;
@@ -112,7 +101,7 @@ void treeAccelerate(Tree *tree, const sunrealtype *udot, const sunrealtype *grav
     if (node->kind == SLIDE) add3(x[0], at->R[2], at->a);
     if (node->kind == AFLOAT) add3(1, x, at->a), x += 3;
     if (node->kind == AFLOAT || node->kind == SWIVEL) {
-      turn(at->R, x, swing);
+      rotate3(at->R, x, swing);
       add3(1, swing, at->alpha);
     }
   }
@@ -124,8 +113,8 @@ void treePlace(Mechanism *b, const Tree *tree) {
     Motion *at = &tree->motion[tree->node_of_body[i] + 1];
     Pose *pose = &b->pose[i];
     sunrealtype d[3], swing[3], turned[3], *body = tree->twist + b->space.nu * i;
-    times(at->R, node->B, pose->axis);
-    turn(at->R, node->c, d);
+    rotations3(at->R, node->B, pose->axis);
+    rotate3(at->R, node->c, d);
     cross3(at->w, d, swing);
     cross3(at->w, swing, turned);
     cross3(at->alpha, d, pose->acc);
@@ -183,6 +172,17 @@ void treeOnVelocities(const Node *node, const Motion *at, const Wrench *w, sunre
   case AFLOAT: add3(1, w->F, tau), tau += 3; /* fall through */
   case SWIVEL:
     for (int k = 0; k < 3; k++) tau[k] += dot3(at->R[k], w->N);
+  }
+}
+
+void treeAlongPath(const Tree *tree, int n, int end, Wrench w, sunrealtype *tau) {
+  for (; n != end; n = tree->node[n].parent) {
+    const Node *node = &tree->node[n];
+    const Motion *at = &tree->motion[n + 1];
+    sunrealtype lever[3];
+    treeOnVelocities(node, at, &w, tau + node->u);
+    cross3(at->r, w.F, lever);
+    add3(1, lever, w.N);
   }
 }
 

@@ -245,8 +245,8 @@ static int fillRow(const Mechanism *b, const Row *row, sunrealtype t, int level,
   return flag;
 }
 
-int bodiesFillRows(Mechanism *b, sunrealtype t, const sunrealtype *q, const sunrealtype *u,
-                   int level, sunrealtype *out) {
+static int fillRows(Mechanism *b, sunrealtype t, const sunrealtype *q, const sunrealtype *u,
+                    int level, sunrealtype *out) {
   int flag = 0;
   bodiesPoses(b, q, u, NULL);
   for (int i = 0; i < b->nrows && !flag; i++) flag = fillRow(b, &b->row[i], t, level, out);
@@ -256,15 +256,15 @@ int bodiesFillRows(Mechanism *b, sunrealtype t, const sunrealtype *q, const sunr
 }
 
 static int positions(sunrealtype t, const sunrealtype *q, sunrealtype *p, void *bodies) {
-  return bodiesFillRows(bodies, t, q, NULL, 0, p);
+  return fillRows(bodies, t, q, NULL, 0, p);
 }
 static int velocities(sunrealtype t, const sunrealtype *q, const sunrealtype *u, sunrealtype *v,
                       void *bodies) {
-  return bodiesFillRows(bodies, t, q, u, 1, v);
+  return fillRows(bodies, t, q, u, 1, v);
 }
 static int accelerations(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
                          sunrealtype *rhs, void *bodies) {
-  return bodiesFillRows(bodies, t, q, u, 2, rhs);
+  return fillRows(bodies, t, q, u, 2, rhs);
 }
 
 static void fillARow(const Mechanism *b, const Row *row, Writer *w) {
@@ -726,7 +726,12 @@ int bodiesMakePlans(Mechanism *b, sunindextype nu, sunindextype na, SUNContext c
 
 void bodiesTakeFunctions(const Mechanism *b, CPEquations *e) {
   e->zdot = b->balance ? bodiesBalance : NULL;
-  if (b->nv > 0) e->row_name = bodiesRowName;
+  if (b->nv > 0) {
+    e->p        = b->np > 0 ? positions : NULL;
+    e->v        = velocities;
+    e->b        = accelerations;
+    e->row_name = bodiesRowName;
+  }
   if (b->tree) {
     treeTakeFunctions(b, e);
     return;
@@ -740,9 +745,6 @@ void bodiesTakeFunctions(const Mechanism *b, CPEquations *e) {
   if (b->nv > 0) {
     e->A_tmpl         = b->plan[PLAN_A].tmpl;
     e->A              = constraintMatrix;
-    e->p              = b->np > 0 ? positions : NULL;
-    e->v              = velocities;
-    e->b              = accelerations;
     e->constraint_jac = constraintJac;
     e->Bq_tmpl        = b->plan[PLAN_BQ].tmpl;
     e->Bu_tmpl        = b->plan[PLAN_BU].tmpl;

@@ -37,8 +37,8 @@ static void forceOn(const Space *s, const sunrealtype *force, int body, sunrealt
   else F[2] = f[2], memcpy(N, f + 3, 3 * sizeof *f);
 }
 
-/* tau += J^T force, for forces on the bodies of nodes low ... high; the nodes outside get none. */
-static void pull(const Mechanism *b, const sunrealtype *force, int low, int high, sunrealtype *tau) {
+/* Sets the wrenches of nodes low ... high from forces on their bodies. */
+static void gather(const Mechanism *b, const sunrealtype *force, int low, int high) {
   const Tree *tree = b->tree;
   sunrealtype F[3], N[3];
   memset(tree->wrench + low, 0, (size_t)(high + 1 - low) * sizeof *tree->wrench);
@@ -48,7 +48,12 @@ static void pull(const Mechanism *b, const sunrealtype *force, int low, int high
     forceOn(&b->space, force, body, F, N);
     treeAddWrench(b, tree, body, F, N, tree->wrench);
   }
-  treePull(tree, low, high, tree->wrench, tau);
+}
+
+/* tau += J^T force, for forces on the bodies of nodes low ... high; the nodes outside get none. */
+static void pull(const Mechanism *b, const sunrealtype *force, int low, int high, sunrealtype *tau) {
+  gather(b, force, low, high);
+  treePull(b->tree, low, high, b->tree->wrench, tau);
 }
 
 /* The laws that act on one velocity of the tree: tau += their forces, armature: their inertances. They may be NULL. Returns
@@ -84,19 +89,23 @@ int treeStart(Mechanism *b, sunrealtype *q, sunrealtype *u) {
   return 0;
 }
 
+/* force: out, f_b - M_b times the accelerations of the poses. Returns what a user's function returned. */
+static int forcesOnBodies(Mechanism *b, sunrealtype t, sunrealtype *force) {
+  memset(force, 0, b->tree->length * sizeof *force);
+  bodiesAddWeights(b, b->tree->twist, force);
+  bodiesAddInertial(b, force);
+  return bodiesAddForces(b, t, force);
+}
+
 static int forces(sunrealtype t, const sunrealtype *q, const sunrealtype *u, const sunrealtype *z,
                   sunrealtype *f, void *bodies) {
   (void)z;
   Mechanism *b     = bodies;
   const Tree *tree = b->tree;
-  sunrealtype *on  = tree->force;
   bodiesPoses(b, q, u, NULL);
-  memset(on, 0, tree->length * sizeof *on);
-  bodiesAddWeights(b, tree->twist, on);
-  bodiesAddInertial(b, on);
-  int flag = bodiesAddForces(b, t, on);
+  int flag = forcesOnBodies(b, t, tree->force);
   if (!flag) flag = addOnVelocities(b, t, q, u, f, NULL);
-  pull(b, on, 0, tree->nnodes - 1, f);
+  pull(b, tree->force, 0, tree->nnodes - 1, f);
   return flag;
 }
 
@@ -177,12 +186,11 @@ static int frictionsJac(sunrealtype t, const sunrealtype *q, const sunrealtype *
     const Mask mask     = bodiesMask(&b->space, &b->pair[term->pair], &term->m);
     bodiesTermJet(b, term, GRADIENT, &jet);
     bodiesLaw(b, law, t, term->coef * jet.s, term->coef * jet.rate, 1, T);
-    memset(tree->tau, 0, (size_t)tree->nu * sizeof *tree->tau);
     pullGradient(b, term, mask, jet.g, term->coef * T[0], tree->tau);
     for (int k = first; k < first + count && N > 0; k++)
       for (int j = 0; j < tree->nu; j++) SM_ELEMENT_D(Fl, j, k) += tree->tau[j] * lambda[k] / N;
+    memset(tree->tau, 0, (size_t)tree->nu * sizeof *tree->tau);
   }
-  memset(tree->tau, 0, (size_t)tree->nu * sizeof *tree->tau);
   return 0;
 }
 
@@ -193,19 +201,13 @@ int treeAccelerations(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
   Tree *tree            = b->tree;
   const Wrench *applied = NULL;
   int flag              = 0;
-  memset(tree->tau, 0, (size_t)tree->nu * sizeof *tree->tau);
-  tree->level = 0;
+  tree->level           = 0;
   treeMove(b, tree, q, u);
   if (tree->nothers + b->nforces > 0) {
     treePlace(b, tree);
     memset(tree->force, 0, tree->length * sizeof *tree->force);
-    memset(tree->wrench, 0, (size_t)tree->nnodes * sizeof *tree->wrench);
     flag = bodiesAddForces(b, t, tree->force);
-    for (int i = 0; i < b->nbodies; i++) {
-      sunrealtype F[3], N[3];
-      forceOn(&b->space, tree->force, i, F, N);
-      treeAddWrench(b, tree, i, F, N, tree->wrench);
-    }
+    gather(b, tree->force, 0, tree->nnodes - 1);
     applied = tree->wrench;
   }
   if (!flag) flag = addOnVelocities(b, t, q, u, tree->tau, tree->armature);
@@ -258,17 +260,16 @@ static void fillRow(const Mechanism *b, const Row *row, Writer *w) {
   for (int i = 0; i < count; i++)
     for (int k = 0; k < row->nterms; k++) {
       const Pair *pair = &b->pair[row->term[k].pair];
+      const int common = commonOf(tree, pair, row->term[k].m.kind);
       sunrealtype g[LOCAL];
       const Mask mask = bodiesGradient(b, row, k, i, g);
       pullGradient(b, &row->term[k], mask, g, 1, tree->tau);
-      for (int side = 0; side < 2; side++) {
-        const int common = commonOf(tree, pair, row->term[k].m.kind);
+      for (int side = 0; side < 2; side++)
         for (int n = nodeOf(tree, pair, side); n != common; n = tree->node[n].parent)
           for (int j = tree->node[n].u; j < tree->node[n].u + tree->node[n].nu; j++) {
             *next(w, row->first + i, j, 1) += tree->tau[j];
             tree->tau[j] = 0; /* the paths of both sides meet */
           }
-      }
     }
 }
 
@@ -285,18 +286,6 @@ static int constraintMatrix(sunrealtype t, const sunrealtype *q, SUNMatrix A, vo
   bodiesPoses(b, q, NULL, NULL);
   fillRows(b, &w);
   return 0;
-}
-
-static int positions(sunrealtype t, const sunrealtype *q, sunrealtype *p, void *bodies) {
-  return bodiesFillRows(bodies, t, q, NULL, 0, p);
-}
-static int velocities(sunrealtype t, const sunrealtype *q, const sunrealtype *u, sunrealtype *v,
-                      void *bodies) {
-  return bodiesFillRows(bodies, t, q, u, 1, v);
-}
-static int rightHandSides(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
-                          sunrealtype *rhs, void *bodies) {
-  return bodiesFillRows(bodies, t, q, u, 2, rhs);
 }
 
 /* ------------------------------------------------------------------------------- derivatives -- */
@@ -398,26 +387,32 @@ static void moveAlong(const Mechanism *b, int k, int all) {
   }
 }
 
+/* column: out, column k of J^T M_b J, where M_b has inertances between bodies */
+static void coupledColumn(const Mechanism *b, int k, sunrealtype *column) {
+  const Tree *tree = b->tree;
+  const int n      = tree->node_of_velocity[k];
+  memset(column, 0, (size_t)tree->nu * sizeof *column);
+  memset(tree->product[0], 0, tree->length * sizeof *tree->product[0]);
+  moveAlong(b, k, 0);
+  multiply(b, PLAN_M, n, tree->node[n].last, 1, tree->motion_k[0], tree->product[0]);
+  pull(b, tree->product[0], 0, tree->nnodes - 1, column);
+}
+
 int treeMassMatrix(sunrealtype t, const sunrealtype *q, SUNMatrix M, void *bodies) {
   Mechanism *b = bodies;
   Tree *tree   = b->tree;
   bodiesPoses(b, q, NULL, NULL);
-  if (!tree->recursive) {
+  if (tree->recursive) {
+    treeComposite(tree);
+  } else {
     Writer w = matrixOf(b, PLAN_M);
     if (!w.data) return -1;
     bodiesFillM(b, &w);
   }
   addOnVelocities(b, t, q, NULL, NULL, tree->armature);
-  treeComposite(tree);
   for (int k = 0; k < tree->nu; k++) {
     if (tree->recursive) treeMassColumn(tree, k, tree->column);
-    else { /* inertances between bodies */ const int n = tree->node_of_velocity[k];
-      memset(tree->column, 0, (size_t)tree->nu * sizeof *tree->column);
-      memset(tree->product[0], 0, tree->length * sizeof *tree->product[0]);
-      moveAlong(b, k, 0);
-      multiply(b, PLAN_M, n, tree->node[n].last, 1, tree->motion_k[0], tree->product[0]);
-      pull(b, tree->product[0], 0, tree->nnodes - 1, tree->column);
-    }
+    else coupledColumn(b, k, tree->column);
     tree->column[k] += tree->armature[k];
     putColumn(M, k, tree->column);
   }
@@ -487,10 +482,7 @@ static void addTurned(const Tree *tree, int k, sunrealtype *column) {
 
 /* force: out, f_b - M_b (J u' + c) - A_b^T lambda. Returns what a user's function returned. */
 static int residual(Mechanism *b, sunrealtype t, const sunrealtype *lambda, sunrealtype *force) {
-  memset(force, 0, b->tree->length * sizeof *force);
-  bodiesAddWeights(b, b->tree->twist, force);
-  bodiesAddInertial(b, force);
-  int flag = bodiesAddForces(b, t, force);
+  int flag = forcesOnBodies(b, t, force);
   if (!flag) flag = bodiesAddLaws(b, 1, t, lambda, force);
   for (int r = 0; r < b->nrows + b->nrolls; r++) {
     const Row *row  = r < b->nrows ? &b->row[r] : &b->roll[r - b->nrows];
@@ -701,9 +693,6 @@ void treeTakeFunctions(const Mechanism *b, CPEquations *e) {
   if (b->nv > 0) {
     e->A_tmpl         = tree->rows.tmpl;
     e->A              = constraintMatrix;
-    e->p              = b->np > 0 ? positions : NULL;
-    e->v              = velocities;
-    e->b              = rightHandSides;
     e->constraint_jac = constraintJac;
     e->Bq_tmpl        = tree->rows.tmpl;
     e->Bu_tmpl        = tree->rows.tmpl;

@@ -314,14 +314,6 @@ int treeHas(const Tree *tree, const Mechanism *b, int joint) {
 
 /* --------------------------------------------------------------------------------- frames -- */
 
-/* C = A B, by columns */
-static void times(sunrealtype A[3][3], sunrealtype B[3][3], sunrealtype C[3][3]) {
-  sunrealtype P[3][3];
-  for (int j = 0; j < 3; j++)
-    for (int i = 0; i < 3; i++) P[j][i] = A[0][i] * B[j][0] + A[1][i] * B[j][1] + A[2][i] * B[j][2];
-  memcpy(C, P, sizeof P);
-}
-
 static void transpose(sunrealtype A[3][3], sunrealtype T[3][3]) {
   for (int i = 0; i < 3; i++)
     for (int j = 0; j < 3; j++) T[j][i] = A[i][j];
@@ -351,7 +343,7 @@ static void setChain(const Mechanism *b, Tree *tree, int first, int last) {
     memcpy(parent.axis, up->B, sizeof up->B);
     memcpy(parent.r, up->c, sizeof up->c);
   }
-  times(parent.axis, from.axis, frame);
+  rotations3(parent.axis, from.axis, frame);
   toSpace(&parent, from.point, point);
   add3(1, parent.r, point);
   for (int n = first; n <= last; n++) {
@@ -362,7 +354,7 @@ static void setChain(const Mechanism *b, Tree *tree, int first, int last) {
                                                  : 2;
     axesOf(axis, back && edge->freedoms > 0 && node->kind != SWIVEL, E);
     if (n > first && joint != NONE && b->joint[joint].kind == CP_JOINT_UNIVERSAL)
-      times(frame, swap, frame);
+      memcpy(T, frame, sizeof T), rotations3(T, swap, frame);
     if (node->kind == SWIVEL || node->kind == AFLOAT) {
       /* Its axes are those of the body, in those of the parent's body. */
       memcpy(node->R, parent.axis, sizeof node->R);
@@ -371,14 +363,14 @@ static void setChain(const Mechanism *b, Tree *tree, int first, int last) {
       for (int k = 0; k < 3; k++) node->c[k] = -to.point[k];
       continue;
     }
-    times(frame, E, node->R);
+    rotations3(frame, E, node->R);
     memcpy(node->p, point, sizeof point);
     point[0] = point[1] = point[2] = 0;
     transpose(E, rest);
     memcpy(frame, rest, sizeof frame); /* the frame after the motion, in the axes of the node */
     if (n < last) continue;
     transpose(to.axis, T);
-    times(frame, T, node->B); /* the body in the axes of the node */
+    rotations3(frame, T, node->B); /* the body in the axes of the node */
     for (int k = 0; k < 3; k++) node->c[k] = 0;
     for (int k = 0; k < 3; k++) add3(-to.point[k], node->B[k], node->c);
   }
@@ -393,12 +385,11 @@ static void setAngles(const Mechanism *b, Tree *tree, int n) {
     node->turn = node->kind == HINGE;
     return;
   }
-  const Pair *pair         = &b->pair[b->joint[node->joint].pair];
-  const Measure angle      = {ANGLE, 0, 0, 0};
-  const sunrealtype sign   = node->back ? -1 : 1;
-  static const Pose ground = {.axis = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}};
+  const Pair *pair       = &b->pair[b->joint[node->joint].pair];
+  const Measure angle    = {ANGLE, 0, 0, 0};
+  const sunrealtype sign = node->back ? -1 : 1;
   Jet jet;
-  bodiesJet(&b->space, b->param, pair, &angle, &ground, &ground, VALUES, &jet);
+  bodiesJet(&b->space, b->param, pair, &angle, &bodies_ground, &bodies_ground, VALUES, &jet);
   node->phi  = -sign * jet.s; /* x = sign (phi - phi of the parent) + jet.s */
   node->turn = node->kind == HINGE ? sign : 0;
 }

@@ -10,6 +10,7 @@
 #define CPODES_BODIES_TREE_H
 
 #include "bodies_impl.h"
+#include "cpodes/base/compat.h"
 
 typedef enum {
   WELD,   /* does not move in its parent */
@@ -52,7 +53,7 @@ typedef struct {
   sunrealtype M[6], H[9], J[6];
 } Inertia;
 
-/* What the articulated-body recursion keeps of a node: I^A S, D = S^T I^A S or its inverse, p^A */
+/* What the articulated-body recursion keeps of a node: I^A and p^A, U = I^A S, D = 1 / (S^T U), tau - S^T p^A */
 typedef struct {
   Inertia I;
   Wrench p;
@@ -88,6 +89,14 @@ typedef struct Tree_ {
   sunrealtype (*moments)[3][3]; /* [nnodes] sum of F d^T of the subtree about the origin, by columns */
 } Tree;
 
+/* y = R x, and C = A B, by columns; C must be neither A nor B */
+CP_WIDE_PART void rotate3(sunrealtype R[3][3], const sunrealtype *x, sunrealtype *y) {
+  for (int i = 0; i < 3; i++) y[i] = R[0][i] * x[0] + R[1][i] * x[1] + R[2][i] * x[2];
+}
+CP_WIDE_PART void rotations3(sunrealtype A[3][3], sunrealtype B[3][3], sunrealtype C[3][3]) {
+  for (int j = 0; j < 3; j++) rotate3(A, B[j], C[j]);
+}
+
 /* Chooses the edges of a mechanism, whose pairs are known. Returns the tree, or NULL without memory. */
 Tree *treeMake(const Mechanism *b);
 Tree *treeCopy(const Mechanism *b);
@@ -98,7 +107,7 @@ void treeFreeCopy(Tree *tree);
 int treeHas(const Tree *tree, const Mechanism *b, int joint);
 /* The side, 0 or 1, whose body an edge moves, or NONE */
 int treeSide(const Tree *tree, const Mechanism *b, int joint);
-/* Sets the frames of the nodes, which those of pairs define, and their masses. */
+/* Sets the frames of the nodes, which those of pairs define; their masses follow (treeRefresh). */
 void treeSetFrames(const Mechanism *b, Tree *tree);
 
 /* Moves all nodes to (q, u); u may be NULL, for 0. */
