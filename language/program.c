@@ -135,10 +135,9 @@ static sunrealtype call(const Op *op, int order, const sunrealtype *a, sunrealty
 
 static void operate(const Op *op, int n, int order, sunrealtype *jet) {
   const int length = jetLength(n, order), k = op->k;
-  const size_t size             = (size_t)length * sizeof *jet;
-  const sunrealtype *y          = jet + length;
-  sunrealtype a[MOST_ARGUMENTS] = {0}, d[MOST_ARGUMENTS], dd[MOST_ARGUMENTS * MOST_ARGUMENTS],
-              phi[3];
+  const size_t size    = (size_t)length * sizeof *jet;
+  const sunrealtype *y = jet + length;
+  sunrealtype holds;
   switch (op->code) {
   case ADD:
     for (int i = 0; i < length; i++) jet[i] += y[i];
@@ -163,10 +162,14 @@ static void operate(const Op *op, int n, int order, sunrealtype *jet) {
   case IF: memcpy(jet, jet[0] != 0 ? y : y + length, size); return;
   case LESS:
   case LESS_EQ:
-    a[0] = op->code == LESS ? jet[0] < y[0] : jet[0] <= y[0], memset(jet, 0, size), jet[0] = a[0];
+    holds = op->code == LESS ? jet[0] < y[0] : jet[0] <= y[0];
+    memset(jet, 0, size);
+    jet[0] = holds;
     return;
   default: break;
   }
+  sunrealtype a[MOST_ARGUMENTS] = {0}, d[MOST_ARGUMENTS], dd[MOST_ARGUMENTS * MOST_ARGUMENTS],
+              phi[3];
   for (int i = 0; i < k; i++) a[i] = jet[i * length];
   if (k == 1 && op->code != CALL) {
     function1(op->code, a[0], op->of.c, phi);
