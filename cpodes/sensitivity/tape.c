@@ -10,9 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Orders are at most 13 (RADAU13). */
-enum { MOST_NODES = 14 };
-
 static int noMemory(const CPTape *tape) {
   return cpReport(&tape->mem->log, CP_MEM_FAIL, tape->function, "no memory for the forward run");
 }
@@ -62,12 +59,20 @@ void cpTapeFree(CPTape *tape) {
   *tape = (CPTape){.n = 0};
 }
 
+/* The nodes theta_0 ... theta_m. Steps mostly have as many as the ones beside them. */
+static const sunrealtype *nodesOf(CPTape *tape, int m) {
+  for (int j = 0; j <= m && tape->m != m; j++)
+    tape->node[j] = 0.5 * (1.0 - cos(acos(-1.0) * j / m));
+  tape->m = m;
+  return tape->node;
+}
+
 static int record(CPTape *tape, sunrealtype before) {
   const CPIntegrator mem = tape->mem;
   const long int i       = tape->nsteps;
   int order              = 1;
   mem->ops->method(mem, &order, NULL, NULL);
-  const int m      = order < 1 ? 1 : order < MOST_NODES ? order : MOST_NODES - 1;
+  const int m      = order < 1 ? 1 : order < CP_TAPE_NODES ? order : CP_TAPE_NODES - 1;
   const size_t end = tape->first[i] + (size_t)(m + 1) * tape->n;
   if (i == tape->room_steps) {
     const size_t room = 2 * (size_t)i + 2;
@@ -81,12 +86,12 @@ static int record(CPTape *tape, sunrealtype before) {
     if (grow((void **)&tape->values, room, sizeof *tape->values)) return noMemory(tape);
     tape->room_values = room;
   }
+  const sunrealtype *theta      = nodesOf(tape, m);
   const sunbooleantype projects = mem->project_output;
   int flag                      = CP_SUCCESS;
   mem->project_output           = SUNFALSE;
   for (int j = 0; j <= m && !flag; j++) {
-    const sunrealtype theta = 0.5 * (1.0 - cos(acos(-1.0) * j / m));
-    const sunrealtype t = j == 0 ? before : j == m ? mem->t : before + theta * (mem->t - before);
+    const sunrealtype t = j == 0 ? before : j == m ? mem->t : before + theta[j] * (mem->t - before);
     flag                = mem->ops->dky(mem, t, 0, tape->y, tape->function);
     memcpy(tape->values + tape->first[i] + (size_t)j * tape->n, N_VGetArrayPointer(tape->y),
            tape->n * sizeof *tape->values);
@@ -143,10 +148,11 @@ void cpTapeState(CPTape *tape, sunrealtype t, N_Vector y) {
   const sunrealtype *v    = tape->values + tape->first[i];
   const int m             = (int)((tape->first[i + 1] - tape->first[i]) / tape->n) - 1;
   const sunrealtype theta = (t - tape->t[i]) / (tape->t[i + 1] - tape->t[i]);
+  const sunrealtype *node = nodesOf(tape, m);
   sunrealtype *x = N_VGetArrayPointer(y), sum = 0.0;
   N_VConst(0.0, y);
   for (int j = 0; j <= m; j++) {
-    const sunrealtype off = theta - 0.5 * (1.0 - cos(acos(-1.0) * j / m));
+    const sunrealtype off = theta - node[j];
     const sunrealtype w   = (j % 2 ? -1.0 : 1.0) * (j == 0 || j == m ? 0.5 : 1.0) / off;
     if (off == 0.0) {
       memcpy(x, v + (size_t)j * tape->n, tape->n * sizeof *x);

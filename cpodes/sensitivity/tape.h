@@ -5,6 +5,9 @@
 
 #include "sens_impl.h"
 
+/* Orders are at most 13 (RADAU13). */
+enum { CP_TAPE_NODES = 14 };
+
 typedef struct {
   CPIntegrator mem;     /* whose motion it is */
   const char *function; /* for messages */
@@ -19,6 +22,8 @@ typedef struct {
   size_t *first;       /* [room_steps + 1] */
   sunrealtype *values; /* [room_values], by nodes */
   size_t n, room_values;
+  sunrealtype node[CP_TAPE_NODES]; /* theta_0 ... theta_m of the step that was asked for last */
+  int m;
   N_Vector y;  /* [n] workspace */
   int ordered; /* +1 or -1: the direction of the run */
 } CPTape;
