@@ -1,0 +1,211 @@
+/* Elements in YAML files: the keys of each kind, and what they mean together. */
+#include "yaml_impl.h"
+
+#include <string.h>
+
+/* Two bodies, and a marker on each */
+#define MARKERS(type_)                                                                         \
+  FIELD(type_, "a", a, NAME, 0), FIELD(type_, "b", b, NAME, 0), FIELD(type_, "in", in, IN, 0), \
+      QUANTITY(type_, "at", on_a.point, VECTOR, 0, "m"),                                       \
+      QUANTITY(type_, "axis", on_a.axis, DIRECTION, 0, NULL),                                  \
+      QUANTITY(type_, "across", on_a.across, DIRECTION, 0, NULL),                              \
+      QUANTITY(type_, "at_b", on_b.point, VECTOR, 0, "m"),                                     \
+      QUANTITY(type_, "axis_b", on_b.axis, DIRECTION, 0, NULL),                                \
+      QUANTITY(type_, "across_b", on_b.across, DIRECTION, 0, NULL)
+
+static const Field body_fields[]    = {FIELD(CPBody, "name", head.name, NAME, 1),
+                                       QUANTITY(CPBody, "mass", mass, NUMBER, 1, "kg"),
+                                       QUANTITY(CPBody, "inertia", inertia, INERTIA, 1, "kg m^2"),
+                                       QUANTITY(CPBody, "centre", centre, VECTOR, 0, "m"),
+                                       QUANTITY(CPBody, "at", position, VECTOR, 0, "m"),
+                                       QUANTITY(CPBody, "quaternion", quaternion, FOUR, 0, "1"),
+                                       QUANTITY(CPBody, "angle", angle, NUMBER, 0, "rad"),
+                                       QUANTITY(CPBody, "velocity", velocity, VECTOR, 0, "m/s"),
+                                       QUANTITY(CPBody, "omega", omega, VECTOR, 0, "rad/s"),
+                                       QUANTITY(BodyKeys, "omega_body", omega_body, VECTOR, 0, "rad/s"),
+                                       QUANTITY(CPBody, "spin", omega[2], NUMBER, 0, "rad/s"),
+                                       {0}};
+static const Field joint_fields[]   = {FIELD(CPJoint, "name", head.name, NAME, 1),
+                                       FIELD(CPJoint, "kind", kind, KIND, 1),
+                                       MARKERS(CPJoint),
+                                       QUANTITY(CPJoint, "length", length, NUMBER, 0, "m"),
+                                       QUANTITY(CPJoint, "radius", length, NUMBER, 0, "m"),
+                                       {0}};
+static const Field contact_fields[] = {
+    FIELD(CPBodyContact, "name", head.name, NAME, 1),
+    MARKERS(CPBodyContact),
+    FIELD(CPBodyContact, "on", on, ON, 0),
+    FIELD(CPBodyContact, "touch", touch, TOUCH, 0),
+    QUANTITY(CPBodyContact, "radius_a", radius_a, NUMBER, 0, "m"),
+    QUANTITY(CPBodyContact, "size", size, VECTOR, 0, "m"),
+    QUANTITY(CPBodyContact, "length", size[2], NUMBER, 0, "m"),
+    QUANTITY(CPBodyContact, "radius", radius, NUMBER, 0, "m"),
+    QUANTITY(CPBodyContact, "friction", law.mu, NUMBER, 0, "1"),
+    QUANTITY(CPBodyContact, "sticking", law.mu_static, NUMBER, 0, "1"),
+    QUANTITY(CPBodyContact, "restitution", law.restitution, NUMBER, 0, "1"),
+    FIELD(CPBodyContact, "poisson", law.kind, YES, 0),
+    {0}};
+static const Field coupler_fields[] = {FIELD(CPCoupler, "name", head.name, NAME, 1),
+                                       FIELD(CPCoupler, "of", of, COORDINATES, 1),
+                                       QUANTITY(CPCoupler, "ratio", ratio, TWO, 1, NULL),
+                                       QUANTITY(CPCoupler, "offset", offset, NUMBER, 0, NULL),
+                                       {0}};
+static const Field drive_fields[]   = {FIELD(CPDrive, "name", head.name, NAME, 1),
+                                       FIELD(CPDrive, "of", of, COORDINATE, 1),
+                                       QUANTITY(DriveKeys, "motion", motion, FORMULA, 0, "m|rad"),
+                                       QUANTITY(CPDrive, "start", start, NUMBER, 0, "m|rad"),
+                                       QUANTITY(CPDrive, "rate", rate, NUMBER, 0, "m/s|rad/s"),
+                                       QUANTITY(CPDrive, "amplitude", amplitude, NUMBER, 0, "m|rad"),
+                                       QUANTITY(CPDrive, "frequency", frequency, NUMBER, 0, "rad/s"),
+                                       {0}};
+static const Field spring_fields[]  = {
+     FIELD(CPSpring, "name", head.name, NAME, 1),
+     FIELD(CPSpring, "of", of, COORDINATE, 0),
+     FIELD(CPSpring, "a", a, NAME, 0),
+     FIELD(CPSpring, "b", b, NAME, 0),
+     FIELD(CPSpring, "in", in, IN, 0),
+     QUANTITY(CPSpring, "at", point_a, VECTOR, 0, "m"),
+     QUANTITY(CPSpring, "at_b", point_b, VECTOR, 0, "m"),
+     QUANTITY(CPSpring, "stiffness", stiffness, NUMBER, 0, "N/m|N m/rad"),
+     QUANTITY(CPSpring, "damping", damping, NUMBER, 0, "N s/m|N m s"),
+     QUANTITY(CPSpring, "free", free, NUMBER, 0, "m|rad"),
+     QUANTITY(CPSpring, "force", force, FORMULA, 0, "N|N m"),
+     QUANTITY(CPSpring, "inertance", inertance, NUMBER, 0, "kg|kg m^2"),
+     {0}};
+static const Field bushing_fields[] = {
+    FIELD(CPBushing, "name", head.name, NAME, 1),
+    MARKERS(CPBushing),
+    QUANTITY(CPBushing, "stiffness", stiffness, VECTOR, 0, "N/m"),
+    QUANTITY(CPBushing, "damping", damping, VECTOR, 0, "N s/m"),
+    QUANTITY(CPBushing, "turn_stiffness", turn_stiffness, VECTOR, 0, "N m/rad"),
+    QUANTITY(CPBushing, "turn_damping", turn_damping, VECTOR, 0, "N m s"),
+    QUANTITY(CPBushing, "drag", drag, NUMBER, 0, "N m s"),
+    {0}};
+static const Field force_fields[]    = {FIELD(CPForce, "name", head.name, NAME, 1),
+                                        FIELD(CPForce, "body", body, NAME, 1),
+                                        FIELD(CPForce, "in", in, IN, 0),
+                                        QUANTITY(CPForce, "at", point, VECTOR, 0, "m"),
+                                        QUANTITY(CPForce, "force", force, FORMULAS, 1, "N"),
+                                        FIELD(CPForce, "follows", follows, YES, 0),
+                                        {0}};
+static const Field friction_fields[] = {FIELD(CPFriction, "name", head.name, NAME, 1),
+                                        FIELD(CPFriction, "of", of, COORDINATE, 1),
+                                        QUANTITY(CPFriction, "factor", factor, NUMBER, 1, "1|m"),
+                                        QUANTITY(CPFriction, "speed", speed, NUMBER, 1, "m/s|rad/s"),
+                                        {0}};
+
+static const Field shape_fields[] = {FIELD(CPShape, "name", head.name, NAME, 1),
+                                     FIELD(CPShape, "kind", kind, SHAPE, 1),
+                                     FIELD(CPShape, "body", body, NAME, 1),
+                                     FIELD(CPShape, "in", in, IN, 0),
+                                     QUANTITY(CPShape, "at", on.point, VECTOR, 0, "m"),
+                                     QUANTITY(CPShape, "axis", on.axis, DIRECTION, 0, NULL),
+                                     QUANTITY(CPShape, "across", on.across, DIRECTION, 0, NULL),
+                                     QUANTITY(CPShape, "size", size, VECTOR, 0, "m"),
+                                     QUANTITY(CPShape, "radius", size[0], NUMBER, 0, "m"),
+                                     QUANTITY(CPShape, "length", size[2], NUMBER, 0, "m"),
+                                     QUANTITY(CPShape, "width", size[2], NUMBER, 0, "m"),
+                                     {0}};
+
+/* Refuses these keys, whose list ends with NULL. Returns 0, or 1 after a message. */
+static int refuseKeys(Reader *r, const yaml_node_t *n, const char *what, const char *const *keys,
+                      const char *why) {
+  for (; *keys; keys++) {
+    const yaml_node_t *given = yamlSection(r, n, *keys);
+    if (given) return yamlWrong(r, given->start_mark, "%s has no %s %s", what, *keys, why);
+  }
+  return 0;
+}
+
+static int needKey(Reader *r, const yaml_node_t *n, const char *what, const char *key) {
+  return yamlSection(r, n, key)
+             ? 0
+             : yamlWrong(r, n->start_mark, "%s with in: space needs %s", what, key);
+}
+
+/* omega_body is turned into the axes of space, in which CPBody has it. */
+static int checkBody(Reader *r, const yaml_node_t *n, Element *e) {
+  static const Space space        = {3, 6, 7, {0, 0}, {3, 3}};
+  static const char *const keys[] = {"omega", "spin", NULL};
+  CPBody *body                    = &e->body.body;
+  const sunrealtype *quaternion = body->quaternion, size = hypot(length3(quaternion), quaternion[3]);
+  sunrealtype q[7] = {0, 0, 0, 1, 0, 0, 0};
+  Pose pose;
+  if (!yamlSection(r, n, "omega_body")) return 0;
+  if (r->dimension == 2)
+    return yamlWrong(r, n->start_mark, "a body in the plane has spin, and no omega_body");
+  if (refuseKeys(r, n, "a body", keys, "beside omega_body")) return 1;
+  for (int k = 0; k < 4 && size > 0; k++) q[3 + k] = quaternion[k] / size;
+  bodiesPoseAt(&space, q, NULL, NULL, &pose);
+  toSpace(&pose, e->body.omega_body, body->omega);
+  return 0;
+}
+
+static const char placed[] = "with in: space: the placement determines it";
+
+/* With in: space, the keys of side b are those that on_b has then (CPJoint); others would have no effect,
+ * and without them the side would be at the origin. A point on a line or plane is there at the
+ * placement. */
+static int checkJoint(Reader *r, const yaml_node_t *n, Element *e) {
+  static const char *const keys[3][2] = {{"at_b"}, {"axis_b"}, {"across_b"}};
+  const CPJointKind k                 = e->joint.kind;
+  char what[60];
+  const int slides = k == CP_JOINT_POINT_ON_LINE || k == CP_JOINT_POINT_ON_PLANE,
+            apart  = k == CP_JOINT_ROD || k == CP_JOINT_ROLLING || k == CP_JOINT_ROLLING_DISC,
+            turned = k == CP_JOINT_UNIVERSAL || k == CP_JOINT_ROLLING_DISC;
+  if (e->joint.in != CP_IN_SPACE) return 0;
+  snprintf(what, sizeof what, "a joint %s", bodiesKindName((int)k));
+  if (slides && !yamlSection(r, n, "at_b"))
+    memcpy(e->joint.on_b.point, e->joint.on_a.point, sizeof e->joint.on_b.point);
+  return (!slides && !apart && refuseKeys(r, n, what, keys[0], placed)) ||
+         (!turned && refuseKeys(r, n, what, keys[1], placed)) ||
+         refuseKeys(r, n, what, keys[2], placed) || (apart && needKey(r, n, what, "at_b")) ||
+         (turned && needKey(r, n, what, "axis_b"));
+}
+
+static int checkContact(Reader *r, const yaml_node_t *n, Element *e) {
+  return e->contact.in == CP_IN_SPACE && needKey(r, n, "a contact", "at_b");
+}
+
+static int checkBushing(Reader *r, const yaml_node_t *n, Element *e) {
+  static const char *const keys[] = {"at_b", "axis_b", "across_b", NULL};
+  return e->bushing.in == CP_IN_SPACE && refuseKeys(r, n, "a bushing", keys, placed);
+}
+
+static int checkDrive(Reader *r, const yaml_node_t *n, Element *e) {
+  static const char *const keys[] = {"start", "rate", "amplitude", "frequency", NULL};
+  if (!yamlSection(r, n, "motion")) return 0;
+  e->drive.drive.start = e->drive.motion;
+  if (r->formula)
+    e->drive.drive.g = bodiesMotionOf, e->drive.drive.data = r->formula, e->drive.drive.start = 0;
+  return refuseKeys(r, n, "a drive", keys, "beside motion");
+}
+
+static int checkSpring(Reader *r, const yaml_node_t *n, Element *e) {
+  static const char *const ends[] = {"a", "b", "in", "at", "at_b", NULL};
+  if (r->formula) e->spring.law = bodiesLawOf, e->spring.data = r->formula;
+  if (isnan(e->spring.free) && e->spring.of.joint) e->spring.free = 0; /* if free is not given */
+  if (e->spring.of.joint) return refuseKeys(r, n, "a spring", ends, "beside of");
+  return e->spring.in == CP_IN_SPACE && needKey(r, n, "a spring", "at_b");
+}
+
+static int checkForce(Reader *r, const yaml_node_t *n, Element *e) {
+  if (r->formula) e->force.fn = bodiesForceOf, e->force.data = r->formula;
+  if (r->formula && r->formula->f[2] && r->dimension == 2)
+    return yamlWrong(r, yamlSection(r, n, "force")->start_mark, "force must lie in the plane");
+  return e->force.in == CP_IN_SPACE && needKey(r, n, "a force", "at");
+}
+
+const ElementKeys yaml_elements[] = {
+    {"bodies", "a body", body_fields, CP_ELEMENT_BODY, sizeof(CPBody), checkBody},
+    {"joints", "a joint", joint_fields, CP_ELEMENT_JOINT, sizeof(CPJoint), checkJoint},
+    {"contacts", "a contact", contact_fields, CP_ELEMENT_CONTACT, sizeof(CPBodyContact),
+     checkContact},
+    {"couplers", "a coupler", coupler_fields, CP_ELEMENT_COUPLER, sizeof(CPCoupler), NULL},
+    {"drives", "a drive", drive_fields, CP_ELEMENT_DRIVE, sizeof(CPDrive), checkDrive},
+    {"springs", "a spring", spring_fields, CP_ELEMENT_SPRING, sizeof(CPSpring), checkSpring},
+    {"bushings", "a bushing", bushing_fields, CP_ELEMENT_BUSHING, sizeof(CPBushing), checkBushing},
+    {"forces", "a force", force_fields, CP_ELEMENT_FORCE, sizeof(CPForce), checkForce},
+    {"frictions", "a friction", friction_fields, CP_ELEMENT_FRICTION, sizeof(CPFriction), NULL},
+    {"shapes", "a shape", shape_fields, CP_ELEMENT_SHAPE, sizeof(CPShape), NULL},
+    {0}};

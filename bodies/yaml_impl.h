@@ -1,0 +1,150 @@
+/* Reading of YAML files: what the files yaml*.c share. Each section of a file is a list of mappings, and each mapping is a structure of
+ * cpodes_bodies.h, whose fields are listed in a table; one function reads them all. */
+#ifndef CPODES_BODIES_YAML_H
+#define CPODES_BODIES_YAML_H
+
+#include "files.h"
+#include "formulas.h"
+#include "language/language.h"
+
+#include <stddef.h>
+#include <yaml.h>
+
+typedef enum {
+  NUMBER,    /* a finite number */
+  VECTOR,    /* three finite numbers, or two in the plane */
+  DIRECTION, /* a nonzero vector; if it is missing, the structures have a default */
+  INERTIA,
+  FOUR,
+  TWO,
+  NAME,
+  KIND,       /* a kind of joint */
+  SHAPE,      /* a kind of shape */
+  ON,         /* what a contact has on side a */
+  TOUCH,      /* what a contact has on side b */
+  IN,         /* "space" or "bodies" */
+  COORDINATE, /* a name, or [name, k] */
+  COORDINATES,
+  FORMULA,  /* a number, or a function of t, and of a spring's x and v */
+  FORMULAS, /* a vector of such functions of t and of the point's position and velocity */
+  ENDS,     /* of a table */
+  YES,      /* true or false */
+  COPY      /* text, copied to an array of RUN_TEXT */
+} Type;
+
+typedef struct {
+  const char *key;
+  Type type;
+  size_t offset;
+  int required;
+  /* what a number is measured in, "m|rad": the second one if the coordinate of the element is an angle; NULL: anything */
+  const char *unit;
+} Field;
+
+#define QUANTITY(type_, key, member, kind, required, unit) \
+  { key, kind, offsetof(type_, member), required, unit }
+#define FIELD(type_, key, member, kind, required) QUANTITY(type_, key, member, kind, required, NULL)
+
+typedef struct {
+  CPBody body; /* first, so that its fields have the same offsets */
+  sunrealtype omega_body[3];
+} BodyKeys;
+
+typedef struct {
+  CPDrive drive; /* first, as the body above */
+  sunrealtype motion;
+} DriveKeys;
+
+/* CP_RESTITUTION_POISSON is the value of "poisson: true", which is an int. */
+typedef union {
+  CPElement head;
+  BodyKeys body;
+  CPJoint joint;
+  CPBodyContact contact;
+  CPCoupler coupler;
+  DriveKeys drive;
+  CPSpring spring;
+  CPBushing bushing;
+  CPForce force;
+  CPFriction friction;
+  CPShape shape;
+} Element;
+
+enum { DEEPEST = 8 }; /* The schema has 5 levels: file, couplers, coupler, of, coordinate. */
+
+typedef struct {
+  int name, node; /* name: offset in Reader.names; node: its index, or 0 in a free entry */
+} Anchor;
+
+typedef struct {
+  const char *file, *data;
+  size_t size; /* of the data, in bytes */
+  yaml_document_t document;
+  struct {
+    int node, key; /* key: of a mapping, whose value comes next; or 0 */
+  } open[DEEPEST]; /* the lists and mappings around the next node */
+  int depth;
+  Anchor *anchor; /* [capacity] hash table with open addressing */
+  char *names;    /* of anchors, each terminated by a zero */
+  int nanchors, capacity, nnames;
+  int dimension;
+  Scope *scope;     /* the file's parameters and functions */
+  CPBodies bodies;  /* what has been read so far, or NULL */
+  int angle;        /* is the coordinate of the element an angle? */
+  Formula *formula; /* the functions of the element, or NULL */
+  char *message;
+  size_t length;
+} Reader;
+
+enum { UNIT = 20 };
+
+/* ---- yaml_document.c ---- */
+
+/* Builds the document from the text. Returns 0, or 1 after a message. */
+int yamlLoad(yaml_parser_t *parser, Reader *r);
+/* Writes "file:line:column: ..." and returns 1. */
+int yamlWrong(Reader *r, yaml_mark_t at, const char *format, ...) CP_PRINTF(3, 4);
+const yaml_node_t *yamlNode(Reader *r, int index);
+static inline const char *yamlText(const yaml_node_t *n) {
+  return (const char *)n->data.scalar.value;
+}
+/* Returns the value of a key of a mapping, or NULL. */
+const yaml_node_t *yamlSection(Reader *r, const yaml_node_t *top, const char *key);
+
+/* ---- yaml_values.c: they return 0, or 1 after a message ---- */
+
+/* Where the text of a scalar begins */
+Place yamlPlace(const Reader *r, const yaml_node_t *n);
+/* The message is that of the expression or table. key: of a value, or NULL. Returns 1. */
+int yamlWrongText(Reader *r, const char *key);
+/* unit: of the value, for expressions; NULL: any */
+int yamlNumber(Reader *r, const yaml_node_t *n, const char *key, const char *unit, sunrealtype *x);
+/* Reads least ... most numbers; rule is the wording of this condition in a message. */
+int yamlNumbers(Reader *r, const yaml_node_t *n, const Field *f, int least, int most,
+                const char *rule, sunrealtype *x);
+int yamlName(Reader *r, const yaml_node_t *n, const char *key, const char **name);
+int yamlCoordinate(Reader *r, const yaml_node_t *n, const char *key, CPCoordinate *of);
+/* Appends a word to the list of allowed words at the end of a message. */
+void yamlListWord(char list[TEXT / 2], const char *word);
+/* Reads a mapping into the fields of a structure. sections: NULL, or keys that other functions
+ * read. */
+int yamlMapping(Reader *r, const yaml_node_t *n, const char *what, const Field *fields,
+                const char *const *sections, void *structure);
+
+/* ---- yaml_elements.c ---- */
+
+typedef struct {
+  const char *key, *what;
+  const Field *fields;
+  CPElementKind kind;
+  size_t size;
+  int (*check)(Reader *r, const yaml_node_t *n, Element *e); /* or NULL */
+} ElementKeys;
+extern const ElementKeys yaml_elements[]; /* the last one has no key */
+
+/* ---- yaml_names.c ---- */
+
+/* Defines the file's parameters, with what replaces them (run->parameters), and its functions. */
+int yamlNames(Reader *r, const yaml_node_t *top, const Run *run);
+
+#endif

@@ -1,0 +1,261 @@
+/* Values of YAML files: numbers and expressions, names, words, and mappings as structures. */
+#include "yaml_impl.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+Place yamlPlace(const Reader *r, const yaml_node_t *n) {
+  const int quoted = n->data.scalar.style == YAML_SINGLE_QUOTED_SCALAR_STYLE ||
+                     n->data.scalar.style == YAML_DOUBLE_QUOTED_SCALAR_STYLE;
+  return (Place){r->file, (int)n->start_mark.line + 1, (int)n->start_mark.column + 1 + quoted};
+}
+
+int yamlWrongText(Reader *r, const char *key) {
+  if (key) snprintf(r->message, r->length, "%s (%s)", CPObjectGetLastMessage(NULL), key);
+  else snprintf(r->message, r->length, "%s", CPObjectGetLastMessage(NULL));
+  bodiesOneLine(r->message, r->length);
+  return 1;
+}
+
+/* The unit of a field, for the coordinate of this element. */
+static const char *unitOf(const Reader *r, const char *unit, char own[UNIT]) {
+  const char *second = unit ? strchr(unit, '|') : NULL;
+  if (!second || r->angle) return second ? second + 1 : unit;
+  snprintf(own, UNIT, "%.*s", (int)(second - unit), unit);
+  return own;
+}
+
+/* Is this text a number alone, which needs no parser? */
+static int isNumeral(const yaml_node_t *n, sunrealtype *x) {
+  char *end = NULL;
+  if (n->type != YAML_SCALAR_NODE || n->data.scalar.length == 0) return 0;
+  const double value = strtod(yamlText(n), &end);
+  if (end != yamlText(n) + n->data.scalar.length) return 0;
+  *x = value;
+  return 1;
+}
+
+int yamlNumber(Reader *r, const yaml_node_t *n, const char *key, const char *unit, sunrealtype *x) {
+  char own[UNIT];
+  const int numeral = isNumeral(n, x);
+  if (numeral && isfinite(*x)) return 0;
+  if (numeral || n->type != YAML_SCALAR_NODE || strlen(yamlText(n)) != n->data.scalar.length)
+    return yamlWrong(r, n->start_mark, "%s must be a finite number%s%.40s", key,
+                     n->type == YAML_SCALAR_NODE ? ", and is " : "",
+                     n->type == YAML_SCALAR_NODE ? yamlText(n) : "");
+  return cpScopeNumber(r->scope, yamlText(n), yamlPlace(r, n), unitOf(r, unit, own), x)
+             ? yamlWrongText(r, key)
+             : 0;
+}
+
+/* Reads component k of a formula: x, if it does not depend on the variables, or a function in r->formula. */
+static int readFormula(Reader *r, const yaml_node_t *n, const Field *f, int nvariables,
+                       const char *const *variable, const char *const *units, int k, sunrealtype *x) {
+  char own[UNIT];
+  CPFunction function;
+  int used = 0;
+  if (n->type != YAML_SCALAR_NODE || n->data.scalar.length == 0 || isNumeral(n, x) ||
+      strlen(yamlText(n)) != n->data.scalar.length)
+    return yamlNumber(r, n, f->key, f->unit, x);
+  if (cpScopeParse(r->scope, yamlText(n), yamlPlace(r, n), nvariables, variable, units,
+                   unitOf(r, f->unit, own), &function))
+    return yamlWrongText(r, f->key);
+  for (int i = 0; i < nvariables; i++) used |= cpFunctionUses(function, i);
+  if (!used) {
+    CPFunctionFree(&function);
+    return yamlNumber(r, n, f->key, f->unit, x);
+  }
+  if (!r->formula) r->formula = bodiesNewFormula(&r->bodies->m);
+  if (!r->formula) return CPFunctionFree(&function), yamlWrong(r, n->start_mark, "no memory");
+  r->formula->f[k] = function;
+  return 0;
+}
+
+int yamlNumbers(Reader *r, const yaml_node_t *n, const Field *f, int least, int most,
+                const char *rule, sunrealtype *x) {
+  static const char *const variables[] = {"t", "x", "y", "z", "vx", "vy", "vz"}, *const units[] = {
+                                                                                     "s",   "m",
+                                                                                     "m",   "m",
+                                                                                     "m/s", "m/s",
+                                                                                     "m/s"};
+  const char *key = f->key;
+  if (n->type == YAML_SCALAR_NODE)
+    return yamlWrong(r, n->start_mark, "%s must be a list of %s numbers, and is %.40s", key, rule,
+                     yamlText(n));
+  if (n->type != YAML_SEQUENCE_NODE)
+    return yamlWrong(r, n->start_mark, "%s must be a list of %s numbers", key, rule);
+  const yaml_node_item_t *item = n->data.sequence.items.start;
+  const long count             = (long)(n->data.sequence.items.top - item);
+  if (count < least || count > most)
+    return yamlWrong(r, n->start_mark, "%s must be a list of %s numbers, and has %ld", key, rule,
+                     count);
+  for (long i = 0; i < count; i++)
+    if (f->type == FORMULAS
+            ? readFormula(r, yamlNode(r, item[i]), f, 7, variables, units, (int)i, &x[i])
+            : yamlNumber(r, yamlNode(r, item[i]), key, f->unit, &x[i]))
+      return 1;
+  return 0;
+}
+
+int yamlName(Reader *r, const yaml_node_t *n, const char *key, const char **name) {
+  if (n->type != YAML_SCALAR_NODE || n->data.scalar.length == 0 ||
+      strlen(yamlText(n)) != n->data.scalar.length)
+    return yamlWrong(r, n->start_mark, "%s must be a name", key);
+  if (bodiesControl(yamlText(n)))
+    return yamlWrong(r, n->start_mark, "%s must not contain control characters, and is \"%.40s\"",
+                     key, yamlText(n));
+  *name = yamlText(n);
+  return 0;
+}
+
+int yamlCoordinate(Reader *r, const yaml_node_t *n, const char *key, CPCoordinate *of) {
+  sunrealtype k = 0;
+  of->k         = 0;
+  if (n->type != YAML_SEQUENCE_NODE) return yamlName(r, n, key, &of->joint);
+  const yaml_node_item_t *item = n->data.sequence.items.start;
+  if (n->data.sequence.items.top - item != 2)
+    return yamlWrong(r, n->start_mark,
+                     "%s must be a joint's name, or [name, number of its coordinate]", key);
+  if (yamlName(r, yamlNode(r, item[0]), key, &of->joint) ||
+      yamlNumber(r, yamlNode(r, item[1]), key, "1", &k))
+    return 1;
+  if (k != floor(k) || k < 0 || k > 9)
+    return yamlWrong(r, yamlNode(r, item[1])->start_mark,
+                     "the coordinate must be 0, 1 or 2, and is %g", (double)k);
+  of->k = (int)k;
+  return 0;
+}
+
+static const char *shapeName(int k) {
+  static const char *const names[NUM_SHAPES] = {"box", "cylinder", "sphere", "wheel"};
+  return k < NUM_SHAPES ? names[k] : NULL;
+}
+static const char *endsName(int k) {
+  static const char *const names[] = {"natural", "clamped", "periodic"};
+  return k <= CP_ENDS_PERIODIC ? names[k] : NULL;
+}
+static const char *onName(int k) {
+  return k == CP_ON_PLANE ? "plane" : k == CP_ON_SPHERE ? "sphere" : NULL;
+}
+
+void yamlListWord(char list[TEXT / 2], const char *word) {
+  const size_t length = strlen(list);
+  snprintf(list + length, TEXT / 2 - length, "%s%s", length ? ", " : "", word);
+}
+
+/* Sets an enumeration, which has the size of an int, to the index of a word among word(0), word(1),
+ * ... Returns 0, or 1 after a message. */
+static int readWord(Reader *r, const yaml_node_t *n, const char *key, const char *what,
+                    const char *(*word)(int), char *at) {
+  const char *name    = NULL;
+  char list[TEXT / 2] = "";
+  if (yamlName(r, n, key, &name)) return 1;
+  for (int k = 0; word(k); k++) {
+    if (!strcmp(word(k), name)) return memcpy(at, &k, sizeof k), 0;
+    yamlListWord(list, word(k));
+  }
+  return yamlWrong(r, n->start_mark, "there is no %s \"%.40s\", but %s", what, name, list);
+}
+
+static int readValue(Reader *r, const yaml_node_t *n, const Field *f, char *at) {
+  static const char *const variables[] = {"t", "x", "v"}, *const lengths[] = {"s", "m", "m/s"},
+                           *const angles[] = {"s", "rad", "rad/s"};
+  const char *name                         = NULL;
+  const int size                           = r->dimension;
+  sunrealtype *x                           = (sunrealtype *)(void *)at;
+  const char *of = size == 2 ? "2 or 3" : "3"; /* number of components of a vector, for messages */
+  switch (f->type) {
+  case NUMBER: return yamlNumber(r, n, f->key, f->unit, x);
+  case FORMULA:
+    return readFormula(r, n, f, strcmp(f->key, "motion") ? 3 : 1, variables,
+                       r->angle ? angles : lengths, 0, x);
+  case FORMULAS:
+  case VECTOR: return yamlNumbers(r, n, f, size, 3, of, x);
+  case DIRECTION:
+    if (yamlNumbers(r, n, f, size, 3, of, x)) return 1;
+    return x[0] != 0 || x[1] != 0 || x[2] != 0
+               ? 0
+               : yamlWrong(r, n->start_mark, "%s must be a direction, and is zero", f->key);
+  case FOUR: return yamlNumbers(r, n, f, 4, 4, "4", x);
+  case TWO: return yamlNumbers(r, n, f, 2, 2, "2", x);
+  case INERTIA:
+    if (size == 2) return yamlNumber(r, n, f->key, f->unit, x + 2);
+    if (n->type == YAML_SEQUENCE_NODE &&
+        n->data.sequence.items.top - n->data.sequence.items.start == 3)
+      return yamlNumbers(r, n, f, 3, 3, "3", x);
+    return yamlNumbers(r, n, f, 6, 6, "3 or 6", x);
+  case NAME: return yamlName(r, n, f->key, (const char **)(void *)at);
+  case COORDINATE: return yamlCoordinate(r, n, f->key, (CPCoordinate *)(void *)at);
+  case COORDINATES:
+    if (n->type != YAML_SEQUENCE_NODE ||
+        n->data.sequence.items.top - n->data.sequence.items.start != 2)
+      return yamlWrong(r, n->start_mark, "%s must be a list of two coordinates", f->key);
+    for (int i = 0; i < 2; i++)
+      if (yamlCoordinate(r, yamlNode(r, n->data.sequence.items.start[i]), f->key,
+                         (CPCoordinate *)(void *)at + i))
+        return 1;
+    return 0;
+  case KIND: return readWord(r, n, f->key, "kind of joint", bodiesKindName, at);
+  case SHAPE: return readWord(r, n, f->key, "kind of shape", shapeName, at);
+  case ENDS: return readWord(r, n, f->key, "kind of ends", endsName, at);
+  case ON: return readWord(r, n, f->key, "surface of contacts in files", onName, at);
+  case TOUCH: return readWord(r, n, f->key, "kind of contact", bodiesTouchName, at);
+  case IN:
+    if (yamlName(r, n, f->key, &name)) return 1;
+    if (strcmp(name, "space") && strcmp(name, "bodies"))
+      return yamlWrong(r, n->start_mark, "%s must be space or bodies, and is %.40s", f->key, name);
+    *(CPIn *)(void *)at = name[0] == 's' ? CP_IN_SPACE : CP_IN_BODIES;
+    return 0;
+  case YES:
+    if (yamlName(r, n, f->key, &name)) return 1;
+    if (strcmp(name, "true") && strcmp(name, "false"))
+      return yamlWrong(r, n->start_mark, "%s must be true or false, and is %.40s", f->key, name);
+    *(int *)(void *)at = name[0] == 't';
+    return 0;
+  case COPY:
+    if (yamlName(r, n, f->key, &name)) return 1;
+    if (strlen(name) >= RUN_TEXT)
+      return yamlWrong(r, n->start_mark, "%s must have fewer than %d characters", f->key, RUN_TEXT);
+    memcpy(at, name, strlen(name) + 1);
+    return 0;
+  }
+  return 0;
+}
+
+static int unknownKey(Reader *r, const yaml_node_t *key, const char *what, const Field *fields,
+                      const char *const *sections) {
+  char list[TEXT / 2] = "";
+  while (fields->key) yamlListWord(list, (fields++)->key);
+  while (sections && *sections) yamlListWord(list, *sections++);
+  return yamlWrong(r, key->start_mark, "%s has no key \"%.40s\"; it may have %s", what,
+                   yamlText(key), list);
+}
+
+int yamlMapping(Reader *r, const yaml_node_t *n, const char *what, const Field *fields,
+                const char *const *sections, void *structure) {
+  unsigned seen = 0, left = 0;
+  if (n->type != YAML_MAPPING_NODE)
+    return yamlWrong(r, n->start_mark, "%s must be a mapping, key: value", what);
+  for (const yaml_node_pair_t *p = n->data.mapping.pairs.start; p < n->data.mapping.pairs.top; p++) {
+    const yaml_node_t *key = yamlNode(r, p->key);
+    const char *name       = NULL;
+    unsigned *of           = &seen;
+    int i                  = 0;
+    if (yamlName(r, key, "a key", &name)) return 1;
+    while (fields[i].key && strcmp(fields[i].key, name)) i++;
+    if (!fields[i].key) {
+      for (i = 0, of = &left; sections && sections[i] && strcmp(sections[i], name);) i++;
+      if (!sections || !sections[i]) return unknownKey(r, key, what, fields, sections);
+    }
+    if (*of & (1u << i)) return yamlWrong(r, key->start_mark, "%s is given twice", name);
+    *of |= 1u << i;
+    if (of == &seen &&
+        readValue(r, yamlNode(r, p->value), &fields[i], (char *)structure + fields[i].offset))
+      return 1;
+  }
+  for (int i = 0; fields[i].key; i++)
+    if (fields[i].required && !(seen & (1u << i)))
+      return yamlWrong(r, n->start_mark, "%s needs %s", what, fields[i].key);
+  return 0;
+}
