@@ -12,6 +12,10 @@ typedef struct {
   int ratio; /* index of a parameter that multiplies coef, or NONE */
   int pair;
   Measure m;
+  /* In joint coordinates: the velocity of the tree to whose coordinate x it is tied, or NONE, and its sign: the measure is
+   * sign x, where x counts turns. */
+  int velocity;
+  sunrealtype sign;
 } Term;
 
 /* The equation sum of terms - offset - motion(t) = 0. POINT has 3 rows, with the sign
@@ -20,7 +24,10 @@ typedef struct {
   Term term[2];
   int nterms, offset, drive; /* index of a parameter, index of a drive, or NONE */
   int wraps;                 /* angles in space, or driven: the sum counts modulo whole turns */
-  int first;                 /* the row of p, or of v */
+  /* A limit: 1 if the sum must not be less than the parameter `offset`, -1 if minus the sum must not be more. The parameter
+   * `other` is the limit on the other side, or NONE. */
+  int limit, other;
+  int first;  /* the row of p, or of v */
   int aligns; /* number of rows that align the axes of its joint, of which it is one, or 0 */
 } Row;
 
@@ -35,6 +42,7 @@ typedef struct {
   /* first, nrows: rows of bodies->row. Couplers and drives have kind NONE. */
   int name, kind, pair, first, nrows, first_roll, nrolls;
   int first_coordinate; /* among those of all joints */
+  int contact;          /* the contact that has its rows, or NONE */
   int moved;            /* the side whose frame the assembly may move (redundant.c) */
 } Joint;
 
@@ -63,9 +71,9 @@ typedef struct {
 } PointForce;
 
 typedef struct {
-  /* radius: index of a parameter; param: mu, mu_static and restitution of the law, which has the values of
-   * parameters when it is described */
-  int joint, radius, param;
+  /* Indices of parameters, or NONE: radius; those of the law, which has their values when it is described: mu and, after it,
+   * mu_static; restitution */
+  int joint, radius, friction, restitution;
   CPContactOn on;
   CPContactLaw law;
 } Contact;
@@ -215,6 +223,18 @@ static inline void bodiesTermJet(const Mechanism *b, const Term *term, Order ord
 typedef struct {
   sunrealtype g, rest, rate, acc;
 } DriveAt;
+/* The factor of a term's measure */
+static inline sunrealtype bodiesWeight(const Mechanism *b, const Term *term) {
+  return term->ratio == NONE ? term->coef : term->coef * b->param[term->ratio];
+}
+/* Is a row a sum of coordinates of the tree? */
+static inline int bodiesIsBare(const Mechanism *b, const Row *row) {
+  int bare = b->tree != NULL;
+  for (int k = 0; k < row->nterms && bare; k++) bare = row->term[k].velocity != NONE;
+  return bare;
+}
+/* The change of the sum of a row by whole turns of its angles that the state does not count, or 0 */
+sunrealtype bodiesPeriod(const Mechanism *b, const Row *row);
 /* Returns what the user's function returned. */
 int bodiesDrive(const Mechanism *b, int drive, sunrealtype t, DriveAt *at);
 /* x - free of a spring. An angle in space goes the shorter way round, since whole turns are
@@ -266,8 +286,12 @@ int bodiesAt(CPMech mech, N_Vector y, const char *function, Mechanism **m);
 int bodiesCheckIndex(CPLog *log, const Mechanism *m, CPThing thing, int i, const char *function);
 /* mask [nv]: out, 1 for the rows of joints, couplers and drives, 0 for those of contacts. */
 void bodiesWithoutContacts(const Mechanism *b, int *mask);
-/* What owns the rows of joint i: "joint", "coupler", "drive" or "contact". */
+/* What owns the rows of joint i: "joint", "coupler", "drive", "contact" or "limit". */
 const char *bodiesNoun(const Mechanism *b, int i);
+/* Is it a coupler or a drive? */
+static inline int bodiesIsCoupling(const Mechanism *b, int i) {
+  return b->joint[i].kind == NONE && b->joint[i].contact == NONE;
+}
 /* What row i of A is called in messages, a CPMechRowNameFn. */
 void bodiesRowName(CPMechName what, sunindextype i, sunrealtype t, char *name, size_t length,
                    void *mechanism);

@@ -70,12 +70,20 @@ static int checkContact(CPBodies b, const CPBodyContact *c) {
   return CP_SUCCESS;
 }
 
+void bodiesForget(CPBodies b, const Mechanism *before) {
+  Mechanism *m = &b->m;
+  for (int i = 0; i < m->capacity; i++)
+    if (m->entry[i].kind > 0 && m->entry[i].name >= before->ntext) m->entry[i].kind = -1;
+  m->ntext = before->ntext, m->njoints = before->njoints, m->nrows = before->nrows;
+  m->nrolls = before->nrolls, m->npairs = before->npairs, m->nparams = before->nparams;
+  m->ncontacts = before->ncontacts;
+}
+
 int bodiesAddContact(CPBodies b, const CPBodyContact *contact) {
   int flag = checkContact(b, contact);
   if (flag) return flag;
   const int n            = touches[contact->touch].count[b->m.space.dimension == 3];
   const Mechanism before = b->m;
-  const int ntext        = b->m.ntext;
   char name[128]; /* Names longer than 100 characters are refused, so this is long enough. */
   CPJoint rows = {.head   = CP_NEW_JOINT(contact->head.name),
                   .kind   = touches[contact->touch].kind,
@@ -103,19 +111,14 @@ int bodiesAddContact(CPBodies b, const CPBodyContact *contact) {
     flag             = ROOM(b->m.contact, b->m.ncontacts, 1) ? bodiesNoMemory(b, rows.head.name)
                                                              : bodiesAddRows(b, &rows, 5, contact);
     if (flag < 0) break;
-    const int text               = b->m.joint[flag].name;
-    b->m.contact[b->m.ncontacts] = (Contact){flag, radius, b->m.nparams, contact->on, contact->law};
-    bodiesTakeParam(b, text, "friction", contact->law.mu);
+    const int text = b->m.joint[flag].name;
+    Contact *new   = &b->m.contact[b->m.ncontacts];
+    *new = (Contact){.joint = flag, .radius = radius, .on = contact->on, .law = contact->law};
+    new->friction = bodiesTakeParam(b, text, "friction", contact->law.mu);
     bodiesTakeParam(b, text, "sticking", contact->law.mu_static);
-    bodiesTakeParam(b, text, "restitution", contact->law.restitution);
-    b->m.ncontacts++;
+    new->restitution         = bodiesTakeParam(b, text, "restitution", contact->law.restitution);
+    b->m.joint[flag].contact = b->m.ncontacts++;
   }
-  if (flag >= 0) return before.ncontacts;
-  /* Frees the names of the parts before the one that failed. */
-  for (int i = 0; i < b->m.capacity; i++)
-    if (b->m.entry[i].kind > 0 && b->m.entry[i].name >= ntext) b->m.entry[i].kind = -1;
-  b->m.ntext = ntext, b->m.njoints = before.njoints, b->m.nrows = before.nrows;
-  b->m.nrolls = before.nrolls, b->m.npairs = before.npairs, b->m.nparams = before.nparams;
-  b->m.ncontacts = before.ncontacts;
-  return flag;
+  if (flag < 0) bodiesForget(b, &before);
+  return flag < 0 ? flag : before.ncontacts;
 }

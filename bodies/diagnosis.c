@@ -114,10 +114,10 @@ int bodiesFindConflict(Assembly *a, char *text) {
   int bad            = NONE, flag;
   text[0]            = '\0';
   for (int i = 0; i < b->njoints; i++)
-    if (b->joint[i].kind == NONE) bodiesSwitch(a, i, i + 1, 0);
+    if (bodiesIsCoupling(b, i)) bodiesSwitch(a, i, i + 1, 0);
   if ((flag = agrees(a)) <= 0) return flag;
   for (int i = 0; i < b->njoints && bad == NONE; i++) {
-    if (b->joint[i].kind != NONE) continue;
+    if (!bodiesIsCoupling(b, i)) continue;
     bodiesSwitch(a, i, i + 1, 1);
     if ((flag = agrees(a)) < 0) return flag;
     if (flag == 0) bad = i;
@@ -126,7 +126,7 @@ int bodiesFindConflict(Assembly *a, char *text) {
   const char *noun = bodiesNoun(b, bad), *name = b->text + b->joint[bad].name;
   /* Which of those before it? */
   for (int i = 0; i < bad; i++)
-    if (b->joint[i].kind == NONE) bodiesSwitch(a, i, i + 1, 0);
+    if (bodiesIsCoupling(b, i)) bodiesSwitch(a, i, i + 1, 0);
   if ((flag = agrees(a)) < 0) return flag;
   if (flag == 0) {
     snprintf(text, TEXT, "%s \"%s\" contradicts the joints, which fit together without it: %.200s",
@@ -136,7 +136,7 @@ int bodiesFindConflict(Assembly *a, char *text) {
   snprintf(text, TEXT, "%s \"%s\" contradicts", noun, name);
   int listed = 0;
   for (int i = 0; i < bad; i++) {
-    if (b->joint[i].kind != NONE) continue;
+    if (!bodiesIsCoupling(b, i)) continue;
     bodiesSwitch(a, i, i + 1, 1);
     if ((flag = agrees(a)) < 0) return flag;
     if (flag == 0) {

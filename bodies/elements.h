@@ -65,7 +65,7 @@ int bodiesMakePair(CPBodies b, const char *name, CPIn in, int in_plane, const CP
 /* |P_b - P_a| at the placement */
 sunrealtype bodiesDistance(const Mechanism *b, const Pair *pair);
 
-/* ---- joints.c, contacts.c, forces.c ---- */
+/* ---- joints.c, contacts.c, limits.c, forces.c ---- */
 
 /* Returns the name of a kind of joints, or NULL if there is no such kind. */
 const char *bodiesKindName(int kind);
@@ -77,9 +77,15 @@ int bodiesAddRows(CPBodies b, const CPJoint *joint, int params, const CPBodyCont
 /* term: out, the term of a coordinate given by name. Returns the joint's index, or an error code
  * that has been reported. */
 int bodiesNamedCoordinate(CPBodies b, const char *name, CPCoordinate of, Term *term);
+/* Adds a row of coordinates as a joint of its own, for which there is room: of positions, or of velocities only. */
+void bodiesTakeRow(CPBodies b, int text, const Row *row, int is_roll);
+int bodiesAddLimit(CPBodies b, const CPLimit *limit);
 int bodiesAddCoupler(CPBodies b, const CPCoupler *coupler);
 int bodiesAddDrive(CPBodies b, const CPDrive *drive);
 int bodiesAddContact(CPBodies b, const CPBodyContact *contact);
+/* Removes the rows of contacts that have been added since `before`, with their names and parameters: those of the parts before the
+ * one that failed. */
+void bodiesForget(CPBodies b, const Mechanism *before);
 int bodiesAddSpring(CPBodies b, const CPSpring *spring);
 int bodiesAddBushing(CPBodies b, const CPBushing *bushing);
 int bodiesAddForce(CPBodies b, const CPForce *force);

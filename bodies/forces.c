@@ -12,7 +12,7 @@ int bodiesAddSpring(CPBodies b, const CPSpring *spring) {
   if ((flag = bodiesCheckFinite(b, name, "force", &spring->force, 1))) return flag;
   if ((flag = bodiesCheckSign(b, name, "inertance", spring->inertance, 0))) return flag;
   Pair pair         = {0};
-  Term term         = {1, NONE, b->m.npairs, {LENGTH, 0, 0, 0}};
+  Term term         = {.coef = 1, .ratio = NONE, .pair = b->m.npairs, .m = {LENGTH, 0, 0, 0}};
   sunrealtype x     = spring->free;
   const int between = !spring->of.joint;
   if (between) {
@@ -77,8 +77,12 @@ int bodiesAddBushing(CPBodies b, const CPBushing *bushing) {
     const sunrealtype stiffness = k < 3 ? bushing->stiffness[k] : bushing->turn_stiffness[k - 3],
                       damping   = k < 3 ? bushing->damping[k] : bushing->turn_damping[k - 3];
     const Measure m             = planar && k == 5 ? (Measure)ANGLE_ : measures[k];
-    b->m.law[b->m.nlaws++] =
-        (Law){SPRING, {1, NONE, b->m.npairs, m}, b->m.nparams, NONE, NONE, NONE, NULL, NULL};
+    b->m.law[b->m.nlaws++]      = (Law){.kind  = SPRING,
+                                        .term  = {.coef = 1, .ratio = NONE, .pair = b->m.npairs, .m = m},
+                                        .param = b->m.nparams,
+                                        .force = NONE,
+                                        .joint = NONE,
+                                        .inertance = NONE};
     bodiesTakeParam(b, text, fields[k][0], stiffness);
     bodiesTakeParam(b, text, fields[k][1], damping);
     bodiesTakeParam(b, text, fields[k][2], 0);
@@ -86,7 +90,12 @@ int bodiesAddBushing(CPBodies b, const CPBushing *bushing) {
   const int drag = bushing->drag != 0 ? bodiesTakeParam(b, text, "drag", bushing->drag) : NONE;
   for (int k = 0; k < 3 && drag != NONE; k++)
     b->m.law[b->m.nlaws++] =
-        (Law){DRAG, {1, NONE, b->m.npairs, {SPIN, 0, k, 0}}, drag, NONE, NONE, NONE, NULL, NULL};
+        (Law){.kind      = DRAG,
+              .term      = {.coef = 1, .ratio = NONE, .pair = b->m.npairs, .m = {SPIN, 0, k, 0}},
+              .param     = drag,
+              .force     = NONE,
+              .joint     = NONE,
+              .inertance = NONE};
   b->m.npairs++;
   return NONE;
 }

@@ -137,21 +137,21 @@ static int aligns(const Measure *m) { return m->kind == DOT && m->i != m->j; }
 /* Row r of a joint, or of a contact on a surface of this kind. param: its length, or NONE */
 static Row makeRow(const Kind *kind, CPJointKind k, CPContactOn on, int r, int pair, int param) {
   Row row     = {.nterms = 1, .offset = r == 0 ? param : NONE, .drive = NONE};
-  row.term[0] = (Term){1, NONE, pair, kind->row[r]};
+  row.term[0] = (Term){.coef = 1, .ratio = NONE, .pair = pair, .m = kind->row[r]};
   for (int i = 0; i < kind->nforced && aligns(&kind->row[r]); i++)
     row.aligns += aligns(&kind->row[i]);
   /* No slip along the axis j of the measure: the velocity of the centre, plus the part due to
    * rotation. */
   if (r >= kind->nforced) {
-    row.nterms    = 2;
-    row.offset    = NONE;
-    row.term[1]   = (Term){r == 1 ? -1 : 1, param, pair, kind->row[r]};
+    row.nterms  = 2;
+    row.offset  = NONE;
+    row.term[1] = (Term){.coef = r == 1 ? -1 : 1, .ratio = param, .pair = pair, .m = kind->row[r]};
     row.term[0].m = (Measure){ALONG, 0, kind->row[r].j, 0};
   }
   if (k == CP_JOINT_ROLLING_DISC && r == 0) { /* Height of the centre: z_a . d - radius sin = 0. */
     row.nterms  = 2;
     row.offset  = NONE;
-    row.term[1] = (Term){-1, param, pair, {SINE, 0, Z, Z}};
+    row.term[1] = (Term){.coef = -1, .ratio = param, .pair = pair, .m = {SINE, 0, Z, Z}};
   } else if (k == CP_JOINT_ROLLING_DISC) {
     row.term[0].m    = (Measure){ALONG, 0, kind->row[r].i, 0};
     row.term[1].coef = 1;
@@ -221,6 +221,7 @@ int bodiesAddRows(CPBodies b, const CPJoint *joint, int params, const CPBodyCont
                                    b->m.nrolls,
                                    kind->nrows - kind->nforced,
                                    b->m.ncoordinates,
+                                   NONE,
                                    0};
   b->m.ncoordinates += kind->ncoordinates;
   for (int r = 0; r < kind->nrows; r++) {
@@ -252,11 +253,18 @@ int bodiesNamedCoordinate(CPBodies b, const char *name, CPCoordinate of, Term *t
   return j;
 }
 
-/* Adds a row of one or two coordinates as a joint of its own, for couplers and drives. */
-static void takeRow(CPBodies b, int text, const Row *row) {
-  b->m.joint[b->m.njoints++] =
-      (Joint){text, NONE, row->term[0].pair, b->m.nrows, 1, b->m.nrolls, 0, b->m.ncoordinates, 0};
-  b->m.row[b->m.nrows++] = *row;
+void bodiesTakeRow(CPBodies b, int text, const Row *row, int is_roll) {
+  b->m.joint[b->m.njoints++] = (Joint){.name             = text,
+                                       .kind             = NONE,
+                                       .pair             = row->term[0].pair,
+                                       .first            = b->m.nrows,
+                                       .nrows            = !is_roll,
+                                       .first_roll       = b->m.nrolls,
+                                       .nrolls           = is_roll,
+                                       .first_coordinate = b->m.ncoordinates,
+                                       .contact          = NONE};
+  if (is_roll) b->m.roll[b->m.nrolls++] = *row;
+  else b->m.row[b->m.nrows++] = *row;
 }
 
 int bodiesAddCoupler(CPBodies b, const CPCoupler *coupler) {
@@ -290,7 +298,7 @@ int bodiesAddCoupler(CPBodies b, const CPCoupler *coupler) {
   row.offset = bodiesTakeParam(b, text, "offset", coupler->offset);
   for (int k = 0; k < 2; k++)
     row.term[k].ratio = bodiesTakeParam(b, text, fields[k], coupler->ratio[k]);
-  takeRow(b, text, &row);
+  bodiesTakeRow(b, text, &row, 0);
   return i;
 }
 
@@ -311,6 +319,6 @@ int bodiesAddDrive(CPBodies b, const CPDrive *drive) {
   const int text = bodiesTakeName(b, name, NAME_JOINT, b->m.njoints), i = b->m.njoints;
   b->m.drive[b->m.ndrives++] = (Drive){drive->g, drive->data, b->m.nparams};
   for (int k = 0; k < 4; k++) bodiesTakeParam(b, text, fields[k], values[k]);
-  takeRow(b, text, &row);
+  bodiesTakeRow(b, text, &row, 0);
   return i;
 }

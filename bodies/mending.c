@@ -17,12 +17,6 @@ void bodiesSwitch(Assembly *a, int first, int end, int value) {
     }
 }
 
-static int isContact(const Mechanism *b, int joint) {
-  for (int k = 0; k < b->ncontacts; k++)
-    if (b->contact[k].joint == joint) return 1;
-  return 0;
-}
-
 void bodiesMoveAlong(const Assembly *a, N_Vector q, const sunrealtype *w, sunrealtype h, N_Vector x) {
   const Mechanism *b = a->b;
   const Space *s     = &b->space;
@@ -423,17 +417,17 @@ int bodiesFitRows(Assembly *a) {
     /* The joints before `first` close; so do those before `low`; those before `high` do not. */
     int low = first, high = b->njoints + 1;
     for (int i = 0; i < b->njoints; i++)
-      if (!isContact(b, i)) bodiesSwitch(a, i, i + 1, i < first);
+      if (b->joint[i].contact == NONE) bodiesSwitch(a, i, i + 1, i < first);
     for (int end = b->njoints; high - low > 1; end = low + (high - low) / 2) {
       for (int i = first; i < b->njoints; i++)
-        if (!isContact(b, i)) bodiesSwitch(a, i, i + 1, i < end);
+        if (b->joint[i].contact == NONE) bodiesSwitch(a, i, i + 1, i < end);
       if ((closed = closesNearby(a, open)) < 0) return closed;
       if (closed > 0) low = end;
       else high = end;
       if (end == b->njoints && closed > 0) return 1;
     }
     for (int i = first; i < b->njoints; i++)
-      if (!isContact(b, i)) bodiesSwitch(a, i, i + 1, i < low);
+      if (b->joint[i].contact == NONE) bodiesSwitch(a, i, i + 1, i < low);
     /* joint `low`, row by row */
     const Joint *joint = &b->joint[low];
     for (int r = joint->first; r < joint->first + joint->nrows; r++) {

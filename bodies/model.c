@@ -71,10 +71,6 @@ static Mask maskOf(const Mechanism *b, const Term *term) {
   return bodiesMask(&b->space, &b->pair[term->pair], &term->m);
 }
 
-static sunrealtype weight(const Mechanism *b, const Term *term) {
-  return term->ratio == NONE ? term->coef : term->coef * b->param[term->ratio];
-}
-
 /* -------------------------------------------------------------------------------- masses -- */
 
 static sunrealtype inertia(const Mechanism *b, const Body *body, int i, int j) {
@@ -85,7 +81,7 @@ static sunrealtype inertia(const Mechanism *b, const Body *body, int i, int j) {
 
 /* Does a law act on one velocity of the tree alone? */
 static int isOnVelocity(const Mechanism *b, int law) {
-  return b->tree && b->tree->law_of[law] != NONE;
+  return b->tree && b->law[law].term.velocity != NONE;
 }
 
 void bodiesFillM(Mechanism *b, Writer *w) {
@@ -177,7 +173,7 @@ static sunrealtype perTurn(const Mechanism *b, const Row *row) {
   static const sunrealtype rounding = SUN_RCONST(1e-9), least = SUN_RCONST(1e-6);
   sunrealtype common = 0, largest = 0;
   for (int k = 0; k < row->nterms && row->wraps; k++) {
-    sunrealtype x = row->term[k].m.kind == ANGLE ? fabs(weight(b, &row->term[k])) : 0;
+    sunrealtype x = row->term[k].m.kind == ANGLE ? fabs(bodiesWeight(b, &row->term[k])) : 0;
     largest       = fmax(largest, x);
     while (common > 0 && x > 0) { /* Euclid's algorithm */
       const sunrealtype rest = fmod(x, common);
@@ -187,6 +183,10 @@ static sunrealtype perTurn(const Mechanism *b, const Row *row) {
     common = fmax(common, x);
   }
   return common > least * largest ? common : 0;
+}
+
+sunrealtype bodiesPeriod(const Mechanism *b, const Row *row) {
+  return row->wraps && !bodiesIsBare(b, row) ? 8 * atan(SUN_RCONST(1.0)) * perTurn(b, row) : 0;
 }
 
 /* Of a row that aligns axes: the component of the rotation vector that has its derivative where the
@@ -202,8 +202,15 @@ static sunrealtype tiltOf(const Mechanism *b, const Row *row, sunrealtype *D) {
   return sign * r[k];
 }
 
+/* The gap of a limit from the sum of its coordinates, with its sign; whole turns that are unknown make it the one nearest to 0. */
+static sunrealtype gapOf(const Mechanism *b, const Row *row, sunrealtype sum) {
+  const sunrealtype gap = sum - row->limit * b->param[row->offset], period = bodiesPeriod(b, row);
+  return period > 0 ? remainder(gap, period) : gap;
+}
+
 /* Evaluates the rows of p, v or b (level 0, 1, 2). Returns what a drive's function returned. */
-static int fillRow(const Mechanism *b, const Row *row, sunrealtype t, int level, sunrealtype *out) {
+static int fillRow(const Mechanism *b, const Row *row, sunrealtype t, const sunrealtype *q,
+                   const sunrealtype *u, int level, sunrealtype *out) {
   if (row->term[0].m.kind == POINT) {
     Moving d;
     spanOf(b, row->term[0].pair, VALUES, &d);
@@ -221,18 +228,24 @@ static int fillRow(const Mechanism *b, const Row *row, sunrealtype t, int level,
   }
   const int moves = row->drive != NONE && (level == 0 || b->assembling == AS_IN_MOTION);
   int flag        = moves ? bodiesDrive(b, row->drive, t, &drive) : 0;
+  const int bare  = bodiesIsBare(b, row);
   for (int k = 0; k < row->nterms; k++) {
     const Term *term = &row->term[k];
-    Jet jet;
-    bodiesTermJet(b, term, VALUES, &jet);
-    sum += weight(b, term) * (level == 0 ? jet.s : level == 1 ? jet.rate : -jet.acc);
+    Jet jet          = {0};
+    if (bare) {
+      const int i = term->velocity;
+      jet.s       = term->sign * q[b->tree->node[b->tree->node_of_velocity[i]].q];
+      jet.rate    = u ? term->sign * u[i] : 0;
+    } else bodiesTermJet(b, term, VALUES, &jet);
+    sum += bodiesWeight(b, term) * (level == 0 ? jet.s : level == 1 ? jet.rate : -jet.acc);
     /* A disc that lies flat has no lowest point, and a surface may end: this is recoverable, since
      * a smaller step may avoid it. */
     if (term->m.kind >= SINE && !flag)
       flag = !(isfinite(jet.s) && isfinite(jet.rate) && isfinite(jet.acc));
   }
   sum += level == 2 ? drive.acc : level == 1 ? -drive.rate : 0;
-  if (level == 0) {
+  if (level == 0 && row->limit) sum = gapOf(b, row, sum);
+  else if (level == 0) {
     const sunrealtype turn = 8 * atan(SUN_RCONST(1.0)), unit = row->wraps ? perTurn(b, row) : 0,
                       to = drive.g + (row->offset != NONE ? b->param[row->offset] : 0);
     /* Both sides are taken to the circle before they meet: of many turns, the difference would keep
@@ -248,10 +261,10 @@ static int fillRow(const Mechanism *b, const Row *row, sunrealtype t, int level,
 static int fillRows(Mechanism *b, sunrealtype t, const sunrealtype *q, const sunrealtype *u,
                     int level, sunrealtype *out) {
   int flag = 0;
-  bodiesPoses(b, q, u, NULL);
-  for (int i = 0; i < b->nrows && !flag; i++) flag = fillRow(b, &b->row[i], t, level, out);
+  if (!b->tree || !b->tree->bare) bodiesPoses(b, q, u, NULL);
+  for (int i = 0; i < b->nrows && !flag; i++) flag = fillRow(b, &b->row[i], t, q, u, level, out);
   for (int i = 0; i < b->nrolls && !flag && level > 0; i++)
-    flag = fillRow(b, &b->roll[i], t, level, out);
+    flag = fillRow(b, &b->roll[i], t, q, u, level, out);
   return flag;
 }
 
@@ -293,7 +306,7 @@ static void fillARow(const Mechanism *b, const Row *row, Writer *w) {
       *next(w, row->first, bodiesColumnOf(s, pair, j), 1) +=
           (j < 6 ? -1 : 1) * dot3(D, bodiesPose(b, pair->side[j / 6].body)->axis[j % 3]);
     } else {
-      const sunrealtype c = weight(b, term);
+      const sunrealtype c = bodiesWeight(b, term);
       Jet jet;
       bodiesTermJet(b, term, GRADIENT, &jet);
       EACH_DIRECTION(s, mask.g, j)
@@ -322,7 +335,7 @@ Mask bodiesGradient(const Mechanism *b, const Row *row, int k, int i, sunrealtyp
   }
   Jet jet;
   bodiesTermJet(b, term, GRADIENT, &jet);
-  EACH_DIRECTION(&b->space, mask.g, j) g[j] = weight(b, term) * jet.g[j];
+  EACH_DIRECTION(&b->space, mask.g, j) g[j] = bodiesWeight(b, term) * jet.g[j];
   return mask;
 }
 
@@ -352,7 +365,7 @@ static void fillBRow(const Mechanism *b, const Row *row, Writer *Bq, Writer *Bu)
         for (int i = 0; i < s->dimension; i++) q[i] += D[i], u[i] += U[i];
       }
     } else if (mask.H) {
-      const sunrealtype c = weight(b, term);
+      const sunrealtype c = bodiesWeight(b, term);
       Jet jet;
       bodiesTermJet(b, term, ACCELERATION, &jet);
       EACH_DIRECTION(s, mask.g, j) {
@@ -397,7 +410,7 @@ sunrealtype bodiesReactionSize(const Mechanism *b, int joint, const sunrealtype 
 
 sunrealtype bodiesStretch(const Mechanism *b, const Law *law, sunrealtype x) {
   const sunrealtype s = x - b->param[law->param + 2];
-  const int counts    = b->tree && b->tree->law_of[law - b->law] != NONE;
+  const int counts    = isOnVelocity(b, (int)(law - b->law));
   return law->term.m.kind == ANGLE && b->space.dimension == 3 && !counts
              ? remainder(s, 8 * atan(SUN_RCONST(1.0)))
              : s;
@@ -562,7 +575,7 @@ static void fillKRow(const Mechanism *b, const Row *row, const sunrealtype *lamb
       for (int i = 0; i < s->dimension; i++) force[i] = lambda[row->first + i];
       spanOf(b, term->pair, HESSIAN, &d);
     } else if (mask.H) {
-      c = weight(b, term) * lambda[row->first];
+      c = bodiesWeight(b, term) * lambda[row->first];
       bodiesTermJet(b, term, HESSIAN, &jet);
     }
     EACH_DIRECTION(s, mask.g, j)

@@ -65,7 +65,7 @@ static int addOnVelocities(const Mechanism *b, sunrealtype t, const sunrealtype 
   if (armature) memset(armature, 0, (size_t)tree->nu * sizeof *armature);
   for (int i = 0; i < b->nlaws && !flag; i++) {
     const Law *law = &b->law[i];
-    const int k    = tree->law_of[i];
+    const int k    = law->term.velocity;
     sunrealtype T[3];
     if (k == NONE || law->kind == FRICTION) continue;
     if (armature && law->inertance != NONE) armature[k] += b->param[law->inertance];
@@ -160,7 +160,7 @@ static int slopes(const Mechanism *b, sunrealtype t, const sunrealtype *q, const
   for (int l = 0; l < 2; l++) memset(tree->slope[l], 0, (size_t)tree->nu * sizeof **tree->slope);
   for (int i = 0; i < b->nlaws && !flag; i++) {
     const Law *law = &b->law[i];
-    const int k    = tree->law_of[i];
+    const int k    = law->term.velocity;
     sunrealtype T[3];
     if (k == NONE || law->kind == FRICTION) continue;
     flag = bodiesLaw(b, law, t, q[tree->node[tree->node_of_velocity[k]].q], u[k], 0, T);
@@ -257,7 +257,11 @@ static void multiply(const Mechanism *b, int plan, int low, int high, sunrealtyp
 static void fillRow(const Mechanism *b, const Row *row, Writer *w) {
   const Tree *tree = b->tree;
   const int count  = row->term[0].m.kind == POINT ? b->space.dimension : 1;
-  for (int i = 0; i < count; i++)
+  const int bare   = bodiesIsBare(b, row);
+  for (int k = 0; k < row->nterms && bare; k++)
+    *next(w, row->first, row->term[k].velocity, 1) +=
+        bodiesWeight(b, &row->term[k]) * row->term[k].sign;
+  for (int i = 0; i < count && !bare; i++)
     for (int k = 0; k < row->nterms; k++) {
       const Pair *pair = &b->pair[row->term[k].pair];
       const int common = commonOf(tree, pair, row->term[k].m.kind);
@@ -283,7 +287,7 @@ static int constraintMatrix(sunrealtype t, const sunrealtype *q, SUNMatrix A, vo
   Mechanism *b = bodies;
   Writer w     = {.place = b->tree->rows.place};
   w.data       = SUNMatGetID(A) == SUNMATRIX_SPARSE ? SM_DATA_S(A) : SM_DATA_D(A);
-  bodiesPoses(b, q, NULL, NULL);
+  if (!b->tree->bare) bodiesPoses(b, q, NULL, NULL);
   fillRows(b, &w);
   return 0;
 }

@@ -157,7 +157,7 @@ int bodiesPowers(Mechanism *b, sunrealtype t, const sunrealtype *q, const sunrea
   for (int i = 0; i < b->nlaws && !flag; i++) {
     const Law *law       = &b->law[i];
     const sunrealtype *p = b->param + law->param;
-    const int velocity   = tree ? tree->law_of[i] : NONE;
+    const int velocity   = tree ? law->term.velocity : NONE;
     Jet jet;
     sunrealtype T[3], x, rate;
     if (velocity != NONE) { /* which counts turns */
@@ -237,9 +237,13 @@ static int contactFrame(CPMech mech, Mechanism *b, int i, sunrealtype *frame, co
   const Contact *contact   = &b->contact[i];
   const Joint *joint       = &b->joint[contact->joint];
   const Pair *pair         = &b->pair[joint->pair];
-  const sunrealtype radius = b->param[contact->radius];
+  const sunrealtype radius = contact->radius == NONE ? 0 : b->param[contact->radius];
   sunrealtype own[3][3] = {{0, 0, 1}, {1, 0, 0}, {0, 1, 0}}, *n = frame + 3, point[3];
   const Pose *pose[2] = {bodiesPose(b, pair->side[0].body), bodiesPose(b, pair->side[1].body)};
+  if (contact->on == CP_ON_STOP) { /* which acts on no surface */
+    pointOf(b, &pair->side[1], frame);
+    return CP_SUCCESS;
+  }
   if (b->row[joint->first].term[0].m.kind == LEVEL &&
       bodiesLevel(b->param, pair, pose[0], pose[1], own[0], own + 1))
     return cpReport(CP_OBJECT(mech), CP_REPTD_USERFUNC_ERR, function,

@@ -7,8 +7,8 @@
 void bodiesWithoutContacts(const Mechanism *b, int *mask) {
   for (int i = 0; i < b->nv; i++) mask[i] = 1;
   for (int i = 0; i < b->ncontacts; i++) {
-    const Joint *joint               = &b->joint[b->contact[i].joint];
-    mask[b->row[joint->first].first] = 0;
+    const Joint *joint = &b->joint[b->contact[i].joint];
+    for (int k = 0; k < joint->nrows; k++) mask[b->row[joint->first + k].first] = 0;
     for (int k = 0; k < joint->nrolls; k++) mask[b->roll[joint->first_roll + k].first] = 0;
   }
 }
@@ -17,9 +17,8 @@ void bodiesWithoutContacts(const Mechanism *b, int *mask) {
 
 const char *bodiesNoun(const Mechanism *b, int i) {
   const Joint *joint = &b->joint[i];
+  if (joint->contact != NONE) return joint->kind == NONE ? "limit" : "contact";
   if (joint->kind == NONE) return b->row[joint->first].drive == NONE ? "coupler" : "drive";
-  for (int k = 0; k < b->ncontacts; k++)
-    if (b->contact[k].joint == i) return "contact";
   return "joint";
 }
 

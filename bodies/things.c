@@ -149,11 +149,6 @@ int bodiesFindCoordinate(const Mechanism *b, const char *name, size_t length) {
              : b->joint[joint].first_coordinate + k;
 }
 
-static int compareContacts(const void *joint, const void *contact) {
-  const int a = *(const int *)joint, b = ((const Contact *)contact)->joint;
-  return (a > b) - (a < b);
-}
-
 static int compareInts(const void *a, const void *b) {
   const int p = *(const int *)a, q = *(const int *)b;
   return (p > q) - (p < q);
@@ -171,12 +166,8 @@ int CPBodiesFind(CPBodies b, CPThing thing, const char *name, int *i) {
   case CP_SHAPE: found = bodiesFind(&b->m, NAME_SHAPE, name, length); break;
   case CP_COORDINATE: found = bodiesFindCoordinate(&b->m, name, length); break;
   case CP_CONTACT: {
-    const int joint   = bodiesFind(&b->m, NAME_JOINT, name, length);
-    const Contact *at = joint < 0 || b->m.ncontacts == 0
-                            ? NULL
-                            : bsearch(&joint, b->m.contact, (size_t)b->m.ncontacts,
-                                      sizeof *b->m.contact, compareContacts);
-    if (at) found = (int)(at - b->m.contact);
+    const int joint = bodiesFind(&b->m, NAME_JOINT, name, length);
+    if (joint >= 0) found = b->m.joint[joint].contact;
     break;
   }
   case CP_SPRING: {
@@ -247,6 +238,14 @@ static void describeJoint(const struct CPBodies_ *b, int i, CPDescription *d) {
   if (joint->nrolls > 0) d->first_rate = b->m.roll[joint->first_roll].first;
 }
 
+/* The turns of a limit that is not known up to them */
+static void describeGap(const Mechanism *b, const Row *row, CPDescription *d) {
+  if (!row->limit) return;
+  d->period  = bodiesPeriod(b, row);
+  d->nearest = (row->other == NONE ? 0 : row->limit * b->param[row->other] / 2) -
+               row->limit * b->param[row->offset] / (row->other == NONE ? 1 : 2);
+}
+
 static void describeState(CPBodies b, int i, CPDescription *d) {
   const Space *s   = &b->m.space;
   const Tree *tree = b->m.tree;
@@ -304,13 +303,16 @@ int CPBodiesDescribe(CPBodies b, CPThing thing, int i, CPDescription *out) {
   case CP_JOINT: describeJoint(b, i, &d); break;
   case CP_CONTACT: {
     Contact *contact         = &b->m.contact[i];
-    const sunrealtype *param = b->m.param + contact->param;
-    contact->law.mu = param[0], contact->law.mu_static = param[1],
-    contact->law.restitution = param[2];
+    const sunrealtype *param = b->m.param;
+    if (contact->friction != NONE)
+      contact->law.mu        = param[contact->friction],
+      contact->law.mu_static = param[contact->friction + 1];
+    if (contact->restitution != NONE) contact->law.restitution = param[contact->restitution];
     describeJoint(b, contact->joint, &d);
     d.joint = contact->joint;
     d.kind  = (int)contact->on;
     d.law   = &contact->law;
+    describeGap(&b->m, &b->m.row[b->m.joint[contact->joint].first], &d);
     break;
   }
   case CP_COORDINATE: {

@@ -177,28 +177,42 @@ static int addAll(const Mechanism *b, Tree *tree, const int *edge, const int *or
   return 0;
 }
 
-/* Finds the velocity on which each law acts alone. Returns 0, or 1 without memory. */
-static int findLaws(const Mechanism *b, Tree *tree) {
-  int *last = malloc(((size_t)b->npairs + 1) * sizeof *last); /* the last node of a pair's chain */
+/* Finds the velocity to whose coordinate a term is tied. last [npairs]: the last node of a pair's chain, or NONE */
+static void tie(const Mechanism *b, const Tree *tree, const int *last, Term *of) {
+  of->velocity = NONE;
+  for (int n = last[of->pair]; n >= 0; n = tree->node[n].parent) {
+    const Node *node = &tree->node[n];
+    Term term;
+    if (node->joint == NONE || b->joint[node->joint].pair != of->pair) break;
+    if (bodiesCoordinateTerm(b, node->joint, node->coordinate, &term)) break;
+    if (of->m.kind == term.m.kind && of->m.from == term.m.from && of->m.i == term.m.i &&
+        of->m.j == term.m.j)
+      of->velocity = node->u, of->sign = term.coef;
+  }
+}
+
+/* Ties the terms of laws and rows. A law on a velocity acts in its direction. Returns 0, or 1 without memory. */
+static int findTerms(Mechanism *b, Tree *tree) {
+  int *last = malloc(((size_t)b->npairs + 1) * sizeof *last);
   if (!last) return 1;
   for (int i = 0; i < b->npairs; i++) last[i] = NONE;
   for (int n = 0; n < tree->nnodes; n++)
     if (tree->node[n].joint != NONE) last[b->joint[tree->node[n].joint].pair] = n;
-  tree->recursive = 1;
+  tree->recursive = tree->bare = 1;
   for (int i = 0; i < b->nlaws; i++) {
-    const Term *of  = &b->law[i].term;
-    tree->law_of[i] = NONE;
-    for (int n = last[of->pair]; n >= 0; n = tree->node[n].parent) {
-      const Node *node = &tree->node[n];
-      Term term;
-      if (node->joint == NONE || b->joint[node->joint].pair != of->pair) break;
-      if (bodiesCoordinateTerm(b, node->joint, node->coordinate, &term)) break;
-      if (of->m.kind == term.m.kind && of->m.from == term.m.from && of->m.i == term.m.i &&
-          of->m.j == term.m.j && of->coef == term.coef)
-        tree->law_of[i] = node->u;
+    const Law *law = &b->law[i];
+    Term *of       = &b->law[i].term;
+    tie(b, tree, last, of);
+    if (of->velocity != NONE && of->coef != of->sign) of->velocity = NONE;
+    if (law->inertance != NONE && of->velocity == NONE) tree->recursive = 0;
+    if (law->kind != FRICTION && of->velocity == NONE) tree->nothers++;
+  }
+  for (int i = 0; i < b->nrows + b->nrolls; i++) {
+    Row *row = i < b->nrows ? &b->row[i] : &b->roll[i - b->nrows];
+    for (int k = 0; k < row->nterms; k++) {
+      tie(b, tree, last, &row->term[k]);
+      tree->bare &= row->term[k].velocity != NONE;
     }
-    if (b->law[i].inertance != NONE && tree->law_of[i] == NONE) tree->recursive = 0;
-    if (b->law[i].kind != FRICTION && tree->law_of[i] == NONE) tree->nothers++;
   }
   free(last);
   return 0;
@@ -242,15 +256,14 @@ static void freeRunning(Tree *tree) {
   free(tree->node);
 }
 
-Tree *treeMake(const Mechanism *b) {
+Tree *treeMake(Mechanism *b) {
   Tree *tree     = calloc(1, sizeof *tree);
   const size_t n = (size_t)b->nbodies;
   int *edge = malloc((2 * n + 1) * sizeof *edge), failed = !tree || !edge;
   if (!failed) {
     tree->node         = calloc(MOST * n + 1, sizeof *tree->node);
     tree->node_of_body = malloc((n + 1) * sizeof *tree->node_of_body);
-    tree->law_of       = malloc(((size_t)b->nlaws + 1) * sizeof *tree->law_of);
-    failed             = !tree->node || !tree->node_of_body || !tree->law_of;
+    failed             = !tree->node || !tree->node_of_body;
   }
   failed = failed || choose(b, edge, edge + n) || addAll(b, tree, edge, edge + n);
   if (!failed) {
@@ -261,7 +274,7 @@ Tree *treeMake(const Mechanism *b) {
   if (!failed) {
     for (int i = 0; i < tree->nnodes; i++)
       for (int k = 0; k < tree->node[i].nu; k++) tree->node_of_velocity[tree->node[i].u + k] = i;
-    failed = findLaws(b, tree);
+    failed = findTerms(b, tree);
     treeSetFrames(b, tree);
   }
   free(edge);
@@ -293,7 +306,6 @@ void treeFree(Tree *tree) {
   if (!tree) return;
   free(tree->node_of_body);
   free(tree->node_of_velocity);
-  free(tree->law_of);
   free(tree->square.place);
   free(tree->rows.place);
   treeFreeCopy(tree);

@@ -65,10 +65,10 @@ typedef struct Tree_ {
   Node *node;            /* [nnodes] */
   int *node_of_body;     /* [nbodies] */
   int *node_of_velocity; /* [nu] */
-  int *law_of;           /* [nlaws] the velocity on which a law acts alone, or NONE */
   int recursive;         /* may u' come from the recursion? */
   int nothers;           /* number of all other laws but friction */
   int apart;             /* do all forces act on one body each? */
+  int bare;              /* are all rows sums of its coordinates? */
   size_t length;         /* of vectors of all bodies' velocities */
   Plan square, rows;     /* of M, K and C, which are sparse or dense; of A, Bq and Bu */
 
@@ -97,8 +97,8 @@ CP_WIDE_PART void rotations3(sunrealtype A[3][3], sunrealtype B[3][3], sunrealty
   for (int j = 0; j < 3; j++) rotate3(A, B[j], C[j]);
 }
 
-/* Chooses the edges of a mechanism, whose pairs are known. Returns the tree, or NULL without memory. */
-Tree *treeMake(const Mechanism *b);
+/* Chooses the edges of a mechanism, whose pairs are known, and ties terms to their velocities. Returns the tree, or NULL without memory. */
+Tree *treeMake(Mechanism *b);
 Tree *treeCopy(const Mechanism *b);
 void treeFree(Tree *tree);
 /* Frees a copy. */

@@ -100,12 +100,12 @@ static int turns(Reader *r, const yaml_node_t *n) {
 }
 
 static int readDocument(Reader *r, Run *run, CPBodies *bodies) {
-  static const char *const sections[] = {
-      "bodies",    "joints", "couplers", "drives", "springs",    "bushings",  "forces",
-      "frictions", "shapes", "contacts", "run",    "parameters", "functions", NULL};
-  const yaml_node_t *top  = yaml_document_get_root_node(&r->document);
-  const yaml_mark_t start = {0, 0, 0};
-  Head head               = {.dimension = 3};
+  static const char *const sections[] = {"bodies",   "joints", "couplers",   "drives",    "springs",
+                                         "bushings", "forces", "frictions",  "limits",    "shapes",
+                                         "contacts", "run",    "parameters", "functions", NULL};
+  const yaml_node_t *top              = yaml_document_get_root_node(&r->document);
+  const yaml_mark_t start             = {0, 0, 0};
+  Head head                           = {.dimension = 3};
   if (!top) return yamlWrong(r, start, "the file is empty");
   if (top->type == YAML_MAPPING_NODE && yamlNames(r, top, run)) return 1;
   if (top->type == YAML_MAPPING_NODE) { /* the dimension decides the length of vectors */

@@ -94,6 +94,14 @@ static const Field friction_fields[] = {FIELD(CPFriction, "name", head.name, NAM
                                         QUANTITY(CPFriction, "speed", speed, NUMBER, 1, "m/s|rad/s"),
                                         {0}};
 
+static const Field limit_fields[] = {FIELD(CPLimit, "name", head.name, NAME, 1),
+                                     FIELD(CPLimit, "of", of, COORDINATE, 1),
+                                     FIELD(CPLimit, "and", of[1], COORDINATE, 0),
+                                     QUANTITY(CPLimit, "ratio", ratio, TWO, 0, NULL),
+                                     QUANTITY(CPLimit, "lower", lower, NUMBER, 0, "m|rad"),
+                                     QUANTITY(CPLimit, "upper", upper, NUMBER, 0, "m|rad"),
+                                     QUANTITY(CPLimit, "restitution", restitution, NUMBER, 0, "1"),
+                                     {0}};
 static const Field shape_fields[] = {FIELD(CPShape, "name", head.name, NAME, 1),
                                      FIELD(CPShape, "kind", kind, SHAPE, 1),
                                      FIELD(CPShape, "body", body, NAME, 1),
@@ -189,6 +197,16 @@ static int checkSpring(Reader *r, const yaml_node_t *n, Element *e) {
   return e->spring.in == CP_IN_SPACE && needKey(r, n, "a spring", "at_b");
 }
 
+/* A limit of one coordinate, or of two: `and`, with `ratio` */
+static int checkLimit(Reader *r, const yaml_node_t *n, Element *e) {
+  const yaml_node_t *ratio = yamlSection(r, n, "ratio");
+  if (!yamlSection(r, n, "lower")) e->limit.lower = -INFINITY;
+  if (!yamlSection(r, n, "upper")) e->limit.upper = INFINITY;
+  if (!ratio == !e->limit.of[1].joint) return 0;
+  return yamlWrong(r, (ratio ? ratio : n)->start_mark,
+                   "a limit of two coordinates needs and, and ratio");
+}
+
 static int checkForce(Reader *r, const yaml_node_t *n, Element *e) {
   if (r->formula) e->force.fn = bodiesForceOf, e->force.data = r->formula;
   if (r->formula && r->formula->f[2] && r->dimension == 2)
@@ -207,5 +225,6 @@ const ElementKeys yaml_elements[] = {
     {"bushings", "a bushing", bushing_fields, CP_ELEMENT_BUSHING, sizeof(CPBushing), checkBushing},
     {"forces", "a force", force_fields, CP_ELEMENT_FORCE, sizeof(CPForce), checkForce},
     {"frictions", "a friction", friction_fields, CP_ELEMENT_FRICTION, sizeof(CPFriction), NULL},
+    {"limits", "a limit", limit_fields, CP_ELEMENT_LIMIT, sizeof(CPLimit), checkLimit},
     {"shapes", "a shape", shape_fields, CP_ELEMENT_SHAPE, sizeof(CPShape), NULL},
     {0}};

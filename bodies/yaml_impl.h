@@ -67,6 +67,7 @@ typedef union {
   CPBushing bushing;
   CPForce force;
   CPFriction friction;
+  CPLimit limit;
   CPShape shape;
 } Element;
 

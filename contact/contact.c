@@ -284,6 +284,8 @@ static int checkPoint(CPContact c, int i, const CPContactPoint *point) {
   RULE(point->ntangents == 0 ||
            (point->tangent >= c->np && point->tangent <= c->nv - point->ntangents),
        "tangent must be a row of v below those of p", point->tangent);
+  RULE(point->period >= 0.0 && isfinite(point->period), "period must be >= 0", point->period);
+  RULE(isfinite(point->nearest), "nearest must be finite", point->nearest);
   if (!rule) rule = brokenLaw(&point->law, value);
   for (int k = 0; !rule && k <= point->ntangents; k++) {
     const int row = (int)(k == 0 ? point->normal : point->tangent + k - 1);
@@ -443,7 +445,9 @@ CPContact CPContactCreate(CPMech mech, int n, const CPContactPoint *points) {
     if (!flag) flag = checkPoint(c, i, &given);
     if (flag) break;
     snprintf(point->name, sizeof point->name, "%s", given.name);
-    point->given = given.law;
+    point->given       = given.law;
+    point->turn.period = given.period, point->turn.nearest = point->turn.gap = given.nearest;
+    point->turn.t = NAN;
     takeLaw(point, &given.law);
     point->normal    = (int)given.normal;
     point->smooth    = given.ntangents > 0 && !(point->law.mu_static > 0.0);

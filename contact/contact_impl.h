@@ -34,6 +34,11 @@ typedef struct {
 typedef struct {
   char name[CONTACT_NAME];
   int normal, tangent, ntangents; /* ntangents = 0 if there is no friction */
+  /* With a period > 0: the gap and its rate at the time t, from which turns are counted; before a run t is NaN, and the gap is
+   * that which is nearest at the start */
+  struct {
+    sunrealtype period, nearest, t, gap, rate;
+  } turn;
   /* 1: the tangential rows are unused, since the coefficients of friction were zero in
    * CPContactCreate */
   int smooth;
@@ -335,8 +340,10 @@ int contactUserFailed(CPContact c, const char *function, const char *name, sunre
 int contactReady(CPContact c, N_Vector y, const char *function);
 /* c->v at (t, q, u), with c->A at (t, q) if the model has no v. Returns what v does. */
 int contactVelocities(CPContact c, sunrealtype t, const sunrealtype *q, const sunrealtype *u);
-/* c->p, c->v at (t, y) */
+/* c->p, c->v at (t, y), with the turns of gaps */
 int contactMeasure(CPContact c, sunrealtype t, N_Vector y, const char *function);
+/* Turns are counted from c->p and c->v at t on. */
+void contactCountTurns(CPContact c, sunrealtype t);
 /* Activates the rows of the model's other constraints, and those of the contacts according to their
  * phases. */
 int contactActivate(CPContact c);

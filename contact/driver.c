@@ -196,6 +196,10 @@ static int start(CPSession session, sunrealtype t, sunrealtype t_end, N_Vector y
   c->nrecent = 0, c->sens.Ns = c->sens.spent = 0;
   c->stretching = c->changed = 0;
   memset(&c->stats, 0, sizeof c->stats);
+  for (int i = 0; i < c->npoints; i++) {
+    Point *point  = &c->point[i];
+    point->turn.t = NAN, point->turn.gap = point->turn.nearest, point->turn.rate = 0.0;
+  }
   return contactRunning(c, findPhases(c, t, y));
 }
 
@@ -306,6 +310,7 @@ static int accepted(CPSession session, sunrealtype t, N_Vector y, void *contact)
   (void)session;
   int bad = contactMeasure(c, t, y, "CPSessionRun");
   for (int i = 0; i < c->npoints && !bad; i++) bad = contactPenetrates(c, i, t, "CPSessionRun");
+  if (!bad) contactCountTurns(c, t);
   return bad;
 }
 
@@ -397,6 +402,7 @@ static int advance(CPSession session, sunrealtype tout, N_Vector y, sunrealtype 
   (void)session;
   const int advanced = contactRunning(c, contactStretchStep(c, tout, y, t, "CPSessionRun"));
   if (advanced < 0) return advanced;
+  contactCountTurns(c, *t);
   if (advanced == CV_ROOT_RETURN) return CP_ROOT;
   return contactStretchIsCalm(c) ? contactRunning(c, endStretch(c, *t, y)) : CP_CONTINUE;
 }

@@ -628,6 +628,7 @@ int contactEvent(CPContact c, sunrealtype t, N_Vector y, int *changed, const cha
   }
   c->stats.nevents += *changed;
   if (*changed) setZeros(c, t);
+  contactCountTurns(c, t);
   flag = contactActivate(c);
   if (flag) return contactPassOn(c, flag);
   contactOnset(c, t, y);

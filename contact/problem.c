@@ -39,6 +39,23 @@ int contactVelocities(CPContact c, sunrealtype t, const sunrealtype *q, const su
   return 0;
 }
 
+void contactCountTurns(CPContact c, sunrealtype t) {
+  for (int i = 0; i < c->npoints; i++) {
+    Point *point  = &c->point[i];
+    point->turn.t = t, point->turn.gap = c->p[point->normal], point->turn.rate = c->v[point->normal];
+  }
+}
+
+/* Adds the multiple of the period that brings the gap nearest to the one before, moved on by the mean of both rates. */
+static void addTurns(CPContact c, const Point *point, sunrealtype t) {
+  const sunrealtype period = point->turn.period,
+                    passed = isnan(point->turn.t) ? 0.0 : t - point->turn.t;
+  if (!(period > 0.0)) return;
+  const sunrealtype expected =
+      point->turn.gap + 0.5 * passed * (point->turn.rate + c->v[point->normal]);
+  c->p[point->normal] += period * round((expected - c->p[point->normal]) / period);
+}
+
 int contactMeasure(CPContact c, sunrealtype t, N_Vector y, const char *function) {
   const sunrealtype *q = N_VGetArrayPointer(y);
   memset(c->p, 0, (size_t)c->na * sizeof *c->p);
@@ -47,6 +64,7 @@ int contactMeasure(CPContact c, sunrealtype t, N_Vector y, const char *function)
   if (!c->model->v) flag = contactRows(c, t, q);
   if (!flag) flag = contactVelocities(c, t, q, q + c->nq);
   if (flag) return contactUserFailed(c, function, c->model->v ? "v" : "A", t, flag);
+  for (int i = 0; i < c->npoints; i++) addTurns(c, &c->point[i], t);
   for (int i = 0; i < c->na; i++) {
     char name[256] = "";
     if (isfinite(c->p[i]) && isfinite(c->v[i])) continue;

@@ -304,7 +304,7 @@ static int draw(CPPlugin *model) {
     if (kind != CP_JOINT_NONE)
       add_segment(d, 2 * i, 2 * i + 1, kind == CP_JOINT_ROD ? CP_SEGMENT_BAR : CP_SEGMENT_GUIDE);
     /* bars lead from bodies to their points; a plane has lines instead */
-    if (contact >= 0) {
+    if (contact >= 0 && kind != CP_JOINT_NONE) {
       d->kind[2 * i] = d->kind[2 * i + 1] = CP_POINT_PLAIN;
       d->nsegments -= 1 + (sides[0] >= 0) + (sides[1] >= 0);
       for (int side = thing(b, CP_CONTACT, contact).kind == CP_ON_PLANE; side < 2; side++)
@@ -367,6 +367,7 @@ static sunrealtype reach_of(const CPPlugin *model) {
   sunrealtype most = 0;
   for (int i = 0; i < model->ncontacts; i++) {
     sunrealtype P[12], end[12];
+    if (thing(b, CP_CONTACT, i).kind == CP_ON_STOP) continue;
     if (CPMechGetPoints(mech, CP_JOINT, thing(b, CP_CONTACT, i).joint, model->y0, P)) continue;
     for (int j = 0; j < CPBodiesCount(b, CP_JOINT); j++) {
       if (CPMechGetPoints(mech, CP_JOINT, j, model->y0, end)) continue;
@@ -389,7 +390,8 @@ static int take_contacts(CPPlugin *model) {
     const CPDescription d = thing(own->bodies, CP_CONTACT, i);
     own->contact[i]       = (CPContactPoint){CP_SIZED(CPContactPoint),   .name = d.name,
                                              .normal = d.first,          .tangent = d.first_rate,
-                                             .ntangents = (int)d.nrates, .law = *d.law};
+                                             .ntangents = (int)d.nrates, .period = d.period,
+                                             .nearest = d.nearest,       .law = *d.law};
   }
   model->contact   = own->contact;
   model->ncontacts = n;

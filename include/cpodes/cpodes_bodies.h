@@ -48,7 +48,8 @@ typedef enum {
   CP_ELEMENT_FORCE    = 6, /**< CPForce */
   CP_ELEMENT_FRICTION = 7, /**< CPFriction */
   CP_ELEMENT_CONTACT  = 8, /**< CPBodyContact */
-  CP_ELEMENT_SHAPE    = 9  /**< CPShape */
+  CP_ELEMENT_SHAPE    = 9, /**< CPShape */
+  CP_ELEMENT_LIMIT    = 10 /**< CPLimit */
 } CPElementKind;
 
 /** What an element begins with. Members that are not set are 0 or NULL, as are those that a later version adds.
@@ -80,6 +81,7 @@ typedef struct {
 #define CP_NEW_FRICTION(name) CP_NEW_ELEMENT(CPFriction, CP_ELEMENT_FRICTION, name)
 #define CP_NEW_CONTACT(name)  CP_NEW_ELEMENT(CPBodyContact, CP_ELEMENT_CONTACT, name)
 #define CP_NEW_SHAPE(name)    CP_NEW_ELEMENT(CPShape, CP_ELEMENT_SHAPE, name)
+#define CP_NEW_LIMIT(name)    CP_NEW_ELEMENT(CPLimit, CP_ELEMENT_LIMIT, name)
 
 /** A rigid body. */
 typedef struct {
@@ -169,7 +171,8 @@ typedef struct {
 typedef enum {
   CP_ON_PLANE   = 0, /**< the plane through P_a with the normal z_a */
   CP_ON_SPHERE  = 1, /**< a sphere about P_a, solid or hollow */
-  CP_ON_SURFACE = 2  /**< a surface given by a function (CPSurfaceFn) */
+  CP_ON_SURFACE = 2, /**< a surface given by a function (CPSurfaceFn) */
+  CP_ON_STOP    = 3  /**< in a CPDescription: the stop of a CPLimit */
 } CPContactOn;
 
 /** Shape of body b in a contact. */
@@ -330,6 +333,22 @@ typedef struct {
   sunrealtype speed;  /**< > 0; the force grows with x' below about this rate [m/s, rad/s] */
 } CPFriction;
 
+/** Stops of a joint's coordinate, lower <= x <= upper, or of a sum x = ratio[0] x_1 + ratio[1] x_2 of two coordinates: gears or
+ * a coupling with play (backlash). A stop is a contact without friction, NAME_lower with the gap x - lower or NAME_upper with the gap
+ * upper - x, which a CPContact switches. Its force N >= 0 is a generalised force on the coordinates. The start must lie between the
+ * stops.
+ *
+ * Angles in space are known up to whole turns, unless they are coordinates of the state (CP_JOINT_COORDINATES). A run counts their
+ * turns from its start on, where x is nearest to the middle between the stops, or to 0 if there is one stop. */
+typedef struct {
+  CPElement head;          /**< CP_NEW_LIMIT(name) */
+  CPCoordinate of[2];      /**< the coordinate, or both; of[1].joint is NULL if there is one */
+  sunrealtype ratio[2];    /**< factors of two coordinates, not 0; not used with one */
+  sunrealtype lower;       /**< -INFINITY if there is no such stop */
+  sunrealtype upper;       /**< INFINITY if there is no such stop; > lower */
+  sunrealtype restitution; /**< of impacts, from 0 to 1 */
+} CPLimit;
+
 /** A shape of a body for drawings, without mass. Its centre is the point of `on`. z of `on` is the axis of cylinders and
  * wheels; in the plane it is that of space. */
 typedef struct {
@@ -360,7 +379,7 @@ CPODES_EXPORT CPBodies CPBodiesCreate(int dimension, const sunrealtype *gravity)
 /** Frees *bodies and sets it to NULL; models that were built stay. bodies or *bodies may be NULL. */
 CPODES_EXPORT void CPBodiesFree(CPBodies *bodies);
 /** Adds an element, of which everything is copied but user data. index: out, may be NULL: its index among the things of its
- * kind (CPThing), of contacts of a box or cylinder that of the first one; -1 for springs on coordinates, bushings, forces and
+ * kind (CPThing), of contacts of a box, a cylinder or a limit that of the first one; -1 for springs on coordinates, bushings, forces and
  * frictions. Returns CP_ILL_INPUT,
  * CP_NOT_SUPPORTED (not in the plane), CP_OLD_STRUCT (size is not set), or CP_MEM_FAIL; then the mechanism is as before. */
 CPODES_EXPORT int CPBodiesAdd(CPBodies bodies, const CPElement *element, int *index);
@@ -417,6 +436,8 @@ typedef struct {
   sunindextype nrates;     /**< number of these rows */
   sunrealtype value;       /**< of a parameter */
   const CPContactLaw *law; /**< of a contact, with the present parameters */
+  sunrealtype period;      /**< of a contact, for CPContactPoint */
+  sunrealtype nearest;     /**< of a contact, for CPContactPoint */
 } CPDescription;
 
 /** Returns the number of such things, 0 if bodies is NULL. */
@@ -425,7 +446,8 @@ CPODES_EXPORT int CPBodiesCount(CPBodies bodies, CPThing thing);
  *
  * The fields of parameters are mass and J_xx ... J_yz (products only if the body was added with some); length, offset,
  * ratio_1, ratio_2, start, rate, amplitude, frequency, stiffness, damping, free, force, factor, speed, force_x ... force_z; of
- * a contact length (its radius), radius_a (of a sphere), friction, sticking, restitution; of a bushing kx ... kzz, dx ...
+ * a contact length (its radius), radius_a (of a sphere), friction, sticking, restitution; of a limit lower, upper, ratio_1,
+ * ratio_2, restitution, as far as it has them; of a bushing kx ... kzz, dx ...
  * dzz, x0 ... zz0 (without force); inertance and drag, if the element was added with some. Gravity is "gravity.x" and so on. */
 CPODES_EXPORT int CPBodiesFind(CPBodies bodies, CPThing thing, const char *name, int *i);
 /** Describes thing i, from 0 on. out: in, its size; out. Rows are those of a model that is built now. Texts and laws are valid

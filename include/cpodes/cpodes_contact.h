@@ -37,6 +37,10 @@ typedef struct {
   sunindextype normal; /**< row of p, v and A: gap g_N [m], rate, and gradient */
   sunindextype tangent; /**< first row of v and A of the tangential velocities v_T, from np to nv - 1 */
   int ntangents; /**< 0: no friction, 1: in the plane, 2: in space, with rows orthogonal and of equal scale */
+  /** > 0: the row of p is the gap up to multiples of this, as of an angle up to whole turns, and 0 where the gap is 0. A run
+   * counts them by the rate of the gap. */
+  sunrealtype period;
+  sunrealtype nearest; /**< with a period: the gap is nearest to this at the start of a run */
   CPContactLaw law; /**< friction and restitution; the last member, since laws may grow */
 } CPContactPoint;
 

@@ -191,7 +191,7 @@ def points_of(bodies: Any) -> Optional[Points]:
         d = describe(bodies, lib.CP_CONTACT, i)
         keep.append(ffi.new("char[]", ffi.string(d.name)))
         points[i] = {"size": ffi.sizeof("CPContactPoint"), "name": keep[-1], "normal": d.first, "tangent": d.first_rate,
-                     "ntangents": d.nrates, "law": d.law[0]}
+                     "ntangents": d.nrates, "period": d.period, "nearest": d.nearest, "law": d.law[0]}
     return Points(points, n, keep)
 
 
@@ -548,6 +548,19 @@ class Bodies(Mechanism):
         """Adds friction in a joint, -factor |F| tanh(x' / speed) on a coordinate x, where F is the joint's reaction."""
         return self._add("Friction", {"name": self._name(name, "friction"), "of": coordinate(of), "factor": number("factor", factor),
                                       "speed": number("speed", speed)})
+
+    def limit(self, of: Any, lower: float = -np.inf, upper: float = np.inf, *, other: Any = None, ratio: Any = None,
+              restitution: float = 0.0, name: Optional[str] = None) -> str:
+        """Adds stops to a coordinate, lower <= x <= upper or, with other= and ratio=, to ratio[0] x_1 + ratio[1] x_2 of two
+        coordinates (backlash). A stop is a contact, NAME_lower or NAME_upper, with this coefficient of restitution: it acts in
+        solve."""
+        if (other is None) != (ratio is None):
+            raise ValueError("other and ratio go together")
+        second = {"joint": None, "k": 0} if other is None else coordinate(other)
+        return self._add("Limit", {
+            "name": self._name(name, "limit"), "of": [coordinate(of), second],
+            "ratio": [1.0, 0.0] if ratio is None else vector("ratio", ratio, 2), "lower": float(lower), "upper": float(upper),
+            "restitution": number("restitution", restitution)})
 
     def shape(self, kind: str, body: str, size: Any, *, at: Any = (0, 0, 0), axis: Any = (0, 0, 0), across: Any = (0, 0, 0),
               frames: str = "space", name: Optional[str] = None) -> str:

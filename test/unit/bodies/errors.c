@@ -558,7 +558,7 @@ START_TEST(elements_without_a_head_are_refused) {
   case 0: body.head.size = 0; break;
   case 1: body.head.size = sizeof body.head - 1; break;
   case 2: body.head.kind = (CPElementKind)-1; break;
-  case 3: body.head.kind = (CPElementKind)10; break;
+  case 3: body.head.kind = (CPElementKind)1000; break;
   }
   refused(CPBodiesAdd(bodies, &body.head, NULL), _i < 2 ? CP_OLD_STRUCT : CP_ILL_INPUT,
           _i < 2 ? "size" : "kind", "must be");
@@ -808,6 +808,7 @@ static int build_all(CPFormulation formulation, CPBodies *all, CPMech *mech, N_V
   const CPBushing bushing  = {CP_NEW_BUSHING("bushing"), .a = "one", .b = "two"};
   const CPForce force      = {CP_NEW_FORCE("force"), .body = "two"};
   const CPFriction rub     = {CP_NEW_FRICTION("rub"), .of = {"j1", 0}, .speed = 1};
+  const CPLimit stops      = {CP_NEW_LIMIT("stops"), .of = {{"j1", 0}}, .lower = -1, .upper = 1};
   const CPBodyContact foot = {CP_NEW_CONTACT("foot"), .b = "two", .on_b = {.point = {2, 0, 1}}};
   const CPBodyContact box  = {CP_NEW_CONTACT("box"), .b = "two", .touch = CP_TOUCH_BOX,
                               .size = {1, 1, 1}, .on_b = {.point = {2, 0, 1}}};
@@ -823,6 +824,7 @@ static int build_all(CPFormulation formulation, CPBodies *all, CPMech *mech, N_V
   STEP(CPBodiesAdd(*all, &j3.head, NULL));
   STEP(CPBodiesAdd(*all, &foot.head, NULL));
   STEP(CPBodiesAdd(*all, &box.head, NULL));
+  STEP(CPBodiesAdd(*all, &stops.head, NULL));
   STEP(CPBodiesAdd(*all, &drive.head, NULL));
   STEP(CPBodiesAdd(*all, &gear.head, NULL));
   STEP(CPBodiesAdd(*all, &spring.head, NULL));

@@ -1,0 +1,288 @@
+/* Stops of joint coordinates and play between two coordinates, against closed forms. */
+#include "fixture.h"
+#include <cpodes/cpodes_contact.h>
+
+#include <math.h>
+
+static CPBodies bodies;
+static CPMech mech;
+static CPContact contact;
+static N_Vector y;
+
+/* Builds the mechanism, with all contacts that it has. */
+static void act(CPFormulation formulation) {
+  CPContactPoint points[8];
+  const int n = CPBodiesCount(bodies, CP_CONTACT);
+  ck_assert_int_le(n, 8);
+  ck_assert_int_eq(CPBodiesSetFormulation(bodies, formulation), CP_SUCCESS);
+  for (int i = 0; i < n; i++) {
+    const CPDescription d = thing_at(bodies, CP_CONTACT, i);
+    points[i]             = (CPContactPoint){CP_SIZED(CPContactPoint),   .name = d.name,
+                                             .normal = d.first,          .tangent = d.first_rate,
+                                             .ntangents = (int)d.nrates, .period = d.period,
+                                             .nearest = d.nearest,       .law = *d.law};
+  }
+  contact = contact_of(bodies, &mech, n, points);
+  ck_assert_msg(contact != NULL, "%s", CPObjectGetLastMessage(NULL));
+  y = CPBodiesState(bodies, test_context);
+}
+
+static void release(void) {
+  CPContactFree(&contact);
+  CPMechFree(&mech);
+  CPBodiesFree(&bodies);
+  N_VDestroy(y);
+}
+
+static const char *const methods[] = {"DOP853", "RADAU", "auto"};
+
+/* Runs from 0 to t with the tolerance tol. Returns what ends the run. */
+static int run_with(const char *method, sunrealtype tol, sunrealtype t_end) {
+  sunrealtype t     = 0;
+  CPSession session = CPSessionCreate(method, test_context);
+  ck_assert_int_eq(CPContactAttach(contact, session), CP_SUCCESS);
+  ck_assert_int_eq(CPSessionSetTolerances(session, tol, tol, NULL), CP_SUCCESS);
+  int flag = CPSessionStart(session, 0, y, t_end);
+  if (!flag) flag = CPSessionRun(session, t_end, y, &t);
+  if (flag == CP_SUCCESS) ck_assert_double_eq(t, t_end);
+  CPSessionFree(&session);
+  return flag;
+}
+
+static sunrealtype coordinate_of(const char *name, sunrealtype *rate) {
+  sunrealtype x;
+  ck_assert_int_eq(CPMechGetCoordinate(mech, thing_named(bodies, CP_COORDINATE, name), y, &x, rate),
+                   CP_SUCCESS);
+  return x;
+}
+
+/* ---- a wheel between two stops, without gravity ---- */
+
+static void wheel(int dimension, const char *name, const char *joint, sunrealtype J,
+                  sunrealtype omega) {
+  const sunrealtype axis[3] = {0, dimension == 3 ? 0.6 : 0, dimension == 3 ? 0.8 : 1};
+  CPBody body               = {CP_NEW_BODY(name), .mass = 2, .inertia = {J, J, J}};
+  CPJoint hinge = {CP_NEW_JOINT(joint), .kind = CP_JOINT_REVOLUTE, .b = name, .in = CP_IN_BODIES};
+  for (int k = 0; k < 3; k++)
+    body.omega[k] = omega * axis[k], hinge.on_a.axis[k] = hinge.on_b.axis[k] = axis[k];
+  ck_assert_int_eq(CPBodiesAdd(bodies, &body.head, NULL), CP_SUCCESS);
+  ck_assert_int_eq(CPBodiesAdd(bodies, &hinge.head, NULL), CP_SUCCESS);
+}
+
+/* x and x' at t of a point that starts at 0 with the velocity v between stops, each of which takes the part 1 - e of
+ * its velocity */
+static sunrealtype zigzag(sunrealtype t, sunrealtype v, sunrealtype lower, sunrealtype upper,
+                          sunrealtype e, sunrealtype *rate) {
+  sunrealtype x = 0;
+  for (;;) {
+    const sunrealtype left = ((v > 0 ? upper : lower) - x) / v;
+    *rate                  = v;
+    if (left >= t) return x + v * t;
+    t -= left, x += v * left, v *= -e;
+  }
+}
+
+/* _i: the tolerance 10^-(4 + _i) */
+START_TEST(a_wheel_bounces_between_its_stops) {
+  const sunrealtype tol = pow(10, -4 - _i), lower = -2.9, upper = SUN_RCONST(2.7), e = 0.8, v = 3;
+  for (int k = 0; k < 12; k++) {
+    const CPLimit limit = {CP_NEW_LIMIT("stops"), .of = {{"hinge", 0}}, .lower = lower,
+                           .upper = upper, .restitution = e};
+    sunrealtype rate, now;
+    bodies = CPBodiesCreate(2 + k % 2, NULL);
+    wheel(2 + k % 2, "wheel", "hinge", 0.7, v);
+    ck_assert_int_eq(CPBodiesAdd(bodies, &limit.head, NULL), CP_SUCCESS);
+    act(k / 2 % 2 ? CP_JOINT_COORDINATES : CP_ABSOLUTE);
+    ck_assert_int_eq(run_with(methods[k / 4], tol, 8), CP_SUCCESS);
+    const sunrealtype x = coordinate_of("hinge", &now), want = zigzag(8, v, lower, upper, e, &rate);
+    ck_assert_msg(fabs(x - want) <= 10 * tol && fabs(now - rate) <= 10 * tol, "%d: %g %g", k,
+                  (double)((x - want) / tol), (double)((now - rate) / tol));
+    release();
+  }
+}
+END_TEST
+
+/* x_1 - x_2 has play: the velocities change by impacts with J_1 v_1 + J_2 v_2 constant. */
+START_TEST(two_wheels_meet_at_the_ends_of_their_play) {
+  const sunrealtype tol = 1e-9, play = 0.2, J[2] = {0.7, 0.3}, e = 0.5, t = 2;
+  for (int k = 0; k < 8; k++) {
+    const int dimension = 2 + k % 2;
+    CPLimit limit       = {CP_NEW_LIMIT("play"), .of = {{"one", 0}, {"two", 0}},
+                           .ratio = {2, -1},     .lower = -play,
+                           .upper = play,        .restitution = e};
+    sunrealtype rate, v[2];
+    bodies = CPBodiesCreate(dimension, NULL);
+    wheel(dimension, "a", "one", J[0], 1);
+    wheel(dimension, "b", "two", J[1], 0);
+    ck_assert_int_eq(CPBodiesAdd(bodies, &limit.head, NULL), CP_SUCCESS);
+    act(k / 2 % 2 ? CP_JOINT_COORDINATES : CP_ABSOLUTE);
+    ck_assert_int_eq(run_with(k / 4 ? "RADAU" : "DOP853", tol, t), CP_SUCCESS);
+    const sunrealtype gap = 2 * coordinate_of("one", &v[0]) - coordinate_of("two", &v[1]);
+    ck_assert_double_eq_tol(gap, zigzag(t, 2, -play, play, e, &rate), 20 * tol);
+    ck_assert_double_eq_tol(2 * v[0] - v[1], rate, 20 * tol);
+    /* impulses 2 P and -P */
+    ck_assert_double_eq_tol(J[0] * v[0] + 2 * J[1] * v[1], J[0], 20 * tol);
+    release();
+  }
+}
+END_TEST
+
+/* A mass falls on the lower stop of its slider, and rests there after infinitely many bounces: the stop carries its weight. */
+START_TEST(a_stop_carries_the_weight_after_all_bounces) {
+  const sunrealtype g = 9.81, m = 2, h = 1, e = 0.6, tol = 1e-8;
+  const sunrealtype bounces = sqrt(2 * h / g) * (1 + 2 * e / (1 - e));
+  for (int k = 0; k < 4; k++) {
+    const int dimension     = 2 + k % 2;
+    const sunrealtype up[3] = {0, dimension == 2, dimension == 3};
+    const CPBody body       = {CP_NEW_BODY("mass"), .mass = m, .inertia = {1, 1, 1}};
+    CPJoint slider          = {CP_NEW_JOINT("slider"), .kind = CP_JOINT_PRISMATIC, .b = "mass"};
+    const CPLimit limit     = {CP_NEW_LIMIT("stop"), .of = {{"slider", 0}}, .lower = -h,
+                               .upper = INFINITY, .restitution = e};
+    sunrealtype force[3], rate;
+    for (int i = 0; i < 3; i++) slider.on_a.axis[i] = up[i];
+    bodies = CPBodiesCreate(dimension, (sunrealtype[]){-g * up[0], -g * up[1], -g * up[2]});
+    ck_assert_int_eq(CPBodiesAdd(bodies, &body.head, NULL), CP_SUCCESS);
+    ck_assert_int_eq(CPBodiesAdd(bodies, &slider.head, NULL), CP_SUCCESS);
+    ck_assert_int_eq(CPBodiesAdd(bodies, &limit.head, NULL), CP_SUCCESS);
+    ck_assert_int_eq(CPBodiesCount(bodies, CP_CONTACT), 1);
+    ck_assert_str_eq(thing_at(bodies, CP_CONTACT, 0).name, "stop_lower");
+    ck_assert_int_eq(thing_at(bodies, CP_CONTACT, 0).kind, CP_ON_STOP);
+    act(k / 2 ? CP_JOINT_COORDINATES : CP_ABSOLUTE);
+    ck_assert_int_eq(run_with("DOP853", tol, bounces + 0.1), CP_SUCCESS);
+    ck_assert_int_eq(phase_of(contact, 0), CP_CONTACT_CLOSED);
+    ck_assert_double_eq_tol(coordinate_of("slider", &rate), -h, tol);
+    ck_assert_double_eq_tol(rate, 0, tol);
+    ck_assert_int_eq(CPContactEvaluate(contact, 0, y, NULL, force, NULL, NULL), CP_SUCCESS);
+    ck_assert_double_eq_tol(force[0], m * g, 1e-9);
+    release();
+  }
+}
+END_TEST
+
+/* ---- derivatives ---- */
+
+START_TEST(rows_of_limits_have_exact_derivatives) {
+  const CPBody far        = {CP_NEW_BODY("far"), .mass = 1, .inertia = {1, 2, 2.5, 0.1, 0.2, 0.3},
+                             .position = {1, 0.5, 0}, .omega = {0.3, 0.5, 0.2}};
+  const CPJoint joint     = {CP_NEW_JOINT("cardan"),
+                             .kind = CP_JOINT_UNIVERSAL,
+                             .a    = "wheel",
+                             .b    = "far",
+                             .on_a = {.point = {1, 0, 0}, .axis = {1, 0, 0}},
+                             .on_b = {.axis = {0, 1, 0}}};
+  const CPLimit limits[2] = {{CP_NEW_LIMIT("second"), .of = {{"cardan", 1}}, .lower = -1, .upper = 1},
+                             {CP_NEW_LIMIT("sum"), .of = {{"hinge", 0}, {"cardan", 1}},
+                              .ratio = {1, 3}, .lower = -1, .upper = 2}};
+  for (int k = 0; k < 2; k++) {
+    CPMechReport r = CP_INIT(CPMechReport);
+    bodies         = CPBodiesCreate(3, (sunrealtype[]){1, 2, 3});
+    wheel(3, "wheel", "hinge", 0.7, 2);
+    ck_assert_int_eq(CPBodiesAdd(bodies, &far.head, NULL), CP_SUCCESS);
+    ck_assert_msg(CPBodiesAdd(bodies, &joint.head, NULL) == CP_SUCCESS, "%s",
+                  CPObjectGetLastMessage(CP_OBJECT(bodies)));
+    for (int i = 0; i < 2; i++)
+      ck_assert_int_eq(CPBodiesAdd(bodies, &limits[i].head, NULL), CP_SUCCESS);
+    act(k ? CP_JOINT_COORDINATES : CP_ABSOLUTE);
+    int all[32];
+    for (int i = 0; i < 32; i++) all[i] = 1;
+    ck_assert_int_eq(CPMechSetActive(mech, all), CP_SUCCESS);
+    for (sunindextype i = 0; i < N_VGetLength(y); i++)
+      entries(y)[i] += 0.1 * sin(1 + 2 * (sunrealtype)i);
+    const int flag = CPMechCheck(mech, 0.3, y, &r);
+    ck_assert_msg(flag == CP_SUCCESS, "%s", CPObjectGetLastMessage(CP_OBJECT(mech)));
+    const double errors[] = {r.A_p, r.A_v, r.v_p, r.b_v, r.K, r.C, r.Bq, r.Bu};
+    for (size_t i = 0; i < sizeof errors / sizeof *errors; i++)
+      ck_assert_msg(errors[i] <= 1e-8, "%d: entry %zu is %g", k, i, errors[i]);
+    release();
+  }
+}
+END_TEST
+
+/* ---- turns ---- */
+
+START_TEST(a_run_counts_turns) {
+  const sunrealtype upper[] = {9, 3.1};
+  for (int k = 0; k < 8; k++) {
+    const char *method = k / 4 ? "RADAU" : "DOP853";
+    sunrealtype rate, now;
+    bodies              = CPBodiesCreate(3, NULL);
+    const CPLimit limit = {CP_NEW_LIMIT("turns"), .of = {{"hinge", 0}}, .lower = -3,
+                           .upper = upper[k / 2 % 2], .restitution = 1};
+    wheel(3, "wheel", "hinge", 0.7, 5);
+    ck_assert_int_eq(CPBodiesAdd(bodies, &limit.head, NULL), CP_SUCCESS);
+    act(k % 2 ? CP_JOINT_COORDINATES : CP_ABSOLUTE);
+    ck_assert_int_eq(run_with(method, 1e-8, 6.9), CP_SUCCESS);
+    const sunrealtype off =
+        coordinate_of("hinge", &now) - zigzag(6.9, 5, -3, upper[k / 2 % 2], 1, &rate);
+    ck_assert_double_eq_tol(now, rate, 1e-7);
+    ck_assert_double_eq_tol(remainder(off, 8 * atan(1)), 0, 1e-7);
+    release();
+  }
+}
+END_TEST
+
+/* ---- bad input ---- */
+
+START_TEST(limits_that_cannot_be_are_refused_by_name) {
+  const struct {
+    CPLimit limit;
+    const char *message;
+  } bad[] = {
+      {{CP_NEW_LIMIT("knee"), .of = {{"hinge", 0}}, .lower = 1, .upper = 1},
+       "knee: lower must be less than upper, and they are 1 and 1"},
+      {{CP_NEW_LIMIT("knee"), .of = {{"hinge", 0}}, .lower = -INFINITY, .upper = INFINITY},
+       "knee: lower or upper must be finite, and they are -inf and inf"},
+      {{CP_NEW_LIMIT("knee"), .of = {{"hinge", 0}}, .lower = 0, .upper = 1, .restitution = 2},
+       "knee: restitution must be from 0 to 1, and is 2"},
+      {{CP_NEW_LIMIT("knee"), .of = {{"hinge", 1}}, .lower = 0, .upper = 1},
+       "knee: joint \"hinge\" has no coordinate 1"},
+      {{CP_NEW_LIMIT("knee"), .of = {{"hinge", 0}, {"hinge", 0}}, .ratio = {1, 1}, .upper = 1},
+       "knee: the two coordinates must differ"},
+      {{CP_NEW_LIMIT("knee"), .of = {{"hinge", 0}, {"other", 0}}, .ratio = {1, 0}, .upper = 1},
+       "knee: ratios must not be 0, and one is 0"},
+      {{CP_NEW_LIMIT("taken"), .of = {{"hinge", 0}}, .upper = 1},
+       "name must be new: there is a \"taken_upper\" already"}};
+  bodies = CPBodiesCreate(2, NULL);
+  wheel(2, "wheel", "hinge", 1, 1);
+  wheel(2, "taken_upper", "other", 1, 1);
+  const int n = CPBodiesCount(bodies, CP_PARAMETER), joints = CPBodiesCount(bodies, CP_JOINT);
+  for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    ck_assert_int_eq(CPBodiesAdd(bodies, &bad[i].limit.head, NULL), CP_ILL_INPUT);
+    ck_assert_str_eq(CPObjectGetLastMessage(CP_OBJECT(bodies)), bad[i].message);
+    ck_assert_int_eq(CPBodiesCount(bodies, CP_PARAMETER), n);
+    ck_assert_int_eq(CPBodiesCount(bodies, CP_JOINT), joints);
+    ck_assert_int_eq(CPBodiesCount(bodies, CP_CONTACT), 0);
+    ck_assert_int_eq(thing_named(bodies, CP_JOINT, "taken_lower"), CP_ILL_INPUT);
+  }
+  CPBodiesFree(&bodies);
+}
+END_TEST
+
+START_TEST(a_start_outside_of_the_stops_is_refused_by_name) {
+  const CPLimit limit = {CP_NEW_LIMIT("knee"), .of = {{"hinge", 0}}, .lower = 0.1, .upper = 1};
+  bodies              = CPBodiesCreate(2, NULL);
+  wheel(2, "wheel", "hinge", 1, 1);
+  ck_assert_int_eq(CPBodiesAdd(bodies, &limit.head, NULL), CP_SUCCESS);
+  act(CP_ABSOLUTE);
+  ck_assert_int_eq(run_with("DOP853", 1e-8, 2), CP_CONTACT_PENETRATION);
+  ck_assert_str_eq(CPObjectGetLastMessage(CP_OBJECT(contact)),
+                   "at t = 0: contact \"knee_lower\" penetrates: its gap is -1.000e-01");
+  release();
+}
+END_TEST
+
+TEST_SUITE(limits) {
+  Suite *suite = suite_create("contact/limits");
+  TCase *tc    = tcase_create("limits");
+  tcase_set_timeout(tc, 60);
+  tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
+  tcase_add_loop_test(tc, a_wheel_bounces_between_its_stops, 0, 6);
+  tcase_add_test(tc, two_wheels_meet_at_the_ends_of_their_play);
+  tcase_add_test(tc, a_stop_carries_the_weight_after_all_bounces);
+  tcase_add_test(tc, rows_of_limits_have_exact_derivatives);
+  tcase_add_test(tc, a_run_counts_turns);
+  tcase_add_test(tc, limits_that_cannot_be_are_refused_by_name);
+  tcase_add_test(tc, a_start_outside_of_the_stops_is_refused_by_name);
+  suite_add_tcase(suite, tc);
+  return suite;
+}
