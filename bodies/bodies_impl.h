@@ -167,7 +167,7 @@ struct CPBodies_ {
   int numbered; /* rows have numbers, and there is a tree if that is the formulation */
 
   Run run;     /* what its file says about a run */
-  char *notes; /* notes of the file's reader, or NULL */
+  char *notes, *remarks; /* of the file's reader, or NULL */
   char *files; /* paths of the files that the reader has read, each terminated by a zero, as is the list; or NULL */
   int nfiles;  /* number of bytes of `files`, without the last one */
   char described[TEXT]; /* the name in the newest description */

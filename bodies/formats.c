@@ -8,23 +8,27 @@
 
 enum { MOST_INCLUDED = 1000, MOST_NESTED = 1000 };
 
-/* Writes all notes as lines of one text, for the mechanism. */
-static int writeNotes(Robot *r) {
+/* Writes the notes of some groups as lines of one text, for the mechanism. */
+static int writeNotes(Robot *r, Group low, Group high, char **text) {
+  static const char *const titles[] = {
+      "", "changed: ", "without effect in this run: ", "without meaning here: "};
   size_t size = 1, at = 0;
   for (int i = 0; i < r->nnotes; i++)
-    size += strlen(robotSpot(r, r->note[i].node)->file) + sizeof r->note[i].text + 60;
-  if (!(r->bodies->notes = calloc(size, 1))) return robotWrong(r, NULL, "no memory");
-  for (int i = 0; i < r->nnotes; i++) {
-    const Note *n    = &r->note[i];
-    const Spot *spot = robotSpot(r, n->node);
-    char *line       = r->bodies->notes + at;
-    at += (size_t)snprintf(line, size - at, "%s:%d:%d: %s", spot->file, spot->line, spot->column,
-                           n->text);
-    bodiesOneLine(line, 1);
-    if (n->count > 1)
-      at += (size_t)snprintf(r->bodies->notes + at, size - at, " (%d times)", n->count);
-    at += (size_t)snprintf(r->bodies->notes + at, size - at, "\n");
-  }
+    size += strlen(robotSpot(r, r->note[i].node)->file) + sizeof r->note[i].text + 100;
+  char *all = *text = calloc(size, 1);
+  if (!all) return robotWrong(r, NULL, "no memory");
+  for (Group g = low; g <= high; g++)
+    for (int i = 0; i < r->nnotes; i++) {
+      const Note *n    = &r->note[i];
+      const Spot *spot = robotSpot(r, n->node);
+      char *line       = all + at;
+      if (n->group != g) continue;
+      at += (size_t)snprintf(line, size - at, "%s:%d:%d: %s%s", spot->file, spot->line,
+                             spot->column, titles[g], n->text);
+      bodiesOneLine(line, 1);
+      if (n->count > 1) at += (size_t)snprintf(all + at, size - at, " (%d times)", n->count);
+      at += (size_t)snprintf(all + at, size - at, "\n");
+    }
   return 0;
 }
 
@@ -81,7 +85,7 @@ static int include(Robot *r, xmlNodePtr n, xmlNodePtr *next) {
 
 CPBodies bodiesReadXml(const char *data, size_t size, const char *name, Run *run, char *message,
                        size_t length) {
-  Robot r    = {.file = name, .message = message, .length = length};
+  Robot r    = {.file = name, .message = message, .length = length, .settings = run->parameters};
   int failed = !(r.names = xmlHashCreate(64)) || !(r.bodies = CPBodiesCreate(3, NULL));
   if (failed) robotWrong(&r, NULL, "no memory");
   if (!failed) failed = !(r.doc = robotParse(&r, name, data, size));
@@ -96,7 +100,9 @@ CPBodies bodiesReadXml(const char *data, size_t size, const char *name, Run *run
   if (!failed && CPBodiesCount(r.bodies, CP_BODY) == 0)
     failed = robotWrong(&r, root, "no body moves");
   if (!failed && run->balance) failed = robotRefused(&r, root, CPBodiesSetBalance(r.bodies));
-  if (!failed) failed = writeNotes(&r);
+  if (!failed)
+    failed = writeNotes(&r, LEFT_OUT, LEFT_OUT, &r.bodies->notes) ||
+             writeNotes(&r, CHANGED, WITHOUT_MEANING, &r.bodies->remarks);
   const char *title = root ? robotText(root, robotIs(root, "mujoco") ? "model" : "name") : NULL;
   if (!failed && title) snprintf(run->title, sizeof run->title, "%s", title);
   bodiesOneLine(run->title, sizeof run->title);

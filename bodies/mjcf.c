@@ -327,6 +327,7 @@ static int readJoint(Mjcf *m, const xmlNode *n, const xmlNode *around, const Pla
       return robotWrong(m->r, n, "%s must not be negative, and is %g", values[k].name,
                         (double)*values[k].x);
   if (type == HINGE) j->ref *= m->angle, j->springref *= m->angle;
+  if (type <= SLIDE) j->value[0] = j->ref;
   return 0;
 }
 
@@ -452,21 +453,6 @@ static int readBody(Mjcf *m, const xmlNode *n, const xmlNode *around, const Plac
 
 /* -------------------------------------------------------------------------------- equality -- */
 
-/* on: out, a place as one side of a joint, in the frame of its link. */
-static void marker(const Robot *r, const Place *place, CPMarker *on) {
-  Place link = {.q = {0, 0, 0, 1, 0, 0, 0}};
-  Pose frame, pose;
-  sunrealtype arm[3];
-  if (place->link != GROUND) link = r->link[place->link].place;
-  robotPose(&link, &frame);
-  robotPose(place, &pose);
-  memcpy(arm, pose.r, sizeof arm);
-  add3(-1, frame.r, arm);
-  toBody(&frame, arm, on->point);
-  toBody(&frame, pose.axis[2], on->axis);
-  toBody(&frame, pose.axis[0], on->across);
-}
-
 /* Both sides are given by sites, or by bodies. With bodies, the sides coincide at the placement: at
  * the anchor or, for a weld, in the frame of body2, unless relpose gives the first side in that of
  * body1. */
@@ -512,8 +498,8 @@ static int readLoop(Mjcf *m, const xmlNode *n, int weld) {
     return 1;
   CPJoint joint = {CP_NEW_JOINT(unique), .kind = weld ? CP_JOINT_FIXED : CP_JOINT_BALL,
                    .a = bodies[0], .b = bodies[1], .in = CP_IN_BODIES};
-  marker(r, &side[0], &joint.on_a);
-  marker(r, &side[1], &joint.on_b);
+  robotMarker(r, &side[0], &joint.on_a);
+  robotMarker(r, &side[1], &joint.on_b);
   return robotRefused(r, n, CPBodiesAdd(r->bodies, &joint.head, NULL));
 }
 
@@ -637,6 +623,42 @@ static int readAssets(Mjcf *m, const xmlNode *section) {
   return 0;
 }
 
+/* Starts the joints at the keyframe of this name, or does nothing if `name` is empty. */
+static int readKeyframe(Mjcf *m, const char *name) {
+  static const int sizes[][2] = {
+      [HINGE] = {1, 1}, [SLIDE] = {1, 1}, [BALL] = {4, 3}, [FREE] = {7, 6}};
+  Robot *r           = m->r;
+  const xmlNode *key = NULL;
+  int size[2] = {0, 0}, failed = 0;
+  if (!*name) return 0;
+  for (const xmlNode *n = m->root->children; n; n = n->next)
+    for (const xmlNode *c = robotIs(n, "keyframe") ? n->children : NULL; c; c = c->next) {
+      const char *own = robotIs(c, "key") ? robotText(c, "name") : NULL;
+      if (own && !strcmp(own, name)) key = c;
+    }
+  if (!key) return robotWrong(r, m->root, "there is no keyframe \"%.60s\"", name);
+  for (int i = 0; i < r->njoints; i++)
+    for (int k = 0; k < 2; k++) size[k] += sizes[r->joint[i].type][k];
+  for (int k = 0; k < 2 && !failed; k++) {
+    const char *attribute = k ? "qvel" : "qpos", *text = robotText(key, attribute);
+    sunrealtype *x = text ? malloc(((size_t)size[k] + 1) * sizeof *x) : NULL;
+    if (text && !x) failed = robotWrong(r, key, "no memory");
+    if (x) failed = robotNumbers(r, key, attribute, text, size[k], size[k], x, NULL);
+    for (int i = 0, at = 0; i < r->njoints && x && !failed; at += sizes[r->joint[i++].type][k]) {
+      RobotJoint *j = &r->joint[i];
+      memcpy(k ? j->rate : j->value, x + at, (size_t)sizes[j->type][k] * sizeof *x);
+      sunrealtype *e = k                 ? NULL
+                       : j->type == BALL ? j->value
+                       : j->type == FREE ? j->value + 3
+                                         : NULL;
+      if (e) failed = unit(m, key, "a quaternion of qpos", 4, e);
+      r->moved = 1;
+    }
+    free(x);
+  }
+  return failed;
+}
+
 /* Reads the sections of the kind `what`, in the order of the file. */
 enum { COMPILERS, OPTIONS, DEFAULTS, ASSETS, WORLDS, EQUALITIES, NUM_SECTIONS };
 
@@ -666,7 +688,12 @@ static int readSections(Mjcf *m, int what) {
                       ((m->world.type & m->trees.affinity) || (m->world.affinity & m->trees.type));
   if (collide && !(m->off & NO_CONTACT) && robotNote(m->r, m->root, "contacts with the world"))
     return 1;
-  return what == WORLDS ? robotBuild(m->r) : 0;
+  if (what != WORLDS) return 0;
+  static const char *const known[] = {"start", NULL};
+  char key[200]                    = "";
+  if (robotSetting(m->r, known[0], key, sizeof key) && !*key)
+    return robotWrong(m->r, NULL, "start must be the name of a keyframe");
+  return readKeyframe(m, key) || robotStart(m->r, known) || robotBuild(m->r);
 }
 
 int robotReadMjcf(Robot *r, const xmlNode *root) {

@@ -23,8 +23,6 @@ static CPBodies readText(const char *path, const char *text, size_t size, const 
   const int is_xml = bodiesEndsWith(path, ".xml") || bodiesEndsWith(path, ".mjcf") ||
                      bodiesEndsWith(path, ".urdf");
   Run run = {.parameters = parameters, .t_end = 10, .assemble = 1, .balance = 1};
-  if (is_xml && parameters && *parameters)
-    return snprintf(message, TEXT, "%s: a robot's file has no parameters", path), NULL;
   if (!is_xml && isMarkup(text, size)) {
     snprintf(
         message, TEXT,
@@ -68,6 +66,7 @@ int CPBodiesRead(const char *path, const char *text, size_t length, CPBodies *bo
                        .held          = b->run.held,
                        .sensors       = b->run.sensors,
                        .notes         = b->notes ? b->notes : "",
+                       .remarks       = b->remarks ? b->remarks : "",
                        .files         = b->files ? b->files : "",
                        .t_end         = b->run.t_end,
                        .dimension     = b->m.space.dimension,

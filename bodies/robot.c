@@ -71,6 +71,20 @@ void robotMass(Robot *r, const Place *place, const Mass *mass) {
   addMass(&moved, &r->link[place->link].mass);
 }
 
+void robotMarker(const Robot *r, const Place *place, CPMarker *on) {
+  Place link = {.q = {0, 0, 0, 1, 0, 0, 0}};
+  Pose frame, pose;
+  sunrealtype arm[3];
+  if (place->link != GROUND) link = r->link[place->link].place;
+  robotPose(&link, &frame);
+  robotPose(place, &pose);
+  memcpy(arm, pose.r, sizeof arm);
+  add3(-1, frame.r, arm);
+  toBody(&frame, arm, on->point);
+  toBody(&frame, pose.axis[2], on->axis);
+  toBody(&frame, pose.axis[0], on->across);
+}
+
 /* -------------------------------------------------------------------------- links and joints -- */
 
 /* Replaces characters that names of the mechanism must not have: blanks, control characters, dots. */
@@ -119,6 +133,8 @@ RobotJoint *robotJoint(Robot *r, const xmlNode *node, JointType type, const char
   for (int k = 0; k < 3; k++) joint->axis[k] /= size > 0 ? size : 1;
   if (!(size > 0) && type != BALL && type != FREE)
     return robotWrong(r, node, "axis must not be zero"), NULL;
+  if (type == BALL) joint->value[0] = 1;
+  if (type == FREE) memcpy(joint->value, place->q, sizeof place->q);
   if (name && robotName(r, node, "joint", name, r->njoints)) return NULL;
   r->link[r->nlinks - 1].njoints++;
   r->njoints++;
@@ -223,6 +239,39 @@ int robotRefused(Robot *r, const xmlNode *at, int flag) {
   return flag < 0 ? robotWrong(r, at, "%s", CPObjectGetLastMessage(CP_OBJECT(r->bodies))) : 0;
 }
 
+/* Moves the points and axes of a joint, given in space in the reference pose, to the frames of its bodies, so that its
+ * coordinates are the values of the joints in the row. */
+static int takeFrames(Robot *r, const Link *link, RobotJoint *j, CPJoint *joint) {
+  Place side[2]   = {{.link = link->place.link}, {.link = (int)(link - r->link)}};
+  const int hooke = joint->kind == CP_JOINT_UNIVERSAL;
+  CPMarker on_b   = joint->on_a;
+  if (hooke) { /* The angles are those from x_a to z_b, and from z_a to x_b. */
+    memcpy(on_b.axis, joint->on_b.axis, sizeof on_b.axis);
+    memcpy(on_b.across, joint->on_a.axis, sizeof on_b.across);
+    memcpy(joint->on_a.across, joint->on_b.axis, sizeof on_b.across);
+  }
+  for (int k = 0; k < 2; k++) {
+    const CPMarker *on = k ? &on_b : &joint->on_a;
+    sunrealtype axis[3][3], turn[4], angle = 0;
+    const char *wrong = bodiesAxes(3, 0, on, axis);
+    if (wrong) return robotWrong(r, j->node, "%s", wrong);
+    memcpy(side[k].q, on->point, sizeof on->point);
+    for (int i = 0; i < link->njoints; i++) {
+      const sunrealtype ref = j[i].sign * j[i].ref;
+      if (j[i].type == HINGE && (!hooke || i == k)) angle = hooke && k == 0 ? -ref : ref;
+      if (j[i].type == SLIDE && k == 0)
+        add3(-ref, axis[joint->kind == CP_JOINT_PLANAR ? j[i].k : 2], side[0].q);
+    }
+    robotAxes(axis, side[k].q + 3);
+    robotAxis(2, hooke || k == 1 ? angle : 0, turn);
+    robotTurn(side[k].q + 3, turn, side[k].q + 3);
+  }
+  joint->in = CP_IN_BODIES;
+  robotMarker(r, &side[0], &joint->on_a);
+  robotMarker(r, &side[1], &joint->on_b);
+  return 0;
+}
+
 static int addJoint(Robot *r, Link *link, RobotJoint *j) {
   const int parent = link->place.link;
   const char *body = link->name, *on = parent == GROUND ? NULL : r->link[parent].name;
@@ -238,6 +287,7 @@ static int addJoint(Robot *r, Link *link, RobotJoint *j) {
         "at right angles, the same and a hinge across both, and three hinges without springs, "
         "dampers and armatures whose axes meet at right angles",
         link->njoints);
+  if (joint.kind != CP_JOINT_NONE && takeFrames(r, link, j, &joint)) return 1;
   snprintf(name, sizeof name, "%.90s", j->name ? j->name : "ground");
   fit(name);
   if (bodiesTaken(&r->bodies->m, name) && /* In files, a body and a joint may have the same name. */
@@ -263,28 +313,52 @@ static int addJoint(Robot *r, Link *link, RobotJoint *j) {
                         (double)(j->springref - j->ref));
     if (robotUnique(r, j->node, j->name ? j->name : link->name, "_spring", law)) return 1;
     if (j->type == BALL || j->type == FREE) {
-      CPBushing bushing = {CP_NEW_BUSHING(law), .a = on, .b = body, .drag = j->damping};
+      CPBushing bushing = {CP_NEW_BUSHING(law), .a = on, .b = body, .in = CP_IN_BODIES,
+                           .drag = j->damping};
       if (j->stiffness != 0 || j->armature != 0)
         return robotWrong(r, j->node,
                           "a ball or free joint must have neither stiffness nor armature");
-      memcpy(bushing.on_a.point, j->type == FREE ? link->place.q : j->point, sizeof j->point);
+      memcpy(bushing.on_a.point, link->place.q, sizeof j->point);
       for (int k = 0; k < 3 && j->type == FREE; k++) bushing.damping[k] = j->damping;
       flag = CPBodiesAdd(r->bodies, &bushing.head, NULL);
     } else {
-      const CPSpring spring = {CP_NEW_SPRING(law),
-                               .of        = {j->joint, j->k},
-                               .stiffness = j->stiffness,
-                               .damping   = j->damping,
-                               .free      = j->sign * (j->springref - j->ref),
-                               .inertance = j->armature};
-      flag                  = CPBodiesAdd(r->bodies, &spring.head, NULL);
+      const CPSpring spring = {
+          CP_NEW_SPRING(law),    .of = {j->joint, j->k},         .stiffness = j->stiffness,
+          .damping = j->damping, .free = j->sign * j->springref, .inertance = j->armature};
+      flag = CPBodiesAdd(r->bodies, &spring.head, NULL);
     }
     if (robotRefused(r, j->node, flag)) return 1;
   }
   return 0;
 }
 
-int robotBuild(Robot *r) {
+/* Moments of inertia a >= b >= c of real bodies obey a <= b + c. Those of files may not, by rounding or by mistake: with the
+ * excess e = a - b - c, the nearest ones that do are a - e/3, b + e/3, c + e/3. */
+static int mendInertia(Robot *r, const Link *link, sunrealtype *J) {
+  sunrealtype value[3], axis[3][3];
+  int k = 0;
+  principalInertia(J, value, axis);
+  for (int i = 1; i < 3; i++)
+    if (value[i] > value[k]) k = i;
+  const sunrealtype others = value[0] + value[1] + value[2] - value[k], e = value[k] - others,
+                    least = fmin(fmin(value[0], value[1]), value[2]);
+  if (!(e > SUN_RCONST(1e-12) * value[k]) || !(least > 0)) return 0; /* or refused (CPBodiesAdd) */
+  if (value[k] > 2 * others)
+    return robotWrong(r, link->node,
+                      "no body has principal moments of %g, %g and %g: the largest is more than "
+                      "twice the sum of the others",
+                      (double)value[0], (double)value[1], (double)value[2]);
+  if (robotTell(r, link->node, CHANGED,
+                "the moments of inertia of %.60s to the nearest ones that a body can have: the "
+                "largest was %.2g %% more than the others together",
+                link->name, (double)(100 * e / others)))
+    return 1;
+  for (int i = 0; i < 3; i++) value[i] += i == k ? -e / 3 : e / 3;
+  composeInertia(value, axis, J);
+  return 0;
+}
+
+static int addLinks(Robot *r, const Place *start, sunrealtype (*velocity)[6]) {
   for (int i = 0; i < r->nlinks; i++) {
     Link *link = &r->link[i];
     char name[128];
@@ -295,14 +369,17 @@ int robotBuild(Robot *r) {
       return robotWrong(r, link->node,
                         "this body moves and must have mass: by an inertial element, or by shapes");
     robotPose(&link->place, &pose);
-    memcpy(body.position, pose.r, sizeof body.position);
-    memcpy(body.quaternion, link->place.q + 3, sizeof body.quaternion);
+    memcpy(body.position, start[i].q, sizeof body.position);
+    memcpy(body.quaternion, start[i].q + 3, sizeof body.quaternion);
+    memcpy(body.velocity, velocity[i], sizeof body.velocity);
+    memcpy(body.omega, velocity[i] + 3, sizeof body.omega);
     Pose back = {.r = {0, 0, 0}}; /* the inverse rotation */
     for (int k = 0; k < 3; k++)
       for (int l = 0; l < 3; l++) back.axis[k][l] = pose.axis[l][k];
     Mass own = link->mass;
     add3(-1, pose.r, own.centre);
     moveMass(&back, &own);
+    if (r->mends && mendInertia(r, link, own.J)) return 1;
     memcpy(body.centre, own.centre, sizeof body.centre);
     memcpy(body.inertia, own.J, sizeof body.inertia);
     /* Products of inertia at the level of rounding errors are set to 0. */
@@ -312,6 +389,17 @@ int robotBuild(Robot *r) {
     memcpy(link->name, name, sizeof name);
     if (robotRefused(r, link->node, CPBodiesAdd(r->bodies, &body.head, NULL))) return 1;
   }
+  return 0;
+}
+
+int robotBuild(Robot *r) {
+  Place *start              = malloc(((size_t)r->nlinks + 1) * sizeof *start);
+  sunrealtype(*velocity)[6] = calloc((size_t)r->nlinks + 1, sizeof *velocity);
+  int failed                = !start || !velocity ? robotWrong(r, NULL, "no memory") : 0;
+  if (!failed) failed = robotStartPlaces(r, start, velocity) || addLinks(r, start, velocity);
+  free(start);
+  free(velocity);
+  if (failed) return 1;
   for (int i = 0; i < r->nlinks; i++)
     if (addJoint(r, &r->link[i], r->joint + r->link[i].first)) return 1;
   return 0;
@@ -339,6 +427,7 @@ int robotCouple(Robot *r, const xmlNode *at, const char *name, int i, int j, sun
                 sunrealtype ratio) {
   char unique[128];
   const RobotJoint *one = &r->joint[i], *two = j >= 0 ? &r->joint[j] : NULL;
+  offset += one->ref - (two ? ratio * two->ref : 0);
   if (robotUnique(r, at, name ? name : one->joint, name ? "" : "_coupler", unique)) return 1;
   for (int side = 0; side < 2; side++) {
     const RobotJoint *joint = side ? two : one;

@@ -31,20 +31,28 @@ typedef struct {
 
 typedef enum { HINGE, SLIDE, BALL, FREE, PLANE } JointType;
 
-/* One joint of a link, which may have several in a row. At the placement its coordinate is ref. */
+/* One joint of a link, which may have several in a row. In the reference pose, that of link->place, its coordinate is ref. */
 typedef struct {
   const xmlNode *node;
   JointType type;
   const char *name; /* in the file, or NULL */
   sunrealtype point[3], axis[3], ref, springref, stiffness, damping, armature;
-  /* The mechanism's joint and the index k of its coordinate: sign * x_k = value - ref. */
+  /* at the start: a coordinate, the quaternion of a ball joint, or position and quaternion of a free body; its rate, or
+   * velocities, where those of a rotation are in the link's axes */
+  sunrealtype value[7], rate[6];
+  /* The mechanism's joint and the index k of its coordinate: sign * x_k is its value. */
   char joint[128];
   int k;
   sunrealtype sign;
 } RobotJoint;
 
+/* What is told of a part of a file: it acts on the motion and is left out; it has been changed; it acts in no run of this
+ * mechanism; it means nothing for rigid bodies whose constraints are exact. */
+typedef enum { LEFT_OUT, CHANGED, WITHOUT_EFFECT, WITHOUT_MEANING } Group;
+
 typedef struct {
-  char text[160]; /* describes what is left out */
+  char text[200];
+  Group group;
   const xmlNode *node;
   int count;
 } Note;
@@ -68,8 +76,11 @@ typedef struct {
   Place *place; /* the places that have names */
   int nlinks, njoints, nnotes, nplaces;
   xmlHashTablePtr names; /* (kind, name) -> index + 1 */
-  char **included;       /* names of files */
-  Spot *spot;            /* position of the element whose _private is the index + 1 */
+  const char *settings;  /* lines NAME=TEXT, or NULL (CPBodiesFile) */
+  int moved;             /* 1: it does not start in the reference pose at rest */
+  int mends;       /* 1: moments of inertia that no body has are changed to the nearest ones */
+  char **included; /* names of files */
+  Spot *spot;      /* position of the element whose _private is the index + 1 */
   int nincluded, nspots;
 } Robot;
 
@@ -81,13 +92,14 @@ int robotWrong(Robot *r, const xmlNode *at, const char *format, ...)
     __attribute__((format(printf, 3, 4)))
 #endif
     ;
-/* Records what is left out and acts on the motion, as "actuators"; each text is listed once, with
- * its count. What does not act, such as lights, is silent. Returns 0, or 1 without memory. */
-int robotNote(Robot *r, const xmlNode *at, const char *format, ...)
+/* Records what is told of a part, as "actuators"; each text is listed once, with its count. What does not act, such as lights,
+ * is silent. Returns 0, or 1 without memory. */
+int robotTell(Robot *r, const xmlNode *at, Group group, const char *format, ...)
 #if defined(__GNUC__)
-    __attribute__((format(printf, 3, 4)))
+    __attribute__((format(printf, 4, 5)))
 #endif
     ;
+#define robotNote(r, at, ...) robotTell(r, at, LEFT_OUT, __VA_ARGS__)
 /* The position of an element's tag */
 const Spot *robotSpot(const Robot *r, const xmlNode *at);
 /* Parses a text. Returns NULL after a message with the parser's error and its position. */
@@ -124,6 +136,8 @@ void robotTurn(const sunrealtype *e1, const sunrealtype *e2, sunrealtype *e);
 void robotAxis(int k, sunrealtype angle, sunrealtype *e);
 /* e: out, the quaternion of the frame whose axes, by columns, are orthonormal */
 void robotAxes(sunrealtype axis[3][3], sunrealtype *e);
+/* on: out, a place as one side of a joint, in the frame of its link */
+void robotMarker(const Robot *r, const Place *place, CPMarker *on);
 static inline void robotPose(const Place *place, Pose *pose) {
   static const Space space = {3, 6, 7, {0, 0}, {3, 3}};
   bodiesPoseAt(&space, place->q, NULL, NULL, pose);
@@ -147,6 +161,16 @@ int robotCouple(Robot *r, const xmlNode *at, const char *name, int i, int j, sun
  * number if it is taken. Returns 0, or 1 after robotWrong. */
 int robotUnique(Robot *r, const xmlNode *at, const char *base, const char *suffix, char *name);
 
+/* ---- robot_start.c ---- */
+
+/* Copies a setting. Returns 1 if it is given; text is as before if it is longer than size - 1. */
+int robotSetting(Robot *r, const char *key, char *text, size_t size);
+/* Takes the start values of joints that the settings name. known: the names of all other settings of the format, ended by
+ * NULL */
+int robotStart(Robot *r, const char *const *known);
+/* place, velocity [nlinks]: out, at the start; the velocity of the frame's origin, and the angular velocity, in space */
+int robotStartPlaces(Robot *r, Place *place, sunrealtype (*velocity)[6]);
+
 /* ---- solids.c ---- */
 
 typedef enum { SPHERE, CAPSULE, ELLIPSOID, CYLINDER, BOX, NUM_SOLIDS } SolidKind;
@@ -162,6 +186,11 @@ static inline void scaleMass(sunrealtype by, Mass *mass) {
   mass->mass *= by;
   for (int k = 0; k < 6; k++) mass->J[k] *= by;
 }
+/* value [3], axis: out, the principal moments of J (xx, yy, zz, xy, xz, yz) and their unit vectors
+ * (axis[i][k], i = 0, 1, 2) */
+void principalInertia(const sunrealtype *J, sunrealtype *value, sunrealtype axis[3][3]);
+/* J: out, the tensor with these moments about these axes */
+void composeInertia(const sunrealtype *value, sunrealtype axis[3][3], sunrealtype *J);
 /* Adds more to mass. */
 void addMass(const Mass *more, Mass *mass);
 /* Transforms a mass by a pose. */

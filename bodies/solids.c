@@ -39,6 +39,40 @@ void moveMass(const Pose *pose, Mass *mass) {
   memcpy(mass->centre, centre, sizeof centre);
 }
 
+void principalInertia(const sunrealtype *J, sunrealtype *value, sunrealtype axis[3][3]) {
+  sunrealtype A[3][3];
+  for (int k = 0; k < 6; k++) A[row_of[k]][col_of[k]] = A[col_of[k]][row_of[k]] = J[k];
+  for (int i = 0; i < 3; i++)
+    for (int j = 0; j < 3; j++) axis[i][j] = i == j;
+  enum { MOST_SWEEPS = 30 }; /* Convergence is quadratic: some five sweeps are enough. */
+  for (int sweep = 0; sweep < MOST_SWEEPS; sweep++)
+    for (int k = 3; k < 6; k++) {
+      const int p = row_of[k], q = col_of[k];
+      if (A[p][q] == 0) continue;
+      const sunrealtype theta = (A[q][q] - A[p][p]) / (2 * A[p][q]),
+                        t     = copysign(1, theta) / (fabs(theta) + hypot(1, theta)),
+                        c = 1 / hypot(1, t), sine = t * c;
+      for (int i = 0; i < 3; i++) { /* A <- A G, then G^T A */
+        const sunrealtype x = A[i][p], y = A[i][q], u = axis[i][p], v = axis[i][q];
+        A[i][p] = c * x - sine * y, A[i][q] = sine * x + c * y;
+        axis[i][p] = c * u - sine * v, axis[i][q] = sine * u + c * v;
+      }
+      for (int i = 0; i < 3; i++) {
+        const sunrealtype x = A[p][i], y = A[q][i];
+        A[p][i] = c * x - sine * y, A[q][i] = sine * x + c * y;
+      }
+      A[p][q] = A[q][p] = 0;
+    }
+  for (int i = 0; i < 3; i++) value[i] = A[i][i];
+}
+
+void composeInertia(const sunrealtype *value, sunrealtype axis[3][3], sunrealtype *J) {
+  for (int k = 0; k < 6; k++) {
+    J[k] = 0;
+    for (int l = 0; l < 3; l++) J[k] += value[l] * axis[row_of[k]][l] * axis[col_of[k]][l];
+  }
+}
+
 void solidMass(SolidKind shape, const sunrealtype *size, Mass *mass) {
   const sunrealtype pi = 4 * atan(SUN_RCONST(1.0)), a = size[0], b = size[1], c = size[2];
   *mass = (Mass){0};

@@ -96,17 +96,43 @@ static int readLink(Urdf *u, int i, const Place *parent) {
   return place.link == GROUND ? 0 : readInertial(r, u->link[i], &place);
 }
 
+/* Reads the root, to which no joint leads: it is the ground, or moves freely. */
+static int readRoot(Urdf *u, int i, const char *base) {
+  static const sunrealtype none[3];
+  static const Place world = {{0, 0, 0, 1, 0, 0, 0}, GROUND};
+  Robot *r                 = u->r;
+  const xmlNode *n         = u->link[i];
+  if (!strcmp(base, "fixed")) {
+    if (child(n, "inertial") &&
+        robotTell(r, n, WITHOUT_EFFECT, "the mass of %.100s, which is the ground (base=fixed)",
+                  robotText(n, "name")))
+      return 1;
+    return readLink(u, i, &world);
+  }
+  r->place[i] = world;
+  if ((r->place[i].link = robotLink(r, n, robotText(n, "name"), &world)) < 0 ||
+      !robotJoint(r, n, FREE, NULL, &r->place[i], none, none))
+    return 1;
+  return readInertial(r, n, &r->place[i]);
+}
+
 /* Notes the children of n that may act on the motion. Neither those in `known`, whose words are
- * surrounded by blanks, do so, nor drawings and the settings of other programs. */
+ * surrounded by blanks, do so, nor drawings and sensors; settings of other programs mean nothing here, and motors
+ * and limits of controllers have no effect without a control. */
 static int others(Robot *r, const xmlNode *n, const char *known) {
-  static const char *const silent = " visual collision material gazebo sensor calibration "
-                                    "safety_controller ";
+  static const char *const silent  = " visual collision material gazebo sensor calibration ";
+  static const char *const foreign = " contact mujoco joint_properties self_filter ros2_control "
+                                     "collision_checking self_collision_checking kinematic "
+                                     "drake:collision_filter_group disable_collisions group ";
+  static const char *const idle    = " transmission safety_controller ";
   for (const xmlNode *c = n->children; c; c = c->next) {
     if (c->type != XML_ELEMENT_NODE || robotKnows(known, c->name) || robotKnows(silent, c->name))
       continue;
-    if (robotIs(c, "transmission")
-            ? robotNote(r, c, "motors (transmission)")
-            : robotNote(r, c, "the unknown element %.60s", (const char *)c->name))
+    const Group group = robotKnows(foreign, c->name) ? WITHOUT_MEANING
+                        : robotKnows(idle, c->name)  ? WITHOUT_EFFECT
+                                                     : LEFT_OUT;
+    if (robotTell(r, c, group, group == LEFT_OUT ? "the unknown element %.60s" : "%.60s",
+                  (const char *)c->name))
       return 1;
   }
   return 0;
@@ -163,6 +189,16 @@ static int readTree(Urdf *u, const xmlNode *root) {
   return others(r, root, " link joint ");
 }
 
+/* Is there a fixed joint of this name? */
+static int isFixed(const xmlNode *root, const char *name) {
+  for (const xmlNode *n = root->children; n && name; n = n->next) {
+    const char *own  = robotIs(n, "joint") ? robotText(n, "name") : NULL,
+               *type = robotIs(n, "joint") ? robotText(n, "type") : NULL;
+    if (own && type && !strcmp(own, name)) return !strcmp(type, "fixed");
+  }
+  return 0;
+}
+
 /* Reads the equations x = offset + multiplier x_other of mimic joints. */
 static int readMimics(Robot *r, const xmlNode *root) {
   for (const xmlNode *n = root->children; n; n = n->next) {
@@ -171,21 +207,33 @@ static int readMimics(Robot *r, const xmlNode *root) {
     if (!mimic) continue;
     if (number(r, mimic, "offset", 0, &offset) || number(r, mimic, "multiplier", 0, &multiplier))
       return 1;
+    const char *type = robotText(n, "type"), *to = robotText(mimic, "joint");
+    if (type && !strcmp(type, "fixed")) {
+      if (robotTell(r, mimic, WITHOUT_EFFECT, "the mimic of fixed joints")) return 1;
+      continue;
+    }
     const int i = robotFind(r, n, "joint", robotText(n, "name")),
-              j = i < 0 ? -1 : robotFind(r, mimic, "joint", robotText(mimic, "joint"));
-    if (j < 0 || robotCouple(r, mimic, NULL, i, j, offset, multiplier)) return 1;
+              j = i < 0 || isFixed(root, to) ? -1 : robotFind(r, mimic, "joint", to);
+    if (i < 0 || (j < 0 && !isFixed(root, to)) ||
+        robotCouple(r, mimic, NULL, i, j, offset, multiplier))
+      return 1;
   }
   return 0;
 }
 
 int robotReadUrdf(Robot *r, const xmlNode *root) {
   enum { REACHED = -2 };
-  static const Place world     = {{0, 0, 0, 1, 0, 0, 0}, GROUND};
-  static const sunrealtype g[] = {0, 0, -9.81};
-  Urdf u                       = {.r = r};
-  int failed                   = readTree(&u, root),
+  static const sunrealtype g[]     = {0, 0, -9.81};
+  static const char *const known[] = {"base", NULL};
+  char base[20]                    = "fixed";
+  Urdf u                           = {.r = r};
+  r->mends                         = 1;
+  int failed                       = readTree(&u, root),
       *queue = failed ? NULL : malloc((size_t)u.nlinks * sizeof *queue), end = 0;
   if (!failed && !queue) failed = robotWrong(r, root, "no memory");
+  if (robotSetting(r, known[0], base, sizeof base) && !failed && strcmp(base, "fixed") &&
+      strcmp(base, "free"))
+    failed = robotWrong(r, root, "base must be fixed or free, and is \"%s\"", base);
   for (int i = 0; i < u.nlinks && !failed; i++)
     if (!u.joint[i]) queue[end++] = i;
   if (!failed && end != 1)
@@ -194,7 +242,8 @@ int robotReadUrdf(Robot *r, const xmlNode *root) {
   for (int k = 0; k < end && !failed; k++) { /* Parents come before children. */
     const int i        = queue[k];
     const char *parent = k ? robotText(child(u.joint[i], "parent"), "link") : NULL;
-    failed = readLink(&u, i, k ? &r->place[robotFind(r, u.joint[i], "link", parent)] : &world);
+    failed             = k ? readLink(&u, i, &r->place[robotFind(r, u.joint[i], "link", parent)])
+                           : readRoot(&u, i, base);
     for (int j = u.first[i]; j >= 0; j = u.next[j]) queue[end++] = j;
     u.first[i] = REACHED;
   }
@@ -202,7 +251,7 @@ int robotReadUrdf(Robot *r, const xmlNode *root) {
     if (u.first[i] != REACHED)
       failed = robotWrong(r, u.joint[i], "%d links form cycles", u.nlinks - end);
   if (!failed) failed = robotRefused(r, root, bodiesSetGravity(r->bodies, g));
-  if (!failed) failed = robotBuild(r) || readMimics(r, root);
+  if (!failed) failed = robotStart(r, known) || robotBuild(r) || readMimics(r, root);
   free(queue);
   free(u.link);
   free(u.joint);

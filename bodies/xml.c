@@ -38,8 +38,8 @@ int robotWrong(Robot *r, const xmlNode *at, const char *format, ...) {
   return 1;
 }
 
-int robotNote(Robot *r, const xmlNode *at, const char *format, ...) {
-  Note n = {.node = at, .count = 1};
+int robotTell(Robot *r, const xmlNode *at, Group group, const char *format, ...) {
+  Note n = {.node = at, .group = group, .count = 1};
   va_list args;
   va_start(args, format);
   vsnprintf(n.text, sizeof n.text, format, args);
@@ -192,6 +192,40 @@ static void refuseType(void *ctx, const xmlChar *name, const xmlChar *external,
   xmlStopParser(ctx);
 }
 
+/* An XML declaration which libxml2 refuses, and which tells nothing: one after blanks or comments, or of a version that does
+ * not exist ("0.0"). Returns a copy of the text in which it is blank, which the caller frees, or NULL if there is no such
+ * declaration, or no memory. */
+static char *withoutDeclaration(const char *data, size_t size) {
+  static const char blanks[] = " \t\r\n", head[] = "<?xml";
+  const size_t bom = size >= 3 && !memcmp(data, "\xEF\xBB\xBF", 3) ? 3 : 0;
+  size_t at        = bom;
+  for (size_t before = size; at != before;) {
+    before = at;
+    while (at < size && data[at] && strchr(blanks, data[at])) at++;
+    if (size - at < 4 || memcmp(data + at, "<!--", 4)) continue;
+    for (at += 4; at < size && (size - at < 3 || memcmp(data + at, "-->", 3));) at++;
+    at = at + 3 < size ? at + 3 : size;
+  }
+  if (size - at < sizeof head || memcmp(data + at, head, sizeof head - 1) ||
+      !strchr(blanks, data[at + sizeof head - 1]))
+    return NULL;
+  size_t end = at;
+  while (end < size && data[end] != '>' && data[end] != '\n') end++;
+  if (end == size || data[end] != '>') return NULL;
+  const char *version = "version";
+  size_t v            = at;
+  while (v + 9 < end && memcmp(data + v, version, 7)) v++;
+  for (v += 7; v < end && data[v] && strchr(" \t\r=", data[v]);) v++;
+  if (at == bom && (v + 2 >= end || !memcmp(data + v + 1, "1.", 2))) return NULL;
+  char *copy = malloc(size + 1);
+  if (copy) {
+    memcpy(copy, data, size);
+    copy[size] = '\0';
+    memset(copy + at, ' ', end + 1 - at);
+  }
+  return copy;
+}
+
 /* Errors of encodings belong to no parser, and libxml2 would print them. */
 static void silent(void *data, const char *format, ...)
 #if defined(__GNUC__)
@@ -227,6 +261,8 @@ xmlDocPtr robotParse(Robot *r, const char *name, const char *data, size_t size) 
     xmlFreeParserCtxt(parser);
     return NULL;
   }
+  char *const changed = withoutDeclaration(data, size);
+  if (changed) data = changed;
   parser->_private                = &source;
   parser->sax->startElementNs     = startElement;
   parser->sax->internalSubset     = refuseType;
@@ -246,6 +282,7 @@ xmlDocPtr robotParse(Robot *r, const char *name, const char *data, size_t size) 
     r->message[--end] = '\0';
   bodiesOneLine(r->message, r->length);
   xmlFreeParserCtxt(parser);
+  free(changed);
   if (r->message[0] && doc) xmlFreeDoc(doc), doc = NULL;
   return doc;
 }

@@ -33,7 +33,8 @@ static int readRobot(Reader *r, const yaml_node_t *at, const char *path, Run *ru
       bodiesBeside(r->file, path, whole, sizeof whole) ? NULL : bodiesFile(whole, &size, &why);
   if (!data)
     return yamlWrong(r, at->start_mark, "the file \"%.300s\" cannot be read: %s", path, why);
-  Run own = *run;
+  Run own        = *run;
+  own.parameters = NULL; /* those of this file */
   *bodies = bodiesReadXml(data, size, whole, &own, r->message, r->length);
   free(data);
   if (!*bodies) return 1;

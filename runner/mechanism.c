@@ -18,7 +18,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { NAME_LENGTH = 256, MOST_NAMES = 4000 };
+enum { NAME_LENGTH = 256, MOST_NAMES = 4000, MOST_STARTS = 256 };
 
 /* the state of the energy balance */
 static const CPPluginCoordinate work = {"work", "J",
@@ -40,8 +40,11 @@ static struct {
   char *text;
   size_t size;
   /* names: of parameters and coordinates, each in NAME_LENGTH characters. */
-  char *path, *names, *shown; /* shown: path without control characters */
-  char *settings;             /* of the file's parameters, one a line */
+  char *path, *names, *shown;     /* shown: path without control characters */
+  char *settings;                 /* of the file's parameters, one a line */
+  const char *start[MOST_STARTS]; /* JOINT=VALUE, or the name of a keyframe */
+  int nstarts;
+  const char *base; /* of a robot in URDF, or NULL */
   CPPluginParameter *parameters;
   CPPluginCoordinate *coordinates; /* coordinates, then velocities */
   int nsensors;
@@ -586,12 +589,25 @@ static int read_file(const char *path) {
 void mechanism_be_strict(void) { mechanism.strict = 1; }
 void mechanism_use_joints(int joints) { mechanism.joints = joints; }
 
+void mechanism_use_base(const char *kind) { mechanism.base = kind; }
+int mechanism_start_at(const char *start) {
+  if (mechanism.nstarts == MOST_STARTS)
+    return complain("--start may be given %d times at most", MOST_STARTS);
+  mechanism.start[mechanism.nstarts++] = start;
+  return 0;
+}
+
+int mechanism_is_placed(void) { return mechanism.nstarts > 0 || mechanism.base; }
+
 /* Joins the settings of the file's parameters. Returns 0, or -1 after a complaint. */
 static int take_settings(const char *const *settings, int count) {
   size_t size;
   FILE *out = open_memstream(&mechanism.settings, &size);
   for (int i = 0; out && i < count; i++)
     if (mechanism_names(settings[i])) fprintf(out, "%s\n", settings[i]);
+  for (int i = 0; out && i < mechanism.nstarts; i++)
+    fprintf(out, "start%c%s\n", strchr(mechanism.start[i], '=') ? '.' : '=', mechanism.start[i]);
+  if (out && mechanism.base) fprintf(out, "base=%s\n", mechanism.base);
   return out && !fclose(out) ? 0 : complain("no memory");
 }
 
@@ -638,5 +654,6 @@ const CPPluginType *mechanism_load(const char *path, const char *const *settings
   type->energies          = energies;
   type->extent            = extent;
   type->left_out          = *run->notes ? run->notes : NULL;
+  type->remarks           = *run->remarks ? run->remarks : NULL;
   return type;
 }

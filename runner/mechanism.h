@@ -19,5 +19,11 @@ const CPPluginType *mechanism_load(const char *path, const char *const *settings
 void mechanism_be_strict(void);
 /* From now on mechanisms have joint coordinates (1), or absolute ones (0). */
 void mechanism_use_joints(int joints);
+/* From now on robots start at START (options.h), in addition to others, and their base is KIND; the texts must stay. Returns 0,
+ * or -1 after a complaint. */
+int mechanism_start_at(const char *start);
+void mechanism_use_base(const char *kind);
+/* Has one of them been called? */
+int mechanism_is_placed(void);
 
 #endif

@@ -234,6 +234,8 @@ static error_t find_model(const char *name, const char *const *settings, int cou
                           const CPPluginType **type) {
   char suggestion[SUGGESTION];
   if (mechanism_is_file(name)) return (*type = mechanism_load(name, settings, count)) ? 0 : EINVAL;
+  if (mechanism_is_placed())
+    return complain("--start and --base are options of robots, which come from files"), EINVAL;
   if (is_path(name)) return module_load(name, type);
   *type               = model_find(name);
   const char *nearest = model_nearest(name);
@@ -288,6 +290,8 @@ error_t take_model_arguments(ModelArguments *a, int key, const char *text) {
     mechanism_use_joints(kind);
     return 0;
   }
+  case KEY_START: return mechanism_start_at(text) ? EINVAL : 0;
+  case KEY_BASE: mechanism_use_base(text); return 0;
   case ARGP_KEY_ARG: return take_model(a, text);
   case ARGP_KEY_END: return find(a);
   case ARGP_KEY_INIT:

@@ -542,8 +542,13 @@ typedef struct {
   int dimension;     /**< 2 in the plane, 3 in space */
   int assemble;      /**< 1 (default) if CPMechAssemble is to be called first */
   int balance;       /**< 1 (default) if CPBodiesSetBalance has been called */
-  /** in: what replaces values of the parameters that the file names, "crank=60 mm", one a line, or NULL. out: NULL */
+  /** in: what replaces values of the parameters that the file names, "crank=60 mm", one a line, or NULL. Of a robot's file:
+   * "start.JOINT=0.5", a value in rad or m, "start.JOINT'=-2", a rate, "start=NAME", a keyframe of MJCF, "base=free", the root of
+   * URDF. out: NULL */
   const char *parameters;
+  /** What else there is to tell of parts of the file, as in `notes`: "file:line:column: changed: what", "without effect in this
+   * run: what", "without meaning here: what" */
+  const char *remarks;
 } CPBodiesFile;
 
 /** Reads a mechanism from text [length] or, if that is NULL, from the regular file `path`. With a text, path is used in

@@ -182,6 +182,7 @@ typedef struct {
   sunrealtype (*extent)(const CPPlugin *model);
   const char *left_out; /**< what acts on the motion in the mechanism's source and is missing in the model, such as limits of
                              joints, one line for each; if NULL, nothing */
+  const char *remarks;  /**< what else there is to tell of the mechanism's source, one line each; if NULL, nothing */
 } CPPluginType;
 
 /** A mechanism with values of its parameters. */

@@ -286,7 +286,8 @@ class Bodies(Mechanism):
         """Reads a mechanism from a file in YAML, MJCF or URDF. The file's settings of a run are in title, method, t_end and
         held, and its features that cpodes does not support are listed in notes. Errors name file, line and rule. Files
         that an XML file includes are read again for each run. parameters replaces those that a YAML file names,
-        {"crank": "60 mm", "speed": 3}; a plain number is in the unit of the SI."""
+        {"crank": "60 mm", "speed": 3}; a plain number is in the unit of the SI. Those of a robot are "start" (a keyframe),
+        "start.JOINT", "start.JOINT'" and "base" ("free": the root of URDF moves freely)."""
         place = os.fspath(path)
         lines = "\n".join(f"{name}={value}" for name, value in (parameters or {}).items()).encode()
         with open(place, "rb") as file:

@@ -176,11 +176,10 @@ static void print_known(FILE *out, const CPPlugin *model) {
   fprintf(out, "%s\n", type->points ? "" : "none");
 }
 
-/* Prints what acts on the motion in the model's source and is missing. */
-static void print_left_out(FILE *out, const char *lines) {
+static void print_lines(FILE *out, const char *head, const char *lines) {
   for (int i = 0; lines && *lines; i++) {
     const size_t length = strcspn(lines, "\n");
-    fprintf(out, FACT "%.*s\n", i ? "" : "left out", (int)length, lines);
+    fprintf(out, FACT "%.*s\n", i ? "" : head, (int)length, lines);
     lines += length + (lines[length] == '\n');
   }
 }
@@ -196,7 +195,8 @@ static void print_facts(FILE *out, const CPPlugin *model) {
   print_contacts(out, model);
   print_events(out, model);
   print_known(out, model);
-  print_left_out(out, type->left_out);
+  print_lines(out, "left out", type->left_out);
+  print_lines(out, "remarks", type->remarks);
 }
 
 static int describe(const Guarded *guarded, const CPPlugin *model, void *data) {

@@ -160,6 +160,13 @@ static void concerns(const Report *r, FILE *out) {
     line += length + (line[length] == '\n');
   }
   judge(r->history, concern, &c);
+  for (const char *line = r->type->remarks; line && *line;) {
+    char text[RUN_TEXT + 20];
+    const size_t length = strcspn(line, "\n");
+    snprintf(text, sizeof text, "%.*s", (int)length, line);
+    concern(&c, text);
+    line += length + (line[length] == '\n');
+  }
   if (c.count) fputs("</ul>\n", out);
 }
 

@@ -1,0 +1,169 @@
+/* Where a robot starts: values of its joints from a keyframe or by name, and forward kinematics from the reference pose, in
+ * which the file describes its links. */
+#include "robot_impl.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The line KEY=TEXT of the settings, or NULL. length: out, of TEXT */
+static const char *lineOf(const Robot *r, const char *key, size_t *length) {
+  const size_t size = strlen(key);
+  for (const char *line = r->settings; line && *line; line += strcspn(line, "\n") + 1) {
+    *length = strcspn(line, "\n");
+    if (*length > size && !strncmp(line, key, size) && line[size] == '=')
+      return *length -= size + 1, line + size + 1;
+    if (!line[*length]) break;
+  }
+  return NULL;
+}
+
+int robotSetting(Robot *r, const char *key, char *text, size_t size) {
+  size_t length;
+  const char *at = lineOf(r, key, &length);
+  if (!at || length >= size) return at != NULL;
+  memcpy(text, at, length);
+  text[length] = '\0';
+  return 1;
+}
+
+/* Sets the value, or with a prime the rate, of a hinge or slide. name [length] */
+static int startJoint(Robot *r, const char *name, size_t length, const char *text) {
+  char joint[200];
+  const int is_rate = length > 0 && name[length - 1] == '\'';
+  sunrealtype x;
+  snprintf(joint, sizeof joint, "%.*s", (int)length - is_rate, name);
+  const int i = robotFind(r, NULL, "joint", joint);
+  if (i < 0) return 1;
+  RobotJoint *j = &r->joint[i];
+  if (j->type > SLIDE)
+    return robotWrong(r, NULL, "start.%s: it must be a hinge or a slide, which has one coordinate",
+                      joint);
+  char *end;
+  x = strtod(text, &end);
+  if (end == text || (*end && *end != '\n') || !isfinite(x))
+    return robotWrong(r, NULL, "start.%s must be a finite number, in rad or m, and is \"%.*s\"",
+                      joint, (int)strcspn(text, "\n"), text);
+  *(is_rate ? j->rate : j->value) = x;
+  r->moved                        = 1;
+  return 0;
+}
+
+int robotStart(Robot *r, const char *const *known) {
+  static const char prefix[] = "start.";
+  const size_t skip          = sizeof prefix - 1;
+  for (const char *line = r->settings; line && *line; line += strcspn(line, "\n") + 1) {
+    const size_t size = strcspn(line, "\n"), key = strcspn(line, "=\n");
+    int is_known = key == size;
+    for (int i = 0; known[i]; i++)
+      is_known = is_known || (strlen(known[i]) == key && !strncmp(known[i], line, key));
+    if (!strncmp(line, prefix, skip) && key < size) {
+      if (startJoint(r, line + skip, key - skip, line + key + 1)) return 1;
+    } else if (!is_known)
+      return robotWrong(
+          r, NULL, "there is no parameter \"%.*s\": a robot has start.JOINT, start.JOINT' and %s",
+          (int)key, line, known[0]);
+    if (!line[size]) break;
+  }
+  return 0;
+}
+
+/* A rigid motion x -> e x e^-1 + s of what the reference pose contains, and its velocity at the origin */
+typedef struct {
+  sunrealtype e[4], s[3], w[3], v[3];
+} Displacement;
+
+static void turnBy(const sunrealtype *e, const sunrealtype *x, sunrealtype *y) {
+  const Place turn = {.q = {0, 0, 0, e[0], e[1], e[2], e[3]}};
+  Pose pose;
+  robotPose(&turn, &pose);
+  toSpace(&pose, x, y);
+}
+
+/* d <- (rotation turn about the point p) d */
+static void turnAbout(const sunrealtype *turn, const sunrealtype *p, Displacement *d) {
+  sunrealtype arm[3], turned[3];
+  for (int k = 0; k < 3; k++) arm[k] = d->s[k] - p[k];
+  turnBy(turn, arm, turned);
+  for (int k = 0; k < 3; k++) d->s[k] = p[k] + turned[k];
+  robotTurn(turn, d->e, d->e);
+}
+
+/* The body turns with w about the point p in addition. */
+static void spinAbout(const sunrealtype *w, const sunrealtype *p, Displacement *d) {
+  sunrealtype v[3];
+  cross3(p, w, v);
+  add3(1, w, d->w);
+  add3(1, v, d->v);
+}
+
+/* d: in, the displacement of what the joint is on; out, that of what it leads to */
+static void moveJoint(const RobotJoint *j, const Place *place, Displacement *d) {
+  sunrealtype axis[3], point[3], w[3] = {0, 0, 0}, turn[4], own[4];
+  turnBy(d->e, j->axis, axis);
+  turnBy(d->e, j->point, point);
+  add3(1, d->s, point);
+  const sunrealtype by = j->value[0] - j->ref, half = by / 2;
+  switch (j->type) {
+  case HINGE:
+    turn[0] = cos(half);
+    for (int k = 0; k < 3; k++) turn[k + 1] = sin(half) * axis[k];
+    turnAbout(turn, point, d);
+    add3(j->rate[0], axis, w);
+    spinAbout(w, point, d);
+    break;
+  case SLIDE:
+    add3(by, axis, d->s);
+    add3(j->rate[0], axis, d->v);
+    break;
+  case BALL: { /* value: of the link, in its own axes; e p = (e p e^-1) e */
+    robotTurn(d->e, place->q + 3, own);
+    const sunrealtype back[4] = {own[0], -own[1], -own[2], -own[3]};
+    robotTurn(own, j->value, turn);
+    robotTurn(turn, back, turn);
+    turnAbout(turn, point, d);
+    robotTurn(own, j->value, own);
+    turnBy(own, j->rate, w);
+    spinAbout(w, point, d);
+    break;
+  }
+  case FREE: { /* value: position and quaternion of the link in space */
+    const sunrealtype *e = place->q + 3, back[4] = {e[0], -e[1], -e[2], -e[3]};
+    sunrealtype from[3];
+    robotTurn(j->value + 3, back, d->e);
+    turnBy(d->e, place->q, from);
+    for (int k = 0; k < 3; k++) d->s[k] = j->value[k] - from[k];
+    turnBy(j->value + 3, j->rate + 3, w);
+    memset(d->w, 0, sizeof d->w);
+    memcpy(d->v, j->rate, sizeof d->v);
+    spinAbout(w, j->value, d);
+    break;
+  }
+  case PLANE: break; /* starts at the reference */
+  }
+}
+
+int robotStartPlaces(Robot *r, Place *place, sunrealtype (*velocity)[6]) {
+  static const Displacement still = {.e = {1, 0, 0, 0}};
+  Displacement *moved             = calloc((size_t)r->nlinks + 1, sizeof *moved);
+  if (!moved) return robotWrong(r, NULL, "no memory");
+  for (int i = 0; i < r->nlinks; i++) { /* Parents come before their children. */
+    const Link *link = &r->link[i];
+    Displacement *d  = &moved[i];
+    sunrealtype swing[3];
+    *d = link->place.link == GROUND ? still : moved[link->place.link];
+    for (int k = 0; k < link->njoints; k++) moveJoint(&r->joint[link->first + k], &link->place, d);
+    place[i] = link->place;
+    if (!r->moved) continue;
+    turnBy(d->e, link->place.q, place[i].q);
+    add3(1, d->s, place[i].q);
+    robotTurn(d->e, link->place.q + 3, place[i].q + 3);
+    cross3(d->w, place[i].q, swing);
+    for (int k = 0; k < 3; k++) {
+      velocity[i][k]     = d->v[k] + swing[k];
+      velocity[i][3 + k] = d->w[k];
+    }
+  }
+  free(moved);
+  return 0;
+}

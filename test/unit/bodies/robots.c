@@ -1,0 +1,274 @@
+/* Robots as their files are: start poses, bases, and what is changed and told. */
+#include "reading.h"
+
+#include "support/support.h"
+#include "support/things.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static CPBodies read_with(const char *name, const char *text, const char *settings) {
+  CPBodies b;
+  file            = (CPBodiesFile)CP_INIT(CPBodiesFile);
+  file.parameters = settings;
+  const int flag  = CPBodiesRead(name, text, strlen(text), &b, &file);
+  snprintf(message, sizeof message, "%s", flag ? CPObjectGetLastMessage(NULL) : "");
+  return b;
+}
+
+static CPBodies read_good(const char *name, const char *text, const char *settings) {
+  CPBodies b = read_with(name, text, settings);
+  ck_assert_msg(b != NULL, "%s", message);
+  return b;
+}
+
+static sunrealtype parameter(CPBodies b, const char *name) {
+  const int i = thing_named(b, CP_PARAMETER, name);
+  ck_assert_msg(i >= 0, "%s", name);
+  return CPBodiesParameters(b)[i];
+}
+
+/* ------------------------------------------------------------------------------------- starts -- */
+
+static const char moving[] =
+    "<mujoco><compiler angle=\"degree\"/><worldbody>\n"
+    "<body name=\"a\" pos=\"0 0 1\"><joint name=\"h\" axis=\"0 1 0\" ref=\"20\"/>"
+    "<geom type=\"capsule\" fromto=\"0 0 0 .3 0 0\" size=\".02\"/>\n"
+    "<body name=\"b\" pos=\".3 0 0\"><joint name=\"s\" type=\"slide\" axis=\"1 0 1\" ref=\".1\"/>"
+    "<geom type=\"box\" size=\".1 .05 .02\"/>\n"
+    "<body name=\"c\" pos=\".1 0.1 0\" euler=\"10 20 30\"><joint name=\"q\" type=\"ball\" pos=\"0 "
+    ".1 0\"/>"
+    "<geom type=\"box\" size=\".1 .05 .02\" pos=\".1 0 0\"/></body></body></body>\n"
+    "<body name=\"f\" pos=\"1 1 1\" euler=\"30 0 0\"><freejoint/>"
+    "<geom type=\"box\" size=\".1 .05 .02\" pos=\".1 0 0\"/></body></worldbody>\n"
+    "<keyframe><key/><key name=\"home\" qpos=\"0.5 .25 .8 .6 0 0 1 2 3 .6 0 .8 0\" "
+    "qvel=\"1 2 .1 .2 .3 1 2 3 .4 .5 .6\"/><key name=\"short\" qpos=\"1 2\"/></keyframe></mujoco>";
+
+/* xpos, and the velocities of mj_objectVelocity (XBODY, in space), of MuJoCo 4.0.0 at the keyframe */
+static const struct {
+  const char *body;
+  double x[3], v[3];
+} at_home[] = {
+    {"a", {0, 0, 1}, {0, 0, 0}},
+    {"b", {0.417397742057045, 0, 1.04380337010402}, {1.6545824016666, 0, 0.768094101642577}},
+    {"c",
+     {0.44044902838566, 0.174933339486463, 0.973653108447411},
+     {1.60230890004135, 0.0246744970943329, 0.736581689861475}},
+    {"f", {1, 2, 3}, {1, 2, 3}}};
+
+START_TEST(a_keyframe_places_and_moves_all_bodies) {
+  static const sunrealtype origin[3] = {0, 0, 0};
+  CPBodies b                         = read_good("robot.xml", moving, "start=home");
+  CPMech mech;
+  sunrealtype x[3], v[3];
+  ck_assert_int_eq(CPBodiesSetFormulation(b, (CPFormulation)_i), CP_SUCCESS);
+  ck_assert_int_eq(build_mech(b, &mech), CP_SUCCESS);
+  N_Vector y = CPBodiesState(b, test_context);
+  for (int i = 0; i < 4; i++) {
+    ck_assert_int_eq(CPMechGetPoint(mech, thing_named(b, CP_BODY, at_home[i].body), origin, y, x, v),
+                     CP_SUCCESS);
+    for (int k = 0; k < 3; k++) {
+      ck_assert_double_eq_tol(x[k], at_home[i].x[k], 1e-14);
+      ck_assert_double_eq_tol(v[k], at_home[i].v[k], 1e-14);
+    }
+  }
+  for (int k = 0; k < 2; k++) { /* The coordinates are those of the file. */
+    ck_assert_int_eq(CPMechGetCoordinate(mech, k, y, &x[0], &v[0]), CP_SUCCESS);
+    ck_assert_double_eq_tol(x[0], k ? 0.25 : 0.5, 1e-14);
+    ck_assert_double_eq_tol(v[0], k + 1, 1e-14);
+  }
+  N_VDestroy(y);
+  CPMechFree(&mech);
+  CPBodiesFree(&b);
+}
+END_TEST
+
+/* A body without a keyframe starts at ref, and joints by name at their values. The joints in a row of each body are one. */
+START_TEST(joints_start_at_ref_or_at_their_values) {
+  static const char *const rows[] = {
+      "<joint name=\"j\" axis=\"1 0 0\" ref=\"30\"/>",
+      "<joint name=\"j\" type=\"slide\" axis=\"1 0 0\" ref=\"0.3\"/>",
+      "<joint name=\"j\" axis=\"1 0 0\" ref=\"10\"/><joint name=\"k\" axis=\"0 1 0\" ref=\"40\"/>",
+      "<joint name=\"j\" type=\"slide\" axis=\"1 0 0\" ref=\"0.2\"/><joint name=\"k\" axis=\"1 0 "
+      "0\" ref=\"50\"/>",
+      "<joint name=\"j\" type=\"slide\" axis=\"1 0 0\" ref=\"0.2\"/><joint name=\"k\" "
+      "type=\"slide\" axis=\"0 1 0\" "
+      "ref=\"0.5\"/><joint axis=\"0 0 1\" ref=\"60\"/>"};
+  static const double values[][3] = {{30 * M_PI / 180},
+                                     {0.3},
+                                     {10 * M_PI / 180, 40 * M_PI / 180},
+                                     {0.2, 50 * M_PI / 180},
+                                     {0.2, 0.5, 60 * M_PI / 180}};
+  char text[1000];
+  for (int moved = 0; moved < 2; moved++) {
+    CPMech mech;
+    sunrealtype x, rate;
+    snprintf(text, sizeof text,
+             "<mujoco><worldbody><body pos=\"1 2 3\" euler=\"10 20 30\">%s<geom size=\"1\"/></body>"
+             "</worldbody></mujoco>",
+             rows[_i]);
+    CPBodies b = read_good("robot.xml", text, moved ? "start.j=0.7\nstart.j'=-2" : "");
+    ck_assert_int_eq(build_mech(b, &mech), CP_SUCCESS);
+    N_Vector y = CPBodiesState(b, test_context);
+    for (int k = 0; k < CPBodiesCount(b, CP_COORDINATE); k++) {
+      ck_assert_int_eq(CPMechGetCoordinate(mech, k, y, &x, &rate), CP_SUCCESS);
+      ck_assert_double_eq_tol(x, k == 0 && moved ? 0.7 : values[_i][k], 1e-14);
+      ck_assert_double_eq_tol(rate, k == 0 && moved ? -2 : 0, 1e-14);
+    }
+    N_VDestroy(y);
+    CPMechFree(&mech);
+    CPBodiesFree(&b);
+  }
+}
+END_TEST
+
+#define LINK(name, mass, J)                                                        \
+  "<link name=\"" name "\"><inertial><origin xyz=\"0 0 0.1\"/><mass value=\"" mass \
+  "\"/><inertia " J "/></inertial></link>\n"
+#define ROUND "ixx=\".1\" iyy=\".1\" izz=\".1\""
+#define JOINT(name, type, parent, child, text)                                                   \
+  "<joint name=\"" name "\" type=\"" type "\"><parent link=\"" parent "\"/><child link=\"" child \
+  "\"/>" text "</joint>\n"
+#define ARM(J, text)                                                                            \
+  "<robot name=\"arm\">\n" LINK("base", "3", ROUND) LINK("one", "1", J) LINK("two", "1", ROUND) \
+      JOINT("j1", "continuous", "base", "one", "")                                              \
+          JOINT("j2", "continuous", "one", "two", text) "</robot>"
+
+START_TEST(wrong_starts_are_refused) {
+  static const struct {
+    const char *settings, *urdf, *rule;
+  } wrong[] = {
+      {"start.q=1", NULL, "start.q: it must be a hinge or a slide"},
+      {"start.h=north", NULL, "start.h must be a finite number, in rad or m, and is \"north\""},
+      {"start.h=", NULL, "start.h must be a finite number"},
+      {"start.x=1", NULL, "there is no joint \"x\""},
+      {"start=away", NULL, "there is no keyframe \"away\""},
+      {"start=short", NULL, "qpos must be 13 finite numbers"},
+      {"colour=red", NULL, "there is no parameter \"colour\""},
+      {"base=free", NULL, "there is no parameter \"base\""},
+      {"start=home", "", "there is no parameter \"start\""},
+      {"base=loose", "", "base must be fixed or free, and is \"loose\""}};
+  for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+    const int urdf = wrong[i].urdf != NULL;
+    assert_refused(
+        read_with(urdf ? "r.urdf" : "r.xml", urdf ? ARM(ROUND, "") : moving, wrong[i].settings),
+        urdf ? "r.urdf" : "r.xml", wrong[i].rule);
+  }
+}
+END_TEST
+
+/* -------------------------------------------------------------------------------- URDF as it is -- */
+
+START_TEST(the_root_of_urdf_is_the_ground_or_free) {
+  CPBodies b = read_good("r.urdf", ARM(ROUND, ""), "");
+  ck_assert_int_eq(CPBodiesCount(b, CP_BODY), 2);
+  ck_assert_str_eq(file.remarks, "r.urdf:2:1: without effect in this run: the mass of base, which "
+                                 "is the ground (base=fixed)\n");
+  CPBodiesFree(&b);
+  b = read_good("r.urdf", ARM(ROUND, ""), "base=free\nstart.j2=0.5");
+  ck_assert_int_eq(CPBodiesCount(b, CP_BODY), 3);
+  ck_assert_str_eq(file.remarks, "");
+  ck_assert_double_eq(parameter(b, "base.mass"), 3);
+  CPBodiesFree(&b);
+}
+END_TEST
+
+/* The nearest tensor that a body can have has the same trace of second moments, and the two smaller moments have the sum
+ * of the largest one. */
+START_TEST(moments_that_no_body_has_are_changed_to_the_nearest_ones) {
+  CPBodies b = read_good("r.urdf", ARM("ixx=\"0.0167\" iyy=\"0.0166\" izz=\"0.0336\"", ""), "");
+  const double J[] = {parameter(b, "one.J_xx"), parameter(b, "one.J_yy"), parameter(b, "one.J_zz")};
+  ck_assert_double_eq_tol(J[0], 0.0167 + 1e-4, 1e-16);
+  ck_assert_double_eq_tol(J[1], 0.0166 + 1e-4, 1e-16);
+  ck_assert_double_eq_tol(J[2], 0.0336 - 1e-4, 1e-16);
+  ck_assert_mentions(file.remarks, "r.urdf:3:1: changed: the moments of inertia of one");
+  ck_assert_mentions(file.remarks, "the largest was 0.9 % more than the others together");
+  CPBodiesFree(&b);
+  /* The same turned by 45 degrees about y: the products count. */
+  b = read_good("r.urdf", ARM("ixx=\"0.02515\" iyy=\"0.0166\" izz=\"0.02515\" ixz=\"0.00845\"", ""),
+                "");
+  ck_assert_double_eq_tol(parameter(b, "one.J_xx"), (J[0] + J[2]) / 2, 1e-16);
+  ck_assert_double_eq_tol(parameter(b, "one.J_xz"), (J[2] - J[0]) / 2, 1e-16);
+  ck_assert_double_eq_tol(parameter(b, "one.J_yy"), J[1], 1e-16);
+  ck_assert_double_eq(parameter(b, "one.J_xy"), 0);
+  CPBodiesFree(&b);
+  assert_refused(read_with("r.urdf", ARM("ixx=\"0.01\" iyy=\"0.01\" izz=\"0.05\"", ""), ""),
+                 "r.urdf:3:1: link one", "more than twice the sum of the others");
+}
+END_TEST
+
+START_TEST(mimics_of_fixed_joints_and_by_fixed_joints_are_read) {
+  CPBodies b = read_good(
+      "r.urdf",
+      "<robot name=\"r\">" LINK("base", "0", ROUND) LINK("a", "1", ROUND) LINK("b", "1", ROUND)
+          LINK("c", "1", ROUND) JOINT("j", "continuous", "base", "a",
+                                      "") JOINT("k", "fixed", "a", "b", "<mimic joint=\"none\"/>")
+              JOINT("l", "continuous", "b", "c", "<mimic joint=\"k\" offset=\"0.25\"/>") "</robot>",
+      "");
+  ck_assert_mentions(file.remarks, "without effect in this run: the mimic of fixed joints");
+  ck_assert_double_eq(parameter(b, "l_coupler.start"), 0.25);
+  CPBodiesFree(&b);
+}
+END_TEST
+
+START_TEST(what_other_programs_use_is_told) {
+  CPBodies b =
+      read_good("r.urdf", ARM(ROUND, "<safety_controller k_velocity=\"1\"/>\n<wing/>\n"), "");
+  ck_assert_str_eq(file.notes, "r.urdf:7:1: the unknown element wing\n");
+  ck_assert_mentions(file.remarks, "r.urdf:6:75: without effect in this run: safety_controller\n");
+  CPBodiesFree(&b);
+  b = read_good("r.urdf",
+                "<robot name=\"r\"><link name=\"base\"/>" LINK("a", "1", ROUND) JOINT(
+                    "j", "continuous", "base", "a", "") "<transmission/><ros2_control/></robot>",
+                "");
+  ck_assert_str_eq(file.notes, "");
+  ck_assert_mentions(file.remarks, "r.urdf:3:1: without effect in this run: transmission\n");
+  ck_assert_mentions(file.remarks, "r.urdf:3:16: without meaning here: ros2_control\n");
+  CPBodiesFree(&b);
+}
+END_TEST
+
+/* libxml2 refuses these, and they tell nothing. Places are as in the file. */
+START_TEST(declarations_of_no_version_are_read) {
+  static const char *const heads[] = {"<?xml version=\"0.0\" ?>\n", "\n<?xml version=\"1.0\"?>",
+                                      "<!-- <?xml --> <!---->\n<?xml version = '1.0'?>",
+                                      "\xEF\xBB\xBF<?xml version=\"2.0\"?>\n"};
+  char text[200];
+  for (int i = 0; i < 4; i++) {
+    snprintf(text, sizeof text, "%s<robot><link/></robot>", heads[i]);
+    assert_refused(read_with("r.urdf", text, ""), "r.urdf:2:", "name must be given");
+  }
+  static const char *const bad[] = {"<?xml version=\"0.0\"",
+                                    "<?xml\n?><robot/>",
+                                    "<?xml version",
+                                    "<!-- <?xml version=\"0.0\"?>",
+                                    "<?xml ",
+                                    "<!--"};
+  for (int i = 0; i < 6; i++) assert_refused(read_with("r.urdf", bad[i], ""), "r.urdf:", "no XML");
+}
+END_TEST
+
+START_TEST(the_nth_allocation_may_fail) {
+  CPBodies warm = read_good("robot.xml", moving, "start=home");
+  CPBodiesFree(&warm);
+  assert_allocations_may_fail("robot.xml", moving, strlen(moving), 20);
+}
+END_TEST
+
+TEST_SUITE(robots) {
+  Suite *suite = suite_create("bodies/robots");
+  TCase *tc    = tcase_create("robots");
+  tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
+  tcase_add_loop_test(tc, a_keyframe_places_and_moves_all_bodies, 0, 2);
+  tcase_add_loop_test(tc, joints_start_at_ref_or_at_their_values, 0, 5);
+  tcase_add_test(tc, wrong_starts_are_refused);
+  tcase_add_test(tc, the_root_of_urdf_is_the_ground_or_free);
+  tcase_add_test(tc, moments_that_no_body_has_are_changed_to_the_nearest_ones);
+  tcase_add_test(tc, mimics_of_fixed_joints_and_by_fixed_joints_are_read);
+  tcase_add_test(tc, what_other_programs_use_is_told);
+  tcase_add_test(tc, declarations_of_no_version_are_read);
+  tcase_add_test(tc, the_nth_allocation_may_fail);
+  suite_add_tcase(suite, tc);
+  return suite;
+}
