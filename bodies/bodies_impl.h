@@ -72,8 +72,8 @@ typedef struct {
 
 typedef struct {
   /* Indices of parameters, or NONE: radius; those of the law, which has their values when it is described: mu and, after it,
-   * mu_static; restitution */
-  int joint, radius, friction, restitution;
+   * mu_static; restitution; of dry friction the force in motion and, after it, at rest */
+  int joint, radius, friction, restitution, force;
   CPContactOn on;
   CPContactLaw law;
 } Contact;
@@ -286,7 +286,7 @@ int bodiesAt(CPMech mech, N_Vector y, const char *function, Mechanism **m);
 int bodiesCheckIndex(CPLog *log, const Mechanism *m, CPThing thing, int i, const char *function);
 /* mask [nv]: out, 1 for the rows of joints, couplers and drives, 0 for those of contacts. */
 void bodiesWithoutContacts(const Mechanism *b, int *mask);
-/* What owns the rows of joint i: "joint", "coupler", "drive", "contact" or "limit". */
+/* What owns the rows of joint i: "joint", "coupler", "drive", "contact", "limit" or "friction". */
 const char *bodiesNoun(const Mechanism *b, int i);
 /* Is it a coupler or a drive? */
 static inline int bodiesIsCoupling(const Mechanism *b, int i) {

@@ -113,7 +113,8 @@ int bodiesAddContact(CPBodies b, const CPBodyContact *contact) {
     if (flag < 0) break;
     const int text = b->m.joint[flag].name;
     Contact *new   = &b->m.contact[b->m.ncontacts];
-    *new = (Contact){.joint = flag, .radius = radius, .on = contact->on, .law = contact->law};
+    *new           = (Contact){
+                  .joint = flag, .radius = radius, .force = NONE, .on = contact->on, .law = contact->law};
     new->friction = bodiesTakeParam(b, text, "friction", contact->law.mu);
     bodiesTakeParam(b, text, "sticking", contact->law.mu_static);
     new->restitution         = bodiesTakeParam(b, text, "restitution", contact->law.restitution);

@@ -126,6 +126,30 @@ int bodiesAddForce(CPBodies b, const CPForce *force) {
   return NONE;
 }
 
+/* A contact without a gap, whose sliding velocity is the rate of the coordinate. Returns its index, or an error code. */
+static int addDryFriction(CPBodies b, const CPFriction *friction, const Term *term) {
+  const char *name = friction->head.name;
+  int flag         = bodiesCheckSign(b, name, "force", friction->force, 1);
+  if (!flag) flag = bodiesCheckSign(b, name, "sticking", friction->sticking, 0);
+  if (flag) return flag;
+  if (ROOM(b->m.joint, b->m.njoints, 1) || ROOM(b->m.roll, b->m.nrolls, 1) ||
+      ROOM(b->m.contact, b->m.ncontacts, 1))
+    return bodiesNoMemory(b, name);
+  const int text = bodiesTakeName(b, name, NAME_JOINT, b->m.njoints), i = b->m.ncontacts++;
+  const Row row = {
+      .term = {*term}, .nterms = 1, .offset = NONE, .drive = NONE, .other = NONE, .wraps = 0};
+  b->m.contact[i] = (Contact){.joint       = b->m.njoints,
+                              .radius      = NONE,
+                              .friction    = NONE,
+                              .restitution = NONE,
+                              .force       = bodiesTakeParam(b, text, "force", friction->force),
+                              .on          = CP_ON_JOINT};
+  bodiesTakeParam(b, text, "sticking", friction->sticking);
+  bodiesTakeRow(b, text, &row, 1);
+  b->m.joint[b->m.njoints - 1].contact = i;
+  return i;
+}
+
 int bodiesAddFriction(CPBodies b, const CPFriction *friction) {
   const char *name = friction->head.name;
   int flag         = bodiesCheckName(b, name, 2);
@@ -133,6 +157,9 @@ int bodiesAddFriction(CPBodies b, const CPFriction *friction) {
   Term term;
   if ((flag = bodiesNamedCoordinate(b, name, friction->of, &term)) < 0) return flag;
   const int joint = flag;
+  if (friction->speed == 0 && friction->factor == 0) return addDryFriction(b, friction, &term);
+  if (friction->force != 0 || friction->sticking != 0)
+    return refused(b, CP_NOT_SUPPORTED, "%s: force and sticking must be 0 beside speed", name);
   if ((flag = bodiesCheckSign(b, name, "factor", friction->factor, 0))) return flag;
   if ((flag = bodiesCheckSign(b, name, "speed", friction->speed, 1))) return flag;
   if (ROOM(b->m.law, b->m.nlaws, 1)) return bodiesNoMemory(b, name);

@@ -68,6 +68,7 @@ int bodiesAddLimit(CPBodies b, const CPLimit *limit) {
     b->m.contact[b->m.ncontacts] = (Contact){.joint       = b->m.njoints,
                                              .radius      = NONE,
                                              .friction    = NONE,
+                                             .force       = NONE,
                                              .restitution = restitution,
                                              .on          = CP_ON_STOP};
     bodiesTakeRow(b, bodiesTakeName(b, of, NAME_JOINT, b->m.njoints), &side, 0);

@@ -87,7 +87,7 @@ void bodiesTellMoving(Mechanism *b, char *text, size_t length) {
 static const sunrealtype narrow = SUN_RCONST(1e-4);
 
 static int isDrive(const Mechanism *b, int joint) {
-  return b->joint[joint].kind == NONE && b->row[b->joint[joint].first].drive != NONE;
+  return bodiesIsCoupling(b, joint) && b->row[b->joint[joint].first].drive != NONE;
 }
 
 /* Examines loops at a->x, and switches rows off that are narrow there, and drives. Returns as

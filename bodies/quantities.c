@@ -83,7 +83,7 @@ int CPMechGetReaction(CPMech mech, int joint, sunrealtype t, N_Vector y, const s
   }
   placePair(b, pair, y);
   if (j->kind == NONE) {
-    F[0] = -lambda[b->row[j->first].first];
+    F[0] = -lambda[j->nrows > 0 ? b->row[j->first].first : b->roll[j->first_roll].first];
     return CP_SUCCESS;
   }
   /* The reaction on b or, if that is the ground, the opposite of the reaction on a. */
@@ -240,7 +240,7 @@ static int contactFrame(CPMech mech, Mechanism *b, int i, sunrealtype *frame, co
   const sunrealtype radius = contact->radius == NONE ? 0 : b->param[contact->radius];
   sunrealtype own[3][3] = {{0, 0, 1}, {1, 0, 0}, {0, 1, 0}}, *n = frame + 3, point[3];
   const Pose *pose[2] = {bodiesPose(b, pair->side[0].body), bodiesPose(b, pair->side[1].body)};
-  if (contact->on == CP_ON_STOP) { /* which acts on no surface */
+  if (contact->on >= CP_ON_STOP) { /* which acts on no surface */
     pointOf(b, &pair->side[1], frame);
     return CP_SUCCESS;
   }

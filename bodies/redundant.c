@@ -73,8 +73,8 @@ static int findLoops(Loops l, const int *mask) {
   int left = 0, removed = 1;
   for (int i = 0; i < b->nbodies; i++) l->part[i] = i;
   for (int i = 0; i < b->njoints; i++) {
-    const Row *row = &b->row[b->joint[i].first];
-    l->used[i]     = b->joint[i].nrows > 0 && row->drive == NONE && mask[row->first];
+    const Row *row = b->joint[i].nrows > 0 ? &b->row[b->joint[i].first] : NULL;
+    l->used[i]     = row && row->drive == NONE && mask[row->first];
     for (int k = 0; l->used[i] && k < 2 * row->nterms; k++)
       if (bodyOf(b, row, k) != GROUND) l->joints[bodyOf(b, row, k)]++;
   }
@@ -95,7 +95,7 @@ static int findLoops(Loops l, const int *mask) {
     }
   }
   for (int i = 0; i < b->njoints; i++) {
-    const Row *row = &b->row[b->joint[i].first];
+    const Row *row = b->joint[i].nrows > 0 ? &b->row[b->joint[i].first] : NULL;
     for (int k = 0; l->used[i] && k < 2 * row->nterms; k++)
       if (bodyOf(b, row, k) != GROUND)
         l->part[partOf(l, bodyOf(b, row, k))] = partOf(l, memberOf(b, i));

@@ -17,7 +17,8 @@ void bodiesWithoutContacts(const Mechanism *b, int *mask) {
 
 const char *bodiesNoun(const Mechanism *b, int i) {
   const Joint *joint = &b->joint[i];
-  if (joint->contact != NONE) return joint->kind == NONE ? "limit" : "contact";
+  if (joint->contact != NONE)
+    return joint->kind != NONE ? "contact" : joint->nrows > 0 ? "limit" : "friction";
   if (joint->kind == NONE) return b->row[joint->first].drive == NONE ? "coupler" : "drive";
   return "joint";
 }

@@ -234,7 +234,7 @@ static void describeJoint(const struct CPBodies_ *b, int i, CPDescription *d) {
   d->nrates          = joint->nrolls;
   for (int r = 0; r < joint->nrows && b->m.row[joint->first].first != NONE; r++)
     d->count += b->m.row[joint->first + r].term[0].m.kind == POINT ? b->m.space.dimension : 1;
-  d->first = b->m.row[joint->first].first;
+  if (joint->nrows > 0) d->first = b->m.row[joint->first].first;
   if (joint->nrolls > 0) d->first_rate = b->m.roll[joint->first_roll].first;
 }
 
@@ -312,7 +312,12 @@ int CPBodiesDescribe(CPBodies b, CPThing thing, int i, CPDescription *out) {
     d.joint = contact->joint;
     d.kind  = (int)contact->on;
     d.law   = &contact->law;
-    describeGap(&b->m, &b->m.row[b->m.joint[contact->joint].first], &d);
+    if (contact->force != NONE) {
+      d.first                = NONE;
+      contact->law.force     = param[contact->force];
+      contact->law.mu        = 1;
+      contact->law.mu_static = param[contact->force + 1] / param[contact->force];
+    } else describeGap(&b->m, &b->m.row[b->m.joint[contact->joint].first], &d);
     break;
   }
   case CP_COORDINATE: {

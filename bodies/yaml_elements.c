@@ -88,11 +88,14 @@ static const Field force_fields[]    = {FIELD(CPForce, "name", head.name, NAME, 
                                         QUANTITY(CPForce, "force", force, FORMULAS, 1, "N"),
                                         FIELD(CPForce, "follows", follows, YES, 0),
                                         {0}};
-static const Field friction_fields[] = {FIELD(CPFriction, "name", head.name, NAME, 1),
-                                        FIELD(CPFriction, "of", of, COORDINATE, 1),
-                                        QUANTITY(CPFriction, "factor", factor, NUMBER, 1, "1|m"),
-                                        QUANTITY(CPFriction, "speed", speed, NUMBER, 1, "m/s|rad/s"),
-                                        {0}};
+static const Field friction_fields[] = {
+    FIELD(CPFriction, "name", head.name, NAME, 1),
+    FIELD(CPFriction, "of", of, COORDINATE, 1),
+    QUANTITY(CPFriction, "factor", factor, NUMBER, 0, "1|m"),
+    QUANTITY(CPFriction, "speed", speed, NUMBER, 0, "m/s|rad/s"),
+    QUANTITY(CPFriction, "force", force, NUMBER, 0, "N|N m"),
+    QUANTITY(CPFriction, "sticking", sticking, NUMBER, 0, "N|N m"),
+    {0}};
 
 static const Field limit_fields[] = {FIELD(CPLimit, "name", head.name, NAME, 1),
                                      FIELD(CPLimit, "of", of, COORDINATE, 1),

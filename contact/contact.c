@@ -195,12 +195,12 @@ static int prepareFriction(CPContact c, sunrealtype t, const sunrealtype *q, con
   return flag ? flag : slidingVelocities(c, t, q, u);
 }
 
-/* c->impulse <- F_T = mu lambda_N s of one contact, whose entries are 0. */
-static void frictionOf(CPContact c, const Point *point, sunrealtype t, sunrealtype lambda) {
+/* c->impulse <- F_T = -mu N s of one contact, whose entries are 0. */
+static void frictionOf(CPContact c, const Point *point, sunrealtype t, sunrealtype N) {
   sunrealtype s[2];
   contactDirection(c, point, t, s);
   for (int k = 0; k < point->ntangents; k++)
-    c->impulse[point->tangent + k] = coefficient(point) * lambda * s[k];
+    c->impulse[point->tangent + k] = -coefficient(point) * N * s[k];
 }
 
 /* Friction A_T^T F_T, F_T = -mu N s, N = -lambda_N */
@@ -213,7 +213,7 @@ static int frictionForce(sunrealtype t, const sunrealtype *q, const sunrealtype 
   if (flag || !any) return flag;
   memset(c->impulse, 0, (size_t)c->na * sizeof *c->impulse);
   for (int i = 0; i < c->npoints; i++)
-    if (isForce(&c->point[i])) frictionOf(c, &c->point[i], t, lambda[c->point[i].normal]);
+    if (isForce(&c->point[i])) frictionOf(c, &c->point[i], t, contactNormal(&c->point[i], lambda));
   contactTransposedTimes(c->A, c->impulse, f);
   return 0;
 }
@@ -228,8 +228,8 @@ static int frictionJac(sunrealtype t, const sunrealtype *q, const sunrealtype *u
   memset(c->impulse, 0, (size_t)c->na * sizeof *c->impulse);
   for (int i = 0; i < c->npoints; i++) {
     const Point *point = &c->point[i];
-    if (!isForce(point)) continue;
-    frictionOf(c, point, t, 1.0);
+    if (!isForce(point) || point->is_held) continue;
+    frictionOf(c, point, t, -1.0);
     contactTransposedTimes(c->A, c->impulse, SM_COLUMN_D(Fl, point->normal));
     for (int k = 0; k < point->ntangents; k++) c->impulse[point->tangent + k] = 0.0;
   }
@@ -241,7 +241,7 @@ static int frictionJac(sunrealtype t, const sunrealtype *q, const sunrealtype *u
 /* Checks that the model has what contacts need. Returns 0, or 1 after a report. */
 static int checkModel(const CPEquations *m) {
   const char *problem = !m                        ? "mech must not be NULL"
-                        : !m->M || !m->A || !m->p ? "the equations of mech need M, A and p"
+                        : !m->M || !m->A ? "the equations of mech need M and A"
                         : !m->b ? "the equations of mech need b, for the accelerations of contacts"
                         : m->f_lambda ? "f_lambda must be NULL: contacts add friction to the forces"
                                       : NULL;
@@ -278,7 +278,12 @@ static int checkPoint(CPContact c, int i, const CPContactPoint *point) {
   const char *name = point->name && *point->name ? point->name : "?", *rule = NULL;
   sunrealtype number = 0, *value = &number;
   RULE(point->name && *point->name, "name must not be empty, of contact", i);
-  RULE(point->normal >= 0 && point->normal < c->np, "normal must be a row of p", point->normal);
+  RULE(point->normal >= -1 && point->normal < c->np, "normal must be a row of p, or -1",
+       point->normal);
+  RULE(point->normal >= 0 || point->ntangents == 1, "ntangents must be 1 without a normal row",
+       point->ntangents);
+  RULE(point->normal >= 0 || (point->law.force > 0.0 && isfinite(point->law.force)),
+       "force must be > 0 without a normal row", point->law.force);
   RULE(point->ntangents >= 0 && point->ntangents <= 2, "ntangents must be 0, 1 or 2",
        point->ntangents);
   RULE(point->ntangents == 0 ||
@@ -289,6 +294,7 @@ static int checkPoint(CPContact c, int i, const CPContactPoint *point) {
   if (!rule) rule = brokenLaw(&point->law, value);
   for (int k = 0; !rule && k <= point->ntangents; k++) {
     const int row = (int)(k == 0 ? point->normal : point->tangent + k - 1);
+    if (row < 0) continue;
     RULE(!c->is_contact[row], "another contact has the row", row);
     c->is_contact[row] = 1;
   }
@@ -299,9 +305,10 @@ static int checkPoint(CPContact c, int i, const CPContactPoint *point) {
 #undef RULE
 
 int contactSizeMultipliers(CPContact c, int m) {
-  const int direct = c->direct < m ? c->direct : m;
+  const int most   = m + c->nrows - c->na; /* rows of an event */
+  const int direct = c->direct < most ? c->direct : most;
   const size_t n = (size_t)m, r = (size_t)direct, dense = 3 * r * r + 12 * r,
-               products = direct == m ? 0 : (CONTACT_BASIS + 14) * n;
+               products = direct == most ? 0 : (CONTACT_BASIS + 14) * (size_t)most;
   char *is_contact      = calloc(n, sizeof *is_contact);
   sunrealtype *room     = calloc(dense > products ? dense : products, sizeof *room),
               *lambda   = calloc(n, sizeof *lambda);
@@ -318,9 +325,9 @@ int contactSizeMultipliers(CPContact c, int m) {
 /* Allocates all arrays. Returns 0, or 1 without memory. */
 static int build(CPContact c) {
   const int is_sparse = c->model->A_tmpl && SUNMatGetID(c->model->A_tmpl) == SUNMATRIX_SPARSE;
-  c->direct           = is_sparse && c->na > CONTACT_DIRECT ? CONTACT_DIRECT : c->na;
-  c->stored           = is_sparse && c->na > CONTACT_STORED ? CONTACT_STORED : c->na;
-  const size_t na = (size_t)c->na, n = (size_t)c->npoints, r = (size_t)c->direct,
+  c->direct           = is_sparse && c->nrows > CONTACT_DIRECT ? CONTACT_DIRECT : c->nrows;
+  c->stored           = is_sparse && c->nrows > CONTACT_STORED ? CONTACT_STORED : c->nrows;
+  const size_t na = (size_t)c->nrows, n = (size_t)c->npoints, r = (size_t)c->direct,
                stored = (size_t)c->stored;
   struct {
     void *address;
@@ -413,11 +420,16 @@ int contactObjects(CPContact c, N_Vector y) {
   return !(c->A = A);
 }
 
+/* Does point i have no normal row? Its size is checked later. */
+static int hasNoNormal(const CPContactPoint *points, int i) {
+  return ((const CPContactPoint *)cpElement(points, i))->normal < 0;
+}
+
 CPContact CPContactCreate(CPMech mech, int n, const CPContactPoint *points) {
   const CPEquations *model   = CPModelGetEquations(CPMechGetModel(mech));
   const CPMechForce friction = {CP_SIZED(CPMechForce), .f = frictionForce, .on_lambda = 1,
                                 .lambda_jac = frictionJac, .linearize = linearize};
-  int with_friction = 0, flag = checkModel(model);
+  int with_friction = 0, held = 0, flag = checkModel(model);
   if (flag) return NULL;
   if (n < 1 || !points) {
     cpReport(NULL, CP_ILL_INPUT, __func__, "n must be > 0, and points not NULL: n = %d", n);
@@ -431,13 +443,15 @@ CPContact CPContactCreate(CPMech mech, int n, const CPContactPoint *points) {
     c->n  = c->nq + c->nu + (int)model->nz;
     c->np = (int)model->np;
     c->nv = (int)(model->nv > model->np ? model->nv : model->np);
-    c->na = model->na > c->nv ? (int)model->na : c->nv;
+    c->na = c->nrows = model->na > c->nv ? (int)model->na : c->nv;
+    for (int i = 0; i < n; i++) c->nrows += hasNoNormal(points, i);
   }
   if (!c || build(c)) {
     cpReport(NULL, CP_MEM_FAIL, __func__, "no memory for %d contacts", n);
     CPContactFree(&c);
     return NULL;
   }
+  held = c->na;
   for (int i = 0; i < n && !flag; i++) {
     Point *point = &c->point[i];
     CPContactPoint given;
@@ -449,7 +463,8 @@ CPContact CPContactCreate(CPMech mech, int n, const CPContactPoint *points) {
     point->turn.period = given.period, point->turn.nearest = point->turn.gap = given.nearest;
     point->turn.t = NAN;
     takeLaw(point, &given.law);
-    point->normal    = (int)given.normal;
+    point->is_held   = given.normal < 0;
+    point->normal    = point->is_held ? held++ : (int)given.normal;
     point->smooth    = given.ntangents > 0 && !(point->law.mu_static > 0.0);
     point->ntangents = point->smooth ? 0 : given.ntangents;
     point->tangent   = point->ntangents > 0 ? (int)given.tangent : point->normal;
@@ -509,6 +524,8 @@ int contactLaws(CPContact c, sunrealtype t, int check, const char *function) {
                         : point->smooth && value > 0.0
                             ? "mu and mu_static must stay 0 as in CPContactCreate"
                             : brokenLaw(&given, &value);
+    if (check && point->is_held && !(given.force > 0.0 && isfinite(given.force)))
+      rule = "force must be > 0 without a normal row", value = given.force;
     if (rule)
       return cpReport(&c->log, CP_ILL_INPUT, function, "at t = %.10g: contact \"%s\": %s: %g", t,
                       point->name, rule, value);
@@ -550,7 +567,7 @@ static int takeForces(CPContact c, sunrealtype t, N_Vector y, sunrealtype *force
     const Point *point = &c->point[i];
     const int is_force = isForce(point);
     sunrealtype *F = force + 3 * i, s[2] = {0, 0};
-    F[0] = -c->lambda[point->normal], F[1] = F[2] = 0;
+    F[0] = contactNormal(point, c->lambda), F[1] = F[2] = 0;
     if (is_force) contactDirection(c, point, t, s);
     for (int k = 0; k < point->ntangents && point->phase != CP_CONTACT_OPEN; k++)
       F[1 + k] = is_force && (!point->implied || point->implied >> k & 1)

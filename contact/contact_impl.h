@@ -33,7 +33,10 @@ typedef struct {
 
 typedef struct {
   char name[CONTACT_NAME];
-  int normal, tangent, ntangents; /* ntangents = 0 if there is no friction */
+  /* ntangents = 0 if there is no friction. Without a normal row, `normal` is the number of a row beyond those of A, for which the
+   * gap and its velocity are 0, and the acceleration is that of a unit mass under the normal force: N - force. */
+  int normal, tangent, ntangents;
+  int is_held; /* it has no normal row */
   /* With a period > 0: the gap and its rate at the time t, from which turns are counted; before a run t is NaN, and the gap is
    * that which is nearest at the start */
   struct {
@@ -87,6 +90,7 @@ struct CPContact_ {
   ContactOnset *onset;       /* [npoints] workspace */
   int np, nv, na, nq, nu, n; /* n: length of y */
   int m;       /* number of multipliers: na rows of A, then those of prescribed motions */
+  int nrows;   /* na, and the rows of contacts without a normal row */
   SUNMatrix A; /* as evaluated last */
   /* Largest numbers of rows of an event that is solved with factors, and whose W is stored. Beyond the
    * latter W is known only by products at (product_t, product_y). */
@@ -216,6 +220,10 @@ int contactLaws(CPContact c, sunrealtype t, int check, const char *function);
 /* The coefficient of restitution in direction i of a contact, normal first */
 static inline sunrealtype contactE(const Point *point, int i) {
   return i == 0 ? point->law.restitution : point->law.tangential;
+}
+/* N of a contact, from the multipliers */
+static inline sunrealtype contactNormal(const Point *point, const sunrealtype *lambda) {
+  return point->is_held ? point->law.force : -lambda[point->normal];
 }
 /* |x| of a vector with 0, 1 or 2 entries */
 sunrealtype contactLength(int n, const sunrealtype *x);

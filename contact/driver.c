@@ -33,7 +33,7 @@ int contactMargins(CPContact c, sunrealtype t, N_Vector y, int check, const char
 }
 
 sunrealtype contactMargin(CPContact c, const Point *point, int margin, sunrealtype t) {
-  const sunrealtype *v_T = c->v + point->tangent, N = -c->lambda[point->normal];
+  const sunrealtype *v_T = c->v + point->tangent, N = contactNormal(point, c->lambda);
   sunrealtype s[2];
   contactTurned(contactHeading(point, t), t, s);
   if (margin == 0) return point->phase == CP_CONTACT_OPEN ? c->p[point->normal] : N;

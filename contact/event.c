@@ -520,10 +520,12 @@ static int decide(CPContact c, sunrealtype t, N_Vector y, const char *function) 
     flag = contactPenetrates(c, i, t, function);
   }
   if (flag) return flag;
+  for (int i = 0; i < c->npoints; i++) c->keep[i] = c->keep[i] && !c->point[i].is_held;
   contactGather(c, c->keep);
   if (c->problem.n > 0) flag = contactDelassus(c, t, y, function);
   if (!flag && c->problem.n > 0) flag = contactImpact(c, t, y, function);
   if (!flag) flag = keepClosed(c, t, y, function);
+  for (int i = 0; i < c->npoints; i++) c->keep[i] = c->keep[i] || c->point[i].is_held;
   contactGather(c, c->keep);
   if (!flag && c->problem.n > 0) flag = contactDelassus(c, t, y, function);
   if (!flag && c->problem.n > 0) flag = contactFreeAccelerations(c, t, y, function);

@@ -57,6 +57,7 @@ static sunrealtype impulses(CPContact c, sunrealtype factor) {
   if (!P->times) memcpy(P->W, c->W, (size_t)(P->n * P->n) * sizeof *P->W);
   if (poisson ? poissonsImpulses(c, factor) : newtonsImpulses(c, factor)) return NAN;
   for (int i = 0; i < P->n; i++) {
+    if (c->row[i] >= c->na) continue;
     growth += P->x[i] * (c->velocity[i] + P->w[i]);
     terms += fabs(P->x[i] * c->velocity[i]) + fabs(P->x[i] * P->w[i]);
   }

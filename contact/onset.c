@@ -173,7 +173,7 @@ void contactWatchOnset(CPContact c, Point *point, sunrealtype t, sunrealtype alo
 
 sunrealtype contactStiffEnd(CPContact c, const Point *point, sunrealtype speed, sunrealtype brake,
                             sunrealtype across) {
-  const sunrealtype G   = -point->law.mu * c->lambda[point->normal] * point->effect;
+  const sunrealtype G   = point->law.mu * contactNormal(point, c->lambda) * point->effect;
   const sunrealtype tol = c->tol_q * c->scale[point->tangent];
   if (!(brake > 0.0 && brake < STIFF * G && fabs(across) < STIFF * brake)) return 0.0;
   return fmin(sqrt(tol * brake / STRAIGHT), cbrt(tol * brake * brake * speed / fabs(across)));

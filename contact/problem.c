@@ -59,7 +59,7 @@ static void addTurns(CPContact c, const Point *point, sunrealtype t) {
 int contactMeasure(CPContact c, sunrealtype t, N_Vector y, const char *function) {
   const sunrealtype *q = N_VGetArrayPointer(y);
   memset(c->p, 0, (size_t)c->na * sizeof *c->p);
-  int flag = contactCall(c, p, t, q, c->p);
+  int flag = c->np > 0 ? contactCall(c, p, t, q, c->p) : 0;
   if (flag) return contactUserFailed(c, function, "p", t, flag);
   if (!c->model->v) flag = contactRows(c, t, q);
   if (!flag) flag = contactVelocities(c, t, q, q + c->nq);
@@ -111,12 +111,19 @@ static void rowVelocities(CPContact c, const sunrealtype *d, sunrealtype *w) {
   for (int i = 0; i < c->problem.n; i++) w[i] = c->b[c->row[i]];
 }
 
+/* w += x in rows beyond those of A */
+static void addHeld(CPContact c, const sunrealtype *x, sunrealtype *w) {
+  for (int i = 0; i < c->problem.n; i++)
+    if (c->row[i] >= c->na) w[i] += x[i];
+}
+
 int contactRespond(void *contact, const sunrealtype *x, sunrealtype *w) {
   const CPContact c = contact;
   pushed(c, x, c->force);
   const int flag =
       CPMechSolve(c->mech, c->product_t, c->product_y, 1, c->force, NULL, c->udot, NULL);
   rowVelocities(c, c->udot, w);
+  addHeld(c, x, w);
   return flag;
 }
 
@@ -155,7 +162,10 @@ static int findColumns(CPContact c, const char *function) {
     P->x[j] = 0.0;
   }
   const int flag = CPMechSolve(c->mech, c->product_t, c->product_y, P->n, f, NULL, d, NULL);
-  for (size_t j = 0; j < n && !flag; j++) rowVelocities(c, d + j * nu, W + j * n);
+  for (size_t j = 0; j < n && !flag; j++) {
+    rowVelocities(c, d + j * nu, W + j * n);
+    if (c->row[j] >= c->na) W[j + j * n] = 1.0;
+  }
   free(f);
   for (size_t j = 0; j < n && !flag; j++)
     for (size_t i = 0; i < j; i++)
@@ -258,6 +268,8 @@ int contactRowAccelerations(CPContact c, sunrealtype t, N_Vector y, const char *
   if (flag) return contactUserFailed(c, function, "A or b", t, flag);
   contactTimes(c->A, c->udot, c->a);
   for (int i = 0; i < c->na; i++) c->a[i] -= c->b[i];
+  for (int i = 0; i < c->npoints; i++)
+    if (c->point[i].is_held) c->a[c->point[i].normal] = -c->point[i].law.force;
   return CP_SUCCESS;
 }
 

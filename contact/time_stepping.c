@@ -38,9 +38,10 @@ int contactStretchBegin(CPContact c, sunrealtype t) {
 
 int contactStretchIsCalm(CPContact c) { return c->t - c->t_busy >= PARTS * longest(c); }
 
-/* Computes impulses at the end (t, y) of a flight that began with the row velocities c->approach.
+/* Computes impulses at the end (t, y) of a flight of length h that began with the row velocities c->approach. Dry friction is an
+ * impulse of at most h times its force.
  * c->keep: out, marks the loaded contacts. */
-static int strike(CPContact c, sunrealtype t, N_Vector y, const char *function) {
+static int strike(CPContact c, sunrealtype t, sunrealtype h, N_Vector y, const char *function) {
   ContactProblem *P = &c->problem;
   int pressed = 0, flag = contactMeasure(c, t, y, function);
   sunrealtype factor = 1;
@@ -52,7 +53,8 @@ static int strike(CPContact c, sunrealtype t, N_Vector y, const char *function) 
   for (int i = 0; i < c->npoints; i++)
     c->keep[i] = c->p[c->point[i].normal] <= contactClosedGap(c, i, t, c->small_q);
   contactGather(c, c->keep);
-  for (int k = 0; k < P->ncontacts; k++) pressed |= c->v[c->row[P->law[k].first]] < 0.0;
+  for (int k = 0; k < P->ncontacts; k++)
+    pressed |= c->point[P->law[k].contact].is_held || c->v[c->row[P->law[k].first]] < 0.0;
   memset(c->keep, 0, (size_t)c->npoints);
   if (!pressed) return CP_SUCCESS;
   flag = contactDelassus(c, t, y, function);
@@ -66,6 +68,7 @@ static int strike(CPContact c, sunrealtype t, N_Vector y, const char *function) 
       c->before_v[i] = c->approach[c->row[i]];
       c->e[i]        = strikes ? contactE(point, i - N) : 0.0;
     }
+    if (point->is_held) c->velocity[N] = -h * point->law.force;
   }
   if (contactRestitution(c, &factor)) return contactNoSolution(c, t, function, "impulses");
   for (int k = 0; k < P->ncontacts; k++) c->keep[P->law[k].contact] = P->x[P->law[k].first] > 0.0;
@@ -97,13 +100,14 @@ static int closeGaps(CPContact c, sunrealtype t, N_Vector y, const char *functio
 /* Takes one step from (*t, y) to t_end, or as far as the integrator goes. Returns the integrator's
  * code, or an error code that has been reported. */
 static int step(CPContact c, sunrealtype t_end, N_Vector y, sunrealtype *t, const char *function) {
-  int flag = contactRestart(c, *t, y);
+  const sunrealtype t0 = *t;
+  int flag             = contactRestart(c, *t, y);
   if (!flag) flag = contactMeasure(c, *t, y, function);
   if (flag) return flag;
   memcpy(c->approach, c->v, (size_t)c->na * sizeof *c->v);
   const int advanced = contactAdvance(c, t_end, y, t);
   if (advanced < 0) return advanced;
-  flag = strike(c, *t, y, function);
+  flag = strike(c, *t, *t - t0, y, function);
   if (!flag) flag = closeGaps(c, *t, y, function);
   return flag ? flag : advanced;
 }

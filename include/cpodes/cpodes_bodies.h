@@ -172,7 +172,8 @@ typedef enum {
   CP_ON_PLANE   = 0, /**< the plane through P_a with the normal z_a */
   CP_ON_SPHERE  = 1, /**< a sphere about P_a, solid or hollow */
   CP_ON_SURFACE = 2, /**< a surface given by a function (CPSurfaceFn) */
-  CP_ON_STOP    = 3  /**< in a CPDescription: the stop of a CPLimit */
+  CP_ON_STOP    = 3, /**< in a CPDescription: the stop of a CPLimit */
+  CP_ON_JOINT   = 4  /**< in a CPDescription: dry friction, a CPFriction */
 } CPContactOn;
 
 /** Shape of body b in a contact. */
@@ -323,14 +324,20 @@ typedef struct {
   void *data;        /**< passed to the function */
 } CPForce;
 
-/** Friction of a joint that depends on its reaction: T = -factor |F| tanh(x' / speed) on the coordinate `of`, where |F| is
- * the reaction force across the joint's point. The factor is the coefficient of friction, for angles multiplied by the
- * radius of the bearing [m]. */
+/** Friction of a joint on the coordinate `of`, of one of two kinds.
+ *
+ * Dry friction: T = -force sign(x') in motion, and at rest any |T| <= sticking that keeps x' = 0. It is a contact without a gap
+ * (CP_ON_JOINT), which a CPContact switches: with a CPMech alone it does not act. It can be combined with other contacts.
+ *
+ * Smooth friction that depends on the load, if speed > 0: T = -factor |F| tanh(x' / speed), where |F| is the reaction force across
+ * the joint's point. The factor is the coefficient of friction, for angles multiplied by the radius of the bearing [m]. */
 typedef struct {
-  CPElement head;     /**< CP_NEW_FRICTION(name) */
-  CPCoordinate of;    /**< coordinate on which it acts */
-  sunrealtype factor; /**< >= 0 */
-  sunrealtype speed;  /**< > 0; the force grows with x' below about this rate [m/s, rad/s] */
+  CPElement head;       /**< CP_NEW_FRICTION(name) */
+  CPCoordinate of;      /**< coordinate on which it acts */
+  sunrealtype factor;   /**< >= 0; 0 of dry friction */
+  sunrealtype speed;    /**< > 0; the force grows with x' below about this rate [m/s, rad/s]; 0: dry friction */
+  sunrealtype force;    /**< of dry friction, > 0 [N, N m] */
+  sunrealtype sticking; /**< of dry friction at rest; `force` is used if it is smaller */
 } CPFriction;
 
 /** Stops of a joint's coordinate, lower <= x <= upper, or of a sum x = ratio[0] x_1 + ratio[1] x_2 of two coordinates: gears or
@@ -379,8 +386,8 @@ CPODES_EXPORT CPBodies CPBodiesCreate(int dimension, const sunrealtype *gravity)
 /** Frees *bodies and sets it to NULL; models that were built stay. bodies or *bodies may be NULL. */
 CPODES_EXPORT void CPBodiesFree(CPBodies *bodies);
 /** Adds an element, of which everything is copied but user data. index: out, may be NULL: its index among the things of its
- * kind (CPThing), of contacts of a box, a cylinder or a limit that of the first one; -1 for springs on coordinates, bushings, forces and
- * frictions. Returns CP_ILL_INPUT,
+ * kind (CPThing), of contacts of a box, a cylinder or a limit that of the first one; that of the contact of dry friction; -1 for springs on coordinates, bushings, forces and
+ * smooth frictions. Returns CP_ILL_INPUT,
  * CP_NOT_SUPPORTED (not in the plane), CP_OLD_STRUCT (size is not set), or CP_MEM_FAIL; then the mechanism is as before. */
 CPODES_EXPORT int CPBodiesAdd(CPBodies bodies, const CPElement *element, int *index);
 /** Coordinates of the state (CPBodiesSetFormulation). */
@@ -447,7 +454,7 @@ CPODES_EXPORT int CPBodiesCount(CPBodies bodies, CPThing thing);
  * The fields of parameters are mass and J_xx ... J_yz (products only if the body was added with some); length, offset,
  * ratio_1, ratio_2, start, rate, amplitude, frequency, stiffness, damping, free, force, factor, speed, force_x ... force_z; of
  * a contact length (its radius), radius_a (of a sphere), friction, sticking, restitution; of a limit lower, upper, ratio_1,
- * ratio_2, restitution, as far as it has them; of a bushing kx ... kzz, dx ...
+ * ratio_2, restitution, as far as it has them; of dry friction force, sticking; of a bushing kx ... kzz, dx ...
  * dzz, x0 ... zz0 (without force); inertance and drag, if the element was added with some. Gravity is "gravity.x" and so on. */
 CPODES_EXPORT int CPBodiesFind(CPBodies bodies, CPThing thing, const char *name, int *i);
 /** Describes thing i, from 0 on. out: in, its size; out. Rows are those of a model that is built now. Texts and laws are valid

@@ -34,7 +34,9 @@ extern "C" {
 typedef struct {
   size_t size;         /**< sizeof(CPContactPoint), set by CP_INIT or CP_SIZED */
   const char *name;    /**< for messages; copied */
-  sunindextype normal; /**< row of p, v and A: gap g_N [m], rate, and gradient */
+  /** row of p, v and A: gap g_N [m], rate, and gradient; or -1: it is always closed by the normal force law.force, has one
+   * tangential row, and takes no part in impacts (dry friction, |F_T| <= mu law.force) */
+  sunindextype normal;
   sunindextype tangent; /**< first row of v and A of the tangential velocities v_T, from np to nv - 1 */
   int ntangents; /**< 0: no friction, 1: in the plane, 2: in space, with rows orthogonal and of equal scale */
   /** > 0: the row of p is the gap up to multiples of this, as of an angle up to whole turns, and 0 where the gap is 0. A run
@@ -81,7 +83,7 @@ typedef int (*CPContactLawFn)(int i, CPContactLaw *law, void *user_data);
  * Adds n contacts at these points to a mechanical system, which may have been used before, and is not attached. points are
  * copied; mech is not owned and must outlive contact.
  *
- * The equations of mech need M, A, p and b. If v is NULL, v = A u, and gaps must not depend on t. f_lambda must be NULL.
+ * The equations of mech need M, A, b, and p for gaps. If v is NULL, v = A u, and gaps must not depend on t. f_lambda must be NULL.
  * Friction is a force of CPMechAddForce, whose partial derivatives come from differences; those of the equations are used
  * beside them. Motions may be prescribed (CPEquations): impacts do not change the velocities that they prescribe. The active
  * rows of mech (CPMechSetActive), and its attachment, belong to contact; everything else remains the caller's.

@@ -222,6 +222,8 @@ typedef struct {
   sunrealtype restitution; /**< e_N, from 0 to 1 */
   sunrealtype tangential;  /**< e_T, from 0 to 1; with Poisson's law 0 */
   CPRestitution kind; /**< if one contact of an impact has Poisson's law, all contacts of that impact follow it */
+  /** Normal force N > 0 of a contact without a normal row, such as the dry friction of a joint; else not used */
+  sunrealtype force;
 } CPContactLaw;
 
 /** Shapes of bodies in drawings, with the half axes a, b, c. */

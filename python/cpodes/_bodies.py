@@ -545,10 +545,13 @@ class Bodies(Mechanism):
         outputs = (3,), (3, 3), (3, 3)
         return self._add("Force", fields, [] if f is None else [("fn", "glue_point_force", shown, (3, 3), outputs)])
 
-    def friction(self, of: Any, factor: float, speed: float, name: Optional[str] = None) -> str:
-        """Adds friction in a joint, -factor |F| tanh(x' / speed) on a coordinate x, where F is the joint's reaction."""
+    def friction(self, of: Any, factor: float = 0.0, speed: float = 0.0, *, force: float = 0.0, sticking: float = 0.0,
+                 name: Optional[str] = None) -> str:
+        """Adds friction in a joint. With force=, dry friction on a coordinate, of this size in motion, and at rest up to
+        sticking=, if it is larger: a contact, which acts in solve. With factor and speed, smooth friction,
+        -factor |F| tanh(x' / speed), where F is the joint's reaction."""
         return self._add("Friction", {"name": self._name(name, "friction"), "of": coordinate(of), "factor": number("factor", factor),
-                                      "speed": number("speed", speed)})
+                                      "speed": number("speed", speed), "force": number("force", force), "sticking": number("sticking", sticking)})
 
     def limit(self, of: Any, lower: float = -np.inf, upper: float = np.inf, *, other: Any = None, ratio: Any = None,
               restitution: float = 0.0, name: Optional[str] = None) -> str:

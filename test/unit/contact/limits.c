@@ -1,4 +1,4 @@
-/* Stops of joint coordinates and play between two coordinates, against closed forms. */
+/* Stops of joint coordinates, play between two coordinates, and dry friction, against closed forms. */
 #include "fixture.h"
 #include <cpodes/cpodes_contact.h>
 
@@ -159,6 +159,139 @@ START_TEST(a_stop_carries_the_weight_after_all_bounces) {
 }
 END_TEST
 
+/* ---- dry friction ---- */
+
+/* A mass m on a slider along x, with a spring of the stiffness k that is free at x = 0 */
+static void oscillator(int dimension, sunrealtype m, sunrealtype k, CPLawFn law) {
+  const CPBody body     = {CP_NEW_BODY("mass"), .mass = m, .inertia = {1, 1, 1}};
+  const CPJoint slider  = {CP_NEW_JOINT("slider"), .kind = CP_JOINT_PRISMATIC, .b = "mass",
+                           .on_a = {.axis = {1, 0, 0}}};
+  const CPSpring spring = {CP_NEW_SPRING("spring"), .of = {"slider", 0}, .stiffness = k, .law = law};
+  bodies                = CPBodiesCreate(dimension, NULL);
+  ck_assert_int_eq(CPBodiesAdd(bodies, &body.head, NULL), CP_SUCCESS);
+  ck_assert_int_eq(CPBodiesAdd(bodies, &slider.head, NULL), CP_SUCCESS);
+  ck_assert_int_eq(CPBodiesAdd(bodies, &spring.head, NULL), CP_SUCCESS);
+}
+
+static void add_friction(sunrealtype force, sunrealtype sticking) {
+  int i                     = -1;
+  const CPFriction friction = {CP_NEW_FRICTION("rub"), .of = {"slider", 0}, .force = force,
+                               .sticking = sticking};
+  ck_assert_int_eq(CPBodiesAdd(bodies, &friction.head, &i), CP_SUCCESS);
+  ck_assert_int_eq(i, 0);
+  ck_assert_str_eq(thing_at(bodies, CP_CONTACT, 0).name, "rub");
+  ck_assert_int_eq(thing_at(bodies, CP_CONTACT, 0).kind, CP_ON_JOINT);
+}
+
+/* x at t of x'' = -k/m x - F/m sign(x'), x(0) = x0, x'(0) = 0: half a period about x = +-F/k, until the spring cannot overcome
+ * the friction (Feynman lectures 12-2; Timoshenko, Vibration Problems in Engineering, 1937, 10) */
+static sunrealtype rubbed(sunrealtype t, sunrealtype x0, sunrealtype m, sunrealtype k,
+                          sunrealtype F, sunrealtype *rate) {
+  const sunrealtype omega = sqrt(k / m), half = 4 * atan(SUN_RCONST(1.0)) / omega;
+  sunrealtype x = x0;
+  *rate         = 0;
+  while (fabs(k * x) > F) {
+    const sunrealtype centre = x > 0 ? F / k : -F / k;
+    if (t < half) {
+      *rate = -omega * (x - centre) * sin(omega * t);
+      return centre + (x - centre) * cos(omega * t);
+    }
+    t -= half, x = 2 * centre - x;
+  }
+  return x;
+}
+
+START_TEST(a_spring_comes_to_rest_by_dry_friction) {
+  const sunrealtype tol = pow(10, -4 - _i), m = 0.8, k = 30, F = 2.1, x0 = 1;
+  const sunrealtype times[] = {1.7, 12};
+  for (int n = 0; n < 24; n++) {
+    sunrealtype rate, now, force[3], gap;
+    const sunrealtype t = times[n / 12];
+    oscillator(2 + n % 2, m, k, NULL);
+    add_friction(F, 0);
+    act(n / 2 % 2 ? CP_JOINT_COORDINATES : CP_ABSOLUTE);
+    entries(y)[0] = x0;
+    ck_assert_int_eq(run_with(methods[n / 4 % 3], tol, t), CP_SUCCESS);
+    const sunrealtype x = coordinate_of("slider", &now), want = rubbed(t, x0, m, k, F, &rate);
+    ck_assert_msg(fabs(x - want) <= 10 * tol && fabs(now - rate) <= 10 * tol, "%d: %g %g", n,
+                  (double)((x - want) / tol), (double)((now - rate) / tol));
+    ck_assert_int_eq(phase_of(contact, 0), n < 12 ? CP_CONTACT_SLIDING : CP_CONTACT_STICKING);
+    ck_assert_int_eq(CPContactEvaluate(contact, t, y, NULL, force, &gap, NULL), CP_SUCCESS);
+    ck_assert_double_eq(force[0], F);
+    ck_assert_double_eq(gap, 0);
+    ck_assert_double_eq_tol(force[1], n < 12 ? copysign(F, -rate) : k * x, 1e-10);
+    release();
+  }
+}
+END_TEST
+
+/* A load that grows with t sets the mass in motion when it reaches the friction at rest. */
+static int growing(sunrealtype t, sunrealtype x, sunrealtype rate, sunrealtype *T, void *data) {
+  (void)x, (void)rate, (void)data;
+  T[0] = 3 * t;
+  return 0;
+}
+
+START_TEST(a_growing_load_breaks_away_at_the_friction_of_rest) {
+  const sunrealtype tol = 1e-8, m = 0.8, F = 2.1, rest = 4.2, begins = rest / 3, t = 2.5,
+                    s = t - begins;
+  for (int n = 0; n < 4; n++) {
+    sunrealtype rate;
+    oscillator(2 + n % 2, m, 0, growing);
+    add_friction(F, rest);
+    act(n / 2 ? CP_JOINT_COORDINATES : CP_ABSOLUTE);
+    ck_assert_int_eq(run_with("DOP853", tol, t), CP_SUCCESS);
+    ck_assert_double_eq_tol(coordinate_of("slider", &rate),
+                            ((rest - F) * s * s / 2 + 3 * s * s * s / 6) / m, 10 * tol);
+    ck_assert_double_eq_tol(rate, ((rest - F) * s + 3 * s * s / 2) / m, 10 * tol);
+    release();
+  }
+}
+END_TEST
+
+/* A rubbing mass that strikes a stop: the friction has no part in the impact. */
+START_TEST(dry_friction_acts_beside_stops) {
+  const sunrealtype tol = 1e-8, m = 2, F = 1.5, a = F / m, v0 = 3, e = 0.5, stop = 1.1;
+  for (int n = 0; n < 8; n++) {
+    const CPLimit limit      = {CP_NEW_LIMIT("wall"), .of = {{"slider", 0}}, .lower = -INFINITY,
+                                .upper = stop, .restitution = e};
+    const sunrealtype struck = sqrt(v0 * v0 - 2 * a * stop), back = e * struck;
+    sunrealtype rate;
+    oscillator(2 + n % 2, m, 0, NULL);
+    add_friction(F, 0);
+    ck_assert_int_eq(CPBodiesAdd(bodies, &limit.head, NULL), CP_SUCCESS);
+    act(n / 2 % 2 ? CP_JOINT_COORDINATES : CP_ABSOLUTE);
+    const int nq                                         = (int)equations_of(mech).nq;
+    entries(y)[nq > 0 ? nq : (int)equations_of(mech).nu] = v0;
+    ck_assert_int_eq(run_with(n / 4 ? "RADAU" : "DOP853", tol, 5), CP_SUCCESS);
+    ck_assert_double_eq_tol(coordinate_of("slider", &rate), stop - back * back / (2 * a), 10 * tol);
+    ck_assert_double_eq_tol(rate, 0, 10 * tol);
+    ck_assert_int_eq(phase_of(contact, 0), CP_CONTACT_STICKING);
+    ck_assert_int_eq(phase_of(contact, 1), CP_CONTACT_OPEN);
+    release();
+  }
+}
+END_TEST
+
+START_TEST(wrong_frictions_are_refused_by_name) {
+  const struct {
+    CPFriction friction;
+    const char *message;
+  } bad[] = {{{CP_NEW_FRICTION("rub"), .of = {"slider", 0}},
+              "rub: force must be positive, and is 0"},
+             {{CP_NEW_FRICTION("rub"), .of = {"slider", 0}, .force = 1, .sticking = -1},
+              "rub: sticking must not be negative, and is -1"},
+             {{CP_NEW_FRICTION("rub"), .of = {"slider", 0}, .force = 1, .factor = 1, .speed = 1},
+              "rub: force and sticking must be 0 beside speed"}};
+  oscillator(2, 1, 1, NULL);
+  for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    ck_assert_int_lt(CPBodiesAdd(bodies, &bad[i].friction.head, NULL), 0);
+    ck_assert_str_eq(CPObjectGetLastMessage(CP_OBJECT(bodies)), bad[i].message);
+  }
+  CPBodiesFree(&bodies);
+}
+END_TEST
+
 /* ---- derivatives ---- */
 
 START_TEST(rows_of_limits_have_exact_derivatives) {
@@ -279,6 +412,10 @@ TEST_SUITE(limits) {
   tcase_add_loop_test(tc, a_wheel_bounces_between_its_stops, 0, 6);
   tcase_add_test(tc, two_wheels_meet_at_the_ends_of_their_play);
   tcase_add_test(tc, a_stop_carries_the_weight_after_all_bounces);
+  tcase_add_loop_test(tc, a_spring_comes_to_rest_by_dry_friction, 0, 6);
+  tcase_add_test(tc, a_growing_load_breaks_away_at_the_friction_of_rest);
+  tcase_add_test(tc, dry_friction_acts_beside_stops);
+  tcase_add_test(tc, wrong_frictions_are_refused_by_name);
   tcase_add_test(tc, rows_of_limits_have_exact_derivatives);
   tcase_add_test(tc, a_run_counts_turns);
   tcase_add_test(tc, limits_that_cannot_be_are_refused_by_name);
