@@ -309,8 +309,8 @@ static int compute(Check *c, const CPGradientOptions *options, sunrealtype step)
       c->difference[k * Ns + i] = (c->difference[k * Ns + i] - c->G[k]) / (2 * e);
   }
   for (int i = 0; !flag && i < Ns; i++) {
-    flag = cpParamDifference(c->params, i, CP_PARAM_PART, startAt, c->t0, c->y0, c, c->value,
-                             c->y0S[i]);
+    flag = cpParamDifference(c->params, (CPAlong){.iS = i}, CP_PARAM_PART, startAt, c->t0, c->y0, c,
+                             c->value, c->y0S[i]);
     if (flag) return startFailed(c, flag);
   }
   c->parameters->y0S = c->y0S;

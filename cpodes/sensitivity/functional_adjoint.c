@@ -61,7 +61,8 @@ static int parametersOf(const CPParams *params, CVRhsFn fn, void *data, sunrealt
                         N_Vector weights, N_Vector value, N_Vector derivative, sunrealtype *result) {
   int flag = CP_SUCCESS;
   for (int i = 0; !flag && params && params->p && i < params->Ns; i++) {
-    flag      = cpParamDifference(params, i, CP_PARAM_PART, fn, t, y, data, value, derivative);
+    flag      = cpParamDifference(params, (CPAlong){.iS = i}, CP_PARAM_PART, fn, t, y, data, value,
+                                  derivative);
     result[i] = N_VDotProd(weights, derivative);
   }
   return flag;

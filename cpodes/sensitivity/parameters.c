@@ -87,10 +87,10 @@ static int difference(const CPParams *params, CPAlong along, sunrealtype e, CVRh
   return flag;
 }
 
-int cpParamDifference(const CPParams *params, int iS, sunrealtype part, CVRhsFn f, sunrealtype t,
-                      N_Vector y, void *data, N_Vector value, N_Vector result) {
-  return difference(params, (CPAlong){.iS = iS}, part * params->pbar[iS], f, t, y, NULL, result,
-                    NULL, value, data);
+int cpParamDifference(const CPParams *params, CPAlong along, sunrealtype part, CVRhsFn f,
+                      sunrealtype t, N_Vector y, void *data, N_Vector value, N_Vector result) {
+  const sunrealtype e = along.dp ? part : part * params->pbar[along.iS];
+  return difference(params, along, e, f, t, y, NULL, result, NULL, value, data);
 }
 
 sunrealtype cpSensLeastSize(N_Vector y) { return fmax(N_VMaxNorm(y) * 1.0e-2, 1.0e-30); }
@@ -135,8 +135,8 @@ int cpSensRowsAlong(CPSens sens, sunrealtype t, N_Vector y, N_Vector s) {
 
 int cpSensRowsByDifferences(CPSens sens, sunrealtype t, N_Vector y, int iS, N_Vector *r) {
   *r = sens->params.p ? sens->r : NULL;
-  return *r ? cpParamDifference(&sens->params, iS, CP_PARAM_PART, rowsAt, t, y, sens->work, sens->c,
-                                sens->r)
+  return *r ? cpParamDifference(&sens->params, (CPAlong){.iS = iS}, CP_PARAM_PART, rowsAt, t, y,
+                                sens->work, sens->c, sens->r)
             : CP_SUCCESS;
 }
 

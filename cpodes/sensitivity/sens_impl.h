@@ -63,17 +63,18 @@ void cpParamsFree(CPParams *params);
 /* The step relative to a parameter's size for which truncation (36 (3e-3)^6 for 1 / p) and roundoff
  * (DBL_EPSILON / 3e-3) are equal. */
 #define CP_PARAM_PART 3.0e-3
-/* result = df/dp_i at (t, y), by differences with steps of `part` times the parameter's size, which
- * is restored afterwards. value: workspace. Returns 0, or the code that f returned. */
-int cpParamDifference(const CPParams *params, int iS, sunrealtype part, CVRhsFn f, sunrealtype t,
-                      N_Vector y, void *data, N_Vector value, N_Vector result);
-/* Returns the typical size of states near y, the least scale for differences. */
-sunrealtype cpSensLeastSize(N_Vector y);
 /* A direction in the space of parameters: that of parameter iS (none if it is negative), or dp [Ns] if that is not NULL. */
 typedef struct {
   int iS;
   const sunrealtype *dp;
 } CPAlong;
+/* result = the derivative of f with respect to the parameters along this direction at (t, y), by differences with steps of `part`
+ * times the size of parameter iS, or times dp; the parameters are restored afterwards. value: workspace. Returns 0, or the code
+ * that f returned. */
+int cpParamDifference(const CPParams *params, CPAlong along, sunrealtype part, CVRhsFn f,
+                      sunrealtype t, N_Vector y, void *data, N_Vector value, N_Vector result);
+/* Returns the typical size of states near y, the least scale for differences. */
+sunrealtype cpSensLeastSize(N_Vector y);
 /* ySdot = derivative of f along yS (NULL: 0) and `along`. moved, value: workspace. Returns the code that f returned. */
 int cpSensDirection(const CPParams *params, CVRhsFn f, sunrealtype t, N_Vector y, CPAlong along,
                     N_Vector yS, N_Vector ySdot, N_Vector moved, N_Vector value, void *user_data);
