@@ -16,77 +16,95 @@
 #include <string.h>
 #include <sunmatrix/sunmatrix_sparse.h>
 
-#define DEFAULT_STEPS     150
 #define DEFAULT_TOLERANCE SUN_RCONST(1.0e-8)
+/* Steps in memory: as many as DEFAULT_MEMORY bytes hold, and at least LEAST_STEPS */
+#define DEFAULT_MEMORY 3.2e7
+#define LEAST_STEPS    150.0
+
+/* All derivatives of a function at the latest time, by differences: [n + Np][length], with respect to y and p */
+typedef struct {
+  CVRhsFn fn;
+  void *data;
+  sunrealtype t, *entry; /* t: NaN before the first one */
+  int length;
+  N_Vector value, derivative; /* [length] */
+} Differences;
 
 typedef struct {
   CPFunctionalRun run; /* the forward run */
   CPGradientOptions o;
   CPTape tape;
-  CPIntegrator back; /* from t1 to t0 */
-  int N;             /* l [n] and q [N - n] of a functional; q is empty without parameters */
-  N_Vector Z;        /* [ng N] (l, q) of all functionals */
-  N_Vector l, Jl, f; /* [n] l of one functional, J^T l, and f */
-  sunrealtype *lfp;  /* [Np] l^T df/dp */
-  N_Vector unit;     /* [ng] a unit vector */
-  long int taken;    /* steps back */
+  CPIntegrator back;  /* from t1 to t0 */
+  int N;              /* l [n] and q [N - n] of a functional; q is empty without parameters */
+  N_Vector Z, abstol; /* [ng N] (l, q) of all functionals, and their absolute tolerances */
+  N_Vector l, Jl;     /* [n] l of one functional, and J^T l */
+  sunrealtype *lfp;   /* [Np] l^T df/dp */
+  sunrealtype t;      /* run.y is the state at t; NaN: not known */
+  sunrealtype h;      /* the newest size of a step that no stop has shortened, or 0 */
+  long int taken, window,
+      covered; /* steps back; taken at the start of a window, and the steps forward there */
+  Differences f, end, integrand;
   int cause; /* code of the latest failure of the right-hand side, with its reason in mem->text; or 0 */
 } Adjoint;
 
 /* ---- differences ---- */
 
-/* result_j = d(weights . fn)/dy_j for all j, by sixth-order differences. Overwrites value. */
-static int gradientOf(CVRhsFn fn, void *data, sunrealtype t, N_Vector y, N_Vector weights,
-                      N_Vector value, N_Vector result) {
-  sunrealtype *yd = N_VGetArrayPointer(y), *rd = N_VGetArrayPointer(result);
-  const sunrealtype least = cpSensLeastSize(y);
-  int flag                = CP_SUCCESS;
-  for (sunindextype j = 0; !flag && j < N_VGetLength(y); j++) {
-    const sunrealtype kept = yd[j], e = CP_PARAM_PART * fmax(fabs(kept), least);
-    rd[j] = 0.0;
-    for (int p = -3; !flag && p <= 3; p++) {
+/* Computes the derivatives of D at (t, run.y), by differences of sixth order. */
+static int differentiate(Adjoint *a, Differences *D, sunrealtype t) {
+  CPFunctionalRun *w      = &a->run;
+  sunrealtype *yd         = N_VGetArrayPointer(w->y);
+  const sunrealtype least = cpSensLeastSize(w->y);
+  const size_t length = (size_t)D->length, n = a->tape.n;
+  int flag = CP_SUCCESS;
+  if (D->t == t) return CP_SUCCESS;
+  D->t = NAN;
+  if (!D->entry) {
+    CP_NEW(&w->arena, D->entry, (size_t)a->N * length);
+    D->value      = cpArenaTake(&w->arena, N_VNew_Serial(D->length, w->mem->ctx));
+    D->derivative = cpArenaTake(&w->arena, N_VNew_Serial(D->length, w->mem->ctx));
+    if (cpArenaStatus(&w->arena)) return D->entry = NULL, CP_MEM_FAIL;
+  }
+  for (size_t j = 0; !flag && j < (size_t)a->N; j++) {
+    N_VConst(0.0, D->derivative);
+    if (j >= n && w->params->p)
+      flag = cpParamDifference(w->params, (CPAlong){.iS = (int)(j - n)}, CP_PARAM_PART, D->fn, t,
+                               w->y, D->data, D->value, D->derivative);
+    const sunrealtype kept = j < n ? yd[j] : 0.0, e = CP_PARAM_PART * fmax(fabs(kept), least);
+    for (int p = -3; j < n && !flag && p <= 3; p++) {
       if (p == 0) continue;
       yd[j] = kept + p * e;
-      flag  = fn(t, y, value, data);
-      if (!flag)
-        rd[j] += (p > 0 ? 1 : -1) * cpSixthOrder[abs(p) - 1] / e * N_VDotProd(weights, value);
+      flag  = D->fn(t, w->y, D->value, D->data);
+      N_VLinearSum(1.0, D->derivative, (p > 0 ? 1 : -1) * cpSixthOrder[abs(p) - 1] / e, D->value,
+                   D->derivative);
     }
-    yd[j] = kept;
+    if (j < n) yd[j] = kept;
+    memcpy(D->entry + j * length, N_VGetArrayPointer(D->derivative), length * sizeof *D->entry);
   }
-  return flag;
-}
-
-/* result_i = d(weights . fn)/dp_i for all parameters. derivative: workspace of value's length. */
-static int parametersOf(const CPParams *params, CVRhsFn fn, void *data, sunrealtype t, N_Vector y,
-                        N_Vector weights, N_Vector value, N_Vector derivative, sunrealtype *result) {
-  int flag = CP_SUCCESS;
-  for (int i = 0; !flag && params && params->p && i < params->Ns; i++) {
-    flag      = cpParamDifference(params, (CPAlong){.iS = i}, CP_PARAM_PART, fn, t, y, data, value,
-                                  derivative);
-    result[i] = N_VDotProd(weights, derivative);
-  }
+  if (!flag) D->t = t;
   return flag;
 }
 
 /* Computes run.gy and run.gp, the derivatives of value k of fn at (t, run.y); they are zero if fn
  * is NULL. */
-static int gradient(Adjoint *a, CPFunctionalFn fn, CPFunctionalGradFn grad, sunrealtype t, int k) {
+static int gradient(Adjoint *a, CPFunctionalFn fn, CPFunctionalGradFn grad, Differences *D,
+                    sunrealtype t, int k) {
   CPFunctionalRun *w        = &a->run;
   CPFunctionalCalled called = {fn, w->F->user_data};
   N_VConst(0.0, w->gy);
   memset(w->gp, 0, (size_t)w->Np * sizeof *w->gp);
   if (!fn) return CP_SUCCESS;
   if (grad) return grad(t, w->y, k, w->gy, w->gp, w->F->user_data);
-  N_VConst(0.0, a->unit);
-  N_VGetArrayPointer(a->unit)[k] = 1.0;
-  const int flag = gradientOf(cpFunctionalAsRhs, &called, t, w->y, a->unit, w->value, w->gy);
-  return flag ? flag
-              : parametersOf(w->params, cpFunctionalAsRhs, &called, t, w->y, a->unit, w->value,
-                             w->along, w->gp);
+  D->fn = cpFunctionalAsRhs, D->data = &called, D->length = w->F->ng;
+  const int flag = differentiate(a, D, t);
+  for (int j = 0; !flag && j < a->N; j++)
+    *(j < (int)a->tape.n ? N_VGetArrayPointer(w->gy) + j : w->gp + j - a->tape.n) =
+        D->entry[j * D->length + k];
+  return flag;
 }
 
 static int integrandGradient(Adjoint *a, sunrealtype t, int k) {
-  return gradient(a, a->run.F->integrand, a->run.F->integrand_grad, t, k);
+  const CPFunctional *F = a->run.F;
+  return gradient(a, F->integrand, F->integrand_grad, &a->integrand, t, k);
 }
 
 /* ---- right-hand sides ---- */
@@ -102,9 +120,11 @@ static int products(Adjoint *a, sunrealtype t, N_Vector l) {
   if (a->o.adjoint) return a->o.adjoint(t, w->y, l, a->Jl, a->lfp, a->o.user_data);
   if (model && model->transposes(mem->system.data))
     return model->products(t, w->y, l, a->Jl, w->params ? a->lfp : NULL, mem->system.data);
-  flag = gradientOf(mem->f, mem->ops->data(mem), t, w->y, l, a->f, a->Jl);
-  if (!flag)
-    flag = parametersOf(w->params, mem->f, mem->ops->data(mem), t, w->y, l, a->f, w->gy, a->lfp);
+  a->f.fn = mem->f, a->f.data = mem->ops->data(mem), a->f.length = (int)a->tape.n;
+  flag = differentiate(a, &a->f, t);
+  for (int j = 0; !flag && j < a->N; j++)
+    *(j < a->f.length ? N_VGetArrayPointer(a->Jl) + j : a->lfp + j - a->f.length) =
+        cpDot(a->f.entry + (size_t)j * a->tape.n, N_VGetArrayPointer(l), a->f.length);
   return flag;
 }
 
@@ -112,8 +132,11 @@ static int products(Adjoint *a, sunrealtype t, N_Vector l) {
 static int stateAt(Adjoint *a, sunrealtype t) {
   CPFunctionalRun *w     = &a->run;
   const CPIntegrator mem = w->mem;
+  if (t == a->t) return CP_SUCCESS;
   cpTapeState(&a->tape, t, w->y);
+  a->t = t;
   if (!mem->P) return CP_SUCCESS;
+  a->t = NAN;
   cpStepperEnter(mem);
   int flag = cpStepperWeights(mem, w->y, mem->ewt);
   cpWorkForget(mem->out);
@@ -122,6 +145,7 @@ static int stateAt(Adjoint *a, sunrealtype t) {
   cpStepperLeave(mem, flag);
   if (flag)
     cpWrite(mem->text, "the state at t = %.10g cannot be projected: %s", t, cpWorkText(mem->out));
+  else a->t = t;
   return flag;
 }
 
@@ -167,7 +191,7 @@ static int addEnds(Adjoint *a, sunrealtype t, sunrealtype *dG) {
     sunrealtype *l = N_VGetArrayPointer(a->Z) + (size_t)k * (size_t)a->N;
     int flag       = stateAt(a, t);
     if (flag) return cpReport(&w->mem->log, -abs(flag), w->function, "%s", w->mem->text);
-    flag = cpCallUser(&w->mem->log, gradient(a, w->F->end, w->F->end_grad, t, k));
+    flag = cpCallUser(&w->mem->log, gradient(a, w->F->end, w->F->end_grad, &a->end, t, k));
     flag = cpFunctionalResult(w, flag, t, "gradient of the end term");
     if (flag) return flag;
     for (size_t j = 0; j < a->tape.n; j++) l[j] += N_VGetArrayPointer(w->gy)[j];
@@ -180,12 +204,11 @@ static int addEnds(Adjoint *a, sunrealtype t, sunrealtype *dG) {
  * q_i is divided by the size of the parameter, as those of sensitivities are. */
 static int setTolerances(Adjoint *a, sunrealtype t) {
   CPFunctionalRun *w       = &a->run;
-  const sunrealtype reltol = a->o.reltol > 0.0 ? a->o.reltol : DEFAULT_TOLERANCE;
-  N_Vector abstol          = N_VClone(a->Z);
-  int flag                 = abstol ? stateAt(a, t) : CP_MEM_FAIL;
+  const sunrealtype reltol = a->o.reltol;
+  int flag                 = stateAt(a, t);
   for (int k = 0; k < w->F->ng && !flag; k++) {
     const sunrealtype *l = N_VGetArrayPointer(a->Z) + (size_t)k * (size_t)a->N;
-    sunrealtype *tol     = N_VGetArrayPointer(abstol) + (size_t)k * (size_t)a->N;
+    sunrealtype *tol     = N_VGetArrayPointer(a->abstol) + (size_t)k * (size_t)a->N;
     flag                 = cpCallUser(&w->mem->log, integrandGradient(a, t, k));
     if (flag) break;
     sunrealtype size = N_VMaxNorm(w->gy);
@@ -194,70 +217,113 @@ static int setTolerances(Adjoint *a, sunrealtype t) {
     for (size_t j = 0; j < (size_t)a->N; j++)
       tol[j] = j < a->tape.n ? least : least / w->params->pbar[j - a->tape.n];
   }
-  if (flag && flag != CP_MEM_FAIL)
-    flag = cpFunctionalResult(w, flag, t, "gradient of the integrand");
-  if (!flag) flag = CPIntegratorSVtolerances(a->back, reltol, abstol);
-  if (abstol) N_VDestroy(abstol);
-  return flag;
+  return cpFunctionalResult(w, flag, t, "gradient of the integrand");
 }
 
-/* RADAU's Jacobian consists of the blocks -J^T and -df/dp^T of each functional, whose columns are differenced together. */
-static int setPattern(Adjoint *a) {
-  const sunindextype n = (sunindextype)a->tape.n, N = a->N, all = N * a->run.F->ng;
+/* RADAU's Jacobian consists of the blocks (-J^T, -df/dp^T) of the functionals, whose columns are products with unit vectors at
+ * the same state. */
+static int jacobian(sunrealtype t, N_Vector Z, N_Vector Zdot, SUNMatrix S, void *data, N_Vector t1,
+                    N_Vector t2, N_Vector t3) {
+  Adjoint *a        = data;
+  const int n       = (int)a->tape.n;
+  sunrealtype *into = SUNSparseMatrix_Data(S);
+  int flag          = stateAt(a, t);
+  (void)Z, (void)Zdot, (void)t1, (void)t2, (void)t3;
+  for (int j = 0; !flag && j < n; j++) {
+    N_VConst(0.0, a->l);
+    N_VGetArrayPointer(a->l)[j] = 1.0;
+    flag                        = products(a, t, a->l);
+    for (int k = 0; !flag && k < a->run.F->ng; k++)
+      for (int i = 0; i < a->N; i++)
+        into[((size_t)k * (size_t)n + (size_t)j) * (size_t)a->N + (size_t)i] =
+            i < n ? -N_VGetArrayPointer(a->Jl)[i] : -a->lfp[i - n];
+  }
+  return flag ? failed(a, t, 0, flag) : CP_SUCCESS;
+}
+
+static int setJacobian(Adjoint *a) {
+  const sunindextype n = (sunindextype)a->tape.n, all = (sunindextype)a->N * a->run.F->ng;
   SUNMatrix J = SUNSparseMatrix(all, all, n * all, CSC_MAT, a->run.mem->ctx);
   if (!J) return CP_MEM_FAIL;
-  sunindextype *start = SUNSparseMatrix_IndexPointers(J), *row = SUNSparseMatrix_IndexValues(J),
-               at = 0;
+  sunindextype *start = SUNSparseMatrix_IndexPointers(J), *row = SUNSparseMatrix_IndexValues(J);
+  start[0] = 0;
   for (sunindextype j = 0; j < all; j++) {
-    start[j] = at;
-    for (sunindextype i = 0; j % N < n && i < N; i++) row[at++] = j - j % N + i;
+    start[j + 1] = start[j];
+    for (sunindextype i = 0; j % a->N < n && i < a->N; i++) row[start[j + 1]++] = j - j % a->N + i;
   }
-  start[all]     = at;
-  const int flag = CPIntegratorSetJacFn(a->back, J, NULL);
+  const int flag = CPIntegratorSetJacFn(a->back, J, jacobian);
   SUNMatDestroy(J);
   return flag;
 }
 
-/* The backward run takes the forward one's kind of method. */
-static int create(Adjoint *a, sunrealtype t) {
-  const CPIntegrator mem   = a->run.mem;
-  const CPIteration how    = mem->ops->iteration(mem);
-  const int is_stiff       = how == CP_IMPLICIT || how == CP_NEWTON;
-  const char *const method = a->o.method ? a->o.method : is_stiff ? "RADAU" : "DOP853";
-  a->back                  = CPIntegratorCreate(method, mem->ctx);
-  int flag                 = a->back ? CP_SUCCESS : CP_ILL_INPUT;
+/* The backward run begins at (t, Z) by this method. */
+static int create(Adjoint *a, sunrealtype t, const char *method) {
+  const CPIntegrator mem = a->run.mem;
+  CPIntegratorFree(&a->back);
+  a->back  = CPIntegratorCreate(method, mem->ctx);
+  a->h     = 0.0;
+  int flag = a->back ? CP_SUCCESS : CP_ILL_INPUT;
   if (!flag) flag = CPIntegratorInit(a->back, backward, t, a->Z);
   if (!flag) flag = CPIntegratorSetUserData(a->back, a);
-  if (!flag) flag = setTolerances(a, t);
-  if (!flag && a->back->ops->iteration(a->back) == CP_IMPLICIT) flag = setPattern(a);
+  if (!flag) flag = CPIntegratorSVtolerances(a->back, a->o.reltol, a->abstol);
+  if (!flag && a->back->ops->iteration(a->back) == CP_IMPLICIT) flag = setJacobian(a);
   return flag ? cpReport(&mem->log, flag, a->run.function,
                          "the backward problem could not be set up: %s",
                          CPObjectGetLastMessage(CP_OBJECT(a->back)))
               : CP_SUCCESS;
 }
 
+/* With an implicit forward method, the run is stiff if DOP853 takes more than STIFF steps for each step of RADAU, which takes
+ * several iterations with more stages, or one for each of BDF. */
+enum { WINDOW = 25, STIFF = 3 };
+
+static int isStiff(Adjoint *a, sunrealtype t) {
+  const CPIteration how = a->run.mem->ops->iteration(a->run.mem);
+  const long int now    = cpTapeSteps(&a->tape, t);
+  if (a->taken < a->window + WINDOW) return 0;
+  const long int passed = a->covered - now;
+  a->window = a->taken, a->covered = now;
+  return !a->o.method && a->back->ops->iteration(a->back) == CP_EXPLICIT &&
+         (how == CP_IMPLICIT || how == CP_NEWTON) &&
+         passed * (how == CP_IMPLICIT ? STIFF : 1) < WINDOW;
+}
+
 /* Integrates back from *t to the time `to`, in the segment of the tape that is in memory. */
 static int integrate(Adjoint *a, sunrealtype *t, sunrealtype to) {
   const CPIntegrator mem = a->run.mem;
-  if (cpStepperIsThere(*t, to)) return CP_SUCCESS;
-  a->cause = 0;
-  cpStepperEnter(mem);
-  const long int before = a->back->ops->steps(a->back),
-                 left   = cpFunctionalMaxSteps(a->run.F) - a->taken;
-  int flag              = CPIntegratorSetStopTime(a->back, to);
-  if (!flag) flag = CPIntegratorSetMaxNumSteps(a->back, left > 0 ? left : 1);
-  if (!flag) flag = CPIntegratorEvolve(a->back, to, a->Z, t, CV_NORMAL);
-  a->taken += a->back->ops->steps(a->back) - before;
-  cpStepperLeave(mem, flag);
-  if (flag >= 0) return CP_SUCCESS;
-  if (flag == CV_TOO_MUCH_WORK)
-    return cpReport(
-        &mem->log, flag, a->run.function,
-        "%ld steps have taken the backward problem to t = %.15g only (CPFunctional's mxsteps)",
-        cpFunctionalMaxSteps(a->run.F), *t);
+  const long int most    = cpFunctionalMaxSteps(a->run.F);
+  int flag               = CP_SUCCESS;
+  a->cause               = 0;
+  while (!flag && !cpStepperIsThere(*t, to)) {
+    const sunrealtype before = *t;
+    if (a->taken++ == most)
+      return cpReport(
+          &mem->log, CV_TOO_MUCH_WORK, a->run.function,
+          "%ld steps have taken the backward problem to t = %.15g only (CPFunctional's mxsteps)",
+          most, *t);
+    if (isStiff(a, *t)) flag = create(a, *t, "RADAU");
+    if (flag) return flag;
+    cpStepperEnter(mem);
+    flag = CPIntegratorSetStopTime(a->back, to);
+    if (!flag) flag = CPIntegratorEvolve(a->back, to, a->Z, t, CV_ONE_STEP);
+    cpStepperLeave(mem, flag);
+    const int is_short = flag == CV_TSTOP_RETURN;
+    if (flag > 0) flag = CP_SUCCESS;
+    if (!flag && (!is_short || fabs(*t - before) > fabs(a->h))) a->h = *t - before;
+  }
+  if (!flag) return CP_SUCCESS;
   if (a->cause) return cpReport(&mem->log, a->cause, a->run.function, "%s", mem->text);
   return cpReport(&mem->log, flag, a->run.function, "the backward problem: %s",
                   CPObjectGetLastMessage(CP_OBJECT(a->back)));
+}
+
+/* l has jumped. The step goes on with the size that it had before it was shortened to arrive here. */
+static int restart(Adjoint *a, sunrealtype t) {
+  int flag = CPIntegratorReInit(a->back, t, a->Z);
+  if (!flag) flag = CPIntegratorSetInitStep(a->back, a->h);
+  return flag ? cpReport(&a->run.mem->log, flag, a->run.function, "the backward problem: %s",
+                         CPObjectGetLastMessage(CP_OBJECT(a->back)))
+              : CP_SUCCESS;
 }
 
 /* The segments from the last one to the first, and in each of them the times of end terms */
@@ -270,15 +336,19 @@ static int solveBackwards(Adjoint *a, sunrealtype t1, sunrealtype *dG) {
   for (long int k = a->tape.nsegments - 1; k >= 0 && !flag; k--) {
     const sunrealtype begins = a->tape.begins[k];
     if (cpStepperIsThere(begins, t) && k > 0) continue;
-    flag = cpTapeLoad(&a->tape, k, cpFunctionalMaxSteps(F));
+    flag      = cpTapeLoad(&a->tape, k, cpFunctionalMaxSteps(F));
+    a->window = a->taken, a->covered = cpTapeSteps(&a->tape, t);
     for (int done = 0; !done && !flag;) {
       const sunrealtype time = F->times && next >= 0 ? F->times[next] : t1;
       const int ends         = next >= 0 && (time - begins) * a->tape.ordered >= 0.0;
       const sunrealtype to   = ends ? time : begins;
-      if (!a->back && !cpStepperIsThere(t, to)) flag = create(a, t);
-      else if (moved && a->back) flag = CPIntegratorReInit(a->back, t, a->Z);
-      moved = 0;
-      if (!flag) flag = integrate(a, &t, to);
+      const int moves        = !cpStepperIsThere(t, to);
+      if (!a->back && moves) {
+        flag = setTolerances(a, t);
+        if (!flag) flag = create(a, t, a->o.method ? a->o.method : "DOP853");
+      } else if (moved && moves) flag = restart(a, t);
+      if (moves) moved = 0;
+      if (!flag && moves) flag = integrate(a, &t, to);
       if (!flag && ends) flag = addEnds(a, t = time, dG), next--, moved = 1;
       done = !ends;
     }
@@ -358,17 +428,22 @@ int cpGradientAdjoint(CPFunctionalRun *run, sunrealtype t1, const CPGradientOpti
   const int ng              = run->F->ng;
   Adjoint a                 = {.run = *run};
   if (options) a.o = *options;
-  if (a.o.steps <= 0) a.o.steps = DEFAULT_STEPS;
+  const sunindextype n = N_VGetLength(mem->y0);
+  if (a.o.steps <= 0)
+    a.o.steps = (long int)fmax(LEAST_STEPS,
+                               DEFAULT_MEMORY / (CP_TAPE_NODES * sizeof(sunrealtype) * (double)n));
+  if (!(a.o.reltol > 0.0)) a.o.reltol = DEFAULT_TOLERANCE;
   int flag = check(&a, y0S, dG, gradients);
   if (!flag) flag = cpSensOff(mem);
   if (flag) return flag;
   CPArena *arena = &a.run.arena;
   cpArenaOwn(arena, &a.tape, freeTape);
   cpArenaOwn(arena, &a.back, freeBack);
-  CP_VECTORS(arena, mem->y0, &a.f, &a.l, &a.Jl);
-  a.N    = (int)N_VGetLength(mem->y0) + (run->params ? run->Np : 0);
-  a.Z    = cpArenaTake(arena, N_VNew_Serial((sunindextype)a.N * ng, mem->ctx));
-  a.unit = cpArenaTake(arena, N_VNew_Serial(ng, mem->ctx));
+  CP_VECTORS(arena, mem->y0, &a.l, &a.Jl);
+  a.N = (int)n + (run->params ? run->Np : 0);
+  a.t = a.f.t = a.end.t = a.integrand.t = NAN;
+  a.Z      = cpArenaTake(arena, N_VNew_Serial((sunindextype)a.N * ng, mem->ctx));
+  a.abstol = cpArenaTake(arena, N_VNew_Serial((sunindextype)a.N * ng, mem->ctx));
   CP_NEW(arena, a.lfp, a.run.Np);
   flag = cpFunctionalOpen(&a.run); /* checks the arena */
   if (!flag) N_VConst(0.0, a.Z);

@@ -135,16 +135,20 @@ int cpTapeLoad(CPTape *tape, long int k, long int mxsteps) {
   return flag;
 }
 
-void cpTapeState(CPTape *tape, sunrealtype t, N_Vector y) {
+long int cpTapeSteps(CPTape *tape, sunrealtype t) {
   long int i = tape->newest;
+  while (i + 1 < tape->nsteps && (t - tape->t[i + 1]) * tape->ordered > 0.0) i++;
+  while (i > 0 && (t - tape->t[i]) * tape->ordered < 0.0) i--;
+  return tape->newest = i;
+}
+
+void cpTapeState(CPTape *tape, sunrealtype t, N_Vector y) {
   if (tape->nsteps == 0) { /* a run without a step */
     memcpy(N_VGetArrayPointer(y), tape->starts + (size_t)tape->segment * tape->n,
            tape->n * sizeof *tape->starts);
     return;
   }
-  while (i + 1 < tape->nsteps && (t - tape->t[i + 1]) * tape->ordered > 0.0) i++;
-  while (i > 0 && (t - tape->t[i]) * tape->ordered < 0.0) i--;
-  tape->newest            = i;
+  const long int i        = cpTapeSteps(tape, t);
   const sunrealtype *v    = tape->values + tape->first[i];
   const int m             = (int)((tape->first[i + 1] - tape->first[i]) / tape->n) - 1;
   const sunrealtype theta = (t - tape->t[i]) / (tape->t[i + 1] - tape->t[i]);

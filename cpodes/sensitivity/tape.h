@@ -37,6 +37,8 @@ void cpTapeFree(CPTape *tape);
 int cpTapeRecord(CPTape *tape, sunrealtype t);
 /* Brings a segment into memory, by at most mxsteps steps from its start. */
 int cpTapeLoad(CPTape *tape, long int segment, long int mxsteps);
+/* Returns the number of steps of the segment in memory that end before t. */
+long int cpTapeSteps(CPTape *tape, sunrealtype t);
 /* y <- the state at t, in the segment in memory, as the polynomials have it */
 void cpTapeState(CPTape *tape, sunrealtype t, N_Vector y);
 
