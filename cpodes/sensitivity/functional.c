@@ -219,6 +219,73 @@ static int take(CPLog *log, Given *own, const CPFunctional **F, const CPParamete
   return CP_SUCCESS;
 }
 
+/* ---- tolerances ----
+ *
+ * The backward run differentiates along the computed motion, whose residual it takes for given: the errors of the state, one
+ * tolerance for each step with BDF and Adams, enter the gradient multiplied by second derivatives, and those of the start of a
+ * motion grow with the sensitivities. The runs of a gradient therefore have tolerances of their own, a part of those of the
+ * gradient that falls like the number of steps rises, tol^(1 / (order + 1)). Forward sensitivities differentiate the steps
+ * themselves, so that their errors are those of the steps, and the root of that part suffices.
+ *
+ * Largest errors on pendulum and slider-crank, in tolerances of 1e-3 to 1e-9, against the parts: bench/gradients.c. */
+static const struct {
+  const char *method; /* its beginning */
+  int order;          /* its highest order */
+  sunrealtype part;
+} parts[] = {{"BDF", 5, 0.005}, {"ADAMS", 12, 0.01}, {"RADAU", 13, 0.5}, {"", 8, 0.05}};
+/* Tolerances are not tightened below this. */
+#define LEAST_TOLERANCE SUN_RCONST(1.0e-13)
+
+sunrealtype cpFunctionalTolerance(const char *method, sunrealtype tol, int forwards) {
+  int k = 0;
+  while (strncmp(method, parts[k].method, strlen(parts[k].method))) k++;
+  const sunrealtype part  = parts[k].part * pow(tol, 1.0 / (parts[k].order + 1)),
+                    least = LEAST_TOLERANCE;
+  return fmin(tol, fmax(least, tol * (forwards ? pow(part, 2.0 / 3.0) : part)));
+}
+
+/* Tightens the tolerances of the run from the start, which has to satisfy the present ones, and moves it to the manifold as far
+ * as the new ones require. *kept: out, the tolerances before, for cpFunctionalRelax. Weights by a function of the user's
+ * stay. Returns 0 or an error code that has been reported. */
+static int tighten(CPIntegrator mem, int forwards, CPTolerances *kept, const char *function) {
+  *kept    = mem->tol;
+  int flag = mem->tol.kind == CP_TOL_NONE ? CP_SUCCESS : cpStepperWeights(mem, mem->y, mem->ewt);
+  if (flag || mem->ops->steps(mem) > 0 || (kept->kind != CP_TOL_SS && kept->kind != CP_TOL_SV))
+    return CP_SUCCESS; /* The run reports what is missing. */
+  cpStepperEnter(mem);
+  flag = cpStepperCheckConsistent(mem, mem->t, mem->y, mem->ewt, 0);
+  cpStepperLeave(mem, flag);
+  if (flag) return cpReport(&mem->log, flag, function, "%s", mem->text);
+  const sunrealtype tol = 1.0 / fmax(1.0, N_VWrmsNorm(mem->y, mem->ewt));
+  const sunrealtype part =
+      cpFunctionalTolerance(mem->ops->method(mem, NULL, NULL, NULL), tol, forwards) / tol;
+  CPTolerances own = *kept;
+  own.reltol *= part, own.abstol *= part;
+  if (kept->vabstol && !(own.vabstol = N_VClone(kept->vabstol)))
+    return cpReport(&mem->log, CP_MEM_FAIL, function, "no memory for tolerances");
+  if (own.vabstol) N_VScale(part, kept->vabstol, own.vabstol);
+  mem->tol = own;
+  flag     = mem->ops->tolerances(mem, function);
+  if (flag || !mem->P) return flag;
+  cpStepperEnter(mem);
+  flag = cpStepperWeights(mem, mem->y, mem->ewt);
+  if (!flag) flag = cpProject(mem->out, mem->t, mem->y, mem->ewt, NULL, 1, &(CPProjected){0});
+  cpWorkForget(mem->out);
+  cpStepperLeave(mem, flag);
+  N_VScale(1.0, mem->y, mem->y0);
+  if (flag)
+    return cpReport(&mem->log, -abs(flag), function, "the start cannot be projected: %s",
+                    cpWorkText(mem->out));
+  return mem->ops->reinit(mem, mem->t0, mem->y0, function);
+}
+
+static void relax(CPIntegrator mem, CPTolerances kept, const char *function) {
+  if (mem->tol.vabstol != kept.vabstol) N_VDestroy(mem->tol.vabstol);
+  const int same = mem->tol.reltol == kept.reltol && mem->tol.abstol == kept.abstol;
+  mem->tol       = kept;
+  if (!same) mem->ops->tolerances(mem, function);
+}
+
 int CPIntegratorGradient(CPIntegrator mem, sunrealtype t1, const CPFunctional *F,
                          const CPParameters *parameters, const CPGradientOptions *options,
                          sunrealtype *G, sunrealtype *dG, N_Vector *gradient) {
@@ -248,8 +315,12 @@ int CPIntegratorGradient(CPIntegrator mem, sunrealtype t1, const CPFunctional *F
     w.params = &own;
   }
   if (w.params) w.Np = w.params->Ns;
-  if (!forwards) flag = cpGradientAdjoint(&w, t1, options, y0S, dG, gradient);
+  CPTolerances kept = mem->tol;
+  if (!sens || !forwards) flag = tighten(mem, forwards, &kept, __func__);
+  if (flag) (void)0;
+  else if (!forwards) flag = cpGradientAdjoint(&w, t1, options, y0S, dG, gradient);
   else flag = sens || !parameters ? forward(&w, t1, dG) : forwardAlone(&w, t1, parameters, dG);
+  relax(mem, kept, __func__);
   cpParamsFree(&own);
   return flag;
 }

@@ -40,6 +40,7 @@ typedef struct {
   N_Vector l, Jl;     /* [n] l of one functional, and J^T l */
   sunrealtype *lfp;   /* [Np] l^T df/dp */
   sunrealtype t;      /* run.y is the state at t; NaN: not known */
+  sunrealtype reltol; /* of the backward run, that of abstol */
   sunrealtype h;      /* the newest size of a step that no stop has shortened, or 0 */
   long int taken, window,
       covered; /* steps back; taken at the start of a window, and the steps forward there */
@@ -204,8 +205,8 @@ static int addEnds(Adjoint *a, sunrealtype t, sunrealtype *dG) {
  * q_i is divided by the size of the parameter, as those of sensitivities are. */
 static int setTolerances(Adjoint *a, sunrealtype t) {
   CPFunctionalRun *w       = &a->run;
-  const sunrealtype reltol = a->o.reltol;
-  int flag                 = stateAt(a, t);
+  const sunrealtype reltol = a->reltol = a->o.reltol;
+  int flag                             = stateAt(a, t);
   for (int k = 0; k < w->F->ng && !flag; k++) {
     const sunrealtype *l = N_VGetArrayPointer(a->Z) + (size_t)k * (size_t)a->N;
     sunrealtype *tol     = N_VGetArrayPointer(a->abstol) + (size_t)k * (size_t)a->N;
@@ -265,7 +266,9 @@ static int create(Adjoint *a, sunrealtype t, const char *method) {
   int flag = a->back ? CP_SUCCESS : CP_ILL_INPUT;
   if (!flag) flag = CPIntegratorInit(a->back, backward, t, a->Z);
   if (!flag) flag = CPIntegratorSetUserData(a->back, a);
-  if (!flag) flag = CPIntegratorSVtolerances(a->back, a->o.reltol, a->abstol);
+  const sunrealtype reltol = cpFunctionalTolerance(method, a->o.reltol, 0);
+  N_VScale(reltol / a->reltol, a->abstol, a->abstol);
+  if (!flag) flag = CPIntegratorSVtolerances(a->back, a->reltol = reltol, a->abstol);
   if (!flag && a->back->ops->iteration(a->back) == CP_IMPLICIT) flag = setJacobian(a);
   return flag ? cpReport(&mem->log, flag, a->run.function,
                          "the backward problem could not be set up: %s",

@@ -189,14 +189,15 @@ typedef enum {
 typedef struct {
   size_t size;         /**< sizeof(CPGradientOptions), set by CP_INIT or CP_SIZED */
   CPGradientMode mode; /**< forward or adjoint */
-  long int steps; /**< forward steps that are in memory, with at most 14 vectors each; default 150. All others are integrated
-                          again from (t, y) at each so many steps */
-  const char *method; /**< one-step method of the backward run; NULL: RADAU if the forward one is RADAU or BDF, else DOP853 */
-  sunrealtype reltol; /**< relative tolerance of adjoint states and quadratures, default 1e-8 */
+  long int steps; /**< forward steps that are in memory, with at most 14 vectors each; default: as many as 32 MB hold, and at least
+                          150. All others are integrated again from (t, y) at each so many steps */
+  const char *method; /**< one-step method of the backward run; NULL: DOP853, from which a stiff run with RADAU or BDF forward
+                          changes to RADAU */
+  sunrealtype reltol; /**< relative tolerance of the gradient by the backward run, default 1e-8 */
   sunrealtype abstol; /**< absolute tolerance; default reltol times the largest of |l(t1)| and of the first
                          right-hand side */
   CPAdjointFn adjoint; /**< function for the user's f; if NULL, CPMechVjp for a CPMech that supports it, else
-                          differences, which take 6 n evaluations of f each time */
+                          differences, which take 6 n evaluations of f for each time */
   CPStartFn start; /**< for CPIntegratorGradientCheck, which gets the user_data of the functional */
   void *user_data; /**< passed to adjoint */
 } CPGradientOptions;
@@ -204,6 +205,10 @@ typedef struct {
 /**
  * Functionals and their gradients, in one call from the start (CPIntegratorInit or CPIntegratorReInit) to t1. G [ng] and dG [ng x
  * parameters->n], by rows: out. options NULL: defaults.
+ *
+ * The tolerances of mem and options->reltol are those of the gradient. The runs inside have a part of them, which depends on the
+ * method (guide, "Sensitivities"), and start from the projected start; mem has its own tolerances again afterwards. Weights by
+ * a function, and forward runs with sensitivities of CPIntegratorSetSens, keep theirs.
  *
  * Forward: integrals are Gauss' formulas with six nodes on each step, at projected states. The sensitivities of CPIntegratorSetSens
  * are used, whose run may have begun; then parameters is NULL. If there are none, those of parameters are, with tests of their errors.

@@ -61,14 +61,9 @@ def start_derivatives(start: Callable[[], np.ndarray], P: np.ndarray, scale: np.
     return np.array(rows)
 
 
-# Errors of the state grow to a few hundred tolerances, and enter gradients: the runs inside get this part of the tolerance.
-PART = 0.1
-
-
 def values_and_derivatives(m: Any, objective: Objective, t_span: Tuple[float, float], start: Callable, method: str, integrator: str,
                            rtol: float, atol: float, scale: np.ndarray) -> Tuple[np.ndarray, np.ndarray]:
     """G [count] and dG/dp [count, number of parameters], for the present parameters."""
-    rtol, atol = max(PART * rtol, 1e-14), PART * atol
     t0, t1 = t_span
     P, y0 = m.parameters, start()
     derivatives = start_derivatives(start, P, scale)
@@ -142,7 +137,7 @@ def gradient(m: Any, objective: Any, params: Any = None, *, t_span: Sequence[flo
     start: a state, or a function params -> consistent state, whose dependence on params counts. If it is a tree of arrays,
     such as (q, u), functions of the objective get one, too. method: "adjoint" (one backward run) or "forward" (one sensitivity
     per parameter). integrator: "DOP853", or "RADAU" if the motion is stiff; "BDF", "Adams". rtol, atol: of the gradient; the runs
-    inside have a tenth of them. scale: sizes of the parameters, for differences, in their structure; None:
+    inside have less. scale: sizes of the parameters, for differences, in their structure; None:
     |p|, or 1 where p is 0. The value is sol.objective. With several functionals, value and gradient have one more
     dimension, in front."""
     if method not in ("adjoint", "forward"):

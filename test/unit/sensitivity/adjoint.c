@@ -95,8 +95,8 @@ static void differentiate(Method method, sunrealtype tol, sunrealtype t1, const 
   sens_close(&r);
 }
 
-/* CVODES' own interpolation of forward runs is wrong at one end time in some hundred (errors of up to 1e9 tolerances, or failures). The
- * errors of sensitivities grow like those of states, with t, and each of a hundred steps may add a tolerance. */
+/* CVODES' own interpolation of forward runs is wrong at one end time in some hundred (errors of up to 1e9 tolerances, or failures). With
+ * the given tolerances instead of parts of them, BDF is off by up to 1e4. */
 START_TEST(no_end_time_has_another_gradient) {
   const sunrealtype tol[] = {1.0e-5, 1.0e-7, 1.0e-9};
   const CPFunctional F    = {CP_SIZED(CPFunctional), .ng = 1, .end = position};
@@ -113,8 +113,7 @@ START_TEST(no_end_time_has_another_gradient) {
       differentiate(method, tol[k], t1, &F, &options, dG);
       sens_exact(&(Pendulum){1.0, 9.81}, t1, exact);
       for (int p = 0; p < NS; p++)
-        ck_assert_msg(fabs(dG[p] - entries(exact[p])[0]) <=
-                          1.0e4 * tol[k] * (1.0 + N_VMaxNorm(exact[p])),
+        ck_assert_msg(fabs(dG[p] - entries(exact[p])[0]) <= 100.0 * tol[k],
                       "%s, tolerance %g, t1 = %g: %g is off by %g", method.name, tol[k], t1, dG[p],
                       dG[p] - entries(exact[p])[0]);
     }
