@@ -166,7 +166,7 @@ struct CPBodies_ {
   CPFormulation formulation;
   int numbered; /* rows have numbers, and there is a tree if that is the formulation */
 
-  Run run;     /* what its file says about a run */
+  Run run;               /* what its file says about a run */
   char *notes, *remarks; /* of the file's reader, or NULL */
   char *files; /* paths of the files that the reader has read, each terminated by a zero, as is the list; or NULL */
   int nfiles;  /* number of bytes of `files`, without the last one */

@@ -281,18 +281,20 @@ static int readInertial(Mjcf *m, const xmlNode *n, const Place *body) {
 
 /* ---------------------------------------------------------------------- bodies and joints -- */
 
-/* Notes limits and friction. A joint with a range is limited unless it says otherwise. */
-static int noteJoint(Mjcf *m, const xmlNode *n, const xmlNode *class_) {
+/* Reads limits and friction. A joint with a range is limited unless it says otherwise. */
+static int readStops(Mjcf *m, const xmlNode *n, const xmlNode *class_, RobotJoint *j) {
   static const char *const states[] = {"false", "true", "auto", NULL};
   enum { NO, YES, AUTO };
-  sunrealtype friction = 0;
-  int limited          = AUTO;
+  int limited = AUTO;
   if (keyword(m, n, "joint", class_, "limited", states, &limited) ||
-      numbers(m, n, "joint", class_, "frictionloss", 1, 1, &friction))
+      numbers(m, n, "joint", class_, "range", 2, 2, j->range) ||
+      numbers(m, n, "joint", class_, "frictionloss", 1, 1, &j->friction))
     return 1;
   if (limited == AUTO) limited = m->autolimits && get(m, n, "joint", class_, "range");
-  return (limited && !(m->off & NO_LIMITS) && robotNote(m->r, n, "limits of joints")) ||
-         (friction > 0 && !(m->off & NO_FRICTION) && robotNote(m->r, n, "friction of joints"));
+  j->limited = limited && !(m->off & NO_LIMITS);
+  if (m->off & NO_FRICTION) j->friction = 0;
+  for (int k = 0; k < 2 && j->type != SLIDE; k++) j->range[k] *= m->angle;
+  return 0;
 }
 
 static int readJoint(Mjcf *m, const xmlNode *n, const xmlNode *around, const Place *body) {
@@ -303,7 +305,7 @@ static int readJoint(Mjcf *m, const xmlNode *n, const xmlNode *around, const Pla
   const xmlNode *class_ = NULL;
   if (!is_free && (classOf(m, n, "class", around, &class_) ||
                    keyword(m, n, "joint", class_, "type", types, &type) ||
-                   noteJoint(m, n, class_) || numbers(m, n, "joint", class_, "pos", 3, 3, pos) ||
+                   numbers(m, n, "joint", class_, "pos", 3, 3, pos) ||
                    numbers(m, n, "joint", class_, "axis", 3, 3, axis)))
     return 1;
   if (!is_free && get(m, n, "joint", class_, "springdamper"))
@@ -312,6 +314,7 @@ static int readJoint(Mjcf *m, const xmlNode *n, const xmlNode *around, const Pla
     return robotWrong(m->r, n, "a free joint must be on a body of the world");
   RobotJoint *j = robotJoint(m->r, n, (JointType)type, robotText(n, "name"), body, pos, axis);
   if (!j || is_free) return !j;
+  if (readStops(m, n, class_, j)) return 1;
   const struct {
     const char *name;
     sunrealtype *x;

@@ -272,6 +272,29 @@ static int takeFrames(Robot *r, const Link *link, RobotJoint *j, CPJoint *joint)
   return 0;
 }
 
+/* Adds the stops and the dry friction of a joint, as far as it has a coordinate and the start lies between the stops. */
+static int addStops(Robot *r, const Link *link, const RobotJoint *j) {
+  const char *base = j->name ? j->name : link->name;
+  const int has = j->k != NONE && j->type <= SLIDE, turned = j->sign < 0;
+  char name[128];
+  if (j->limited && (!has || !(j->range[0] < j->range[1]))) {
+    if (robotNote(r, j->node, "limits of joints")) return 1;
+  } else if (j->limited && !(j->value[0] >= j->range[0] && j->value[0] <= j->range[1])) {
+    if (robotNote(r, j->node, "limits of joints that the start violates")) return 1;
+  } else if (j->limited) {
+    if (robotUnique(r, j->node, base, "_limit", name)) return 1;
+    const CPLimit limit = {CP_NEW_LIMIT(name), .of = {{j->joint, j->k}},
+                           .lower = j->sign * j->range[turned],
+                           .upper = j->sign * j->range[!turned]};
+    if (robotRefused(r, j->node, CPBodiesAdd(r->bodies, &limit.head, NULL))) return 1;
+  }
+  if (!(j->friction > 0)) return 0;
+  if (!has) return robotNote(r, j->node, "friction of joints");
+  if (robotUnique(r, j->node, base, "_friction", name)) return 1;
+  const CPFriction friction = {CP_NEW_FRICTION(name), .of = {j->joint, j->k}, .force = j->friction};
+  return robotRefused(r, j->node, CPBodiesAdd(r->bodies, &friction.head, NULL));
+}
+
 static int addJoint(Robot *r, Link *link, RobotJoint *j) {
   const int parent = link->place.link;
   const char *body = link->name, *on = parent == GROUND ? NULL : r->link[parent].name;
@@ -304,6 +327,7 @@ static int addJoint(Robot *r, Link *link, RobotJoint *j) {
   for (int i = 0; i < link->njoints; i++, j++) {
     char law[128];
     snprintf(j->joint, sizeof j->joint, "%s", name);
+    if (addStops(r, link, j)) return 1;
     if (!hasLaw(j)) continue;
     int flag;
     if (j->type == HINGE && j->stiffness > 0 &&

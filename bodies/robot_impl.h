@@ -40,6 +40,8 @@ typedef struct {
   /* at the start: a coordinate, the quaternion of a ball joint, or position and quaternion of a free body; its rate, or
    * velocities, where those of a rotation are in the link's axes */
   sunrealtype value[7], rate[6];
+  int limited;                    /* has it the stops range [2]? */
+  sunrealtype range[2], friction; /* friction: dry, >= 0 */
   /* The mechanism's joint and the index k of its coordinate: sign * x_k is its value. */
   char joint[128];
   int k;

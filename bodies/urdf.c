@@ -60,6 +60,15 @@ static int readInertial(Robot *r, const xmlNode *link, const Place *place) {
   return 0;
 }
 
+/* Only joints of these types have limits of position; other limits are those of a motor. */
+static int readStops(Robot *r, const xmlNode *joint, RobotJoint *j) {
+  const xmlNode *limit = child(joint, "limit"), *dynamics = child(joint, "dynamics");
+  const char *type = robotText(joint, "type");
+  j->limited       = limit && type && (!strcmp(type, "revolute") || !strcmp(type, "prismatic"));
+  return number(r, limit, "lower", 0, &j->range[0]) || number(r, limit, "upper", 0, &j->range[1]) ||
+         number(r, dynamics, "friction", 0, &j->friction);
+}
+
 /* Reads a link and the joint that leads to it, at the place of its parent. */
 static int readLink(Urdf *u, int i, const Place *parent) {
   static const char *const types[] = {"revolute", "continuous", "prismatic",
@@ -84,7 +93,7 @@ static int readLink(Urdf *u, int i, const Place *parent) {
       if ((place.link = robotLink(r, u->link[i], robotText(u->link[i], "name"), &place)) < 0)
         return 1;
       RobotJoint *j = robotJoint(r, n, kinds[type], robotText(n, "name"), &place, origin, axis);
-      if (!j || number(r, dynamics, "damping", 0, &j->damping)) return 1;
+      if (!j || number(r, dynamics, "damping", 0, &j->damping) || readStops(r, n, j)) return 1;
       if (j->damping < 0)
         return robotWrong(r, dynamics, "damping must not be negative, and is %g",
                           (double)j->damping);
@@ -138,18 +147,6 @@ static int others(Robot *r, const xmlNode *n, const char *known) {
   return 0;
 }
 
-/* Only joints of these types have limits of position; other limits are those of a motor. */
-static int noteJoint(Robot *r, const xmlNode *joint) {
-  const xmlNode *limit = child(joint, "limit"), *dynamics = child(joint, "dynamics");
-  const char *type     = robotText(joint, "type");
-  sunrealtype friction = 0;
-  if (limit && type && (!strcmp(type, "revolute") || !strcmp(type, "prismatic")) &&
-      robotNote(r, limit, "limits of joints"))
-    return 1;
-  if (number(r, dynamics, "friction", 0, &friction)) return 1;
-  return friction != 0 && robotNote(r, dynamics, "friction of joints");
-}
-
 /* Reads the links by name, then the joints that lead to them. */
 static int readTree(Urdf *u, const xmlNode *root) {
   Robot *r = u->r;
@@ -174,8 +171,7 @@ static int readTree(Urdf *u, const xmlNode *root) {
     if (!robotIs(n, "joint")) continue;
     const xmlNode *parent = child(n, "parent"), *to = child(n, "child");
     if (!parent || !to) return robotWrong(r, n, "parent and child must be given");
-    if (others(r, n, " origin parent child axis dynamics mimic limit ") || noteJoint(r, n))
-      return 1;
+    if (others(r, n, " origin parent child axis dynamics mimic limit ")) return 1;
     const int a = robotFind(r, parent, "link", robotText(parent, "link")),
               b = a < 0 ? -1 : robotFind(r, to, "link", robotText(to, "link"));
     if (b < 0) return 1;

@@ -145,7 +145,7 @@ static const char arm_urdf[] =
 
 START_TEST(both_formats_say_the_same) {
   CPBodies urdf = read_good(arm_urdf);
-  ck_assert_str_eq(file.notes, "robot.xml:7:45: limits of joints\n");
+  ck_assert_str_eq(file.notes, "robot.xml:6:1: limits of joints\n");
   ck_assert_int_eq(CPBodiesCount(urdf, CP_BODY), 2);
   ck_assert_str_eq(file.title, "arm");
   expect_same_motion(read_good(arm_mjcf), urdf, 2 * 13 + 1);
@@ -544,8 +544,6 @@ START_TEST(what_is_left_out_is_listed) {
                                       "robot.xml:2:1: the wind of option\n",
                                       "robot.xml:2:35: the flag spring\n",
                                       "robot.xml:5:1: the gravcomp of body\n",
-                                      "robot.xml:6:1: limits of joints\n",
-                                      "robot.xml:6:1: friction of joints\n",
                                       "robot.xml:1:1: contacts with the world\n",
                                       "robot.xml:9:1: the unknown element wing\n",
                                       "robot.xml:13:11: the equality constraint tendon\n"};
