@@ -104,6 +104,18 @@ static void principal(const sunrealtype *J, sunrealtype *value) {
   if (middle > value[1]) value[2] = value[1], value[1] = middle;
 }
 
+/* Is J the inertia of masses that are not negative? Their moments int x x^T dm = tr(J)/2 - J must not be either (Cholesky, with
+ * room for rounding). */
+static int isPhysical(const sunrealtype *J) {
+  static const sunrealtype rounding = SUN_RCONST(1e-12);
+  const sunrealtype half = (J[0] + J[1] + J[2]) / 2, room = half * (1 + rounding), a = room - J[0],
+                    b = room - J[1], c = room - J[2];
+  if (half == 0) return J[0] == 0 && J[1] == 0 && J[3] == 0 && J[4] == 0 && J[5] == 0;
+  if (!(a > 0)) return 0;
+  const sunrealtype d = b - J[3] * J[3] / a, e = -J[5] - J[3] * J[4] / a;
+  return d > 0 && c - J[4] * J[4] / a - e * e / d > 0;
+}
+
 static int addBody(CPBodies b, const CPBody *body) {
   static const char *const fields[] = {"J_xx", "J_yy", "J_zz", "J_xy", "J_xz", "J_yz"};
   const char *name                  = body->head.name;
@@ -118,8 +130,8 @@ static int addBody(CPBodies b, const CPBody *body) {
   if ((flag = bodiesCheckFinite(b, name, "angle", &body->angle, 1))) return flag;
   if ((flag = bodiesCheckFinite(b, name, "velocity", body->velocity, 3))) return flag;
   if ((flag = bodiesCheckFinite(b, name, "omega", body->omega, 3))) return flag;
-  flag = bodiesCheckSign(b, name, "mass", body->mass, 1);
-  if (!flag && planar) flag = bodiesCheckSign(b, name, "J_zz", J[2], 1);
+  flag = bodiesCheckSign(b, name, "mass", body->mass, 0);
+  if (!flag && planar) flag = bodiesCheckSign(b, name, "J_zz", J[2], 0);
   if (flag) return flag;
   if (planar && (body->centre[2] != 0 || body->position[2] != 0 || body->velocity[2] != 0 ||
                  body->omega[0] != 0 || body->omega[1] != 0))
@@ -127,10 +139,10 @@ static int addBody(CPBodies b, const CPBody *body) {
   if (!planar) {
     sunrealtype p[3];
     principal(J, p);
-    if (!(p[2] > 0) || p[0] > (p[1] + p[2]) * (1 + SUN_RCONST(1e-12)))
+    if (!isPhysical(J))
       return refused(b, CP_ILL_INPUT,
-                     "%s: principal moments must be positive, the largest at most the sum of the "
-                     "others, and are %g, %g, %g",
+                     "%s: principal moments must not be negative, the largest at most the sum of "
+                     "the others, and are %g, %g, %g",
                      name, (double)p[0], (double)p[1], (double)p[2]);
   }
   if (ROOM(b->m.body, b->m.nbodies, 1)) return bodiesNoMemory(b, name);

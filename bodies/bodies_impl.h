@@ -274,8 +274,15 @@ int bodiesBalance(sunrealtype t, const sunrealtype *q, const sunrealtype *u, con
                   const sunrealtype *lambda, sunrealtype *zdot, void *bodies);
 /* M of all such equations in absolute coordinates */
 int bodiesMass(sunrealtype t, const sunrealtype *q, SUNMatrix M, void *bodies);
+/* Replaces the array at this address by a copy. Returns 0, or 1 if there is no memory; then it is NULL. */
+int bodiesCopyArray(void *address, size_t size);
 /* Chooses the tree if there is to be one, and numbers the rows. Returns 0, or an error code that has been reported. */
 int bodiesChooseCoordinates(CPBodies b);
+/* Are there bodies without mass, or without inertia about some axis? */
+int bodiesAreLight(const Mechanism *m);
+/* Refuses a mechanism in joint coordinates of which some motion moves no mass. Returns 0, or an error code that has been
+ * reported. */
+int bodiesCheckMass(CPBodies b);
 /* Numbers the rows of p, v and A; those of edges of the tree have none. */
 void bodiesNumber(Mechanism *m);
 /* m: out, the data of a CPMech whose model was built here. Return 0, or an error code that has been reported; the second

@@ -53,14 +53,13 @@ static void dropRows(Mechanism *m) {
   m->nrows = kept;
 }
 
-/* Copies an array. Returns 1 if there is no memory. */
-static int copyArray(void *address, size_t size) {
+int bodiesCopyArray(void *address, size_t size) {
   void **array = address, *copy = malloc(size + 1);
   if (copy && size > 0) memcpy(copy, *array, size);
   *array = copy;
   return !copy;
 }
-#define COPY(array, n) copyArray(&(array), (size_t)(n) * sizeof *(array))
+#define COPY(array, n) bodiesCopyArray(&(array), (size_t)(n) * sizeof *(array))
 
 /* Parameters, followed by the offsets, which are 0 */
 static int copyNumbers(Mechanism *m) {
@@ -211,6 +210,16 @@ static CPModel buildModel(const Mechanism *from) {
   return model;
 }
 
+static int noMemory(CPBodies b) {
+  return cpReport(&b->log, CP_MEM_FAIL, "CPBodiesBuild", "no memory for %d bodies", b->m.nbodies);
+}
+
+/* Returns as bodiesChooseCoordinates. */
+static int chooseFormulation(CPBodies b, CPFormulation formulation) {
+  b->formulation = formulation;
+  return bodiesChooseCoordinates(b);
+}
+
 int CPBodiesBuild(CPBodies bodies, CPModel *model) {
   if (!bodies) return cpReport(NULL, CP_MEM_NULL, __func__, "bodies must not be NULL");
   CPLog *log = &bodies->log;
@@ -219,22 +228,24 @@ int CPBodiesBuild(CPBodies bodies, CPModel *model) {
   if (bodies->m.nbodies == 0) return cpRefuse(log, __func__, "there must be a body; there is none");
   CPModel absolute          = NULL;
   const CPFormulation asked = bodies->formulation;
-  int flag                  = bodiesChooseCoordinates(bodies);
-  if (flag) return flag;
-  const int has_loops = bodies->m.tree && bodies->m.nv > 0;
-  if (has_loops) { /* which are closed in absolute coordinates */
-    bodies->formulation = CP_ABSOLUTE;
-    flag                = bodiesChooseCoordinates(bodies);
-    absolute            = buildModel(&bodies->m);
-    bodies->formulation = asked;
-    if (!flag) flag = bodiesChooseCoordinates(bodies);
+  int flag                  = CP_SUCCESS;
+  if (bodiesAreLight(&bodies->m)) {
+    flag = chooseFormulation(bodies, CP_JOINT_COORDINATES);
+    if (!flag) flag = bodiesCheckMass(bodies);
   }
-  if (!flag && (absolute || !has_loops)) *model = buildModel(&bodies->m);
+  if (!flag) flag = chooseFormulation(bodies, asked);
+  if (!flag && bodies->m.tree &&
+      bodies->m.nv > 0) { /* loops, which are closed in absolute coordinates */
+    flag = chooseFormulation(bodies, CP_ABSOLUTE);
+    if (!flag && !(absolute = buildModel(&bodies->m))) flag = noMemory(bodies);
+    if (!flag) flag = chooseFormulation(bodies, asked);
+  }
+  bodies->formulation = asked;
+  if (!flag && !(*model = buildModel(&bodies->m))) flag = noMemory(bodies);
   if (*model && absolute)
     ((Mechanism *)CPModelGetEquations(*model)->model_data)->absolute = absolute;
   else CPModelFree(&absolute);
-  return *model ? CP_SUCCESS
-                : cpReport(log, CP_MEM_FAIL, __func__, "no memory for %d bodies", bodies->m.nbodies);
+  return flag;
 }
 
 int bodiesOf(CPMech mech, const char *function, Mechanism **m) {

@@ -277,6 +277,14 @@ static void fillRow(const Mechanism *b, const Row *row, Writer *w) {
     }
 }
 
+void treeGradient(const Mechanism *b, const Row *row, int i, sunrealtype *gradient) {
+  for (int k = 0; k < row->nterms; k++) {
+    sunrealtype g[LOCAL];
+    const Mask mask = bodiesGradient(b, row, k, i, g);
+    pullGradient(b, &row->term[k], mask, g, 1, gradient);
+  }
+}
+
 static void fillRows(const Mechanism *b, Writer *w) {
   for (int i = 0; i < b->nrows; i++) fillRow(b, &b->row[i], w);
   for (int i = 0; i < b->nrolls; i++) fillRow(b, &b->roll[i], w);

@@ -2,8 +2,9 @@
  *
  * Edges are chosen greedily (R. C. Prim, Bell System Tech. J. 36, 1957): of all joints between the tree and the other
  * bodies that which leaves the fewest freedoms, so that the fewest rows are left; of equal ones that which is nearest to
- * the root, and of these the first one. Where no joint leads on, the first body that is left is afloat. Joints with friction
- * remain rows, since their forces depend on multipliers.
+ * the root, and of these the first one. Bodies without mass are passed at once, so that the tree hangs others on them. Where
+ * no joint leads on, the first body that is left is afloat. Joints with friction remain rows, since their forces depend on
+ * multipliers.
  *
  * Along a joint from a to b the frame of side a becomes that of side b by motions about or along one axis each:
  *
@@ -55,11 +56,20 @@ typedef struct {
   int *queue[LEVELS], head[LEVELS], tail[LEVELS];
 } Queues;
 
-/* Puts all joints of a body, which the tree has reached, into the queues of their freedoms. */
+static int hasMass(const Mechanism *b, int body) {
+  return body == GROUND || b->param[b->body[body].param] > 0;
+}
+
+/* Puts all joints of a body, which the tree has reached, into the queues of their freedoms, or first, if they lead to a body
+ * without mass or away from it. */
 static void reach(const Mechanism *b, const Incidence *at, const char *rough, int body, Queues *q) {
   for (int e = at->first[placeOf(b, body)]; e >= 0; e = at->next[e]) {
     const EdgeKind *edge = rough[e / 2] ? NULL : edgeOf(b, e / 2);
-    if (edge) q->queue[edge->freedoms][q->tail[edge->freedoms]++] = e;
+    const int to         = b->pair[b->joint[e / 2].pair].side[!(e % 2)].body,
+              k          = !edge                                ? NONE
+                           : hasMass(b, body) && hasMass(b, to) ? edge->freedoms
+                                                                : 0;
+    if (k != NONE) q->queue[k][q->tail[k]++] = e;
   }
 }
 

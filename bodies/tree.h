@@ -150,6 +150,9 @@ void treeMassColumn(const Tree *tree, int k, sunrealtype *column);
 
 /* ---- pullback.c ---- */
 
+/* g [nu] += the gradient of component i of a row with respect to the velocities of the tree, at the poses of the bodies */
+void treeGradient(const Mechanism *b, const Row *row, int i, sunrealtype *g);
+
 /* q, u: out, the coordinates at the placement; q: in, angles near which they are to be. Returns 0, or -1 without memory. */
 int treeStart(Mechanism *b, sunrealtype *q, sunrealtype *u);
 /* Does the model have matrices, which it needs unless there are neither rows nor inertances between bodies? */

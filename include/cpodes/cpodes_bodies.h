@@ -85,11 +85,11 @@ typedef struct {
 
 /** A rigid body. */
 typedef struct {
-  CPElement head;   /**< CP_NEW_BODY(name) */
-  sunrealtype mass; /**< > 0 [kg] */
+  CPElement head; /**< CP_NEW_BODY(name) */
+  sunrealtype mass; /**< >= 0 [kg]. Mass and inertia may be 0 if each motion that the joints leave moves some mass */
   /** Moments J_xx, J_yy, J_zz and products J_xy, J_xz, J_yz (entries of the tensor: J_xy = -int x y dm) about the
-   * centre of mass, in the axes of the frame [kg m^2]. The tensor must be definite, and no principal moment may exceed
-   * the sum of the others. In the plane only J_zz > 0 counts. */
+   * centre of mass, in the axes of the frame [kg m^2]. No principal moment may be negative or exceed the sum of the others.
+   * In the plane only J_zz >= 0 counts. */
   sunrealtype inertia[6];
   sunrealtype centre[3];   /**< centre of mass in the frame [m] */
   sunrealtype position[3]; /**< placement: origin of the frame in space [m] */
@@ -469,7 +469,9 @@ CPODES_EXPORT sunrealtype *CPBodiesParameters(CPBodies bodies);
 CPODES_EXPORT N_Vector CPBodiesState(CPBodies bodies, SUNContext ctx);
 /** Builds the model of the mechanism. It keeps nothing of bodies, to which elements may be added afterwards for further
  * models, but the user's functions and data, which all threads call that use the model. Matrices are sparse from 16
- * velocities on. model: out, owned by the caller (CPModelFree). Returns CP_ILL_INPUT if there is no body, or CP_MEM_FAIL. */
+ * velocities on. model: out, owned by the caller (CPModelFree). Returns CP_ILL_INPUT if there is no body, or a motion that
+ * moves no mass, of which the message names the joint and the body without mass (in mechanisms of up to 500 velocities; beyond
+ * that its accelerations fail), or CP_MEM_FAIL. */
 CPODES_EXPORT int CPBodiesBuild(CPBodies bodies, CPModel *model);
 
 /* ---- a CPMech of such a model: its own parameters, offsets and caches. Functions return CP_ILL_INPUT for others. ---- */

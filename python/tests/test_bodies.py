@@ -266,7 +266,7 @@ def test_the_assembly_names_the_joint_that_stays_open():
 
 
 @pytest.mark.parametrize("wrong, message", [
-    (dict(mass=-1.0), "mass must be positive"), (dict(mass=math.nan), "not finite"), (dict(mass=None), "real numbers"),
+    (dict(mass=-1.0), "mass must not be negative"), (dict(mass=math.nan), "not finite"), (dict(mass=None), "real numbers"),
     (dict(mass=[1, 2]), "has to be a number"), (dict(inertia=(1, 1)), "shape"), (dict(inertia=(1, 1, 3)), "principal moments"),
     (dict(inertia=[[1, 2, 0], [0, 1, 0], [0, 0, 1]]), "symmetric"), (dict(inertia=None), "real numbers"), (dict(at=(0, 0, math.inf)), "not finite"),
     (dict(at=(1,)), "3 numbers"), (dict(name="arm"), "already"), (dict(name="a b"), "blank"), (dict(name=3), "string"),

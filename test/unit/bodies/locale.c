@@ -119,7 +119,7 @@ END_TEST
 START_TEST(messages_have_decimal_points) {
   static const char text[] = "bodies: [{name: a, mass: -1.5, inertia: [1.25, 1, 1]}]";
   ck_assert_ptr_null(read_as("a.yaml", text, strlen(text)));
-  ck_assert_mentions(message, "mass must be positive, and is -1.5");
+  ck_assert_mentions(message, "mass must not be negative, and is -1.5");
 }
 END_TEST
 

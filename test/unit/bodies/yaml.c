@@ -43,7 +43,7 @@ static const struct {
      "my.yaml:2:33:", "list of 3 or 6 numbers, and is 1"},
     {"bodies:\n  - {name: a, mass: 1, inertia: [1, 1, 9]}\n", "my.yaml:2:5:", "at most the sum"},
     {"bodies:\n  - {name: a, mass: -1, inertia: [1, 1, 1]}\n",
-     "my.yaml:2:5:", "mass must be positive"},
+     "my.yaml:2:5:", "mass must not be negative"},
     {"bodies:\n  - {name: a, mass: 1, inertia: [1, 1, 1], colour: red}\n",
      "my.yaml:2:44:", "a body has no key \"colour\"; it may have name, mass, inertia"},
     {"bodies:\n  - {name: a, mass: 1, mass: 2, inertia: [1, 1, 1]}\n",
@@ -219,9 +219,9 @@ START_TEST(many_bodies_are_read) {
   size_t size = (size_t)sprintf(text, "bodies:\n");
   for (int i = 0; i < BODIES; i++)
     size += (size_t)sprintf(text + size, "- {name: b%d, mass: %d, inertia: [1, 1, 1]}\n", i,
-                            i < BODIES - 1);
+                            i < BODIES - 1 ? 1 : -1);
   ck_assert_ptr_null(read_text(text, size));
-  ck_assert_mentions(message, "my.yaml:100001:3: b99999: mass must be positive");
+  ck_assert_mentions(message, "my.yaml:100001:3: b99999: mass must not be negative");
   free(text);
 }
 END_TEST
