@@ -159,12 +159,13 @@ static int createAssembly(Assembly *a, CPMech mech) {
   a->id        = N_VClone(a->y);
   a->weights   = N_VClone(a->y);
   a->probe     = N_VClone(a->y);
+  a->start     = N_VClone(a->y);
   a->mask      = calloc((size_t)b->nv + 1, sizeof *a->mask);
   a->p         = calloc((size_t)b->np + 1, sizeof *a->p);
   a->begin     = calloc((size_t)b->np + 1, sizeof *a->begin);
   if (!b->changed) b->changed = calloc(NOTES, 1);
-  if (!a->x || !a->keep || !a->id || !a->weights || !a->probe || !a->mask || !a->p || !a->begin ||
-      !b->changed)
+  if (!a->x || !a->keep || !a->id || !a->weights || !a->probe || !a->start || !a->mask || !a->p ||
+      !a->begin || !b->changed)
     return CP_MEM_FAIL;
   b->changed[0]      = '\0';
   b->velocity_change = 0;
@@ -181,7 +182,7 @@ static int createAssembly(Assembly *a, CPMech mech) {
 }
 
 static void freeAssembly(Assembly *a) {
-  N_Vector vectors[] = {a->x, a->keep, a->id, a->weights, a->probe};
+  N_Vector vectors[] = {a->x, a->keep, a->id, a->weights, a->probe, a->start};
   CPMechFree(&a->trial);
   CPModelFree(&a->model);
   for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++)
@@ -229,6 +230,21 @@ static int closePositions(Assembly *a) {
   return closed;
 }
 
+/* Closes them from the guess or, where that fails, in the coordinates of a tree, first from the guess as well, then from starts
+ * that are scattered about it. Loops that are redundant but for more than rounding are refused before. */
+static int closeAll(Assembly *a) {
+  N_Vector guess = a->y;
+  int closed     = closePositions(a);
+  for (int scattered = 0; scattered < 2 && closed == 0 && !*a->coarse; scattered++) {
+    if ((closed = bodiesCloseTree(a, scattered)) <= 0) continue;
+    N_VScale(1, a->x, a->start);
+    a->y   = a->start;
+    closed = closePositions(a);
+    a->y   = guess;
+  }
+  return closed;
+}
+
 /* Reports why there is no consistent state, after the failure `flag` of mech, or of the positions. */
 static int reportOpen(Assembly *a, int flag, int closed, const char *reason, const char *function) {
   Mechanism *b = a->b;
@@ -272,21 +288,22 @@ static int takeOffsets(Mechanism *b, const sunrealtype *offsets, CPLog *log) {
 
 /* ------------------------------------------------------------------------- joint coordinates -- */
 
+void bodiesPutPoses(const Mechanism *b, const Pose *pose, sunrealtype *q) {
+  const Space *s = &b->space;
+  for (int i = 0; i < b->nbodies; i++, pose++, q += s->nq) {
+    sunrealtype R[3][3];
+    q[0] = pose->r[0], q[1] = pose->r[1], q[2] = s->dimension == 2 ? pose->phi : pose->r[2];
+    for (int k = 0; k < 9; k++) R[k / 3][k % 3] = pose->axis[k % 3][k / 3];
+    if (s->dimension == 3) bodiesQuaternion(R, q + 3);
+  }
+}
+
 /* y: out, the state in absolute coordinates that belongs to x, except for W */
 static void toAbsolute(Mechanism *b, N_Vector x, N_Vector y) {
-  const Space *s       = &b->space;
   const sunrealtype *q = N_VGetArrayPointer(x);
   bodiesPoses(b, q, q + b->tree->nq, NULL);
-  for (int i = 0; i < b->nbodies; i++) {
-    const Pose *pose    = &b->pose[i];
-    sunrealtype *to     = N_VGetArrayPointer(y) + s->nq * i;
-    sunrealtype R[3][3] = {{0}};
-    memcpy(N_VGetArrayPointer(y) + s->nq * b->nbodies + s->nu * i, b->tree->twist + s->nu * i,
-           (size_t)s->nu * sizeof *to);
-    to[0] = pose->r[0], to[1] = pose->r[1], to[2] = s->dimension == 2 ? pose->phi : pose->r[2];
-    for (int k = 0; k < 9; k++) R[k / 3][k % 3] = pose->axis[k % 3][k / 3];
-    if (s->dimension == 3) bodiesQuaternion(R, to + 3);
-  }
+  bodiesPutPoses(b, b->pose, positionsOf(y));
+  memcpy(velocitiesOf(b, y), b->tree->twist, b->tree->length * sizeof(sunrealtype));
 }
 
 /* Takes over what an assembly in absolute coordinates has found: the state y, frames and offsets. */
@@ -363,7 +380,7 @@ int CPMechAssemble(CPMech mech, sunrealtype t, N_Vector y, CPAssembly *assembly)
   const sunrealtype *u = N_VGetArrayPointer(y) + nq;
   int closed           = createAssembly(&a, mech);
   if (closed == CP_SUCCESS && (flag = holdPositions(a.log, b, held, a.id, __func__))) goto done;
-  if (closed == CP_SUCCESS) closed = closePositions(&a);
+  if (closed == CP_SUCCESS) closed = closeAll(&a);
   if (closed < 0) {
     flag = cpReport(a.log, CP_MEM_FAIL, __func__, "no memory for the assembly of %d bodies",
                     b->nbodies);

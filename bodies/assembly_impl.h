@@ -20,8 +20,8 @@ typedef struct {
   CPModel model; /* of trial: that of the caller, with its data */
   CPMech trial;
   sunrealtype t, extent;
-  /* y: the guess; x: the newest state; keep: a copy; probe: workspace; id: as for CPMechCalcIC; weights: for `loose` */
-  N_Vector y, x, keep, id, weights, probe;
+  /* y: the guess; x: the newest state; keep: a copy; probe: workspace; id: as for CPMechCalcIC; weights: for `loose`; start: another guess */
+  N_Vector y, x, keep, id, weights, probe, start;
   int *mask;              /* [nv] rows of trial */
   sunrealtype *p, *begin; /* [np] */
   int opposite;           /* a joint that an attempt has closed with opposite axes, or NONE */
@@ -39,8 +39,15 @@ static inline sunrealtype largestOf(const sunrealtype *x, int n) {
   for (int i = 0; i < n; i++) largest = fmax(largest, fabs(x[i]));
   return largest;
 }
+/* A random number in [-1, 1) */
+static inline sunrealtype uniform(unsigned *state) {
+  *state = 1664525u * *state + 1013904223u; /* (Numerical Recipes) */
+  return (sunrealtype)(*state >> 8) / (1 << 23) - 1;
+}
 
 /* assembly.c */
+/* Writes poses of all bodies into the positions q of absolute coordinates. */
+void bodiesPutPoses(const Mechanism *b, const Pose *pose, sunrealtype *q);
 /* Appends a line to the notes of the assembly, or "..." if there is no room. */
 void bodiesNote(Mechanism *b, const char *line);
 
@@ -58,6 +65,11 @@ const Joint *bodiesMostOpen(const Assembly *a, sunrealtype *size);
 int bodiesCloseRows(Assembly *a, Assembling form, int loosely);
 /* Makes all attempts. Returns as bodiesCloseRows; x is the state if it is 1. */
 int bodiesAttempt(Assembly *a, int loosely);
+
+/* fitting.c */
+/* Closes positions in the coordinates of a spanning tree, from the guess, or from starts that are scattered about it, and
+ * sets those of x. Returns as bodiesCloseRows. */
+int bodiesCloseTree(Assembly *a, int scattered);
 
 /* mending.c */
 typedef enum { STRICTLY, LOOSELY, OPEN } Closed;

@@ -53,8 +53,7 @@ static int possible(const Assembly *a, N_Vector q, sunrealtype *w) {
 int bodiesAnyVelocity(const Assembly *a, N_Vector q, unsigned *state, sunrealtype *w) {
   const Mechanism *b = a->b;
   for (sunindextype j = 0; j < (sunindextype)b->nbodies * b->space.nu; j++) {
-    *state = 1664525u * *state + 1013904223u; /* (Numerical Recipes) */
-    w[j]   = (sunrealtype)(*state >> 8) / (1 << 23) - 1;
+    w[j] = uniform(state);
     if (j % b->space.nu < b->space.last[0]) w[j] *= a->extent;
   }
   return possible(a, q, w);

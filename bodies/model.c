@@ -333,6 +333,14 @@ Mask bodiesGradient(const Mechanism *b, const Row *row, int k, int i, sunrealtyp
     }
     return mask;
   }
+  if (b->assembling == ALIGNING && row->aligns) {
+    sunrealtype D[3];
+    tiltOf(b, row, D);
+    EACH_DIRECTION(&b->space, mask.g, j)
+    g[j] = (j < 6 ? -1 : 1) *
+           dot3(D, bodiesPose(b, b->pair[term->pair].side[j / 6].body)->axis[j % 3]);
+    return mask;
+  }
   Jet jet;
   bodiesTermJet(b, term, GRADIENT, &jet);
   EACH_DIRECTION(&b->space, mask.g, j) g[j] = bodiesWeight(b, term) * jet.g[j];

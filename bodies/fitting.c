@@ -1,0 +1,314 @@
+/* Positions in the coordinates of a spanning tree, by least squares.
+ *
+ * Forward kinematics closes the joints of the tree, whatever its coordinates are, so that only the rows of the other joints,
+ * of couplers and of drives are left. A drive of one coordinate of the tree sets it. The other coordinates x make the sum of
+ * squares |r(x)|^2 of these rows least, where rows that align axes are rotation vectors (bodiesTilt), by the method of Levenberg
+ * and Marquardt:
+ *
+ *   (J^T J + mu D) dx = -J^T r,   J = dr/dx,   D = the largest diagonal of J^T J so far
+ *
+ * (J. J. More, Lecture Notes in Mathematics 630, 1978, for D; K. Madsen, H. B. Nielsen and O. Tingleff, Methods for Non-Linear Least
+ * Squares Problems, 2004, for mu). Bodies that are held are rows as well. */
+#include "assembly_impl.h"
+#include "tree.h"
+
+#include <float.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Larger problems are left to the sparse iteration: the cost grows with the third power. */
+enum { MOST_UNKNOWNS = 400, MOST_STEPS = 200 };
+/* Rows are closed up to this part of the extent, from where Newton's iteration takes over. */
+static const sunrealtype closed_enough = SUN_RCONST(1e-7);
+
+typedef struct {
+  const Assembly *a;
+  Mechanism b;             /* that of the assembly, with a tree and poses of its own */
+  int n, m;                /* numbers of velocities and of equations */
+  int *unknown;            /* [n] 1: the coordinate may change */
+  sunrealtype *q, *next;   /* [nq] */
+  sunrealtype *r, *trial;  /* [m] */
+  sunrealtype *J;          /* [m n] by rows */
+  sunrealtype *H, *L;      /* [n n] J^T J, and the factor */
+  sunrealtype *g, *D, *dx; /* [n] */
+  Pose *held;              /* [nbodies] poses at the guess */
+} Fit;
+
+static int isHeld(const Assembly *a, int body) {
+  return N_VGetArrayPointer(a->id)[a->b->space.nq * body] == 0;
+}
+
+/* The unit of a row, by which it is divided */
+static sunrealtype unitOf(const Fit *f, const Row *row) {
+  const MeasureKind kind = row->term[0].m.kind;
+  return kind == POINT || kind == ALONG || kind == LENGTH || kind == LEVEL ? f->a->extent : 1;
+}
+
+/* row += scale times the derivative of the velocity along (F, N) at the centre of mass of a body, in space */
+static void addMotion(const Fit *f, int body, const sunrealtype *F, const sunrealtype *N,
+                      sunrealtype *row) {
+  const Tree *tree = f->b.tree;
+  const int n      = tree->node_of_body[body];
+  sunrealtype d[3], lever[3];
+  Wrench w;
+  for (int k = 0; k < 3; k++) d[k] = f->b.pose[body].r[k] - tree->motion[n + 1].P[k];
+  cross3(d, F, lever);
+  for (int k = 0; k < 3; k++) w.F[k] = F[k], w.N[k] = N[k] + lever[k];
+  treeAlongPath(tree, n, GROUND, w, row);
+}
+
+/* Equations that hold a body in its pose: r, and J if it is not NULL. Returns their number. */
+static int holdBody(Fit *f, int body, sunrealtype *r, sunrealtype *J) {
+  static const sunrealtype none[3] = {0, 0, 0};
+  const Space *s                   = &f->b.space;
+  const sunrealtype extent         = f->a->extent;
+  const Pose *to = &f->held[body], *now = &f->b.pose[body];
+  const Pair axes = {.side = {{.axis = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}},
+                              {.axis = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}}}};
+  sunrealtype tilt[3], turn[3][3];
+  bodiesTilt(&axes, to, now, 3, tilt, turn);
+  for (int k = 0; k < s->dimension; k++) {
+    const sunrealtype along[3] = {(k == 0) / extent, (k == 1) / extent, (k == 2) / extent};
+    r[k]                       = (now->r[k] - to->r[k]) / extent;
+    if (J) addMotion(f, body, along, none, J + k * f->n);
+  }
+  for (int k = s->dimension == 2 ? 2 : 0, i = s->dimension; k < 3; k++, i++) {
+    r[i] = tilt[k];
+    if (J) addMotion(f, body, none, turn[k], J + i * f->n);
+  }
+  return s->nu;
+}
+
+/* r: out, all equations at q; J: out, their derivatives, or NULL. Returns 0, or 1 if they cannot be evaluated. */
+static int evaluate(Fit *f, const sunrealtype *q, sunrealtype *r, sunrealtype *J) {
+  const Assembly *a = f->a;
+  Mechanism *b      = &f->b;
+  int m             = 0;
+  bodiesPoses(b, q, NULL, NULL);
+  if (CPModelGetEquations(a->model)->p(a->t, q, a->p, b)) return 1;
+  if (J) memset(J, 0, (size_t)f->m * (size_t)f->n * sizeof *J);
+  for (int i = 0; i < b->njoints; i++) {
+    const Joint *joint = &b->joint[i];
+    if (joint->nrows == 0 || !a->mask[b->row[joint->first].first] || treeHas(b->tree, b, i))
+      continue;
+    for (int k = joint->first; k < joint->first + joint->nrows; k++) {
+      const Row *row         = &b->row[k];
+      const sunrealtype unit = unitOf(f, row);
+      const int count        = row->term[0].m.kind == POINT ? b->space.dimension : 1;
+      for (int c = 0; c < count; c++, m++) {
+        r[m] = a->p[row->first + c] / unit;
+        if (!isfinite(r[m])) return 1;
+        if (!J) continue;
+        treeGradient(b, row, c, J + m * f->n);
+        for (int j = 0; j < f->n; j++) J[m * f->n + j] /= unit;
+      }
+    }
+  }
+  for (int i = 0; i < b->nbodies; i++)
+    if (isHeld(a, i)) m += holdBody(f, i, r + m, J ? J + m * f->n : NULL);
+  for (int j = 0; J && j < f->n; j++)
+    for (int i = 0; i < m && !f->unknown[j]; i++) J[i * f->n + j] = 0;
+  return 0;
+}
+
+/* The number of equations */
+static int countEquations(const Fit *f) {
+  const Mechanism *b = &f->b;
+  int m              = 0;
+  for (int i = 0; i < b->njoints; i++)
+    for (int k = 0; k < b->joint[i].nrows; k++)
+      m += b->row[b->joint[i].first + k].term[0].m.kind == POINT ? b->space.dimension : 1;
+  for (int i = 0; i < b->nbodies; i++) m += isHeld(f->a, i) * b->space.nu;
+  return m;
+}
+
+/* to <- q moved by the velocities dx */
+static void moveBy(const Tree *tree, const sunrealtype *q, const sunrealtype *dx, sunrealtype *to) {
+  memcpy(to, q, (size_t)tree->nq * sizeof *q);
+  for (int n = 0; n < tree->nnodes; n++) {
+    const Node *node     = &tree->node[n];
+    sunrealtype *x       = to + node->q;
+    const sunrealtype *d = dx + node->u;
+    if (node->kind == HINGE || node->kind == SLIDE) x[0] += d[0];
+    if (node->kind == AFLOAT) add3(1, d, x), x += 3, d += 3;
+    if (node->kind != AFLOAT && node->kind != SWIVEL) continue;
+    /* e o exp(d / 2) */
+    const sunrealtype theta = length3(d), part = theta > 0 ? sin(theta / 2) / theta : 0,
+                      c = cos(theta / 2), v[3] = {part * d[0], part * d[1], part * d[2]};
+    const sunrealtype e[4] = {x[0], x[1], x[2], x[3]};
+    sunrealtype w[3];
+    cross3(e + 1, v, w);
+    x[0] = c * e[0] - dot3(e + 1, v);
+    for (int k = 0; k < 3; k++) x[1 + k] = c * e[1 + k] + e[0] * v[k] + w[k];
+  }
+}
+
+/* dx: out, -(H + mu D)^-1 g. Returns 0, or 1 if the matrix is not definite. */
+static int solve(Fit *f, sunrealtype mu) {
+  const int n    = f->n;
+  sunrealtype *L = f->L, *x = f->dx;
+  for (int i = 0; i < n; i++) {
+    for (int j = 0; j <= i; j++) {
+      sunrealtype sum = f->H[i * n + j] + (i == j ? mu * f->D[i] : 0);
+      for (int k = 0; k < j; k++) sum -= L[i * n + k] * L[j * n + k];
+      if (i == j && !(sum > 0)) return 1;
+      L[i * n + j] = i == j ? sqrt(sum) : sum / L[j * n + j];
+    }
+    x[i] = -f->g[i];
+    for (int k = 0; k < i; k++) x[i] -= L[i * n + k] * x[k];
+    x[i] /= L[i * n + i];
+  }
+  for (int i = n - 1; i >= 0; i--) {
+    for (int k = i + 1; k < n; k++) x[i] -= L[k * n + i] * x[k];
+    x[i] /= L[i * n + i];
+  }
+  return 0;
+}
+
+static sunrealtype squareOf(const sunrealtype *r, int m) {
+  sunrealtype sum = 0;
+  for (int i = 0; i < m; i++) sum += r[i] * r[i];
+  return sum;
+}
+
+/* Moves q to a least sum of squares. Returns 1 if all equations are satisfied there. */
+static int leastSquares(Fit *f) {
+  const int n = f->n, m = f->m;
+  sunrealtype mu = SUN_RCONST(1e-3), grow = 2;
+  memset(f->D, 0, (size_t)n * sizeof *f->D);
+  if (evaluate(f, f->q, f->r, NULL)) return 0;
+  sunrealtype square = squareOf(f->r, m);
+  for (int step = 0, fresh = 1; step < MOST_STEPS && largestOf(f->r, m) > closed_enough; step++) {
+    if (fresh) {
+      if (evaluate(f, f->q, f->r, f->J)) return 0;
+      for (int i = 0; i < n; i++) {
+        f->g[i] = 0;
+        for (int k = 0; k < m; k++) f->g[i] += f->J[k * n + i] * f->r[k];
+        for (int j = 0; j <= i; j++) {
+          sunrealtype sum = 0;
+          for (int k = 0; k < m; k++) sum += f->J[k * n + i] * f->J[k * n + j];
+          f->H[i * n + j] = sum;
+        }
+        f->D[i] = fmax(f->D[i], f->H[i * n + i]);
+        if (f->D[i] == 0) f->D[i] = 1;
+      }
+    }
+    fresh              = 0;
+    sunrealtype better = NAN, model = 0;
+    if (!solve(f, mu)) {
+      moveBy(f->b.tree, f->q, f->dx, f->next);
+      if (!evaluate(f, f->next, f->trial, NULL)) better = squareOf(f->trial, m);
+      for (int i = 0; i < n; i++) model += f->dx[i] * (mu * f->D[i] * f->dx[i] - f->g[i]);
+    }
+    const sunrealtype gain = (square - better) / model;
+    if (gain > 0) {
+      if (square - better < SUN_RCONST(1e-14) * square) return 0; /* a least one that is not 0 */
+      memcpy(f->q, f->next, (size_t)f->b.tree->nq * sizeof *f->q);
+      memcpy(f->r, f->trial, (size_t)m * sizeof *f->r);
+      square = better;
+      fresh  = 1;
+      mu *= fmax(SUN_RCONST(1.0) / 3, 1 - pow(2 * gain - 1, 3));
+      grow = 2;
+    } else {
+      mu *= grow;
+      grow *= 2;
+      if (mu > 1 / DBL_EPSILON) return 0;
+    }
+  }
+  return largestOf(f->r, m) <= closed_enough;
+}
+
+/* Sets the coordinates that drives prescribe. */
+static void setDriven(Fit *f) {
+  const Mechanism *b = &f->b;
+  for (int i = 0; i < b->nrows; i++) {
+    const Row *row   = &b->row[i];
+    const Term *term = &row->term[0];
+    const int k      = row->drive == NONE || !f->a->mask[row->first] ? NONE : term->velocity;
+    if (k == NONE || !f->unknown[k]) continue;
+    if (CPModelGetEquations(f->a->model)->p(f->a->t, f->q, f->a->p, &f->b)) return;
+    f->q[b->tree->node[b->tree->node_of_velocity[k]].q] -=
+        f->a->p[row->first] / (bodiesWeight(b, term) * term->sign);
+    f->unknown[k] = 0;
+  }
+}
+
+/* Turns and moves what may change at random, by up to this part of a turn and of the extent. */
+static void scatter(Fit *f, const sunrealtype *q, sunrealtype part, unsigned *state) {
+  const Tree *tree = f->b.tree;
+  for (int k = 0; k < f->n; k++) {
+    const sunrealtype most = treeAxis(tree, k).turns ? 4 * atan(SUN_RCONST(1.0)) : f->a->extent;
+    f->dx[k]               = f->unknown[k] * part * most * uniform(state);
+  }
+  moveBy(tree, q, f->dx, f->q);
+}
+
+static int createFit(Fit *f, Assembly *a) {
+  f->a      = a;
+  f->b      = *a->b;
+  f->b.tree = NULL;
+  f->b.pose = calloc(2 * (size_t)f->b.nbodies, sizeof *f->b.pose);
+  /* what is tied to the tree */
+  int failed = bodiesCopyArray(&f->b.row, (size_t)f->b.nrows * sizeof *f->b.row);
+  failed += bodiesCopyArray(&f->b.roll, (size_t)f->b.nrolls * sizeof *f->b.roll);
+  failed += bodiesCopyArray(&f->b.law, (size_t)f->b.nlaws * sizeof *f->b.law);
+  if (failed || !f->b.pose || !(f->b.tree = treeMake(&f->b))) return 1;
+  f->b.assembling = ALIGNING;
+  f->held         = f->b.pose + f->b.nbodies;
+  f->n            = f->b.tree->nu;
+  f->m            = countEquations(f);
+  if (f->n > MOST_UNKNOWNS) return 0;
+  const size_t n = (size_t)f->n, m = (size_t)f->m, nq = (size_t)f->b.tree->nq;
+  f->unknown = malloc((n + 1) * sizeof *f->unknown);
+  f->q       = calloc(3 * nq + 2 * m + m * n + 2 * n * n + 3 * n + 1, sizeof *f->q);
+  if (!f->unknown || !f->q) return 1;
+  f->next  = f->q + 2 * nq; /* q [nq] is followed by the guess */
+  f->r     = f->next + nq;
+  f->trial = f->r + m;
+  f->J     = f->trial + m;
+  f->H     = f->J + m * n;
+  f->L     = f->H + n * n;
+  f->g     = f->L + n * n;
+  f->D     = f->g + n;
+  f->dx    = f->D + n;
+  return 0;
+}
+
+int bodiesCloseTree(Assembly *a, int scattered) {
+  enum { STARTS = 10 };
+  Fit f          = {0};
+  unsigned state = 1;
+  int closed     = createFit(&f, a) ? CP_MEM_FAIL : 0;
+  if (!closed && f.n > 0 && f.n <= MOST_UNKNOWNS) {
+    Mechanism *b       = &f.b;
+    Tree *tree         = b->tree;
+    const size_t size  = (size_t)tree->nq * sizeof *f.q;
+    sunrealtype *guess = f.q + tree->nq;
+    b->tree            = NULL; /* the poses of the guess, and the coordinates of the tree there */
+    bodiesPoses(b, positionsOf(a->y), NULL, NULL);
+    b->tree = tree;
+    memcpy(f.held, b->pose, (size_t)b->nbodies * sizeof *f.held);
+    treeRead(b, tree, f.q, f.dx);
+    for (int k = 0; k < f.n; k++) f.unknown[k] = 1;
+    setDriven(&f);
+    memcpy(guess, f.q, size);
+    f.m = countEquations(&f);
+    if (!scattered) closed = leastSquares(&f);
+    for (int start = 1; scattered && start <= STARTS && !closed; start++) {
+      scatter(&f, guess, start / (sunrealtype)STARTS, &state);
+      closed = leastSquares(&f);
+    }
+    if (closed) {
+      bodiesPoses(b, f.q, NULL, NULL);
+      bodiesPutPoses(b, b->pose, positionsOf(a->x));
+    }
+  }
+  treeFree(f.b.tree);
+  free(f.b.row);
+  free(f.b.roll);
+  free(f.b.law);
+  free(f.b.pose);
+  free(f.unknown);
+  free(f.q);
+  return closed;
+}

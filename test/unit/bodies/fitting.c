@@ -1,0 +1,178 @@
+/* Assemblies from starts that are far off: by forward kinematics, and by least squares in joint angles. */
+#include "support/alloc.h"
+#include "support/support.h"
+#include "support/things.h"
+#include <cpodes/cpodes_bodies.h>
+#include <math.h>
+#include <stdio.h>
+
+/* An arm of hinges in space, with any axes, straight in the guess */
+enum { HINGES = 7 };
+typedef struct {
+  double at[3], axis[3],
+      angle; /* of the hinge in its parent's frame; the angle that it is to have */
+} Hinge;
+
+static void add(CPBodies b, const CPElement *element) {
+  ck_assert_msg(CPBodiesAdd(b, element, NULL) == CP_SUCCESS, "%s",
+                CPObjectGetLastMessage(CP_OBJECT(b)));
+}
+
+static const char *const links[]  = {"l1", "l2", "l3", "l4", "l5", "l6", "l7"};
+static const char *const joints[] = {"j1", "j2", "j3", "j4", "j5", "j6", "j7"};
+static const char *const drives[] = {"d1", "d2", "d3", "d4", "d5", "d6", "d7"};
+
+static CPBodies arm(Hinge *hinge, int count, double most, unsigned long long *seed) {
+  CPBodies b   = CPBodiesCreate(3, NULL);
+  double at[3] = {0, 0, 0};
+  for (int i = 0; i < count; i++) {
+    Hinge *h = &hinge[i];
+    for (int k = 0; k < 3; k++) {
+      h->axis[k] = random_number(seed);
+      h->at[k]   = 0.5 * random_number(seed);
+      at[k] += h->at[k];
+    }
+    h->angle            = most * random_number(seed);
+    const CPBody body   = {CP_NEW_BODY(links[i]), .mass = 1, .inertia = {0.1, 0.1, 0.1},
+                           .position = {at[0], at[1], at[2]}};
+    const CPMarker axis = {.axis = {h->axis[0], h->axis[1], h->axis[2]}};
+    CPJoint joint       = {CP_NEW_JOINT(joints[i]),
+                           .kind = CP_JOINT_REVOLUTE,
+                           .a    = i ? links[i - 1] : NULL,
+                           .b    = links[i],
+                           .in   = CP_IN_BODIES,
+                           .on_a = axis,
+                           .on_b = axis};
+    for (int k = 0; k < 3; k++) joint.on_a.point[k] = h->at[k];
+    add(b, &body.head);
+    add(b, &joint.head);
+  }
+  return b;
+}
+
+/* x: out, a point of the last link in space where all hinges have their angles (Rodrigues) */
+static void forward(const Hinge *hinge, int count, const double *point, double *x) {
+  memcpy(x, point, 3 * sizeof *x);
+  for (int i = count - 1; i >= 0; i--) {
+    const double *z = hinge[i].axis, size = sqrt(z[0] * z[0] + z[1] * z[1] + z[2] * z[2]),
+                 c = cos(hinge[i].angle), s = sin(hinge[i].angle),
+                 along = (z[0] * x[0] + z[1] * x[1] + z[2] * x[2]) / (size * size);
+    double y[3];
+    for (int k = 0; k < 3; k++)
+      y[k] = hinge[i].at[k] + c * x[k] + (1 - c) * along * z[k] +
+             s * (z[(k + 1) % 3] * x[(k + 2) % 3] - z[(k + 2) % 3] * x[(k + 1) % 3]) / size;
+    memcpy(x, y, sizeof y);
+  }
+}
+
+/* The largest distance of points of the last link from where forward kinematics puts them */
+static double apart(CPMech mech, N_Vector y, const Hinge *hinge, int count) {
+  double worst = 0;
+  for (int k = 0; k < 4; k++) {
+    const sunrealtype point[3] = {k == 1, k == 2, k == 3};
+    sunrealtype x[3], to[3];
+    ck_assert_int_eq(CPMechGetPoint(mech, count - 1, point, y, x, NULL), CP_SUCCESS);
+    forward(hinge, count, point, to);
+    for (int l = 0; l < 3; l++) worst = fmax(worst, fabs(x[l] - to[l]));
+  }
+  return worst;
+}
+
+static void drive_all(CPBodies b, const Hinge *hinge, int count) {
+  for (int i = 0; i < count; i++) {
+    const CPDrive drive = {CP_NEW_DRIVE(drives[i]), .of = {joints[i], 0}, .start = hinge[i].angle};
+    add(b, &drive.head);
+  }
+}
+
+/* The last link is welded where its hinges can bring it. */
+static void weld_last(CPBodies b, const Hinge *hinge, int count) {
+  double at[4][3];
+  CPJoint weld = {CP_NEW_JOINT("weld"), .kind = CP_JOINT_FIXED, .b = links[count - 1],
+                  .in = CP_IN_BODIES, .on_b = {.axis = {0, 0, 1}, .across = {1, 0, 0}}};
+  for (int k = 0; k < 4; k++) forward(hinge, count, (double[]){k == 1, k == 2, k == 3}, at[k]);
+  for (int l = 0; l < 3; l++) {
+    weld.on_a.point[l]  = at[0][l];
+    weld.on_a.axis[l]   = at[3][l] - at[0][l];
+    weld.on_a.across[l] = at[1][l] - at[0][l];
+  }
+  add(b, &weld.head);
+}
+
+/* Positions are closed to 1e-10; seven links of up to 0.9 m magnify that. */
+static const double bound = 1e-8;
+
+static void assembles(CPBodies b, CPFormulation formulation, const Hinge *hinge, int count) {
+  CPMech mech;
+  ck_assert_int_eq(CPBodiesSetFormulation(b, formulation), CP_SUCCESS);
+  ck_assert_int_eq(build_mech(b, &mech), CP_SUCCESS);
+  N_Vector y = CPBodiesState(b, test_context);
+  ck_assert_msg(CPMechAssemble(mech, 0, y, NULL) == CP_SUCCESS, "%s",
+                CPObjectGetLastMessage(CP_OBJECT(mech)));
+  ck_assert_double_le(apart(mech, y, hinge, count), bound);
+  N_VDestroy(y);
+  CPMechFree(&mech);
+}
+
+START_TEST(arms_whose_hinges_are_all_driven_have_their_angles) {
+  unsigned long long seed = 11;
+  for (int trial = 0; trial < (test_is_short() ? 2 : 20); trial++) {
+    Hinge hinge[HINGES];
+    CPBodies b = arm(hinge, HINGES, 3, &seed);
+    drive_all(b, hinge, HINGES);
+    assembles(b, (CPFormulation)_i, hinge, HINGES);
+    CPBodiesFree(&b);
+  }
+}
+END_TEST
+
+START_TEST(loops_of_seven_hinges_close_from_any_start) {
+  unsigned long long seed = 12;
+  for (int trial = 0; trial < (test_is_short() ? 2 : 20); trial++) {
+    Hinge hinge[HINGES];
+    CPBodies b = arm(hinge, HINGES, 3, &seed);
+    weld_last(b, hinge, HINGES);
+    assembles(b, (CPFormulation)_i, hinge, HINGES);
+    CPBodiesFree(&b);
+  }
+}
+END_TEST
+
+START_TEST(each_allocation_of_a_fit_may_fail) {
+  unsigned long long seed = 13;
+  Hinge hinge[HINGES];
+  CPMech mech;
+  CPBodies b = arm(hinge, 3, 3, &seed);
+  drive_all(b, hinge, 3);
+  ck_assert_int_eq(build_mech(b, &mech), CP_SUCCESS);
+  N_Vector y = CPBodiesState(b, test_context), guess = vector_copy(y);
+  long n = 0;
+  for (int flag = CP_MEM_FAIL; flag; n++) {
+    N_VScale(1, guess, y);
+    alloc_watch_failing(n + 1);
+    flag             = CPMechAssemble(mech, 0, y, NULL);
+    const int failed = alloc_has_failed();
+    alloc_unwatch();
+    ck_assert_msg(flag == CP_SUCCESS || (failed && flag == CP_MEM_FAIL), "allocation %ld: %d", n,
+                  flag);
+  }
+  ck_assert_int_gt(n, 30);
+  ck_assert_double_le(apart(mech, y, hinge, 3), bound);
+  N_VDestroy(y);
+  N_VDestroy(guess);
+  CPMechFree(&mech);
+  CPBodiesFree(&b);
+}
+END_TEST
+
+TEST_SUITE(fitting) {
+  Suite *suite = suite_create("bodies/fitting");
+  TCase *tc    = tcase_create("fitting");
+  tcase_set_timeout(tc, 60);
+  tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
+  tcase_add_loop_test(tc, arms_whose_hinges_are_all_driven_have_their_angles, 0, 2);
+  tcase_add_loop_test(tc, loops_of_seven_hinges_close_from_any_start, 0, 2);
+  tcase_add_test(tc, each_allocation_of_a_fit_may_fail);
+  suite_add_tcase(suite, tc);
+  return suite;
+}
