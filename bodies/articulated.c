@@ -128,46 +128,47 @@ CP_WIDE_PART void apply(const Wrench *w, Wrench *p) {
   add3(-1, w->N, p->N);
 }
 
-/* Eliminates the one velocity of a hinge or slide: I and p become what the parent feels. */
-CP_WIDE_PART int eliminate(const Node *node, const Motion *at, sunrealtype tau,
-                           sunrealtype armature, Articulated *own) {
+/* Eliminates the one velocity of a hinge or slide: I and p become what the parent feels, and tau less S^T p. */
+CP_WIDE_PART int eliminate(const Node *node, const Motion *at, sunrealtype armature,
+                           sunrealtype *tau, Articulated *own) {
   const sunrealtype *z = at->R[2];
   sunrealtype *U = own->U, *V = own->U + 3;
   if (node->kind == HINGE) transposed(own->I.H, z, U), symmetric(own->I.J, z, V);
   else symmetric(own->I.M, z, U), general(own->I.H, z, V);
   const sunrealtype D = armature + (node->kind == HINGE ? dot3(z, V) : dot3(z, U));
   if (!(D > 0)) return 1;
-  own->D   = 1 / D;
-  own->tau = tau - (node->kind == HINGE ? dot3(z, own->p.N) : dot3(z, own->p.F));
+  own->D = 1 / D;
+  *tau -= node->kind == HINGE ? dot3(z, own->p.N) : dot3(z, own->p.F);
   reduce(own->I.M, own->D, U);
   reduce(own->I.J, own->D, V);
   for (int i = 0; i < 3; i++)
     for (int k = 0; k < 3; k++) own->I.H[3 * i + k] -= own->D * V[i] * U[k];
-  add3(own->D * own->tau, U, own->p.F);
-  add3(own->D * own->tau, V, own->p.N);
+  add3(own->D * *tau, U, own->p.F);
+  add3(own->D * *tau, V, own->p.N);
   return 0;
 }
 
-/* The same for a swivel, which passes on a force but no moment. G = J^-1 H, x = J^-1 (tau - N) */
-static int eliminateSwivel(const sunrealtype *tau, Articulated *own) {
+/* The same for a swivel, which passes on a force but no moment except the given one. G = J^-1 H, x = J^-1 (tau - N) */
+static int eliminateSwivel(Motion *at, sunrealtype *tau, Articulated *own) {
   Inertia *I = &own->I;
-  sunrealtype G[4][3], x[3];
-  memcpy(own->U, own->p.N, sizeof own->p.N); /* for the way outwards */
+  sunrealtype G[4][3], x[3], torque[3];
+  rotate3(at->R, tau, torque);
   for (int k = 0; k < 3; k++) {
     for (int i = 0; i < 3; i++) G[k][i] = I->H[3 * i + k];
-    G[3][k] = tau[k] - own->p.N[k];
+    G[3][k] = torque[k] - own->p.N[k];
+    tau[k] -= dot3(at->R[k], own->p.N);
   }
   if (solve3(I->J, 4, G)) return 1;
   /* M - H^T J^-1 H, and F + H^T x */
   for (int k = 0; k < 6; k++)
     for (int i = 0; i < 3; i++) I->M[k] -= I->H[3 * i + row[k]] * G[col[k]][i];
   transposed(I->H, G[3], x), add3(1, x, own->p.F);
-  memcpy(own->p.N, tau, sizeof own->p.N);
+  memcpy(own->p.N, torque, sizeof own->p.N);
   return 0;
 }
 
-CP_WIDE_PART int inwards(Tree *tree, const sunrealtype *tau, const sunrealtype *armature,
-                         const Wrench *wrench) {
+static CP_WIDE int inwards(Tree *tree, sunrealtype *tau, const sunrealtype *armature,
+                           const Wrench *wrench) {
   for (int n = 0; n < tree->nnodes; n++) {
     const Node *node = &tree->node[n];
     Motion *at       = &tree->motion[n + 1];
@@ -182,21 +183,20 @@ CP_WIDE_PART int inwards(Tree *tree, const sunrealtype *tau, const sunrealtype *
     if (wrench) apply(&wrench[n], &own->p);
   }
   for (int n = tree->nnodes - 1; n >= 0; n--) {
-    const Node *node      = &tree->node[n];
-    Motion *at            = &tree->motion[n + 1];
-    Articulated *own      = &tree->articulated[n];
-    const sunrealtype *of = tau + node->u;
-    sunrealtype torque[3] = {0, 0, 0}, lever[3];
-    int flag              = 0;
+    const Node *node = &tree->node[n];
+    Motion *at       = &tree->motion[n + 1];
+    Articulated *own = &tree->articulated[n];
+    sunrealtype *of  = tau + node->u, lever[3];
+    int flag         = 0;
     switch (node->kind) {
     case HINGE:
-    case SLIDE: flag = eliminate(node, at, of[0], armature[node->u], own); break;
+    case SLIDE: flag = eliminate(node, at, armature[node->u], of, own); break;
     case WELD: break;
-    case SWIVEL:
-      for (int k = 0; k < 3; k++) add3(of[k], at->R[k], torque);
-      flag = eliminateSwivel(torque, own);
-      break;
-    case AFLOAT: continue;
+    case SWIVEL: flag = eliminateSwivel(at, of, own); break;
+    case AFLOAT:
+      add3(-1, own->p.F, of);
+      for (int k = 0; k < 3; k++) of[3 + k] -= dot3(at->R[k], own->p.N);
+      continue;
     }
     if (flag) return n + 1;
     if (node->parent == GROUND) continue;
@@ -212,29 +212,26 @@ CP_WIDE_PART int inwards(Tree *tree, const sunrealtype *tau, const sunrealtype *
   return 0;
 }
 
-/* ------------------------------------------------------------------- from the root to the leaves -- */
-
-/* x [3]: out, J^-1 (tau - p_N - H a - J alpha) of a swivel; J, H and p_N are those of the body that has not been
- * eliminated. */
-static void turnSwivel(const Articulated *own, const sunrealtype *torque, const Motion *at,
-                       sunrealtype *x) {
-  sunrealtype y[1][3], part[3];
-  general(own->I.H, at->a, part);
-  for (int k = 0; k < 3; k++) y[0][k] = torque[k] - part[k];
-  solve3(own->I.J, 1, y);
-  for (int k = 0; k < 3; k++) x[k] = y[0][k] - at->alpha[k];
+int treeEliminate(const Mechanism *b, Tree *tree, sunrealtype *tau, const sunrealtype *armature,
+                  const Wrench *wrench) {
+  treeAccelerate(tree, NULL, b->param);
+  const int flag = inwards(tree, tau, armature, wrench);
+  memset(tree->motion[0].a, 0, sizeof tree->motion[0].a);
+  return flag;
 }
 
-/* (a, alpha): out, of a body afloat, where (F, N) = tau - p */
-static int solveAfloat(const Articulated *own, const sunrealtype *F, const sunrealtype *N,
-                       sunrealtype *a, sunrealtype *alpha) {
+/* ------------------------------------------------------------------- from the root to the leaves -- */
+
+/* (a, alpha): out, of a body afloat on which (F, N) act. Returns 0, or 1 if its inertia is not definite. */
+static int solveAfloat(const Inertia *I, const sunrealtype *F, const sunrealtype *N, sunrealtype *a,
+                       sunrealtype *alpha) {
   /* a = M^-1 (F - H^T alpha), (J - H M^-1 H^T) alpha = N - H M^-1 F */
   sunrealtype X[4][3], S[6], y[1][3], part[3];
-  memcpy(X, own->I.H, 9 * sizeof(sunrealtype)); /* row j of H is column j of H^T */
+  memcpy(X, I->H, 9 * sizeof(sunrealtype)); /* row j of H is column j of H^T */
   memcpy(X[3], F, sizeof X[3]);
-  if (solve3(own->I.M, 4, X)) return 1;
-  for (int k = 0; k < 6; k++) S[k] = own->I.J[k] - dot3(own->I.H + 3 * row[k], X[col[k]]);
-  general(own->I.H, X[3], part);
+  if (solve3(I->M, 4, X)) return 1;
+  for (int k = 0; k < 6; k++) S[k] = I->J[k] - dot3(I->H + 3 * row[k], X[col[k]]);
+  general(I->H, X[3], part);
   for (int k = 0; k < 3; k++) y[0][k] = N[k] - part[k];
   if (solve3(S, 1, y)) return 1;
   memcpy(alpha, y[0], sizeof y[0]);
@@ -243,28 +240,35 @@ static int solveAfloat(const Articulated *own, const sunrealtype *F, const sunre
   return 0;
 }
 
-/* The accelerations are those at u' = 0, which the ground's upward one brings about, and then what u' adds to them. */
-static CP_WIDE int recursion(const Mechanism *b, Tree *tree, const sunrealtype *tau,
-                             const sunrealtype *armature, const Wrench *wrench, sunrealtype *udot) {
-  treeAccelerate(tree, NULL, b->param);
-  const int flag = inwards(tree, tau, armature, wrench);
-  if (flag) return flag;
-  memset(tree->motion[0].a, 0, sizeof tree->motion[0].a);
+/* x [6]: out, the velocities of a body afloat that tau [6] gives it. Returns 0, or 1 if its inertia is not definite. */
+static int moveAfloat(Motion *at, const Inertia *I, const sunrealtype *tau, sunrealtype *x) {
+  sunrealtype torque[3], alpha[3];
+  rotate3(at->R, tau + 3, torque);
+  if (solveAfloat(I, tau, torque, x, alpha)) return 1;
+  for (int k = 0; k < 3; k++) x[3 + k] = dot3(at->R[k], alpha);
+  return 0;
+}
+
+/* x [3]: out, J^-1 tau - about, for vectors in space */
+static void turnSwivel(const Inertia *I, const sunrealtype *torque, sunrealtype *x) {
+  sunrealtype y[1][3];
+  memcpy(y[0], torque, sizeof y[0]);
+  solve3(I->J, 1, y);
+  memcpy(x, y[0], sizeof y[0]);
+}
+
+static CP_WIDE int outwards(Tree *tree, const sunrealtype *tau, sunrealtype *udot) {
   for (int n = 0; n < tree->nnodes; n++) {
     const Node *node       = &tree->node[n];
     const Motion *up       = &tree->motion[node->parent + 1];
     Motion *at             = &tree->motion[n + 1];
     const Articulated *own = &tree->articulated[n];
     const sunrealtype *of = tau + node->u, *z = at->R[2];
-    sunrealtype *x = udot + node->u, swing[3], torque[3] = {0, 0, 0}, F[3], N[3];
+    sunrealtype *x = udot + node->u, swing[3], torque[3];
     if (node->kind == AFLOAT) {
-      for (int k = 0; k < 3; k++) add3(of[3 + k], at->R[k], torque);
-      for (int k = 0; k < 3; k++) F[k] = of[k] - own->p.F[k], N[k] = torque[k] - own->p.N[k];
-      if (solveAfloat(own, F, N, at->a, at->alpha)) return n + 1;
-      for (int k = 0; k < 3; k++) {
-        x[k]     = at->a[k];
-        x[3 + k] = dot3(at->R[k], at->alpha);
-      }
+      if (moveAfloat(at, &own->I, of, x)) return n + 1;
+      memcpy(at->a, x, sizeof at->a);
+      rotate3(at->R, x + 3, at->alpha);
       continue;
     }
     cross3(up->alpha, at->r, swing);
@@ -273,12 +277,13 @@ static CP_WIDE int recursion(const Mechanism *b, Tree *tree, const sunrealtype *
       at->alpha[k] = up->alpha[k];
     }
     if (node->kind == HINGE || node->kind == SLIDE) {
-      x[0] = own->D * (own->tau - dot3(own->U, at->a) - dot3(own->U + 3, at->alpha));
+      x[0] = own->D * (of[0] - dot3(own->U, at->a) - dot3(own->U + 3, at->alpha));
       add3(x[0], z, node->kind == HINGE ? at->alpha : at->a);
-    } else if (node->kind == SWIVEL) {
-      for (int k = 0; k < 3; k++) add3(of[k], at->R[k], torque);
-      add3(-1, own->U, torque); /* p_N before it was eliminated */
-      turnSwivel(own, torque, at, swing);
+    } else if (node->kind == SWIVEL) { /* J^-1 (tau - H a) - alpha */
+      rotate3(at->R, of, torque);
+      general(own->I.H, at->a, swing), add3(-1, swing, torque);
+      turnSwivel(&own->I, torque, swing);
+      add3(-1, at->alpha, swing);
       for (int k = 0; k < 3; k++) x[k] = dot3(at->R[k], swing);
       add3(1, swing, at->alpha);
     }
@@ -286,9 +291,33 @@ static CP_WIDE int recursion(const Mechanism *b, Tree *tree, const sunrealtype *
   return 0;
 }
 
-int treeArticulated(const Mechanism *b, Tree *tree, const sunrealtype *tau,
-                    const sunrealtype *armature, const Wrench *wrench, sunrealtype *udot) {
-  return recursion(b, tree, tau, armature, wrench, udot);
+int treeOutwards(Tree *tree, const sunrealtype *tau, sunrealtype *udot) {
+  return outwards(tree, tau, udot);
+}
+
+void treeCarry(const Tree *tree, int n, Wrench *w, sunrealtype *e, sunrealtype *x) {
+  const Node *node       = &tree->node[n];
+  Motion *at             = &tree->motion[n + 1];
+  const Articulated *own = &tree->articulated[n];
+  sunrealtype part[3], turned[3];
+  memset(e, 0, (size_t)node->nu * sizeof *e);
+  treeOnVelocities(node, at, w, e);
+  switch (node->kind) {
+  case WELD: break;
+  case HINGE:
+  case SLIDE:
+    x[0] = own->D * e[0];
+    add3(-x[0], own->U, w->F);
+    add3(-x[0], own->U + 3, w->N);
+    break;
+  case SWIVEL:
+    turnSwivel(&own->I, w->N, turned);
+    for (int k = 0; k < 3; k++) x[k] = dot3(at->R[k], turned);
+    transposed(own->I.H, turned, part), add3(-1, part, w->F);
+    memset(w->N, 0, sizeof w->N);
+    break;
+  case AFLOAT: moveAfloat(at, &own->I, e, x);
+  }
 }
 
 /* --------------------------------------------------------------------------- composite bodies -- */

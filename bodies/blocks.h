@@ -35,6 +35,9 @@ int bodiesMakePlan(Writer *w, sunindextype rows, sunindextype cols, int sparse, 
 /* A writer of a matrix of a plan */
 Writer bodiesWriter(Mechanism *b, int plan, SUNMatrix S);
 
+/* The rows of p, v or b (level 0, 1, 2) at the poses. Returns what a drive's function returned. */
+int bodiesFillRows(const Mechanism *b, sunrealtype t, const sunrealtype *q, const sunrealtype *u,
+                   int level, sunrealtype *out);
 void bodiesFillM(Mechanism *b, Writer *w);
 void bodiesFillA(Mechanism *b, Writer *w);
 void bodiesFillB(Mechanism *b, Writer *Bq, Writer *Bu);

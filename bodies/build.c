@@ -110,7 +110,10 @@ static int newData(void *model, SUNContext ctx, void **data) {
   m->pose     = calloc((size_t)m->nbodies, sizeof *m->pose);
   const int n = copyNumbers(m) + COPY(m->pair, m->npairs);
   if (from->tree) m->tree = treeCopy(from);
-  if (n == 0 && m->pose && (m->tree || !from->tree)) return *data = m, 0;
+  const int loops = m->tree && m->nv > 0 && treeIsRecursive(m);
+  if (loops) m->tree->delassus = treeDelassus(m);
+  if (n == 0 && m->pose && (m->tree || !from->tree) && (!loops || m->tree->delassus))
+    return *data = m, 0;
   freeData(m);
   return 1;
 }

@@ -258,14 +258,19 @@ static int fillRow(const Mechanism *b, const Row *row, sunrealtype t, const sunr
   return flag;
 }
 
-static int fillRows(Mechanism *b, sunrealtype t, const sunrealtype *q, const sunrealtype *u,
-                    int level, sunrealtype *out) {
+int bodiesFillRows(const Mechanism *b, sunrealtype t, const sunrealtype *q, const sunrealtype *u,
+                   int level, sunrealtype *out) {
   int flag = 0;
-  if (!b->tree || !b->tree->bare) bodiesPoses(b, q, u, NULL);
   for (int i = 0; i < b->nrows && !flag; i++) flag = fillRow(b, &b->row[i], t, q, u, level, out);
   for (int i = 0; i < b->nrolls && !flag && level > 0; i++)
     flag = fillRow(b, &b->roll[i], t, q, u, level, out);
   return flag;
+}
+
+static int fillRows(Mechanism *b, sunrealtype t, const sunrealtype *q, const sunrealtype *u,
+                    int level, sunrealtype *out) {
+  if (!b->tree || !b->tree->bare) bodiesPoses(b, q, u, NULL);
+  return bodiesFillRows(b, t, q, u, level, out);
 }
 
 static int positions(sunrealtype t, const sunrealtype *q, sunrealtype *p, void *bodies) {

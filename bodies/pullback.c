@@ -121,18 +121,33 @@ static int frictions(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
   return flag;
 }
 
-/* The node of a side's body, or GROUND */
-static int nodeOf(const Tree *tree, const Pair *pair, int side) {
+int treeNodeOf(const Tree *tree, const Pair *pair, int side) {
   return pair->side[side].body == GROUND ? GROUND : tree->node_of_body[pair->side[side].body];
 }
 
-/* The last node that moves both bodies: measures of them do not change with it, except for P_b - P_a in space. */
-static int commonOf(const Tree *tree, const Pair *pair, MeasureKind kind) {
-  int n           = nodeOf(tree, pair, 0);
-  const int other = nodeOf(tree, pair, 1);
+/* P_b - P_a in space changes with all nodes. */
+int treeCommon(const Tree *tree, const Pair *pair, MeasureKind kind) {
+  int n           = treeNodeOf(tree, pair, 0);
+  const int other = treeNodeOf(tree, pair, 1);
   if (kind == POINT || other == GROUND) return GROUND;
   while (n != GROUND && (n > other || tree->node[n].last < other)) n = tree->node[n].parent;
   return n;
+}
+
+/* The same for one side */
+static void addSide(const Mechanism *b, const Term *term, int side, Mask mask, const sunrealtype *g,
+                    sunrealtype scale, Wrench *wrench) {
+  const int body = b->pair[term->pair].side[side].body;
+  if (body == GROUND) return;
+  sunrealtype F[3] = {0, 0, 0}, N[3] = {0, 0, 0};
+  EACH_DIRECTION(&b->space, mask.g & (side ? 0xCu : 0x3u), j)
+  (j % 6 < 3 ? F : N)[j % 3] = scale * g[j];
+  treeAddWrench(b, b->tree, body, F, N, wrench);
+}
+
+void treeAddGradient(const Mechanism *b, const Term *term, Mask mask, const sunrealtype *g,
+                     sunrealtype scale, Wrench *wrench) {
+  for (int side = 0; side < 2; side++) addSide(b, term, side, mask, g, scale, wrench);
 }
 
 /* tau += scale J^T g, for a gradient g [LOCAL] of a measure */
@@ -140,15 +155,12 @@ static void pullGradient(const Mechanism *b, const Term *term, Mask mask, const 
                          sunrealtype scale, sunrealtype *tau) {
   const Tree *tree = b->tree;
   const Pair *pair = &b->pair[term->pair];
-  const int common = commonOf(tree, pair, term->m.kind);
+  const int common = treeCommon(tree, pair, term->m.kind);
   for (int side = 0; side < 2; side++) {
-    const int n = nodeOf(tree, pair, side);
+    const int n = treeNodeOf(tree, pair, side);
     if (n == GROUND) continue;
-    sunrealtype F[3] = {0, 0, 0}, N[3] = {0, 0, 0};
-    EACH_DIRECTION(&b->space, mask.g & (side ? 0xCu : 0x3u), j)
-    (j % 6 < 3 ? F : N)[j % 3] = scale * g[j];
     memset(&tree->wrench[n], 0, sizeof *tree->wrench);
-    treeAddWrench(b, tree, pair->side[side].body, F, N, tree->wrench);
+    addSide(b, term, side, mask, g, scale, tree->wrench);
     treeAlongPath(tree, n, common, tree->wrench[n], tau);
   }
 }
@@ -196,24 +208,32 @@ static int frictionsJac(sunrealtype t, const sunrealtype *q, const sunrealtype *
 
 int treeAccelerations(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
                       const sunrealtype *z, sunrealtype *udot, sunrealtype *lambda, void *bodies) {
-  (void)z, (void)lambda;
+  (void)z;
   Mechanism *b          = bodies;
   Tree *tree            = b->tree;
+  const int pushed      = tree->nothers + b->nforces > 0;
+  sunrealtype *targets  = treeTargets(tree);
   const Wrench *applied = NULL;
-  int flag              = 0;
-  tree->level           = 0;
-  treeMove(b, tree, q, u);
-  if (tree->nothers + b->nforces > 0) {
-    treePlace(b, tree);
+  int flag = 0, unclear = 0;
+  if (pushed || (targets && !tree->bare)) {
+    treePose(b, q, u, NULL);
+  } else {
+    tree->level = 0;
+    treeMove(b, tree, q, u);
+  }
+  if (pushed) {
     memset(tree->force, 0, tree->length * sizeof *tree->force);
     flag = bodiesAddForces(b, t, tree->force);
     gather(b, tree->force, 0, tree->nnodes - 1);
     applied = tree->wrench;
   }
+  if (!flag && targets) flag = bodiesFillRows(b, t, q, u, 2, targets);
   if (!flag) flag = addOnVelocities(b, t, q, u, tree->tau, tree->armature);
-  if (!flag && treeArticulated(b, tree, tree->tau, tree->armature, applied, udot)) flag = -1;
+  if (!flag && treeEliminate(b, tree, tree->tau, tree->armature, applied)) flag = -1;
+  if (!flag && targets) unclear = treeCloseLoops(b, tree->tau, lambda);
+  if (!flag && treeOutwards(tree, tree->tau, udot)) flag = -1;
   memset(tree->tau, 0, (size_t)tree->nu * sizeof *tree->tau);
-  return flag;
+  return flag ? flag : unclear;
 }
 
 /* ---------------------------------------------------------------------------------- matrices -- */
@@ -264,12 +284,12 @@ static void fillRow(const Mechanism *b, const Row *row, Writer *w) {
   for (int i = 0; i < count && !bare; i++)
     for (int k = 0; k < row->nterms; k++) {
       const Pair *pair = &b->pair[row->term[k].pair];
-      const int common = commonOf(tree, pair, row->term[k].m.kind);
+      const int common = treeCommon(tree, pair, row->term[k].m.kind);
       sunrealtype g[LOCAL];
       const Mask mask = bodiesGradient(b, row, k, i, g);
       pullGradient(b, &row->term[k], mask, g, 1, tree->tau);
       for (int side = 0; side < 2; side++)
-        for (int n = nodeOf(tree, pair, side); n != common; n = tree->node[n].parent)
+        for (int n = treeNodeOf(tree, pair, side); n != common; n = tree->node[n].parent)
           for (int j = tree->node[n].u; j < tree->node[n].u + tree->node[n].nu; j++) {
             *next(w, row->first + i, j, 1) += tree->tau[j];
             tree->tau[j] = 0; /* the paths of both sides meet */
@@ -651,6 +671,9 @@ int treeHasMatrices(const Mechanism *b) {
   return entries <= (double)MOST_IN_ROW * tree->nu;
 }
 
+/* Friction depends on multipliers. */
+int treeIsRecursive(const Mechanism *b) { return b->tree->recursive && b->nfrictions == 0; }
+
 int treeMakePlans(Mechanism *b, SUNContext ctx) {
   static const int plans[] = {PLAN_M, PLAN_K, PLAN_C};
   Tree *tree               = b->tree;
@@ -708,7 +731,8 @@ void treeTakeFunctions(const Mechanism *b, CPEquations *e) {
     e->constraint_jac = constraintJac;
     e->Bq_tmpl        = tree->rows.tmpl;
     e->Bu_tmpl        = tree->rows.tmpl;
-  } else if (tree->recursive) e->udot = treeAccelerations;
+  }
+  if (treeIsRecursive(b)) e->udot = treeAccelerations, e->use_rows = b->nv > 0 ? treeUseRows : NULL;
   if (b->nfrictions > 0) {
     e->f_lambda   = frictions;
     e->lambda_jac = frictionsJac;

@@ -235,6 +235,7 @@ static int makeRunning(const Mechanism *b, Tree *tree) {
       calloc(7 * nb + 6 * tree->length + (size_t)tree->nq + 7 * nu + 2 * larger + 9 * nn + 1,
              sizeof *free_);
   for (int i = 0; i < NUM_PLANS; i++) tree->value[i] = NULL;
+  tree->delassus    = NULL;
   tree->numbers     = free_;
   tree->motion      = calloc(nn + 1, sizeof *tree->motion);
   tree->articulated = calloc(nn + 1, sizeof *tree->articulated);
@@ -258,6 +259,7 @@ static int makeRunning(const Mechanism *b, Tree *tree) {
 }
 
 static void freeRunning(Tree *tree) {
+  treeFreeDelassus(tree->delassus);
   free(tree->numbers);
   free(tree->motion);
   free(tree->articulated);

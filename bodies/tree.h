@@ -53,11 +53,11 @@ typedef struct {
   sunrealtype M[6], H[9], J[6];
 } Inertia;
 
-/* What the articulated-body recursion keeps of a node: I^A and p^A, U = I^A S, D = 1 / (S^T U), tau - S^T p^A */
+/* What the articulated-body recursion keeps of a node: I^A and p^A, U = I^A S, D = 1 / (S^T U) */
 typedef struct {
   Inertia I;
   Wrench p;
-  sunrealtype U[6], D, tau;
+  sunrealtype U[6], D;
 } Articulated;
 
 typedef struct Tree_ {
@@ -85,6 +85,7 @@ typedef struct Tree_ {
   sunrealtype *product[2];       /* [the larger of length and na] */
   sunrealtype *value[NUM_PLANS]; /* matrices of the bodies */
   sunrealtype *slope[2];         /* [nu] */
+  struct Delassus_ *delassus; /* of the rows, if u' comes from the recursion and there are some (delassus.c) */
   Wrench *sum; /* [nnodes] of forces, and of moments about centres of mass, of the subtree */
   sunrealtype (*moments)[3][3]; /* [nnodes] sum of F d^T of the subtree about the origin, by columns */
 } Tree;
@@ -140,13 +141,32 @@ void treeRead(Mechanism *b, const Tree *tree, sunrealtype *q, sunrealtype *u);
 /* The masses as they are now */
 void treeRefresh(const Mechanism *b, Tree *tree);
 
-/* u': out, from tau [nu], armature [nu] and the wrenches on the nodes (NULL: none). Nodes must have moved. Returns 0, or 1 + a
- * node whose motion has no inertia. */
-int treeArticulated(const Mechanism *b, Tree *tree, const sunrealtype *tau,
-                    const sunrealtype *armature, const Wrench *wrench, sunrealtype *udot);
+/* The articulated-body recursion, in two parts. From the leaves to the root, at accelerations of u' = 0 with the weights, it
+ * eliminates all velocities: tau [nu] becomes tau - S^T p^A. armature [nu]; wrench: on the nodes, NULL: none. Nodes must have
+ * moved. Returns 0, or 1 + a node whose motion has no inertia. */
+int treeEliminate(const Mechanism *b, Tree *tree, sunrealtype *tau, const sunrealtype *armature,
+                  const Wrench *wrench);
+/* u': out, from the root to the leaves. Returns as treeEliminate. */
+int treeOutwards(Tree *tree, const sunrealtype *tau, sunrealtype *udot);
+/* A wrench on node n about its origin becomes what the eliminated node passes on, about the same point. e, x [nu of n]: out,
+ * S^T w, and the accelerations that it causes in a parent that stands still */
+void treeCarry(const Tree *tree, int n, Wrench *w, sunrealtype *e, sunrealtype *x);
 /* Finds the composite bodies; column: out, [nu] column k of M without armature. */
 void treeComposite(Tree *tree);
 void treeMassColumn(const Tree *tree, int k, sunrealtype *column);
+
+/* ---- delassus.c ---- */
+
+/* Returns the operator, or NULL without memory. */
+struct Delassus_ *treeDelassus(const Mechanism *b);
+void treeFreeDelassus(struct Delassus_ *d);
+/* Takes the rows with off [na] = 0, a CPMechRowsFn; 1: they are too many, or there is no memory. */
+int treeUseRows(const char *off, void *bodies);
+/* Where b [na] of the rows is put for treeCloseLoops, or NULL if none is on */
+sunrealtype *treeTargets(const Tree *tree);
+/* tau [nu], as treeEliminate leaves it, loses the reactions of the rows; lambda [na]: out. Returns 0, or 1 if the rank of the
+ * rows is not clear or they contradict each other. */
+int treeCloseLoops(const Mechanism *b, sunrealtype *tau, sunrealtype *lambda);
 
 /* ---- pullback.c ---- */
 
@@ -157,6 +177,8 @@ void treeGradient(const Mechanism *b, const Row *row, int i, sunrealtype *g);
 int treeStart(Mechanism *b, sunrealtype *q, sunrealtype *u);
 /* Does the model have matrices, which it needs unless there are neither rows nor inertances between bodies? */
 int treeHasMatrices(const Mechanism *b);
+/* Does u' come from the recursion, with the Delassus operator if there are rows? */
+int treeIsRecursive(const Mechanism *b);
 /* Makes the patterns of the matrices, from those of the bodies. Returns 0, or -1 without memory. */
 int treeMakePlans(Mechanism *b, SUNContext ctx);
 /* The reaction of an edge on body b of its joint, F [3] and T [3] about P_b, where the poses have the accelerations of the motion.
@@ -164,7 +186,14 @@ int treeMakePlans(Mechanism *b, SUNContext ctx);
 int treeReaction(Mechanism *b, sunrealtype t, const sunrealtype *lambda, int joint, sunrealtype *F,
                  sunrealtype *T);
 void treeTakeFunctions(const Mechanism *b, CPEquations *e);
-/* u' by the recursion, without rows */
+/* The node of a side's body, or GROUND */
+int treeNodeOf(const Tree *tree, const Pair *pair, int side);
+/* The last node that moves both bodies of a pair: measures of this kind do not change with it. */
+int treeCommon(const Tree *tree, const Pair *pair, MeasureKind kind);
+/* Adds scale times the gradient g [LOCAL] of a measure, as forces on its bodies, to the wrenches of their nodes. */
+void treeAddGradient(const Mechanism *b, const Term *term, Mask mask, const sunrealtype *g,
+                     sunrealtype scale, Wrench *wrench);
+/* u' by the recursion; lambda [na]: out. Returns 1 where the KKT system must decide (delassus.c). */
 int treeAccelerations(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
                       const sunrealtype *z, sunrealtype *udot, sunrealtype *lambda, void *bodies);
 int treeMassMatrix(sunrealtype t, const sunrealtype *q, SUNMatrix M, void *bodies);

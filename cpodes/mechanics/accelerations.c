@@ -230,19 +230,30 @@ int cpMechSolveTerms(CPMech mech, const CPMechState *s, double *a, double *lambd
   return flag ? failedSolve(mech, s, flag) : CP_SUCCESS;
 }
 
+/* Tells udot which rows are on, if it wants to know and that has changed. Returns what use_rows returned. */
+static inline int tellRows(CPMech mech) {
+  if (!mech->eq->use_rows || mech->rows.told == mech->rows.layout + 1) return 0;
+  const int flag = cpMechCall(mech, use_rows, mech->rows.off);
+  if (!flag) mech->rows.told = mech->rows.layout + 1;
+  return flag;
+}
+
 int cpMechUdot(CPMech mech, const CPMechState *s, double *a, double *lambda) {
   memset(a, 0, (size_t)mech->nu * sizeof *a);
   if (mech->m > 0) memset(lambda, 0, (size_t)mech->m * sizeof *lambda);
-  int flag = cpMechCall(mech, udot, s->t, s->q, s->u, s->z, a, lambda);
-  flag     = cpMechResult(mech, flag, s->t, "udot");
+  int flag = tellRows(mech);
+  if (!flag) flag = cpMechCall(mech, udot, s->t, s->q, s->u, s->z, a, lambda);
+  if (flag > 0 && !mech->operators) return cpMechSolve(mech, s, a, lambda);
+  flag = cpMechResult(mech, flag, s->t, "udot");
   if (!flag) flag = cpMechChecked(mech, 0, s->t, "udot", a, mech->nu);
   return flag ? flag : cpMechChecked(mech, 0, s->t, "lambda", lambda, mech->m);
 }
 
-/* The model's udot does not know about rows that are off or about motions. */
+/* The model's udot does not know about motions, nor about rows that are off unless it is told. */
 int cpMechKnowsUdot(const CPMech mech) {
   return mech->eq->udot && !mech->operators && mech->motions->count == 0 &&
-         mech->forces.count == 0 && !memchr(mech->rows.off, 1, (size_t)mech->m);
+         mech->forces.count == 0 &&
+         (mech->eq->use_rows || !memchr(mech->rows.off, 1, (size_t)mech->m));
 }
 
 int cpMechAccelerate(CPMech mech, const CPMechState *s, double *a, double *lambda) {

@@ -16,7 +16,7 @@ int cpMechSolveTerms(CPMech mech, const CPMechState *s, double *a, double *lambd
 int cpMechKnowsUdot(const CPMech mech);
 /* As cpMechSolve, but by the model's udot if cpMechKnowsUdot. */
 int cpMechAccelerate(CPMech mech, const CPMechState *s, double *a, double *lambda);
-/* Evaluates u' and lambda by the model's function udot. Returns 0 or a code. */
+/* Evaluates u' and lambda by the model's function udot, or with M and A where that leaves them to these. Returns 0 or a code. */
 int cpMechUdot(CPMech mech, const CPMechState *s, double *a, double *lambda);
 /* multipliers.c: iterates a and lambda with forces that depend on lambda. f: the other forces; b:
  * right-hand side of A a = b. */

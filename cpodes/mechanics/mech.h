@@ -83,8 +83,10 @@ typedef struct {
   CPArena memory;                  /* of these four */
   double part; /* the least ratio of a row of A to its maximum, at factorisation nkkt */
   long int nkkt;
-  /* an angle between constraints was narrower than usual at the end of the last step */
+  /* the narrowest angle between constraints at the end of the last step was, or may soon be, too narrow; its sine, for models
+   * with udot */
   int narrows;
+  double last_sine;
   CPWork work;
   N_Vector y, w;
   int all_on_manifold;             /* the argument of the last call of cpMechOnManifold */
@@ -127,6 +129,7 @@ typedef struct {
 typedef struct {
   char *off;       /* [m] 1: switched off */
   long int layout; /* changes when rows are switched */
+  long int told;   /* 1 + the layout that use_rows was told, or 0 */
   size_t *place;   /* [entries of userA.A] indices of these entries in A; NULL if A is userA.A */
 } CPMechRows;
 

@@ -60,6 +60,7 @@ static const char *wrongFunctions(const CPEquations *m, sunindextype nv, suninde
       {m->nmotions > 0 && operators,
        "motions cannot be prescribed without the matrices M and A: accelerations are the function "
        "udot's"},
+      {m->use_rows && !m->udot, "use_rows belongs to udot"},
       {m->zdot && m->nz == 0, "zdot must not be given if nz = 0: nz is the number of its rows"},
   };
   for (size_t k = 0; k < sizeof rules / sizeof rules[0]; k++)

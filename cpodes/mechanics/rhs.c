@@ -21,8 +21,8 @@
 
 /* The angle between rows is narrow if its sine is below NARROW, and below NARROW times the sine at the first
  * state. Adams methods pass singular positions with any value from 0.003 to 1 (bench/singular.c); larger ones
- * cost more projections. If the sine at the end of a step has become CP_CHANGES times as small as at the first
- * state, models with udot solve for the stages of the next step with M and A, which give the angle. */
+ * cost more projections. Models with udot solve for the stages of a step with M and A, which give the angle, if the step before
+ * ended within CP_CHANGES of it, or changed the sine by as much. */
 #define NARROW CP_NARROW_ANGLE
 /* All stages of a step are evaluated on the manifold if one of them must be, since the order of a
  * method is that for one f, or if their narrowest angles alpha differ by more than CP_CHANGES. The
@@ -169,7 +169,10 @@ int cpMechStepEnds(void *data) {
   mech->attached.cause = cpMechFactor(mech, mech->stage.t, mech->stage.q);
   if (mech->attached.cause) return mech->attached.cause;
   cpSaddleNoteRank(mech->kkt);
-  mech->stage.narrows = CP_CHANGES * narrowest(mech) < mech->kkt->usual_sine;
+  const double before = mech->stage.last_sine, now = narrowest(mech);
+  mech->stage.narrows =
+      now < CP_CHANGES * NARROW * mech->kkt->usual_sine || CP_CHANGES * now < before;
+  mech->stage.last_sine = now;
   return CP_SUCCESS;
 }
 
@@ -234,8 +237,9 @@ static inline int accelerate(CPMech mech, const CPMechState *s, sunrealtype *udo
   if (!mech->eq->udot) return cpMechSolve(mech, s, udot, mech->stage.lambda);
   mech->stage.t = s->t;
   memcpy(mech->stage.q, s->q, (size_t)mech->nq * sizeof *s->q);
-  return mech->stage.narrows ? cpMechSolve(mech, s, udot, mech->stage.lambda)
-                             : cpMechAccelerate(mech, s, udot, mech->stage.lambda);
+  const int judged = mech->stage.narrows || s->t == mech->stage.start;
+  return judged ? cpMechSolve(mech, s, udot, mech->stage.lambda)
+                : cpMechAccelerate(mech, s, udot, mech->stage.lambda);
 }
 
 /* u' at s = pi(y) */
@@ -264,11 +268,10 @@ static inline int rates(CPMech mech, const CPMechState *s, sunrealtype *yd) {
   return zero == 0.0 ? CP_SUCCESS : cpMechWrong(mech, 0, s->t, "q'", yd);
 }
 
-/* Tests a state from which a run starts, where the evaluation of the accelerations udot has returned flag. The model's
- * udot says nothing about dependent rows. */
+/* Tests a state from which a run starts, where the evaluation of the accelerations udot, with M and A, has returned flag. */
 CP_RARE static int testStart(CPMech mech, const CPMechState *s, const sunrealtype *udot, int flag) {
   mech->stage.start = NAN;
-  return mech->eq->udot || mech->m == 0 ? flag : cpMechShakyStart(mech, s, udot, flag);
+  return mech->operators || mech->m == 0 ? flag : cpMechShakyStart(mech, s, udot, flag);
 }
 
 /* Checks the arguments, and allocates what only right-hand sides need, at the first call. */

@@ -74,6 +74,10 @@ typedef int (*CPMechKinematicsFn)(const sunrealtype *q, CPMechKinematics what, c
 typedef int (*CPMechAccelerationFn)(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
                                     const sunrealtype *z, sunrealtype *udot, sunrealtype *lambda,
                                     void *user_data);
+/** Tells udot that from now on the rows i with off[i] = 1, off [na], are off: their multipliers are 0, and u' need not satisfy
+ * them. It is called before udot whenever that has changed. A positive value means that udot cannot do without them: the KKT
+ * system is solved until it changes again. */
+typedef int (*CPMechRowsFn)(const char *off, void *user_data);
 /** Inverse dynamics: r [nu] = M(t,q) a - f(t,q,u,z) at given accelerations a [nu], without A^T lambda. */
 typedef int (*CPMechInverseFn)(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
                                const sunrealtype *z, const sunrealtype *a, sunrealtype *r,
@@ -194,10 +198,11 @@ typedef struct {
  * function whose number of rows is 0 is refused, since the number has probably been forgotten.
  *
  * If both M and udot are given, udot computes the accelerations and multipliers of M, f, f_lambda, A and
- * b by a recursion that is faster than the KKT system. y' uses them as long as no row is off and no
- * motion is prescribed. Everything else (projections, Newton's matrix, requested multipliers and ranks,
+ * b by a recursion that is faster than the KKT system. y' uses them as long as no motion is prescribed, no force
+ * is added, and no row is off that use_rows does not tell it of. Everything else (projections, Newton's matrix, requested multipliers and ranks,
  * impacts) uses the matrices. The same holds for inverse and udot. CPMechCheck compares both. The
- * recursion detects neither dependent rows nor rows that contradict each other.
+ * recursion need not judge whether rows depend on each other or contradict each other: where it returns a positive value, the KKT
+ * system is solved instead, and at the end of each step the rows are compared with it.
  *
  * With inverse, a residual of the implicit methods, M u' + A^T lambda - f, takes one call of inverse and
  * products with A and A^T, without M, A or a factorisation. Matrices are formed where factors are needed:
@@ -245,6 +250,7 @@ typedef struct {
   /* operators, in place of M, f and A; udot may also be given together with them */
   CPMechInverseFn inverse;   /**< inverse dynamics M a - f */
   CPMechAccelerationFn udot; /**< accelerations and multipliers */
+  CPMechRowsFn use_rows; /**< tells udot which rows are off, so that it serves with these as well; may be NULL */
   CPMechTimesFn Au;          /**< product with A; needed without A if na > 0 */
   CPMechTimesFn ATl;         /**< product with its transpose; needed with Au */
   CPMechTimesFn Minv; /**< M^{-1} x: for the kinetic metric and its projectors; may be NULL */

@@ -85,7 +85,8 @@ static int install(CPMech mech, CPIntegrator s) {
   CPIteration iteration = s->ops->iteration(s);
   const int is_adams    = iteration == CP_FIXED_POINT || iteration == CP_USERS_ITERATION;
   if (is_adams && mech->options.newton_type != CP_NEWTON_AUTO) iteration = CP_NEWTON;
-  mech->stage.narrows = 0;
+  mech->stage.narrows   = 0;
+  mech->stage.last_sine = 0.0;
   mech->stats.newton  = CP_NEWTON_NONE;
   int flag            = s->ops->system(s, &system);
   if (!flag && iteration == CP_FIXED_POINT) {

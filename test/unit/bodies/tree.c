@@ -203,6 +203,85 @@ START_TEST(loops_move_as_in_absolute_coordinates) {
 END_TEST
 #endif
 
+/* By the Delassus operator and by the KKT system: u' and lambda at random states, where rows are independent and lambda unique,
+ * so that it does not matter that loops are open. A redundant pair of rows, twice the same rod, has multipliers of least norm. */
+START_TEST(rows_act_as_in_the_kkt_system) {
+  static const CPJointKind kinds[]    = {CP_JOINT_BALL, CP_JOINT_REVOLUTE, CP_JOINT_PRISMATIC,
+                                         CP_JOINT_PLANAR},
+                           closings[] = {CP_JOINT_ROD, CP_JOINT_BALL, CP_JOINT_POINT_ON_LINE};
+  const CPJointKind kind = kinds[_i % 4], closing = closings[_i / 4 % 3];
+  const int floats        = _i / 12; /* the whole, on a fourth body */
+  unsigned long long seed = 3 + (unsigned long long)_i;
+  Built tree              = {.bodies = three_bodies(kind, 0)};
+  const CPBody base       = {CP_NEW_BODY("base"), .mass = 2, .inertia = {1, 1.5, 2, 0.1, 0.2, 0.3},
+                             .position = {0.2, -1, 0.4}};
+  const CPMarker p = {.point = {-0.3, 0.4, 0.1}, .axis = {0.5, 0.2, 1}, .across = {1, -0.2, 0.4}},
+                 q = {.point = {0.2, 0.1, -0.3}, .axis = {0.2, 1, 0.3}, .across = {0.7, 0.2, 0.4}};
+  const CPJoint loop  = {CP_NEW_JOINT("loop"),
+                         .kind = closing,
+                         .a    = floats ? "base" : "ground",
+                         .b    = "three",
+                         .in   = CP_IN_BODIES,
+                         .on_a = p,
+                         .on_b = q},
+                rod   = {CP_NEW_JOINT("rod"),
+                         .kind = CP_JOINT_ROD,
+                         .a    = "one",
+                         .b    = "three",
+                         .in   = CP_IN_BODIES,
+                         .on_a = q,
+                         .on_b = p},
+                twin  = {CP_NEW_JOINT("twin"),
+                         .kind = CP_JOINT_ROD,
+                         .a    = "one",
+                         .b    = "three",
+                         .in   = CP_IN_BODIES,
+                         .on_a = q,
+                         .on_b = p};
+  const CPDrive drive = {CP_NEW_DRIVE("drive"), .of = {"root", 0}, .rate = 2};
+  if (floats) {
+    const CPJoint hold = {CP_NEW_JOINT("hold"),
+                          .kind = CP_JOINT_UNIVERSAL,
+                          .a    = "base",
+                          .b    = "two",
+                          .in   = CP_IN_BODIES,
+                          .on_a = q,
+                          .on_b = p};
+    add(tree.bodies, &base.head);
+    add(tree.bodies, &hold.head);
+  }
+  add(tree.bodies, &loop.head);
+  if (closing == CP_JOINT_ROD) {
+    add(tree.bodies, &rod.head);
+    add(tree.bodies, &twin.head);
+    if (kind == CP_JOINT_BALL) add(tree.bodies, &drive.head);
+  }
+  build(&tree, CP_JOINT_COORDINATES);
+  CPEquations e = equations_of(tree.mech);
+  ck_assert(e.udot != NULL && e.nv > 0);
+  random_fill(tree.y, &seed);
+  sunrealtype udot[30], lambda[30], own[30] = {0}, alone[30], largest = 0, most = 0;
+  void *data;
+  ck_assert_int_eq(e.new_data(e.model_data, test_context, &data), 0);
+  const sunrealtype *at = entries(tree.y);
+  const char off[30]    = {0};
+  ck_assert_int_eq(e.use_rows(off, data), 0);
+  const int flag = e.udot(0, at, at + e.nq, NULL, alone, own, data);
+  e.free_data(data);
+  const int held = closing == CP_JOINT_BALL && !floats &&
+                   (kind == CP_JOINT_REVOLUTE || kind == CP_JOINT_PRISMATIC);
+  ck_assert_int_eq(flag, held); /* all axes are one: left to the KKT system */
+  if (!held) ck_assert_int_eq(CPMechAccelerations(tree.mech, 0, tree.y, udot, lambda), CP_SUCCESS);
+  if (held) e.nu = e.na = 0;
+  for (int k = 0; k < e.nu; k++) largest = fmax(largest, fabs(udot[k]));
+  for (int k = 0; k < e.na; k++) most = fmax(most, fabs(lambda[k]));
+  for (int k = 0; k < e.nu; k++) ck_assert_double_eq_tol(udot[k], alone[k], 1e-10 * largest);
+  for (int k = 0; k < e.na; k++) ck_assert_double_eq_tol(lambda[k], own[k], 1e-10 * most);
+  discard(&tree);
+  CPBodiesFree(&tree.bodies);
+}
+END_TEST
+
 /* Names lead back to their components, whose kinds are in order. */
 START_TEST(every_component_has_a_name) {
   Built b = {.bodies = three_bodies((CPJointKind)_i, 0)};
@@ -317,6 +396,7 @@ TEST_SUITE(tree) {
 #ifdef CPODES_MECHANISMS_READ
   tcase_add_loop_test(tc, loops_move_as_in_absolute_coordinates, 0, 7);
 #endif
+  tcase_add_loop_test(tc, rows_act_as_in_the_kkt_system, 0, 24);
   tcase_add_loop_test(tc, every_component_has_a_name, 0, CP_JOINT_FIXED + 1);
   tcase_add_test(tc, springs_count_turns);
   tcase_add_test(tc, long_chains_need_no_matrices);

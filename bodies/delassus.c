@@ -1,0 +1,448 @@
+/* u' of a tree with rows by their Delassus operator S = A M^-1 A^T. The elimination of the velocities factors M^-1: a wrench that
+ * is carried inwards from the bodies of a row gives that row of A in the eliminated velocities, E (treeCarry), in which M^-1 is
+ * the block diagonal D. So, with tau - S^T p^A in them, where b and E are those at u' = 0,
+ *
+ *   S = E D E^T,   S lambda = E D (tau - S^T p^A) - b,   u' is that of tau - S^T p^A - E^T lambda
+ *
+ * (R. Featherstone, Int. J. Robotics Research 29 (2010) 1353, for what is sparse). S is factored by pivots, in the order of the
+ * newest evaluation as long as they are large; rows that are left depend on these, and multipliers have minimum norm, as those
+ * of the KKT system.
+ *
+ * The components of rows are in blocks of LANE, which are carried together; the rows of a block are those of one joint, and lanes
+ * that are left over are rows of zeros. */
+#include "cpodes/base/compat.h"
+#include "tree.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A row is kept if the square of the sine of its angle to those before it is at least KEPT, and depends on them where that is
+ * below LEFT. Between them the KKT system decides, which knows how far off the manifold the state may be. */
+#define KEPT 1e-6
+#define LEFT 1e-12
+/* A row without a part along the freedoms of the tree, of the wrench that it carries, squared: no more than roundoff */
+#define ABSENT 1e-24
+enum { LANE = 4 };
+
+typedef sunrealtype Lanes[LANE];
+
+typedef struct {
+  int count, component[LANE]; /* its rows */
+  int path, length;           /* the nodes that move its bodies, from the leaves to the root */
+} Strip;                      /* of rows, a block */
+
+typedef struct Delassus_ {
+  int nblocks, m, rank; /* m = LANE nblocks */
+  Strip *block;         /* [nblocks], of at most na */
+  const Row **row;      /* [na] of each component */
+  int *path;            /* of all blocks */
+  char *marked;         /* [nnodes] 0 */
+  int *order, *left;    /* [m] of pivots; rows that depend on others */
+  sunrealtype *b;       /* [na] */
+  /* as large as the rows that are on need: E^T and (E D)^T [nu][m]; S, its Cholesky factor, whose columns are in the order of
+   * pivots, and that of spread [m][m]; for each row b, the right-hand side, the entry of the diagonal of S, that which its wrench
+   * could have, and that which is left, and its multiplier [m] */
+  sunrealtype *E, *X, *S, *L, *gram, *rhs, *w, *size, *most, *rest, *lambda;
+  Lanes (*wrench)[6]; /* [nnodes] forces and moments */
+} Delassus;
+
+/* Marks the nodes that move the bodies of a row with 1, and returns how many had no mark. */
+static int mark(const Mechanism *b, const Row *row, char *marked) {
+  const Tree *tree = b->tree;
+  int count        = 0;
+  for (int k = 0; k < 2 * row->nterms; k++)
+    for (int n                        = treeNodeOf(tree, &b->pair[row->term[k / 2].pair], k % 2);
+         n != GROUND && !marked[n]; n = tree->node[n].parent)
+      marked[n] = 1, count++;
+  return count;
+}
+
+void treeFreeDelassus(Delassus *d) {
+  if (!d) return;
+  free(d->block);
+  free(d->row);
+  free(d->path);
+  free(d->marked);
+  free(d->order);
+  free(d->b);
+  free(d->E);
+  free(d->wrench);
+  free(d);
+}
+
+Delassus *treeDelassus(const Mechanism *b) {
+  const size_t nn = (size_t)b->tree->nnodes, na = (size_t)b->nv;
+  Delassus *d  = calloc(1, sizeof *d);
+  size_t steps = 0;
+  if (!d) return NULL;
+  d->block  = malloc((na + 1) * sizeof *d->block);
+  d->row    = malloc((na + 1) * sizeof *d->row);
+  d->marked = calloc(nn + 1, 1);
+  d->order  = malloc((2 * LANE * na + 1) * sizeof *d->order);
+  d->b      = malloc((na + 1) * sizeof *d->b);
+  d->wrench = calloc(nn + 1, sizeof *d->wrench);
+  int full  = d->block && d->row && d->marked && d->order && d->b && d->wrench;
+  if (full) {
+    d->left = d->order + LANE * na;
+    for (int i = 0; i < b->nrows + b->nrolls; i++) {
+      const Row *row = i < b->nrows ? &b->row[i] : &b->roll[i - b->nrows];
+      const int n    = row->term[0].m.kind == POINT ? b->space.dimension : 1;
+      for (int k = 0; k < n; k++) d->row[row->first + k] = row;
+      steps += (size_t)n * (size_t)mark(b, row, d->marked);
+      memset(d->marked, 0, nn);
+    }
+    full = (d->path = malloc((steps + 1) * sizeof *d->path)) != NULL;
+  }
+  if (!full) treeFreeDelassus(d), d = NULL;
+  return d;
+}
+
+/* Makes the blocks of the rows that are on, of which neighbours of one pair are together. */
+static void makeBlocks(const Mechanism *b, Delassus *d, const char *off) {
+  const size_t nnodes = (size_t)b->tree->nnodes;
+  const Row *last     = NULL;
+  int steps           = 0;
+  d->nblocks          = 0;
+  for (int r = 0; r < b->nv; r++) {
+    const Row *row = d->row[r];
+    if (off[r]) continue;
+    const int follows = last && (row == last || (row->nterms == 1 && last->nterms == 1 &&
+                                                 row->term[0].pair == last->term[0].pair));
+    Strip *strip      = follows ? &d->block[d->nblocks - 1] : NULL;
+    last              = row;
+    if (!strip || strip->count == LANE) {
+      strip  = &d->block[d->nblocks++];
+      *strip = (Strip){.path = steps, .length = mark(b, row, d->marked)};
+      for (int n = b->tree->nnodes - 1, i = 0; i < strip->length; n--)
+        if (d->marked[n]) d->path[steps++] = n, i++;
+      memset(d->marked, 0, nnodes);
+    }
+    strip->component[strip->count++] = r;
+  }
+  d->m = LANE * d->nblocks;
+}
+
+int treeUseRows(const char *off, void *bodies) {
+  enum { MANY = 512 }; /* whose matrices take 6 MB */
+  const Mechanism *b = bodies;
+  Delassus *d        = b->tree->delassus;
+  if (!d) return 0;
+  makeBlocks(b, d, off);
+  free(d->E);
+  d->E = NULL;
+  if (d->m > MANY) return 1;
+  const size_t m = (size_t)d->m, nu = (size_t)b->tree->nu;
+  if (!(d->E = calloc(2 * m * nu + 3 * m * m + 6 * m + 1, sizeof *d->E))) return 1;
+  for (int r = 0; r < d->m; r++) d->order[r] = r;
+  d->X = d->E + m * nu, d->S = d->X + m * nu, d->L = d->S + m * m, d->gram = d->L + m * m;
+  d->rhs = d->gram + m * m, d->w = d->rhs + m, d->size = d->w + m, d->most = d->size + m;
+  d->rest = d->most + m, d->lambda = d->rest + m;
+  return 0;
+}
+
+/* ------------------------------------------------------------------------------- the operator -- */
+
+/* Adds a force and a moment about the centre of mass, both in space, on a body to one lane of its node. */
+static void push(const Mechanism *b, const Delassus *d, int body, int lane, const sunrealtype *F,
+                 const sunrealtype *N) {
+  const int n = b->tree->node_of_body[body];
+  sunrealtype arm[3], lever[3];
+  for (int k = 0; k < 3; k++) arm[k] = b->pose[body].r[k] - b->tree->motion[n + 1].P[k];
+  cross3(arm, F, lever);
+  for (int k = 0; k < 3; k++) {
+    d->wrench[n][k][lane % LANE] += F[k];
+    d->wrench[n][3 + k][lane % LANE] += N[k] + lever[k];
+  }
+}
+
+/* The same for term k of component c of a row, whose gradient is a force on each side */
+static void pushTerm(const Mechanism *b, Delassus *d, const Row *row, int k, int c, int lane) {
+  const Term *term = &row->term[k];
+  const Pair *pair = &b->pair[term->pair];
+  sunrealtype g[LOCAL];
+  if (bodiesIsBare(b, row)) {
+    d->E[(size_t)term->velocity * d->m + lane] += bodiesWeight(b, term) * term->sign;
+    return;
+  }
+  const int point = row->term[k].m.kind == POINT; /* P_a - P_b */
+  const Mask mask = point ? (Mask){0, 0} : bodiesGradient(b, row, k, c, g);
+  for (int side = 0; side < 2; side++) {
+    const int body = pair->side[side].body;
+    if (body == GROUND) continue;
+    sunrealtype F[3] = {0, 0, 0}, own[3] = {0, 0, 0}, N[3], arm[3];
+    if (point) {
+      F[c] = side ? -1 : 1;
+      toSpace(&b->pose[body], pair->side[side].point, arm);
+      cross3(arm, F, N);
+    } else {
+      EACH_DIRECTION(&b->space, mask.g & (side ? 0xCu : 0x3u), j)
+      (j % 6 < 3 ? F : own)[j % 3] = g[j];
+      toSpace(&b->pose[body], own, N);
+    }
+    push(b, d, body, lane, F, N);
+  }
+}
+
+/* e = S^T w, x = D e of a hinge or slide, which turns about z or moves along it, and what it passes on; in E is what the rows have
+ * of its own coordinate. */
+CP_WIDE_PART void carryOne(const Articulated *own, const sunrealtype *z, int turns, Lanes *w,
+                           sunrealtype *E, sunrealtype *X, sunrealtype *most) {
+  const sunrealtype *U = own->U, D = own->D;
+  Lanes e, x, all;
+  memcpy(e, E, sizeof e);
+  for (int l = 0; l < LANE; l++) {
+    const sunrealtype s0 = w[3 * turns][l], s1 = w[3 * turns + 1][l], s2 = w[3 * turns + 2][l];
+    all[l] = D * (s0 * s0 + s1 * s1 + s2 * s2 + e[l] * e[l]);
+    e[l] += z[0] * s0 + z[1] * s1 + z[2] * s2;
+    x[l] = D * e[l];
+  }
+  for (int k = 0; k < 6; k++)
+    for (int l = 0; l < LANE; l++) w[k][l] -= U[k] * x[l];
+  for (int l = 0; l < LANE; l++) most[l] += all[l];
+  memcpy(E, e, sizeof e);
+  memcpy(X, x, sizeof x);
+}
+
+/* The same for other nodes, lane by lane */
+static void carryMore(const Tree *tree, int n, int m, Lanes *w, sunrealtype *E, sunrealtype *X,
+                      sunrealtype *most) {
+  for (int l = 0; l < LANE; l++) {
+    Wrench own = {{w[0][l], w[1][l], w[2][l]}, {w[3][l], w[4][l], w[5][l]}};
+    sunrealtype e[6], x[6];
+    treeCarry(tree, n, &own, e, x);
+    for (int k = 0; k < 3; k++) w[k][l] = own.F[k], w[3 + k][l] = own.N[k];
+    for (int k = 0; k < tree->node[n].nu; k++) {
+      E[k * m + l] = e[k], X[k * m + l] = x[k];
+      most[l] += e[k] * x[k];
+    }
+  }
+}
+
+/* E, E D and the largest possible entries of S, of one block whose wrenches are on the nodes of its path */
+static CP_WIDE void carry(const Tree *tree, Delassus *d, int block) {
+  const Strip *strip = &d->block[block];
+  const int first    = LANE * block;
+  memset(d->most + first, 0, sizeof(Lanes));
+  for (int i = strip->path; i < strip->path + strip->length; i++) {
+    const int n            = d->path[i];
+    const Node *node       = &tree->node[n];
+    const Motion *at       = &tree->motion[n + 1];
+    const Articulated *own = &tree->articulated[n];
+    Lanes *w               = d->wrench[n];
+    sunrealtype *E = d->E + (size_t)node->u * d->m + first, *X = d->X + (E - d->E);
+    if (node->kind == HINGE) carryOne(own, at->R[2], 1, w, E, X, d->most + first);
+    else if (node->kind == SLIDE) carryOne(own, at->R[2], 0, w, E, X, d->most + first);
+    else if (node->kind != WELD) carryMore(tree, n, d->m, w, E, X, d->most + first);
+    if (node->parent != GROUND) {
+      Lanes *up            = d->wrench[node->parent], N[3];
+      const sunrealtype *r = at->r;
+      for (int l = 0; l < LANE; l++) {
+        N[0][l] = w[3][l] + r[1] * w[2][l] - r[2] * w[1][l];
+        N[1][l] = w[4][l] + r[2] * w[0][l] - r[0] * w[2][l];
+        N[2][l] = w[5][l] + r[0] * w[1][l] - r[1] * w[0][l];
+      }
+      for (int k = 0; k < 3; k++)
+        for (int l = 0; l < LANE; l++) up[k][l] += w[k][l], up[3 + k][l] += N[k][l];
+    }
+    memset(w, 0, 6 * sizeof *w);
+  }
+}
+
+/* tile: out, the products of a block's rows with those of the block whose X is given, over the velocities of its path. A vector
+ * type keeps the sums in registers. */
+CP_WIDE_PART void products(const Tree *tree, const Delassus *d, const Strip *strip,
+                           const sunrealtype *E, const sunrealtype *X, Lanes *tile) {
+  typedef sunrealtype Vector __attribute__((vector_size(sizeof(Lanes))));
+  Vector sum[LANE] = {{0}}, x;
+  for (int i = strip->path; i < strip->path + strip->length; i++) {
+    const Node *node = &tree->node[d->path[i]];
+    for (int k = node->u; k < node->u + node->nu; k++) {
+      const sunrealtype *e = E + (size_t)k * d->m;
+      memcpy(&x, X + (size_t)k * d->m, sizeof x);
+      sum[0] += e[0] * x, sum[1] += e[1] * x, sum[2] += e[2] * x, sum[3] += e[3] * x;
+    }
+  }
+  memcpy(tile, sum, sizeof sum);
+}
+
+/* The rows of S of one block, below the diagonal and on it, and its right-hand sides */
+static CP_WIDE void multiply(const Tree *tree, Delassus *d, int block, const sunrealtype *tau) {
+  const Strip *strip = &d->block[block];
+  const int first    = LANE * block;
+  sunrealtype *w     = d->w + first;
+  for (int s = 0; s <= first; s += LANE) {
+    Lanes tile[LANE];
+    products(tree, d, strip, d->E + first, d->X + s, tile);
+    for (int r = 0; r < LANE; r++)
+      memcpy(d->S + (size_t)(first + r) * d->m + s, tile[r], sizeof tile[r]);
+    for (int r = 0; s == first && r < LANE; r++) d->size[first + r] = tile[r][r];
+  }
+  for (int l = 0; l < LANE; l++) w[l] = -d->rhs[first + l];
+  for (int i = strip->path; i < strip->path + strip->length; i++) {
+    const Node *node = &tree->node[d->path[i]];
+    for (int k = node->u; k < node->u + node->nu; k++)
+      for (int l = 0; l < LANE; l++) w[l] += d->X[(size_t)k * d->m + first + l] * tau[k];
+  }
+}
+
+static sunrealtype entry(const Delassus *d, int r, int s) {
+  return d->S[(size_t)(r > s ? r : s) * d->m + (r > s ? s : r)];
+}
+
+/* Returns the place of the next pivot, from place k on, or NONE if no row is to be kept. */
+static int pivot(const Delassus *d, int k) {
+  int best            = NONE;
+  sunrealtype largest = 0;
+  for (int i = k; i < d->m; i++) {
+    const int r            = d->order[i];
+    const sunrealtype part = d->size[r] > ABSENT * d->most[r] ? d->rest[r] / d->size[r] : 0;
+    if (part >= KEPT && i == k) return i;
+    if (part >= KEPT && part > largest) largest = part, best = i;
+  }
+  return best;
+}
+
+/* Factors S. Returns 0, or 1 if it is not clear which rows depend on others. */
+static int factor(Delassus *d) {
+  const int m = d->m;
+  memcpy(d->rest, d->size, (size_t)m * sizeof *d->rest);
+  for (d->rank = 0; d->rank < m; d->rank++) {
+    const int k = d->rank, at = pivot(d, k);
+    if (at == NONE) break;
+    const int p  = d->order[at];
+    d->order[at] = d->order[k], d->order[k] = p;
+    sunrealtype *own      = d->L + (size_t)p * d->m;
+    const sunrealtype l_p = own[k] = sqrt(d->rest[p]);
+    for (int i = k + 1; i < m; i++) {
+      const int r      = d->order[i];
+      sunrealtype *L   = d->L + (size_t)r * d->m;
+      sunrealtype left = entry(d, r, p);
+      for (int j = 0; j < k; j++) left -= L[j] * own[j];
+      L[k] = left / l_p;
+      d->rest[r] -= L[k] * L[k];
+    }
+  }
+  for (int i = d->rank; i < m; i++) {
+    const int r = d->order[i];
+    if (d->size[r] > ABSENT * d->most[r] && d->rest[r] > LEFT * d->size[r]) return 1;
+  }
+  return 0;
+}
+
+/* x: L x = x (transposed 0) or L^T x = x, in the order of the pivots */
+static void substitute(const Delassus *d, int transposed, sunrealtype *x) {
+  for (int i = 0; i < d->rank; i++) {
+    const int k           = transposed ? d->rank - 1 - i : i;
+    const sunrealtype *Lk = d->L + (size_t)d->order[k] * d->m;
+    for (int j = transposed ? k + 1 : 0; j < (transposed ? d->rank : k); j++)
+      x[k] -= (transposed ? d->L[(size_t)d->order[j] * d->m + k] : Lk[j]) * x[j];
+    x[k] /= Lk[k];
+  }
+}
+
+/* Do the rows that are left ask for the accelerations that the others give them? x = L^-1 w of these */
+static int agree(const Delassus *d, const sunrealtype *x) {
+  enum { PART = 1000 }; /* of the largest terms */
+  sunrealtype terms = 0;
+  for (int r = 0; r < d->m; r++)
+    terms = fmax(terms, fmax(fabs(d->rhs[r]), fabs(d->w[r] + d->rhs[r])));
+  for (int i = d->rank; i < d->m; i++) {
+    const int r      = d->order[i];
+    sunrealtype open = d->w[r];
+    for (int j = 0; j < d->rank; j++) open -= d->L[(size_t)r * d->m + j] * x[j];
+    if (PART * fabs(open) > terms) return 0;
+  }
+  return 1;
+}
+
+/* lambda: out, of minimum norm, from x = L^-1 w of the rows that are kept. A row that is left is C = L_r L^-1 times these,
+ * so that multipliers may change by multiples of (C, -1): lambda - (C, -1) mu is shortest where (1 + C^T C) mu = C^T lambda. */
+static void spread(Delassus *d, sunrealtype *x) {
+  const int m = d->m, rank = d->rank;
+  sunrealtype *lambda = d->lambda;
+  int n               = 0;
+  substitute(d, 1, x);
+  memset(lambda, 0, (size_t)m * sizeof *lambda);
+  for (int i = 0; i < rank; i++) lambda[d->order[i]] = x[i];
+  for (int i = rank; i < m; i++) { /* C in the place of S, without rows that have no part */
+    const int r    = d->order[i];
+    sunrealtype *C = d->S + (size_t)n * d->m;
+    if (!(d->size[r] > ABSENT * d->most[r])) continue;
+    memcpy(C, d->L + (size_t)r * d->m, (size_t)rank * sizeof *C);
+    substitute(d, 1, C);
+    d->left[n++] = r;
+  }
+  for (int i = 0; i < n; i++) { /* Cholesky's factor of 1 + C^T C, and mu */
+    const sunrealtype *Ci = d->S + (size_t)i * d->m;
+    sunrealtype *G = d->gram + (size_t)i * d->m, *mu = d->w;
+    mu[i] = 0;
+    for (int k = 0; k < rank; k++) mu[i] += Ci[k] * x[k];
+    for (int j = 0; j <= i; j++) {
+      const sunrealtype *Cj = d->S + (size_t)j * d->m, *Gj = d->gram + (size_t)j * d->m;
+      G[j] = i == j;
+      for (int k = 0; k < rank; k++) G[j] += Ci[k] * Cj[k];
+      for (int k = 0; k < j; k++) G[j] -= G[k] * Gj[k];
+      G[j] = i == j ? sqrt(G[j]) : G[j] / Gj[j];
+      mu[i] -= i == j ? 0 : G[j] * mu[j];
+    }
+    mu[i] /= G[i];
+  }
+  for (int i = n - 1; i >= 0; i--) {
+    const sunrealtype *C = d->S + (size_t)i * d->m;
+    sunrealtype *mu      = d->w;
+    for (int j = i + 1; j < n; j++) mu[i] -= d->gram[(size_t)j * d->m + i] * mu[j];
+    mu[i] /= d->gram[(size_t)i * d->m + i];
+    lambda[d->left[i]] = mu[i];
+    for (int k = 0; k < rank; k++) lambda[d->order[k]] -= mu[i] * C[k];
+  }
+}
+
+sunrealtype *treeTargets(const Tree *tree) {
+  return tree->delassus && tree->delassus->m > 0 ? tree->delassus->b : NULL;
+}
+
+/* The wrenches of one block, or the velocities on which its rows act themselves */
+static void pushBlock(const Mechanism *b, Delassus *d, int block) {
+  const Strip *strip = &d->block[block];
+  for (int i = strip->path; i < strip->path + strip->length; i++) {
+    const Node *node = &b->tree->node[d->path[i]];
+    for (int k = node->u; k < node->u + node->nu; k++)
+      memset(d->E + (size_t)k * d->m + LANE * block, 0, sizeof(Lanes));
+  }
+  for (int lane = 0; lane < strip->count; lane++) {
+    const int r    = strip->component[lane];
+    const Row *row = d->row[r];
+    for (int k = 0; k < row->nterms; k++)
+      pushTerm(b, d, row, k, r - row->first, LANE * block + lane);
+    d->rhs[LANE * block + lane] = d->b[r];
+  }
+}
+
+int treeCloseLoops(const Mechanism *b, sunrealtype *tau, sunrealtype *lambda) {
+  const Tree *tree = b->tree;
+  Delassus *d      = tree->delassus;
+  for (int i = 0; i < d->nblocks; i++) {
+    pushBlock(b, d, i);
+    carry(tree, d, i);
+    multiply(tree, d, i, tau);
+  }
+  if (factor(d)) return 1;
+  sunrealtype *x = d->rest;
+  for (int i = 0; i < d->rank; i++) x[i] = d->w[d->order[i]];
+  substitute(d, 0, x);
+  if (!agree(d, x)) return 1;
+  spread(d, x);
+  for (int i = 0; i < d->nblocks; i++) {
+    const Strip *strip   = &d->block[i];
+    const sunrealtype *l = d->lambda + (size_t)LANE * i;
+    for (int lane = 0; lane < strip->count; lane++) lambda[strip->component[lane]] = l[lane];
+    for (int j = strip->path; j < strip->path + strip->length; j++) {
+      const Node *node = &tree->node[d->path[j]];
+      for (int k = node->u; k < node->u + node->nu; k++) {
+        const sunrealtype *E = d->E + (size_t)k * d->m + (size_t)LANE * i;
+        tau[k] -= l[0] * E[0] + l[1] * E[1] + l[2] * E[2] + l[3] * E[3];
+      }
+    }
+  }
+  return 0;
+}
