@@ -233,6 +233,8 @@ static inline int bodiesIsBare(const Mechanism *b, const Row *row) {
   for (int k = 0; k < row->nterms && bare; k++) bare = row->term[k].velocity != NONE;
   return bare;
 }
+/* Are the ratios of the angles of a row, which wraps, those of whole numbers of teeth? */
+int bodiesIsToothed(const Mechanism *b, const Row *row);
 /* The change of the sum of a row by whole turns of its angles that the state does not count, or 0 */
 sunrealtype bodiesPeriod(const Mechanism *b, const Row *row);
 /* Returns what the user's function returned. */

@@ -223,6 +223,23 @@ static int chooseFormulation(CPBodies b, CPFormulation formulation) {
   return bodiesChooseCoordinates(b);
 }
 
+/* Refuses couplers of angles whose ratios are not those of teeth, unless both are coordinates of the tree, which count turns. */
+static int checkCouplers(CPBodies b) {
+  for (int i = 0; i < b->m.njoints; i++) {
+    const Row *row = &b->m.row[b->m.joint[i].first];
+    if (b->m.joint[i].kind != NONE || b->m.joint[i].nrows == 0 || row->nterms < 2 || !row->wraps ||
+        row->term[0].m.kind != ANGLE || row->term[1].m.kind != ANGLE || bodiesIsBare(&b->m, row) ||
+        bodiesIsToothed(&b->m, row))
+      continue;
+    return cpRefuse(&b->log, "CPBodiesBuild",
+                    "%s: ratios of angles must be whole numbers (of teeth), unless both are joint "
+                    "coordinates, and are %g and %g",
+                    b->m.text + b->m.joint[i].name, (double)bodiesWeight(&b->m, &row->term[0]),
+                    (double)bodiesWeight(&b->m, &row->term[1]));
+  }
+  return CP_SUCCESS;
+}
+
 int CPBodiesBuild(CPBodies bodies, CPModel *model) {
   if (!bodies) return cpReport(NULL, CP_MEM_NULL, __func__, "bodies must not be NULL");
   CPLog *log = &bodies->log;
@@ -237,6 +254,7 @@ int CPBodiesBuild(CPBodies bodies, CPModel *model) {
     if (!flag) flag = bodiesCheckMass(bodies);
   }
   if (!flag) flag = chooseFormulation(bodies, asked);
+  if (!flag) flag = checkCouplers(bodies);
   if (!flag && bodies->m.tree &&
       bodies->m.nv > 0) { /* loops, which are closed in absolute coordinates */
     flag = chooseFormulation(bodies, CP_ABSOLUTE);

@@ -287,7 +287,7 @@ int bodiesAddCoupler(CPBodies b, const CPCoupler *coupler) {
     whole = whole && ratio == floor(ratio);
   }
   row.wraps = angles > 0 && b->m.space.dimension == 3;
-  if (row.wraps && angles == 2 && !whole)
+  if (row.wraps && angles == 2 && !whole && b->formulation == CP_ABSOLUTE)
     return refused(b, CP_ILL_INPUT,
                    "%s: ratios of angles must be whole numbers (of teeth), and are %g and %g", name,
                    (double)coupler->ratio[0], (double)coupler->ratio[1]);

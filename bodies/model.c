@@ -202,6 +202,14 @@ static sunrealtype tiltOf(const Mechanism *b, const Row *row, sunrealtype *D) {
   return sign * r[k];
 }
 
+int bodiesIsToothed(const Mechanism *b, const Row *row) {
+  static const sunrealtype teeth = 10000; /* Larger numbers leave no room for violations. */
+  sunrealtype largest            = 0;
+  for (int k = 0; k < row->nterms; k++)
+    if (row->term[k].m.kind == ANGLE) largest = fmax(largest, fabs(bodiesWeight(b, &row->term[k])));
+  return perTurn(b, row) * teeth >= largest;
+}
+
 /* The gap of a limit from the sum of its coordinates, with its sign; whole turns that are unknown make it the one nearest to 0. */
 static sunrealtype gapOf(const Mechanism *b, const Row *row, sunrealtype sum) {
   const sunrealtype gap = sum - row->limit * b->param[row->offset], period = bodiesPeriod(b, row);
@@ -246,7 +254,9 @@ static int fillRow(const Mechanism *b, const Row *row, sunrealtype t, const sunr
   sum += level == 2 ? drive.acc : level == 1 ? -drive.rate : 0;
   if (level == 0 && row->limit) sum = gapOf(b, row, sum);
   else if (level == 0) {
-    const sunrealtype turn = 8 * atan(SUN_RCONST(1.0)), unit = row->wraps ? perTurn(b, row) : 0,
+    /* Coordinates of the tree count their turns, and only drives leave them open. */
+    const int open         = row->wraps && (!bare || row->nterms == 1);
+    const sunrealtype turn = 8 * atan(SUN_RCONST(1.0)), unit = open ? perTurn(b, row) : 0,
                       to = drive.g + (row->offset != NONE ? b->param[row->offset] : 0);
     /* Both sides are taken to the circle before they meet: of many turns, the difference would keep
      * the last digit of the turns. */

@@ -431,22 +431,6 @@ int robotBuild(Robot *r) {
 
 /* -------------------------------------------------------------------------------- couplings -- */
 
-/* Finds x = p / q with integers and the smallest q, by continued fractions. Returns 0 if q would be
- * too large. */
-static int fraction(sunrealtype x, sunrealtype *p, sunrealtype *q) {
-  enum { LARGEST = 10000 };
-  sunrealtype p0 = 1, q0 = 0, rest = x;
-  *p = floor(x);
-  *q = 1;
-  while (fabs(*p / *q - x) > SUN_RCONST(1e-12) * fabs(x) && *q <= LARGEST) {
-    rest                 = 1 / (rest - floor(rest));
-    const sunrealtype p1 = floor(rest) * *p + p0, q1 = floor(rest) * *q + q0;
-    p0 = *p, q0 = *q;
-    *p = p1, *q = q1;
-  }
-  return *q <= LARGEST && fabs(*p) < 1e9;
-}
-
 int robotCouple(Robot *r, const xmlNode *at, const char *name, int i, int j, sunrealtype offset,
                 sunrealtype ratio) {
   char unique[128];
@@ -466,15 +450,13 @@ int robotCouple(Robot *r, const xmlNode *at, const char *name, int i, int j, sun
                            .start = one->sign * offset};
     flag                = CPBodiesAdd(r->bodies, &drive.head, NULL);
   } else {
-    sunrealtype p = ratio, q = 1;
-    if (one->type == HINGE && two->type == HINGE && !fraction(ratio, &p, &q))
-      return robotWrong(r, at,
-                        "the ratio of two angles must be a fraction of whole numbers, and is %.15g",
-                        (double)ratio);
-    const CPCoupler coupler = {CP_NEW_COUPLER(unique),
-                               .of    = {{one->joint, one->k}, {two->joint, two->k}},
-                               .ratio = {q * one->sign, -p * two->sign}, .offset = q * offset};
-    flag                    = CPBodiesAdd(r->bodies, &coupler.head, NULL);
+    const CPCoupler coupler   = {CP_NEW_COUPLER(unique),
+                                 .of    = {{one->joint, one->k}, {two->joint, two->k}},
+                                 .ratio = {one->sign, -ratio * two->sign}, .offset = offset};
+    const CPFormulation asked = r->bodies->formulation;
+    r->bodies->formulation    = CP_JOINT_COORDINATES; /* in which any ratio will do */
+    flag                      = CPBodiesAdd(r->bodies, &coupler.head, NULL);
+    r->bodies->formulation    = asked;
   }
   return robotRefused(r, at, flag);
 }

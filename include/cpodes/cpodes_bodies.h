@@ -240,7 +240,7 @@ typedef struct {
 /** A coupling of two coordinates: ratio_1 x_1 + ratio_2 x_2 = offset. Gears: x_1 and x_2 are angles, and the ratios are the
  * numbers of teeth, with a minus sign for a ring gear. Rack: x_1 is a displacement, x_2 the pinion's angle, and the ratios
  * are 1 and its radius. Screw: the same with the pitch. Two angles in space must have whole ratios, so that whole turns
- * cancel. */
+ * cancel, unless both are joint coordinates, which count turns: CPBodiesSetFormulation, which must come first. */
 typedef struct {
   CPElement head;       /**< CP_NEW_COUPLER(name) */
   CPCoordinate of[2];   /**< x_1 and x_2 */
