@@ -16,7 +16,11 @@ typedef struct {
   const xmlNode **class_, **mesh;
   xmlHashTablePtr given; /* (tag, attribute, class, or NULL for the top class) -> text */
   int nclasses, nmeshes, inertia, strippath, autolimits;
-  int off; /* kinds of Disabled that the file switches off itself */
+  Mass *body;             /* of the body that is being read, in space */
+  sunrealtype total[2];   /* mass of all bodies; what it is to be, or 0 */
+  sunrealtype least[2];   /* of a body's mass and principal moments */
+  int balance, nelements; /* balance: principal moments that no body has become equal */
+  int off;                /* kinds of Disabled that the file switches off itself */
   /* which geoms collide: contype and conaffinity of those of the world, of the trees of bodies read
    * so far, and of the newest tree */
   struct {
@@ -202,7 +206,34 @@ static int readMesh(Mjcf *m, const xmlNode *geom, const char *name, Mass *mass) 
   return wrong ? robotWrong(m->r, n, "the file \"%.100s\" %s", file, wrong) : 0;
 }
 
-/* Adds the mass of a geom to the link of body. */
+/* Adds a mass, given in the frame of place, to the body that is being read. */
+static void takeMass(Mjcf *m, const Place *place, const Mass *mass) {
+  Mass moved = *mass;
+  Pose pose;
+  robotPose(place, &pose);
+  moveMass(&pose, &moved);
+  addMass(&moved, m->body);
+}
+
+/* Applies what the compiler asks of the masses of all bodies. */
+static void limitMass(const Mjcf *m, Mass *mass) {
+  sunrealtype value[3], axis[3][3], sum = 0, changed = 0;
+  principalInertia(mass->J, value, axis);
+  if (mass->mass < m->least[0]) mass->mass = m->least[0];
+  for (int k = 0; k < 3; k++) {
+    if (value[k] < m->least[1]) value[k] = m->least[1], changed = 1;
+    sum += value[k];
+  }
+  for (int k = 0; k < 3; k++)
+    if (m->balance && value[k] > sum - value[k]) {
+      value[0] = value[1] = value[2] = sum / 3;
+      changed                        = 1;
+      break;
+    }
+  if (changed > 0) composeInertia(value, axis, mass->J);
+}
+
+/* Adds the mass of a geom to that of its body. */
 static int readGeom(Mjcf *m, const xmlNode *n, const xmlNode *around, const Place *body) {
   static const char *const types[] = {"sphere", "capsule", "ellipsoid", "cylinder", "box",
                                       "mesh",   "plane",   "hfield",    "sdf",      NULL};
@@ -256,7 +287,7 @@ static int readGeom(Mjcf *m, const xmlNode *n, const xmlNode *around, const Plac
     solidMass((SolidKind)type, size, &mass);
   }
   scaleMass(isnan(total) ? density : total / mass.mass, &mass);
-  robotMass(m->r, &place, &mass);
+  takeMass(m, &place, &mass);
   return 0;
 }
 
@@ -275,7 +306,7 @@ static int readInertial(Mjcf *m, const xmlNode *n, const Place *body) {
     return 1;
   if (!(mass.mass >= 0))
     return robotWrong(m->r, n, "mass must not be negative, and is %g", (double)mass.mass);
-  robotMass(m->r, &place, &mass);
+  takeMass(m, &place, &mass);
   return 0;
 }
 
@@ -308,8 +339,6 @@ static int readJoint(Mjcf *m, const xmlNode *n, const xmlNode *around, const Pla
                    numbers(m, n, "joint", class_, "pos", 3, 3, pos) ||
                    numbers(m, n, "joint", class_, "axis", 3, 3, axis)))
     return 1;
-  if (!is_free && get(m, n, "joint", class_, "springdamper"))
-    return robotWrong(m->r, n, "springdamper is not supported; give stiffness and damping");
   if (type == FREE && m->r->link[body->link].place.link != GROUND)
     return robotWrong(m->r, n, "a free joint must be on a body of the world");
   RobotJoint *j = robotJoint(m->r, n, (JointType)type, robotText(n, "name"), body, pos, axis);
@@ -325,6 +354,7 @@ static int readJoint(Mjcf *m, const xmlNode *n, const xmlNode *around, const Pla
                 {"armature", &j->armature}};
   for (int k = 0; k < 5; k++)
     if (numbers(m, n, "joint", class_, values[k].name, 1, 1, values[k].x)) return 1;
+  if (numbers(m, n, "joint", class_, "springdamper", 2, 2, j->springdamper)) return 1;
   for (int k = 2; k < 5; k++)
     if (*values[k].x < 0)
       return robotWrong(m->r, n, "%s must not be negative, and is %g", values[k].name,
@@ -358,14 +388,21 @@ static int hasElements(const xmlNode *n, const char *tag) {
 
 /* Notes elements that have no counterpart in the mechanism, if they may act on the motion. */
 static int ignore(Mjcf *m, const xmlNode *n) {
-  static const char *const silent = " sensor keyframe visual statistic light camera texture "
-                                    "material skin hfield size custom ";
+  static const char *const plain[][2] = {{"flexcomp", "deformable bodies (flexcomp)"},
+                                         {"deformable", "deformable bodies"},
+                                         {"plugin", "plugins"},
+                                         {"extension", "plugins"}};
+  static const char *const silent     = " sensor keyframe visual statistic light camera texture "
+                                        "material skin hfield size custom ";
   if (n->type != XML_ELEMENT_NODE || robotKnows(silent, n->name)) return 0;
   if (robotIs(n, "actuator"))
     return hasElements(n, NULL) && !(m->off & NO_ACTUATION) && robotNote(m->r, n, "actuators");
   if (robotIs(n, "tendon")) return hasElements(n, NULL) && robotNote(m->r, n, "tendons");
   if (robotIs(n, "contact"))
     return hasElements(n, "pair") && !(m->off & NO_CONTACT) && robotNote(m->r, n, "contacts");
+  for (size_t i = 0; i < sizeof plain / sizeof *plain; i++)
+    if (robotIs(n, plain[i][0]))
+      return hasElements(n, NULL) || n->properties ? robotNote(m->r, n, "%s", plain[i][1]) : 0;
   return robotNote(m->r, n, "the unknown element %.60s", (const char *)n->name);
 }
 
@@ -390,8 +427,7 @@ static int readBody(Mjcf *m, const xmlNode *n, const xmlNode *around, const Plac
  * of their own on the same body. */
 static int readChildren(Mjcf *m, const xmlNode *n, const xmlNode *around, const Place *body,
                         int joints, int geoms) {
-  static const char *const unsupported[] = {"composite", "flexcomp", "replicate", "attach",
-                                            "plugin"};
+  static const char *const unsupported[] = {"composite", "attach"};
   for (const xmlNode *c = n->children; c; c = c->next) {
     const int is_joint = robotIs(c, "joint") || robotIs(c, "freejoint");
     if (c->type != XML_ELEMENT_NODE) continue;
@@ -441,11 +477,17 @@ static int readBody(Mjcf *m, const xmlNode *n, const xmlNode *around, const Plac
     return 1;
   if (inertial > 1)
     return robotWrong(m->r, n, "a body must have one inertial element, and has %d", inertial);
-  const int geoms = place.link != GROUND &&
+  const int geoms = (place.link != GROUND || m->total[1] > 0) &&
                     (m->inertia == FROM_GEOMS || (m->inertia == FROM_EITHER && !inertial));
+  Mass own = {0}, *around_it = m->body;
+  m->body = &own;
   if (keepPlace(m->r, n, "body", &place) || readChildren(m, n, class_, &place, 1, 0) ||
       readChildren(m, n, class_, &place, 0, geoms))
     return 1;
+  m->body = around_it;
+  limitMass(m, &own);
+  m->total[0] += own.mass;
+  if (place.link != GROUND) addMass(&own, &m->r->link[place.link].mass);
   if (parent->link != GROUND || place.link == GROUND) return 0;
   /* A tree of bodies is complete. Its own bodies are meant not to touch. */
   const int collide = (m->tree.type & m->trees.affinity) || (m->tree.affinity & m->trees.type);
@@ -546,7 +588,10 @@ static int readCompiler(Mjcf *m, const xmlNode *n) {
                            *const coordinates[] = {"local", "global", NULL};
   int degree = -1, global = 0;
   const char *seq = robotText(n, "eulerseq"), *folder = robotText(n, "meshdir");
-  if (robotAttributes(m->r, n, " boundmass boundinertia settotalmass balanceinertia ") ||
+  if (numbers(m, n, "compiler", NULL, "boundmass", 1, 1, &m->least[0]) ||
+      numbers(m, n, "compiler", NULL, "boundinertia", 1, 1, &m->least[1]) ||
+      numbers(m, n, "compiler", NULL, "settotalmass", 1, 1, &m->total[1]) ||
+      keyword(m, n, "compiler", NULL, "balanceinertia", no_yes, &m->balance) ||
       keyword(m, n, "compiler", NULL, "autolimits", no_yes, &m->autolimits) ||
       keyword(m, n, "compiler", NULL, "angle", angles, &degree) ||
       keyword(m, n, "compiler", NULL, "coordinate", coordinates, &global) ||
@@ -662,6 +707,95 @@ static int readKeyframe(Mjcf *m, const char *name) {
   return failed;
 }
 
+/* ------------------------------------------------------------------------------ replicate -- */
+
+/* Copies an element with all below it, and its position, where names end in `suffix`. Returns NULL without memory, or if there
+ * are too many elements. */
+static xmlNodePtr copyElement(Mjcf *m, const xmlNode *n, const char *suffix) {
+  enum { MOST_ELEMENTS = 200000 };
+  if (++m->nelements > MOST_ELEMENTS) {
+    robotWrong(m->r, n, "replicate makes more than %d elements", MOST_ELEMENTS);
+    return NULL;
+  }
+  xmlNodePtr copy = xmlNewDocNode(m->r->doc, NULL, n->name, NULL);
+  if (!copy) return robotWrong(m->r, n, "no memory"), NULL;
+  copy->_private = n->_private;
+  int failed     = 0;
+  for (const xmlAttr *a = n->properties; a && !failed; a = a->next) {
+    const char *text  = robotText(n, (const char *)a->name);
+    const int is_name = !xmlStrcmp(a->name, BAD_CAST "name");
+    const size_t size = strlen(text) + strlen(suffix) + 1;
+    char *whole       = malloc(size);
+    if (whole) snprintf(whole, size, "%s%s", text, is_name ? suffix : "");
+    failed = !whole || !xmlNewProp(copy, a->name, BAD_CAST whole);
+    if (failed) robotWrong(m->r, n, "no memory");
+    free(whole);
+  }
+  for (const xmlNode *c = n->children; c && !failed; c = c->next) {
+    if (c->type != XML_ELEMENT_NODE) continue;
+    xmlNodePtr child = copyElement(m, c, suffix);
+    if (child) xmlAddChild(copy, child);
+    failed = !child;
+  }
+  if (failed) xmlFreeNode(copy), copy = NULL;
+  return copy;
+}
+
+/* Replaces a <replicate> by frames with copies of what it contains, each displaced from the one before it, along its axes, and turned by a
+ * multiple of the angles. */
+static int replicate(Mjcf *m, xmlNodePtr n) {
+  Place place           = {{0, 0, 0, 1, 0, 0, 0}, GROUND};
+  sunrealtype offset[3] = {0, 0, 0}, angle[3] = {0, 0, 0}, count = 0;
+  const char *sep = robotText(n, "sep"), *text = robotText(n, "count");
+  static const sunrealtype upright[4] = {1, 0, 0, 0};
+  if (!text) return robotWrong(m->r, n, "count must be given");
+  if (robotNumbers(m->r, n, "count", text, 1, 1, &count, NULL) ||
+      numbers(m, n, "replicate", NULL, "offset", 3, 3, offset) ||
+      numbers(m, n, "replicate", NULL, "euler", 3, 3, angle))
+    return 1;
+  if (!(count >= 1 && count <= 1e6))
+    return robotWrong(m->r, n, "count must be positive, and is %g", (double)count);
+  size_t digits = 1;
+  for (int last = (int)count - 1; last > 9; last /= 10) digits++;
+  xmlNodePtr after = n;
+  for (int i = 0; i < (int)count; i++) {
+    char suffix[100], number[400];
+    snprintf(number, sizeof number, "%07d", i);
+    snprintf(suffix, sizeof suffix, "%.60s%s", sep ? sep : "", number + 7 - digits);
+    xmlNodePtr frame = copyElement(m, n, suffix);
+    if (!frame) return 1;
+    xmlNodeSetName(frame, BAD_CAST "frame");
+    for (int k = 0; k < 4; k++)
+      xmlUnsetProp(frame, BAD_CAST((const char *[]){"euler", "sep", "count", "offset"}[k]));
+    snprintf(number, sizeof number, "%.17g %.17g %.17g", (double)place.q[0], (double)place.q[1],
+             (double)place.q[2]);
+    int failed = !xmlSetProp(frame, BAD_CAST "pos", BAD_CAST number);
+    snprintf(number, sizeof number, "%.17g %.17g %.17g %.17g", (double)place.q[3],
+             (double)place.q[4], (double)place.q[5], (double)place.q[6]);
+    failed = failed || !xmlSetProp(frame, BAD_CAST "quat", BAD_CAST number);
+    after  = xmlAddNextSibling(after, frame);
+    if (failed) return robotWrong(m->r, n, "no memory");
+    robotPlace(&place, offset, upright, &place); /* along the axes of this copy */
+    snprintf(number, sizeof number, "%.17g %.17g %.17g", (double)((i + 1) * angle[0]),
+             (double)((i + 1) * angle[1]), (double)((i + 1) * angle[2]));
+    if (readTurn(m, n, "euler", number, place.q + 3)) return 1;
+  }
+  return 0;
+}
+
+/* Replaces all <replicate> below n, the inner ones first, whose numbers come first in names. */
+static int replicateAll(Mjcf *m, xmlNodePtr n) {
+  for (xmlNodePtr c = n->children, next; c; c = next) {
+    if (c->type == XML_ELEMENT_NODE && replicateAll(m, c)) return 1;
+    next = c->next;
+    if (!robotIs(c, "replicate")) continue;
+    if (replicate(m, c)) return 1;
+    xmlUnlinkNode(c);
+    xmlFreeNode(c);
+  }
+  return 0;
+}
+
 /* Reads the sections of the kind `what`, in the order of the file. */
 enum { COMPILERS, OPTIONS, DEFAULTS, ASSETS, WORLDS, EQUALITIES, NUM_SECTIONS };
 
@@ -670,7 +804,7 @@ static int readSections(Mjcf *m, int what) {
                                                  "asset",    "worldbody", "equality"};
   static const Place world                    = {{0, 0, 0, 1, 0, 0, 0}, GROUND};
   sunrealtype g[3]                            = {0, 0, -9.81};
-  for (const xmlNode *n = m->root->children; n; n = n->next) {
+  for (xmlNodePtr n = m->root->children; n; n = n->next) {
     int failed = 0, known = 0;
     for (int i = 0; i < NUM_SECTIONS; i++) known = known || robotIs(n, tags[i]);
     if (what == WORLDS && !known) failed = ignore(m, n);
@@ -680,7 +814,8 @@ static int readSections(Mjcf *m, int what) {
       case DEFAULTS: failed = readClasses(m, n); break;
       case ASSETS: failed = readAssets(m, n); break;
       case WORLDS:
-        failed = readChildren(m, n, NULL, &world, 1, 0) || readChildren(m, n, NULL, &world, 0, 0);
+        failed = replicateAll(m, n) || readChildren(m, n, NULL, &world, 1, 0) ||
+                 readChildren(m, n, NULL, &world, 0, 0);
         break;
       default: failed = readEqualities(m, n); break;
       }
@@ -692,6 +827,8 @@ static int readSections(Mjcf *m, int what) {
   if (collide && !(m->off & NO_CONTACT) && robotNote(m->r, m->root, "contacts with the world"))
     return 1;
   if (what != WORLDS) return 0;
+  for (int i = 0; i < m->r->nlinks && m->total[1] > 0 && m->total[0] > 0; i++)
+    scaleMass(m->total[1] / m->total[0], &m->r->link[i].mass);
   static const char *const known[] = {"start", NULL};
   char key[200]                    = "";
   if (robotSetting(m->r, known[0], key, sizeof key) && !*key)

@@ -420,6 +420,7 @@ int robotBuild(Robot *r) {
   Place *start              = malloc(((size_t)r->nlinks + 1) * sizeof *start);
   sunrealtype(*velocity)[6] = calloc((size_t)r->nlinks + 1, sizeof *velocity);
   int failed                = !start || !velocity ? robotWrong(r, NULL, "no memory") : 0;
+  if (!failed) failed = robotSprings(r);
   if (!failed) failed = robotStartPlaces(r, start, velocity) || addLinks(r, start, velocity);
   free(start);
   free(velocity);

@@ -37,6 +37,7 @@ typedef struct {
   JointType type;
   const char *name; /* in the file, or NULL */
   sunrealtype point[3], axis[3], ref, springref, stiffness, damping, armature;
+  sunrealtype springdamper[2]; /* time constant and damping ratio from which stiffness and damping follow, if both are positive */
   /* at the start: a coordinate, the quaternion of a ball joint, or position and quaternion of a free body; its rate, or
    * velocities, where those of a rotation are in the link's axes */
   sunrealtype value[7], rate[6];
@@ -172,6 +173,11 @@ int robotSetting(Robot *r, const char *key, char *text, size_t size);
 int robotStart(Robot *r, const char *const *known);
 /* place, velocity [nlinks]: out, at the start; the velocity of the frame's origin, and the angular velocity, in space */
 int robotStartPlaces(Robot *r, Place *place, sunrealtype (*velocity)[6]);
+
+/* ---- robot_springs.c ---- */
+
+/* Sets the stiffness and damping of joints that have a springdamper. Returns 0, or 1 after robotWrong. */
+int robotSprings(Robot *r);
 
 /* ---- solids.c ---- */
 

@@ -249,10 +249,88 @@ START_TEST(declarations_of_no_version_are_read) {
 }
 END_TEST
 
+/* Copies, their names, springs by time constants, and what the compiler does to masses: qacc of MuJoCo 4.0.0 at q_i = (-1)^i (i + 1) / 10,
+ * q_i' = 1 - 0.3 i. */
+static const char copies[] = "<mujoco><compiler settotalmass=\"20\" boundmass=\"0.5\" "
+                             "boundinertia=\"0.02\" balanceinertia=\"true\"/><worldbody>"
+                             "<body><geom type=\"box\" size=\".1 .1 .1\"/></body>"
+                             "<body name=\"top\" pos=\"0 0 1\"><joint name=\"t\" axis=\"0 1 0\" "
+                             "springdamper=\"0.2 0.7\" armature=\".01\"/>"
+                             "<geom type=\"box\" size=\".1 .2 .3\"/>"
+                             "<replicate count=\"2\" offset=\"0.2 0 0.1\" euler=\"10 20 30\" "
+                             "sep=\"-\"><body name=\"a\" pos=\"0 0.1 0\" euler=\"0 0 20\">"
+                             "<joint name=\"h\" axis=\"0 1 1\" springdamper=\"0.1 1\"/><geom "
+                             "type=\"capsule\" fromto=\"0 0 0 .3 0 0\" size=\".02\"/>"
+                             "<replicate count=\"2\" offset=\"0 0.2 0\"><body pos=\".3 0 "
+                             "0\"><joint name=\"s\" type=\"slide\" axis=\"1 0 1\" "
+                             "springdamper=\".3 .5\"/><inertial pos=\"0.1 0 0\" mass=\".3\" "
+                             "diaginertia=\".1 .05 .02\"/></body></replicate></body></replicate>"
+                             "</body></worldbody></mujoco>";
+static const struct {
+  const char *name;
+  double acceleration;
+} of_copies[] = {
+    {"t.angle", -13.336225642370106},           {"h-0.angle", 17.378377697062724},
+    {"s0-0.displacement", -20.890204463617998}, {"s1-0.displacement", 8.7838336922588116},
+    {"h-1.angle", -24.397640705186834},         {"s0-1.displacement", 17.853059931665875},
+    {"s1-1.displacement", -31.984950201566051}};
+
+START_TEST(copies_have_names_springs_and_masses_as_in_mujoco) {
+  enum { N = 7 };
+  CPBodies b = read_good("robot.xml", copies, "");
+  CPMech mech;
+  sunrealtype a[N];
+  CPMechOutput out = {CP_SIZED(CPMechOutput), .udot = a};
+  ck_assert_int_eq(CPBodiesSetFormulation(b, CP_JOINT_COORDINATES), CP_SUCCESS);
+  ck_assert_int_eq(build_mech(b, &mech), CP_SUCCESS);
+  N_Vector y = CPBodiesState(b, test_context);
+  for (int i = 0; i < N; i++) {
+    ck_assert_str_eq(thing_at(b, CP_STATE, i).name, of_copies[i].name);
+    entries(y)[i]     = (i % 2 ? -0.1 : 0.1) * (i + 1);
+    entries(y)[N + i] = 1 - 0.3 * i;
+  }
+  ck_assert_int_eq(CPMechEvaluate(mech, 0, y, &out), CP_SUCCESS);
+  for (int i = 0; i < N; i++) ck_assert_double_eq_tol(a[i], of_copies[i].acceleration, 1e-12);
+  N_VDestroy(y);
+  CPMechFree(&mech);
+  CPBodiesFree(&b);
+}
+END_TEST
+
+START_TEST(copies_have_bounds) {
+  static const char *const wrong[][2] = {{"", "count must be given"},
+                                         {"count=\"0\"", "count must be positive, and is 0"},
+                                         {"count=\"300000\"", "replicate makes more than"},
+                                         {"count=\"2\" offset=\"1\"", "offset must be 3 finite"}};
+  char text[400];
+  for (int i = 0; i < 4; i++) {
+    snprintf(
+        text, sizeof text,
+        "<mujoco><worldbody>\n<replicate %s><body><joint/><geom size=\"1\"/></body></replicate>"
+        "</worldbody></mujoco>",
+        wrong[i][0]);
+    assert_refused(read_with("r.xml", text, ""), "r.xml:2:", wrong[i][1]);
+  }
+}
+END_TEST
+
+START_TEST(deformable_bodies_and_plugins_are_left_out) {
+  CPBodies b =
+      read_good("r.xml",
+                "<mujoco>\n<extension><plugin plugin=\"p\"/></extension><worldbody>\n<flexcomp "
+                "name=\"f\"/><body><joint/><geom size=\"1\" contype=\"0\" "
+                "conaffinity=\"0\"/><plugin/></body></worldbody></mujoco>",
+                "");
+  ck_assert_str_eq(file.notes, "r.xml:2:1: plugins\nr.xml:3:1: deformable bodies (flexcomp)\n");
+  CPBodiesFree(&b);
+}
+END_TEST
+
 START_TEST(the_nth_allocation_may_fail) {
-  CPBodies warm = read_good("robot.xml", moving, "start=home");
+  static const char *const texts[] = {moving, copies};
+  CPBodies warm                    = read_good("robot.xml", texts[_i], "");
   CPBodiesFree(&warm);
-  assert_allocations_may_fail("robot.xml", moving, strlen(moving), 20);
+  assert_allocations_may_fail("robot.xml", texts[_i], strlen(texts[_i]), 20);
 }
 END_TEST
 
@@ -268,7 +346,10 @@ TEST_SUITE(robots) {
   tcase_add_test(tc, mimics_of_fixed_joints_and_by_fixed_joints_are_read);
   tcase_add_test(tc, what_other_programs_use_is_told);
   tcase_add_test(tc, declarations_of_no_version_are_read);
-  tcase_add_test(tc, the_nth_allocation_may_fail);
+  tcase_add_test(tc, copies_have_names_springs_and_masses_as_in_mujoco);
+  tcase_add_test(tc, copies_have_bounds);
+  tcase_add_test(tc, deformable_bodies_and_plugins_are_left_out);
+  tcase_add_loop_test(tc, the_nth_allocation_may_fail, 0, 2);
   suite_add_tcase(suite, tc);
   return suite;
 }

@@ -706,8 +706,6 @@ static const struct {
      "robot.xml:4: joint j:", "there is no type \"screw\""},
     {BODY("", HINGE("damping=\"-1\"") INERTIAL),
      "robot.xml:4: joint j:", "damping must not be negative"},
-    {BODY("", HINGE("springdamper=\"1 1\"") INERTIAL),
-     "robot.xml:4: joint j:", "springdamper is not supported"},
     {BODY("", HINGE("") HINGE("") INERTIAL),
      "robot.xml:4: joint j:", "there is a joint \"j\" already"},
     {BODY("", HINGE("") "<joint/>" INERTIAL),
