@@ -55,6 +55,7 @@ typedef struct {
 typedef enum { SPRING, FRICTION, DRAG } LawKind;
 typedef struct {
   LawKind kind;
+  int name;
   Term term;
   /* param: stiffness, damping and free length, or the factor and speed of friction, or drag. force:
    * a parameter, or NONE. joint: the one with friction. */
@@ -65,7 +66,7 @@ typedef struct {
 } Law;
 
 typedef struct {
-  int pair, param, follows; /* pair: the ground's origin and the point of the force */
+  int name, pair, param, follows; /* pair: the ground's origin and the point of the force */
   CPPointForceFn fn;
   void *data;
 } PointForce;
@@ -101,7 +102,7 @@ typedef struct {
 enum { RUN_TEXT = 200 };
 typedef struct {
   const char *parameters; /* in: NAME=TEXT lines that replace the file's, or NULL */
-  char title[RUN_TEXT], method[RUN_TEXT], held[RUN_TEXT], sensors[RUN_TEXT];
+  char title[RUN_TEXT], method[RUN_TEXT], held[RUN_TEXT];
   int method_at[2]; /* line and column of the method's name */
   sunrealtype t_end;
   int assemble, balance;
@@ -167,6 +168,8 @@ struct CPBodies_ {
   int numbered; /* rows have numbers, and there is a tree if that is the formulation */
 
   Run run;               /* what its file says about a run */
+  char *sensors;         /* what the file asks for, separated by blanks, or NULL */
+  int nsensors;          /* number of bytes of `sensors`, without the zero */
   char *notes, *remarks; /* of the file's reader, or NULL */
   char *files; /* paths of the files that the reader has read, each terminated by a zero, as is the list; or NULL */
   int nfiles;  /* number of bytes of `files`, without the last one */
@@ -182,12 +185,14 @@ static inline int bodiesStates(const Mechanism *m) {
   return bodiesCoordinates(m) + bodiesVelocities(m) + m->balance;
 }
 
-enum { NAME_BODY = 1, NAME_JOINT, NAME_LAW, NAME_SHAPE, NAME_OTHER };
+enum { NAME_BODY = 1, NAME_JOINT, NAME_LAW, NAME_SHAPE, NAME_BUSHING, NAME_FORCE, NAME_OTHER };
 
 /* Checks an argument, or several, of these names. Returns 0, or CP_ILL_INPUT, which has been reported. */
 int bodiesGiven(CPLog *log, const char *function, const char *names, int given);
 /* Returns the index of the element of this kind and name (length characters), or -1. */
 int bodiesFind(const Mechanism *b, int kind, const char *name, size_t length);
+/* The kind NAME_... of the element of this name, and its index, of a bushing that of its first law; or 0 */
+int bodiesLookUp(const Mechanism *b, const char *name, size_t length, int *index);
 void bodiesPoseAt(const Space *space, const sunrealtype *q, const sunrealtype *u,
                   const sunrealtype *udot, Pose *pose);
 /* Computes the force F [3] and its derivatives [9] for a point force; d points from the origin to
@@ -246,6 +251,15 @@ sunrealtype bodiesStretch(const Mechanism *b, const Law *law, sunrealtype x);
  * friction. Returns what the user's function returned. */
 int bodiesLaw(const Mechanism *b, const Law *law, sunrealtype t, sunrealtype x, sunrealtype rate,
               sunrealtype reaction, sunrealtype *T);
+/* The coordinate x of law i and its rate at the current poses, those of (q, u) */
+void bodiesLawAt(const Mechanism *b, int i, const sunrealtype *q, const sunrealtype *u,
+                 sunrealtype *x, sunrealtype *rate);
+/* The kinetic energy of body i at the current poses */
+sunrealtype bodiesKinetic(const Mechanism *b, int i);
+/* The reaction of a joint on its body b, as CPMechGetReaction, at the current poses, which for an edge of the tree must have
+ * accelerations. Returns what a user's function returned. */
+int bodiesReaction(Mechanism *b, sunrealtype t, const sunrealtype *lambda, int joint,
+                   sunrealtype *F, sunrealtype *T);
 /* Returns |F| across the point of the joint, from its multipliers. */
 sunrealtype bodiesReactionSize(const Mechanism *b, int joint, const sunrealtype *lambda, int *first,
                                int *count);

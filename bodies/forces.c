@@ -34,8 +34,8 @@ int bodiesAddSpring(CPBodies b, const CPSpring *spring) {
   const int number = between ? b->m.nlengths : NONE;
   if (between) b->m.pair[b->m.npairs++] = pair, b->m.length[b->m.nlengths++] = b->m.nlaws;
   const int i = b->m.nlaws++, text = bodiesTakeName(b, name, NAME_LAW, i);
-  b->m.law[i] =
-      (Law){SPRING, term, b->m.nparams, b->m.nparams + 3, NONE, NONE, spring->law, spring->data};
+  b->m.law[i] = (Law){SPRING, text, term,        b->m.nparams, b->m.nparams + 3,
+                      NONE,   NONE, spring->law, spring->data};
   bodiesTakeParam(b, text, "stiffness", spring->stiffness);
   bodiesTakeParam(b, text, "damping", spring->damping);
   bodiesTakeParam(b, text, "free", x);
@@ -69,7 +69,7 @@ int bodiesAddBushing(CPBodies b, const CPBushing *bushing) {
   if ((flag = bodiesMakePair(b, name, bushing->in, 0, &bushing->on_a, on_b, &pair))) return flag;
   if (ROOM(b->m.pair, b->m.npairs, 1) || ROOM(b->m.law, b->m.nlaws, 9))
     return bodiesNoMemory(b, name);
-  const int text         = bodiesTakeName(b, name, NAME_OTHER, 0);
+  const int text         = bodiesTakeName(b, name, NAME_BUSHING, b->m.nlaws);
   b->m.pair[b->m.npairs] = pair;
   for (int k = 0; k < 6; k++) {
     const int planar = b->m.space.dimension == 2;
@@ -78,6 +78,7 @@ int bodiesAddBushing(CPBodies b, const CPBushing *bushing) {
                       damping   = k < 3 ? bushing->damping[k] : bushing->turn_damping[k - 3];
     const Measure m             = planar && k == 5 ? (Measure)ANGLE_ : measures[k];
     b->m.law[b->m.nlaws++]      = (Law){.kind  = SPRING,
+                                        .name  = text,
                                         .term  = {.coef = 1, .ratio = NONE, .pair = b->m.npairs, .m = m},
                                         .param = b->m.nparams,
                                         .force = NONE,
@@ -91,6 +92,7 @@ int bodiesAddBushing(CPBodies b, const CPBushing *bushing) {
   for (int k = 0; k < 3 && drag != NONE; k++)
     b->m.law[b->m.nlaws++] =
         (Law){.kind      = DRAG,
+              .name      = text,
               .term      = {.coef = 1, .ratio = NONE, .pair = b->m.npairs, .m = {SPIN, 0, k, 0}},
               .param     = drag,
               .force     = NONE,
@@ -119,8 +121,9 @@ int bodiesAddForce(CPBodies b, const CPForce *force) {
   if ((flag = bodiesMakePair(b, name, force->in, 0, &origin, &at, &pair))) return flag;
   if (ROOM(b->m.pair, b->m.npairs, 1) || ROOM(b->m.force, b->m.nforces, 1))
     return bodiesNoMemory(b, name);
-  const int i = b->m.nforces++, text = bodiesTakeName(b, name, NAME_OTHER, 0);
-  b->m.force[i] = (PointForce){b->m.npairs, b->m.nparams, force->follows, force->fn, force->data};
+  const int i = b->m.nforces++, text = bodiesTakeName(b, name, NAME_FORCE, i);
+  b->m.force[i] =
+      (PointForce){text, b->m.npairs, b->m.nparams, force->follows, force->fn, force->data};
   for (int k = 0; k < 3; k++) bodiesTakeParam(b, text, fields[k], force->force[k]);
   b->m.pair[b->m.npairs++] = pair;
   return NONE;
@@ -163,8 +166,8 @@ int bodiesAddFriction(CPBodies b, const CPFriction *friction) {
   if ((flag = bodiesCheckSign(b, name, "factor", friction->factor, 0))) return flag;
   if ((flag = bodiesCheckSign(b, name, "speed", friction->speed, 1))) return flag;
   if (ROOM(b->m.law, b->m.nlaws, 1)) return bodiesNoMemory(b, name);
-  const int i = b->m.nlaws++, text = bodiesTakeName(b, name, NAME_OTHER, 0);
-  b->m.law[i] = (Law){FRICTION, term, b->m.nparams, NONE, joint, NONE, NULL, NULL};
+  const int i = b->m.nlaws++, text = bodiesTakeName(b, name, NAME_LAW, i);
+  b->m.law[i] = (Law){FRICTION, text, term, b->m.nparams, NONE, joint, NONE, NULL, NULL};
   bodiesTakeParam(b, text, "factor", friction->factor);
   bodiesTakeParam(b, text, "speed", friction->speed);
   b->m.nfrictions++;

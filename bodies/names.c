@@ -62,6 +62,13 @@ int bodiesFind(const Mechanism *b, int kind, const char *name, size_t length) {
   return e->kind == kind ? e->index : -1;
 }
 
+int bodiesLookUp(const Mechanism *b, const char *name, size_t length, int *index) {
+  const Entry *e = b->capacity ? entryOf(b, name, length) : NULL;
+  if (!e || e->kind <= 0) return 0;
+  *index = e->index;
+  return e->kind;
+}
+
 int bodiesNoMemory(CPBodies b, const char *name) {
   return refused(b, CP_MEM_FAIL, "no memory for \"%.100s\"", name);
 }

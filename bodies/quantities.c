@@ -57,8 +57,6 @@ int CPMechGetPoint(CPMech mech, int body, const sunrealtype *point, N_Vector y, 
   return CP_SUCCESS;
 }
 
-/* Computes the force F and the torque T about the body's point P from the columns of A of one body,
- * as -A^T lambda. */
 int CPMechGetReaction(CPMech mech, int joint, sunrealtype t, N_Vector y, const sunrealtype *lambda,
                       sunrealtype *F, sunrealtype *T) {
   Mechanism *b;
@@ -67,24 +65,30 @@ int CPMechGetReaction(CPMech mech, int joint, sunrealtype t, N_Vector y, const s
   if (flag) return flag;
   if (bodiesGiven(CP_OBJECT(mech), __func__, "lambda, F and T", lambda && F && T))
     return CP_ILL_INPUT;
-  const Joint *j   = &b->joint[joint];
-  const Pair *pair = &b->pair[j->pair];
-  const Space *s   = &b->space;
-  memset(F, 0, 3 * sizeof *F);
-  memset(T, 0, 3 * sizeof *T);
   if (b->tree && treeHas(b->tree, b, joint)) {
     const sunrealtype *q = N_VGetArrayPointer(y);
     CPMechOutput out     = {CP_SIZED(CPMechOutput), .udot = b->tree->other};
     if ((flag = CPMechEvaluate(mech, t, y, &out))) return flag;
     bodiesPoses(b, q, q + bodiesCoordinates(b), b->tree->other);
-    if ((flag = treeReaction(b, t, lambda, joint, F, T)) == 0) return CP_SUCCESS;
-    return cpReport(CP_OBJECT(mech), flag < 0 ? CP_USERFUNC_FAIL : CP_REPTD_USERFUNC_ERR, __func__,
-                    "at t = %g a function of a drive or a force failed (%d)", (double)t, flag);
-  }
-  placePair(b, pair, y);
+  } else placePair(b, &b->pair[b->joint[joint].pair], y);
+  if ((flag = bodiesReaction(b, t, lambda, joint, F, T)) == 0) return CP_SUCCESS;
+  return cpReport(CP_OBJECT(mech), flag < 0 ? CP_USERFUNC_FAIL : CP_REPTD_USERFUNC_ERR, __func__,
+                  "at t = %g a function of a drive or a force failed (%d)", (double)t, flag);
+}
+
+/* Computes the force F and the torque T about the body's point P from the columns of A of one body,
+ * as -A^T lambda. */
+int bodiesReaction(Mechanism *b, sunrealtype t, const sunrealtype *lambda, int joint,
+                   sunrealtype *F, sunrealtype *T) {
+  const Joint *j   = &b->joint[joint];
+  const Pair *pair = &b->pair[j->pair];
+  const Space *s   = &b->space;
+  memset(F, 0, 3 * sizeof *F);
+  memset(T, 0, 3 * sizeof *T);
+  if (b->tree && treeHas(b->tree, b, joint)) return treeReaction(b, t, lambda, joint, F, T);
   if (j->kind == NONE) {
     F[0] = -lambda[j->nrows > 0 ? b->row[j->first].first : b->roll[j->first_roll].first];
-    return CP_SUCCESS;
+    return 0;
   }
   /* The reaction on b or, if that is the ground, the opposite of the reaction on a. */
   const int side         = pair->side[1].body == GROUND ? 0 : 1;
@@ -128,24 +132,41 @@ int CPMechGetReaction(CPMech mech, int joint, sunrealtype t, N_Vector y, const s
     if (!has_point) add3(-1, lever, moment);
   }
   memcpy(T, moment, sizeof moment);
-  return CP_SUCCESS;
+  return 0;
+}
+
+sunrealtype bodiesKinetic(const Mechanism *b, int i) {
+  const sunrealtype *J = b->param + b->body[i].param + 1, m = J[-1];
+  sunrealtype w[3];
+  toBody(&b->pose[i], b->pose[i].w, w);
+  const sunrealtype straight = m * dot3(b->pose[i].v, b->pose[i].v) / 2;
+  if (b->space.dimension == 2) return straight + J[2] * w[2] * w[2] / 2;
+  return straight +
+         ((J[0] * w[0] * w[0] + J[1] * w[1] * w[1] + J[2] * w[2] * w[2]) / 2 +
+          (b->body[i].full ? J[3] * w[0] * w[1] + J[4] * w[0] * w[2] + J[5] * w[1] * w[2] : 0));
 }
 
 /* out += the energies of the bodies; requires the poses. */
 static void addEnergies(const Mechanism *b, CPPowers *out) {
-  const Space *s = &b->space;
   for (int i = 0; i < b->nbodies; i++) {
-    const sunrealtype *J = b->param + b->body[i].param + 1, m = J[-1];
-    sunrealtype w[3];
-    toBody(&b->pose[i], b->pose[i].w, w);
-    out->kinetic += m * dot3(b->pose[i].v, b->pose[i].v) / 2;
-    out->potential -= m * dot3(b->param, b->pose[i].r);
-    if (s->dimension == 2) out->kinetic += J[2] * w[2] * w[2] / 2;
-    else
-      out->kinetic +=
-          (J[0] * w[0] * w[0] + J[1] * w[1] * w[1] + J[2] * w[2] * w[2]) / 2 +
-          (b->body[i].full ? J[3] * w[0] * w[1] + J[4] * w[0] * w[2] + J[5] * w[1] * w[2] : 0);
+    out->kinetic += bodiesKinetic(b, i);
+    out->potential -= b->param[b->body[i].param] * dot3(b->param, b->pose[i].r);
   }
+}
+
+void bodiesLawAt(const Mechanism *b, int i, const sunrealtype *q, const sunrealtype *u,
+                 sunrealtype *x, sunrealtype *rate) {
+  const Law *law = &b->law[i];
+  const int k    = b->tree ? law->term.velocity : NONE;
+  Jet jet;
+  if (k != NONE) { /* which counts turns */
+    *x    = q[b->tree->node[b->tree->node_of_velocity[k]].q];
+    *rate = u[k];
+    return;
+  }
+  bodiesTermJet(b, &law->term, VALUES, &jet);
+  *x    = law->term.coef * jet.s;
+  *rate = law->term.coef * jet.rate;
 }
 
 int bodiesPowers(Mechanism *b, sunrealtype t, const sunrealtype *q, const sunrealtype *u,
@@ -157,17 +178,8 @@ int bodiesPowers(Mechanism *b, sunrealtype t, const sunrealtype *q, const sunrea
   for (int i = 0; i < b->nlaws && !flag; i++) {
     const Law *law       = &b->law[i];
     const sunrealtype *p = b->param + law->param;
-    const int velocity   = tree ? law->term.velocity : NONE;
-    Jet jet;
     sunrealtype T[3], x, rate;
-    if (velocity != NONE) { /* which counts turns */
-      x    = q[tree->node[tree->node_of_velocity[velocity]].q];
-      rate = u[velocity];
-    } else {
-      bodiesTermJet(b, &law->term, VALUES, &jet);
-      x    = law->term.coef * jet.s;
-      rate = law->term.coef * jet.rate;
-    }
+    bodiesLawAt(b, i, q, u, &x, &rate);
     if (law->kind == FRICTION) {
       if (!lambda) continue;
       flag = bodiesLaw(b, law, t, x, rate,

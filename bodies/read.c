@@ -64,7 +64,7 @@ int CPBodiesRead(const char *path, const char *text, size_t length, CPBodies *bo
                        .method_line   = b->run.method_at[0],
                        .method_column = b->run.method_at[1],
                        .held          = b->run.held,
-                       .sensors       = b->run.sensors,
+                       .sensors       = b->sensors ? b->sensors : "",
                        .notes         = b->notes ? b->notes : "",
                        .remarks       = b->remarks ? b->remarks : "",
                        .files         = b->files ? b->files : "",

@@ -1,5 +1,6 @@
 /* What a mechanism consists of: numbers, names and descriptions. */
 #include "elements.h"
+#include "sensors.h"
 #include "tree.h"
 
 #include <stdio.h>
@@ -41,6 +42,7 @@ static int countOf(const Mechanism *m, CPThing thing) {
   case CP_SHAPE: return m->nshapes;
   case CP_PARAMETER: return m->nparams;
   case CP_STATE: return bodiesStates(m);
+  case CP_SENSOR: return bodiesSensors(m);
   }
   return 0;
 }
@@ -50,8 +52,8 @@ int CPBodiesCount(CPBodies b, CPThing thing) {
   return countOf(&b->m, thing);
 }
 
-static const char *const nouns[] = {"body",   "joint", "coordinate", "contact",
-                                    "spring", "shape", "parameter",  "state"};
+static const char *const nouns[] = {"body",  "joint",     "coordinate", "contact", "spring",
+                                    "shape", "parameter", "state",      "quantity"};
 
 int bodiesCheckIndex(CPLog *log, const Mechanism *m, CPThing thing, int i, const char *function) {
   if ((int)thing < 0 || (size_t)thing >= sizeof nouns / sizeof *nouns)
@@ -190,6 +192,13 @@ int CPBodiesFind(CPBodies b, CPThing thing, const char *name, int *i) {
     if (!b->numbered && bodiesChooseCoordinates(b)) return CP_MEM_FAIL;
     if (body >= 0 || joint >= 0) found = findState(&b->m, name, body, joint, dot + 1);
     if (b->m.balance && !strcmp(name, work)) found = CPBodiesCount(b, CP_STATE) - 1;
+    break;
+  }
+  case CP_SENSOR: {
+    Sensor s;
+    char rule[RULE_TEXT];
+    if (bodiesSensor(&b->m, NULL, name, &s, rule)) return cpRefuse(&b->log, __func__, "%s", rule);
+    found = bodiesSensorIndex(&b->m, &s);
     break;
   }
   default: return bodiesCheckIndex(&b->log, &b->m, thing, 0, __func__);
@@ -344,6 +353,13 @@ int CPBodiesDescribe(CPBodies b, CPThing thing, int i, CPDescription *out) {
              b->label[i].field);
     break;
   case CP_STATE: describeState(b, i, &d); break;
+  case CP_SENSOR: {
+    Sensor s;
+    bodiesSensorName(&b->m, i, &s, b->described);
+    d.unit = s.unit;
+    d.kind = s.vector;
+    break;
+  }
   }
   cpGive(out, &d);
   return CP_SUCCESS;

@@ -1,5 +1,6 @@
 /* Mechanisms from YAML files (guide, chapter "Mechanisms as files"): the sections of a file. There is no deeper nesting than in
  * its schema, so that no file leads to a recursion. */
+#include "sensors.h"
 #include "yaml_impl.h"
 
 #include <stdio.h>
@@ -15,11 +16,13 @@ static const Field head_fields[] = {QUANTITY(Head, "dimension", dimension, NUMBE
                                     QUANTITY(Head, "gravity", gravity, VECTOR, 0, "m/s^2"),
                                     FIELD(Head, "robot", robot, NAME, 0),
                                     {0}};
-static const Field run_fields[]  = {
-     FIELD(Run, "title", title, COPY, 0),    QUANTITY(Run, "t_end", t_end, NUMBER, 0, "s"),
-     FIELD(Run, "method", method, COPY, 0),  FIELD(Run, "assemble", assemble, YES, 0),
-     FIELD(Run, "held", held, COPY, 0),      FIELD(Run, "sensors", sensors, COPY, 0),
-     FIELD(Run, "balance", balance, YES, 0), {0}};
+static const Field run_fields[]  = {FIELD(Run, "title", title, COPY, 0),
+                                    QUANTITY(Run, "t_end", t_end, NUMBER, 0, "s"),
+                                    FIELD(Run, "method", method, COPY, 0),
+                                    FIELD(Run, "assemble", assemble, YES, 0),
+                                    FIELD(Run, "held", held, COPY, 0),
+                                    FIELD(Run, "balance", balance, YES, 0),
+                                    {0}};
 
 /* Reads the bodies and joints of a robot's file, to which the sections add elements; settings
  * already in `run` are kept. Returns 0, or 1 after a message, which is the robot reader's if its
@@ -35,7 +38,7 @@ static int readRobot(Reader *r, const yaml_node_t *at, const char *path, Run *ru
     return yamlWrong(r, at->start_mark, "the file \"%.300s\" cannot be read: %s", path, why);
   Run own        = *run;
   own.parameters = NULL; /* those of this file */
-  *bodies = bodiesReadXml(data, size, whole, &own, r->message, r->length);
+  *bodies        = bodiesReadXml(data, size, whole, &own, r->message, r->length);
   free(data);
   if (!*bodies) return 1;
   if (bodiesHasRead(*bodies, whole)) return yamlWrong(r, at->start_mark, "no memory");
@@ -43,31 +46,56 @@ static int readRobot(Reader *r, const yaml_node_t *at, const char *path, Run *ru
   return 0;
 }
 
-/* Does this name ELEMENT.QUANTITY mean something? JOINT.force, JOINT.torque and their components .x, .y, .z; ROD.axial; DRIVE.force, or
- * DRIVE.torque of an angle; SPRING.length. With contacts there are none of forces, since the multipliers depend on what is closed. */
-static int isSensor(const Mechanism *m, const char *name, size_t length) {
-  const char *dot = memchr(name, '.', length);
-  if (!dot) return 0;
-  const char *quantity = dot + 1;
-  const size_t element = (size_t)(dot - name);
-  size_t n             = length - element - 1;
-  const int joint      = bodiesFind(m, NAME_JOINT, name, element),
-            law        = bodiesFind(m, NAME_LAW, name, element);
-  const int axis       = n > 2 && quantity[n - 2] == '.' && strchr("xyz", quantity[n - 1]);
-#define IS(word) (n == sizeof(word) - 1 && !strncmp(quantity, (word), n))
-  if (law >= 0) return IS("length") && m->law[law].term.m.kind == LENGTH;
-  if (joint < 0 || m->ncontacts > 0) return 0;
-  const Joint *j = &m->joint[joint];
-  if (j->kind == NONE)
-    return m->row[j->first].drive != NONE &&
-           (m->row[j->first].term[0].m.kind == ANGLE ? IS("torque") : IS("force"));
-  if (IS("axial")) return j->kind == CP_JOINT_ROD;
-  if (axis) n -= 2;
-  return IS("force") || IS("torque");
-#undef IS
+/* Appends the name of a quantity to those that the file asks for, with numbers in place of names in points. */
+static int addSensor(Reader *r, yaml_mark_t at, const char *name, CPBodies b) {
+  char rule[RULE_TEXT], own[2 * TEXT];
+  Sensor s;
+  if (bodiesSensor(&b->m, r->scope, name, &s, rule)) return yamlWrong(r, at, "%s", rule);
+  const char *point = strchr(name, '('), *rest = point;
+  if (point && s.kind == NAME_BODY && point - name > 6 && !strncmp(point - 6, ".point", 6)) {
+    for (int depth = 0; *rest && (*rest != ')' || --depth > 0);) depth += *rest++ == '(';
+    add3(1, b->m.body[s.index].centre, s.point);
+    int end = snprintf(own, sizeof own, " %.*s(", (int)(point - name), name);
+    for (int k = 0; k < 3; k++) { /* in as few digits as give the same number */
+      int digits = 6;
+      char number[40];
+      do snprintf(number, sizeof number, "%.*g", digits, (double)s.point[k]);
+      while (strtod(number, NULL) != (double)s.point[k] && digits++ < 17);
+      end += snprintf(own + end, sizeof own - (size_t)end, "%c%s", k ? ',' : '[', number);
+    }
+    snprintf(own + end, sizeof own - (size_t)end, "]%.200s", rest);
+  } else snprintf(own, sizeof own, " %s", name);
+  const char *text = own + (b->nsensors == 0);
+  const int length = (int)strlen(text);
+  if (ROOM(b->sensors, b->nsensors, length + 1)) return yamlWrong(r, at, "no memory");
+  memcpy(b->sensors + b->nsensors, text, (size_t)length + 1);
+  b->nsensors += length;
+  return 0;
 }
 
-/* Checks that the names in `held` and `sensors` exist. Returns 0, or 1 after a message. */
+/* Reads the names of quantities, separated by blanks outside of parentheses, or a list of them. */
+static int readSensors(Reader *r, const yaml_node_t *n, CPBodies b) {
+  const int list                = n->type == YAML_SEQUENCE_NODE;
+  const yaml_node_item_t *first = list ? n->data.sequence.items.start : NULL;
+  const long count              = list ? (long)(n->data.sequence.items.top - first) : 1;
+  for (long i = 0; i < count; i++) {
+    const yaml_node_t *item = list ? yamlNode(r, first[i]) : n;
+    const char *c;
+    if (yamlName(r, item, "sensors", &c)) return 1;
+    for (char word[TEXT]; *(c += strspn(c, " "));) {
+      size_t length = 0;
+      for (int depth = 0; *c && (*c != ' ' || depth > 0); c++) {
+        depth += (*c == '(') - (*c == ')');
+        if (length + 1 < sizeof word && *c != ' ') word[length++] = *c;
+      }
+      word[length] = '\0';
+      if (addSensor(r, item->start_mark, word, b)) return 1;
+    }
+  }
+  return 0;
+}
+
+/* Checks that the names in `held` exist, and reads `sensors`. Returns 0, or 1 after a message. */
 static int checkRun(Reader *r, const yaml_node_t *n, const Run *run, CPBodies b) {
   size_t length;
   for (const char *name = run->held; *(name += strspn(name, " ")); name += length) {
@@ -76,16 +104,8 @@ static int checkRun(Reader *r, const yaml_node_t *n, const Run *run, CPBodies b)
       return yamlWrong(r, yamlSection(r, n, "held")->start_mark, "there is no body \"%.*s\"",
                        (int)length, name);
   }
-  for (const char *name = run->sensors; *(name += strspn(name, " ")); name += length) {
-    length = strcspn(name, " ");
-    if (bodiesFindCoordinate(&b->m, name, length) < 0 && !isSensor(&b->m, name, length))
-      return yamlWrong(
-          r, yamlSection(r, n, "sensors")->start_mark,
-          "there is no coordinate \"%.*s\" of a joint, nor a quantity such as pin.force, "
-          "pin.force.x, rod.axial, motor.torque, spring.length",
-          (int)length, name);
-  }
-  return 0;
+  const yaml_node_t *sensors = yamlSection(r, n, "sensors");
+  return sensors ? readSensors(r, sensors, b) : 0;
 }
 
 /* Is the coordinate of this element an angle? */
@@ -101,6 +121,7 @@ static int turns(Reader *r, const yaml_node_t *n) {
 }
 
 static int readDocument(Reader *r, Run *run, CPBodies *bodies) {
+  static const char *const of_a_run[] = {"sensors", NULL};
   static const char *const sections[] = {"bodies",   "joints", "couplers",   "drives",    "springs",
                                          "bushings", "forces", "frictions",  "limits",    "shapes",
                                          "contacts", "run",    "parameters", "functions", NULL};
@@ -119,7 +140,7 @@ static int readDocument(Reader *r, Run *run, CPBodies *bodies) {
   r->dimension = (int)head.dimension;
   if (yamlMapping(r, top, "the file", head_fields, sections, &head)) return 1;
   const yaml_node_t *of_run = yamlSection(r, top, "run");
-  if (of_run && yamlMapping(r, of_run, "run", run_fields, NULL, run)) return 1;
+  if (of_run && yamlMapping(r, of_run, "run", run_fields, of_a_run, run)) return 1;
   if (of_run && !(run->t_end > 0))
     return yamlWrong(r, of_run->start_mark, "t_end must be positive, and is %g", (double)run->t_end);
   if (head.robot) {

@@ -72,19 +72,21 @@ int main(void) {
   CHECK_NEW(mem);
   CHECK(CPMechAttach(mech, mem, 0, y));
   CHECK(CPIntegratorSStolerances(mem, 1e-9, 1e-9));
-  sunrealtype t = 0, E0 = 0, position_error = 0, energy_error = 0, lambda[17], F[3], T[3];
+  sunrealtype t = 0, E0 = 0, position_error = 0, energy_error = 0, lambda[17];
   printf("t [s]  theta [rad]  x [m]     force in the pin [N]\n");
   for (int i = 0; i <= 10; i++) {
     CPMechOutput now = {CP_SIZED(CPMechOutput), .lambda = lambda};
     CPPowers E       = CP_INIT(CPPowers);
+    CPSensor force   = {CP_SIZED(CPSensor), .lambda = lambda};
     sunrealtype theta, x;
     if (i > 0) CHECK(CPIntegratorEvolve(mem, 0.2 * i, y, &t, CV_NORMAL));
     CHECK(CPMechEvaluate(mech, t, y, &now));
-    CHECK(CPMechGetReaction(mech, pin, t, y, lambda, F, T));
+    CHECK(CPMechGetSensor(mech, "pin.force", t, y, &force));
     CHECK(CPMechGetCoordinate(mech, bearing, y, &theta, NULL));
     CHECK(CPMechGetCoordinate(mech, guide, y, &x, NULL));
     CHECK(CPMechGetPowers(mech, t, y, lambda, &E));
     x += 0.2; /* from the placement to the origin */
+    const sunrealtype *F = force.value;
     printf("%5.1f  %11.6f  %.6f  %9.4f\n", t, theta, x,
            sqrt(F[0] * F[0] + F[1] * F[1] + F[2] * F[2]));
     if (i == 0) E0 = E.kinetic + E.potential;

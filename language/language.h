@@ -36,6 +36,13 @@ CPODES_EXPORT int cpScopeParse(Scope *scope, const char *text, Place place, int 
 /* Evaluates an expression of constants. value: out */
 CPODES_EXPORT int cpScopeNumber(Scope *scope, const char *text, Place place, const char *result,
                                 sunrealtype *value);
+/* The nearest of the names that have been shown to it, in one insertion, deletion or exchange for each three letters */
+typedef struct {
+  const char *name, *best;
+  size_t length;
+  int distance;
+} Nearest;
+CPODES_EXPORT void cpShow(Nearest *nearest, const char *other);
 /* Does f depend on its variable i? */
 CPODES_EXPORT int cpFunctionUses(CPFunction f, int i);
 /* One more owner of f, who frees it as well; f may be NULL. */

@@ -71,13 +71,6 @@ typedef struct {
 /* Looks up a name, and evaluates its text at the first use. Returns 0, or an error code that has been reported. */
 int languageMeaning(Scope *scope, const char *name, size_t length, Meaning *meaning);
 
-/* The nearest of the names that have been shown to it, in one insertion, deletion or exchange for each three letters */
-typedef struct {
-  const char *name, *best;
-  size_t length;
-  int distance;
-} Nearest;
-void languageShow(Nearest *nearest, const char *other);
 void languageShowScope(const Scope *scope, Nearest *nearest);
 void languageShowUnits(Nearest *nearest);
 

@@ -24,12 +24,9 @@ enum { NAME_LENGTH = 256, MOST_NAMES = 4000, MOST_STARTS = 256 };
 static const CPPluginCoordinate work = {"work", "J",
                                         "of drives, forces, dampers and friction since the start"};
 
-/* A coordinate of a joint or its rate, or a force or length, which is an output */
+/* What the file asks for, which is an output: the name of a quantity, and that of its column */
 typedef struct {
-  enum { COORDINATE, RATE, FORCE, TORQUE, AXIAL, LENGTH } what;
-  int i,
-      axis; /* i: the coordinate, joint or spring; axis: 0 ... 2 of a component, or -1 of the length of a vector */
-  char name[NAME_LENGTH];
+  char *of, *name;
 } Sensor;
 
 /* The file of this process. Like a loaded shared object, it is part of the program's set-up. */
@@ -47,6 +44,7 @@ static struct {
   const char *base; /* of a robot in URDF, or NULL */
   CPPluginParameter *parameters;
   CPPluginCoordinate *coordinates; /* coordinates, then velocities */
+  CPPluginCoordinate *rows;        /* those of the multipliers */
   int nsensors;
   Sensor *sensor;               /* [nsensors] */
   CPPluginQuantity *quantities; /* [1 + nsensors] the energy, and the sensors */
@@ -87,8 +85,8 @@ typedef struct {
   CPBodies bodies;
   CPModel model;
   CPMech mech;
-  CPContactPoint *contact; /* [ncontacts] */
-  sunrealtype *at; /* [1 + n + nu + na] the time and state that sensors of forces were asked for last, udot, lambda; or NULL */
+  CPContactPoint *contact;          /* [ncontacts] */
+  const sunrealtype *udot, *lambda; /* at the state whose quantities are asked for, or NULL */
   sunrealtype reach; /* half the length of the lines that show planes of contacts [m] */
 } Built;
 
@@ -168,46 +166,18 @@ static sunrealtype energy_scale(const CPPlugin *model) {
   return scale > 0 && isfinite(scale) ? scale : 1;
 }
 
-/* The multipliers at (t, y), which all sensors of forces share; NULL if there are none. */
-static const sunrealtype *multipliers(const CPPlugin *model, sunrealtype t, N_Vector y) {
-  Built *own                = built(model);
-  const CPEquations *e      = CPModelGetEquations(own->model);
-  const sunindextype n      = N_VGetLength(y);
-  const sunrealtype *values = N_VGetArrayPointer(y);
-  const size_t size         = (size_t)n * sizeof *values;
-  sunrealtype *at           = own->at;
-  if (at && at[0] == t && !memcmp(at + 1, values, size)) return at + 1 + n + e->nu;
-  if (!at) at = own->at = malloc((size_t)(1 + n + e->nu + e->na) * sizeof *at);
-  if (!at) return NULL;
-  at[0] = t, memcpy(at + 1, values, size);
-  if (!CPMechAccelerations(own->mech, t, y, at + 1 + n, at + 1 + n + e->nu))
-    return at + 1 + n + e->nu;
-  at[0] = NAN;
-  return NULL;
+static void observe(const CPPlugin *model, const sunrealtype *udot, const sunrealtype *lambda) {
+  built(model)->udot = udot, built(model)->lambda = lambda;
 }
 
-static sunrealtype norm(const sunrealtype *x) {
-  return sqrt(x[0] * x[0] + x[1] * x[1] + x[2] * x[2]);
-}
-
-/* The sensors follow the energy, if that is among the quantities. */
+/* The sensors follow the energy, if that is among the quantities. A vector counts by its length. */
 static sunrealtype sensor(const CPPlugin *model, int i, sunrealtype t, N_Vector y) {
-  const Sensor *s = &mechanism.sensor[i - (mechanism.run.balance != 0)];
-  CPMech mech     = built(model)->mech;
-  sunrealtype x[2], F[3], T[3], P[12] = {0}, d[3];
-  if (s->what <= RATE)
-    return CPMechGetCoordinate(mech, s->i, y, &x[0], &x[1]) ? NAN : x[s->what == RATE];
-  if ((s->what == LENGTH && CPMechGetPoints(mech, CP_SPRING, s->i, y, P)) ||
-      (s->what == AXIAL && CPMechGetPoints(mech, CP_JOINT, s->i, y, P)))
-    return NAN;
-  for (int k = 0; k < 3; k++) d[k] = P[3 + k] - P[k];
-  if (s->what == LENGTH) return norm(d);
-  const sunrealtype *lambda = multipliers(model, t, y);
-  if (!lambda || CPMechGetReaction(mech, s->i, t, y, lambda, F, T)) return NAN;
-  if (s->what == AXIAL)
-    return -(F[0] * d[0] + F[1] * d[1] + F[2] * d[2]) / norm(d); /* a rod that pulls b towards a */
-  const sunrealtype *of = s->what == FORCE ? F : T;
-  return s->axis < 0 ? norm(of) : of[s->axis];
+  const Sensor *s  = &mechanism.sensor[i - (mechanism.run.balance != 0)];
+  const Built *own = built(model);
+  CPSensor at      = {CP_SIZED(CPSensor), .udot = own->udot, .lambda = own->lambda};
+  if (CPMechGetSensor(own->mech, s->of, t, y, &at)) return NAN;
+  const sunrealtype *x = at.value;
+  return at.count == 1 ? x[0] : sqrt(x[0] * x[0] + x[1] * x[1] + x[2] * x[2]);
 }
 
 /* Contacts conserve the energy if they have no friction and their impacts are elastic. */
@@ -440,7 +410,6 @@ static void destroy(CPPlugin *model) {
   CPModelFree(&own->model);
   CPBodiesFree(&own->bodies);
   free(own->contact);
-  free(own->at);
   free(own);
 }
 
@@ -500,47 +469,63 @@ static int name_all(CPBodies b) {
   return 0;
 }
 
-/* Makes a quantity of a sensor: `name` with a suffix. */
-static void add_sensor(Sensor s, const char *name, int length, const char *suffix, const char *unit) {
-  const int i         = mechanism.nsensors++;
-  mechanism.sensor[i] = s;
-  snprintf(mechanism.sensor[i].name, NAME_LENGTH, "%.*s%s", length, name, suffix);
-  mechanism.quantities[1 + i] = (CPPluginQuantity){
-      .name = mechanism.sensor[i].name, .unit = unit, .value = sensor, .conserved = CP_QUANTITY_FREE};
+/* Names the multipliers after the joints whose rows they belong to. Returns 0, or -1 if out of memory. */
+static int name_rows(CPBodies b) {
+  int na = 0;
+  for (int i = 0; i < CPBodiesCount(b, CP_JOINT); i++) {
+    const CPDescription d = thing(b, CP_JOINT, i);
+    na += (int)(d.count + d.nrates);
+  }
+  if (na == 0 || na > MOST_NAMES) return 0;
+  char *name     = calloc((size_t)na + 1, NAME_LENGTH);
+  mechanism.rows = calloc((size_t)na + 1, sizeof *mechanism.rows);
+  if (!name || !mechanism.rows) return free(name), -1;
+  for (int i = 0; i < CPBodiesCount(b, CP_JOINT); i++) {
+    const CPDescription d = thing(b, CP_JOINT, i);
+    const int count       = (int)(d.count + d.nrates);
+    for (int k = 0; k < count; k++) {
+      const long at = (long)(k < d.count ? d.first + k : d.first_rate + k - d.count);
+      char *own = name + at * NAME_LENGTH, number[16] = "";
+      if (count > 1) snprintf(number, sizeof number, " %d", k + 1);
+      snprintf(own, NAME_LENGTH, "%.200s row%s", d.name, number);
+      mechanism.rows[at] = (CPPluginCoordinate){own, "", "of a constraint"};
+    }
+  }
+  mechanism.type.multipliers  = mechanism.rows;
+  mechanism.type.nmultipliers = na;
+  return 0;
 }
 
-/* Makes quantities from the sensors that the file names, which the reader has checked. Returns 0, or -1 after a complaint. */
+/* Adds the output of a quantity, with the name of its column. Returns 0, or -1 after a complaint. */
+static int add_sensor(const char *of, const char *name, const char *unit) {
+  Sensor *s                                = &mechanism.sensor[mechanism.nsensors++];
+  *s                                       = (Sensor){strdup(of), strdup(name)};
+  mechanism.quantities[mechanism.nsensors] = (CPPluginQuantity){
+      .name = s->name, .unit = unit, .value = sensor, .conserved = CP_QUANTITY_FREE};
+  return s->of && s->name ? 0 : complain("no memory");
+}
+
+/* Makes quantities from the sensors that the file names, which the reader has checked; a coordinate JOINT or JOINT.K has its rate
+ * as well. Returns 0, or -1 after a complaint. */
 static int find_sensors(CPBodies b) {
   const char *word     = mechanism.run.sensors;
   const size_t most    = strlen(word) + 2; /* twice the number of words with blanks between them */
   mechanism.sensor     = calloc(most, sizeof *mechanism.sensor);
   mechanism.quantities = calloc(1 + most, sizeof *mechanism.quantities);
   if (!mechanism.sensor || !mechanism.quantities) return complain("no memory");
-  for (; *(word += strspn(word, " ")); word += strcspn(word, " ")) {
-    const int length = (int)strcspn(word, " ");
-    char name[NAME_LENGTH];
+  for (size_t length; *(word += strspn(word, " ")); word += length) {
+    char name[2 * NAME_LENGTH], rate[2 * NAME_LENGTH + 8];
     int i;
-    snprintf(name, sizeof name, "%.*s", length, word);
-    if (!CPBodiesFind(b, CP_COORDINATE, name, &i)) {
-      const int angle = thing(b, CP_COORDINATE, i).kind;
-      add_sensor((Sensor){COORDINATE, i, -1, ""}, word, length, "", angle ? "rad" : "m");
-      add_sensor((Sensor){RATE, i, -1, ""}, word, length, "'", angle ? "rad/s" : "m/s");
-      continue;
-    }
-    char *quantity = strchr(name, '.'), *axis; /* ELEMENT.QUANTITY or ELEMENT.QUANTITY.AXIS */
-    *quantity++    = '\0';
-    if ((axis = strchr(quantity, '.'))) *axis++ = '\0';
-    Sensor s = {quantity[0] == 'f'   ? FORCE
-                : quantity[0] == 't' ? TORQUE
-                : quantity[0] == 'a' ? AXIAL
-                                     : LENGTH,
-                0, axis ? *axis - 'x' : -1, ""};
-    if (CPBodiesFind(b, s.what == LENGTH ? CP_SPRING : CP_JOINT, name, &s.i)) continue;
-    if (s.what < AXIAL && thing(b, CP_JOINT, s.i).kind == CP_JOINT_NONE) { /* of a drive, one number */
-      add_sensor((Sensor){FORCE, s.i, 0, ""}, word, length, "", s.what == FORCE ? "N" : "N m");
-      continue;
-    }
-    add_sensor(s, word, length, "", s.what == LENGTH ? "m" : s.what == TORQUE ? "N m" : "N");
+    length = strcspn(word, " ");
+    snprintf(name, sizeof name, "%.*s", (int)length, word);
+    if (CPBodiesFind(b, CP_SENSOR, name, &i))
+      return complain("%s", CPObjectGetLastMessage(CP_OBJECT(b)));
+    const int angle = !strcmp(thing(b, CP_SENSOR, i).unit, "rad"),
+              whole = !CPBodiesFind(b, CP_COORDINATE, name, &(int){0});
+    if (add_sensor(name, name, thing(b, CP_SENSOR, i).unit)) return -1;
+    snprintf(rate, sizeof rate, "%s.rate", name);
+    snprintf(name + length, sizeof name - length, "'");
+    if (whole && add_sensor(rate, name, angle ? "rad/s" : "m/s")) return -1;
   }
   return 0;
 }
@@ -621,7 +606,7 @@ const CPPluginType *mechanism_load(const char *path, const char *const *settings
   if (!b) complain("%s", CPObjectGetLastMessage(NULL));
   if (b) use_coordinates(b);
   if (b && !mechanism.shown) mechanism.shown = plain(path);
-  if (b && (failed = name_all(b) || !mechanism.shown)) complain("no memory");
+  if (b && (failed = name_all(b) || name_rows(b) || !mechanism.shown)) complain("no memory");
   if (b && !failed) failed = find_sensors(b) != 0;
   const CPBodiesFile *run = &mechanism.run;
   if (!failed && run->method[0] && method_find(run->method, &method) != METHOD_FOUND) {
@@ -652,6 +637,7 @@ const CPPluginType *mechanism_load(const char *path, const char *const *settings
   type->auxiliaries       = run->balance ? &work : NULL;
   type->nauxiliaries      = run->balance != 0;
   type->energies          = energies;
+  type->observe           = mechanism.nsensors > 0 ? observe : NULL;
   type->extent            = extent;
   type->left_out          = *run->notes ? run->notes : NULL;
   type->remarks           = *run->remarks ? run->remarks : NULL;

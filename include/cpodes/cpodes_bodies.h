@@ -424,16 +424,17 @@ typedef enum {
   CP_SPRING    = 4, /**< springs that act between two points */
   CP_SHAPE     = 5, /**< shapes */
   CP_PARAMETER = 6, /**< numbers of elements, "element.field" */
-  CP_STATE     = 7  /**< components of y, "rod.x" */
+  CP_STATE     = 7, /**< components of y, "rod.x" */
+  CP_SENSOR    = 8  /**< quantities of elements, "pin.force" (CPMechGetSensor) */
 } CPThing;
 
 /** What is known of one thing. Indices are -1, and texts "", where they mean nothing. */
 typedef struct {
   size_t size;         /**< of this struct */
   const char *name;    /**< its name */
-  const char *unit;    /**< of a coordinate or a state */
+  const char *unit;    /**< of a coordinate, a state or a quantity */
   const char *meaning; /**< of a state, "x of its centre of mass" */
-  int kind; /**< CPJointKind of a joint, CPContactOn, CPShapeKind; coordinate: 1 if it is an angle; state: 0 of q, 1 of u, 2 W */
+  int kind; /**< CPJointKind of a joint, CPContactOn, CPShapeKind; coordinate: 1 if it is an angle; state: 0 of q, 1 of u, 2 W; quantity: 1 of a vector */
   int a; /**< body a of a joint, contact or spring, or the body of a state or shape; -1: the ground */
   int b;              /**< body b of a joint, contact or spring */
   int joint;          /**< joint of a coordinate, or whose rows a contact takes */
@@ -521,6 +522,37 @@ CPODES_EXPORT int CPMechGetPoint(CPMech mech, int body, const sunrealtype *point
  * its coordinates. If constraints are dependent, the multipliers, and so the reactions, are those of minimum norm. */
 CPODES_EXPORT int CPMechGetReaction(CPMech mech, int joint, sunrealtype t, N_Vector y,
                                     const sunrealtype *lambda, sunrealtype *F, sunrealtype *T);
+/** A quantity of an element at one state, and at what it is taken. */
+typedef struct {
+  size_t size; /**< of this struct */
+  const sunrealtype *udot; /**< in: u' at this state, or NULL: it is computed if it is needed, without contacts */
+  const sunrealtype *lambda; /**< in: the multipliers [na], with contacts those of their forces, or NULL, as udot */
+  sunrealtype *gradient; /**< in: NULL, or [2 nu] for derivatives: in the directions of u, and with respect to u */
+  sunrealtype value[3];  /**< out: the value, or the components of a vector */
+  int count;             /**< out: 3 of a vector, else 1 */
+  const char *unit;      /**< out: "N m" */
+} CPSensor;
+/** Returns a quantity by its name, ELEMENT.QUANTITY:
+ *
+ *   body             position, velocity, acceleration, omega, alpha, momentum, kinetic_energy; in the plane angle; the first three
+ *                    are those of the origin of its frame, or of a point: body.point([x, y, z]).velocity, body.centre.position
+ *   joint            angle, displacement, rate, acceleration of its first coordinate, or of number K: joint.K.rate; force, torque
+ *                    (CPMechGetReaction); of a rod axial, > 0 if it pulls
+ *   drive, coupler, limit, dry friction
+ *                    force, of an angle torque; power of a drive
+ *   spring, friction angle or, between points, length; rate, acceleration; force or torque, > 0 where the coordinate would grow;
+ *                    power; energy of a spring
+ *   bushing          force, torque on body b;      force on a point   force, power, position, velocity, acceleration
+ *   contact          gap; force, torque on body b
+ *
+ * Vectors are those in the axes of space, or of a body: pin.force.in(rod); then a position is that relative to the body's
+ * frame. One component is pin.force.x, pin.force.in(rod).x. Numbers of a point may have units, [0, 30 mm].
+ *
+ * The gradient is that of coordinates, lengths, their rates, and of components of positions and velocities in space; for others,
+ * and in joint coordinates, CP_NOT_SUPPORTED is returned. Returns CP_ILL_INPUT if there is no such quantity; the message names the
+ * nearest. CPBodiesFind finds a name without a CPMech; CPBodiesDescribe lists all quantities, with their units. */
+CPODES_EXPORT int CPMechGetSensor(CPMech mech, const char *name, sunrealtype t, N_Vector y,
+                                  CPSensor *sensor);
 /** Returns energies and powers at (t, y). lambda [na]: in, or NULL, in which case those of drives and friction are left
  * out. */
 CPODES_EXPORT int CPMechGetPowers(CPMech mech, sunrealtype t, N_Vector y, const sunrealtype *lambda,

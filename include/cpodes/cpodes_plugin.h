@@ -180,6 +180,9 @@ typedef struct {
   /** Returns the extent of the mechanism at its start [m], for models whose drawing does not show it. If NULL, the drawing
    * does, or coordinates in m are judged by their range. */
   sunrealtype (*extent)(const CPPlugin *model);
+  /** Receives udot [nu] and lambda [na] at the state whose quantities are evaluated next; of contacts the multipliers are those of
+   * the forces that act, friction included. Both are NULL where they cannot be computed. If NULL, they are not computed. */
+  void (*observe)(const CPPlugin *model, const sunrealtype *udot, const sunrealtype *lambda);
   const char *left_out; /**< what acts on the motion in the mechanism's source and is missing in the model, such as limits of
                              joints, one line for each; if NULL, nothing */
   const char *remarks;  /**< what else there is to tell of the mechanism's source, one line each; if NULL, nothing */
@@ -237,7 +240,7 @@ typedef struct {
 } CPPluginModule;
 
 /** Version of the structs above and of CPEquations; it grows when objects built before no longer fit. */
-#define CP_PLUGIN_ABI 13
+#define CP_PLUGIN_ABI 14
 /** The name of the symbol. */
 #define CP_PLUGIN_SYMBOL "cpodes_plugin"
 /** Makes type, a CPPluginType with static storage, the model of the shared object. To be used once, at file level. */

@@ -421,10 +421,10 @@ static int create_orders(const History *h, Panel *panel) {
 
 int panels_create(const History *history, Panel *panels) {
   int count = 0;
+  count += create_quantities(history, &panels[count], true); /* what the file asks for */
   count += create_components(history, &panels[count], false);
   count += create_components(history, &panels[count], true);
   count += create_drifts(history, &panels[count]);
-  count += create_quantities(history, &panels[count], true);
   count += create_quantities(history, &panels[count], false);
   count += create_errors(history, &panels[count]);
   count += create_violations(history, &panels[count]);

@@ -53,7 +53,8 @@ static int create_rows(History *h, const RunInfo *info) {
 /* Makes the arrays of numbers, which are one. */
 static int create_numbers(History *h, const RunInfo *info) {
   double **const arrays[] = {&h->first_quantity, &h->last_quantity, &h->least_quantity,
-                             &h->most_drift,     &h->most_rise,     &h->most_spread};
+                             &h->most_drift,     &h->most_rise,     &h->most_spread,
+                             &h->least_at,       &h->most_at};
   enum { ARRAYS = sizeof arrays / sizeof arrays[0] };
   h->last = calloc((size_t)(info->n + ARRAYS * info->nquantities + 1), sizeof *h->last);
   if (!h->last) return -1;
@@ -125,8 +126,11 @@ static void note_quantities(History *h, const Sample *s) {
     h->last_quantity[i] = value;
     h->most_drift[i]    = larger(h->most_drift[i], fabs(value - h->first_quantity[i]));
     const double least  = h->curves.seen == 0 ? value : fmin(value, h->least_quantity[i]);
-    h->most_spread[i]   = larger(
-          h->most_spread[i] + (h->least_quantity[i] - least) * (h->curves.seen > 0), value - least);
+    const double most   = h->least_quantity[i] + h->most_spread[i];
+    if (h->curves.seen == 0 || value < h->least_quantity[i]) h->least_at[i] = s->t;
+    if (h->curves.seen == 0 || value > most) h->most_at[i] = s->t;
+    h->most_spread[i] = larger(
+        h->most_spread[i] + (h->least_quantity[i] - least) * (h->curves.seen > 0), value - least);
     h->least_quantity[i] = least;
     h->most_rise[i]      = larger(h->most_rise[i], value - h->least_quantity[i]);
   }

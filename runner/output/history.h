@@ -44,6 +44,7 @@ typedef struct {
   /* [nquantities] largest |drift| from the first value; largest rise above the least value before;
    * largest minus least. NaN if the quantity was NaN once. */
   double *most_drift, *most_rise, *most_spread;
+  double *least_at, *most_at; /* [nquantities] the times of the least and of the largest value */
   /* The largest violation and its t; NaN if the level does not exist, or could not be evaluated
    * anywhere. */
   double most_violation[NUM_LEVELS], when[NUM_LEVELS];

@@ -57,16 +57,24 @@ static json_t *describe_quantities(const History *h) {
   const RunInfo *info      = h->info;
   const CPPluginType *type = info->settings->model.type;
   json_t *array            = json_array();
-  for (int i = 0; i < info->nquantities; i++) {
+  for (int k = 0; k < 2 * info->nquantities; k++) { /* outputs first */
+    const int i = k % info->nquantities;
+    if (is_output(info, i) != (k < info->nquantities)) continue;
     const CPPluginQuantity *q = &type->quantities[i];
-    json_array_append_new(
-        array,
+    json_t *object =
         json_pack("{s:o,s:o,s:b,s:b,s:o,s:o,s:o,s:o,s:o,s:o}", "name", text(q->name), "unit",
                   text(q->unit), "conserved", is_conserved(info, i), "output", is_output(info, i),
                   "scale", json_number(h->scales.quantity[i]), "first",
                   json_number(h->first_quantity[i]), "last", json_number(h->last_quantity[i]),
                   "drift", json_number(h->most_drift[i]), "rise", json_number(h->most_rise[i]),
-                  "tighter", json_number(h->scales.tighter[i] * h->scales.quantity[i])));
+                  "tighter", json_number(h->scales.tighter[i] * h->scales.quantity[i]));
+    if (object && is_output(info, i)) {
+      json_object_set_new(object, "least", json_number(h->least_quantity[i]));
+      json_object_set_new(object, "least_t", json_number(h->least_at[i]));
+      json_object_set_new(object, "most", json_number(h->least_quantity[i] + h->most_spread[i]));
+      json_object_set_new(object, "most_t", json_number(h->most_at[i]));
+    }
+    json_array_append_new(array, object);
   }
   return array;
 }

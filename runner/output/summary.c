@@ -74,25 +74,39 @@ static void print_change(FILE *out, double first, double last, const char *unit)
   fprintf(out, "%s%s", unit_space(unit), unit_text(unit));
 }
 
+/* What the file asks for: the range of values, and when they were taken */
+static void print_outputs(FILE *out, const History *h) {
+  int shown = 0;
+  for (int i = 0; i < h->info->nquantities; i++) {
+    const CPPluginQuantity *q = &h->info->settings->model.type->quantities[i];
+    if (!is_output(h->info, i)) continue;
+    row(out, shown++ ? "" : "outputs");
+    if (isnan(h->most_drift[i])) {
+      fprintf(out, "%s: not a finite number at some outputs\n", q->name);
+      continue;
+    }
+    const double least = h->least_quantity[i], most = least + h->most_spread[i];
+    const int digits = digits_apart(least, most);
+    fprintf(out, "%s: from %.*g (t = %.6g) to %.*g (t = %.6g), at the end %.*g%s%s\n", q->name,
+            digits, least, h->least_at[i], digits, most, h->most_at[i], digits, h->last_quantity[i],
+            unit_space(q->unit), unit_text(q->unit));
+  }
+}
+
 /* Conserved quantities have a drift, quantities that may only decrease have a rise; both are judged
  * by their scale. */
 static void print_quantities(FILE *out, const History *h) {
   const RunInfo *info = h->info;
+  int shown           = 0;
   for (int i = 0; i < info->nquantities; i++) {
     const CPPluginQuantity *q = &info->settings->model.type->quantities[i];
     const double scale        = h->scales.quantity[i];
     const bool conserved      = is_conserved(info, i);
     const double error        = conserved ? h->most_drift[i] : h->most_rise[i];
-    row(out, i ? "" : "quantities");
+    if (is_output(info, i)) continue;
+    row(out, shown++ ? "" : "quantities");
     if (isnan(error)) {
       fprintf(out, "%s: not a finite number at some outputs\n", q->name);
-      continue;
-    }
-    if (is_output(info, i)) {
-      const double least = h->least_quantity[i], most = least + h->most_spread[i];
-      const int digits = digits_apart(least, most);
-      fprintf(out, "%s: from %.*g to %.*g, at the end %.*g%s%s\n", q->name, digits, least, digits,
-              most, digits, h->last_quantity[i], unit_space(q->unit), unit_text(q->unit));
       continue;
     }
     fprintf(out, "%s: ", q->name);
@@ -214,6 +228,7 @@ void summary_print(const History *h, FILE *out) {
   print_method(out, info, h);
   print_end(out, info, &h->result);
   if (h->curves.rows > 0) {
+    print_outputs(out, h);
     print_state(out, h);
     print_quantities(out, h);
     print_violations(out, h);

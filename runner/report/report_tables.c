@@ -11,32 +11,57 @@ static bool has_samples(const Report *r) { return r->history->curves.rows > 0; }
 
 /* ------------------------------------------------------------- what is kept, and what is left -- */
 
-static void invariant(const Report *r, FILE *out, int i) {
+static void name_quantity(const Report *r, FILE *out, int i, const char *kind) {
   const CPPluginQuantity *q = &r->type->quantities[i];
-  const History *h          = r->history;
   char name[2 * NAME];
-  snprintf(name, sizeof name, *unit_text(q->unit) ? "%s [%s], %s" : "%s%s, %s", q->name,
-           unit_text(q->unit),
-           is_output(h->info, i)      ? "an output"
-           : is_conserved(h->info, i) ? "conserved"
-                                      : "may only fall");
+  snprintf(name, sizeof name, *unit_text(q->unit) ? "%s [%s]%s" : "%s%s%s", q->name,
+           unit_text(q->unit), kind);
   table_row(out, name);
+}
+
+static void invariant(const Report *r, FILE *out, int i) {
+  const History *h = r->history;
   const int digits = digits_apart(h->first_quantity[i], h->last_quantity[i]);
+  name_quantity(r, out, i, is_conserved(h->info, i) ? ", conserved" : ", may only fall");
   table_number(out, h->first_quantity[i], digits);
   table_number(out, h->last_quantity[i], digits);
-  if (is_output(h->info, i)) table_text(out, "");
-  else table_number(out, judge_drift(h, i), 2);
+  table_number(out, judge_drift(h, i), 2);
+  table_row_end(out);
+}
+
+static void output(const Report *r, FILE *out, int i) {
+  const History *h   = r->history;
+  const double least = h->least_quantity[i], most = least + h->most_spread[i];
+  const int digits = digits_apart(least, most);
+  name_quantity(r, out, i, "");
+  table_number(out, least, digits);
+  table_number(out, h->least_at[i], 6);
+  table_number(out, most, digits);
+  table_number(out, h->most_at[i], 6);
+  table_number(out, h->last_quantity[i], digits);
   table_row_end(out);
 }
 
 void report_invariants(const Report *r, FILE *out) {
-  static const Column columns[] = {{"Quantity", false},
-                                   {"At the start", true},
-                                   {"At the end", true},
-                                   {"Off by, of its scale", true}};
-  if (r->info->nquantities == 0 || !has_samples(r)) return;
+  static const Column columns[]  = {{"Quantity", false},
+                                    {"At the start", true},
+                                    {"At the end", true},
+                                    {"Off by, of its scale", true}},
+                      extremes[] = {{"Output", false}, {"Least", true},    {"at t [s]", true},
+                                    {"Largest", true}, {"at t [s]", true}, {"At the end", true}};
+  int outputs                    = 0;
+  for (int i = 0; i < r->info->nquantities; i++) outputs += is_output(r->info, i);
+  if (!has_samples(r)) return;
+  if (outputs > 0) {
+    table_begin(out, "outputs", true, "Outputs", extremes, sizeof extremes / sizeof extremes[0]);
+    for (int i = 0; i < r->info->nquantities; i++)
+      if (is_output(r->info, i)) output(r, out, i);
+    table_end(out, "The values at the times of the outputs, in the order of the file.");
+  }
+  if (r->info->nquantities == outputs) return;
   table_begin(out, "invariants", true, "Quantities", columns, sizeof columns / sizeof columns[0]);
-  for (int i = 0; i < r->info->nquantities; i++) invariant(r, out, i);
+  for (int i = 0; i < r->info->nquantities; i++)
+    if (!is_output(r->info, i)) invariant(r, out, i);
   table_end(out, "Off by: the largest change from the start of a conserved quantity, the largest "
                  "rise of one that may only fall; in units of a size by which to judge it.");
 }

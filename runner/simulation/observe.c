@@ -4,6 +4,7 @@
 #include <models/plugin.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Takes the sizes of either form. */
 static void take_sizes(const Problem *p, RunInfo *info) {
@@ -78,20 +79,23 @@ int observer_create(Observer *o, const Problem *p, RunInfo *info, char *message)
   o->narrows =
       p->settings.forces && info->npoints > 0 && type->contact_frames ? model->ncontacts : 0;
   info->narrows = o->narrows;
-  o->numbers    = calloc((size_t)(type->nquantities + o->nlambda + 3L * info->npoints +
-                               18L * o->narrows + 5L * model->ncontacts + 1),
-                         sizeof *o->numbers);
+  o->numbers =
+      calloc((size_t)(type->nquantities + o->nlambda + 3L * info->npoints + 18L * o->narrows +
+                      5L * model->ncontacts + o->nlambda + (long)model->mech.nu + 1),
+             sizeof *o->numbers);
   if (take_contacts(o, model, info) || !o->numbers || !o->conserved || (p->mech && !o->mech) ||
       (p->P && !o->residual))
     return refuse(message, "no memory for the outputs");
-  o->quantity = o->numbers;
-  o->lambda   = o->quantity + type->nquantities;
-  o->points   = o->lambda + o->nlambda;
-  o->arrows   = o->points + 3L * info->npoints;
-  o->frame    = o->arrows + 6L * o->narrows;
-  o->force    = o->frame + 12L * o->narrows;
-  o->gap      = o->force + 3L * model->ncontacts;
-  o->phase    = o->gap + model->ncontacts;
+  o->quantity      = o->numbers;
+  o->lambda        = o->quantity + type->nquantities;
+  o->points        = o->lambda + o->nlambda;
+  o->arrows        = o->points + 3L * info->npoints;
+  o->frame         = o->arrows + 6L * o->narrows;
+  o->force         = o->frame + 12L * o->narrows;
+  o->gap           = o->force + 3L * model->ncontacts;
+  o->phase         = o->gap + model->ncontacts;
+  o->udot          = o->phase + model->ncontacts;
+  o->acting_lambda = o->udot + model->mech.nu;
   return 0;
 }
 
@@ -113,15 +117,15 @@ static double largest(N_Vector residual) {
   return most;
 }
 
-/* Replaces the multipliers of contacts by the forces on them, since friction of sliding is no
+/* Replaces the multipliers of contacts by the forces on them, times sign, since friction of sliding is no
  * multiplier. */
-static void take_forces(Observer *o) {
+static void take_forces(const Observer *o, double sign, double *lambda) {
   const CPPlugin *model = o->problem->model;
   for (int i = 0; i < model->ncontacts; i++) {
     const CPContactPoint *contact = &model->contact[i];
-    o->lambda[contact->normal]    = o->force[3L * i] + 0.0; /* not -0 */
+    lambda[contact->normal]       = sign * o->force[3L * i] + 0.0; /* not -0 */
     for (int k = 0; k < contact->ntangents; k++)
-      o->lambda[contact->tangent + k] = o->force[3L * i + 1 + k];
+      lambda[contact->tangent + k] = sign * o->force[3L * i + 1 + k];
   }
 }
 
@@ -140,8 +144,11 @@ static long evaluations(const Observer *o) {
 }
 
 static void observe_mech(Observer *o, sunrealtype t, N_Vector y, Sample *sample) {
-  const bool forces       = o->problem->settings.forces;
-  CPMechOutput out        = {CP_SIZED(CPMechOutput), .lambda = forces ? o->lambda : NULL};
+  const CPPlugin *model   = o->problem->model;
+  const bool sensors      = model->type->observe != NULL;
+  const bool forces       = o->problem->settings.forces || sensors;
+  CPMechOutput out        = {CP_SIZED(CPMechOutput), .udot = sensors ? o->udot : NULL,
+                             .lambda = forces ? o->lambda : NULL};
   const int ncontacts     = o->problem->model->ncontacts;
   const CPContact contact = o->problem->contact;
   const long before       = evaluations(o);
@@ -152,13 +159,19 @@ static void observe_mech(Observer *o, sunrealtype t, N_Vector y, Sample *sample)
   o->observed += evaluations(o) - before;
   const bool stretching = is_stretching(contact);
   for (int i = 0; i < ncontacts; i++) o->phase[i] = stretching ? PHASE_STEPPED : (int)phase[i];
+  if (sensors && flag) model->type->observe(model, NULL, NULL);
   if (flag) {
     for (long i = 0; i < o->nlambda; i++) o->lambda[i] = NAN;
     for (int i = 0; i < ncontacts; i++) o->gap[i] = NAN;
     for (long i = 0; i < 3L * ncontacts; i++) o->force[i] = NAN;
     return;
   }
-  if (contact && forces) take_forces(o);
+  if (sensors) {
+    memcpy(o->acting_lambda, o->lambda, (size_t)o->nlambda * sizeof *o->lambda);
+    if (contact) take_forces(o, -1, o->acting_lambda);
+    model->type->observe(model, o->udot, o->acting_lambda);
+  }
+  if (contact && forces) take_forces(o, 1, o->lambda);
   sample->violation[LEVEL_POSITION] = out.position;
   sample->violation[LEVEL_VELOCITY] = out.velocity;
   sample->violation[LEVEL_NORM]     = out.norms;
@@ -209,10 +222,11 @@ void observe(Observer *o, sunrealtype t, N_Vector y, Sample *sample) {
                                       .gap      = o->gap,
                                       .phase    = o->phase};
   for (int i = 0; i < NUM_LEVELS; i++) sample->violation[i] = NAN;
+  if (o->mech) observe_mech(o, t, y, sample);
   for (int i = 0; i < type->nquantities; i++)
     o->quantity[i] = type->quantities[i].value(model, i, t, y);
-  if (o->mech) observe_mech(o, t, y, sample);
-  else if (o->residual && !model->c(t, y, o->residual, model->data))
+  if (o->mech && type->observe) type->observe(model, NULL, NULL);
+  if (o->residual && !model->c(t, y, o->residual, model->data))
     sample->violation[LEVEL_INVARIANT] = largest(o->residual);
   if (o->problem->settings.drawing && type->points) observe_points(o, t, y);
   if (o->narrows > 0) observe_arrows(o, t, y);

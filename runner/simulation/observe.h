@@ -17,7 +17,9 @@ typedef struct {
   N_Vector residual;      /* of the invariants */
   double *numbers;        /* [total length of the following arrays] */
   double *quantity, *lambda, *points, *arrows, *gap, *phase;
-  double *frame; /* [12 narrows] of CPPluginType.contact_frames */
+  double *udot,
+      *acting_lambda; /* for CPPluginType.observe: u', multipliers with the signs of all rows */
+  double *frame;      /* [12 narrows] of CPPluginType.contact_frames */
   int narrows;
   long nlambda, rank;
   bool unique;

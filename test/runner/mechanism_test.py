@@ -1,5 +1,6 @@
 """Mechanisms in files: they run, describe themselves and take parameters; an error is one line with its place."""
 
+import csv
 import itertools
 import json
 import math
@@ -100,7 +101,7 @@ class Mechanisms(RunnerTest):
         self.assertEqual(units[:4], [("sleeve", "m"), ("sleeve'", "m/s"), ("sleeve.1", "rad"), ("sleeve.1'", "rad/s")])
         for wrong in "nobody", "sleeve.2", "sleeve.", "hinge.x":
             file.write_text(text.replace("SENSORS", wrong))
-            self.assert_refused(cpodes("run", file), f'no coordinate "{wrong}"')
+            self.assert_refused(cpodes("run", file), f'no quantity "{wrong}"')
         file.write_text(text.replace("SENSORS", '"' + "hinge " * 13 + '"'))
         self.assertEqual(sum(q["output"] for q in self.run_json(file)["quantities"]), 26)
 
@@ -129,9 +130,30 @@ class Mechanisms(RunnerTest):
             self.assertAlmostEqual(float(last[header.index(name)]), value, delta=1e-7, msg=name)
         units = [(q["name"], q["unit"]) for q in self.run_json(file)["quantities"] if q["output"]]
         self.assertEqual([unit for _, unit in units], ["N", "N", "N", "N m", "N m", "N", "N", "N", "m"])
-        for wrong in "pin.farce", "pin.force.w", "motor.force", "pull.torque", "pin.axial", "line.force", "arm.force", "pin.":
+        for wrong in "pin.farce", "pin.force.w", "motor.force", "pull.torque", "pin.axial", "line.torque", "arm.force", "pin.":
             file.write_text(text.replace("SENSORS", wrong))
-            self.assert_refused(cpodes("run", file), f'no coordinate "{wrong}"', "motor.torque")
+            self.assert_refused(cpodes("run", file), f'no quantity "{wrong}"', "has ")
+
+    def test_sensors_of_contacts_have_the_forces_that_act(self):
+        """A ball of 2 kg slides and rolls: its contact carries the weight, and friction mu m g slows it down; a spring holds a second one."""
+        file, m, mu, g = self.folder / "sensors.yaml", 2, 0.25, 9.81
+        file.write_text(
+            "parameters: {r: 50 mm}\ndimension: 2\ngravity: [0, -9.81]\nrun: {t_end: 0.5, sensors: [floor.force.x floor.force.y, floor.gap, "
+            '"ball.point([0, 2*r]).velocity.in(ball).x", ball.acceleration.x, ball.position, hinge.force.y]}\nbodies:\n'
+            "  - {name: ball, mass: 2, inertia: 0.1, at: [0, r], velocity: [9, 0]}\n  - {name: plate, mass: 3, inertia: 0.1, at: [0, 1]}\n"
+            "joints:\n  - {name: hinge, kind: revolute, b: plate, at: [0, 1]}\n"
+            "contacts:\n  - {name: floor, b: ball, at: [0, 0], at_b: [0, r], axis: [0, 1], radius: r, friction: 0.25}\n"
+        )
+        process = cpodes("run", file, "--rtol", 1e-10, "--atol", 1e-10, "--outputs", 4, "--csv", "-")
+        self.assert_done(process)
+        header, *rows = csv.reader(process.stdout.splitlines())
+        for row in rows[1:]:
+            want = {"floor.force.x": -mu * m * g, "floor.force.y": m * g, "floor.gap": 0, "ball.acceleration.x": -mu * g, "hinge.force.y": 3 * g}
+            for name, value in want.items():
+                self.assertAlmostEqual(float(row[header.index(name)]), value, delta=1e-7, msg=name)
+        x, y = (float(rows[-1][header.index(name)]) for name in ("ball.x", "ball.y"))
+        self.assertAlmostEqual(float(rows[-1][header.index("ball.position")]), math.hypot(x, y), delta=1e-9)
+        self.assertIn("ball.point([0,0.1,0]).velocity.in(ball).x", header)
 
     def test_drawings_show_what_gravity_pulls_down(self):
         report, picture = self.folder / "report.html", self.folder / "picture.svg"

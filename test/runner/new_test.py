@@ -109,7 +109,7 @@ class NewTest(RunnerTest):
         run = cpodes("run", "my own.yaml", "--param", "crank=35mm", "--param", "drag=0", cwd=self.folder)
         self.assert_done(run)
         # the arm turns by 2 asin(crank/lever) or so; without drag the motor runs at 70 rpm, where its torque is 0
-        low, high = map(float, re.search(r"arm_axis: from (\S+) to (\S+),", run.stdout).groups())
+        low, high = map(float, re.search(r"arm_axis: from (\S+) \(t = \S+\) to (\S+) \(t", run.stdout).groups())
         self.assertAlmostEqual(high - low, 2 * math.asin(35 / 80), delta=0.05)
         rate = float(re.search(r"crank.phi'\s+(\S+) rad/s", run.stdout).group(1))
         self.assertAlmostEqual(rate, 70 * math.pi / 30, delta=0.3)

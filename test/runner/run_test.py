@@ -185,8 +185,8 @@ class Result(RunTest):
         names = rows[0]
         self.assertEqual([row[names.index("height")] for row in rows[1:]], [row[names.index("y")] for row in rows[1:]])
         self.assertIn("pin", names)
-        self.assertEqual([q["output"] for q in run["quantities"]], [False, True])
-        self.assertRegex(cpodes("run", model).stdout, r"height: from -(1|0\.99\d*) to 0, at the end -0\.\d+ m\n")
+        self.assertEqual([q["output"] for q in run["quantities"]], [True, False])  # what was asked for comes first
+        self.assertRegex(cpodes("run", model).stdout, r"height: from -(1|0\.99\d*) \(t = [\d.]+\) to 0 \(t = 0\), at the end -0\.\d+ m\n")
         self.assertIn("height: an output, 0 m at the start", cpodes("describe", model).stdout)
         self.assertRegex(cpodes("check", model).stdout, "height: a number +ok")
         page = report.read_text()
