@@ -219,6 +219,7 @@ typedef union {
   CPForce force;
   CPFriction friction;
   CPLimit limit;
+  CPActuator actuator;
   CPBodyContact contact;
   CPShape shape;
 } Element;
@@ -230,7 +231,7 @@ int CPBodiesAdd(CPBodies b, const CPElement *element, int *index) {
       [CP_ELEMENT_SPRING] = sizeof(CPSpring),       [CP_ELEMENT_BUSHING] = sizeof(CPBushing),
       [CP_ELEMENT_FORCE] = sizeof(CPForce),         [CP_ELEMENT_FRICTION] = sizeof(CPFriction),
       [CP_ELEMENT_CONTACT] = sizeof(CPBodyContact), [CP_ELEMENT_SHAPE] = sizeof(CPShape),
-      [CP_ELEMENT_LIMIT] = sizeof(CPLimit)};
+      [CP_ELEMENT_LIMIT] = sizeof(CPLimit),         [CP_ELEMENT_ACTUATOR] = sizeof(CPActuator)};
   if (!b) return cpReport(NULL, CP_MEM_NULL, __func__, "bodies must not be NULL");
   if (bodiesGiven(&b->log, __func__, "element", element != NULL)) return CP_ILL_INPUT;
   const int kind = (int)element->kind;
@@ -256,6 +257,7 @@ int CPBodiesAdd(CPBodies b, const CPElement *element, int *index) {
   case CP_ELEMENT_CONTACT: i = bodiesAddContact(b, &e.contact); break;
   case CP_ELEMENT_SHAPE: i = addShape(b, &e.shape); break;
   case CP_ELEMENT_LIMIT: i = bodiesAddLimit(b, &e.limit); break;
+  case CP_ELEMENT_ACTUATOR: i = bodiesAddActuator(b, &e.actuator); break;
   }
   b->numbered = 0;
   if (i < NONE) return i;

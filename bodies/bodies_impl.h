@@ -52,7 +52,7 @@ typedef struct {
   int param;
 } Drive;
 
-typedef enum { SPRING, FRICTION, DRAG } LawKind;
+typedef enum { SPRING, FRICTION, DRAG, MOTOR } LawKind;
 typedef struct {
   LawKind kind;
   int name;
@@ -61,6 +61,7 @@ typedef struct {
    * a parameter, or NONE. joint: the one with friction. */
   int param, force, joint;
   int inertance; /* index of a parameter, or NONE */
+  int clamp[2]; /* of an actuator: the first of two parameters, the range of its control and of its force, or NONE */
   CPLawFn law;
   void *data;
 } Law;
@@ -260,6 +261,9 @@ sunrealtype bodiesKinetic(const Mechanism *b, int i);
  * accelerations. Returns what a user's function returned. */
 int bodiesReaction(Mechanism *b, sunrealtype t, const sunrealtype *lambda, int joint,
                    sunrealtype *F, sunrealtype *T);
+/* T [3]: out, as bodiesLaw, of an actuator */
+void bodiesActuator(const Mechanism *b, const Law *law, sunrealtype x, sunrealtype rate,
+                    sunrealtype *T);
 /* Returns |F| across the point of the joint, from its multipliers. */
 sunrealtype bodiesReactionSize(const Mechanism *b, int joint, const sunrealtype *lambda, int *first,
                                int *count);

@@ -65,7 +65,7 @@ int bodiesMakePair(CPBodies b, const char *name, CPIn in, int in_plane, const CP
 /* |P_b - P_a| at the placement */
 sunrealtype bodiesDistance(const Mechanism *b, const Pair *pair);
 
-/* ---- joints.c, contacts.c, limits.c, forces.c ---- */
+/* ---- joints.c, contacts.c, limits.c, actuators.c, forces.c ---- */
 
 /* Returns the name of a kind of joints, or NULL if there is no such kind. */
 const char *bodiesKindName(int kind);
@@ -90,5 +90,6 @@ int bodiesAddSpring(CPBodies b, const CPSpring *spring);
 int bodiesAddBushing(CPBodies b, const CPBushing *bushing);
 int bodiesAddForce(CPBodies b, const CPForce *force);
 int bodiesAddFriction(CPBodies b, const CPFriction *friction);
+int bodiesAddActuator(CPBodies b, const CPActuator *actuator);
 
 #endif

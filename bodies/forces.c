@@ -34,8 +34,15 @@ int bodiesAddSpring(CPBodies b, const CPSpring *spring) {
   const int number = between ? b->m.nlengths : NONE;
   if (between) b->m.pair[b->m.npairs++] = pair, b->m.length[b->m.nlengths++] = b->m.nlaws;
   const int i = b->m.nlaws++, text = bodiesTakeName(b, name, NAME_LAW, i);
-  b->m.law[i] = (Law){SPRING, text, term,        b->m.nparams, b->m.nparams + 3,
-                      NONE,   NONE, spring->law, spring->data};
+  b->m.law[i] = (Law){.kind      = SPRING,
+                      .name      = text,
+                      .term      = term,
+                      .param     = b->m.nparams,
+                      .force     = b->m.nparams + 3,
+                      .joint     = NONE,
+                      .inertance = NONE,
+                      .law       = spring->law,
+                      .data      = spring->data};
   bodiesTakeParam(b, text, "stiffness", spring->stiffness);
   bodiesTakeParam(b, text, "damping", spring->damping);
   bodiesTakeParam(b, text, "free", x);
@@ -167,7 +174,13 @@ int bodiesAddFriction(CPBodies b, const CPFriction *friction) {
   if ((flag = bodiesCheckSign(b, name, "speed", friction->speed, 1))) return flag;
   if (ROOM(b->m.law, b->m.nlaws, 1)) return bodiesNoMemory(b, name);
   const int i = b->m.nlaws++, text = bodiesTakeName(b, name, NAME_LAW, i);
-  b->m.law[i] = (Law){FRICTION, text, term, b->m.nparams, NONE, joint, NONE, NULL, NULL};
+  b->m.law[i] = (Law){.kind      = FRICTION,
+                      .name      = text,
+                      .term      = term,
+                      .param     = b->m.nparams,
+                      .force     = NONE,
+                      .joint     = joint,
+                      .inertance = NONE};
   bodiesTakeParam(b, text, "factor", friction->factor);
   bodiesTakeParam(b, text, "speed", friction->speed);
   b->m.nfrictions++;

@@ -395,8 +395,6 @@ static int ignore(Mjcf *m, const xmlNode *n) {
   static const char *const silent     = " sensor keyframe visual statistic light camera texture "
                                         "material skin hfield size custom ";
   if (n->type != XML_ELEMENT_NODE || robotKnows(silent, n->name)) return 0;
-  if (robotIs(n, "actuator"))
-    return hasElements(n, NULL) && !(m->off & NO_ACTUATION) && robotNote(m->r, n, "actuators");
   if (robotIs(n, "tendon")) return hasElements(n, NULL) && robotNote(m->r, n, "tendons");
   if (robotIs(n, "contact"))
     return hasElements(n, "pair") && !(m->off & NO_CONTACT) && robotNote(m->r, n, "contacts");
@@ -577,6 +575,111 @@ static int readEqualities(Mjcf *m, const xmlNode *section) {
       return robotWrong(r, n, "polycoef must be of first order, a0 + a1 x");
     if (robotCouple(r, n, robotText(n, "name"), i, j, c[0], c[1])) return 1;
   }
+  return 0;
+}
+
+/* ------------------------------------------------------------------------------- actuators -- */
+
+/* The kind of actuator whose defaults have the attribute, or that of n: all kinds share one set of defaults in each class. */
+static const char *kindWith(const Mjcf *m, const xmlNode *n, const xmlNode *class_,
+                            const char *attribute) {
+  static const char *const kinds[] = {"general", "motor", "position", "velocity", "damper", NULL};
+  const xmlChar *a                 = BAD_CAST attribute;
+  const char *own                  = (const char *)n->name;
+  if (robotText(n, attribute)) return own;
+  for (;; class_ = class_->parent) {
+    const int is_top     = !class_ || !robotIs(class_->parent, "default");
+    const xmlChar *level = is_top ? NULL : BAD_CAST robotText(class_, "class");
+    for (int k = 0; kinds[k]; k++)
+      if (xmlHashLookup3(m->given, BAD_CAST kinds[k], a, level)) return kinds[k];
+    if (is_top) return own;
+  }
+}
+
+/* range: out, of the control or force, unless it is not limited; a range limits unless the file says otherwise. */
+static int readRange(Mjcf *m, const xmlNode *n, const xmlNode *class_, const char *limited,
+                     const char *attribute, sunrealtype *range) {
+  static const char *const states[] = {"false", "true", "auto", NULL};
+  int is_limited                    = 2;
+  if (keyword(m, n, kindWith(m, n, class_, limited), class_, limited, states, &is_limited) ||
+      numbers(m, n, kindWith(m, n, class_, attribute), class_, attribute, 2, 2, range))
+    return 1;
+  if (is_limited == 0 || (is_limited == 2 && !m->autolimits)) range[0] = range[1] = 0;
+  return 0;
+}
+
+/* gain and bias of the kinds without activation. inherit: out, the part of the joint's range that is that of the control, or 0. Returns 0, 1 after a message, or -1 for other kinds. */
+static int readGains(Mjcf *m, const xmlNode *n, const xmlNode *class_, CPActuator *a,
+                     sunrealtype *inherit) {
+  static const char *const gains[]           = {"fixed", "affine", "muscle", "user", NULL},
+                           *const biases[]   = {"none", "affine", "muscle", "user", NULL},
+                           *const dynamics[] = {"none",   "integrator", "filter", "filterexact",
+                                                "muscle", "user",       NULL};
+  int gain = 0, bias = 0, dynamic = 0;
+  sunrealtype kp = 1, kv = 0, time = 0, ratio = 0, prm[10] = {1};
+  if (robotIs(n, "motor")) {
+    a->gain[0] = 1;
+  } else if (robotIs(n, "position")) {
+    if (numbers(m, n, "position", class_, "kp", 1, 1, &kp) ||
+        numbers(m, n, "position", class_, "kv", 1, 1, &kv) ||
+        numbers(m, n, "position", class_, "timeconst", 1, 1, &time) ||
+        numbers(m, n, "position", class_, "dampratio", 1, 1, &ratio) ||
+        numbers(m, n, "position", class_, "inheritrange", 1, 1, inherit))
+      return 1;
+    if (time != 0 || ratio != 0) return -1;
+    a->gain[0] = kp, a->bias[1] = -kp, a->bias[2] = -kv;
+  } else if (robotIs(n, "velocity") || robotIs(n, "damper")) {
+    kv = 1;
+    if (numbers(m, n, (const char *)n->name, class_, "kv", 1, 1, &kv)) return 1;
+    if (robotIs(n, "damper")) a->gain[2] = -kv;
+    else a->gain[0] = kv, a->bias[2] = -kv;
+  } else if (robotIs(n, "general")) {
+    if (keyword(m, n, "general", class_, "gaintype", gains, &gain) ||
+        keyword(m, n, "general", class_, "biastype", biases, &bias) ||
+        keyword(m, n, "general", class_, "dyntype", dynamics, &dynamic) ||
+        numbers(m, n, "general", class_, "gainprm", 1, 10, prm))
+      return 1;
+    if (gain > 1 || bias > 1 || dynamic > 0) return -1;
+    for (int k = 0; k < (gain ? 3 : 1); k++) a->gain[k] = prm[k];
+    memset(prm, 0, sizeof prm);
+    if (numbers(m, n, "general", class_, "biasprm", 1, 10, prm)) return 1;
+    for (int k = 0; k < 3 && bias; k++) a->bias[k] = prm[k];
+  } else return -1;
+  return 0;
+}
+
+static int readActuator(Mjcf *m, const xmlNode *n) {
+  Robot *r = m->r;
+  const xmlNode *class_;
+  char name[128];
+  CPActuator a        = {CP_NEW_ACTUATOR(name), .gear = 1};
+  sunrealtype gear[6] = {1};
+  const char *joint   = robotText(n, "joint");
+  if (classOf(m, n, "class", NULL, &class_)) return 1;
+  sunrealtype inherit = 0;
+  const int found     = readGains(m, n, class_, &a, &inherit);
+  if (found > 0) return 1;
+  const int i = joint && found == 0 ? robotFind(r, n, "joint", joint) : -1;
+  if (joint && found == 0 && i < 0) return 1;
+  const RobotJoint *j = i < 0 ? NULL : &r->joint[i];
+  if (!j || j->k == NONE || j->type > SLIDE) return robotNote(r, n, "actuators");
+  if (numbers(m, n, kindWith(m, n, class_, "gear"), class_, "gear", 1, 6, gear) ||
+      readRange(m, n, class_, "ctrllimited", "ctrlrange", a.control_range) ||
+      readRange(m, n, class_, "forcelimited", "forcerange", a.force_range))
+    return 1;
+  for (int k = 0; k < 2 && inherit > 0; k++)
+    a.control_range[k] = (j->range[k] * (1 + inherit) + j->range[!k] * (1 - inherit)) / 2;
+  const char *own = robotText(n, "name");
+  if (robotUnique(r, n, own ? own : joint, own ? "" : "_actuator", name)) return 1;
+  if (gear[0] == 0) return 0;
+  a.of   = (CPCoordinate){j->joint, j->k};
+  a.gear = j->sign * gear[0];
+  return robotRefused(r, n, CPBodiesAdd(r->bodies, &a.head, NULL));
+}
+
+static int readActuators(Mjcf *m, const xmlNode *section) {
+  for (const xmlNode *n = section->children; n && !(m->off & NO_ACTUATION); n = n->next)
+    if (n->type == XML_ELEMENT_NODE && readActuator(m, n)) return 1;
   return 0;
 }
 
@@ -797,11 +900,11 @@ static int replicateAll(Mjcf *m, xmlNodePtr n) {
 }
 
 /* Reads the sections of the kind `what`, in the order of the file. */
-enum { COMPILERS, OPTIONS, DEFAULTS, ASSETS, WORLDS, EQUALITIES, NUM_SECTIONS };
+enum { COMPILERS, OPTIONS, DEFAULTS, ASSETS, WORLDS, EQUALITIES, ACTUATORS, NUM_SECTIONS };
 
 static int readSections(Mjcf *m, int what) {
-  static const char *const tags[NUM_SECTIONS] = {"compiler", "option",    "default",
-                                                 "asset",    "worldbody", "equality"};
+  static const char *const tags[NUM_SECTIONS] = {"compiler",  "option",   "default", "asset",
+                                                 "worldbody", "equality", "actuator"};
   static const Place world                    = {{0, 0, 0, 1, 0, 0, 0}, GROUND};
   sunrealtype g[3]                            = {0, 0, -9.81};
   for (xmlNodePtr n = m->root->children; n; n = n->next) {
@@ -817,7 +920,8 @@ static int readSections(Mjcf *m, int what) {
         failed = replicateAll(m, n) || readChildren(m, n, NULL, &world, 1, 0) ||
                  readChildren(m, n, NULL, &world, 0, 0);
         break;
-      default: failed = readEqualities(m, n); break;
+      case EQUALITIES: failed = readEqualities(m, n); break;
+      default: failed = readActuators(m, n); break;
       }
     if (failed) return 1;
   }

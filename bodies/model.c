@@ -449,6 +449,10 @@ int bodiesLaw(const Mechanism *b, const Law *law, sunrealtype t, sunrealtype x, 
     T[2]                    = -p[0] * reaction * (1 - slope * slope) / p[1];
     return 0;
   }
+  if (law->kind == MOTOR) {
+    bodiesActuator(b, law, x, rate, T);
+    return 0;
+  }
   if (law->kind == DRAG) {
     T[0] = -p[0] * rate;
     T[2] = -p[0];

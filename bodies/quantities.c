@@ -192,6 +192,11 @@ int bodiesPowers(Mechanism *b, sunrealtype t, const sunrealtype *q, const sunrea
       out->dissipation += p[0] * rate * rate;
       continue;
     }
+    if (law->kind == MOTOR) {
+      bodiesActuator(b, law, x, rate, T);
+      out->applied += T[0] * rate;
+      continue;
+    }
     const sunrealtype stretch = bodiesStretch(b, law, x);
     out->potential += p[0] * stretch * stretch / 2;
     out->dissipation += p[1] * rate * rate;

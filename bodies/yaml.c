@@ -122,9 +122,10 @@ static int turns(Reader *r, const yaml_node_t *n) {
 
 static int readDocument(Reader *r, Run *run, CPBodies *bodies) {
   static const char *const of_a_run[] = {"sensors", NULL};
-  static const char *const sections[] = {"bodies",   "joints", "couplers",   "drives",    "springs",
-                                         "bushings", "forces", "frictions",  "limits",    "shapes",
-                                         "contacts", "run",    "parameters", "functions", NULL};
+  static const char *const sections[] = {"bodies",  "joints",     "couplers",  "drives",
+                                         "springs", "bushings",   "forces",    "frictions",
+                                         "limits",  "actuators",  "shapes",    "contacts",
+                                         "run",     "parameters", "functions", NULL};
   const yaml_node_t *top              = yaml_document_get_root_node(&r->document);
   const yaml_mark_t start             = {0, 0, 0};
   Head head                           = {.dimension = 3};

@@ -97,14 +97,24 @@ static const Field friction_fields[] = {
     QUANTITY(CPFriction, "sticking", sticking, NUMBER, 0, "N|N m"),
     {0}};
 
-static const Field limit_fields[] = {FIELD(CPLimit, "name", head.name, NAME, 1),
-                                     FIELD(CPLimit, "of", of, COORDINATE, 1),
-                                     FIELD(CPLimit, "and", of[1], COORDINATE, 0),
-                                     QUANTITY(CPLimit, "ratio", ratio, TWO, 0, NULL),
-                                     QUANTITY(CPLimit, "lower", lower, NUMBER, 0, "m|rad"),
-                                     QUANTITY(CPLimit, "upper", upper, NUMBER, 0, "m|rad"),
-                                     QUANTITY(CPLimit, "restitution", restitution, NUMBER, 0, "1"),
-                                     {0}};
+static const Field limit_fields[]    = {FIELD(CPLimit, "name", head.name, NAME, 1),
+                                        FIELD(CPLimit, "of", of, COORDINATE, 1),
+                                        FIELD(CPLimit, "and", of[1], COORDINATE, 0),
+                                        QUANTITY(CPLimit, "ratio", ratio, TWO, 0, NULL),
+                                        QUANTITY(CPLimit, "lower", lower, NUMBER, 0, "m|rad"),
+                                        QUANTITY(CPLimit, "upper", upper, NUMBER, 0, "m|rad"),
+                                        QUANTITY(CPLimit, "restitution", restitution, NUMBER, 0, "1"),
+                                        {0}};
+static const Field actuator_fields[] = {
+    FIELD(CPActuator, "name", head.name, NAME, 1),
+    FIELD(CPActuator, "of", of, COORDINATE, 1),
+    QUANTITY(CPActuator, "gear", gear, NUMBER, 0, "1"),
+    QUANTITY(CPActuator, "control", control, NUMBER, 0, NULL),
+    QUANTITY(CPActuator, "gain", gain, THREE, 0, NULL),
+    QUANTITY(CPActuator, "bias", bias, THREE, 0, NULL),
+    QUANTITY(CPActuator, "control_range", control_range, TWO, 0, NULL),
+    QUANTITY(CPActuator, "force_range", force_range, TWO, 0, "N|N m"),
+    {0}};
 static const Field shape_fields[] = {FIELD(CPShape, "name", head.name, NAME, 1),
                                      FIELD(CPShape, "kind", kind, SHAPE, 1),
                                      FIELD(CPShape, "body", body, NAME, 1),
@@ -229,5 +239,6 @@ const ElementKeys yaml_elements[] = {
     {"forces", "a force", force_fields, CP_ELEMENT_FORCE, sizeof(CPForce), checkForce},
     {"frictions", "a friction", friction_fields, CP_ELEMENT_FRICTION, sizeof(CPFriction), NULL},
     {"limits", "a limit", limit_fields, CP_ELEMENT_LIMIT, sizeof(CPLimit), checkLimit},
+    {"actuators", "an actuator", actuator_fields, CP_ELEMENT_ACTUATOR, sizeof(CPActuator), NULL},
     {"shapes", "a shape", shape_fields, CP_ELEMENT_SHAPE, sizeof(CPShape), NULL},
     {0}};

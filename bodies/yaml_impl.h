@@ -16,6 +16,7 @@ typedef enum {
   DIRECTION, /* a nonzero vector; if it is missing, the structures have a default */
   INERTIA,
   FOUR,
+  THREE,
   TWO,
   NAME,
   KIND,       /* a kind of joint */
@@ -68,6 +69,7 @@ typedef union {
   CPForce force;
   CPFriction friction;
   CPLimit limit;
+  CPActuator actuator;
   CPShape shape;
 } Element;
 

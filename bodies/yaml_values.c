@@ -178,6 +178,7 @@ static int readValue(Reader *r, const yaml_node_t *n, const Field *f, char *at) 
                ? 0
                : yamlWrong(r, n->start_mark, "%s must be a direction, and is zero", f->key);
   case FOUR: return yamlNumbers(r, n, f, 4, 4, "4", x);
+  case THREE: return yamlNumbers(r, n, f, 3, 3, "3", x);
   case TWO: return yamlNumbers(r, n, f, 2, 2, "2", x);
   case INERTIA:
     if (size == 2) return yamlNumber(r, n, f->key, f->unit, x + 2);

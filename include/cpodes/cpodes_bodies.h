@@ -49,7 +49,8 @@ typedef enum {
   CP_ELEMENT_FRICTION = 7, /**< CPFriction */
   CP_ELEMENT_CONTACT  = 8, /**< CPBodyContact */
   CP_ELEMENT_SHAPE    = 9, /**< CPShape */
-  CP_ELEMENT_LIMIT    = 10 /**< CPLimit */
+  CP_ELEMENT_LIMIT    = 10, /**< CPLimit */
+  CP_ELEMENT_ACTUATOR = 11  /**< CPActuator */
 } CPElementKind;
 
 /** What an element begins with. Members that are not set are 0 or NULL, as are those that a later version adds.
@@ -82,6 +83,7 @@ typedef struct {
 #define CP_NEW_CONTACT(name)  CP_NEW_ELEMENT(CPBodyContact, CP_ELEMENT_CONTACT, name)
 #define CP_NEW_SHAPE(name)    CP_NEW_ELEMENT(CPShape, CP_ELEMENT_SHAPE, name)
 #define CP_NEW_LIMIT(name)    CP_NEW_ELEMENT(CPLimit, CP_ELEMENT_LIMIT, name)
+#define CP_NEW_ACTUATOR(name) CP_NEW_ELEMENT(CPActuator, CP_ELEMENT_ACTUATOR, name)
 
 /** A rigid body. */
 typedef struct {
@@ -356,6 +358,28 @@ typedef struct {
   sunrealtype restitution; /**< of impacts, from 0 to 1 */
 } CPLimit;
 
+/** An actuator on a coordinate with a control w, the parameter "NAME.control", which a program sets at any time and a controller at
+ * its samples (CPEventSource). With x = gear times the coordinate it has the generalised force gear F on it,
+ *
+ *   F = (gain[0] + gain[1] x + gain[2] x') w + bias[0] + bias[1] x + bias[2] x'
+ *
+ *   motor              gain = {1}              F = w
+ *   position servo     gain = {kp}, bias = {0, -kp, -kv}
+ *   velocity servo     gain = {kv}, bias = {0, 0, -kv}
+ *   damper             gain = {0, 0, -1}       F = -w x'
+ *
+ * as the actuators of MuJoCo without activation. Angles in space that are no coordinates of the state lie in (-pi, pi]. */
+typedef struct {
+  CPElement head;               /**< CP_NEW_ACTUATOR(name) */
+  CPCoordinate of;              /**< coordinate on which it acts */
+  sunrealtype gear;             /**< 0 means 1 */
+  sunrealtype control;          /**< w at first */
+  sunrealtype gain[3];          /**< of w, x w, x' w */
+  sunrealtype bias[3];          /**< of 1, x, x' */
+  sunrealtype control_range[2]; /**< w is clamped to it; equal ends: it is not */
+  sunrealtype force_range[2];   /**< F is clamped to it; equal ends: it is not */
+} CPActuator;
+
 /** A shape of a body for drawings, without mass. Its centre is the point of `on`. z of `on` is the axis of cylinders and
  * wheels; in the plane it is that of space. */
 typedef struct {
@@ -386,8 +410,8 @@ CPODES_EXPORT CPBodies CPBodiesCreate(int dimension, const sunrealtype *gravity)
 /** Frees *bodies and sets it to NULL; models that were built stay. bodies or *bodies may be NULL. */
 CPODES_EXPORT void CPBodiesFree(CPBodies *bodies);
 /** Adds an element, of which everything is copied but user data. index: out, may be NULL: its index among the things of its
- * kind (CPThing), of contacts of a box, a cylinder or a limit that of the first one; that of the contact of dry friction; -1 for springs on coordinates, bushings, forces and
- * smooth frictions. Returns CP_ILL_INPUT,
+ * kind (CPThing), of contacts of a box, a cylinder or a limit that of the first one; that of the contact of dry friction; -1 for springs on coordinates, bushings, forces,
+ * actuators and smooth frictions. Returns CP_ILL_INPUT,
  * CP_NOT_SUPPORTED (not in the plane), CP_OLD_STRUCT (size is not set), or CP_MEM_FAIL; then the mechanism is as before. */
 CPODES_EXPORT int CPBodiesAdd(CPBodies bodies, const CPElement *element, int *index);
 /** Coordinates of the state (CPBodiesSetFormulation). */
@@ -455,7 +479,8 @@ CPODES_EXPORT int CPBodiesCount(CPBodies bodies, CPThing thing);
  * The fields of parameters are mass and J_xx ... J_yz (products only if the body was added with some); length, offset,
  * ratio_1, ratio_2, start, rate, amplitude, frequency, stiffness, damping, free, force, factor, speed, force_x ... force_z; of
  * a contact length (its radius), radius_a (of a sphere), friction, sticking, restitution; of a limit lower, upper, ratio_1,
- * ratio_2, restitution, as far as it has them; of dry friction force, sticking; of a bushing kx ... kzz, dx ...
+ * ratio_2, restitution, as far as it has them; of dry friction force, sticking; of an
+ * actuator control, gear, gain, gain_x, gain_v, bias, bias_x, bias_v, control_min ... force_max; of a bushing kx ... kzz, dx ...
  * dzz, x0 ... zz0 (without force); inertance and drag, if the element was added with some. Gravity is "gravity.x" and so on. */
 CPODES_EXPORT int CPBodiesFind(CPBodies bodies, CPThing thing, const char *name, int *i);
 /** Describes thing i, from 0 on. out: in, its size; out. Rows are those of a model that is built now. Texts and laws are valid

@@ -566,6 +566,17 @@ class Bodies(Mechanism):
             "ratio": [1.0, 0.0] if ratio is None else vector("ratio", ratio, 2), "lower": float(lower), "upper": float(upper),
             "restitution": number("restitution", restitution)})
 
+    def actuator(self, of: Any, gain: Any = (1, 0, 0), bias: Any = (0, 0, 0), *, gear: float = 1.0, control: float = 0.0,
+                 control_range: Any = (0, 0), force_range: Any = (0, 0), name: Optional[str] = None) -> str:
+        """Adds an actuator on a coordinate with a control w, the number values["NAME.control"]. With x = gear times the coordinate it
+        has the force gear F on it, F = (gain[0] + gain[1] x + gain[2] x') w + bias[0] + bias[1] x + bias[2] x'; w and F are
+        clamped to ranges whose ends differ. A motor has gain (1, 0, 0); a servo of the position gain (kp, 0, 0) and
+        bias (0, -kp, -kv); one of the velocity gain (kv, 0, 0) and bias (0, 0, -kv)."""
+        return self._add("Actuator", {
+            "name": self._name(name, "actuator"), "of": coordinate(of), "gear": number("gear", gear), "control": number("control", control),
+            "gain": vector("gain", gain, 3), "bias": vector("bias", bias, 3),
+            "control_range": vector("control_range", control_range, 2), "force_range": vector("force_range", force_range, 2)})
+
     def shape(self, kind: str, body: str, size: Any, *, at: Any = (0, 0, 0), axis: Any = (0, 0, 0), across: Any = (0, 0, 0),
               frames: str = "space", name: Optional[str] = None) -> str:
         """Adds a shape for drawings: "box" with its edges, "cylinder" or "wheel" with (radius, 0, length), "sphere" with

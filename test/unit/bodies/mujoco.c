@@ -132,6 +132,109 @@ START_TEST(joint_coordinates_of_closed_loops_accelerate_as_with_the_matrices_of_
 }
 END_TEST
 
+/* qpos, qvel, ctrl and qacc of mj_forward, MuJoCo 4.0.0, at random states and controls: each kind of actuator, with gear, ranges and
+ * shared defaults */
+static const struct {
+  double q[5], u[5], control[7], acceleration[5];
+} at_random[] = {{{0.6100058474907604, 0.6158815794729875, 0.030651122084284, -0.4283972398237168,
+                   -0.8921385952366871},
+                  {-0.4665244768579271, -0.3661071783200054, -1.8188992243902193,
+                   -1.8049691570913278, 1.9967044602602857},
+                  {0.9142146695279263, -1.5929387899810563, -0.3903146866491478, 2.8451171595555325,
+                   2.386065648651293, 2.0653862256524462, -0.6455720139913312},
+                  {2.630350436721696, -75.40046131023618, 34.80521416672832, 681.6092604278679,
+                   70.59478912872612}},
+                 {{-0.013953962536514819, 0.3533787036621321, -0.8783945740838879,
+                   0.11119223384144683, -0.45709679093979694},
+                  {1.5186046933396886, -1.743142250751236, 0.7167261320854599, 1.4803540093100134,
+                   -1.0907258993563675},
+                  {2.372689436484756, 2.2331728081460103, -2.8888966939787357, 1.2449734040230638,
+                   2.992801898479028, 0.020183793321987054, -0.3799976869460835},
+                  {24.735927459765612, -71.92339144350521, -36.64383267330483, -949.3161337102089,
+                   284.33173649648523}},
+                 {{-0.5934943277708704, -0.35011471084878787, 0.6124306620540871,
+                   -0.3670958251910197, -0.7019228329328884},
+                  {0.7940479612732432, -0.20582359695849517, 1.195757963852536, -1.0579341707753143,
+                   -0.7208613827268548},
+                  {1.7992771563297207, 0.04240883354034786, 0.038310008529425676,
+                   -1.582835229624819, 2.91278231781712, 2.599343401352602, -2.4850452534790204},
+                  {15.189292197044713, 12.471615398471803, -25.767065801905478, 209.66288320202443,
+                   344.3120822968988}},
+                 {{0.20695608088416598, -0.07927155665308995, 0.27061378871747965,
+                   -0.060344843052716146, 0.2618652371052018},
+                  {0.22463910213558824, -1.0394586867888966, 0.9656866801112511, 0.6975588595470512,
+                   0.7368208495383932},
+                  {-0.21705383949979673, -1.6686686450132717, 0.8456408488878657,
+                   -2.3574630231762814, 1.1533336478689797, 0.8123207993442647, -0.7409248464738467},
+                  {11.55947306197849, 45.688188020600194, -10.834544450418, -887.5395479199311,
+                   144.52005291160498}},
+                 {{0.1791140074836633, -0.18358471439577326, -0.06572465172136706,
+                   0.1787603316582126, -0.07171477761400584},
+                  {0.8530314564978085, 0.4500712166612475, 1.7640039009704074, 1.9667068679607853,
+                   0.8947050186031853},
+                  {1.8530628542080194, -2.0828098611259627, 1.2773415753994106, 2.0857462815272036,
+                   0.5926455120442116, 0.31950023876124556, -0.12307348943482754},
+                  {24.921403043377843, 123.51941900393875, -54.12848098629395, -886.581176319559,
+                   373.19061040084097}},
+                 {{0.27511379987962287, -0.10963329583397059, -0.05874928383734048,
+                   -0.2994481265334805, -0.04788927918412173},
+                  {0.5257444245291603, 1.7398443767466012, 1.6947063390309385, -0.6906007467036086,
+                   1.955444102476077},
+                  {-1.8739503585928872, 1.9395121082161895, -2.0564430774957323,
+                   -0.5694080828330428, 2.559160129156335, 2.1482335871881038, 1.9727884258591342},
+                  {-0.0031212764864988864, -234.5567645216384, -40.9725584177514,
+                   2047.8597129015297, 311.26749881613966}}};
+
+START_TEST(actuators_accelerate_as_in_mujoco) {
+  static const char *const states[] = {"shoulder.angle", "elbow.angle", "rail.displacement",
+                                       "pan.angle", "pan.1.angle"},
+                           *const controls[] = {"a.control",           "b.control", "b2.control",
+                                                "c.control",           "d.control", "e.control",
+                                                "pan_actuator.control"};
+  sunrealtype a[5], *values;
+  CPMechOutput out = {CP_SIZED(CPMechOutput), .udot = a};
+  read_file(CPODES_BODIES_TEST "/actuators.xml", CP_JOINT_COORDINATES);
+  ck_assert_int_eq(CPMechGetParameters(mech, &values, NULL), CP_SUCCESS);
+  for (size_t k = 0; k < sizeof at_random / sizeof *at_random; k++) {
+    for (int i = 0; i < 7; i++)
+      values[thing_named(bodies, CP_PARAMETER, controls[i])] = at_random[k].control[i];
+    for (int i = 0; i < 5; i++) {
+      entries(y)[thing_named(bodies, CP_STATE, states[i])]     = at_random[k].q[i];
+      entries(y)[5 + thing_named(bodies, CP_STATE, states[i])] = at_random[k].u[i];
+    }
+    ck_assert_int_eq(CPMechEvaluate(mech, 0, y, &out), CP_SUCCESS);
+    for (int i = 0; i < 5; i++) {
+      const double want = at_random[k].acceleration[i],
+                   off  = fabs(a[thing_named(bodies, CP_STATE, states[i])] - want);
+      ck_assert_msg(off <= 1e-10 * fmax(1, fabs(want)), "%zu: %s'' is off by %g of %g", k,
+                    states[i], off, want);
+    }
+  }
+  clear();
+}
+END_TEST
+
+/* K and C against differences, in both formulations, within the ranges and beyond */
+START_TEST(derivatives_of_actuators_are_exact) {
+  unsigned int seed = 3;
+  sunrealtype *values;
+  read_file(CPODES_BODIES_TEST "/actuators.xml", (CPFormulation)_i);
+  ck_assert_int_eq(CPMechGetParameters(mech, &values, NULL), CP_SUCCESS);
+  for (int k = 0; k < 6; k++) {
+    CPMechReport r                                         = CP_INIT(CPMechReport);
+    values[thing_named(bodies, CP_PARAMETER, "e.control")] = k - 3.5;
+    values[thing_named(bodies, CP_PARAMETER, "b.control")] = 1.5 - k;
+    for (sunindextype i = 0; i < N_VGetLength(y); i++)
+      entries(y)[i] += 0.2 * (double)(seed = seed * 1103515245u + 12345u) / 4294967296.0;
+    const int flag = CPMechCheck(mech, 0.3, y, &r);
+    ck_assert_msg(flag == CP_SUCCESS, "%s", CPObjectGetLastMessage(CP_OBJECT(mech)));
+    ck_assert_double_le(r.K, 1e-8);
+    ck_assert_double_le(r.C, 1e-8);
+  }
+  clear();
+}
+END_TEST
+
 TEST_SUITE(mujoco) {
   Suite *suite = suite_create("bodies/mujoco");
   TCase *tc    = tcase_create("mujoco");
@@ -140,6 +243,8 @@ TEST_SUITE(mujoco) {
   tcase_add_loop_test(tc, all_joints_move_as_in_mujoco, CP_ABSOLUTE, CP_JOINT_COORDINATES + 1);
   tcase_add_test(tc, joint_coordinates_of_closed_loops_accelerate_as_with_the_matrices_of_mujoco);
   tcase_add_test(tc, closed_loops_accelerate_as_with_the_matrices_of_mujoco);
+  tcase_add_test(tc, actuators_accelerate_as_in_mujoco);
+  tcase_add_loop_test(tc, derivatives_of_actuators_are_exact, CP_ABSOLUTE, CP_JOINT_COORDINATES + 1);
   suite_add_tcase(suite, tc);
   return suite;
 }
