@@ -107,6 +107,7 @@ typedef struct {
   int method_at[2]; /* line and column of the method's name */
   sunrealtype t_end;
   int assemble, balance;
+  int open; /* in: 1 if elements are added to those of a robot */
 } Run;
 
 typedef struct {

@@ -223,8 +223,20 @@ static int chooseFormulation(CPBodies b, CPFormulation formulation) {
   return bodiesChooseCoordinates(b);
 }
 
-/* Refuses couplers of angles whose ratios are not those of teeth, unless both are coordinates of the tree, which count turns. */
-static int checkCouplers(CPBodies b) {
+/* Coordinates of the tree count turns. Where others are known up to whole turns only, refuses couplers of angles whose ratios
+ * are not those of teeth, and springs whose free angle is more than half a turn away. */
+static int checkTurns(CPBodies b) {
+  for (int i = 0; i < b->m.nlaws && b->m.space.dimension == 3; i++) {
+    const Law *law       = &b->m.law[i];
+    const sunrealtype *p = b->m.param + law->param; /* stiffness, damping, free angle */
+    if (law->kind != SPRING || law->term.m.kind != ANGLE || p[0] == 0 ||
+        fabs(p[2]) <= 4 * atan(SUN_RCONST(1.0)) || (b->m.tree && law->term.velocity != NONE))
+      continue;
+    return cpRefuse(&b->log, "CPBodiesBuild",
+                    "%s: the free angle must be at most half a turn, unless it is one of a joint "
+                    "coordinate, and is %g rad",
+                    b->m.text + b->label[law->param].owner, (double)p[2]);
+  }
   for (int i = 0; i < b->m.njoints; i++) {
     const Row *row = &b->m.row[b->m.joint[i].first];
     if (b->m.joint[i].kind != NONE || b->m.joint[i].nrows == 0 || row->nterms < 2 || !row->wraps ||
@@ -254,7 +266,7 @@ int CPBodiesBuild(CPBodies bodies, CPModel *model) {
     if (!flag) flag = bodiesCheckMass(bodies);
   }
   if (!flag) flag = chooseFormulation(bodies, asked);
-  if (!flag) flag = checkCouplers(bodies);
+  if (!flag) flag = checkTurns(bodies);
   if (!flag && bodies->m.tree &&
       bodies->m.nv > 0) { /* loops, which are closed in absolute coordinates */
     flag = chooseFormulation(bodies, CP_ABSOLUTE);

@@ -85,7 +85,11 @@ static int include(Robot *r, xmlNodePtr n, xmlNodePtr *next) {
 
 CPBodies bodiesReadXml(const char *data, size_t size, const char *name, Run *run, char *message,
                        size_t length) {
-  Robot r    = {.file = name, .message = message, .length = length, .settings = run->parameters};
+  Robot r    = {.file     = name,
+                .message  = message,
+                .length   = length,
+                .settings = run->parameters,
+                .open     = run->open};
   int failed = !(r.names = xmlHashCreate(64)) || !(r.bodies = CPBodiesCreate(3, NULL));
   if (failed) robotWrong(&r, NULL, "no memory");
   if (!failed) failed = !(r.doc = robotParse(&r, name, data, size));

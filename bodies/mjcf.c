@@ -673,7 +673,7 @@ static int readActuator(Mjcf *m, const xmlNode *n) {
   if (robotUnique(r, n, own ? own : joint, own ? "" : "_actuator", name)) return 1;
   if (gear[0] == 0) return 0;
   a.of   = (CPCoordinate){j->joint, j->k};
-  a.gear = j->sign * gear[0];
+  a.gear = gear[0];
   return robotRefused(r, n, CPBodiesAdd(r->bodies, &a.head, NULL));
 }
 

@@ -1,15 +1,10 @@
-/* Turns links and joints into a mechanism. A body of MJCF may have several joints in a row; those
- * that together amount to one joint of cpodes_bodies.h (universal, cylindrical, planar, ball) are
- * recognised. */
+/* Turns links and joints into a mechanism. Of several joints in a row, each leads to a body without mass, but the last one. */
 #include "robot_impl.h"
 
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static const sunrealtype small =
-    SUN_RCONST(1e-6); /* tolerance of directions and places in files, which have about six digits */
 
 /* ----------------------------------------------------------------------------------- places -- */
 
@@ -124,7 +119,7 @@ RobotJoint *robotJoint(Robot *r, const xmlNode *node, JointType type, const char
   Pose pose;
   if (ROOM(r->joint, r->njoints, 1)) return robotWrong(r, node, "no memory"), NULL;
   RobotJoint *joint = &r->joint[r->njoints];
-  *joint            = (RobotJoint){.node = node, .type = type, .name = name, .sign = 1};
+  *joint            = (RobotJoint){.node = node, .type = type, .name = name};
   robotPose(place, &pose);
   toSpace(&pose, point, joint->point);
   add3(1, pose.r, joint->point);
@@ -141,131 +136,28 @@ RobotJoint *robotJoint(Robot *r, const xmlNode *node, JointType type, const char
   return joint;
 }
 
-static int perpendicular(const sunrealtype *a, const sunrealtype *b) {
-  return fabs(dot3(a, b)) < small;
-}
-
-/* point: out, where two perpendicular lines meet. Returns 0 if they do not meet. */
-static int meet(const RobotJoint *a, const RobotJoint *b, sunrealtype *point) {
-  sunrealtype d[3] = {0, 0, 0}, rest[3];
-  add3(1, b->point, d);
-  add3(-1, a->point, d);
-  memcpy(point, a->point, 3 * sizeof *point);
-  memcpy(rest, d, sizeof rest);
-  add3(dot3(d, a->axis), a->axis, point);
-  add3(-dot3(d, a->axis), a->axis, rest);
-  add3(-dot3(d, b->axis), b->axis, rest);
-  return sqrt(dot3(rest, rest)) < small;
-}
-
 static int hasLaw(const RobotJoint *j) {
   return j->stiffness != 0 || j->damping != 0 || j->armature != 0;
-}
-
-/* Combines n joints in a row into one joint of the mechanism; its kind remains CP_JOINT_NONE for a
- * free body. held: out, the coordinate that none of them moves, or NONE. Returns 0 if there is no
- * such joint. */
-static int combine(RobotJoint *j, int n, CPJoint *joint, int *held) {
-  CPMarker *a = &joint->on_a;
-  joint->kind = CP_JOINT_NONE;
-  *held       = NONE;
-  memcpy(a->point, j[0].point, sizeof a->point);
-  memcpy(a->axis, j[0].axis, sizeof a->axis);
-  if (n == 1 && j->type == FREE) return 1;
-  if (n == 1) {
-    joint->kind = j->type == HINGE   ? CP_JOINT_REVOLUTE
-                  : j->type == SLIDE ? CP_JOINT_PRISMATIC
-                  : j->type == PLANE ? CP_JOINT_PLANAR
-                                     : CP_JOINT_BALL;
-  } else if (n == 2 && j[0].type == HINGE && j[1].type == HINGE) {
-    if (perpendicular(j[0].axis, j[1].axis) && meet(&j[0], &j[1], a->point)) {
-      joint->kind = CP_JOINT_UNIVERSAL;
-      memcpy(joint->on_b.axis, j[1].axis, sizeof j[1].axis);
-      j[1].k = 1;
-    }
-  } else if (n == 2 && j[0].type + j[1].type == HINGE + SLIDE) {
-    const int hinge = j[1].type == HINGE;
-    sunrealtype cross[3];
-    cross3(j[0].axis, j[1].axis, cross);
-    if (sqrt(dot3(cross, cross)) < small) {
-      joint->kind    = CP_JOINT_CYLINDRICAL;
-      j[hinge].k     = 1;
-      j[!hinge].sign = dot3(j[0].axis, j[1].axis);
-      memcpy(a->point, j[hinge].point, sizeof a->point);
-      memcpy(a->axis, j[hinge].axis, sizeof a->axis);
-    } else if (hinge && perpendicular(j[0].axis, j[1].axis)) { /* The slide does not turn. */
-      joint->kind = CP_JOINT_PLANAR;
-      j[1].k      = 2;
-      *held       = 1;
-      memcpy(a->point, j[1].point, sizeof a->point);
-      memcpy(a->axis, j[1].axis, sizeof a->axis);
-      memcpy(a->across, j[0].axis, sizeof a->across);
-    }
-  } else if (n == 2 && j[0].type == SLIDE && j[1].type == SLIDE) {
-    if (perpendicular(j[0].axis, j[1].axis)) {
-      joint->kind = CP_JOINT_PLANAR;
-      j[1].k      = 1;
-      *held       = 2;
-      cross3(j[0].axis, j[1].axis, a->axis);
-      memcpy(a->across, j[0].axis, sizeof a->across);
-    }
-  } else if (n == 3 && j[0].type == SLIDE && j[1].type == SLIDE && j[2].type == HINGE) {
-    sunrealtype y[3];
-    cross3(j[2].axis, j[0].axis, y);
-    if (perpendicular(j[0].axis, j[2].axis) && fabs(dot3(y, j[1].axis)) > 1 - small * small) {
-      joint->kind = CP_JOINT_PLANAR;
-      j[1].k      = 1;
-      j[1].sign   = dot3(y, j[1].axis);
-      j[2].k      = 2;
-      memcpy(a->point, j[2].point, sizeof a->point);
-      memcpy(a->axis, j[2].axis, sizeof a->axis);
-      memcpy(a->across, j[0].axis, sizeof a->across);
-    }
-  } else if (n == 3 && j[0].type == HINGE && j[1].type == HINGE && j[2].type == HINGE) {
-    sunrealtype other[3], d = 0;
-    const int ball = perpendicular(j[0].axis, j[1].axis) && perpendicular(j[1].axis, j[2].axis) &&
-                     perpendicular(j[0].axis, j[2].axis) && meet(&j[0], &j[1], a->point) &&
-                     meet(&j[1], &j[2], other);
-    for (int k = 0; k < 3; k++) d = fmax(d, fabs(other[k] - a->point[k]));
-    if (ball && d < small && !hasLaw(&j[0]) && !hasLaw(&j[1]) && !hasLaw(&j[2])) {
-      joint->kind = CP_JOINT_BALL;
-      for (int i = 0; i < 3; i++) j[i].k = NONE; /* The ball has no coordinates. */
-    }
-  }
-  return joint->kind != CP_JOINT_NONE;
 }
 
 int robotRefused(Robot *r, const xmlNode *at, int flag) {
   return flag < 0 ? robotWrong(r, at, "%s", CPObjectGetLastMessage(CP_OBJECT(r->bodies))) : 0;
 }
 
-/* Moves the points and axes of a joint, given in space in the reference pose, to the frames of its bodies, so that its
- * coordinates are the values of the joints in the row. */
-static int takeFrames(Robot *r, const Link *link, RobotJoint *j, CPJoint *joint) {
-  Place side[2]   = {{.link = link->place.link}, {.link = (int)(link - r->link)}};
-  const int hooke = joint->kind == CP_JOINT_UNIVERSAL;
-  CPMarker on_b   = joint->on_a;
-  if (hooke) { /* The angles are those from x_a to z_b, and from z_a to x_b. */
-    memcpy(on_b.axis, joint->on_b.axis, sizeof on_b.axis);
-    memcpy(on_b.across, joint->on_a.axis, sizeof on_b.across);
-    memcpy(joint->on_a.across, joint->on_b.axis, sizeof on_b.across);
-  }
+/* Sets the points and axes of a joint in the frames of its bodies, so that its coordinate is the value of the file. */
+static int takeFrames(Robot *r, int i, const RobotJoint *j, CPJoint *joint) {
+  Place side[2] = {{.link = r->link[i].place.link}, {.link = i}};
+  CPMarker on   = {.axis = {j->axis[0], j->axis[1], j->axis[2]}};
+  sunrealtype axis[3][3], turn[4];
+  const char *wrong = bodiesAxes(3, 0, &on, axis);
+  if (wrong) return robotWrong(r, j->node, "%s", wrong);
   for (int k = 0; k < 2; k++) {
-    const CPMarker *on = k ? &on_b : &joint->on_a;
-    sunrealtype axis[3][3], turn[4], angle = 0;
-    const char *wrong = bodiesAxes(3, 0, on, axis);
-    if (wrong) return robotWrong(r, j->node, "%s", wrong);
-    memcpy(side[k].q, on->point, sizeof on->point);
-    for (int i = 0; i < link->njoints; i++) {
-      const sunrealtype ref = j[i].sign * j[i].ref;
-      if (j[i].type == HINGE && (!hooke || i == k)) angle = hooke && k == 0 ? -ref : ref;
-      if (j[i].type == SLIDE && k == 0)
-        add3(-ref, axis[joint->kind == CP_JOINT_PLANAR ? j[i].k : 2], side[0].q);
-    }
+    memcpy(side[k].q, j->point, sizeof j->point);
     robotAxes(axis, side[k].q + 3);
-    robotAxis(2, hooke || k == 1 ? angle : 0, turn);
-    robotTurn(side[k].q + 3, turn, side[k].q + 3);
   }
+  if (j->type == SLIDE) add3(-j->ref, axis[2], side[0].q);
+  robotAxis(2, j->type == HINGE ? j->ref : 0, turn);
+  robotTurn(side[1].q + 3, turn, side[1].q + 3);
   joint->in = CP_IN_BODIES;
   robotMarker(r, &side[0], &joint->on_a);
   robotMarker(r, &side[1], &joint->on_b);
@@ -275,7 +167,7 @@ static int takeFrames(Robot *r, const Link *link, RobotJoint *j, CPJoint *joint)
 /* Adds the stops and the dry friction of a joint, as far as it has a coordinate and the start lies between the stops. */
 static int addStops(Robot *r, const Link *link, const RobotJoint *j) {
   const char *base = j->name ? j->name : link->name;
-  const int has = j->k != NONE && j->type <= SLIDE, turned = j->sign < 0;
+  const int has    = j->k != NONE;
   char name[128];
   if (j->limited && (!has || !(j->range[0] < j->range[1]))) {
     if (robotNote(r, j->node, "limits of joints")) return 1;
@@ -283,9 +175,8 @@ static int addStops(Robot *r, const Link *link, const RobotJoint *j) {
     if (robotNote(r, j->node, "limits of joints that the start violates")) return 1;
   } else if (j->limited) {
     if (robotUnique(r, j->node, base, "_limit", name)) return 1;
-    const CPLimit limit = {CP_NEW_LIMIT(name), .of = {{j->joint, j->k}},
-                           .lower = j->sign * j->range[turned],
-                           .upper = j->sign * j->range[!turned]};
+    const CPLimit limit = {CP_NEW_LIMIT(name), .of = {{j->joint, j->k}}, .lower = j->range[0],
+                           .upper = j->range[1]};
     if (robotRefused(r, j->node, CPBodiesAdd(r->bodies, &limit.head, NULL))) return 1;
   }
   if (!(j->friction > 0)) return 0;
@@ -295,65 +186,48 @@ static int addStops(Robot *r, const Link *link, const RobotJoint *j) {
   return robotRefused(r, j->node, CPBodiesAdd(r->bodies, &friction.head, NULL));
 }
 
-static int addJoint(Robot *r, Link *link, RobotJoint *j) {
-  const int parent = link->place.link;
-  const char *body = link->name, *on = parent == GROUND ? NULL : r->link[parent].name;
-  int held;
-  char name[128], drive[128];
-  CPJoint joint = {CP_NEW_JOINT(name), .a = on, .b = body};
-  if (!combine(j, link->njoints, &joint, &held))
-    return robotWrong(
-        r, j->node,
-        "this body's %d joints in a row are not supported; there are two hinges whose axes meet at "
-        "right angles, a slide and a hinge along it, a slide and then a hinge across it, two "
-        "slides "
-        "at right angles, the same and a hinge across both, and three hinges without springs, "
-        "dampers and armatures whose axes meet at right angles",
-        link->njoints);
-  if (joint.kind != CP_JOINT_NONE && takeFrames(r, link, j, &joint)) return 1;
-  snprintf(name, sizeof name, "%.90s", j->name ? j->name : "ground");
-  fit(name);
-  if (bodiesTaken(&r->bodies->m, name) && /* In files, a body and a joint may have the same name. */
-      robotUnique(r, j->node, j->name ? j->name : link->name, "_joint", name))
+/* The law of a joint: a spring, or the damper of a ball or a free body */
+static int addLaw(Robot *r, const Link *link, const RobotJoint *j, const char *on) {
+  char law[128];
+  if (robotUnique(r, j->node, j->name ? j->name : link->name, "_spring", law)) return 1;
+  if (j->type <= SLIDE) {
+    const CPSpring spring = {CP_NEW_SPRING(law),    .of = {j->joint, 0},  .stiffness = j->stiffness,
+                             .damping = j->damping, .free = j->springref, .inertance = j->armature};
+    return robotRefused(r, j->node, CPBodiesAdd(r->bodies, &spring.head, NULL));
+  }
+  if (j->stiffness != 0 || j->armature != 0)
+    return robotWrong(r, j->node, "a ball or free joint must have neither stiffness nor armature");
+  CPBushing bushing = {CP_NEW_BUSHING(law), .a = on, .b = link->name, .in = CP_IN_BODIES,
+                       .drag = j->damping};
+  memcpy(bushing.on_a.point, link->place.q, sizeof j->point);
+  for (int k = 0; k < 3 && j->type == FREE; k++) bushing.damping[k] = j->damping;
+  return robotRefused(r, j->node, CPBodiesAdd(r->bodies, &bushing.head, NULL));
+}
+
+static int addJoint(Robot *r, int i) {
+  static const CPJointKind kinds[] = {[HINGE] = CP_JOINT_REVOLUTE,
+                                      [SLIDE] = CP_JOINT_PRISMATIC,
+                                      [BALL]  = CP_JOINT_BALL,
+                                      [FREE]  = CP_JOINT_NONE,
+                                      [PLANE] = CP_JOINT_PLANAR};
+  const Link *link                 = &r->link[i];
+  RobotJoint *j                    = &r->joint[link->first];
+  const char *on = link->place.link == GROUND ? NULL : r->link[link->place.link].name;
+  CPJoint joint  = {CP_NEW_JOINT(j->joint), .a = on, .b = link->name,
+                    .kind = j->held ? CP_JOINT_FIXED : kinds[j->type]};
+  j->k           = j->held || j->type > SLIDE ? NONE : 0;
+  snprintf(j->joint, sizeof j->joint, "%.90s", j->name ? j->name : "ground");
+  fit(j->joint);
+  if (bodiesTaken(&r->bodies->m,
+                  j->joint) && /* In files, a body and a joint may have the same name. */
+      robotUnique(r, j->node, j->name ? j->name : link->name, "_joint", j->joint))
     return 1;
   if (joint.kind != CP_JOINT_NONE &&
-      robotRefused(r, j->node, CPBodiesAdd(r->bodies, &joint.head, NULL)))
+      (takeFrames(r, i, j, &joint) ||
+       robotRefused(r, j->node, CPBodiesAdd(r->bodies, &joint.head, NULL))))
     return 1;
-  if (held != NONE) {
-    if (robotUnique(r, j->node, name, "_held", drive)) return 1;
-    const CPDrive hold = {CP_NEW_DRIVE(drive), .of = {name, held}};
-    if (robotRefused(r, j->node, CPBodiesAdd(r->bodies, &hold.head, NULL))) return 1;
-  }
-  for (int i = 0; i < link->njoints; i++, j++) {
-    char law[128];
-    snprintf(j->joint, sizeof j->joint, "%s", name);
-    if (addStops(r, link, j)) return 1;
-    if (!hasLaw(j)) continue;
-    int flag;
-    if (j->type == HINGE && j->stiffness > 0 &&
-        fabs(j->springref - j->ref) > 4 * atan(SUN_RCONST(1.0)))
-      return robotWrong(r, j->node,
-                        "springref must be at most half a turn from ref, and is %g rad from it",
-                        (double)(j->springref - j->ref));
-    if (robotUnique(r, j->node, j->name ? j->name : link->name, "_spring", law)) return 1;
-    if (j->type == BALL || j->type == FREE) {
-      CPBushing bushing = {CP_NEW_BUSHING(law), .a = on, .b = body, .in = CP_IN_BODIES,
-                           .drag = j->damping};
-      if (j->stiffness != 0 || j->armature != 0)
-        return robotWrong(r, j->node,
-                          "a ball or free joint must have neither stiffness nor armature");
-      memcpy(bushing.on_a.point, link->place.q, sizeof j->point);
-      for (int k = 0; k < 3 && j->type == FREE; k++) bushing.damping[k] = j->damping;
-      flag = CPBodiesAdd(r->bodies, &bushing.head, NULL);
-    } else {
-      const CPSpring spring = {
-          CP_NEW_SPRING(law),    .of = {j->joint, j->k},         .stiffness = j->stiffness,
-          .damping = j->damping, .free = j->sign * j->springref, .inertance = j->armature};
-      flag = CPBodiesAdd(r->bodies, &spring.head, NULL);
-    }
-    if (robotRefused(r, j->node, flag)) return 1;
-  }
-  return 0;
+  if (j->held) return 0;
+  return addStops(r, link, j) || (hasLaw(j) && addLaw(r, link, j, on));
 }
 
 /* Moments of inertia a >= b >= c of real bodies obey a <= b + c. Those of files may not, by rounding or by mistake: with the
@@ -389,9 +263,6 @@ static int addLinks(Robot *r, const Place *start, sunrealtype (*velocity)[6]) {
     Pose pose;
     CPBody body = {CP_NEW_BODY(name), .mass = link->mass.mass};
     if (robotUnique(r, link->node, link->name, "", name)) return 1;
-    if (!(link->mass.mass > 0))
-      return robotWrong(r, link->node,
-                        "this body moves and must have mass: by an inertial element, or by shapes");
     robotPose(&link->place, &pose);
     memcpy(body.position, start[i].q, sizeof body.position);
     memcpy(body.quaternion, start[i].q + 3, sizeof body.quaternion);
@@ -416,17 +287,79 @@ static int addLinks(Robot *r, const Place *start, sunrealtype (*velocity)[6]) {
   return 0;
 }
 
+/* Joints in a row become links of their own, without mass but the last one, so that each link has one joint. */
+static int splitRows(Robot *r) {
+  int count = 0;
+  for (int i = 0; i < r->nlinks; i++) count += r->link[i].njoints;
+  Link *all = malloc(((size_t)count + 1) * sizeof *all);
+  int *last = malloc(((size_t)r->nlinks + 1) * sizeof *last), n = 0, failed = 0;
+  if (!all || !last) {
+    free(all);
+    free(last);
+    return robotWrong(r, NULL, "no memory");
+  }
+  for (int i = 0; i < r->nlinks; i++) {
+    const Link *link      = &r->link[i];
+    const RobotJoint *row = &r->joint[link->first];
+    for (int k = 0; k < link->njoints && link->njoints > 1; k++)
+      if (row[k].type == FREE) failed = robotWrong(r, row[k].node, "a free joint must be alone");
+    for (int k = 0; k < link->njoints; k++, n++) {
+      all[n]            = *link;
+      all[n].first      = link->first + k;
+      all[n].njoints    = 1;
+      all[n].place.link = k > 0                        ? n - 1
+                          : link->place.link == GROUND ? GROUND
+                                                       : last[link->place.link];
+      if (k == link->njoints - 1) continue;
+      all[n].mass = (Mass){0};
+      snprintf(all[n].name, sizeof all[n].name, "%.45s_%.45s", link->name,
+               row[k].name ? row[k].name : "part");
+    }
+    last[i] = n - 1;
+  }
+  for (int i = 0; i < r->nplaces; i++)
+    if (r->place[i].link != GROUND) r->place[i].link = last[r->place[i].link];
+  free(r->link);
+  free(last);
+  r->link = all, r->nlinks = n;
+  return failed;
+}
+
+/* A joint that moves no mass has no equation of motion. Such joints of URDF, at tips and of frames, are held where they start,
+ * unless elements follow that may move them. */
+static int holdMassless(Robot *r) {
+  sunrealtype *moved = calloc((size_t)r->nlinks + 1, sizeof *moved);
+  int failed         = moved ? 0 : robotWrong(r, NULL, "no memory");
+  for (int i = r->nlinks - 1; i >= 0 && !failed; i--) {
+    const Link *link = &r->link[i];
+    RobotJoint *j    = &r->joint[link->first];
+    moved[i] += link->mass.mass + (j->type <= SLIDE ? j->armature : 0);
+    if (link->place.link != GROUND) moved[link->place.link] += moved[i];
+    if (moved[i] > 0 || r->open) continue;
+    if (!r->mends)
+      failed =
+          robotWrong(r, link->node,
+                     "this body moves and must have mass: by an inertial element, or by shapes");
+    else
+      failed = robotTell(r, j->node, CHANGED, "joints that move no mass are held, as %.80s",
+                         j->name ? j->name : link->name);
+    j->held = 1;
+  }
+  free(moved);
+  return failed;
+}
+
 int robotBuild(Robot *r) {
+  if (robotSprings(r) || splitRows(r) || holdMassless(r)) return 1;
   Place *start              = malloc(((size_t)r->nlinks + 1) * sizeof *start);
   sunrealtype(*velocity)[6] = calloc((size_t)r->nlinks + 1, sizeof *velocity);
   int failed                = !start || !velocity ? robotWrong(r, NULL, "no memory") : 0;
-  if (!failed) failed = robotSprings(r);
   if (!failed) failed = robotStartPlaces(r, start, velocity) || addLinks(r, start, velocity);
   free(start);
   free(velocity);
   if (failed) return 1;
   for (int i = 0; i < r->nlinks; i++)
-    if (addJoint(r, &r->link[i], r->joint + r->link[i].first)) return 1;
+    if (addJoint(r, i)) return 1;
   return 0;
 }
 
@@ -437,6 +370,8 @@ int robotCouple(Robot *r, const xmlNode *at, const char *name, int i, int j, sun
   char unique[128];
   const RobotJoint *one = &r->joint[i], *two = j >= 0 ? &r->joint[j] : NULL;
   offset += one->ref - (two ? ratio * two->ref : 0);
+  if (one->held) return robotTell(r, at, WITHOUT_EFFECT, "couplings of joints that are held");
+  if (two && two->held) offset += ratio * two->value[0], two = NULL;
   if (robotUnique(r, at, name ? name : one->joint, name ? "" : "_coupler", unique)) return 1;
   for (int side = 0; side < 2; side++) {
     const RobotJoint *joint = side ? two : one;
@@ -447,13 +382,12 @@ int robotCouple(Robot *r, const xmlNode *at, const char *name, int i, int j, sun
   }
   int flag;
   if (!two || ratio == 0) {
-    const CPDrive drive = {CP_NEW_DRIVE(unique), .of = {one->joint, one->k},
-                           .start = one->sign * offset};
+    const CPDrive drive = {CP_NEW_DRIVE(unique), .of = {one->joint, one->k}, .start = offset};
     flag                = CPBodiesAdd(r->bodies, &drive.head, NULL);
   } else {
     const CPCoupler coupler   = {CP_NEW_COUPLER(unique),
                                  .of    = {{one->joint, one->k}, {two->joint, two->k}},
-                                 .ratio = {one->sign, -ratio * two->sign}, .offset = offset};
+                                 .ratio = {1, -ratio}, .offset = offset};
     const CPFormulation asked = r->bodies->formulation;
     r->bodies->formulation    = CP_JOINT_COORDINATES; /* in which any ratio will do */
     flag                      = CPBodiesAdd(r->bodies, &coupler.head, NULL);

@@ -43,10 +43,10 @@ typedef struct {
   sunrealtype value[7], rate[6];
   int limited;                    /* has it the stops range [2]? */
   sunrealtype range[2], friction; /* friction: dry, >= 0 */
-  /* The mechanism's joint and the index k of its coordinate: sign * x_k is its value. */
+  int held;                       /* 1: it moves no mass, and does not move */
+  /* the mechanism's joint, and the index of its coordinate, 0 or NONE */
   char joint[128];
   int k;
-  sunrealtype sign;
 } RobotJoint;
 
 /* What is told of a part of a file: it acts on the motion and is left out; it has been changed; it acts in no run of this
@@ -81,6 +81,7 @@ typedef struct {
   xmlHashTablePtr names; /* (kind, name) -> index + 1 */
   const char *settings;  /* lines NAME=TEXT, or NULL (CPBodiesFile) */
   int moved;             /* 1: it does not start in the reference pose at rest */
+  int open;              /* 1: other files add elements */
   int mends;       /* 1: moments of inertia that no body has are changed to the nearest ones */
   char **included; /* names of files */
   Spot *spot;      /* position of the element whose _private is the index + 1 */

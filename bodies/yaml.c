@@ -38,6 +38,7 @@ static int readRobot(Reader *r, const yaml_node_t *at, const char *path, Run *ru
     return yamlWrong(r, at->start_mark, "the file \"%.300s\" cannot be read: %s", path, why);
   Run own        = *run;
   own.parameters = NULL; /* those of this file */
+  own.open       = 1;
   *bodies        = bodiesReadXml(data, size, whole, &own, r->message, r->length);
   free(data);
   if (!*bodies) return 1;

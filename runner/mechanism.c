@@ -441,8 +441,8 @@ static int name_all(CPBodies b) {
     const char *field = strchr(name, '.') + 1;
     if (!strcmp(field, "mass") || !strcmp(field, "inertance") || !strcmp(field, "J_zz") ||
         (!planar && (!strcmp(field, "J_xx") || !strcmp(field, "J_yy"))) ||
-        (!strcmp(field, "length") && *p > 0)) /* 0 is the radius of a point */
-      least = SUN_RCONST(1e-300);
+        (!strcmp(field, "length") && *p > 0))  /* 0 is the radius of a point */
+      least = *p > 0 ? SUN_RCONST(1e-300) : 0; /* Bodies may have no mass. */
     const int is_restitution = !strcmp(field, "restitution");
     if (is_restitution || !strcmp(field, "friction") || !strcmp(field, "sticking")) least = 0;
     if (is_restitution) most = 1;

@@ -66,18 +66,16 @@ START_TEST(all_joints_move_as_in_mujoco) {
   ck_assert_int_eq(CPMechAttach(mech, mem, 0, y), CP_SUCCESS);
   ck_assert_int_eq(CPIntegratorSStolerances(mem, 1e-12, 1e-12), CP_SUCCESS);
   ck_assert_int_eq(CPIntegratorEvolve(mem, 0.5, y, &t, CV_NORMAL), CP_SUCCESS);
-  ck_assert_int_eq(CPBodiesCount(bodies, CP_BODY), 8);
   for (int i = 0; i < 8; i++) {
     sunrealtype x[3], dot = 0;
     const char *name = at_half_a_second[i].body;
-    ck_assert_str_eq(thing_at(bodies, CP_BODY, i).name, name);
-    ck_assert_int_eq(CPMechGetPoint(mech, thing_named(bodies, CP_BODY, name), origin, y, x, NULL),
-                     CP_SUCCESS);
+    const int body   = thing_named(bodies, CP_BODY, name);
+    ck_assert_int_eq(CPMechGetPoint(mech, body, origin, y, x, NULL), CP_SUCCESS);
     for (int k = 0; k < 3; k++)
       ck_assert_msg(fabs(x[k] - at_half_a_second[i].x[k]) <= bound, "%s x[%d] = %.12f", name, k,
                     (double)x[k]);
     if (_i == CP_JOINT_COORDINATES) continue;
-    const sunrealtype *e = entries(y) + 7 * i + 3; /* either sign is right */
+    const sunrealtype *e = entries(y) + 7 * body + 3; /* either sign is right */
     for (int k = 0; k < 4; k++) dot += e[k] * at_half_a_second[i].e[k];
     for (int k = 0; k < 4; k++)
       ck_assert_msg(fabs(copysign(1, dot) * e[k] - at_half_a_second[i].e[k]) <= bound,
@@ -187,7 +185,7 @@ static const struct {
 
 START_TEST(actuators_accelerate_as_in_mujoco) {
   static const char *const states[] = {"shoulder.angle", "elbow.angle", "rail.displacement",
-                                       "pan.angle", "pan.1.angle"},
+                                       "pan.angle", "tilt.angle"},
                            *const controls[] = {"a.control",           "b.control", "b2.control",
                                                 "c.control",           "d.control", "e.control",
                                                 "pan_actuator.control"};

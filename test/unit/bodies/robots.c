@@ -326,6 +326,62 @@ START_TEST(deformable_bodies_and_plugins_are_left_out) {
 }
 END_TEST
 
+/* Three hinges on one body, like the hips of humanoids; these do not meet. */
+static const char hip[] =
+    "<mujoco><worldbody><body name=\"a\" pos=\"0 0 1\"><joint name=\"x\" axis=\"1 0 0\" pos=\"0 .1 "
+    "0\" stiffness=\"7\" springref=\"260\"/>"
+    "<joint name=\"y\" axis=\"1 2 0\" armature=\".02\" damping=\".3\"/><joint name=\"z\" axis=\"0 "
+    "1 1\" pos=\".1 0 .2\" ref=\"20\"/>"
+    "<geom type=\"box\" size=\".1 .2 .3\" pos=\".1 .2 -.3\"/></body></worldbody></mujoco>";
+/* qacc of MuJoCo 4.0.0 at q = (0.3, -0.4, 0.5), q' = (1, -2, 3) */
+static const double of_hip[] = {19.152861156808697, -28.536845441082953, 21.964270562444963};
+
+START_TEST(any_joints_in_a_row_accelerate_as_in_mujoco) {
+  static const sunrealtype state[] = {0.3, -0.4, 0.5, 1, -2, 3};
+  CPBodies b                       = read_good("robot.xml", hip, "");
+  CPMech mech;
+  sunrealtype a[3];
+  CPMechOutput out = {CP_SIZED(CPMechOutput), .udot = a};
+  ck_assert_int_eq(build_mech(b, &mech), CP_ILL_INPUT);
+  ck_assert_mentions(CPObjectGetLastMessage(CP_OBJECT(b)),
+                     "x_spring: the free angle must be at most half a turn");
+  ck_assert_int_eq(CPBodiesSetFormulation(b, CP_JOINT_COORDINATES), CP_SUCCESS);
+  ck_assert_int_eq(build_mech(b, &mech), CP_SUCCESS);
+  N_Vector y = CPBodiesState(b, test_context);
+  for (int k = 0; k < 6; k++) entries(y)[k] = state[k];
+  ck_assert_int_eq(CPMechEvaluate(mech, 0, y, &out), CP_SUCCESS);
+  for (int k = 0; k < 3; k++) ck_assert_double_eq_tol(a[k], of_hip[k], 1e-12 * fabs(of_hip[1]));
+  N_VDestroy(y);
+  CPMechFree(&mech);
+  CPBodiesFree(&b);
+}
+END_TEST
+
+/* A cross of two hinges has no mass, and the link at the tip none that moves. */
+START_TEST(links_of_urdf_need_no_mass) {
+  CPBodies b = read_good(
+      "r.urdf",
+      "<robot name=\"r\"><link name=\"base\"/><link name=\"cross\"/>" LINK(
+          "arm", "1", ROUND) "<link name=\"tip\"/><link name=\"tool\"/>" JOINT("pan", "continuous",
+                                                                               "base", "cross", "")
+          JOINT("tilt", "continuous", "cross", "arm", "<axis xyz=\"0 1 0\"/>")
+              JOINT("grip", "prismatic", "arm", "tip", "<limit lower=\"0\" upper=\"1\"/>")
+                  JOINT("spin", "continuous", "tip", "tool", "<mimic joint=\"pan\"/>") "</robot>",
+      "");
+  ck_assert_int_eq(CPBodiesCount(b, CP_BODY), 4);
+  ck_assert_mentions(file.remarks, "changed: joints that move no mass are held, as spin\n");
+  ck_assert_mentions(file.remarks, "changed: joints that move no mass are held, as grip\n");
+  ck_assert_mentions(file.remarks,
+                     "without effect in this run: couplings of joints that are held\n");
+  CPMech mech;
+  ck_assert_int_eq(CPBodiesSetFormulation(b, CP_JOINT_COORDINATES), CP_SUCCESS);
+  ck_assert_int_eq(build_mech(b, &mech), CP_SUCCESS);
+  ck_assert_int_eq((int)equations_of(mech).nu, 2);
+  CPMechFree(&mech);
+  CPBodiesFree(&b);
+}
+END_TEST
+
 START_TEST(the_nth_allocation_may_fail) {
   static const char *const texts[] = {moving, copies};
   CPBodies warm                    = read_good("robot.xml", texts[_i], "");
@@ -347,6 +403,8 @@ TEST_SUITE(robots) {
   tcase_add_test(tc, what_other_programs_use_is_told);
   tcase_add_test(tc, declarations_of_no_version_are_read);
   tcase_add_test(tc, copies_have_names_springs_and_masses_as_in_mujoco);
+  tcase_add_test(tc, any_joints_in_a_row_accelerate_as_in_mujoco);
+  tcase_add_test(tc, links_of_urdf_need_no_mass);
   tcase_add_test(tc, copies_have_bounds);
   tcase_add_test(tc, deformable_bodies_and_plugins_are_left_out);
   tcase_add_loop_test(tc, the_nth_allocation_may_fail, 0, 2);

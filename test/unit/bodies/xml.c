@@ -330,7 +330,7 @@ START_TEST(masses_come_from_meshes) {
 }
 END_TEST
 
-/* Joints in a row are one joint, whose coordinates grow like those in the file. */
+/* Joints in a row of the body a */
 static const struct {
   const char *joints;
   int njoints;
@@ -380,7 +380,8 @@ static const struct {
      {4, 5}},
 };
 
-START_TEST(joints_in_a_row_are_one) {
+START_TEST(joints_in_a_row_move_the_body_together) {
+  const int n = rows[_i].njoints, turned = _i == 1; /* whose second hinge is at (0, 1, 0) */
   char text[1500];
   snprintf(text, sizeof text,
            BODY("", "%s<inertial pos=\"0 0 0\" mass=\"2\" diaginertia=\"0.3 0.4 0.5\"/>"),
@@ -388,16 +389,24 @@ START_TEST(joints_in_a_row_are_one) {
   CPBodies b = read_good(text);
   CPMech mech;
   CPPowers p  = CP_INIT(CPPowers);
-  double lost = 0;
-  ck_assert_int_eq(CPBodiesCount(b, CP_JOINT),
-                   _i < 5 ? 1 : 2); /* a drive holds the third coordinate */
+  double lost = 0, x[3], v[3];
+  ck_assert_int_eq(CPBodiesCount(b, CP_JOINT), n);
+  ck_assert_int_eq(CPBodiesCount(b, CP_BODY), n);
+  ck_assert_str_eq(thing_at(b, CP_BODY, 0).name, "a_x");
+  ck_assert_int_eq(CPBodiesSetFormulation(b, CP_JOINT_COORDINATES), CP_SUCCESS);
   ck_assert_int_eq(build_mech(b, &mech), CP_SUCCESS);
   N_Vector y = CPBodiesState(b, test_context);
-  for (int k = 0; k < 3; k++) entries(y)[7 + k] = rows[_i].v[k], entries(y)[10 + k] = rows[_i].w[k];
-  if (_i == 1) entries(y)[7] = 3; /* the second hinge is at (0, 1, 0) */
-  for (int k = 0; k < rows[_i].njoints; k++) lost += rows[_i].rate[k] * rows[_i].rate[k];
+  for (int k = 0; k < n; k++) entries(y)[n + k] = rows[_i].rate[k];
+  for (int k = 0; k < n; k++) lost += rows[_i].rate[k] * rows[_i].rate[k];
   ck_assert_int_eq(CPMechGetPowers(mech, 0, y, NULL, &p), CP_SUCCESS);
   ck_assert_double_eq_tol(p.dissipation, lost, 1e-12);
+  for (int end = 0; end < 2; end++) { /* v, and v + w x z */
+    const double *w = rows[_i].w, turn[] = {w[1] * end, -w[0] * end, 0};
+    const sunrealtype point[] = {0, 0, end};
+    ck_assert_int_eq(CPMechGetPoint(mech, thing_named(b, CP_BODY, "a"), point, y, x, v), CP_SUCCESS);
+    for (int k = 0; k < 3; k++)
+      ck_assert_double_eq_tol(v[k], rows[_i].v[k] + turn[k] + (turned && k == 0 ? 3 : 0), 1e-12);
+  }
   N_VDestroy(y);
   CPMechFree(&mech);
   CPBodiesFree(&b);
@@ -708,12 +717,10 @@ static const struct {
      "robot.xml:4: joint j:", "damping must not be negative"},
     {BODY("", HINGE("") HINGE("") INERTIAL),
      "robot.xml:4: joint j:", "there is a joint \"j\" already"},
-    {BODY("", HINGE("") "<joint/>" INERTIAL),
-     "robot.xml:4: joint j:", "2 joints in a row are not supported"},
+    {BODY("", HINGE("") "<joint type=\"free\"/>" INERTIAL),
+     "robot.xml:4: joint:", "a free joint must be alone"},
     {BODY("", HINGE("type=\"ball\" stiffness=\"1\"") INERTIAL),
      "robot.xml:4: joint j:", "neither stiffness nor armature"},
-    {BODY("", HINGE("stiffness=\"1\" springref=\"4\"") INERTIAL),
-     "robot.xml:4: joint j:", "at most half a turn from ref, and is 4 rad"},
     {WORLD("<joint name=\"j\"/>"), "robot.xml:4: joint j:", "the world must have no joint"},
     {WORLD("<frame>\n<joint/></frame>"), "robot.xml:5: joint:", "the world must have no joint"},
     {BODY("", HINGE("") INERTIAL "\n<body><freejoint/>" INERTIAL "</body>"),
@@ -783,9 +790,6 @@ static const struct {
     {"<robot>\n<link name=\"a\"/><link name=\"b\"><inertial/></link><joint name=\"j\" "
      "type=\"revolute\"><parent link=\"a\"/><child link=\"b\"/></joint></robot>",
      "robot.xml:2: inertial:", "mass and inertia must be given"},
-    {"<robot>\n<link name=\"a\"/><link name=\"b\"/><joint name=\"j\" type=\"revolute\"><parent "
-     "link=\"a\"/><child link=\"b\"/></joint></robot>",
-     "robot.xml:2: link b:", "must have mass"},
 };
 
 /* The message's column is the beginning of the tag that it names. */
@@ -1056,7 +1060,7 @@ TEST_SUITE(xml) {
   tcase_add_loop_test(tc, an_orientation_may_be_given_in_all_ways, 0, NUMBER(turns));
   tcase_add_loop_test(tc, masses_come_from_shapes, 0, NUMBER(solids));
   tcase_add_loop_test(tc, masses_come_from_meshes, 0, 6);
-  tcase_add_loop_test(tc, joints_in_a_row_are_one, 0, NUMBER(rows));
+  tcase_add_loop_test(tc, joints_in_a_row_move_the_body_together, 0, NUMBER(rows));
   tcase_add_loop_test(tc, springs_rest_at_their_reference, 0, 2);
   tcase_add_loop_test(tc, loops_are_closed, 0, NUMBER(loops));
   tcase_add_test(tc, couplings_of_angles_have_any_ratio);
