@@ -166,6 +166,10 @@ void cpMechSensKeep(CPMech mech, sunrealtype t, const sunrealtype *y, const sunr
   if (sens && sens->params && isDirect(mech)) setState(sens, t, y, udot, lambda);
 }
 
+/* Increments relative to the sizes of states: smaller than those that are best for smooth functions, as curves of forces have
+ * knots and friction changes within a small part of the velocity. Roundoff is 1e-13 of the forces. */
+#define STATE_PART 1.0e-3
+
 /* Computes the partial derivatives with respect to the state in sens->partials: the user's, or
  * differences of sixth order. They are those of the iteration matrix with M and A, whichever matrix
  * the integrator uses. */
@@ -175,7 +179,7 @@ static int findMatrices(CPMechSens sens) {
   if (!sens->partials) {
     flag = cpPartialsCreate(&sens->partials, sens->mech, CP_NEWTON_KKT, 0);
     if (flag) return cpReason(sens->mech->text, flag, "no memory for partial derivatives");
-    sens->partials->sixth_order = 1;
+    sens->partials->sixth_order = STATE_PART;
   }
   flag               = cpPartialsAt(sens->partials, sens->t, sens->y, NULL, NULL, NULL);
   sens->has_matrices = !flag;

@@ -1,5 +1,6 @@
 /* The comparisons of CPMechCheck. */
 #include "check_impl.h"
+#include "cpodes/base/differences.h"
 #include "cpodes/base/random.h"
 #include "cpodes/mechanics/accelerations.h"
 #include "cpodes/mechanics/kinematics.h"
@@ -346,7 +347,7 @@ static int comparePartials(CPCheck *check, CPMechNewton type) {
   if (flag) return cpReason(mech->text, flag, "no memory for partial derivatives");
   cpPartialsKeep(P, &s, check->a, check->at.lambda);
   flag           = cpPartialsGiven(P);
-  P->sixth_order = 1;
+  P->sixth_order = CP_SIXTH_ORDER_STEP;
   if (!flag) flag = cpPartialsDifferences(P, 1, NULL);
   for (size_t k = 0; !flag && !kkt && k < sizeof ACCELERATIONS / sizeof ACCELERATIONS[0]; k++)
     flag = compareBlock(check, P, &ACCELERATIONS[k]);

@@ -173,11 +173,11 @@ static void addColumns(CPPartials P, const CPPass *pass, double weight, double *
 /* J e = (F(x + h e) - F(x)) / h, or sum over p of w_p (F(x + p h e) - F(x - p h e)) / h */
 static int difference(CPPartials P, const CPPass *pass, const int *cols, int ncols) {
   int flag = CP_SUCCESS;
-  if (!P->sixth_order) {
+  if (P->sixth_order == 0.0) {
     flag = displaced(P, pass, 1.0, cols, ncols, P->perturbed);
     if (!flag) addColumns(P, pass, 1.0, P->perturbed, P->value, cols, ncols);
   }
-  for (int p = 1; !flag && P->sixth_order && p <= 3; p++) {
+  for (int p = 1; !flag && P->sixth_order > 0.0 && p <= 3; p++) {
     flag = displaced(P, pass, -p, cols, ncols, P->opposite);
     if (!flag) flag = displaced(P, pass, p, cols, ncols, P->perturbed);
     if (!flag) addColumns(P, pass, cpSixthOrder[p - 1], P->perturbed, P->opposite, cols, ncols);
@@ -191,7 +191,7 @@ static int runPass(CPPartials P, const CPPass *pass, const double *ewt) {
   const CPMechState s = {P->t, P->q, P->u, P->z};
   const int *start = pass->colors.start, *col = pass->colors.col;
   const int cols = P->cols[pass->by], motion = pass->by == CP_BY_Q || pass->by == CP_BY_U;
-  setSteps(P, pass->by, P->sixth_order ? CP_SIXTH_ORDER_STEP : pass->root, ewt);
+  setSteps(P, pass->by, P->sixth_order > 0.0 ? P->sixth_order : pass->root, ewt);
   for (int of = 0; of < CP_OUTPUTS; of++)
     if (pass->of[of] && !pass->forces) cpMatZero(&P->block[of][pass->by].J);
   int flag = evaluate(P, pass, &s, P->lambda, P->value);

@@ -76,8 +76,9 @@ struct CPPartials_ {
   int kkt;       /* 0: CP_NEWTON_HALF */
   int sparse;    /* K, C, Bq, Bu by differences are sparse, as M and A are */
   int keep_rank; /* 1: with a given a, the dependent rows are not determined anew */
-  /* 1: differences are results, not parts of an iteration, and are of sixth order */
-  int sixth_order;
+  /* > 0: differences are results, not parts of an iteration, and are of sixth order, with increments of this part of the
+   * sizes of variables */
+  double sixth_order;
   int nu, m, nz; /* m: rows of A, 0 with HALF; nz: auxiliary states that are not left out */
   int nquad;     /* quadratures that are left out, the last auxiliary states */
   int rows[CP_OUTPUTS], cols[CP_DIRECTIONS];

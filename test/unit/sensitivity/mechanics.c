@@ -475,6 +475,28 @@ START_TEST(without_constraints_the_derivatives_are_those_by_hand) {
 }
 END_TEST
 
+/* The power of a force whose curve has a knot at u = 1, where its third derivative jumps, as an auxiliary state whose derivatives
+ * are differences */
+static int curve(sunrealtype t, const sunrealtype *q, const sunrealtype *u, const sunrealtype *z,
+                 const sunrealtype *lambda, sunrealtype *zdot, void *k) {
+  (void)t, (void)q, (void)z, (void)lambda, (void)k;
+  zdot[0] = pow(fmax(u[0] - 1.0, 0.0), 3);
+  return 0;
+}
+START_TEST(differences_stay_near_the_knot_of_a_curve) {
+  sunrealtype k           = 3.0;
+  const CPEquations model = {CP_SIZED(CPEquations), .nu = 1,      .nz = 1, .M = mass,
+                             .f = spring,           .zdot = curve};
+  N_Vector y = VECTOR(0.5, 1.002, 0.25), l = VECTOR(0.0, 0.0, 1.0), Jl = vector_copy(l);
+  CPMech mech = create_mech(&model, y, test_context);
+  ck_assert_int_eq(CPMechSetUserData(mech, &k), CP_SUCCESS);
+  ck_assert_int_eq(CPMechVjp(mech, 0.0, y, NULL, l, Jl, NULL), CP_SUCCESS);
+  ck_assert_double_eq_tol(entries(Jl)[1], 3 * 0.002 * 0.002, 1.0e-6);
+  CPMechFree(&mech);
+  N_VDestroy(y), N_VDestroy(l), N_VDestroy(Jl);
+}
+END_TEST
+
 /* Derivatives of z' alone are compared as well. */
 START_TEST(derivatives_of_auxiliary_states_are_checked_alone) {
   sunrealtype k     = 3.0;
@@ -649,6 +671,7 @@ TEST_SUITE(mechanics) {
   tcase_add_loop_test(tc, wrong_derivatives_are_named, 0, 4);
   tcase_add_test(tc, failing_derivatives_are_named);
   tcase_add_test(tc, derivatives_that_are_not_finite_are_named);
+  tcase_add_test(tc, differences_stay_near_the_knot_of_a_curve);
   tcase_add_loop_test(tc, without_constraints_the_derivatives_are_those_by_hand, 0, 4);
   tcase_add_test(tc, derivatives_of_auxiliary_states_are_checked_alone);
   tcase_add_test(tc, arguments_of_products_are_checked);
