@@ -5,8 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* The tolerances of s_i are those of y, at pbar_i s_i, divided by pbar_i. */
-static int weights(int i, N_Vector s, N_Vector ewt, void *data) {
+int cpSensWeights(int i, N_Vector s, N_Vector ewt, void *data) {
   const CPSens sens      = data;
   const sunrealtype pbar = sens->params.pbar[i];
   const CPIntegrator mem = sens->mem;
@@ -69,7 +68,7 @@ static int start(void *data, N_Vector *s) {
   if (!sens->has_start) return cpReason(mem->text, CP_NO_INIT, CP_SENS_NO_START);
   for (int i = 0; i < sens->params.Ns && !flag; i++) {
     N_VScale(1.0, sens->start[i], s[i]);
-    flag = weights(i, s[i], sens->delta[i], data);
+    flag = cpSensWeights(i, s[i], sens->delta[i], data);
   }
   if (!flag && cpSensUpdate(sens)) flag = cpReason(mem->text, CP_MEM_FAIL, "no memory");
   if (flag || !sens->work || sens->start_checked) return flag;
@@ -89,7 +88,7 @@ int cpSensCarry(CPSens sens) {
                             .start     = start,
                             .rhs       = rhs,
                             .project   = project,
-                            .weights   = weights,
+                            .weights   = cpSensWeights,
                             .restart   = cpSensRestart,
                             .projector = cpSensNewProjector,
                             .stats     = cpSensStats};

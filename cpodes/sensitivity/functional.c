@@ -184,19 +184,6 @@ static int setSens(CPIntegrator mem, const CPParameters *parameters, const char 
   return flag ? flag : cpSensSet(mem, *sens, function);
 }
 
-/* By sensitivities of the present call's own */
-static int forwardAlone(CPFunctionalRun *w, sunrealtype t1, const CPParameters *parameters,
-                        sunrealtype *dG) {
-  CPSens sens = NULL;
-  int flag    = setSens(w->mem, parameters, w->function, &sens);
-  if (!flag) {
-    w->params = &sens->params;
-    flag      = forward(w, t1, dG);
-  }
-  CPSensFree(&sens);
-  return flag;
-}
-
 /* The structs of a call, as this version knows them */
 typedef struct {
   CPFunctional F;
@@ -286,6 +273,41 @@ static void relax(CPIntegrator mem, CPTolerances kept, const char *function) {
   if (!same) mem->ops->tolerances(mem, function);
 }
 
+/* The starts of sensitivities, which often are differences, have to satisfy the tolerances as given, before they are projected. */
+static int checkStart(CPIntegrator mem, CPSens sens, const char *function) {
+  int iS, flag = cpStepperWeights(mem, mem->y, mem->ewt);
+  if (flag || !mem->P || mem->ops->steps(mem) > 0) return CP_SUCCESS;
+  flag = cpSensUpdate(sens);
+  for (int i = 0; !flag && i < sens->params.Ns; i++)
+    flag = cpSensWeights(i, sens->start[i], sens->delta[i], sens);
+  if (flag) return cpReport(&mem->log, flag, function, "no error weights, or no memory");
+  N_VScale(1.0, mem->ewt, sens->ewt);
+  cpSensEnter(sens);
+  flag = cpSensCheckStart(sens, sens->delta, &iS);
+  cpStepperLeave(mem, flag);
+  return !flag     ? CP_SUCCESS
+         : iS >= 0 ? cpReport(&mem->log, flag, function,
+                              "at t = %.10g: sensitivity %d could not be projected: %s", mem->t, iS,
+                              cpWorkText(sens->work))
+                   : cpReport(&mem->log, flag, function, "%s", mem->text);
+}
+
+/* By sensitivities of the present call's own */
+static int forwardAlone(CPFunctionalRun *w, sunrealtype t1, const CPParameters *parameters,
+                        CPTolerances *kept, sunrealtype *dG) {
+  CPSens sens = NULL;
+  int flag    = setSens(w->mem, parameters, w->function, &sens);
+  if (!flag) flag = checkStart(w->mem, sens, w->function);
+  if (!flag) flag = tighten(w->mem, 1, kept, w->function);
+  if (!flag) flag = w->mem->P ? CPSensCalcIC(sens, NULL) : CPSensReInit(sens, NULL);
+  if (!flag) {
+    w->params = &sens->params;
+    flag      = forward(w, t1, dG);
+  }
+  CPSensFree(&sens);
+  return flag;
+}
+
 int CPIntegratorGradient(CPIntegrator mem, sunrealtype t1, const CPFunctional *F,
                          const CPParameters *parameters, const CPGradientOptions *options,
                          sunrealtype *G, sunrealtype *dG, N_Vector *gradient) {
@@ -316,10 +338,10 @@ int CPIntegratorGradient(CPIntegrator mem, sunrealtype t1, const CPFunctional *F
   }
   if (w.params) w.Np = w.params->Ns;
   CPTolerances kept = mem->tol;
-  if (!sens || !forwards) flag = tighten(mem, forwards, &kept, __func__);
-  if (flag) (void)0;
-  else if (!forwards) flag = cpGradientAdjoint(&w, t1, options, y0S, dG, gradient);
-  else flag = sens || !parameters ? forward(&w, t1, dG) : forwardAlone(&w, t1, parameters, dG);
+  if (!forwards) flag = tighten(mem, 0, &kept, __func__);
+  if (!forwards && !flag) flag = cpGradientAdjoint(&w, t1, options, y0S, dG, gradient);
+  else if (forwards && (sens || !parameters)) flag = forward(&w, t1, dG);
+  else if (forwards) flag = forwardAlone(&w, t1, parameters, &kept, dG);
   relax(mem, kept, __func__);
   cpParamsFree(&own);
   return flag;

@@ -95,7 +95,11 @@ int cpSensRowsAlong(CPSens sens, sunrealtype t, N_Vector y, N_Vector s);
  * reason in the integrator's text otherwise. */
 int cpSensCheckStart(CPSens sens, N_Vector *weight, int *failed);
 
-/* beside.c: gives a one-step method the sensitivities. Returns 0 or CP_MEM_FAIL. */
+/* beside.c */
+/* ewt <- the error weights of sensitivity i at s: its tolerances are those of y, at pbar_i s, divided by pbar_i. data: CPSens. Returns
+ * 0, or a code with the reason in the integrator's text. */
+int cpSensWeights(int i, N_Vector s, N_Vector ewt, void *data);
+/* Gives a one-step method the sensitivities. Returns 0 or CP_MEM_FAIL. */
 int cpSensCarry(CPSens sens);
 
 /* forward.c */

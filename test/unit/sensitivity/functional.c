@@ -134,6 +134,30 @@ START_TEST(adjoint_gradients_are_those_of_the_closed_form) {
 }
 END_TEST
 
+/* The runs inside have tighter tolerances than the ones that the start has to satisfy. */
+START_TEST(a_start_within_the_tolerances_serves_both_ways) {
+  const sunrealtype tol           = 1.0e-6;
+  const CPGradientOptions options = {CP_SIZED(CPGradientOptions),
+                                     .mode = (CPGradientMode)(_i / ALL_METHODS)};
+  const CPFunctional F            = functional(1);
+  sunrealtype G[NG], dG[NG * NS];
+  sens_open_states(&r, methods[_i % ALL_METHODS], tol);
+  entries(run->y)[0] += 0.5 * tol;
+  entries(r.s[BY_L])[0] += 0.5 * tol;
+  ck_assert_success(run, CPIntegratorReInit(run->mem, 0.0, run->y));
+  const CPParameters parameters = sens_parameters(&r);
+  ck_assert_success(run,
+                    CPIntegratorGradient(run->mem, 0.5, &F, &parameters, &options, G, dG, NULL));
+  expect(G, dG, 0.5, 100.0 * tol);
+  entries(r.s[BY_L])[0] += 100.0 * tol;
+  ck_assert_success(run, CPIntegratorReInit(run->mem, 0.0, run->y));
+  if (options.mode == CP_GRADIENT_FORWARD)
+    ck_assert_flag(run, CPIntegratorGradient(run->mem, 0.5, &F, &parameters, &options, G, dG, NULL),
+                   CP_INCONSISTENT_IC);
+  sens_close(&r);
+}
+END_TEST
+
 START_TEST(a_run_backwards_has_gradients_too) {
   sunrealtype G[NG], dG[NG * NS];
   const CPFunctional F = functional(_i / ALL_METHODS);
@@ -616,6 +640,7 @@ TEST_SUITE(functional) {
   tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
   tcase_add_loop_test(tc, forward_gradients_are_those_of_the_closed_form, 0, 2 * ALL_METHODS);
   tcase_add_loop_test(tc, adjoint_gradients_are_those_of_the_closed_form, 0, 4 * ALL_METHODS);
+  tcase_add_loop_test(tc, a_start_within_the_tolerances_serves_both_ways, 0, 2 * ALL_METHODS);
   tcase_add_test(tc, a_failure_at_the_end_of_a_run_backwards_is_reported_as_it_is);
   tcase_add_loop_test(tc, a_run_without_length_has_the_gradients_of_its_end_terms, 0, 4);
   tcase_add_loop_test(tc, a_run_backwards_has_gradients_too, 0, 2 * ALL_METHODS);
