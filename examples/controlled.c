@@ -2,8 +2,8 @@
  *
  *   theta'' = (g / l) sin theta + T,   T = -k theta - d theta' at the newest sample,   g / l = 9.81 s^-2
  *
- * The controller is an event source of a session: it says when it acts, and acts then. The right-hand side jumps there, so the
- * integrator restarts. Outputs are independent of the samples.
+ * The controller is an event source of a session with a period. The right-hand side jumps at its samples, so the integrator restarts, with its
+ * step size. Outputs are independent of the samples.
  *
  * Run:       controlled
  * Expected:  five lines "t = ...", then "ok" if theta(2) is within 1e-8 of the reference, which scipy's DOP853 gives at
@@ -31,28 +31,11 @@ static int pendulum(sunrealtype t, N_Vector y, N_Vector ydot, void *user_data) {
   return 0;
 }
 
-static void take_sample(Controller *c, N_Vector y) {
-  const sunrealtype *x = N_VGetArrayPointer(y);
-  c->torque            = -k * x[0] - d * x[1];
-}
-
-/* The first sample is at the start of the run. */
-static int start(CPSession session, sunrealtype t, sunrealtype t_end, N_Vector y, int again,
-                 void *controller) {
-  (void)session, (void)t, (void)t_end;
-  if (!again) take_sample(controller, y);
-  return 0;
-}
-
-/* The next sample after t, which may differ from a multiple of the period by roundoff. */
-static sunrealtype next_sample(sunrealtype t, void *controller) {
-  (void)controller;
-  return period * (floor(t / period + 1e-6) + 1);
-}
-
 static int sample(CPSession session, const CPEvent *event, N_Vector y, void *controller) {
+  const sunrealtype *x = N_VGetArrayPointer(y);
+  Controller *c        = controller;
   (void)session, (void)event;
-  take_sample(controller, y);
+  c->torque = -k * x[0] - d * x[1];
   return CP_RESTART; /* f has changed */
 }
 
@@ -64,12 +47,11 @@ static int print(CPSession session, sunrealtype t, N_Vector y, void *data) {
 
 int main(void) {
   Controller controller       = {0};
-  const CPEventSource source  = {.size      = sizeof source,
-                                 .name      = "controller",
-                                 .data      = &controller,
-                                 .start     = start,
-                                 .next_time = next_sample,
-                                 .handle    = sample};
+  const CPEventSource source  = {.size   = sizeof source,
+                                 .name   = "controller",
+                                 .data   = &controller,
+                                 .handle = sample,
+                                 .period = period}; /* from t = 0 on */
   const sunrealtype outputs[] = {0, 0.5, 1, 1.5, 2};
   sunrealtype t;
   SUNContext ctx;

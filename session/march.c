@@ -17,8 +17,21 @@ static int isAt(sunrealtype t, sunrealtype other) {
 
 /* ---- times of sources ---- */
 
+/* The time of the first periodic event from the start on (is_start), or after the newest one. Those before `first`, or after it if the
+ * run goes backwards, do not exist. */
+static sunrealtype nextPeriod(CPSession s, const Source *source, int is_start) {
+  const sunrealtype first = source->is.first, period = s->sign * source->is.period;
+  const sunrealtype k = is_start ? fmax(0.0, ceil((s->t - first) / period - CP_LOCATED))
+                                 : round((source->due - first) / period) + 1.0;
+  return first + k * period;
+}
+
 /* The present time may be short of that of the source's newest event by roundoff. */
 static void setDue(CPSession s, Source *source) {
+  if (source->is.period > 0.0) {
+    source->due = nextPeriod(s, source, !isfinite(source->due));
+    return;
+  }
   const int is_ahead     = isfinite(source->due) && s->sign * (source->due - s->t) > 0.0;
   const sunrealtype from = is_ahead ? source->due : s->t;
   source->due = source->is.next_time ? source->is.next_time(from, source->is.data) : INFINITY;

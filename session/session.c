@@ -189,6 +189,10 @@ static const char *brokenRule(const CPEventSource *source) {
   if (!source->name || !source->handle) return "source->name and source->handle must not be NULL";
   if (source->nroots < 0 || (source->nroots > 0 && !source->roots))
     return "source->nroots must be >= 0, and source->roots not NULL if it is > 0";
+  if (!(source->period >= 0.0) || isinf(source->period) || !isfinite(source->first))
+    return "source->period must be >= 0 and finite, and source->first finite";
+  if (source->period > 0.0 && source->next_time)
+    return "source->next_time must be NULL beside a period";
   for (int i = 0; i < source->nroots && source->direction; i++)
     if (source->direction[i] < -1 || source->direction[i] > 1)
       return "source->direction must consist of -1, 0 and 1";

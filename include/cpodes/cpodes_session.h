@@ -84,6 +84,12 @@ typedef struct {
   int (*advance)(CPSession session, sunrealtype tout, N_Vector y, sunrealtype *t, void *data);
   /** The text of the source's newest failure; NULL: the session names the source and the code. */
   const char *(*message)(void *data);
+  /** > 0, in place of next_time: events at first + k period, k = 0, 1, ..., without accumulated roundoff, the start and the end of
+   * a run included, such as the samples of a controller that holds its output until the next one. Its function `handle` sets
+   * parameters that f depends on, such as controls of actuators, and returns CP_RESTART, or CP_CONTINUE if none has changed. One-step
+   * methods go on with their step size. */
+  sunrealtype period;
+  sunrealtype first; /**< time of the first of these events */
 } CPEventSource;
 
 /**

@@ -854,12 +854,90 @@ START_TEST(without_memory_a_session_says_so_and_nothing_leaks) {
 }
 END_TEST
 
+/* ---- periodic events ---- */
+
+/* x'' = a, where a is set every millisecond from the state there */
+typedef struct {
+  long int n;
+  sunrealtype a, last;
+} Sampled;
+
+static int drift(sunrealtype t, N_Vector y, N_Vector ydot, void *data) {
+  (void)t;
+  entries(ydot)[0] = entries(y)[1];
+  entries(ydot)[1] = ((Sampled *)data)->a;
+  return 0;
+}
+
+static sunrealtype feedback(const sunrealtype *x) { return -100 * x[0] - 20 * x[1]; }
+
+static int take_feedback(CPSession session, const CPEvent *event, N_Vector y, void *data) {
+  Sampled *c = data;
+  (void)session;
+  ck_assert_double_eq(event->t, 1e-3 * (sunrealtype)c->n++); /* no roundoff adds up */
+  c->a    = feedback(entries(y));
+  c->last = event->t;
+  return CP_RESTART;
+}
+
+/* Between samples the motion is a parabola, so that the state at sample k + 1 is a linear function of that at sample k. The one at
+ * the end is called. No step is lost: one-step methods take one for each sample. */
+START_TEST(a_controller_at_1_kHz_costs_no_accuracy) {
+  static const char *const names[] = {"DOP853", "RADAU", "auto", "BS54"};
+  const sunrealtype h = 1e-3, tol = pow(10, -4 - _i);
+  const long int samples     = 10000;
+  Sampled c                  = {0};
+  const CPEventSource source = {
+      .size = sizeof source, .name = "controller", .data = &c, .handle = take_feedback, .period = h};
+  CPSession session = CPSessionCreate(names[_i], test_context);
+  N_Vector y        = N_VNew_Serial(2, test_context);
+  sunrealtype t, x[2] = {1, 0};
+  long int nst  = 0;
+  entries(y)[0] = 1, entries(y)[1] = 0;
+  ck_assert_int_eq(CPSessionSetRhsFn(session, drift, &c), CP_SUCCESS);
+  ck_assert_int_eq(CPSessionSetTolerances(session, tol, tol, NULL), CP_SUCCESS);
+  ck_assert_int_eq(CPSessionAddSource(session, &source, NULL), CP_SUCCESS);
+  ck_assert_int_eq(CPSessionStart(session, 0, y, h * (sunrealtype)samples), CP_SUCCESS);
+  ck_assert_int_eq(CPSessionRun(session, h * (sunrealtype)(samples / 2), y, &t), CP_SUCCESS);
+  ck_assert_int_eq(c.n, samples / 2 + 1);
+  ck_assert_int_eq(CPSessionRun(session, h * (sunrealtype)samples, y, &t), CP_SUCCESS);
+  ck_assert_int_eq(c.n, samples + 1);
+  for (long int i = 0; i < samples; i++) {
+    const sunrealtype a = feedback(x);
+    x[0] += h * x[1] + h * h / 2 * a;
+    x[1] += h * a;
+  }
+  for (int i = 0; i < 2; i++) ck_assert_double_eq_tol(entries(y)[i], x[i], 10 * tol);
+  ck_assert_double_eq(c.a, feedback(entries(y)));
+  ck_assert_int_eq(CPObjectGetStat(CP_OBJECT(session), "steps", &t), CP_SUCCESS);
+  nst = (long int)t;
+  ck_assert_int_le(nst, samples + 20);
+  CPSessionFree(&session);
+  N_VDestroy(y);
+}
+END_TEST
+
+START_TEST(wrong_periods_are_refused) {
+  CPEventSource source = {.size = sizeof source, .name = "c", .handle = take_feedback};
+  CPSession session    = CPSessionCreate("DOP853", test_context);
+  source.period        = -1;
+  ck_assert_int_eq(CPSessionAddSource(session, &source, NULL), CP_ILL_INPUT);
+  source.period = 1, source.first = NAN;
+  ck_assert_int_eq(CPSessionAddSource(session, &source, NULL), CP_ILL_INPUT);
+  source.first = 0, source.next_time = next_sample;
+  ck_assert_int_eq(CPSessionAddSource(session, &source, NULL), CP_ILL_INPUT);
+  CPSessionFree(&session);
+}
+END_TEST
+
 TEST_SUITE(session) {
   Suite *suite = suite_create("session/session");
   TCase *tcase = tcase_create("session");
   tcase_add_checked_fixture(tcase, test_context_setup, test_context_teardown);
   tcase_set_timeout(tcase, 60);
   tcase_add_loop_test(tcase, a_sampled_controller_acts_at_its_times, 0, 4);
+  tcase_add_loop_test(tcase, a_controller_at_1_kHz_costs_no_accuracy, 0, 4);
+  tcase_add_test(tcase, wrong_periods_are_refused);
   tcase_add_loop_test(tcase, outputs_steps_and_events_come_in_order, 0, 4);
   tcase_add_loop_test(tcase, events_change_the_state, 0, 4);
   tcase_add_loop_test(tcase, a_ball_is_not_lost_at_a_rebound, 0, 4);
