@@ -64,12 +64,14 @@ typedef struct {
   int clamp[2]; /* of an actuator: the first of two parameters, the range of its control and of its force, or NONE */
   CPLawFn law;
   void *data;
+  const struct Formula_ *formula; /* which is added to law; or NULL */
 } Law;
 
 typedef struct {
   int name, pair, param, follows; /* pair: the ground's origin and the point of the force */
   CPPointForceFn fn;
   void *data;
+  const struct Formula_ *formula; /* which is added to fn; or NULL */
 } PointForce;
 
 typedef struct {
@@ -249,6 +251,9 @@ int bodiesDrive(const Mechanism *b, int drive, sunrealtype t, DriveAt *at);
 /* x - free of a spring. An angle in space goes the shorter way round, since whole turns are
  * unknown. */
 sunrealtype bodiesStretch(const Mechanism *b, const Law *law, sunrealtype x);
+/* T [3]: out, the part of a law that functions have, and its derivatives at x and rate. Returns what they return. */
+int bodiesLawFunction(const Mechanism *b, const Law *law, sunrealtype t, sunrealtype x,
+                      sunrealtype rate, sunrealtype *T);
 /* Computes T [3], the value of a law and its derivatives at x and rate; reaction: of the joint with
  * friction. Returns what the user's function returned. */
 int bodiesLaw(const Mechanism *b, const Law *law, sunrealtype t, sunrealtype x, sunrealtype rate,

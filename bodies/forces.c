@@ -1,5 +1,6 @@
 /* Springs, bushings, forces on points, and friction. */
 #include "elements.h"
+#include "formulas.h"
 
 #include <string.h>
 
@@ -31,7 +32,12 @@ int bodiesAddSpring(CPBodies b, const CPSpring *spring) {
   if (ROOM(b->m.pair, b->m.npairs, 1) || ROOM(b->m.law, b->m.nlaws, 1) ||
       ROOM(b->m.length, b->m.nlengths, 1))
     return bodiesNoMemory(b, name);
+  Formula *formula = NULL;
+  if ((flag = bodiesTakeFormula(b, name, 1, &spring->function, 2, spring->inputs, &formula)))
+    return flag;
   const int number = between ? b->m.nlengths : NONE;
+  if (between) term.pair = b->m.npairs; /* inputs may have pairs of their own */
+  if (ROOM(b->m.pair, b->m.npairs, 1)) return bodiesNoMemory(b, name);
   if (between) b->m.pair[b->m.npairs++] = pair, b->m.length[b->m.nlengths++] = b->m.nlaws;
   const int i = b->m.nlaws++, text = bodiesTakeName(b, name, NAME_LAW, i);
   b->m.law[i] = (Law){.kind      = SPRING,
@@ -42,7 +48,8 @@ int bodiesAddSpring(CPBodies b, const CPSpring *spring) {
                       .joint     = NONE,
                       .inertance = NONE,
                       .law       = spring->law,
-                      .data      = spring->data};
+                      .data      = spring->data,
+                      .formula   = formula};
   bodiesTakeParam(b, text, "stiffness", spring->stiffness);
   bodiesTakeParam(b, text, "damping", spring->damping);
   bodiesTakeParam(b, text, "free", x);
@@ -115,10 +122,11 @@ int bodiesAddForce(CPBodies b, const CPForce *force) {
   int flag                          = bodiesCheckName(b, name, 3);
   if (flag) return flag;
   if ((flag = bodiesCheckFinite(b, name, "force", force->force, 3))) return flag;
-  if (force->fn && force->follows)
+  Formula *formula = NULL;
+  if ((force->fn || force->function[0] || force->function[1] || force->function[2]) && force->follows)
     return refused(b, CP_NOT_SUPPORTED, "%s: a force with a function must not follow the body",
                    name);
-  if (b->m.space.dimension == 2 && force->force[2] != 0)
+  if (b->m.space.dimension == 2 && (force->force[2] != 0 || force->function[2]))
     return refused(b, CP_ILL_INPUT, "%s: force must lie in the plane", name);
   Pair pair             = {0};
   const CPMarker origin = {.axis = {0, 0, 1}};
@@ -126,11 +134,13 @@ int bodiesAddForce(CPBodies b, const CPForce *force) {
   memcpy(at.point, force->point, sizeof at.point);
   if ((flag = bodiesFindSides(b, name, NULL, force->body, &pair))) return flag;
   if ((flag = bodiesMakePair(b, name, force->in, 0, &origin, &at, &pair))) return flag;
+  if ((flag = bodiesTakeFormula(b, name, 3, force->function, 6, force->inputs, &formula)))
+    return flag;
   if (ROOM(b->m.pair, b->m.npairs, 1) || ROOM(b->m.force, b->m.nforces, 1))
     return bodiesNoMemory(b, name);
   const int i = b->m.nforces++, text = bodiesTakeName(b, name, NAME_FORCE, i);
-  b->m.force[i] =
-      (PointForce){text, b->m.npairs, b->m.nparams, force->follows, force->fn, force->data};
+  b->m.force[i] = (PointForce){text,      b->m.npairs, b->m.nparams, force->follows,
+                               force->fn, force->data, formula};
   for (int k = 0; k < 3; k++) bodiesTakeParam(b, text, fields[k], force->force[k]);
   b->m.pair[b->m.npairs++] = pair;
   return NONE;

@@ -1,21 +1,77 @@
-/* Functions of files as motions, laws and forces. The description and its models own them together, since models call them. */
+/* Functions as motions, laws and forces. The description and its models own them together. */
 #include "formulas.h"
+
+#include "sensors.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
 
 typedef struct Formulas_ {
   atomic_int owners;
   Formula *first;
 } Formulas;
 
-Formula *bodiesNewFormula(Mechanism *m) {
+static Formula *newFormula(Mechanism *m) {
   Formula *formula = calloc(1, sizeof *formula);
   if (!m->formulas && (m->formulas = calloc(1, sizeof *m->formulas))) m->formulas->owners = 1;
   if (!formula || !m->formulas) return free(formula), NULL;
   formula->next      = m->formulas->first;
   m->formulas->first = formula;
   return formula;
+}
+
+/* Adds the quantity of this name. Returns 0, or an error code that has been reported. */
+static int addInput(CPBodies b, const char *element, const char *name, Formula *formula) {
+  Sensor s;
+  Pair own;
+  Input *input = &formula->input[formula->ninputs];
+  char rule[RULE_TEXT];
+  if (bodiesSensor(&b->m, NULL, name, &s, rule))
+    return refused(b, CP_ILL_INPUT, "%s: %s", element, rule);
+  if ((input->level = bodiesSensorTerm(&b->m, &s, &own, &input->term)) == NONE)
+    return refused(
+        b, CP_NOT_SUPPORTED,
+        "%s: a function may depend on coordinates, lengths, positions, velocities and their "
+        "components, and not on %.100s",
+        element, name);
+  if (input->term.pair == NONE) {
+    if (ROOM(b->m.pair, b->m.npairs, 1)) return bodiesNoMemory(b, element);
+    input->term.pair         = b->m.npairs;
+    b->m.pair[b->m.npairs++] = own;
+  }
+  input->term.velocity = NONE; /* its rate is that of the bodies */
+  formula->ninputs++;
+  return CP_SUCCESS;
+}
+
+int bodiesTakeFormula(CPBodies b, const char *name, int count, const CPFunction *f, int own,
+                      const char *inputs, Formula **formula) {
+  int given = 0, flag = CP_SUCCESS;
+  *formula = NULL;
+  for (int k = 0; k < count; k++) given += f[k] != NULL;
+  if (given == 0) return CP_SUCCESS;
+  Formula *new = newFormula(&b->m);
+  if (!new) return bodiesNoMemory(b, name);
+  for (const char *at = inputs ? inputs : ""; *(at += strspn(at, " ")) && !flag;) {
+    char word[TEXT];
+    const size_t length = strcspn(at, " ");
+    if (1 + own + new->ninputs == CP_MOST_VARIABLES || length >= sizeof word)
+      return refused(b, CP_ILL_INPUT, "%s: a function has at most %d variables", name,
+                     CP_MOST_VARIABLES);
+    memcpy(word, at, length);
+    word[length] = '\0';
+    flag         = addInput(b, name, word, new);
+    at += length;
+  }
+  for (int k = 0; k < count && !flag; k++) {
+    if (f[k] && cpFunctionCount(f[k]) != 1 + own + new->ninputs)
+      flag = refused(b, CP_ILL_INPUT, "%s: its function must have %d variables, and has %d", name,
+                     1 + own + new->ninputs, cpFunctionCount(f[k]));
+    else new->f[k] = cpFunctionShare(f[k]);
+  }
+  if (!flag) *formula = new; /* if not, it stays without use, as long as the mechanism */
+  return flag;
 }
 
 void bodiesShareFormulas(Mechanism *m) {
@@ -34,29 +90,23 @@ void bodiesFreeFormulas(Mechanism *m) {
   free(all);
 }
 
+int bodiesFormula(const Mechanism *m, const Formula *formula, int k, sunrealtype t, int nown,
+                  const sunrealtype *own, sunrealtype *value, sunrealtype g[CP_MOST_VARIABLES]) {
+  sunrealtype at[CP_MOST_VARIABLES];
+  *value = at[0] = 0;
+  for (int i = 0; i < 1 + nown + formula->ninputs; i++) g[i] = 0;
+  if (!formula->f[k]) return 0;
+  at[0] = t;
+  memcpy(at + 1, own, (size_t)nown * sizeof *at);
+  for (int i = 0; i < formula->ninputs; i++) {
+    const Input *input = &formula->input[i];
+    Jet jet;
+    bodiesTermJet(m, &input->term, VALUES, &jet);
+    at[1 + nown + i] = input->term.coef * (input->level ? jet.rate : jet.s);
+  }
+  return CPFunctionEvaluate(formula->f[k], at, value, g, NULL);
+}
+
 int bodiesMotionOf(sunrealtype t, sunrealtype *g, void *formula) {
   return CPFunctionEvaluate(((Formula *)formula)->f[0], &t, g, g + 1, g + 2);
-}
-
-int bodiesLawOf(sunrealtype t, sunrealtype x, sunrealtype rate, sunrealtype *T, void *formula) {
-  const sunrealtype at[3] = {t, x, rate};
-  sunrealtype g[3];
-  const int flag = CPFunctionEvaluate(((Formula *)formula)->f[0], at, T, g, NULL);
-  if (!flag) T[1] = g[1], T[2] = g[2];
-  return flag;
-}
-
-int bodiesForceOf(sunrealtype t, const sunrealtype *x, const sunrealtype *v, sunrealtype *F,
-                  sunrealtype *Fx, sunrealtype *Fv, void *formula) {
-  const sunrealtype at[7] = {t, x[0], x[1], x[2], v[0], v[1], v[2]};
-  sunrealtype g[7];
-  for (int k = 0; k < 3; k++) {
-    const CPFunction f = ((Formula *)formula)->f[k];
-    F[k]               = 0;
-    if (!f) continue;
-    const int flag = CPFunctionEvaluate(f, at, &F[k], g, NULL);
-    if (flag) return flag;
-    for (int j = 0; j < 3; j++) Fx[3 * k + j] = g[1 + j], Fv[3 * k + j] = g[4 + j];
-  }
-  return 0;
 }

@@ -1,27 +1,39 @@
-/* Functions of files as motions, laws and forces */
+/* Functions as motions, laws and forces (CPFunction) */
 #ifndef CPODES_BODIES_FORMULAS_H
 #define CPODES_BODIES_FORMULAS_H
 
-#include "bodies_impl.h"
+#include "elements.h"
 
 #include <cpodes/cpodes_language.h>
 
-/* f: of t (a motion); of t, x, x' (a law); of t and the position and velocity of a point (the components of a force, NULL: 0) */
+/* A quantity on which a function depends: a measure (level 0) or its rate (1) */
+typedef struct {
+  Term term;
+  int level;
+} Input;
+
+/* f: of t, what the element has (a law: x, x'; a force: the position and velocity of its point), and the inputs; up to three
+ * components, NULL: 0 */
 typedef struct Formula_ {
   struct Formula_ *next;
   CPFunction f[3];
+  int ninputs;
+  Input input[CP_MOST_VARIABLES];
 } Formula;
 
-/* Makes an empty formula, which the mechanism owns. Returns NULL without memory. */
-Formula *bodiesNewFormula(Mechanism *m);
+/* Makes a formula of functions [count] that may be NULL, and of the quantities named in `inputs`, which the mechanism owns. own: number
+ * of the variables between t and the inputs. formula: out, NULL if there is no function. Returns 0, or an error code that has been
+ * reported. */
+int bodiesTakeFormula(CPBodies b, const char *name, int count, const CPFunction *f, int own,
+                      const char *inputs, Formula **formula);
 /* A copy of a mechanism owns the formulas as well, and gives them back. */
 void bodiesShareFormulas(Mechanism *m);
 void bodiesFreeFormulas(Mechanism *m);
-
-/* A CPDriveFn, a CPLawFn and a CPPointForceFn, whose data is a Formula */
+/* Component k at t, own [nown] and the current poses: its value, and its derivatives g with respect to all variables. Returns what
+ * CPFunctionEvaluate returns. */
+int bodiesFormula(const Mechanism *m, const Formula *formula, int k, sunrealtype t, int nown,
+                  const sunrealtype *own, sunrealtype *value, sunrealtype g[CP_MOST_VARIABLES]);
+/* A CPDriveFn, whose data is a Formula */
 int bodiesMotionOf(sunrealtype t, sunrealtype *g, void *formula);
-int bodiesLawOf(sunrealtype t, sunrealtype x, sunrealtype rate, sunrealtype *T, void *formula);
-int bodiesForceOf(sunrealtype t, const sunrealtype *x, const sunrealtype *v, sunrealtype *F,
-                  sunrealtype *Fx, sunrealtype *Fv, void *formula);
 
 #endif

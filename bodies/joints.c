@@ -1,5 +1,6 @@
 /* Joints, couplers and drives: their rows and coordinates. */
 #include "elements.h"
+#include "formulas.h"
 
 #include <string.h>
 
@@ -310,14 +311,20 @@ int bodiesAddDrive(CPBodies b, const CPDrive *drive) {
   if (flag) return flag;
   if ((flag = bodiesCheckFinite(b, name, "start, rate, amplitude, frequency", values, 4)))
     return flag;
+  Formula *formula = NULL;
+  if (drive->function && (drive->g || drive->start != 0 || drive->rate != 0 || drive->amplitude != 0))
+    return refused(b, CP_ILL_INPUT, "%s: a motion by a function has no g, start, rate, amplitude",
+                   name);
   Row row = {.nterms = 1, .offset = NONE, .drive = b->m.ndrives};
   if ((flag = bodiesNamedCoordinate(b, name, drive->of, &row.term[0])) < 0) return flag;
   row.wraps = row.term[0].m.kind == ANGLE;
   if (ROOM(b->m.joint, b->m.njoints, 1) || ROOM(b->m.row, b->m.nrows, 1) ||
       ROOM(b->m.drive, b->m.ndrives, 1))
     return bodiesNoMemory(b, name);
+  if ((flag = bodiesTakeFormula(b, name, 1, &drive->function, 0, NULL, &formula))) return flag;
   const int text = bodiesTakeName(b, name, NAME_JOINT, b->m.njoints), i = b->m.njoints;
-  b->m.drive[b->m.ndrives++] = (Drive){drive->g, drive->data, b->m.nparams};
+  b->m.drive[b->m.ndrives++] = formula ? (Drive){bodiesMotionOf, formula, b->m.nparams}
+                                       : (Drive){drive->g, drive->data, b->m.nparams};
   for (int k = 0; k < 4; k++) bodiesTakeParam(b, text, fields[k], values[k]);
   bodiesTakeRow(b, text, &row, 0);
   return i;

@@ -1,5 +1,6 @@
 /* The functions of the CPMech in absolute coordinates, and what those in joint coordinates take from them (pullback.c) */
 #include "blocks.h"
+#include "formulas.h"
 #include "tree.h"
 
 #include <stdlib.h>
@@ -439,6 +440,18 @@ sunrealtype bodiesStretch(const Mechanism *b, const Law *law, sunrealtype x) {
              : s;
 }
 
+int bodiesLawFunction(const Mechanism *b, const Law *law, sunrealtype t, sunrealtype x,
+                      sunrealtype rate, sunrealtype *T) {
+  const sunrealtype own[2] = {x, rate};
+  sunrealtype value, g[CP_MOST_VARIABLES];
+  T[0] = T[1] = T[2] = 0;
+  int flag           = law->law ? law->law(t, x, rate, T, law->data) : 0;
+  if (flag || !law->formula) return flag;
+  flag = bodiesFormula(b, law->formula, 0, t, 2, own, &value, g);
+  T[0] += value, T[1] += g[1], T[2] += g[2];
+  return flag;
+}
+
 int bodiesLaw(const Mechanism *b, const Law *law, sunrealtype t, sunrealtype x, sunrealtype rate,
               sunrealtype reaction, sunrealtype *T) {
   const sunrealtype *p = b->param + law->param;
@@ -458,7 +471,7 @@ int bodiesLaw(const Mechanism *b, const Law *law, sunrealtype t, sunrealtype x, 
     T[2] = -p[0];
     return 0;
   }
-  const int flag = law->law ? law->law(t, x, rate, T, law->data) : 0;
+  const int flag = bodiesLawFunction(b, law, t, x, rate, T);
   if (law->force != NONE) T[0] += b->param[law->force];
   T[0] -= p[0] * bodiesStretch(b, law, x) + p[1] * rate;
   T[1] -= p[0];
@@ -494,7 +507,14 @@ int bodiesPointForce(const Mechanism *b, const PointForce *force, sunrealtype t,
   memset(Fx, 0, 9 * sizeof *Fx);
   memset(Fv, 0, 9 * sizeof *Fv);
   F[0] = F[1] = F[2] = 0;
-  const int flag     = force->fn ? force->fn(t, d->x, d->rate, F, Fx, Fv, force->data) : 0;
+  int flag           = force->fn ? force->fn(t, d->x, d->rate, F, Fx, Fv, force->data) : 0;
+  for (int k = 0; k < 3 && force->formula && !flag; k++) {
+    const sunrealtype at[6] = {d->x[0], d->x[1], d->x[2], d->rate[0], d->rate[1], d->rate[2]};
+    sunrealtype value, g[CP_MOST_VARIABLES];
+    flag = bodiesFormula(b, force->formula, k, t, 6, at, &value, g);
+    F[k] += value;
+    for (int j = 0; j < 3; j++) Fx[3 * k + j] += g[1 + j], Fv[3 * k + j] += g[4 + j];
+  }
   sunrealtype own[3] = {constant[0], constant[1], constant[2]};
   if (force->follows) toSpace(bodiesPose(b, b->pair[force->pair].side[1].body), constant, own);
   add3(1, own, F);
@@ -618,6 +638,31 @@ static void fillKRow(const Mechanism *b, const Row *row, const sunrealtype *lamb
   }
 }
 
+/* The part of K and C by which a force on a pair depends on an input s: K += D F_s s_q, C += D F_s s_u, where D [LOCAL] are the
+ * columns of the force, in these groups, and F_s its derivative. */
+static void fillInput(const Mechanism *b, const Pair *pair, unsigned groups, sunrealtype D[LOCAL][3],
+                      const Input *input, const sunrealtype *F_s, Writer *K, Writer *C) {
+  const Space *s = &b->space;
+  const Pair *of = &b->pair[input->term.pair];
+  Jet jet;
+  bodiesTermJet(b, &input->term, HESSIAN, &jet);
+  EACH_DIRECTION(s, bodiesMask(s, of, &input->term.m).g, j) {
+    const sunrealtype by_q = input->term.coef * (input->level ? jet.rate_q[j] : jet.g[j]),
+                      by_u = input->level ? input->term.coef * jet.g[j] : 0;
+    for (int gi = 0; gi < 4; gi++) {
+      if (!(groups & (1u << gi))) continue;
+      const int from = 3 * gi + s->first[gi % 2], to = 3 * gi + s->last[gi % 2];
+      const sunindextype row = bodiesColumnOf(s, pair, from), col = bodiesColumnOf(s, of, j);
+      sunrealtype *k = next(K, row, col, to - from), *c = next(C, row, col, to - from);
+      for (int i = from; i < to; i++) {
+        const sunrealtype part = dot3(D[i], F_s);
+        k[i - from] += part * by_q;
+        c[i - from] += part * by_u;
+      }
+    }
+  }
+}
+
 /* K += T H + g (T_x g + T_x' D s')^T, C += T_x' g g^T, where an inertance I adds -I s'' to T.
  * Returns what a user's function returned. */
 static int fillLaw(const Mechanism *b, const Law *law, sunrealtype t, const sunrealtype *lambda,
@@ -658,6 +703,13 @@ static int fillLaw(const Mechanism *b, const Law *law, sunrealtype t, const sunr
       d[i - from] -= I * jet.g[i] * acc.acc_u[j];
     }
   }
+  if (!law->formula || law->formula->ninputs == 0) return flag;
+  const sunrealtype own[2] = {c * jet.s, c * jet.rate};
+  sunrealtype value, by[CP_MOST_VARIABLES] = {0}, D[LOCAL][3] = {{0}};
+  if (K->data && bodiesFormula(b, law->formula, 0, t, 2, own, &value, by)) return 1;
+  EACH_DIRECTION(s, mask.g, j) D[j][0] = c * jet.g[j];
+  for (int i = 0; i < law->formula->ninputs; i++)
+    fillInput(b, pair, mask.g, D, &law->formula->input[i], (sunrealtype[]){by[3 + i], 0, 0}, K, C);
   return flag;
 }
 
@@ -692,6 +744,14 @@ static int fillForce(const Mechanism *b, const PointForce *force, sunrealtype t,
       }
     }
   }
+  if (!force->formula) return flag;
+  const sunrealtype at[6] = {d.x[0], d.x[1], d.x[2], d.rate[0], d.rate[1], d.rate[2]};
+  sunrealtype value, by[3][CP_MOST_VARIABLES] = {{0}};
+  for (int k = 0; k < 3 && K->data; k++)
+    if (bodiesFormula(b, force->formula, k, t, 6, at, &value, by[k])) return 1;
+  for (int i = 0; i < force->formula->ninputs; i++)
+    fillInput(b, pair, 0xC, D, &force->formula->input[i],
+              (sunrealtype[]){by[0][7 + i], by[1][7 + i], by[2][7 + i]}, K, C);
   return flag;
 }
 

@@ -201,7 +201,7 @@ int bodiesPowers(Mechanism *b, sunrealtype t, const sunrealtype *q, const sunrea
     out->potential += p[0] * stretch * stretch / 2;
     out->dissipation += p[1] * rate * rate;
     T[0] = 0;
-    if (law->law) flag = law->law(t, x, rate, T, law->data);
+    flag = bodiesLawFunction(b, law, t, x, rate, T);
     if (law->force != NONE) T[0] += b->param[law->force];
     out->applied += T[0] * rate;
   }

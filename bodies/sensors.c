@@ -314,6 +314,10 @@ static int needsAccelerations(const Mechanism *m, const Sensor *s) {
   return m->tree && needsMultipliers(m, s);
 }
 
+int bodiesSensorNeeds(const Mechanism *m, const Sensor *s) {
+  return needsMultipliers(m, s) || needsAccelerations(m, s);
+}
+
 /* The state at which a sensor is evaluated */
 typedef struct {
   sunrealtype t;

@@ -46,5 +46,7 @@ int bodiesSensorTerm(const Mechanism *m, const Sensor *s, Pair *own, Term *term)
 int bodiesSensors(const Mechanism *m);
 void bodiesSensorName(const Mechanism *m, int i, Sensor *s, char name[TEXT]);
 int bodiesSensorIndex(const Mechanism *m, const Sensor *s);
+/* Does it depend on u' or multipliers? */
+int bodiesSensorNeeds(const Mechanism *m, const Sensor *s);
 
 #endif

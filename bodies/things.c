@@ -356,8 +356,9 @@ int CPBodiesDescribe(CPBodies b, CPThing thing, int i, CPDescription *out) {
   case CP_SENSOR: {
     Sensor s;
     bodiesSensorName(&b->m, i, &s, b->described);
-    d.unit = s.unit;
-    d.kind = s.vector;
+    d.unit   = s.unit;
+    d.kind   = s.vector;
+    d.nrates = bodiesSensorNeeds(&b->m, &s);
     break;
   }
   }

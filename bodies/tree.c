@@ -15,6 +15,8 @@
  * E, M = E Z(x) E^T, and an inverse one is the same motion with y and z turned round. */
 #include "tree.h"
 
+#include "formulas.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -214,6 +216,8 @@ static int findTerms(Mechanism *b, Tree *tree) {
     Term *of       = &b->law[i].term;
     tie(b, tree, last, of);
     if (of->velocity != NONE && of->coef != of->sign) of->velocity = NONE;
+    /* a force that depends on other bodies is one on bodies */
+    if (law->formula && law->formula->ninputs > 0) of->velocity = NONE;
     if (law->inertance != NONE && of->velocity == NONE) tree->recursive = 0;
     if (law->kind != FRICTION && of->velocity == NONE) tree->nothers++;
   }

@@ -121,6 +121,21 @@ static int turns(Reader *r, const yaml_node_t *n) {
   return i >= 0 && !CPBodiesDescribe(r->bodies, CP_COORDINATE, i, &d) && d.kind == 1;
 }
 
+/* Reads an element and adds it to the mechanism. Its functions stay the caller's to free. */
+static int readElement(Reader *r, const yaml_node_t *n, const ElementKeys *keys) {
+  Element e;
+  memset(&e, 0, sizeof e);
+  if (keys->kind == CP_ELEMENT_SPRING) e.spring.free = NAN;
+  r->ninputs = r->inputs[0] = 0;
+  r->angle                  = turns(r, n);
+  if (yamlMapping(r, n, keys->what, keys->fields, NULL, &e)) return 1;
+  if (keys->check && keys->check(r, n, &e)) return 1;
+  e.head.size = keys->size, e.head.kind = keys->kind;
+  if (CPBodiesAdd(r->bodies, &e.head, NULL))
+    return yamlWrong(r, n->start_mark, "%s", CPObjectGetLastMessage(CP_OBJECT(r->bodies)));
+  return 0;
+}
+
 static int readDocument(Reader *r, Run *run, CPBodies *bodies) {
   static const char *const of_a_run[] = {"sensors", NULL};
   static const char *const sections[] = {"bodies",  "joints",     "couplers",  "drives",
@@ -163,17 +178,9 @@ static int readDocument(Reader *r, Run *run, CPBodies *bodies) {
                        yaml_elements[k].key);
     for (const yaml_node_item_t *i = list->data.sequence.items.start;
          i < list->data.sequence.items.top; i++) {
-      const yaml_node_t *n = yamlNode(r, *i);
-      Element e;
-      memset(&e, 0, sizeof e);
-      if (yaml_elements[k].kind == CP_ELEMENT_SPRING) e.spring.free = NAN;
-      r->formula = NULL;
-      r->angle   = turns(r, n);
-      if (yamlMapping(r, n, yaml_elements[k].what, yaml_elements[k].fields, NULL, &e)) return 1;
-      if (yaml_elements[k].check && yaml_elements[k].check(r, n, &e)) return 1;
-      e.head.size = yaml_elements[k].size, e.head.kind = yaml_elements[k].kind;
-      if (CPBodiesAdd(*bodies, &e.head, NULL))
-        return yamlWrong(r, n->start_mark, "%s", CPObjectGetLastMessage(CP_OBJECT(*bodies)));
+      const int failed = readElement(r, yamlNode(r, *i), &yaml_elements[k]);
+      for (int c = 0; c < 3; c++) CPFunctionFree(&r->function[c]);
+      if (failed) return 1;
     }
   }
   if (CPBodiesCount(*bodies, CP_BODY) == 0)

@@ -197,14 +197,13 @@ static int checkDrive(Reader *r, const yaml_node_t *n, Element *e) {
   static const char *const keys[] = {"start", "rate", "amplitude", "frequency", NULL};
   if (!yamlSection(r, n, "motion")) return 0;
   e->drive.drive.start = e->drive.motion;
-  if (r->formula)
-    e->drive.drive.g = bodiesMotionOf, e->drive.drive.data = r->formula, e->drive.drive.start = 0;
+  if ((e->drive.drive.function = r->function[0])) e->drive.drive.start = 0;
   return refuseKeys(r, n, "a drive", keys, "beside motion");
 }
 
 static int checkSpring(Reader *r, const yaml_node_t *n, Element *e) {
   static const char *const ends[] = {"a", "b", "in", "at", "at_b", NULL};
-  if (r->formula) e->spring.law = bodiesLawOf, e->spring.data = r->formula;
+  e->spring.function = r->function[0], e->spring.inputs = r->inputs;
   if (isnan(e->spring.free) && e->spring.of.joint) e->spring.free = 0; /* if free is not given */
   if (e->spring.of.joint) return refuseKeys(r, n, "a spring", ends, "beside of");
   return e->spring.in == CP_IN_SPACE && needKey(r, n, "a spring", "at_b");
@@ -221,8 +220,9 @@ static int checkLimit(Reader *r, const yaml_node_t *n, Element *e) {
 }
 
 static int checkForce(Reader *r, const yaml_node_t *n, Element *e) {
-  if (r->formula) e->force.fn = bodiesForceOf, e->force.data = r->formula;
-  if (r->formula && r->formula->f[2] && r->dimension == 2)
+  memcpy(e->force.function, r->function, sizeof r->function);
+  e->force.inputs = r->inputs;
+  if (r->function[2] && r->dimension == 2)
     return yamlWrong(r, yamlSection(r, n, "force")->start_mark, "force must lie in the plane");
   return e->force.in == CP_IN_SPACE && needKey(r, n, "a force", "at");
 }

@@ -4,7 +4,7 @@
 #define CPODES_BODIES_YAML_H
 
 #include "files.h"
-#include "formulas.h"
+#include "sensors.h"
 #include "language/language.h"
 
 #include <stddef.h>
@@ -94,7 +94,11 @@ typedef struct {
   Scope *scope;     /* the file's parameters and functions */
   CPBodies bodies;  /* what has been read so far, or NULL */
   int angle;        /* is the coordinate of the element an angle? */
-  Formula *formula; /* the functions of the element, or NULL */
+  /* of the element: its functions, and the quantities on which they depend, with their units */
+  CPFunction function[3];
+  char inputs[TEXT];
+  const char *unit[CP_MOST_VARIABLES];
+  int ninputs;
   char *message;
   size_t length;
 } Reader;

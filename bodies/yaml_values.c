@@ -1,4 +1,5 @@
 /* Values of YAML files: numbers and expressions, names, words, and mappings as structures. */
+#define _POSIX_C_SOURCE 200809L /* strtok_r */
 #include "yaml_impl.h"
 
 #include <stdio.h>
@@ -49,27 +50,64 @@ int yamlNumber(Reader *r, const yaml_node_t *n, const char *key, const char *uni
              : 0;
 }
 
-/* Reads component k of a formula: x, if it does not depend on the variables, or a function in r->formula. */
+/* Adds the quantities that an expression names, ELEMENT.QUANTITY, to the inputs of the element. */
+static int findInputs(Reader *r, const yaml_node_t *n) {
+  static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_",
+                    more[]    = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789.";
+  if (n->type != YAML_SCALAR_NODE) return 0;
+  for (const char *c = yamlText(n); *c;) {
+    char name[TEXT], *end, rule[RULE_TEXT];
+    Sensor s;
+    strtod(c, &end);
+    if (end > c && !strchr(letters, *c)) {
+      c = end;
+      continue;
+    }
+    const size_t length = strchr(letters, *c) ? strspn(c, more) : 0;
+    snprintf(name, sizeof name, " %.*s ", (int)length, c);
+    c += length + (length == 0);
+    if (!strchr(name, '.')) continue;
+    char known[TEXT + 2];
+    snprintf(known, sizeof known, "%s ", r->inputs);
+    if (strstr(known, name)) continue;
+    name[length + 1] = '\0';
+    if (bodiesSensor(&r->bodies->m, NULL, name + 1, &s, rule))
+      return yamlWrong(r, n->start_mark, "%s", rule);
+    const size_t before = strlen(r->inputs);
+    if (r->ninputs == CP_MOST_VARIABLES - 7 || before + length + 2 > sizeof r->inputs)
+      return yamlWrong(r, n->start_mark, "a function may depend on at most %d quantities",
+                       CP_MOST_VARIABLES - 7);
+    memcpy(r->inputs + before, name, length + 2);
+    r->unit[r->ninputs++] = s.unit;
+  }
+  return 0;
+}
+
+/* Reads component k of a formula: x, if it does not depend on the variables, or a function in r->function. */
 static int readFormula(Reader *r, const yaml_node_t *n, const Field *f, int nvariables,
                        const char *const *variable, const char *const *units, int k, sunrealtype *x) {
-  char own[UNIT];
+  const char *names[CP_MOST_VARIABLES], *of[CP_MOST_VARIABLES];
+  char own[UNIT], inputs[TEXT], *save = NULL;
   CPFunction function;
-  int used = 0;
+  int used = 0, count = nvariables;
   if (n->type != YAML_SCALAR_NODE || n->data.scalar.length == 0 || isNumeral(n, x) ||
       strlen(yamlText(n)) != n->data.scalar.length)
     return yamlNumber(r, n, f->key, f->unit, x);
-  if (cpScopeParse(r->scope, yamlText(n), yamlPlace(r, n), nvariables, variable, units,
+  memcpy(inputs, r->inputs, sizeof inputs);
+  memcpy(names, variable, (size_t)count * sizeof *names);
+  memcpy(of, units, (size_t)count * sizeof *of);
+  for (char *name = strtok_r(inputs, " ", &save); name; name = strtok_r(NULL, " ", &save)) {
+    names[count] = name;
+    of[count]    = r->unit[count - nvariables];
+    count++;
+  }
+  if (cpScopeParse(r->scope, yamlText(n), yamlPlace(r, n), count, names, of,
                    unitOf(r, f->unit, own), &function))
     return yamlWrongText(r, f->key);
-  for (int i = 0; i < nvariables; i++) used |= cpFunctionUses(function, i);
-  if (!used) {
-    CPFunctionFree(&function);
-    return yamlNumber(r, n, f->key, f->unit, x);
-  }
-  if (!r->formula) r->formula = bodiesNewFormula(&r->bodies->m);
-  if (!r->formula) return CPFunctionFree(&function), yamlWrong(r, n->start_mark, "no memory");
-  r->formula->f[k] = function;
-  return 0;
+  for (int i = 0; i < count; i++) used |= cpFunctionUses(function, i);
+  if (used) return r->function[k] = function, 0;
+  CPFunctionFree(&function);
+  return yamlNumber(r, n, f->key, f->unit, x);
 }
 
 int yamlNumbers(Reader *r, const yaml_node_t *n, const Field *f, int least, int most,
@@ -90,6 +128,8 @@ int yamlNumbers(Reader *r, const yaml_node_t *n, const Field *f, int least, int 
   if (count < least || count > most)
     return yamlWrong(r, n->start_mark, "%s must be a list of %s numbers, and has %ld", key, rule,
                      count);
+  for (long i = 0; i < count && f->type == FORMULAS; i++)
+    if (findInputs(r, yamlNode(r, item[i]))) return 1;
   for (long i = 0; i < count; i++)
     if (f->type == FORMULAS
             ? readFormula(r, yamlNode(r, item[i]), f, 7, variables, units, (int)i, &x[i])
@@ -168,6 +208,7 @@ static int readValue(Reader *r, const yaml_node_t *n, const Field *f, char *at) 
   switch (f->type) {
   case NUMBER: return yamlNumber(r, n, f->key, f->unit, x);
   case FORMULA:
+    if (strcmp(f->key, "motion") && findInputs(r, n)) return 1;
     return readFormula(r, n, f, strcmp(f->key, "motion") ? 3 : 1, variables,
                        r->angle ? angles : lengths, 0, x);
   case FORMULAS:

@@ -15,6 +15,8 @@ CPFunction cpFunctionShare(CPFunction f) {
   return f;
 }
 
+int cpFunctionCount(CPFunction f) { return f->n; }
+
 void CPFunctionFree(CPFunction *f) {
   if (!f || !*f) return;
   if (atomic_fetch_sub(&(*f)->owners, 1) == 1) (*f)->destroy(*f);

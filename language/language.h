@@ -43,6 +43,8 @@ typedef struct {
   int distance;
 } Nearest;
 CPODES_EXPORT void cpShow(Nearest *nearest, const char *other);
+/* The number of variables of f */
+CPODES_EXPORT int cpFunctionCount(CPFunction f);
 /* Does f depend on its variable i? */
 CPODES_EXPORT int cpFunctionUses(CPFunction f, int i);
 /* One more owner of f, who frees it as well; f may be NULL. */

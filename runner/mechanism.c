@@ -522,7 +522,10 @@ static int find_sensors(CPBodies b) {
       return complain("%s", CPObjectGetLastMessage(CP_OBJECT(b)));
     const int angle = !strcmp(thing(b, CP_SENSOR, i).unit, "rad"),
               whole = !CPBodiesFind(b, CP_COORDINATE, name, &(int){0});
-    if (add_sensor(name, name, thing(b, CP_SENSOR, i).unit)) return -1;
+    /* a name that a component of the state has in joint coordinates is not given twice */
+    const int is_state = !CPBodiesFind(b, CP_STATE, name, &(int){0});
+    snprintf(rate, sizeof rate, "%s%s", is_state ? "sensor " : "", name);
+    if (add_sensor(name, rate, thing(b, CP_SENSOR, i).unit)) return -1;
     snprintf(rate, sizeof rate, "%s.rate", name);
     snprintf(name + length, sizeof name - length, "'");
     if (whole && add_sensor(rate, name, angle ? "rad/s" : "m/s")) return -1;

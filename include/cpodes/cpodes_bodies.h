@@ -266,6 +266,7 @@ typedef struct {
   sunrealtype rate;      /**< constant rate [unit of the coordinate/s] */
   sunrealtype amplitude; /**< amplitude of the sine */
   sunrealtype frequency; /**< angular frequency of the sine [rad/s] */
+  CPFunction function; /**< motion as a function of t, which is kept; or NULL. Then g must be NULL, and all other numbers 0 */
 } CPDrive;
 
 /** A force law. T [3]: out, the force T in the direction in which x grows, and its derivatives with respect to x and x'.
@@ -291,6 +292,10 @@ typedef struct {
   sunrealtype inertance; /**< >= 0 [kg] or [kg m^2] */
   CPLawFn law;           /**< added to these forces; NULL if there is none */
   void *data;            /**< passed to the function */
+  CPFunction function; /**< of t, x, x' and the inputs; added to these forces, and kept; NULL if there is none */
+  /** names of the further variables of the function, separated by blanks, or NULL: coordinates, lengths, their rates, and
+   * components of positions and velocities, "crank.angle motor.rate chassis.position.x" (CPMechGetSensor) */
+  const char *inputs;
 } CPSpring;
 
 /** An elastic joint: springs and dampers along x_a, y_a, z_a that act on d, and about these axes on the small angles
@@ -324,6 +329,9 @@ typedef struct {
   int follows;          /**< 1 if the force turns with the body */
   CPPointForceFn fn; /**< force that is added to `force`, or NULL; it must be NULL if the force follows */
   void *data;        /**< passed to the function */
+  CPFunction function[3]; /**< components that are added to `force`, and kept: of t, the point, its velocity, and the inputs; NULL:
+                             0; all must be NULL if the force follows */
+  const char *inputs;     /**< as in CPSpring */
 } CPForce;
 
 /** Friction of a joint on the coordinate `of`, of one of two kinds.
@@ -334,10 +342,10 @@ typedef struct {
  * Smooth friction that depends on the load, if speed > 0: T = -factor |F| tanh(x' / speed), where |F| is the reaction force across
  * the joint's point. The factor is the coefficient of friction, for angles multiplied by the radius of the bearing [m]. */
 typedef struct {
-  CPElement head;       /**< CP_NEW_FRICTION(name) */
-  CPCoordinate of;      /**< coordinate on which it acts */
-  sunrealtype factor;   /**< >= 0; 0 of dry friction */
-  sunrealtype speed;    /**< > 0; the force grows with x' below about this rate [m/s, rad/s]; 0: dry friction */
+  CPElement head;     /**< CP_NEW_FRICTION(name) */
+  CPCoordinate of;    /**< coordinate on which it acts */
+  sunrealtype factor; /**< >= 0; 0 of dry friction */
+  sunrealtype speed; /**< > 0; the force grows with x' below about this rate [m/s, rad/s]; 0: dry friction */
   sunrealtype force;    /**< of dry friction, > 0 [N, N m] */
   sunrealtype sticking; /**< of dry friction at rest; `force` is used if it is smaller */
 } CPFriction;
@@ -465,7 +473,7 @@ typedef struct {
   sunindextype first; /**< joint, contact: first row of p, v and A */
   sunindextype count; /**< number of these rows */
   sunindextype first_rate; /**< first row of v and A beyond p: rolling, sliding velocities of a contact */
-  sunindextype nrates;     /**< number of these rows */
+  sunindextype nrates; /**< number of these rows; of a quantity 1 if it depends on u' or multipliers */
   sunrealtype value;       /**< of a parameter */
   const CPContactLaw *law; /**< of a contact, with the present parameters */
   sunrealtype period;      /**< of a contact, for CPContactPoint */
@@ -550,12 +558,14 @@ CPODES_EXPORT int CPMechGetReaction(CPMech mech, int joint, sunrealtype t, N_Vec
 /** A quantity of an element at one state, and at what it is taken. */
 typedef struct {
   size_t size; /**< of this struct */
-  const sunrealtype *udot; /**< in: u' at this state, or NULL: it is computed if it is needed, without contacts */
-  const sunrealtype *lambda; /**< in: the multipliers [na], with contacts those of their forces, or NULL, as udot */
+  const sunrealtype
+      *udot; /**< in: u' at this state, or NULL: it is computed if it is needed, without contacts */
+  const sunrealtype *
+      lambda; /**< in: the multipliers [na], with contacts those of their forces, or NULL, as udot */
   sunrealtype *gradient; /**< in: NULL, or [2 nu] for derivatives: in the directions of u, and with respect to u */
-  sunrealtype value[3];  /**< out: the value, or the components of a vector */
-  int count;             /**< out: 3 of a vector, else 1 */
-  const char *unit;      /**< out: "N m" */
+  sunrealtype value[3]; /**< out: the value, or the components of a vector */
+  int count;            /**< out: 3 of a vector, else 1 */
+  const char *unit;     /**< out: "N m" */
 } CPSensor;
 /** Returns a quantity by its name, ELEMENT.QUANTITY:
  *

@@ -775,6 +775,28 @@ class Bodies(Mechanism):
             return self._at(y, work)
         return self._each(one, t, y)
 
+    @property
+    def sensors(self) -> List[str]:
+        """The names of all quantities, "pin.force"; `sensor` describes which further ones there are."""
+        return names(self._open().bodies, lib.CP_SENSOR)
+
+    def sensor(self, name: str, t: Any, y: Any) -> Any:
+        """A quantity by its name, ELEMENT.QUANTITY, as in files: "pin.force" (a vector, [3]), "pin.force.in(rod).x", "motor.torque",
+        "spring.length", "rod.point([0, 0.1, 0]).velocity"; at the states y [n, k] of a solution with the results in columns,
+        as sol["pin.force"]. Forces and accelerations beside contacts depend on which are closed: the program cpodes has them."""
+        named = word("the name of a quantity", name).encode()
+
+        def one(t: float, y: np.ndarray) -> Any:
+            def work(x: BodiesInstance) -> Any:
+                i, out = found(x.bodies, lib.CP_SENSOR, name), sized("CPSensor")
+                if describe(x.bodies, lib.CP_SENSOR, i).nrates and lib.CPBodiesCount(x.bodies, lib.CP_CONTACT):
+                    raise Error(lib.CP_NOT_SUPPORTED, f"{name} depends on which contacts are closed")
+                x.failures.check(lib.CPMechGetSensor(x.mech, named, t, x.y_vector, out), lambda: message_of(x.mech))
+                value = np.array([out.value[k] for k in range(out.count)])
+                return value if out.count > 1 else value[0]
+            return self._at(y, work)
+        return self._each(one, t, y)[()]
+
     def powers(self, t: Any, y: Any) -> Powers:
         """The energies and powers."""
         def one(t: float, y: np.ndarray) -> np.ndarray:

@@ -55,6 +55,9 @@ class Solution:
         self._violation: Optional[np.ndarray] = None
 
     def __getitem__(self, name: str) -> Any:
+        mechanism = self.__dict__.get("mechanism")
+        if "." in name and hasattr(mechanism, "sensor"): # of bodies: sol["pin.force"]
+            return mechanism.sensor(name, self.t, self.y)
         return getattr(self, name)
 
     def keys(self) -> List[str]:

@@ -32,6 +32,20 @@ def torsion(stiffness=3.0, **options):
     return m
 
 
+def test_quantities_have_names():
+    m = arm()
+    sol = m.solve((0, 0.5), rtol=1e-9, atol=1e-9)
+    force, angle = sol["hinge.force"], sol["hinge.angle"]
+    assert force.shape == (3, len(sol.t)) and angle.shape == (len(sol.t),)
+    assert force == pytest.approx(m.reaction("hinge", sol.t, sol.y)[:3], abs=1e-12)
+    assert angle == pytest.approx(m.coordinate("hinge", sol.y)[0], abs=1e-15)
+    assert sol["arm.point([0, 0, 20 mm]).position.in(arm).z"] == pytest.approx(0.02, abs=1e-15)
+    assert MASS * sol["arm.centre.acceleration.x"] == pytest.approx(force[0], abs=1e-9)
+    assert "hinge.torque" in m.sensors and m.sensor("hinge.rate", 0, sol.y[:, 0]) == pytest.approx(0, abs=1e-15)
+    with pytest.raises(cpodes.Error, match="did you mean \"hinge\""):
+        sol["hingo.force"]
+
+
 @pytest.mark.parametrize("method", ["auto", "BDF", "Adams", "DOP853", "RADAU"])
 @pytest.mark.parametrize("coordinates", ["absolute", "joint"])
 def test_the_arm_falls_on_its_circle_and_keeps_its_energy(method, coordinates):

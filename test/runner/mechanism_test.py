@@ -155,6 +155,38 @@ class Mechanisms(RunnerTest):
         self.assertAlmostEqual(float(rows[-1][header.index("ball.position")]), math.hypot(x, y), delta=1e-9)
         self.assertIn("ball.point([0,0.1,0]).velocity.in(ball).x", header)
 
+    def test_forces_depend_on_other_elements(self):
+        """All derivatives are checked, in both kinds of coordinates; a motor whose torque is a table of another joint's speed has that torque."""
+        file = self.folder / "inputs.yaml"
+        text = (
+            "dimension: 2\ngravity: [0, -9.81]\nrun: {t_end: 0.5, sensors: [arm, motor.torque, tie.force, guide.force.y, rod.position.x, wheel]}\n"
+            "functions: {torque: {units: [rpm, N m], rows: [[-90, 30], [0, 18], [40, 12], [70, 0], [120, -8]]}}\nbodies:\n"
+            "  - {name: rod, mass: 2, inertia: 0.2, centre: [0.5, 0], spin: 2}\n  - {name: disc, mass: 1, inertia: 0.1, at: [2, 0]}\njoints:\n"
+            "  - {name: arm, kind: revolute, b: rod, in: bodies}\n  - {name: wheel, kind: revolute, b: disc, in: bodies, at: [2, 0]}\nsprings:\n"
+            "  - {name: motor, of: wheel, force: 5 N m*sin(arm.angle) + torque(arm.rate) - 0.2 N m s*v}\n"
+            "  - {name: tie, a: rod, b: disc, at: [0.5, 0], at_b: [1.8, 0], force: 100 N/m*rod.centre.position.y*wheel.angle + 2 N s/m*rod.centre.velocity.x}\n"
+            'forces:\n  - {name: guide, body: rod, at: [1, 0], force: ["-3 N s*wheel.rate", "10 N*cos(wheel.angle)*tie.length/(1 m) - 1 N s/m*vy"]}\n'
+        )
+        file.write_text(text)
+        columns = {}
+        for kind in "absolute", "joint":
+            self.assertIn("are right", cpodes("check", file, "--coordinates", kind).stdout)
+            process = cpodes("run", file, "--coordinates", kind, "--rtol", 1e-10, "--atol", 1e-10, "--outputs", 4, "--csv", "-")
+            self.assert_done(process)
+            header, *rows = csv.reader(process.stdout.splitlines())
+            columns[kind] = [[float(row[header.index(name)]) for name in ("arm", "wheel", "motor.torque", "tie.force", "guide.force.y")] for row in rows]
+        for one, other in zip(columns["absolute"], columns["joint"]):
+            for a, b in zip(one, other):
+                self.assertAlmostEqual(a, b, delta=1e-6)
+        for force, rule in {
+            "arm.speed*1 N m": 'no quantity "arm.speed"; arm has angle',
+            "arms.angle*1 N m": 'did you mean "arm"',
+            "tie.force": "a function may depend on coordinates",
+            "arm.rate*1 N m": "dimension",
+        }.items():
+            file.write_text(text.replace("-3 N s*wheel.rate", force))
+            self.assert_refused(cpodes("run", file), rule)
+
     def test_drawings_show_what_gravity_pulls_down(self):
         report, picture = self.folder / "report.html", self.folder / "picture.svg"
         for file, axes, up in (("double_wishbone", "yzx", ["x", "y", "z"]), ("andrews", "xyz", ["x", "y"])):

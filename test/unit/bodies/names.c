@@ -4,6 +4,7 @@
 
 #include "support/support.h"
 #include "support/things.h"
+#include <cpodes/cpodes_language.h>
 #include <ctype.h>
 #include <math.h>
 #include <stdio.h>
@@ -230,6 +231,58 @@ START_TEST(forces_and_springs_are_functions_of_time_and_motion) {
 END_TEST
 
 /* A drive by an expression, and by a table of the same motion, moves as its function does. */
+START_TEST(functions_of_other_elements_need_no_file) {
+  static const char *const variables[] = {"t", "x", "v", "angle", "rate"};
+  CPFunction f = NULL, g = NULL;
+  const CPFunctionOptions options = {CP_SIZED(CPFunctionOptions), .text = "3*sin(angle) - v*rate",
+                                     .nvariables = 5, .variable = variables},
+                          of_time = {CP_SIZED(CPFunctionOptions), .text = "2*t + t^2",
+                                     .nvariables = 1, .variable = variables};
+  CPBodies b                      = CPBodiesCreate(2, NULL);
+  CPMech mech;
+  ck_assert_int_eq(CPFunctionCreate(&options, &f), CP_SUCCESS);
+  ck_assert_int_eq(CPFunctionCreate(&of_time, &g), CP_SUCCESS);
+  const char *const bodies[] = {"one", "two"}, *const joints[] = {"A", "B"};
+  for (int i = 0; i < 2; i++) {
+    const CPBody body   = {CP_NEW_BODY(bodies[i]), .mass = 1, .inertia = {1, 1, 2},
+                           .omega = {0, 0, 1 + i}};
+    const CPJoint joint = {CP_NEW_JOINT(joints[i]), .kind = CP_JOINT_REVOLUTE, .b = bodies[i]};
+    ck_assert_int_eq(CPBodiesAdd(b, &body.head, NULL), CP_SUCCESS);
+    ck_assert_int_eq(CPBodiesAdd(b, &joint.head, NULL), CP_SUCCESS);
+  }
+  CPSpring spring = {CP_NEW_SPRING("law"), .of = {.joint = "B"}, .function = f, .inputs = "A.angle"};
+  CPDrive drive   = {CP_NEW_DRIVE("motor"), .of = {.joint = "A"}, .function = g, .rate = 1};
+  ck_assert_int_eq(CPBodiesAdd(b, &spring.head, NULL), CP_ILL_INPUT); /* 5 variables, and not 4 */
+  ck_assert_msg(strstr(CPObjectGetLastMessage(CP_OBJECT(b)), "must have 4 variables, and has 5") !=
+                    NULL,
+                "%s", CPObjectGetLastMessage(CP_OBJECT(b)));
+  spring.inputs = "A.angle A.force";
+  ck_assert_int_eq(CPBodiesAdd(b, &spring.head, NULL), CP_NOT_SUPPORTED);
+  spring.inputs = "A.angle C.rate";
+  ck_assert_int_eq(CPBodiesAdd(b, &spring.head, NULL), CP_ILL_INPUT);
+  spring.inputs = "A.angle A.rate";
+  ck_assert_int_eq(CPBodiesAdd(b, &spring.head, NULL), CP_SUCCESS);
+  ck_assert_int_eq(CPBodiesAdd(b, &drive.head, NULL), CP_ILL_INPUT);
+  drive.rate = 0;
+  ck_assert_int_eq(CPBodiesAdd(b, &drive.head, NULL), CP_SUCCESS);
+  CPFunctionFree(&f); /* the mechanism keeps them */
+  CPFunctionFree(&g);
+  ck_assert_int_eq(build_mech(b, &mech), CP_SUCCESS);
+  N_Vector y = CPBodiesState(b, test_context);
+  CPBodiesFree(&b); /* and so does its model */
+  CPSensor s               = CP_INIT(CPSensor);
+  N_VGetArrayPointer(y)[2] = 0.5, N_VGetArrayPointer(y)[6 + 2] = 1.5;
+  ck_assert_int_eq(CPMechGetSensor(mech, "law.torque", 0, y, &s), CP_SUCCESS);
+  ck_assert_double_eq_tol(s.value[0], 3 * sin(0.5) - 2 * 1.5, 1e-14);
+  ck_assert_int_eq(CPMechGetSensor(mech, "two.alpha.z", 0, y, &s), CP_SUCCESS);
+  ck_assert_double_eq_tol(s.value[0], (3 * sin(0.5) - 2 * 1.5) / 2, 1e-14);
+  ck_assert_int_eq(CPMechGetSensor(mech, "A.acceleration", 0.3, y, &s), CP_SUCCESS);
+  ck_assert_double_eq_tol(s.value[0], 2, 1e-14);
+  N_VDestroy(y);
+  CPMechFree(&mech);
+}
+END_TEST
+
 START_TEST(a_drive_follows_its_function) {
   static const char text[] =
       SLIDER "drives: [{name: d, of: guide, motion: 20 mm*sin(7 rad s^-1*t)^2 + 3 mm/s*t}]\n";
@@ -421,6 +474,7 @@ TEST_SUITE(names) {
   tcase_add_loop_test(tcase, units_in_place_of_numbers_give_the_same_motion_bit_for_bit, 0, FILES);
   tcase_add_test(tcase, parameters_are_names_for_numbers_and_may_be_replaced);
   tcase_add_test(tcase, forces_and_springs_are_functions_of_time_and_motion);
+  tcase_add_test(tcase, functions_of_other_elements_need_no_file);
   tcase_add_test(tcase, a_drive_follows_its_function);
   tcase_add_test(tcase, bearing_forces_of_an_engine_are_those_of_its_gas_and_motion);
   tcase_add_loop_test(tcase, what_is_wrong_is_named_with_its_place, 0, sizeof bad / sizeof bad[0]);
