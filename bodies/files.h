@@ -14,6 +14,25 @@ int bodiesHasRead(CPBodies b, const char *path);
 /* Writes to whole [length] the path of a file that stands in the folder of the file `from`, unless
  * path is absolute. Returns 1 if it is too long. */
 int bodiesBeside(const char *from, const char *path, char *whole, size_t length);
+/* What a YAML file beside a robot in URDF adds to it (yaml_loops.c); positions are those in that file. */
+typedef struct {
+  char frame[2][200]; /* links, or joints for those to which they lead */
+  int fixed;          /* 1: the frames are equal; 0: their points meet */
+  int line, column;
+} LoopOfUrdf;
+typedef struct {
+  char joint[200], type[20];
+  int line, column;
+} ChangeOfUrdf;
+typedef struct {
+  LoopOfUrdf *loop;
+  ChangeOfUrdf *change;
+  int nloops, nchanges;
+} Loops;
+/* loops: in, zero; out, none if the text has no key closed_loop; the caller frees both arrays. Returns 0, or 1 with one line in
+ * message [length]. */
+int bodiesReadLoops(const char *data, size_t size, const char *name, Loops *loops, char *message,
+                    size_t length);
 /* Read a mechanism from text. run: in, its defaults; out. message [length]: out, one line if NULL is returned. */
 CPBodies bodiesReadYaml(const char *data, size_t size, const char *name, Run *run, char *message,
                         size_t length);

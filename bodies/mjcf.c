@@ -526,24 +526,7 @@ static int readLoop(Mjcf *m, const xmlNode *n, int weld) {
     robotPlace(&side[0], x, x + 3, &side[0]);
   else if (weld && !site1) memcpy(side[0].q, side[1].q, sizeof side[0].q);
   else if (!weld && !site1) memcpy(side[1].q, side[0].q, sizeof side[0].q);
-  char unique[128];
-  const char *bodies[2];
-  for (int k = 0; k < 2; k++)
-    bodies[k] = side[k].link == GROUND ? NULL : r->link[side[k].link].name;
-  if (robotUnique(r, n,
-                  name        ? name
-                  : bodies[0] ? bodies[0]
-                              : "world",
-                  name   ? ""
-                  : weld ? "_weld"
-                         : "_connect",
-                  unique))
-    return 1;
-  CPJoint joint = {CP_NEW_JOINT(unique), .kind = weld ? CP_JOINT_FIXED : CP_JOINT_BALL,
-                   .a = bodies[0], .b = bodies[1], .in = CP_IN_BODIES};
-  robotMarker(r, &side[0], &joint.on_a);
-  robotMarker(r, &side[1], &joint.on_b);
-  return robotRefused(r, n, CPBodiesAdd(r->bodies, &joint.head, NULL));
+  return robotLoop(r, n, name, weld, side);
 }
 
 static int readEqualities(Mjcf *m, const xmlNode *section) {

@@ -9,3 +9,10 @@ CPBodies bodiesReadYaml(const char *data, size_t size, const char *name, Run *ru
   snprintf(message, length, "%s: this cpodes has been built without libyaml", name);
   return NULL;
 }
+
+int bodiesReadLoops(const char *data, size_t size, const char *name, Loops *loops, char *message,
+                    size_t length) {
+  (void)data, (void)size, (void)loops;
+  snprintf(message, length, "%s: this cpodes has been built without libyaml", name);
+  return 1;
+}

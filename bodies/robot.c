@@ -365,6 +365,22 @@ int robotBuild(Robot *r) {
 
 /* -------------------------------------------------------------------------------- couplings -- */
 
+int robotLoop(Robot *r, const xmlNode *at, const char *name, int weld, const Place *side) {
+  char unique[128];
+  const char *bodies[2], *base = name;
+  for (int k = 0; k < 2; k++)
+    bodies[k] = side[k].link == GROUND ? NULL : r->link[side[k].link].name;
+  if (side[0].link == side[1].link)
+    return robotTell(r, at, WITHOUT_EFFECT, "loops between parts of one body");
+  if (!base) base = bodies[0] ? bodies[0] : "world";
+  if (robotUnique(r, at, base, name ? "" : weld ? "_weld" : "_connect", unique)) return 1;
+  CPJoint joint = {CP_NEW_JOINT(unique), .kind = weld ? CP_JOINT_FIXED : CP_JOINT_BALL,
+                   .a = bodies[0], .b = bodies[1], .in = CP_IN_BODIES};
+  robotMarker(r, &side[0], &joint.on_a);
+  robotMarker(r, &side[1], &joint.on_b);
+  return robotRefused(r, at, CPBodiesAdd(r->bodies, &joint.head, NULL));
+}
+
 int robotCouple(Robot *r, const xmlNode *at, const char *name, int i, int j, sunrealtype offset,
                 sunrealtype ratio) {
   char unique[128];

@@ -157,6 +157,8 @@ RobotJoint *robotJoint(Robot *r, const xmlNode *node, JointType type, const char
 int robotRefused(Robot *r, const xmlNode *at, int flag);
 /* Adds all links and joints to r->bodies. */
 int robotBuild(Robot *r);
+/* Welds both places, side [2], to each other, or joins their points. name: of the joint, or NULL */
+int robotLoop(Robot *r, const xmlNode *at, const char *name, int weld, const Place *side);
 /* Adds value_1 - ref_1 = offset + ratio (value_2 - ref_2) for joints i and j; if j < 0,
  * value_1 - ref_1 = offset. */
 int robotCouple(Robot *r, const xmlNode *at, const char *name, int i, int j, sunrealtype offset,

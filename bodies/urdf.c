@@ -2,6 +2,7 @@
  * ground. Couplings are mimic joints; closed loops are not part of the format. */
 #include "robot_impl.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,6 +10,8 @@ typedef struct {
   Robot *r;
   /* joint: the one that leads to the link of the same index, or NULL */
   const xmlNode **link, **joint;
+  Loops loops; /* of the YAML file beside it, whose name is `beside` */
+  char beside[1000];
   int *next, *first; /* linked lists of the children of a link, ended by -1 */
   int nlinks;
 } Urdf;
@@ -69,6 +72,74 @@ static int readStops(Robot *r, const xmlNode *joint, RobotJoint *j) {
          number(r, dynamics, "friction", 0, &j->friction);
 }
 
+/* Reads the YAML file with the name of this one, if there is one with loops; other files do not matter. */
+static int readBeside(Urdf *u) {
+  const char *dot = strrchr(u->r->file, '.'), *why;
+  size_t size;
+  if (!dot || u->r->open ||
+      snprintf(u->beside, sizeof u->beside, "%.*s.yaml", (int)(dot - u->r->file), u->r->file) >=
+          (int)sizeof u->beside)
+    return 0;
+  char *text = bodiesFile(u->beside, &size, &why);
+  if (!text) return 0;
+  int failed = 0;
+  if (strstr(text, "closed_loop")) {
+    failed = bodiesReadLoops(text, size, u->beside, &u->loops, u->r->message, u->r->length);
+    if (!failed && u->loops.nloops > 0 && bodiesHasRead(u->r->bodies, u->beside))
+      failed = robotWrong(u->r, NULL, "no memory");
+  }
+  free(text);
+  return failed;
+}
+
+/* Returns 1 after a message with the place of a loop or change. */
+static int wrongBeside(const Urdf *u, int line, int column, const char *rule, const char *name) {
+  snprintf(u->r->message, u->r->length, "%s:%d:%d: %s \"%.100s\"", u->beside, line, column, rule,
+           name);
+  bodiesOneLine(u->r->message, u->r->length);
+  return 1;
+}
+
+/* The link of this name, or to which the joint of this name leads, or -1 */
+static int frameOf(const Urdf *u, const char *name) {
+  for (int i = 0; i < u->nlinks; i++) {
+    const char *link  = robotText(u->link[i], "name"),
+               *joint = u->joint[i] ? robotText(u->joint[i], "name") : NULL;
+    if ((link && !strcmp(link, name)) || (joint && !strcmp(joint, name))) return i;
+  }
+  return -1;
+}
+
+static int closeLoops(const Urdf *u) {
+  for (int i = 0; i < u->loops.nloops; i++) {
+    const LoopOfUrdf *l = &u->loops.loop[i];
+    Place side[2];
+    int frame[2];
+    for (int k = 0; k < 2; k++) {
+      if ((frame[k] = frameOf(u, l->frame[k])) < 0)
+        return wrongBeside(u, l->line, l->column, "there is no link or joint", l->frame[k]);
+      side[k] = u->r->place[frame[k]];
+    }
+    if (robotLoop(u->r, u->link[frame[0]], NULL, l->fixed, side)) return 1;
+  }
+  return 0;
+}
+
+/* Reads a link to which a ball joint leads, or two hinges about axes of the link, instead of the joint of the URDF. */
+static int readChanged(Urdf *u, int i, const xmlNode *n, const char *as, Place *place) {
+  static const sunrealtype origin[3];
+  Robot *r         = u->r;
+  const char *name = robotText(n, "name");
+  for (int k = 0; k < (as[0] == 'U' ? 2 : 1); k++) {
+    sunrealtype axis[3] = {0, 0, 0};
+    if (as[0] == 'U') axis[as[7 + k] - 'X'] = 1;
+    if (!robotJoint(r, n, as[0] == 'U' ? HINGE : BALL, k ? NULL : name, place, origin, axis))
+      return 1;
+  }
+  r->place[i] = *place;
+  return readInertial(r, u->link[i], place);
+}
+
 /* Reads a link and the joint that leads to it, at the place of its parent. */
 static int readLink(Urdf *u, int i, const Place *parent) {
   static const char *const types[] = {"revolute", "continuous", "prismatic",
@@ -86,12 +157,23 @@ static int readLink(Urdf *u, int i, const Place *parent) {
     const xmlNode *a = child(n, "axis"), *dynamics = child(n, "dynamics");
     while (type <= FIXED && (!name || strcmp(types[type], name))) type++;
     if (type > FIXED) return robotWrong(r, n, "there is no type \"%.60s\"", name ? name : "");
+    const char *as = "", *joint_name = robotText(n, "name");
+    for (int k = 0; k < u->loops.nchanges && joint_name; k++) {
+      const ChangeOfUrdf *c = &u->loops.change[k];
+      if (strcmp(c->joint, joint_name)) continue;
+      as                = c->type;
+      const int is_hook = !strncmp(as, "UJOINT_", 7) && strspn(as + 7, "XYZ") == 2 && !as[9];
+      if (!is_hook && strcmp(as, "SPHERICAL") && strcmp(as, "FIXED"))
+        return wrongBeside(u, c->line, c->column, "there is no joint_type", as);
+    }
+    if (!strcmp(as, "FIXED")) type = FIXED;
     if (readOrigin(r, n, parent, &place)) return 1;
     if (a && robotText(a, "xyz") && robotNumbers(r, a, "xyz", robotText(a, "xyz"), 3, 3, axis, NULL))
       return 1;
     if (type < FIXED) {
       if ((place.link = robotLink(r, u->link[i], robotText(u->link[i], "name"), &place)) < 0)
         return 1;
+      if (*as) return readChanged(u, i, n, as, &place);
       RobotJoint *j = robotJoint(r, n, kinds[type], robotText(n, "name"), &place, origin, axis);
       if (!j || number(r, dynamics, "damping", 0, &j->damping) || readStops(r, n, j)) return 1;
       if (j->damping < 0)
@@ -224,7 +306,7 @@ int robotReadUrdf(Robot *r, const xmlNode *root) {
   char base[20]                    = "fixed";
   Urdf u                           = {.r = r};
   r->mends                         = 1;
-  int failed                       = readTree(&u, root),
+  int failed                       = readBeside(&u) || readTree(&u, root),
       *queue = failed ? NULL : malloc((size_t)u.nlinks * sizeof *queue), end = 0;
   if (!failed && !queue) failed = robotWrong(r, root, "no memory");
   if (robotSetting(r, known[0], base, sizeof base) && !failed && strcmp(base, "fixed") &&
@@ -247,11 +329,15 @@ int robotReadUrdf(Robot *r, const xmlNode *root) {
     if (u.first[i] != REACHED)
       failed = robotWrong(r, u.joint[i], "%d links form cycles", u.nlinks - end);
   if (!failed) failed = robotRefused(r, root, bodiesSetGravity(r->bodies, g));
-  if (!failed) failed = robotStart(r, known) || robotBuild(r) || readMimics(r, root);
+  if (u.loops.nloops > 0) r->open = 1; /* They may move links without mass. */
+  if (!failed)
+    failed = robotStart(r, known) || robotBuild(r) || readMimics(r, root) || closeLoops(&u);
   free(queue);
   free(u.link);
   free(u.joint);
   free(u.next);
   free(u.first);
+  free(u.loops.loop);
+  free(u.loops.change);
   return failed;
 }

@@ -25,9 +25,10 @@ static const Field run_fields[]  = {FIELD(Run, "title", title, COPY, 0),
                                     {0}};
 
 /* Reads the bodies and joints of a robot's file, to which the sections add elements; settings
- * already in `run` are kept. Returns 0, or 1 after a message, which is the robot reader's if its
+ * already in `run` are kept. open: 1 if sections add elements. Returns 0, or 1 after a message, which is the robot reader's if its
  * file is wrong. */
-static int readRobot(Reader *r, const yaml_node_t *at, const char *path, Run *run, CPBodies *bodies) {
+static int readRobot(Reader *r, const yaml_node_t *at, const char *path, Run *run, int open,
+                     CPBodies *bodies) {
   char whole[4096];
   size_t size;
   const char *why = "its path is too long";
@@ -36,10 +37,10 @@ static int readRobot(Reader *r, const yaml_node_t *at, const char *path, Run *ru
       bodiesBeside(r->file, path, whole, sizeof whole) ? NULL : bodiesFile(whole, &size, &why);
   if (!data)
     return yamlWrong(r, at->start_mark, "the file \"%.300s\" cannot be read: %s", path, why);
-  Run own        = *run;
-  own.parameters = NULL; /* those of this file */
-  own.open       = 1;
-  *bodies        = bodiesReadXml(data, size, whole, &own, r->message, r->length);
+  Run own = *run;
+  if (open) own.parameters = NULL; /* those of this file */
+  own.open = open;
+  *bodies  = bodiesReadXml(data, size, whole, &own, r->message, r->length);
   free(data);
   if (!*bodies) return 1;
   if (bodiesHasRead(*bodies, whole)) return yamlWrong(r, at->start_mark, "no memory");
@@ -146,6 +147,14 @@ static int readDocument(Reader *r, Run *run, CPBodies *bodies) {
   const yaml_mark_t start             = {0, 0, 0};
   Head head                           = {.dimension = 3};
   if (!top) return yamlWrong(r, start, "the file is empty");
+  if (top->type == YAML_MAPPING_NODE && yamlSection(r, top, "closed_loop")) {
+    const char *slash = strrchr(r->file, '/'), *own = slash ? slash + 1 : r->file,
+               *dot = strrchr(own, '.');
+    char urdf[1000];
+    snprintf(urdf, sizeof urdf, "%.*s.urdf", dot ? (int)(dot - own) : (int)strlen(own), own);
+    r->dimension = 3;
+    return readRobot(r, yamlSection(r, top, "closed_loop"), urdf, run, 0, bodies);
+  }
   if (top->type == YAML_MAPPING_NODE && yamlNames(r, top, run)) return 1;
   if (top->type == YAML_MAPPING_NODE) { /* the dimension decides the length of vectors */
     const yaml_node_t *given = yamlSection(r, top, "dimension");
@@ -161,7 +170,7 @@ static int readDocument(Reader *r, Run *run, CPBodies *bodies) {
   if (of_run && !(run->t_end > 0))
     return yamlWrong(r, of_run->start_mark, "t_end must be positive, and is %g", (double)run->t_end);
   if (head.robot) {
-    if (readRobot(r, yamlSection(r, top, "robot"), head.robot, run, bodies)) return 1;
+    if (readRobot(r, yamlSection(r, top, "robot"), head.robot, run, 1, bodies)) return 1;
   } else if (!(*bodies = CPBodiesCreate(r->dimension, NULL)))
     return yamlWrong(r, start, "no memory");
   r->bodies = *bodies;
@@ -193,43 +202,23 @@ static int readDocument(Reader *r, Run *run, CPBodies *bodies) {
   return of_run ? checkRun(r, of_run, run, *bodies) : 0;
 }
 
-/* libyaml compares each %TAG with all before it. */
-static int hasDirectives(const Reader *r, int most) {
-  char last = '\n';
-  int count = 0;
-  for (size_t i = 0; i < r->size; i++) {
-    if (r->data[i] == '%' && (last == '\n' || last == '\r')) count++;
-    if (r->data[i]) last = r->data[i]; /* UTF-16 has zeros. */
-  }
-  return count > most;
+typedef struct {
+  Run *run;
+  CPBodies bodies;
+} Reading;
+
+static int readFile(Reader *r, void *data) {
+  Reading *reading = data;
+  return readDocument(r, reading->run, &reading->bodies);
 }
 
 CPBodies bodiesReadYaml(const char *data, size_t size, const char *name, Run *run, char *message,
                         size_t length) {
-  enum { MOST_DIRECTIVES = 100 };
-  static const yaml_mark_t start = {0, 0, 0};
-  yaml_parser_t parser;
-  CPBodies bodies = NULL;
+  Reading reading = {run, NULL};
   Reader r = {.file = name, .data = data, .size = size, .message = message, .length = length};
   if (!(r.scope = cpScopeCreate())) return snprintf(message, length, "%s: no memory", name), NULL;
-  if (!yaml_parser_initialize(&parser)) {
-    snprintf(message, length, "%s: no memory", name);
-    return cpScopeFree(r.scope), NULL;
-  }
-  yaml_parser_set_input_string(&parser, (const unsigned char *)data, size);
-  int failed = hasDirectives(&r, MOST_DIRECTIVES)
-                   ? yamlWrong(&r, start, "there are more than %d directives", MOST_DIRECTIVES)
-                   : 0;
-  if (!failed && !yaml_document_initialize(&r.document, NULL, NULL, NULL, 1, 1))
-    failed = yamlWrong(&r, start, "no memory");
-  else if (!failed) {
-    failed = yamlLoad(&parser, &r) || readDocument(&r, run, &bodies);
-    yaml_document_delete(&r.document);
-  }
-  free(r.anchor);
-  free(r.names);
+  const int failed = yamlDocument(&r, readFile, &reading);
   cpScopeFree(r.scope);
-  yaml_parser_delete(&parser);
-  if (failed) CPBodiesFree(&bodies);
-  return bodies;
+  if (failed) CPBodiesFree(&reading.bodies);
+  return reading.bodies;
 }

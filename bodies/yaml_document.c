@@ -143,7 +143,7 @@ static int takeEvent(Reader *r, const yaml_event_t *e) {
 /* Builds the document from libyaml's events: its own loader searches all earlier anchors for each
  * anchor and alias, and takes a time that is quadratic in the depth. Without a document in the file,
  * r->document has no node. Returns 0, or 1 after a message. */
-int yamlLoad(yaml_parser_t *parser, Reader *r) {
+static int yamlLoad(yaml_parser_t *parser, Reader *r) {
   int failed = 0, ended = 0, documents = 0;
   while (!failed && !ended) {
     yaml_event_t e;
@@ -154,5 +154,37 @@ int yamlLoad(yaml_parser_t *parser, Reader *r) {
     else if (e.type >= YAML_ALIAS_EVENT) failed = takeEvent(r, &e);
     yaml_event_delete(&e);
   }
+  return failed;
+}
+
+/* libyaml compares each %TAG with all before it. */
+static int hasDirectives(const Reader *r, int most) {
+  char last = '\n';
+  int count = 0;
+  for (size_t i = 0; i < r->size; i++) {
+    if (r->data[i] == '%' && (last == '\n' || last == '\r')) count++;
+    if (r->data[i]) last = r->data[i]; /* UTF-16 has zeros. */
+  }
+  return count > most;
+}
+
+int yamlDocument(Reader *r, int (*read)(Reader *r, void *data), void *data) {
+  enum { MOST_DIRECTIVES = 100 };
+  static const yaml_mark_t start = {0, 0, 0};
+  yaml_parser_t parser;
+  if (!yaml_parser_initialize(&parser)) return yamlWrong(r, start, "no memory");
+  yaml_parser_set_input_string(&parser, (const unsigned char *)r->data, r->size);
+  int failed = hasDirectives(r, MOST_DIRECTIVES)
+                   ? yamlWrong(r, start, "there are more than %d directives", MOST_DIRECTIVES)
+                   : 0;
+  if (!failed && !yaml_document_initialize(&r->document, NULL, NULL, NULL, 1, 1))
+    failed = yamlWrong(r, start, "no memory");
+  else if (!failed) {
+    failed = yamlLoad(&parser, r) || read(r, data);
+    yaml_document_delete(&r->document);
+  }
+  free(r->anchor);
+  free(r->names);
+  yaml_parser_delete(&parser);
   return failed;
 }

@@ -107,8 +107,8 @@ enum { UNIT = 20 };
 
 /* ---- yaml_document.c ---- */
 
-/* Builds the document from the text. Returns 0, or 1 after a message. */
-int yamlLoad(yaml_parser_t *parser, Reader *r);
+/* Builds the document from the text of r, and reads it. Returns 0, or 1 after a message, as read does. */
+int yamlDocument(Reader *r, int (*read)(Reader *r, void *data), void *data);
 /* Writes "file:line:column: ..." and returns 1. */
 int yamlWrong(Reader *r, yaml_mark_t at, const char *format, ...) CP_PRINTF(3, 4);
 const yaml_node_t *yamlNode(Reader *r, int index);

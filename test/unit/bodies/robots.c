@@ -382,6 +382,86 @@ START_TEST(links_of_urdf_need_no_mass) {
 }
 END_TEST
 
+/* -------------------------------------------------------------------------------- loops of URDF -- */
+
+static void write_file(const char *name, const char *text) {
+  char path[300];
+  snprintf(path, sizeof path, "%s/%s", CPODES_TEST_FOLDER, name);
+  FILE *f = fopen(path, "wb");
+  ck_assert_msg(f != NULL, "%s", path);
+  fputs(text, f);
+  fclose(f);
+}
+
+#define ABOUT_Y "<axis xyz=\"0 1 0\"/>"
+/* Two arms of two links each, whose tips meet at (0.5, 0, 1): a five-bar linkage */
+static const char arms[] = "<robot name=\"five\"><link name=\"base\"/>" LINK("l", "1", ROUND)
+    LINK("m", "1", ROUND) LINK("r", "1", ROUND)
+        LINK("s", "1", ROUND) "<link name=\"tip_l\"/><link name=\"tip_r\"/>" JOINT(
+            "jl", "continuous", "base", "l", ABOUT_Y)
+            JOINT("jm", "continuous", "l", "m", "<origin xyz=\"0.2 0 0.5\"/>" ABOUT_Y)
+                JOINT("jr", "continuous", "base", "r", "<origin xyz=\"1 0 0\"/>" ABOUT_Y)
+                    JOINT("js", "continuous", "r", "s", "<origin xyz=\"-0.2 0 0.5\"/>" ABOUT_Y)
+                        JOINT("end_l", "fixed", "m", "tip_l", "<origin xyz=\"0.3 0 0.5\"/>")
+                            JOINT("end_r", "fixed", "s", "tip_r",
+                                  "<origin xyz=\"-0.3 0 0.5\"/>") "</robot>";
+
+START_TEST(a_yaml_file_beside_urdf_closes_its_loops) {
+  static const struct {
+    const char *yaml, *rule;
+    int rows, freedoms, joints;
+  } cases[] = {
+      {"closed_loop: [[tip_l, end_r]]\ntype: ['3d']\nname_mot: [jl, jr]\n", NULL, 3, 4, 5},
+      {"closed_loop: [[tip_l, tip_r]]\ntype: ['6d']\n", NULL, 5, 3, 5},
+      {"closed_loop: [[tip_l, tip_r]]\ntype: ['3d']\njoint_name: [js, jm]\njoint_type: [SPHERICAL, "
+       "UJOINT_XY]\n",
+       NULL, 3, 7, 6},
+      {"closed_loop: []\ntype: []\njoint_name: [js]\njoint_type: [FIXED]\n", NULL, 0, 3, 3},
+      {"unlike: 1\n", NULL, 0, 4, 4},
+      {"closed_loop: [[tip_l, tip]]\ntype: ['3d']\n",
+       "five.yaml:1:15: there is no link or joint \"tip\"", 0, 0, 0},
+      {"closed_loop: [[tip_l]]\ntype: ['3d']\n", "five.yaml:1:15: a loop must be a list of two", 0,
+       0, 0},
+      {"closed_loop: [[tip_l, tip_r]]\ntype: ['5d']\n", "five.yaml:2:8: type must be 3d or 6d", 0,
+       0, 0},
+      {"closed_loop: [[tip_l, tip_r]]\n", "five.yaml:1:1: each loop must have a type", 0, 0, 0},
+      {"closed_loop: 1\n", "five.yaml:1:14: closed_loop must be a list", 0, 0, 0},
+      {"closed_loop: []\njoint_name: [js]\njoint_type: [SCREW]\n",
+       "five.yaml:2:14: there is no joint_type \"SCREW\"", 0, 0, 0}};
+  char path[300];
+  write_file("five.urdf", arms);
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    write_file("five.yaml", cases[i].yaml);
+    for (int yaml = 0; yaml < 2; yaml++) { /* read by either name */
+      CPMech mech;
+      if (yaml && strstr(cases[i].yaml, "unlike")) continue;
+      snprintf(path, sizeof path, "%s/five.%s", CPODES_TEST_FOLDER, yaml ? "yaml" : "urdf");
+      CPBodies b = read_bodies(path, NULL, 0, &file, message);
+      if (cases[i].rule) {
+        ck_assert_ptr_null(b);
+        ck_assert_mentions(message, cases[i].rule);
+        continue;
+      }
+      ck_assert_msg(b != NULL, "%s", message);
+      ck_assert_int_eq(CPBodiesCount(b, CP_JOINT), cases[i].joints);
+      ck_assert_int_eq(CPBodiesSetFormulation(b, CP_JOINT_COORDINATES), CP_SUCCESS);
+      ck_assert_int_eq(build_mech(b, &mech), CP_SUCCESS);
+      ck_assert_int_eq((int)equations_of(mech).np, cases[i].rows);
+      ck_assert_int_eq((int)equations_of(mech).nu, cases[i].freedoms);
+      N_Vector y = CPBodiesState(b, test_context);
+      sunrealtype p[6];
+      if (cases[i].rows) {
+        ck_assert_int_eq(equations_of(mech).p(0, entries(y), p, CPMechGetUserData(mech)), 0);
+        for (int k = 0; k < cases[i].rows; k++) ck_assert_double_eq_tol(p[k], 0, 1e-15);
+      }
+      N_VDestroy(y);
+      CPMechFree(&mech);
+      CPBodiesFree(&b);
+    }
+  }
+}
+END_TEST
+
 START_TEST(the_nth_allocation_may_fail) {
   static const char *const texts[] = {moving, copies};
   CPBodies warm                    = read_good("robot.xml", texts[_i], "");
@@ -405,6 +485,7 @@ TEST_SUITE(robots) {
   tcase_add_test(tc, copies_have_names_springs_and_masses_as_in_mujoco);
   tcase_add_test(tc, any_joints_in_a_row_accelerate_as_in_mujoco);
   tcase_add_test(tc, links_of_urdf_need_no_mass);
+  if (CPODES_TEST_YAML) tcase_add_test(tc, a_yaml_file_beside_urdf_closes_its_loops);
   tcase_add_test(tc, copies_have_bounds);
   tcase_add_test(tc, deformable_bodies_and_plugins_are_left_out);
   tcase_add_loop_test(tc, the_nth_allocation_may_fail, 0, 2);

@@ -750,7 +750,6 @@ static const struct {
     {LOOP("<connect body1=\"c\" anchor=\"0 0 0\"/>"),
      "robot.xml:4: connect:", "there is no body \"c\""},
     {LOOP("<connect site1=\"c\" site2=\"d\"/>"), "robot.xml:4: connect:", "there is no site \"c\""},
-    {LOOP("<weld body1=\"a\" body2=\"a\"/>"), "robot.xml:4: weld:", "must differ"},
     {LOOP("<joint joint1=\"j\" joint2=\"k\"/>"), "robot.xml:4: joint:", "no coordinate of its own"},
     {LOOP("<joint joint1=\"x\"/>"), "robot.xml:4: joint:", "there is no joint \"x\""},
     {LOOP("<joint joint1=\"j\" joint2=\"j\" polycoef=\"0 1 2\"/>"),
