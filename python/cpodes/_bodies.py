@@ -223,10 +223,20 @@ class BodiesInstance(Instance):
         check = lambda flag: self.failures.check(flag, lambda: message_of(mech))
         values = ffi.new("sunrealtype **")
         check(lib.CPMechGetParameters(mech, values, ffi.NULL))
-        self.values = values[0]
+        self.values, self.samplers = values[0], []
+        for name, f, of, period, first in m._controllers:
+            self.samplers.append(self.sampler(name, f, of, period, first))
         if m._offsets is not None and len(m._offsets):
             check(lib.CPMechAssemble(mech, 0, self.y_vector, sized("CPAssembly", offsets=pointer(m._offsets))))
         return mech
+
+    def sampler(self, name: str, f: Callable, of: Sequence[str], period: float, first: float) -> Any:
+        m, s = self.mechanism, ffi.new("GlueSampler *")
+        bind(ffi.addressof(s, "f"), f, f"the controller {name}", (m.nq + m.nu + m.nz,), ((len(of),),), self.failures, self.keep)
+        value, place = ffi.new("double[]", len(of)), ffi.new("double *[]", [self.values + m.values._index(one) for one in of])
+        s.period, s.first, s.n, s.value, s.place = period, first, len(of), value, place
+        self.keep += [value, place]
+        return s
 
     def parameter_block(self) -> Tuple[Any, Any]:
         which = ffi.new("int[]", self.mechanism._selected)
@@ -268,6 +278,7 @@ class Bodies(Mechanism):
         self.coordinates = coordinates
         self._gravity, self._source = vector("gravity", gravity, 3), _source
         self._records: List[Callable] = []
+        self._controllers: List[tuple] = []
         self._select({})
         self.title, self.method, self.notes, self.t_end, self.held, self.assembles = "", "auto", "", None, "", True
         self.assembly_notes, self._offsets = "", None
@@ -576,6 +587,21 @@ class Bodies(Mechanism):
             "name": self._name(name, "actuator"), "of": coordinate(of), "gear": number("gear", gear), "control": number("control", control),
             "gain": vector("gain", gain, 3), "bias": vector("bias", bias, 3),
             "control_range": vector("control_range", control_range, 2), "force_range": vector("force_range", force_range, 2)})
+
+    def control(self, of: Any, f: Callable, period: float, first: float = 0.0, name: Optional[str] = None) -> str:
+        """Adds a controller: at the times first + k period, start and end of a run included, the controls of the actuators `of`, names
+        in a list or one name, become f(t, y), and hold until the next sample. Other numbers are set by their names,
+        "push.force_x". In solve, controllers act."""
+        names_of = [of] if isinstance(of, str) else list(of)
+        every = [one if "." in word("the name of an actuator", one) else f"{one}.control" for one in names_of]
+        for one in every:
+            self.values._index(one)
+        if not number("period", period) > 0:
+            raise ValueError(f"period has to be > 0, and is {period!r}")
+        name = f"controller_{len(self._controllers)}" if name is None else word("name", name)
+        self._controllers.append((name, f, every, float(period), number("first", first)))
+        self._query, self.ready = None, False
+        return name
 
     def shape(self, kind: str, body: str, size: Any, *, at: Any = (0, 0, 0), axis: Any = (0, 0, 0), across: Any = (0, 0, 0),
               frames: str = "space", name: Optional[str] = None) -> str:

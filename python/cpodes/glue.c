@@ -342,6 +342,31 @@ int glue_begin(GlueRun *r, const int *direction) {
   return flag ? flag : CPSessionSetConfigFn(r->session, configure, r);
 }
 
+static int at_sample(CPSession session, const CPEvent *event, N_Vector y, void *sampler) {
+  GlueSampler *s = sampler;
+  int changed    = 0;
+  (void)session;
+  const int flag = call(&s->f, event->t, LIST(In, DATA(y)), LIST(Out, s->value));
+  if (flag) return flag < 0 ? flag : -1;
+  for (int i = 0; i < s->n; i++) {
+    changed |= *s->place[i] != s->value[i];
+    *s->place[i] = s->value[i];
+  }
+  return changed ? CP_RESTART : CP_CONTINUE;
+}
+
+int glue_sample(GlueRun *r, GlueSampler *sampler) {
+  const CPEventSource source = {.size   = sizeof source,
+                                .name   = "controller",
+                                .data   = sampler,
+                                .handle = at_sample,
+                                .period = sampler->period,
+                                .first  = sampler->first};
+  const int flag             = CPSessionAddSource(r->session, &source, NULL);
+  if (!flag) r->nsamplers++;
+  return flag;
+}
+
 static int is_stretching(const GlueRun *r) {
   sunrealtype stretching = 0.0;
   if (r->contact) CPObjectGetStat(CP_OBJECT(r->contact), "stretching", &stretching);
@@ -408,7 +433,10 @@ static int has_event(const GlueRun *r, int i, int *timed) {
 static int meet(GlueRun *r, double t1) {
   int timed = 0, flag = 0;
   r->at_contacts = r->contact && has_event(r, 0, &timed);
-  has_event(r, r->source, &timed);
+  for (int i = r->source, any = 0; i <= r->source + r->nsamplers; i++, any |= timed) {
+    has_event(r, i, &timed);
+    timed |= any;
+  }
   if ((r->at_contacts || timed) && r->t != r->told) flag = record(r, 0);
   if (flag < 0) return flag;
   flag = CPSessionStep(r->session, t1, r->y, &r->t);

@@ -72,13 +72,23 @@ typedef struct {
   char text[4][500]; /* the first four */
 } GlueWarnings;
 
+/* A controller: f(t, y) has the values of n parameters, which hold until the next sample. */
+typedef struct {
+  GlueFn f;
+  double period, first;
+  int n;
+  double *value;  /* [n] */
+  double **place; /* [n] of the parameters */
+} GlueSampler;
+
 /* An integration and its results. */
 typedef struct {
   CPSession session;
   CPContact contact; /* the contacts, the session's first source, or NULL */
   void *owner; /* the handle of the Integration, for glue_python_event and glue_python_config */
   N_Vector y, work;
-  int source;     /* the session's source of the events and stops below */
+  int source; /* the session's source of the events and stops below; those of samplers follow */
+  int nsamplers;
   GlueFn *events; /* [nevents], with one value each */
   int nevents;
   CVRootFn model_roots; /* those of a model, which come first, or NULL */
@@ -139,6 +149,8 @@ CPMech glue_mech(const CPEquations *equations, N_Vector y, SUNContext ctx);
 
 /* Adds the run's events and stops to its session, and sets its configuration. direction [nmodel_roots + nevents]. */
 int glue_begin(GlueRun *run, const int *direction);
+/* Adds a sampler to the session, after glue_begin. */
+int glue_sample(GlueRun *run, GlueSampler *sampler);
 /* Takes steps towards t1 until t1, an event has been handled, an error, a full record or the end of its time. Returns the last
  * value of CPSessionStep, or one of these. */
 #define GLUE_CALM  1000 /* a stretch of time stepping has ended */

@@ -544,3 +544,50 @@ def test_a_million_turns_before_the_start_change_nothing(place, method):
         x, _ = m.coordinate("bearing", sol.y[:, -1])
         right = on_circle(Decimal(start) + Decimal(rate) * Decimal(float(sol.t[-1])))
         assert sol.success and abs(on_circle(Decimal(float(x)) - Decimal(right))) < 2e-12
+
+
+def rod_on_hinge(**options):
+    m = cpodes.Bodies(2, **options)
+    m.add_body("rod", mass=1, inertia=0.1)
+    m.revolute(None, "rod", name="hinge")
+    return m
+
+
+def test_limits_friction_and_actuators_act_in_solve():
+    m = rod_on_hinge()
+    m.limit("hinge", upper=1.0, restitution=0.5, name="stop")
+    m.actuator("hinge", gear=2.0, control=0.3, name="motor")
+    sol = m.solve((0, 3), rtol=1e-10, atol=1e-10)
+    assert m.coordinate("hinge", sol.y[:, -1]) == pytest.approx((1, 0), abs=1e-9)  # at rest after all bounces, 1.8 s
+    m = rod_on_hinge()
+    m.friction("hinge", force=0.2, name="rub")
+    y0 = m.start()
+    y0 = np.array(y0, dtype=float)
+    y0[5] = 1.0
+    sol = m.solve((0, 2), y0, rtol=1e-10, atol=1e-10)
+    assert m.coordinate("hinge", sol.y[:, -1]) == pytest.approx((0.25, 0), abs=1e-9)  # 1 / (2 0.2 / 0.1)
+    assert m.values["rub.force"] == 0.2
+    with pytest.raises(cpodes.Error, match="lower must be less than upper"):
+        m.limit("hinge", 1, 0)
+
+
+def test_controllers_sample_and_hold():
+    m = rod_on_hinge()
+    motor = m.actuator("hinge")
+    seen = []
+
+    def control(t, y):
+        seen.append(t)
+        return -4 * y[2] - 0.8 * y[5]
+    m.control(motor, control, 0.01)
+    y0 = np.array(m.start(), dtype=float)
+    y0[2] = 1.0
+    sol = m.solve((0, 1), y0, rtol=1e-10, atol=1e-10)
+    x, v, h = 1.0, 0.0, 0.01
+    for _ in range(100):
+        a = (-4 * x - 0.8 * v) / 0.1
+        x, v = x + h * v + h * h / 2 * a, v + h * a
+    assert sol.y[[2, 5], -1] == pytest.approx([x, v], abs=1e-8)
+    assert seen == [0.01 * k for k in range(101)]
+    with pytest.raises(KeyError):
+        m.control("none", control, 0.01)
