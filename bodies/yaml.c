@@ -122,14 +122,17 @@ static int turns(Reader *r, const yaml_node_t *n) {
   return i >= 0 && !CPBodiesDescribe(r->bodies, CP_COORDINATE, i, &d) && d.kind == 1;
 }
 
-/* Reads an element and adds it to the mechanism. Its functions stay the caller's to free. */
-static int readElement(Reader *r, const yaml_node_t *n, const ElementKeys *keys) {
+static int addElement(Reader *r, const yaml_node_t *n, const ElementKeys *keys) {
+  static const char *const patterns[] = {"repeat", NULL};
   Element e;
   memset(&e, 0, sizeof e);
   if (keys->kind == CP_ELEMENT_SPRING) e.spring.free = NAN;
-  r->ninputs = r->inputs[0] = 0;
-  r->angle                  = turns(r, n);
-  if (yamlMapping(r, n, keys->what, keys->fields, NULL, &e)) return 1;
+  r->ninputs = r->inputs[0] = r->variables[0] = 0;
+  r->angle                                    = turns(r, n);
+  r->in_element                               = 1;
+  const int wrong = yamlMapping(r, n, keys->what, keys->fields, patterns, &e);
+  r->in_element   = 0;
+  if (wrong) return 1;
   if (keys->check && keys->check(r, n, &e)) return 1;
   e.head.size = keys->size, e.head.kind = keys->kind;
   if (CPBodiesAdd(r->bodies, &e.head, NULL))
@@ -137,12 +140,35 @@ static int readElement(Reader *r, const yaml_node_t *n, const ElementKeys *keys)
   return 0;
 }
 
-static int readDocument(Reader *r, Run *run, CPBodies *bodies) {
+/* Reads an element and adds it to the mechanism. keys: its ElementKeys */
+static int readElement(Reader *r, const yaml_node_t *n, void *keys) {
+  const int failed = addElement(r, n, keys);
+  for (int c = 0; c < 3; c++) CPFunctionFree(&r->function[c]);
+  return failed;
+}
+
+static const char *const sections[] = {
+    "bodies", "joints",     "couplers",  "drives",    "springs", "bushings",
+    "forces", "frictions",  "limits",    "actuators", "shapes",  "contacts",
+    "run",    "parameters", "functions", "include",   NULL};
+
+int yamlOpen(Reader *r) {
+  const yaml_node_t *top  = yaml_document_get_root_node(&r->document);
+  const yaml_mark_t start = {0, 0, 0};
+  const Run none          = {0};
+  Head head               = {.dimension = r->dimension};
+  if (!top) return yamlWrong(r, start, "the file is empty");
+  if (top->type == YAML_MAPPING_NODE && yamlNames(r, top, &none)) return 1;
+  if (yamlMapping(r, top, "the file", head_fields, sections, &head)) return 1;
+  if (head.dimension != r->dimension || head.robot)
+    return yamlWrong(r, top->start_mark,
+                     "a file that is included must have the same dimension, %d, and no robot",
+                     r->dimension);
+  return 0;
+}
+
+static int readDocument(Reader *r, Run *run, Files *files, CPBodies *bodies) {
   static const char *const of_a_run[] = {"sensors", NULL};
-  static const char *const sections[] = {"bodies",  "joints",     "couplers",  "drives",
-                                         "springs", "bushings",   "forces",    "frictions",
-                                         "limits",  "actuators",  "shapes",    "contacts",
-                                         "run",     "parameters", "functions", NULL};
   const yaml_node_t *top              = yaml_document_get_root_node(&r->document);
   const yaml_mark_t start             = {0, 0, 0};
   Head head                           = {.dimension = 3};
@@ -177,21 +203,22 @@ static int readDocument(Reader *r, Run *run, CPBodies *bodies) {
   if ((yamlSection(r, top, "gravity") && bodiesSetGravity(*bodies, head.gravity)) ||
       (run->balance && CPBodiesSetBalance(*bodies)))
     return yamlWrong(r, start, "%s", CPObjectGetLastMessage(CP_OBJECT(*bodies)));
-  for (int k = 0; yaml_elements[k].key; k++) {
-    const yaml_node_t *list = yamlSection(r, top, yaml_elements[k].key);
-    if (!list && k == 0 && !head.robot)
-      return yamlWrong(r, top->start_mark, "the file needs bodies");
-    if (!list) continue;
-    if (list->type != YAML_SEQUENCE_NODE)
-      return yamlWrong(r, list->start_mark, "%s must be a list, - {name: ..., ...}",
-                       yaml_elements[k].key);
-    for (const yaml_node_item_t *i = list->data.sequence.items.start;
-         i < list->data.sequence.items.top; i++) {
-      const int failed = readElement(r, yamlNode(r, *i), &yaml_elements[k]);
-      for (int c = 0; c < 3; c++) CPFunctionFree(&r->function[c]);
-      if (failed) return 1;
+  if (yamlInclude(r, top, files)) return 1;
+  for (int k = 0; yaml_elements[k].key; k++)
+    for (int i = 0; i <= files->count; i++) {
+      Reader *of       = i == 0 ? r : files->reader[i - 1];
+      ElementKeys keys = yaml_elements[k];
+      const yaml_node_t *list =
+          yamlSection(of, yaml_document_get_root_node(&of->document), keys.key);
+      if (!list && k == 0 && !head.robot && files->count == 0)
+        return yamlWrong(r, top->start_mark, "the file needs bodies");
+      if (!list) continue;
+      if (list->type != YAML_SEQUENCE_NODE)
+        return yamlWrong(of, list->start_mark, "%s must be a list, - {name: ..., ...}", keys.key);
+      for (const yaml_node_item_t *item = list->data.sequence.items.start;
+           item < list->data.sequence.items.top; item++)
+        if (yamlRepeat(of, yamlNode(of, *item), readElement, &keys)) return 1;
     }
-  }
   if (CPBodiesCount(*bodies, CP_BODY) == 0)
     return yamlWrong(r, top->start_mark, "there must be a body; there is none");
   const yaml_node_t *method = of_run ? yamlSection(r, of_run, "method") : NULL;
@@ -202,23 +229,20 @@ static int readDocument(Reader *r, Run *run, CPBodies *bodies) {
   return of_run ? checkRun(r, of_run, run, *bodies) : 0;
 }
 
-typedef struct {
-  Run *run;
-  CPBodies bodies;
-} Reading;
-
-static int readFile(Reader *r, void *data) {
-  Reading *reading = data;
-  return readDocument(r, reading->run, &reading->bodies);
-}
-
 CPBodies bodiesReadYaml(const char *data, size_t size, const char *name, Run *run, char *message,
                         size_t length) {
-  Reading reading = {run, NULL};
-  Reader r = {.file = name, .data = data, .size = size, .message = message, .length = length};
-  if (!(r.scope = cpScopeCreate())) return snprintf(message, length, "%s: no memory", name), NULL;
-  const int failed = yamlDocument(&r, readFile, &reading);
-  cpScopeFree(r.scope);
-  if (failed) CPBodiesFree(&reading.bodies);
-  return reading.bodies;
+  CPBodies bodies = NULL;
+  Files files     = {0};
+  Reader r   = {.file = name, .data = data, .size = size, .message = message, .length = length};
+  int failed = !(r.scope = cpScopeCreate(NULL));
+  if (failed) snprintf(message, length, "%s: no memory", name);
+  failed = failed || yamlParse(&r) || readDocument(&r, run, &files, &bodies);
+  for (int i = files.count - 1; i >= 0; i--) { /* scopes before those around them */
+    yamlClose(files.reader[i]);
+    free(files.reader[i]);
+  }
+  free(files.reader);
+  yamlClose(&r);
+  if (failed) CPBodiesFree(&bodies);
+  return bodies;
 }

@@ -168,23 +168,28 @@ static int hasDirectives(const Reader *r, int most) {
   return count > most;
 }
 
-int yamlDocument(Reader *r, int (*read)(Reader *r, void *data), void *data) {
+int yamlParse(Reader *r) {
   enum { MOST_DIRECTIVES = 100 };
   static const yaml_mark_t start = {0, 0, 0};
   yaml_parser_t parser;
+  if (hasDirectives(r, MOST_DIRECTIVES))
+    return yamlWrong(r, start, "there are more than %d directives", MOST_DIRECTIVES);
   if (!yaml_parser_initialize(&parser)) return yamlWrong(r, start, "no memory");
   yaml_parser_set_input_string(&parser, (const unsigned char *)r->data, r->size);
-  int failed = hasDirectives(r, MOST_DIRECTIVES)
-                   ? yamlWrong(r, start, "there are more than %d directives", MOST_DIRECTIVES)
-                   : 0;
-  if (!failed && !yaml_document_initialize(&r->document, NULL, NULL, NULL, 1, 1))
-    failed = yamlWrong(r, start, "no memory");
-  else if (!failed) {
-    failed = yamlLoad(&parser, r) || read(r, data);
-    yaml_document_delete(&r->document);
-  }
-  free(r->anchor);
-  free(r->names);
+  const int failed = !yaml_document_initialize(&r->document, NULL, NULL, NULL, 1, 1)
+                         ? yamlWrong(r, start, "no memory")
+                         : yamlLoad(&parser, r) || yamlMerge(r);
   yaml_parser_delete(&parser);
   return failed;
+}
+
+void yamlClose(Reader *r) {
+  yaml_document_delete(&r->document);
+  free(r->anchor);
+  free(r->names);
+  cpScopeFree(r->scope);
+  for (int i = 0; i < r->nscopes; i++) cpScopeFree(r->scopes[i]);
+  for (int i = 0; i < r->ntexts; i++) free(r->texts[i]);
+  free(r->scopes);
+  free(r->texts);
 }

@@ -4,8 +4,8 @@
 #define CPODES_BODIES_YAML_H
 
 #include "files.h"
-#include "sensors.h"
 #include "language/language.h"
+#include "sensors.h"
 
 #include <stddef.h>
 #include <yaml.h>
@@ -79,9 +79,20 @@ typedef struct {
   int name, node; /* name: offset in Reader.names; node: its index, or 0 in a free entry */
 } Anchor;
 
-typedef struct {
+typedef struct Reader_ {
   const char *file, *data;
   size_t size; /* of the data, in bytes */
+  /* of a file that another one includes: that one, what its names begin with, and the parameters that it is given, in the scope
+   * `from` */
+  struct Reader_ *outer;
+  const char *prefix;
+  const yaml_node_t *given;
+  Scope *from;
+  int repeats;    /* within `repeat`: names may have {i} */
+  int in_element; /* names are those of elements */
+  Scope **scopes; /* [nscopes] of repetitions */
+  char **texts;   /* [ntexts] names that have been made */
+  int nscopes, ntexts;
   yaml_document_t document;
   struct {
     int node, key; /* key: of a mapping, whose value comes next; or 0 */
@@ -91,12 +102,12 @@ typedef struct {
   char *names;    /* of anchors, each terminated by a zero */
   int nanchors, capacity, nnames;
   int dimension;
-  Scope *scope;     /* the file's parameters and functions */
-  CPBodies bodies;  /* what has been read so far, or NULL */
-  int angle;        /* is the coordinate of the element an angle? */
+  Scope *scope;    /* the file's parameters and functions */
+  CPBodies bodies; /* what has been read so far, or NULL */
+  int angle;       /* is the coordinate of the element an angle? */
   /* of the element: its functions, and the quantities on which they depend, with their units */
   CPFunction function[3];
-  char inputs[TEXT];
+  char inputs[TEXT], variables[TEXT]; /* variables: as the file names them */
   const char *unit[CP_MOST_VARIABLES];
   int ninputs;
   char *message;
@@ -107,8 +118,10 @@ enum { UNIT = 20 };
 
 /* ---- yaml_document.c ---- */
 
-/* Builds the document from the text of r, and reads it. Returns 0, or 1 after a message, as read does. */
-int yamlDocument(Reader *r, int (*read)(Reader *r, void *data), void *data);
+/* Builds the document from the text of a reader. Returns 0, or 1 after a message. Call yamlClose in any case. */
+int yamlParse(Reader *r);
+/* Frees all that a reader owns. */
+void yamlClose(Reader *r);
 /* Writes "file:line:column: ..." and returns 1. */
 int yamlWrong(Reader *r, yaml_mark_t at, const char *format, ...) CP_PRINTF(3, 4);
 const yaml_node_t *yamlNode(Reader *r, int index);
@@ -137,6 +150,32 @@ void yamlListWord(char list[TEXT / 2], const char *word);
  * read. */
 int yamlMapping(Reader *r, const yaml_node_t *n, const char *what, const Field *fields,
                 const char *const *sections, void *structure);
+
+/* ---- yaml_patterns.c ---- */
+
+/* Replaces the keys << of all mappings by the keys of the mappings that they name. Returns 0, or 1 after a message. */
+int yamlMerge(Reader *r);
+/* Calls `work` with a mapping, or, if that has the key repeat, {i: n}, once for i = 1 ... n, a number of r->scope. */
+int yamlRepeat(Reader *r, const yaml_node_t *n,
+               int (*work)(Reader *r, const yaml_node_t *n, void *data), void *data);
+/* *name: in, as the file has it; out, with numbers in place of {i}, and with the prefix of the file. own: 1 of an element that is
+ * defined; 0: the nearest of the files that have such an element counts */
+int yamlResolve(Reader *r, const yaml_node_t *n, int own, const char **name);
+/* Returns a copy that the reader owns, or NULL without memory. */
+char *yamlKeep(Reader *r, const char *text);
+
+/* All files that make up a mechanism: the one that is read, and those that it includes, in order */
+typedef struct {
+  Reader **reader; /* [count] */
+  int count, depth;
+} Files;
+/* Adds the files that a file includes, whose own reader has been added. Returns 0, or 1 after a message. */
+int yamlInclude(Reader *r, const yaml_node_t *top, Files *files);
+
+/* ---- yaml.c ---- */
+
+/* Reads the keys of a file that is included, its parameters and functions. Returns 0, or 1 after a message. */
+int yamlOpen(Reader *r);
 
 /* ---- yaml_elements.c ---- */
 

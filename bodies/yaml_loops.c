@@ -29,8 +29,7 @@ static int copyName(Reader *r, const yaml_node_t *n, const char *key, char *to, 
   return 0;
 }
 
-static int readLoops(Reader *r, void *data) {
-  Loops *loops           = data;
+static int readLoops(Reader *r, Loops *loops) {
   const yaml_node_t *top = yaml_document_get_root_node(&r->document);
   const yaml_node_item_t *pair, *type, *joint, *kind;
   int npairs, ntypes, njoints, nkinds;
@@ -80,5 +79,7 @@ static int readLoops(Reader *r, void *data) {
 int bodiesReadLoops(const char *data, size_t size, const char *name, Loops *loops, char *message,
                     size_t length) {
   Reader r = {.file = name, .data = data, .size = size, .message = message, .length = length};
-  return yamlDocument(&r, readLoops, loops);
+  const int failed = yamlParse(&r) || readLoops(&r, loops);
+  yamlClose(&r);
+  return failed;
 }

@@ -179,6 +179,18 @@ int yamlNames(Reader *r, const yaml_node_t *top, const Run *run) {
       CPFunctionFree(&f);
       if (flag) return yamlWrongText(r, NULL);
     }
+    for (const yaml_node_pair_t *p = k == 0 && r->given ? r->given->data.mapping.pairs.start : NULL;
+         p && p < r->given->data.mapping.pairs.top; p++) { /* from the file that includes this one */
+      const yaml_node_t *key = yamlNode(r->outer, p->key), *n = yamlNode(r->outer, p->value);
+      if (yamlName(r->outer, key, "a key", &name)) return 1;
+      if (!cpScopeHas(r->scope, name))
+        return yamlWrong(r->outer, key->start_mark, "%.300s has no parameter \"%.60s\"", r->file,
+                         name);
+      if (n->type != YAML_SCALAR_NODE || strlen(yamlText(n)) != n->data.scalar.length)
+        return yamlWrong(r->outer, n->start_mark, "a parameter must be a number or an expression");
+      if (cpScopeImport(r->scope, name, r->from, yamlText(n), yamlPlace(r->outer, n)))
+        return yamlWrongText(r, NULL);
+    }
     for (const char *line = k == 0 ? run->parameters : NULL; line && *line;) { /* NAME=TEXT */
       char own[TEXT], *value;
       const size_t length = strcspn(line, "\n");

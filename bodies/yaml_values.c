@@ -68,16 +68,23 @@ static int findInputs(Reader *r, const yaml_node_t *n) {
     c += length + (length == 0);
     if (!strchr(name, '.')) continue;
     char known[TEXT + 2];
-    snprintf(known, sizeof known, "%s ", r->inputs);
+    snprintf(known, sizeof known, "%s ", r->variables);
     if (strstr(known, name)) continue;
     name[length + 1] = '\0';
-    if (bodiesSensor(&r->bodies->m, NULL, name + 1, &s, rule))
+    char element[TEXT], input[2 * TEXT];
+    const char *resolved = element, *dot = strchr(name, '.');
+    snprintf(element, sizeof element, "%.*s", (int)(dot - name - 1), name + 1);
+    if (yamlResolve(r, n, 0, &resolved)) return 1;
+    snprintf(input, sizeof input, " %s%s", resolved, dot);
+    if (bodiesSensor(&r->bodies->m, NULL, input + 1, &s, rule))
       return yamlWrong(r, n->start_mark, "%s", rule);
-    const size_t before = strlen(r->inputs);
-    if (r->ninputs == CP_MOST_VARIABLES - 7 || before + length + 2 > sizeof r->inputs)
+    const size_t before = strlen(r->inputs), more_of = strlen(input), named = strlen(r->variables);
+    if (r->ninputs == CP_MOST_VARIABLES - 7 || before + more_of + 1 > sizeof r->inputs ||
+        named + length + 2 > sizeof r->variables)
       return yamlWrong(r, n->start_mark, "a function may depend on at most %d quantities",
                        CP_MOST_VARIABLES - 7);
-    memcpy(r->inputs + before, name, length + 2);
+    memcpy(r->inputs + before, input, more_of + 1);
+    memcpy(r->variables + named, name, length + 2);
     r->unit[r->ninputs++] = s.unit;
   }
   return 0;
@@ -87,16 +94,16 @@ static int findInputs(Reader *r, const yaml_node_t *n) {
 static int readFormula(Reader *r, const yaml_node_t *n, const Field *f, int nvariables,
                        const char *const *variable, const char *const *units, int k, sunrealtype *x) {
   const char *names[CP_MOST_VARIABLES], *of[CP_MOST_VARIABLES];
-  char own[UNIT], inputs[TEXT], *save = NULL;
+  char own[UNIT], variables[TEXT], *save = NULL;
   CPFunction function;
   int used = 0, count = nvariables;
   if (n->type != YAML_SCALAR_NODE || n->data.scalar.length == 0 || isNumeral(n, x) ||
       strlen(yamlText(n)) != n->data.scalar.length)
     return yamlNumber(r, n, f->key, f->unit, x);
-  memcpy(inputs, r->inputs, sizeof inputs);
+  memcpy(variables, r->variables, sizeof variables);
   memcpy(names, variable, (size_t)count * sizeof *names);
   memcpy(of, units, (size_t)count * sizeof *of);
-  for (char *name = strtok_r(inputs, " ", &save); name; name = strtok_r(NULL, " ", &save)) {
+  for (char *name = strtok_r(variables, " ", &save); name; name = strtok_r(NULL, " ", &save)) {
     names[count] = name;
     of[count]    = r->unit[count - nvariables];
     count++;
@@ -152,12 +159,14 @@ int yamlName(Reader *r, const yaml_node_t *n, const char *key, const char **name
 int yamlCoordinate(Reader *r, const yaml_node_t *n, const char *key, CPCoordinate *of) {
   sunrealtype k = 0;
   of->k         = 0;
-  if (n->type != YAML_SEQUENCE_NODE) return yamlName(r, n, key, &of->joint);
+  if (n->type != YAML_SEQUENCE_NODE)
+    return yamlName(r, n, key, &of->joint) || yamlResolve(r, n, 0, &of->joint);
   const yaml_node_item_t *item = n->data.sequence.items.start;
   if (n->data.sequence.items.top - item != 2)
     return yamlWrong(r, n->start_mark,
                      "%s must be a joint's name, or [name, number of its coordinate]", key);
   if (yamlName(r, yamlNode(r, item[0]), key, &of->joint) ||
+      yamlResolve(r, yamlNode(r, item[0]), 0, &of->joint) ||
       yamlNumber(r, yamlNode(r, item[1]), key, "1", &k))
     return 1;
   if (k != floor(k) || k < 0 || k > 9)
@@ -227,7 +236,9 @@ static int readValue(Reader *r, const yaml_node_t *n, const Field *f, char *at) 
         n->data.sequence.items.top - n->data.sequence.items.start == 3)
       return yamlNumbers(r, n, f, 3, 3, "3", x);
     return yamlNumbers(r, n, f, 6, 6, "3 or 6", x);
-  case NAME: return yamlName(r, n, f->key, (const char **)(void *)at);
+  case NAME:
+    if (yamlName(r, n, f->key, (const char **)(void *)at)) return 1;
+    return r->in_element && yamlResolve(r, n, !strcmp(f->key, "name"), (const char **)(void *)at);
   case COORDINATE: return yamlCoordinate(r, n, f->key, (CPCoordinate *)(void *)at);
   case COORDINATES:
     if (n->type != YAML_SEQUENCE_NODE ||

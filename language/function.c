@@ -86,7 +86,7 @@ int CPFunctionCreate(const CPFunctionOptions *options, CPFunction *f) {
     end(&l);
     return flag;
   }
-  Scope *scope = cpScopeCreate();
+  Scope *scope = cpScopeCreate(NULL);
   if (!scope) return cpReport(NULL, CP_MEM_FAIL, __func__, "no memory");
   for (int i = 0; i < o.ndefinitions && !flag; i++) {
     CPDefinition d;

@@ -21,13 +21,17 @@ typedef struct {
   int line, column;
 } Place;
 
-CPODES_EXPORT Scope *cpScopeCreate(void); /* NULL: no memory */
+/* Names that it does not have are those of the outer scope, or NULL, which must live longer. Returns NULL without memory. */
+CPODES_EXPORT Scope *cpScopeCreate(Scope *outer);
 CPODES_EXPORT void cpScopeFree(Scope *scope);
 /* Defines a number by its text, which begins at `place` and is read when it is used first, or else a function. again = 1: the
  * text replaces an earlier one, whose dimension a plain number takes. Returns 0 or an error code that has been reported. */
 CPODES_EXPORT int cpScopeDefine(Scope *scope, const char *name, const char *text, CPFunction f,
                                 Place place, int again);
-/* Is there a number of this name? */
+/* Defines a number, or replaces it, by a text that is read in the scope `from`, at `place`. Returns as cpScopeDefine. */
+CPODES_EXPORT int cpScopeImport(Scope *scope, const char *name, Scope *from, const char *text,
+                                Place place);
+/* Is there a number of this name in the scope itself? */
 CPODES_EXPORT int cpScopeHas(const Scope *scope, const char *name);
 /* Creates the function of an expression, as CPFunctionCreate. scope: or NULL. */
 CPODES_EXPORT int cpScopeParse(Scope *scope, const char *text, Place place, int nvariables,

@@ -18,11 +18,16 @@ typedef struct {
 } Entry;
 
 struct Scope_ {
+  Scope *outer; /* or NULL */
   Entry *entry; /* [capacity] hash table with open addressing */
   int n, capacity, depth;
 };
 
-Scope *cpScopeCreate(void) { return calloc(1, sizeof(Scope)); }
+Scope *cpScopeCreate(Scope *outer) {
+  Scope *scope = calloc(1, sizeof *scope);
+  if (scope) scope->outer = outer;
+  return scope;
+}
 
 void cpScopeFree(Scope *scope) {
   if (!scope) return;
@@ -134,12 +139,34 @@ int cpScopeHas(const Scope *scope, const char *name) {
   return e && e->name && e->text;
 }
 
+int cpScopeImport(Scope *scope, const char *name, Scope *from, const char *text, Place place) {
+  Meaning before = {0};
+  CPFunction f;
+  sunrealtype value = 0;
+  Wrong wrong       = {0, "the value is not a finite number"};
+  int flag          = cpScopeParse(from, text, place, 0, NULL, NULL, NULL, &f);
+  if (flag) return flag;
+  Dimension d = f->result;
+  if (CPFunctionEvaluate(f, &value, &value, NULL, NULL))
+    flag = languageReport("CPFunctionCreate", text, place, &wrong);
+  CPFunctionFree(&f);
+  /* a plain number has the dimension of what it replaces */
+  if (!flag && d.plain && cpScopeHas(scope, name))
+    flag = languageMeaning(scope, name, strlen(name), &before);
+  if (before.found) d = before.d;
+  if (!flag) flag = cpScopeDefine(scope, name, text, NULL, place, 1);
+  if (flag) return flag;
+  Entry *e = entryOf(scope, name, strlen(name));
+  e->value = value, e->d = d, e->state = KNOWN;
+  return CP_SUCCESS;
+}
+
 int languageMeaning(Scope *scope, const char *name, size_t length, Meaning *meaning) {
   *meaning = (Meaning){0};
-  if (!scope || scope->capacity == 0) return CP_SUCCESS;
-  Entry *e    = entryOf(scope, name, length);
+  if (!scope) return CP_SUCCESS;
+  Entry *e    = scope->capacity > 0 ? entryOf(scope, name, length) : NULL;
   Wrong wrong = {0, ""};
-  if (!e->name) return CP_SUCCESS;
+  if (!e || !e->name) return languageMeaning(scope->outer, name, length, meaning);
   if (e->text && e->state != KNOWN) {
     const Place place = {e->file, e->line, e->column};
     CPFunction f;
@@ -204,6 +231,7 @@ void cpShow(Nearest *nearest, const char *other) {
 }
 
 void languageShowScope(const Scope *scope, Nearest *nearest) {
-  for (int i = 0; scope && i < scope->capacity; i++)
-    if (scope->entry[i].name) cpShow(nearest, scope->entry[i].name);
+  for (; scope; scope = scope->outer)
+    for (int i = 0; i < scope->capacity; i++)
+      if (scope->entry[i].name) cpShow(nearest, scope->entry[i].name);
 }

@@ -53,10 +53,10 @@ class Mechanisms(RunnerTest):
 
     def test_parameters_of_a_file_change_geometry_and_motion(self):
         file = FILES / "engine.yaml"
-        run = self.run_json(file, "--param", "speed=60000 deg/s", "--param", "r=5cm", "--param", "piston1.mass=0.5", "--t-end", "0.003")
+        run = self.run_json(file, "--param", "speed=60000 deg/s", "--param", "r=5cm", "--param", "c1_piston.mass=0.5", "--t-end", "0.003")
         names, y = run["end"]["names"], run["end"]["y"]
         self.assertAlmostEqual(y[names.index("shaft.phi")], -math.pi, delta=1e-12) # 180 degrees
-        self.assertAlmostEqual(y[names.index("piston1.y")], 0.15 - 0.05, delta=1e-12)
+        self.assertAlmostEqual(y[names.index("c1_piston.y")], 0.15 - 0.05, delta=1e-12)
         self.assert_refused(cpodes("run", file, "--param", "sped=3"), 'engine.yaml:7:3: there is no parameter "sped", but speed, r,')
         self.assert_refused(cpodes("run", file, "--param", "r=3 kg"), "dimension")
         self.assert_refused(cpodes("run", file, "--param", "r=3 mn"), 'r:1:3: there is no unit "mn"')

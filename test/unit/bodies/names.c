@@ -315,7 +315,7 @@ START_TEST(bearing_forces_of_an_engine_are_those_of_its_gas_and_motion) {
   static const struct {
     const char *pin;
     double degrees, bar;
-  } cylinders[]        = {{"small1", 90, 9}, {"small2", 270, 1.1}, {"small4", 450, 0.9}};
+  } cylinders[]        = {{"c1_small", 90, 9}, {"c2_small", 270, 1.1}, {"c4_small", 450, 0.9}};
   const sunrealtype pi = acos(-1.0), r = 0.045, l = 0.15, w = 100 * pi,
                     area = pi * 0.086 * 0.086 / 4, m = 0.45;
   const char *path = CPODES_MECHANISMS "/engine.yaml";
@@ -349,6 +349,133 @@ START_TEST(bearing_forces_of_an_engine_are_those_of_its_gas_and_motion) {
   CPMechFree(&mech);
   N_VDestroy(y);
   CPBodiesFree(&b);
+}
+END_TEST
+
+/* ---- patterns ---- */
+
+/* Do both have the same things of all kinds, parameters to the last bit, and the same start? */
+static void expect_equal(CPBodies a, CPBodies b) {
+  static const CPThing kinds[] = {CP_BODY,   CP_JOINT,     CP_COORDINATE,
+                                  CP_SPRING, CP_PARAMETER, CP_STATE};
+  for (size_t k = 0; k < sizeof kinds / sizeof kinds[0]; k++) {
+    ck_assert_int_eq(CPBodiesCount(a, kinds[k]), CPBodiesCount(b, kinds[k]));
+    for (int i = 0; i < CPBodiesCount(a, kinds[k]); i++) {
+      char name[200];
+      snprintf(name, sizeof name, "%s", thing_at(a, kinds[k], i).name);
+      ck_assert_str_eq(name, thing_at(b, kinds[k], i).name);
+    }
+  }
+  ck_assert(!memcmp(CPBodiesParameters(a), CPBodiesParameters(b),
+                    (size_t)CPBodiesCount(a, CP_PARAMETER) * sizeof(sunrealtype)));
+  N_Vector y = CPBodiesState(a, test_context), z = CPBodiesState(b, test_context);
+  ck_assert(same_bits(y, z));
+  N_VDestroy(y);
+  N_VDestroy(z);
+}
+
+START_TEST(repetitions_and_merge_keys_are_the_elements_written_out) {
+  static const char
+      pattern[] =
+          "parameters: {n: 3, L: 20 cm}\ndimension: 2\nbodies:\n"
+          "  - {name: link1, <<: &link {mass: 2 kg, inertia: 0.01, angle: 0.1}, at: [L/2, 0]}\n"
+          "  - {repeat: {k: n - 1}, <<: [{mass: 3}, *link], name: \"link{k + 1}\", at: [(k + "
+          "0.5)*L, 0]}\n"
+          "joints:\n  - {name: j1, kind: revolute, b: link1}\n"
+          "  - {repeat: {i: 2}, name: \"j{i+1}\", kind: revolute, a: \"link{i}\", b: \"link{i + "
+          "1}\", at: [i*L, 0]}\n"
+          "springs:\n  - {repeat: {i: n}, name: \"s{i}\", of: \"j{i}\", stiffness: i*1 N m}\n",
+      plain[] =
+          "dimension: 2\nbodies:\n"
+          "  - {name: link1, mass: 2, inertia: 0.01, angle: 0.1, at: [0.1, 0]}\n"
+          "  - {name: link2, mass: 3, inertia: 0.01, angle: 0.1, at: [1.5*0.2, 0]}\n"
+          "  - {name: link3, mass: 3, inertia: 0.01, angle: 0.1, at: [2.5*0.2, 0]}\n"
+          "joints:\n  - {name: j1, kind: revolute, b: link1}\n"
+          "  - {name: j2, kind: revolute, a: link1, b: link2, at: [0.2, 0]}\n"
+          "  - {name: j3, kind: revolute, a: link2, b: link3, at: [2*0.2, 0]}\n"
+          "springs:\n  - {name: s1, of: j1, stiffness: 1}\n  - {name: s2, of: j2, stiffness: 2}\n"
+          "  - {name: s3, of: j3, stiffness: 3}\n";
+  CPBodies a = read_as("pattern.yaml", pattern, strlen(pattern));
+  ck_assert_msg(a != NULL, "%s", message);
+  CPBodies b = read_as("plain.yaml", plain, strlen(plain));
+  ck_assert_msg(b != NULL, "%s", message);
+  expect_equal(a, b);
+  CPBodiesFree(&a);
+  CPBodiesFree(&b);
+}
+END_TEST
+
+START_TEST(included_files_have_parameters_and_prefixes) {
+  static const char
+      pattern[] = "parameters: {n: 3, L: 20 cm}\ndimension: 2\nbodies: [{name: base, mass: 1, "
+                  "inertia: 1}]\n"
+                  "joints: [{name: pivot, kind: revolute, b: base}]\n"
+                  "include:\n  - {file: part.yaml, prefix: \"p{i}_\", repeat: {i: n}, parameters: "
+                  "{x: i*L, k: i*1 N m}}\n"
+                  "springs: [{name: tie, of: p2_pin, force: p3_pin.angle*1 N m}]\n",
+      part[] =
+          "parameters: {x: 0 m, k: 1 N m, m: 2 kg}\ndimension: 2\nrun: {t_end: 3}\n"
+          "bodies: [{name: arm, mass: m, inertia: 0.01, at: [x, L]}]\n"
+          "joints: [{name: pin, kind: revolute, a: base, b: arm, at: [x, 0]}]\n"
+          "springs: [{name: s, of: pin, stiffness: k, force: pivot.angle*k + pin.rate*1 N m s}]\n",
+      plain[] = "dimension: 2\nbodies: [{name: base, mass: 1, inertia: 1},\n"
+                "  {name: p1_arm, mass: 2, inertia: 0.01, at: [0.2, 0.2]},\n"
+                "  {name: p2_arm, mass: 2, inertia: 0.01, at: [2*0.2, 0.2]},\n"
+                "  {name: p3_arm, mass: 2, inertia: 0.01, at: [3*0.2, 0.2]}]\n"
+                "joints: [{name: pivot, kind: revolute, b: base},\n"
+                "  {name: p1_pin, kind: revolute, a: base, b: p1_arm, at: [0.2, 0]},\n"
+                "  {name: p2_pin, kind: revolute, a: base, b: p2_arm, at: [2*0.2, 0]},\n"
+                "  {name: p3_pin, kind: revolute, a: base, b: p3_arm, at: [3*0.2, 0]}]\n"
+                "springs: [{name: tie, of: p2_pin, force: p3_pin.angle*1 N m},\n"
+                "  {name: p1_s, of: p1_pin, stiffness: 1, force: pivot.angle*1 N m + v*1 N m s},\n"
+                "  {name: p2_s, of: p2_pin, stiffness: 2, force: pivot.angle*2 N m + v*1 N m s},\n"
+                "  {name: p3_s, of: p3_pin, stiffness: 3, force: pivot.angle*3 N m + v*1 N m s}]\n";
+  FILE *f     = fopen("part.yaml", "w");
+  ck_assert_ptr_nonnull(f);
+  fputs(part, f);
+  fclose(f);
+  CPBodies a = read_as("pattern.yaml", pattern, strlen(pattern));
+  ck_assert_msg(a != NULL, "%s", message);
+  CPBodies b = read_as("plain.yaml", plain, strlen(plain));
+  ck_assert_msg(b != NULL, "%s", message);
+  expect_equal(a, b);
+  N_Vector y = moved(a), z = moved(b);
+  for (int i = 0; i < (int)N_VGetLength(y); i++)
+    ck_assert_double_eq_tol(N_VGetArrayPointer(y)[i], N_VGetArrayPointer(z)[i], 1e-12);
+  N_VDestroy(y);
+  N_VDestroy(z);
+  CPBodiesFree(&a);
+  CPBodiesFree(&b);
+  static const struct {
+    const char *text, *rule;
+  } wrong[] = {
+      {"include: [{file: part.yaml, parameters: {y: 1}}]\n",
+       "p.yaml:1:42: part.yaml has no parameter \"y\""},
+      {"dimension: 2\nparameters: {L: 1 m}\ninclude: [{file: part.yaml, parameters: {x: 1 kg}}]\n",
+       "the value must have the dimension of m, and has that of kg"},
+      {"include: [{file: part.yam}]\n", "cannot be read"},
+      {"include: [{file: p.yaml, prefx: a}]\n", "an included file has no key \"prefx\""},
+      {"include: {file: part.yaml}\n", "include must be a list"},
+      {"include: [{file: part.yaml, repeat: {i: 0.5}}]\n", "whole number"},
+      {"dimension: 2\ninclude: [{file: self.yaml}]\n", "within each other"},
+      {"dimension: 2\nparameters: {L: 1}\ninclude: [{file: part.yaml, prefix: a}]\n",
+       "part.yaml:5:10: apin: there is no body \"base\""},
+      {"bodies: [{<<: 3, name: a}]\n", "<< must be another mapping"},
+      {"bodies: [{repeat: 3, name: a}]\n", "repeat must be {i: number of times}"},
+      {"bodies: [{repeat: {i: 2}, name: \"a{i/2}\", mass: 1, inertia: [1, 1, 1]}]\n",
+       "must be a whole number"},
+      {"bodies: [{repeat: {i: 2}, name: \"a{i\", mass: 1, inertia: [1, 1, 1]}]\n", "needs }"},
+      {"bodies: [{repeat: {i: 2}, name: a, mass: 1, inertia: [1, 1, 1]}]\n", "name must be new"}};
+  f = fopen("self.yaml", "w");
+  ck_assert_ptr_nonnull(f);
+  fputs("dimension: 2\ninclude: [{file: self.yaml}]\n", f);
+  fclose(f);
+  for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+    ck_assert_ptr_null(read_as("p.yaml", wrong[i].text, strlen(wrong[i].text)));
+    ck_assert_msg(strstr(message, wrong[i].rule) != NULL, "%s: %s", wrong[i].text, message);
+  }
+  remove("part.yaml");
+  remove("self.yaml");
 }
 END_TEST
 
@@ -474,6 +601,8 @@ TEST_SUITE(names) {
   tcase_add_loop_test(tcase, units_in_place_of_numbers_give_the_same_motion_bit_for_bit, 0, FILES);
   tcase_add_test(tcase, parameters_are_names_for_numbers_and_may_be_replaced);
   tcase_add_test(tcase, forces_and_springs_are_functions_of_time_and_motion);
+  tcase_add_test(tcase, repetitions_and_merge_keys_are_the_elements_written_out);
+  tcase_add_test(tcase, included_files_have_parameters_and_prefixes);
   tcase_add_test(tcase, functions_of_other_elements_need_no_file);
   tcase_add_test(tcase, a_drive_follows_its_function);
   tcase_add_test(tcase, bearing_forces_of_an_engine_are_those_of_its_gas_and_motion);

@@ -23,10 +23,10 @@ typedef struct {
 } File;
 static const File files[] = {
     {"engine",
-     {{"gas1", "cylinder1"},
-      {"gas2", "cylinder2"},
-      {"gas3", "cylinder3"},
-      {"gas4", "cylinder4"},
+     {{"c1_gas", "c1_bore"},
+      {"c2_gas", "c2_bore"},
+      {"c3_gas", "c3_bore"},
+      {"c4_gas", "c4_bore"},
       {"motor", "main"}},
      {0, 1, 0},
      0.013,
