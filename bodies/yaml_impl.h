@@ -90,8 +90,9 @@ typedef struct Reader_ {
   Scope *from;
   int repeats;    /* within `repeat`: names may have {i} */
   int in_element; /* names are those of elements */
-  Scope **scopes; /* [nscopes] of repetitions */
-  char **texts;   /* [ntexts] names that have been made */
+  Scope **scopes; /* [nscopes] of repetitions: of the present ones, and of those that files which are included keep */
+  int keeps;    /* the newest one is kept */
+  char **texts; /* [ntexts] names that have been made */
   int nscopes, ntexts;
   yaml_document_t document;
   struct {

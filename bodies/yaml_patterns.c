@@ -99,12 +99,14 @@ int yamlRepeat(Reader *r, const yaml_node_t *n,
       cpScopeFree(scope);
       return yamlWrong(r, repeat->start_mark, "no memory");
     }
-    r->scopes[r->nscopes++] = scope; /* files that are included keep it */
+    r->scopes[r->nscopes++] = scope;
     if (cpScopeDefine(scope, name, text, NULL, yamlPlace(r, yamlNode(r, pair->key)), 0))
       return yamlWrongText(r, NULL);
     r->scope = scope, r->repeats++;
     failed   = work(r, n, data);
     r->scope = before, r->repeats--;
+    if (!r->keeps) cpScopeFree(r->scopes[--r->nscopes]);
+    r->keeps = 0;
   }
   return failed;
 }
@@ -171,6 +173,7 @@ static int include(Reader *r, const yaml_node_t *n, void *data) {
   if (!q || ROOM(files->reader, files->count, 1))
     return free(q), yamlWrong(r, n->start_mark, "no memory");
   files->reader[files->count++] = q;
+  r->keeps                      = 1;
   q->outer = r, q->given = given, q->from = r->scope, q->message = r->message, q->length = r->length;
   q->dimension = r->dimension, q->bodies = r->bodies;
   char *text = bodiesBeside(r->file, keys.file, whole, sizeof whole)

@@ -60,6 +60,21 @@ int mechanism_is_file(const char *name) {
   return 0;
 }
 
+const char *mechanism_example(const char *name) {
+  static char path[4096];
+  char program[2048];
+  const ssize_t length             = readlink("/proc/self/exe", program, sizeof program - 1);
+  const char *folders[2]           = {"../" CPODES_EXAMPLES, CPODES_EXAMPLES_SOURCE};
+  program[length > 0 ? length : 0] = '\0';
+  char *slash                      = strrchr(program, '/');
+  for (int i = slash ? 0 : 1; i < 2; i++) {
+    if (slash) slash[1] = '\0';
+    snprintf(path, sizeof path, "%s%s/%s.yaml", i == 0 ? program : "", folders[i], name);
+    if (!access(path, R_OK)) return path;
+  }
+  return NULL;
+}
+
 int mechanism_names(const char *setting) {
   const char *sign = strchr(setting, '=');
   return sign && sign > setting && !memchr(setting, '.', (size_t)(sign - setting));

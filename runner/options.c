@@ -275,6 +275,10 @@ static error_t take_model(ModelArguments *a, const char *name) {
 }
 
 static error_t find(ModelArguments *a) {
+  if (a->model && !is_path(a->model) && !model_find(a->model)) {
+    const char *example = mechanism_example(a->model);
+    if (example) a->model = example;
+  }
   if (a->model) return choose_model(a->model, a->setting, a->nsettings, &a->choice);
   complain("a model is missing; `cpodes list` names those there are");
   return EINVAL;

@@ -187,6 +187,14 @@ class Mechanisms(RunnerTest):
             file.write_text(text.replace("-3 N s*wheel.rate", force))
             self.assert_refused(cpodes("run", file), rule)
 
+    def test_examples_are_found_by_their_names(self):
+        for name in "engine", "axle", "double_wishbone":
+            run = self.run_json(name, "--t-end", 0.01)
+            self.assertEqual(run["verdict"], "ok")
+        faster = self.run_json("axle", "--param", "speed=120 km/h", "--t-end", 0.01)
+        self.assertNotEqual(faster["end"]["y"], self.run_json("axle", "--t-end", 0.01)["end"]["y"])
+        self.assert_refused(cpodes("run", "engin"), 'there is no model "engin"')
+
     def test_drawings_show_what_gravity_pulls_down(self):
         report, picture = self.folder / "report.html", self.folder / "picture.svg"
         for file, axes, up in (("double_wishbone", "yzx", ["x", "y", "z"]), ("andrews", "xyz", ["x", "y"])):

@@ -19,7 +19,8 @@ typedef struct {
   const char *on[6][2];
   sunrealtype axis[3];
   sunrealtype t;
-  int sliding; /* the first ones of `on` act along the axis, the rest about z */
+  int sliding;              /* the first ones of `on` act along the axis, the rest about z */
+  const char *forces[2][2]; /* forces on points, with their bodies */
 } File;
 static const File files[] = {
     {"engine",
@@ -30,9 +31,16 @@ static const File files[] = {
       {"motor", "main"}},
      {0, 1, 0},
      0.013,
-     4},
-    {"wiper", {{"motor", "motor_axis"}, {"glass", "arm_axis"}}, {0, 0, 1}, 0.5, 0},
-    {"double_wishbone", {{NULL}}, {0, 0, 1}, 0.2, 0},
+     4,
+     {{NULL}}},
+    {"wiper", {{"motor", "motor_axis"}, {"glass", "arm_axis"}}, {0, 0, 1}, 0.5, 0, {{NULL}}},
+    {"double_wishbone", {{NULL}}, {0, 0, 1}, 0.2, 0, {{"road", "upright"}}},
+    {"axle",
+     {{"lane", "body"}},
+     {0, 1, 0},
+     0.3,
+     1,
+     {{"left_wheel", "left_upright"}, {"right_wheel", "right_upright"}}},
 };
 enum { FILES = sizeof files / sizeof files[0], BODIES = 16 };
 
@@ -143,9 +151,9 @@ START_TEST(forces_by_name_balance_the_motion_of_each_body) {
     }
     act(d.a, d.b, centre[d.b], F, T, centre);
   }
-  if (!strcmp(f->name, "double_wishbone")) {
-    sense(F, "force", "road"), sense(P, "position", "road");
-    act(-1, 2, P, F, none, centre);
+  for (int i = 0; i < 2 && f->forces[i][0]; i++) {
+    sense(F, "force", f->forces[i][0]), sense(P, "position", f->forces[i][0]);
+    act(-1, thing_named(bodies, CP_BODY, f->forces[i][1]), P, F, none, centre);
   }
   const sunrealtype *param = CPBodiesParameters(bodies);
   for (int i = 0; i < n; i++) {
