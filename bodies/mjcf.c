@@ -180,30 +180,58 @@ static int readPlace(Mjcf *m, const xmlNode *n, const char *tag, const xmlNode *
 
 /* --------------------------------------------------------------------------------- inertia -- */
 
-/* Computes the mass of a geom's mesh, for unit density. */
-static int readMesh(Mjcf *m, const xmlNode *geom, const char *name, Mass *mass) {
-  sunrealtype scale[3] = {1, 1, 1};
+/* Numbers of an attribute in a list, which the caller frees, or NULL. Returns 0, or 1 after a message. */
+static int listOf(Mjcf *m, const xmlNode *n, const char *attribute, sunrealtype **x, int *count) {
+  const char *text = robotText(n, attribute);
+  int most         = text != NULL;
+  *x               = NULL;
+  *count           = 0;
+  if (!text) return 0;
+  for (const char *c = text; *c; c++) most += strchr(" \t\r\n", *c) != NULL;
+  if (!(*x = malloc((size_t)most * sizeof **x))) return robotWrong(m->r, n, "no memory");
+  return robotNumbers(m->r, n, attribute, text, 0, most, *x, count);
+}
+
+/* Computes the mass of a geom's mesh, for unit density. shell: 1 for its surface */
+static int readMesh(Mjcf *m, const xmlNode *geom, const char *name, int shell, Mass *mass) {
+  static const char *const ways[] = {"legacy", "convex", "exact", "shell", NULL};
   const xmlNode *class_;
-  size_t size;
-  int legacy                      = 0;
-  static const char *const ways[] = {"legacy", "convex", "exact", NULL};
-  const int i                     = robotFind(m->r, geom, "mesh", name);
+  sunrealtype *point = NULL, *face = NULL;
+  MeshSource from = {.scale = {1, 1, 1}, .refquat = {1, 0, 0, 0}};
+  int way         = MESH_LEGACY, npoints, nfaces;
+  const int i     = robotFind(m->r, geom, "mesh", name);
   if (i < 0) return 1;
   const xmlNode *n = m->mesh[i];
   const char *file = robotText(n, "file");
-  if (!file || robotText(n, "refpos") || robotText(n, "refquat"))
-    return robotWrong(
-        m->r, n, "a mesh that a mass comes from must have a file, and neither refpos nor refquat");
-  if (classOf(m, n, "class", NULL, &class_) || numbers(m, n, "mesh", class_, "scale", 3, 3, scale) ||
-      keyword(m, n, "mesh", class_, "inertia", ways, &legacy))
+  if (!file && !robotText(n, "vertex"))
+    return robotWrong(m->r, n, "a mesh that a mass comes from must have a file or vertices");
+  if (classOf(m, n, "class", NULL, &class_) ||
+      numbers(m, n, "mesh", class_, "scale", 3, 3, from.scale) ||
+      numbers(m, n, "mesh", class_, "refpos", 3, 3, from.refpos) ||
+      numbers(m, n, "mesh", class_, "refquat", 4, 4, from.refquat) ||
+      unit(m, n, "refquat", 4, from.refquat) || keyword(m, n, "mesh", class_, "inertia", ways, &way))
     return 1;
-  const char *slash = strrchr(file, '/');
+  const char *slash = file ? strrchr(file, '/') : NULL;
   if (m->strippath && slash) file = slash + 1;
-  char *data = robotFile(m->r, n, m->folder, file, &size);
-  if (!data) return 1;
-  const char *wrong = meshMass(file, data, size, scale, mass);
+  char *data = file ? robotFile(m->r, n, m->folder, file, &from.size) : NULL;
+  int failed =
+      (file && !data) ||
+      (!file && (listOf(m, n, "vertex", &point, &npoints) || listOf(m, n, "face", &face, &nfaces)));
+  if (!failed) {
+    from.name = file, from.data = data, from.point = point, from.face = face;
+    if (!file) from.npoints = npoints / 3, from.nfaces = nfaces / 3;
+    const char *wrong = meshMass(&from, shell ? MESH_SHELL : (MeshWay)way, mass);
+    if (wrong == mesh_is_open)
+      failed = robotTell(m->r, n, CHANGED,
+                         "the mesh %.80s, which is open, to the cones from its middle", name);
+    else if (wrong)
+      failed = robotWrong(m->r, n, "%s\"%.100s\" %s", file ? "the file " : "the mesh ",
+                          file ? file : name, wrong);
+  }
   free(data);
-  return wrong ? robotWrong(m->r, n, "the file \"%.100s\" %s", file, wrong) : 0;
+  free(point);
+  free(face);
+  return failed;
 }
 
 /* Adds a mass, given in the frame of place, to the body that is being read. */
@@ -258,12 +286,12 @@ static int readGeom(Mjcf *m, const xmlNode *n, const xmlNode *around, const Plac
   if (total < 0 || density < 0) return robotWrong(m->r, n, "mass and density must not be negative");
   const char *mesh   = get(m, n, "geom", class_, "mesh"),
              *fromto = get(m, n, "geom", class_, "fromto");
-  if (shell || type == SDF || (type == MESH && !mesh) || (type != MESH && mesh))
+  if ((shell && type != MESH) || type == SDF || (type == MESH && !mesh) || (type != MESH && mesh))
     return robotWrong(m->r, n,
-                      "a mass from a shell, a signed distance, or a shape fitted to a mesh is not "
-                      "supported; give the body an inertial element");
+                      "a mass from the shell of a shape, a signed distance, or a shape fitted to a "
+                      "mesh is not supported; give the body an inertial element");
   if (type == MESH) {
-    if (readMesh(m, n, mesh, &mass)) return 1;
+    if (readMesh(m, n, mesh, shell, &mass)) return 1;
   } else {
     if (fromto && type != SPHERE) {
       sunrealtype along[3], pos[3], e[4], half;

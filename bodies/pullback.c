@@ -281,7 +281,8 @@ static void fillRow(const Mechanism *b, const Row *row, Writer *w) {
   for (int k = 0; k < row->nterms && bare; k++)
     *next(w, row->first, row->term[k].velocity, 1) +=
         bodiesWeight(b, &row->term[k]) * row->term[k].sign;
-  for (int i = 0; i < count && !bare; i++)
+  for (int i = 0; i < count && !bare; i++) {
+    int entries = 0;
     for (int k = 0; k < row->nterms; k++) {
       const Pair *pair = &b->pair[row->term[k].pair];
       const int common = treeCommon(tree, pair, row->term[k].m.kind);
@@ -293,8 +294,13 @@ static void fillRow(const Mechanism *b, const Row *row, Writer *w) {
           for (int j = tree->node[n].u; j < tree->node[n].u + tree->node[n].nu; j++) {
             *next(w, row->first + i, j, 1) += tree->tau[j];
             tree->tau[j] = 0; /* the paths of both sides meet */
+            entries++;
           }
     }
+    if (!entries)
+      *next(w, row->first + i, 0, 1) +=
+          0; /* Nothing moves the row, which has a place all the same. */
+  }
 }
 
 void treeGradient(const Mechanism *b, const Row *row, int i, sunrealtype *gradient) {

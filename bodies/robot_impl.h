@@ -188,10 +188,20 @@ typedef enum { SPHERE, CAPSULE, ELLIPSOID, CYLINDER, BOX, NUM_SOLIDS } SolidKind
 /* The mass of a solid of unit density. size: half lengths, or the radius and half the length along
  * z. */
 void solidMass(SolidKind shape, const sunrealtype *size, Mass *mass);
-/* The mass of the body of unit density within a mesh (STL or OBJ according to the extension),
- * scaled along its axes. Returns NULL, or what is wrong. */
-const char *meshMass(const char *name, const char *data, size_t size, const sunrealtype *scale,
-                     Mass *mass);
+/* How a mesh has mass: what it encloses, with volumes that count as positive or have signs; its convex hull; its surface */
+typedef enum { MESH_LEGACY, MESH_CONVEX, MESH_EXACT, MESH_SHELL } MeshWay;
+/* A mesh from a file, STL or OBJ according to the extension of its name, or from lists: point [3 npoints], and face [3 nfaces], the
+ * indices of corners; without faces it is the convex hull. Its points are displaced by -refpos, turned back by refquat, and scaled. */
+typedef struct {
+  const char *name, *data; /* data: NULL for lists */
+  size_t size;
+  const sunrealtype *point, *face;
+  int npoints, nfaces;
+  sunrealtype scale[3], refpos[3], refquat[4];
+} MeshSource;
+/* Sets the mass of a mesh of unit density. Returns NULL, mesh_is_open if the mass is that of an open surface, or what is wrong. */
+const char *meshMass(const MeshSource *from, MeshWay way, Mass *mass);
+extern const char mesh_is_open[];
 /* mass *= by */
 static inline void scaleMass(sunrealtype by, Mass *mass) {
   mass->mass *= by;

@@ -111,30 +111,25 @@ void solidMass(SolidKind shape, const sunrealtype *size, Mass *mass) {
 
 /* ---------------------------------------------------------------------------------- meshes -- */
 
-/* Integrals over the tetrahedra (0, a, b, c): volume, first and second moments. */
-typedef struct {
-  sunrealtype volume, first[3], second[6];
-  const sunrealtype *scale;
-} Solid;
+typedef sunrealtype Triangle[3][3]; /* its corners */
 
-static void addTriangle(Solid *s, sunrealtype corner[3][3]) {
-  sunrealtype sum[3] = {0, 0, 0}, n[3];
-  for (int i = 0; i < 3; i++)
-    for (int k = 0; k < 3; k++) sum[k] += corner[i][k] *= s->scale[k];
-  cross3(corner[1], corner[2], n);
-  const sunrealtype v = dot3(corner[0], n) / 6;
-  s->volume += v;
-  add3(v / 4, sum, s->first);
-  for (int k = 0; k < 6; k++) {
-    sunrealtype part = sum[row_of[k]] * sum[col_of[k]];
-    for (int i = 0; i < 3; i++) part += corner[i][row_of[k]] * corner[i][col_of[k]];
-    s->second[k] += v * part / 20;
-  }
+typedef struct {
+  Triangle *triangle;
+  sunrealtype (*point)[3]; /* those of a file, or of a list */
+  int ntriangles, npoints;
+} Mesh;
+
+static const char no_memory[] = "needs more memory than there is";
+
+static int addTriangle(Mesh *m, sunrealtype corner[3][3]) {
+  if (ROOM(m->triangle, m->ntriangles, 1)) return 1;
+  memcpy(m->triangle[m->ntriangles++], corner, sizeof(Triangle));
+  return 0;
 }
 
 /* Binary STL: 80 bytes, the number of triangles, and 50 bytes per triangle: the normal, the corners
  * and two unused bytes. */
-static const char *readBinary(const char *data, size_t size, Solid *s) {
+static const char *readBinary(const char *data, size_t size, Mesh *m) {
   enum { HEAD = 84, EACH = 50, NORMAL = 12 };
   const unsigned char *bytes = (const unsigned char *)data;
   if (size < HEAD) return "is shorter than the head of an STL file";
@@ -151,7 +146,7 @@ static const char *readBinary(const char *data, size_t size, Solid *s) {
       memcpy(&x, &word, sizeof x);
       corner[k / 3][k % 3] = x;
     }
-    addTriangle(s, corner);
+    if (addTriangle(m, corner)) return no_memory;
   }
   return NULL;
 }
@@ -167,45 +162,42 @@ static const char *readNumbers(const char **at, int count, sunrealtype *x) {
 }
 
 /* ASCII STL: "vertex x y z", three times per triangle. */
-static const char *readAscii(const char *data, Solid *s) {
+static const char *readAscii(const char *data, Mesh *m) {
   sunrealtype corner[3][3];
   int count = 0;
   for (const char *at = data; (at = strstr(at, "vertex")); count++) {
     at += strlen("vertex");
     const char *wrong = readNumbers(&at, 3, corner[count % 3]);
     if (wrong) return wrong;
-    if (count % 3 == 2) addTriangle(s, corner);
+    if (count % 3 == 2 && addTriangle(m, corner)) return no_memory;
   }
   return count % 3 ? "ends within a triangle" : NULL;
 }
 
 /* OBJ: "v x y z" is a point, "f i j k ..." a face, whose corners are i, i/t, i//n or i/t/n, counted
  * from 1, or from -1 backwards. */
-static const char *readObj(const char *data, Solid *s) {
-  sunrealtype(*point)[3] = NULL;
-  int npoints            = 0;
-  const char *wrong      = NULL;
+static const char *readObj(const char *data, Mesh *m) {
+  const char *wrong = NULL;
   for (const char *line = data; line && !wrong;) {
     if (!strncmp(line, "v ", 2)) {
       const char *at = line + 2;
-      if (ROOM(point, npoints, 1)) wrong = "needs more memory than there is";
-      else wrong = readNumbers(&at, 3, point[npoints++]);
+      if (ROOM(m->point, m->npoints, 1)) wrong = no_memory;
+      else wrong = readNumbers(&at, 3, m->point[m->npoints++]);
     } else if (!strncmp(line, "f ", 2)) {
       const size_t length = strcspn(line, "\n");
-      sunrealtype corner[3][3], triangle[3][3];
+      sunrealtype corner[3][3];
       int count = 0;
       for (const char *at = line + 1; at < line + length && !wrong;) {
         char *end;
-        const long i = strtol(at, &end, 10), k = i < 0 ? npoints + i : i - 1;
+        const long i = strtol(at, &end, 10), k = i < 0 ? m->npoints + i : i - 1;
         if (end == at || end > line + length) break;
-        if (k < 0 || k >= npoints) {
+        if (k < 0 || k >= m->npoints) {
           wrong = "has a face with an undefined corner";
           break;
         }
-        memcpy(corner[count < 2 ? count : 2], point[k], sizeof *point);
+        memcpy(corner[count < 2 ? count : 2], m->point[k], sizeof *m->point);
         if (++count >= 3) { /* A face becomes a fan of triangles from its first corner. */
-          memcpy(triangle, corner, sizeof triangle);
-          addTriangle(s, triangle);
+          if (addTriangle(m, corner)) wrong = no_memory;
           memcpy(corner[1], corner[2], sizeof *corner);
         }
         at = end + strcspn(end, " \t\r\n");
@@ -213,7 +205,6 @@ static const char *readObj(const char *data, Solid *s) {
     }
     if ((line = strchr(line, '\n'))) line++;
   }
-  free(point);
   return wrong;
 }
 
@@ -225,24 +216,201 @@ static int endsWith(const char *name, const char *end) {
   return 1;
 }
 
-const char *meshMass(const char *name, const char *data, size_t size, const sunrealtype *scale,
-                     Mass *mass) {
-  Solid s           = {.scale = scale};
+/* area: out, the normal with the length of the area; centre: out. Returns the area. */
+static sunrealtype areaOf(sunrealtype corner[3][3], sunrealtype *area, sunrealtype *centre) {
+  sunrealtype p[3], q[3];
+  for (int k = 0; k < 3; k++) {
+    p[k]      = corner[1][k] - corner[0][k];
+    q[k]      = corner[2][k] - corner[0][k];
+    centre[k] = (corner[0][k] + corner[1][k] + corner[2][k]) / 3;
+  }
+  cross3(p, q, area);
+  for (int k = 0; k < 3; k++) area[k] /= 2;
+  return length3(area);
+}
+
+/* The distance of a point from the plane of a triangle, in which it has the area of the triangle as a factor */
+static sunrealtype above(sunrealtype corner[3][3], const sunrealtype *x) {
+  sunrealtype area[3], centre[3], d[3] = {x[0], x[1], x[2]};
+  areaOf(corner, area, centre);
+  add3(-1, corner[0], d);
+  return dot3(area, d);
+}
+
+/* Replaces the triangles by those of the convex hull of all corners and points, which is built point by point: what a new point sees
+ * is replaced by triangles from the edges around it to the point. */
+static const char *makeHull(Mesh *m) {
+  enum { MOST = 20000 };
+  sunrealtype(*x)[3] = m->point, extent = 0;
   const char *wrong = NULL;
-  if (endsWith(name, ".obj")) wrong = readObj(data, &s);
-  else if (!endsWith(name, ".stl")) return "is no STL or OBJ file";
-  else if (size > 5 && !strncmp(data, "solid", 5) && strstr(data, "facet"))
-    wrong = readAscii(data, &s);
-  else wrong = readBinary(data, size, &s);
-  if (wrong) return wrong;
-  const sunrealtype v = s.volume;
-  if (!(fabs(v) > 0) || !isfinite(v)) return "encloses no volume";
-  *mass = (Mass){.mass = fabs(v)}; /* v is negative if the triangles or the scale are mirrored */
-  sunrealtype second[6];
-  for (int k = 0; k < 3; k++) mass->centre[k] = s.first[k] / v;
-  for (int k = 0; k < 6; k++)
-    second[k] = fabs(v) * (s.second[k] / v - mass->centre[row_of[k]] * mass->centre[col_of[k]]);
+  int n = m->npoints, start[4] = {0, 0, 0, 0};
+  if (m->ntriangles > 0) x = (sunrealtype(*)[3])m->triangle, n = 3 * m->ntriangles;
+  if (n < 4) return "has less than four points";
+  if (n > MOST) return "has too many points for a convex hull";
+  Mesh hull = {0};
+  for (int k = 1; k < 4;
+       k++) { /* the simplex: the farthest points from a point, from a line, and from a plane */
+    sunrealtype most = 0;
+    for (int i = 0; i < n; i++) {
+      Triangle t;
+      sunrealtype area[3], centre[3], d[3] = {x[i][0], x[i][1], x[i][2]}, size;
+      for (int l = 0; l < 3; l++)
+        memcpy(t[l], x[l == k - 1 ? i : start[l < k ? l : 0]], sizeof t[l]);
+      add3(-1, x[start[0]], d);
+      if (k == 1) size = length3(d);
+      else if (k == 2)
+        memcpy(t[2], x[i], sizeof t[2]), memcpy(t[1], x[start[1]], sizeof t[1]),
+            size = areaOf(t, area, centre);
+      else {
+        for (int l = 0; l < 3; l++) memcpy(t[l], x[start[l]], sizeof t[l]);
+        size = fabs(above(t, x[i]));
+      }
+      if (size > most) most = size, start[k] = i;
+    }
+    if (k == 1) extent = most;
+    if (!(most > pow(extent, k) * SUN_RCONST(1e-12))) return "encloses no volume";
+  }
+  static const int faces[4][3] = {{0, 1, 2}, {0, 2, 3}, {0, 3, 1}, {1, 3, 2}};
+  for (int f = 0; f < 4 && !wrong; f++) {
+    Triangle t;
+    for (int l = 0; l < 3; l++) memcpy(t[l], x[start[faces[f][l]]], sizeof t[l]);
+    if (above(t, x[start[6 - faces[f][0] - faces[f][1] - faces[f][2]]]) > 0) { /* inside out */
+      memcpy(t[1], x[start[faces[f][2]]], sizeof t[1]);
+      memcpy(t[2], x[start[faces[f][1]]], sizeof t[2]);
+    }
+    if (addTriangle(&hull, t)) wrong = no_memory;
+  }
+  for (int i = 0; i < n && !wrong; i++) {
+    int kept = 0, nedges = 0;
+    sunrealtype(*edge)[2][3] = NULL;
+    for (int f = 0; f < hull.ntriangles && !wrong; f++) {
+      Triangle t;
+      sunrealtype area[3], centre[3];
+      memcpy(t, hull.triangle[f], sizeof t);
+      if (!(above(t, x[i]) > SUN_RCONST(1e-12) * extent * areaOf(t, area, centre))) {
+        memcpy(hull.triangle[kept++], t, sizeof t);
+        continue;
+      }
+      for (int k = 0; k < 3 && !wrong; k++) { /* Edges of two triangles that are seen cancel. */
+        const sunrealtype *p = t[k], *q = t[(k + 1) % 3];
+        int e = 0;
+        while (e < nedges &&
+               (memcmp(edge[e][0], q, sizeof *edge[e]) || memcmp(edge[e][1], p, sizeof *edge[e])))
+          e++;
+        if (e < nedges) memcpy(edge[e], edge[--nedges], sizeof *edge);
+        else if (ROOM(edge, nedges, 1)) wrong = no_memory;
+        else {
+          memcpy(edge[nedges][0], p, sizeof *edge[0]);
+          memcpy(edge[nedges++][1], q, sizeof *edge[0]);
+        }
+      }
+    }
+    hull.ntriangles = kept;
+    for (int e = 0; e < nedges && !wrong; e++) {
+      Triangle t;
+      memcpy(t, edge[e], sizeof *edge);
+      memcpy(t[2], x[i], sizeof t[2]);
+      if (addTriangle(&hull, t)) wrong = no_memory;
+    }
+    free(edge);
+  }
+  free(m->triangle);
+  m->triangle   = hull.triangle;
+  m->ntriangles = hull.ntriangles;
+  return wrong;
+}
+
+/* The mass of what a mesh of unit density encloses, or of its surface. As MuJoCo does: the centre of mass is that of the cones from the
+ * centroid of the surface, and volume and moments are those of the cones from there, all counted as positive if `way` is MESH_LEGACY. */
+static const char *sumMesh(const Mesh *m, MeshWay way, Mass *mass) {
+  sunrealtype middle[3] = {0, 0, 0}, whole = 0, second[6] = {0}, sum[3] = {0, 0, 0};
+  *mass = (Mass){0};
+  for (int i = 0; i < m->ntriangles; i++) {
+    sunrealtype area[3], centre[3];
+    const sunrealtype size = areaOf(m->triangle[i], area, centre);
+    add3(size, centre, middle);
+    add3(1, area, sum);
+    whole += size;
+  }
+  if (!(whole > 0) || !isfinite(whole)) return "encloses no volume";
+  for (int k = 0; k < 3; k++) middle[k] /= whole;
+  for (int pass = 0; pass < 2; pass++) {
+    if (pass == 1) {
+      if (!(fabs(mass->mass) > 0) || !isfinite(mass->mass)) return "encloses no volume";
+      if (mass->mass < 0) return "has triangles that point inwards";
+      for (int k = 0; k < 3; k++) mass->centre[k] = middle[k] + mass->centre[k] / mass->mass;
+      mass->mass = 0;
+    }
+    for (int i = 0; i < m->ntriangles; i++) {
+      sunrealtype area[3], centre[3], height[3], x[3][3], all[3] = {0, 0, 0};
+      const sunrealtype size  = areaOf(m->triangle[i], area, centre);
+      const sunrealtype *from = pass ? mass->centre : middle;
+      for (int k = 0; k < 3; k++) height[k] = centre[k] - from[k];
+      sunrealtype v = way == MESH_SHELL ? size : dot3(height, area) / 3;
+      if (way == MESH_LEGACY) v = fabs(v);
+      mass->mass += v;
+      if (pass == 0) {
+        add3(way == MESH_SHELL ? v : v * 3 / 4, height, mass->centre); /* relative to the middle */
+        continue;
+      }
+      for (int l = 0; l < 3; l++)
+        for (int k = 0; k < 3; k++) all[k] += x[l][k] = m->triangle[i][l][k] - from[k];
+      for (int k = 0; k < 6; k++) {
+        sunrealtype part = all[row_of[k]] * all[col_of[k]];
+        for (int l = 0; l < 3; l++) part += x[l][row_of[k]] * x[l][col_of[k]];
+        second[k] += v * part / (way == MESH_SHELL ? 12 : 20);
+      }
+    }
+  }
   const sunrealtype trace = second[0] + second[1] + second[2];
   for (int k = 0; k < 6; k++) mass->J[k] = (k < 3 ? trace : 0) - second[k];
-  return NULL;
+  return length3(sum) > SUN_RCONST(1e-6) * whole && way != MESH_SHELL ? mesh_is_open : NULL;
+}
+
+const char mesh_is_open[] = "is open";
+
+const char *meshMass(const MeshSource *from, MeshWay way, Mass *mass) {
+  Mesh m            = {0};
+  const char *wrong = NULL, *data = from->data, *name = from->name;
+  const sunrealtype *s = from->scale;
+  const Place place    = {.q = {from->refpos[0], from->refpos[1], from->refpos[2], from->refquat[0],
+                                from->refquat[1], from->refquat[2], from->refquat[3]}};
+  Pose pose;
+  if (!data) { /* lists */
+    for (int i = 0; i < from->npoints && !wrong; i++)
+      if (ROOM(m.point, i, 1)) wrong = no_memory;
+      else memcpy(m.point[m.npoints++], from->point + 3 * i, sizeof *m.point);
+    for (int i = 0; i < from->nfaces && !wrong; i++) {
+      Triangle t;
+      for (int l = 0; l < 3 && !wrong; l++) {
+        const sunrealtype corner = from->face[3 * i + l];
+        if (!(corner >= 0 && corner < m.npoints)) wrong = "has a face with an undefined corner";
+        else memcpy(t[l], m.point[(int)corner], sizeof t[l]);
+      }
+      if (!wrong && addTriangle(&m, t)) wrong = no_memory;
+    }
+  } else if (endsWith(name, ".obj")) wrong = readObj(data, &m);
+  else if (!endsWith(name, ".stl")) wrong = "is no STL or OBJ file";
+  else if (from->size > 5 && !strncmp(data, "solid", 5) && strstr(data, "facet"))
+    wrong = readAscii(data, &m);
+  else wrong = readBinary(data, from->size, &m);
+  if (!wrong && (way == MESH_CONVEX || (m.ntriangles == 0 && m.npoints > 0))) wrong = makeHull(&m);
+  robotPose(&place, &pose);
+  for (int i = 0; i < m.ntriangles && !wrong; i++)
+    for (int l = 0; l < 3; l++) { /* x <- scale (R^T (x - refpos)) */
+      sunrealtype arm[3] = {m.triangle[i][l][0], m.triangle[i][l][1], m.triangle[i][l][2]};
+      add3(-1, pose.r, arm);
+      toBody(&pose, arm, m.triangle[i][l]);
+      for (int k = 0; k < 3; k++) m.triangle[i][l][k] *= s[k];
+    }
+  for (int i = 0; i < m.ntriangles && !wrong && s[0] * s[1] * s[2] < 0; i++) { /* mirrored */
+    Triangle t;
+    memcpy(t, m.triangle[i], sizeof t);
+    memcpy(m.triangle[i][1], t[2], sizeof t[2]);
+    memcpy(m.triangle[i][2], t[1], sizeof t[1]);
+  }
+  if (!wrong) wrong = sumMesh(&m, way, mass);
+  free(m.triangle);
+  free(m.point);
+  return wrong;
 }

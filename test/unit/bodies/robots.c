@@ -462,6 +462,104 @@ START_TEST(a_yaml_file_beside_urdf_closes_its_loops) {
 }
 END_TEST
 
+/* -------------------------------------------------------------------------------------- meshes -- */
+
+#define CORNERS                                                                                    \
+  "0 0 0 1 0 0 1 0.25 0 0.25 0.25 0 0.25 1 0 0 1 0 0 0 0.5 1 0 0.5 1 0.25 0.5 0.25 0.25 0.5 0.25 " \
+  "1 0.5 0 1 0.5"
+#define OPEN_FACES                                                                                 \
+  "0 1 7 0 7 6 1 2 8 1 8 7 2 3 9 2 9 8 3 4 10 3 10 9 4 5 11 4 11 10 5 0 6 5 6 11 0 2 1 0 3 2 0 5 " \
+  "3 3 5 4"
+#define FACES OPEN_FACES " 6 7 8 6 8 9 6 9 11 9 10 11"
+
+/* A prism over an L: mass, tensor and centre of mass in the body's axes from MuJoCo 4.0.0. The fourth one lacks its top; MuJoCo
+ * keeps the points of the sixth one, which are turned and mirrored, in single precision. */
+static const struct {
+  const char *mesh;
+  double bound, mass, J[6], centre[3];
+} meshes[] = {{"inertia=\"legacy\" face=\"" FACES "\"",
+               1e-13,
+               2.70759367489622,
+               {0.257392512000908, 0.257392512000908, 0.410636848796076, 0.108767573981544, 0, 0},
+               {0.354018734979244, 0.354018734979244, 0.25}},
+              {"inertia=\"convex\" face=\"" FACES "\"",
+               1e-13,
+               3.59375,
+               {0.325308537137684, 0.325308537137684, 0.500877490942033, 0.100309952445653, 0, 0},
+               {0.402173913043478, 0.402173913043478, 0.25}},
+              {"inertia=\"exact\" face=\"" FACES "\"",
+               1e-13,
+               2.1875,
+               {0.229957217261907, 0.229957217261907, 0.368768601190479, 0.100446428571429, 0, 0},
+               {0.339285714285714, 0.339285714285714, 0.25}},
+              {"inertia=\"shell\" face=\"" FACES "\"",
+               1e-13,
+               28.75,
+               {3.93823596014496, 3.93823596014496, 5.94938858695657, 1.49796195652175, 0, 0},
+               {0.353260869565217, 0.353260869565217, 0.25}},
+              {"face=\"" OPEN_FACES "\"",
+               1e-13,
+               2.30329118489895,
+               {0.219718234199094, 0.219718234199095, 0.369401321391743, 0.0975275789423807,
+                -0.000808857666400879, -0.00080885766640089},
+               {0.356502179187635, 0.356502179187635, 0.214249341001677}},
+              {"inertia=\"exact\" face=\"" FACES
+               "\" scale=\"-.5 2 1\" refpos=\".25 .5 0\" refquat=\".6 0 .8 0\"",
+               1e-7,
+               2.1875,
+               {0.911038694316767, 0.187615420533648, 0.751651130685303, 0.0281250062018344,
+                -0.0186562305209129, 0.192857142464593},
+               {0.1325, -0.321428571428571, 0.0157142857142857}},
+              {"",
+               1e-13,
+               3.59375, /* no faces: the convex hull */
+               {0.325308537137684, 0.325308537137684, 0.500877490942033, 0.100309952445653, 0, 0},
+               {0.402173913043478, 0.402173913043478, 0.25}}};
+
+START_TEST(meshes_have_the_mass_that_mujoco_gives_them) {
+  static const char *const fields[] = {"a.J_xx", "a.J_yy", "a.J_zz", "a.J_xy", "a.J_xz", "a.J_yz"};
+  char text[1500];
+  snprintf(text, sizeof text,
+           "<mujoco><asset><mesh name=\"m\" vertex=\"" CORNERS "\" %s/></asset><worldbody>"
+           "<body name=\"a\"><freejoint/><geom type=\"mesh\" mesh=\"m\" "
+           "density=\"10\"/></body></worldbody></mujoco>",
+           meshes[_i].mesh);
+  CPBodies b = read_good("r.xml", text, "");
+  ck_assert_int_eq(strstr(file.remarks, "changed: the mesh m, which is open") != NULL, _i == 4);
+  ck_assert_double_eq_tol(parameter(b, "a.mass"), meshes[_i].mass, meshes[_i].bound * 30);
+  for (int k = 0; k < 6; k++)
+    ck_assert_double_eq_tol(parameter(b, fields[k]), meshes[_i].J[k], meshes[_i].bound * 6);
+  N_Vector y = CPBodiesState(b, test_context);
+  for (int k = 0; k < 3; k++)
+    ck_assert_double_eq_tol(entries(y)[k], meshes[_i].centre[k], meshes[_i].bound);
+  N_VDestroy(y);
+  CPBodiesFree(&b);
+}
+END_TEST
+
+START_TEST(wrong_lists_of_meshes_are_refused) {
+  static const char *const wrong[][2] = {
+      {"vertex=\"0 0 0 1 0 0 0 1 0 1 1 0\"", "the mesh \"m\" encloses no volume"},
+      {"vertex=\"0 0 0 1 0 0 0 1 0\"", "has less than four points"},
+      {"vertex=\"0 0 0 1 0 0 0 1 0 0 0 1\" face=\"0 1 4\"", "has a face with an undefined corner"},
+      {"vertex=\"0 0 0 1 0 0 0 1 0 0 0 1\" face=\"0 1 -1\"", "has a face with an undefined corner"},
+      {"inertia=\"exact\" vertex=\"0 0 0 1 0 0 0 1 0 0 0 1\" face=\"0 1 2 0 3 1 0 2 3 1 3 2\"",
+       "has triangles that point inwards"},
+      {"vertex=\"0 0 zero\"", "vertex must be"},
+      {"builtin=\"sphere\"", "must have a file or vertices"},
+      {"vertex=\"0 0 0 1 0 0 0 1 0 0 0 1\" refquat=\"0 0 0 0\"", "refquat must not be zero"}};
+  char text[600];
+  for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+    snprintf(
+        text, sizeof text,
+        "<mujoco><asset>\n<mesh name=\"m\" %s/></asset><worldbody>"
+        "<body name=\"a\"><freejoint/><geom type=\"mesh\" mesh=\"m\"/></body></worldbody></mujoco>",
+        wrong[i][0]);
+    assert_refused(read_with("r.xml", text, ""), "r.xml:2:1: mesh m:", wrong[i][1]);
+  }
+}
+END_TEST
+
 START_TEST(the_nth_allocation_may_fail) {
   static const char *const texts[] = {moving, copies};
   CPBodies warm                    = read_good("robot.xml", texts[_i], "");
@@ -473,6 +571,7 @@ END_TEST
 TEST_SUITE(robots) {
   Suite *suite = suite_create("bodies/robots");
   TCase *tc    = tcase_create("robots");
+  tcase_set_timeout(tc, 60);
   tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
   tcase_add_loop_test(tc, a_keyframe_places_and_moves_all_bodies, 0, 2);
   tcase_add_loop_test(tc, joints_start_at_ref_or_at_their_values, 0, 5);
@@ -486,6 +585,9 @@ TEST_SUITE(robots) {
   tcase_add_test(tc, any_joints_in_a_row_accelerate_as_in_mujoco);
   tcase_add_test(tc, links_of_urdf_need_no_mass);
   if (CPODES_TEST_YAML) tcase_add_test(tc, a_yaml_file_beside_urdf_closes_its_loops);
+  tcase_add_loop_test(tc, meshes_have_the_mass_that_mujoco_gives_them, 0,
+                      (int)(sizeof meshes / sizeof *meshes));
+  tcase_add_test(tc, wrong_lists_of_meshes_are_refused);
   tcase_add_test(tc, copies_have_bounds);
   tcase_add_test(tc, deformable_bodies_and_plugins_are_left_out);
   tcase_add_loop_test(tc, the_nth_allocation_may_fail, 0, 2);
