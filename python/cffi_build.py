@@ -8,7 +8,7 @@ from cffi import FFI
 
 HERE = Path(__file__).resolve().parent
 TREE = HERE / "tree" if (HERE / "tree").is_dir() else HERE.parent # setup.py
-HEADERS = ("cpodes_types", "cpodes_projector", "cpodes_integrator", "cpodes_mechanics", "cpodes_sens", "cpodes_session", "cpodes_contact", "cpodes_plugin", "cpodes_bodies")
+HEADERS = ("cpodes_types", "cpodes_projector", "cpodes_integrator", "cpodes_mechanics", "cpodes_sens", "cpodes_session", "cpodes_contact", "cpodes_plugin", "cpodes_language", "cpodes_bodies")
 
 # What the public headers use of SUNDIALS
 SUNDIALS = """

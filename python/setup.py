@@ -17,7 +17,7 @@ from setuptools.command.sdist import sdist
 HERE = Path(__file__).resolve().parent
 TREE = HERE / "tree" if (HERE / "tree").is_dir() else HERE.parent
 # what the library and the catalogue consist of, for source distributions
-PARTS = ("CMakeLists.txt", "LICENSE", "cmake", "include", "cpodes", "bodies", "session", "contact", "runner/plugin", "examples/models",
+PARTS = ("CMakeLists.txt", "LICENSE", "cmake", "include", "cpodes", "language", "bodies", "session", "contact", "runner/plugin", "examples/models",
          "simbody/CMakeLists.txt", "doc/CMakeLists.txt", "doc/Doxyfile.in")
 KLU = "-lsundials_sunlinsolklu"
 
@@ -25,7 +25,7 @@ KLU = "-lsundials_sunlinsolklu"
 def pkg_config(*what):
     """pkg-config's answer about cpodes, its mechanisms of bodies, its contacts and its interface of models, or None."""
     try:
-        said = subprocess.run(["pkg-config", *what, "cpodes_plugin", "cpodes_contact", "cpodes_session", "cpodes_bodies", "cpodes"], capture_output=True, text=True)
+        said = subprocess.run(["pkg-config", *what, "cpodes_plugin", "cpodes_contact", "cpodes_session", "cpodes_bodies", "cpodes_language", "cpodes"], capture_output=True, text=True)
     except FileNotFoundError:
         return None
     return said.stdout.split() if said.returncode == 0 else None

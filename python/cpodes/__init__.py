@@ -17,7 +17,7 @@ from ._solve import solve
 __version__ = ffi.string(lib.CPGetVersion(ffi.NULL, ffi.NULL, ffi.NULL)).decode() # that of the library
 
 _LATER = {"Mechanism": "._mechanism", "Model": "._mechanism", "model": "._mechanism", "models": "._mechanism", "Contact": "._contact",
-          "Bodies": "._bodies", "Powers": "._bodies", "load": "._load", "Objective": "._gradient", "jvp": "._gradient", "vjp": "._gradient",
+          "Bodies": "._bodies", "Powers": "._bodies", "Function": "._function", "load": "._load", "Objective": "._gradient", "jvp": "._gradient", "vjp": "._gradient",
           "torch_motion": "._gradient", "jax_motion": "._gradient"}
 
 __all__ = ["Compiled", "CpodesWarning", "Error", "Solution", "Table", "TrySmallerStep", "solve", *_LATER]

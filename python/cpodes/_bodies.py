@@ -2,12 +2,13 @@
 from __future__ import annotations
 
 import os
-from typing import Any, Callable, Iterator, List, MutableMapping, NamedTuple, Optional, Sequence, Tuple
+from typing import Any, Callable, Iterator, List, MutableMapping, NamedTuple, Optional, Sequence, Tuple, Union
 
 import numpy as np
 
 from ._contact import LAWS, Points
 from ._core import Error, Owner, as_compiled, bind, message_of, pointer, real_array, sized, to_c
+from ._function import Function
 from ._mechanism import Instance, Mechanism, text
 from ._native import ffi, lib
 from ._run import Solution
@@ -325,15 +326,15 @@ class Bodies(Mechanism):
     def __exit__(self, *_: Any) -> None:
         self.close()
 
-    def _add(self, kind: str, fields: dict, functions: Sequence = (), struct: Optional[str] = None) -> str:
+    def _add(self, kind: str, fields: dict, functions: Sequence = (), struct: Optional[str] = None, keep: Sequence = ()) -> str:
         """Adds an element, CP<kind> or `struct`. functions: (member, function of the glue, f, inputs, outputs)."""
         struct = struct or f"CP{kind}"
         head = {"size": ffi.sizeof(struct), "kind": getattr(lib, f"CP_ELEMENT_{kind.upper()}"), "name": fields["name"]}
         members = {**{key: value for key, value in fields.items() if key != "name"}, "head": head}
 
         def record(bodies: Any, owner: Owner) -> None:
-            keep: list = []
-            c = ffi.new(f"{struct} *", as_c(members, keep))
+            kept: list = list(keep)
+            c = ffi.new(f"{struct} *", as_c(members, kept))
             for member, glue, f, inputs, outputs in functions:
                 compiled = as_compiled(f)
                 if compiled:
@@ -505,19 +506,23 @@ class Bodies(Mechanism):
         return self._add("Coupler", {"name": self._name(name, "coupler"), "of": [coordinate(first), coordinate(second)],
                                      "ratio": vector("ratio", ratio, 2), "offset": number("offset", offset)})
 
-    def drive(self, of: Any, g: Optional[Callable] = None, *, start: float = 0.0, rate: float = 0.0, amplitude: float = 0.0,
+    def drive(self, of: Any, g: Union[Callable, Function, None] = None, *, start: float = 0.0, rate: float = 0.0, amplitude: float = 0.0,
               frequency: float = 0.0, name: Optional[str] = None) -> str:
-        """Makes the coordinate move as g(t) -> (g, g', g''), or as start + rate t + amplitude sin(frequency t)."""
+        """Makes the coordinate move as g(t) -> (g, g', g''), as a Function g of t, or as start + rate t + amplitude sin(frequency t)."""
         fields = {"name": self._name(name, "drive"), "of": coordinate(of), "start": number("start", start), "rate": number("rate", rate),
                   "amplitude": number("amplitude", amplitude), "frequency": number("frequency", frequency)}
+        if isinstance(g, Function):
+            return self._add("Drive", {**fields, "function": g._handle}, keep=[g])
         return self._add("Drive", fields, [] if g is None else [("g", "glue_drive", g, (), ((3,),))])
 
     def spring(self, of: Any = None, *, a: Optional[str] = None, b: Optional[str] = None, at: Any = (0, 0, 0), at_b: Any = (0, 0, 0),
                stiffness: float = 0.0, damping: float = 0.0, free: Optional[float] = None, force: float = 0.0, inertance: float = 0.0,
-               law: Optional[Callable] = None, frames: str = "space", name: Optional[str] = None) -> str:
+               law: Union[Callable, Function, None] = None, inputs: Sequence[str] = (), frames: str = "space",
+               name: Optional[str] = None) -> str:
         """Adds a spring-damper on a coordinate, or between the point `at` of a and at_b of b. Its force in the direction of
         growing x is force - stiffness (x - free) - damping x' - inertance x'' + law. If free is None, it is the distance
-        at the placement, or 0 for a coordinate. law(t, x, x') returns (T, dT/dx, dT/dx')."""
+        at the placement, or 0 for a coordinate. law(t, x, x') returns (T, dT/dx, dT/dx'); or it
+        is a Function of t, x, x' and the quantities `inputs` of other elements: law=f, inputs=["crank.angle", "motor.rate"]."""
         if (of is None) == (a is None and b is None):
             raise ValueError("a spring acts on a coordinate, or between two points of a and b, and one of them has to be given")
         fields = {"name": self._name(name, "spring"), "of": None if of is None else coordinate(of), "a": body_name(a), "b": body_name(b),
@@ -526,6 +531,9 @@ class Bodies(Mechanism):
                   "free": (np.nan if of is None else 0.0) if free is None else number("free", free),
                   "force": number("force", force), "inertance": number("inertance", inertance)}
         shown = law if law is None or as_compiled(law) or not callable(law) else lambda t, x: law(t, float(x[0]), float(x[1]))
+        if isinstance(law, Function):
+            fields |= {"function": law._handle, "inputs": " ".join(word("the name of an input", one) for one in inputs)}
+            return self._add("Spring", fields, keep=[law])
         return self._add("Spring", fields, [] if law is None else [("law", "glue_law", shown, (2,), ((3,),))])
 
     def bushing(self, a: Optional[str], b: Optional[str], *, at: Any = (0, 0, 0), axis: Any = (0, 0, 0), across: Any = (0, 0, 0),

@@ -6,6 +6,7 @@
 #include <cpodes/cpodes_bodies.h>
 #include <cpodes/cpodes_contact.h>
 #include <cpodes/cpodes_integrator.h>
+#include <cpodes/cpodes_language.h>
 #include <cpodes/cpodes_mechanics.h>
 #include <cpodes/cpodes_plugin.h>
 #include <cpodes/cpodes_sens.h>

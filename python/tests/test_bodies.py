@@ -32,6 +32,33 @@ def torsion(stiffness=3.0, **options):
     return m
 
 
+def test_functions_have_derivatives_and_are_laws_of_other_elements():
+    gas = cpodes.Function.table([0, 90, 180, 270, 360], [1, 3, 1, 0.5, 1], units=("deg", "bar"), ends="periodic")
+    assert gas(np.pi / 2) == pytest.approx(3e5) and gas(np.array([0, 2.5 * np.pi])) == pytest.approx([1e5, 3e5])
+    f = cpodes.Function("-k*sin(angle) - 2 N m s*v*w/(1 rad/s) + A*gas(angle)*t/(1 s)", {"t": "s", "x": "rad", "v": "rad/s", "angle": "rad", "w": "rad/s"},
+                        unit="N m", names={"k": "3 N m", "A": "1e-6 m^3", "gas": gas})
+    value, g, H = f.derivatives(0.0, 0.1, 0.2, 0.5, 0.7)
+    assert value == pytest.approx(-3 * np.sin(0.5) - 2 * 0.2 * 0.7)
+    assert g[2:] == pytest.approx([-1.4, -3 * np.cos(0.5), -0.4]) and H[2, 4] == pytest.approx(-2) and H[3, 3] == pytest.approx(3 * np.sin(0.5))
+    with pytest.raises(cpodes.Error, match="did you mean"):
+        cpodes.Function("2*angel", ["angle"])
+    with pytest.raises(ValueError, match="not a finite number"):
+        cpodes.Function("1/x", ["x"])(0)
+    m = arm()
+    m.add_body("disc", mass=1.0, inertia=(1, 1, 1), at=(0, 0, 1))
+    m.revolute(None, "disc", at=(0, 0, 1), axis=(0, 1, 0), name="wheel")
+    m.spring("wheel", law=f, inputs=["hinge.angle", "hinge.rate"], name="motor")
+    m.drive("hinge", cpodes.Function("0.5 rad*sin(2*t/(1 s))", {"t": "s"}), name="swing")
+    del f
+    sol = m.solve((0, 1), rtol=1e-9, atol=1e-9)
+    angle, rate, v = sol["hinge.angle"], sol["hinge.rate"], sol["wheel.rate"]
+    assert angle == pytest.approx(0.5 * np.sin(2 * sol.t), abs=1e-9)
+    assert sol["motor.torque"] == pytest.approx(-3 * np.sin(angle) - 2 * v * rate + 1e-6 * gas(angle) * sol.t, abs=1e-9)
+    assert sol["wheel.acceleration"] == pytest.approx(sol["motor.torque"], abs=1e-9) # J = 1
+    with pytest.raises(cpodes.Error, match="must have 4 variables, and has 1"):
+        m.spring("wheel", law=cpodes.Function("t", ["t"]), inputs=["hinge.angle"])
+
+
 def test_quantities_have_names():
     m = arm()
     sol = m.solve((0, 0.5), rtol=1e-9, atol=1e-9)
