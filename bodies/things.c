@@ -308,7 +308,10 @@ int CPBodiesDescribe(CPBodies b, CPThing thing, int i, CPDescription *out) {
   const int pair = bodiesPairOf(&b->m, thing, i);
   if (pair >= 0) d.a = b->m.pair[pair].side[0].body, d.b = b->m.pair[pair].side[1].body;
   switch (thing) {
-  case CP_BODY: d.name = b->m.text + b->m.body[i].name; break;
+  case CP_BODY:
+    d.name = b->m.text + b->m.body[i].name;
+    memcpy(d.centre, b->m.body[i].centre, sizeof d.centre);
+    break;
   case CP_JOINT: describeJoint(b, i, &d); break;
   case CP_CONTACT: {
     Contact *contact         = &b->m.contact[i];

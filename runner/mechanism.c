@@ -151,7 +151,6 @@ static sunrealtype mass_of(CPBodies b, sunrealtype *radius) {
 /* The largest edge of the box that contains all centres of mass and joints at the start, or the
  * largest radius of gyration. */
 static sunrealtype extent(const CPPlugin *model) {
-  static const sunrealtype origin[3];
   CPBodies b         = built(model)->bodies;
   CPMech mech        = built(model)->mech;
   sunrealtype low[3] = {INFINITY, INFINITY, INFINITY}, high[3] = {-INFINITY, -INFINITY, -INFINITY},
@@ -159,9 +158,10 @@ static sunrealtype extent(const CPPlugin *model) {
   const int joints = CPBodiesCount(b, CP_JOINT), bodies = CPBodiesCount(b, CP_BODY);
   mass_of(b, &most);
   for (int i = 0; i < joints + bodies; i++) {
+    const CPDescription d = thing(b, i < joints ? CP_JOINT : CP_BODY, i < joints ? i : i - joints);
     sunrealtype x[12];
     const int failed = i < joints ? CPMechGetPoints(mech, CP_JOINT, i, model->y0, x)
-                                  : CPMechGetPoint(mech, i - joints, origin, model->y0, x, NULL);
+                                  : CPMechGetPoint(mech, i - joints, d.centre, model->y0, x, NULL);
     for (int k = 0; !failed && k < (i < joints ? 6 : 3); k++)
       low[k % 3] = fmin(low[k % 3], x[k]), high[k % 3] = fmax(high[k % 3], x[k]);
   }

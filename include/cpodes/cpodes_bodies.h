@@ -478,6 +478,7 @@ typedef struct {
   const CPContactLaw *law; /**< of a contact, with the present parameters */
   sunrealtype period;      /**< of a contact, for CPContactPoint */
   sunrealtype nearest;     /**< of a contact, for CPContactPoint */
+  sunrealtype centre[3];   /**< of a body: its centre of mass in its frame */
 } CPDescription;
 
 /** Returns the number of such things, 0 if bodies is NULL. */
