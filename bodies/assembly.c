@@ -245,6 +245,72 @@ static int closeAll(Assembly *a) {
   return closed;
 }
 
+/* Closes them from where coordinates have given values and frames are near their targets. */
+static int closeWishes(Assembly *a, const CPAssembly *wish, sunrealtype *miss) {
+  N_Vector guess = a->y;
+  int closed     = bodiesFitWishes(a, wish, miss);
+  if (closed <= 0) return closed;
+  N_VScale(1, a->x, a->start);
+  a->y   = a->start;
+  closed = closePositions(a);
+  a->y   = guess;
+  return closed;
+}
+
+static const char no_wishes[] = "the joints cannot be closed with the coordinates in their ranges "
+                                "(or have more than 400 velocities)";
+
+/* The same for a tree without rows, whose y becomes the result */
+static int fitTree(CPMech mech, Mechanism *b, sunrealtype t, N_Vector y, CPAssembly *wish) {
+  int mask   = 0;
+  Assembly a = {.log   = CP_OBJECT(mech),
+                .model = CPMechGetModel(mech),
+                .b     = b,
+                .t     = t,
+                .y     = y,
+                .x     = y,
+                .mask  = &mask};
+  a.extent   = bodiesExtent(b, y);
+  if (!(a.extent > 0)) a.extent = 1;
+  const int closed = bodiesFitWishes(&a, wish, &wish->miss);
+  if (closed > 0) return CP_SUCCESS;
+  return closed < 0 ? cpReport(a.log, CP_MEM_FAIL, "CPMechAssemble", "no memory for the assembly")
+                    : cpReport(a.log, CP_IC_FAIL, "CPMechAssemble", "%s", no_wishes);
+}
+
+/* Returns 0, or an error code that has been reported. */
+static int checkWishes(CPMech mech, const Mechanism *b, const CPAssembly *wish) {
+  CPLog *log = CP_OBJECT(mech);
+  int flag   = 0;
+  if ((wish->nranges > 0 && !wish->ranges) || (wish->ntargets > 0 && !wish->targets))
+    return cpRefuse(log, "CPMechAssemble", "ranges and targets must be given");
+  for (int i = 0; i < wish->nranges && !flag; i++) {
+    const CPRange *r = &wish->ranges[i];
+    flag             = bodiesCheckIndex(log, b, CP_COORDINATE, r->coordinate, "CPMechAssemble");
+    if (!flag && !(r->low <= r->high))
+      flag = cpRefuse(log, "CPMechAssemble",
+                      "joint \"%s\": low must not exceed high, and they are %g and %g",
+                      b->text + b->joint[bodiesJointOf(b, r->coordinate)].name, (double)r->low,
+                      (double)r->high);
+  }
+  for (int i = 0; i < wish->ntargets && !flag; i++) {
+    const CPTarget *to   = &wish->targets[i];
+    const sunrealtype *e = to->quaternion;
+    flag                 = bodiesCheckIndex(log, b, CP_BODY, to->body, "CPMechAssemble");
+    if (flag) continue;
+    const char *name = b->text + b->body[to->body].name;
+    if (!(to->along >= 0 && to->about >= 0 && to->along + to->about > 0))
+      flag = cpRefuse(
+          log,
+          "CPMechAssemble", "body \"%s\": the weights of its target must not be negative, nor both 0, and are %g and %g",
+          name, (double)to->along, (double)to->about);
+    else if (to->about > 0 && !(hypot(length3(e), e[3]) > 0))
+      flag = cpRefuse(log, "CPMechAssemble",
+                      "body \"%s\": the quaternion of its target must not be 0", name);
+  }
+  return flag;
+}
+
 /* Reports why there is no consistent state, after the failure `flag` of mech, or of the positions. */
 static int reportOpen(Assembly *a, int flag, int closed, const char *reason, const char *function) {
   Mechanism *b = a->b;
@@ -335,7 +401,9 @@ static int assembleTree(CPMech mech, Mechanism *b, sunrealtype t, N_Vector y, CP
   N_Vector before = N_VClone(y);
   CPMech twin     = at ? CPMechCreate(b->absolute, at, b->ctx) : NULL;
   Mechanism *from = twin ? CPMechGetUserData(twin) : NULL;
-  CPAssembly own  = {CP_SIZED(CPAssembly), .held = assembly->held};
+  CPAssembly own  = {CP_SIZED(CPAssembly),         .held = assembly->held,
+                     .ranges = assembly->ranges,   .nranges = assembly->nranges,
+                     .targets = assembly->targets, .ntargets = assembly->ntargets};
   int flag        = CP_MEM_FAIL;
   if (!b->changed) b->changed = calloc(NOTES, 1);
   if (!before || !from || !b->changed) {
@@ -350,6 +418,7 @@ static int assembleTree(CPMech mech, Mechanism *b, sunrealtype t, N_Vector y, CP
       cpReport(CP_OBJECT(mech), flag, "CPMechAssemble", "%.*s", TEXT,
                CPObjectGetLastMessage(CP_OBJECT(twin)));
   }
+  assembly->miss = own.miss;
   if (!flag) {
     takeAbsolute(b, from, at, y);
     flag = CPMechCalcIC(mech, t, y, NULL, NULL, NULL, NULL);
@@ -368,9 +437,14 @@ int CPMechAssemble(CPMech mech, sunrealtype t, N_Vector y, CPAssembly *assembly)
   if (!flag && assembly) flag = cpTake(CP_OBJECT(mech), &given, assembly, __func__);
   if (flag) return flag;
   if (given.offsets) return takeOffsets(b, given.offsets, CP_OBJECT(mech));
+  const int wishes = given.nranges > 0 || given.ntargets > 0;
+  if (wishes && (flag = checkWishes(mech, b, &given))) return flag;
+  given.miss = 0;
   if (b->tree) {
-    flag = b->nv > 0 ? assembleTree(mech, b, t, y, &given)
-                     : CPMechCalcIC(mech, t, y, NULL, NULL, NULL, NULL);
+    if (wishes && b->nv == 0) flag = fitTree(mech, b, t, y, &given);
+    if (!flag)
+      flag = b->nv > 0 ? assembleTree(mech, b, t, y, &given)
+                       : CPMechCalcIC(mech, t, y, NULL, NULL, NULL, NULL);
     goto give;
   }
   const char *held      = given.held ? given.held : "";
@@ -380,7 +454,11 @@ int CPMechAssemble(CPMech mech, sunrealtype t, N_Vector y, CPAssembly *assembly)
   const sunrealtype *u = N_VGetArrayPointer(y) + nq;
   int closed           = createAssembly(&a, mech);
   if (closed == CP_SUCCESS && (flag = holdPositions(a.log, b, held, a.id, __func__))) goto done;
-  if (closed == CP_SUCCESS) closed = closeAll(&a);
+  if (closed == CP_SUCCESS) closed = wishes ? closeWishes(&a, &given, &given.miss) : closeAll(&a);
+  if (wishes && closed == 0) {
+    flag = cpReport(a.log, CP_IC_FAIL, __func__, "%s", no_wishes);
+    goto done;
+  }
   if (closed < 0) {
     flag = cpReport(a.log, CP_MEM_FAIL, __func__, "no memory for the assembly of %d bodies",
                     b->nbodies);

@@ -70,6 +70,10 @@ int bodiesAttempt(Assembly *a, int loosely);
 /* Closes positions in the coordinates of a spanning tree, from the guess, or from starts that are scattered about it, and
  * sets those of x. Returns as bodiesCloseRows. */
 int bodiesCloseTree(Assembly *a, int scattered);
+/* Closes them with coordinates in their ranges and frames as near to their targets as they can be; miss: out. The mechanism may also
+ * be a tree in joint coordinates without rows; then only model, b, t, y, x, mask and extent of a are used, and id may be NULL. Returns as
+ * bodiesCloseRows. */
+int bodiesFitWishes(Assembly *a, const CPAssembly *wish, sunrealtype *miss);
 
 /* mending.c */
 typedef enum { STRICTLY, LOOSELY, OPEN } Closed;

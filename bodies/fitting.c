@@ -8,7 +8,9 @@
  *   (J^T J + mu D) dx = -J^T r,   J = dr/dx,   D = the largest diagonal of J^T J so far
  *
  * (J. J. More, Lecture Notes in Mathematics 630, 1978, for D; K. Madsen, H. B. Nielsen and O. Tingleff, Methods for Non-Linear Least
- * Squares Problems, 2004, for mu). Bodies that are held are rows as well. */
+ * Squares Problems, 2004, for mu). Bodies that are held are rows as well. Targets of frames are rows with a small weight at
+ * first, and left out at the end, so that joints are closed. Coordinates of the tree stay within their limits: those at a limit
+ * that the gradient would leave rest in a step. */
 #include "assembly_impl.h"
 #include "tree.h"
 
@@ -20,22 +22,29 @@
 enum { MOST_UNKNOWNS = 400, MOST_STEPS = 200 };
 /* Rows are closed up to this part of the extent, from where Newton's iteration takes over. */
 static const sunrealtype closed_enough = SUN_RCONST(1e-7);
+/* Where coordinates are given, it is to leave them as they are. */
+static const sunrealtype closed_exactly = SUN_RCONST(1e-14), closed_nearly = SUN_RCONST(1e-10),
+                         soft = SUN_RCONST(1e-4);
 
 typedef struct {
   const Assembly *a;
   Mechanism b;             /* that of the assembly, with a tree and poses of its own */
-  int n, m;                /* numbers of velocities and of equations */
+  const CPAssembly *wish;  /* ranges and targets, or NULL */
+  int aims;                /* 1: targets are rows */
+  int n, m, hard;          /* numbers of velocities, of equations, and of those but for targets */
+  int most;                /* number of equations at most */
   int *unknown;            /* [n] 1: the coordinate may change */
   sunrealtype *q, *next;   /* [nq] */
   sunrealtype *r, *trial;  /* [m] */
   sunrealtype *J;          /* [m n] by rows */
   sunrealtype *H, *L;      /* [n n] J^T J, and the factor */
   sunrealtype *g, *D, *dx; /* [n] */
+  sunrealtype *low, *high; /* [n] limits of coordinates */
   Pose *held;              /* [nbodies] poses at the guess */
 } Fit;
 
 static int isHeld(const Assembly *a, int body) {
-  return N_VGetArrayPointer(a->id)[a->b->space.nq * body] == 0;
+  return a->id && N_VGetArrayPointer(a->id)[a->b->space.nq * body] == 0;
 }
 
 /* The unit of a row, by which it is divided */
@@ -44,39 +53,77 @@ static sunrealtype unitOf(const Fit *f, const Row *row) {
   return kind == POINT || kind == ALONG || kind == LENGTH || kind == LEVEL ? f->a->extent : 1;
 }
 
-/* row += scale times the derivative of the velocity along (F, N) at the centre of mass of a body, in space */
-static void addMotion(const Fit *f, int body, const sunrealtype *F, const sunrealtype *N,
-                      sunrealtype *row) {
+/* row += the derivative of the velocity along (F, N) at a point of a body, at the distance arm from its centre of mass, in space */
+static void addMotion(const Fit *f, int body, const sunrealtype *arm, const sunrealtype *F,
+                      const sunrealtype *N, sunrealtype *row) {
   const Tree *tree = f->b.tree;
   const int n      = tree->node_of_body[body];
   sunrealtype d[3], lever[3];
   Wrench w;
-  for (int k = 0; k < 3; k++) d[k] = f->b.pose[body].r[k] - tree->motion[n + 1].P[k];
+  for (int k = 0; k < 3; k++) d[k] = f->b.pose[body].r[k] + arm[k] - tree->motion[n + 1].P[k];
   cross3(d, F, lever);
   for (int k = 0; k < 3; k++) w.F[k] = F[k], w.N[k] = N[k] + lever[k];
   treeAlongPath(tree, n, GROUND, w, row);
 }
 
-/* Equations that hold a body in its pose: r, and J if it is not NULL. Returns their number. */
-static int holdBody(Fit *f, int body, sunrealtype *r, sunrealtype *J) {
+/* Equations that put a point of a body, given from its centre of mass, and its axes into a pose, with weights for distance and angle: r,
+ * and J if it is not NULL. Returns their number. */
+static int putBody(Fit *f, int body, const sunrealtype *point, const Pose *to, sunrealtype along,
+                   sunrealtype about, sunrealtype *r, sunrealtype *J) {
   static const sunrealtype none[3] = {0, 0, 0};
   const Space *s                   = &f->b.space;
-  const sunrealtype extent         = f->a->extent;
-  const Pose *to = &f->held[body], *now = &f->b.pose[body];
-  const Pair axes = {.side = {{.axis = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}},
-                              {.axis = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}}}};
-  sunrealtype tilt[3], turn[3][3];
+  const Pose *now                  = &f->b.pose[body];
+  const Pair axes                  = {.side = {{.axis = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}},
+                                               {.axis = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}}}};
+  sunrealtype tilt[3], turn[3][3], arm[3];
+  toSpace(now, point, arm);
   bodiesTilt(&axes, to, now, 3, tilt, turn);
+  along /= f->a->extent;
   for (int k = 0; k < s->dimension; k++) {
-    const sunrealtype along[3] = {(k == 0) / extent, (k == 1) / extent, (k == 2) / extent};
-    r[k]                       = (now->r[k] - to->r[k]) / extent;
-    if (J) addMotion(f, body, along, none, J + k * f->n);
+    const sunrealtype F[3] = {(k == 0) * along, (k == 1) * along, (k == 2) * along};
+    r[k]                   = along * (now->r[k] + arm[k] - to->r[k]);
+    if (J) addMotion(f, body, arm, F, none, J + k * f->n);
   }
   for (int k = s->dimension == 2 ? 2 : 0, i = s->dimension; k < 3; k++, i++) {
-    r[i] = tilt[k];
-    if (J) addMotion(f, body, none, turn[k], J + i * f->n);
+    sunrealtype N[3] = {0, 0, 0};
+    add3(about, turn[k], N);
+    r[i] = about * tilt[k];
+    if (J) addMotion(f, body, arm, none, N, J + i * f->n);
   }
   return s->nu;
+}
+
+/* The same for a target */
+static int aim(Fit *f, const CPTarget *target, sunrealtype *r, sunrealtype *J) {
+  sunrealtype point[3], e[4];
+  const sunrealtype size = hypot(length3(target->quaternion), target->quaternion[3]);
+  Pose to                = {.r = {0, 0, 0}};
+  for (int k = 0; k < 4; k++) e[k] = size > 0 ? target->quaternion[k] / size : k == 0;
+  bodiesRotation(e, to.axis);
+  memcpy(to.r, target->position, sizeof to.r);
+  memcpy(point, target->point, sizeof point);
+  add3(-1, f->b.body[target->body].centre, point);
+  return putBody(f, target->body, point, &to, soft * target->along, soft * target->about, r, J);
+}
+
+/* The equation that keeps the coordinate of a joint that is not in the tree within its range. Returns 1, or 0 if it is in the
+ * tree. */
+static int confine(Fit *f, const CPRange *range, sunrealtype *r, sunrealtype *J) {
+  Row row = {.nterms = 1};
+  Jet jet;
+  bodiesCoordinate(&f->b, range->coordinate, &row.term[0]);
+  if (treeHas(f->b.tree, &f->b, bodiesJointOf(&f->b, range->coordinate))) return 0;
+  bodiesTermJet(&f->b, &row.term[0], VALUES, &jet);
+  const int angle        = row.term[0].m.kind == ANGLE;
+  const sunrealtype unit = angle ? 1 : f->a->extent, sum = range->low + range->high,
+                    middle = isfinite(sum) ? sum / 2 : 0;
+  sunrealtype x            = row.term[0].coef * jet.s;
+  if (angle) x = middle + remainder(x - middle, 8 * atan(SUN_RCONST(1.0)));
+  r[0] = (x - fmax(range->low, fmin(range->high, x))) / unit;
+  if (!J || (r[0] == 0 && range->low < range->high)) return 1;
+  treeGradient(&f->b, &row, 0, J);
+  for (int j = 0; j < f->n; j++) J[j] /= unit;
+  return 1;
 }
 
 /* r: out, all equations at q; J: out, their derivatives, or NULL. Returns 0, or 1 if they cannot be evaluated. */
@@ -85,8 +132,8 @@ static int evaluate(Fit *f, const sunrealtype *q, sunrealtype *r, sunrealtype *J
   Mechanism *b      = &f->b;
   int m             = 0;
   bodiesPoses(b, q, NULL, NULL);
-  if (CPModelGetEquations(a->model)->p(a->t, q, a->p, b)) return 1;
-  if (J) memset(J, 0, (size_t)f->m * (size_t)f->n * sizeof *J);
+  if (b->np > 0 && CPModelGetEquations(a->model)->p(a->t, q, a->p, b)) return 1;
+  if (J) memset(J, 0, (size_t)f->most * (size_t)f->n * sizeof *J);
   for (int i = 0; i < b->njoints; i++) {
     const Joint *joint = &b->joint[i];
     if (joint->nrows == 0 || !a->mask[b->row[joint->first].first] || treeHas(b->tree, b, i))
@@ -105,13 +152,22 @@ static int evaluate(Fit *f, const sunrealtype *q, sunrealtype *r, sunrealtype *J
     }
   }
   for (int i = 0; i < b->nbodies; i++)
-    if (isHeld(a, i)) m += holdBody(f, i, r + m, J ? J + m * f->n : NULL);
+    if (isHeld(a, i)) {
+      static const sunrealtype centre[3] = {0, 0, 0};
+      m += putBody(f, i, centre, &f->held[i], 1, 1, r + m, J ? J + m * f->n : NULL);
+    }
+  for (int i = 0; f->wish && i < f->wish->nranges; i++)
+    m += confine(f, &f->wish->ranges[i], r + m, J ? J + m * f->n : NULL);
+  f->hard = m;
+  for (int i = 0; f->aims && i < f->wish->ntargets; i++)
+    m += aim(f, &f->wish->targets[i], r + m, J ? J + m * f->n : NULL);
+  f->m = m;
   for (int j = 0; J && j < f->n; j++)
     for (int i = 0; i < m && !f->unknown[j]; i++) J[i * f->n + j] = 0;
   return 0;
 }
 
-/* The number of equations */
+/* The number of equations at most */
 static int countEquations(const Fit *f) {
   const Mechanism *b = &f->b;
   int m              = 0;
@@ -119,7 +175,7 @@ static int countEquations(const Fit *f) {
     for (int k = 0; k < b->joint[i].nrows; k++)
       m += b->row[b->joint[i].first + k].term[0].m.kind == POINT ? b->space.dimension : 1;
   for (int i = 0; i < b->nbodies; i++) m += isHeld(f->a, i) * b->space.nu;
-  return m;
+  return f->wish ? m + f->wish->nranges + f->wish->ntargets * b->space.nu : m;
 }
 
 /* to <- q moved by the velocities dx */
@@ -171,51 +227,71 @@ static sunrealtype squareOf(const sunrealtype *r, int m) {
   return sum;
 }
 
-/* Moves q to a least sum of squares. Returns 1 if all equations are satisfied there. */
-static int leastSquares(Fit *f) {
-  const int n = f->n, m = f->m;
+/* Forms J, g and H at q; coordinates at a limit that -g would leave rest. Returns 0, or 1 if they cannot be evaluated. */
+static int formEquations(Fit *f) {
+  const int n      = f->n;
+  const Tree *tree = f->b.tree;
+  if (evaluate(f, f->q, f->r, f->J)) return 1;
+  for (int i = 0; i < n; i++) {
+    const sunrealtype x = f->q[tree->node[tree->node_of_velocity[i]].q];
+    f->g[i]             = 0;
+    for (int k = 0; k < f->m; k++) f->g[i] += f->J[k * n + i] * f->r[k];
+    if ((x > f->low[i] || f->g[i] <= 0) && (x < f->high[i] || f->g[i] >= 0)) continue;
+    f->g[i] = 0;
+    for (int k = 0; k < f->m; k++) f->J[k * n + i] = 0;
+  }
+  for (int i = 0; i < n; i++) {
+    for (int j = 0; j <= i; j++) {
+      sunrealtype sum = 0;
+      for (int k = 0; k < f->m; k++) sum += f->J[k * n + i] * f->J[k * n + j];
+      f->H[i * n + j] = sum;
+    }
+    f->D[i] = fmax(f->D[i], f->H[i * n + i]);
+    if (f->D[i] == 0) f->D[i] = 1;
+  }
+  return 0;
+}
+
+/* Moves q to a least sum of squares. Returns 1 if all equations but for targets are satisfied there, up to `bound` or, where that
+ * is at roundoff, nearly. */
+static int leastSquares(Fit *f, sunrealtype bound) {
+  static const sunrealtype least = SUN_RCONST(1e-14);
+  const int n                    = f->n;
+  const Tree *tree               = f->b.tree;
   sunrealtype mu = SUN_RCONST(1e-3), grow = 2;
   memset(f->D, 0, (size_t)n * sizeof *f->D);
   if (evaluate(f, f->q, f->r, NULL)) return 0;
-  sunrealtype square = squareOf(f->r, m);
-  for (int step = 0, fresh = 1; step < MOST_STEPS && largestOf(f->r, m) > closed_enough; step++) {
-    if (fresh) {
-      if (evaluate(f, f->q, f->r, f->J)) return 0;
-      for (int i = 0; i < n; i++) {
-        f->g[i] = 0;
-        for (int k = 0; k < m; k++) f->g[i] += f->J[k * n + i] * f->r[k];
-        for (int j = 0; j <= i; j++) {
-          sunrealtype sum = 0;
-          for (int k = 0; k < m; k++) sum += f->J[k * n + i] * f->J[k * n + j];
-          f->H[i * n + j] = sum;
-        }
-        f->D[i] = fmax(f->D[i], f->H[i * n + i]);
-        if (f->D[i] == 0) f->D[i] = 1;
-      }
-    }
+  sunrealtype square = squareOf(f->r, f->m);
+  for (int step = 0, fresh = 1; step < MOST_STEPS && largestOf(f->r, f->m) > bound; step++) {
+    if (fresh && formEquations(f)) return 0;
     fresh              = 0;
     sunrealtype better = NAN, model = 0;
     if (!solve(f, mu)) {
-      moveBy(f->b.tree, f->q, f->dx, f->next);
-      if (!evaluate(f, f->next, f->trial, NULL)) better = squareOf(f->trial, m);
-      for (int i = 0; i < n; i++) model += f->dx[i] * (mu * f->D[i] * f->dx[i] - f->g[i]);
+      moveBy(tree, f->q, f->dx, f->next);
+      for (int i = 0; i < n; i++) {
+        sunrealtype *x = &f->next[tree->node[tree->node_of_velocity[i]].q];
+        if (isfinite(f->low[i]) || isfinite(f->high[i])) *x = fmax(f->low[i], fmin(f->high[i], *x));
+        model += f->dx[i] * (mu * f->D[i] * f->dx[i] - f->g[i]);
+      }
+      if (!evaluate(f, f->next, f->trial, NULL)) better = squareOf(f->trial, f->m);
     }
     const sunrealtype gain = (square - better) / model;
     if (gain > 0) {
-      if (square - better < SUN_RCONST(1e-14) * square) return 0; /* a least one that is not 0 */
-      memcpy(f->q, f->next, (size_t)f->b.tree->nq * sizeof *f->q);
-      memcpy(f->r, f->trial, (size_t)m * sizeof *f->r);
+      const int over = square - better < least * square; /* a least one that is not 0 */
+      memcpy(f->q, f->next, (size_t)tree->nq * sizeof *f->q);
+      memcpy(f->r, f->trial, (size_t)f->m * sizeof *f->r);
       square = better;
       fresh  = 1;
       mu *= fmax(SUN_RCONST(1.0) / 3, 1 - pow(2 * gain - 1, 3));
       grow = 2;
+      if (over) break;
     } else {
       mu *= grow;
       grow *= 2;
-      if (mu > 1 / DBL_EPSILON) return 0;
+      if (mu > 1 / DBL_EPSILON) break;
     }
   }
-  return largestOf(f->r, m) <= closed_enough;
+  return largestOf(f->r, f->hard) <= fmax(bound, f->wish ? closed_nearly : 0);
 }
 
 /* Sets the coordinates that drives prescribe. */
@@ -243,8 +319,32 @@ static void scatter(Fit *f, const sunrealtype *q, sunrealtype part, unsigned *st
   moveBy(tree, q, f->dx, f->q);
 }
 
-static int createFit(Fit *f, Assembly *a) {
+/* Sets values and limits of coordinates of the tree; angles take the turn that is nearest to the middle of their range. */
+static void setRanges(Fit *f) {
+  const Mechanism *b = &f->b;
+  for (int k = 0; k < f->n; k++) f->low[k] = -INFINITY, f->high[k] = INFINITY;
+  for (int i = 0; f->wish && i < f->wish->nranges; i++) {
+    const CPRange *range = &f->wish->ranges[i];
+    const int joint      = bodiesJointOf(b, range->coordinate);
+    for (int n = 0; n < b->tree->nnodes; n++) {
+      const Node *node = &b->tree->node[n];
+      sunrealtype *x   = &f->q[node->q];
+      if (node->joint != joint ||
+          node->coordinate != range->coordinate - b->joint[joint].first_coordinate)
+        continue;
+      const sunrealtype middle = (range->low + range->high) / 2, turn = 8 * atan(SUN_RCONST(1.0));
+      if (node->kind == HINGE && isfinite(middle)) *x = middle + remainder(*x - middle, turn);
+      *x                  = fmax(range->low, fmin(range->high, *x));
+      f->low[node->u]     = range->low;
+      f->high[node->u]    = range->high;
+      f->unknown[node->u] = range->low < range->high;
+    }
+  }
+}
+
+static int createFit(Fit *f, Assembly *a, const CPAssembly *wish) {
   f->a      = a;
+  f->wish   = wish;
   f->b      = *a->b;
   f->b.tree = NULL;
   f->b.pose = calloc(2 * (size_t)f->b.nbodies, sizeof *f->b.pose);
@@ -256,11 +356,11 @@ static int createFit(Fit *f, Assembly *a) {
   f->b.assembling = ALIGNING;
   f->held         = f->b.pose + f->b.nbodies;
   f->n            = f->b.tree->nu;
-  f->m            = countEquations(f);
+  f->most         = countEquations(f);
   if (f->n > MOST_UNKNOWNS) return 0;
-  const size_t n = (size_t)f->n, m = (size_t)f->m, nq = (size_t)f->b.tree->nq;
+  const size_t n = (size_t)f->n, m = (size_t)f->most, nq = (size_t)f->b.tree->nq;
   f->unknown = malloc((n + 1) * sizeof *f->unknown);
-  f->q       = calloc(3 * nq + 2 * m + m * n + 2 * n * n + 3 * n + 1, sizeof *f->q);
+  f->q       = calloc(3 * nq + 2 * m + m * n + 2 * n * n + 5 * n + 1, sizeof *f->q);
   if (!f->unknown || !f->q) return 1;
   f->next  = f->q + 2 * nq; /* q [nq] is followed by the guess */
   f->r     = f->next + nq;
@@ -271,44 +371,78 @@ static int createFit(Fit *f, Assembly *a) {
   f->g     = f->L + n * n;
   f->D     = f->g + n;
   f->dx    = f->D + n;
+  f->low   = f->dx + n;
+  f->high  = f->low + n;
   return 0;
+}
+
+/* Starts at the guess, with what is prescribed. */
+static void begin(Fit *f) {
+  Mechanism *b = &f->b;
+  Tree *tree   = b->tree;
+  if (!f->a->b->tree) { /* the poses of the guess, and the coordinates of the tree there */
+    b->tree = NULL;
+    bodiesPoses(b, positionsOf(f->a->y), NULL, NULL);
+    b->tree = tree;
+    memcpy(f->held, b->pose, (size_t)b->nbodies * sizeof *f->held);
+    treeRead(b, tree, f->q, f->dx);
+  } else memcpy(f->q, positionsOf(f->a->y), (size_t)tree->nq * sizeof *f->q);
+  for (int k = 0; k < f->n; k++) f->unknown[k] = 1;
+  setRanges(f);
+  if (b->np > 0) setDriven(f);
+}
+
+/* Writes the positions that have been found into x. */
+static void finish(Fit *f) {
+  bodiesPoses(&f->b, f->q, NULL, NULL);
+  if (f->a->b->tree) memcpy(positionsOf(f->a->x), f->q, (size_t)f->b.tree->nq * sizeof *f->q);
+  else bodiesPutPoses(&f->b, f->b.pose, positionsOf(f->a->x));
+}
+
+static void freeFit(Fit *f) {
+  treeFree(f->b.tree);
+  free(f->b.row);
+  free(f->b.roll);
+  free(f->b.law);
+  free(f->b.pose);
+  free(f->unknown);
+  free(f->q);
 }
 
 int bodiesCloseTree(Assembly *a, int scattered) {
   enum { STARTS = 10 };
   Fit f          = {0};
   unsigned state = 1;
-  int closed     = createFit(&f, a) ? CP_MEM_FAIL : 0;
+  int closed     = createFit(&f, a, NULL) ? CP_MEM_FAIL : 0;
   if (!closed && f.n > 0 && f.n <= MOST_UNKNOWNS) {
-    Mechanism *b       = &f.b;
-    Tree *tree         = b->tree;
-    const size_t size  = (size_t)tree->nq * sizeof *f.q;
-    sunrealtype *guess = f.q + tree->nq;
-    b->tree            = NULL; /* the poses of the guess, and the coordinates of the tree there */
-    bodiesPoses(b, positionsOf(a->y), NULL, NULL);
-    b->tree = tree;
-    memcpy(f.held, b->pose, (size_t)b->nbodies * sizeof *f.held);
-    treeRead(b, tree, f.q, f.dx);
-    for (int k = 0; k < f.n; k++) f.unknown[k] = 1;
-    setDriven(&f);
-    memcpy(guess, f.q, size);
-    f.m = countEquations(&f);
-    if (!scattered) closed = leastSquares(&f);
+    sunrealtype *guess = f.q + f.b.tree->nq;
+    begin(&f);
+    memcpy(guess, f.q, (size_t)f.b.tree->nq * sizeof *f.q);
+    if (!scattered) closed = leastSquares(&f, closed_enough);
     for (int start = 1; scattered && start <= STARTS && !closed; start++) {
       scatter(&f, guess, start / (sunrealtype)STARTS, &state);
-      closed = leastSquares(&f);
+      closed = leastSquares(&f, closed_enough);
     }
-    if (closed) {
-      bodiesPoses(b, f.q, NULL, NULL);
-      bodiesPutPoses(b, b->pose, positionsOf(a->x));
-    }
+    if (closed) finish(&f);
   }
-  treeFree(f.b.tree);
-  free(f.b.row);
-  free(f.b.roll);
-  free(f.b.law);
-  free(f.b.pose);
-  free(f.unknown);
-  free(f.q);
+  freeFit(&f);
+  return closed;
+}
+
+int bodiesFitWishes(Assembly *a, const CPAssembly *wish, sunrealtype *miss) {
+  Fit f      = {0};
+  int closed = createFit(&f, a, wish) ? CP_MEM_FAIL : 0;
+  if (!closed && f.n > 0 && f.n <= MOST_UNKNOWNS) {
+    begin(&f);
+    f.aims = wish->ntargets > 0;
+    if (f.aims) leastSquares(&f, closed_exactly);
+    f.aims = 0;
+    closed = leastSquares(&f, closed_exactly);
+    f.aims = 1;
+    if (closed && !evaluate(&f, f.q, f.r, NULL))
+      *miss = sqrt(squareOf(f.r + f.hard, f.m - f.hard)) / soft;
+    if (closed) finish(&f);
+  }
+  freeFit(&f);
   return closed;
 }

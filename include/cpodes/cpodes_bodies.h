@@ -39,16 +39,16 @@ typedef enum {
 
 /** Kinds of elements; each has a structure that begins with a CPElement. */
 typedef enum {
-  CP_ELEMENT_BODY     = 0, /**< CPBody */
-  CP_ELEMENT_JOINT    = 1, /**< CPJoint */
-  CP_ELEMENT_COUPLER  = 2, /**< CPCoupler */
-  CP_ELEMENT_DRIVE    = 3, /**< CPDrive */
-  CP_ELEMENT_SPRING   = 4, /**< CPSpring */
-  CP_ELEMENT_BUSHING  = 5, /**< CPBushing */
-  CP_ELEMENT_FORCE    = 6, /**< CPForce */
-  CP_ELEMENT_FRICTION = 7, /**< CPFriction */
-  CP_ELEMENT_CONTACT  = 8, /**< CPBodyContact */
-  CP_ELEMENT_SHAPE    = 9, /**< CPShape */
+  CP_ELEMENT_BODY     = 0,  /**< CPBody */
+  CP_ELEMENT_JOINT    = 1,  /**< CPJoint */
+  CP_ELEMENT_COUPLER  = 2,  /**< CPCoupler */
+  CP_ELEMENT_DRIVE    = 3,  /**< CPDrive */
+  CP_ELEMENT_SPRING   = 4,  /**< CPSpring */
+  CP_ELEMENT_BUSHING  = 5,  /**< CPBushing */
+  CP_ELEMENT_FORCE    = 6,  /**< CPForce */
+  CP_ELEMENT_FRICTION = 7,  /**< CPFriction */
+  CP_ELEMENT_CONTACT  = 8,  /**< CPBodyContact */
+  CP_ELEMENT_SHAPE    = 9,  /**< CPShape */
   CP_ELEMENT_LIMIT    = 10, /**< CPLimit */
   CP_ELEMENT_ACTUATOR = 11  /**< CPActuator */
 } CPElementKind;
@@ -515,6 +515,23 @@ CPODES_EXPORT int CPBodiesBuild(CPBodies bodies, CPModel *model);
  * values of CPParameters. n: out, their number. Either may be NULL. */
 CPODES_EXPORT int CPMechGetParameters(CPMech mech, sunrealtype **values, int *n);
 
+/** A coordinate that an assembly gives a value (low = high) or keeps within limits [m, rad]. Angles in space count up to whole turns. */
+typedef struct {
+  int coordinate;   /**< index of the coordinate */
+  sunrealtype low;  /**< the least value */
+  sunrealtype high; /**< the largest one, >= low */
+} CPRange;
+
+/** Where a frame of a body is to be, for inverse kinematics. */
+typedef struct {
+  int body;                  /**< index of the body */
+  sunrealtype point[3];      /**< point in the frame of the body [m] */
+  sunrealtype position[3];   /**< where it is to be in space [m] */
+  sunrealtype quaternion[4]; /**< attitude that the body is to have, of any norm > 0 */
+  sunrealtype along; /**< weight of the distance, as a part of the extent of the mechanism; 0: it does not count */
+  sunrealtype about; /**< weight of the angle in rad; 0: it does not count */
+} CPTarget;
+
 /** Options and results of an assembly. */
 typedef struct {
   size_t size;      /**< of this struct */
@@ -525,6 +542,14 @@ typedef struct {
    * out: the offsets of redundant rows and frames, of mech */
   const sunrealtype *offsets;
   int noffsets; /**< out: their number */
+  /** in: coordinates that have values or limits, NULL if nranges is 0. Values of joints in the tree of joint coordinates are exact */
+  const CPRange *ranges;
+  int nranges;
+  /** in: targets of frames, NULL if ntargets is 0. Joints are closed, coordinates are within their ranges, and of such positions
+   * the sum of squares of the weighted distances and angles is least: in a neighbourhood, from the guess on */
+  const CPTarget *targets;
+  int ntargets;
+  sunrealtype miss; /**< out: the root of that sum */
 } CPAssembly;
 
 /** Assembles the mechanism at time t by CPMechCalcIC, from the guess y (in, out). assembly may be NULL. If a body that is held

@@ -164,6 +164,15 @@ def find(bodies: Any, thing: int, name: str) -> Optional[int]:
     return None if lib.CPBodiesFind(bodies, thing, name.encode(), i) else i[0]
 
 
+def target(bodies: Any, body: str, *, position: Any = None, quaternion: Any = None, point: Any = (0, 0, 0), along: float = 1.0,
+           about: float = 1.0) -> dict:
+    """A CPTarget"""
+    return {"body": found(bodies, lib.CP_BODY, body), "point": [float(v) for v in point],
+            "position": [float(v) for v in ((0, 0, 0) if position is None else position)],
+            "quaternion": [1.0, 0.0, 0.0, 0.0] if quaternion is None else [float(v) for v in quaternion],
+            "along": 0.0 if position is None else float(along), "about": 0.0 if quaternion is None else float(about)}
+
+
 def found(bodies: Any, thing: int, name: str) -> int:
     i = ffi.new("int *")
     check(bodies, lib.CPBodiesFind(bodies, thing, name.encode(), i))
@@ -282,7 +291,7 @@ class Bodies(Mechanism):
         self._controllers: List[tuple] = []
         self._select({})
         self.title, self.method, self.notes, self.t_end, self.held, self.assembles = "", "auto", "", None, "", True
-        self.assembly_notes, self._offsets = "", None
+        self.assembly_notes, self._offsets, self.miss = "", None, 0.0
         self._draft: Optional[Draft] = None # creating it from a file may fail
         self._draft = Draft(self)
         file = self._draft.file
@@ -717,19 +726,30 @@ class Bodies(Mechanism):
                 lib.glue_vector_free(y)
         return self._ask(work)
 
-    def assemble(self, y: Any = None, *, t: float = 0.0, held: Any = None) -> np.ndarray:
+    def assemble(self, y: Any = None, *, t: float = 0.0, held: Any = None, coordinates: Optional[dict] = None,
+                 targets: Optional[dict] = None) -> np.ndarray:
         """The consistent state nearest to y (None: the placement). held: names of bodies whose positions and velocities
         stay. Raises Error CP_IC_FAIL, which names a joint that stays open. What the assembly has changed is listed in
-        assembly_notes: offsets of redundant rows, which later runs have as well, and start velocities."""
+        assembly_notes: offsets of redundant rows, which later runs have as well, and start velocities.
+
+        coordinates: values of joints, {"elbow": 0.8}, or limits, {"elbow": (-1, 1)}. targets, for inverse kinematics: poses of
+        bodies, {"hand": {"position": (0.4, 0.1, 0.6), "quaternion": (1, 0, 0, 0), "point": (0, 0, 0.1)}}, of which point, in the
+        frame of the body, is (0, 0, 0) if it is not given, and position or quaternion may be left out; "along" and "about" are weights,
+        1 if they are not given. `miss` is then the root of the least sum of squares of the distances to them, as parts of the
+        mechanism's extent, and of the angles [rad]."""
         held = self.held if held is None else held if isinstance(held, str) else " ".join(word("a name in held", one) for one in held)
         guess = self.placed() if y is None else self._state(y)
 
         def work(x: BodiesInstance) -> np.ndarray:
             x.y[:] = guess
             keep = ffi.new("char[]", held.encode())
-            a = sized("CPAssembly", held=keep)
+            limits = {name: (v, v) if np.ndim(v) == 0 else v for name, v in (coordinates or {}).items()}
+            ranges = ffi.new("CPRange[]", [(found(x.bodies, lib.CP_COORDINATE, name), number(name, low), number(name, high))
+                                           for name, (low, high) in limits.items()])
+            aims = ffi.new("CPTarget[]", [target(x.bodies, name, **pose) for name, pose in (targets or {}).items()])
+            a = sized("CPAssembly", held=keep, ranges=ranges, nranges=len(ranges), targets=aims, ntargets=len(aims))
             x.failures.check(lib.CPMechAssemble(x.mech, t, x.y_vector, a), lambda: message_of(x.mech))
-            self.assembly_notes = text(a.notes)
+            self.assembly_notes, self.miss = text(a.notes), a.miss
             self._offsets = np.frombuffer(ffi.buffer(a.offsets, 8 * a.noffsets)).copy() if a.noffsets else np.zeros(0)
             return x.y.copy()
         return self._ask(work)

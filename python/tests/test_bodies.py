@@ -87,6 +87,20 @@ def test_the_arm_falls_on_its_circle_and_keeps_its_energy(method, coordinates):
     assert sol.mechanism is m and set(sol.stats)
 
 
+@pytest.mark.parametrize("coordinates", ["absolute", "joint"])
+def test_assemblies_take_values_limits_and_targets(coordinates):
+    m = arm(coordinates=coordinates)
+    y = m.assemble(coordinates={"hinge": 0.7})
+    assert m.coordinate("hinge", y)[0] == pytest.approx(0.7, abs=1e-14)
+    tip = m.point("arm", (0.3, 0, 0), y)[:3]
+    again = m.assemble(targets={"arm": {"point": (0.3, 0, 0), "position": tip}})
+    assert m.miss < 1e-9 and m.coordinate("hinge", again)[0] == pytest.approx(0.7, abs=1e-8)
+    limited = m.assemble(targets={"arm": {"point": (0.3, 0, 0), "position": tip}}, coordinates={"hinge": (-1, 0.5)})
+    assert m.miss > 0.01 and m.coordinate("hinge", limited)[0] == pytest.approx(0.5, abs=1e-12)
+    with pytest.raises(cpodes.Error, match="low must not exceed high"):
+        m.assemble(coordinates={"hinge": (1, -1)})
+
+
 def test_reactions_are_those_of_the_formulas():
     """At the release from the horizontal, u' = m g l / (J + m l^2), and the hinge carries m (g - l u')."""
     m = arm()

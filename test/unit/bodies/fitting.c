@@ -138,6 +138,143 @@ START_TEST(loops_of_seven_hinges_close_from_any_start) {
 }
 END_TEST
 
+/* Builds the mechanism, and assembles it with these wishes. */
+static CPAssembly wished(CPBodies b, CPFormulation formulation, CPMech *mech, N_Vector *y,
+                         const CPRange *ranges, int nranges, const CPTarget *target) {
+  CPAssembly a = {CP_SIZED(CPAssembly), .ranges = ranges, .nranges = nranges, .targets = target,
+                  .ntargets = target != NULL};
+  ck_assert_int_eq(CPBodiesSetFormulation(b, formulation), CP_SUCCESS);
+  ck_assert_int_eq(build_mech(b, mech), CP_SUCCESS);
+  *y = CPBodiesState(b, test_context);
+  ck_assert_msg(CPMechAssemble(*mech, 0, *y, &a) == CP_SUCCESS, "%s",
+                CPObjectGetLastMessage(CP_OBJECT(*mech)));
+  return a;
+}
+
+static void drop(CPBodies b, CPMech mech, N_Vector y) {
+  N_VDestroy(y);
+  CPMechFree(&mech);
+  CPBodiesFree(&b);
+}
+
+START_TEST(coordinates_have_the_values_that_are_given) {
+  unsigned long long seed = 14;
+  for (int trial = 0; trial < (test_is_short() ? 2 : 20); trial++) {
+    Hinge hinge[HINGES];
+    CPRange range[HINGES];
+    CPMech mech;
+    N_Vector y;
+    CPBodies b = arm(hinge, HINGES, 3, &seed);
+    for (int i = 0; i < HINGES; i++) range[i] = (CPRange){i, hinge[i].angle, hinge[i].angle};
+    wished(b, (CPFormulation)_i, &mech, &y, range, HINGES, NULL);
+    ck_assert_double_le(apart(mech, y, hinge, HINGES), 1e-13);
+    drop(b, mech, y);
+  }
+}
+END_TEST
+
+/* The quaternion of the last link where all hinges have their angles */
+static void attitude(const Hinge *hinge, int count, double *e) {
+  e[0] = 1, e[1] = e[2] = e[3] = 0;
+  for (int i = 0; i < count; i++) {
+    const double *z = hinge[i].axis, size = sqrt(z[0] * z[0] + z[1] * z[1] + z[2] * z[2]),
+                 c = cos(hinge[i].angle / 2), s = sin(hinge[i].angle / 2) / size,
+                 d[] = {e[0], e[1], e[2], e[3]};
+    e[0]             = c * d[0] - s * (d[1] * z[0] + d[2] * z[1] + d[3] * z[2]);
+    for (int k = 0; k < 3; k++)
+      e[1 + k] = c * d[1 + k] + s * (d[0] * z[k] + d[1 + (k + 1) % 3] * z[(k + 2) % 3] -
+                                     d[1 + (k + 2) % 3] * z[(k + 1) % 3]);
+  }
+}
+
+/* Inverse kinematics: the last link of an arm has a pose that it can have. */
+START_TEST(frames_reach_their_targets) {
+  unsigned long long seed = 15;
+  for (int trial = 0; trial < (test_is_short() ? 2 : 20); trial++) {
+    Hinge hinge[HINGES];
+    CPMech mech;
+    N_Vector y;
+    CPBodies b      = arm(hinge, HINGES, 0.5, &seed);
+    CPTarget target = {HINGES - 1, .along = 1, .about = 1};
+    double x[3];
+    forward(hinge, HINGES, (double[]){0, 0, 0}, x);
+    for (int k = 0; k < 3; k++) target.position[k] = x[k];
+    attitude(hinge, HINGES, target.quaternion);
+    const CPAssembly a = wished(b, (CPFormulation)_i, &mech, &y, NULL, 0, &target);
+    ck_assert_double_le(a.miss, 1e-9);
+    ck_assert_double_le(apart(mech, y, hinge, HINGES), bound);
+    drop(b, mech, y);
+  }
+}
+END_TEST
+
+static double distance_to(CPMech mech, N_Vector y, const CPTarget *target) {
+  sunrealtype x[3];
+  double sum = 0;
+  ck_assert_int_eq(CPMechGetPoint(mech, target->body, target->point, y, x, NULL), CP_SUCCESS);
+  for (int k = 0; k < 3; k++) sum += pow(x[k] - target->position[k], 2);
+  return sqrt(sum);
+}
+
+/* A target that is too far away: no neighbour within the limits is nearer to it, and some limits hold. */
+START_TEST(targets_out_of_reach_are_approached_within_limits) {
+  const double limit = 0.3, step = 1e-4;
+  unsigned long long seed = 16;
+  for (int trial = 0; trial < (test_is_short() ? 2 : 20); trial++) {
+    Hinge hinge[HINGES];
+    CPRange range[HINGES];
+    CPMech mech;
+    N_Vector y;
+    CPBodies b      = arm(hinge, HINGES, 3, &seed);
+    CPTarget target = {HINGES - 1, .point = {0.2, 0, 0}, .along = 1};
+    int held        = 0;
+    for (int k = 0; k < 3; k++) target.position[k] = 5 * random_number(&seed);
+    for (int i = 0; i < HINGES; i++) range[i] = (CPRange){i, -limit, limit};
+    wished(b, CP_JOINT_COORDINATES, &mech, &y, range, HINGES, &target);
+    const double least = distance_to(mech, y, &target);
+    for (int i = 0; i < HINGES; i++) {
+      const sunrealtype q = entries(y)[i];
+      ck_assert(fabs(q) <= limit);
+      held += fabs(q) == limit;
+      for (int sign = -1; sign <= 1; sign += 2) {
+        entries(y)[i] = fmax(-limit, fmin(limit, q + sign * step));
+        ck_assert_double_ge(distance_to(mech, y, &target), least - 1e-12);
+      }
+      entries(y)[i] = q;
+    }
+    ck_assert_int_gt(held, 0);
+    drop(b, mech, y);
+  }
+}
+END_TEST
+
+/* A loop of seven hinges has one freedom, which the value of a hinge takes; the wrong values are refused by name. */
+START_TEST(loops_close_with_a_given_angle) {
+  unsigned long long seed = 17;
+  for (int trial = 0; trial < (test_is_short() ? 2 : 20); trial++) {
+    Hinge hinge[HINGES];
+    CPMech mech;
+    N_Vector y;
+    CPBodies b          = arm(hinge, HINGES, 0.3, &seed);
+    const CPRange range = {3, hinge[3].angle, hinge[3].angle};
+    sunrealtype x;
+    weld_last(b, hinge, HINGES);
+    wished(b, (CPFormulation)_i, &mech, &y, &range, 1, NULL);
+    ck_assert_double_le(apart(mech, y, hinge, HINGES), bound);
+    ck_assert_int_eq(CPMechGetCoordinate(mech, 3, y, &x, NULL), CP_SUCCESS);
+    ck_assert_double_le(fabs(x - hinge[3].angle), bound);
+    const CPRange wrong = {3, 1, -1};
+    ck_assert_int_eq(
+        CPMechAssemble(mech, 0, y,
+                       &(CPAssembly){CP_SIZED(CPAssembly), .ranges = &wrong, .nranges = 1}),
+        CP_ILL_INPUT);
+    ck_assert_mentions(CPObjectGetLastMessage(CP_OBJECT(mech)),
+                       "joint \"j4\": low must not exceed high");
+    drop(b, mech, y);
+  }
+}
+END_TEST
+
 START_TEST(each_allocation_of_a_fit_may_fail) {
   unsigned long long seed = 13;
   Hinge hinge[HINGES];
@@ -172,6 +309,10 @@ TEST_SUITE(fitting) {
   tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
   tcase_add_loop_test(tc, arms_whose_hinges_are_all_driven_have_their_angles, 0, 2);
   tcase_add_loop_test(tc, loops_of_seven_hinges_close_from_any_start, 0, 2);
+  tcase_add_loop_test(tc, coordinates_have_the_values_that_are_given, 0, 2);
+  tcase_add_loop_test(tc, frames_reach_their_targets, 0, 2);
+  tcase_add_test(tc, targets_out_of_reach_are_approached_within_limits);
+  tcase_add_loop_test(tc, loops_close_with_a_given_angle, 0, 2);
   tcase_add_test(tc, each_allocation_of_a_fit_may_fail);
   suite_add_tcase(suite, tc);
   return suite;
