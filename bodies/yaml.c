@@ -58,11 +58,11 @@ static int addSensor(Reader *r, yaml_mark_t at, const char *name, CPBodies b) {
     for (int depth = 0; *rest && (*rest != ')' || --depth > 0);) depth += *rest++ == '(';
     add3(1, b->m.body[s.index].centre, s.point);
     int end = snprintf(own, sizeof own, " %.*s(", (int)(point - name), name);
-    for (int k = 0; k < 3; k++) { /* in as few digits as give the same number */
+    for (int k = 0; k < 3; k++) { /* in as few digits as give the same number up to roundoff */
       int digits = 6;
       char number[40];
       do snprintf(number, sizeof number, "%.*g", digits, (double)s.point[k]);
-      while (strtod(number, NULL) != (double)s.point[k] && digits++ < 17);
+      while (fabs(strtod(number, NULL) - (double)s.point[k]) > 1e-15 && digits++ < 17);
       end += snprintf(own + end, sizeof own - (size_t)end, "%c%s", k ? ',' : '[', number);
     }
     snprintf(own + end, sizeof own - (size_t)end, "]%.200s", rest);

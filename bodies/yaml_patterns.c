@@ -138,8 +138,14 @@ int yamlResolve(Reader *r, const yaml_node_t *n, int own, const char **name) {
   for (const Reader *q = r; q; q = q->outer) {
     const char *prefix = q->prefix ? q->prefix : "";
     snprintf(full, sizeof full, "%s%s", prefix, text);
-    if (!*prefix && !made) return 0;
-    if (own || !*prefix || bodiesLookUp(&r->bodies->m, full, strlen(full), &index)) break;
+    if (!*prefix && !made && !q->outer) return 0;
+    if (own || !q->outer || bodiesLookUp(&r->bodies->m, full, strlen(full), &index)) break;
+    const yaml_node_t *other = q->with ? yamlSection(q->outer, q->with, text) : NULL;
+    if (!other) continue;
+    const char *meant;
+    if (yamlName(q->outer, other, "with", &meant)) return 1;
+    snprintf(text, sizeof text, "%s", meant);
+    made = 1;
   }
   return (*name = yamlKeep(r, full)) ? 0 : yamlWrong(r, n->start_mark, "no memory");
 }
@@ -151,7 +157,7 @@ typedef struct {
 } IncludeKeys;
 static const Field include_fields[] = {
     FIELD(IncludeKeys, "file", file, NAME, 1), FIELD(IncludeKeys, "prefix", prefix, NAME, 0), {0}};
-static const char *const include_sections[] = {"parameters", "repeat", NULL};
+static const char *const include_sections[] = {"parameters", "with", "repeat", NULL};
 
 static int include(Reader *r, const yaml_node_t *n, void *data) {
   Files *files     = data;
@@ -160,9 +166,11 @@ static int include(Reader *r, const yaml_node_t *n, void *data) {
   const char *why = "its path is too long";
   if (yamlMapping(r, n, "an included file", include_fields, include_sections, &keys)) return 1;
   const yaml_node_t *at = yamlSection(r, n, "file"), *of = yamlSection(r, n, "prefix"),
-                    *given = yamlSection(r, n, "parameters");
+                    *given = yamlSection(r, n, "parameters"), *with = yamlSection(r, n, "with");
   if (given && given->type != YAML_MAPPING_NODE)
     return yamlWrong(r, given->start_mark, "parameters must be a mapping, name: value");
+  if (with && with->type != YAML_MAPPING_NODE)
+    return yamlWrong(r, with->start_mark, "with must be a mapping, name in the file: name here");
   if (files->count == MOST_FILES || files->depth == MOST_NESTED)
     return yamlWrong(r, n->start_mark,
                      "at most %d files may be included, at most %d within each other", MOST_FILES,
@@ -174,7 +182,8 @@ static int include(Reader *r, const yaml_node_t *n, void *data) {
     return free(q), yamlWrong(r, n->start_mark, "no memory");
   files->reader[files->count++] = q;
   r->keeps                      = 1;
-  q->outer = r, q->given = given, q->from = r->scope, q->message = r->message, q->length = r->length;
+  q->outer = r, q->given = given, q->with = with, q->from = r->scope, q->message = r->message,
+  q->length    = r->length;
   q->dimension = r->dimension, q->bodies = r->bodies;
   char *text = bodiesBeside(r->file, keys.file, whole, sizeof whole)
                    ? NULL

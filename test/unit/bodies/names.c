@@ -411,12 +411,12 @@ START_TEST(included_files_have_parameters_and_prefixes) {
                   "inertia: 1}]\n"
                   "joints: [{name: pivot, kind: revolute, b: base}]\n"
                   "include:\n  - {file: part.yaml, prefix: \"p{i}_\", repeat: {i: n}, parameters: "
-                  "{x: i*L, k: i*1 N m}}\n"
+                  "{x: i*L, k: i*1 N m}, with: {foot: base}}\n"
                   "springs: [{name: tie, of: p2_pin, force: p3_pin.angle*1 N m}]\n",
       part[] =
           "parameters: {x: 0 m, k: 1 N m, m: 2 kg}\ndimension: 2\nrun: {t_end: 3}\n"
           "bodies: [{name: arm, mass: m, inertia: 0.01, at: [x, L]}]\n"
-          "joints: [{name: pin, kind: revolute, a: base, b: arm, at: [x, 0]}]\n"
+          "joints: [{name: pin, kind: revolute, a: foot, b: arm, at: [x, 0]}]\n"
           "springs: [{name: s, of: pin, stiffness: k, force: pivot.angle*k + pin.rate*1 N m s}]\n",
       plain[] = "dimension: 2\nbodies: [{name: base, mass: 1, inertia: 1},\n"
                 "  {name: p1_arm, mass: 2, inertia: 0.01, at: [0.2, 0.2]},\n"
@@ -459,7 +459,7 @@ START_TEST(included_files_have_parameters_and_prefixes) {
       {"include: [{file: part.yaml, repeat: {i: 0.5}}]\n", "whole number"},
       {"dimension: 2\ninclude: [{file: self.yaml}]\n", "within each other"},
       {"dimension: 2\nparameters: {L: 1}\ninclude: [{file: part.yaml, prefix: a}]\n",
-       "part.yaml:5:10: apin: there is no body \"base\""},
+       "part.yaml:5:10: apin: there is no body \"foot\""},
       {"bodies: [{<<: 3, name: a}]\n", "<< must be another mapping"},
       {"bodies: [{repeat: 3, name: a}]\n", "repeat must be {i: number of times}"},
       {"bodies: [{repeat: {i: 2}, name: \"a{i/2}\", mass: 1, inertia: [1, 1, 1]}]\n",

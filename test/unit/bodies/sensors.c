@@ -41,6 +41,13 @@ static const File files[] = {
      0.3,
      1,
      {{"left_wheel", "left_upright"}, {"right_wheel", "right_upright"}}},
+    /* the cylinders push along the line between their pins */
+    {"excavator",
+     {{"boom_ram", "boom_slide"}, {"arm_ram", "arm_slide"}, {"bucket_ram", "bucket_slide"}},
+     {0, 0, 0},
+     3.1,
+     3,
+     {{"dig", "bucket"}}},
 };
 enum { FILES = sizeof files / sizeof files[0], BODIES = 16 };
 
@@ -144,12 +151,24 @@ START_TEST(forces_by_name_balance_the_motion_of_each_body) {
   }
   for (int i = 0; i < 6 && f->on[i][0]; i++) {
     const CPDescription d = thing(CP_JOINT, thing_named(bodies, CP_JOINT, f->on[i][1]));
+    sunrealtype axis[3] = {f->axis[0], f->axis[1], f->axis[2]}, ends[2][12], length = 0;
+    const char *slide = strstr(f->on[i][1], "_slide");
+    for (int side = 0; side < 2 && slide; side++) {
+      char pin[100];
+      snprintf(pin, sizeof pin, "%.*s_%s_pin", (int)(slide - f->on[i][1]), f->on[i][1],
+               side ? "head" : "foot");
+      ck_assert_int_eq(
+          CPMechGetPoints(mech, CP_JOINT, thing_named(bodies, CP_JOINT, pin), y, ends[side]),
+          CP_SUCCESS);
+    }
+    for (int k = 0; k < 3 && slide; k++) length = hypot(length, ends[1][k] - ends[0][k]);
+    for (int k = 0; k < 3 && slide; k++) axis[k] = (ends[1][k] - ends[0][k]) / length;
     sense(x, i < f->sliding ? "force" : "torque", f->on[i][0]);
     for (int k = 0; k < 3; k++) {
-      F[k] = i < f->sliding ? x[0] * f->axis[k] : 0;
+      F[k] = i < f->sliding ? x[0] * axis[k] : 0;
       T[k] = i < f->sliding ? 0 : x[0] * (k == 2);
     }
-    act(d.a, d.b, centre[d.b], F, T, centre);
+    act(d.a, d.b, slide ? ends[0] : centre[d.b], F, T, centre);
   }
   for (int i = 0; i < 2 && f->forces[i][0]; i++) {
     sense(F, "force", f->forces[i][0]), sense(P, "position", f->forces[i][0]);
