@@ -105,7 +105,7 @@ typedef struct {
 enum { RUN_TEXT = 200 };
 typedef struct {
   const char *parameters; /* in: NAME=TEXT lines that replace the file's, or NULL */
-  char title[RUN_TEXT], method[RUN_TEXT], held[RUN_TEXT];
+  char title[RUN_TEXT], method[RUN_TEXT], held[RUN_TEXT], coordinates[RUN_TEXT];
   int method_at[2]; /* line and column of the method's name */
   sunrealtype t_end;
   int assemble, balance;

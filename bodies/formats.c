@@ -104,6 +104,7 @@ CPBodies bodiesReadXml(const char *data, size_t size, const char *name, Run *run
   if (!failed && CPBodiesCount(r.bodies, CP_BODY) == 0)
     failed = robotWrong(&r, root, "no body moves");
   if (!failed && run->balance) failed = robotRefused(&r, root, CPBodiesSetBalance(r.bodies));
+  if (!failed) r.bodies->formulation = CP_JOINT_COORDINATES;
   if (!failed)
     failed = writeNotes(&r, LEFT_OUT, LEFT_OUT, &r.bodies->notes) ||
              writeNotes(&r, CHANGED, WITHOUT_MEANING, &r.bodies->remarks);

@@ -68,6 +68,7 @@ int CPBodiesRead(const char *path, const char *text, size_t length, CPBodies *bo
                        .notes         = b->notes ? b->notes : "",
                        .remarks       = b->remarks ? b->remarks : "",
                        .files         = b->files ? b->files : "",
+                       .formulation   = b->formulation,
                        .t_end         = b->run.t_end,
                        .dimension     = b->m.space.dimension,
                        .assemble      = b->run.assemble,

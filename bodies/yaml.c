@@ -22,6 +22,7 @@ static const Field run_fields[]  = {FIELD(Run, "title", title, COPY, 0),
                                     FIELD(Run, "assemble", assemble, YES, 0),
                                     FIELD(Run, "held", held, COPY, 0),
                                     FIELD(Run, "balance", balance, YES, 0),
+                                    FIELD(Run, "coordinates", coordinates, COPY, 0),
                                     {0}};
 
 /* Reads the bodies and joints of a robot's file, to which the sections add elements; settings
@@ -100,6 +101,11 @@ static int readSensors(Reader *r, const yaml_node_t *n, CPBodies b) {
 /* Checks that the names in `held` exist, and reads `sensors`. Returns 0, or 1 after a message. */
 static int checkRun(Reader *r, const yaml_node_t *n, const Run *run, CPBodies b) {
   size_t length;
+  if (!strcmp(run->coordinates, "joint")) b->formulation = CP_JOINT_COORDINATES;
+  else if (!strcmp(run->coordinates, "absolute")) b->formulation = CP_ABSOLUTE;
+  else if (run->coordinates[0])
+    return yamlWrong(r, yamlSection(r, n, "coordinates")->start_mark,
+                     "coordinates must be \"absolute\" or \"joint\"");
   for (const char *name = run->held; *(name += strspn(name, " ")); name += length) {
     length = strcspn(name, " ");
     if (bodiesFind(&b->m, NAME_BODY, name, length) < 0)

@@ -48,7 +48,7 @@ static struct {
   int nsensors;
   Sensor *sensor;               /* [nsensors] */
   CPPluginQuantity *quantities; /* [1 + nsensors] the energy, and the sensors */
-  int joints;                   /* 1: joint coordinates */
+  int joints, chosen;           /* 1: joint coordinates; 1: as the user has chosen, not the file */
   int strict;                   /* 1: start velocities must be possible as they are */
   int told;                     /* 1: the notes of the assembly have been printed */
 } mechanism;
@@ -388,7 +388,9 @@ static int take_contacts(CPPlugin *model) {
 }
 
 static void use_coordinates(CPBodies b) {
-  CPBodiesSetFormulation(b, mechanism.joints ? CP_JOINT_COORDINATES : CP_ABSOLUTE);
+  if (mechanism.chosen)
+    CPBodiesSetFormulation(b, mechanism.joints ? CP_JOINT_COORDINATES : CP_ABSOLUTE);
+  else mechanism.joints = mechanism.run.formulation == CP_JOINT_COORDINATES;
 }
 
 static int create(CPPlugin *model) {
@@ -590,7 +592,7 @@ static int read_file(const char *path) {
 }
 
 void mechanism_be_strict(void) { mechanism.strict = 1; }
-void mechanism_use_joints(int joints) { mechanism.joints = joints; }
+void mechanism_use_joints(int joints) { mechanism.joints = joints, mechanism.chosen = 1; }
 
 void mechanism_use_base(const char *kind) { mechanism.base = kind; }
 int mechanism_start_at(const char *start) {

@@ -67,8 +67,8 @@ typedef struct {
        KEY_COORDINATES,                                                                        \
        "KIND",                                                                                 \
        0,                                                                                      \
-       "of a mechanism from a file: absolute (default), those of the bodies, or joint, those " \
-       "of the joints of a tree",                                                              \
+       "of a mechanism from a file: absolute, those of the bodies, or joint, those of the "     \
+       "joints of a tree (default: as the file says, or joint for robots)",                    \
        group},                                                                                 \
       {"start",                                                                                \
        KEY_START,                                                                              \

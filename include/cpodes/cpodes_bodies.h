@@ -653,6 +653,8 @@ typedef struct {
   /** What else there is to tell of parts of the file, as in `notes`: "file:line:column: changed: what", "without effect in this
    * run: what", "without meaning here: what" */
   const char *remarks;
+  CPFormulation formulation; /**< has been set (CPBodiesSetFormulation): that of the key `coordinates`, or CP_JOINT_COORDINATES
+                                for robots and CP_ABSOLUTE for others */
 } CPBodiesFile;
 
 /** Reads a mechanism from text [length] or, if that is NULL, from the regular file `path`. With a text, path is used in

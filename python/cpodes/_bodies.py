@@ -136,7 +136,8 @@ def make_bodies(m: "Bodies", owner: Owner) -> Tuple[Any, Any]:
     bodies = owner.own_handle("CPBodies", made, lib.CPBodiesFree)
     if m._source is None and m.balance:
         check(bodies, lib.CPBodiesSetBalance(bodies))
-    check(bodies, lib.CPBodiesSetFormulation(bodies, int(m.coordinates == "joint")))
+    if m.coordinates is not None: # else as the file says
+        check(bodies, lib.CPBodiesSetFormulation(bodies, int(m.coordinates == "joint")))
     for record in m._records:
         record(bodies, owner)
     return bodies, run
@@ -277,8 +278,8 @@ class Bodies(Mechanism):
     numbers of the elements by name ("rod.mass", "spring.stiffness"); they may be changed."""
 
     def __init__(self, dimension: int = 3, gravity: Any = (0, 0, 0), balance: bool = False, *,
-                 coordinates: str = "absolute", _source: Any = None):
-        if coordinates not in ("absolute", "joint"):
+                 coordinates: Optional[str] = "absolute", _source: Any = None):
+        if coordinates not in ("absolute", "joint") and not (coordinates is None and _source):
             raise ValueError(f"coordinates have to be \"absolute\" or \"joint\", and are {coordinates!r}")
         if dimension not in (2, 3):
             raise ValueError(f"dimension has to be 2 or 3, and is {dimension!r}")
@@ -297,15 +298,18 @@ class Bodies(Mechanism):
         file = self._draft.file
         if file:
             self.dimension, self.balance = file.dimension, bool(file.balance)
+            if coordinates is None:
+                self.coordinates = "joint" if file.formulation else "absolute"
             self.title, self.method, self.held = text(file.title), text(file.method) or "auto", text(file.held)
             self.t_end, self.assembles = file.t_end, bool(file.assemble)
             self.notes = text(file.notes)
         self.values = Values(self)
 
     @classmethod
-    def read(cls, path: Any, *, coordinates: str = "absolute", parameters: Optional[dict] = None) -> "Bodies":
+    def read(cls, path: Any, *, coordinates: Optional[str] = None, parameters: Optional[dict] = None) -> "Bodies":
         """Reads a mechanism from a file in YAML, MJCF or URDF. The file's settings of a run are in title, method, t_end and
-        held, and its features that cpodes does not support are listed in notes. Errors name file, line and rule. Files
+        held, and its features that cpodes does not support are listed in notes. Without coordinates, those of robots are
+        "joint", and of other files "absolute" unless they say otherwise. Errors name file, line and rule. Files
         that an XML file includes are read again for each run. parameters replaces those that a YAML file names,
         {"crank": "60 mm", "speed": 3}; a plain number is in the unit of the SI. Those of a robot are "start" (a keyframe),
         "start.JOINT", "start.JOINT'" and "base" ("free": the root of URDF moves freely)."""
