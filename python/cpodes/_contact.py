@@ -96,11 +96,12 @@ class Points:
     def __init__(self, points: Any, n: int, keep: Any = None):
         self.points, self.n, self.keep = points, n, keep
         self.names = [ffi.string(points[i].name).decode() for i in range(n)]
-        self.normals = [points[i].normal for i in range(n)]
+        # A contact that is always closed has no such row.
+        self.normals = [[points[i].normal] if points[i].normal >= 0 else [] for i in range(n)]
         self.tangents = [list(range(points[i].tangent, points[i].tangent + points[i].ntangents))
                          if max(points[i].law.mu, points[i].law.mu_static) > 0 else [] for i in range(n)]
         self.all = sorted({row for i in range(n) for row in
-                           [points[i].normal, *range(points[i].tangent, points[i].tangent + points[i].ntangents)]})
+                           [*self.normals[i], *range(points[i].tangent, points[i].tangent + points[i].ntangents)]})
 
     def mask(self, na: int, phases: Sequence[str]) -> np.ndarray:
         """The rows that are active in these phases."""

@@ -123,7 +123,7 @@ static void take_forces(const Observer *o, double sign, double *lambda) {
   const CPPlugin *model = o->problem->model;
   for (int i = 0; i < model->ncontacts; i++) {
     const CPContactPoint *contact = &model->contact[i];
-    lambda[contact->normal]       = sign * o->force[3L * i] + 0.0; /* not -0 */
+    if (contact->normal >= 0) lambda[contact->normal] = sign * o->force[3L * i] + 0.0; /* not -0 */
     for (int k = 0; k < contact->ntangents; k++)
       lambda[contact->tangent + k] = sign * o->force[3L * i + 1 + k];
   }
