@@ -486,7 +486,7 @@ static int name_all(CPBodies b) {
   return 0;
 }
 
-/* Names the multipliers after the joints whose rows they belong to. Returns 0, or -1 if out of memory. */
+/* Names the multipliers, but for those of contacts, after the joints whose rows they belong to. Returns 0, or -1 if out of memory. */
 static int name_rows(CPBodies b) {
   int na = 0;
   for (int i = 0; i < CPBodiesCount(b, CP_JOINT); i++) {
@@ -507,6 +507,11 @@ static int name_rows(CPBodies b) {
       snprintf(own, NAME_LENGTH, "%.200s row%s", d.name, number);
       mechanism.rows[at] = (CPPluginCoordinate){own, "", "of a constraint"};
     }
+  }
+  for (int i = 0; i < CPBodiesCount(b, CP_CONTACT); i++) { /* are named after what they are */
+    const CPDescription d = thing(b, CP_CONTACT, i);
+    for (int k = 0; k < d.count; k++) mechanism.rows[d.first + k].name = NULL;
+    for (int k = 0; k < d.nrates; k++) mechanism.rows[d.first_rate + k].name = NULL;
   }
   mechanism.type.multipliers  = mechanism.rows;
   mechanism.type.nmultipliers = na;

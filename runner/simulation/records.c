@@ -159,7 +159,8 @@ static const RunContact *contact_of(const RunInfo *info, long i) {
 void multiplier_name(const RunInfo *info, long i, char *text, size_t length) {
   const CPPluginType *type = info->settings->model.type;
   const RunContact *c      = contact_of(info, i);
-  if (!c && i < type->nmultipliers) snprintf(text, length, "%s", type->multipliers[i].name);
+  if (i < type->nmultipliers && type->multipliers[i].name)
+    snprintf(text, length, "%s", type->multipliers[i].name);
   else if (!c) snprintf(text, length, "lambda%ld", i);
   else if (i == c->normal) snprintf(text, length, "N %s", c->name);
   else if (c->ntangents == 1) snprintf(text, length, "F %s", c->name);
@@ -168,7 +169,8 @@ void multiplier_name(const RunInfo *info, long i, char *text, size_t length) {
 
 const char *multiplier_unit(const RunInfo *info, long i) {
   const CPPluginType *type = info->settings->model.type;
-  if (i < type->nmultipliers && !contact_of(info, i)) return unit_text(type->multipliers[i].unit);
+  if (i < type->nmultipliers && type->multipliers[i].name)
+    return unit_text(type->multipliers[i].unit);
   return contact_of(info, i) && has_units(info) ? "N" : "";
 }
 

@@ -9,7 +9,9 @@ CPBodiesFile file;
 char message[READ_MESSAGE];
 
 CPBodies read_as(const char *name, const char *text, size_t size) {
-  return read_bodies(name, text, size, &file, message);
+  CPBodies b = read_bodies(name, text, size, &file, message);
+  if (b) CPBodiesSetFormulation(b, CP_ABSOLUTE); /* Check allocates memory as well. */
+  return b;
 }
 
 void assert_refused(CPBodies b, const char *place, const char *rule) {
@@ -30,7 +32,7 @@ void assert_allocations_may_fail(const char *name, const char *text, size_t size
     alloc_watch_failing(++n);
     CPBodies b = read_as(name, text, size);
     failed     = alloc_has_failed();
-    ck_assert_int_eq(b == NULL, failed);
+    ck_assert_msg((b == NULL) == failed, "allocation %ld", n);
     if (failed) ck_assert_mentions(message, "no memory");
     CPBodiesFree(&b);
     alloc_unwatch();

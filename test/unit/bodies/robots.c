@@ -342,6 +342,7 @@ START_TEST(any_joints_in_a_row_accelerate_as_in_mujoco) {
   CPMech mech;
   sunrealtype a[3];
   CPMechOutput out = {CP_SIZED(CPMechOutput), .udot = a};
+  ck_assert_int_eq(CPBodiesSetFormulation(b, CP_ABSOLUTE), CP_SUCCESS);
   ck_assert_int_eq(build_mech(b, &mech), CP_ILL_INPUT);
   ck_assert_mentions(CPObjectGetLastMessage(CP_OBJECT(b)),
                      "x_spring: the free angle must be at most half a turn");

@@ -615,7 +615,8 @@ START_TEST(a_file_may_add_to_a_robot) {
   for (int all = 0; all < 2; all++) {
     write_file("loop.yaml",
                all ? "robot: tree.urdf\ngravity: [0, 0, -2]\nrun: {title: loop, balance: "
-                     "false}\njoints: [{name: rod, kind: rod, b: a, at_b: [1, 0, 0]}]\n"
+                     "false, coordinates: absolute}\njoints: [{name: rod, kind: rod, b: a, at_b: "
+                     "[1, 0, 0]}]\n"
                    : "robot: tree.urdf\n");
     CPBodies b = read_bodies(path, NULL, 0, &file, message);
     ck_assert_msg(b != NULL, "%s", message);
@@ -624,10 +625,15 @@ START_TEST(a_file_may_add_to_a_robot) {
     ck_assert_int_eq(CPBodiesCount(b, CP_JOINT), 1 + all);
     if (all) ck_assert_double_eq(parameter(b, "rod.length"), 1);
     N_Vector y = CPBodiesState(b, test_context);
-    ck_assert_int_eq((int)N_VGetLength(y), all ? 13 : 14);
+    /* else the angle of its joint, the rate, and the work */
+    ck_assert_int_eq((int)N_VGetLength(y), all ? 13 : 3);
+    ck_assert_int_eq(file.formulation, all ? CP_ABSOLUTE : CP_JOINT_COORDINATES);
     N_VDestroy(y);
     CPBodiesFree(&b);
   }
+  write_file("loop.yaml", "robot: tree.urdf\nrun: {coordinates: polar}\n");
+  ck_assert_ptr_null(read_bodies(path, NULL, 0, &file, message));
+  ck_assert_mentions(message, "loop.yaml:2:20: coordinates must be \"absolute\" or \"joint\"");
 }
 END_TEST
 
