@@ -244,7 +244,7 @@ static void takeMass(Mjcf *m, const Place *place, const Mass *mass) {
 }
 
 /* Applies what the compiler asks of the masses of all bodies. */
-static void limitMass(const Mjcf *m, Mass *mass) {
+CP_RARE static void limitMass(const Mjcf *m, Mass *mass) {
   sunrealtype value[3], axis[3][3], sum = 0, changed = 0;
   principalInertia(mass->J, value, axis);
   if (mass->mass < m->least[0]) mass->mass = m->least[0];
@@ -262,7 +262,7 @@ static void limitMass(const Mjcf *m, Mass *mass) {
 }
 
 /* Adds the mass of a geom to that of its body. */
-static int readGeom(Mjcf *m, const xmlNode *n, const xmlNode *around, const Place *body) {
+CP_RARE static int readGeom(Mjcf *m, const xmlNode *n, const xmlNode *around, const Place *body) {
   static const char *const types[] = {"sphere", "capsule", "ellipsoid", "cylinder", "box",
                                       "mesh",   "plane",   "hfield",    "sdf",      NULL};
   enum { MESH = NUM_SOLIDS, PLANE_GEOM, HFIELD, SDF };
@@ -319,7 +319,7 @@ static int readGeom(Mjcf *m, const xmlNode *n, const xmlNode *around, const Plac
   return 0;
 }
 
-static int readInertial(Mjcf *m, const xmlNode *n, const Place *body) {
+CP_RARE static int readInertial(Mjcf *m, const xmlNode *n, const Place *body) {
   const char *full = robotText(n, "fullinertia"), *diagonal = robotText(n, "diaginertia"),
              *text = robotText(n, "mass");
   Mass mass        = {0};
@@ -356,7 +356,7 @@ static int readStops(Mjcf *m, const xmlNode *n, const xmlNode *class_, RobotJoin
   return 0;
 }
 
-static int readJoint(Mjcf *m, const xmlNode *n, const xmlNode *around, const Place *body) {
+CP_RARE static int readJoint(Mjcf *m, const xmlNode *n, const xmlNode *around, const Place *body) {
   static const char *const types[] = {"hinge", "slide", "ball", "free", NULL}; /* as in JointType */
   sunrealtype pos[3] = {0, 0, 0}, axis[3] = {0, 0, 1};
   const int is_free     = robotIs(n, "freejoint"); /* a freejoint has no class */
@@ -433,7 +433,7 @@ static int ignore(Mjcf *m, const xmlNode *n) {
 }
 
 /* Takes the bits by which geoms collide. */
-static int takeGeom(Mjcf *m, const xmlNode *n, const xmlNode *around, const Place *body) {
+CP_RARE static int takeGeom(Mjcf *m, const xmlNode *n, const xmlNode *around, const Place *body) {
   sunrealtype type = 1, affinity = 1;
   const xmlNode *class_;
   if (classOf(m, n, "class", around, &class_) ||
@@ -449,7 +449,8 @@ static int takeGeom(Mjcf *m, const xmlNode *n, const xmlNode *around, const Plac
 
 static int readBody(Mjcf *m, const xmlNode *n, const xmlNode *around, const Place *parent);
 
-/* Reads the joints first, since they create the link, and then everything else. Frames are places
+/* Bodies nest: what readChildren calls is not part of it (CP_RARE), so that 500 of them need little stack.
+ * Reads the joints first, since they create the link, and then everything else. Frames are places
  * of their own on the same body. */
 static int readChildren(Mjcf *m, const xmlNode *n, const xmlNode *around, const Place *body,
                         int joints, int geoms) {

@@ -128,13 +128,14 @@ static int has_multipliers(const Table *t) {
                        type->multipliers ? "given" : "NULL");
   for (int i = 0; i < type->nmultipliers; i++) {
     const CPPluginCoordinate *m = &type->multipliers[i];
+    if (!m->name) continue; /* that of its contact */
     if (!is_text(m->name) || !is_text(m->meaning))
       return contradicts(t, "multiplier %d has no name or meaning", i);
     if (!m->unit) return contradicts(t, "multiplier %s has no unit", m->name);
     if (!is_unit(m->unit))
       return contradicts(t, "\"%.40s\", of multiplier %s, is no unit", m->unit, m->name);
     for (int k = 0; k < i; k++)
-      if (!strcmp(type->multipliers[k].name, m->name))
+      if (type->multipliers[k].name && !strcmp(type->multipliers[k].name, m->name))
         return contradicts(t, "there are two multipliers %s", m->name);
     if (is_taken(type, type->nquantities, m->name))
       return contradicts(t, "multiplier %s has the name of a coordinate or quantity", m->name);

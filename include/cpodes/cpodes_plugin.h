@@ -153,8 +153,8 @@ typedef struct {
   const CPPluginCoordinate
       *multipliers; /**< the first of lambda_0, lambda_1, ..., with names of joints and units of the
                                              reactions; NULL if they have no names */
-  int nmultipliers; /**< at most na */
-  int z_is_up;      /**< 1 if the axis z of a drawing in space points upwards; if 0, y does */
+  int nmultipliers; /**< at most na; names of contacts' rows may be NULL: they are then "N CONTACT" and "F CONTACT" */
+  int z_is_up; /**< 1 if the axis z of a drawing in space points upwards; if 0, y does */
   const CPPluginCoordinate
       *velocities; /**< the first of u_0, u_1, ..., with units of their own ("w_x", "rad/s"), where
                                             they are not the rates of coordinates; if NULL, they are named after the
@@ -185,7 +185,7 @@ typedef struct {
   void (*observe)(const CPPlugin *model, const sunrealtype *udot, const sunrealtype *lambda);
   const char *left_out; /**< what acts on the motion in the mechanism's source and is missing in the model, such as limits of
                              joints, one line for each; if NULL, nothing */
-  const char *remarks;  /**< what else there is to tell of the mechanism's source, one line each; if NULL, nothing */
+  const char *remarks; /**< what else there is to tell of the mechanism's source, one line each; if NULL, nothing */
 } CPPluginType;
 
 /** A mechanism with values of its parameters. */
