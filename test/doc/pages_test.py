@@ -221,7 +221,8 @@ class Pages(Page):
             self.assertTrue(commands, page)
             with tempfile.TemporaryDirectory() as folder:
                 for file in (ROOT / "examples" / "mechanisms").iterdir():
-                    shutil.copy(file, folder)
+                    if file.is_file():
+                        shutil.copy(file, folder)
                 for command, shown in commands:
                     with self.subTest(page=page, command=command):
                         self.run_and_follow(command, shown, folder)
