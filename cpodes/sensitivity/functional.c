@@ -277,7 +277,11 @@ static void relax(CPIntegrator mem, CPTolerances kept, const char *function) {
 static int checkStart(CPIntegrator mem, CPSens sens, const char *function) {
   int iS, flag = cpStepperWeights(mem, mem->y, mem->ewt);
   if (flag || !mem->P || mem->ops->steps(mem) > 0) return CP_SUCCESS;
-  flag = cpSensUpdate(sens);
+  N_Vector rows = NULL;
+  flag          = cpSensUpdate(sens);
+  if (!flag) flag = cpRowsVector(sens->work, &rows);
+  if (!flag && !rows) return CP_SUCCESS; /* norms, or a projection of the user's */
+  if (rows) N_VDestroy(rows);
   for (int i = 0; !flag && i < sens->params.Ns; i++)
     flag = cpSensWeights(i, sens->start[i], sens->delta[i], sens);
   if (flag) return cpReport(&mem->log, flag, function, "no error weights, or no memory");
@@ -290,6 +294,15 @@ static int checkStart(CPIntegrator mem, CPSens sens, const char *function) {
                               "at t = %.10g: sensitivity %d could not be projected: %s", mem->t, iS,
                               cpWorkText(sens->work))
                    : cpReport(&mem->log, flag, function, "%s", mem->text);
+}
+
+/* As checkStart, for an adjoint run: sensitivities of the present call's own have the start, unless the integrator has some. */
+static int checkStartOf(CPIntegrator mem, const CPParameters *parameters, const char *function) {
+  CPSens own = NULL;
+  int flag   = mem->sens ? CP_SUCCESS : setSens(mem, parameters, function, &own);
+  if (!flag) flag = checkStart(mem, mem->sens, function);
+  CPSensFree(&own);
+  return flag;
 }
 
 /* By sensitivities of the present call's own */
@@ -338,10 +351,15 @@ int CPIntegratorGradient(CPIntegrator mem, sunrealtype t1, const CPFunctional *F
   }
   if (w.params) w.Np = w.params->Ns;
   CPTolerances kept = mem->tol;
-  if (!forwards) flag = tighten(mem, 0, &kept, __func__);
+  for (int i = 0; !flag && !forwards && y0S && i < w.Np; i++)
+    flag = cpStepperCheckVector(mem, y0S[i], "y0S[i]", __func__);
+  /* Whoever wants the gradient with respect to the start knows how that depends on the parameters. */
+  if (!flag && !forwards && !gradient && w.params && dG && mem->P && mem->f)
+    flag = checkStartOf(mem, parameters, __func__);
+  if (!forwards && !flag) flag = tighten(mem, 0, &kept, __func__);
   if (!forwards && !flag) flag = cpGradientAdjoint(&w, t1, options, y0S, dG, gradient);
-  else if (forwards && (sens || !parameters)) flag = forward(&w, t1, dG);
-  else if (forwards) flag = forwardAlone(&w, t1, parameters, &kept, dG);
+  else if (!flag && forwards && (sens || !parameters)) flag = forward(&w, t1, dG);
+  else if (!flag && forwards) flag = forwardAlone(&w, t1, parameters, &kept, dG);
   relax(mem, kept, __func__);
   cpParamsFree(&own);
   return flag;

@@ -393,7 +393,7 @@ static int finish(Adjoint *a, N_Vector *y0S, sunrealtype *dG, N_Vector *gradient
 /* ---- the whole computation ---- */
 
 /* Checks the arguments before anything is done. */
-static int check(const Adjoint *a, N_Vector *y0S, const sunrealtype *dG, N_Vector *gradients) {
+static int check(const Adjoint *a, const sunrealtype *dG, N_Vector *gradients) {
   const CPIntegrator mem = a->run.mem;
   const char *function   = a->run.function;
   const long int nst     = mem->ops->steps(mem);
@@ -414,8 +414,6 @@ static int check(const Adjoint *a, N_Vector *y0S, const sunrealtype *dG, N_Vecto
                     "%ld steps have been taken: adjoints begin at a start, call CPIntegratorReInit "
                     "first",
                     nst);
-  for (int i = 0; !flag && y0S && a->run.params && i < a->run.Np; i++)
-    flag = cpStepperCheckVector(mem, y0S[i], "y0S[i]", function);
   for (int k = 0; !flag && gradients && k < a->run.F->ng; k++)
     flag = cpStepperCheckVector(mem, gradients[k], "gradient[k]", function);
   return flag;
@@ -436,7 +434,7 @@ int cpGradientAdjoint(CPFunctionalRun *run, sunrealtype t1, const CPGradientOpti
     a.o.steps = (long int)fmax(LEAST_STEPS,
                                DEFAULT_MEMORY / (CP_TAPE_NODES * sizeof(sunrealtype) * (double)n));
   if (!(a.o.reltol > 0.0)) a.o.reltol = DEFAULT_TOLERANCE;
-  int flag = check(&a, y0S, dG, gradients);
+  int flag = check(&a, dG, gradients);
   if (!flag) flag = cpSensOff(mem);
   if (flag) return flag;
   CPArena *arena = &a.run.arena;

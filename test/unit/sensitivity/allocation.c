@@ -60,7 +60,7 @@ static int use(CPIntegrator mem, sunrealtype *p, N_Vector *s, N_Vector y0) {
   if (!flag) flag = CPIntegratorGradient(mem, t * 1.5, &F, NULL, &by_sensitivities, &G, dG, NULL);
   for (int k = 0; !flag && k < 2; k++) { /* with the parameters of sensitivities, and others */
     flag = CPIntegratorReInit(mem, 0.0, y0);
-    if (!flag && k) flag = CPIntegratorSetSens(mem, NULL);
+    if (!flag) flag = k ? CPIntegratorSetSens(mem, NULL) : CPSensCalcIC(sens, s);
     if (!flag)
       flag = CPIntegratorGradient(mem, t * 1.5, &F, k ? &parameters : NULL, NULL, &G, dG, NULL);
   }
