@@ -195,8 +195,9 @@ static int addLaw(Robot *r, const Link *link, const RobotJoint *j, const char *o
                              .damping = j->damping, .free = j->springref, .inertance = j->armature};
     return robotRefused(r, j->node, CPBodiesAdd(r->bodies, &spring.head, NULL));
   }
-  if (j->stiffness != 0 || j->armature != 0)
-    return robotWrong(r, j->node, "a ball or free joint must have neither stiffness nor armature");
+  if ((j->stiffness != 0 && robotNote(r, j->node, "the stiffness of ball and free joints")) ||
+      (j->armature != 0 && robotNote(r, j->node, "the armature of ball and free joints")))
+    return 1;
   CPBushing bushing = {CP_NEW_BUSHING(law), .a = on, .b = link->name, .in = CP_IN_BODIES,
                        .drag = j->damping};
   memcpy(bushing.on_a.point, link->place.q, sizeof j->point);

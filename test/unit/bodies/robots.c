@@ -314,6 +314,19 @@ START_TEST(copies_have_bounds) {
 }
 END_TEST
 
+START_TEST(springs_and_rotors_of_ball_joints_are_left_out) {
+  CPBodies b = read_good(
+      "r.xml",
+      "<mujoco><worldbody><body name=\"a\">\n<joint name=\"j\" type=\"ball\" stiffness=\"1\" "
+      "armature=\"0.1\" damping=\"2\"/><geom size=\"1\"/></body></worldbody></mujoco>",
+      "");
+  ck_assert_str_eq(file.notes, "r.xml:2:1: the stiffness of ball and free joints\nr.xml:2:1: the "
+                               "armature of ball and free joints\n");
+  ck_assert_double_eq(parameter(b, "j_spring.drag"), 2);
+  CPBodiesFree(&b);
+}
+END_TEST
+
 START_TEST(deformable_bodies_and_plugins_are_left_out) {
   CPBodies b =
       read_good("r.xml",
@@ -590,6 +603,7 @@ TEST_SUITE(robots) {
                       (int)(sizeof meshes / sizeof *meshes));
   tcase_add_test(tc, wrong_lists_of_meshes_are_refused);
   tcase_add_test(tc, copies_have_bounds);
+  tcase_add_test(tc, springs_and_rotors_of_ball_joints_are_left_out);
   tcase_add_test(tc, deformable_bodies_and_plugins_are_left_out);
   tcase_add_loop_test(tc, the_nth_allocation_may_fail, 0, 2);
   suite_add_tcase(suite, tc);

@@ -725,8 +725,6 @@ static const struct {
      "robot.xml:4: joint j:", "there is a joint \"j\" already"},
     {BODY("", HINGE("") "<joint type=\"free\"/>" INERTIAL),
      "robot.xml:4: joint:", "a free joint must be alone"},
-    {BODY("", HINGE("type=\"ball\" stiffness=\"1\"") INERTIAL),
-     "robot.xml:4: joint j:", "neither stiffness nor armature"},
     {WORLD("<joint name=\"j\"/>"), "robot.xml:4: joint j:", "the world must have no joint"},
     {WORLD("<frame>\n<joint/></frame>"), "robot.xml:5: joint:", "the world must have no joint"},
     {BODY("", HINGE("") INERTIAL "\n<body><freejoint/>" INERTIAL "</body>"),
