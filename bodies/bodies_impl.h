@@ -43,6 +43,7 @@ typedef struct {
   int name, kind, pair, first, nrows, first_roll, nrolls;
   int first_coordinate; /* among those of all joints */
   int contact;          /* the contact that has its rows, or NONE */
+  int switched;         /* 1: it keeps its rows in joint coordinates */
   int moved;            /* the side whose frame the assembly may move (redundant.c) */
 } Joint;
 

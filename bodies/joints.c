@@ -223,7 +223,9 @@ int bodiesAddRows(CPBodies b, const CPJoint *joint, int params, const CPBodyCont
                                    kind->nrows - kind->nforced,
                                    b->m.ncoordinates,
                                    NONE,
+                                   0,
                                    0};
+  b->m.joint[i].switched = joint->switched != 0;
   b->m.ncoordinates += kind->ncoordinates;
   for (int r = 0; r < kind->nrows; r++) {
     const Row row = makeRow(kind, k, on, r, b->m.npairs, param);

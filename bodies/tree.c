@@ -40,7 +40,7 @@ static const EdgeKind *edgeOf(const Mechanism *b, int joint) {
                                    [CP_JOINT_PLANAR] = {3, 3, {{SLIDE, 0}, {SLIDE, 1}, {HINGE, 2}}},
                                    [CP_JOINT_FIXED]  = {0, 1, {{WELD, 2}}}};
   const int kind                = b->joint[joint].kind;
-  return kind >= 0 && kind <= CP_JOINT_FIXED ? &kinds[kind] : NULL;
+  return kind >= 0 && kind <= CP_JOINT_FIXED && !b->joint[joint].switched ? &kinds[kind] : NULL;
 }
 
 /* ------------------------------------------------------------------------------- the choice -- */

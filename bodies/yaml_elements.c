@@ -30,6 +30,7 @@ static const Field joint_fields[]   = {FIELD(CPJoint, "name", head.name, NAME, 1
                                        MARKERS(CPJoint),
                                        QUANTITY(CPJoint, "length", length, NUMBER, 0, "m"),
                                        QUANTITY(CPJoint, "radius", length, NUMBER, 0, "m"),
+                                       FIELD(CPJoint, "switched", switched, YES, 0),
                                        {0}};
 static const Field contact_fields[] = {
     FIELD(CPBodyContact, "name", head.name, NAME, 1),

@@ -352,11 +352,9 @@ int contactVelocities(CPContact c, sunrealtype t, const sunrealtype *q, const su
 int contactMeasure(CPContact c, sunrealtype t, N_Vector y, const char *function);
 /* Turns are counted from c->p and c->v at t on. */
 void contactCountTurns(CPContact c, sunrealtype t);
-/* Activates the rows of the model's other constraints, and those of the contacts according to their
- * phases. */
+/* Activates the rows of the contacts according to their phases; others stay as they are. */
 int contactActivate(CPContact c);
-/* Activates the rows of the model's other constraints, and all rows of the problem's contacts or
- * none. */
+/* Activates all rows of the problem's contacts or none; others stay as they are. */
 int contactActivateRows(CPContact c, int with_contacts);
 /* Builds the problem from the contacts with keep [npoints] = 1. */
 void contactGather(CPContact c, const char *keep);

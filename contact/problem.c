@@ -78,7 +78,7 @@ int contactMeasure(CPContact c, sunrealtype t, N_Vector y, const char *function)
 }
 
 int contactActivate(CPContact c) {
-  for (int i = 0; i < c->na; i++) c->mask[i] = !c->is_contact[i];
+  for (int i = 0; i < c->na; i++) c->mask[i] = c->is_contact[i] ? 0 : -1;
   for (int i = 0; i < c->npoints; i++) {
     const Point *point = &c->point[i];
     if (point->phase == CP_CONTACT_OPEN) continue;
@@ -91,7 +91,7 @@ int contactActivate(CPContact c) {
 }
 
 int contactActivateRows(CPContact c, int with_contacts) {
-  for (int i = 0; i < c->na; i++) c->mask[i] = !c->is_contact[i];
+  for (int i = 0; i < c->na; i++) c->mask[i] = c->is_contact[i] ? 0 : -1;
   for (int i = 0; i < c->problem.n && with_contacts; i++) c->mask[c->row[i]] = 1;
   return CPMechSetActive(c->mech, c->mask);
 }

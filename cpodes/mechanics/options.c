@@ -40,7 +40,8 @@ sunindextype CPMechGetNumMultipliers(CPMech mech) {
 int CPMechSetActive(CPMech mech, const int *mask) {
   const int flag = cpMechOption(mech, CP_MECH_ANYTIME, __func__);
   if (flag) return flag;
-  for (int i = 0; i < mech->na; i++) mech->rows.off[i] = mask && !mask[i];
+  for (int i = 0; i < mech->na; i++)
+    if (!mask || mask[i] >= 0) mech->rows.off[i] = mask && !mask[i];
   mech->rows.layout++;
   mech->solve.off = NULL;
   if (mech->kkt) cpSaddleForgetRank(mech->kkt);

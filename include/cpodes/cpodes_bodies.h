@@ -167,6 +167,9 @@ typedef struct {
    * points on lines and planes, and for the axes of universal joints and of discs. */
   CPMarker on_b;
   sunrealtype length; /**< length of a rod, where 0 means that of the placement; radius > 0 of a rolling body [m] */
+  /** 1: it has rows with CP_JOINT_COORDINATES as well (CPBodiesDescribe), so that an event source may switch them off and on during a
+   * run by CPMechSetActive: a pin that breaks, a release, a latch */
+  int switched;
 } CPJoint;
 
 /** Surface of body a in a contact. */

@@ -85,8 +85,9 @@ typedef int (*CPContactLawFn)(int i, CPContactLaw *law, void *user_data);
  *
  * The equations of mech need M, A, b, and p for gaps. If v is NULL, v = A u, and gaps must not depend on t. f_lambda must be NULL.
  * Friction is a force of CPMechAddForce, whose partial derivatives come from differences; those of the equations are used
- * beside them. Motions may be prescribed (CPEquations): impacts do not change the velocities that they prescribe. The active
- * rows of mech (CPMechSetActive), and its attachment, belong to contact; everything else remains the caller's.
+ * beside them. Motions may be prescribed (CPEquations): impacts do not change the velocities that they prescribe. Whether the rows
+ * of contacts are on (CPMechSetActive), and the attachment of mech, belong to contact; everything else remains the caller's. Another
+ * event source may switch other rows, with -1 for those of contacts, if it asks for CP_RESTART: a pin that breaks.
  *
  * Returns the contacts, which the caller frees after the sessions, or NULL; the message (CPObjectGetLastMessage(NULL)) says
  * which member of which contact breaks which rule.

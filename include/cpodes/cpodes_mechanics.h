@@ -475,7 +475,7 @@ CPODES_EXPORT int CPMechRemoveForce(CPMech mech, int id);
 
 /**
  * Switches rows of constraints on and off (contacts), at any time between two steps. mask [na] is
- * copied: 0 means off, anything else on. If mask is NULL, all are on. In a new CPMech the mask is the
+ * copied: 0 means off, 1 on, and -1 as before. If mask is NULL, all are on. In a new CPMech the mask is the
  * model's, `active`. A row that is off has lambda_i = 0. A row that is switched on must be satisfied already: CPMechImpact changes
  * velocities, CPMechCalcIC positions. An integrator continues after CPIntegratorReInit, since
  * derivatives that it has stored belong to the former rows.

@@ -277,8 +277,7 @@ START_TEST(wrong_frictions_are_refused_by_name) {
   const struct {
     CPFriction friction;
     const char *message;
-  } bad[] = {{{CP_NEW_FRICTION("rub"), .of = {"slider", 0}},
-              "rub: force must be positive, and is 0"},
+  } bad[] = {{{CP_NEW_FRICTION("rub"), .of = {"slider", 0}}, "rub: force must be positive, and is 0"},
              {{CP_NEW_FRICTION("rub"), .of = {"slider", 0}, .force = 1, .sticking = -1},
               "rub: sticking must not be negative, and is -1"},
              {{CP_NEW_FRICTION("rub"), .of = {"slider", 0}, .force = 1, .factor = 1, .speed = 1},
@@ -289,6 +288,77 @@ START_TEST(wrong_frictions_are_refused_by_name) {
     ck_assert_str_eq(CPObjectGetLastMessage(CP_OBJECT(bodies)), bad[i].message);
   }
   CPBodiesFree(&bodies);
+}
+END_TEST
+
+/* ---- joints that are released ---- */
+
+/* Switches the rows of a joint off at the first root of its angle - release; those of contacts stay. */
+typedef struct {
+  sunrealtype release, t;
+} Latch;
+
+static int angle_left(sunrealtype t, N_Vector state, sunrealtype *g, void *data) {
+  sunrealtype x;
+  (void)t;
+  const int flag =
+      CPMechGetCoordinate(mech, thing_named(bodies, CP_COORDINATE, "pin"), state, &x, NULL);
+  g[0] = x - ((Latch *)data)->release;
+  return flag;
+}
+
+static int release_pin(CPSession session, const CPEvent *event, N_Vector state, void *data) {
+  const CPDescription pin = thing_at(bodies, CP_JOINT, thing_named(bodies, CP_JOINT, "pin"));
+  Latch *latch            = data;
+  int mask[16];
+  (void)session, (void)state;
+  if (latch->t > 0) return CP_CONTINUE;
+  for (int i = 0; i < 16; i++) mask[i] = -1;
+  for (int i = 0; i < (int)pin.count; i++) mask[pin.first + i] = 0;
+  ck_assert_int_eq(CPMechSetActive(mech, mask), CP_SUCCESS);
+  latch->t = event->t;
+  return CP_RESTART;
+}
+
+/* A rod falls from the horizontal about a pin that lets go at 60 degrees: (J + m l^2) omega^2 = 2 m g l sin 60. It then flies, with its
+ * spin, bounces on a floor, on which its centre moves as a point, and comes to rest there. */
+START_TEST(a_pin_lets_go_beside_contacts) {
+  const sunrealtype m = 2, J = 0.3, l = 0.8, g = 9.81, tol = 1e-9, t_end = 4,
+                    third = acos(SUN_RCONST(0.5));
+  const sunrealtype omega = -sqrt(2 * m * g * l * sin(third) / (J + m * l * l));
+  for (int k = 0; k < 4; k++) {
+    const CPBody rod = {CP_NEW_BODY("rod"), .mass = m, .inertia = {1, 1, J}, .position = {l, 0, 0}};
+    const CPJoint pin = {CP_NEW_JOINT("pin"), .kind = CP_JOINT_REVOLUTE, .b = "rod", .switched = 1};
+    const CPBodyContact floor  = {CP_NEW_CONTACT("floor"), .b = "rod", .in = CP_IN_BODIES,
+                                  .on_a = {.point = {0, -3, 0}, .axis = {0, 1, 0}}};
+    Latch latch                = {-third, 0};
+    const int falling          = -1;
+    const CPEventSource source = {
+        CP_SIZED(CPEventSource), .name = "latch",       .data = &latch,       .nroots = 1,
+        .roots = angle_left,     .direction = &falling, .handle = release_pin};
+    CPSession session = CPSessionCreate(k / 2 ? "RADAU" : "DOP853", test_context);
+    sunrealtype t;
+    bodies = CPBodiesCreate(2, (sunrealtype[]){0, -g, 0});
+    ck_assert_int_eq(CPBodiesAdd(bodies, &rod.head, NULL), CP_SUCCESS);
+    ck_assert_int_eq(CPBodiesAdd(bodies, &pin.head, NULL), CP_SUCCESS);
+    ck_assert_int_eq(CPBodiesAdd(bodies, &floor.head, NULL), CP_SUCCESS);
+    act(k % 2 ? CP_JOINT_COORDINATES : CP_ABSOLUTE);
+    ck_assert_int_eq(CPContactAttach(contact, session), CP_SUCCESS);
+    ck_assert_int_eq(CPSessionAddSource(session, &source, NULL), CP_SUCCESS);
+    ck_assert_int_eq(CPSessionSetTolerances(session, tol, tol, NULL), CP_SUCCESS);
+    ck_assert_int_eq(CPSessionStart(session, 0, y, t_end), CP_SUCCESS);
+    ck_assert_int_eq(CPSessionRun(session, t_end, y, &t), CP_SUCCESS);
+    ck_assert_double_gt(latch.t, 0.3);
+    const sunrealtype *q = entries(y), s = t_end - latch.t;
+    const sunrealtype x = l * cos(third), vx = omega * l * sin(third);
+    ck_assert_double_eq_tol(q[0], x + vx * s, 50 * tol);
+    ck_assert_double_eq_tol(q[1], -3, 50 * tol);
+    ck_assert_double_eq_tol(q[2], -third + omega * s, 50 * tol);
+    ck_assert_double_eq_tol(q[3], vx, 50 * tol);
+    ck_assert_int_eq(phase_of(contact, 0), CP_CONTACT_CLOSED);
+    CPSessionFree(&session);
+    release();
+  }
 }
 END_TEST
 
@@ -416,6 +486,7 @@ TEST_SUITE(limits) {
   tcase_add_test(tc, a_growing_load_breaks_away_at_the_friction_of_rest);
   tcase_add_test(tc, dry_friction_acts_beside_stops);
   tcase_add_test(tc, wrong_frictions_are_refused_by_name);
+  tcase_add_test(tc, a_pin_lets_go_beside_contacts);
   tcase_add_test(tc, rows_of_limits_have_exact_derivatives);
   tcase_add_test(tc, a_run_counts_turns);
   tcase_add_test(tc, limits_that_cannot_be_are_refused_by_name);
