@@ -1,4 +1,4 @@
-/* Passages through singular positions: BDF, Adams, DOP853 and RADAU on planar linkages in absolute
+/* Passages through singular positions: BDF, Adams, DOP853, BS54, BS32 and RADAU on planar linkages in absolute
  * coordinates whose rods pass through one line, where other motions branch off.
  *
  *   singular [linkage|all [method|all [tolerances per decade [from [to]]]]]
@@ -307,7 +307,7 @@ typedef struct {
 } Run;
 
 static int is_one_step(const char *method) {
-  return !strcmp(method, "DOP853") || !strcmp(method, "RADAU");
+  return strcmp(method, "BDF") && strcmp(method, "Adams");
 }
 
 static Run run_create(const Problem *p, const char *method, double tol, N_Vector y, Outcome *o,
@@ -411,7 +411,7 @@ static void climb(const Problem *p, const char *method, double per_decade, doubl
 }
 
 int main(int argc, char **argv) {
-  static const char *const methods[] = {"BDF", "Adams", "DOP853", "RADAU"};
+  static const char *const methods[] = {"BDF", "Adams", "DOP853", "BS54", "BS32", "RADAU"};
   SUNContext ctx                     = check_context();
   const char *which = argc > 1 ? argv[1] : "all", *how = argc > 2 ? argv[2] : "all";
   const double per_decade = argc > 3 ? atof(argv[3]) : 2, from = argc > 4 ? atof(argv[4]) : 4;
@@ -420,7 +420,8 @@ int main(int argc, char **argv) {
   Problem problem[NLINKAGES + WINDOWS] = {windows(1, ctx), windows(2, ctx), windows(40, ctx)};
   for (int i = 0; i < NLINKAGES; i++) problem[WINDOWS + i] = linkage(&linkages[i]);
   for (int i = 0; i < NLINKAGES + WINDOWS; i++)
-    for (int k = 0; begins(problem[i].name, which) && k < 4; k++)
+    for (int k = 0; begins(problem[i].name, which) && k < (int)(sizeof methods / sizeof *methods);
+         k++)
       if (begins(methods[k], how)) climb(&problem[i], methods[k], per_decade, from, to, ctx);
   for (int i = 0; i < WINDOWS; i++) CPPluginFree(&problem[i].model);
   SUNContext_Free(&ctx);

@@ -18,6 +18,12 @@
 /* The difference quotients of the power iteration, in units of the tolerance */
 #define DISPLACEMENT 0.01
 
+/* An explicit method that reaches the end of a segment in one step is more than is needed there. A step of BS32 takes 3
+ * evaluations, where BS54 takes 7 and DOP853 12. */
+#define SHORT          "BS32"
+#define MOST_SHORT     2
+#define MOST_OF_DOP853 4
+
 /* ---- starts ---- */
 
 static int roots(sunrealtype t, N_Vector y, sunrealtype *g, void *session) {
@@ -83,8 +89,42 @@ void sessionFreeIntegrator(CPSession s) {
   if (!s->given) CPIntegratorFree(&s->mem);
 }
 
+/* Goes on with another method from (t, y). */
+static int change(CPSession s, const char *method, const char *function) {
+  sessionCount(s);
+  sessionFreeIntegrator(s);
+  snprintf(s->now, sizeof s->now, "%s", method);
+  const int flag = sessionCreateIntegrator(s, function);
+  if (flag < 0) s->started = 0; /* The mechanical system belongs to neither integrator. */
+  return flag;
+}
+
+/* The number of attempts since the start or restart */
+static int attempts(CPSession s) {
+  sunrealtype n = 0.0;
+  CPObjectGetStat(CP_OBJECT(s->mem), "step_attempts", &n);
+  return (int)fmin(n, 1000.0);
+}
+
+/* Is what BS32 takes for this segment more than one step of the method whose place it has taken? */
+static int isTooLong(CPSession s) {
+  return s->longer[0] && attempts(s) > (strcmp(s->longer, "DOP853") ? MOST_SHORT : MOST_OF_DOP853);
+}
+
+/* Decides at the end of a segment whether BS32 takes the place of the method, before the next step. */
+static void judgeSegment(CPSession s) {
+  const sunrealtype length = fabs(s->t - s->t_start);
+  const int is_explicit    = !strcmp(s->now, "DOP853") || !strcmp(s->now, "BS54");
+  s->shortens = s->chooses && is_explicit && attempts(s) == 1 && length <= 0.5 * s->too_long &&
+                !CPIntegratorGetSens(s->mem, NULL);
+  s->lengthens = isTooLong(s);
+  if (s->lengthens) s->too_long = length;
+  s->t_start = s->t;
+}
+
 int sessionRestart(CPSession s, const char *function) {
   const CPIntegratorStats before = s->before;
+  judgeSegment(s);
   sessionCount(s);
   const int flag = CPIntegratorReInit(s->mem, s->t, s->y);
   s->stop        = NAN;
@@ -98,6 +138,8 @@ int sessionRestart(CPSession s, const char *function) {
 void sessionFirstMethod(CPSession s) {
   CPMechSuggestion found = CP_INIT(CPMechSuggestion);
   s->unjudged = s->looks_stiff = 0;
+  s->longer[0] = '\0', s->shortens = s->lengthens = 0;
+  s->too_long = INFINITY, s->t_start = s->t;
   snprintf(s->now, sizeof s->now, "%s", s->given ? "" : s->method);
   /* If this fails, so will the run, which then reports the reason. */
   if (s->chooses && s->mech && !CPMechSuggestMethod(s->mech, s->t, s->y, s->t_end, s->rtol, &found))
@@ -158,19 +200,31 @@ static int better(CPSession s, CPMechSuggestion *found, const char **method) {
   return CP_SUCCESS;
 }
 
+/* Between BS32 and the method whose place it takes where segments are short. */
+static int judgeLength(CPSession s, const char *function) {
+  char name[SESSION_NAME];
+  const int within    = isTooLong(s); /* the segment has not ended */
+  const int lengthens = s->lengthens || within, shortens = s->shortens;
+  s->shortens = s->lengthens = 0;
+  if (!lengthens && !shortens) return CP_SUCCESS;
+  if (within) s->too_long = fabs(s->t - s->t_start);
+  snprintf(name, sizeof name, "%s", lengthens ? s->longer : SHORT);
+  snprintf(s->longer, sizeof s->longer, "%s", lengthens ? "" : s->now);
+  return change(s, name, function);
+}
+
 int sessionJudge(CPSession s, const char *function) {
   CPMechSuggestion found = CP_INIT(CPMechSuggestion);
+  const int changed      = judgeLength(s, function);
+  if (changed < 0) return changed;
   if (!s->changes || s->unjudged++ < STEPS_BETWEEN) return CP_SUCCESS;
   if (CPIntegratorGetSens(s->mem, NULL)) return CP_SUCCESS; /* They do not survive a change. */
   s->unjudged = 1;                                          /* the coming one */
   const char *method;
   int flag = better(s, &found, &method);
   if (flag) return cpReport(&s->log, flag, function, "no memory to judge the method");
-  if (!method) return CP_SUCCESS;
-  sessionCount(s);
-  sessionFreeIntegrator(s);
-  snprintf(s->now, sizeof s->now, "%s", method);
-  flag = sessionCreateIntegrator(s, function);
-  if (flag < 0) s->started = 0; /* The mechanical system belongs to neither integrator. */
+  if (!method || !strcmp(method, s->longer)) return CP_SUCCESS;
+  s->longer[0] = '\0';
+  flag         = change(s, method, function);
   return flag < 0 ? flag : CP_SUCCESS;
 }

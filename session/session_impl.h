@@ -52,7 +52,11 @@ struct CPSession_ {
   int changes;           /* the method may change */
   int unjudged;          /* steps since the start, or since the method was judged */
   int looks_stiff;       /* how often in a row it has been found limited by stability */
-  N_Vector work[4];      /* of that, once it has been needed */
+  char longer[SESSION_NAME]; /* the method that BS32 has taken the place of, or "" */
+  int shortens, lengthens;   /* before the next step BS32 takes its place, or gives it back */
+  sunrealtype t_start;       /* of the newest start or restart */
+  sunrealtype too_long;      /* a segment that was too long for BS32, or infinite */
+  N_Vector work[4];          /* of that, once it has been needed */
   /* the integrator */
   CPIntegrator mem;
   int given;                /* it is the caller's */
@@ -98,7 +102,7 @@ void sessionFirstOutput(CPSession s, sunrealtype t);
  * negative code that has been reported. */
 int sessionCreateIntegrator(CPSession s, const char *function);
 void sessionFreeIntegrator(CPSession s);
-/* Restarts it at (t, y). Returns the same. */
+/* Restarts it at (t, y), where a segment ends. Returns the same. */
 int sessionRestart(CPSession s, const char *function);
 /* Sets s->now to the method for the start. */
 void sessionFirstMethod(CPSession s);

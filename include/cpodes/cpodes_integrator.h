@@ -8,6 +8,8 @@
  *   "BS54"          explicit, order 5: 7 evaluations a step, interpolation of order 5 for one more (P. Bogacki, L. F. Shampine,
  *                   Computers & Mathematics with Applications 32 (1996) 15-28). Loose tolerances, from 1e-3 on. Its error
  *                   estimate is scaled so that errors are as many tolerances as those of DOP853.
+ *   "BS32"          explicit, order 3: 3 evaluations a step, interpolation of order 3 for none (the same authors, Applied
+ *                   Mathematics Letters 2 (1989) 321-325). Where restarts, as those of a controller, end the steps.
  *   "RADAU"         Radau IIA with 3 or 5 stages, whichever promise the longer step for their cost; "RADAU5", "RADAU9" and
  *                   "RADAU13" have 3, 5 and 7 stages, of orders 5, 9 and 13. For stiff problems. With s stages the error
  *                   estimate is of order s and the interpolation of order s + 1 (E. Hairer, G. Wanner, Solving Ordinary

@@ -29,6 +29,7 @@ static const Method methods[] = {
      .newton = CP_NEWTON_KKT},
     {.name = "dop853", .title = "Dormand and Prince, order 8", .table = "DOP853"},
     {.name = "bs54", .title = "Bogacki and Shampine, order 5: for loose tolerances", .table = "BS54"},
+    {.name = "bs32", .title = "Bogacki and Shampine, order 3: for short segments", .table = "BS32"},
     {.name = "dopri5", .title = "Dormand and Prince, order 5", .table = "ARKODE_DORMAND_PRINCE_7_4_5"},
     {.name = "radau", .title = "Radau IIA, order 5 or 9 by cost: for stiff models", .table = "RADAU"},
     {.name = "radau5", .title = "Radau IIA, order 5", .table = "RADAU5"},

@@ -1,12 +1,13 @@
-/* BS54, the explicit pair of orders 5 and 4 of Bogacki and Shampine, with eight stages of which the last is
- * the first of the next step. Coefficients: P. Bogacki, L. F. Shampine, An efficient Runge-Kutta (4,5)
- * pair, Computers and Mathematics with Applications 32 (1996) 15-28.
+/* BS54 and BS32, the explicit pairs of orders 5 and 4, and 3 and 2, of Bogacki and Shampine. The last of their eight
+ * or four stages is the first of the next step. Coefficients: P. Bogacki, L. F. Shampine, An efficient Runge-Kutta (4,5)
+ * pair, Computers and Mathematics with Applications 32 (1996) 15-28; A 3(2) pair of Runge-Kutta formulas, Applied
+ * Mathematics Letters 2 (1989) 321-325.
  *
- * Its principal error terms are small. Where tolerances are loose its steps of seven evaluations suit
- * better than those of twelve of DOP853. */
+ * Principal error terms of BS54 are small. Where tolerances are loose its steps of seven evaluations suit
+ * better than those of twelve of DOP853. A step of BS32 takes three, for where something else ends the steps. */
 #include "onestep_impl.h"
 
-enum { STAGES = 8 };
+enum { STAGES = 8, FEW_STAGES = 4 };
 
 // clang-format off
 static const sunrealtype A[STAGES][STAGES] = {
@@ -23,25 +24,34 @@ static const sunrealtype A[STAGES][STAGES] = {
 static const sunrealtype embedded[STAGES] =
     {2479.0 / 34992, 0, 123.0 / 416, 612941.0 / 3411720, 43.0 / 1440, 2272.0 / 6561,
      79937.0 / 1113912, 3293.0 / 556956};
+
+static const sunrealtype few_A[FEW_STAGES][STAGES] = {
+    {0}, {1.0 / 2}, {0, 3.0 / 4}, {2.0 / 9, 1.0 / 3, 4.0 / 9}};
+static const sunrealtype few_embedded[FEW_STAGES] = {7.0 / 24, 1.0 / 4, 1.0 / 3, 1.0 / 8};
 // clang-format on
 
 /* The estimate in units of b - embedded. Any such combination has the order of the embedded method. With 1
  * the errors of mechanisms are about 15 tolerances where those of DOP853 are one (guide, "One-step
- * methods"); a tolerance is to mean the same to both. */
+ * methods"); a tolerance is to mean the same to all. */
 #define ESTIMATE 10.0
 
-ARKodeButcherTable cpBogackiShampine(void) {
-  ARKodeButcherTable B = ARKodeButcherTable_Alloc(STAGES, SUNTRUE);
+static ARKodeButcherTable pair(int q, int stages, const sunrealtype (*a)[STAGES],
+                               const sunrealtype *lower) {
+  ARKodeButcherTable B = ARKodeButcherTable_Alloc(stages, SUNTRUE);
   if (!B) return NULL;
-  B->q = 5, B->p = 4;
-  for (int i = 0; i < STAGES; i++) {
-    B->c[i] = i == STAGES - 1; /* exactly, as methods that reuse the last stage are known by it */
+  B->q = q, B->p = q - 1;
+  for (int i = 0; i < stages; i++) {
+    B->c[i] = i == stages - 1; /* exactly, as methods that reuse the last stage are known by it */
     for (int j = 0; j < i; j++) {
-      B->A[i][j] = A[i][j];
-      if (i < STAGES - 1) B->c[i] += A[i][j];
+      B->A[i][j] = a[i][j];
+      if (i < stages - 1) B->c[i] += a[i][j];
     }
-    B->b[i] = A[STAGES - 1][i];
-    B->d[i] = B->b[i] - ESTIMATE * (B->b[i] - embedded[i]);
+    B->b[i] = a[stages - 1][i];
+    B->d[i] = B->b[i] - ESTIMATE * (B->b[i] - lower[i]);
   }
   return B;
+}
+
+ARKodeButcherTable cpBogackiShampine(int order) {
+  return order == 3 ? pair(3, FEW_STAGES, few_A, few_embedded) : pair(5, STAGES, A, embedded);
 }

@@ -74,8 +74,8 @@ static CPIntegrator newIntegrator(const char *name, const CPOneStepMethod *metho
 CPIntegrator cpOneStepCreate(const char *method, SUNContext ctx, const char *function) {
   if (!strcmp(method, CP_DOP853))
     return newIntegrator(CP_DOP853, &cpExplicitMethod, NULL, ctx, function);
-  if (!strcmp(method, CP_BS54)) {
-    ARKodeButcherTable table = cpBogackiShampine();
+  if (!strcmp(method, CP_BS54) || !strcmp(method, CP_BS32)) {
+    ARKodeButcherTable table = cpBogackiShampine(strcmp(method, CP_BS32) ? 5 : 3);
     if (!table) return cpReport(NULL, CP_MEM_FAIL, function, "no memory for an integrator"), NULL;
     return newIntegrator(method, &cpExplicitMethod, table, ctx, function);
   }
@@ -90,7 +90,7 @@ CPIntegrator cpOneStepCreate(const char *method, SUNContext ctx, const char *fun
   char text[CP_TEXT_LENGTH];
   const char *rule = NULL;
   if (!B)
-    rule = "is none of BDF, ADAMS, DOP853, BS54, RADAU, RADAU5, RADAU9, RADAU13 and the explicit "
+    rule = "is none of BDF, ADAMS, DOP853, BS54, BS32, RADAU, RADAU5, RADAU9, RADAU13 and the explicit "
            "tables "
            "of this ARKODE's (ARKODE_...)";
   else if (!B->d)

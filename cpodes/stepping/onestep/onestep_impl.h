@@ -90,6 +90,7 @@ typedef struct {
 
 #define CP_DOP853  "DOP853"
 #define CP_BS54    "BS54"
+#define CP_BS32    "BS32"
 #define CP_RADAU   "RADAU"
 #define CP_RADAU5  "RADAU5"
 #define CP_RADAU9  "RADAU9"
@@ -178,8 +179,8 @@ void *cpOneStepUserData(CPIntegrator s);
 /* Destroys an ARKodeButcherTable, for cpArenaOwn. */
 void cpOneStepFreeTable(void *B);
 
-/* bogacki_shampine.c. The table of BS54, or NULL without memory. */
-ARKodeButcherTable cpBogackiShampine(void);
+/* bogacki_shampine.c. The table of BS54 or BS32, of order 5 or 3, or NULL without memory. */
+ARKodeButcherTable cpBogackiShampine(int order);
 
 /* evolve.c. Functions return 0, a positive code if the failure is recoverable and a smaller step
  * may help, or a negative one if it is fatal, with the reason in base.text. Positive codes are

@@ -174,7 +174,17 @@ static CPEventSource wall(Run *run) {
 
 static const char *const methods[] = {"DOP853", "RADAU", "BDF", "ADAMS"};
 
-/* Between samples the motion is a rotation about (a, 0). The session is off by the errors of its method only. */
+/* Between samples the motion is a rotation about (a, 0). */
+static void rotate(sunrealtype period, int samples, sunrealtype *x, sunrealtype *v, sunrealtype *a) {
+  const sunrealtype c = cos(period), s = sin(period);
+  for (int k = 0; k < samples; k++) {
+    const sunrealtype d = *x - *a;
+    *x = *a + d * c + *v * s, *v = *v * c - d * s;
+    *a = -0.5 * *v;
+  }
+}
+
+/* The session is off by the errors of its method only. */
 START_TEST(a_sampled_controller_acts_at_its_times) {
   Run run;
   open_run(&run, methods[_i]);
@@ -184,11 +194,7 @@ START_TEST(a_sampled_controller_acts_at_its_times) {
   run_to(&run, 5);
   sunrealtype x = 1, v = 0, a = 0;
   int samples = 0;
-  for (int k = 1; k <= 20; k++) {
-    const sunrealtype c = cos(run.period), s = sin(run.period), d = x - a;
-    x = a + d * c + v * s, v = v * c - d * s;
-    a = -0.5 * v;
-  }
+  rotate(run.period, 20, &x, &v, &a);
   for (int i = 0; i < run.n; i++)
     if (run.note[i] == 'h') ck_assert_double_eq(run.at[i], run.period * ++samples);
   ck_assert_int_eq(samples, 20); /* that at the end of the run, too */
@@ -527,6 +533,35 @@ START_TEST(the_method_changes_where_stability_limits_it) {
   int steps = 0;
   for (int i = 0; i < run.n; i++) steps += run.note[i] == 's';
   ck_assert(run.n >= NOTES - 1 || stats.nst == steps); /* over both integrators */
+  close_run(&run);
+}
+END_TEST
+
+/* A millisecond is less than a step: restarts take 4 evaluations of BS32, and the error is within the tolerance. Where
+ * samples end, the long steps of the method before return. */
+START_TEST(short_segments_are_left_to_the_cheapest_pair) {
+  const sunrealtype tol[] = {1e-3, 1e-6};
+  Run run;
+  IntegratorCounters shorts, all;
+  open_run(&run, "auto");
+  run.period                 = 1e-3;
+  const CPEventSource source = sampler(&run);
+  ck_assert_int_eq(CPSessionAddSource(run.session, &source, NULL), CP_SUCCESS);
+  ck_assert_int_eq(CPSessionSetTolerances(run.session, tol[_i], tol[_i], NULL), CP_SUCCESS);
+  ck_assert_int_eq(CPSessionStart(run.session, 0, run.y, 50), CP_SUCCESS);
+  run_to(&run, 1);
+  sunrealtype x = 1, v = 0, a = 0;
+  rotate(run.period, 1000, &x, &v, &a);
+  ck_assert_double_le(fabs(entries(run.y)[0] - x), 10 * tol[_i]);
+  ck_assert_double_le(fabs(entries(run.y)[1] - v), 10 * tol[_i]);
+  ck_assert_int_eq(session_counters(run.session, &shorts), CP_SUCCESS);
+  ck_assert_int_le(shorts.nfe, 4 * 1000 + 20);
+  ck_assert_str_eq(run.method, "BS32");
+  run.period = 100;
+  run_to(&run, 21);
+  ck_assert_int_eq(session_counters(run.session, &all), CP_SUCCESS);
+  ck_assert_str_eq(run.method, "DOP853");
+  ck_assert_int_le(all.nst - shorts.nst, 60); /* 20 s are 3 periods of 12 steps at 1e-6 */
   close_run(&run);
 }
 END_TEST
@@ -948,6 +983,7 @@ TEST_SUITE(session) {
   tcase_add_loop_test(tcase, an_event_that_fails_is_undone_and_tried_again, 0, 4);
   tcase_add_loop_test(tcase, a_source_may_take_steps_of_its_own, 0, 4);
   tcase_add_loop_test(tcase, the_method_changes_where_stability_limits_it, 0, 4);
+  tcase_add_loop_test(tcase, short_segments_are_left_to_the_cheapest_pair, 0, 2);
   tcase_add_test(tcase, an_integrator_of_the_users_takes_the_steps);
   tcase_add_loop_test(tcase, events_without_end_are_too_many, 0, 4);
   tcase_add_loop_test(tcase, times_that_differ_by_roundoff_are_all_met_once, 0, 4);

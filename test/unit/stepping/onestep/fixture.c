@@ -6,6 +6,7 @@
 
 const char *const one_methods[] = {"DOP853",
                                    "BS54",
+                                   "BS32",
                                    "ARKODE_HEUN_EULER_2_1_2",
                                    "ARKODE_BOGACKI_SHAMPINE_4_2_3",
                                    "ARKODE_ARK324L2SA_ERK_4_2_3",

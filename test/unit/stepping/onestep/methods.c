@@ -67,9 +67,9 @@ static void check_weights(const ARKodeButcherTable B, const sunrealtype *b, int 
   }
 }
 
-/* DOP853 and BS54, whose embedded methods are one in its own form, and one of order 4 */
+/* DOP853, BS54 and BS32, whose embedded methods are one in its own form, and one of order 4 */
 START_TEST(own_tables_satisfy_all_order_conditions) {
-  const int orders[] = {MAX_ORDER, 5}, stages[] = {STAGES, 8}, trees[] = {TREES, 17};
+  const int orders[] = {MAX_ORDER, 5, 3}, stages[] = {STAGES, 8, 4}, trees[] = {TREES, 17, 4};
   one_open(&run, one_methods[_i], 1.0e-6);
   const ARKodeButcherTable B = ((CPOneStep)run.mem)->table;
   ck_assert_int_eq(B->stages, stages[_i]);
@@ -139,7 +139,7 @@ END_TEST
 
 /* If the last stage is at the end of the step, it is also the first stage of the next step. */
 static int is_fsal(const char *name) {
-  return !strcmp(name, "BS54") || !strcmp(name, "ARKODE_BOGACKI_SHAMPINE_4_2_3") ||
+  return !strcmp(name, "BS54") || !strcmp(name, "BS32") || !strcmp(name, "ARKODE_BOGACKI_SHAMPINE_4_2_3") ||
          !strcmp(name, "ARKODE_DORMAND_PRINCE_7_4_5");
 }
 
@@ -285,7 +285,7 @@ TEST_SUITE(methods) {
   Suite *suite = suite_create("one-step methods");
   TCase *tc    = tcase_create("methods");
   tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
-  tcase_add_loop_test(tc, own_tables_satisfy_all_order_conditions, 0, 2);
+  tcase_add_loop_test(tc, own_tables_satisfy_all_order_conditions, 0, 3);
   tcase_add_loop_test(tc, errors_on_the_manifold_are_of_the_order_at_steps_and_between, 0,
                       n_explicit_methods);
   tcase_add_loop_test(tc, error_estimates_are_of_their_order, 0, n_explicit_methods);

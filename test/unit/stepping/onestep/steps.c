@@ -81,7 +81,7 @@ START_TEST(output_changes_no_bit_of_the_trajectory) {
   static sunrealtype ends[2][MAX][PENDULUM_N];
   int n[2];
   for (int output = 0; output < 2; output++) {
-    one_open(&run, one_methods[_i], _i == 2 ? 1.0e-3 : 1.0e-6);
+    one_open(&run, one_methods[_i], _i == 2 || _i == 3 ? 1.0e-3 : 1.0e-6);
     n[output] = march(ends[output], output);
     ck_assert_int_eq(one_stats(&run).noutputs, output * 3 * n[output]);
     one_close(&run);
@@ -143,7 +143,7 @@ END_TEST
 
 /* The Taylor series from any point of the step: all derivatives of the interpolation polynomial. */
 START_TEST(all_derivatives_belong_to_one_polynomial) {
-  static const int degree[] = {7, 4, 3, 3, 3, 3, 3, 3, 4, 4, 4, 4, 5, 7, 3, 4, 4, 6, 8, 4};
+  static const int degree[] = {7, 4, 3, 3, 3, 3, 3, 3, 3, 4, 4, 4, 4, 5, 7, 3, 4, 4, 6, 8, 4};
   N_Vector d = vector_of(PENDULUM_N, NULL), sum = vector_of(PENDULUM_N, NULL);
   one_open(&run, one_methods[_i], 1.0e-3);
   ck_assert_done(&run, CPIntegratorSetProjOutput(run.mem, SUNFALSE));
@@ -170,8 +170,8 @@ END_TEST
 /* ---- counters ---- */
 
 static int first_same_as_last(int method) {
-  return strstr(one_methods[method], "BS54") || strstr(one_methods[method], "BOGACKI") ||
-         strstr(one_methods[method], "DORMAND");
+  return strstr(one_methods[method], "BS54") || strstr(one_methods[method], "BS32") ||
+         strstr(one_methods[method], "BOGACKI") || strstr(one_methods[method], "DORMAND");
 }
 
 START_TEST(counters_are_those_of_the_callbacks) {
