@@ -158,6 +158,25 @@ static int findQuaternions(const Mechanism *m, CPQuaternion *quaternion) {
   return n;
 }
 
+/* Do joints connect the bodies without loops, and are there no other rows? Then these are independent at each position.
+ * set [nbodies + 1] is workspace: what leads from a body, or at the end from the ground, to that which stands for all that are
+ * connected with it. */
+static int isForest(const Mechanism *b, int *set) {
+  for (int i = 0; i <= b->nbodies; i++) set[i] = i;
+  for (int k = 0; k < b->njoints; k++) {
+    int end[2];
+    if (b->joint[k].kind < 0 || b->joint[k].kind > CP_JOINT_FIXED) return 0;
+    for (int side = 0; side < 2; side++) {
+      const int body = b->pair[b->joint[k].pair].side[side].body;
+      end[side]      = body == GROUND ? b->nbodies : body;
+      while (set[end[side]] != end[side]) end[side] = set[end[side]] = set[set[end[side]]];
+    }
+    if (end[0] == end[1]) return 0;
+    set[end[0]] = end[1];
+  }
+  return 1;
+}
+
 /* Makes the model of a description whose rows have numbers. Returns NULL without memory. */
 static CPModel buildModel(const Mechanism *from) {
   const Space *s = &from->space;
@@ -166,9 +185,10 @@ static CPModel buildModel(const Mechanism *from) {
   Mechanism *b   = copyOf(from);
   const int n    = s->nu * from->nbodies;
   int *active    = b && b->nv > 0 ? malloc((size_t)b->nv * sizeof *active) : NULL;
+  int *set       = malloc(((size_t)from->nbodies + 1) * sizeof *set);
   CPQuaternion *quaternion =
       s->dimension == 3 ? calloc((size_t)from->nbodies, sizeof *quaternion) : NULL;
-  int failed = !b || (s->dimension == 3 && !quaternion) || (b->nv > 0 && !active) ||
+  int failed = !b || !set || (s->dimension == 3 && !quaternion) || (b->nv > 0 && !active) ||
                SUNContext_Create(SUN_COMM_NULL, &ctx) ||
                (treeHasMatrices(b) && bodiesMakePlans(b, n, b->nv, ctx));
   if (!failed && b->tree) failed = treeMakePlans(b, ctx);
@@ -185,6 +205,7 @@ static CPModel buildModel(const Mechanism *from) {
                      .quaternions     = quaternion,
                      .nquaternions    = quaternion ? findQuaternions(b, quaternion) : 0,
                      .active          = active,
+                     .regular         = isForest(b, set),
                      .model_data      = b,
                      .new_data        = newData,
                      .free_data       = freeData,
@@ -209,6 +230,7 @@ static CPModel buildModel(const Mechanism *from) {
   if (!model && b) freeModel(b);
   free(quaternion);
   free(active);
+  free(set);
   if (ctx) SUNContext_Free(&ctx);
   return model;
 }

@@ -139,6 +139,7 @@ static inline double narrowest(CPMech mech) {
 
 /* Is f(pi(y)) needed in place of the newest accelerations, whose evaluation returned flag? */
 static inline int needManifold(CPMech mech, int flag) {
+  if (mech->eq->regular) return 0;
   const double sine = narrowest(mech);
   if (sine < mech->stage.least_sine) mech->stage.least_sine = sine;
   if (sine > mech->stage.largest_sine) mech->stage.largest_sine = sine;

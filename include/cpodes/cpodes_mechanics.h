@@ -302,6 +302,10 @@ typedef struct {
   CPMechRowNameFn row_name;  /**< names of rows in messages; if NULL, "constraint i" */
   sunrealtype typical; /**< a size that coordinates have even where all are nearly 0: 1 where there are angles [rad]. Steps of
                             differences are parts of the larger of it and the largest coordinate. 0: none is known */
+  int differenced; /**< 1: dynamics_jac, constraint_jac and auxiliary_jac take differences themselves, or leave out what Newton's
+                        iteration can do without: they are not compared with differences (CPMechAttach) */
+  int regular; /**< 1: the rows of A, as far as they are on, are independent at each position, as those of the joints of a tree of
+                    bodies are: explicit methods need not look out for singular positions */
 } CPEquations;
 
 /**

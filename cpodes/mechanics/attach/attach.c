@@ -74,7 +74,7 @@ static int install(CPMech mech, CPIntegrator s) {
                            .linsys      = cpMechLinearSystem,
                            .leave_out   = cpMechLeaveQuadratures,
                            .quadratures = cpMechQuadratures,
-                           .on_manifold = cpMechOnManifold,
+                           .on_manifold = mech->eq->regular ? NULL : cpMechOnManifold,
                            .expect      = mech->eq->inverse ? cpMechExpect : NULL,
                            .ends        = cpMechStepEnds,
                            .accepted    = cpMechShakyStep,

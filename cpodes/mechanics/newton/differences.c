@@ -286,7 +286,8 @@ static void setBeside(CPPartials P) {
 }
 
 int cpComparisonsCreate(CPPartials P) {
-  for (int by = 0; P->kkt && by < CP_BY_LAMBDA; by++)
+  const int compares = P->kkt && !P->mech->eq->differenced;
+  for (int by = 0; compares && by < CP_BY_LAMBDA; by++)
     for (int of = 0; of < CP_OUTPUTS; of++) {
       CPGross *c = &P->gross[by];
       if (!P->block[of][by].given) continue;

@@ -156,6 +156,21 @@ START_TEST(reactions_are_those_of_absolute_coordinates) {
 }
 END_TEST
 
+/* Rows of a tree are independent at each position, for which explicit methods need not look. Another joint between two of its
+ * bodies closes a loop. */
+START_TEST(rows_of_trees_are_regular_and_those_of_loops_are_not) {
+  const CPJoint bar = {CP_NEW_JOINT("bar"), .kind = CP_JOINT_BALL, .a = "one", .b = "three"};
+  for (int closed = 0; closed < 2; closed++) {
+    Built b = {.bodies = three_bodies(CP_JOINT_REVOLUTE, 0)};
+    if (closed) add(b.bodies, &bar.head);
+    build(&b, CP_ABSOLUTE);
+    ck_assert_int_eq(equations_of(b.mech).regular, !closed);
+    discard(&b);
+    CPBodiesFree(&b.bodies);
+  }
+}
+END_TEST
+
 #ifdef CPODES_MECHANISMS_READ
 /* Assembly and motion of closed loops: points of all bodies agree to the tolerances of both runs. */
 START_TEST(loops_move_as_in_absolute_coordinates) {
@@ -398,6 +413,7 @@ TEST_SUITE(tree) {
 #endif
   tcase_add_loop_test(tc, rows_act_as_in_the_kkt_system, 0, 24);
   tcase_add_loop_test(tc, every_component_has_a_name, 0, CP_JOINT_FIXED + 1);
+  tcase_add_test(tc, rows_of_trees_are_regular_and_those_of_loops_are_not);
   tcase_add_test(tc, springs_count_turns);
   tcase_add_test(tc, long_chains_need_no_matrices);
   tcase_add_test(tc, what_cannot_move_stays_in_absolute_coordinates);

@@ -555,6 +555,32 @@ START_TEST(partial_derivatives_that_are_grossly_too_large_end_runs_of_BDF) {
 }
 END_TEST
 
+/* Such a comparison evaluates f. */
+START_TEST(derivatives_that_are_differences_are_not_compared_with_others) {
+  sunrealtype f[2];
+  for (int differenced = 0; differenced < 2; differenced++) {
+    Wrong wrong             = {1.0, 1.0, 0.0, 1.0e3}; /* which nothing is */
+    const CPEquations model = {CP_SIZED(CPEquations),     .nu = 2,
+                               .M = unit_masses,          .f = springs,
+                               .dynamics_jac = wrong_jac, .differenced = differenced};
+    N_Vector state          = vector_of(4, (sunrealtype[]){1.0, 1.0, 0.0, 0.0});
+    CPMech oscillators      = create_mech(&model, state, test_context);
+    CPIntegrator mem        = CPIntegratorCreate("BDF", test_context);
+    sunrealtype t           = 0.0;
+    CPMechSetUserData(oscillators, &wrong);
+    ck_assert_int_eq(CPMechAttach(oscillators, mem, t, state), CP_SUCCESS);
+    CPIntegratorSStolerances(mem, 1.0e-6, 1.0e-6);
+    ck_assert_int_eq(CPIntegratorEvolve(mem, 4.0, state, &t, CV_NORMAL), CP_SUCCESS);
+    ck_assert_int_eq(CPObjectGetStat(CP_OBJECT(oscillators), "force_evals", &f[differenced]),
+                     CP_SUCCESS);
+    CPIntegratorFree(&mem);
+    CPMechFree(&oscillators);
+    N_VDestroy(state);
+  }
+  ck_assert_double_lt(f[1], f[0]);
+}
+END_TEST
+
 TEST_SUITE(newton) {
   Suite *suite = suite_create("structured Newton");
   TCase *tc    = tcase_create("matrix");
@@ -572,6 +598,7 @@ TEST_SUITE(newton) {
   tcase_add_loop_test(tc, ranks_can_be_kept, 0, 2);
   tcase_add_loop_test(tc, the_metric_is_the_symmetric_part_of_W, 0, 2);
   tcase_add_loop_test(tc, partial_derivatives_that_are_grossly_too_large_end_runs_of_BDF, 0, 54);
+  tcase_add_test(tc, derivatives_that_are_differences_are_not_compared_with_others);
   suite_add_tcase(suite, tc);
   return suite;
 }

@@ -745,6 +745,46 @@ START_TEST(runs_after_a_restart_are_those_of_a_new_integrator) {
 }
 END_TEST
 
+/* ---- rows that are known to be independent ---- */
+
+/* The angle between two rows is q_2, which grows at the rate 1. */
+static int turning(sunrealtype t, const sunrealtype *q, sunrealtype *p, void *data) {
+  (void)t, (void)data;
+  p[0] = q[0];
+  p[1] = cos(q[2]) * q[0] + sin(q[2]) * q[1];
+  return 0;
+}
+
+/* Rows that meet at ever wider angles may have come from a singular position, and the stages of a step are then computed a
+ * second time; not if the model says that there is none. */
+START_TEST(stages_are_computed_once_where_rows_are_regular) {
+  sunrealtype evaluations[2], attempts;
+  SUNMatrix M = SUNDenseMatrix(3, 3, test_context);
+  for (int j = 0; j < 3; j++) SM_ELEMENT_D(M, j, j) = 1.0;
+  for (int regular = 0; regular < 2; regular++) {
+    const CPEquations model = {CP_SIZED(CPEquations), .nu = 3,      .np = 2,
+                               .M_tmpl = M,           .p = turning, .regular = regular};
+    N_Vector y              = vector_of(6, (sunrealtype[]){0.0, 0.0, 0.1, 0.0, 0.0, 1.0});
+    CPMech mech             = create_mech(&model, y, test_context);
+    CPIntegrator one        = CPIntegratorCreate("DOP853", test_context);
+    sunrealtype t;
+    ck_assert_int_eq(CPMechAttach(mech, one, 0.0, y), CP_SUCCESS);
+    ck_assert_int_eq(CPIntegratorSStolerances(one, 1e-3, 1e-3), CP_SUCCESS);
+    ck_assert_int_eq(CPIntegratorSetStopTime(one, 1.4), CP_SUCCESS);
+    ck_assert_int_ge(CPIntegratorEvolve(one, 1.4, y, &t, CV_NORMAL), 0);
+    ck_assert_double_eq_tol(entries(y)[2], 1.5, 1e-3);
+    CPObjectGetStat(CP_OBJECT(one), "rhs_evals", &evaluations[regular]);
+    CPObjectGetStat(CP_OBJECT(one), "step_attempts", &attempts);
+    CPIntegratorFree(&one);
+    CPMechFree(&mech);
+    N_VDestroy(y);
+  }
+  SUNMatDestroy(M);
+  ck_assert_double_le(evaluations[1], 12 * attempts + 2);
+  ck_assert_double_gt(evaluations[0], evaluations[1] + 10);
+}
+END_TEST
+
 TEST_SUITE(onestep) {
   Suite *suite = suite_create("mechanical systems in one-step methods");
   TCase *tc    = tcase_create("all");
@@ -775,6 +815,7 @@ TEST_SUITE(onestep) {
                       METHODS * 3);
   tcase_add_loop_test(tc, a_damper_that_vanishes_within_a_step_is_seen, 0, 5 * METHODS);
   tcase_add_loop_test(tc, runs_after_a_restart_are_those_of_a_new_integrator, 0, METHODS);
+  tcase_add_test(tc, stages_are_computed_once_where_rows_are_regular);
   suite_add_tcase(suite, tc);
   return suite;
 }
