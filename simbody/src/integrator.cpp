@@ -30,8 +30,9 @@ namespace {
  * methods, so it is divided into pieces. */
 const int LONG_STEP_PIECES = 4;
 
-/* The fixed-point iteration of Adams ends when its error is below this part of what the error test
- * allows, in place of CVODES' 0.1: a step then takes 1.2 realizations in place of 1.8. */
+/* The fixed-point iteration of Adams, and Newton's with the derivatives of z' alone, end when their error is
+ * below this part of what the error test allows, in place of CVODES' 0.1: a step then takes 1.2 realizations
+ * in place of 1.8. */
 const double CONVERGENCE = 1.0;
 /* Adams' step times the spectral radius, above which stability limits it: its region of stability is
  * of that size at high orders, and of about 1 at low ones. */
@@ -40,6 +41,17 @@ const long FIRST_JUDGED = 50;
 /* From this accuracy on fixed-point iteration may pay for Adams, and Auto begins with Adams, which takes
  * the fewest realizations there (guide, "OpenSim and Simbody"). */
 const double LOOSE = 1e-5;
+/* A step that is shorter than this part of what has been integrated since the caller saw a state, and none whose
+ * end is prescribed, creeps towards a state at which the system is not defined. */
+const double CREEPING = 1e-6;
+/* After a failure the integration is repeated with tolerances divided by this factor, so many times. */
+const double FINER    = 10.0;
+const int REPETITIONS = 2;
+/* Newton's matrix with the derivatives of z' alone is of no use if so many of the attempts fail. */
+const double MANY_FAILURES = 0.2;
+/* From this accuracy on Auto takes BDF with the derivatives of z' alone, if z' depends on the coordinates. At
+ * finer ones muscles whose fibres meet their limits, where z' jumps, take many steps in that way. */
+const double LOOSE_ON_Z = 1e-4;
 /* Errors of multistep methods are as many tolerances when those of DOP853 are one. */
 const double ERRORS_OF_MULTISTEP = 10.0;
 
@@ -84,6 +96,7 @@ struct CPodesProjectedIntegrator::Impl {
   Method method;            /* the method in use; Auto before the first start */
   bool replaced    = false; /* Adams' fixed-point iteration, or Auto's Adams, has been given up */
   bool newton      = false; /* Newton's iteration is in use */
+  bool onZ         = false; /* its matrix contains the derivatives of z' alone */
   Counters atBuild = Counters(); /* when the engine was built */
   long judged      = 0;          /* the number of its steps after which its iteration is judged */
 
@@ -102,6 +115,9 @@ struct CPodesProjectedIntegrator::Impl {
   bool assembled = true; /* advanced is assembled; else only its t and y are set */
   double tGood   = NaN;  /* the last time at which advanced was assembled, with yGood */
   Vector yGood;
+  double tSeen = NaN; /* the newest time at which the caller has seen a state, with ySeen */
+  Vector ySeen;
+  int repeated     = 0; /* how often the integration from tSeen has been repeated */
   bool initialized = false, running = false, showInterpolated = false, startOfInterval = false,
        selfUpdating           = false;
   bool discreteChanged        = true; /* the discrete variables of interpolated are out of date */
@@ -190,12 +206,20 @@ struct CPodesProjectedIntegrator::Impl {
   void build() {
     release();
     if (SUNContext_Create(nullptr, &ctx)) throw std::bad_alloc();
-    check(mechanism.create(advanced, accuracyInUse(), infinityNorm, toleranceInUse(), ctx),
-          "the mechanical system was refused");
+    const bool mayBeOnZ =
+        asked == Auto && accuracyInUse() >= LOOSE_ON_Z && !replaced && advanced.getNZ() > 0;
+    const auto create = [this](bool auxiliaryOnly) {
+      check(mechanism.create(advanced, accuracyInUse(), infinityNorm, toleranceInUse(),
+                             auxiliaryOnly, ctx),
+            "the mechanical system was refused");
+    };
+    create(mayBeOnZ);
+    onZ = mayBeOnZ && mechanism.auxiliaryDependsOnPositions();
+    if (mayBeOnZ && !onZ) create(false);
     y       = N_VNew_Serial(mechanism.nq + mechanism.nu + mechanism.nz, ctx);
     between = N_VNew_Serial(mechanism.nq + mechanism.nu + mechanism.nz, ctx);
     if (!y || !between) throw std::bad_alloc();
-    method = asked == Auto && isLoose() && !replaced ? Adams : asked;
+    method = onZ ? BDF : asked == Auto && isLoose() && !replaced ? Adams : asked;
     if (method == Auto) {
       Mechanism::read(advanced, y);
       const CPMechSuggestion s = suggestion(advanced.getTime());
@@ -203,7 +227,7 @@ struct CPodesProjectedIntegrator::Impl {
     }
     newton = method == BDF || (method == Adams && (replaced || !isLoose() || matrixIsCheap()));
     const MethodData &chosen = methods[method];
-    if (asked == Auto && chosen.multistep) mechanism.tighten(ERRORS_OF_MULTISTEP);
+    if (asked == Auto && chosen.multistep && !onZ) mechanism.tighten(ERRORS_OF_MULTISTEP);
     /* The metric of Newton's matrix, which is then cpodes' default, contains the stiffness of the
      * multipliers, which is indefinite: with it, BDF takes 1.5 times as many realizations on a taut
      * chain of ball joints as with the metric M (guide, "Simbody"). */
@@ -258,7 +282,8 @@ struct CPodesProjectedIntegrator::Impl {
       check(engine->setWeights(Mechanism::weights), "error weights");
       check(engine->setProjectOutput(projectInterpolated), "projected output");
     }
-    if (method == Adams && !newton) check(engine->setConvergence(CONVERGENCE), "convergence");
+    if (onZ || (method == Adams && !newton))
+      check(engine->setConvergence(CONVERGENCE), "convergence");
     if (rebuild || hInit > 0)
       check(engine->setStepSizes(first && hInit > 0 ? hInit : 0.0, std::fmax(hMin, 0.0),
                                  std::fmax(hMax, 0.0)),
@@ -273,16 +298,18 @@ struct CPodesProjectedIntegrator::Impl {
     system.realize(advanced, Stage::Instance);
     findTriggers();
     assemble(advanced, first);
-    assembled = true;
+    assembled        = true;
+    showInterpolated = false;
     if (engine) before = before + engine->counters();
+    tSeen = NaN;
+    see();
     const bool rebuild = first || changed <= Stage::Instance || !mechanism.fits(advanced);
     if (rebuild) replaced = false;
     startEngine(rebuild, first);
     evaluateTriggers(advanced, values);
-    selfUpdating     = updatesItself(advanced);
-    discreteChanged  = true;
-    showInterpolated = false;
-    startOfInterval  = true;
+    selfUpdating    = updatesItself(advanced);
+    discreteChanged = true;
+    startOfInterval = true;
   }
 
   void initialize(const State &state) {
@@ -362,6 +389,11 @@ struct CPodesProjectedIntegrator::Impl {
    * doubled: no more steps than those before are taken in vain. */
   bool isLimited() {
     const long steps = total().steps - atBuild.steps;
+    if (onZ) {
+      const Counters c = engine->counters();
+      return c.attempts >= FIRST_JUDGED &&
+             double(c.solverFailures) > MANY_FAILURES * double(c.attempts);
+    }
     if (method != Adams || replaced || (newton && asked == Adams) || steps < judged) return false;
     judged                   = 2 * steps;
     const CPMechSuggestion s = suggestion(tEngine);
@@ -376,6 +408,33 @@ struct CPodesProjectedIntegrator::Impl {
     startEngine(true, false);
   }
 
+  /* At loose tolerances a step may end where the system is not defined: muscles whose tendons are far too long
+   * have forces that overflow. No step leads on from there. If the caller has not seen what has been integrated
+   * since tSeen, it is integrated once more with a finer tolerance. */
+  bool repeatsFiner(int flag) {
+    const bool unseen =
+        kinds.empty() && !selfUpdating && !everyStep && !system.hasTimeAdvancedEvents();
+    if (!unseen || !isLoose() || flag == CP_MEM_FAIL || repeated >= REPETITIONS ||
+        !(tSeen < advanced.getTime()))
+      return false;
+    repeated++;
+    advanced.setTime(tSeen);
+    advanced.updY() = ySeen;
+    assembled       = true;
+    assemble(advanced, false);
+    mechanism.tighten(FINER);
+    before = before + engine->counters();
+    startEngine(false, false);
+    return true;
+  }
+  void see() {
+    const State &state = showInterpolated ? interpolated : advanced;
+    if (state.getTime() == tSeen) return;
+    tSeen    = state.getTime();
+    ySeen    = state.getY();
+    repeated = 0;
+  }
+
   /* Advances the state, at most to tMax, by a step or by the rest of a step that an event has
    * interrupted. Returns true if there is an event at its new time. */
   bool advance(double tMax, double report) {
@@ -388,7 +447,11 @@ struct CPodesProjectedIntegrator::Impl {
         tEngine = tMax;
         check(engine->start(mechanism.object(), tEngine, y), "restart");
       } else {
-        check(engine->step(tMax, y, &tEngine), "no step is possible");
+        const int flag = engine->step(tMax, y, &tEngine);
+        if (flag < 0 || (tEngine < tMax && tEngine - tOld < CREEPING * (tOld - tSeen))) {
+          if (repeatsFiner(flag)) return false;
+          check(flag, "no step is possible");
+        }
         lastStep = tEngine - tOld;
         if (isNaN(firstStep)) firstStep = lastStep;
       }
@@ -579,6 +642,7 @@ Integ::SuccessfulStepStatus Integ::stepTo(double report, double scheduled) {
                          scheduled, t);
     const SuccessfulStepStatus status = impl->stepTo(report, scheduled);
     if (!impl->showInterpolated) impl->settle();
+    impl->see();
     return status;
   } catch (const std::exception &e) { throw StepFailed(__FILE__, __LINE__, t, e.what()); }
 }

@@ -135,6 +135,155 @@ bool Mechanism::Rates::isAt(double time, const double *q, const double *u, const
          std::equal(z, z + m.nz, y.begin() + m.nq + m.nu);
 }
 
+/* ---- derivatives of z' ----
+ *
+ * One-sided differences along N e_j, e_j and z_j. Each takes a realization to Stage::Acceleration, so
+ * columns of different groups of rows are displaced together. The z of a muscle depend on each other and
+ * on the coordinates that it spans, so dz'/dz is nearly diagonal: the least bandwidth with which a
+ * product of the matrix with a vector agrees with a difference along that vector is taken. Which z'
+ * depend on which q is seen when the columns are displaced one by one. Both are found anew at the
+ * evaluations 1, 2, 4, 8, ...: a dependence may begin later. */
+
+class Mechanism::AuxiliaryDifferences {
+public:
+  AuxiliaryDifferences(Mechanism &mechanism, double time, const double *q, const double *u,
+                       const double *z)
+      : m(mechanism), t(time), q0(q, q + m.nq), u0(u, u + m.nu), z0(z, z + m.nz) {
+    m.at(t, q, u, z);
+    m.accelerate();
+    m.rates = {t, m.y, m.work.getZDot()};
+    wu = m.work.getUWeights(), wz = m.work.getZWeights();
+    N.resize(m.nq, m.nu);
+    for (int j = 0; j < m.nu; j++) {
+      Vector unit(m.nu, 0.0), column;
+      unit[j] = 1.0;
+      m.matter.multiplyByN(m.work, false, unit, column);
+      N(j) = column;
+    }
+  }
+
+  void form(SUNMatrix Zq, SUNMatrix Zu, SUNMatrix Zz) {
+    const bool anew = (m.pattern.formed & (m.pattern.formed + 1)) == 0;
+    if (anew) m.pattern.bandwidth = 0;
+    if (anew) m.pattern.onQ.assign(std::size_t(m.nz) * std::size_t(m.nu), true);
+    m.pattern.formed++;
+    onZ(Zz, anew);
+    SUNMatZero(Zq), SUNMatZero(Zu);
+    if (!anew || moves(Q)) onQ(Zq, anew);
+    else m.pattern.onQ.assign(m.pattern.onQ.size(), false);
+    if (!m.auxiliaryOnly && moves(U))
+      for (int j = 0; j < m.nu; j++) {
+        const Vector column = change(U, {j}, 1.0) / size(U, j);
+        for (int i = 0; i < m.nz; i++) SM_ELEMENT_D(Zu, i, j) = column[i];
+      }
+  }
+
+  enum By { Q, U, Z };
+  bool moves(By by) { return change(by, upTo(m.nu), 1.0).normInf() != 0.0; }
+
+private:
+  Mechanism &m;
+  const double t;
+  const std::vector<double> q0, u0, z0;
+  Vector wu, wz;
+  Matrix N;
+
+  /* The displacement of column j */
+  double size(By by, int j) const {
+    const double root = std::sqrt(Eps), weight = by == Z ? wz[j] : wu[j];
+    if (by == Q) return root / weight;
+    return root * std::max(std::fabs((by == U ? u0 : z0)[std::size_t(j)]), 1.0 / weight);
+  }
+  /* The change of z' if columns are displaced by a part of their sizes, which differs from one to the next with part < 1 */
+  Vector change(By by, const std::vector<int> &columns, double part) {
+    std::vector<double> q1 = q0, u1 = u0, z1 = z0;
+    for (int j : columns) {
+      const double d = size(by, j) * share(j, part);
+      if (by == U) u1[std::size_t(j)] += d;
+      if (by == Z) z1[std::size_t(j)] += d;
+      for (int i = 0; by == Q && i < m.nq; i++) q1[std::size_t(i)] += d * N(i, j);
+    }
+    m.at(t, q1.data(), u1.data(), z1.data());
+    m.accelerate();
+    return m.work.getZDot() - m.rates.zdot;
+  }
+  static double share(int j, double part) {
+    return part == 1.0 ? 1.0
+                       : (j % 3 ? 1.0 : -1.0) * (1.0 - part * std::fabs(std::sin(7.0 * j + 1.0)));
+  }
+  static std::vector<int> upTo(int count) {
+    std::vector<int> all(static_cast<std::size_t>(count));
+    for (int j = 0; j < count; j++) all[std::size_t(j)] = j;
+    return all;
+  }
+  void onZ(SUNMatrix Zz, bool anew) {
+    const double part   = 0.5;
+    const bool compares = anew && m.nz > 1;
+    const Vector along  = compares ? change(Z, upTo(m.nz), part) : Vector();
+    for (int &width = m.pattern.bandwidth;; width = width < 2 ? width + 1 : m.nz) {
+      const int groups = std::min(2 * width + 1, m.nz);
+      SUNMatZero(Zz);
+      for (int g = 0; g < groups; g++) {
+        std::vector<int> columns;
+        for (int j = g; j < m.nz; j += groups) columns.push_back(j);
+        const Vector column = change(Z, columns, 1.0);
+        for (int j : columns)
+          for (int i = std::max(0, j - width); i < m.nz && i <= j + width; i++)
+            SM_ELEMENT_D(Zz, i, j) = column[i] / size(Z, j);
+      }
+      if (!compares || groups == m.nz || agrees(Zz, along, part)) return;
+    }
+  }
+  /* Newton's iteration needs no more than a digit. */
+  bool agrees(SUNMatrix Zz, const Vector &along, double part) const {
+    for (int i = 0; i < m.nz; i++) {
+      double sum = 0.0, largest = std::fabs(along[i]);
+      for (int j = 0; j < m.nz; j++) {
+        const double term = SM_ELEMENT_D(Zz, i, j) * size(Z, j) * share(j, part);
+        sum += term;
+        largest = std::max(largest, std::fabs(term));
+      }
+      if (!(std::fabs(sum - along[i]) <= 0.1 * largest)) return false;
+    }
+    return true;
+  }
+
+  /* Columns that have no row in common form a group. */
+  void onQ(SUNMatrix Zq, bool anew) {
+    const auto may = [this](int i, int j) {
+      return m.pattern.onQ[std::size_t(j) * std::size_t(m.nz) + std::size_t(i)];
+    };
+    std::vector<bool> done(std::size_t(m.nu), false);
+    for (int first = 0; first < m.nu; first++) {
+      std::vector<int> group;
+      std::vector<bool> taken(std::size_t(m.nz), false);
+      for (int j = first; j < m.nu; j++) {
+        bool isFree = !done[std::size_t(j)], any = false;
+        for (int i = 0; i < m.nz; i++)
+          isFree = isFree && !(taken[std::size_t(i)] && may(i, j)), any = any || may(i, j);
+        if (!isFree || !any) continue;
+        for (int i = 0; i < m.nz; i++) taken[std::size_t(i)] = taken[std::size_t(i)] || may(i, j);
+        group.push_back(j), done[std::size_t(j)] = true;
+      }
+      if (group.empty()) continue;
+      const Vector column = change(Q, group, 1.0);
+      for (int j : group)
+        for (int i = 0; i < m.nz; i++) {
+          if (may(i, j)) SM_ELEMENT_D(Zq, i, j) = column[i] / size(Q, j);
+          if (anew)
+            m.pattern.onQ[std::size_t(j) * std::size_t(m.nz) + std::size_t(i)] = column[i] != 0.0;
+        }
+    }
+  }
+};
+
+bool Mechanism::auxiliaryDependsOnPositions() {
+  const std::vector<double> from = y;
+  AuxiliaryDifferences of(*this, work.getTime(), from.data(), from.data() + nq,
+                          from.data() + nq + nu);
+  return of.moves(AuxiliaryDifferences::Q);
+}
+
 /* ---- cpodes' functions ---- */
 
 struct Mechanism::Functions {
@@ -182,62 +331,19 @@ struct Mechanism::Functions {
       copyOut(m.work.getZDot(), zdot);
     });
   }
-  /* One-sided differences along N e_j, e_j and z_j; each takes a realization to
-   * Stage::Acceleration, which z' needs. If z' does not change at all when every q and u moves, as
-   * for a muscle's activation, its columns for q and u are zero, and take only one realization. */
   static int auxiliaryJacobian(double t, const double *q, const double *u, const double *z,
                                const double *, SUNMatrix Zq, SUNMatrix Zu, SUNMatrix Zz, void *data) {
-    return guarded(data, [=](Mechanism &m) {
-      const double root = std::sqrt(Eps);
-      const std::vector<double> q0(q, q + m.nq), u0(u, u + m.nu), z0(z, z + m.nz);
-      m.at(t, q, u, z);
-      m.accelerate();
-      m.rates = {t, m.y, m.work.getZDot()};
-      const Vector wu(m.work.getUWeights()), wz(m.work.getZWeights());
-
-      Matrix N(m.nq, m.nu);
-      for (int j = 0; j < m.nu; j++) {
-        Vector unit(m.nu, 0.0), column;
-        unit[j] = 1.0;
-        m.matter.multiplyByN(m.work, false, unit, column);
-        N(j) = column;
-      }
-      const auto turn = [&](std::vector<double> &q1, int j) {
-        for (int i = 0; i < m.nq; i++) q1[static_cast<std::size_t>(i)] += root / wu[j] * N(i, j);
-        return root / wu[j];
-      };
-      const auto move = [&](std::vector<double> &x, int j, double weight) {
-        double &xj        = x[static_cast<std::size_t>(j)];
-        const double from = xj;
-        xj += root * std::max(std::fabs(xj), 1.0 / weight);
-        return xj - from;
-      };
-      const auto change = [&](const std::vector<double> &q1, const std::vector<double> &u1,
-                              const std::vector<double> &z1) -> Vector {
-        m.at(t, q1.data(), u1.data(), z1.data());
-        m.accelerate();
-        return m.work.getZDot() - m.rates.zdot;
-      };
-      const auto setColumn = [&](SUNMatrix J, int j, const Vector &column) {
-        for (int i = 0; i < m.nz; i++) SM_ELEMENT_D(J, i, j) = column[i];
-      };
-
-      for (int j = 0; j < m.nz; j++) {
-        std::vector<double> z1 = z0;
-        const double step      = move(z1, j, wz[j]);
-        setColumn(Zz, j, change(q0, u0, z1) / step);
-      }
-      std::vector<double> qAll = q0, uAll = u0;
-      for (int j = 0; j < m.nu; j++) turn(qAll, j), move(uAll, j, wu[j]);
-      const bool moves = change(qAll, uAll, z0).normInf() != 0.0;
-      for (int j = 0; j < m.nu; j++) {
-        std::vector<double> q1 = q0, u1 = u0;
-        const double angle = turn(q1, j), speed = move(u1, j, wu[j]);
-        const Vector none(m.nz, 0.0);
-        setColumn(Zq, j, moves ? change(q1, u0, z0) / angle : none);
-        setColumn(Zu, j, moves ? change(q0, u1, z0) / speed : none);
-      }
-    });
+    return guarded(data,
+                   [=](Mechanism &m) { AuxiliaryDifferences(m, t, q, u, z).form(Zq, Zu, Zz); });
+  }
+  /* The blocks that Newton's matrix leaves out (create: auxiliaryOnly) */
+  static int noDynamics(double, const double *, const double *, const double *, const double *,
+                        const double *, SUNMatrix K, SUNMatrix C, SUNMatrix Fz, void *) {
+    return SUNMatZero(K) || SUNMatZero(C) || (Fz && SUNMatZero(Fz)) ? -1 : 0;
+  }
+  static int noConstraints(double, const double *, const double *, const double *, SUNMatrix Bq,
+                           SUNMatrix Bu, void *) {
+    return SUNMatZero(Bq) || SUNMatZero(Bu) ? -1 : 0;
   }
   static int positions(double t, const double *q, double *p, void *data) {
     return guarded(data, [=](Mechanism &m) {
@@ -482,11 +588,15 @@ void Mechanism::takeQuaternions(CPEquations &model) {
 }
 
 int Mechanism::create(const State &state, double accuracy, bool infinity, double tolerance,
-                      SUNContext ctx) {
+                      bool auxiliary, SUNContext ctx) {
   release();
+  auxiliaryOnly     = auxiliary;
+  pattern           = Pattern();
   CPEquations model = equations(state, tolerance);
   /* used for iterations only, not for results */
-  if (nz) model.auxiliary_jac = Functions::auxiliaryJacobian;
+  if (nz) model.auxiliary_jac = Functions::auxiliaryJacobian, model.differenced = 1;
+  if (auxiliaryOnly) model.dynamics_jac = Functions::noDynamics;
+  if (auxiliaryOnly && model.na) model.constraint_jac = Functions::noConstraints;
   setScales(accuracy, infinity);
   tmpl         = N_VNew_Serial(nq + nu + nz, ctx);
   CPModel made = CPModelCreate(&model);

@@ -29,15 +29,18 @@ public:
   ~Mechanism() { release(); }
 
   /** Sets up a new system or model: its sizes, and a CPMech for them. state: realized to Velocity.
-   * accuracy, infinity: as in the error test. tolerance: of the constraints. Returns cpodes' code. */
+   * accuracy, infinity: as in the error test. tolerance: of the constraints. auxiliaryOnly: Newton's matrix
+   * contains no partial derivatives but those of z'. Returns cpodes' code. */
   int create(const SimTK::State &state, double accuracy, bool infinity, double tolerance,
-             SUNContext ctx);
+             bool auxiliaryOnly, SUNContext ctx);
   /** What create passes to CPModelCreate, for a CPMech that another object owns: the equations with
    * the state's constraints and joints, whose user data is this object. */
   CPEquations equations(const SimTK::State &state, double tolerance);
   /** Divides the tolerances of the error test by a factor. */
   void tighten(double factor) { perUnit *= factor; }
   void release();
+  /** Do any z' change when all coordinates move, as the lengths of muscle fibres with elastic tendons do? */
+  bool auxiliaryDependsOnPositions();
   /** Continues with the same model from another state. */
   void restart(const SimTK::State &state);
   bool fits(const SimTK::State &state) const;
@@ -76,6 +79,14 @@ private:
   void accelerate();
   const SimTK::Matrix &transposed(); /* G^T [nu x na] at the working state */
 
+  /** The dependence of z' on z and, along the velocities, on q */
+  struct Pattern {
+    int bandwidth = 0;     /* entries of dz'/dz further than this from the diagonal are zero */
+    std::vector<bool> onQ; /* [nz nu] may dz'_i/dq e_j be nonzero? by columns */
+    unsigned formed = 0;   /* how often the derivatives have been formed */
+  };
+  class AuxiliaryDifferences;
+
   const SimTK::MultibodySystem &system;
   const SimTK::SimbodyMatterSubsystem &matter;
   CPMech mech   = nullptr;
@@ -92,6 +103,8 @@ private:
     bool isAt(double time, const double *q, const double *u, const double *z,
               const Mechanism &m) const;
   } rates;
+  bool auxiliaryOnly = false;
+  Pattern pattern;
   /* N and N^+ of the bodies at a q. They are requested repeatedly at the same few states. */
   struct Kinematics {
     std::vector<double> q;
