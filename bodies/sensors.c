@@ -157,7 +157,7 @@ static int wrong(char rule[RULE_TEXT], const char *name, const char *why) {
   return 1;
 }
 
-/* Reads "(x, y, z)" or "([x, y, z])" behind a word, and moves *at behind it. */
+/* Reads "(x, y, z)" or "([x, y, z])" behind a word, and moves *at behind it. Returns 0, 1, or CP_MEM_FAIL. */
 static int readPoint(const Mechanism *m, Scope *scope, const char **at, sunrealtype x[3]) {
   const char *c = *at;
   int depth = 0, n = 0, bracket;
@@ -170,9 +170,9 @@ static int readPoint(const Mechanism *m, Scope *scope, const char **at, sunrealt
     if (*c == '(') depth++;
     if (depth == 0 && (*c == ',' || *c == ')' || *c == ']')) {
       snprintf(part, sizeof part, "%.*s", (int)(c - start), start);
-      if (n == 3 || c - start >= (int)sizeof part ||
-          cpScopeNumber(scope, part, (Place){NULL, 1, 1}, "m", &x[n++]))
-        return 1;
+      if (n == 3 || c - start >= (int)sizeof part) return 1;
+      const int flag = cpScopeNumber(scope, part, (Place){NULL, 1, 1}, "m", &x[n++]);
+      if (flag) return flag == CP_MEM_FAIL ? flag : 1;
       if (*c != ',') break;
       start = c + 1;
     } else if (*c == ')') depth--;
@@ -230,8 +230,11 @@ int bodiesSensor(const Mechanism *m, Scope *scope, const char *name, Sensor *s,
   if (s->kind == NAME_BODY && isNext(&at, "centre")) memset(s->point, 0, sizeof s->point);
   else if (s->kind == NAME_BODY && isNext(&at, "point")) {
     sunrealtype x[3] = {0, 0, 0};
-    if (readPoint(m, scope, &at, x))
-      return wrong(rule, name, "a point is point([x, y, z]), in the frame of the body");
+    const int flag   = readPoint(m, scope, &at, x);
+    if (flag)
+      return wrong(rule, name,
+                   flag == CP_MEM_FAIL ? "no memory"
+                                       : "a point is point([x, y, z]), in the frame of the body");
     add3(1, x, s->point);
   }
   if (at > word && *at++ != '.') return suggest(m, name, s, rule);

@@ -86,7 +86,8 @@ typedef struct Reader_ {
    * `from` */
   struct Reader_ *outer;
   const char *prefix;
-  const yaml_node_t *given, *with; /* with: which elements of that file it means by names of its own */
+  const yaml_node_t *given,
+      *with; /* with: which elements of that file it means by names of its own */
   Scope *from;
   int repeats;    /* within `repeat`: names may have {i} */
   int in_element; /* names are those of elements */

@@ -593,6 +593,27 @@ START_TEST(allocations_may_fail) {
 }
 END_TEST
 
+START_TEST(allocations_of_patterns_may_fail) {
+  static const char text[] =
+      "parameters: {n: 2}\nrun: {sensors: [\"link1.point([n, 0]).velocity.x\", p2_j.force]}\n"
+      "dimension: 2\nbodies:\n"
+      "  - {repeat: {i: n}, <<: &m {mass: 2, inertia: 1}, name: \"link{i}\", at: [i, 0]}\n"
+      "joints:\n  - {repeat: {i: n}, name: \"j{i}\", kind: revolute, b: \"link{i}\", at: [i, 0]}\n"
+      "springs: [{name: s, of: j2, force: 1 N m*j1.angle + 1 N*link1.position.x}]\n"
+      "include: [{file: failing.yaml, prefix: \"p{i}_\", repeat: {i: n}, parameters: {x: i}, with: "
+      "{foot: link1}}]\n",
+                    part[] = "parameters: {x: 1 m}\ndimension: 2\nbodies: [{name: b, mass: 1, "
+                             "inertia: 1, at: [x, 1]}]\n"
+                             "joints: [{name: j, kind: revolute, a: foot, b: b, at: [x, 1]}]\n";
+  FILE *file_of_part       = fopen("failing.yaml", "w");
+  ck_assert_ptr_nonnull(file_of_part);
+  fputs(part, file_of_part);
+  fclose(file_of_part);
+  assert_allocations_may_fail("my.yaml", text, strlen(text), 50);
+  remove("failing.yaml");
+}
+END_TEST
+
 TEST_SUITE(names) {
   Suite *suite = suite_create("bodies/names");
   TCase *tcase = tcase_create("names");
@@ -609,6 +630,7 @@ TEST_SUITE(names) {
   tcase_add_loop_test(tcase, what_is_wrong_is_named_with_its_place, 0, sizeof bad / sizeof bad[0]);
   tcase_add_test(tcase, a_table_is_read_from_a_file);
   tcase_add_test(tcase, allocations_may_fail);
+  tcase_add_test(tcase, allocations_of_patterns_may_fail);
   suite_add_tcase(suite, tcase);
   return suite;
 }
