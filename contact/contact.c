@@ -240,7 +240,7 @@ static int frictionJac(sunrealtype t, const sunrealtype *q, const sunrealtype *u
 
 /* Checks that the model has what contacts need. Returns 0, or 1 after a report. */
 static int checkModel(const CPEquations *m) {
-  const char *problem = !m                        ? "mech must not be NULL"
+  const char *problem = !m               ? "mech must not be NULL"
                         : !m->M || !m->A ? "the equations of mech need M and A"
                         : !m->b ? "the equations of mech need b, for the accelerations of contacts"
                         : m->f_lambda ? "f_lambda must be NULL: contacts add friction to the forces"

@@ -32,8 +32,8 @@ extern "C" {
 
 /** A contact, by rows of the model and the constants of its laws. */
 typedef struct {
-  size_t size;         /**< sizeof(CPContactPoint), set by CP_INIT or CP_SIZED */
-  const char *name;    /**< for messages; copied */
+  size_t size;      /**< sizeof(CPContactPoint), set by CP_INIT or CP_SIZED */
+  const char *name; /**< for messages; copied */
   /** row of p, v and A: gap g_N [m], rate, and gradient; or -1: it is always closed by the normal force law.force, has one
    * tangential row, and takes no part in impacts (dry friction, |F_T| <= mu law.force) */
   sunindextype normal;
@@ -43,7 +43,7 @@ typedef struct {
    * counts them by the rate of the gap. */
   sunrealtype period;
   sunrealtype nearest; /**< with a period: the gap is nearest to this at the start of a run */
-  CPContactLaw law; /**< friction and restitution; the last member, since laws may grow */
+  CPContactLaw law;    /**< friction and restitution; the last member, since laws may grow */
 } CPContactPoint;
 
 /** What a contact does between two events. */
