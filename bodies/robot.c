@@ -275,6 +275,10 @@ static int addLinks(Robot *r, const Place *start, sunrealtype (*velocity)[6]) {
     Mass own = link->mass;
     add3(-1, pose.r, own.centre);
     moveMass(&back, &own);
+    /* Point masses in a row leave moments at the level of rounding errors of their offsets. */
+    const sunrealtype rounding = SUN_RCONST(1e-15) * own.mass * dot3(own.centre, own.centre);
+    for (int k = 0; k < 6; k++)
+      if (fabs(own.J[k]) <= rounding) own.J[k] = 0;
     if (r->mends && mendInertia(r, link, own.J)) return 1;
     memcpy(body.centre, own.centre, sizeof body.centre);
     memcpy(body.inertia, own.J, sizeof body.inertia);

@@ -198,6 +198,28 @@ START_TEST(moments_that_no_body_has_are_changed_to_the_nearest_ones) {
 }
 END_TEST
 
+/* Links with zero tensors, as iCub's, at one point: rounding must not make their moments negative. */
+START_TEST(point_masses_at_one_point_have_no_moments) {
+  CPBodies b = read_good(
+      "r.urdf",
+      "<robot name=\"r\"><link name=\"base\"/>"
+      "<link name=\"one\"><inertial><origin xyz=\"0.0216 -0.143 0.0313\"/><mass "
+      "value=\"0.754\"/><inertia ixx=\"0\" iyy=\"0\" izz=\"0\"/></inertial></link>"
+      "<link name=\"two\"><inertial><origin xyz=\"0 0 0\"/><mass value=\"0.1\"/><inertia ixx=\"0\" "
+      "iyy=\"0\" izz=\"0\"/></inertial></link>" JOINT(
+          "j", "continuous", "base", "one", "<origin xyz=\"0.1 0.2 0.3\" rpy=\"0.1 0.2 0.3\"/>")
+          JOINT("k", "fixed", "one", "two", "<origin xyz=\"0.0216 -0.143 0.0313\"/>") "</robot>",
+      "");
+  ck_assert_double_eq_tol(parameter(b, "one.mass"), 0.854, 1e-15);
+  for (int k = 0; k < 6; k++) {
+    static const char *const J[] = {"one.J_xx", "one.J_yy", "one.J_zz",
+                                    "one.J_xy", "one.J_xz", "one.J_yz"};
+    ck_assert_double_eq(parameter(b, J[k]), 0);
+  }
+  CPBodiesFree(&b);
+}
+END_TEST
+
 START_TEST(mimics_of_fixed_joints_and_by_fixed_joints_are_read) {
   CPBodies b = read_good(
       "r.urdf",
@@ -592,6 +614,7 @@ TEST_SUITE(robots) {
   tcase_add_test(tc, wrong_starts_are_refused);
   tcase_add_test(tc, the_root_of_urdf_is_the_ground_or_free);
   tcase_add_test(tc, moments_that_no_body_has_are_changed_to_the_nearest_ones);
+  tcase_add_test(tc, point_masses_at_one_point_have_no_moments);
   tcase_add_test(tc, mimics_of_fixed_joints_and_by_fixed_joints_are_read);
   tcase_add_test(tc, what_other_programs_use_is_told);
   tcase_add_test(tc, declarations_of_no_version_are_read);
