@@ -257,8 +257,19 @@ static int closeWishes(Assembly *a, const CPAssembly *wish, sunrealtype *miss) {
   return closed;
 }
 
-static const char no_wishes[] = "the joints cannot be closed with the coordinates in their ranges "
-                                "(or have more than 400 velocities)";
+static int refuseWishes(CPLog *log, const Mechanism *b, const CPAssembly *wish) {
+  const int joint = wish->nranges > 0 ? bodiesJointOf(b, wish->ranges[0].coordinate) : NONE;
+  if (joint == NONE)
+    return cpReport(
+        log, CP_IC_FAIL, "CPMechAssemble",
+        "the joints cannot be closed near the targets (or have more than 400 velocities)");
+  return cpReport(
+      log, CP_IC_FAIL, "CPMechAssemble",
+      "the joints cannot be closed with joint \"%s\" between %g and %g%s (or have more than "
+      "400 velocities)",
+      b->text + b->joint[joint].name, (double)wish->ranges[0].low, (double)wish->ranges[0].high,
+      wish->nranges > 1 ? ", and the others in their ranges" : "");
+}
 
 /* The same for a tree without rows, whose y becomes the result */
 static int fitTree(CPMech mech, Mechanism *b, sunrealtype t, N_Vector y, CPAssembly *wish) {
@@ -275,7 +286,7 @@ static int fitTree(CPMech mech, Mechanism *b, sunrealtype t, N_Vector y, CPAssem
   const int closed = bodiesFitWishes(&a, wish, &wish->miss);
   if (closed > 0) return CP_SUCCESS;
   return closed < 0 ? cpReport(a.log, CP_MEM_FAIL, "CPMechAssemble", "no memory for the assembly")
-                    : cpReport(a.log, CP_IC_FAIL, "CPMechAssemble", "%s", no_wishes);
+                    : refuseWishes(a.log, b, wish);
 }
 
 /* Returns 0, or an error code that has been reported. */
@@ -456,7 +467,7 @@ int CPMechAssemble(CPMech mech, sunrealtype t, N_Vector y, CPAssembly *assembly)
   if (closed == CP_SUCCESS && (flag = holdPositions(a.log, b, held, a.id, __func__))) goto done;
   if (closed == CP_SUCCESS) closed = wishes ? closeWishes(&a, &given, &given.miss) : closeAll(&a);
   if (wishes && closed == 0) {
-    flag = cpReport(a.log, CP_IC_FAIL, __func__, "%s", no_wishes);
+    flag = refuseWishes(a.log, b, &given);
     goto done;
   }
   if (closed < 0) {

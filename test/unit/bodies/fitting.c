@@ -275,6 +275,26 @@ START_TEST(loops_close_with_a_given_angle) {
 }
 END_TEST
 
+/* The link of a hinge is welded. */
+START_TEST(an_angle_that_a_loop_fixes_is_named) {
+  unsigned long long seed = 18;
+  Hinge hinge[HINGES];
+  CPMech mech;
+  CPBodies b = arm(hinge, 1, 0.3, &seed);
+  weld_last(b, hinge, 1);
+  ck_assert_int_eq(CPBodiesSetFormulation(b, (CPFormulation)_i), CP_SUCCESS);
+  ck_assert_int_eq(build_mech(b, &mech), CP_SUCCESS);
+  N_Vector y          = CPBodiesState(b, test_context);
+  const CPRange range = {0, hinge[0].angle + 0.5, hinge[0].angle + 0.5};
+  ck_assert_int_eq(
+      CPMechAssemble(mech, 0, y, &(CPAssembly){CP_SIZED(CPAssembly), .ranges = &range, .nranges = 1}),
+      CP_IC_FAIL);
+  ck_assert_mentions(CPObjectGetLastMessage(CP_OBJECT(mech)),
+                     "cannot be closed with joint \"j1\" between");
+  drop(b, mech, y);
+}
+END_TEST
+
 START_TEST(each_allocation_of_a_fit_may_fail) {
   unsigned long long seed = 13;
   Hinge hinge[HINGES];
@@ -313,6 +333,7 @@ TEST_SUITE(fitting) {
   tcase_add_loop_test(tc, frames_reach_their_targets, 0, 2);
   tcase_add_test(tc, targets_out_of_reach_are_approached_within_limits);
   tcase_add_loop_test(tc, loops_close_with_a_given_angle, 0, 2);
+  tcase_add_loop_test(tc, an_angle_that_a_loop_fixes_is_named, 0, 2);
   tcase_add_test(tc, each_allocation_of_a_fit_may_fail);
   suite_add_tcase(suite, tc);
   return suite;
