@@ -13,6 +13,7 @@
 #include "blocks.h"
 #include "tree.h"
 
+#include <float.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sunmatrix/sunmatrix_dense.h>
@@ -229,7 +230,9 @@ int treeAccelerations(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
   }
   if (!flag && targets) flag = bodiesFillRows(b, t, q, u, 2, targets);
   if (!flag) flag = addOnVelocities(b, t, q, u, tree->tau, tree->armature);
-  if (!flag && treeEliminate(b, tree, tree->tau, tree->armature, applied)) flag = -1;
+  /* Rows may hold what has no inertia of its own. */
+  if (!flag && treeEliminate(b, tree, tree->tau, tree->armature, applied))
+    flag = b->nv > 0 ? 1 : -1;
   if (!flag && targets) unclear = treeCloseLoops(b, tree->tau, lambda);
   if (!flag && treeOutwards(tree, tree->tau, udot)) flag = -1;
   memset(tree->tau, 0, (size_t)tree->nu * sizeof *tree->tau);
@@ -273,11 +276,34 @@ static void multiply(const Mechanism *b, int plan, int low, int high, sunrealtyp
 
 /* ------------------------------------------------------------------------------- constraints -- */
 
-/* Adds one row of A, or lists its blocks. */
-static void fillRow(const Mechanism *b, const Row *row, Writer *w) {
+/* size [nu] += what terms of the entries of a row could amount to: the moments |N| + |d| |F|, or forces |F|, that the gradient g
+ * makes on the nodes from both bodies on. */
+static void addSizes(const Mechanism *b, const Pair *pair, int common, Mask mask,
+                     const sunrealtype *g, sunrealtype *size) {
   const Tree *tree = b->tree;
-  const int count  = row->term[0].m.kind == POINT ? b->space.dimension : 1;
-  const int bare   = bodiesIsBare(b, row);
+  for (int side = 0; side < 2; side++) {
+    sunrealtype square[2] = {0, 0}, d[3];
+    EACH_DIRECTION(&b->space, mask.g & (side ? 0xCu : 0x3u), j) square[j % 6 >= 3] += g[j] * g[j];
+    const sunrealtype F = sqrt(square[0]), N = sqrt(square[1]);
+    for (int n = treeNodeOf(tree, pair, side); n != common; n = tree->node[n].parent) {
+      const Node *node = &tree->node[n];
+      for (int k = 0; k < 3; k++)
+        d[k] = b->pose[pair->side[side].body].r[k] - tree->motion[n + 1].P[k];
+      for (int j = 0; j < node->nu; j++)
+        size[node->u + j] += treeAxis(tree, node->u + j).turns ? N + length3(d) * F : F;
+    }
+  }
+}
+
+/* Adds one row of A, or lists its blocks. Entries that are no more than the roundoff of their terms are 0: a row to which no freedom
+ * of the tree contributes, as those across the plane of a planar loop, must not get a direction from it. */
+static void fillRow(const Mechanism *b, const Row *row, Writer *w) {
+  const Tree *tree           = b->tree;
+  const int count            = row->term[0].m.kind == POINT ? b->space.dimension : 1;
+  const int bare             = bodiesIsBare(b, row);
+  const sunrealtype rounding = 16 * DBL_EPSILON;
+  sunrealtype *size          = tree->slope[0];
+  memset(size, 0, (size_t)tree->nu * sizeof *size);
   for (int k = 0; k < row->nterms && bare; k++)
     *next(w, row->first, row->term[k].velocity, 1) +=
         bodiesWeight(b, &row->term[k]) * row->term[k].sign;
@@ -289,11 +315,13 @@ static void fillRow(const Mechanism *b, const Row *row, Writer *w) {
       sunrealtype g[LOCAL];
       const Mask mask = bodiesGradient(b, row, k, i, g);
       pullGradient(b, &row->term[k], mask, g, 1, tree->tau);
+      addSizes(b, pair, common, mask, g, size);
       for (int side = 0; side < 2; side++)
         for (int n = treeNodeOf(tree, pair, side); n != common; n = tree->node[n].parent)
           for (int j = tree->node[n].u; j < tree->node[n].u + tree->node[n].nu; j++) {
-            *next(w, row->first + i, j, 1) += tree->tau[j];
-            tree->tau[j] = 0; /* the paths of both sides meet */
+            *next(w, row->first + i, j, 1) +=
+                fabs(tree->tau[j]) > rounding * size[j] ? tree->tau[j] : 0;
+            tree->tau[j] = size[j] = 0; /* the paths of both sides meet */
             entries++;
           }
     }

@@ -297,6 +297,44 @@ START_TEST(rows_act_as_in_the_kkt_system) {
 }
 END_TEST
 
+/* Rows of a planar loop across its plane have gradients of roundoff, which give them no direction: whatever the plane is, a
+ * four-bar in space starts where it is placed, and two of five rows are independent. */
+START_TEST(planar_loops_may_lie_in_any_plane) {
+  static const sunrealtype corner[4][2] = {{0, 0}, {0.1, 0.3}, {0.5, 0.35}, {0.4, 0}};
+  static const char *const names[]      = {"ground", "crank", "coupler", "rocker", "ground"};
+  const sunrealtype a = 0.3 + 0.7 * _i, b = 1.1 - 0.4 * _i, g[] = {0, 0, -9.81};
+  const sunrealtype u[] = {cos(a), sin(a), 0}, v[] = {-sin(a) * cos(b), cos(a) * cos(b), sin(b)},
+                    n[] = {sin(a) * sin(b), -cos(a) * sin(b), cos(b)};
+  Built one             = {.bodies = CPBodiesCreate(3, g)};
+  sunrealtype at[4][3];
+  for (int i = 0; i < 4; i++)
+    for (int k = 0; k < 3; k++) at[i][k] = corner[i][0] * u[k] + corner[i][1] * v[k];
+  for (int i = 0; i < 3; i++) {
+    CPBody body = {CP_NEW_BODY(names[i + 1]), .mass = 1, .inertia = {0.01, 0.01, 0.01}};
+    for (int k = 0; k < 3; k++) body.position[k] = (at[i][k] + at[i + 1][k]) / 2;
+    add(one.bodies, &body.head);
+  }
+  for (int i = 0; i < 4; i++) {
+    char name[10];
+    snprintf(name, sizeof name, "pin%d", i);
+    const CPMarker pin  = {.point = {at[i][0], at[i][1], at[i][2]}, .axis = {n[0], n[1], n[2]}};
+    const CPJoint joint = {CP_NEW_JOINT(name), .kind = CP_JOINT_REVOLUTE,
+                           .a = i == 3 ? "ground" : names[i], .b = names[i == 3 ? 3 : i + 1],
+                           .on_a = pin};
+    add(one.bodies, &joint.head);
+  }
+  build(&one, CP_JOINT_COORDINATES);
+  ck_assert_int_eq(equations_of(one.mech).nv, 5);
+  ck_assert_msg(CPMechAssemble(one.mech, 0, one.y, NULL) == CP_SUCCESS, "%s",
+                CPObjectGetLastMessage(CP_OBJECT(one.mech)));
+  CPMechOutput out = {CP_SIZED(CPMechOutput)};
+  ck_assert_int_eq(CPMechEvaluate(one.mech, 0, one.y, &out), CP_SUCCESS);
+  ck_assert_int_eq(out.rank, 2);
+  discard(&one);
+  CPBodiesFree(&one.bodies);
+}
+END_TEST
+
 /* Names lead back to their components, whose kinds are in order. */
 START_TEST(every_component_has_a_name) {
   Built b = {.bodies = three_bodies((CPJointKind)_i, 0)};
@@ -412,6 +450,7 @@ TEST_SUITE(tree) {
   tcase_add_loop_test(tc, loops_move_as_in_absolute_coordinates, 0, 7);
 #endif
   tcase_add_loop_test(tc, rows_act_as_in_the_kkt_system, 0, 24);
+  tcase_add_loop_test(tc, planar_loops_may_lie_in_any_plane, 0, 8);
   tcase_add_loop_test(tc, every_component_has_a_name, 0, CP_JOINT_FIXED + 1);
   tcase_add_test(tc, rows_of_trees_are_regular_and_those_of_loops_are_not);
   tcase_add_test(tc, springs_count_turns);
