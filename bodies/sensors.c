@@ -204,7 +204,7 @@ static int suggest(const Mechanism *m, const char *name, const Sensor *s, char r
       snprintf(list + at, sizeof list - at, "%s%s", at ? ", " : "", table[row].name);
     }
   for (int i = 0; i < m->capacity && !kinds; i++)
-    if (m->entry[i].kind > 0) cpShow(&nearest, m->text + m->entry[i].name);
+    if (m->entry[i].kind > 0) cpScopeShow(&nearest, m->text + m->entry[i].name);
   if (kinds)
     snprintf(rule, RULE_TEXT, "there is no quantity \"%.80s\"; %.*s has %s", name, (int)length,
              name, list);

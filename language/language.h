@@ -46,7 +46,7 @@ typedef struct {
   size_t length;
   int distance;
 } Nearest;
-CPODES_EXPORT void cpShow(Nearest *nearest, const char *other);
+CPODES_EXPORT void cpScopeShow(Nearest *nearest, const char *other);
 /* The number of variables of f */
 CPODES_EXPORT int cpFunctionCount(CPFunction f);
 /* Does f depend on its variable i? */

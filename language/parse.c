@@ -276,8 +276,8 @@ static int builtIn(Parser *p, const char *at, int i, Part *out) {
 
 static int unknown(Parser *p, const char *at, size_t length) {
   Nearest nearest = {.name = at, .length = length};
-  for (int i = 0; i < p->e->head.n; i++) cpShow(&nearest, p->variable[i]);
-  for (int i = 0; i < FUNCTIONS; i++) cpShow(&nearest, functions[i].name);
+  for (int i = 0; i < p->e->head.n; i++) cpScopeShow(&nearest, p->variable[i]);
+  for (int i = 0; i < FUNCTIONS; i++) cpScopeShow(&nearest, functions[i].name);
   languageShowScope(p->scope, &nearest);
   return wrong(p, at, "there is no \"%.*s\"%s%.100s%s",
                (int)(length < MOST_NAME ? length : MOST_NAME), at,

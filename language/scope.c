@@ -224,7 +224,7 @@ static int distanceOf(const char *a, size_t na, const char *b, size_t nb, int mo
   return row[nb] < most ? row[nb] : most;
 }
 
-void cpShow(Nearest *nearest, const char *other) {
+void cpScopeShow(Nearest *nearest, const char *other) {
   if (!nearest->best && nearest->distance == 0) nearest->distance = 2 + (int)nearest->length / 3;
   const int d = distanceOf(nearest->name, nearest->length, other, strlen(other), nearest->distance);
   if (d < nearest->distance) nearest->distance = d, nearest->best = other;
@@ -233,5 +233,5 @@ void cpShow(Nearest *nearest, const char *other) {
 void languageShowScope(const Scope *scope, Nearest *nearest) {
   for (; scope; scope = scope->outer)
     for (int i = 0; i < scope->capacity; i++)
-      if (scope->entry[i].name) cpShow(nearest, scope->entry[i].name);
+      if (scope->entry[i].name) cpScopeShow(nearest, scope->entry[i].name);
 }

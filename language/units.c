@@ -57,7 +57,7 @@ static const Unit *find(const char *name, size_t length) {
 int languageIsUnit(const char *name, size_t length) { return find(name, length) != NULL; }
 
 void languageShowUnits(Nearest *nearest) {
-  for (int i = 0; i < UNITS; i++) cpShow(nearest, units[i].name);
+  for (int i = 0; i < UNITS; i++) cpScopeShow(nearest, units[i].name);
 }
 
 static const char *afterBlanks(const char *at) {

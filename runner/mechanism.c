@@ -44,7 +44,8 @@ static struct {
   const char *base; /* of a robot in URDF, or NULL */
   CPPluginParameter *parameters;
   CPPluginCoordinate *coordinates; /* coordinates, then velocities */
-  CPPluginCoordinate *rows;        /* those of the multipliers */
+  char *row_names;                 /* those of the multipliers */
+  CPPluginCoordinate *rows;
   int nsensors;
   Sensor *sensor;               /* [nsensors] */
   CPPluginQuantity *quantities; /* [1 + nsensors] the energy, and the sensors */
@@ -494,9 +495,9 @@ static int name_rows(CPBodies b) {
     na += (int)(d.count + d.nrates);
   }
   if (na == 0 || na > MOST_NAMES) return 0;
-  char *name     = calloc((size_t)na + 1, NAME_LENGTH);
-  mechanism.rows = calloc((size_t)na + 1, sizeof *mechanism.rows);
-  if (!name || !mechanism.rows) return free(name), -1;
+  char *name = mechanism.row_names = calloc((size_t)na + 1, NAME_LENGTH);
+  mechanism.rows                   = calloc((size_t)na + 1, sizeof *mechanism.rows);
+  if (!name || !mechanism.rows) return -1;
   for (int i = 0; i < CPBodiesCount(b, CP_JOINT); i++) {
     const CPDescription d = thing(b, CP_JOINT, i);
     const int count       = (int)(d.count + d.nrates);

@@ -230,12 +230,14 @@ int cpMechSolveTerms(CPMech mech, const CPMechState *s, double *a, double *lambd
   return flag ? failedSolve(mech, s, flag) : CP_SUCCESS;
 }
 
-/* Tells udot which rows are on, if it wants to know and that has changed. Returns what use_rows returned. */
+/* Tells udot which rows are on, if it wants to know and that has changed. Returns what use_rows returned then. */
 static inline int tellRows(CPMech mech) {
-  if (!mech->eq->use_rows || mech->rows.told == mech->rows.layout + 1) return 0;
-  const int flag = cpMechCall(mech, use_rows, mech->rows.off);
-  if (!flag) mech->rows.told = mech->rows.layout + 1;
-  return flag;
+  if (!mech->eq->use_rows) return 0;
+  if (mech->rows.told != mech->rows.layout + 1) {
+    mech->rows.answer = cpMechCall(mech, use_rows, mech->rows.off);
+    mech->rows.told   = mech->rows.layout + 1;
+  }
+  return mech->rows.answer;
 }
 
 int cpMechUdot(CPMech mech, const CPMechState *s, double *a, double *lambda) {

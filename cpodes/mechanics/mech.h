@@ -130,6 +130,7 @@ typedef struct {
   char *off;       /* [m] 1: switched off */
   long int layout; /* changes when rows are switched */
   long int told;   /* 1 + the layout that use_rows was told, or 0 */
+  int answer;      /* what it returned */
   size_t *place;   /* [entries of userA.A] indices of these entries in A; NULL if A is userA.A */
 } CPMechRows;
 

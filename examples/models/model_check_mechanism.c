@@ -111,7 +111,8 @@ int model_rows_act(ModelCheck *c) {
     result = take_rows(c, c->time[k], c->state[k], largest);
   for (sunindextype i = 0; i < na && result; i++) {
     char name[256] = "";
-    if (largest[i] > 0) continue;
+    /* In joint coordinates no freedom moves what leads out of the plane of a planar loop. */
+    if (largest[i] > 0 || m->use_rows) continue;
     if (m->row_name && i < m->na) m->row_name(CP_NAME_ROW, i, 0, name, sizeof name, c->model->data);
     else
       snprintf(name, sizeof name, "%s constraint %ld", i < m->np ? "position" : "velocity",
