@@ -61,23 +61,23 @@ typedef struct {
 #define MODEL_KINDS                                                                            \
   "one of `cpodes list`, a shared object of your own (./NAME.so), a file with a mechanism of " \
   "bodies and joints (NAME.yaml), or a robot in MJCF (NAME.xml) or URDF (NAME.urdf)"
-#define MODEL_PARAM_OPTION(group)                                                              \
-  {"param", 'p', "NAME=VALUE", 0, "a parameter of the model; may be repeated", group},         \
-      {"coordinates",                                                                          \
-       KEY_COORDINATES,                                                                        \
-       "KIND",                                                                                 \
-       0,                                                                                      \
-       "of a mechanism from a file: absolute, those of the bodies, or joint, those of the "     \
-       "joints of a tree (default: as the file says, or joint for robots)",                    \
-       group},                                                                                 \
-      {"start",                                                                                \
-       KEY_START,                                                                              \
-       "START",                                                                                \
-       0,                                                                                      \
-       "of a robot: JOINT=VALUE in rad or m, JOINT'=RATE, or a keyframe; may be repeated",     \
-       group},                                                                                 \
-  {                                                                                            \
-    "base", KEY_BASE, "KIND", 0, "of a robot in URDF: fixed (default) or free", group          \
+#define MODEL_PARAM_OPTION(group)                                                           \
+  {"param", 'p', "NAME=VALUE", 0, "a parameter of the model; may be repeated", group},      \
+      {"coordinates",                                                                       \
+       KEY_COORDINATES,                                                                     \
+       "KIND",                                                                              \
+       0,                                                                                   \
+       "of a mechanism from a file: absolute, those of the bodies, or joint, those of the " \
+       "joints of a tree (default: as the file says, or joint for robots)",                 \
+       group},                                                                              \
+      {"start",                                                                             \
+       KEY_START,                                                                           \
+       "START",                                                                             \
+       0,                                                                                   \
+       "of a robot: JOINT=VALUE in rad or m, JOINT'=RATE, or a keyframe; may be repeated",  \
+       group},                                                                              \
+  {                                                                                         \
+    "base", KEY_BASE, "KIND", 0, "of a robot in URDF: fixed (default) or free", group       \
   }
 
 /* For an argp parser: handles these options, the arguments, and their end, where the model is looked up.

@@ -547,11 +547,11 @@ typedef struct {
   int noffsets; /**< out: their number */
   /** in: coordinates that have values or limits, NULL if nranges is 0. Values of joints in the tree of joint coordinates are exact */
   const CPRange *ranges;
-  int nranges;
+  int nranges; /**< in: their number */
   /** in: targets of frames, NULL if ntargets is 0. Joints are closed, coordinates are within their ranges, and of such positions
    * the sum of squares of the weighted distances and angles is least: in a neighbourhood, from the guess on */
   const CPTarget *targets;
-  int ntargets;
+  int ntargets;     /**< in: their number */
   sunrealtype miss; /**< out: the root of that sum */
 } CPAssembly;
 

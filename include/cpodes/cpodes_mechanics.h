@@ -251,8 +251,8 @@ typedef struct {
   CPMechInverseFn inverse;   /**< inverse dynamics M a - f */
   CPMechAccelerationFn udot; /**< accelerations and multipliers */
   CPMechRowsFn use_rows; /**< tells udot which rows are off, so that it serves with these as well; may be NULL */
-  CPMechTimesFn Au;          /**< product with A; needed without A if na > 0 */
-  CPMechTimesFn ATl;         /**< product with its transpose; needed with Au */
+  CPMechTimesFn Au;   /**< product with A; needed without A if na > 0 */
+  CPMechTimesFn ATl;  /**< product with its transpose; needed with Au */
   CPMechTimesFn Minv; /**< M^{-1} x: for the kinetic metric and its projectors; may be NULL */
   CPMechTimesFn Mu;   /**< M x: for the kinetic energy, and for M with inverse; may be NULL */
   /* partial derivatives, for the implicit methods; if NULL, they are formed by (coloured) differences */

@@ -32,7 +32,8 @@ enum { OUTPUTS = 200, REPORT_OUTPUTS = 600 };
 static const struct argp_option options[] = {
     {NULL, 0, NULL, 0, "The integration:", 1},
     {"method", 'm', "NAME", 0,
-     "auto (default), bdf, bdf2, adams, adams-newton, dop853, bs54, bs32, dopri5, radau, radau5, radau9, "
+     "auto (default), bdf, bdf2, adams, adams-newton, dop853, bs54, bs32, dopri5, radau, radau5, "
+     "radau9, "
      "radau13, or an explicit table of ARKODE; see `cpodes list --methods`",
      1},
     {"rtol", 'r', "TOL", 0, "relative tolerance, default 1e-6", 1},

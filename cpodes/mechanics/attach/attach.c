@@ -87,8 +87,8 @@ static int install(CPMech mech, CPIntegrator s) {
   if (is_adams && mech->options.newton_type != CP_NEWTON_AUTO) iteration = CP_NEWTON;
   mech->stage.narrows   = 0;
   mech->stage.last_sine = 0.0;
-  mech->stats.newton  = CP_NEWTON_NONE;
-  int flag            = s->ops->system(s, &system);
+  mech->stats.newton    = CP_NEWTON_NONE;
+  int flag              = s->ops->system(s, &system);
   if (!flag && iteration == CP_FIXED_POINT) {
     mech->attached.fixed_point = SUNNonlinSol_FixedPoint(mech->y_tmpl, 0, mech->ctx);
     flag = mech->attached.fixed_point ? CPIntegratorSetNonlinearSolver(s, mech->attached.fixed_point)

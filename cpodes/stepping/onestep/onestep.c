@@ -90,7 +90,8 @@ CPIntegrator cpOneStepCreate(const char *method, SUNContext ctx, const char *fun
   char text[CP_TEXT_LENGTH];
   const char *rule = NULL;
   if (!B)
-    rule = "is none of BDF, ADAMS, DOP853, BS54, BS32, RADAU, RADAU5, RADAU9, RADAU13 and the explicit "
+    rule = "is none of BDF, ADAMS, DOP853, BS54, BS32, RADAU, RADAU5, RADAU9, RADAU13 and the "
+           "explicit "
            "tables "
            "of this ARKODE's (ARKODE_...)";
   else if (!B->d)

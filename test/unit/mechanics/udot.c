@@ -83,7 +83,7 @@ START_TEST(motion_is_that_of_the_matrices) {
   ck_assert_int_eq(mech_counters(a->mech, &stats), CP_SUCCESS);
   ck_assert_int_gt(with.calls, mech_run_steps(a));
   ck_assert_int_eq(stats.nudot, with.calls + stats.nkkt); /* the latter for Newton's matrix */
-  if (lmm == CV_ADAMS) ck_assert_int_eq(stats.nkkt, 1); /* at the start, which is judged */
+  if (lmm == CV_ADAMS) ck_assert_int_eq(stats.nkkt, 1);   /* at the start, which is judged */
   mech_run_free(&a);
   mech_run_free(&b);
 }

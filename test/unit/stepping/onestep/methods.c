@@ -139,7 +139,8 @@ END_TEST
 
 /* If the last stage is at the end of the step, it is also the first stage of the next step. */
 static int is_fsal(const char *name) {
-  return !strcmp(name, "BS54") || !strcmp(name, "BS32") || !strcmp(name, "ARKODE_BOGACKI_SHAMPINE_4_2_3") ||
+  return !strcmp(name, "BS54") || !strcmp(name, "BS32") ||
+         !strcmp(name, "ARKODE_BOGACKI_SHAMPINE_4_2_3") ||
          !strcmp(name, "ARKODE_DORMAND_PRINCE_7_4_5");
 }
 
