@@ -286,6 +286,49 @@ START_TEST(contacts_tell_their_rows_constants_and_places) {
 }
 END_TEST
 
+/* A motor with gear 2 on a hinge of inertia I: I x'' = gear F, F = gain w + bias_v gear x', both of them clamped. */
+START_TEST(actuators_act_or_are_named) {
+  CPActuator a    = {CP_NEW_ACTUATOR("motor"),
+                     .of            = {"base", 0},
+                     .control       = 3,
+                     .gear          = 2,
+                     .gain          = {5},
+                     .bias          = {0, 0, -1},
+                     .control_range = {-1, 1},
+                     .force_range   = {-4, 9}};
+  CPActuator good = a;
+  a.gear          = NAN;
+  refused(CPBodiesAdd(bodies, &a.head, NULL), CP_ILL_INPUT, "motor", "gear");
+  a = good, a.control_range[0] = 2;
+  refused(CPBodiesAdd(bodies, &a.head, NULL), CP_ILL_INPUT, "motor",
+          "control_range must begin below its end, and is 2 to 1");
+  a = good, a.of.k = 1;
+  refused(CPBodiesAdd(bodies, &a.head, NULL), CP_ILL_INPUT, "base", "no coordinate 1");
+  ck_assert_int_eq(CPBodiesAdd(bodies, &good.head, NULL), CP_SUCCESS);
+  CPMech mech;
+  ck_assert_int_eq(build_mech(bodies, &mech), CP_SUCCESS);
+  N_Vector y = CPBodiesState(bodies, test_context);
+  ck_assert_ptr_nonnull(y);
+  CPPowers powers = {CP_SIZED(CPPowers)};
+  sunrealtype x, rate;
+  entries(y)[equations_of(mech).nq + 5] = 1; /* about the axis z of the hinge */
+  ck_assert_int_eq(CPMechGetCoordinate(mech, 0, y, &x, &rate), CP_SUCCESS);
+  ck_assert_double_eq_tol(rate, 1, 1e-15);
+  ck_assert_int_eq(CPMechGetPowers(mech, 0, y, NULL, &powers), CP_SUCCESS);
+  ck_assert_double_eq_tol(powers.applied, 2 * (5 - 2), 1e-14); /* w is 1 */
+  sunrealtype *values;
+  const int control = thing_named(bodies, CP_PARAMETER, "motor.control");
+  ck_assert_int_ge(control, 0);
+  ck_assert_int_eq(CPMechGetParameters(mech, &values, NULL), CP_SUCCESS);
+  values[control] = -3;
+  powers          = (CPPowers){CP_SIZED(CPPowers)};
+  ck_assert_int_eq(CPMechGetPowers(mech, 0, y, NULL, &powers), CP_SUCCESS);
+  ck_assert_double_eq_tol(powers.applied, 2 * -4, 1e-14); /* F is clamped */
+  N_VDestroy(y);
+  CPMechFree(&mech);
+}
+END_TEST
+
 START_TEST(wrong_forces_and_drives_are_named) {
   CPSpring s     = good_spring();
   CPForce f      = {CP_NEW_FORCE("force"), .body = "body"};
@@ -871,6 +914,7 @@ TEST_SUITE(errors) {
   tcase_add_test(tc, names_of_a_box_that_is_refused_are_free_again);
   tcase_add_loop_test(tc, axes_may_have_any_length, 0, 5);
   tcase_add_test(tc, contacts_tell_their_rows_constants_and_places);
+  tcase_add_test(tc, actuators_act_or_are_named);
   tcase_add_loop_test(tc, wrong_forces_and_drives_are_named, 0, 22);
   tcase_add_loop_test(tc, wrong_shapes_are_named, 0, 11);
   tcase_add_test(tc, what_drawings_show_is_where_it_is);
