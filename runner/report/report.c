@@ -146,27 +146,26 @@ static void concern(void *data, const char *reason) {
   html_within(c->out, c->count++ ? "<li>" : "<ul>\n<li>", reason, "</li>\n");
 }
 
+/* One concern for each line of a text, which may be NULL */
+static void concern_lines(Concerns *c, const char *begin, const char *line) {
+  while (line && *line) {
+    char text[RUN_TEXT + 20];
+    const size_t length = strcspn(line, "\n");
+    snprintf(text, sizeof text, "%s%.*s", begin, (int)length, line);
+    concern(c, text);
+    line += length + (line[length] == '\n');
+  }
+}
+
 static void concerns(const Report *r, FILE *out) {
   const RunResult *result = &r->history->result;
   Concerns c              = {out, 0};
   if (result->message[0]) html_within(out, "<p>", result->message, "</p>\n");
   if (result->ending != RUN_DONE && result->samples > 0)
     fputs("<p>All below is of the time until then.</p>\n", out);
-  for (const char *line = r->type->left_out; line && *line;) {
-    char text[RUN_TEXT + 20];
-    const size_t length = strcspn(line, "\n");
-    snprintf(text, sizeof text, "Without %.*s", (int)length, line);
-    concern(&c, text);
-    line += length + (line[length] == '\n');
-  }
+  concern_lines(&c, "Without ", r->type->left_out);
   judge(r->history, concern, &c);
-  for (const char *line = r->type->remarks; line && *line;) {
-    char text[RUN_TEXT + 20];
-    const size_t length = strcspn(line, "\n");
-    snprintf(text, sizeof text, "%.*s", (int)length, line);
-    concern(&c, text);
-    line += length + (line[length] == '\n');
-  }
+  concern_lines(&c, "", r->type->remarks);
   if (c.count) fputs("</ul>\n", out);
 }
 
