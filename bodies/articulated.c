@@ -249,14 +249,6 @@ static int moveAfloat(Motion *at, const Inertia *I, const sunrealtype *tau, sunr
   return 0;
 }
 
-/* x [3]: out, J^-1 tau - about, for vectors in space */
-static void turnSwivel(const Inertia *I, const sunrealtype *torque, sunrealtype *x) {
-  sunrealtype y[1][3];
-  memcpy(y[0], torque, sizeof y[0]);
-  solve3(I->J, 1, y);
-  memcpy(x, y[0], sizeof y[0]);
-}
-
 static CP_WIDE int outwards(Tree *tree, const sunrealtype *tau, sunrealtype *udot) {
   for (int n = 0; n < tree->nnodes; n++) {
     const Node *node       = &tree->node[n];
@@ -282,10 +274,10 @@ static CP_WIDE int outwards(Tree *tree, const sunrealtype *tau, sunrealtype *udo
     } else if (node->kind == SWIVEL) { /* J^-1 (tau - H a) - alpha */
       rotate3(at->R, of, torque);
       general(own->I.H, at->a, swing), add3(-1, swing, torque);
-      turnSwivel(&own->I, torque, swing);
-      add3(-1, at->alpha, swing);
-      for (int k = 0; k < 3; k++) x[k] = dot3(at->R[k], swing);
-      add3(1, swing, at->alpha);
+      solve3(own->I.J, 1, &torque);
+      add3(-1, at->alpha, torque);
+      for (int k = 0; k < 3; k++) x[k] = dot3(at->R[k], torque);
+      add3(1, torque, at->alpha);
     }
   }
   return 0;
@@ -311,7 +303,8 @@ void treeCarry(const Tree *tree, int n, Wrench *w, sunrealtype *e, sunrealtype *
     add3(-x[0], own->U + 3, w->N);
     break;
   case SWIVEL:
-    turnSwivel(&own->I, w->N, turned);
+    memcpy(turned, w->N, sizeof turned);
+    solve3(own->I.J, 1, &turned);
     for (int k = 0; k < 3; k++) x[k] = dot3(at->R[k], turned);
     transposed(own->I.H, turned, part), add3(-1, part, w->F);
     memset(w->N, 0, sizeof w->N);

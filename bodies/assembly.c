@@ -230,31 +230,29 @@ static int closePositions(Assembly *a) {
   return closed;
 }
 
+/* Closes them from where a->x is. */
+static int closeFromThere(Assembly *a) {
+  N_Vector guess = a->y;
+  N_VScale(1, a->x, a->start);
+  a->y             = a->start;
+  const int closed = closePositions(a);
+  a->y             = guess;
+  return closed;
+}
+
 /* Closes them from the guess or, where that fails, in the coordinates of a tree, first from the guess as well, then from starts
  * that are scattered about it. Loops that are redundant but for more than rounding are refused before. */
 static int closeAll(Assembly *a) {
-  N_Vector guess = a->y;
-  int closed     = closePositions(a);
-  for (int scattered = 0; scattered < 2 && closed == 0 && !*a->coarse; scattered++) {
-    if ((closed = bodiesCloseTree(a, scattered)) <= 0) continue;
-    N_VScale(1, a->x, a->start);
-    a->y   = a->start;
-    closed = closePositions(a);
-    a->y   = guess;
-  }
+  int closed = closePositions(a);
+  for (int scattered = 0; scattered < 2 && closed == 0 && !*a->coarse; scattered++)
+    if ((closed = bodiesCloseTree(a, scattered)) > 0) closed = closeFromThere(a);
   return closed;
 }
 
 /* Closes them from where coordinates have given values and frames are near their targets. */
 static int closeWishes(Assembly *a, const CPAssembly *wish, sunrealtype *miss) {
-  N_Vector guess = a->y;
-  int closed     = bodiesFitWishes(a, wish, miss);
-  if (closed <= 0) return closed;
-  N_VScale(1, a->x, a->start);
-  a->y   = a->start;
-  closed = closePositions(a);
-  a->y   = guess;
-  return closed;
+  const int found = bodiesFitWishes(a, wish, miss);
+  return found > 0 ? closeFromThere(a) : found;
 }
 
 static int refuseWishes(CPLog *log, const Mechanism *b, const CPAssembly *wish) {
@@ -394,7 +392,7 @@ static void takeAbsolute(Mechanism *b, const Mechanism *from, N_Vector y, N_Vect
     for (int r = 0; r < b->joint[i].nrows; r++) {
       const Row *row = &b->row[b->joint[i].first + r];
       memcpy(b->shift + row->first, from->shift + from->row[from->joint[i].first + r].first,
-             (row->term[0].m.kind == POINT ? (size_t)s->dimension : 1) * sizeof *b->shift);
+             (size_t)bodiesComponents(b, row) * sizeof *b->shift);
     }
   memcpy(b->singular, from->singular, sizeof b->singular);
   memcpy(b->changed, from->changed, NOTES);

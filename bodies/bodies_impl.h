@@ -204,6 +204,9 @@ void bodiesPoseAt(const Space *space, const sunrealtype *q, const sunrealtype *u
  * its point. */
 int bodiesPointForce(const Mechanism *b, const PointForce *force, sunrealtype t, const Moving *d,
                      sunrealtype *F, sunrealtype *Fx, sunrealtype *Fv);
+/* The force F [3] of point force i at the poses, and the velocity rate [3] of its point. Returns what the user's function
+ * returned. */
+int bodiesForceOf(const Mechanism *b, int i, sunrealtype t, sunrealtype *F, sunrealtype *rate);
 /* axis: out, the columns of the rotation of a quaternion of any norm */
 void bodiesRotation(const sunrealtype *e, sunrealtype axis[3][3]);
 /* Computes the poses of all bodies; u and udot may be NULL. In joint coordinates their accelerations are those at udot, or at
@@ -233,6 +236,14 @@ static inline void bodiesTermJet(const Mechanism *b, const Term *term, Order ord
 typedef struct {
   sunrealtype g, rest, rate, acc;
 } DriveAt;
+/* Row i of positions, or of rolling after all of these */
+static inline Row *bodiesRow(const Mechanism *b, int i) {
+  return i < b->nrows ? &b->row[i] : &b->roll[i - b->nrows];
+}
+/* The number of rows of A that it is */
+static inline int bodiesComponents(const Mechanism *b, const Row *row) {
+  return row->term[0].m.kind == POINT ? b->space.dimension : 1;
+}
 /* The factor of a term's measure */
 static inline sunrealtype bodiesWeight(const Mechanism *b, const Term *term) {
   return term->ratio == NONE ? term->coef : term->coef * b->param[term->ratio];

@@ -31,7 +31,7 @@ void bodiesNumber(Mechanism *m) {
     for (int k = 0; k < m->joint[i].nrows; k++) {
       Row *own   = &m->row[m->joint[i].first + k];
       own->first = edge ? NONE : row;
-      if (!edge) row += own->term[0].m.kind == POINT ? m->space.dimension : 1;
+      if (!edge) row += bodiesComponents(m, own);
     }
   }
   m->np = row;

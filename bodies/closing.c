@@ -59,7 +59,7 @@ const Joint *bodiesMostOpen(const Assembly *a, sunrealtype *size) {
   if (bodiesPositionRows(a, a->y, a->p)) return NULL;
   for (int i = 0; i < b->njoints; i++)
     for (int r = b->joint[i].first; r < b->joint[i].first + b->joint[i].nrows; r++) {
-      const int n         = b->row[r].term[0].m.kind == POINT ? b->space.dimension : 1;
+      const int n         = bodiesComponents(b, &b->row[r]);
       const int first     = b->row[r].first;
       const sunrealtype x = a->mask[first] ? largestOf(a->p + first, n) : 0;
       if (x > *size) *size = x, worst = &b->joint[i];

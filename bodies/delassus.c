@@ -85,8 +85,8 @@ Delassus *treeDelassus(const Mechanism *b) {
   if (full) {
     d->left = d->order + LANE * na;
     for (int i = 0; i < b->nrows + b->nrolls; i++) {
-      const Row *row = i < b->nrows ? &b->row[i] : &b->roll[i - b->nrows];
-      const int n    = row->term[0].m.kind == POINT ? b->space.dimension : 1;
+      const Row *row = bodiesRow(b, i);
+      const int n    = bodiesComponents(b, row);
       for (int k = 0; k < n; k++) d->row[row->first + k] = row;
       steps += (size_t)n * (size_t)mark(b, row, d->marked);
       memset(d->marked, 0, nn);

@@ -141,7 +141,7 @@ static int evaluate(Fit *f, const sunrealtype *q, sunrealtype *r, sunrealtype *J
     for (int k = joint->first; k < joint->first + joint->nrows; k++) {
       const Row *row         = &b->row[k];
       const sunrealtype unit = unitOf(f, row);
-      const int count        = row->term[0].m.kind == POINT ? b->space.dimension : 1;
+      const int count        = bodiesComponents(b, row);
       for (int c = 0; c < count; c++, m++) {
         r[m] = a->p[row->first + c] / unit;
         if (!isfinite(r[m])) return 1;
@@ -173,7 +173,7 @@ static int countEquations(const Fit *f) {
   int m              = 0;
   for (int i = 0; i < b->njoints; i++)
     for (int k = 0; k < b->joint[i].nrows; k++)
-      m += b->row[b->joint[i].first + k].term[0].m.kind == POINT ? b->space.dimension : 1;
+      m += bodiesComponents(b, &b->row[b->joint[i].first + k]);
   for (int i = 0; i < b->nbodies; i++) m += isHeld(f->a, i) * b->space.nu;
   return f->wish ? m + f->wish->nranges + f->wish->ntargets * b->space.nu : m;
 }

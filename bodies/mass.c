@@ -67,8 +67,8 @@ static void fill(Mechanism *b, const sunrealtype *q, const int *mask, sunrealtyp
     addSquare(K, n, b->param[law->inertance], row);
   }
   for (int i = 0; i < b->nrows + b->nrolls; i++) {
-    const Row *of   = i < b->nrows ? &b->row[i] : &b->roll[i - b->nrows];
-    const int count = of->term[0].m.kind == POINT ? b->space.dimension : 1;
+    const Row *of   = bodiesRow(b, i);
+    const int count = bodiesComponents(b, of);
     for (int c = 0; c < count && of->first != NONE && mask[of->first]; c++) {
       memset(row, 0, length);
       treeGradient(b, of, c, row);

@@ -12,7 +12,7 @@ void bodiesSwitch(Assembly *a, int first, int end, int value) {
   const Mechanism *b = a->b;
   for (int i = first; i < end; i++)
     for (int r = b->joint[i].first; r < b->joint[i].first + b->joint[i].nrows; r++) {
-      const int n = b->row[r].term[0].m.kind == POINT ? b->space.dimension : 1;
+      const int n = bodiesComponents(b, &b->row[r]);
       for (int k = 0; k < n; k++) a->mask[b->row[r].first + k] = value;
     }
 }
@@ -431,7 +431,7 @@ int bodiesFitRows(Assembly *a) {
     const Joint *joint = &b->joint[low];
     for (int r = joint->first; r < joint->first + joint->nrows; r++) {
       const Row *row = &b->row[r];
-      const int n    = row->term[0].m.kind == POINT ? b->space.dimension : 1;
+      const int n    = bodiesComponents(b, row);
       for (int k = 0; k < n; k++) {
         a->mask[row->first + k] = 1;
         if ((closed = closesNearby(a, open)) < 0) return closed;

@@ -315,18 +315,11 @@ static void fillARow(const Mechanism *b, const Row *row, Writer *w) {
         sunrealtype *column = next(w, row->first, bodiesColumnOf(s, pair, j), s->dimension);
         for (int i = 0; i < s->dimension; i++) column[i] -= D[i];
       }
-    } else if (b->assembling == ALIGNING && row->aligns) {
-      sunrealtype D[3];
-      tiltOf(b, row, D);
-      EACH_DIRECTION(s, mask.g, j)
-      *next(w, row->first, bodiesColumnOf(s, pair, j), 1) +=
-          (j < 6 ? -1 : 1) * dot3(D, bodiesPose(b, pair->side[j / 6].body)->axis[j % 3]);
     } else {
-      const sunrealtype c = bodiesWeight(b, term);
-      Jet jet;
-      bodiesTermJet(b, term, GRADIENT, &jet);
+      sunrealtype g[LOCAL];
+      bodiesGradient(b, row, k, 0, g);
       EACH_DIRECTION(s, mask.g, j)
-      *next(w, row->first, bodiesColumnOf(s, pair, j), 1) += c * jet.g[j];
+      *next(w, row->first, bodiesColumnOf(s, pair, j), 1) += g[j];
     }
   }
 }
@@ -427,7 +420,7 @@ sunrealtype bodiesReactionSize(const Mechanism *b, int joint, const sunrealtype 
   *count          = 0;
   for (int i = 0;
        i < j->nrows && (row[i].term[0].m.kind == POINT || row[i].term[0].m.kind == ALONG); i++)
-    *count += row[i].term[0].m.kind == POINT ? b->space.dimension : 1;
+    *count += bodiesComponents(b, &row[i]);
   for (int i = 0; i < *count; i++) sum += lambda[*first + i] * lambda[*first + i];
   return sqrt(sum);
 }

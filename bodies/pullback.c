@@ -299,11 +299,10 @@ static void addSizes(const Mechanism *b, const Pair *pair, int common, Mask mask
  * of the tree contributes, as those across the plane of a planar loop, must not get a direction from it. */
 static void fillRow(const Mechanism *b, const Row *row, Writer *w) {
   const Tree *tree           = b->tree;
-  const int count            = row->term[0].m.kind == POINT ? b->space.dimension : 1;
+  const int count            = bodiesComponents(b, row);
   const int bare             = bodiesIsBare(b, row);
   const sunrealtype rounding = 16 * DBL_EPSILON;
-  sunrealtype *size          = tree->slope[0];
-  memset(size, 0, (size_t)tree->nu * sizeof *size);
+  sunrealtype *size          = tree->slope[0]; /* 0 before and after */
   for (int k = 0; k < row->nterms && bare; k++)
     *next(w, row->first, row->term[k].velocity, 1) +=
         bodiesWeight(b, &row->term[k]) * row->term[k].sign;
@@ -340,6 +339,7 @@ void treeGradient(const Mechanism *b, const Row *row, int i, sunrealtype *gradie
 }
 
 static void fillRows(const Mechanism *b, Writer *w) {
+  memset(b->tree->slope[0], 0, (size_t)b->tree->nu * sizeof **b->tree->slope);
   for (int i = 0; i < b->nrows; i++) fillRow(b, &b->row[i], w);
   for (int i = 0; i < b->nrolls; i++) fillRow(b, &b->roll[i], w);
 }
@@ -551,8 +551,8 @@ static int residual(Mechanism *b, sunrealtype t, const sunrealtype *lambda, sunr
   int flag = forcesOnBodies(b, t, force);
   if (!flag) flag = bodiesAddLaws(b, 1, t, lambda, force);
   for (int r = 0; r < b->nrows + b->nrolls; r++) {
-    const Row *row  = r < b->nrows ? &b->row[r] : &b->roll[r - b->nrows];
-    const int count = row->term[0].m.kind == POINT ? b->space.dimension : 1;
+    const Row *row  = bodiesRow(b, r);
+    const int count = bodiesComponents(b, row);
     for (int i = 0; i < count; i++)
       for (int k = 0; k < row->nterms && lambda[row->first + i] != 0; k++) {
         sunrealtype g[LOCAL];

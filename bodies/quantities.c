@@ -105,7 +105,7 @@ int bodiesReaction(Mechanism *b, sunrealtype t, const sunrealtype *lambda, int j
     }
     for (int k = 0; k < row->nterms; k++) {
       const Term *term    = &row->term[k];
-      const sunrealtype c = term->ratio == NONE ? term->coef : term->coef * b->param[term->ratio];
+      const sunrealtype c = bodiesWeight(b, term);
       Jet jet;
       bodiesTermJet(b, term, GRADIENT, &jet);
       EACH_DIRECTION(s, bodiesMask(s, pair, &term->m).g & (side ? 0xCu : 0x3u), i) {
@@ -169,6 +169,15 @@ void bodiesLawAt(const Mechanism *b, int i, const sunrealtype *q, const sunrealt
   *rate = law->term.coef * jet.rate;
 }
 
+int bodiesForceOf(const Mechanism *b, int i, sunrealtype t, sunrealtype *F, sunrealtype *rate) {
+  const Pair *pair = &b->pair[b->force[i].pair];
+  sunrealtype Fx[9], Fv[9];
+  Moving d;
+  bodiesSpan(pair, &bodies_ground, bodiesPose(b, pair->side[1].body), VALUES, &d);
+  memcpy(rate, d.rate, sizeof d.rate);
+  return bodiesPointForce(b, &b->force[i], t, &d, F, Fx, Fv);
+}
+
 int bodiesPowers(Mechanism *b, sunrealtype t, const sunrealtype *q, const sunrealtype *u,
                  const sunrealtype *lambda, CPPowers *out) {
   const Tree *tree = b->tree;
@@ -206,12 +215,9 @@ int bodiesPowers(Mechanism *b, sunrealtype t, const sunrealtype *q, const sunrea
     out->applied += T[0] * rate;
   }
   for (int i = 0; i < b->nforces && !flag; i++) {
-    const Pair *pair = &b->pair[b->force[i].pair];
-    sunrealtype F[3], Fx[9], Fv[9];
-    Moving d;
-    bodiesSpan(pair, &bodies_ground, bodiesPose(b, pair->side[1].body), VALUES, &d);
-    flag = bodiesPointForce(b, &b->force[i], t, &d, F, Fx, Fv);
-    out->applied += dot3(F, d.rate);
+    sunrealtype F[3], rate[3];
+    flag = bodiesForceOf(b, i, t, F, rate);
+    out->applied += dot3(F, rate);
   }
   for (int i = 0; i < b->nrows && lambda && !flag; i++) {
     DriveAt at;

@@ -179,7 +179,7 @@ static sunrealtype orthogonalise(sunrealtype *X, int m, int n, int length, sunre
 static int countRows(const Mechanism *b, const Joint *joint) {
   int count = 0;
   for (int r = joint->first; r < joint->first + joint->nrows; r++)
-    count += b->row[r].term[0].m.kind == POINT ? b->space.dimension : 1;
+    count += bodiesComponents(b, &b->row[r]);
   return count;
 }
 

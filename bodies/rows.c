@@ -78,7 +78,7 @@ void bodiesRowName(CPMechName what, sunindextype i, sunrealtype t, char *name, s
     for (int r = 0; r < joint->nrows + joint->nrolls; r++) {
       const Row *row = r < joint->nrows ? &b->row[joint->first + r]
                                         : &b->roll[joint->first_roll + r - joint->nrows];
-      const int n    = row->term[0].m.kind == POINT ? b->space.dimension : 1;
+      const int n    = bodiesComponents(b, row);
       if (i < row->first || i >= row->first + n) continue;
       if (what == CP_NAME_LIMIT) {
         if (joint->kind == NONE && row->drive != NONE) limitOf(b, joint, t, name, length);

@@ -430,7 +430,7 @@ static int evaluate(Mechanism *m, const Sensor *s, const At *at, sunrealtype *x)
       for (int k = 0; k < row->nterms; k++) {
         const Term *of = &row->term[k];
         bodiesTermJet(m, of, VALUES, &jet);
-        x[0] += (of->ratio == NONE ? of->coef : of->coef * m->param[of->ratio]) * jet.s;
+        x[0] += bodiesWeight(m, of) * jet.s;
       }
       return 0;
     }
@@ -442,12 +442,7 @@ static int evaluate(Mechanism *m, const Sensor *s, const At *at, sunrealtype *x)
     return 0;
   case REACTION:
   case MOMENT:
-    if (s->kind == NAME_FORCE) {
-      sunrealtype Fx[9], Fv[9];
-      const Pair *pair = &m->pair[m->force[s->index].pair];
-      bodiesSpan(pair, &bodies_ground, bodiesPose(m, pair->side[1].body), VALUES, &d);
-      return bodiesPointForce(m, &m->force[s->index], at->t, &d, x, Fx, Fv);
-    }
+    if (s->kind == NAME_FORCE) return bodiesForceOf(m, s->index, at->t, x, N);
     flag = s->kind == NAME_BUSHING ? bushingForce(m, s->index, F, N)
                                    : bodiesReaction(m, at->t, at->lambda, s->index, F, N);
     memcpy(x, s->quantity == REACTION ? F : N, sizeof F);
@@ -463,11 +458,8 @@ static int evaluate(Mechanism *m, const Sensor *s, const At *at, sunrealtype *x)
   case SCALAR_FORCE:
   case POWER:
     if (s->kind == NAME_FORCE) {
-      sunrealtype Fx[9], Fv[9];
-      const Pair *pair = &m->pair[m->force[s->index].pair];
-      bodiesSpan(pair, &bodies_ground, bodiesPose(m, pair->side[1].body), VALUES, &d);
-      flag = bodiesPointForce(m, &m->force[s->index], at->t, &d, F, Fx, Fv);
-      x[0] = dot3(F, d.rate);
+      flag = bodiesForceOf(m, s->index, at->t, F, N);
+      x[0] = dot3(F, N);
       return flag;
     }
     flag = scalarForce(m, s, at, &x[0], &rate);

@@ -242,7 +242,7 @@ static void describeJoint(const struct CPBodies_ *b, int i, CPDescription *d) {
   d->kind            = joint->kind == NONE ? CP_JOINT_NONE : joint->kind;
   d->nrates          = joint->nrolls;
   for (int r = 0; r < joint->nrows && b->m.row[joint->first].first != NONE; r++)
-    d->count += b->m.row[joint->first + r].term[0].m.kind == POINT ? b->m.space.dimension : 1;
+    d->count += bodiesComponents(&b->m, &b->m.row[joint->first + r]);
   if (joint->nrows > 0) d->first = b->m.row[joint->first].first;
   if (joint->nrolls > 0) d->first_rate = b->m.roll[joint->first_roll].first;
 }

@@ -222,7 +222,7 @@ static int findTerms(Mechanism *b, Tree *tree) {
     if (law->kind != FRICTION && of->velocity == NONE) tree->nothers++;
   }
   for (int i = 0; i < b->nrows + b->nrolls; i++) {
-    Row *row = i < b->nrows ? &b->row[i] : &b->roll[i - b->nrows];
+    Row *row = bodiesRow(b, i);
     for (int k = 0; k < row->nterms; k++) {
       tie(b, tree, last, &row->term[k]);
       tree->bare &= row->term[k].velocity != NONE;
