@@ -248,6 +248,7 @@ static int readTree(Urdf *u, const xmlNode *root) {
   u->first           = malloc(count * sizeof *u->first);
   r->place           = calloc(count, sizeof *r->place);
   if (!u->joint || !u->next || !u->first || !r->place) return robotWrong(r, root, "no memory");
+  r->nplaces = u->nlinks;
   for (int i = 0; i < u->nlinks; i++) u->first[i] = u->next[i] = -1;
   for (const xmlNode *n = root->children; n; n = n->next) {
     if (!robotIs(n, "joint")) continue;

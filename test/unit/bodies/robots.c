@@ -486,7 +486,10 @@ START_TEST(a_yaml_file_beside_urdf_closes_its_loops) {
       ck_assert_int_eq((int)equations_of(mech).nu, cases[i].freedoms);
       N_Vector y = CPBodiesState(b, test_context);
       sunrealtype p[6];
-      if (cases[i].rows) {
+      if (cases[i].rows) { /* The loop, which is the last joint, is between the links that have the tips. */
+        const CPDescription loop = thing_at(b, CP_JOINT, cases[i].joints - 1);
+        ck_assert_str_eq(thing_at(b, CP_BODY, loop.a).name, "m");
+        ck_assert_str_eq(thing_at(b, CP_BODY, loop.b).name, "s");
         ck_assert_int_eq(equations_of(mech).p(0, entries(y), p, CPMechGetUserData(mech)), 0);
         for (int k = 0; k < cases[i].rows; k++) ck_assert_double_eq_tol(p[k], 0, 1e-15);
       }
