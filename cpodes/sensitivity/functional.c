@@ -212,7 +212,8 @@ static int take(CPLog *log, Given *own, const CPFunctional **F, const CPParamete
  * tolerance for each step with BDF and Adams, enter the gradient multiplied by second derivatives, and those of the start of a
  * motion grow with the sensitivities. The runs of a gradient therefore have tolerances of their own, a part of those of the
  * gradient that falls like the number of steps rises, tol^(1 / (order + 1)). Forward sensitivities differentiate the steps
- * themselves, so that their errors are those of the steps, and the root of that part suffices.
+ * themselves, and the equations of the backward run are linear, so that their errors are those of the steps, and the root of that
+ * part suffices.
  *
  * Largest errors on pendulum and slider-crank, in tolerances of 1e-3 to 1e-9, against the parts: bench/gradients.c. */
 static const struct {
@@ -223,12 +224,12 @@ static const struct {
 /* Tolerances are not tightened below this. */
 #define LEAST_TOLERANCE SUN_RCONST(1.0e-13)
 
-sunrealtype cpFunctionalTolerance(const char *method, sunrealtype tol, int forwards) {
+sunrealtype cpFunctionalTolerance(const char *method, sunrealtype tol, int linear) {
   int k = 0;
   while (strncmp(method, parts[k].method, strlen(parts[k].method))) k++;
   const sunrealtype part  = parts[k].part * pow(tol, 1.0 / (parts[k].order + 1)),
                     least = LEAST_TOLERANCE;
-  return fmin(tol, fmax(least, tol * (forwards ? pow(part, 2.0 / 3.0) : part)));
+  return fmin(tol, fmax(least, tol * (linear ? pow(part, 2.0 / 3.0) : part)));
 }
 
 /* Tightens the tolerances of the run from the start, which has to satisfy the present ones, and moves it to the manifold as far

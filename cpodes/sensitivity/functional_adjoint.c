@@ -266,7 +266,7 @@ static int create(Adjoint *a, sunrealtype t, const char *method) {
   int flag = a->back ? CP_SUCCESS : CP_ILL_INPUT;
   if (!flag) flag = CPIntegratorInit(a->back, backward, t, a->Z);
   if (!flag) flag = CPIntegratorSetUserData(a->back, a);
-  const sunrealtype reltol = cpFunctionalTolerance(method, a->o.reltol, 0);
+  const sunrealtype reltol = cpFunctionalTolerance(method, a->o.reltol, 1);
   N_VScale(reltol / a->reltol, a->abstol, a->abstol);
   if (!flag) flag = CPIntegratorSVtolerances(a->back, a->reltol = reltol, a->abstol);
   if (!flag && a->back->ops->iteration(a->back) == CP_IMPLICIT) flag = setJacobian(a);

@@ -36,8 +36,9 @@ int cpFunctionalMarch(CPFunctionalRun *w, sunrealtype t1, CPTape *tape);
 /* Are all times of end terms between the start and t1, in this order? Returns 0 or an error code that has been reported. */
 int cpFunctionalTimes(CPIntegrator mem, const CPFunctional *F, sunrealtype t0, sunrealtype t1,
                       const char *function);
-/* Returns the tolerance of a run by this method in a gradient to a tolerance, by forward sensitivities or backwards. */
-sunrealtype cpFunctionalTolerance(const char *method, sunrealtype tol, int forwards);
+/* Returns the tolerance of a run by this method in a gradient to a tolerance; linear: of sensitivities, forward or backward, not of
+ * the states for a backward run. */
+sunrealtype cpFunctionalTolerance(const char *method, sunrealtype tol, int linear);
 /* Reports flag, the result of a user's function of that name. Returns 0 or an error code that has
  * been reported. */
 int cpFunctionalResult(const CPFunctionalRun *w, int flag, sunrealtype t, const char *name);

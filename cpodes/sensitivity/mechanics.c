@@ -112,12 +112,18 @@ static CPMechState stateOf(const CPMechSens sens, const double *y) {
   return (CPMechState){sens->t, y, y + mech->nq, y + mech->nq + mech->nu};
 }
 
+/* Are the factors of mech->kkt those of the state? They are from now on. */
+static int hasFactors(const CPMechSens sens) {
+  return sens->nM == sens->mech->stats.nM && sens->nA == sens->mech->stats.nA;
+}
+static void takeFactors(CPMechSens sens) {
+  sens->nM = sens->mech->stats.nM, sens->nA = sens->mech->stats.nA;
+}
+
 /* Factors the matrices of the state again if other factors have replaced theirs. */
 static int factor(CPMechSens sens) {
-  const CPMech mech = sens->mech;
-  if (sens->nM == mech->stats.nM && sens->nA == mech->stats.nA) return CP_SUCCESS;
-  const int flag = cpMechFactor(mech, sens->t, sens->y);
-  if (!flag) sens->nM = mech->stats.nM, sens->nA = mech->stats.nA;
+  const int flag = hasFactors(sens) ? CP_SUCCESS : cpMechFactor(sens->mech, sens->t, sens->y);
+  if (!flag) takeFactors(sens);
   return flag;
 }
 
@@ -156,7 +162,7 @@ static int setState(CPMechSens sens, sunrealtype t, const sunrealtype *y, const 
     sens->nM = sens->nA = -1;
     sens->valid         = 1;
   }
-  if (has_factors) sens->nM = mech->stats.nM, sens->nA = mech->stats.nA;
+  if (has_factors) takeFactors(sens);
   return CP_SUCCESS;
 }
 
@@ -181,7 +187,11 @@ static int findMatrices(CPMechSens sens) {
     if (flag) return cpReason(sens->mech->text, flag, "no memory for partial derivatives");
     sens->partials->sixth_order = STATE_PART;
   }
-  flag               = cpPartialsAt(sens->partials, sens->t, sens->y, NULL, NULL, NULL);
+  /* M and A are evaluated again, but they are those of the factors. */
+  const int has_factors     = hasFactors(sens);
+  sens->partials->keep_rank = has_factors;
+  flag = cpPartialsAt(sens->partials, sens->t, sens->y, sens->a0, sens->lambda0, NULL);
+  if (!flag && (has_factors || sens->mech->m > 0)) takeFactors(sens);
   sens->has_matrices = !flag;
   return flag;
 }

@@ -561,6 +561,28 @@ START_TEST(the_adjoint_needs_no_integrator) {
 }
 END_TEST
 
+/* Its matrices are the user's, so that only u' needs f and the factors, whatever the number of products. */
+START_TEST(a_state_is_evaluated_and_factored_once_for_all_products) {
+  static const char *const counters[] = {"force_evals", "kkt_factorizations"};
+  State w;
+  setup(&w, BENDING_CHAIN);
+  const CPObject mech = CP_OBJECT(w.s->mech);
+  for (int k = 0; k < 4; k++) { /* the first product checks the derivatives of the parameters */
+    sunrealtype before[2], after[2];
+    if (k < 3) entries(w.s->y)[w.s->nq] += 1.0e-3;
+    for (int i = 0; i < 2; i++)
+      ck_assert_int_eq(CPObjectGetStat(mech, counters[i], &before[i]), CP_SUCCESS);
+    ck_assert_int_eq(CPMechVjp(w.s->mech, w.s->t, w.s->y, &w.parameters, w.l, w.ldot, NULL), 0);
+    ck_assert_int_eq(jvp(&w, -1, w.along, w.adot, NULL), CP_SUCCESS);
+    for (int i = 0; i < 2; i++) {
+      ck_assert_int_eq(CPObjectGetStat(mech, counters[i], &after[i]), CP_SUCCESS);
+      if (k > 0) ck_assert_double_eq(after[i] - before[i], k < 3 ? 1.0 : 0.0);
+    }
+  }
+  teardown(&w);
+}
+END_TEST
+
 /* The derivative of a quaternion may be zero, other than a quaternion. */
 START_TEST(a_start_need_not_depend_on_parameters) {
   State w;
@@ -676,6 +698,7 @@ TEST_SUITE(mechanics) {
   tcase_add_test(tc, derivatives_of_auxiliary_states_are_checked_alone);
   tcase_add_test(tc, arguments_of_products_are_checked);
   tcase_add_test(tc, the_adjoint_needs_no_integrator);
+  tcase_add_test(tc, a_state_is_evaluated_and_factored_once_for_all_products);
   tcase_add_test(tc, a_start_need_not_depend_on_parameters);
   tcase_add_test(tc, forward_sensitivities_keep_their_parameters);
   tcase_add_test(tc, a_consistent_start_that_fails_is_named);
