@@ -46,12 +46,14 @@ int bodiesAddActuator(CPBodies b, const CPActuator *actuator) {
   if ((flag = bodiesCheckFinite(b, name, "bias", actuator->bias, 3))) return flag;
   if ((flag = checkRange(b, name, "control_range", ranges[0]))) return flag;
   if ((flag = checkRange(b, name, "force_range", ranges[1]))) return flag;
-  if (ROOM(b->m.law, b->m.nlaws, 1)) return bodiesNoMemory(b, name);
+  if (ROOM(b->m.law, b->m.nlaws, 1) || ROOM(b->m.term, b->m.nterms, 1))
+    return bodiesNoMemory(b, name);
   const int i = b->m.nlaws++, text = bodiesTakeName(b, name, NAME_LAW, i);
   Law *law = &b->m.law[i];
   *law     = (Law){.kind      = MOTOR,
                    .name      = text,
-                   .term      = term,
+                   .term      = bodiesTakeTerms(b, &term, 1),
+                   .nterms    = 1,
                    .param     = b->m.nparams,
                    .force     = NONE,
                    .joint     = NONE,

@@ -45,9 +45,9 @@ void CPBodiesFree(CPBodies *bodies) {
   if (!bodies || !*bodies) return;
   CPBodies b    = *bodies;
   Mechanism *m  = &b->m;
-  void *owned[] = {m->length, m->body,  m->joint,   m->row,     m->roll,   m->pair, m->drive,
-                   m->law,    m->force, m->shape,   m->contact, m->param,  m->text, m->entry,
-                   b->label,  b->notes, b->remarks, b->files,   b->sensors};
+  void *owned[] = {m->length, m->body,  m->joint, m->row,     m->roll,  m->pair,   m->drive,
+                   m->law,    m->force, m->shape, m->contact, m->param, m->text,   m->entry,
+                   m->term,   b->label, b->notes, b->remarks, b->files, b->sensors};
   for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) free(owned[i]);
   bodiesFreeFormulas(m);
   treeFree(m->tree);

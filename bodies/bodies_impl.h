@@ -12,18 +12,22 @@ typedef struct {
   int ratio; /* index of a parameter that multiplies coef, or NONE */
   int pair;
   Measure m;
+  /* A function of one variable: the term is f(sense s), or just s if it is NULL. Then coef is a factor of f. */
+  const struct Formula_ *f;
+  sunrealtype sense;
   /* In joint coordinates: the velocity of the tree to whose coordinate x it is tied, or NONE, and its sign: the measure is
    * sign x, where x counts turns. */
   int velocity;
   sunrealtype sign;
+  int counts; /* 1: in joint coordinates its value is that of x, with its turns */
 } Term;
 
-/* The equation sum of terms - offset - motion(t) = 0. POINT has 3 rows, with the sign
+/* The equation sum of terms - offset - motion(t) = 0. POINT is the only term of its row, and has 3 rows, with the sign
  * P_a - P_b = 0. */
 typedef struct {
-  Term term[2];
-  int nterms, offset, drive; /* index of a parameter, index of a drive, or NONE */
-  int wraps;                 /* angles in space, or driven: the sum counts modulo whole turns */
+  int term, nterms;  /* its terms are those from `term` on (Mechanism) */
+  int offset, drive; /* index of a parameter, index of a drive, or NONE */
+  int wraps;         /* angles in space, or driven: the sum counts modulo whole turns */
   /* A limit: 1 if the sum must not be less than the parameter `offset`, -1 if minus the sum must not be more. The parameter
    * `other` is the limit on the other side, or NONE. */
   int limit, other;
@@ -54,10 +58,12 @@ typedef struct {
 } Drive;
 
 typedef enum { SPRING, FRICTION, DRAG, MOTOR } LawKind;
+/* A force along the sum of terms; friction has one */
 typedef struct {
   LawKind kind;
   int name;
-  Term term;
+  int term, nterms; /* as of a row */
+  int velocity;     /* in joint coordinates: the velocity on which alone it acts, or NONE */
   /* param: stiffness, damping and free length, or the factor and speed of friction, or drag. force:
    * a parameter, or NONE. joint: the one with friction. */
   int param, force, joint;
@@ -129,6 +135,7 @@ typedef struct {
   int balance;
   Body *body;
   Joint *joint;
+  Term *term;      /* those of a row or law are consecutive */
   Row *row, *roll; /* rows of positions; nonholonomic rows */
   Drive *drive;
   Law *law;
@@ -136,8 +143,8 @@ typedef struct {
   Shape *shape;
   Contact *contact;
   int *length; /* indices of the laws of springs between points */
-  int nlengths, nbodies, njoints, ncoordinates, nrows, nrolls, npairs, ndrives, nlaws, nforces,
-      nshapes, ncontacts, nparams, nfrictions, ninertances;
+  int nlengths, nbodies, njoints, ncoordinates, nterms, nrows, nrolls, npairs, ndrives, nlaws,
+      nforces, nshapes, ncontacts, nparams, nfrictions, ninertances;
   char *text;   /* all names, each terminated by a zero */
   int ntext;    /* bytes */
   Entry *entry; /* [capacity] hash table of names, with open addressing */
@@ -225,12 +232,33 @@ void bodiesCoordinate(const Mechanism *b, int i, Term *term);
 int bodiesFindCoordinate(const Mechanism *b, const char *name, size_t length);
 /* The pair of joint, contact, spring or shape i, or NONE */
 int bodiesPairOf(const Mechanism *b, CPThing thing, int i);
-/* Evaluates a term's measure at the current poses, to the given order. */
+/* Term k of a row, and of a law */
+static inline Term *bodiesRowTerm(const Mechanism *b, const Row *row, int k) {
+  return &b->term[row->term + k];
+}
+static inline Term *bodiesLawTerm(const Mechanism *b, const Law *law, int k) {
+  return &b->term[law->term + k];
+}
+/* Makes a jet that of a function of the measure, in joint coordinates at the value of a coordinate that counts turns (terms.c). */
+void bodiesApply(const Mechanism *b, const Term *term, Mask mask, Order order, Jet *jet);
+/* Evaluates a term at the current poses, to the given order, without its factor. */
 static inline void bodiesTermJet(const Mechanism *b, const Term *term, Order order, Jet *jet) {
   const Pair *pair = &b->pair[term->pair];
   bodiesJet(&b->space, b->param, pair, &term->m, bodiesPose(b, pair->side[0].body),
             bodiesPose(b, pair->side[1].body), order, jet);
+  if (term->f || term->counts)
+    bodiesApply(b, term, bodiesMask(&b->space, pair, &term->m), order, jet);
 }
+/* The groups of its directions: those of a function occur in pairs. */
+static inline Mask bodiesTermMask(const Mechanism *b, const Term *term) {
+  Mask mask = bodiesMask(&b->space, &b->pair[term->pair], &term->m);
+  for (int gi = 0; term->f && gi < 4; gi++)
+    if (mask.g & 1u << gi) mask.H |= mask.g << 4 * gi;
+  return mask;
+}
+/* x, rate: out, the sum of a law's terms and its rate at the current poses; acc: its second derivative; may be NULL */
+void bodiesLawSum(const Mechanism *b, const Law *law, Order order, sunrealtype *x,
+                  sunrealtype *rate, sunrealtype *acc);
 /* The value of a drive as the sum of g and rest, since turns that it has made would otherwise use up the
  * digits of its angle, and its two derivatives */
 typedef struct {
@@ -242,16 +270,23 @@ static inline Row *bodiesRow(const Mechanism *b, int i) {
 }
 /* The number of rows of A that it is */
 static inline int bodiesComponents(const Mechanism *b, const Row *row) {
-  return row->term[0].m.kind == POINT ? b->space.dimension : 1;
+  return bodiesRowTerm(b, row, 0)->m.kind == POINT ? b->space.dimension : 1;
 }
 /* The factor of a term's measure */
 static inline sunrealtype bodiesWeight(const Mechanism *b, const Term *term) {
   return term->ratio == NONE ? term->coef : term->coef * b->param[term->ratio];
 }
-/* Is a row a sum of coordinates of the tree? */
+/* Is a row a sum of coordinates of the tree, or of functions of them? They count turns. */
+static inline int bodiesCountsTurns(const Mechanism *b, const Row *row) {
+  int counts = b->tree != NULL;
+  for (int k = 0; k < row->nterms && counts; k++)
+    counts = bodiesRowTerm(b, row, k)->velocity != NONE;
+  return counts;
+}
+/* Is a row a linear sum of coordinates of the tree? */
 static inline int bodiesIsBare(const Mechanism *b, const Row *row) {
-  int bare = b->tree != NULL;
-  for (int k = 0; k < row->nterms && bare; k++) bare = row->term[k].velocity != NONE;
+  int bare = bodiesCountsTurns(b, row);
+  for (int k = 0; k < row->nterms && bare; k++) bare = !bodiesRowTerm(b, row, k)->f;
   return bare;
 }
 /* Are the ratios of the angles of a row, which wraps, those of whole numbers of teeth? */

@@ -83,7 +83,7 @@ static void freeData(void *data) {
 
 static void freeModel(void *model) {
   Mechanism *m  = model;
-  void *owned[] = {m->body,  m->joint,   m->row,    m->roll, m->drive, m->law,
+  void *owned[] = {m->body,  m->joint,   m->term,   m->row,  m->roll,  m->drive, m->law,
                    m->force, m->contact, m->length, m->text, m->entry, m->shape};
   for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) free(owned[i]);
   for (int i = 0; i < NUM_PLANS; i++) {
@@ -128,10 +128,11 @@ static Mechanism *copyOf(const Mechanism *from) {
   bodiesShareFormulas(m);
   m->pose    = calloc((size_t)m->nbodies, sizeof *m->pose);
   int failed = !m->pose + copyNumbers(m) + COPY(m->pair, m->npairs) + COPY(m->body, m->nbodies) +
-               COPY(m->joint, m->njoints) + COPY(m->row, m->nrows) + COPY(m->roll, m->nrolls) +
-               COPY(m->drive, m->ndrives) + COPY(m->law, m->nlaws) + COPY(m->force, m->nforces) +
-               COPY(m->shape, m->nshapes) + COPY(m->contact, m->ncontacts) +
-               COPY(m->length, m->nlengths) + COPY(m->entry, m->capacity) + COPY(m->text, m->ntext);
+               COPY(m->joint, m->njoints) + COPY(m->term, m->nterms) + COPY(m->row, m->nrows) +
+               COPY(m->roll, m->nrolls) + COPY(m->drive, m->ndrives) + COPY(m->law, m->nlaws) +
+               COPY(m->force, m->nforces) + COPY(m->shape, m->nshapes) +
+               COPY(m->contact, m->ncontacts) + COPY(m->length, m->nlengths) +
+               COPY(m->entry, m->capacity) + COPY(m->text, m->ntext);
   int *count = calloc((size_t)m->nbodies, sizeof *count);
   if (!failed && count) bodiesChooseFrames(m, count);
   if (!failed && count && from->tree) {
@@ -251,8 +252,8 @@ static int checkTurns(CPBodies b) {
   for (int i = 0; i < b->m.nlaws && b->m.space.dimension == 3; i++) {
     const Law *law       = &b->m.law[i];
     const sunrealtype *p = b->m.param + law->param; /* stiffness, damping, free angle */
-    if (law->kind != SPRING || law->term.m.kind != ANGLE || p[0] == 0 ||
-        fabs(p[2]) <= 4 * atan(SUN_RCONST(1.0)) || (b->m.tree && law->term.velocity != NONE))
+    if (law->kind != SPRING || law->nterms > 1 || bodiesLawTerm(&b->m, law, 0)->m.kind != ANGLE ||
+        p[0] == 0 || fabs(p[2]) <= 4 * atan(SUN_RCONST(1.0)) || (b->m.tree && law->velocity != NONE))
       continue;
     return cpRefuse(&b->log, "CPBodiesBuild",
                     "%s: the free angle must be at most half a turn, unless it is one of a joint "
@@ -261,15 +262,26 @@ static int checkTurns(CPBodies b) {
   }
   for (int i = 0; i < b->m.njoints; i++) {
     const Row *row = &b->m.row[b->m.joint[i].first];
-    if (b->m.joint[i].kind != NONE || b->m.joint[i].nrows == 0 || row->nterms < 2 || !row->wraps ||
-        row->term[0].m.kind != ANGLE || row->term[1].m.kind != ANGLE || bodiesIsBare(&b->m, row) ||
-        bodiesIsToothed(&b->m, row))
+    sunrealtype ratio[CP_MOST_COUPLED];
+    int angles = 0;
+    if (b->m.joint[i].kind != NONE || b->m.joint[i].nrows == 0 || b->m.space.dimension == 2)
+      continue;
+    for (int k = 0; k < row->nterms; k++) {
+      const Term *term = bodiesRowTerm(&b->m, row, k);
+      if (term->m.kind != ANGLE) continue;
+      if (!term->f) ratio[angles++] = bodiesWeight(&b->m, term);
+      else if (!(b->m.tree && term->velocity != NONE) && !bodiesHasPeriod(term->f))
+        return cpRefuse(
+            &b->log,
+            "CPBodiesBuild", "%s: its function must have the period of a turn, unless the angle is a joint coordinate",
+            b->m.text + b->m.joint[i].name);
+    }
+    if (angles < 2 || !row->wraps || bodiesCountsTurns(&b->m, row) || bodiesIsToothed(&b->m, row))
       continue;
     return cpRefuse(&b->log, "CPBodiesBuild",
                     "%s: ratios of angles must be whole numbers (of teeth), unless both are joint "
                     "coordinates, and are %g and %g",
-                    b->m.text + b->m.joint[i].name, (double)bodiesWeight(&b->m, &row->term[0]),
-                    (double)bodiesWeight(&b->m, &row->term[1]));
+                    b->m.text + b->m.joint[i].name, (double)ratio[0], (double)ratio[1]);
   }
   return CP_SUCCESS;
 }

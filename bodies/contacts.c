@@ -76,7 +76,7 @@ void bodiesForget(CPBodies b, const Mechanism *before) {
     if (m->entry[i].kind > 0 && m->entry[i].name >= before->ntext) m->entry[i].kind = -1;
   m->ntext = before->ntext, m->njoints = before->njoints, m->nrows = before->nrows;
   m->nrolls = before->nrolls, m->npairs = before->npairs, m->nparams = before->nparams;
-  m->ncontacts = before->ncontacts;
+  m->ncontacts = before->ncontacts, m->nterms = before->nterms;
 }
 
 int bodiesAddContact(CPBodies b, const CPBodyContact *contact) {

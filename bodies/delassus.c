@@ -51,7 +51,7 @@ static int mark(const Mechanism *b, const Row *row, char *marked) {
   const Tree *tree = b->tree;
   int count        = 0;
   for (int k = 0; k < 2 * row->nterms; k++)
-    for (int n                        = treeNodeOf(tree, &b->pair[row->term[k / 2].pair], k % 2);
+    for (int n = treeNodeOf(tree, &b->pair[bodiesRowTerm(b, row, k / 2)->pair], k % 2);
          n != GROUND && !marked[n]; n = tree->node[n].parent)
       marked[n] = 1, count++;
   return count;
@@ -106,10 +106,11 @@ static void makeBlocks(const Mechanism *b, Delassus *d, const char *off) {
   for (int r = 0; r < b->nv; r++) {
     const Row *row = d->row[r];
     if (off[r]) continue;
-    const int follows = last && (row == last || (row->nterms == 1 && last->nterms == 1 &&
-                                                 row->term[0].pair == last->term[0].pair));
-    Strip *strip      = follows ? &d->block[d->nblocks - 1] : NULL;
-    last              = row;
+    const int follows =
+        last && (row == last || (row->nterms == 1 && last->nterms == 1 &&
+                                 bodiesRowTerm(b, row, 0)->pair == bodiesRowTerm(b, last, 0)->pair));
+    Strip *strip = follows ? &d->block[d->nblocks - 1] : NULL;
+    last         = row;
     if (!strip || strip->count == LANE) {
       strip  = &d->block[d->nblocks++];
       *strip = (Strip){.path = steps, .length = mark(b, row, d->marked)};
@@ -157,14 +158,14 @@ static void push(const Mechanism *b, const Delassus *d, int body, int lane, cons
 
 /* The same for term k of component c of a row, whose gradient is a force on each side */
 static void pushTerm(const Mechanism *b, Delassus *d, const Row *row, int k, int c, int lane) {
-  const Term *term = &row->term[k];
+  const Term *term = bodiesRowTerm(b, row, k);
   const Pair *pair = &b->pair[term->pair];
   sunrealtype g[LOCAL];
   if (bodiesIsBare(b, row)) {
     d->E[(size_t)term->velocity * d->m + lane] += bodiesWeight(b, term) * term->sign;
     return;
   }
-  const int point = row->term[k].m.kind == POINT; /* P_a - P_b */
+  const int point = bodiesRowTerm(b, row, k)->m.kind == POINT; /* P_a - P_b */
   const Mask mask = point ? (Mask){0, 0} : bodiesGradient(b, row, k, c, g);
   for (int side = 0; side < 2; side++) {
     const int body = pair->side[side].body;

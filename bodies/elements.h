@@ -65,7 +65,7 @@ int bodiesMakePair(CPBodies b, const char *name, CPIn in, int in_plane, const CP
 /* |P_b - P_a| at the placement */
 sunrealtype bodiesDistance(const Mechanism *b, const Pair *pair);
 
-/* ---- joints.c, contacts.c, limits.c, actuators.c, forces.c ---- */
+/* ---- joints.c, couplers.c, contacts.c, limits.c, actuators.c, forces.c ---- */
 
 /* Returns the name of a kind of joints, or NULL if there is no such kind. */
 const char *bodiesKindName(int kind);
@@ -77,8 +77,17 @@ int bodiesAddRows(CPBodies b, const CPJoint *joint, int params, const CPBodyCont
 /* term: out, the term of a coordinate given by name. Returns the joint's index, or an error code
  * that has been reported. */
 int bodiesNamedCoordinate(CPBodies b, const char *name, CPCoordinate of, Term *term);
-/* Adds a row of coordinates as a joint of its own, for which there is room: of positions, or of velocities only. */
+/* Adds the terms [n] of a row or law, for which there is room, and returns the index of the first one. */
+int bodiesTakeTerms(CPBodies b, const Term *term, int n);
+/* Adds a row, whose terms have been added, as a joint of its own, for which there is room: of positions, or of velocities only. */
 void bodiesTakeRow(CPBodies b, int text, const Row *row, int is_roll);
+/* term [n]: out, the terms of coordinates, whose ratios must not be 0. Returns 0 or an error code that has been reported. */
+int bodiesFindCoordinates(CPBodies b, const char *name, int n, const CPCoordinate *of,
+                          const sunrealtype *ratio, Term *term);
+/* Checks that these coordinates differ. Returns the same. */
+int bodiesCheckDifferent(CPBodies b, const char *name, int n, const Term *term);
+/* Adds the parameters ratio_1 ... of these terms, for which there is room. */
+void bodiesTakeRatios(CPBodies b, int text, int n, const sunrealtype *ratio, Term *term);
 int bodiesAddLimit(CPBodies b, const CPLimit *limit);
 int bodiesAddCoupler(CPBodies b, const CPCoupler *coupler);
 int bodiesAddDrive(CPBodies b, const CPDrive *drive);

@@ -49,7 +49,7 @@ static int isHeld(const Assembly *a, int body) {
 
 /* The unit of a row, by which it is divided */
 static sunrealtype unitOf(const Fit *f, const Row *row) {
-  const MeasureKind kind = row->term[0].m.kind;
+  const MeasureKind kind = bodiesRowTerm(&f->b, row, 0)->m.kind;
   return kind == POINT || kind == ALONG || kind == LENGTH || kind == LEVEL ? f->a->extent : 1;
 }
 
@@ -109,15 +109,16 @@ static int aim(Fit *f, const CPTarget *target, sunrealtype *r, sunrealtype *J) {
 /* The equation that keeps the coordinate of a joint that is not in the tree within its range. Returns 1, or 0 if it is in the
  * tree. */
 static int confine(Fit *f, const CPRange *range, sunrealtype *r, sunrealtype *J) {
-  Row row = {.nterms = 1};
+  const Row row = {.term = f->b.nterms, .nterms = 1}; /* beyond all others (createFit) */
+  Term *term    = bodiesRowTerm(&f->b, &row, 0);
   Jet jet;
-  bodiesCoordinate(&f->b, range->coordinate, &row.term[0]);
+  bodiesCoordinate(&f->b, range->coordinate, term);
   if (treeHas(f->b.tree, &f->b, bodiesJointOf(&f->b, range->coordinate))) return 0;
-  bodiesTermJet(&f->b, &row.term[0], VALUES, &jet);
-  const int angle        = row.term[0].m.kind == ANGLE;
+  bodiesTermJet(&f->b, term, VALUES, &jet);
+  const int angle        = term->m.kind == ANGLE;
   const sunrealtype unit = angle ? 1 : f->a->extent, sum = range->low + range->high,
                     middle = isfinite(sum) ? sum / 2 : 0;
-  sunrealtype x            = row.term[0].coef * jet.s;
+  sunrealtype x            = term->coef * jet.s;
   if (angle) x = middle + remainder(x - middle, 8 * atan(SUN_RCONST(1.0)));
   r[0] = (x - fmax(range->low, fmin(range->high, x))) / unit;
   if (!J || (r[0] == 0 && range->low < range->high)) return 1;
@@ -299,7 +300,7 @@ static void setDriven(Fit *f) {
   const Mechanism *b = &f->b;
   for (int i = 0; i < b->nrows; i++) {
     const Row *row   = &b->row[i];
-    const Term *term = &row->term[0];
+    const Term *term = bodiesRowTerm(b, row, 0);
     const int k      = row->drive == NONE || !f->a->mask[row->first] ? NONE : term->velocity;
     if (k == NONE || !f->unknown[k]) continue;
     if (CPModelGetEquations(f->a->model)->p(f->a->t, f->q, f->a->p, &f->b)) return;
@@ -349,7 +350,10 @@ static int createFit(Fit *f, Assembly *a, const CPAssembly *wish) {
   f->b.tree = NULL;
   f->b.pose = calloc(2 * (size_t)f->b.nbodies, sizeof *f->b.pose);
   /* what is tied to the tree */
-  int failed = bodiesCopyArray(&f->b.row, (size_t)f->b.nrows * sizeof *f->b.row);
+  f->b.term  = malloc(((size_t)f->b.nterms + 1) * sizeof *f->b.term);
+  int failed = !f->b.term;
+  if (f->b.term) memcpy(f->b.term, a->b->term, (size_t)f->b.nterms * sizeof *f->b.term);
+  failed += bodiesCopyArray(&f->b.row, (size_t)f->b.nrows * sizeof *f->b.row);
   failed += bodiesCopyArray(&f->b.roll, (size_t)f->b.nrolls * sizeof *f->b.roll);
   failed += bodiesCopyArray(&f->b.law, (size_t)f->b.nlaws * sizeof *f->b.law);
   if (failed || !f->b.pose || !(f->b.tree = treeMake(&f->b))) return 1;
@@ -404,6 +408,7 @@ static void freeFit(Fit *f) {
   free(f->b.row);
   free(f->b.roll);
   free(f->b.law);
+  free(f->b.term);
   free(f->b.pose);
   free(f->unknown);
   free(f->q);

@@ -30,7 +30,7 @@ int bodiesAddSpring(CPBodies b, const CPSpring *spring) {
   }
   if ((flag = bodiesCheckFinite(b, name, "free", &x, 1))) return flag;
   if (ROOM(b->m.pair, b->m.npairs, 1) || ROOM(b->m.law, b->m.nlaws, 1) ||
-      ROOM(b->m.length, b->m.nlengths, 1))
+      ROOM(b->m.term, b->m.nterms, 1) || ROOM(b->m.length, b->m.nlengths, 1))
     return bodiesNoMemory(b, name);
   Formula *formula = NULL;
   if ((flag = bodiesTakeFormula(b, name, 1, &spring->function, 2, spring->inputs, &formula)))
@@ -42,7 +42,8 @@ int bodiesAddSpring(CPBodies b, const CPSpring *spring) {
   const int i = b->m.nlaws++, text = bodiesTakeName(b, name, NAME_LAW, i);
   b->m.law[i] = (Law){.kind      = SPRING,
                       .name      = text,
-                      .term      = term,
+                      .term      = bodiesTakeTerms(b, &term, 1),
+                      .nterms    = 1,
                       .param     = b->m.nparams,
                       .force     = b->m.nparams + 3,
                       .joint     = NONE,
@@ -81,7 +82,8 @@ int bodiesAddBushing(CPBodies b, const CPBushing *bushing) {
   if ((flag = bodiesFindSides(b, name, bushing->a, bushing->b, &pair))) return flag;
   const CPMarker *on_b = bushing->in == CP_IN_SPACE ? &bushing->on_a : &bushing->on_b;
   if ((flag = bodiesMakePair(b, name, bushing->in, 0, &bushing->on_a, on_b, &pair))) return flag;
-  if (ROOM(b->m.pair, b->m.npairs, 1) || ROOM(b->m.law, b->m.nlaws, 9))
+  if (ROOM(b->m.pair, b->m.npairs, 1) || ROOM(b->m.law, b->m.nlaws, 9) ||
+      ROOM(b->m.term, b->m.nterms, 9))
     return bodiesNoMemory(b, name);
   const int text         = bodiesTakeName(b, name, NAME_BUSHING, b->m.nlaws);
   b->m.pair[b->m.npairs] = pair;
@@ -91,27 +93,31 @@ int bodiesAddBushing(CPBodies b, const CPBushing *bushing) {
     const sunrealtype stiffness = k < 3 ? bushing->stiffness[k] : bushing->turn_stiffness[k - 3],
                       damping   = k < 3 ? bushing->damping[k] : bushing->turn_damping[k - 3];
     const Measure m             = planar && k == 5 ? (Measure)ANGLE_ : measures[k];
-    b->m.law[b->m.nlaws++]      = (Law){.kind  = SPRING,
-                                        .name  = text,
-                                        .term  = {.coef = 1, .ratio = NONE, .pair = b->m.npairs, .m = m},
-                                        .param = b->m.nparams,
-                                        .force = NONE,
-                                        .joint = NONE,
+    const Term term             = {.coef = 1, .ratio = NONE, .pair = b->m.npairs, .m = m};
+    b->m.law[b->m.nlaws++]      = (Law){.kind      = SPRING,
+                                        .name      = text,
+                                        .term      = bodiesTakeTerms(b, &term, 1),
+                                        .nterms    = 1,
+                                        .param     = b->m.nparams,
+                                        .force     = NONE,
+                                        .joint     = NONE,
                                         .inertance = NONE};
     bodiesTakeParam(b, text, fields[k][0], stiffness);
     bodiesTakeParam(b, text, fields[k][1], damping);
     bodiesTakeParam(b, text, fields[k][2], 0);
   }
   const int drag = bushing->drag != 0 ? bodiesTakeParam(b, text, "drag", bushing->drag) : NONE;
-  for (int k = 0; k < 3 && drag != NONE; k++)
-    b->m.law[b->m.nlaws++] =
-        (Law){.kind      = DRAG,
-              .name      = text,
-              .term      = {.coef = 1, .ratio = NONE, .pair = b->m.npairs, .m = {SPIN, 0, k, 0}},
-              .param     = drag,
-              .force     = NONE,
-              .joint     = NONE,
-              .inertance = NONE};
+  for (int k = 0; k < 3 && drag != NONE; k++) {
+    const Term term        = {.coef = 1, .ratio = NONE, .pair = b->m.npairs, .m = {SPIN, 0, k, 0}};
+    b->m.law[b->m.nlaws++] = (Law){.kind      = DRAG,
+                                   .name      = text,
+                                   .term      = bodiesTakeTerms(b, &term, 1),
+                                   .nterms    = 1,
+                                   .param     = drag,
+                                   .force     = NONE,
+                                   .joint     = NONE,
+                                   .inertance = NONE};
+  }
   b->m.npairs++;
   return NONE;
 }
@@ -153,11 +159,15 @@ static int addDryFriction(CPBodies b, const CPFriction *friction, const Term *te
   if (!flag) flag = bodiesCheckSign(b, name, "sticking", friction->sticking, 0);
   if (flag) return flag;
   if (ROOM(b->m.joint, b->m.njoints, 1) || ROOM(b->m.roll, b->m.nrolls, 1) ||
-      ROOM(b->m.contact, b->m.ncontacts, 1))
+      ROOM(b->m.contact, b->m.ncontacts, 1) || ROOM(b->m.term, b->m.nterms, 1))
     return bodiesNoMemory(b, name);
   const int text = bodiesTakeName(b, name, NAME_JOINT, b->m.njoints), i = b->m.ncontacts++;
-  const Row row = {
-      .term = {*term}, .nterms = 1, .offset = NONE, .drive = NONE, .other = NONE, .wraps = 0};
+  const Row row   = {.term   = bodiesTakeTerms(b, term, 1),
+                     .nterms = 1,
+                     .offset = NONE,
+                     .drive  = NONE,
+                     .other  = NONE,
+                     .wraps  = 0};
   b->m.contact[i] = (Contact){.joint       = b->m.njoints,
                               .radius      = NONE,
                               .friction    = NONE,
@@ -182,11 +192,13 @@ int bodiesAddFriction(CPBodies b, const CPFriction *friction) {
     return refused(b, CP_NOT_SUPPORTED, "%s: force and sticking must be 0 beside speed", name);
   if ((flag = bodiesCheckSign(b, name, "factor", friction->factor, 0))) return flag;
   if ((flag = bodiesCheckSign(b, name, "speed", friction->speed, 1))) return flag;
-  if (ROOM(b->m.law, b->m.nlaws, 1)) return bodiesNoMemory(b, name);
+  if (ROOM(b->m.law, b->m.nlaws, 1) || ROOM(b->m.term, b->m.nterms, 1))
+    return bodiesNoMemory(b, name);
   const int i = b->m.nlaws++, text = bodiesTakeName(b, name, NAME_LAW, i);
   b->m.law[i] = (Law){.kind      = FRICTION,
                       .name      = text,
-                      .term      = term,
+                      .term      = bodiesTakeTerms(b, &term, 1),
+                      .nterms    = 1,
                       .param     = b->m.nparams,
                       .force     = NONE,
                       .joint     = joint,

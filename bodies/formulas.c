@@ -74,6 +74,30 @@ int bodiesTakeFormula(CPBodies b, const char *name, int count, const CPFunction 
   return flag;
 }
 
+int bodiesTakeVariable(CPBodies b, const char *name, CPFunction f, Formula **formula) {
+  *formula = NULL;
+  if (f && cpFunctionCount(f) != 1)
+    return refused(b, CP_ILL_INPUT, "%s: its function must have one variable, and has %d", name,
+                   cpFunctionCount(f));
+  return bodiesTakeFormula(b, name, 1, &f, 0, NULL, formula);
+}
+
+int bodiesHasPeriod(const Formula *formula) {
+  enum { PLACES = 8 };
+  static const sunrealtype rounding = SUN_RCONST(1e-9);
+  const sunrealtype turn            = 8 * atan(SUN_RCONST(1.0));
+  sunrealtype off = 0, size = 0;
+  for (int k = 0; k < PLACES; k++) {
+    sunrealtype x = turn * k / PLACES - turn / 2, v[2], g[2];
+    if (CPFunctionEvaluate(formula->f[0], &x, &v[0], &g[0], NULL)) return 0;
+    x += turn;
+    if (CPFunctionEvaluate(formula->f[0], &x, &v[1], &g[1], NULL)) return 0;
+    off  = fmax(off, fmax(fabs(v[1] - v[0]), fabs(g[1] - g[0])));
+    size = fmax(size, fmax(fabs(v[0]), fabs(g[0])));
+  }
+  return off <= rounding * size;
+}
+
 void bodiesShareFormulas(Mechanism *m) {
   if (m->formulas) atomic_fetch_add(&m->formulas->owners, 1);
 }

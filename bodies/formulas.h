@@ -26,6 +26,10 @@ typedef struct Formula_ {
  * reported. */
 int bodiesTakeFormula(CPBodies b, const char *name, int count, const CPFunction *f, int own,
                       const char *inputs, Formula **formula);
+/* The same for a function of one variable, which is not t (Term) */
+int bodiesTakeVariable(CPBodies b, const char *name, CPFunction f, Formula **formula);
+/* Has such a function the period 2 pi? Its values and slopes are compared at some places, up to roundoff. */
+int bodiesHasPeriod(const Formula *formula);
 /* A copy of a mechanism owns the formulas as well, and gives them back. */
 void bodiesShareFormulas(Mechanism *m);
 void bodiesFreeFormulas(Mechanism *m);

@@ -135,34 +135,35 @@ static int completeMarkers(CPBodies b, const CPJoint *joint, int in_plane, CPMar
 
 static int aligns(const Measure *m) { return m->kind == DOT && m->i != m->j; }
 
-/* Row r of a joint, or of a contact on a surface of this kind. param: its length, or NONE */
-static Row makeRow(const Kind *kind, CPJointKind k, CPContactOn on, int r, int pair, int param) {
-  Row row     = {.nterms = 1, .offset = r == 0 ? param : NONE, .drive = NONE};
-  row.term[0] = (Term){.coef = 1, .ratio = NONE, .pair = pair, .m = kind->row[r]};
+/* Row r of a joint, or of a contact on a surface of this kind, whose terms are set. param: its length, or NONE */
+static Row makeRow(const Kind *kind, CPJointKind k, CPContactOn on, int r, int pair, int param,
+                   Term term[2]) {
+  Row row = {.nterms = 1, .offset = r == 0 ? param : NONE, .drive = NONE};
+  term[0] = (Term){.coef = 1, .ratio = NONE, .pair = pair, .m = kind->row[r]};
   for (int i = 0; i < kind->nforced && aligns(&kind->row[r]); i++)
     row.aligns += aligns(&kind->row[i]);
   /* No slip along the axis j of the measure: the velocity of the centre, plus the part due to
    * rotation. */
   if (r >= kind->nforced) {
-    row.nterms  = 2;
-    row.offset  = NONE;
-    row.term[1] = (Term){.coef = r == 1 ? -1 : 1, .ratio = param, .pair = pair, .m = kind->row[r]};
-    row.term[0].m = (Measure){ALONG, 0, kind->row[r].j, 0};
+    row.nterms = 2;
+    row.offset = NONE;
+    term[1]    = (Term){.coef = r == 1 ? -1 : 1, .ratio = param, .pair = pair, .m = kind->row[r]};
+    term[0].m  = (Measure){ALONG, 0, kind->row[r].j, 0};
   }
   if (k == CP_JOINT_ROLLING_DISC && r == 0) { /* Height of the centre: z_a . d - radius sin = 0. */
-    row.nterms  = 2;
-    row.offset  = NONE;
-    row.term[1] = (Term){.coef = -1, .ratio = param, .pair = pair, .m = {SINE, 0, Z, Z}};
+    row.nterms = 2;
+    row.offset = NONE;
+    term[1]    = (Term){.coef = -1, .ratio = param, .pair = pair, .m = {SINE, 0, Z, Z}};
   } else if (k == CP_JOINT_ROLLING_DISC) {
-    row.term[0].m    = (Measure){ALONG, 0, kind->row[r].i, 0};
-    row.term[1].coef = 1;
+    term[0].m    = (Measure){ALONG, 0, kind->row[r].i, 0};
+    term[1].coef = 1;
   }
   if (on != CP_ON_PLANE && r == 0) {
-    row.term[0].m = (Measure){LEVEL, 0, 0, 0};
+    term[0].m = (Measure){LEVEL, 0, 0, 0};
     if (on == CP_ON_SPHERE) row.offset = NONE;
   } else if (on != CP_ON_PLANE) { /* velocity along one tangent, rotation about the other one */
-    row.term[0].m = (Measure){GLIDE, 0, r - 1, 0};
-    row.term[1].m = (Measure){TWIST, 0, 2 - r, 0};
+    term[0].m = (Measure){GLIDE, 0, r - 1, 0};
+    term[1].m = (Measure){TWIST, 0, 2 - r, 0};
   }
   return row;
 }
@@ -205,7 +206,8 @@ int bodiesAddRows(CPBodies b, const CPJoint *joint, int params, const CPBodyCont
     if ((flag = checkSurface(b, name, &pair, length))) return flag;
   }
   if (ROOM(b->m.pair, b->m.npairs, 1) || ROOM(b->m.joint, b->m.njoints, 1) ||
-      ROOM(b->m.row, b->m.nrows, MAX_ROWS) || ROOM(b->m.roll, b->m.nrolls, 2))
+      ROOM(b->m.row, b->m.nrows, MAX_ROWS) || ROOM(b->m.roll, b->m.nrolls, 2) ||
+      ROOM(b->m.term, b->m.nterms, 2 * MAX_ROWS))
     return bodiesNoMemory(b, name);
 
   const int i = b->m.njoints++, text = bodiesTakeName(b, name, NAME_JOINT, i);
@@ -228,7 +230,9 @@ int bodiesAddRows(CPBodies b, const CPJoint *joint, int params, const CPBodyCont
   b->m.joint[i].switched = joint->switched != 0;
   b->m.ncoordinates += kind->ncoordinates;
   for (int r = 0; r < kind->nrows; r++) {
-    const Row row = makeRow(kind, k, on, r, b->m.npairs, param);
+    Term term[2];
+    Row row  = makeRow(kind, k, on, r, b->m.npairs, param, term);
+    row.term = bodiesTakeTerms(b, term, row.nterms);
     if (r < kind->nforced) b->m.row[b->m.nrows++] = row;
     else b->m.roll[b->m.nrolls++] = row;
   }
@@ -256,10 +260,16 @@ int bodiesNamedCoordinate(CPBodies b, const char *name, CPCoordinate of, Term *t
   return j;
 }
 
+int bodiesTakeTerms(CPBodies b, const Term *term, int n) {
+  memcpy(b->m.term + b->m.nterms, term, (size_t)n * sizeof *term);
+  b->m.nterms += n;
+  return b->m.nterms - n;
+}
+
 void bodiesTakeRow(CPBodies b, int text, const Row *row, int is_roll) {
   b->m.joint[b->m.njoints++] = (Joint){.name             = text,
                                        .kind             = NONE,
-                                       .pair             = row->term[0].pair,
+                                       .pair             = bodiesRowTerm(&b->m, row, 0)->pair,
                                        .first            = b->m.nrows,
                                        .nrows            = !is_roll,
                                        .first_roll       = b->m.nrolls,
@@ -268,41 +278,6 @@ void bodiesTakeRow(CPBodies b, int text, const Row *row, int is_roll) {
                                        .contact          = NONE};
   if (is_roll) b->m.roll[b->m.nrolls++] = *row;
   else b->m.row[b->m.nrows++] = *row;
-}
-
-int bodiesAddCoupler(CPBodies b, const CPCoupler *coupler) {
-  static const char *const fields[] = {"ratio_1", "ratio_2"};
-  const char *name                  = coupler->head.name;
-  int flag = bodiesCheckName(b, name, 3), angles = 0, whole = 1, same = 0;
-  if (flag) return flag;
-  if ((flag = bodiesCheckFinite(b, name, "offset", &coupler->offset, 1))) return flag;
-  Row row = {.nterms = 2, .drive = NONE};
-  for (int k = 0; k < 2; k++) {
-    const sunrealtype ratio = coupler->ratio[k];
-    const int joint         = flag;
-    if ((flag = bodiesNamedCoordinate(b, name, coupler->of[k], &row.term[k])) < 0) return flag;
-    /* flag is the joint of the second coordinate */
-    same = flag == joint && coupler->of[0].k == coupler->of[1].k;
-    if (ratio == 0 || !isfinite(ratio))
-      return refused(b, CP_ILL_INPUT, "%s: ratios must not be 0, and one is %g", name,
-                     (double)ratio);
-    angles += row.term[k].m.kind == ANGLE;
-    whole = whole && ratio == floor(ratio);
-  }
-  row.wraps = angles > 0 && b->m.space.dimension == 3;
-  if (row.wraps && angles == 2 && !whole && b->formulation == CP_ABSOLUTE)
-    return refused(b, CP_ILL_INPUT,
-                   "%s: ratios of angles must be whole numbers (of teeth), and are %g and %g", name,
-                   (double)coupler->ratio[0], (double)coupler->ratio[1]);
-  if (same) return refused(b, CP_ILL_INPUT, "%s: the two coordinates must differ", name);
-  if (ROOM(b->m.joint, b->m.njoints, 1) || ROOM(b->m.row, b->m.nrows, 1))
-    return bodiesNoMemory(b, name);
-  const int text = bodiesTakeName(b, name, NAME_JOINT, b->m.njoints), i = b->m.njoints;
-  row.offset = bodiesTakeParam(b, text, "offset", coupler->offset);
-  for (int k = 0; k < 2; k++)
-    row.term[k].ratio = bodiesTakeParam(b, text, fields[k], coupler->ratio[k]);
-  bodiesTakeRow(b, text, &row, 0);
-  return i;
 }
 
 int bodiesAddDrive(CPBodies b, const CPDrive *drive) {
@@ -318,16 +293,18 @@ int bodiesAddDrive(CPBodies b, const CPDrive *drive) {
     return refused(b, CP_ILL_INPUT, "%s: a motion by a function has no g, start, rate, amplitude",
                    name);
   Row row = {.nterms = 1, .offset = NONE, .drive = b->m.ndrives};
-  if ((flag = bodiesNamedCoordinate(b, name, drive->of, &row.term[0])) < 0) return flag;
-  row.wraps = row.term[0].m.kind == ANGLE;
+  Term term;
+  if ((flag = bodiesNamedCoordinate(b, name, drive->of, &term)) < 0) return flag;
+  row.wraps = term.m.kind == ANGLE;
   if (ROOM(b->m.joint, b->m.njoints, 1) || ROOM(b->m.row, b->m.nrows, 1) ||
-      ROOM(b->m.drive, b->m.ndrives, 1))
+      ROOM(b->m.drive, b->m.ndrives, 1) || ROOM(b->m.term, b->m.nterms, 1))
     return bodiesNoMemory(b, name);
   if ((flag = bodiesTakeFormula(b, name, 1, &drive->function, 0, NULL, &formula))) return flag;
   const int text = bodiesTakeName(b, name, NAME_JOINT, b->m.njoints), i = b->m.njoints;
   b->m.drive[b->m.ndrives++] = formula ? (Drive){bodiesMotionOf, formula, b->m.nparams}
                                        : (Drive){drive->g, drive->data, b->m.nparams};
   for (int k = 0; k < 4; k++) bodiesTakeParam(b, text, fields[k], values[k]);
+  row.term = bodiesTakeTerms(b, &term, 1);
   bodiesTakeRow(b, text, &row, 0);
   return i;
 }

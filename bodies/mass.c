@@ -60,7 +60,7 @@ static void fill(Mechanism *b, const sunrealtype *q, const int *mask, sunrealtyp
   for (int k = 0; k < n; k++) treeMassColumn(tree, k, K + k * n);
   for (int i = 0; i < b->nlaws; i++) {
     const Law *law = &b->law[i];
-    const Row of   = {.term = {law->term}, .nterms = 1};
+    const Row of   = {.term = law->term, .nterms = law->nterms};
     if (law->inertance == NONE) continue;
     memset(row, 0, length);
     treeGradient(b, &of, 0, row);

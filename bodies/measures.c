@@ -183,14 +183,8 @@ static void product(const Space *space, const Moving *X, const Moving *Y, Mask m
                    bodiesMovingHessian(Y, i, j, X->x);
 }
 
-/* The derivatives of first, second and third order of a function F of one or two products S, C */
-typedef struct {
-  sunrealtype S, C, SS, SC, CC, SSS, SSC, SCC, CCC;
-} Function;
-
-/* The chain rule. jet: in, the jet of S; out, the jet of F except for its value. */
-static void compose(const Space *space, const Function *F, const Jet *C, Mask mask, Order order,
-                    Jet *jet) {
+void bodiesCompose(const Space *space, const Function *F, const Jet *C, Mask mask, Order order,
+                   Jet *jet) {
   const Jet S = *jet;
   jet->rate   = F->S * S.rate + F->C * C->rate;
   jet->acc = F->S * S.acc + F->C * C->acc + F->SS * S.rate * S.rate + 2 * F->SC * S.rate * C->rate +
@@ -503,7 +497,7 @@ static void spatialAngle(const Space *space, const Pair *pair, const Measure *m,
   product(space, &X, &V, mask, order, &C);
   const sunrealtype r = 1 / C.s;
   const Function atan = {.S = r, .SC = -r * r, .SSS = -2 * r * r * r, .SCC = 2 * r * r * r};
-  compose(space, &atan, &C, mask, order, jet);
+  bodiesCompose(space, &atan, &C, mask, order, jet);
   jet->s = angle;
 }
 
@@ -526,7 +520,7 @@ void bodiesJet(const Space *space, const sunrealtype *param, const Pair *pair, c
     product(space, &Y, &Y, mask, order, jet);
     const sunrealtype l = sqrt(jet->s), r = 1 / l;
     const Function root = {.S = r / 2, .SS = -r * r * r / 4, .SSS = 3 * r * r * r * r * r / 8};
-    compose(space, &root, &none, mask, order, jet);
+    bodiesCompose(space, &root, &none, mask, order, jet);
     jet->s = l;
     break;
   }
@@ -543,7 +537,7 @@ void bodiesJet(const Space *space, const sunrealtype *param, const Pair *pair, c
     cosine(space, pair, pose, m->from, m->i, m->j, mask, order, jet);
     const sunrealtype c = jet->s, s = sqrt(1 - c * c), r = 1 / s;
     const Function sine = {.S = -c * r, .SS = -r * r * r, .SSS = -3 * c * r * r * r * r * r};
-    compose(space, &sine, &none, mask, order, jet);
+    bodiesCompose(space, &sine, &none, mask, order, jet);
     jet->s = s;
     break;
   }

@@ -128,6 +128,13 @@ Mask bodiesMask(const Space *space, const Pair *pair, const Measure *m);
  * param: the parameters of surfaces. */
 void bodiesJet(const Space *space, const sunrealtype *param, const Pair *pair, const Measure *m,
                const Pose *a, const Pose *b, Order order, Jet *jet);
+/* The derivatives of first, second and third order of a function F of one or two measures S, C */
+typedef struct {
+  sunrealtype S, C, SS, SC, CC, SSS, SSC, SCC, CCC;
+} Function;
+/* The chain rule. jet: in, the jet of S; out, the jet of F except for its value. */
+void bodiesCompose(const Space *space, const Function *F, const Jet *C, Mask mask, Order order,
+                   Jet *jet);
 /* At P_b, for the poses of both sides: the gradient g of the surface and its tangents t, all three
  * of length |g|, in the axes of side a. Returns what the function of the surface returned. */
 int bodiesLevel(const sunrealtype *param, const Pair *pair, const Pose *a, const Pose *b,

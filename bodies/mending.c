@@ -391,8 +391,10 @@ static int closesNearby(Assembly *a, sunrealtype open) {
  * were too large. */
 static int offsetRow(Assembly *a, const Row *row, int i, int joint) {
   Mechanism *b      = a->b;
-  const int kind    = b->row[b->joint[joint].first].term[0].m.kind;
-  const int angular = kind != POINT ? row->term[0].m.kind == DOT || row->term[0].m.kind == ANGLE : 0;
+  const int kind    = bodiesRowTerm(b, &b->row[b->joint[joint].first], 0)->m.kind;
+  const int angular = kind != POINT ? bodiesRowTerm(b, row, 0)->m.kind == DOT ||
+                                          bodiesRowTerm(b, row, 0)->m.kind == ANGLE
+                                    : 0;
   char name[128], line[256];
   if (bodiesPositionRows(a, a->x, a->p)) return 0;
   const sunrealtype offset = a->p[i];

@@ -68,10 +68,6 @@ static void spanOf(const Mechanism *b, int pair, Order order, Moving *d) {
   bodiesSpan(p, bodiesPose(b, p->side[0].body), bodiesPose(b, p->side[1].body), order, d);
 }
 
-static Mask maskOf(const Mechanism *b, const Term *term) {
-  return bodiesMask(&b->space, &b->pair[term->pair], &term->m);
-}
-
 /* -------------------------------------------------------------------------------- masses -- */
 
 static sunrealtype inertia(const Mechanism *b, const Body *body, int i, int j) {
@@ -82,7 +78,7 @@ static sunrealtype inertia(const Mechanism *b, const Body *body, int i, int j) {
 
 /* Does a law act on one velocity of the tree alone? */
 static int isOnVelocity(const Mechanism *b, int law) {
-  return b->tree && b->law[law].term.velocity != NONE;
+  return b->tree && b->law[law].velocity != NONE;
 }
 
 void bodiesFillM(Mechanism *b, Writer *w) {
@@ -98,19 +94,24 @@ void bodiesFillM(Mechanism *b, Writer *w) {
     }
   }
   for (int i = 0; i < b->nlaws && b->ninertances > 0; i++) { /* M += inertance g g^T */
-    const Term *term = &b->law[i].term;
-    const Mask mask  = maskOf(b, term);
-    Jet jet;
-    if (b->law[i].inertance == NONE || isOnVelocity(b, i)) continue;
-    bodiesTermJet(b, term, GRADIENT, &jet);
-    EACH_DIRECTION(s, mask.g, j)
-    for (int gi = 0; gi < 4; gi++) {
-      if (!(mask.g & (1u << gi))) continue;
-      const int from = 3 * gi + s->first[gi % 2], to = 3 * gi + s->last[gi % 2];
-      sunrealtype *column = next(w, bodiesColumnOf(s, &b->pair[term->pair], from),
-                                 bodiesColumnOf(s, &b->pair[term->pair], j), to - from);
-      for (int k = from; k < to; k++)
-        column[k - from] += b->param[b->law[i].inertance] * jet.g[k] * jet.g[j];
+    const Law *law = &b->law[i];
+    if (law->inertance == NONE || isOnVelocity(b, i)) continue;
+    for (int k = 0; k < law->nterms * law->nterms; k++) {
+      const Term *term    = bodiesLawTerm(b, law, k / law->nterms),
+                 *of      = bodiesLawTerm(b, law, k % law->nterms);
+      const Mask mask     = bodiesTermMask(b, term);
+      const sunrealtype I = b->param[law->inertance] * bodiesWeight(b, term) * bodiesWeight(b, of);
+      Jet jet, of_jet;
+      bodiesTermJet(b, term, GRADIENT, &jet);
+      bodiesTermJet(b, of, GRADIENT, &of_jet);
+      EACH_DIRECTION(s, bodiesTermMask(b, of).g, j)
+      for (int gi = 0; gi < 4; gi++) {
+        if (!(mask.g & (1u << gi))) continue;
+        const int from = 3 * gi + s->first[gi % 2], to = 3 * gi + s->last[gi % 2];
+        sunrealtype *column = next(w, bodiesColumnOf(s, &b->pair[term->pair], from),
+                                   bodiesColumnOf(s, &b->pair[of->pair], j), to - from);
+        for (int l = from; l < to; l++) column[l - from] += I * jet.g[l] * of_jet.g[j];
+      }
     }
   }
 }
@@ -174,8 +175,9 @@ static sunrealtype perTurn(const Mechanism *b, const Row *row) {
   static const sunrealtype rounding = SUN_RCONST(1e-9), least = SUN_RCONST(1e-6);
   sunrealtype common = 0, largest = 0;
   for (int k = 0; k < row->nterms && row->wraps; k++) {
-    sunrealtype x = row->term[k].m.kind == ANGLE ? fabs(bodiesWeight(b, &row->term[k])) : 0;
-    largest       = fmax(largest, x);
+    const Term *term = bodiesRowTerm(b, row, k);
+    sunrealtype x    = term->m.kind == ANGLE && !term->f ? fabs(bodiesWeight(b, term)) : 0;
+    largest          = fmax(largest, x);
     while (common > 0 && x > 0) { /* Euclid's algorithm */
       const sunrealtype rest = fmod(x, common);
       x                      = common;
@@ -187,14 +189,15 @@ static sunrealtype perTurn(const Mechanism *b, const Row *row) {
 }
 
 sunrealtype bodiesPeriod(const Mechanism *b, const Row *row) {
-  return row->wraps && !bodiesIsBare(b, row) ? 8 * atan(SUN_RCONST(1.0)) * perTurn(b, row) : 0;
+  return row->wraps && !bodiesCountsTurns(b, row) ? 8 * atan(SUN_RCONST(1.0)) * perTurn(b, row) : 0;
 }
 
 /* Of a row that aligns axes: the component of the rotation vector that has its derivative where the
  * axes are equal. D [3]: out, its derivative with respect to omega_b - omega_a. */
 static sunrealtype tiltOf(const Mechanism *b, const Row *row, sunrealtype *D) {
-  const Measure *m = &row->term[0].m; /* x_a . z_b = r_y, y_a . z_b = -r_x, x_a . y_b = -r_z */
-  const Pair *pair = &b->pair[row->term[0].pair];
+  const Measure *m =
+      &bodiesRowTerm(b, row, 0)->m; /* x_a . z_b = r_y, y_a . z_b = -r_x, x_a . y_b = -r_z */
+  const Pair *pair = &b->pair[bodiesRowTerm(b, row, 0)->pair];
   const int k = 3 - m->i - m->j, n = b->space.dimension == 2 ? 3 : row->aligns;
   const sunrealtype sign = k == 1 ? 1 : -1;
   sunrealtype r[3], Dr[3][3];
@@ -206,8 +209,10 @@ static sunrealtype tiltOf(const Mechanism *b, const Row *row, sunrealtype *D) {
 int bodiesIsToothed(const Mechanism *b, const Row *row) {
   static const sunrealtype teeth = 10000; /* Larger numbers leave no room for violations. */
   sunrealtype largest            = 0;
-  for (int k = 0; k < row->nterms; k++)
-    if (row->term[k].m.kind == ANGLE) largest = fmax(largest, fabs(bodiesWeight(b, &row->term[k])));
+  for (int k = 0; k < row->nterms; k++) {
+    const Term *term = bodiesRowTerm(b, row, k);
+    if (term->m.kind == ANGLE && !term->f) largest = fmax(largest, fabs(bodiesWeight(b, term)));
+  }
   return perTurn(b, row) * teeth >= largest;
 }
 
@@ -220,9 +225,9 @@ static sunrealtype gapOf(const Mechanism *b, const Row *row, sunrealtype sum) {
 /* Evaluates the rows of p, v or b (level 0, 1, 2). Returns what a drive's function returned. */
 static int fillRow(const Mechanism *b, const Row *row, sunrealtype t, const sunrealtype *q,
                    const sunrealtype *u, int level, sunrealtype *out) {
-  if (row->term[0].m.kind == POINT) {
+  if (bodiesRowTerm(b, row, 0)->m.kind == POINT) {
     Moving d;
-    spanOf(b, row->term[0].pair, VALUES, &d);
+    spanOf(b, bodiesRowTerm(b, row, 0)->pair, VALUES, &d);
     for (int k = 0; k < b->space.dimension; k++)
       out[row->first + k] = level == 0   ? -d.x[k] - b->shift[row->first + k]
                             : level == 1 ? -d.rate[k]
@@ -239,7 +244,7 @@ static int fillRow(const Mechanism *b, const Row *row, sunrealtype t, const sunr
   int flag        = moves ? bodiesDrive(b, row->drive, t, &drive) : 0;
   const int bare  = bodiesIsBare(b, row);
   for (int k = 0; k < row->nterms; k++) {
-    const Term *term = &row->term[k];
+    const Term *term = bodiesRowTerm(b, row, k);
     Jet jet          = {0};
     if (bare) {
       const int i = term->velocity;
@@ -249,14 +254,14 @@ static int fillRow(const Mechanism *b, const Row *row, sunrealtype t, const sunr
     sum += bodiesWeight(b, term) * (level == 0 ? jet.s : level == 1 ? jet.rate : -jet.acc);
     /* A disc that lies flat has no lowest point, and a surface may end: this is recoverable, since
      * a smaller step may avoid it. */
-    if (term->m.kind >= SINE && !flag)
+    if ((term->f || term->m.kind >= SINE) && !flag)
       flag = !(isfinite(jet.s) && isfinite(jet.rate) && isfinite(jet.acc));
   }
   sum += level == 2 ? drive.acc : level == 1 ? -drive.rate : 0;
   if (level == 0 && row->limit) sum = gapOf(b, row, sum);
   else if (level == 0) {
     /* Coordinates of the tree count their turns, and only drives leave them open. */
-    const int open         = row->wraps && (!bare || row->nterms == 1);
+    const int open         = row->wraps && (!bodiesCountsTurns(b, row) || row->nterms == 1);
     const sunrealtype turn = 8 * atan(SUN_RCONST(1.0)), unit = open ? perTurn(b, row) : 0,
                       to = drive.g + (row->offset != NONE ? b->param[row->offset] : 0);
     /* Both sides are taken to the circle before they meet: of many turns, the difference would keep
@@ -299,9 +304,9 @@ static int accelerations(sunrealtype t, const sunrealtype *q, const sunrealtype 
 static void fillARow(const Mechanism *b, const Row *row, Writer *w) {
   const Space *s = &b->space;
   for (int k = 0; k < row->nterms; k++) {
-    const Term *term = &row->term[k];
+    const Term *term = bodiesRowTerm(b, row, k);
     const Pair *pair = &b->pair[term->pair];
-    const Mask mask  = maskOf(b, term);
+    const Mask mask  = bodiesTermMask(b, term);
     if (term->m.kind == POINT) {
       Moving d;
       spanOf(b, term->pair, GRADIENT, &d);
@@ -330,8 +335,8 @@ void bodiesFillA(Mechanism *b, Writer *w) {
 }
 
 Mask bodiesGradient(const Mechanism *b, const Row *row, int k, int i, sunrealtype *g) {
-  const Term *term = &row->term[k];
-  const Mask mask  = maskOf(b, term);
+  const Term *term = bodiesRowTerm(b, row, k);
+  const Mask mask  = bodiesTermMask(b, term);
   if (term->m.kind == POINT) {
     Moving d;
     spanOf(b, term->pair, GRADIENT, &d);
@@ -367,9 +372,9 @@ static int constraintMatrix(sunrealtype t, const sunrealtype *q, SUNMatrix A, vo
 static void fillBRow(const Mechanism *b, const Row *row, Writer *Bq, Writer *Bu) {
   const Space *s = &b->space;
   for (int k = 0; k < row->nterms; k++) {
-    const Term *term = &row->term[k];
+    const Term *term = bodiesRowTerm(b, row, k);
     const Pair *pair = &b->pair[term->pair];
-    const Mask mask  = maskOf(b, term);
+    const Mask mask  = bodiesTermMask(b, term);
     if (term->m.kind == POINT) {
       Moving d;
       spanOf(b, term->pair, ACCELERATION, &d);
@@ -418,8 +423,9 @@ sunrealtype bodiesReactionSize(const Mechanism *b, int joint, const sunrealtype 
   sunrealtype sum = 0;
   *first          = row->first;
   *count          = 0;
-  for (int i = 0;
-       i < j->nrows && (row[i].term[0].m.kind == POINT || row[i].term[0].m.kind == ALONG); i++)
+  for (int i = 0; i < j->nrows && (bodiesRowTerm(b, &row[i], 0)->m.kind == POINT ||
+                                   bodiesRowTerm(b, &row[i], 0)->m.kind == ALONG);
+       i++)
     *count += bodiesComponents(b, &row[i]);
   for (int i = 0; i < *count; i++) sum += lambda[*first + i] * lambda[*first + i];
   return sqrt(sum);
@@ -427,8 +433,9 @@ sunrealtype bodiesReactionSize(const Mechanism *b, int joint, const sunrealtype 
 
 sunrealtype bodiesStretch(const Mechanism *b, const Law *law, sunrealtype x) {
   const sunrealtype s = x - b->param[law->param + 2];
-  const int counts    = isOnVelocity(b, (int)(law - b->law));
-  return law->term.m.kind == ANGLE && b->space.dimension == 3 && !counts
+  const Term *term    = bodiesLawTerm(b, law, 0);
+  const int counts    = (b->tree && law->velocity != NONE) || law->nterms > 1 || term->f;
+  return term->m.kind == ANGLE && b->space.dimension == 3 && !counts
              ? remainder(s, 8 * atan(SUN_RCONST(1.0)))
              : s;
 }
@@ -477,19 +484,22 @@ int bodiesAddLaws(const Mechanism *b, int friction, sunrealtype t, const sunreal
                   sunrealtype *f) {
   int flag = 0, first, count;
   for (int i = 0; i < b->nlaws && !flag; i++) {
-    const Law *law   = &b->law[i];
-    const Term *term = &law->term;
+    const Law *law = &b->law[i];
     Jet jet;
-    sunrealtype T[3];
+    sunrealtype T[3], x, rate, acc;
     if ((law->kind == FRICTION) != friction || isOnVelocity(b, i)) continue;
-    bodiesTermJet(b, term, GRADIENT, &jet);
-    const sunrealtype c = term->coef,
-                      N = friction ? bodiesReactionSize(b, law->joint, lambda, &first, &count) : 0;
-    flag                = bodiesLaw(b, law, t, c * jet.s, c * jet.rate, N, T);
-    if (law->inertance != NONE) /* s'' = g u' + jet.acc; M holds the first part. */
-      T[0] -= b->param[law->inertance] * c * jet.acc;
-    EACH_DIRECTION(&b->space, maskOf(b, term).g, j)
-    f[bodiesColumnOf(&b->space, &b->pair[term->pair], j)] += c * T[0] * jet.g[j];
+    bodiesLawSum(b, law, VALUES, &x, &rate, &acc);
+    const sunrealtype N = friction ? bodiesReactionSize(b, law->joint, lambda, &first, &count) : 0;
+    flag                = bodiesLaw(b, law, t, x, rate, N, T);
+    if (law->inertance != NONE) /* s'' = g u' + acc; M holds the first part. */
+      T[0] -= b->param[law->inertance] * acc;
+    for (int k = 0; k < law->nterms; k++) {
+      const Term *term    = bodiesLawTerm(b, law, k);
+      const sunrealtype c = bodiesWeight(b, term);
+      bodiesTermJet(b, term, GRADIENT, &jet);
+      EACH_DIRECTION(&b->space, bodiesTermMask(b, term).g, j)
+      f[bodiesColumnOf(&b->space, &b->pair[term->pair], j)] += c * T[0] * jet.g[j];
+    }
   }
   return flag;
 }
@@ -583,7 +593,7 @@ static int frictionsJac(sunrealtype t, const sunrealtype *q, const sunrealtype *
   bodiesPoses(b, q, u, NULL);
   for (int i = 0; i < b->nlaws; i++) {
     const Law *law   = &b->law[i];
-    const Term *term = &law->term;
+    const Term *term = bodiesLawTerm(b, law, 0);
     sunrealtype T[3];
     Jet jet;
     int first, count;
@@ -591,7 +601,7 @@ static int frictionsJac(sunrealtype t, const sunrealtype *q, const sunrealtype *
     const sunrealtype N = bodiesReactionSize(b, law->joint, lambda, &first, &count);
     bodiesTermJet(b, term, GRADIENT, &jet);
     bodiesLaw(b, law, t, term->coef * jet.s, term->coef * jet.rate, 1, T);
-    EACH_DIRECTION(&b->space, maskOf(b, term).g, j)
+    EACH_DIRECTION(&b->space, bodiesTermMask(b, term).g, j)
     for (int k = first; k < first + count && N > 0; k++)
       SM_ELEMENT_D(Fl, bodiesColumnOf(&b->space, &b->pair[term->pair], j), k) +=
           term->coef * T[0] * jet.g[j] * lambda[k] / N;
@@ -605,9 +615,9 @@ static int frictionsJac(sunrealtype t, const sunrealtype *q, const sunrealtype *
 static void fillKRow(const Mechanism *b, const Row *row, const sunrealtype *lambda, Writer *K) {
   const Space *s = &b->space;
   for (int k = 0; k < row->nterms; k++) {
-    const Term *term     = &row->term[k];
+    const Term *term     = bodiesRowTerm(b, row, k);
     const Pair *pair     = &b->pair[term->pair];
-    const Mask mask      = maskOf(b, term);
+    const Mask mask      = bodiesTermMask(b, term);
     sunrealtype force[3] = {0, 0, 0}, c = 0;
     Moving d;
     Jet jet;
@@ -656,53 +666,65 @@ static void fillInput(const Mechanism *b, const Pair *pair, unsigned groups, sun
   }
 }
 
-/* K += T H + g (T_x g + T_x' D s')^T, C += T_x' g g^T, where an inertance I adds -I s'' to T.
- * Returns what a user's function returned. */
+/* K += T H + g (T_x g + T_x' D s')^T, C += T_x' g g^T, where an inertance I adds -I s'' to T. A sum of terms has their
+ * gradients and Hessians, and blocks of two terms in g g^T. Returns what a user's function returned. */
 static int fillLaw(const Mechanism *b, const Law *law, sunrealtype t, const sunrealtype *lambda,
                    Writer *K, Writer *C) {
-  const Space *s   = &b->space;
-  const Term *term = &law->term;
-  const Pair *pair = &b->pair[term->pair];
-  const Mask mask  = maskOf(b, term);
+  const Space *s      = &b->space;
+  const int inert     = law->inertance != NONE;
+  const Order order   = inert ? ACCELERATION : HESSIAN;
+  const sunrealtype I = inert ? b->param[law->inertance] : 0;
   int first, count;
-  sunrealtype T[3] = {0, 0, 0};
-  Jet jet;
-  bodiesTermJet(b, term, HESSIAN, &jet);
-  const sunrealtype c = term->coef,
-                    N = law->kind == FRICTION
-                            ? bodiesReactionSize(b, law->joint, lambda, &first, &count)
-                            : 0;
+  sunrealtype T[3] = {0, 0, 0}, x, rate, acc;
+  bodiesLawSum(b, law, order, &x, &rate, &acc);
+  const sunrealtype N =
+      law->kind == FRICTION ? bodiesReactionSize(b, law->joint, lambda, &first, &count) : 0;
   /* While blocks are listed, the state is not a user's state, so the user's functions are not
    * called. */
-  const int flag = K->data ? bodiesLaw(b, law, t, c * jet.s, c * jet.rate, N, T) : 0;
-  Jet acc;
-  const sunrealtype I = law->inertance == NONE ? 0 : b->param[law->inertance];
-  if (law->inertance != NONE) {
-    bodiesTermJet(b, term, ACCELERATION, &acc);
-    T[0] -= I * c * acc.acc;
-  }
-  EACH_DIRECTION(s, mask.g, j)
-  for (int gi = 0; gi < 4; gi++) {
-    if (!(mask.g & (1u << gi))) continue;
-    const int from = 3 * gi + s->first[gi % 2], to = 3 * gi + s->last[gi % 2];
-    const sunindextype row = bodiesColumnOf(s, pair, from), col = bodiesColumnOf(s, pair, j);
-    sunrealtype *k = next(K, row, col, to - from), *d = next(C, row, col, to - from);
-    for (int i = from; i < to; i++) {
-      if (mask.H & (1u << (4 * gi + j / 3))) k[i - from] += c * T[0] * jet.H[i][j];
-      k[i - from] += jet.g[i] * (T[1] * jet.g[j] + T[2] * jet.rate_q[j]);
-      d[i - from] += jet.g[i] * T[2] * jet.g[j];
-      if (law->inertance == NONE) continue;
-      k[i - from] -= I * jet.g[i] * acc.acc_q[j];
-      d[i - from] -= I * jet.g[i] * acc.acc_u[j];
+  const int flag = K->data ? bodiesLaw(b, law, t, x, rate, N, T) : 0;
+  T[0] -= I * acc;
+  for (int n = 0; n < law->nterms * law->nterms; n++) {
+    const Term *term = bodiesLawTerm(b, law, n / law->nterms),
+               *of   = bodiesLawTerm(b, law, n % law->nterms);
+    const Pair *pair = &b->pair[term->pair];
+    const Mask mask = bodiesTermMask(b, term), of_mask = bodiesTermMask(b, of);
+    const sunrealtype c = bodiesWeight(b, term), by = bodiesWeight(b, of);
+    Jet jet, jet_of, acc_of;
+    bodiesTermJet(b, term, HESSIAN, &jet);
+    if (of != term) bodiesTermJet(b, of, HESSIAN, &jet_of);
+    if (inert) bodiesTermJet(b, of, ACCELERATION, &acc_of);
+    const Jet *second = of == term ? &jet : &jet_of;
+    EACH_DIRECTION(s, of_mask.g, j)
+    for (int gi = 0; gi < 4; gi++) {
+      if (!(mask.g & (1u << gi))) continue;
+      const int from = 3 * gi + s->first[gi % 2], to = 3 * gi + s->last[gi % 2];
+      const sunindextype row = bodiesColumnOf(s, pair, from),
+                         col = bodiesColumnOf(s, &b->pair[of->pair], j);
+      sunrealtype *k = next(K, row, col, to - from), *d = next(C, row, col, to - from);
+      for (int i = from; i < to; i++) {
+        if (of == term && mask.H & (1u << (4 * gi + j / 3))) k[i - from] += c * T[0] * jet.H[i][j];
+        k[i - from] += c * by * jet.g[i] * (T[1] * second->g[j] + T[2] * second->rate_q[j]);
+        d[i - from] += c * by * jet.g[i] * T[2] * second->g[j];
+        if (!inert) continue;
+        k[i - from] -= I * c * by * jet.g[i] * acc_of.acc_q[j];
+        d[i - from] -= I * c * by * jet.g[i] * acc_of.acc_u[j];
+      }
     }
   }
   if (!law->formula || law->formula->ninputs == 0) return flag;
-  const sunrealtype own[2] = {c * jet.s, c * jet.rate};
+  const sunrealtype own[2] = {x, rate};
   sunrealtype value, by[CP_MOST_VARIABLES] = {0}, D[LOCAL][3] = {{0}};
   if (K->data && bodiesFormula(b, law->formula, 0, t, 2, own, &value, by)) return 1;
-  EACH_DIRECTION(s, mask.g, j) D[j][0] = c * jet.g[j];
-  for (int i = 0; i < law->formula->ninputs; i++)
-    fillInput(b, pair, mask.g, D, &law->formula->input[i], (sunrealtype[]){by[3 + i], 0, 0}, K, C);
+  for (int n = 0; n < law->nterms; n++) {
+    const Term *term = bodiesLawTerm(b, law, n);
+    const Mask mask  = bodiesTermMask(b, term);
+    Jet jet;
+    bodiesTermJet(b, term, GRADIENT, &jet);
+    EACH_DIRECTION(s, mask.g, j) D[j][0] = bodiesWeight(b, term) * jet.g[j];
+    for (int i = 0; i < law->formula->ninputs; i++)
+      fillInput(b, &b->pair[term->pair], mask.g, D, &law->formula->input[i],
+                (sunrealtype[]){by[3 + i], 0, 0}, K, C);
+  }
   return flag;
 }
 

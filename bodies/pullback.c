@@ -66,7 +66,7 @@ static int addOnVelocities(const Mechanism *b, sunrealtype t, const sunrealtype 
   if (armature) memset(armature, 0, (size_t)tree->nu * sizeof *armature);
   for (int i = 0; i < b->nlaws && !flag; i++) {
     const Law *law = &b->law[i];
-    const int k    = law->term.velocity;
+    const int k    = law->velocity;
     sunrealtype T[3];
     if (k == NONE || law->kind == FRICTION) continue;
     if (armature && law->inertance != NONE) armature[k] += b->param[law->inertance];
@@ -173,7 +173,7 @@ static int slopes(const Mechanism *b, sunrealtype t, const sunrealtype *q, const
   for (int l = 0; l < 2; l++) memset(tree->slope[l], 0, (size_t)tree->nu * sizeof **tree->slope);
   for (int i = 0; i < b->nlaws && !flag; i++) {
     const Law *law = &b->law[i];
-    const int k    = law->term.velocity;
+    const int k    = law->velocity;
     sunrealtype T[3];
     if (k == NONE || law->kind == FRICTION) continue;
     flag = bodiesLaw(b, law, t, q[tree->node[tree->node_of_velocity[k]].q], u[k], 0, T);
@@ -190,13 +190,13 @@ static int frictionsJac(sunrealtype t, const sunrealtype *q, const sunrealtype *
   bodiesPoses(b, q, u, NULL);
   for (int i = 0; i < b->nlaws; i++) {
     const Law *law   = &b->law[i];
-    const Term *term = &law->term;
+    const Term *term = bodiesLawTerm(b, law, 0);
     sunrealtype T[3];
     Jet jet;
     int first, count;
     if (law->kind != FRICTION) continue;
     const sunrealtype N = bodiesReactionSize(b, law->joint, lambda, &first, &count);
-    const Mask mask     = bodiesMask(&b->space, &b->pair[term->pair], &term->m);
+    const Mask mask     = bodiesTermMask(b, term);
     bodiesTermJet(b, term, GRADIENT, &jet);
     bodiesLaw(b, law, t, term->coef * jet.s, term->coef * jet.rate, 1, T);
     pullGradient(b, term, mask, jet.g, term->coef * T[0], tree->tau);
@@ -304,16 +304,16 @@ static void fillRow(const Mechanism *b, const Row *row, Writer *w) {
   const sunrealtype rounding = 16 * DBL_EPSILON;
   sunrealtype *size          = tree->slope[0]; /* 0 before and after */
   for (int k = 0; k < row->nterms && bare; k++)
-    *next(w, row->first, row->term[k].velocity, 1) +=
-        bodiesWeight(b, &row->term[k]) * row->term[k].sign;
+    *next(w, row->first, bodiesRowTerm(b, row, k)->velocity, 1) +=
+        bodiesWeight(b, bodiesRowTerm(b, row, k)) * bodiesRowTerm(b, row, k)->sign;
   for (int i = 0; i < count && !bare; i++) {
     int entries = 0;
     for (int k = 0; k < row->nterms; k++) {
-      const Pair *pair = &b->pair[row->term[k].pair];
-      const int common = treeCommon(tree, pair, row->term[k].m.kind);
+      const Pair *pair = &b->pair[bodiesRowTerm(b, row, k)->pair];
+      const int common = treeCommon(tree, pair, bodiesRowTerm(b, row, k)->m.kind);
       sunrealtype g[LOCAL];
       const Mask mask = bodiesGradient(b, row, k, i, g);
-      pullGradient(b, &row->term[k], mask, g, 1, tree->tau);
+      pullGradient(b, bodiesRowTerm(b, row, k), mask, g, 1, tree->tau);
       addSizes(b, pair, common, mask, g, size);
       for (int side = 0; side < 2; side++)
         for (int n = treeNodeOf(tree, pair, side); n != common; n = tree->node[n].parent)
@@ -334,7 +334,7 @@ void treeGradient(const Mechanism *b, const Row *row, int i, sunrealtype *gradie
   for (int k = 0; k < row->nterms; k++) {
     sunrealtype g[LOCAL];
     const Mask mask = bodiesGradient(b, row, k, i, g);
-    pullGradient(b, &row->term[k], mask, g, 1, gradient);
+    pullGradient(b, bodiesRowTerm(b, row, k), mask, g, 1, gradient);
   }
 }
 
@@ -558,7 +558,7 @@ static int residual(Mechanism *b, sunrealtype t, const sunrealtype *lambda, sunr
         sunrealtype g[LOCAL];
         const Mask mask = bodiesGradient(b, row, k, i, g);
         EACH_DIRECTION(&b->space, mask.g, j)
-        force[bodiesColumnOf(&b->space, &b->pair[row->term[k].pair], j)] -=
+        force[bodiesColumnOf(&b->space, &b->pair[bodiesRowTerm(b, row, k)->pair], j)] -=
             lambda[row->first + i] * g[j];
       }
   }

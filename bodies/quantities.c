@@ -98,17 +98,17 @@ int bodiesReaction(Mechanism *b, sunrealtype t, const sunrealtype *lambda, int j
   for (int r = 0; r < j->nrows + j->nrolls; r++) {
     const Row *row = r < j->nrows ? &b->row[j->first + r] : &b->roll[j->first_roll + r - j->nrows];
     const sunrealtype *l = lambda + row->first;
-    if (row->term[0].m.kind == POINT) {
+    if (bodiesRowTerm(b, row, 0)->m.kind == POINT) {
       /* at P_b, so that it has no torque about P_b */
       for (int k = 0; k < s->dimension; k++) F[k] += l[k];
       continue;
     }
     for (int k = 0; k < row->nterms; k++) {
-      const Term *term    = &row->term[k];
+      const Term *term    = bodiesRowTerm(b, row, k);
       const sunrealtype c = bodiesWeight(b, term);
       Jet jet;
       bodiesTermJet(b, term, GRADIENT, &jet);
-      EACH_DIRECTION(s, bodiesMask(s, pair, &term->m).g & (side ? 0xCu : 0x3u), i) {
+      EACH_DIRECTION(s, bodiesTermMask(b, term).g & (side ? 0xCu : 0x3u), i) {
         const sunrealtype part = -sign * c * l[0] * jet.g[i];
         if (i % 6 < 3) {
           F[i % 3] += part;
@@ -127,7 +127,7 @@ int bodiesReaction(Mechanism *b, sunrealtype t, const sunrealtype *lambda, int j
     Moving d;
     bodiesSpan(pair, bodiesPose(b, pair->side[0].body), bodiesPose(b, pair->side[1].body), VALUES,
                &d);
-    const int has_point = b->row[j->first].term[0].m.kind == POINT;
+    const int has_point = bodiesRowTerm(b, &b->row[j->first], 0)->m.kind == POINT;
     cross3(d.x, F, lever);
     if (!has_point) add3(-1, lever, moment);
   }
@@ -157,16 +157,13 @@ static void addEnergies(const Mechanism *b, CPPowers *out) {
 void bodiesLawAt(const Mechanism *b, int i, const sunrealtype *q, const sunrealtype *u,
                  sunrealtype *x, sunrealtype *rate) {
   const Law *law = &b->law[i];
-  const int k    = b->tree ? law->term.velocity : NONE;
-  Jet jet;
+  const int k    = b->tree ? law->velocity : NONE;
   if (k != NONE) { /* which counts turns */
     *x    = q[b->tree->node[b->tree->node_of_velocity[k]].q];
     *rate = u[k];
     return;
   }
-  bodiesTermJet(b, &law->term, VALUES, &jet);
-  *x    = law->term.coef * jet.s;
-  *rate = law->term.coef * jet.rate;
+  bodiesLawSum(b, law, VALUES, x, rate, NULL);
 }
 
 int bodiesForceOf(const Mechanism *b, int i, sunrealtype t, sunrealtype *F, sunrealtype *rate) {
@@ -267,7 +264,7 @@ static int contactFrame(CPMech mech, Mechanism *b, int i, sunrealtype *frame, co
     pointOf(b, &pair->side[1], frame);
     return CP_SUCCESS;
   }
-  if (b->row[joint->first].term[0].m.kind == LEVEL &&
+  if (bodiesRowTerm(b, &b->row[joint->first], 0)->m.kind == LEVEL &&
       bodiesLevel(b->param, pair, pose[0], pose[1], own[0], own + 1))
     return cpReport(CP_OBJECT(mech), CP_REPTD_USERFUNC_ERR, function,
                     "%s: the function of the surface failed", b->text + joint->name);

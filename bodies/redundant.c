@@ -50,7 +50,7 @@ struct Loops_ {
 };
 
 static int bodyOf(const Mechanism *b, const Row *row, int k) {
-  return b->pair[row->term[k / 2].pair].side[k % 2].body;
+  return b->pair[bodiesRowTerm(b, row, k / 2)->pair].side[k % 2].body;
 }
 
 static int partOf(const Loops l, int body) {
@@ -253,7 +253,7 @@ static sunrealtype sizeOf(Loops l, int part) {
   for (int i = 0; i < b->njoints; i++) {
     if (!l->used[i] || memberOf(b, i) == GROUND || partOf(l, memberOf(b, i)) != part) continue;
     for (int k = 0; k < 4; k++) { /* points and origins */
-      const Side *side = &b->pair[b->row[b->joint[i].first].term[0].pair].side[k % 2];
+      const Side *side = &b->pair[bodiesRowTerm(b, &b->row[b->joint[i].first], 0)->pair].side[k % 2];
       sunrealtype x[3] = {0, 0, 0};
       if (side->body == GROUND && k > 1) continue;
       if (k < 2) toSpace(bodiesPose(b, side->body), side->point, x);

@@ -28,7 +28,7 @@ static const char *directionOf(const Mechanism *b, const Row *row, int k) {
   static const char *const space[] = {" along x", " along y", " along z"};
   static const char *const along[] = {" along x_a", " along y_a", " along z_a"};
   static const char *const about[] = {" about x_a", " about y_a", " about z_a"};
-  const Measure *m                 = &row->term[0].m;
+  const Measure *m                 = &bodiesRowTerm(b, row, 0)->m;
   switch (m->kind) {
   case POINT: return space[k];
   case ALONG: return along[m->i];
@@ -49,7 +49,7 @@ static void limitOf(const Mechanism *b, const Joint *drive, sunrealtype t, char 
   const Row *row         = &b->row[drive->first];
   const Side *side       = b->pair[drive->pair].side;
   const int moved        = side[1].body != GROUND;
-  const int turns        = row->term[0].m.kind == ANGLE;
+  const int turns        = bodiesRowTerm(b, row, 0)->m.kind == ANGLE;
   const sunrealtype turn = 360;
   DriveAt at;
   if (bodiesDrive(b, row->drive, t, &at)) return;

@@ -72,8 +72,9 @@ static int kindsOf(const Mechanism *m, const Sensor *s) {
   case NAME_FORCE: return LOADED;
   case NAME_LAW: {
     const Law *law = &m->law[s->index];
-    return (law->term.m.kind == ANGLE ? TWISTED : SPRINGY) | (law->kind == SPRING ? ELASTIC : 0) |
-           (law->term.m.kind == LENGTH ? BETWEEN : 0);
+    return (bodiesLawTerm(m, law, 0)->m.kind == ANGLE ? TWISTED : SPRINGY) |
+           (law->kind == SPRING ? ELASTIC : 0) |
+           (bodiesLawTerm(m, law, 0)->m.kind == LENGTH ? BETWEEN : 0);
   }
   case NAME_JOINT: break;
   default: return 0;
@@ -81,7 +82,8 @@ static int kindsOf(const Mechanism *m, const Sensor *s) {
   const Joint *j = &m->joint[s->index];
   if (j->kind == NONE) {
     const Row *row = rowOf(m, j);
-    return (row->term[0].m.kind == ANGLE ? TURNER : ACTUATOR) | (row->drive != NONE ? DRIVEN : 0);
+    return (bodiesRowTerm(m, row, 0)->m.kind == ANGLE ? TURNER : ACTUATOR) |
+           (row->drive != NONE ? DRIVEN : 0);
   }
   if (m->joint[s->index].contact != NONE) return JOINT | TOUCHING;
   const int own = s->k > 0 ? 0 : j->kind == CP_JOINT_ROD ? JOINT | ROD : JOINT;
@@ -282,8 +284,10 @@ int bodiesSensor(const Mechanism *m, Scope *scope, const char *name, Sensor *s,
 int bodiesSensorTerm(const Mechanism *m, const Sensor *s, Pair *own, Term *term) {
   static const Side origin = {GROUND, {0, 0, 0}, {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}};
   if (s->quantity == VALUE || s->quantity == VALUE_RATE) {
-    if (s->kind == NAME_LAW) *term = m->law[s->index].term;
-    else if (m->joint[s->index].contact != NONE) return NONE;
+    if (s->kind == NAME_LAW) {
+      if (m->law[s->index].nterms > 1) return NONE;
+      *term = *bodiesLawTerm(m, &m->law[s->index], 0);
+    } else if (m->joint[s->index].contact != NONE) return NONE;
     else bodiesCoordinateTerm(m, s->index, s->k, term);
     return s->quantity == VALUE_RATE;
   }
@@ -348,19 +352,20 @@ static void addWrench(const Mechanism *m, const Term *term, sunrealtype T, sunre
 
 /* The wrench of a bushing on its body b, or on a, with the opposite sign, if b is the ground */
 static int bushingForce(Mechanism *m, int first, sunrealtype *F, sunrealtype *N) {
-  const Pair *pair = &m->pair[m->law[first].term.pair];
+  const int own    = bodiesLawTerm(m, &m->law[first], 0)->pair;
+  const Pair *pair = &m->pair[own];
   int flag         = 0;
-  for (int i = first; i < m->nlaws && m->law[i].term.pair == m->law[first].term.pair; i++) {
-    Law law = m->law[i];
+  for (int i = first; i < m->nlaws && bodiesLawTerm(m, &m->law[i], 0)->pair == own; i++) {
+    const Term *term = bodiesLawTerm(m, &m->law[i], 0);
     Jet jet;
     sunrealtype T[3];
-    bodiesTermJet(m, &law.term, VALUES, &jet);
-    if (bodiesLaw(m, &law, 0, jet.s, jet.rate, 0, T)) flag = 1;
-    if (law.term.m.kind == SPIN) { /* a pure torque about the axis of a */
+    bodiesTermJet(m, term, VALUES, &jet);
+    if (bodiesLaw(m, &m->law[i], 0, jet.s, jet.rate, 0, T)) flag = 1;
+    if (term->m.kind == SPIN) { /* a pure torque about the axis of a */
       sunrealtype axis[3];
-      toSpace(bodiesPose(m, pair->side[0].body), pair->side[0].axis[law.term.m.i], axis);
+      toSpace(bodiesPose(m, pair->side[0].body), pair->side[0].axis[term->m.i], axis);
       add3(T[0], axis, N);
-    } else if (pair->side[1].body != GROUND) addWrench(m, &law.term, T[0], F, N);
+    } else if (pair->side[1].body != GROUND) addWrench(m, term, T[0], F, N);
   }
   return flag;
 }
@@ -383,9 +388,9 @@ static int scalarForce(Mechanism *m, const Sensor *s, const At *at, sunrealtype 
   const int flag = bodiesLaw(m, law, at->t, x, *rate, N, values);
   *T             = values[0];
   if (law->inertance != NONE) {
-    Jet jet;
-    bodiesTermJet(m, &law->term, ACCELERATION, &jet);
-    *T -= m->param[law->inertance] * law->term.coef * jet.acc;
+    sunrealtype now[2], acc;
+    bodiesLawSum(m, law, ACCELERATION, &now[0], &now[1], &acc);
+    *T -= m->param[law->inertance] * acc;
   }
   return flag;
 }
@@ -428,17 +433,23 @@ static int evaluate(Mechanism *m, const Sensor *s, const At *at, sunrealtype *x)
       const Row *row = &m->row[m->joint[s->index].first];
       x[0]           = row->offset == NONE ? 0 : -m->param[row->offset];
       for (int k = 0; k < row->nterms; k++) {
-        const Term *of = &row->term[k];
+        const Term *of = bodiesRowTerm(m, row, k);
         bodiesTermJet(m, of, VALUES, &jet);
         x[0] += bodiesWeight(m, of) * jet.s;
       }
       return 0;
     }
-    if (s->kind == NAME_LAW) term = m->law[s->index].term;
-    else bodiesCoordinateTerm(m, s->index, s->k, &term);
+    if (s->kind == NAME_LAW) {
+      sunrealtype sum[3];
+      bodiesLawSum(m, &m->law[s->index], level == 2 ? ACCELERATION : VALUES, &sum[0], &sum[1],
+                   &sum[2]);
+      x[0] = sum[level];
+      if (level == 0) bodiesLawAt(m, s->index, at->q, at->u, x, &rate);
+      return 0;
+    }
+    bodiesCoordinateTerm(m, s->index, s->k, &term);
     bodiesTermJet(m, &term, level == 2 ? ACCELERATION : VALUES, &jet);
     x[0] = term.coef * (level == 0 ? jet.s : level == 1 ? jet.rate : jet.acc);
-    if (s->kind == NAME_LAW && level == 0) bodiesLawAt(m, s->index, at->q, at->u, x, &rate);
     return 0;
   case REACTION:
   case MOMENT:

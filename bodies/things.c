@@ -231,7 +231,7 @@ void bodiesCoordinate(const Mechanism *b, int i, Term *term) {
 int bodiesPairOf(const Mechanism *b, CPThing thing, int i) {
   return thing == CP_JOINT     ? b->joint[i].pair
          : thing == CP_CONTACT ? b->joint[b->contact[i].joint].pair
-         : thing == CP_SPRING  ? b->law[b->length[i]].term.pair
+         : thing == CP_SPRING  ? bodiesLawTerm(b, &b->law[b->length[i]], 0)->pair
          : thing == CP_SHAPE   ? b->shape[i].pair
                                : NONE;
 }

@@ -212,20 +212,28 @@ static int findTerms(Mechanism *b, Tree *tree) {
     if (tree->node[n].joint != NONE) last[b->joint[tree->node[n].joint].pair] = n;
   tree->recursive = tree->bare = 1;
   for (int i = 0; i < b->nlaws; i++) {
-    const Law *law = &b->law[i];
-    Term *of       = &b->law[i].term;
-    tie(b, tree, last, of);
-    if (of->velocity != NONE && of->coef != of->sign) of->velocity = NONE;
+    Law *law      = &b->law[i];
+    law->velocity = NONE;
+    for (int k = 0; k < law->nterms; k++) {
+      Term *of = bodiesLawTerm(b, law, k);
+      tie(b, tree, last, of);
+      of->counts = of->velocity != NONE && (law->nterms > 1 || of->f);
+      if (of->velocity != NONE && !of->counts && of->coef == of->sign) law->velocity = of->velocity;
+    }
     /* a force that depends on other bodies is one on bodies */
-    if (law->formula && law->formula->ninputs > 0) of->velocity = NONE;
-    if (law->inertance != NONE && of->velocity == NONE) tree->recursive = 0;
-    if (law->kind != FRICTION && of->velocity == NONE) tree->nothers++;
+    if (law->formula && law->formula->ninputs > 0) law->velocity = NONE;
+    if (law->inertance != NONE && law->velocity == NONE) tree->recursive = 0;
+    if (law->kind != FRICTION && law->velocity == NONE) tree->nothers++;
   }
   for (int i = 0; i < b->nrows + b->nrolls; i++) {
     Row *row = bodiesRow(b, i);
+    int bent = 0;
+    for (int k = 0; k < row->nterms; k++) bent |= bodiesRowTerm(b, row, k)->f != NULL;
     for (int k = 0; k < row->nterms; k++) {
-      tie(b, tree, last, &row->term[k]);
-      tree->bare &= row->term[k].velocity != NONE;
+      Term *of = bodiesRowTerm(b, row, k);
+      tie(b, tree, last, of);
+      of->counts = bent && of->velocity != NONE;
+      tree->bare &= of->velocity != NONE && !bent;
     }
   }
   free(last);

@@ -242,15 +242,28 @@ typedef struct {
   int k;             /**< index of the coordinate, from 0 on */
 } CPCoordinate;
 
-/** A coupling of two coordinates: ratio_1 x_1 + ratio_2 x_2 = offset. Gears: x_1 and x_2 are angles, and the ratios are the
- * numbers of teeth, with a minus sign for a ring gear. Rack: x_1 is a displacement, x_2 the pinion's angle, and the ratios
- * are 1 and its radius. Screw: the same with the pitch. Two angles in space must have whole ratios, so that whole turns
- * cancel, unless both are joint coordinates, which count turns: CPBodiesSetFormulation, which must come first. */
+enum { CP_MOST_COUPLED = 8 /**< the largest number of coordinates of a coupler */ };
+
+/** A coupling of coordinates: ratio_1 x_1 + ratio_2 x_2 + ratio_3 x_3 + ... = offset, or with a function
+ * ratio_1 x_1 + ratio_2 f(x_2) + ratio_3 x_3 + ... = offset.
+ *
+ * Gears: x_1 and x_2 are angles, and the ratios are the numbers of teeth, with a minus sign for a ring gear. Rack: x_1 is a
+ * displacement, x_2 the pinion's angle, and the ratios are 1 and its radius. Screw: the same with the pitch. Differential: the
+ * angles of both shafts have the ratio 1, and that of the cage -2. Cam: x_1 is the follower's displacement, f the lift, and the
+ * ratios are 1 and -1.
+ *
+ * Several angles in space must have whole ratios, so that whole turns cancel, unless all are joint coordinates, which count turns:
+ * CPBodiesSetFormulation, which must come first. A function of an angle in space must have the period of a turn, unless it is a
+ * joint coordinate. */
 typedef struct {
-  CPElement head;       /**< CP_NEW_COUPLER(name) */
-  CPCoordinate of[2];   /**< x_1 and x_2 */
-  sunrealtype ratio[2]; /**< ratio_1 and ratio_2, not 0 */
-  sunrealtype offset;   /**< right-hand side */
+  CPElement head;                /**< CP_NEW_COUPLER(name) */
+  CPCoordinate of[2];            /**< x_1 and x_2 */
+  sunrealtype ratio[2];          /**< ratio_1 and ratio_2, not 0 */
+  sunrealtype offset;            /**< right-hand side */
+  int nmore;                     /**< number of further coordinates, at most CP_MOST_COUPLED - 2 */
+  const CPCoordinate *more;      /**< [nmore] x_3, ..., or NULL */
+  const sunrealtype *more_ratio; /**< [nmore] ratio_3, ..., not 0, or NULL */
+  CPFunction function;           /**< f, of one variable, which is kept; or NULL */
 } CPCoupler;
 
 /** A prescribed motion. g [3]: out, g, g' and g'' at t. Returns 0, a positive value if a smaller step may help, or a

@@ -3,6 +3,7 @@
 #include "support/support.h"
 #include "support/things.h"
 #include <cpodes/cpodes_bodies.h>
+#include <cpodes/cpodes_language.h>
 #include <math.h>
 #include <stdio.h>
 
@@ -155,6 +156,41 @@ START_TEST(springs_drives_and_friction_on_every_coordinate_have_exact_derivative
   else
     ck_assert_msg(CPBodiesAdd(bodies, &gear.head, NULL) == CP_SUCCESS, "%s",
                   CPObjectGetLastMessage(CP_OBJECT(bodies)));
+  check();
+}
+END_TEST
+
+/* ratio_1 x_1 + ratio_2 f(x_2) + ratio_3 x_3 = offset, where x_2 is of each kind; of angles in space f has the period of a turn */
+START_TEST(couplers_by_functions_and_of_three_coordinates_have_exact_derivatives) {
+  const int i = _i % NCOORDINATES, d = 2 + _i / NCOORDINATES;
+  if (d == 2 && !coordinates[i].planar) return;
+  create(d);
+  static const char *const variable[] = {"x"};
+  CPFunctionOptions options           = CP_INIT(CPFunctionOptions);
+  options.text = "0.3*sin(x) + 0.1*cos(2*x)", options.nvariables = 1, options.variable = variable;
+  CPFunction cam = NULL;
+  ck_assert_int_eq(CPFunctionCreate(&options, &cam), CP_SUCCESS);
+  const CPJoint joint = joint_of(coordinates[i].kind, 0);
+  const CPBody body   = {CP_NEW_BODY("three"), .mass = 0.9, .inertia = {0.3, 0.2, 0.4}};
+  CPJoint second = joint_of(CP_JOINT_REVOLUTE, 1), third = joint_of(CP_JOINT_PRISMATIC, 1);
+  second.head.name = "second", third.head.name = "third", third.b = "three";
+  const CPCoordinate of = {"joint", coordinates[i].k}, other = {"second", 0}, more = {"third", 0};
+  const sunrealtype more_ratio = 0.7;
+  const CPCoupler coupler      = {CP_NEW_COUPLER("coupler"),
+                                  .of         = {other, of},
+                                  .ratio      = {2, -1.3},
+                                  .offset     = 0.1,
+                                  .nmore      = 1,
+                                  .more       = &more,
+                                  .more_ratio = &more_ratio,
+                                  .function   = cam};
+  ck_assert_int_eq(CPBodiesAdd(bodies, &body.head, NULL), CP_SUCCESS);
+  ck_assert_int_eq(CPBodiesAdd(bodies, &joint.head, NULL), CP_SUCCESS);
+  ck_assert_int_eq(CPBodiesAdd(bodies, &second.head, NULL), CP_SUCCESS);
+  ck_assert_int_eq(CPBodiesAdd(bodies, &third.head, NULL), CP_SUCCESS);
+  ck_assert_msg(CPBodiesAdd(bodies, &coupler.head, NULL) == CP_SUCCESS, "%s",
+                CPObjectGetLastMessage(CP_OBJECT(bodies)));
+  CPFunctionFree(&cam);
   check();
 }
 END_TEST
@@ -387,6 +423,8 @@ TEST_SUITE(partials) {
   tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
   tcase_add_loop_test(tc, every_joint_has_exact_derivatives, 0, 6 * (CP_JOINT_ROLLING_DISC + 1));
   tcase_add_loop_test(tc, springs_drives_and_friction_on_every_coordinate_have_exact_derivatives, 0,
+                      2 * NCOORDINATES);
+  tcase_add_loop_test(tc, couplers_by_functions_and_of_three_coordinates_have_exact_derivatives, 0,
                       2 * NCOORDINATES);
   tcase_add_loop_test(tc, forces_have_exact_derivatives, 0, 12);
   tcase_add_loop_test(tc, contacts_of_all_shapes_have_exact_derivatives, 0, 6 * NSHAPES);
