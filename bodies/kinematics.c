@@ -9,36 +9,30 @@
 #include <string.h>
 
 /* The node moves by x and rate along or about its z, if it does. */
-CP_WIDE_PART void moveBy(const Motion *up, sunrealtype x, sunrealtype rate, Node *node, Motion *at) {
-  sunrealtype local[3][3], swing[3];
-  rotate3((sunrealtype(*)[3])up->R, node->p, at->r);
+CP_WIDE_PART void moveBy(const Motion *up, sunrealtype x, sunrealtype rate, const Node *node,
+                         Motion *at) {
+  Column R[3], own[3], w, v, P, r, swing, turned, cw = {0};
+  axes3(up->R, R);
+  load3(up->w, &w), load3(up->v, &v), load3(up->P, &P);
+  for (int j = 0; j < 3; j++) times3(R, node->R[j], &own[j]);
+  times3(R, node->p, &r);
   if (node->kind == HINGE) {
     const sunrealtype c = cos(x), s = sin(x);
-    for (int i = 0; i < 3; i++) {
-      local[0][i] = c * node->R[0][i] + s * node->R[1][i];
-      local[1][i] = c * node->R[1][i] - s * node->R[0][i];
-      local[2][i] = node->R[2][i];
-    }
-    rotations3((sunrealtype(*)[3])up->R, local, at->R);
-  } else rotations3((sunrealtype(*)[3])up->R, node->R, at->R);
-  const sunrealtype *z = at->R[2];
-  if (node->kind == SLIDE) add3(x, z, at->r);
-  cross3(up->w, at->r, swing);
-  cross3(up->w, swing, at->cv);
-  for (int k = 0; k < 3; k++) {
-    at->P[k]  = up->P[k] + at->r[k];
-    at->v[k]  = up->v[k] + swing[k];
-    at->w[k]  = up->w[k];
-    at->cw[k] = 0;
-  }
-  cross3(up->w, z, swing);
-  if (node->kind == HINGE) {
-    add3(rate, z, at->w);
-    add3(rate, swing, at->cw);
-  } else if (node->kind == SLIDE) {
-    add3(rate, z, at->v);
-    add3(2 * rate, swing, at->cv);
-  }
+    const Column first = own[0];
+    own[0]             = c * first + s * own[1];
+    own[1]             = c * own[1] - s * first;
+  } else if (node->kind == SLIDE) r += x * own[2];
+  vector3(&w, &r, &swing);
+  vector3(&w, &swing, &turned);
+  v += swing;
+  P += r;
+  vector3(&w, &own[2], &swing);
+  if (node->kind == HINGE) w += rate * own[2], cw = rate * swing;
+  else if (node->kind == SLIDE) v += rate * own[2], turned += 2 * rate * swing;
+  for (int j = 0; j < 3; j++) store4(&own[j], at->R[j]);
+  store4(&P, at->P), store4(&r, at->r);
+  store4(&w, at->w), store4(&v, at->v);
+  store4(&cw, at->cw), store4(&turned, at->cv);
 }
 
 static CP_WIDE void moveAll(const Mechanism *b, Tree *tree, const sunrealtype *q,
@@ -54,20 +48,21 @@ static CP_WIDE void moveAll(const Mechanism *b, Tree *tree, const sunrealtype *q
     at->phi = up->phi + node->phi;
     switch (node->kind) {
     case AFLOAT:
-      bodiesRotation(x + 3, at->R);
-      memcpy(at->P, x, sizeof at->P);
-      memcpy(at->r, x, sizeof at->r);
-      memcpy(at->v, rate, sizeof at->v);
-      rotate3(at->R, rate + 3, at->w);
+      bodiesRotation(x + 3, own);
+      for (int k = 0; k < 3; k++) memcpy(at->R[k], own[k], sizeof own[k]);
+      memcpy(at->P, x, 3 * sizeof *x);
+      memcpy(at->r, x, 3 * sizeof *x);
+      memcpy(at->v, rate, 3 * sizeof *x);
+      nodeToSpace(at, rate + 3, at->w);
       memset(at->cw, 0, sizeof at->cw);
       memset(at->cv, 0, sizeof at->cv);
       break;
     case SWIVEL:
       moveBy(up, 0, 0, node, at);
       bodiesRotation(x, own);
-      memcpy(turned, at->R, sizeof turned);
-      rotations3(turned, own, at->R);
-      rotate3(at->R, rate, spin);
+      for (int k = 0; k < 3; k++) nodeToSpace(at, own[k], turned[k]);
+      for (int k = 0; k < 3; k++) memcpy(at->R[k], turned[k], sizeof own[k]);
+      nodeToSpace(at, rate, spin);
       add3(1, spin, at->w);
       cross3(up->w, spin, at->cw);
       break;
@@ -91,17 +86,13 @@ void treeAccelerate(Tree *tree, const sunrealtype *udot, const sunrealtype *grav
     Motion *at           = &tree->motion[n + 1];
     const sunrealtype *x = udot ? udot + node->u : NULL;
     sunrealtype swing[3];
-    cross3(up->alpha, at->r, swing);
-    for (int k = 0; k < 3; k++) {
-      at->a[k]     = up->a[k] + swing[k] + at->cv[k];
-      at->alpha[k] = up->alpha[k] + at->cw[k];
-    }
+    treeCarryOn(up, at);
     if (!x) continue;
     if (node->kind == HINGE) add3(x[0], at->R[2], at->alpha);
     if (node->kind == SLIDE) add3(x[0], at->R[2], at->a);
     if (node->kind == AFLOAT) add3(1, x, at->a), x += 3;
     if (node->kind == AFLOAT || node->kind == SWIVEL) {
-      rotate3(at->R, x, swing);
+      nodeToSpace(at, x, swing);
       add3(1, swing, at->alpha);
     }
   }
@@ -113,8 +104,8 @@ void treePlace(Mechanism *b, const Tree *tree) {
     Motion *at = &tree->motion[tree->node_of_body[i] + 1];
     Pose *pose = &b->pose[i];
     sunrealtype d[3], swing[3], turned[3], *body = tree->twist + b->space.nu * i;
-    rotations3(at->R, node->B, pose->axis);
-    rotate3(at->R, node->c, d);
+    for (int k = 0; k < 3; k++) nodeToSpace(at, node->B[k], pose->axis[k]);
+    nodeToSpace(at, node->c, d);
     cross3(at->w, d, swing);
     cross3(at->w, swing, turned);
     cross3(at->alpha, d, pose->acc);

@@ -10,7 +10,7 @@
 #define CPODES_BODIES_TREE_H
 
 #include "bodies_impl.h"
-#include "cpodes/base/compat.h"
+#include "columns.h"
 
 typedef enum {
   WELD,   /* does not move in its parent */
@@ -36,10 +36,10 @@ typedef struct {
 
 /* Where nodes are and how they move, in the axes of space; entry 0 is the ground */
 typedef struct {
-  sunrealtype R[3][3], P[3], r[3]; /* axes, origin, and its distance from that of the parent */
-  sunrealtype w[3], v[3];          /* velocities of the axes and of the origin */
-  sunrealtype cw[3], cv[3];        /* what velocities add to the accelerations (kinematics.c) */
-  sunrealtype alpha[3], a[3];      /* accelerations */
+  Padded R[3], P, r; /* axes, origin, and its distance from that of the parent */
+  Padded w, v;       /* velocities of the axes and of the origin */
+  Padded cw, cv;     /* what velocities add to the accelerations (kinematics.c) */
+  Padded alpha, a;   /* accelerations */
   sunrealtype phi;
 } Motion;
 
@@ -48,15 +48,15 @@ typedef struct {
   sunrealtype F[3], N[3];
 } Wrench;
 
-/* F = M a + H^T alpha, N = H a + J alpha; M and J: xx, yy, zz, xy, xz, yz; H by rows */
+/* F = M a + G alpha, N = G^T a + J alpha, by columns */
 typedef struct {
-  sunrealtype M[6], H[9], J[6];
+  Column M[3], G[3], J[3];
 } Inertia;
 
-/* What the articulated-body recursion keeps of a node: I^A and p^A, U = I^A S, D = 1 / (S^T U) */
+/* What the articulated-body recursion keeps of a node: I^A and p^A = (F, N), U = I^A S, D = 1 / (S^T U) */
 typedef struct {
   Inertia I;
-  Wrench p;
+  Column F, N;
   sunrealtype U[6], D;
 } Articulated;
 
@@ -96,6 +96,21 @@ CP_WIDE_PART void rotate3(sunrealtype R[3][3], const sunrealtype *x, sunrealtype
 }
 CP_WIDE_PART void rotations3(sunrealtype A[3][3], sunrealtype B[3][3], sunrealtype C[3][3]) {
   for (int j = 0; j < 3; j++) rotate3(A, B[j], C[j]);
+}
+
+/* The accelerations of a node that does not move in its parent, and of any node at u' = 0 */
+CP_WIDE_PART void treeCarryOn(const Motion *up, Motion *at) {
+  Column a, alpha, more, r, swing;
+  load3(up->a, &a), load3(up->alpha, &alpha), load3(at->r, &r);
+  vector3(&alpha, &r, &swing);
+  load3(at->cv, &more), a += swing + more;
+  load3(at->cw, &more), alpha += more;
+  store4(&a, at->a), store4(&alpha, at->alpha);
+}
+
+/* y = R x, from the axes of the node to those of space */
+CP_WIDE_PART void nodeToSpace(const Motion *at, const sunrealtype *x, sunrealtype *y) {
+  for (int i = 0; i < 3; i++) y[i] = at->R[0][i] * x[0] + at->R[1][i] * x[1] + at->R[2][i] * x[2];
 }
 
 /* Chooses the edges of a mechanism, whose pairs are known, and ties terms to their velocities. Returns the tree, or NULL without memory. */
