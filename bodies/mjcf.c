@@ -583,9 +583,8 @@ static int readEqualities(Mjcf *m, const xmlNode *section) {
               j      = two && i >= 0 ? robotFind(r, n, "joint", two) : -1;
     if (i < 0 || (two && j < 0) || (text && robotNumbers(r, n, "polycoef", text, 1, 5, c, NULL)))
       return 1;
-    if (two && (c[2] != 0 || c[3] != 0 || c[4] != 0))
-      return robotWrong(r, n, "polycoef must be of first order, a0 + a1 x");
-    if (robotCouple(r, n, robotText(n, "name"), i, j, c[0], c[1])) return 1;
+    if (!two) c[2] = c[3] = c[4] = 0;
+    if (robotCouple(r, n, robotText(n, "name"), i, j, c)) return 1;
   }
   return 0;
 }

@@ -1,6 +1,7 @@
 /* Turns links and joints into a mechanism. Of several joints in a row, each leads to a body without mass, but the last one. */
 #include "robot_impl.h"
 
+#include <cpodes/cpodes_language.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -386,13 +387,30 @@ int robotLoop(Robot *r, const xmlNode *at, const char *name, int weld, const Pla
   return robotRefused(r, at, CPBodiesAdd(r->bodies, &joint.head, NULL));
 }
 
-int robotCouple(Robot *r, const xmlNode *at, const char *name, int i, int j, sunrealtype offset,
-                sunrealtype ratio) {
+/* f: out, P(x - ref), owned by the caller. Returns 0, or 1 after a message. */
+static int polynomial(Robot *r, const xmlNode *at, sunrealtype ref, const sunrealtype *c,
+                      CPFunction *f) {
+  static const char *const variable[] = {"x"};
+  CPFunctionOptions options           = CP_INIT(CPFunctionOptions);
+  char text[300];
+  snprintf(text, sizeof text, "poly(x - (%.17g), %.17g, %.17g, %.17g, %.17g, %.17g)", (double)ref,
+           (double)c[0], (double)c[1], (double)c[2], (double)c[3], (double)c[4]);
+  options.text = text, options.nvariables = 1, options.variable = variable;
+  return CPFunctionCreate(&options, f) ? robotWrong(r, at, "%.200s", CPObjectGetLastMessage(NULL))
+                                       : 0;
+}
+
+int robotCouple(Robot *r, const xmlNode *at, const char *name, int i, int j, const sunrealtype *c) {
   char unique[128];
   const RobotJoint *one = &r->joint[i], *two = j >= 0 ? &r->joint[j] : NULL;
-  offset += one->ref - (two ? ratio * two->ref : 0);
+  const int linear = c[2] == 0 && c[3] == 0 && c[4] == 0, constant = linear && c[1] == 0;
+  sunrealtype offset = one->ref + c[0];
   if (one->held) return robotTell(r, at, WITHOUT_EFFECT, "couplings of joints that are held");
-  if (two && two->held) offset += ratio * two->value[0], two = NULL;
+  if (two && two->held) {
+    const sunrealtype x = two->value[0] - two->ref;
+    offset              = one->ref + c[0] + x * (c[1] + x * (c[2] + x * (c[3] + x * c[4])));
+    two                 = NULL;
+  }
   if (robotUnique(r, at, name ? name : one->joint, name ? "" : "_coupler", unique)) return 1;
   for (int side = 0; side < 2; side++) {
     const RobotJoint *joint = side ? two : one;
@@ -401,18 +419,20 @@ int robotCouple(Robot *r, const xmlNode *at, const char *name, int i, int j, sun
           r, at, "the joint \"%.60s\" has no coordinate of its own: it must be a hinge or a slide",
           joint->name);
   }
-  int flag;
-  if (!two || ratio == 0) {
+  if (!two || constant) {
     const CPDrive drive = {CP_NEW_DRIVE(unique), .of = {one->joint, one->k}, .start = offset};
-    flag                = CPBodiesAdd(r->bodies, &drive.head, NULL);
-  } else {
-    const CPCoupler coupler   = {CP_NEW_COUPLER(unique),
-                                 .of    = {{one->joint, one->k}, {two->joint, two->k}},
-                                 .ratio = {1, -ratio}, .offset = offset};
-    const CPFormulation asked = r->bodies->formulation;
-    r->bodies->formulation    = CP_JOINT_COORDINATES; /* in which any ratio will do */
-    flag                      = CPBodiesAdd(r->bodies, &coupler.head, NULL);
-    r->bodies->formulation    = asked;
+    return robotRefused(r, at, CPBodiesAdd(r->bodies, &drive.head, NULL));
   }
+  CPCoupler coupler = {CP_NEW_COUPLER(unique), .of = {{one->joint, one->k}, {two->joint, two->k}},
+                       .ratio = {1, linear ? -c[1] : -1}, .offset = offset - c[1] * two->ref};
+  if (!linear) {
+    coupler.offset = one->ref;
+    if (polynomial(r, at, two->ref, c, &coupler.function)) return 1;
+  }
+  const CPFormulation asked = r->bodies->formulation;
+  r->bodies->formulation    = CP_JOINT_COORDINATES; /* in which any ratio will do */
+  const int flag            = CPBodiesAdd(r->bodies, &coupler.head, NULL);
+  r->bodies->formulation    = asked;
+  CPFunctionFree(&coupler.function);
   return robotRefused(r, at, flag);
 }

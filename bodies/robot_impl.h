@@ -159,10 +159,9 @@ int robotRefused(Robot *r, const xmlNode *at, int flag);
 int robotBuild(Robot *r);
 /* Welds both places, side [2], to each other, or joins their points. name: of the joint, or NULL */
 int robotLoop(Robot *r, const xmlNode *at, const char *name, int weld, const Place *side);
-/* Adds value_1 - ref_1 = offset + ratio (value_2 - ref_2) for joints i and j; if j < 0,
+/* Adds value_1 - ref_1 = P(value_2 - ref_2), P(x) = c [5] c_0 + c_1 x + ... + c_4 x^4, for joints i and j; if j < 0,
  * value_1 - ref_1 = offset. */
-int robotCouple(Robot *r, const xmlNode *at, const char *name, int i, int j, sunrealtype offset,
-                sunrealtype ratio);
+int robotCouple(Robot *r, const xmlNode *at, const char *name, int i, int j, const sunrealtype *c);
 /* Makes a name that no element has: base, with characters replaced that names must not have, and a
  * number if it is taken. Returns 0, or 1 after robotWrong. */
 int robotUnique(Robot *r, const xmlNode *at, const char *base, const char *suffix, char *name);

@@ -294,7 +294,7 @@ static int readMimics(Robot *r, const xmlNode *root) {
     const int i = robotFind(r, n, "joint", robotText(n, "name")),
               j = i < 0 || isFixed(root, to) ? -1 : robotFind(r, mimic, "joint", to);
     if (i < 0 || (j < 0 && !isFixed(root, to)) ||
-        robotCouple(r, mimic, NULL, i, j, offset, multiplier))
+        robotCouple(r, mimic, NULL, i, j, (sunrealtype[5]){offset, multiplier}))
       return 1;
   }
   return 0;

@@ -98,14 +98,19 @@ static int readSensors(Reader *r, const yaml_node_t *n, CPBodies b) {
   return 0;
 }
 
-/* Checks that the names in `held` exist, and reads `sensors`. Returns 0, or 1 after a message. */
-static int checkRun(Reader *r, const yaml_node_t *n, const Run *run, CPBodies b) {
-  size_t length;
+/* Returns 0, or 1 after a message. */
+static int chooseCoordinates(Reader *r, const yaml_node_t *n, const Run *run, CPBodies b) {
   if (!strcmp(run->coordinates, "joint")) b->formulation = CP_JOINT_COORDINATES;
   else if (!strcmp(run->coordinates, "absolute")) b->formulation = CP_ABSOLUTE;
   else if (run->coordinates[0])
     return yamlWrong(r, yamlSection(r, n, "coordinates")->start_mark,
                      "coordinates must be \"absolute\" or \"joint\"");
+  return 0;
+}
+
+/* Checks that the names in `held` exist, and reads `sensors`. Returns 0, or 1 after a message. */
+static int checkRun(Reader *r, const yaml_node_t *n, const Run *run, CPBodies b) {
+  size_t length;
   for (const char *name = run->held; *(name += strspn(name, " ")); name += length) {
     length = strcspn(name, " ");
     if (bodiesFind(&b->m, NAME_BODY, name, length) < 0)
@@ -116,10 +121,13 @@ static int checkRun(Reader *r, const yaml_node_t *n, const Run *run, CPBodies b)
   return sensors ? readSensors(r, sensors, b) : 0;
 }
 
-/* Is the coordinate of this element an angle? */
-static int turns(Reader *r, const yaml_node_t *n) {
+/* Is the coordinate of this element an angle? Of several, as a coupler has them, it is the second one. */
+static int turns(Reader *r, const yaml_node_t *n, CPElementKind kind) {
   const yaml_node_t *of = n->type == YAML_MAPPING_NODE ? yamlSection(r, n, "of") : NULL;
-  CPDescription d       = CP_INIT(CPDescription);
+  if (of && kind == CP_ELEMENT_COUPLER && of->type == YAML_SEQUENCE_NODE &&
+      of->data.sequence.items.top - of->data.sequence.items.start > 1)
+    of = yamlNode(r, of->data.sequence.items.start[1]);
+  CPDescription d = CP_INIT(CPDescription);
   CPCoordinate c;
   char name[TEXT];
   if (!of || yamlCoordinate(r, of, "of", &c)) return 0;
@@ -134,7 +142,7 @@ static int addElement(Reader *r, const yaml_node_t *n, const ElementKeys *keys) 
   memset(&e, 0, sizeof e);
   if (keys->kind == CP_ELEMENT_SPRING) e.spring.free = NAN;
   r->ninputs = r->inputs[0] = r->variables[0] = 0;
-  r->angle                                    = turns(r, n);
+  r->angle                                    = turns(r, n, keys->kind);
   r->in_element                               = 1;
   const int wrong = yamlMapping(r, n, keys->what, keys->fields, patterns, &e);
   r->in_element   = 0;
@@ -209,6 +217,7 @@ static int readDocument(Reader *r, Run *run, Files *files, CPBodies *bodies) {
   if ((yamlSection(r, top, "gravity") && bodiesSetGravity(*bodies, head.gravity)) ||
       (run->balance && CPBodiesSetBalance(*bodies)))
     return yamlWrong(r, start, "%s", CPObjectGetLastMessage(CP_OBJECT(*bodies)));
+  if (of_run && chooseCoordinates(r, of_run, run, *bodies)) return 1;
   if (yamlInclude(r, top, files)) return 1;
   for (int k = 0; yaml_elements[k].key; k++)
     for (int i = 0; i <= files->count; i++) {

@@ -47,9 +47,10 @@ static const Field contact_fields[] = {
     FIELD(CPBodyContact, "poisson", law.kind, YES, 0),
     {0}};
 static const Field coupler_fields[] = {FIELD(CPCoupler, "name", head.name, NAME, 1),
-                                       FIELD(CPCoupler, "of", of, COORDINATES, 1),
-                                       QUANTITY(CPCoupler, "ratio", ratio, TWO, 1, NULL),
+                                       FIELD(CouplerKeys, "of", of, COORDINATES, 1),
+                                       QUANTITY(CouplerKeys, "ratio", ratio, RATIOS, 1, NULL),
                                        QUANTITY(CPCoupler, "offset", offset, NUMBER, 0, NULL),
+                                       QUANTITY(CouplerKeys, "function", function, FUNCTION, 0, NULL),
                                        {0}};
 static const Field drive_fields[]   = {FIELD(CPDrive, "name", head.name, NAME, 1),
                                        FIELD(CPDrive, "of", of, COORDINATE, 1),
@@ -194,6 +195,25 @@ static int checkBushing(Reader *r, const yaml_node_t *n, Element *e) {
   return e->bushing.in == CP_IN_SPACE && refuseKeys(r, n, "a bushing", keys, placed);
 }
 
+static long lengthOf(const yaml_node_t *n) {
+  return n->data.sequence.items.top - n->data.sequence.items.start;
+}
+
+static int checkCoupler(Reader *r, const yaml_node_t *n, Element *e) {
+  CouplerKeys *own         = &e->coupler;
+  const yaml_node_t *ratio = yamlSection(r, n, "ratio"), *function = yamlSection(r, n, "function");
+  const long count = lengthOf(yamlSection(r, n, "of"));
+  if (lengthOf(ratio) != count)
+    return yamlWrong(r, ratio->start_mark, "ratio must have as many numbers as of has coordinates");
+  if (function && !(own->coupler.function = r->function[0]))
+    return yamlWrong(r, function->start_mark, "function must depend on x, the second coordinate");
+  memcpy(own->coupler.of, own->of, sizeof own->coupler.of);
+  memcpy(own->coupler.ratio, own->ratio, sizeof own->coupler.ratio);
+  own->coupler.nmore = (int)count - 2;
+  own->coupler.more = own->of + 2, own->coupler.more_ratio = own->ratio + 2;
+  return 0;
+}
+
 static int checkDrive(Reader *r, const yaml_node_t *n, Element *e) {
   static const char *const keys[] = {"start", "rate", "amplitude", "frequency", NULL};
   if (!yamlSection(r, n, "motion")) return 0;
@@ -233,7 +253,7 @@ const ElementKeys yaml_elements[] = {
     {"joints", "a joint", joint_fields, CP_ELEMENT_JOINT, sizeof(CPJoint), checkJoint},
     {"contacts", "a contact", contact_fields, CP_ELEMENT_CONTACT, sizeof(CPBodyContact),
      checkContact},
-    {"couplers", "a coupler", coupler_fields, CP_ELEMENT_COUPLER, sizeof(CPCoupler), NULL},
+    {"couplers", "a coupler", coupler_fields, CP_ELEMENT_COUPLER, sizeof(CPCoupler), checkCoupler},
     {"drives", "a drive", drive_fields, CP_ELEMENT_DRIVE, sizeof(CPDrive), checkDrive},
     {"springs", "a spring", spring_fields, CP_ELEMENT_SPRING, sizeof(CPSpring), checkSpring},
     {"bushings", "a bushing", bushing_fields, CP_ELEMENT_BUSHING, sizeof(CPBushing), checkBushing},

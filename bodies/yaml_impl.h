@@ -19,18 +19,20 @@ typedef enum {
   THREE,
   TWO,
   NAME,
-  KIND,       /* a kind of joint */
-  SHAPE,      /* a kind of shape */
-  ON,         /* what a contact has on side a */
-  TOUCH,      /* what a contact has on side b */
-  IN,         /* "space" or "bodies" */
-  COORDINATE, /* a name, or [name, k] */
-  COORDINATES,
-  FORMULA,  /* a number, or a function of t, and of a spring's x and v */
-  FORMULAS, /* a vector of such functions of t and of the point's position and velocity */
-  ENDS,     /* of a table */
-  YES,      /* true or false */
-  COPY      /* text, copied to an array of RUN_TEXT */
+  KIND,        /* a kind of joint */
+  SHAPE,       /* a kind of shape */
+  ON,          /* what a contact has on side a */
+  TOUCH,       /* what a contact has on side b */
+  IN,          /* "space" or "bodies" */
+  COORDINATE,  /* a name, or [name, k] */
+  COORDINATES, /* 2 ... CP_MOST_COUPLED */
+  RATIOS,      /* as many numbers */
+  FUNCTION,    /* a function of x, the second of these coordinates */
+  FORMULA,     /* a number, or a function of t, and of a spring's x and v */
+  FORMULAS,    /* a vector of such functions of t and of the point's position and velocity */
+  ENDS,        /* of a table */
+  YES,         /* true or false */
+  COPY         /* text, copied to an array of RUN_TEXT */
 } Type;
 
 typedef struct {
@@ -56,13 +58,19 @@ typedef struct {
   sunrealtype motion;
 } DriveKeys;
 
+typedef struct {
+  CPCoupler coupler; /* first, as the body above */
+  CPCoordinate of[CP_MOST_COUPLED];
+  sunrealtype ratio[CP_MOST_COUPLED], function;
+} CouplerKeys;
+
 /* CP_RESTITUTION_POISSON is the value of "poisson: true", which is an int. */
 typedef union {
   CPElement head;
   BodyKeys body;
   CPJoint joint;
   CPBodyContact contact;
-  CPCoupler coupler;
+  CouplerKeys coupler;
   DriveKeys drive;
   CPSpring spring;
   CPBushing bushing;

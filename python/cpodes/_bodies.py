@@ -514,10 +514,27 @@ class Bodies(Mechanism):
             "radius_a": number("radius_a", 0.0 if radius_a is None else radius_a), "size": edges},
             [] if surface is None else [("surface", "glue_surface", shown, (3,), outputs)], struct="CPBodyContact")
 
-    def couple(self, first: Any, second: Any, ratio: Any, offset: float = 0.0, name: Optional[str] = None) -> str:
-        """Adds a gear, rack or screw between two coordinates: ratio[0] x_1 + ratio[1] x_2 = offset."""
-        return self._add("Coupler", {"name": self._name(name, "coupler"), "of": [coordinate(first), coordinate(second)],
-                                     "ratio": vector("ratio", ratio, 2), "offset": number("offset", offset)})
+    def couple(self, first: Any, second: Any, ratio: Any, offset: float = 0.0, name: Optional[str] = None, *, more: Sequence = (),
+               function: Optional[Function] = None) -> str:
+        """Adds a gear, rack or screw between two coordinates: ratio[0] x_1 + ratio[1] x_2 = offset. more: further ones, each with
+        a ratio (a differential). function: a Function f of one variable; then f(x_2) takes the place of x_2 (a cam)."""
+        ratios = vector("ratio", ratio, 2 + len(more))
+        fields = {"name": self._name(name, "coupler"), "of": [coordinate(first), coordinate(second)], "ratio": ratios[:2],
+                  "offset": number("offset", offset), "nmore": len(more)}
+        if more:
+            fields |= {"more": ffi.NULL, "more_ratio": ffi.NULL}
+        keep: list = []
+        if function is not None:
+            if not isinstance(function, Function):
+                raise TypeError(f"function has to be a Function, and is {type(function).__name__}")
+            fields["function"] = function._handle
+            keep.append(function)
+        if more:
+            fields["more_ratio"] = ffi.new("double[]", list(ratios[2:]))
+            names = [ffi.new("char[]", coordinate(one)["joint"].encode()) for one in more]
+            fields["more"] = ffi.new("CPCoordinate[]", [{"joint": text, "k": coordinate(one)["k"]} for text, one in zip(names, more)])
+            keep += [names, fields["more"], fields["more_ratio"]]
+        return self._add("Coupler", fields, keep=keep)
 
     def drive(self, of: Any, g: Union[Callable, Function, None] = None, *, start: float = 0.0, rate: float = 0.0, amplitude: float = 0.0,
               frequency: float = 0.0, name: Optional[str] = None) -> str:
