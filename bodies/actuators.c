@@ -1,8 +1,15 @@
-/* Actuators with a control: F = (gain + gain_x x + gain_v x') w + bias + bias_x x + bias_v x' for x = gear times a coordinate, on
- * which the force is gear F. The control w and the force F may be clamped. */
+/* Actuators with a control: F = (gain + gain_x x + gain_v x') w + bias + bias_x x + bias_v x' + function, or the force of a muscle, for
+ * x = gear times a measure, on which the force is gear F. The control w and the force F may be clamped. The activation z, a state
+ * of the mechanism, may take the place of w. */
 #include "elements.h"
+#include "formulas.h"
+#include "muscles.h"
+
+#include <string.h>
+#include <sunmatrix/sunmatrix_dense.h>
 
 enum { CONTROL, GEAR, GAIN, BIAS = GAIN + 3, NUM_PARAMS = BIAS + 3 };
+enum { OF_CONTROL, OF_FORCE, OF_ACTIVATION, NUM_CLAMPS };
 
 static sunrealtype clamped(const Mechanism *b, int range, sunrealtype x, int *is_clamped) {
   const sunrealtype *p = range == NONE ? NULL : b->param + range;
@@ -10,17 +17,70 @@ static sunrealtype clamped(const Mechanism *b, int range, sunrealtype x, int *is
   return p ? fmin(fmax(x, p[0]), p[1]) : x;
 }
 
-void bodiesActuator(const Mechanism *b, const Law *law, sunrealtype x, sunrealtype rate,
-                    sunrealtype *T) {
+int bodiesActuator(const Mechanism *b, const Law *law, sunrealtype t, sunrealtype x,
+                   sunrealtype rate, sunrealtype *T) {
   const sunrealtype *p = b->param + law->param, gear = p[GEAR], *gain = p + GAIN, *bias = p + BIAS;
-  int off;
-  const sunrealtype w = clamped(b, law->clamp[0], p[CONTROL], &off), s = gear * x, v = gear * rate;
-  const sunrealtype F =
-      (gain[0] + gain[1] * s + gain[2] * v) * w + bias[0] + bias[1] * s + bias[2] * v;
-  T[0] = gear * clamped(b, law->clamp[1], F, &off);
-  T[1] = off ? 0 : gear * gear * (gain[1] * w + bias[1]);
-  T[2] = off ? 0 : gear * gear * (gain[2] * w + bias[2]);
+  const int activates = law->activation > 0;
+  const sunrealtype s = gear * x, v = gear * rate;
+  int off, flag                     = 0;
+  const sunrealtype w    = activates
+                               ? clamped(b, law->clamp[OF_ACTIVATION], b->z[law->activation - 1], &off)
+                               : clamped(b, law->clamp[OF_CONTROL], p[CONTROL], &off);
+  const sunrealtype full = gain[0] + gain[1] * s + gain[2] * v;
+  sunrealtype F[4]       = {full * w + bias[0] + bias[1] * s + bias[2] * v, gain[1] * w + bias[1],
+                            gain[2] * w + bias[2], full};
+  if (law->muscle != NONE) muscleForce(b->param + law->muscle, s, v, w, F);
+  if (law->formula) {
+    const sunrealtype own[3] = {s, v, w};
+    sunrealtype value, g[CP_MOST_VARIABLES];
+    flag = bodiesFormula(b, law->formula, 0, t, 3, own, &value, g);
+    F[0] += value;
+    for (int k = 1; k < 4; k++) F[k] += g[k];
+  }
+  if (off) F[3] = 0; /* an activation beyond its range acts as one at its end */
+  T[0] = gear * clamped(b, law->clamp[OF_FORCE], F[0], &off);
+  T[1] = off ? 0 : gear * gear * F[1];
+  T[2] = off ? 0 : gear * gear * F[2];
+  T[3] = off ? 0 : gear * F[3];
+  return flag;
 }
+
+void bodiesActivations(const Mechanism *b, sunrealtype *zdot, sunrealtype *slope) {
+  for (int i = 0; i < b->nlaws; i++) {
+    const Law *law = &b->law[i];
+    const int k    = law->activation - 1;
+    if (k < 0) continue;
+    const sunrealtype *range = law->clamp[OF_ACTIVATION] == NONE
+                                   ? NULL
+                                   : b->param + law->clamp[OF_ACTIVATION],
+                      z      = b->z[k];
+    sunrealtype own;
+    int off;
+    const sunrealtype w = clamped(b, law->clamp[OF_CONTROL], b->param[law->param + CONTROL], &off);
+    zdot[k]             = activationRate(law->dynamics, b->param + law->times, w, z, &own);
+    if (range && ((z >= range[1] && zdot[k] > 0) || (z <= range[0] && zdot[k] < 0)))
+      zdot[k] = own = 0;
+    if (slope) slope[k] = own;
+  }
+}
+
+int bodiesFillFz(const Mechanism *b, sunrealtype t, const sunrealtype *q, const sunrealtype *u,
+                 void (*addOn)(const Mechanism *b, const Law *law, sunrealtype T_z,
+                               sunrealtype *column),
+                 SUNMatrix Fz) {
+  int flag = 0;
+  for (int i = 0; i < b->nlaws && Fz && !flag; i++) {
+    const Law *law = &b->law[i];
+    sunrealtype x, rate, T[4];
+    if (law->activation == 0) continue;
+    bodiesLawAt(b, i, q, u, &x, &rate);
+    flag = bodiesActuator(b, law, t, x, rate, T);
+    addOn(b, law, T[3], SM_COLUMN_D(Fz, law->activation - 1));
+  }
+  return flag;
+}
+
+/* ---- checks ---- */
 
 /* Checks a range, whose ends are equal if there is none. Returns 0 or an error code that has been reported. */
 static int checkRange(CPBodies b, const char *name, const char *what, const sunrealtype *range) {
@@ -29,26 +89,133 @@ static int checkRange(CPBodies b, const char *name, const char *what, const sunr
                  (double)range[0], (double)range[1]);
 }
 
-int bodiesAddActuator(CPBodies b, const CPActuator *actuator) {
-  static const char *const fields[NUM_PARAMS] = {"control", "gear", "gain",   "gain_x",
-                                                 "gain_v",  "bias", "bias_x", "bias_v"};
-  static const char *const ends[2][2] = {{"control_min", "control_max"}, {"force_min", "force_max"}};
-  const char *name                    = actuator->head.name;
-  const sunrealtype *ranges[2]        = {actuator->control_range, actuator->force_range};
-  const sunrealtype gear              = actuator->gear == 0 ? 1 : actuator->gear;
-  int flag                            = bodiesCheckName(b, name, NUM_PARAMS + 4);
-  Term term;
+/* The number of times that an activation has */
+static int countTimes(const CPActuator *a) {
+  return a->dynamics == CP_ACTIVATION_FILTER ? 1 : a->dynamics == CP_ACTIVATION_MUSCLE ? 3 : 0;
+}
+
+static int checkActivation(CPBodies b, const char *name, const CPActuator *a) {
+  const sunrealtype *range = a->activation_range;
+  int flag                 = bodiesCheckFinite(b, name, "activation", &a->activation, 1);
+  if ((int)a->dynamics < 0 || a->dynamics > CP_ACTIVATION_MUSCLE)
+    return refused(b, CP_ILL_INPUT, "%s: dynamics must be one of CPActivation's, and is %d", name,
+                   (int)a->dynamics);
+  if (!flag) flag = checkRange(b, name, "activation_range", range);
+  for (int k = 0; k < countTimes(a) && !flag; k++)
+    flag = bodiesCheckSign(b, name, "times", a->times[k], k < 2);
+  if (flag || a->dynamics != CP_ACTIVATION_NONE) return flag;
+  if (a->activation != 0 || range[0] != range[1])
+    return refused(b, CP_ILL_INPUT, "%s: activation needs dynamics", name);
+  return CP_SUCCESS;
+}
+
+static int checkMuscle(CPBodies b, const char *name, CPActuator *a) {
+  if (a->muscle.force == 0) return CP_SUCCESS;
+  const char *wrong = muscleWrong(&a->muscle);
+  if (wrong) return refused(b, CP_ILL_INPUT, "%s: of a muscle %s", name, wrong);
+  for (int k = 0; k < 3; k++)
+    if (a->gain[k] != 0 || a->bias[k] != 0)
+      return refused(b, CP_ILL_INPUT, "%s: a muscle has neither gain nor bias", name);
+  return CP_SUCCESS;
+}
+
+static int isZero(const sunrealtype *x) { return x[0] == 0 && x[1] == 0 && x[2] == 0; }
+
+/* Makes the pair and the measure of an actuator without coordinate. Returns 0 or an error code that has been reported. */
+static int makeMeasure(CPBodies b, const char *name, const CPActuator *a, Pair *pair, Term *term) {
+  CPMarker ends[2]                 = {{.axis = {0, 0, 1}}, {.axis = {0, 0, 1}}};
+  const sunrealtype *directions[3] = {a->along, a->push, a->about};
+  const int along = !isZero(a->along), wrench = !isZero(a->push) || !isZero(a->about);
+  const int between = wrench && a->a && strcmp(a->a, "ground");
+  int flag          = bodiesFindSides(b, name, a->a, a->b, pair);
+  for (int k = 0; k < 3 && !flag; k++)
+    flag = bodiesCheckFinite(b, name, "along, push, about", directions[k], 3);
+  if (!flag) flag = bodiesCheckFinite(b, name, "point_a", a->point_a, 3);
+  if (!flag) flag = bodiesCheckFinite(b, name, "point_b", a->point_b, 3);
   if (flag) return flag;
-  if ((flag = bodiesNamedCoordinate(b, name, actuator->of, &term)) < 0) return flag;
-  if ((flag = bodiesCheckFinite(b, name, "gear", &gear, 1))) return flag;
-  if ((flag = bodiesCheckFinite(b, name, "control", &actuator->control, 1))) return flag;
-  if ((flag = bodiesCheckFinite(b, name, "gain", actuator->gain, 3))) return flag;
-  if ((flag = bodiesCheckFinite(b, name, "bias", actuator->bias, 3))) return flag;
-  if ((flag = checkRange(b, name, "control_range", ranges[0]))) return flag;
-  if ((flag = checkRange(b, name, "force_range", ranges[1]))) return flag;
-  if (ROOM(b->m.law, b->m.nlaws, 1) || ROOM(b->m.term, b->m.nterms, 1))
+  if (along && wrench)
+    return refused(b, CP_ILL_INPUT, "%s: along must be 0 beside push and about", name);
+  if (between && !isZero(a->push))
+    return refused(b, CP_NOT_SUPPORTED, "%s: push has no counterpart on body a", name);
+  if (wrench && pair->side[1].body == GROUND)
+    return refused(b, CP_ILL_INPUT, "%s: b must be a body that moves", name);
+  memcpy(ends[0].point, a->point_a, sizeof ends[0].point);
+  memcpy(ends[1].point, a->point_b, sizeof ends[1].point);
+  if ((flag = bodiesMakePair(b, name, a->in, 0, &ends[0], &ends[1], pair))) return flag;
+  Pose pose[2];
+  bodiesPlaced(&b->m, pair, pose);
+  Side *side = &pair->side[!along];
+  for (int k = 0; k < 2 && (along || wrench); k++) {
+    const sunrealtype *x = along ? a->along : k == between ? a->push : a->about;
+    if (a->in == CP_IN_SPACE) toBody(&pose[!along], x, side->axis[k]);
+    else memcpy(side->axis[k], x, sizeof side->axis[k]);
+  }
+  if (along) term->m = (Measure){ALONG, 0, 0, 0};
+  else if (between) term->m = (Measure){SPIN, 1, 0, 0}, term->coef = -1;
+  else if (wrench) term->m = (Measure){WRENCH, 0, 0, 0};
+  else if (!(bodiesDistance(&b->m, pair) > 0))
+    return refused(b, CP_ILL_INPUT, "%s: the points must not meet", name);
+  return CP_SUCCESS;
+}
+
+/* ---- the element ---- */
+
+static int checkActuator(CPBodies b, const char *name, CPActuator *a) {
+  if (a->gear == 0) a->gear = 1;
+  int flag = bodiesCheckFinite(b, name, "gear", &a->gear, 1);
+  if (!flag) flag = bodiesCheckFinite(b, name, "control", &a->control, 1);
+  if (!flag) flag = bodiesCheckFinite(b, name, "gain", a->gain, 3);
+  if (!flag) flag = bodiesCheckFinite(b, name, "bias", a->bias, 3);
+  if (!flag) flag = checkRange(b, name, "control_range", a->control_range);
+  if (!flag) flag = checkRange(b, name, "force_range", a->force_range);
+  if (!flag) flag = checkActivation(b, name, a);
+  return flag ? flag : checkMuscle(b, name, a);
+}
+
+/* Adds the parameters of activation and muscle, which follow the others. */
+static void takeRest(CPBodies b, int text, const CPActuator *a, Law *law) {
+  static const char *const muscle[NUM_MUSCLE] = {"peak_force", "length_min", "length_max",
+                                                 "range_min",  "range_max",  "lmin",
+                                                 "lmax",       "vmax",       "fpmax",
+                                                 "fvmax"},
+                           *const times[3]    = {"time", "time_2", "time_3"};
+  const CPMuscle *m                           = &a->muscle;
+  const sunrealtype values[NUM_MUSCLE] = {m->force,    m->length[0], m->length[1], m->range[0],
+                                          m->range[1], m->lmin,      m->lmax,      m->vmax,
+                                          m->fpmax,    m->fvmax};
+  law->times                           = b->m.nparams;
+  for (int k = 0; k < countTimes(a); k++) bodiesTakeParam(b, text, times[k], a->times[k]);
+  if (m->force == 0) return;
+  law->muscle = b->m.nparams;
+  for (int k = 0; k < NUM_MUSCLE; k++) bodiesTakeParam(b, text, muscle[k], values[k]);
+}
+
+int bodiesAddActuator(CPBodies b, CPActuator *actuator) {
+  static const char *const fields[NUM_PARAMS]  = {"control", "gear", "gain",   "gain_x",
+                                                  "gain_v",  "bias", "bias_x", "bias_v"};
+  static const char *const ends[NUM_CLAMPS][2] = {{"control_min", "control_max"},
+                                                  {"force_min", "force_max"},
+                                                  {"activation_min", "activation_max"}};
+  const char *name                             = actuator->head.name;
+  const sunrealtype *ranges[]                  = {actuator->control_range, actuator->force_range,
+                                                  actuator->activation_range};
+  const int has_pair                           = !actuator->of.joint;
+  int flag         = bodiesCheckName(b, name, NUM_PARAMS + 2 * NUM_CLAMPS + 3 + NUM_MUSCLE);
+  Pair pair        = {0};
+  Term term        = {.coef = 1, .ratio = NONE, .pair = b->m.npairs, .m = {LENGTH, 0, 0, 0}};
+  Formula *formula = NULL;
+  if (!flag) flag = checkActuator(b, name, actuator);
+  if (!flag && has_pair) flag = makeMeasure(b, name, actuator, &pair, &term);
+  if (!flag && !has_pair) flag = bodiesNamedCoordinate(b, name, actuator->of, &term);
+  if (flag < 0) return flag;
+  if (ROOM(b->m.law, b->m.nlaws, 1) || ROOM(b->m.pair, b->m.npairs, 1) ||
+      ROOM(b->m.term, b->m.nterms, 1) || ROOM(b->m.length, b->m.nlengths, 1))
     return bodiesNoMemory(b, name);
-  const int i = b->m.nlaws++, text = bodiesTakeName(b, name, NAME_LAW, i);
+  if ((flag = bodiesTakeFormula(b, name, 1, &actuator->function, 3, NULL, &formula))) return flag;
+  const int i = b->m.nlaws++, text = bodiesTakeName(b, name, NAME_LAW, i),
+            number = has_pair && term.m.kind == LENGTH ? b->m.nlengths : NONE;
+  if (has_pair) b->m.pair[b->m.npairs++] = pair;
+  if (number != NONE) b->m.length[b->m.nlengths++] = i;
   Law *law = &b->m.law[i];
   *law     = (Law){.kind      = MOTOR,
                    .name      = text,
@@ -58,17 +225,23 @@ int bodiesAddActuator(CPBodies b, const CPActuator *actuator) {
                    .force     = NONE,
                    .joint     = NONE,
                    .inertance = NONE,
-                   .clamp     = {NONE, NONE}};
+                   .clamp     = {NONE, NONE, NONE},
+                   .muscle    = NONE,
+                   .dynamics  = actuator->dynamics,
+                   .start     = actuator->activation,
+                   .formula   = formula};
+  if (actuator->dynamics != CP_ACTIVATION_NONE) law->activation = ++b->m.nactivations;
   for (int k = 0; k < NUM_PARAMS; k++)
     bodiesTakeParam(b, text, fields[k],
                     k == CONTROL ? actuator->control
-                    : k == GEAR  ? gear
+                    : k == GEAR  ? actuator->gear
                     : k < BIAS   ? actuator->gain[k - GAIN]
                                  : actuator->bias[k - BIAS]);
-  for (int k = 0; k < 2; k++) {
+  for (int k = 0; k < NUM_CLAMPS; k++) {
     if (!(ranges[k][0] < ranges[k][1])) continue;
     law->clamp[k] = bodiesTakeParam(b, text, ends[k][0], ranges[k][0]);
     bodiesTakeParam(b, text, ends[k][1], ranges[k][1]);
   }
-  return NONE;
+  takeRest(b, text, actuator, law);
+  return number;
 }

@@ -406,7 +406,8 @@ static void takeAbsolute(Mechanism *b, const Mechanism *from, N_Vector y, N_Vect
 
 /* Loops are closed in absolute coordinates, where all joints have rows, and the coordinates of the tree are read off. */
 static int assembleTree(CPMech mech, Mechanism *b, sunrealtype t, N_Vector y, CPAssembly *assembly) {
-  N_Vector at     = N_VNew_Serial(b->nbodies * (b->space.nq + b->space.nu) + b->balance, b->ctx);
+  N_Vector at =
+      N_VNew_Serial(b->nbodies * (b->space.nq + b->space.nu) + b->nactivations + b->balance, b->ctx);
   N_Vector before = N_VClone(y);
   CPMech twin     = at ? CPMechCreate(b->absolute, at, b->ctx) : NULL;
   Mechanism *from = twin ? CPMechGetUserData(twin) : NULL;

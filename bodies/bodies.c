@@ -85,6 +85,9 @@ N_Vector CPBodiesState(CPBodies b, SUNContext ctx) {
     memcpy(q + s->nq * i, b->m.body[i].guess, (size_t)s->nq * sizeof *q);
     memcpy(u + s->nu * i, b->m.body[i].guess + s->nq, (size_t)s->nu * sizeof *u);
   }
+  for (int i = 0; i < b->m.nlaws && y; i++)
+    if (b->m.law[i].activation)
+      u[bodiesVelocities(&b->m) + b->m.law[i].activation - 1] = b->m.law[i].start;
   return y;
 }
 

@@ -68,7 +68,12 @@ typedef struct {
    * a parameter, or NONE. joint: the one with friction. */
   int param, force, joint;
   int inertance; /* index of a parameter, or NONE */
-  int clamp[2]; /* of an actuator: the first of two parameters, the range of its control and of its force, or NONE */
+  /* of an actuator: the first of two parameters, the range of its control, its force, and its activation, or NONE; its muscle, the
+   * first parameter, or NONE; its activation, 1 + the index of the state, or 0, which begins at `start`; times: the first
+   * parameter */
+  int clamp[3], muscle, activation, times;
+  CPActivation dynamics;
+  sunrealtype start;
   CPLawFn law;
   void *data;
   const struct Formula_ *formula; /* which is added to law; or NULL */
@@ -144,7 +149,7 @@ typedef struct {
   Contact *contact;
   int *length; /* indices of the laws of springs between points */
   int nlengths, nbodies, njoints, ncoordinates, nterms, nrows, nrolls, npairs, ndrives, nlaws,
-      nforces, nshapes, ncontacts, nparams, nfrictions, ninertances;
+      nforces, nshapes, ncontacts, nparams, nfrictions, ninertances, nactivations;
   char *text;   /* all names, each terminated by a zero */
   int ntext;    /* bytes */
   Entry *entry; /* [capacity] hash table of names, with open addressing */
@@ -159,6 +164,7 @@ typedef struct {
 
   /* what a run changes: the data of each CPMech have their own */
   SUNContext ctx;
+  const sunrealtype *z; /* [nactivations, and balance] as the function that is being called has got it */
   sunrealtype *param; /* [nparams] */
   Pair *pair;         /* [npairs], whose frames an assembly may move */
   Pose *pose;         /* [nbodies] */
@@ -194,7 +200,7 @@ struct CPBodies_ {
 int bodiesCoordinates(const Mechanism *m);
 int bodiesVelocities(const Mechanism *m);
 static inline int bodiesStates(const Mechanism *m) {
-  return bodiesCoordinates(m) + bodiesVelocities(m) + m->balance;
+  return bodiesCoordinates(m) + bodiesVelocities(m) + m->nactivations + m->balance;
 }
 
 enum { NAME_BODY = 1, NAME_JOINT, NAME_LAW, NAME_SHAPE, NAME_BUSHING, NAME_FORCE, NAME_OTHER };
@@ -314,9 +320,17 @@ sunrealtype bodiesKinetic(const Mechanism *b, int i);
  * accelerations. Returns what a user's function returned. */
 int bodiesReaction(Mechanism *b, sunrealtype t, const sunrealtype *lambda, int joint,
                    sunrealtype *F, sunrealtype *T);
-/* T [3]: out, as bodiesLaw, of an actuator */
-void bodiesActuator(const Mechanism *b, const Law *law, sunrealtype x, sunrealtype rate,
-                    sunrealtype *T);
+/* T [4]: out, as bodiesLaw, of an actuator, and its derivative with respect to its activation. Returns what a function returned. */
+int bodiesActuator(const Mechanism *b, const Law *law, sunrealtype t, sunrealtype x,
+                   sunrealtype rate, sunrealtype *T);
+/* zdot [nactivations]: out, the rates of the activations z. slope [nactivations]: out, their derivatives with respect to z, or NULL */
+void bodiesActivations(const Mechanism *b, sunrealtype *zdot, sunrealtype *slope);
+/* Fz, without columns of W: the derivatives of forces with respect to activations, at the current poses. addOn: adds a law's part, the
+ * derivative T_z, to a column. */
+int bodiesFillFz(const Mechanism *b, sunrealtype t, const sunrealtype *q, const sunrealtype *u,
+                 void (*addOn)(const Mechanism *b, const Law *law, sunrealtype T_z,
+                               sunrealtype *column),
+                 SUNMatrix Fz);
 /* Returns |F| across the point of the joint, from its multipliers. */
 sunrealtype bodiesReactionSize(const Mechanism *b, int joint, const sunrealtype *lambda, int *first,
                                int *count);
@@ -342,9 +356,9 @@ void bodiesAddInertial(const Mechanism *b, sunrealtype *f);
 int bodiesAddLaws(const Mechanism *b, int friction, sunrealtype t, const sunrealtype *lambda,
                   sunrealtype *f);
 int bodiesAddForces(const Mechanism *b, sunrealtype t, sunrealtype *f);
-/* zdot of all such equations */
-int bodiesBalance(sunrealtype t, const sunrealtype *q, const sunrealtype *u, const sunrealtype *z,
-                  const sunrealtype *lambda, sunrealtype *zdot, void *bodies);
+/* zdot of all such equations: activations, and W */
+int bodiesRates(sunrealtype t, const sunrealtype *q, const sunrealtype *u, const sunrealtype *z,
+                const sunrealtype *lambda, sunrealtype *zdot, void *bodies);
 /* M of all such equations in absolute coordinates */
 int bodiesMass(sunrealtype t, const sunrealtype *q, SUNMatrix M, void *bodies);
 /* Replaces the array at this address by a copy. Returns 0, or 1 if there is no memory; then it is NULL. */

@@ -198,7 +198,7 @@ static CPModel buildModel(const Mechanism *from) {
     CPEquations e = {CP_SIZED(CPEquations),
                      .nu              = bodiesVelocities(b),
                      .nq              = bodiesCoordinates(b),
-                     .nz              = b->balance,
+                     .nz              = b->nactivations + b->balance,
                      .nquad           = b->balance,
                      .np              = b->np,
                      .nv              = b->nv,
@@ -329,7 +329,10 @@ int bodiesAt(CPMech mech, N_Vector y, const char *function, Mechanism **m) {
   const int flag = bodiesOf(mech, function, m);
   if (flag) return flag;
   if (!y) return cpReport(CP_OBJECT(mech), CP_MEM_NULL, function, "y must not be NULL");
-  if (N_VGetLength(y) == bodiesStates(*m)) return CP_SUCCESS;
+  if (N_VGetLength(y) == bodiesStates(*m)) {
+    (*m)->z = N_VGetArrayPointer(y) + bodiesCoordinates(*m) + bodiesVelocities(*m);
+    return CP_SUCCESS;
+  }
   return cpRefuse(CP_OBJECT(mech), function, "y must have %d components, and has %ld",
                   bodiesStates(*m), (long)N_VGetLength(y));
 }

@@ -99,6 +99,7 @@ int bodiesAddSpring(CPBodies b, const CPSpring *spring);
 int bodiesAddBushing(CPBodies b, const CPBushing *bushing);
 int bodiesAddForce(CPBodies b, const CPForce *force);
 int bodiesAddFriction(CPBodies b, const CPFriction *friction);
-int bodiesAddActuator(CPBodies b, const CPActuator *actuator);
+/* Puts in what numbers that are 0 stand for. */
+int bodiesAddActuator(CPBodies b, CPActuator *actuator);
 
 #endif

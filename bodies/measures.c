@@ -112,12 +112,13 @@ Mask bodiesMask(const Space *space, const Pair *pair, const Measure *m) {
     if (pair->side[side].body != GROUND) there |= 3u << (2 * side);
   const int of_points = m->kind == POINT || m->kind == ALONG || m->kind == LENGTH ||
                         m->kind == LEVEL || m->kind == GLIDE || m->kind == TWIST;
-  const unsigned g = (of_points ? ALL : TURNS) & there;
+  const unsigned g = (m->kind == WRENCH ? 0xCu : of_points ? ALL : TURNS) & there;
   for (int gi = 0; gi < 4; gi++)
     if (g & 1u << gi) pairs |= g << 4 * gi;
   switch (m->kind) {
   case POINT: return (Mask){g, pairs & each_turn};
   case ALONG: return (Mask){g, pairs & (each_turn | own_turn)};
+  case WRENCH: return (Mask){g, pairs & 1u << 11};
   case LENGTH:
   case DOT:
   case SINE:
@@ -264,6 +265,33 @@ static void spin(const Space *space, const Moving *n, int from, Mask mask, Order
       cross3(tj, ti, turned);
       jet->H[i][j] = dot3(n->x, turned);
     }
+  }
+}
+
+/* s' = F . v + c . omega, with the force F in space and c = N + P x F in the axes of the body, where P leads from its centre to the
+ * point */
+static void wrench(const Side *side, const Pose *pose, Order order, Jet *jet) {
+  sunrealtype F[3], c[3], w[3], alpha[3], swing[3];
+  toSpace(pose, side->axis[0], F);
+  cross3(side->point, side->axis[0], c);
+  add3(1, side->axis[1], c);
+  toBody(pose, pose->w, w);
+  toBody(pose, pose->alpha, alpha);
+  cross3(pose->w, F, swing);
+  memset(jet, 0, sizeof *jet);
+  jet->rate = dot3(F, pose->v) + dot3(c, w);
+  jet->acc  = dot3(swing, pose->v);
+  if (order == ACCELERATION || pose->accelerating) jet->acc += dot3(F, pose->acc) + dot3(c, alpha);
+  for (int k = 0; k < 3; k++) jet->g[6 + k] = F[k], jet->g[9 + k] = c[k];
+  for (int j = 0; j < 3; j++) { /* D_j F = t_j x F */
+    sunrealtype turned[3], later[3];
+    cross3(pose->axis[j], F, turned);
+    cross3(pose->axis[j], swing, later);
+    jet->rate_q[9 + j] = dot3(turned, pose->v);
+    jet->acc_q[9 + j]  = dot3(later, pose->v) + dot3(turned, pose->acc);
+    jet->acc_u[9 + j]  = dot3(turned, pose->v);
+    jet->acc_u[6 + j]  = swing[j];
+    for (int i = 0; i < 3; i++) jet->H[6 + i][9 + j] = turned[i];
   }
 }
 
@@ -542,6 +570,7 @@ void bodiesJet(const Space *space, const sunrealtype *param, const Pair *pair, c
     break;
   }
   case ROLL: roll(space, pair, m, pose, mask, order, jet); break;
+  case WRENCH: wrench(&pair->side[1], b, order, jet); break;
   case LEVEL:
   case GLIDE:
   case TWIST: surfaceJet(space, param, pair, m, pose, mask, order, jet); break;

@@ -86,7 +86,10 @@ typedef enum {
   LEVEL, /* phi at P_b, for the surface of the pair on side a */
   /* rate only, i = 0 or 1: the velocity of P_b relative to side a, along tangent i of that level */
   GLIDE,
-  TWIST /* rate only, i = 0 or 1: omega_b - omega_a along that tangent */
+  TWIST, /* rate only, i = 0 or 1: omega_b - omega_a along that tangent */
+  /* rate only: the velocity of P_b along axis 0 of side b, and omega_b along its axis 1, which are of any length: a force and a
+   * torque that move with b act on them */
+  WRENCH
 } MeasureKind;
 
 typedef struct {

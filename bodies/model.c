@@ -463,8 +463,10 @@ int bodiesLaw(const Mechanism *b, const Law *law, sunrealtype t, sunrealtype x, 
     return 0;
   }
   if (law->kind == MOTOR) {
-    bodiesActuator(b, law, x, rate, T);
-    return 0;
+    sunrealtype all[4];
+    const int flag = bodiesActuator(b, law, t, x, rate, all);
+    memcpy(T, all, 3 * sizeof *T);
+    return flag;
   }
   if (law->kind == DRAG) {
     T[0] = -p[0] * rate;
@@ -572,7 +574,7 @@ int bodiesAddForces(const Mechanism *b, sunrealtype t, sunrealtype *f) {
 
 static int forces(sunrealtype t, const sunrealtype *q, const sunrealtype *u, const sunrealtype *z,
                   sunrealtype *f, void *bodies) {
-  (void)z;
+  ((Mechanism *)bodies)->z = z;
   bodiesPoses(bodies, q, u, NULL);
   bodiesAddWeights(bodies, u, f);
   return bodiesAddForces(bodies, t, f);
@@ -580,7 +582,7 @@ static int forces(sunrealtype t, const sunrealtype *q, const sunrealtype *u, con
 
 static int frictions(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
                      const sunrealtype *z, const sunrealtype *lambda, sunrealtype *f, void *bodies) {
-  (void)z;
+  ((Mechanism *)bodies)->z = z;
   bodiesPoses(bodies, q, u, NULL);
   return bodiesAddLaws(bodies, 1, t, lambda, f);
 }
@@ -797,24 +799,55 @@ int bodiesFillDynamics(Mechanism *b, sunrealtype t, const sunrealtype *u, const 
   return flag;
 }
 
+static void addOnBodies(const Mechanism *b, const Law *law, sunrealtype T_z, sunrealtype *column) {
+  for (int k = 0; k < law->nterms; k++) {
+    const Term *term    = bodiesLawTerm(b, law, k);
+    const sunrealtype c = bodiesWeight(b, term) * T_z;
+    Jet jet;
+    bodiesTermJet(b, term, GRADIENT, &jet);
+    EACH_DIRECTION(&b->space, bodiesTermMask(b, term).g, j)
+    column[bodiesColumnOf(&b->space, &b->pair[term->pair], j)] += c * jet.g[j];
+  }
+}
+
 static int dynamicsJac(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
                        const sunrealtype *z, const sunrealtype *udot, const sunrealtype *lambda,
                        SUNMatrix K, SUNMatrix C, SUNMatrix Fz, void *bodies) {
-  (void)z, (void)Fz;
-  Writer to_K = bodiesWriter(bodies, PLAN_K, K), to_C = bodiesWriter(bodies, PLAN_C, C);
-  bodiesPoses(bodies, q, u, udot);
-  return bodiesFillDynamics(bodies, t, u, lambda, &to_K, &to_C);
+  Mechanism *b = bodies;
+  Writer to_K = bodiesWriter(b, PLAN_K, K), to_C = bodiesWriter(b, PLAN_C, C);
+  b->z = z;
+  bodiesPoses(b, q, u, udot);
+  const int flag = bodiesFillDynamics(b, t, u, lambda, &to_K, &to_C);
+  return flag ? flag : bodiesFillFz(b, t, q, u, addOnBodies, Fz);
 }
 
 /* --------------------------------------------------------------------------------- model -- */
 
-int bodiesBalance(sunrealtype t, const sunrealtype *q, const sunrealtype *u, const sunrealtype *z,
-                  const sunrealtype *lambda, sunrealtype *zdot, void *bodies) {
-  (void)z;
-  CPPowers p     = {0};
-  const int flag = bodiesPowers(bodies, t, q, u, lambda, &p);
-  zdot[0]        = p.applied + p.drives - p.dissipation;
+int bodiesRates(sunrealtype t, const sunrealtype *q, const sunrealtype *u, const sunrealtype *z,
+                const sunrealtype *lambda, sunrealtype *zdot, void *bodies) {
+  Mechanism *b = bodies;
+  CPPowers p   = {0};
+  b->z         = z;
+  bodiesActivations(b, zdot, NULL);
+  if (!b->balance) return 0;
+  const int flag        = bodiesPowers(b, t, q, u, lambda, &p);
+  zdot[b->nactivations] = p.applied + p.drives - p.dissipation;
   return flag;
+}
+
+/* Of activations alone, which depend on nothing else */
+static int ratesJac(sunrealtype t, const sunrealtype *q, const sunrealtype *u, const sunrealtype *z,
+                    const sunrealtype *lambda, SUNMatrix Zq, SUNMatrix Zu, SUNMatrix Zz,
+                    void *bodies) {
+  (void)t, (void)q, (void)u, (void)lambda, (void)Zq, (void)Zu;
+  Mechanism *b      = bodies;
+  sunrealtype *zdot = malloc(2 * (size_t)b->nactivations * sizeof *zdot);
+  if (!zdot) return -1;
+  b->z = z;
+  bodiesActivations(b, zdot, zdot + b->nactivations);
+  for (int i = 0; i < b->nactivations; i++) SM_ELEMENT_D(Zz, i, i) = zdot[b->nactivations + i];
+  free(zdot);
+  return 0;
 }
 
 int bodiesMakePlans(Mechanism *b, sunindextype nu, sunindextype na, SUNContext ctx) {
@@ -840,7 +873,9 @@ int bodiesMakePlans(Mechanism *b, sunindextype nu, sunindextype na, SUNContext c
 }
 
 void bodiesTakeFunctions(const Mechanism *b, CPEquations *e) {
-  e->zdot = b->balance ? bodiesBalance : NULL;
+  if (b->balance + b->nactivations > 0) e->zdot = bodiesRates;
+  /* W, of which all differences are taken if there are some, is left out of iterations instead. */
+  if (b->nactivations > 0 && !b->balance) e->auxiliary_jac = ratesJac;
   if (b->nv > 0) {
     e->p        = b->np > 0 ? positions : NULL;
     e->v        = velocities;

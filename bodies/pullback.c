@@ -100,9 +100,9 @@ static int forcesOnBodies(Mechanism *b, sunrealtype t, sunrealtype *force) {
 
 static int forces(sunrealtype t, const sunrealtype *q, const sunrealtype *u, const sunrealtype *z,
                   sunrealtype *f, void *bodies) {
-  (void)z;
   Mechanism *b     = bodies;
   const Tree *tree = b->tree;
+  b->z             = z;
   bodiesPoses(b, q, u, NULL);
   int flag = forcesOnBodies(b, t, tree->force);
   if (!flag) flag = addOnVelocities(b, t, q, u, f, NULL);
@@ -209,13 +209,13 @@ static int frictionsJac(sunrealtype t, const sunrealtype *q, const sunrealtype *
 
 int treeAccelerations(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
                       const sunrealtype *z, sunrealtype *udot, sunrealtype *lambda, void *bodies) {
-  (void)z;
   Mechanism *b          = bodies;
   Tree *tree            = b->tree;
   const int pushed      = tree->nothers + b->nforces > 0;
   sunrealtype *targets  = treeTargets(tree);
   const Wrench *applied = NULL;
   int flag = 0, unclear = 0;
+  b->z = z;
   if (pushed || (targets && !tree->bare)) {
     treePose(b, q, u, NULL);
   } else {
@@ -601,12 +601,22 @@ int treeReaction(Mechanism *b, sunrealtype t, const sunrealtype *lambda, int joi
   return 0;
 }
 
+static void addOnTree(const Mechanism *b, const Law *law, sunrealtype T_z, sunrealtype *column) {
+  if (law->velocity != NONE) column[law->velocity] += T_z;
+  for (int k = 0; k < law->nterms && law->velocity == NONE; k++) {
+    const Term *term = bodiesLawTerm(b, law, k);
+    Jet jet;
+    bodiesTermJet(b, term, GRADIENT, &jet);
+    pullGradient(b, term, bodiesTermMask(b, term), jet.g, bodiesWeight(b, term) * T_z, column);
+  }
+}
+
 static int dynamicsJac(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
                        const sunrealtype *z, const sunrealtype *udot, const sunrealtype *lambda,
                        SUNMatrix K, SUNMatrix C, SUNMatrix Fz, void *bodies) {
-  (void)z, (void)Fz;
   Mechanism *b = bodies;
   Tree *tree   = b->tree;
+  b->z         = z;
   bodiesPoses(b, q, u, udot);
   Writer to_M = matrixOf(b, PLAN_M), to_K = matrixOf(b, PLAN_K), to_C = matrixOf(b, PLAN_C);
   if (!to_M.data || !to_K.data || !to_C.data) return -1;
@@ -638,7 +648,7 @@ static int dynamicsJac(sunrealtype t, const sunrealtype *q, const sunrealtype *u
     putColumn(K, k, tree->column);
     putColumn(C, k, tree->other);
   }
-  return flag;
+  return flag ? flag : bodiesFillFz(b, t, q, u, addOnTree, Fz);
 }
 
 static int constraintJac(sunrealtype t, const sunrealtype *q, const sunrealtype *u,

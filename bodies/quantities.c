@@ -69,6 +69,7 @@ int CPMechGetReaction(CPMech mech, int joint, sunrealtype t, N_Vector y, const s
     const sunrealtype *q = N_VGetArrayPointer(y);
     CPMechOutput out     = {CP_SIZED(CPMechOutput), .udot = b->tree->other};
     if ((flag = CPMechEvaluate(mech, t, y, &out))) return flag;
+    b->z = q + bodiesCoordinates(b) + bodiesVelocities(b);
     bodiesPoses(b, q, q + bodiesCoordinates(b), b->tree->other);
   } else placePair(b, &b->pair[b->joint[joint].pair], y);
   if ((flag = bodiesReaction(b, t, lambda, joint, F, T)) == 0) return CP_SUCCESS;
@@ -199,7 +200,7 @@ int bodiesPowers(Mechanism *b, sunrealtype t, const sunrealtype *q, const sunrea
       continue;
     }
     if (law->kind == MOTOR) {
-      bodiesActuator(b, law, x, rate, T);
+      flag = bodiesLaw(b, law, t, x, rate, 0, T);
       out->applied += T[0] * rate;
       continue;
     }

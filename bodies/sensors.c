@@ -25,7 +25,8 @@ enum {
   ELASTIC  = 4096, /* a spring */
   BUSHING  = 8192,
   LOADED   = 16384, /* a force on a point */
-  TOUCHING = 32768
+  TOUCHING = 32768,
+  ACTIVE   = 65536 /* an actuator with an activation */
 };
 
 static const struct {
@@ -55,7 +56,8 @@ static const struct {
     {"torque", SCALAR_FORCE, TURNER | TWISTED, 0, "N m", "N m"},
     {"axial", AXIAL, ROD, 0, "N", "N"},
     {"power", POWER, DRIVEN | SPRINGY | TWISTED | LOADED, 0, "W", "W"},
-    {"energy", STORED, ELASTIC, 0, "J", "J"}};
+    {"energy", STORED, ELASTIC, 0, "J", "J"},
+    {"activation", ACTIVATION, ACTIVE, 0, "1", "1"}};
 enum { ROWS = sizeof table / sizeof table[0] };
 
 /* The row of a drive, coupler, limit or dry friction */
@@ -71,10 +73,14 @@ static int kindsOf(const Mechanism *m, const Sensor *s) {
   case NAME_BUSHING: return BUSHING;
   case NAME_FORCE: return LOADED;
   case NAME_LAW: {
-    const Law *law = &m->law[s->index];
-    return (bodiesLawTerm(m, law, 0)->m.kind == ANGLE ? TWISTED : SPRINGY) |
-           (law->kind == SPRING ? ELASTIC : 0) |
-           (bodiesLawTerm(m, law, 0)->m.kind == LENGTH ? BETWEEN : 0);
+    const Law *law         = &m->law[s->index];
+    const MeasureKind kind = bodiesLawTerm(m, law, 0)->m.kind;
+    const int on           = kind == ANGLE    ? TWISTED
+                             : kind == SPIN   ? TURNER | DRIVEN
+                             : kind == WRENCH ? ACTUATOR | DRIVEN
+                                              : SPRINGY;
+    return on | (law->kind == SPRING ? ELASTIC : 0) | (kind == LENGTH ? BETWEEN : 0) |
+           (law->activation ? ACTIVE : 0);
   }
   case NAME_JOINT: break;
   default: return 0;
@@ -476,6 +482,7 @@ static int evaluate(Mechanism *m, const Sensor *s, const At *at, sunrealtype *x)
     flag = scalarForce(m, s, at, &x[0], &rate);
     if (s->quantity == POWER) x[0] *= rate;
     return flag;
+  case ACTIVATION: x[0] = m->z[m->law[s->index].activation - 1]; return 0;
   case STORED: {
     bodiesLawAt(m, s->index, at->q, at->u, x, &rate);
     const sunrealtype stretch = bodiesStretch(m, &m->law[s->index], x[0]);
@@ -530,6 +537,7 @@ int CPMechGetSensor(CPMech mech, const char *name, sunrealtype t, N_Vector y, CP
     flag    = CPMechAccelerations(mech, t, y, found, found + nu);
     at.udot = found;
     if (!at.lambda) at.lambda = found + nu;
+    m->z = at.u + nu;
   }
   if (!flag) {
     bodiesPoses(m, at.q, at.u, needsAccelerations(m, &s) ? at.udot : NULL);

@@ -22,7 +22,8 @@ typedef enum {
   SCALAR_FORCE, /* of a spring, a drive or a coupler */
   AXIAL,
   POWER,
-  STORED
+  STORED,
+  ACTIVATION
 } Quantity;
 
 typedef struct {

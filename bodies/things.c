@@ -30,7 +30,7 @@ static const struct {
      {"wx", "rad/s", "angular velocity along its own axis x (omega_body, not omega)"},
      {"wy", "rad/s", "angular velocity along its own axis y (omega_body, not omega)"},
      {"wz", "rad/s", "angular velocity along its own axis z (omega_body, not omega)"}}};
-static const char work[] = "W";
+static const char work[] = "W", activation[] = "activation";
 
 static int countOf(const Mechanism *m, CPThing thing) {
   switch (thing) {
@@ -191,6 +191,9 @@ int CPBodiesFind(CPBodies b, CPThing thing, const char *name, int *i) {
     const int joint = dot ? bodiesFind(&b->m, NAME_JOINT, name, before) : NONE;
     if (!b->numbered && bodiesChooseCoordinates(b)) return CP_MEM_FAIL;
     if (body >= 0 || joint >= 0) found = findState(&b->m, name, body, joint, dot + 1);
+    for (int k = 0; k < b->m.nlaws && dot && !strcmp(dot + 1, activation); k++)
+      if (b->m.law[k].activation && bodiesFind(&b->m, NAME_LAW, name, before) == k)
+        found = bodiesCoordinates(&b->m) + bodiesVelocities(&b->m) + b->m.law[k].activation - 1;
     if (b->m.balance && !strcmp(name, work)) found = CPBodiesCount(b, CP_STATE) - 1;
     break;
   }
@@ -259,8 +262,16 @@ static void describeState(CPBodies b, int i, CPDescription *d) {
   const Space *s   = &b->m.space;
   const Tree *tree = b->m.tree;
   const int nq     = bodiesCoordinates(&b->m);
+  const int z      = i - nq - bodiesVelocities(&b->m);
   d->kind          = i >= nq;
-  if (i == nq + bodiesVelocities(&b->m)) {
+  if (z >= 0 && z < b->m.nactivations) {
+    int law = 0;
+    while (b->m.law[law].activation != z + 1) law++;
+    d->kind = 3, d->unit = "1", d->meaning = "of an actuator, between its control and its force";
+    snprintf(b->described, sizeof b->described, "%s.%s", b->m.text + b->m.law[law].name, activation);
+    return;
+  }
+  if (z >= 0) {
     *d = (CPDescription){.name    = work,
                          .unit    = "J",
                          .kind    = 2,

@@ -108,14 +108,36 @@ static const Field limit_fields[]    = {FIELD(CPLimit, "name", head.name, NAME, 
                                         QUANTITY(CPLimit, "restitution", restitution, NUMBER, 0, "1"),
                                         {0}};
 static const Field actuator_fields[] = {
-    FIELD(CPActuator, "name", head.name, NAME, 1),
-    FIELD(CPActuator, "of", of, COORDINATE, 1),
-    QUANTITY(CPActuator, "gear", gear, NUMBER, 0, "1"),
-    QUANTITY(CPActuator, "control", control, NUMBER, 0, NULL),
-    QUANTITY(CPActuator, "gain", gain, THREE, 0, NULL),
-    QUANTITY(CPActuator, "bias", bias, THREE, 0, NULL),
-    QUANTITY(CPActuator, "control_range", control_range, TWO, 0, NULL),
-    QUANTITY(CPActuator, "force_range", force_range, TWO, 0, "N|N m"),
+    FIELD(ActuatorKeys, "name", actuator.head.name, NAME, 1),
+    FIELD(ActuatorKeys, "of", actuator.of, COORDINATE, 0),
+    QUANTITY(ActuatorKeys, "gear", actuator.gear, NUMBER, 0, "1"),
+    QUANTITY(ActuatorKeys, "control", actuator.control, NUMBER, 0, NULL),
+    QUANTITY(ActuatorKeys, "gain", actuator.gain, THREE, 0, NULL),
+    QUANTITY(ActuatorKeys, "bias", actuator.bias, THREE, 0, NULL),
+    QUANTITY(ActuatorKeys, "control_range", actuator.control_range, TWO, 0, NULL),
+    QUANTITY(ActuatorKeys, "force_range", actuator.force_range, TWO, 0, "N|N m"),
+    FIELD(ActuatorKeys, "dynamics", actuator.dynamics, DYNAMICS, 0),
+    QUANTITY(ActuatorKeys, "time", actuator.times[0], NUMBER, 0, "s"),
+    QUANTITY(ActuatorKeys, "times", actuator.times, THREE, 0, NULL),
+    QUANTITY(ActuatorKeys, "activation", actuator.activation, NUMBER, 0, NULL),
+    QUANTITY(ActuatorKeys, "activation_range", actuator.activation_range, TWO, 0, NULL),
+    FIELD(ActuatorKeys, "a", actuator.a, NAME, 0),
+    FIELD(ActuatorKeys, "b", actuator.b, NAME, 0),
+    FIELD(ActuatorKeys, "in", actuator.in, IN, 0),
+    QUANTITY(ActuatorKeys, "at", actuator.point_a, VECTOR, 0, "m"),
+    QUANTITY(ActuatorKeys, "at_b", actuator.point_b, VECTOR, 0, "m"),
+    QUANTITY(ActuatorKeys, "along", actuator.along, DIRECTION, 0, NULL),
+    QUANTITY(ActuatorKeys, "push", actuator.push, DIRECTION, 0, NULL),
+    QUANTITY(ActuatorKeys, "about", actuator.about, DIRECTION, 0, NULL),
+    QUANTITY(ActuatorKeys, "curve", curve, FORMULA, 0, "N|N m"),
+    QUANTITY(ActuatorKeys, "peak_force", actuator.muscle.force, NUMBER, 0, "N|N m"),
+    QUANTITY(ActuatorKeys, "lengths", actuator.muscle.length, TWO, 0, "m|rad"),
+    QUANTITY(ActuatorKeys, "range", actuator.muscle.range, TWO, 0, "1"),
+    QUANTITY(ActuatorKeys, "lmin", actuator.muscle.lmin, NUMBER, 0, "1"),
+    QUANTITY(ActuatorKeys, "lmax", actuator.muscle.lmax, NUMBER, 0, "1"),
+    QUANTITY(ActuatorKeys, "vmax", actuator.muscle.vmax, NUMBER, 0, "1/s"),
+    QUANTITY(ActuatorKeys, "fpmax", actuator.muscle.fpmax, NUMBER, 0, "1"),
+    QUANTITY(ActuatorKeys, "fvmax", actuator.muscle.fvmax, NUMBER, 0, "1"),
     {0}};
 static const Field shape_fields[] = {FIELD(CPShape, "name", head.name, NAME, 1),
                                      FIELD(CPShape, "kind", kind, SHAPE, 1),
@@ -240,6 +262,16 @@ static int checkLimit(Reader *r, const yaml_node_t *n, Element *e) {
                    "a limit of two coordinates needs and, and ratio");
 }
 
+static int checkActuator(Reader *r, const yaml_node_t *n, Element *e) {
+  static const char *const keys[] = {"a", "b", "in", "at", "at_b", "along", "push", "about", NULL};
+  CPActuator *actuator            = &e->actuator.actuator;
+  if ((actuator->function = r->function[0]) == NULL && e->actuator.curve != 0)
+    return yamlWrong(r, yamlSection(r, n, "curve")->start_mark,
+                     "curve must depend on t, x, v or w; a constant is bias");
+  if (actuator->of.joint) return refuseKeys(r, n, "an actuator", keys, "beside of");
+  return actuator->in == CP_IN_SPACE && needKey(r, n, "an actuator", "at_b");
+}
+
 static int checkForce(Reader *r, const yaml_node_t *n, Element *e) {
   memcpy(e->force.function, r->function, sizeof r->function);
   e->force.inputs = r->inputs;
@@ -260,6 +292,7 @@ const ElementKeys yaml_elements[] = {
     {"forces", "a force", force_fields, CP_ELEMENT_FORCE, sizeof(CPForce), checkForce},
     {"frictions", "a friction", friction_fields, CP_ELEMENT_FRICTION, sizeof(CPFriction), NULL},
     {"limits", "a limit", limit_fields, CP_ELEMENT_LIMIT, sizeof(CPLimit), checkLimit},
-    {"actuators", "an actuator", actuator_fields, CP_ELEMENT_ACTUATOR, sizeof(CPActuator), NULL},
+    {"actuators", "an actuator", actuator_fields, CP_ELEMENT_ACTUATOR, sizeof(CPActuator),
+     checkActuator},
     {"shapes", "a shape", shape_fields, CP_ELEMENT_SHAPE, sizeof(CPShape), NULL},
     {0}};

@@ -28,9 +28,10 @@ typedef enum {
   COORDINATES, /* 2 ... CP_MOST_COUPLED */
   RATIOS,      /* as many numbers */
   FUNCTION,    /* a function of x, the second of these coordinates */
-  FORMULA,     /* a number, or a function of t, and of a spring's x and v */
+  FORMULA,     /* a number, or a function of t, of a spring's or actuator's x and v, and of an actuator's w */
   FORMULAS,    /* a vector of such functions of t and of the point's position and velocity */
   ENDS,        /* of a table */
+  DYNAMICS,    /* of an activation */
   YES,         /* true or false */
   COPY         /* text, copied to an array of RUN_TEXT */
 } Type;
@@ -64,6 +65,11 @@ typedef struct {
   sunrealtype ratio[CP_MOST_COUPLED], function;
 } CouplerKeys;
 
+typedef struct {
+  CPActuator actuator; /* first, as the body above */
+  sunrealtype curve;
+} ActuatorKeys;
+
 /* CP_RESTITUTION_POISSON is the value of "poisson: true", which is an int. */
 typedef union {
   CPElement head;
@@ -77,7 +83,7 @@ typedef union {
   CPForce force;
   CPFriction friction;
   CPLimit limit;
-  CPActuator actuator;
+  ActuatorKeys actuator;
   CPShape shape;
 } Element;
 

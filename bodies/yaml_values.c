@@ -184,6 +184,10 @@ static const char *endsName(int k) {
   static const char *const names[] = {"natural", "clamped", "periodic"};
   return k <= CP_ENDS_PERIODIC ? names[k] : NULL;
 }
+static const char *dynamicsName(int k) {
+  static const char *const names[] = {"none", "integrator", "filter", "muscle"};
+  return k <= CP_ACTIVATION_MUSCLE ? names[k] : NULL;
+}
 static const char *onName(int k) {
   return k == CP_ON_PLANE ? "plane" : k == CP_ON_SPHERE ? "sphere" : NULL;
 }
@@ -208,18 +212,22 @@ static int readWord(Reader *r, const yaml_node_t *n, const char *key, const char
 }
 
 static int readValue(Reader *r, const yaml_node_t *n, const Field *f, char *at) {
-  static const char *const variables[] = {"t", "x", "v"}, *const lengths[] = {"s", "m", "m/s"},
-                           *const angles[] = {"s", "rad", "rad/s"};
-  const char *name                         = NULL;
-  const int size                           = r->dimension;
-  sunrealtype *x                           = (sunrealtype *)(void *)at;
+  static const char *const variables[]      = {"t", "x", "v", "w"},
+                           *const lengths[] = {"s", "m", "m/s", "1"},
+                           *const angles[]  = {"s", "rad", "rad/s", "1"};
+  const char *name                          = NULL;
+  const int size                            = r->dimension;
+  sunrealtype *x                            = (sunrealtype *)(void *)at;
   const char *of = size == 2 ? "2 or 3" : "3"; /* number of components of a vector, for messages */
   switch (f->type) {
   case NUMBER: return yamlNumber(r, n, f->key, f->unit, x);
   case FORMULA:
-    if (strcmp(f->key, "motion") && findInputs(r, n)) return 1;
-    return readFormula(r, n, f, strcmp(f->key, "motion") ? 3 : 1, variables,
-                       r->angle ? angles : lengths, 0, x);
+    if (!strcmp(f->key, "force") && findInputs(r, n)) return 1;
+    return readFormula(r, n, f,
+                       !strcmp(f->key, "motion")  ? 1
+                       : !strcmp(f->key, "curve") ? 4
+                                                  : 3,
+                       variables, r->angle ? angles : lengths, 0, x);
   case FORMULAS:
   case VECTOR: return yamlNumbers(r, n, f, size, 3, of, x);
   case DIRECTION:
@@ -258,6 +266,7 @@ static int readValue(Reader *r, const yaml_node_t *n, const Field *f, char *at) 
     return 0;
   case KIND: return readWord(r, n, f->key, "kind of joint", bodiesKindName, at);
   case SHAPE: return readWord(r, n, f->key, "kind of shape", shapeName, at);
+  case DYNAMICS: return readWord(r, n, f->key, "dynamics", dynamicsName, at);
   case ENDS: return readWord(r, n, f->key, "kind of ends", endsName, at);
   case ON: return readWord(r, n, f->key, "surface of contacts in files", onName, at);
   case TOUCH: return readWord(r, n, f->key, "kind of contact", bodiesTouchName, at);

@@ -20,10 +20,6 @@
 
 enum { NAME_LENGTH = 256, MOST_NAMES = 4000, MOST_STARTS = 256 };
 
-/* the state of the energy balance */
-static const CPPluginCoordinate work = {"work", "J",
-                                        "of drives, forces, dampers and friction since the start"};
-
 /* What the file asks for, which is an output: the name of a quantity, and that of its column */
 typedef struct {
   char *of, *name;
@@ -43,7 +39,7 @@ static struct {
   int nstarts;
   const char *base; /* of a robot in URDF, or NULL */
   CPPluginParameter *parameters;
-  CPPluginCoordinate *coordinates; /* coordinates, then velocities */
+  CPPluginCoordinate *coordinates; /* coordinates, then velocities, activations of actuators, and the work */
   char *row_names;                 /* those of the multipliers */
   CPPluginCoordinate *rows;
   int nsensors;
@@ -441,12 +437,12 @@ static int name_all(CPBodies b) {
   int q = 0, u = 0;
   while (q < states && thing(b, CP_STATE, q).kind == 0) q++;
   while (q + u < states && thing(b, CP_STATE, q + u).kind == 1) u++;
-  const int nc = q <= MOST_NAMES ? q : 0;
+  const int nc = q <= MOST_NAMES ? q : 0, nz = states - q - u;
   /* As many as coordinates are their rates. */
   const int nv          = q == u || nc == 0 ? 0 : u;
-  mechanism.names       = calloc((size_t)(np + nc + nv) + 1, NAME_LENGTH);
+  mechanism.names       = calloc((size_t)(np + nc + nv + nz) + 1, NAME_LENGTH);
   mechanism.parameters  = calloc((size_t)np + 1, sizeof *mechanism.parameters);
-  mechanism.coordinates = calloc((size_t)(nc + nv) + 1, sizeof *mechanism.coordinates);
+  mechanism.coordinates = calloc((size_t)(nc + nv + nz) + 1, sizeof *mechanism.coordinates);
   if (!mechanism.names || !mechanism.parameters || !mechanism.coordinates) return -1;
   char *name = mechanism.names;
   for (int i = 0; i < np; i++, name += NAME_LENGTH) {
@@ -469,11 +465,13 @@ static int name_all(CPBodies b) {
         most = sqrt(p[-of[k][0]]) * sqrt(p[-of[k][1]]), least = -most;
     mechanism.parameters[i] = (CPPluginParameter){name, "", "as in the file", *p, least, most};
   }
-  for (int i = 0; i < nc + nv; i++, name += NAME_LENGTH) {
-    const CPDescription d = thing(b, CP_STATE, i);
-    snprintf(name, NAME_LENGTH, "%s", d.name);
+  for (int i = 0; i < nc + nv + nz; i++, name += NAME_LENGTH) {
+    const CPDescription d = thing(b, CP_STATE, i < nc + nv ? i : q + u + i - nc - nv);
+    snprintf(name, NAME_LENGTH, "%s", d.kind == 2 ? "work" : d.name);
     mechanism.coordinates[i] = (CPPluginCoordinate){name, d.unit, d.meaning};
   }
+  type->auxiliaries          = nz > 0 ? mechanism.coordinates + nc + nv : NULL;
+  type->nauxiliaries         = nz;
   type->parameters           = mechanism.parameters;
   type->nparameters          = np;
   type->coordinates          = nc > 0 ? mechanism.coordinates : NULL;
@@ -660,8 +658,6 @@ const CPPluginType *mechanism_load(const char *path, const char *const *settings
   type->points            = points;
   type->conserves         = conserves;
   type->contact_frames    = frames;
-  type->auxiliaries       = run->balance ? &work : NULL;
-  type->nauxiliaries      = run->balance != 0;
   type->energies          = energies;
   type->observe           = mechanism.nsensors > 0 ? observe : NULL;
   type->extent            = extent;

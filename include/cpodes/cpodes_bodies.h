@@ -9,9 +9,9 @@
  *   q_i = (r, e)       centre of mass in the axes of space [m], unit quaternion of its axes, scalar first   [7]
  *   u_i = (r', omega)  velocity in the axes of space [m/s], angular velocity in the body's axes [rad/s]      [6]
  *
- * and in the plane z = 0 of space q_i = (x, y, phi) [m, m, rad], u_i = q_i' [3]. The state is y = (q, u), or (q, u, W)
- * with CPBodiesSetBalance, with the bodies in the order in which they were added. Vectors have three components in the
- * plane as well, where the third one is 0. Units are those of any consistent system, here SI.
+ * and in the plane z = 0 of space q_i = (x, y, phi) [m, m, rad], u_i = q_i' [3]. The state is y = (q, u, z, W), with the bodies
+ * in the order in which they were added, the activations z of actuators that have some (CPActuator), and W with
+ * CPBodiesSetBalance. Vectors have three components in the plane as well, where the third one is 0. Units are those of any consistent system, here SI.
  *
  * The frame of a body may have its origin anywhere; `centre` gives the centre of mass in it. The placement of a body
  * puts this frame into space. Joints and points of application are given in the axes of space at this placement, or in
@@ -382,17 +382,51 @@ typedef struct {
   sunrealtype restitution; /**< of impacts, from 0 to 1 */
 } CPLimit;
 
-/** An actuator on a coordinate with a control w, the parameter "NAME.control", which a program sets at any time and a controller at
- * its samples (CPEventSource). With x = gear times the coordinate it has the generalised force gear F on it,
+/** Activation: a state z, "NAME.activation", between the control w and the force of an actuator. It is one of the auxiliary states of
+ * the mechanism, which follow its velocities; w is clamped first. */
+typedef enum {
+  CP_ACTIVATION_NONE       = 0, /**< none: the force follows the control at once */
+  CP_ACTIVATION_INTEGRATOR = 1, /**< z' = w */
+  CP_ACTIVATION_FILTER     = 2, /**< z' = (w - z) / times[0] */
+  /** z' = (w - z) / tau, with w clamped to 0 ... 1, tau = times[0] (1/2 + 3 z / 2) where w > z and tau = times[1] / (1/2 + 3 z / 2)
+   * where w < z; if times[2] > 0, tau goes from the second to the first over this width of w - z, as a polynomial of fifth degree */
+  CP_ACTIVATION_MUSCLE = 3
+} CPActivation;
+
+/** Force of a muscle as MuJoCo defines it (its manual, chapter "Modeling", section "Muscles"): F = -force (L_f(L) V_f(V) w + P_f(L)),
+ * which pulls, with the scaled length L = range[0] + (x - length[0]) / L_0, L_0 = (length[1] - length[0]) / (range[1] - range[0]), and the
+ * scaled velocity V = x' / (L_0 vmax). L_f is 1 at L = 1 and 0 outside of lmin ... lmax; V_f is 0 at V = -1, 1 at rest and fvmax
+ * from V = fvmax - 1 on; P_f is 0 up to L = 1, and half of fpmax at L = (1 + lmax) / 2. */
+typedef struct {
+  sunrealtype force; /**< peak active force at rest, > 0 [N]; 0: the actuator is no muscle, and all others must be 0 */
+  sunrealtype length[2]; /**< least and largest length x of the actuator [m, rad] */
+  sunrealtype range[2]; /**< the same as parts of the optimal length, in increasing order; zeros mean 0.75 and 1.05 */
+  sunrealtype lmin; /**< least L with active force, < 1; 0 means 0.5 */
+  sunrealtype lmax; /**< largest L with active force, > 1; 0 means 1.6 */
+  sunrealtype vmax; /**< speed of shortening without force, in optimal lengths per second; 0 means 1.5 */
+  sunrealtype fpmax; /**< passive force at lmax, as a part of `force`; -1 means none, 0 means 1.3 */
+  sunrealtype fvmax; /**< active force at the largest speed of lengthening, as a part of `force`, > 1; 0 means 1.2 */
+} CPMuscle;
+
+/** An actuator with a control w, the parameter "NAME.control", which a program sets at any time and a controller at its samples
+ * (CPEventSource). With x = gear times the coordinate it has the generalised force gear F on it,
  *
- *   F = (gain[0] + gain[1] x + gain[2] x') w + bias[0] + bias[1] x + bias[2] x'
+ *   F = (gain[0] + gain[1] x + gain[2] x') w + bias[0] + bias[1] x + bias[2] x' + function
  *
  *   motor              gain = {1}              F = w
  *   position servo     gain = {kp}, bias = {0, -kp, -kv}
  *   velocity servo     gain = {kv}, bias = {0, 0, -kv}
  *   damper             gain = {0, 0, -1}       F = -w x'
  *
- * as the actuators of MuJoCo without activation. Angles in space that are no coordinates of the state lie in (-pi, pi]. */
+ * as the actuators of MuJoCo; with an activation, z takes the place of w. Angles in space that are no coordinates of the state lie in
+ * (-pi, pi]. It acts on
+ *
+ *   of.joint            a coordinate of a joint
+ *   a, b                the distance between point_a of body a and point_b of body b, which must not coincide: a cylinder
+ *   a, b, along         the coordinate along . (P_b - P_a), where `along`, of any length, turns with a
+ *   b, push or about    nothing that has a value: the force F push at point_b, and the torque F about, both of any length, which turn
+ *                       with b; x = 0, and x' is the rate of their work for F = 1. With a and `about` alone the torque acts between
+ *                       a and b. */
 typedef struct {
   CPElement head;               /**< CP_NEW_ACTUATOR(name) */
   CPCoordinate of;              /**< coordinate on which it acts */
@@ -402,6 +436,20 @@ typedef struct {
   sunrealtype bias[3];          /**< of 1, x, x' */
   sunrealtype control_range[2]; /**< w is clamped to it; equal ends: it is not */
   sunrealtype force_range[2];   /**< F is clamped to it; equal ends: it is not */
+  CPActivation dynamics;        /**< of its activation z */
+  sunrealtype times[3];         /**< time constants > 0 [s], see CPActivation */
+  sunrealtype activation;       /**< z at the start (CPBodiesState) */
+  sunrealtype activation_range[2]; /**< z stays in it: z' is 0 where it would leave it; equal ends: it is not limited */
+  CPMuscle muscle;        /**< gain and bias of a muscle, instead of gain and bias */
+  const char *a;          /**< first body, without `of` */
+  const char *b;          /**< second body */
+  CPIn in;                /**< axes of points and directions */
+  sunrealtype point_a[3]; /**< point on body a [m] */
+  sunrealtype point_b[3]; /**< point on body b [m] */
+  sunrealtype along[3];   /**< direction in body a; zeros: the distance counts */
+  sunrealtype push[3];    /**< direction of a force on body b */
+  sunrealtype about[3];   /**< axis of a torque on body b */
+  CPFunction function;    /**< of t, x, x' and w (or z), which is kept; NULL: none */
 } CPActuator;
 
 /** A shape of a body for drawings, without mass. Its centre is the point of `on`. z of `on` is the axis of cylinders and
@@ -434,8 +482,8 @@ CPODES_EXPORT CPBodies CPBodiesCreate(int dimension, const sunrealtype *gravity)
 /** Frees *bodies and sets it to NULL; models that were built stay. bodies or *bodies may be NULL. */
 CPODES_EXPORT void CPBodiesFree(CPBodies *bodies);
 /** Adds an element, of which everything is copied but user data. index: out, may be NULL: its index among the things of its
- * kind (CPThing), of contacts of a box, a cylinder or a limit that of the first one; that of the contact of dry friction; -1 for springs on coordinates, bushings, forces,
- * actuators and smooth frictions. Returns CP_ILL_INPUT,
+ * kind (CPThing), of contacts of a box, a cylinder or a limit that of the first one; that of the contact of dry friction; -1
+ * for springs and actuators that act on no distance, bushings, forces and smooth frictions. Returns CP_ILL_INPUT,
  * CP_NOT_SUPPORTED (not in the plane), CP_OLD_STRUCT (size is not set), or CP_MEM_FAIL; then the mechanism is as before. */
 CPODES_EXPORT int CPBodiesAdd(CPBodies bodies, const CPElement *element, int *index);
 /** Coordinates of the state (CPBodiesSetFormulation). */
@@ -469,7 +517,7 @@ typedef enum {
   CP_COORDINATE =
       2, /**< coordinates of joints: "hinge", or "slider.1" for those after the first one */
   CP_CONTACT   = 3, /**< contacts; each is a joint as well */
-  CP_SPRING    = 4, /**< springs that act between two points */
+  CP_SPRING    = 4, /**< springs and actuators that act between two points */
   CP_SHAPE     = 5, /**< shapes */
   CP_PARAMETER = 6, /**< numbers of elements, "element.field" */
   CP_STATE     = 7, /**< components of y, "rod.x" */
@@ -482,7 +530,7 @@ typedef struct {
   const char *name;    /**< its name */
   const char *unit;    /**< of a coordinate, a state or a quantity */
   const char *meaning; /**< of a state, "x of its centre of mass" */
-  int kind; /**< CPJointKind of a joint, CPContactOn, CPShapeKind; coordinate: 1 if it is an angle; state: 0 of q, 1 of u, 2 W; quantity: 1 of a vector */
+  int kind; /**< CPJointKind of a joint, CPContactOn, CPShapeKind; coordinate: 1 if it is an angle; state: 0 of q, 1 of u, 2 W, 3 an activation; quantity: 1 of a vector */
   int a; /**< body a of a joint, contact or spring, or the body of a state or shape; -1: the ground */
   int b;              /**< body b of a joint, contact or spring */
   int joint;          /**< joint of a coordinate, or whose rows a contact takes */
@@ -505,7 +553,8 @@ CPODES_EXPORT int CPBodiesCount(CPBodies bodies, CPThing thing);
  * ratio_1, ratio_2, start, rate, amplitude, frequency, stiffness, damping, free, force, factor, speed, force_x ... force_z; of
  * a contact length (its radius), radius_a (of a sphere), friction, sticking, restitution; of a limit lower, upper, ratio_1,
  * ratio_2, restitution, as far as it has them; of dry friction force, sticking; of an
- * actuator control, gear, gain, gain_x, gain_v, bias, bias_x, bias_v, control_min ... force_max; of a bushing kx ... kzz, dx ...
+ * actuator control, gear, gain, gain_x, gain_v, bias, bias_x, bias_v, control_min ... activation_max, time, time_2, time_3, and of a
+ * muscle peak_force, length_min, length_max, range_min, range_max, lmin, lmax, vmax, fpmax, fvmax; of a bushing kx ... kzz, dx ...
  * dzz, x0 ... zz0 (without force); inertance and drag, if the element was added with some. Gravity is "gravity.x" and so on. */
 CPODES_EXPORT int CPBodiesFind(CPBodies bodies, CPThing thing, const char *name, int *i);
 /** Describes thing i, from 0 on. out: in, its size; out. Rows are those of a model that is built now. Texts and laws are valid
@@ -617,8 +666,10 @@ typedef struct {
  *                    (CPMechGetReaction); of a rod axial, > 0 if it pulls
  *   drive, coupler, limit, dry friction
  *                    force, of an angle torque; power of a drive
- *   spring, friction angle or, between points, length; rate, acceleration; force or torque, > 0 where the coordinate would grow;
- *                    power; energy of a spring
+ *   spring, friction, actuator
+ *                    angle or, between points, length; rate, acceleration; force or torque, > 0 where the coordinate would grow;
+ *                    power; energy of a spring, activation of an actuator. Of one that acts on no coordinate force or torque, per unit of
+ *                    its direction, and power
  *   bushing          force, torque on body b;      force on a point   force, power, position, velocity, acceleration
  *   contact          gap; force, torque on body b
  *

@@ -16,6 +16,8 @@ from ._run import Solution
 FRAMES = {"space": lib.CP_IN_SPACE, "bodies": lib.CP_IN_BODIES}
 SHAPES = {"box": lib.CP_SHAPE_BOX, "cylinder": lib.CP_SHAPE_CYLINDER, "sphere": lib.CP_SHAPE_SPHERE, "wheel": lib.CP_SHAPE_WHEEL}
 TOUCHES = {"ball": lib.CP_TOUCH_BALL, "disc": lib.CP_TOUCH_DISC, "cylinder": lib.CP_TOUCH_CYLINDER, "box": lib.CP_TOUCH_BOX}
+DYNAMICS = {"none": lib.CP_ACTIVATION_NONE, "integrator": lib.CP_ACTIVATION_INTEGRATOR, "filter": lib.CP_ACTIVATION_FILTER,
+            "muscle": lib.CP_ACTIVATION_MUSCLE}
 FILES = (".yaml", ".yml", ".xml", ".mjcf", ".urdf")
 
 
@@ -615,16 +617,37 @@ class Bodies(Mechanism):
             "ratio": [1.0, 0.0] if ratio is None else vector("ratio", ratio, 2), "lower": float(lower), "upper": float(upper),
             "restitution": number("restitution", restitution)})
 
-    def actuator(self, of: Any, gain: Any = (1, 0, 0), bias: Any = (0, 0, 0), *, gear: float = 1.0, control: float = 0.0,
-                 control_range: Any = (0, 0), force_range: Any = (0, 0), name: Optional[str] = None) -> str:
+    def actuator(self, of: Any = None, gain: Any = (1, 0, 0), bias: Any = (0, 0, 0), *, gear: float = 1.0, control: float = 0.0,
+                 control_range: Any = (0, 0), force_range: Any = (0, 0), dynamics: str = "none", times: Any = (0, 0, 0), activation: float = 0.0,
+                 activation_range: Any = (0, 0), muscle: Optional[dict] = None, curve: Optional[Function] = None, a: Any = None, b: Any = None,
+                 at: Any = (0, 0, 0), at_b: Any = (0, 0, 0), along: Any = (0, 0, 0), push: Any = (0, 0, 0), about: Any = (0, 0, 0),
+                 frames: str = "space", name: Optional[str] = None) -> str:
         """Adds an actuator on a coordinate with a control w, the number values["NAME.control"]. With x = gear times the coordinate it
         has the force gear F on it, F = (gain[0] + gain[1] x + gain[2] x') w + bias[0] + bias[1] x + bias[2] x'; w and F are
         clamped to ranges whose ends differ. A motor has gain (1, 0, 0); a servo of the position gain (kp, 0, 0) and
-        bias (0, -kp, -kv); one of the velocity gain (kv, 0, 0) and bias (0, 0, -kv)."""
+        bias (0, -kp, -kv); one of the velocity gain (kv, 0, 0) and bias (0, 0, -kv). curve: a Function of t, x, x' and w that is added
+        to F.
+
+        dynamics: "integrator", "filter" or "muscle": a state z, "NAME.activation", which begins at `activation` and stays in its range, takes
+        the place of w (CPActivation; times: its time constants). muscle: the members of CPMuscle, {"force": 500, "length": (0.1, 0.4)}, in
+        place of gain and bias.
+
+        Without a coordinate it acts on the distance of the points at= of body a and at_b= of body b; with along=, on the coordinate of
+        P_b - P_a in this direction of a; with push= and about=, as a force and a torque along them, which move with b."""
+        if dynamics not in DYNAMICS:
+            raise ValueError(f"dynamics has to be one of {', '.join(DYNAMICS)}, and is {dynamics!r}")
+        three = [*np.atleast_1d(np.asarray(times, dtype=float)), 0.0, 0.0][:3]
+        own = {} if muscle is None else {key: vector(key, one, 2) if key in ("length", "range") else number(key, one) for key, one in muscle.items()}
+        where = {} if of is not None else {
+            "a": body_name(a), "b": body_name(b), "in": frames_of(frames), "point_a": vector("at", at, 3), "point_b": vector("at_b", at_b, 3),
+            "along": vector("along", along, 3), "push": vector("push", push, 3), "about": vector("about", about, 3)}
         return self._add("Actuator", {
-            "name": self._name(name, "actuator"), "of": coordinate(of), "gear": number("gear", gear), "control": number("control", control),
-            "gain": vector("gain", gain, 3), "bias": vector("bias", bias, 3),
-            "control_range": vector("control_range", control_range, 2), "force_range": vector("force_range", force_range, 2)})
+            "name": self._name(name, "actuator"), **({} if of is None else {"of": coordinate(of)}), "gear": number("gear", gear),
+            "control": number("control", control), "gain": vector("gain", (0, 0, 0) if muscle else gain, 3), "bias": vector("bias", bias, 3),
+            "control_range": vector("control_range", control_range, 2), "force_range": vector("force_range", force_range, 2),
+            "dynamics": DYNAMICS[dynamics], "times": vector("times", three, 3), "activation": number("activation", activation),
+            "activation_range": vector("activation_range", activation_range, 2), "muscle": own, **where,
+            **({} if curve is None else {"function": curve._handle})}, keep=[] if curve is None else [curve])
 
     def control(self, of: Any, f: Callable, period: float, first: float = 0.0, name: Optional[str] = None) -> str:
         """Adds a controller: at the times first + k period, start and end of a run included, the controls of the actuators `of`, names
@@ -672,7 +695,8 @@ class Bodies(Mechanism):
             nq, nu = kinds.count(0), kinds.count(1)
         else:
             nq, nu = (7 * count, 6 * count) if self.dimension == 3 else (3 * count, 3 * count)
-        self.nq, self.nu, self.nz, self._given = nq, nu, int(self.balance), (nq, nu)
+        nz = lib.CPBodiesCount(self._open().bodies, lib.CP_STATE) - nq - nu
+        self.nq, self.nu, self.nz, self._given = nq, nu, nz, (nq, nu)
 
     def _named(self) -> Tuple[Sequence[str], Sequence[str]]:
         self._sizes()
@@ -681,8 +705,8 @@ class Bodies(Mechanism):
 
     @property
     def names(self) -> List[str]:
-        """The names of the components of y: "rod.x", ..., velocities "rod.x'", ..., angular velocities "rod.wx", ..., and
-        the work W."""
+        """The names of the components of y: "rod.x", ..., velocities "rod.x'", ..., angular velocities "rod.wx", ...,
+        activations "motor.activation", and the work W."""
         return names(self._open().bodies, lib.CP_STATE)
 
     def _create(self, acts: bool = False) -> BodiesInstance:

@@ -633,3 +633,14 @@ def test_controllers_sample_and_hold():
     assert seen == [0.01 * k for k in range(101)]
     with pytest.raises(KeyError):
         m.control("none", control, 0.01)
+
+
+def test_activations_are_states_of_the_mechanism():
+    m = rod_on_hinge()
+    m.actuator("hinge", dynamics="filter", times=0.2, control=1.5, name="motor")
+    m.actuator(b="rod", at=(0, -1), at_b=(1, 0), muscle={"force": 2, "length": (0.5, 2)}, name="pull")
+    assert m.names[-1] == "motor.activation" and m.values["pull.peak_force"] == 2
+    sol = m.solve((0, 1), rtol=1e-9, atol=1e-9)
+    assert sol.y[-1, -1] == pytest.approx(1.5 * (1 - np.exp(-5)), abs=1e-8)  # z' = (w - z) / 0.2
+    with pytest.raises(ValueError, match="dynamics has to be one of none, integrator, filter, muscle"):
+        m.actuator("hinge", dynamics="slow")
