@@ -28,12 +28,12 @@ typedef enum {
   COORDINATES, /* 2 ... CP_MOST_COUPLED */
   RATIOS,      /* as many numbers */
   FUNCTION,    /* a function of x, the second of these coordinates */
-  FORMULA,     /* a number, or a function of t, of a spring's or actuator's x and v, and of an actuator's w */
-  FORMULAS,    /* a vector of such functions of t and of the point's position and velocity */
-  ENDS,        /* of a table */
-  DYNAMICS,    /* of an activation */
-  YES,         /* true or false */
-  COPY         /* text, copied to an array of RUN_TEXT */
+  FORMULA, /* a number, or a function of t, of a spring's or actuator's x and v, and of an actuator's w */
+  FORMULAS, /* a vector of such functions of t and of the point's position and velocity */
+  ENDS,     /* of a table */
+  DYNAMICS, /* of an activation */
+  YES,      /* true or false */
+  COPY      /* text, copied to an array of RUN_TEXT */
 } Type;
 
 typedef struct {
