@@ -1,4 +1,4 @@
-/* Robots in XML: included files, and the format, MJCF or URDF. */
+/* Robots in XML: included files, and the format, MJCF, URDF or SDF. */
 #include "robot_impl.h"
 
 #include <stdint.h>
@@ -32,7 +32,7 @@ static int writeNotes(Robot *r, Group low, Group high, char **text) {
   return 0;
 }
 
-static xmlNodePtr nextElement(xmlNodePtr n, const xmlNode *top) { /* the next one in document order */
+xmlNodePtr robotNext(xmlNodePtr n, const xmlNode *top) {
   do {
     if (n->children && n->type == XML_ELEMENT_NODE) n = n->children;
     else {
@@ -77,7 +77,7 @@ static int include(Robot *r, xmlNodePtr n, xmlNodePtr *next) {
   xmlFreeDoc(doc);
   xmlFreeNodeList(n->children);
   n->children = n->last = NULL;
-  *next                 = nextElement(n, xmlDocGetRootElement(r->doc));
+  *next                 = robotNext(n, xmlDocGetRootElement(r->doc));
   xmlUnlinkNode(n);
   xmlFreeNode(n);
   return 0;
@@ -93,14 +93,17 @@ CPBodies bodiesReadXml(const char *data, size_t size, const char *name, Run *run
   int failed = !(r.names = xmlHashCreate(64)) || !(r.bodies = CPBodiesCreate(3, NULL));
   if (failed) robotWrong(&r, NULL, "no memory");
   if (!failed) failed = !(r.doc = robotParse(&r, name, data, size));
-  xmlNodePtr root = r.doc ? xmlDocGetRootElement(r.doc) : NULL;
+  xmlNodePtr root  = r.doc ? xmlDocGetRootElement(r.doc) : NULL;
+  const int is_sdf = root && robotIs(root, "sdf"); /* whose <include> is another one */
   for (xmlNodePtr n = root, next; n && !failed; n = next) {
-    next = nextElement(n, root);
-    if (robotIs(n, "include") && n != root) failed = include(&r, n, &next);
+    next = robotNext(n, root);
+    if (robotIs(n, "include") && n != root && !is_sdf) failed = include(&r, n, &next);
   }
   if (!failed && robotIs(root, "mujoco")) failed = robotReadMjcf(&r, root);
   else if (!failed && robotIs(root, "robot")) failed = robotReadUrdf(&r, root);
-  else if (!failed) failed = robotWrong(&r, root, "the root must be mujoco (MJCF) or robot (URDF)");
+  else if (!failed && is_sdf) failed = robotReadSdf(&r, root);
+  else if (!failed)
+    failed = robotWrong(&r, root, "the root must be mujoco (MJCF), robot (URDF) or sdf (SDF)");
   if (!failed && CPBodiesCount(r.bodies, CP_BODY) == 0)
     failed = robotWrong(&r, root, "no body moves");
   if (!failed && run->balance) failed = robotRefused(&r, root, CPBodiesSetBalance(r.bodies));
@@ -108,7 +111,9 @@ CPBodies bodiesReadXml(const char *data, size_t size, const char *name, Run *run
   if (!failed)
     failed = writeNotes(&r, LEFT_OUT, LEFT_OUT, &r.bodies->notes) ||
              writeNotes(&r, CHANGED, WITHOUT_MEANING, &r.bodies->remarks);
-  const char *title = root ? robotText(root, robotIs(root, "mujoco") ? "model" : "name") : NULL;
+  const char *title = is_sdf ? r.title
+                      : root ? robotText(root, robotIs(root, "mujoco") ? "model" : "name")
+                             : NULL;
   if (!failed && title) snprintf(run->title, sizeof run->title, "%s", title);
   bodiesOneLine(run->title, sizeof run->title);
   if (failed) CPBodiesFree(&r.bodies);

@@ -21,12 +21,14 @@ static int isMarkup(const char *data, size_t size) {
 static CPBodies readText(const char *path, const char *text, size_t size, const char *parameters,
                          char *message) {
   const int is_xml = bodiesEndsWith(path, ".xml") || bodiesEndsWith(path, ".mjcf") ||
-                     bodiesEndsWith(path, ".urdf");
+                     bodiesEndsWith(path, ".urdf") || bodiesEndsWith(path, ".sdf") ||
+                     bodiesEndsWith(path, ".world");
   Run run = {.parameters = parameters, .t_end = 10, .assemble = 1, .balance = 1};
   if (!is_xml && isMarkup(text, size)) {
     snprintf(
         message, TEXT,
-        "%s: this format is not read; files in MJCF end in .xml or .mjcf, those in URDF in .urdf",
+        "%s: this format is not read; files in MJCF end in .xml or .mjcf, those in URDF in .urdf, "
+        "and those in SDF in .sdf or .world",
         path);
     return NULL;
   }

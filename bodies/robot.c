@@ -67,6 +67,16 @@ void robotMass(Robot *r, const Place *place, const Mass *mass) {
   addMass(&moved, &r->link[place->link].mass);
 }
 
+void robotLift(Robot *r, const Place *place, const Mass *mass, sunrealtype part) {
+  Mass moved = *mass;
+  Pose pose;
+  if (place->link == GROUND || part == 0) return;
+  robotPose(place, &pose);
+  moveMass(&pose, &moved);
+  scaleMass(part, &moved);
+  addMass(&moved, &r->link[place->link].lifted);
+}
+
 void robotMarker(const Robot *r, const Place *place, CPMarker *on) {
   Place link = {.q = {0, 0, 0, 1, 0, 0, 0}};
   Pose frame, pose;
@@ -115,8 +125,8 @@ int robotLink(Robot *r, const xmlNode *node, const char *name, const Place *plac
   return r->nlinks++;
 }
 
-RobotJoint *robotJoint(Robot *r, const xmlNode *node, JointType type, const char *name,
-                       const Place *place, const sunrealtype *point, const sunrealtype *axis) {
+static RobotJoint *newJoint(Robot *r, const xmlNode *node, JointType type, const char *name,
+                            const Place *place, const sunrealtype *point, const sunrealtype *axis) {
   Pose pose;
   if (ROOM(r->joint, r->njoints, 1)) return robotWrong(r, node, "no memory"), NULL;
   RobotJoint *joint = &r->joint[r->njoints];
@@ -132,8 +142,22 @@ RobotJoint *robotJoint(Robot *r, const xmlNode *node, JointType type, const char
   if (type == BALL) joint->value[0] = 1;
   if (type == FREE) memcpy(joint->value, place->q, sizeof place->q);
   if (name && robotName(r, node, "joint", name, r->njoints)) return NULL;
-  r->link[r->nlinks - 1].njoints++;
   r->njoints++;
+  return joint;
+}
+
+RobotJoint *robotJoint(Robot *r, const xmlNode *node, JointType type, const char *name,
+                       const Place *place, const sunrealtype *point, const sunrealtype *axis) {
+  RobotJoint *joint = newJoint(r, node, type, name, place, point, axis);
+  if (joint) r->link[r->nlinks - 1].njoints++;
+  return joint;
+}
+
+RobotJoint *robotClosing(Robot *r, const xmlNode *node, JointType type, const char *name,
+                         const Place *place, const sunrealtype *point, const sunrealtype *axis,
+                         const int *side) {
+  RobotJoint *joint = newJoint(r, node, type, name, place, point, axis);
+  if (joint) joint->closes = 1, memcpy(joint->side, side, sizeof joint->side);
   return joint;
 }
 
@@ -146,8 +170,8 @@ int robotRefused(Robot *r, const xmlNode *at, int flag) {
 }
 
 /* Sets the points and axes of a joint in the frames of its bodies, so that its coordinate is the value of the file. */
-static int takeFrames(Robot *r, int i, const RobotJoint *j, CPJoint *joint) {
-  Place side[2] = {{.link = r->link[i].place.link}, {.link = i}};
+static int takeFrames(Robot *r, const RobotJoint *j, CPJoint *joint) {
+  Place side[2] = {{.link = j->side[0]}, {.link = j->side[1]}};
   CPMarker on   = {.axis = {j->axis[0], j->axis[1], j->axis[2]}};
   sunrealtype axis[3][3], turn[4];
   const char *wrong = bodiesAxes(3, 0, &on, axis);
@@ -166,9 +190,8 @@ static int takeFrames(Robot *r, int i, const RobotJoint *j, CPJoint *joint) {
 }
 
 /* Adds the stops and the dry friction of a joint, as far as it has a coordinate and the start lies between the stops. */
-static int addStops(Robot *r, const Link *link, const RobotJoint *j) {
-  const char *base = j->name ? j->name : link->name;
-  const int has    = j->k != NONE;
+static int addStops(Robot *r, const char *base, const RobotJoint *j) {
+  const int has = j->k != NONE;
   char name[128];
   if (j->limited && (!has || !(j->range[0] < j->range[1]))) {
     if (robotNote(r, j->node, "limits of joints")) return 1;
@@ -187,10 +210,10 @@ static int addStops(Robot *r, const Link *link, const RobotJoint *j) {
   return robotRefused(r, j->node, CPBodiesAdd(r->bodies, &friction.head, NULL));
 }
 
-/* The law of a joint: a spring, or the damper of a ball or a free body */
-static int addLaw(Robot *r, const Link *link, const RobotJoint *j, const char *on) {
+/* The law of a joint: a spring, or the damper of a ball or a free body. on: the bodies of both sides */
+static int addLaw(Robot *r, const char *base, const RobotJoint *j, const char *const *on) {
   char law[128];
-  if (robotUnique(r, j->node, j->name ? j->name : link->name, "_spring", law)) return 1;
+  if (robotUnique(r, j->node, base, "_spring", law)) return 1;
   if (j->type <= SLIDE) {
     const CPSpring spring = {CP_NEW_SPRING(law),    .of = {j->joint, 0},  .stiffness = j->stiffness,
                              .damping = j->damping, .free = j->springref, .inertance = j->armature};
@@ -199,37 +222,40 @@ static int addLaw(Robot *r, const Link *link, const RobotJoint *j, const char *o
   if ((j->stiffness != 0 && robotNote(r, j->node, "the stiffness of ball and free joints")) ||
       (j->armature != 0 && robotNote(r, j->node, "the armature of ball and free joints")))
     return 1;
-  CPBushing bushing = {CP_NEW_BUSHING(law), .a = on, .b = link->name, .in = CP_IN_BODIES,
+  CPBushing bushing = {CP_NEW_BUSHING(law), .a = on[0], .b = on[1], .in = CP_IN_BODIES,
                        .drag = j->damping};
-  memcpy(bushing.on_a.point, link->place.q, sizeof j->point);
+  if (j->side[1] != GROUND)
+    memcpy(bushing.on_a.point, r->link[j->side[1]].place.q, sizeof j->point);
   for (int k = 0; k < 3 && j->type == FREE; k++) bushing.damping[k] = j->damping;
   return robotRefused(r, j->node, CPBodiesAdd(r->bodies, &bushing.head, NULL));
 }
 
-static int addJoint(Robot *r, int i) {
+static int addJoint(Robot *r, RobotJoint *j) {
   static const CPJointKind kinds[] = {[HINGE] = CP_JOINT_REVOLUTE,
                                       [SLIDE] = CP_JOINT_PRISMATIC,
                                       [BALL]  = CP_JOINT_BALL,
                                       [FREE]  = CP_JOINT_NONE,
                                       [PLANE] = CP_JOINT_PLANAR};
-  const Link *link                 = &r->link[i];
-  RobotJoint *j                    = &r->joint[link->first];
-  const char *on = link->place.link == GROUND ? NULL : r->link[link->place.link].name;
-  CPJoint joint  = {CP_NEW_JOINT(j->joint), .a = on, .b = link->name,
-                    .kind = j->held ? CP_JOINT_FIXED : kinds[j->type]};
-  j->k           = j->held || j->type > SLIDE ? NONE : 0;
+  const char *on[2], *base = j->name;
+  for (int k = 0; k < 2; k++) {
+    on[k] = j->side[k] == GROUND ? NULL : r->link[j->side[k]].name;
+    if (!j->name && on[k]) base = on[k];
+  }
+  CPJoint joint = {CP_NEW_JOINT(j->joint), .a = on[0], .b = on[1],
+                   .kind = j->held ? CP_JOINT_FIXED : kinds[j->type]};
+  j->k          = j->held || j->type > SLIDE ? NONE : 0;
   snprintf(j->joint, sizeof j->joint, "%.90s", j->name ? j->name : "ground");
   fit(j->joint);
   if (bodiesTaken(&r->bodies->m,
                   j->joint) && /* In files, a body and a joint may have the same name. */
-      robotUnique(r, j->node, j->name ? j->name : link->name, "_joint", j->joint))
+      robotUnique(r, j->node, base, "_joint", j->joint))
     return 1;
   if (joint.kind != CP_JOINT_NONE &&
-      (takeFrames(r, i, j, &joint) ||
+      (takeFrames(r, j, &joint) ||
        robotRefused(r, j->node, CPBodiesAdd(r->bodies, &joint.head, NULL))))
     return 1;
   if (j->held) return 0;
-  return addStops(r, link, j) || (hasLaw(j) && addLaw(r, link, j, on));
+  return addStops(r, base, j) || (hasLaw(j) && addLaw(r, base, j, on));
 }
 
 /* Moments of inertia a >= b >= c of real bodies obey a <= b + c. Those of files may not, by rounding or by mistake: with the
@@ -293,6 +319,24 @@ static int addLinks(Robot *r, const Place *start, sunrealtype (*velocity)[6]) {
   return 0;
 }
 
+/* A constant force against the weight of what gravity does not act on */
+static int addLift(Robot *r, const Link *link) {
+  sunrealtype arm[3];
+  const sunrealtype *g = r->bodies->m.param; /* begins with gravity */
+  const Mass *lifted   = &link->lifted;
+  char name[128];
+  Pose pose;
+  if (lifted->mass == 0) return 0;
+  if (robotUnique(r, link->node, link->name, "_lift", name)) return 1;
+  robotPose(&link->place, &pose);
+  memcpy(arm, lifted->centre, sizeof arm);
+  add3(-1, pose.r, arm);
+  CPForce force = {CP_NEW_FORCE(name), .body = link->name, .in = CP_IN_BODIES};
+  toBody(&pose, arm, force.point);
+  for (int k = 0; k < 3; k++) force.force[k] = -lifted->mass * g[k];
+  return robotRefused(r, link->node, CPBodiesAdd(r->bodies, &force.head, NULL));
+}
+
 /* Joints in a row become links of their own, without mass but the last one, so that each link has one joint. */
 static int splitRows(Robot *r) {
   int count = 0;
@@ -316,8 +360,11 @@ static int splitRows(Robot *r) {
       all[n].place.link = k > 0                        ? n - 1
                           : link->place.link == GROUND ? GROUND
                                                        : last[link->place.link];
+      RobotJoint *joint = &r->joint[all[n].first];
+      joint->side[0]    = all[n].place.link;
+      joint->side[1]    = n;
       if (k == link->njoints - 1) continue;
-      all[n].mass = (Mass){0};
+      all[n].mass = all[n].lifted = (Mass){0};
       snprintf(all[n].name, sizeof all[n].name, "%.45s_%.45s", link->name,
                row[k].name ? row[k].name : "part");
     }
@@ -325,6 +372,9 @@ static int splitRows(Robot *r) {
   }
   for (int i = 0; i < r->nplaces; i++)
     if (r->place[i].link != GROUND) r->place[i].link = last[r->place[i].link];
+  for (int i = 0; i < r->njoints; i++)
+    for (int k = 0; k < 2 && r->joint[i].closes; k++)
+      if (r->joint[i].side[k] != GROUND) r->joint[i].side[k] = last[r->joint[i].side[k]];
   free(r->link);
   free(last);
   r->link = all, r->nlinks = n;
@@ -332,16 +382,17 @@ static int splitRows(Robot *r) {
 }
 
 /* A joint that moves no mass has no equation of motion. Such joints of URDF, at tips and of frames, are held where they start,
- * unless elements follow that may move them. */
+ * unless loops or elements that follow may move them. */
 static int holdMassless(Robot *r) {
   sunrealtype *moved = calloc((size_t)r->nlinks + 1, sizeof *moved);
-  int failed         = moved ? 0 : robotWrong(r, NULL, "no memory");
+  int failed = moved ? 0 : robotWrong(r, NULL, "no memory"), closed = 0;
+  for (int i = 0; i < r->njoints; i++) closed = closed || r->joint[i].closes;
   for (int i = r->nlinks - 1; i >= 0 && !failed; i--) {
     const Link *link = &r->link[i];
     RobotJoint *j    = &r->joint[link->first];
     moved[i] += link->mass.mass + (j->type <= SLIDE ? j->armature : 0);
     if (link->place.link != GROUND) moved[link->place.link] += moved[i];
-    if (moved[i] > 0 || r->open) continue;
+    if (moved[i] > 0 || r->open || closed) continue;
     if (!r->mends)
       failed =
           robotWrong(r, link->node,
@@ -365,7 +416,9 @@ int robotBuild(Robot *r) {
   free(velocity);
   if (failed) return 1;
   for (int i = 0; i < r->nlinks; i++)
-    if (addJoint(r, i)) return 1;
+    if (addJoint(r, &r->joint[r->link[i].first]) || addLift(r, &r->link[i])) return 1;
+  for (int i = 0; i < r->njoints; i++)
+    if (r->joint[i].closes && addJoint(r, &r->joint[i])) return 1;
   return 0;
 }
 

@@ -1,4 +1,4 @@
-/* Robots in XML files: what the readers of MJCF and URDF share. A reader lists links (bodies that
+/* Robots in XML files: what the readers of MJCF, URDF and SDF share. A reader lists links (bodies that
  * move), their masses and the joints that lead to them, all in the axes of space at the placement;
  * robotBuild makes the mechanism from them. */
 #ifndef CPODES_ROBOT_IMPL_H
@@ -26,6 +26,7 @@ typedef struct {
   char name[128]; /* of the body in the mechanism */
   Place place;    /* of its frame; place.link is the parent */
   Mass mass;      /* in space */
+  Mass lifted;    /* the part of it on which gravity does not act */
   int first, njoints;
 } Link;
 
@@ -44,6 +45,7 @@ typedef struct {
   int limited;                    /* has it the stops range [2]? */
   sunrealtype range[2], friction; /* friction: dry, >= 0 */
   int held;                       /* 1: it moves no mass, and does not move */
+  int closes, side[2];            /* 1: it closes a loop, from link side[0] to side[1], or GROUND */
   /* the mechanism's joint, and the index of its coordinate, 0 or NONE */
   char joint[128];
   int k;
@@ -79,6 +81,7 @@ typedef struct {
   Place *place; /* the places that have names */
   int nlinks, njoints, nnotes, nplaces;
   xmlHashTablePtr names; /* (kind, name) -> index + 1 */
+  const char *title;     /* of the file, where its root does not have it */
   const char *settings;  /* lines NAME=TEXT, or NULL (CPBodiesFile) */
   int moved;             /* 1: it does not start in the reference pose at rest */
   int open;              /* 1: other files add elements */
@@ -96,6 +99,8 @@ int robotWrong(Robot *r, const xmlNode *at, const char *format, ...)
     __attribute__((format(printf, 3, 4)))
 #endif
     ;
+/* The element after n in the order of the file, within `top`, or NULL */
+xmlNodePtr robotNext(xmlNodePtr n, const xmlNode *top);
 /* Records what is told of a part, as "actuators"; each text is listed once, with its count. What does not act, such as lights,
  * is silent. Returns 0, or 1 without memory. */
 int robotTell(Robot *r, const xmlNode *at, Group group, const char *format, ...)
@@ -148,11 +153,17 @@ static inline void robotPose(const Place *place, Pose *pose) {
 }
 /* Adds a mass, given in the frame of place, to the link of place. */
 void robotMass(Robot *r, const Place *place, const Mass *mass);
+/* Gravity does not act on this part of a mass, given in the frame of place. */
+void robotLift(Robot *r, const Place *place, const Mass *mass, sunrealtype part);
 /* Adds a link at place, with room for its joints. Returns its index, or -1 after a report that
  * there is no memory. */
 int robotLink(Robot *r, const xmlNode *node, const char *name, const Place *place);
 RobotJoint *robotJoint(Robot *r, const xmlNode *node, JointType type, const char *name,
                        const Place *place, const sunrealtype *point, const sunrealtype *axis);
+/* Adds a joint that closes a loop: robotBuild makes rows of it, from the link of side[0] to that of side[1]. */
+RobotJoint *robotClosing(Robot *r, const xmlNode *node, JointType type, const char *name,
+                         const Place *place, const sunrealtype *point, const sunrealtype *axis,
+                         const int *side);
 /* Returns 1 after a message if flag, the result of a function for r->bodies, is an error code. */
 int robotRefused(Robot *r, const xmlNode *at, int flag);
 /* Adds all links and joints to r->bodies. */
@@ -216,9 +227,10 @@ void addMass(const Mass *more, Mass *mass);
 /* Transforms a mass by a pose. */
 void moveMass(const Pose *pose, Mass *mass);
 
-/* ---- mjcf.c, urdf.c ---- */
+/* ---- mjcf.c, urdf.c, sdf.c ---- */
 
 int robotReadMjcf(Robot *r, const xmlNode *root);
 int robotReadUrdf(Robot *r, const xmlNode *root);
+int robotReadSdf(Robot *r, xmlNode *root);
 
 #endif

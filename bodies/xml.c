@@ -226,6 +226,25 @@ static char *withoutDeclaration(const char *data, size_t size) {
   return copy;
 }
 
+/* Comments with two hyphens, which XML forbids and the parsers of robots allow. out: NULL if there are none, or the text
+ * with blanks instead, which the caller frees. Returns 0, or 1 without memory. */
+static int withoutHyphens(const char *data, size_t size, char **out) {
+  char *copy = *out = NULL;
+  for (size_t i = 0; i + 4 <= size; i++) {
+    if (memcmp(data + i, "<!--", 4)) continue;
+    for (i += 4; i + 2 < size && memcmp(data + i, "-->", 3); i++) {
+      if (data[i] != '-' || data[i + 1] != '-') continue;
+      if (!copy) {
+        if (!(copy = *out = malloc(size + 1))) return 1;
+        memcpy(copy, data, size);
+        copy[size] = '\0';
+      }
+      copy[i] = ' ';
+    }
+  }
+  return 0;
+}
+
 /* Errors of encodings belong to no parser, and libxml2 would print them. */
 static void silent(void *data, const char *format, ...)
 #if defined(__GNUC__)
@@ -261,7 +280,15 @@ xmlDocPtr robotParse(Robot *r, const char *name, const char *data, size_t size) 
     xmlFreeParserCtxt(parser);
     return NULL;
   }
-  char *const changed = withoutDeclaration(data, size);
+  char *const declared = withoutDeclaration(data, size);
+  if (declared) data = declared;
+  char *changed;
+  if (withoutHyphens(data, size, &changed)) {
+    snprintf(r->message, r->length, "%s: no memory", name);
+    xmlFreeParserCtxt(parser);
+    free(declared);
+    return NULL;
+  }
   if (changed) data = changed;
   parser->_private                = &source;
   parser->sax->startElementNs     = startElement;
@@ -283,6 +310,7 @@ xmlDocPtr robotParse(Robot *r, const char *name, const char *data, size_t size) 
   bodiesOneLine(r->message, r->length);
   xmlFreeParserCtxt(parser);
   free(changed);
+  free(declared);
   if (r->message[0] && doc) xmlFreeDoc(doc), doc = NULL;
   return doc;
 }

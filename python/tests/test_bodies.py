@@ -202,6 +202,20 @@ def test_robots_are_read_with_their_loops():
     assert cpodes.load(FILES / "arm.urdf").bodies
 
 
+def test_a_parallelogram_in_sdf_swings_as_a_pendulum():
+    integrate = pytest.importorskip("scipy.integrate")
+    # (2 (m l^2/4 + J) + M l^2) a'' = -(m + M) g l sin a - d a'
+    m = cpodes.load(FILES / "parallelogram.sdf")
+    assert m.coordinates == "joint" and not m.notes
+    sol = m.solve((0, 3), rtol=1e-10, atol=1e-10)
+    inertia, torque = 2 * (1 / 4 + 0.08) + 2, (1 + 2) * 9.8
+    start = math.atan2(0.3, 0.4)
+    swing = integrate.solve_ivp(lambda t, y: (y[1], (-torque * math.sin(y[0]) - 0.05 * y[1]) / inertia), (0, 3), (start, 0),
+                                rtol=1e-11, atol=1e-11, method="DOP853")
+    # the coordinate is 0 at the placement, and about y, from z to x: a falls as it grows
+    assert m.coordinate("left_bearing", sol.y[:, -1])[0] == pytest.approx(start - swing.y[0, -1], abs=1e-8)
+
+
 def test_parameters_of_a_file_are_replaced_by_name():
     m = cpodes.Bodies.read(FILES / "engine.yaml", parameters={"r": "50 mm", "speed": 100 * math.pi})
     sol = m.solve((0, 0.01), rtol=1e-9, atol=1e-9) # half a turn

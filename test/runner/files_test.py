@@ -198,6 +198,8 @@ class Inputs(FilesTest):
             "A.YAML": f"bodies: [{BODY % 'b'}]",
             "A.URDF": "<robot name='r'><link name='l'/><link name='b'><inertial><mass value='1'/><inertia ixx='1' iyy='1' izz='1'/>"
             "</inertial></link><joint name='j' type='continuous'><parent link='l'/><child link='b'/></joint></robot>",
+            "A.SDF": "<sdf version='1.9'><model name='m'><link name='b'/></model></sdf>",
+            "A.World": "<sdf version='1.4'><world name='w'><model name='m'><link name='b'/></model></world></sdf>",
         }.items():
             with self.subTest(name):
                 self.assert_done(cpodes("run", self.write(name, text), *SHORT))

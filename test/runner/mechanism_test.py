@@ -346,6 +346,8 @@ class Robots(RunnerTest):
                     self.assertRegex(line, rf"{name}:\d+:\d+: {re.escape(part)}$")
                     self.assertIn(line, page.read_text())
                 self.assertEqual(cpodes("run", FILES / name).returncode, DONE)
+        for command in ("run", "describe", "check"):
+            self.assert_done(cpodes(command, FILES / "parallelogram.sdf", *(["--strict"] if command == "run" else [])))
         process = cpodes("run", FILES / "arm.urdf", "--strict")
         self.assertEqual(process.returncode, DONE, process.stdout + process.stderr)
         self.assertIn("contacts      6; 0 events", process.stdout) # the stops of three joints

@@ -163,11 +163,11 @@ class ModuleTest(RunnerTest):
                 self.assert_refused(cpodes(command, path), f"loaded, with exit status {status}", status=CRASHED)
 
     def test_other_files_are_no_shared_objects(self):
-        for name in ("robot.sdf", "notes", "robot.usd"):
+        for name in ("robot.obj", "notes", "robot.usd"):
             path = self.folder / name
             path.write_text("<sdf/>")
             self.assert_refused(cpodes("run", path), name, "not a shared object", ".urdf", "SDF")
-        self.assert_refused(cpodes("run", "robot.sdf", cwd=self.folder), "robot.sdf", "not a shared object")
+        self.assert_refused(cpodes("run", "robot.obj", cwd=self.folder), "robot.obj", "not a shared object")
 
     def test_what_is_never_loaded_is_one_line(self):
         self.assert_refused(finish(self.loading), str(self.sleeper), "not loaded within 10 s", status=CRASHED)
