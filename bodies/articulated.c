@@ -155,6 +155,7 @@ static CP_WIDE int inwards(Tree *tree, sunrealtype *tau, const sunrealtype *arma
     case HINGE:
     case SLIDE: flag = eliminate(node, at, armature[node->u], of, own); break;
     case WELD: break;
+    case CUSTOM: flag = customEliminate(node, armature + node->u, of, own); break;
     case SWIVEL: flag = eliminateSwivel(at, of, own); break;
     case AFLOAT:
       for (int k = 0; k < 3; k++) {
@@ -250,6 +251,7 @@ static CP_WIDE int outwards(Tree *tree, const sunrealtype *tau, sunrealtype *udo
       else a += x[0] * part;
     }
     store4(&a, at->a), store4(&alpha, at->alpha);
+    if (node->kind == CUSTOM) customOutwards(node, of, at, x);
     if (node->kind == SWIVEL) { /* J^-1 (tau - G^T a) - alpha */
       nodeToSpace(at, of, torque);
       for (int k = 0; k < 3; k++)
@@ -272,7 +274,6 @@ void treeCarry(const Tree *tree, int n, Wrench *w, sunrealtype *e, sunrealtype *
   Motion *at             = &tree->motion[n + 1];
   const Articulated *own = &tree->articulated[n];
   sunrealtype turned[3];
-  memset(e, 0, (size_t)node->nu * sizeof *e);
   treeOnVelocities(node, at, w, e);
   switch (node->kind) {
   case WELD: break;
@@ -290,6 +291,7 @@ void treeCarry(const Tree *tree, int n, Wrench *w, sunrealtype *e, sunrealtype *
       for (int i = 0; i < 3; i++) w->F[i] -= own->I.G[k][i] * turned[k];
     memset(w->N, 0, sizeof w->N);
     break;
+  case CUSTOM: customCarry(node, w, e, x); break;
   case AFLOAT: moveAfloat(at, &own->I, e, x);
   }
 }
@@ -321,6 +323,7 @@ void treeMassColumn(const Tree *tree, int k, sunrealtype *column) {
     if (s.turns) {
       for (int l = 0; l < 3; l++) d[l] = tree->motion[i + 1].P[l] - at->P[l];
       cross3(s.a, d, v);
+      if (s.screws) add3(1, s.v, v);
       times3(I->G, s.a, &F);
       times3(I->J, s.a, &N);
     } else memcpy(v, s.a, sizeof v);

@@ -453,8 +453,8 @@ int CPMechAssemble(CPMech mech, sunrealtype t, N_Vector y, CPAssembly *assembly)
   if (b->tree) {
     if (wishes && b->nv == 0) flag = fitTree(mech, b, t, y, &given);
     if (!flag)
-      flag = b->nv > 0 ? assembleTree(mech, b, t, y, &given)
-                       : CPMechCalcIC(mech, t, y, NULL, NULL, NULL, NULL);
+      flag = b->nv > 0 && b->absolute ? assembleTree(mech, b, t, y, &given)
+                                      : CPMechCalcIC(mech, t, y, NULL, NULL, NULL, NULL);
     goto give;
   }
   const char *held      = given.held ? given.held : "";

@@ -45,10 +45,11 @@ typedef struct {
 typedef struct {
   /* first, nrows: rows of bodies->row. Couplers and drives have kind NONE. */
   int name, kind, pair, first, nrows, first_roll, nrolls;
-  int first_coordinate; /* among those of all joints */
-  int contact;          /* the contact that has its rows, or NONE */
-  int switched;         /* 1: it keeps its rows in joint coordinates */
-  int moved;            /* the side whose frame the assembly may move (redundant.c) */
+  int first_coordinate;         /* among those of all joints */
+  int contact;                  /* the contact that has its rows, or NONE */
+  int switched;                 /* 1: it keeps its rows in joint coordinates */
+  int moved;                    /* the side whose frame the assembly may move (redundant.c) */
+  const struct Custom_ *custom; /* its motions by functions, or NULL (custom.c) */
 } Joint;
 
 typedef struct {
@@ -247,8 +248,19 @@ static inline Term *bodiesLawTerm(const Mechanism *b, const Law *law, int k) {
 }
 /* Makes a jet that of a function of the measure, in joint coordinates at the value of a coordinate that counts turns (terms.c). */
 void bodiesApply(const Mechanism *b, const Term *term, Mask mask, Order order, Jet *jet);
+/* Is it an angle? */
+static inline int bodiesIsAngle(const Measure *m) {
+  return m->kind == ANGLE || (m->kind == OWN && m->j);
+}
+/* The jet of a coordinate of a joint by functions where the tree is, with its gradient if the order is more than VALUES, as that of
+ * the nearest motion of the joint (custom.c) */
+void treeOwnJet(const Mechanism *b, const Term *term, Order order, Jet *jet);
 /* Evaluates a term at the current poses, to the given order, without its factor. */
 static inline void bodiesTermJet(const Mechanism *b, const Term *term, Order order, Jet *jet) {
+  if (term->m.kind == OWN) {
+    treeOwnJet(b, term, order, jet);
+    return;
+  }
   const Pair *pair = &b->pair[term->pair];
   bodiesJet(&b->space, b->param, pair, &term->m, bodiesPose(b, pair->side[0].body),
             bodiesPose(b, pair->side[1].body), order, jet);

@@ -286,6 +286,39 @@ static int checkTurns(CPBodies b) {
   return CP_SUCCESS;
 }
 
+/* Joints by functions have no rows. */
+static int checkCustom(CPBodies b) {
+  for (int i = 0; i < b->m.njoints; i++) {
+    const char *name = b->m.text + b->m.joint[i].name;
+    if (!b->m.joint[i].custom || (b->m.tree && treeHas(b->m.tree, &b->m, i))) continue;
+    if (b->formulation == CP_JOINT_COORDINATES)
+      return cpRefuse(&b->log, "CPBodiesBuild",
+                      "%s: a joint by functions cannot close a loop: cut it at another joint", name);
+    return cpRefuse(&b->log, "CPBodiesBuild",
+                    "%s: a joint by functions needs joint coordinates (CP_JOINT_COORDINATES)", name);
+  }
+  return CP_SUCCESS;
+}
+
+/* A law on a sum or function of coordinates acts on bodies, and own coordinates are not those of bodies. */
+static int checkOwnLaws(CPBodies b) {
+  for (int i = 0; i < b->m.nlaws && b->m.tree; i++) {
+    const Law *law = &b->m.law[i];
+    for (int k = 0; k < law->nterms && law->velocity == NONE; k++)
+      if (bodiesLawTerm(&b->m, law, k)->m.kind == OWN)
+        return cpReport(&b->log, CP_NOT_SUPPORTED, "CPBodiesBuild",
+                        "%s: a force on a coordinate of a joint by functions must act on it alone",
+                        b->m.text + law->name);
+  }
+  return CP_SUCCESS;
+}
+
+static int hasCustom(const Mechanism *m) {
+  for (int i = 0; i < m->njoints; i++)
+    if (m->joint[i].custom) return 1;
+  return 0;
+}
+
 int CPBodiesBuild(CPBodies bodies, CPModel *model) {
   if (!bodies) return cpReport(NULL, CP_MEM_NULL, __func__, "bodies must not be NULL");
   CPLog *log = &bodies->log;
@@ -295,14 +328,17 @@ int CPBodiesBuild(CPBodies bodies, CPModel *model) {
   CPModel absolute          = NULL;
   const CPFormulation asked = bodies->formulation;
   int flag                  = CP_SUCCESS;
-  if (bodiesAreLight(&bodies->m)) {
+  flag                      = chooseFormulation(bodies, asked);
+  if (!flag) flag = checkCustom(bodies);
+  if (!flag && bodiesAreLight(&bodies->m)) {
     flag = chooseFormulation(bodies, CP_JOINT_COORDINATES);
     if (!flag) flag = bodiesCheckMass(bodies);
   }
   if (!flag) flag = chooseFormulation(bodies, asked);
   if (!flag) flag = checkTurns(bodies);
-  if (!flag && bodies->m.tree &&
-      bodies->m.nv > 0) { /* loops, which are closed in absolute coordinates */
+  if (!flag) flag = checkOwnLaws(bodies);
+  if (!flag && bodies->m.tree && bodies->m.nv > 0 &&
+      !hasCustom(&bodies->m)) { /* loops, which are closed in absolute coordinates */
     flag = chooseFormulation(bodies, CP_ABSOLUTE);
     if (!flag && !(absolute = buildModel(&bodies->m))) flag = noMemory(bodies);
     if (!flag) flag = chooseFormulation(bodies, asked);

@@ -210,6 +210,7 @@ static void carryMore(const Tree *tree, int n, int m, Lanes *w, sunrealtype *E, 
   for (int l = 0; l < LANE; l++) {
     Wrench own = {{w[0][l], w[1][l], w[2][l]}, {w[3][l], w[4][l], w[5][l]}};
     sunrealtype e[6], x[6];
+    for (int k = 0; k < tree->node[n].nu; k++) e[k] = E[k * m + l]; /* of the rows themselves */
     treeCarry(tree, n, &own, e, x);
     for (int k = 0; k < 3; k++) w[k][l] = own.F[k], w[3 + k][l] = own.N[k];
     for (int k = 0; k < tree->node[n].nu; k++) {

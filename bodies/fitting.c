@@ -187,6 +187,7 @@ static void moveBy(const Tree *tree, const sunrealtype *q, const sunrealtype *dx
     sunrealtype *x       = to + node->q;
     const sunrealtype *d = dx + node->u;
     if (node->kind == HINGE || node->kind == SLIDE) x[0] += d[0];
+    for (int k = 0; node->kind == CUSTOM && k < node->nu; k++) x[k] += d[k];
     if (node->kind == AFLOAT) add3(1, d, x), x += 3, d += 3;
     if (node->kind != AFLOAT && node->kind != SWIVEL) continue;
     /* e o exp(d / 2) */
@@ -234,7 +235,7 @@ static int formEquations(Fit *f) {
   const Tree *tree = f->b.tree;
   if (evaluate(f, f->q, f->r, f->J)) return 1;
   for (int i = 0; i < n; i++) {
-    const sunrealtype x = f->q[tree->node[tree->node_of_velocity[i]].q];
+    const sunrealtype x = f->q[treeCoordinate(tree, i)];
     f->g[i]             = 0;
     for (int k = 0; k < f->m; k++) f->g[i] += f->J[k * n + i] * f->r[k];
     if ((x > f->low[i] || f->g[i] <= 0) && (x < f->high[i] || f->g[i] >= 0)) continue;
@@ -270,7 +271,7 @@ static int leastSquares(Fit *f, sunrealtype bound) {
     if (!solve(f, mu)) {
       moveBy(tree, f->q, f->dx, f->next);
       for (int i = 0; i < n; i++) {
-        sunrealtype *x = &f->next[tree->node[tree->node_of_velocity[i]].q];
+        sunrealtype *x = &f->next[treeCoordinate(tree, i)];
         if (isfinite(f->low[i]) || isfinite(f->high[i])) *x = fmax(f->low[i], fmin(f->high[i], *x));
         model += f->dx[i] * (mu * f->D[i] * f->dx[i] - f->g[i]);
       }
@@ -304,8 +305,7 @@ static void setDriven(Fit *f) {
     const int k      = row->drive == NONE || !f->a->mask[row->first] ? NONE : term->velocity;
     if (k == NONE || !f->unknown[k]) continue;
     if (CPModelGetEquations(f->a->model)->p(f->a->t, f->q, f->a->p, &f->b)) return;
-    f->q[b->tree->node[b->tree->node_of_velocity[k]].q] -=
-        f->a->p[row->first] / (bodiesWeight(b, term) * term->sign);
+    f->q[treeCoordinate(b->tree, k)] -= f->a->p[row->first] / (bodiesWeight(b, term) * term->sign);
     f->unknown[k] = 0;
   }
 }
@@ -329,16 +329,15 @@ static void setRanges(Fit *f) {
     const int joint      = bodiesJointOf(b, range->coordinate);
     for (int n = 0; n < b->tree->nnodes; n++) {
       const Node *node = &b->tree->node[n];
-      sunrealtype *x   = &f->q[node->q];
-      if (node->joint != joint ||
-          node->coordinate != range->coordinate - b->joint[joint].first_coordinate)
-        continue;
+      const int k      = range->coordinate - b->joint[joint].first_coordinate - node->coordinate;
+      if (node->joint != joint || k < 0 || k >= node->nu) continue;
+      sunrealtype *x           = &f->q[node->q + k];
       const sunrealtype middle = (range->low + range->high) / 2, turn = 8 * atan(SUN_RCONST(1.0));
       if (node->kind == HINGE && isfinite(middle)) *x = middle + remainder(*x - middle, turn);
-      *x                  = fmax(range->low, fmin(range->high, *x));
-      f->low[node->u]     = range->low;
-      f->high[node->u]    = range->high;
-      f->unknown[node->u] = range->low < range->high;
+      *x                      = fmax(range->low, fmin(range->high, *x));
+      f->low[node->u + k]     = range->low;
+      f->high[node->u + k]    = range->high;
+      f->unknown[node->u + k] = range->low < range->high;
     }
   }
 }

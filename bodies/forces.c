@@ -28,6 +28,9 @@ int bodiesAddSpring(CPBodies b, const CPSpring *spring) {
   } else if ((flag = bodiesNamedCoordinate(b, name, spring->of, &term)) < 0) {
     return flag;
   }
+  if (term.m.kind == OWN && spring->inputs && *spring->inputs)
+    return refused(b, CP_NOT_SUPPORTED,
+                   "%s: a function on a coordinate of a joint by functions has no inputs", name);
   if ((flag = bodiesCheckFinite(b, name, "free", &x, 1))) return flag;
   if (ROOM(b->m.pair, b->m.npairs, 1) || ROOM(b->m.law, b->m.nlaws, 1) ||
       ROOM(b->m.term, b->m.nterms, 1) || ROOM(b->m.length, b->m.nlengths, 1))
@@ -187,6 +190,9 @@ int bodiesAddFriction(CPBodies b, const CPFriction *friction) {
   Term term;
   if ((flag = bodiesNamedCoordinate(b, name, friction->of, &term)) < 0) return flag;
   const int joint = flag;
+  if (term.m.kind == OWN && friction->speed != 0)
+    return refused(b, CP_NOT_SUPPORTED,
+                   "%s: friction that depends on the load needs a joint without functions", name);
   if (friction->speed == 0 && friction->factor == 0) return addDryFriction(b, friction, &term);
   if (friction->force != 0 || friction->sticking != 0)
     return refused(b, CP_NOT_SUPPORTED, "%s: force and sticking must be 0 beside speed", name);

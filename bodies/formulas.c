@@ -2,6 +2,7 @@
 #include "formulas.h"
 
 #include "sensors.h"
+#include "tree.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -10,11 +11,27 @@
 typedef struct Formulas_ {
   atomic_int owners;
   Formula *first;
+  Custom *custom;
 } Formulas;
+
+static void haveFormulas(Mechanism *m) {
+  if (!m->formulas && (m->formulas = calloc(1, sizeof *m->formulas))) m->formulas->owners = 1;
+}
+
+int bodiesKeepCustom(CPBodies b, const char *name, const Custom *custom, const Custom **kept) {
+  Custom *new = malloc(sizeof *new);
+  haveFormulas(&b->m);
+  if (!new || !b->m.formulas) return free(new), bodiesNoMemory(b, name);
+  *new      = *custom;
+  new->next = b->m.formulas->custom;
+  for (int i = 0; i < new->nmotions; i++) cpFunctionShare(new->motion[i].f);
+  *kept = b->m.formulas->custom = new;
+  return CP_SUCCESS;
+}
 
 static Formula *newFormula(Mechanism *m) {
   Formula *formula = calloc(1, sizeof *formula);
-  if (!m->formulas && (m->formulas = calloc(1, sizeof *m->formulas))) m->formulas->owners = 1;
+  haveFormulas(m);
   if (!formula || !m->formulas) return free(formula), NULL;
   formula->next      = m->formulas->first;
   m->formulas->first = formula;
@@ -35,6 +52,11 @@ static int addInput(CPBodies b, const char *element, const char *name, Formula *
         "%s: a function may depend on coordinates, lengths, positions, velocities and their "
         "components, and not on %.100s",
         element, name);
+  if (input->term.m.kind == OWN)
+    return refused(
+        b, CP_NOT_SUPPORTED,
+        "%s: a function must not depend on the coordinate %.100s of a joint by functions", element,
+        name);
   if (input->term.pair == NONE) {
     if (ROOM(b->m.pair, b->m.npairs, 1)) return bodiesNoMemory(b, element);
     input->term.pair         = b->m.npairs;
@@ -110,6 +132,11 @@ void bodiesFreeFormulas(Mechanism *m) {
     next = formula->next;
     for (int k = 0; k < 3; k++) CPFunctionFree(&formula->f[k]);
     free(formula);
+  }
+  for (Custom *custom = all->custom, *next; custom; custom = next) {
+    next = custom->next;
+    for (int i = 0; i < custom->nmotions; i++) CPFunctionFree(&custom->motion[i].f);
+    free(custom);
   }
   free(all);
 }

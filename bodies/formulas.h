@@ -4,6 +4,8 @@
 
 #include "elements.h"
 
+struct Custom_;
+
 #include <cpodes/cpodes_language.h>
 
 /* A quantity on which a function depends: a measure (level 0) or its rate (1) */
@@ -30,6 +32,11 @@ int bodiesTakeFormula(CPBodies b, const char *name, int count, const CPFunction 
 int bodiesTakeVariable(CPBodies b, const char *name, CPFunction f, Formula **formula);
 /* Has such a function the period 2 pi? Its values and slopes are compared at some places, up to roundoff. */
 int bodiesHasPeriod(const Formula *formula);
+/* Keeps a copy of the motions of a joint, with its functions. kept: out. Returns 0, or an error code that has been reported. */
+int bodiesKeepCustom(CPBodies b, const char *name, const struct Custom_ *custom,
+                     const struct Custom_ **kept);
+/* Checks the motions of a joint by functions, and keeps them (custom.c). Returns as bodiesKeepCustom. */
+int bodiesTakeCustom(CPBodies b, const CPJoint *joint, const struct Custom_ **custom);
 /* A copy of a mechanism owns the formulas as well, and gives them back. */
 void bodiesShareFormulas(Mechanism *m);
 void bodiesFreeFormulas(Mechanism *m);

@@ -1,10 +1,11 @@
 /* Joints, couplers and drives: their rows and coordinates. */
 #include "elements.h"
 #include "formulas.h"
+#include "tree.h"
 
 #include <string.h>
 
-enum { MAX_ROWS = 6, NUM_JOINTS = CP_JOINT_ROLLING_DISC + 1 };
+enum { MAX_ROWS = 6, NUM_JOINTS = CP_JOINT_CUSTOM + 1 };
 
 typedef struct {
   const char *name;
@@ -60,8 +61,9 @@ static const Kind kinds[2][NUM_JOINTS] = {
      [CP_JOINT_POINT_ON_PLANE] = {"point_on_plane", 1, 1, {ALONG_(Z)}, 0, {{0}}},
      /* (x_a . d)' - r y_a . omega = 0, (y_a . d)' + r x_a . omega = 0 */
      [CP_JOINT_ROLLING] = {"rolling", 3, 1, {ALONG_(Z), {SPIN, 0, Y, X}, {SPIN, 0, X, Y}}, 0, {{0}}},
-     [CP_JOINT_ROLLING_DISC] = {
-         "rolling_disc", 3, 1, {ALONG_(Z), {ROLL, 0, X, Z}, {ROLL, 0, Y, Z}}, 0, {{0}}}}};
+     [CP_JOINT_ROLLING_DISC] =
+         {"rolling_disc", 3, 1, {ALONG_(Z), {ROLL, 0, X, Z}, {ROLL, 0, Y, Z}}, 0, {{0}}},
+     [CP_JOINT_CUSTOM] = {"custom", 0, 0, {{0}}, 0, {{0}}}}}; /* its coordinates are its own */
 
 const char *bodiesKindName(int kind) {
   return kind >= 0 && kind < NUM_JOINTS ? kinds[1][kind].name : NULL;
@@ -177,7 +179,7 @@ int bodiesAddRows(CPBodies b, const CPJoint *joint, int params, const CPBodyCont
     return refused(b, CP_ILL_INPUT, "%s: kind must be one of CPJointKind's, and is %d", name,
                    (int)k);
   const Kind *kind = &kinds[b->m.space.dimension == 3][k];
-  if (kind->nrows == 0)
+  if (kind->nrows == 0 && (k != CP_JOINT_CUSTOM || b->m.space.dimension == 2))
     return refused(b, CP_NOT_SUPPORTED, "%s: there is no joint \"%s\" in the plane", name,
                    bodiesKindName((int)k));
   Pair pair = {0};
@@ -194,6 +196,11 @@ int bodiesAddRows(CPBodies b, const CPJoint *joint, int params, const CPBodyCont
   if (k == CP_JOINT_ROD && length == 0) length = bodiesDistance(&b->m, &pair);
   const int has_length = k == CP_JOINT_ROD || k == CP_JOINT_ROLLING || k == CP_JOINT_ROLLING_DISC;
   const int is_point   = contact && k == CP_JOINT_ROLLING; /* a ball of radius 0 is a point */
+  const Custom *custom = NULL;
+  if (k != CP_JOINT_CUSTOM && (joint->nmotions != 0 || joint->ncoordinates != 0))
+    return refused(b, CP_ILL_INPUT, "%s: only joints of the kind custom have motions", name);
+  if (k == CP_JOINT_CUSTOM && joint->switched)
+    return refused(b, CP_ILL_INPUT, "%s: a joint by functions cannot be switched off", name);
   if (has_length && (!(is_point ? length >= 0 : length > 0) || !isfinite(length)))
     return refused(b, CP_ILL_INPUT, "%s: %s must be %s, and is %g", name,
                    k == CP_JOINT_ROD ? "length" : "radius",
@@ -209,6 +216,7 @@ int bodiesAddRows(CPBodies b, const CPJoint *joint, int params, const CPBodyCont
       ROOM(b->m.row, b->m.nrows, MAX_ROWS) || ROOM(b->m.roll, b->m.nrolls, 2) ||
       ROOM(b->m.term, b->m.nterms, 2 * MAX_ROWS))
     return bodiesNoMemory(b, name);
+  if (k == CP_JOINT_CUSTOM && (flag = bodiesTakeCustom(b, joint, &custom))) return flag;
 
   const int i = b->m.njoints++, text = bodiesTakeName(b, name, NAME_JOINT, i);
   const int param = has_length ? bodiesTakeParam(b, text, "length", length) : NONE;
@@ -226,9 +234,10 @@ int bodiesAddRows(CPBodies b, const CPJoint *joint, int params, const CPBodyCont
                                    b->m.ncoordinates,
                                    NONE,
                                    0,
-                                   0};
+                                   0,
+                                   custom};
   b->m.joint[i].switched = joint->switched != 0;
-  b->m.ncoordinates += kind->ncoordinates;
+  b->m.ncoordinates += custom ? custom->n : kind->ncoordinates;
   for (int r = 0; r < kind->nrows; r++) {
     Term term[2];
     Row row  = makeRow(kind, k, on, r, b->m.npairs, param, term);
@@ -244,9 +253,10 @@ int bodiesCoordinateTerm(const Mechanism *b, int joint, int k, Term *term) {
   const Joint *j = &b->joint[joint];
   if (j->kind == NONE) return 1;
   const Kind *kind = &kinds[b->space.dimension == 3][j->kind];
-  if (k < 0 || k >= kind->ncoordinates) return 1;
-  *term      = kind->coordinate[k];
-  term->pair = j->pair;
+  if (k < 0 || k >= (j->custom ? j->custom->n : kind->ncoordinates)) return 1;
+  *term          = j->custom ? (Term)COORD({OWN, 0, k, j->custom->angle[k]}) : kind->coordinate[k];
+  term->pair     = j->pair;
+  term->velocity = j->custom && b->tree ? treeVelocityOf(b->tree, joint, k) : NONE;
   return 0;
 }
 

@@ -67,6 +67,10 @@ static CP_WIDE void moveAll(const Mechanism *b, Tree *tree, const sunrealtype *q
       cross3(up->w, spin, at->cw);
       break;
     case WELD: moveBy(up, 0, 0, node, at); break;
+    case CUSTOM:
+      moveBy(up, 0, 0, node, at);
+      customMove(up, x, rate, node, at);
+      break;
     case HINGE: at->phi += node->turn * x[0]; /* fall through */
     case SLIDE: moveBy(up, x[0], rate[0], node, at);
     }
@@ -87,6 +91,7 @@ void treeAccelerate(Tree *tree, const sunrealtype *udot, const sunrealtype *grav
     const sunrealtype *x = udot ? udot + node->u : NULL;
     sunrealtype swing[3];
     treeCarryOn(up, at);
+    if (node->kind == CUSTOM) customAccelerate(node, x, at);
     if (!x) continue;
     if (node->kind == HINGE) add3(x[0], at->R[2], at->alpha);
     if (node->kind == SLIDE) add3(x[0], at->R[2], at->a);
@@ -160,6 +165,7 @@ void treeOnVelocities(const Node *node, const Motion *at, const Wrench *w, sunre
   case WELD: break;
   case HINGE: tau[0] += dot3(at->R[2], w->N); break;
   case SLIDE: tau[0] += dot3(at->R[2], w->F); break;
+  case CUSTOM: customOnVelocities(node, w, tau); break;
   case AFLOAT: add3(1, w->F, tau), tau += 3; /* fall through */
   case SWIVEL:
     for (int k = 0; k < 3; k++) tau[k] += dot3(at->R[k], w->N);
@@ -204,7 +210,12 @@ Axis treeAxis(const Tree *tree, int k) {
   const Node *node = &tree->node[n];
   const Motion *at = &tree->motion[n + 1];
   const int own = k - node->u, moves = node->kind == SLIDE || (node->kind == AFLOAT && own < 3);
-  Axis s = {.turns = !moves};
+  Axis s = {.turns = !moves, .screws = node->kind == CUSTOM};
+  if (s.screws) {
+    memcpy(s.a, node->own->S[own], sizeof s.a);
+    memcpy(s.v, node->own->S[own] + 3, sizeof s.v);
+    return s;
+  }
   if (node->kind == AFLOAT && moves) s.a[own] = 1;
   else memcpy(s.a, at->R[node->kind == HINGE || node->kind == SLIDE ? 2 : own % 3], sizeof s.a);
   return s;
@@ -218,6 +229,10 @@ void treeRead(Mechanism *b, const Tree *tree, sunrealtype *q, sunrealtype *u) {
     const Pose *own  = node->body == NONE ? NULL : &b->pose[node->body];
     sunrealtype *x = q + node->q, *rate = u + node->u, R[3][3], w[3];
     if (node->kind == WELD) continue;
+    if (node->kind == CUSTOM) {
+      customRead(b, node, bodiesPose(b, up), own, x, rate);
+      continue;
+    }
     if (node->joint == NONE) {
       int last = n; /* of a chain in the plane */
       while (tree->node[last].body == NONE) last++;

@@ -126,6 +126,7 @@ Mask bodiesMask(const Space *space, const Pair *pair, const Measure *m) {
   case LEVEL:
   case GLIDE:
   case TWIST: break;
+  case OWN: return (Mask){0, 0}; /* Only rows of the tree have it. */
   case ANGLE:
   case SPIN: return (Mask){g, space->dimension == 3 ? pairs : 0};
   }
@@ -535,6 +536,7 @@ void bodiesJet(const Space *space, const sunrealtype *param, const Pair *pair, c
   const Pose *pose[2] = {a, b};
   Moving X, Y;
   switch (m->kind) {
+  case OWN:          /* the tree has it */
   case POINT: break; /* a vector, see bodiesSpan */
   case ALONG:
     fixedIn(pose, m->from, pair->side[m->from].axis[m->i], order, &X);

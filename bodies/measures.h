@@ -89,7 +89,8 @@ typedef enum {
   TWIST, /* rate only, i = 0 or 1: omega_b - omega_a along that tangent */
   /* rate only: the velocity of P_b along axis 0 of side b, and omega_b along its axis 1, which are of any length: a force and a
    * torque that move with b act on them */
-  WRENCH
+  WRENCH,
+  OWN /* coordinate i of a joint by functions, an angle if j is 1: the tree has it (bodiesTermJet) */
 } MeasureKind;
 
 typedef struct {

@@ -248,7 +248,7 @@ static int fillRow(const Mechanism *b, const Row *row, sunrealtype t, const sunr
     Jet jet          = {0};
     if (bare) {
       const int i = term->velocity;
-      jet.s       = term->sign * q[b->tree->node[b->tree->node_of_velocity[i]].q];
+      jet.s       = term->sign * q[treeCoordinate(b->tree, i)];
       jet.rate    = u ? term->sign * u[i] : 0;
     } else bodiesTermJet(b, term, VALUES, &jet);
     sum += bodiesWeight(b, term) * (level == 0 ? jet.s : level == 1 ? jet.rate : -jet.acc);
@@ -305,6 +305,10 @@ static void fillARow(const Mechanism *b, const Row *row, Writer *w) {
   const Space *s = &b->space;
   for (int k = 0; k < row->nterms; k++) {
     const Term *term = bodiesRowTerm(b, row, k);
+    if (term->m.kind == OWN) { /* of the tree (pullback.c); a pattern must not be empty */
+      *next(w, row->first, 0, 1) += 0;
+      continue;
+    }
     const Pair *pair = &b->pair[term->pair];
     const Mask mask  = bodiesTermMask(b, term);
     if (term->m.kind == POINT) {
@@ -335,8 +339,9 @@ void bodiesFillA(Mechanism *b, Writer *w) {
 }
 
 Mask bodiesGradient(const Mechanism *b, const Row *row, int k, int i, sunrealtype *g) {
+  enum { ALL_DIRECTIONS = 0xF };
   const Term *term = bodiesRowTerm(b, row, k);
-  const Mask mask  = bodiesTermMask(b, term);
+  const Mask mask  = term->m.kind == OWN ? (Mask){ALL_DIRECTIONS, 0} : bodiesTermMask(b, term);
   if (term->m.kind == POINT) {
     Moving d;
     spanOf(b, term->pair, GRADIENT, &d);

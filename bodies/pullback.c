@@ -71,7 +71,7 @@ static int addOnVelocities(const Mechanism *b, sunrealtype t, const sunrealtype 
     if (k == NONE || law->kind == FRICTION) continue;
     if (armature && law->inertance != NONE) armature[k] += b->param[law->inertance];
     if (!tau) continue;
-    flag = bodiesLaw(b, law, t, q[tree->node[tree->node_of_velocity[k]].q], u[k], 0, T);
+    flag = bodiesLaw(b, law, t, q[treeCoordinate(tree, k)], u[k], 0, T);
     tau[k] += T[0];
   }
   return flag;
@@ -85,7 +85,8 @@ int treeStart(Mechanism *b, sunrealtype *q, sunrealtype *u) {
     bodiesPoseAt(s, b->body[i].guess, b->body[i].guess + s->nq, NULL, &pose[i]);
   b->pose = pose;
   treeRead(b, b->tree, q, u);
-  b->pose = own;
+  b->tree->level = 0;
+  b->pose        = own;
   free(pose);
   return 0;
 }
@@ -166,8 +167,10 @@ static void pullGradient(const Mechanism *b, const Term *term, Mask mask, const 
   }
 }
 
-/* Sets the derivatives of the laws on one velocity each with respect to it and to its coordinate. */
-static int slopes(const Mechanism *b, sunrealtype t, const sunrealtype *q, const sunrealtype *u) {
+/* Sets the derivatives of the laws on one velocity each with respect to it and to its coordinate, and those of rows by functions of
+ * own coordinates, which do not go by way of the bodies. */
+static int slopes(const Mechanism *b, sunrealtype t, const sunrealtype *q, const sunrealtype *u,
+                  const sunrealtype *lambda) {
   const Tree *tree = b->tree;
   int flag         = 0;
   for (int l = 0; l < 2; l++) memset(tree->slope[l], 0, (size_t)tree->nu * sizeof **tree->slope);
@@ -176,9 +179,17 @@ static int slopes(const Mechanism *b, sunrealtype t, const sunrealtype *q, const
     const int k    = law->velocity;
     sunrealtype T[3];
     if (k == NONE || law->kind == FRICTION) continue;
-    flag = bodiesLaw(b, law, t, q[tree->node[tree->node_of_velocity[k]].q], u[k], 0, T);
+    flag = bodiesLaw(b, law, t, q[treeCoordinate(tree, k)], u[k], 0, T);
     for (int l = 0; l < 2; l++) tree->slope[l][k] += T[1 + l];
   }
+  for (int i = 0; i < b->nrows + b->nrolls; i++) /* -lambda f'' of a function of an own coordinate */
+    for (int k = 0; k < bodiesRow(b, i)->nterms; k++) {
+      const Row *row   = bodiesRow(b, i);
+      const Term *term = bodiesRowTerm(b, row, k);
+      sunrealtype bend[3];
+      if (treeOwnBend(b, term, bend))
+        tree->slope[0][term->velocity] -= lambda[row->first] * bodiesWeight(b, term) * bend[1];
+    }
   return flag;
 }
 
@@ -289,8 +300,12 @@ static void addSizes(const Mechanism *b, const Pair *pair, int common, Mask mask
       const Node *node = &tree->node[n];
       for (int k = 0; k < 3; k++)
         d[k] = b->pose[pair->side[side].body].r[k] - tree->motion[n + 1].P[k];
-      for (int j = 0; j < node->nu; j++)
-        size[node->u + j] += treeAxis(tree, node->u + j).turns ? N + length3(d) * F : F;
+      for (int j = 0; j < node->nu; j++) {
+        const Axis s = treeAxis(tree, node->u + j);
+        size[node->u + j] += s.screws  ? length3(s.a) * (N + length3(d) * F) + length3(s.v) * F
+                             : s.turns ? N + length3(d) * F
+                                       : F;
+      }
     }
   }
 }
@@ -394,14 +409,22 @@ static void moveAlong(const Mechanism *b, int k, int all) {
   if (node->kind == SWIVEL || (node->kind == AFLOAT && s.turns)) cross3(at->w, s.a, a_rate);
   else if (node->kind == AFLOAT) memset(a_rate, 0, sizeof a_rate);
   else memcpy(a_rate, across, sizeof a_rate);
+  sunrealtype dV[6], dA[6], dS[6], own[6];
+  if (s.screws && all) {
+    customChange(node, k - node->u, dV, dA, dS);
+    customVelocity(node, own);
+    add3(1, dS, a_rate);
+  }
   for (int i = n; i <= node->last; i++) {
     const int body = tree->node[i].body;
     if (body == NONE) continue;
     const Pose *pose = &b->pose[body];
     sunrealtype d[3], v[3], w[3], V[3] = {0, 0, 0}, W[3] = {0, 0, 0};
     for (int l = 0; l < 3; l++) d[l] = pose->r[l] - at->P[l];
-    if (s.turns) cross3(s.a, d, v), memcpy(w, s.a, sizeof w);
-    else memcpy(v, s.a, sizeof v), memset(w, 0, sizeof w);
+    if (s.turns) {
+      cross3(s.a, d, v), memcpy(w, s.a, sizeof w);
+      if (s.screws) add3(1, s.v, v);
+    } else memcpy(v, s.a, sizeof v), memset(w, 0, sizeof w);
     putMotion(b, body, v, w, tree->motion_k[0]);
     if (!all) continue;
     /* a x (v - v_f - w_f x (r - P_f)) + w_f x (a x d), and in the body's axes w_f x a */
@@ -423,6 +446,11 @@ static void moveAlong(const Mechanism *b, int k, int all) {
       cross3(s.a, rel_v, x), add3(1, x, V);
       add3(1, across, W);
     }
+    sunrealtype more[3], swing[3]; /* of a joint by functions: dV and dA at the body */
+    if (s.screws) {
+      cross3(dV, d, more), add3(1, dV + 3, more);
+      add3(1, more, V), add3(1, dV, W);
+    }
     putMotion(b, body, V, s.turns ? W : none, tree->motion_k[1]);
     /* alpha_f x (a x d) + w_f x (w_f x (a x d)) + 2 w_f x (a x rel_v) + a x rel_a */
     sunrealtype A[3], B[3] = {0, 0, 0};
@@ -439,6 +467,22 @@ static void moveAlong(const Mechanism *b, int k, int all) {
       add3(1, frame.alpha, x);
       cross3(s.a, x, y), add3(-1, y, B);
     }
+    if (s.screws) { /* dA + dV x (the velocity relative to the node) */
+      sunrealtype eta[6];
+      cross3(rel_w, d, x);
+      for (int l = 0; l < 3; l++)
+        eta[l] = rel_w[l] - own[l], eta[3 + l] = rel_v[l] - x[l] - own[3 + l];
+      cross3(dV, eta, x), add3(1, dA, x); /* of the angular acceleration */
+      add3(1, x, B);
+      cross3(x, d, y), add3(1, y, A);
+      add3(1, dA + 3, A);
+      cross3(dV, eta + 3, y), add3(1, y, A);
+      cross3(dV + 3, eta, y), add3(1, y, A);
+      cross3(dV, rel_v, y), add3(1, y, A);
+      cross3(rel_w, more, y), add3(1, y, A);
+      cross3(frame.w, more, swing), add3(2, swing, A);
+      cross3(frame.w, dV, swing), add3(1, swing, B);
+    }
     putMotion(b, body, A, B, tree->motion_k[2]);
     /* the rate of (a x d, a), in the axes of the body, plus D_k (J u) */
     if (s.turns) {
@@ -448,6 +492,11 @@ static void moveAlong(const Mechanism *b, int k, int all) {
       cross3(s.a, d_rate, x), add3(1, x, V);
       cross3(pose->w, s.a, swung);
       for (int l = 0; l < 3; l++) W[l] += a_rate[l] - swung[l];
+      if (s.screws) { /* the rate of its v */
+        cross3(frame.w, s.v, x), add3(1, x, V);
+        cross3(s.a, own + 3, x), add3(1, x, V);
+        add3(1, dS + 3, V);
+      }
     } else add3(1, a_rate, V);
     putMotion(b, body, V, W, tree->motion_k[3]);
   }
@@ -522,6 +571,15 @@ static sunrealtype bend(const Tree *tree, int n, const sunrealtype *x, const sun
   return dot3(x, z) - (T[0][0] + T[1][1] + T[2][2]) * dot3(x, y);
 }
 
+/* N: out, the moment about the origin of node n of all that acts on its subtree */
+static void momentOf(const Tree *tree, int n, sunrealtype *N) {
+  sunrealtype(*m)[3] = tree->moments[n]; /* its antisymmetric part is the moment of the forces */
+  for (int k = 0; k < 3; k++) {
+    const int i = (k + 1) % 3, j = (k + 2) % 3;
+    N[k] = tree->sum[n].N[k] + m[i][j] - m[j][i];
+  }
+}
+
 /* column += (D_k J)^T F: entry j is the change of S_j . (the sum over its subtree), where k moves the axis or the bodies. */
 static void addTurned(const Tree *tree, int k, sunrealtype *column) {
   const int n    = tree->node_of_velocity[k];
@@ -532,17 +590,25 @@ static void addTurned(const Tree *tree, int k, sunrealtype *column) {
     for (int j = tree->node[i].u; j < tree->node[i].u + tree->node[i].nu; j++) {
       const Axis of = treeAxis(tree, j);
       if (of.turns) column[j] += bend(tree, i, of.a, s.a);
-      else if (tree->node[i].kind == SLIDE) {
-        cross3(s.a, of.a, x);
+      if (of.screws || tree->node[i].kind == SLIDE) {
+        cross3(s.a, of.screws ? of.v : of.a, x);
         column[j] += dot3(x, tree->sum[i].F);
       }
     }
+  for (int j = 0; s.screws && j < tree->node[n].nu; j++) {
+    Screw d;
+    customChangeOf(&tree->node[n], k - tree->node[n].u, j, d);
+    sunrealtype N[3];
+    momentOf(tree, n, N);
+    column[tree->node[n].u + j] += dot3(d, N) + dot3(d + 3, w.F);
+  }
   for (int i = tree->node[n].parent; i != GROUND; i = tree->node[i].parent)
     for (int j = tree->node[i].u; j < tree->node[i].u + tree->node[i].nu; j++) {
       const Axis of = treeAxis(tree, j);
       if (!of.turns) continue;
       cross3(of.a, s.a, x);
       column[j] += s.turns ? bend(tree, n, s.a, of.a) + dot3(w.N, x) : dot3(w.F, x);
+      if (s.screws) cross3(of.a, s.v, x), column[j] += dot3(w.F, x);
     }
 }
 
@@ -556,6 +622,8 @@ static int residual(Mechanism *b, sunrealtype t, const sunrealtype *lambda, sunr
     for (int i = 0; i < count; i++)
       for (int k = 0; k < row->nterms && lambda[row->first + i] != 0; k++) {
         sunrealtype g[LOCAL];
+        /* a coordinate of the tree: what it does to the bodies depends on none */
+        if (bodiesRowTerm(b, row, k)->m.kind == OWN) continue;
         const Mask mask = bodiesGradient(b, row, k, i, g);
         EACH_DIRECTION(&b->space, mask.g, j)
         force[bodiesColumnOf(&b->space, &b->pair[bodiesRowTerm(b, row, k)->pair], j)] -=
@@ -576,17 +644,19 @@ int treeReaction(Mechanism *b, sunrealtype t, const sunrealtype *lambda, int joi
   sunrealtype N[3];
   if (flag) return flag;
   sumMoments(b, tree->force);
-  sunrealtype(*m)[3] = tree->moments[n]; /* its antisymmetric part is the moment of the forces */
   memcpy(F, tree->sum[n].F, sizeof tree->sum[n].F);
-  for (int k = 0; k < 3; k++) {
-    const int i = (k + 1) % 3, j = (k + 2) % 3;
-    N[k] = tree->sum[n].N[k] + m[i][j] - m[j][i];
-  }
+  momentOf(tree, n, N);
   for (int k = n; k != GROUND && tree->node[k].joint == joint; k = tree->node[k].parent) {
     const sunrealtype *z = tree->motion[k + 1].R[2];
     if (tree->node[k].kind == HINGE) add3(-dot3(z, N), z, N);
     if (tree->node[k].kind == SLIDE) add3(-dot3(z, F), z, F);
     if (tree->node[k].kind == SWIVEL) memset(N, 0, sizeof N);
+    if (tree->node[k].kind == CUSTOM) {
+      Wrench w;
+      memcpy(w.F, F, sizeof w.F), memcpy(w.N, N, sizeof w.N);
+      customConstrain(&tree->node[k], &w);
+      memcpy(F, w.F, sizeof w.F), memcpy(N, w.N, sizeof w.N);
+    }
   }
   const sunrealtype sign = side ? -1 : 1;
   for (int k = 0; k < 3; k++) F[k] *= sign, T[k] = sign * N[k];
@@ -625,7 +695,7 @@ static int dynamicsJac(sunrealtype t, const sunrealtype *q, const sunrealtype *u
   if (!flag) flag = residual(b, t, lambda, tree->force);
   if (flag) return flag;
   sumMoments(b, tree->force);
-  flag = slopes(b, t, q, u);
+  if (!flag) flag = slopes(b, t, q, u, lambda);
   for (int k = 0; k < tree->nu; k++) {
     const int n = tree->node_of_velocity[k], last = tree->node[n].last;
     const int low = tree->apart ? n : 0, high = tree->apart ? last : tree->nnodes - 1;
@@ -651,6 +721,21 @@ static int dynamicsJac(sunrealtype t, const sunrealtype *q, const sunrealtype *u
   return flag ? flag : bodiesFillFz(b, t, q, u, addOnTree, Fz);
 }
 
+/* of_q, of_u += the derivatives of b - A u' = ... - f'' x'^2 - f' x'' of functions f of own coordinates, of which velocity k is one */
+static void addOwnBends(const Mechanism *b, int k, const sunrealtype *u, const sunrealtype *udot,
+                        sunrealtype *of_q, sunrealtype *of_u) {
+  for (int i = 0; i < b->nrows + b->nrolls; i++)
+    for (int l = 0; l < bodiesRow(b, i)->nterms; l++) {
+      const Row *row   = bodiesRow(b, i);
+      const Term *term = bodiesRowTerm(b, row, l);
+      sunrealtype bend[3];
+      if (term->velocity != k || !treeOwnBend(b, term, bend)) continue;
+      const sunrealtype c = bodiesWeight(b, term);
+      of_q[row->first] -= c * (bend[2] * u[k] * u[k] + (udot ? bend[1] * udot[k] : 0));
+      of_u[row->first] -= c * 2 * bend[1] * u[k];
+    }
+}
+
 static int constraintJac(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
                          const sunrealtype *udot, SUNMatrix Bq, SUNMatrix Bu, void *bodies) {
   (void)t;
@@ -672,6 +757,7 @@ static int constraintJac(sunrealtype t, const sunrealtype *q, const sunrealtype 
     multiply(b, PLAN_A, n, last, -1, m[2], of_q);
     multiply(b, PLAN_BU, n, last, 1, m[0], of_u);
     multiply(b, PLAN_A, n, last, -1, m[3], of_u);
+    addOwnBends(b, k, u, udot, of_q, of_u);
     putColumn(Bq, k, of_q);
     putColumn(Bu, k, of_u);
   }

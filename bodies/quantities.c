@@ -160,7 +160,7 @@ void bodiesLawAt(const Mechanism *b, int i, const sunrealtype *q, const sunrealt
   const Law *law = &b->law[i];
   const int k    = b->tree ? law->velocity : NONE;
   if (k != NONE) { /* which counts turns */
-    *x    = q[b->tree->node[b->tree->node_of_velocity[k]].q];
+    *x    = q[treeCoordinate(b->tree, k)];
     *rate = u[k];
     return;
   }

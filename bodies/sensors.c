@@ -74,11 +74,12 @@ static int kindsOf(const Mechanism *m, const Sensor *s) {
   case NAME_FORCE: return LOADED;
   case NAME_LAW: {
     const Law *law         = &m->law[s->index];
-    const MeasureKind kind = bodiesLawTerm(m, law, 0)->m.kind;
-    const int on           = kind == ANGLE    ? TWISTED
-                             : kind == SPIN   ? TURNER | DRIVEN
-                             : kind == WRENCH ? ACTUATOR | DRIVEN
-                                              : SPRINGY;
+    const Measure *measure = &bodiesLawTerm(m, law, 0)->m;
+    const MeasureKind kind = measure->kind;
+    const int on           = bodiesIsAngle(measure) ? TWISTED
+                             : kind == SPIN         ? TURNER | DRIVEN
+                             : kind == WRENCH       ? ACTUATOR | DRIVEN
+                                                    : SPRINGY;
     return on | (law->kind == SPRING ? ELASTIC : 0) | (kind == LENGTH ? BETWEEN : 0) |
            (law->activation ? ACTIVE : 0);
   }
@@ -88,13 +89,13 @@ static int kindsOf(const Mechanism *m, const Sensor *s) {
   const Joint *j = &m->joint[s->index];
   if (j->kind == NONE) {
     const Row *row = rowOf(m, j);
-    return (bodiesRowTerm(m, row, 0)->m.kind == ANGLE ? TURNER : ACTUATOR) |
+    return (bodiesIsAngle(&bodiesRowTerm(m, row, 0)->m) ? TURNER : ACTUATOR) |
            (row->drive != NONE ? DRIVEN : 0);
   }
   if (m->joint[s->index].contact != NONE) return JOINT | TOUCHING;
   const int own = s->k > 0 ? 0 : j->kind == CP_JOINT_ROD ? JOINT | ROD : JOINT;
   if (bodiesCoordinateTerm(m, s->index, s->k, &term)) return own;
-  return own | (term.m.kind == ANGLE ? ANGULAR : SLIDING);
+  return own | (bodiesIsAngle(&term.m) ? ANGULAR : SLIDING);
 }
 
 static void setRow(int row, int kinds, Sensor *s) {

@@ -20,7 +20,7 @@ void bodiesApply(const Mechanism *b, const Term *term, Mask mask, Order order, J
   const Space *s = &b->space;
   if (term->counts && b->tree) {
     const Tree *tree = b->tree;
-    jet->s = term->sign * tree->known[tree->node[tree->node_of_velocity[term->velocity]].q];
+    jet->s           = term->sign * tree->known[treeCoordinate(tree, term->velocity)];
   }
   if (!term->f) return;
   const CPFunction f      = term->f->f[0];

@@ -107,9 +107,10 @@ static void nameState(const Mechanism *b, const Node *node, int level, int k, CP
     snprintf(name, TEXT, "%s.%s", joint, level ? spin[k] : quaternion[k]);
     return;
   }
-  const int angle = node->kind == HINGE;
-  char number[16] = "";
-  if (node->coordinate > 0) snprintf(number, sizeof number, ".%d", node->coordinate);
+  const int coordinate = node->coordinate + (node->kind == CUSTOM ? k : 0),
+            angle      = node->kind == CUSTOM ? node->custom->angle[k] : node->kind == HINGE;
+  char number[16]      = "";
+  if (coordinate > 0) snprintf(number, sizeof number, ".%d", coordinate);
   d->unit = angle ? (level ? "rad/s" : "rad") : level ? "m/s" : "m";
   d->meaning =
       angle   ? (level ? "rate of the joint's angle" : "angle of the joint, which counts turns")
@@ -349,7 +350,7 @@ int CPBodiesDescribe(CPBodies b, CPThing thing, int i, CPDescription *out) {
     const int k      = i - b->m.joint[d.joint].first_coordinate;
     const char *name = b->m.text + b->m.joint[d.joint].name;
     bodiesCoordinate(&b->m, i, &term);
-    d.kind = term.m.kind == ANGLE;
+    d.kind = bodiesIsAngle(&term.m);
     d.unit = d.kind ? "rad" : "m";
     if (k == 0) d.name = name;
     else snprintf(b->described, sizeof b->described, "%s.%d", name, k);

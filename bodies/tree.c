@@ -39,7 +39,9 @@ static const EdgeKind *edgeOf(const Mechanism *b, int joint) {
                                    [CP_JOINT_PRISMATIC]   = {1, 1, {{SLIDE, 2}}},
                                    [CP_JOINT_PLANAR] = {3, 3, {{SLIDE, 0}, {SLIDE, 1}, {HINGE, 2}}},
                                    [CP_JOINT_FIXED]  = {0, 1, {{WELD, 2}}}};
+  static const EdgeKind custom  = {0, 1, {{CUSTOM, 2}}};
   const int kind                = b->joint[joint].kind;
+  if (kind == CP_JOINT_CUSTOM) return &custom;
   return kind >= 0 && kind <= CP_JOINT_FIXED && !b->joint[joint].switched ? &kinds[kind] : NULL;
 }
 
@@ -75,6 +77,20 @@ static void reach(const Mechanism *b, const Incidence *at, const char *rough, in
   }
 }
 
+/* The first body that the tree has not reached from which a joint by functions leads to `body`, or on the way to it; or body. A joint
+ * by functions should move its side b. */
+static int firstOf(const Mechanism *b, const char *reached, int body) {
+  for (int step = 0, i = 0; i < b->njoints && step < b->nbodies; i++) {
+    const Pair *pair = &b->pair[b->joint[i].pair];
+    const int from   = pair->side[0].body;
+    if (b->joint[i].kind != CP_JOINT_CUSTOM || pair->side[1].body != body || from == GROUND ||
+        reached[from])
+      continue;
+    body = from, i = -1, step++;
+  }
+  return body;
+}
+
 /* edge: out, [nbodies] 2 joint + side of the joint that leads to a body, where `side` is its parent's, or NONE; order: out,
  * [nbodies] parents before children. Returns 0, or 1 without memory. */
 static int choose(const Mechanism *b, int *edge, int *order) {
@@ -105,7 +121,7 @@ static int choose(const Mechanism *b, int *edge, int *order) {
         if (body == GROUND || reached[body]) continue;
       } else {
         while (reached[next]) next++;
-        body = next;
+        body = firstOf(b, reached, next);
       }
       reached[body]  = 1;
       edge[body]     = from;
@@ -149,6 +165,10 @@ static void addNodes(const Mechanism *b, Tree *tree, int body, int from) {
                             .u          = tree->nu,
                             .nq         = widthOf(edge->step[step].kind, 1),
                             .nu         = widthOf(edge->step[step].kind, 0)};
+    if (node->kind == CUSTOM) {
+      node->custom = b->joint[joint].custom;
+      node->nq = node->nu = node->custom->n;
+    }
     tree->nq += node->nq;
     tree->nu += node->nu;
     parent = tree->nnodes++;
@@ -196,6 +216,8 @@ static void tie(const Mechanism *b, const Tree *tree, const int *last, Term *of)
     const Node *node = &tree->node[n];
     Term term;
     if (node->joint == NONE || b->joint[node->joint].pair != of->pair) break;
+    if (node->kind == CUSTOM && of->m.kind == OWN)
+      of->velocity = node->u + of->m.i, of->sign = of->coef;
     if (bodiesCoordinateTerm(b, node->joint, node->coordinate, &term)) break;
     if (of->m.kind == term.m.kind && of->m.from == term.m.from && of->m.i == term.m.i &&
         of->m.j == term.m.j)
@@ -252,7 +274,12 @@ static int makeRunning(const Mechanism *b, Tree *tree) {
   tree->motion      = calloc(nn + 1, sizeof *tree->motion);
   tree->articulated = calloc(nn + 1, sizeof *tree->articulated);
   tree->wrench      = calloc(2 * nn + 1, sizeof *tree->wrench);
-  if (!free_ || !tree->motion || !tree->articulated || !tree->wrench) return 1;
+  size_t customs    = 0;
+  for (int n = 0; n < tree->nnodes; n++) customs += tree->node[n].kind == CUSTOM;
+  tree->own = calloc(customs + 1, sizeof *tree->own);
+  if (!free_ || !tree->motion || !tree->articulated || !tree->wrench || !tree->own) return 1;
+  for (int n = 0, next = 0; n < tree->nnodes; n++)
+    if (tree->node[n].kind == CUSTOM) tree->node[n].own = &tree->own[next++];
   free_ += 7 * nb;
   tree->sum                 = tree->wrench + nn;
   sunrealtype **of_bodies[] = {&tree->twist,       &tree->force,       &tree->motion_k[0],
@@ -276,6 +303,7 @@ static void freeRunning(Tree *tree) {
   free(tree->motion);
   free(tree->articulated);
   free(tree->wrench);
+  free(tree->own);
   for (int i = 0; i < NUM_PLANS; i++) free(tree->value[i]);
   free(tree->node);
 }
@@ -312,12 +340,16 @@ Tree *treeCopy(const Mechanism *b) {
   if (!tree) return NULL;
   *tree      = *b->tree;
   tree->node = malloc((size_t)tree->nnodes * sizeof *tree->node);
-  if (makeRunning(b, tree) || !tree->node) {
-    freeRunning(tree);
+  if (!tree->node) {
     free(tree);
     return NULL;
   }
   memcpy(tree->node, b->tree->node, (size_t)tree->nnodes * sizeof *tree->node);
+  if (makeRunning(b, tree)) {
+    freeRunning(tree);
+    free(tree);
+    return NULL;
+  }
   return tree;
 }
 
@@ -341,6 +373,12 @@ int treeSide(const Tree *tree, const Mechanism *b, int joint) {
     const int body = pair->side[side].body;
     if (body != GROUND && tree->node[tree->node_of_body[body]].joint == joint) return side;
   }
+  return NONE;
+}
+
+int treeVelocityOf(const Tree *tree, int joint, int k) {
+  for (int n = 0; n < tree->nnodes; n++)
+    if (tree->node[n].joint == joint && k < tree->node[n].nu) return tree->node[n].u + k;
   return NONE;
 }
 
@@ -388,7 +426,7 @@ static void setChain(const Mechanism *b, Tree *tree, int first, int last) {
     const int axis       = edge                  ? edge->step[node->coordinate].axis
                            : node->kind == SLIDE ? node->coordinate
                                                  : 2;
-    axesOf(axis, back && edge->freedoms > 0 && node->kind != SWIVEL, E);
+    axesOf(axis, back && edge->freedoms > 0 && node->kind != SWIVEL && node->kind != CUSTOM, E);
     if (n > first && joint != NONE && b->joint[joint].kind == CP_JOINT_UNIVERSAL)
       memcpy(T, frame, sizeof T), rotations3(T, swap, frame);
     if (node->kind == SWIVEL || node->kind == AFLOAT) {

@@ -12,13 +12,39 @@
 #include "bodies_impl.h"
 #include "columns.h"
 
+#include <cpodes/cpodes_language.h>
+
 typedef enum {
   WELD,   /* does not move in its parent */
   HINGE,  /* turns about its z */
   SLIDE,  /* moves along its z */
   SWIVEL, /* turns about its origin: a quaternion, and the angular velocity relative to the parent in its own axes */
-  AFLOAT  /* a body in space: as an absolute one, with its centre of mass as the origin */
+  AFLOAT, /* a body in space: as an absolute one, with its centre of mass as the origin */
+  CUSTOM  /* moves by functions of its coordinates (custom.c) */
 } NodeKind;
+
+/* The motions of a joint by functions, which the description and its models own together (formulas.c) */
+enum { MOST_MOTIONS = 6, MOST_OWN = 6 };
+typedef struct {
+  int about, of; /* of: a coordinate, or NONE */
+  sunrealtype axis[3], ratio, offset;
+  CPFunction f; /* or NULL: ratio times the coordinate */
+} JointMotion;
+typedef struct Custom_ {
+  struct Custom_ *next;
+  int nmotions, n; /* n: number of coordinates */
+  JointMotion motion[MOST_MOTIONS];
+  int angle[MOST_OWN]; /* is it an angle? */
+  sunrealtype start[MOST_OWN];
+} Custom;
+typedef sunrealtype Screw[6]; /* of a motion: (w, v), where v is that of the point at the node's origin */
+/* What a run keeps of such a node. z_m = offset + f(x), and s_m spans motion m; all in the axes of space. S: of the coordinates.
+ * U = I^A S, and the rows of Y are L^-1 U^T for the factor L of S^T U */
+typedef struct {
+  sunrealtype x[MOST_OWN], u[MOST_OWN], udot[MOST_OWN], z[MOST_MOTIONS][3]; /* z, dz/dx, d^2z/dx^2 */
+  Screw s[MOST_MOTIONS], S[MOST_OWN], Y[MOST_OWN];
+  sunrealtype L[MOST_OWN][MOST_OWN];
+} OwnMotion;
 
 typedef struct {
   NodeKind kind;
@@ -26,6 +52,8 @@ typedef struct {
   int last;                    /* the last node of its subtree, which are consecutive */
   int body, joint, coordinate; /* body: NONE within a chain; joint: NONE if the node is afloat */
   int q, u, nq, nu;            /* its coordinates and velocities */
+  const Custom *custom;        /* of a joint by functions, and what a run keeps of it; or NULL */
+  OwnMotion *own;
   int back; /* 1: its joint leads from its body to that of the parent, so that motions are inverse */
   sunrealtype R[3][3], p[3]; /* at q = 0 in the axes of its parent: its axes, its origin */
   sunrealtype B[3][3], c[3]; /* in its axes: those of its body, and its centre of mass */
@@ -75,6 +103,7 @@ typedef struct Tree_ {
   /* what a run changes */
   sunrealtype *numbers; /* [7 nbodies] masses of which the nodes were made, NaN at first */
   Motion *motion;       /* [nnodes + 1] */
+  OwnMotion *own;       /* of the nodes that move by functions */
   sunrealtype *known; /* [nq + nu] where poses and motions are, without u', as far as `level` says */
   int level;          /* 0: nowhere, 1: at q, 2: at (q, u) */
   Articulated *articulated;
@@ -113,6 +142,12 @@ CP_WIDE_PART void nodeToSpace(const Motion *at, const sunrealtype *x, sunrealtyp
   for (int i = 0; i < 3; i++) y[i] = at->R[0][i] * x[0] + at->R[1][i] * x[1] + at->R[2][i] * x[2];
 }
 
+/* The coordinate that belongs to a velocity of a node without a quaternion */
+static inline int treeCoordinate(const Tree *tree, int k) {
+  const Node *node = &tree->node[tree->node_of_velocity[k]];
+  return node->q + k - node->u;
+}
+
 /* Chooses the edges of a mechanism, whose pairs are known, and ties terms to their velocities. Returns the tree, or NULL without memory. */
 Tree *treeMake(Mechanism *b);
 Tree *treeCopy(const Mechanism *b);
@@ -121,6 +156,8 @@ void treeFree(Tree *tree);
 void treeFreeCopy(Tree *tree);
 /* Is this joint an edge? */
 int treeHas(const Tree *tree, const Mechanism *b, int joint);
+/* The velocity of coordinate k of a joint by functions, or NONE if it is no edge */
+int treeVelocityOf(const Tree *tree, int joint, int k);
 /* The side, 0 or 1, whose body an edge moves, or NONE */
 int treeSide(const Tree *tree, const Mechanism *b, int joint);
 /* Sets the frames of the nodes, which those of pairs define; their masses follow (treeRefresh). */
@@ -142,10 +179,10 @@ void treeOnVelocities(const Node *node, const Motion *at, const Wrench *w, sunre
 void treePull(const Tree *tree, int low, int high, Wrench *wrench, sunrealtype *tau);
 /* The same for one wrench, about the origin of node n, on the way to a node `end` before it, or the ground */
 void treeAlongPath(const Tree *tree, int n, int end, Wrench w, sunrealtype *tau);
-/* Velocity k turns, or moves, its subtree about, or along, a. */
+/* Velocity k turns, or moves, its subtree about, or along, a; that of a joint by functions turns it about a, and moves it with v. */
 typedef struct {
-  sunrealtype a[3];
-  int turns;
+  sunrealtype a[3], v[3];
+  int turns, screws;
 } Axis;
 Axis treeAxis(const Tree *tree, int k);
 /* Adds a force F, and a moment in the axes of the body, to the wrench of its node. */
@@ -164,11 +201,41 @@ int treeEliminate(const Mechanism *b, Tree *tree, sunrealtype *tau, const sunrea
 /* u': out, from the root to the leaves. Returns as treeEliminate. */
 int treeOutwards(Tree *tree, const sunrealtype *tau, sunrealtype *udot);
 /* A wrench on node n about its origin becomes what the eliminated node passes on, about the same point. e, x [nu of n]: out,
- * S^T w, and the accelerations that it causes in a parent that stands still */
+ * S^T w, which is added to e, and the accelerations that it causes in a parent that stands still */
 void treeCarry(const Tree *tree, int n, Wrench *w, sunrealtype *e, sunrealtype *x);
 /* Finds the composite bodies; column: out, [nu] column k of M without armature. */
 void treeComposite(Tree *tree);
 void treeMassColumn(const Tree *tree, int k, sunrealtype *column);
+
+/* ---- custom.c ---- */
+
+/* Moves a node by functions of x at the rates u; at: in, its axes at x = 0 in those of space. */
+void customMove(const Motion *up, const sunrealtype *x, const sunrealtype *u, Node *node,
+                Motion *at);
+/* Adds S u' to the accelerations of a node; udot: or NULL, for 0. */
+void customAccelerate(const Node *node, const sunrealtype *udot, Motion *at);
+/* x, u: in, a guess; out, those at which the node is nearest to the pose of its body relative to its parent's */
+void customRead(const Mechanism *b, const Node *node, const Pose *parent, const Pose *body,
+                sunrealtype *x, sunrealtype *u);
+/* tau [n] += S^T w, and accelerations (a, alpha) += S x */
+void customOnVelocities(const Node *node, const Wrench *w, sunrealtype *tau);
+/* The parts of the recursion (articulated.c). They return 0, or 1 if S^T I^A S is not definite. */
+int customEliminate(const Node *node, const sunrealtype *armature, sunrealtype *tau,
+                    Articulated *own);
+void customOutwards(const Node *node, const sunrealtype *tau, Motion *at, sunrealtype *x);
+void customCarry(const Node *node, Wrench *w, const sunrealtype *e, sunrealtype *x);
+/* The changes with coordinate k, beyond those by a rotation of the whole, of the velocity and of the acceleration relative to the parent:
+ * dV and dA; and the rate of S_k in the axes of the parent, dS */
+void customChange(const Node *node, int k, sunrealtype *dV, sunrealtype *dA, sunrealtype *dS);
+/* The change of S_j with coordinate k beyond that by a rotation */
+void customChangeOf(const Node *node, int k, int j, sunrealtype *d);
+/* The velocity of the node relative to its parent */
+void customVelocity(const Node *node, sunrealtype *V);
+/* bend [3]: out, the first three derivatives of the function of a term that is one of a joint's own coordinates. Returns 0 if it is
+ * no such term. */
+int treeOwnBend(const Mechanism *b, const Term *term, sunrealtype *bend);
+/* Removes from a wrench about the origin of the node what acts on its coordinates. */
+void customConstrain(const Node *node, Wrench *w);
 
 /* ---- delassus.c ---- */
 

@@ -124,6 +124,8 @@ typedef struct {
  *                  the radius `length` about P_b and the axis z_b, which may tilt, rolls on the plane through P_a
  *                  with the normal z_a, above it
  *                                                              1 + 2 nonholonomic
+ *   CUSTOM         motions by functions of its coordinates (CPJointMotion), in joint coordinates only
+ *                                                              none                          its own
  *
  * The rows that align axes, such as x_a . z_b = 0, hold for opposite axes as well: a motion keeps the sign with which it
  * starts, and CPMechAssemble accepts no other one than that of the table.
@@ -144,8 +146,26 @@ typedef enum {
   CP_JOINT_POINT_ON_LINE,  /**< a point on a line of a */
   CP_JOINT_POINT_ON_PLANE, /**< a point on a plane of a */
   CP_JOINT_ROLLING,        /**< a ball or an upright wheel rolls without slip */
-  CP_JOINT_ROLLING_DISC    /**< a disc that may tilt rolls without slip; not in the plane */
+  CP_JOINT_ROLLING_DISC,   /**< a disc that may tilt rolls without slip; not in the plane */
+  CP_JOINT_CUSTOM          /**< motions by functions, such as a screw or a knee; not in the plane */
 } CPJointKind;
+
+/** One motion of a joint of kind CP_JOINT_CUSTOM: about or along an axis by z = offset + f(x_k), where x_k is one of the joint's
+ * coordinates. Motions follow one another: the frame of side a becomes that of side b by the first one, in the axes that it leaves
+ * by the second one, and so on. Several motions may have the same coordinate.
+ *
+ *   screw                 {.about = 1, .axis = {0, 0, 1}}, {.axis = {0, 0, 1}, .ratio = metres per radian}
+ *   OpenSim's CustomJoint its three translations, then its three rotations
+ */
+typedef struct {
+  size_t size;         /**< of this struct */
+  int about;           /**< 1: it turns about the axis [rad]; 0: it moves along it [m] */
+  sunrealtype axis[3]; /**< of any length > 0, which does not matter */
+  int coordinate;      /**< k, from 0 on; -1: z = offset */
+  sunrealtype ratio;   /**< f(x) = ratio x, unless there is a function; 0 means 1 */
+  sunrealtype offset;  /**< is added [rad, m] */
+  CPFunction function; /**< f, a function of one variable, which is kept; or NULL */
+} CPJointMotion;
 
 /** A point and the directions of a joint's axes on one side. */
 typedef struct {
@@ -170,6 +190,11 @@ typedef struct {
   /** 1: it has rows with CP_JOINT_COORDINATES as well (CPBodiesDescribe), so that an event source may switch them off and on during a
    * run by CPMechSetActive: a pin that breaks, a release, a latch */
   int switched;
+  const CPJointMotion *motion; /**< [nmotions] motions of CP_JOINT_CUSTOM; copied. NULL for the other kinds */
+  int nmotions;                /**< their number, 6 at most */
+  int ncoordinates; /**< number of coordinates of CP_JOINT_CUSTOM, from 0 to 6; a motion must depend on each of them */
+  /** CP_JOINT_CUSTOM: coordinates near which those are sought at which the bodies are nearest to their placement [rad, m] */
+  sunrealtype start[6];
 } CPJoint;
 
 /** Surface of body a in a contact. */
@@ -498,7 +523,8 @@ typedef enum {
  * articulated-body recursion (Featherstone, Rigid Body Dynamics Algorithms, 2008) in a time that is linear in the number of
  * bodies. The edges are chosen greedily: of the joints that lead on, one with the fewest freedoms, then the nearest to the
  * ground, then the first one; where none leads on, the first body that is left moves freely, with absolute coordinates.
- * Edges can be ball, revolute, universal, cylindrical, prismatic, planar and fixed joints without friction. The state has
+ * Edges can be ball, revolute, universal, cylindrical, prismatic, planar and fixed joints without friction, and joints by functions
+ * must be edges: they cannot be where a loop is cut. The state has
  *
  *   of a joint's coordinate x           x, x'
  *   of a ball joint                     unit quaternion of the rotation of the body that it moves relative to the other one,
