@@ -222,6 +222,18 @@ static sunrealtype gapOf(const Mechanism *b, const Row *row, sunrealtype sum) {
   return period > 0 ? remainder(gap, period) : gap;
 }
 
+/* The sum of coordinates of the tree (level 0), or of their rates: entries of the state, q or u */
+static inline sunrealtype bareSum(const Mechanism *b, const Row *row, const sunrealtype *state,
+                                  int level) {
+  sunrealtype sum = 0;
+  for (int k = 0; k < row->nterms; k++) {
+    const Term *term = bodiesRowTerm(b, row, k);
+    const int i      = level ? term->velocity : treeCoordinate(b->tree, term->velocity);
+    sum += bodiesWeight(b, term) * term->sign * state[i];
+  }
+  return sum;
+}
+
 /* Evaluates the rows of p, v or b (level 0, 1, 2). Returns what a drive's function returned. */
 static int fillRow(const Mechanism *b, const Row *row, sunrealtype t, const sunrealtype *q,
                    const sunrealtype *u, int level, sunrealtype *out) {
@@ -234,23 +246,20 @@ static int fillRow(const Mechanism *b, const Row *row, sunrealtype t, const sunr
                                          : d.acc[k];
     return 0;
   }
+  sunrealtype D[3];
+  const int bare  = bodiesIsBare(b, row);
+  sunrealtype sum = bare && level < 2 ? bareSum(b, row, level ? u : q, level) : 0;
   DriveAt drive   = {0};
-  sunrealtype sum = 0, D[3];
   if (level == 0 && b->assembling == ALIGNING && row->aligns) {
     out[row->first] = tiltOf(b, row, D) - b->shift[row->first];
     return 0;
   }
   const int moves = row->drive != NONE && (level == 0 || b->assembling == AS_IN_MOTION);
   int flag        = moves ? bodiesDrive(b, row->drive, t, &drive) : 0;
-  const int bare  = bodiesIsBare(b, row);
-  for (int k = 0; k < row->nterms; k++) {
+  for (int k = 0; k < row->nterms && !bare; k++) {
     const Term *term = bodiesRowTerm(b, row, k);
-    Jet jet          = {0};
-    if (bare) {
-      const int i = term->velocity;
-      jet.s       = term->sign * q[treeCoordinate(b->tree, i)];
-      jet.rate    = u ? term->sign * u[i] : 0;
-    } else bodiesTermJet(b, term, VALUES, &jet);
+    Jet jet;
+    bodiesTermJet(b, term, VALUES, &jet);
     sum += bodiesWeight(b, term) * (level == 0 ? jet.s : level == 1 ? jet.rate : -jet.acc);
     /* A disc that lies flat has no lowest point, and a surface may end: this is recoverable, since
      * a smaller step may avoid it. */
@@ -277,7 +286,14 @@ static int fillRow(const Mechanism *b, const Row *row, sunrealtype t, const sunr
 int bodiesFillRows(const Mechanism *b, sunrealtype t, const sunrealtype *q, const sunrealtype *u,
                    int level, sunrealtype *out) {
   int flag = 0;
-  for (int i = 0; i < b->nrows && !flag; i++) flag = fillRow(b, &b->row[i], t, q, u, level, out);
+  for (int i = 0; i < b->nrows && !flag; i++) {
+    const Row *row = &b->row[i];
+    if (!row->limit || level == 2 || !bodiesIsBare(b, row))
+      flag = fillRow(b, row, t, q, u, level, out);
+    else /* There may be hundreds of open stops. */
+      out[row->first] =
+          bareSum(b, row, level ? u : q, level) - (level ? 0 : row->limit * b->param[row->offset]);
+  }
   for (int i = 0; i < b->nrolls && !flag && level > 0; i++)
     flag = fillRow(b, &b->roll[i], t, q, u, level, out);
   return flag;

@@ -59,6 +59,11 @@ typedef struct {
   /* Offsets that the root functions subtract: zero[0] from the gap of an open contact, zero[1] from
    * the velocity of a sliding one. That of the gap fades from t_zero on, over the time fade. */
   sunrealtype zero[2], t_zero, fade;
+  /* the gap and its rate at both ends of the newest step; turns: within it the gap may touch zero and open again */
+  struct {
+    sunrealtype gap[2], rate[2];
+    int turns;
+  } step;
 } Point;
 
 /* Counters since the newest successful CPSessionStart. */
@@ -107,7 +112,8 @@ struct CPContact_ {
   sunrealtype share, share_set;
   /* the tolerances of gaps and of velocities at the newest event, and a tenth of them */
   sunrealtype tol_q, tol_v, small_q, small_v;
-  int side;                    /* which of the two places the root functions use */
+  int side;           /* which of the two places the root functions use */
+  sunrealtype end[2]; /* the times of both ends of the newest step; end[1] is NAN after a restart */
   void *owned[CONTACT_ARRAYS]; /* the arrays that CPContactFree frees */
   int nowned;
   /* workspace */

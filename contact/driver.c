@@ -1,15 +1,15 @@
 /* The contacts as an event source of a session. The root functions of a contact are
  *
- *   open       gap, falling       v_N, rising: the gap is least there, so that a gap that is negative
- *                                 only within a step is found
+ *   open       gap, falling       v_N, rising, in steps in which the gap may touch zero and open again: the gap
+ *                                 is least there, so that a gap that is negative only within a step is found
  *   sliding    N, falling         v_T in the direction of sliding, falling; in space, |v_T| down to a
  *                                 few tolerances (Heading.near), and from there on as in the plane
  *   sticking   N, falling         mu_s N - |F_T|, falling
  *
- * and 1 where there is none. The gap or N, and v_T or the distance from the cone, have two places
- * each, which alternate at events: integrators expect a function that has just had a root to be
- * zero, but the new function is another one, which is not. The tolerance is subtracted from v_N,
- * since v_N may be zero all the time.
+ * and 1 where there is none, or -1 in place of a v_N that is not needed, so that it can become one that
+ * rises. The gap or N, and v_T or the distance from the cone, have two places each, which alternate at
+ * events: integrators expect a function that has just had a root to be zero, but the new function is another
+ * one, which is not. The tolerance is subtracted from v_N, since v_N may be zero all the time.
  *
  * In space the direction of sliding is not known where |v_T| is as small as the errors of a step. Steps of
  * explicit methods across the end of sliding would then make it slide anew again and again, by some
@@ -35,8 +35,8 @@ int contactMargins(CPContact c, sunrealtype t, N_Vector y, int check, const char
 sunrealtype contactMargin(CPContact c, const Point *point, int margin, sunrealtype t) {
   const sunrealtype *v_T = c->v + point->tangent, N = contactNormal(point, c->lambda);
   sunrealtype s[2];
-  contactTurned(contactHeading(point, t), t, s);
   if (margin == 0) return point->phase == CP_CONTACT_OPEN ? c->p[point->normal] : N;
+  contactTurned(contactHeading(point, t), t, s);
   if (point->phase == CP_CONTACT_STICKING) {
     sunrealtype F_T[2] = {0, 0};
     for (int k = 0; k < point->ntangents; k++)
@@ -88,19 +88,53 @@ static int follow(CPContact c, sunrealtype t, N_Vector y) {
   return CP_SUCCESS;
 }
 
+/* Finds the open gaps that may touch zero within the newest step and open again, where integrators evaluate root functions at
+ * its end before they search it (follow): their rate changes its sign from - to +, and at its value at an end
+ * the gap would close within the step. If the gap is a sinusoid, none of up to seven eighths of a period is missed, since the tangent of
+ * 1 - cos x at x = 2.75 falls by more than 1 - cos x over 2 x. Other gaps have no root of v_N, so that many stops that are
+ * far away cost nothing. Contacts with friction have it in any case: where one is least, the end of sliding elsewhere is judged anew. */
+static void watchGaps(CPContact c, sunrealtype t) {
+  const int is_start = isnan(c->end[1]);
+  if (t == c->end[1] || (!is_start && t <= c->end[0])) return;
+  if (!is_start && fabs(newestEnd(c) - t) > contactResolution(t)) return;
+  const int is_next = !is_start && t > c->end[1];
+  if (is_next || is_start) c->end[0] = c->end[1];
+  c->end[1]           = t;
+  const sunrealtype h = is_start ? 0.0 : t - c->end[0];
+  for (int i = 0; i < c->npoints; i++) {
+    Point *point            = &c->point[i];
+    const sunrealtype least = c->tol_v * c->scale[point->normal];
+    sunrealtype *gap = point->step.gap, *rate = point->step.rate;
+    if (is_next) gap[0] = gap[1], rate[0] = rate[1];
+    gap[1] = c->p[point->normal], rate[1] = c->v[point->normal];
+    const int is_near = gap[0] <= -h * rate[0] || gap[1] <= h * rate[1];
+    point->step.turns =
+        point->phase == CP_CONTACT_OPEN &&
+        (point->ntangents > 0 || (!is_start && rate[0] < least && rate[1] > least && is_near));
+  }
+}
+
+/* Root functions of a contact: two places for each of one or, with friction, two kinds, and v_N */
+static int kindsOf(const Point *point) { return point->ntangents > 0 ? 2 : 1; }
+static int rootsOf(const Point *point) { return 2 * kindsOf(point) + 1; }
+
 static int roots(sunrealtype t, N_Vector y, sunrealtype *g, void *contact) {
   const CPContact c = contact;
   if (contactMargins(c, t, y, 1, "CPSessionRun")) return -1;
+  if (!c->stretching) watchGaps(c, t);
   if (!c->stretching && follow(c, t, y)) return -1;
-  for (int i = 0; i < c->npoints; i++, g += ROOTS) {
-    const Point *point       = &c->point[i];
-    const sunrealtype passed = (t - point->t_zero) / point->fade;
-    sunrealtype *at          = g + 2 * c->side;
-    for (int k = 0; k < ROOTS; k++) g[k] = 1;
+  for (int i = 0; i < c->npoints; i++) {
+    const Point *point = &c->point[i];
+    const int kinds = kindsOf(point), n = 2 * kinds + 1;
+    sunrealtype *at = g + kinds * c->side;
+    for (int k = 0; k < n; k++) g[k] = 1;
+    g += n;
     if (c->stretching) continue;
     if (point->phase == CP_CONTACT_OPEN) {
-      at[0] = contactMargin(c, point, 0, t) - point->zero[0] * fmin(fmax(1.0 - passed, 0.0), 1.0);
-      g[ROOTS - 1] = c->v[point->normal] - c->tol_v * c->scale[point->normal];
+      const sunrealtype passed = (t - point->t_zero) / point->fade;
+      at[0]                    = c->p[point->normal];
+      if (point->zero[0] != 0.0) at[0] -= point->zero[0] * fmin(fmax(1.0 - passed, 0.0), 1.0);
+      g[-1] = point->step.turns ? c->v[point->normal] - c->tol_v * c->scale[point->normal] : -1;
       continue;
     }
     at[0] = contactMargin(c, point, 0, t);
@@ -115,7 +149,9 @@ static int roots(sunrealtype t, N_Vector y, sunrealtype *g, void *contact) {
 }
 
 static const char *nameOfRoot(int i, void *contact) {
-  return ((CPContact)contact)->point[i / ROOTS].name;
+  const Point *point = ((CPContact)contact)->point;
+  while ((i -= rootsOf(point)) >= 0) point++;
+  return point->name;
 }
 
 /* ---- starts ---- */
@@ -233,7 +269,8 @@ static int setTolerances(CPContact c, N_Vector y) {
  * squares of durations, so the tolerances of a flight are multiplied by the square of its share of
  * the time since the start. */
 static int afterRestart(CPContact c, N_Vector y) {
-  int flag = setTolerances(c, y);
+  int flag  = setTolerances(c, y);
+  c->end[1] = NAN;
   /* A gap that has closed is zero only up to the roundoff of t, which may exceed the tolerance. */
   if (!flag) flag = CPIntegratorCalcIC(c->integrator, y);
   /* The tolerances resolve the flights, and sliding has no return to zero to be resolved: steps may
@@ -279,7 +316,7 @@ static int tell(CPContact c) {
 static int started(CPSession session, sunrealtype t, N_Vector y, int again, void *contact) {
   const CPContact c = contact;
   c->integrator     = CPSessionGetIntegrator(session);
-  if (!again) c->share_set = 0.0;
+  if (!again) c->share_set = 0.0, c->end[1] = NAN;
   int flag = again ? afterRestart(c, y) : contactOfIntegrator(c, setTolerances(c, y));
   if (!flag && !again) flag = contactSensStart(c, t, "CPSessionStart");
   if (!flag && again && c->tape && contactRecord(c, t, y))
@@ -308,7 +345,13 @@ static int ready(CPSession session, sunrealtype t, void *contact) {
 static int accepted(CPSession session, sunrealtype t, N_Vector y, void *contact) {
   const CPContact c = contact;
   (void)session;
-  int bad = contactMeasure(c, t, y, "CPSessionRun");
+  /* Usually watchGaps has kept the gaps and their rates. */
+  int bad = t == c->end[1] ? CP_SUCCESS : contactMeasure(c, t, y, "CPSessionRun");
+  for (int i = 0; i < c->npoints && t == c->end[1]; i++) {
+    const Point *point  = &c->point[i];
+    c->p[point->normal] = point->step.gap[1];
+    c->v[point->normal] = point->step.rate[1];
+  }
   for (int i = 0; i < c->npoints && !bad; i++) bad = contactPenetrates(c, i, t, "CPSessionRun");
   if (!bad) contactCountTurns(c, t);
   return bad;
@@ -322,8 +365,13 @@ static int areDense(CPContact c, sunrealtype t) {
 
 /* The roots of an event; those of both places are merged into the first. */
 static void take(CPContact c, const int *found) {
-  memcpy(c->fired, found, (size_t)(ROOTS * c->npoints) * sizeof *c->fired);
-  for (int *f = c->fired; f < c->fired + ROOTS * c->npoints; f += ROOTS) f[0] |= f[2], f[1] |= f[3];
+  forgetRoots(c);
+  for (int i = 0; i < c->npoints; i++) {
+    const int kinds = kindsOf(&c->point[i]);
+    for (int k = 0; k < kinds; k++) c->fired[ROOTS * i + k] = found[k] | found[kinds + k];
+    c->fired[ROOTS * i + ROOTS - 1] = found[2 * kinds];
+    found += 2 * kinds + 1;
+  }
 }
 
 /* Handles the event at c->fired. changed: out. If that fails, the integrator is already past the event. */
@@ -415,10 +463,11 @@ int CPContactAttach(CPContact c, CPSession session) {
   int flag = contactIdle(c, __func__);
   if (flag) return flag;
   if (!session) return cpReport(&c->log, CP_ILL_INPUT, __func__, "session must not be NULL");
-  const int n    = ROOTS * c->npoints;
-  int *direction = calloc((size_t)n, sizeof *direction);
+  int n          = 0;
+  int *direction = malloc((size_t)(ROOTS * c->npoints) * sizeof *direction);
   if (!direction) return cpReport(&c->log, CP_MEM_FAIL, __func__, "no memory");
-  for (int i = 0; i < n; i++) direction[i] = i % ROOTS == ROOTS - 1 ? 1 : -1;
+  for (int i = 0; i < c->npoints; i++)
+    for (int k = rootsOf(&c->point[i]); k > 0; k--) direction[n++] = k == 1 ? 1 : -1;
   const CPEventSource source = {.size      = sizeof source,
                                 .name      = "contacts",
                                 .data      = c,

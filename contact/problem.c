@@ -50,7 +50,6 @@ void contactCountTurns(CPContact c, sunrealtype t) {
 static void addTurns(CPContact c, const Point *point, sunrealtype t) {
   const sunrealtype period = point->turn.period,
                     passed = isnan(point->turn.t) ? 0.0 : t - point->turn.t;
-  if (!(period > 0.0)) return;
   const sunrealtype expected =
       point->turn.gap + 0.5 * passed * (point->turn.rate + c->v[point->normal]);
   c->p[point->normal] += period * round((expected - c->p[point->normal]) / period);
@@ -64,7 +63,8 @@ int contactMeasure(CPContact c, sunrealtype t, N_Vector y, const char *function)
   if (!c->model->v) flag = contactRows(c, t, q);
   if (!flag) flag = contactVelocities(c, t, q, q + c->nq);
   if (flag) return contactUserFailed(c, function, c->model->v ? "v" : "A", t, flag);
-  for (int i = 0; i < c->npoints; i++) addTurns(c, &c->point[i], t);
+  for (int i = 0; i < c->npoints; i++)
+    if (c->point[i].turn.period > 0.0) addTurns(c, &c->point[i], t);
   for (int i = 0; i < c->na; i++) {
     char name[256] = "";
     if (isfinite(c->p[i]) && isfinite(c->v[i])) continue;

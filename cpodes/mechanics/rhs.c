@@ -166,7 +166,8 @@ int cpMechStepEnds(void *data) {
   const CPMech mech = data;
   if (mech->operators || !cpMechKnowsUdot(mech) || mech->m == 0 || !mech->stage.largest)
     return CP_SUCCESS;
-  mech->stage.narrows  = 0;
+  mech->stage.narrows = 0;
+  if (!memchr(mech->rows.off, 0, (size_t)mech->m)) return CP_SUCCESS; /* There is no angle. */
   mech->attached.cause = cpMechFactor(mech, mech->stage.t, mech->stage.q);
   if (mech->attached.cause) return mech->attached.cause;
   cpSaddleNoteRank(mech->kkt);

@@ -55,7 +55,8 @@ static void copy(const CPWatch *w, const sunrealtype *from, sunrealtype *to) {
 }
 
 static void measure(CPWatch *w, const sunrealtype *g) {
-  for (int i = 0; i < w->n; i++) w->scale[i] = fmax(w->scale[i], fabs(g[i]));
+  for (int i = 0; i < w->n; i++)
+    if (fabs(g[i]) > w->scale[i]) w->scale[i] = fabs(g[i]);
 }
 
 static void restartAt(CPWatch *w, sunrealtype t, const sunrealtype *g) {
@@ -117,7 +118,8 @@ int cpWatch(CPWatch *w, const CPWatched *f, sunrealtype tout, sunrealtype a, con
   *found                = NAN;
   if (!w->begun) begin(w, a, tout);
   if (isnan(w->t) || (!w->known && (w->t - a) * dir <= 0.0)) restartAt(w, a, ga);
-  measure(w, ga), measure(w, gb), measure(w, ref);
+  measure(w, ga), measure(w, gb);
+  if (ref != gb) measure(w, ref);
   const int moves = varies(w, ga, gb), to_b = moves || !((tout - w->begin) * dir > 0.0);
   while (!flag) {
     const sunrealtype parts = moves && !w->depends ? CP_WATCH_PARTS_MOVING : CP_WATCH_PARTS;

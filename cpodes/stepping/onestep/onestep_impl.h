@@ -70,6 +70,7 @@ typedef struct {
   sunrealtype *noise;
   sunrealtype *lo, *hi, *mid;                   /* [n] values of g at tlo, at thi, and in between */
   sunrealtype *slope_lo, *slope_hi, *slope_mid; /* [n] slopes of g along the run */
+  sunrealtype t_slope_lo, t_slope_hi;           /* the times of the first two, or NAN */
   sunrealtype tlo, thi;
   /* the state in which the newest search began */
   struct {

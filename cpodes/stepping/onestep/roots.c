@@ -174,6 +174,7 @@ int cpRootsStart(CPOneStep mem) {
     r->at_zero[i]      = fabs(r->lo[i]) <= (returned ? fmax(r->hi[i], r->noise[i]) : r->noise[i]);
     r->zero[i]         = r->lo[i];
   }
+  r->t_slope_lo = r->t_slope_hi = NAN;
   r->zero_is_new = r->have_lo = 1;
   return CP_SUCCESS;
 }
@@ -310,11 +311,11 @@ static int follow(CPOneStep mem, int i) {
   return CP_SUCCESS;
 }
 
-/* Looks for functions that reach zero and turn back within [tlo, thi]. Slopes at tlo are computed
- * only if a slope at thi requires them. */
+/* Looks for functions that reach zero and turn back within [tlo, thi]. Slopes at tlo are those at the end of the step
+ * before, or computed if a slope at thi requires them. */
 static int followAll(CPOneStep mem) {
   CPRoots *r  = &mem->roots;
-  int have_lo = 0, flag = slopesAt(mem, r->thi, r->y, r->hi, r->slope_hi);
+  int have_lo = r->t_slope_lo == r->tlo, flag = slopesAt(mem, r->thi, r->y, r->hi, r->slope_hi);
   for (int i = 0; !flag && i < r->n; i++) {
     const sunrealtype start = r->tlo, end = r->thi;
     if (r->at_zero[i] || r->hi[i] * r->lo[i] <= 0.0 || r->slope_hi[i] * r->lo[i] <= 0.0) continue;
@@ -328,6 +329,7 @@ static int followAll(CPOneStep mem) {
     have_lo = r->tlo == start;
     i       = -1; /* The remaining interval may contain others. */
   }
+  r->t_slope_hi = r->thi;
   return flag;
 }
 
@@ -417,6 +419,8 @@ static int locate(CPOneStep mem) {
 static void goOn(CPRoots *r) {
   r->tlo = r->thi;
   swapValues(&r->lo, &r->hi);
+  swapValues(&r->slope_lo, &r->slope_hi);
+  r->t_slope_lo = r->t_slope_hi, r->t_slope_hi = NAN;
   for (int i = 0; i < r->n; i++) /* From the old side g_i may leave zero to either side. */
     if (isinf(r->zero[i]) && !(r->lo[i] * r->zero[i] < 0.0)) r->zero[i] = 0.0;
   leaveZero(r);
@@ -478,6 +482,7 @@ void cpRootsSearchAgain(CPRoots *r) {
   memcpy(r->lo, r->begin.values, (size_t)r->n * sizeof *r->lo);
   memcpy(r->at_zero, r->begin.at_zero, (size_t)r->n * sizeof *r->at_zero);
   r->tlo = r->begin.t, r->zero_is_new = r->begin.zero_is_new;
+  r->t_slope_lo = NAN;
   r->pending = r->watching = 0;
 }
 

@@ -1,0 +1,124 @@
+/* Stops of joint coordinates that are far away or only just touched. */
+#include "acting.h"
+
+static const sunrealtype pi = SUN_RCONST(3.14159265358979323846);
+
+/* ---- far away ---- */
+
+enum { LINKS = 12 };
+
+/* A chain of links that falls from the horizontal, with 2 LINKS stops that it never reaches, or with none */
+static void hang_chain(int with_stops) {
+  bodies = CPBodiesCreate(3, (sunrealtype[]){0, 0, -SUN_RCONST(9.81)});
+  for (int i = 0; i < LINKS; i++) {
+    char link[8], before[8], hinge[8], stop[8];
+    snprintf(link, sizeof link, "l%d", i), snprintf(before, sizeof before, "l%d", i - 1);
+    snprintf(hinge, sizeof hinge, "h%d", i), snprintf(stop, sizeof stop, "s%d", i);
+    const CPBody body   = {CP_NEW_BODY(link), .mass = 1, .inertia = {0.1, 0.1, 0.1},
+                           .centre = {0.1, 0, 0}, .position = {0.2 * i, 0, 0}};
+    const CPJoint joint = {CP_NEW_JOINT(hinge), .kind = CP_JOINT_REVOLUTE,
+                           .a = i > 0 ? before : NULL, .b = link,
+                           .on_a = {.point = {0.2 * i, 0, 0}, .axis = {0, 1, 0}}};
+    const CPLimit limit = {CP_NEW_LIMIT(stop), .of = {{hinge, 0}}, .lower = -90, .upper = 90};
+    ck_assert_int_eq(CPBodiesAdd(bodies, &body.head, NULL), CP_SUCCESS);
+    ck_assert_int_eq(CPBodiesAdd(bodies, &joint.head, NULL), CP_SUCCESS);
+    if (with_stops) ck_assert_int_eq(CPBodiesAdd(bodies, &limit.head, NULL), CP_SUCCESS);
+  }
+}
+
+static sunrealtype count(CPSession session, const char *name) {
+  sunrealtype value;
+  const CPIntegrator integrator = CPSessionGetIntegrator(session);
+  ck_assert_int_eq(CPObjectGetStat(CP_OBJECT(integrator), name, &value), CP_SUCCESS);
+  return value;
+}
+
+/* Root functions are evaluated at the end of each step, next to it for their slopes, and at looks for what depends on time, of
+ * which there are up to 100 (CP_WATCH_PARTS), beside the three of a start. */
+START_TEST(stops_that_are_far_away_cost_no_steps_and_no_evaluations) {
+  const char *method = _i ? "RADAU" : "DOP853";
+  sunrealtype steps[2], evaluations[2];
+  for (int k = 0; k < 2; k++) {
+    sunrealtype t = 0, t_end = 1;
+    hang_chain(k);
+    CPSession session = CPSessionCreate(method, test_context);
+    if (k) act(CP_JOINT_COORDINATES);
+    else {
+      ck_assert_int_eq(CPBodiesSetFormulation(bodies, CP_JOINT_COORDINATES), CP_SUCCESS);
+      ck_assert_int_eq(build_mech(bodies, &mech), CP_SUCCESS);
+      y = CPBodiesState(bodies, test_context);
+    }
+    ck_assert_int_eq(k ? CPContactAttach(contact, session) : CPSessionSetMech(session, mech),
+                     CP_SUCCESS);
+    ck_assert_int_eq(CPSessionSetTolerances(session, 1e-6, 1e-6, NULL), CP_SUCCESS);
+    ck_assert_int_eq(CPSessionStart(session, 0, y, t_end), CP_SUCCESS);
+    ck_assert_int_eq(CPSessionRun(session, t_end, y, &t), CP_SUCCESS);
+    steps[k] = count(session, "steps"), evaluations[k] = count(session, "rhs_evals");
+    if (k) ck_assert_double_le(count(session, "root_evals"), 2 * steps[k] + 100 + 3);
+    CPSessionFree(&session);
+    release();
+  }
+  ck_assert_double_eq(steps[0], steps[1]);
+  ck_assert_double_eq(evaluations[0], evaluations[1]);
+}
+END_TEST
+
+/* ---- only just touched ---- */
+
+static int nstruck;
+
+static int struck(const CPContactEvent *event, void *data) {
+  (void)data;
+  nstruck += event->struck;
+  return 0;
+}
+
+/* A mass on a spring starts at its rest with the velocity omega A, and a stop at A (1 - part) returns it as it came: it comes
+ * back after the time T = 2 asin(1 - part) / omega, and is at x = A sin(omega t) until then; the other way takes it half a period. If
+ * part < 0 it does not reach the stop. An error of the amplitude changes x at the end by that error divided by sqrt(2 part), since T
+ * does. */
+START_TEST(a_stop_is_touched_where_the_turning_point_lies_beyond_it) {
+  static const sunrealtype parts[] = {1e-2, 1e-3, 1e-4, -1e-4, -1e-3, -1e-2};
+  const sunrealtype tol = pow(10, -4 - _i), m = 0.8, k = 30, omega = sqrt(k / m), A = 1;
+  for (int n = 0; n < (int)(sizeof parts / sizeof *parts) * 3; n++) {
+    const sunrealtype part = parts[n / 3];
+    if (fabs(part) * A < 100 * tol) continue; /* The error of the turning point may decide. */
+    const sunrealtype reach = part < 0 ? pi / 2 : asin(1 - part),
+                      turn  = 2 * reach / omega + pi / omega;
+    const CPBody body       = {CP_NEW_BODY("mass"), .mass = m, .inertia = {1, 1, 1}};
+    const CPJoint slider    = {CP_NEW_JOINT("slider"), .kind = CP_JOINT_PRISMATIC, .b = "mass",
+                               .on_a = {.axis = {1, 0, 0}}};
+    const CPSpring spring   = {CP_NEW_SPRING("spring"), .of = {"slider", 0}, .stiffness = k};
+    const CPLimit limit     = {CP_NEW_LIMIT("stop"), .of = {{"slider", 0}}, .lower = -INFINITY,
+                               .upper = A * (1 - part), .restitution = 1};
+    sunrealtype rate;
+    bodies = CPBodiesCreate(2, NULL);
+    ck_assert_int_eq(CPBodiesAdd(bodies, &body.head, NULL), CP_SUCCESS);
+    ck_assert_int_eq(CPBodiesAdd(bodies, &slider.head, NULL), CP_SUCCESS);
+    ck_assert_int_eq(CPBodiesAdd(bodies, &spring.head, NULL), CP_SUCCESS);
+    ck_assert_int_eq(CPBodiesAdd(bodies, &limit.head, NULL), CP_SUCCESS);
+    act(CP_JOINT_COORDINATES);
+    ck_assert_int_eq(CPContactSetEventFn(contact, struck, NULL), CP_SUCCESS);
+    entries(y)[1] = omega * A;
+    nstruck       = 0;
+    ck_assert_int_eq(run_with(methods[n % 3], tol, 3 * turn), CP_SUCCESS);
+    const sunrealtype x = coordinate_of("slider", &rate);
+    ck_assert_msg(nstruck == (part < 0 ? 0 : 3), "%d: %d impacts", n, nstruck);
+    const sunrealtype bound = part < 0 ? 10 * tol : 10 * tol / sqrt(2 * part);
+    ck_assert_msg(fabs(x) <= bound && fabs(rate / omega - A) <= 10 * tol, "%d: %g %g", n,
+                  (double)(x / tol), (double)((rate / omega - A) / tol));
+    release();
+  }
+}
+END_TEST
+
+TEST_SUITE(stops) {
+  Suite *suite = suite_create("contact/stops");
+  TCase *tc    = tcase_create("stops");
+  tcase_set_timeout(tc, 60);
+  tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
+  tcase_add_loop_test(tc, stops_that_are_far_away_cost_no_steps_and_no_evaluations, 0, 2);
+  tcase_add_loop_test(tc, a_stop_is_touched_where_the_turning_point_lies_beyond_it, 0, 6);
+  suite_add_tcase(suite, tc);
+  return suite;
+}
