@@ -18,7 +18,7 @@ HERE = Path(__file__).resolve().parent
 TREE = HERE / "tree" if (HERE / "tree").is_dir() else HERE.parent
 # what the library and the catalogue consist of, for source distributions
 PARTS = ("CMakeLists.txt", "LICENSE", "cmake", "include", "cpodes", "language", "bodies", "session", "contact", "runner/plugin", "examples/models",
-         "simbody/CMakeLists.txt", "doc/CMakeLists.txt", "doc/Doxyfile.in")
+         "simbody/CMakeLists.txt", "simbody/include", "simbody/src", "simbody/python", "doc/CMakeLists.txt", "doc/Doxyfile.in")
 KLU = "-lsundials_sunlinsolklu"
 
 
@@ -54,6 +54,10 @@ def has_sparse_factors(flags):
 class BuildPy(build_py):
     def run(self):
         super().run()
+        package = Path(self.build_lib) / "cpodes"
+        for part in ("include", "src", "python"): # what cpodes.opensim compiles
+            shutil.copytree(TREE / "simbody" / part, package / "simbody" / part, dirs_exist_ok=True)
+        shutil.copytree(headers(), package / "include" / "cpodes", dirs_exist_ok=True)
         if pkg_config("--exists") is None: # the package includes its own library
             target = Path(self.build_lib) / "cpodes" / "lib"
             target.mkdir(parents=True, exist_ok=True)
@@ -111,11 +115,16 @@ def missing():
 if {"dist_info", "bdist_wheel"} & set(sys.argv) and missing(): # otherwise setuptools would report an unknown command or keyword
     sys.exit(f"To build cpodes, {sys.executable} needs {' and '.join(missing())}: python3 -m pip install {' '.join(missing())}, "
              f"or for Debian's Python apt install {' '.join('python3-' + name for name in missing())}")
-def version():
-    """That of the headers: of the tree, or those that pkg-config finds."""
+
+
+def headers():
+    """Those of the tree, or those that pkg-config finds."""
     folders = [TREE / "include", *map(Path, pkg_config("--variable=includedir") or [])]
-    header = next(h for h in (folder / "cpodes" / "cpodes_types.h" for folder in folders) if h.exists())
-    return re.search(r'^#define CP_VERSION +"(.*)"$', header.read_text(), re.M)[1]
+    return next(folder / "cpodes" for folder in folders if (folder / "cpodes" / "cpodes_types.h").exists())
+
+
+def version():
+    return re.search(r'^#define CP_VERSION +"(.*)"$', (headers() / "cpodes_types.h").read_text(), re.M)[1]
 
 
 setup(version=version(), cffi_modules=["cffi_build.py:ffi"], cmdclass={"build_py": BuildPy, "build_ext": BuildExt, "sdist": Sdist})

@@ -62,7 +62,8 @@ def test_a_source_distribution_contains_what_it_is_built_from(tmp_path):
     if not (root / "cpodes" / "CMakeLists.txt").exists():
         pytest.skip("no tree")
     copy = tmp_path / "tree"
-    for part in ("python", "include", "cpodes", "language", "bodies", "session", "contact", "cmake", "runner/plugin", "examples/models"):
+    for part in ("python", "include", "cpodes", "language", "bodies", "session", "contact", "cmake", "runner/plugin", "examples/models",
+                 "simbody/include", "simbody/src", "simbody/python"):
         shutil.copytree(root / part, copy / part, ignore=shutil.ignore_patterns("build", "*.egg-info", "__pycache__", "_native*"))
     for part in ("CMakeLists.txt", "LICENSE", "simbody/CMakeLists.txt", "doc/CMakeLists.txt", "doc/Doxyfile.in"):
         (copy / part).parent.mkdir(exist_ok=True)

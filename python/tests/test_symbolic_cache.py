@@ -129,7 +129,7 @@ def test_a_folder_that_others_can_write_is_not_trusted(open_to_others, cache):
     before = objects(cache)
     open_to_others(cache)
     before[0].write_bytes(b"") # as somebody else may do
-    assert "compiled mechanisms are not kept" in run(cache)
+    assert "compiled objects are not kept" in run(cache)
     assert objects(cache) == before and before[0].read_bytes() == b""
 
 
@@ -137,7 +137,7 @@ def test_a_link_to_another_folder_is_not_trusted(cache, tmp_path):
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir(mode=0o700)
     cache.symlink_to(elsewhere)
-    assert "compiled mechanisms are not kept" in run(cache) and not objects(elsewhere)
+    assert "compiled objects are not kept" in run(cache) and not objects(elsewhere)
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
@@ -149,4 +149,4 @@ def test_a_folder_of_somebody_else_is_not_trusted(cache):
 
 def test_without_a_folder_it_works_too(tmp_path):
     (tmp_path / "file").write_text("")
-    assert "compiled mechanisms are not kept" in run(tmp_path / "file" / "cpodes")
+    assert "compiled objects are not kept" in run(tmp_path / "file" / "cpodes")

@@ -34,6 +34,8 @@ public:
   int step(double stop, N_Vector y, double *t);
   /** y: out, the state at a time t within the newest step. */
   int interpolate(double t, N_Vector y) { return CPIntegratorGetDky(mem, t, 0, y); }
+  /** errors: out, the estimated errors of the newest step */
+  int errors(N_Vector errors) { return CPIntegratorGetEstLocalErrors(mem, errors); }
   Counters counters() const;
   double nextStep() const { return stat("current_step"); }
   const char *message() const { return CPObjectGetLastMessage(CP_OBJECT(mem)); }

@@ -5,6 +5,7 @@
 #include "events.h"
 #include "mechanism.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <nvector/nvector_serial.h>
@@ -65,6 +66,8 @@ const MethodData methods[] = {{"CPodesProjectedBDF", 1, 5, true, "BDF"},
                               {"CPodesProjectedAdams", 1, 12, true, "ADAMS"},
                               {"CPodesProjectedDOP853", 8, 8, false, "DOP853"},
                               {"CPodesProjectedRADAU", 5, 9, false, "RADAU"},
+                              {"CPodesProjectedBS54", 5, 5, false, "BS54"},
+                              {"CPodesProjectedBS32", 3, 3, false, "BS32"},
                               {"CPodesProjectedAuto", 1, 12, false, nullptr}};
 
 /* Returns the method of this table that a suggestion names; it has one explicit one. */
@@ -136,6 +139,7 @@ struct CPodesProjectedIntegrator::Impl {
   Counters before = Counters(), reset = Counters();
   int realizationsAtReset = 0, failuresAtReset = 0;
   double firstStep = NaN, lastStep = NaN;
+  Array_<int> limiting; /* how often each of q, u and z had the largest estimated error */
 
   Impl(const MultibodySystem &owner, Method theMethod)
       : system(owner), asked(theMethod), method(theMethod), mechanism(owner) {}
@@ -272,7 +276,7 @@ struct CPodesProjectedIntegrator::Impl {
   }
 
   /* Starts the engine at the advanced state, which is assembled. rebuild: a new one; first: of the run */
-  void startEngine(bool rebuild, bool first) {
+  void startEngine(bool rebuild, bool first, double step = 0.0) {
     if (rebuild) build();
     else mechanism.restart(advanced);
     Mechanism::read(advanced, y);
@@ -284,10 +288,9 @@ struct CPodesProjectedIntegrator::Impl {
     }
     if (onZ || (method == Adams && !newton))
       check(engine->setConvergence(CONVERGENCE), "convergence");
-    if (rebuild || hInit > 0)
-      check(engine->setStepSizes(first && hInit > 0 ? hInit : 0.0, std::fmax(hMin, 0.0),
-                                 std::fmax(hMax, 0.0)),
-            "step sizes");
+    check(engine->setStepSizes(first && hInit > 0 ? hInit : step, std::fmax(hMin, 0.0),
+                               std::fmax(hMax, 0.0)),
+          "step sizes");
   }
 
   /* Starts a new continuous interval from the advanced state; `changed` is the lowest stage that
@@ -305,7 +308,10 @@ struct CPodesProjectedIntegrator::Impl {
     see();
     const bool rebuild = first || changed <= Stage::Instance || !mechanism.fits(advanced);
     if (rebuild) replaced = false;
-    startEngine(rebuild, first);
+    /* Forces alone have changed, as where a controller acts: the step size is still right for a method that
+     * remembers nothing else. */
+    const bool goesOn = !rebuild && changed >= Stage::Dynamics && !methods[method].multistep;
+    startEngine(rebuild, first, goesOn ? engine->nextStep() : 0.0);
     evaluateTriggers(advanced, values);
     selfUpdating    = updatesItself(advanced);
     discreteChanged = true;
@@ -318,6 +324,7 @@ struct CPodesProjectedIntegrator::Impl {
     before = reset         = Counters();
     mechanism.realizations = mechanism.failures = realizationsAtReset = failuresAtReset = 0;
     firstStep = lastStep = NaN;
+    limiting.clear();
     mechanism.thrown.clear();
     checkOrigin(state);
     advanced = state;
@@ -427,6 +434,21 @@ struct CPodesProjectedIntegrator::Impl {
     startEngine(false, false);
     return true;
   }
+  /* Writes the weighted error estimates of the newest step to `between`, if it has had an error test. */
+  bool estimatesErrors() {
+    if (isNaN(lastStep) || engine->errors(between) < 0) return false;
+    const std::vector<double> weight = mechanism.weightsAt(y);
+    double *const e                  = N_VGetArrayPointer(between);
+    for (std::size_t k = 0; k < weight.size(); k++) e[k] = std::fabs(e[k] * weight[k]);
+    return true;
+  }
+  void countLimiting() {
+    if (!estimatesErrors()) return;
+    const double *const e = N_VGetArrayPointer(between);
+    const int n           = mechanism.nq + mechanism.nu + mechanism.nz;
+    limiting.resize(unsigned(n), 0);
+    limiting[unsigned(std::max_element(e, e + n) - e)]++;
+  }
   void see() {
     const State &state = showInterpolated ? interpolated : advanced;
     if (state.getTime() == tSeen) return;
@@ -454,6 +476,7 @@ struct CPodesProjectedIntegrator::Impl {
         }
         lastStep = tEngine - tOld;
         if (isNaN(firstStep)) firstStep = lastStep;
+        countLimiting();
       }
     }
     const Vector yOld(advanced.getY());
@@ -675,6 +698,17 @@ State &Integ::updAdvancedState() {
   impl->settle();
   return impl->advanced;
 }
+void Integ::calcStateWithinStep(double t, State &state) const {
+  SimTK_ERRCHK_ALWAYS(impl->initialized && t <= impl->tEngine, "calcStateWithinStep()",
+                      "The time must lie in the newest internal step.");
+  if (t == impl->advanced.getTime() || isNaN(impl->lastStep)) state = getAdvancedState();
+  else impl->show(t, state);
+}
+Vector Integ::getStepErrorEstimates() const {
+  if (!impl->engine || !impl->estimatesErrors()) return Vector();
+  return Vector(impl->advanced.getNY(), N_VGetArrayPointer(impl->between));
+}
+const Array_<int> &Integ::getNumStepsLimitedBy() const { return impl->limiting; }
 double Integ::getAccuracyInUse() const { return impl->accuracyInUse(); }
 double Integ::getConstraintToleranceInUse() const { return impl->toleranceInUse(); }
 

@@ -523,14 +523,17 @@ void Mechanism::setScales(double accuracy, bool infinity) {
   for (int k = 0; k < nz; k++) size[static_cast<std::size_t>(nq + nu + k)] = 1.0 / wz[k];
 }
 
+std::vector<double> Mechanism::weightsAt(N_Vector of) const {
+  const double *const x = N_VGetArrayPointer(of);
+  std::vector<double> w(size.size());
+  for (std::size_t i = 0; i < w.size(); i++)
+    w[i] = perUnit / (int(i) < nq ? size[i] : std::max(size[i], std::fabs(x[i])));
+  return w;
+}
 int Mechanism::weights(N_Vector y, N_Vector ewt, void *data) {
-  const Mechanism &m    = *static_cast<Mechanism *>(CPMechGetUserData(static_cast<CPMech>(data)));
-  const double *const x = N_VGetArrayPointer(y);
-  double *const w       = N_VGetArrayPointer(ewt);
-  for (int i = 0; i < m.nq + m.nu + m.nz; i++) {
-    const double size = m.size[static_cast<std::size_t>(i)];
-    w[i]              = m.perUnit / (i < m.nq ? size : std::max(size, std::fabs(x[i])));
-  }
+  const Mechanism &m = *static_cast<Mechanism *>(CPMechGetUserData(static_cast<CPMech>(data)));
+  const std::vector<double> w = m.weightsAt(y);
+  std::copy(w.begin(), w.end(), N_VGetArrayPointer(ewt));
   return 0;
 }
 

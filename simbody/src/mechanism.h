@@ -59,6 +59,7 @@ public:
   /** CVEwtFn: weights for which the WRMS norm is the error test of Simbody's integrators. data:
    * the CPMech. */
   static int weights(N_Vector y, N_Vector ewt, void *data);
+  std::vector<double> weightsAt(N_Vector y) const;
 
   int nq = 0, nu = 0, nz = 0, np = 0, nv = 0; /* np, nv: numbers of Simbody's constraints */
   int realizations = 0,

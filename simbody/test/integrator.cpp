@@ -56,16 +56,23 @@ static double violation(const Model &m, const State &s) {
   return std::max(s.getQErr().normInf(), s.getUErr().normInf());
 }
 
-START_TEST(motions_are_those_of_runge_kutta_merson) {
-  auto m                 = modelOf(_i);
+static void assertMotion(Model *m, Method method) {
   const double short_run = m->end / 10, accuracy = 1e-6;
   const State expected = exact(*m, 1e-9, short_run);
-  Ours ours(*m, methodOf(_i), accuracy);
+  Ours ours(*m, method, accuracy);
   const State s = run(*m, ours, m->start, short_run);
   ck_assert_double_eq(s.getTime(), short_run);
   Vector error = s.getY() - expected.getY();
   for (int i = s.getNQ(); i < s.getNY(); i++) error[i] /= std::fmax(1.0, std::fabs(s.getY()[i]));
   ck_assert_double_le(error.normInf(), 100 * accuracy);
+}
+START_TEST(motions_are_those_of_runge_kutta_merson) {
+  assertMotion(modelOf(_i).get(), methodOf(_i));
+}
+END_TEST
+START_TEST(those_of_the_methods_of_low_order_are_too) {
+  auto m = allModels()[std::size_t(_i / 2)].create();
+  assertMotion(m.get(), _i % 2 ? CPodesProjectedIntegrator::BS32 : CPodesProjectedIntegrator::BS54);
 }
 END_TEST
 
@@ -500,7 +507,7 @@ START_TEST(bad_input_is_an_exception_of_simbody_with_a_reason) {
   ASSERT_SAYS(thrown([&] { ours.setMaximumStepSize(0); }), "positive");
   ours.setMaximumStepSize(0.1);
   ASSERT_SAYS(thrown([&] { ours.setMinimumStepSize(0.2); }), "at most the maximum");
-  ASSERT_SAYS(thrown([&] { CPodesProjectedIntegrator(m->system, Method(5)); }), "no method 5");
+  ASSERT_SAYS(thrown([&] { CPodesProjectedIntegrator(m->system, Method(7)); }), "no method 7");
   ours.initialize(m->start);
   ASSERT_SAYS(thrown([&] { ours.getEventWindow(); }), "No event");
   reach(ours, 0.5);
@@ -651,6 +658,7 @@ int main() {
   const int pairs = numMethods * int(allModels().size());
   tcase_set_timeout(tc, 120);
   tcase_add_loop_test(tc, motions_are_those_of_runge_kutta_merson, 0, pairs);
+  tcase_add_loop_test(tc, those_of_the_methods_of_low_order_are_too, 0, 2 * int(allModels().size()));
   tcase_add_loop_test(tc, auxiliary_states_that_depend_on_coordinates_take_long_steps, 0, 2);
   tcase_add_test(tc, internal_steps_are_assembled_where_they_are_returned);
   tcase_add_test(tc, realizations_do_not_grow_with_the_number_of_muscles);

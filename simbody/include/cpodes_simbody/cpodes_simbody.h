@@ -49,13 +49,15 @@ public:
    * fixed-point iteration at accuracies of 1e-5 and above where Newton's matrix would be expensive,
    * until stability limits the steps, otherwise Newton's. DOP853 is for everything else, and for
    * many events, since it restarts at no cost. RADAU is for very stiff systems with few states; it
-   * solves for accelerations by M and G itself, and realizes Dynamics instead of Acceleration.
+   * solves for accelerations by M and G itself, and realizes Dynamics instead of Acceleration. BS54
+   * and BS32 are explicit methods of orders 5 and 3 for loose accuracies; BS32 takes three realizations
+   * a step, and is for segments that are shorter than the steps of the others.
    *
    * Auto begins with Adams at accuracies of 1e-5 and above, and goes on with BDF where stability
    * limits its steps. At tighter ones it is the method that CPMechSuggestMethod chooses in
    * initialize. It chooses again wherever the modelling changes (guide, "Choosing a method"). Its
    * multistep methods get a tenth of the accuracy, so that errors are those of DOP853. */
-  enum Method { BDF, Adams, DOP853, RADAU, Auto };
+  enum Method { BDF, Adams, DOP853, RADAU, BS54, BS32, Auto };
 
   using SuccessfulStepStatus = SimTK::Integrator::SuccessfulStepStatus;
   using TerminationReason    = SimTK::Integrator::TerminationReason;
@@ -113,7 +115,8 @@ public:
    * changed. Constraints that the state violates by more than the tolerance are projected. Topology
    * and modelling may have changed (constraints enabled or disabled, motions locked, Euler angles
    * instead of quaternions). A stage of Report means that nothing has changed, and nothing
-   * restarts. */
+   * restarts. Where only forces have changed (a stage of Dynamics or above), an explicit method goes on
+   * with its step size. */
   void reinitialize(SimTK::Stage stage, bool shouldTerminate);
 
   /* ---- results, as SimTK::Integrator's ---- */
@@ -126,6 +129,16 @@ public:
   const SimTK::State &getAdvancedState() const;
   double getAdvancedTime() const { return getAdvancedState().getTime(); }
   SimTK::State &updAdvancedState();
+
+  /** state: becomes the one at a time t in the newest internal step, which ends at the advanced time;
+   * realized to Velocity. */
+  void calcStateWithinStep(double t, SimTK::State &state) const;
+  /** The estimated errors of the newest internal step, one per q, u and z, in units of what the
+   * accuracy allows: those near 1 or above limit the step size. Empty before the first step. */
+  SimTK::Vector getStepErrorEstimates() const;
+  /** The number of internal steps since initialize in which each of q, u and z had the largest estimated
+   * error: what limits the step size. */
+  const SimTK::Array_<int> &getNumStepsLimitedBy() const;
 
   double getAccuracyInUse() const;
   double getConstraintToleranceInUse() const;
@@ -164,6 +177,12 @@ private:
   struct Impl;
   std::unique_ptr<Impl> impl;
 };
+
+/** Moves a state to the nearest one that satisfies constraints, locks and motions to a tolerance, 0 < tolerance < 1: the one with the
+ * least RMS change of q, then of u, in Simbody's weights. Returns these changes. The state is then realized to Velocity. If there is
+ * none nearby, std::runtime_error is thrown, and the state is as it was. */
+CPODES_SIMBODY_EXPORT SimTK::Vec2 projectToNearest(const SimTK::MultibodySystem &system,
+                                                   SimTK::State &state, double tolerance);
 
 /** As SimTK::TimeStepper, whose constructor takes only SimTK::Integrators. */
 class CPODES_SIMBODY_EXPORT CPodesTimeStepper {
