@@ -152,13 +152,21 @@ static void projectWeight(const CPSaddle s, Nullspace *c) {
   if (r == 0 || nh == 0) return;
   const size_t entries = (size_t)n * (size_t)r;
   for (size_t k = 0; k < entries; k++) c->SB[k] = c->s[k % (size_t)n] * c->B[k];
-  if (!s->M.start) F77(dsymm)("L", "U", &n, &r, &one, s->M.value, &n, c->SB, &n, &zero, c->Y, &n);
-  for (size_t k = 0; s->M.start && k < (size_t)r; k++)
+  /* OpenBLAS wakes its threads in dsymm and dsyr2k whatever the size, and they go on spinning. */
+  const int is_small = n <= CP_SMALL, by_columns = is_small || s->M.start;
+  if (!by_columns) F77(dsymm)("L", "U", &n, &r, &one, s->M.value, &n, c->SB, &n, &zero, c->Y, &n);
+  for (size_t k = 0; by_columns && k < (size_t)r; k++)
     cpMatTimes(&s->M, 1.0, c->SB + k * (size_t)n, 0.0, c->Y + k * (size_t)n);
   for (size_t k = 0; k < entries; k++) c->Y[k] *= c->s[k % (size_t)n]; /* S W S B */
   F77(dgemm)("T", "N", &r, &r, &n, &one, c->B, &n, c->Y, &n, &zero, c->Z, &r);
   F77(dgemm)("N", "N", &nh, &r, &r, &half, c->V + r, &n, c->Z, &r, &one, c->Y + r, &n);
-  F77(dsyr2k)("U", "N", &nh, &r, &minus, c->Y + r, &n, c->V + r, &n, &one, c->H.U, &nh);
+  if (is_small) {
+    for (int k = 0; k < r; k++) {
+      const double *y = c->Y + r + (size_t)k * (size_t)n, *v = c->V + r + (size_t)k * (size_t)n;
+      for (int j = 0; j < nh; j++)
+        for (int i = 0; i <= j; i++) c->H.U[i + j * nh] -= y[i] * v[j] + v[i] * y[j];
+    }
+  } else F77(dsyr2k)("U", "N", &nh, &r, &minus, c->Y + r, &n, c->V + r, &n, &one, c->H.U, &nh);
 }
 
 /* ---- dependent rows ---- */
