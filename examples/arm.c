@@ -3,7 +3,8 @@
  *
  * In joint coordinates (CPBodiesSetFormulation) the joints of this tree are no constraints: the state has three angles and
  * three rates, where absolute coordinates have 39 components and 15 constraints. Angles that are set are exact, whatever the
- * placement of the bodies was. Reactions, energies and points of bodies are the same in both.
+ * placement of the bodies was. Reactions, energies and points of bodies are the same in both; a robot's control also asks for
+ * the Jacobian of a frame, here of the tip, and for the mass matrix.
  *
  * Run:       arm
  * Expected:  the names of the state, the tip after 1 s and the reaction of the shoulder in both formulations, which agree up
@@ -52,22 +53,21 @@ static CPBodies describe(void) {
 
 /* tip, F: out, the tip of the forearm and the force in the shoulder after 1 s */
 static void fall(CPFormulation formulation, SUNContext ctx, sunrealtype *tip, sunrealtype *F) {
-  static const char *const start[] = {"waist.angle", "shoulder.angle", "elbow.angle",
-                                      "waist.angle'"};
-  static const sunrealtype at[] = {0.5, 0.8, 0.6, 2}, end[] = {0, 0, 0.4};
+  static const char *const hinges[] = {"waist", "shoulder", "elbow"};
+  static const sunrealtype angle[] = {0.5, 0.8, 0.6}, rate[] = {2, 0, 0}, end[] = {0, 0, 0.4};
   CPBodies bodies = describe();
   CPModel model;
   CHECK(CPBodiesSetFormulation(bodies, CP_JOINT_COORDINATES));
   N_Vector angles = CPBodiesState(bodies, ctx);
   CHECK_NEW(angles);
-  for (int k = 0; k < 4; k++) {
-    int i;
-    CHECK(CPBodiesFind(bodies, CP_STATE, start[k], &i));
-    N_VGetArrayPointer(angles)[i] = at[k];
-  }
   CHECK(CPBodiesBuild(bodies, &model));
   CPMech arm = CPMechCreate(model, angles, ctx);
   CHECK_NEW(arm);
+  for (int k = 0; k < 3; k++) {
+    int i;
+    CHECK(CPBodiesFind(bodies, CP_COORDINATE, hinges[k], &i));
+    CHECK(CPMechSetCoordinate(arm, i, angles, angle[k], rate[k]));
+  }
   N_Vector y = N_VClone(angles);
   N_VScale(1, angles, y);
   if (formulation == CP_ABSOLUTE) { /* the same start: the bodies where the angles put them */
@@ -77,22 +77,14 @@ static void fall(CPFormulation formulation, SUNContext ctx, sunrealtype *tip, su
     y = CPBodiesState(bodies, ctx);
     CHECK_NEW(y);
     for (int i = COLUMN; i <= FOREARM; i++) {
-      sunrealtype x[3], v[3], axis[3][3], rate[3][3], *q = N_VGetArrayPointer(y) + 7 * i,
-                                                      *u = N_VGetArrayPointer(y) + 21 + 6 * i;
+      sunrealtype *q = N_VGetArrayPointer(y) + 7 * i, *u = N_VGetArrayPointer(y) + 21 + 6 * i;
       const sunrealtype centre[] = {0, 0, i == 0 ? 0.15 : i == 1 ? 0.25 : 0.2};
-      CHECK(CPMechGetPoint(arm, i, centre, angles, q, u));
-      for (int k = 0; k < 3; k++) {
-        sunrealtype point[] = {0, 0, centre[2]};
-        point[k] += 1;
-        CHECK(CPMechGetPoint(arm, i, point, angles, x, v));
-        for (int l = 0; l < 3; l++) axis[k][l] = x[l] - q[l], rate[k][l] = v[l] - u[l];
-      }
-      q[3] = sqrt(1 + axis[0][0] + axis[1][1] + axis[2][2]) / 2;
-      for (int k = 0; k < 3; k++) {
-        const int j = (k + 1) % 3, l = (k + 2) % 3;
-        q[4 + k] = (axis[j][l] - axis[l][j]) / (4 * q[3]);
-        u[3 + k] = axis[l][0] * rate[j][0] + axis[l][1] * rate[j][1] + axis[l][2] * rate[j][2];
-      }
+      CPBodyFrame frame          = CP_INIT(CPBodyFrame);
+      CHECK(CPMechGetFrame(arm, i, centre, angles, &frame));
+      for (int k = 0; k < 3; k++) q[k] = frame.position[k], u[k] = frame.velocity[k];
+      for (int k = 0; k < 4; k++) q[3 + k] = frame.quaternion[k];
+      for (int k = 0; k < 3; k++) /* in the axes of the body */
+        for (int l = 0; l < 3; l++) u[3 + k] += frame.axes[3 * k + l] * frame.omega[l];
     }
     CPMechFree(&arm);
     CHECK(CPBodiesBuild(bodies, &absolute));
@@ -117,6 +109,17 @@ static void fall(CPFormulation formulation, SUNContext ctx, sunrealtype *tip, su
   out.lambda       = lambda;
   CHECK(CPMechEvaluate(arm, t, y, &out));
   CHECK(CPMechGetPoint(arm, FOREARM, end, y, tip, NULL));
+  if (formulation ==
+      CP_JOINT_COORDINATES) { /* velocities of the tip, in a horizontal direction and upwards, per unit of a rate */
+    sunrealtype J[6 * 3], M[3 * 3];
+    CPBodyFrame frame  = {CP_SIZED(CPBodyFrame), .jacobian = J};
+    CPMechOutput terms = {CP_SIZED(CPMechOutput), .M = M};
+    CHECK(CPMechGetFrame(arm, FOREARM, end, y, &frame));
+    CHECK(CPMechEvaluate(arm, t, y, &terms));
+    for (int k = 0; k < 3; k++)
+      printf("%-9s dx/dt = %8.5f, dz/dt = %8.5f m/rad, M = %.5f kg m^2\n", hinges[k],
+             (double)J[6 * k], (double)J[6 * k + 2], (double)M[4 * k]);
+  }
   CHECK(CPBodiesFind(bodies, CP_JOINT, "shoulder", &shoulder));
   CHECK(CPMechGetReaction(arm, shoulder, t, y, lambda, F, T));
   CPIntegratorFree(&dop853);

@@ -667,6 +667,29 @@ CPODES_EXPORT int CPMechGetCoordinate(CPMech mech, int i, N_Vector y, sunrealtyp
  * NULL. */
 CPODES_EXPORT int CPMechGetPoint(CPMech mech, int body, const sunrealtype *point, N_Vector y,
                                  sunrealtype *x, sunrealtype *v);
+/** Sets the coordinate of a hinge or slide in joint coordinates, and its rate: of a joint of the tree, which is then exact;
+ * joints that close loops follow by CPMechAssemble, whose ranges set such coordinates in any formulation. Returns CP_NOT_SUPPORTED for
+ * other coordinates, CP_ILL_INPUT if x or rate is not finite; y is then as it was. */
+CPODES_EXPORT int CPMechSetCoordinate(CPMech mech, int i, N_Vector y, sunrealtype x,
+                                      sunrealtype rate);
+
+/** A frame of a body: its pose, its motion, and its Jacobian, as robots ask for it. */
+typedef struct {
+  size_t size;             /**< of this struct */
+  sunrealtype position[3]; /**< out: of the point in space [m] */
+  sunrealtype axes[9]; /**< out: the axes x, y, z of the body's frame in space, one after the other */
+  sunrealtype quaternion[4]; /**< out: the same, scalar first and >= 0 */
+  sunrealtype velocity[3];   /**< out: of the point [m/s] */
+  sunrealtype omega[3];      /**< out: angular velocity in the axes of space [rad/s] */
+  sunrealtype bias[6]; /**< out: J' u, so that the accelerations of point and frame are J u' + bias */
+  sunrealtype *jacobian; /**< in: NULL or room for J [6 x nu], out, by columns: (velocity, omega) = J u */
+} CPBodyFrame;
+/** Forward kinematics of a point, given in the frame of a body, and of that frame, at y. point [3]: NULL is the origin of the
+ * frame. The body moves as its own q and u say; whether joints are closed does not matter. In joint coordinates one evaluation of
+ * all poses serves all frames at one state. M(q), A(q), f(q, u) and b(q, u) are outputs of CPMechEvaluate. */
+CPODES_EXPORT int CPMechGetFrame(CPMech mech, int body, const sunrealtype *point, N_Vector y,
+                                 CPBodyFrame *frame);
+
 /** Returns the reaction of a joint on its body b for the multipliers lambda [na] at y: the force F [3] at P_b [N] and the
  * torque T [3] about P_b [N m], in the axes of space. For a coupler or a drive F[0] = -lambda is the generalised force on
  * its coordinates. If constraints are dependent, the multipliers, and so the reactions, are those of minimum norm. */

@@ -372,6 +372,12 @@ typedef struct {
   sunrealtype norms;        /**< largest | |quaternion| - 1 | */
   sunindextype rank;        /**< rank of A; -1 with operators */
   sunbooleantype unique; /**< whether the multipliers are unique; if not, they have minimum norm */
+  /* The terms of M u' + A^T lambda = f, A u' = b. If only these are wanted, and no array above, nothing else is computed, and
+   * the numbers above are NaN. */
+  sunrealtype *M; /**< mass matrix [nu x nu], dense, by columns */
+  sunrealtype *A; /**< all rows [CPMechGetNumMultipliers x nu], dense, by columns; those that are off are 0 */
+  sunrealtype *f; /**< forces [nu]: all that do not depend on multipliers, centrifugal ones among them */
+  sunrealtype *b; /**< right-hand sides of all rows [CPMechGetNumMultipliers]; those that are off are 0 */
 } CPMechOutput;
 
 /** A method for a motion, and the reasons for its choice (CPMechSuggestMethod). */
@@ -605,7 +611,8 @@ CPODES_EXPORT int CPMechRhs(sunrealtype t, N_Vector y, N_Vector ydot, void *mech
 CPODES_EXPORT int CPMechSolve(CPMech mech, sunrealtype t, N_Vector y, int n, const sunrealtype *f,
                               const sunrealtype *r, sunrealtype *d, sunrealtype *mu);
 
-/** Evaluates all outputs at (t, y). out: in, the arrays that are wanted; out, the values. */
+/** Evaluates all outputs at (t, y). out: in, the arrays that are wanted; out, the values. With operators M needs Mu, and b needs v or b, else
+ * CP_NOT_SUPPORTED is returned; both M and A are found by nu products. */
 CPODES_EXPORT int CPMechEvaluate(CPMech mech, sunrealtype t, N_Vector y, CPMechOutput *out);
 
 /**

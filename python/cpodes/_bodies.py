@@ -122,6 +122,19 @@ class Draft(Owner):
         self.bodies, self.file = make_bodies(mechanism, self)
 
 
+class Frame(NamedTuple):
+    """A frame of a body: position [3] of its point, axes [3, 3] of the frame in space, in columns, and as a quaternion, scalar first;
+    velocity [3] of the point and angular velocity omega [3] in space; jacobian [6, nu]: (velocity, omega) = jacobian @ u; their
+    rates are jacobian @ u' + bias [6]."""
+    position: np.ndarray
+    quaternion: np.ndarray
+    axes: np.ndarray
+    velocity: np.ndarray
+    omega: np.ndarray
+    bias: np.ndarray
+    jacobian: np.ndarray
+
+
 def make_bodies(m: "Bodies", owner: Owner) -> Tuple[Any, Any]:
     """A CPBodies with the elements and parameters of m, and its file's settings of the run, or None."""
     run = None
@@ -858,6 +871,32 @@ class Bodies(Mechanism):
                 return out
             return self._at(y, work)
         return self._each(one, 0.0, y)
+
+    def frame(self, body: str, y: Any, at: Any = (0, 0, 0)) -> Frame:
+        """Forward kinematics: the pose of a body, its motion, and its Jacobian at one state; of the point `at` of its frame."""
+        name, place = word("body", body), real_array("at", vector("at", at, 3))
+
+        def work(x: BodiesInstance) -> Frame:
+            J, out = np.zeros((x.nu, 6)), sized("CPBodyFrame")
+            out.jacobian = pointer(J)
+            i = found(x.bodies, lib.CP_BODY, name)
+            check(x.mech, lib.CPMechGetFrame(x.mech, i, pointer(place), x.y_vector, out))
+            take = {key: np.array(list(getattr(out, key))) for key in ("position", "quaternion", "axes", "velocity", "omega", "bias")}
+            take["axes"] = take["axes"].reshape(3, 3).T
+            return Frame(**take, jacobian=J.T)
+        return self._at(y, work)
+
+    def set_coordinate(self, of: Any, y: Any, value: float, rate: float = 0.0) -> np.ndarray:
+        """The state y with another value of a joint of the tree, in joint coordinates: exact; joints that close loops follow
+        by `assemble`, which sets coordinates in any formulation."""
+        named = coordinate(of)
+        name = named["joint"] + (f".{named['k']}" if named["k"] else "")
+
+        def work(x: BodiesInstance) -> np.ndarray:
+            i = found(x.bodies, lib.CP_COORDINATE, name)
+            check(x.mech, lib.CPMechSetCoordinate(x.mech, i, x.y_vector, number("value", value), number("rate", rate)))
+            return x.y.copy()
+        return self._at(y, work)
 
     def reaction(self, joint: str, t: Any, y: Any) -> np.ndarray:
         """The force [N] of a joint on its body b, and the torque about its point there [N m], in the axes of space: [6].

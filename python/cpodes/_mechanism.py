@@ -38,6 +38,15 @@ class Output(NamedTuple):
     unique: bool
 
 
+class Terms(NamedTuple):
+    """The terms of M u' + A^T lambda = f, A u' = b at one state: M [nu, nu], A [rows, nu], f [nu] (all forces that do not depend on
+    multipliers, centrifugal ones among them), b [rows]. Rows that are off are 0."""
+    M: np.ndarray
+    A: np.ndarray
+    f: np.ndarray
+    b: np.ndarray
+
+
 class Instance(System):
     """A CPMech of a mechanism, as the system of an Integration: one for the mechanism's queries, and one for each run. Its
     contacts are open, unless they act; then it belongs to a CPContact."""
@@ -219,6 +228,14 @@ class Instance(System):
         self.check(lib.CPMechEvaluate(self.mech, t, self.y_vector, out))
         return Output(udot, lam, reaction, out.kinetic, out.power, out.position, out.velocity, out.acceleration, out.norms,
                       out.rank, bool(out.unique))
+
+    def terms(self, t: float, y: np.ndarray) -> Terms:
+        self.y[:] = y
+        n = lib.CPMechGetNumMultipliers(self.mech)
+        M, A, f, b = np.zeros((self.nu, self.nu)), np.zeros((self.nu, n)), np.zeros(self.nu), np.zeros(n)
+        out = sized("CPMechOutput", M=pointer(M), A=pointer(A), f=pointer(f), b=pointer(b))
+        self.check(lib.CPMechEvaluate(self.mech, t, self.y_vector, out))
+        return Terms(M.T, A.T, f, b)
 
     def violation(self, t: float, y: np.ndarray) -> float:
         out = self.evaluate(t, y)
@@ -501,6 +518,11 @@ class Mechanism:
         """All quantities at one state."""
         y = self._state(y, t) # determines the sizes of a new mechanism
         return self._ask(lambda x: x.evaluate(t, y))
+
+    def terms(self, t: float, y: Any) -> Terms:
+        """M, A, f and b of the equations of motion at one state, without computing accelerations."""
+        y = self._state(y, t)
+        return self._ask(lambda x: x.terms(t, y))
 
     def accelerations(self, t: Any, y: Any) -> np.ndarray:
         """u' [nu], or [nu, k] at the states y [n, k]. The next three functions have the same kinds of shapes."""

@@ -658,3 +658,26 @@ def test_activations_are_states_of_the_mechanism():
     assert sol.y[-1, -1] == pytest.approx(1.5 * (1 - np.exp(-5)), abs=1e-8)  # z' = (w - z) / 0.2
     with pytest.raises(ValueError, match="dynamics has to be one of none, integrator, filter, muscle"):
         m.actuator("hinge", dynamics="slow")
+
+
+def test_frames_and_terms_are_those_of_the_equations_of_motion():
+    m = cpodes.Bodies(3, gravity=(0, 0, -9.81), coordinates="joint")
+    for i, name in enumerate(("upper", "fore")):
+        m.add_body(name, mass=2 - i, inertia=(0.1, 0.12, 0.02), centre=(0, 0, -0.2))
+        m.revolute("ground" if i == 0 else "upper", name, at=(0, 0, -0.4 * i), at_b=(0, 0, 0), axis=(0, 1, 0), axis_b=(0, 1, 0), frames="bodies",
+                   name=f"hinge_{i}")
+    y = m.placed()
+    for joint, angle, rate in (("hinge_0", 0.3, 1.2), ("hinge_1", -0.8, 0.5)):
+        y = m.set_coordinate(joint, y, angle, rate)
+        assert np.allclose(m.coordinate(joint, y), (angle, rate), atol=1e-15)
+    u = y[m.nq:m.nq + m.nu]
+    frame = m.frame("fore", y, (0, 0, -0.4))
+    x = np.array([-0.4 * np.sin(0.3) - 0.4 * np.sin(-0.5), 0, -0.4 * np.cos(0.3) - 0.4 * np.cos(-0.5)]) # a double pendulum
+    J = np.array([[-0.4 * np.cos(0.3) - 0.4 * np.cos(-0.5), -0.4 * np.cos(-0.5)], [0.4 * np.sin(0.3) + 0.4 * np.sin(-0.5), 0.4 * np.sin(-0.5)]])
+    assert np.allclose(frame.position, x, atol=1e-14) and np.allclose(frame.jacobian[[0, 2]], J, atol=1e-14)
+    assert np.allclose(frame.jacobian @ u, np.append(frame.velocity, frame.omega), atol=1e-14)
+    terms = m.terms(0, y)
+    assert terms.A.shape == (0, 2) and np.allclose(terms.M @ m.accelerations(0, y), terms.f, atol=1e-13)
+    assert np.allclose(u @ terms.M @ u / 2, m.kinetic_energy(0, y), atol=1e-14)
+    with pytest.raises(ValueError):
+        m.set_coordinate("hinge_0", y, np.nan)

@@ -71,6 +71,43 @@ static int forces(CPMech mech, const CPMechState *s, Room *room, CPMechOutput *o
   return flag;
 }
 
+/* column: out, [count] column k of M, or of A */
+static int columnOf(CPMech mech, const CPMechState *s, int of_rows, int k, double *unit,
+                    double *column) {
+  int flag = CP_SUCCESS;
+  unit[k]  = 1.0;
+  if (of_rows) flag = cpMechTimes(mech, s->t, s->q, 0, unit, column);
+  else if (mech->operators)
+    flag = cpMechOperator(mech, mech->eq->Mu, "Mu", s->t, s->q, unit, column, mech->nu);
+  else cpMatTimes(&mech->userM.A, 1.0, unit, 0.0, column);
+  unit[k] = 0.0;
+  return flag;
+}
+
+/* M, A, f and b, as far as they are wanted */
+static int terms(CPMech mech, const CPMechState *s, Room *room, CPMechOutput *out) {
+  const size_t nu = (size_t)mech->nu, m = (size_t)mech->m;
+  const int has_b = !mech->operators || mech->eq->b || mech->na == mech->nv;
+  int flag        = CP_SUCCESS;
+  if ((out->M && mech->operators && !mech->eq->Mu) || (out->b && !has_b))
+    return cpReason(mech->text, CP_NOT_SUPPORTED, "with operators %s",
+                    out->b && !has_b ? "b needs a function v or b" : "M needs Mu");
+  memset(room->Mu, 0, nu * sizeof *room->Mu);
+  if (out->M && !mech->operators) flag = cpMechMass(mech, s->t, s->q);
+  for (size_t k = 0; k < nu && !flag && out->M; k++)
+    flag = columnOf(mech, s, 0, (int)k, room->Mu, out->M + k * nu);
+  for (size_t k = 0; k < nu && !flag && out->A; k++) {
+    flag = columnOf(mech, s, 1, (int)k, room->Mu, out->A + k * m);
+    for (size_t i = 0; i < m; i++)
+      if (mech->rows.off[i]) out->A[k * m + i] = 0.0;
+  }
+  if (!flag && out->f) flag = cpMechForces(mech, s, out->f);
+  if (!flag && out->b) flag = cpMechB(mech, s, out->b);
+  for (size_t i = 0; i < m && !flag && out->b; i++)
+    if (mech->rows.off[i]) out->b[i] = 0.0;
+  return flag;
+}
+
 int cpMechEvaluateAt(CPMech mech, sunrealtype t, N_Vector y, CPMechOutput *out) {
   const size_t nu = (size_t)mech->nu, m = (size_t)mech->m;
   CPMechOutput values = *out;
@@ -81,6 +118,13 @@ int cpMechEvaluateAt(CPMech mech, sunrealtype t, N_Vector y, CPMechOutput *out) 
   int flag = cpArenaStatus(&room.arena);
   if (flag) cpReason(mech->text, flag, "out of memory");
   if (!flag) flag = cpMechRead(mech, t, N_VGetArrayPointer(y), &s);
+  if (!flag) flag = terms(mech, &s, &room, &values);
+  if (!flag && (values.M || values.A || values.f || values.b) && !values.udot && !values.lambda &&
+      !values.reaction) {
+    out->kinetic = out->power = out->position = out->velocity = out->acceleration = out->norms = NAN;
+    cpArenaFree(&room.arena);
+    return flag;
+  }
   if (!flag) flag = cpMechSolve(mech, &s, room.a, room.lambda);
   if (!flag) flag = residuals(mech, &s, &room, &values);
   if (!flag) flag = forces(mech, &s, &room, &values);
@@ -91,8 +135,8 @@ int cpMechEvaluateAt(CPMech mech, sunrealtype t, N_Vector y, CPMechOutput *out) 
     if (out->udot) memcpy(out->udot, room.a, nu * sizeof *room.a);
     if (out->lambda) memcpy(out->lambda, room.lambda, m * sizeof *room.lambda);
     if (out->reaction) memcpy(out->reaction, room.force, nu * sizeof *room.force);
-    values.udot = values.lambda = values.reaction = NULL;
-    mech->stats.last                              = values;
+    values.udot = values.lambda = values.reaction = values.M = values.A = values.f = values.b = NULL;
+    mech->stats.last = values;
   }
   cpArenaFree(&room.arena);
   return flag;

@@ -1,0 +1,100 @@
+/* A frame of a body at a state: its pose, its motion, its Jacobian and the accelerations without u'. */
+#include "tree.h"
+
+/* A point of a body and its motion: its distance d from the centre of mass in space */
+typedef struct {
+  const Pose *pose;
+  sunrealtype x[3], d[3];
+} At;
+
+/* J: out, column k of [v; omega] = J u, for a velocity that turns about, or moves along, a through P */
+static void put(const At *at, const sunrealtype *a, const sunrealtype *P, int turns, sunrealtype *J) {
+  sunrealtype arm[3];
+  memset(J, 0, 6 * sizeof *J);
+  if (!turns) {
+    memcpy(J, a, 3 * sizeof *J);
+    return;
+  }
+  for (int k = 0; k < 3; k++) arm[k] = at->x[k] - P[k];
+  cross3(a, arm, J);
+  memcpy(J + 3, a, 3 * sizeof *J);
+}
+
+static void jacobian(const Mechanism *b, int body, const At *at, sunrealtype *J) {
+  const Space *s   = &b->space;
+  const Pose *pose = at->pose;
+  memset(J, 0, 6 * (size_t)bodiesVelocities(b) * sizeof *J);
+  if (b->tree)
+    for (int n = b->tree->node_of_body[body]; n != GROUND; n = b->tree->node[n].parent) {
+      const Node *node = &b->tree->node[n];
+      for (int k = node->u; k < node->u + node->nu; k++) {
+        const Axis axis = treeAxis(b->tree, k);
+        put(at, axis.a, b->tree->motion[n + 1].P, axis.turns, J + 6 * k);
+      }
+    }
+  for (int k = 0; k < s->nu && !b->tree; k++) { /* the centre of mass, and about the body's axes */
+    const int turns        = k >= s->dimension;
+    const sunrealtype e[3] = {k == 0, k == 1, k == 2};
+    put(at, !turns ? e : pose->axis[s->dimension == 2 ? 2 : k - 3], pose->r, turns,
+        J + 6 * (s->nu * body + k));
+  }
+}
+
+int CPMechGetFrame(CPMech mech, int body, const sunrealtype *point, N_Vector y, CPBodyFrame *frame) {
+  Mechanism *b;
+  CPBodyFrame own;
+  At at;
+  sunrealtype arm[3], R[3][3], turned[3];
+  int flag = bodiesAt(mech, y, __func__, &b);
+  if (!flag) flag = bodiesCheckIndex(CP_OBJECT(mech), b, CP_BODY, body, __func__);
+  if (!flag) flag = cpTake(CP_OBJECT(mech), &own, frame, __func__);
+  if (flag) return flag;
+  const sunrealtype *q = N_VGetArrayPointer(y), *u = q + bodiesCoordinates(b);
+  bodiesPoses(b, q, u, NULL);
+  at.pose = &b->pose[body];
+  for (int k = 0; k < 3; k++) arm[k] = (point ? point[k] : 0) - b->body[body].centre[k];
+  toSpace(at.pose, arm, at.d);
+  for (int k = 0; k < 3; k++) own.position[k] = at.x[k] = at.pose->r[k] + at.d[k];
+  for (int j = 0; j < 3; j++)
+    for (int i = 0; i < 3; i++) R[i][j] = own.axes[3 * j + i] = at.pose->axis[j][i];
+  bodiesQuaternion(R, own.quaternion);
+  memcpy(own.omega, at.pose->w, sizeof own.omega);
+  cross3(at.pose->w, at.d, own.velocity);
+  cross3(at.pose->w, own.velocity, own.bias);
+  for (int k = 0; k < 3; k++) {
+    own.velocity[k] += at.pose->v[k];
+    own.bias[3 + k] = 0;
+  }
+  if (at.pose->accelerating) {
+    cross3(at.pose->alpha, at.d, turned);
+    for (int k = 0; k < 3; k++) own.bias[k] += at.pose->acc[k] + turned[k];
+    memcpy(own.bias + 3, at.pose->alpha, 3 * sizeof *own.bias);
+  }
+  if (own.jacobian) jacobian(b, body, &at, own.jacobian);
+  cpGive(frame, &own);
+  return CP_SUCCESS;
+}
+
+int CPMechSetCoordinate(CPMech mech, int i, N_Vector y, sunrealtype x, sunrealtype rate) {
+  Mechanism *b;
+  int flag = bodiesAt(mech, y, __func__, &b);
+  if (!flag) flag = bodiesCheckIndex(CP_OBJECT(mech), b, CP_COORDINATE, i, __func__);
+  if (flag) return flag;
+  if (!isfinite(x) || !isfinite(rate))
+    return cpRefuse(CP_OBJECT(mech), __func__, "x and rate must be finite, and are %g and %g",
+                    (double)x, (double)rate);
+  const int joint = bodiesJointOf(b, i), k = i - b->joint[joint].first_coordinate;
+  const Node *node = NULL;
+  for (int n = 0; b->tree && n < b->tree->nnodes && !node; n++)
+    if (b->tree->node[n].joint == joint && b->tree->node[n].coordinate == k)
+      node = &b->tree->node[n];
+  if (!node || node->nq != 1)
+    return cpReport(
+        CP_OBJECT(mech), CP_NOT_SUPPORTED,
+        __func__, "%s is no joint of the tree of joint coordinates: a range of CPMechAssemble sets its coordinate",
+        b->text + b->joint[joint].name);
+  sunrealtype *q                    = N_VGetArrayPointer(y);
+  q[node->q]                        = x;
+  q[bodiesCoordinates(b) + node->u] = rate;
+  return CP_SUCCESS;
+}
