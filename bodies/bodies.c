@@ -187,15 +187,19 @@ static int addShape(CPBodies b, const CPShape *shape) {
                    (int)shape->kind);
   const CPShapeKind kind  = shape->kind;
   const sunrealtype *size = shape->size;
-  const int round = kind != CP_SHAPE_BOX, planar = b->m.space.dimension == 2;
-  const sunrealtype half[3] = {round ? size[0] : size[0] / 2, round ? size[0] : size[1] / 2,
-                               planar                    ? 0
-                               : kind == CP_SHAPE_SPHERE ? size[0]
-                                                         : size[2] / 2};
-  for (int k = 0; k < b->m.space.dimension; k++)
+  const int edges         = kind == CP_SHAPE_BOX || kind == CP_SHAPE_PLANE,
+            axes = kind == CP_SHAPE_ELLIPSOID, planar = b->m.space.dimension == 2;
+  sunrealtype half[3];
+  if (planar && kind > CP_SHAPE_WHEEL)
+    return refused(b, CP_NOT_SUPPORTED, "%s: there is no such shape in the plane (CPShapeKind %d)",
+                   name, (int)kind);
+  for (int k = 0; k < 3; k++) half[k] = edges ? size[k] / 2 : axes ? size[k] : size[0];
+  if (!edges && !axes && kind != CP_SHAPE_SPHERE) half[2] = size[2] / 2;
+  if (planar) half[2] = 0;
+  for (int k = 0; k < (kind == CP_SHAPE_PLANE ? 2 : b->m.space.dimension); k++)
     if (!(half[k] > 0) || !isfinite(half[k]))
       return refused(b, CP_ILL_INPUT, "%s: all sizes must be positive, and one is %g", name,
-                     (double)(round && k < 2 ? size[0] : size[k]));
+                     (double)(!edges && !axes && k < 2 ? size[0] : size[k]));
   Pair pair             = {0};
   const CPMarker origin = {.axis = {0, 0, 1}};
   if (shape->body && !strcmp(shape->body, "ground")) pair.side[0].body = pair.side[1].body = GROUND;
@@ -203,9 +207,11 @@ static int addShape(CPBodies b, const CPShape *shape) {
   if ((flag = bodiesMakePair(b, name, shape->in, 0, &origin, &shape->on, &pair))) return flag;
   if (ROOM(b->m.pair, b->m.npairs, 1) || ROOM(b->m.shape, b->m.nshapes, 1))
     return bodiesNoMemory(b, name);
-  const int i   = b->m.nshapes++;
-  b->m.shape[i] = (Shape){
-      bodiesTakeName(b, name, NAME_SHAPE, i), kind, b->m.npairs, {half[0], half[1], half[2]}};
+  const int i              = b->m.nshapes++;
+  b->m.shape[i]            = (Shape){bodiesTakeName(b, name, NAME_SHAPE, i),
+                                     kind,
+                                     b->m.npairs,
+                                     {half[0], half[1], kind == CP_SHAPE_PLANE ? 0 : half[2]}};
   b->m.pair[b->m.npairs++] = pair;
   return i;
 }

@@ -21,11 +21,8 @@ const char *bodiesTouchName(int touch) {
   return touch >= 0 && touch < NUM_TOUCH ? touches[touch].name : NULL;
 }
 
-/* Checks the shapes and constants of a contact. Returns 0 or an error code that has been reported. */
-static int checkContact(CPBodies b, const CPBodyContact *c) {
-  const char *name        = c->head.name ? c->head.name : "";
-  const CPContactLaw *law = &c->law;
-  const int planar = b->m.space.dimension == 2, touch = (int)c->touch, on = (int)c->on;
+/* Checks the constants of a contact. Returns 0 or an error code that has been reported. */
+static int checkLaw(CPBodies b, const char *name, const CPContactLaw *law) {
   if (!(law->mu >= 0) || !isfinite(law->mu) || !(law->mu_static >= 0) || !isfinite(law->mu_static))
     return refused(
         b, CP_ILL_INPUT,
@@ -41,6 +38,13 @@ static int checkContact(CPBodies b, const CPBodyContact *c) {
     return refused(b, CP_ILL_INPUT,
                    "%.100s: law.tangential must be from 0 to 1, with Poisson's law 0, and is %g",
                    name, (double)law->tangential);
+  return CP_SUCCESS;
+}
+
+/* Checks the shapes of a contact. Returns 0 or an error code that has been reported. */
+static int checkContact(CPBodies b, const CPBodyContact *c) {
+  const char *name = c->head.name ? c->head.name : "";
+  const int planar = b->m.space.dimension == 2, touch = (int)c->touch, on = (int)c->on;
   if (!bodiesTouchName(touch) || on < 0 || on >= NUM_ON)
     return refused(b, CP_ILL_INPUT,
                    "%.100s: on and touch must be of CPContactOn and CPContactTouch, and are %d "
@@ -79,8 +83,20 @@ void bodiesForget(CPBodies b, const Mechanism *before) {
   m->ncontacts = before->ncontacts, m->nterms = before->nterms;
 }
 
+void bodiesTakeContact(CPBodies b, int joint, CPContactOn on, const CPContactLaw *law, int radius) {
+  const int text = b->m.joint[joint].name;
+  Contact *new   = &b->m.contact[b->m.ncontacts];
+  *new          = (Contact){.joint = joint, .radius = radius, .force = NONE, .on = on, .law = *law};
+  new->friction = bodiesTakeParam(b, text, "friction", law->mu);
+  bodiesTakeParam(b, text, "sticking", law->mu_static);
+  new->restitution          = bodiesTakeParam(b, text, "restitution", law->restitution);
+  b->m.joint[joint].contact = b->m.ncontacts++;
+}
+
 int bodiesAddContact(CPBodies b, const CPBodyContact *contact) {
-  int flag = checkContact(b, contact);
+  int flag = checkLaw(b, contact->head.name ? contact->head.name : "", &contact->law);
+  if (!flag && contact->on == CP_ON_SHAPE) return bodiesAddShapeContact(b, contact);
+  if (!flag) flag = checkContact(b, contact);
   if (flag) return flag;
   const int n            = touches[contact->touch].count[b->m.space.dimension == 3];
   const Mechanism before = b->m;
@@ -111,14 +127,7 @@ int bodiesAddContact(CPBodies b, const CPBodyContact *contact) {
     flag             = ROOM(b->m.contact, b->m.ncontacts, 1) ? bodiesNoMemory(b, rows.head.name)
                                                              : bodiesAddRows(b, &rows, 5, contact);
     if (flag < 0) break;
-    const int text = b->m.joint[flag].name;
-    Contact *new   = &b->m.contact[b->m.ncontacts];
-    *new           = (Contact){
-                  .joint = flag, .radius = radius, .force = NONE, .on = contact->on, .law = contact->law};
-    new->friction = bodiesTakeParam(b, text, "friction", contact->law.mu);
-    bodiesTakeParam(b, text, "sticking", contact->law.mu_static);
-    new->restitution         = bodiesTakeParam(b, text, "restitution", contact->law.restitution);
-    b->m.joint[flag].contact = b->m.ncontacts++;
+    bodiesTakeContact(b, flag, contact->on, &contact->law, radius);
   }
   if (flag < 0) bodiesForget(b, &before);
   return flag < 0 ? flag : before.ncontacts;

@@ -5,7 +5,7 @@
 
 #include "bodies_impl.h"
 
-enum { NUM_SHAPES = CP_SHAPE_WHEEL + 1 };
+enum { NUM_SHAPES = CP_SHAPE_PLANE + 1 };
 
 /* ---- names.c ---- */
 
@@ -74,6 +74,16 @@ const char *bodiesTouchName(int touch);
 /* Adds a joint, or the rows of a contact, with room for `params` parameters under its name, its
  * length among them. */
 int bodiesAddRows(CPBodies b, const CPJoint *joint, int params, const CPBodyContact *contact);
+/* Makes room for a joint. Returns 0, or 1 without memory. */
+int bodiesJointRoom(CPBodies b);
+/* Adds a joint of this kind, or the rows of a contact, for which there is room, with the name at `text`. param: its length, or
+ * NONE. Returns its index. */
+int bodiesTakeJoint(CPBodies b, int text, CPJointKind k, CPContactOn on, const Pair *pair,
+                    int param);
+/* Makes a contact of a joint's rows, for which and for whose parameters there is room; radius: a parameter, or NONE. */
+void bodiesTakeContact(CPBodies b, int joint, CPContactOn on, const CPContactLaw *law, int radius);
+/* Adds a contact of two shapes. Returns the index of its first part, or an error code that has been reported. */
+int bodiesAddShapeContact(CPBodies b, const CPBodyContact *contact);
 /* term: out, the term of a coordinate given by name. Returns the joint's index, or an error code
  * that has been reported. */
 int bodiesNamedCoordinate(CPBodies b, const char *name, CPCoordinate of, Term *term);

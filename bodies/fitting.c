@@ -50,7 +50,9 @@ static int isHeld(const Assembly *a, int body) {
 /* The unit of a row, by which it is divided */
 static sunrealtype unitOf(const Fit *f, const Row *row) {
   const MeasureKind kind = bodiesRowTerm(&f->b, row, 0)->m.kind;
-  return kind == POINT || kind == ALONG || kind == LENGTH || kind == LEVEL ? f->a->extent : 1;
+  return kind == POINT || kind == ALONG || kind == LENGTH || kind == LEVEL || kind == NEAR
+             ? f->a->extent
+             : 1;
 }
 
 /* row += the derivative of the velocity along (F, N) at a point of a body, at the distance arm from its centre of mass, in space */

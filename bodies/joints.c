@@ -160,7 +160,10 @@ static Row makeRow(const Kind *kind, CPJointKind k, CPContactOn on, int r, int p
     term[0].m    = (Measure){ALONG, 0, kind->row[r].i, 0};
     term[1].coef = 1;
   }
-  if (on != CP_ON_PLANE && r == 0) {
+  if (on == CP_ON_SHAPE) {
+    row.nterms = 1, row.offset = NONE;
+    term[0].m = r == 0 ? (Measure){NEAR, 0, 0, 0} : (Measure){SLIP, 0, r - 1, 0};
+  } else if (on != CP_ON_PLANE && r == 0) {
     term[0].m = (Measure){LEVEL, 0, 0, 0};
     if (on == CP_ON_SPHERE) row.offset = NONE;
   } else if (on != CP_ON_PLANE) { /* velocity along one tangent, rotation about the other one */
@@ -168,6 +171,40 @@ static Row makeRow(const Kind *kind, CPJointKind k, CPContactOn on, int r, int p
     term[1].m = (Measure){TWIST, 0, 2 - r, 0};
   }
   return row;
+}
+
+int bodiesJointRoom(CPBodies b) {
+  return ROOM(b->m.pair, b->m.npairs, 1) || ROOM(b->m.joint, b->m.njoints, 1) ||
+         ROOM(b->m.row, b->m.nrows, MAX_ROWS) || ROOM(b->m.roll, b->m.nrolls, 2) ||
+         ROOM(b->m.term, b->m.nterms, 2 * MAX_ROWS);
+}
+
+int bodiesTakeJoint(CPBodies b, int text, CPJointKind k, CPContactOn on, const Pair *pair,
+                    int param) {
+  const Kind *kind       = &kinds[b->m.space.dimension == 3][k];
+  const int i            = b->m.njoints++;
+  b->m.pair[b->m.npairs] = *pair;
+  b->m.joint[i]          = (Joint){text,
+                                   (int)k,
+                                   b->m.npairs,
+                                   b->m.nrows,
+                                   kind->nforced,
+                                   b->m.nrolls,
+                                   kind->nrows - kind->nforced,
+                                   b->m.ncoordinates,
+                                   NONE,
+                                   0,
+                                   0};
+  b->m.ncoordinates += kind->ncoordinates;
+  for (int r = 0; r < kind->nrows; r++) {
+    Term term[2];
+    Row row  = makeRow(kind, k, on, r, b->m.npairs, param, term);
+    row.term = bodiesTakeTerms(b, term, row.nterms);
+    if (r < kind->nforced) b->m.row[b->m.nrows++] = row;
+    else b->m.roll[b->m.nrolls++] = row;
+  }
+  b->m.npairs++;
+  return i;
 }
 
 int bodiesAddRows(CPBodies b, const CPJoint *joint, int params, const CPBodyContact *contact) {
@@ -212,40 +249,17 @@ int bodiesAddRows(CPBodies b, const CPJoint *joint, int params, const CPBodyCont
     pair.surface = (Surface){contact->surface, contact->data, {NONE, NONE}};
     if ((flag = checkSurface(b, name, &pair, length))) return flag;
   }
-  if (ROOM(b->m.pair, b->m.npairs, 1) || ROOM(b->m.joint, b->m.njoints, 1) ||
-      ROOM(b->m.row, b->m.nrows, MAX_ROWS) || ROOM(b->m.roll, b->m.nrolls, 2) ||
-      ROOM(b->m.term, b->m.nterms, 2 * MAX_ROWS))
-    return bodiesNoMemory(b, name);
+  if (bodiesJointRoom(b)) return bodiesNoMemory(b, name);
   if (k == CP_JOINT_CUSTOM && (flag = bodiesTakeCustom(b, joint, &custom))) return flag;
 
-  const int i = b->m.njoints++, text = bodiesTakeName(b, name, NAME_JOINT, i);
+  const int text  = bodiesTakeName(b, name, NAME_JOINT, b->m.njoints);
   const int param = has_length ? bodiesTakeParam(b, text, "length", length) : NONE;
   if (on == CP_ON_SPHERE)
     pair.surface.radius[0] = bodiesTakeParam(b, text, "radius_a", contact->radius_a),
     pair.surface.radius[1] = param;
-  b->m.pair[b->m.npairs] = pair;
-  b->m.joint[i]          = (Joint){text,
-                                   (int)k,
-                                   b->m.npairs,
-                                   b->m.nrows,
-                                   kind->nforced,
-                                   b->m.nrolls,
-                                   kind->nrows - kind->nforced,
-                                   b->m.ncoordinates,
-                                   NONE,
-                                   0,
-                                   0,
-                                   custom};
+  const int i            = bodiesTakeJoint(b, text, k, on, &pair, param);
   b->m.joint[i].switched = joint->switched != 0;
-  b->m.ncoordinates += custom ? custom->n : kind->ncoordinates;
-  for (int r = 0; r < kind->nrows; r++) {
-    Term term[2];
-    Row row  = makeRow(kind, k, on, r, b->m.npairs, param, term);
-    row.term = bodiesTakeTerms(b, term, row.nterms);
-    if (r < kind->nforced) b->m.row[b->m.nrows++] = row;
-    else b->m.roll[b->m.nrolls++] = row;
-  }
-  b->m.npairs++;
+  if (custom) b->m.joint[i].custom = custom, b->m.ncoordinates += custom->n - kind->ncoordinates;
   return i;
 }
 

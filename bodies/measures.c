@@ -111,7 +111,7 @@ Mask bodiesMask(const Space *space, const Pair *pair, const Measure *m) {
   for (int side = 0; side < 2; side++)
     if (pair->side[side].body != GROUND) there |= 3u << (2 * side);
   const int of_points = m->kind == POINT || m->kind == ALONG || m->kind == LENGTH ||
-                        m->kind == LEVEL || m->kind == GLIDE || m->kind == TWIST;
+                        (m->kind >= LEVEL && m->kind <= SLIP);
   const unsigned g = (m->kind == WRENCH ? 0xCu : of_points ? ALL : TURNS) & there;
   for (int gi = 0; gi < 4; gi++)
     if (g & 1u << gi) pairs |= g << 4 * gi;
@@ -125,7 +125,9 @@ Mask bodiesMask(const Space *space, const Pair *pair, const Measure *m) {
   case ROLL:
   case LEVEL:
   case GLIDE:
-  case TWIST: break;
+  case TWIST:
+  case NEAR:
+  case SLIP: break;
   case OWN: return (Mask){0, 0}; /* Only rows of the tree have it. */
   case ANGLE:
   case SPIN: return (Mask){g, space->dimension == 3 ? pairs : 0};
@@ -305,18 +307,13 @@ static void cosine(const Space *space, const Pair *pair, const Pose *pose[2], in
   product(space, &X, &Y, mask, order, jet);
 }
 
-/* A function of up to three variables: its value, first and second derivatives */
-typedef struct {
-  sunrealtype v, d[3], dd[3][3];
-} Taylor;
-
 /* jet += the jet of the rate F(c) m', where F is a function of n measures c with the jets C [n]. */
 static void addScaled(const Space *space, const Taylor *F, int n, const Jet *C, const Jet *m,
                       Mask mask, Order order, Jet *jet) {
-  sunrealtype rate = 0, bent[3] = {0, 0, 0}; /* F', and F'' c' */
-  for (int k = 0; k < n; k++) {
+  sunrealtype rate = 0, bent[VARIABLES] = {0}; /* F', and F'' c' */
+  for (int k = 0; k < n && F->degree > 0; k++) {
     rate += F->d[k] * C[k].rate;
-    for (int l = 0; l < n; l++) bent[k] += F->dd[k][l] * C[l].rate;
+    for (int l = 0; l < n && F->degree > 1; l++) bent[l] += F->dd[k][l] * C[k].rate;
   }
   jet->rate += F->v * m->rate;
   jet->acc += F->v * m->acc + rate * m->rate;
@@ -351,8 +348,8 @@ static void roll(const Space *space, const Pair *pair, const Measure *m, const P
   spin(space, &n, m->from, mask, order, &about);
   const sunrealtype c = C.s, r = 1 / sqrt(1 - c * c), r3 = r * r * r, r5 = r3 * r * r;
   const sunrealtype sign = m->i == 0 ? -1 : 1;
-  const Taylor cot       = {c * r, {r3}, {{3 * c * r5}}},
-               cosec     = {sign * r, {sign * c * r3}, {{sign * (1 + 2 * c * c) * r5}}};
+  const Taylor cot       = {1, 2, c * r, {r3}, {{3 * c * r5}}},
+               cosec     = {1, 2, sign * r, {sign * c * r3}, {{sign * (1 + 2 * c * c) * r5}}};
   memset(jet, 0, sizeof *jet);
   addScaled(space, &cot, 1, &C, &along, mask, order, jet);
   addScaled(space, &cosec, 1, &C, &about, mask, order, jet);
@@ -371,58 +368,26 @@ static void roll(const Space *space, const Pair *pair, const Measure *m, const P
  * first one is multiplied by s, which makes both smooth in the plane, and (g, t_1, t_2)
  * right-handed. In space they jump with s, but Coulomb's law does not depend on them. */
 
-static Taylor times(const Taylor *a, const Taylor *b) {
-  Taylor p = {.v = a->v * b->v};
-  for (int k = 0; k < 3; k++) {
-    p.d[k] = a->d[k] * b->v + a->v * b->d[k];
-    for (int l = 0; l < 3; l++)
-      p.dd[k][l] = a->dd[k][l] * b->v + a->d[k] * b->d[l] + a->d[l] * b->d[k] + a->v * b->dd[k][l];
-  }
-  return p;
-}
-
-/* a + c b */
-static Taylor plus(const Taylor *a, sunrealtype c, const Taylor *b) {
-  Taylor p = {.v = a->v + c * b->v};
-  for (int k = 0; k < 3; k++) {
-    p.d[k] = a->d[k] + c * b->d[k];
-    for (int l = 0; l < 3; l++) p.dd[k][l] = a->dd[k][l] + c * b->dd[k][l];
-  }
-  return p;
-}
-
-/* f(a), with f, f', f'' at a */
-static Taylor of(const Taylor *a, sunrealtype f, sunrealtype f1, sunrealtype f2) {
-  Taylor p = {.v = f};
-  for (int k = 0; k < 3; k++) {
-    p.d[k] = f1 * a->d[k];
-    for (int l = 0; l < 3; l++) p.dd[k][l] = f1 * a->dd[k][l] + f2 * a->d[k] * a->d[l];
-  }
-  return p;
-}
-
-/* t: out, the tangents of the gradient g [3] */
-static void tangents(const Taylor *g, Taylor t[2][3]) {
-  static const Taylor none;
+void taylorTangents(const Taylor *g, Taylor t[2][3]) {
+  const Taylor none   = taylorConstant(g->n, g->degree, 0);
   const sunrealtype s = g[2].v < 0 ? -1 : 1;
   Taylor square       = none;
-  for (int k = 0; k < 3; k++) {
-    const Taylor p = times(&g[k], &g[k]);
-    square         = plus(&square, 1, &p);
-  }
+  for (int k = 0; k < 3; k++) taylorAddProduct(1, &g[k], &g[k], &square);
   const sunrealtype l = sqrt(square.v), r = l > 0 ? 1 / l : 0; /* undefined at g = 0 */
-  const Taylor length = of(&square, l, r / 2, -r * r * r / 4), sum = plus(&length, s, &g[2]);
+  const Taylor length = taylorOf(&square, l, r / 2, -r * r * r / 4);
+  Taylor sum          = length;
+  taylorAdd(s, &g[2], &sum);
   const sunrealtype w  = sum.v > 0 ? 1 / sum.v : 0;
-  const Taylor inverse = of(&sum, w, -w * w, 2 * w * w * w);
+  const Taylor inverse = taylorOf(&sum, w, -w * w, 2 * w * w * w);
   for (int i = 0; i < 2; i++) {
-    const Taylor part = times(&g[i], &inverse);
-    for (int k = 0; k < 2; k++) {
-      const Taylor p = times(&part, &g[k]);
-      t[i][k]        = plus(i == k ? &length : &none, -1, &p);
-    }
-    t[i][2] = plus(&none, -s, &g[i]);
+    const sunrealtype sign = i == 0 ? s : 1;
+    Taylor part            = none;
+    taylorAddProduct(sign, &g[i], &inverse, &part);
+    for (int k = 0; k < 3; k++) t[i][k] = none;
+    taylorAdd(sign, &length, &t[i][i]);
+    for (int k = 0; k < 2; k++) taylorAddProduct(-1, &part, &g[k], &t[i][k]);
+    taylorAdd(-s * sign, &g[i], &t[i][2]);
   }
-  for (int k = 0; k < 3; k++) t[0][k] = plus(&none, s, &t[0][k]);
 }
 
 /* Evaluates phi, and its gradient g [3] with two derivatives. Returns what the user's function
@@ -440,9 +405,11 @@ static int level(const sunrealtype *param, const Surface *surface, const sunreal
     for (int k = 0; k < 3; k++) d[k] = x[k] / rho, H[4 * k] = 1 / rho;
   }
   for (int k = 0; k < 3; k++) {
-    g[k].v = d[k];
-    memcpy(g[k].d, H + 3 * k, sizeof g[k].d);
-    memcpy(g[k].dd, T + 9 * k, sizeof g[k].dd);
+    g[k] = taylorConstant(3, 2, d[k]);
+    for (int l = 0; l < 3; l++) {
+      g[k].d[l] = H[3 * k + l];
+      memcpy(g[k].dd[l], T + 9 * k + 3 * l, 3 * sizeof *T);
+    }
   }
   if (flag) *phi = g[0].v = NAN;
   return flag;
@@ -463,7 +430,7 @@ static void surfaceJet(const Space *space, const sunrealtype *param, const Pair 
   }
   memset(jet, 0, sizeof *jet);
   level(param, &pair->surface, (sunrealtype[]){x[0].s, x[1].s, x[2].s}, &jet->s, g);
-  if (m->kind != LEVEL) tangents(g, t);
+  if (m->kind != LEVEL) taylorTangents(g, t);
   for (int k = 0; k < 3; k++)
     addScaled(space, m->kind == LEVEL ? &g[k] : &t[m->i][k], 3, x,
               m->kind == TWIST ? &turn[k] : &x[k], mask, order, jet);
@@ -481,9 +448,89 @@ int bodiesLevel(const sunrealtype *param, const Pair *pair, const Pose *a, const
     x[k] = dot3(axis, d.x);
   }
   const int flag = level(param, &pair->surface, x, &phi, of_g);
-  tangents(of_g, of_t);
+  taylorTangents(of_g, of_t);
   for (int k = 0; k < 3; k++) g[k] = of_g[k].v, t[0][k] = of_t[0][k].v, t[1][k] = of_t[1][k].v;
   return flag;
+}
+
+/* ---- solids ---- */
+
+/* The place of solid b relative to a: x, R (closest.h) */
+static void placeOf(const Pair *pair, const Pose *pose[2], sunrealtype *x, sunrealtype (*R)[3]) {
+  Moving d;
+  sunrealtype axis[2][3][3];
+  bodiesSpan(pair, pose[0], pose[1], VALUES, &d);
+  for (int side = 0; side < 2; side++)
+    for (int k = 0; k < 3; k++) toSpace(pose[side], pair->side[side].axis[k], axis[side][k]);
+  for (int i = 0; i < 3; i++) {
+    x[i] = dot3(axis[0][i], d.x);
+    for (int k = 0; k < 3; k++) R[i][k] = dot3(axis[0][i], axis[1][k]);
+  }
+}
+
+/* F: out, for each component of w the factors of the rates of the six variables, in w . (x' + omega x at): w, and at x w. The second
+ * derivative of F in the directions k, then l, is that of its Taylor series, and half of its derivative along e_k x e_l. */
+static void factorsOf(const Taylor *w, const Taylor *at, Taylor *F) {
+  for (int k = 0; k < 3; k++) {
+    const int i = (k + 1) % 3, j = (k + 2) % 3;
+    F[k]     = w[k];
+    F[3 + k] = taylorConstant(w->n, w->degree, 0);
+    taylorAddProduct(1, &at[i], &w[j], &F[3 + k]);
+    taylorAddProduct(-1, &at[j], &w[i], &F[3 + k]);
+  }
+  for (int f = 0; f < VARIABLES && w->degree > 1; f++)
+    for (int k = 0; k < 3; k++) {
+      const int i = (k + 1) % 3, j = (k + 2) % 3;
+      F[f].dd[3 + i][3 + j] += F[f].d[3 + k] / 2;
+      F[f].dd[3 + j][3 + i] -= F[f].d[3 + k] / 2;
+    }
+}
+
+static void solidJet(const Space *space, const Pair *pair, const Measure *m, const Pose *pose[2],
+                     Mask mask, Order order, Jet *jet) {
+  const Mask turns = {mask.g & TURNS, 0};
+  const int degree = order == GRADIENT ? 0 : order == ACCELERATION ? 2 : 1;
+  Jet rate[VARIABLES];
+  Moving axis, d;
+  sunrealtype x[3], R[3][3];
+  Taylor gap, n[3], at[3], t[2][3], F[VARIABLES];
+  memset(jet, 0, sizeof *jet);
+  placeOf(pair, pose, x, R);
+  if (closestPoints(&pair->solid[0], &pair->solid[1], x, R, degree, &gap, n, at)) {
+    jet->s = jet->rate = jet->acc = NAN;
+    return;
+  }
+  memset(rate, 0, sizeof rate);
+  bodiesSpan(pair, pose[0], pose[1], order, &d);
+  for (int k = 0; k < 3; k++) {
+    fixedIn(pose, 0, pair->side[0].axis[k], order, &axis);
+    product(space, &axis, &d, mask, order, &rate[k]);
+    spin(space, &axis, 0, turns, order, &rate[3 + k]);
+  }
+  if (m->kind == SLIP) taylorTangents(n, t);
+  factorsOf(m->kind == SLIP ? t[m->i] : n, at, F);
+  for (int k = 0; k < VARIABLES; k++)
+    addScaled(space, &F[k], VARIABLES, rate, &rate[k], mask, order, jet);
+  if (m->kind == NEAR) jet->s = gap.v;
+}
+
+int bodiesNearest(const Pair *pair, const Pose *a, const Pose *b, sunrealtype *gap,
+                  sunrealtype *point, sunrealtype *g, sunrealtype t[2][3]) {
+  const Pose *pose[2] = {a, b};
+  sunrealtype x[3], R[3][3], axis[3];
+  Taylor of_gap, n[3], at[3], of_t[2][3];
+  placeOf(pair, pose, x, R);
+  if (closestPoints(&pair->solid[0], &pair->solid[1], x, R, 0, &of_gap, n, at)) return 1;
+  taylorTangents(n, of_t);
+  if (gap) *gap = of_gap.v;
+  toSpace(b, pair->side[1].point, point);
+  add3(1, b->r, point);
+  for (int k = 0; k < 3; k++) {
+    g[k] = n[k].v, t[0][k] = of_t[0][k].v, t[1][k] = of_t[1][k].v;
+    toSpace(a, pair->side[0].axis[k], axis);
+    add3(at[k].v, axis, point);
+  }
+  return 0;
 }
 
 /* In the plane both bodies turn about the same axis: the angle is phi_b - phi_a plus a constant. */
@@ -576,6 +623,8 @@ void bodiesJet(const Space *space, const sunrealtype *param, const Pair *pair, c
   case LEVEL:
   case GLIDE:
   case TWIST: surfaceJet(space, param, pair, m, pose, mask, order, jet); break;
+  case NEAR:
+  case SLIP: solidJet(space, pair, m, pose, mask, order, jet); break;
   }
 }
 

@@ -7,6 +7,8 @@
 #ifndef CPODES_BODIES_MEASURES_H
 #define CPODES_BODIES_MEASURES_H
 
+#include "closest.h"
+
 #include <cpodes/cpodes_bodies.h>
 #include <math.h>
 
@@ -69,6 +71,7 @@ typedef struct {
   /* in the plane: whole turns that put the angle at the placement into (-pi, pi] */
   sunrealtype turns;
   Surface surface;
+  Solid solid[2]; /* of a contact of shapes: what has its centre and axes on each side */
 } Pair;
 
 typedef enum {
@@ -87,6 +90,8 @@ typedef enum {
   /* rate only, i = 0 or 1: the velocity of P_b relative to side a, along tangent i of that level */
   GLIDE,
   TWIST, /* rate only, i = 0 or 1: omega_b - omega_a along that tangent */
+  NEAR,  /* the gap between the solids of the pair */
+  SLIP, /* rate only, i = 0 or 1: the velocity of solid b relative to a where it is nearest, along tangent i */
   /* rate only: the velocity of P_b along axis 0 of side b, and omega_b along its axis 1, which are of any length: a force and a
    * torque that move with b act on them */
   WRENCH,
@@ -143,6 +148,11 @@ void bodiesCompose(const Space *space, const Function *F, const Jet *C, Mask mas
  * of length |g|, in the axes of side a. Returns what the function of the surface returned. */
 int bodiesLevel(const sunrealtype *param, const Pair *pair, const Pose *a, const Pose *b,
                 sunrealtype *g, sunrealtype t[2][3]);
+
+/* The same where the solids of the pair are nearest, with |g| = 1; point: out, on the surface of b, in space. Returns 1 if there
+ * is no such place (closest.h). gap: out, may be NULL */
+int bodiesNearest(const Pair *pair, const Pose *a, const Pose *b, sunrealtype *gap,
+                  sunrealtype *point, sunrealtype *g, sunrealtype t[2][3]);
 
 /* e [4]: out, the unit quaternion of a rotation matrix by rows, scalar >= 0 */
 void bodiesQuaternion(sunrealtype R[3][3], sunrealtype *e);

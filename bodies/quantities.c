@@ -261,7 +261,7 @@ static int contactFrame(CPMech mech, Mechanism *b, int i, sunrealtype *frame, co
   const sunrealtype radius = contact->radius == NONE ? 0 : b->param[contact->radius];
   sunrealtype own[3][3] = {{0, 0, 1}, {1, 0, 0}, {0, 1, 0}}, *n = frame + 3, point[3];
   const Pose *pose[2] = {bodiesPose(b, pair->side[0].body), bodiesPose(b, pair->side[1].body)};
-  if (contact->on >= CP_ON_STOP) { /* which acts on no surface */
+  if (contact->on == CP_ON_STOP || contact->on == CP_ON_JOINT) { /* which act on no surface */
     pointOf(b, &pair->side[1], frame);
     return CP_SUCCESS;
   }
@@ -269,12 +269,17 @@ static int contactFrame(CPMech mech, Mechanism *b, int i, sunrealtype *frame, co
       bodiesLevel(b->param, pair, pose[0], pose[1], own[0], own + 1))
     return cpReport(CP_OBJECT(mech), CP_REPTD_USERFUNC_ERR, function,
                     "%s: the function of the surface failed", b->text + joint->name);
+  if (contact->on == CP_ON_SHAPE &&
+      bodiesNearest(pair, pose[0], pose[1], NULL, frame, own[0], own + 1))
+    return cpReport(CP_OBJECT(mech), CP_REPTD_USERFUNC_ERR, function,
+                    "%s: the shapes have no nearest points", b->text + joint->name);
   const sunrealtype size = sqrt(dot3(own[0], own[0]));
   for (int k = 0; k < 3; k++) { /* z, x, y */
     sunrealtype in_body[3] = {0, 0, 0};
     for (int j = 0; j < 3; j++) add3(own[k][j] / size, pair->side[0].axis[j], in_body);
     toSpace(pose[0], in_body, frame + 3 + 3 * k);
   }
+  if (contact->on == CP_ON_SHAPE) return CP_SUCCESS;
   pointOf(b, &pair->side[1], frame);
   /* the contact point is at -(n - c k)/s from the centre */
   if (joint->kind == CP_JOINT_ROLLING_DISC) {

@@ -37,7 +37,9 @@ static const char *directionOf(const Mechanism *b, const Row *row, int k) {
            : m->i == m->j          ? " in the angle of its axes"
                                    : about[3 - m->i - m->j];
   case LENGTH: return " in its length";
+  case NEAR:
   case LEVEL: return " along the normal";
+  case SLIP:
   case GLIDE: return m->i == 0 ? " along the first tangent" : " along the second tangent";
   default: return "";
   }

@@ -209,6 +209,13 @@ static int checkJoint(Reader *r, const yaml_node_t *n, Element *e) {
 }
 
 static int checkContact(Reader *r, const yaml_node_t *n, Element *e) {
+  static const char *const keys[] = {"in",     "at",       "axis",  "across",   "at_b",
+                                     "axis_b", "across_b", "touch", "radius_a", "size",
+                                     "length", "radius",   NULL};
+  if (e->contact.on == CP_ON_SURFACE) { /* the third word, "shape" */
+    e->contact.on = CP_ON_SHAPE;
+    return refuseKeys(r, n, "a contact", keys, "with on: shape");
+  }
   return e->contact.in == CP_IN_SPACE && needKey(r, n, "a contact", "at_b");
 }
 
@@ -283,6 +290,7 @@ static int checkForce(Reader *r, const yaml_node_t *n, Element *e) {
 const ElementKeys yaml_elements[] = {
     {"bodies", "a body", body_fields, CP_ELEMENT_BODY, sizeof(CPBody), checkBody},
     {"joints", "a joint", joint_fields, CP_ELEMENT_JOINT, sizeof(CPJoint), checkJoint},
+    {"shapes", "a shape", shape_fields, CP_ELEMENT_SHAPE, sizeof(CPShape), NULL},
     {"contacts", "a contact", contact_fields, CP_ELEMENT_CONTACT, sizeof(CPBodyContact),
      checkContact},
     {"couplers", "a coupler", coupler_fields, CP_ELEMENT_COUPLER, sizeof(CPCoupler), checkCoupler},
@@ -294,5 +302,4 @@ const ElementKeys yaml_elements[] = {
     {"limits", "a limit", limit_fields, CP_ELEMENT_LIMIT, sizeof(CPLimit), checkLimit},
     {"actuators", "an actuator", actuator_fields, CP_ELEMENT_ACTUATOR, sizeof(CPActuator),
      checkActuator},
-    {"shapes", "a shape", shape_fields, CP_ELEMENT_SHAPE, sizeof(CPShape), NULL},
     {0}};

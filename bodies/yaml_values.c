@@ -177,7 +177,8 @@ int yamlCoordinate(Reader *r, const yaml_node_t *n, const char *key, CPCoordinat
 }
 
 static const char *shapeName(int k) {
-  static const char *const names[NUM_SHAPES] = {"box", "cylinder", "sphere", "wheel"};
+  static const char *const names[NUM_SHAPES] = {"box",     "cylinder",  "sphere", "wheel",
+                                                "capsule", "ellipsoid", "plane"};
   return k < NUM_SHAPES ? names[k] : NULL;
 }
 static const char *endsName(int k) {
@@ -189,7 +190,9 @@ static const char *dynamicsName(int k) {
   return k <= CP_ACTIVATION_MUSCLE ? names[k] : NULL;
 }
 static const char *onName(int k) {
-  return k == CP_ON_PLANE ? "plane" : k == CP_ON_SPHERE ? "sphere" : NULL;
+  static const char *const names[] = {"plane", "sphere",
+                                      "shape"}; /* the last one instead of functions */
+  return k <= CP_ON_SURFACE ? names[k] : NULL;
 }
 
 void yamlListWord(char list[TEXT / 2], const char *word) {

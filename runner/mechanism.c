@@ -352,7 +352,8 @@ static sunrealtype reach_of(const CPPlugin *model) {
   sunrealtype most = 0;
   for (int i = 0; i < model->ncontacts; i++) {
     sunrealtype P[12], end[12];
-    if (thing(b, CP_CONTACT, i).kind >= CP_ON_STOP) continue;
+    const int on = thing(b, CP_CONTACT, i).kind;
+    if (on == CP_ON_STOP || on == CP_ON_JOINT) continue;
     if (CPMechGetPoints(mech, CP_JOINT, thing(b, CP_CONTACT, i).joint, model->y0, P)) continue;
     for (int j = 0; j < CPBodiesCount(b, CP_JOINT); j++) {
       if (CPMechGetPoints(mech, CP_JOINT, j, model->y0, end)) continue;

@@ -203,7 +203,8 @@ typedef enum {
   CP_ON_SPHERE  = 1, /**< a sphere about P_a, solid or hollow */
   CP_ON_SURFACE = 2, /**< a surface given by a function (CPSurfaceFn) */
   CP_ON_STOP    = 3, /**< in a CPDescription: the stop of a CPLimit */
-  CP_ON_JOINT   = 4  /**< in a CPDescription: dry friction, a CPFriction */
+  CP_ON_JOINT   = 4, /**< in a CPDescription: dry friction, a CPFriction */
+  CP_ON_SHAPE   = 5  /**< the surface of a shape; b is a shape, too */
 } CPContactOn;
 
 /** Shape of body b in a contact. */
@@ -241,13 +242,21 @@ typedef int (*CPSurfaceFn)(const sunrealtype *x, sunrealtype *phi, sunrealtype *
  * ball of the given radius, or a point, at each vertex, and can touch all kinds of surfaces. The names of the contacts of a
  * box or cylinder have _1, _2, ... appended.
  *
+ * With CP_ON_SHAPE, a and b are names of shapes (CPShape) of different bodies or of the ground, in space; all members but the
+ * law are not used. The gap is the distance of their surfaces, and below zero minus the depth; the sliding velocities are those of
+ * the nearest point of b relative to a. Spheres, ellipsoids, capsules, cylinders (wheels are such) and planes can touch each other.
+ * A box can touch spheres and planes. On a plane a capsule is 2 contacts, the balls at its ends, a cylinder 2, its edges, and a box
+ * 8, its vertices, named _1, _2, ...; on others each shape is one contact. They must not begin in each other. Where flat faces, or
+ * the straight sides of cylinders and capsules, are parallel, the nearest points are not unique: of parallel sides an end is taken,
+ * and the cap of a cylinder cannot lie flat.
+ *
  * Each contact takes the rows of a rolling joint, which a CPContact switches (CPBodiesDescribe). With a CPMech alone they
  * are off, and the bodies pass through each other.
  */
 typedef struct {
   CPElement head; /**< CP_NEW_CONTACT(name); the name is also that of the joint whose rows it takes */
-  const char *a; /**< body with the surface; NULL and "ground" mean the ground */
-  const char *b; /**< body that touches it */
+  const char *a; /**< body with the surface; NULL and "ground" mean the ground; with CP_ON_SHAPE a shape */
+  const char *b; /**< body that touches it; with CP_ON_SHAPE a shape */
   CPIn in;       /**< axes of points and directions */
   CPMarker on_a; /**< P_a, and z_a as its `axis` */
   CPMarker on_b; /**< P_b, and the axes of a disc, cylinder or box (that of a box as in CPShape) */
@@ -477,16 +486,18 @@ typedef struct {
   CPFunction function;    /**< of t, x, x' and w (or z), which is kept; NULL: none */
 } CPActuator;
 
-/** A shape of a body for drawings, without mass. Its centre is the point of `on`. z of `on` is the axis of cylinders and
- * wheels; in the plane it is that of space. */
+/** A shape of a body, or of the ground, for drawings and contacts (CP_ON_SHAPE), without mass. Its centre is the point of `on`. z of
+ * `on` is the axis of cylinders, wheels and capsules, and the normal of planes; in the plane it is that of space. */
 typedef struct {
-  CPElement head;      /**< CP_NEW_SHAPE(name) */
-  CPShapeKind kind;    /**< kind of the shape */
-  const char *body;    /**< name of the body, or "ground" */
-  CPIn in;             /**< axes of `on` */
-  CPMarker on;         /**< centre and axes */
-  sunrealtype size[3]; /**< edges of a box along x, y, z; radius (first) and length (last) of a cylinder or wheel, or radius
-                          (first) of a sphere. > 0 [m]; the last one is not used in the plane */
+  CPElement head;   /**< CP_NEW_SHAPE(name) */
+  CPShapeKind kind; /**< kind of the shape */
+  const char *body; /**< name of the body, or "ground" */
+  CPIn in;          /**< axes of `on` */
+  CPMarker on;      /**< centre and axes */
+  /** edges of a box along x, y, z; radius (first) and length (last) of a cylinder or wheel, or of a capsule without its half spheres;
+   * radius (first) of a sphere; half axes of an ellipsoid; edges of the part of a plane that is drawn. > 0 [m]; the last one is not
+   * used in the plane */
+  sunrealtype size[3];
 } CPShape;
 
 /** Energies and powers at one state. E = kinetic + potential changes by E' = -dissipation + applied + drives. */

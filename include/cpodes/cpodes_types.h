@@ -231,7 +231,12 @@ typedef enum {
   CP_SHAPE_BOX      = 0, /**< corners at +-a +-b +-c */
   CP_SHAPE_CYLINDER = 1, /**< axis c, with circles of radius |a| = |b| at both ends +-c */
   CP_SHAPE_SPHERE   = 2, /**< radius |a| = |b| = |c|; an ellipsoid if they differ */
-  CP_SHAPE_WHEEL    = 3  /**< a cylinder with spokes, which make its rotation visible */
+  CP_SHAPE_WHEEL    = 3, /**< a cylinder with spokes, which make its rotation visible */
+  /* of bodies only (CPShape); drawings show them by those above */
+  CP_SHAPE_CAPSULE =
+      4, /**< axis c, a cylinder between +-c with half spheres of radius |a| = |b| at its ends */
+  CP_SHAPE_ELLIPSOID = 5, /**< half axes a, b, c */
+  CP_SHAPE_PLANE = 6 /**< the half-space below the plane through the centre with the normal along c */
 } CPShapeKind;
 
 /** Parts of vectors next to a manifold (CPMechProject, CPProjectorProjectVector). P is the projector onto the

@@ -1,0 +1,507 @@
+/* The closest points of two convex solids.
+ *
+ * With the outward unit normal n of solid a, m = -R^T n is that of solid b in its own axes, and where they are closest
+ *
+ *   x + R q_b(m) - q_a(n) = sigma n,   |n| = 1,   gap = sigma - skin_a - skin_b,
+ *
+ * where q is the point of a core with this normal. Cores consist of features: on each, q is a point p, plus the gradient of a smooth
+ * support function h(n), plus lambda_i times lines e_i that n is perpendicular to, e_i . n = 0:
+ *
+ *   ends of a segment, corners of a box           p
+ *   a segment itself, edges and faces of a box    p, one or two lines
+ *   the rims of a cylinder, its side              p, and h = r sqrt(n_x^2 + n_y^2); the side has a line
+ *   its caps                                      p, two lines
+ *   an ellipsoid                                  h = |D n|, with the half axes D
+ *
+ * Newton's method finds (n, sigma, lambda). Derivatives come from the same equations, of which x and R are functions of the six
+ * variables: with the matrix of the last step, each further step makes those of one more degree exact.
+ *
+ * On a half-space n is known.
+ *
+ * Features come from alternating projections on both cores, or on smaller ones if these touch, and change where a solution is outside
+ * of its feature: where lambda is beyond an end, or n points away from the side on which it is. Convex solids that are apart have one
+ * solution. */
+#include "closest.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+enum { MOST = 8, RING = 1, ROUND = 2 };
+
+typedef struct {
+  int end[3];  /* -1, 1: at this end of axis k; 0: not */
+  int line[3]; /* 1: any point along axis k */
+  int curved;  /* RING, ROUND (an ellipsoid), or 0 */
+} Feature;
+
+typedef struct {
+  const Solid *solid[2];
+  const sunrealtype *x;
+  sunrealtype (*R)[3];
+  Feature feature[2];
+  int n; /* of unknowns */
+  sunrealtype z[MOST], J[MOST][MOST];
+  int pivot[MOST];
+} Closest;
+
+static sunrealtype clamp(sunrealtype y, sunrealtype most) { return fmax(-most, fmin(most, y)); }
+
+/* ---- projections: the first guess ---- */
+
+/* The nearest point of an ellipsoid to y, outside: q_k = a_k^2 y_k / (a_k^2 + t), where sum (q_k / a_k)^2 = 1 has one solution t > 0,
+ * which Newton's method approaches from 0 on without passing it, as the sum is convex. Returns 1 if y is inside. */
+static int onEllipsoid(const sunrealtype *half, const sunrealtype *y, sunrealtype *q) {
+  sunrealtype t = 0;
+  for (int iteration = 0;; iteration++) {
+    sunrealtype sum = -1, slope = 0;
+    for (int k = 0; k < 3; k++) {
+      const sunrealtype d = half[k] * half[k] + t, part = half[k] * y[k] / d;
+      sum += part * part;
+      slope -= 2 * part * part / d;
+      q[k] = half[k] * part;
+    }
+    if (iteration == 0 && sum <= 0) return 1;
+    if (!(sum > 4 * DBL_EPSILON) || iteration == 60) return 0;
+    t -= sum / slope;
+  }
+}
+
+/* The feature of a core, with `part` of its size, that is nearest to y; q: out, its point. Returns 1 if y is inside. */
+static int project(const Solid *s, sunrealtype part, const sunrealtype *y, sunrealtype *q,
+                   Feature *f) {
+  const sunrealtype half[3] = {part * s->half[0], part * s->half[1], part * s->half[2]};
+  int inside                = 0;
+  *f                        = (Feature){.curved = 0};
+  memset(q, 0, 3 * sizeof *q);
+  switch (s->core) {
+  case ELLIPSOID_CORE: f->curved = ROUND; return onEllipsoid(half, y, q);
+  case SEGMENT:
+    q[2]       = clamp(y[2], half[2]);
+    f->end[2]  = q[2] == y[2] ? 0 : y[2] > 0 ? 1 : -1;
+    f->line[2] = !f->end[2];
+    return 0;
+  case CYLINDER_CORE: {
+    const sunrealtype r = hypot(y[0], y[1]), out[2] = {r - half[0], fabs(y[2]) - half[2]};
+    inside            = out[0] <= 0 && out[1] <= 0;
+    const int at_side = out[0] > 0 || (inside && out[0] > out[1]),
+              at_end  = out[1] > 0 || (inside && !at_side);
+    f->curved         = at_side ? RING : 0;
+    f->end[2]         = at_end ? (y[2] > 0 ? 1 : -1) : 0;
+    f->line[2]        = !at_end;
+    f->line[0] = f->line[1] = !at_side;
+    for (int k = 0; k < 2; k++) q[k] = at_side && r > 0 ? y[k] * half[0] / r : y[k];
+    q[2] = at_end ? f->end[2] * half[2] : y[2];
+    return inside;
+  }
+  case BOX_CORE: {
+    int nearest = 0;
+    inside      = 1;
+    for (int k = 0; k < 3; k++) {
+      inside &= fabs(y[k]) <= half[k];
+      if (fabs(y[k]) - half[k] > fabs(y[nearest]) - half[nearest]) nearest = k;
+    }
+    for (int k = 0; k < 3; k++) {
+      const int at_end = fabs(y[k]) > half[k] || (inside && k == nearest);
+      f->end[k]        = at_end ? (y[k] > 0 ? 1 : -1) : 0;
+      f->line[k]       = !at_end;
+      q[k]             = at_end ? f->end[k] * half[k] : y[k];
+    }
+    return inside;
+  }
+  default: return 0;
+  }
+}
+
+static void fromB(const Closest *c, const sunrealtype *y, sunrealtype *x) {
+  for (int i = 0; i < 3; i++)
+    x[i] = c->x[i] + c->R[i][0] * y[0] + c->R[i][1] * y[1] + c->R[i][2] * y[2];
+}
+/* A point, or a direction, in the axes of b */
+static void toB(const Closest *c, int direction, const sunrealtype *x, sunrealtype *y) {
+  for (int k = 0; k < 3; k++) {
+    y[k] = 0;
+    for (int i = 0; i < 3; i++) y[k] += c->R[i][k] * (x[i] - (direction ? 0 : c->x[i]));
+  }
+}
+
+static sunrealtype sizeOf(const Solid *s) {
+  return fmax(fmax(s->half[0], s->half[1]), s->half[2]) + s->skin;
+}
+
+/* The feature of a solid with the outward normal m */
+static Feature support(const Solid *s, const sunrealtype *m) {
+  Feature f = {.curved = s->core == ELLIPSOID_CORE ? ROUND : 0};
+  for (int k = 0; k < 3; k++) {
+    const int end = m[k] > 0 ? 1 : m[k] < 0 ? -1 : 0;
+    if (s->core == BOX_CORE || ((s->core == SEGMENT || s->core == CYLINDER_CORE) && k == 2))
+      f.end[k] = end, f.line[k] = !end;
+  }
+  if (s->core != CYLINDER_CORE) return f;
+  if (m[0] != 0 || m[1] != 0) f.curved = RING;
+  else f.line[0] = f.line[1] = 1;
+  return f;
+}
+
+/* A vector that points outwards at the point q of a feature */
+static void outwards(const Solid *s, const Feature *f, const sunrealtype *q, sunrealtype *n) {
+  for (int k = 0; k < 3; k++) {
+    n[k] = f->end[k];
+    if (f->curved == RING && k < 2) n[k] = q[k] / s->half[k];
+    if (f->curved == ROUND) n[k] = q[k] / (s->half[k] * s->half[k]);
+  }
+}
+
+/* Features, normal and lambdas. A point may be inside of the other solid; others are made smaller until they are apart. */
+static void guess(Closest *c) {
+  enum { TURNS = 40, SMALLER = 6 };
+  static const sunrealtype touching = SUN_RCONST(1e-3), smaller = SUN_RCONST(0.75);
+  const Solid *a = c->solid[0], *b = c->solid[1];
+  const sunrealtype size = sizeOf(a) + sizeOf(b);
+  const int pointed      = a->core == POINT_CORE ? 0 : b->core == POINT_CORE ? 1 : -1;
+  sunrealtype qa[3], qb[3], in_b[3] = {0, 0, 0}, n[3] = {0, 0, 1}, m[3], y[3], part = 1, far = 0;
+  int inside = 0;
+  memset(c->z, 0, sizeof c->z);
+  for (int round = 0; round < SMALLER; round++, part *= smaller) {
+    sunrealtype before = INFINITY;
+    memset(in_b, 0, sizeof in_b);
+    fromB(c, in_b, qb);
+    for (int turn = 0; turn < TURNS; turn++) {
+      inside = project(a, part, qb, qa, &c->feature[0]);
+      toB(c, 0, qa, y);
+      inside |= project(b, part, y, in_b, &c->feature[1]);
+      fromB(c, in_b, qb);
+      for (int k = 0; k < 3; k++) n[k] = qb[k] - qa[k];
+      far = sqrt(n[0] * n[0] + n[1] * n[1] + n[2] * n[2]);
+      if (inside || pointed >= 0 || far > before * (1 - touching)) break;
+      before = far;
+    }
+    if (pointed >= 0 || (!inside && far > touching * size)) break;
+  }
+  if (pointed >= 0 && (inside || far < touching * size)) { /* normal to the other solid */
+    if (pointed == 1) outwards(a, &c->feature[0], qa, n);
+    else {
+      outwards(b, &c->feature[1], in_b, m);
+      for (int i = 0; i < 3; i++)
+        n[i] = -(c->R[i][0] * m[0] + c->R[i][1] * m[1] + c->R[i][2] * m[2]);
+    }
+  }
+  const sunrealtype length = sqrt(n[0] * n[0] + n[1] * n[1] + n[2] * n[2]);
+  int l                    = 4;
+  for (int k = 0; k < 3; k++) c->z[k] = length > 0 ? n[k] / length : k == 2;
+  for (int side = 0; side < 2; side++)
+    for (int k = 0; k < 3; k++)
+      if (c->feature[side].line[k] && l < MOST) c->z[l++] = (side ? in_b : qa)[k] / part;
+}
+
+/* ---- the equations ---- */
+
+/* q: out, the point of a feature with the normal n, for its lambdas from `lambda` on. Returns the place after them. */
+static const Taylor *pointOf(const Solid *s, const Feature *f, const Taylor *n,
+                             const Taylor *lambda, Taylor *q) {
+  const int last = f->curved == RING ? 2 : 3;
+  Taylor square  = taylorConstant(n->n, n->degree, 0);
+  for (int k = 0; k < 3; k++) {
+    q[k] = taylorConstant(n->n, n->degree, f->end[k] * s->half[k]);
+    if (f->line[k]) taylorAdd(1, lambda++, &q[k]);
+  }
+  if (!f->curved) return lambda;
+  for (int k = 0; k < last; k++) /* q = D^2 n / |D n| */
+    taylorAddProduct(s->half[k] * s->half[k], &n[k], &n[k], &square);
+  const sunrealtype r = 1 / sqrt(square.v), r3 = r * r * r;
+  const Taylor inverse = taylorOf(&square, r, -r3 / 2, 3 * r3 * r * r / 4);
+  for (int k = 0; k < last; k++) taylorAddProduct(s->half[k] * s->half[k], &n[k], &inverse, &q[k]);
+  return lambda;
+}
+
+/* m: out, -R^T n */
+static void normalOfB(Taylor (*R)[3], const Taylor *n, Taylor *m) {
+  for (int k = 0; k < 3; k++) {
+    m[k] = taylorConstant(n->n, n->degree, 0);
+    for (int i = 0; i < 3; i++) taylorAddProduct(-1, &R[i][k], &n[i], &m[k]);
+  }
+}
+
+/* at: out, R q */
+static void turned(Taylor (*R)[3], const Taylor *q, Taylor *at) {
+  for (int i = 0; i < 3; i++) {
+    at[i] = taylorConstant(q->n, q->degree, 0);
+    for (int k = 0; k < 3; k++) taylorAddProduct(1, &R[i][k], &q[k], &at[i]);
+  }
+}
+
+/* What the solution consists of: z = (n, sigma, lambda_a, lambda_b). E [c->n]: out, what is left of the equations; at: out, R q_b */
+static void residual(const Closest *c, const Taylor *x, Taylor (*R)[3], const Taylor *z, Taylor *E,
+                     Taylor *at) {
+  Taylor m[3], qa[3], qb[3];
+  normalOfB(R, z, m);
+  const Taylor *lambda = pointOf(c->solid[0], &c->feature[0], z, z + 4, qa);
+  pointOf(c->solid[1], &c->feature[1], m, lambda, qb);
+  turned(R, qb, at);
+  E[3] = taylorConstant(z->n, z->degree, SUN_RCONST(-0.5));
+  for (int i = 0; i < 3; i++) {
+    E[i] = x[i];
+    taylorAdd(1, &at[i], &E[i]);
+    taylorAdd(-1, &qa[i], &E[i]);
+    taylorAddProduct(-1, &z[3], &z[i], &E[i]);
+    taylorAddProduct(SUN_RCONST(0.5), &z[i], &z[i], &E[3]);
+  }
+  int l = 4;
+  for (int k = 0; k < 3; k++)
+    if (c->feature[0].line[k]) E[l++] = z[k];
+  for (int k = 0; k < 3; k++)
+    if (c->feature[1].line[k]) E[l++] = m[k];
+}
+
+/* H += the second derivatives of h at n: D^2 / |D n| - q q^T / |D n| */
+static void addCurvature(const Solid *s, const Feature *f, const sunrealtype *n,
+                         sunrealtype (*H)[3]) {
+  const int last     = f->curved == RING ? 2 : 3;
+  sunrealtype square = 0, q[3];
+  if (!f->curved) return;
+  for (int k = 0; k < last; k++) square += s->half[k] * s->half[k] * n[k] * n[k];
+  const sunrealtype r = 1 / sqrt(square);
+  for (int k = 0; k < last; k++) q[k] = s->half[k] * s->half[k] * n[k] * r;
+  for (int k = 0; k < last; k++)
+    for (int l = 0; l < last; l++)
+      H[k][l] += ((k == l ? s->half[k] * s->half[k] : 0) - q[k] * q[l]) * r;
+}
+
+/* Sets the derivatives of the equations with respect to z, and factors them. Returns 1 if they are singular. */
+static int factor(Closest *c) {
+  sunrealtype Ha[3][3] = {{0}}, Hb[3][3] = {{0}}, RH[3][3] = {{0}}, m[3];
+  sunrealtype(*J)[MOST] = c->J;
+  const int n           = c->n;
+  memset(J, 0, sizeof c->J);
+  toB(c, 1, c->z, m);
+  for (int k = 0; k < 3; k++) m[k] = -m[k];
+  addCurvature(c->solid[0], &c->feature[0], c->z, Ha);
+  addCurvature(c->solid[1], &c->feature[1], m, Hb);
+  for (int i = 0; i < 3; i++)
+    for (int l = 0; l < 3; l++)
+      for (int k = 0; k < 3; k++) RH[i][l] += c->R[i][k] * Hb[k][l];
+  for (int i = 0; i < 3; i++) {
+    for (int j = 0; j < 3; j++) {
+      J[i][j] = -Ha[i][j] - (i == j ? c->z[3] : 0);
+      for (int l = 0; l < 3; l++) J[i][j] -= RH[i][l] * c->R[j][l];
+    }
+    J[i][3] = -c->z[i];
+    J[3][i] = c->z[i];
+  }
+  for (int side = 0, l = 4; side < 2; side++)
+    for (int k = 0; k < 3; k++)
+      if (c->feature[side].line[k]) {
+        for (int i = 0; i < 3; i++) {
+          const sunrealtype e = side ? c->R[i][k] : i == k;
+          J[i][l]             = side ? e : -e;
+          J[l][i]             = side ? -e : e;
+        }
+        l++;
+      }
+  sunrealtype most = 0;
+  for (int k = 0; k < n; k++) { /* by columns, with pivots */
+    int p = k;
+    for (int i = k + 1; i < n; i++)
+      if (fabs(J[i][k]) > fabs(J[p][k])) p = i;
+    most        = fmax(most, fabs(J[p][k]));
+    c->pivot[k] = p;
+    if (!(fabs(J[p][k]) > 64 * DBL_EPSILON * most)) return 1;
+    for (int j = 0; j < n && p != k; j++) {
+      const sunrealtype swap = J[k][j];
+      J[k][j] = J[p][j], J[p][j] = swap;
+    }
+    for (int i = k + 1; i < n; i++) {
+      J[i][k] /= J[k][k];
+      for (int j = k + 1; j < n; j++) J[i][j] -= J[i][k] * J[k][j];
+    }
+  }
+  return 0;
+}
+
+static void solve(const Closest *c, sunrealtype *x) {
+  for (int k = 0; k < c->n; k++) {
+    const sunrealtype swap = x[k];
+    x[k] = x[c->pivot[k]], x[c->pivot[k]] = swap;
+  }
+  for (int k = 0; k < c->n; k++)
+    for (int i = k + 1; i < c->n; i++) x[i] -= c->J[i][k] * x[k];
+  for (int k = c->n - 1; k >= 0; k--) {
+    x[k] /= c->J[k][k];
+    for (int i = 0; i < k; i++) x[i] -= c->J[i][k] * x[k];
+  }
+}
+
+static void constants(int n, const sunrealtype *z, Taylor *t) {
+  for (int k = 0; k < n; k++) t[k] = taylorConstant(VARIABLES, 0, z[k]);
+}
+
+/* Newton's method in these features. Returns 0, or 1 if it fails. */
+static int newton(Closest *c) {
+  enum { ITERATIONS = 30 };
+  const sunrealtype size = sizeOf(c->solid[0]) + sizeOf(c->solid[1]);
+  sunrealtype before     = INFINITY;
+  Taylor x[3], R[3][3], z[MOST], E[MOST], at[3];
+  constants(3, c->x, x);
+  for (int i = 0; i < 3; i++) constants(3, c->R[i], R[i]);
+  for (int iteration = 0; iteration < ITERATIONS; iteration++) {
+    sunrealtype step[MOST], most = 0, turn = 0;
+    constants(c->n, c->z, z);
+    residual(c, x, R, z, E, at);
+    if (iteration == 0) { /* sigma and lambda follow the normal */
+      for (int i = 0; i < 3; i++) c->z[3] += E[i].v * c->z[i];
+      constants(c->n, c->z, z);
+      residual(c, x, R, z, E, at);
+    }
+    if (factor(c)) return 1;
+    for (int k = 0; k < c->n; k++) step[k] = E[k].v;
+    solve(c, step);
+    for (int k = 0; k < c->n; k++) {
+      if (!isfinite(step[k])) return 1;
+      if (k < 3) turn = fmax(turn, fabs(step[k]));
+      most = fmax(most, fabs(step[k]) / (k < 3 ? 1 : size + fabs(c->z[3])));
+    }
+    const sunrealtype damp = turn > SUN_RCONST(0.5) ? SUN_RCONST(0.5) / turn : 1;
+    for (int k = 0; k < c->n; k++) c->z[k] -= damp * step[k];
+    /* Newton's method has converged where its steps no longer decrease. */
+    if (most <= 4 * DBL_EPSILON || (most < 1e-10 && most >= before)) return 0;
+    before = most;
+  }
+  return 1;
+}
+
+/* Moves to the next feature where the solution is outside of one. Returns 1 if it does. */
+static int leave(Closest *c) {
+  static const sunrealtype rounding = SUN_RCONST(1e-12);
+  int l = 4, left = 0;
+  for (int side = 0; side < 2; side++) {
+    const Solid *s = c->solid[side];
+    Feature *f     = &c->feature[side];
+    sunrealtype m[3];
+    if (side) toB(c, 1, c->z, m);
+    for (int k = 0; k < 3; k++) m[k] = side ? -m[k] : c->z[k];
+    if (s->core == CYLINDER_CORE && f->line[0]) { /* a cap */
+      const sunrealtype r = hypot(c->z[l], c->z[l + 1]);
+      l += 2;
+      if (r > s->half[0] * (1 + rounding)) f->line[0] = f->line[1] = 0, f->curved = RING, left = 1;
+      continue;
+    }
+    for (int k = 0; k < 3; k++) {
+      if (f->line[k]) {
+        const sunrealtype lambda = c->z[l++];
+        if (fabs(lambda) <= s->half[k] * (1 + rounding)) continue;
+        f->end[k] = lambda > 0 ? 1 : -1, f->line[k] = 0, left = 1;
+      } else if (f->end[k] && f->end[k] * m[k] < -rounding) f->end[k] = 0, f->line[k] = 1, left = 1;
+    }
+  }
+  return left;
+}
+
+/* Between parallel lines, where any point is nearest: takes the end of one that is beside the other. Returns 1 if there is no line. */
+static int chooseEnd(Closest *c) {
+  for (int side = 1; side >= 0; side--) {
+    Feature *f = &c->feature[side];
+    if (!f->line[2] || f->line[0] || f->line[1]) continue;
+    const Solid *other = c->solid[!side];
+    sunrealtype best   = INFINITY, q[3];
+    for (int end = -1; end <= 1; end += 2) {
+      const sunrealtype own[3] = {0, 0, end * c->solid[side]->half[2]};
+      Feature unused;
+      if (side) fromB(c, own, q);
+      else toB(c, 0, own, q);
+      sunrealtype on[3];
+      project(other, 1, q, on, &unused);
+      const sunrealtype far = hypot(hypot(q[0] - on[0], q[1] - on[1]), q[2] - on[2]);
+      if (far < best) best = far, f->end[2] = end;
+    }
+    f->line[2] = 0;
+    return 0;
+  }
+  return 1;
+}
+
+static int countUnknowns(const Closest *c) {
+  int n = 4;
+  for (int side = 0; side < 2; side++)
+    for (int k = 0; k < 3; k++) n += c->feature[side].line[k];
+  return n;
+}
+
+/* Makes the derivatives of z of this order exact, by those of the equations. */
+static void advance(const Closest *c, int order, const Taylor *E, Taylor *z) {
+  sunrealtype y[MOST];
+  for (int k = 0; k < VARIABLES; k++)
+    for (int l = 0; l < (order == 1 ? 1 : VARIABLES); l++) {
+      for (int i = 0; i < c->n; i++) y[i] = order == 1 ? E[i].d[k] : E[i].dd[k][l];
+      solve(c, y);
+      for (int i = 0; i < c->n; i++) *(order == 1 ? &z[i].d[k] : &z[i].dd[k][l]) -= y[i];
+    }
+}
+
+/* X, Q: out, where b is as functions of the six variables: it moves by (1 + W + W^2/2) R, with W v = w x v for the rotation vector w. */
+static void moved(const sunrealtype *x, sunrealtype (*R)[3], int degree, Taylor *X, Taylor (*Q)[3]) {
+  for (int i = 0; i < 3; i++) {
+    X[i] = taylorConstant(VARIABLES, degree, x[i]);
+    if (degree > 0) X[i].d[i] = 1;
+  }
+  for (int k = 0; k < 3; k++) {
+    const sunrealtype r[3] = {R[0][k], R[1][k], R[2][k]};
+    for (int i = 0; i < 3; i++) {
+      const int j = (i + 1) % 3, l = (i + 2) % 3;
+      Taylor *q = &Q[i][k];
+      *q        = taylorConstant(VARIABLES, degree, r[i]);
+      if (degree > 0) q->d[3 + j] = r[l], q->d[3 + l] = -r[j];
+      for (int p = 0; p < 3 && degree > 1; p++) /* W^2 r = w (w . r) - r (w . w) */
+        for (int o = 0; o < 3; o++)
+          q->dd[3 + p][3 + o] = ((p == i) * r[o] + (o == i) * r[p]) / 2 - (p == o) * r[i];
+    }
+  }
+}
+
+/* The same on a half-space, whose normal is z: gap = (x + R q_b)_z - skin_b */
+static int onHalfSpace(const Solid *b, const sunrealtype *x, sunrealtype R[3][3], int degree,
+                       Taylor *gap, Taylor *n, Taylor *at) {
+  Taylor X[3], Q[3][3], m[3], q[3];
+  moved(x, R, degree, X, Q);
+  for (int k = 0; k < 3; k++) n[k] = taylorConstant(VARIABLES, degree, k == 2);
+  normalOfB(Q, n, m);
+  const Feature f = support(b, (sunrealtype[]){m[0].v, m[1].v, m[2].v});
+  if (f.line[0] || f.line[1] || f.line[2]) return 1; /* It lies on a line or face. */
+  pointOf(b, &f, m, NULL, q);
+  turned(Q, q, at);
+  *gap = X[2];
+  taylorAdd(1, &at[2], gap);
+  return 0;
+}
+
+int closestPoints(const Solid *a, const Solid *b, const sunrealtype *x, sunrealtype R[3][3],
+                  int degree, Taylor *gap, Taylor *n, Taylor *at) {
+  enum { CHANGES = 12 };
+  Closest c = {.solid = {a, b}, .x = x, .R = R};
+  Taylor X[3], Q[3][3], z[MOST], E[MOST];
+  if (a->core == HALF_SPACE) {
+    if (onHalfSpace(b, x, R, degree, gap, n, at)) return 1;
+  } else {
+    guess(&c);
+    for (int change = 0;; change++) {
+      if (change == CHANGES) return 1;
+      if ((c.n = countUnknowns(&c)) > MOST) return 1;
+      if (newton(&c)) {
+        if (chooseEnd(&c)) return 1;
+      } else if (!leave(&c)) break;
+      /* sigma and lambdas of the new features follow; the normal stays */
+      memset(c.z + 3, 0, sizeof c.z - 3 * sizeof *c.z);
+    }
+    if (factor(&c)) return 1;
+    moved(x, R, degree, X, Q);
+    for (int k = 0; k < c.n; k++) z[k] = taylorConstant(VARIABLES, degree, c.z[k]);
+    for (int order = 0; order <= degree; order++) {
+      residual(&c, X, Q, z, E, at);
+      if (order < degree) advance(&c, order + 1, E, z);
+    }
+    *gap = z[3];
+    memcpy(n, z, 3 * sizeof *n);
+  }
+  gap->v -= a->skin + b->skin;
+  for (int i = 0; i < 3; i++) taylorAdd(-b->skin, &n[i], &at[i]);
+  return 0;
+}

@@ -1,0 +1,136 @@
+/* Contacts of two shapes: the parts that touch, and their rows. */
+#include "elements.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { PARTS = 8 };
+
+/* A part of a shape: a solid with its centre and axes in the body */
+typedef struct {
+  Side side;
+  Solid solid;
+} Part;
+
+static Solid solidOf(const Shape *s) {
+  static const Core cores[NUM_SHAPES] = {
+      [CP_SHAPE_BOX] = BOX_CORE,      [CP_SHAPE_CYLINDER] = CYLINDER_CORE,
+      [CP_SHAPE_SPHERE] = POINT_CORE, [CP_SHAPE_WHEEL] = CYLINDER_CORE,
+      [CP_SHAPE_CAPSULE] = SEGMENT,   [CP_SHAPE_ELLIPSOID] = ELLIPSOID_CORE,
+      [CP_SHAPE_PLANE] = HALF_SPACE};
+  Solid solid = {cores[s->kind], {s->half[0], s->half[1], s->half[2]}, 0};
+  if (solid.core == POINT_CORE || solid.core == SEGMENT) {
+    solid.skin    = s->half[0];
+    solid.half[0] = solid.half[1] = 0;
+    if (solid.core == POINT_CORE) solid.half[2] = 0;
+  }
+  return solid;
+}
+
+/* What of a shape touches the other one, which is a plane or not. part: out. Returns the number of parts. */
+static int partsOf(const Mechanism *m, const Shape *s, int on_plane, Part *part) {
+  const Side *own   = &m->pair[s->pair].side[1];
+  const Solid solid = solidOf(s);
+  const int ends    = on_plane && (solid.core == SEGMENT || solid.core == CYLINDER_CORE),
+            corners = on_plane && solid.core == BOX_CORE,
+            n       = ends      ? 2
+                      : corners ? 8
+                                : 1;
+  for (int i = 0; i < n; i++) {
+    part[i] = (Part){*own, solid};
+    for (int k = ends ? 2 : 0, bit = i; n > 1 && k < 3; k++, bit >>= 1)
+      add3((bit & 1 ? 1 : -1) * solid.half[k], own->axis[k], part[i].side.point);
+    if (corners || (ends && solid.core == SEGMENT))
+      part[i].solid = (Solid){POINT_CORE, {0}, solid.skin};
+    if (ends && solid.core == CYLINDER_CORE) part[i].solid.half[2] = 0;
+  }
+  return n;
+}
+
+/* Checks that the parts are apart at the placement, but for rounding. Returns 0 or an error code that has been reported. */
+static int checkApart(CPBodies b, const CPBodyContact *c, const char *name, const Pair *pair) {
+  static const sunrealtype rounding = SUN_RCONST(1e-9);
+  Pose pose[2];
+  sunrealtype gap, point[3], n[3], t[2][3];
+  bodiesPlaced(&b->m, pair, pose);
+  if (bodiesNearest(pair, &pose[0], &pose[1], &gap, point, n, t))
+    return refused(b, CP_ILL_INPUT,
+                   "%s: \"%.100s\" and \"%.100s\" have no nearest points at the placement: they "
+                   "are deep in each other, or their "
+                   "flat faces are parallel",
+                   name, c->a, c->b);
+  sunrealtype size = 0;
+  for (int side = 0; side < 2; side++)
+    for (int k = 0; k < 3; k++)
+      size = fmax(size, fabs(pair->solid[side].half[k]) + pair->solid[side].skin);
+  if (gap < -rounding * fmax(size, length3(point)))
+    return refused(b, CP_ILL_INPUT, "%s: \"%.100s\" and \"%.100s\" begin in each other, %g m deep",
+                   name, c->a, c->b, (double)-gap);
+  return CP_SUCCESS;
+}
+
+/* Finds the shapes, a plane first. Returns 0 or an error code that has been reported. */
+static int findShapes(CPBodies b, const CPBodyContact *c, const char *name, const Shape *shape[2]) {
+  const char *names[2] = {c->a, c->b};
+  if (b->m.space.dimension == 2)
+    return refused(b, CP_NOT_SUPPORTED, "%s: contacts of shapes are those in space", name);
+  for (int side = 0; side < 2; side++) {
+    const char *of = names[side] ? names[side] : "";
+    const int i    = bodiesFind(&b->m, NAME_SHAPE, of, strlen(of));
+    if (i < 0) return refused(b, CP_ILL_INPUT, "%s: there is no shape \"%.100s\"", name, of);
+    shape[side] = &b->m.shape[i];
+  }
+  if (b->m.pair[shape[0]->pair].side[1].body == b->m.pair[shape[1]->pair].side[1].body)
+    return refused(b, CP_ILL_INPUT, "%s: \"%.100s\" and \"%.100s\" are shapes of the same body",
+                   name, c->a, c->b);
+  if (shape[1]->kind == CP_SHAPE_PLANE) {
+    const Shape *swap = shape[0];
+    shape[0] = shape[1], shape[1] = swap;
+  }
+  const CPShapeKind a = shape[0]->kind, o = shape[1]->kind;
+  if (o == CP_SHAPE_PLANE)
+    return refused(b, CP_NOT_SUPPORTED, "%s: \"%.100s\" and \"%.100s\" are both planes", name, c->a,
+                   c->b);
+  if ((a == CP_SHAPE_BOX && o != CP_SHAPE_SPHERE) ||
+      (o == CP_SHAPE_BOX && a != CP_SHAPE_SPHERE && a != CP_SHAPE_PLANE))
+    return refused(b, CP_NOT_SUPPORTED, "%s: a box touches spheres and planes, and not \"%.100s\"",
+                   name,
+                   a == CP_SHAPE_BOX ? b->m.text + shape[1]->name : b->m.text + shape[0]->name);
+  return CP_SUCCESS;
+}
+
+int bodiesAddShapeContact(CPBodies b, const CPBodyContact *contact) {
+  enum { PARAMS = 4 }; /* radius, friction, sticking, restitution */
+  const char *name       = contact->head.name;
+  const Mechanism before = b->m;
+  const Shape *shape[2];
+  Part part[2][PARTS];
+  char own[128]; /* Names longer than 100 characters are refused, so this is long enough. */
+  int flag = bodiesCheckName(b, name, 0);
+  if (!flag) flag = findShapes(b, contact, name, shape);
+  if (flag) return flag;
+  const int plane = shape[0]->kind == CP_SHAPE_PLANE;
+  partsOf(&b->m, shape[0], 0, part[0]);
+  const int n = partsOf(&b->m, shape[1], plane, part[1]);
+  for (int i = 0; i < n; i++) {
+    Pair pair    = {0};
+    pair.side[0] = part[0][0].side, pair.solid[0] = part[0][0].solid;
+    pair.side[1] = part[1][i].side, pair.solid[1] = part[1][i].solid;
+    snprintf(own, sizeof own, n > 1 ? "%.110s_%d" : "%.110s", name, i + 1);
+    if ((flag = checkApart(b, contact, name, &pair)) || (flag = bodiesCheckName(b, own, PARAMS)))
+      break;
+    if (bodiesJointRoom(b) || ROOM(b->m.contact, b->m.ncontacts, 1)) {
+      flag = bodiesNoMemory(b, own);
+      break;
+    }
+    const int text = bodiesTakeName(b, own, NAME_JOINT, b->m.njoints);
+    /* A ball on a plane has simpler measures. */
+    const int ball       = plane && pair.solid[1].core == POINT_CORE;
+    const CPContactOn on = ball ? CP_ON_PLANE : CP_ON_SHAPE;
+    const int radius     = ball ? bodiesTakeParam(b, text, "length", pair.solid[1].skin) : NONE;
+    const int joint      = bodiesTakeJoint(b, text, CP_JOINT_ROLLING, on, &pair, radius);
+    bodiesTakeContact(b, joint, on, &contact->law, radius);
+  }
+  if (flag < 0) bodiesForget(b, &before);
+  return flag < 0 ? flag : before.ncontacts;
+}
