@@ -45,6 +45,9 @@ typedef struct {
   int pivot[MOST];
 } Closest;
 
+static sunrealtype length(const sunrealtype *x) {
+  return sqrt(x[0] * x[0] + x[1] * x[1] + x[2] * x[2]);
+}
 static sunrealtype clamp(sunrealtype y, sunrealtype most) { return fmax(-most, fmin(most, y)); }
 
 /* ---- projections: the first guess ---- */
@@ -67,10 +70,13 @@ static int onEllipsoid(const sunrealtype *half, const sunrealtype *y, sunrealtyp
   }
 }
 
-/* The feature of a core, with `part` of its size, that is nearest to y; q: out, its point. Returns 1 if y is inside. */
-static int project(const Solid *s, sunrealtype part, const sunrealtype *y, sunrealtype *q,
+/* The feature of a core that is nearest to y, where a core with a volume is thinner by the part `less` of its least half axis; q: out,
+ * its point. Returns 1 if y is inside. */
+static int project(const Solid *s, sunrealtype less, const sunrealtype *y, sunrealtype *q,
                    Feature *f) {
-  const sunrealtype half[3] = {part * s->half[0], part * s->half[1], part * s->half[2]};
+  const sunrealtype off =
+      s->core >= CYLINDER_CORE ? less * fmin(s->half[0], fmin(s->half[1], s->half[2])) : 0;
+  const sunrealtype half[3] = {s->half[0] - off, s->half[1] - off, s->half[2] - off};
   int inside                = 0;
   *f                        = (Feature){.curved = 0};
   memset(q, 0, 3 * sizeof *q);
@@ -152,46 +158,43 @@ static void outwards(const Solid *s, const Feature *f, const sunrealtype *q, sun
   }
 }
 
-/* Features, normal and lambdas. A point may be inside of the other solid; others are made smaller until they are apart. */
-static void guess(Closest *c) {
-  enum { TURNS = 40, SMALLER = 6 };
-  static const sunrealtype touching = SUN_RCONST(1e-3), smaller = SUN_RCONST(0.75);
+/* Features, normal and lambdas, with thinner cores (project). A point may be inside of the other solid. Returns 1 if others are not
+ * apart. */
+static int guess(Closest *c, sunrealtype less) {
+  enum { TURNS = 300 };
+  static const sunrealtype touching = SUN_RCONST(1e-3);
   const Solid *a = c->solid[0], *b = c->solid[1];
   const sunrealtype size = sizeOf(a) + sizeOf(b);
   const int pointed      = a->core == POINT_CORE ? 0 : b->core == POINT_CORE ? 1 : -1;
-  sunrealtype qa[3], qb[3], in_b[3] = {0, 0, 0}, n[3] = {0, 0, 1}, m[3], y[3], part = 1, far = 0;
-  int inside = 0;
+  sunrealtype qa[3], qb[3], in_b[3] = {0, 0, 0}, n[3], m[3], y[3], far, before = INFINITY;
+  int inside, l = 4;
   memset(c->z, 0, sizeof c->z);
-  for (int round = 0; round < SMALLER; round++, part *= smaller) {
-    sunrealtype before = INFINITY;
-    memset(in_b, 0, sizeof in_b);
+  fromB(c, in_b, qb);
+  for (int turn = 0;; turn++) {
+    inside = project(a, less, qb, qa, &c->feature[0]);
+    toB(c, 0, qa, y);
+    inside |= project(b, less, y, in_b, &c->feature[1]);
     fromB(c, in_b, qb);
-    for (int turn = 0; turn < TURNS; turn++) {
-      inside = project(a, part, qb, qa, &c->feature[0]);
-      toB(c, 0, qa, y);
-      inside |= project(b, part, y, in_b, &c->feature[1]);
-      fromB(c, in_b, qb);
-      for (int k = 0; k < 3; k++) n[k] = qb[k] - qa[k];
-      far = sqrt(n[0] * n[0] + n[1] * n[1] + n[2] * n[2]);
-      if (inside || pointed >= 0 || far > before * (1 - touching)) break;
-      before = far;
-    }
-    if (pointed >= 0 || (!inside && far > touching * size)) break;
+    for (int k = 0; k < 3; k++) n[k] = qb[k] - qa[k];
+    far = length(n);
+    if (inside || pointed >= 0 || turn == TURNS || far > before * (1 - touching * touching)) break;
+    before = far;
   }
-  if (pointed >= 0 && (inside || far < touching * size)) { /* normal to the other solid */
+  if (pointed < 0 && (inside || far < touching * less * size)) return 1;
+  if (inside || far < touching * size) { /* normal to the other solid */
     if (pointed == 1) outwards(a, &c->feature[0], qa, n);
-    else {
+    if (pointed == 0) {
       outwards(b, &c->feature[1], in_b, m);
       for (int i = 0; i < 3; i++)
         n[i] = -(c->R[i][0] * m[0] + c->R[i][1] * m[1] + c->R[i][2] * m[2]);
     }
   }
-  const sunrealtype length = sqrt(n[0] * n[0] + n[1] * n[1] + n[2] * n[2]);
-  int l                    = 4;
-  for (int k = 0; k < 3; k++) c->z[k] = length > 0 ? n[k] / length : k == 2;
+  far = length(n);
+  for (int k = 0; k < 3; k++) c->z[k] = far > 0 ? n[k] / far : k == 2;
   for (int side = 0; side < 2; side++)
     for (int k = 0; k < 3; k++)
-      if (c->feature[side].line[k] && l < MOST) c->z[l++] = (side ? in_b : qa)[k] / part;
+      if (c->feature[side].line[k] && l < MOST) c->z[l++] = (side ? in_b : qa)[k];
+  return 0;
 }
 
 /* ---- the equations ---- */
@@ -335,23 +338,30 @@ static void constants(int n, const sunrealtype *z, Taylor *t) {
   for (int k = 0; k < n; k++) t[k] = taylorConstant(VARIABLES, 0, z[k]);
 }
 
-/* Newton's method in these features. Returns 0, or 1 if it fails. */
+/* Newton's method in these features, with steps that are halved while what is left of the equations grows. Returns 0, or 1 if it
+ * fails. */
 static int newton(Closest *c) {
-  enum { ITERATIONS = 30 };
+  enum { EVALUATIONS = 60 };
+  static const sunrealtype near =
+      SUN_RCONST(1e-10); /* Here only rounding can make residuals grow. */
   const sunrealtype size = sizeOf(c->solid[0]) + sizeOf(c->solid[1]);
-  sunrealtype before     = INFINITY;
+  sunrealtype before = INFINITY, least = INFINITY, step[MOST] = {0};
   Taylor x[3], R[3][3], z[MOST], E[MOST], at[3];
   constants(3, c->x, x);
   for (int i = 0; i < 3; i++) constants(3, c->R[i], R[i]);
-  for (int iteration = 0; iteration < ITERATIONS; iteration++) {
-    sunrealtype step[MOST], most = 0, turn = 0;
+  constants(c->n, c->z, z);
+  residual(c, x, R, z, E, at);
+  for (int i = 0; i < 3; i++) c->z[3] += E[i].v * c->z[i]; /* sigma follows the normal */
+  for (int evaluation = 0; evaluation < EVALUATIONS; evaluation++) {
+    sunrealtype left = 0, most = 0, turn = 0;
     constants(c->n, c->z, z);
     residual(c, x, R, z, E, at);
-    if (iteration == 0) { /* sigma and lambda follow the normal */
-      for (int i = 0; i < 3; i++) c->z[3] += E[i].v * c->z[i];
-      constants(c->n, c->z, z);
-      residual(c, x, R, z, E, at);
+    for (int k = 0; k < c->n; k++) left = hypot(left, k < 3 ? E[k].v / size : E[k].v);
+    if (left > least && least > near) {
+      for (int k = 0; k < c->n; k++) step[k] /= 2, c->z[k] += step[k];
+      continue;
     }
+    least = left;
     if (factor(c)) return 1;
     for (int k = 0; k < c->n; k++) step[k] = E[k].v;
     solve(c, step);
@@ -361,9 +371,9 @@ static int newton(Closest *c) {
       most = fmax(most, fabs(step[k]) / (k < 3 ? 1 : size + fabs(c->z[3])));
     }
     const sunrealtype damp = turn > SUN_RCONST(0.5) ? SUN_RCONST(0.5) / turn : 1;
-    for (int k = 0; k < c->n; k++) c->z[k] -= damp * step[k];
+    for (int k = 0; k < c->n; k++) step[k] *= damp, c->z[k] -= step[k];
     /* Newton's method has converged where its steps no longer decrease. */
-    if (most <= 4 * DBL_EPSILON || (most < 1e-10 && most >= before)) return 0;
+    if (most <= 4 * DBL_EPSILON || (most < near && most >= before)) return 0;
     before = most;
   }
   return 1;
@@ -409,7 +419,7 @@ static int chooseEnd(Closest *c) {
       if (side) fromB(c, own, q);
       else toB(c, 0, own, q);
       sunrealtype on[3];
-      project(other, 1, q, on, &unused);
+      project(other, 0, q, on, &unused);
       const sunrealtype far = hypot(hypot(q[0] - on[0], q[1] - on[1]), q[2] - on[2]);
       if (far < best) best = far, f->end[2] = end;
     }
@@ -473,24 +483,34 @@ static int onHalfSpace(const Solid *b, const sunrealtype *x, sunrealtype R[3][3]
   return 0;
 }
 
+/* Newton's method from features of thinner cores, and from there to others. Returns 1 if it does not lead to a solution. */
+static int search(Closest *c, sunrealtype less) {
+  enum { CHANGES = 8 };
+  if (guess(c, less)) return 1;
+  for (int change = 0; change < CHANGES; change++) {
+    if ((c->n = countUnknowns(c)) > MOST) return 1;
+    if (newton(c)) {
+      if (chooseEnd(c)) return 1;
+    } else if (!leave(c)) return 0;
+    /* sigma and lambdas of the new features follow; the normal stays */
+    memset(c->z + 3, 0, sizeof c->z - 3 * sizeof *c->z);
+  }
+  return 1;
+}
+
 int closestPoints(const Solid *a, const Solid *b, const sunrealtype *x, sunrealtype R[3][3],
                   int degree, Taylor *gap, Taylor *n, Taylor *at) {
-  enum { CHANGES = 12 };
+  static const sunrealtype thinner[] = {0, SUN_RCONST(0.03125), SUN_RCONST(0.125),
+                                        SUN_RCONST(0.375), SUN_RCONST(0.75)};
+  enum { TRIALS = sizeof thinner / sizeof *thinner };
   Closest c = {.solid = {a, b}, .x = x, .R = R};
   Taylor X[3], Q[3][3], z[MOST], E[MOST];
   if (a->core == HALF_SPACE) {
     if (onHalfSpace(b, x, R, degree, gap, n, at)) return 1;
   } else {
-    guess(&c);
-    for (int change = 0;; change++) {
-      if (change == CHANGES) return 1;
-      if ((c.n = countUnknowns(&c)) > MOST) return 1;
-      if (newton(&c)) {
-        if (chooseEnd(&c)) return 1;
-      } else if (!leave(&c)) break;
-      /* sigma and lambdas of the new features follow; the normal stays */
-      memset(c.z + 3, 0, sizeof c.z - 3 * sizeof *c.z);
-    }
+    int trial = 0;
+    while (trial < TRIALS && search(&c, thinner[trial])) trial++;
+    if (trial == TRIALS) return 1;
     if (factor(&c)) return 1;
     moved(x, R, degree, X, Q);
     for (int k = 0; k < c.n; k++) z[k] = taylorConstant(VARIABLES, degree, c.z[k]);

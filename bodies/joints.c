@@ -184,17 +184,15 @@ int bodiesTakeJoint(CPBodies b, int text, CPJointKind k, CPContactOn on, const P
   const Kind *kind       = &kinds[b->m.space.dimension == 3][k];
   const int i            = b->m.njoints++;
   b->m.pair[b->m.npairs] = *pair;
-  b->m.joint[i]          = (Joint){text,
-                                   (int)k,
-                                   b->m.npairs,
-                                   b->m.nrows,
-                                   kind->nforced,
-                                   b->m.nrolls,
-                                   kind->nrows - kind->nforced,
-                                   b->m.ncoordinates,
-                                   NONE,
-                                   0,
-                                   0};
+  b->m.joint[i]          = (Joint){.name             = text,
+                                   .kind             = (int)k,
+                                   .pair             = b->m.npairs,
+                                   .first            = b->m.nrows,
+                                   .nrows            = kind->nforced,
+                                   .first_roll       = b->m.nrolls,
+                                   .nrolls           = kind->nrows - kind->nforced,
+                                   .first_coordinate = b->m.ncoordinates,
+                                   .contact          = NONE};
   b->m.ncoordinates += kind->ncoordinates;
   for (int r = 0; r < kind->nrows; r++) {
     Term term[2];

@@ -55,9 +55,8 @@ static int checkApart(CPBodies b, const CPBodyContact *c, const char *name, cons
   bodiesPlaced(&b->m, pair, pose);
   if (bodiesNearest(pair, &pose[0], &pose[1], &gap, point, n, t))
     return refused(b, CP_ILL_INPUT,
-                   "%s: \"%.100s\" and \"%.100s\" have no nearest points at the placement: they "
-                   "are deep in each other, or their "
-                   "flat faces are parallel",
+                   "%s: \"%.100s\" and \"%.100s\" begin in each other, so deep that they have no nearest points, or with "
+                   "parallel flat faces",
                    name, c->a, c->b);
   sunrealtype size = 0;
   for (int side = 0; side < 2; side++)

@@ -223,6 +223,27 @@ static sunrealtype *plane_points(const CPPlugin *model, int i, N_Vector y, sunre
   return xyz;
 }
 
+/* Adds two balls with the radius of a capsule at its ends. Returns the place of the last one. */
+static sunrealtype *add_ends(sunrealtype *xyz) {
+  sunrealtype radius = 0, length = 0;
+  for (int k = 0; k < 3; k++) {
+    radius += pow(xyz[3 + k] - xyz[k], 2);
+    length += pow(xyz[9 + k] - xyz[k], 2);
+  }
+  for (int end = 1; end <= 2; end++)
+    for (int k = 0; k < 3; k++) {
+      const sunrealtype along = xyz[9 + k] - xyz[k], move = end == 1 ? along : -along;
+      for (int i = 0; i < 12; i += 3) xyz[12 * end + i + k] = xyz[i + k] + move;
+      xyz[12 * end + 9 + k] = xyz[k] + move + along * sqrt(radius / length);
+    }
+  return xyz + 24;
+}
+
+/* The number of shapes of drawings that show a shape */
+static int parts_of(CPBodies b, int i) {
+  return thing(b, CP_SHAPE, i).kind == CP_SHAPE_CAPSULE ? 3 : 1;
+}
+
 /* The points are: for each joint its point on both sides, then the bodies' frames, both ends of
  * each spring, the points of shapes, and the lines of the planes of contacts. Segments lead from
  * each body to its joints, and join both points of a joint, which differ for rods and guides. */
@@ -238,8 +259,11 @@ static void points(const CPPlugin *model, sunrealtype t, N_Vector y, sunrealtype
     CPMechGetPoint(mech, i, origin, y, xyz, NULL);
   for (int i = 0; i < CPBodiesCount(b, CP_SPRING); i++, xyz += 6)
     if (!CPMechGetPoints(mech, CP_SPRING, i, y, both)) memcpy(xyz, both, 6 * sizeof *xyz);
-  for (int i = 0; i < CPBodiesCount(b, CP_SHAPE); i++, xyz += 12)
+  for (int i = 0; i < CPBodiesCount(b, CP_SHAPE); i++) {
     CPMechGetPoints(mech, CP_SHAPE, i, y, xyz);
+    if (thing(b, CP_SHAPE, i).kind == CP_SHAPE_CAPSULE) xyz = add_ends(xyz);
+    xyz += 12;
+  }
   for (int i = 0; i < model->ncontacts; i++) xyz = plane_points(model, i, y, xyz);
 }
 
@@ -269,7 +293,9 @@ static int count_lines(const CPPlugin *model) {
 static int draw(CPPlugin *model) {
   CPBodies b       = built(model)->bodies;
   const int joints = CPBodiesCount(b, CP_JOINT), bodies = CPBodiesCount(b, CP_BODY),
-            springs = CPBodiesCount(b, CP_SPRING), shapes = CPBodiesCount(b, CP_SHAPE);
+            springs = CPBodiesCount(b, CP_SPRING);
+  int shapes        = 0;
+  for (int i = 0; i < CPBodiesCount(b, CP_SHAPE); i++) shapes += parts_of(b, i);
   const int spring = 2 * joints + bodies, shape = spring + 2 * springs, plane = shape + 4 * shapes;
   const int lines    = count_lines(model);
   CPPluginDrawing *d = &model->drawing;
@@ -307,9 +333,16 @@ static int draw(CPPlugin *model) {
   }
   for (int i = 0; i < lines; i++)
     add_segment(d, plane + 2 * i, plane + 2 * i + 1, CP_SEGMENT_GUIDE);
-  for (int i = 0; i < shapes; i++) {
-    d->shape[i].kind = (CPShapeKind)thing(b, CP_SHAPE, i).kind;
-    for (int k = 0; k < 4; k++) d->shape[i].point[k] = shape + 4 * i + k;
+  for (int i = 0, at = 0; i < CPBodiesCount(b, CP_SHAPE); i++) {
+    static const CPShapeKind shown[] = {
+        [CP_SHAPE_BOX] = CP_SHAPE_BOX,          [CP_SHAPE_CYLINDER] = CP_SHAPE_CYLINDER,
+        [CP_SHAPE_SPHERE] = CP_SHAPE_SPHERE,    [CP_SHAPE_WHEEL] = CP_SHAPE_WHEEL,
+        [CP_SHAPE_CAPSULE] = CP_SHAPE_CYLINDER, [CP_SHAPE_ELLIPSOID] = CP_SHAPE_SPHERE,
+        [CP_SHAPE_PLANE] = CP_SHAPE_BOX};
+    for (int part = 0; part < parts_of(b, i); part++, at++) {
+      d->shape[at].kind = part ? CP_SHAPE_SPHERE : shown[thing(b, CP_SHAPE, i).kind];
+      for (int k = 0; k < 4; k++) d->shape[at].point[k] = shape + 4 * at + k;
+    }
   }
   return 0;
 }

@@ -14,7 +14,8 @@ from ._native import ffi, lib
 from ._run import Solution
 
 FRAMES = {"space": lib.CP_IN_SPACE, "bodies": lib.CP_IN_BODIES}
-SHAPES = {"box": lib.CP_SHAPE_BOX, "cylinder": lib.CP_SHAPE_CYLINDER, "sphere": lib.CP_SHAPE_SPHERE, "wheel": lib.CP_SHAPE_WHEEL}
+SHAPES = {"box": lib.CP_SHAPE_BOX, "cylinder": lib.CP_SHAPE_CYLINDER, "sphere": lib.CP_SHAPE_SPHERE, "wheel": lib.CP_SHAPE_WHEEL,
+          "capsule": lib.CP_SHAPE_CAPSULE, "ellipsoid": lib.CP_SHAPE_ELLIPSOID, "plane": lib.CP_SHAPE_PLANE}
 TOUCHES = {"ball": lib.CP_TOUCH_BALL, "disc": lib.CP_TOUCH_DISC, "cylinder": lib.CP_TOUCH_CYLINDER, "box": lib.CP_TOUCH_BOX}
 DYNAMICS = {"none": lib.CP_ACTIVATION_NONE, "integrator": lib.CP_ACTIVATION_INTEGRATOR, "filter": lib.CP_ACTIVATION_FILTER,
             "muscle": lib.CP_ACTIVATION_MUSCLE}
@@ -506,13 +507,21 @@ class Bodies(Mechanism):
         and x are the coordinates along across=, the third direction, and axis=. With a radius, phi has to be a distance.
         The function raises TrySmallerStep if x is outside its domain.
 
+        With touch="shape", a and b are names of two shapes, which touch wherever they are nearest to each other; other keywords than
+        those of friction and restitution have no effect.
+
         The constants are those of Coulomb's friction (`sticking`: that of rest, if it is larger) and of restitution by the
         law "newton" or "poisson". In solve, contacts act; all other functions treat them as open. Cylinders and boxes are 2
         and 8 contacts (in the plane, boxes are 4), whose names end in _1, _2, ..."""
         if law not in LAWS:
             raise ValueError(f"law has to be one of {', '.join(LAWS)}, and is {law!r}")
-        if touch not in TOUCHES:
-            raise ValueError(f"touch has to be one of {', '.join(TOUCHES)}, and is {touch!r}")
+        if touch not in TOUCHES and touch != "shape":
+            raise ValueError(f"touch has to be one of {', '.join(TOUCHES)}, shape, and is {touch!r}")
+        if touch == "shape":
+            return self._add("Contact", {
+                "name": self._name(name, "contact"), "a": body_name(a), "b": body_name(b), "on": lib.CP_ON_SHAPE,
+                "law": {"mu": number("friction", friction), "mu_static": number("sticking", sticking),
+                        "restitution": number("restitution", restitution), "kind": LAWS[law]}}, struct="CPBodyContact")
         if surface is not None and radius_a is not None:
             raise ValueError("surface and radius_a cannot both be given")
         edges = vector("size", size, 3)
@@ -679,8 +688,9 @@ class Bodies(Mechanism):
 
     def shape(self, kind: str, body: str, size: Any, *, at: Any = (0, 0, 0), axis: Any = (0, 0, 0), across: Any = (0, 0, 0),
               frames: str = "space", name: Optional[str] = None) -> str:
-        """Adds a shape for drawings: "box" with its edges, "cylinder" or "wheel" with (radius, 0, length), "sphere" with
-        (radius, 0, 0)."""
+        """Adds a shape for drawings and contacts: "box" with its edges, "cylinder" or "wheel" with (radius, 0, length), "capsule" with
+        the same of its cylinder, "sphere" with (radius, 0, 0), "ellipsoid" with its half axes, "plane" with the edges of what is
+        drawn of it."""
         if kind not in SHAPES:
             raise ValueError(f"a shape is one of {', '.join(SHAPES)}, and not {kind!r}")
         return self._add("Shape", {"name": self._name(name, "shape"), "kind": SHAPES[kind], "body": body_name(body), "in": frames_of(frames),

@@ -546,6 +546,20 @@ def test_boxes_discs_and_cylinders_have_vertices_and_edges():
         assert sol.contact_events[0].t == pytest.approx(np.sqrt(2 * 0.7 / G), abs=1e-8)
 
 
+def test_contacts_of_shapes_act():
+    """An egg falls on a floor on its tip, and bounces."""
+    m = cpodes.Bodies(3, gravity=(0, 0, -G))
+    m.add_body("egg", mass=1, inertia=(0.004, 0.004, 0.002), at=(0, 0, 1.3))
+    m.shape("ellipsoid", "egg", (0.1, 0.2, 0.3), at=(0, 0, 1.3), name="shell")
+    m.shape("plane", "ground", (1, 1, 0), name="floor")
+    m.contact("shell", "floor", touch="shape", restitution=0.5)
+    sol = m.solve((0, 0.5), method="DOP853", rtol=1e-10, atol=1e-10)
+    assert sol.contact_events[0].t == pytest.approx(FIRST, abs=1e-9)
+    assert sol.contact_events[0].velocity[1, 0] == pytest.approx(0.5 * G * FIRST, abs=1e-8)
+    with pytest.raises(cpodes.Error, match="there is no shape"):
+        m.contact("shell", "egg", touch="shape")
+
+
 def test_functions_of_surfaces_fail_by_name():
     with pytest.raises(ZeroDivisionError):
         shaped(surface=lambda x: 1 / 0)

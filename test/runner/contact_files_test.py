@@ -50,6 +50,9 @@ class ContactFiles(RunnerTest):
                         self.assertLess(abs(a - b), bound * tol * (1 + abs(b)))
         return reference
 
+    def test_a_ball_rolls_down_a_log(self):
+        self.assert_agree("rolling_log", [1e-8], ["dop853", "radau"], bound=1000)
+
     def test_a_wheel_rolls_over_a_curb(self):
         r, a, v, start, end = 0.3, 0.08, 1.4, -0.6, 1.2
         factor, top = 1 - 2 / 3 * a / (r + a), math.acos(r / (r + a))
