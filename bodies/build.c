@@ -200,6 +200,7 @@ static CPModel buildModel(const Mechanism *from) {
                      .nq              = bodiesCoordinates(b),
                      .nz              = b->nactivations + b->balance,
                      .nquad           = b->balance,
+                     .work            = b->balance ? b->nactivations + 1 : 0,
                      .np              = b->np,
                      .nv              = b->nv,
                      .na              = b->nv,

@@ -90,7 +90,7 @@ static int kindsOf(const Mechanism *m, const Sensor *s) {
   if (j->kind == NONE) {
     const Row *row = rowOf(m, j);
     return (bodiesIsAngle(&bodiesRowTerm(m, row, 0)->m) ? TURNER : ACTUATOR) |
-           (row->drive != NONE ? DRIVEN : 0);
+           (row->drive != NONE || j->nrows == 0 ? DRIVEN : 0);
   }
   if (m->joint[s->index].contact != NONE) return JOINT | TOUCHING;
   const int own = s->k > 0 ? 0 : j->kind == CP_JOINT_ROD ? JOINT | ROD : JOINT;
@@ -384,6 +384,11 @@ static int scalarForce(Mechanism *m, const Sensor *s, const At *at, sunrealtype 
     DriveAt drive  = {0};
     const int flag = row->drive == NONE ? 0 : bodiesDrive(m, row->drive, at->t, &drive);
     *T = -at->lambda[row->first], *rate = drive.rate;
+    for (int k = 0; k < row->nterms && m->joint[s->index].contact != NONE; k++) {
+      Jet jet; /* of a coordinate with dry friction */
+      bodiesTermJet(m, bodiesRowTerm(m, row, k), VALUES, &jet);
+      *rate += bodiesWeight(m, bodiesRowTerm(m, row, k)) * jet.rate;
+    }
     return flag;
   }
   const Law *law = &m->law[s->index];

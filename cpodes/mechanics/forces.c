@@ -183,6 +183,23 @@ int cpMechAddForces(CPMech mech, const CPMechState *s, int on_lambda, const doub
   return flag;
 }
 
+int cpMechForcePower(CPMech mech, const CPMechState *s, const double *lambda, double *power) {
+  double *own = mech->room.force;
+  int flag    = CP_SUCCESS;
+  for (int k = mech->forces.own; !flag && k < mech->forces.count; k++) {
+    const CPMechForce *force = &mech->forces.list[k];
+    if (!force->f) continue;
+    memset(own, 0, (size_t)mech->nu * sizeof *own);
+    flag = cpMechResult(
+        mech,
+        cpCallUser(&mech->log, force->f(s->t, s->q, s->u, s->z, force->on_lambda ? lambda : NULL,
+                                        own, force->data)),
+        s->t, "a force (CPMechAddForce)");
+    for (int i = 0; i < mech->nu; i++) *power += own[i] * s->u[i];
+  }
+  return flag;
+}
+
 int cpMechLinearizeForces(CPMech mech, const CPMechState *s) {
   int any = 0;
   for (int k = 0; k < mech->forces.count; k++) {

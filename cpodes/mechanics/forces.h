@@ -23,6 +23,8 @@ int cpMechForcesByDifference(const CPMech mech);
 /* f += one of CPMechAddForce's */
 int cpMechAddForce(CPMech mech, const CPMechForce *force, const CPMechState *s,
                    const double *lambda, double *f);
+/* power += that of those of CPMechAddForce */
+int cpMechForcePower(CPMech mech, const CPMechState *s, const double *lambda, double *power);
 /* Are the derivatives of all forces that depend on lambda given? Then Fl [nu x na, dense] <- their sum. */
 int cpMechKnowsLambdaJac(const CPMech mech);
 int cpMechLambdaJac(CPMech mech, const CPMechState *s, const double *lambda, CPMat *Fl);

@@ -201,8 +201,10 @@ int cpMechForces(CPMech mech, const CPMechState *s, double *f) {
 int cpMechAuxiliary(CPMech mech, const CPMechState *s, const double *lambda, double *zdot) {
   if (mech->nz == 0) return CP_SUCCESS;
   memset(zdot, 0, (size_t)mech->nz * sizeof *zdot);
-  const int flag = cpMechCall(mech, zdot, s->t, s->q, s->u, s->z, lambda, zdot);
-  return cpMechChecked(mech, flag, s->t, "zdot", zdot, mech->nz);
+  int flag = cpMechCall(mech, zdot, s->t, s->q, s->u, s->z, lambda, zdot);
+  flag     = cpMechChecked(mech, flag, s->t, "zdot", zdot, mech->nz);
+  return flag || mech->eq->work == 0 ? flag
+                                     : cpMechForcePower(mech, s, lambda, &zdot[mech->eq->work - 1]);
 }
 
 /* ---- products ---- */

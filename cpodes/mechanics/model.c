@@ -94,6 +94,9 @@ static int checkSizes(const CPEquations *m, const char *function) {
   if (m->nquad < 0 || m->nquad > m->nz)
     return cpRefuse(NULL, function, "nquad must be from 0 to nz: nquad = %ld, nz = %ld",
                     (long)m->nquad, (long)m->nz);
+  if (m->work < 0 || m->work > m->nz)
+    return cpRefuse(NULL, function, "work must be from 0 to nz: work = %ld, nz = %ld",
+                    (long)m->work, (long)m->nz);
   if (!(m->time >= 0.0) || isinf(m->time))
     return cpRefuse(NULL, function, "time must be positive, or 0 for the default: time = %g",
                     m->time);

@@ -544,7 +544,8 @@ typedef enum {
  *
  * for the joints in the order of CP_STATE, which names them. Angles count turns: springs and laws on them do, too. */
 CPODES_EXPORT int CPBodiesSetFormulation(CPBodies bodies, CPFormulation formulation);
-/** Adds the state W with W' = -dissipation + applied + drives [J], so that kinetic + potential - W is constant. */
+/** Adds the state W with W' = -dissipation + applied + drives [J], so that kinetic + potential - W is constant but for impacts. The
+ * power of forces that CPMechAddForce adds is in it, as that of sliding contacts and of dry friction (CPContact). */
 CPODES_EXPORT int CPBodiesSetBalance(CPBodies bodies);
 
 /** What a mechanism consists of, in the order in which it was added. */
@@ -725,7 +726,7 @@ typedef struct {
  *   joint            angle, displacement, rate, acceleration of its first coordinate, or of number K: joint.K.rate; force, torque
  *                    (CPMechGetReaction); of a rod axial, > 0 if it pulls
  *   drive, coupler, limit, dry friction
- *                    force, of an angle torque; power of a drive
+ *                    force, of an angle torque; power of a drive and of dry friction
  *   spring, friction, actuator
  *                    angle or, between points, length; rate, acceleration; force or torque, > 0 where the coordinate would grow;
  *                    power; energy of a spring, activation of an actuator. Of one that acts on no coordinate force or torque, per unit of

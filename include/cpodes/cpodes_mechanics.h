@@ -306,6 +306,8 @@ typedef struct {
                         iteration can do without: they are not compared with differences (CPMechAttach) */
   int regular; /**< 1: the rows of A, as far as they are on, are independent at each position, as those of the joints of a tree of
                     bodies are: explicit methods need not look out for singular positions */
+  sunindextype work; /**< 1 + the index of an entry of z to whose rate the power of the forces of CPMechAddForce is added, such as the
+                          last one for a balance of energy; 0: there is none */
 } CPEquations;
 
 /**

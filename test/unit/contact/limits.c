@@ -218,6 +218,33 @@ START_TEST(dry_friction_acts_beside_stops) {
 }
 END_TEST
 
+/* m v0^2 / 2 - F x is left at x, and nothing at rest: W = -F x. */
+START_TEST(the_loss_of_dry_friction_is_in_the_balance) {
+  const sunrealtype tol = 1e-8, m = 2, F = 1.5, a = F / m, v0 = 3, times[] = {1, 5};
+  for (int n = 0; n < 24; n++) {
+    const sunrealtype t = times[n % 2], end = fmin(t, v0 / a), x = v0 * end - a * end * end / 2;
+    CPSensor power = CP_INIT(CPSensor);
+    sunrealtype force[3], udot[8], lambda[16];
+    CPMechOutput out = {CP_SIZED(CPMechOutput), .udot = udot, .lambda = lambda};
+    oscillator(2 + n / 2 % 2, m, 0, NULL);
+    add_friction(F, 0);
+    ck_assert_int_eq(CPBodiesSetBalance(bodies), CP_SUCCESS);
+    act(n / 4 % 2 ? CP_JOINT_COORDINATES : CP_ABSOLUTE);
+    const int nq                                         = (int)equations_of(mech).nq;
+    entries(y)[nq > 0 ? nq : (int)equations_of(mech).nu] = v0;
+    ck_assert_int_eq(run_with(methods[n / 8], tol, t), CP_SUCCESS);
+    ck_assert_double_eq_tol(entries(y)[N_VGetLength(y) - 1], -F * x, 20 * tol);
+    ck_assert_int_eq(CPContactEvaluate(contact, t, y, &out, force, NULL, NULL), CP_SUCCESS);
+    power.udot = udot, power.lambda = lambda;
+    lambda[thing_at(bodies, CP_CONTACT, 0).first_rate] = -force[1];
+    ck_assert_msg(CPMechGetSensor(mech, "rub.power", t, y, &power) == CP_SUCCESS, "%s",
+                  CPObjectGetLastMessage(CP_OBJECT(mech)));
+    ck_assert_double_eq_tol(power.value[0], -F * (v0 - a * end), 20 * tol);
+    release();
+  }
+}
+END_TEST
+
 START_TEST(wrong_frictions_are_refused_by_name) {
   const struct {
     CPFriction friction;
@@ -430,6 +457,7 @@ TEST_SUITE(limits) {
   tcase_add_loop_test(tc, a_spring_comes_to_rest_by_dry_friction, 0, 6);
   tcase_add_test(tc, a_growing_load_breaks_away_at_the_friction_of_rest);
   tcase_add_test(tc, dry_friction_acts_beside_stops);
+  tcase_add_test(tc, the_loss_of_dry_friction_is_in_the_balance);
   tcase_add_test(tc, wrong_frictions_are_refused_by_name);
   tcase_add_test(tc, a_pin_lets_go_beside_contacts);
   tcase_add_test(tc, rows_of_limits_have_exact_derivatives);
