@@ -1,7 +1,7 @@
 /* MJCF, the file format of MuJoCo (https://mujoco.readthedocs.io/en/stable/XMLreference.html):
  * bodies, joints, inertias, default classes and equality constraints. A body without joints becomes
  * part of its parent. */
-#include "robot_impl.h"
+#include "mjcf_impl.h"
 
 #include <stdint.h>
 #include <stdio.h>
@@ -10,37 +10,10 @@
 
 enum { FROM_INERTIAL, FROM_GEOMS, FROM_EITHER };
 
-typedef struct {
-  Robot *r;
-  const xmlNode *root;
-  const xmlNode **class_, **mesh;
-  xmlHashTablePtr given; /* (tag, attribute, class, or NULL for the top class) -> text */
-  int nclasses, nmeshes, inertia, strippath, autolimits;
-  Mass *body;             /* of the body that is being read, in space */
-  sunrealtype total[2];   /* mass of all bodies; what it is to be, or 0 */
-  sunrealtype least[2];   /* of a body's mass and principal moments */
-  int balance, nelements; /* balance: principal moments that no body has become equal */
-  int off;                /* kinds of Disabled that the file switches off itself */
-  /* which geoms collide: contype and conaffinity of those of the world, of the trees of bodies read
-   * so far, and of the newest tree */
-  struct {
-    unsigned type, affinity;
-  } world, trees, tree;
-  /* angle: radians per unit of angle in the file; group: the range of groups of geoms that have
-   * mass. */
-  sunrealtype angle, group[2];
-  const char *eulerseq, *folder;
-} Mjcf;
-
-/* What a flag of an option may switch off; the mechanism does not have it anyway. */
-enum { NO_CONTACT = 1, NO_LIMITS = 2, NO_FRICTION = 4, NO_ACTUATION = 8 };
-
 /* ----------------------------------------------------------------------- default classes -- */
 
-/* Returns an attribute of an element; if it has none, that of its class, of the enclosing classes,
- * or of the top class; or NULL. */
-static const char *get(const Mjcf *m, const xmlNode *n, const char *tag, const xmlNode *class_,
-                       const char *attribute) {
+const char *mjcfGet(const Mjcf *m, const xmlNode *n, const char *tag, const xmlNode *class_,
+                    const char *attribute) {
   const char *text = robotText(n, attribute);
   const xmlChar *t = BAD_CAST tag, *a = BAD_CAST attribute;
   for (; class_ && robotIs(class_->parent, "default") && !text; class_ = class_->parent)
@@ -48,9 +21,8 @@ static const char *get(const Mjcf *m, const xmlNode *n, const char *tag, const x
   return text ? text : xmlHashLookup3(m->given, t, a, NULL);
 }
 
-/* class_: out, the class that an element names, or `around`. Returns 0, or 1 after a message. */
-static int classOf(Mjcf *m, const xmlNode *n, const char *attribute, const xmlNode *around,
-                   const xmlNode **class_) {
+int mjcfClass(Mjcf *m, const xmlNode *n, const char *attribute, const xmlNode *around,
+              const xmlNode **class_) {
   const char *name = robotText(n, attribute);
   *class_          = around;
   if (!name) return 0;
@@ -80,23 +52,21 @@ static int readClasses(Mjcf *m, const xmlNode *n) {
   return 0;
 }
 
-/* Reads the numbers of an attribute. x [most]: in, the default; out. */
-static int numbers(Mjcf *m, const xmlNode *n, const char *tag, const xmlNode *class_,
-                   const char *attribute, int least, int most, sunrealtype *x) {
-  const char *text = get(m, n, tag, class_, attribute);
+int mjcfNumbers(Mjcf *m, const xmlNode *n, const char *tag, const xmlNode *class_,
+                const char *attribute, int least, int most, sunrealtype *x) {
+  const char *text = mjcfGet(m, n, tag, class_, attribute);
   return text ? robotNumbers(m->r, n, attribute, text, least, most, x, NULL) : 0;
 }
 
-/* Reads a keyword; `words` ends with NULL. i: in, the default; out, the index of the keyword. */
-static int keyword(Mjcf *m, const xmlNode *n, const char *tag, const xmlNode *class_,
-                   const char *attribute, const char *const *words, int *i) {
-  const char *text = get(m, n, tag, class_, attribute);
+int mjcfKeyword(Mjcf *m, const xmlNode *n, const char *tag, const xmlNode *class_,
+                const char *attribute, const char *const *words, int *i) {
+  const char *text = mjcfGet(m, n, tag, class_, attribute);
   if (!text) return 0;
   for (*i = 0; words[*i]; ++*i)
     if (!strcmp(words[*i], text)) return 0;
   return robotWrong(m->r, n, "there is no %s \"%.60s\"", attribute, text);
 }
-static const char *const no_yes[] = {"false", "true", NULL};
+const char *const mjcf_no_yes[] = {"false", "true", NULL};
 
 /* ------------------------------------------------------------------------- orientations -- */
 
@@ -166,14 +136,14 @@ static int readPlace(Mjcf *m, const xmlNode *n, const char *tag, const xmlNode *
   /* Those of the class count only if the element has none. */
   for (int own = 1; own >= 0 && !way; own--)
     for (int k = 0; k < 5; k++) {
-      const char *given = own ? robotText(n, ways[k]) : get(m, n, tag, class_, ways[k]);
+      const char *given = own ? robotText(n, ways[k]) : mjcfGet(m, n, tag, class_, ways[k]);
       if (!given) continue;
       if (way && own)
         return robotWrong(m->r, n, "the orientation is given twice: by %s and by %s", way, ways[k]);
       way = ways[k], text = given;
     }
   if (way && readTurn(m, n, way, text, e)) return 1;
-  if (numbers(m, n, tag, class_, "pos", 3, 3, pos)) return 1;
+  if (mjcfNumbers(m, n, tag, class_, "pos", 3, 3, pos)) return 1;
   robotPlace(parent, pos, e, place);
   return 0;
 }
@@ -205,11 +175,12 @@ static int readMesh(Mjcf *m, const xmlNode *geom, const char *name, int shell, M
   const char *file = robotText(n, "file");
   if (!file && !robotText(n, "vertex"))
     return robotWrong(m->r, n, "a mesh that a mass comes from must have a file or vertices");
-  if (classOf(m, n, "class", NULL, &class_) ||
-      numbers(m, n, "mesh", class_, "scale", 3, 3, from.scale) ||
-      numbers(m, n, "mesh", class_, "refpos", 3, 3, from.refpos) ||
-      numbers(m, n, "mesh", class_, "refquat", 4, 4, from.refquat) ||
-      unit(m, n, "refquat", 4, from.refquat) || keyword(m, n, "mesh", class_, "inertia", ways, &way))
+  if (mjcfClass(m, n, "class", NULL, &class_) ||
+      mjcfNumbers(m, n, "mesh", class_, "scale", 3, 3, from.scale) ||
+      mjcfNumbers(m, n, "mesh", class_, "refpos", 3, 3, from.refpos) ||
+      mjcfNumbers(m, n, "mesh", class_, "refquat", 4, 4, from.refquat) ||
+      unit(m, n, "refquat", 4, from.refquat) ||
+      mjcfKeyword(m, n, "mesh", class_, "inertia", ways, &way))
     return 1;
   const char *slash = file ? strrchr(file, '/') : NULL;
   if (m->strippath && slash) file = slash + 1;
@@ -272,20 +243,20 @@ CP_RARE static int readGeom(Mjcf *m, const xmlNode *n, const xmlNode *around, co
   const xmlNode *class_;
   Place place;
   Mass mass;
-  if (classOf(m, n, "class", around, &class_) ||
-      keyword(m, n, "geom", class_, "type", types, &type) ||
-      numbers(m, n, "geom", class_, "mass", 1, 1, &total) ||
-      numbers(m, n, "geom", class_, "density", 1, 1, &density) ||
-      numbers(m, n, "geom", class_, "group", 1, 1, &group) ||
-      keyword(m, n, "geom", class_, "shellinertia", no_yes, &shell) ||
+  if (mjcfClass(m, n, "class", around, &class_) ||
+      mjcfKeyword(m, n, "geom", class_, "type", types, &type) ||
+      mjcfNumbers(m, n, "geom", class_, "mass", 1, 1, &total) ||
+      mjcfNumbers(m, n, "geom", class_, "density", 1, 1, &density) ||
+      mjcfNumbers(m, n, "geom", class_, "group", 1, 1, &group) ||
+      mjcfKeyword(m, n, "geom", class_, "shellinertia", mjcf_no_yes, &shell) ||
       readPlace(m, n, "geom", class_, body, &place))
     return 1;
   if (group < m->group[0] || group > m->group[1] || total == 0 || density == 0 ||
       type == PLANE_GEOM || type == HFIELD)
     return 0;
   if (total < 0 || density < 0) return robotWrong(m->r, n, "mass and density must not be negative");
-  const char *mesh   = get(m, n, "geom", class_, "mesh"),
-             *fromto = get(m, n, "geom", class_, "fromto");
+  const char *mesh   = mjcfGet(m, n, "geom", class_, "mesh"),
+             *fromto = mjcfGet(m, n, "geom", class_, "fromto");
   if ((shell && type != MESH) || type == SDF || (type == MESH && !mesh) || (type != MESH && mesh))
     return robotWrong(m->r, n,
                       "a mass from the shell of a shape, a signed distance, or a shape fitted to a "
@@ -296,7 +267,7 @@ CP_RARE static int readGeom(Mjcf *m, const xmlNode *n, const xmlNode *around, co
     if (fromto && type != SPHERE) {
       sunrealtype along[3], pos[3], e[4], half;
       if (robotNumbers(m->r, n, "fromto", fromto, 6, 6, ends, NULL) ||
-          numbers(m, n, "geom", class_, "size", 1, 3, size))
+          mjcfNumbers(m, n, "geom", class_, "size", 1, 3, size))
         return 1;
       for (int k = 0; k < 3; k++)
         along[k] = ends[k] - ends[k + 3], pos[k] = (ends[k] + ends[k + 3]) / 2;
@@ -307,7 +278,7 @@ CP_RARE static int readGeom(Mjcf *m, const xmlNode *n, const xmlNode *around, co
       size[1] = sizes[type] == 2 ? half : size[0];
       size[2] = half;
     } else {
-      if (numbers(m, n, "geom", class_, "size", sizes[type], 3, size)) return 1;
+      if (mjcfNumbers(m, n, "geom", class_, "size", sizes[type], 3, size)) return 1;
     }
     for (int k = 0; k < sizes[type]; k++)
       if (!(size[k] > 0))
@@ -344,12 +315,15 @@ CP_RARE static int readInertial(Mjcf *m, const xmlNode *n, const Place *body) {
 static int readStops(Mjcf *m, const xmlNode *n, const xmlNode *class_, RobotJoint *j) {
   static const char *const states[] = {"false", "true", "auto", NULL};
   enum { NO, YES, AUTO };
-  int limited = AUTO;
-  if (keyword(m, n, "joint", class_, "limited", states, &limited) ||
-      numbers(m, n, "joint", class_, "range", 2, 2, j->range) ||
-      numbers(m, n, "joint", class_, "frictionloss", 1, 1, &j->friction))
+  int limited = AUTO, total = AUTO;
+  if (mjcfKeyword(m, n, "joint", class_, "limited", states, &limited) ||
+      mjcfNumbers(m, n, "joint", class_, "range", 2, 2, j->range) ||
+      mjcfNumbers(m, n, "joint", class_, "frictionloss", 1, 1, &j->friction) ||
+      mjcfKeyword(m, n, "joint", class_, "actuatorfrclimited", states, &total) ||
+      mjcfNumbers(m, n, "joint", class_, "actuatorfrcrange", 2, 2, j->total))
     return 1;
-  if (limited == AUTO) limited = m->autolimits && get(m, n, "joint", class_, "range");
+  if (total == NO || (total == AUTO && !m->autolimits)) j->total[0] = j->total[1] = 0;
+  if (limited == AUTO) limited = m->autolimits && mjcfGet(m, n, "joint", class_, "range");
   j->limited = limited && !(m->off & NO_LIMITS);
   if (m->off & NO_FRICTION) j->friction = 0;
   for (int k = 0; k < 2 && j->type != SLIDE; k++) j->range[k] *= m->angle;
@@ -362,10 +336,10 @@ CP_RARE static int readJoint(Mjcf *m, const xmlNode *n, const xmlNode *around, c
   const int is_free     = robotIs(n, "freejoint"); /* a freejoint has no class */
   int type              = is_free ? FREE : HINGE;
   const xmlNode *class_ = NULL;
-  if (!is_free && (classOf(m, n, "class", around, &class_) ||
-                   keyword(m, n, "joint", class_, "type", types, &type) ||
-                   numbers(m, n, "joint", class_, "pos", 3, 3, pos) ||
-                   numbers(m, n, "joint", class_, "axis", 3, 3, axis)))
+  if (!is_free && (mjcfClass(m, n, "class", around, &class_) ||
+                   mjcfKeyword(m, n, "joint", class_, "type", types, &type) ||
+                   mjcfNumbers(m, n, "joint", class_, "pos", 3, 3, pos) ||
+                   mjcfNumbers(m, n, "joint", class_, "axis", 3, 3, axis)))
     return 1;
   if (type == FREE && m->r->link[body->link].place.link != GROUND)
     return robotWrong(m->r, n, "a free joint must be on a body of the world");
@@ -381,8 +355,8 @@ CP_RARE static int readJoint(Mjcf *m, const xmlNode *n, const xmlNode *around, c
                 {"damping", &j->damping},
                 {"armature", &j->armature}};
   for (int k = 0; k < 5; k++)
-    if (numbers(m, n, "joint", class_, values[k].name, 1, 1, values[k].x)) return 1;
-  if (numbers(m, n, "joint", class_, "springdamper", 2, 2, j->springdamper)) return 1;
+    if (mjcfNumbers(m, n, "joint", class_, values[k].name, 1, 1, values[k].x)) return 1;
+  if (mjcfNumbers(m, n, "joint", class_, "springdamper", 2, 2, j->springdamper)) return 1;
   for (int k = 2; k < 5; k++)
     if (*values[k].x < 0)
       return robotWrong(m->r, n, "%s must not be negative, and is %g", values[k].name,
@@ -436,9 +410,9 @@ static int ignore(Mjcf *m, const xmlNode *n) {
 CP_RARE static int takeGeom(Mjcf *m, const xmlNode *n, const xmlNode *around, const Place *body) {
   sunrealtype type = 1, affinity = 1;
   const xmlNode *class_;
-  if (classOf(m, n, "class", around, &class_) ||
-      numbers(m, n, "geom", class_, "contype", 1, 1, &type) ||
-      numbers(m, n, "geom", class_, "conaffinity", 1, 1, &affinity))
+  if (mjcfClass(m, n, "class", around, &class_) ||
+      mjcfNumbers(m, n, "geom", class_, "contype", 1, 1, &type) ||
+      mjcfNumbers(m, n, "geom", class_, "conaffinity", 1, 1, &affinity))
     return 1;
   unsigned *to[] = {body->link == GROUND ? &m->world.type : &m->tree.type,
                     body->link == GROUND ? &m->world.affinity : &m->tree.affinity};
@@ -461,7 +435,7 @@ static int readChildren(Mjcf *m, const xmlNode *n, const xmlNode *around, const 
     if (robotIs(c, "frame")) {
       const xmlNode *class_;
       Place place;
-      if (classOf(m, c, "childclass", around, &class_) ||
+      if (mjcfClass(m, c, "childclass", around, &class_) ||
           readPlace(m, c, "frame", NULL, body, &place) ||
           readChildren(m, c, class_, &place, joints, geoms))
         return 1;
@@ -477,7 +451,7 @@ static int readChildren(Mjcf *m, const xmlNode *n, const xmlNode *around, const 
     } else if (robotIs(c, "site")) {
       const xmlNode *class_;
       Place place;
-      if (classOf(m, c, "class", around, &class_) ||
+      if (mjcfClass(m, c, "class", around, &class_) ||
           readPlace(m, c, "site", class_, body, &place) || keepPlace(m->r, c, "site", &place))
         return 1;
     } else if (robotIs(c, "inertial")) {
@@ -496,7 +470,7 @@ static int readBody(Mjcf *m, const xmlNode *n, const xmlNode *around, const Plac
   const xmlNode *class_;
   Place place;
   const int inertial = countOf(n, "inertial");
-  if (robotAttributes(m->r, n, " gravcomp ") || classOf(m, n, "childclass", around, &class_) ||
+  if (robotAttributes(m->r, n, " gravcomp ") || mjcfClass(m, n, "childclass", around, &class_) ||
       readPlace(m, n, "body", NULL, parent, &place))
     return 1;
   if (countOf(n, "joint") + countOf(n, "freejoint") > 0 &&
@@ -565,8 +539,8 @@ static int readEqualities(Mjcf *m, const xmlNode *section) {
     const xmlNode *class_;
     int active = 1;
     if (n->type != XML_ELEMENT_NODE) continue;
-    if (classOf(m, n, "class", NULL, &class_) ||
-        keyword(m, n, "equality", class_, "active", no_yes, &active))
+    if (mjcfClass(m, n, "class", NULL, &class_) ||
+        mjcfKeyword(m, n, "equality", class_, "active", mjcf_no_yes, &active))
       return 1;
     if (!active) continue;
     if (!weld && !joint && !robotIs(n, "connect")) {
@@ -589,111 +563,6 @@ static int readEqualities(Mjcf *m, const xmlNode *section) {
   return 0;
 }
 
-/* ------------------------------------------------------------------------------- actuators -- */
-
-/* The kind of actuator whose defaults have the attribute, or that of n: all kinds share one set of defaults in each class. */
-static const char *kindWith(const Mjcf *m, const xmlNode *n, const xmlNode *class_,
-                            const char *attribute) {
-  static const char *const kinds[] = {"general", "motor", "position", "velocity", "damper", NULL};
-  const xmlChar *a                 = BAD_CAST attribute;
-  const char *own                  = (const char *)n->name;
-  if (robotText(n, attribute)) return own;
-  for (;; class_ = class_->parent) {
-    const int is_top     = !class_ || !robotIs(class_->parent, "default");
-    const xmlChar *level = is_top ? NULL : BAD_CAST robotText(class_, "class");
-    for (int k = 0; kinds[k]; k++)
-      if (xmlHashLookup3(m->given, BAD_CAST kinds[k], a, level)) return kinds[k];
-    if (is_top) return own;
-  }
-}
-
-/* range: out, of the control or force, unless it is not limited; a range limits unless the file says otherwise. */
-static int readRange(Mjcf *m, const xmlNode *n, const xmlNode *class_, const char *limited,
-                     const char *attribute, sunrealtype *range) {
-  static const char *const states[] = {"false", "true", "auto", NULL};
-  int is_limited                    = 2;
-  if (keyword(m, n, kindWith(m, n, class_, limited), class_, limited, states, &is_limited) ||
-      numbers(m, n, kindWith(m, n, class_, attribute), class_, attribute, 2, 2, range))
-    return 1;
-  if (is_limited == 0 || (is_limited == 2 && !m->autolimits)) range[0] = range[1] = 0;
-  return 0;
-}
-
-/* gain and bias of the kinds without activation. inherit: out, the part of the joint's range that is that of the control, or 0. Returns 0, 1 after a message, or -1 for other kinds. */
-static int readGains(Mjcf *m, const xmlNode *n, const xmlNode *class_, CPActuator *a,
-                     sunrealtype *inherit) {
-  static const char *const gains[]           = {"fixed", "affine", "muscle", "user", NULL},
-                           *const biases[]   = {"none", "affine", "muscle", "user", NULL},
-                           *const dynamics[] = {"none",   "integrator", "filter", "filterexact",
-                                                "muscle", "user",       NULL};
-  int gain = 0, bias = 0, dynamic = 0;
-  sunrealtype kp = 1, kv = 0, time = 0, ratio = 0, prm[10] = {1};
-  if (robotIs(n, "motor")) {
-    a->gain[0] = 1;
-  } else if (robotIs(n, "position")) {
-    if (numbers(m, n, "position", class_, "kp", 1, 1, &kp) ||
-        numbers(m, n, "position", class_, "kv", 1, 1, &kv) ||
-        numbers(m, n, "position", class_, "timeconst", 1, 1, &time) ||
-        numbers(m, n, "position", class_, "dampratio", 1, 1, &ratio) ||
-        numbers(m, n, "position", class_, "inheritrange", 1, 1, inherit))
-      return 1;
-    if (time != 0 || ratio != 0) return -1;
-    a->gain[0] = kp, a->bias[1] = -kp, a->bias[2] = -kv;
-  } else if (robotIs(n, "velocity") || robotIs(n, "damper")) {
-    kv = 1;
-    if (numbers(m, n, (const char *)n->name, class_, "kv", 1, 1, &kv)) return 1;
-    if (robotIs(n, "damper")) a->gain[2] = -kv;
-    else a->gain[0] = kv, a->bias[2] = -kv;
-  } else if (robotIs(n, "general")) {
-    if (keyword(m, n, "general", class_, "gaintype", gains, &gain) ||
-        keyword(m, n, "general", class_, "biastype", biases, &bias) ||
-        keyword(m, n, "general", class_, "dyntype", dynamics, &dynamic) ||
-        numbers(m, n, "general", class_, "gainprm", 1, 10, prm))
-      return 1;
-    if (gain > 1 || bias > 1 || dynamic > 0) return -1;
-    for (int k = 0; k < (gain ? 3 : 1); k++) a->gain[k] = prm[k];
-    memset(prm, 0, sizeof prm);
-    if (numbers(m, n, "general", class_, "biasprm", 1, 10, prm)) return 1;
-    for (int k = 0; k < 3 && bias; k++) a->bias[k] = prm[k];
-  } else return -1;
-  return 0;
-}
-
-static int readActuator(Mjcf *m, const xmlNode *n) {
-  Robot *r = m->r;
-  const xmlNode *class_;
-  char name[128];
-  CPActuator a        = {CP_NEW_ACTUATOR(name), .gear = 1};
-  sunrealtype gear[6] = {1};
-  const char *joint   = robotText(n, "joint");
-  if (classOf(m, n, "class", NULL, &class_)) return 1;
-  sunrealtype inherit = 0;
-  const int found     = readGains(m, n, class_, &a, &inherit);
-  if (found > 0) return 1;
-  const int i = joint && found == 0 ? robotFind(r, n, "joint", joint) : -1;
-  if (joint && found == 0 && i < 0) return 1;
-  const RobotJoint *j = i < 0 ? NULL : &r->joint[i];
-  if (!j || j->k == NONE || j->type > SLIDE) return robotNote(r, n, "actuators");
-  if (numbers(m, n, kindWith(m, n, class_, "gear"), class_, "gear", 1, 6, gear) ||
-      readRange(m, n, class_, "ctrllimited", "ctrlrange", a.control_range) ||
-      readRange(m, n, class_, "forcelimited", "forcerange", a.force_range))
-    return 1;
-  for (int k = 0; k < 2 && inherit > 0; k++)
-    a.control_range[k] = (j->range[k] * (1 + inherit) + j->range[!k] * (1 - inherit)) / 2;
-  const char *own = robotText(n, "name");
-  if (robotUnique(r, n, own ? own : joint, own ? "" : "_actuator", name)) return 1;
-  if (gear[0] == 0) return 0;
-  a.of   = (CPCoordinate){j->joint, j->k};
-  a.gear = gear[0];
-  return robotRefused(r, n, CPBodiesAdd(r->bodies, &a.head, NULL));
-}
-
-static int readActuators(Mjcf *m, const xmlNode *section) {
-  for (const xmlNode *n = section->children; n && !(m->off & NO_ACTUATION); n = n->next)
-    if (n->type == XML_ELEMENT_NODE && readActuator(m, n)) return 1;
-  return 0;
-}
-
 /* ------------------------------------------------------------------------------------ file -- */
 
 static int readCompiler(Mjcf *m, const xmlNode *n) {
@@ -702,16 +571,16 @@ static int readCompiler(Mjcf *m, const xmlNode *n) {
                            *const coordinates[] = {"local", "global", NULL};
   int degree = -1, global = 0;
   const char *seq = robotText(n, "eulerseq"), *folder = robotText(n, "meshdir");
-  if (numbers(m, n, "compiler", NULL, "boundmass", 1, 1, &m->least[0]) ||
-      numbers(m, n, "compiler", NULL, "boundinertia", 1, 1, &m->least[1]) ||
-      numbers(m, n, "compiler", NULL, "settotalmass", 1, 1, &m->total[1]) ||
-      keyword(m, n, "compiler", NULL, "balanceinertia", no_yes, &m->balance) ||
-      keyword(m, n, "compiler", NULL, "autolimits", no_yes, &m->autolimits) ||
-      keyword(m, n, "compiler", NULL, "angle", angles, &degree) ||
-      keyword(m, n, "compiler", NULL, "coordinate", coordinates, &global) ||
-      keyword(m, n, "compiler", NULL, "inertiafromgeom", from, &m->inertia) ||
-      keyword(m, n, "compiler", NULL, "strippath", no_yes, &m->strippath) ||
-      numbers(m, n, "compiler", NULL, "inertiagrouprange", 2, 2, m->group))
+  if (mjcfNumbers(m, n, "compiler", NULL, "boundmass", 1, 1, &m->least[0]) ||
+      mjcfNumbers(m, n, "compiler", NULL, "boundinertia", 1, 1, &m->least[1]) ||
+      mjcfNumbers(m, n, "compiler", NULL, "settotalmass", 1, 1, &m->total[1]) ||
+      mjcfKeyword(m, n, "compiler", NULL, "balanceinertia", mjcf_no_yes, &m->balance) ||
+      mjcfKeyword(m, n, "compiler", NULL, "autolimits", mjcf_no_yes, &m->autolimits) ||
+      mjcfKeyword(m, n, "compiler", NULL, "angle", angles, &degree) ||
+      mjcfKeyword(m, n, "compiler", NULL, "coordinate", coordinates, &global) ||
+      mjcfKeyword(m, n, "compiler", NULL, "inertiafromgeom", from, &m->inertia) ||
+      mjcfKeyword(m, n, "compiler", NULL, "strippath", mjcf_no_yes, &m->strippath) ||
+      mjcfNumbers(m, n, "compiler", NULL, "inertiagrouprange", 2, 2, m->group))
     return 1;
   if (global) return robotWrong(m->r, n, "coordinate must be local");
   if (seq && (strlen(seq) != 3 || strspn(seq, "xyzXYZ") != 3))
@@ -738,10 +607,10 @@ static int readFlags(Mjcf *m, const xmlNode *n, int *gravity) {
                {"passive", 0},
                {"spring", 0},
                {"damper", 0}};
-  if (keyword(m, n, "flag", NULL, "gravity", states, gravity)) return 1;
+  if (mjcfKeyword(m, n, "flag", NULL, "gravity", states, gravity)) return 1;
   for (size_t i = 0; i < sizeof flags / sizeof *flags; i++) {
     int on = 1;
-    if (keyword(m, n, "flag", NULL, flags[i].flag, states, &on)) return 1;
+    if (mjcfKeyword(m, n, "flag", NULL, flags[i].flag, states, &on)) return 1;
     if (!on) m->off |= flags[i].off;
     if (!on && !flags[i].off && robotNote(m->r, n, "the flag %s", flags[i].flag)) return 1;
   }
@@ -750,7 +619,7 @@ static int readFlags(Mjcf *m, const xmlNode *n, int *gravity) {
 
 static int readOption(Mjcf *m, const xmlNode *n, sunrealtype *g) {
   if (robotAttributes(m->r, n, " wind density viscosity ") ||
-      numbers(m, n, "option", NULL, "gravity", 3, 3, g))
+      mjcfNumbers(m, n, "option", NULL, "gravity", 3, 3, g))
     return 1;
   for (const xmlNode *c = n->children; c; c = c->next) {
     int gravity = 1;
@@ -799,6 +668,7 @@ static int readKeyframe(Mjcf *m, const char *name) {
       if (own && !strcmp(own, name)) key = c;
     }
   if (!key) return robotWrong(r, m->root, "there is no keyframe \"%.60s\"", name);
+  m->key = key;
   for (int i = 0; i < r->njoints; i++)
     for (int k = 0; k < 2; k++) size[k] += sizes[r->joint[i].type][k];
   for (int k = 0; k < 2 && !failed; k++) {
@@ -864,8 +734,8 @@ static int replicate(Mjcf *m, xmlNodePtr n) {
   static const sunrealtype upright[4] = {1, 0, 0, 0};
   if (!text) return robotWrong(m->r, n, "count must be given");
   if (robotNumbers(m->r, n, "count", text, 1, 1, &count, NULL) ||
-      numbers(m, n, "replicate", NULL, "offset", 3, 3, offset) ||
-      numbers(m, n, "replicate", NULL, "euler", 3, 3, angle))
+      mjcfNumbers(m, n, "replicate", NULL, "offset", 3, 3, offset) ||
+      mjcfNumbers(m, n, "replicate", NULL, "euler", 3, 3, angle))
     return 1;
   if (!(count >= 1 && count <= 1e6))
     return robotWrong(m->r, n, "count must be positive, and is %g", (double)count);
@@ -932,7 +802,7 @@ static int readSections(Mjcf *m, int what) {
                  readChildren(m, n, NULL, &world, 0, 0);
         break;
       case EQUALITIES: failed = readEqualities(m, n); break;
-      default: failed = readActuators(m, n); break;
+      default: failed = mjcfActuators(m, n); break;
       }
     if (failed) return 1;
   }

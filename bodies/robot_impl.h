@@ -44,6 +44,7 @@ typedef struct {
   sunrealtype value[7], rate[6];
   int limited;                    /* has it the stops range [2]? */
   sunrealtype range[2], friction; /* friction: dry, >= 0 */
+  sunrealtype total[2];           /* range of the force of all its actuators, or equal ends */
   int held;                       /* 1: it moves no mass, and does not move */
   int closes, side[2];            /* 1: it closes a loop, from link side[0] to side[1], or GROUND */
   /* the mechanism's joint, and the index of its coordinate, 0 or NONE */
