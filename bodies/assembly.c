@@ -15,6 +15,7 @@
  * repeated with a tolerance of 1e-5 of the mechanism's extent, and then such a row gets an offset
  * (bodiesFitRows). The CPMech of the caller makes the state consistent from there. */
 #include "assembly_impl.h"
+#include "following.h"
 #include "tree.h"
 
 #include <nvector/nvector_serial.h>
@@ -419,7 +420,7 @@ static int assembleTree(CPMech mech, Mechanism *b, sunrealtype t, N_Vector y, CP
   if (!before || !from || !b->changed) {
     flag = cpReport(CP_OBJECT(mech), flag, "CPMechAssemble", "no memory for the assembly");
   } else {
-    memcpy(from->param, b->param, (size_t)b->nparams * sizeof *b->param);
+    bodiesTakeParameters(from, b);
     N_VScale(1, y, before);
     N_VConst(0, at);
     toAbsolute(b, y, at);

@@ -1,5 +1,6 @@
 /* The life of a mechanism, bodies and shapes, and the function that adds elements. */
 #include "elements.h"
+#include "following.h"
 #include "formulas.h"
 #include "tree.h"
 
@@ -45,11 +46,12 @@ void CPBodiesFree(CPBodies *bodies) {
   if (!bodies || !*bodies) return;
   CPBodies b    = *bodies;
   Mechanism *m  = &b->m;
-  void *owned[] = {m->length, m->body,  m->joint, m->row,     m->roll,  m->pair,   m->drive,
-                   m->law,    m->force, m->shape, m->contact, m->param, m->text,   m->entry,
-                   m->term,   b->label, b->notes, b->remarks, b->files, b->sensors};
+  void *owned[] = {m->length, m->body,  m->joint, m->row,     m->roll,    m->pair,  m->drive,
+                   m->law,    m->force, m->shape, m->contact, m->param,   m->text,  m->entry,
+                   m->term,   m->known, b->label, b->notes,   b->remarks, b->files, b->sensors};
   for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) free(owned[i]);
   bodiesFreeFormulas(m);
+  bodiesFreeFollow(&m->follow);
   treeFree(m->tree);
   free(b);
   *bodies = NULL;
@@ -75,6 +77,7 @@ sunrealtype *CPBodiesParameters(CPBodies b) { return b ? b->m.param : NULL; }
 
 N_Vector CPBodiesState(CPBodies b, SUNContext ctx) {
   if (!b || b->m.nbodies == 0 || (!b->numbered && bodiesChooseCoordinates(b))) return NULL;
+  bodiesUpdate(&b->m);
   const Space *s = &b->m.space;
   N_Vector y     = N_VNew_Serial(bodiesStates(&b->m), ctx);
   if (!y) return NULL;
@@ -250,6 +253,10 @@ int CPBodiesAdd(CPBodies b, const CPElement *element, int *index) {
     return refused(b, CP_OLD_STRUCT,
                    "size must be that of the element (CP_NEW_BODY and the like), and is %zu",
                    element->size);
+  if (b->m.follow)
+    return refused(b, CP_TOO_LATE,
+                   "%.100s: a file whose parameters are named (CPBodiesFile) has all elements",
+                   element->name ? element->name : "");
   Element e;
   int i = 0;
   memset(&e, 0, sizeof e);

@@ -118,6 +118,8 @@ typedef struct {
 enum { RUN_TEXT = 200 };
 typedef struct {
   const char *parameters; /* in: NAME=TEXT lines that replace the file's, or NULL */
+  const char *moved;      /* in: the parameter that is moved by `by`, or NULL */
+  sunrealtype by, value;  /* value: out, that of the parameter before */
   char title[RUN_TEXT], method[RUN_TEXT], held[RUN_TEXT], coordinates[RUN_TEXT];
   int method_at[2]; /* line and column of the method's name */
   sunrealtype t_end;
@@ -157,18 +159,21 @@ typedef struct {
   int capacity;
   int np, nv;
   Plan plan[NUM_PLANS];
-  SUNContext plans;           /* of the templates of `plan`, if they are kept */
-  CPModel absolute;           /* in joint coordinates: the same in absolute ones, for assemblies */
-  struct Tree_ *tree;         /* joint coordinates (tree.h); NULL: absolute ones */
-  const Pair *built;          /* [npairs] as of the model, in the data of a CPMech */
-  struct Formulas_ *formulas; /* functions of a file, or NULL (formulas.c) */
+  SUNContext plans;   /* of the templates of `plan`, if they are kept */
+  CPModel absolute;   /* in joint coordinates: the same in absolute ones, for assemblies */
+  struct Tree_ *tree; /* joint coordinates (tree.h); NULL: absolute ones */
+  const Pair *built;  /* [npairs] as of the model, in the data of a CPMech */
+  const sunrealtype *built_known; /* `known` of the model */
+  struct Formulas_ *formulas;     /* functions of a file, or NULL (formulas.c) */
+  struct Follow_ *follow; /* which numbers follow parameters of the file, or NULL (following.c) */
 
   /* what a run changes: the data of each CPMech have their own */
   SUNContext ctx;
   const sunrealtype *z; /* [nactivations, and balance] as the function that is being called has got it */
   sunrealtype *param; /* [nparams] */
-  Pair *pair;         /* [npairs], whose frames an assembly may move */
-  Pose *pose;         /* [nbodies] */
+  sunrealtype *known; /* the values of parameters of the file where the numbers that follow them are, if there are some */
+  Pair *pair; /* [npairs], whose frames an assembly may move */
+  Pose *pose; /* [nbodies] */
   /* [np] what each row of p is to be, instead of 0: while loops are closed step by step, and where
    * redundant rows do not fit together by rounding; then, for each joint, by how much the frame of a
    * side is moved, and turned, in its body [6], where a loop is redundant but for rounding */
@@ -196,6 +201,13 @@ struct CPBodies_ {
   int nentries;         /* number of used ones in m.entry */
   Label *label;         /* [nparams] */
 };
+
+/* following.c: moves the numbers that follow parameters of the file to their present values. All functions that read numbers, but not
+ * those that they call, begin with bodiesUpdate. */
+void bodiesMove(Mechanism *m);
+static inline void bodiesUpdate(Mechanism *m) {
+  if (m->follow) bodiesMove(m);
+}
 
 /* The numbers of coordinates, of velocities, and of components of a state */
 int bodiesCoordinates(const Mechanism *m);

@@ -1,4 +1,5 @@
 /* The model, which is constant and belongs to nobody, and the data of each CPMech of it */
+#include "following.h"
 #include "formulas.h"
 #include "loops.h"
 #include "tree.h"
@@ -61,11 +62,14 @@ int bodiesCopyArray(void *address, size_t size) {
 }
 #define COPY(array, n) bodiesCopyArray(&(array), (size_t)(n) * sizeof *(array))
 
-/* Parameters, followed by the offsets, which are 0 */
+/* Parameters, followed by the offsets, which are 0, and by where the file's parameters are known to be */
 static int copyNumbers(Mechanism *m) {
-  sunrealtype *all = calloc((size_t)(m->nparams + m->np + 6 * m->njoints) + 1, sizeof *all);
+  const int n = m->nparams + m->np + 6 * m->njoints, known = bodiesFollowers(m);
+  sunrealtype *all = calloc((size_t)(n + known) + 1, sizeof *all);
   if (all) memcpy(all, m->param, (size_t)m->nparams * sizeof *all);
+  if (all && known) memcpy(all + n, m->known, (size_t)known * sizeof *all);
   m->param = all;
+  m->known = known && all ? all + n : NULL;
   m->shift = all ? all + m->nparams : NULL;
   return !all;
 }
@@ -78,6 +82,7 @@ static void freeData(void *data) {
   free(m->pair);
   free(m->pose);
   free(m->changed);
+  if (m->follow) free(m->body), free(m->term), free(m->law);
   free(m);
 }
 
@@ -91,6 +96,7 @@ static void freeModel(void *model) {
     free(m->plan[i].place);
   }
   bodiesFreeFormulas(m);
+  bodiesFreeFollow(&m->follow);
   if (m->plans) SUNContext_Free(&m->plans);
   CPModelFree(&m->absolute);
   treeFree(m->tree);
@@ -103,12 +109,14 @@ static int newData(void *model, SUNContext ctx, void **data) {
   const Mechanism *from = model;
   Mechanism *m          = malloc(sizeof *m);
   if (!m) return 1;
-  *m          = *from;
-  m->ctx      = ctx;
-  m->built    = from->pair;
-  m->changed  = NULL;
-  m->pose     = calloc((size_t)m->nbodies, sizeof *m->pose);
-  const int n = copyNumbers(m) + COPY(m->pair, m->npairs);
+  *m             = *from;
+  m->ctx         = ctx;
+  m->built       = from->pair;
+  m->built_known = from->known;
+  m->changed     = NULL;
+  m->pose        = calloc((size_t)m->nbodies, sizeof *m->pose);
+  int n          = copyNumbers(m) + COPY(m->pair, m->npairs);
+  if (m->follow) n += COPY(m->body, m->nbodies) + COPY(m->term, m->nterms) + COPY(m->law, m->nlaws);
   if (from->tree) m->tree = treeCopy(from);
   const int loops = m->tree && m->nv > 0 && treeIsRecursive(m);
   if (loops) m->tree->delassus = treeDelassus(m);
@@ -126,11 +134,12 @@ static Mechanism *copyOf(const Mechanism *from) {
   m->tree  = NULL;
   m->built = NULL, m->changed = NULL;
   bodiesShareFormulas(m);
+  bodiesCopyFollow(&m->follow);
   m->pose    = calloc((size_t)m->nbodies, sizeof *m->pose);
-  int failed = !m->pose + copyNumbers(m) + COPY(m->pair, m->npairs) + COPY(m->body, m->nbodies) +
-               COPY(m->joint, m->njoints) + COPY(m->term, m->nterms) + COPY(m->row, m->nrows) +
-               COPY(m->roll, m->nrolls) + COPY(m->drive, m->ndrives) + COPY(m->law, m->nlaws) +
-               COPY(m->force, m->nforces) + COPY(m->shape, m->nshapes) +
+  int failed = !m->pose + (from->follow && !m->follow) + copyNumbers(m) + COPY(m->pair, m->npairs) +
+               COPY(m->body, m->nbodies) + COPY(m->joint, m->njoints) + COPY(m->term, m->nterms) +
+               COPY(m->row, m->nrows) + COPY(m->roll, m->nrolls) + COPY(m->drive, m->ndrives) +
+               COPY(m->law, m->nlaws) + COPY(m->force, m->nforces) + COPY(m->shape, m->nshapes) +
                COPY(m->contact, m->ncontacts) + COPY(m->length, m->nlengths) +
                COPY(m->entry, m->capacity) + COPY(m->text, m->ntext);
   int *count = calloc((size_t)m->nbodies, sizeof *count);
@@ -326,6 +335,7 @@ int CPBodiesBuild(CPBodies bodies, CPModel *model) {
   if (bodiesGiven(log, __func__, "model", model != NULL)) return CP_ILL_INPUT;
   *model = NULL;
   if (bodies->m.nbodies == 0) return cpRefuse(log, __func__, "there must be a body; there is none");
+  bodiesUpdate(&bodies->m);
   CPModel absolute          = NULL;
   const CPFormulation asked = bodies->formulation;
   int flag                  = CP_SUCCESS;
@@ -359,6 +369,7 @@ int bodiesOf(CPMech mech, const char *function, Mechanism **m) {
   if (M != bodiesMass && M != treeMassMatrix && CPModelGetEquations(model)->udot != treeAccelerations)
     return cpRefuse(CP_OBJECT(mech), function, "the model of mech must come from CPBodiesBuild");
   *m = CPMechGetUserData(mech);
+  bodiesUpdate(*m);
   return CP_SUCCESS;
 }
 

@@ -33,6 +33,18 @@ typedef struct {
  * message [length]. */
 int bodiesReadLoops(const char *data, size_t size, const char *name, Loops *loops, char *message,
                     size_t length);
+/* The text [size] of a file, and what replaces its parameters (CPBodiesFile) */
+typedef struct {
+  const char *path, *text;
+  size_t size;
+  const char *parameters;
+} FileText;
+/* Reads text with decimal points, whatever the locale is, in the format that the path tells. run: in, its parameters; out. message
+ * [TEXT]: out, if NULL is returned. */
+CPBodies bodiesReadText(const FileText *file, Run *run, char *message);
+/* Makes parameters of the file, whose mechanism is b, parameters of the mechanism (following.c): names, separated by blanks. Returns 0,
+ * or 1 with one line in message [TEXT]. */
+int bodiesFollowFile(CPBodies b, const FileText *file, const char *names, char *message);
 /* Read a mechanism from text. run: in, its defaults; out. message [length]: out, one line if NULL is returned. */
 CPBodies bodiesReadYaml(const char *data, size_t size, const char *name, Run *run, char *message,
                         size_t length);

@@ -1,6 +1,7 @@
 /* Functions as motions, laws and forces. The description and its models own them together. */
 #include "formulas.h"
 
+#include "following.h"
 #include "sensors.h"
 #include "tree.h"
 
@@ -34,6 +35,7 @@ static Formula *newFormula(Mechanism *m) {
   haveFormulas(m);
   if (!formula || !m->formulas) return free(formula), NULL;
   formula->next      = m->formulas->first;
+  formula->number    = formula->next ? formula->next->number + 1 : 0;
   m->formulas->first = formula;
   return formula;
 }
@@ -120,6 +122,10 @@ int bodiesHasPeriod(const Formula *formula) {
   return off <= rounding * size;
 }
 
+const Formula *bodiesFirstFormula(const Mechanism *m) {
+  return m->formulas ? m->formulas->first : NULL;
+}
+
 void bodiesShareFormulas(Mechanism *m) {
   if (m->formulas) atomic_fetch_add(&m->formulas->owners, 1);
 }
@@ -155,7 +161,8 @@ int bodiesFormula(const Mechanism *m, const Formula *formula, int k, sunrealtype
     bodiesTermJet(m, &input->term, VALUES, &jet);
     at[1 + nown + i] = input->term.coef * (input->level ? jet.rate : jet.s);
   }
-  return CPFunctionEvaluate(formula->f[k], at, value, g, NULL);
+  const int flag = CPFunctionEvaluate(formula->f[k], at, value, g, NULL);
+  return flag || !m->follow ? flag : bodiesAddMoved(m, formula->number, k, at, value, g, NULL);
 }
 
 int bodiesMotionOf(sunrealtype t, sunrealtype *g, void *formula) {

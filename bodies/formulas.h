@@ -19,6 +19,7 @@ typedef struct {
 typedef struct Formula_ {
   struct Formula_ *next;
   CPFunction f[3];
+  int number; /* how many the mechanism had before */
   int ninputs;
   Input input[CP_MOST_VARIABLES];
 } Formula;
@@ -37,6 +38,8 @@ int bodiesKeepCustom(CPBodies b, const char *name, const struct Custom_ *custom,
                      const struct Custom_ **kept);
 /* Checks the motions of a joint by functions, and keeps them (custom.c). Returns as bodiesKeepCustom. */
 int bodiesTakeCustom(CPBodies b, const CPJoint *joint, const struct Custom_ **custom);
+/* The newest formula of the mechanism, or NULL */
+const Formula *bodiesFirstFormula(const Mechanism *m);
 /* A copy of a mechanism owns the formulas as well, and gives them back. */
 void bodiesShareFormulas(Mechanism *m);
 void bodiesFreeFormulas(Mechanism *m);

@@ -1,5 +1,6 @@
 /* Loops that are redundant but for rounding, and redundant rows that get offsets */
 #include "assembly_impl.h"
+#include "following.h"
 
 #include <float.h>
 #include <stdio.h>
@@ -271,6 +272,7 @@ static sunrealtype largestMotion(const Assembly *a, const sunrealtype *move, int
 void bodiesResetOffsets(Mechanism *b) {
   memset(b->shift, 0, (size_t)(b->np + 6 * b->njoints) * sizeof *b->shift);
   memcpy(b->pair, b->built, (size_t)b->npairs * sizeof *b->pair);
+  if (b->follow) bodiesFollowBuilt(b);
 }
 
 /* Says by how much frames of the loop of joint `worst` have been moved, or would have to be. */

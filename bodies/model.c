@@ -1,5 +1,6 @@
 /* The functions of the CPMech in absolute coordinates, and what those in joint coordinates take from them (pullback.c) */
 #include "blocks.h"
+#include "following.h"
 #include "formulas.h"
 #include "tree.h"
 
@@ -52,6 +53,7 @@ void bodiesPoseAt(const Space *space, const sunrealtype *q, const sunrealtype *u
  * without axes has not been computed yet. */
 void bodiesPoses(Mechanism *b, const sunrealtype *q, const sunrealtype *u, const sunrealtype *udot) {
   const Space *s = &b->space;
+  bodiesUpdate(b);
   if (b->tree) {
     treePose(b, q, u, udot);
     return;
@@ -120,6 +122,7 @@ int bodiesMass(sunrealtype t, const sunrealtype *q, SUNMatrix M, void *bodies) {
   (void)t;
   Mechanism *b = bodies;
   Writer w     = bodiesWriter(b, PLAN_M, M);
+  bodiesUpdate(b);
   if (b->ninertances > 0) bodiesPoses(b, q, NULL, NULL);
   bodiesFillM(b, &w);
   return 0;
@@ -150,8 +153,10 @@ int bodiesDrive(const Mechanism *b, int drive, sunrealtype t, DriveAt *at) {
   *at                  = (DriveAt){0};
   if (d->g) {
     sunrealtype g[3] = {0, 0, 0};
-    const int flag   = d->g(t, g, d->data);
-    *at              = (DriveAt){g[0], 0, g[1], g[2]};
+    int flag         = d->g(t, g, d->data);
+    if (!flag && b->follow && d->g == bodiesMotionOf)
+      flag = bodiesAddMoved(b, ((Formula *)d->data)->number, 0, &t, g, g + 1, g + 2);
+    *at = (DriveAt){g[0], 0, g[1], g[2]};
     return flag;
   }
   /* fma returns what a product has lost: of the angle, and of the phase, to which sine and cosine are
@@ -301,6 +306,7 @@ int bodiesFillRows(const Mechanism *b, sunrealtype t, const sunrealtype *q, cons
 
 static int fillRows(Mechanism *b, sunrealtype t, const sunrealtype *q, const sunrealtype *u,
                     int level, sunrealtype *out) {
+  bodiesUpdate(b);
   if (!b->tree || !b->tree->bare) bodiesPoses(b, q, u, NULL);
   return bodiesFillRows(b, t, q, u, level, out);
 }
@@ -849,6 +855,7 @@ int bodiesRates(sunrealtype t, const sunrealtype *q, const sunrealtype *u, const
   Mechanism *b = bodies;
   CPPowers p   = {0};
   b->z         = z;
+  bodiesUpdate(b);
   bodiesActivations(b, zdot, NULL);
   if (!b->balance) return 0;
   const int flag        = bodiesPowers(b, t, q, u, lambda, &p);

@@ -227,6 +227,7 @@ int treeAccelerations(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
   const Wrench *applied = NULL;
   int flag = 0, unclear = 0;
   b->z = z;
+  bodiesUpdate(b);
   if (pushed || (targets && !tree->bare)) {
     treePose(b, q, u, NULL);
   } else {
@@ -364,6 +365,7 @@ static int constraintMatrix(sunrealtype t, const sunrealtype *q, SUNMatrix A, vo
   Mechanism *b = bodies;
   Writer w     = {.place = b->tree->rows.place};
   w.data       = SUNMatGetID(A) == SUNMATRIX_SPARSE ? SM_DATA_S(A) : SM_DATA_D(A);
+  bodiesUpdate(b);
   if (!b->tree->bare) bodiesPoses(b, q, NULL, NULL);
   fillRows(b, &w);
   return 0;

@@ -17,14 +17,13 @@ static int isMarkup(const char *data, size_t size) {
   return i < size && data[i] == '<';
 }
 
-/* Reads text [size] with decimal points, whatever the locale is. message [TEXT]: out, if NULL is returned. */
-static CPBodies readText(const char *path, const char *text, size_t size, const char *parameters,
-                         char *message) {
+CPBodies bodiesReadText(const FileText *file, Run *run, char *message) {
+  const char *path = file->path;
   const int is_xml = bodiesEndsWith(path, ".xml") || bodiesEndsWith(path, ".mjcf") ||
                      bodiesEndsWith(path, ".urdf") || bodiesEndsWith(path, ".sdf") ||
                      bodiesEndsWith(path, ".world");
-  Run run = {.parameters = parameters, .t_end = 10, .assemble = 1, .balance = 1};
-  if (!is_xml && isMarkup(text, size)) {
+  run->t_end = 10, run->assemble = run->balance = 1;
+  if (!is_xml && isMarkup(file->text, file->size)) {
     snprintf(
         message, TEXT,
         "%s: this format is not read; files in MJCF end in .xml or .mjcf, those in URDF in .urdf, "
@@ -36,10 +35,15 @@ static CPBodies readText(const char *path, const char *text, size_t size, const 
   const locale_t plain = newlocale(LC_ALL_MASK, "C", (locale_t)0);
   if (!plain) return snprintf(message, TEXT, "%s: no memory", path), NULL;
   const locale_t before = uselocale(plain);
-  CPBodies b = (is_xml ? bodiesReadXml : bodiesReadYaml)(text, size, path, &run, message, TEXT);
+  CPBodies b =
+      (is_xml ? bodiesReadXml : bodiesReadYaml)(file->text, file->size, path, run, message, TEXT);
   uselocale(before);
   freelocale(plain);
-  if (b) b->run = run, b->run.parameters = NULL;
+  if (b) b->run = *run, b->run.parameters = b->run.moved = NULL;
+  if (b && run->moved && is_xml) {
+    snprintf(message, TEXT, "%.300s: only YAML files have named parameters for gradients", path);
+    CPBodiesFree(&b);
+  }
   return b;
 }
 
@@ -55,8 +59,13 @@ int CPBodiesRead(const char *path, const char *text, size_t length, CPBodies *bo
   if (!path) return cpRefuse(NULL, __func__, "path must not be NULL");
   char *data = text ? NULL : bodiesFile(path, &length, &why);
   if (data) text = data;
-  if (text) *bodies = readText(path, text, length, file ? own.parameters : NULL, message);
+  const FileText all = {path, text, length, file ? own.parameters : NULL};
+  Run run            = {.parameters = all.parameters};
+  if (text) *bodies = bodiesReadText(&all, &run, message);
   else snprintf(message, sizeof message, "%s: %s", path, why);
+  if (*bodies && file && own.named && own.named[strspn(own.named, " ")] &&
+      bodiesFollowFile(*bodies, &all, own.named, message))
+    CPBodiesFree(bodies);
   free(data);
   bodiesOneLine(message, sizeof message);
   const CPBodies b = *bodies;

@@ -1,4 +1,5 @@
 /* Terms of rows and laws: functions of measures, and sums of them. */
+#include "following.h"
 #include "formulas.h"
 #include "tree.h"
 
@@ -29,6 +30,7 @@ void bodiesApply(const Mechanism *b, const Term *term, Mask mask, Order order, J
   const Jet none    = {0};
   sunrealtype value = 0, by = 0, curve = 0, bend = 0;
   int flag = CPFunctionEvaluate(f, &x, &value, &by, &curve);
+  if (!flag && b->follow) flag = bodiesAddMoved(b, term->f->number, 0, &x, &value, &by, &curve);
   if (!flag && order == ACCELERATION) flag = third(f, x, &bend);
   if (flag) value = by = NAN; /* reported by the row or law as a recoverable failure */
   const Function F = {.S = sense * by, .SS = curve, .SSS = sense * bend};

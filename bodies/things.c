@@ -75,7 +75,7 @@ static int findParameter(const struct CPBodies_ *b, int owner, const char *field
     else last = middle;
   }
   for (; i < b->m.nparams && b->label[i].owner == owner; i++)
-    if (!strcmp(field, b->label[i].field)) return i;
+    if (b->label[i].field && !strcmp(field, b->label[i].field)) return i;
   return NONE;
 }
 
@@ -185,6 +185,8 @@ int CPBodiesFind(CPBodies b, CPThing thing, const char *name, int *i) {
   case CP_PARAMETER: {
     const int owner = dot ? bodiesNamed(&b->m, name, before) : NONE;
     if (owner >= 0) found = findParameter(b, owner, dot + 1);
+    for (int k = b->m.nparams - 1; k >= 0 && !dot && !b->label[k].field; k--)
+      if (!strcmp(name, b->m.text + b->label[k].owner)) found = k;
     break;
   }
   case CP_STATE: {
@@ -364,8 +366,8 @@ int CPBodiesDescribe(CPBodies b, CPThing thing, int i, CPDescription *out) {
     break;
   case CP_PARAMETER:
     d.value = b->m.param[i];
-    snprintf(b->described, sizeof b->described, "%s.%s", b->m.text + b->label[i].owner,
-             b->label[i].field);
+    snprintf(b->described, sizeof b->described, "%s%s%s", b->m.text + b->label[i].owner,
+             b->label[i].field ? "." : "", b->label[i].field ? b->label[i].field : "");
     break;
   case CP_STATE: describeState(b, i, &d); break;
   case CP_SENSOR: {

@@ -169,7 +169,7 @@ static const char *const sections[] = {
 int yamlOpen(Reader *r) {
   const yaml_node_t *top  = yaml_document_get_root_node(&r->document);
   const yaml_mark_t start = {0, 0, 0};
-  const Run none          = {0};
+  Run none                = {0};
   Head head               = {.dimension = r->dimension};
   if (!top) return yamlWrong(r, start, "the file is empty");
   if (top->type == YAML_MAPPING_NODE && yamlNames(r, top, &none)) return 1;

@@ -206,7 +206,7 @@ extern const ElementKeys yaml_elements[]; /* the last one has no key */
 
 /* ---- yaml_names.c ---- */
 
-/* Defines the file's parameters, with what replaces them (run->parameters), and its functions. */
-int yamlNames(Reader *r, const yaml_node_t *top, const Run *run);
+/* Defines the file's parameters, with what replaces or moves them (run->parameters, run->moved), and its functions. */
+int yamlNames(Reader *r, const yaml_node_t *top, Run *run);
 
 #endif

@@ -154,7 +154,18 @@ static int readTable(Reader *r, const yaml_node_t *n, const FunctionKeys *keys, 
   return failed;
 }
 
-int yamlNames(Reader *r, const yaml_node_t *top, const Run *run) {
+/* Refuses the name of a parameter that there is not. parameters: or NULL */
+static int noParameter(Reader *r, const yaml_node_t *top, const yaml_node_t *parameters,
+                       const char *name) {
+  char list[TEXT / 2] = "";
+  for (const yaml_node_pair_t *p = parameters ? parameters->data.mapping.pairs.start : NULL;
+       parameters && p < parameters->data.mapping.pairs.top; p++)
+    yamlListWord(list, yamlText(yamlNode(r, p->key)));
+  return yamlWrong(r, (parameters ? parameters : top)->start_mark,
+                   "there is no parameter \"%.60s\"%s%s", name, list[0] ? ", but " : "", list);
+}
+
+int yamlNames(Reader *r, const yaml_node_t *top, Run *run) {
   const yaml_node_t *parameters   = yamlSection(r, top, "parameters"),
                     *functions    = yamlSection(r, top, "functions");
   const yaml_node_t *maps[2]      = {parameters, functions};
@@ -203,18 +214,19 @@ int yamlNames(Reader *r, const yaml_node_t *top, const Run *run) {
       char *end = value;
       *value++  = '\0';
       while (end > own && end[-1] == ' ') *--end = '\0';
-      if (!cpScopeHas(r->scope, own + strspn(own, " "))) {
-        char list[TEXT / 2] = "";
-        for (const yaml_node_pair_t *p = parameters ? parameters->data.mapping.pairs.start : NULL;
-             parameters && p < parameters->data.mapping.pairs.top; p++)
-          yamlListWord(list, yamlText(yamlNode(r, p->key)));
-        return yamlWrong(r, (parameters ? parameters : top)->start_mark,
-                         "there is no parameter \"%.60s\"%s%s", own, list[0] ? ", but " : "", list);
-      }
+      if (!cpScopeHas(r->scope, own + strspn(own, " ")))
+        return noParameter(r, top, parameters, own);
       if (cpScopeDefine(r->scope, own + strspn(own, " "), value, NULL, (Place){own, 1, 1}, 1))
         return yamlWrongText(r, NULL);
     }
+    if (k == 0 && run->moved) {
+      if (!cpScopeHas(r->scope, run->moved)) return noParameter(r, top, parameters, run->moved);
+      cpScopeMove(r->scope, run->moved, run->by);
+    }
   }
+  if (run->moved && cpScopeNumber(r->scope, run->moved, (Place){r->file, 1, 1}, NULL, &run->value))
+    return yamlWrongText(r, NULL);
+  run->value -= run->by;
   /* also those that are not used must have a value */
   for (const yaml_node_pair_t *p = parameters ? parameters->data.mapping.pairs.start : NULL;
        parameters && p < parameters->data.mapping.pairs.top; p++) {

@@ -31,6 +31,8 @@ CPODES_EXPORT int cpScopeDefine(Scope *scope, const char *name, const char *text
 /* Defines a number, or replaces it, by a text that is read in the scope `from`, at `place`. Returns as cpScopeDefine. */
 CPODES_EXPORT int cpScopeImport(Scope *scope, const char *name, Scope *from, const char *text,
                                 Place place);
+/* Moves the value of a number, which is in the scope itself and has not been used yet. */
+CPODES_EXPORT void cpScopeMove(Scope *scope, const char *name, sunrealtype by);
 /* Is there a number of this name in the scope itself? */
 CPODES_EXPORT int cpScopeHas(const Scope *scope, const char *name);
 /* Creates the function of an expression, as CPFunctionCreate. scope: or NULL. */

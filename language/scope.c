@@ -12,7 +12,7 @@ typedef struct {
   char *was;                /* the text that this one replaces, or NULL */
   int line, column;
   State state;
-  sunrealtype value;
+  sunrealtype value, moved; /* moved: a part of the value that the text does not have */
   Dimension d;
   CPFunction function; /* or NULL */
 } Entry;
@@ -134,6 +134,10 @@ int cpScopeDefine(Scope *scope, const char *name, const char *text, CPFunction f
   return CP_SUCCESS;
 }
 
+void cpScopeMove(Scope *scope, const char *name, sunrealtype by) {
+  entryOf(scope, name, strlen(name))->moved = by;
+}
+
 int cpScopeHas(const Scope *scope, const char *name) {
   const Entry *e = scope && scope->capacity > 0 ? entryOf(scope, name, strlen(name)) : NULL;
   return e && e->name && e->text;
@@ -199,6 +203,7 @@ int languageMeaning(Scope *scope, const char *name, size_t length, Meaning *mean
       snprintf(wrong.rule, RULE, "the value is not a finite number");
       return languageReport("CPFunctionCreate", NULL, place, &wrong);
     }
+    e->value += e->moved;
     e->d = d, e->state = KNOWN;
   }
   *meaning = (Meaning){1, e->value, e->d, e->function};

@@ -783,6 +783,11 @@ typedef struct {
   const char *remarks;
   CPFormulation formulation; /**< has been set (CPBodiesSetFormulation): that of the key `coordinates`, or CP_JOINT_COORDINATES
                                 for robots and CP_ABSOLUTE for others */
+  /** in: parameters that a YAML file names, "crank rod", which become parameters of the mechanism by these names (CP_PARAMETER),
+   * for gradients: all that the file's expressions make of them moves along its tangent where their values are changed. So they are
+   * to be changed by small amounts alone, as differences do; `parameters` reads the file with another value. No elements can be
+   * added afterwards. NULL: none. out: NULL */
+  const char *named;
 } CPBodiesFile;
 
 /** Reads a mechanism from text [length] or, if that is NULL, from the regular file `path`. With a text, path is used in

@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import os
-from typing import Any, Callable, Iterator, List, MutableMapping, NamedTuple, Optional, Sequence, Tuple, Union
+from typing import Any, Callable, Dict, Iterator, List, MutableMapping, NamedTuple, Optional, Sequence, Tuple, Union
 
 import numpy as np
 
@@ -74,6 +74,12 @@ def marker(at: Any, axis: Any, across: Any) -> dict:
     return {"point": vector("at", at, 3), "axis": vector("axis", axis, 3), "across": vector("across", across, 3)}
 
 
+def names_of(what: str, value: Any) -> List[str]:
+    if isinstance(value, str):
+        raise TypeError(f"{what} has to be a list of names, and is {value!r}")
+    return [word(f"a name in {what}", one) for one in value]
+
+
 class Values(MutableMapping):
     """The parameters of a mechanism by name, "element.field". A run uses the values that they have when it begins."""
 
@@ -98,6 +104,9 @@ class Values(MutableMapping):
     def __setitem__(self, name: str, value: Any) -> None:
         value = number(name, value)
         with self._mechanism._lock:
+            if name in self._mechanism._named:
+                self._mechanism._reread({name: value})
+                return
             i = self._index(name)
             self._mechanism._select({})
             self._array()[i] = value
@@ -144,7 +153,9 @@ def make_bodies(m: "Bodies", owner: Owner) -> Tuple[Any, Any]:
     else:
         data, name, parameters = m._source
         run, box = sized("CPBodiesFile"), ffi.new("CPBodies *")
-        run.parameters = parameters
+        lines = [text(parameters)] + [f"{name}={value!r}" for name, value in m._named.items() if value is not None]
+        keep = [ffi.new("char[]", "\n".join(line for line in lines if line).encode()), ffi.new("char[]", " ".join(m._named).encode())]
+        run.parameters, run.named = keep
         flag = lib.CPBodiesRead(name, data, len(data) - 1, box, run)
         if flag:
             raise Error(flag, message_of(ffi.NULL))
@@ -306,6 +317,7 @@ class Bodies(Mechanism):
         self._gravity, self._source = vector("gravity", gravity, 3), _source
         self._records: List[Callable] = []
         self._controllers: List[tuple] = []
+        self._named: Dict[str, Optional[float]] = {} # parameters of the file that `values` has, and what replaces them
         self._select({})
         self.title, self.method, self.notes, self.t_end, self.held, self.assembles = "", "auto", "", None, "", True
         self.assembly_notes, self._offsets, self.miss = "", None, 0.0
@@ -320,20 +332,52 @@ class Bodies(Mechanism):
             self.t_end, self.assembles = file.t_end, bool(file.assemble)
             self.notes = text(file.notes)
         self.values = Values(self)
+        self._note_values()
 
     @classmethod
-    def read(cls, path: Any, *, coordinates: Optional[str] = None, parameters: Optional[dict] = None) -> "Bodies":
+    def read(cls, path: Any, *, coordinates: Optional[str] = None, parameters: Optional[dict] = None,
+             named: Sequence[str] = ()) -> "Bodies":
         """Reads a mechanism from a file in YAML, MJCF, URDF or SDF. The file's settings of a run are in title, method, t_end and
         held, and its features that cpodes does not support are listed in notes. Without coordinates, those of robots are
         "joint", and of other files "absolute" unless they say otherwise. Errors name file, line and rule. Files
         that an XML file includes are read again for each run. parameters replaces those that a YAML file names,
         {"crank": "60 mm", "speed": 3}; a plain number is in the unit of the SI. Those of a robot are "start" (a keyframe),
-        "start.JOINT", "start.JOINT'" and "base" ("free": the root of URDF moves freely)."""
+        "start.JOINT", "start.JOINT'" and "base" ("free": the root of URDF moves freely). named: parameters of a YAML file that
+        `values`, gradients, jvp and vjp are to have: where they change, the file is read again."""
         place = os.fspath(path)
         lines = "\n".join(f"{name}={value}" for name, value in (parameters or {}).items()).encode()
         with open(place, "rb") as file:
             data = file.read()
-        return cls(coordinates=coordinates, _source=(ffi.new("char[]", data), os.fsencode(place), ffi.new("char[]", lines)))
+        made = cls(coordinates=coordinates, _source=(ffi.new("char[]", data), os.fsencode(place), ffi.new("char[]", lines)))
+        if named:
+            made._reread(dict.fromkeys(names_of("named", named)))
+        return made
+
+    def _reread(self, named: Dict[str, Optional[float]]) -> None:
+        """Reads the file again, whose parameters of these names become parameters of the mechanism, with these values if they are not
+        None. Other values that have been changed keep their changes."""
+        if self._source is None:
+            raise ValueError("only mechanisms that were read from a file have named parameters")
+        with self._lock:
+            old, before, first = self._open(), self._named, self._first
+            changed = self.values._array()[:first].copy()
+            self._named = {**before, **named}
+            try:
+                draft = Draft(self)
+            except Exception:
+                self._named = before
+                raise
+            kept = np.flatnonzero(changed != self._pristine)
+            self._draft, self._query, self.ready = draft, None, False
+            self._note_values()
+            self.values._array()[kept] = changed[kept]
+            old.close()
+
+    def _note_values(self) -> None:
+        """The values that the file gives to all but its named parameters, which come after the others"""
+        every = Values(self)._array()
+        self._first = every.size - len(self._named)
+        self._pristine = every[:self._first].copy()
 
     # ---- elements ----
 
@@ -767,13 +811,16 @@ class Bodies(Mechanism):
         for i, value in zip(self._selected, self.parameters):
             lib.CPBodiesParameters(self._open().bodies)[i] = value
             if x:
-                x.values[i] = value
+                x.values[i] = lib.CPBodiesParameters(x.bodies)[i] = value
 
     def _set_params(self, params: Any) -> None:
         if not isinstance(params, dict) or not params:
             raise TypeError("params has to be a dict of parameters by name, such as {\"rod.mass\": 2.0}")
         indices = [self.values._index(name) for name in sorted(params)]
         numbers = {name: number(name, params[name]) for name in sorted(params)}
+        again = {name: value for name, value in numbers.items() if name in self._named and value != self.values[name]}
+        if again:
+            self._reread(again)
         self._select({name: numbers[name] for name in params})
         self._selected = indices
         self.parameters = np.array([numbers[name] for name in self._names])
@@ -838,10 +885,18 @@ class Bodies(Mechanism):
         options.setdefault("closure", 1e-12)
         return super().solve(t_span, y0, self.method if method is None else method, *arguments, **options)
 
-    def gradient(self, objective: Any, params: Any = None, *, t_span: Any = None, start: Any = None, **options: Any) -> Tuple[Solution, Any]:
+    def gradient(self, objective: Any, params: Any = None, *, parameters: Sequence[str] = (), t_span: Any = None, start: Any = None,
+                 **options: Any) -> Tuple[Solution, Any]:
         """As Mechanism.gradient, with respect to parameters by name: params={"spring.stiffness": 2e4}, whose values the
-        mechanism keeps. start: a function of them that returns a state; None: `assemble`, which also depends on them."""
+        mechanism keeps. parameters: names of the file's own, ["crank"], at their present values, by the chain rule through all
+        numbers, placements and functions of the file that depend on them. start: a function of them that returns a state;
+        None: `assemble`, which also depends on them."""
         span = (0.0, self.t_end) if t_span is None else t_span
+        if parameters:
+            wanted = names_of("parameters", parameters)
+            if not set(wanted) <= set(self._named):
+                self._reread({name: None for name in wanted if name not in self._named})
+            params = {**(params or {}), **{name: self.values[name] for name in wanted}}
         if start is None:
             start = lambda _: self.assemble(t=float(np.ravel(span)[0]))
         return super().gradient(objective, params, t_span=span, start=start, **options)

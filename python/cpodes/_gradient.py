@@ -45,18 +45,31 @@ def of_trees(objective: "Objective", tree: Any) -> "Objective":
 
 
 def start_derivatives(start: Callable[[], np.ndarray], P: np.ndarray, scale: np.ndarray) -> np.ndarray:
-    """dy0/dp [number of parameters, n], by central differences of sixth order."""
-    h = np.finfo(float).eps ** (1 / 7)
+    """dy0/dp [number of parameters, n], by central differences of sixth order. Steps are quartered as long as that reduces the change of
+    the result, that is, up to where roundoff is as large as the error of a start that bends, as assemblies do near singular positions."""
     rows = []
     for i, size in enumerate(scale):
-        value, row = P[i], 0.0
-        for k, weight in ((1, 45 / 60), (2, -9 / 60), (3, 1 / 60)):
-            sides = []
-            for sign in 1, -1:
-                P[i] = value + sign * k * h * size
-                sides.append(start())
+        value = P[i]
+
+        def difference(h: float) -> np.ndarray:
+            row = 0.0
+            for k, weight in ((1, 45 / 60), (2, -9 / 60), (3, 1 / 60)):
+                sides = []
+                for sign in 1, -1:
+                    P[i] = value + sign * k * h * size
+                    sides.append(start())
+                row = row + weight * (sides[0] - sides[1]) / (h * size)
             P[i] = value
-            row = row + weight * (sides[0] - sides[1]) / (h * size)
+            return row
+        h, change = np.finfo(float).eps ** (1 / 7), np.inf
+        row = difference(h)
+        while True:
+            h /= 4
+            finer = difference(h)
+            before, change = change, np.abs(finer - row).max(initial=0.0)
+            if not change < before:
+                break
+            row = finer
         rows.append(row)
     return np.array(rows)
 
@@ -159,45 +172,57 @@ def gradient(m: Any, objective: Any, params: Any = None, *, t_span: Sequence[flo
     return sol, [unflatten(m.params, row) for row in dG]
 
 
-def _end(m: Any, t_span: Any, start: Any, params: Any, integrator: str, rtol: float,
-         atol: float) -> Tuple[Any, Callable, np.ndarray, np.ndarray]:
+def _motion(m: Any, t_span: Any, start: Any, params: Any, integrator: str, rtol: float, atol: float,
+            t_eval: Any) -> Tuple[Any, Callable, np.ndarray, np.ndarray, Optional[np.ndarray]]:
+    """The span, the start, the states at its end [n] or at t_eval [n, k], the sizes of the parameters, and t_eval [k] or None"""
     check_integrator(integrator)
     m._set_params(params)
     t_span, begin = as_span(t_span), start_function(m, start)
-    y1 = m.solve(t_span, begin(), integrator, rtol=rtol, atol=atol).y[:, -1]
-    return t_span, begin, y1, np.where(m.parameters == 0, 1.0, np.abs(m.parameters))
+    times = None if t_eval is None else real_array("t_eval", t_eval, (np.size(t_eval),))
+    y = m.solve(t_span, begin(), integrator, t_eval=times, rtol=rtol, atol=atol).y
+    return t_span, begin, y[:, -1] if times is None else y, np.where(m.parameters == 0, 1.0, np.abs(m.parameters)), times
 
 
 def as_tree(tree: Any, y: np.ndarray) -> Any:
-    return y if tree is None else unflatten(tree, y)
+    return y if tree is None or y.ndim > 1 else unflatten(tree, y)
 
 
-def jvp(m: Any, t_span: Any, start: Any, params: Any, tangent: Any, *, integrator: str = "DOP853", rtol: float = 1e-9,
+def jvp(m: Any, t_span: Any, start: Any, params: Any, tangent: Any, *, t_eval: Any = None, integrator: str = "DOP853", rtol: float = 1e-9,
         atol: float = 1e-9) -> Tuple[Any, Any]:
     """y(t1), and its derivative in the direction `tangent` of the parameters, which has their structure, by forward
-    sensitivities. Both results have the structure of the start if that is a tree of arrays."""
-    t_span, begin, y1, scale = _end(m, t_span, start, params, integrator, rtol, atol)
+    sensitivities. Both results have the structure of the start if that is a tree of arrays. With t_eval [k], both are arrays
+    [n, k] of all these times, by the same run."""
+    t_span, begin, y, scale, times = _motion(m, t_span, start, params, integrator, rtol, atol, t_eval)
     direction = flatten_like(m.params, tangent, "tangent")
-    state = Objective(end=lambda t, y, p: y, count=y1.size)
-    _, S = values_and_derivatives(m, state, t_span, begin, "forward", integrator, rtol, atol, scale)
-    return as_tree(begin.tree, y1), as_tree(begin.tree, S @ direction)
+
+    def state(t: float, y_t: np.ndarray, p: Any) -> np.ndarray:
+        if times is None:
+            return y_t
+        every = np.zeros(y.shape)
+        every[:, np.argmin(np.abs(times - t))] = y_t
+        return every.ravel()
+    _, S = values_and_derivatives(m, Objective(end=state, times=times, count=y.size), t_span, begin, "forward", integrator, rtol, atol,
+                                  scale)
+    return as_tree(begin.tree, y), as_tree(begin.tree, (S @ direction).reshape(y.shape))
 
 
-def vjp(m: Any, t_span: Any, start: Any, params: Any, *, integrator: str = "DOP853", rtol: float = 1e-9,
+def vjp(m: Any, t_span: Any, start: Any, params: Any, *, t_eval: Any = None, integrator: str = "DOP853", rtol: float = 1e-9,
         atol: float = 1e-9) -> Tuple[Any, Callable]:
     """y(t1), and the function that takes a cotangent w to the gradient of w . y(t1), by one adjoint run. Both have the
-    structure of the start if that is a tree of arrays; w may also be an array [n]."""
-    t_span, begin, y1, scale = _end(m, t_span, start, params, integrator, rtol, atol)
+    structure of the start if that is a tree of arrays; w may also be an array [n]. With t_eval [k], y and w are arrays [n, k], and
+    the run backwards is still one."""
+    t_span, begin, y, scale, times = _motion(m, t_span, start, params, integrator, rtol, atol, t_eval)
     tree, structure, flat = begin.tree, m.params, m.parameters.copy()
 
     def pull(w: Any) -> Any:
         w = flatten_like(tree, w, "the cotangent") if tree is not None and is_tree(w) else w
-        w = real_array("the cotangent", w, (y1.size,))
+        w = real_array("the cotangent", w, y.shape)
         m._set_params(unflatten(structure, flat.copy()))
-        weighted = Objective(end=lambda t, y, p: w @ y, count=1)
+        at = lambda t: w if times is None else w[:, np.argmin(np.abs(times - t))]
+        weighted = Objective(end=lambda t, y_t, p: at(t) @ y_t, times=times, count=1)
         _, dG = values_and_derivatives(m, weighted, t_span, begin, "adjoint", integrator, rtol, atol, scale)
         return unflatten(structure, dG[0])
-    return as_tree(tree, y1), pull
+    return as_tree(tree, y), pull
 
 
 def torch_motion(m: Any, t_span: Any, start: Any, **options: Any) -> Callable:

@@ -239,3 +239,71 @@ def test_torch_checks_the_gradient_of_a_model_by_differences_of_its_own():
     single = torch.tensor(0.4, requires_grad=True) # of float32
     motion({"a": single, "k": 2.0}).sum().backward()
     assert single.grad.dtype == torch.float32 and torch.isfinite(single.grad)
+
+
+# ---- named parameters of a file ----
+
+WIPER = Path(__file__).parents[2] / "examples/mechanisms/wiper.yaml"
+
+
+def sum_at(m, t=0.2):
+    y = m.solve((0, t), m.assemble(), "DOP853", rtol=1e-13, atol=1e-13).y[:, -1]
+    return np.cos(1.3 * np.arange(y.size)) @ y
+
+
+def reread(coordinates, name, value):
+    """The objective of the file with another value, by differences of fourth order of whole runs"""
+    G = lambda k: sum_at(cpodes.Bodies.read(WIPER, coordinates=coordinates, parameters={name: value * (1 + k * 1e-3)}))
+    return (8 * (G(1) - G(-1)) - (G(2) - G(-2))) / (12e-3 * value)
+
+
+@pytest.mark.parametrize("coordinates", ["absolute", "joint"])
+def test_gradients_by_parameters_of_a_file_are_those_of_the_file_with_other_values(coordinates):
+    m = cpodes.Bodies.read(WIPER, coordinates=coordinates)
+    names = ["crank", "lever", "drag"]
+    objective = lambda t, y, p: np.cos(1.3 * np.arange(y.size)) @ y
+    for method in "adjoint", "forward":
+        sol, gradient = m.gradient(objective, parameters=names, t_span=(0, 0.2), method=method, rtol=1e-10, atol=1e-10)
+        assert sol.objective == pytest.approx(sum_at(m), rel=1e-9)
+        for name in names:
+            assert gradient[name] == pytest.approx(reread(coordinates, name, m.values[name]), rel=1e-7, abs=1e-7)
+
+
+def test_jvp_and_vjp_read_the_file_again_where_its_parameters_change():
+    m = cpodes.Bodies.read(WIPER, named=["crank", "link"])
+    start, at = lambda p: m.assemble(), {"crank": 0.035, "link": 0.31}
+    y, along = cpodes.jvp(m, (0, 0.5), start, at, {"crank": 1.0, "link": -0.5})
+    other = cpodes.Bodies.read(WIPER, parameters=at)
+    assert y == pytest.approx(other.solve((0, 0.5), other.assemble(), "DOP853", rtol=1e-12, atol=1e-12).y[:, -1], abs=1e-7)
+    _, pull = cpodes.vjp(m, (0, 0.5), start, at)
+    w = np.arange(1.0, 1 + y.size)
+    back = pull(w)
+    assert back["crank"] - 0.5 * back["link"] == pytest.approx(w @ along, rel=1e-7)
+    assert m.values["crank"] == 0.035 and m.values["link.mass"] == 0.3
+
+
+def test_jvp_and_vjp_at_many_times_are_those_at_each_time():
+    m = crank.in_sympy()
+    params, tangent = crank.PARAMETERS, {name: 0.1 * size for name, size in crank.PARAMETERS.items()}
+    times = np.linspace(0.1, 0.5, 5)
+    y, along = cpodes.jvp(m, (0, 0.5), crank.start, params, tangent, t_eval=times)
+    y1, along1 = cpodes.jvp(m, (0, 0.3), crank.start, params, tangent)
+    assert y[:, 2] == pytest.approx(y1, abs=1e-7) and along[:, 2] == pytest.approx(along1, abs=1e-7)
+    at, pull = cpodes.vjp(m, (0, 0.5), crank.start, params, t_eval=times)
+    w = np.cos(np.arange(at.size)).reshape(at.shape)
+    assert sum(g * tangent[name] for name, g in pull(w).items()) == pytest.approx((w * along).sum(), rel=1e-6)
+
+
+def test_named_parameters_of_a_file_are_refused_in_one_line():
+    m = cpodes.Bodies.read(WIPER)
+    m.values["link.mass"] = 0.35
+    with pytest.raises(cpodes.Error, match='there is no parameter "cranc", but crank'):
+        m.gradient(lambda t, y, p: y[0], parameters=["cranc"], t_span=(0, 0.1))
+    with pytest.raises(TypeError, match="list of names"):
+        m.gradient(lambda t, y, p: y[0], parameters="crank", t_span=(0, 0.1))
+    with pytest.raises(ValueError, match="read from a file"):
+        cpodes.Bodies(2).gradient(lambda t, y, p: y[0], parameters=["crank"], t_span=(0, 0.1))
+    m.gradient(lambda t, y, p: y[0], parameters=["crank"], t_span=(0, 0.1))
+    assert m.values["link.mass"] == 0.35 # what has been changed stays so
+    with pytest.raises(cpodes.Error, match="has all elements"):
+        m.add_body("more", mass=1, inertia=1)
