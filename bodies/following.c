@@ -170,8 +170,12 @@ static int areEqual(CPFunction f, CPFunction g) {
   return 1;
 }
 
-/* Are the motions of joints by functions the same? They do not follow. */
+/* Are the motions of joints by functions, and functions of their coordinates, the same? They do not follow. */
 static int moveAlike(const Mechanism *a, const Mechanism *b) {
+  for (int i = 0; i < a->nterms; i++) {
+    const Formula *f = a->term[i].f, *g = b->term[i].f;
+    if (a->term[i].m.kind == OWN && !areEqual(f ? f->f[0] : NULL, g ? g->f[0] : NULL)) return 0;
+  }
   for (int i = 0; i < a->njoints; i++) {
     const Custom *one = a->joint[i].custom, *other = b->joint[i].custom;
     if (!one || !other) {

@@ -85,12 +85,29 @@ typedef struct {
   "drives: [{name: shake, of: rail, motion: l/8*sin(2*pi*t/T)}]\n" \
   "forces: [{name: blow, body: rod, at: [l, 0], force: [F*cos(t/T), F*x/l], in: space}]\n"
 
+#define CAM                                                                                        \
+  "dimension: 2\n"                                                                                 \
+  "gravity: [0, -9.81]\n"                                                                          \
+  "parameters: {e: 20 mm, k: 50 N/m, a: 0.3, T: 0.2 s, M: 0.7 kg}\n"                               \
+  "bodies:\n"                                                                                      \
+  "- {name: cam, mass: 2, inertia: 0.01}\n"                                                        \
+  "- {name: rod, mass: M, inertia: 1e-3, at: [0, 0.1]}\n"                                          \
+  "joints:\n"                                                                                      \
+  "- {name: turn, kind: revolute, b: cam}\n"                                                       \
+  "- {name: lift, kind: prismatic, b: rod, axis: [0, 1, 0]}\n"                                     \
+  "couplers: [{name: face, of: [lift, turn], ratio: [1, -1], function: e*(1 - cos(x + a))}]\n"     \
+  "springs: [{name: spring, of: lift, stiffness: k}]\n"                                            \
+  "actuators: [{name: motor, of: turn, gain: [0.4, 0, 0], dynamics: filter, time: T, activation: " \
+  "a, "                                                                                            \
+  "control: 1}]\n"
+
 static const Case cases[] = {
     {"pendulum", "l density", 1, "parameters: {l: 0.6 m, density: 2 kg/m}\n" PENDULUM},
     {"slider-crank", "crank rod area speed", 0.1, CRANK},
     {"in space", "r tilt k mass", 0.5, SPACE},
     {"spatial loop", "a b h w", 0.2, LOOP},
     {"driven", "l T F", 0.8, BRAKED},
+    {"cam", "e k a T M", 0.5, CAM},
 };
 enum { CASES = sizeof cases / sizeof *cases, MOST = 8 };
 static const char *const methods[] = {"DOP853", "RADAU"};
