@@ -2,6 +2,7 @@
 #include "elements.h"
 #include "following.h"
 #include "formulas.h"
+#include "ropes.h"
 #include "tree.h"
 
 #include <nvector/nvector_serial.h>
@@ -232,18 +233,25 @@ typedef union {
   CPFriction friction;
   CPLimit limit;
   CPActuator actuator;
+  CPRope rope;
   CPBodyContact contact;
   CPShape shape;
 } Element;
 
 int CPBodiesAdd(CPBodies b, const CPElement *element, int *index) {
-  static const size_t sizes[] = {
-      [CP_ELEMENT_BODY] = sizeof(CPBody),           [CP_ELEMENT_JOINT] = sizeof(CPJoint),
-      [CP_ELEMENT_COUPLER] = sizeof(CPCoupler),     [CP_ELEMENT_DRIVE] = sizeof(CPDrive),
-      [CP_ELEMENT_SPRING] = sizeof(CPSpring),       [CP_ELEMENT_BUSHING] = sizeof(CPBushing),
-      [CP_ELEMENT_FORCE] = sizeof(CPForce),         [CP_ELEMENT_FRICTION] = sizeof(CPFriction),
-      [CP_ELEMENT_CONTACT] = sizeof(CPBodyContact), [CP_ELEMENT_SHAPE] = sizeof(CPShape),
-      [CP_ELEMENT_LIMIT] = sizeof(CPLimit),         [CP_ELEMENT_ACTUATOR] = sizeof(CPActuator)};
+  static const size_t sizes[] = {[CP_ELEMENT_BODY]     = sizeof(CPBody),
+                                 [CP_ELEMENT_JOINT]    = sizeof(CPJoint),
+                                 [CP_ELEMENT_COUPLER]  = sizeof(CPCoupler),
+                                 [CP_ELEMENT_DRIVE]    = sizeof(CPDrive),
+                                 [CP_ELEMENT_SPRING]   = sizeof(CPSpring),
+                                 [CP_ELEMENT_BUSHING]  = sizeof(CPBushing),
+                                 [CP_ELEMENT_FORCE]    = sizeof(CPForce),
+                                 [CP_ELEMENT_FRICTION] = sizeof(CPFriction),
+                                 [CP_ELEMENT_CONTACT]  = sizeof(CPBodyContact),
+                                 [CP_ELEMENT_SHAPE]    = sizeof(CPShape),
+                                 [CP_ELEMENT_LIMIT]    = sizeof(CPLimit),
+                                 [CP_ELEMENT_ACTUATOR] = sizeof(CPActuator),
+                                 [CP_ELEMENT_ROPE]     = sizeof(CPRope)};
   if (!b) return cpReport(NULL, CP_MEM_NULL, __func__, "bodies must not be NULL");
   if (bodiesGiven(&b->log, __func__, "element", element != NULL)) return CP_ILL_INPUT;
   const int kind = (int)element->kind;
@@ -274,6 +282,7 @@ int CPBodiesAdd(CPBodies b, const CPElement *element, int *index) {
   case CP_ELEMENT_SHAPE: i = addShape(b, &e.shape); break;
   case CP_ELEMENT_LIMIT: i = bodiesAddLimit(b, &e.limit); break;
   case CP_ELEMENT_ACTUATOR: i = bodiesAddActuator(b, &e.actuator); break;
+  case CP_ELEMENT_ROPE: i = bodiesAddRope(b, &e.rope); break;
   }
   b->numbered = 0;
   if (i < NONE) return i;

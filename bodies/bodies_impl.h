@@ -31,6 +31,7 @@ typedef struct {
   /* A limit: 1 if the sum must not be less than the parameter `offset`, -1 if minus the sum must not be more. The parameter
    * `other` is the limit on the other side, or NONE. */
   int limit, other;
+  int rope;   /* 1: its terms are the parts of a rope, minus their lengths (ropes.c) */
   int first;  /* the row of p, or of v */
   int aligns; /* number of rows that align the axes of its joint, of which it is one, or 0 */
 } Row;
@@ -58,7 +59,7 @@ typedef struct {
   int param;
 } Drive;
 
-typedef enum { SPRING, FRICTION, DRAG, MOTOR } LawKind;
+typedef enum { SPRING, FRICTION, DRAG, MOTOR, ROPE } LawKind;
 /* A force along the sum of terms; friction has one */
 typedef struct {
   LawKind kind;
@@ -68,6 +69,7 @@ typedef struct {
   /* param: stiffness, damping and free length, or the factor and speed of friction, or drag. force:
    * a parameter, or NONE. joint: the one with friction. */
   int param, force, joint;
+  int winch;     /* of a rope, whose length is the parameter `force`: 1 + index of a drive, or 0 */
   int inertance; /* index of a parameter, or NONE */
   /* of an actuator: the first of two parameters, the range of its control, its force, and its activation, or NONE; its muscle, the
    * first parameter, or NONE; its activation, 1 + the index of the state, or 0, which begins at `start`; times: the first
@@ -289,6 +291,9 @@ static inline Mask bodiesTermMask(const Mechanism *b, const Term *term) {
 /* x, rate: out, the sum of a law's terms and its rate at the current poses; acc: its second derivative; may be NULL */
 void bodiesLawSum(const Mechanism *b, const Law *law, Order order, sunrealtype *x,
                   sunrealtype *rate, sunrealtype *acc);
+/* The same for n terms from `first` on, which may be the parts of a rope */
+void bodiesSum(const Mechanism *b, int first, int n, int rope, Order order, sunrealtype *x,
+               sunrealtype *rate, sunrealtype *acc);
 /* The value of a drive as the sum of g and rest, since turns that it has made would otherwise use up the
  * digits of its angle, and its two derivatives */
 typedef struct {

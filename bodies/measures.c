@@ -111,7 +111,7 @@ Mask bodiesMask(const Space *space, const Pair *pair, const Measure *m) {
   for (int side = 0; side < 2; side++)
     if (pair->side[side].body != GROUND) there |= 3u << (2 * side);
   const int of_points = m->kind == POINT || m->kind == ALONG || m->kind == LENGTH ||
-                        (m->kind >= LEVEL && m->kind <= SLIP);
+                        m->kind == TANGENT || (m->kind >= LEVEL && m->kind <= SLIP);
   const unsigned g = (m->kind == WRENCH ? 0xCu : of_points ? ALL : TURNS) & there;
   for (int gi = 0; gi < 4; gi++)
     if (g & 1u << gi) pairs |= g << 4 * gi;
@@ -127,7 +127,8 @@ Mask bodiesMask(const Space *space, const Pair *pair, const Measure *m) {
   case GLIDE:
   case TWIST:
   case NEAR:
-  case SLIP: break;
+  case SLIP:
+  case TANGENT: break;
   case OWN: return (Mask){0, 0}; /* Only rows of the tree have it. */
   case ANGLE:
   case SPIN: return (Mask){g, space->dimension == 3 ? pairs : 0};
@@ -577,6 +578,76 @@ static void spatialAngle(const Space *space, const Pair *pair, const Measure *m,
   jet->s = angle;
 }
 
+/* ---- ropes ---- */
+
+/* R_b - R_a */
+static sunrealtype radii(const sunrealtype *param, const Pair *pair) {
+  const int *radius = pair->surface.radius;
+  return (radius[1] < 0 ? 0 : param[radius[1]]) - (radius[0] < 0 ? 0 : param[radius[0]]);
+}
+
+/* Axis k of the plane of a rope: in the plane that of space */
+static void planeAxis(const Space *space, const Pair *pair, int from, int k, const Pose *pose[2],
+                      Order order, Moving *X) {
+  if (space->dimension == 3) {
+    fixedIn(pose, from, pair->side[from].axis[k], order, X);
+    return;
+  }
+  memset(X, 0, sizeof *X);
+  X->pose[0] = pose[0], X->pose[1] = pose[1];
+  X->x[k] = 1;
+}
+
+/* With the distance d = (X, Y) of the centres, rho = R_b - R_a, the direction e = (cos psi, sin psi) of the tangent and the unit
+ * vector p to its left, d = L e + rho p. */
+static void direct(sunrealtype X, sunrealtype Y, sunrealtype rho, sunrealtype *L, sunrealtype *psi) {
+  *L   = sqrt(X * X + Y * Y - rho * rho);
+  *psi = remainder(atan2(Y, X) - atan2(rho, *L), 8 * atan(SUN_RCONST(1.0)));
+}
+
+sunrealtype bodiesHeading(const Space *space, const sunrealtype *param, const Pair *pair, int from,
+                          const Pose *a, const Pose *b, sunrealtype *length) {
+  const Pose *pose[2] = {a, b};
+  sunrealtype x[2], psi;
+  Moving d, X;
+  bodiesSpan(pair, a, b, VALUES, &d);
+  for (int k = 0; k < 2; k++) {
+    planeAxis(space, pair, from, k, pose, VALUES, &X);
+    x[k] = dot3(X.x, d.x);
+  }
+  direct(x[0], x[1], radii(param, pair), length, &psi);
+  return psi;
+}
+
+/* W = L - rho psi has dW = e . dd and d psi = p . dd / L, since arcs grow by what the tangent unrolls:
+ *   W_i = e_i,  W_ij = p_i p_j / L,  W_ijk = -(e_i p_j p_k + p_i e_j p_k + p_i p_j e_k) / L^2 - rho p_i p_j p_k / L^3 */
+static void tangentJet(const Space *space, const sunrealtype *param, const Pair *pair,
+                       const Measure *m, const Pose *pose[2], Mask mask, Order order, Jet *jet) {
+  const sunrealtype rho = radii(param, pair);
+  sunrealtype L, psi;
+  Moving d, X;
+  Jet C;
+  bodiesSpan(pair, pose[0], pose[1], order, &d);
+  planeAxis(space, pair, m->from, 0, pose, order, &X);
+  product(space, &X, &d, mask, order, jet);
+  planeAxis(space, pair, m->from, 1, pose, order, &X);
+  product(space, &X, &d, mask, order, &C);
+  direct(jet->s, C.s, rho, &L, &psi);
+  const sunrealtype e = cos(psi), f = sin(psi), p = -f, q = e, r = 1 / L, c = -rho * r * r * r,
+                    s = -r * r;
+  const Function W    = {.S   = e,
+                         .C   = f,
+                         .SS  = p * p * r,
+                         .SC  = p * q * r,
+                         .CC  = q * q * r,
+                         .SSS = 3 * s * e * p * p + c * p * p * p,
+                         .SSC = s * (2 * e * p * q + f * p * p) + c * p * p * q,
+                         .SCC = s * (2 * f * p * q + e * q * q) + c * p * q * q,
+                         .CCC = 3 * s * f * q * q + c * q * q * q};
+  bodiesCompose(space, &W, &C, mask, order, jet);
+  jet->s = L - rho * psi;
+}
+
 void bodiesJet(const Space *space, const sunrealtype *param, const Pair *pair, const Measure *m,
                const Pose *a, const Pose *b, Order order, Jet *jet) {
   const Mask mask     = bodiesMask(space, pair, m);
@@ -625,6 +696,7 @@ void bodiesJet(const Space *space, const sunrealtype *param, const Pair *pair, c
   case TWIST: surfaceJet(space, param, pair, m, pose, mask, order, jet); break;
   case NEAR:
   case SLIP: solidJet(space, pair, m, pose, mask, order, jet); break;
+  case TANGENT: tangentJet(space, param, pair, m, pose, mask, order, jet); break;
   }
 }
 

@@ -59,7 +59,7 @@ typedef struct {
 } Side;
 
 /* A surface phi = 0 on side a, in its axes at P_a: phi is a function, or if that is NULL, the
- * sphere of a contact, whose radii are two parameters. */
+ * sphere of a contact, whose radii are two parameters; or radii of pulleys on both sides, or NONE = -1 of a point. */
 typedef struct {
   CPSurfaceFn fn;
   void *data;
@@ -95,7 +95,10 @@ typedef enum {
   /* rate only: the velocity of P_b along axis 0 of side b, and omega_b along its axis 1, which are of any length: a force and a
    * torque that move with b act on them */
   WRENCH,
-  OWN /* coordinate i of a joint by functions, an angle if j is 1: the tree has it (bodiesTermJet) */
+  OWN, /* coordinate i of a joint by functions, an angle if j is 1: the tree has it (bodiesTermJet) */
+  /* the part of a rope between two nodes, in the plane of side `from`: the length of the tangent, plus R_a psi - R_b psi for its
+   * direction psi, in (-pi, pi], and the radii of the surface, whose signs are the senses in which the rope turns */
+  TANGENT
 } MeasureKind;
 
 typedef struct {
@@ -154,6 +157,10 @@ int bodiesLevel(const sunrealtype *param, const Pair *pair, const Pose *a, const
 int bodiesNearest(const Pair *pair, const Pose *a, const Pose *b, sunrealtype *gap,
                   sunrealtype *point, sunrealtype *g, sunrealtype t[2][3]);
 
+/* The straight part of a rope: its direction psi in the plane of side `from`; out: the length of the tangent, or NAN if pulleys
+ * overlap. */
+sunrealtype bodiesHeading(const Space *space, const sunrealtype *param, const Pair *pair, int from,
+                          const Pose *a, const Pose *b, sunrealtype *length);
 /* e [4]: out, the unit quaternion of a rotation matrix by rows, scalar >= 0 */
 void bodiesQuaternion(sunrealtype R[3][3], sunrealtype *e);
 /* The rotation from side a to side b of a joint, as a vector r in the axes of a, and its derivative

@@ -2,6 +2,7 @@
 #include "blocks.h"
 #include "following.h"
 #include "formulas.h"
+#include "ropes.h"
 #include "tree.h"
 
 #include <stdlib.h>
@@ -271,8 +272,10 @@ static int fillRow(const Mechanism *b, const Row *row, sunrealtype t, const sunr
     if ((term->f || term->m.kind >= SINE) && !flag)
       flag = !(isfinite(jet.s) && isfinite(jet.rate) && isfinite(jet.acc));
   }
-  sum += level == 2 ? drive.acc : level == 1 ? -drive.rate : 0;
-  if (level == 0 && row->limit) sum = gapOf(b, row, sum);
+  const sunrealtype sign = row->limit < 0 ? -1 : 1;
+  sum += sign * (level == 2 ? drive.acc : level == 1 ? -drive.rate : 0);
+  if (level == 0 && row->rope) sum += sign * bodiesRopeTurns(b, row->term, row->nterms);
+  if (level == 0 && row->limit) sum = gapOf(b, row, sum) - sign * (drive.g + drive.rest);
   else if (level == 0) {
     /* Coordinates of the tree count their turns, and only drives leave them open. */
     const int open         = row->wraps && (!bodiesCountsTurns(b, row) || row->nterms == 1);
@@ -499,6 +502,13 @@ int bodiesLaw(const Mechanism *b, const Law *law, sunrealtype t, sunrealtype x, 
     T[0] = -p[0] * rate;
     T[2] = -p[0];
     return 0;
+  }
+  if (law->kind == ROPE) {
+    RopeState rope;
+    const int flag = bodiesRope(b, law, t, x, rate, &rope);
+    T[0]           = -rope.tension;
+    if (rope.pulls) T[1] = -p[0], T[2] = -p[1];
+    return flag;
   }
   const int flag = bodiesLawFunction(b, law, t, x, rate, T);
   if (law->force != NONE) T[0] += b->param[law->force];

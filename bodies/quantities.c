@@ -1,4 +1,5 @@
 /* Quantities of a CPMech at a state: coordinates, points, reactions, energies; and its parameters. */
+#include "ropes.h"
 #include "tree.h"
 
 #include <string.h>
@@ -204,6 +205,14 @@ int bodiesPowers(Mechanism *b, sunrealtype t, const sunrealtype *q, const sunrea
       out->applied += T[0] * rate;
       continue;
     }
+    if (law->kind == ROPE) { /* what the tension takes beyond the spring is lost */
+      RopeState rope;
+      flag = bodiesRope(b, law, t, x, rate, &rope);
+      out->potential += p[0] * rope.stretch * rope.stretch / 2;
+      out->dissipation += (rope.tension - p[0] * rope.stretch) * rope.rate;
+      out->drives -= rope.tension * rope.winch;
+      continue;
+    }
     const sunrealtype stretch = bodiesStretch(b, law, x);
     out->potential += p[0] * stretch * stretch / 2;
     out->dissipation += p[1] * rate * rate;
@@ -219,9 +228,10 @@ int bodiesPowers(Mechanism *b, sunrealtype t, const sunrealtype *q, const sunrea
   }
   for (int i = 0; i < b->nrows && lambda && !flag; i++) {
     DriveAt at;
-    if (b->row[i].drive == NONE) continue;
-    flag = bodiesDrive(b, b->row[i].drive, t, &at);
-    out->drives -= lambda[b->row[i].first] * at.rate;
+    const Row *row = &b->row[i];
+    if (row->drive == NONE) continue;
+    flag = bodiesDrive(b, row->drive, t, &at);
+    out->drives -= (row->limit < 0 ? -1 : 1) * lambda[row->first] * at.rate;
   }
   return flag;
 }

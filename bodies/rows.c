@@ -18,7 +18,11 @@ void bodiesWithoutContacts(const Mechanism *b, int *mask) {
 const char *bodiesNoun(const Mechanism *b, int i) {
   const Joint *joint = &b->joint[i];
   if (joint->contact != NONE)
-    return joint->kind != NONE ? "contact" : joint->nrows > 0 ? "limit" : "friction";
+    return joint->kind != NONE                ? "contact"
+           : joint->nrows == 0                ? "friction"
+           : bodiesRow(b, joint->first)->rope ? "rope"
+                                              : "limit";
+  if (joint->kind == NONE && b->row[joint->first].rope) return "rope";
   if (joint->kind == NONE) return b->row[joint->first].drive == NONE ? "coupler" : "drive";
   return "joint";
 }
@@ -83,7 +87,8 @@ void bodiesRowName(CPMechName what, sunindextype i, sunrealtype t, char *name, s
       const int n    = bodiesComponents(b, row);
       if (i < row->first || i >= row->first + n) continue;
       if (what == CP_NAME_LIMIT) {
-        if (joint->kind == NONE && row->drive != NONE) limitOf(b, joint, t, name, length);
+        if (joint->kind == NONE && row->drive != NONE && !row->rope)
+          limitOf(b, joint, t, name, length);
         return;
       }
       snprintf(name, length, "%s \"%s\"%s", bodiesNoun(b, j), b->text + joint->name,

@@ -1,6 +1,8 @@
 /* Quantities by name (guide, section "Sensors"): what each kind of element has, in one table; how names are read; and values. */
 #include "sensors.h"
 
+#include "ropes.h"
+
 #include "tree.h"
 
 #include <stdio.h>
@@ -26,7 +28,8 @@ enum {
   BUSHING  = 8192,
   LOADED   = 16384, /* a force on a point */
   TOUCHING = 32768,
-  ACTIVE   = 65536 /* an actuator with an activation */
+  ACTIVE   = 65536, /* an actuator with an activation */
+  ROPED    = 131072 /* an inextensible rope */
 };
 
 static const struct {
@@ -46,16 +49,16 @@ static const struct {
     {"momentum", MOMENTUM, BODY, 1, "kg m/s", NULL},
     {"angle", VALUE, ANGULAR | TWISTED, 0, "rad", "rad"},
     {"displacement", VALUE, SLIDING, 0, "m", "m"},
-    {"length", VALUE, BETWEEN, 0, "m", "m"},
+    {"length", VALUE, BETWEEN | ROPED, 0, "m", "m"},
     {"gap", VALUE, TOUCHING, 0, "m", "m"},
-    {"rate", VALUE_RATE, ANGULAR | SLIDING | SPRINGY | TWISTED, 0, "m/s", "rad/s"},
+    {"rate", VALUE_RATE, ANGULAR | SLIDING | SPRINGY | TWISTED | ROPED, 0, "m/s", "rad/s"},
     {"acceleration", VALUE_RATE_2, ANGULAR | SLIDING | SPRINGY | TWISTED, 0, "m/s^2", "rad/s^2"},
     {"force", REACTION, JOINT | BUSHING | LOADED, 1, "N", "N"},
     {"torque", MOMENT, JOINT | BUSHING, 1, "N m", "N m"},
-    {"force", SCALAR_FORCE, ACTUATOR | SPRINGY, 0, "N", "N"},
+    {"force", SCALAR_FORCE, ACTUATOR | SPRINGY | ROPED, 0, "N", "N"},
     {"torque", SCALAR_FORCE, TURNER | TWISTED, 0, "N m", "N m"},
     {"axial", AXIAL, ROD, 0, "N", "N"},
-    {"power", POWER, DRIVEN | SPRINGY | TWISTED | LOADED, 0, "W", "W"},
+    {"power", POWER, DRIVEN | SPRINGY | TWISTED | LOADED | ROPED, 0, "W", "W"},
     {"energy", STORED, ELASTIC, 0, "J", "J"},
     {"activation", ACTIVATION, ACTIVE, 0, "1", "1"}};
 enum { ROWS = sizeof table / sizeof table[0] };
@@ -80,7 +83,8 @@ static int kindsOf(const Mechanism *m, const Sensor *s) {
                              : kind == SPIN         ? TURNER | DRIVEN
                              : kind == WRENCH       ? ACTUATOR | DRIVEN
                                                     : SPRINGY;
-    return on | (law->kind == SPRING ? ELASTIC : 0) | (kind == LENGTH ? BETWEEN : 0) |
+    return on | (law->kind == SPRING || law->kind == ROPE ? ELASTIC : 0) |
+           (kind == LENGTH || kind == TANGENT ? BETWEEN : 0) |
            (law->activation ? ACTIVE : 0);
   }
   case NAME_JOINT: break;
@@ -89,6 +93,7 @@ static int kindsOf(const Mechanism *m, const Sensor *s) {
   const Joint *j = &m->joint[s->index];
   if (j->kind == NONE) {
     const Row *row = rowOf(m, j);
+    if (row->rope) return ROPED;
     return (bodiesIsAngle(&bodiesRowTerm(m, row, 0)->m) ? TURNER : ACTUATOR) |
            (row->drive != NONE || j->nrows == 0 ? DRIVEN : 0);
   }
@@ -294,7 +299,7 @@ int bodiesSensorTerm(const Mechanism *m, const Sensor *s, Pair *own, Term *term)
     if (s->kind == NAME_LAW) {
       if (m->law[s->index].nterms > 1) return NONE;
       *term = *bodiesLawTerm(m, &m->law[s->index], 0);
-    } else if (m->joint[s->index].contact != NONE) return NONE;
+    } else if (m->joint[s->index].contact != NONE || m->joint[s->index].kind == NONE) return NONE;
     else bodiesCoordinateTerm(m, s->index, s->k, term);
     return s->quantity == VALUE_RATE;
   }
@@ -384,7 +389,11 @@ static int scalarForce(Mechanism *m, const Sensor *s, const At *at, sunrealtype 
     DriveAt drive  = {0};
     const int flag = row->drive == NONE ? 0 : bodiesDrive(m, row->drive, at->t, &drive);
     *T = -at->lambda[row->first], *rate = drive.rate;
-    for (int k = 0; k < row->nterms && m->joint[s->index].contact != NONE; k++) {
+    if (row->rope) { /* the rate of minus its length: the power is that on its bodies */
+      sunrealtype x;
+      bodiesSum(m, row->term, row->nterms, 1, VALUES, &x, rate, NULL);
+    }
+    for (int k = 0; k < row->nterms && !row->rope && m->joint[s->index].contact != NONE; k++) {
       Jet jet; /* of a coordinate with dry friction */
       bodiesTermJet(m, bodiesRowTerm(m, row, k), VALUES, &jet);
       *rate += bodiesWeight(m, bodiesRowTerm(m, row, k)) * jet.rate;
@@ -399,6 +408,7 @@ static int scalarForce(Mechanism *m, const Sensor *s, const At *at, sunrealtype 
       law->kind == FRICTION ? bodiesReactionSize(m, law->joint, at->lambda, &first, &count) : 0;
   const int flag = bodiesLaw(m, law, at->t, x, *rate, N, values);
   *T             = values[0];
+  if (law->kind == ROPE) *T = -*T, *rate = -*rate; /* the tension, as of rows */
   if (law->inertance != NONE) {
     sunrealtype now[2], acc;
     bodiesLawSum(m, law, ACCELERATION, &now[0], &now[1], &acc);
@@ -441,6 +451,12 @@ static int evaluate(Mechanism *m, const Sensor *s, const At *at, sunrealtype *x)
   case VALUE:
   case VALUE_RATE:
   case VALUE_RATE_2:
+    if (s->kind == NAME_JOINT && m->joint[s->index].kind == NONE) { /* a rope */
+      const Row *row = rowOf(m, &m->joint[s->index]);
+      bodiesSum(m, row->term, row->nterms, 1, VALUES, x, &rate, NULL);
+      x[0] = -(level ? rate : x[0]);
+      return 0;
+    }
     if (s->kind == NAME_JOINT && m->joint[s->index].contact != NONE) {
       const Row *row = &m->row[m->joint[s->index].first];
       x[0]           = row->offset == NONE ? 0 : -m->param[row->offset];
@@ -490,10 +506,13 @@ static int evaluate(Mechanism *m, const Sensor *s, const At *at, sunrealtype *x)
     return flag;
   case ACTIVATION: x[0] = m->z[m->law[s->index].activation - 1]; return 0;
   case STORED: {
+    const Law *law = &m->law[s->index];
+    RopeState rope;
     bodiesLawAt(m, s->index, at->q, at->u, x, &rate);
-    const sunrealtype stretch = bodiesStretch(m, &m->law[s->index], x[0]);
-    x[0]                      = m->param[m->law[s->index].param] * stretch * stretch / 2;
-    return 0;
+    flag = law->kind == ROPE ? bodiesRope(m, law, at->t, x[0], rate, &rope) : 0;
+    const sunrealtype stretch = law->kind == ROPE ? rope.stretch : bodiesStretch(m, law, x[0]);
+    x[0]                      = m->param[law->param] * stretch * stretch / 2;
+    return flag;
   }
   }
   return 0;

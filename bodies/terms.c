@@ -1,6 +1,7 @@
 /* Terms of rows and laws: functions of measures, and sums of them. */
 #include "following.h"
 #include "formulas.h"
+#include "ropes.h"
 #include "tree.h"
 
 #include <float.h>
@@ -42,17 +43,22 @@ void bodiesApply(const Mechanism *b, const Term *term, Mask mask, Order order, J
   jet->s = value;
 }
 
-void bodiesLawSum(const Mechanism *b, const Law *law, Order order, sunrealtype *x,
-                  sunrealtype *rate, sunrealtype *acc) {
+void bodiesSum(const Mechanism *b, int first, int n, int rope, Order order, sunrealtype *x,
+               sunrealtype *rate, sunrealtype *acc) {
   Jet jet;
   *x = *rate = 0;
   if (acc) *acc = 0;
-  for (int k = 0; k < law->nterms; k++) {
-    const Term *term    = bodiesLawTerm(b, law, k);
-    const sunrealtype c = bodiesWeight(b, term);
-    bodiesTermJet(b, term, order, &jet);
+  for (int k = first; k < first + n; k++) {
+    const sunrealtype c = bodiesWeight(b, &b->term[k]);
+    bodiesTermJet(b, &b->term[k], order, &jet);
     *x += c * jet.s;
     *rate += c * jet.rate;
     if (acc) *acc += c * jet.acc;
   }
+  if (rope) *x += b->term[first].coef * bodiesRopeTurns(b, first, n);
+}
+
+void bodiesLawSum(const Mechanism *b, const Law *law, Order order, sunrealtype *x,
+                  sunrealtype *rate, sunrealtype *acc) {
+  bodiesSum(b, law->term, law->nterms, law->kind == ROPE, order, x, rate, acc);
 }

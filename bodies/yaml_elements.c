@@ -52,6 +52,17 @@ static const Field coupler_fields[] = {FIELD(CPCoupler, "name", head.name, NAME,
                                        QUANTITY(CPCoupler, "offset", offset, NUMBER, 0, NULL),
                                        QUANTITY(CouplerKeys, "function", function, FUNCTION, 0, NULL),
                                        {0}};
+static const Field rope_fields[]    = {FIELD(CPRope, "name", head.name, NAME, 1),
+                                       FIELD(CPRope, "in", in, IN, 0),
+                                       FIELD(RopeKeys, "along", node, NODES, 1),
+                                       QUANTITY(CPRope, "length", length, NUMBER, 0, "m"),
+                                       QUANTITY(CPRope, "rate", rate, NUMBER, 0, "m/s"),
+                                       QUANTITY(RopeKeys, "motion", motion, FORMULA, 0, "m"),
+                                       QUANTITY(CPRope, "stiffness", stiffness, NUMBER, 0, "N/m"),
+                                       QUANTITY(CPRope, "damping", damping, NUMBER, 0, "N s/m"),
+                                       QUANTITY(CPRope, "restitution", restitution, NUMBER, 0, "1"),
+                                       FIELD(CPRope, "taut", taut, YES, 0),
+                                       {0}};
 static const Field drive_fields[]   = {FIELD(CPDrive, "name", head.name, NAME, 1),
                                        FIELD(CPDrive, "of", of, COORDINATE, 1),
                                        QUANTITY(DriveKeys, "motion", motion, FORMULA, 0, "m|rad"),
@@ -243,6 +254,17 @@ static int checkCoupler(Reader *r, const yaml_node_t *n, Element *e) {
   return 0;
 }
 
+/* A motion without t is a number, which adds to the length. */
+static int checkRope(Reader *r, const yaml_node_t *n, Element *e) {
+  RopeKeys *own    = &e->rope;
+  own->rope.node   = own->node;
+  own->rope.nnodes = own->nnodes;
+  if (!yamlSection(r, n, "motion")) return 0;
+  if (!(own->rope.function = r->function[0]))
+    return yamlWrong(r, yamlSection(r, n, "motion")->start_mark, "motion must depend on t");
+  return 0;
+}
+
 static int checkDrive(Reader *r, const yaml_node_t *n, Element *e) {
   static const char *const keys[] = {"start", "rate", "amplitude", "frequency", NULL};
   if (!yamlSection(r, n, "motion")) return 0;
@@ -302,4 +324,5 @@ const ElementKeys yaml_elements[] = {
     {"limits", "a limit", limit_fields, CP_ELEMENT_LIMIT, sizeof(CPLimit), checkLimit},
     {"actuators", "an actuator", actuator_fields, CP_ELEMENT_ACTUATOR, sizeof(CPActuator),
      checkActuator},
+    {"ropes", "a rope", rope_fields, CP_ELEMENT_ROPE, sizeof(CPRope), checkRope},
     {0}};

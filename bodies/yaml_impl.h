@@ -12,6 +12,7 @@
 
 typedef enum {
   NUMBER,    /* a finite number */
+  COUNT,     /* a whole number, an int */
   VECTOR,    /* three finite numbers, or two in the plane */
   DIRECTION, /* a nonzero vector; if it is missing, the structures have a default */
   INERTIA,
@@ -27,6 +28,7 @@ typedef enum {
   COORDINATE,  /* a name, or [name, k] */
   COORDINATES, /* 2 ... CP_MOST_COUPLED */
   RATIOS,      /* as many numbers */
+  NODES,       /* of a rope, as many as `counts` after them */
   FUNCTION,    /* a function of x, the second of these coordinates */
   FORMULA, /* a number, or a function of t, of a spring's or actuator's x and v, and of an actuator's w */
   FORMULAS, /* a vector of such functions of t and of the point's position and velocity */
@@ -70,6 +72,13 @@ typedef struct {
   sunrealtype curve;
 } ActuatorKeys;
 
+typedef struct {
+  CPRope rope; /* first, as the body above */
+  CPRopeNode node[CP_MOST_NODES];
+  int nnodes; /* after them */
+  sunrealtype motion;
+} RopeKeys;
+
 /* CP_RESTITUTION_POISSON is the value of "poisson: true", which is an int. */
 typedef union {
   CPElement head;
@@ -77,6 +86,7 @@ typedef union {
   CPJoint joint;
   CPBodyContact contact;
   CouplerKeys coupler;
+  RopeKeys rope;
   DriveKeys drive;
   CPSpring spring;
   CPBushing bushing;

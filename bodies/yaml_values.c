@@ -214,6 +214,13 @@ static int readWord(Reader *r, const yaml_node_t *n, const char *key, const char
   return yamlWrong(r, n->start_mark, "there is no %s \"%.40s\", but %s", what, name, list);
 }
 
+static const Field node_fields[] = {FIELD(CPRopeNode, "body", body, NAME, 0),
+                                    QUANTITY(CPRopeNode, "at", point, VECTOR, 1, "m"),
+                                    QUANTITY(CPRopeNode, "radius", radius, NUMBER, 0, "m"),
+                                    QUANTITY(CPRopeNode, "axis", axis, DIRECTION, 0, NULL),
+                                    FIELD(CPRopeNode, "turns", turns, COUNT, 0),
+                                    {0}};
+
 static int readValue(Reader *r, const yaml_node_t *n, const Field *f, char *at) {
   static const char *const variables[]      = {"t", "x", "v", "w"},
                            *const lengths[] = {"s", "m", "m/s", "1"},
@@ -224,6 +231,15 @@ static int readValue(Reader *r, const yaml_node_t *n, const Field *f, char *at) 
   const char *of = size == 2 ? "2 or 3" : "3"; /* number of components of a vector, for messages */
   switch (f->type) {
   case NUMBER: return yamlNumber(r, n, f->key, f->unit, x);
+  case COUNT: {
+    sunrealtype count = 0;
+    if (yamlNumber(r, n, f->key, "1", &count)) return 1;
+    if (count != floor(count) || count < 0 || count > 1000)
+      return yamlWrong(r, n->start_mark, "%s must be a whole number from 0 to 1000, and is %g",
+                       f->key, (double)count);
+    *(int *)(void *)at = (int)count;
+    return 0;
+  }
   case FORMULA:
     if (!strcmp(f->key, "force") && findInputs(r, n)) return 1;
     return readFormula(r, n, f,
@@ -251,6 +267,21 @@ static int readValue(Reader *r, const yaml_node_t *n, const Field *f, char *at) 
     if (yamlName(r, n, f->key, (const char **)(void *)at)) return 1;
     return r->in_element && yamlResolve(r, n, !strcmp(f->key, "name"), (const char **)(void *)at);
   case COORDINATE: return yamlCoordinate(r, n, f->key, (CPCoordinate *)(void *)at);
+  case NODES: {
+    CPRopeNode *node = (CPRopeNode *)(void *)at;
+    if (n->type != YAML_SEQUENCE_NODE)
+      return yamlWrong(r, n->start_mark, "%s must be a list, - {body: ..., at: ...}", f->key);
+    const yaml_node_item_t *item = n->data.sequence.items.start;
+    const long count             = (long)(n->data.sequence.items.top - item);
+    if (count < 2 || count > CP_MOST_NODES)
+      return yamlWrong(r, n->start_mark, "%s must have 2 to %d nodes, and has %ld", f->key,
+                       CP_MOST_NODES, count);
+    for (long i = 0; i < count; i++)
+      if (yamlMapping(r, yamlNode(r, item[i]), "a node of a rope", node_fields, NULL, &node[i]))
+        return 1;
+    *(int *)(void *)(node + CP_MOST_NODES) = (int)count;
+    return 0;
+  }
   case RATIOS: return yamlNumbers(r, n, f, 2, CP_MOST_COUPLED, "2 to 8", x);
   case FUNCTION: {
     static const char *const second[] = {"x"}, *const unit[] = {"m", "rad"};

@@ -50,7 +50,8 @@ typedef enum {
   CP_ELEMENT_CONTACT  = 8,  /**< CPBodyContact */
   CP_ELEMENT_SHAPE    = 9,  /**< CPShape */
   CP_ELEMENT_LIMIT    = 10, /**< CPLimit */
-  CP_ELEMENT_ACTUATOR = 11  /**< CPActuator */
+  CP_ELEMENT_ACTUATOR = 11, /**< CPActuator */
+  CP_ELEMENT_ROPE     = 12  /**< CPRope */
 } CPElementKind;
 
 /** What an element begins with. Members that are not set are 0 or NULL, as are those that a later version adds.
@@ -84,6 +85,7 @@ typedef struct {
 #define CP_NEW_SHAPE(name)    CP_NEW_ELEMENT(CPShape, CP_ELEMENT_SHAPE, name)
 #define CP_NEW_LIMIT(name)    CP_NEW_ELEMENT(CPLimit, CP_ELEMENT_LIMIT, name)
 #define CP_NEW_ACTUATOR(name) CP_NEW_ELEMENT(CPActuator, CP_ELEMENT_ACTUATOR, name)
+#define CP_NEW_ROPE(name)     CP_NEW_ELEMENT(CPRope, CP_ELEMENT_ROPE, name)
 
 /** A rigid body. */
 typedef struct {
@@ -202,7 +204,7 @@ typedef enum {
   CP_ON_PLANE   = 0, /**< the plane through P_a with the normal z_a */
   CP_ON_SPHERE  = 1, /**< a sphere about P_a, solid or hollow */
   CP_ON_SURFACE = 2, /**< a surface given by a function (CPSurfaceFn) */
-  CP_ON_STOP    = 3, /**< in a CPDescription: the stop of a CPLimit */
+  CP_ON_STOP    = 3, /**< in a CPDescription: the stop of a CPLimit, or a CPRope */
   CP_ON_JOINT   = 4, /**< in a CPDescription: dry friction, a CPFriction */
   CP_ON_SHAPE   = 5  /**< the surface of a shape; b is a shape, too */
 } CPContactOn;
@@ -485,6 +487,41 @@ typedef struct {
   sunrealtype about[3];   /**< axis of a torque on body b */
   CPFunction function;    /**< of t, x, x' and w (or z), which is kept; NULL: none */
 } CPActuator;
+
+enum { CP_MOST_NODES = 16 /**< the largest number of nodes of a rope */ };
+
+/** A place that a rope passes: a point, or a pulley. */
+typedef struct {
+  const char *body;     /**< name of the body; NULL and "ground" mean the ground */
+  sunrealtype point[3]; /**< the point, at whose ends the rope is fixed and through which it slides elsewhere; the centre of a pulley [m] */
+  /** 0: a point. > 0: radius of a pulley, about which the rope runs counterclockwise, seen against the axis; < 0: clockwise [m] */
+  sunrealtype radius;
+  sunrealtype axis[3]; /**< axis of a pulley; zeros mean z, as in the plane; the rope lies in the plane across it */
+  int turns; /**< whole turns on a pulley beyond its arc, which is between minus a quarter and three quarters of a turn */
+} CPRopeNode;
+
+/** A rope without mass over nodes, of which the first and the last one are points. Its length x is that of its straight parts, which are
+ * tangents of pulleys, and of the arcs on pulleys, over which it slides without friction. Its derivatives are exact: a straight
+ * part pulls along itself. Consecutive pulleys must have parallel axes.
+ *
+ *   inextensible            x <= L: a contact without friction (CP_ON_STOP), which a CPContact switches: the rope becomes slack when
+ *                           it is pushed. With taut = 1 it is a constraint x = L in any case.
+ *   elastic, stiffness > 0  the tension F = max(0, stiffness (x - L) + damping (x' - L')) where x > L, else 0
+ *
+ * L = length + rate t, or length + function(t): a winch takes rope in or gives some. A rope stays on its pulleys. */
+typedef struct {
+  CPElement head;          /**< CP_NEW_ROPE(name) */
+  CPIn in;                 /**< axes of points and axes */
+  int nnodes;              /**< 2 ... CP_MOST_NODES */
+  const CPRopeNode *node;  /**< [nnodes], in the order of the rope */
+  sunrealtype length;      /**< length > 0; 0: that of the placement [m] */
+  sunrealtype rate;        /**< [m/s] */
+  CPFunction function;     /**< of t, added to the length, and kept; or NULL. Then rate must be 0 */
+  sunrealtype stiffness;   /**< > 0: the rope is elastic [N/m] */
+  sunrealtype damping;     /**< >= 0 [N s/m] */
+  sunrealtype restitution; /**< of impacts of an inextensible one, from 0 to 1 */
+  int taut;                /**< 1: it is never slack */
+} CPRope;
 
 /** A shape of a body, or of the ground, for drawings and contacts (CP_ON_SHAPE), without mass. Its centre is the point of `on`. z of
  * `on` is the axis of cylinders, wheels and capsules, and the normal of planes; in the plane it is that of space. */

@@ -396,6 +396,29 @@ START_TEST(rows_of_contacts_are_velocities_of_the_points_that_touch) {
 END_TEST
 
 /* Nine bodies: M and A are sparse */
+/* From the ground over a pulley of each body, and a point of the first one, to the second one; _i: which kind of rope, dimension */
+START_TEST(ropes_have_exact_derivatives) {
+  const int kind = _i % 3, d = 2 + _i / 3;
+  create(d);
+  const CPRopeNode nodes[]            = {{NULL, {0.1, 3, 0}, 0, {0, 0, 0}, 0},
+                                         {"one", {0.1, 0.2, 0}, 0.07, {0, 0, 1}, 0},
+                                         {"two", {-0.3, 0.1, 0}, -0.05, {0, 0, 1}, 1},
+                                         {"one", {0.4, 0.3, 0}, 0, {0, 0, 0}, 0},
+                                         {"two", {0.2, 0.4, 0}, 0, {0, 0, 0}, 0}};
+  static const char *const variable[] = {"t"};
+  CPFunctionOptions options           = CP_INIT(CPFunctionOptions);
+  options.text = "0.1*sin(3*t)", options.nvariables = 1, options.variable = variable;
+  CPRope rope = {CP_NEW_ROPE("rope"), .in = CP_IN_BODIES, .nnodes = 5, .node = nodes};
+  ck_assert_int_eq(CPFunctionCreate(&options, &rope.function), CP_SUCCESS);
+  if (kind == 1) rope.taut = 1;
+  if (kind == 2) rope.length = 0.1, rope.stiffness = 30, rope.damping = 0.1;
+  ck_assert_msg(CPBodiesAdd(bodies, &rope.head, NULL) == CP_SUCCESS, "%s",
+                CPObjectGetLastMessage(CP_OBJECT(bodies)));
+  CPFunctionFree(&rope.function);
+  check();
+}
+END_TEST
+
 START_TEST(sparse_matrices_are_exact_too) {
   create(3);
   for (int i = 0; i < 7; i++) {
@@ -427,6 +450,7 @@ TEST_SUITE(partials) {
   tcase_add_loop_test(tc, couplers_by_functions_and_of_three_coordinates_have_exact_derivatives, 0,
                       2 * NCOORDINATES);
   tcase_add_loop_test(tc, forces_have_exact_derivatives, 0, 12);
+  tcase_add_loop_test(tc, ropes_have_exact_derivatives, 0, 6);
   tcase_add_loop_test(tc, contacts_of_all_shapes_have_exact_derivatives, 0, 6 * NSHAPES);
   tcase_add_loop_test(tc, rows_of_contacts_are_velocities_of_the_points_that_touch, 0, 6 * NSHAPES);
   tcase_add_test(tc, sparse_matrices_are_exact_too);

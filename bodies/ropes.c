@@ -1,0 +1,299 @@
+/* Ropes. The length of a rope over nodes, of which some are pulleys, is a sum of terms: of each straight part the length of the
+ * tangent, and the angles up to which the pulleys at both ends are wound (TANGENT). A pulley in the middle is wound from the
+ * direction of one part to that of the next one. Its bearing may turn, so that in space the angle between the frames of two pulleys is
+ * a term as well. */
+#include "ropes.h"
+
+#include "formulas.h"
+
+#include <float.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ------------------------------------------------------------------------------------ length -- */
+
+/* An arc between minus a quarter and three quarters of a turn: a rope that is pressed off its pulley is not one with a turn more. */
+static sunrealtype arcOf(sunrealtype arc) {
+  const sunrealtype turn = 8 * atan(SUN_RCONST(1.0));
+  return arc - turn * floor(arc / turn + SUN_RCONST(0.25));
+}
+
+sunrealtype bodiesRopeTurns(const Mechanism *b, int first, int n) {
+  sunrealtype sum = 0, in = 0;
+  for (int k = first; k < first + n; k++) {
+    const Term *term = &b->term[k];
+    const Pair *pair = &b->pair[term->pair];
+    const Pose *A = bodiesPose(b, pair->side[0].body), *B = bodiesPose(b, pair->side[1].body);
+    Jet angle;
+    sunrealtype length;
+    if (term->m.kind == ANGLE) { /* between the frames of the pulleys of the part before it */
+      bodiesTermJet(b, term, VALUES, &angle);
+      in -= angle.s;
+    } else if (term->m.kind == TANGENT) {
+      const sunrealtype out = bodiesHeading(&b->space, b->param, pair, term->m.from, A, B, &length);
+      if (pair->surface.radius[0] != NONE) {
+        const sunrealtype R = b->param[pair->surface.radius[0]], arc = R < 0 ? in - out : out - in;
+        sum += fabs(R) * (arcOf(arc) - arc + pair->turns);
+      }
+      in = out;
+    }
+  }
+  return sum;
+}
+
+/* L and its rate at t. Returns what the function of the winch returned. */
+static int lengthAt(const Mechanism *b, int param, int drive, sunrealtype t, sunrealtype *L,
+                    sunrealtype *rate) {
+  DriveAt at     = {0};
+  const int flag = drive == NONE ? 0 : bodiesDrive(b, drive, t, &at);
+  *L             = b->param[param] + at.g + at.rest;
+  *rate          = at.rate;
+  return flag;
+}
+
+int bodiesRope(const Mechanism *b, const Law *law, sunrealtype t, sunrealtype x, sunrealtype rate,
+               RopeState *rope) {
+  const sunrealtype *p = b->param + law->param; /* stiffness, damping */
+  sunrealtype L;
+  const int flag      = lengthAt(b, law->force, law->winch - 1, t, &L, &rope->winch);
+  rope->stretch       = fmax(0, x - L);
+  rope->rate          = rate - rope->winch;
+  const sunrealtype F = p[0] * rope->stretch + p[1] * rope->rate;
+  rope->pulls         = rope->stretch > 0 && F > 0;
+  rope->tension       = rope->pulls ? F : 0;
+  return flag;
+}
+
+/* ------------------------------------------------------------------------------------ adding -- */
+
+/* A rope that is being added */
+typedef struct {
+  CPBodies b;
+  const CPRope *rope;
+  int body[CP_MOST_NODES];
+  Pair pair[CP_MOST_NODES];  /* of the parts */
+  int from[CP_MOST_NODES];   /* the side whose plane counts, or NONE of two points */
+  int turned[CP_MOST_NODES]; /* 1: two pulleys of different bodies, in space */
+  int nterms, npulleys;
+} Draft;
+
+static int refuseNode(const Draft *d, int k, const char *rule) {
+  return refused(d->b, CP_ILL_INPUT, "%s: node %d %s", d->rope->head.name, k + 1, rule);
+}
+
+static int checkNodes(Draft *d) {
+  const CPRope *rope = d->rope;
+  CPBodies b         = d->b;
+  int differ         = 0;
+  if (rope->nnodes < 2 || rope->nnodes > CP_MOST_NODES || !rope->node)
+    return refused(b, CP_ILL_INPUT, "%s: a rope has 2 to %d nodes, and this one has %d",
+                   rope->head.name, CP_MOST_NODES, rope->nnodes);
+  for (int k = 0; k < rope->nnodes; k++) {
+    const CPRopeNode *node = &rope->node[k];
+    const int ground       = !node->body || !strcmp(node->body, "ground");
+    d->body[k] = ground ? GROUND : bodiesFind(&b->m, NAME_BODY, node->body, strlen(node->body));
+    if (!ground && d->body[k] < 0)
+      return refused(b, CP_ILL_INPUT, "%s: there is no body \"%.100s\"", rope->head.name,
+                     node->body);
+    differ |= d->body[k] != d->body[0];
+    if (!isfinite(node->radius)) return refuseNode(d, k, "must have a finite radius");
+    if (node->radius != 0 && (k == 0 || k == rope->nnodes - 1))
+      return refuseNode(d, k, "is an end, and must be a point");
+    d->npulleys += node->radius != 0;
+  }
+  if (!differ)
+    return refused(b, CP_ILL_INPUT, "%s: its nodes must not all be on one body", rope->head.name);
+  return CP_SUCCESS;
+}
+
+/* Makes the pair of part k, between nodes k and k + 1. */
+static int makePart(Draft *d, int k) {
+  CPBodies b            = d->b;
+  const CPRopeNode *end = &d->rope->node[k];
+  Pair *pair            = &d->pair[k];
+  const int has_a = end[0].radius != 0, has_b = end[1].radius != 0,
+            space = b->m.space.dimension == 3;
+  CPMarker on[2];
+  Pose pose[2];
+  sunrealtype z[2][3], L;
+  memset(pair, 0, sizeof *pair);
+  memset(on, 0, sizeof on);
+  d->from[k] = has_a ? 0 : has_b ? 1 : NONE;
+  for (int side = 0; side < 2; side++) {
+    const CPRopeNode *of =
+        &end[end[side].radius != 0 ? side : !side]; /* a point takes the axis of its pulley */
+    pair->side[side].body = d->body[k + side];
+    memcpy(on[side].point, end[side].point, sizeof on[side].point);
+    memcpy(on[side].axis, of->axis, sizeof on[side].axis);
+    if (length3(of->axis) == 0 || !space)
+      on[side].axis[0] = on[side].axis[1] = 0, on[side].axis[2] = 1;
+  }
+  const int flag = bodiesMakePair(b, d->rope->head.name, d->rope->in, 0, &on[0], &on[1], pair);
+  if (flag) return flag;
+  pair->turns             = end[0].turns * 8 * atan(SUN_RCONST(1.0));
+  pair->surface.radius[0] = has_a ? 0 : NONE, pair->surface.radius[1] = has_b ? 1 : NONE;
+  bodiesPlaced(&b->m, pair, pose);
+  for (int side = 0; side < 2; side++) toSpace(&pose[side], pair->side[side].axis[2], z[side]);
+  d->turned[k] = space && has_a && has_b && d->body[k] != d->body[k + 1];
+  if (has_a && has_b && dot3(z[0], z[1]) < 1 - SUN_RCONST(1e-6))
+    return refuseNode(d, k, "and the next one are pulleys, whose axes must have one direction");
+  const sunrealtype radius[2] = {end[0].radius, end[1].radius};
+  const int from              = d->from[k] == NONE ? 0 : d->from[k];
+  bodiesHeading(&b->m.space, radius, pair, from, &pose[0], &pose[1], &L);
+  if (d->from[k] == NONE ? !(bodiesDistance(&b->m, pair) > 0) : !(L > 0))
+    return refuseNode(d, k,
+                      has_a && has_b ? "and the next one are pulleys that overlap"
+                      : has_a        ? "is a pulley, and the next one lies within it"
+                      : has_b        ? "lies within the next one, a pulley"
+                                     : "and the next one are at one point");
+  d->nterms += 1 + d->turned[k];
+  return CP_SUCCESS;
+}
+
+static int checkNumbers(const Draft *d) {
+  const CPRope *rope = d->rope;
+  CPBodies b         = d->b;
+  const char *name   = rope->head.name;
+  int flag           = bodiesCheckSign(b, name, "length", rope->length, 0);
+  if (!flag) flag = bodiesCheckFinite(b, name, "rate", &rope->rate, 1);
+  if (!flag) flag = bodiesCheckSign(b, name, "stiffness", rope->stiffness, 0);
+  if (!flag) flag = bodiesCheckSign(b, name, "damping", rope->damping, 0);
+  if (flag) return flag;
+  if (!(rope->restitution >= 0 && rope->restitution <= 1))
+    return refused(b, CP_ILL_INPUT, "%s: restitution must be from 0 to 1, and is %g", name,
+                   (double)rope->restitution);
+  if (rope->function && rope->rate != 0)
+    return refused(b, CP_ILL_INPUT, "%s: rate must be 0 beside a function", name);
+  if (rope->stiffness > 0 ? rope->taut || rope->restitution > 0 : rope->damping > 0)
+    return refused(b, CP_ILL_INPUT,
+                   rope->stiffness > 0 ? "%s: an elastic rope is neither taut nor has restitution"
+                                       : "%s: a rope with damping must have stiffness",
+                   name);
+  return CP_SUCCESS;
+}
+
+/* Adds the parts as terms, with the factor `sign`, and the radii as parameters. Returns the first term. */
+static int takeParts(Draft *d, int text, sunrealtype sign) {
+  static const char *const names[CP_MOST_NODES] = {
+      "radius_1",  "radius_2",  "radius_3",  "radius_4",  "radius_5",  "radius_6",
+      "radius_7",  "radius_8",  "radius_9",  "radius_10", "radius_11", "radius_12",
+      "radius_13", "radius_14", "radius_15", "radius_16"};
+  CPBodies b     = d->b;
+  const int last = d->rope->nnodes - 1, first = b->m.nterms;
+  int radius[CP_MOST_NODES];
+  for (int k = 0; k <= last; k++)
+    radius[k] = d->rope->node[k].radius != 0
+                    ? bodiesTakeParam(b, text, names[k], d->rope->node[k].radius)
+                    : NONE;
+  for (int k = 0; k < last; k++) {
+    const int pair = b->m.npairs++, between = d->from[k] != NONE;
+    const Term part  = {.coef  = sign,
+                        .ratio = NONE,
+                        .pair  = pair,
+                        .m     = {between ? TANGENT : LENGTH, between ? d->from[k] : 0, 0, 0}},
+               angle = {.coef = sign, .ratio = radius[k + 1], .pair = pair, .m = {ANGLE, 0, X, X}};
+    b->m.pair[pair]  = d->pair[k];
+    b->m.pair[pair].surface.radius[0] = radius[k];
+    b->m.pair[pair].surface.radius[1] = radius[k + 1];
+    bodiesTakeTerms(b, &part, 1);
+    if (d->turned[k]) bodiesTakeTerms(b, &angle, 1);
+  }
+  return first;
+}
+
+/* x: out, the length at the placement of a rope with these terms. Returns 0, or 1 without memory. */
+static int placedLength(CPBodies b, int first, int n, sunrealtype *x) {
+  Mechanism m = b->m;
+  sunrealtype rate;
+  m.tree = NULL;
+  m.pose = calloc((size_t)m.nbodies + 1, sizeof *m.pose);
+  if (!m.pose) return 1;
+  for (int i = 0; i < m.nbodies; i++)
+    bodiesPoseAt(&m.space, m.body[i].guess, NULL, NULL, &m.pose[i]);
+  bodiesSum(&m, first, n, 1, VALUES, x, &rate, NULL);
+  free(m.pose);
+  return 0;
+}
+
+static void takeRow(CPBodies b, int text, const Row *row, sunrealtype restitution, int taut) {
+  const int joint = b->m.njoints;
+  bodiesTakeRow(b, text, row, 0);
+  if (taut) return;
+  b->m.joint[joint].contact = b->m.ncontacts;
+  b->m.contact[b->m.ncontacts++] =
+      (Contact){.joint       = joint,
+                .radius      = NONE,
+                .friction    = NONE,
+                .force       = NONE,
+                .restitution = bodiesTakeParam(b, text, "restitution", restitution),
+                .on          = CP_ON_STOP};
+}
+
+int bodiesAddRope(CPBodies b, const CPRope *rope) {
+  static const char *const fields[] = {"start", "rate", "amplitude", "frequency"};
+  enum { MORE = 8 }; /* parameters beside the radii */
+  const char *name       = rope->head.name;
+  const Mechanism before = b->m;
+  const int elastic      = rope->stiffness > 0;
+  Draft d                = {.b = b, .rope = rope};
+  Formula *formula       = NULL;
+  sunrealtype x          = 0;
+  int flag               = bodiesCheckName(b, name, CP_MOST_NODES + MORE);
+  if (!flag) flag = checkNumbers(&d);
+  if (!flag) flag = checkNodes(&d);
+  for (int k = 0; k < rope->nnodes - 1 && !flag; k++) flag = makePart(&d, k);
+  if (flag) return flag;
+  if (ROOM(b->m.pair, b->m.npairs, rope->nnodes) || ROOM(b->m.term, b->m.nterms, d.nterms) ||
+      ROOM(b->m.joint, b->m.njoints, 1) || ROOM(b->m.row, b->m.nrows, 1) ||
+      ROOM(b->m.contact, b->m.ncontacts, 1) || ROOM(b->m.law, b->m.nlaws, 1) ||
+      ROOM(b->m.drive, b->m.ndrives, 1))
+    return bodiesNoMemory(b, name);
+  if ((flag = bodiesTakeFormula(b, name, 1, &rope->function, 0, NULL, &formula))) return flag;
+  const int text =
+      bodiesTakeName(b, name, elastic ? NAME_LAW : NAME_JOINT, elastic ? b->m.nlaws : b->m.njoints);
+  const int param = b->m.nparams;
+  if (elastic) bodiesTakeParam(b, text, "stiffness", rope->stiffness);
+  if (elastic) bodiesTakeParam(b, text, "damping", rope->damping);
+  const int length = bodiesTakeParam(b, text, "length", rope->length);
+  const int first  = takeParts(&d, text, elastic ? 1 : -1);
+  flag             = placedLength(b, first, d.nterms, &x) ? bodiesNoMemory(b, name) : 0;
+  if (!elastic) x = -x;
+  if (rope->length == 0) b->m.param[length] = x;
+  if (!flag && rope->in == CP_IN_SPACE && !elastic && !rope->taut &&
+      x - b->m.param[length] > rope->nnodes * 8 * DBL_EPSILON * x)
+    flag = refused(b, CP_ILL_INPUT, "%s: the rope is too short for its nodes: %g, and %g are needed",
+                   name, (double)b->m.param[length], (double)x);
+  if (flag) {
+    bodiesForget(b, &before);
+    return flag;
+  }
+  int drive = NONE;
+  if (formula || rope->rate != 0) {
+    drive             = b->m.ndrives++;
+    b->m.drive[drive] = formula ? (Drive){bodiesMotionOf, formula, b->m.nparams}
+                                : (Drive){NULL, NULL, b->m.nparams};
+    for (int k = 0; k < 4 && !formula; k++)
+      bodiesTakeParam(b, text, fields[k], k == 1 ? rope->rate : 0);
+  }
+  if (elastic) {
+    b->m.law[b->m.nlaws++] = (Law){.kind      = ROPE,
+                                   .name      = text,
+                                   .term      = first,
+                                   .nterms    = d.nterms,
+                                   .param     = param,
+                                   .force     = length,
+                                   .winch     = drive + 1,
+                                   .joint     = NONE,
+                                   .inertance = NONE};
+    return NONE;
+  }
+  const Row row = {.term   = first,
+                   .nterms = d.nterms,
+                   .offset = length,
+                   .drive  = drive,
+                   .limit  = -1,
+                   .other  = NONE,
+                   .rope   = 1};
+  takeRow(b, text, &row, rope->restitution, rope->taut);
+  return rope->taut ? b->m.njoints - 1 : b->m.ncontacts - 1;
+}
