@@ -84,8 +84,7 @@ static int kindsOf(const Mechanism *m, const Sensor *s) {
                              : kind == WRENCH       ? ACTUATOR | DRIVEN
                                                     : SPRINGY;
     return on | (law->kind == SPRING || law->kind == ROPE ? ELASTIC : 0) |
-           (kind == LENGTH || kind == TANGENT ? BETWEEN : 0) |
-           (law->activation ? ACTIVE : 0);
+           (kind == LENGTH || kind == TANGENT ? BETWEEN : 0) | (law->activation ? ACTIVE : 0);
   }
   case NAME_JOINT: break;
   default: return 0;

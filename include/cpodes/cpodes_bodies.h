@@ -627,7 +627,7 @@ CPODES_EXPORT int CPBodiesCount(CPBodies bodies, CPThing thing);
  * The fields of parameters are mass and J_xx ... J_yz (products only if the body was added with some); length, offset,
  * ratio_1, ratio_2, start, rate, amplitude, frequency, stiffness, damping, free, force, factor, speed, force_x ... force_z; of
  * a contact length (its radius), radius_a (of a sphere), friction, sticking, restitution; of a limit lower, upper, ratio_1,
- * ratio_2, restitution, as far as it has them; of dry friction force, sticking; of an
+ * ratio_2, restitution, as far as it has them; of a rope length, radius_1 ..., start, rate, restitution, stiffness, damping, as far as it has them; of dry friction force, sticking; of an
  * actuator control, gear, gain, gain_x, gain_v, bias, bias_x, bias_v, control_min ... activation_max, time, time_2, time_3, and of a
  * muscle peak_force, length_min, length_max, range_min, range_max, lmin, lmax, vmax, fpmax, fvmax; of a bushing kx ... kzz, dx ...
  * dzz, x0 ... zz0 (without force); inertance and drag, if the element was added with some. Gravity is "gravity.x" and so on. */
@@ -768,6 +768,7 @@ typedef struct {
  *                    angle or, between points, length; rate, acceleration; force or torque, > 0 where the coordinate would grow;
  *                    power; energy of a spring, activation of an actuator. Of one that acts on no coordinate force or torque, per unit of
  *                    its direction, and power
+ *   rope             length, rate, force (the tension), power (on its bodies); of an elastic one acceleration, energy
  *   bushing          force, torque on body b;      force on a point   force, power, position, velocity, acceleration
  *   contact          gap; force, torque on body b
  *

@@ -662,6 +662,29 @@ class Bodies(Mechanism):
         outputs = (3,), (3, 3), (3, 3)
         return self._add("Force", fields, [] if f is None else [("fn", "glue_point_force", shown, (3, 3), outputs)])
 
+    def rope(self, *nodes: Any, length: float = 0.0, rate: float = 0.0, motion: Optional[Function] = None, stiffness: float = 0.0,
+             damping: float = 0.0, restitution: float = 0.0, taut: bool = False, frames: str = "space", name: Optional[str] = None) -> str:
+        """Adds a rope over nodes (body, at) and pulleys (body, at, radius), (body, at, radius, axis): about the axis, or z, it runs
+        counterclockwise if radius > 0, else clockwise. It is at most length long (0: as placed) + rate t, or + the Function
+        motion of t, and slack when it is pushed: a contact, which acts in solve. With taut=True it is never slack; with
+        stiffness= it is elastic."""
+        kept, items = [], []
+        for node in nodes:
+            if not isinstance(node, (tuple, list)) or not 2 <= len(node) <= 4:
+                raise TypeError(f"a node of a rope is (body, at), (body, at, radius) or (body, at, radius, axis), and not {node!r}")
+            radius, axis = (list(node[2:]) + [0.0, (0, 0, 0)][len(node) - 2:])[:2]
+            items.append(as_c({"body": body_name(node[0]), "point": vector("at", node[1], 3), "radius": number("radius", radius),
+                               "axis": vector("axis", axis, 3), "turns": 0}, kept))
+        array = ffi.new("CPRopeNode[]", items)
+        fields = {"name": self._name(name, "rope"), "in": frames_of(frames), "nnodes": len(items), "node": array,
+                  "length": number("length", length), "rate": number("rate", rate), "stiffness": number("stiffness", stiffness),
+                  "damping": number("damping", damping), "restitution": number("restitution", restitution), "taut": int(bool(taut))}
+        if motion is not None:
+            if not isinstance(motion, Function):
+                raise TypeError(f"motion has to be a Function, and is {type(motion).__name__}")
+            fields["function"] = motion._handle
+        return self._add("Rope", fields, keep=[kept, array, motion])
+
     def friction(self, of: Any, factor: float = 0.0, speed: float = 0.0, *, force: float = 0.0, sticking: float = 0.0,
                  name: Optional[str] = None) -> str:
         """Adds friction in a joint. With force=, dry friction on a coordinate, of this size in motion, and at rest up to

@@ -1,0 +1,290 @@
+/* Ropes over pulleys against closed forms: in the plane, and in space with all axes along z. */
+#include "acting.h"
+
+#include <cpodes/cpodes_language.h>
+
+static const sunrealtype g = 9.81;
+static const double tols[] = {1e-4, 1e-6, 1e-9};
+enum { NMETHODS = 3, NTOLS = 3, CASES = 2 * 2 * NMETHODS * NTOLS };
+
+/* Case i: dimension, formulation, tolerance and method */
+typedef struct {
+  int dimension;
+  CPFormulation formulation;
+  sunrealtype tol;
+  const char *method;
+} Case;
+
+static Case case_of(int i) {
+  return (Case){2 + i / (CASES / 2), (CPFormulation)(i / (NMETHODS * NTOLS) % 2),
+                tols[i / NMETHODS % NTOLS], methods[i % NMETHODS]};
+}
+
+static void create(const Case *c) {
+  const sunrealtype down[] = {0, -g, 0};
+  bodies                   = CPBodiesCreate(c->dimension, down);
+}
+
+static void mass(const char *name, sunrealtype m, sunrealtype x, sunrealtype y_) {
+  const CPBody body = {CP_NEW_BODY(name), .mass = m, .inertia = {0.1, 0.1, 0.1},
+                       .position = {x, y_, 0}};
+  ck_assert_int_eq(CPBodiesAdd(bodies, &body.head, NULL), CP_SUCCESS);
+}
+
+static void add(const CPRope *rope) {
+  ck_assert_msg(CPBodiesAdd(bodies, &rope->head, NULL) == CP_SUCCESS, "%s",
+                CPObjectGetLastMessage(CP_OBJECT(bodies)));
+}
+
+static sunrealtype quantity(const char *name, sunrealtype t) {
+  CPSensor s = CP_INIT(CPSensor);
+  ck_assert_msg(CPMechGetSensor(mech, name, t, y, &s) == CP_SUCCESS, "%s",
+                CPObjectGetLastMessage(CP_OBJECT(mech)));
+  return s.value[0];
+}
+
+static void run(const Case *c, sunrealtype t) {
+  ck_assert_msg(run_with(c->method, c->tol, t) == CP_SUCCESS, "%s",
+                CPObjectGetLastMessage(CP_OBJECT(contact)));
+}
+
+/* The position and velocity of a body along y within 10 tolerances */
+static void expect(const Case *c, const char *body, sunrealtype x, sunrealtype v, sunrealtype t) {
+  char name[40];
+  snprintf(name, sizeof name, "%s.position.y", body);
+  ck_assert_double_eq_tol(quantity(name, t), x, 10 * c->tol * (1 + fabs(x)));
+  snprintf(name, sizeof name, "%s.velocity.y", body);
+  ck_assert_double_eq_tol(quantity(name, t), v, 10 * c->tol * (1 + fabs(v)));
+}
+
+#define POINT(body, x, y) \
+  { body, {x, y, 0}, 0, {0, 0, 0}, 0 }
+#define PULLEY(body, x, y, radius) \
+  { body, {x, y, 0}, radius, {0, 0, 1}, 0 }
+
+/* ---- the rope stays taut ---- */
+
+/* The rope turns clockwise, from the left to the right. */
+START_TEST(atwood) {
+  const Case c           = case_of(_i);
+  const sunrealtype m[2] = {1.3, 2.1}, r = 0.2, t = 0.9, a = (m[1] - m[0]) / (m[0] + m[1]) * g;
+  create(&c);
+  mass("left", m[0], -r, -3), mass("right", m[1], r, -1);
+  const CPRopeNode nodes[] = {POINT("left", -r, -3), PULLEY(NULL, 0, 0, -r), POINT("right", r, -1)};
+  const CPRope rope        = {CP_NEW_ROPE("rope"), .nnodes = 3, .node = nodes};
+  add(&rope);
+  act(c.formulation);
+  run(&c, t);
+  expect(&c, "left", -3 + a * t * t / 2, a * t, t);
+  expect(&c, "right", -1 - a * t * t / 2, -a * t, t);
+  ck_assert_double_eq_tol(quantity("rope.length", t), 4 + r * acos(-1.0), 10 * c.tol);
+  release();
+}
+END_TEST
+
+/* From the ground under the movable pulley M and over a fixed one to m: (M + 4 m) s'' = (M - 2 m) g */
+START_TEST(a_movable_pulley_halves_the_force) {
+  const Case c        = case_of(_i);
+  const sunrealtype M = 3, m = 1.1, r = 0.15, t = 0.8, a = (M - 2 * m) / (M + 4 * m) * g;
+  create(&c);
+  mass("block", M, r, -2), mass("weight", m, 4 * r, -3);
+  const CPRopeNode nodes[] = {POINT(NULL, 0, 0), PULLEY("block", r, -2, r),
+                              PULLEY(NULL, 3 * r, 0, -r), POINT("weight", 4 * r, -3)};
+  const CPRope rope        = {CP_NEW_ROPE("rope"), .nnodes = 4, .node = nodes, .taut = _i % 2};
+  add(&rope);
+  if (_i % 2) { /* without contacts a CPMech is enough, but the session is the same */
+    const CPRopeNode loose[] = {POINT(NULL, 0, 1), POINT("weight", 4 * r, -3)};
+    const CPRope slack       = {CP_NEW_ROPE("slack"), .nnodes = 2, .node = loose, .length = 20};
+    add(&slack);
+  }
+  act(c.formulation);
+  run(&c, t);
+  expect(&c, "block", -2 - a * t * t / 2, -a * t, t);
+  expect(&c, "weight", -3 + a * t * t, 2 * a * t, t);
+  release();
+}
+END_TEST
+
+/* m_1 against a pulley m_p, over which m_2 and m_3 hang: with mu = 4 m_2 m_3 / (m_2 + m_3) the pulley falls with
+ * a = g (m_p + mu - m_1) / (m_p + mu + m_1), and m_2 relative to it with (m_2 - m_3) / (m_2 + m_3) (g - a). */
+START_TEST(atwood_on_atwood) {
+  const Case c         = case_of(_i);
+  const sunrealtype m1 = 2, m2 = 1.5, m3 = 0.7, mp = 0.4, r = 0.2, s = 0.1, t = 0.7,
+                    mu = 4 * m2 * m3 / (m2 + m3), a = g * (mp + mu - m1) / (mp + mu + m1),
+                    rel = (m2 - m3) / (m2 + m3) * (g - a);
+  create(&c);
+  mass("one", m1, -r, -2), mass("pulley", mp, r, -1), mass("two", m2, r - s, -3),
+      mass("three", m3, r + s, -3);
+  const CPRopeNode upper[] = {POINT("one", -r, -2), PULLEY(NULL, 0, 0, -r), POINT("pulley", r, -1)},
+                   lower[] = {POINT("two", r - s, -3), PULLEY("pulley", r, -1, -s),
+                              POINT("three", r + s, -3)};
+  const CPRope first       = {CP_NEW_ROPE("upper"), .nnodes = 3, .node = upper},
+               second      = {CP_NEW_ROPE("lower"), .nnodes = 3, .node = lower};
+  add(&first), add(&second);
+  act(c.formulation);
+  run(&c, t);
+  const sunrealtype h = t * t / 2;
+  expect(&c, "one", -2 + a * h, a * t, t);
+  expect(&c, "two", -3 - (a + rel) * h, -(a + rel) * t, t);
+  expect(&c, "three", -3 - (a - rel) * h, -(a - rel) * t, t);
+  release();
+}
+END_TEST
+
+/* A winch takes rope in and gives some: y = -(1 + l(t)), and the tension is m (g - l''). Its work is the change of energy. */
+START_TEST(a_winch_lifts_by_its_motion) {
+  const Case c        = case_of(_i);
+  const sunrealtype m = 1.7, t = 1.3, w = 3, A = 0.2, l = A * sin(w * t), v = A * w * cos(w * t);
+  static const char *const variable[] = {"t"};
+  CPFunctionOptions options           = CP_INIT(CPFunctionOptions);
+  options.text = "0.2*sin(3*t)", options.nvariables = 1, options.variable = variable;
+  create(&c);
+  ck_assert_int_eq(CPBodiesSetBalance(bodies), CP_SUCCESS);
+  mass("load", m, 0, -1);
+  const CPBody start = {CP_NEW_BODY("other"), .mass = m, .inertia = {0.1, 0.1, 0.1},
+                        .position = {1, -1, 0}, .velocity = {0, -A * w, 0}};
+  ck_assert_int_eq(CPBodiesAdd(bodies, &start.head, NULL), CP_SUCCESS);
+  const CPRopeNode nodes[] = {POINT(NULL, 1, 0), POINT("other", 1, -1)},
+                   hangs[] = {POINT(NULL, 0, 0), POINT("load", 0, -1)};
+  const CPRope rests       = {CP_NEW_ROPE("rests"), .nnodes = 2, .node = hangs};
+  CPRope rope              = {CP_NEW_ROPE("rope"), .nnodes = 2, .node = nodes};
+  ck_assert_int_eq(CPFunctionCreate(&options, &rope.function), CP_SUCCESS);
+  add(&rests), add(&rope);
+  CPFunctionFree(&rope.function);
+  act(c.formulation);
+  run(&c, t);
+  expect(&c, "other", -1 - l, -v, t);
+  expect(&c, "load", -1, 0, t);
+  /* 1/2 m v^2 + m g y - W is as at the start */
+  const sunrealtype W      = N_VGetArrayPointer(y)[N_VGetLength(y) - 1],
+                    energy = m * (v * v - A * w * A * w) / 2 - m * g * l;
+  ck_assert_double_eq_tol(W, energy, 10 * c.tol * (1 + fabs(energy)) * m * g);
+  release();
+}
+END_TEST
+
+/* Without gravity, a mass that moves across the end of a rope keeps its speed v while the rope unwinds from a pulley:
+ * L L' = r v, so that L^2 = L_0^2 + 2 r v t. The far end is fixed beyond the pulley. */
+START_TEST(a_rope_unwinds_along_an_involute) {
+  const Case c        = case_of(_i);
+  const sunrealtype r = 0.3, v = 1.1, L0 = 0.5, t = 1.2, L = sqrt(L0 * L0 + 2 * r * v * t);
+  bodies            = CPBodiesCreate(c.dimension, NULL);
+  const CPBody body = {CP_NEW_BODY("end"), .mass = 1, .inertia = {0.1, 0.1, 0.1},
+                       .position = {L0, r, 0}, .velocity = {0, v, 0}};
+  ck_assert_int_eq(CPBodiesAdd(bodies, &body.head, NULL), CP_SUCCESS);
+  /* from the left below the pulley, which is at the origin, clockwise over its top, half a turn, to the right */
+  const CPRopeNode nodes[] = {POINT(NULL, 2, -r), PULLEY(NULL, 0, 0, -r), POINT("end", L0, r)};
+  const CPRope rope        = {CP_NEW_ROPE("rope"), .nnodes = 3, .node = nodes};
+  add(&rope);
+  act(c.formulation);
+  run(&c, t);
+  /* the tangent point has turned by (L - L0) / r counterclockwise from the top */
+  const sunrealtype turn = (L - L0) / r;
+  ck_assert_double_eq_tol(quantity("end.position.x", t), -r * sin(turn) + L * cos(turn), 10 * c.tol);
+  ck_assert_double_eq_tol(quantity("end.position.y", t), r * cos(turn) + L * sin(turn), 10 * c.tol);
+  release();
+}
+END_TEST
+
+/* ---- the rope becomes slack ---- */
+
+/* Thrown up with v, it falls for 2 v / g each time, and rebounds with e times its velocity. */
+START_TEST(a_rope_is_slack_until_it_jerks) {
+  const Case c        = case_of(_i);
+  const sunrealtype v = 3, e = 0.5, flight = 2 * v / g, t = 1.25 * flight, after = t - flight;
+  create(&c);
+  const CPBody body = {CP_NEW_BODY("ball"), .mass = 1, .inertia = {0.1, 0.1, 0.1},
+                       .position = {0, -2, 0}, .velocity = {0, v, 0}};
+  ck_assert_int_eq(CPBodiesAdd(bodies, &body.head, NULL), CP_SUCCESS);
+  const CPRopeNode nodes[] = {POINT(NULL, 0, 0), POINT("ball", 0, -2)};
+  const CPRope rope        = {CP_NEW_ROPE("rope"), .nnodes = 2, .node = nodes, .restitution = e};
+  add(&rope);
+  act(c.formulation);
+  run(&c, t);
+  expect(&c, "ball", -2 + e * v * after - g * after * after / 2, e * v - g * after, t);
+  release();
+}
+END_TEST
+
+/* Released at the stretch s_0 < 2 s_e, it vibrates about s_e = m g / k: s_e + (s_0 - s_e) cos(w t). */
+START_TEST(an_elastic_rope_vibrates_as_a_spring) {
+  const Case c        = case_of(_i);
+  const sunrealtype m = 1.3, k = 80, w = sqrt(k / m), se = m * g / k, A = 0.9 * se, t = 0.9,
+                    s = se + A * cos(w * t);
+  create(&c);
+  ck_assert_int_eq(CPBodiesSetBalance(bodies), CP_SUCCESS);
+  mass("ball", m, 0, -1 - se - A);
+  const CPRopeNode nodes[] = {POINT(NULL, 0, 0), POINT("ball", 0, -1 - se - A)},
+                   loose[] = {POINT(NULL, 0, 1), POINT("ball", 0, -1 - se - A)};
+  const CPRope rope = {CP_NEW_ROPE("rope"), .nnodes = 2, .node = nodes, .length = 1, .stiffness = k},
+               slack = {CP_NEW_ROPE("slack"), .nnodes = 2, .node = loose, .length = 20};
+  add(&rope), add(&slack);
+  act(c.formulation);
+  run(&c, t);
+  expect(&c, "ball", -1 - s, A * w * sin(w * t), t);
+  ck_assert_double_eq_tol(quantity("rope.force", t), k * s, 10 * c.tol * k);
+  ck_assert_double_eq_tol(quantity("rope.power", t), k * s * A * w * sin(w * t), 10 * c.tol * k);
+  ck_assert_double_eq_tol(quantity("rope.energy", t), k * s * s / 2, 10 * c.tol * k);
+  ck_assert_double_eq(quantity("slack.force", t), 0);
+  release();
+}
+END_TEST
+
+/* ---- what is refused ---- */
+
+static const struct {
+  CPRopeNode node[3];
+  int nnodes;
+  sunrealtype length;
+  const char *rule;
+} wrong[] = {
+    {{POINT(NULL, 0, 0), POINT("a", 0, -1)},
+     2,
+     0.9,
+     "rope: the rope is too short for its nodes: 0.9, and 1"},
+    {{POINT(NULL, 0, 0), POINT("a", 0, 0)}, 2, 0, "rope: node 1 and the next one are at one point"},
+    {{POINT(NULL, 0, 0), PULLEY("a", 0, -1, 1.1), POINT(NULL, 3, 0)},
+     3,
+     0,
+     "rope: node 1 lies within the next one"},
+    {{POINT(NULL, 0, 0), PULLEY(NULL, 0, -2, 0.5), POINT("a", 0, -2.2)},
+     3,
+     0,
+     "rope: node 2 is a pulley, and the next one lies within it"},
+    {{POINT(NULL, 0, 0), PULLEY("a", 0, -1, 0.1), PULLEY("b", 0, -1, 0.3)},
+     3,
+     0,
+     "rope: node 3 is an end"},
+    {{POINT(NULL, 0, 0), POINT("c", 0, -1)}, 2, 0, "rope: there is no body \"c\""},
+    {{POINT(NULL, 0, 0), POINT(NULL, 0, -1)}, 2, 0, "rope: its nodes must not all be on one body"},
+    {{POINT(NULL, 0, 0)}, 1, 0, "rope: a rope has 2 to 16 nodes, and this one has 1"}};
+
+START_TEST(wrong_ropes_are_refused_by_name) {
+  const Case c = case_of(_i % 2 ? CASES - 1 : 0);
+  create(&c);
+  mass("a", 1, 0, -1), mass("b", 1, 1, -1);
+  const CPRope rope = {CP_NEW_ROPE("rope"), .nnodes = wrong[_i / 2].nnodes,
+                       .node = wrong[_i / 2].node, .length = wrong[_i / 2].length};
+  const int before  = CPBodiesCount(bodies, CP_PARAMETER);
+  ck_assert_int_eq(CPBodiesAdd(bodies, &rope.head, NULL), CP_ILL_INPUT);
+  ck_assert_mentions(CPObjectGetLastMessage(CP_OBJECT(bodies)), wrong[_i / 2].rule);
+  ck_assert_int_eq(CPBodiesCount(bodies, CP_PARAMETER), before);
+  CPBodiesFree(&bodies);
+}
+END_TEST
+
+TEST_SUITE(ropes) {
+  Suite *suite = suite_create("contact/ropes");
+  TCase *tc    = tcase_create("ropes");
+  tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
+  tcase_add_loop_test(tc, atwood, 0, CASES);
+  tcase_add_loop_test(tc, a_movable_pulley_halves_the_force, 0, CASES);
+  tcase_add_loop_test(tc, atwood_on_atwood, 0, CASES);
+  tcase_add_loop_test(tc, a_winch_lifts_by_its_motion, 0, CASES);
+  tcase_add_loop_test(tc, a_rope_unwinds_along_an_involute, 0, CASES);
+  tcase_add_loop_test(tc, a_rope_is_slack_until_it_jerks, 0, CASES);
+  tcase_add_loop_test(tc, an_elastic_rope_vibrates_as_a_spring, 0, CASES);
+  tcase_add_loop_test(tc, wrong_ropes_are_refused_by_name, 0, 2 * sizeof wrong / sizeof *wrong);
+  suite_add_tcase(suite, tc);
+  return suite;
+}
