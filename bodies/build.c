@@ -168,6 +168,16 @@ static int findQuaternions(const Mechanism *m, CPQuaternion *quaternion) {
   return n;
 }
 
+/* Makes the list of coordinates that are angles: of bodies in the plane, and of hinges. Returns their number. */
+static int findAngles(const Mechanism *m, sunindextype *angle) {
+  int n = 0;
+  for (int i = 0; !m->tree && i < m->nbodies && m->space.dimension == 2; i++)
+    angle[n++] = 3 * i + 2;
+  for (int i = 0; m->tree && i < m->tree->nnodes; i++)
+    if (m->tree->node[i].kind == HINGE) angle[n++] = m->tree->node[i].q;
+  return n;
+}
+
 /* Do joints connect the bodies without loops, and are there no other rows? Then these are independent at each position.
  * set [nbodies + 1] is workspace: what leads from a body, or at the end from the ground, to that which stands for all that are
  * connected with it. */
@@ -198,8 +208,9 @@ static CPModel buildModel(const Mechanism *from) {
   int *set       = malloc(((size_t)from->nbodies + 1) * sizeof *set);
   CPQuaternion *quaternion =
       s->dimension == 3 ? calloc((size_t)from->nbodies, sizeof *quaternion) : NULL;
-  int failed = !b || !set || (s->dimension == 3 && !quaternion) || (b->nv > 0 && !active) ||
-               SUNContext_Create(SUN_COMM_NULL, &ctx) ||
+  sunindextype *angle = b ? malloc(((size_t)bodiesCoordinates(b) + 1) * sizeof *angle) : NULL;
+  int failed          = !b || !set || !angle || (s->dimension == 3 && !quaternion) ||
+               (b->nv > 0 && !active) || SUNContext_Create(SUN_COMM_NULL, &ctx) ||
                (treeHasMatrices(b) && bodiesMakePlans(b, n, b->nv, ctx));
   if (!failed && b->tree) failed = treeMakePlans(b, ctx);
   if (active) bodiesWithoutContacts(b, active);
@@ -215,6 +226,8 @@ static CPModel buildModel(const Mechanism *from) {
                      .na              = b->nv,
                      .quaternions     = quaternion,
                      .nquaternions    = quaternion ? findQuaternions(b, quaternion) : 0,
+                     .angles          = angle,
+                     .nangles         = findAngles(b, angle),
                      .active          = active,
                      .regular         = isForest(b, set),
                      .model_data      = b,
@@ -242,6 +255,7 @@ static CPModel buildModel(const Mechanism *from) {
   free(quaternion);
   free(active);
   free(set);
+  free(angle);
   if (ctx) SUNContext_Free(&ctx);
   return model;
 }

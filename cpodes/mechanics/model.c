@@ -82,6 +82,7 @@ static int checkSizes(const CPEquations *m, const char *function) {
                {"na", m->na},
                {"nquaternions", m->nquaternions},
                {"nnorms", m->nnorms},
+               {"nangles", m->nangles},
                {"nmotions", m->nmotions}};
   if (m->nu < 1) return cpRefuse(NULL, function, "nu must be positive: nu = %ld", (long)m->nu);
   for (size_t k = 0; k < sizeof sizes / sizeof sizes[0]; k++)
@@ -247,6 +248,26 @@ static int takeQuaternions(CPModel model, const char *function) {
   for (size_t k = 0; k < count; k++)
     model->coords.quaternions[k] =
         (CPMechQuaternion){(int)sorted[k].first_q, (int)sorted[k].first_u, sorted[k].frame};
+  return CP_SUCCESS;
+}
+
+static int takeAngles(CPModel model, const char *function) {
+  CPEquations *m = &model->eq;
+  if (m->nangles > 0 && !m->angles) return cpRefuse(NULL, function, "angles must not be NULL");
+  sunindextype *copy = CP_NEW(&model->memory, copy, m->nangles);
+  CP_NEW(&model->memory, model->coords.angles, m->nangles);
+  if (cpArenaStatus(&model->memory))
+    return cpReport(NULL, CP_MEM_FAIL, function, "no memory for a model");
+  for (int k = 0; k < m->nangles; k++) {
+    const sunindextype i = m->angles[k];
+    if (i < 0 || i >= m->nq)
+      return cpRefuse(NULL, function, "angles must be coordinates from 0 to %ld, and one is %ld",
+                      (long)m->nq - 1, (long)i);
+    copy[k]                 = i;
+    model->coords.angles[k] = (int)i;
+  }
+  m->angles             = copy;
+  model->coords.nangles = m->nangles;
   return CP_SUCCESS;
 }
 
@@ -417,6 +438,7 @@ static int create(CPModel model, const CPEquations *given, const char *function)
   if (!flag && (m->stiffness || m->damping)) chooseTemplates(m);
   if (!flag) flag = takeQuaternions(model, function);
   if (!flag) flag = takeNorms(model, function);
+  if (!flag) flag = takeAngles(model, function);
   if (flag) return flag;
   if (m->z_order) CP_NEW(&model->memory, z_order, m->nz);
   if (m->active) CP_NEW(&model->memory, active, m->na);

@@ -202,6 +202,10 @@ int cpStepperWeights(CPIntegrator s, N_Vector y, N_Vector ewt) {
       if (size <= 0.0) return CP_ILL_INPUT;
       w[i] = 1.0 / size;
     }
+    for (int k = 0; k < s->system.nangles; k++) {
+      const int i = s->system.angles[k];
+      w[i]        = 1.0 / (tol->reltol + (a ? a[i] : tol->abstol));
+    }
   } else {
     N_VAbs(y, ewt);
     N_VScale(tol->reltol, ewt, ewt);

@@ -133,6 +133,9 @@ typedef struct {
  * finite. */
 typedef struct {
   void *data; /* NULL if no system is attached */
+  /* [nangles] Components that are angles: reltol is a part of 1 rad, and not of the angle, which counts turns. */
+  const int *angles;
+  int nangles;
   /* Scales the error weights, which follow from the tolerances (optional). */
   int (*scale)(N_Vector ewt, void *data);
   /* Computes the iteration matrix I - gamma J at (t, y). If jok, the Jacobian of an earlier state

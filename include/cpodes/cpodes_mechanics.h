@@ -308,6 +308,10 @@ typedef struct {
                     bodies are: explicit methods need not look out for singular positions */
   sunindextype work; /**< 1 + the index of an entry of z to whose rate the power of the forces of CPMechAddForce is added, such as the
                           last one for a balance of energy; 0: there is none */
+  const sunindextype *
+      angles; /**< [nangles] coordinates that are angles [rad] and may count turns: their error weights are
+                                   1 / (reltol 1 rad + abstol) instead of those of their sizes; copied */
+  int nangles; /**< their number */
 } CPEquations;
 
 /**

@@ -101,7 +101,7 @@ static Motion carriage(void) {
   return (Motion){b, 1, {0, 0, 0}, {0.2, 0, -0.9, 0.9 / s}, ellipse};
 }
 
-/* The largest error of positions up to t = 5, as a part of the tolerance for each step */
+/* The largest error of positions up to t = 5, as a part of what the tolerances allow in each step, of an angle reltol 1 rad + abstol */
 static double error_of(const Motion *m, CPMech mech, N_Vector y0, const char *method, double tol) {
   double worst    = 0;
   N_Vector y      = N_VClone(y0);
@@ -116,7 +116,7 @@ static double error_of(const Motion *m, CPMech mech, N_Vector y0, const char *me
                   CPObjectGetLastMessage(CP_OBJECT(mech)));
     ck_assert_int_eq(CPMechGetPoint(mech, m->body, m->point, y, x, NULL), CP_SUCCESS);
     m->exact(t, exact);
-    for (int i = 0; i < 3; i++) worst = fmax(worst, fabs(x[i] - exact[i]) / (steps * tol));
+    for (int i = 0; i < 3; i++) worst = fmax(worst, fabs(x[i] - exact[i]) / (steps * 2 * tol));
   }
   CPIntegratorFree(&of);
   N_VDestroy(y);
