@@ -363,6 +363,27 @@ def names_of(model: Any, state: Any, lib: ctypes.CDLL) -> List[str]:
     return names
 
 
+def constraints_of(model: Any, state: Any, lib: ctypes.CDLL) -> Dict[str, str]:
+    """OpenSim's names of Simbody's constraints: those that change when one of OpenSim's is switched on or off, or a lock."""
+    import opensim
+    system = address(model.getMultibodySystem())
+
+    def disabled(of: Any) -> np.ndarray:
+        found = np.zeros(lib.simbody_disabled(system, address(of), None), dtype=np.intc)
+        lib.simbody_disabled(system, address(of), found.ctypes.data_as(ctypes.c_void_p))
+        return found
+    before, names = disabled(opensim.State(state)), {}
+    of_model, coordinates = model.getConstraintSet(), model.getCoordinateSet()
+    for parts, toggle in ((of_model, lambda c, s: c.setIsEnforced(s, not c.isEnforced(s))),
+                          (coordinates, lambda c, s: c.setLocked(s, not c.getLocked(s)))):
+        for part in (parts.get(k) for k in range(parts.getSize())):
+            other = opensim.State(state)
+            toggle(part, other)
+            for k in np.flatnonzero(disabled(other) != before):
+                names[f"constraint[{k}]"] = part.getAbsolutePathString()
+    return names
+
+
 class Manager(Integrator):
     """Integrates a model of OpenSim; names and meanings are those of opensim.Manager where it has them. Options: those of Integrator.
 
@@ -376,8 +397,16 @@ class Manager(Integrator):
         super().__init__(model.getMultibodySystem(), method, accuracy, **options)
 
     def _named(self, text: str) -> str:
+        """The message with OpenSim's names in place of Simbody's indices"""
         where = {f"{of}[{k}]": name for (of, k), name in zip(self._places(), self._names) if name} if self._names else {}
-        return re.sub(r"\b[quz]\[\d+\]", lambda found: where.get(found[0], found[0]), text)
+        if "constraint[" in text:
+            where.update(constraints_of(self._model, self._template, self._lib))
+        if "cannot be assembled" in text:
+            coordinates = self._model.getCoordinateSet()
+            locked = [c.getAbsolutePathString() for c in (coordinates.get(k) for k in range(coordinates.getSize())) if c.getLocked(self._template)]
+            text = text.rstrip(" .") + (f"; locked: {', '.join(locked)}" if locked else "") + "."
+        text = re.sub(r"\b([quz])'(\[\d+\])", lambda found: f"the rate of {where.get(found[1] + found[2], found[0])}", text)
+        return re.sub(r"\b([quz]|constraint)\[\d+\]", lambda found: where.get(found[0], found[0]), text)
 
     def _places(self) -> List[Tuple[str, int]]:
         return [(of, k) for of, n in zip("quz", self._counts) for k in range(n)]
@@ -387,9 +416,10 @@ class Manager(Integrator):
 
     def initialize(self, state: Any) -> Any:
         """Starts at a state, which is projected onto the constraints, and returns a copy of the result."""
+        import opensim
         self._counts = state.getNQ(), state.getNU(), state.getNZ()
         self._names = names_of(self._model, state, self._lib)
-        self._template = state
+        self._template = opensim.State(state)
         super().initialize(state)
         self._rows = [(self.time, self.y)]
         return self.state

@@ -80,3 +80,60 @@ def test_the_nearest_state_is_the_nearest():
     G = np.array([(closure(angles(model, found) + 1e-6 * e) - closure(angles(model, found) - 1e-6 * e)) / 2e-6 for e in np.eye(3)]).T
     speeds = start - np.linalg.pinv(G) @ G @ start
     assert np.abs([model.getCoordinateSet().get(name).getSpeedValue(found) for name in NAMES] - speeds).max() < 1e-7
+
+
+def rod_on_a_pin():
+    model = opensim.Model()
+    body = opensim.Body("rod", 1.0, opensim.Vec3(0), opensim.Inertia(1, 1, 1))
+    joint = opensim.PinJoint("pin", model.getGround(), opensim.Vec3(0), opensim.Vec3(0), body, opensim.Vec3(0), opensim.Vec3(0))
+    joint.updCoordinate().setName("angle")
+    model.addBody(body)
+    model.addJoint(joint)
+    return model, body
+
+
+def refusal(model, state):
+    with pytest.raises(cpodes.opensim.Failed) as failure:
+        cpodes.opensim.Manager(model).initialize(state)
+    assert "\n" not in str(failure.value)
+    return str(failure.value)
+
+
+def test_constraints_that_cannot_be_assembled_are_named():
+    model, body = rod_on_a_pin()
+    constraint = opensim.ConstantDistanceConstraint(model.getGround(), opensim.Vec3(5, 0, 0), body, opensim.Vec3(1, 0, 0), 1.0)
+    constraint.setName("too_short") # at least 4 m
+    model.addConstraint(constraint)
+    assert "/constraintset/too_short is violated by 3" in refusal(model, model.initSystem())
+
+
+def test_coordinates_that_are_locked_against_a_constraint_are_named():
+    model = four_bar()
+    state = model.initSystem()
+    model.getCoordinateSet().get("rocker").setValue(state, 0.2, False)
+    for name in NAMES:
+        model.getCoordinateSet().get(name).setLocked(state, True)
+    said = refusal(model, state)
+    assert "/constraintset/pointconstraint is violated" in said and "locked: " in said and all(f"/{name}" in said for name in NAMES)
+
+
+def test_a_controller_that_fails_is_named_and_the_state_stays():
+    """The torque is 1 N m until 0.5 s: the angle is t^2 / 2."""
+    model, _ = rod_on_a_pin()
+    motor = opensim.CoordinateActuator("angle")
+    motor.setOptimalForce(1.0)
+    model.addForce(motor)
+    table = opensim.PiecewiseLinearFunction()
+    for t, value in ((0.0, 1.0), (0.5, 1.0), (0.51, float("nan")), (2.0, 1.0)):
+        table.addPoint(t, value)
+    controller = opensim.PrescribedController()
+    controller.addActuator(motor)
+    controller.prescribeControlForActuator(motor.getName(), table)
+    model.addController(controller)
+    state = model.initSystem()
+    manager = cpodes.opensim.Manager(model, accuracy=1e-5)
+    manager.initialize(state)
+    with pytest.raises(cpodes.opensim.Failed, match="the rate of /jointset/pin/angle/speed = nan") as failure:
+        manager.integrate(1.0)
+    assert failure.value.time == manager.state.getTime() <= 0.5
+    assert abs(manager.y[0] - manager.time**2 / 2) < 1e-4

@@ -4,6 +4,7 @@
  *
  * Functions that may fail return 0 or -1; the message is then that of simbody_message. States are SimTK::State *, systems
  * SimTK::MultibodySystem *. Times are in seconds, all other units are those of the system. */
+#include "../src/diagnosis.cpp"
 #include "../src/engine.cpp"
 #include "../src/events.cpp"
 #include "../src/integrator.cpp"
@@ -279,6 +280,18 @@ API int simbody_nearest(const void *system, const void *from, double tolerance, 
     std::snprintf(message, std::size_t(size), "%s", plain(e.what()).c_str());
     return -1;
   }
+}
+/* disabled [number of constraints]: out, which of the system's constraints are not enforced, or NULL. Returns their number. state:
+ * its model may have changed. */
+API int simbody_disabled(const void *system, void *state, int *disabled) {
+  const MultibodySystem &of            = *static_cast<const MultibodySystem *>(system);
+  const SimbodyMatterSubsystem &matter = of.getMatterSubsystem();
+  State &at                            = *static_cast<State *>(state);
+  of.realizeModel(at);
+  of.realize(at, Stage::Instance);
+  for (ConstraintIndex c(0); disabled && c < matter.getNumConstraints(); ++c)
+    disabled[c] = matter.getConstraint(c).isDisabled(at);
+  return matter.getNumConstraints();
 }
 /* Sets y of a state to 0, 1, 2, ..., so that its owner's names can be found. */
 API int simbody_number(void *state, double first) {

@@ -1,6 +1,7 @@
 /* CPodesProjectedIntegrator: what SimTK::Integrator does between its caller and a method that takes
  * steps. */
 #include "cpodes_simbody/cpodes_simbody.h"
+#include "diagnosis.h"
 #include "engine.h"
 #include "events.h"
 #include "mechanism.h"
@@ -181,6 +182,29 @@ struct CPodesProjectedIntegrator::Impl {
     SimTK_ERRCHK_ALWAYS(matter.getNumMobilities() > 0, where, "The system has no mobilities.");
   }
 
+  /* The assembly of a start, which names what cannot be assembled */
+  void assembleStart(State &state) const {
+    State asGiven    = state;
+    std::string said = notFinite(asGiven), why;
+    if (!said.empty()) throw std::runtime_error("The state is not finite: " + said + ".");
+    try {
+      assemble(state, true);
+      said = notFinite(state);
+    } catch (const std::exception &e) { said = e.what(); }
+    if (said.empty()) return;
+    state = asGiven;
+    system.realize(asGiven, Stage::Time);
+    system.prescribeQ(asGiven);
+    system.realize(asGiven, Stage::Position);
+    system.prescribeU(asGiven);
+    why = violated(system, asGiven, toleranceInUse());
+    throw std::runtime_error(why.empty() ? said : "The state cannot be assembled: " + why + ".");
+  }
+  void checkStart() const {
+    const std::string why = withoutMass(system, advanced);
+    if (!why.empty()) throw std::runtime_error("The accelerations have no values: " + why + ".");
+  }
+
   /* Sets prescribed values, then projects onto the constraints. The tolerance bounds the largest
    * weighted error, as in cpodes. */
   void assemble(State &state, bool far) const {
@@ -330,7 +354,8 @@ struct CPodesProjectedIntegrator::Impl {
     advanced = state;
     system.realizeModel(advanced);
     system.realize(advanced, Stage::Instance);
-    assemble(advanced, true);
+    assembleStart(advanced);
+    checkStart();
     HandleEventsOptions options(toleranceInUse());
     HandleEventsResults results;
     system.handleEvents(advanced, Event::Cause::Initialization, Array_<EventId>(), options, results);
@@ -667,7 +692,9 @@ Integ::SuccessfulStepStatus Integ::stepTo(double report, double scheduled) {
     if (!impl->showInterpolated) impl->settle();
     impl->see();
     return status;
-  } catch (const std::exception &e) { throw StepFailed(__FILE__, __LINE__, t, e.what()); }
+  } catch (const std::exception &e) {
+    throw StepFailed(__FILE__, __LINE__, impl->initialized ? impl->getTime() : NaN, e.what());
+  }
 }
 Integ::SuccessfulStepStatus Integ::stepBy(double interval, double scheduled) {
   return stepTo(getTime() + interval, scheduled);

@@ -1,9 +1,11 @@
 #include "mechanism.h"
+#include "diagnosis.h"
 
 #include <algorithm>
 #include <cmath>
 #include <new>
 #include <nvector/nvector_serial.h>
+#include <stdexcept>
 #include <sunmatrix/sunmatrix_dense.h>
 
 using namespace SimTK;
@@ -76,6 +78,8 @@ void Mechanism::evaluateForces() {
 void Mechanism::accelerate() {
   evaluateForces();
   system.realize(work, Stage::Acceleration);
+  for (const std::string &why : {notFinite(work.getUDot(), "u'"), notFinite(work.getZDot(), "z'")})
+    if (!why.empty()) throw std::runtime_error("At t = " + String(work.getTime()) + " " + why);
 }
 
 const Matrix &Mechanism::transposed() {
@@ -621,14 +625,24 @@ int Mechanism::create(const State &state, double accuracy, bool infinity, double
 void Mechanism::assemble(State &state, const ProjectOptions &options) const {
   Vector none;
   ProjectResults results;
+  const double tolerance = options.getRequiredAccuracy();
+  /* Where motions and locks leave nothing free, Simbody's projections are not defined; 3.7 crashes. */
+  const auto closed = [tolerance](const Vector &error, const Vector &weight) {
+    for (int i = 0; i < error.size(); i++)
+      if (!(std::fabs(error[i]) * weight[i] <= tolerance))
+        throw std::runtime_error(
+            "All coordinates are locked or prescribed, and violate a constraint.");
+  };
   system.realize(state, Stage::Time);
   system.prescribeQ(state);
   system.realize(state, Stage::Position);
-  system.projectQ(state, none, options, results);
+  if (matter.getFreeQIndex(state).empty()) closed(state.getQErr(), state.getQErrWeights());
+  else system.projectQ(state, none, options, results);
   system.prescribeU(state);
   system.realize(state, Stage::Velocity);
   results.clear();
-  system.projectU(state, none, options, results);
+  if (matter.getFreeUIndex(state).empty()) closed(state.getUErr(), state.getUErrWeights());
+  else system.projectU(state, none, options, results);
 }
 
 void Mechanism::place(double t, N_Vector from, State &state) {
