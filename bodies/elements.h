@@ -65,6 +65,12 @@ int bodiesMakePair(CPBodies b, const char *name, CPIn in, int in_plane, const CP
 /* |P_b - P_a| at the placement */
 sunrealtype bodiesDistance(const Mechanism *b, const Pair *pair);
 
+/* ---- placing.c ---- */
+
+/* Places the bodies where the coordinates of the joints are x, with these rates [ncoordinates]; a body that moves freely, or by a ball
+ * joint, has its coordinates and velocities in the tree in own [nq + nu each]. Returns 0 or an error code that has been reported. */
+int bodiesPlaceAt(CPBodies b, const sunrealtype *x, const sunrealtype *rate, const sunrealtype *own);
+
 /* ---- joints.c, couplers.c, contacts.c, limits.c, actuators.c, forces.c ---- */
 
 /* Returns the name of a kind of joints, or NULL if there is no such kind. */

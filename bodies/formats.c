@@ -93,8 +93,9 @@ CPBodies bodiesReadXml(const char *data, size_t size, const char *name, Run *run
   int failed = !(r.names = xmlHashCreate(64)) || !(r.bodies = CPBodiesCreate(3, NULL));
   if (failed) robotWrong(&r, NULL, "no memory");
   if (!failed) failed = !(r.doc = robotParse(&r, name, data, size));
-  xmlNodePtr root  = r.doc ? xmlDocGetRootElement(r.doc) : NULL;
-  const int is_sdf = root && robotIs(root, "sdf"); /* whose <include> is another one */
+  xmlNodePtr root   = r.doc ? xmlDocGetRootElement(r.doc) : NULL;
+  const int is_sdf  = root && robotIs(root, "sdf"); /* whose <include> is another one */
+  const int is_osim = root && robotIs(root, "OpenSimDocument");
   for (xmlNodePtr n = root, next; n && !failed; n = next) {
     next = robotNext(n, root);
     if (robotIs(n, "include") && n != root && !is_sdf) failed = include(&r, n, &next);
@@ -102,8 +103,11 @@ CPBodies bodiesReadXml(const char *data, size_t size, const char *name, Run *run
   if (!failed && robotIs(root, "mujoco")) failed = robotReadMjcf(&r, root);
   else if (!failed && robotIs(root, "robot")) failed = robotReadUrdf(&r, root);
   else if (!failed && is_sdf) failed = robotReadSdf(&r, root);
+  else if (!failed && is_osim) failed = robotReadOsim(&r, root);
   else if (!failed)
-    failed = robotWrong(&r, root, "the root must be mujoco (MJCF), robot (URDF) or sdf (SDF)");
+    failed = robotWrong(&r, root,
+                        "the root must be mujoco (MJCF), robot (URDF), sdf (SDF) or "
+                        "OpenSimDocument (OpenSim)");
   if (!failed && CPBodiesCount(r.bodies, CP_BODY) == 0)
     failed = robotWrong(&r, root, "no body moves");
   if (!failed && run->balance) failed = robotRefused(&r, root, CPBodiesSetBalance(r.bodies));
@@ -111,7 +115,7 @@ CPBodies bodiesReadXml(const char *data, size_t size, const char *name, Run *run
   if (!failed)
     failed = writeNotes(&r, LEFT_OUT, LEFT_OUT, &r.bodies->notes) ||
              writeNotes(&r, CHANGED, WITHOUT_MEANING, &r.bodies->remarks);
-  const char *title = is_sdf ? r.title
+  const char *title = is_sdf || is_osim ? r.title
                       : root ? robotText(root, robotIs(root, "mujoco") ? "model" : "name")
                              : NULL;
   if (!failed && title) snprintf(run->title, sizeof run->title, "%s", title);

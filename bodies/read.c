@@ -21,13 +21,13 @@ CPBodies bodiesReadText(const FileText *file, Run *run, char *message) {
   const char *path = file->path;
   const int is_xml = bodiesEndsWith(path, ".xml") || bodiesEndsWith(path, ".mjcf") ||
                      bodiesEndsWith(path, ".urdf") || bodiesEndsWith(path, ".sdf") ||
-                     bodiesEndsWith(path, ".world");
+                     bodiesEndsWith(path, ".osim") || bodiesEndsWith(path, ".world");
   run->t_end = 10, run->assemble = run->balance = 1;
   if (!is_xml && isMarkup(file->text, file->size)) {
     snprintf(
         message, TEXT,
         "%s: this format is not read; files in MJCF end in .xml or .mjcf, those in URDF in .urdf, "
-        "and those in SDF in .sdf or .world",
+        "those in SDF in .sdf or .world, and OpenSim's in .osim",
         path);
     return NULL;
   }

@@ -232,6 +232,7 @@ void moveMass(const Pose *pose, Mass *mass);
 
 int robotReadMjcf(Robot *r, const xmlNode *root);
 int robotReadUrdf(Robot *r, const xmlNode *root);
+int robotReadOsim(Robot *r, const xmlNode *root);
 int robotReadSdf(Robot *r, xmlNode *root);
 
 #endif

@@ -60,7 +60,9 @@ typedef struct {
 /* The kinds of models, for its help. */
 #define MODEL_KINDS                                                                            \
   "one of `cpodes list`, a shared object of your own (./NAME.so), a file with a mechanism of " \
-  "bodies and joints (NAME.yaml), or a robot in MJCF (NAME.xml), URDF (NAME.urdf) or SDF (NAME.sdf)"
+  "bodies and joints (NAME.yaml), a robot in MJCF (NAME.xml), URDF (NAME.urdf) or SDF "        \
+  "(NAME.sdf), or a "                                                                          \
+  "model of OpenSim (NAME.osim)"
 #define MODEL_PARAM_OPTION(group)                                                           \
   {"param", 'p', "NAME=VALUE", 0, "a parameter of the model; may be repeated", group},      \
       {"coordinates",                                                                       \

@@ -814,7 +814,7 @@ typedef struct {
   int balance;       /**< 1 (default) if CPBodiesSetBalance has been called */
   /** in: what replaces values of the parameters that the file names, "crank=60 mm", one a line, or NULL. Of a robot's file:
    * "start.JOINT=0.5", a value in rad or m, "start.JOINT'=-2", a rate, "start=NAME", a keyframe of MJCF, "base=free", the root of
-   * URDF, "models=DIR:DIR", folders in which SDF finds models. out: NULL */
+   * URDF, "models=DIR:DIR", folders in which SDF finds models; of a model of OpenSim the first two, of coordinates. out: NULL */
   const char *parameters;
   /** What else there is to tell of parts of the file, as in `notes`: "file:line:column: changed: what", "without effect in this
    * run: what", "without meaning here: what" */
@@ -829,8 +829,8 @@ typedef struct {
 } CPBodiesFile;
 
 /** Reads a mechanism from text [length] or, if that is NULL, from the regular file `path`. With a text, path is used in
- * messages, and files that an XML file includes are searched for in its folder. The format is MJCF, URDF or SDF if path
- * ends in .xml, .mjcf, .urdf, .sdf or .world, in upper or lower case, else YAML. Numbers have a decimal point, whatever the locale of the program.
+ * messages, and files that an XML file includes are searched for in its folder. The format is MJCF, URDF, SDF or
+ * OpenSim's if path ends in .xml, .mjcf, .urdf, .sdf, .world or .osim, in upper or lower case, else YAML. Numbers have a decimal point, whatever the locale of the program.
  * The mechanism is complete for CPBodiesBuild.
  *
  * bodies: out, owned by the caller, or NULL. file: in, its size; out; may be NULL. Returns CP_ILL_INPUT, with the message

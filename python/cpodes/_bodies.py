@@ -19,7 +19,7 @@ SHAPES = {"box": lib.CP_SHAPE_BOX, "cylinder": lib.CP_SHAPE_CYLINDER, "sphere": 
 TOUCHES = {"ball": lib.CP_TOUCH_BALL, "disc": lib.CP_TOUCH_DISC, "cylinder": lib.CP_TOUCH_CYLINDER, "box": lib.CP_TOUCH_BOX}
 DYNAMICS = {"none": lib.CP_ACTIVATION_NONE, "integrator": lib.CP_ACTIVATION_INTEGRATOR, "filter": lib.CP_ACTIVATION_FILTER,
             "muscle": lib.CP_ACTIVATION_MUSCLE}
-FILES = (".yaml", ".yml", ".xml", ".mjcf", ".urdf", ".sdf", ".world")
+FILES = (".yaml", ".yml", ".xml", ".mjcf", ".urdf", ".sdf", ".world", ".osim")
 
 
 class Powers(NamedTuple):

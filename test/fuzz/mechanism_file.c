@@ -1,4 +1,4 @@
-/* libFuzzer's targets for the readers of mechanisms (bodies/yaml.c, and bodies/xml.c with mjcf.c, urdf.c and sdf.c): whatever the
+/* libFuzzer's targets for the readers of mechanisms (bodies/yaml.c, and bodies/xml.c with mjcf.c, urdf.c, sdf.c and osim.c): whatever the
  * bytes, CPBodiesRead returns a mechanism, or a message of one line; a mechanism that is small enough is
  * completed and evaluated once. Without fuzzer-no-link the readers are not instrumented, and libFuzzer is blind.
  *
@@ -6,6 +6,7 @@
  *   build/clang/test/fuzz/fuzz_mechanism_file -max_total_time=3600 CORPUS examples/mechanisms
  *   build/clang/test/fuzz/fuzz_robot_file -max_total_time=3600 CORPUS examples/mechanisms
  *   build/clang/test/fuzz/fuzz_sdf_file -max_total_time=3600 CORPUS examples/mechanisms
+ *   build/clang/test/fuzz/fuzz_osim_file -max_total_time=3600 -max_len=20000 CORPUS test/unit/bodies
  */
 #include <cpodes/cpodes_bodies.h>
 #include <stdint.h>

@@ -1,0 +1,190 @@
+/* OpenSim's constraints and forces: couplers, points on lines, points and welds of loops; springs, limits and coordinate actuators.
+ * The others are told as left out, or as without effect. */
+#include "osim.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ------------------------------------------------------------------------------- constraints -- */
+
+/* The name of a constraint or force in the mechanism */
+static int nameOf(Osim *o, const xmlNode *n, char *name) {
+  const char *own = robotText(n, "name");
+  return robotUnique(o->r, n, own && *own ? own : (const char *)n->name, "", name);
+}
+
+/* Adds a row: the coordinate is value, or offset + scale f(another one). */
+static int couple(Osim *o, const xmlNode *n, OsimCoordinate *one, OsimCoordinate *two,
+                  const OsimFunction *z) {
+  char name[128];
+  int flag;
+  if (nameOf(o, n, name)) return 1;
+  const CPCoordinate of = {o->joint[one->joint].name, one->k};
+  if (!two || (!z->f && z->ratio == 0)) {
+    CPDrive drive = {CP_NEW_DRIVE(name), .of = of};
+    if (osimEvaluate(o->r, n, z, two ? two->value : 0, &drive.start)) return 1;
+    flag = CPBodiesAdd(o->r->bodies, &drive.head, NULL);
+  } else {
+    const CPCoupler coupler = {CP_NEW_COUPLER(name), .of = {of, {o->joint[two->joint].name, two->k}},
+                               .ratio = {1, z->f ? -1 : -z->ratio}, .offset = z->offset,
+                               .function = z->f};
+    flag                    = CPBodiesAdd(o->r->bodies, &coupler.head, NULL);
+  }
+  return robotRefused(o->r, n, flag);
+}
+
+/* Reads the coordinate that a child names. */
+static OsimCoordinate *named(Osim *o, const xmlNode *n, const char *tag) {
+  char name[200];
+  const int i = osimCoordinate(o, osimText(n, tag, name, sizeof name));
+  if (i != NONE && (o->coordinate[i].k != NONE || o->coordinate[i].locked))
+    return &o->coordinate[i];
+  if (i == NONE) robotWrong(o->r, n, "there is no coordinate \"%.100s\"", name);
+  else
+    robotWrong(o->r, n,
+               "the coordinate \"%.100s\" of a body that moves freely is not one of the state",
+               name);
+  return NULL;
+}
+
+static int addCoupler(Osim *o, const xmlNode *n) {
+  const xmlNode *function = osimChild(n, "coupled_coordinates_function");
+  sunrealtype scale       = 1;
+  OsimFunction z;
+  if (!function) return robotWrong(o->r, n, "coupled_coordinates_function must be given");
+  if (osimNumbers(o->r, n, "scale_factor", 1, &scale)) return 1;
+  OsimCoordinate *one = named(o, n, "dependent_coordinate_name"),
+                 *two = one ? named(o, n, "independent_coordinate_names") : NULL;
+  if (!one || !two) return 1;
+  if (one->locked) return robotTell(o->r, n, WITHOUT_EFFECT, "couplers of locked coordinates");
+  if (osimFunction(o->r, function, scale, &z)) return 1;
+  if (two->locked) { /* whose value is known */
+    sunrealtype value;
+    const int failed = osimEvaluate(o->r, n, &z, two->value, &value);
+    CPFunctionFree(&z.f);
+    z = (OsimFunction){value, 0, NULL};
+    return failed || couple(o, n, one, NULL, &z);
+  }
+  /* the start of the dependent coordinate, as the constraint says */
+  int failed = osimEvaluate(o->r, n, &z, two->value, &one->value) || couple(o, n, one, two, &z);
+  CPFunctionFree(&z.f);
+  return failed;
+}
+
+/* A joint between two points or frames. The tags name the bodies, locations, and a direction on the first one. */
+static int addLoop(Osim *o, const xmlNode *n, CPJointKind kind, const char *const *first,
+                   const char *const *second, const char *on_first, const char *on_second,
+                   const char *direction) {
+  char name[128];
+  OsimFrame frame[2];
+  sunrealtype axis[3] = {0, 0, 0};
+  if (nameOf(o, n, name) || osimFrame(o, n, first, &frame[0]) || osimFrame(o, n, second, &frame[1]))
+    return 1;
+  if (osimOffset(o->r, n, on_first, "orientation_body_1", &frame[0].pose) ||
+      osimOffset(o->r, n, on_second, "orientation_body_2", &frame[1].pose))
+    return 1;
+  if (frame[0].body == frame[1].body)
+    return robotTell(o->r, n, WITHOUT_EFFECT, "constraints between parts of one body");
+  CPJoint joint = {CP_NEW_JOINT(name), .kind = kind, .in = CP_IN_BODIES,
+                   .a = osimBodyName(o, frame[0].body), .b = osimBodyName(o, frame[1].body)};
+  osimMarker(&frame[0], &joint.on_a);
+  osimMarker(&frame[1], &joint.on_b);
+  if (direction) {
+    if (osimNumbers(o->r, n, direction, 3, axis)) return 1;
+    if (!(length3(axis) > 0)) return robotWrong(o->r, n, "%s must not be zero", direction);
+    toSpace(&frame[0].pose, axis, joint.on_a.axis);
+    memset(joint.on_a.across, 0, sizeof joint.on_a.across);
+  }
+  if (kind == CP_JOINT_ROD && osimNumbers(o->r, n, "constant_distance", 1, &joint.length)) return 1;
+  return robotRefused(o->r, n, CPBodiesAdd(o->r->bodies, &joint.head, NULL));
+}
+
+int osimAddConstraints(Osim *o) {
+  static const char *const body_1[] = {"socket_body_1", "body_1", "socket_frame1", "socket_frame_1",
+                                       NULL},
+                           *const body_2[]   = {"socket_body_2", "body_2", "socket_frame2",
+                                                "socket_frame_2", NULL},
+                           *const line[]     = {"socket_line_body", "line_body", NULL},
+                           *const follower[] = {"socket_follower_body", "follower_body", NULL};
+  const xmlNode *set                         = osimObjects(o->model, "ConstraintSet");
+  for (const xmlNode *n = set ? set->children : NULL; n; n = n->next) {
+    int failed = 0;
+    if (n->type != XML_ELEMENT_NODE || robotIs(n, "groups")) continue;
+    if (osimIs(n, "isDisabled") || (osimChild(n, "isEnforced") && !osimIs(n, "isEnforced")))
+      continue;
+    if (robotIs(n, "CoordinateCouplerConstraint")) failed = addCoupler(o, n);
+    else if (robotIs(n, "PointOnLineConstraint"))
+      failed = addLoop(o, n, CP_JOINT_POINT_ON_LINE, line, follower, "point_on_line",
+                       "point_on_follower", "line_direction_vec");
+    else if (robotIs(n, "PointConstraint"))
+      failed =
+          addLoop(o, n, CP_JOINT_BALL, body_1, body_2, "location_body_1", "location_body_2", NULL);
+    else if (robotIs(n, "WeldConstraint"))
+      failed =
+          addLoop(o, n, CP_JOINT_FIXED, body_1, body_2, "location_body_1", "location_body_2", NULL);
+    else if (robotIs(n, "ConstantDistanceConstraint"))
+      failed =
+          addLoop(o, n, CP_JOINT_ROD, body_1, body_2, "location_body_1", "location_body_2", NULL);
+    else failed = robotNote(o->r, n, "constraints of the kind %.60s", (const char *)n->name);
+    if (failed) return 1;
+  }
+  return 0;
+}
+
+/* ------------------------------------------------------------------------------------- forces -- */
+
+static int addActuator(Osim *o, const xmlNode *n) {
+  char name[128], coordinate[200];
+  const int i  = osimCoordinate(o, osimText(n, "coordinate", coordinate, sizeof coordinate));
+  CPActuator a = {CP_NEW_ACTUATOR(name), .gain = {1}};
+  if (i == NONE || o->coordinate[i].k == NONE)
+    return robotTell(o->r, n, WITHOUT_EFFECT, "actuators of coordinates that are not in the state");
+  if (osimNumbers(o->r, n, "optimal_force", 1, &a.gain[0]) || nameOf(o, n, name)) return 1;
+  a.of = (CPCoordinate){o->joint[o->coordinate[i].joint].name, o->coordinate[i].k};
+  return robotRefused(o->r, n, CPBodiesAdd(o->r->bodies, &a.head, NULL));
+}
+
+static int addSpring(Osim *o, const xmlNode *n) {
+  static const char *const first[] = {"socket_body1", "body1", NULL}, *const second[] = {
+                                                                          "socket_body2", "body2",
+                                                                          NULL};
+  char name[128];
+  OsimFrame frame[2];
+  sunrealtype point[2][3] = {{0}};
+  CPSpring spring         = {CP_NEW_SPRING(name), .in = CP_IN_BODIES};
+  if (nameOf(o, n, name) || osimFrame(o, n, first, &frame[0]) || osimFrame(o, n, second, &frame[1]) ||
+      osimNumbers(o->r, n, "point1", 3, point[0]) || osimNumbers(o->r, n, "point2", 3, point[1]) ||
+      osimNumbers(o->r, n, "stiffness", 1, &spring.stiffness) ||
+      osimNumbers(o->r, n, "rest_length", 1, &spring.free))
+    return 1;
+  spring.a = osimBodyName(o, frame[0].body), spring.b = osimBodyName(o, frame[1].body);
+  for (int k = 0; k < 2; k++) {
+    sunrealtype *to = k ? spring.point_b : spring.point_a;
+    toSpace(&frame[k].pose, point[k], to);
+    add3(1, frame[k].pose.r, to);
+  }
+  return robotRefused(o->r, n, CPBodiesAdd(o->r->bodies, &spring.head, NULL));
+}
+
+int osimAddForces(Osim *o) {
+  static const char unmoved[] = " PathActuator PointActuator TorqueActuator BodyActuator "
+                                "PointToPointActuator SpringGeneralizedForceActuator ";
+  const xmlNode *set          = osimObjects(o->model, "ForceSet");
+  for (const xmlNode *n = set ? set->children : NULL; n; n = n->next) {
+    int failed = 0;
+    if (n->type != XML_ELEMENT_NODE || robotIs(n, "groups")) continue;
+    if (osimIs(n, "isDisabled") || (osimChild(n, "appliesForce") && !osimIs(n, "appliesForce")))
+      continue;
+    if (robotIs(n, "CoordinateActuator")) failed = addActuator(o, n);
+    else if (robotIs(n, "PointToPointSpring")) failed = addSpring(o, n);
+    else if (robotKnows(unmoved, n->name))
+      failed = robotTell(o->r, n, WITHOUT_EFFECT, "actuators without a control, of the kind %.60s",
+                         (const char *)n->name);
+    else if (strstr((const char *)n->name, "Muscle"))
+      failed = robotNote(o->r, n, "muscles of the kind %.60s", (const char *)n->name);
+    else failed = robotNote(o->r, n, "forces of the kind %.60s", (const char *)n->name);
+    if (failed) return 1;
+  }
+  return 0;
+}

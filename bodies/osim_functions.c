@@ -1,0 +1,186 @@
+/* Functions of OpenSim as linear ones or functions of one variable. */
+#include "osim.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Creates the function of a text, or of a table if there is no text. */
+static int create(Robot *r, const xmlNode *at, const char *text, const CPTable *table,
+                  CPFunction *f) {
+  static const char *const variable[] = {"x"};
+  const CPFunctionOptions options     = {CP_SIZED(CPFunctionOptions), .text = text, .table = table,
+                                         .nvariables = text ? 1 : 0, .variable = text ? variable : NULL};
+  if (CPFunctionCreate(&options, f) == CP_SUCCESS) return 0;
+  return robotWrong(r, at, "%.300s", CPObjectGetLastMessage(NULL));
+}
+
+/* slope [2]: out, of the cubic spline whose third derivative in the first and last intervals is that of the cubic through the
+ * four points there, or 0 if there are three points (G. E. Forsythe, M. A. Malcolm and C. B. Moler, Computer Methods for
+ * Mathematical Computations, 1977, section 4.4). Its second derivatives M satisfy
+ *
+ *   h_i-1 M_i-1 + 2 (h_i-1 + h_i) M_i + h_i M_i+1 = 6 (d_i - d_i-1),  -M_0 + M_1 = 6 h_0 [x_0 x_1 x_2 x_3]y,  the same at the end
+ *
+ * with intervals h and slopes d of chords. work [2 n] */
+static void endSlopes(int n, const sunrealtype *x, const sunrealtype *y, sunrealtype *work,
+                      sunrealtype *slope) {
+  sunrealtype *diagonal = work, *M = work + n;
+  const int last = n - 1;
+#define H(i)     (x[(i) + 1] - x[i])
+#define CHORD(i) ((y[(i) + 1] - y[i]) / H(i))
+  sunrealtype third[2] = {0, 0}; /* divided differences */
+  for (int end = 0; end < 2 && n > 3; end++) {
+    const int i            = end ? n - 4 : 0;
+    const sunrealtype low  = (CHORD(i + 1) - CHORD(i)) / (x[i + 2] - x[i]),
+                      high = (CHORD(i + 2) - CHORD(i + 1)) / (x[i + 3] - x[i + 1]);
+    third[end]             = (high - low) / (x[i + 3] - x[i]);
+  }
+  diagonal[0] = -H(0);
+  M[0]        = 6 * H(0) * H(0) * third[0];
+  for (int i = 1; i <= last;
+       i++) { /* of the symmetric matrix, whose first and last rows are multiplied by h */
+    const sunrealtype h = H(i - 1), part = h / diagonal[i - 1];
+    diagonal[i] = (i < last ? 2 * (h + H(i)) : -h) - part * h;
+    M[i] = (i < last ? 6 * (CHORD(i) - CHORD(i - 1)) : -6 * h * h * third[1]) - part * M[i - 1];
+  }
+  M[last] /= diagonal[last];
+  for (int i = last - 1; i >= 0; i--) M[i] = (M[i] - H(i) * M[i + 1]) / diagonal[i];
+  slope[0] = CHORD(0) - H(0) * (2 * M[0] + M[1]) / 6;
+  slope[1] = CHORD(last - 1) + H(last - 1) * (M[last - 1] + 2 * M[last]) / 6;
+#undef H
+#undef CHORD
+}
+
+/* A list of numbers of any length; the caller frees it. Returns NULL after a message. */
+static sunrealtype *list(Robot *r, const xmlNode *n, const char *tag, int *count) {
+  const xmlNode *c   = osimChild(n, tag);
+  xmlChar *text      = c ? xmlNodeGetContent(c) : NULL;
+  const size_t most  = text ? strlen((const char *)text) / 2 + 1 : 0;
+  sunrealtype *x     = text ? calloc(3 * most + 1, sizeof *x) : NULL; /* with room for endSlopes */
+  const int is_wrong = x && robotNumbers(r, c, tag, (const char *)text, 1, (int)most, x, count);
+  if (!c) robotWrong(r, n, "%s must be given", tag);
+  else if (!x) robotWrong(r, n, "no memory");
+  xmlFree(text);
+  if (!is_wrong) return x;
+  free(x);
+  return NULL;
+}
+
+/* A spline through points, or chords */
+static int readTable(Robot *r, const xmlNode *n, sunrealtype scale, OsimFunction *z) {
+  int nx = 0, ny = 0, order = 3, failed;
+  sunrealtype half = 2, slope[2] = {0, 0}, *x = list(r, n, "x", &nx),
+              *y    = x ? list(r, n, "y", &ny) : NULL;
+  const int is_simm = robotIs(n, "SimmSpline") || robotIs(n, "natCubicSpline"),
+            is_gcv  = robotIs(n, "GCVSpline");
+  failed            = !y || (is_gcv && osimNumbers(r, n, "half_order", 1, &half));
+  if (!failed && nx != ny)
+    failed = robotWrong(r, n, "x and y must have as many numbers, and have %d and %d", nx, ny);
+  if (is_gcv) order = half >= 3 ? 5 : half >= 2 ? 3 : 1;
+  if (robotIs(n, "PiecewiseLinearFunction") || nx == 2) order = 1;
+  for (int i = 0; i < ny && !failed; i++) y[i] *= scale;
+  for (int i = 1; i < nx && !failed; i++)
+    if (!(x[i] > x[i - 1]))
+      failed = robotWrong(r, n, "x must increase, and number %d is %g", i, (double)x[i]);
+  if (!failed && nx < 2) failed = robotWrong(r, n, "there must be two points at least");
+  if (!failed) {
+    CPTable table = {CP_SIZED(CPTable), .order = order, .nx = nx, .x = x, .value = y};
+    if (is_simm && order == 3) {
+      sunrealtype *work = calloc(2 * (size_t)nx, sizeof *work);
+      if (!work) failed = robotWrong(r, n, "no memory");
+      else endSlopes(nx, x, y, work, slope);
+      free(work);
+      table.ends = CP_ENDS_CLAMPED, table.slope[0] = slope[0], table.slope[1] = slope[1];
+    }
+    if (!failed) failed = create(r, n, NULL, &table, &z->f);
+  }
+  free(x);
+  free(y);
+  return failed;
+}
+
+/* Coefficients of descending powers */
+static int readPolynomial(Robot *r, const xmlNode *n, sunrealtype scale, OsimFunction *z) {
+  enum { DIGITS = 32 };
+  int count      = 0, failed;
+  sunrealtype *c = list(r, n, "coefficients", &count);
+  char *text     = c ? malloc((size_t)(count + 1) * DIGITS) : NULL;
+  if (!text) {
+    free(c);
+    return r->message[0] ? 1 : robotWrong(r, n, "no memory");
+  }
+  int at = sprintf(text, "poly(x");
+  for (int i = count - 1; i >= 0; i--)
+    at += snprintf(text + at, DIGITS, ",%.17g", (double)(scale * c[i]));
+  sprintf(text + at, ")");
+  failed = create(r, n, text, NULL, &z->f);
+  free(text);
+  free(c);
+  return failed;
+}
+
+static int readSine(Robot *r, const xmlNode *n, sunrealtype scale, OsimFunction *z) {
+  sunrealtype amplitude = 1, omega = 1, phase = 0, offset = 0;
+  char text[200];
+  if (osimNumbers(r, n, "amplitude", 1, &amplitude) || osimNumbers(r, n, "omega", 1, &omega) ||
+      osimNumbers(r, n, "phase", 1, &phase) || osimNumbers(r, n, "offset", 1, &offset))
+    return 1;
+  snprintf(text, sizeof text, "%.17g*sin(%.17g*x+%.17g)+%.17g", (double)(scale * amplitude),
+           (double)omega, (double)phase, (double)(scale * offset));
+  return create(r, n, text, NULL, &z->f);
+}
+
+/* The first element in n whose name is that of a function, or NULL */
+static const xmlNode *functionIn(const xmlNode *n) {
+  static const char known[] = " Constant LinearFunction PolynomialFunction SimmSpline "
+                              "natCubicSpline NaturalCubicSpline GCVSpline "
+                              "PiecewiseLinearFunction MultiplierFunction Sine ";
+  const xmlNode *inner      = osimChild(n, "function");
+  if (inner && inner->children) n = inner;
+  const xmlNode *c = n->children;
+  while (c && !(c->type == XML_ELEMENT_NODE && robotKnows(known, c->name))) c = c->next;
+  if (c) return c;
+  for (c = n->children; c; c = c->next) /* another function, for the message */
+    if (c->type == XML_ELEMENT_NODE && (n == inner || strstr((const char *)c->name, "Function")))
+      return c;
+  return NULL;
+}
+
+int osimFunction(Robot *r, const xmlNode *n, sunrealtype scale, OsimFunction *z) {
+  enum { DEEPEST = 50 };
+  const xmlNode *f = functionIn(n);
+  *z               = (OsimFunction){0, 0, NULL};
+  for (int depth = 0; f && robotIs(f, "MultiplierFunction"); depth++) {
+    sunrealtype own = 1;
+    if (osimNumbers(r, f, "scale", 1, &own)) return 1;
+    if (depth == DEEPEST) return robotWrong(r, f, "functions are nested deeper than %d", DEEPEST);
+    scale *= own;
+    f = functionIn(f);
+  }
+  if (!f) return robotWrong(r, n, "a function must be given");
+  if (robotIs(f, "Constant")) {
+    if (osimNumbers(r, f, "value", 1, &z->offset)) return 1;
+    z->offset *= scale;
+    return 0;
+  }
+  if (robotIs(f, "LinearFunction")) {
+    sunrealtype c[2] = {1, 0};
+    if (osimNumbers(r, f, "coefficients", 2, c)) return 1;
+    z->ratio = scale * c[0], z->offset = scale * c[1];
+    return 0;
+  }
+  if (robotIs(f, "PolynomialFunction")) return readPolynomial(r, f, scale, z);
+  if (robotIs(f, "Sine")) return readSine(r, f, scale, z);
+  if (osimChild(f, "x")) return readTable(r, f, scale, z);
+  return robotWrong(r, f, "this function is not read");
+}
+
+int osimEvaluate(Robot *r, const xmlNode *at, const OsimFunction *z, sunrealtype x,
+                 sunrealtype *value) {
+  *value = z->offset + z->ratio * x;
+  if (!z->f) return 0;
+  if (CPFunctionEvaluate(z->f, &x, value, NULL, NULL))
+    return robotWrong(r, at, "a function is not finite at %g", (double)x);
+  *value += z->offset;
+  return 0;
+}

@@ -1,0 +1,233 @@
+/* OpenSim's models: leg.osim and the same in version 3 against OpenSim 4.6, motions, starts, and what is refused or told. */
+#include "reading.h"
+#include <cpodes/cpodes_integrator.h>
+#include <math.h>
+
+/* All coordinates but beta, and their rates; beta and its rate are those of the coupler. */
+static const char start[] =
+    "start.tilt=0\nstart.tilt'=0.2\nstart.tx=-0.03\nstart.tx'=0.4\nstart.ty=1\nstart.ty'=-1.7\n"
+    "start.flexion=0.11\nstart.flexion'=1.3\nstart.adduction=-0.2\nstart.adduction'=-1.1\n"
+    "start.rotation=0.25\nstart.rotation'=-0.1\nstart.knee_angle=-0.45\nstart.knee_angle'=1.3\n"
+    "start.beta=0.20123145272601795\nstart.beta'=-0.5692957786979527\n"
+    "start.ankle_x=0.26\nstart.ankle_x'=-1.4\nstart.ankle_y=-0.1\nstart.ankle_y'=1.5\n"
+    "start.arm_x=0.21\nstart.arm_x'=1\nstart.arm_y=0.17\nstart.arm_y'=-1.7\nstart.arm_z=-0.2\n"
+    "start.arm_z'=0.4\nstart.reach=-0.04\nstart.reach'=-1.9\nstart.bx=0.25\nstart.bx'=-0.1\n"
+    "start.by=0.29\nstart.by'=1.5\nstart.bz=-0.11\nstart.bz'=1.7\nstart.btx=0.06\nstart.btx'=1.2\n"
+    "start.bty=0.48\nstart.bty'=1.7\nstart.btz=0.15\nstart.btz'=-1.6";
+
+/* By OpenSim 4.6 (opensim of pip, November 2026) with these coordinates and speeds, without forces: getPositionInGround,
+ * getLinearAccelerationInGround, getAngularAccelerationInGround */
+static const struct {
+  const char *body;
+  double x[3], a[3], alpha[3];
+} reference[] = {{"patella",
+                  {0.0236860489829645, 1.4443827038003, 0.144418435558377},
+                  {-1.56987497421784, -8.96437549494387, -0.242000150122972},
+                  {2.89320113394341, 1.34836330026534, 6.26495373182249}},
+                 {"toe",
+                  {-0.0238870188766531, 0.967180429668467, 0.231295535647534},
+                  {-0.364175485049229, -8.5752610609167, 0.799975746900927},
+                  {-52.9547101573075, 7.34184827679418, 11.543916200776}},
+                 {"heel",
+                  {-0.232032444070296, 1.01830282238789, 0.280651383713026},
+                  {2.17435672460157, -8.2194383576805, 0.630757970965401},
+                  {-52.9547101573074, 7.34184827679417, 11.5439162007761}},
+                 {"hand",
+                  {-0.0121876264196704, 2.04057462367961, 0.15322172546084},
+                  {-1.1747248367867, -9.91687723072085, 2.95419254885462},
+                  {8.15211171813725, -8.41513300088443, 4.13863689511397}},
+                 {"block",
+                  {1.04538397149779, 0.416401591947157, 0.184940187352678},
+                  {0.473074787295472, -9.88444563022691, 0.0157653167350466},
+                  {0.579139435967374, -0.499077166143997, 0.372042072919825}}};
+enum { NUM_REFERENCES = sizeof reference / sizeof *reference };
+static const char *const files[] = {CPODES_BODIES_TEST "/leg.osim",
+                                    CPODES_BODIES_TEST "/leg_3.osim"};
+
+static CPBodies read_leg(const char *path, const char *parameters) {
+  CPBodies b;
+  file            = (CPBodiesFile)CP_INIT(CPBodiesFile);
+  file.parameters = parameters;
+  ck_assert_msg(CPBodiesRead(path, NULL, 0, &b, &file) == CP_SUCCESS, "%s",
+                CPObjectGetLastMessage(NULL));
+  return b;
+}
+
+static void assert_vector(CPMech mech, N_Vector y, const sunrealtype *udot, const char *body,
+                          const char *quantity, const double *expected) {
+  char name[100];
+  CPSensor s = CP_INIT(CPSensor);
+  snprintf(name, sizeof name, "%s.%s", body, quantity);
+  s.udot = udot;
+  ck_assert_int_eq(CPMechGetSensor(mech, name, 0, y, &s), CP_SUCCESS);
+  const double size = 1 + fabs(expected[0]) + fabs(expected[1]) + fabs(expected[2]);
+  for (int k = 0; k < 3; k++)
+    ck_assert_msg(fabs(s.value[k] - expected[k]) <= 1e-12 * size, "%s[%d]: %.15g, not %.15g", name,
+                  k, (double)s.value[k], expected[k]);
+}
+
+START_TEST(bodies_move_as_in_opensim) {
+  CPBodies b = read_leg(files[_i], start);
+  ck_assert_str_eq(file.title, "leg");
+  CPMech mech;
+  ck_assert_int_eq(build_mech(b, &mech), CP_SUCCESS);
+  N_Vector y = CPBodiesState(b, test_context), ydot = N_VClone(y);
+  ck_assert_int_eq(CPMechRhs(0, y, ydot, mech), 0);
+  const sunrealtype *udot = N_VGetArrayPointer(ydot) + equations_of(mech).nq;
+  for (int i = 0; i < NUM_REFERENCES; i++) {
+    assert_vector(mech, y, udot, reference[i].body, "position", reference[i].x);
+    assert_vector(mech, y, udot, reference[i].body, "acceleration", reference[i].a);
+    assert_vector(mech, y, udot, reference[i].body, "alpha", reference[i].alpha);
+  }
+  N_VDestroy(y);
+  N_VDestroy(ydot);
+  CPMechFree(&mech);
+  CPBodiesFree(&b);
+}
+END_TEST
+
+START_TEST(what_acts_and_is_left_out_is_listed) {
+  CPBodies b = read_leg(files[_i], NULL);
+  ck_assert_ptr_nonnull(strstr(file.notes, "muscles of the kind Thelen2003Muscle (2 times)"));
+  ck_assert_ptr_nonnull(strstr(file.notes, "forces of the kind HuntCrossleyForce"));
+  ck_assert_ptr_null(strstr(file.notes, "CoordinateActuator"));
+  /* the motor's control is 0, and its force is the optimal one times the control */
+  ck_assert_int_ge(thing_named(b, CP_PARAMETER, "knee_motor.control"), 0);
+  CPBodiesFree(&b);
+}
+END_TEST
+
+/* The coupled start satisfies its coupler, and energy is kept for a second. */
+START_TEST(legs_fall_without_losing_energy) {
+  CPBodies b = read_leg(files[0], NULL);
+  CPMech mech;
+  ck_assert_int_eq(build_mech(b, &mech), CP_SUCCESS);
+  N_Vector y    = CPBodiesState(b, test_context);
+  CPPowers p[2] = {CP_INIT(CPPowers), CP_INIT(CPPowers)};
+  sunrealtype open[1], t = 0;
+  ck_assert_int_eq(equations_of(mech).p(0, N_VGetArrayPointer(y), open, CPMechGetUserData(mech)), 0);
+  ck_assert_double_le(fabs(open[0]), 1e-15);
+  ck_assert_int_eq(CPMechGetPowers(mech, 0, y, NULL, &p[0]), CP_SUCCESS);
+  CPIntegrator integrator = CPIntegratorCreate(_i ? "RADAU" : "DOP853", test_context);
+  ck_assert_int_eq(CPMechAttach(mech, integrator, 0, y), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorSStolerances(integrator, 1e-9, 1e-9), CP_SUCCESS);
+  ck_assert(CPIntegratorEvolve(integrator, 0.5, y, &t, CV_NORMAL) >= 0);
+  ck_assert_int_eq(CPMechGetPowers(mech, t, y, NULL, &p[1]), CP_SUCCESS);
+  const sunrealtype before = p[0].kinetic + p[0].potential, after = p[1].kinetic + p[1].potential;
+  ck_assert_double_gt(p[1].kinetic, 1);
+  ck_assert_double_le(fabs(after - before), 1e-6 * p[1].kinetic);
+  CPIntegratorFree(&integrator);
+  N_VDestroy(y);
+  CPMechFree(&mech);
+  CPBodiesFree(&b);
+}
+END_TEST
+
+#define MODEL(inner) \
+  "<OpenSimDocument Version=\"40000\"><Model name=\"m\">" inner "</Model></OpenSimDocument>"
+#define BODY                                                             \
+  "<BodySet><objects><Body name=\"a\"><mass>1</mass><inertia>1 1 1 0 0 " \
+  "0</inertia></Body></objects></BodySet>"
+#define JOINT(kind, inner)                                                                    \
+  "<JointSet><objects><" kind " name=\"j\"><socket_parent_frame>ground</socket_parent_frame>" \
+  "<socket_child_frame>/bodyset/a</socket_child_frame>" inner "</" kind "></objects></JointSet>"
+#define COORDINATE "<coordinates><Coordinate name=\"x\"/></coordinates>"
+
+static const struct {
+  const char *text, *place, *rule;
+} wrong[] = {
+    {"<OpenSimDocument Version=\"40000\"></OpenSimDocument>", "m.osim:1:1", "there is no Model"},
+    {MODEL("<BodySet/>"), "m.osim:1:1", "no body moves"},
+    {MODEL(BODY JOINT("PinJoint", "")), "m.osim:1", "it must have 1 coordinates, and has 0"},
+    {MODEL(BODY JOINT("ScapulothoracicJoint", "")), "m.osim:1", "this kind of joint is not read"},
+    {MODEL(BODY JOINT("CustomJoint", COORDINATE)), "m.osim:1", "SpatialTransform must be given"},
+    {MODEL(BODY JOINT(
+         "CustomJoint", COORDINATE
+         "<SpatialTransform><TransformAxis name=\"rotation1\"><coordinates>y</coordinates>"
+         "<axis>1 0 0</axis></TransformAxis></SpatialTransform>")),
+     "m.osim:1", "the joint has no coordinate \"y\""},
+    {MODEL(BODY JOINT(
+         "CustomJoint", COORDINATE
+         "<SpatialTransform><TransformAxis name=\"rotation1\"><coordinates>x</coordinates>"
+         "<axis>0 0 0</axis></TransformAxis></SpatialTransform>")),
+     "m.osim:1", "axis must be given, and not be zero"},
+    {MODEL(BODY JOINT(
+         "CustomJoint", COORDINATE
+         "<SpatialTransform><TransformAxis name=\"rotation1\"><coordinates>x</coordinates>"
+         "<axis>1 0 "
+         "0</axis><function><StepFunction/></function></TransformAxis></SpatialTransform>")),
+     "m.osim:1", "this function is not read"},
+    {MODEL(BODY JOINT(
+         "CustomJoint", COORDINATE
+         "<SpatialTransform><TransformAxis name=\"rotation1\"><coordinates>x</coordinates>"
+         "<axis>1 0 0</axis><function><SimmSpline><x>0 2 1</x><y>0 1 2</y></SimmSpline></function>"
+         "</TransformAxis></SpatialTransform>")),
+     "m.osim:1", "x must increase, and number 2 is 1"},
+    {MODEL(BODY "<JointSet><objects><WeldJoint "
+                "name=\"j\"><socket_parent_frame>nowhere</socket_parent_frame>"
+                "<socket_child_frame>a</socket_child_frame></WeldJoint></objects></JointSet>"),
+     "m.osim:1", "there is no body \"nowhere\""},
+    {MODEL("<BodySet><objects><Body name=\"a\"/><Body name=\"a\"/></objects></BodySet>"),
+     "m.osim:1", "there is a body \"a\" already"}};
+
+START_TEST(what_cannot_be_read_is_refused_at_its_place) {
+  assert_refused(read_as("m.osim", wrong[_i].text, strlen(wrong[_i].text)), wrong[_i].place,
+                 wrong[_i].rule);
+}
+END_TEST
+
+/* A model whose bodies have no mass: OpenSim reads it, and its accelerations are no numbers. */
+START_TEST(a_motion_without_mass_is_refused_by_its_joint) {
+  static const char text[] =
+      MODEL("<BodySet><objects><Body name=\"a\"><mass>0</mass></Body></objects></BodySet>" JOINT(
+          "PinJoint", COORDINATE));
+  CPBodies b = read_as("m.osim", text, sizeof text - 1);
+  CPMech mech;
+  ck_assert_ptr_nonnull(b);
+  ck_assert_int_eq(build_mech(b, &mech), CP_ILL_INPUT);
+  ck_assert_str_eq(
+      CPObjectGetLastMessage(CP_OBJECT(b)),
+      "joint \"j\" has a motion that moves no mass, as body \"a\" has no mass or inertia: "
+      "give it mass, or weld it");
+  CPBodiesFree(&b);
+}
+END_TEST
+
+START_TEST(start_values_are_those_of_coordinates) {
+  file            = (CPBodiesFile)CP_INIT(CPBodiesFile);
+  CPBodies b      = NULL;
+  file.parameters = "start.knee=1";
+  ck_assert_int_eq(CPBodiesRead(files[0], NULL, 0, &b, &file), CP_ILL_INPUT);
+  ck_assert_ptr_nonnull(strstr(CPObjectGetLastMessage(NULL), "there is no coordinate \"knee\""));
+  file.parameters = "base=free";
+  ck_assert_int_eq(CPBodiesRead(files[0], NULL, 0, &b, &file), CP_ILL_INPUT);
+  ck_assert_ptr_nonnull(strstr(CPObjectGetLastMessage(NULL), "there is no parameter \"base\""));
+}
+END_TEST
+
+START_TEST(allocations_may_fail) {
+  static char text[20000];
+  FILE *leg = fopen(files[0], "r");
+  ck_assert_ptr_nonnull(leg);
+  const size_t size = fread(text, 1, sizeof text, leg);
+  fclose(leg);
+  ck_assert_uint_lt(size, sizeof text);
+  assert_allocations_may_fail("leg.osim", text, size, 100);
+}
+END_TEST
+
+TEST_SUITE(osim) {
+  Suite *suite = suite_create("bodies/osim");
+  TCase *tc    = tcase_create("osim");
+  tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
+  tcase_add_loop_test(tc, bodies_move_as_in_opensim, 0, 2);
+  tcase_add_loop_test(tc, what_acts_and_is_left_out_is_listed, 0, 2);
+  tcase_add_loop_test(tc, legs_fall_without_losing_energy, 0, 2);
+  tcase_add_loop_test(tc, what_cannot_be_read_is_refused_at_its_place, 0,
+                      sizeof wrong / sizeof *wrong);
+  tcase_add_test(tc, a_motion_without_mass_is_refused_by_its_joint);
+  tcase_add_test(tc, start_values_are_those_of_coordinates);
+  tcase_add_test(tc, allocations_may_fail);
+  suite_add_tcase(suite, tc);
+  return suite;
+}
