@@ -48,6 +48,8 @@ int bodiesFollowFile(CPBodies b, const FileText *file, const char *names, char *
 /* Read a mechanism from text. run: in, its defaults; out. message [length]: out, one line if NULL is returned. */
 CPBodies bodiesReadYaml(const char *data, size_t size, const char *name, Run *run, char *message,
                         size_t length);
+CPBodies bodiesReadAsmt(const char *data, size_t size, const char *name, Run *run, char *message,
+                        size_t length);
 CPBodies bodiesReadXml(const char *data, size_t size, const char *name, Run *run, char *message,
                        size_t length);
 

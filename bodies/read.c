@@ -35,12 +35,14 @@ CPBodies bodiesReadText(const FileText *file, Run *run, char *message) {
   const locale_t plain = newlocale(LC_ALL_MASK, "C", (locale_t)0);
   if (!plain) return snprintf(message, TEXT, "%s: no memory", path), NULL;
   const locale_t before = uselocale(plain);
-  CPBodies b =
-      (is_xml ? bodiesReadXml : bodiesReadYaml)(file->text, file->size, path, run, message, TEXT);
+  CPBodies b            = (is_xml ? bodiesReadXml
+                           : bodiesEndsWith(path, ".asmt")
+                               ? bodiesReadAsmt
+                               : bodiesReadYaml)(file->text, file->size, path, run, message, TEXT);
   uselocale(before);
   freelocale(plain);
   if (b) b->run = *run, b->run.parameters = b->run.moved = NULL;
-  if (b && run->moved && is_xml) {
+  if (b && run->moved && (is_xml || bodiesEndsWith(path, ".asmt"))) {
     snprintf(message, TEXT, "%.300s: only YAML files have named parameters for gradients", path);
     CPBodiesFree(&b);
   }

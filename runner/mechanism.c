@@ -51,8 +51,8 @@ static struct {
 } mechanism;
 
 int mechanism_is_file(const char *name) {
-  static const char *const ends[] = {".yaml", ".yml", ".xml",   ".urdf",
-                                     ".mjcf", ".sdf", ".world", ".osim"};
+  static const char *const ends[] = {".yaml", ".yml",   ".xml",  ".urdf", ".mjcf",
+                                     ".sdf",  ".world", ".osim", ".asmt"};
   for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
     if (has_end(name, ends[i])) return 1;
   return 0;

@@ -4,7 +4,7 @@
 
 #include <cpodes/cpodes_plugin.h>
 
-/* Does this name belong to a file with a mechanism: .yaml, .yml, .xml, .urdf, .mjcf, .sdf, .world, .osim, in upper or lower case? */
+/* Does this name belong to a file with a mechanism: .yaml, .yml, .xml, .urdf, .mjcf, .sdf, .world, .osim, .asmt, in upper or lower case? */
 int mechanism_is_file(const char *name);
 /* The path of an example's file by its name, "engine", or NULL: beside the program, or in its source. Until the next call. */
 const char *mechanism_example(const char *name);

@@ -84,7 +84,8 @@ static error_t open_module(const char *path, const CPPluginModule **module) {
     complain(
         "%s is not a shared object, and its name is not that of a file with a mechanism: .yaml "
         "or .yml, "
-        ".xml or .mjcf (MJCF), .urdf (URDF), .sdf or .world (SDF), .osim (OpenSim); other formats, "
+        ".xml or .mjcf (MJCF), .urdf (URDF), .sdf or .world (SDF), .osim (OpenSim), .asmt "
+        "(FreeCAD); other formats, "
         "such as USD, are "
         "not read",
         path);

@@ -830,7 +830,8 @@ typedef struct {
 
 /** Reads a mechanism from text [length] or, if that is NULL, from the regular file `path`. With a text, path is used in
  * messages, and files that an XML file includes are searched for in its folder. The format is MJCF, URDF, SDF or
- * OpenSim's if path ends in .xml, .mjcf, .urdf, .sdf, .world or .osim, in upper or lower case, else YAML. Numbers have a decimal point, whatever the locale of the program.
+ * OpenSim's if path ends in .xml, .mjcf, .urdf, .sdf, .world or .osim, an assembly of FreeCAD if it ends in
+ * .asmt, in upper or lower case, else YAML. Numbers have a decimal point, whatever the locale of the program.
  * The mechanism is complete for CPBodiesBuild.
  *
  * bodies: out, owned by the caller, or NULL. file: in, its size; out; may be NULL. Returns CP_ILL_INPUT, with the message

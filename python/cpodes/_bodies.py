@@ -19,7 +19,7 @@ SHAPES = {"box": lib.CP_SHAPE_BOX, "cylinder": lib.CP_SHAPE_CYLINDER, "sphere": 
 TOUCHES = {"ball": lib.CP_TOUCH_BALL, "disc": lib.CP_TOUCH_DISC, "cylinder": lib.CP_TOUCH_CYLINDER, "box": lib.CP_TOUCH_BOX}
 DYNAMICS = {"none": lib.CP_ACTIVATION_NONE, "integrator": lib.CP_ACTIVATION_INTEGRATOR, "filter": lib.CP_ACTIVATION_FILTER,
             "muscle": lib.CP_ACTIVATION_MUSCLE}
-FILES = (".yaml", ".yml", ".xml", ".mjcf", ".urdf", ".sdf", ".world", ".osim")
+FILES = (".yaml", ".yml", ".xml", ".mjcf", ".urdf", ".sdf", ".world", ".osim", ".asmt")
 
 
 class Powers(NamedTuple):
@@ -337,7 +337,7 @@ class Bodies(Mechanism):
     @classmethod
     def read(cls, path: Any, *, coordinates: Optional[str] = None, parameters: Optional[dict] = None,
              named: Sequence[str] = ()) -> "Bodies":
-        """Reads a mechanism from a file in YAML, MJCF, URDF or SDF. The file's settings of a run are in title, method, t_end and
+        """Reads a mechanism from a file in YAML, MJCF, URDF or SDF, or an assembly of FreeCAD (.asmt). The file's settings of a run are in title, method, t_end and
         held, and its features that cpodes does not support are listed in notes. Without coordinates, those of robots are
         "joint", and of other files "absolute" unless they say otherwise. Errors name file, line and rule. Files
         that an XML file includes are read again for each run. parameters replaces those that a YAML file names,

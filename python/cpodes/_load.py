@@ -10,7 +10,8 @@ from ._native import ffi, lib
 
 
 def load(path: Any, **parameters: float) -> Union[Model, Bodies]:
-    """The mechanism of a file: Bodies from YAML (.yaml, .yml), MJCF (.xml, .mjcf), URDF (.urdf) SDF (.sdf, .world) or a model of OpenSim (.osim); otherwise the model of a
+    """The mechanism of a file: Bodies from YAML (.yaml, .yml), MJCF (.xml, .mjcf), URDF (.urdf), SDF (.sdf, .world), a model of OpenSim (.osim) or an
+    assembly of FreeCAD (.asmt); otherwise the model of a
     shared object, as `cpodes new` makes it, with these values of its parameters. The code of the object runs in this
     process."""
     if os.path.splitext(os.fspath(path))[1] in FILES:

@@ -1,4 +1,4 @@
-/* libFuzzer's targets for the readers of mechanisms (bodies/yaml.c, and bodies/xml.c with mjcf.c, urdf.c, sdf.c and osim.c): whatever the
+/* libFuzzer's targets for the readers of mechanisms (bodies/yaml.c, and bodies/xml.c with mjcf.c, urdf.c, sdf.c and osim.c, and bodies/asmt.c): whatever the
  * bytes, CPBodiesRead returns a mechanism, or a message of one line; a mechanism that is small enough is
  * completed and evaluated once. Without fuzzer-no-link the readers are not instrumented, and libFuzzer is blind.
  *

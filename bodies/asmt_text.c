@@ -1,0 +1,146 @@
+/* The lines of an assembly, as a tree, and what they say: numbers, frames, names. */
+#include "asmt_impl.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+int asmtWrong(Asmt *a, int at, const char *format, ...) {
+  char text[TEXT];
+  va_list args;
+  va_start(args, format);
+  vsnprintf(text, sizeof text, format, args);
+  va_end(args);
+  if (at == NONE) snprintf(a->message, a->length, "%s: %s", a->file, text);
+  else
+    snprintf(a->message, a->length, "%s:%d:1: %s: %s", a->file, a->line[at].line, a->line[at].text,
+             text);
+  bodiesOneLine(a->message, a->length);
+  return 1;
+}
+
+int asmtNote(Asmt *a, int at, const char *format, ...) {
+  char text[300];
+  va_list args;
+  va_start(args, format);
+  vsnprintf(text, sizeof text, format, args);
+  va_end(args);
+  const size_t more = strlen(a->file) + strlen(text) + 30;
+  char *notes       = realloc(a->notes, a->noted + more);
+  if (!notes) return asmtWrong(a, at, "no memory");
+  a->notes  = notes;
+  char *own = notes + a->noted;
+  snprintf(own, more, "%s:%d:1: %s", a->file, a->line[at].line, text);
+  bodiesOneLine(own, more);
+  a->noted += strlen(own);
+  strcpy(notes + a->noted++, "\n");
+  return 0;
+}
+
+int asmtRefused(Asmt *a, int at, int flag) {
+  return flag < 0 ? asmtWrong(a, at, "%s", CPObjectGetLastMessage(CP_OBJECT(a->bodies))) : 0;
+}
+
+int asmtParse(Asmt *a, const char *data, size_t size) {
+  if (memchr(data, '\0', size)) return asmtWrong(a, NONE, "it contains a zero");
+  if (!(a->text = malloc(size + 1))) return asmtWrong(a, NONE, "no memory");
+  memcpy(a->text, data, size);
+  a->text[size] = '\0';
+  int number    = 0;
+  for (char *at = a->text, *next; at; at = next) {
+    next = strchr(at, '\n');
+    if (next) *next++ = '\0';
+    number++;
+    int depth = 0;
+    while (at[depth] == '\t') depth++;
+    char *text = at + depth, *end = text + strlen(text);
+    while (end > text && strchr(" \t\r", end[-1])) *--end = '\0';
+    text += strspn(text, " ");
+    if (!*text) continue;
+    if (!strcmp(text, "TimeSeries")) break;
+    if (ROOM(a->line, a->nlines, 1)) return asmtWrong(a, NONE, "no memory");
+    a->line[a->nlines++] = (AsmtLine){.text = text, .line = number, .depth = depth};
+  }
+  /* The end of a line's part is found from behind: it is where the lines that follow it and are deeper end. */
+  for (int i = a->nlines - 1; i >= 0; i--) {
+    int end = i + 1;
+    while (end < a->nlines && a->line[end].depth > a->line[i].depth) end = a->line[end].end;
+    a->line[i].end = end;
+  }
+  return 0;
+}
+
+int asmtChild(const Asmt *a, int at, const char *text) {
+  if (at == NONE) return NONE;
+  for (int i = at + 1; i < a->line[at].end; i = a->line[i].end)
+    if (!strcmp(a->line[i].text, text)) return i;
+  return NONE;
+}
+
+const char *asmtValue(const Asmt *a, int at, const char *text) {
+  const int i = asmtChild(a, at, text);
+  return i == NONE || i + 1 >= a->line[i].end ? NULL : a->line[i + 1].text;
+}
+
+/* Reads numbers of one line. */
+static int numbersOf(Asmt *a, int at, int count, sunrealtype *x) {
+  const char *text = a->line[at].text;
+  for (int k = 0; k < count; k++) {
+    char *end;
+    x[k] = strtod(text, &end);
+    if (end == text || !isfinite(x[k]))
+      return asmtWrong(a, at, "there must be %d finite numbers", count);
+    text = end;
+  }
+  return text[strspn(text, " \t")] ? asmtWrong(a, at, "there must be %d finite numbers", count) : 0;
+}
+
+int asmtNumbers(Asmt *a, int at, const char *text, int count, sunrealtype *x) {
+  const int i = asmtChild(a, at, text);
+  if (i == NONE || i + 1 >= a->line[i].end) return asmtWrong(a, at, "%s must be given", text);
+  return numbersOf(a, i + 1, count, x);
+}
+
+int asmtFrame(Asmt *a, int at, AsmtFrame *frame) {
+  static const AsmtFrame upright = {{0, 0, 0}, {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}};
+  const int matrix               = asmtChild(a, at, "RotationMatrix");
+  *frame                         = upright;
+  if (asmtChild(a, at, "Position3D") != NONE && asmtNumbers(a, at, "Position3D", 3, frame->r))
+    return 1;
+  if (matrix == NONE) return 0;
+  if (a->line[matrix].end != matrix + 4) return asmtWrong(a, matrix, "there must be three rows");
+  for (int i = 0; i < 3; i++)
+    if (numbersOf(a, matrix + 1 + i, 3, frame->A[i])) return 1;
+  /* Digits are rounded; attitudes are unit quaternions here. */
+  for (int i = 0; i < 3; i++)
+    for (int k = 0; k < 3; k++) {
+      sunrealtype product = i == k ? -1 : 0;
+      for (int l = 0; l < 3; l++) product += frame->A[l][i] * frame->A[l][k];
+      if (!(fabs(product) < SUN_RCONST(1e-6)))
+        return asmtWrong(a, matrix, "its columns must be perpendicular unit vectors");
+    }
+  return 0;
+}
+
+void asmtFollow(const AsmtFrame *a, const AsmtFrame *b, AsmtFrame *c) {
+  AsmtFrame product = {.r = {a->r[0], a->r[1], a->r[2]}};
+  for (int i = 0; i < 3; i++)
+    for (int l = 0; l < 3; l++) {
+      product.r[i] += a->A[i][l] * b->r[l];
+      for (int k = 0; k < 3; k++) product.A[i][k] += a->A[i][l] * b->A[l][k];
+    }
+  *c = product;
+}
+
+void asmtName(const Asmt *a, const char *path, char *name) {
+  enum { MOST = 90, SIZE = 110 };
+  const char *slash = strrchr(path, '/');
+  char stem[MOST + 1];
+  snprintf(stem, sizeof stem, "%s", slash && slash[1] ? slash + 1 : path);
+  bodiesOneLine(stem, sizeof stem);
+  for (char *c = stem; *c; c++)
+    if (*c == ' ' || *c == '.') *c = '_';
+  snprintf(name, SIZE, "%s", stem);
+  for (int i = 2; bodiesTaken(&a->bodies->m, name); i++) snprintf(name, SIZE, "%s_%d", stem, i);
+}

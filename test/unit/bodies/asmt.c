@@ -1,0 +1,351 @@
+/* Assemblies in the text of OndselSolver, written here line by line: where parts are and how they move, by closed forms. */
+#include "reading.h"
+
+#include "support/support.h"
+#include "support/things.h"
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+static char text[40000];
+
+/* Adds lines; each ">" before one is a tabulator. */
+static void put(const char *format, ...) {
+  char lines[4000], *to = text + strlen(text);
+  va_list args;
+  va_start(args, format);
+  vsnprintf(lines, sizeof lines, format, args);
+  va_end(args);
+  int at_start = 1;
+  for (const char *c = lines; *c; c++) {
+    *to++ = (char)(at_start && *c == '>' ? '\t' : *c);
+    if (*c != '>') at_start = *c == '\n';
+  }
+  *to = '\0';
+}
+
+#define UPRIGHT "1 0 0", "0 1 0", "0 0 1"
+#define ABOUT_Y "0 0 1", "0 1 0", "-1 0 0" /* z along x, x along -z */
+
+static void put_marker(const char *tabs, const char *name, const char *at, const char *r1,
+                       const char *r2, const char *r3) {
+  put("%s>RefPoint\n%s>>Markers\n%s>>>Marker\n%s>>>>Name\n%s>>>>>%s\n%s>>>>Position3D\n%s>>>>>%s\n"
+      "%s>>>>RotationMatrix\n%s>>>>>%s\n%s>>>>>%s\n%s>>>>>%s\n",
+      tabs, tabs, tabs, tabs, tabs, name, tabs, tabs, at, tabs, tabs, r1, tabs, r2, tabs, r3);
+}
+
+static void begin(void) {
+  text[0] = '\0';
+  put("freeCAD: 3D CAD\nAssembly\n>Name\n>>A\n>RefPoints\n");
+}
+
+static void put_part(const char *name, const char *at, const char *mass, const char *moments) {
+  put(">>Part\n>>>Name\n>>>>%s\n>>>Position3D\n>>>>%s\n>>>PrincipalMassMarker\n>>>>Mass\n>>>>>%s\n"
+      ">>>>MomentOfInertias\n>>>>>%s\n>>>RefPoints\n",
+      name, at, mass, moments);
+}
+
+static void put_joint(const char *kind, const char *name, const char *i, const char *j,
+                      const char *more) {
+  put(">>>%s\n>>>>Name\n>>>>>%s\n>>>>MarkerI\n>>>>>/A/%s\n>>>>MarkerJ\n>>>>>/A/%s\n%s", kind, name,
+      i, j, more);
+}
+
+static void put_motion(const char *kind, const char *name, const char *joint, const char *function) {
+  put(">>>%s\n>>>>Name\n>>>>>%s\n>>>>MotionJoint\n>>>>>/A/%s\n>>>>%s\n>>>>>%s\n", kind, name, joint,
+      !strcmp(kind, "RotationalMotion") ? "RotationZ" : "TranslationZ", function);
+}
+
+static void end(const char *gravity) {
+  put(">ForceTorques\n>ConstantGravity\n>>%s\n>SimulationParameters\n>>tstart\n>>>0.0\n>>tend\n>>>"
+      "2.5\n"
+      "TimeSeries\nanything\n",
+      gravity);
+}
+
+/* A crank of radius 1 and a rod of length 2, of point masses at their middles, and a piston; all of the crank's motion is given. */
+static void put_crank(const char *function) {
+  begin();
+  put_marker(">", "axis", "0 0 0", UPRIGHT);
+  put_marker(">", "guide", "0 0 0", ABOUT_Y);
+  put(">Parts\n");
+  put_part("crank", "0 0 0", "1", "0.1 0.1 0.1");
+  put_marker(">>>", "m1", "0 0 0", UPRIGHT);
+  put_marker(">>>", "m2", "1 0 0", UPRIGHT);
+  put_part("rod", "1 0 0", "1", "0.1 0.1 0.1");
+  put_marker(">>>", "m1", "0 0 0", UPRIGHT);
+  put_marker(">>>", "m2", "2 0 0", "1 0 0", "0 -1 0", "0 0 -1"); /* z turned over */
+  put_part("piston", "3 0 0", "3", "0.1 0.1 0.1");
+  put_marker(">>>", "m1", "0 0 0", UPRIGHT);
+  put_marker(">>>", "m2", "0 0 0", ABOUT_Y);
+  put(">ConstraintSets\n>>Joints\n");
+  put_joint("RevoluteJoint", "J1", "axis", "crank/m1", "");
+  put_joint("RevoluteJoint", "J2", "crank/m2", "rod/m1", "");
+  put_joint("RevoluteJoint", "J3", "rod/m2", "piston/m1", "");
+  put_joint("CylindricalJoint", "J4", "piston/m2", "guide", "");
+  put(">>Motions\n");
+  put_motion("RotationalMotion", "drive", "J1", function);
+  end("0 -9.81 0");
+}
+
+static CPBodies bodies;
+static CPMech mech;
+static N_Vector y;
+
+static void open_text(CPFormulation formulation) {
+  bodies = read_bodies("a.asmt", text, strlen(text), &file, message);
+  ck_assert_msg(bodies != NULL, "%s", message);
+  ck_assert_int_eq(CPBodiesSetFormulation(bodies, formulation), CP_SUCCESS);
+  ck_assert_msg(build_mech(bodies, &mech) == CP_SUCCESS, "%s",
+                CPObjectGetLastMessage(CP_OBJECT(bodies)));
+  y = CPBodiesState(bodies, test_context);
+}
+
+static void close_text(void) {
+  N_VDestroy(y);
+  CPMechFree(&mech);
+  CPBodiesFree(&bodies);
+}
+
+static sunrealtype quantity(const char *name, sunrealtype t, int k) {
+  CPSensor sensor = CP_INIT(CPSensor);
+  ck_assert_msg(CPMechGetSensor(mech, name, t, y, &sensor) == CP_SUCCESS, "%s: %s", name,
+                CPObjectGetLastMessage(CP_OBJECT(mech)));
+  return sensor.value[k];
+}
+
+/* x = cos a + sqrt(4 - sin^2 a); on the piston m x'' = F. */
+START_TEST(a_crank_moves_its_piston_as_the_motion_says) {
+  put_crank("2.0d*pi*time");
+  for (int i = 0; i < 2; i++) {
+    CPAssembly assembly = CP_INIT(CPAssembly);
+    const double t = 0.1, h = 1e-3;
+    double x[3];
+    open_text((CPFormulation)i);
+    ck_assert_double_eq(file.t_end, 2.5);
+    ck_assert_msg(CPMechAssemble(mech, t, y, &assembly) == CP_SUCCESS, "%s",
+                  CPObjectGetLastMessage(CP_OBJECT(mech)));
+    for (int k = -1; k <= 1; k++) {
+      const double a = 2 * M_PI * (t + k * h);
+      x[k + 1]       = cos(a) + sqrt(4 - sin(a) * sin(a));
+    }
+    const double a = 2 * M_PI * t, root = sqrt(4 - sin(a) * sin(a)),
+                 rate = -2 * M_PI * sin(a) * (1 + cos(a) / root);
+    ck_assert_double_eq_tol(quantity("piston.position", t, 0), x[1], 1e-12);
+    ck_assert_double_eq_tol(quantity("piston.velocity", t, 0), rate, 1e-11);
+    /* central differences are exact to h^2 x''''/12, here 4e-3 */
+    ck_assert_double_eq_tol(quantity("piston.acceleration", t, 0),
+                            (x[0] - 2 * x[1] + x[2]) / (h * h), 5e-3);
+    ck_assert_double_eq_tol(quantity("J3.force", t, 0), 3 * quantity("piston.acceleration", t, 0),
+                            1e-9);
+    close_text();
+  }
+}
+END_TEST
+
+/* Two wheels on hinges along z, of radii 1 and 2.5: the second one turns back at 1/2.5 of the rate. A rack at radius 0.5 on the
+ * first one, and a nut on a screw with pitch 0.25 on the second one. */
+START_TEST(gears_racks_and_screws_couple_coordinates) {
+  begin();
+  put_marker(">", "one", "0 0 0", UPRIGHT);
+  put_marker(">", "two", "3.5 0 0", UPRIGHT);
+  put_marker(">", "bed", "0 -0.5 0", ABOUT_Y);
+  put_marker(">", "column", "3.5 0 0", UPRIGHT);
+  put(">Parts\n");
+  put_part("a", "0 0 0", "1", "1 1 1");
+  put_marker(">>>", "m", "0 0 0", UPRIGHT);
+  put_part("b", "3.5 0 0", "1", "1 1 1");
+  put_marker(">>>", "m", "0 0 0", UPRIGHT);
+  put_part("rack", "0 -0.5 0", "1", "1 1 1");
+  put_marker(">>>", "slide", "0 0 0", ABOUT_Y);
+  put_marker(">>>", "m", "0 0.5 0", UPRIGHT);
+  put_part("nut", "3.5 0 1", "1", "1 1 1");
+  put_marker(">>>", "m", "0 0 0", UPRIGHT);
+  put(">ConstraintSets\n>>Joints\n");
+  put_joint("RevoluteJoint", "J1", "one", "a/m", "");
+  put_joint("RevoluteJoint", "J2", "two", "b/m", "");
+  put_joint("TranslationalJoint", "J3", "bed", "rack/slide", "");
+  put_joint("TranslationalJoint", "J4", "column", "nut/m", "");
+  put_joint("GearJoint", "G", "a/m", "b/m", ">>>>radiusI\n>>>>>1.0\n>>>>radiusJ\n>>>>>2.5\n");
+  put_joint("RackPinionJoint", "R", "rack/m", "a/m", ">>>>pitchRadius\n>>>>>0.5\n");
+  put_joint("ScrewJoint", "S", "nut/m", "b/m", ">>>>pitch\n>>>>>0.25\n");
+  put(">>Motions\n");
+  put_motion("TranslationalMotion", "lift", "J4", "1 + 0.5*time^2");
+  end("0 0 0");
+  CPAssembly assembly = CP_INIT(CPAssembly);
+  const double t = 0.3, lift = 0.5 * t * t, b = -2 * M_PI * lift / 0.25, a = -2.5 * b;
+  open_text(CP_JOINT_COORDINATES);
+  ck_assert_msg(CPMechAssemble(mech, t, y, &assembly) == CP_SUCCESS, "%s",
+                CPObjectGetLastMessage(CP_OBJECT(mech)));
+  /* 2 pi z_I . d - pitch theta: d is from the nut to the screw, so that the nut rises as b turns back. */
+  ck_assert_double_eq_tol(quantity("nut.position", t, 2), 1 + lift, 1e-13);
+  ck_assert_double_eq_tol(quantity("J2.angle", t, 0), b, 1e-12);
+  ck_assert_double_eq_tol(quantity("J1.angle", t, 0), a, 1e-12);
+  /* x_I . d + R theta is constant, where d is from the rack to the wheel */
+  ck_assert_double_eq_tol(quantity("rack.position", t, 0), 0.5 * a, 1e-12);
+  close_text();
+}
+END_TEST
+
+/* The rows that each kind of joint has, or leaves as freedoms in a chain of bodies without mass */
+START_TEST(joints_leave_the_freedoms_of_their_kind) {
+  static const struct {
+    const char *kind, *more;
+    int freedoms;
+  } cases[] = {{"RevoluteJoint", "", 1},
+               {"CylindricalJoint", "", 2},
+               {"TranslationalJoint", "", 1},
+               {"SphericalJoint", "", 3},
+               {"UniversalJoint", "", 2},
+               {"PlanarJoint", ">>>>offset\n>>>>>0\n", 3},
+               {"PointInPlaneJoint", ">>>>offset\n>>>>>0\n", 5},
+               {"PointInLineJoint", "", 4},
+               {"SphSphJoint", ">>>>distanceIJ\n>>>>>2\n", 5},
+               {"CylSphJoint", ">>>>distanceIJ\n>>>>>0\n", 4},
+               {"NoRotationJoint", "", 3},
+               {"ParallelAxesJoint", "", 4},
+               {"PerpendicularJoint", "", 5},
+               {"LineInPlaneJoint", "", 4}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    const int crosses = strstr(cases[i].kind, "Universal") || strstr(cases[i].kind, "Perpend") ||
+                        strstr(cases[i].kind, "LineIn"),
+              is_rod = !strcmp(cases[i].kind, "SphSphJoint");
+    begin();
+    put_marker(">", "g", "0 0 0", UPRIGHT);
+    put(">Parts\n");
+    put_part("a", is_rod ? "0 0 2" : "0 0 0", "1", "1 1 1");
+    if (crosses) put_marker(">>>", "m", "0 0 0", ABOUT_Y);
+    else put_marker(">>>", "m", "0 0 0", UPRIGHT);
+    put(">ConstraintSets\n>>Joints\n");
+    put_joint(cases[i].kind, "J", "g", "a/m", cases[i].more);
+    end("0 0 0");
+    open_text(CP_JOINT_COORDINATES);
+    const CPEquations e = equations_of(mech);
+    ck_assert_msg((int)(e.nu - e.na) == cases[i].freedoms, "%s: %d velocities, %d rows",
+                  cases[i].kind, (int)e.nu, (int)e.na);
+    close_text();
+  }
+}
+END_TEST
+
+/* Both shafts of a constant-velocity joint, at an angle of 0.5 rad, turn by the same angle. */
+START_TEST(constant_velocity_joints_turn_alike) {
+  begin();
+  put_marker(">", "one", "0 0 0", UPRIGHT);
+  put_marker(">", "two", "0 0 0", "0.8775825618903728 0 0.479425538604203", "0 1 0",
+             "-0.479425538604203 0 0.8775825618903728");
+  put(">Parts\n");
+  put_part("a", "0 0 0", "1", "1 1 1");
+  put_marker(">>>", "m", "0 0 0", UPRIGHT);
+  put_part("b", "0 0 0", "1", "1 1 1");
+  put_marker(">>>", "m", "0 0 0", "0.8775825618903728 0 0.479425538604203", "0 1 0",
+             "-0.479425538604203 0 0.8775825618903728");
+  put(">ConstraintSets\n>>Joints\n");
+  put_joint("RevoluteJoint", "J1", "one", "a/m", "");
+  put_joint("RevoluteJoint", "J2", "two", "b/m", "");
+  put_joint("ConstantVelocityJoint", "C", "a/m", "b/m", "");
+  put(">>Motions\n");
+  put_motion("RotationalMotion", "drive", "J1", "3*time");
+  end("0 0 0");
+  open_text(CP_ABSOLUTE);
+  for (double t = 0.1; t < 1; t += 0.2) {
+    CPAssembly assembly = CP_INIT(CPAssembly);
+    ck_assert_msg(CPMechAssemble(mech, t, y, &assembly) == CP_SUCCESS, "%s",
+                  CPObjectGetLastMessage(CP_OBJECT(mech)));
+    ck_assert_double_eq_tol(remainder(quantity("J2.angle", t, 0) - 3 * t, 2 * M_PI), 0, 1e-11);
+    ck_assert_double_eq_tol(quantity("J2.rate", t, 0), 3, 1e-10);
+  }
+  close_text();
+}
+END_TEST
+
+START_TEST(limits_are_stops_and_the_rest_is_told) {
+  begin();
+  put_marker(">", "g", "0 0 0", UPRIGHT);
+  put(">Parts\n");
+  put_part("a", "0 0 0.5", "1", "1 1 1");
+  put_marker(">>>", "m", "0 0 0", UPRIGHT);
+  put(">ConstraintSets\n>>Joints\n");
+  put_joint("CylindricalJoint", "J", "g", "a/m", "");
+  put_joint("CurveCurveContact", "C", "g", "a/m", "");
+  put(">>Motions\n>>Limits\n");
+  for (int i = 0; i < 3; i++)
+    put(">>>%s\n>>>>Name\n>>>>>L%d\n>>>>MotionJoint\n>>>>>/A/"
+        "J\n>>>>Limit\n>>>>>%s\n>>>>Type\n>>>>>%s\n",
+        i == 1 ? "RotationLimit" : "TranslationLimit", i,
+        i == 0   ? "0.2"
+        : i == 1 ? "pi/2"
+                 : "0.1",
+        i == 0 ? "=>" : "=<");
+  put(">ForceTorques\n>>InLineForceTorque\n");
+  open_text(CP_ABSOLUTE);
+  ck_assert_int_eq(CPBodiesCount(bodies, CP_CONTACT), 2);
+  ck_assert_double_eq(CPBodiesParameters(bodies)[thing_named(bodies, CP_PARAMETER, "L0.lower")],
+                      0.2);
+  ck_assert_double_eq(CPBodiesParameters(bodies)[thing_named(bodies, CP_PARAMETER, "L1.upper")],
+                      M_PI / 2);
+  ck_assert_mentions(file.notes, "contacts of curves and surfaces: CurveCurveContact\n");
+  ck_assert_mentions(file.notes, "limits of joints that the start violates\n");
+  ck_assert_mentions(file.notes, "InLineForceTorque\n");
+  close_text();
+}
+END_TEST
+
+START_TEST(what_is_wrong_is_refused_where_it_is) {
+  static const char *const wrong[][3] = {
+      {"", "a.asmt: ", "there is no Assembly"},
+      {"Assembly\n", "a.asmt:1:1: Assembly:", "Name must be given"},
+      {"Assembly\n\tName\n\t\tA\n", "a.asmt:1:1: Assembly:", "there is no part"}};
+  for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+    assert_refused(read_as("a.asmt", wrong[i][0], strlen(wrong[i][0])), wrong[i][1], wrong[i][2]);
+  static const char *const changes[][3] = {
+      {"/A/rod/m1", "/A/rod/m7", "there is no marker \"/A/rod/m7\""},
+      {"RevoluteJoint", "RobertsJoint_", "RobertsJoint_: this kind of joint is not supported"},
+      {"2.0d*pi*time", "2.0d*pi*tame", "tame"},
+      {"/A/J1", "/A/J9", "there is no joint \"/A/J9\""},
+      {"RotationalMotion", "GeneralMotion__2", "this kind of motion is not supported"},
+      {"0 -1 0", "0 -2 0", "its columns must be perpendicular unit vectors"},
+      {"0.1 0.1 0.1", "0.1 nan 0.1", "there must be 3 finite numbers"},
+      {"0 -9.81 0", "0 -9.81  ", "there must be 3 finite numbers"}};
+  for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
+    put_crank("2.0d*pi*time");
+    char *at = strstr(text, changes[i][0]);
+    memcpy(at, changes[i][1], strlen(changes[i][1]));
+    assert_refused(read_as("a.asmt", text, strlen(text)), "a.asmt:", changes[i][2]);
+  }
+}
+END_TEST
+
+START_TEST(any_beginning_of_a_file_is_harmless) {
+  put_crank("2*pi*time");
+  const size_t size = strlen(text);
+  for (size_t length = 0; length < size; length += test_is_short() ? 17 : 1)
+    assert_harmless(read_as("a.asmt", text, length));
+}
+END_TEST
+
+START_TEST(the_nth_allocation_may_fail) {
+  put_crank("2*pi*time");
+  CPBodies warm = read_as("a.asmt", text, strlen(text));
+  CPBodiesFree(&warm);
+  assert_allocations_may_fail("a.asmt", text, strlen(text), 20);
+}
+END_TEST
+
+TEST_SUITE(asmt) {
+  Suite *suite = suite_create("bodies/asmt");
+  TCase *tc    = tcase_create("asmt");
+  tcase_set_timeout(tc, 60);
+  tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
+  tcase_add_test(tc, a_crank_moves_its_piston_as_the_motion_says);
+  tcase_add_test(tc, gears_racks_and_screws_couple_coordinates);
+  tcase_add_test(tc, joints_leave_the_freedoms_of_their_kind);
+  tcase_add_test(tc, constant_velocity_joints_turn_alike);
+  tcase_add_test(tc, limits_are_stops_and_the_rest_is_told);
+  tcase_add_test(tc, what_is_wrong_is_refused_where_it_is);
+  tcase_add_test(tc, any_beginning_of_a_file_is_harmless);
+  tcase_add_test(tc, the_nth_allocation_may_fail);
+  suite_add_tcase(suite, tc);
+  return suite;
+}
