@@ -91,8 +91,8 @@ typedef struct {
 
 typedef struct {
   /* Indices of parameters, or NONE: radius; those of the law, which has their values when it is described: mu and, after it,
-   * mu_static; restitution; of dry friction the force in motion and, after it, at rest */
-  int joint, radius, friction, restitution, force;
+   * mu_static; restitution; of dry friction the force in motion and, after it, at rest; stiffness and, after it, damping */
+  int joint, radius, friction, restitution, force, elastic;
   CPContactOn on;
   CPContactLaw law;
 } Contact;

@@ -86,7 +86,8 @@ void bodiesForget(CPBodies b, const Mechanism *before) {
 void bodiesTakeContact(CPBodies b, int joint, CPContactOn on, const CPContactLaw *law, int radius) {
   const int text = b->m.joint[joint].name;
   Contact *new   = &b->m.contact[b->m.ncontacts];
-  *new          = (Contact){.joint = joint, .radius = radius, .force = NONE, .on = on, .law = *law};
+  *new           = (Contact){
+                .joint = joint, .radius = radius, .force = NONE, .elastic = NONE, .on = on, .law = *law};
   new->friction = bodiesTakeParam(b, text, "friction", law->mu);
   bodiesTakeParam(b, text, "sticking", law->mu_static);
   new->restitution          = bodiesTakeParam(b, text, "restitution", law->restitution);

@@ -175,6 +175,7 @@ static int addDryFriction(CPBodies b, const CPFriction *friction, const Term *te
                               .radius      = NONE,
                               .friction    = NONE,
                               .restitution = NONE,
+                              .elastic     = NONE,
                               .force       = bodiesTakeParam(b, text, "force", friction->force),
                               .on          = CP_ON_JOINT};
   bodiesTakeParam(b, text, "sticking", friction->sticking);

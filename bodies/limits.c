@@ -13,6 +13,17 @@ static int checkLimit(CPBodies b, const CPLimit *limit) {
   if (!(lower < upper))
     return refused(b, CP_ILL_INPUT, "%s: lower must be less than upper, and they are %g and %g",
                    name, (double)lower, (double)upper);
+  if (!(limit->stiffness >= 0) || !(limit->damping >= 0) || isinf(limit->stiffness) ||
+      isinf(limit->damping))
+    return refused(b, CP_ILL_INPUT,
+                   "%s: stiffness and damping must be finite and not negative, and are %g and %g",
+                   name, (double)limit->stiffness, (double)limit->damping);
+  if (limit->stiffness == 0 && limit->damping > 0)
+    return refused(b, CP_ILL_INPUT, "%s: damping needs a stiffness > 0, and is %g", name,
+                   (double)limit->damping);
+  if (limit->stiffness > 0 && limit->restitution != 0)
+    return refused(b, CP_ILL_INPUT, "%s: restitution must be 0 with a stiffness, and is %g", name,
+                   (double)limit->restitution);
   if (!(limit->restitution >= 0 && limit->restitution <= 1))
     return refused(b, CP_ILL_INPUT, "%s: restitution must be from 0 to 1, and is %g", name,
                    (double)limit->restitution);
@@ -25,7 +36,7 @@ int bodiesAddLimit(CPBodies b, const CPLimit *limit) {
   const int n                      = limit->of[1].joint ? 2 : 1;
   const sunrealtype stops[]        = {limit->lower, limit->upper};
   const Mechanism before           = b->m;
-  int flag = bodiesCheckName(b, name, 5), own[2] = {NONE, NONE};
+  int flag = bodiesCheckName(b, name, 6), own[2] = {NONE, NONE};
   Row row = {.nterms = n, .offset = NONE, .drive = NONE, .other = NONE};
   Term term[2];
   if (flag || (flag = checkLimit(b, limit)) ||
@@ -37,7 +48,10 @@ int bodiesAddLimit(CPBodies b, const CPLimit *limit) {
   for (int k = 0; k < 2; k++)
     if (isfinite(stops[k])) own[k] = bodiesTakeParam(b, text, sides[k], stops[k]);
   if (n == 2) bodiesTakeRatios(b, text, n, limit->ratio, term);
-  const int restitution = bodiesTakeParam(b, text, "restitution", limit->restitution);
+  const int is_elastic = limit->stiffness > 0;
+  const int law        = is_elastic ? bodiesTakeParam(b, text, "stiffness", limit->stiffness)
+                                    : bodiesTakeParam(b, text, "restitution", limit->restitution);
+  if (is_elastic) bodiesTakeParam(b, text, "damping", limit->damping);
   for (int k = 0; k < 2 && !flag; k++) {
     char of[128]; /* Names longer than 100 characters are refused, so this is long enough. */
     if (own[k] == NONE) continue;
@@ -56,7 +70,8 @@ int bodiesAddLimit(CPBodies b, const CPLimit *limit) {
                                              .radius      = NONE,
                                              .friction    = NONE,
                                              .force       = NONE,
-                                             .restitution = restitution,
+                                             .restitution = is_elastic ? NONE : law,
+                                             .elastic     = is_elastic ? law : NONE,
                                              .on          = CP_ON_STOP};
     bodiesTakeRow(b, bodiesTakeName(b, of, NAME_JOINT, b->m.njoints), &side, 0);
     b->m.joint[b->m.njoints - 1].contact = b->m.ncontacts++;

@@ -225,6 +225,7 @@ static void takeRow(CPBodies b, int text, const Row *row, sunrealtype restitutio
                 .radius      = NONE,
                 .friction    = NONE,
                 .force       = NONE,
+                .elastic     = NONE,
                 .restitution = bodiesTakeParam(b, text, "restitution", restitution),
                 .on          = CP_ON_STOP};
 }

@@ -334,6 +334,9 @@ int CPBodiesDescribe(CPBodies b, CPThing thing, int i, CPDescription *out) {
       contact->law.mu        = param[contact->friction],
       contact->law.mu_static = param[contact->friction + 1];
     if (contact->restitution != NONE) contact->law.restitution = param[contact->restitution];
+    if (contact->elastic != NONE)
+      contact->law.stiffness = param[contact->elastic],
+      contact->law.damping   = param[contact->elastic + 1];
     describeJoint(b, contact->joint, &d);
     d.joint = contact->joint;
     d.kind  = (int)contact->on;

@@ -110,14 +110,17 @@ static const Field friction_fields[] = {
     QUANTITY(CPFriction, "sticking", sticking, NUMBER, 0, "N|N m"),
     {0}};
 
-static const Field limit_fields[]    = {FIELD(CPLimit, "name", head.name, NAME, 1),
-                                        FIELD(CPLimit, "of", of, COORDINATE, 1),
-                                        FIELD(CPLimit, "and", of[1], COORDINATE, 0),
-                                        QUANTITY(CPLimit, "ratio", ratio, TWO, 0, NULL),
-                                        QUANTITY(CPLimit, "lower", lower, NUMBER, 0, "m|rad"),
-                                        QUANTITY(CPLimit, "upper", upper, NUMBER, 0, "m|rad"),
-                                        QUANTITY(CPLimit, "restitution", restitution, NUMBER, 0, "1"),
-                                        {0}};
+static const Field limit_fields[] = {
+    FIELD(CPLimit, "name", head.name, NAME, 1),
+    FIELD(CPLimit, "of", of, COORDINATE, 1),
+    FIELD(CPLimit, "and", of[1], COORDINATE, 0),
+    QUANTITY(CPLimit, "ratio", ratio, TWO, 0, NULL),
+    QUANTITY(CPLimit, "lower", lower, NUMBER, 0, "m|rad"),
+    QUANTITY(CPLimit, "upper", upper, NUMBER, 0, "m|rad"),
+    QUANTITY(CPLimit, "restitution", restitution, NUMBER, 0, "1"),
+    QUANTITY(CPLimit, "stiffness", stiffness, NUMBER, 0, "N/m|N m/rad"),
+    QUANTITY(CPLimit, "damping", damping, NUMBER, 0, "N s/m|N m s"),
+    {0}};
 static const Field actuator_fields[] = {
     FIELD(ActuatorKeys, "name", actuator.head.name, NAME, 1),
     FIELD(ActuatorKeys, "of", actuator.of, COORDINATE, 0),

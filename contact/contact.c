@@ -263,6 +263,11 @@ static const char *brokenLaw(const CPContactLaw *law, sunrealtype *value) {
        law->tangential);
   RULE(law->kind == CP_RESTITUTION_NEWTON || law->kind == CP_RESTITUTION_POISSON,
        "kind must be CP_RESTITUTION_NEWTON or CP_RESTITUTION_POISSON", law->kind);
+  RULE(law->stiffness >= 0.0 && isfinite(law->stiffness), "stiffness must be >= 0", law->stiffness);
+  RULE(law->damping >= 0.0 && isfinite(law->damping), "damping must be >= 0", law->damping);
+  RULE(law->stiffness > 0.0 || law->damping == 0.0, "damping needs a stiffness > 0", law->damping);
+  RULE(law->stiffness == 0.0 || (law->mu == 0.0 && law->mu_static == 0.0 && law->restitution == 0.0),
+       "friction and restitution must be 0 with a stiffness", law->stiffness);
   RULE(law->kind != CP_RESTITUTION_POISSON || law->tangential == 0.0,
        "tangential must be 0 with Poisson's law", law->tangential);
   return rule;
@@ -284,6 +289,8 @@ static int checkPoint(CPContact c, int i, const CPContactPoint *point) {
        point->ntangents);
   RULE(point->normal >= 0 || (point->law.force > 0.0 && isfinite(point->law.force)),
        "force must be > 0 without a normal row", point->law.force);
+  RULE(point->normal >= 0 || point->law.stiffness == 0.0,
+       "stiffness must be 0 without a normal row", point->law.stiffness);
   RULE(point->ntangents >= 0 && point->ntangents <= 2, "ntangents must be 0, 1 or 2",
        point->ntangents);
   RULE(point->ntangents == 0 ||
@@ -335,6 +342,9 @@ static int build(CPContact c) {
   } arrays[] = {{&c->point, n, sizeof *c->point},
                 {&c->before, n, sizeof *c->before},
                 {&c->earlier, n, sizeof *c->earlier},
+                {&c->elastic.p, na, sizeof *c->elastic.p},
+                {&c->elastic.v, na, sizeof *c->elastic.v},
+                {&c->elastic.N, na, sizeof *c->elastic.N},
                 {&c->kept.point, n, sizeof *c->point},
                 {&c->kept.event, n, sizeof *c->event},
                 {&c->event_own, n, sizeof *c->event},
@@ -429,7 +439,7 @@ CPContact CPContactCreate(CPMech mech, int n, const CPContactPoint *points) {
   const CPEquations *model   = CPModelGetEquations(CPMechGetModel(mech));
   const CPMechForce friction = {CP_SIZED(CPMechForce), .f = frictionForce, .on_lambda = 1,
                                 .lambda_jac = frictionJac, .linearize = linearize};
-  int with_friction = 0, held = 0, flag = checkModel(model);
+  int with_friction = 0, elastic = 0, held = 0, flag = checkModel(model);
   if (flag) return NULL;
   if (n < 1 || !points) {
     cpReport(NULL, CP_ILL_INPUT, __func__, "n must be > 0, and points not NULL: n = %d", n);
@@ -438,7 +448,7 @@ CPContact CPContactCreate(CPMech mech, int n, const CPContactPoint *points) {
   CPContact c = calloc(1, sizeof *c);
   if (c) {
     c->log.kind = &objects;
-    c->mech = mech, c->model = model, c->npoints = n, c->friction = -1;
+    c->mech = mech, c->model = model, c->npoints = n, c->friction = c->elastic.force = -1;
     c->nu = (int)model->nu, c->nq = (int)(model->nq ? model->nq : model->nu);
     c->n  = c->nq + c->nu + (int)model->nz;
     c->np = (int)model->np;
@@ -463,8 +473,10 @@ CPContact CPContactCreate(CPMech mech, int n, const CPContactPoint *points) {
     point->turn.period = given.period, point->turn.nearest = point->turn.gap = given.nearest;
     point->turn.t = NAN;
     takeLaw(point, &given.law);
-    point->is_held   = given.normal < 0;
-    point->normal    = point->is_held ? held++ : (int)given.normal;
+    point->is_held    = given.normal < 0;
+    point->normal     = point->is_held ? held++ : (int)given.normal;
+    point->is_elastic = given.law.stiffness > 0.0;
+    elastic |= point->is_elastic;
     point->smooth    = given.ntangents > 0 && !(point->law.mu_static > 0.0);
     point->ntangents = point->smooth ? 0 : given.ntangents;
     point->tangent   = point->ntangents > 0 ? (int)given.tangent : point->normal;
@@ -474,6 +486,7 @@ CPContact CPContactCreate(CPMech mech, int n, const CPContactPoint *points) {
   force.data        = c;
   if (!flag) flag = contactActivate(c);
   if (!flag && with_friction) flag = CPMechAddForce(mech, &force, &c->friction);
+  if (!flag && elastic) flag = contactAddElasticForce(c);
   if (flag) CPContactFree(&c);
   return c;
 }
@@ -482,6 +495,7 @@ void CPContactFree(CPContact *contact) {
   if (!contact || !*contact || contactIdle(*contact, __func__)) return;
   CPContact c = *contact;
   if (c->friction >= 0) CPMechRemoveForce(c->mech, c->friction);
+  if (c->elastic.force >= 0) CPMechRemoveForce(c->mech, c->elastic.force);
   for (int k = 0; k < c->nowned; k++) free(c->owned[k]);
   free(c->is_contact);
   free(c->problem.room);
@@ -526,6 +540,8 @@ int contactLaws(CPContact c, sunrealtype t, int check, const char *function) {
                             : brokenLaw(&given, &value);
     if (check && point->is_held && !(given.force > 0.0 && isfinite(given.force)))
       rule = "force must be > 0 without a normal row", value = given.force;
+    if (check && point->is_elastic != (given.stiffness > 0.0))
+      rule = "stiffness must stay > 0, or 0, as in CPContactCreate", value = given.stiffness;
     if (rule)
       return cpReport(&c->log, CP_ILL_INPUT, function, "at t = %.10g: contact \"%s\": %s: %g", t,
                       point->name, rule, value);
@@ -567,7 +583,10 @@ static int takeForces(CPContact c, sunrealtype t, N_Vector y, sunrealtype *force
     const Point *point = &c->point[i];
     const int is_force = isForce(point);
     sunrealtype *F = force + 3 * i, s[2] = {0, 0};
-    F[0] = contactNormal(point, c->lambda), F[1] = F[2] = 0;
+    F[0] = point->is_elastic
+               ? contactElasticForce(c, point, c->p[point->normal], c->v[point->normal])
+               : contactNormal(point, c->lambda);
+    F[1] = F[2] = 0;
     if (is_force) contactDirection(c, point, t, s);
     for (int k = 0; k < point->ntangents && point->phase != CP_CONTACT_OPEN; k++)
       F[1 + k] = is_force && (!point->implied || point->implied >> k & 1)

@@ -9,7 +9,7 @@
 
 #include <cpodes/cpodes_session.h>
 
-enum { CONTACT_NAME = 48, ROOTS = 5, CONTACT_ARRAYS = 44 };
+enum { CONTACT_NAME = 48, ROOTS = 5, CONTACT_ARRAYS = 47 };
 
 /* ---- the system with contacts ---- */
 
@@ -36,7 +36,8 @@ typedef struct {
   /* ntangents = 0 if there is no friction. Without a normal row, `normal` is the number of a row beyond those of A, for which the
    * gap and its velocity are 0, and the acceleration is that of a unit mass under the normal force: N - force. */
   int normal, tangent, ntangents;
-  int is_held; /* it has no normal row */
+  int is_held;    /* it has no normal row */
+  int is_elastic; /* elastic.c */
   /* With a period > 0: the gap and its rate at the time t, from which turns are counted; before a run t is NaN, and the gap is
    * that which is nearest at the start */
   struct {
@@ -180,6 +181,10 @@ struct CPContact_ {
   void *law_data, *event_data;
   /* records the events of a forward run for its adjoint (adjoint.c), or NULL */
   struct ContactTape_ *tape;
+  struct {                  /* elastic.c */
+    int force;              /* the number of their force in mech, or -1 */
+    sunrealtype *p, *v, *N; /* [na] workspace */
+  } elastic;
   int changed; /* the event that is under way has changed velocities or phases */
   ContactProblem problem;
   CPContactEventFn event_fn;
@@ -231,6 +236,8 @@ static inline sunrealtype contactE(const Point *point, int i) {
 static inline sunrealtype contactNormal(const Point *point, const sunrealtype *lambda) {
   return point->is_held ? point->law.force : -lambda[point->normal];
 }
+/* A gap of the model at the rate v, on the turn that the run has counted up to t */
+sunrealtype contactOnTurn(const Point *point, sunrealtype t, sunrealtype gap, sunrealtype v);
 /* |x| of a vector with 0, 1 or 2 entries */
 sunrealtype contactLength(int n, const sunrealtype *x);
 /* The velocity of row i that counts as zero: a twentieth of the tolerance */
@@ -279,6 +286,17 @@ sunrealtype contactMargin(CPContact c, const Point *point, int margin, sunrealty
 /* Evaluates c->p, c->v and, with closed contacts, c->lambda at (t, y); check as for contactLaws.
  * Returns 0 or an error code that has been reported. */
 int contactMargins(CPContact c, sunrealtype t, N_Vector y, int check, const char *function);
+
+/* ---- elastic.c ---- */
+/* x of an elastic contact at c->p and c->v, whose fall through 0 ends its phase, with the offset of its root function */
+sunrealtype contactElasticMargin(const CPContact c, const Point *point);
+/* Its normal force in its phase, or, in time stepping, by the sign of x */
+sunrealtype contactElasticForce(const CPContact c, const Point *point, sunrealtype gap,
+                                sunrealtype rate);
+/* Sets the phases of elastic contacts from those in c->before, at an event at c->p and c->v. */
+void contactElasticPhases(CPContact c);
+/* Adds their forces to the mechanical system. Returns 0 or its code. */
+int contactAddElasticForce(CPContact c);
 
 /* ---- gradient.c ---- */
 /* Relative difference up to which several contacts have the same derivative of the event's time. */

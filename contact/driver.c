@@ -25,7 +25,8 @@
 int contactMargins(CPContact c, sunrealtype t, N_Vector y, int check, const char *function) {
   int closed = 0, flag = contactLaws(c, t, check, function);
   if (!flag) flag = contactMeasure(c, t, y, function);
-  for (int i = 0; i < c->npoints; i++) closed |= c->point[i].phase != CP_CONTACT_OPEN;
+  for (int i = 0; i < c->npoints; i++)
+    closed |= c->point[i].phase != CP_CONTACT_OPEN && !c->point[i].is_elastic;
   if (flag || !closed) return flag;
   flag = CPMechAccelerations(c->mech, t, y, c->udot, c->lambda);
   /* The accelerations have overwritten c->v for the friction. */
@@ -35,6 +36,7 @@ int contactMargins(CPContact c, sunrealtype t, N_Vector y, int check, const char
 sunrealtype contactMargin(CPContact c, const Point *point, int margin, sunrealtype t) {
   const sunrealtype *v_T = c->v + point->tangent, N = contactNormal(point, c->lambda);
   sunrealtype s[2];
+  if (point->is_elastic) return margin == 0 ? contactElasticMargin(c, point) : 0.0;
   if (margin == 0) return point->phase == CP_CONTACT_OPEN ? c->p[point->normal] : N;
   contactTurned(contactHeading(point, t), t, s);
   if (point->phase == CP_CONTACT_STICKING) {
@@ -132,7 +134,7 @@ static int roots(sunrealtype t, N_Vector y, sunrealtype *g, void *contact) {
     if (c->stretching) continue;
     if (point->phase == CP_CONTACT_OPEN) {
       const sunrealtype passed = (t - point->t_zero) / point->fade;
-      at[0]                    = c->p[point->normal];
+      at[0] = point->is_elastic ? contactElasticMargin(c, point) : c->p[point->normal];
       if (point->zero[0] != 0.0) at[0] -= point->zero[0] * fmin(fmax(1.0 - passed, 0.0), 1.0);
       g[-1] = point->step.turns ? c->v[point->normal] - c->tol_v * c->scale[point->normal] : -1;
       continue;

@@ -432,7 +432,8 @@ sunrealtype contactClosedGap(CPContact c, int i, sunrealtype t, sunrealtype size
 
 int contactPenetrates(CPContact c, int i, sunrealtype t, const char *function) {
   const Point *point = &c->point[i];
-  if (!(c->p[point->normal] < -contactClosedGap(c, i, t, c->tol_q))) return CP_SUCCESS;
+  if (point->is_elastic || !(c->p[point->normal] < -contactClosedGap(c, i, t, c->tol_q)))
+    return CP_SUCCESS;
   return cpReport(&c->log, CP_CONTACT_PENETRATION, function,
                   "at t = %.10g: contact \"%s\" penetrates: its gap is %.3e", t, point->name,
                   c->p[point->normal]);
@@ -514,7 +515,7 @@ static int decide(CPContact c, sunrealtype t, N_Vector y, const char *function) 
      * onto joints and motions. */
     const sunrealtype closed =
         contactClosedGap(c, i, t, c->fired[ROOTS * i] ? c->tol_q : c->small_q);
-    c->keep[i] = point->phase != CP_CONTACT_OPEN || gap <= closed;
+    c->keep[i] = !point->is_elastic && (point->phase != CP_CONTACT_OPEN || gap <= closed);
     for (int k = 0; k <= point->ntangents; k++)
       c->event[i].velocity[0][k] = c->v[k == 0 ? point->normal : point->tangent + k - 1];
     flag = contactPenetrates(c, i, t, function);
@@ -530,7 +531,7 @@ static int decide(CPContact c, sunrealtype t, N_Vector y, const char *function) 
   if (!flag && c->problem.n > 0) flag = contactDelassus(c, t, y, function);
   if (!flag && c->problem.n > 0) flag = contactFreeAccelerations(c, t, y, function);
   if (!flag && c->problem.n > 0) flag = forces(c, t, function);
-  if (!flag) setPhases(c, t), countSkipped(c);
+  if (!flag) setPhases(c, t), countSkipped(c), contactElasticPhases(c);
   if (!flag) flag = settle(c, t, y, function);
   return flag;
 }
@@ -546,6 +547,7 @@ static void setZeros(CPContact c, sunrealtype t) {
   for (int i = 0; i < c->npoints; i++) {
     Point *point              = &c->point[i];
     const CPContactEvent *was = &c->event[i];
+    if (point->is_elastic) continue;
     const sunrealtype gap = c->p[point->normal], v = c->v[point->normal], a = -c->a[point->normal];
     const int leaves = v > c->small_v * c->scale[point->normal], jumps = leaves && a > 0.0;
     const sunrealtype height  = jumps ? v * v / (2.0 * a) : 0.0;

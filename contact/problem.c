@@ -46,13 +46,13 @@ void contactCountTurns(CPContact c, sunrealtype t) {
   }
 }
 
-/* Adds the multiple of the period that brings the gap nearest to the one before, moved on by the mean of both rates. */
-static void addTurns(CPContact c, const Point *point, sunrealtype t) {
+/* The multiple of the period is added that brings the gap nearest to the one before, moved on by the mean of both rates. */
+sunrealtype contactOnTurn(const Point *point, sunrealtype t, sunrealtype gap, sunrealtype v) {
   const sunrealtype period = point->turn.period,
                     passed = isnan(point->turn.t) ? 0.0 : t - point->turn.t;
-  const sunrealtype expected =
-      point->turn.gap + 0.5 * passed * (point->turn.rate + c->v[point->normal]);
-  c->p[point->normal] += period * round((expected - c->p[point->normal]) / period);
+  if (!(period > 0.0)) return gap;
+  const sunrealtype expected = point->turn.gap + 0.5 * passed * (point->turn.rate + v);
+  return gap + period * round((expected - gap) / period);
 }
 
 int contactMeasure(CPContact c, sunrealtype t, N_Vector y, const char *function) {
@@ -63,8 +63,10 @@ int contactMeasure(CPContact c, sunrealtype t, N_Vector y, const char *function)
   if (!c->model->v) flag = contactRows(c, t, q);
   if (!flag) flag = contactVelocities(c, t, q, q + c->nq);
   if (flag) return contactUserFailed(c, function, c->model->v ? "v" : "A", t, flag);
-  for (int i = 0; i < c->npoints; i++)
-    if (c->point[i].turn.period > 0.0) addTurns(c, &c->point[i], t);
+  for (int i = 0; i < c->npoints; i++) {
+    const int row = c->point[i].normal;
+    c->p[row]     = contactOnTurn(&c->point[i], t, c->p[row], c->v[row]);
+  }
   for (int i = 0; i < c->na; i++) {
     char name[256] = "";
     if (isfinite(c->p[i]) && isfinite(c->v[i])) continue;
@@ -81,7 +83,7 @@ int contactActivate(CPContact c) {
   for (int i = 0; i < c->na; i++) c->mask[i] = c->is_contact[i] ? 0 : -1;
   for (int i = 0; i < c->npoints; i++) {
     const Point *point = &c->point[i];
-    if (point->phase == CP_CONTACT_OPEN) continue;
+    if (point->phase == CP_CONTACT_OPEN || point->is_elastic) continue;
     c->mask[point->normal] = 1;
     for (int k = 0; k < point->ntangents; k++)
       c->mask[point->tangent + k] =

@@ -51,7 +51,8 @@ static int strike(CPContact c, sunrealtype t, sunrealtype h, N_Vector y, const c
   contactScales(c, y);
   contactTolerances(c, y);
   for (int i = 0; i < c->npoints; i++)
-    c->keep[i] = c->p[c->point[i].normal] <= contactClosedGap(c, i, t, c->small_q);
+    c->keep[i] = !c->point[i].is_elastic &&
+                 c->p[c->point[i].normal] <= contactClosedGap(c, i, t, c->small_q);
   contactGather(c, c->keep);
   for (int k = 0; k < P->ncontacts; k++)
     pressed |= c->point[P->law[k].contact].is_held || c->v[c->row[P->law[k].first]] < 0.0;
@@ -80,7 +81,7 @@ static int closeGaps(CPContact c, sunrealtype t, N_Vector y, const char *functio
   int negative = 0, flag = contactMeasure(c, t, y, function);
   if (flag) return flag;
   for (int i = 0; i < c->npoints; i++) {
-    const int is_negative = c->p[c->point[i].normal] < 0.0;
+    const int is_negative = !c->point[i].is_elastic && c->p[c->point[i].normal] < 0.0;
     c->point[i].phase     = is_negative ? CP_CONTACT_SLIDING : CP_CONTACT_OPEN;
     negative |= is_negative;
   }

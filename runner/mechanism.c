@@ -194,12 +194,12 @@ static sunrealtype sensor(const CPPlugin *model, int i, sunrealtype t, N_Vector 
 }
 
 /* Contacts conserve the energy, up to the work that is known, if their impacts are elastic and without friction. Dry friction of
- * joints has none, and its loss is in the balance. */
+ * joints and elastic stops have none, and their work is in the balance. */
 static int conserves(const CPPlugin *model, int i) {
   (void)i;
   for (int k = 0; k < model->ncontacts; k++) {
     const CPContactPoint *c = &model->contact[k];
-    if (c->normal < 0 && mechanism.run.balance) continue;
+    if ((c->normal < 0 || c->law.stiffness > 0) && mechanism.run.balance) continue;
     if (c->law.mu > 0 || c->law.mu_static > 0 || c->law.restitution < 1) return 0;
   }
   return 1;

@@ -416,6 +416,10 @@ typedef struct {
   sunrealtype lower;       /**< -INFINITY if there is no such stop */
   sunrealtype upper;       /**< INFINITY if there is no such stop; > lower */
   sunrealtype restitution; /**< of impacts, from 0 to 1 */
+  /** > 0: the stops are elastic, and restitution must be 0. Beyond a stop, by the depth s, its force is N = stiffness s + damping s', as
+   * long as that is > 0 [N/m, N m/rad] */
+  sunrealtype stiffness;
+  sunrealtype damping; /**< >= 0 [N s/m, N m s/rad] */
 } CPLimit;
 
 /** Activation: a state z, "NAME.activation", between the control w and the force of an actuator. It is one of the auxiliary states of
@@ -627,7 +631,7 @@ CPODES_EXPORT int CPBodiesCount(CPBodies bodies, CPThing thing);
  * The fields of parameters are mass and J_xx ... J_yz (products only if the body was added with some); length, offset,
  * ratio_1, ratio_2, start, rate, amplitude, frequency, stiffness, damping, free, force, factor, speed, force_x ... force_z; of
  * a contact length (its radius), radius_a (of a sphere), friction, sticking, restitution; of a limit lower, upper, ratio_1,
- * ratio_2, restitution, as far as it has them; of a rope length, radius_1 ..., start, rate, restitution, stiffness, damping, as far as it has them; of dry friction force, sticking; of an
+ * ratio_2, restitution or stiffness and damping, as far as it has them; of a rope length, radius_1 ..., start, rate, restitution, stiffness, damping, as far as it has them; of dry friction force, sticking; of an
  * actuator control, gear, gain, gain_x, gain_v, bias, bias_x, bias_v, control_min ... activation_max, time, time_2, time_3, and of a
  * muscle peak_force, length_min, length_max, range_min, range_max, lmin, lmax, vmax, fpmax, fvmax; of a bushing kx ... kzz, dx ...
  * dzz, x0 ... zz0 (without force); inertance and drag, if the element was added with some. Gravity is "gravity.x" and so on. */

@@ -215,7 +215,7 @@ typedef enum {
   CP_RESTITUTION_POISSON = 1  /**< impulses: that of expansion is e_N times that of compression */
 } CPRestitution;
 
-/** The laws of a contact: Coulomb's friction, and restitution. Structures end with it, so that it may grow. */
+/** The laws of a contact: Coulomb's friction, restitution, and elasticity. Structures end with it, so that it may grow. */
 typedef struct {
   sunrealtype mu;        /**< coefficient of sliding friction, also in impacts, >= 0 */
   sunrealtype mu_static; /**< coefficient of static friction; mu is used if it is smaller than mu */
@@ -224,6 +224,10 @@ typedef struct {
   CPRestitution kind; /**< if one contact of an impact has Poisson's law, all contacts of that impact follow it */
   /** Normal force N > 0 of a contact without a normal row, such as the dry friction of a joint; else not used */
   sunrealtype force;
+  /** > 0: the contact is elastic. It has no friction and restitution 0, and where the gap g is negative its normal force is
+   * N = -stiffness g - damping g', as long as that does not pull */
+  sunrealtype stiffness;
+  sunrealtype damping; /**< >= 0, 0 if stiffness is 0 */
 } CPContactLaw;
 
 /** Shapes of bodies in drawings, with the half axes a, b, c. */

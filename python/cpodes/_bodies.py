@@ -694,17 +694,19 @@ class Bodies(Mechanism):
                                       "speed": number("speed", speed), "force": number("force", force), "sticking": number("sticking", sticking)})
 
     def limit(self, of: Any, lower: float = -np.inf, upper: float = np.inf, *, other: Any = None, ratio: Any = None,
-              restitution: float = 0.0, name: Optional[str] = None) -> str:
+              restitution: float = 0.0, stiffness: float = 0.0, damping: float = 0.0, name: Optional[str] = None) -> str:
         """Adds stops to a coordinate, lower <= x <= upper or, with other= and ratio=, to ratio[0] x_1 + ratio[1] x_2 of two
         coordinates (backlash). A stop is a contact, NAME_lower or NAME_upper, with this coefficient of restitution: it acts in
-        solve."""
+        solve. With a stiffness it is elastic: beyond it, by the depth s, its force is stiffness s + damping s', as long as that does not
+        pull."""
         if (other is None) != (ratio is None):
             raise ValueError("other and ratio go together")
         second = {"joint": None, "k": 0} if other is None else coordinate(other)
         return self._add("Limit", {
             "name": self._name(name, "limit"), "of": [coordinate(of), second],
             "ratio": [1.0, 0.0] if ratio is None else vector("ratio", ratio, 2), "lower": float(lower), "upper": float(upper),
-            "restitution": number("restitution", restitution)})
+            "restitution": number("restitution", restitution), "stiffness": number("stiffness", stiffness),
+            "damping": number("damping", damping)})
 
     def actuator(self, of: Any = None, gain: Any = (1, 0, 0), bias: Any = (0, 0, 0), *, gear: float = 1.0, control: float = 0.0,
                  control_range: Any = (0, 0), force_range: Any = (0, 0), dynamics: str = "none", times: Any = (0, 0, 0), activation: float = 0.0,

@@ -637,6 +637,10 @@ def test_limits_friction_and_actuators_act_in_solve():
     sol = m.solve((0, 2), y0, rtol=1e-10, atol=1e-10)
     assert m.coordinate("hinge", sol.y[:, -1]) == pytest.approx((0.25, 0), abs=1e-9)  # 1 / (2 0.2 / 0.1)
     assert m.values["rub.force"] == 0.2
+    m = rod_on_hinge()
+    m.limit("hinge", upper=0.0, stiffness=40.0, name="pad")
+    sol = m.solve((0, np.pi / 20 + 1), y0, rtol=1e-10, atol=1e-10)
+    assert m.coordinate("hinge", sol.y[:, -1]) == pytest.approx((-1, -1), abs=1e-9)  # half a swing with omega = 20, then free
     with pytest.raises(cpodes.Error, match="lower must be less than upper"):
         m.limit("hinge", 1, 0)
 

@@ -144,8 +144,12 @@ static void print_method(FILE *out, const CPPlugin *model) {
 static void print_contacts(FILE *out, const CPPlugin *model) {
   for (int i = 0; i < model->ncontacts; i++) {
     const CPContactPoint *c = &model->contact[i];
-    fprintf(out, FACT "%s: restitution %g", i ? "" : "contacts", c->name,
-            (double)c->law.restitution);
+    if (c->law.stiffness > 0)
+      fprintf(out, FACT "%s: stiffness %g, damping %g", i ? "" : "contacts", c->name,
+              (double)c->law.stiffness, (double)c->law.damping);
+    else
+      fprintf(out, FACT "%s: restitution %g", i ? "" : "contacts", c->name,
+              (double)c->law.restitution);
     if (c->ntangents > 0) fprintf(out, ", friction %g", (double)c->law.mu);
     fputc('\n', out);
   }

@@ -112,6 +112,102 @@ START_TEST(a_stop_is_touched_where_the_turning_point_lies_beyond_it) {
 }
 END_TEST
 
+/* ---- elastic ---- */
+
+/* A mass m on a slider along x with a stop at `stop`, and the velocity v0 at x = 0 */
+static void slide_to(int dimension, sunrealtype m, const CPLimit *limit) {
+  const CPBody body    = {CP_NEW_BODY("mass"), .mass = m, .inertia = {1, 1, 1}};
+  const CPJoint slider = {CP_NEW_JOINT("slider"), .kind = CP_JOINT_PRISMATIC, .b = "mass",
+                          .on_a = {.axis = {1, 0, 0}}};
+  bodies               = CPBodiesCreate(dimension, NULL);
+  ck_assert_int_eq(CPBodiesAdd(bodies, &body.head, NULL), CP_SUCCESS);
+  ck_assert_int_eq(CPBodiesAdd(bodies, &slider.head, NULL), CP_SUCCESS);
+  ck_assert_int_eq(CPBodiesAdd(bodies, &limit->head, NULL), CP_SUCCESS);
+  ck_assert_int_eq(CPBodiesSetBalance(bodies), CP_SUCCESS);
+}
+
+/* s and s' at t of m s'' + d s' + k s = 0, s(0) = 0, s'(0) = v, as long as k s + d s' > 0, which is up to
+ * T = atan2(2 b w, b^2 - w^2) / w, b = d / (2 m), w^2 = k / m - b^2; then it leaves with s'(T) (K. H. Hunt, F. R. E. Crossley, Journal
+ * of Applied Mechanics 42, 1975). */
+static sunrealtype pressed(sunrealtype t, sunrealtype m, sunrealtype k, sunrealtype d,
+                           sunrealtype v, sunrealtype *rate) {
+  const sunrealtype b = d / (2 * m), w = sqrt(k / m - b * b),
+                    T = atan2(2 * b * w, b * b - w * w) / w, in = fmin(t, T),
+                    decay = v * exp(-b * in);
+  *rate                   = decay * (cos(w * in) - b / w * sin(w * in));
+  return decay * sin(w * in) / w + (t - in) * *rate;
+}
+
+START_TEST(an_elastic_stop_pushes_until_its_force_is_zero) {
+  const sunrealtype tol = pow(10, -4 - _i), m = 2, k = 300, v0 = 3, stop = 1.2, damping[] = {0, 9};
+  const sunrealtype times[] = {0.5, 2}; /* within the contact, and after it */
+  for (int n = 0; n < 48; n++) {
+    const sunrealtype d = damping[n % 2], t = times[n / 2 % 2], left = t - stop / v0;
+    const CPLimit limit = {CP_NEW_LIMIT("pad"), .of = {{"slider", 0}}, .lower = -9,
+                           .upper = stop,       .stiffness = k,        .damping = d};
+    sunrealtype rate, now, force[6];
+    slide_to(2 + n / 4 % 2, m, &limit);
+    act(n / 8 % 2 ? CP_JOINT_COORDINATES : CP_ABSOLUTE);
+    const int nq                                         = (int)equations_of(mech).nq;
+    entries(y)[nq > 0 ? nq : (int)equations_of(mech).nu] = v0;
+    ck_assert_int_eq(run_with(methods[n / 16], tol, t), CP_SUCCESS);
+    const sunrealtype x = coordinate_of("slider", &now), s = pressed(left, m, k, d, v0, &rate);
+    ck_assert_msg(fabs(x - stop - s) <= 10 * tol && fabs(now - rate) <= 10 * sqrt(k / m) * tol,
+                  "%d: %g %g", n, (double)((x - stop - s) / tol), (double)((now - rate) / tol));
+    ck_assert_int_eq(phase_of(contact, 1), n / 2 % 2 ? CP_CONTACT_OPEN : CP_CONTACT_CLOSED);
+    ck_assert_int_eq(CPContactEvaluate(contact, t, y, NULL, force, NULL, NULL), CP_SUCCESS);
+    ck_assert_double_eq_tol(force[3], n / 2 % 2 ? 0 : k * s + d * rate, 20 * k * tol);
+    /* kinetic energy, with the work of the stop in W */
+    ck_assert_double_eq_tol(m * now * now / 2 - entries(y)[N_VGetLength(y) - 1], m * v0 * v0 / 2,
+                            100 * tol);
+    release();
+  }
+}
+END_TEST
+
+/* It also carries a load at rest, and a start may press it. */
+START_TEST(a_start_may_press_an_elastic_stop) {
+  const sunrealtype m = 2, k = 300, deep = 0.1, tol = 1e-8, T = pi / 2 / sqrt(k / m);
+  for (int n = 0; n < 6; n++) {
+    const CPLimit limit = {CP_NEW_LIMIT("pad"), .of = {{"slider", 0}}, .lower = deep,
+                           .upper = INFINITY, .stiffness = k};
+    sunrealtype rate;
+    slide_to(2, m, &limit);
+    act(n % 2 ? CP_JOINT_COORDINATES : CP_ABSOLUTE);
+    ck_assert_int_eq(run_with(methods[n / 2], tol, T + 1), CP_SUCCESS);
+    /* half of a swing about the stop, then free */
+    ck_assert_double_eq_tol(coordinate_of("slider", &rate), deep + deep * sqrt(k / m), 20 * tol);
+    ck_assert_double_eq_tol(rate, deep * sqrt(k / m), 20 * tol);
+    release();
+  }
+}
+END_TEST
+
+START_TEST(elastic_stops_that_cannot_be_are_refused_by_name) {
+  const struct {
+    sunrealtype stiffness, damping, restitution;
+    const char *message;
+  } bad[] = {
+      {-1, 0, 0, "knee: stiffness and damping must be finite and not negative, and are -1 and 0"},
+      {0, 2, 0, "knee: damping needs a stiffness > 0, and is 2"},
+      {5, 2, 0.5, "knee: restitution must be 0 with a stiffness, and is 0.5"}};
+  const CPLimit good = {CP_NEW_LIMIT("pad"), .of = {{"slider", 0}}, .lower = -1, .upper = 1};
+  slide_to(2, 1, &good);
+  for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    const CPLimit limit = {CP_NEW_LIMIT("knee"),
+                           .of          = {{"slider", 0}},
+                           .lower       = 0,
+                           .upper       = 1,
+                           .restitution = bad[i].restitution,
+                           .stiffness   = bad[i].stiffness,
+                           .damping     = bad[i].damping};
+    ck_assert_int_eq(CPBodiesAdd(bodies, &limit.head, NULL), CP_ILL_INPUT);
+    ck_assert_str_eq(CPObjectGetLastMessage(CP_OBJECT(bodies)), bad[i].message);
+  }
+  CPBodiesFree(&bodies);
+}
+END_TEST
+
 TEST_SUITE(stops) {
   Suite *suite = suite_create("contact/stops");
   TCase *tc    = tcase_create("stops");
@@ -119,6 +215,9 @@ TEST_SUITE(stops) {
   tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
   tcase_add_loop_test(tc, stops_that_are_far_away_cost_no_steps_and_no_evaluations, 0, 2);
   tcase_add_loop_test(tc, a_stop_is_touched_where_the_turning_point_lies_beyond_it, 0, 6);
+  tcase_add_loop_test(tc, an_elastic_stop_pushes_until_its_force_is_zero, 0, 6);
+  tcase_add_test(tc, a_start_may_press_an_elastic_stop);
+  tcase_add_test(tc, elastic_stops_that_cannot_be_are_refused_by_name);
   suite_add_tcase(suite, tc);
   return suite;
 }
