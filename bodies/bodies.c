@@ -47,9 +47,10 @@ void CPBodiesFree(CPBodies *bodies) {
   if (!bodies || !*bodies) return;
   CPBodies b    = *bodies;
   Mechanism *m  = &b->m;
-  void *owned[] = {m->length, m->body,  m->joint, m->row,     m->roll,    m->pair,  m->drive,
-                   m->law,    m->force, m->shape, m->contact, m->param,   m->text,  m->entry,
-                   m->term,   m->known, b->label, b->notes,   b->remarks, b->files, b->sensors};
+  void *owned[] = {m->length, m->body,    m->joint, m->row,    m->roll,    m->pair,
+                   m->drive,  m->law,     m->force, m->shape,  m->contact, m->controller,
+                   m->param,  m->text,    m->entry, m->term,   m->known,   b->label,
+                   b->notes,  b->remarks, b->files, b->sensors};
   for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) free(owned[i]);
   bodiesFreeFormulas(m);
   bodiesFreeFollow(&m->follow);
@@ -234,24 +235,20 @@ typedef union {
   CPLimit limit;
   CPActuator actuator;
   CPRope rope;
+  CPController controller;
   CPBodyContact contact;
   CPShape shape;
 } Element;
 
 int CPBodiesAdd(CPBodies b, const CPElement *element, int *index) {
-  static const size_t sizes[] = {[CP_ELEMENT_BODY]     = sizeof(CPBody),
-                                 [CP_ELEMENT_JOINT]    = sizeof(CPJoint),
-                                 [CP_ELEMENT_COUPLER]  = sizeof(CPCoupler),
-                                 [CP_ELEMENT_DRIVE]    = sizeof(CPDrive),
-                                 [CP_ELEMENT_SPRING]   = sizeof(CPSpring),
-                                 [CP_ELEMENT_BUSHING]  = sizeof(CPBushing),
-                                 [CP_ELEMENT_FORCE]    = sizeof(CPForce),
-                                 [CP_ELEMENT_FRICTION] = sizeof(CPFriction),
-                                 [CP_ELEMENT_CONTACT]  = sizeof(CPBodyContact),
-                                 [CP_ELEMENT_SHAPE]    = sizeof(CPShape),
-                                 [CP_ELEMENT_LIMIT]    = sizeof(CPLimit),
-                                 [CP_ELEMENT_ACTUATOR] = sizeof(CPActuator),
-                                 [CP_ELEMENT_ROPE]     = sizeof(CPRope)};
+  static const size_t sizes[] = {
+      [CP_ELEMENT_BODY] = sizeof(CPBody),           [CP_ELEMENT_JOINT] = sizeof(CPJoint),
+      [CP_ELEMENT_COUPLER] = sizeof(CPCoupler),     [CP_ELEMENT_DRIVE] = sizeof(CPDrive),
+      [CP_ELEMENT_SPRING] = sizeof(CPSpring),       [CP_ELEMENT_BUSHING] = sizeof(CPBushing),
+      [CP_ELEMENT_FORCE] = sizeof(CPForce),         [CP_ELEMENT_FRICTION] = sizeof(CPFriction),
+      [CP_ELEMENT_CONTACT] = sizeof(CPBodyContact), [CP_ELEMENT_SHAPE] = sizeof(CPShape),
+      [CP_ELEMENT_LIMIT] = sizeof(CPLimit),         [CP_ELEMENT_ACTUATOR] = sizeof(CPActuator),
+      [CP_ELEMENT_ROPE] = sizeof(CPRope),           [CP_ELEMENT_CONTROLLER] = sizeof(CPController)};
   if (!b) return cpReport(NULL, CP_MEM_NULL, __func__, "bodies must not be NULL");
   if (bodiesGiven(&b->log, __func__, "element", element != NULL)) return CP_ILL_INPUT;
   const int kind = (int)element->kind;
@@ -283,6 +280,7 @@ int CPBodiesAdd(CPBodies b, const CPElement *element, int *index) {
   case CP_ELEMENT_LIMIT: i = bodiesAddLimit(b, &e.limit); break;
   case CP_ELEMENT_ACTUATOR: i = bodiesAddActuator(b, &e.actuator); break;
   case CP_ELEMENT_ROPE: i = bodiesAddRope(b, &e.rope); break;
+  case CP_ELEMENT_CONTROLLER: i = bodiesAddController(b, &e.controller); break;
   }
   b->numbered = 0;
   if (i < NONE) return i;

@@ -152,9 +152,10 @@ typedef struct {
   PointForce *force;
   Shape *shape;
   Contact *contact;
-  int *length; /* indices of the laws of springs between points */
+  struct Controller_ *controller; /* controllers.c */
+  int *length;                    /* indices of the laws of springs between points */
   int nlengths, nbodies, njoints, ncoordinates, nterms, nrows, nrolls, npairs, ndrives, nlaws,
-      nforces, nshapes, ncontacts, nparams, nfrictions, ninertances, nactivations;
+      nforces, nshapes, ncontacts, nparams, nfrictions, ninertances, nactivations, ncontrollers;
   char *text;   /* all names, each terminated by a zero */
   int ntext;    /* bytes */
   Entry *entry; /* [capacity] hash table of names, with open addressing */
@@ -218,7 +219,16 @@ static inline int bodiesStates(const Mechanism *m) {
   return bodiesCoordinates(m) + bodiesVelocities(m) + m->nactivations + m->balance;
 }
 
-enum { NAME_BODY = 1, NAME_JOINT, NAME_LAW, NAME_SHAPE, NAME_BUSHING, NAME_FORCE, NAME_OTHER };
+enum {
+  NAME_BODY = 1,
+  NAME_JOINT,
+  NAME_LAW,
+  NAME_SHAPE,
+  NAME_BUSHING,
+  NAME_FORCE,
+  NAME_OTHER,
+  NAME_CONTROLLER
+};
 
 /* Checks an argument, or several, of these names. Returns 0, or CP_ILL_INPUT, which has been reported. */
 int bodiesGiven(CPLog *log, const char *function, const char *names, int given);

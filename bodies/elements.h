@@ -117,5 +117,6 @@ int bodiesAddForce(CPBodies b, const CPForce *force);
 int bodiesAddFriction(CPBodies b, const CPFriction *friction);
 /* Puts in what numbers that are 0 stand for. */
 int bodiesAddActuator(CPBodies b, CPActuator *actuator);
+int bodiesAddController(CPBodies b, const CPController *controller);
 
 #endif

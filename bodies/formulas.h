@@ -6,6 +6,8 @@
 
 struct Custom_;
 
+#include "sensors.h"
+
 #include <cpodes/cpodes_language.h>
 
 /* A quantity on which a function depends: a measure (level 0) or its rate (1) */
@@ -23,6 +25,14 @@ typedef struct Formula_ {
   int ninputs;
   Input input[CP_MOST_VARIABLES];
 } Formula;
+
+/* A sampled controller, which sets a parameter to the function of t and of its inputs */
+typedef struct Controller_ {
+  int name, param, ninputs;
+  sunrealtype period, first, delay;
+  Formula *formula;
+  Sensor input[CP_MOST_VARIABLES];
+} Controller;
 
 /* Makes a formula of functions [count] that may be NULL, and of the quantities named in `inputs`, which the mechanism owns. own: number
  * of the variables between t and the inputs. formula: out, NULL if there is no function. Returns 0, or an error code that has been

@@ -1,5 +1,5 @@
 /* Quantities by name (guide, section "Sensors"): what each kind of element has, in one table; how names are read; and values. */
-#include "sensors.h"
+#include "formulas.h"
 
 #include "ropes.h"
 
@@ -28,8 +28,9 @@ enum {
   BUSHING  = 8192,
   LOADED   = 16384, /* a force on a point */
   TOUCHING = 32768,
-  ACTIVE   = 65536, /* an actuator with an activation */
-  ROPED    = 131072 /* an inextensible rope */
+  ACTIVE   = 65536,  /* an actuator with an activation */
+  ROPED    = 131072, /* an inextensible rope */
+  SAMPLED  = 262144  /* a controller */
 };
 
 static const struct {
@@ -60,7 +61,8 @@ static const struct {
     {"axial", AXIAL, ROD, 0, "N", "N"},
     {"power", POWER, DRIVEN | SPRINGY | TWISTED | LOADED | ROPED, 0, "W", "W"},
     {"energy", STORED, ELASTIC, 0, "J", "J"},
-    {"activation", ACTIVATION, ACTIVE, 0, "1", "1"}};
+    {"activation", ACTIVATION, ACTIVE, 0, "1", "1"},
+    {"output", OUTPUT, SAMPLED, 0, "", ""}};
 enum { ROWS = sizeof table / sizeof table[0] };
 
 /* The row of a drive, coupler, limit or dry friction */
@@ -75,6 +77,7 @@ static int kindsOf(const Mechanism *m, const Sensor *s) {
   case NAME_BODY: return m->space.dimension == 2 ? BODY | PLANAR : BODY;
   case NAME_BUSHING: return BUSHING;
   case NAME_FORCE: return LOADED;
+  case NAME_CONTROLLER: return SAMPLED;
   case NAME_LAW: {
     const Law *law         = &m->law[s->index];
     const Measure *measure = &bodiesLawTerm(m, law, 0)->m;
@@ -110,19 +113,20 @@ static void setRow(int row, int kinds, Sensor *s) {
 }
 
 static int nameOf(const Mechanism *m, const Sensor *s) {
-  return s->kind == NAME_BODY    ? m->body[s->index].name
-         : s->kind == NAME_JOINT ? m->joint[s->index].name
-         : s->kind == NAME_FORCE ? m->force[s->index].name
-                                 : m->law[s->index].name;
+  return s->kind == NAME_BODY         ? m->body[s->index].name
+         : s->kind == NAME_JOINT      ? m->joint[s->index].name
+         : s->kind == NAME_FORCE      ? m->force[s->index].name
+         : s->kind == NAME_CONTROLLER ? m->controller[s->index].name
+                                      : m->law[s->index].name;
 }
 
 /* Goes through all quantities until number `most`, or the one that is like *of (or NULL). s: out, the quantity; row: out, its row of
  * the table. Returns its number, or the number of all. */
 static int walk(const Mechanism *m, int most, const Sensor *of, Sensor *s, int *row) {
-  static const int kinds[] = {NAME_BODY, NAME_JOINT, NAME_LAW, NAME_FORCE};
-  const int counts[]       = {m->nbodies, m->njoints, m->nlaws, m->nforces};
+  static const int kinds[] = {NAME_BODY, NAME_JOINT, NAME_LAW, NAME_FORCE, NAME_CONTROLLER};
+  const int counts[]       = {m->nbodies, m->njoints, m->nlaws, m->nforces, m->ncontrollers};
   int at = 0, index = 0, has;
-  for (int i = 0; i < 4; i++)
+  for (int i = 0; i < 5; i++)
     for (int e = 0; e < counts[i]; e++) {
       *s             = (Sensor){.kind = kinds[i], .index = e, .frame = GROUND, .component = NONE};
       const int name = nameOf(m, s);
@@ -416,6 +420,21 @@ static int scalarForce(Mechanism *m, const Sensor *s, const At *at, sunrealtype 
   return flag;
 }
 
+static int inFrame(Mechanism *m, const Sensor *s, const At *at, sunrealtype *x);
+
+/* The function of a controller, of its inputs at this state */
+static int output(Mechanism *m, const Sensor *s, const At *at, sunrealtype *x) {
+  const Controller *c = &m->controller[s->index];
+  sunrealtype inputs[CP_MOST_VARIABLES], g[CP_MOST_VARIABLES];
+  int flag = 0;
+  for (int i = 0; i < c->ninputs && !flag; i++) {
+    sunrealtype value[3] = {0, 0, 0};
+    flag                 = inFrame(m, &c->input[i], at, value);
+    inputs[i]            = value[0];
+  }
+  return flag ? flag : bodiesFormula(m, c->formula, 0, at->t, c->ninputs, inputs, x, g);
+}
+
 /* x [3]: out, the value in space, or its first component. Poses have been computed. Returns what a user's function
  * returned. */
 static int evaluate(Mechanism *m, const Sensor *s, const At *at, sunrealtype *x) {
@@ -503,6 +522,7 @@ static int evaluate(Mechanism *m, const Sensor *s, const At *at, sunrealtype *x)
     flag = scalarForce(m, s, at, &x[0], &rate);
     if (s->quantity == POWER) x[0] *= rate;
     return flag;
+  case OUTPUT: return output(m, s, at, x);
   case ACTIVATION: x[0] = m->z[m->law[s->index].activation - 1]; return 0;
   case STORED: {
     const Law *law = &m->law[s->index];
@@ -515,6 +535,20 @@ static int evaluate(Mechanism *m, const Sensor *s, const At *at, sunrealtype *x)
   }
   }
   return 0;
+}
+
+/* x [3]: out, the value in the axes of its body, or the first component that it is. Returns as evaluate. */
+static int inFrame(Mechanism *m, const Sensor *s, const At *at, sunrealtype *x) {
+  const int flag = evaluate(m, s, at, x);
+  if (!flag && s->vector && s->frame != GROUND) {
+    const Pose *pose        = &m->pose[s->frame];
+    sunrealtype distance[3] = {x[0], x[1], x[2]}, origin[3];
+    toSpace(pose, m->body[s->frame].centre, origin);
+    for (int k = 0; k < 3 && s->quantity == POSITION; k++) distance[k] += origin[k] - pose->r[k];
+    toBody(pose, distance, x);
+  }
+  if (s->component > 0) x[0] = x[s->component];
+  return flag;
 }
 
 /* g [2 nu]: out, the derivatives of a measure, or of its rate, in the directions of the velocities, and with respect to these */
@@ -565,7 +599,7 @@ int CPMechGetSensor(CPMech mech, const char *name, sunrealtype t, N_Vector y, CP
   }
   if (!flag) {
     bodiesPoses(m, at.q, at.u, needsAccelerations(m, &s) ? at.udot : NULL);
-    flag = evaluate(m, &s, &at, x);
+    flag = inFrame(m, &s, &at, x);
     if (flag)
       flag = cpReport(CP_OBJECT(mech), flag < 0 ? CP_USERFUNC_FAIL : CP_REPTD_USERFUNC_ERR,
                       __func__, "%.100s: at t = %g a function of a drive or a force failed (%d)",
@@ -574,14 +608,6 @@ int CPMechGetSensor(CPMech mech, const char *name, sunrealtype t, N_Vector y, CP
   if (!flag && own.gradient) flag = derive(mech, m, &s, name, own.gradient);
   free(found);
   if (flag) return flag;
-  if (s.vector && s.frame != GROUND) {
-    const Pose *pose        = &m->pose[s.frame];
-    sunrealtype distance[3] = {x[0], x[1], x[2]}, origin[3];
-    toSpace(pose, m->body[s.frame].centre, origin);
-    for (int k = 0; k < 3 && s.quantity == POSITION; k++) distance[k] += origin[k] - pose->r[k];
-    toBody(pose, distance, x);
-  }
-  if (s.component > 0) x[0] = x[s.component];
   own.count = s.vector && s.component == NONE ? 3 : 1;
   own.unit  = s.unit;
   for (int k = 0; k < 3; k++) own.value[k] = k < own.count ? x[k] : 0;

@@ -23,7 +23,8 @@ typedef enum {
   AXIAL,
   POWER,
   STORED,
-  ACTIVATION
+  ACTIVATION,
+  OUTPUT
 } Quantity;
 
 typedef struct {

@@ -55,7 +55,8 @@ static int checkApart(CPBodies b, const CPBodyContact *c, const char *name, cons
   bodiesPlaced(&b->m, pair, pose);
   if (bodiesNearest(pair, &pose[0], &pose[1], &gap, point, n, t))
     return refused(b, CP_ILL_INPUT,
-                   "%s: \"%.100s\" and \"%.100s\" begin in each other, so deep that they have no nearest points, or with "
+                   "%s: \"%.100s\" and \"%.100s\" begin in each other, so deep that they have no "
+                   "nearest points, or with "
                    "parallel flat faces",
                    name, c->a, c->b);
   sunrealtype size = 0;

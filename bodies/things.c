@@ -1,5 +1,5 @@
 /* What a mechanism consists of: numbers, names and descriptions. */
-#include "elements.h"
+#include "formulas.h"
 #include "sensors.h"
 #include "tree.h"
 
@@ -43,6 +43,7 @@ static int countOf(const Mechanism *m, CPThing thing) {
   case CP_PARAMETER: return m->nparams;
   case CP_STATE: return bodiesStates(m);
   case CP_SENSOR: return bodiesSensors(m);
+  case CP_CONTROLLER: return m->ncontrollers;
   }
   return 0;
 }
@@ -52,8 +53,8 @@ int CPBodiesCount(CPBodies b, CPThing thing) {
   return countOf(&b->m, thing);
 }
 
-static const char *const nouns[] = {"body",  "joint",     "coordinate", "contact", "spring",
-                                    "shape", "parameter", "state",      "quantity"};
+static const char *const nouns[] = {"body",  "joint",     "coordinate", "contact",  "spring",
+                                    "shape", "parameter", "state",      "quantity", "controller"};
 
 int bodiesCheckIndex(CPLog *log, const Mechanism *m, CPThing thing, int i, const char *function) {
   if ((int)thing < 0 || (size_t)thing >= sizeof nouns / sizeof *nouns)
@@ -207,6 +208,7 @@ int CPBodiesFind(CPBodies b, CPThing thing, const char *name, int *i) {
     found = bodiesSensorIndex(&b->m, &s);
     break;
   }
+  case CP_CONTROLLER: found = bodiesFind(&b->m, NAME_CONTROLLER, name, length); break;
   default: return bodiesCheckIndex(&b->log, &b->m, thing, 0, __func__);
   }
   if (found < 0) {
@@ -318,7 +320,8 @@ int CPBodiesDescribe(CPBodies b, CPThing thing, int i, CPDescription *out) {
                                    .b          = NONE,
                                    .joint      = NONE,
                                    .first      = NONE,
-                                   .first_rate = NONE};
+                                   .first_rate = NONE,
+                                   .parameter  = NONE};
   const int pair = bodiesPairOf(&b->m, thing, i);
   if (pair >= 0) d.a = b->m.pair[pair].side[0].body, d.b = b->m.pair[pair].side[1].body;
   switch (thing) {
@@ -373,6 +376,12 @@ int CPBodiesDescribe(CPBodies b, CPThing thing, int i, CPDescription *out) {
              b->label[i].field ? "." : "", b->label[i].field ? b->label[i].field : "");
     break;
   case CP_STATE: describeState(b, i, &d); break;
+  case CP_CONTROLLER: {
+    const Controller *c = &b->m.controller[i];
+    d.name              = b->m.text + c->name;
+    d.parameter = c->param, d.period = c->period, d.begin = c->first, d.delay = c->delay;
+    break;
+  }
   case CP_SENSOR: {
     Sensor s;
     bodiesSensorName(&b->m, i, &s, b->described);

@@ -161,10 +161,10 @@ static int readElement(Reader *r, const yaml_node_t *n, void *keys) {
   return failed;
 }
 
-static const char *const sections[] = {"bodies",    "joints",  "couplers",  "drives", "springs",
-                                       "bushings",  "forces",  "frictions", "limits", "actuators",
-                                       "ropes",     "shapes",  "contacts",  "run",    "parameters",
-                                       "functions", "include", NULL};
+static const char *const sections[] = {
+    "bodies",    "joints",     "couplers",  "drives",  "springs",     "bushings", "forces",
+    "frictions", "limits",     "actuators", "ropes",   "controllers", "shapes",   "contacts",
+    "run",       "parameters", "functions", "include", NULL};
 
 int yamlOpen(Reader *r) {
   const yaml_node_t *top  = yaml_document_get_root_node(&r->document);

@@ -153,6 +153,14 @@ static const Field actuator_fields[] = {
     QUANTITY(ActuatorKeys, "fpmax", actuator.muscle.fpmax, NUMBER, 0, "1"),
     QUANTITY(ActuatorKeys, "fvmax", actuator.muscle.fvmax, NUMBER, 0, "1"),
     {0}};
+static const Field controller_fields[] = {
+    FIELD(ControllerKeys, "name", controller.head.name, NAME, 1),
+    FIELD(ControllerKeys, "of", controller.of, NAME, 1),
+    QUANTITY(ControllerKeys, "every", controller.period, NUMBER, 1, "s"),
+    QUANTITY(ControllerKeys, "first", controller.first, NUMBER, 0, "s"),
+    QUANTITY(ControllerKeys, "delay", controller.delay, NUMBER, 0, "s"),
+    FIELD(ControllerKeys, "control", control, FORMULA, 1),
+    {0}};
 static const Field shape_fields[] = {FIELD(CPShape, "name", head.name, NAME, 1),
                                      FIELD(CPShape, "kind", kind, SHAPE, 1),
                                      FIELD(CPShape, "body", body, NAME, 1),
@@ -304,6 +312,14 @@ static int checkActuator(Reader *r, const yaml_node_t *n, Element *e) {
   return actuator->in == CP_IN_SPACE && needKey(r, n, "an actuator", "at_b");
 }
 
+static int checkController(Reader *r, const yaml_node_t *n, Element *e) {
+  e->controller.controller.function = r->function[0];
+  e->controller.controller.inputs   = r->inputs;
+  return r->function[0] ? 0
+                        : yamlWrong(r, yamlSection(r, n, "control")->start_mark,
+                                    "control must depend on t or on quantities");
+}
+
 static int checkForce(Reader *r, const yaml_node_t *n, Element *e) {
   memcpy(e->force.function, r->function, sizeof r->function);
   e->force.inputs = r->inputs;
@@ -328,4 +344,6 @@ const ElementKeys yaml_elements[] = {
     {"actuators", "an actuator", actuator_fields, CP_ELEMENT_ACTUATOR, sizeof(CPActuator),
      checkActuator},
     {"ropes", "a rope", rope_fields, CP_ELEMENT_ROPE, sizeof(CPRope), checkRope},
+    {"controllers", "a controller", controller_fields, CP_ELEMENT_CONTROLLER, sizeof(CPController),
+     checkController},
     {0}};

@@ -79,6 +79,11 @@ typedef struct {
   sunrealtype motion;
 } RopeKeys;
 
+typedef struct {
+  CPController controller; /* first, as the body above */
+  sunrealtype control;
+} ControllerKeys;
+
 /* CP_RESTITUTION_POISSON is the value of "poisson: true", which is an int. */
 typedef union {
   CPElement head;
@@ -94,6 +99,7 @@ typedef union {
   CPFriction friction;
   CPLimit limit;
   ActuatorKeys actuator;
+  ControllerKeys controller;
   CPShape shape;
 } Element;
 

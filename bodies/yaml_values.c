@@ -241,11 +241,11 @@ static int readValue(Reader *r, const yaml_node_t *n, const Field *f, char *at) 
     return 0;
   }
   case FORMULA:
-    if (!strcmp(f->key, "force") && findInputs(r, n)) return 1;
+    if ((!strcmp(f->key, "force") || !strcmp(f->key, "control")) && findInputs(r, n)) return 1;
     return readFormula(r, n, f,
-                       !strcmp(f->key, "motion")  ? 1
-                       : !strcmp(f->key, "curve") ? 4
-                                                  : 3,
+                       !strcmp(f->key, "motion") || !strcmp(f->key, "control") ? 1
+                       : !strcmp(f->key, "curve")                              ? 4
+                                                                               : 3,
                        variables, r->angle ? angles : lengths, 0, x);
   case FORMULAS:
   case VECTOR: return yamlNumbers(r, n, f, size, 3, of, x);

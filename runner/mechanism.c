@@ -3,6 +3,7 @@
 #define _GNU_SOURCE /* open_memstream, strtok_r */
 #include "mechanism.h"
 
+#include "controllers.h"
 #include "options.h"
 #include "output/files.h"
 #include "simulation/method.h"
@@ -99,6 +100,7 @@ typedef struct {
   CPModel model;
   CPMech mech;
   CPContactPoint *contact;          /* [ncontacts] */
+  Controllers *controllers;         /* or NULL */
   const sunrealtype *udot, *lambda; /* at the state whose quantities are asked for, or NULL */
   sunrealtype reach; /* half the length of the lines that show planes of contacts [m] */
 } Built;
@@ -449,7 +451,8 @@ static int create(CPPlugin *model) {
   if (clone_templates(&model->mech)) return -1;
   model->n       = N_VGetLength(model->y0);
   model->closure = loop_closure;
-  if (take_contacts(model)) return -1;
+  if (take_contacts(model) || controllers_create(b, own->mech, &own->controllers)) return -1;
+  model->source = controllers_sources(own->controllers, &model->nsources);
   if (draw(model) || (mechanism.run.assemble && assemble(model))) return -1;
   return 0;
 }
@@ -457,6 +460,7 @@ static int create(CPPlugin *model) {
 static void destroy(CPPlugin *model) {
   Built *own = built(model);
   if (!own) return;
+  controllers_free(&own->controllers);
   CPMechFree(&own->mech);
   CPModelFree(&own->model);
   CPBodiesFree(&own->bodies);

@@ -39,19 +39,20 @@ typedef enum {
 
 /** Kinds of elements; each has a structure that begins with a CPElement. */
 typedef enum {
-  CP_ELEMENT_BODY     = 0,  /**< CPBody */
-  CP_ELEMENT_JOINT    = 1,  /**< CPJoint */
-  CP_ELEMENT_COUPLER  = 2,  /**< CPCoupler */
-  CP_ELEMENT_DRIVE    = 3,  /**< CPDrive */
-  CP_ELEMENT_SPRING   = 4,  /**< CPSpring */
-  CP_ELEMENT_BUSHING  = 5,  /**< CPBushing */
-  CP_ELEMENT_FORCE    = 6,  /**< CPForce */
-  CP_ELEMENT_FRICTION = 7,  /**< CPFriction */
-  CP_ELEMENT_CONTACT  = 8,  /**< CPBodyContact */
-  CP_ELEMENT_SHAPE    = 9,  /**< CPShape */
-  CP_ELEMENT_LIMIT    = 10, /**< CPLimit */
-  CP_ELEMENT_ACTUATOR = 11, /**< CPActuator */
-  CP_ELEMENT_ROPE     = 12  /**< CPRope */
+  CP_ELEMENT_BODY       = 0,  /**< CPBody */
+  CP_ELEMENT_JOINT      = 1,  /**< CPJoint */
+  CP_ELEMENT_COUPLER    = 2,  /**< CPCoupler */
+  CP_ELEMENT_DRIVE      = 3,  /**< CPDrive */
+  CP_ELEMENT_SPRING     = 4,  /**< CPSpring */
+  CP_ELEMENT_BUSHING    = 5,  /**< CPBushing */
+  CP_ELEMENT_FORCE      = 6,  /**< CPForce */
+  CP_ELEMENT_FRICTION   = 7,  /**< CPFriction */
+  CP_ELEMENT_CONTACT    = 8,  /**< CPBodyContact */
+  CP_ELEMENT_SHAPE      = 9,  /**< CPShape */
+  CP_ELEMENT_LIMIT      = 10, /**< CPLimit */
+  CP_ELEMENT_ACTUATOR   = 11, /**< CPActuator */
+  CP_ELEMENT_ROPE       = 12, /**< CPRope */
+  CP_ELEMENT_CONTROLLER = 13  /**< CPController */
 } CPElementKind;
 
 /** What an element begins with. Members that are not set are 0 or NULL, as are those that a later version adds.
@@ -73,19 +74,20 @@ typedef struct {
   { sizeof(type), kind, name }
 #endif
 /* The heads of new elements */
-#define CP_NEW_BODY(name)     CP_NEW_ELEMENT(CPBody, CP_ELEMENT_BODY, name)
-#define CP_NEW_JOINT(name)    CP_NEW_ELEMENT(CPJoint, CP_ELEMENT_JOINT, name)
-#define CP_NEW_COUPLER(name)  CP_NEW_ELEMENT(CPCoupler, CP_ELEMENT_COUPLER, name)
-#define CP_NEW_DRIVE(name)    CP_NEW_ELEMENT(CPDrive, CP_ELEMENT_DRIVE, name)
-#define CP_NEW_SPRING(name)   CP_NEW_ELEMENT(CPSpring, CP_ELEMENT_SPRING, name)
-#define CP_NEW_BUSHING(name)  CP_NEW_ELEMENT(CPBushing, CP_ELEMENT_BUSHING, name)
-#define CP_NEW_FORCE(name)    CP_NEW_ELEMENT(CPForce, CP_ELEMENT_FORCE, name)
-#define CP_NEW_FRICTION(name) CP_NEW_ELEMENT(CPFriction, CP_ELEMENT_FRICTION, name)
-#define CP_NEW_CONTACT(name)  CP_NEW_ELEMENT(CPBodyContact, CP_ELEMENT_CONTACT, name)
-#define CP_NEW_SHAPE(name)    CP_NEW_ELEMENT(CPShape, CP_ELEMENT_SHAPE, name)
-#define CP_NEW_LIMIT(name)    CP_NEW_ELEMENT(CPLimit, CP_ELEMENT_LIMIT, name)
-#define CP_NEW_ACTUATOR(name) CP_NEW_ELEMENT(CPActuator, CP_ELEMENT_ACTUATOR, name)
-#define CP_NEW_ROPE(name)     CP_NEW_ELEMENT(CPRope, CP_ELEMENT_ROPE, name)
+#define CP_NEW_BODY(name)       CP_NEW_ELEMENT(CPBody, CP_ELEMENT_BODY, name)
+#define CP_NEW_JOINT(name)      CP_NEW_ELEMENT(CPJoint, CP_ELEMENT_JOINT, name)
+#define CP_NEW_COUPLER(name)    CP_NEW_ELEMENT(CPCoupler, CP_ELEMENT_COUPLER, name)
+#define CP_NEW_DRIVE(name)      CP_NEW_ELEMENT(CPDrive, CP_ELEMENT_DRIVE, name)
+#define CP_NEW_SPRING(name)     CP_NEW_ELEMENT(CPSpring, CP_ELEMENT_SPRING, name)
+#define CP_NEW_BUSHING(name)    CP_NEW_ELEMENT(CPBushing, CP_ELEMENT_BUSHING, name)
+#define CP_NEW_FORCE(name)      CP_NEW_ELEMENT(CPForce, CP_ELEMENT_FORCE, name)
+#define CP_NEW_FRICTION(name)   CP_NEW_ELEMENT(CPFriction, CP_ELEMENT_FRICTION, name)
+#define CP_NEW_CONTACT(name)    CP_NEW_ELEMENT(CPBodyContact, CP_ELEMENT_CONTACT, name)
+#define CP_NEW_SHAPE(name)      CP_NEW_ELEMENT(CPShape, CP_ELEMENT_SHAPE, name)
+#define CP_NEW_LIMIT(name)      CP_NEW_ELEMENT(CPLimit, CP_ELEMENT_LIMIT, name)
+#define CP_NEW_ACTUATOR(name)   CP_NEW_ELEMENT(CPActuator, CP_ELEMENT_ACTUATOR, name)
+#define CP_NEW_ROPE(name)       CP_NEW_ELEMENT(CPRope, CP_ELEMENT_ROPE, name)
+#define CP_NEW_CONTROLLER(name) CP_NEW_ELEMENT(CPController, CP_ELEMENT_CONTROLLER, name)
 
 /** A rigid body. */
 typedef struct {
@@ -527,6 +529,20 @@ typedef struct {
   int taut;                /**< 1: it is never slack */
 } CPRope;
 
+/** A sampled controller: at the times first + k period, k = 0, 1, ..., a function of t and of quantities gives the value that a parameter
+ * has, after the delay, until the next one. Models know nothing of it: whoever runs them evaluates the quantity "NAME.output"
+ * (CPMechGetSensor) and sets the parameter (CPMechGetParameters) in an event source with this period (CPEventSource), as the runner and
+ * Python do with those of files. CPBodiesDescribe tells its parameter and times. */
+typedef struct {
+  CPElement head; /**< CP_NEW_CONTROLLER(name) */
+  const char *of; /**< name of an actuator, whose control it sets, or of a parameter, "push.force_x" */
+  sunrealtype period;  /**< > 0 [s] */
+  sunrealtype first;   /**< time of the first sample [s] */
+  sunrealtype delay;   /**< >= 0: from a sample to its effect [s] */
+  CPFunction function; /**< of t and the inputs, which is kept */
+  const char *inputs; /**< as in CPSpring, of any quantities that depend on neither accelerations nor reactions */
+} CPController;
+
 /** A shape of a body, or of the ground, for drawings and contacts (CP_ON_SHAPE), without mass. Its centre is the point of `on`. z of
  * `on` is the axis of cylinders, wheels and capsules, and the normal of planes; in the plane it is that of space. */
 typedef struct {
@@ -595,12 +611,13 @@ typedef enum {
   CP_JOINT = 1, /**< joints, couplers, drives and contacts: whatever has rows */
   CP_COORDINATE =
       2, /**< coordinates of joints: "hinge", or "slider.1" for those after the first one */
-  CP_CONTACT   = 3, /**< contacts; each is a joint as well */
-  CP_SPRING    = 4, /**< springs and actuators that act between two points */
-  CP_SHAPE     = 5, /**< shapes */
-  CP_PARAMETER = 6, /**< numbers of elements, "element.field" */
-  CP_STATE     = 7, /**< components of y, "rod.x" */
-  CP_SENSOR    = 8  /**< quantities of elements, "pin.force" (CPMechGetSensor) */
+  CP_CONTACT    = 3, /**< contacts; each is a joint as well */
+  CP_SPRING     = 4, /**< springs and actuators that act between two points */
+  CP_SHAPE      = 5, /**< shapes */
+  CP_PARAMETER  = 6, /**< numbers of elements, "element.field" */
+  CP_STATE      = 7, /**< components of y, "rod.x" */
+  CP_SENSOR     = 8, /**< quantities of elements, "pin.force" (CPMechGetSensor) */
+  CP_CONTROLLER = 9  /**< sampled controllers */
 } CPThing;
 
 /** What is known of one thing. Indices are -1, and texts "", where they mean nothing. */
@@ -619,9 +636,12 @@ typedef struct {
   sunindextype nrates; /**< number of these rows; of a quantity 1 if it depends on u' or multipliers */
   sunrealtype value;       /**< of a parameter */
   const CPContactLaw *law; /**< of a contact, with the present parameters */
-  sunrealtype period;      /**< of a contact, for CPContactPoint */
+  sunrealtype period;      /**< of a contact, for CPContactPoint; of a controller */
   sunrealtype nearest;     /**< of a contact, for CPContactPoint */
   sunrealtype centre[3];   /**< of a body: its centre of mass in its frame */
+  int parameter;     /**< of a controller: the parameter that it sets; its period is `period` */
+  sunrealtype begin; /**< of a controller: time of its first sample */
+  sunrealtype delay; /**< of a controller: from a sample to its effect */
 } CPDescription;
 
 /** Returns the number of such things, 0 if bodies is NULL. */
@@ -774,7 +794,7 @@ typedef struct {
  *                    its direction, and power
  *   rope             length, rate, force (the tension), power (on its bodies); of an elastic one acceleration, energy
  *   bushing          force, torque on body b;      force on a point   force, power, position, velocity, acceleration
- *   contact          gap; force, torque on body b
+ *   contact          gap; force, torque on body b;         controller   output
  *
  * Vectors are those in the axes of space, or of a body: pin.force.in(rod); then a position is that relative to the body's
  * frame. One component is pin.force.x, pin.force.in(rod).x. Numbers of a point may have units, [0, 30 mm].

@@ -225,6 +225,9 @@ struct CPPlugin_ {
                             at any tolerance; 0: a part of the tolerance, see CPProjectorSetEps */
   CPPluginDrawing drawing;         /**< made by CPPluginDraw; type->points computes the points */
   char refusal[CP_PLUGIN_REFUSAL]; /**< reason given to CPPluginRefuse, or "" */
+  const CPEventSource *
+      source; /**< [nsources] further event sources of each run, such as sampled controllers, valid as long as the model */
+  int nsources; /**< number of sources */
 };
 
 /* ---- shared objects ---- */
@@ -240,7 +243,7 @@ typedef struct {
 } CPPluginModule;
 
 /** Version of the structs above and of CPEquations; it grows when objects built before no longer fit. */
-#define CP_PLUGIN_ABI 14
+#define CP_PLUGIN_ABI 15
 /** The name of the symbol. */
 #define CP_PLUGIN_SYMBOL "cpodes_plugin"
 /** Makes type, a CPPluginType with static storage, the model of the shared object. To be used once, at file level. */

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import os
+from collections import deque
 from typing import Any, Callable, Dict, Iterator, List, MutableMapping, NamedTuple, Optional, Sequence, Tuple, Union
 
 import numpy as np
@@ -262,11 +263,45 @@ class BodiesInstance(Instance):
         values = ffi.new("sunrealtype **")
         check(lib.CPMechGetParameters(mech, values, ffi.NULL))
         self.values, self.samplers = values[0], []
-        for name, f, of, period, first in m._controllers:
-            self.samplers.append(self.sampler(name, f, of, period, first))
+        for i in range(lib.CPBodiesCount(self.bodies, lib.CP_CONTROLLER)):
+            self.add_controller(*self.controller_of_file(i))
+        for controller in m._controllers:
+            self.add_controller(*controller)
         if m._offsets is not None and len(m._offsets):
             check(lib.CPMechAssemble(mech, 0, self.y_vector, sized("CPAssembly", offsets=pointer(m._offsets))))
         return mech
+
+    def controller_of_file(self, i: int) -> tuple:
+        d, state = describe(self.bodies, lib.CP_CONTROLLER, i), np.zeros(self.n)
+        name, of, period, first, delay = text(d.name), d.parameter, d.period, d.begin, d.delay
+        vector_, quantity = self.vector(state), f"{name}.output".encode()
+
+        def f(t: float, y: np.ndarray) -> float:
+            state[:], out = y, sized("CPSensor")
+            self.failures.check(lib.CPMechGetSensor(self.mech, quantity, t, vector_, out), lambda: message_of(self.mech))
+            return out.value[0]
+        return name, f, [text(describe(self.bodies, lib.CP_PARAMETER, of).name)], period, first, delay
+
+    def add_controller(self, name: str, f: Callable, of: Sequence[str], period: float, first: float, delay: float) -> None:
+        """Adds what samples f and, if there is a delay, what sets the controls of a sample later, in the order of the samples."""
+        def finite(t: float, y: np.ndarray) -> np.ndarray:
+            value = np.atleast_1d(np.asarray(f(t, y), dtype=float))
+            if value.shape != (len(of),) or not np.isfinite(value).all():
+                raise ValueError(f"the controller {name} has to return {len(of)} finite numbers, and returned {value} at t = {t}")
+            return value
+        if not delay:
+            self.samplers.append(self.sampler(name, finite, of, period, first))
+            return
+        queue: deque = deque()
+        present = [self.values + self.mechanism.values._index(one) for one in of]
+
+        def sample(t: float, y: np.ndarray) -> list:
+            queue.append(finite(t, y))
+            return [place[0] for place in present]
+
+        def act(t: float, y: np.ndarray) -> Any:
+            return queue.popleft() if queue else [place[0] for place in present]
+        self.samplers += [self.sampler(name, sample, of, period, first), self.sampler(name, act, of, period, first + delay)]
 
     def sampler(self, name: str, f: Callable, of: Sequence[str], period: float, first: float) -> Any:
         m, s = self.mechanism, ffi.new("GlueSampler *")
@@ -740,10 +775,10 @@ class Bodies(Mechanism):
             "activation_range": vector("activation_range", activation_range, 2), "muscle": own, **where,
             **({} if curve is None else {"function": curve._handle})}, keep=[] if curve is None else [curve])
 
-    def control(self, of: Any, f: Callable, period: float, first: float = 0.0, name: Optional[str] = None) -> str:
+    def control(self, of: Any, f: Callable, period: float, first: float = 0.0, name: Optional[str] = None, *, delay: float = 0.0) -> str:
         """Adds a controller: at the times first + k period, start and end of a run included, the controls of the actuators `of`, names
         in a list or one name, become f(t, y), and hold until the next sample. Other numbers are set by their names,
-        "push.force_x". In solve, controllers act."""
+        "push.force_x". With a delay they become so later. In solve, controllers act, those of files, too."""
         names_of = [of] if isinstance(of, str) else list(of)
         every = [one if "." in word("the name of an actuator", one) else f"{one}.control" for one in names_of]
         for one in every:
@@ -751,7 +786,9 @@ class Bodies(Mechanism):
         if not number("period", period) > 0:
             raise ValueError(f"period has to be > 0, and is {period!r}")
         name = f"controller_{len(self._controllers)}" if name is None else word("name", name)
-        self._controllers.append((name, f, every, float(period), number("first", first)))
+        if not number("delay", delay) >= 0:
+            raise ValueError(f"delay has to be >= 0, and is {delay!r}")
+        self._controllers.append((name, f, every, float(period), number("first", first), float(delay)))
         self._query, self.ready = None, False
         return name
 

@@ -699,3 +699,36 @@ def test_frames_and_terms_are_those_of_the_equations_of_motion():
     assert np.allclose(u @ terms.M @ u / 2, m.kinetic_energy(0, y), atol=1e-14)
     with pytest.raises(ValueError):
         m.set_coordinate("hinge_0", y, np.nan)
+
+
+LOOP = """
+dimension: 2
+bodies: [{name: rod, mass: 1, inertia: 0.1}]
+joints: [{name: hinge, kind: revolute, b: rod}]
+actuators: [{name: motor, of: hinge, gain: [1, 0, 0]}]
+controllers:
+- {name: hold, of: motor, every: 10 ms, delay: 20 ms, control: "-4*(hinge.angle/(1 rad) - 1) - 0.8*hinge.rate/(1 rad/s)"}
+run: {coordinates: joint}
+"""
+
+
+def test_controllers_of_files_and_delays_act(tmp_path):
+    path = tmp_path / "loop.yaml"
+    path.write_text(LOOP)
+    x, v, h, held = 0.0, 0.0, 0.01, [0.0, 0.0]  # from sample to sample, with the controls of two samples on their way
+    for _ in range(100):
+        held.append(-4 * (x - 1) - 0.8 * v)
+        a = held.pop(0) / 0.1
+        x, v = x + h * v + h * h / 2 * a, v + h * a
+    m = cpodes.Bodies.read(path)
+    for _ in range(2):  # each run begins anew
+        sol = m.solve((0, 1), rtol=1e-10, atol=1e-10)
+        assert sol.y[:2, -1] == pytest.approx([x, v], abs=1e-8)
+    m = rod_on_hinge()
+    m.actuator("hinge", name="motor")
+    m.control("motor", lambda t, y: -4 * (y[2] - 1) - 0.8 * y[5], 0.01, delay=0.02)
+    assert m.solve((0, 1), rtol=1e-10, atol=1e-10).y[[2, 5], -1] == pytest.approx([x, v], abs=1e-8)
+    m = rod_on_hinge()
+    m.control(m.actuator("hinge"), lambda t, y: float("nan") if t > 0.5 else 0, 0.01, name="loop")
+    with pytest.raises(ValueError, match="the controller loop has to return 1 finite numbers, and returned .nan. at t = 0.51"):
+        m.solve((0, 1))

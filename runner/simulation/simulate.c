@@ -306,6 +306,8 @@ static int create_session(Run *run) {
   if (!flag && p->contact) flag = CPContactAttach(p->contact, run->session);
   if (!flag && (model->nroots > 0 || model->nstops > 0))
     flag = CPSessionAddSource(run->session, &own, &run->model_source);
+  for (int i = 0; i < model->nsources && !flag; i++)
+    flag = CPSessionAddSource(run->session, &model->source[i], NULL);
   if (!flag) flag = CPSessionSetTolerances(run->session, s->rtol, s->atol, NULL);
   if (!flag) flag = CPSessionSetConfigFn(run->session, configure, run);
   if (!flag) flag = CPSessionSetStepFn(run->session, at_step, run);

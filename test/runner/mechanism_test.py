@@ -62,6 +62,32 @@ class Mechanisms(RunnerTest):
         self.assert_refused(cpodes("run", file, "--param", "r=3 mn"), 'r:1:3: there is no unit "mn"')
         self.assert_refused(cpodes("run", file, "--param", "r=l", "--param", "l=r"), "depends on itself")
 
+    def test_controllers_of_a_file_sample_hold_and_are_late(self):
+        file, x, v, h, held = self.folder / "loop.yaml", 0.0, 0.0, 0.01, [0.0, 0.0]
+        text = ("dimension: 2\nrun: {t_end: 1, coordinates: joint}\nbodies: [{name: rod, mass: 1, inertia: 0.1}]\n"
+                "joints: [{name: hinge, kind: revolute, b: rod}]\nactuators: [{name: motor, of: hinge, gain: [1, 0, 0]}]\n"
+                "controllers: [{name: hold, of: motor, every: 10 ms, delay: 20 ms, control: \"%s\"}]\n")
+        file.write_text(text % "-4*(hinge.angle/(1 rad) - 1) - 0.8*hinge.rate/(1 rad/s)")
+        for _ in range(100): # exactly, from sample to sample
+            held.append(-4 * (x - 1) - 0.8 * v)
+            a = held.pop(0) / 0.1
+            x, v = x + h * v + h * h / 2 * a, v + h * a
+        for method in ("dop853", "radau"):
+            run = self.run_json(file, "--method", method, "--rtol", "1e-8", "--atol", "1e-8")
+            self.assertAlmostEqual(run["end"]["y"][0], x, delta=1e-7)
+            self.assertAlmostEqual(run["end"]["y"][1], v, delta=1e-7)
+        file.write_text(text % "sqrt(0.495 - t/(1 s))")
+        process = cpodes("run", file)
+        self.assertEqual(process.returncode, FAILED)
+        self.assertIn("hold.output must be finite, and is not at t = 0.5", process.stderr + process.stdout)
+
+    def test_an_arm_follows_its_controllers(self):
+        run = self.run_json(FILES / "arm_control.yaml")
+        end = dict(zip(run["end"]["names"], run["end"]["y"]))
+        self.assertAlmostEqual(end["base.angle"], 1, delta=1e-4) # gravity does not load this joint
+        self.assertAlmostEqual(end["flange.angle"], 2, delta=1e-4)
+        self.assertLessEqual(run["counts"]["steps"], 1.05 * 2000) # a step for each sample
+
     def test_a_double_wishbone_fits_on_a_page(self):
         self.assertLessEqual(len((FILES / "double_wishbone.yaml").read_text().splitlines()), 60)
 

@@ -258,6 +258,53 @@ START_TEST(files_have_all_of_it) {
 }
 END_TEST
 
+/* A controller is evaluated by its quantity, and described; what it must not be is named. */
+START_TEST(controllers_are_quantities_with_times) {
+  static const char good[] =
+      "control: \"-4*(hinge.angle/(1 rad)) - rod.velocity.y/(1 m/s) + t/(1 s)\"";
+  static const struct {
+    const char *rest, *says;
+  } bad[] = {
+      {"of: none, every: 1 ms, control: \"t/(1 s)\"",
+       "hold: there is no parameter \"none.control\" to set"},
+      {"of: motor, every: 0, control: \"t/(1 s)\"", "hold: period must be positive"},
+      {"of: motor, every: 1, delay: -1, control: \"t/(1 s)\"", "hold: delay must not be negative"},
+      {"of: motor, every: 1, control: 3", "control must depend on t or on quantities"},
+      {"of: motor, every: 1, control: \"hinge.force.x/(1 N)\"",
+       "hinge.force.x depends on accelerations"}};
+  static const char head[] =
+      "dimension: 2\nbodies: [{name: rod, mass: 1, inertia: 0.75, at: [0.5, 0]}]\n"
+      "joints: [{name: hinge, kind: revolute, b: rod}]\n"
+      "actuators: [{name: motor, of: hinge, gain: [1, 0, 0]}]\n";
+  char text[1000], message[READ_MESSAGE];
+  CPBodiesFile file;
+  test_context_setup();
+  for (size_t k = 0; k < sizeof bad / sizeof *bad; k++) {
+    const int n =
+        snprintf(text, sizeof text, "%scontrollers: [{name: hold, %s}]\n", head, bad[k].rest);
+    ck_assert_ptr_null(read_bodies("loop.yaml", text, (size_t)n, &file, message));
+    ck_assert_mentions(message, bad[k].says);
+  }
+  const int n = snprintf(
+      text, sizeof text,
+      "%scontrollers: [{name: hold, of: motor, every: 2 ms, first: 1 ms, delay: 5 ms, %s}]\n", head,
+      good);
+  bodies = read_bodies("loop.yaml", text, (size_t)n, &file, message);
+  ck_assert_msg(bodies != NULL, "%s", message);
+  const CPDescription d = thing_at(bodies, CP_CONTROLLER, 0);
+  ck_assert_str_eq(d.name, "hold");
+  ck_assert_int_eq(d.parameter, thing_named(bodies, CP_PARAMETER, "motor.control"));
+  ck_assert(d.period == 0.002 && d.begin == 0.001 && d.delay == 0.005);
+  build(CP_JOINT_COORDINATES);
+  entries(y)[0] = 0.3;
+  entries(y)[1] = 2;
+  CPSensor s    = {CP_SIZED(CPSensor)};
+  ck_assert_int_eq(CPMechGetSensor(mech, "hold.output", 0.7, y, &s), CP_SUCCESS);
+  ck_assert_double_eq_tol(s.value[0], -4 * 0.3 - 0.5 * 2 * cos(0.3) + 0.7, 1e-14);
+  stop();
+}
+END_TEST
+
 TEST_SUITE(actuators) {
   Suite *suite = suite_create("bodies/actuators");
   TCase *tc    = tcase_create("actuators");
@@ -269,6 +316,7 @@ TEST_SUITE(actuators) {
   tcase_add_loop_test(tc, all_derivatives_are_exact, CP_ABSOLUTE, CP_JOINT_COORDINATES + 1);
   tcase_add_test(tc, files_have_all_of_it);
   tcase_add_test(tc, wrong_actuators_are_named);
+  tcase_add_test(tc, controllers_are_quantities_with_times);
   suite_add_tcase(suite, tc);
   return suite;
 }
