@@ -7,6 +7,7 @@
  * along the forward run, which a tape keeps as polynomials, at states that are projected onto the manifold. All functionals
  * are one system of equations of a one-step method, with which they share the states and their factors. */
 #include "functional_impl.h"
+#include "samples.h"
 
 #include "cpodes/base/differences.h"
 
@@ -34,6 +35,7 @@ typedef struct {
   CPFunctionalRun run; /* the forward run */
   CPGradientOptions o;
   CPTape tape;
+  CPNodes nodes;      /* of end terms at many times, in the segment of the tape that is in memory */
   CPIntegrator back;  /* from t1 to t0 */
   int N;              /* l [n] and q [N - n] of a functional; q is empty without parameters */
   N_Vector Z, abstol; /* [ng N] (l, q) of all functionals, and their absolute tolerances */
@@ -184,23 +186,6 @@ static int backward(sunrealtype t, N_Vector Z, N_Vector Zdot, void *data) {
   return CP_SUCCESS;
 }
 
-/* At the time of an end term: l += dg/dy, dG += dg/dp. */
-static int addEnds(Adjoint *a, sunrealtype t, sunrealtype *dG) {
-  CPFunctionalRun *w = &a->run;
-  if (!w->F->end) return CP_SUCCESS;
-  for (int k = 0; k < w->F->ng; k++) {
-    sunrealtype *l = N_VGetArrayPointer(a->Z) + (size_t)k * (size_t)a->N;
-    int flag       = stateAt(a, t);
-    if (flag) return cpReport(&w->mem->log, -abs(flag), w->function, "%s", w->mem->text);
-    flag = cpCallUser(&w->mem->log, gradient(a, w->F->end, w->F->end_grad, &a->end, t, k));
-    flag = cpFunctionalResult(w, flag, t, "gradient of the end term");
-    if (flag) return flag;
-    for (size_t j = 0; j < a->tape.n; j++) l[j] += N_VGetArrayPointer(w->gy)[j];
-    for (int i = 0; w->params && i < w->Np; i++) dG[k * w->Np + i] += w->gp[i];
-  }
-  return CP_SUCCESS;
-}
-
 /* The default absolute tolerance of functional k is reltol times the larger one of |l| and |dh/dy| at the start; that of
  * q_i is divided by the size of the parameter, as those of sensitivities are. */
 static int setTolerances(Adjoint *a, sunrealtype t) {
@@ -219,6 +204,83 @@ static int setTolerances(Adjoint *a, sunrealtype t) {
       tol[j] = j < a->tape.n ? least : least / w->params->pbar[j - a->tape.n];
   }
   return cpFunctionalResult(w, flag, t, "gradient of the integrand");
+}
+
+/* Of functional k at node i: sum H g_y [n], sum K g_y [n] */
+static sunrealtype *nodeSum(const Adjoint *a, int i, int k) {
+  return a->nodes.sum + 2 * a->tape.n * (size_t)(i * a->run.F->ng + k);
+}
+
+/* At the time of an end term: dG += dg/dp, and l += dg/dy, or, if there are nodes, theirs take it over. */
+static int addEnds(Adjoint *a, sunrealtype t, sunrealtype *dG) {
+  CPFunctionalRun *w  = &a->run;
+  const size_t n      = a->tape.n;
+  const CPStencil all = a->nodes.count ? cpNodesAround(&a->nodes, t) : (CPStencil){.count = 0};
+  if (!w->F->end) return CP_SUCCESS;
+  for (int k = 0; k < w->F->ng; k++) {
+    sunrealtype *l  = N_VGetArrayPointer(a->Z) + (size_t)k * (size_t)a->N,
+                *gy = N_VGetArrayPointer(w->gy);
+    int flag        = stateAt(a, t);
+    if (flag) return cpReport(&w->mem->log, -abs(flag), w->function, "%s", w->mem->text);
+    flag = cpCallUser(&w->mem->log, gradient(a, w->F->end, w->F->end_grad, &a->end, t, k));
+    flag = cpFunctionalResult(w, flag, t, "gradient of the end term");
+    if (flag) return flag;
+    for (size_t j = 0; j < n && !all.count; j++) l[j] += gy[j];
+    for (int i = 0; i < all.count; i++) {
+      sunrealtype *sum = nodeSum(a, all.first + i, k);
+      for (size_t j = 0; j < n; j++)
+        sum[j] += all.value[i] * gy[j], sum[n + j] += all.rate[i] * gy[j];
+    }
+    for (int i = 0; w->params && i < w->Np; i++) dG[k * w->Np + i] += w->gp[i];
+  }
+  return CP_SUCCESS;
+}
+
+/* At node i: l += sum H g_y + J^T sum K g_y, dG += (sum K g_y)^T f_p. Tolerances are those of the first part, as the second one has
+ * rates, which may be stiff. */
+static int addNode(Adjoint *a, int i, sunrealtype *dG) {
+  CPFunctionalRun *w  = &a->run;
+  const size_t n      = a->tape.n;
+  const sunrealtype t = a->nodes.t[i];
+  int flag            = CP_SUCCESS;
+  for (int k = 0; k < w->F->ng; k++)
+    for (size_t j = 0; j < n; j++)
+      N_VGetArrayPointer(a->Z)[(size_t)k * (size_t)a->N + j] += nodeSum(a, i, k)[j];
+  if (!(a->reltol > 0.0)) flag = setTolerances(a, t);
+  if (flag) return flag;
+  cpStepperEnter(w->mem);
+  flag = stateAt(a, t);
+  for (int k = 0; !flag && k < w->F->ng; k++) {
+    memcpy(N_VGetArrayPointer(a->l), nodeSum(a, i, k) + n, n * sizeof(sunrealtype));
+    flag = products(a, t, a->l);
+    for (size_t j = 0; j < n && !flag; j++)
+      N_VGetArrayPointer(a->Z)[(size_t)k * (size_t)a->N + j] += N_VGetArrayPointer(a->Jl)[j];
+    for (int p = 0; w->params && p < w->Np && !flag; p++) dG[k * w->Np + p] += a->lfp[p];
+    if (flag) failed(a, t, k, flag);
+  }
+  cpStepperLeave(w->mem, flag);
+  return flag ? cpReport(&w->mem->log, a->cause ? a->cause : -abs(flag), w->function, "%s",
+                         w->mem->text)
+              : CP_SUCCESS;
+}
+
+/* End terms at times that are closer than the steps are taken together at nodes of the segment that is in memory, which begins at
+ * `begins`. *next: in, the last time; out, if there are nodes, the last one before the segment. */
+static int takeTogether(Adjoint *a, sunrealtype begins, int *next, sunrealtype *dG) {
+  CPFunctionalRun *w    = &a->run;
+  const CPFunctional *F = w->F;
+  const char *method    = w->mem->ops->method(w->mem, NULL, NULL, NULL);
+  int first = *next, flag = CP_SUCCESS;
+  while (first >= 0 && (F->times[first] - begins) * a->tape.ordered >= 0.0) first--;
+  a->nodes.count = 0;
+  if (*next - first <= CP_STENCIL) return CP_SUCCESS;
+  const sunrealtype accuracy = a->o.reltol / cpFunctionalTolerance(method, a->o.reltol, 0);
+  flag = cpNodesChoose(&a->nodes, &a->tape, F->times + first + 1, *next - first, F->ng, accuracy,
+                       w->mem->ewt, w->y);
+  a->t = NAN; /* run.y has been used */
+  if (flag) return cpReport(&w->mem->log, flag, w->function, "no memory for %d times", F->ntimes);
+  for (; a->nodes.count && !flag && *next > first; --*next) flag = addEnds(a, F->times[*next], dG);
+  return flag;
 }
 
 /* RADAU's Jacobian consists of the blocks (-J^T, -df/dp^T) of the functionals, whose columns are products with unit vectors at
@@ -341,18 +403,25 @@ static int solveBackwards(Adjoint *a, sunrealtype t1, sunrealtype *dG) {
     if (cpStepperIsThere(begins, t) && k > 0) continue;
     flag      = cpTapeLoad(&a->tape, k, cpFunctionalMaxSteps(F));
     a->window = a->taken, a->covered = cpTapeSteps(&a->tape, t);
+    if (!flag && F->times) flag = takeTogether(a, begins, &next, dG);
+    int node = a->nodes.count - 1;
     for (int done = 0; !done && !flag;) {
-      const sunrealtype time = F->times && next >= 0 ? F->times[next] : t1;
-      const int ends         = next >= 0 && (time - begins) * a->tape.ordered >= 0.0;
+      const int at           = node >= 0;
+      const sunrealtype time = at ? a->nodes.t[node] : F->times && next >= 0 ? F->times[next] : t1;
+      const int ends         = at || (next >= 0 && (time - begins) * a->tape.ordered >= 0.0);
       const sunrealtype to   = ends ? time : begins;
       const int moves        = !cpStepperIsThere(t, to);
       if (!a->back && moves) {
-        flag = setTolerances(a, t);
+        if (!(a->reltol > 0.0)) flag = setTolerances(a, t);
         if (!flag) flag = create(a, t, a->o.method ? a->o.method : "DOP853");
       } else if (moved && moves) flag = restart(a, t);
       if (moves) moved = 0;
       if (!flag && moves) flag = integrate(a, &t, to);
-      if (!flag && ends) flag = addEnds(a, t = time, dG), next--, moved = 1;
+      if (!flag && ends) {
+        t    = time;
+        flag = at ? addNode(a, node--, dG) : addEnds(a, t, dG);
+        next -= !at, moved = 1;
+      }
       done = !ends;
     }
   }
@@ -421,6 +490,7 @@ static int check(const Adjoint *a, const sunrealtype *dG, N_Vector *gradients) {
 
 static void freeBack(void *back) { CPIntegratorFree((CPIntegrator *)back); }
 static void freeTape(void *tape) { cpTapeFree(tape); }
+static void freeNodes(void *nodes) { cpNodesFree(nodes); }
 
 int cpGradientAdjoint(CPFunctionalRun *run, sunrealtype t1, const CPGradientOptions *options,
                       N_Vector *y0S, sunrealtype *dG, N_Vector *gradients) {
@@ -439,6 +509,7 @@ int cpGradientAdjoint(CPFunctionalRun *run, sunrealtype t1, const CPGradientOpti
   if (flag) return flag;
   CPArena *arena = &a.run.arena;
   cpArenaOwn(arena, &a.tape, freeTape);
+  cpArenaOwn(arena, &a.nodes, freeNodes);
   cpArenaOwn(arena, &a.back, freeBack);
   CP_VECTORS(arena, mem->y0, &a.l, &a.Jl);
   a.N = (int)n + (run->params ? run->Np : 0);

@@ -167,3 +167,29 @@ void cpTapeState(CPTape *tape, sunrealtype t, N_Vector y) {
   }
   N_VScale(1.0 / sum, y, y);
 }
+
+/* With the weights w_j, p'(theta) = sum_j w_j / (theta - theta_j) (p - v_j) / (theta - theta_j) / sum_j w_j / (theta - theta_j), and
+ * p'(theta_e) = sum_j w_j / w_e (v_j - v_e) / (theta_e - theta_j) (C. Schneider, W. Werner, Math. Comp. 47, 1986). */
+void cpTapeRate(CPTape *tape, sunrealtype t, sunrealtype *rate) {
+  const long int i     = cpTapeSteps(tape, t);
+  const sunrealtype *v = tape->values + tape->first[i];
+  const int m          = (int)((tape->first[i + 1] - tape->first[i]) / tape->n) - 1;
+  const sunrealtype h = tape->t[i + 1] - tape->t[i], theta = (t - tape->t[i]) / h;
+  const sunrealtype *node = nodesOf(tape, m);
+  sunrealtype sum         = 0.0;
+  int e                   = 0;
+  cpTapeState(tape, t, tape->y);
+  const sunrealtype *p = N_VGetArrayPointer(tape->y);
+  memset(rate, 0, tape->n * sizeof *rate);
+  while (e <= m && node[e] != theta) e++;
+  for (int j = 0; j <= m; j++) {
+    const sunrealtype off = theta - node[j];
+    sunrealtype w         = (j % 2 ? -1.0 : 1.0) * (j == 0 || j == m ? 0.5 : 1.0);
+    if (j == e) sum = -w;
+    if (j == e) continue;
+    w /= off;
+    if (e > m) sum += w, w /= off;
+    for (size_t k = 0; k < tape->n; k++) rate[k] += w * (p[k] - v[(size_t)j * tape->n + k]);
+  }
+  for (size_t k = 0; k < tape->n; k++) rate[k] /= sum * h;
+}

@@ -39,6 +39,8 @@ int cpTapeRecord(CPTape *tape, sunrealtype t);
 int cpTapeLoad(CPTape *tape, long int segment, long int mxsteps);
 /* Returns the number of steps of the segment in memory that end before t. */
 long int cpTapeSteps(CPTape *tape, sunrealtype t);
+/* rate [n] <- the derivative of these polynomials */
+void cpTapeRate(CPTape *tape, sunrealtype t, sunrealtype *rate);
 /* y <- the state at t, in the segment in memory, as the polynomials have it */
 void cpTapeState(CPTape *tape, sunrealtype t, N_Vector y);
 

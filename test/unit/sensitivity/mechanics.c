@@ -583,6 +583,60 @@ START_TEST(a_state_is_evaluated_and_factored_once_for_all_products) {
 }
 END_TEST
 
+static int first_component(sunrealtype t, N_Vector y, sunrealtype *g, void *user_data) {
+  (void)t, (void)user_data;
+  g[0] = entries(y)[0];
+  return 0;
+}
+
+/* The gradient of the mean of the first component at these times, by adjoints or forwards. Returns the evaluations of f. */
+static sunrealtype mean_of_times(SystemName name, const char *method, int ntimes,
+                                 CPGradientMode mode, sunrealtype *dG) {
+  enum { MOST = 1000 };
+  sunrealtype times[MOST], G, before, after;
+  State w;
+  setup(&w, name);
+  System *s        = w.s;
+  CPIntegrator mem = CPIntegratorCreate(method, test_context);
+  for (int j = 0; j < ntimes; j++) times[j] = s->t + (j + 1.0) / ntimes;
+  const CPFunctional F = {CP_SIZED(CPFunctional), .ng = 1, .end = first_component, .ntimes = ntimes,
+                          .times = times};
+  const CPGradientOptions options = {CP_SIZED(CPGradientOptions), .reltol = 1.0e-7, .mode = mode};
+  w.parameters.n                  = 1;
+  w.parameters.plist              = &w.par.moving;
+  N_Vector y0S                    = N_VClone(s->y);
+  N_VConst(0.0, y0S);
+  w.parameters.y0S = &y0S;
+  ck_assert_int_eq(CPMechAttach(s->mech, mem, s->t, s->y), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorSStolerances(mem, 1.0e-7, 1.0e-7), CP_SUCCESS);
+  ck_assert_int_eq(CPObjectGetStat(CP_OBJECT(s->mech), "force_evals", &before), CP_SUCCESS);
+  ck_assert_msg(CPIntegratorGradient(mem, s->t + 1.0, &F, &w.parameters, &options, &G, dG, NULL) == 0,
+                "%s, %s: %s", s->name, method, CPObjectGetLastMessage(CP_OBJECT(mem)));
+  ck_assert_int_eq(CPObjectGetStat(CP_OBJECT(s->mech), "force_evals", &after), CP_SUCCESS);
+  dG[0] /= ntimes;
+  N_VDestroy(y0S);
+  CPIntegratorFree(&mem);
+  teardown(&w);
+  return after - before;
+}
+
+/* A thousand times within some twenty steps are taken together; if each ended a step of twelve stages, they would cost thirty times
+ * as much as one. Forward sensitivities, which are interpolated, have the same gradient. */
+START_TEST(a_thousand_times_cost_little_more_than_one) {
+  static const char *const by[]    = {"BDF", "ADAMS", "DOP853", "RADAU"};
+  static const SystemName system[] = {PENDULUM, KNIFE_EDGE};
+  const SystemName name            = system[_i / 4];
+  sunrealtype adjoint, forward, one;
+  const sunrealtype few  = mean_of_times(name, by[_i % 4], 1, CP_GRADIENT_ADJOINT, &one),
+                    many = mean_of_times(name, by[_i % 4], 1000, CP_GRADIENT_ADJOINT, &adjoint);
+  mean_of_times(name, by[_i % 4], 1000, CP_GRADIENT_FORWARD, &forward);
+  ck_assert_msg(many <= 4.0 * few, "%s: %g evaluations for 1000 times, %g for one", by[_i % 4],
+                many, few);
+  ck_assert_msg(fabs(adjoint - forward) <= 1.0e-6 * fmax(1.0, fabs(forward)), "%s: %.12g, %.12g",
+                by[_i % 4], adjoint, forward);
+}
+END_TEST
+
 /* The derivative of a quaternion may be zero, other than a quaternion. */
 START_TEST(a_start_need_not_depend_on_parameters) {
   State w;
@@ -699,6 +753,7 @@ TEST_SUITE(mechanics) {
   tcase_add_test(tc, arguments_of_products_are_checked);
   tcase_add_test(tc, the_adjoint_needs_no_integrator);
   tcase_add_test(tc, a_state_is_evaluated_and_factored_once_for_all_products);
+  tcase_add_loop_test(tc, a_thousand_times_cost_little_more_than_one, 0, 8);
   tcase_add_test(tc, a_start_need_not_depend_on_parameters);
   tcase_add_test(tc, forward_sensitivities_keep_their_parameters);
   tcase_add_test(tc, a_consistent_start_that_fails_is_named);
