@@ -581,7 +581,12 @@ struct CPodesProjectedIntegrator::Impl {
         reason           = Integrator::ReachedFinalTime;
         return returned(Integrator::EndOfSimulation, Over);
       case ReturnedWithEvent:
-      case Completed:
+      case Completed: /* Fibres may be out of their range, where z' overflows, which no step has seen. */
+        if (report <= t && onZ && !mechanism.leadsOn(report, at(report), CREEPING * lastStep) &&
+            repeatsFiner(0)) {
+          showInterpolated = false;
+          break;
+        }
         showInterpolated = report < t;
         if (report < t) {
           interpolate(report);

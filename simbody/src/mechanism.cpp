@@ -288,6 +288,19 @@ bool Mechanism::auxiliaryDependsOnPositions() {
   return of.moves(AuxiliaryDifferences::Q);
 }
 
+bool Mechanism::leadsOn(double t, N_Vector from, double step) {
+  const double *const x            = N_VGetArrayPointer(from);
+  const std::vector<double> weight = weightsAt(from);
+  try {
+    at(t, x, x + nq, x + nq + nu);
+    accelerate();
+  } catch (const std::exception &) { return false; }
+  const Vector &zdot = work.getZDot();
+  for (int k = 0; k < nz; k++)
+    if (!(std::fabs(zdot[k]) * step * weight[std::size_t(nq + nu + k)] <= 1.0)) return false;
+  return true;
+}
+
 /* ---- cpodes' functions ---- */
 
 struct Mechanism::Functions {

@@ -41,6 +41,8 @@ public:
   void release();
   /** Do any z' change when all coordinates move, as the lengths of muscle fibres with elastic tendons do? */
   bool auxiliaryDependsOnPositions();
+  /** Does an explicit step of this size from (t, y) change each z by less than its error may be? */
+  bool leadsOn(double t, N_Vector y, double step);
   /** Continues with the same model from another state. */
   void restart(const SimTK::State &state);
   bool fits(const SimTK::State &state) const;

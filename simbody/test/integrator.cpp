@@ -652,6 +652,44 @@ START_TEST(simbodys_cpodes_and_ours_take_turns_in_one_process) {
 }
 END_TEST
 
+/* A spring and a damper in series on a slider. At t = 0.5 its z' overflows, as that of a fibre far beyond its range, until
+ * the integration has begun anew. */
+struct OverflowsOnce : Force::Custom::Implementation {
+  const GeneralForceSubsystem &forces;
+  const MobilizedBody slider;
+  mutable ZIndex z;
+  mutable bool overflowed = false, returned = false;
+  OverflowsOnce(const GeneralForceSubsystem &owner, const MobilizedBody &driven)
+      : forces(owner), slider(driven) {}
+  void realizeTopology(State &s) const override { z = forces.allocateZ(s, Vector(1, 0.0)); }
+  Real extension(const State &s) const { return slider.getOneQ(s, 0) - forces.getZ(s)[z]; }
+  void calcForce(const State &s, Vector_<SpatialVec> &, Vector_<Vec3> &, Vector &f) const override {
+    f[0] -= 40 * extension(s);
+  }
+  Real calcPotentialEnergy(const State &) const override { return 0; }
+  void realizeAcceleration(const State &s) const override {
+    returned             = returned || (overflowed && s.getTime() == 0.0);
+    const bool overflows = s.getTime() == 0.5 && !returned;
+    overflowed           = overflowed || overflows;
+    forces.updZDot(s)[z] = overflows ? -1e19 : 5 * extension(s);
+  }
+};
+
+START_TEST(a_state_from_which_no_step_leads_on_is_not_handed_out) {
+  Model m;
+  MobilizedBody::Slider slider(m.matter.Ground(), Transform(), rod(), Transform());
+  auto *element = new OverflowsOnce(m.forces, slider);
+  Force::Custom(m.forces, element);
+  m.ready([&](State &s) { slider.setOneU(s, 0, 2); });
+  Ours ours(m, CPodesProjectedIntegrator::Auto, 1e-2);
+  ours.initialize(m.start);
+  reach(ours, 0.5);
+  ck_assert_int_eq(element->overflowed, 1);
+  ck_assert_int_eq(element->returned, 1);
+  ck_assert_double_eq(ours.getTime(), 0.5);
+}
+END_TEST
+
 int main() {
   Suite *s        = suite_create("Simbody: integrator");
   TCase *tc       = tcase_create("motion");
@@ -689,6 +727,7 @@ int main() {
   tcase_add_test(tc, bad_input_is_an_exception_of_simbody_with_a_reason);
   tcase_add_test(tc, constraints_that_cannot_be_assembled_are_named_by_simbody);
   tcase_add_loop_test(tc, at_loose_accuracies_what_fails_unseen_is_integrated_again, 0, numMethods);
+  tcase_add_test(tc, a_state_from_which_no_step_leads_on_is_not_handed_out);
   tcase_add_loop_test(tc, after_a_failed_step_the_state_is_the_last_good_one, 0, numMethods);
   tcase_add_loop_test(tc, a_force_that_calls_its_integrator_is_refused_and_changes_nothing, 0,
                       numMethods);
