@@ -202,7 +202,7 @@ static int addShape(CPBodies b, const CPShape *shape) {
   if (!edges && !axes && kind != CP_SHAPE_SPHERE) half[2] = size[2] / 2;
   if (planar) half[2] = 0;
   for (int k = 0; k < (kind == CP_SHAPE_PLANE ? 2 : b->m.space.dimension); k++)
-    if (!(half[k] > 0) || !isfinite(half[k]))
+    if (!(half[k] > 0 || (kind == CP_SHAPE_PLANE && half[k] == 0)) || !isfinite(half[k]))
       return refused(b, CP_ILL_INPUT, "%s: all sizes must be positive, and one is %g", name,
                      (double)(!edges && !axes && k < 2 ? size[0] : size[k]));
   Pair pair             = {0};

@@ -135,6 +135,13 @@ static sunrealtype sizeOf(const Solid *s) {
   return fmax(fmax(s->half[0], s->half[1]), s->half[2]) + s->skin;
 }
 
+/* The radius of a ball around a solid */
+static sunrealtype radiusOf(const Solid *s) {
+  return s->core == CYLINDER_CORE ? hypot(s->half[0], s->half[2]) + s->skin
+         : s->core == BOX_CORE    ? length(s->half)
+                                  : sizeOf(s);
+}
+
 /* The feature of a solid with the outward normal m */
 static Feature support(const Solid *s, const sunrealtype *m) {
   Feature f = {.curved = s->core == ELLIPSOID_CORE ? ROUND : 0};
@@ -474,13 +481,31 @@ static int onHalfSpace(const Solid *b, const sunrealtype *x, sunrealtype R[3][3]
   moved(x, R, degree, X, Q);
   for (int k = 0; k < 3; k++) n[k] = taylorConstant(VARIABLES, degree, k == 2);
   normalOfB(Q, n, m);
-  const Feature f = support(b, (sunrealtype[]){m[0].v, m[1].v, m[2].v});
-  if (f.line[0] || f.line[1] || f.line[2]) return 1; /* It lies on a line or face. */
+  Feature f = support(b, (sunrealtype[]){m[0].v, m[1].v, m[2].v});
+  int flat  = 0;
+  for (int k = 0; k < 3; k++) /* It lies on a line or face, of which any corner will do. */
+    if (f.line[k]) f.end[k] = 1, f.line[k] = 0, flat = 1;
   pointOf(b, &f, m, NULL, q);
   turned(Q, q, at);
   *gap = X[2];
   taylorAdd(1, &at[2], gap);
-  return 0;
+  return flat;
+}
+
+/* The same of two balls: n = x / |x| */
+static void betweenBalls(const sunrealtype *x, sunrealtype R[3][3], int degree, Taylor *gap,
+                         Taylor *n, Taylor *at) {
+  Taylor X[3], Q[3][3], square = taylorConstant(VARIABLES, degree, 0);
+  moved(x, R, degree, X, Q);
+  for (int k = 0; k < 3; k++) taylorAddProduct(1, &X[k], &X[k], &square);
+  const sunrealtype l = sqrt(square.v), r = l > 0 ? 1 / l : 0;
+  *gap                 = taylorOf(&square, l, r / 2, -r * r * r / 4);
+  const Taylor inverse = taylorOf(&square, r, -r * r * r / 2, 3 * r * r * r * r * r / 4);
+  for (int k = 0; k < 3; k++) {
+    n[k]  = taylorConstant(VARIABLES, degree, 0);
+    at[k] = taylorConstant(VARIABLES, degree, 0);
+    taylorAddProduct(1, &X[k], &inverse, &n[k]);
+  }
 }
 
 /* Newton's method from features of thinner cores, and from there to others. Returns 1 if it does not lead to a solution. */
@@ -503,25 +528,30 @@ int closestPoints(const Solid *a, const Solid *b, const sunrealtype *x, sunrealt
   static const sunrealtype thinner[] = {0, SUN_RCONST(0.03125), SUN_RCONST(0.125),
                                         SUN_RCONST(0.375), SUN_RCONST(0.75)};
   enum { TRIALS = sizeof thinner / sizeof *thinner };
+  sunrealtype skin[2] = {a->skin, b->skin};
+  int trial = 0, flat = 0;
   Closest c = {.solid = {a, b}, .x = x, .R = R};
-  Taylor X[3], Q[3][3], z[MOST], E[MOST];
-  if (a->core == HALF_SPACE) {
-    if (onHalfSpace(b, x, R, degree, gap, n, at)) return 1;
-  } else {
-    int trial = 0;
+  if (a->core == HALF_SPACE) flat = onHalfSpace(b, x, R, degree, gap, n, at);
+  else if (a->core == POINT_CORE && b->core == POINT_CORE) betweenBalls(x, R, degree, gap, n, at);
+  else {
     while (trial < TRIALS && search(&c, thinner[trial])) trial++;
-    if (trial == TRIALS) return 1;
-    if (factor(&c)) return 1;
-    moved(x, R, degree, X, Q);
-    for (int k = 0; k < c.n; k++) z[k] = taylorConstant(VARIABLES, degree, c.z[k]);
-    for (int order = 0; order <= degree; order++) {
-      residual(&c, X, Q, z, E, at);
-      if (order < degree) advance(&c, order + 1, E, z);
+    if (trial < TRIALS && !factor(&c)) {
+      Taylor X[3], Q[3][3], z[MOST], E[MOST];
+      moved(x, R, degree, X, Q);
+      for (int k = 0; k < c.n; k++) z[k] = taylorConstant(VARIABLES, degree, c.z[k]);
+      for (int order = 0; order <= degree; order++) {
+        residual(&c, X, Q, z, E, at);
+        if (order < degree) advance(&c, order + 1, E, z);
+      }
+      *gap = z[3];
+      memcpy(n, z, 3 * sizeof *n);
+    } else { /* balls around both, which are nearer to each other */
+      betweenBalls(x, R, degree, gap, n, at);
+      skin[0] = radiusOf(a), skin[1] = radiusOf(b);
+      flat = 1;
     }
-    *gap = z[3];
-    memcpy(n, z, 3 * sizeof *n);
   }
-  gap->v -= a->skin + b->skin;
-  for (int i = 0; i < 3; i++) taylorAdd(-b->skin, &n[i], &at[i]);
-  return 0;
+  gap->v -= skin[0] + skin[1];
+  for (int i = 0; i < 3; i++) taylorAdd(-skin[1], &n[i], &at[i]);
+  return flat;
 }

@@ -88,6 +88,9 @@ int bodiesTakeJoint(CPBodies b, int text, CPJointKind k, CPContactOn on, const P
                     int param);
 /* Makes a contact of a joint's rows, for which and for whose parameters there is room; radius: a parameter, or NONE. */
 void bodiesTakeContact(CPBodies b, int joint, CPContactOn on, const CPContactLaw *law, int radius);
+/* How two shapes begin: apart; in each other, and how deep; with no nearest points, as deep or parallel; or there is no such contact */
+typedef enum { SHAPES_APART, SHAPES_INSIDE, SHAPES_UNCLEAR, SHAPES_UNKNOWN } Touching;
+Touching bodiesTouching(const Mechanism *m, int a, int b, sunrealtype *depth);
 /* Adds a contact of two shapes. Returns the index of its first part, or an error code that has been reported. */
 int bodiesAddShapeContact(CPBodies b, const CPBodyContact *contact);
 /* term: out, the term of a coordinate given by name. Returns the joint's index, or an error code

@@ -122,7 +122,7 @@ CPBodies bodiesReadXml(const char *data, size_t size, const char *name, Run *run
   bodiesOneLine(run->title, sizeof run->title);
   if (failed) CPBodiesFree(&r.bodies);
   for (int i = 0; i < r.nincluded; i++) free(r.included[i]);
-  void *owned[] = {r.link, r.joint, r.note, r.place, r.included, r.spot};
+  void *owned[] = {r.link, r.joint, r.note, r.place, r.included, r.spot, r.geom, r.excluded};
   for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) free(owned[i]);
   xmlHashFree(r.names, NULL);
   xmlFreeDoc(r.doc);

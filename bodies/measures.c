@@ -497,10 +497,7 @@ static void solidJet(const Space *space, const Pair *pair, const Measure *m, con
   Taylor gap, n[3], at[3], t[2][3], F[VARIABLES];
   memset(jet, 0, sizeof *jet);
   placeOf(pair, pose, x, R);
-  if (closestPoints(&pair->solid[0], &pair->solid[1], x, R, degree, &gap, n, at)) {
-    jet->s = jet->rate = jet->acc = NAN;
-    return;
-  }
+  closestPoints(&pair->solid[0], &pair->solid[1], x, R, degree, &gap, n, at);
   memset(rate, 0, sizeof rate);
   bodiesSpan(pair, pose[0], pose[1], order, &d);
   for (int k = 0; k < 3; k++) {
@@ -521,7 +518,7 @@ int bodiesNearest(const Pair *pair, const Pose *a, const Pose *b, sunrealtype *g
   sunrealtype x[3], R[3][3], axis[3];
   Taylor of_gap, n[3], at[3], of_t[2][3];
   placeOf(pair, pose, x, R);
-  if (closestPoints(&pair->solid[0], &pair->solid[1], x, R, 0, &of_gap, n, at)) return 1;
+  const int none = closestPoints(&pair->solid[0], &pair->solid[1], x, R, 0, &of_gap, n, at);
   taylorTangents(n, of_t);
   if (gap) *gap = of_gap.v;
   toSpace(b, pair->side[1].point, point);
@@ -531,7 +528,7 @@ int bodiesNearest(const Pair *pair, const Pose *a, const Pose *b, sunrealtype *g
     toSpace(a, pair->side[0].axis[k], axis);
     add3(at[k].v, axis, point);
   }
-  return 0;
+  return none;
 }
 
 /* In the plane both bodies turn about the same axis: the angle is phi_b - phi_a plus a constant. */

@@ -153,7 +153,7 @@ int bodiesLevel(const sunrealtype *param, const Pair *pair, const Pose *a, const
                 sunrealtype *g, sunrealtype t[2][3]);
 
 /* The same where the solids of the pair are nearest, with |g| = 1; point: out, on the surface of b, in space. Returns 1 if there
- * is no such place (closest.h). gap: out, may be NULL */
+ * is no such place, or more than one (closest.h). gap: out, may be NULL */
 int bodiesNearest(const Pair *pair, const Pose *a, const Pose *b, sunrealtype *gap,
                   sunrealtype *point, sunrealtype *g, sunrealtype t[2][3]);
 

@@ -232,19 +232,46 @@ CP_RARE static void limitMass(const Mjcf *m, Mass *mass) {
   if (changed > 0) composeInertia(value, axis, mass->J);
 }
 
+enum { MESH = NUM_SOLIDS, PLANE_GEOM, HFIELD, SDF };
+static const char *const geom_types[] = {"sphere", "capsule", "ellipsoid", "cylinder", "box",
+                                         "mesh",   "plane",   "hfield",    "sdf",      NULL};
+
+/* size [3], place: out, those of a geom that is a solid */
+static int readSolid(Mjcf *m, const xmlNode *n, const xmlNode *class_, int type, const Place *body,
+                     sunrealtype *size, Place *place) {
+  static const int sizes[NUM_SOLIDS] = {1, 2, 3, 2, 3};
+  const char *fromto                 = mjcfGet(m, n, "geom", class_, "fromto");
+  sunrealtype ends[6];
+  if (fromto && type != SPHERE) {
+    sunrealtype along[3], pos[3], e[4], half;
+    if (robotNumbers(m->r, n, "fromto", fromto, 6, 6, ends, NULL) ||
+        mjcfNumbers(m, n, "geom", class_, "size", 1, 3, size))
+      return 1;
+    for (int k = 0; k < 3; k++)
+      along[k] = ends[k] - ends[k + 3], pos[k] = (ends[k] + ends[k + 3]) / 2;
+    half = sqrt(dot3(along, along)) / 2;
+    if (unit(m, n, "fromto", 3, along)) return 1;
+    turnZ(along, e);
+    robotPlace(body, pos, e, place);
+    size[1] = sizes[type] == 2 ? half : size[0];
+    size[2] = half;
+  } else {
+    if (mjcfNumbers(m, n, "geom", class_, "size", sizes[type], 3, size)) return 1;
+  }
+  for (int k = 0; k < sizes[type]; k++)
+    if (!(size[k] > 0)) return robotWrong(m->r, n, "size must be %d positive numbers", sizes[type]);
+  return 0;
+}
+
 /* Adds the mass of a geom to that of its body. */
 CP_RARE static int readGeom(Mjcf *m, const xmlNode *n, const xmlNode *around, const Place *body) {
-  static const char *const types[] = {"sphere", "capsule", "ellipsoid", "cylinder", "box",
-                                      "mesh",   "plane",   "hfield",    "sdf",      NULL};
-  enum { MESH = NUM_SOLIDS, PLANE_GEOM, HFIELD, SDF };
-  static const int sizes[NUM_SOLIDS] = {1, 2, 3, 2, 3};
-  sunrealtype size[3] = {0, 0, 0}, ends[6], density = 1000, total = NAN, group = 0;
+  sunrealtype size[3] = {0, 0, 0}, density = 1000, total = NAN, group = 0;
   int type = SPHERE, shell = 0;
   const xmlNode *class_;
   Place place;
   Mass mass;
   if (mjcfClass(m, n, "class", around, &class_) ||
-      mjcfKeyword(m, n, "geom", class_, "type", types, &type) ||
+      mjcfKeyword(m, n, "geom", class_, "type", geom_types, &type) ||
       mjcfNumbers(m, n, "geom", class_, "mass", 1, 1, &total) ||
       mjcfNumbers(m, n, "geom", class_, "density", 1, 1, &density) ||
       mjcfNumbers(m, n, "geom", class_, "group", 1, 1, &group) ||
@@ -255,8 +282,7 @@ CP_RARE static int readGeom(Mjcf *m, const xmlNode *n, const xmlNode *around, co
       type == PLANE_GEOM || type == HFIELD)
     return 0;
   if (total < 0 || density < 0) return robotWrong(m->r, n, "mass and density must not be negative");
-  const char *mesh   = mjcfGet(m, n, "geom", class_, "mesh"),
-             *fromto = mjcfGet(m, n, "geom", class_, "fromto");
+  const char *mesh = mjcfGet(m, n, "geom", class_, "mesh");
   if ((shell && type != MESH) || type == SDF || (type == MESH && !mesh) || (type != MESH && mesh))
     return robotWrong(m->r, n,
                       "a mass from the shell of a shape, a signed distance, or a shape fitted to a "
@@ -264,25 +290,7 @@ CP_RARE static int readGeom(Mjcf *m, const xmlNode *n, const xmlNode *around, co
   if (type == MESH) {
     if (readMesh(m, n, mesh, shell, &mass)) return 1;
   } else {
-    if (fromto && type != SPHERE) {
-      sunrealtype along[3], pos[3], e[4], half;
-      if (robotNumbers(m->r, n, "fromto", fromto, 6, 6, ends, NULL) ||
-          mjcfNumbers(m, n, "geom", class_, "size", 1, 3, size))
-        return 1;
-      for (int k = 0; k < 3; k++)
-        along[k] = ends[k] - ends[k + 3], pos[k] = (ends[k] + ends[k + 3]) / 2;
-      half = sqrt(dot3(along, along)) / 2;
-      if (unit(m, n, "fromto", 3, along)) return 1;
-      turnZ(along, e);
-      robotPlace(body, pos, e, &place);
-      size[1] = sizes[type] == 2 ? half : size[0];
-      size[2] = half;
-    } else {
-      if (mjcfNumbers(m, n, "geom", class_, "size", sizes[type], 3, size)) return 1;
-    }
-    for (int k = 0; k < sizes[type]; k++)
-      if (!(size[k] > 0))
-        return robotWrong(m->r, n, "size must be %d positive numbers", sizes[type]);
+    if (readSolid(m, n, class_, type, body, size, &place)) return 1;
     solidMass((SolidKind)type, size, &mass);
   }
   scaleMass(isnan(total) ? density : total / mass.mass, &mass);
@@ -395,29 +403,100 @@ static int ignore(Mjcf *m, const xmlNode *n) {
                                          {"plugin", "plugins"},
                                          {"extension", "plugins"}};
   static const char *const silent     = " sensor keyframe visual statistic light camera texture "
-                                        "material skin hfield size custom ";
+                                        "material skin hfield size custom contact ";
   if (n->type != XML_ELEMENT_NODE || robotKnows(silent, n->name)) return 0;
   if (robotIs(n, "tendon")) return hasElements(n, NULL) && robotNote(m->r, n, "tendons");
-  if (robotIs(n, "contact"))
-    return hasElements(n, "pair") && !(m->off & NO_CONTACT) && robotNote(m->r, n, "contacts");
   for (size_t i = 0; i < sizeof plain / sizeof *plain; i++)
     if (robotIs(n, plain[i][0]))
       return hasElements(n, NULL) || n->properties ? robotNote(m->r, n, "%s", plain[i][1]) : 0;
   return robotNote(m->r, n, "the unknown element %.60s", (const char *)n->name);
 }
 
-/* Takes the bits by which geoms collide. */
+/* The bits of contype or conaffinity */
+static unsigned bits(sunrealtype x) { return (unsigned)fmin(fmax(x, 0), 4294967295.0); }
+
+/* Takes a geom as what may touch others. */
 CP_RARE static int takeGeom(Mjcf *m, const xmlNode *n, const xmlNode *around, const Place *body) {
-  sunrealtype type = 1, affinity = 1;
+  static const CPShapeKind kinds[]  = {CP_SHAPE_SPHERE, CP_SHAPE_CAPSULE, CP_SHAPE_ELLIPSOID,
+                                       CP_SHAPE_CYLINDER, CP_SHAPE_BOX};
+  static const char *const others[] = {"meshes", "planes", "height fields", "signed distances"};
+  Robot *r                          = m->r;
+  sunrealtype type = 1, affinity = 1, dimensions = 3, friction[3] = {1, 0, 0}, size[3] = {0, 0, 0};
+  int is      = SPHERE;
+  RobotGeom g = {.node  = n,
+                 .name  = robotText(n, "name"),
+                 .kind  = -1,
+                 .place = r->nplaces,
+                 .body  = m->here,
+                 .shape = -1};
   const xmlNode *class_;
+  Place place;
   if (mjcfClass(m, n, "class", around, &class_) ||
+      mjcfKeyword(m, n, "geom", class_, "type", geom_types, &is) ||
       mjcfNumbers(m, n, "geom", class_, "contype", 1, 1, &type) ||
-      mjcfNumbers(m, n, "geom", class_, "conaffinity", 1, 1, &affinity))
+      mjcfNumbers(m, n, "geom", class_, "conaffinity", 1, 1, &affinity) ||
+      mjcfNumbers(m, n, "geom", class_, "condim", 1, 1, &dimensions) ||
+      mjcfNumbers(m, n, "geom", class_, "friction", 1, 3, friction) ||
+      readPlace(m, n, "geom", class_, body, &place))
     return 1;
-  unsigned *to[] = {body->link == GROUND ? &m->world.type : &m->tree.type,
-                    body->link == GROUND ? &m->world.affinity : &m->tree.affinity};
-  *to[0] |= (unsigned)fmin(fmax(type, 0), 4294967295.0);
-  *to[1] |= (unsigned)fmin(fmax(affinity, 0), 4294967295.0);
+  g.type = bits(type), g.affinity = bits(affinity);
+  g.dimensions = (int)fmin(fmax(dimensions, 1), 6);
+  g.friction   = fmax(friction[0], 0);
+  g.tree       = body->link == GROUND ? -1 : m->tree;
+  if (!g.name && !g.type && !g.affinity) return 0;
+  if (mjcfGet(m, n, "geom", class_, "mesh")) g.what = others[0];
+  else if (is == PLANE_GEOM) {
+    if (mjcfNumbers(m, n, "geom", class_, "size", 1, 3, size)) return 1;
+    g.kind = CP_SHAPE_PLANE;
+    for (int k = 0; k < 2; k++) g.size[k] = 2 * fmax(size[k], 0);
+  } else if (is < NUM_SOLIDS && mjcfGet(m, n, "geom", class_, "size")) {
+    if (readSolid(m, n, class_, is, body, size, &place)) return 1;
+    g.kind = (int)kinds[is];
+    for (int k = 0; k < 3; k++) g.size[k] = (is == BOX ? 2 : 1) * size[k];
+    if (is == CAPSULE || is == CYLINDER) g.size[2] = 2 * size[1];
+  } else g.what = is < NUM_SOLIDS ? "geoms without a size" : others[is - MESH];
+  if (ROOM(r->place, r->nplaces, 1) || ROOM(r->geom, r->ngeoms, 1))
+    return robotWrong(r, n, "no memory");
+  r->place[r->nplaces++] = place;
+  r->geom[r->ngeoms]     = g;
+  if (g.name && robotName(r, n, "geom", g.name, r->ngeoms)) return 1;
+  r->ngeoms++;
+  return 0;
+}
+
+/* Excludes pairs of bodies, before the contacts of geoms are known, or adds those of pairs of geoms, afterwards. */
+static int readContacts(Mjcf *m, const xmlNode *section, int pairs) {
+  Robot *r = m->r;
+  for (const xmlNode *n = section->children; n; n = n->next) {
+    const int is_pair    = robotIs(n, "pair");
+    const char *names[2] = {robotText(n, is_pair ? "geom1" : "body1"),
+                            robotText(n, is_pair ? "geom2" : "body2")};
+    int of[2]            = {NONE, NONE};
+    if ((!is_pair && !robotIs(n, "exclude")) || is_pair != pairs) continue;
+    if (!names[0] || !names[1])
+      return robotWrong(
+          r, n, is_pair ? "geom1 and geom2 must be given" : "body1 and body2 must be given");
+    for (int k = 0; k < 2; k++)
+      if ((is_pair || strcmp(names[k], "world")) &&
+          (of[k] = robotFind(r, n, is_pair ? "geom" : "body", names[k])) < 0)
+        return 1;
+    if (!is_pair) {
+      if (ROOM(r->excluded, r->nexcluded, 1)) return robotWrong(r, n, "no memory");
+      memcpy(r->excluded[r->nexcluded++], of, sizeof of);
+      continue;
+    }
+    const RobotGeom *a = &r->geom[of[0]], *b = &r->geom[of[1]];
+    const xmlNode *class_;
+    sunrealtype dimensions  = a->dimensions > b->dimensions ? a->dimensions : b->dimensions,
+                friction[5] = {fmax(a->friction, b->friction), 0, 0, 0, 0};
+    if (mjcfClass(m, n, "class", NULL, &class_) ||
+        mjcfNumbers(m, n, "pair", class_, "condim", 1, 1, &dimensions) ||
+        mjcfNumbers(m, n, "pair", class_, "friction", 1, 5, friction))
+      return 1;
+    if (r->place[a->place].link == r->place[b->place].link) {
+      if (robotTell(r, n, WITHOUT_EFFECT, "contacts between parts of one body")) return 1;
+    } else if (robotTouch(r, n, of[0], of[1], dimensions > 1 ? fmax(friction[0], 0) : 0)) return 1;
+  }
   return 0;
 }
 
@@ -481,7 +560,9 @@ static int readBody(Mjcf *m, const xmlNode *n, const xmlNode *around, const Plac
   const int geoms = (place.link != GROUND || m->total[1] > 0) &&
                     (m->inertia == FROM_GEOMS || (m->inertia == FROM_EITHER && !inertial));
   Mass own = {0}, *around_it = m->body;
-  m->body = &own;
+  const int outer = m->here;
+  m->body         = &own;
+  m->here         = robotText(n, "name") ? m->r->nplaces : UNNAMED;
   if (keepPlace(m->r, n, "body", &place) || readChildren(m, n, class_, &place, 1, 0) ||
       readChildren(m, n, class_, &place, 0, geoms))
     return 1;
@@ -489,12 +570,9 @@ static int readBody(Mjcf *m, const xmlNode *n, const xmlNode *around, const Plac
   limitMass(m, &own);
   m->total[0] += own.mass;
   if (place.link != GROUND) addMass(&own, &m->r->link[place.link].mass);
-  if (parent->link != GROUND || place.link == GROUND) return 0;
-  /* A tree of bodies is complete. Its own bodies are meant not to touch. */
-  const int collide = (m->tree.type & m->trees.affinity) || (m->tree.affinity & m->trees.type);
-  m->trees.type |= m->tree.type, m->trees.affinity |= m->tree.affinity;
-  m->tree.type = m->tree.affinity = 0;
-  return collide && !(m->off & NO_CONTACT) && robotNote(m->r, n, "contacts between bodies");
+  m->tree += parent->link == GROUND && place.link != GROUND; /* A tree of bodies is complete. */
+  m->here = outer;
+  return 0;
 }
 
 /* -------------------------------------------------------------------------------- equality -- */
@@ -807,10 +885,6 @@ static int readSections(Mjcf *m, int what) {
     if (failed) return 1;
   }
   if (what == OPTIONS) return robotRefused(m->r, m->root, bodiesSetGravity(m->r->bodies, g));
-  const int collide = what == WORLDS &&
-                      ((m->world.type & m->trees.affinity) || (m->world.affinity & m->trees.type));
-  if (collide && !(m->off & NO_CONTACT) && robotNote(m->r, m->root, "contacts with the world"))
-    return 1;
   if (what != WORLDS) return 0;
   for (int i = 0; i < m->r->nlinks && m->total[1] > 0 && m->total[0] > 0; i++)
     scaleMass(m->total[1] / m->total[0], &m->r->link[i].mass);
@@ -818,13 +892,20 @@ static int readSections(Mjcf *m, int what) {
   char key[200]                    = "";
   if (robotSetting(m->r, known[0], key, sizeof key) && !*key)
     return robotWrong(m->r, NULL, "start must be the name of a keyframe");
-  return readKeyframe(m, key) || robotStart(m->r, known) || robotBuild(m->r);
+  if (readKeyframe(m, key) || robotStart(m->r, known) || robotBuild(m->r)) return 1;
+  for (int pairs = 0; pairs < 2 && !(m->off & NO_CONTACT); pairs++) {
+    for (const xmlNode *n = m->root->children; n; n = n->next)
+      if (robotIs(n, "contact") && readContacts(m, n, pairs)) return 1;
+    if (!pairs && robotContacts(m->r)) return 1;
+  }
+  return 0;
 }
 
 int robotReadMjcf(Robot *r, const xmlNode *root) {
   Mjcf m     = {.r          = r,
                 .root       = root,
                 .inertia    = FROM_EITHER,
+                .here       = NONE,
                 .angle      = atan(SUN_RCONST(1.0)) / 45,
                 .group      = {0, 5},
                 .eulerseq   = "xyz",

@@ -4,6 +4,8 @@
 
 #include "robot_impl.h"
 
+enum { UNNAMED = -2 };
+
 typedef struct {
   Robot *r;
   const xmlNode *root;
@@ -15,11 +17,8 @@ typedef struct {
   sunrealtype least[2];   /* of a body's mass and principal moments */
   int balance, nelements; /* balance: principal moments that no body has become equal */
   int off;                /* kinds of Disabled that the file switches off itself */
-  /* which geoms collide: contype and conaffinity of those of the world, of the trees of bodies read
-   * so far, and of the newest tree */
-  struct {
-    unsigned type, affinity;
-  } world, trees, tree;
+  int tree;               /* number of the tree of bodies that is being read */
+  int here;               /* place of its body; NONE: the world; UNNAMED */
   /* angle: radians per unit of angle in the file; group: the range of groups of geoms that have
    * mass. */
   sunrealtype angle, group[2];

@@ -279,10 +279,8 @@ static int contactFrame(CPMech mech, Mechanism *b, int i, sunrealtype *frame, co
       bodiesLevel(b->param, pair, pose[0], pose[1], own[0], own + 1))
     return cpReport(CP_OBJECT(mech), CP_REPTD_USERFUNC_ERR, function,
                     "%s: the function of the surface failed", b->text + joint->name);
-  if (contact->on == CP_ON_SHAPE &&
-      bodiesNearest(pair, pose[0], pose[1], NULL, frame, own[0], own + 1))
-    return cpReport(CP_OBJECT(mech), CP_REPTD_USERFUNC_ERR, function,
-                    "%s: the shapes have no nearest points", b->text + joint->name);
+  if (contact->on == CP_ON_SHAPE)
+    bodiesNearest(pair, pose[0], pose[1], NULL, frame, own[0], own + 1);
   const sunrealtype size = sqrt(dot3(own[0], own[0]));
   for (int k = 0; k < 3; k++) { /* z, x, y */
     sunrealtype in_body[3] = {0, 0, 0};

@@ -63,6 +63,23 @@ typedef struct {
   int count;
 } Note;
 
+/* What touches others. Indices are those of arrays of Robot. */
+typedef struct {
+  const xmlNode *node;
+  const char *name;    /* in the file, or NULL */
+  const char *what;    /* what it is called, if it has no shape: "meshes" */
+  int kind;            /* CPShapeKind, or -1 */
+  sunrealtype size[3]; /* as that of a CPShape */
+  int place;           /* of its centre and axes */
+  int body; /* the place of the body in the file to which it belongs; -1: the world; -2: it has no name */
+  int tree; /* which of the trees of bodies it belongs to; -1: the world */
+  unsigned type,
+      affinity;   /* geoms touch where one has a bit of type that the other one has of affinity */
+  int dimensions; /* 1: without friction */
+  sunrealtype friction; /* >= 0 */
+  int shape;            /* of the mechanism, or -1: not yet */
+} RobotGeom;
+
 /* The position of an element's tag in a file */
 typedef struct {
   const char *file;
@@ -80,7 +97,9 @@ typedef struct {
   RobotJoint *joint;
   Note *note;
   Place *place; /* the places that have names */
-  int nlinks, njoints, nnotes, nplaces;
+  RobotGeom *geom;
+  int (*excluded)[2]; /* places of bodies whose geoms do not touch */
+  int nlinks, njoints, nnotes, nplaces, ngeoms, nexcluded;
   xmlHashTablePtr names; /* (kind, name) -> index + 1 */
   const char *title;     /* of the file, where its root does not have it */
   const char *settings;  /* lines NAME=TEXT, or NULL (CPBodiesFile) */
@@ -177,6 +196,14 @@ int robotCouple(Robot *r, const xmlNode *at, const char *name, int i, int j, con
 /* Makes a name that no element has: base, with characters replaced that names must not have, and a
  * number if it is taken. Returns 0, or 1 after robotWrong. */
 int robotUnique(Robot *r, const xmlNode *at, const char *base, const char *suffix, char *name);
+
+/* ---- robot_contacts.c ---- */
+
+/* Adds the contacts of all geoms that touch, after robotBuild: those of different trees of bodies, and of the world. The bodies of one
+ * tree are meant not to touch. */
+int robotContacts(Robot *r);
+/* Adds that of geoms i and j. */
+int robotTouch(Robot *r, const xmlNode *at, int i, int j, sunrealtype friction);
 
 /* ---- robot_start.c ---- */
 

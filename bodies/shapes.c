@@ -47,55 +47,87 @@ static int partsOf(const Mechanism *m, const Shape *s, int on_plane, Part *part)
   return n;
 }
 
-/* Checks that the parts are apart at the placement, but for rounding. Returns 0 or an error code that has been reported. */
-static int checkApart(CPBodies b, const CPBodyContact *c, const char *name, const Pair *pair) {
+/* Puts a plane first. Returns 1 if there is no contact of these shapes. */
+static int order(const Shape *shape[2]) {
+  if (shape[1]->kind == CP_SHAPE_PLANE) {
+    const Shape *swap = shape[0];
+    shape[0] = shape[1], shape[1] = swap;
+  }
+  const CPShapeKind a = shape[0]->kind, b = shape[1]->kind;
+  return b == CP_SHAPE_PLANE || (a == CP_SHAPE_BOX && b != CP_SHAPE_SPHERE) ||
+         (b == CP_SHAPE_BOX && a != CP_SHAPE_SPHERE && a != CP_SHAPE_PLANE);
+}
+
+/* The pair of part i of the second one of ordered shapes with the first one. Returns the number of parts. */
+static int pairOf(const Mechanism *m, const Shape *shape[2], int i, Pair *pair) {
+  Part part[2][PARTS];
+  partsOf(m, shape[0], 0, part[0]);
+  const int n   = partsOf(m, shape[1], shape[0]->kind == CP_SHAPE_PLANE, part[1]);
+  *pair         = (Pair){.solid = {part[0][0].solid, part[1][i].solid}};
+  pair->side[0] = part[0][0].side;
+  pair->side[1] = part[1][i].side;
+  return n;
+}
+
+Touching bodiesTouching(const Mechanism *m, int a, int b, sunrealtype *depth) {
   static const sunrealtype rounding = SUN_RCONST(1e-9);
-  Pose pose[2];
-  sunrealtype gap, point[3], n[3], t[2][3];
-  bodiesPlaced(&b->m, pair, pose);
-  if (bodiesNearest(pair, &pose[0], &pose[1], &gap, point, n, t))
+  const Shape *shape[2]             = {&m->shape[a], &m->shape[b]};
+  Touching touching                 = SHAPES_APART;
+  *depth                            = 0;
+  if (order(shape)) return SHAPES_UNKNOWN;
+  for (int i = 0, n = 1; i < n; i++) {
+    sunrealtype gap, point[3], normal[3], t[2][3], size = 0;
+    Pair pair;
+    Pose pose[2];
+    n = pairOf(m, shape, i, &pair);
+    bodiesPlaced(m, &pair, pose);
+    if (bodiesNearest(&pair, &pose[0], &pose[1], &gap, point, normal, t)) {
+      touching = SHAPES_UNCLEAR;
+      continue;
+    }
+    for (int side = 0; side < 2; side++)
+      for (int k = 0; k < 3; k++)
+        size = fmax(size, fabs(pair.solid[side].half[k]) + pair.solid[side].skin);
+    if (gap < -rounding * fmax(size, length3(point)) && -gap > *depth) *depth = -gap;
+  }
+  return *depth > 0 ? SHAPES_INSIDE : touching;
+}
+
+/* Finds the shapes, a plane first, and checks that they are apart. Returns 0 or an error code that has been reported. */
+static int findShapes(CPBodies b, const CPBodyContact *c, const char *name, const Shape *shape[2]) {
+  const char *names[2] = {c->a, c->b};
+  sunrealtype depth;
+  int index[2];
+  if (b->m.space.dimension == 2)
+    return refused(b, CP_NOT_SUPPORTED, "%s: contacts of shapes are those in space", name);
+  for (int side = 0; side < 2; side++) {
+    const char *of = names[side] ? names[side] : "";
+    index[side]    = bodiesFind(&b->m, NAME_SHAPE, of, strlen(of));
+    if (index[side] < 0)
+      return refused(b, CP_ILL_INPUT, "%s: there is no shape \"%.100s\"", name, of);
+    shape[side] = &b->m.shape[index[side]];
+  }
+  if (b->m.pair[shape[0]->pair].side[1].body == b->m.pair[shape[1]->pair].side[1].body)
+    return refused(b, CP_ILL_INPUT, "%s: \"%.100s\" and \"%.100s\" are shapes of the same body",
+                   name, c->a, c->b);
+  switch (bodiesTouching(&b->m, index[0], index[1], &depth)) {
+  case SHAPES_APART: break;
+  case SHAPES_UNKNOWN:
+    return refused(b, CP_NOT_SUPPORTED,
+                   "%s: there is no contact of \"%.100s\" and \"%.100s\": a box touches spheres "
+                   "and planes, and planes do not touch planes",
+                   name, c->a, c->b);
+  case SHAPES_INSIDE:
+    return refused(b, CP_ILL_INPUT, "%s: \"%.100s\" and \"%.100s\" begin in each other, %g m deep",
+                   name, c->a, c->b, (double)depth);
+  case SHAPES_UNCLEAR:
     return refused(b, CP_ILL_INPUT,
                    "%s: \"%.100s\" and \"%.100s\" begin in each other, so deep that they have no "
                    "nearest points, or with "
                    "parallel flat faces",
                    name, c->a, c->b);
-  sunrealtype size = 0;
-  for (int side = 0; side < 2; side++)
-    for (int k = 0; k < 3; k++)
-      size = fmax(size, fabs(pair->solid[side].half[k]) + pair->solid[side].skin);
-  if (gap < -rounding * fmax(size, length3(point)))
-    return refused(b, CP_ILL_INPUT, "%s: \"%.100s\" and \"%.100s\" begin in each other, %g m deep",
-                   name, c->a, c->b, (double)-gap);
-  return CP_SUCCESS;
-}
-
-/* Finds the shapes, a plane first. Returns 0 or an error code that has been reported. */
-static int findShapes(CPBodies b, const CPBodyContact *c, const char *name, const Shape *shape[2]) {
-  const char *names[2] = {c->a, c->b};
-  if (b->m.space.dimension == 2)
-    return refused(b, CP_NOT_SUPPORTED, "%s: contacts of shapes are those in space", name);
-  for (int side = 0; side < 2; side++) {
-    const char *of = names[side] ? names[side] : "";
-    const int i    = bodiesFind(&b->m, NAME_SHAPE, of, strlen(of));
-    if (i < 0) return refused(b, CP_ILL_INPUT, "%s: there is no shape \"%.100s\"", name, of);
-    shape[side] = &b->m.shape[i];
   }
-  if (b->m.pair[shape[0]->pair].side[1].body == b->m.pair[shape[1]->pair].side[1].body)
-    return refused(b, CP_ILL_INPUT, "%s: \"%.100s\" and \"%.100s\" are shapes of the same body",
-                   name, c->a, c->b);
-  if (shape[1]->kind == CP_SHAPE_PLANE) {
-    const Shape *swap = shape[0];
-    shape[0] = shape[1], shape[1] = swap;
-  }
-  const CPShapeKind a = shape[0]->kind, o = shape[1]->kind;
-  if (o == CP_SHAPE_PLANE)
-    return refused(b, CP_NOT_SUPPORTED, "%s: \"%.100s\" and \"%.100s\" are both planes", name, c->a,
-                   c->b);
-  if ((a == CP_SHAPE_BOX && o != CP_SHAPE_SPHERE) ||
-      (o == CP_SHAPE_BOX && a != CP_SHAPE_SPHERE && a != CP_SHAPE_PLANE))
-    return refused(b, CP_NOT_SUPPORTED, "%s: a box touches spheres and planes, and not \"%.100s\"",
-                   name,
-                   a == CP_SHAPE_BOX ? b->m.text + shape[1]->name : b->m.text + shape[0]->name);
+  order(shape);
   return CP_SUCCESS;
 }
 
@@ -104,21 +136,16 @@ int bodiesAddShapeContact(CPBodies b, const CPBodyContact *contact) {
   const char *name       = contact->head.name;
   const Mechanism before = b->m;
   const Shape *shape[2];
-  Part part[2][PARTS];
   char own[128]; /* Names longer than 100 characters are refused, so this is long enough. */
   int flag = bodiesCheckName(b, name, 0);
   if (!flag) flag = findShapes(b, contact, name, shape);
   if (flag) return flag;
   const int plane = shape[0]->kind == CP_SHAPE_PLANE;
-  partsOf(&b->m, shape[0], 0, part[0]);
-  const int n = partsOf(&b->m, shape[1], plane, part[1]);
-  for (int i = 0; i < n; i++) {
-    Pair pair    = {0};
-    pair.side[0] = part[0][0].side, pair.solid[0] = part[0][0].solid;
-    pair.side[1] = part[1][i].side, pair.solid[1] = part[1][i].solid;
+  for (int i = 0, n = 1; i < n; i++) {
+    Pair pair;
+    n = pairOf(&b->m, shape, i, &pair);
     snprintf(own, sizeof own, n > 1 ? "%.110s_%d" : "%.110s", name, i + 1);
-    if ((flag = checkApart(b, contact, name, &pair)) || (flag = bodiesCheckName(b, own, PARAMS)))
-      break;
+    if ((flag = bodiesCheckName(b, own, PARAMS))) break;
     if (bodiesJointRoom(b) || ROOM(b->m.contact, b->m.ncontacts, 1)) {
       flag = bodiesNoMemory(b, own);
       break;

@@ -199,7 +199,7 @@ START_TEST(wrong_contacts_of_shapes_are_named) {
   case 1: contact.b = "two", word = "two"; break;
   case 2: contact.b = "block", rule = "the same body"; break;
   case 3:
-    contact.a = "floor", contact.b = "roof", rule = "both planes", code = CP_NOT_SUPPORTED;
+    contact.a = "floor", contact.b = "roof", rule = "planes do not touch planes", code = CP_NOT_SUPPORTED;
     break;
   case 4:
     contact.a = "block", rule = "a box touches spheres and planes", code = CP_NOT_SUPPORTED;

@@ -565,7 +565,8 @@ START_TEST(what_is_left_out_is_listed) {
                                       "robot.xml:2:1: the wind of option\n",
                                       "robot.xml:2:35: the flag spring\n",
                                       "robot.xml:5:1: the gravcomp of body\n",
-                                      "robot.xml:1:1: contacts with the world\n",
+                                      "robot.xml:7:1: the contact of a geom of the world and a, "
+                                      "which begin 2 m in each other (2 times)\n",
                                       "robot.xml:9:1: the unknown element wing\n",
                                       "robot.xml:13:11: the equality constraint tendon\n"};
   size_t length                    = 0;
@@ -575,6 +576,51 @@ START_TEST(what_is_left_out_is_listed) {
   }
   ck_assert_uint_eq(strlen(file.notes), length);
   ck_assert_double_eq(parameter(b, "gravity.z"), 0);
+  CPBodiesFree(&b);
+}
+END_TEST
+
+/* Geoms touch by contype and conaffinity, but for those of one tree and of excluded bodies; and as pairs. The friction is the larger one,
+ * and none where condim is 1. */
+START_TEST(geoms_touch_each_other_and_the_world) {
+  CPBodies b = read_good(
+      "<mujoco><worldbody><geom name=\"floor\" type=\"plane\" size=\"0 0 1\" friction=\"0.4\"/>"
+      "<body name=\"a\" pos=\"0 0 1\"><freejoint/><geom name=\"ball\" size=\"0.1\" "
+      "friction=\"0.7\"/>"
+      "<body name=\"e\" pos=\"0 0 0.5\"><joint/><geom name=\"tip\" type=\"capsule\" size=\"0.1 "
+      "0.2\" "
+      "condim=\"1\"/></body></body>"
+      "<body name=\"b\" pos=\"1 0 1\"><freejoint/><geom name=\"egg\" type=\"ellipsoid\" size=\"0.1 "
+      "0.2 0.3\" contype=\"2\" "
+      "conaffinity=\"1\" friction=\"0.2\"/><geom name=\"ghost\" type=\"box\" size=\"1 1 1\" "
+      "contype=\"0\" conaffinity=\"0\" mass=\"0\"/></body>"
+      "<body name=\"c\" pos=\"3 0 1\"><freejoint/><geom name=\"block\" type=\"box\" size=\"0.1 0.2 "
+      "0.3\" condim=\"1\"/></body>"
+      "<body name=\"d\" pos=\"5 0 0.05\"><freejoint/><geom name=\"sunk\" size=\"0.1\" "
+      "contype=\"4\" conaffinity=\"1\"/></body>"
+      "</worldbody><contact><exclude body1=\"a\" body2=\"b\"/><exclude body1=\"world\" "
+      "body2=\"c\"/><exclude body1=\"a\" body2=\"d\"/>"
+      "<exclude body1=\"c\" body2=\"d\"/><pair geom1=\"tip\" geom2=\"ball\" condim=\"3\" "
+      "friction=\"0.9\"/><exclude body1=\"e\" body2=\"d\"/></contact></mujoco>");
+  static const struct {
+    const char *name;
+    double friction;
+  } want[] = {{"ball_floor", 0.7}, {"tip_floor_1", 1}, {"tip_floor_2", 1}, {"egg_floor", 0.4},
+              {"egg_tip", 1},      {"block_ball", 1},  {"ball_tip", 0.9}};
+  int seen = 0;
+  for (int i = 0; i < CPBodiesCount(b, CP_CONTACT); i++) {
+    const CPDescription d = thing_at(b, CP_CONTACT, i);
+    for (size_t k = 0; k < sizeof want / sizeof *want; k++)
+      if (!strcmp(d.name, want[k].name)) {
+        ck_assert_double_eq(d.law->mu, want[k].friction);
+        seen++;
+      }
+  }
+  ck_assert_int_eq(seen, 7);
+  ck_assert_int_eq(CPBodiesCount(b, CP_CONTACT), 7);
+  ck_assert_mentions(file.notes, "the contact of floor and sunk, which begin 0.05 m in each other");
+  ck_assert_mentions(file.notes,
+                     "contacts of boxes with other shapes than planes and spheres (2 times)");
   CPBodiesFree(&b);
 }
 END_TEST
@@ -1069,6 +1115,7 @@ TEST_SUITE(xml) {
   tcase_add_test(tc, couplings_of_angles_have_any_ratio);
   tcase_add_test(tc, names_are_made_fit);
   tcase_add_test(tc, what_is_left_out_is_listed);
+  tcase_add_test(tc, geoms_touch_each_other_and_the_world);
   tcase_add_test(tc, elements_without_effect_on_the_motion_give_no_notes);
   tcase_add_test(tc, files_are_included);
   if (CPODES_TEST_YAML) tcase_add_test(tc, a_file_may_add_to_a_robot);

@@ -1,0 +1,88 @@
+/* Contacts of the geoms of robots: which of them touch, as MuJoCo has it, and as what. */
+#include "elements.h"
+#include "robot_impl.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The shape of a geom in the mechanism, which is added when it first needs one. Returns its index, or -1 after a message. */
+static int shapeOf(Robot *r, RobotGeom *g) {
+  if (g->shape >= 0) return g->shape;
+  const Place *place = &r->place[g->place];
+  const char *body   = place->link == GROUND ? "ground" : r->link[place->link].name;
+  char unique[128];
+  CPShape shape = {.kind = (CPShapeKind)g->kind,
+                   .body = body,
+                   .in   = CP_IN_BODIES,
+                   .size = {g->size[0], g->size[1], g->size[2]}};
+  if (robotUnique(r, g->node, g->name ? g->name : body, g->name ? "_shape" : "_geom", unique))
+    return -1;
+  shape.head = (CPElement)CP_NEW_SHAPE(unique);
+  robotMarker(r, place, &shape.on);
+  return robotRefused(r, g->node, CPBodiesAdd(r->bodies, &shape.head, &g->shape)) ? -1 : g->shape;
+}
+
+/* What a geom is called in messages */
+static const char *nameOf(const Robot *r, const RobotGeom *g) {
+  const int link = r->place[g->place].link;
+  return g->name ? g->name : link == GROUND ? "a geom of the world" : r->link[link].name;
+}
+
+/* Adds the contact of two geoms with this friction, or tells that it is left out. */
+static int addPair(Robot *r, const xmlNode *at, RobotGeom *a, RobotGeom *b, sunrealtype friction) {
+  const Mechanism *m = &r->bodies->m;
+  char unique[128], base[128];
+  sunrealtype depth;
+  if (a->kind < 0 || b->kind < 0)
+    return robotNote(r, at, "contacts of %s", a->kind < 0 ? a->what : b->what);
+  if (shapeOf(r, a) < 0 || shapeOf(r, b) < 0) return 1;
+  const char *one = m->text + m->shape[a->shape].name, *other = m->text + m->shape[b->shape].name;
+  switch (bodiesTouching(m, a->shape, b->shape, &depth)) {
+  case SHAPES_APART: break;
+  case SHAPES_UNKNOWN:
+    return robotNote(r, at, "contacts of boxes with other shapes than planes and spheres");
+  case SHAPES_INSIDE:
+    return robotNote(r, at, "the contact of %.50s and %.50s, which begin %.3g m in each other",
+                     nameOf(r, a), nameOf(r, b), (double)depth);
+  case SHAPES_UNCLEAR:
+    return robotNote(
+        r,
+        at, "the contact of %.50s and %.50s, which begin deep in each other, or with parallel flat faces",
+        nameOf(r, a), nameOf(r, b));
+  }
+  snprintf(base, sizeof base, "%.44s_%.44s", nameOf(r, b),
+           r->place[a->place].link == GROUND && !a->name ? "world" : nameOf(r, a));
+  if (robotUnique(r, at, base, "", unique)) return 1;
+  const CPBodyContact contact = {CP_NEW_CONTACT(unique), .a = one, .b = other, .on = CP_ON_SHAPE,
+                                 .law = {.mu = friction}};
+  return robotRefused(r, at, CPBodiesAdd(r->bodies, &contact.head, NULL));
+}
+
+int robotTouch(Robot *r, const xmlNode *at, int i, int j, sunrealtype friction) {
+  return addPair(r, at, &r->geom[i], &r->geom[j], friction);
+}
+
+static int isExcluded(const Robot *r, const RobotGeom *a, const RobotGeom *b) {
+  for (int i = 0; i < r->nexcluded; i++) {
+    const int *of = r->excluded[i];
+    if ((of[0] == a->body && of[1] == b->body) || (of[0] == b->body && of[1] == a->body)) return 1;
+  }
+  return 0;
+}
+
+int robotContacts(Robot *r) {
+  for (int j = 0; j < r->ngeoms; j++)
+    for (int i = 0; i < j; i++) {
+      RobotGeom *a = &r->geom[i], *b = &r->geom[j];
+      const int dim = a->dimensions > b->dimensions ? a->dimensions : b->dimensions;
+      if (a->tree == b->tree || !((a->type & b->affinity) || (b->type & a->affinity)) ||
+          isExcluded(r, a, b))
+        continue;
+      /* Geoms of the world come first, whatever the order of the file. */
+      RobotGeom *first = b->tree < 0 ? b : a, *second = b->tree < 0 ? a : b;
+      if (addPair(r, second->node, first, second, dim > 1 ? fmax(a->friction, b->friction) : 0))
+        return 1;
+    }
+  return 0;
+}
