@@ -24,7 +24,7 @@ typedef enum {
 } NodeKind;
 
 /* The motions of a joint by functions, which the description and its models own together (formulas.c) */
-enum { MOST_MOTIONS = 6, MOST_OWN = 6 };
+enum { MOST_OWN = 6 };
 typedef struct {
   int about, of; /* of: a coordinate, or NONE */
   sunrealtype axis[3], ratio, offset;

@@ -157,7 +157,7 @@ static int addElement(Reader *r, const yaml_node_t *n, const ElementKeys *keys) 
 /* Reads an element and adds it to the mechanism. keys: its ElementKeys */
 static int readElement(Reader *r, const yaml_node_t *n, void *keys) {
   const int failed = addElement(r, n, keys);
-  for (int c = 0; c < 3; c++) CPFunctionFree(&r->function[c]);
+  for (int c = 0; c < MOST_MOTIONS; c++) CPFunctionFree(&r->function[c]);
   return failed;
 }
 

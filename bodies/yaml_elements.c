@@ -31,6 +31,8 @@ static const Field joint_fields[]   = {FIELD(CPJoint, "name", head.name, NAME, 1
                                        QUANTITY(CPJoint, "length", length, NUMBER, 0, "m"),
                                        QUANTITY(CPJoint, "radius", length, NUMBER, 0, "m"),
                                        FIELD(CPJoint, "switched", switched, YES, 0),
+                                       FIELD(JointKeys, "motions", motion, MOTIONS, 0),
+                                       FIELD(CPJoint, "start", start, STARTS, 0),
                                        {0}};
 static const Field contact_fields[] = {
     FIELD(CPBodyContact, "name", head.name, NAME, 1),
@@ -215,15 +217,23 @@ static const char placed[] = "with in: space: the placement determines it";
  * placement. */
 static int checkJoint(Reader *r, const yaml_node_t *n, Element *e) {
   static const char *const keys[3][2] = {{"at_b"}, {"axis_b"}, {"across_b"}};
-  const CPJointKind k                 = e->joint.kind;
+  const CPJointKind k                 = e->joint.joint.kind;
   char what[60];
+  JointKeys *own      = &e->joint;
+  own->joint.motion   = own->nmotions > 0 ? own->motion : NULL;
+  own->joint.nmotions = own->nmotions;
+  for (int i = 0; i < own->nmotions; i++)
+    if (own->motion[i].coordinate >= own->joint.ncoordinates)
+      own->joint.ncoordinates = own->motion[i].coordinate + 1;
+  if (k == CP_JOINT_CUSTOM && own->nmotions == 0)
+    return yamlWrong(r, n->start_mark, "a joint custom needs motions");
   const int slides = k == CP_JOINT_POINT_ON_LINE || k == CP_JOINT_POINT_ON_PLANE,
             apart  = k == CP_JOINT_ROD || k == CP_JOINT_ROLLING || k == CP_JOINT_ROLLING_DISC,
             turned = k == CP_JOINT_UNIVERSAL || k == CP_JOINT_ROLLING_DISC;
-  if (e->joint.in != CP_IN_SPACE) return 0;
+  if (e->joint.joint.in != CP_IN_SPACE) return 0;
   snprintf(what, sizeof what, "a joint %s", bodiesKindName((int)k));
   if (slides && !yamlSection(r, n, "at_b"))
-    memcpy(e->joint.on_b.point, e->joint.on_a.point, sizeof e->joint.on_b.point);
+    memcpy(e->joint.joint.on_b.point, e->joint.joint.on_a.point, sizeof e->joint.joint.on_b.point);
   return (!slides && !apart && refuseKeys(r, n, what, keys[0], placed)) ||
          (!turned && refuseKeys(r, n, what, keys[1], placed)) ||
          refuseKeys(r, n, what, keys[2], placed) || (apart && needKey(r, n, what, "at_b")) ||

@@ -29,6 +29,8 @@ typedef enum {
   COORDINATES, /* 2 ... CP_MOST_COUPLED */
   RATIOS,      /* as many numbers */
   NODES,       /* of a rope, as many as `counts` after them */
+  MOTIONS,     /* of a joint by functions, the same */
+  STARTS,      /* 1 to 6 numbers */
   FUNCTION,    /* a function of x, the second of these coordinates */
   FORMULA, /* a number, or a function of t, of a spring's or actuator's x and v, and of an actuator's w */
   FORMULAS, /* a vector of such functions of t and of the point's position and velocity */
@@ -84,11 +86,17 @@ typedef struct {
   sunrealtype control;
 } ControllerKeys;
 
+typedef struct {
+  CPJoint joint; /* first, as the body above */
+  CPJointMotion motion[MOST_MOTIONS];
+  int nmotions; /* after them */
+} JointKeys;
+
 /* CP_RESTITUTION_POISSON is the value of "poisson: true", which is an int. */
 typedef union {
   CPElement head;
   BodyKeys body;
-  CPJoint joint;
+  JointKeys joint;
   CPBodyContact contact;
   CouplerKeys coupler;
   RopeKeys rope;
@@ -138,7 +146,7 @@ typedef struct Reader_ {
   CPBodies bodies; /* what has been read so far, or NULL */
   int angle;       /* is the coordinate of the element an angle? */
   /* of the element: its functions, and the quantities on which they depend, with their units */
-  CPFunction function[3];
+  CPFunction function[MOST_MOTIONS];
   char inputs[TEXT], variables[TEXT]; /* variables: as the file names them */
   const char *unit[CP_MOST_VARIABLES];
   int ninputs;

@@ -221,6 +221,47 @@ static const Field node_fields[] = {FIELD(CPRopeNode, "body", body, NAME, 0),
                                     FIELD(CPRopeNode, "turns", turns, COUNT, 0),
                                     {0}};
 
+typedef struct {
+  sunrealtype about[3], along[3];
+  int of;
+} MotionKeys;
+static const Field motion_fields[] = {QUANTITY(MotionKeys, "about", about, DIRECTION, 0, NULL),
+                                      QUANTITY(MotionKeys, "along", along, DIRECTION, 0, NULL),
+                                      FIELD(MotionKeys, "of", of, COUNT, 0),
+                                      {0}};
+
+/* The motions of a joint: each about or along an axis, by a number or a function of x, coordinate `of` */
+static int readMotions(Reader *r, const yaml_node_t *n, const Field *f, CPJointMotion *motion) {
+  static const char *const by[] = {"by", NULL}, *const variable[] = {"x"}, *const unit[] = {"1"};
+  static const Field value = {"by", FORMULA, 0, 1, "m|rad"};
+  if (n->type != YAML_SEQUENCE_NODE)
+    return yamlWrong(r, n->start_mark, "%s must be a list, - {about: [...], by: ...}", f->key);
+  const yaml_node_item_t *item = n->data.sequence.items.start;
+  const long count             = (long)(n->data.sequence.items.top - item);
+  if (count < 1 || count > MOST_MOTIONS)
+    return yamlWrong(r, n->start_mark, "%s must have 1 to %d motions, and has %ld", f->key,
+                     MOST_MOTIONS, count);
+  for (int i = 0; i < count; i++) {
+    const yaml_node_t *one = yamlNode(r, item[i]), *given;
+    MotionKeys keys        = {{0}, {0}, 0};
+    if (yamlMapping(r, one, "a motion of a joint", motion_fields, by, &keys)) return 1;
+    const int about = length3(keys.about) > 0;
+    if (about == (length3(keys.along) > 0))
+      return yamlWrong(r, one->start_mark, "a motion of a joint needs either about or along");
+    if (!(given = yamlSection(r, one, "by")))
+      return yamlWrong(r, one->start_mark, "a motion of a joint needs by");
+    motion[i] = (CPJointMotion){CP_SIZED(CPJointMotion), .about = about};
+    memcpy(motion[i].axis, about ? keys.about : keys.along, sizeof keys.about);
+    r->angle = about;
+    if (readFormula(r, given, &value, 1, variable, unit, i, &motion[i].offset)) return 1;
+    motion[i].function   = r->function[i];
+    motion[i].coordinate = motion[i].function ? keys.of : -1;
+    if (motion[i].function) motion[i].offset = 0;
+  }
+  *(int *)(void *)(motion + MOST_MOTIONS) = (int)count;
+  return 0;
+}
+
 static int readValue(Reader *r, const yaml_node_t *n, const Field *f, char *at) {
   static const char *const variables[]      = {"t", "x", "v", "w"},
                            *const lengths[] = {"s", "m", "m/s", "1"},
@@ -231,6 +272,8 @@ static int readValue(Reader *r, const yaml_node_t *n, const Field *f, char *at) 
   const char *of = size == 2 ? "2 or 3" : "3"; /* number of components of a vector, for messages */
   switch (f->type) {
   case NUMBER: return yamlNumber(r, n, f->key, f->unit, x);
+  case STARTS: return yamlNumbers(r, n, f, 1, MOST_MOTIONS, "1 to 6", x);
+  case MOTIONS: return readMotions(r, n, f, (CPJointMotion *)(void *)at);
   case COUNT: {
     sunrealtype count = 0;
     if (yamlNumber(r, n, f->key, "1", &count)) return 1;

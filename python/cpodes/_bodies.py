@@ -372,12 +372,12 @@ class Bodies(Mechanism):
     @classmethod
     def read(cls, path: Any, *, coordinates: Optional[str] = None, parameters: Optional[dict] = None,
              named: Sequence[str] = ()) -> "Bodies":
-        """Reads a mechanism from a file in YAML, MJCF, URDF or SDF, or an assembly of FreeCAD (.asmt). The file's settings of a run are in title, method, t_end and
+        """Reads a mechanism from a file in YAML, MJCF, URDF, SDF or of OpenSim (.osim), or an assembly of FreeCAD (.asmt). The file's settings of a run are in title, method, t_end and
         held, and its features that cpodes does not support are listed in notes. Without coordinates, those of robots are
         "joint", and of other files "absolute" unless they say otherwise. Errors name file, line and rule. Files
         that an XML file includes are read again for each run. parameters replaces those that a YAML file names,
         {"crank": "60 mm", "speed": 3}; a plain number is in the unit of the SI. Those of a robot are "start" (a keyframe),
-        "start.JOINT", "start.JOINT'" and "base" ("free": the root of URDF moves freely). named: parameters of a YAML file that
+        "start.JOINT", "start.JOINT'" and "base" ("free": the root of URDF moves freely), those of OpenSim "start.COORDINATE". named: parameters of a YAML file that
         `values`, gradients, jvp and vjp are to have: where they change, the file is read again."""
         place = os.fspath(path)
         lines = "\n".join(f"{name}={value}" for name, value in (parameters or {}).items()).encode()
@@ -570,6 +570,32 @@ class Bodies(Mechanism):
         """Lets a disc of this radius about at_b= of b, with the axis axis_b=, roll without slip on the plane of a with at=
         and the normal axis=. The disc may tilt."""
         return self.joint("rolling_disc", a, b, length=radius, **where)
+
+    def custom(self, a: Optional[str], b: Optional[str], motions: Sequence[dict], *, start: Sequence[float] = (), at: Any = (0, 0, 0),
+               axis: Any = (0, 0, 0), across: Any = (0, 0, 0), at_b: Any = (0, 0, 0), axis_b: Any = (0, 0, 0), across_b: Any = (0, 0, 0),
+               frames: str = "space", name: Optional[str] = None) -> str:
+        """Adds a joint by functions, in joint coordinates. motions: up to six, one after the other, each a dict of about= or along=, an
+        axis, of=, the number of its coordinate x (0), and ratio= (1) or function=, a Function f of x: it turns about the axis by
+        offset + f(x), or moves along it; with of=None by offset=. start: values near which the coordinates are sought."""
+        def motion(one: dict) -> dict:
+            given = dict(one)
+            about, along, of, function = given.pop("about", None), given.pop("along", None), given.pop("of", 0), given.pop("function", None)
+            if (about is None) == (along is None):
+                raise ValueError("a motion is either about= or along= an axis")
+            if function is not None and not isinstance(function, Function):
+                raise TypeError(f"function has to be a Function, and is {type(function).__name__}")
+            c = {"size": ffi.sizeof("CPJointMotion"), "about": int(about is not None), "axis": list(vector("axis", along if about is None else about, 3)),
+                 "coordinate": -1 if of is None else int(of), "ratio": number("ratio", given.pop("ratio", 0.0)),
+                 "offset": number("offset", given.pop("offset", 0.0)), "function": ffi.NULL if function is None else function._handle}
+            if given:
+                raise TypeError(f"a motion has no {sorted(given)[0]}=")
+            return c
+        array = ffi.new("CPJointMotion[]", [motion(one) for one in motions])
+        count = max([m.coordinate for m in array], default=-1) + 1
+        return self._add("Joint", {
+            "name": self._name(name, "custom"), "kind": lib.CP_JOINT_CUSTOM, "a": body_name(a), "b": body_name(b), "in": frames_of(frames),
+            "on_a": marker(at, axis, across), "on_b": marker(at_b, axis_b, across_b), "motion": array, "nmotions": len(array),
+            "ncoordinates": count, "start": [number("start", x) for x in start]}, keep=[array, [one.get("function") for one in motions]])
 
     def contact(self, a: Optional[str], b: Optional[str], *, at: Any = (0, 0, 0), axis: Any = (0, 0, 0), across: Any = (0, 0, 0),
                 at_b: Any = (0, 0, 0), axis_b: Any = (0, 0, 0), across_b: Any = (0, 0, 0), radius: float = 0.0, touch: str = "ball",

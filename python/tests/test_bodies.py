@@ -193,6 +193,24 @@ def test_andrews_mechanism_from_a_file_reaches_its_reference(coordinates):
         cpodes.Bodies(coordinates="polar")
 
 
+def test_a_screw_falls_as_its_closed_form():
+    pitch, m, J = 0.05, 2.0, 0.02
+    b = cpodes.Bodies(gravity=(0, 0, -9.81), coordinates="joint")
+    b.add_body("nut", mass=m, inertia=(J, J, J))
+    screw = b.custom(None, "nut", [dict(about=(0, 0, 1)), dict(along=(0, 0, 1), function=cpodes.Function("0.05*x", ["x"]))])
+    sol = b.solve((0.0, 1.0), rtol=1e-9, atol=1e-9)
+    assert b.coordinate(screw, sol.y)[0][-1] == pytest.approx(-m * 9.81 * pitch / (J + m * pitch**2) / 2, rel=1e-9)
+    with pytest.raises(ValueError, match="either about"):
+        b.custom(None, "nut", [dict(ratio=1.0)])
+
+
+def test_a_leg_of_opensim_starts_where_its_coordinates_are():
+    leg = Path(__file__).parents[2] / "test" / "unit" / "bodies" / "leg.osim"
+    b = cpodes.Bodies.read(leg, parameters={"start.knee_angle": -0.3})
+    sol = b.solve((0.0, 0.1))
+    assert b.coordinate("knee", sol.y)[0][0] == pytest.approx(-0.3, abs=1e-15) and "Thelen2003Muscle (2 times)" in str(b.notes)
+
+
 def test_robots_are_read_with_their_loops():
     m = cpodes.load(str(FILES / "gripper.xml"))
     assert "the contact of finger_l and rocker_l" in m.notes and "loop_l" in m.joints

@@ -180,7 +180,7 @@ START_TEST(accelerations_are_those_of_lagranges_equations) {
   random_fill(y, &seed);
   ck_assert_int_eq(CPMechRhs(0, y, ydot, mech), 0);
   const sunrealtype *x = N_VGetArrayPointer(y), *a = N_VGetArrayPointer(ydot) + n;
-  for (int k = 0; k < n; k++) {
+  for (int k = test_is_short() ? n - 2 : 0; k < n; k++) {
     sunrealtype left = 0, size = 0;
     for (int i = 0; i < n; i++) {
       const sunrealtype by_q = slope(mech, y, i, momentum, n + k) * x[n + i],

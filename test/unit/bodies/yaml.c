@@ -331,8 +331,8 @@ END_TEST
 
 START_TEST(markup_with_another_name_is_no_yaml) {
   static const char text[] = "\n<sdf version=\"1.7\"/>";
-  ck_assert_ptr_null(read_as("robot.sdf", text, strlen(text)));
-  ck_assert_mentions(message, "robot.sdf: this format is not read");
+  ck_assert_ptr_null(read_as("scene.usda", text, strlen(text)));
+  ck_assert_mentions(message, "scene.usda: this format is not read");
   CPBodies b = read_as("MY.YAML", BODY, strlen(BODY));
   ck_assert_msg(b != NULL, "%s", message);
   CPBodiesFree(&b);
@@ -352,6 +352,49 @@ END_TEST
 START_TEST(a_missing_file_is_named) {
   ck_assert_ptr_null(read_bodies("/nowhere/x.yaml", NULL, 0, &file, message));
   ck_assert_mentions(message, "/nowhere/x.yaml: it cannot be opened");
+}
+END_TEST
+
+#define SCREW(motions)                                                                             \
+  "gravity: [0, 0, -9.81]\nrun: {coordinates: joint}\nbodies:\n"                                   \
+  "- {name: nut, mass: 2 kg, inertia: [0.01, 0.01, 0.02]}\njoints:\n- {name: j, kind: custom, b: " \
+  "nut, " motions "}\n"
+
+/* (J + m p^2) x'' = -m g p */
+START_TEST(motions_of_a_joint_are_functions) {
+  static const char text[] = SCREW("motions: [{about: [0, 0, 1], by: x}, {along: [0, 0, 2], by: 50 "
+                                   "mm * x}, {along: [1, 0, 0], by: 3 mm}]");
+  CPBodies b               = read_as("my.yaml", text, sizeof text - 1);
+  CPMech mech;
+  ck_assert_msg(b != NULL, "%s", message);
+  ck_assert_int_eq(CPBodiesSetFormulation(b, CP_JOINT_COORDINATES), CP_SUCCESS);
+  ck_assert_msg(build_mech(b, &mech) == CP_SUCCESS, "%s", CPObjectGetLastMessage(CP_OBJECT(b)));
+  N_Vector y = CPBodiesState(b, test_context), ydot = N_VClone(y);
+  ck_assert_int_eq(CPMechRhs(0, y, ydot, mech), 0);
+  const double p = 0.05, expected = -2 * 9.81 * p / (0.02 + 2 * p * p + 2 * 0.003 * 0.003);
+  ck_assert_double_eq_tol(N_VGetArrayPointer(ydot)[1], expected, 1e-14 * fabs(expected));
+  N_VDestroy(y);
+  N_VDestroy(ydot);
+  CPMechFree(&mech);
+  CPBodiesFree(&b);
+}
+END_TEST
+
+START_TEST(motions_that_are_none_are_refused_at_their_place) {
+  static const struct {
+    const char *text, *rule;
+  } wrong[] = {
+      {SCREW("length: 1"), "a joint custom needs motions"},
+      {SCREW("motions: 3"), "motions must be a list"},
+      {SCREW("motions: []"), "motions must have 1 to 6 motions, and has 0"},
+      {SCREW("motions: [{by: x}]"), "needs either about or along"},
+      {SCREW("motions: [{about: [0, 0, 1], along: [0, 0, 1], by: x}]"),
+       "needs either about or along"},
+      {SCREW("motions: [{about: [0, 0, 1]}]"), "a motion of a joint needs by"},
+      {SCREW("motions: [{about: [0, 0, 1], by: x, of: 1}]"), "no motion depends on coordinate 0"},
+      {SCREW("motions: [{along: [0, 0, 1], by: 2 kg * x}]"), "by"}};
+  assert_refused(read_as("my.yaml", wrong[_i].text, strlen(wrong[_i].text)),
+                 "my.yaml:6:", wrong[_i].rule);
 }
 END_TEST
 
@@ -381,6 +424,8 @@ TEST_SUITE(yaml) {
   tcase_add_test(tc, markup_with_another_name_is_no_yaml);
   tcase_add_test(tc, other_encodings_are_read);
   tcase_add_test(tc, a_missing_file_is_named);
+  tcase_add_test(tc, motions_of_a_joint_are_functions);
+  tcase_add_loop_test(tc, motions_that_are_none_are_refused_at_their_place, 0, 8);
   tcase_add_test(tc, the_nth_allocation_may_fail);
   suite_add_tcase(suite, tc);
   return suite;
