@@ -53,6 +53,33 @@ class ContactFiles(RunnerTest):
     def test_a_ball_rolls_down_a_log(self):
         self.assert_agree("rolling_log", [1e-8], ["dop853", "radau"], bound=1000)
 
+    def test_a_barrier_comes_to_rest_on_its_pad(self):
+        """The end of a chain of solve_ivp (scipy 1.17.1, DOP853 at 1e-13), restarted by hand where the pad's force or the rate is zero."""
+        rest, angle, pad = 3.948081465162, -0.014429588631, [1.995893109277, 2.168570305972, 2.838387081405, 3.025940800930, 3.328012518298]
+        for method in "dop853", "radau", "auto":
+            for tol in 1e-6, 1e-9:
+                for coordinates in "absolute", "joint":
+                    with self.subTest(method=method, tol=tol, coordinates=coordinates):
+                        result = self.folder / "run.json"
+                        self.assert_done(
+                            cpodes(
+                                "run", FILES / "barrier.yaml", "-m", method, "-r", tol, "-a", tol, "--coordinates", coordinates,
+                                "--no-estimate", "-q", "--json", result,
+                            )
+                        )  # fmt: skip
+                        run = json.loads(result.read_text())
+                        self.assertEqual(run["verdict"], "ok")
+                        at = run["end"]["names"].index("pin.angle" if coordinates == "joint" else "beam.phi")
+                        self.assertLess(abs(run["end"]["y"][at] - angle), 10 * tol)
+                        events = [(e["contact"], e["after"], e["t"]) for e in run["events"]]
+                        stuck = [t for name, after, t in events if (name, after) == ("rub", "sticking")]
+                        self.assertEqual(len(stuck), 1)
+                        self.assertLess(abs(stuck[0] - rest), 100 * tol)
+                        pressed = [t for name, _, t in events if name == "pad_lower"]
+                        self.assertEqual(len(pressed), len(pad))
+                        for a, b in zip(pressed, pad):
+                            self.assertLess(abs(a - b), 10 * tol)
+
     def test_a_wheel_rolls_over_a_curb(self):
         r, a, v, start, end = 0.3, 0.08, 1.4, -0.6, 1.2
         factor, top = 1 - 2 / 3 * a / (r + a), math.acos(r / (r + a))

@@ -214,7 +214,7 @@ class Mechanisms(RunnerTest):
             self.assert_refused(cpodes("run", file), rule)
 
     def test_examples_are_found_by_their_names(self):
-        for name in "engine", "axle", "excavator", "double_wishbone":
+        for name in "engine", "axle", "excavator", "double_wishbone", "barrier":
             run = self.run_json(name, "--t-end", 0.01)
             self.assertEqual(run["verdict"], "ok")
         faster = self.run_json("axle", "--param", "speed=120 km/h", "--t-end", 0.01)
