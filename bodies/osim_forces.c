@@ -167,6 +167,54 @@ static int addSpring(Osim *o, const xmlNode *n) {
   return robotRefused(o->r, n, CPBodiesAdd(o->r->bodies, &spring.head, NULL));
 }
 
+/* Is it an angle, whose numbers are in degrees? A coordinate whose value is not that of a rotation is none. */
+static int isAngle(const Osim *o, const OsimCoordinate *c) {
+  const OsimJoint *j = &o->joint[c->joint];
+  int angle          = 0;
+  for (int i = 0; i < j->nmotions; i++) {
+    const OsimFunction *z = &j->motion[i].z;
+    if (j->motion[i].of == (int)(c - o->coordinate) - j->first)
+      angle |= j->motion[i].about && !z->f && z->ratio == 1 && z->offset == 0;
+  }
+  return angle;
+}
+
+/* Soft stops: a spring and a damper beyond each limit, whose constants rise by smooth() over the transition */
+static int addLimit(Osim *o, const xmlNode *n) {
+  static const char *const variable[] = {"t", "x", "v"};
+  char name[128], coordinate[200], text[1000];
+  sunrealtype K[2] = {1, 1}, at[2] = {0, 0}, damping = SUN_RCONST(0.001), width = SUN_RCONST(0.1);
+  const int i = osimCoordinate(o, osimText(n, "coordinate", coordinate, sizeof coordinate));
+  if (i == NONE || o->coordinate[i].k == NONE)
+    return robotTell(o->r, n, WITHOUT_EFFECT, "limits of coordinates that are not in the state");
+  if (osimNumbers(o->r, n, "lower_stiffness", 1, &K[0]) ||
+      osimNumbers(o->r, n, "upper_stiffness", 1, &K[1]) ||
+      osimNumbers(o->r, n, "lower_limit", 1, &at[0]) ||
+      osimNumbers(o->r, n, "upper_limit", 1, &at[1]) ||
+      osimNumbers(o->r, n, "damping", 1, &damping) ||
+      osimNumbers(o->r, n, "transition", 1, &width) || nameOf(o, n, name))
+    return 1;
+  if (!(width > 0))
+    return robotWrong(o->r, n, "transition must be positive, and is %g", (double)width);
+  const OsimCoordinate *c = &o->coordinate[i];
+  const sunrealtype unit  = isAngle(o, c) ? atan(SUN_RCONST(1.0)) / 45 : 1;
+  snprintf(text, sizeof text,
+           "smooth((%.17g-x)/%.17g)*(%.17g*(%.17g-x)-%.17g*v)-"
+           "smooth((x-%.17g)/%.17g)*(%.17g*(x-%.17g)+%.17g*v)",
+           (double)(unit * at[0]), (double)(unit * width), (double)(K[0] / unit),
+           (double)(unit * at[0]), (double)(damping / unit), (double)(unit * at[1]),
+           (double)(unit * width), (double)(K[1] / unit), (double)(unit * at[1]),
+           (double)(damping / unit));
+  const CPFunctionOptions options = {CP_SIZED(CPFunctionOptions), .text = text, .nvariables = 3,
+                                     .variable = variable};
+  CPSpring spring                 = {CP_NEW_SPRING(name), .of = {o->joint[c->joint].name, c->k}};
+  if (CPFunctionCreate(&options, &spring.function))
+    return robotWrong(o->r, n, "%.300s", CPObjectGetLastMessage(NULL));
+  const int flag = CPBodiesAdd(o->r->bodies, &spring.head, NULL);
+  CPFunctionFree(&spring.function);
+  return robotRefused(o->r, n, flag);
+}
+
 int osimAddForces(Osim *o) {
   static const char unmoved[] = " PathActuator PointActuator TorqueActuator BodyActuator "
                                 "PointToPointActuator SpringGeneralizedForceActuator ";
@@ -177,6 +225,7 @@ int osimAddForces(Osim *o) {
     if (osimIs(n, "isDisabled") || (osimChild(n, "appliesForce") && !osimIs(n, "appliesForce")))
       continue;
     if (robotIs(n, "CoordinateActuator")) failed = addActuator(o, n);
+    else if (robotIs(n, "CoordinateLimitForce")) failed = addLimit(o, n);
     else if (robotIs(n, "PointToPointSpring")) failed = addSpring(o, n);
     else if (robotKnows(unmoved, n->name))
       failed = robotTell(o->r, n, WITHOUT_EFFECT, "actuators without a control, of the kind %.60s",

@@ -193,6 +193,38 @@ START_TEST(a_motion_without_mass_is_refused_by_its_joint) {
 }
 END_TEST
 
+/* J x'' = -K (x - x_1) - d x' beyond the transition, with numbers per degree; and within it smooth(s) = s^3 (10 - 15 s + 6 s^2) times
+ * that */
+START_TEST(limit_forces_are_those_of_their_formula) {
+  static const char text[]   = MODEL(BODY JOINT(
+        "PinJoint", COORDINATE) "<ForceSet><objects><CoordinateLimitForce "
+                                  "name=\"stop\"><coordinate>x</coordinate>"
+                                  "<upper_stiffness>2</upper_stiffness><upper_limit>10</"
+                                  "upper_limit><lower_stiffness>3</lower_stiffness>"
+                                  "<lower_limit>-20</lower_limit><damping>0.5</damping><transition>4</"
+                                  "transition></CoordinateLimitForce></objects></ForceSet>");
+  static const double degree = 0.017453292519943295, rate = 0.7, at[] = {20, 11, 5, -22, -30};
+  CPBodies b = read_as("m.osim", text, sizeof text - 1);
+  CPMech mech;
+  ck_assert_msg(b != NULL, "%s", message);
+  ck_assert_int_eq(CPBodiesSetFormulation(b, CP_JOINT_COORDINATES), CP_SUCCESS);
+  ck_assert_int_eq(build_mech(b, &mech), CP_SUCCESS);
+  N_Vector y = CPBodiesState(b, test_context), ydot = N_VClone(y);
+  for (size_t i = 0; i < sizeof at / sizeof *at; i++) {
+    const double over = fmax(at[i] - 10, fmax(-20 - at[i], 0)), s = fmin(over / 4, 1),
+                 part = s * s * s * (10 - 15 * s + 6 * s * s), K = at[i] > 0 ? 2 : 3,
+                 force       = -part * ((at[i] > 0 ? 1 : -1) * K * over + 0.5 * rate / degree);
+    N_VGetArrayPointer(y)[0] = at[i] * degree, N_VGetArrayPointer(y)[1] = rate;
+    ck_assert_int_eq(CPMechRhs(0, y, ydot, mech), 0);
+    ck_assert_double_eq_tol(N_VGetArrayPointer(ydot)[1], force, 1e-12 * (1 + fabs(force)));
+  }
+  N_VDestroy(y);
+  N_VDestroy(ydot);
+  CPMechFree(&mech);
+  CPBodiesFree(&b);
+}
+END_TEST
+
 START_TEST(start_values_are_those_of_coordinates) {
   file            = (CPBodiesFile)CP_INIT(CPBodiesFile);
   CPBodies b      = NULL;
@@ -226,6 +258,7 @@ TEST_SUITE(osim) {
   tcase_add_loop_test(tc, what_cannot_be_read_is_refused_at_its_place, 0,
                       sizeof wrong / sizeof *wrong);
   tcase_add_test(tc, a_motion_without_mass_is_refused_by_its_joint);
+  tcase_add_test(tc, limit_forces_are_those_of_their_formula);
   tcase_add_test(tc, start_values_are_those_of_coordinates);
   tcase_add_test(tc, allocations_may_fail);
   suite_add_tcase(suite, tc);
