@@ -270,22 +270,42 @@ static int refuseWishes(CPLog *log, const Mechanism *b, const CPAssembly *wish) 
       wish->nranges > 1 ? ", and the others in their ranges" : "");
 }
 
-/* The same for a tree without rows, whose y becomes the result */
+/* The same in the coordinates of a tree alone, for those without rows and those with joints by functions, which absolute coordinates do
+ * not have. y becomes the result. Returns as bodiesFitWishes. */
 static int fitTree(CPMech mech, Mechanism *b, sunrealtype t, N_Vector y, CPAssembly *wish) {
-  int mask   = 0;
-  Assembly a = {.log   = CP_OBJECT(mech),
-                .model = CPMechGetModel(mech),
-                .b     = b,
-                .t     = t,
-                .y     = y,
-                .x     = y,
-                .mask  = &mask};
-  a.extent   = bodiesExtent(b, y);
+  int *mask      = calloc((size_t)b->nv + 1, sizeof *mask);
+  sunrealtype *p = calloc((size_t)b->np + 1, sizeof *p);
+  Assembly a     = {.log   = CP_OBJECT(mech),
+                    .model = CPMechGetModel(mech),
+                    .b     = b,
+                    .t     = t,
+                    .y     = y,
+                    .x     = y,
+                    .p     = p,
+                    .mask  = mask};
+  a.extent       = bodiesExtent(b, y);
   if (!(a.extent > 0)) a.extent = 1;
-  const int closed = bodiesFitWishes(&a, wish, &wish->miss);
-  if (closed > 0) return CP_SUCCESS;
-  return closed < 0 ? cpReport(a.log, CP_MEM_FAIL, "CPMechAssemble", "no memory for the assembly")
-                    : refuseWishes(a.log, b, wish);
+  if (mask) bodiesWithoutContacts(b, mask);
+  const int closed = mask && p ? bodiesFitWishes(&a, wish, &wish->miss) : CP_MEM_FAIL;
+  free(mask);
+  free(p);
+  return closed;
+}
+
+/* Assembles in these coordinates, from the guess and, if that fails, from where least squares close the joints. */
+static int assembleOwn(CPMech mech, Mechanism *b, sunrealtype t, N_Vector y, CPAssembly *wish) {
+  CPLog *log = CP_OBJECT(mech);
+  int wishes = wish->nranges > 0 || wish->ntargets > 0,
+      closed = wishes ? fitTree(mech, b, t, y, wish) : 1;
+  if (closed == 0) return refuseWishes(log, b, wish);
+  int flag = closed < 0 ? CP_MEM_FAIL : CPMechCalcIC(mech, t, y, NULL, NULL, NULL, NULL);
+  if (flag == CP_IC_FAIL && !wishes && b->np > 0) {
+    closed = fitTree(mech, b, t, y, wish);
+    if (closed != 0)
+      flag = closed < 0 ? CP_MEM_FAIL : CPMechCalcIC(mech, t, y, NULL, NULL, NULL, NULL);
+  }
+  return closed < 0 ? cpReport(log, CP_MEM_FAIL, "CPMechAssemble", "no memory for the assembly")
+                    : flag;
 }
 
 /* Returns 0, or an error code that has been reported. */
@@ -452,10 +472,8 @@ int CPMechAssemble(CPMech mech, sunrealtype t, N_Vector y, CPAssembly *assembly)
   if (wishes && (flag = checkWishes(mech, b, &given))) return flag;
   given.miss = 0;
   if (b->tree) {
-    if (wishes && b->nv == 0) flag = fitTree(mech, b, t, y, &given);
-    if (!flag)
-      flag = b->nv > 0 && b->absolute ? assembleTree(mech, b, t, y, &given)
-                                      : CPMechCalcIC(mech, t, y, NULL, NULL, NULL, NULL);
+    flag = b->nv > 0 && b->absolute ? assembleTree(mech, b, t, y, &given)
+                                    : assembleOwn(mech, b, t, y, &given);
     goto give;
   }
   const char *held      = given.held ? given.held : "";

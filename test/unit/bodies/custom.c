@@ -314,6 +314,35 @@ START_TEST(reactions_do_no_work) {
 }
 END_TEST
 
+/* A loop with joints by functions, whose point starts far from its line, and one of whose coordinates has a value */
+START_TEST(loops_are_assembled) {
+  CPBodies b         = three_bodies(0);
+  const CPJoint loop = {CP_NEW_JOINT("loop"), .kind = CP_JOINT_POINT_ON_LINE, .b = "nut",
+                        .in = CP_IN_BODIES, .on_a = {.point = {1, 0.5, 0.2}}};
+  add(b, &loop.head);
+  N_Vector y;
+  CPMech mech             = built(b, &y);
+  const int knee          = thing_named(b, CP_COORDINATE, "knee.1");
+  const CPRange bent      = {knee, 0.8, 0.8};
+  CPAssembly assembly     = {CP_SIZED(CPAssembly), .ranges = &bent, .nranges = _i};
+  unsigned long long seed = 5;
+  random_fill(y, &seed);
+  sunrealtype open[2], x, rate;
+  const CPEquations e = equations_of(mech);
+  ck_assert_int_eq(e.p(0, N_VGetArrayPointer(y), open, CPMechGetUserData(mech)), 0);
+  ck_assert_double_gt(fabs(open[0]) + fabs(open[1]), 0.1);
+  ck_assert_msg(CPMechAssemble(mech, 0, y, &assembly) == CP_SUCCESS, "%s",
+                CPObjectGetLastMessage(CP_OBJECT(mech)));
+  ck_assert_int_eq(e.p(0, N_VGetArrayPointer(y), open, CPMechGetUserData(mech)), 0);
+  ck_assert_double_le(fabs(open[0]) + fabs(open[1]), 1e-12);
+  ck_assert_int_eq(CPMechGetCoordinate(mech, knee, y, &x, &rate), CP_SUCCESS);
+  if (_i) ck_assert_double_eq_tol(x, 0.8, 1e-12);
+  N_VDestroy(y);
+  CPMechFree(&mech);
+  CPBodiesFree(&b);
+}
+END_TEST
+
 static void refuses(CPBodies b, const CPElement *element, int code, const char *message) {
   ck_assert_int_eq(CPBodiesAdd(b, element, NULL), code);
   ck_assert_str_eq(CPObjectGetLastMessage(CP_OBJECT(b)), message);
@@ -369,6 +398,7 @@ TEST_SUITE(custom) {
   tcase_add_loop_test(tc, velocities_are_those_of_positions, 0, ALL_WAYS);
   tcase_add_loop_test(tc, partial_derivatives_are_exact, 0, ALL_WAYS);
   tcase_add_test(tc, reactions_do_no_work);
+  tcase_add_loop_test(tc, loops_are_assembled, 0, 2);
   tcase_add_test(tc, what_makes_no_joint_is_refused_by_its_name);
   suite_add_tcase(suite, tc);
   return suite;
