@@ -200,16 +200,17 @@ int bodiesAddActuator(CPBodies b, CPActuator *actuator) {
   const sunrealtype *ranges[]                  = {actuator->control_range, actuator->force_range,
                                                   actuator->activation_range};
   const int has_pair                           = !actuator->of.joint;
+  int first = NONE, n = 1;
   int flag         = bodiesCheckName(b, name, NUM_PARAMS + 2 * NUM_CLAMPS + 3 + NUM_MUSCLE);
   Pair pair        = {0};
   Term term        = {.coef = 1, .ratio = NONE, .pair = b->m.npairs, .m = {LENGTH, 0, 0, 0}};
   Formula *formula = NULL;
   if (!flag) flag = checkActuator(b, name, actuator);
   if (!flag && has_pair) flag = makeMeasure(b, name, actuator, &pair, &term);
-  if (!flag && !has_pair) flag = bodiesNamedCoordinate(b, name, actuator->of, &term);
+  if (!flag && !has_pair) flag = n = bodiesNamedSum(b, name, actuator->of, &term, &first);
   if (flag < 0) return flag;
   if (ROOM(b->m.law, b->m.nlaws, 1) || ROOM(b->m.pair, b->m.npairs, 1) ||
-      ROOM(b->m.term, b->m.nterms, 1) || ROOM(b->m.length, b->m.nlengths, 1))
+      ROOM(b->m.term, b->m.nterms, n) || ROOM(b->m.length, b->m.nlengths, 1))
     return bodiesNoMemory(b, name);
   if ((flag = bodiesTakeFormula(b, name, 1, &actuator->function, 3, NULL, &formula))) return flag;
   const int i = b->m.nlaws++, text = bodiesTakeName(b, name, NAME_LAW, i),
@@ -219,8 +220,8 @@ int bodiesAddActuator(CPBodies b, CPActuator *actuator) {
   Law *law = &b->m.law[i];
   *law     = (Law){.kind      = MOTOR,
                    .name      = text,
-                   .term      = bodiesTakeTerms(b, &term, 1),
-                   .nterms    = 1,
+                   .term      = bodiesTakeSum(b, &term, first, n),
+                   .nterms    = n,
                    .param     = b->m.nparams,
                    .force     = NONE,
                    .joint     = NONE,

@@ -236,6 +236,7 @@ typedef union {
   CPActuator actuator;
   CPRope rope;
   CPController controller;
+  CPTendon tendon;
   CPBodyContact contact;
   CPShape shape;
 } Element;
@@ -248,7 +249,8 @@ int CPBodiesAdd(CPBodies b, const CPElement *element, int *index) {
       [CP_ELEMENT_FORCE] = sizeof(CPForce),         [CP_ELEMENT_FRICTION] = sizeof(CPFriction),
       [CP_ELEMENT_CONTACT] = sizeof(CPBodyContact), [CP_ELEMENT_SHAPE] = sizeof(CPShape),
       [CP_ELEMENT_LIMIT] = sizeof(CPLimit),         [CP_ELEMENT_ACTUATOR] = sizeof(CPActuator),
-      [CP_ELEMENT_ROPE] = sizeof(CPRope),           [CP_ELEMENT_CONTROLLER] = sizeof(CPController)};
+      [CP_ELEMENT_ROPE] = sizeof(CPRope),           [CP_ELEMENT_CONTROLLER] = sizeof(CPController),
+      [CP_ELEMENT_TENDON] = sizeof(CPTendon)};
   if (!b) return cpReport(NULL, CP_MEM_NULL, __func__, "bodies must not be NULL");
   if (bodiesGiven(&b->log, __func__, "element", element != NULL)) return CP_ILL_INPUT;
   const int kind = (int)element->kind;
@@ -281,6 +283,7 @@ int CPBodiesAdd(CPBodies b, const CPElement *element, int *index) {
   case CP_ELEMENT_ACTUATOR: i = bodiesAddActuator(b, &e.actuator); break;
   case CP_ELEMENT_ROPE: i = bodiesAddRope(b, &e.rope); break;
   case CP_ELEMENT_CONTROLLER: i = bodiesAddController(b, &e.controller); break;
+  case CP_ELEMENT_TENDON: i = bodiesAddTendon(b, &e.tendon); break;
   }
   b->numbered = 0;
   if (i < NONE) return i;

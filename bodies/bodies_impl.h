@@ -69,6 +69,7 @@ typedef struct {
   /* param: stiffness, damping and free length, or the factor and speed of friction, or drag. force:
    * a parameter, or NONE. joint: the one with friction. */
   int param, force, joint;
+  int is_tendon; /* 1: other elements act on its terms by its name */
   int winch;     /* of a rope, whose length is the parameter `force`: 1 + index of a drive, or 0 */
   int inertance; /* index of a parameter, or NONE */
   /* of an actuator: the first of two parameters, the range of its control, its force, and its activation, or NONE; its muscle, the

@@ -107,6 +107,12 @@ int bodiesFindCoordinates(CPBodies b, const char *name, int n, const CPCoordinat
 int bodiesCheckDifferent(CPBodies b, const char *name, int n, const Term *term);
 /* Adds the parameters ratio_1 ... of these terms, for which there is room. */
 void bodiesTakeRatios(CPBodies b, int text, int n, const sunrealtype *ratio, Term *term);
+/* Finds a coordinate of a joint, or a tendon. own: out, the term, or the first one of a tendon; first: out, the number of that, or NONE.
+ * Returns the number of terms, or an error code that has been reported. */
+int bodiesNamedSum(CPBodies b, const char *name, CPCoordinate of, Term *own, int *first);
+/* Adds copies of these terms, for which there is room, and returns the index of the first one. */
+int bodiesTakeSum(CPBodies b, const Term *own, int first, int n);
+int bodiesAddTendon(CPBodies b, const CPTendon *tendon);
 int bodiesAddLimit(CPBodies b, const CPLimit *limit);
 int bodiesAddCoupler(CPBodies b, const CPCoupler *coupler);
 int bodiesAddDrive(CPBodies b, const CPDrive *drive);

@@ -156,17 +156,18 @@ int bodiesAddForce(CPBodies b, const CPForce *force) {
 }
 
 /* A contact without a gap, whose sliding velocity is the rate of the coordinate. Returns its index, or an error code. */
-static int addDryFriction(CPBodies b, const CPFriction *friction, const Term *term) {
+static int addDryFriction(CPBodies b, const CPFriction *friction, const Term *term, int first,
+                          int n) {
   const char *name = friction->head.name;
   int flag         = bodiesCheckSign(b, name, "force", friction->force, 1);
   if (!flag) flag = bodiesCheckSign(b, name, "sticking", friction->sticking, 0);
   if (flag) return flag;
   if (ROOM(b->m.joint, b->m.njoints, 1) || ROOM(b->m.roll, b->m.nrolls, 1) ||
-      ROOM(b->m.contact, b->m.ncontacts, 1) || ROOM(b->m.term, b->m.nterms, 1))
+      ROOM(b->m.contact, b->m.ncontacts, 1) || ROOM(b->m.term, b->m.nterms, n))
     return bodiesNoMemory(b, name);
   const int text = bodiesTakeName(b, name, NAME_JOINT, b->m.njoints), i = b->m.ncontacts++;
-  const Row row   = {.term   = bodiesTakeTerms(b, term, 1),
-                     .nterms = 1,
+  const Row row   = {.term   = bodiesTakeSum(b, term, first, n),
+                     .nterms = n,
                      .offset = NONE,
                      .drive  = NONE,
                      .other  = NONE,
@@ -189,12 +190,17 @@ int bodiesAddFriction(CPBodies b, const CPFriction *friction) {
   int flag         = bodiesCheckName(b, name, 2);
   if (flag) return flag;
   Term term;
-  if ((flag = bodiesNamedCoordinate(b, name, friction->of, &term)) < 0) return flag;
-  const int joint = flag;
+  int first;
+  const int n = bodiesNamedSum(b, name, friction->of, &term, &first);
+  if (n < 0) return n;
+  if (first != NONE && (friction->speed != 0 || friction->factor != 0))
+    return refused(b, CP_NOT_SUPPORTED, "%s: friction of a tendon is dry", name);
+  const int joint = first == NONE ? bodiesNamedCoordinate(b, name, friction->of, &term) : NONE;
   if (term.m.kind == OWN && friction->speed != 0)
     return refused(b, CP_NOT_SUPPORTED,
                    "%s: friction that depends on the load needs a joint without functions", name);
-  if (friction->speed == 0 && friction->factor == 0) return addDryFriction(b, friction, &term);
+  if (friction->speed == 0 && friction->factor == 0)
+    return addDryFriction(b, friction, &term, first, n);
   if (friction->force != 0 || friction->sticking != 0)
     return refused(b, CP_NOT_SUPPORTED, "%s: force and sticking must be 0 beside speed", name);
   if ((flag = bodiesCheckSign(b, name, "factor", friction->factor, 0))) return flag;

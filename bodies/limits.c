@@ -33,21 +33,25 @@ static int checkLimit(CPBodies b, const CPLimit *limit) {
 int bodiesAddLimit(CPBodies b, const CPLimit *limit) {
   static const char *const sides[] = {"lower", "upper"};
   const char *name                 = limit->head.name;
-  const int n                      = limit->of[1].joint ? 2 : 1;
+  const int two                    = limit->of[1].joint != NULL;
   const sunrealtype stops[]        = {limit->lower, limit->upper};
   const Mechanism before           = b->m;
   int flag = bodiesCheckName(b, name, 6), own[2] = {NONE, NONE};
-  Row row = {.nterms = n, .offset = NONE, .drive = NONE, .other = NONE};
+  int first = NONE, n = 2;
   Term term[2];
-  if (flag || (flag = checkLimit(b, limit)) ||
-      (flag = bodiesFindCoordinates(b, name, n, limit->of, limit->ratio, term)) ||
-      (flag = bodiesCheckDifferent(b, name, n, term)))
-    return flag;
-  for (int k = 0; k < n; k++) row.wraps |= term[k].m.kind == ANGLE && b->m.space.dimension == 3;
+  if (flag || (flag = checkLimit(b, limit))) return flag;
+  if (two) {
+    flag = bodiesFindCoordinates(b, name, n, limit->of, limit->ratio, term);
+    if (!flag) flag = bodiesCheckDifferent(b, name, n, term);
+    if (flag) return flag;
+  } else if ((n = bodiesNamedSum(b, name, limit->of[0], term, &first)) < 0) return n;
+  Row row = {.nterms = n, .offset = NONE, .drive = NONE, .other = NONE};
+  for (int k = 0; k < n && first == NONE; k++)
+    row.wraps |= term[k].m.kind == ANGLE && b->m.space.dimension == 3;
   const int text = bodiesTakeName(b, name, NAME_OTHER, 0);
   for (int k = 0; k < 2; k++)
     if (isfinite(stops[k])) own[k] = bodiesTakeParam(b, text, sides[k], stops[k]);
-  if (n == 2) bodiesTakeRatios(b, text, n, limit->ratio, term);
+  if (two) bodiesTakeRatios(b, text, n, limit->ratio, term);
   const int is_elastic = limit->stiffness > 0;
   const int law        = is_elastic ? bodiesTakeParam(b, text, "stiffness", limit->stiffness)
                                     : bodiesTakeParam(b, text, "restitution", limit->restitution);
@@ -64,7 +68,7 @@ int bodiesAddLimit(CPBodies b, const CPLimit *limit) {
     }
     Row side   = row;
     side.limit = k ? -1 : 1, side.offset = own[k], side.other = own[!k];
-    side.term = bodiesTakeTerms(b, term, n);
+    side.term = bodiesTakeSum(b, term, first, n);
     for (int i = 0; i < n; i++) bodiesRowTerm(&b->m, &side, i)->coef *= side.limit;
     b->m.contact[b->m.ncontacts] = (Contact){.joint       = b->m.njoints,
                                              .radius      = NONE,

@@ -405,7 +405,6 @@ static int ignore(Mjcf *m, const xmlNode *n) {
   static const char *const silent     = " sensor keyframe visual statistic light camera texture "
                                         "material skin hfield size custom contact ";
   if (n->type != XML_ELEMENT_NODE || robotKnows(silent, n->name)) return 0;
-  if (robotIs(n, "tendon")) return hasElements(n, NULL) && robotNote(m->r, n, "tendons");
   for (size_t i = 0; i < sizeof plain / sizeof *plain; i++)
     if (robotIs(n, plain[i][0]))
       return hasElements(n, NULL) || n->properties ? robotNote(m->r, n, "%s", plain[i][1]) : 0;
@@ -859,11 +858,11 @@ static int replicateAll(Mjcf *m, xmlNodePtr n) {
 }
 
 /* Reads the sections of the kind `what`, in the order of the file. */
-enum { COMPILERS, OPTIONS, DEFAULTS, ASSETS, WORLDS, EQUALITIES, ACTUATORS, NUM_SECTIONS };
+enum { COMPILERS, OPTIONS, DEFAULTS, ASSETS, WORLDS, EQUALITIES, TENDONS, ACTUATORS, NUM_SECTIONS };
 
 static int readSections(Mjcf *m, int what) {
   static const char *const tags[NUM_SECTIONS] = {"compiler",  "option",   "default", "asset",
-                                                 "worldbody", "equality", "actuator"};
+                                                 "worldbody", "equality", "tendon",  "actuator"};
   static const Place world                    = {{0, 0, 0, 1, 0, 0, 0}, GROUND};
   sunrealtype g[3]                            = {0, 0, -9.81};
   for (xmlNodePtr n = m->root->children; n; n = n->next) {
@@ -880,6 +879,7 @@ static int readSections(Mjcf *m, int what) {
                  readChildren(m, n, NULL, &world, 0, 0);
         break;
       case EQUALITIES: failed = readEqualities(m, n); break;
+      case TENDONS: failed = mjcfTendons(m, n); break;
       default: failed = mjcfActuators(m, n); break;
       }
     if (failed) return 1;
@@ -915,6 +915,7 @@ int robotReadMjcf(Robot *r, const xmlNode *root) {
   for (int what = 0; what < NUM_SECTIONS && !failed; what++) failed = readSections(&m, what);
   free(m.class_);
   free(m.mesh);
+  free(m.tendon);
   xmlHashFree(m.given, NULL);
   return failed;
 }

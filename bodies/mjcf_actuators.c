@@ -330,12 +330,22 @@ static int countOn(const xmlNode *n, const char *joint) {
   return count;
 }
 
+static int onTendon(Mjcf *m, const xmlNode *n, const char *tendon, Acting *x) {
+  const int i = robotFind(m->r, n, "tendon", tendon);
+  if (i < 0) return FAILED;
+  if (!m->tendon[i].name[0] || x->inherit > 0) return UNKNOWN;
+  x->is.of   = (CPCoordinate){m->tendon[i].name, 0};
+  x->is.gear = x->gear[0];
+  return KNOWN;
+}
+
 /* Reads what an actuator acts on, whose gain and bias are known. */
 static int place(Mjcf *m, const xmlNode *n, Acting *x) {
   const char *joint = robotText(n, "joint"), *in_parent = robotText(n, "jointinparent"),
              *site = robotText(n, "site");
   const char *base = joint ? joint : in_parent ? in_parent : site;
-  if (robotText(n, "tendon") || robotText(n, "slidersite") || !base) return UNKNOWN;
+  if (robotText(n, "tendon")) return onTendon(m, n, robotText(n, "tendon"), x);
+  if (robotText(n, "slidersite") || !base) return UNKNOWN;
   if (site && !joint) return onSite(m, n, site, robotText(n, "refsite"), x);
   const int i = robotFind(m->r, n, "joint", base);
   return i < 0 ? FAILED : onJoint(m, n, i, !joint, countOn(n, base), x);
@@ -358,6 +368,7 @@ static int readActuator(Mjcf *m, const xmlNode *n) {
   Acting x        = {.gear = {1}};
   const char *own = robotText(n, "name"), *base = robotText(n, "joint");
   if (!base) base = robotText(n, "site");
+  if (!base) base = robotText(n, "tendon");
   x.is = (CPActuator){CP_NEW_ACTUATOR(x.name), .gear = 1};
   if (mjcfClass(m, n, "class", NULL, &class_) ||
       keyNumber(m, "ctrl", m->nactuators++, &x.is.control))

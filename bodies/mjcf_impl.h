@@ -25,6 +25,10 @@ typedef struct {
   const char *eulerseq, *folder;
   const xmlNode *key;           /* the keyframe at which it starts, or NULL */
   int nactuators, nactivations; /* that have been read */
+  struct {
+    char name[128]; /* in the mechanism, or "" */
+  } * tendon;       /* [ntendons] */
+  int ntendons;
 } Mjcf;
 
 /* What a flag of an option may switch off; the mechanism does not have it anyway. */
@@ -44,6 +48,11 @@ int mjcfNumbers(Mjcf *m, const xmlNode *n, const char *tag, const xmlNode *class
 int mjcfKeyword(Mjcf *m, const xmlNode *n, const char *tag, const xmlNode *class_,
                 const char *attribute, const char *const *words, int *i);
 extern const char *const mjcf_no_yes[];
+
+/* ---- mjcf_tendons.c ---- */
+
+/* Adds the tendons of a section. Returns as mjcfClass. */
+int mjcfTendons(Mjcf *m, const xmlNode *section);
 
 /* ---- mjcf_actuators.c ---- */
 

@@ -201,8 +201,7 @@ static int takeParts(Draft *d, int text, sunrealtype sign) {
   return first;
 }
 
-/* x: out, the length at the placement of a rope with these terms. Returns 0, or 1 without memory. */
-static int placedLength(CPBodies b, int first, int n, sunrealtype *x) {
+int bodiesPlacedSum(CPBodies b, int first, int n, int rope, sunrealtype *x) {
   Mechanism m = b->m;
   sunrealtype rate;
   m.tree = NULL;
@@ -210,7 +209,7 @@ static int placedLength(CPBodies b, int first, int n, sunrealtype *x) {
   if (!m.pose) return 1;
   for (int i = 0; i < m.nbodies; i++)
     bodiesPoseAt(&m.space, m.body[i].guess, NULL, NULL, &m.pose[i]);
-  bodiesSum(&m, first, n, 1, VALUES, x, &rate, NULL);
+  bodiesSum(&m, first, n, rope, VALUES, x, &rate, NULL);
   free(m.pose);
   return 0;
 }
@@ -257,7 +256,7 @@ int bodiesAddRope(CPBodies b, const CPRope *rope) {
   if (elastic) bodiesTakeParam(b, text, "damping", rope->damping);
   const int length = bodiesTakeParam(b, text, "length", rope->length);
   const int first  = takeParts(&d, text, elastic ? 1 : -1);
-  flag             = placedLength(b, first, d.nterms, &x) ? bodiesNoMemory(b, name) : 0;
+  flag             = bodiesPlacedSum(b, first, d.nterms, 1, &x) ? bodiesNoMemory(b, name) : 0;
   if (!elastic) x = -x;
   if (rope->length == 0) b->m.param[length] = x;
   if (!flag && rope->in == CP_IN_SPACE && !elastic && !rope->taut &&

@@ -10,6 +10,8 @@ typedef struct {
   int pulls;
 } RopeState;
 
+/* x: out, the sum of n terms from `first` on at the placement, which may be the parts of a rope. Returns 0, or 1 without memory. */
+int bodiesPlacedSum(CPBodies b, int first, int n, int rope, sunrealtype *x);
 int bodiesAddRope(CPBodies b, const CPRope *rope);
 /* What whole turns of directions add to the sum of terms that are the parts of a rope, with the factor 1 */
 sunrealtype bodiesRopeTurns(const Mechanism *b, int first, int n);

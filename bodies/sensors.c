@@ -300,7 +300,7 @@ int bodiesSensorTerm(const Mechanism *m, const Sensor *s, Pair *own, Term *term)
   static const Side origin = {GROUND, {0, 0, 0}, {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}};
   if (s->quantity == VALUE || s->quantity == VALUE_RATE) {
     if (s->kind == NAME_LAW) {
-      if (m->law[s->index].nterms > 1) return NONE;
+      if (m->law[s->index].nterms > 1 || m->law[s->index].is_tendon) return NONE;
       *term = *bodiesLawTerm(m, &m->law[s->index], 0);
     } else if (m->joint[s->index].contact != NONE || m->joint[s->index].kind == NONE) return NONE;
     else bodiesCoordinateTerm(m, s->index, s->k, term);

@@ -239,7 +239,7 @@ static int findTerms(Mechanism *b, Tree *tree) {
     for (int k = 0; k < law->nterms; k++) {
       Term *of = bodiesLawTerm(b, law, k);
       tie(b, tree, last, of);
-      of->counts = of->velocity != NONE && (law->nterms > 1 || of->f);
+      of->counts = of->velocity != NONE && (law->nterms > 1 || of->f || of->coef != of->sign);
       if (of->velocity != NONE && !of->counts && of->coef == of->sign) law->velocity = of->velocity;
     }
     /* a force that depends on other bodies is one on bodies */

@@ -163,7 +163,7 @@ static int readElement(Reader *r, const yaml_node_t *n, void *keys) {
 
 static const char *const sections[] = {
     "bodies",    "joints",     "couplers",  "drives",  "springs",     "bushings", "forces",
-    "frictions", "limits",     "actuators", "ropes",   "controllers", "shapes",   "contacts",
+    "frictions", "limits",     "actuators", "ropes", "tendons",   "controllers", "shapes",   "contacts",
     "run",       "parameters", "functions", "include", NULL};
 
 int yamlOpen(Reader *r) {

@@ -65,6 +65,17 @@ static const Field rope_fields[]    = {FIELD(CPRope, "name", head.name, NAME, 1)
                                        QUANTITY(CPRope, "restitution", restitution, NUMBER, 0, "1"),
                                        FIELD(CPRope, "taut", taut, YES, 0),
                                        {0}};
+static const Field tendon_fields[]  = {FIELD(CPTendon, "name", head.name, NAME, 1),
+                                       FIELD(TendonKeys, "of", of, COORDINATES, 0),
+                                       QUANTITY(TendonKeys, "ratio", ratio, RATIOS, 0, NULL),
+                                       FIELD(CPTendon, "in", in, IN, 0),
+                                       FIELD(TendonKeys, "along", node, NODES, 0),
+                                       QUANTITY(CPTendon, "stiffness", stiffness, NUMBER, 0, NULL),
+                                       QUANTITY(CPTendon, "damping", damping, NUMBER, 0, NULL),
+                                       QUANTITY(CPTendon, "free", free, NUMBER, 0, NULL),
+                                       QUANTITY(CPTendon, "force", force, NUMBER, 0, NULL),
+                                       QUANTITY(CPTendon, "inertance", inertance, NUMBER, 0, NULL),
+                                       {0}};
 static const Field drive_fields[]   = {FIELD(CPDrive, "name", head.name, NAME, 1),
                                        FIELD(CPDrive, "of", of, COORDINATE, 1),
                                        QUANTITY(DriveKeys, "motion", motion, FORMULA, 0, "m|rad"),
@@ -275,6 +286,20 @@ static int checkCoupler(Reader *r, const yaml_node_t *n, Element *e) {
   return 0;
 }
 
+static int checkTendon(Reader *r, const yaml_node_t *n, Element *e) {
+  TendonKeys *own       = &e->tendon;
+  const yaml_node_t *of = yamlSection(r, n, "of"), *ratio = yamlSection(r, n, "ratio");
+  const long count = of ? lengthOf(of) : 0;
+  if (!of != !ratio || (ratio && lengthOf(ratio) != count))
+    return yamlWrong(r, (ratio ? ratio : n)->start_mark,
+                     "ratio must have as many numbers as of has coordinates");
+  own->tendon.ncoordinates = (int)count;
+  own->tendon.of = own->of, own->tendon.ratio = own->ratio;
+  own->tendon.nnodes = own->nnodes, own->tendon.node = own->node;
+  if (!yamlSection(r, n, "free")) own->tendon.free = NAN;
+  return 0;
+}
+
 /* A motion without t is a number, which adds to the length. */
 static int checkRope(Reader *r, const yaml_node_t *n, Element *e) {
   RopeKeys *own    = &e->rope;
@@ -349,6 +374,7 @@ const ElementKeys yaml_elements[] = {
     {"springs", "a spring", spring_fields, CP_ELEMENT_SPRING, sizeof(CPSpring), checkSpring},
     {"bushings", "a bushing", bushing_fields, CP_ELEMENT_BUSHING, sizeof(CPBushing), checkBushing},
     {"forces", "a force", force_fields, CP_ELEMENT_FORCE, sizeof(CPForce), checkForce},
+    {"tendons", "a tendon", tendon_fields, CP_ELEMENT_TENDON, sizeof(CPTendon), checkTendon},
     {"frictions", "a friction", friction_fields, CP_ELEMENT_FRICTION, sizeof(CPFriction), NULL},
     {"limits", "a limit", limit_fields, CP_ELEMENT_LIMIT, sizeof(CPLimit), checkLimit},
     {"actuators", "an actuator", actuator_fields, CP_ELEMENT_ACTUATOR, sizeof(CPActuator),

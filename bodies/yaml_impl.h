@@ -92,6 +92,14 @@ typedef struct {
   int nmotions; /* after them */
 } JointKeys;
 
+typedef struct {
+  CPTendon tendon; /* first, as the body above */
+  CPCoordinate of[CP_MOST_COUPLED];
+  sunrealtype ratio[CP_MOST_COUPLED];
+  CPRopeNode node[CP_MOST_NODES];
+  int nnodes; /* after them */
+} TendonKeys;
+
 /* CP_RESTITUTION_POISSON is the value of "poisson: true", which is an int. */
 typedef union {
   CPElement head;
@@ -100,6 +108,7 @@ typedef union {
   CPBodyContact contact;
   CouplerKeys coupler;
   RopeKeys rope;
+  TendonKeys tendon;
   DriveKeys drive;
   CPSpring spring;
   CPBushing bushing;

@@ -52,7 +52,8 @@ typedef enum {
   CP_ELEMENT_LIMIT      = 10, /**< CPLimit */
   CP_ELEMENT_ACTUATOR   = 11, /**< CPActuator */
   CP_ELEMENT_ROPE       = 12, /**< CPRope */
-  CP_ELEMENT_CONTROLLER = 13  /**< CPController */
+  CP_ELEMENT_CONTROLLER = 13, /**< CPController */
+  CP_ELEMENT_TENDON     = 14  /**< CPTendon */
 } CPElementKind;
 
 /** What an element begins with. Members that are not set are 0 or NULL, as are those that a later version adds.
@@ -88,6 +89,7 @@ typedef struct {
 #define CP_NEW_ACTUATOR(name)   CP_NEW_ELEMENT(CPActuator, CP_ELEMENT_ACTUATOR, name)
 #define CP_NEW_ROPE(name)       CP_NEW_ELEMENT(CPRope, CP_ELEMENT_ROPE, name)
 #define CP_NEW_CONTROLLER(name) CP_NEW_ELEMENT(CPController, CP_ELEMENT_CONTROLLER, name)
+#define CP_NEW_TENDON(name)     CP_NEW_ELEMENT(CPTendon, CP_ELEMENT_TENDON, name)
 
 /** A rigid body. */
 typedef struct {
@@ -542,6 +544,27 @@ typedef struct {
   CPFunction function; /**< of t and the inputs, which is kept */
   const char *inputs; /**< as in CPSpring, of any quantities that depend on neither accelerations nor reactions */
 } CPController;
+
+/** A tendon: a spring-damper, T = force - stiffness (x - free) - damping x' - inertance x'' + function, on a sum
+ * x = ratio_1 x_1 + ratio_2 x_2 + ... of coordinates, or on the length x of a path along points, whose parts are divided by `divisor`.
+ * CPLimit, dry CPFriction and CPActuator act on x, too, where a CPCoordinate has the name of the tendon, and k = 0. */
+typedef struct {
+  CPElement head;           /**< CP_NEW_TENDON(name) */
+  int ncoordinates;         /**< number of coordinates, or 0 */
+  const CPCoordinate *of;   /**< [ncoordinates], or NULL */
+  const sunrealtype *ratio; /**< [ncoordinates] not 0, or NULL */
+  int nnodes;               /**< number of points of a path, or 0 */
+  const CPRopeNode *node;   /**< [nnodes], of radius 0, or NULL */
+  const sunrealtype *
+      divisor; /**< [nnodes - 1] of the parts; 0: there is none between these nodes; NULL: all are 1 */
+  CPIn in;     /**< axes of points */
+  sunrealtype stiffness; /**< >= 0 */
+  sunrealtype damping;   /**< >= 0 */
+  sunrealtype free;      /**< x at which the spring is free of force; NaN: that of the placement */
+  sunrealtype force;     /**< constant force */
+  sunrealtype inertance; /**< >= 0 */
+  CPFunction function; /**< of t, x and x'; added to these forces, and kept; NULL if there is none */
+} CPTendon;
 
 /** A shape of a body, or of the ground, for drawings and contacts (CP_ON_SHAPE), without mass. Its centre is the point of `on`. z of
  * `on` is the axis of cylinders, wheels and capsules, and the normal of planes; in the plane it is that of space. */

@@ -746,6 +746,21 @@ class Bodies(Mechanism):
             fields["function"] = motion._handle
         return self._add("Rope", fields, keep=[kept, array, motion])
 
+    def tendon(self, name: str, of: Sequence = (), ratio: Any = (), *, along: Sequence = (), stiffness: float = 0.0, damping: float = 0.0,
+               free: Optional[float] = None, force: float = 0.0, inertance: float = 0.0, frames: str = "space") -> str:
+        """Adds a spring-damper on the sum of coordinates, ratio[0] x_1 + ratio[1] x_2 + ..., or on the length along points (body, at).
+        Limits, dry friction and actuators act on it by its name, as on a coordinate. free: None, that of the placement."""
+        kept: list = []
+        nodes = [as_c({"body": body_name(body), "point": vector("at", at, 3)}, kept) for body, at in along]
+        coordinates = [as_c(coordinate(one), kept) for one in of]
+        arrays = (ffi.new("CPCoordinate[]", coordinates), ffi.new("double[]", vector("ratio", ratio, len(coordinates)) if coordinates else []),
+                  ffi.new("CPRopeNode[]", nodes))
+        fields = {"name": word("name", name), "ncoordinates": len(coordinates), "of": arrays[0], "ratio": arrays[1], "nnodes": len(nodes),
+                  "node": arrays[2], "in": frames_of(frames), "stiffness": number("stiffness", stiffness), "damping": number("damping", damping),
+                  "free": np.nan if free is None else number("free", free), "force": number("force", force),
+                  "inertance": number("inertance", inertance)}
+        return self._add("Tendon", fields, keep=[kept, arrays])
+
     def friction(self, of: Any, factor: float = 0.0, speed: float = 0.0, *, force: float = 0.0, sticking: float = 0.0,
                  name: Optional[str] = None) -> str:
         """Adds friction in a joint. With force=, dry friction on a coordinate, of this size in motion, and at rest up to

@@ -157,6 +157,59 @@ START_TEST(wrong_couplers_are_refused_by_name) {
 }
 END_TEST
 
+/* A tendon over two sliders: x = 2 x_1 - 3 x_2 with the stiffness k moves x_1 by -2 T, x_2 by 3 T for T = k x, masses m_1, m_2:
+ * x'' = -(4 k / m_1 + 9 k / m_2) x; and along two points of one line, the length of both parts */
+START_TEST(tendons_of_files_vibrate_about_their_rest) {
+  static const char text[] =
+      "dimension: 2\n"
+      "bodies:\n  - {name: p, mass: 2, inertia: 1}\n  - {name: q, mass: 3, inertia: 1, at: [0, "
+      "1]}\n"
+      "joints:\n  - {name: a, kind: prismatic, b: p, axis: [1, 0]}\n"
+      "  - {name: b, kind: prismatic, b: q, at: [0, 1], axis: [1, 0]}\n"
+      "tendons:\n  - {name: sum, of: [a, b], ratio: [2, -3], stiffness: 5, free: 0.4}\n"
+      "  - {name: path, along: [{at: [3, 0]}, {body: p, at: [0, 0]}, {at: [-1, 0]}]}\n"
+      "limits: [{name: stop, of: path, upper: 5}]\n"
+      "actuators: [{name: motor, of: sum, gain: [1, 0, 0], control: 0}]\n";
+  const int tol_at = _i / NMETHODS % NTOLS;
+  open_as("tendons.yaml", text, (CPFormulation)(_i / NMETHODS / NTOLS));
+  const sunrealtype t = 0.7, tol = tols[tol_at], w = sqrt(4 * 5.0 / 2 + 9 * 5.0 / 3);
+  run(methods[_i % NMETHODS], t, tol);
+  const sunrealtype x = 0.4 - 0.4 * cos(w * t);
+  ck_assert_double_eq_tol(2 * quantity("a.displacement", t) - 3 * quantity("b.displacement", t), x,
+                          10 * tol * 5);
+  ck_assert_double_eq_tol(quantity("sum.force", t), 5 * (0.4 - x), 10 * tol * 25);
+  ck_assert_double_eq_tol(quantity("path.length", t), 4, 1e-12);
+  release();
+}
+END_TEST
+
+static const struct {
+  const char *keys, *rule;
+} wrong_tendons[] = {
+    {"of: [a, b], ratio: [1]", "list of 2 to 8 numbers"},
+    {"of: [a, b], ratio: [1, 2, 3]", "ratio must have as many numbers"},
+    {"of: [a, b], ratio: [1, 0]", "g: ratios must not be 0"},
+    {"of: [a, b], ratio: [1, 1], along: [{at: [0, 0, 0]}, {body: p, at: [1, 0, 0]}]",
+     "g: a tendon has coordinates, each with a ratio, or two nodes or more"},
+    {"stiffness: 1", "g: a tendon has coordinates"},
+    {"along: [{at: [0, 0, 0]}, {body: p, at: [0, 0, 0]}]",
+     "g: node 1 and the next one are at one point"},
+    {"along: [{at: [0, 0, 0]}, {body: p, at: [1, 0, 0], radius: 0.1}]",
+     "g: node 2 must be a point, and has a radius"},
+    {"of: [a, b], ratio: [1, 1], stiffness: -1", "g: stiffness"}};
+
+START_TEST(wrong_tendons_are_refused_by_name) {
+  char text[1000];
+  snprintf(text, sizeof text,
+           "bodies:\n  - {name: p, mass: 1, inertia: [1, 1, 1]}\n"
+           "  - {name: q, mass: 1, inertia: [1, 1, 1]}\n"
+           "joints:\n  - {name: a, kind: revolute, b: p}\n  - {name: b, kind: revolute, b: q}\n"
+           "tendons: [{name: g, %s}]\n",
+           wrong_tendons[_i].keys);
+  assert_refused(read_as("my.yaml", text, strlen(text)), "my.yaml:7:", wrong_tendons[_i].rule);
+}
+END_TEST
+
 /* x^2 has no period; as a function of an angle in space it needs joint coordinates. */
 START_TEST(functions_of_angles_need_a_period_or_turns) {
   static const char text[] =
@@ -186,6 +239,10 @@ TEST_SUITE(couplers) {
   tcase_add_loop_test(tc, a_cam_moves_its_follower_by_its_lift, 0, NMETHODS * NTOLS * FORMULATIONS);
   tcase_add_test(tc, polynomials_of_equalities_hold_beyond_a_turn);
   tcase_add_loop_test(tc, wrong_couplers_are_refused_by_name, 0, sizeof wrong / sizeof *wrong);
+  tcase_add_loop_test(tc, tendons_of_files_vibrate_about_their_rest, 0,
+                      NMETHODS * NTOLS * FORMULATIONS);
+  tcase_add_loop_test(tc, wrong_tendons_are_refused_by_name, 0,
+                      sizeof wrong_tendons / sizeof *wrong_tendons);
   tcase_add_test(tc, functions_of_angles_need_a_period_or_turns);
   suite_add_tcase(suite, tc);
   return suite;

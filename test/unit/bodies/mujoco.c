@@ -405,6 +405,85 @@ START_TEST(derivatives_of_actuators_are_exact) {
 }
 END_TEST
 
+/* The same with tendons of coordinates and along sites, with pulleys, springs that rest between two lengths, and actuators: qpos, qvel,
+ * ctrl, qacc, ten_length and ten_velocity of mj_forward, MuJoCo 4.0.0, at random states */
+static const struct {
+  double q[3], u[3], control[2], acceleration[3], length[4], rate[4];
+} with_tendons[] = {
+    {{0.4880046779926084, 0.49270526357838995, 0.024520897667427155},
+     {-0.8567944796474336, -1.7842771904733743, -0.4665244768579271},
+     {-0.3661071783200054, -1.8188992243902193},
+     {-12.477473701191025, 48.38415939930433, -53.932697606241206},
+     {-0.24987177272222683, -0.24635263178919498, 1.344248347074657, 2.2280004314807678},
+     {0.7867552581463291, 0.8921385952366871, -0.4411025761326356, -0.6883464483924914}},
+    {{-0.7219876628365312, 0.7986817841041143, 0.24379057854078034},
+     {-1.0619591933207042, -0.2602097910994319, 1.8967447730370215},
+     {1.5907104324341952, 1.3769241504349639},
+     {1.2188375713229838, -95.33013857329205, -5.59120281525302},
+     {-1.0560965262393598, -0.39934089205205714, 1.4153783650966354, 1.5878992400160328},
+     {3.3883908391788116, 0.13010489554971594, 1.7399109774259105, 0.6482930287169242}},
+    {{-0.17215253706435496, -0.011163170029211855, 0.28270296292970576},
+     {-1.7567891481677758, 0.22238446768289366, -0.9141935818795939},
+     {1.5186046933396886, -1.743142250751236},
+     {-15.471225373368535, 113.68586801930442, -94.75323590734098},
+     {0.45941127095233847, 0.005581585014605928, 1.522722486307892, 1.8708640711138371},
+     {-3.3472393754643925, -0.11119223384144683, -1.0809117758393785, -1.7757910478281635}},
+    {{0.28669045283418404, 0.5921416037240055, -0.43629035974254704},
+     {1.581792957656504, 1.48878187209734, -1.925931129319157},
+     {0.8299822693487093, -1.9952012656526854},
+     {-16.44959392179476, -226.64529350814624, 41.608470714591256},
+     {-1.4416814873423724, -0.29607080186200274, 1.4263895902081014, 1.8565317815915237},
+     {-4.6800236220053035, -0.74439093604867, 1.9281951454956598, 0.3612117390776487}},
+    {{0.0053823448858631995, -0.1013327165189557, -0.47479546221669633},
+     {-0.7002294216975757, 1.2248613241081743, -0.7341916503820394},
+     {-1.4038456658657767, 0.7940479612732432},
+     {-7.254277325915139, -53.53341801975699, 49.52920809686405},
+     {-0.814090751538646, 0.05066635825947785, 1.4360998427056206, 1.7047298031916558},
+     {-3.5508636172930084, -0.6124306620540871, 0.6530714685181808, -0.4605371851547312}},
+    {{-0.08232943878339805, 0.4783031855410145, -0.4231736683101257},
+     {-0.7208613827268548, 1.1995181042198135, 0.028272555693565238},
+     {0.025540005686283784, -1.055223486416546},
+     {-9.068566819699306, -278.2374697557398, 43.50724335041154},
+     {-1.525772084971949, -0.23915159277050724, 1.3788080854508928, 1.603809427464246},
+     {-2.0074313920074256, -0.5997590521099068, -0.12593752985786758, -0.5829605518218681}},
+};
+
+START_TEST(tendons_pull_as_in_mujoco) {
+  static const char *const states[] = {"shoulder.angle", "elbow.angle", "rail.displacement"},
+                           *const lengths[] = {"coupled.angle", "single.angle", "path.length",
+                                               "hoist.length"},
+                           *const rates[]   = {"coupled.rate", "single.rate", "path.rate",
+                                               "hoist.rate"};
+  sunrealtype a[3], *values;
+  CPMechOutput out = {CP_SIZED(CPMechOutput), .udot = a};
+  read_file(CPODES_BODIES_TEST "/tendons.xml", CP_JOINT_COORDINATES);
+  ck_assert_int_eq(CPMechGetParameters(mech, &values, NULL), CP_SUCCESS);
+  for (size_t k = 0; k < sizeof with_tendons / sizeof *with_tendons; k++) {
+    values[thing_named(bodies, CP_PARAMETER, "pull.control")]  = with_tendons[k].control[0];
+    values[thing_named(bodies, CP_PARAMETER, "servo.control")] = with_tendons[k].control[1];
+    for (int i = 0; i < 3; i++) {
+      entries(y)[thing_named(bodies, CP_STATE, states[i])]     = with_tendons[k].q[i];
+      entries(y)[3 + thing_named(bodies, CP_STATE, states[i])] = with_tendons[k].u[i];
+    }
+    ck_assert_int_eq(CPMechEvaluate(mech, 0, y, &out), CP_SUCCESS);
+    for (int i = 0; i < 3; i++) {
+      const double want = with_tendons[k].acceleration[i],
+                   off  = fabs(a[thing_named(bodies, CP_STATE, states[i])] - want);
+      ck_assert_msg(off <= 1e-10 * fmax(1, fabs(want)), "%zu: %s'' is off by %g of %g", k,
+                    states[i], off, want);
+    }
+    for (int i = 0; i < 4; i++) {
+      CPSensor length = CP_INIT(CPSensor), rate = CP_INIT(CPSensor);
+      ck_assert_int_eq(CPMechGetSensor(mech, lengths[i], 0, y, &length), CP_SUCCESS);
+      ck_assert_int_eq(CPMechGetSensor(mech, rates[i], 0, y, &rate), CP_SUCCESS);
+      ck_assert_double_eq_tol(length.value[0], with_tendons[k].length[i], 1e-10);
+      ck_assert_double_eq_tol(rate.value[0], with_tendons[k].rate[i], 1e-10);
+    }
+  }
+  clear();
+}
+END_TEST
+
 TEST_SUITE(mujoco) {
   Suite *suite = suite_create("bodies/mujoco");
   TCase *tc    = tcase_create("mujoco");
@@ -414,6 +493,7 @@ TEST_SUITE(mujoco) {
   tcase_add_test(tc, joint_coordinates_of_closed_loops_accelerate_as_with_the_matrices_of_mujoco);
   tcase_add_test(tc, closed_loops_accelerate_as_with_the_matrices_of_mujoco);
   tcase_add_test(tc, actuators_accelerate_as_in_mujoco);
+  tcase_add_test(tc, tendons_pull_as_in_mujoco);
   tcase_add_test(tc, activated_actuators_act_as_in_mujoco);
   tcase_add_test(tc, keyframes_have_controls_and_activations);
   tcase_add_loop_test(tc, derivatives_of_actuators_are_exact, CP_ABSOLUTE, CP_JOINT_COORDINATES + 1);

@@ -419,6 +419,45 @@ START_TEST(ropes_have_exact_derivatives) {
 }
 END_TEST
 
+/* Tendons of coordinates and along points, with a function, an inertance, stops, dry friction and an actuator */
+START_TEST(tendons_have_exact_derivatives) {
+  const int path = _i % 2, d = 2 + _i / 2;
+  create(d);
+  const CPJoint joint = joint_of(CP_JOINT_REVOLUTE, 0);
+  CPJoint second      = joint_of(CP_JOINT_PRISMATIC, 1);
+  second.head.name    = "second";
+  ck_assert_int_eq(CPBodiesAdd(bodies, &joint.head, NULL), CP_SUCCESS);
+  ck_assert_int_eq(CPBodiesAdd(bodies, &second.head, NULL), CP_SUCCESS);
+  const CPCoordinate of[]   = {{"joint", 0}, {"second", 0}};
+  const sunrealtype ratio[] = {0.7, -1.3}, divisor[] = {1, 2, 0, 2};
+  static const char *const variable[] = {"t", "x", "v"};
+  CPFunctionOptions options           = CP_INIT(CPFunctionOptions);
+  options.text = "-0.3*x^2 - 0.1*v*x", options.nvariables = 3, options.variable = variable;
+  const CPRopeNode nodes[] = {{NULL, {0.1, 3, 0}, 0, {0, 0, 0}, 0},
+                              {"one", {0.1, 0.2, 0}, 0, {0, 0, 0}, 0},
+                              {"one", {0.4, 0.2, 0}, 0, {0, 0, 0}, 0},
+                              {"one", {0.4, 0.3, 0}, 0, {0, 0, 0}, 0},
+                              {"two", {0.2, 0.4, 0}, 0, {0, 0, 0}, 0}};
+  CPTendon tendon          = {CP_NEW_TENDON("tendon"), .in = CP_IN_BODIES, .stiffness = 7,
+                              .damping = 0.4,          .free = 0.2,        .force = 0.3,
+                              .inertance = 0.6};
+  if (path) tendon.nnodes = 5, tendon.node = nodes, tendon.divisor = divisor;
+  else tendon.ncoordinates = 2, tendon.of = of, tendon.ratio = ratio;
+  const CPLimit limit = {CP_NEW_LIMIT("limit"), .of = {{"tendon", 0}}, .lower = -99, .upper = 99};
+  const CPFriction friction = {CP_NEW_FRICTION("friction"), .of = {"tendon", 0}, .force = 1};
+  const CPActuator motor    = {CP_NEW_ACTUATOR("motor"), .of = {"tendon", 0}, .gear = 2,
+                               .control = 0.4,           .gain = {1.5},       .bias = {0.1, -3, -0.2}};
+  ck_assert_int_eq(CPFunctionCreate(&options, &tendon.function), CP_SUCCESS);
+  ck_assert_msg(CPBodiesAdd(bodies, &tendon.head, NULL) == CP_SUCCESS, "%s",
+                CPObjectGetLastMessage(CP_OBJECT(bodies)));
+  CPFunctionFree(&tendon.function);
+  ck_assert_int_eq(CPBodiesAdd(bodies, &limit.head, NULL), CP_SUCCESS);
+  ck_assert_int_eq(CPBodiesAdd(bodies, &friction.head, NULL), CP_SUCCESS);
+  ck_assert_int_eq(CPBodiesAdd(bodies, &motor.head, NULL), CP_SUCCESS);
+  check();
+}
+END_TEST
+
 START_TEST(sparse_matrices_are_exact_too) {
   create(3);
   for (int i = 0; i < 7; i++) {
@@ -451,6 +490,7 @@ TEST_SUITE(partials) {
                       2 * NCOORDINATES);
   tcase_add_loop_test(tc, forces_have_exact_derivatives, 0, 12);
   tcase_add_loop_test(tc, ropes_have_exact_derivatives, 0, 6);
+  tcase_add_loop_test(tc, tendons_have_exact_derivatives, 0, 4);
   tcase_add_loop_test(tc, contacts_of_all_shapes_have_exact_derivatives, 0, 6 * NSHAPES);
   tcase_add_loop_test(tc, rows_of_contacts_are_velocities_of_the_points_that_touch, 0, 6 * NSHAPES);
   tcase_add_test(tc, sparse_matrices_are_exact_too);
