@@ -6,8 +6,7 @@
  *
  * along the forward run, which a tape keeps as polynomials, at states that are projected onto the manifold. All functionals
  * are one system of equations of a one-step method, with which they share the states and their factors. */
-#include "functional_impl.h"
-#include "samples.h"
+#include "adjoint_impl.h"
 
 #include "cpodes/base/differences.h"
 
@@ -22,180 +21,16 @@
 #define DEFAULT_MEMORY 3.2e7
 #define LEAST_STEPS    150.0
 
-/* All derivatives of a function at the latest time, by differences: [n + Np][length], with respect to y and p */
-typedef struct {
-  CVRhsFn fn;
-  void *data;
-  sunrealtype t, *entry; /* t: NaN before the first one */
-  int length;
-  N_Vector value, derivative; /* [length] */
-} Differences;
-
-typedef struct {
-  CPFunctionalRun run; /* the forward run */
-  CPGradientOptions o;
-  CPTape tape;
-  CPNodes nodes;      /* of end terms at many times, in the segment of the tape that is in memory */
-  CPIntegrator back;  /* from t1 to t0 */
-  int N;              /* l [n] and q [N - n] of a functional; q is empty without parameters */
-  N_Vector Z, abstol; /* [ng N] (l, q) of all functionals, and their absolute tolerances */
-  N_Vector l, Jl;     /* [n] l of one functional, and J^T l */
-  sunrealtype *lfp;   /* [Np] l^T df/dp */
-  sunrealtype t;      /* run.y is the state at t; NaN: not known */
-  sunrealtype reltol; /* of the backward run, that of abstol */
-  sunrealtype h;      /* the newest size of a step that no stop has shortened, or 0 */
-  long int taken, window,
-      covered; /* steps back; taken at the start of a window, and the steps forward there */
-  Differences f, end, integrand;
-  int cause; /* code of the latest failure of the right-hand side, with its reason in mem->text; or 0 */
-} Adjoint;
-
-/* ---- differences ---- */
-
-/* Computes the derivatives of D at (t, run.y), by differences of sixth order. */
-static int differentiate(Adjoint *a, Differences *D, sunrealtype t) {
-  CPFunctionalRun *w      = &a->run;
-  sunrealtype *yd         = N_VGetArrayPointer(w->y);
-  const sunrealtype least = cpSensLeastSize(w->y);
-  const size_t length = (size_t)D->length, n = a->tape.n;
-  int flag = CP_SUCCESS;
-  if (D->t == t) return CP_SUCCESS;
-  D->t = NAN;
-  if (!D->entry) {
-    CP_NEW(&w->arena, D->entry, (size_t)a->N * length);
-    D->value      = cpArenaTake(&w->arena, N_VNew_Serial(D->length, w->mem->ctx));
-    D->derivative = cpArenaTake(&w->arena, N_VNew_Serial(D->length, w->mem->ctx));
-    if (cpArenaStatus(&w->arena)) return D->entry = NULL, CP_MEM_FAIL;
-  }
-  for (size_t j = 0; !flag && j < (size_t)a->N; j++) {
-    N_VConst(0.0, D->derivative);
-    if (j >= n && w->params->p)
-      flag = cpParamDifference(w->params, (CPAlong){.iS = (int)(j - n)}, CP_PARAM_PART, D->fn, t,
-                               w->y, D->data, D->value, D->derivative);
-    const sunrealtype kept = j < n ? yd[j] : 0.0, e = CP_PARAM_PART * fmax(fabs(kept), least);
-    for (int p = -3; j < n && !flag && p <= 3; p++) {
-      if (p == 0) continue;
-      yd[j] = kept + p * e;
-      flag  = D->fn(t, w->y, D->value, D->data);
-      N_VLinearSum(1.0, D->derivative, (p > 0 ? 1 : -1) * cpSixthOrder[abs(p) - 1] / e, D->value,
-                   D->derivative);
-    }
-    if (j < n) yd[j] = kept;
-    memcpy(D->entry + j * length, N_VGetArrayPointer(D->derivative), length * sizeof *D->entry);
-  }
-  if (!flag) D->t = t;
-  return flag;
-}
-
-/* Computes run.gy and run.gp, the derivatives of value k of fn at (t, run.y); they are zero if fn
- * is NULL. */
-static int gradient(Adjoint *a, CPFunctionalFn fn, CPFunctionalGradFn grad, Differences *D,
-                    sunrealtype t, int k) {
-  CPFunctionalRun *w        = &a->run;
-  CPFunctionalCalled called = {fn, w->F->user_data};
-  N_VConst(0.0, w->gy);
-  memset(w->gp, 0, (size_t)w->Np * sizeof *w->gp);
-  if (!fn) return CP_SUCCESS;
-  if (grad) return grad(t, w->y, k, w->gy, w->gp, w->F->user_data);
-  D->fn = cpFunctionalAsRhs, D->data = &called, D->length = w->F->ng;
-  const int flag = differentiate(a, D, t);
-  for (int j = 0; !flag && j < a->N; j++)
-    *(j < (int)a->tape.n ? N_VGetArrayPointer(w->gy) + j : w->gp + j - a->tape.n) =
-        D->entry[j * D->length + k];
-  return flag;
-}
-
-static int integrandGradient(Adjoint *a, sunrealtype t, int k) {
-  const CPFunctional *F = a->run.F;
-  return gradient(a, F->integrand, F->integrand_grad, &a->integrand, t, k);
-}
-
-/* ---- right-hand sides ---- */
-
-/* Computes a->Jl = J^T l and a->lfp = l^T df/dp at (t, run.y). */
-static int products(Adjoint *a, sunrealtype t, N_Vector l) {
-  CPFunctionalRun *w        = &a->run;
-  const CPIntegrator mem    = w->mem;
-  const CPSensSystem *model = mem->system.sens;
-  int flag                  = CP_SUCCESS;
-  memset(a->lfp, 0, (size_t)w->Np * sizeof *a->lfp);
-  N_VConst(0.0, a->Jl);
-  if (a->o.adjoint) return a->o.adjoint(t, w->y, l, a->Jl, a->lfp, a->o.user_data);
-  if (model && model->transposes(mem->system.data))
-    return model->products(t, w->y, l, a->Jl, w->params ? a->lfp : NULL, mem->system.data);
-  a->f.fn = mem->f, a->f.data = mem->ops->data(mem), a->f.length = (int)a->tape.n;
-  flag = differentiate(a, &a->f, t);
-  for (int j = 0; !flag && j < a->N; j++)
-    *(j < a->f.length ? N_VGetArrayPointer(a->Jl) + j : a->lfp + j - a->f.length) =
-        cpDot(a->f.entry + (size_t)j * a->tape.n, N_VGetArrayPointer(l), a->f.length);
-  return flag;
-}
-
-/* run.y <- the projected state at t. The result must depend on t only. */
-static int stateAt(Adjoint *a, sunrealtype t) {
-  CPFunctionalRun *w     = &a->run;
-  const CPIntegrator mem = w->mem;
-  if (t == a->t) return CP_SUCCESS;
-  cpTapeState(&a->tape, t, w->y);
-  a->t = t;
-  if (!mem->P) return CP_SUCCESS;
-  a->t = NAN;
-  cpStepperEnter(mem);
-  int flag = cpStepperWeights(mem, w->y, mem->ewt);
-  cpWorkForget(mem->out);
-  if (!flag) flag = cpProject(mem->out, t, w->y, mem->ewt, NULL, 0, &(CPProjected){0});
-  cpWorkForget(mem->out);
-  cpStepperLeave(mem, flag);
-  if (flag)
-    cpWrite(mem->text, "the state at t = %.10g cannot be projected: %s", t, cpWorkText(mem->out));
-  else a->t = t;
-  return flag;
-}
-
-/* Notes why functional k's equations failed at t. */
-static int failed(Adjoint *a, sunrealtype t, int k, int flag) {
-  const CPIntegrator mem = a->run.mem;
-  const char *reason     = NULL;
-  const int code         = cpStepperCause(mem, &reason);
-  if (code) cpWrite(mem->text, "%s", reason);
-  else
-    cpWrite(mem->text, "at t = %.10g: the backward problem of functional %d failed%s (%d)", t, k,
-            flag < 0 ? "" : " recoverably, again and again", flag);
-  a->cause = code ? code : flag < 0 ? CV_RHSFUNC_FAIL : CV_REPTD_RHSFUNC_ERR;
-  return flag;
-}
-
-static int backward(sunrealtype t, N_Vector Z, N_Vector Zdot, void *data) {
-  Adjoint *a         = data;
-  CPFunctionalRun *w = &a->run;
-  const size_t n     = a->tape.n;
-  int flag           = stateAt(a, t);
-  if (flag) return a->cause = flag < 0 ? flag : CP_OUTPUT_PROJ_FAIL, flag;
-  for (int k = 0; k < w->F->ng; k++) {
-    const sunrealtype *z = N_VGetArrayPointer(Z) + (size_t)k * (size_t)a->N;
-    sunrealtype *zdot = N_VGetArrayPointer(Zdot) + (size_t)k * (size_t)a->N, *qdot = zdot + n;
-    memcpy(N_VGetArrayPointer(a->l), z, n * sizeof *z);
-    flag = products(a, t, a->l);
-    if (!flag) flag = integrandGradient(a, t, k);
-    if (!flag && !(cpVectorFinite(a->Jl) && cpVectorFinite(w->gy))) flag = 1;
-    if (flag) return failed(a, t, k, flag);
-    const sunrealtype *Jl = N_VGetArrayPointer(a->Jl), *gy = N_VGetArrayPointer(w->gy);
-    for (size_t j = 0; j < n; j++) zdot[j] = -Jl[j] - gy[j];
-    for (int i = 0; w->params && i < w->Np; i++) qdot[i] = -a->lfp[i] - w->gp[i];
-  }
-  return CP_SUCCESS;
-}
-
 /* The default absolute tolerance of functional k is reltol times the larger one of |l| and |dh/dy| at the start; that of
  * q_i is divided by the size of the parameter, as those of sensitivities are. */
 static int setTolerances(Adjoint *a, sunrealtype t) {
   CPFunctionalRun *w       = &a->run;
   const sunrealtype reltol = a->reltol = a->o.reltol;
-  int flag                             = stateAt(a, t);
+  int flag                             = cpAdjointState(a, t);
   for (int k = 0; k < w->F->ng && !flag; k++) {
     const sunrealtype *l = N_VGetArrayPointer(a->Z) + (size_t)k * (size_t)a->N;
     sunrealtype *tol     = N_VGetArrayPointer(a->abstol) + (size_t)k * (size_t)a->N;
-    flag                 = cpCallUser(&w->mem->log, integrandGradient(a, t, k));
+    flag                 = cpCallUser(&w->mem->log, cpAdjointIntegrand(a, t, k));
     if (flag) break;
     sunrealtype size = N_VMaxNorm(w->gy);
     for (size_t j = 0; j < a->tape.n; j++) size = fmax(size, fabs(l[j]));
@@ -220,9 +55,9 @@ static int addEnds(Adjoint *a, sunrealtype t, sunrealtype *dG) {
   for (int k = 0; k < w->F->ng; k++) {
     sunrealtype *l  = N_VGetArrayPointer(a->Z) + (size_t)k * (size_t)a->N,
                 *gy = N_VGetArrayPointer(w->gy);
-    int flag        = stateAt(a, t);
+    int flag        = cpAdjointState(a, t);
     if (flag) return cpReport(&w->mem->log, -abs(flag), w->function, "%s", w->mem->text);
-    flag = cpCallUser(&w->mem->log, gradient(a, w->F->end, w->F->end_grad, &a->end, t, k));
+    flag = cpCallUser(&w->mem->log, cpAdjointGradient(a, w->F->end, w->F->end_grad, &a->end, t, k));
     flag = cpFunctionalResult(w, flag, t, "gradient of the end term");
     if (flag) return flag;
     for (size_t j = 0; j < n && !all.count; j++) l[j] += gy[j];
@@ -249,14 +84,14 @@ static int addNode(Adjoint *a, int i, sunrealtype *dG) {
   if (!(a->reltol > 0.0)) flag = setTolerances(a, t);
   if (flag) return flag;
   cpStepperEnter(w->mem);
-  flag = stateAt(a, t);
+  flag = cpAdjointState(a, t);
   for (int k = 0; !flag && k < w->F->ng; k++) {
     memcpy(N_VGetArrayPointer(a->l), nodeSum(a, i, k) + n, n * sizeof(sunrealtype));
-    flag = products(a, t, a->l);
+    flag = cpAdjointProducts(a, t, a->l);
     for (size_t j = 0; j < n && !flag; j++)
       N_VGetArrayPointer(a->Z)[(size_t)k * (size_t)a->N + j] += N_VGetArrayPointer(a->Jl)[j];
     for (int p = 0; w->params && p < w->Np && !flag; p++) dG[k * w->Np + p] += a->lfp[p];
-    if (flag) failed(a, t, k, flag);
+    if (flag) cpAdjointFailed(a, t, k, flag);
   }
   cpStepperLeave(w->mem, flag);
   return flag ? cpReport(&w->mem->log, a->cause ? a->cause : -abs(flag), w->function, "%s",
@@ -283,27 +118,6 @@ static int takeTogether(Adjoint *a, sunrealtype begins, int *next, sunrealtype *
   return flag;
 }
 
-/* RADAU's Jacobian consists of the blocks (-J^T, -df/dp^T) of the functionals, whose columns are products with unit vectors at
- * the same state. */
-static int jacobian(sunrealtype t, N_Vector Z, N_Vector Zdot, SUNMatrix S, void *data, N_Vector t1,
-                    N_Vector t2, N_Vector t3) {
-  Adjoint *a        = data;
-  const int n       = (int)a->tape.n;
-  sunrealtype *into = SUNSparseMatrix_Data(S);
-  int flag          = stateAt(a, t);
-  (void)Z, (void)Zdot, (void)t1, (void)t2, (void)t3;
-  for (int j = 0; !flag && j < n; j++) {
-    N_VConst(0.0, a->l);
-    N_VGetArrayPointer(a->l)[j] = 1.0;
-    flag                        = products(a, t, a->l);
-    for (int k = 0; !flag && k < a->run.F->ng; k++)
-      for (int i = 0; i < a->N; i++)
-        into[((size_t)k * (size_t)n + (size_t)j) * (size_t)a->N + (size_t)i] =
-            i < n ? -N_VGetArrayPointer(a->Jl)[i] : -a->lfp[i - n];
-  }
-  return flag ? failed(a, t, 0, flag) : CP_SUCCESS;
-}
-
 static int setJacobian(Adjoint *a) {
   const sunindextype n = (sunindextype)a->tape.n, all = (sunindextype)a->N * a->run.F->ng;
   SUNMatrix J = SUNSparseMatrix(all, all, n * all, CSC_MAT, a->run.mem->ctx);
@@ -314,7 +128,7 @@ static int setJacobian(Adjoint *a) {
     start[j + 1] = start[j];
     for (sunindextype i = 0; j % a->N < n && i < a->N; i++) row[start[j + 1]++] = j - j % a->N + i;
   }
-  const int flag = CPIntegratorSetJacFn(a->back, J, jacobian);
+  const int flag = CPIntegratorSetJacFn(a->back, J, cpAdjointJacobian);
   SUNMatDestroy(J);
   return flag;
 }
@@ -326,7 +140,7 @@ static int create(Adjoint *a, sunrealtype t, const char *method) {
   a->back  = CPIntegratorCreate(method, mem->ctx);
   a->h     = 0.0;
   int flag = a->back ? CP_SUCCESS : CP_ILL_INPUT;
-  if (!flag) flag = CPIntegratorInit(a->back, backward, t, a->Z);
+  if (!flag) flag = CPIntegratorInit(a->back, cpAdjointRhs, t, a->Z);
   if (!flag) flag = CPIntegratorSetUserData(a->back, a);
   const sunrealtype reltol = cpFunctionalTolerance(method, a->o.reltol, 1);
   N_VScale(reltol / a->reltol, a->abstol, a->abstol);
