@@ -1,5 +1,5 @@
 /* The life of a mechanism, bodies and shapes, and the function that adds elements. */
-#include "elements.h"
+#include "files.h"
 #include "following.h"
 #include "formulas.h"
 #include "ropes.h"
@@ -54,6 +54,7 @@ void CPBodiesFree(CPBodies *bodies) {
   for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) free(owned[i]);
   bodiesFreeFormulas(m);
   bodiesFreeFollow(&m->follow);
+  bodiesFreeRecord(b);
   treeFree(m->tree);
   free(b);
   *bodies = NULL;
@@ -287,6 +288,7 @@ int CPBodiesAdd(CPBodies b, const CPElement *element, int *index) {
   }
   b->numbered = 0;
   if (i < NONE) return i;
+  if (b->record) bodiesWriteElement(b, &e.head);
   if (index) *index = i;
   return CP_SUCCESS;
 }

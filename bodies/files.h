@@ -45,6 +45,13 @@ CPBodies bodiesReadText(const FileText *file, Run *run, char *message);
 /* Makes parameters of the file, whose mechanism is b, parameters of the mechanism (following.c): names, separated by blanks. Returns 0,
  * or 1 with one line in message [TEXT]. */
 int bodiesFollowFile(CPBodies b, const FileText *file, const char *names, char *message);
+/* Elements that are added are written as text, from now on. Returns 0, or 1 without memory. */
+typedef struct Record_ Record;
+int bodiesStartWriting(CPBodies b);
+void bodiesWriteElement(CPBodies b, const CPElement *e);
+/* The mechanism as a YAML file, which b owns, or NULL without memory. from: the file that it was read from */
+const char *bodiesWriteFile(CPBodies b, const char *from);
+void bodiesFreeRecord(CPBodies b);
 /* Read a mechanism from text. run: in, its defaults; out. message [length]: out, one line if NULL is returned. */
 CPBodies bodiesReadYaml(const char *data, size_t size, const char *name, Run *run, char *message,
                         size_t length);

@@ -63,6 +63,7 @@ int CPBodiesRead(const char *path, const char *text, size_t length, CPBodies *bo
   if (data) text = data;
   const FileText all = {path, text, length, file ? own.parameters : NULL};
   Run run            = {.parameters = all.parameters};
+  run.writes         = file ? own.writes : 0;
   if (text) *bodies = bodiesReadText(&all, &run, message);
   else snprintf(message, sizeof message, "%s: %s", path, why);
   if (*bodies && file && own.named && own.named[strspn(own.named, " ")] &&
@@ -85,7 +86,12 @@ int CPBodiesRead(const char *path, const char *text, size_t length, CPBodies *bo
                        .t_end         = b->run.t_end,
                        .dimension     = b->m.space.dimension,
                        .assemble      = b->run.assemble,
-                       .balance       = b->run.balance};
+                       .balance       = b->run.balance,
+                       .written       = b->record ? bodiesWriteFile(b, path) : NULL};
+  if (b->record && !own.written) {
+    CPBodiesFree(bodies);
+    return cpReport(NULL, CP_MEM_FAIL, __func__, "%s: no memory", path);
+  }
   if (file) cpGive(file, &own);
   return CP_SUCCESS;
 }

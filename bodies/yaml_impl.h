@@ -195,6 +195,8 @@ int yamlName(Reader *r, const yaml_node_t *n, const char *key, const char **name
 int yamlCoordinate(Reader *r, const yaml_node_t *n, const char *key, CPCoordinate *of);
 /* Appends a word to the list of allowed words at the end of a message. */
 void yamlListWord(char list[TEXT / 2], const char *word);
+/* The word of an enumeration */
+const char *yamlWord(Type type, int k);
 /* Reads a mapping into the fields of a structure. sections: NULL, or keys that other functions
  * read. */
 int yamlMapping(Reader *r, const yaml_node_t *n, const char *what, const Field *fields,

@@ -195,6 +195,17 @@ static const char *onName(int k) {
   return k <= CP_ON_SURFACE ? names[k] : NULL;
 }
 
+const char *yamlWord(Type type, int k) {
+  switch (type) {
+  case KIND: return bodiesKindName(k);
+  case SHAPE: return shapeName(k);
+  case DYNAMICS: return dynamicsName(k);
+  case ON: return onName(k == CP_ON_SHAPE ? CP_ON_SURFACE : k);
+  case TOUCH: return bodiesTouchName(k);
+  default: return "";
+  }
+}
+
 void yamlListWord(char list[TEXT / 2], const char *word) {
   const size_t length = strlen(list);
   snprintf(list + length, TEXT / 2 - length, "%s%s", length ? ", " : "", word);

@@ -53,6 +53,8 @@ CPODES_EXPORT void cpScopeShow(Nearest *nearest, const char *other);
 CPODES_EXPORT int cpFunctionCount(CPFunction f);
 /* Does f depend on its variable i? */
 CPODES_EXPORT int cpFunctionUses(CPFunction f, int i);
+/* The expression of a function of one variable without further names, or NULL. variable: out, its name; may be NULL */
+CPODES_EXPORT const char *cpFunctionText(CPFunction f, const char **variable);
 /* One more owner of f, who frees it as well; f may be NULL. */
 CPODES_EXPORT CPFunction cpFunctionShare(CPFunction f);
 

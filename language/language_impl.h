@@ -29,6 +29,7 @@ struct CPFunction_ {
   /* jet: out. Values that are not finite are the caller's to find. */
   void (*evaluate)(const struct CPFunction_ *f, const sunrealtype *x, int order, sunrealtype *jet);
   void (*destroy)(struct CPFunction_ *f); /* what it owns, and f */
+  char *text; /* of one variable without definitions: its name, and after its zero the expression; or NULL */
 };
 
 /* What is wrong in a text, and where: offset in the text */

@@ -26,6 +26,7 @@ extern const Command describe_command;
 extern const Command run_command;
 extern const Command compare_command;
 extern const Command check_command;
+extern const Command convert_command;
 extern const Command new_command;
 
 #endif

@@ -10,7 +10,8 @@
 #include <unistd.h>
 
 static const Command *const commands[] = {&list_command,    &describe_command, &run_command,
-                                          &compare_command, &check_command,    &new_command};
+                                          &compare_command, &check_command,    &convert_command,
+                                          &new_command};
 enum { NUM_COMMANDS = sizeof commands / sizeof commands[0] };
 
 static void print_help(void) {

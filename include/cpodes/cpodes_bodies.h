@@ -873,6 +873,9 @@ typedef struct {
    * to be changed by small amounts alone, as differences do; `parameters` reads the file with another value. No elements can be
    * added afterwards. NULL: none. out: NULL */
   const char *named;
+  int writes;          /**< in: 1 if the mechanism is wanted as a YAML file */
+  const char *written; /**< out: that file, or NULL. It has all elements, and lists as comments what the file has beside them;
+                          functions, which have no text, are missing, and listed */
 } CPBodiesFile;
 
 /** Reads a mechanism from text [length] or, if that is NULL, from the regular file `path`. With a text, path is used in

@@ -1,0 +1,265 @@
+/* Mechanisms as YAML files, by the tables with which they are read: each element is written as it is added. Functions have no text. */
+#include "yaml_impl.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A text that grows; the last ones are those of what cannot be written, and of the whole file. */
+typedef struct {
+  char *text;
+  size_t length, room;
+} Text;
+
+enum { MISSING = CP_ELEMENT_ROPE + 1, WHOLE, NUM_TEXTS };
+
+struct Record_ {
+  Text text[NUM_TEXTS]; /* by CPElementKind */
+  int failed;           /* there was no memory */
+};
+
+CP_PRINTF(3, 4) static void put(Record *r, int which, const char *format, ...) {
+  Text *t = &r->text[which];
+  va_list args, again;
+  va_start(args, format);
+  va_copy(again, args);
+  const int length = vsnprintf(NULL, 0, format, args);
+  if (t->length + (size_t)length + 1 > t->room) {
+    const size_t room = 2 * t->room + (size_t)length + 1;
+    char *more        = realloc(t->text, room);
+    if (more) t->text = more, t->room = room;
+    else r->failed = 1;
+  }
+  if (!r->failed)
+    t->length += (size_t)vsnprintf(t->text + t->length, (size_t)length + 1, format, again);
+  va_end(again);
+  va_end(args);
+}
+
+/* Names may have any characters but controls. */
+static void putName(Record *r, int which, const char *name) {
+  put(r, which, "\"");
+  for (; *name; name++) put(r, which, *name == '"' || *name == '\\' ? "\\%c" : "%c", *name);
+  put(r, which, "\"");
+}
+
+static void putNumbers(Record *r, int which, const sunrealtype *x, int n) {
+  put(r, which, "[");
+  for (int i = 0; i < n; i++) put(r, which, "%s%.17g", i ? ", " : "", (double)x[i]);
+  put(r, which, "]");
+}
+
+static void putCoordinate(Record *r, int which, const CPCoordinate *of) {
+  if (of->k) put(r, which, "[");
+  putName(r, which, of->joint);
+  if (of->k) put(r, which, ", %d]", of->k);
+}
+
+/* The number of numbers that a value of this type has, or 0 */
+static int countOf(Type type, int dimension) {
+  switch (type) {
+  case NUMBER:
+  case FORMULA: return 1;
+  case VECTOR:
+  case DIRECTION:
+  case FORMULAS:
+  case THREE: return 3;
+  case INERTIA: return dimension == 2 ? 1 : 6;
+  case FOUR: return 4;
+  case TWO: return 2;
+  default: return 0;
+  }
+}
+
+/* Writes the value of a key, unless it is what a file without it means. */
+static void putField(Record *r, int which, const Field *f, const char *at, int dimension) {
+  const sunrealtype *x = (const sunrealtype *)(const void *)at;
+  const int n          = countOf(f->type, dimension);
+  const int word       = *(const int *)(const void *)at;
+  int given            = f->required;
+  if (f->type == INERTIA && dimension == 2) x += 2;
+  for (int i = 0; i < n; i++) given = given || (x[i] != 0 && isfinite(x[i]));
+  if (n > 0) {
+    if (!given) return;
+    put(r, which, ", %s: ", f->key);
+    if (n == 1) put(r, which, "%.17g", (double)x[0]);
+    else putNumbers(r, which, x, n);
+    return;
+  }
+  switch (f->type) {
+  case NAME: {
+    const char *name = *(const char *const *)(const void *)at;
+    if (!name || !strcmp(f->key, "name")) return;
+    put(r, which, ", %s: ", f->key);
+    putName(r, which, name);
+    return;
+  }
+  case COORDINATE: {
+    const CPCoordinate *of = (const CPCoordinate *)(const void *)at;
+    if (!of->joint) return;
+    put(r, which, ", %s: ", f->key);
+    putCoordinate(r, which, of);
+    return;
+  }
+  case YES:
+    if (word) put(r, which, ", %s: true", f->key);
+    return;
+  case IN:
+    if (word != CP_IN_SPACE) put(r, which, ", %s: bodies", f->key);
+    return;
+  default:
+    if (word || f->required) put(r, which, ", %s: %s", f->key, yamlWord(f->type, word));
+  }
+}
+
+static int hasNoText(CPFunction f) { return f && !cpFunctionText(f, NULL); }
+
+/* Writes the text of a function of one plain variable as one of a variable with a unit. */
+static void putFunction(Record *r, int which, CPFunction f, const char *variable, const char *unit) {
+  const char *own, *text = cpFunctionText(f, &own);
+  const size_t length      = strlen(own);
+  static const char more[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
+  for (const char *at = text; *at;) {
+    const size_t word = strspn(at, more), rest = word ? word : 1;
+    if (word == length && !strncmp(at, own, length))
+      put(r, which, *unit ? "(%s/(1 %s))" : "%s%s", variable, unit);
+    else put(r, which, "%.*s", (int)rest, at);
+    at += rest;
+  }
+}
+
+/* Is this coordinate an angle? */
+static int turns(CPBodies b, const CPCoordinate *of) {
+  Term term;
+  return bodiesNamedCoordinate(b, "", *of, &term) >= 0 &&
+         (term.m.kind == ANGLE || (term.m.kind == OWN && term.m.j == 1));
+}
+
+/* Does a function, or what files cannot say, belong to the element? */
+static const char *lost(const CPElement *e) {
+  const Element *any = (const Element *)(const void *)e;
+  switch (e->kind) {
+  case CP_ELEMENT_JOINT: return any->joint.kind == CP_JOINT_CUSTOM ? "a joint by functions" : NULL;
+  case CP_ELEMENT_COUPLER:
+    return hasNoText(any->coupler.coupler.function) ? "a coupler by a function" : NULL;
+  case CP_ELEMENT_DRIVE:
+    return hasNoText(any->drive.drive.function) || any->drive.drive.g ? "a drive by a function"
+                                                                      : NULL;
+  case CP_ELEMENT_SPRING:
+    return any->spring.function || any->spring.law ? "a spring by a function" : NULL;
+  case CP_ELEMENT_FORCE:
+    return any->force.fn || any->force.function[0] || any->force.function[1] ||
+                   any->force.function[2]
+               ? "a force by functions"
+               : NULL;
+  case CP_ELEMENT_CONTACT:
+    return any->contact.on == CP_ON_SURFACE ? "a contact on a surface by a function" : NULL;
+  case CP_ELEMENT_ACTUATOR:
+    return any->actuator.actuator.function ? "an actuator by a function" : NULL;
+  case CP_ELEMENT_ROPE: return "a rope";
+  default: return NULL;
+  }
+}
+
+/* Has a key before f the same number? */
+static int isWritten(const Field *first, const Field *f) {
+  for (const Field *g = first; g < f; g++) {
+    const int n = countOf(g->type, 3);
+    if (f->offset >= g->offset &&
+        f->offset < g->offset + (n > 0 ? (size_t)n * sizeof(sunrealtype) : 1))
+      return 1;
+  }
+  return 0;
+}
+
+void bodiesWriteElement(CPBodies b, const CPElement *e) {
+  Record *r            = b->record;
+  const ElementKeys *k = yaml_elements;
+  const int kind       = (int)e->kind;
+  const char *start = (const char *)e, *what = lost(e);
+  while (k->key && k->kind != e->kind) k++;
+  if (what || !k->key) {
+    put(r, MISSING, "# %s, which has no text, is missing: %s\n", what ? what : "an element",
+        e->name);
+    return;
+  }
+  put(r, kind, "  - {name: ");
+  putName(r, kind, e->name);
+  for (const Field *f = k->fields; f->key; f++) {
+    /* Some keys are others for the same member, as `radius` for a length; those behind the element are made from it below. */
+    if (f->offset >= k->size || isWritten(k->fields, f)) continue;
+    /* Without these keys numbers are others than 0. */
+    const int is_number = (kind == CP_ELEMENT_SPRING && !strcmp(f->key, "free")) ||
+                          (kind == CP_ELEMENT_LIMIT && f->type == NUMBER);
+    const sunrealtype *x = (const sunrealtype *)(const void *)(start + f->offset);
+    if (is_number && *x == 0) put(r, kind, ", %s: 0", f->key);
+    else putField(r, kind, f, start + f->offset, b->m.space.dimension);
+  }
+  if (e->kind == CP_ELEMENT_COUPLER) {
+    const CPCoupler *c = (const CPCoupler *)(const void *)e;
+    for (int ratio = 0; ratio < 2; ratio++) {
+      put(r, kind, ratio ? "], ratio: [" : ", of: [");
+      for (int i = 0; i < 2 + c->nmore; i++) {
+        if (i) put(r, kind, ", ");
+        if (ratio) put(r, kind, "%.17g", (double)(i < 2 ? c->ratio[i] : c->more_ratio[i - 2]));
+        else putCoordinate(r, kind, i < 2 ? &c->of[i] : &c->more[i - 2]);
+      }
+    }
+    put(r, kind, "]");
+    if (c->function) {
+      put(r, kind, ", function: \"");
+      putFunction(r, kind, c->function, "x", turns(b, &c->of[1]) ? "" : "m");
+      put(r, kind, "\"");
+    }
+  }
+  const CPDrive *drive = (const CPDrive *)(const void *)e;
+  if (e->kind == CP_ELEMENT_DRIVE && drive->function) {
+    put(r, kind, ", motion: \"(");
+    putFunction(r, kind, drive->function, "t", "s");
+    put(r, kind, turns(b, &drive->of) ? ")\"" : ") * 1 m\"");
+  }
+  put(r, kind, "}\n");
+}
+
+int bodiesStartWriting(CPBodies b) { return !(b->record = calloc(1, sizeof *b->record)); }
+
+void bodiesFreeRecord(CPBodies b) {
+  for (int i = 0; i < NUM_TEXTS && b->record; i++) free(b->record->text[i].text);
+  free(b->record);
+  b->record = NULL;
+}
+
+/* Lines as comments */
+static void putLines(Record *r, const char *lines) {
+  while (lines && *lines) {
+    const size_t length = strcspn(lines, "\n");
+    put(r, WHOLE, "#   %.*s\n", (int)length, lines);
+    lines += length + (lines[length] == '\n');
+  }
+}
+
+const char *bodiesWriteFile(CPBodies b, const char *from) {
+  Record *r = b->record;
+  char name[TEXT];
+  if (r->failed) return NULL;
+  snprintf(name, sizeof name, "%.300s", from);
+  bodiesOneLine(name, sizeof name);
+  put(r, WHOLE, "# From %s. What that file has beside it:\n", name);
+  putLines(r, b->notes);
+  putLines(r, b->remarks);
+  if (r->text[MISSING].text) put(r, WHOLE, "%s", r->text[MISSING].text);
+  put(r, WHOLE, "dimension: %d\ngravity: ", b->m.space.dimension);
+  putNumbers(r, WHOLE, b->m.param, 3);
+  put(r, WHOLE, "\nrun: {title: ");
+  putName(r, WHOLE, b->run.title[0] ? b->run.title : "mechanism");
+  put(r, WHOLE, ", t_end: %.17g, assemble: %s, balance: %s, coordinates: %s", (double)b->run.t_end,
+      b->run.assemble ? "true" : "false", b->run.balance ? "true" : "false",
+      b->formulation == CP_JOINT_COORDINATES ? "joint" : "absolute");
+  if (b->run.method[0]) put(r, WHOLE, ", method: %s", b->run.method);
+  if (b->run.held[0]) put(r, WHOLE, ", held: "), putName(r, WHOLE, b->run.held);
+  put(r, WHOLE, "}\n");
+  for (const ElementKeys *k = yaml_elements; k->key; k++)
+    if (r->text[k->kind].text) put(r, WHOLE, "%s:\n%s", k->key, r->text[k->kind].text);
+  return r->failed ? NULL : r->text[WHOLE].text;
+}

@@ -1,0 +1,47 @@
+"""`cpodes convert`: what it writes moves as the file from which it is."""
+
+import csv
+import os
+import pathlib
+import unittest
+
+from runner import OUTPUT, RunnerTest, cpodes
+
+FILES = pathlib.Path(__file__).parents[2] / "examples" / "mechanisms"
+
+
+@unittest.skipUnless("CPODES_XML" in os.environ and "CPODES_YAML" in os.environ, "libxml2 and libyaml")
+class ConvertTest(RunnerTest):
+    def rows(self, file, *arguments):
+        out = self.folder / "out.csv"
+        self.assert_done(cpodes("run", file, "-t", "1", "--no-estimate", "--csv", out, *arguments))
+        with open(out) as lines:
+            return list(csv.DictReader(line for line in lines if not line.startswith("#")))
+
+    def test_the_motion_is_the_same_to_the_last_digit(self):
+        for name in ("gripper.xml", "parallelogram.sdf"):
+            with self.subTest(name):
+                to = self.folder / "to.yaml"
+                self.assert_done(cpodes("convert", FILES / name, to))
+                self.assertEqual(self.rows(to), self.rows(FILES / name))
+
+    def test_start_values_are_those_of_the_file(self):
+        to = self.folder / "to.yaml"
+        start = ("--start", "shoulder=0.5", "--start", "shoulder'=-2")
+        self.assert_done(cpodes("convert", FILES / "arm.urdf", to, *start))
+        self.assertEqual(self.rows(to)[0], self.rows(FILES / "arm.urdf", *start)[0])
+
+    def test_what_is_wrong_is_named(self):
+        to = self.folder / "to.yaml"
+        bad = self.folder / "bad.urdf"
+        bad.write_text('<robot name="r">\n<link name="a"/>\n<joint name="j" type="fixed"/></robot>')
+        self.assert_refused(cpodes("convert", bad, to), "bad.urdf:3:1: joint j: parent and child must be given")
+        self.assertFalse(to.exists())
+        self.assert_refused(cpodes("convert", bad), "two files are wanted")
+        self.assert_refused(cpodes("convert", bad, "to.txt"), "to.txt", ".yaml")
+        self.assert_refused(cpodes("convert", bad, to, to), "there is one name too many")
+        self.assert_refused(cpodes("convert", FILES / "arm.urdf", self.folder / "no" / "to.yaml"), "no/to.yaml", status=OUTPUT)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,183 @@
+/* Mechanisms as YAML files: what is written is read as the same mechanism, to the last bit. */
+#include "reading.h"
+
+#include "support/alloc.h"
+#include "support/support.h"
+#include "support/things.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Reads a file, or a text, that is to be written. written: out, a copy, which the caller frees */
+static CPBodies read_to_write(const char *path, const char *text, char **written) {
+  CPBodies b;
+  file           = (CPBodiesFile)CP_INIT(CPBodiesFile);
+  file.writes    = 1;
+  const int flag = CPBodiesRead(path, text, text ? strlen(text) : 0, &b, &file);
+  snprintf(message, sizeof message, "%s", flag ? CPObjectGetLastMessage(NULL) : "");
+  if (!b) return NULL;
+  *written = malloc(strlen(file.written) + 1);
+  strcpy(*written, file.written);
+  return b;
+}
+
+static void assert_same_numbers(const sunrealtype *x, const sunrealtype *y, sunindextype n,
+                                const char *what) {
+  for (sunindextype i = 0; i < n; i++)
+    ck_assert_msg(x[i] == y[i], "%s %ld: %.17g and %.17g", what, (long)i, (double)x[i],
+                  (double)y[i]);
+}
+
+/* Both have the same state, the same forces and the same rows, at the start. */
+static void assert_same(CPBodies a, CPBodies b) {
+  CPBodies both[] = {a, b};
+  CPMech mech[2];
+  N_Vector y[2];
+  sunrealtype *f[2], *v[2];
+  static const CPThing things[] = {CP_BODY, CP_JOINT, CP_COORDINATE, CP_CONTACT, CP_PARAMETER};
+  for (size_t i = 0; i < sizeof things / sizeof *things; i++)
+    ck_assert_int_eq(CPBodiesCount(a, things[i]), CPBodiesCount(b, things[i]));
+  for (int i = 0; i < CPBodiesCount(a, CP_PARAMETER); i++) { /* Their order may differ. */
+    const char *name = thing_at(a, CP_PARAMETER, i).name;
+    const int j      = thing_named(b, CP_PARAMETER, name);
+    ck_assert_msg(j >= 0, "%s", name);
+    ck_assert_msg(CPBodiesParameters(a)[i] == CPBodiesParameters(b)[j], "%s", name);
+  }
+  for (int k = 0; k < 2; k++) {
+    ck_assert_int_eq(build_mech(both[k], &mech[k]), CP_SUCCESS);
+    y[k]                = CPBodiesState(both[k], test_context);
+    const CPEquations e = equations_of(mech[k]);
+    f[k]                = calloc((size_t)(e.nu + e.na) + 1, sizeof **f),
+    v[k]                = calloc((size_t)e.na + 1, sizeof **v);
+    sunrealtype *q      = entries(y[k]);
+    ck_assert_int_eq(e.f(0.3, q, q + e.nq, NULL, f[k], CPMechGetUserData(mech[k])), 0);
+    if (e.p) ck_assert_int_eq(e.p(0.3, q, v[k], CPMechGetUserData(mech[k])), 0);
+  }
+  const CPEquations e = equations_of(mech[0]);
+  assert_same_numbers(entries(y[0]), entries(y[1]), N_VGetLength(y[0]), "state");
+  assert_same_numbers(f[0], f[1], e.nu, "force");
+  for (int i = 0; i < CPBodiesCount(a, CP_JOINT); i++) { /* The order of their rows may differ. */
+    const CPDescription one = thing_at(a, CP_JOINT, i),
+                        two = thing_at(b, CP_JOINT, thing_named(b, CP_JOINT, one.name));
+    assert_same_numbers(v[0] + one.first, v[1] + two.first, one.count, two.name);
+  }
+  for (int k = 0; k < 2; k++) {
+    free(f[k]);
+    free(v[k]);
+    N_VDestroy(y[k]);
+    CPMechFree(&mech[k]);
+  }
+}
+
+static void assert_written(const char *path, const char *text) {
+  char *written;
+  CPBodies a = read_to_write(path, text, &written), b;
+  ck_assert_msg(a != NULL, "%s: %s", path, message);
+  b = read_as("w.yaml", written, strlen(written));
+  ck_assert_msg(b != NULL, "%s: %s\n%s", path, message, written);
+  ck_assert_int_eq(CPBodiesSetFormulation(b, file.formulation), CP_SUCCESS);
+  assert_same(a, b);
+  CPBodiesFree(&a);
+  CPBodiesFree(&b);
+  free(written);
+}
+
+#define EXAMPLE(name) CPODES_MECHANISMS "/" name
+static const char *const examples[] = {EXAMPLE("gripper.xml"),
+                                       EXAMPLE("arm.urdf"),
+                                       EXAMPLE("parallelogram.sdf"),
+                                       EXAMPLE("andrews.yaml"),
+                                       EXAMPLE("double_wishbone.yaml"),
+                                       EXAMPLE("tippe_top.yaml"),
+                                       EXAMPLE("box_stack.yaml"),
+                                       EXAMPLE("slider_crank.yaml"),
+                                       EXAMPLE("four_bar_clearance.yaml")};
+
+START_TEST(a_file_and_what_is_written_of_it_are_the_same) {
+  for (size_t i = 0; i < sizeof examples / sizeof *examples; i++) assert_written(examples[i], NULL);
+}
+END_TEST
+
+#define BALL "<inertial pos=\"0 0 .1\" mass=\"2\" diaginertia=\"1 1.5 1.25\"/>"
+/* Names with signs, limits at 0, a polynomial coupler of a slide, a ball with drag, servos */
+static const char robot[] =
+    "<mujoco><worldbody><body name='a\"b\\c: #1'><joint name='x/1' axis='0 1 0' range='0 60' "
+    "stiffness='3' "
+    "springref='0' damping='.1' armature='.2'/>" BALL
+    "<body name='b'><joint name='s' type='slide' axis='1 0 1' frictionloss='.3'/>" BALL
+    "<body name='c' pos='0 .1 0'><joint name='q' type='ball' damping='.4'/>" BALL
+    "</body></body></body></worldbody>"
+    "<equality><joint joint1='x/1' joint2='s' polycoef='0 1 .5 .25 .125'/></equality>"
+    "<actuator><position joint='s' kp='4' kv='.5' ctrlrange='-1 2'/></actuator></mujoco>";
+
+START_TEST(everything_of_a_robot_is_written) { assert_written("r.xml", robot); }
+END_TEST
+
+/* A motion by a function of time, of a displacement, where the file's time is a plain number */
+static const char press[] = "Assembly\n\tName\n\t\tA\n\tRefPoints\n\t\tRefPoint\n\t\t\tMarkers\n\t"
+                            "\t\t\tMarker\n\t\t\t\t\tName\n\t\t\t\t\t\tg\n"
+                            "\tParts\n\t\tPart\n\t\t\tName\n\t\t\t\ta\n\t\t\tPrincipalMassMarker\n"
+                            "\t\t\t\tMass\n\t\t\t\t\t2\n\t\t\t\tMomentOfInertias\n"
+                            "\t\t\t\t\t1 1 "
+                            "1\n\t\t\tRefPoints\n\t\t\t\tRefPoint\n\t\t\t\t\tMarkers\n\t\t\t\t\t\tM"
+                            "arker\n\t\t\t\t\t\t\tName\n"
+                            "\t\t\t\t\t\t\t\tm\n\tConstraintSets\n\t\tJoints\n\t\t\tTranslationalJo"
+                            "int\n\t\t\t\tName\n\t\t\t\t\tJ\n\t\t\t\tMarkerI\n"
+                            "\t\t\t\t\t/A/g\n\t\t\t\tMarkerJ\n\t\t\t\t\t/A/a/"
+                            "m\n\t\tMotions\n\t\t\tTranslationalMotion\n\t\t\t\tName\n\t\t\t\t\tM\n"
+                            "\t\t\t\tMotionJoint\n\t\t\t\t\t/A/"
+                            "J\n\t\t\t\tTranslationZ\n\t\t\t\t\t0.5d*sin(2*pi*time) + time^2\n";
+
+START_TEST(motions_are_written_with_units) { assert_written("p.asmt", press); }
+END_TEST
+
+START_TEST(what_has_no_text_is_listed) {
+  char *written;
+  CPBodies a = read_to_write(EXAMPLE("engine.yaml"), NULL, &written);
+  ck_assert_msg(a != NULL, "%s", message);
+  ck_assert_mentions(written, "# a spring by a function, which has no text, is missing: c1_gas\n");
+  CPBodiesFree(&a);
+  free(written);
+  a = read_to_write(EXAMPLE("gripper.xml"), NULL, &written);
+  ck_assert_mentions(written, "gripper.xml:21:7: contacts between bodies (3 times)\n");
+  CPBodiesFree(&a);
+  free(written);
+}
+END_TEST
+
+START_TEST(the_nth_allocation_may_fail) {
+  char *written;
+  CPBodies warm = read_to_write("r.xml", robot, &written);
+  CPBodiesFree(&warm);
+  free(written);
+  long n = 0;
+  for (int failed = 1; failed;) {
+    CPBodies b;
+    CPBodiesFile own = CP_INIT(CPBodiesFile);
+    own.writes       = 1;
+    alloc_watch_failing(++n);
+    CPBodiesRead("r.xml", robot, sizeof robot - 1, &b, &own);
+    failed = alloc_has_failed();
+    ck_assert_msg((b == NULL) == failed, "allocation %ld: %s", n,
+                  b ? "" : CPObjectGetLastMessage(NULL));
+    CPBodiesFree(&b);
+    alloc_unwatch();
+    ck_assert_int_eq(alloc_live(), 0);
+  }
+  ck_assert_int_gt(n, 20);
+}
+END_TEST
+
+TEST_SUITE(writing) {
+  Suite *suite = suite_create("bodies/writing");
+  TCase *tc    = tcase_create("writing");
+  tcase_set_timeout(tc, 60);
+  tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
+  tcase_add_test(tc, a_file_and_what_is_written_of_it_are_the_same);
+  tcase_add_test(tc, everything_of_a_robot_is_written);
+  tcase_add_test(tc, motions_are_written_with_units);
+  tcase_add_test(tc, what_has_no_text_is_listed);
+  tcase_add_test(tc, the_nth_allocation_may_fail);
+  suite_add_tcase(suite, tc);
+  return suite;
+}
