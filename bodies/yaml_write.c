@@ -12,7 +12,7 @@ typedef struct {
   size_t length, room;
 } Text;
 
-enum { MISSING = CP_ELEMENT_ROPE + 1, WHOLE, NUM_TEXTS };
+enum { MISSING = CP_ELEMENT_CONTROLLER + 1, WHOLE, NUM_TEXTS };
 
 struct Record_ {
   Text text[NUM_TEXTS]; /* by CPElementKind */
@@ -102,6 +102,9 @@ static void putField(Record *r, int which, const Field *f, const char *at, int d
     putCoordinate(r, which, of);
     return;
   }
+  case COUNT:
+    if (word) put(r, which, ", %s: %d", f->key, word);
+    return;
   case YES:
     if (word) put(r, which, ", %s: true", f->key);
     return;
@@ -138,26 +141,34 @@ static int turns(CPBodies b, const CPCoordinate *of) {
 
 /* Does a function, or what files cannot say, belong to the element? */
 static const char *lost(const CPElement *e) {
-  const Element *any = (const Element *)(const void *)e;
+  const void *element = e;
   switch (e->kind) {
-  case CP_ELEMENT_JOINT: return any->joint.kind == CP_JOINT_CUSTOM ? "a joint by functions" : NULL;
+  case CP_ELEMENT_JOINT:
+    return ((const CPJoint *)element)->kind == CP_JOINT_CUSTOM ? "a joint by functions" : NULL;
   case CP_ELEMENT_COUPLER:
-    return hasNoText(any->coupler.coupler.function) ? "a coupler by a function" : NULL;
-  case CP_ELEMENT_DRIVE:
-    return hasNoText(any->drive.drive.function) || any->drive.drive.g ? "a drive by a function"
-                                                                      : NULL;
-  case CP_ELEMENT_SPRING:
-    return any->spring.function || any->spring.law ? "a spring by a function" : NULL;
-  case CP_ELEMENT_FORCE:
-    return any->force.fn || any->force.function[0] || any->force.function[1] ||
-                   any->force.function[2]
-               ? "a force by functions"
-               : NULL;
+    return hasNoText(((const CPCoupler *)element)->function) ? "a coupler by a function" : NULL;
+  case CP_ELEMENT_DRIVE: {
+    const CPDrive *drive = element;
+    return drive->g || hasNoText(drive->function) ? "a drive by a function" : NULL;
+  }
+  case CP_ELEMENT_SPRING: {
+    const CPSpring *spring = element;
+    return spring->law || spring->function ? "a spring by a function" : NULL;
+  }
+  case CP_ELEMENT_FORCE: {
+    const CPForce *force = element;
+    int functions        = force->fn != NULL;
+    for (int k = 0; k < 3; k++) functions = functions || force->function[k];
+    return functions ? "a force by functions" : NULL;
+  }
   case CP_ELEMENT_CONTACT:
-    return any->contact.on == CP_ON_SURFACE ? "a contact on a surface by a function" : NULL;
+    return ((const CPBodyContact *)element)->on == CP_ON_SURFACE
+               ? "a contact on a surface by a function"
+               : NULL;
   case CP_ELEMENT_ACTUATOR:
-    return any->actuator.actuator.function ? "an actuator by a function" : NULL;
+    return ((const CPActuator *)element)->function ? "an actuator by a function" : NULL;
   case CP_ELEMENT_ROPE: return "a rope";
+  case CP_ELEMENT_CONTROLLER: return "a controller";
   default: return NULL;
   }
 }
@@ -190,8 +201,9 @@ void bodiesWriteElement(CPBodies b, const CPElement *e) {
     /* Some keys are others for the same member, as `radius` for a length; those behind the element are made from it below. */
     if (f->offset >= k->size || isWritten(k->fields, f)) continue;
     /* Without these keys numbers are others than 0. */
-    const int is_number = (kind == CP_ELEMENT_SPRING && !strcmp(f->key, "free")) ||
-                          (kind == CP_ELEMENT_LIMIT && f->type == NUMBER);
+    const int is_number =
+        (kind == CP_ELEMENT_SPRING && !strcmp(f->key, "free")) ||
+        (kind == CP_ELEMENT_LIMIT && (!strcmp(f->key, "lower") || !strcmp(f->key, "upper")));
     const sunrealtype *x = (const sunrealtype *)(const void *)(start + f->offset);
     if (is_number && *x == 0) put(r, kind, ", %s: 0", f->key);
     else putField(r, kind, f, start + f->offset, b->m.space.dimension);

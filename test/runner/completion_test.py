@@ -38,8 +38,8 @@ class Words(RunnerTest):
         return probe.stdout.split()
 
     def test_commands_are_those_of_the_help(self):
-        self.assertEqual(self.complete(""), "list describe run compare check new".split())
-        self.assertEqual(self.complete("c"), ["compare", "check"])
+        self.assertEqual(self.complete(""), "list describe run compare check convert new".split())
+        self.assertEqual(self.complete("c"), ["compare", "check", "convert"])
 
     def test_options_are_those_of_the_help(self):
         options = self.complete("run", "-")

@@ -5,7 +5,7 @@ import os
 import pathlib
 import unittest
 
-from runner import OUTPUT, RunnerTest, cpodes
+from runner import RunnerTest, cpodes
 
 FILES = pathlib.Path(__file__).parents[2] / "examples" / "mechanisms"
 
@@ -27,9 +27,11 @@ class ConvertTest(RunnerTest):
 
     def test_start_values_are_those_of_the_file(self):
         to = self.folder / "to.yaml"
-        start = ("--start", "shoulder=0.5", "--start", "shoulder'=-2")
+        start = ("--start", "turn=0.5", "--start", "turn'=-2")
         self.assert_done(cpodes("convert", FILES / "arm.urdf", to, *start))
-        self.assertEqual(self.rows(to)[0], self.rows(FILES / "arm.urdf", *start)[0])
+        for own, other in zip(self.rows(to), self.rows(FILES / "arm.urdf", *start), strict=True):
+            for name, value in own.items(): # Limits and frictions are in another order, which rounds differently.
+                self.assertAlmostEqual(float(value), float(other[name]), delta=1e-9 * (1 + abs(float(value))))
 
     def test_what_is_wrong_is_named(self):
         to = self.folder / "to.yaml"
@@ -40,7 +42,7 @@ class ConvertTest(RunnerTest):
         self.assert_refused(cpodes("convert", bad), "two files are wanted")
         self.assert_refused(cpodes("convert", bad, "to.txt"), "to.txt", ".yaml")
         self.assert_refused(cpodes("convert", bad, to, to), "there is one name too many")
-        self.assert_refused(cpodes("convert", FILES / "arm.urdf", self.folder / "no" / "to.yaml"), "no/to.yaml", status=OUTPUT)
+        self.assert_refused(cpodes("convert", FILES / "arm.urdf", self.folder / "no" / "to.yaml"), "no/to.yaml")
 
 
 if __name__ == "__main__":
