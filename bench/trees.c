@@ -2,8 +2,9 @@
  *
  *   Usage:  trees [FILE...]      default: a chain of 10 and of 100 hinges, and a binary tree of 100
  *   Output: for each, the microseconds of CPU time of one CPMechRhs in both formulations, the smallest of 25 repetitions at 32
- *           states along the motion, in turn; the largest distance between points of bodies at the end, 0.1 s. The exit code is
- *           1 if this is more than 1e-5 m: tolerances are 1e-8. */
+ *           states along the motion, in turn; the largest distance between points of bodies at the end, 0.1 s; in joint
+ *           coordinates the same time of M, and of the partial derivatives of f - M u'. The exit code is 1 if the distance is
+ *           more than 1e-5 m: tolerances are 1e-8. */
 #include "check.h"
 
 #include <cpodes/cpodes_bodies.h>
@@ -12,6 +13,7 @@
 #include <nvector/nvector_serial.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sunmatrix/sunmatrix_dense.h>
 #include <time.h>
 
 enum { STATES = 32, REPETITIONS = 25, EACH = 16 };
@@ -103,6 +105,35 @@ static sunrealtype distance(Case *c) {
   return most;
 }
 
+/* us: out, the microseconds of M, and of dynamics_jac, in joint coordinates, or 0 where there are none */
+static void derivatives(Case *c, double us[2], SUNContext ctx) {
+  const CPEquations *e = CPModelGetEquations(CPMechGetModel(c->mech));
+  const double to_us   = 1e6 / CLOCKS_PER_SEC / STATES;
+  void *data;
+  us[0] = us[1] = 0;
+  if (!e->dynamics_jac) return;
+  CHECK(CPMechGetData(c->mech, &data));
+  SUNMatrix S[2];
+  sunrealtype *lambda = calloc((size_t)e->na + 1, sizeof *lambda);
+  for (int k = 0; k < 2; k++)
+    S[k] = e->M_tmpl ? SUNMatClone(e->M_tmpl) : SUNDenseMatrix(e->nu, e->nu, ctx);
+  if (!lambda || !S[0] || !S[1]) exit(2);
+  us[0] = us[1] = INFINITY;
+  for (int r = 0; r < REPETITIONS; r++)
+    for (int which = 0; which < 2; which++) {
+      const clock_t begin = clock();
+      for (int k = 0; k < STATES; k++) {
+        const sunrealtype *q = N_VGetArrayPointer(c->y[k]), *u = q + e->nq;
+        for (int l = 0; l < 2; l++) SUNMatZero(S[l]);
+        if (which == 0) CHECK(e->M(0.1, q, S[0], data));
+        else CHECK(e->dynamics_jac(0.1, q, u, u + e->nu, u, lambda, S[0], S[1], NULL, data));
+      }
+      us[which] = fmin(us[which], (double)(clock() - begin) * to_us);
+    }
+  for (int k = 0; k < 2; k++) SUNMatDestroy(S[k]);
+  free(lambda);
+}
+
 int main(int argc, char **argv) {
   static const struct {
     const char *name;
@@ -110,7 +141,8 @@ int main(int argc, char **argv) {
   } own[]        = {{"chain of 10", 10, 1}, {"chain of 100", 100, 1}, {"tree of 100", 100, 2}};
   SUNContext ctx = check_context();
   int status     = 0;
-  printf("%-28s %10s %10s %8s %10s\n", "us per u'", "joint", "absolute", "ratio", "distance");
+  printf("%-28s %10s %10s %8s %10s %8s %8s\n", "us per u'", "joint", "absolute", "ratio",
+         "distance", "M", "K, C");
   for (int i = 0; i < (argc > 1 ? argc - 1 : 3); i++) {
     const char *file = argc > 1 ? argv[i + 1] : NULL;
     Case c[2];
@@ -121,8 +153,10 @@ int main(int argc, char **argv) {
     for (int r = 0; r < REPETITIONS; r++)
       for (int k = 0; k < 2; k++) repeat(&c[k]);
     const sunrealtype apart = distance(c);
-    printf("%-28s %10.3f %10.3f %8.3f %10.1e\n", file ? file : own[i].name, 1e6 * c[0].best,
-           1e6 * c[1].best, c[0].best / c[1].best, (double)apart);
+    double us[2];
+    derivatives(&c[0], us, ctx);
+    printf("%-28s %10.3f %10.3f %8.3f %10.1e %8.2f %8.2f\n", file ? file : own[i].name,
+           1e6 * c[0].best, 1e6 * c[1].best, c[0].best / c[1].best, (double)apart, us[0], us[1]);
     if (!(apart <= 1e-5)) status = 1;
     for (int k = 0; k < 2; k++) {
       for (int s = 0; s < STATES; s++) N_VDestroy(c[k].y[s]);

@@ -1,48 +1,8 @@
-/* u' by the articulated-body recursion (R. Featherstone, Rigid Body Dynamics Algorithms, 2008, table 7.1), and M by composite
- * rigid bodies (table 6.2). Each node has its own origin, so that transport to the parent is a shift by r:
- *
- *   G_p = G - M [r],   J_p = J + Z + Z^T,   Z = [r] (G - M [r] / 2),   N_p = N + r x F
- *
- * for the inertia F = M a + G alpha, N = G^T a + J alpha. A node that turns freely about its axis passes on what is left,
+/* u' by the articulated-body recursion (R. Featherstone, Rigid Body Dynamics Algorithms, 2008, table 7.1), with inertias that are
+ * shifted from origin to origin (spatial.h). A node that turns freely about its axis passes on what is left,
  * I^A - U D^-1 U^T with U = I^A S and D = S^T U. The accelerations at u' = 0 come first, with gravity as one of the ground
  * upwards, so that the recursion itself has neither velocities nor weights. */
-#include "tree.h"
-
-/* The inertia of a node's body in the axes of space; h: out, m c */
-CP_WIDE_PART void rigid(const Node *node, const Motion *at, Inertia *I, Column *h) {
-  static const Column zero = {0};
-  const sunrealtype *of    = node->I;
-  Column R[3], P[3]; /* P = R I */
-  axes3(at->R, R);
-  times3(R, node->h, h);
-  const sunrealtype x = (*h)[0], y = (*h)[1], z = (*h)[2], m = node->m;
-  I->M[0] = (Column){m, 0, 0, 0}, I->M[1] = (Column){0, m, 0, 0}, I->M[2] = (Column){0, 0, m, 0};
-  I->G[0] = (Column){0, -z, y, 0}, I->G[1] = (Column){z, 0, -x, 0}, I->G[2] = (Column){-y, x, 0, 0};
-  P[0] = R[0] * of[0] + R[1] * of[3] + R[2] * of[4];
-  P[1] = R[0] * of[3] + R[1] * of[1] + R[2] * of[5];
-  P[2] = R[0] * of[4] + R[1] * of[5] + R[2] * of[2];
-  for (int j = 0; j < 3; j++) {
-    I->J[j] = zero;
-    for (int k = 0; k < 3; k++) I->J[j] += P[k] * at->R[k][j];
-  }
-}
-
-/* up += I, shifted by r */
-CP_WIDE_PART void shift(const Inertia *I, const Column *r, Inertia *up) {
-  static const sunrealtype half = SUN_RCONST(0.5);
-  const Column *M = I->M, d = *r;
-  const Column N[3] = {M[1] * d[2] - M[2] * d[1], M[2] * d[0] - M[0] * d[2],
-                       M[0] * d[1] - M[1] * d[0]}; /* M [r] */
-  Column Z[3];
-  for (int j = 0; j < 3; j++) {
-    const Column Q = I->G[j] - half * N[j];
-    vector3(&d, &Q, &Z[j]);
-    up->M[j] += M[j];
-    up->G[j] += I->G[j] - N[j];
-    up->J[j] += I->J[j];
-  }
-  addSymmetric3(Z, up->J);
-}
+#include "spatial.h"
 
 /* Solves A x = y for n columns of x [n][3], y in place; A symmetric. Returns 0, or 1 if A is not definite. */
 static int solve3(const Column *A, int n, sunrealtype (*x)[3]) {
@@ -64,21 +24,6 @@ static int solve3(const Column *A, int n, sunrealtype (*x)[3]) {
 }
 
 /* ------------------------------------------------------------------- from the leaves to the root -- */
-
-/* F = m a + alpha x h + w x (w x h),   N = h x a + J alpha + w x J w, at the accelerations of u' = 0 */
-CP_WIDE_PART void bodyForce(const Node *node, const Motion *at, const Column *h, Articulated *own) {
-  Column w, a, alpha, swing, turned, spin, x;
-  load3(at->w, &w), load3(at->a, &a), load3(at->alpha, &alpha);
-  vector3(&w, h, &swing);
-  vector3(&w, &swing, &turned);
-  vector3(&alpha, h, &x);
-  own->F = node->m * a + x + turned;
-  times3(own->I.J, at->w, &spin);
-  vector3(&w, &spin, &turned);
-  vector3(h, &a, &x);
-  own->N = x + turned;
-  addTimes3(own->I.J, at->alpha, &own->N);
-}
 
 /* Eliminates the one velocity of a hinge or slide: I and p become what the parent feels, and tau less S^T p. */
 CP_WIDE_PART int eliminate(const Node *node, const Motion *at, sunrealtype armature,
@@ -293,45 +238,5 @@ void treeCarry(const Tree *tree, int n, Wrench *w, sunrealtype *e, sunrealtype *
     break;
   case CUSTOM: customCarry(node, w, e, x); break;
   case AFLOAT: moveAfloat(at, &own->I, e, x);
-  }
-}
-
-/* --------------------------------------------------------------------------- composite bodies -- */
-
-void treeComposite(Tree *tree) {
-  Column h, r;
-  for (int n = 0; n < tree->nnodes; n++)
-    if (tree->node[n].body == NONE) memset(&tree->articulated[n], 0, sizeof *tree->articulated);
-    else rigid(&tree->node[n], &tree->motion[n + 1], &tree->articulated[n].I, &h);
-  for (int n = tree->nnodes - 1; n >= 0; n--)
-    if (tree->node[n].parent != GROUND) {
-      load3(tree->motion[n + 1].r, &r);
-      shift(&tree->articulated[n].I, &r, &tree->articulated[tree->node[n].parent].I);
-    }
-}
-
-void treeMassColumn(const Tree *tree, int k, sunrealtype *column) {
-  const int n      = tree->node_of_velocity[k];
-  const Motion *at = &tree->motion[n + 1];
-  const Axis s     = treeAxis(tree, k);
-  memset(column, 0, (size_t)tree->nu * sizeof *column);
-  for (int i = n; i <= tree->node[n].last; i++) { /* as composite bodies that move with S e_k */
-    const Inertia *I = &tree->articulated[i].I;
-    sunrealtype d[3], v[3];
-    Column F = {0}, N = {0}, a;
-    Wrench w;
-    if (s.turns) {
-      for (int l = 0; l < 3; l++) d[l] = tree->motion[i + 1].P[l] - at->P[l];
-      cross3(s.a, d, v);
-      if (s.screws) add3(1, s.v, v);
-      times3(I->G, s.a, &F);
-      times3(I->J, s.a, &N);
-    } else memcpy(v, s.a, sizeof v);
-    addTimes3(I->M, v, &F);
-    a = (Column){v[0], v[1], v[2], 0};
-    for (int l = 0; l < 3; l++) N[l] += inner3(&I->G[l], &a);
-    store3(&F, w.F), store3(&N, w.N);
-    if (i == n) treeAlongPath(tree, n, GROUND, w, column);
-    else treeOnVelocities(&tree->node[i], &tree->motion[i + 1], &w, column + tree->node[i].u);
   }
 }

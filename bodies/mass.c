@@ -49,15 +49,16 @@ static void addSquare(sunrealtype *K, int n, sunrealtype c, const sunrealtype *x
     for (int j = 0; j < n && x[i] != 0; j++) K[i * n + j] += c * x[i] * x[j];
 }
 
-/* K: out, M + A^T A at q without the rows of contacts; row [n]: room */
-static void fill(Mechanism *b, const sunrealtype *q, const int *mask, sunrealtype *K,
-                 sunrealtype *row) {
+/* K: out, M + A^T A at q without the rows of contacts; row [n]: room. Returns 0, or -1 without memory. */
+static int fill(Mechanism *b, const sunrealtype *q, const int *mask, sunrealtype *K,
+                sunrealtype *row) {
   Tree *tree          = b->tree;
   const int n         = tree->nu;
   const size_t length = (size_t)n * sizeof *row;
   bodiesPoses(b, q, NULL, NULL);
-  treeComposite(tree);
-  for (int k = 0; k < n; k++) treeMassColumn(tree, k, K + k * n);
+  const Entries M = {.data = K, .n = n};
+  memset(K, 0, (size_t)n * (size_t)n * sizeof *K);
+  if (treeMass(tree, &M)) return -1;
   for (int i = 0; i < b->nlaws; i++) {
     const Law *law = &b->law[i];
     const Row of   = {.term = law->term, .nterms = law->nterms};
@@ -75,6 +76,7 @@ static void fill(Mechanism *b, const sunrealtype *q, const int *mask, sunrealtyp
       addSquare(K, n, 1, row);
     }
   }
+  return 0;
 }
 
 /* Factors K [n n] in place, with unit diagonal first; order [n]: out, pivots first. Returns the rank. */
@@ -115,19 +117,22 @@ int bodiesCheckMass(CPBodies bodies) {
   const int n  = tree ? tree->nu : 0;
   if (n == 0 || n > MOST_VELOCITIES) return CP_SUCCESS;
   int flag = CP_SUCCESS, *order = malloc(((size_t)(n + b->nv) + 1) * sizeof *order);
-  sunrealtype *K = calloc((size_t)n * (size_t)(n + 3) + (size_t)tree->nq, sizeof *K);
-  Pose *pose     = b->pose;
-  b->pose        = calloc((size_t)b->nbodies, sizeof *b->pose);
-  if (!order || !K || !b->pose) {
-    flag =
-        cpReport(&bodies->log, CP_MEM_FAIL, "CPBodiesBuild", "no memory for %d bodies", b->nbodies);
-  } else {
-    sunrealtype *scale = K + n * n, *row = scale + n, *q = row + n;
-    int *mask = order + n;
+  sunrealtype *K     = calloc((size_t)n * (size_t)(n + 3) + (size_t)tree->nq, sizeof *K);
+  Pose *pose         = b->pose;
+  b->pose            = calloc((size_t)b->nbodies, sizeof *b->pose);
+  int *mask          = order ? order + n : NULL;
+  sunrealtype *scale = K ? K + n * n : NULL, *row = K ? scale + n : NULL, *q = K ? row + n : NULL;
+  int full = order && K && b->pose;
+  if (full) {
     treeStart(b, q, row);
     turnAll(tree, q);
     bodiesWithoutContacts(b, mask);
-    fill(b, q, mask, K, row);
+    full = !fill(b, q, mask, K, row);
+  }
+  if (!full) {
+    flag =
+        cpReport(&bodies->log, CP_MEM_FAIL, "CPBodiesBuild", "no memory for %d bodies", b->nbodies);
+  } else {
     const int rank = factor(K, n, scale, order);
     if (rank < n) {
       const int node = tree->node_of_velocity[order[rank]], light = lightAt(b, node),

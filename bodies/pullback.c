@@ -261,6 +261,15 @@ static void putColumn(SUNMatrix S, int k, const sunrealtype *column) {
   } else memcpy(SM_COLUMN_D(S, k), column, (size_t)SM_ROWS_D(S) * sizeof *column);
 }
 
+static Entries entriesOf(const Tree *tree, SUNMatrix S) {
+  if (SUNMatGetID(S) == SUNMATRIX_SPARSE)
+    return (Entries){SM_DATA_S(S), (int)SM_ROWS_S(S), SM_INDEXVALS_S(S), tree->diagonal};
+  return (Entries){SM_DATA_D(S), (int)SM_ROWS_D(S), NULL, NULL};
+}
+static void addOnDiagonal(const Entries *e, int k, sunrealtype x) {
+  e->data[e->row ? e->diagonal[k] : (sunindextype)k * (e->n + 1)] += x;
+}
+
 /* The matrix of a plan of the bodies, zero, or one without data if there is no memory */
 static Writer matrixOf(Mechanism *b, int plan) {
   const Plan *p        = &b->plan[plan];
@@ -519,17 +528,18 @@ int treeMassMatrix(sunrealtype t, const sunrealtype *q, SUNMatrix M, void *bodie
   Mechanism *b = bodies;
   Tree *tree   = b->tree;
   bodiesPoses(b, q, NULL, NULL);
-  if (tree->recursive) {
-    treeComposite(tree);
-  } else {
-    Writer w = matrixOf(b, PLAN_M);
-    if (!w.data) return -1;
-    bodiesFillM(b, &w);
-  }
   addOnVelocities(b, t, q, NULL, NULL, tree->armature);
+  if (tree->recursive) {
+    const Entries entries = entriesOf(tree, M);
+    if (treeMass(tree, &entries)) return -1;
+    for (int k = 0; k < tree->nu; k++) addOnDiagonal(&entries, k, tree->armature[k]);
+    return 0;
+  }
+  Writer w = matrixOf(b, PLAN_M);
+  if (!w.data) return -1;
+  bodiesFillM(b, &w);
   for (int k = 0; k < tree->nu; k++) {
-    if (tree->recursive) treeMassColumn(tree, k, tree->column);
-    else coupledColumn(b, k, tree->column);
+    coupledColumn(b, k, tree->column);
     tree->column[k] += tree->armature[k];
     putColumn(M, k, tree->column);
   }
@@ -689,6 +699,16 @@ static int dynamicsJac(sunrealtype t, const sunrealtype *q, const sunrealtype *u
   Mechanism *b = bodies;
   Tree *tree   = b->tree;
   b->z         = z;
+  /* Forces on bodies, and rows that are no sums of coordinates, are differentiated body by body, and their motions with them. */
+  if (tree->plain && treeIsRecursive(b) && tree->nothers + b->nforces == 0 &&
+      (b->nv == 0 || tree->bare)) {
+    const Entries to[] = {entriesOf(tree, K), entriesOf(tree, C)};
+    int failed         = treeSubtractDerivatives(b, q, u, udot, &to[0], &to[1]);
+    if (!failed) failed = slopes(b, t, q, u, lambda);
+    for (int k = 0; k < tree->nu && !failed; k++)
+      for (int l = 0; l < 2; l++) addOnDiagonal(&to[l], k, tree->slope[l][k]);
+    return failed ? failed : bodiesFillFz(b, t, q, u, addOnTree, Fz);
+  }
   bodiesPoses(b, q, u, udot);
   Writer to_M = matrixOf(b, PLAN_M), to_K = matrixOf(b, PLAN_K), to_C = matrixOf(b, PLAN_C);
   if (!to_M.data || !to_K.data || !to_C.data) return -1;
@@ -806,6 +826,20 @@ int treeHasMatrices(const Mechanism *b) {
 /* Friction depends on multipliers. */
 int treeIsRecursive(const Mechanism *b) { return b->tree->recursive && b->nfrictions == 0; }
 
+/* Returns 0, or 1 without memory. */
+static int listDiagonal(Tree *tree) {
+  const sunindextype *start = SM_INDEXPTRS_S(tree->square.tmpl),
+                     *row   = SM_INDEXVALS_S(tree->square.tmpl);
+  free(tree->diagonal);
+  tree->diagonal = malloc((size_t)tree->nu * sizeof *tree->diagonal);
+  for (int k = 0; k < tree->nu && tree->diagonal; k++) {
+    sunindextype p = start[k];
+    while (row[p] < k) p++;
+    tree->diagonal[k] = p;
+  }
+  return !tree->diagonal;
+}
+
 int treeMakePlans(Mechanism *b, SUNContext ctx) {
   static const int plans[] = {PLAN_M, PLAN_K, PLAN_C};
   Tree *tree               = b->tree;
@@ -840,6 +874,7 @@ int treeMakePlans(Mechanism *b, SUNContext ctx) {
     free(start);
   }
   int failed = bodiesMakePlan(&square, tree->nu, tree->nu, sparse, ctx, &tree->square) != 0;
+  if (!failed && sparse) failed = listDiagonal(tree);
   if (b->nv > 0) failed |= bodiesMakePlan(&rows, b->nv, tree->nu, sparse, ctx, &tree->rows) != 0;
   return failed ? -1 : 0;
 }

@@ -232,7 +232,8 @@ static int findTerms(Mechanism *b, Tree *tree) {
   for (int i = 0; i < b->npairs; i++) last[i] = NONE;
   for (int n = 0; n < tree->nnodes; n++)
     if (tree->node[n].joint != NONE) last[b->joint[tree->node[n].joint].pair] = n;
-  tree->recursive = tree->bare = 1;
+  tree->recursive = tree->bare = tree->plain = 1;
+  for (int n = 0; n < tree->nnodes; n++) tree->plain &= tree->node[n].kind != CUSTOM;
   for (int i = 0; i < b->nlaws; i++) {
     Law *law      = &b->law[i];
     law->velocity = NONE;
@@ -270,6 +271,7 @@ static int makeRunning(const Mechanism *b, Tree *tree) {
              sizeof *free_);
   for (int i = 0; i < NUM_PLANS; i++) tree->value[i] = NULL;
   tree->delassus    = NULL;
+  tree->along       = NULL;
   tree->numbers     = free_;
   tree->motion      = calloc(nn + 1, sizeof *tree->motion);
   tree->articulated = calloc(nn + 1, sizeof *tree->articulated);
@@ -302,6 +304,7 @@ static void freeRunning(Tree *tree) {
   free(tree->numbers);
   free(tree->motion);
   free(tree->articulated);
+  free(tree->along);
   free(tree->wrench);
   free(tree->own);
   for (int i = 0; i < NUM_PLANS; i++) free(tree->value[i]);
@@ -363,6 +366,7 @@ void treeFree(Tree *tree) {
   free(tree->node_of_body);
   free(tree->node_of_velocity);
   free(tree->square.place);
+  free(tree->diagonal);
   free(tree->rows.place);
   treeFreeCopy(tree);
 }

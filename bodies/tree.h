@@ -90,15 +90,17 @@ typedef struct {
 
 typedef struct Tree_ {
   int nnodes, nq, nu;
-  Node *node;            /* [nnodes] */
-  int *node_of_body;     /* [nbodies] */
-  int *node_of_velocity; /* [nu] */
-  int recursive;         /* may u' come from the recursion? */
-  int nothers;           /* number of all other laws but friction */
-  int apart;             /* do all forces act on one body each? */
-  int bare;              /* are all rows sums of its coordinates? */
-  size_t length;         /* of vectors of all bodies' velocities */
-  Plan square, rows;     /* of M, K and C, which are sparse or dense; of A, Bq and Bu */
+  Node *node;             /* [nnodes] */
+  int *node_of_body;      /* [nbodies] */
+  int *node_of_velocity;  /* [nu] */
+  int recursive;          /* may u' come from the recursion? */
+  int nothers;            /* number of all other laws but friction */
+  int apart;              /* do all forces act on one body each? */
+  int bare;               /* are all rows sums of its coordinates? */
+  int plain;              /* are there no joints by functions? */
+  size_t length;          /* of vectors of all bodies' velocities */
+  Plan square, rows;      /* of M, K and C, which are sparse or dense; of A, Bq and Bu */
+  sunindextype *diagonal; /* [nu] the places of the diagonal in a sparse square, or NULL */
 
   /* what a run changes */
   sunrealtype *numbers; /* [7 nbodies] masses of which the nodes were made, NaN at first */
@@ -117,6 +119,7 @@ typedef struct Tree_ {
   struct Delassus_ *delassus; /* of the rows, if u' comes from the recursion and there are some (delassus.c) */
   Wrench *sum; /* [nnodes] of forces, and of moments about centres of mass, of the subtree */
   sunrealtype (*moments)[3][3]; /* [nnodes] sum of F d^T of the subtree about the origin, by columns */
+  struct Along_ *along;         /* [nu] of velocities (inverse.c), or NULL */
 } Tree;
 
 /* y = R x, and C = A B, by columns; C must be neither A nor B */
@@ -203,9 +206,22 @@ int treeOutwards(Tree *tree, const sunrealtype *tau, sunrealtype *udot);
 /* A wrench on node n about its origin becomes what the eliminated node passes on, about the same point. e, x [nu of n]: out,
  * S^T w, which is added to e, and the accelerations that it causes in a parent that stands still */
 void treeCarry(const Tree *tree, int n, Wrench *w, sunrealtype *e, sunrealtype *x);
-/* Finds the composite bodies; column: out, [nu] column k of M without armature. */
-void treeComposite(Tree *tree);
-void treeMassColumn(const Tree *tree, int k, sunrealtype *column);
+
+/* ---- inverse.c ---- */
+
+/* The entries of a matrix [n x n] by columns: dense, or, where row is not NULL, those of the pattern of the tree, whose entries of the
+ * diagonal are listed */
+typedef struct {
+  sunrealtype *data;
+  int n;
+  const sunindextype *row, *diagonal;
+} Entries;
+/* M without armature, at the positions of the nodes: the entries that may differ from 0. Returns 0, or -1 without memory. */
+int treeMass(Tree *tree, const Entries *M);
+/* K -= dtau/dq, C -= dtau/du for tau = M u' + h with the weights of the bodies, of a tree without joints by functions. Returns 0, or -1
+ * without memory. */
+int treeSubtractDerivatives(const Mechanism *b, const sunrealtype *q, const sunrealtype *u,
+                            const sunrealtype *udot, const Entries *K, const Entries *C);
 
 /* ---- custom.c ---- */
 

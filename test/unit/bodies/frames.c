@@ -3,7 +3,12 @@
 #include "support/things.h"
 #include <cpodes/cpodes_bodies.h>
 #include <math.h>
+#include <nvector/nvector_serial.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sunmatrix/sunmatrix_dense.h>
+#include <sunmatrix/sunmatrix_sparse.h>
 
 typedef struct {
   CPBodies bodies;
@@ -17,7 +22,25 @@ static void add(CPBodies b, const CPElement *element) {
                 CPObjectGetLastMessage(CP_OBJECT(b)));
 }
 
-/* A free body, and three that hang on a hinge, a ball joint and a slide; at a random state */
+/* At a random state */
+static void start(Built *b, CPFormulation formulation, unsigned long long seed) {
+  ck_assert_int_eq(CPBodiesSetFormulation(b->bodies, formulation), CP_SUCCESS);
+  ck_assert_msg(build_mech(b->bodies, &b->mech) == CP_SUCCESS, "%s",
+                CPObjectGetLastMessage(CP_OBJECT(b->bodies)));
+  const CPEquations e = equations_of(b->mech);
+  b->y                = CPBodiesState(b->bodies, test_context);
+  b->ydot             = N_VClone(b->y);
+  b->nu               = (int)e.nu;
+  b->nq               = (int)(N_VGetLength(b->y) - e.nu);
+  random_fill(b->y, &seed);
+  for (int i = 0; i < e.nquaternions; i++) {
+    sunrealtype *quaternion = entries(b->y) + e.quaternions[i].first_q, size = 0;
+    for (int k = 0; k < 4; k++) size += quaternion[k] * quaternion[k];
+    for (int k = 0; k < 4; k++) quaternion[k] /= sqrt(size);
+  }
+}
+
+/* A free body, and three that hang on a hinge, a ball joint and a slide */
 static void build(Built *b, CPFormulation formulation, int dimension, unsigned long long seed) {
   static const char *const names[] = {"drone", "arm", "hand", "drawer"};
   static const CPJointKind kinds[] = {CP_JOINT_NONE, CP_JOINT_REVOLUTE, CP_JOINT_BALL,
@@ -41,20 +64,30 @@ static void build(Built *b, CPFormulation formulation, int dimension, unsigned l
                            .on_b = {.point = {-0.2, 0, 0}, .axis = {i == 3, 0, in_space && i != 3}}};
     add(b->bodies, &joint.head);
   }
-  ck_assert_int_eq(CPBodiesSetFormulation(b->bodies, formulation), CP_SUCCESS);
-  ck_assert_msg(build_mech(b->bodies, &b->mech) == CP_SUCCESS, "%s",
-                CPObjectGetLastMessage(CP_OBJECT(b->bodies)));
-  const CPEquations e = equations_of(b->mech);
-  b->y                = CPBodiesState(b->bodies, test_context);
-  b->ydot             = N_VClone(b->y);
-  b->nu               = (int)e.nu;
-  b->nq               = (int)(N_VGetLength(b->y) - e.nu);
-  random_fill(b->y, &seed);
-  for (int i = 0; i < e.nquaternions; i++) {
-    sunrealtype *quaternion = entries(b->y) + e.quaternions[i].first_q, size = 0;
-    for (int k = 0; k < 4; k++) size += quaternion[k] * quaternion[k];
-    for (int k = 0; k < 4; k++) quaternion[k] /= sqrt(size);
+  start(b, formulation, seed);
+}
+
+/* A branched tree of 20 links, whose matrices are sparse */
+static void build_tree(Built *b, unsigned long long seed) {
+  char name[21][12] = {"ground"};
+  b->bodies         = CPBodiesCreate(3, (sunrealtype[]){0.4, -9.81, 1.2});
+  for (int i = 1; i <= 20; i++) {
+    char hinge[20];
+    snprintf(name[i], sizeof name[i], "link_%d", i);
+    snprintf(hinge, sizeof hinge, "hinge_%d", i);
+    const CPBody body   = {CP_NEW_BODY(name[i]), .mass = 1 + 0.1 * i, .inertia = {0.4, 0.5, 0.6},
+                           .centre = {0.1, -0.2, 0.3}};
+    const CPJoint joint = {CP_NEW_JOINT(hinge),
+                           .kind = i % 7 == 0 ? CP_JOINT_PRISMATIC : CP_JOINT_REVOLUTE,
+                           .a    = name[i > 3 ? i - 1 - i % 3 : i - 1],
+                           .b    = name[i],
+                           .in   = CP_IN_BODIES,
+                           .on_a = {.point = {0.3, 0.1, 0}, .axis = {i % 2, 1, i % 3}},
+                           .on_b = {.point = {-0.2, 0, 0}, .axis = {i % 3, 1, i % 2}}};
+    add(b->bodies, &body.head);
+    add(b->bodies, &joint.head);
   }
+  start(b, CP_JOINT_COORDINATES, seed);
 }
 
 static void discard(Built *b) {
@@ -179,6 +212,82 @@ START_TEST(terms_are_those_of_the_equations_of_motion) {
 }
 END_TEST
 
+/* r [nu]: out, f - M a at y */
+static void residual_at(Built *b, N_Vector y, const sunrealtype *a, sunrealtype *r) {
+  sunrealtype M[24 * 24];
+  CPMechOutput out = {CP_SIZED(CPMechOutput), .M = M, .f = r};
+  ck_assert_int_eq(CPMechEvaluate(b->mech, 0, y, &out), CP_SUCCESS);
+  for (int j = 0; j < b->nu; j++)
+    for (int k = 0; k < b->nu; k++) r[j] -= M[j + b->nu * k] * a[k];
+}
+
+/* slope [nu]: out, the derivative of the residual along d, where `first` is the first component that moves: a difference of fourth order */
+static void slope_along(Built *b, const sunrealtype *a, int first, const sunrealtype *d, int length,
+                        sunrealtype *slope) {
+  const sunrealtype h = SUN_RCONST(1e-3);
+  N_Vector moved      = N_VClone(b->y);
+  for (int j = 0; j < b->nu; j++) slope[j] = 0;
+  for (int side = -2; side <= 2; side++) {
+    sunrealtype r[24];
+    if (side == 0) continue;
+    N_VScale(1, b->y, moved);
+    for (int j = 0; j < length; j++) entries(moved)[first + j] += side * h * d[j];
+    residual_at(b, moved, a, r);
+    for (int j = 0; j < b->nu; j++)
+      slope[j] += (abs(side) == 1 ? 8 : -1) * (side > 0 ? 1 : -1) * r[j] / (12 * h);
+  }
+  N_VDestroy(moved);
+}
+
+static sunrealtype entry_of(SUNMatrix S, int i, int j) {
+  if (SUNMatGetID(S) != SUNMATRIX_SPARSE) return SM_ELEMENT_D(S, i, j);
+  for (sunindextype p = SM_INDEXPTRS_S(S)[j]; p < SM_INDEXPTRS_S(S)[j + 1]; p++)
+    if (SM_INDEXVALS_S(S)[p] == i) return SM_DATA_S(S)[p];
+  return 0;
+}
+
+/* K and C of trees without forces on bodies are those of their inverse dynamics, here with a free body, a ball joint and a slide, or of hinges
+ * and slides with sparse matrices. */
+START_TEST(derivatives_of_trees_are_those_of_their_inverse_dynamics) {
+  Built b;
+  unsigned long long seed = 17;
+  if (_i < 2) build(&b, CP_JOINT_COORDINATES, 2 + _i, 13);
+  else build_tree(&b, 13);
+  const CPEquations e = equations_of(b.mech);
+  const int nu        = b.nu;
+  ck_assert_int_eq(e.nv, 0);
+  void *data;
+  ck_assert_int_eq(CPMechGetData(b.mech, &data), CP_SUCCESS);
+  N_Vector a = N_VNew_Serial(nu, test_context), of = N_VClone(b.y);
+  random_fill(a, &seed);
+  const int is_sparse = e.K_tmpl && SUNMatGetID(e.K_tmpl) == SUNMATRIX_SPARSE;
+  ck_assert_int_eq(is_sparse, _i == 2);
+  SUNMatrix K = is_sparse ? SUNMatClone(e.K_tmpl) : SUNDenseMatrix(nu, nu, test_context);
+  SUNMatrix C = SUNMatClone(K);
+  if (is_sparse) SUNMatCopy(e.K_tmpl, K), SUNMatCopy(e.K_tmpl, C);
+  else SUNMatZero(K), SUNMatZero(C);
+  const sunrealtype *q = entries(b.y), *u = q + b.nq;
+  ck_assert_int_eq(e.dynamics_jac(0, q, u, NULL, entries(a), NULL, K, C, NULL, data), 0);
+  for (int k = 0; k < nu; k++) {
+    sunrealtype slope[2][24], unit[24] = {0}, size = 1;
+    unit[k] = 1;
+    N_VScale(1, b.y, of);
+    for (int j = 0; j < nu; j++) entries(of)[b.nq + j] = unit[j];
+    ck_assert_int_ge(CPMechRhs(0, of, b.ydot, b.mech), 0); /* q' for u = e_k */
+    slope_along(&b, entries(a), 0, entries(b.ydot), b.nq, slope[0]);
+    slope_along(&b, entries(a), b.nq, unit, nu, slope[1]);
+    for (int j = 0; j < nu; j++) size = fmax(size, fmax(fabs(slope[0][j]), fabs(slope[1][j])));
+    for (int j = 0; j < nu; j++) {
+      ck_assert_double_eq_tol(entry_of(K, j, k), slope[0][j], 1e-8 * size);
+      ck_assert_double_eq_tol(entry_of(C, j, k), slope[1][j], 1e-8 * size);
+    }
+  }
+  SUNMatDestroy(K), SUNMatDestroy(C);
+  N_VDestroy(a), N_VDestroy(of);
+  discard(&b);
+}
+END_TEST
+
 START_TEST(coordinates_of_the_tree_can_be_set) {
   sunrealtype x, rate;
   Built b;
@@ -210,6 +319,7 @@ TEST_SUITE(frames) {
   tcase_add_loop_test(tc, jacobians_give_velocities_and_biases_their_rates, 0, 4);
   tcase_add_test(tc, axes_and_quaternions_are_those_of_the_frame);
   tcase_add_loop_test(tc, terms_are_those_of_the_equations_of_motion, 0, 4);
+  tcase_add_loop_test(tc, derivatives_of_trees_are_those_of_their_inverse_dynamics, 0, 3);
   tcase_add_test(tc, coordinates_of_the_tree_can_be_set);
   suite_add_tcase(suite, tc);
   return suite;
