@@ -916,6 +916,7 @@ int robotReadMjcf(Robot *r, const xmlNode *root) {
   free(m.class_);
   free(m.mesh);
   free(m.tendon);
+  free(m.derived);
   xmlHashFree(m.given, NULL);
   return failed;
 }

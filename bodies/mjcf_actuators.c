@@ -12,6 +12,7 @@ typedef enum { FIXED, AFFINE, MUSCLE_GAIN, OTHER_GAIN } Gain;
 typedef struct {
   CPActuator is;
   sunrealtype inherit, gear[6];
+  Derived derived;
   char name[128];
 } Acting;
 
@@ -56,19 +57,24 @@ static int readRange(Mjcf *m, const xmlNode *n, const xmlNode *class_, const cha
 
 /* The muscle of gainprm and biasprm, which are the same as far as both mean something. passive: 1 if it has a passive force */
 static int takeMuscle(Mjcf *m, const xmlNode *n, const xmlNode *class_, const sunrealtype *prm,
-                      int passive, CPActuator *a) {
+                      int passive, Acting *x) {
+  CPActuator *a         = &x->is;
   sunrealtype length[2] = {0, 0};
   if (sharedNumbers(m, n, class_, "lengthrange", 2, 2, length)) return FAILED;
-  /* Peak forces that follow from accelerations, and lengths of simulations, are not known here. */
-  if (!(prm[2] > 0) || !(length[0] < length[1])) return UNKNOWN;
-  a->muscle = (CPMuscle){.force  = prm[2],
-                         .length = {length[0], length[1]},
-                         .range  = {prm[0], prm[1]},
-                         .lmin   = prm[4],
-                         .lmax   = prm[5],
-                         .vmax   = prm[6],
-                         .fpmax  = passive && prm[7] > 0 ? prm[7] : -1,
-                         .fvmax  = prm[8]};
+  /* Lengths that come from simulations are not known here, and accelerations of free bodies are those of another point. */
+  int is_free = 0;
+  for (int i = 0; i < m->r->njoints; i++) is_free |= m->r->joint[i].type == FREE;
+  if (!(length[0] < length[1]) || prm[2] == 0 || (prm[2] < 0 && (is_free || !(prm[3] > 0))))
+    return UNKNOWN;
+  x->derived.scale = prm[2] < 0 ? prm[3] : 0;
+  a->muscle        = (CPMuscle){.force  = prm[2] < 0 ? 1 : prm[2],
+                                .length = {length[0], length[1]},
+                                .range  = {prm[0], prm[1]},
+                                .lmin   = prm[4],
+                                .lmax   = prm[5],
+                                .vmax   = prm[6],
+                                .fpmax  = passive && prm[7] > 0 ? prm[7] : -1,
+                                .fvmax  = prm[8]};
   memset(a->gain, 0, sizeof a->gain);
   memset(a->bias, 0, sizeof a->bias);
   return KNOWN;
@@ -80,7 +86,8 @@ static void setFilter(CPActuator *a, sunrealtype time) {
   a->times[0] = time;
 }
 
-static int readGeneral(Mjcf *m, const xmlNode *n, const xmlNode *class_, CPActuator *a) {
+static int readGeneral(Mjcf *m, const xmlNode *n, const xmlNode *class_, Acting *x) {
+  CPActuator *a                              = &x->is;
   static const char *const gains[]           = {"fixed", "affine", "muscle", "user", NULL},
                            *const biases[]   = {"none", "affine", "muscle", "user", NULL},
                            *const dynamics[] = {"none",   "integrator", "filter", "filterexact",
@@ -117,7 +124,7 @@ static int readGeneral(Mjcf *m, const xmlNode *n, const xmlNode *class_, CPActua
     int same = 1;
     for (int k = 0; k < 9 && bias == MUSCLE_GAIN; k++) same &= gainprm[k] == biasprm[k];
     return bias == AFFINE || !same ? UNKNOWN
-                                   : takeMuscle(m, n, class_, gainprm, bias == MUSCLE_GAIN, a);
+                                   : takeMuscle(m, n, class_, gainprm, bias == MUSCLE_GAIN, x);
   }
   if (bias == MUSCLE_GAIN) return UNKNOWN;
   for (int k = 0; k < (gain == AFFINE ? 3 : 1); k++) a->gain[k] = gainprm[k];
@@ -128,20 +135,19 @@ static int readGeneral(Mjcf *m, const xmlNode *n, const xmlNode *class_, CPActua
 static int readServo(Mjcf *m, const xmlNode *n, const xmlNode *class_, Acting *x) {
   const char *tag = (const char *)n->name;
   CPActuator *a   = &x->is;
-  sunrealtype kv = 0, time = 0, ratio = 0, gainprm[MOST] = {1};
+  sunrealtype kv = 0, time = 0, gainprm[MOST] = {1};
   /* kp is the gain of all kinds, of which a class may have another one. */
   if (mjcfNumbers(m, n, "general", class_, "gainprm", 1, MOST, gainprm) ||
       mjcfNumbers(m, n, tag, class_, "kp", 1, 1, gainprm) ||
       mjcfNumbers(m, n, tag, class_, "kv", 1, 1, &kv) ||
       mjcfNumbers(m, n, tag, class_, "timeconst", 1, 1, &time) ||
-      mjcfNumbers(m, n, tag, class_, "dampratio", 1, 1, &ratio) ||
+      mjcfNumbers(m, n, tag, class_, "dampratio", 1, 1, &x->derived.ratio) ||
       mjcfNumbers(m, n, tag, class_, "inheritrange", 1, 1, &x->inherit))
     return FAILED;
   a->gain[0] = gainprm[0], a->bias[1] = -gainprm[0], a->bias[2] = -kv;
   if (robotIs(n, "intvelocity")) a->dynamics = CP_ACTIVATION_INTEGRATOR;
   else setFilter(a, time);
-  return ratio != 0 ? UNKNOWN
-                    : KNOWN; /* Its damping would follow from the inertia at the reference. */
+  return KNOWN;
 }
 
 static int readCylinder(Mjcf *m, const xmlNode *n, const xmlNode *class_, CPActuator *a) {
@@ -156,7 +162,8 @@ static int readCylinder(Mjcf *m, const xmlNode *n, const xmlNode *class_, CPActu
   return KNOWN;
 }
 
-static int readMuscle(Mjcf *m, const xmlNode *n, const xmlNode *class_, CPActuator *a) {
+static int readMuscle(Mjcf *m, const xmlNode *n, const xmlNode *class_, Acting *x) {
+  CPActuator *a             = &x->is;
   sunrealtype prm[9]        = {SUN_RCONST(0.75),
                                SUN_RCONST(1.05),
                                -1,
@@ -175,7 +182,7 @@ static int readMuscle(Mjcf *m, const xmlNode *n, const xmlNode *class_, CPActuat
   for (int k = 0; k < 7; k++)
     if (mjcfNumbers(m, n, "muscle", class_, names[k], 1, 1, &prm[2 + k])) return FAILED;
   a->dynamics = CP_ACTIVATION_MUSCLE;
-  return takeMuscle(m, n, class_, prm, 1, a);
+  return takeMuscle(m, n, class_, prm, 1, x);
 }
 
 static int readGains(Mjcf *m, const xmlNode *n, const xmlNode *class_, Acting *x) {
@@ -183,9 +190,9 @@ static int readGains(Mjcf *m, const xmlNode *n, const xmlNode *class_, Acting *x
   sunrealtype kv = 1;
   if (robotIs(n, "motor")) return a->gain[0] = 1, KNOWN;
   if (robotIs(n, "position") || robotIs(n, "intvelocity")) return readServo(m, n, class_, x);
-  if (robotIs(n, "general")) return readGeneral(m, n, class_, a);
+  if (robotIs(n, "general")) return readGeneral(m, n, class_, x);
   if (robotIs(n, "cylinder")) return readCylinder(m, n, class_, a);
-  if (robotIs(n, "muscle")) return readMuscle(m, n, class_, a);
+  if (robotIs(n, "muscle")) return readMuscle(m, n, class_, x);
   if (!robotIs(n, "velocity") && !robotIs(n, "damper")) return UNKNOWN;
   if (mjcfNumbers(m, n, (const char *)n->name, class_, "kv", 1, 1, &kv)) return FAILED;
   if (robotIs(n, "damper")) a->gain[2] = -kv;
@@ -259,7 +266,7 @@ static int onJoint(Mjcf *m, const xmlNode *n, int i, int in_parent, int actuator
       range[k] = (j->range[k] * (1 + x->inherit) + j->range[!k] * (1 - x->inherit)) / 2;
     return clampTotal(m, n, j, actuators, x);
   }
-  if (hasLength(a) || x->inherit > 0 || j->type == PLANE) return UNKNOWN;
+  if (hasLength(a) || x->inherit > 0 || x->derived.ratio > 0 || j->type == PLANE) return UNKNOWN;
   a->gear = 1, a->in = CP_IN_BODIES, a->b = nameOf(r, link);
   if (j->type == BALL) {
     if (in_parent && parent == GROUND) return UNKNOWN;
@@ -289,7 +296,7 @@ static int onSite(Mjcf *m, const xmlNode *n, const char *site, const char *refsi
   const Place *place = &r->place[at], *ref = refsite ? &r->place[from] : NULL;
   const sunrealtype *gear = x->gear;
   const int turns         = gear[3] != 0 || gear[4] != 0 || gear[5] != 0;
-  if (x->inherit > 0) return UNKNOWN;
+  if (x->inherit > 0 || x->derived.ratio > 0 || x->derived.scale > 0) return UNKNOWN;
   for (int link = place->link; link != GROUND; link = r->link[link].place.link)
     for (int i = 0; i < r->link[link].njoints; i++) {
       const sunrealtype *total = r->joint[r->link[link].first + i].total;
@@ -393,11 +400,16 @@ static int readActuator(Mjcf *m, const xmlNode *n) {
   if (size == 0 || (x.is.of.joint ? x.is.gear == 0 : !x.is.b)) return 0;
   if (robotUnique(r, n, own ? own : base ? base : "actuator", own ? "" : "_actuator", x.name))
     return FAILED;
-  return robotRefused(r, n, CPBodiesAdd(r->bodies, &x.is.head, NULL));
+  x.derived.node = n, x.derived.law = r->bodies->m.nlaws;
+  if (robotRefused(r, n, CPBodiesAdd(r->bodies, &x.is.head, NULL))) return FAILED;
+  if (x.derived.ratio == 0 && x.derived.scale == 0) return KNOWN;
+  if (ROOM(m->derived, m->nderived, 1)) return robotWrong(r, n, "no memory");
+  m->derived[m->nderived++] = x.derived;
+  return KNOWN;
 }
 
 int mjcfActuators(Mjcf *m, const xmlNode *section) {
   for (const xmlNode *n = section->children; n && !(m->off & NO_ACTUATION); n = n->next)
     if (n->type == XML_ELEMENT_NODE && readActuator(m, n)) return 1;
-  return 0;
+  return mjcfDerive(m);
 }

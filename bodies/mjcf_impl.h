@@ -6,6 +6,13 @@
 
 enum { UNNAMED = -2 };
 
+/* An actuator, the law of this index, whose damping follows from a damping ratio, or whose force as a muscle from a scale > 0 */
+typedef struct {
+  const xmlNode *node;
+  int law;
+  sunrealtype ratio, scale;
+} Derived;
+
 typedef struct {
   Robot *r;
   const xmlNode *root;
@@ -23,7 +30,9 @@ typedef struct {
    * mass. */
   sunrealtype angle, group[2];
   const char *eulerseq, *folder;
-  const xmlNode *key;           /* the keyframe at which it starts, or NULL */
+  const xmlNode *key; /* the keyframe at which it starts, or NULL */
+  Derived *derived;   /* [nderived] */
+  int nderived;
   int nactuators, nactivations; /* that have been read */
   struct {
     char name[128]; /* in the mechanism, or "" */
@@ -58,5 +67,10 @@ int mjcfTendons(Mjcf *m, const xmlNode *section);
 
 /* Adds the actuators of a section. Returns as mjcfClass. */
 int mjcfActuators(Mjcf *m, const xmlNode *section);
+
+/* ---- mjcf_reference.c ---- */
+
+/* Sets what follows from the inertia at the reference pose, of all m->derived. Returns as mjcfClass. */
+int mjcfDerive(Mjcf *m);
 
 #endif

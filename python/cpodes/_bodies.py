@@ -833,6 +833,11 @@ class Bodies(Mechanism):
         self._query, self.ready = None, False
         return name
 
+    @property
+    def samples(self) -> bool:
+        """Are there controllers, those of a file included?"""
+        return bool(self._controllers) or lib.CPBodiesCount(self._open().bodies, lib.CP_CONTROLLER) > 0
+
     def shape(self, kind: str, body: str, size: Any, *, at: Any = (0, 0, 0), axis: Any = (0, 0, 0), across: Any = (0, 0, 0),
               frames: str = "space", name: Optional[str] = None) -> str:
         """Adds a shape for drawings and contacts: "box" with its edges, "cylinder" or "wheel" with (radius, 0, length), "capsule" with

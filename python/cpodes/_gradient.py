@@ -142,6 +142,12 @@ def check_integrator(integrator: str) -> str:
     return integrator
 
 
+def refuse_samples(m: Any) -> None:
+    """What a controller sets at a sample depends on the state there, and its derivative is not known."""
+    if getattr(m, "samples", False):
+        raise ValueError("gradients do not go through the samples of controllers; an actuator with gain and bias is a loop that has them")
+
+
 def gradient(m: Any, objective: Any, params: Any = None, *, t_span: Sequence[float], start: Any, method: str = "adjoint",
              integrator: str = "DOP853", rtol: float = 1e-9, atol: float = 1e-9, scale: Any = None) -> Tuple[Any, Any]:
     """Computes the motion, and the gradient of the objective with respect to params, in the structure of params.
@@ -156,6 +162,7 @@ def gradient(m: Any, objective: Any, params: Any = None, *, t_span: Sequence[flo
     if method not in ("adjoint", "forward"):
         raise ValueError(f"method has to be \"adjoint\" or \"forward\", and is {method!r}")
     check_integrator(integrator)
+    refuse_samples(m)
     m._set_params(params)
     t_span = as_span(t_span)
     begin = start_function(m, start)
@@ -176,6 +183,7 @@ def _motion(m: Any, t_span: Any, start: Any, params: Any, integrator: str, rtol:
             t_eval: Any) -> Tuple[Any, Callable, np.ndarray, np.ndarray, Optional[np.ndarray]]:
     """The span, the start, the states at its end [n] or at t_eval [n, k], the sizes of the parameters, and t_eval [k] or None"""
     check_integrator(integrator)
+    refuse_samples(m)
     m._set_params(params)
     t_span, begin = as_span(t_span), start_function(m, start)
     times = None if t_eval is None else real_array("t_eval", t_eval, (np.size(t_eval),))

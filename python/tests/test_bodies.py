@@ -746,6 +746,8 @@ def test_controllers_of_files_and_delays_act(tmp_path):
     m.actuator("hinge", name="motor")
     m.control("motor", lambda t, y: -4 * (y[2] - 1) - 0.8 * y[5], 0.01, delay=0.02)
     assert m.solve((0, 1), rtol=1e-10, atol=1e-10).y[[2, 5], -1] == pytest.approx([x, v], abs=1e-8)
+    with pytest.raises(ValueError, match="gradients do not go through the samples of controllers"):
+        m.gradient(lambda t, y: y[2], {"rod.mass": 2.0}, t_span=(0, 1), start=m.start())
     m = rod_on_hinge()
     m.control(m.actuator("hinge"), lambda t, y: float("nan") if t > 0.5 else 0, 0.01, name="loop")
     with pytest.raises(ValueError, match="the controller loop has to return 1 finite numbers, and returned .nan. at t = 0.51"):
