@@ -5,7 +5,7 @@
 #include "cpodes/base/object.h"
 #include "measures.h"
 
-enum { TEXT = 512, SPARSE_FROM = 16, NONE = -1, MOST_MOTIONS = 6 };
+enum { TEXT = 512, SPARSE_FROM = 16, NONE = -1, MOST_MOTIONS = 6, OWN_NAME = 64 };
 
 typedef struct {
   sunrealtype coef;

@@ -18,6 +18,12 @@ int bodiesTakeCustom(CPBodies b, const CPJoint *joint, const Custom **custom) {
   Custom new = {.n = joint->ncoordinates, .nmotions = joint->nmotions};
   if ((flag = bodiesCheckFinite(b, name, "start", joint->start, new.n))) return flag;
   memcpy(new.start, joint->start, sizeof new.start);
+  for (int k = 0; k < new.n && joint->names; k++)
+    if (!joint->names[k] || strlen(joint->names[k]) >= OWN_NAME || bodiesControl(joint->names[k]))
+      return refused(b, CP_ILL_INPUT,
+                     "%s: names must have fewer than %d characters, without control characters",
+                     name, OWN_NAME);
+    else memcpy(new.name[k], joint->names[k], strlen(joint->names[k]));
   for (int i = 0; i < new.nmotions; i++) {
     CPJointMotion m;
     JointMotion *own = &new.motion[i];

@@ -232,6 +232,7 @@ static int addJoint(Osim *o, OsimJoint *j) {
   const char *name  = robotText(j->node, "name");
   OsimCoordinate *c = o->coordinate + j->first;
   CPJointMotion motion[MOST_AXES];
+  const char *names[MOST_AXES];
   int count = 0, is_plain;
   if (j->afloat) return 0;
   if (robotUnique(o->r, j->node, name && *name ? name : "joint", "", j->name)) return 1;
@@ -245,7 +246,9 @@ static int addJoint(Osim *o, OsimJoint *j) {
   osimMarker(&j->on[1], &joint.on_b);
   for (int k = 0; k < j->ncoordinates; k++) {
     c[k].k = c[k].locked ? NONE : count++;
-    if (c[k].k != NONE) joint.start[c[k].k] = c[k].value;
+    if (c[k].k != NONE && c[k].k < MOST_AXES)
+      joint.start[c[k].k] = c[k].value,
+      names[c[k].k]       = strlen(c[k].name) < OWN_NAME ? c[k].name : "";
   }
   is_plain = j->ncoordinates == 1 && count == 1 &&
              (robotIs(j->node, "PinJoint") || robotIs(j->node, "SliderJoint"));
@@ -270,7 +273,7 @@ static int addJoint(Osim *o, OsimJoint *j) {
     else if (own != NONE) m->ratio = z->ratio;
     else if (of != NONE && osimEvaluate(o->r, j->node, z, c[of].value, &m->offset)) return 1;
   }
-  if (joint.kind == CP_JOINT_CUSTOM) joint.ncoordinates = count;
+  if (joint.kind == CP_JOINT_CUSTOM) joint.ncoordinates = count, joint.names = names;
   else memset(joint.start, 0, sizeof joint.start);
   if (joint.nmotions == 0) joint.motion = NULL;
   if (robotRefused(o->r, j->node, CPBodiesAdd(o->r->bodies, &joint.head, NULL))) return 1;

@@ -117,6 +117,7 @@ static void nameState(const Mechanism *b, const Node *node, int level, int k, CP
       angle   ? (level ? "rate of the joint's angle" : "angle of the joint, which counts turns")
       : level ? "rate of the joint's displacement"
               : "displacement in the joint";
+  if (node->kind == CUSTOM && node->custom->name[k][0]) d->meaning = node->custom->name[k];
   snprintf(name, TEXT, "%s%s.%s%s", joint, number, angle ? "angle" : "displacement",
            level ? "'" : "");
 }
@@ -141,13 +142,18 @@ static int findState(const Mechanism *b, const char *name, int body, int joint, 
   return NONE;
 }
 
-/* A coordinate is JOINT or JOINT.K, where K has one digit. */
+/* A coordinate is JOINT or JOINT.K, where K has one digit, or the name of one of a joint by functions. */
 int bodiesFindCoordinate(const Mechanism *b, const char *name, size_t length) {
   const char *dot     = memchr(name, '.', length);
   const size_t short_ = dot ? (size_t)(dot - name) : length;
   const int k         = !dot ? 0 : length == short_ + 2 ? dot[1] - '0' : NONE;
   const int joint     = bodiesFind(b, NAME_JOINT, name, short_);
   Term term;
+  for (int i = 0; joint < 0 && i < b->njoints; i++) /* the name of a coordinate */
+    for (int own = 0; b->joint[i].custom && own < b->joint[i].custom->n; own++)
+      if (length > 0 && strlen(b->joint[i].custom->name[own]) == length &&
+          !strncmp(b->joint[i].custom->name[own], name, length))
+        return b->joint[i].first_coordinate + own;
   return joint < 0 || bodiesCoordinateTerm(b, joint, k, &term)
              ? NONE
              : b->joint[joint].first_coordinate + k;

@@ -35,6 +35,7 @@ typedef struct Custom_ {
   int nmotions, n; /* n: number of coordinates */
   JointMotion motion[MOST_MOTIONS];
   int angle[MOST_OWN]; /* is it an angle? */
+  char name[MOST_OWN][OWN_NAME];
   sunrealtype start[MOST_OWN];
 } Custom;
 typedef sunrealtype Screw[6]; /* of a motion: (w, v), where v is that of the point at the node's origin */

@@ -201,6 +201,8 @@ typedef struct {
   int ncoordinates; /**< number of coordinates of CP_JOINT_CUSTOM, from 0 to 6; a motion must depend on each of them */
   /** CP_JOINT_CUSTOM: coordinates near which those are sought at which the bodies are nearest to their placement [rad, m] */
   sunrealtype start[6];
+  /** [ncoordinates] names of the coordinates, which lists show as their meaning and CPBodiesFind finds; copied. NULL: none */
+  const char *const *names;
 } CPJoint;
 
 /** Surface of body a in a contact. */

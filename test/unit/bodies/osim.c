@@ -225,6 +225,32 @@ START_TEST(limit_forces_are_those_of_their_formula) {
 }
 END_TEST
 
+START_TEST(coordinates_have_their_names) {
+  CPBodies b            = read_leg(files[_i], NULL);
+  const CPDescription d = thing_at(b, CP_COORDINATE, thing_named(b, CP_COORDINATE, "adduction"));
+  ck_assert_str_eq(d.name, "hip.1");
+  const int i = thing_named(b, CP_STATE, "hip.1.angle");
+  ck_assert_int_ge(i, 0);
+  ck_assert_str_eq(thing_at(b, CP_STATE, i).meaning, "adduction");
+  CPBodiesFree(&b);
+}
+END_TEST
+
+/* A joint with more coordinates than a body has motions */
+START_TEST(joints_have_six_coordinates_at_most) {
+  static const char text[] = MODEL(BODY JOINT(
+      "CustomJoint",
+      "<coordinates><Coordinate name=\"a\"/><Coordinate name=\"b\"/><Coordinate name=\"c\"/>"
+      "<Coordinate name=\"d\"/><Coordinate name=\"e\"/><Coordinate name=\"f\"/><Coordinate "
+      "name=\"g\"/>"
+      "</coordinates><SpatialTransform><TransformAxis "
+      "name=\"rotation1\"><coordinates>g</coordinates>"
+      "<axis>1 0 0</axis><LinearFunction/></TransformAxis></SpatialTransform>"));
+  assert_refused(read_as("m.osim", text, sizeof text - 1), "m.osim:1",
+                 "ncoordinates must be 0 ... 6");
+}
+END_TEST
+
 START_TEST(start_values_are_those_of_coordinates) {
   file            = (CPBodiesFile)CP_INIT(CPBodiesFile);
   CPBodies b      = NULL;
@@ -259,6 +285,8 @@ TEST_SUITE(osim) {
                       sizeof wrong / sizeof *wrong);
   tcase_add_test(tc, a_motion_without_mass_is_refused_by_its_joint);
   tcase_add_test(tc, limit_forces_are_those_of_their_formula);
+  tcase_add_loop_test(tc, coordinates_have_their_names, 0, 2);
+  tcase_add_test(tc, joints_have_six_coordinates_at_most);
   tcase_add_test(tc, start_values_are_those_of_coordinates);
   tcase_add_test(tc, allocations_may_fail);
   suite_add_tcase(suite, tc);
