@@ -61,6 +61,9 @@ def test_a_four_bar_linkage_moves_as_by_opensim_itself():
     column = table.getDependentColumn("/jointset/rocker_pin/rocker/value")
     assert column[4] == angles(model, state)[2]
     assert {one.name.split("/")[-2] for one in manager.limits()} == set(NAMES)
+    manager.restart(state := model.initializeState())
+    assert manager.time == 0.0 and np.abs(angles(model, manager.state) - angles(model, state)).max() < 1e-5
+    assert np.abs(angles(model, manager.integrate(1.0)) - expected).max() < 1e-3
 
 
 def test_the_nearest_state_is_the_nearest():
