@@ -208,6 +208,87 @@ START_TEST(elastic_stops_that_cannot_be_are_refused_by_name) {
 }
 END_TEST
 
+/* ---- derivatives through an elastic stop: x'' = 0 for a point that meets it with the velocity v ---- */
+
+enum { STIFFNESS, DAMPING, SPEED, STOP, PARAMETERS };
+
+static int unit_mass(sunrealtype t, const sunrealtype *q, SUNMatrix M, void *p) {
+  (void)t, (void)q, (void)p;
+  SM_ELEMENT_D(M, 0, 0) = 1;
+  return 0;
+}
+static int gap_row(sunrealtype t, const sunrealtype *q, SUNMatrix A, void *p) {
+  (void)t, (void)q, (void)p;
+  SM_ELEMENT_D(A, 0, 0) = -1;
+  return 0;
+}
+static int no_force(sunrealtype t, const sunrealtype *q, const sunrealtype *u, const sunrealtype *z,
+                    sunrealtype *f, void *p) {
+  (void)t, (void)q, (void)u, (void)z, (void)f, (void)p;
+  return 0;
+}
+static int gap_left(sunrealtype t, const sunrealtype *q, sunrealtype *gap, void *p) {
+  (void)t;
+  gap[0] = ((const sunrealtype *)p)[STOP] - q[0];
+  return 0;
+}
+static int no_bias(sunrealtype t, const sunrealtype *q, const sunrealtype *u, sunrealtype *b,
+                   void *p) {
+  (void)t, (void)q, (void)u, (void)b, (void)p;
+  return 0;
+}
+static int law_of(int i, CPContactLaw *law, void *p) {
+  (void)i;
+  law->stiffness = ((const sunrealtype *)p)[STIFFNESS];
+  law->damping   = ((const sunrealtype *)p)[DAMPING];
+  return 0;
+}
+static const CPEquations point_model = {
+    CP_SIZED(CPEquations), .nu = 1,       .np = 1,       .nv = 1,     .M = unit_mass,
+    .A = gap_row,          .f = no_force, .p = gap_left, .b = no_bias};
+
+static void pushed(const sunrealtype *p, sunrealtype t, sunrealtype *y2) {
+  y2[0] = p[STOP] + pressed(t - p[STOP] / p[SPEED], 1, p[STIFFNESS], p[DAMPING], p[SPEED], &y2[1]);
+}
+
+/* The derivatives of the closed form are its differences of fourth order, whose error is about 1e-12. */
+START_TEST(derivatives_pass_both_ends_of_an_elastic_contact) {
+  const sunrealtype times[] = {0.5, 1};
+  for (int n = 0; n < 4; n++) {
+    sunrealtype p[PARAMETERS] = {150, 4, 3, 1.2}, t = times[n % 2];
+    const CPContactPoint point = {CP_SIZED(CPContactPoint), .name = "pad", .normal = 0,
+                                  .law = {.stiffness = p[STIFFNESS], .damping = p[DAMPING]}};
+    Run *run    = run_create(&point_model, p, 1, &point, (sunrealtype[]){0, p[SPEED]});
+    N_Vector *S = N_VCloneVectorArray(PARAMETERS, run->y);
+    for (int i = 0; i < PARAMETERS; i++) N_VConst(0.0, S[i]);
+    entries(S[SPEED])[1]          = 1;
+    const CPParameters parameters = {CP_SIZED(CPParameters), .n = PARAMETERS, .values = p, .y0S = S};
+    ck_assert_int_eq(CPContactSetLawFn(run->contact, law_of, p), CP_SUCCESS);
+    run_differentiate(run, &parameters);
+    ck_assert_int_eq(run_attach(run, n / 2 ? RADAU : DOP853, 1e-10), CP_SUCCESS);
+    run_to(run, t);
+    ck_assert_int_eq(phase_of(run->contact, 0), n % 2 ? CP_CONTACT_OPEN : CP_CONTACT_CLOSED);
+    run_sensitivities(run, S);
+    for (int i = 0; i < PARAMETERS; i++) {
+      sunrealtype want[2]    = {0, 0}, y2[2];
+      const sunrealtype kept = p[i], h = 1e-3 * kept, weight[] = {1, -8, 8, -1};
+      for (int k = 0; k < 4; k++) {
+        p[i] = kept + (k < 2 ? k - 2 : k - 1) * h;
+        pushed(p, t, y2);
+        for (int j = 0; j < 2; j++) want[j] += weight[k] * y2[j] / (12 * h);
+      }
+      p[i] = kept;
+      for (int j = 0; j < 2; j++)
+        ck_assert_msg(fabs(entries(S[i])[j] - want[j]) <= 1e-7 * (1 + fabs(want[j])),
+                      "%d: dy_%d/dp_%d = %g, not %g", n, j, i, (double)entries(S[i])[j],
+                      (double)want[j]);
+    }
+    N_VDestroyVectorArray(S, PARAMETERS);
+    run_free(&run);
+  }
+}
+END_TEST
+
 TEST_SUITE(stops) {
   Suite *suite = suite_create("contact/stops");
   TCase *tc    = tcase_create("stops");
@@ -217,6 +298,7 @@ TEST_SUITE(stops) {
   tcase_add_loop_test(tc, a_stop_is_touched_where_the_turning_point_lies_beyond_it, 0, 6);
   tcase_add_loop_test(tc, an_elastic_stop_pushes_until_its_force_is_zero, 0, 6);
   tcase_add_test(tc, a_start_may_press_an_elastic_stop);
+  tcase_add_test(tc, derivatives_pass_both_ends_of_an_elastic_contact);
   tcase_add_test(tc, elastic_stops_that_cannot_be_are_refused_by_name);
   suite_add_tcase(suite, tc);
   return suite;
