@@ -14,45 +14,12 @@
  *
  * If (S2) does not hold or is not known (operators, forces that depend on multipliers, FULL
  * motions, kinematics of the user), the whole right-hand side is differentiated along (s, p). */
-#include "cpodes/mechanics/accelerations.h"
-#include "cpodes/mechanics/forces.h"
-#include "cpodes/mechanics/kinematics.h"
-#include "cpodes/mechanics/motions.h"
-#include "cpodes/mechanics/newton/newton_impl.h"
-#include "sens_impl.h"
+#include "mechanics_impl.h"
 
 #include <math.h>
 #include <nvector/nvector_serial.h>
 #include <stdlib.h>
 #include <string.h>
-
-struct CPMechSens_ {
-  CPArena arena;
-  CPMech mech;
-  CPParamPartialsFn jac;
-  /* the parameters and their derivatives */
-  const CPParams *params; /* NULL if there are none */
-  const CPParams *theirs; /* of the integrator's sensitivities, or NULL */
-  CPParams own;           /* of the newest product (CPMechJvp, CPMechVjp) */
-  CPArena by_params;      /* owns the next four */
-  double *by_param;       /* [Ns x stride] derivatives of F [nu], B [m], Z [nz], p and v [m] */
-  char *known;            /* [Ns] known at this state */
-  int checked;            /* the user's have been compared with differences */
-  double *values_of_p;    /* [Ns] the parameters at this state */
-  size_t stride;
-  /* the state, its solution, and what is known there */
-  int valid, has_matrices;
-  long int layout, nM, nA;     /* counters when mech->kkt had the factors of this state */
-  double t, *y, *a0, *lambda0; /* [n], [nu], [m] */
-  CPPartials partials; /* with respect to the state, as matrices; NULL before their first use */
-  /* workspace */
-  N_Vector value, result; /* [stride] for differences */
-  N_Vector at_y, at_moved,
-      along; /* [n] for differences along a vector: y, a moved state, the vector */
-  double *x, *f, *b, *a, *lambda; /* [nu], [nu], [m], [nu], [m] */
-  double *qdot;                   /* [nq] */
-};
-typedef struct CPMechSens_ *CPMechSens;
 
 /* ---- life cycle ---- */
 
@@ -101,16 +68,7 @@ static int isDirect(const CPMech mech) {
          !mech->eq->N;
 }
 
-static double *byParam(const CPMechSens sens, int iS) {
-  return sens->by_param + (size_t)iS * sens->stride;
-}
-
 /* ---- the state ---- */
-
-static CPMechState stateOf(const CPMechSens sens, const double *y) {
-  const CPMech mech = sens->mech;
-  return (CPMechState){sens->t, y, y + mech->nq, y + mech->nq + mech->nu};
-}
 
 /* Are the factors of mech->kkt those of the state? They are from now on. */
 static int hasFactors(const CPMechSens sens) {
@@ -196,125 +154,6 @@ static int findMatrices(CPMechSens sens) {
   return flag;
 }
 
-/* ---- derivatives with respect to parameters ---- */
-
-/* F, B, Z at s, with the accelerations and multipliers of the state. */
-static int evaluate(CPMechSens sens, const CPMechState *s, double *F) {
-  const CPMech mech = sens->mech;
-  return cpMechForm(mech, s, sens->a0, sens->lambda0, F, F + mech->nu, F + mech->nu + mech->m);
-}
-
-/* F, B, Z, p and v at the state, with the present values of the parameters. */
-static int evaluateAll(sunrealtype t, N_Vector y, N_Vector value, void *data) {
-  const CPMechSens sens = data;
-  const CPMech mech     = sens->mech;
-  const CPMechState s   = stateOf(sens, sens->y);
-  double *F = N_VGetArrayPointer(value), *p = F + mech->nu + mech->m + mech->nz, *v = p + mech->m;
-  (void)t, (void)y;
-  int flag = mech->motions->count > 0 ? cpMechMotions(mech, s.t) : CP_SUCCESS;
-  if (!flag) flag = cpMechPositions(mech, s.t, s.q, p);
-  if (!flag) flag = cpMechVelocities(mech, s.t, s.q, s.u, v);
-  return flag ? flag : evaluate(sens, &s, F);
-}
-
-/* The user's derivatives are wrong if they differ from difference quotients by more than CP_INEXACT
- * of the largest entry plus this multiple of the difference between the quotients with two step sizes:
- * if these do not agree, they prove nothing. */
-#define WRONG_SPREAD 100.0
-
-/* Are these values the derivatives along this direction? iS: for the message */
-static int compare(CPMechSens sens, CPAlong along, int iS, const double *values) {
-  const CPMech mech = sens->mech;
-  const struct {
-    const char *name;
-    int count;
-  } part[]       = {{"Fp", mech->nu}, {"Bp", mech->na}, {"motions' Bp", mech->m - mech->na},
-                    {"Zp", mech->nz}, {"pp", mech->m},  {"vp", mech->m}};
-  N_Vector other = N_VClone(sens->value);
-  if (!other) return cpReason(mech->text, CP_MEM_FAIL, "no memory");
-  int flag = cpParamDifference(sens->params, along, 0.5 * CP_PARAM_PART, evaluateAll, sens->t, NULL,
-                               sens, sens->value, other);
-  if (!flag)
-    flag = cpParamDifference(sens->params, along, CP_PARAM_PART, evaluateAll, sens->t, NULL, sens,
-                             sens->value, sens->result);
-  if (!flag) N_VLinearSum(1.0, other, -1.0, sens->result, other);
-  const double *v = values, *d = N_VGetArrayPointer(sens->result), *e = N_VGetArrayPointer(other);
-  for (int k = 0; !flag && k < 6; v += part[k].count, d += part[k].count, e += part[k++].count) {
-    const double size = fmax(cpLargest(v, part[k].count), cpLargest(d, part[k].count));
-    const double most = CP_INEXACT * size + WRONG_SPREAD * cpLargest(e, part[k].count);
-    for (int i = 0; !flag && i < part[k].count; i++)
-      if (fabs(v[i] - d[i]) > most)
-        flag = cpReason(
-            mech->text, CP_MECH_DERIV_WRONG,
-            "at t = %.10g: derivatives to parameter %d (CPMechSetParamPartialsFn): entry %d of %s "
-            "is %.6g, differences say %.6g",
-            sens->t, iS, i, part[k].name, v[i], d[i]);
-  }
-  N_VDestroy(other);
-  return flag;
-}
-
-/* byParam(iS) <- the user's derivatives */
-static int given(CPMechSens sens, int iS) {
-  const CPMech mech   = sens->mech;
-  const CPMechState s = stateOf(sens, sens->y);
-  double *F = byParam(sens, iS), *B = F + mech->nu, *Z = B + mech->m, *p = Z + mech->nz,
-         *v = p + mech->m;
-  memset(F, 0, sens->stride * sizeof *F);
-  int flag = cpMechCallFunction(mech, sens->jac, s.t, s.q, s.u, s.z, sens->a0, sens->lambda0, iS, F,
-                                mech->na ? B : NULL, mech->np ? p : NULL, mech->nv ? v : NULL,
-                                mech->nz ? Z : NULL);
-  flag     = cpMechResult(mech, flag, sens->t, "parameter derivatives");
-  return flag ? flag
-              : cpMechChecked(mech, 0, sens->t, "parameter derivatives", F, (int)sens->stride);
-}
-
-/* Checks the user's derivatives along one direction, in which each parameter moves by a part of its size, and for each parameter
- * only if that fails: differences for each would take twelve evaluations a parameter. */
-static int checkGiven(CPMechSens sens) {
-  const CPParams *params = sens->params;
-  CPArena arena          = {0};
-  double *dp, *sum;
-  CP_NEW(&arena, dp, params->Ns);
-  CP_NEW(&arena, sum, sens->stride);
-  int flag = cpArenaStatus(&arena);
-  if (flag) cpReason(sens->mech->text, flag, "no memory");
-  for (int i = 0; !flag && i < params->Ns; i++) {
-    flag  = given(sens, i);
-    dp[i] = params->pbar[i] * (1.0 - 0.5 * fmod(0.618 * i, 1.0)); /* equal columns do not cancel */
-    for (size_t k = 0; !flag && k < sens->stride; k++) sum[k] += dp[i] * byParam(sens, i)[k];
-    sens->known[i] = !flag;
-  }
-  if (!flag) flag = compare(sens, (CPAlong){.dp = dp}, 0, sum);
-  if (flag == CP_MECH_DERIV_WRONG)
-    for (int i = flag = 0; !flag && i < params->Ns; i++)
-      flag = compare(sens, (CPAlong){.iS = i}, i, byParam(sens, i));
-  cpArenaFree(&arena);
-  if (flag) memset(sens->known, 0, (size_t)params->Ns);
-  sens->checked = !flag;
-  return flag;
-}
-
-/* Computes the derivatives with respect to parameter iS at the state, in byParam. */
-static int findParameter(CPMechSens sens, int iS) {
-  int flag = CP_SUCCESS;
-  if (!sens->params) return cpReason(sens->mech->text, CP_NO_INIT, "there are no parameters");
-  const int moves = sens->params->p != NULL;
-  if (sens->jac && moves && !sens->checked) flag = checkGiven(sens);
-  if (flag || sens->known[iS]) return flag;
-  if (sens->jac) flag = given(sens, iS);
-  else {
-    memset(byParam(sens, iS), 0, sens->stride * sizeof(double));
-    if (moves)
-      flag = cpParamDifference(sens->params, (CPAlong){.iS = iS}, CP_PARAM_PART, evaluateAll,
-                               sens->t, NULL, sens, sens->value, sens->result);
-    if (moves)
-      memcpy(byParam(sens, iS), N_VGetArrayPointer(sens->result), sens->stride * sizeof(double));
-  }
-  sens->known[iS] = !flag;
-  return flag;
-}
-
 /* ---- forward ---- */
 
 /* The function to be differentiated by cpSensDirection. */
@@ -322,7 +161,7 @@ static int evaluateMoved(sunrealtype t, N_Vector y, N_Vector value, void *data) 
   CPMechSens sens     = ((CPMech)data)->sens;
   const CPMechState s = stateOf(sens, N_VGetArrayPointer(y));
   (void)t;
-  return evaluate(sens, &s, N_VGetArrayPointer(value));
+  return cpMechSensEvaluate(sens, &s, N_VGetArrayPointer(value));
 }
 
 static const CPParams no_params = {.p = NULL};
@@ -332,13 +171,13 @@ static const CPParams *paramsOf(const CPMechSens sens) {
 
 static double weightOf(CPAlong along, int i) { return along.dp ? along.dp[i] : i == along.iS; }
 
-/* sens->result <- the derivatives of F, B, Z along these parameters; findParameter uses it, too. */
+/* sens->result <- the derivatives of F, B, Z along these parameters; cpMechSensParameter uses it, too. */
 static int alongParameters(CPMechSens sens, CPAlong along) {
   const int Ns = sens->params ? sens->params->Ns : 0;
   double *F    = N_VGetArrayPointer(sens->result);
   int flag     = CP_SUCCESS;
   for (int i = 0; !flag && i < Ns; i++)
-    if (weightOf(along, i) != 0.0) flag = findParameter(sens, i);
+    if (weightOf(along, i) != 0.0) flag = cpMechSensParameter(sens, i);
   memset(F, 0, sens->stride * sizeof *F);
   for (int i = 0; !flag && i < Ns; i++)
     for (size_t k = 0; weightOf(along, i) != 0.0 && k < sens->stride; k++)
@@ -607,7 +446,7 @@ static int timesParameters(CPMechSens sens, N_Vector yB, sunrealtype *lfp) {
   const sunrealtype *lz = N_VGetArrayPointer(yB) + mech->nq + mech->nu;
   int flag              = CP_SUCCESS;
   for (int i = 0; !flag && sens->params && i < sens->params->Ns; i++) {
-    flag            = findParameter(sens, i);
+    flag            = cpMechSensParameter(sens, i);
     const double *F = byParam(sens, i), *B = F + mech->nu, *Z = B + mech->m;
     lfp[i] = cpDot(F, sens->a, mech->nu) + cpDot(B, sens->lambda, mech->m) + cpDot(Z, lz, mech->nz);
   }
@@ -665,7 +504,7 @@ static int rows(sunrealtype t, N_Vector y, int iS, N_Vector rv, int *given, void
   *given            = sens && isDirect(mech);
   if (!*given) return CP_SUCCESS;
   int flag = setState(sens, t, N_VGetArrayPointer(y), NULL, NULL);
-  if (!flag) flag = findParameter(sens, iS);
+  if (!flag) flag = cpMechSensParameter(sens, iS);
   if (flag) return flag;
   const double *p = byParam(sens, iS) + mech->nu + mech->m + mech->nz, *v = p + mech->m;
   for (int i = 0; i < mech->m; i++)
