@@ -21,190 +21,10 @@
  * Features come from alternating projections on both cores, or on smaller ones if these touch, and change where a solution is outside
  * of its feature: where lambda is beyond an end, or n points away from the side on which it is. Convex solids that are apart have one
  * solution. */
-#include "closest.h"
+#include "closest_impl.h"
 
 #include <float.h>
-#include <math.h>
 #include <string.h>
-
-enum { MOST = 8, RING = 1, ROUND = 2 };
-
-typedef struct {
-  int end[3];  /* -1, 1: at this end of axis k; 0: not */
-  int line[3]; /* 1: any point along axis k */
-  int curved;  /* RING, ROUND (an ellipsoid), or 0 */
-} Feature;
-
-typedef struct {
-  const Solid *solid[2];
-  const sunrealtype *x;
-  sunrealtype (*R)[3];
-  Feature feature[2];
-  int n; /* of unknowns */
-  sunrealtype z[MOST], J[MOST][MOST];
-  int pivot[MOST];
-} Closest;
-
-static sunrealtype length(const sunrealtype *x) {
-  return sqrt(x[0] * x[0] + x[1] * x[1] + x[2] * x[2]);
-}
-static sunrealtype clamp(sunrealtype y, sunrealtype most) { return fmax(-most, fmin(most, y)); }
-
-/* ---- projections: the first guess ---- */
-
-/* The nearest point of an ellipsoid to y, outside: q_k = a_k^2 y_k / (a_k^2 + t), where sum (q_k / a_k)^2 = 1 has one solution t > 0,
- * which Newton's method approaches from 0 on without passing it, as the sum is convex. Returns 1 if y is inside. */
-static int onEllipsoid(const sunrealtype *half, const sunrealtype *y, sunrealtype *q) {
-  sunrealtype t = 0;
-  for (int iteration = 0;; iteration++) {
-    sunrealtype sum = -1, slope = 0;
-    for (int k = 0; k < 3; k++) {
-      const sunrealtype d = half[k] * half[k] + t, part = half[k] * y[k] / d;
-      sum += part * part;
-      slope -= 2 * part * part / d;
-      q[k] = half[k] * part;
-    }
-    if (iteration == 0 && sum <= 0) return 1;
-    if (!(sum > 4 * DBL_EPSILON) || iteration == 60) return 0;
-    t -= sum / slope;
-  }
-}
-
-/* The feature of a core that is nearest to y, where a core with a volume is thinner by the part `less` of its least half axis; q: out,
- * its point. Returns 1 if y is inside. */
-static int project(const Solid *s, sunrealtype less, const sunrealtype *y, sunrealtype *q,
-                   Feature *f) {
-  const sunrealtype off =
-      s->core >= CYLINDER_CORE ? less * fmin(s->half[0], fmin(s->half[1], s->half[2])) : 0;
-  const sunrealtype half[3] = {s->half[0] - off, s->half[1] - off, s->half[2] - off};
-  int inside                = 0;
-  *f                        = (Feature){.curved = 0};
-  memset(q, 0, 3 * sizeof *q);
-  switch (s->core) {
-  case ELLIPSOID_CORE: f->curved = ROUND; return onEllipsoid(half, y, q);
-  case SEGMENT:
-    q[2]       = clamp(y[2], half[2]);
-    f->end[2]  = q[2] == y[2] ? 0 : y[2] > 0 ? 1 : -1;
-    f->line[2] = !f->end[2];
-    return 0;
-  case CYLINDER_CORE: {
-    const sunrealtype r = hypot(y[0], y[1]), out[2] = {r - half[0], fabs(y[2]) - half[2]};
-    inside            = out[0] <= 0 && out[1] <= 0;
-    const int at_side = out[0] > 0 || (inside && out[0] > out[1]),
-              at_end  = out[1] > 0 || (inside && !at_side);
-    f->curved         = at_side ? RING : 0;
-    f->end[2]         = at_end ? (y[2] > 0 ? 1 : -1) : 0;
-    f->line[2]        = !at_end;
-    f->line[0] = f->line[1] = !at_side;
-    for (int k = 0; k < 2; k++) q[k] = at_side && r > 0 ? y[k] * half[0] / r : y[k];
-    q[2] = at_end ? f->end[2] * half[2] : y[2];
-    return inside;
-  }
-  case BOX_CORE: {
-    int nearest = 0;
-    inside      = 1;
-    for (int k = 0; k < 3; k++) {
-      inside &= fabs(y[k]) <= half[k];
-      if (fabs(y[k]) - half[k] > fabs(y[nearest]) - half[nearest]) nearest = k;
-    }
-    for (int k = 0; k < 3; k++) {
-      const int at_end = fabs(y[k]) > half[k] || (inside && k == nearest);
-      f->end[k]        = at_end ? (y[k] > 0 ? 1 : -1) : 0;
-      f->line[k]       = !at_end;
-      q[k]             = at_end ? f->end[k] * half[k] : y[k];
-    }
-    return inside;
-  }
-  default: return 0;
-  }
-}
-
-static void fromB(const Closest *c, const sunrealtype *y, sunrealtype *x) {
-  for (int i = 0; i < 3; i++)
-    x[i] = c->x[i] + c->R[i][0] * y[0] + c->R[i][1] * y[1] + c->R[i][2] * y[2];
-}
-/* A point, or a direction, in the axes of b */
-static void toB(const Closest *c, int direction, const sunrealtype *x, sunrealtype *y) {
-  for (int k = 0; k < 3; k++) {
-    y[k] = 0;
-    for (int i = 0; i < 3; i++) y[k] += c->R[i][k] * (x[i] - (direction ? 0 : c->x[i]));
-  }
-}
-
-static sunrealtype sizeOf(const Solid *s) {
-  return fmax(fmax(s->half[0], s->half[1]), s->half[2]) + s->skin;
-}
-
-/* The radius of a ball around a solid */
-static sunrealtype radiusOf(const Solid *s) {
-  return s->core == CYLINDER_CORE ? hypot(s->half[0], s->half[2]) + s->skin
-         : s->core == BOX_CORE    ? length(s->half)
-                                  : sizeOf(s);
-}
-
-/* The feature of a solid with the outward normal m */
-static Feature support(const Solid *s, const sunrealtype *m) {
-  Feature f = {.curved = s->core == ELLIPSOID_CORE ? ROUND : 0};
-  for (int k = 0; k < 3; k++) {
-    const int end = m[k] > 0 ? 1 : m[k] < 0 ? -1 : 0;
-    if (s->core == BOX_CORE || ((s->core == SEGMENT || s->core == CYLINDER_CORE) && k == 2))
-      f.end[k] = end, f.line[k] = !end;
-  }
-  if (s->core != CYLINDER_CORE) return f;
-  if (m[0] != 0 || m[1] != 0) f.curved = RING;
-  else f.line[0] = f.line[1] = 1;
-  return f;
-}
-
-/* A vector that points outwards at the point q of a feature */
-static void outwards(const Solid *s, const Feature *f, const sunrealtype *q, sunrealtype *n) {
-  for (int k = 0; k < 3; k++) {
-    n[k] = f->end[k];
-    if (f->curved == RING && k < 2) n[k] = q[k] / s->half[k];
-    if (f->curved == ROUND) n[k] = q[k] / (s->half[k] * s->half[k]);
-  }
-}
-
-/* Features, normal and lambdas, with thinner cores (project). A point may be inside of the other solid. Returns 1 if others are not
- * apart. */
-static int guess(Closest *c, sunrealtype less) {
-  enum { TURNS = 300 };
-  static const sunrealtype touching = SUN_RCONST(1e-3);
-  const Solid *a = c->solid[0], *b = c->solid[1];
-  const sunrealtype size = sizeOf(a) + sizeOf(b);
-  const int pointed      = a->core == POINT_CORE ? 0 : b->core == POINT_CORE ? 1 : -1;
-  sunrealtype qa[3], qb[3], in_b[3] = {0, 0, 0}, n[3], m[3], y[3], far, before = INFINITY;
-  int inside, l = 4;
-  memset(c->z, 0, sizeof c->z);
-  fromB(c, in_b, qb);
-  for (int turn = 0;; turn++) {
-    inside = project(a, less, qb, qa, &c->feature[0]);
-    toB(c, 0, qa, y);
-    inside |= project(b, less, y, in_b, &c->feature[1]);
-    fromB(c, in_b, qb);
-    for (int k = 0; k < 3; k++) n[k] = qb[k] - qa[k];
-    far = length(n);
-    if (inside || pointed >= 0 || turn == TURNS || far > before * (1 - touching * touching)) break;
-    before = far;
-  }
-  if (pointed < 0 && (inside || far < touching * less * size)) return 1;
-  if (inside || far < touching * size) { /* normal to the other solid */
-    if (pointed == 1) outwards(a, &c->feature[0], qa, n);
-    if (pointed == 0) {
-      outwards(b, &c->feature[1], in_b, m);
-      for (int i = 0; i < 3; i++)
-        n[i] = -(c->R[i][0] * m[0] + c->R[i][1] * m[1] + c->R[i][2] * m[2]);
-    }
-  }
-  far = length(n);
-  for (int k = 0; k < 3; k++) c->z[k] = far > 0 ? n[k] / far : k == 2;
-  for (int side = 0; side < 2; side++)
-    for (int k = 0; k < 3; k++)
-      if (c->feature[side].line[k] && l < MOST) c->z[l++] = (side ? in_b : qa)[k];
-  return 0;
-}
-
-/* ---- the equations ---- */
 
 /* q: out, the point of a feature with the normal n, for its lambdas from `lambda` on. Returns the place after them. */
 static const Taylor *pointOf(const Solid *s, const Feature *f, const Taylor *n,
@@ -283,7 +103,7 @@ static int factor(Closest *c) {
   sunrealtype(*J)[MOST] = c->J;
   const int n           = c->n;
   memset(J, 0, sizeof c->J);
-  toB(c, 1, c->z, m);
+  closestToB(c, 1, c->z, m);
   for (int k = 0; k < 3; k++) m[k] = -m[k];
   addCurvature(c->solid[0], &c->feature[0], c->z, Ha);
   addCurvature(c->solid[1], &c->feature[1], m, Hb);
@@ -351,7 +171,7 @@ static int newton(Closest *c) {
   enum { EVALUATIONS = 60 };
   static const sunrealtype near =
       SUN_RCONST(1e-10); /* Here only rounding can make residuals grow. */
-  const sunrealtype size = sizeOf(c->solid[0]) + sizeOf(c->solid[1]);
+  const sunrealtype size = closestSize(c->solid[0]) + closestSize(c->solid[1]);
   sunrealtype before = INFINITY, least = INFINITY, step[MOST] = {0};
   Taylor x[3], R[3][3], z[MOST], E[MOST], at[3];
   constants(3, c->x, x);
@@ -394,7 +214,7 @@ static int leave(Closest *c) {
     const Solid *s = c->solid[side];
     Feature *f     = &c->feature[side];
     sunrealtype m[3];
-    if (side) toB(c, 1, c->z, m);
+    if (side) closestToB(c, 1, c->z, m);
     for (int k = 0; k < 3; k++) m[k] = side ? -m[k] : c->z[k];
     if (s->core == CYLINDER_CORE && f->line[0]) { /* a cap */
       const sunrealtype r = hypot(c->z[l], c->z[l + 1]);
@@ -423,10 +243,10 @@ static int chooseEnd(Closest *c) {
     for (int end = -1; end <= 1; end += 2) {
       const sunrealtype own[3] = {0, 0, end * c->solid[side]->half[2]};
       Feature unused;
-      if (side) fromB(c, own, q);
-      else toB(c, 0, own, q);
+      if (side) closestFromB(c, own, q);
+      else closestToB(c, 0, own, q);
       sunrealtype on[3];
-      project(other, 0, q, on, &unused);
+      closestProject(other, 0, q, on, &unused);
       const sunrealtype far = hypot(hypot(q[0] - on[0], q[1] - on[1]), q[2] - on[2]);
       if (far < best) best = far, f->end[2] = end;
     }
@@ -481,7 +301,7 @@ static int onHalfSpace(const Solid *b, const sunrealtype *x, sunrealtype R[3][3]
   moved(x, R, degree, X, Q);
   for (int k = 0; k < 3; k++) n[k] = taylorConstant(VARIABLES, degree, k == 2);
   normalOfB(Q, n, m);
-  Feature f = support(b, (sunrealtype[]){m[0].v, m[1].v, m[2].v});
+  Feature f = closestSupport(b, (sunrealtype[]){m[0].v, m[1].v, m[2].v});
   int flat  = 0;
   for (int k = 0; k < 3; k++) /* It lies on a line or face, of which any corner will do. */
     if (f.line[k]) f.end[k] = 1, f.line[k] = 0, flat = 1;
@@ -511,7 +331,7 @@ static void betweenBalls(const sunrealtype *x, sunrealtype R[3][3], int degree, 
 /* Newton's method from features of thinner cores, and from there to others. Returns 1 if it does not lead to a solution. */
 static int search(Closest *c, sunrealtype less) {
   enum { CHANGES = 8 };
-  if (guess(c, less)) return 1;
+  if (closestGuess(c, less)) return 1;
   for (int change = 0; change < CHANGES; change++) {
     if ((c->n = countUnknowns(c)) > MOST) return 1;
     if (newton(c)) {
@@ -547,7 +367,7 @@ int closestPoints(const Solid *a, const Solid *b, const sunrealtype *x, sunrealt
       memcpy(n, z, 3 * sizeof *n);
     } else { /* balls around both, which are nearer to each other */
       betweenBalls(x, R, degree, gap, n, at);
-      skin[0] = radiusOf(a), skin[1] = radiusOf(b);
+      skin[0] = closestRadius(a), skin[1] = closestRadius(b);
       flat = 1;
     }
   }

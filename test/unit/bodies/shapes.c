@@ -183,6 +183,31 @@ START_TEST(no_other_points_are_nearer) {
 }
 END_TEST
 
+/* Rows of contacts that are off are evaluated, too, wherever bodies pass through each other, and must not end a motion there. */
+START_TEST(shapes_that_are_deep_in_each_other_have_rows) {
+  const int a = _i / KINDS, b = _i % KINDS;
+  if (!touches(a, b)) return;
+  CPBodies bodies = pair_of((CPShapeKind)a, (CPShapeKind)b);
+  CPMech mech;
+  sunrealtype frame[12], udot[12];
+  CPMechOutput out = {CP_SIZED(CPMechOutput), .udot = udot};
+  ck_assert_int_eq(build_mech(bodies, &mech), CP_SUCCESS);
+  N_Vector y = CPBodiesState(bodies, test_context);
+  for (int k = 0; k < 7; k++)
+    N_VGetArrayPointer(y)[7 + k] = N_VGetArrayPointer(y)[k]; /* the same place */
+  for (int moved = 0; moved < 2; moved++) {
+    const sunrealtype gap = gap_at(bodies, mech, y, frame);
+    ck_assert_msg(isfinite(gap) && (gap < 0 || a == CP_SHAPE_PLANE), "shapes %d and %d: gap %g", a,
+                  b, gap);
+    ck_assert_int_eq(CPMechEvaluate(mech, 0, y, &out), CP_SUCCESS);
+    N_VGetArrayPointer(y)[7] += 0.05;
+  }
+  N_VDestroy(y);
+  CPMechFree(&mech);
+  CPBodiesFree(&bodies);
+}
+END_TEST
+
 START_TEST(wrong_contacts_of_shapes_are_named) {
   CPBodies bodies      = pair_of(CP_SHAPE_CAPSULE, CP_SHAPE_ELLIPSOID);
   const CPShape more[] = {
@@ -199,7 +224,8 @@ START_TEST(wrong_contacts_of_shapes_are_named) {
   case 1: contact.b = "two", word = "two"; break;
   case 2: contact.b = "block", rule = "the same body"; break;
   case 3:
-    contact.a = "floor", contact.b = "roof", rule = "planes do not touch planes", code = CP_NOT_SUPPORTED;
+    contact.a = "floor", contact.b = "roof", rule = "planes do not touch planes",
+    code = CP_NOT_SUPPORTED;
     break;
   case 4:
     contact.a = "block", rule = "a box touches spheres and planes", code = CP_NOT_SUPPORTED;
@@ -227,6 +253,7 @@ TEST_SUITE(shapes) {
   tcase_add_loop_test(tc, every_pair_of_shapes_has_exact_derivatives, 0, KINDS * KINDS);
   tcase_add_loop_test(tc, gaps_are_those_of_other_programs, 0, KINDS * KINDS);
   tcase_add_loop_test(tc, no_other_points_are_nearer, 0, KINDS * KINDS);
+  tcase_add_loop_test(tc, shapes_that_are_deep_in_each_other_have_rows, 0, KINDS * KINDS);
   tcase_add_loop_test(tc, wrong_contacts_of_shapes_are_named, 0, 10);
   suite_add_tcase(suite, tc);
   return suite;
