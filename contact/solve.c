@@ -19,11 +19,13 @@
  * whose solution is the next center, while the shifts decrease. A small shift with the center 0
  * then selects the solution of least norm. */
 #include "complementarity.h"
+#include "cpodes/base/object.h"
+#include "cpodes/base/roundoff.h"
 
 #include <math.h>
 #include <string.h>
 
-#define RESIDUAL 1.0e-12 /* of F, relative to c */
+#define RESIDUAL CP_ITERATED /* of F, relative to c */
 /* All combinations are tried for up to this many contacts. */
 #define ENUMERATED 3
 /* The most iterations of Newton's method, and the most centers. A step may increase |F| up to the largest
@@ -31,7 +33,6 @@
  * which takes two thirds of the iterations that a monotone line search takes. */
 #define ITERATIONS 40
 #define MEMORY     10
-#define HALVINGS   6
 /* Shifts, relative to W_ii = 1: the last one, where half of the digits of W remain, and the factor by which
  * they decrease, from 1, when Newton's method succeeds, and increase when it fails. By the same factor each
  * shifted problem, and the polished one, is solved more accurately than the unshifted one. */
@@ -170,7 +171,7 @@ static int newton(ContactProblem *p, const Work *work, int iterations, sunrealty
     if (newtonStep(p, work)) return -1;
     for (int halvings = 0;; halvings++, step /= 2) {
       for (int i = 0; i < n; i++) work->trial[i] = x[i] - step * work->h[i];
-      if (halvings == HALVINGS) break;
+      if (halvings > CP_MOST_ATTEMPTS) break;
       if (isfinite(contactNaturalMap(p, work->trial, work->F)) &&
           norm(n, work->F) < (1.0 - 1e-4 * step) * before)
         break;

@@ -12,9 +12,8 @@
  * RADAU's are no longer than DOP853's could be if it is small. */
 #define LIMITED 3.0
 /* Without a CPMech a power iteration with so many evaluations of f gives rho. The fixed-point iteration of Adams converges up to
- * h rho = 1 in place of 6. One rate could be an accident of this state: the method changes at the second. */
+ * h rho = 1 in place of 6. One rate could be an accident of this state: the method changes at the second in a row. */
 #define EVALUATIONS 6
-#define IN_A_ROW    2
 /* The difference quotients of the power iteration, in units of the tolerance */
 #define DISPLACEMENT 0.01
 
@@ -195,8 +194,8 @@ static int better(CPSession s, CPMechSuggestion *found, const char **method) {
   if (strcmp(s->now, s->method) || !strcmp(s->method, s->stiff)) return CP_SUCCESS;
   const int limited = isLimited(s, h);
   if (limited < 0) return limited;
-  s->looks_stiff = limited ? s->looks_stiff + 1 : 0;
-  if (s->looks_stiff >= IN_A_ROW) *method = s->stiff;
+  if (limited && s->looks_stiff) *method = s->stiff;
+  s->looks_stiff = limited;
   return CP_SUCCESS;
 }
 

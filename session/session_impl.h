@@ -51,7 +51,7 @@ struct CPSession_ {
   int chooses, suggests; /* CPMechSuggestMethod names the method: at the start, and on the way */
   int changes;           /* the method may change */
   int unjudged;          /* steps since the start, or since the method was judged */
-  int looks_stiff;       /* how often in a row it has been found limited by stability */
+  int looks_stiff;       /* 1: when it was judged last, stability limited it */
   char longer[SESSION_NAME]; /* the method that BS32 has taken the place of, or "" */
   int shortens, lengthens;   /* before the next step BS32 takes its place, or gives it back */
   sunrealtype t_start;       /* of the newest start or restart */

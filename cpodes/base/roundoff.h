@@ -25,6 +25,8 @@
 #define CP_ROUNDED     1.0e-10
 #define CP_HALF_DIGITS 0x1p-26
 #define CP_INEXACT     1.0e-6
+/* What iterations are to reach: four digits less than roundoff, to which those that contract fast get by themselves */
+#define CP_ITERATED 1.0e-12
 
 /* Times, or values of parameters, that differ by less than this many roundoffs are the same: CVODES' FUZZ_FACTOR.
  * Steps below that make no progress. */

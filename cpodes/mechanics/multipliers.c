@@ -43,9 +43,6 @@ static int newtonStep(CPMech mech, const CPMechState *s, const double *lambda, d
   return CP_SUCCESS;
 }
 
-/* Four digits less than roundoff, which the iteration reaches by itself where it contracts fast */
-#define RTOL 1.0e-12
-
 int cpMechIterate(CPMech mech, const CPMechState *s, const double *f, const double *b, double *a,
                   double *lambda) {
   CPMechMultipliers *it = &mech->multipliers;
@@ -72,7 +69,7 @@ int cpMechIterate(CPMech mech, const CPMechState *s, const double *f, const doub
     /* Multipliers that are zero, as at an event at which a contact opens, are known only up to the
      * roundoff of the forces. */
     const int resolved  = k > 0 && moved <= DBL_EPSILON * total;
-    const int converged = resolved || change <= RTOL * size;
+    const int converged = resolved || change <= CP_ITERATED * size;
     if (!converged && it->Fl.S) flag = newtonStep(mech, s, lambda, next);
     memcpy(lambda, next, (size_t)m * sizeof *lambda);
     if (converged) return CP_SUCCESS;

@@ -268,10 +268,6 @@ void cpStepperSystemFreed(CPIntegrator s) {
 /* A step below the roundoff of t hardly makes progress. The run is given up when CP_MOST_ATTEMPTS attempts fail within
  * as many steps of this size. */
 
-/* A step that fails although its size is below this part of the time of the run may have reached the end
- * of the motion, which shorter steps would only approach. */
-#define NEAR_THE_END 1.0e-6
-
 const char *cpStepperWithoutTime(const char *text) {
   const char *end = strncmp(text, "at t = ", 7) ? NULL : strstr(text, ": ");
   return end ? end + 2 : text;
@@ -288,9 +284,11 @@ const char *cpStepperLastGood(CPIntegrator s, const char *text, char last[CP_LAS
   return last;
 }
 
+/* A step that fails although its size is a negligible part of the time of the run may have reached the end of the motion, which
+ * shorter steps would only approach. */
 static int isShort(CPIntegrator s, sunrealtype t, sunrealtype h) {
   /* t counts a little, since a restart at t0 may be near the end as well */
-  return fabs(h) < NEAR_THE_END * fmax(1.0e-3 * fabs(t), fabs(t - s->t0));
+  return fabs(h) < CP_INEXACT * fmax(1.0e-3 * fabs(t), fabs(t - s->t0));
 }
 
 int cpStepperTellLimit(CPIntegrator s) {

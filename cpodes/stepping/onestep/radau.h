@@ -35,6 +35,8 @@ extern const CPRadauTable cpRadauTables[CP_RADAU_TABLES]; /* of 3, 5 and 7 stage
  * sizes should lead to */
 #define CP_RADAU_ITERATIONS 10
 #define CP_RADAU_FAST       0.2
+/* Its iteration, and that of sensitivities, ends when the estimated error is this part of the tolerance. */
+#define CP_RADAU_KAPPA 0.005
 
 typedef struct {
   CPArena arena;   /* owns the arrays below; empty before the first start */

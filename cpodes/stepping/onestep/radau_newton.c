@@ -21,8 +21,6 @@
 #include <math.h>
 #include <string.h>
 
-/* Newton's iteration ends when its estimated error is this part of the tolerance. */
-#define KAPPA 0.005
 /* The contraction at which the iteration is given up */
 #define DIVERGENT 0.99
 
@@ -444,7 +442,7 @@ static int newton(CPOneStep mem, sunrealtype h) {
       /* With derivatives of the stages the second correction removes an error that the first one has made. */
       const int early = R->have_stages && it == 2;
       R->eta          = early ? 1.0 : R->theta / (1.0 - R->theta);
-      if (!early && (R->theta >= DIVERGENT || norm * R->eta * pow(R->theta, most - 1 - it) > KAPPA)) {
+      if (!early && (R->theta >= DIVERGENT || norm * R->eta * pow(R->theta, most - 1 - it) > CP_RADAU_KAPPA)) {
         if (!R->fresh || R->theta < SLOW) break;
         flag = allocatePairs(mem);
         if (flag) return flag;
@@ -465,17 +463,17 @@ static int newton(CPOneStep mem, sunrealtype h) {
     combine(s, N, T->T, 1.0, step, N, R->x, N, R->x, N); /* x += T step */
     states(mem, h);
     left_quad = 0.0;
-    if (R->system.nquad > 0 && R->eta * norm * R->eta / (1.0 + R->eta) <= KAPPA) {
+    if (R->system.nquad > 0 && R->eta * norm * R->eta / (1.0 + R->eta) <= CP_RADAU_KAPPA) {
       flag = integrate(mem, h, it, &Q, &left_quad);
       if (flag) return flag;
     }
-    if (R->eta * norm > KAPPA) continue;
+    if (R->eta * norm > CP_RADAU_KAPPA) continue;
     if (it > 1 && !R->have_stages) left = residue(mem, h);
     const sunrealtype enough = it == 1 && !R->system.diagonal ? R->known : LESS * first;
     unsolved                 = !isfinite(left) || !(R->accelerated || left <= fmax(1.0, enough));
     if (unsolved) continue;
     if (it == 2 && !R->system.diagonal) R->known = fmax(R->known, known(mem, h, first));
-    if (left_quad <= KAPPA) return CP_SUCCESS;
+    if (left_quad <= CP_RADAU_KAPPA) return CP_SUCCESS;
   }
   mem->stats.nsolvefails++;
   if (unsolved)

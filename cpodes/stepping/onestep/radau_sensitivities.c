@@ -9,9 +9,6 @@
 #include <math.h>
 #include <string.h>
 
-/* The iteration ends when its estimated error is this part of the tolerance, as that of the stages. */
-#define KAPPA 0.005
-
 /* One sensitivity; rows of slopes have the length N, whose last components, those of multipliers, are not used. */
 typedef struct {
   sunrealtype *K, *K0;    /* [s N] slopes of the stages; [N] at the start of the step */
@@ -119,7 +116,7 @@ static int iterate(CPOneStep mem, sunrealtype h) {
     if (flag) return flag;
     if (!isfinite(norm)) break;
     const sunrealtype theta = it > 1 ? norm / fmax(before, 1.0e-300) : 0.5;
-    if (theta < 1.0 && norm * theta / (1.0 - theta) <= KAPPA) return CP_SUCCESS;
+    if (theta < 1.0 && norm * theta / (1.0 - theta) <= CP_RADAU_KAPPA) return CP_SUCCESS;
     before = norm;
   }
   return cpReason(
