@@ -87,7 +87,7 @@ typedef struct {
   /** > 0, in place of next_time: events at first + k period, k = 0, 1, ..., without accumulated roundoff, the start and the end of
    * a run included, such as the samples of a controller that holds its output until the next one. Its function `handle` sets
    * parameters that f depends on, such as controls of actuators, and returns CP_RESTART, or CP_CONTINUE if none has changed. One-step
-   * methods go on with their step size. */
+   * methods go on with their step size. Sensitivities do not know that what is set depends on the state. */
   sunrealtype period;
   sunrealtype first; /**< time of the first of these events */
 } CPEventSource;

@@ -752,3 +752,25 @@ def test_controllers_of_files_and_delays_act(tmp_path):
     m.control(m.actuator("hinge"), lambda t, y: float("nan") if t > 0.5 else 0, 0.01, name="loop")
     with pytest.raises(ValueError, match="the controller loop has to return 1 finite numbers, and returned .nan. at t = 0.51"):
         m.solve((0, 1))
+
+
+def test_an_arm_under_controllers_moves_as_from_interval_to_interval():
+    solve_ivp = pytest.importorskip("scipy.integrate").solve_ivp
+    m = cpodes.Bodies.read(FILES / "arm_control.yaml")
+    gains = {"base": (900, 90), "shoulder": (2000, 150), "elbow": (900, 50), "roll": (15, 0.5), "bend": (80, 3), "flange": (0.5, 0.02)}
+    q, v, z = ([m.names.index(joint + end) for joint in gains] for end in (".angle", ".angle'", "_motor.activation"))
+    stiffness, damping = np.transpose(list(gains.values()))
+    y = y0 = np.array(m.start(), dtype=float)
+
+    def f(t, y, w):  # the accelerations at a state, whose activations are those of the filters, z' = (w - z) / 1 ms
+        rates = np.zeros(len(y))
+        rates[q], rates[v], rates[z] = y[v], m.accelerations(t, y)[np.array(v) - 6], (w - y[z]) / 0.001
+        return rates
+    late = [np.zeros(6), np.zeros(6)]  # the targets are 0 up to 0.2 s, and what is asked for acts two samples later
+    for k in range(100):
+        late.append(-stiffness * y[q] - damping * y[v])
+        y = solve_ivp(f, (k / 1000, (k + 1) / 1000), y, "DOP853", rtol=1e-10, atol=1e-11, args=(late.pop(0),)).y[:, -1]
+    for method, tol in (("DOP853", 1e-8), ("RADAU", 1e-6), ("auto", 1e-4)):
+        sol = m.solve((0, 0.1), y0, method, rtol=tol, atol=tol)
+        assert np.abs(sol.y[:12, -1] - y[:12]).max() <= 10 * tol
+        assert np.abs(y[q]).max() > 0.01  # it sags
