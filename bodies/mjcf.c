@@ -548,7 +548,10 @@ static int readBody(Mjcf *m, const xmlNode *n, const xmlNode *around, const Plac
   const xmlNode *class_;
   Place place;
   const int inertial = countOf(n, "inertial");
-  if (robotAttributes(m->r, n, " gravcomp ") || mjcfClass(m, n, "childclass", around, &class_) ||
+  sunrealtype lifted = 0; /* the part of its weight that gravcomp carries */
+  if ((robotText(n, "gravcomp") &&
+       robotNumbers(m->r, n, "gravcomp", robotText(n, "gravcomp"), 1, 1, &lifted, NULL)) ||
+      mjcfClass(m, n, "childclass", around, &class_) ||
       readPlace(m, n, "body", NULL, parent, &place))
     return 1;
   if (countOf(n, "joint") + countOf(n, "freejoint") > 0 &&
@@ -568,6 +571,8 @@ static int readBody(Mjcf *m, const xmlNode *n, const xmlNode *around, const Plac
   m->body = around_it;
   limitMass(m, &own);
   m->total[0] += own.mass;
+  if (lifted < 0 && robotNote(m->r, n, "gravcomp below 0")) return 1;
+  if (lifted > 0) robotLift(m->r, &(Place){{0, 0, 0, 1, 0, 0, 0}, place.link}, &own, lifted);
   if (place.link != GROUND) addMass(&own, &m->r->link[place.link].mass);
   m->tree += parent->link == GROUND && place.link != GROUND; /* A tree of bodies is complete. */
   m->here = outer;
@@ -887,7 +892,8 @@ static int readSections(Mjcf *m, int what) {
   if (what == OPTIONS) return robotRefused(m->r, m->root, bodiesSetGravity(m->r->bodies, g));
   if (what != WORLDS) return 0;
   for (int i = 0; i < m->r->nlinks && m->total[1] > 0 && m->total[0] > 0; i++)
-    scaleMass(m->total[1] / m->total[0], &m->r->link[i].mass);
+    scaleMass(m->total[1] / m->total[0], &m->r->link[i].mass),
+        scaleMass(m->total[1] / m->total[0], &m->r->link[i].lifted);
   static const char *const known[] = {"start", NULL};
   char key[200]                    = "";
   if (robotSetting(m->r, known[0], key, sizeof key) && !*key)

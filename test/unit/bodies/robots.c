@@ -393,6 +393,34 @@ START_TEST(any_joints_in_a_row_accelerate_as_in_mujoco) {
 }
 END_TEST
 
+/* gravcomp carries a part of the weight of a body, whose children, also those without joints, have their own: at rest
+ * m a = -(1 - c) m g; c of the whole body is 2/3 (0.5 * 2 + 1 * 1) / 3. settotalmass changes all masses alike. */
+START_TEST(gravity_compensation_carries_a_part_of_the_weight) {
+  static const char *const compilers[] = {"", "<compiler settotalmass=\"12\"/>"};
+  for (int i = 0; i < 2; i++) {
+    char text[1000];
+    CPMech mech;
+    CPSensor sensor = CP_INIT(CPSensor);
+    snprintf(text, sizeof text,
+             "<mujoco>%s<option gravity=\"0 0 -9\"/><worldbody><body name=\"a\" "
+             "gravcomp=\"0.5\"><freejoint/>"
+             "<inertial pos=\"0 0 0\" mass=\"2\" diaginertia=\"1 1 1\"/><body gravcomp=\"1\">"
+             "<inertial pos=\"0 0 0\" mass=\"1\" diaginertia=\"1 1 "
+             "1\"/></body></body></worldbody></mujoco>",
+             compilers[i]);
+    CPBodies b = read_good("r.xml", text, "");
+    ck_assert_str_eq(file.notes, "");
+    ck_assert_int_eq(build_mech(b, &mech), CP_SUCCESS);
+    N_Vector y = CPBodiesState(b, test_context);
+    ck_assert_int_eq(CPMechGetSensor(mech, "a.acceleration", 0, y, &sensor), CP_SUCCESS);
+    ck_assert_double_eq_tol(sensor.value[2], -9 * (1 - 2 / 3.0), 1e-14);
+    N_VDestroy(y);
+    CPMechFree(&mech);
+    CPBodiesFree(&b);
+  }
+}
+END_TEST
+
 /* A cross of two hinges has no mass, and the link at the tip none that moves. */
 START_TEST(links_of_urdf_need_no_mass) {
   CPBodies b = read_good(
@@ -623,6 +651,7 @@ TEST_SUITE(robots) {
   tcase_add_test(tc, declarations_of_no_version_are_read);
   tcase_add_test(tc, copies_have_names_springs_and_masses_as_in_mujoco);
   tcase_add_test(tc, any_joints_in_a_row_accelerate_as_in_mujoco);
+  tcase_add_test(tc, gravity_compensation_carries_a_part_of_the_weight);
   tcase_add_test(tc, links_of_urdf_need_no_mass);
   if (CPODES_TEST_YAML) tcase_add_test(tc, a_yaml_file_beside_urdf_closes_its_loops);
   tcase_add_loop_test(tc, meshes_have_the_mass_that_mujoco_gives_them, 0,

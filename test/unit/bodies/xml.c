@@ -557,14 +557,15 @@ START_TEST(what_is_left_out_is_listed) {
   CPBodies b = read_good(
       "<mujoco>\n<option timestep=\"1\" wind=\"0 1 0\"><flag spring=\"disable\" "
       "gravity=\"disable\"/></option>\n"
-      "<worldbody>\n<light/><geom size=\"1\"/>\n<body name=\"a\" gravcomp=\"1\">\n<joint range=\"0 "
+      "<worldbody>\n<light/><geom size=\"1\"/>\n<body name=\"a\" gravcomp=\"-1\">\n<joint "
+      "range=\"0 "
       "1\" frictionloss=\"1\" axis=\"1 0 "
       "0\"/>" INERTIAL "\n<geom size=\"1\"/>\n<geom size=\"1\"/>\n<wing/></body>\n</worldbody>\n"
       "<actuator>\n<motor/></actuator>\n<equality><tendon solref=\"1\"/></equality></mujoco>");
   static const char *const lines[] = {"robot.xml:12:1: actuators\n",
                                       "robot.xml:2:1: the wind of option\n",
                                       "robot.xml:2:35: the flag spring\n",
-                                      "robot.xml:5:1: the gravcomp of body\n",
+                                      "robot.xml:5:1: gravcomp below 0\n",
                                       "robot.xml:7:1: the contact of a geom of the world and a, "
                                       "which begin 2 m in each other (2 times)\n",
                                       "robot.xml:9:1: the unknown element wing\n",
