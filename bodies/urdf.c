@@ -2,6 +2,7 @@
  * ground. Couplings are mimic joints; closed loops are not part of the format. */
 #include "robot_impl.h"
 
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -121,6 +122,35 @@ static int closeLoops(const Urdf *u) {
       side[k] = u->r->place[frame[k]];
     }
     if (robotLoop(u->r, u->link[frame[0]], NULL, l->fixed, side)) return 1;
+  }
+  return 0;
+}
+
+/* The link with the name of link i but for its end _2, if that is closing_NAME_1, or NONE: onshape-to-robot makes such a pair of links
+ * of a mate that closes a loop. */
+static int pairOf(const Urdf *u, int i) {
+  const char *name    = robotText(u->link[i], "name");
+  const size_t length = name ? strlen(name) : 0;
+  char other[200];
+  if (length < 2 || length >= sizeof other || strncmp(name, "closing_", 8) ||
+      strcmp(name + length - 2, "_1"))
+    return NONE;
+  memcpy(other, name, length + 1);
+  other[length - 1] = '2';
+  const void *found = xmlHashLookup2(u->r->names, BAD_CAST "link", BAD_CAST other);
+  return found ? (int)(intptr_t)found - 1 : NONE;
+}
+
+/* Their origins meet. */
+static int closePairs(const Urdf *u) {
+  for (int i = 0; i < u->nlinks; i++) {
+    const int pair = pairOf(u, i);
+    if (pair == NONE) continue;
+    const Place side[2] = {u->r->place[i], u->r->place[pair]};
+    if (robotTell(u->r, u->link[i], CHANGED,
+                  "pairs of links closing_NAME_1 and _2 to loops whose points meet") ||
+        robotLoop(u->r, u->link[i], NULL, 0, side))
+      return 1;
   }
   return 0;
 }
@@ -331,8 +361,11 @@ int robotReadUrdf(Robot *r, const xmlNode *root) {
       failed = robotWrong(r, u.joint[i], "%d links form cycles", u.nlinks - end);
   if (!failed) failed = robotRefused(r, root, bodiesSetGravity(r->bodies, g));
   if (u.loops.nloops > 0) r->open = 1; /* They may move links without mass. */
+  for (int i = 0; i < u.nlinks && !failed; i++)
+    if (pairOf(&u, i) != NONE) r->open = 1;
   if (!failed)
-    failed = robotStart(r, known) || robotBuild(r) || readMimics(r, root) || closeLoops(&u);
+    failed = robotStart(r, known) || robotBuild(r) || readMimics(r, root) || closeLoops(&u) ||
+             closePairs(&u);
   free(queue);
   free(u.link);
   free(u.joint);

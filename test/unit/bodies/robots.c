@@ -529,6 +529,38 @@ START_TEST(a_yaml_file_beside_urdf_closes_its_loops) {
 }
 END_TEST
 
+/* The five-bar linkage above, whose tips have the names that onshape-to-robot gives them */
+START_TEST(links_named_as_pairs_close_loops) {
+  char text[sizeof arms + 200];
+  const char *from = arms;
+  size_t n         = 0;
+  while (*from) {
+    const int left = !strncmp(from, "\"tip_l\"", 7), right = !strncmp(from, "\"tip_r\"", 7);
+    if (left || right) {
+      n += (size_t)sprintf(text + n, "\"closing_tip_%d\"", left ? 1 : 2);
+      from += 7;
+    } else text[n++] = *from++;
+  }
+  text[n]    = '\0';
+  CPBodies b = read_good("pair.urdf", text, "");
+  CPMech mech;
+  ck_assert_int_eq(CPBodiesCount(b, CP_JOINT), 5);
+  const CPDescription loop = thing_at(b, CP_JOINT, 4);
+  ck_assert_str_eq(thing_at(b, CP_BODY, loop.a).name, "m");
+  ck_assert_str_eq(thing_at(b, CP_BODY, loop.b).name, "s");
+  ck_assert_mentions(file.remarks, "changed: pairs of links closing_NAME_1 and _2 to loops");
+  ck_assert_int_eq(build_mech(b, &mech), CP_SUCCESS);
+  ck_assert_int_eq((int)equations_of(mech).np, 3);
+  N_Vector y = CPBodiesState(b, test_context);
+  sunrealtype p[3];
+  ck_assert_int_eq(equations_of(mech).p(0, entries(y), p, CPMechGetUserData(mech)), 0);
+  for (int k = 0; k < 3; k++) ck_assert_double_eq_tol(p[k], 0, 1e-15);
+  N_VDestroy(y);
+  CPMechFree(&mech);
+  CPBodiesFree(&b);
+}
+END_TEST
+
 /* -------------------------------------------------------------------------------------- meshes -- */
 
 #define CORNERS                                                                                    \
@@ -654,6 +686,7 @@ TEST_SUITE(robots) {
   tcase_add_test(tc, gravity_compensation_carries_a_part_of_the_weight);
   tcase_add_test(tc, links_of_urdf_need_no_mass);
   if (CPODES_TEST_YAML) tcase_add_test(tc, a_yaml_file_beside_urdf_closes_its_loops);
+  tcase_add_test(tc, links_named_as_pairs_close_loops);
   tcase_add_loop_test(tc, meshes_have_the_mass_that_mujoco_gives_them, 0,
                       (int)(sizeof meshes / sizeof *meshes));
   tcase_add_test(tc, wrong_lists_of_meshes_are_refused);
