@@ -66,7 +66,7 @@ static int setOf(int *set, int i) {
   return i;
 }
 
-static int is(const SdfThing *t, const char *type) {
+int sdfIs(const SdfThing *t, const char *type) {
   const char *own = robotText(t->node, "type");
   return own && !strcmp(own, type);
 }
@@ -104,7 +104,7 @@ static void chooseEdges(Sdf *s, int *set) {
     for (int i = 0; i < s->nthings; i++) {
       SdfThing *t = &s->thing[i];
       int of[2];
-      if (t->kind != SDF_JOINT || is(t, "gearbox") || is(t, "fixed") != (pass == 0)) continue;
+      if (t->kind != SDF_JOINT || sdfIs(t, "gearbox") || sdfIs(t, "fixed") != (pass == 0)) continue;
       for (int k = 0; k < 2; k++)
         of[k] = setOf(set, t->side[k] == GROUND ? s->nthings : t->side[k]);
       t->pair    = of[0] != of[1];
@@ -114,8 +114,7 @@ static void chooseEdges(Sdf *s, int *set) {
 
 /* ------------------------------------------------------------------------------------- joints -- */
 
-/* v: out, the axis of a joint in space */
-static int readAxis(Sdf *s, const SdfThing *t, const char *tag, sunrealtype *v) {
+int sdfAxis(Sdf *s, const SdfThing *t, const char *tag, sunrealtype *v) {
   const xmlNode *axis = sdfChild(t->node, tag);
   xmlNode *xyz        = axis ? sdfChild(axis, "xyz") : NULL;
   sunrealtype own[3]  = {0, 0, 1};
@@ -153,7 +152,7 @@ static int readLaw(Sdf *s, const SdfThing *t, const char *tag, RobotJoint *j) {
                       "damping and spring_stiffness must not be negative or infinite");
   for (int k = 0; k < 2; k++)
     if (fabs(j->range[k]) >= unlimited) j->range[k] = k ? INFINITY : -INFINITY;
-  j->limited = !is(t, "continuous") && (isfinite(j->range[0]) || isfinite(j->range[1]));
+  j->limited = !sdfIs(t, "continuous") && (isfinite(j->range[0]) || isfinite(j->range[1]));
   if (j->limited && j->range[0] == j->range[1] && j->range[0] != 0) {
     j->value[0] = j->range[0];
     s->r->moved = 1;
@@ -167,13 +166,13 @@ static int addPart(Sdf *s, SdfThing *t, JointType type, const char *tag, const c
                    const int *side, int which) {
   sunrealtype axis[3];
   Place at;
-  if (sdfPlace(s, (int)(t - s->thing), &at) || readAxis(s, t, tag, axis)) return 1;
+  if (sdfPlace(s, (int)(t - s->thing), &at) || sdfAxis(s, t, tag, axis)) return 1;
   for (int k = 0; k < 3 && back; k++) axis[k] = -axis[k];
   RobotJoint *j = side ? robotClosing(s->r, t->node, type, name, &space, at.q, axis, side)
                        : robotJoint(s->r, t->node, type, name, &space, at.q, axis);
   if (!j) return 1;
   t->joint[which] = s->r->njoints - 1;
-  if (type == SLIDE && is(t, "screw")) return 0;
+  if (type == SLIDE && sdfIs(t, "screw")) return 0;
   if (type != BALL) return readLaw(s, t, tag, j);
   const xmlNode *a = sdfChild(t->node, tag), *dynamics = a ? sdfChild(a, "dynamics") : NULL;
   return sdfNumber(s, dynamics, "damping", &j->damping);
@@ -202,7 +201,7 @@ static int addJoint(Sdf *s, SdfThing *t, int back, int closes) {
                {"screw", {SLIDE, HINGE}, 2}};
   Robot *r  = s->r;
   int k = 0, side[2] = {GROUND, GROUND};
-  while (!is(t, types[k].type)) k++;
+  while (!sdfIs(t, types[k].type)) k++;
   const int is_screw = types[k].part[0] == SLIDE && types[k].count == 2, two = types[k].count == 2;
   /* Both names live in one text, which moves as it grows. */
   const char *second = two ? partName(s, t, is_screw ? "_slide" : "_2") : NULL;
@@ -239,7 +238,7 @@ static int readLink(Sdf *s, int i, SdfThing *t) {
   if (sdfPlace(s, i, &place)) return 1;
   const int back = t && t->side[0] == i, other = t ? t->side[back ? 1 : 0] : GROUND;
   place.link = other == GROUND ? GROUND : s->r->place[other].link;
-  if (!t || !is(t, "fixed")) {
+  if (!t || !sdfIs(t, "fixed")) {
     if ((place.link = robotLink(s->r, link->node, link->path, &place)) < 0) return 1;
     if (t ? addJoint(s, t, back, 0) : !robotJoint(s->r, link->node, FREE, NULL, &place, none, none))
       return 1;
@@ -303,7 +302,7 @@ static int readTrees(Sdf *s) {
   return failed;
 }
 
-/* ---------------------------------------------------------------------------------- couplings -- */
+/* ------------------------------------------------------------------------------------- names -- */
 
 /* The name of a link or joint in the mechanism: that of the file with the names of the models around it, but for a single outer one. */
 static int nameThings(Sdf *s) {
@@ -333,111 +332,12 @@ static int nameThings(Sdf *s) {
   return 0;
 }
 
-/* x_t = multiplier (x_leader - reference) + offset */
-static int readMimic(Sdf *s, SdfThing *t, const char *tag, int i) {
-  const xmlNode *axis = sdfChild(t->node, tag), *n = axis ? sdfChild(axis, "mimic") : NULL;
-  sunrealtype multiplier = 1, offset = 0, reference = 0;
-  if (!n || i == NONE) return 0;
-  const char *to = robotText(n, "joint"), *which = robotText(n, "axis");
-  const int leader = sdfFind(s, t->scope, n, to);
-  if (leader < 0) return 1;
-  const int j = s->thing[leader].kind == SDF_JOINT
-                    ? s->thing[leader].joint[which && !strcmp(which, "axis2")]
-                    : NONE;
-  if (j == NONE) return robotWrong(s->r, n, "the joint \"%.60s\" has no such axis", to);
-  if (sdfNumber(s, n, "multiplier", &multiplier) || sdfNumber(s, n, "offset", &offset) ||
-      sdfNumber(s, n, "reference", &reference))
-    return 1;
-  return robotCouple(s->r, n, NULL, i, j,
-                     (sunrealtype[5]){offset - multiplier * reference, multiplier});
-}
-
-/* A screw moves by `screw_thread_pitch` in a turn; the older thread_pitch is -2 pi / that. */
-static int coupleScrew(Sdf *s, const SdfThing *t) {
-  const sunrealtype turn = 2 * acos(-1.0);
-  sunrealtype pitch = 1, old = 0;
-  if (sdfNumber(s, t->node, "thread_pitch", &old)) return 1;
-  if (old != 0) pitch = -turn / old;
-  if (sdfNumber(s, t->node, "screw_thread_pitch", &pitch)) return 1;
-  return robotCouple(s->r, t->node, NULL, t->joint[1], t->joint[0],
-                     (sunrealtype[5]){0, pitch / turn});
-}
-
-/* The hinge between two links, by links of the robot, and the sign of its angle about an axis; or NONE */
-static int hingeBetween(Sdf *s, int from, int to, const sunrealtype *axis, int *sign) {
-  for (int i = 0; i < s->nthings; i++) {
-    const SdfThing *t = &s->thing[i];
-    int link[2];
-    sunrealtype own[3];
-    if (t->kind != SDF_JOINT || (!is(t, "revolute") && !is(t, "continuous"))) continue;
-    for (int k = 0; k < 2; k++)
-      link[k] = t->side[k] == GROUND ? GROUND : s->r->place[t->side[k]].link;
-    const int back = link[0] == to && link[1] == from;
-    if (!back && (link[0] != from || link[1] != to)) continue;
-    if (readAxis(s, t, "axis", own)) return NONE;
-    *sign = (dot3(own, axis) < 0) == back ? 1 : -1;
-    return t->joint[0];
-  }
-  return NONE;
-}
-
-/* theta_2 = -ratio theta_1, where theta_1 and theta_2 are the angles of parent and child relative to a third link. */
-static int coupleGears(Sdf *s, const SdfThing *t) {
-  sunrealtype ratio = 1, axis[2][3];
-  const char *to    = sdfChildText(t->node, "gearbox_reference_body");
-  int reference, joint[2], sign[2];
-  if (!to || !*to) return robotWrong(s->r, t->node, "gearbox_reference_body must be given");
-  if (sdfNumber(s, t->node, "gearbox_ratio", &ratio) ||
-      sdfLinkOf(s, t->scope, t->node, to, &reference) || readAxis(s, t, "axis", axis[0]) ||
-      readAxis(s, t, "axis2", axis[1]))
-    return 1;
-  reference =
-      reference == GROUND || s->thing[reference].is_static ? GROUND : s->r->place[reference].link;
-  for (int k = 0; k < 2; k++) {
-    const int link = t->side[k] == GROUND ? GROUND : s->r->place[t->side[k]].link;
-    joint[k]       = hingeBetween(s, reference, link, axis[k], &sign[k]);
-    if (s->r->message[0]) return 1;
-    if (joint[k] == NONE)
-      return robotNote(s->r, t->node,
-                       "gearboxes without a hinge between each gear and the reference");
-  }
-  return robotCouple(s->r, t->node, t->path, joint[1], joint[0],
-                     (sunrealtype[5]){0, -ratio * sign[0] * sign[1]});
-}
-
-/* Joints of the tree whose limits are equal are held there. */
-static int holdAtLimits(Sdf *s, const SdfThing *t) {
-  for (int k = 0; k < 2; k++) {
-    const int i = t->joint[k];
-    if (i == NONE || !s->r->joint[i].limited || s->r->joint[i].held ||
-        s->r->joint[i].range[0] != s->r->joint[i].range[1])
-      continue;
-    if (robotTell(s->r, t->node, CHANGED, "joints whose limits are equal are held there") ||
-        robotCouple(s->r, t->node, NULL, i, -1, (sunrealtype[5]){s->r->joint[i].range[0]}))
-      return 1;
-  }
-  return 0;
-}
-
-static int couple(Sdf *s) {
-  for (int i = 0; i < s->nthings; i++) {
-    SdfThing *t = &s->thing[i];
-    if (t->kind != SDF_JOINT) continue;
-    if (is(t, "gearbox")) {
-      if (coupleGears(s, t)) return 1;
-    } else if ((is(t, "screw") && t->joint[0] != NONE && coupleScrew(s, t)) ||
-               readMimic(s, t, "axis", t->joint[0]) || readMimic(s, t, "axis2", t->joint[1]) ||
-               holdAtLimits(s, t))
-      return 1;
-  }
-  return 0;
-}
-
 /* Joints that are no edges: fixed ones weld, after the bodies have been made. */
 static int closeLoops(Sdf *s, int welds) {
   for (int i = 0; i < s->nthings; i++) {
     SdfThing *t = &s->thing[i];
-    if (t->kind != SDF_JOINT || t->pair || is(t, "gearbox") || is(t, "fixed") != welds) continue;
+    if (t->kind != SDF_JOINT || t->pair || sdfIs(t, "gearbox") || sdfIs(t, "fixed") != welds)
+      continue;
     int link[2];
     for (int k = 0; k < 2; k++)
       link[k] = t->side[k] == GROUND ? GROUND : s->r->place[t->side[k]].link;
@@ -506,7 +406,7 @@ int robotReadSdf(Robot *r, xmlNode *root) {
     r->title = robotText(model, "name");
     failed   = nameThings(&s) || readGravity(&s, world) || findSides(&s) || readTrees(&s) ||
              closeLoops(&s, 0) || robotStart(r, known) || robotBuild(r) || closeLoops(&s, 1) ||
-             couple(&s) || sdfTell(&s, root);
+             sdfCouple(&s) || sdfTell(&s, root);
   }
   for (int i = 0; i < s.nthings; i++) free(s.thing[i].path);
   free(s.thing);

@@ -48,6 +48,16 @@ int sdfNumber(Sdf *s, const xmlNode *n, const char *tag, sunrealtype *x);
 /* The version of the file that an element comes from, 100 for 1.0, 112 for 1.12 */
 int sdfVersion(const xmlNode *n);
 
+/* Is a joint of this type? */
+int sdfIs(const SdfThing *t, const char *type);
+/* v: out, an axis of a joint, `axis` or `axis2`, in space */
+int sdfAxis(Sdf *s, const SdfThing *t, const char *tag, sunrealtype *v);
+
+/* ---- sdf_couplers.c ---- */
+
+/* Adds what couples the joints, which have been added. */
+int sdfCouple(Sdf *s);
+
 /* ---- sdf_include.c ---- */
 
 /* Replaces the <include> of root, and those of the models that they bring, by these models. Returns 0, or 1 after a message. */
