@@ -59,7 +59,7 @@ typedef struct {
   int param;
 } Drive;
 
-typedef enum { SPRING, FRICTION, DRAG, MOTOR, ROPE } LawKind;
+typedef enum { SPRING, FRICTION, DRAG, MOTOR } LawKind;
 /* A force along the sum of terms; friction has one */
 typedef struct {
   LawKind kind;
@@ -70,7 +70,6 @@ typedef struct {
    * a parameter, or NONE. joint: the one with friction. */
   int param, force, joint;
   int is_tendon; /* 1: other elements act on its terms by its name */
-  int winch;     /* of a rope, whose length is the parameter `force`: 1 + index of a drive, or 0 */
   int inertance; /* index of a parameter, or NONE */
   /* of an actuator: the first of two parameters, the range of its control, its force, and its activation, or NONE; its muscle, the
    * first parameter, or NONE; its activation, 1 + the index of the state, or 0, which begins at `start`; times: the first

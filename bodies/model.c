@@ -503,13 +503,6 @@ int bodiesLaw(const Mechanism *b, const Law *law, sunrealtype t, sunrealtype x, 
     T[2] = -p[0];
     return 0;
   }
-  if (law->kind == ROPE) {
-    RopeState rope;
-    const int flag = bodiesRope(b, law, t, x, rate, &rope);
-    T[0]           = -rope.tension;
-    if (rope.pulls) T[1] = -p[0], T[2] = -p[1];
-    return flag;
-  }
   const int flag = bodiesLawFunction(b, law, t, x, rate, T);
   if (law->force != NONE) T[0] += b->param[law->force];
   T[0] -= p[0] * bodiesStretch(b, law, x) + p[1] * rate;

@@ -205,14 +205,6 @@ int bodiesPowers(Mechanism *b, sunrealtype t, const sunrealtype *q, const sunrea
       out->applied += T[0] * rate;
       continue;
     }
-    if (law->kind == ROPE) { /* what the tension takes beyond the spring is lost */
-      RopeState rope;
-      flag = bodiesRope(b, law, t, x, rate, &rope);
-      out->potential += p[0] * rope.stretch * rope.stretch / 2;
-      out->dissipation += (rope.tension - p[0] * rope.stretch) * rope.rate;
-      out->drives -= rope.tension * rope.winch;
-      continue;
-    }
     const sunrealtype stretch = bodiesStretch(b, law, x);
     out->potential += p[0] * stretch * stretch / 2;
     out->dissipation += p[1] * rate * rate;
@@ -225,6 +217,16 @@ int bodiesPowers(Mechanism *b, sunrealtype t, const sunrealtype *q, const sunrea
     sunrealtype F[3], rate[3];
     flag = bodiesForceOf(b, i, t, F, rate);
     out->applied += dot3(F, rate);
+  }
+  for (int i = 0; i < b->ncontacts && !flag; i++) { /* elastic ropes */
+    const Joint *joint = &b->joint[b->contact[i].joint];
+    RopeState rope;
+    if (b->contact[i].elastic == NONE || !bodiesRow(b, joint->first)->rope) continue;
+    bodiesPoses(b, q, u, NULL);
+    flag = bodiesRope(b, joint, t, &rope);
+    out->potential += rope.energy;
+    out->dissipation += rope.lost;
+    out->drives -= rope.tension * rope.winch;
   }
   for (int i = 0; i < b->nrows && lambda && !flag; i++) {
     DriveAt at;

@@ -41,26 +41,22 @@ sunrealtype bodiesRopeTurns(const Mechanism *b, int first, int n) {
   return sum;
 }
 
-/* L and its rate at t. Returns what the function of the winch returned. */
-static int lengthAt(const Mechanism *b, int param, int drive, sunrealtype t, sunrealtype *L,
-                    sunrealtype *rate) {
-  DriveAt at     = {0};
-  const int flag = drive == NONE ? 0 : bodiesDrive(b, drive, t, &at);
-  *L             = b->param[param] + at.g + at.rest;
-  *rate          = at.rate;
-  return flag;
-}
-
-int bodiesRope(const Mechanism *b, const Law *law, sunrealtype t, sunrealtype x, sunrealtype rate,
-               RopeState *rope) {
-  const sunrealtype *p = b->param + law->param; /* stiffness, damping */
-  sunrealtype L;
-  const int flag      = lengthAt(b, law->force, law->winch - 1, t, &L, &rope->winch);
-  rope->stretch       = fmax(0, x - L);
-  rope->rate          = rate - rope->winch;
-  const sunrealtype F = p[0] * rope->stretch + p[1] * rope->rate;
-  rope->pulls         = rope->stretch > 0 && F > 0;
-  rope->tension       = rope->pulls ? F : 0;
+int bodiesRope(const Mechanism *b, const Joint *joint, sunrealtype t, RopeState *rope) {
+  const Row *row       = &b->row[joint->first];
+  const int elastic    = joint->contact == NONE ? NONE : b->contact[joint->contact].elastic;
+  const sunrealtype *p = elastic == NONE ? NULL : b->param + elastic; /* stiffness, damping */
+  DriveAt at           = {0};
+  const int flag       = row->drive == NONE ? 0 : bodiesDrive(b, row->drive, t, &at);
+  sunrealtype x, rate;
+  bodiesSum(b, row->term, row->nterms, 1, VALUES, &x, &rate, NULL);
+  *rope = (RopeState){.length = -x, .rate = -rate, .winch = at.rate};
+  if (!p) return flag;
+  rope->is_elastic    = 1;
+  rope->stretch       = fmax(0, -x - b->param[row->offset] - at.g - at.rest);
+  const sunrealtype F = p[0] * rope->stretch + p[1] * (rope->rate - rope->winch);
+  rope->tension       = rope->stretch > 0 ? fmax(0, F) : 0;
+  rope->energy        = p[0] * rope->stretch * rope->stretch / 2;
+  rope->lost          = (rope->tension - p[0] * rope->stretch) * (rope->rate - rope->winch);
   return flag;
 }
 
@@ -172,8 +168,8 @@ static int checkNumbers(const Draft *d) {
   return CP_SUCCESS;
 }
 
-/* Adds the parts as terms, with the factor `sign`, and the radii as parameters. Returns the first term. */
-static int takeParts(Draft *d, int text, sunrealtype sign) {
+/* Adds the parts as terms, minus their lengths, and the radii as parameters. Returns the first term. */
+static int takeParts(Draft *d, int text) {
   static const char *const names[CP_MOST_NODES] = {
       "radius_1",  "radius_2",  "radius_3",  "radius_4",  "radius_5",  "radius_6",
       "radius_7",  "radius_8",  "radius_9",  "radius_10", "radius_11", "radius_12",
@@ -187,11 +183,11 @@ static int takeParts(Draft *d, int text, sunrealtype sign) {
                     : NONE;
   for (int k = 0; k < last; k++) {
     const int pair = b->m.npairs++, between = d->from[k] != NONE;
-    const Term part  = {.coef  = sign,
+    const Term part  = {.coef  = -1,
                         .ratio = NONE,
                         .pair  = pair,
                         .m     = {between ? TANGENT : LENGTH, between ? d->from[k] : 0, 0, 0}},
-               angle = {.coef = sign, .ratio = radius[k + 1], .pair = pair, .m = {ANGLE, 0, X, X}};
+               angle = {.coef = -1, .ratio = radius[k + 1], .pair = pair, .m = {ANGLE, 0, X, X}};
     b->m.pair[pair]  = d->pair[k];
     b->m.pair[pair].surface.radius[0] = radius[k];
     b->m.pair[pair].surface.radius[1] = radius[k + 1];
@@ -214,19 +210,21 @@ int bodiesPlacedSum(CPBodies b, int first, int n, int rope, sunrealtype *x) {
   return 0;
 }
 
-static void takeRow(CPBodies b, int text, const Row *row, sunrealtype restitution, int taut) {
+/* elastic: the first of two parameters, stiffness and damping, or NONE */
+static void takeRow(CPBodies b, int text, const Row *row, const CPRope *rope, int elastic) {
   const int joint = b->m.njoints;
   bodiesTakeRow(b, text, row, 0);
-  if (taut) return;
-  b->m.joint[joint].contact = b->m.ncontacts;
-  b->m.contact[b->m.ncontacts++] =
-      (Contact){.joint       = joint,
-                .radius      = NONE,
-                .friction    = NONE,
-                .force       = NONE,
-                .elastic     = NONE,
-                .restitution = bodiesTakeParam(b, text, "restitution", restitution),
-                .on          = CP_ON_STOP};
+  if (rope->taut) return;
+  const int restitution =
+      elastic == NONE ? bodiesTakeParam(b, text, "restitution", rope->restitution) : NONE;
+  b->m.joint[joint].contact      = b->m.ncontacts;
+  b->m.contact[b->m.ncontacts++] = (Contact){.joint       = joint,
+                                             .radius      = NONE,
+                                             .friction    = NONE,
+                                             .force       = NONE,
+                                             .elastic     = elastic,
+                                             .restitution = restitution,
+                                             .on          = CP_ON_STOP};
 }
 
 int bodiesAddRope(CPBodies b, const CPRope *rope) {
@@ -245,19 +243,17 @@ int bodiesAddRope(CPBodies b, const CPRope *rope) {
   if (flag) return flag;
   if (ROOM(b->m.pair, b->m.npairs, rope->nnodes) || ROOM(b->m.term, b->m.nterms, d.nterms) ||
       ROOM(b->m.joint, b->m.njoints, 1) || ROOM(b->m.row, b->m.nrows, 1) ||
-      ROOM(b->m.contact, b->m.ncontacts, 1) || ROOM(b->m.law, b->m.nlaws, 1) ||
-      ROOM(b->m.drive, b->m.ndrives, 1))
+      ROOM(b->m.contact, b->m.ncontacts, 1) || ROOM(b->m.drive, b->m.ndrives, 1))
     return bodiesNoMemory(b, name);
   if ((flag = bodiesTakeFormula(b, name, 1, &rope->function, 0, NULL, &formula))) return flag;
-  const int text =
-      bodiesTakeName(b, name, elastic ? NAME_LAW : NAME_JOINT, elastic ? b->m.nlaws : b->m.njoints);
+  const int text  = bodiesTakeName(b, name, NAME_JOINT, b->m.njoints);
   const int param = b->m.nparams;
   if (elastic) bodiesTakeParam(b, text, "stiffness", rope->stiffness);
   if (elastic) bodiesTakeParam(b, text, "damping", rope->damping);
   const int length = bodiesTakeParam(b, text, "length", rope->length);
-  const int first  = takeParts(&d, text, elastic ? 1 : -1);
+  const int first  = takeParts(&d, text);
   flag             = bodiesPlacedSum(b, first, d.nterms, 1, &x) ? bodiesNoMemory(b, name) : 0;
-  if (!elastic) x = -x;
+  x                = -x;
   if (rope->length == 0) b->m.param[length] = x;
   if (!flag && rope->in == CP_IN_SPACE && !elastic && !rope->taut &&
       x - b->m.param[length] > rope->nnodes * 8 * DBL_EPSILON * x)
@@ -275,18 +271,6 @@ int bodiesAddRope(CPBodies b, const CPRope *rope) {
     for (int k = 0; k < 4 && !formula; k++)
       bodiesTakeParam(b, text, fields[k], k == 1 ? rope->rate : 0);
   }
-  if (elastic) {
-    b->m.law[b->m.nlaws++] = (Law){.kind      = ROPE,
-                                   .name      = text,
-                                   .term      = first,
-                                   .nterms    = d.nterms,
-                                   .param     = param,
-                                   .force     = length,
-                                   .winch     = drive + 1,
-                                   .joint     = NONE,
-                                   .inertance = NONE};
-    return NONE;
-  }
   const Row row = {.term   = first,
                    .nterms = d.nterms,
                    .offset = length,
@@ -294,6 +278,6 @@ int bodiesAddRope(CPBodies b, const CPRope *rope) {
                    .limit  = -1,
                    .other  = NONE,
                    .rope   = 1};
-  takeRow(b, text, &row, rope->restitution, rope->taut);
+  takeRow(b, text, &row, rope, elastic ? param : NONE);
   return rope->taut ? b->m.njoints - 1 : b->m.ncontacts - 1;
 }

@@ -4,10 +4,10 @@
 
 #include "elements.h"
 
-/* An elastic rope at one state: x - L >= 0, x' - L', L', its tension >= 0, and whether it pulls */
+/* A rope at one state: x, x', L'; and of an elastic one x - L >= 0, its tension >= 0, its energy and the power that is lost */
 typedef struct {
-  sunrealtype stretch, rate, winch, tension;
-  int pulls;
+  sunrealtype length, rate, winch, stretch, tension, energy, lost;
+  int is_elastic;
 } RopeState;
 
 /* x: out, the sum of n terms from `first` on at the placement, which may be the parts of a rope. Returns 0, or 1 without memory. */
@@ -15,8 +15,7 @@ int bodiesPlacedSum(CPBodies b, int first, int n, int rope, sunrealtype *x);
 int bodiesAddRope(CPBodies b, const CPRope *rope);
 /* What whole turns of directions add to the sum of terms that are the parts of a rope, with the factor 1 */
 sunrealtype bodiesRopeTurns(const Mechanism *b, int first, int n);
-/* Evaluates an elastic rope with the length x and the rate x'. Returns what the function of its winch returned. */
-int bodiesRope(const Mechanism *b, const Law *law, sunrealtype t, sunrealtype x, sunrealtype rate,
-               RopeState *rope);
+/* Evaluates the rope of a joint at the current poses. Returns what the function of its winch returned. */
+int bodiesRope(const Mechanism *b, const Joint *joint, sunrealtype t, RopeState *rope);
 
 #endif

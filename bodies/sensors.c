@@ -86,8 +86,8 @@ static int kindsOf(const Mechanism *m, const Sensor *s) {
                              : kind == SPIN         ? TURNER | DRIVEN
                              : kind == WRENCH       ? ACTUATOR | DRIVEN
                                                     : SPRINGY;
-    return on | (law->kind == SPRING || law->kind == ROPE ? ELASTIC : 0) |
-           (kind == LENGTH || kind == TANGENT ? BETWEEN : 0) | (law->activation ? ACTIVE : 0);
+    return on | (law->kind == SPRING ? ELASTIC : 0) | (kind == LENGTH ? BETWEEN : 0) |
+           (law->activation ? ACTIVE : 0);
   }
   case NAME_JOINT: break;
   default: return 0;
@@ -95,7 +95,8 @@ static int kindsOf(const Mechanism *m, const Sensor *s) {
   const Joint *j = &m->joint[s->index];
   if (j->kind == NONE) {
     const Row *row = rowOf(m, j);
-    if (row->rope) return ROPED;
+    if (row->rope)
+      return ROPED | (j->contact != NONE && m->contact[j->contact].elastic != NONE ? ELASTIC : 0);
     return (bodiesIsAngle(&bodiesRowTerm(m, row, 0)->m) ? TURNER : ACTUATOR) |
            (row->drive != NONE || j->nrows == 0 ? DRIVEN : 0);
   }
@@ -393,8 +394,10 @@ static int scalarForce(Mechanism *m, const Sensor *s, const At *at, sunrealtype 
     const int flag = row->drive == NONE ? 0 : bodiesDrive(m, row->drive, at->t, &drive);
     *T = -at->lambda[row->first], *rate = drive.rate;
     if (row->rope) { /* the rate of minus its length: the power is that on its bodies */
-      sunrealtype x;
-      bodiesSum(m, row->term, row->nterms, 1, VALUES, &x, rate, NULL);
+      RopeState rope;
+      if (bodiesRope(m, &m->joint[s->index], at->t, &rope)) return 1;
+      *rate = -rope.rate;
+      if (rope.is_elastic) *T = rope.tension;
     }
     for (int k = 0; k < row->nterms && !row->rope && m->joint[s->index].contact != NONE; k++) {
       Jet jet; /* of a coordinate with dry friction */
@@ -411,7 +414,6 @@ static int scalarForce(Mechanism *m, const Sensor *s, const At *at, sunrealtype 
       law->kind == FRICTION ? bodiesReactionSize(m, law->joint, at->lambda, &first, &count) : 0;
   const int flag = bodiesLaw(m, law, at->t, x, *rate, N, values);
   *T             = values[0];
-  if (law->kind == ROPE) *T = -*T, *rate = -*rate; /* the tension, as of rows */
   if (law->inertance != NONE) {
     sunrealtype now[2], acc;
     bodiesLawSum(m, law, ACCELERATION, &now[0], &now[1], &acc);
@@ -469,11 +471,11 @@ static int evaluate(Mechanism *m, const Sensor *s, const At *at, sunrealtype *x)
   case VALUE:
   case VALUE_RATE:
   case VALUE_RATE_2:
-    if (s->kind == NAME_JOINT && m->joint[s->index].kind == NONE) { /* a rope */
-      const Row *row = rowOf(m, &m->joint[s->index]);
-      bodiesSum(m, row->term, row->nterms, 1, VALUES, x, &rate, NULL);
-      x[0] = -(level ? rate : x[0]);
-      return 0;
+    if (s->kind == NAME_JOINT && m->joint[s->index].kind == NONE) {
+      RopeState rope;
+      flag = bodiesRope(m, &m->joint[s->index], at->t, &rope);
+      x[0] = level ? rope.rate : rope.length;
+      return flag;
     }
     if (s->kind == NAME_JOINT && m->joint[s->index].contact != NONE) {
       const Row *row = &m->row[m->joint[s->index].first];
@@ -525,13 +527,16 @@ static int evaluate(Mechanism *m, const Sensor *s, const At *at, sunrealtype *x)
   case OUTPUT: return output(m, s, at, x);
   case ACTIVATION: x[0] = m->z[m->law[s->index].activation - 1]; return 0;
   case STORED: {
-    const Law *law = &m->law[s->index];
     RopeState rope;
+    if (s->kind == NAME_JOINT) {
+      flag = bodiesRope(m, &m->joint[s->index], at->t, &rope);
+      x[0] = rope.energy;
+      return flag;
+    }
     bodiesLawAt(m, s->index, at->q, at->u, x, &rate);
-    flag = law->kind == ROPE ? bodiesRope(m, law, at->t, x[0], rate, &rope) : 0;
-    const sunrealtype stretch = law->kind == ROPE ? rope.stretch : bodiesStretch(m, law, x[0]);
-    x[0]                      = m->param[law->param] * stretch * stretch / 2;
-    return flag;
+    const sunrealtype stretch = bodiesStretch(m, &m->law[s->index], x[0]);
+    x[0]                      = m->param[m->law[s->index].param] * stretch * stretch / 2;
+    return 0;
   }
   }
   return 0;

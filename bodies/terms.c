@@ -60,5 +60,5 @@ void bodiesSum(const Mechanism *b, int first, int n, int rope, Order order, sunr
 
 void bodiesLawSum(const Mechanism *b, const Law *law, Order order, sunrealtype *x,
                   sunrealtype *rate, sunrealtype *acc) {
-  bodiesSum(b, law->term, law->nterms, law->kind == ROPE, order, x, rate, acc);
+  bodiesSum(b, law->term, law->nterms, 0, order, x, rate, acc);
 }

@@ -516,7 +516,8 @@ typedef struct {
  *
  *   inextensible            x <= L: a contact without friction (CP_ON_STOP), which a CPContact switches: the rope becomes slack when
  *                           it is pushed. With taut = 1 it is a constraint x = L in any case.
- *   elastic, stiffness > 0  the tension F = max(0, stiffness (x - L) + damping (x' - L')) where x > L, else 0
+ *   elastic, stiffness > 0  the tension F = stiffness (x - L) + damping (x' - L') of an elastic contact, which acts from where x = L to
+ *                           where F = 0; both are events
  *
  * L = length + rate t, or length + function(t): a winch takes rope in or gives some. A rope stays on its pulleys. */
 typedef struct {
@@ -817,7 +818,7 @@ typedef struct {
  *                    angle or, between points, length; rate, acceleration; force or torque, > 0 where the coordinate would grow;
  *                    power; energy of a spring, activation of an actuator. Of one that acts on no coordinate force or torque, per unit of
  *                    its direction, and power
- *   rope             length, rate, force (the tension), power (on its bodies); of an elastic one acceleration, energy
+ *   rope             length, rate, force (the tension), power (on its bodies); of an elastic one energy
  *   bushing          force, torque on body b;      force on a point   force, power, position, velocity, acceleration
  *   contact          gap; force, torque on body b;         controller   output
  *

@@ -168,6 +168,42 @@ def test_derivatives_of_a_force_stand_by_rows():
     assert m.check(0.0, m.assemble())["K"] < 1e-7
 
 
+def test_couplers_take_further_coordinates_and_functions():
+    m = cpodes.Bodies(2)
+    for k, name in enumerate("abc"):
+        m.add_body(name, mass=1, inertia=0.5, at=(k, 0))
+        m.revolute(None, name, frames="bodies", at=(k, 0), name=f"turn_{name}")
+    m.add_body("follower", mass=1, inertia=1, at=(0, 1))
+    m.prismatic(None, "follower", at=(0, 1), axis=(0, 1), name="lift")
+    m.couple("turn_a", "turn_b", [1, 1, -2], more=["turn_c"], name="differential")
+    m.couple("lift", "turn_a", [1, -1], function=cpodes.Function("0.1*(1 - cos(x))", "x"))
+    m.drive("turn_a", rate=2.0)
+    m.drive("turn_b", rate=-0.5)
+    sol = m.solve((0, 1.5), rtol=1e-9, atol=1e-9)
+    assert m.coordinate("turn_c", sol.y[:, -1])[0] == pytest.approx(1.125, abs=1e-8)
+    assert m.coordinate("lift", sol.y[:, -1])[0] == pytest.approx(0.1 * (1 - math.cos(3)), abs=1e-8)
+
+
+def test_ropes_and_tendons_pull():
+    m = cpodes.Bodies(2, gravity=(0, -GRAVITY))
+    m.add_body("left", mass=1.3, inertia=1, at=(-0.2, -3))
+    m.add_body("right", mass=2.1, inertia=1, at=(0.2, -1))
+    m.rope(("left", (-0.2, -3)), (None, (0, 0), -0.2), ("right", (0.2, -1)), name="rope")
+    sol = m.solve((0, 0.9), rtol=1e-9, atol=1e-9)
+    fall = 0.8 / 3.4 * GRAVITY * 0.9**2 / 2
+    assert m.point("right", (0, 0), sol.y[:, -1])[1] == pytest.approx(-1 - fall, abs=1e-8)
+    assert sol["rope.length"][-1] == pytest.approx(4 + 0.2 * math.pi, abs=1e-8)
+    n = cpodes.Bodies(2)
+    n.add_body("cart", mass=2, inertia=1)
+    n.prismatic(None, "cart", frames="bodies", axis=(1, 0), axis_b=(1, 0), name="rail")
+    n.tendon("cord", ["rail"], [3.0], stiffness=5, free=0.6)
+    n.limit("cord", upper=2)
+    sol = n.solve((0, 1), rtol=1e-9, atol=1e-9)
+    assert n.coordinate("rail", sol.y[:, -1])[0] == pytest.approx(0.2 * (1 - math.cos(math.sqrt(45 / 2))), abs=1e-8)
+    with pytest.raises(cpodes.Error, match="rope: node 1 and the next one are at one point"):
+        n.rope((None, (0, 0)), ("cart", (0, 0)), name="rope")
+
+
 def test_gears_turn_against_each_other():
     m = cpodes.Bodies(2)
     for name, x in (("small", 0.0), ("large", 3.0)):

@@ -230,6 +230,28 @@ START_TEST(an_elastic_rope_vibrates_as_a_spring) {
 }
 END_TEST
 
+/* Released at the stretch s_0 > 2 s_e: s_e + (s_0 - s_e) cos(w t) down to s = 0, free flight, and the mirror image */
+START_TEST(an_elastic_rope_becomes_slack_and_taut_again) {
+  const Case c        = case_of(_i);
+  const sunrealtype m = 1.3, k = 80, w = sqrt(k / m), se = m * g / k, s0 = 4 * se, A = s0 - se,
+                    quarter = acos(-se / A) / w, v = A * w * sin(w * quarter), flight = 2 * v / g,
+                    t = quarter + flight + 0.6 * quarter, phase = w * (2 * quarter + flight - t),
+                    s = se + A * cos(phase), rate = A * w * sin(phase);
+  create(&c);
+  ck_assert_int_eq(CPBodiesSetBalance(bodies), CP_SUCCESS);
+  mass("ball", m, 0, -1 - s0);
+  const CPRopeNode nodes[] = {POINT(NULL, 0, 0), POINT("ball", 0, -1 - s0)};
+  const CPRope rope = {CP_NEW_ROPE("rope"), .nnodes = 2, .node = nodes, .length = 1, .stiffness = k};
+  add(&rope);
+  act(c.formulation);
+  run(&c, t);
+  expect(&c, "ball", -1 - s, -rate, t);
+  ck_assert_double_eq_tol(quantity("rope.force", t), k * s, 10 * c.tol * k);
+  ck_assert_double_eq_tol(quantity("rope.energy", t), k * s * s / 2, 10 * c.tol * k);
+  release();
+}
+END_TEST
+
 /* ---- what is refused ---- */
 
 static const struct {
@@ -284,6 +306,7 @@ TEST_SUITE(ropes) {
   tcase_add_loop_test(tc, a_rope_unwinds_along_an_involute, 0, CASES);
   tcase_add_loop_test(tc, a_rope_is_slack_until_it_jerks, 0, CASES);
   tcase_add_loop_test(tc, an_elastic_rope_vibrates_as_a_spring, 0, CASES);
+  tcase_add_loop_test(tc, an_elastic_rope_becomes_slack_and_taut_again, 0, CASES);
   tcase_add_loop_test(tc, wrong_ropes_are_refused_by_name, 0, 2 * sizeof wrong / sizeof *wrong);
   suite_add_tcase(suite, tc);
   return suite;
