@@ -176,7 +176,7 @@ def test_couplers_take_further_coordinates_and_functions():
     m.add_body("follower", mass=1, inertia=1, at=(0, 1))
     m.prismatic(None, "follower", at=(0, 1), axis=(0, 1), name="lift")
     m.couple("turn_a", "turn_b", [1, 1, -2], more=["turn_c"], name="differential")
-    m.couple("lift", "turn_a", [1, -1], function=cpodes.Function("0.1*(1 - cos(x))", "x"))
+    m.couple("lift", "turn_a", [1, -1], function=cpodes.Function("0.1*(1 - cos(x))", ["x"]))
     m.drive("turn_a", rate=2.0)
     m.drive("turn_b", rate=-0.5)
     sol = m.solve((0, 1.5), rtol=1e-9, atol=1e-9)
