@@ -39,7 +39,7 @@ int Engine::setStepSizes(double first, double least, double most) {
   int flag = CPIntegratorSetMaxNumSteps(mem, -1);
   if (!flag) flag = CPIntegratorSetMaxStep(mem, most);
   if (!flag) flag = CPIntegratorSetMinStep(mem, least);
-  return flag ? flag : CPIntegratorSetInitStep(mem, first);
+  return flag || !(first > 0.0) ? flag : CPIntegratorSetInitStep(mem, first);
 }
 
 int Engine::setConvergence(double coefficient) {

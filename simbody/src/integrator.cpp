@@ -300,7 +300,7 @@ struct CPodesProjectedIntegrator::Impl {
   }
 
   /* Starts the engine at the advanced state, which is assembled. rebuild: a new one; first: of the run */
-  void startEngine(bool rebuild, bool first, double step = 0.0) {
+  void startEngine(bool rebuild, bool first) {
     if (rebuild) build();
     else mechanism.restart(advanced);
     Mechanism::read(advanced, y);
@@ -312,9 +312,10 @@ struct CPodesProjectedIntegrator::Impl {
     }
     if (onZ || (method == Adams && !newton))
       check(engine->setConvergence(CONVERGENCE), "convergence");
-    check(engine->setStepSizes(first && hInit > 0 ? hInit : step, std::fmax(hMin, 0.0),
-                               std::fmax(hMax, 0.0)),
-          "step sizes");
+    if (rebuild || hInit > 0)
+      check(engine->setStepSizes(first && hInit > 0 ? hInit : 0.0, std::fmax(hMin, 0.0),
+                                 std::fmax(hMax, 0.0)),
+            "step sizes");
   }
 
   /* Starts a new continuous interval from the advanced state; `changed` is the lowest stage that
@@ -332,10 +333,7 @@ struct CPodesProjectedIntegrator::Impl {
     see();
     const bool rebuild = first || changed <= Stage::Instance || !mechanism.fits(advanced);
     if (rebuild) replaced = false;
-    /* Forces alone have changed, as where a controller acts: the step size is still right for a method that
-     * remembers nothing else. */
-    const bool goesOn = !rebuild && changed >= Stage::Dynamics && !methods[method].multistep;
-    startEngine(rebuild, first, goesOn ? engine->nextStep() : 0.0);
+    startEngine(rebuild, first);
     evaluateTriggers(advanced, values);
     selfUpdating    = updatesItself(advanced);
     discreteChanged = true;

@@ -115,8 +115,7 @@ public:
    * changed. Constraints that the state violates by more than the tolerance are projected. Topology
    * and modelling may have changed (constraints enabled or disabled, motions locked, Euler angles
    * instead of quaternions). A stage of Report means that nothing has changed, and nothing
-   * restarts. Where only forces have changed (a stage of Dynamics or above), an explicit method goes on
-   * with its step size. */
+   * restarts. At a restart an explicit method goes on with its step size. */
   void reinitialize(SimTK::Stage stage, bool shouldTerminate);
 
   /* ---- results, as SimTK::Integrator's ---- */
