@@ -99,7 +99,7 @@ static int readAssembly(Asmt *a, int at, Run *run) {
   for (int i = parts + 1; parts != NONE && i < a->line[parts].end; i = a->line[i].end)
     if (readPart(a, i, name)) return 1;
   if (a->nparts == 0) return asmtWrong(a, at, "there is no part");
-  qsort(a->marker, (size_t)a->nmarkers, sizeof *a->marker, order);
+  if (a->nmarkers > 0) qsort(a->marker, (size_t)a->nmarkers, sizeof *a->marker, order);
   const int parameters = asmtChild(a, at, "SimulationParameters");
   if (parameters != NONE && (asmtNumbers(a, parameters, "tstart", 1, &start) ||
                              asmtNumbers(a, parameters, "tend", 1, &end)))

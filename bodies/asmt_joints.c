@@ -12,9 +12,10 @@ static int compare(const void *key, const void *marker) {
 }
 
 const AsmtMarker *asmtMarker(Asmt *a, int at, const char *which) {
-  const char *path = asmtValue(a, at, which);
-  const AsmtMarker *m =
-      path ? bsearch(path, a->marker, (size_t)a->nmarkers, sizeof *a->marker, compare) : NULL;
+  const char *path    = asmtValue(a, at, which);
+  const AsmtMarker *m = path && a->nmarkers > 0 ? bsearch(path, a->marker, (size_t)a->nmarkers,
+                                                          sizeof *a->marker, compare)
+                                                : NULL;
   if (!m) asmtWrong(a, at, "there is no marker \"%.200s\"", path ? path : which);
   return m;
 }
