@@ -37,7 +37,9 @@ static int addPair(Robot *r, const xmlNode *at, RobotGeom *a, RobotGeom *b, sunr
   if (a->kind < 0 || b->kind < 0)
     return robotNote(r, at, "contacts of %s", a->kind < 0 ? a->what : b->what);
   if (shapeOf(r, a) < 0 || shapeOf(r, b) < 0) return 1;
-  const char *one = m->text + m->shape[a->shape].name, *other = m->text + m->shape[b->shape].name;
+  char one[128], other[128]; /* copies: the names of the mechanism move as it gets more */
+  snprintf(one, sizeof one, "%s", m->text + m->shape[a->shape].name);
+  snprintf(other, sizeof other, "%s", m->text + m->shape[b->shape].name);
   switch (bodiesTouching(m, a->shape, b->shape, &depth)) {
   case SHAPES_APART: break;
   case SHAPES_UNKNOWN:
