@@ -28,8 +28,6 @@ void F77(dtrsm)(const char *side, const char *uplo, const char *trans, const cha
                 const int *m, const int *n, const double *alpha, const double *a, const int *lda,
                 double *b, const int *ldb);
 void F77(dpotrf)(const char *uplo, const int *n, double *a, const int *lda, int *info);
-void F77(dgesv)(const int *n, const int *nrhs, double *a, const int *lda, int *ipiv, double *b,
-                const int *ldb, int *info);
 void F77(dgetrf)(const int *m, const int *n, double *a, const int *lda, int *ipiv, int *info);
 void F77(dgetrs)(const char *trans, const int *n, const int *nrhs, const double *a, const int *lda,
                  const int *ipiv, double *b, const int *ldb, int *info);

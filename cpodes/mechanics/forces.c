@@ -20,10 +20,10 @@ static int createWorkspace(CPMech mech) {
   CPArena *arena        = &mech->set_up;
   if (!mech->room.force && (mech->forces.count > 0 || mech->eq->f_lambda))
     CP_ARRAYS(arena, mech->nu, &mech->room.force);
-  if (!it->pivot && cpMechHasLambdaForces(mech)) {
+  if (!it->on && cpMechHasLambdaForces(mech)) {
     CP_ARRAYS(arena, mech->nu, &it->f, &it->before, &it->a);
     CP_ARRAYS(arena, mech->m, &it->next, &it->step, &it->zero);
-    CP_NEW(arena, it->pivot, mech->m);
+    CP_NEW(arena, it->on, mech->m);
   }
   return cpArenaStatus(arena);
 }

@@ -65,7 +65,7 @@ typedef struct {
   CPUserMat Fl; /* nu x na, of one force; */
   CPMat sum;    /* of all; both are empty unless all derivatives are given */
   double *f, *before, *a, *next, *step, *zero, *J;
-  int *pivot;
+  int *on; /* the multipliers on which forces depend */
 } CPMechMultipliers;
 
 /* rhs.c: the states at which accelerations are evaluated; work, y and w are NULL before the first

@@ -12,34 +12,71 @@
 #include "accelerations.h"
 #include "forces.h"
 
-#include "cpodes/matrix/lapack.h"
-
 #include <float.h>
 #include <math.h>
 #include <string.h>
 
-/* next <- lambda + J^{-1} (next - lambda), J = I - L' Fl. If J is singular, next is unchanged. */
+/* Solves J x = r for the rows and columns that are listed, by elimination with partial pivoting; J [m m] and x [m]: in, out. Returns 1
+ * if they are singular. They are few, and calls of LAPACK would wake the threads of its BLAS. */
+static int eliminate(int n, const int *on, int m, double *J, double *x) {
+  for (int k = 0; k < n; k++) {
+    double *column = J + (size_t)on[k] * (size_t)m;
+    int pivot      = k;
+    for (int i = k + 1; i < n; i++)
+      if (fabs(column[on[i]]) > fabs(column[on[pivot]])) pivot = i;
+    if (!(fabs(column[on[pivot]]) > 0.0)) return 1;
+    for (int j = k; j < n && pivot != k; j++) {
+      double *of = J + (size_t)on[j] * (size_t)m, other = of[on[k]];
+      of[on[k]] = of[on[pivot]], of[on[pivot]] = other;
+    }
+    const double other = x[on[k]];
+    x[on[k]] = x[on[pivot]], x[on[pivot]] = other;
+    for (int i = k + 1; i < n; i++) {
+      const double part = column[on[i]] / column[on[k]];
+      for (int j = k + 1; j < n && part != 0.0; j++) {
+        double *of = J + (size_t)on[j] * (size_t)m;
+        of[on[i]] -= part * of[on[k]];
+      }
+      x[on[i]] -= part * x[on[k]];
+    }
+  }
+  for (int k = n - 1; k >= 0; k--) {
+    for (int j = k + 1; j < n; j++) x[on[k]] -= J[on[k] + (size_t)on[j] * (size_t)m] * x[on[j]];
+    x[on[k]] /= J[on[k] + (size_t)on[k] * (size_t)m];
+  }
+  return 0;
+}
+
+/* next <- lambda + J^{-1} (next - lambda), J = I - L' Fl. Columns of J are those of I where no force depends on the multiplier, so that
+ * the others are solved for first. If J is singular, next is unchanged. */
 static int newtonStep(CPMech mech, const CPMechState *s, const double *lambda, double *next) {
   CPMechMultipliers *it = &mech->multipliers;
-  const int m = mech->m, one = 1;
-  int info = 0;
-  int flag = cpMechLambdaJac(mech, s, lambda, &it->sum);
+  const int m           = mech->m;
+  int n = 0, *on = it->on, flag = cpMechLambdaJac(mech, s, lambda, &it->sum);
   if (flag) return flag;
-  for (int k = 0; k < m; k++) {
+  for (int k = 0; k < mech->na; k++) {              /* Fl has no columns of motions. */
     double *column = it->J + (size_t)k * (size_t)m; /* J e_k = e_k - L' (Fl e_k) */
     int depends    = 0;
-    for (int j = 0; k < mech->na && j < mech->nu; j++) { /* Fl has no columns of motions. */
+    for (int j = 0; j < mech->nu; j++) {
       it->f[j] = mech->motions->is_full[j] ? 0.0 : *cpMatAt(&it->sum, j, k) /* dense */;
       depends |= it->f[j] != 0.0;
     }
+    if (!depends) continue;
     memset(column, 0, (size_t)m * sizeof *column);
-    if (depends) flag = cpSaddleSolve(mech->kkt, it->f, it->zero, it->a, column);
+    flag = cpSaddleSolve(mech->kkt, it->f, it->zero, it->a, column);
     if (flag) return cpReason(mech->text, flag, "the KKT solver failed");
     for (int i = 0; i < m; i++) column[i] = (i == k) - column[i];
+    on[n++] = k;
   }
   for (int i = 0; i < m; i++) it->step[i] = next[i] - lambda[i];
-  F77(dgesv)(&m, &one, it->J, &m, it->pivot, it->step, &m, &info);
-  for (int i = 0; info == 0 && i < m; i++) next[i] = lambda[i] + it->step[i];
+  if (eliminate(n, on, m, it->J, it->step)) return CP_SUCCESS;
+  for (int i = 0, solved = 0; i < m; i++) { /* the elimination left all other rows as they were */
+    if (solved < n && on[solved] == i) solved++;
+    else
+      for (int l = 0; l < n; l++)
+        it->step[i] -= it->J[i + (size_t)on[l] * (size_t)m] * it->step[on[l]];
+  }
+  for (int i = 0; i < m; i++) next[i] = lambda[i] + it->step[i];
   return CP_SUCCESS;
 }
 
