@@ -12,10 +12,10 @@ typedef struct {
   size_t length, room;
 } Text;
 
-enum { MISSING = CP_ELEMENT_CONTROLLER + 1, WHOLE, NUM_TEXTS };
+enum { MOST_KINDS = 40, MISSING = MOST_KINDS, WHOLE, NUM_TEXTS };
 
 struct Record_ {
-  Text text[NUM_TEXTS]; /* by CPElementKind */
+  Text text[NUM_TEXTS]; /* by CPElementKind, of which there are fewer than MOST_KINDS */
   int failed;           /* there was no memory */
 };
 
@@ -169,6 +169,7 @@ static const char *lost(const CPElement *e) {
     return ((const CPActuator *)element)->function ? "an actuator by a function" : NULL;
   case CP_ELEMENT_ROPE: return "a rope";
   case CP_ELEMENT_CONTROLLER: return "a controller";
+  case CP_ELEMENT_TENDON: return "a tendon";
   default: return NULL;
   }
 }
@@ -190,7 +191,10 @@ void bodiesWriteElement(CPBodies b, const CPElement *e) {
   const int kind       = (int)e->kind;
   const char *start = (const char *)e, *what = lost(e);
   while (k->key && k->kind != e->kind) k++;
-  if (what || !k->key) {
+  /* Nor do tables have what is made of a list, but for the coordinates of couplers. */
+  for (const Field *f = k->fields; k->key && f->key && e->kind != CP_ELEMENT_COUPLER; f++)
+    if (!what && f->required && f->offset >= k->size) what = k->what;
+  if (what || !k->key || kind >= MOST_KINDS) {
     put(r, MISSING, "# %s, which has no text, is missing: %s\n", what ? what : "an element",
         e->name);
     return;

@@ -139,6 +139,18 @@ START_TEST(what_has_no_text_is_listed) {
   CPBodiesFree(&a);
   free(written);
   a = read_to_write(
+      "t.xml",
+      "<mujoco><worldbody><body><joint name='j'/><geom size='1'/></body></worldbody>"
+      "<tendon><fixed name='t' stiffness='1'><joint joint='j' coef='2'/></fixed></tendon></mujoco>",
+      &written);
+  ck_assert_msg(a != NULL, "%s", message);
+  ck_assert_mentions(written, "# a tendon, which has no text, is missing: t");
+  CPBodies b = read_as("w.yaml", written, strlen(written));
+  ck_assert_msg(b != NULL, "%s", message);
+  CPBodiesFree(&a);
+  CPBodiesFree(&b);
+  free(written);
+  a = read_to_write(
       "g.sdf",
       "<sdf version='1.9'><model name='m'><link name='a'/><plugin name='wings'/></model></sdf>",
       &written);
