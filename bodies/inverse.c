@@ -17,7 +17,7 @@
 #include <stdlib.h>
 
 typedef struct {
-  sunrealtype w[3], v[3];
+  Padded w, v;
 } Twist;
 
 struct Along_ {
@@ -76,7 +76,8 @@ typedef struct {
 } Force;
 
 CP_WIDE_PART void pushed(const Inertia *I, const Twist *x, Force *out) {
-  const Column v = {x->v[0], x->v[1], x->v[2], 0};
+  Column v;
+  load3(x->v, &v);
   times3(I->M, x->v, &out->F), addTimes3(I->G, x->w, &out->F);
   times3(I->J, x->w, &out->N);
   for (int l = 0; l < 3; l++) out->N[l] += inner3(&I->G[l], &v);
