@@ -364,16 +364,17 @@ void cpSaddleMarkDependent(CPSaddle s, int i) {
 }
 
 void cpSaddleScaleCoordinates(const CPSaddle s, double *scale) {
-  const CPMat *M = &s->M;
-  double largest = 0.0; /* largest entry of M, determined when it is needed; 1 if M is zero */
+  const CPMat *M       = &s->M;
+  const double whole   = cpLargest(M->value, (int)cpMatEntries(M));
+  const double largest = whole > 0.0 ? whole : 1.0;
+  /* A diagonal entry that is a square of roundoff, as of a rotor's axis across the axes of a body without mass, is 0, and so are
+   * entries beside it that are roundoff. */
   for (int j = 0; j < s->n; j++) {
     const size_t first = cpMatFirst(M, j);
     double size        = cpMatEntry(M, j, j);
-    if (!(size > 0.0)) size = cpLargest(M->value + first, (int)(cpMatFirst(M, j + 1) - first));
-    if (!(size > 0.0)) {
-      if (!(largest > 0.0)) largest = cpLargest(M->value, (int)cpMatEntries(M));
-      if (!(largest > 0.0)) largest = 1.0;
-      size = largest;
+    if (!(size > CP_UROUND * CP_UROUND * largest)) {
+      size = cpLargest(M->value + first, (int)(cpMatFirst(M, j + 1) - first));
+      if (!(size > CP_UROUND * largest)) size = largest;
     }
     int exponent;
     frexp(size, &exponent);
