@@ -233,27 +233,27 @@ static int leave(Closest *c) {
   return left;
 }
 
-/* Between parallel lines, where any point is nearest: takes the end of one that is beside the other. Returns 1 if there is no line. */
+/* Between lines that are parallel, or nearly and in one plane, where Newton's equations are singular, an end of one is nearest, or as near as
+ * any point: takes the nearest of all ends. Returns 1 if there is no line. */
 static int chooseEnd(Closest *c) {
+  sunrealtype best = INFINITY, q[3], on[3];
+  Feature unused, *of = NULL;
+  int nearest = 0;
   for (int side = 1; side >= 0; side--) {
     Feature *f = &c->feature[side];
     if (!f->line[2] || f->line[0] || f->line[1]) continue;
-    const Solid *other = c->solid[!side];
-    sunrealtype best   = INFINITY, q[3];
     for (int end = -1; end <= 1; end += 2) {
       const sunrealtype own[3] = {0, 0, end * c->solid[side]->half[2]};
-      Feature unused;
       if (side) closestFromB(c, own, q);
       else closestToB(c, 0, own, q);
-      sunrealtype on[3];
-      closestProject(other, 0, q, on, &unused);
+      closestProject(c->solid[!side], 0, q, on, &unused);
       const sunrealtype far = hypot(hypot(q[0] - on[0], q[1] - on[1]), q[2] - on[2]);
-      if (far < best) best = far, f->end[2] = end;
+      if (far < best) best = far, of = f, nearest = end;
     }
-    f->line[2] = 0;
-    return 0;
   }
-  return 1;
+  if (!of) return 1;
+  of->line[2] = 0, of->end[2] = nearest;
+  return 0;
 }
 
 static int countUnknowns(const Closest *c) {

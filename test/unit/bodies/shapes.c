@@ -184,6 +184,56 @@ START_TEST(no_other_points_are_nearer) {
 END_TEST
 
 /* Rows of contacts that are off are evaluated, too, wherever bodies pass through each other, and must not end a motion there. */
+/* The distance of a point from the segment from a to b, in a plane */
+static double distance_from(const double *p, const double *a, const double *b) {
+  const double d[] = {b[0] - a[0], b[1] - a[1]}, e[] = {p[0] - a[0], p[1] - a[1]};
+  const double s = fmin(1, fmax(0, (d[0] * e[0] + d[1] * e[1]) / (d[0] * d[0] + d[1] * d[1])));
+  return hypot(e[0] - s * d[0], e[1] - s * d[1]);
+}
+
+/* Two capsules in one plane, which are parallel or nearly so: their segments do not cross, so that an end of one is nearest. */
+START_TEST(nearly_parallel_capsules_touch_at_an_end) {
+  static const double tilts[]  = {0, 1e-15, 1e-12, 1e-9, 2e-7, 1e-5, 1e-3, 0.1};
+  static const double shifts[] = {0, 0.03, -0.4, 0.9};
+  for (int k = 0; k < 64; k++) {
+    const double tilt = (k % 2 ? 1 : -1) * tilts[k / 2 % 8], z = shifts[k / 16];
+    CPBodies bodies = CPBodiesCreate(3, NULL);
+    CPMech mech;
+    double end[2][2][2], least = INFINITY;
+    for (int i = 0; i < 2; i++) {
+      const char *name    = i ? "second" : "first";
+      const CPBody body   = {CP_NEW_BODY(i ? "two" : "one"), .mass = 1, .inertia = {1, 1, 1},
+                             .position   = {i, 0, i * z},
+                             .quaternion = {cos(i * tilt / 2), 0, sin(i * tilt / 2), 0}};
+      const CPShape shape = {CP_NEW_SHAPE(name),        .kind = CP_SHAPE_CAPSULE,
+                             .body = i ? "two" : "one", .in = CP_IN_BODIES,
+                             .on = {.axis = {0, 0, 1}}, .size = {0.2, 0, 0.7}};
+      add(bodies, &body.head);
+      add(bodies, &shape.head);
+      for (int side = 0; side < 2; side++) {
+        end[i][side][0] = i + (side ? 0.35 : -0.35) * sin(i * tilt);
+        end[i][side][1] = i * z + (side ? 0.35 : -0.35) * cos(i * tilt);
+      }
+    }
+    const CPBodyContact contact = {CP_NEW_CONTACT("contact"), .a = "first", .b = "second",
+                                   .on = CP_ON_SHAPE};
+    add(bodies, &contact.head);
+    ck_assert_int_eq(build_mech(bodies, &mech), CP_SUCCESS);
+    N_Vector y      = CPBodiesState(bodies, test_context);
+    CPSensor sensor = CP_INIT(CPSensor);
+    ck_assert_int_eq(CPMechGetSensor(mech, "contact.gap", 0, y, &sensor), CP_SUCCESS);
+    for (int i = 0; i < 2; i++)
+      for (int side = 0; side < 2; side++)
+        least = fmin(least, distance_from(end[i][side], end[!i][0], end[!i][1]));
+    ck_assert_msg(fabs(sensor.value[0] - (least - 0.4)) <= 1e-14, "tilt %g, shift %g: %.17g, %.17g",
+                  tilt, z, (double)sensor.value[0], least - 0.4);
+    N_VDestroy(y);
+    CPMechFree(&mech);
+    CPBodiesFree(&bodies);
+  }
+}
+END_TEST
+
 START_TEST(shapes_that_are_deep_in_each_other_have_rows) {
   const int a = _i / KINDS, b = _i % KINDS;
   if (!touches(a, b)) return;
@@ -253,6 +303,7 @@ TEST_SUITE(shapes) {
   tcase_add_loop_test(tc, every_pair_of_shapes_has_exact_derivatives, 0, KINDS * KINDS);
   tcase_add_loop_test(tc, gaps_are_those_of_other_programs, 0, KINDS * KINDS);
   tcase_add_loop_test(tc, no_other_points_are_nearer, 0, KINDS * KINDS);
+  tcase_add_test(tc, nearly_parallel_capsules_touch_at_an_end);
   tcase_add_loop_test(tc, shapes_that_are_deep_in_each_other_have_rows, 0, KINDS * KINDS);
   tcase_add_loop_test(tc, wrong_contacts_of_shapes_are_named, 0, 10);
   suite_add_tcase(suite, tc);
