@@ -272,6 +272,10 @@ static inline Term *bodiesRowTerm(const Mechanism *b, const Row *row, int k) {
 static inline Term *bodiesLawTerm(const Mechanism *b, const Law *law, int k) {
   return &b->term[law->term + k];
 }
+/* d: out, f''' by a central difference of f'', whose step balances its error of second order against roundoff: exact for cubic splines but
+ * within a step from their knots. Only the derivatives of accelerations have it, in matrices of Newton's iteration. Returns 0, or 1 if
+ * the function fails. */
+int bodiesThird(CPFunction f, sunrealtype x, sunrealtype *d);
 /* Makes a jet that of a function of the measure, in joint coordinates at the value of a coordinate that counts turns (terms.c). */
 void bodiesApply(const Mechanism *b, const Term *term, Mask mask, Order order, Jet *jet);
 /* Is it an angle? */

@@ -37,16 +37,9 @@ static void evaluate(const JointMotion *m, const sunrealtype *x, sunrealtype *z)
   z[0] += value;
 }
 
-/* d^3z/dx^3 by a central difference of second derivatives, whose error is as large as its roundoff at this step: exact for cubic
- * splines but within a step from their knots */
 static sunrealtype third(const JointMotion *m, sunrealtype x) {
-  const sunrealtype h = cbrt(DBL_EPSILON) * fmax(1, fabs(x)), high = x + h, low = x - h;
-  sunrealtype z[3], second[2];
-  if (!m->f) return 0;
-  if (CPFunctionEvaluate(m->f, &high, z, z + 1, &second[1]) ||
-      CPFunctionEvaluate(m->f, &low, z, z + 1, &second[0]))
-    return 0;
-  return (second[1] - second[0]) / (high - low);
+  sunrealtype d = 0;
+  return m->f && !bodiesThird(m->f, x, &d) ? d : 0;
 }
 
 /* R, t: out, the pose; the twists are those about the origin of the frame, in its axes at first. back: the inverse motions */

@@ -7,9 +7,7 @@
 #include <float.h>
 #include <math.h>
 
-/* f''' by a central difference of f'', whose step balances its error of second order against roundoff. Only the derivatives of
- * accelerations have it, in matrices of Newton's iteration. */
-static int third(CPFunction f, sunrealtype x, sunrealtype *d) {
+int bodiesThird(CPFunction f, sunrealtype x, sunrealtype *d) {
   const sunrealtype h = cbrt(DBL_EPSILON) * fmax(1, fabs(x)), at[2] = {x - h, x + h};
   sunrealtype curve[2] = {0, 0}, v, g;
   for (int k = 0; k < 2; k++)
@@ -32,7 +30,7 @@ void bodiesApply(const Mechanism *b, const Term *term, Mask mask, Order order, J
   sunrealtype value = 0, by = 0, curve = 0, bend = 0;
   int flag = CPFunctionEvaluate(f, &x, &value, &by, &curve);
   if (!flag && b->follow) flag = bodiesAddMoved(b, term->f->number, 0, &x, &value, &by, &curve);
-  if (!flag && order == ACCELERATION) flag = third(f, x, &bend);
+  if (!flag && order == ACCELERATION) flag = bodiesThird(f, x, &bend);
   if (flag) value = by = NAN; /* reported by the row or law as a recoverable failure */
   const Function F = {.S = sense * by, .SS = curve, .SSS = sense * bend};
   if (order == HESSIAN) /* of the measure itself, only some groups have been written */
