@@ -127,26 +127,64 @@ static int addTriangle(Mesh *m, sunrealtype corner[3][3]) {
   return 0;
 }
 
+/* The 32 bits of a little-endian number */
+static uint32_t wordAt(const char *data) {
+  const unsigned char *at = (const unsigned char *)data;
+  return at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24;
+}
+
+static sunrealtype floatAt(const char *data) {
+  const uint32_t word = wordAt(data);
+  float x;
+  memcpy(&x, &word, sizeof x);
+  return x;
+}
+
 /* Binary STL: 80 bytes, the number of triangles, and 50 bytes per triangle: the normal, the corners
  * and two unused bytes. */
 static const char *readBinary(const char *data, size_t size, Mesh *m) {
   enum { HEAD = 84, EACH = 50, NORMAL = 12 };
-  const unsigned char *bytes = (const unsigned char *)data;
   if (size < HEAD) return "is shorter than the head of an STL file";
-  const size_t count =
-      bytes[80] | (size_t)bytes[81] << 8 | (size_t)bytes[82] << 16 | (size_t)bytes[83] << 24;
+  const size_t count = wordAt(data + 80);
   if ((size - HEAD) / EACH < count) return "is shorter than its number of triangles requires";
   for (size_t i = 0; i < count; i++) {
     sunrealtype corner[3][3];
-    for (int k = 0; k < 9; k++) {
-      const unsigned char *at = bytes + HEAD + i * EACH + NORMAL + 4 * k;
-      const uint32_t word =
-          at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24;
-      float x;
-      memcpy(&x, &word, sizeof x);
-      corner[k / 3][k % 3] = x;
-    }
+    for (int k = 0; k < 9; k++)
+      corner[k / 3][k % 3] = floatAt(data + HEAD + i * EACH + NORMAL + 4 * (size_t)k);
     if (addTriangle(m, corner)) return no_memory;
+  }
+  return NULL;
+}
+
+/* MSH of MuJoCo: the numbers of points, normals, texture coordinates and triangles; the points, the normals, the texture coordinates, as
+ * floats; and the corners of each triangle, counted from 0. Without triangles it is the convex hull. */
+static const char *readMsh(const char *data, size_t size, Mesh *m) {
+  enum { HEAD = 16, EACH = 12, TEXTURE = 8 };
+  static const char is_short[] =
+      "has not the size that its numbers of points and triangles require";
+  size_t count[4], left = size - HEAD;
+  if (size < HEAD) return "is shorter than the head of an MSH file";
+  for (int k = 0; k < 4; k++) {
+    const size_t each = k == 2 ? TEXTURE : EACH;
+    count[k]          = wordAt(data + 4 * k);
+    if (left / each < count[k]) return is_short;
+    left -= count[k] * each;
+  }
+  if (left != 0) return is_short;
+  for (size_t i = 0; i < count[0]; i++) {
+    if (ROOM(m->point, m->npoints, 1)) return no_memory;
+    for (size_t k = 0; k < 3; k++) m->point[i][k] = floatAt(data + HEAD + i * EACH + 4 * k);
+    m->npoints++;
+  }
+  const char *faces = data + size - count[3] * EACH;
+  for (size_t i = 0; i < 3 * count[3]; i += 3) {
+    Triangle t;
+    for (size_t l = 0; l < 3; l++) {
+      const size_t corner = wordAt(faces + 4 * (i + l));
+      if (corner >= count[0]) return "has a face with an undefined corner";
+      memcpy(t[l], m->point[corner], sizeof t[l]);
+    }
+    if (addTriangle(m, t)) return no_memory;
   }
   return NULL;
 }
@@ -390,7 +428,8 @@ const char *meshMass(const MeshSource *from, MeshWay way, Mass *mass) {
       if (!wrong && addTriangle(&m, t)) wrong = no_memory;
     }
   } else if (endsWith(name, ".obj")) wrong = readObj(data, &m);
-  else if (!endsWith(name, ".stl")) wrong = "is no STL or OBJ file";
+  else if (endsWith(name, ".msh")) wrong = readMsh(data, from->size, &m);
+  else if (!endsWith(name, ".stl")) wrong = "is no STL, OBJ or MSH file";
   else if (from->size > 5 && !strncmp(data, "solid", 5) && strstr(data, "facet"))
     wrong = readAscii(data, &m);
   else wrong = readBinary(data, from->size, &m);

@@ -282,6 +282,17 @@ static void write_mesh(const char *path, int kind) {
       fprintf(f, "f %d//1 %d//2 %d/3/1 %d\n", box_face[i][0], box_face[i][1], box_face[i][2] - 9,
               box_face[i][3]);
   }
+  if (kind == 3) { /* the points, a normal and a texture coordinate, and the triangles */
+    const int32_t counts[4]   = {8, 1, 1, 12};
+    const float normal[3 + 2] = {0, 0, 1};
+    fwrite(counts, sizeof counts, 1, f);
+    for (int i = 0; i < 8; i++)
+      for (int k = 0; k < 3; k++) {
+        const float x = (float)(10 + box_corner[i][k]);
+        fwrite(&x, sizeof x, 1, f);
+      }
+    fwrite(normal, sizeof normal, 1, f);
+  }
   const char head[81]          = "box";
   const unsigned char count[4] = {12, 0, 0, 0};
   if (kind == 1) fwrite(head, 80, 1, f), fwrite(count, 4, 1, f);
@@ -290,6 +301,11 @@ static void write_mesh(const char *path, int kind) {
     const int *face     = box_face[i / 2],
               corner[3] = {face[0], face[i % 2 ? 2 : 1], face[i % 2 ? 3 : 2]};
     float x[12]         = {0};
+    if (kind == 3) {
+      const int32_t from_0[3] = {corner[0] - 1, corner[1] - 1, corner[2] - 1};
+      fwrite(from_0, sizeof from_0, 1, f);
+      continue;
+    }
     for (int k = 0; k < 9; k++) x[3 + k] = (float)(10 + box_corner[corner[k / 3] - 1][k % 3]);
     if (kind == 1) fwrite(x, sizeof x, 1, f), fwrite(count + 1, 2, 1, f);
     else {
@@ -304,8 +320,8 @@ static void write_mesh(const char *path, int kind) {
 }
 
 START_TEST(masses_come_from_meshes) {
-  static const char *const names[] = {"box.obj", "box.STL", "text.stl"};
-  const int kind = _i % 3, mirrored = _i / 3;
+  static const char *const names[] = {"box.obj", "box.STL", "text.stl", "box.msh"};
+  const int kind = _i % 4, mirrored = _i / 4;
   char path[200], text[1500];
   snprintf(path, sizeof path, "%s/%s", CPODES_TEST_FOLDER, names[kind]);
   write_mesh(path, kind);
@@ -879,7 +895,9 @@ END_TEST
 START_TEST(wrong_meshes_are_named) {
   static const struct {
     const char *name, *text, *rule;
-  } meshes[] = {{"m.ply", "", "is no STL or OBJ file"},
+  } meshes[] = {{"m.ply", "", "is no STL, OBJ or MSH file"},
+                {"m.msh", "too short", "shorter than the head of an MSH file"},
+                {"m.msh", "0123456789012345", "has not the size that its numbers"},
                 {"m.stl", "too short", "shorter than the head"},
                 {"m.obj", "v 0 0 0\nf 1 2 3\n", "undefined corner"},
                 {"m.obj", "v 0 0\n", "without three numbers"},
@@ -1109,7 +1127,7 @@ TEST_SUITE(xml) {
   tcase_add_test(tc, an_armature_is_a_rotor_behind_a_gear);
   tcase_add_loop_test(tc, an_orientation_may_be_given_in_all_ways, 0, NUMBER(turns));
   tcase_add_loop_test(tc, masses_come_from_shapes, 0, NUMBER(solids));
-  tcase_add_loop_test(tc, masses_come_from_meshes, 0, 6);
+  tcase_add_loop_test(tc, masses_come_from_meshes, 0, 8);
   tcase_add_loop_test(tc, joints_in_a_row_move_the_body_together, 0, NUMBER(rows));
   tcase_add_loop_test(tc, springs_rest_at_their_reference, 0, 2);
   tcase_add_loop_test(tc, loops_are_closed, 0, NUMBER(loops));
