@@ -172,10 +172,10 @@ static int readChanged(Urdf *u, int i, const xmlNode *n, const char *as, Place *
 
 /* Reads a link and the joint that leads to it, at the place of its parent. */
 static int readLink(Urdf *u, int i, const Place *parent) {
-  static const char *const types[] = {"revolute", "continuous", "prismatic",
-                                      "floating", "planar",     "fixed"};
-  static const JointType kinds[]   = {HINGE, HINGE, SLIDE, FREE, PLANE};
-  enum { FIXED = 5 };
+  static const char *const types[] = {"revolute", "continuous", "prismatic", "floating",
+                                      "planar",   "spherical",  "fixed"};
+  static const JointType kinds[]   = {HINGE, HINGE, SLIDE, FREE, PLANE, BALL};
+  enum { BALLS = 5, FIXED }; /* "spherical" is Bullet's, and not of the format */
   static const sunrealtype origin[3];
   Robot *r         = u->r;
   const xmlNode *n = u->joint[i];
@@ -209,12 +209,25 @@ static int readLink(Urdf *u, int i, const Place *parent) {
       if (j->damping < 0)
         return robotWrong(r, dynamics, "damping must not be negative, and is %g",
                           (double)j->damping);
-      if (j->damping != 0 && type > 2)
+      if (j->damping != 0 && type > 2 && type != BALLS)
         return robotWrong(r, dynamics, "the damping of a %s joint is not supported", types[type]);
     }
   }
   u->r->place[i] = place;
   return place.link == GROUND ? 0 : readInertial(r, u->link[i], &place);
+}
+
+/* Is this a single body, which has mass? Other programs drop it, or push it: then the root moves freely unless `base` says otherwise. */
+static int isOneBody(const Urdf *u, int root) {
+  const xmlNode *inertial = child(u->link[root], "inertial"),
+                *mass     = inertial ? child(inertial, "mass") : NULL;
+  const char *value       = mass ? robotText(mass, "value") : NULL;
+  int moves               = 0;
+  for (int i = 0; i < u->nlinks && !moves; i++) {
+    const char *type = u->joint[i] ? robotText(u->joint[i], "type") : NULL;
+    moves            = i != root && (!type || strcmp(type, "fixed"));
+  }
+  return !moves && value && strtod(value, NULL) > 0;
 }
 
 /* Reads the root, to which no joint leads: it is the ground, or moves freely. */
@@ -340,14 +353,19 @@ int robotReadUrdf(Robot *r, const xmlNode *root) {
   int failed                       = readBeside(&u) || readTree(&u, root),
       *queue = failed ? NULL : malloc((size_t)u.nlinks * sizeof *queue), end = 0;
   if (!failed && !queue) failed = robotWrong(r, root, "no memory");
-  if (robotSetting(r, known[0], base, sizeof base) && !failed && strcmp(base, "fixed") &&
-      strcmp(base, "free"))
+  const int given = robotSetting(r, known[0], base, sizeof base);
+  if (given && !failed && strcmp(base, "fixed") && strcmp(base, "free"))
     failed = robotWrong(r, root, "base must be fixed or free, and is \"%s\"", base);
   for (int i = 0; i < u.nlinks && !failed; i++)
     if (!u.joint[i]) queue[end++] = i;
   if (!failed && end != 1)
     failed = robotWrong(r, end ? u.link[queue[1]] : u.joint[0],
                         "one link must be the root, which no joint leads to, and %d are", end);
+  if (!failed && !given && isOneBody(&u, queue[0])) {
+    strcpy(base, "free");
+    failed = robotTell(r, u.link[queue[0]], CHANGED,
+                       "the base to a free one, as no joint moves (base=fixed)");
+  }
   for (int k = 0; k < end && !failed; k++) { /* Parents come before children. */
     const int i        = queue[k];
     const char *parent = k ? robotText(child(u.joint[i], "parent"), "link") : NULL;

@@ -421,6 +421,61 @@ START_TEST(gravity_compensation_carries_a_part_of_the_weight) {
 }
 END_TEST
 
+/* A file of one body is that of something that falls: a part of mass 1 at the origin and one of mass 3 at x = 0.4 */
+static const char thrown[] = "<robot name=\"r\">" LINK("a", "1", ROUND) LINK("b", "3", ROUND)
+    JOINT("j", "fixed", "a", "b", "<origin xyz=\"0.4 0 0\"/>") "</robot>";
+
+START_TEST(a_single_body_of_urdf_moves_freely) {
+  CPBodies b = read_good("r.urdf", thrown, "");
+  ck_assert_mentions(file.remarks, "changed: the base to a free one, as no joint moves");
+  ck_assert_int_eq(CPBodiesCount(b, CP_BODY), 1);
+  ck_assert_double_eq_tol(parameter(b, "a.mass"), 4, 1e-15);
+  CPMech mech;
+  ck_assert_int_eq(CPBodiesSetFormulation(b, CP_JOINT_COORDINATES), CP_SUCCESS);
+  ck_assert_int_eq(build_mech(b, &mech), CP_SUCCESS);
+  ck_assert_int_eq((int)equations_of(mech).nu, 6);
+  CPMechFree(&mech);
+  CPBodiesFree(&b);
+  ck_assert_ptr_null(read_with("r.urdf", thrown, "base=fixed"));
+  ck_assert_mentions(message, "no body moves");
+}
+END_TEST
+
+/* A link without a mass, as the plane of many scenes, and a root without one below fixed joints are the ground. */
+START_TEST(a_single_link_without_mass_is_the_ground) {
+  static const char *const grounds[] = {
+      "<robot name=\"r\"><link name=\"a\"/></robot>",
+      "<robot name=\"r\">" LINK("a", "0", ROUND) "</robot>",
+      "<robot name=\"r\"><link name=\"world\"/>" LINK("a", "1", ROUND)
+          JOINT("j", "fixed", "world", "a", "") "</robot>"};
+  for (size_t i = 0; i < sizeof grounds / sizeof *grounds; i++) {
+    ck_assert_ptr_null(read_with("r.urdf", grounds[i], ""));
+    ck_assert_mentions(message, "no body moves");
+  }
+}
+END_TEST
+
+/* Bullet's joint of type spherical */
+START_TEST(spherical_joints_of_urdf_are_balls) {
+  CPBodies b = read_good(
+      "r.urdf",
+      "<robot name=\"r\">" LINK("base", "0", ROUND)
+          LINK("a", "2", ROUND) "<link name=\"tip\"><inertial><origin xyz=\"0.5 0 0\"/><mass "
+                                "value=\"3\"/><inertia ixx=\"0\" "
+                                "iyy=\"0\" izz=\"0\"/></inertial></link>" JOINT(
+                                    "j", "spherical", "base", "a", "<dynamics damping=\"0.1\"/>")
+                                    JOINT("k", "fixed", "a", "tip", "") "</robot>",
+      "");
+  CPMech mech;
+  ck_assert_int_eq(CPBodiesSetFormulation(b, CP_JOINT_COORDINATES), CP_SUCCESS);
+  ck_assert_int_eq(build_mech(b, &mech), CP_SUCCESS);
+  ck_assert_int_eq((int)equations_of(mech).nu, 3);
+  ck_assert_double_eq_tol(parameter(b, "j_spring.drag"), 0.1, 1e-15);
+  CPMechFree(&mech);
+  CPBodiesFree(&b);
+}
+END_TEST
+
 /* A cross of two hinges has no mass, and the link at the tip none that moves. */
 START_TEST(links_of_urdf_need_no_mass) {
   CPBodies b = read_good(
@@ -685,6 +740,9 @@ TEST_SUITE(robots) {
   tcase_add_test(tc, any_joints_in_a_row_accelerate_as_in_mujoco);
   tcase_add_test(tc, gravity_compensation_carries_a_part_of_the_weight);
   tcase_add_test(tc, links_of_urdf_need_no_mass);
+  tcase_add_test(tc, a_single_body_of_urdf_moves_freely);
+  tcase_add_test(tc, a_single_link_without_mass_is_the_ground);
+  tcase_add_test(tc, spherical_joints_of_urdf_are_balls);
   if (CPODES_TEST_YAML) tcase_add_test(tc, a_yaml_file_beside_urdf_closes_its_loops);
   tcase_add_test(tc, links_named_as_pairs_close_loops);
   tcase_add_loop_test(tc, meshes_have_the_mass_that_mujoco_gives_them, 0,
