@@ -107,14 +107,13 @@ enum { TURNS = 0xA, ALL = 0xF }; /* groups: bits 1 and 3; all four */
 Mask bodiesMask(const Space *space, const Pair *pair, const Measure *m) {
   const unsigned own = m->from ? 3 : 1, each_turn = 1u << 5 | 1u << 15,
                  own_turn = 15u << 4 * own | 0x1111u << own;
-  unsigned there = 0, pairs = 0;
-  for (int side = 0; side < 2; side++)
-    if (pair->side[side].body != GROUND) there |= 3u << (2 * side);
+  const unsigned there =
+      (pair->side[0].body != GROUND ? 3u : 0) | (pair->side[1].body != GROUND ? 12u : 0);
   const int of_points = m->kind == POINT || m->kind == ALONG || m->kind == LENGTH ||
                         m->kind == TANGENT || (m->kind >= LEVEL && m->kind <= SLIP);
   const unsigned g = (m->kind == WRENCH ? 0xCu : of_points ? ALL : TURNS) & there;
-  for (int gi = 0; gi < 4; gi++)
-    if (g & 1u << gi) pairs |= g << 4 * gi;
+  const unsigned pairs =
+      g * ((g & 1) | (g & 2) << 3 | (g & 4) << 6 | (g & 8) << 9); /* g at each of its groups */
   switch (m->kind) {
   case POINT: return (Mask){g, pairs & each_turn};
   case ALONG: return (Mask){g, pairs & (each_turn | own_turn)};

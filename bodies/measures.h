@@ -129,11 +129,13 @@ typedef struct {
   int dimension, nu, nq, first[2], last[2];
 } Space;
 
-/* Loops over those local directions j of these groups that the bodies have. */
-#define EACH_DIRECTION(space, groups, j) \
-  for (int j##_ = 0; j##_ < 4; j##_++)   \
-    if ((groups) & (1u << j##_))         \
-      for (int j = 3 * j##_ + (space)->first[j##_ % 2]; j < 3 * j##_ + (space)->last[j##_ % 2]; j++)
+/* Loops over those local directions j of these groups that the bodies have; the groups are evaluated once. */
+#define EACH_DIRECTION(space, groups, j)                           \
+  for (unsigned j##_in = (groups), j##_ = 0; j##_ < 4; j##_++)     \
+    if (j##_in & (1u << j##_))                                     \
+      for (int j       = 3 * (int)j##_ + (space)->first[j##_ % 2], \
+               j##_end = 3 * (int)j##_ + (space)->last[j##_ % 2];  \
+           j < j##_end; j++)
 
 Mask bodiesMask(const Space *space, const Pair *pair, const Measure *m);
 /* jet: out, the measure at the poses of both sides; entries outside the mask are not written.

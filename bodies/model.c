@@ -335,25 +335,24 @@ static void fillARow(const Mechanism *b, const Row *row, Writer *w) {
       continue;
     }
     const Pair *pair = &b->pair[term->pair];
-    const Mask mask  = bodiesTermMask(b, term);
-    if (term->m.kind == POINT) {
-      Moving d;
-      spanOf(b, term->pair, GRADIENT, &d);
-      EACH_DIRECTION(s, mask.g, j) {
-        sunrealtype D[3];
-        bodiesMovingX(&d, j, D);
-        if (j % 6 < 3) {
-          *next(w, row->first + j % 3, bodiesColumnOf(s, pair, j), 1) -= D[j % 3];
-          continue;
-        }
-        sunrealtype *column = next(w, row->first, bodiesColumnOf(s, pair, j), s->dimension);
-        for (int i = 0; i < s->dimension; i++) column[i] -= D[i];
-      }
-    } else {
+    if (term->m.kind != POINT) {
       sunrealtype g[LOCAL];
-      bodiesGradient(b, row, k, 0, g);
+      const Mask mask = bodiesGradient(b, row, k, 0, g);
       EACH_DIRECTION(s, mask.g, j)
       *next(w, row->first, bodiesColumnOf(s, pair, j), 1) += g[j];
+      continue;
+    }
+    Moving d;
+    spanOf(b, term->pair, GRADIENT, &d);
+    EACH_DIRECTION(s, bodiesTermMask(b, term).g, j) {
+      sunrealtype D[3];
+      bodiesMovingX(&d, j, D);
+      if (j % 6 < 3) {
+        *next(w, row->first + j % 3, bodiesColumnOf(s, pair, j), 1) -= D[j % 3];
+        continue;
+      }
+      sunrealtype *column = next(w, row->first, bodiesColumnOf(s, pair, j), s->dimension);
+      for (int i = 0; i < s->dimension; i++) column[i] -= D[i];
     }
   }
 }
