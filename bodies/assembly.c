@@ -461,6 +461,36 @@ static int assembleTree(CPMech mech, Mechanism *b, sunrealtype t, N_Vector y, CP
   return flag;
 }
 
+/* Closes the loops again from the guess y, within the stops of all coordinates, if a->x violates one that the guess does not. y: out, that
+ * state, or a->x if there is none. */
+static int keepStops(Assembly *a, CPMech mech, N_Vector y, const char *held) {
+  Mechanism *b     = a->b;
+  const int shifts = b->np + 6 * b->njoints;
+  CPRange *range;
+  const Joint *broken;
+  const int n          = bodiesStops(a, &range, &broken);
+  sunrealtype *offsets = n > 0 && broken ? malloc((size_t)shifts * sizeof *offsets) : NULL;
+  CPAssembly own       = {CP_SIZED(CPAssembly), .held = held, .ranges = range, .nranges = n};
+  int flag             = n < 0 || (n > 0 && broken && !offsets) ? CP_MEM_FAIL : CP_SUCCESS;
+  if (!flag && offsets) {
+    char line[TEXT];
+    memcpy(offsets, b->shift, (size_t)shifts * sizeof *offsets);
+    flag = CPMechAssemble(mech, a->t, y, &own);
+    if (flag == CP_SUCCESS) {
+      snprintf(line, sizeof line,
+               "joints are closed within all limits: the nearest position violates \"%s\"",
+               b->text + broken->name);
+      bodiesNote(b, line);
+    } else if (flag != CP_MEM_FAIL) {
+      flag = takeOffsets(b, offsets, a->log);
+      N_VScale(1, a->x, y);
+    }
+  } else if (!flag) N_VScale(1, a->x, y);
+  free(offsets);
+  free(range);
+  return flag;
+}
+
 int CPMechAssemble(CPMech mech, sunrealtype t, N_Vector y, CPAssembly *assembly) {
   CPAssembly given = {0};
   Mechanism *b;
@@ -521,8 +551,9 @@ int CPMechAssemble(CPMech mech, sunrealtype t, N_Vector y, CPAssembly *assembly)
     a.x         = a.probe;
     flag        = bodiesFindSingular(&a, x0);
     a.x         = x0;
-    if (!flag) N_VScale(1, a.x, y);
-    else flag = cpReport(a.log, flag, __func__, "no memory for the assembly");
+    if (!flag && wishes) N_VScale(1, a.x, y);
+    else if (!flag) flag = keepStops(&a, mech, y, given.held);
+    if (flag) flag = cpReport(a.log, flag, __func__, "no memory for the assembly");
   } else if (flag == CP_MEM_FAIL) cpReport(a.log, flag, __func__, "no memory for the assembly");
   else flag = reportOpen(&a, flag, closed, CPObjectGetLastMessage(CP_OBJECT(mech)), __func__);
 done:

@@ -66,6 +66,11 @@ int bodiesCloseRows(Assembly *a, Assembling form, int loosely);
 /* Makes all attempts. Returns as bodiesCloseRows; x is the state if it is 1. */
 int bodiesAttempt(Assembly *a, int loosely);
 
+/* assembly_stops.c */
+/* range: out, those of all coordinates that have rigid stops, which the caller frees; broken: out, one of these stops that x violates and
+ * the guess y does not, or NULL. Returns their number, or CP_MEM_FAIL. */
+int bodiesStops(const Assembly *a, CPRange **range, const Joint **broken);
+
 /* fitting.c */
 /* Closes positions in the coordinates of a spanning tree, from the guess, or from starts that are scattered about it, and
  * sets those of x. Returns as bodiesCloseRows. */

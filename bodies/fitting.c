@@ -256,6 +256,14 @@ static int formEquations(Fit *f) {
   return 0;
 }
 
+/* Moves coordinates of the tree into their ranges. */
+static void clamp(const Fit *f, sunrealtype *q) {
+  for (int i = 0; i < f->n; i++) {
+    sunrealtype *x = &q[treeCoordinate(f->b.tree, i)];
+    if (isfinite(f->low[i]) || isfinite(f->high[i])) *x = fmax(f->low[i], fmin(f->high[i], *x));
+  }
+}
+
 /* Moves q to a least sum of squares. Returns 1 if all equations but for targets are satisfied there, up to `bound` or, where that
  * is at roundoff, nearly. */
 static int leastSquares(Fit *f, sunrealtype bound) {
@@ -272,11 +280,8 @@ static int leastSquares(Fit *f, sunrealtype bound) {
     sunrealtype better = NAN, model = 0;
     if (!solve(f, mu)) {
       moveBy(tree, f->q, f->dx, f->next);
-      for (int i = 0; i < n; i++) {
-        sunrealtype *x = &f->next[treeCoordinate(tree, i)];
-        if (isfinite(f->low[i]) || isfinite(f->high[i])) *x = fmax(f->low[i], fmin(f->high[i], *x));
-        model += f->dx[i] * (mu * f->D[i] * f->dx[i] - f->g[i]);
-      }
+      clamp(f, f->next);
+      for (int i = 0; i < n; i++) model += f->dx[i] * (mu * f->D[i] * f->dx[i] - f->g[i]);
       if (!evaluate(f, f->next, f->trial, NULL)) better = squareOf(f->trial, f->m);
     }
     const sunrealtype gain = (square - better) / model;
@@ -320,6 +325,7 @@ static void scatter(Fit *f, const sunrealtype *q, sunrealtype part, unsigned *st
     f->dx[k]               = f->unknown[k] * part * most * uniform(state);
   }
   moveBy(tree, q, f->dx, f->q);
+  clamp(f, f->q);
 }
 
 /* Sets values and limits of coordinates of the tree; angles take the turn that is nearest to the middle of their range. */
@@ -395,6 +401,7 @@ static void begin(Fit *f) {
   for (int k = 0; k < f->n; k++) f->unknown[k] = 1;
   setRanges(f);
   if (b->np > 0) setDriven(f);
+  memcpy(f->q + tree->nq, f->q, (size_t)tree->nq * sizeof *f->q); /* the guess */
 }
 
 /* Writes the positions that have been found into x. */
@@ -415,20 +422,25 @@ static void freeFit(Fit *f) {
   free(f->q);
 }
 
-int bodiesCloseTree(Assembly *a, int scattered) {
+/* Least squares from starts that are scattered about q. Returns as leastSquares. */
+static int fromElsewhere(Fit *f, sunrealtype bound) {
   enum { STARTS = 10 };
-  Fit f          = {0};
-  unsigned state = 1;
-  int closed     = createFit(&f, a, NULL) ? CP_MEM_FAIL : 0;
+  sunrealtype *guess = f->q + f->b.tree->nq;
+  unsigned state     = 1;
+  int closed         = 0;
+  for (int start = 1; start <= STARTS && !closed; start++) {
+    scatter(f, guess, start / (sunrealtype)STARTS, &state);
+    closed = leastSquares(f, bound);
+  }
+  return closed;
+}
+
+int bodiesCloseTree(Assembly *a, int scattered) {
+  Fit f      = {0};
+  int closed = createFit(&f, a, NULL) ? CP_MEM_FAIL : 0;
   if (!closed && f.n > 0 && f.n <= MOST_UNKNOWNS) {
-    sunrealtype *guess = f.q + f.b.tree->nq;
     begin(&f);
-    memcpy(guess, f.q, (size_t)f.b.tree->nq * sizeof *f.q);
-    if (!scattered) closed = leastSquares(&f, closed_enough);
-    for (int start = 1; scattered && start <= STARTS && !closed; start++) {
-      scatter(&f, guess, start / (sunrealtype)STARTS, &state);
-      closed = leastSquares(&f, closed_enough);
-    }
+    closed = scattered ? fromElsewhere(&f, closed_enough) : leastSquares(&f, closed_enough);
     if (closed) finish(&f);
   }
   freeFit(&f);
@@ -444,6 +456,7 @@ int bodiesFitWishes(Assembly *a, const CPAssembly *wish, sunrealtype *miss) {
     if (f.aims) leastSquares(&f, closed_exactly);
     f.aims = 0;
     closed = leastSquares(&f, closed_exactly);
+    if (!closed && wish->ntargets == 0) closed = fromElsewhere(&f, closed_exactly);
     f.aims = 1;
     if (closed && !evaluate(&f, f.q, f.r, NULL))
       *miss = sqrt(squareOf(f.r + f.hard, f.m - f.hard)) / soft;

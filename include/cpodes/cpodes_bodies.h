@@ -748,7 +748,8 @@ typedef struct {
  *
  * Joints are closed with their axes equal, however far bodies are turned in the guess. If the nearest position cannot be
  * found from there, they are closed in the coordinates of a spanning tree of joints, in which drives set the coordinates that they
- * prescribe, by least squares (Levenberg and Marquardt), from the guess and then from ten starts scattered about it. Rows that depend on others cannot be
+ * prescribe, by least squares (Levenberg and Marquardt), from the guess and then from ten starts scattered about it. If the position
+ * violates a rigid stop of a coordinate that the guess does not, one within all such stops is taken if there is one, and listed. Rows that depend on others cannot be
  * closed if data are rounded: such a row gets an offset, if at most 1e-6 of the extent of the mechanism (or 1e-6 rad), which
  * no parameter shows. If loops are redundant but for rounding, as linkages of Bennett and Bricard or with parallel axes in
  * space, the frames of their joints are moved in their bodies by at most as much, so that they are redundant again, and move;

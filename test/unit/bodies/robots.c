@@ -421,6 +421,49 @@ START_TEST(gravity_compensation_carries_a_part_of_the_weight) {
 }
 END_TEST
 
+/* Two arms of length 1, whose end is at (1.2, 0): the elbow is at +- acos(-0.28), and the shoulder at -+ acos(0.6). The position that is
+ * nearest to the guess has the upper signs. */
+static const struct {
+  const char *range;
+  double shoulder, elbow;
+  int is_told;
+} elbows[] = {
+    {"", -0.92729521800161219, 1.8545904360032244, 0},
+    {"range=\"-1 3\"", -0.92729521800161219, 1.8545904360032244, 0},
+    {"range=\"-3 0.1\"", 0.92729521800161219, -1.8545904360032244, 1},
+    {"range=\"-1 1\"", -0.92729521800161219, 1.8545904360032244, 0}}; /* Neither is within it. */
+
+START_TEST(loops_close_within_limits_if_they_can) {
+  char text[1000];
+  snprintf(text, sizeof text,
+           "<mujoco><compiler angle=\"radian\"/><worldbody><site name=\"w\" pos=\"1.2 0 0\"/>"
+           "<body name=\"a\"><joint name=\"h\"/><geom size=\".1\" pos=\".5 0 0\"/>"
+           "<body name=\"b\" pos=\"1 0 0\"><joint name=\"k\" %s/><geom size=\".1\" pos=\".5 0 0\"/>"
+           "<site name=\"e\" pos=\"1 0 0\"/></body></body></worldbody>"
+           "<equality><connect site1=\"e\" site2=\"w\"/></equality></mujoco>",
+           elbows[_i].range);
+  for (int form = 0; form < 2; form++) {
+    CPBodies b = read_good("r.xml", text, "start.h=0.8\nstart.k=0.05");
+    CPMech mech;
+    CPAssembly assembly = CP_INIT(CPAssembly);
+    sunrealtype h, k;
+    ck_assert_int_eq(CPBodiesSetFormulation(b, form ? CP_JOINT_COORDINATES : CP_ABSOLUTE),
+                     CP_SUCCESS);
+    ck_assert_int_eq(build_mech(b, &mech), CP_SUCCESS);
+    N_Vector y = CPBodiesState(b, test_context);
+    ck_assert_int_eq(CPMechAssemble(mech, 0, y, &assembly), CP_SUCCESS);
+    ck_assert_int_eq(CPMechGetCoordinate(mech, 0, y, &h, NULL), CP_SUCCESS);
+    ck_assert_int_eq(CPMechGetCoordinate(mech, 1, y, &k, NULL), CP_SUCCESS);
+    ck_assert_double_eq_tol(h, elbows[_i].shoulder, 1e-9);
+    ck_assert_double_eq_tol(k, elbows[_i].elbow, 1e-9);
+    ck_assert_int_eq(strstr(assembly.notes, "within all limits") != NULL, elbows[_i].is_told);
+    N_VDestroy(y);
+    CPMechFree(&mech);
+    CPBodiesFree(&b);
+  }
+}
+END_TEST
+
 /* A file of one body is that of something that falls: a part of mass 1 at the origin and one of mass 3 at x = 0.4 */
 static const char thrown[] = "<robot name=\"r\">" LINK("a", "1", ROUND) LINK("b", "3", ROUND)
     JOINT("j", "fixed", "a", "b", "<origin xyz=\"0.4 0 0\"/>") "</robot>";
@@ -740,6 +783,8 @@ TEST_SUITE(robots) {
   tcase_add_test(tc, any_joints_in_a_row_accelerate_as_in_mujoco);
   tcase_add_test(tc, gravity_compensation_carries_a_part_of_the_weight);
   tcase_add_test(tc, links_of_urdf_need_no_mass);
+  tcase_add_loop_test(tc, loops_close_within_limits_if_they_can, 0,
+                      (int)(sizeof elbows / sizeof *elbows));
   tcase_add_test(tc, a_single_body_of_urdf_moves_freely);
   tcase_add_test(tc, a_single_link_without_mass_is_the_ground);
   tcase_add_test(tc, spherical_joints_of_urdf_are_balls);

@@ -1,0 +1,46 @@
+/* Stops of coordinates that the nearest closed position violates, and that of the guess does not: such loops have another branch, in
+ * which the file means them to be closed. */
+#include "assembly_impl.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* The row of a rigid stop of one coordinate, which is then that of the coordinate *i, or NULL */
+static const Row *stopOf(const Mechanism *b, const Contact *contact, int *i) {
+  const Row *row = &b->row[b->joint[contact->joint].first];
+  if (contact->on != CP_ON_STOP || contact->elastic != NONE || row->nterms != 1) return NULL;
+  const Term *stop = bodiesRowTerm(b, row, 0);
+  for (*i = 0; *i < b->ncoordinates; ++*i) {
+    Term own;
+    bodiesCoordinate(b, *i, &own);
+    if (own.pair == stop->pair && !memcmp(&own.m, &stop->m, sizeof own.m) && !stop->f &&
+        stop->ratio == NONE && stop->coef == row->limit * own.coef)
+      return row;
+  }
+  return NULL;
+}
+
+int bodiesStops(const Assembly *a, CPRange **range, const Joint **broken) {
+  const Mechanism *b = a->b;
+  int n              = 0, i;
+  *range             = b->ncontacts > 0 ? malloc((size_t)b->ncontacts * sizeof **range) : NULL;
+  *broken            = NULL;
+  if (b->ncontacts == 0) return 0;
+  if (!*range) return CP_MEM_FAIL;
+  if (bodiesPositionRows(a, a->y, a->begin) || bodiesPositionRows(a, a->x, a->p)) return 0;
+  for (int k = 0; k < b->ncontacts; k++) {
+    const Row *row = stopOf(b, &b->contact[k], &i);
+    if (!row) continue;
+    const sunrealtype at = b->param[row->offset];
+    (*range)[n++] = (CPRange){i, row->limit > 0 ? at : -INFINITY, row->limit > 0 ? INFINITY : at};
+    if (!*broken && a->begin[row->first] >= 0 && a->p[row->first] < -calc_ic)
+      *broken = &b->joint[b->contact[k].joint];
+  }
+  for (int k = 1; k < n; k++) /* Both stops of a coordinate follow each other. */
+    if ((*range)[k].coordinate == (*range)[k - 1].coordinate) {
+      (*range)[k - 1].low  = fmax((*range)[k - 1].low, (*range)[k].low);
+      (*range)[k - 1].high = fmin((*range)[k - 1].high, (*range)[k].high);
+      memmove(*range + k, *range + k + 1, (size_t)(--n - k) * sizeof **range);
+    }
+  return n;
+}
