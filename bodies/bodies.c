@@ -47,10 +47,10 @@ void CPBodiesFree(CPBodies *bodies) {
   if (!bodies || !*bodies) return;
   CPBodies b    = *bodies;
   Mechanism *m  = &b->m;
-  void *owned[] = {m->length, m->body,    m->joint, m->row,    m->roll,    m->pair,
-                   m->drive,  m->law,     m->force, m->shape,  m->contact, m->controller,
-                   m->param,  m->text,    m->entry, m->term,   m->known,   b->label,
-                   b->notes,  b->remarks, b->files, b->sensors};
+  void *owned[] = {m->length,  m->body,  m->joint,   m->row,   m->roll,    m->pair,
+                   m->drive,   m->law,   m->force,   m->shape, m->contact, m->controller,
+                   m->release, m->param, m->text,    m->entry, m->term,    m->known,
+                   b->label,   b->notes, b->remarks, b->files, b->sensors};
   for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) free(owned[i]);
   bodiesFreeFormulas(m);
   bodiesFreeFollow(&m->follow);
@@ -238,6 +238,7 @@ typedef union {
   CPRope rope;
   CPController controller;
   CPTendon tendon;
+  CPRelease release;
   CPBodyContact contact;
   CPShape shape;
 } Element;
@@ -251,7 +252,7 @@ int CPBodiesAdd(CPBodies b, const CPElement *element, int *index) {
       [CP_ELEMENT_CONTACT] = sizeof(CPBodyContact), [CP_ELEMENT_SHAPE] = sizeof(CPShape),
       [CP_ELEMENT_LIMIT] = sizeof(CPLimit),         [CP_ELEMENT_ACTUATOR] = sizeof(CPActuator),
       [CP_ELEMENT_ROPE] = sizeof(CPRope),           [CP_ELEMENT_CONTROLLER] = sizeof(CPController),
-      [CP_ELEMENT_TENDON] = sizeof(CPTendon)};
+      [CP_ELEMENT_TENDON] = sizeof(CPTendon),       [CP_ELEMENT_RELEASE] = sizeof(CPRelease)};
   if (!b) return cpReport(NULL, CP_MEM_NULL, __func__, "bodies must not be NULL");
   if (bodiesGiven(&b->log, __func__, "element", element != NULL)) return CP_ILL_INPUT;
   const int kind = (int)element->kind;
@@ -285,6 +286,7 @@ int CPBodiesAdd(CPBodies b, const CPElement *element, int *index) {
   case CP_ELEMENT_ROPE: i = bodiesAddRope(b, &e.rope); break;
   case CP_ELEMENT_CONTROLLER: i = bodiesAddController(b, &e.controller); break;
   case CP_ELEMENT_TENDON: i = bodiesAddTendon(b, &e.tendon); break;
+  case CP_ELEMENT_RELEASE: i = bodiesAddRelease(b, &e.release); break;
   }
   b->numbered = 0;
   if (i < NONE) return i;

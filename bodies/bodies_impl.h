@@ -154,9 +154,11 @@ typedef struct {
   Shape *shape;
   Contact *contact;
   struct Controller_ *controller; /* controllers.c */
+  struct Release_ *release;       /* releases.c */
   int *length;                    /* indices of the laws of springs between points */
   int nlengths, nbodies, njoints, ncoordinates, nterms, nrows, nrolls, npairs, ndrives, nlaws,
-      nforces, nshapes, ncontacts, nparams, nfrictions, ninertances, nactivations, ncontrollers;
+      nforces, nshapes, ncontacts, nparams, nfrictions, ninertances, nactivations, ncontrollers,
+      nreleases;
   char *text;   /* all names, each terminated by a zero */
   int ntext;    /* bytes */
   Entry *entry; /* [capacity] hash table of names, with open addressing */
@@ -229,7 +231,8 @@ enum {
   NAME_BUSHING,
   NAME_FORCE,
   NAME_OTHER,
-  NAME_CONTROLLER
+  NAME_CONTROLLER,
+  NAME_RELEASE
 };
 
 /* Checks an argument, or several, of these names. Returns 0, or CP_ILL_INPUT, which has been reported. */

@@ -88,8 +88,9 @@ static void freeData(void *data) {
 
 static void freeModel(void *model) {
   Mechanism *m  = model;
-  void *owned[] = {m->body,  m->joint,   m->term,       m->row,    m->roll, m->drive, m->law,
-                   m->force, m->contact, m->controller, m->length, m->text, m->entry, m->shape};
+  void *owned[] = {m->body,    m->joint,  m->term,  m->row,     m->roll,
+                   m->drive,   m->law,    m->force, m->contact, m->controller,
+                   m->release, m->length, m->text,  m->entry,   m->shape};
   for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) free(owned[i]);
   for (int i = 0; i < NUM_PLANS; i++) {
     if (m->plan[i].tmpl) SUNMatDestroy(m->plan[i].tmpl);
@@ -141,7 +142,8 @@ static Mechanism *copyOf(const Mechanism *from) {
                COPY(m->row, m->nrows) + COPY(m->roll, m->nrolls) + COPY(m->drive, m->ndrives) +
                COPY(m->law, m->nlaws) + COPY(m->force, m->nforces) + COPY(m->shape, m->nshapes) +
                COPY(m->contact, m->ncontacts) + COPY(m->controller, m->ncontrollers) +
-               COPY(m->length, m->nlengths) + COPY(m->entry, m->capacity) + COPY(m->text, m->ntext);
+               COPY(m->release, m->nreleases) + COPY(m->length, m->nlengths) +
+               COPY(m->entry, m->capacity) + COPY(m->text, m->ntext);
   int *count = calloc((size_t)m->nbodies, sizeof *count);
   if (!failed && count) bodiesChooseFrames(m, count);
   if (!failed && count && from->tree) {

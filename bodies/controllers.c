@@ -19,13 +19,13 @@ static int parameterOf(CPBodies b, const char *name, const char *of) {
   return refused(b, CP_ILL_INPUT, "%s: there is no parameter \"%.200s\" to set", name, text);
 }
 
-/* Reads the names of the inputs. Returns 0, or an error code that has been reported. */
-static int readInputs(CPBodies b, const char *name, const char *inputs, Controller *c) {
+int bodiesTakeInputs(CPBodies b, const char *name, const char *inputs, int any, Sensor *input,
+                     int *ninputs) {
   char rule[RULE_TEXT], word[TEXT];
   for (const char *at = inputs ? inputs : ""; *(at += strspn(at, " "));) {
-    Sensor *s           = &c->input[c->ninputs];
+    Sensor *s           = &input[*ninputs];
     const size_t length = strcspn(at, " ");
-    if (1 + c->ninputs == CP_MOST_VARIABLES || length >= sizeof word)
+    if (1 + *ninputs == CP_MOST_VARIABLES || length >= sizeof word)
       return refused(b, CP_ILL_INPUT, "%s: a function has at most %d variables", name,
                      CP_MOST_VARIABLES);
     memcpy(word, at, length);
@@ -34,13 +34,17 @@ static int readInputs(CPBodies b, const char *name, const char *inputs, Controll
       return refused(b, CP_ILL_INPUT, "%s: %s", name, rule);
     if (s->vector && s->component == NONE)
       return refused(b, CP_ILL_INPUT, "%s: %.100s is a vector; it needs a component", name, word);
-    if (s->kind == NAME_CONTROLLER || bodiesSensorNeeds(&b->m, s))
+    if (any && (s->kind == NAME_CONTROLLER || s->kind == NAME_RELEASE))
+      return refused(b, CP_NOT_SUPPORTED, "%s: %.100s belongs to a controller or a release", name,
+                     word);
+    if (!any &&
+        (s->kind == NAME_CONTROLLER || s->kind == NAME_RELEASE || bodiesSensorNeeds(&b->m, s)))
       return refused(
           b, CP_NOT_SUPPORTED,
           "%s: %.100s depends on accelerations, reactions or controllers, which depend on "
           "controls",
           name, word);
-    c->ninputs++;
+    ++*ninputs;
     at += length;
   }
   return CP_SUCCESS;
@@ -58,7 +62,7 @@ int bodiesAddController(CPBodies b, const CPController *controller) {
   if (!controller->function)
     return refused(b, CP_ILL_INPUT, "%s: a controller must have a function", name);
   if ((c.param = parameterOf(b, name, controller->of)) < 0) return c.param;
-  if ((flag = readInputs(b, name, controller->inputs, &c))) return flag;
+  if ((flag = bodiesTakeInputs(b, name, controller->inputs, 0, c.input, &c.ninputs))) return flag;
   if (ROOM(b->m.controller, b->m.ncontrollers, 1)) return bodiesNoMemory(b, name);
   if ((flag = bodiesTakeFormula(b, name, 1, &controller->function, c.ninputs, NULL, &c.formula)))
     return flag;

@@ -127,5 +127,6 @@ int bodiesAddFriction(CPBodies b, const CPFriction *friction);
 /* Puts in what numbers that are 0 stand for. */
 int bodiesAddActuator(CPBodies b, CPActuator *actuator);
 int bodiesAddController(CPBodies b, const CPController *controller);
+int bodiesAddRelease(CPBodies b, const CPRelease *release);
 
 #endif

@@ -34,6 +34,17 @@ typedef struct Controller_ {
   Sensor input[CP_MOST_VARIABLES];
 } Controller;
 
+/* A release of a joint. at: the index of the parameter that is its load or, if `timed`, its time; NONE beside a formula */
+typedef struct Release_ {
+  int name, joint, at, timed, ninputs;
+  Formula *formula;
+  Sensor input[CP_MOST_VARIABLES];
+} Release;
+
+/* Reads the names of quantities, which the caller's function has as variables after t, and which depend neither on controllers and
+ * releases nor, unless `any`, on accelerations and reactions. Returns 0, or an error code that has been reported. */
+int bodiesTakeInputs(CPBodies b, const char *name, const char *inputs, int any, Sensor *input,
+                     int *ninputs);
 /* Makes a formula of functions [count] that may be NULL, and of the quantities named in `inputs`, which the mechanism owns. own: number
  * of the variables between t and the inputs. formula: out, NULL if there is no function. Returns 0, or an error code that has been
  * reported. */

@@ -30,7 +30,8 @@ enum {
   TOUCHING = 32768,
   ACTIVE   = 65536,  /* an actuator with an activation */
   ROPED    = 131072, /* an inextensible rope */
-  SAMPLED  = 262144  /* a controller */
+  SAMPLED  = 262144, /* a controller */
+  RELEASED = 524288  /* a release */
 };
 
 static const struct {
@@ -62,7 +63,8 @@ static const struct {
     {"power", POWER, DRIVEN | SPRINGY | TWISTED | LOADED | ROPED, 0, "W", "W"},
     {"energy", STORED, ELASTIC, 0, "J", "J"},
     {"activation", ACTIVATION, ACTIVE, 0, "1", "1"},
-    {"output", OUTPUT, SAMPLED, 0, "", ""}};
+    {"output", OUTPUT, SAMPLED, 0, "", ""},
+    {"trigger", TRIGGER, RELEASED, 0, "", ""}};
 enum { ROWS = sizeof table / sizeof table[0] };
 
 /* The row of a drive, coupler, limit or dry friction */
@@ -78,6 +80,7 @@ static int kindsOf(const Mechanism *m, const Sensor *s) {
   case NAME_BUSHING: return BUSHING;
   case NAME_FORCE: return LOADED;
   case NAME_CONTROLLER: return SAMPLED;
+  case NAME_RELEASE: return RELEASED;
   case NAME_LAW: {
     const Law *law         = &m->law[s->index];
     const Measure *measure = &bodiesLawTerm(m, law, 0)->m;
@@ -118,16 +121,19 @@ static int nameOf(const Mechanism *m, const Sensor *s) {
          : s->kind == NAME_JOINT      ? m->joint[s->index].name
          : s->kind == NAME_FORCE      ? m->force[s->index].name
          : s->kind == NAME_CONTROLLER ? m->controller[s->index].name
+         : s->kind == NAME_RELEASE    ? m->release[s->index].name
                                       : m->law[s->index].name;
 }
 
 /* Goes through all quantities until number `most`, or the one that is like *of (or NULL). s: out, the quantity; row: out, its row of
  * the table. Returns its number, or the number of all. */
 static int walk(const Mechanism *m, int most, const Sensor *of, Sensor *s, int *row) {
-  static const int kinds[] = {NAME_BODY, NAME_JOINT, NAME_LAW, NAME_FORCE, NAME_CONTROLLER};
-  const int counts[]       = {m->nbodies, m->njoints, m->nlaws, m->nforces, m->ncontrollers};
+  static const int kinds[] = {NAME_BODY,  NAME_JOINT,      NAME_LAW,
+                              NAME_FORCE, NAME_CONTROLLER, NAME_RELEASE};
+  const int counts[]       = {m->nbodies, m->njoints,      m->nlaws,
+                              m->nforces, m->ncontrollers, m->nreleases};
   int at = 0, index = 0, has;
-  for (int i = 0; i < 5; i++)
+  for (int i = 0; i < 6; i++)
     for (int e = 0; e < counts[i]; e++) {
       *s             = (Sensor){.kind = kinds[i], .index = e, .frame = GROUND, .component = NONE};
       const int name = nameOf(m, s);
@@ -323,12 +329,21 @@ int bodiesSensorTerm(const Mechanism *m, const Sensor *s, Pair *own, Term *term)
 }
 
 static int needsMultipliers(const Mechanism *m, const Sensor *s) {
+  if (s->kind == NAME_RELEASE) {
+    const Release *release = &m->release[s->index];
+    int needs              = !release->formula && !release->timed;
+    for (int i = 0; i < release->ninputs && !needs; i++)
+      needs = needsMultipliers(m, &release->input[i]);
+    return needs;
+  }
   if (s->kind == NAME_LAW)
     return m->law[s->index].kind == FRICTION &&
            (s->quantity == SCALAR_FORCE || s->quantity == POWER);
   return s->kind == NAME_JOINT && s->quantity >= REACTION;
 }
 static int needsAccelerations(const Mechanism *m, const Sensor *s) {
+  for (int i = 0; s->kind == NAME_RELEASE && i < m->release[s->index].ninputs; i++)
+    if (needsAccelerations(m, &m->release[s->index].input[i])) return 1;
   if (s->quantity == ACCELERATION_OF || s->quantity == ALPHA || s->quantity == VALUE_RATE_2)
     return 1;
   if (s->kind == NAME_LAW)
@@ -424,17 +439,33 @@ static int scalarForce(Mechanism *m, const Sensor *s, const At *at, sunrealtype 
 
 static int inFrame(Mechanism *m, const Sensor *s, const At *at, sunrealtype *x);
 
-/* The function of a controller, of its inputs at this state */
-static int output(Mechanism *m, const Sensor *s, const At *at, sunrealtype *x) {
-  const Controller *c = &m->controller[s->index];
+/* The function of a controller or a release, of its inputs [n] at this state */
+static int output(Mechanism *m, const Formula *formula, int n, const Sensor *input, const At *at,
+                  sunrealtype *x) {
   sunrealtype inputs[CP_MOST_VARIABLES], g[CP_MOST_VARIABLES];
   int flag = 0;
-  for (int i = 0; i < c->ninputs && !flag; i++) {
+  for (int i = 0; i < n && !flag; i++) {
     sunrealtype value[3] = {0, 0, 0};
-    flag                 = inFrame(m, &c->input[i], at, value);
+    flag                 = inFrame(m, &input[i], at, value);
     inputs[i]            = value[0];
   }
-  return flag ? flag : bodiesFormula(m, c->formula, 0, at->t, c->ninputs, inputs, x, g);
+  return flag ? flag : bodiesFormula(m, formula, 0, at->t, n, inputs, x, g);
+}
+
+/* What becomes positive where a joint is released */
+static int trigger(Mechanism *m, const Sensor *s, const At *at, sunrealtype *x) {
+  const Release *release = &m->release[s->index];
+  Sensor force           = {.kind      = NAME_JOINT,
+                            .index     = release->joint,
+                            .quantity  = REACTION,
+                            .vector    = 1,
+                            .frame     = GROUND,
+                            .component = NONE};
+  sunrealtype F[3]       = {0, 0, 0};
+  if (release->formula) return output(m, release->formula, release->ninputs, release->input, at, x);
+  const int flag = release->timed ? 0 : inFrame(m, &force, at, F);
+  *x             = (release->timed ? at->t : length3(F)) - m->param[release->at];
+  return flag;
 }
 
 /* x [3]: out, the value in space, or its first component. Poses have been computed. Returns what a user's function
@@ -524,7 +555,11 @@ static int evaluate(Mechanism *m, const Sensor *s, const At *at, sunrealtype *x)
     flag = scalarForce(m, s, at, &x[0], &rate);
     if (s->quantity == POWER) x[0] *= rate;
     return flag;
-  case OUTPUT: return output(m, s, at, x);
+  case OUTPUT: {
+    const Controller *c = &m->controller[s->index];
+    return output(m, c->formula, c->ninputs, c->input, at, x);
+  }
+  case TRIGGER: return trigger(m, s, at, x);
   case ACTIVATION: x[0] = m->z[m->law[s->index].activation - 1]; return 0;
   case STORED: {
     RopeState rope;

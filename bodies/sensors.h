@@ -24,7 +24,8 @@ typedef enum {
   POWER,
   STORED,
   ACTIVATION,
-  OUTPUT
+  OUTPUT,
+  TRIGGER
 } Quantity;
 
 typedef struct {

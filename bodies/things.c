@@ -44,6 +44,7 @@ static int countOf(const Mechanism *m, CPThing thing) {
   case CP_STATE: return bodiesStates(m);
   case CP_SENSOR: return bodiesSensors(m);
   case CP_CONTROLLER: return m->ncontrollers;
+  case CP_RELEASE: return m->nreleases;
   }
   return 0;
 }
@@ -53,8 +54,9 @@ int CPBodiesCount(CPBodies b, CPThing thing) {
   return countOf(&b->m, thing);
 }
 
-static const char *const nouns[] = {"body",  "joint",     "coordinate", "contact",  "spring",
-                                    "shape", "parameter", "state",      "quantity", "controller"};
+static const char *const nouns[] = {"body",     "joint",      "coordinate", "contact",
+                                    "spring",   "shape",      "parameter",  "state",
+                                    "quantity", "controller", "release"};
 
 int bodiesCheckIndex(CPLog *log, const Mechanism *m, CPThing thing, int i, const char *function) {
   if ((int)thing < 0 || (size_t)thing >= sizeof nouns / sizeof *nouns)
@@ -215,6 +217,7 @@ int CPBodiesFind(CPBodies b, CPThing thing, const char *name, int *i) {
     break;
   }
   case CP_CONTROLLER: found = bodiesFind(&b->m, NAME_CONTROLLER, name, length); break;
+  case CP_RELEASE: found = bodiesFind(&b->m, NAME_RELEASE, name, length); break;
   default: return bodiesCheckIndex(&b->log, &b->m, thing, 0, __func__);
   }
   if (found < 0) {
@@ -386,6 +389,13 @@ int CPBodiesDescribe(CPBodies b, CPThing thing, int i, CPDescription *out) {
     const Controller *c = &b->m.controller[i];
     d.name              = b->m.text + c->name;
     d.parameter = c->param, d.period = c->period, d.begin = c->first, d.delay = c->delay;
+    break;
+  }
+  case CP_RELEASE: {
+    const Release *release = &b->m.release[i];
+    d.name                 = b->m.text + release->name;
+    d.joint                = release->joint;
+    d.begin                = release->timed ? b->m.param[release->at] : INFINITY;
     break;
   }
   case CP_SENSOR: {

@@ -174,18 +174,24 @@ static const Field controller_fields[] = {
     QUANTITY(ControllerKeys, "delay", controller.delay, NUMBER, 0, "s"),
     FIELD(ControllerKeys, "control", control, FORMULA, 1),
     {0}};
-static const Field shape_fields[] = {FIELD(CPShape, "name", head.name, NAME, 1),
-                                     FIELD(CPShape, "kind", kind, SHAPE, 1),
-                                     FIELD(CPShape, "body", body, NAME, 1),
-                                     FIELD(CPShape, "in", in, IN, 0),
-                                     QUANTITY(CPShape, "at", on.point, VECTOR, 0, "m"),
-                                     QUANTITY(CPShape, "axis", on.axis, DIRECTION, 0, NULL),
-                                     QUANTITY(CPShape, "across", on.across, DIRECTION, 0, NULL),
-                                     QUANTITY(CPShape, "size", size, VECTOR, 0, "m"),
-                                     QUANTITY(CPShape, "radius", size[0], NUMBER, 0, "m"),
-                                     QUANTITY(CPShape, "length", size[2], NUMBER, 0, "m"),
-                                     QUANTITY(CPShape, "width", size[2], NUMBER, 0, "m"),
-                                     {0}};
+static const Field release_fields[] = {FIELD(ReleaseKeys, "name", release.head.name, NAME, 1),
+                                       FIELD(ReleaseKeys, "joint", release.joint, NAME, 1),
+                                       QUANTITY(ReleaseKeys, "load", release.load, NUMBER, 0, "N"),
+                                       FIELD(ReleaseKeys, "when", when, FORMULA, 0),
+                                       QUANTITY(ReleaseKeys, "at", release.at, NUMBER, 0, "s"),
+                                       {0}};
+static const Field shape_fields[]   = {FIELD(CPShape, "name", head.name, NAME, 1),
+                                       FIELD(CPShape, "kind", kind, SHAPE, 1),
+                                       FIELD(CPShape, "body", body, NAME, 1),
+                                       FIELD(CPShape, "in", in, IN, 0),
+                                       QUANTITY(CPShape, "at", on.point, VECTOR, 0, "m"),
+                                       QUANTITY(CPShape, "axis", on.axis, DIRECTION, 0, NULL),
+                                       QUANTITY(CPShape, "across", on.across, DIRECTION, 0, NULL),
+                                       QUANTITY(CPShape, "size", size, VECTOR, 0, "m"),
+                                       QUANTITY(CPShape, "radius", size[0], NUMBER, 0, "m"),
+                                       QUANTITY(CPShape, "length", size[2], NUMBER, 0, "m"),
+                                       QUANTITY(CPShape, "width", size[2], NUMBER, 0, "m"),
+                                       {0}};
 
 /* Refuses these keys, whose list ends with NULL. Returns 0, or 1 after a message. */
 static int refuseKeys(Reader *r, const yaml_node_t *n, const char *what, const char *const *keys,
@@ -355,6 +361,22 @@ static int checkController(Reader *r, const yaml_node_t *n, Element *e) {
                                     "control must depend on t or on quantities");
 }
 
+/* One of load, when and at */
+static int checkRelease(Reader *r, const yaml_node_t *n, Element *e) {
+  const yaml_node_t *when = yamlSection(r, n, "when"), *load = yamlSection(r, n, "load");
+  CPRelease *release = &e->release.release;
+  if ((when != NULL) + (load != NULL) + (yamlSection(r, n, "at") != NULL) != 1)
+    return yamlWrong(r, n->start_mark, "a release needs one of load, when and at");
+  release->function = r->function[0];
+  release->inputs   = r->inputs;
+  if (when && !release->function)
+    return yamlWrong(r, when->start_mark, "when must depend on t or on quantities");
+  return load && !(release->load > 0)
+             ? yamlWrong(r, load->start_mark, "load must be positive, and is %g",
+                         (double)release->load)
+             : 0;
+}
+
 static int checkForce(Reader *r, const yaml_node_t *n, Element *e) {
   memcpy(e->force.function, r->function, sizeof r->function);
   e->force.inputs = r->inputs;
@@ -382,4 +404,5 @@ const ElementKeys yaml_elements[] = {
     {"ropes", "a rope", rope_fields, CP_ELEMENT_ROPE, sizeof(CPRope), checkRope},
     {"controllers", "a controller", controller_fields, CP_ELEMENT_CONTROLLER, sizeof(CPController),
      checkController},
+    {"releases", "a release", release_fields, CP_ELEMENT_RELEASE, sizeof(CPRelease), checkRelease},
     {0}};

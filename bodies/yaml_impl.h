@@ -87,6 +87,11 @@ typedef struct {
 } ControllerKeys;
 
 typedef struct {
+  CPRelease release; /* first, as the body above */
+  sunrealtype when;
+} ReleaseKeys;
+
+typedef struct {
   CPJoint joint; /* first, as the body above */
   CPJointMotion motion[MOST_MOTIONS];
   int nmotions; /* after them */
@@ -117,6 +122,7 @@ typedef union {
   CPLimit limit;
   ActuatorKeys actuator;
   ControllerKeys controller;
+  ReleaseKeys release;
   CPShape shape;
 } Element;
 

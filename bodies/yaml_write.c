@@ -169,6 +169,7 @@ static const char *lost(const CPElement *e) {
     return ((const CPActuator *)element)->function ? "an actuator by a function" : NULL;
   case CP_ELEMENT_ROPE: return "a rope";
   case CP_ELEMENT_CONTROLLER: return "a controller";
+  case CP_ELEMENT_RELEASE: return "a release";
   case CP_ELEMENT_TENDON: return "a tendon";
   default: return NULL;
   }

@@ -6,6 +6,7 @@
 #include "controllers.h"
 #include "options.h"
 #include "output/files.h"
+#include "releases.h"
 #include "simulation/method.h"
 #include "simulation/problem.h"
 
@@ -101,6 +102,8 @@ typedef struct {
   CPMech mech;
   CPContactPoint *contact;          /* [ncontacts] */
   Controllers *controllers;         /* or NULL */
+  Releases *releases;               /* or NULL */
+  CPEventSource *source;            /* [model.nsources] those of both */
   const sunrealtype *udot, *lambda; /* at the state whose quantities are asked for, or NULL */
   sunrealtype reach; /* half the length of the lines that show planes of contacts [m] */
 } Built;
@@ -423,6 +426,22 @@ static int take_contacts(CPPlugin *model) {
   return 0;
 }
 
+/* The sources of controllers and of releases */
+static int take_sources(CPPlugin *model) {
+  Built *own = built(model);
+  int n;
+  if (controllers_create(own->bodies, own->mech, &own->controllers) ||
+      releases_create(own->bodies, &own->releases))
+    return -1;
+  const CPEventSource *controllers = controllers_sources(own->controllers, &n);
+  if (!(own->source = malloc(((size_t)n + 1) * sizeof *own->source))) return -1;
+  if (n > 0) memcpy(own->source, controllers, (size_t)n * sizeof *own->source);
+  if (own->releases) own->source[n++] = *releases_source(own->releases);
+  model->source   = own->source;
+  model->nsources = n;
+  return 0;
+}
+
 static void use_coordinates(CPBodies b) {
   if (mechanism.chosen)
     CPBodiesSetFormulation(b, mechanism.joints ? CP_JOINT_COORDINATES : CP_ABSOLUTE);
@@ -451,8 +470,7 @@ static int create(CPPlugin *model) {
   if (clone_templates(&model->mech)) return -1;
   model->n       = N_VGetLength(model->y0);
   model->closure = loop_closure;
-  if (take_contacts(model) || controllers_create(b, own->mech, &own->controllers)) return -1;
-  model->source = controllers_sources(own->controllers, &model->nsources);
+  if (take_contacts(model) || take_sources(model)) return -1;
   if (draw(model) || (mechanism.run.assemble && assemble(model))) return -1;
   return 0;
 }
@@ -461,6 +479,8 @@ static void destroy(CPPlugin *model) {
   Built *own = built(model);
   if (!own) return;
   controllers_free(&own->controllers);
+  releases_free(&own->releases);
+  free(own->source);
   CPMechFree(&own->mech);
   CPModelFree(&own->model);
   CPBodiesFree(&own->bodies);

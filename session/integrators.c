@@ -31,6 +31,7 @@ static int roots(sunrealtype t, N_Vector y, sunrealtype *g, void *session) {
   for (int i = 0; i < s->nsources && !flag; i++) {
     const Source *source = &s->source[i];
     if (source->is.nroots > 0) flag = source->is.roots(t, y, g + source->first, source->is.data);
+    if (flag) s->failed = source;
   }
   return flag;
 }

@@ -32,7 +32,8 @@ static void setDue(CPSession s, Source *source) {
     source->due = nextPeriod(s, source, !isfinite(source->due));
     return;
   }
-  const int is_ahead     = isfinite(source->due) && s->sign * (source->due - s->t) > 0.0;
+  const int is_ahead =
+      !source->again && isfinite(source->due) && s->sign * (source->due - s->t) > 0.0;
   const sunrealtype from = is_ahead ? source->due : s->t;
   source->due = source->is.next_time ? source->is.next_time(from, source->is.data) : INFINITY;
   if (isnan(source->due)) source->due = INFINITY;
@@ -90,7 +91,13 @@ static int startSources(CPSession s, const char *function) {
   int flag = CP_SUCCESS;
   for (int i = 0; i < s->nsources && !flag; i++) {
     const CPEventSource *is = &s->source[i].is;
+    flag                    = is->take_mech ? is->take_mech(s->mech, is->data) : CP_SUCCESS;
+    if (flag) flag = sessionOfSource(s, &s->source[i], flag, function);
+  }
+  for (int i = 0; i < s->nsources && !flag; i++) {
+    const CPEventSource *is = &s->source[i].is;
     s->source[i].due        = INFINITY;
+    s->source[i].again      = 0;
     if (is->start) flag = is->start(s, s->t, s->t_end, s->y, 0, is->data);
     if (flag) flag = sessionOfSource(s, &s->source[i], flag, function);
     else setDue(s, &s->source[i]);
@@ -174,7 +181,8 @@ int CPSessionGetEvent(CPSession s, int source, CPEvent *event) {
 
 /* Lets the sources handle the event. *action: out. */
 static int handle(CPSession s, int *action, const char *function) {
-  for (int i = 0; i < s->nsources; i++) s->source[i].handled = s->source[i].restarts = 0;
+  for (int i = 0; i < s->nsources; i++)
+    s->source[i].handled = s->source[i].again = s->source[i].restarts = 0;
   for (int i = 0; i < s->nsources; i++) {
     Source *source = &s->source[i];
     CPEvent event;
@@ -198,6 +206,7 @@ static int beginAgain(CPSession s, const char *function) {
     flag = source->is.start(s, s->t, s->t_end, s->y, 1, source->is.data);
     if (flag) return sessionOfSource(s, source, flag, function);
     source->handled = 1;
+    source->again   = source->is.next_time != NULL;
   }
   return CP_SUCCESS;
 }
@@ -224,7 +233,8 @@ static int tellEvents(CPSession s, int restarted, const char *function) {
     CPEvent event;
     if (!s->source[i].handled || !hasEvent(s, i, &event)) continue;
     event.restarted = restarted;
-    const int now   = said(s, s->event(s, &event, s->y, s->event_data), "event function", function);
+    if (s->source[i].is.event_name) event.name = s->source[i].is.event_name(s->source[i].is.data);
+    const int now = said(s, s->event(s, &event, s->y, s->event_data), "event function", function);
     if (!flag || now < 0) flag = now;
   }
   return flag;
@@ -247,7 +257,7 @@ static int meet(CPSession s, const char *function) {
   s->nevents++;
   flag = tellEvents(s, action & CP_RESTART, function);
   for (int i = 0; i < s->nsources; i++)
-    if (isDue(s, &s->source[i])) setDue(s, &s->source[i]);
+    if (isDue(s, &s->source[i]) || s->source[i].again) setDue(s, &s->source[i]);
   if (s->nroots > 0) memset(s->found, 0, (size_t)s->nroots * sizeof *s->found);
   return flag ? flag : action & CP_STOP ? CP_STOPPED : CP_SUCCESS;
 }
@@ -288,12 +298,15 @@ static int integrate(CPSession s, sunrealtype t1, sunrealtype end) {
                     tout   = isfinite(t1) ? t1 : s->t + far;
   const sunrealtype before = s->t;
   N_VScale(1.0, s->y, s->saved);
-  flag = CPIntegratorEvolve(s->mem, tout, s->y, &s->t, CV_ONE_STEP);
+  s->failed = NULL;
+  flag      = CPIntegratorEvolve(s->mem, tout, s->y, &s->t, CV_ONE_STEP);
   if (flag < 0 && flag != CP_OUTPUT_PROJ_FAIL) {
     /* The step may have succeeded, but the search for roots in it has not, and goes on with the next call. */
     s->t = before;
     N_VScale(1.0, s->saved, s->y);
   }
+  if (flag == CV_RTFUNC_FAIL && s->failed && s->failed->is.message)
+    return sessionOfSource(s, s->failed, flag, "CPSessionRun");
   if (flag < 0) return sessionOfIntegrator(s, flag);
   s->advanced = 0;
   if (flag == CV_TSTOP_RETURN) s->t = end, s->stop = NAN; /* no step is as short as roundoff */

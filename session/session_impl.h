@@ -15,7 +15,7 @@ typedef struct {
   int first;        /* index of its first root among those of all sources */
   sunrealtype due;  /* its next time */
   /* what it has done at the newest event: handled it, or begun again; and whether it has asked for a restart */
-  int handled, restarts;
+  int handled, again, restarts;
 } Source;
 
 /* What is left to be done after a step */
@@ -31,6 +31,7 @@ struct CPSession_ {
   SUNContext ctx;
   /* the problem */
   CPMech mech;
+  const Source *failed; /* whose root functions have failed in the newest step */
   CVRhsFn f;
   void *f_data;
   sunrealtype rtol, atol;

@@ -53,7 +53,8 @@ typedef enum {
   CP_ELEMENT_ACTUATOR   = 11, /**< CPActuator */
   CP_ELEMENT_ROPE       = 12, /**< CPRope */
   CP_ELEMENT_CONTROLLER = 13, /**< CPController */
-  CP_ELEMENT_TENDON     = 14  /**< CPTendon */
+  CP_ELEMENT_TENDON     = 14, /**< CPTendon */
+  CP_ELEMENT_RELEASE    = 15  /**< CPRelease */
 } CPElementKind;
 
 /** What an element begins with. Members that are not set are 0 or NULL, as are those that a later version adds.
@@ -90,6 +91,7 @@ typedef struct {
 #define CP_NEW_ROPE(name)       CP_NEW_ELEMENT(CPRope, CP_ELEMENT_ROPE, name)
 #define CP_NEW_CONTROLLER(name) CP_NEW_ELEMENT(CPController, CP_ELEMENT_CONTROLLER, name)
 #define CP_NEW_TENDON(name)     CP_NEW_ELEMENT(CPTendon, CP_ELEMENT_TENDON, name)
+#define CP_NEW_RELEASE(name)    CP_NEW_ELEMENT(CPRelease, CP_ELEMENT_RELEASE, name)
 
 /** A rigid body. */
 typedef struct {
@@ -548,6 +550,21 @@ typedef struct {
   const char *inputs; /**< as in CPSpring, of any quantities that depend on neither accelerations nor reactions */
 } CPController;
 
+/** A release: a joint that is there until its force exceeds a load, until a function becomes positive, or until a time, and then no more:
+ * a pin that breaks, a sling that lets go. Velocities do not jump there, and impulses of impacts release nothing. What else
+ * acts on the joint's coordinates, such as springs, remains. The joint keeps its rows in joint coordinates (CPJoint.switched). Models know
+ * nothing of it: whoever runs them has an event source (CPEventSource), whose root is the quantity "NAME.trigger" (CPMechGetSensor), which
+ * becomes positive, and which switches the joint's rows off (CPMechSetActive), as the runner does. CPBodiesDescribe
+ * tells the joint and the time. */
+typedef struct {
+  CPElement head;      /**< CP_NEW_RELEASE(name) */
+  const char *joint;   /**< name of the joint, which is none by functions */
+  sunrealtype load;    /**< > 0: the size of the joint's force that it bears [N] */
+  CPFunction function; /**< without load: of t and the inputs, which is kept; or NULL */
+  const char *inputs;  /**< as in CPSpring, of any quantities but those of controllers and releases */
+  sunrealtype at;      /**< without load and function: the time [s] */
+} CPRelease;
+
 /** A tendon: a spring-damper, T = force - stiffness (x - free) - damping x' - inertance x'' + function, on a sum
  * x = ratio_1 x_1 + ratio_2 x_2 + ... of coordinates, or on the length x of a path along points, whose parts are divided by `divisor`.
  * CPLimit, dry CPFriction and CPActuator act on x, too, where a CPCoordinate has the name of the tendon, and k = 0. */
@@ -643,7 +660,8 @@ typedef enum {
   CP_PARAMETER  = 6, /**< numbers of elements, "element.field" */
   CP_STATE      = 7, /**< components of y, "rod.x" */
   CP_SENSOR     = 8, /**< quantities of elements, "pin.force" (CPMechGetSensor) */
-  CP_CONTROLLER = 9  /**< sampled controllers */
+  CP_CONTROLLER = 9, /**< sampled controllers */
+  CP_RELEASE    = 10 /**< releases of joints */
 } CPThing;
 
 /** What is known of one thing. Indices are -1, and texts "", where they mean nothing. */
@@ -655,7 +673,7 @@ typedef struct {
   int kind; /**< CPJointKind of a joint, CPContactOn, CPShapeKind; coordinate: 1 if it is an angle; state: 0 of q, 1 of u, 2 W, 3 an activation; quantity: 1 of a vector */
   int a; /**< body a of a joint, contact or spring, or the body of a state or shape; -1: the ground */
   int b;              /**< body b of a joint, contact or spring */
-  int joint;          /**< joint of a coordinate, or whose rows a contact takes */
+  int joint;          /**< joint of a coordinate, whose rows a contact takes, or that is released */
   sunindextype first; /**< joint, contact: first row of p, v and A */
   sunindextype count; /**< number of these rows */
   sunindextype first_rate; /**< first row of v and A beyond p: rolling, sliding velocities of a contact */
@@ -666,7 +684,7 @@ typedef struct {
   sunrealtype nearest;     /**< of a contact, for CPContactPoint */
   sunrealtype centre[3];   /**< of a body: its centre of mass in its frame */
   int parameter;     /**< of a controller: the parameter that it sets; its period is `period` */
-  sunrealtype begin; /**< of a controller: time of its first sample */
+  sunrealtype begin; /**< of a controller: time of its first sample; of a release: its time, infinite if it has none */
   sunrealtype delay; /**< of a controller: from a sample to its effect */
 } CPDescription;
 
@@ -822,6 +840,7 @@ typedef struct {
  *   rope             length, rate, force (the tension), power (on its bodies); of an elastic one energy
  *   bushing          force, torque on body b;      force on a point   force, power, position, velocity, acceleration
  *   contact          gap; force, torque on body b;         controller   output
+ *   release            trigger
  *
  * Vectors are those in the axes of space, or of a body: pin.force.in(rod); then a position is that relative to the body's
  * frame. One component is pin.force.x, pin.force.in(rod).x. Numbers of a point may have units, [0, 30 mm].

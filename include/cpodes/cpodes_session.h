@@ -60,7 +60,7 @@ typedef struct {
   /** The name of root i, for messages; NULL: that of the source. */
   const char *(*root_name)(int i, void *data);
   /** The first time of an event beyond t, on the side to which the run goes; infinite if there is none. It is asked at
-   * starts and after each of these events. */
+   * starts, where the source has begun again, and after each of these events. At starts the present time is an event at once. */
   sunrealtype (*next_time)(sunrealtype t, void *data);
   /** Prepares a run from (t, y) towards t_end (CPSessionStart), and may change y. again = 1: another source has changed
    * the state or the system at t. */
@@ -90,6 +90,11 @@ typedef struct {
    * methods go on with their step size. Sensitivities do not know that what is set depends on the state. */
   sunrealtype period;
   sunrealtype first; /**< time of the first of these events */
+  /** Called by CPSessionStart, before any source starts, with the session's CPMech, or NULL. The source may switch rows. Returns 0 or a
+   * negative code. */
+  int (*take_mech)(CPMech mech, void *data);
+  /** What the newest event was, "pin released", which CPEventFn gets as its name; NULL: the name of the source. */
+  const char *(*event_name)(void *data);
 } CPEventSource;
 
 /**

@@ -986,6 +986,8 @@ class Bodies(Mechanism):
             if self.t_end is None:
                 raise TypeError("t_span has to be given, as no file says how long the motion lasts")
             t_span = 0.0, self.t_end
+        if lib.CPBodiesCount(self._open().bodies, lib.CP_RELEASE):
+            raise Error(lib.CP_NOT_SUPPORTED, "releases of joints act in the program cpodes only")
         if y0 is None:
             y0 = self.assemble(t=float(np.ravel(t_span)[0])) if self.assembles else self.placed()
         if not self.ready:

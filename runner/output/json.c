@@ -118,9 +118,11 @@ static json_t *describe_events(const History *h) {
   for (long i = 0; i < h->events && i < HISTORY_EVENTS; i++) {
     const RunEvent *e = &h->event[i];
     json_array_append_new(
-        array, e->kind == EVENT_CONTACT ? describe_contact(e)
-               : e->kind == EVENT_STRETCH
-                   ? describe_stretch(e)
+        array, e->kind == EVENT_CONTACT   ? describe_contact(e)
+               : e->kind == EVENT_STRETCH ? describe_stretch(e)
+               : e->kind == EVENT_NAMED
+                   ? json_pack("{s:s,s:o,s:o}", "kind", "named", "t", json_number(e->t), "name",
+                               text(e->name))
                    : json_pack("{s:s,s:o,s:i,s:i}", "kind", e->kind == EVENT_ROOT ? "root" : "stop",
                                "t", json_number(e->t), "root", e->root, "direction", e->direction));
   }

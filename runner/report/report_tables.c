@@ -208,7 +208,7 @@ void report_events_table(const Report *r, FILE *out) {
               sizeof columns / sizeof columns[0]);
   for (long i = 0; i < rows_shown(r); i++) {
     const RunEvent *e = &r->history->event[i];
-    char number[NUMBER_TEXT], what[2 * RUN_CONTACT_NAME + 100];
+    char number[NUMBER_TEXT], what[RUN_EVENT_NAME + 100];
     snprintf(number, sizeof number, "%ld", i + 1);
     describe_event(e, what, sizeof what);
     table_row(out, number);

@@ -70,7 +70,8 @@ int observer_create(Observer *o, const Problem *p, RunInfo *info, char *message)
     o->conserved[i] = plugin_conserves(model, i) != 0;
   info->conserved = o->conserved;
   if (p->mech) {
-    o->mech    = p->contact ? p->mech : problem_mech(p);
+    o->shares  = p->contact || model->nsources > 0;
+    o->mech    = o->shares ? p->mech : problem_mech(p);
     o->nlambda = o->mech ? (long)CPMechGetNumMultipliers(o->mech) : 0;
   } else if (p->P) {
     o->residual = N_VClone(p->residual);
@@ -100,7 +101,7 @@ int observer_create(Observer *o, const Problem *p, RunInfo *info, char *message)
 }
 
 void observer_free(Observer *o) {
-  if (o->problem && !o->problem->contact) CPMechFree(&o->mech);
+  if (o->problem && !o->shares) CPMechFree(&o->mech);
   if (o->residual) N_VDestroy(o->residual);
   free(o->numbers);
   free(o->contact);
@@ -140,7 +141,7 @@ bool is_stretching(CPContact contact) {
 }
 
 static long evaluations(const Observer *o) {
-  return o->problem->contact ? count_of(CP_OBJECT(o->mech), "force_evals") : 0;
+  return o->shares ? count_of(CP_OBJECT(o->mech), "force_evals") : 0;
 }
 
 static void observe_mech(Observer *o, sunrealtype t, N_Vector y, Sample *sample) {

@@ -9,6 +9,7 @@ typedef struct {
   const Problem *problem;
   /* NULL in ODE form. With contacts it is the run's own, whose phases matter. */
   CPMech mech;
+  bool shares;            /* it is the run's own, as well as where a source may switch its rows */
   RunContact *contact;    /* [ncontacts] for info */
   CPContactPhase *acting; /* [ncontacts] workspace */
   int *conserved;         /* [nquantities] for info */

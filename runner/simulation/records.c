@@ -263,6 +263,7 @@ const char *describe_event(const RunEvent *e, char *text, size_t length) {
     snprintf(text, length, "%s",
              e->direction > 0 ? "impacts follow each other too fast: time stepping from here"
                               : "the contacts are calm: time stepping ends");
+  else if (e->kind == EVENT_NAMED) snprintf(text, length, "%s", e->name);
   else if (e->kind == EVENT_METHOD)
     snprintf(text, length, "the motion %s: from here on by %s",
              e->direction > 0 ? "has become stiff" : "is no longer stiff", e->method);

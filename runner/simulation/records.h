@@ -40,7 +40,7 @@ typedef struct {
 
 /* ---- before the first sample ---- */
 
-enum { RUN_CONTACT_NAME = 48 };
+enum { RUN_CONTACT_NAME = 48, RUN_EVENT_NAME = 200 };
 /* A contact; it holds its name by value, since it is sent between processes */
 typedef struct {
   char name[RUN_CONTACT_NAME];
@@ -138,16 +138,24 @@ typedef struct {
   const double *quantity, *allowance, *tighter;
 } Scales;
 
-typedef enum { EVENT_ROOT, EVENT_STOP, EVENT_CONTACT, EVENT_STRETCH, EVENT_METHOD } EventKind;
+typedef enum {
+  EVENT_ROOT,
+  EVENT_STOP,
+  EVENT_CONTACT,
+  EVENT_STRETCH,
+  EVENT_METHOD,
+  EVENT_NAMED
+} EventKind;
 typedef struct {
   EventKind kind;
   double t;
-  /* Number of the root or of the contact; -1: a stop, a stretch of time stepping, or a method. */
+  /* Number of the root or of the contact; -1: a stop, a stretch of time stepping, a method, or an event with a name. */
   int root;
   /* -1 or 1: of the root's g; for a stretch, 1 where it begins, -1 where it ends; for a method, 1
    * where the motion becomes stiff, -1 where it no longer is. */
   int direction;
-  char method[METHOD_NAME]; /* from here on */
+  char method[METHOD_NAME];  /* from here on */
+  char name[RUN_EVENT_NAME]; /* "pin released" */
   /* ---- for a contact ---- */
   char contact[RUN_CONTACT_NAME];
   CPContactPhase before, after;

@@ -81,6 +81,102 @@ class Mechanisms(RunnerTest):
         self.assertEqual(process.returncode, FAILED)
         self.assertIn("hold.output must be finite, and is not at t = 0.5", process.stderr + process.stdout)
 
+    def named(self, run):
+        """The names of the events, with their times."""
+        return [(event["name"], event["t"]) for event in run["events"] if event["kind"] == "named"]
+
+    def test_a_pin_breaks_at_its_load(self):
+        """A rod falls from the horizontal, and its pin breaks at 1.8 m g; test/unit/contact/acting.c has the derivation (scipy's quad)."""
+        x, omega, t_break, g, half = 0.79893517064835, 4.59237895276600, 0.33312902505489, 9.81, 0.5
+        s = 1 - t_break
+        end = [half * math.cos(x) - omega * half * math.sin(x) * s, -half * math.sin(x) - omega * half * math.cos(x) * s - g / 2 * s**2,
+               -x - omega * s]
+        file = self.folder / "pin.yaml"
+        for tol, method, coordinates in itertools.product((1e-4, 1e-6, 1e-9), ("dop853", "radau", "auto"), ("absolute", "joint")):
+            with self.subTest(tol=tol, method=method, coordinates=coordinates):
+                file.write_text(f"run: {{t_end: 1, balance: true, coordinates: {coordinates}, sensors: [pin.force]}}\ndimension: 2\n"
+                                "gravity: [0, -9.81]\nbodies: [{name: rod, mass: 2, inertia: 2/12, centre: [0.5, 0]}]\n"
+                                "joints: [{name: pin, kind: revolute, b: rod}]\n"
+                                "releases: [{name: snap, joint: pin, load: 1.8*2*9.81}]\n")
+                run = self.run_json(file, "--method", method, "--rtol", tol, "--atol", tol)
+                (name, t), = self.named(run)
+                self.assertEqual(name, "pin released")
+                self.assertAlmostEqual(t, t_break, delta=10 * tol)
+                values = dict(zip(run["end"]["names"], run["end"]["y"]))
+                for found, exact in zip((values["rod.x"], values["rod.y"], values["rod.phi"]), end):
+                    self.assertAlmostEqual(found, exact, delta=10 * tol * (1 + abs(exact)))
+                self.assertEqual(run["verdict"], "ok") # the balance of energy, too
+
+    def test_a_trebuchet_throws_its_stone(self):
+        """Lagrange's equations in three angles, and after the release in two, by scipy 1.17's DOP853 at 1e-13."""
+        exact = {"stone.x": -34.29267310241, "stone.y": 26.60214484658, "beam.phi": 2.58373574423, "beam.phi'": 0.194388980060}
+        for tol, method in itertools.product((1e-4, 1e-6, 1e-9), ("dop853", "radau", "auto")):
+            with self.subTest(tol=tol, method=method):
+                run = self.run_json(FILES / "trebuchet.yaml", "--method", method, "--rtol", tol, "--atol", tol)
+                (name, t), = self.named(run)
+                self.assertEqual(name, "sling released")
+                self.assertAlmostEqual(t, 0.810640585394, delta=10 * tol)
+                values = dict(zip(run["end"]["names"], run["end"]["y"]))
+                for name, value in exact.items():
+                    self.assertAlmostEqual(values[name], value, delta=10 * tol * (1 + abs(value)))
+
+    def test_a_release_overloads_the_next_joint_at_the_same_time(self):
+        """A bar of length 1 m hangs on rods at its end and at 0.6 m, whose force is m g / 1.2. As the first one lets go, that of the second one
+        becomes m g J / (J + m r^2) = 0.893 m g, with r = 0.1 m: it breaks at 0.86 m g, and the bar falls without turning."""
+        file = self.folder / "bar.yaml"
+        rod = "{{name: {0}, kind: rod, b: bar, at: [{1}, 1], at_b: [{1}, 0]}}"
+        file.write_text("run: {t_end: 1}\ndimension: 2\ngravity: [0, -9.81]\nbodies: [{name: bar, mass: 1, inertia: 1/12, at: [0.5, 0]}]\n"
+                        f"joints: [{rod.format('left', 0)}, {rod.format('right', 0.6)}]\n"
+                        "releases: [{name: cut, joint: left, at: 0.5 s}, {name: snap, joint: right, load: 0.86*9.81}]\n")
+        run = self.run_json(file)
+        self.assertEqual(self.named(run), [("left released, right released", 0.5)])
+        values = dict(zip(run["end"]["names"], run["end"]["y"]))
+        self.assertAlmostEqual(values["bar.y"], -9.81 * 0.125, delta=1e-5)
+        self.assertAlmostEqual(values["bar.phi"], 0, delta=1e-6)
+
+    def test_a_released_block_slides_down_its_plane(self):
+        """It lies on a smooth plane at 30 degrees, held by a rod along it whose force is m g / 2, and begins to slide at 0.4 s."""
+        file = self.folder / "slope.yaml"
+        file.write_text("run: {t_end: 1, sensors: [hold.axial, slope.force]}\ndimension: 2\ngravity: [0, -9.81]\n"
+                        "parameters: {c: cos(30 deg)*1 m, s: sin(30 deg)*1 m}\nbodies: [{name: block, mass: 2, inertia: 0.01}]\n"
+                        "joints: [{name: hold, kind: rod, b: block, at: [c, s], at_b: [0, 0]}]\n"
+                        "drives: []\ncontacts: [{name: slope, b: block, at: [0, 0], at_b: [0, 0], axis: [-sin(30 deg), cos(30 deg)]}]\n"
+                        "releases: [{name: let_go, joint: hold, at: 0.4 s}]\n".replace("drives: []\n", ""))
+        run = self.run_json(file, "--rtol", "1e-8", "--atol", "1e-8")
+        self.assertEqual(self.named(run), [("hold released", 0.4)])
+        values = dict(zip(run["end"]["names"], run["end"]["y"]))
+        way = 9.81 / 2 * 0.6**2 / 2
+        self.assertAlmostEqual(values["block.x"], -way * math.cos(math.pi / 6), delta=1e-7)
+        self.assertAlmostEqual(values["block.y"], -way / 2, delta=1e-7)
+
+    def test_an_impact_may_trigger_a_release(self):
+        """A ball in a vertical guide falls 1 m on a floor and bounces: its velocity becomes positive there, at sqrt(2/g), without a root."""
+        file = self.folder / "ball.yaml"
+        file.write_text("run: {t_end: 1}\ndimension: 2\ngravity: [0, -9.81]\nbodies: [{name: ball, mass: 2, inertia: 0.01}]\n"
+                        "joints: [{name: guide, kind: prismatic, b: ball, at: [0, 0], axis: [0, 1]}]\n"
+                        "contacts: [{name: floor, b: ball, at: [0, -1], at_b: [0, 0], axis: [0, 1], restitution: 0.5}]\n"
+                        "releases: [{name: let_go, joint: guide, when: ball.velocity.y - 0.1 m/s}]\n")
+        run = self.run_json(file, "--rtol", "1e-9", "--atol", "1e-9")
+        (name, t), = self.named(run)
+        self.assertEqual(name, "guide released")
+        self.assertAlmostEqual(t, math.sqrt(2 / 9.81), delta=1e-8)
+
+    def test_releases_that_cannot_be_are_refused(self):
+        text = (FILES / "trebuchet.yaml").read_text()
+        file = self.folder / "wrong.yaml"
+        for wrong, rule in (("joint: sling", "a release needs one of load, when and at"),
+                            ("joint: sling, at: 1, load: 3", "a release needs one of load, when and at"),
+                            ("joint: sling, load: -3", "load must be positive, and is -3"),
+                            ("joint: slung, at: 1", 'hook: there is no joint "slung" to release'),
+                            ("joint: sling, when: 3", "when must depend on t or on quantities"),
+                            ("joint: sling, when: hook.trigger", 'there is no quantity "hook.trigger"')):
+            file.write_text(text.replace("joint: sling, when: beam.angle - free", wrong))
+            self.assert_refused(cpodes("run", file), rule)
+        file.write_text(text.replace("beam.angle - free", "sqrt(0.105 - t/(1 s)) - 2"))
+        process = cpodes("run", file)
+        self.assertEqual(process.returncode, FAILED)
+        self.assertIn("hook.trigger must be finite, and is not at t = 0.1", process.stderr + process.stdout)
+
     def test_an_arm_follows_its_controllers(self):
         run = self.run_json(FILES / "arm_control.yaml")
         end = dict(zip(run["end"]["names"], run["end"]["y"]))
