@@ -87,6 +87,7 @@ typedef struct {
   CPPointForceFn fn;
   void *data;
   const struct Formula_ *formula; /* which is added to fn; or NULL */
+  int is_tyre; /* 1: a tyre (tyre.c), whose numbers begin at param; the pair's side a has the ground's normal */
 } PointForce;
 
 typedef struct {

@@ -113,6 +113,7 @@ int bodiesNamedSum(CPBodies b, const char *name, CPCoordinate of, Term *own, int
 /* Adds copies of these terms, for which there is room, and returns the index of the first one. */
 int bodiesTakeSum(CPBodies b, const Term *own, int first, int n);
 int bodiesAddTendon(CPBodies b, const CPTendon *tendon);
+int bodiesAddTyre(CPBodies b, const CPTyre *tyre);
 int bodiesAddLimit(CPBodies b, const CPLimit *limit);
 int bodiesAddCoupler(CPBodies b, const CPCoupler *coupler);
 int bodiesAddDrive(CPBodies b, const CPDrive *drive);

@@ -149,7 +149,7 @@ int bodiesAddForce(CPBodies b, const CPForce *force) {
     return bodiesNoMemory(b, name);
   const int i = b->m.nforces++, text = bodiesTakeName(b, name, NAME_FORCE, i);
   b->m.force[i] = (PointForce){text,      b->m.npairs, b->m.nparams, force->follows,
-                               force->fn, force->data, formula};
+                               force->fn, force->data, formula,      0};
   for (int k = 0; k < 3; k++) bodiesTakeParam(b, text, fields[k], force->force[k]);
   b->m.pair[b->m.npairs++] = pair;
   return NONE;

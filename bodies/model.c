@@ -4,6 +4,7 @@
 #include "formulas.h"
 #include "ropes.h"
 #include "tree.h"
+#include "tyre.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -591,6 +592,10 @@ int bodiesAddForces(const Mechanism *b, sunrealtype t, sunrealtype *f) {
     const PointForce *force = &b->force[i];
     sunrealtype F[3], Fx[9], Fv[9], D[3];
     Moving d;
+    if (force->is_tyre) {
+      flag = bodiesAddTyreForce(b, force, f);
+      continue;
+    }
     spanOf(b, force->pair, GRADIENT, &d);
     flag = bodiesPointForce(b, force, t, &d, F, Fx, Fv);
     EACH_DIRECTION(s, 0xC, j) {
@@ -824,7 +829,9 @@ int bodiesFillDynamics(Mechanism *b, sunrealtype t, const sunrealtype *u, const 
   for (int i = 0; i < b->nrolls; i++) fillKRow(b, &b->roll[i], lambda, K);
   for (int i = 0; i < b->nlaws && !flag; i++)
     if (!isOnVelocity(b, i)) flag = fillLaw(b, &b->law[i], t, lambda, K, C);
-  for (int i = 0; i < b->nforces && !flag; i++) flag = fillForce(b, &b->force[i], t, K, C);
+  for (int i = 0; i < b->nforces && !flag; i++)
+    flag = b->force[i].is_tyre ? bodiesFillTyre(b, &b->force[i], K, C)
+                               : fillForce(b, &b->force[i], t, K, C);
   return flag;
 }
 

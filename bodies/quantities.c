@@ -1,6 +1,7 @@
 /* Quantities of a CPMech at a state: coordinates, points, reactions, energies; and its parameters. */
 #include "ropes.h"
 #include "tree.h"
+#include "tyre.h"
 
 #include <string.h>
 
@@ -215,8 +216,10 @@ int bodiesPowers(Mechanism *b, sunrealtype t, const sunrealtype *q, const sunrea
   }
   for (int i = 0; i < b->nforces && !flag; i++) {
     sunrealtype F[3], rate[3];
-    flag = bodiesForceOf(b, i, t, F, rate);
-    out->applied += dot3(F, rate);
+    TyreState tyre;
+    flag =
+        b->force[i].is_tyre ? bodiesTyre(b, &b->force[i], &tyre) : bodiesForceOf(b, i, t, F, rate);
+    out->applied += b->force[i].is_tyre ? tyre.power : dot3(F, rate);
   }
   for (int i = 0; i < b->ncontacts && !flag; i++) { /* elastic ropes */
     const Joint *joint = &b->joint[b->contact[i].joint];

@@ -4,6 +4,7 @@
 #include "ropes.h"
 
 #include "tree.h"
+#include "tyre.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,7 +32,8 @@ enum {
   ACTIVE   = 65536,  /* an actuator with an activation */
   ROPED    = 131072, /* an inextensible rope */
   SAMPLED  = 262144, /* a controller */
-  RELEASED = 524288  /* a release */
+  RELEASED = 524288, /* a release */
+  TYRED    = 1048576 /* a tyre, beside LOADED */
 };
 
 static const struct {
@@ -56,13 +58,16 @@ static const struct {
     {"rate", VALUE_RATE, ANGULAR | SLIDING | SPRINGY | TWISTED | ROPED, 0, "m/s", "rad/s"},
     {"acceleration", VALUE_RATE_2, ANGULAR | SLIDING | SPRINGY | TWISTED, 0, "m/s^2", "rad/s^2"},
     {"force", REACTION, JOINT | BUSHING | LOADED, 1, "N", "N"},
-    {"torque", MOMENT, JOINT | BUSHING, 1, "N m", "N m"},
+    {"torque", MOMENT, JOINT | BUSHING | TYRED, 1, "N m", "N m"},
     {"force", SCALAR_FORCE, ACTUATOR | SPRINGY | ROPED, 0, "N", "N"},
     {"torque", SCALAR_FORCE, TURNER | TWISTED, 0, "N m", "N m"},
     {"axial", AXIAL, ROD, 0, "N", "N"},
     {"power", POWER, DRIVEN | SPRINGY | TWISTED | LOADED | ROPED, 0, "W", "W"},
     {"energy", STORED, ELASTIC, 0, "J", "J"},
     {"activation", ACTIVATION, ACTIVE, 0, "1", "1"},
+    {"load", LOAD, TYRED, 0, "N", "N"},
+    {"slip", SLIP_ALONG, TYRED, 0, "1", "1"},
+    {"side_slip", SLIP_ACROSS, TYRED, 0, "1", "1"},
     {"output", OUTPUT, SAMPLED, 0, "", ""},
     {"trigger", TRIGGER, RELEASED, 0, "", ""}};
 enum { ROWS = sizeof table / sizeof table[0] };
@@ -78,7 +83,7 @@ static int kindsOf(const Mechanism *m, const Sensor *s) {
   switch (s->kind) {
   case NAME_BODY: return m->space.dimension == 2 ? BODY | PLANAR : BODY;
   case NAME_BUSHING: return BUSHING;
-  case NAME_FORCE: return LOADED;
+  case NAME_FORCE: return LOADED | (m->force[s->index].is_tyre ? TYRED : 0);
   case NAME_CONTROLLER: return SAMPLED;
   case NAME_RELEASE: return RELEASED;
   case NAME_LAW: {
@@ -468,12 +473,26 @@ static int trigger(Mechanism *m, const Sensor *s, const At *at, sunrealtype *x) 
   return flag;
 }
 
+static int tyreQuantity(const Mechanism *m, const Sensor *s, sunrealtype *x) {
+  TyreState tyre;
+  const int flag = bodiesTyre(m, &m->force[s->index], &tyre);
+  if (s->quantity == REACTION) memcpy(x, tyre.force, sizeof tyre.force);
+  else if (s->quantity == MOMENT) memcpy(x, tyre.torque, sizeof tyre.torque);
+  else
+    x[0] = s->quantity == LOAD          ? tyre.load
+           : s->quantity == SLIP_ALONG  ? tyre.slip[0]
+           : s->quantity == SLIP_ACROSS ? tyre.slip[1]
+                                        : tyre.power;
+  return flag;
+}
+
 /* x [3]: out, the value in space, or its first component. Poses have been computed. Returns what a user's function
  * returned. */
 static int evaluate(Mechanism *m, const Sensor *s, const At *at, sunrealtype *x) {
   sunrealtype F[3] = {0, 0, 0}, N[3] = {0, 0, 0}, rate = 0;
-  const int level = s->quantity - VALUE;
-  int flag        = 0;
+  const int level   = s->quantity - VALUE,
+            is_tyre = s->kind == NAME_FORCE && m->force[s->index].is_tyre;
+  int flag          = 0;
   Moving d;
   Term term;
   Jet jet;
@@ -532,6 +551,7 @@ static int evaluate(Mechanism *m, const Sensor *s, const At *at, sunrealtype *x)
     return 0;
   case REACTION:
   case MOMENT:
+    if (is_tyre) return tyreQuantity(m, s, x);
     if (s->kind == NAME_FORCE) return bodiesForceOf(m, s->index, at->t, x, N);
     flag = s->kind == NAME_BUSHING ? bushingForce(m, s->index, F, N)
                                    : bodiesReaction(m, at->t, at->lambda, s->index, F, N);
@@ -547,6 +567,7 @@ static int evaluate(Mechanism *m, const Sensor *s, const At *at, sunrealtype *x)
   }
   case SCALAR_FORCE:
   case POWER:
+    if (is_tyre) return tyreQuantity(m, s, x);
     if (s->kind == NAME_FORCE) {
       flag = bodiesForceOf(m, s->index, at->t, F, N);
       x[0] = dot3(F, N);
@@ -560,6 +581,9 @@ static int evaluate(Mechanism *m, const Sensor *s, const At *at, sunrealtype *x)
     return output(m, c->formula, c->ninputs, c->input, at, x);
   }
   case TRIGGER: return trigger(m, s, at, x);
+  case LOAD:
+  case SLIP_ALONG:
+  case SLIP_ACROSS: return tyreQuantity(m, s, x);
   case ACTIVATION: x[0] = m->z[m->law[s->index].activation - 1]; return 0;
   case STORED: {
     RopeState rope;

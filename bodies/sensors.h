@@ -24,6 +24,9 @@ typedef enum {
   POWER,
   STORED,
   ACTIVATION,
+  LOAD,
+  SLIP_ALONG,
+  SLIP_ACROSS,
   OUTPUT,
   TRIGGER
 } Quantity;

@@ -166,6 +166,23 @@ static const Field actuator_fields[] = {
     QUANTITY(ActuatorKeys, "fpmax", actuator.muscle.fpmax, NUMBER, 0, "1"),
     QUANTITY(ActuatorKeys, "fvmax", actuator.muscle.fvmax, NUMBER, 0, "1"),
     {0}};
+static const Field tyre_fields[] = {
+    FIELD(CPTyre, "name", head.name, NAME, 1),
+    FIELD(CPTyre, "body", body, NAME, 1),
+    FIELD(CPTyre, "in", in, IN, 0),
+    QUANTITY(CPTyre, "at", point, VECTOR, 0, "m"),
+    QUANTITY(CPTyre, "axis", axis, DIRECTION, 0, NULL),
+    QUANTITY(CPTyre, "ground", ground, VECTOR, 0, "m"),
+    QUANTITY(CPTyre, "normal", normal, DIRECTION, 0, NULL),
+    QUANTITY(CPTyre, "radius", radius, NUMBER, 1, "m"),
+    QUANTITY(CPTyre, "stiffness", stiffness, NUMBER, 1, "N/m"),
+    QUANTITY(CPTyre, "damping", damping, NUMBER, 0, "s/m"),
+    QUANTITY(CPTyre, "friction", friction, NUMBER, 1, "1"),
+    QUANTITY(CPTyre, "slip_stiffness", slip_stiffness, NUMBER, 1, "N"),
+    QUANTITY(CPTyre, "half_length", half_length, NUMBER, 0, "m"),
+    QUANTITY(CPTyre, "rolling", rolling, NUMBER, 0, "1"),
+    QUANTITY(CPTyre, "speed", speed, NUMBER, 1, "m/s"),
+    {0}};
 static const Field controller_fields[] = {
     FIELD(ControllerKeys, "name", controller.head.name, NAME, 1),
     FIELD(ControllerKeys, "of", controller.of, NAME, 1),
@@ -377,6 +394,10 @@ static int checkRelease(Reader *r, const yaml_node_t *n, Element *e) {
              : 0;
 }
 
+static int checkTyre(Reader *r, const yaml_node_t *n, Element *e) {
+  return e->tyre.in == CP_IN_SPACE && needKey(r, n, "a tyre", "at");
+}
+
 static int checkForce(Reader *r, const yaml_node_t *n, Element *e) {
   memcpy(e->force.function, r->function, sizeof r->function);
   e->force.inputs = r->inputs;
@@ -396,6 +417,7 @@ const ElementKeys yaml_elements[] = {
     {"springs", "a spring", spring_fields, CP_ELEMENT_SPRING, sizeof(CPSpring), checkSpring},
     {"bushings", "a bushing", bushing_fields, CP_ELEMENT_BUSHING, sizeof(CPBushing), checkBushing},
     {"forces", "a force", force_fields, CP_ELEMENT_FORCE, sizeof(CPForce), checkForce},
+    {"tyres", "a tyre", tyre_fields, CP_ELEMENT_TYRE, sizeof(CPTyre), checkTyre},
     {"tendons", "a tendon", tendon_fields, CP_ELEMENT_TENDON, sizeof(CPTendon), checkTendon},
     {"frictions", "a friction", friction_fields, CP_ELEMENT_FRICTION, sizeof(CPFriction), NULL},
     {"limits", "a limit", limit_fields, CP_ELEMENT_LIMIT, sizeof(CPLimit), checkLimit},

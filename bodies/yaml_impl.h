@@ -124,6 +124,7 @@ typedef union {
   ControllerKeys controller;
   ReleaseKeys release;
   CPShape shape;
+  CPTyre tyre;
 } Element;
 
 enum { DEEPEST = 8 }; /* The schema has 5 levels: file, couplers, coupler, of, coordinate. */

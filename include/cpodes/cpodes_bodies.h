@@ -54,7 +54,8 @@ typedef enum {
   CP_ELEMENT_ROPE       = 12, /**< CPRope */
   CP_ELEMENT_CONTROLLER = 13, /**< CPController */
   CP_ELEMENT_TENDON     = 14, /**< CPTendon */
-  CP_ELEMENT_RELEASE    = 15  /**< CPRelease */
+  CP_ELEMENT_RELEASE    = 15, /**< CPRelease */
+  CP_ELEMENT_TYRE       = 16  /**< CPTyre */
 } CPElementKind;
 
 /** What an element begins with. Members that are not set are 0 or NULL, as are those that a later version adds.
@@ -92,6 +93,7 @@ typedef struct {
 #define CP_NEW_CONTROLLER(name) CP_NEW_ELEMENT(CPController, CP_ELEMENT_CONTROLLER, name)
 #define CP_NEW_TENDON(name)     CP_NEW_ELEMENT(CPTendon, CP_ELEMENT_TENDON, name)
 #define CP_NEW_RELEASE(name)    CP_NEW_ELEMENT(CPRelease, CP_ELEMENT_RELEASE, name)
+#define CP_NEW_TYRE(name)       CP_NEW_ELEMENT(CPTyre, CP_ELEMENT_TYRE, name)
 
 /** A rigid body. */
 typedef struct {
@@ -561,8 +563,8 @@ typedef struct {
   const char *joint;   /**< name of the joint, which is none by functions */
   sunrealtype load;    /**< > 0: the size of the joint's force that it bears [N] */
   CPFunction function; /**< without load: of t and the inputs, which is kept; or NULL */
-  const char *inputs;  /**< as in CPSpring, of any quantities but those of controllers and releases */
-  sunrealtype at;      /**< without load and function: the time [s] */
+  const char *inputs; /**< as in CPSpring, of any quantities but those of controllers and releases */
+  sunrealtype at;     /**< without load and function: the time [s] */
 } CPRelease;
 
 /** A tendon: a spring-damper, T = force - stiffness (x - free) - damping x' - inertance x'' + function, on a sum
@@ -585,6 +587,37 @@ typedef struct {
   sunrealtype inertance; /**< >= 0 */
   CPFunction function; /**< of t, x and x'; added to these forces, and kept; NULL if there is none */
 } CPTendon;
+
+/** A tyre: the force and the torque of a fixed plane, the ground, on a wheel, by the brush model with combined slip (H. B. Pacejka, Tire and
+ * Vehicle Dynamics, chapter 3; guide, section "Tyres"); in space only. With the height h of the wheel's centre above the ground, the
+ * angle gamma between the wheel and the ground's normal, the velocities V of the wheel where it touches the ground and V_r of its
+ * rolling, positive if it turns about its axis a and moves along a x n:
+ *
+ *   load        N = stiffness delta (1 + damping delta'), delta = radius cos gamma - h, where delta and N are positive
+ *   slip        sigma = -V / sqrt(V_r^2 + speed^2), of the components of V along and across the wheel
+ *   force       friction N (3 s - 3 s^2 + s^3) along sigma, s = slip_stiffness |sigma| / (3 friction N); friction N where s >= 1
+ *   torque      about the normal minus the lateral force times half_length (1 - s)^3 / (3 - 3 s + s^2) up to s = 1, then 0, times
+ *               V_r / sqrt(V_r^2 + speed^2); about the axis -rolling N h / cos gamma times the same quotient
+ *
+ * With `speed` the force is that of a damper, slip_stiffness / speed, where the wheel hardly turns: a wheel on a slope creeps. The
+ * body must be the wheel, which turns about `axis`. The centre must not get below the ground. */
+typedef struct {
+  CPElement head;             /**< CP_NEW_TYRE(name) */
+  const char *body;           /**< name of the wheel */
+  CPIn in;                    /**< axes of point and axis */
+  sunrealtype point[3];       /**< centre of the wheel [m] */
+  sunrealtype axis[3];        /**< axis of the wheel, of any length; zeros mean y */
+  sunrealtype ground[3];      /**< a point of the ground, in space [m] */
+  sunrealtype normal[3];      /**< its normal, in space, of any length; zeros mean z */
+  sunrealtype radius;         /**< free radius > 0 [m] */
+  sunrealtype stiffness;      /**< of the load, > 0 [N/m] */
+  sunrealtype damping;        /**< >= 0 [s/m] */
+  sunrealtype friction;       /**< coefficient of friction > 0 */
+  sunrealtype slip_stiffness; /**< force per slip at small slips > 0 [N] */
+  sunrealtype half_length; /**< half the length of the contact, of the aligning torque, >= 0 [m] */
+  sunrealtype rolling;     /**< coefficient of rolling resistance >= 0 */
+  sunrealtype speed;       /**< > 0 [m/s] */
+} CPTyre;
 
 /** A shape of a body, or of the ground, for drawings and contacts (CP_ON_SHAPE), without mass. Its centre is the point of `on`. z of
  * `on` is the axis of cylinders, wheels and capsules, and the normal of planes; in the plane it is that of space. */
@@ -683,7 +716,7 @@ typedef struct {
   sunrealtype period;      /**< of a contact, for CPContactPoint; of a controller */
   sunrealtype nearest;     /**< of a contact, for CPContactPoint */
   sunrealtype centre[3];   /**< of a body: its centre of mass in its frame */
-  int parameter;     /**< of a controller: the parameter that it sets; its period is `period` */
+  int parameter; /**< of a controller: the parameter that it sets; its period is `period` */
   sunrealtype begin; /**< of a controller: time of its first sample; of a release: its time, infinite if it has none */
   sunrealtype delay; /**< of a controller: from a sample to its effect */
 } CPDescription;
@@ -840,7 +873,9 @@ typedef struct {
  *   rope             length, rate, force (the tension), power (on its bodies); of an elastic one energy
  *   bushing          force, torque on body b;      force on a point   force, power, position, velocity, acceleration
  *   contact          gap; force, torque on body b;         controller   output
- *   release            trigger
+ *   release          trigger
+ *   tyre             load, slip, side_slip; force, torque about the wheel's centre, on the wheel; power; position, velocity,
+ *                    acceleration of the centre
  *
  * Vectors are those in the axes of space, or of a body: pin.force.in(rod); then a position is that relative to the body's
  * frame. One component is pin.force.x, pin.force.in(rod).x. Numbers of a point may have units, [0, 30 mm].

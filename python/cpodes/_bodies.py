@@ -816,6 +816,19 @@ class Bodies(Mechanism):
             "activation_range": vector("activation_range", activation_range, 2), "muscle": own, **where,
             **({} if curve is None else {"function": curve._handle})}, keep=[] if curve is None else [curve])
 
+    def tyre(self, body: str, *, at: Any, radius: float, stiffness: float, friction: float, slip_stiffness: float, speed: float,
+             axis: Any = (0, 1, 0), damping: float = 0.0, half_length: float = 0.0, rolling: float = 0.0, ground: Any = (0, 0, 0),
+             normal: Any = (0, 0, 1), frames: str = "space", name: Optional[str] = None) -> str:
+        """Adds a tyre: the force of the ground, a fixed plane with a point and a normal in space, on a wheel with the centre at= and an
+        axis, by the brush model (CPTyre). It rolls along axis x normal if it turns about its axis. Its quantities are "NAME.load", "slip",
+        "side_slip", "force", "torque" and "power"."""
+        return self._add("Tyre", {
+            "name": self._name(name, "tyre"), "body": body_name(body), "in": frames_of(frames), "point": vector("at", at, 3),
+            "axis": vector("axis", axis, 3), "ground": vector("ground", ground, 3), "normal": vector("normal", normal, 3),
+            "radius": number("radius", radius), "stiffness": number("stiffness", stiffness), "damping": number("damping", damping),
+            "friction": number("friction", friction), "slip_stiffness": number("slip_stiffness", slip_stiffness),
+            "half_length": number("half_length", half_length), "rolling": number("rolling", rolling), "speed": number("speed", speed)})
+
     def control(self, of: Any, f: Callable, period: float, first: float = 0.0, name: Optional[str] = None, *, delay: float = 0.0) -> str:
         """Adds a controller: at the times first + k period, start and end of a run included, the controls of the actuators `of`, names
         in a list or one name, become f(t, y), and hold until the next sample. Other numbers are set by their names,

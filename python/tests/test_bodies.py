@@ -204,6 +204,22 @@ def test_ropes_and_tendons_pull():
         n.rope((None, (0, 0)), ("cart", (0, 0)), name="rope")
 
 
+def test_a_tyre_brakes_by_the_brush_model():
+    m = cpodes.Bodies(3)
+    m.add_body("wheel", mass=12, inertia=(0.3, 0.6, 0.3), at=(0, 0, 0.29), velocity=(10, 0.5, 0), omega=(0, 34, 0))
+    m.tyre("wheel", at=(0, 0, 0.29), radius=0.3, stiffness=2e5, friction=0.9, slip_stiffness=4e4, speed=0.5, name="tyre")
+    sol = m.solve((0, 1e-3), rtol=1e-9, atol=1e-9)
+    load, roll = 2e5 * 0.01, 0.29 * 34
+    slip = np.array([-(10 - roll), -0.5]) / math.hypot(roll, 0.5)
+    s = 4e4 * np.linalg.norm(slip) / (3 * 0.9 * load)
+    force = 0.9 * load * (1 - (1 - s)**3) * slip / np.linalg.norm(slip)
+    assert sol["tyre.slip"][0] == pytest.approx(slip[0], abs=1e-14)
+    assert [sol[f"tyre.force.{k}"][0] for k in "xyz"] == pytest.approx([*force, load], rel=1e-12)
+    assert m.values["tyre.friction"] == 0.9
+    with pytest.raises(cpodes.Error, match="tyre_1: radius must be"):
+        m.tyre("wheel", at=(0, 0, 0.29), radius=-1, stiffness=2e5, friction=0.9, slip_stiffness=4e4, speed=0.5, name="tyre_1")
+
+
 def test_gears_turn_against_each_other():
     m = cpodes.Bodies(2)
     for name, x in (("small", 0.0), ("large", 3.0)):
