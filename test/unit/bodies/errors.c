@@ -856,6 +856,8 @@ static int build_all(CPFormulation formulation, CPBodies *all, CPMech *mech, N_V
   const CPBodyContact box  = {CP_NEW_CONTACT("box"), .b = "two", .touch = CP_TOUCH_BOX,
                               .size = {1, 1, 1}, .on_b = {.point = {2, 0, 1}}};
   const CPShape ball = {CP_NEW_SHAPE("ball"), .kind = CP_SHAPE_SPHERE, .body = "one", .size = {1}};
+  const CPTyre tyre  = {CP_NEW_TYRE("tyre"), .body = "two",       .radius = 1, .stiffness = 1,
+                        .friction = 1,       .slip_stiffness = 1, .speed = 1,  .ground = {0, 0, -2}};
   int flag           = (*all = CPBodiesCreate(3, NULL)) ? 0 : CP_MEM_FAIL;
 #define STEP(call) \
   if (flag >= 0) flag = (call)
@@ -875,6 +877,7 @@ static int build_all(CPFormulation formulation, CPBodies *all, CPMech *mech, N_V
   STEP(CPBodiesAdd(*all, &force.head, NULL));
   STEP(CPBodiesAdd(*all, &rub.head, NULL));
   STEP(CPBodiesAdd(*all, &ball.head, NULL));
+  STEP(CPBodiesAdd(*all, &tyre.head, NULL));
   STEP(CPBodiesSetFormulation(*all, formulation));
   STEP(build_mech(*all, mech));
   if (flag >= 0 && !(*y = CPBodiesState(*all, test_context))) flag = CP_MEM_FAIL;

@@ -381,8 +381,8 @@ TEST_SUITE(tyre) {
   tcase_set_timeout(tc, 60);
   tcase_add_loop_test(tc, forces_are_those_of_the_brush_model, 0, 2);
   tcase_add_test(tc, a_tyre_does_not_pull);
-  tcase_add_loop_test(tc, a_wheel_brakes_to_a_stop, 0, test_is_short() ? 4 : 16);
-  tcase_add_loop_test(tc, a_caster_turns_into_its_course, 0, test_is_short() ? 4 : 16);
+  tcase_add_loop_test(tc, a_wheel_brakes_to_a_stop, 0, test_is_short() ? 2 : 16);
+  tcase_add_loop_test(tc, a_caster_turns_into_its_course, 0, test_is_short() ? 2 : 16);
   tcase_add_loop_test(tc, all_derivatives_are_exact, CP_ABSOLUTE, CP_JOINT_COORDINATES + 1);
   tcase_add_test(tc, wrong_tyres_are_named);
 #if CPODES_TEST_YAML
