@@ -220,6 +220,21 @@ def test_a_tyre_brakes_by_the_brush_model():
         m.tyre("wheel", at=(0, 0, 0.29), radius=-1, stiffness=2e5, friction=0.9, slip_stiffness=4e4, speed=0.5, name="tyre_1")
 
 
+def test_gradients_with_respect_to_a_tyre_agree_with_differences():
+    """The radius has the size of the deflection, 0.01 m, for differences; the quotients are of fourth order."""
+    def wheel(friction=0.9, radius=0.3):
+        m = cpodes.Bodies(3, gravity=(0, 0, -GRAVITY))
+        m.add_body("wheel", mass=200, inertia=(3, 6, 3), at=(0, 0, 0.29), velocity=(10, 0.5, 0), omega=(0, 34, 0))
+        m.tyre("wheel", at=(0, 0, 0.29), radius=radius, stiffness=2e5, friction=friction, slip_stiffness=4e4, speed=0.5, name="tyre")
+        return m
+    _, grad = wheel().gradient(lambda t, y, p: y[1], {"tyre.friction": 0.9, "tyre.radius": 0.3}, t_span=(0, 0.05), rtol=1e-12, atol=1e-12,
+                               scale={"tyre.friction": 1.0, "tyre.radius": 0.01})
+    for name, value, h in (("friction", 0.9, 1e-2), ("radius", 0.3, 1e-4)):
+        at = lambda x: wheel(**{name: x}).solve((0, 0.05), rtol=1e-13, atol=1e-13).y[1, -1]
+        quotient = (8 * (at(value + h) - at(value - h)) - at(value + 2 * h) + at(value - 2 * h)) / (12 * h)
+        assert grad[f"tyre.{name}"] == pytest.approx(quotient, rel=1e-6)
+
+
 def test_gears_turn_against_each_other():
     m = cpodes.Bodies(2)
     for name, x in (("small", 0.0), ("large", 3.0)):
