@@ -213,7 +213,7 @@ class Pages(Page):
             if "libxml2" in run.stderr:
                 self.skipTest("needs libxml2")
             self.assertEqual(run.returncode, 0, run.stderr)
-            self.assertRegex(run.stdout, r"verdict       ok, but without")
+            self.assertIn("verdict       ok\n", run.stdout)
 
     def test_commands_print_what_the_page_shows(self):
         for page in PAGES:
