@@ -29,7 +29,7 @@ static void evaluate(CPBodies b, SUNContext ctx) {
     CPMech mech          = CPMechCreate(model, y, ctx);
     sunrealtype *q = N_VGetArrayPointer(y), *f = calloc((size_t)(e->nu + e->na) + 1, sizeof *f);
     if (!f || !mech) abort();
-    e->f(0, q, q + e->nq, NULL, f, CPMechGetUserData(mech));
+    e->f(0, q, q + e->nq, q + e->nq + e->nu, f, CPMechGetUserData(mech));
     if (e->b) e->b(0, q, q + e->nq, f, CPMechGetUserData(mech));
     CPMechGetPowers(mech, 0, y, NULL, &powers);
     CPMechFree(&mech);
