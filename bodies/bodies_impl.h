@@ -177,6 +177,8 @@ typedef struct {
   /* what a run changes: the data of each CPMech have their own */
   SUNContext ctx;
   const sunrealtype *z; /* [nactivations, and balance] as the function that is being called has got it */
+  /* [nv] 1: the row may be left out by the function that is being called (CPEquations.skip_rows); NULL: all are needed */
+  const char *off;
   sunrealtype *param; /* [nparams] */
   sunrealtype *known; /* the values of parameters of the file where the numbers that follow them are, if there are some */
   Pair *pair; /* [npairs], whose frames an assembly may move */
@@ -327,6 +329,14 @@ static inline Row *bodiesRow(const Mechanism *b, int i) {
 static inline int bodiesComponents(const Mechanism *b, const Row *row) {
   return bodiesRowTerm(b, row, 0)->m.kind == POINT ? b->space.dimension : 1;
 }
+/* May component i of a row be left out now? */
+static inline int bodiesIsOff(const Mechanism *b, const Row *row, int i) {
+  return b->off && b->off[row->first + i];
+}
+/* May the whole row? */
+int bodiesIsRowOff(const Mechanism *b, const Row *row);
+/* CPEquations.skip_rows */
+int bodiesSkipRows(const char *off, void *mechanism);
 /* The factor of a term's measure */
 static inline sunrealtype bodiesWeight(const Mechanism *b, const Term *term) {
   return term->ratio == NONE ? term->coef : term->coef * b->param[term->ratio];

@@ -297,6 +297,7 @@ int bodiesFillRows(const Mechanism *b, sunrealtype t, const sunrealtype *q, cons
   int flag = 0;
   for (int i = 0; i < b->nrows && !flag; i++) {
     const Row *row = &b->row[i];
+    if (level > 0 && bodiesIsRowOff(b, row)) continue;
     if (!row->limit || level == 2 || !bodiesIsBare(b, row))
       flag = fillRow(b, row, t, q, u, level, out);
     else /* There may be hundreds of open stops. */
@@ -304,7 +305,7 @@ int bodiesFillRows(const Mechanism *b, sunrealtype t, const sunrealtype *q, cons
           bareSum(b, row, level ? u : q, level) - (level ? 0 : row->limit * b->param[row->offset]);
   }
   for (int i = 0; i < b->nrolls && !flag && level > 0; i++)
-    flag = fillRow(b, &b->roll[i], t, q, u, level, out);
+    if (!bodiesIsRowOff(b, &b->roll[i])) flag = fillRow(b, &b->roll[i], t, q, u, level, out);
   return flag;
 }
 
@@ -328,7 +329,8 @@ static int accelerations(sunrealtype t, const sunrealtype *q, const sunrealtype 
 }
 
 static void fillARow(const Mechanism *b, const Row *row, Writer *w) {
-  const Space *s = &b->space;
+  const Space *s   = &b->space;
+  const int is_off = bodiesIsRowOff(b, row);
   for (int k = 0; k < row->nterms; k++) {
     const Term *term = bodiesRowTerm(b, row, k);
     if (term->m.kind == OWN) { /* of the tree (pullback.c); a pattern must not be empty */
@@ -336,6 +338,10 @@ static void fillARow(const Mechanism *b, const Row *row, Writer *w) {
       continue;
     }
     const Pair *pair = &b->pair[term->pair];
+    if (is_off) { /* Its entries remain 0. */
+      EACH_DIRECTION(s, bodiesTermMask(b, term).g, j) w->count++;
+      continue;
+    }
     if (term->m.kind != POINT) {
       sunrealtype g[LOCAL];
       const Mask mask = bodiesGradient(b, row, k, 0, g);
@@ -914,10 +920,11 @@ void bodiesTakeFunctions(const Mechanism *b, CPEquations *e) {
   /* W, of which all differences are taken if there are some, is left out of iterations instead. */
   if (b->nactivations > 0 && !b->balance) e->auxiliary_jac = ratesJac;
   if (b->nv > 0) {
-    e->p        = b->np > 0 ? positions : NULL;
-    e->v        = velocities;
-    e->b        = accelerations;
-    e->row_name = bodiesRowName;
+    e->p         = b->np > 0 ? positions : NULL;
+    e->v         = velocities;
+    e->b         = accelerations;
+    e->row_name  = bodiesRowName;
+    e->skip_rows = bodiesSkipRows;
   }
   if (b->tree) {
     treeTakeFunctions(b, e);

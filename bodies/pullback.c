@@ -310,14 +310,24 @@ static void addSizes(const Mechanism *b, const Pair *pair, int common, Mask mask
       const Node *node = &tree->node[n];
       for (int k = 0; k < 3; k++)
         d[k] = b->pose[pair->side[side].body].r[k] - tree->motion[n + 1].P[k];
+      const sunrealtype moment = N + sqrt(dot3(d, d)) * F;
       for (int j = 0; j < node->nu; j++) {
         const Axis s = treeAxis(tree, node->u + j);
-        size[node->u + j] += s.screws  ? length3(s.a) * (N + length3(d) * F) + length3(s.v) * F
-                             : s.turns ? N + length3(d) * F
+        size[node->u + j] += s.screws  ? length3(s.a) * moment + length3(s.v) * F
+                             : s.turns ? moment
                                        : F;
       }
     }
   }
+}
+
+/* The number of velocities on the paths from both bodies of a pair to the node that moves both */
+static int velocitiesOn(const Tree *tree, const Pair *pair, int common) {
+  int count = 0;
+  for (int side = 0; side < 2; side++)
+    for (int n = treeNodeOf(tree, pair, side); n != common; n = tree->node[n].parent)
+      count += tree->node[n].nu;
+  return count;
 }
 
 /* Adds one row of A, or lists its blocks. Entries that are no more than the roundoff of their terms are 0: a row to which no freedom
@@ -336,6 +346,12 @@ static void fillRow(const Mechanism *b, const Row *row, Writer *w) {
     for (int k = 0; k < row->nterms; k++) {
       const Pair *pair = &b->pair[bodiesRowTerm(b, row, k)->pair];
       const int common = treeCommon(tree, pair, bodiesRowTerm(b, row, k)->m.kind);
+      if (bodiesIsOff(b, row, i)) { /* Its entries remain 0. */
+        const int places = velocitiesOn(tree, pair, common);
+        entries += places;
+        w->count += places;
+        continue;
+      }
       sunrealtype g[LOCAL];
       const Mask mask = bodiesGradient(b, row, k, i, g);
       pullGradient(b, bodiesRowTerm(b, row, k), mask, g, 1, tree->tau);

@@ -1,4 +1,4 @@
-/* Rows of constraints: those of contacts, and their names in messages. */
+/* Rows of constraints: those of contacts, those that are off, and their names in messages. */
 #include "bodies_impl.h"
 
 #include <stdio.h>
@@ -11,6 +11,18 @@ void bodiesWithoutContacts(const Mechanism *b, int *mask) {
     for (int k = 0; k < joint->nrows; k++) mask[b->row[joint->first + k].first] = 0;
     for (int k = 0; k < joint->nrolls; k++) mask[b->roll[joint->first_roll + k].first] = 0;
   }
+}
+
+int bodiesSkipRows(const char *off, void *mechanism) {
+  Mechanism *b = mechanism;
+  b->off       = off;
+  return 0;
+}
+
+int bodiesIsRowOff(const Mechanism *b, const Row *row) {
+  int is_off = b->off != NULL;
+  for (int i = bodiesComponents(b, row) - 1; i >= 0 && is_off; i--) is_off = bodiesIsOff(b, row, i);
+  return is_off;
 }
 
 /* ------------------------------------------------------------------------- names of rows -- */

@@ -16,56 +16,6 @@ int contactIdle(CPContact c, const char *function) {
                   "it must not be called by a function of yours that works for the same contacts");
 }
 
-/* ------------------------------------------------------------------------ matrices of rows -- */
-
-/* For each entry a_ij: y_i += a_ij x_j, y_j += a_ij x_i, y_i += |a_ij| x_j, or y_i = max(y_i, |a_ij|). */
-typedef enum { PRODUCT, TRANSPOSED, ABSOLUTE, LARGEST } Walk;
-static void visit(Walk what, sunindextype i, sunindextype j, sunrealtype a, const sunrealtype *x,
-                  sunrealtype *y) {
-  if (what == PRODUCT) y[i] += a * x[j];
-  else if (what == TRANSPOSED) y[j] += a * x[i];
-  else if (what == ABSOLUTE) y[i] += fabs(a) * x[j];
-  else y[i] = fmax(y[i], fabs(a));
-}
-
-static void walk(const SUNMatrix A, Walk what, const sunrealtype *x, sunrealtype *y) {
-  if (SUNMatGetID(A) == SUNMATRIX_DENSE) {
-    for (sunindextype j = 0; j < SM_COLUMNS_D(A); j++)
-      for (sunindextype i = 0; i < SM_ROWS_D(A); i++)
-        visit(what, i, j, SM_ELEMENT_D(A, i, j), x, y);
-    return;
-  }
-  const int by_rows = SM_SPARSETYPE_S(A) == CSR_MAT;
-  for (sunindextype outer = 0; outer < SM_NP_S(A); outer++)
-    for (sunindextype k = SM_INDEXPTRS_S(A)[outer]; k < SM_INDEXPTRS_S(A)[outer + 1]; k++) {
-      const sunindextype inner = SM_INDEXVALS_S(A)[k];
-      visit(what, by_rows ? outer : inner, by_rows ? inner : outer, SM_DATA_S(A)[k], x, y);
-    }
-}
-
-void contactTimes(const SUNMatrix A, const sunrealtype *x, sunrealtype *y) {
-  walk(A, PRODUCT, x, y);
-}
-void contactTransposedTimes(const SUNMatrix A, const sunrealtype *x, sunrealtype *y) {
-  walk(A, TRANSPOSED, x, y);
-}
-
-void contactScales(CPContact c, N_Vector y) {
-  const sunrealtype *u = N_VGetArrayPointer(y) + c->nq;
-  for (int j = 0; j < c->nu; j++) c->udot[j] = c->atol + c->rtol * fabs(u[j]);
-  memset(c->scale, 0, (size_t)c->na * sizeof *c->scale);
-  memset(c->error, 0, (size_t)c->na * sizeof *c->error);
-  walk(c->A, LARGEST, NULL, c->scale);
-  walk(c->A, ABSOLUTE, c->udot, c->error);
-}
-
-int contactRows(CPContact c, sunrealtype t, const sunrealtype *q) {
-  if (SUNMatGetID(c->A) == SUNMATRIX_DENSE) SUNMatZero(c->A);
-  else
-    memset(SM_DATA_S(c->A), 0, (size_t)SM_NNZ_S(c->A) * sizeof(sunrealtype)); /* The pattern stays. */
-  return contactCall(c, A, t, q, c->A);
-}
-
 /* ---------------------------------------------------------------------------------- friction -- */
 
 sunrealtype contactLength(int n, const sunrealtype *x) {
@@ -166,11 +116,6 @@ static int turns(const CPContact c) {
   return any;
 }
 
-/* Computes c->v, from c->A if the model has no v, if directions depend on it. Returns 0 or the failure of v. */
-static int slidingVelocities(CPContact c, sunrealtype t, const sunrealtype *q, const sunrealtype *u) {
-  return turns(c) ? contactVelocities(c, t, q, u) : 0;
-}
-
 /* Linearizes the directions of friction (CPMechForce). */
 static int linearize(sunrealtype t, const sunrealtype *q, const sunrealtype *u, void *data) {
   const CPContact c = data;
@@ -190,9 +135,13 @@ static int prepareFriction(CPContact c, sunrealtype t, const sunrealtype *q, con
   *any = 0;
   for (int i = 0; i < c->npoints && !c->frictionless; i++) *any |= isForce(&c->point[i]);
   if (!*any) return 0;
-  int flag = contactLaws(c, t, 0, "CPSessionRun");
-  if (!flag) flag = contactRows(c, t, q);
-  return flag ? flag : slidingVelocities(c, t, q, u);
+  const int flag = contactLaws(c, t, 0, "CPSessionRun");
+  if (flag) return flag;
+  memset(c->skipped, 1, (size_t)c->na);
+  for (int i = 0; i < c->npoints; i++)
+    if (isForce(&c->point[i]))
+      memset(c->skipped + c->point[i].tangent, 0, (size_t)c->point[i].ntangents);
+  return contactSome(c, t, q, u, turns(c) ? c->v : NULL);
 }
 
 /* c->impulse <- F_T = -mu N s of one contact, whose entries are 0. */
@@ -214,7 +163,7 @@ static int frictionForce(sunrealtype t, const sunrealtype *q, const sunrealtype 
   memset(c->impulse, 0, (size_t)c->na * sizeof *c->impulse);
   for (int i = 0; i < c->npoints; i++)
     if (isForce(&c->point[i])) frictionOf(c, &c->point[i], t, contactNormal(&c->point[i], lambda));
-  contactTransposedTimes(c->A, c->impulse, f);
+  contactTransposedTimes(c->some, c->impulse, f);
   return 0;
 }
 
@@ -230,7 +179,7 @@ static int frictionJac(sunrealtype t, const sunrealtype *q, const sunrealtype *u
     const Point *point = &c->point[i];
     if (!isForce(point) || point->is_held) continue;
     frictionOf(c, point, t, -1.0);
-    contactTransposedTimes(c->A, c->impulse, SM_COLUMN_D(Fl, point->normal));
+    contactTransposedTimes(c->some, c->impulse, SM_COLUMN_D(Fl, point->normal));
     for (int k = 0; k < point->ntangents; k++) c->impulse[point->tangent + k] = 0.0;
   }
   return 0;
@@ -357,6 +306,7 @@ static int build(CPContact c) {
                 {&c->approach, na, sizeof *c->approach},
                 {&c->before_v, na, sizeof *c->before_v},
                 {&c->keep, n, sizeof *c->keep},
+                {&c->skipped, na, sizeof *c->skipped},
                 {&c->impact.keep, n, sizeof *c->keep},
                 {&c->impact.glued, n, sizeof *c->keep},
                 {&c->impact.plastic, n, sizeof *c->keep},
@@ -425,9 +375,14 @@ int contactObjects(CPContact c, N_Vector y) {
   for (size_t k = 0; k < sizeof vector / sizeof *vector; k++)
     if (!*vector[k] && !(*vector[k] = N_VClone(y))) return 1;
   if (c->A) return 0;
-  SUNMatrix A = tmpl ? SUNMatClone(tmpl) : SUNDenseMatrix(c->na, c->nu, y->sunctx);
-  if (A && tmpl && SUNMatCopy(tmpl, A)) SUNMatDestroy(A), A = NULL;
-  return !(c->A = A);
+  SUNMatrix *const matrix[] = {&c->some, &c->A};
+  for (int k = 0; k < 2; k++) {
+    if (*matrix[k]) continue;
+    SUNMatrix A = tmpl ? SUNMatClone(tmpl) : SUNDenseMatrix(c->na, c->nu, y->sunctx);
+    if (A && tmpl && SUNMatCopy(tmpl, A)) SUNMatDestroy(A), A = NULL;
+    if (!(*matrix[k] = A)) return 1;
+  }
+  return 0;
 }
 
 /* Does point i have no normal row? Its size is checked later. */
@@ -503,6 +458,7 @@ void CPContactFree(CPContact *contact) {
   free(c->recent);
   contactSensFree(c);
   if (c->A) SUNMatDestroy(c->A);
+  if (c->some) SUNMatDestroy(c->some);
   if (c->saved) N_VDestroy(c->saved);
   if (c->newest) N_VDestroy(c->newest);
   if (c->trial) N_VDestroy(c->trial);
@@ -577,7 +533,7 @@ int CPContactSetTimeStepping(CPContact c, int nevents, sunrealtype duration) {
 static int takeForces(CPContact c, sunrealtype t, N_Vector y, sunrealtype *force,
                       const char *function) {
   const sunrealtype *q = N_VGetArrayPointer(y);
-  const int flag       = slidingVelocities(c, t, q, q + c->nq);
+  const int flag       = turns(c) ? contactVelocities(c, t, q, q + c->nq) : 0;
   if (flag) return contactUserFailed(c, function, "v", t, flag);
   for (int i = 0; i < c->npoints; i++) {
     const Point *point = &c->point[i];

@@ -9,7 +9,7 @@
 
 #include <cpodes/cpodes_session.h>
 
-enum { CONTACT_NAME = 48, ROOTS = 5, CONTACT_ARRAYS = 47 };
+enum { CONTACT_NAME = 48, ROOTS = 5, CONTACT_ARRAYS = 48 };
 
 /* ---- the system with contacts ---- */
 
@@ -98,6 +98,9 @@ struct CPContact_ {
   int m;       /* number of multipliers: na rows of A, then those of prescribed motions */
   int nrows;   /* na, and the rows of contacts without a normal row */
   SUNMatrix A; /* as evaluated last */
+  /* [na] rows that the newest forces could do without; A with rows of zeros in their place (contactSome) */
+  char *skipped;
+  SUNMatrix some;
   /* Largest numbers of rows of an event that is solved with factors, and whose W is stored. Beyond the
    * latter W is known only by products at (product_t, product_y). */
   int direct, stored;
@@ -213,6 +216,10 @@ static inline int contactDone(int *count, int result) {
 }
 /* Evaluates c->A at (t, q). Returns what the user's function returns. */
 int contactRows(CPContact c, sunrealtype t, const sunrealtype *q);
+/* c->some <- A, and v [na] <- A u, where v is not NULL, in the rows that are not in c->skipped. Returns what the user's functions
+ * return. */
+int contactSome(CPContact c, sunrealtype t, const sunrealtype *q, const sunrealtype *u,
+                sunrealtype *v);
 /* Computes c->scale and c->error from c->A and y. */
 void contactScales(CPContact c, N_Vector y);
 /* Allocates the arrays for m multipliers. Returns 0, or 1 without memory; then nothing has changed. */

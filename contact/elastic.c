@@ -44,18 +44,20 @@ static int force(sunrealtype t, const sunrealtype *q, const sunrealtype *u, cons
   const CPContact c = data;
   int closed = 0, flag = 0;
   (void)z, (void)lambda;
-  for (int i = 0; i < c->npoints; i++)
-    closed |= c->point[i].is_elastic && (c->stretching || c->point[i].phase != CP_CONTACT_OPEN);
+  memset(c->skipped, 1, (size_t)c->na);
+  for (int i = 0; i < c->npoints; i++) {
+    const Point *point = &c->point[i];
+    if (!point->is_elastic || !(c->stretching || point->phase != CP_CONTACT_OPEN)) continue;
+    closed                    = 1;
+    c->skipped[point->normal] = 0;
+  }
   if (!closed) return 0;
   memset(c->elastic.p, 0, (size_t)c->na * sizeof *c->elastic.p);
   memset(c->elastic.v, 0, (size_t)c->na * sizeof *c->elastic.v);
   memset(c->elastic.N, 0, (size_t)c->na * sizeof *c->elastic.N);
   flag = contactLaws(c, t, 0, "CPSessionRun");
   if (!flag) flag = contactCall(c, p, t, q, c->elastic.p);
-  if (!flag) flag = contactRows(c, t, q);
-  if (flag) return flag;
-  if (c->model->v) flag = contactCall(c, v, t, q, u, c->elastic.v);
-  else contactTimes(c->A, u, c->elastic.v);
+  if (!flag) flag = contactSome(c, t, q, u, c->elastic.v);
   for (int i = 0; i < c->npoints && !flag; i++) {
     const Point *point = &c->point[i];
     const int row      = point->normal;
@@ -64,7 +66,7 @@ static int force(sunrealtype t, const sunrealtype *q, const sunrealtype *u, cons
           c, point, contactOnTurn(point, t, c->elastic.p[row], c->elastic.v[row]),
           c->elastic.v[row]);
   }
-  if (!flag) contactTransposedTimes(c->A, c->elastic.N, f);
+  if (!flag) contactTransposedTimes(c->some, c->elastic.N, f);
   return flag;
 }
 

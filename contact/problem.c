@@ -32,13 +32,6 @@ int contactReady(CPContact c, N_Vector y, const char *function) {
                               : CP_SUCCESS;
 }
 
-int contactVelocities(CPContact c, sunrealtype t, const sunrealtype *q, const sunrealtype *u) {
-  memset(c->v, 0, (size_t)c->na * sizeof *c->v);
-  if (c->model->v) return contactCall(c, v, t, q, u, c->v);
-  contactTimes(c->A, u, c->v);
-  return 0;
-}
-
 void contactCountTurns(CPContact c, sunrealtype t) {
   for (int i = 0; i < c->npoints; i++) {
     Point *point  = &c->point[i];

@@ -5,6 +5,7 @@
  *
  *   f_k - sum_j M_kj g_j'',   b - sum_j A_j g_j''. */
 #include "accelerations.h"
+#include "constraints.h"
 #include "forces.h"
 #include "functions.h"
 #include "motions.h"
@@ -244,7 +245,9 @@ int cpMechUdot(CPMech mech, const CPMechState *s, double *a, double *lambda) {
   memset(a, 0, (size_t)mech->nu * sizeof *a);
   if (mech->m > 0) memset(lambda, 0, (size_t)mech->m * sizeof *lambda);
   int flag = tellRows(mech);
+  cpMechSkipRows(mech, 1);
   if (!flag) flag = cpMechCall(mech, udot, s->t, s->q, s->u, s->z, a, lambda);
+  cpMechSkipRows(mech, 0);
   if (flag > 0 && !mech->operators) return cpMechSolve(mech, s, a, lambda);
   flag = cpMechResult(mech, flag, s->t, "udot");
   if (!flag) flag = cpMechChecked(mech, 0, s->t, "udot", a, mech->nu);

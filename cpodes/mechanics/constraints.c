@@ -165,7 +165,9 @@ int cpMechCallA(CPMech mech, sunrealtype t, const sunrealtype *q) {
   mech->stats.nA++;
   if (cpMechMultiplies(mech)) return productsOfA(mech, t, q);
   if (!mech->eq->A) return differenceA(mech, t, q);
+  cpMechSkipRows(mech, 1);
   const int flag = cpMechCall(mech, A, t, q, mech->userA.S);
+  cpMechSkipRows(mech, 0);
   return flag ? cpMechResult(mech, flag, t, "A") : CP_SUCCESS;
 }
 
@@ -372,7 +374,9 @@ int cpMechCallB(CPMech mech, const CPMechState *s, double *b) {
   if (mech->na == 0) return CP_SUCCESS;
   mech->stats.nb++;
   if (!mech->eq->b) return byDifferences(mech, s->t, s->q, s->u, b);
+  cpMechSkipRows(mech, 1);
   const int flag = cpMechCall(mech, b, s->t, s->q, s->u, b);
+  cpMechSkipRows(mech, 0);
   return flag ? cpMechResult(mech, flag, s->t, "b") : CP_SUCCESS;
 }
 

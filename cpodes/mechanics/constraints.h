@@ -11,6 +11,11 @@ static inline int cpMechNeed(CPMech mech, CPMechRoom which) {
   return mech->room.memory[which].newest ? CP_SUCCESS : cpMechCreateRoom(mech, which);
 }
 
+/* Tells the model's functions of rows that those which are off may be left out, or, with 0, that all are to be set. */
+static inline void cpMechSkipRows(CPMech mech, int skip) {
+  if (mech->eq->skip_rows && !mech->rows.all)
+    cpMechCall(mech, skip_rows, skip ? mech->rows.off : NULL);
+}
 /* userA, which has been cleared, and b [m] <- the model's rows, unchecked */
 int cpMechCallA(CPMech mech, sunrealtype t, const sunrealtype *q);
 int cpMechCallB(CPMech mech, const CPMechState *s, double *b);

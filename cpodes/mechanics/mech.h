@@ -131,6 +131,7 @@ typedef struct {
   long int layout; /* changes when rows are switched */
   long int told;   /* 1 + the layout that use_rows was told, or 0 */
   int answer;      /* what it returned */
+  int all;         /* 1: functions set the rows that are off, too (CPMechCheck) */
   size_t *place;   /* [entries of userA.A] indices of these entries in A; NULL if A is userA.A */
 } CPMechRows;
 

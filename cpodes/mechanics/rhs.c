@@ -7,6 +7,7 @@
  * motion. Implicit methods do not: their iteration matrix is that of f without pi, and their
  * corrector damps components normal to the manifold. */
 #include "accelerations.h"
+#include "constraints.h"
 #include "expected.h"
 #include "forces.h"
 #include "kinematics.h"
@@ -208,6 +209,7 @@ static inline int solvePlain(CPMech mech, const CPMechState *s, double *a, doubl
     stats->nf++, name = "f";
     flag = model->f(s->t, s->q, s->u, s->z, own->f, data);
   }
+  if (model->skip_rows) cpMechSkipRows(mech, 1);
   if (!flag) {
     stats->nb++, name = "b";
     flag = model->b(s->t, s->q, s->u, own->b, data);
@@ -220,6 +222,7 @@ static inline int solvePlain(CPMech mech, const CPMechState *s, double *a, doubl
     stats->nA++, name = "A";
     flag = model->A(s->t, s->q, mech->userA.S, data);
   }
+  if (model->skip_rows) cpMechSkipRows(mech, 0);
   mech->log.running--;
   return flag ? cpMechResult(mech, flag, s->t, name) : solveTerms(mech, s, a, lambda);
 }

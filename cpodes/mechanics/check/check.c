@@ -182,8 +182,10 @@ int CPMechCheck(CPMech mech, sunrealtype t, N_Vector y, CPMechReport *report) {
     own  = (CPMechReport){.A_row = -1, .A_col = -1, .b_row = -1, .freedom = -1};
     flag = create(&check);
     if (flag) cpReason(mech->text, flag, "no memory for a check");
+    mech->rows.all = 1;
     if (!flag) flag = readState(&check, t, N_VGetArrayPointer(y));
     if (!flag) flag = compareEverything(&check, y);
+    mech->rows.all = 0;
     cpArenaFree(&check.arena);
     flag = check.code ? cpReport(&mech->log, check.code, __func__, "%s", check.text)
                       : cpMechReport(mech, flag, __func__);

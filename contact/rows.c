@@ -1,0 +1,87 @@
+/* Matrices of rows, and velocities of rows. Of many contacts that are open, friction and elastic forces need few rows, and leave the
+ * others out (CPEquations.skip_rows). */
+#include "contact_impl.h"
+
+#include <math.h>
+#include <string.h>
+#include <sunmatrix/sunmatrix_dense.h>
+#include <sunmatrix/sunmatrix_sparse.h>
+
+/* For each entry a_ij: y_i += a_ij x_j, y_j += a_ij x_i, y_i += |a_ij| x_j, or y_i = max(y_i, |a_ij|). */
+typedef enum { PRODUCT, TRANSPOSED, ABSOLUTE, LARGEST } Walk;
+static void visit(Walk what, sunindextype i, sunindextype j, sunrealtype a, const sunrealtype *x,
+                  sunrealtype *y) {
+  if (what == PRODUCT) y[i] += a * x[j];
+  else if (what == TRANSPOSED) y[j] += a * x[i];
+  else if (what == ABSOLUTE) y[i] += fabs(a) * x[j];
+  else y[i] = fmax(y[i], fabs(a));
+}
+
+static void walk(const SUNMatrix A, Walk what, const sunrealtype *x, sunrealtype *y) {
+  if (SUNMatGetID(A) == SUNMATRIX_DENSE) {
+    for (sunindextype j = 0; j < SM_COLUMNS_D(A); j++)
+      for (sunindextype i = 0; i < SM_ROWS_D(A); i++)
+        visit(what, i, j, SM_ELEMENT_D(A, i, j), x, y);
+    return;
+  }
+  const int by_rows = SM_SPARSETYPE_S(A) == CSR_MAT;
+  for (sunindextype outer = 0; outer < SM_NP_S(A); outer++)
+    for (sunindextype k = SM_INDEXPTRS_S(A)[outer]; k < SM_INDEXPTRS_S(A)[outer + 1]; k++) {
+      const sunindextype inner = SM_INDEXVALS_S(A)[k];
+      visit(what, by_rows ? outer : inner, by_rows ? inner : outer, SM_DATA_S(A)[k], x, y);
+    }
+}
+
+void contactTimes(const SUNMatrix A, const sunrealtype *x, sunrealtype *y) {
+  walk(A, PRODUCT, x, y);
+}
+void contactTransposedTimes(const SUNMatrix A, const sunrealtype *x, sunrealtype *y) {
+  walk(A, TRANSPOSED, x, y);
+}
+
+void contactScales(CPContact c, N_Vector y) {
+  const sunrealtype *u = N_VGetArrayPointer(y) + c->nq;
+  for (int j = 0; j < c->nu; j++) c->udot[j] = c->atol + c->rtol * fabs(u[j]);
+  memset(c->scale, 0, (size_t)c->na * sizeof *c->scale);
+  memset(c->error, 0, (size_t)c->na * sizeof *c->error);
+  walk(c->A, LARGEST, NULL, c->scale);
+  walk(c->A, ABSOLUTE, c->udot, c->error);
+}
+
+static int evaluate(CPContact c, sunrealtype t, const sunrealtype *q, SUNMatrix A) {
+  if (SUNMatGetID(A) == SUNMATRIX_DENSE) SUNMatZero(A);
+  else memset(SM_DATA_S(A), 0, (size_t)SM_NNZ_S(A) * sizeof(sunrealtype)); /* The pattern stays. */
+  return contactCall(c, A, t, q, A);
+}
+
+int contactRows(CPContact c, sunrealtype t, const sunrealtype *q) {
+  return evaluate(c, t, q, c->A);
+}
+
+int contactVelocities(CPContact c, sunrealtype t, const sunrealtype *q, const sunrealtype *u) {
+  memset(c->v, 0, (size_t)c->na * sizeof *c->v);
+  if (c->model->v) return contactCall(c, v, t, q, u, c->v);
+  contactTimes(c->A, u, c->v);
+  return 0;
+}
+
+/* Tells the model which rows may be left out, or with NULL that all are needed. */
+static int skip(CPContact c, const char *off) {
+  return c->model->skip_rows ? contactCall(c, skip_rows, off) : 0;
+}
+
+int contactSome(CPContact c, sunrealtype t, const sunrealtype *q, const sunrealtype *u,
+                sunrealtype *v) {
+  skip(c, c->skipped);
+  int flag = evaluate(c, t, q, c->some);
+  if (!flag && v && c->model->v) {
+    for (int i = 0; i < c->na; i++)
+      if (!c->skipped[i]) v[i] = 0.0;
+    flag = contactCall(c, v, t, q, u, v);
+  }
+  skip(c, NULL);
+  if (flag || !v || c->model->v) return flag;
+  memset(v, 0, (size_t)c->na * sizeof *v);
+  contactTimes(c->some, u, v);
+  return 0;
+}
