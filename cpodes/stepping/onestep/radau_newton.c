@@ -442,7 +442,8 @@ static int newton(CPOneStep mem, sunrealtype h) {
       /* With derivatives of the stages the second correction removes an error that the first one has made. */
       const int early = R->have_stages && it == 2;
       R->eta          = early ? 1.0 : R->theta / (1.0 - R->theta);
-      if (!early && (R->theta >= DIVERGENT || norm * R->eta * pow(R->theta, most - 1 - it) > CP_RADAU_KAPPA)) {
+      if (!early && (R->theta >= DIVERGENT ||
+                     norm * R->eta * pow(R->theta, most - 1 - it) > CP_RADAU_KAPPA)) {
         if (!R->fresh || R->theta < SLOW) break;
         flag = allocatePairs(mem);
         if (flag) return flag;
