@@ -65,7 +65,7 @@ typedef struct {
   LawKind kind;
   int name;
   int term, nterms; /* as of a row */
-  int velocity;     /* in joint coordinates: the velocity on which alone it acts, or NONE */
+  int on_tree; /* in joint coordinates: it acts on a sum of coordinates of the tree, and not on bodies */
   /* param: stiffness, damping and free length, or the factor and speed of friction, or drag. force:
    * a parameter, or NONE. joint: the one with friction. */
   int param, force, joint;
@@ -340,6 +340,10 @@ int bodiesSkipRows(const char *off, void *mechanism);
 /* The factor of a term's measure */
 static inline sunrealtype bodiesWeight(const Mechanism *b, const Term *term) {
   return term->ratio == NONE ? term->coef : term->coef * b->param[term->ratio];
+}
+/* The factor of the coordinate of the tree to which a term is tied */
+static inline sunrealtype bodiesShare(const Mechanism *b, const Term *term) {
+  return bodiesWeight(b, term) * term->sign;
 }
 /* Is a row a sum of coordinates of the tree, or of functions of them? They count turns. */
 static inline int bodiesCountsTurns(const Mechanism *b, const Row *row) {

@@ -279,7 +279,7 @@ static int checkTurns(CPBodies b) {
     const Law *law       = &b->m.law[i];
     const sunrealtype *p = b->m.param + law->param; /* stiffness, damping, free angle */
     if (law->kind != SPRING || law->nterms > 1 || bodiesLawTerm(&b->m, law, 0)->m.kind != ANGLE ||
-        p[0] == 0 || fabs(p[2]) <= 4 * atan(SUN_RCONST(1.0)) || (b->m.tree && law->velocity != NONE))
+        p[0] == 0 || fabs(p[2]) <= 4 * atan(SUN_RCONST(1.0)) || (b->m.tree && law->on_tree))
       continue;
     return cpRefuse(&b->log, "CPBodiesBuild",
                     "%s: the free angle must be at most half a turn, unless it is one of a joint "
@@ -330,7 +330,7 @@ static int checkCustom(CPBodies b) {
 static int checkOwnLaws(CPBodies b) {
   for (int i = 0; i < b->m.nlaws && b->m.tree; i++) {
     const Law *law = &b->m.law[i];
-    for (int k = 0; k < law->nterms && law->velocity == NONE; k++)
+    for (int k = 0; k < law->nterms && !law->on_tree; k++)
       if (bodiesLawTerm(&b->m, law, k)->m.kind == OWN)
         return cpReport(&b->log, CP_NOT_SUPPORTED, "CPBodiesBuild",
                         "%s: a force on a coordinate of a joint by functions must act on it alone",

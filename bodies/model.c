@@ -80,10 +80,7 @@ static sunrealtype inertia(const Mechanism *b, const Body *body, int i, int j) {
   return i == j || body->full ? b->param[body->param + at[i][j]] : 0;
 }
 
-/* Does a law act on one velocity of the tree alone? */
-static int isOnVelocity(const Mechanism *b, int law) {
-  return b->tree && b->law[law].velocity != NONE;
-}
+static int isOnTree(const Mechanism *b, int law) { return b->tree && b->law[law].on_tree; }
 
 void bodiesFillM(Mechanism *b, Writer *w) {
   const Space *s = &b->space;
@@ -99,7 +96,7 @@ void bodiesFillM(Mechanism *b, Writer *w) {
   }
   for (int i = 0; i < b->nlaws && b->ninertances > 0; i++) { /* M += inertance g g^T */
     const Law *law = &b->law[i];
-    if (law->inertance == NONE || isOnVelocity(b, i)) continue;
+    if (law->inertance == NONE || isOnTree(b, i)) continue;
     for (int k = 0; k < law->nterms * law->nterms; k++) {
       const Term *term    = bodiesLawTerm(b, law, k / law->nterms),
                  *of      = bodiesLawTerm(b, law, k % law->nterms);
@@ -470,7 +467,7 @@ sunrealtype bodiesReactionSize(const Mechanism *b, int joint, const sunrealtype 
 sunrealtype bodiesStretch(const Mechanism *b, const Law *law, sunrealtype x) {
   const sunrealtype s = x - b->param[law->param + 2];
   const Term *term    = bodiesLawTerm(b, law, 0);
-  const int counts    = (b->tree && law->velocity != NONE) || law->nterms > 1 || term->f;
+  const int counts    = (b->tree && law->on_tree) || law->nterms > 1 || term->f;
   return term->m.kind == ANGLE && b->space.dimension == 3 && !counts
              ? remainder(s, 8 * atan(SUN_RCONST(1.0)))
              : s;
@@ -525,7 +522,7 @@ int bodiesAddLaws(const Mechanism *b, int friction, sunrealtype t, const sunreal
     const Law *law = &b->law[i];
     Jet jet;
     sunrealtype T[3], x, rate, acc;
-    if ((law->kind == FRICTION) != friction || isOnVelocity(b, i)) continue;
+    if ((law->kind == FRICTION) != friction || isOnTree(b, i)) continue;
     bodiesLawSum(b, law, VALUES, &x, &rate, &acc);
     const sunrealtype N = friction ? bodiesReactionSize(b, law->joint, lambda, &first, &count) : 0;
     flag                = bodiesLaw(b, law, t, x, rate, N, T);
@@ -834,7 +831,7 @@ int bodiesFillDynamics(Mechanism *b, sunrealtype t, const sunrealtype *u, const 
   for (int i = 0; i < b->nrows; i++) fillKRow(b, &b->row[i], lambda, K);
   for (int i = 0; i < b->nrolls; i++) fillKRow(b, &b->roll[i], lambda, K);
   for (int i = 0; i < b->nlaws && !flag; i++)
-    if (!isOnVelocity(b, i)) flag = fillLaw(b, &b->law[i], t, lambda, K, C);
+    if (!isOnTree(b, i)) flag = fillLaw(b, &b->law[i], t, lambda, K, C);
   for (int i = 0; i < b->nforces && !flag; i++)
     flag = b->force[i].is_tyre ? bodiesFillTyre(b, &b->force[i], K, C)
                                : fillForce(b, &b->force[i], t, K, C);

@@ -57,22 +57,27 @@ static void pull(const Mechanism *b, const sunrealtype *force, int low, int high
   treePull(b->tree, low, high, b->tree->wrench, tau);
 }
 
-/* The laws that act on one velocity of the tree: tau += their forces, armature: their inertances. They may be NULL. Returns
+/* The laws on sums of coordinates of the tree: tau += their forces, armature: their inertances. They may be NULL. Returns
  * what a user's function returned. */
 static int addOnVelocities(const Mechanism *b, sunrealtype t, const sunrealtype *q,
                            const sunrealtype *u, sunrealtype *tau, sunrealtype *armature) {
-  const Tree *tree = b->tree;
-  int flag         = 0;
-  if (armature) memset(armature, 0, (size_t)tree->nu * sizeof *armature);
+  int flag = 0;
+  if (armature) memset(armature, 0, (size_t)b->tree->nu * sizeof *armature);
   for (int i = 0; i < b->nlaws && !flag; i++) {
-    const Law *law = &b->law[i];
-    const int k    = law->velocity;
-    sunrealtype T[3];
-    if (k == NONE || law->kind == FRICTION) continue;
-    if (armature && law->inertance != NONE) armature[k] += b->param[law->inertance];
-    if (!tau) continue;
-    flag = bodiesLaw(b, law, t, q[treeCoordinate(tree, k)], u[k], 0, T);
-    tau[k] += T[0];
+    const Law *law   = &b->law[i];
+    sunrealtype T[3] = {0}, x, rate;
+    if (!law->on_tree) continue;
+    if (tau) {
+      bodiesLawAt(b, i, q, u, &x, &rate);
+      flag = bodiesLaw(b, law, t, x, rate, 0, T);
+    }
+    for (int k = 0; k < law->nterms; k++) {
+      const Term *term        = bodiesLawTerm(b, law, k);
+      const sunrealtype share = bodiesShare(b, term);
+      if (tau) tau[term->velocity] += share * T[0];
+      if (armature && law->inertance != NONE)
+        armature[term->velocity] += share * share * b->param[law->inertance];
+    }
   }
   return flag;
 }
@@ -167,32 +172,6 @@ static void pullGradient(const Mechanism *b, const Term *term, Mask mask, const 
   }
 }
 
-/* Sets the derivatives of the laws on one velocity each with respect to it and to its coordinate, and those of rows by functions of
- * own coordinates, which do not go by way of the bodies. */
-static int slopes(const Mechanism *b, sunrealtype t, const sunrealtype *q, const sunrealtype *u,
-                  const sunrealtype *lambda) {
-  const Tree *tree = b->tree;
-  int flag         = 0;
-  for (int l = 0; l < 2; l++) memset(tree->slope[l], 0, (size_t)tree->nu * sizeof **tree->slope);
-  for (int i = 0; i < b->nlaws && !flag; i++) {
-    const Law *law = &b->law[i];
-    const int k    = law->velocity;
-    sunrealtype T[3];
-    if (k == NONE || law->kind == FRICTION) continue;
-    flag = bodiesLaw(b, law, t, q[treeCoordinate(tree, k)], u[k], 0, T);
-    for (int l = 0; l < 2; l++) tree->slope[l][k] += T[1 + l];
-  }
-  for (int i = 0; i < b->nrows + b->nrolls; i++) /* -lambda f'' of a function of an own coordinate */
-    for (int k = 0; k < bodiesRow(b, i)->nterms; k++) {
-      const Row *row   = bodiesRow(b, i);
-      const Term *term = bodiesRowTerm(b, row, k);
-      sunrealtype bend[3];
-      if (treeOwnBend(b, term, bend))
-        tree->slope[0][term->velocity] -= lambda[row->first] * bodiesWeight(b, term) * bend[1];
-    }
-  return flag;
-}
-
 static int frictionsJac(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
                         const sunrealtype *z, const sunrealtype *lambda, SUNMatrix Fl, void *bodies) {
   (void)z;
@@ -266,8 +245,44 @@ static Entries entriesOf(const Tree *tree, SUNMatrix S) {
     return (Entries){SM_DATA_S(S), (int)SM_ROWS_S(S), SM_INDEXVALS_S(S), tree->diagonal};
   return (Entries){SM_DATA_D(S), (int)SM_ROWS_D(S), NULL, NULL};
 }
-static void addOnDiagonal(const Entries *e, int k, sunrealtype x) {
-  e->data[e->row ? e->diagonal[k] : (sunindextype)k * (e->n + 1)] += x;
+/* Entry (i, j), which the pattern must have. Its rows ascend. */
+static sunrealtype *entryOf(const Entries *e, int i, int j) {
+  if (!e->row) return e->data + (sunindextype)j * e->n + i;
+  sunindextype at = e->diagonal[j];
+  while (e->row[at] < i) at++;
+  while (e->row[at] > i) at--;
+  return e->data + at;
+}
+
+/* Adds the derivatives of the laws on sums of coordinates of the tree, and of rows by functions of own coordinates, which do not go
+ * by way of the bodies. */
+static int addSlopes(const Mechanism *b, sunrealtype t, const sunrealtype *q, const sunrealtype *u,
+                     const sunrealtype *lambda, const Entries *K, const Entries *C) {
+  int flag = 0;
+  for (int i = 0; i < b->nlaws && !flag; i++) {
+    const Law *law = &b->law[i];
+    sunrealtype T[3], x, rate;
+    if (!law->on_tree) continue;
+    bodiesLawAt(b, i, q, u, &x, &rate);
+    flag = bodiesLaw(b, law, t, x, rate, 0, T);
+    for (int k = 0; k < law->nterms; k++)
+      for (int l = 0; l < law->nterms; l++) {
+        const Term *of = bodiesLawTerm(b, law, k), *by = bodiesLawTerm(b, law, l);
+        const sunrealtype share = bodiesShare(b, of) * bodiesShare(b, by);
+        *entryOf(K, of->velocity, by->velocity) += share * T[1];
+        *entryOf(C, of->velocity, by->velocity) += share * T[2];
+      }
+  }
+  for (int i = 0; i < b->nrows + b->nrolls; i++) /* -lambda f'' of a function of an own coordinate */
+    for (int k = 0; k < bodiesRow(b, i)->nterms; k++) {
+      const Row *row   = bodiesRow(b, i);
+      const Term *term = bodiesRowTerm(b, row, k);
+      sunrealtype bend[3];
+      if (treeOwnBend(b, term, bend))
+        *entryOf(K, term->velocity, term->velocity) -=
+            lambda[row->first] * bodiesWeight(b, term) * bend[1];
+    }
+  return flag;
 }
 
 /* The matrix of a plan of the bodies, zero, or one without data if there is no memory */
@@ -337,7 +352,7 @@ static void fillRow(const Mechanism *b, const Row *row, Writer *w) {
   const int count            = bodiesComponents(b, row);
   const int bare             = bodiesIsBare(b, row);
   const sunrealtype rounding = 16 * DBL_EPSILON;
-  sunrealtype *size          = tree->slope[0]; /* 0 before and after */
+  sunrealtype *size          = tree->size; /* 0 before and after */
   for (int k = 0; k < row->nterms && bare; k++)
     *next(w, row->first, bodiesRowTerm(b, row, k)->velocity, 1) +=
         bodiesWeight(b, bodiesRowTerm(b, row, k)) * bodiesRowTerm(b, row, k)->sign;
@@ -380,7 +395,7 @@ void treeGradient(const Mechanism *b, const Row *row, int i, sunrealtype *gradie
 }
 
 static void fillRows(const Mechanism *b, Writer *w) {
-  memset(b->tree->slope[0], 0, (size_t)b->tree->nu * sizeof **b->tree->slope);
+  memset(b->tree->size, 0, (size_t)b->tree->nu * sizeof *b->tree->size);
   for (int i = 0; i < b->nrows; i++) fillRow(b, &b->row[i], w);
   for (int i = 0; i < b->nrolls; i++) fillRow(b, &b->roll[i], w);
 }
@@ -548,7 +563,7 @@ int treeMassMatrix(sunrealtype t, const sunrealtype *q, SUNMatrix M, void *bodie
   if (tree->recursive) {
     const Entries entries = entriesOf(tree, M);
     if (treeMass(tree, &entries)) return -1;
-    for (int k = 0; k < tree->nu; k++) addOnDiagonal(&entries, k, tree->armature[k]);
+    for (int k = 0; k < tree->nu; k++) *entryOf(&entries, k, k) += tree->armature[k];
     return 0;
   }
   Writer w = matrixOf(b, PLAN_M);
@@ -700,10 +715,13 @@ int treeReaction(Mechanism *b, sunrealtype t, const sunrealtype *lambda, int joi
 }
 
 static void addOnTree(const Mechanism *b, const Law *law, sunrealtype T_z, sunrealtype *column) {
-  if (law->velocity != NONE) column[law->velocity] += T_z;
-  for (int k = 0; k < law->nterms && law->velocity == NONE; k++) {
+  for (int k = 0; k < law->nterms; k++) {
     const Term *term = bodiesLawTerm(b, law, k);
     Jet jet;
+    if (law->on_tree) {
+      column[term->velocity] += bodiesShare(b, term) * T_z;
+      continue;
+    }
     bodiesTermJet(b, term, GRADIENT, &jet);
     pullGradient(b, term, bodiesTermMask(b, term), jet.g, bodiesWeight(b, term) * T_z, column);
   }
@@ -712,17 +730,15 @@ static void addOnTree(const Mechanism *b, const Law *law, sunrealtype T_z, sunre
 static int dynamicsJac(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
                        const sunrealtype *z, const sunrealtype *udot, const sunrealtype *lambda,
                        SUNMatrix K, SUNMatrix C, SUNMatrix Fz, void *bodies) {
-  Mechanism *b = bodies;
-  Tree *tree   = b->tree;
-  b->z         = z;
+  Mechanism *b       = bodies;
+  Tree *tree         = b->tree;
+  const Entries to[] = {entriesOf(tree, K), entriesOf(tree, C)};
+  b->z               = z;
   /* Forces on bodies, and rows that are no sums of coordinates, are differentiated body by body, and their motions with them. */
   if (tree->plain && treeIsRecursive(b) && tree->nothers + b->nforces == 0 &&
       (b->nv == 0 || tree->bare)) {
-    const Entries to[] = {entriesOf(tree, K), entriesOf(tree, C)};
-    int failed         = treeSubtractDerivatives(b, q, u, udot, &to[0], &to[1]);
-    if (!failed) failed = slopes(b, t, q, u, lambda);
-    for (int k = 0; k < tree->nu && !failed; k++)
-      for (int l = 0; l < 2; l++) addOnDiagonal(&to[l], k, tree->slope[l][k]);
+    int failed = treeSubtractDerivatives(b, q, u, udot, &to[0], &to[1]);
+    if (!failed) failed = addSlopes(b, t, q, u, lambda, &to[0], &to[1]);
     return failed ? failed : bodiesFillFz(b, t, q, u, addOnTree, Fz);
   }
   bodiesPoses(b, q, u, udot);
@@ -733,7 +749,6 @@ static int dynamicsJac(sunrealtype t, const sunrealtype *q, const sunrealtype *u
   if (!flag) flag = residual(b, t, lambda, tree->force);
   if (flag) return flag;
   sumMoments(b, tree->force);
-  if (!flag) flag = slopes(b, t, q, u, lambda);
   for (int k = 0; k < tree->nu; k++) {
     const int n = tree->node_of_velocity[k], last = tree->node[n].last;
     const int low = tree->apart ? n : 0, high = tree->apart ? last : tree->nnodes - 1;
@@ -751,11 +766,10 @@ static int dynamicsJac(sunrealtype t, const sunrealtype *q, const sunrealtype *u
     pull(b, of_K, low, high, tree->column);
     pull(b, of_C, low, high, tree->other);
     addTurned(tree, k, tree->column);
-    tree->column[k] += tree->slope[0][k];
-    tree->other[k] += tree->slope[1][k];
     putColumn(K, k, tree->column);
     putColumn(C, k, tree->other);
   }
+  flag = addSlopes(b, t, q, u, lambda, &to[0], &to[1]);
   return flag ? flag : bodiesFillFz(b, t, q, u, addOnTree, Fz);
 }
 
@@ -880,6 +894,11 @@ int treeMakePlans(Mechanism *b, SUNContext ctx) {
     }
   }
   free(mark);
+  for (int i = 0; i < b->nlaws; i++) /* sums couple their coordinates */
+    for (int k = 0; k < b->law[i].nterms && b->law[i].on_tree; k++)
+      for (int l = 0; l < b->law[i].nterms; l++)
+        next(&square, bodiesLawTerm(b, &b->law[i], k)->velocity,
+             bodiesLawTerm(b, &b->law[i], l)->velocity, 1);
   if (b->nv > 0) { /* at the placement, where surfaces are defined */
     sunrealtype *start = calloc((size_t)(tree->nq + tree->nu) + 1, sizeof *start);
     if (!start || treeStart(b, start, start + tree->nq)) square.failed = 1;

@@ -160,13 +160,17 @@ static void addEnergies(const Mechanism *b, CPPowers *out) {
 void bodiesLawAt(const Mechanism *b, int i, const sunrealtype *q, const sunrealtype *u,
                  sunrealtype *x, sunrealtype *rate) {
   const Law *law = &b->law[i];
-  const int k    = b->tree ? law->velocity : NONE;
-  if (k != NONE) { /* which counts turns */
-    *x    = q[treeCoordinate(b->tree, k)];
-    *rate = u[k];
+  if (!b->tree || !law->on_tree) {
+    bodiesLawSum(b, law, VALUES, x, rate, NULL);
     return;
   }
-  bodiesLawSum(b, law, VALUES, x, rate, NULL);
+  *x = *rate = 0;
+  for (int k = 0; k < law->nterms; k++) { /* coordinates, which count turns */
+    const Term *term        = bodiesLawTerm(b, law, k);
+    const sunrealtype share = bodiesShare(b, term);
+    *x += share * q[treeCoordinate(b->tree, term->velocity)];
+    *rate += share * u[term->velocity];
+  }
 }
 
 int bodiesForceOf(const Mechanism *b, int i, sunrealtype t, sunrealtype *F, sunrealtype *rate) {

@@ -225,7 +225,7 @@ static void tie(const Mechanism *b, const Tree *tree, const int *last, Term *of)
   }
 }
 
-/* Ties the terms of laws and rows. A law on a velocity acts in its direction. Returns 0, or 1 without memory. */
+/* Ties the terms of laws and rows. Returns 0, or 1 without memory. */
 static int findTerms(Mechanism *b, Tree *tree) {
   int *last = malloc(((size_t)b->npairs + 1) * sizeof *last);
   if (!last) return 1;
@@ -235,18 +235,18 @@ static int findTerms(Mechanism *b, Tree *tree) {
   tree->recursive = tree->bare = tree->plain = 1;
   for (int n = 0; n < tree->nnodes; n++) tree->plain &= tree->node[n].kind != CUSTOM;
   for (int i = 0; i < b->nlaws; i++) {
-    Law *law      = &b->law[i];
-    law->velocity = NONE;
+    Law *law = &b->law[i];
+    /* A force that depends on other bodies is one on bodies, and the inertance of a sum is no armature. */
+    law->on_tree = law->kind != FRICTION && !(law->formula && law->formula->ninputs > 0) &&
+                   (law->inertance == NONE || law->nterms == 1);
     for (int k = 0; k < law->nterms; k++) {
       Term *of = bodiesLawTerm(b, law, k);
       tie(b, tree, last, of);
       of->counts = of->velocity != NONE && (law->nterms > 1 || of->f || of->coef != of->sign);
-      if (of->velocity != NONE && !of->counts && of->coef == of->sign) law->velocity = of->velocity;
+      law->on_tree &= of->velocity != NONE && !of->f && (of->m.kind != OWN || law->nterms == 1);
     }
-    /* a force that depends on other bodies is one on bodies */
-    if (law->formula && law->formula->ninputs > 0) law->velocity = NONE;
-    if (law->inertance != NONE && law->velocity == NONE) tree->recursive = 0;
-    if (law->kind != FRICTION && law->velocity == NONE) tree->nothers++;
+    if (law->inertance != NONE && !law->on_tree) tree->recursive = 0;
+    if (law->kind != FRICTION && !law->on_tree) tree->nothers++;
   }
   for (int i = 0; i < b->nrows + b->nrolls; i++) {
     Row *row = bodiesRow(b, i);
@@ -267,7 +267,7 @@ static int makeRunning(const Mechanism *b, Tree *tree) {
   const size_t nb = (size_t)b->nbodies, nn = (size_t)tree->nnodes, nu = (size_t)tree->nu,
                larger = tree->length > (size_t)b->nv ? tree->length : (size_t)b->nv;
   sunrealtype *free_ =
-      calloc(7 * nb + 6 * tree->length + (size_t)tree->nq + 7 * nu + 2 * larger + 9 * nn + 1,
+      calloc(7 * nb + 6 * tree->length + (size_t)tree->nq + 6 * nu + 2 * larger + 9 * nn + 1,
              sizeof *free_);
   for (int i = 0; i < NUM_PLANS; i++) tree->value[i] = NULL;
   tree->delassus    = NULL;
@@ -286,10 +286,9 @@ static int makeRunning(const Mechanism *b, Tree *tree) {
   tree->sum                 = tree->wrench + nn;
   sunrealtype **of_bodies[] = {&tree->twist,       &tree->force,       &tree->motion_k[0],
                                &tree->motion_k[1], &tree->motion_k[2], &tree->motion_k[3]},
-              **of_nodes[]  = {&tree->tau,   &tree->armature, &tree->column,
-                               &tree->other, &tree->slope[0], &tree->slope[1]};
+              **of_nodes[] = {&tree->tau, &tree->armature, &tree->column, &tree->other, &tree->size};
   for (int i = 0; i < 6; i++) *of_bodies[i] = free_, free_ += tree->length;
-  for (int i = 0; i < 6; i++) *of_nodes[i] = free_, free_ += nu;
+  for (int i = 0; i < 5; i++) *of_nodes[i] = free_, free_ += nu;
   for (int i = 0; i < 2; i++) tree->product[i] = free_, free_ += larger;
   tree->known   = free_, free_ += tree->nq + tree->nu;
   tree->level   = 0;

@@ -116,7 +116,7 @@ typedef struct Tree_ {
   sunrealtype *motion_k[4];      /* [length] J e_k, D_k (J u), D_k (J u' + c), d(J u' + c)/du_k */
   sunrealtype *product[2];       /* [the larger of length and na] */
   sunrealtype *value[NUM_PLANS]; /* matrices of the bodies */
-  sunrealtype *slope[2];         /* [nu] */
+  sunrealtype *size;             /* [nu] of the terms of entries (pullback.c) */
   struct Delassus_ *delassus; /* of the rows, if u' comes from the recursion and there are some (delassus.c) */
   Wrench *sum; /* [nnodes] of forces, and of moments about centres of mass, of the subtree */
   sunrealtype (*moments)[3][3]; /* [nnodes] sum of F d^T of the subtree about the origin, by columns */
