@@ -11,11 +11,6 @@ static CPBodies bodies;
 static CPMech mech;
 static N_Vector y;
 
-static void add(const CPElement *element) {
-  ck_assert_msg(CPBodiesAdd(bodies, element, NULL) == CP_SUCCESS, "%s",
-                CPObjectGetLastMessage(CP_OBJECT(bodies)));
-}
-
 /* A rod of length 1 and inertia 1 about its hinge at the origin, along x, which turns about z */
 static void start(int dimension) {
   const CPBody rod = {CP_NEW_BODY("rod"), .mass = 1, .inertia = {0.5, 0.75, 0.75, 0.01, 0.02, 0.03},
@@ -23,17 +18,11 @@ static void start(int dimension) {
   const CPJoint hinge = {CP_NEW_JOINT("hinge"), .kind = CP_JOINT_REVOLUTE, .b = "rod"};
   test_context_setup();
   bodies = CPBodiesCreate(dimension, NULL);
-  add(&rod.head);
-  add(&hinge.head);
+  add_element(bodies, &rod.head);
+  add_element(bodies, &hinge.head);
 }
 
-static void build(CPFormulation formulation) {
-  ck_assert_int_eq(CPBodiesSetFormulation(bodies, formulation), CP_SUCCESS);
-  ck_assert_msg(build_mech(bodies, &mech) == CP_SUCCESS, "%s",
-                CPObjectGetLastMessage(CP_OBJECT(bodies)));
-  y = CPBodiesState(bodies, test_context);
-  ck_assert_ptr_nonnull(y);
-}
+static void build(CPFormulation formulation) { y = build_as(bodies, formulation, &mech); }
 
 static void stop(void) {
   N_VDestroy(y);
@@ -76,7 +65,7 @@ START_TEST(a_filtered_torque_moves_as_its_closed_form) {
   const CPActuator a = {
       CP_NEW_ACTUATOR("motor"),         .of = {"hinge", 0}, .gain = {1}, .control = w,
       .dynamics = CP_ACTIVATION_FILTER, .times = {T}};
-  add(&a.head);
+  add_element(bodies, &a.head);
   ck_assert_int_eq(CPBodiesSetBalance(bodies), CP_SUCCESS);
   build((CPFormulation)(_i / 2 % 2));
   const int n = (int)N_VGetLength(y), at = thing_named(bodies, CP_STATE, "motor.activation");
@@ -109,7 +98,7 @@ START_TEST(an_integrator_stays_at_its_limit) {
                         .dynamics         = CP_ACTIVATION_INTEGRATOR,
                         .activation       = 0.5,
                         .activation_range = {-1, 1}};
-  add(&a.head);
+  add_element(bodies, &a.head);
   build(CP_JOINT_COORDINATES);
   run(methods[_i], tol, 1);
   ck_assert_double_eq_tol(fmin(sensor("motor.activation"), 1), 1, 10 * tol);
@@ -124,7 +113,7 @@ START_TEST(a_cylinder_acts_along_its_length) {
   start(2);
   const CPActuator a = {CP_NEW_ACTUATOR("ram"), .gain = {1},      .control = 3, .b = "rod",
                         .point_a = {0, -1},     .point_b = {1, 0}};
-  add(&a.head);
+  add_element(bodies, &a.head);
   build(CP_JOINT_COORDINATES);
   entries(y)[0] = phi;
   entries(y)[1] = 2;
@@ -147,8 +136,8 @@ START_TEST(directions_act_as_their_levers) {
   const CPActuator c = {CP_NEW_ACTUATOR("pull"), .gain = {5}, .control = 1,
                         .bias = {0, -2},         .b = "rod",  .point_b = {1, 0, 0},
                         .along = {1, 0, 0}};
-  add(&a.head);
-  add(&c.head);
+  add_element(bodies, &a.head);
+  add_element(bodies, &c.head);
   build(CP_JOINT_COORDINATES);
   entries(y)[0] = phi;
   entries(y)[1] = 1;
@@ -183,9 +172,9 @@ START_TEST(all_derivatives_are_exact) {
        .bias = {0, 0, -0.2}, .control = 0.5}};
   unsigned int seed = 5;
   start(3);
-  add(&arm.head);
-  add(&ball.head);
-  for (size_t k = 0; k < sizeof all / sizeof *all; k++) add(&all[k].head);
+  add_element(bodies, &arm.head);
+  add_element(bodies, &ball.head);
+  for (size_t k = 0; k < sizeof all / sizeof *all; k++) add_element(bodies, &all[k].head);
   build((CPFormulation)_i);
   for (int k = 0; k < 6; k++) {
     CPMechReport r = CP_INIT(CPMechReport);

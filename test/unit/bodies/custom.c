@@ -6,11 +6,6 @@
 #include <cpodes/cpodes_language.h>
 #include <math.h>
 
-static void add(CPBodies b, const CPElement *element) {
-  ck_assert_msg(CPBodiesAdd(b, element, NULL) == CP_SUCCESS, "%s",
-                CPObjectGetLastMessage(CP_OBJECT(b)));
-}
-
 static CPMech built(CPBodies b, N_Vector *y) {
   CPMech mech;
   ck_assert_int_eq(CPBodiesSetFormulation(b, CP_JOINT_COORDINATES), CP_SUCCESS);
@@ -42,8 +37,8 @@ START_TEST(a_screw_falls_as_its_closed_form) {
   const CPJoint screw           = {CP_NEW_JOINT("screw"), .kind = CP_JOINT_CUSTOM, .b = "nut",
                                    .motion = motions,     .nmotions = 2,           .ncoordinates = 1};
   N_Vector y, ydot;
-  add(b, &nut.head);
-  add(b, &screw.head);
+  add_element(b, &nut.head);
+  add_element(b, &screw.head);
   CPMech mech = built(b, &y);
   ck_assert_int_eq(N_VGetLength(y), 2);
   ydot = N_VClone(y);
@@ -69,8 +64,8 @@ START_TEST(a_mass_on_an_ellipse_moves_as_its_closed_form) {
   const CPJoint ellipse         = {CP_NEW_JOINT("ellipse"), .kind = CP_JOINT_CUSTOM, .b = "mass",
                                    .in = CP_IN_BODIES,      .motion = motions,       .nmotions = 2,
                                    .ncoordinates = 1,       .start = {0.5}};
-  add(b, &mass.head);
-  add(b, &ellipse.head);
+  add_element(b, &mass.head);
+  add_element(b, &ellipse.head);
   CPFunctionFree(&across);
   CPFunctionFree(&up);
   N_Vector y, ydot;
@@ -103,7 +98,7 @@ static CPBodies three_bodies(int how) {
   for (int i = 0; i < 3; i++) {
     const CPBody body = {CP_NEW_BODY(names[i]), .mass = 1.3 - 0.2 * i,
                          .inertia = {0.4, 0.5, 0.6, 0.05, -0.04, 0.03}, .centre = {0.1, -0.2, 0.15}};
-    add(b, &body.head);
+    add_element(b, &body.head);
   }
   const CPJointMotion free[] = {MOTION(.axis = {1, 0, 0}, .coordinate = 3),
                                 MOTION(.axis = {0, 1, 0}, .coordinate = 4),
@@ -134,7 +129,7 @@ static CPBodies three_bodies(int how) {
        .a = "shank", .b = "nut", .in = CP_IN_BODIES, .on_a = on_b, .on_b = on_a,
        .motion = how & HINGED ? NULL : screw, .nmotions = how & HINGED ? 0 : 2,
        .ncoordinates = how & HINGED ? 0 : 1}};
-  for (int i = 0; i < 3; i++) add(b, &joints[i].head);
+  for (int i = 0; i < 3; i++) add_element(b, &joints[i].head);
   for (int i = 0; i < 4; i++) CPFunctionFree(&f[i]);
   return b;
 }
@@ -249,15 +244,15 @@ START_TEST(partial_derivatives_are_exact) {
   const CPJoint loop      = {CP_NEW_JOINT("loop"), .kind = CP_JOINT_POINT_ON_LINE, .a = "base",
                              .b = "nut", .in = CP_IN_BODIES};
   const CPDrive drive     = {CP_NEW_DRIVE("drive"), .of = {"free", 2}, .rate = 1};
-  add(b, &spring.head);
-  add(b, &line.head);
+  add_element(b, &spring.head);
+  add_element(b, &line.head);
   ck_assert_int_eq(CPBodiesSetFormulation(b, CP_JOINT_COORDINATES), CP_SUCCESS);
-  add(b, &coupler.head);
-  add(b, &own.head);
-  add(b, &cam.head);
+  add_element(b, &coupler.head);
+  add_element(b, &own.head);
+  add_element(b, &cam.head);
   CPFunctionFree(&lift);
-  add(b, &loop.head);
-  add(b, &drive.head);
+  add_element(b, &loop.head);
+  add_element(b, &drive.head);
   N_Vector y;
   MessageLog log = {0};
   CPMech mech    = built(b, &y);
@@ -319,7 +314,7 @@ START_TEST(loops_are_assembled) {
   CPBodies b         = three_bodies(0);
   const CPJoint loop = {CP_NEW_JOINT("loop"), .kind = CP_JOINT_POINT_ON_LINE, .b = "nut",
                         .in = CP_IN_BODIES, .on_a = {.point = {1, 0.5, 0.2}}};
-  add(b, &loop.head);
+  add_element(b, &loop.head);
   N_Vector y;
   CPMech mech             = built(b, &y);
   const int knee          = thing_named(b, CP_COORDINATE, "knee.1");
@@ -373,7 +368,7 @@ START_TEST(what_makes_no_joint_is_refused_by_its_name) {
   refuses(b, &rough.head, CP_NOT_SUPPORTED,
           "rough: friction that depends on the load needs a joint without functions");
   j.kind = CP_JOINT_CUSTOM; /* closes a loop */
-  add(b, &j.head);
+  add_element(b, &j.head);
   CPModel model;
   CPFunctionFree(&two);
   ck_assert_int_eq(CPBodiesSetFormulation(b, CP_JOINT_COORDINATES), CP_SUCCESS);

@@ -13,11 +13,6 @@ typedef struct {
       angle; /* of the hinge in its parent's frame; the angle that it is to have */
 } Hinge;
 
-static void add(CPBodies b, const CPElement *element) {
-  ck_assert_msg(CPBodiesAdd(b, element, NULL) == CP_SUCCESS, "%s",
-                CPObjectGetLastMessage(CP_OBJECT(b)));
-}
-
 static const char *const links[]  = {"l1", "l2", "l3", "l4", "l5", "l6", "l7"};
 static const char *const joints[] = {"j1", "j2", "j3", "j4", "j5", "j6", "j7"};
 static const char *const drives[] = {"d1", "d2", "d3", "d4", "d5", "d6", "d7"};
@@ -44,8 +39,8 @@ static CPBodies arm(Hinge *hinge, int count, double most, unsigned long long *se
                            .on_a = axis,
                            .on_b = axis};
     for (int k = 0; k < 3; k++) joint.on_a.point[k] = h->at[k];
-    add(b, &body.head);
-    add(b, &joint.head);
+    add_element(b, &body.head);
+    add_element(b, &joint.head);
   }
   return b;
 }
@@ -81,7 +76,7 @@ static double apart(CPMech mech, N_Vector y, const Hinge *hinge, int count) {
 static void drive_all(CPBodies b, const Hinge *hinge, int count) {
   for (int i = 0; i < count; i++) {
     const CPDrive drive = {CP_NEW_DRIVE(drives[i]), .of = {joints[i], 0}, .start = hinge[i].angle};
-    add(b, &drive.head);
+    add_element(b, &drive.head);
   }
 }
 
@@ -96,7 +91,7 @@ static void weld_last(CPBodies b, const Hinge *hinge, int count) {
     weld.on_a.axis[l]   = at[3][l] - at[0][l];
     weld.on_a.across[l] = at[1][l] - at[0][l];
   }
-  add(b, &weld.head);
+  add_element(b, &weld.head);
 }
 
 /* Positions are closed to 1e-10; seven links of up to 0.9 m magnify that. */

@@ -17,18 +17,10 @@ typedef struct {
   int nq, nu;
 } Built;
 
-static void add(CPBodies b, const CPElement *element) {
-  ck_assert_msg(CPBodiesAdd(b, element, NULL) == CP_SUCCESS, "%s",
-                CPObjectGetLastMessage(CP_OBJECT(b)));
-}
-
 /* At a random state */
 static void start(Built *b, CPFormulation formulation, unsigned long long seed) {
-  ck_assert_int_eq(CPBodiesSetFormulation(b->bodies, formulation), CP_SUCCESS);
-  ck_assert_msg(build_mech(b->bodies, &b->mech) == CP_SUCCESS, "%s",
-                CPObjectGetLastMessage(CP_OBJECT(b->bodies)));
+  b->y                = build_as(b->bodies, formulation, &b->mech);
   const CPEquations e = equations_of(b->mech);
-  b->y                = CPBodiesState(b->bodies, test_context);
   b->ydot             = N_VClone(b->y);
   b->nu               = (int)e.nu;
   b->nq               = (int)(N_VGetLength(b->y) - e.nu);
@@ -48,8 +40,8 @@ static void add_tendon(CPBodies bodies, const char *first, const char *second) {
                          .stiffness = 9,        .damping = 0.8,    .free = 0.2};
   const CPTendon one  = {CP_NEW_TENDON("one"), .ncoordinates = 1, .of = of,   .ratio = alone,
                          .stiffness = 3,       .damping = 0.5,    .free = 0.1};
-  add(bodies, &both.head);
-  add(bodies, &one.head);
+  add_element(bodies, &both.head);
+  add_element(bodies, &one.head);
 }
 
 /* A free body, and three that hang on a hinge, a ball joint and a slide */
@@ -64,7 +56,7 @@ static void build(Built *b, CPFormulation formulation, int dimension, int tendon
   for (int i = 0; i < 4; i++) {
     const CPBody body = {CP_NEW_BODY(names[i]), .mass = 1.5 - 0.2 * i, .inertia = {0.4, 0.5, 0.6},
                          .centre = {0.1, -0.2, 0.3 * in_space}, .position = {0.3 * i, 0.2, 0}};
-    add(b->bodies, &body.head);
+    add_element(b->bodies, &body.head);
     if (i == 0 || (i == 2 && !in_space)) continue;
     const CPJoint joint = {CP_NEW_JOINT(i == 1   ? "shoulder"
                                         : i == 2 ? "wrist"
@@ -75,7 +67,7 @@ static void build(Built *b, CPFormulation formulation, int dimension, int tendon
                            .in   = CP_IN_BODIES,
                            .on_a = {.point = {0.3, 0.1, 0}, .axis = {i == 3, 0, in_space && i != 3}},
                            .on_b = {.point = {-0.2, 0, 0}, .axis = {i == 3, 0, in_space && i != 3}}};
-    add(b->bodies, &joint.head);
+    add_element(b->bodies, &joint.head);
   }
   if (tendon) add_tendon(b->bodies, "shoulder", "rail");
   start(b, formulation, seed);
@@ -98,8 +90,8 @@ static void build_tree(Built *b, int tendon, unsigned long long seed) {
                            .in   = CP_IN_BODIES,
                            .on_a = {.point = {0.3, 0.1, 0}, .axis = {i % 2, 1, i % 3}},
                            .on_b = {.point = {-0.2, 0, 0}, .axis = {i % 3, 1, i % 2}}};
-    add(b->bodies, &body.head);
-    add(b->bodies, &joint.head);
+    add_element(b->bodies, &body.head);
+    add_element(b->bodies, &joint.head);
   }
   if (tendon) add_tendon(b->bodies, "hinge_9", "hinge_20"); /* in different branches */
   start(b, CP_JOINT_COORDINATES, seed);

@@ -7,23 +7,18 @@
 
 static const sunrealtype gravity = 9.81;
 
-static void add(CPBodies b, const CPElement *element) {
-  ck_assert_msg(CPBodiesAdd(b, element, NULL) == CP_SUCCESS, "%s",
-                CPObjectGetLastMessage(CP_OBJECT(b)));
-}
-
 /* A body with its frame at the origin */
 static void add_body(CPBodies b, const char *name, sunrealtype mass, sunrealtype J, sunrealtype J_z,
                      sunrealtype z) {
   const CPBody body = {CP_NEW_BODY(name), .mass = mass, .inertia = {J, J, J_z}, .centre = {0, 0, z}};
-  add(b, &body.head);
+  add_element(b, &body.head);
 }
 
 static void join(CPBodies b, const char *name, CPJointKind kind, const char *a, const char *body,
                  sunrealtype x, sunrealtype y, sunrealtype z) {
   const CPJoint joint = {CP_NEW_JOINT(name), .kind = kind, .a = a, .b = body,
                          .on_a = {.axis = {x, y, z}}};
-  add(b, &joint.head);
+  add_element(b, &joint.head);
 }
 
 typedef struct {
@@ -96,7 +91,7 @@ static Motion carriage(void) {
   join(b, "along", CP_JOINT_PRISMATIC, "ground", "carriage", 1, 0, 0);
   join(b, "askew", CP_JOINT_PRISMATIC, "carriage", "load", s, s, 0);
   const CPBushing bushing = {CP_NEW_BUSHING("springs"), .b = "load", .stiffness = {4, 9, 0}};
-  add(b, &bushing.head);
+  add_element(b, &bushing.head);
   /* x = x_1 + s x_2, y = s x_2 */
   return (Motion){b, 1, {0, 0, 0}, {0.2, 0, -0.9, 0.9 / s}, ellipse};
 }
@@ -185,7 +180,7 @@ START_TEST(what_moves_no_mass_is_named) {
                                           .b          = "link",
                                           .on_a.point = {at[k][0], at[k][1], at[k][2]},
                                           .on_b.point = {at[k][3], at[k][4], at[k][5]}};
-      add(b, &rod.head);
+      add_element(b, &rod.head);
     }
   }
   ck_assert_int_eq(CPBodiesSetFormulation(b, (CPFormulation)(_i % 2)), CP_SUCCESS);

@@ -23,11 +23,6 @@ static CPShape shape_of(const char *name, CPShapeKind kind, const char *body) {
       .size = {sizes[kind][0], sizes[kind][1], sizes[kind][2]}};
 }
 
-static void add(CPBodies bodies, const CPElement *element) {
-  ck_assert_msg(CPBodiesAdd(bodies, element, NULL) == CP_SUCCESS, "%s",
-                CPObjectGetLastMessage(CP_OBJECT(bodies)));
-}
-
 /* Two bodies with a shape each, apart */
 static CPBodies pair_of(CPShapeKind a, CPShapeKind b) {
   const CPBody one    = {CP_NEW_BODY("one"), .mass = 1.3,
@@ -39,9 +34,9 @@ static CPBodies pair_of(CPShapeKind a, CPShapeKind b) {
                                  .on = CP_ON_SHAPE};
   CPBodies bodies             = CPBodiesCreate(3, NULL);
   ck_assert_ptr_nonnull(bodies);
-  add(bodies, &one.head), add(bodies, &two.head), add(bodies, &first.head),
-      add(bodies, &second.head);
-  add(bodies, &contact.head);
+  add_element(bodies, &one.head), add_element(bodies, &two.head), add_element(bodies, &first.head),
+      add_element(bodies, &second.head);
+  add_element(bodies, &contact.head);
   return bodies;
 }
 
@@ -208,8 +203,8 @@ START_TEST(nearly_parallel_capsules_touch_at_an_end) {
       const CPShape shape = {CP_NEW_SHAPE(name),        .kind = CP_SHAPE_CAPSULE,
                              .body = i ? "two" : "one", .in = CP_IN_BODIES,
                              .on = {.axis = {0, 0, 1}}, .size = {0.2, 0, 0.7}};
-      add(bodies, &body.head);
-      add(bodies, &shape.head);
+      add_element(bodies, &body.head);
+      add_element(bodies, &shape.head);
       for (int side = 0; side < 2; side++) {
         end[i][side][0] = i + (side ? 0.35 : -0.35) * sin(i * tilt);
         end[i][side][1] = i * z + (side ? 0.35 : -0.35) * cos(i * tilt);
@@ -217,7 +212,7 @@ START_TEST(nearly_parallel_capsules_touch_at_an_end) {
     }
     const CPBodyContact contact = {CP_NEW_CONTACT("contact"), .a = "first", .b = "second",
                                    .on = CP_ON_SHAPE};
-    add(bodies, &contact.head);
+    add_element(bodies, &contact.head);
     ck_assert_int_eq(build_mech(bodies, &mech), CP_SUCCESS);
     N_Vector y      = CPBodiesState(bodies, test_context);
     CPSensor sensor = CP_INIT(CPSensor);
@@ -267,7 +262,7 @@ START_TEST(wrong_contacts_of_shapes_are_named) {
   CPBodyContact contact = {CP_NEW_CONTACT("new"), .a = "first", .b = "second", .on = CP_ON_SHAPE};
   int code              = CP_ILL_INPUT;
   const char *word = "new", *rule = "there is no shape";
-  for (int i = 0; i < 5; i++) add(bodies, &more[i].head);
+  for (int i = 0; i < 5; i++) add_element(bodies, &more[i].head);
   const int before = CPBodiesCount(bodies, CP_PARAMETER), joints = CPBodiesCount(bodies, CP_JOINT);
   switch (_i) {
   case 0: contact.a = NULL; break;

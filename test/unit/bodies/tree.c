@@ -13,21 +13,12 @@ typedef struct {
 } Built;
 
 static void build(Built *b, CPFormulation formulation) {
-  ck_assert_int_eq(CPBodiesSetFormulation(b->bodies, formulation), CP_SUCCESS);
-  ck_assert_msg(build_mech(b->bodies, &b->mech) == CP_SUCCESS, "%s",
-                CPObjectGetLastMessage(CP_OBJECT(b->bodies)));
-  b->y = CPBodiesState(b->bodies, test_context);
-  ck_assert_ptr_nonnull(b->y);
+  b->y = build_as(b->bodies, formulation, &b->mech);
 }
 
 static void discard(Built *b) {
   N_VDestroy(b->y);
   CPMechFree(&b->mech);
-}
-
-static void add(CPBodies b, const CPElement *element) {
-  ck_assert_msg(CPBodiesAdd(b, element, NULL) == CP_SUCCESS, "%s",
-                CPObjectGetLastMessage(CP_OBJECT(b)));
 }
 
 /* The motion of body i: its frame in space, by points, and the velocities of these points */
@@ -59,7 +50,7 @@ static CPBodies three_bodies(CPJointKind kind, int back) {
     const CPBody body = {
         CP_NEW_BODY(names[i]), .mass = 1.3 - 0.2 * i, .inertia = {0.4, 0.5, 0.6, 0.05, -0.04, 0.03},
         .centre = {centre[0], centre[1], centre[2]}, .position = {0.5 + i, 0.4, 0.1 * i}};
-    add(b, &body.head);
+    add_element(b, &body.head);
   }
   const CPMarker p = {.point = {0.3, -0.4, 0.2}, .axis = {0.5, 1, 0.3}, .across = {1, -0.2, 0.4}},
                  q = {.point = {-0.2, 0.4, 0.1}, .axis = {0.2, 1, -0.3}, .across = {0.7, 0.2, 0.4}};
@@ -83,9 +74,9 @@ static CPBodies three_bodies(CPJointKind kind, int back) {
                          .in   = CP_IN_BODIES,
                          .on_a = p,
                          .on_b = q};
-  add(b, &root.head);
-  add(b, &knee.head);
-  add(b, &joint.head);
+  add_element(b, &root.head);
+  add_element(b, &knee.head);
+  add_element(b, &joint.head);
   const CPSpring spring = {CP_NEW_SPRING("spring"),   .a = "one",   .b = "three",
                            .stiffness = 30,           .damping = 2, .free = 0.5,
                            .point_b = {0.3, 0.1, 0.2}},
@@ -93,9 +84,9 @@ static CPBodies three_bodies(CPJointKind kind, int back) {
                            .inertance = 0.3};
   const CPForce push    = {CP_NEW_FORCE("push"),      .body = "two",       .in = CP_IN_BODIES,
                            .point = {0.2, 0.1, -0.3}, .force = {3, -2, 1}, .follows = 1};
-  add(b, &spring.head);
-  add(b, &coil.head);
-  add(b, &push.head);
+  add_element(b, &spring.head);
+  add_element(b, &coil.head);
+  add_element(b, &push.head);
   return b;
 }
 
@@ -162,7 +153,7 @@ START_TEST(rows_of_trees_are_regular_and_those_of_loops_are_not) {
   const CPJoint bar = {CP_NEW_JOINT("bar"), .kind = CP_JOINT_BALL, .a = "one", .b = "three"};
   for (int closed = 0; closed < 2; closed++) {
     Built b = {.bodies = three_bodies(CP_JOINT_REVOLUTE, 0)};
-    if (closed) add(b.bodies, &bar.head);
+    if (closed) add_element(b.bodies, &bar.head);
     build(&b, CP_ABSOLUTE);
     ck_assert_int_eq(equations_of(b.mech).regular, !closed);
     discard(&b);
@@ -262,14 +253,14 @@ START_TEST(rows_act_as_in_the_kkt_system) {
                           .in   = CP_IN_BODIES,
                           .on_a = q,
                           .on_b = p};
-    add(tree.bodies, &base.head);
-    add(tree.bodies, &hold.head);
+    add_element(tree.bodies, &base.head);
+    add_element(tree.bodies, &hold.head);
   }
-  add(tree.bodies, &loop.head);
+  add_element(tree.bodies, &loop.head);
   if (closing == CP_JOINT_ROD) {
-    add(tree.bodies, &rod.head);
-    add(tree.bodies, &twin.head);
-    if (kind == CP_JOINT_BALL) add(tree.bodies, &drive.head);
+    add_element(tree.bodies, &rod.head);
+    add_element(tree.bodies, &twin.head);
+    if (kind == CP_JOINT_BALL) add_element(tree.bodies, &drive.head);
   }
   build(&tree, CP_JOINT_COORDINATES);
   CPEquations e = equations_of(tree.mech);
@@ -312,7 +303,7 @@ START_TEST(planar_loops_may_lie_in_any_plane) {
   for (int i = 0; i < 3; i++) {
     CPBody body = {CP_NEW_BODY(names[i + 1]), .mass = 1, .inertia = {0.01, 0.01, 0.01}};
     for (int k = 0; k < 3; k++) body.position[k] = (at[i][k] + at[i + 1][k]) / 2;
-    add(one.bodies, &body.head);
+    add_element(one.bodies, &body.head);
   }
   for (int i = 0; i < 4; i++) {
     char name[10];
@@ -321,7 +312,7 @@ START_TEST(planar_loops_may_lie_in_any_plane) {
     const CPJoint joint = {CP_NEW_JOINT(name), .kind = CP_JOINT_REVOLUTE,
                            .a = i == 3 ? "ground" : names[i], .b = names[i == 3 ? 3 : i + 1],
                            .on_a = pin};
-    add(one.bodies, &joint.head);
+    add_element(one.bodies, &joint.head);
   }
   build(&one, CP_JOINT_COORDINATES);
   ck_assert_int_eq(equations_of(one.mech).nv, 5);
@@ -365,9 +356,9 @@ START_TEST(springs_count_turns) {
   const CPJoint pin   = {CP_NEW_JOINT("pin"), .kind = CP_JOINT_REVOLUTE, .b = "disc"};
   const CPSpring coil = {CP_NEW_SPRING("coil"), .of = {"pin", 0}, .stiffness = k};
   sunrealtype t;
-  add(b, &disc.head);
-  add(b, &pin.head);
-  add(b, &coil.head);
+  add_element(b, &disc.head);
+  add_element(b, &pin.head);
+  add_element(b, &coil.head);
   Built one = {.bodies = b};
   build(&one, CP_JOINT_COORDINATES);
   entries(one.y)[0] = start;
@@ -388,8 +379,8 @@ START_TEST(what_cannot_move_stays_in_absolute_coordinates) {
   CPBodies b         = CPBodiesCreate(3, NULL);
   const CPBody block = {CP_NEW_BODY("block"), .mass = 1, .inertia = {1, 1, 1}};
   const CPJoint weld = {CP_NEW_JOINT("weld"), .kind = CP_JOINT_FIXED, .b = "block"};
-  add(b, &block.head);
-  add(b, &weld.head);
+  add_element(b, &block.head);
+  add_element(b, &weld.head);
   Built one = {.bodies = b};
   build(&one, CP_JOINT_COORDINATES);
   ck_assert_int_eq(N_VGetLength(one.y), 13);
@@ -416,8 +407,8 @@ START_TEST(long_chains_need_no_matrices) {
                              .position = {0, 0, -0.2 * i - 0.1}};
       const CPJoint hinge = {CP_NEW_JOINT(joint), .kind = CP_JOINT_REVOLUTE, .a = last, .b = link,
                              .on_a = {.point = {0, 0, -0.2 * i}, .axis = {0, 1, 0}}};
-      add(one[k].bodies, &rod.head);
-      add(one[k].bodies, &hinge.head);
+      add_element(one[k].bodies, &rod.head);
+      add_element(one[k].bodies, &hinge.head);
       snprintf(last, sizeof last, "%s", link);
     }
     build(&one[k], (CPFormulation)k);
@@ -458,8 +449,8 @@ START_TEST(turns_do_not_widen_tolerances) {
                            .in   = CP_IN_BODIES,
                            .on_a = {.point = {0, i ? -0.5 : 0, 0}, .axis = {0, 0, _i < 5}},
                            .on_b = {.point = {0, 0.5, 0}, .axis = {0, 0, _i < 5}}};
-    add(b.bodies, &rod.head);
-    add(b.bodies, &hinge.head);
+    add_element(b.bodies, &rod.head);
+    add_element(b.bodies, &hinge.head);
   }
   build(&b, CP_JOINT_COORDINATES);
   for (int k = 0; k < 2; k++) {

@@ -16,23 +16,12 @@ static const CPTyre tyre = {CP_NEW_TYRE("tyre"),   .body = "wheel",     .radius 
                             .slip_stiffness = 4e4, .half_length = 0.06, .rolling = 0.015,
                             .speed = 0.5};
 
-static void add(const CPElement *element) {
-  ck_assert_msg(CPBodiesAdd(bodies, element, NULL) == CP_SUCCESS, "%s",
-                CPObjectGetLastMessage(CP_OBJECT(bodies)));
-}
-
 static void start(const sunrealtype *gravity) {
   test_context_setup();
   bodies = CPBodiesCreate(3, gravity);
 }
 
-static void build(CPFormulation formulation) {
-  ck_assert_int_eq(CPBodiesSetFormulation(bodies, formulation), CP_SUCCESS);
-  ck_assert_msg(build_mech(bodies, &mech) == CP_SUCCESS, "%s",
-                CPObjectGetLastMessage(CP_OBJECT(bodies)));
-  y = CPBodiesState(bodies, test_context);
-  ck_assert_ptr_nonnull(y);
-}
+static void build(CPFormulation formulation) { y = build_as(bodies, formulation, &mech); }
 
 static void stop(void) {
   N_VDestroy(y);
@@ -95,8 +84,8 @@ START_TEST(forces_are_those_of_the_brush_model) {
       wheel.position[i] += arm[i];
       wheel.velocity[i] += w[j] * arm[l] - w[l] * arm[j];
     }
-    add(&wheel.head);
-    add(&own.head);
+    add_element(bodies, &wheel.head);
+    add_element(bodies, &own.head);
     build((CPFormulation)(k % 2));
     const double N = 2e5 * (0.3 * c - h) * (1 + 0.02 * sinking), rolling = rho * O,
                  W = hypot(rolling, 0.5), x = -(vx - rolling) / W, z = -vy / W, size = hypot(x, z),
@@ -135,8 +124,8 @@ START_TEST(a_tyre_does_not_pull) {
     own.in             = CP_IN_BODIES;
     own.axis[1] = 1 - axis[k], own.axis[2] = axis[k];
     start(NULL);
-    add(&wheel.head);
-    add(&own.head);
+    add_element(bodies, &wheel.head);
+    add_element(bodies, &own.head);
     build(CP_ABSOLUTE);
     ck_assert_double_eq(sensor("tyre.load").value[0], 0);
     for (int i = 0; i < 3; i++) {
@@ -193,11 +182,11 @@ START_TEST(a_wheel_brakes_to_a_stop) {
   own.in                    = CP_IN_SPACE;
   own.point[2]              = z;
   start(gravity);
-  for (int k = 0; k < 3; k++) add(&parts[k].head);
-  for (int k = 0; k < 3; k++) add(&joints[k].head);
-  add(&suspension.head);
-  add(&brakes.head);
-  add(&own.head);
+  for (int k = 0; k < 3; k++) add_element(bodies, &parts[k].head);
+  for (int k = 0; k < 3; k++) add_element(bodies, &joints[k].head);
+  add_element(bodies, &suspension.head);
+  add_element(bodies, &brakes.head);
+  add_element(bodies, &own.head);
   ck_assert_int_eq(CPBodiesSetBalance(bodies), CP_SUCCESS);
   build((CPFormulation)(_i / 8));
   CPPowers at_start = {CP_SIZED(CPPowers)}, p = {CP_SIZED(CPPowers)};
@@ -241,10 +230,10 @@ START_TEST(a_caster_turns_into_its_course) {
   CPTyre own             = tyre;
   own.in                 = CP_IN_BODIES; /* the frame of the wheel has its centre and axis */
   start(NULL);
-  for (int k = 0; k < 3; k++) add(&parts[k].head);
-  for (int k = 0; k < 3; k++) add(&joints[k].head);
-  add(&tow.head);
-  add(&own.head);
+  for (int k = 0; k < 3; k++) add_element(bodies, &parts[k].head);
+  for (int k = 0; k < 3; k++) add_element(bodies, &joints[k].head);
+  add_element(bodies, &tow.head);
+  add_element(bodies, &own.head);
   build((CPFormulation)(_i / 8));
   const double *r = reference[_i / 2 % 2];
   run(methods[_i % 2], tol, r[0]);
@@ -272,9 +261,9 @@ START_TEST(all_derivatives_are_exact) {
   own.stiffness = 20, own.slip_stiffness = 3, own.damping = 0.1, own.half_length = 0.3;
   own.rolling = 0.2;
   start(NULL);
-  for (int k = 0; k < 2; k++) add(&parts[k].head);
-  add(&axle.head);
-  add(&own.head);
+  for (int k = 0; k < 2; k++) add_element(bodies, &parts[k].head);
+  add_element(bodies, &axle.head);
+  add_element(bodies, &own.head);
   build((CPFormulation)_i);
   for (int k = 0; k < 12; k++) {
     CPMechReport r  = CP_INIT(CPMechReport);
@@ -304,7 +293,7 @@ START_TEST(wrong_tyres_are_named) {
   const CPBody wheel = {CP_NEW_BODY("wheel"), .mass = 1};
   CPTyre own;
   start(NULL);
-  add(&wheel.head);
+  add_element(bodies, &wheel.head);
 #define REFUSED(change, words)                                          \
   own = tyre, change;                                                   \
   ck_assert_int_eq(CPBodiesAdd(bodies, &own.head, NULL), CP_ILL_INPUT); \
@@ -319,7 +308,7 @@ START_TEST(wrong_tyres_are_named) {
   REFUSED(own.body = "car", "");
   CPBodiesFree(&bodies);
   bodies = CPBodiesCreate(2, NULL);
-  add(&wheel.head);
+  add_element(bodies, &wheel.head);
   ck_assert_int_eq(CPBodiesAdd(bodies, &tyre.head, NULL), CP_NOT_SUPPORTED);
   ck_assert_mentions(CPObjectGetLastMessage(CP_OBJECT(bodies)),
                      "tyre: there are no tyres in the plane");

@@ -13,11 +13,6 @@ typedef struct {
   N_Vector y;
 } World;
 
-static void add(CPBodies bodies, const CPElement *element) {
-  ck_assert_msg(CPBodiesAdd(bodies, element, NULL) == CP_SUCCESS, "%s",
-                CPObjectGetLastMessage(CP_OBJECT(bodies)));
-}
-
 /* Builds the mechanism, with all contacts that it has. */
 static World world_of(CPBodies bodies, CPFormulation formulation) {
   World w = {.bodies = bodies};
@@ -92,8 +87,8 @@ START_TEST(a_ball_rolls_on_a_log_until_it_slips) {
   const CPBodyContact contact = {CP_NEW_CONTACT("contact"), .a = "log", .b = "shell",
                                  .on = CP_ON_SHAPE, .law = {.mu = mu}};
   if (kind == CP_SHAPE_ELLIPSOID) log.size[1] = R;
-  add(bodies, &ball.head), add(bodies, &log.head), add(bodies, &shell.head),
-      add(bodies, &contact.head);
+  add_element(bodies, &ball.head), add_element(bodies, &log.head), add_element(bodies, &shell.head),
+      add_element(bodies, &contact.head);
   World w  = world_of(bodies, (CPFormulation)(_i % 2));
   Phases p = {.n = 0};
   run_world(&w, _i / 2 % 2 ? RADAU : DOP853, 1e-10, 0.55, keep, &p);
@@ -168,9 +163,9 @@ START_TEST(momentum_is_conserved_where_ellipsoids_collide) {
                                  .on  = CP_ON_SHAPE,
                                  .law = {.mu = _i / 2 ? 0.4 : 0, .restitution = 1}};
   CPBodies bodies             = CPBodiesCreate(3, NULL);
-  add(bodies, &one.head), add(bodies, &two.head), add(bodies, &first.head),
-      add(bodies, &second.head);
-  add(bodies, &contact.head);
+  add_element(bodies, &one.head), add_element(bodies, &two.head), add_element(bodies, &first.head),
+      add_element(bodies, &second.head);
+  add_element(bodies, &contact.head);
   World w = world_of(bodies, (CPFormulation)(_i % 2));
   sunrealtype before[7], after[7];
   int impacts = 0;

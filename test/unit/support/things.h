@@ -28,6 +28,11 @@ static inline int set_gravity(CPBodies b, const sunrealtype *g) {
   return CP_SUCCESS;
 }
 
+static inline void add_element(CPBodies b, const CPElement *element) {
+  ck_assert_msg(CPBodiesAdd(b, element, NULL) == CP_SUCCESS, "%s",
+                CPObjectGetLastMessage(CP_OBJECT(b)));
+}
+
 /* Builds the model and a CPMech of it. Returns what CPBodiesBuild returns, or CP_MEM_FAIL. */
 static inline int build_mech(CPBodies b, CPMech *mech) {
   CPModel model;
@@ -39,6 +44,15 @@ static inline int build_mech(CPBodies b, CPMech *mech) {
   if (y) N_VDestroy(y);
   CPModelFree(&model);
   return *mech ? CP_SUCCESS : CP_MEM_FAIL;
+}
+
+/* The same in a formulation, where nothing may fail. Returns the state at the placement. */
+static inline N_Vector build_as(CPBodies b, CPFormulation formulation, CPMech *mech) {
+  ck_assert_int_eq(CPBodiesSetFormulation(b, formulation), CP_SUCCESS);
+  ck_assert_msg(build_mech(b, mech) == CP_SUCCESS, "%s", CPObjectGetLastMessage(CP_OBJECT(b)));
+  N_Vector y = CPBodiesState(b, test_context);
+  ck_assert_ptr_nonnull(y);
+  return y;
 }
 
 /* The equations of mech */
