@@ -4,6 +4,7 @@
 #include "support/things.h"
 #include <cpodes/cpodes_bodies.h>
 #include <cpodes/cpodes_integrator.h>
+#include <cpodes/cpodes_language.h>
 #include <math.h>
 #include <string.h>
 
@@ -294,6 +295,38 @@ START_TEST(controllers_are_quantities_with_times) {
 }
 END_TEST
 
+/* What holds the output of a controller between its samples moves x'' = w_k, w_k = -9 x_k - 3 x_k' with inertia 1:
+ * x_{k+1} = x_k + x_k' T + w_k T^2/2, x_{k+1}' = x_k' + w_k T. */
+START_TEST(a_controller_in_c_is_held_between_its_samples) {
+  const double T = 0.05, tol = 1e-8;
+  static const char *const variable[] = {"t", "x", "v"};
+  const CPFunctionOptions options     = {CP_SIZED(CPFunctionOptions), .text = "-9*x - 3*v",
+                                         .nvariables = 3, .variable = variable};
+  const CPActuator motor = {CP_NEW_ACTUATOR("motor"), .of = {"hinge", 0}, .gain = {1, 0, 0}};
+  CPFunction law;
+  sunrealtype *values;
+  double x[] = {0.4, -0.2};
+  start(3);
+  add_element(bodies, &motor.head);
+  ck_assert_int_eq(CPFunctionCreate(&options, &law), CP_SUCCESS);
+  const CPController hold = {CP_NEW_CONTROLLER("hold"), .of = "motor", .period = T, .function = law,
+                             .inputs = "hinge.angle hinge.rate"};
+  add_element(bodies, &hold.head);
+  build(CP_JOINT_COORDINATES);
+  const CPDescription d = thing_at(bodies, CP_CONTROLLER, 0);
+  ck_assert_int_eq(CPMechGetParameters(mech, &values, NULL), CP_SUCCESS);
+  entries(y)[0] = x[0], entries(y)[1] = x[1];
+  for (int k = 0; k < 40; k++) {
+    const double w      = -9 * x[0] - 3 * x[1];
+    values[d.parameter] = sensor("hold.output");
+    run("DOP853", tol, T);
+    x[0] += x[1] * T + w * T * T / 2, x[1] += w * T;
+    for (int i = 0; i < 2; i++) ck_assert_double_eq_tol(entries(y)[i], x[i], 10 * tol);
+  }
+  stop();
+}
+END_TEST
+
 TEST_SUITE(actuators) {
   Suite *suite = suite_create("bodies/actuators");
   TCase *tc    = tcase_create("actuators");
@@ -306,6 +339,7 @@ TEST_SUITE(actuators) {
   tcase_add_test(tc, files_have_all_of_it);
   tcase_add_test(tc, wrong_actuators_are_named);
   tcase_add_test(tc, controllers_are_quantities_with_times);
+  tcase_add_test(tc, a_controller_in_c_is_held_between_its_samples);
   suite_add_tcase(suite, tc);
   return suite;
 }
