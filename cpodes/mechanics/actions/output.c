@@ -71,16 +71,30 @@ static int forces(CPMech mech, const CPMechState *s, Room *room, CPMechOutput *o
   return flag;
 }
 
-/* column: out, [count] column k of M, or of A */
-static int columnOf(CPMech mech, const CPMechState *s, int of_rows, int k, double *unit,
-                    double *column) {
+static void copyDense(const CPMat *A, double *to) {
+  memset(to, 0, (size_t)A->rows * (size_t)A->cols * sizeof *to);
+  for (int j = 0; j < A->cols; j++, to += A->rows)
+    for (size_t k = cpMatFirst(A, j); k < cpMatFirst(A, j + 1); k++)
+      to[cpMatRow(A, j, k)] = A->value[k];
+}
+
+/* M by the operator Mu, and A by its products; unit [nu] is 0 before and after. */
+static int massByProducts(CPMech mech, const CPMechState *s, double *unit, double *M) {
   int flag = CP_SUCCESS;
-  unit[k]  = 1.0;
-  if (of_rows) flag = cpMechTimes(mech, s->t, s->q, 0, unit, column);
-  else if (mech->operators)
-    flag = cpMechOperator(mech, mech->eq->Mu, "Mu", s->t, s->q, unit, column, mech->nu);
-  else cpMatTimes(&mech->userM.A, 1.0, unit, 0.0, column);
-  unit[k] = 0.0;
+  for (int k = 0; k < mech->nu && !flag; k++, M += mech->nu) {
+    unit[k] = 1.0;
+    flag    = cpMechOperator(mech, mech->eq->Mu, "Mu", s->t, s->q, unit, M, mech->nu);
+    unit[k] = 0.0;
+  }
+  return flag;
+}
+static int rowsByProducts(CPMech mech, const CPMechState *s, double *unit, double *A) {
+  int flag = CP_SUCCESS;
+  for (int k = 0; k < mech->nu && !flag; k++, A += mech->m) {
+    unit[k] = 1.0;
+    flag    = cpMechTimes(mech, s->t, s->q, 0, unit, A);
+    unit[k] = 0.0;
+  }
   return flag;
 }
 
@@ -93,14 +107,13 @@ static int terms(CPMech mech, const CPMechState *s, Room *room, CPMechOutput *ou
     return cpReason(mech->text, CP_NOT_SUPPORTED, "with operators %s",
                     out->b && !has_b ? "b needs a function v or b" : "M needs Mu");
   memset(room->Mu, 0, nu * sizeof *room->Mu);
-  if (out->M && !mech->operators) flag = cpMechMass(mech, s->t, s->q);
-  for (size_t k = 0; k < nu && !flag && out->M; k++)
-    flag = columnOf(mech, s, 0, (int)k, room->Mu, out->M + k * nu);
-  for (size_t k = 0; k < nu && !flag && out->A; k++) {
-    flag = columnOf(mech, s, 1, (int)k, room->Mu, out->A + k * m);
+  if (out->M && mech->operators) flag = massByProducts(mech, s, room->Mu, out->M);
+  else if (out->M && !(flag = cpMechMass(mech, s->t, s->q))) copyDense(&mech->userM.A, out->M);
+  if (!flag && out->A && cpMechMultiplies(mech)) flag = rowsByProducts(mech, s, room->Mu, out->A);
+  else if (!flag && out->A && !(flag = cpMechA(mech, s->t, s->q))) copyDense(&mech->A, out->A);
+  for (size_t k = 0; k < nu && !flag && out->A; k++)
     for (size_t i = 0; i < m; i++)
       if (mech->rows.off[i]) out->A[k * m + i] = 0.0;
-  }
   if (!flag && out->f) flag = cpMechForces(mech, s, out->f);
   if (!flag && out->b) flag = cpMechB(mech, s, out->b);
   for (size_t i = 0; i < m && !flag && out->b; i++)

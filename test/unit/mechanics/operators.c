@@ -382,6 +382,25 @@ START_TEST(every_allocation_may_fail) {
 }
 END_TEST
 
+/* M and A as arrays, of dense and sparse matrices, each evaluated once, and of products */
+START_TEST(terms_are_the_matrices) {
+  sunrealtype M[N * N], A[ROWS * N], before, after;
+  constant_create(&c, _i);
+  CPMechOutput terms  = {CP_SIZED(CPMechOutput), .M = M, .A = A};
+  const CPObject mech = CP_OBJECT(c.mech);
+  ck_assert_int_eq(CPObjectGetStat(mech, "constraint_matrix_evals", &before), CP_SUCCESS);
+  ck_assert_msg(CPMechEvaluate(c.mech, 0, c.y, &terms) == CP_SUCCESS, "%s", c.log.text);
+  ck_assert_int_eq(CPObjectGetStat(mech, "constraint_matrix_evals", &after), CP_SUCCESS);
+  ck_assert(c.form == OPERATORS || after - before <= 1);
+  for (int i = 0; i < ROWS; i++)
+    for (int j = 0; j < N; j++)
+      ck_assert_double_eq(A[i + ROWS * j], c.off && i == OFF ? 0 : c.A[i][j]);
+  for (int i = 0; i < N; i++)
+    for (int j = 0; j < N; j++) ck_assert_double_eq(M[i + N * j], c.M[i][j]);
+  constant_free(&c);
+}
+END_TEST
+
 TEST_SUITE(operators) {
   Suite *suite = suite_create("mechanics/operators");
   TCase *tc    = tcase_create("operators");
@@ -394,6 +413,7 @@ TEST_SUITE(operators) {
   tcase_add_loop_test(tc, effective_mass_is_the_pseudo_inverse, 0, CONSTANT_CASES);
   tcase_add_loop_test(tc, products_with_the_effective_mass_need_no_matrix, 0, CONSTANT_CASES);
   tcase_add_loop_test(tc, rows_and_rank_are_as_before, 0, CONSTANT_CASES - 2); /* with matrices */
+  tcase_add_loop_test(tc, terms_are_the_matrices, 0, CONSTANT_CASES);
   tcase_add_test(tc, bad_arguments_are_named);
   tcase_add_test(tc, results_that_overflow_are_told);
   tcase_add_test(tc, massless_velocity_has_projectors_but_no_delassus_operator);
