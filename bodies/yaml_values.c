@@ -64,6 +64,8 @@ static int findInputs(Reader *r, const yaml_node_t *n) {
       continue;
     }
     const size_t length = strchr(letters, *c) ? strspn(c, more) : 0;
+    if (length + 3 > sizeof name && memchr(c, '.', length))
+      return yamlWrong(r, n->start_mark, "the name %.40s... is too long", c);
     snprintf(name, sizeof name, " %.*s ", (int)length, c);
     c += length + (length == 0);
     if (!strchr(name, '.')) continue;

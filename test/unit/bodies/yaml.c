@@ -406,6 +406,20 @@ START_TEST(the_nth_allocation_may_fail) {
 }
 END_TEST
 
+/* A quantity that a force names, of more characters than any line of a message has */
+START_TEST(names_of_quantities_may_not_have_any_length) {
+  char text[3000];
+  int at = snprintf(text, sizeof text,
+                    "bodies:\n- {name: p, mass: 1, inertia: [1, 1, 1]}\njoints:\n"
+                    "- {name: j, kind: prismatic, b: p}\nsprings:\n"
+                    "- {name: s, of: j, force: p.");
+  memset(text + at, 'a', 2000);
+  at += 2000;
+  at += snprintf(text + at, sizeof text - (size_t)at, "}\n");
+  assert_refused(read_as("my.yaml", text, (size_t)at), "my.yaml:6:", "is too long");
+}
+END_TEST
+
 TEST_SUITE(yaml) {
   Suite *suite = suite_create("bodies/yaml");
   TCase *tc    = tcase_create("yaml");
@@ -425,6 +439,7 @@ TEST_SUITE(yaml) {
   tcase_add_test(tc, other_encodings_are_read);
   tcase_add_test(tc, a_missing_file_is_named);
   tcase_add_test(tc, motions_of_a_joint_are_functions);
+  tcase_add_test(tc, names_of_quantities_may_not_have_any_length);
   tcase_add_loop_test(tc, motions_that_are_none_are_refused_at_their_place, 0, 8);
   tcase_add_test(tc, the_nth_allocation_may_fail);
   suite_add_tcase(suite, tc);
