@@ -9,15 +9,9 @@
 
 /* ------------------------------------------------------------------------------------ elements -- */
 
-const xmlNode *osimChild(const xmlNode *n, const char *tag) {
-  const xmlNode *c = n ? n->children : NULL;
-  while (c && !robotIs(c, tag)) c = c->next;
-  return c;
-}
-
 const char *osimText(const xmlNode *n, const char *tag, char *text, size_t size) {
   static const char blanks[] = " \t\r\n";
-  const xmlNode *c           = osimChild(n, tag);
+  const xmlNode *c           = robotChild(n, tag);
   xmlChar *content           = c ? xmlNodeGetContent(c) : NULL;
   const char *from           = content ? (const char *)content : "";
   from += strspn(from, blanks);
@@ -30,7 +24,7 @@ const char *osimText(const xmlNode *n, const char *tag, char *text, size_t size)
 
 int osimNumbers(Robot *r, const xmlNode *n, const char *tag, int count, sunrealtype *x) {
   char text[400];
-  const xmlNode *c = osimChild(n, tag);
+  const xmlNode *c = robotChild(n, tag);
   return c && robotNumbers(r, c, tag, osimText(n, tag, text, sizeof text), count, count, x, NULL);
 }
 
@@ -41,7 +35,7 @@ int osimIs(const xmlNode *n, const char *tag) {
 }
 
 const xmlNode *osimObjects(const xmlNode *n, const char *tag) {
-  const xmlNode *set = osimChild(n, tag), *objects = osimChild(set, "objects");
+  const xmlNode *set = robotChild(n, tag), *objects = robotChild(set, "objects");
   return objects ? objects : set;
 }
 
@@ -136,7 +130,7 @@ static int follow(Osim *o, const xmlNode *from, const char *path, OsimFrame *fra
   for (const xmlNode *at = from, *own; (own = findOffset(o, at, text)); at = own) {
     if (depth == DEEPEST) return robotWrong(o->r, own, "frames are nested deeper than %d", DEEPEST);
     chain[depth++] = own;
-    if (!osimChild(own, "socket_parent"))
+    if (!robotChild(own, "socket_parent"))
       return robotWrong(o->r, own, "socket_parent must be given");
     osimText(own, "socket_parent", text, sizeof text);
     if (!strcmp(text, "..")) { /* that of the element in which it stands */
@@ -217,7 +211,7 @@ static int readStart(Osim *o) {
 }
 
 int robotReadOsim(Robot *r, const xmlNode *root) {
-  Osim o           = {.r = r, .model = osimChild(root, "Model")};
+  Osim o           = {.r = r, .model = robotChild(root, "Model")};
   sunrealtype g[3] = {0, SUN_RCONST(-9.80665), 0};
   int failed       = 0;
   if (!o.model) return robotWrong(r, root, "there is no Model");

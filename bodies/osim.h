@@ -59,8 +59,7 @@ typedef struct {
 
 /* ---- osim.c ---- */
 
-/* The child of this tag, or NULL; its text without blanks at the ends in `text` [size], "" if there is none. */
-const xmlNode *osimChild(const xmlNode *n, const char *tag);
+/* The text of the child of this tag, without blanks at the ends, in `text` [size]; "" if there is none */
 const char *osimText(const xmlNode *n, const char *tag, char *text, size_t size);
 /* Reads count numbers of a child; x is as it was if there is no such child. Returns 0, or 1 after a message. */
 int osimNumbers(Robot *r, const xmlNode *n, const char *tag, int count, sunrealtype *x);

@@ -49,7 +49,7 @@ static OsimCoordinate *named(Osim *o, const xmlNode *n, const char *tag) {
 }
 
 static int addCoupler(Osim *o, const xmlNode *n) {
-  const xmlNode *function = osimChild(n, "coupled_coordinates_function");
+  const xmlNode *function = robotChild(n, "coupled_coordinates_function");
   sunrealtype scale       = 1;
   OsimFunction z;
   if (!function) return robotWrong(o->r, n, "coupled_coordinates_function must be given");
@@ -111,7 +111,7 @@ int osimAddConstraints(Osim *o) {
   for (const xmlNode *n = set ? set->children : NULL; n; n = n->next) {
     int failed = 0;
     if (n->type != XML_ELEMENT_NODE || robotIs(n, "groups")) continue;
-    if (osimIs(n, "isDisabled") || (osimChild(n, "isEnforced") && !osimIs(n, "isEnforced")))
+    if (osimIs(n, "isDisabled") || (robotChild(n, "isEnforced") && !osimIs(n, "isEnforced")))
       continue;
     if (robotIs(n, "CoordinateCouplerConstraint")) failed = addCoupler(o, n);
     else if (robotIs(n, "PointOnLineConstraint"))
@@ -222,7 +222,7 @@ int osimAddForces(Osim *o) {
   for (const xmlNode *n = set ? set->children : NULL; n; n = n->next) {
     int failed = 0;
     if (n->type != XML_ELEMENT_NODE || robotIs(n, "groups")) continue;
-    if (osimIs(n, "isDisabled") || (osimChild(n, "appliesForce") && !osimIs(n, "appliesForce")))
+    if (osimIs(n, "isDisabled") || (robotChild(n, "appliesForce") && !osimIs(n, "appliesForce")))
       continue;
     if (robotIs(n, "CoordinateActuator")) failed = addActuator(o, n);
     else if (robotIs(n, "CoordinateLimitForce")) failed = addLimit(o, n);

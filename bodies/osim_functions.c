@@ -53,7 +53,7 @@ static void endSlopes(int n, const sunrealtype *x, const sunrealtype *y, sunreal
 
 /* A list of numbers of any length; the caller frees it. Returns NULL after a message. */
 static sunrealtype *list(Robot *r, const xmlNode *n, const char *tag, int *count) {
-  const xmlNode *c   = osimChild(n, tag);
+  const xmlNode *c   = robotChild(n, tag);
   xmlChar *text      = c ? xmlNodeGetContent(c) : NULL;
   const size_t most  = text ? strlen((const char *)text) / 2 + 1 : 0;
   sunrealtype *x     = text ? calloc(3 * most + 1, sizeof *x) : NULL; /* with room for endSlopes */
@@ -135,7 +135,7 @@ static const xmlNode *functionIn(const xmlNode *n) {
   static const char known[] = " Constant LinearFunction PolynomialFunction SimmSpline "
                               "natCubicSpline NaturalCubicSpline GCVSpline "
                               "PiecewiseLinearFunction MultiplierFunction Sine ";
-  const xmlNode *inner      = osimChild(n, "function");
+  const xmlNode *inner      = robotChild(n, "function");
   if (inner && inner->children) n = inner;
   const xmlNode *c = n->children;
   while (c && !(c->type == XML_ELEMENT_NODE && robotKnows(known, c->name))) c = c->next;
@@ -171,7 +171,7 @@ int osimFunction(Robot *r, const xmlNode *n, sunrealtype scale, OsimFunction *z)
   }
   if (robotIs(f, "PolynomialFunction")) return readPolynomial(r, f, scale, z);
   if (robotIs(f, "Sine")) return readSine(r, f, scale, z);
-  if (osimChild(f, "x")) return readTable(r, f, scale, z);
+  if (robotChild(f, "x")) return readTable(r, f, scale, z);
   return robotWrong(r, f, "this function is not read");
 }
 

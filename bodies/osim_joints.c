@@ -72,7 +72,7 @@ static int readAxis(Osim *o, const xmlNode *n, int about, OsimJoint *j) {
 }
 
 static int readTransform(Osim *o, const xmlNode *joint, OsimJoint *j) {
-  const xmlNode *transform = osimChild(joint, "SpatialTransform");
+  const xmlNode *transform = robotChild(joint, "SpatialTransform");
   if (!transform) return robotWrong(o->r, joint, "SpatialTransform must be given");
   for (int k = 0; k < MOST_AXES; k++) {
     char name[20];
@@ -123,7 +123,7 @@ static int readCoordinates(Osim *o, const xmlNode *joint, OsimJoint *j) {
         osimNumbers(o->r, n, "default_speed_value", 1, &c.speed))
       return 1;
     c.locked                  = osimIs(n, "locked");
-    const xmlNode *prescribed = osimChild(n, "prescribed_function");
+    const xmlNode *prescribed = robotChild(n, "prescribed_function");
     if (osimIs(n, "prescribed") && prescribed && prescribed->children) c.prescribed = prescribed;
     if (ROOM(o->coordinate, o->ncoordinates, 1)) return robotWrong(o->r, n, "no memory");
     o->coordinate[o->ncoordinates] = c;
@@ -163,7 +163,7 @@ static int isJoint(const xmlNode *n) {
 
 int osimListJoints(Osim *o) {
   for (int i = 0; i < o->nbodies; i++) {
-    const xmlNode *joint = osimChild(o->body[i].node, "Joint");
+    const xmlNode *joint = robotChild(o->body[i].node, "Joint");
     for (const xmlNode *n = joint ? joint->children : NULL; n; n = n->next)
       if (isJoint(n) && listJoint(o, n, i)) return 1;
   }

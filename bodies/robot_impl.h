@@ -142,6 +142,12 @@ int robotNumbers(Robot *r, const xmlNode *n, const char *attribute, const char *
 static inline int robotIs(const xmlNode *n, const char *tag) {
   return n->type == XML_ELEMENT_NODE && !xmlStrcmp(n->name, BAD_CAST tag);
 }
+/* The child of n with this tag, or NULL; n: or NULL */
+static inline xmlNode *robotChild(const xmlNode *n, const char *tag) {
+  xmlNode *c = n ? n->children : NULL;
+  while (c && !robotIs(c, tag)) c = c->next;
+  return c;
+}
 /* Is a name among the words of `known`, which are surrounded by blanks? */
 int robotKnows(const char *known, const xmlChar *name);
 /* Notes each attribute of n among the words of `acting`, which are surrounded by blanks, that is not

@@ -12,12 +12,6 @@ static const sunrealtype none[3] = {0, 0, 0};
 
 /* ----------------------------------------------------------------------------------- elements -- */
 
-xmlNode *sdfChild(const xmlNode *n, const char *tag) {
-  xmlNode *c = n->children;
-  while (c && !robotIs(c, tag)) c = c->next;
-  return c;
-}
-
 const char *sdfText(xmlNode *n) {
   for (xmlNode *c = n->children; c; c = c->next) {
     if ((c->type != XML_TEXT_NODE && c->type != XML_CDATA_SECTION_NODE) || !c->content) continue;
@@ -30,7 +24,7 @@ const char *sdfText(xmlNode *n) {
 }
 
 const char *sdfChildText(const xmlNode *n, const char *tag) {
-  xmlNode *c = sdfChild(n, tag);
+  xmlNode *c = robotChild(n, tag);
   return c ? sdfText(c) : NULL;
 }
 
@@ -40,7 +34,7 @@ int sdfIsTrue(const char *text) {
 }
 
 int sdfNumber(Sdf *s, const xmlNode *n, const char *tag, sunrealtype *x) {
-  const xmlNode *c = n ? sdfChild(n, tag) : NULL;
+  const xmlNode *c = robotChild(n, tag);
   const char *text = c ? sdfChildText(n, tag) : "", *digits = text + (*text == '-' || *text == '+');
   if (!*text) return 0;
   if (!strcmp(digits, "inf") || !strcmp(digits, "INF") || !strcmp(digits, "Inf")) {
@@ -115,8 +109,8 @@ static void chooseEdges(Sdf *s, int *set) {
 /* ------------------------------------------------------------------------------------- joints -- */
 
 int sdfAxis(Sdf *s, const SdfThing *t, const char *tag, sunrealtype *v) {
-  const xmlNode *axis = sdfChild(t->node, tag);
-  xmlNode *xyz        = axis ? sdfChild(axis, "xyz") : NULL;
+  const xmlNode *axis = robotChild(t->node, tag);
+  xmlNode *xyz        = robotChild(axis, "xyz");
   sunrealtype own[3]  = {0, 0, 1};
   const int version   = sdfVersion(t->node);
   const char *in      = xyz ? robotText(xyz, "expressed_in") : NULL;
@@ -138,8 +132,8 @@ int sdfAxis(Sdf *s, const SdfThing *t, const char *tag, sunrealtype *v) {
 /* Reads damping, spring, friction and limits of an axis, if the file has it. Numbers from 1e16 on are no limits. */
 static int readLaw(Sdf *s, const SdfThing *t, const char *tag, RobotJoint *j) {
   static const sunrealtype unlimited = 1e16;
-  const xmlNode *axis = sdfChild(t->node, tag), *dynamics = axis ? sdfChild(axis, "dynamics") : NULL,
-                *limit = axis ? sdfChild(axis, "limit") : NULL;
+  const xmlNode *axis = robotChild(t->node, tag), *dynamics = robotChild(axis, "dynamics"),
+                *limit = robotChild(axis, "limit");
   j->range[0] = -INFINITY, j->range[1] = INFINITY;
   if (sdfNumber(s, dynamics, "damping", &j->damping) ||
       sdfNumber(s, dynamics, "friction", &j->friction) ||
@@ -174,7 +168,7 @@ static int addPart(Sdf *s, SdfThing *t, JointType type, const char *tag, const c
   t->joint[which] = s->r->njoints - 1;
   if (type == SLIDE && sdfIs(t, "screw")) return 0;
   if (type != BALL) return readLaw(s, t, tag, j);
-  const xmlNode *a = sdfChild(t->node, tag), *dynamics = a ? sdfChild(a, "dynamics") : NULL;
+  const xmlNode *a = robotChild(t->node, tag), *dynamics = robotChild(a, "dynamics");
   return sdfNumber(s, dynamics, "damping", &j->damping);
 }
 
@@ -362,9 +356,9 @@ static int closeLoops(Sdf *s, int welds) {
 
 static int readGravity(Sdf *s, const xmlNode *world) {
   sunrealtype g[3]       = {0, 0, SUN_RCONST(-9.8)};
-  xmlNode *n             = world ? sdfChild(world, "gravity") : NULL;
-  const xmlNode *physics = world ? sdfChild(world, "physics") : NULL;
-  if (!n && physics) n = sdfChild(physics, "gravity"); /* until version 1.5 */
+  xmlNode *n             = robotChild(world, "gravity");
+  const xmlNode *physics = robotChild(world, "physics");
+  if (!n) n = robotChild(physics, "gravity"); /* until version 1.5 */
   if (n && *sdfText(n) && robotNumbers(s->r, n, "gravity", sdfText(n), 3, 3, g, NULL)) return 1;
   return robotRefused(s->r, n ? n : world, bodiesSetGravity(s->r->bodies, g));
 }
@@ -374,7 +368,7 @@ int robotReadSdf(Robot *r, xmlNode *root) {
   Sdf s                            = {.r = r, .top = NONE};
   const int version                = sdfVersion(root);
   char models[2000];
-  xmlNode *world = sdfChild(root, "world");
+  xmlNode *world = robotChild(root, "world");
   if (version < 104 || version > 112)
     return robotWrong(r, root, "the version must be one from 1.4 to 1.12, and is \"%.20s\"",
                       robotText(root, "version") ? robotText(root, "version") : "");
@@ -400,7 +394,7 @@ int robotReadSdf(Robot *r, xmlNode *root) {
     for (int i = 0; i < r->nplaces; i++) r->place[i] = space;
     if (!r->place) failed = robotWrong(r, root, "no memory");
   }
-  const xmlNode *model = world ? world : sdfChild(root, "model");
+  const xmlNode *model = world ? world : robotChild(root, "model");
   if (!failed && !model) failed = robotWrong(r, root, "there is neither a model nor a world");
   if (!failed) {
     r->title = robotText(model, "name");

@@ -5,7 +5,7 @@
 
 /* x_t = multiplier (x_leader - reference) + offset */
 static int readMimic(Sdf *s, SdfThing *t, const char *tag, int i) {
-  const xmlNode *axis = sdfChild(t->node, tag), *n = axis ? sdfChild(axis, "mimic") : NULL;
+  const xmlNode *axis = robotChild(t->node, tag), *n = robotChild(axis, "mimic");
   sunrealtype multiplier = 1, offset = 0, reference = 0;
   if (!n || i == NONE) return 0;
   const char *to = robotText(n, "joint"), *which = robotText(n, "axis");

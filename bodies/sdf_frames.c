@@ -120,7 +120,7 @@ static int tooDeep(Sdf *s, const xmlNode *at) {
 /* ------------------------------------------------------------------------------------- poses -- */
 
 int sdfRaw(Sdf *s, const xmlNode *n, Place *place) {
-  xmlNode *pose        = sdfChild(n, "pose");
+  xmlNode *pose        = robotChild(n, "pose");
   const char *text     = pose ? sdfText(pose) : "",
              *format   = pose ? robotText(pose, "rotation_format") : NULL;
   const int quaternion = format && !strcmp(format, "quat_xyzw");
@@ -187,7 +187,7 @@ static int resolve(Sdf *s, int i) {
   if (t->state == POSE_SOUGHT)
     return robotWrong(s->r, t->node, "its pose is relative to itself, by way of other frames");
   t->state            = POSE_SOUGHT;
-  const xmlNode *pose = sdfChild(t->node, "pose");
+  const xmlNode *pose = robotChild(t->node, "pose");
   const char *to = pose ? robotText(pose, "relative_to") : NULL, *placement = NULL;
   if (pose && (!to || !*to)) to = robotText(pose, "frame");
   if (!to || !*to) {

@@ -35,8 +35,6 @@ typedef struct {
   char *models;          /* folders of models that the user named, separated by colons, or NULL */
 } Sdf;
 
-/* The child of an element with this tag, or NULL */
-xmlNode *sdfChild(const xmlNode *n, const char *tag);
 /* The text of an element without the blanks around it, or NULL if there is no element. It is that of the tree. */
 const char *sdfText(xmlNode *n);
 /* The text of a child, or NULL */

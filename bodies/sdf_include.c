@@ -129,7 +129,7 @@ static xmlNodePtr takeModel(xmlDocPtr doc) {
 static int dress(Sdf *s, xmlNodePtr n, xmlNodePtr model, const char *version) {
   const char *name = sdfChildText(n, "name"), *frame = sdfChildText(n, "placement_frame"),
              *still = sdfChildText(n, "static");
-  xmlNodePtr pose = sdfChild(n, "pose"), own = sdfChild(model, "pose");
+  xmlNodePtr pose = robotChild(n, "pose"), own = robotChild(model, "pose");
   if ((name && *name && !xmlSetProp(model, BAD_CAST "name", BAD_CAST name)) ||
       (frame && *frame && !xmlSetProp(model, BAD_CAST "placement_frame", BAD_CAST frame)) ||
       !xmlSetProp(model, BAD_CAST "version", BAD_CAST version))
@@ -140,8 +140,8 @@ static int dress(Sdf *s, xmlNodePtr n, xmlNodePtr model, const char *version) {
     xmlAddChild(model, pose);
   }
   if (!still || !*still) return 0;
-  own  = sdfChild(model, "static");
-  pose = sdfChild(n, "static");
+  own  = robotChild(model, "static");
+  pose = robotChild(n, "static");
   if (own) xmlUnlinkNode(own), xmlFreeNode(own);
   xmlUnlinkNode(pose);
   xmlAddChild(model, pose);
@@ -170,15 +170,15 @@ static int merge(Sdf *s, xmlNodePtr model) {
     if (is_link && !first) first = c;
     if (is_frame) failed = renamed(c, "attached_to", frame, 1);
     if (is_link || robotIs(c, "model") || is_joint || is_frame) {
-      xmlNodePtr pose  = sdfChild(c, "pose");
+      xmlNodePtr pose  = robotChild(c, "pose");
       const int always = is_link || robotIs(c, "model");
       if (!pose && always) pose = xmlNewChild(c, NULL, BAD_CAST "pose", BAD_CAST "0 0 0 0 0 0");
       if (pose && !pose->_private) pose->_private = c->_private;
       failed = failed || (always && !pose) || (pose && renamed(pose, "relative_to", frame, always));
     }
     for (int k = 0; k < 2 && is_joint && !failed; k++) {
-      xmlNodePtr axis = sdfChild(c, k ? "axis2" : "axis"), xyz = axis ? sdfChild(axis, "xyz") : NULL;
-      xmlNodePtr end = sdfChild(c, k ? "parent" : "child");
+      xmlNodePtr axis = robotChild(c, k ? "axis2" : "axis"), xyz = robotChild(axis, "xyz");
+      xmlNodePtr end = robotChild(c, k ? "parent" : "child");
       if (xyz) failed = renamed(xyz, "expressed_in", frame, 0);
       if (end && !strcmp(sdfText(end), "__model__")) xmlNodeSetContent(end, BAD_CAST frame);
     }
@@ -193,7 +193,7 @@ static int merge(Sdf *s, xmlNodePtr model) {
   failed           = !xmlSetProp(model, BAD_CAST "attached_to",
                                  BAD_CAST(link && *link ? link : robotText(first, "name"))) ||
            !xmlSetProp(model, BAD_CAST "name", BAD_CAST frame);
-  stay = sdfChild(model, "pose");
+  stay = robotChild(model, "pose");
   if (!stay && (stay = xmlNewChild(model, NULL, BAD_CAST "pose", BAD_CAST "0 0 0 0 0 0")))
     stay->_private = model->_private;
   if (stay && !failed) failed = renamed(stay, "relative_to", "__model__", 1);

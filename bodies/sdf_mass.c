@@ -42,10 +42,10 @@ static int shapeMass(Sdf *s, const xmlNode *geometry, Mass *mass, int *known) {
   xmlNode *n          = NULL;
   size_t k            = 0;
   *known              = 1;
-  for (; k < sizeof tags / sizeof *tags && !n; k++) n = sdfChild(geometry, tags[k].tag);
-  if (!n && (n = sdfChild(geometry, "mesh"))) return meshOf(s, n, mass, known);
+  for (; k < sizeof tags / sizeof *tags && !n; k++) n = robotChild(geometry, tags[k].tag);
+  if (!n && (n = robotChild(geometry, "mesh"))) return meshOf(s, n, mass, known);
   if (!n) {
-    n      = sdfChild(geometry, "polyline");
+    n      = robotChild(geometry, "polyline");
     *known = 0;
     return n ? robotNote(s->r, n, "masses of %.40s shapes", (const char *)n->name) : 0;
   }
@@ -72,7 +72,7 @@ static int massOfShapes(Sdf *s, int i, const xmlNode *inertial, Mass *sum) {
   sunrealtype common  = 1000;
   if (sdfNumber(s, inertial, "density", &common)) return 1;
   for (xmlNode *n = link->children; n; n = n->next) {
-    const xmlNode *geometry = robotIs(n, "collision") ? sdfChild(n, "geometry") : NULL;
+    const xmlNode *geometry = robotIs(n, "collision") ? robotChild(n, "geometry") : NULL;
     sunrealtype density     = common;
     Mass mass;
     Place place;
@@ -95,8 +95,8 @@ static int massOfShapes(Sdf *s, int i, const xmlNode *inertial, Mass *sum) {
 
 int sdfMass(Sdf *s, int i) {
   static const char *const entries[] = {"ixx", "iyy", "izz", "ixy", "ixz", "iyz"};
-  const xmlNode *link = s->thing[i].node, *n = sdfChild(link, "inertial");
-  const xmlNode *inertia = n ? sdfChild(n, "inertia") : NULL;
+  const xmlNode *link = s->thing[i].node, *n = robotChild(link, "inertial");
+  const xmlNode *inertia = robotChild(n, "inertia");
   const char *falls      = sdfChildText(link, "gravity");
   Mass mass              = {.mass = 1, .J = {1, 1, 1}}; /* the defaults of the format */
   Place at, place = s->r->place[i];

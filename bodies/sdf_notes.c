@@ -65,7 +65,7 @@ static int tellPlugin(Sdf *s, const xmlNode *n) {
 }
 
 static int tellLink(Sdf *s, const xmlNode *n, int *touches) {
-  const xmlNode *decay = sdfChild(n, "velocity_decay"), *inertial = sdfChild(n, "inertial");
+  const xmlNode *decay = robotChild(n, "velocity_decay"), *inertial = robotChild(n, "inertial");
   for (const xmlNode *c = n->children; c; c = c->next) {
     if (robotIs(c, "collision")) *touches = 1;
     if (robotIs(c, "plugin") && tellPlugin(s, c)) return 1;
@@ -74,14 +74,14 @@ static int tellLink(Sdf *s, const xmlNode *n, int *touches) {
       robotNote(s->r, decay, "velocity_decay"))
     return 1;
   if (sdfIsTrue(sdfChildText(n, "kinematic")) && robotNote(s->r, n, "kinematic links")) return 1;
-  if (inertial && sdfChild(inertial, "fluid_added_mass") &&
+  if (inertial && robotChild(inertial, "fluid_added_mass") &&
       robotNote(s->r, inertial, "added masses of fluids"))
     return 1;
   return 0;
 }
 
 static int tellJoint(Sdf *s, const xmlNode *n) {
-  const xmlNode *physics = sdfChild(n, "physics"), *ode = physics ? sdfChild(physics, "ode") : NULL;
+  const xmlNode *physics = robotChild(n, "physics"), *ode = robotChild(physics, "ode");
   if (ode && !isZero(sdfChildText(ode, "max_force")) && robotNote(s->r, ode, "motors of joints"))
     return 1;
   for (const xmlNode *c = n->children; c; c = c->next)

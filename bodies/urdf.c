@@ -17,16 +17,10 @@ typedef struct {
   int nlinks;
 } Urdf;
 
-static const xmlNode *child(const xmlNode *n, const char *tag) {
-  const xmlNode *c = n->children;
-  while (c && !robotIs(c, tag)) c = c->next;
-  return c;
-}
-
 /* place = parent, followed by the origin of n, if it has one: xyz, and rpy about fixed axes. */
 static int readOrigin(Robot *r, const xmlNode *n, const Place *parent, Place *place) {
   sunrealtype xyz[3] = {0, 0, 0}, rpy[3] = {0, 0, 0}, e[4] = {1, 0, 0, 0}, part[4];
-  const xmlNode *origin = child(n, "origin");
+  const xmlNode *origin = robotChild(n, "origin");
   const char *at        = origin ? robotText(origin, "xyz") : NULL,
              *turn      = origin ? robotText(origin, "rpy") : NULL;
   if ((at && robotNumbers(r, origin, "xyz", at, 3, 3, xyz, NULL)) ||
@@ -49,11 +43,11 @@ static int number(Robot *r, const xmlNode *n, const char *attribute, int require
 
 static int readInertial(Robot *r, const xmlNode *link, const Place *place) {
   static const char *const entries[] = {"ixx", "iyy", "izz", "ixy", "ixz", "iyz"};
-  const xmlNode *n                   = child(link, "inertial");
+  const xmlNode *n                   = robotChild(link, "inertial");
   Mass mass                          = {0};
   Place at;
   if (!n) return 0;
-  const xmlNode *m = child(n, "mass"), *J = child(n, "inertia");
+  const xmlNode *m = robotChild(n, "mass"), *J = robotChild(n, "inertia");
   if (!m || !J) return robotWrong(r, n, "mass and inertia must be given");
   if (readOrigin(r, n, place, &at) || number(r, m, "value", 1, &mass.mass)) return 1;
   for (int k = 0; k < 6; k++)
@@ -66,7 +60,7 @@ static int readInertial(Robot *r, const xmlNode *link, const Place *place) {
 
 /* Only joints of these types have limits of position; other limits are those of a motor. */
 static int readStops(Robot *r, const xmlNode *joint, RobotJoint *j) {
-  const xmlNode *limit = child(joint, "limit"), *dynamics = child(joint, "dynamics");
+  const xmlNode *limit = robotChild(joint, "limit"), *dynamics = robotChild(joint, "dynamics");
   const char *type = robotText(joint, "type");
   j->limited       = limit && type && (!strcmp(type, "revolute") || !strcmp(type, "prismatic"));
   return number(r, limit, "lower", 0, &j->range[0]) || number(r, limit, "upper", 0, &j->range[1]) ||
@@ -184,7 +178,7 @@ static int readLink(Urdf *u, int i, const Place *parent) {
   if (n) {
     sunrealtype axis[3] = {1, 0, 0};
     const char *name    = robotText(n, "type");
-    const xmlNode *a = child(n, "axis"), *dynamics = child(n, "dynamics");
+    const xmlNode *a = robotChild(n, "axis"), *dynamics = robotChild(n, "dynamics");
     while (type <= FIXED && (!name || strcmp(types[type], name))) type++;
     if (type > FIXED) return robotWrong(r, n, "there is no type \"%.60s\"", name ? name : "");
     const char *as = "", *joint_name = robotText(n, "name");
@@ -219,8 +213,8 @@ static int readLink(Urdf *u, int i, const Place *parent) {
 
 /* Is this a single body, which has mass? Other programs drop it, or push it: then the root moves freely unless `base` says otherwise. */
 static int isOneBody(const Urdf *u, int root) {
-  const xmlNode *inertial = child(u->link[root], "inertial"),
-                *mass     = inertial ? child(inertial, "mass") : NULL;
+  const xmlNode *inertial = robotChild(u->link[root], "inertial"),
+                *mass     = robotChild(inertial, "mass");
   const char *value       = mass ? robotText(mass, "value") : NULL;
   int moves               = 0;
   for (int i = 0; i < u->nlinks && !moves; i++) {
@@ -237,7 +231,7 @@ static int readRoot(Urdf *u, int i, const char *base) {
   Robot *r                 = u->r;
   const xmlNode *n         = u->link[i];
   if (!strcmp(base, "fixed")) {
-    if (child(n, "inertial") &&
+    if (robotChild(n, "inertial") &&
         robotTell(r, n, WITHOUT_EFFECT, "the mass of %.100s, which is the ground (base=fixed)",
                   robotText(n, "name")))
       return 1;
@@ -295,7 +289,7 @@ static int readTree(Urdf *u, const xmlNode *root) {
   for (int i = 0; i < u->nlinks; i++) u->first[i] = u->next[i] = -1;
   for (const xmlNode *n = root->children; n; n = n->next) {
     if (!robotIs(n, "joint")) continue;
-    const xmlNode *parent = child(n, "parent"), *to = child(n, "child");
+    const xmlNode *parent = robotChild(n, "parent"), *to = robotChild(n, "child");
     if (!parent || !to) return robotWrong(r, n, "parent and child must be given");
     if (others(r, n, " origin parent child axis dynamics mimic limit ")) return 1;
     const int a = robotFind(r, parent, "link", robotText(parent, "link")),
@@ -324,7 +318,7 @@ static int isFixed(const xmlNode *root, const char *name) {
 /* Reads the equations x = offset + multiplier x_other of mimic joints. */
 static int readMimics(Robot *r, const xmlNode *root) {
   for (const xmlNode *n = root->children; n; n = n->next) {
-    const xmlNode *mimic = robotIs(n, "joint") ? child(n, "mimic") : NULL;
+    const xmlNode *mimic = robotIs(n, "joint") ? robotChild(n, "mimic") : NULL;
     sunrealtype offset = 0, multiplier = 1;
     if (!mimic) continue;
     if (number(r, mimic, "offset", 0, &offset) || number(r, mimic, "multiplier", 0, &multiplier))
@@ -368,7 +362,7 @@ int robotReadUrdf(Robot *r, const xmlNode *root) {
   }
   for (int k = 0; k < end && !failed; k++) { /* Parents come before children. */
     const int i        = queue[k];
-    const char *parent = k ? robotText(child(u.joint[i], "parent"), "link") : NULL;
+    const char *parent = k ? robotText(robotChild(u.joint[i], "parent"), "link") : NULL;
     failed             = k ? readLink(&u, i, &r->place[robotFind(r, u.joint[i], "link", parent)])
                            : readRoot(&u, i, base);
     for (int j = u.first[i]; j >= 0; j = u.next[j]) queue[end++] = j;
