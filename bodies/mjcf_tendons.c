@@ -3,7 +3,6 @@
 #include "mjcf_impl.h"
 #include "ropes.h"
 
-#include <cpodes/cpodes_language.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -81,17 +80,16 @@ static int readPath(Mjcf *m, const xmlNode *n, Reading *t) {
   return count > 1 ? 0 : -1;
 }
 
-/* f: out, of t, x and x': a spring that rests between two lengths. Returns 0, or 1 after a message. */
+/* f: out, of t, x and x': a spring that rests between two lengths. Returns as robotFunction. */
 static int deadBand(Robot *r, const xmlNode *n, sunrealtype stiffness, const sunrealtype *range,
                     CPFunction *f) {
   static const char *const variables[] = {"t", "x", "v"};
-  CPFunctionOptions options            = CP_INIT(CPFunctionOptions);
   char text[200];
+  const CPFunctionOptions options = {CP_SIZED(CPFunctionOptions), .text = text, .nvariables = 3,
+                                     .variable = variables};
   snprintf(text, sizeof text, "-%.17g*(max(x - (%.17g), 0) + min(x - (%.17g), 0))",
            (double)stiffness, (double)range[1], (double)range[0]);
-  options.text = text, options.nvariables = 3, options.variable = variables;
-  return CPFunctionCreate(&options, f) ? robotWrong(r, n, "%.200s", CPObjectGetLastMessage(NULL))
-                                       : 0;
+  return robotFunction(r, n, &options, f);
 }
 
 /* Adds the tendon and what acts on it, stops and friction. name: of the tendon in the mechanism */

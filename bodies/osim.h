@@ -4,8 +4,6 @@
 
 #include "robot_impl.h"
 
-#include <cpodes/cpodes_language.h>
-
 typedef struct {
   const xmlNode *node; /* NULL: the ground */
   char name[128];      /* in the mechanism */

@@ -208,8 +208,7 @@ static int addLimit(Osim *o, const xmlNode *n) {
   const CPFunctionOptions options = {CP_SIZED(CPFunctionOptions), .text = text, .nvariables = 3,
                                      .variable = variable};
   CPSpring spring                 = {CP_NEW_SPRING(name), .of = {o->joint[c->joint].name, c->k}};
-  if (CPFunctionCreate(&options, &spring.function))
-    return robotWrong(o->r, n, "%.300s", CPObjectGetLastMessage(NULL));
+  if (robotFunction(o->r, n, &options, &spring.function)) return 1;
   const int flag = CPBodiesAdd(o->r->bodies, &spring.head, NULL);
   CPFunctionFree(&spring.function);
   return robotRefused(o->r, n, flag);

@@ -5,14 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Creates the function of a text, or of a table if there is no text. */
-static int create(Robot *r, const xmlNode *at, const char *text, const CPTable *table,
-                  CPFunction *f) {
+/* Creates the function of a text in x. */
+static int create(Robot *r, const xmlNode *at, const char *text, CPFunction *f) {
   static const char *const variable[] = {"x"};
-  const CPFunctionOptions options     = {CP_SIZED(CPFunctionOptions), .text = text, .table = table,
-                                         .nvariables = text ? 1 : 0, .variable = text ? variable : NULL};
-  if (CPFunctionCreate(&options, f) == CP_SUCCESS) return 0;
-  return robotWrong(r, at, "%.300s", CPObjectGetLastMessage(NULL));
+  return robotFunction(r, at,
+                       &(CPFunctionOptions){CP_SIZED(CPFunctionOptions), .text = text,
+                                            .nvariables = 1, .variable = variable},
+                       f);
 }
 
 /* slope [2]: out, of the cubic spline whose third derivative in the first and last intervals is that of the cubic through the
@@ -92,7 +91,8 @@ static int readTable(Robot *r, const xmlNode *n, sunrealtype scale, OsimFunction
       free(work);
       table.ends = CP_ENDS_CLAMPED, table.slope[0] = slope[0], table.slope[1] = slope[1];
     }
-    if (!failed) failed = create(r, n, NULL, &table, &z->f);
+    const CPFunctionOptions options = {CP_SIZED(CPFunctionOptions), .table = &table};
+    if (!failed) failed = robotFunction(r, n, &options, &z->f);
   }
   free(x);
   free(y);
@@ -113,7 +113,7 @@ static int readPolynomial(Robot *r, const xmlNode *n, sunrealtype scale, OsimFun
   for (int i = count - 1; i >= 0; i--)
     at += snprintf(text + at, DIGITS, ",%.17g", (double)(scale * c[i]));
   sprintf(text + at, ")");
-  failed = create(r, n, text, NULL, &z->f);
+  failed = create(r, n, text, &z->f);
   free(text);
   free(c);
   return failed;
@@ -127,7 +127,7 @@ static int readSine(Robot *r, const xmlNode *n, sunrealtype scale, OsimFunction 
     return 1;
   snprintf(text, sizeof text, "%.17g*sin(%.17g*x+%.17g)+%.17g", (double)(scale * amplitude),
            (double)omega, (double)phase, (double)(scale * offset));
-  return create(r, n, text, NULL, &z->f);
+  return create(r, n, text, &z->f);
 }
 
 /* The first element in n whose name is that of a function, or NULL */

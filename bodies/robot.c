@@ -1,7 +1,6 @@
 /* Turns links and joints into a mechanism. Of several joints in a row, each leads to a body without mass, but the last one. */
 #include "robot_impl.h"
 
-#include <cpodes/cpodes_language.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -167,6 +166,11 @@ static int hasLaw(const RobotJoint *j) {
 
 int robotRefused(Robot *r, const xmlNode *at, int flag) {
   return flag < 0 ? robotWrong(r, at, "%s", CPObjectGetLastMessage(CP_OBJECT(r->bodies))) : 0;
+}
+
+int robotFunction(Robot *r, const xmlNode *at, const CPFunctionOptions *options, CPFunction *f) {
+  return CPFunctionCreate(options, f) ? robotWrong(r, at, "%.300s", CPObjectGetLastMessage(NULL))
+                                      : 0;
 }
 
 /* Sets the points and axes of a joint in the frames of its bodies, so that its coordinate is the value of the file. */
@@ -440,17 +444,16 @@ int robotLoop(Robot *r, const xmlNode *at, const char *name, int weld, const Pla
   return robotRefused(r, at, CPBodiesAdd(r->bodies, &joint.head, NULL));
 }
 
-/* f: out, P(x - ref), owned by the caller. Returns 0, or 1 after a message. */
+/* f: out, P(x - ref). Returns as robotFunction. */
 static int polynomial(Robot *r, const xmlNode *at, sunrealtype ref, const sunrealtype *c,
                       CPFunction *f) {
   static const char *const variable[] = {"x"};
-  CPFunctionOptions options           = CP_INIT(CPFunctionOptions);
   char text[300];
+  const CPFunctionOptions options = {CP_SIZED(CPFunctionOptions), .text = text, .nvariables = 1,
+                                     .variable = variable};
   snprintf(text, sizeof text, "poly(x - (%.17g), %.17g, %.17g, %.17g, %.17g, %.17g)", (double)ref,
            (double)c[0], (double)c[1], (double)c[2], (double)c[3], (double)c[4]);
-  options.text = text, options.nvariables = 1, options.variable = variable;
-  return CPFunctionCreate(&options, f) ? robotWrong(r, at, "%.200s", CPObjectGetLastMessage(NULL))
-                                       : 0;
+  return robotFunction(r, at, &options, f);
 }
 
 int robotCouple(Robot *r, const xmlNode *at, const char *name, int i, int j, const sunrealtype *c) {

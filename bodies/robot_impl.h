@@ -6,6 +6,7 @@
 
 #include "files.h"
 
+#include <cpodes/cpodes_language.h>
 #include <libxml/hash.h>
 #include <libxml/tree.h>
 
@@ -171,6 +172,8 @@ void robotTurn(const sunrealtype *e1, const sunrealtype *e2, sunrealtype *e);
 void robotAxis(int k, sunrealtype angle, sunrealtype *e);
 /* e: out, the quaternion of the frame whose axes, by columns, are orthonormal */
 void robotAxes(sunrealtype axis[3][3], sunrealtype *e);
+/* f: out, owned by the caller. Returns 0, or 1 after robotWrong. */
+int robotFunction(Robot *r, const xmlNode *at, const CPFunctionOptions *options, CPFunction *f);
 /* on: out, a place as one side of a joint, in the frame of its link */
 void robotMarker(const Robot *r, const Place *place, CPMarker *on);
 static inline void robotPose(const Place *place, Pose *pose) {
