@@ -387,10 +387,8 @@ static int takeOffsets(Mechanism *b, const sunrealtype *offsets, CPLog *log) {
 void bodiesPutPoses(const Mechanism *b, const Pose *pose, sunrealtype *q) {
   const Space *s = &b->space;
   for (int i = 0; i < b->nbodies; i++, pose++, q += s->nq) {
-    sunrealtype R[3][3];
     q[0] = pose->r[0], q[1] = pose->r[1], q[2] = s->dimension == 2 ? pose->phi : pose->r[2];
-    for (int k = 0; k < 9; k++) R[k / 3][k % 3] = pose->axis[k % 3][k / 3];
-    if (s->dimension == 3) bodiesQuaternion(R, q + 3);
+    if (s->dimension == 3) bodiesAttitude(pose, q + 3);
   }
 }
 

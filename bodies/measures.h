@@ -165,6 +165,12 @@ sunrealtype bodiesHeading(const Space *space, const sunrealtype *param, const Pa
                           const Pose *a, const Pose *b, sunrealtype *length);
 /* e [4]: out, the unit quaternion of a rotation matrix by rows, scalar >= 0 */
 void bodiesQuaternion(sunrealtype R[3][3], sunrealtype *e);
+/* That of a pose */
+static inline void bodiesAttitude(const Pose *pose, sunrealtype *e) {
+  sunrealtype R[3][3];
+  for (int k = 0; k < 9; k++) R[k / 3][k % 3] = pose->axis[k % 3][k / 3];
+  bodiesQuaternion(R, e);
+}
 /* The rotation from side a to side b of a joint, as a vector r in the axes of a, and its derivative
  * D_k . (omega_b - omega_a) in space. n = 3: of all axes; n = 2: the shortest one that turns z_a to
  * z_b. Unlike the products x_a . z_b, y_a . z_b, x_a . y_b, it vanishes for equal axes only. */

@@ -66,16 +66,11 @@ const char *osimBodyName(const Osim *o, int body) {
 
 int osimOffset(Robot *r, const xmlNode *n, const char *location, const char *orientation,
                Pose *pose) {
-  sunrealtype at[3] = {0, 0, 0}, turn[3] = {0, 0, 0}, e[4] = {1, 0, 0, 0}, part[4];
-  Place place = {.q = {0, 0, 0, 1, 0, 0, 0}};
+  sunrealtype turn[3] = {0, 0, 0};
+  Place place         = {.q = {0, 0, 0}};
   Pose own;
-  if (osimNumbers(r, n, location, 3, at) || osimNumbers(r, n, orientation, 3, turn)) return 1;
-  for (int k = 0; k < 3; k++) {
-    robotAxis(k, turn[k], part);
-    robotTurn(e, part, e);
-  }
-  memcpy(place.q, at, sizeof at);
-  memcpy(place.q + 3, e, sizeof e);
+  if (osimNumbers(r, n, location, 3, place.q) || osimNumbers(r, n, orientation, 3, turn)) return 1;
+  robotAngles(turn, 0, place.q + 3);
   robotPose(&place, &own);
   osimTimes(pose, &own, pose);
   return 0;

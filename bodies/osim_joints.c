@@ -294,12 +294,9 @@ int osimAddJoints(Osim *o) {
 
 /* R: out, the rotation of a ball or free joint, whose first three coordinates are body-fixed angles about x, y, z */
 static void rotationOf(const OsimCoordinate *c, Pose *R) {
-  Place place = {.q = {0, 0, 0, 1, 0, 0, 0}};
-  sunrealtype part[4];
-  for (int k = 0; k < 3; k++) {
-    robotAxis(k, c[k].value, part);
-    robotTurn(place.q + 3, part, place.q + 3);
-  }
+  const sunrealtype angle[3] = {c[0].value, c[1].value, c[2].value};
+  Place place                = {.q = {0, 0, 0}};
+  robotAngles(angle, 0, place.q + 3);
   robotPose(&place, R);
 }
 
@@ -311,13 +308,6 @@ static void inverse(const Pose *a, Pose *to) {
   toBody(a, a->r, own.r);
   for (int k = 0; k < 3; k++) own.r[k] = -own.r[k];
   *to = own;
-}
-
-/* R: of a pose by columns, as rows for bodiesQuaternion */
-static void quaternionOf(const Pose *pose, sunrealtype *e) {
-  sunrealtype R[3][3];
-  for (int k = 0; k < 9; k++) R[k / 3][k % 3] = pose->axis[k % 3][k / 3];
-  bodiesQuaternion(R, e);
 }
 
 /* q, u: out, of a ball joint's node, or of a body that moves freely. The speeds are the angular velocity and the velocity in the
@@ -338,13 +328,13 @@ static void startFreely(const Osim *o, const OsimJoint *j, const Body *body, sun
   for (int k = 0; k < 3; k++) rate[k] = c[k].speed;
   toSpace(&j->on[0].pose, rate, w);
   if (!j->afloat) {
-    quaternionOf(&pose, q);
+    bodiesAttitude(&pose, q);
     toBody(&turned, w, u);
     return;
   }
   toSpace(&pose, body->centre, q);
   add3(1, pose.r, q);
-  quaternionOf(&pose, q + 3);
+  bodiesAttitude(&pose, q + 3);
   for (int k = 0; k < 3; k++) rate[k] = c[3 + k].speed, arm[k] = q[k] - arm[k];
   toSpace(&j->on[0].pose, rate, u);
   cross3(w, arm, swing), add3(1, swing, u);

@@ -34,10 +34,9 @@ int bodiesPlaceAt(CPBodies bodies, const sunrealtype *x, const sunrealtype *rate
     treePose(b, q, u, NULL);
     b->tree->level = 0;
     for (int i = 0; i < b->nbodies; i++) {
-      sunrealtype *guess = b->body[i].guess, R[3][3];
+      sunrealtype *guess = b->body[i].guess;
       memcpy(guess, pose[i].r, (size_t)s->dimension * sizeof *guess);
-      for (int k = 0; k < 9; k++) R[k / 3][k % 3] = pose[i].axis[k % 3][k / 3];
-      if (s->dimension == 3) bodiesQuaternion(R, guess + 3);
+      if (s->dimension == 3) bodiesAttitude(&pose[i], guess + 3);
       else guess[2] = pose[i].phi;
       memcpy(guess + s->nq, tree->twist + s->nu * i, (size_t)s->nu * sizeof *guess);
     }

@@ -22,6 +22,16 @@ void robotAxis(int k, sunrealtype angle, sunrealtype *e) {
   e[k + 1]           = sin(angle / 2);
 }
 
+void robotAngles(const sunrealtype *angle, int are_fixed, sunrealtype *e) {
+  sunrealtype part[4];
+  e[0] = 1, e[1] = e[2] = e[3] = 0;
+  for (int k = 0; k < 3; k++) {
+    robotAxis(k, angle[k], part);
+    if (are_fixed) robotTurn(part, e, e);
+    else robotTurn(e, part, e);
+  }
+}
+
 /* The formula with the largest of the four divisors is used (S. W. Shepperd, J. Guidance and
  * Control 1, 1978). */
 void robotAxes(sunrealtype axis[3][3], sunrealtype *e) {

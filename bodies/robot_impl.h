@@ -170,6 +170,8 @@ void robotPlace(const Place *parent, const sunrealtype *pos, const sunrealtype *
 void robotTurn(const sunrealtype *e1, const sunrealtype *e2, sunrealtype *e);
 /* e: out, the rotation by an angle about axis k */
 void robotAxis(int k, sunrealtype angle, sunrealtype *e);
+/* e: out, the rotations by angle [3] about x, y and z, one after the other: about axes that are fixed, or that turn with them */
+void robotAngles(const sunrealtype *angle, int are_fixed, sunrealtype *e);
 /* e: out, the quaternion of the frame whose axes, by columns, are orthonormal */
 void robotAxes(sunrealtype axis[3][3], sunrealtype *e);
 /* f: out, owned by the caller. Returns 0, or 1 after robotWrong. */

@@ -124,7 +124,7 @@ int sdfRaw(Sdf *s, const xmlNode *n, Place *place) {
   const char *text     = pose ? sdfText(pose) : "",
              *format   = pose ? robotText(pose, "rotation_format") : NULL;
   const int quaternion = format && !strcmp(format, "quat_xyzw");
-  sunrealtype x[7] = {0}, e[4] = {1, 0, 0, 0}, part[4], size = 0;
+  sunrealtype x[7] = {0}, e[4], size = 0;
   *place = origin;
   if (!*text) return 0;
   if (format && !quaternion && strcmp(format, "euler_rpy"))
@@ -138,10 +138,8 @@ int sdfRaw(Sdf *s, const xmlNode *n, Place *place) {
     memcpy(e + 1, x + 3, 3 * sizeof *e);
   } else {
     const sunrealtype unit = sdfIsTrue(robotText(pose, "degrees")) ? acos(-1.0) / 180 : 1;
-    for (int k = 0; k < 3; k++) {
-      robotAxis(k, unit * x[3 + k], part);
-      robotTurn(part, e, e);
-    }
+    for (int k = 3; k < 6; k++) x[k] *= unit;
+    robotAngles(x + 3, 1, e);
   }
   robotPlace(&origin, x, e, place);
   return 0;

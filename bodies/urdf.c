@@ -19,17 +19,14 @@ typedef struct {
 
 /* place = parent, followed by the origin of n, if it has one: xyz, and rpy about fixed axes. */
 static int readOrigin(Robot *r, const xmlNode *n, const Place *parent, Place *place) {
-  sunrealtype xyz[3] = {0, 0, 0}, rpy[3] = {0, 0, 0}, e[4] = {1, 0, 0, 0}, part[4];
+  sunrealtype xyz[3] = {0, 0, 0}, rpy[3] = {0, 0, 0}, e[4];
   const xmlNode *origin = robotChild(n, "origin");
   const char *at        = origin ? robotText(origin, "xyz") : NULL,
              *turn      = origin ? robotText(origin, "rpy") : NULL;
   if ((at && robotNumbers(r, origin, "xyz", at, 3, 3, xyz, NULL)) ||
       (turn && robotNumbers(r, origin, "rpy", turn, 3, 3, rpy, NULL)))
     return 1;
-  for (int k = 0; k < 3; k++) {
-    robotAxis(k, rpy[k], part);
-    robotTurn(part, e, e);
-  }
+  robotAngles(rpy, 1, e);
   robotPlace(parent, xyz, e, place);
   return 0;
 }
