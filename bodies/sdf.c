@@ -65,20 +65,33 @@ int sdfIs(const SdfThing *t, const char *type) {
   return own && !strcmp(own, type);
 }
 
+/* The types of joints, and their freedoms in the order of the file */
+static const struct {
+  const char *name;
+  JointType part[2];
+  int count;
+} types[] = {{"revolute", {HINGE}, 1},         {"continuous", {HINGE}, 1},
+             {"prismatic", {SLIDE}, 1},        {"ball", {BALL}, 1},
+             {"universal", {HINGE, HINGE}, 2}, {"revolute2", {HINGE, HINGE}, 2},
+             {"screw", {SLIDE, HINGE}, 2},     {"fixed", {HINGE}, 0},
+             {"gearbox", {HINGE}, 0},          {0}};
+
+static int typeOf(const SdfThing *t) {
+  int k = 0;
+  while (types[k].name && !sdfIs(t, types[k].name)) k++;
+  return k;
+}
+
 /* Finds the links that joints connect. */
 static int findSides(Sdf *s) {
-  static const char *const ends[]  = {"parent", "child"};
-  static const char *const types[] = {"revolute",  "continuous", "prismatic", "ball",
-                                      "universal", "revolute2",  "screw",     "fixed",
-                                      "gearbox",   NULL};
+  static const char *const ends[] = {"parent", "child"};
   for (int i = 0; i < s->nthings; i++) {
     SdfThing *t      = &s->thing[i];
     const char *type = robotText(t->node, "type");
-    int k            = 0;
     if (t->kind != SDF_JOINT) continue;
-    while (types[k] && (!type || strcmp(types[k], type))) k++;
-    if (!types[k]) return robotWrong(s->r, t->node, "there is no type \"%.60s\"", type ? type : "");
-    for (k = 0; k < 2; k++) {
+    if (!types[typeOf(t)].name)
+      return robotWrong(s->r, t->node, "there is no type \"%.60s\"", type ? type : "");
+    for (int k = 0; k < 2; k++) {
       const char *name = sdfChildText(t->node, ends[k]);
       if (!name || !*name) return robotWrong(s->r, t->node, "%s must be given", ends[k]);
       if (sdfLinkOf(s, t->scope, t->node, name, &t->side[k])) return 1;
@@ -185,29 +198,17 @@ static const char *partName(Sdf *s, SdfThing *t, const char *suffix) {
 
 /* A joint as the last ones of the newest link, or as a loop. Of two freedoms, the first one moves a body without mass. */
 static int addJoint(Sdf *s, SdfThing *t, int back, int closes) {
-  static const struct {
-    const char *type;
-    JointType part[2];
-    int count;
-  } types[] = {{"revolute", {HINGE}, 1},         {"continuous", {HINGE}, 1},
-               {"prismatic", {SLIDE}, 1},        {"ball", {BALL}, 1},
-               {"universal", {HINGE, HINGE}, 2}, {"revolute2", {HINGE, HINGE}, 2},
-               {"screw", {SLIDE, HINGE}, 2}};
-  Robot *r  = s->r;
-  int k = 0, side[2] = {GROUND, GROUND};
-  while (!sdfIs(t, types[k].type)) k++;
-  const int is_screw = types[k].part[0] == SLIDE && types[k].count == 2, two = types[k].count == 2;
+  const int k = typeOf(t), is_screw = sdfIs(t, "screw"), two = types[k].count == 2;
+  int side[2] = {sdfOnLink(s, t->side[0]), sdfOnLink(s, t->side[1])};
   /* Both names live in one text, which moves as it grows. */
   const char *second = two ? partName(s, t, is_screw ? "_slide" : "_2") : NULL;
   if (two && !second) return 1;
-  for (int i = 0; i < 2 && closes; i++)
-    if (t->side[i] != GROUND) side[i] = s->r->place[t->side[i]].link;
   if (closes &&
       two) { /* The first freedom leads to a link without mass, the second one closes the loop. */
     Place at;
     if (sdfPlace(s, (int)(t - s->thing), &at)) return 1;
     at.link = side[0];
-    if ((side[0] = robotLink(r, t->node, t->path, &at)) < 0) return 1;
+    if ((side[0] = robotLink(s->r, t->node, t->path, &at)) < 0) return 1;
   }
   for (int i = 0; i < types[k].count; i++) {
     const int part    = back ? types[k].count - 1 - i : i; /* of the file */
@@ -230,8 +231,8 @@ static int readLink(Sdf *s, int i, SdfThing *t) {
   SdfThing *link = &s->thing[i];
   Place place;
   if (sdfPlace(s, i, &place)) return 1;
-  const int back = t && t->side[0] == i, other = t ? t->side[back ? 1 : 0] : GROUND;
-  place.link = other == GROUND ? GROUND : s->r->place[other].link;
+  const int back = t && t->side[0] == i;
+  place.link     = t ? sdfOnLink(s, t->side[back ? 1 : 0]) : GROUND;
   if (!t || !sdfIs(t, "fixed")) {
     if ((place.link = robotLink(s->r, link->node, link->path, &place)) < 0) return 1;
     if (t ? addJoint(s, t, back, 0) : !robotJoint(s->r, link->node, FREE, NULL, &place, none, none))
@@ -332,9 +333,7 @@ static int closeLoops(Sdf *s, int welds) {
     SdfThing *t = &s->thing[i];
     if (t->kind != SDF_JOINT || t->pair || sdfIs(t, "gearbox") || sdfIs(t, "fixed") != welds)
       continue;
-    int link[2];
-    for (int k = 0; k < 2; k++)
-      link[k] = t->side[k] == GROUND ? GROUND : s->r->place[t->side[k]].link;
+    const int link[2] = {sdfOnLink(s, t->side[0]), sdfOnLink(s, t->side[1])};
     Place side[2];
     if (link[0] == link[1]) {
       if (!welds &&

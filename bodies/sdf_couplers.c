@@ -37,12 +37,10 @@ static int coupleScrew(Sdf *s, const SdfThing *t) {
 static int hingeBetween(Sdf *s, int from, int to, const sunrealtype *axis, int *sign) {
   for (int i = 0; i < s->nthings; i++) {
     const SdfThing *t = &s->thing[i];
-    int link[2];
     sunrealtype own[3];
     if (t->kind != SDF_JOINT || (!sdfIs(t, "revolute") && !sdfIs(t, "continuous"))) continue;
-    for (int k = 0; k < 2; k++)
-      link[k] = t->side[k] == GROUND ? GROUND : s->r->place[t->side[k]].link;
-    const int back = link[0] == to && link[1] == from;
+    const int link[2] = {sdfOnLink(s, t->side[0]), sdfOnLink(s, t->side[1])},
+              back    = link[0] == to && link[1] == from;
     if (!back && (link[0] != from || link[1] != to)) continue;
     if (sdfAxis(s, t, "axis", own)) return NONE;
     *sign = (dot3(own, axis) < 0) == back ? 1 : -1;
@@ -61,11 +59,8 @@ static int coupleGears(Sdf *s, const SdfThing *t) {
       sdfLinkOf(s, t->scope, t->node, to, &reference) || sdfAxis(s, t, "axis", axis[0]) ||
       sdfAxis(s, t, "axis2", axis[1]))
     return 1;
-  reference =
-      reference == GROUND || s->thing[reference].is_static ? GROUND : s->r->place[reference].link;
   for (int k = 0; k < 2; k++) {
-    const int link = t->side[k] == GROUND ? GROUND : s->r->place[t->side[k]].link;
-    joint[k]       = hingeBetween(s, reference, link, axis[k], &sign[k]);
+    joint[k] = hingeBetween(s, sdfOnLink(s, reference), sdfOnLink(s, t->side[k]), axis[k], &sign[k]);
     if (s->r->message[0]) return 1;
     if (joint[k] == NONE)
       return robotNote(s->r, t->node,

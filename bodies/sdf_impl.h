@@ -46,6 +46,10 @@ int sdfNumber(Sdf *s, const xmlNode *n, const char *tag, sunrealtype *x);
 /* The version of the file that an element comes from, 100 for 1.0, 112 for 1.12 */
 int sdfVersion(const xmlNode *n);
 
+/* The link of the robot to which a thing of a link belongs, or GROUND; thing: or GROUND */
+static inline int sdfOnLink(const Sdf *s, int thing) {
+  return thing == GROUND ? GROUND : s->r->place[thing].link;
+}
 /* Is a joint of this type? */
 int sdfIs(const SdfThing *t, const char *type);
 /* v: out, an axis of a joint, `axis` or `axis2`, in space */
