@@ -19,19 +19,17 @@ static int isWithin(const char *path) {
   return 1;
 }
 
-static char *copyOf(const char *text) {
-  char *copy = malloc(strlen(text) + 1);
-  return copy ? strcpy(copy, text) : NULL;
-}
-
-/* Reads a file, if it is there; path: relative to the folder of the main file unless it is absolute. The caller frees the text. */
+/* Reads a file, if it is there; path: relative to the folder of the main file unless it is absolute. Returns its text, which the caller
+ * frees, or NULL, with a message without memory. */
 static char *readIf(Sdf *s, const char *path, size_t *size) {
   char whole[2 * PATH_LENGTH];
   const char *why;
   if (bodiesBeside(s->r->file, path, whole, sizeof whole)) return NULL;
   char *data = bodiesFile(whole, size, &why);
-  if (data && bodiesHasRead(s->r->bodies, whole)) free(data), data = NULL;
-  return data;
+  if (data ? !bodiesHasRead(s->r->bodies, whole) : strcmp(why, "no memory") != 0) return data;
+  robotWrong(s->r, NULL, "no memory");
+  free(data);
+  return NULL;
 }
 
 /* The name of the file that a model.config names: the one of the highest version. Returns 0, or 1 after a message. */
@@ -53,21 +51,28 @@ static int readConfig(Sdf *s, const char *path, const char *text, size_t size, c
   return 0;
 }
 
+/* A search in one folder; path: out, the name of what has been found */
+typedef char *(*Search)(Sdf *s, const char *folder, const char *uri, char *path, size_t *size);
+
+static char *findFile(Sdf *s, const char *folder, const char *uri, char *path, size_t *size) {
+  if (snprintf(path, PATH_LENGTH, "%s%s", folder, uri) >= PATH_LENGTH) return NULL;
+  return readIf(s, path, size);
+}
+
 /* Finds the file of a uri in a folder, which is "" or ends with a slash. path: out, its name. Returns its text, which the caller
  * frees, or NULL, with a message if a file is there and is wrong. */
-static char *findIn(Sdf *s, const char *folder, const char *uri, char *path, size_t *size) {
+static char *findModel(Sdf *s, const char *folder, const char *uri, char *path, size_t *size) {
   char name[PATH_LENGTH / 2];
-  if (snprintf(path, PATH_LENGTH, "%s%s", folder, uri) >= PATH_LENGTH) return NULL;
-  char *data = readIf(s, path, size);
-  if (data || snprintf(path, PATH_LENGTH, "%s%s/model.config", folder, uri) >= PATH_LENGTH)
+  char *data = findFile(s, folder, uri, path, size);
+  if (data || s->r->message[0] ||
+      snprintf(path, PATH_LENGTH, "%s%s/model.config", folder, uri) >= PATH_LENGTH)
     return data;
   if ((data = readIf(s, path, size))) {
-    char *config     = copyOf(path); /* Messages contain it. */
-    const int failed = !config || readConfig(s, config, data, *size, name, sizeof name);
-    free(config);
+    const int failed = readConfig(s, path, data, *size, name, sizeof name);
     free(data);
     if (failed || !isWithin(name)) return NULL;
   } else strcpy(name, "model.sdf");
+  if (s->r->message[0]) return NULL;
   if (snprintf(path, PATH_LENGTH, "%s%s/%s", folder, uri, name) >= PATH_LENGTH) return NULL;
   return readIf(s, path, size);
 }
@@ -77,14 +82,6 @@ static void folderOf(const Sdf *s, const xmlNode *n, char *folder) {
   const char *file = robotSpot(s->r, n)->file, *slash = strrchr(file, '/');
   const int is_main = !strcmp(file, s->r->file);
   snprintf(folder, PATH_LENGTH, "%.*s", slash && !is_main ? (int)(slash - file) + 1 : 0, file);
-}
-
-/* A search in one folder; path: out, the name of what has been found */
-typedef char *(*Search)(Sdf *s, const char *folder, const char *uri, char *path, size_t *size);
-
-static char *findFile(Sdf *s, const char *folder, const char *uri, char *path, size_t *size) {
-  if (snprintf(path, PATH_LENGTH, "%s%s", folder, uri) >= PATH_LENGTH) return NULL;
-  return readIf(s, path, size);
 }
 
 static char *find(Sdf *s, const xmlNode *n, const char *uri, Search in, char *path, size_t *size) {
@@ -125,27 +122,34 @@ static xmlNodePtr takeModel(xmlDocPtr doc) {
   return NULL;
 }
 
+/* Moves a child of <include>, if there is one, to a model, in place of that child of its own. */
+static void replace(xmlNodePtr include, xmlNodePtr model, const char *tag) {
+  xmlNodePtr child = robotChild(include, tag), own = robotChild(model, tag);
+  if (!child) return;
+  if (own) xmlUnlinkNode(own), xmlFreeNode(own);
+  xmlUnlinkNode(child);
+  xmlAddChild(model, child);
+}
+
 /* Gives a model what <include> says of it: name, pose, placement_frame and static. */
 static int dress(Sdf *s, xmlNodePtr n, xmlNodePtr model, const char *version) {
   const char *name = sdfChildText(n, "name"), *frame = sdfChildText(n, "placement_frame"),
              *still = sdfChildText(n, "static");
-  xmlNodePtr pose = robotChild(n, "pose"), own = robotChild(model, "pose");
   if ((name && *name && !xmlSetProp(model, BAD_CAST "name", BAD_CAST name)) ||
       (frame && *frame && !xmlSetProp(model, BAD_CAST "placement_frame", BAD_CAST frame)) ||
       !xmlSetProp(model, BAD_CAST "version", BAD_CAST version))
     return robotWrong(s->r, n, "no memory");
-  if (pose) {
-    if (own) xmlUnlinkNode(own), xmlFreeNode(own);
-    xmlUnlinkNode(pose);
-    xmlAddChild(model, pose);
-  }
-  if (!still || !*still) return 0;
-  own  = robotChild(model, "static");
-  pose = robotChild(n, "static");
-  if (own) xmlUnlinkNode(own), xmlFreeNode(own);
-  xmlUnlinkNode(pose);
-  xmlAddChild(model, pose);
+  replace(n, model, "pose");
+  if (still && *still) replace(n, model, "static");
   return 0;
+}
+
+/* The pose of an element, which gets one if it has none; NULL without memory */
+static xmlNodePtr poseOf(xmlNodePtr n) {
+  xmlNodePtr pose = robotChild(n, "pose");
+  if (!pose && (pose = xmlNewChild(n, NULL, BAD_CAST "pose", BAD_CAST "0 0 0 0 0 0")))
+    pose->_private = n->_private;
+  return pose;
 }
 
 /* What an element with this tag names by an attribute, with the name of the model's frame changed to `frame` */
@@ -159,8 +163,9 @@ static int renamed(xmlNodePtr n, const char *attribute, const char *frame, int a
 /* merge="true": what the model contains is moved beside it, and its own frame becomes a frame with a name. */
 static int merge(Sdf *s, xmlNodePtr model) {
   char frame[300];
-  xmlNodePtr stay = NULL, next, at = model, first = NULL;
-  snprintf(frame, sizeof frame, "_merged__%.200s__model__", robotText(model, "name"));
+  xmlNodePtr next, at = model, first = NULL;
+  const char *name = robotText(model, "name");
+  snprintf(frame, sizeof frame, "_merged__%.200s__model__", name ? name : "");
   int failed = 0;
   for (xmlNodePtr c = model->children; c && !failed; c = next) {
     next               = c->next;
@@ -170,10 +175,8 @@ static int merge(Sdf *s, xmlNodePtr model) {
     if (is_link && !first) first = c;
     if (is_frame) failed = renamed(c, "attached_to", frame, 1);
     if (is_link || robotIs(c, "model") || is_joint || is_frame) {
-      xmlNodePtr pose  = robotChild(c, "pose");
       const int always = is_link || robotIs(c, "model");
-      if (!pose && always) pose = xmlNewChild(c, NULL, BAD_CAST "pose", BAD_CAST "0 0 0 0 0 0");
-      if (pose && !pose->_private) pose->_private = c->_private;
+      xmlNodePtr pose  = always ? poseOf(c) : robotChild(c, "pose");
       failed = failed || (always && !pose) || (pose && renamed(pose, "relative_to", frame, always));
     }
     for (int k = 0; k < 2 && is_joint && !failed; k++) {
@@ -193,11 +196,10 @@ static int merge(Sdf *s, xmlNodePtr model) {
   failed           = !xmlSetProp(model, BAD_CAST "attached_to",
                                  BAD_CAST(link && *link ? link : robotText(first, "name"))) ||
            !xmlSetProp(model, BAD_CAST "name", BAD_CAST frame);
-  stay = robotChild(model, "pose");
-  if (!stay && (stay = xmlNewChild(model, NULL, BAD_CAST "pose", BAD_CAST "0 0 0 0 0 0")))
-    stay->_private = model->_private;
-  if (stay && !failed) failed = renamed(stay, "relative_to", "__model__", 1);
-  return failed || !stay ? robotWrong(s->r, model, "no memory") : 0;
+  xmlNodePtr pose = poseOf(model);
+  if (failed || !pose || renamed(pose, "relative_to", "__model__", 1))
+    return robotWrong(s->r, model, "no memory");
+  return 0;
 }
 
 /* next: out, the element that follows in the tree */
@@ -213,19 +215,20 @@ static int include(Sdf *s, xmlNodePtr n, xmlNodePtr *next) {
   if (!uri || !*uri) return robotWrong(r, n, "uri must be given");
   if (r->nincluded >= MOST_INCLUDED)
     return robotWrong(r, n, "there are more than %d files", MOST_INCLUDED);
-  char *data = find(s, n, uri, findIn, path, &size);
+  char *data = find(s, n, uri, findModel, path, &size);
   if (r->message[0]) return free(data), 1;
   if (!data) { /* Only what names its parts needs it. */
     if (!s->missing) s->missing = uri;
     return robotNote(r, n, "the model %.100s, which is not in the folder of the file", uri);
   }
   s->read += size;
-  char *name = s->read > INT_MAX || ROOM(r->included, r->nincluded, 1) ? NULL : copyOf(path);
+  char *name =
+      s->read > INT_MAX || ROOM(r->included, r->nincluded, 1) ? NULL : malloc(strlen(path) + 1);
   if (!name) {
     free(data);
     return robotWrong(r, n, s->read > INT_MAX ? "the included files are too long" : "no memory");
   }
-  r->included[r->nincluded++] = name;
+  r->included[r->nincluded++] = strcpy(name, path);
   xmlDocPtr doc               = robotParse(r, name, data, size);
   free(data);
   if (!doc) return 1;

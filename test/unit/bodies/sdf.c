@@ -420,6 +420,7 @@ START_TEST(models_are_included_from_the_folder_of_the_file) {
   ck_assert_double_eq_tol(thing_at(bodies, CP_BODY, 0).centre[0], 0.5, 1e-15);
   ck_assert_mentions(file.notes, "the model https://example.org/lamp, which is not in the folder");
   close_file();
+  assert_allocations_may_fail(path_of("w.sdf"), text, strlen(text), 20);
 
   snprintf(text, sizeof text, world, "hand", JOINT("k", "ball", "l", "hand::h", ""));
   assert_refused(
