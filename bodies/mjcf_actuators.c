@@ -230,18 +230,23 @@ static int hasLength(const CPActuator *a) {
   return a->gain[1] != 0 || a->bias[1] != 0 || a->muscle.force != 0;
 }
 
-static int linkOf(const Robot *r, int joint) {
-  int link = 0;
-  while (joint >= r->link[link].first + r->link[link].njoints) link++;
-  return link;
+/* Counts the actuators that name a joint as this one does. */
+static int countOn(const xmlNode *n, const char *joint) {
+  int count = 0;
+  for (const xmlNode *c = n->parent->children; c; c = c->next) {
+    const char *own = c->type == XML_ELEMENT_NODE ? robotText(c, "joint") : NULL;
+    count += own && !strcmp(own, joint);
+  }
+  return count;
 }
 
 /* Clamps the force to that which actuators may have on the joint altogether. Returns FAILED or KNOWN. */
-static int clampTotal(Mjcf *m, const xmlNode *n, const RobotJoint *j, int actuators, Acting *x) {
+static int clampTotal(Mjcf *m, const xmlNode *n, const RobotJoint *j, Acting *x) {
   const sunrealtype *total = j->total, gear = x->gear[0];
   sunrealtype *own = x->is.force_range;
   if (!(total[0] < total[1]) || gear == 0) return KNOWN;
-  if (actuators > 1) return robotNote(m->r, n, "actuatorfrcrange of joints with several actuators");
+  if (countOn(n, j->name) > 1)
+    return robotNote(m->r, n, "actuatorfrcrange of joints with several actuators");
   const sunrealtype low = total[gear < 0] / gear, high = total[gear > 0] / gear;
   if (!(own[0] < own[1])) own[0] = low, own[1] = high;
   else own[0] = fmax(own[0], low), own[1] = fmin(own[1], high);
@@ -249,11 +254,11 @@ static int clampTotal(Mjcf *m, const xmlNode *n, const RobotJoint *j, int actuat
 }
 
 /* An actuator on joint i, in the axes of its parent if `in_parent` */
-static int onJoint(Mjcf *m, const xmlNode *n, int i, int in_parent, int actuators, Acting *x) {
+static int onJoint(Mjcf *m, const xmlNode *n, int i, int in_parent, Acting *x) {
   Robot *r            = m->r;
   const RobotJoint *j = &r->joint[i];
   CPActuator *a       = &x->is;
-  const int link = linkOf(r, i), parent = r->link[link].place.link;
+  const int link = j->side[1], parent = j->side[0];
   const sunrealtype *gear = x->gear;
   if (j->held) return robotTell(r, n, WITHOUT_EFFECT, "actuators of joints that are held");
   if (j->type <= SLIDE) {
@@ -264,7 +269,7 @@ static int onJoint(Mjcf *m, const xmlNode *n, int i, int in_parent, int actuator
         a->dynamics == CP_ACTIVATION_INTEGRATOR ? a->activation_range : a->control_range;
     for (int k = 0; k < 2 && x->inherit > 0; k++)
       range[k] = (j->range[k] * (1 + x->inherit) + j->range[!k] * (1 - x->inherit)) / 2;
-    return clampTotal(m, n, j, actuators, x);
+    return clampTotal(m, n, j, x);
   }
   if (hasLength(a) || x->inherit > 0 || x->derived.ratio > 0 || j->type == PLANE) return UNKNOWN;
   a->gear = 1, a->in = CP_IN_BODIES, a->b = nameOf(r, link);
@@ -327,16 +332,6 @@ static int onSite(Mjcf *m, const xmlNode *n, const char *site, const char *refsi
 
 /* ---- the section ---- */
 
-/* Counts the actuators that name a joint as this one does. */
-static int countOn(const xmlNode *n, const char *joint) {
-  int count = 0;
-  for (const xmlNode *c = n->parent->children; c; c = c->next) {
-    const char *own = c->type == XML_ELEMENT_NODE ? robotText(c, "joint") : NULL;
-    count += own && !strcmp(own, joint);
-  }
-  return count;
-}
-
 static int onTendon(Mjcf *m, const xmlNode *n, const char *tendon, Acting *x) {
   const int i = robotFind(m->r, n, "tendon", tendon);
   if (i < 0) return FAILED;
@@ -355,7 +350,7 @@ static int place(Mjcf *m, const xmlNode *n, Acting *x) {
   if (robotText(n, "slidersite") || !base) return UNKNOWN;
   if (site && !joint) return onSite(m, n, site, robotText(n, "refsite"), x);
   const int i = robotFind(m->r, n, "joint", base);
-  return i < 0 ? FAILED : onJoint(m, n, i, !joint, countOn(n, base), x);
+  return i < 0 ? FAILED : onJoint(m, n, i, !joint, x);
 }
 
 /* x: in, the default; out, number i of an attribute of the keyframe at which the robot starts. Returns FAILED or KNOWN. */
