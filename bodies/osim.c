@@ -179,41 +179,26 @@ static int listBodies(Osim *o) {
   return 0;
 }
 
-/* Start values that the settings name: start.COORDINATE=VALUE, start.COORDINATE'=RATE */
-static int readStart(Osim *o) {
-  static const char prefix[] = "start.";
-  const size_t skip          = sizeof prefix - 1;
-  for (const char *line = o->r->settings; line && *line; line += strcspn(line, "\n") + 1) {
-    char name[200];
-    const size_t size = strcspn(line, "\n"), key = strcspn(line, "=\n");
-    if (strncmp(line, prefix, skip) != 0 || key == size)
-      return robotWrong(o->r, NULL,
-                        "there is no parameter \"%.*s\": a model has start.COORDINATE and "
-                        "start.COORDINATE'",
-                        (int)key, line);
-    const int is_rate = line[key - 1] == '\'';
-    snprintf(name, sizeof name, "%.*s", (int)(key - skip) - is_rate, line + skip);
-    const int i = osimCoordinate(o, name);
-    if (i == NONE) return robotWrong(o->r, NULL, "there is no coordinate \"%.100s\"", name);
-    char *end;
-    const sunrealtype x = strtod(line + key + 1, &end);
-    if (end == line + key + 1 || (*end && *end != '\n') || !isfinite(x))
-      return robotWrong(o->r, NULL, "start.%s must be a finite number, in rad or m", name);
-    *(is_rate ? &o->coordinate[i].speed : &o->coordinate[i].value) = x;
-    if (!line[size]) break;
-  }
-  return 0;
+/* The start value or speed of a coordinate. data: an Osim */
+static sunrealtype *coordinateAt(Robot *r, void *data, const char *name, int is_rate) {
+  Osim *o     = data;
+  const int i = osimCoordinate(o, name);
+  if (i != NONE) return is_rate ? &o->coordinate[i].speed : &o->coordinate[i].value;
+  robotWrong(r, NULL, "there is no coordinate \"%.100s\"", name);
+  return NULL;
 }
 
 int robotReadOsim(Robot *r, const xmlNode *root) {
-  Osim o           = {.r = r, .model = robotChild(root, "Model")};
-  sunrealtype g[3] = {0, SUN_RCONST(-9.80665), 0};
-  int failed       = 0;
+  static const char *const known[] = {NULL};
+  Osim o                           = {.r = r, .model = robotChild(root, "Model")};
+  sunrealtype g[3]                 = {0, SUN_RCONST(-9.80665), 0};
+  int failed                       = 0;
   if (!o.model) return robotWrong(r, root, "there is no Model");
   const char *title = robotText(o.model, "name");
   if (title) r->title = title;
-  failed = osimNumbers(r, o.model, "gravity", 3, g) || listBodies(&o) || osimListJoints(&o) ||
-           readStart(&o);
+  failed =
+      osimNumbers(r, o.model, "gravity", 3, g) || listBodies(&o) || osimListJoints(&o) ||
+      robotStarts(r, known, "a model has start.COORDINATE and start.COORDINATE'", coordinateAt, &o);
   if (!failed) failed = robotRefused(r, root, bodiesSetGravity(r->bodies, g));
   if (!failed) r->bodies->formulation = CP_JOINT_COORDINATES;
   if (!failed)

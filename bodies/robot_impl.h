@@ -220,8 +220,11 @@ int robotTouch(Robot *r, const xmlNode *at, int i, int j, sunrealtype friction);
 
 /* Copies a setting. Returns 1 if it is given; text is as before if it is longer than size - 1. */
 int robotSetting(Robot *r, const char *key, char *text, size_t size);
-/* Takes the start values of joints that the settings name. known: the names of all other settings of the format, ended by
- * NULL */
+/* Sets what settings start.NAME=VALUE and start.NAME'=RATE give, where `find` finds it, which returns NULL after a message. known: the
+ * names of all other settings of the format, ended by NULL; has: what the format has, for a message */
+typedef sunrealtype *(*StartOf)(Robot *r, void *data, const char *name, int is_rate);
+int robotStarts(Robot *r, const char *const *known, const char *has, StartOf find, void *data);
+/* The same for joints */
 int robotStart(Robot *r, const char *const *known);
 /* place, velocity [nlinks]: out, at the start; the velocity of the frame's origin, and the angular velocity, in space */
 int robotStartPlaces(Robot *r, Place *place, sunrealtype (*velocity)[6]);

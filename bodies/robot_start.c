@@ -27,45 +27,55 @@ int robotSetting(Robot *r, const char *key, char *text, size_t size) {
   return 1;
 }
 
-/* Sets the value, or with a prime the rate, of a hinge or slide. name [length] */
-static int startJoint(Robot *r, const char *name, size_t length, const char *text) {
-  char joint[200];
+/* Reads a start value, or with a prime a rate. name [length] */
+static int readStart(Robot *r, const char *name, size_t length, const char *text, StartOf find,
+                     void *data) {
+  char own[200], *end;
   const int is_rate = length > 0 && name[length - 1] == '\'';
-  sunrealtype x;
-  snprintf(joint, sizeof joint, "%.*s", (int)length - is_rate, name);
-  const int i = robotFind(r, NULL, "joint", joint);
-  if (i < 0) return 1;
-  RobotJoint *j = &r->joint[i];
-  if (j->type > SLIDE)
-    return robotWrong(r, NULL, "start.%s: it must be a hinge or a slide, which has one coordinate",
-                      joint);
-  char *end;
+  snprintf(own, sizeof own, "%.*s", (int)length - is_rate, name);
+  sunrealtype *to = find(r, data, own, is_rate), x;
+  if (!to) return 1;
   x = strtod(text, &end);
   if (end == text || (*end && *end != '\n') || !isfinite(x))
     return robotWrong(r, NULL, "start.%s must be a finite number, in rad or m, and is \"%.*s\"",
-                      joint, (int)strcspn(text, "\n"), text);
-  *(is_rate ? j->rate : j->value) = x;
-  r->moved                        = 1;
+                      own, (int)strcspn(text, "\n"), text);
+  *to = x;
   return 0;
 }
 
-int robotStart(Robot *r, const char *const *known) {
+int robotStarts(Robot *r, const char *const *known, const char *has, StartOf find, void *data) {
   static const char prefix[] = "start.";
   const size_t skip          = sizeof prefix - 1;
   for (const char *line = r->settings; line && *line; line += strcspn(line, "\n") + 1) {
     const size_t size = strcspn(line, "\n"), key = strcspn(line, "=\n");
-    int is_known = key == size;
+    int is_known = size == 0;
     for (int i = 0; known[i]; i++)
       is_known = is_known || (strlen(known[i]) == key && !strncmp(known[i], line, key));
     if (!strncmp(line, prefix, skip) && key < size) {
-      if (startJoint(r, line + skip, key - skip, line + key + 1)) return 1;
+      if (readStart(r, line + skip, key - skip, line + key + 1, find, data)) return 1;
     } else if (!is_known)
-      return robotWrong(
-          r, NULL, "there is no parameter \"%.*s\": a robot has start.JOINT, start.JOINT' and %s",
-          (int)key, line, known[0]);
+      return robotWrong(r, NULL, "there is no parameter \"%.*s\": %s", (int)key, line, has);
     if (!line[size]) break;
   }
   return 0;
+}
+
+/* The value or rate of a hinge or slide */
+static sunrealtype *jointAt(Robot *r, void *data, const char *name, int is_rate) {
+  const int i = robotFind(r, NULL, "joint", name);
+  (void)data;
+  if (i < 0) return NULL;
+  RobotJoint *j = &r->joint[i];
+  r->moved      = 1;
+  if (j->type <= SLIDE) return is_rate ? j->rate : j->value;
+  robotWrong(r, NULL, "start.%s: it must be a hinge or a slide, which has one coordinate", name);
+  return NULL;
+}
+
+int robotStart(Robot *r, const char *const *known) {
+  char has[100];
+  snprintf(has, sizeof has, "a robot has start.JOINT, start.JOINT' and %s", known[0]);
+  return robotStarts(r, known, has, jointAt, NULL);
 }
 
 /* A rigid motion x -> e x e^-1 + s of what the reference pose contains, and its velocity at the origin */

@@ -146,6 +146,7 @@ START_TEST(wrong_starts_are_refused) {
       {"start=away", NULL, "there is no keyframe \"away\""},
       {"start=short", NULL, "qpos must be 13 finite numbers"},
       {"colour=red", NULL, "there is no parameter \"colour\""},
+      {"colour", NULL, "there is no parameter \"colour\""},
       {"base=free", NULL, "there is no parameter \"base\""},
       {"start=home", "", "there is no parameter \"start\""},
       {"base=loose", "", "base must be fixed or free, and is \"loose\""}};
