@@ -55,7 +55,7 @@ static sunrealtype *list(Robot *r, const xmlNode *n, const char *tag, int *count
   const xmlNode *c   = robotChild(n, tag);
   xmlChar *text      = c ? xmlNodeGetContent(c) : NULL;
   const size_t most  = text ? strlen((const char *)text) / 2 + 1 : 0;
-  sunrealtype *x     = text ? calloc(3 * most + 1, sizeof *x) : NULL; /* with room for endSlopes */
+  sunrealtype *x     = text ? calloc(most + 1, sizeof *x) : NULL;
   const int is_wrong = x && robotNumbers(r, c, tag, (const char *)text, 1, (int)most, x, count);
   if (!c) robotWrong(r, n, "%s must be given", tag);
   else if (!x) robotWrong(r, n, "no memory");
