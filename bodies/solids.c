@@ -246,14 +246,6 @@ static const char *readObj(const char *data, Mesh *m) {
   return wrong;
 }
 
-static int endsWith(const char *name, const char *end) {
-  const size_t n = strlen(name), m = strlen(end);
-  if (n < m) return 0;
-  for (size_t i = 0; i < m; i++)
-    if ((name[n - m + i] | 0x20) != (end[i] | 0x20)) return 0;
-  return 1;
-}
-
 /* area: out, the normal with the length of the area; centre: out. Returns the area. */
 static sunrealtype areaOf(sunrealtype corner[3][3], sunrealtype *area, sunrealtype *centre) {
   sunrealtype p[3], q[3];
@@ -427,9 +419,9 @@ const char *meshMass(const MeshSource *from, MeshWay way, Mass *mass) {
       }
       if (!wrong && addTriangle(&m, t)) wrong = no_memory;
     }
-  } else if (endsWith(name, ".obj")) wrong = readObj(data, &m);
-  else if (endsWith(name, ".msh")) wrong = readMsh(data, from->size, &m);
-  else if (!endsWith(name, ".stl")) wrong = "is no STL, OBJ or MSH file";
+  } else if (bodiesEndsWith(name, ".obj")) wrong = readObj(data, &m);
+  else if (bodiesEndsWith(name, ".msh")) wrong = readMsh(data, from->size, &m);
+  else if (!bodiesEndsWith(name, ".stl")) wrong = "is no STL, OBJ or MSH file";
   else if (from->size > 5 && !strncmp(data, "solid", 5) && strstr(data, "facet"))
     wrong = readAscii(data, &m);
   else wrong = readBinary(data, from->size, &m);
