@@ -60,8 +60,7 @@ static int convert(const ConvertOptions *o) {
   file.parameters = o->settings;
   file.writes     = 1;
   if (CPBodiesRead(o->from, NULL, 0, &bodies, &file)) {
-    const char *message = CPObjectGetLastMessage(NULL), *colon = strstr(message, ": ");
-    complain("%s", colon && !strncmp(message, "CPBodiesRead", 12) ? colon + 2 : message);
+    complain("%s", CPObjectGetLastMessage(NULL));
     return STATUS_USAGE;
   }
   int status = STATUS_OUTPUT;
