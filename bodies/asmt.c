@@ -33,17 +33,11 @@ static int readMarkers(Asmt *a, int at, int part, const char *assembly, const ch
 static int readPart(Asmt *a, int at, const char *assembly) {
   const char *name = asmtValue(a, at, "Name");
   const int marker = asmtChild(a, at, "PrincipalMassMarker");
-  AsmtPart *part;
-  AsmtFrame mass;
+  AsmtFrame frame, mass;
+  CPBody body = {.mass = 0};
   sunrealtype moments[3];
   if (!name) return asmtWrong(a, at, "Name must be given");
-  if (ROOM(a->part, a->nparts, 1)) return asmtWrong(a, at, "no memory");
-  part = &a->part[a->nparts];
-  asmtName(a, name, part->name);
-  if (asmtFrame(a, at, &part->frame)) return 1;
-  CPBody body = {CP_NEW_BODY(part->name), .mass = 0};
-  memcpy(body.position, part->frame.r, sizeof body.position);
-  bodiesQuaternion(part->frame.A, body.quaternion);
+  if (asmtFrame(a, at, &frame)) return 1;
   if ((asmtChild(a, at, "Velocity3D") != NONE && asmtNumbers(a, at, "Velocity3D", 3, body.velocity)) ||
       (asmtChild(a, at, "Omega3D") != NONE && asmtNumbers(a, at, "Omega3D", 3, body.omega)))
     return 1;
@@ -57,8 +51,8 @@ static int readPart(Asmt *a, int at, const char *assembly) {
       for (int l = 0; l < 3; l++)
         body.inertia[k] += mass.A[row[k]][l] * moments[l] * mass.A[col[k]][l];
   }
-  return asmtRefused(a, at, CPBodiesAdd(a->bodies, &body.head, NULL)) ||
-         readMarkers(a, at, a->nparts++, assembly, name);
+  const int part = asmtAddPart(a, at, name, &frame, &body);
+  return part == NONE || readMarkers(a, at, part, assembly, name);
 }
 
 /* Calls a function with each line below the first one of this text below `at`. */

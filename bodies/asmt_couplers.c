@@ -86,6 +86,11 @@ static int addSum(Asmt *a, int at, const Sum *sum) {
   return asmtRefused(a, at, CPBodiesAdd(a->bodies, &coupler.head, NULL));
 }
 
+int asmtCouples(const char *type) {
+  return !strcmp(type, "GearJoint") || !strcmp(type, "RackPinionJoint") ||
+         !strcmp(type, "ScrewJoint");
+}
+
 /* Gears: radiusI theta_I + radiusJ theta_J is constant, with the angles of both parts relative to the carrier, where the ways to
  * the ground meet; racks: x_I . d + pitchRadius theta; screws: 2 pi z_I . d - pitch theta, with the angle theta of J relative to I. */
 int asmtAddCoupler(Asmt *a, int at) {
@@ -95,7 +100,7 @@ int asmtAddCoupler(Asmt *a, int at) {
   Sum sum          = {.n = 0};
   const AsmtMarker *side[2];
   AsmtFrame own;
-  if (!is_gear && !is_rack && strcmp(type, "ScrewJoint")) return 0;
+  if (!asmtCouples(type)) return 0;
   if (!(side[0] = asmtMarker(a, at, "MarkerI")) || !(side[1] = asmtMarker(a, at, "MarkerJ")))
     return 1;
   const int part[2] = {side[0]->part, side[1]->part};
@@ -108,8 +113,7 @@ int asmtAddCoupler(Asmt *a, int at) {
     return 1;
   if (c[0] == 0 || (is_gear && c[1] == 0))
     return asmtWrong(a, at, "its radius or pitch must not be 0");
-  own = side[0]->frame;
-  if (part[0] != NONE) asmtFollow(&a->part[part[0]].frame, &own, &own);
+  asmtPlaced(a, part[0], &side[0]->frame, &own);
   for (int i = 0; i < 3; i++) x[i] = own.A[i][0], z[i] = own.A[i][2];
   if (!is_gear)
     return addWay(a, at, part, is_rack ? x : z, z, is_rack ? 1 : 2 * acos(-1.0),

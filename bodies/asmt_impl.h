@@ -70,10 +70,15 @@ int asmtChild(const Asmt *a, int at, const char *text);
 const char *asmtValue(const Asmt *a, int at, const char *text);
 /* The same as numbers. Returns 0, or 1 after a message, also if they are missing. */
 int asmtNumbers(Asmt *a, int at, const char *text, int count, sunrealtype *x);
+extern const AsmtFrame asmt_origin;
 /* Position3D and RotationMatrix; none is that of what is around it */
 int asmtFrame(Asmt *a, int at, AsmtFrame *frame);
 /* c = a b */
 void asmtFollow(const AsmtFrame *a, const AsmtFrame *b, AsmtFrame *c);
+/* A frame of a part in the assembly */
+void asmtPlaced(const Asmt *a, int part, const AsmtFrame *frame, AsmtFrame *out);
+/* Adds a part, at a frame in the assembly, whose body has its other members. Returns its index, or NONE after a message. */
+int asmtAddPart(Asmt *a, int at, const char *name, const AsmtFrame *frame, CPBody *body);
 /* Makes a name that no element has of the last part of a path. */
 void asmtName(const Asmt *a, const char *path, char *name);
 /* Returns 1 after a message if flag is an error code of a->bodies. */
@@ -88,6 +93,7 @@ int asmtAddJoint(Asmt *a, int at);
 /* ---- asmt_couplers.c ---- */
 
 /* Gears, racks and screws couple the joints between their parts. */
+int asmtCouples(const char *type);
 int asmtAddCoupler(Asmt *a, int at);
 
 int asmtAddMotion(Asmt *a, int at);

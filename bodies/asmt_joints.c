@@ -24,12 +24,6 @@ static void axisOf(const AsmtFrame *frame, int k, sunrealtype *v) {
   for (int i = 0; i < 3; i++) v[i] = frame->A[i][k];
 }
 
-/* A frame of a part in the assembly */
-static void placed(const Asmt *a, int part, const AsmtFrame *frame, AsmtFrame *out) {
-  if (part == NONE) *out = *frame;
-  else asmtFollow(&a->part[part].frame, frame, out);
-}
-
 static CPMarker markerAt(const AsmtFrame *frame) {
   CPMarker m;
   memcpy(m.point, frame->r, sizeof m.point);
@@ -47,7 +41,7 @@ static const char *nameOf(const Asmt *a, int part) {
 static void alignTo(const Asmt *a, const int *part, AsmtFrame *frame, int all) {
   AsmtFrame own[2];
   sunrealtype one[3], two[3], sign[3] = {1, 1, 1};
-  for (int k = 0; k < 2; k++) placed(a, part[k], &frame[k], &own[k]);
+  for (int k = 0; k < 2; k++) asmtPlaced(a, part[k], &frame[k], &own[k]);
   for (int k = all ? 0 : 2; k < 3; k += 2) {
     axisOf(&own[0], k, one);
     axisOf(&own[1], k, two);
@@ -75,8 +69,8 @@ static int join(Asmt *a, int at, const char *name, const char *path, CPJointKind
                                                                      : NONE};
   snprintf(j->name, sizeof j->name, "%s", name);
   snprintf(j->path, sizeof j->path, "%s", path);
-  placed(a, part[0], &frame[0], &own);
-  placed(a, part[1], &frame[1], &other);
+  asmtPlaced(a, part[0], &frame[0], &own);
+  asmtPlaced(a, part[1], &frame[1], &other);
   axisOf(&own, 2, j->axis);
   sunrealtype slide = 0, c = 0, s = 0;
   for (int i = 0; i < 3; i++) {
@@ -92,15 +86,8 @@ static int join(Asmt *a, int at, const char *name, const char *path, CPJointKind
 
 /* A part without mass at a frame in the assembly. Returns its index, or NONE after a message. */
 static int addPart(Asmt *a, int at, const char *base, const AsmtFrame *frame) {
-  if (ROOM(a->part, a->nparts, 1)) return asmtWrong(a, at, "no memory"), NONE;
-  AsmtPart *part = &a->part[a->nparts];
-  asmtName(a, base, part->name);
-  part->frame = *frame;
-  CPBody body = {CP_NEW_BODY(part->name), .mass = 0};
-  memcpy(body.position, frame->r, sizeof body.position);
-  bodiesQuaternion(part->frame.A, body.quaternion);
-  if (asmtRefused(a, at, CPBodiesAdd(a->bodies, &body.head, NULL))) return NONE;
-  return a->nparts++;
+  CPBody body = {.mass = 0};
+  return asmtAddPart(a, at, base, frame, &body);
 }
 
 /* The frame whose z is axis k of a frame, and whose x is the next one */
@@ -116,9 +103,8 @@ static int joinInRow(Asmt *a, int at, const char *name, const char *path, const 
                      CPJointKind last, const int *part, const AsmtFrame *frame) {
   int from = part[0];
   AsmtFrame on[2], there, local = frame[0];
-  static const AsmtFrame origin = {{0, 0, 0}, {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}};
-  placed(a, part[1], &frame[1], &there);
-  placed(a, part[0], &frame[0], &on[0]);
+  asmtPlaced(a, part[1], &frame[1], &there);
+  asmtPlaced(a, part[0], &frame[0], &on[0]);
   for (int k = 0; k < 3;
        k++) { /* The parts between are at the second marker, with the axes of the first one. */
     sunrealtype d[3] = {there.r[0] - on[0].r[0], there.r[1] - on[0].r[1], there.r[2] - on[0].r[2]},
@@ -132,9 +118,9 @@ static int joinInRow(Asmt *a, int at, const char *name, const char *path, const 
     const int to = addPart(a, at, own, &next);
     if (to == NONE) return 1;
     asmtName(a, own, own);
-    const AsmtFrame sides[2] = {turned(&local, k), turned(&origin, k)};
+    const AsmtFrame sides[2] = {turned(&local, k), turned(&asmt_origin, k)};
     if (join(a, at, own, "", CP_JOINT_PRISMATIC, (const int[2]){from, to}, sides, 0)) return 1;
-    from = to, local = origin, on[0] = next;
+    from = to, local = asmt_origin, on[0] = next;
   }
   const AsmtFrame ends[2] = {local, frame[1]};
   return join(a, at, name, path, last, (const int[2]){from, part[1]}, ends, 0);
@@ -146,7 +132,7 @@ static int joinShafts(Asmt *a, int at, const char *name, const int *part, const 
   AsmtFrame own[2], between[2];
   sunrealtype z[2][3], x[3];
   for (int k = 0; k < 2; k++) {
-    placed(a, part[k], &frame[k], &own[k]);
+    asmtPlaced(a, part[k], &frame[k], &own[k]);
     axisOf(&own[k], 2, z[k]);
   }
   cross3(z[0], z[1], x);
@@ -161,8 +147,7 @@ static int joinShafts(Asmt *a, int at, const char *name, const int *part, const 
     for (int i = 0; i < 3; i++)
       between[k].A[i][0] = unit[i], between[k].A[i][1] = y[i], between[k].A[i][2] = z[k][i];
   }
-  static const AsmtFrame origin = {{0, 0, 0}, {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}};
-  const char *const suffix[3]   = {"_a", "_bend", "_b"};
+  const char *const suffix[3] = {"_a", "_bend", "_b"};
   char names[3][110], parts[110];
   int middle[2];
   for (int k = 0; k < 2; k++) {
@@ -173,8 +158,8 @@ static int joinShafts(Asmt *a, int at, const char *name, const int *part, const 
     snprintf(parts, sizeof parts, "%.90s%s", name, suffix[k]);
     asmtName(a, parts, names[k]);
     const int of[2]    = {k == 0 ? part[0] : middle[k - 1], k == 2 ? part[1] : middle[k]};
-    AsmtFrame sides[2] = {k == 0 ? frame[0] : origin, k == 2 ? frame[1] : origin};
-    if (k == 1) sides[0] = turned(&origin, 0), sides[1] = turned(&origin, 0);
+    AsmtFrame sides[2] = {k == 0 ? frame[0] : asmt_origin, k == 2 ? frame[1] : asmt_origin};
+    if (k == 1) sides[0] = turned(&asmt_origin, 0), sides[1] = turned(&asmt_origin, 0);
     if (join(a, at, names[k], "", CP_JOINT_REVOLUTE, of, sides, 0)) return 1;
   }
   /* Without a twist both angles cancel, or, as the rows of the solver allow, their sum is half a turn. */
@@ -218,15 +203,13 @@ static const struct {
              {"ConstantVelocityJoint", NONE, 1, "", 0, 0, 0}};
 
 int asmtAddJoint(Asmt *a, int at) {
-  static const char *const couplers = " GearJoint RackPinionJoint ScrewJoint ";
   const char *type = a->line[at].text, *path = asmtValue(a, at, "Name");
   size_t k = 0;
   char name[110];
   if (!path) return asmtWrong(a, at, "Name must be given");
   while (k < sizeof kinds / sizeof *kinds && strcmp(kinds[k].type, type)) k++;
   if (k == sizeof kinds / sizeof *kinds) {
-    const char *found = strstr(couplers, type);
-    if (found && found[-1] == ' ' && found[strlen(type)] == ' ') return 0;
+    if (asmtCouples(type)) return 0;
     if (strstr(type, "Contact"))
       return asmtNote(a, at, "contacts of curves and surfaces: %.60s", type);
     return asmtWrong(a, at, "this kind of joint is not supported");

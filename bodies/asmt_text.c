@@ -102,10 +102,11 @@ int asmtNumbers(Asmt *a, int at, const char *text, int count, sunrealtype *x) {
   return numbersOf(a, i + 1, count, x);
 }
 
+const AsmtFrame asmt_origin = {{0, 0, 0}, {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}};
+
 int asmtFrame(Asmt *a, int at, AsmtFrame *frame) {
-  static const AsmtFrame upright = {{0, 0, 0}, {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}};
-  const int matrix               = asmtChild(a, at, "RotationMatrix");
-  *frame                         = upright;
+  const int matrix = asmtChild(a, at, "RotationMatrix");
+  *frame           = asmt_origin;
   if (asmtChild(a, at, "Position3D") != NONE && asmtNumbers(a, at, "Position3D", 3, frame->r))
     return 1;
   if (matrix == NONE) return 0;
@@ -131,6 +132,22 @@ void asmtFollow(const AsmtFrame *a, const AsmtFrame *b, AsmtFrame *c) {
       for (int k = 0; k < 3; k++) product.A[i][k] += a->A[i][l] * b->A[l][k];
     }
   *c = product;
+}
+
+void asmtPlaced(const Asmt *a, int part, const AsmtFrame *frame, AsmtFrame *out) {
+  if (part == NONE) *out = *frame;
+  else asmtFollow(&a->part[part].frame, frame, out);
+}
+
+int asmtAddPart(Asmt *a, int at, const char *name, const AsmtFrame *frame, CPBody *body) {
+  if (ROOM(a->part, a->nparts, 1)) return asmtWrong(a, at, "no memory"), NONE;
+  AsmtPart *part = &a->part[a->nparts];
+  asmtName(a, name, part->name);
+  part->frame = *frame;
+  body->head  = (CPElement)CP_NEW_BODY(part->name);
+  memcpy(body->position, frame->r, sizeof body->position);
+  bodiesQuaternion(part->frame.A, body->quaternion);
+  return asmtRefused(a, at, CPBodiesAdd(a->bodies, &body->head, NULL)) ? NONE : a->nparts++;
 }
 
 void asmtName(const Asmt *a, const char *path, char *name) {
