@@ -106,7 +106,8 @@ const AsmtFrame asmt_origin = {{0, 0, 0}, {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}};
 
 int asmtFrame(Asmt *a, int at, AsmtFrame *frame) {
   const int matrix = asmtChild(a, at, "RotationMatrix");
-  *frame           = asmt_origin;
+  sunrealtype z[3];
+  *frame = asmt_origin;
   if (asmtChild(a, at, "Position3D") != NONE && asmtNumbers(a, at, "Position3D", 3, frame->r))
     return 1;
   if (matrix == NONE) return 0;
@@ -121,6 +122,9 @@ int asmtFrame(Asmt *a, int at, AsmtFrame *frame) {
       if (!(fabs(product) < SUN_RCONST(1e-6)))
         return asmtWrong(a, matrix, "its columns must be perpendicular unit vectors");
     }
+  cross3(frame->A[0], frame->A[1], z);
+  if (!(dot3(z, frame->A[2]) > 0))
+    return asmtWrong(a, matrix, "it must be a rotation, and is a reflection");
   return 0;
 }
 

@@ -306,6 +306,7 @@ START_TEST(what_is_wrong_is_refused_where_it_is) {
       {"/A/J1", "/A/J9", "there is no joint \"/A/J9\""},
       {"RotationalMotion", "GeneralMotion__2", "this kind of motion is not supported"},
       {"0 -1 0", "0 -2 0", "its columns must be perpendicular unit vectors"},
+      {"0 -1 0", "0 +1 0", "it must be a rotation, and is a reflection"},
       {"0.1 0.1 0.1", "0.1 nan 0.1", "there must be 3 finite numbers"},
       {"0 -9.81 0", "0 -9.81  ", "there must be 3 finite numbers"}};
   for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
