@@ -227,12 +227,39 @@ static int readWord(Reader *r, const yaml_node_t *n, const char *key, const char
   return yamlWrong(r, n->start_mark, "there is no %s \"%.40s\", but %s", what, name, list);
 }
 
+/* The items of a list of mappings, or NULL after a message. form: of one of them; what: they are; count: out */
+static const yaml_node_item_t *itemsOf(Reader *r, const yaml_node_t *n, const char *key,
+                                       const char *form, int least, int most, const char *what,
+                                       int *count) {
+  if (n->type != YAML_SEQUENCE_NODE)
+    return yamlWrong(r, n->start_mark, "%s must be a list, - %s", key, form), NULL;
+  const yaml_node_item_t *item = n->data.sequence.items.start;
+  const long length            = (long)(n->data.sequence.items.top - item);
+  *count                       = (int)length;
+  if (length >= least && length <= most) return item;
+  return yamlWrong(r, n->start_mark, "%s must have %d to %d %s, and has %ld", key, least, most,
+                   what, length),
+         NULL;
+}
+
 static const Field node_fields[] = {FIELD(CPRopeNode, "body", body, NAME, 0),
                                     QUANTITY(CPRopeNode, "at", point, VECTOR, 1, "m"),
                                     QUANTITY(CPRopeNode, "radius", radius, NUMBER, 0, "m"),
                                     QUANTITY(CPRopeNode, "axis", axis, DIRECTION, 0, NULL),
                                     FIELD(CPRopeNode, "turns", turns, COUNT, 0),
                                     {0}};
+
+static int readNodes(Reader *r, const yaml_node_t *n, const Field *f, CPRopeNode *node) {
+  int count;
+  const yaml_node_item_t *item =
+      itemsOf(r, n, f->key, "{body: ..., at: ...}", 2, CP_MOST_NODES, "nodes", &count);
+  if (!item) return 1;
+  for (int i = 0; i < count; i++)
+    if (yamlMapping(r, yamlNode(r, item[i]), "a node of a rope", node_fields, NULL, &node[i]))
+      return 1;
+  *(int *)(void *)(node + CP_MOST_NODES) = count;
+  return 0;
+}
 
 typedef struct {
   sunrealtype about[3], along[3];
@@ -247,13 +274,10 @@ static const Field motion_fields[] = {QUANTITY(MotionKeys, "about", about, DIREC
 static int readMotions(Reader *r, const yaml_node_t *n, const Field *f, CPJointMotion *motion) {
   static const char *const by[] = {"by", NULL}, *const variable[] = {"x"}, *const unit[] = {"1"};
   static const Field value = {"by", FORMULA, 0, 1, "m|rad"};
-  if (n->type != YAML_SEQUENCE_NODE)
-    return yamlWrong(r, n->start_mark, "%s must be a list, - {about: [...], by: ...}", f->key);
-  const yaml_node_item_t *item = n->data.sequence.items.start;
-  const long count             = (long)(n->data.sequence.items.top - item);
-  if (count < 1 || count > MOST_MOTIONS)
-    return yamlWrong(r, n->start_mark, "%s must have 1 to %d motions, and has %ld", f->key,
-                     MOST_MOTIONS, count);
+  int count;
+  const yaml_node_item_t *item =
+      itemsOf(r, n, f->key, "{about: [...], by: ...}", 1, MOST_MOTIONS, "motions", &count);
+  if (!item) return 1;
   for (int i = 0; i < count; i++) {
     const yaml_node_t *one = yamlNode(r, item[i]), *given;
     MotionKeys keys        = {{0}, {0}, 0};
@@ -271,7 +295,7 @@ static int readMotions(Reader *r, const yaml_node_t *n, const Field *f, CPJointM
     motion[i].coordinate = motion[i].function ? keys.of : -1;
     if (motion[i].function) motion[i].offset = 0;
   }
-  *(int *)(void *)(motion + MOST_MOTIONS) = (int)count;
+  *(int *)(void *)(motion + MOST_MOTIONS) = count;
   return 0;
 }
 
@@ -325,21 +349,7 @@ static int readValue(Reader *r, const yaml_node_t *n, const Field *f, char *at) 
     if (yamlName(r, n, f->key, (const char **)(void *)at)) return 1;
     return r->in_element && yamlResolve(r, n, !strcmp(f->key, "name"), (const char **)(void *)at);
   case COORDINATE: return yamlCoordinate(r, n, f->key, (CPCoordinate *)(void *)at);
-  case NODES: {
-    CPRopeNode *node = (CPRopeNode *)(void *)at;
-    if (n->type != YAML_SEQUENCE_NODE)
-      return yamlWrong(r, n->start_mark, "%s must be a list, - {body: ..., at: ...}", f->key);
-    const yaml_node_item_t *item = n->data.sequence.items.start;
-    const long count             = (long)(n->data.sequence.items.top - item);
-    if (count < 2 || count > CP_MOST_NODES)
-      return yamlWrong(r, n->start_mark, "%s must have 2 to %d nodes, and has %ld", f->key,
-                       CP_MOST_NODES, count);
-    for (long i = 0; i < count; i++)
-      if (yamlMapping(r, yamlNode(r, item[i]), "a node of a rope", node_fields, NULL, &node[i]))
-        return 1;
-    *(int *)(void *)(node + CP_MOST_NODES) = (int)count;
-    return 0;
-  }
+  case NODES: return readNodes(r, n, f, (CPRopeNode *)(void *)at);
   case RATIOS: return yamlNumbers(r, n, f, 2, CP_MOST_COUPLED, "2 to 8", x);
   case FUNCTION: {
     static const char *const second[] = {"x"}, *const unit[] = {"m", "rad"};
