@@ -131,7 +131,7 @@ def headers(version: str, given: Optional[Any]) -> List[Path]:
     raise ValueError(f"there are no headers of Simbody {version}, which is in this process: {where}")
 
 
-def library(simbody: Optional[Any]) -> ctypes.CDLL:
+def compiled_bridge(simbody: Optional[Any]) -> ctypes.CDLL:
     """The compiled part for the Simbody in this process."""
     binaries, version = simbody_of_process()
     if not (3, 7) <= tuple(map(int, version.split("."))) <= (3, 9):
@@ -189,7 +189,7 @@ class Integrator:
 
     def __init__(self, system: Any, method: str = "auto", accuracy: float = 1e-3, *, constraint_tolerance: Optional[float] = None,
                  period: Optional[float] = None, balance: bool = False, simbody: Optional[Any] = None, **options: float):
-        self._lib = library(simbody)
+        self._lib = compiled_bridge(simbody)
         self._run: Optional[ctypes.c_void_p] = None
         message = ctypes.create_string_buffer(400)
         chosen = "bs32" if method == "auto" and period is not None else method
@@ -464,7 +464,7 @@ def nearest(model: Any, state: Any, tolerance: float = 1e-6, *, simbody: Optiona
     """The state nearest to another one that satisfies constraints, locks and prescribed motions to a tolerance: with the least RMS
     change of the coordinates, then of the speeds, in Simbody's weights. model: of OpenSim. Returns a copy, and both changes."""
     import opensim
-    lib = library(simbody)
+    lib = compiled_bridge(simbody)
     copy, moved, message = opensim.State(state), (ctypes.c_double * 2)(), ctypes.create_string_buffer(1000)
     if lib.simbody_nearest(address(model.getMultibodySystem()), address(state), ctypes.c_double(tolerance), address(copy), moved,
                            message, len(message)):

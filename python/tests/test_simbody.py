@@ -153,11 +153,11 @@ def test_headers_of_another_version_are_refused(made, tmp_path):
     (tmp_path / "include" / "simbody").mkdir(parents=True)
     (tmp_path / "include" / "simbody" / "SimTKsimbody.h").touch()
     with pytest.raises(ValueError, match="whose version can be found"):
-        simbody.library(tmp_path)
+        simbody.compiled_bridge(tmp_path)
     (tmp_path / "lib" / "cmake" / "simbody").mkdir(parents=True)
     (tmp_path / "lib" / "cmake" / "simbody" / "SimbodyConfigVersion.cmake").write_text('set(PACKAGE_VERSION "3.6.1")\n')
     with pytest.raises(ValueError, match="those of Simbody 3.6, and the Simbody in this process is 3.7"):
-        simbody.library(tmp_path / "include" / "simbody")
+        simbody.compiled_bridge(tmp_path / "include" / "simbody")
 
 
 def test_without_a_simbody_in_the_process_it_says_so():
