@@ -71,6 +71,15 @@ def frames_of(value: Any) -> int:
     return FRAMES[value]
 
 
+def handle_of(what: str, function: Any) -> Any:
+    """The CPFunction of a Function, or NULL if there is none."""
+    if function is None:
+        return ffi.NULL
+    if not isinstance(function, Function):
+        raise TypeError(f"{what} has to be a Function, and is {type(function).__name__}")
+    return function._handle
+
+
 def marker(at: Any, axis: Any, across: Any) -> dict:
     return {"point": vector("at", at, 3), "axis": vector("axis", axis, 3), "across": vector("across", across, 3)}
 
@@ -582,11 +591,9 @@ class Bodies(Mechanism):
             about, along, of, function = given.pop("about", None), given.pop("along", None), given.pop("of", 0), given.pop("function", None)
             if (about is None) == (along is None):
                 raise ValueError("a motion is either about= or along= an axis")
-            if function is not None and not isinstance(function, Function):
-                raise TypeError(f"function has to be a Function, and is {type(function).__name__}")
             c = {"size": ffi.sizeof("CPJointMotion"), "about": int(about is not None), "axis": list(vector("axis", along if about is None else about, 3)),
                  "coordinate": -1 if of is None else int(of), "ratio": number("ratio", given.pop("ratio", 0.0)),
-                 "offset": number("offset", given.pop("offset", 0.0)), "function": ffi.NULL if function is None else function._handle}
+                 "offset": number("offset", given.pop("offset", 0.0)), "function": handle_of("function", function)}
             if given:
                 raise TypeError(f"a motion has no {sorted(given)[0]}=")
             return c
@@ -648,22 +655,13 @@ class Bodies(Mechanism):
         """Adds a gear, rack or screw between two coordinates: ratio[0] x_1 + ratio[1] x_2 = offset. more: further ones, each with
         a ratio (a differential). function: a Function f of one variable; then f(x_2) takes the place of x_2 (a cam)."""
         ratios = vector("ratio", ratio, 2 + len(more))
-        fields = {"name": self._name(name, "coupler"), "of": [coordinate(first), coordinate(second)], "ratio": ratios[:2],
-                  "offset": number("offset", offset), "nmore": len(more)}
-        if more:
-            fields |= {"more": ffi.NULL, "more_ratio": ffi.NULL}
-        keep: list = []
-        if function is not None:
-            if not isinstance(function, Function):
-                raise TypeError(f"function has to be a Function, and is {type(function).__name__}")
-            fields["function"] = function._handle
-            keep.append(function)
-        if more:
-            fields["more_ratio"] = ffi.new("double[]", list(ratios[2:]))
-            names = [ffi.new("char[]", coordinate(one)["joint"].encode()) for one in more]
-            fields["more"] = ffi.new("CPCoordinate[]", [{"joint": text, "k": coordinate(one)["k"]} for text, one in zip(names, more)])
-            keep += [names, fields["more"], fields["more_ratio"]]
-        return self._add("Coupler", fields, keep=keep)
+        kept: list = []
+        others = ffi.new("CPCoordinate[]", [as_c(coordinate(one), kept) for one in more])
+        their_ratios = ffi.new("double[]", list(ratios[2:]))
+        return self._add("Coupler", {
+            "name": self._name(name, "coupler"), "of": [coordinate(first), coordinate(second)], "ratio": ratios[:2], "offset": number("offset", offset),
+            "nmore": len(more), "more": others, "more_ratio": their_ratios, "function": handle_of("function", function)},
+            keep=[kept, others, their_ratios, function])
 
     def drive(self, of: Any, g: Union[Callable, Function, None] = None, *, start: float = 0.0, rate: float = 0.0, amplitude: float = 0.0,
               frequency: float = 0.0, name: Optional[str] = None) -> str:
@@ -739,11 +737,8 @@ class Bodies(Mechanism):
         array = ffi.new("CPRopeNode[]", items)
         fields = {"name": self._name(name, "rope"), "in": frames_of(frames), "nnodes": len(items), "node": array,
                   "length": number("length", length), "rate": number("rate", rate), "stiffness": number("stiffness", stiffness),
-                  "damping": number("damping", damping), "restitution": number("restitution", restitution), "taut": int(bool(taut))}
-        if motion is not None:
-            if not isinstance(motion, Function):
-                raise TypeError(f"motion has to be a Function, and is {type(motion).__name__}")
-            fields["function"] = motion._handle
+                  "damping": number("damping", damping), "restitution": number("restitution", restitution), "taut": int(bool(taut)),
+                  "function": handle_of("motion", motion)}
         return self._add("Rope", fields, keep=[kept, array, motion])
 
     def tendon(self, name: str, of: Sequence = (), ratio: Any = (), *, along: Sequence = (), stiffness: float = 0.0, damping: float = 0.0,
@@ -814,7 +809,7 @@ class Bodies(Mechanism):
             "control_range": vector("control_range", control_range, 2), "force_range": vector("force_range", force_range, 2),
             "dynamics": DYNAMICS[dynamics], "times": vector("times", three, 3), "activation": number("activation", activation),
             "activation_range": vector("activation_range", activation_range, 2), "muscle": own, **where,
-            **({} if curve is None else {"function": curve._handle})}, keep=[] if curve is None else [curve])
+            "function": handle_of("curve", curve)}, keep=[curve])
 
     def tyre(self, body: str, *, at: Any, radius: float, stiffness: float, friction: float, slip_stiffness: float, speed: float,
              axis: Any = (0, 1, 0), damping: float = 0.0, half_length: float = 0.0, rolling: float = 0.0, ground: Any = (0, 0, 0),

@@ -761,6 +761,8 @@ def test_activations_are_states_of_the_mechanism():
     assert sol.y[-1, -1] == pytest.approx(1.5 * (1 - np.exp(-5)), abs=1e-8)  # z' = (w - z) / 0.2
     with pytest.raises(ValueError, match="dynamics has to be one of none, integrator, filter, muscle"):
         m.actuator("hinge", dynamics="slow")
+    with pytest.raises(TypeError, match="curve has to be a Function, and is ufunc"):
+        m.actuator("hinge", curve=np.sin)
 
 
 def test_frames_and_terms_are_those_of_the_equations_of_motion():
