@@ -114,7 +114,7 @@ class Values(MutableMapping):
     def __setitem__(self, name: str, value: Any) -> None:
         value = number(name, value)
         with self._mechanism._lock:
-            if name in self._mechanism._named:
+            if name in self._mechanism._of_file:
                 self._mechanism._reread({name: value})
                 return
             i = self._index(name)
@@ -163,8 +163,8 @@ def make_bodies(m: "Bodies", owner: Owner) -> Tuple[Any, Any]:
     else:
         data, name, parameters = m._source
         run, box = sized("CPBodiesFile"), ffi.new("CPBodies *")
-        lines = [text(parameters)] + [f"{name}={value!r}" for name, value in m._named.items() if value is not None]
-        keep = [ffi.new("char[]", "\n".join(line for line in lines if line).encode()), ffi.new("char[]", " ".join(m._named).encode())]
+        lines = [text(parameters)] + [f"{name}={value!r}" for name, value in m._of_file.items() if value is not None]
+        keep = [ffi.new("char[]", "\n".join(line for line in lines if line).encode()), ffi.new("char[]", " ".join(m._of_file).encode())]
         run.parameters, run.named = keep
         flag = lib.CPBodiesRead(name, data, len(data) - 1, box, run)
         if flag:
@@ -361,7 +361,7 @@ class Bodies(Mechanism):
         self._gravity, self._source = vector("gravity", gravity, 3), _source
         self._records: List[Callable] = []
         self._controllers: List[tuple] = []
-        self._named: Dict[str, Optional[float]] = {} # parameters of the file that `values` has, and what replaces them
+        self._of_file: Dict[str, Optional[float]] = {} # parameters of the file that `values` has, and what replaces them
         self._select({})
         self.title, self.method, self.notes, self.t_end, self.held, self.assembles = "", "auto", "", None, "", True
         self.assembly_notes, self._offsets, self.miss = "", None, 0.0
@@ -403,13 +403,13 @@ class Bodies(Mechanism):
         if self._source is None:
             raise ValueError("only mechanisms that were read from a file have named parameters")
         with self._lock:
-            old, before, first = self._open(), self._named, self._first
+            old, before, first = self._open(), self._of_file, self._first
             changed = self.values._array()[:first].copy()
-            self._named = {**before, **named}
+            self._of_file = {**before, **named}
             try:
                 draft = Draft(self)
             except Exception:
-                self._named = before
+                self._of_file = before
                 raise
             kept = np.flatnonzero(changed != self._pristine)
             self._draft, self._query, self.ready = draft, None, False
@@ -420,7 +420,7 @@ class Bodies(Mechanism):
     def _note_values(self) -> None:
         """The values that the file gives to all but its named parameters, which come after the others"""
         every = Values(self)._array()
-        self._first = every.size - len(self._named)
+        self._first = every.size - len(self._of_file)
         self._pristine = every[:self._first].copy()
 
     # ---- elements ----
@@ -881,11 +881,6 @@ class Bodies(Mechanism):
         nz = lib.CPBodiesCount(self._open().bodies, lib.CP_STATE) - nq - nu
         self.nq, self.nu, self.nz, self._given = nq, nu, nz, (nq, nu)
 
-    def _named(self) -> Tuple[Sequence[str], Sequence[str]]:
-        self._sizes()
-        every = names(self._open().bodies, lib.CP_STATE)
-        return every[:self.nq], every[self.nq:self.nq + self.nu]
-
     @property
     def names(self) -> List[str]:
         """The names of the components of y: "rod.x", ..., velocities "rod.x'", ..., angular velocities "rod.wx", ...,
@@ -934,7 +929,7 @@ class Bodies(Mechanism):
             raise TypeError("params has to be a dict of parameters by name, such as {\"rod.mass\": 2.0}")
         indices = [self.values._index(name) for name in sorted(params)]
         numbers = {name: number(name, params[name]) for name in sorted(params)}
-        again = {name: value for name, value in numbers.items() if name in self._named and value != self.values[name]}
+        again = {name: value for name, value in numbers.items() if name in self._of_file and value != self.values[name]}
         if again:
             self._reread(again)
         self._select({name: numbers[name] for name in params})
@@ -1012,8 +1007,8 @@ class Bodies(Mechanism):
         span = (0.0, self.t_end) if t_span is None else t_span
         if parameters:
             wanted = names_of("parameters", parameters)
-            if not set(wanted) <= set(self._named):
-                self._reread({name: None for name in wanted if name not in self._named})
+            if not set(wanted) <= set(self._of_file):
+                self._reread({name: None for name in wanted if name not in self._of_file})
             params = {**(params or {}), **{name: self.values[name] for name in wanted}}
         if start is None:
             start = lambda _: self.assemble(t=float(np.ravel(span)[0]))
