@@ -149,32 +149,37 @@ int CPMechRemoveForce(CPMech mech, int id) {
   return CP_SUCCESS;
 }
 
-/* f += what a function that returned flag has written to room.force */
-static int add(CPMech mech, int flag, sunrealtype t, const char *name, double *f) {
-  const double *own = mech->room.force;
-  flag              = cpMechChecked(mech, flag, t, name, own, mech->nu);
-  for (int j = 0; !flag && j < mech->nu; j++) f[j] += own[j];
+/* room.force <- one of CPMechAddForce's, or 0 if it has been removed */
+static int evaluate(CPMech mech, const CPMechForce *force, const CPMechState *s,
+                    const double *lambda) {
+  double *own = mech->room.force;
+  memset(own, 0, (size_t)mech->nu * sizeof *own);
+  if (!force->f) return CP_SUCCESS;
+  const int flag =
+      cpCallUser(&mech->log, force->f(s->t, s->q, s->u, s->z, force->on_lambda ? lambda : NULL, own,
+                                      force->data));
+  return cpMechChecked(mech, flag, s->t, "a force (CPMechAddForce)", own, mech->nu);
+}
+
+/* f += room.force, if nothing has failed */
+static int add(const CPMech mech, int flag, double *f) {
+  for (int j = 0; !flag && j < mech->nu; j++) f[j] += mech->room.force[j];
   return flag;
 }
 
 int cpMechAddForce(CPMech mech, const CPMechForce *force, const CPMechState *s,
                    const double *lambda, double *f) {
-  double *own = mech->room.force;
-  if (!force->f) return CP_SUCCESS;
-  memset(own, 0, (size_t)mech->nu * sizeof *own);
-  return add(mech,
-             cpCallUser(&mech->log, force->f(s->t, s->q, s->u, s->z,
-                                             force->on_lambda ? lambda : NULL, own, force->data)),
-             s->t, "a force (CPMechAddForce)", f);
+  return add(mech, evaluate(mech, force, s, lambda), f);
 }
 
 int cpMechAddForces(CPMech mech, const CPMechState *s, int on_lambda, const double *lambda,
                     double *f) {
   int flag = CP_SUCCESS;
   if (on_lambda && mech->eq->f_lambda) {
-    memset(mech->room.force, 0, (size_t)mech->nu * sizeof *mech->room.force);
-    flag = cpMechCall(mech, f_lambda, s->t, s->q, s->u, s->z, lambda, mech->room.force);
-    flag = add(mech, flag, s->t, "f_lambda", f);
+    double *own = mech->room.force;
+    memset(own, 0, (size_t)mech->nu * sizeof *own);
+    flag = cpMechCall(mech, f_lambda, s->t, s->q, s->u, s->z, lambda, own);
+    flag = add(mech, cpMechChecked(mech, flag, s->t, "f_lambda", own, mech->nu), f);
   }
   for (int k = 0; !flag && k < mech->forces.count; k++) {
     const CPMechForce *force = &mech->forces.list[k];
@@ -184,18 +189,10 @@ int cpMechAddForces(CPMech mech, const CPMechState *s, int on_lambda, const doub
 }
 
 int cpMechForcePower(CPMech mech, const CPMechState *s, const double *lambda, double *power) {
-  double *own = mech->room.force;
-  int flag    = CP_SUCCESS;
+  int flag = CP_SUCCESS;
   for (int k = mech->forces.own; !flag && k < mech->forces.count; k++) {
-    const CPMechForce *force = &mech->forces.list[k];
-    if (!force->f) continue;
-    memset(own, 0, (size_t)mech->nu * sizeof *own);
-    flag = cpMechResult(
-        mech,
-        cpCallUser(&mech->log, force->f(s->t, s->q, s->u, s->z, force->on_lambda ? lambda : NULL,
-                                        own, force->data)),
-        s->t, "a force (CPMechAddForce)");
-    for (int i = 0; i < mech->nu; i++) *power += own[i] * s->u[i];
+    flag = evaluate(mech, &mech->forces.list[k], s, lambda);
+    if (!flag) *power += cpDot(mech->room.force, s->u, mech->nu);
   }
   return flag;
 }

@@ -209,7 +209,7 @@ static inline int solvePlain(CPMech mech, const CPMechState *s, double *a, doubl
     stats->nf++, name = "f";
     flag = model->f(s->t, s->q, s->u, s->z, own->f, data);
   }
-  if (model->skip_rows) cpMechSkipRows(mech, 1);
+  cpMechSkipRows(mech, 1);
   if (!flag) {
     stats->nb++, name = "b";
     flag = model->b(s->t, s->q, s->u, own->b, data);
@@ -222,7 +222,7 @@ static inline int solvePlain(CPMech mech, const CPMechState *s, double *a, doubl
     stats->nA++, name = "A";
     flag = model->A(s->t, s->q, mech->userA.S, data);
   }
-  if (model->skip_rows) cpMechSkipRows(mech, 0);
+  cpMechSkipRows(mech, 0);
   mech->log.running--;
   return flag ? cpMechResult(mech, flag, s->t, name) : solveTerms(mech, s, a, lambda);
 }
