@@ -255,7 +255,6 @@ static int takeAngles(CPModel model, const char *function) {
   CPEquations *m = &model->eq;
   if (m->nangles > 0 && !m->angles) return cpRefuse(NULL, function, "angles must not be NULL");
   sunindextype *copy = CP_NEW(&model->memory, copy, m->nangles);
-  CP_NEW(&model->memory, model->coords.angles, m->nangles);
   if (cpArenaStatus(&model->memory))
     return cpReport(NULL, CP_MEM_FAIL, function, "no memory for a model");
   for (int k = 0; k < m->nangles; k++) {
@@ -263,11 +262,9 @@ static int takeAngles(CPModel model, const char *function) {
     if (i < 0 || i >= m->nq)
       return cpRefuse(NULL, function, "angles must be coordinates from 0 to %ld, and one is %ld",
                       (long)m->nq - 1, (long)i);
-    copy[k]                 = i;
-    model->coords.angles[k] = (int)i;
+    copy[k] = i;
   }
-  m->angles             = copy;
-  model->coords.nangles = m->nangles;
+  m->angles = copy;
   return CP_SUCCESS;
 }
 

@@ -31,7 +31,6 @@ typedef struct {
   int nquaternions, nnorms;
   CPMechQuaternion *quaternions; /* ascending */
   CPUnitNorm *norms;
-  int nangles, *angles; /* coordinates whose errors are parts of 1 rad */
 } CPMechCoordinates;
 
 /* Prescribed motions */

@@ -203,8 +203,8 @@ int cpStepperWeights(CPIntegrator s, N_Vector y, N_Vector ewt) {
       w[i] = 1.0 / size;
     }
     for (int k = 0; k < s->system.nangles; k++) {
-      const int i = s->system.angles[k];
-      w[i]        = 1.0 / (tol->reltol + (a ? a[i] : tol->abstol));
+      const sunindextype i = s->system.angles[k];
+      w[i]                 = 1.0 / (tol->reltol + (a ? a[i] : tol->abstol));
     }
   } else {
     N_VAbs(y, ewt);

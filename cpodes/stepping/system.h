@@ -134,7 +134,7 @@ typedef struct {
 typedef struct {
   void *data; /* NULL if no system is attached */
   /* [nangles] Components that are angles: reltol is a part of 1 rad, and not of the angle, which counts turns. */
-  const int *angles;
+  const sunindextype *angles;
   int nangles;
   /* Scales the error weights, which follow from the tolerances (optional). */
   int (*scale)(N_Vector ewt, void *data);

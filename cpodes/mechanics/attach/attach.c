@@ -69,8 +69,8 @@ static void begin(sunrealtype t, void *data) { ((CPMech)data)->stage.start = t; 
 static int install(CPMech mech, CPIntegrator s) {
   const int scaled      = mech->options.tau != 0.0 || mech->options.group_norms;
   const CPSystem system = {.data        = mech,
-                           .angles      = mech->coords->angles,
-                           .nangles     = mech->coords->nangles,
+                           .angles      = mech->eq->angles,
+                           .nangles     = mech->eq->nangles,
                            .scale       = scaled ? scaleWeights : NULL,
                            .begin       = begin,
                            .linsys      = cpMechLinearSystem,
