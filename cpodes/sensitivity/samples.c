@@ -111,9 +111,8 @@ int cpNodesChoose(CPNodes *nodes, CPTape *tape, const sunrealtype *times, int nt
       memcpy(best, nodes->t, (size_t)(count = nodes->count) * sizeof *best);
   }
   nodes->count = flag || count == ntimes ? 0 : count;
-  if (!flag) memcpy(nodes->t, best, (size_t)nodes->count * sizeof *best);
-  if (!flag) flag = grow(&nodes->sum, &nodes->room_sum, (size_t)count * 2 * tape->n * (size_t)ng);
-  if (!flag)
-    memset(nodes->sum, 0, (size_t)nodes->count * 2 * tape->n * (size_t)ng * sizeof *nodes->sum);
-  return flag;
+  if (nodes->count == 0) return flag;
+  memcpy(nodes->t, best, (size_t)count * sizeof *best);
+  memset(nodes->sum, 0, (size_t)count * 2 * tape->n * (size_t)ng * sizeof *nodes->sum);
+  return CP_SUCCESS;
 }

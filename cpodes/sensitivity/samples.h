@@ -13,9 +13,9 @@
 enum { CP_STENCIL = 6 };
 
 typedef struct {
-  int count;        /* of nodes; 0: the times themselves are better */
-  sunrealtype *t;   /* [count] in the direction of the run */
-  sunrealtype *sum; /* [count][2][ng n] sums of H_i g_y and of K_i g_y, zero at first; node i begins at sum + 2 ng n i */
+  int count;      /* of nodes; 0: the times themselves are better */
+  sunrealtype *t; /* [count] in the direction of the run */
+  sunrealtype *sum; /* [count][ng][2][n] sums of H_i g_y and of K_i g_y of each functional, zero at first */
   size_t room_t, room_sum;
 } CPNodes;
 
@@ -24,8 +24,9 @@ typedef struct {
   sunrealtype value[CP_STENCIL], rate[CP_STENCIL]; /* H_i and K_i */
 } CPStencil;
 
-/* Chooses nodes for these times, in the segment of the tape that is in memory, by halves of equal distances: about the fewest with which the state itself is interpolated as
- * accurately as `accuracy` times its error weights. ng: number of functionals; ewt [n], y [n]: workspace. Returns 0 or CP_MEM_FAIL. */
+/* Chooses nodes for these times, in the segment of the tape that is in memory, by halves of equal distances: about the fewest with
+ * which the state itself is interpolated as accurately as `accuracy` times its error weights. ng: number of functionals;
+ * ewt [n], y [n]: workspace. Returns 0 or CP_MEM_FAIL. */
 int cpNodesChoose(CPNodes *nodes, CPTape *tape, const sunrealtype *times, int ntimes, int ng,
                   sunrealtype accuracy, N_Vector ewt, N_Vector y);
 CPStencil cpNodesAround(const CPNodes *nodes, sunrealtype t);
