@@ -1,57 +1,11 @@
 /* Contacts of shapes in motion: a ball that rolls and slips on a capsule, and ellipsoids that collide. */
-#include "fixture.h"
-#include <cpodes/cpodes_contact.h>
-
-#include <math.h>
-
-enum { MOST = 12 };
-
-typedef struct {
-  CPBodies bodies;
-  CPMech mech;
-  CPContact contact;
-  N_Vector y;
-} World;
-
-/* Builds the mechanism, with all contacts that it has. */
-static World world_of(CPBodies bodies, CPFormulation formulation) {
-  World w = {.bodies = bodies};
-  CPContactPoint points[MOST];
-  const int n = CPBodiesCount(bodies, CP_CONTACT);
-  ck_assert_int_le(n, MOST);
-  ck_assert_int_eq(CPBodiesSetFormulation(bodies, formulation), CP_SUCCESS);
-  for (int i = 0; i < n; i++) {
-    const CPDescription d = thing_at(bodies, CP_CONTACT, i);
-    points[i]             = (CPContactPoint){CP_SIZED(CPContactPoint),
-                                             .name      = d.name,
-                                             .normal    = d.first,
-                                             .tangent   = d.first_rate,
-                                             .ntangents = d.law->mu > 0 ? (int)d.nrates : 0,
-                                             .law       = *d.law};
-  }
-  w.contact = contact_of(bodies, &w.mech, n, points);
-  ck_assert_msg(w.contact != NULL, "%s", CPObjectGetLastMessage(NULL));
-  w.y = CPBodiesState(bodies, test_context);
-  return w;
-}
-
-static void release(World *w) {
-  CPContactFree(&w->contact);
-  CPMechFree(&w->mech);
-  CPBodiesFree(&w->bodies);
-  N_VDestroy(w->y);
-}
+#include "acting.h"
 
 /* Runs from 0 to t_end, with an event function. */
-static void run_world(World *w, int method, sunrealtype tol, sunrealtype t_end, CPContactEventFn fn,
-                      void *data) {
-  sunrealtype t;
-  CPSession session = session_of(w->contact, method, tol, tol);
-  ck_assert_int_eq(CPContactSetEventFn(w->contact, fn, data), CP_SUCCESS);
-  ck_assert_int_eq(CPSessionStart(session, 0, w->y, t_end), CP_SUCCESS);
-  const int flag = CPSessionRun(session, t_end, w->y, &t);
-  ck_assert_msg(flag == CP_SUCCESS, "%d %s", flag, CPObjectGetLastMessage(CP_OBJECT(session)));
-  CPSessionFree(&session);
+static void run_to_end(const char *method, sunrealtype tol, sunrealtype t_end, CPContactEventFn fn,
+                       void *data) {
+  ck_assert_int_eq(CPContactSetEventFn(contact, fn, data), CP_SUCCESS);
+  ck_assert_int_eq(run_with(method, tol, t_end), CP_SUCCESS);
 }
 
 typedef struct {
@@ -77,21 +31,21 @@ START_TEST(a_ball_rolls_on_a_log_until_it_slips) {
   const sunrealtype R = 0.5, r = 0.1, start = 0.3, mu = 0.5, g = 9.81, s = R + r, J = 0.4 * r * r;
   const CPShapeKind kind  = kinds[_i / 4];
   const sunrealtype at[3] = {s * sin(start), 0, s * cos(start)};
-  CPBodies bodies         = CPBodiesCreate(3, (sunrealtype[]){0, 0, -g});
   const CPBody ball       = {CP_NEW_BODY("ball"), .mass = 1, .inertia = {J, J, J},
                              .position = {at[0], at[1], at[2]}};
   CPShape log = {CP_NEW_SHAPE("log"), .kind = kind, .body = "ground", .on = {.axis = {0, 1, 0}},
                  .size = {R, 0, 1}};
-  const CPShape shell         = {CP_NEW_SHAPE("shell"), .kind = CP_SHAPE_SPHERE, .body = "ball",
-                                 .in = CP_IN_BODIES, .size = {r}};
-  const CPBodyContact contact = {CP_NEW_CONTACT("contact"), .a = "log", .b = "shell",
-                                 .on = CP_ON_SHAPE, .law = {.mu = mu}};
+  const CPShape shell       = {CP_NEW_SHAPE("shell"), .kind = CP_SHAPE_SPHERE, .body = "ball",
+                               .in = CP_IN_BODIES, .size = {r}};
+  const CPBodyContact touch = {CP_NEW_CONTACT("contact"), .a = "log", .b = "shell",
+                               .on = CP_ON_SHAPE, .law = {.mu = mu}};
   if (kind == CP_SHAPE_ELLIPSOID) log.size[1] = R;
+  bodies = CPBodiesCreate(3, (sunrealtype[]){0, 0, -g});
   add_element(bodies, &ball.head), add_element(bodies, &log.head), add_element(bodies, &shell.head),
-      add_element(bodies, &contact.head);
-  World w  = world_of(bodies, (CPFormulation)(_i % 2));
+      add_element(bodies, &touch.head);
+  act((CPFormulation)(_i % 2));
   Phases p = {.n = 0};
-  run_world(&w, _i / 2 % 2 ? RADAU : DOP853, 1e-10, 0.55, keep, &p);
+  run_to_end(methods[_i / 2 % 2], 1e-10, 0.55, keep, &p);
   /* the angle of slip by bisection, and its time by the integral of d angle / angle' with angle = start + x^2, which is smooth */
   sunrealtype low = start, high = 1.5, t = 0;
   for (int i = 0; i < 60; i++) {
@@ -110,27 +64,26 @@ START_TEST(a_ball_rolls_on_a_log_until_it_slips) {
   ck_assert_int_ge(p.n, 1);
   ck_assert_int_eq(p.phase[0], CP_CONTACT_SLIDING);
   ck_assert_double_eq_tol(p.t[0], t, 1e-8);
-  release(&w);
+  release();
 }
 END_TEST
 
 /* Total momentum, angular momentum about the origin, and kinetic energy; in absolute coordinates, where body k has the inertia J */
-static void totals(const World *w, const sunrealtype *mass, const sunrealtype (*J)[3],
-                   sunrealtype *sum) {
+static void totals(const sunrealtype *mass, const sunrealtype (*J)[3], sunrealtype *sum) {
   memset(sum, 0, 7 * sizeof *sum);
   for (int k = 0; k < 2; k++) {
     char name[40];
     static const char *const names[] = {"one", "two"};
     sunrealtype x[3], v[3];
     CPSensor omega = CP_INIT(CPSensor);
-    ck_assert_int_eq(CPMechGetPoint(w->mech, k, (sunrealtype[]){0, 0, 0}, w->y, x, v), CP_SUCCESS);
+    ck_assert_int_eq(CPMechGetPoint(mech, k, (sunrealtype[]){0, 0, 0}, y, x, v), CP_SUCCESS);
     snprintf(name, sizeof name, "%s.omega.in(%s)", names[k], names[k]);
-    ck_assert_int_eq(CPMechGetSensor(w->mech, name, 0, w->y, &omega), CP_SUCCESS);
+    ck_assert_int_eq(CPMechGetSensor(mech, name, 0, y, &omega), CP_SUCCESS);
     for (int i = 0; i < 3; i++) {
       sunrealtype e[3] = {0, 0, 0}, end[3];
       const int j = (i + 1) % 3, l = (i + 2) % 3;
       e[i] = 1;
-      ck_assert_int_eq(CPMechGetPoint(w->mech, k, e, w->y, end, NULL), CP_SUCCESS);
+      ck_assert_int_eq(CPMechGetPoint(mech, k, e, y, end, NULL), CP_SUCCESS);
       sum[i] += mass[k] * v[i];
       sum[3 + i] += mass[k] * (x[j] * v[l] - x[l] * v[j]);
       for (int o = 0; o < 3; o++) sum[3 + o] += J[k][i] * omega.value[i] * (end[o] - x[o]);
@@ -155,28 +108,26 @@ START_TEST(momentum_is_conserved_where_ellipsoids_collide) {
                       .position = {1.3, 0.15, -0.1},
                       .velocity = {-2, 0, 0.1},
                       .omega    = {-1, 3, 0.5}};
-  const CPShape first         = {CP_NEW_SHAPE("first"), .kind = CP_SHAPE_ELLIPSOID, .body = "one",
-                                 .in = CP_IN_BODIES, .size = {0.2, 0.3, 0.4}},
-                second        = {CP_NEW_SHAPE("second"), .kind = CP_SHAPE_ELLIPSOID, .body = "two",
-                                 .in = CP_IN_BODIES, .size = {0.4, 0.2, 0.3}};
-  const CPBodyContact contact = {CP_NEW_CONTACT("contact"), .a = "first", .b = "second",
-                                 .on  = CP_ON_SHAPE,
-                                 .law = {.mu = _i / 2 ? 0.4 : 0, .restitution = 1}};
-  CPBodies bodies             = CPBodiesCreate(3, NULL);
+  const CPShape first       = {CP_NEW_SHAPE("first"), .kind = CP_SHAPE_ELLIPSOID, .body = "one",
+                               .in = CP_IN_BODIES, .size = {0.2, 0.3, 0.4}},
+                second      = {CP_NEW_SHAPE("second"), .kind = CP_SHAPE_ELLIPSOID, .body = "two",
+                               .in = CP_IN_BODIES, .size = {0.4, 0.2, 0.3}};
+  const CPBodyContact touch = {CP_NEW_CONTACT("contact"), .a = "first", .b = "second",
+                               .on = CP_ON_SHAPE, .law = {.mu = _i / 2 ? 0.4 : 0, .restitution = 1}};
+  bodies                    = CPBodiesCreate(3, NULL);
   add_element(bodies, &one.head), add_element(bodies, &two.head), add_element(bodies, &first.head),
-      add_element(bodies, &second.head);
-  add_element(bodies, &contact.head);
-  World w = world_of(bodies, (CPFormulation)(_i % 2));
+      add_element(bodies, &second.head), add_element(bodies, &touch.head);
+  act((CPFormulation)(_i % 2));
   sunrealtype before[7], after[7];
   int impacts = 0;
-  totals(&w, mass, J, before);
-  run_world(&w, DOP853, 1e-11, 1.5, count, &impacts);
-  totals(&w, mass, J, after);
+  totals(mass, J, before);
+  run_to_end("DOP853", 1e-11, 1.5, count, &impacts);
+  totals(mass, J, after);
   ck_assert_int_ge(impacts, 1);
   for (int i = 0; i < 6; i++) ck_assert_double_eq_tol(after[i], before[i], 1e-9);
   if (_i / 2) ck_assert_double_lt(after[6], before[6] - 1e-3);
   else ck_assert_double_eq_tol(after[6], before[6], 1e-9);
-  release(&w);
+  release();
 }
 END_TEST
 
