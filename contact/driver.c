@@ -127,7 +127,7 @@ static int roots(sunrealtype t, N_Vector y, sunrealtype *g, void *contact) {
   if (!c->stretching && follow(c, t, y)) return -1;
   for (int i = 0; i < c->npoints; i++) {
     const Point *point = &c->point[i];
-    const int kinds = kindsOf(point), n = 2 * kinds + 1;
+    const int kinds = kindsOf(point), n = rootsOf(point);
     sunrealtype *at = g + kinds * c->side;
     for (int k = 0; k < n; k++) g[k] = 1;
     g += n;
@@ -369,10 +369,10 @@ static int areDense(CPContact c, sunrealtype t) {
 static void take(CPContact c, const int *found) {
   forgetRoots(c);
   for (int i = 0; i < c->npoints; i++) {
-    const int kinds = kindsOf(&c->point[i]);
+    const int kinds = kindsOf(&c->point[i]), n = rootsOf(&c->point[i]);
     for (int k = 0; k < kinds; k++) c->fired[ROOTS * i + k] = found[k] | found[kinds + k];
-    c->fired[ROOTS * i + ROOTS - 1] = found[2 * kinds];
-    found += 2 * kinds + 1;
+    c->fired[ROOTS * i + ROOTS - 1] = found[n - 1];
+    found += n;
   }
 }
 

@@ -53,7 +53,6 @@ static int force(sunrealtype t, const sunrealtype *q, const sunrealtype *u, cons
   }
   if (!closed) return 0;
   memset(c->elastic.p, 0, (size_t)c->na * sizeof *c->elastic.p);
-  memset(c->elastic.v, 0, (size_t)c->na * sizeof *c->elastic.v);
   memset(c->elastic.N, 0, (size_t)c->na * sizeof *c->elastic.N);
   flag = contactLaws(c, t, 0, "CPSessionRun");
   if (!flag) flag = contactCall(c, p, t, q, c->elastic.p);

@@ -66,8 +66,8 @@ int contactVelocities(CPContact c, sunrealtype t, const sunrealtype *q, const su
 }
 
 /* Tells the model which rows may be left out, or with NULL that all are needed. */
-static int skip(CPContact c, const char *off) {
-  return c->model->skip_rows ? contactCall(c, skip_rows, off) : 0;
+static void skip(CPContact c, const char *off) {
+  if (c->model->skip_rows) contactCall(c, skip_rows, off);
 }
 
 int contactSome(CPContact c, sunrealtype t, const sunrealtype *q, const sunrealtype *u,
