@@ -108,13 +108,9 @@ START_TEST(an_acceleration_that_is_no_number_is_named_and_the_state_stays) {
 END_TEST
 
 int main() {
-  Suite *s  = suite_create("Simbody: diagnosis");
-  TCase *tc = tcase_create("diagnosis");
-  tcase_add_test(tc, coordinates_that_move_no_mass_are_named);
-  tcase_add_test(tc, constraints_that_cannot_be_assembled_are_named);
-  tcase_add_test(tc, a_lock_against_a_constraint_is_named);
-  tcase_add_test(tc, a_state_that_is_no_number_is_named);
-  tcase_add_test(tc, an_acceleration_that_is_no_number_is_named_and_the_state_stays);
-  suite_add_tcase(s, tc);
-  return runSuite(s);
+  return runTests("Simbody: diagnosis",
+                  {coordinates_that_move_no_mass_are_named,
+                   constraints_that_cannot_be_assembled_are_named,
+                   a_lock_against_a_constraint_is_named, a_state_that_is_no_number_is_named,
+                   an_acceleration_that_is_no_number_is_named_and_the_state_stays});
 }

@@ -65,11 +65,7 @@ START_TEST(circles_without_a_common_point_are_refused_and_the_state_stays) {
 END_TEST
 
 int main() {
-  Suite *s  = suite_create("Simbody: nearest state");
-  TCase *tc = tcase_create("nearest");
-  tcase_add_test(tc, a_point_goes_to_the_nearest_one_of_a_circle);
-  tcase_add_test(tc, a_state_that_is_consistent_stays);
-  tcase_add_test(tc, circles_without_a_common_point_are_refused_and_the_state_stays);
-  suite_add_tcase(s, tc);
-  return runSuite(s);
+  return runTests("Simbody: nearest state",
+                  {a_point_goes_to_the_nearest_one_of_a_circle, a_state_that_is_consistent_stays,
+                   circles_without_a_common_point_are_refused_and_the_state_stays});
 }

@@ -4,6 +4,7 @@
 
 #include <Simbody.h>
 #include <check.h>
+#include <initializer_list>
 #include <vector>
 
 /* Runs the suite and frees it. Returns the exit status of the program. */
@@ -13,6 +14,15 @@ inline int runSuite(Suite *s) {
   const int failed = srunner_ntests_failed(runner);
   srunner_free(runner);
   return failed != 0;
+}
+
+/* The same with a suite of these tests, which have no loops */
+inline int runTests(const char *name, std::initializer_list<const TTest *> tests) {
+  Suite *s  = suite_create(name);
+  TCase *tc = tcase_create("tests");
+  for (const TTest *test : tests) tcase_add_test(tc, test);
+  suite_add_tcase(s, tc);
+  return runSuite(s);
 }
 
 /* A trigger that depends only on time, and records the times at which it occurs. */
