@@ -139,7 +139,6 @@ API int simbody_set(Run *run, const char *option, double value) {
         {"least_step", [&](double x) { i.setMinimumStepSize(x); }},
         {"most_step", [&](double x) { i.setMaximumStepSize(x); }},
         {"infinity_norm", [&](double x) { i.setUseInfinityNorm(x != 0.0); }},
-        {"every_step", [&](double x) { i.setReturnEveryInternalStep(x != 0.0); }},
         {"balance", [&](double x) {
            run->balances = x != 0.0;
            i.setReturnEveryInternalStep(run->balances);
@@ -293,7 +292,7 @@ API int simbody_disabled(const void *system, void *state, int *disabled) {
     disabled[c] = matter.getConstraint(c).isDisabled(at);
   return matter.getNumConstraints();
 }
-/* Sets y of a state to 0, 1, 2, ..., so that its owner's names can be found. */
+/* Sets y of a state to first, first + 1, ..., so that its owner's names can be found. */
 API int simbody_number(void *state, double first) {
   State &of = *static_cast<State *>(state);
   for (int k = 0; k < of.getNY(); k++) of.updY()[k] = first + k;
