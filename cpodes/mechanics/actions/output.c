@@ -23,6 +23,11 @@ static double largest(const CPMech mech, const double *r, const char *mask) {
   return size;
 }
 
+/* With operators b needs a function v or b, which such a model may lack. */
+static int hasB(const CPMech mech) {
+  return !mech->operators || mech->eq->b || mech->na == mech->nv;
+}
+
 static int residuals(CPMech mech, const CPMechState *s, Room *room, CPMechOutput *out) {
   double *r = room->rows;
   int flag  = cpMechPositions(mech, s->t, s->q, r); /* p(t, q) */
@@ -37,8 +42,8 @@ static int residuals(CPMech mech, const CPMechState *s, Room *room, CPMechOutput
     const sunrealtype *q = s->q + n.first;
     out->norms           = fmax(out->norms, fabs(sqrt(cpDot(q, q, n.length)) - n.value));
   }
-  out->acceleration = NAN; /* b needs a function v or b, which a model with operators may lack */
-  if (mech->operators && !mech->eq->b && mech->na != mech->nv) return CP_SUCCESS;
+  out->acceleration = NAN;
+  if (!hasB(mech)) return CP_SUCCESS;
   flag = cpMechB(mech, s, room->b);
   if (!flag) flag = cpMechTimes(mech, s->t, s->q, 0, room->a, r);
   for (int i = 0; !flag && i < mech->m; i++) r[i] -= room->b[i]; /* A a - b */
@@ -101,11 +106,10 @@ static int rowsByProducts(CPMech mech, const CPMechState *s, double *unit, doubl
 /* M, A, f and b, as far as they are wanted */
 static int terms(CPMech mech, const CPMechState *s, Room *room, CPMechOutput *out) {
   const size_t nu = (size_t)mech->nu, m = (size_t)mech->m;
-  const int has_b = !mech->operators || mech->eq->b || mech->na == mech->nv;
-  int flag        = CP_SUCCESS;
-  if ((out->M && mech->operators && !mech->eq->Mu) || (out->b && !has_b))
+  int flag = CP_SUCCESS;
+  if ((out->M && mech->operators && !mech->eq->Mu) || (out->b && !hasB(mech)))
     return cpReason(mech->text, CP_NOT_SUPPORTED, "with operators %s",
-                    out->b && !has_b ? "b needs a function v or b" : "M needs Mu");
+                    out->b && !hasB(mech) ? "b needs a function v or b" : "M needs Mu");
   memset(room->Mu, 0, nu * sizeof *room->Mu);
   if (out->M && mech->operators) flag = massByProducts(mech, s, room->Mu, out->M);
   else if (out->M && !(flag = cpMechMass(mech, s->t, s->q))) copyDense(&mech->userM.A, out->M);
@@ -121,36 +125,41 @@ static int terms(CPMech mech, const CPMechState *s, Room *room, CPMechOutput *ou
   return flag;
 }
 
-int cpMechEvaluateAt(CPMech mech, sunrealtype t, N_Vector y, CPMechOutput *out) {
+/* All but the terms */
+static int motion(CPMech mech, const CPMechState *s, Room *room, CPMechOutput *out) {
   const size_t nu = (size_t)mech->nu, m = (size_t)mech->m;
+  int flag = cpMechSolve(mech, s, room->a, room->lambda);
+  if (!flag) flag = residuals(mech, s, room, out);
+  if (!flag) flag = forces(mech, s, room, out);
+  if (flag) return flag;
+  out->rank   = mech->operators ? -1 : mech->kkt->rank;
+  out->unique = mech->operators || mech->kkt->dependent < 0;
+  if (out->udot) memcpy(out->udot, room->a, nu * sizeof *room->a);
+  if (out->lambda) memcpy(out->lambda, room->lambda, m * sizeof *room->lambda);
+  if (out->reaction) memcpy(out->reaction, room->force, nu * sizeof *room->force);
+  CPMechOutput *last = &mech->stats.last;
+  *last              = *out;
+  last->udot = last->lambda = last->reaction = last->M = last->A = last->f = last->b = NULL;
+  return CP_SUCCESS;
+}
+
+int cpMechEvaluateAt(CPMech mech, sunrealtype t, N_Vector y, CPMechOutput *out) {
+  const int only_terms =
+      (out->M || out->A || out->f || out->b) && !out->udot && !out->lambda && !out->reaction;
   CPMechOutput values = *out;
   CPMechState s;
   Room room = {.a = NULL};
-  CP_ARRAYS(&room.arena, nu, &room.a, &room.force, &room.Mu, &room.f);
-  CP_ARRAYS(&room.arena, m, &room.lambda, &room.rows, &room.b);
+  CP_ARRAYS(&room.arena, mech->nu, &room.a, &room.force, &room.Mu, &room.f);
+  CP_ARRAYS(&room.arena, mech->m, &room.lambda, &room.rows, &room.b);
   int flag = cpArenaStatus(&room.arena);
   if (flag) cpReason(mech->text, flag, "out of memory");
   if (!flag) flag = cpMechRead(mech, t, N_VGetArrayPointer(y), &s);
   if (!flag) flag = terms(mech, &s, &room, &values);
-  if (!flag && (values.M || values.A || values.f || values.b) && !values.udot && !values.lambda &&
-      !values.reaction) {
-    out->kinetic = out->power = out->position = out->velocity = out->acceleration = out->norms = NAN;
-    cpArenaFree(&room.arena);
-    return flag;
-  }
-  if (!flag) flag = cpMechSolve(mech, &s, room.a, room.lambda);
-  if (!flag) flag = residuals(mech, &s, &room, &values);
-  if (!flag) flag = forces(mech, &s, &room, &values);
-  if (!flag) {
-    values.rank   = mech->operators ? -1 : mech->kkt->rank;
-    values.unique = mech->operators || mech->kkt->dependent < 0;
-    *out          = values;
-    if (out->udot) memcpy(out->udot, room.a, nu * sizeof *room.a);
-    if (out->lambda) memcpy(out->lambda, room.lambda, m * sizeof *room.lambda);
-    if (out->reaction) memcpy(out->reaction, room.force, nu * sizeof *room.force);
-    values.udot = values.lambda = values.reaction = values.M = values.A = values.f = values.b = NULL;
-    mech->stats.last = values;
-  }
+  if (only_terms) {
+    values.kinetic = values.power = values.norms = NAN;
+    values.position = values.velocity = values.acceleration = NAN;
+  } else if (!flag) flag = motion(mech, &s, &room, &values);
+  if (!flag) *out = values;
   cpArenaFree(&room.arena);
   return flag;
 }
