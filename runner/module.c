@@ -82,12 +82,9 @@ static error_t open_module(const char *path, const CPPluginModule **module) {
   }
   if (!is_object(path)) {
     complain(
-        "%s is not a shared object, and its name is not that of a file with a mechanism: .yaml "
-        "or .yml, "
-        ".xml or .mjcf (MJCF), .urdf (URDF), .sdf or .world (SDF), .osim (OpenSim), .asmt "
-        "(FreeCAD); other formats, "
-        "such as USD, are "
-        "not read",
+        "%s is not a shared object, and its name is not that of a file with a mechanism: .yaml or "
+        ".yml, .xml or .mjcf (MJCF), .urdf (URDF), .sdf or .world (SDF), .osim (OpenSim), .asmt "
+        "(FreeCAD); other formats, such as USD, are not read",
         path);
     return EINVAL;
   }

@@ -61,8 +61,7 @@ typedef struct {
 #define MODEL_KINDS                                                                            \
   "one of `cpodes list`, a shared object of your own (./NAME.so), a file with a mechanism of " \
   "bodies and joints (NAME.yaml), a robot in MJCF (NAME.xml), URDF (NAME.urdf) or SDF "        \
-  "(NAME.sdf), an assembly of FreeCAD (NAME.asmt), or a "                                      \
-  "model of OpenSim (NAME.osim)"
+  "(NAME.sdf), an assembly of FreeCAD (NAME.asmt), or a model of OpenSim (NAME.osim)"
 #define MODEL_PARAM_OPTION(group)                                                           \
   {"param", 'p', "NAME=VALUE", 0, "a parameter of the model; may be repeated", group},      \
       {"coordinates",                                                                       \
