@@ -7,17 +7,18 @@ typedef struct {
   sunrealtype x[3], d[3];
 } At;
 
-/* J: out, column k of [v; omega] = J u, for a velocity that turns about, or moves along, a through P */
-static void put(const At *at, const sunrealtype *a, const sunrealtype *P, int turns, sunrealtype *J) {
+/* J: out, column k of [v; omega] = J u, for a velocity with this axis through P */
+static void put(const At *at, const Axis *axis, const sunrealtype *P, sunrealtype *J) {
   sunrealtype arm[3];
   memset(J, 0, 6 * sizeof *J);
-  if (!turns) {
-    memcpy(J, a, 3 * sizeof *J);
+  if (!axis->turns) {
+    memcpy(J, axis->a, 3 * sizeof *J);
     return;
   }
   for (int k = 0; k < 3; k++) arm[k] = at->x[k] - P[k];
-  cross3(a, arm, J);
-  memcpy(J + 3, a, 3 * sizeof *J);
+  cross3(axis->a, arm, J);
+  memcpy(J + 3, axis->a, 3 * sizeof *J);
+  if (axis->screws) add3(1, axis->v, J);
 }
 
 static void jacobian(const Mechanism *b, int body, const At *at, sunrealtype *J) {
@@ -29,14 +30,14 @@ static void jacobian(const Mechanism *b, int body, const At *at, sunrealtype *J)
       const Node *node = &b->tree->node[n];
       for (int k = node->u; k < node->u + node->nu; k++) {
         const Axis axis = treeAxis(b->tree, k);
-        put(at, axis.a, b->tree->motion[n + 1].P, axis.turns, J + 6 * k);
+        put(at, &axis, b->tree->motion[n + 1].P, J + 6 * k);
       }
     }
   for (int k = 0; k < s->nu && !b->tree; k++) { /* the centre of mass, and about the body's axes */
-    const int turns        = k >= s->dimension;
-    const sunrealtype e[3] = {k == 0, k == 1, k == 2};
-    put(at, !turns ? e : pose->axis[s->dimension == 2 ? 2 : k - 3], pose->r, turns,
-        J + 6 * (s->nu * body + k));
+    Axis axis = {.turns = k >= s->dimension};
+    if (axis.turns) memcpy(axis.a, pose->axis[s->dimension == 2 ? 2 : k - 3], sizeof axis.a);
+    else axis.a[k] = 1;
+    put(at, &axis, pose->r, J + 6 * (s->nu * body + k));
   }
 }
 

@@ -217,6 +217,17 @@ START_TEST(velocities_are_those_of_positions) {
       for (int k = 0; k < 3; k++) sum[k] += side * weight[step - 1] * x[k] / h;
     }
   for (int k = 0; k < 3; k++) ck_assert_double_eq_tol(sum[k], v[k], 1e-11 * (1 + fabs(v[k])));
+  sunrealtype J[6 * 9], rate[6] = {0}; /* J u is the velocity. */
+  CPBodyFrame frame = {CP_SIZED(CPBodyFrame), .jacobian = J};
+  ck_assert_int_le(n, 9);
+  ck_assert_int_eq(CPMechGetFrame(mech, 2, point, y, &frame), CP_SUCCESS);
+  for (int i = 0; i < n; i++)
+    for (int k = 0; k < 6; k++) rate[k] += J[6 * i + k] * N_VGetArrayPointer(y)[n + i];
+  for (int k = 0; k < 3; k++) {
+    ck_assert_double_eq_tol(frame.velocity[k], v[k], 1e-13 * (1 + fabs(v[k])));
+    ck_assert_double_eq_tol(rate[k], v[k], 1e-13 * (1 + fabs(v[k])));
+    ck_assert_double_eq_tol(rate[3 + k], frame.omega[k], 1e-13 * (1 + fabs(frame.omega[k])));
+  }
   N_VDestroy(y);
   N_VDestroy(there);
   CPMechFree(&mech);
