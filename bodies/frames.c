@@ -1,77 +1,65 @@
 /* A frame of a body at a state: its pose, its motion, its Jacobian and the accelerations without u'. */
 #include "tree.h"
 
-/* A point of a body and its motion: its distance d from the centre of mass in space */
-typedef struct {
-  const Pose *pose;
-  sunrealtype x[3], d[3];
-} At;
-
-/* J: out, column k of [v; omega] = J u, for a velocity with this axis through P */
-static void put(const At *at, const Axis *axis, const sunrealtype *P, sunrealtype *J) {
+/* J: out, column k of [v; omega] = J u at the point x, for a velocity with this axis through P */
+static void put(const sunrealtype *x, const Axis *axis, const sunrealtype *P, sunrealtype *J) {
   sunrealtype arm[3];
   memset(J, 0, 6 * sizeof *J);
   if (!axis->turns) {
     memcpy(J, axis->a, 3 * sizeof *J);
     return;
   }
-  for (int k = 0; k < 3; k++) arm[k] = at->x[k] - P[k];
+  for (int k = 0; k < 3; k++) arm[k] = x[k] - P[k];
   cross3(axis->a, arm, J);
   memcpy(J + 3, axis->a, 3 * sizeof *J);
   if (axis->screws) add3(1, axis->v, J);
 }
 
-static void jacobian(const Mechanism *b, int body, const At *at, sunrealtype *J) {
+static void jacobian(const Mechanism *b, int body, const sunrealtype *x, sunrealtype *J) {
   const Space *s   = &b->space;
-  const Pose *pose = at->pose;
+  const Pose *pose = &b->pose[body];
   memset(J, 0, 6 * (size_t)bodiesVelocities(b) * sizeof *J);
   if (b->tree)
     for (int n = b->tree->node_of_body[body]; n != GROUND; n = b->tree->node[n].parent) {
       const Node *node = &b->tree->node[n];
       for (int k = node->u; k < node->u + node->nu; k++) {
         const Axis axis = treeAxis(b->tree, k);
-        put(at, &axis, b->tree->motion[n + 1].P, J + 6 * k);
+        put(x, &axis, b->tree->motion[n + 1].P, J + 6 * k);
       }
     }
   for (int k = 0; k < s->nu && !b->tree; k++) { /* the centre of mass, and about the body's axes */
     Axis axis = {.turns = k >= s->dimension};
     if (axis.turns) memcpy(axis.a, pose->axis[s->dimension == 2 ? 2 : k - 3], sizeof axis.a);
     else axis.a[k] = 1;
-    put(at, &axis, pose->r, J + 6 * (s->nu * body + k));
+    put(x, &axis, pose->r, J + 6 * (s->nu * body + k));
   }
 }
 
 int CPMechGetFrame(CPMech mech, int body, const sunrealtype *point, N_Vector y, CPBodyFrame *frame) {
   Mechanism *b;
   CPBodyFrame own;
-  At at;
-  sunrealtype arm[3], R[3][3], turned[3];
+  Moving d;
+  sunrealtype R[3][3];
   int flag = bodiesAt(mech, y, __func__, &b);
   if (!flag) flag = bodiesCheckIndex(CP_OBJECT(mech), b, CP_BODY, body, __func__);
   if (!flag) flag = cpTake(CP_OBJECT(mech), &own, frame, __func__);
   if (flag) return flag;
   const sunrealtype *q = N_VGetArrayPointer(y), *u = q + bodiesCoordinates(b);
   bodiesPoses(b, q, u, NULL);
-  at.pose = &b->pose[body];
-  for (int k = 0; k < 3; k++) arm[k] = (point ? point[k] : 0) - b->body[body].centre[k];
-  toSpace(at.pose, arm, at.d);
-  for (int k = 0; k < 3; k++) own.position[k] = at.x[k] = at.pose->r[k] + at.d[k];
+  const Pose *pose = &b->pose[body];
+  Pair pair        = {.side = {{.body = GROUND}, {.body = body}}};
+  if (point) memcpy(pair.side[1].point, point, sizeof pair.side[1].point);
+  add3(-1, b->body[body].centre, pair.side[1].point);
+  bodiesSpan(&pair, &bodies_ground, pose, VALUES, &d);
+  memcpy(own.position, d.x, sizeof d.x);
+  memcpy(own.velocity, d.rate, sizeof d.rate);
+  memcpy(own.omega, pose->w, sizeof own.omega);
+  memcpy(own.bias, d.acc, sizeof d.acc);
+  for (int k = 0; k < 3; k++) own.bias[3 + k] = pose->accelerating ? pose->alpha[k] : 0;
   for (int j = 0; j < 3; j++)
-    for (int i = 0; i < 3; i++) R[i][j] = own.axes[3 * j + i] = at.pose->axis[j][i];
+    for (int i = 0; i < 3; i++) R[i][j] = own.axes[3 * j + i] = pose->axis[j][i];
   bodiesQuaternion(R, own.quaternion);
-  memcpy(own.omega, at.pose->w, sizeof own.omega);
-  cross3(at.pose->w, at.d, own.velocity);
-  cross3(at.pose->w, own.velocity, own.bias);
-  for (int k = 0; k < 3; k++) {
-    own.velocity[k] += at.pose->v[k];
-    own.bias[3 + k] = 0;
-  }
-  if (at.pose->accelerating) {
-    cross3(at.pose->alpha, at.d, turned);
-    for (int k = 0; k < 3; k++) own.bias[k] += at.pose->acc[k] + turned[k];
-    memcpy(own.bias + 3, at.pose->alpha, 3 * sizeof *own.bias);
-  }
-  if (own.jacobian) jacobian(b, body, &at, own.jacobian);
+  if (own.jacobian) jacobian(b, body, d.x, own.jacobian);
   cpGive(frame, &own);
   return CP_SUCCESS;
 }
