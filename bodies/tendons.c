@@ -96,8 +96,8 @@ static int checkTendon(CPBodies b, const CPTendon *tendon) {
   const int path = tendon->nnodes > 0, sum = tendon->ncoordinates > 0;
   int flag = bodiesCheckName(b, name, 5);
   if (flag) return flag;
-  if (path == sum || tendon->nnodes == 1 || (path && !tendon->node) ||
-      (sum && (!tendon->of || !tendon->ratio)))
+  if (path == sum || tendon->nnodes < 0 || tendon->nnodes == 1 || tendon->ncoordinates < 0 ||
+      (path && !tendon->node) || (sum && (!tendon->of || !tendon->ratio)))
     return refused(b, CP_ILL_INPUT,
                    "%s: a tendon has coordinates, each with a ratio, or two nodes or more", name);
   if ((flag = bodiesCheckSign(b, name, "stiffness", tendon->stiffness, 0))) return flag;

@@ -210,6 +210,26 @@ START_TEST(wrong_tendons_are_refused_by_name) {
 }
 END_TEST
 
+/* Room is made for the sum of both numbers. */
+START_TEST(negative_numbers_of_nodes_or_coordinates_are_refused) {
+  const CPCoordinate of[]   = {{"a", 0}, {"a", 0}};
+  const sunrealtype ratio[] = {1, 1};
+  const CPRopeNode node[]   = {{.body = NULL}, {.body = "p", .point = {1, 0, 0}}};
+  const CPTendon wrong_[]   = {
+        {CP_NEW_TENDON("g"), .ncoordinates = 2, .of = of, .ratio = ratio, .nnodes = -1, .node = node},
+        {CP_NEW_TENDON("g"), .ncoordinates = -1, .of = of, .ratio = ratio, .nnodes = 2, .node = node}};
+  const char text[] = "bodies: [{name: p, mass: 1, inertia: [1, 1, 1]}]\n"
+                      "joints: [{name: a, kind: revolute, b: p}]\n";
+  bodies            = read_as("my.yaml", text, strlen(text));
+  ck_assert_msg(bodies != NULL, "%s", message);
+  for (int i = 0; i < 2; i++) {
+    ck_assert_int_eq(CPBodiesAdd(bodies, &wrong_[i].head, NULL), CP_ILL_INPUT);
+    ck_assert_mentions(CPObjectGetLastMessage(CP_OBJECT(bodies)), "g: a tendon has coordinates");
+  }
+  CPBodiesFree(&bodies);
+}
+END_TEST
+
 /* x^2 has no period; as a function of an angle in space it needs joint coordinates. */
 START_TEST(functions_of_angles_need_a_period_or_turns) {
   static const char text[] =
@@ -243,6 +263,7 @@ TEST_SUITE(couplers) {
                       NMETHODS * NTOLS * FORMULATIONS);
   tcase_add_loop_test(tc, wrong_tendons_are_refused_by_name, 0,
                       sizeof wrong_tendons / sizeof *wrong_tendons);
+  tcase_add_test(tc, negative_numbers_of_nodes_or_coordinates_are_refused);
   tcase_add_test(tc, functions_of_angles_need_a_period_or_turns);
   suite_add_tcase(suite, tc);
   return suite;
