@@ -54,7 +54,9 @@ enum { X, Y, Z };
 /* Computes the axes x, y, z of a side. in_plane: z lies in the plane. Returns NULL, or what is
  * wrong. */
 const char *bodiesAxes(int dimension, int in_plane, const CPMarker *m, sunrealtype axis[3][3]);
-/* Finds the bodies of a pair by name. Returns 0 or an error code that has been reported. */
+/* index: out, the body of this name, or GROUND if it is NULL or "ground". Returns 0 or an error code that has been reported. */
+int bodiesFindBody(CPBodies b, const char *name, const char *body, int *index);
+/* Finds the bodies of a pair by name, which must differ. Returns 0 or an error code that has been reported. */
 int bodiesFindSides(CPBodies b, const char *name, const char *a, const char *c, Pair *pair);
 /* pose: out, the poses of both sides at the placement. */
 void bodiesPlaced(const Mechanism *b, const Pair *pair, Pose pose[2]);

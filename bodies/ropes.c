@@ -70,7 +70,7 @@ typedef struct {
   Pair pair[CP_MOST_NODES];  /* of the parts */
   int from[CP_MOST_NODES];   /* the side whose plane counts, or NONE of two points */
   int turned[CP_MOST_NODES]; /* 1: two pulleys of different bodies, in space */
-  int nterms, npulleys;
+  int nterms;
 } Draft;
 
 static int refuseNode(const Draft *d, int k, const char *rule) {
@@ -86,16 +86,12 @@ static int checkNodes(Draft *d) {
                    rope->head.name, CP_MOST_NODES, rope->nnodes);
   for (int k = 0; k < rope->nnodes; k++) {
     const CPRopeNode *node = &rope->node[k];
-    const int ground       = !node->body || !strcmp(node->body, "ground");
-    d->body[k] = ground ? GROUND : bodiesFind(&b->m, NAME_BODY, node->body, strlen(node->body));
-    if (!ground && d->body[k] < 0)
-      return refused(b, CP_ILL_INPUT, "%s: there is no body \"%.100s\"", rope->head.name,
-                     node->body);
+    const int flag         = bodiesFindBody(b, rope->head.name, node->body, &d->body[k]);
+    if (flag) return flag;
     differ |= d->body[k] != d->body[0];
     if (!isfinite(node->radius)) return refuseNode(d, k, "must have a finite radius");
     if (node->radius != 0 && (k == 0 || k == rope->nnodes - 1))
       return refuseNode(d, k, "is an end, and must be a point");
-    d->npulleys += node->radius != 0;
   }
   if (!differ)
     return refused(b, CP_ILL_INPUT, "%s: its nodes must not all be on one body", rope->head.name);

@@ -35,15 +35,17 @@ const char *bodiesAxes(int dimension, int in_plane, const CPMarker *m, sunrealty
   return NULL;
 }
 
+int bodiesFindBody(CPBodies b, const char *name, const char *body, int *index) {
+  const int ground = !body || !strcmp(body, "ground");
+  *index           = ground ? GROUND : bodiesFind(&b->m, NAME_BODY, body, strlen(body));
+  if (ground || *index >= 0) return CP_SUCCESS;
+  return refused(b, CP_ILL_INPUT, "%s: there is no body \"%.100s\"", name, body);
+}
+
 int bodiesFindSides(CPBodies b, const char *name, const char *a, const char *c, Pair *pair) {
-  const char *names[] = {a, c};
-  for (int side = 0; side < 2; side++) {
-    const char *body      = names[side];
-    const int ground      = !body || !strcmp(body, "ground");
-    pair->side[side].body = ground ? GROUND : bodiesFind(&b->m, NAME_BODY, body, strlen(body));
-    if (!ground && pair->side[side].body < 0)
-      return refused(b, CP_ILL_INPUT, "%s: there is no body \"%.100s\"", name, body);
-  }
+  int flag = bodiesFindBody(b, name, a, &pair->side[0].body);
+  if (!flag) flag = bodiesFindBody(b, name, c, &pair->side[1].body);
+  if (flag) return flag;
   if (pair->side[0].body == pair->side[1].body)
     return refused(b, CP_ILL_INPUT, "%s: bodies a and b must differ, and both are \"%s\"", name,
                    a ? a : "ground");

@@ -38,15 +38,12 @@ static int makePart(CPBodies b, const CPTendon *tendon, int k, Pair *pair) {
   memset(pair, 0, sizeof *pair);
   for (int side = 0; side < 2; side++) {
     const CPRopeNode *node = &tendon->node[k + side];
-    const int ground       = !node->body || !strcmp(node->body, "ground");
-    const int body = ground ? GROUND : bodiesFind(&b->m, NAME_BODY, node->body, strlen(node->body));
-    if (!ground && body < 0)
-      return refused(b, CP_ILL_INPUT, "%s: there is no body \"%.100s\"", name, node->body);
+    const int flag         = bodiesFindBody(b, name, node->body, &pair->side[side].body);
+    if (flag) return flag;
     if (node->radius != 0)
       return refused(b, CP_NOT_SUPPORTED, "%s: node %d must be a point, and has a radius", name,
                      k + side + 1);
-    pair->side[side].body = body;
-    on[side].axis[2]      = 1;
+    on[side].axis[2] = 1;
     memcpy(on[side].point, node->point, sizeof on[side].point);
   }
   const int flag = bodiesMakePair(b, name, tendon->in, 0, &on[0], &on[1], pair);
