@@ -316,13 +316,17 @@ void customChange(const Node *node, int k, sunrealtype *dV, sunrealtype *dA, sun
 
 /* ------------------------------------------------------------------------- coordinates from poses -- */
 
-/* x [n]: out, least squares of S x = y, by orthogonal directions; those that S does not have stay 0 */
-static void nearest(const Node *node, const Screw y, sunrealtype *x) {
-  Screw Q[MOST_OWN], rest;
-  sunrealtype R[MOST_OWN][MOST_OWN] = {{0}};
-  const int n                       = node->nu;
-  memcpy(rest, y, sizeof rest);
-  for (int k = 0; k < n; k++) {
+/* S = Q R with orthonormal columns of Q; a direction that S does not have is 0 in both. */
+typedef struct {
+  int n;
+  Screw Q[MOST_OWN];
+  sunrealtype R[MOST_OWN][MOST_OWN];
+} Orthogonal;
+
+static Orthogonal orthogonal(const Node *node) {
+  Orthogonal S = {.n = node->nu};
+  Screw *Q     = S.Q;
+  for (int k = 0; k < S.n; k++) {
     sunrealtype before = 0, after = 0;
     memcpy(Q[k], node->own->S[k], sizeof Q[k]);
     for (int l = 0; l < 6; l++) before += Q[k][l] * Q[k][l];
@@ -330,32 +334,58 @@ static void nearest(const Node *node, const Screw y, sunrealtype *x) {
       for (int j = 0; j < k; j++) {
         sunrealtype part = 0;
         for (int l = 0; l < 6; l++) part += Q[j][l] * Q[k][l];
-        R[j][k] += part;
+        S.R[j][k] += part;
         addTwist(-part, Q[j], Q[k]);
       }
     for (int l = 0; l < 6; l++) after += Q[k][l] * Q[k][l];
-    R[k][k] = after > 64 * DBL_EPSILON * DBL_EPSILON * before ? sqrt(after) : 0;
-    for (int l = 0; l < 6; l++) Q[k][l] = R[k][k] > 0 ? Q[k][l] / R[k][k] : 0;
+    S.R[k][k] = after > 64 * DBL_EPSILON * DBL_EPSILON * before ? sqrt(after) : 0;
+    for (int l = 0; l < 6; l++) Q[k][l] = S.R[k][k] > 0 ? Q[k][l] / S.R[k][k] : 0;
   }
-  for (int k = 0; k < n; k++) {
+  return S;
+}
+
+/* x [n]: out, least squares of S x = y; those of directions that S does not have are 0 */
+static void nearest(const Orthogonal *S, const Screw y, sunrealtype *x) {
+  Screw rest;
+  memcpy(rest, y, sizeof rest);
+  for (int k = 0; k < S->n; k++) {
     x[k] = 0;
-    for (int l = 0; l < 6; l++) x[k] += Q[k][l] * rest[l];
-    addTwist(-x[k], Q[k], rest);
+    for (int l = 0; l < 6; l++) x[k] += S->Q[k][l] * rest[l];
+    addTwist(-x[k], S->Q[k], rest);
   }
-  for (int k = n - 1; k >= 0; k--) {
-    for (int j = k + 1; j < n; j++) x[k] -= R[k][j] * x[j];
-    x[k] = R[k][k] > 0 ? x[k] / R[k][k] : 0;
+  for (int k = S->n - 1; k >= 0; k--) {
+    for (int j = k + 1; j < S->n; j++) x[k] -= S->R[k][j] * x[j];
+    x[k] = S->R[k][k] > 0 ? x[k] / S->R[k][k] : 0;
   }
 }
 
-int treeOwnBend(const Mechanism *b, const Term *term, sunrealtype *bend) {
-  sunrealtype value;
-  if (!term->f || term->m.kind != OWN || !b->tree || term->velocity == NONE) return 0;
+/* P [n]: out, the rows of S^+ */
+static void pseudoInverse(const Node *node, Screw *P) {
+  const Orthogonal S = orthogonal(node);
+  for (int l = 0; l < 6; l++) {
+    Screw unit = {0};
+    sunrealtype x[MOST_OWN];
+    unit[l] = 1;
+    nearest(&S, unit, x);
+    for (int k = 0; k < S.n; k++) P[k][l] = x[k];
+  }
+}
+
+/* f [3]: out, the function of a term that is one of a joint's own coordinates, at this coordinate, and two derivatives. Returns the
+ * node's motion, or NULL if it is no such term. */
+static const OwnMotion *evaluateOwn(const Mechanism *b, const Term *term, sunrealtype *f) {
+  if (!term->f || term->m.kind != OWN || !b->tree || term->velocity == NONE) return NULL;
   const OwnMotion *own = b->tree->node[b->tree->node_of_velocity[term->velocity]].own;
-  const JointMotion m  = {.f = term->f->f[0]};
-  const sunrealtype x  = own->x[term->m.i];
-  if (CPFunctionEvaluate(m.f, &x, &value, bend, bend + 1)) bend[0] = bend[1] = NAN;
-  bend[2] = third(&m, x);
+  evaluate(&(JointMotion){.of = term->m.i, .f = term->f->f[0]}, own->x, f);
+  return own;
+}
+
+int treeOwnBend(const Mechanism *b, const Term *term, sunrealtype *bend) {
+  sunrealtype f[3];
+  const OwnMotion *own = evaluateOwn(b, term, f);
+  if (!own) return 0;
+  bend[0] = f[1], bend[1] = f[2];
+  bend[2] = third(&(JointMotion){.f = term->f->f[0]}, own->x[term->m.i]);
   return 1;
 }
 
@@ -368,26 +398,17 @@ void treeOwnJet(const Mechanism *b, const Term *term, Order order, Jet *jet) {
   const int n          = b->tree->node_of_velocity[term->velocity];
   const Node *node     = &b->tree->node[n];
   const OwnMotion *own = node->own;
-  sunrealtype by       = 1, bend[3];
-  jet->s = own->x[k], jet->rate = own->u[k], jet->acc = own->udot[k];
-  if (treeOwnBend(b, term, bend)) { /* f(x) */
-    if (CPFunctionEvaluate(term->f->f[0], &own->x[k], &jet->s, NULL, NULL)) jet->s = NAN;
-    by        = bend[0];
-    jet->rate = by * own->u[k];
-    jet->acc  = by * own->udot[k] + bend[1] * own->u[k] * own->u[k];
-  }
+  sunrealtype f[3]     = {own->x[k], 1, 0};
+  evaluateOwn(b, term, f);
+  jet->s = f[0], jet->rate = f[1] * own->u[k];
+  jet->acc = f[1] * own->udot[k] + f[2] * own->u[k] * own->u[k];
   if (order == VALUES) return;
-  Screw g;
-  for (int l = 0; l < 6; l++) {
-    Screw unit = {0};
-    sunrealtype x[MOST_OWN];
-    unit[l] = 1;
-    nearest(node, unit, x);
-    g[l] = x[k];
-  }
+  Screw P[MOST_OWN];
+  const sunrealtype *g = P[k];
+  pseudoInverse(node, P);
   for (int side = 0; side < 2; side++) {
     const Pose *pose       = bodiesPose(b, pair->side[side].body);
-    const sunrealtype sign = side == !node->back ? by : -by;
+    const sunrealtype sign = side == !node->back ? f[1] : -f[1];
     sunrealtype arm[3], N[3];
     for (int l = 0; l < 3; l++) arm[l] = b->tree->motion[n + 1].P[l] - pose->r[l];
     cross3(arm, g + 3, N);
@@ -402,14 +423,12 @@ void treeOwnJet(const Mechanism *b, const Term *term, Order order, Jet *jet) {
 
 void customConstrain(const Node *node, Wrench *w) {
   sunrealtype tau[MOST_OWN] = {0};
-  const Wrench all          = *w;
-  customOnVelocities(node, &all, tau);
-  for (int l = 0; l < 6; l++) { /* w - S^+T S^T w */
-    Screw unit = {0};
-    sunrealtype x[MOST_OWN];
-    unit[l] = 1;
-    nearest(node, unit, x);
-    for (int k = 0; k < node->nu; k++) (l < 3 ? w->N : w->F)[l % 3] -= x[k] * tau[k];
+  Screw P[MOST_OWN];
+  customOnVelocities(node, w, tau);
+  pseudoInverse(node, P);
+  for (int k = 0; k < node->nu; k++) { /* w - S^+T S^T w */
+    add3(-tau[k], P[k], w->N);
+    add3(-tau[k], P[k] + 3, w->F);
   }
 }
 
@@ -437,7 +456,8 @@ static sunrealtype approach(const Node *node, sunrealtype R[3][3], const sunreal
     if (!(size < left)) break;
     left = size;
     memcpy(best, x, (size_t)node->nu * sizeof *x);
-    nearest(node, to, dx);
+    const Orthogonal S = orthogonal(node);
+    nearest(&S, to, dx);
     for (int k = 0; k < node->nu; k++) x[k] += dx[k];
   }
   memcpy(x, best, (size_t)node->nu * sizeof *x);
@@ -474,8 +494,9 @@ void customRead(const Mechanism *b, const Node *node, const Pose *parent, const 
   Node copy                  = *node;
   for (int k = 0; k < 3; k++) memcpy(at.R[k], F[k], sizeof F[k]);
   customMove(&still, x, zero, &copy, &at);
-  nearest(node, V, u);
+  const Orthogonal S = orthogonal(node);
+  nearest(&S, V, u);
   for (int k = 0; k < node->nu; k++) addTwist(-u[k], node->own->S[k], V);
-  nearest(node, V, more); /* the error of what went before */
+  nearest(&S, V, more); /* the error of what went before */
   for (int k = 0; k < node->nu; k++) u[k] += more[k];
 }
