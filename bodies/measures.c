@@ -285,7 +285,9 @@ static void wrench(const Side *side, const Pose *pose, Order order, Jet *jet) {
   jet->rate = dot3(F, pose->v) + dot3(c, w);
   jet->acc  = dot3(swing, pose->v);
   if (order == ACCELERATION || pose->accelerating) jet->acc += dot3(F, pose->acc) + dot3(c, alpha);
+  if (order == VALUES) return;
   for (int k = 0; k < 3; k++) jet->g[6 + k] = F[k], jet->g[9 + k] = c[k];
+  if (order == GRADIENT) return;
   for (int j = 0; j < 3; j++) { /* D_j F = t_j x F */
     sunrealtype turned[3], later[3];
     cross3(pose->axis[j], F, turned);
@@ -320,9 +322,9 @@ static void addScaled(const Space *space, const Taylor *F, int n, const Jet *C, 
   if (order == VALUES) return;
   EACH_DIRECTION(space, mask.g, j) {
     sunrealtype Fj = 0, rate_j = 0;
-    for (int k = 0; k < n; k++) Fj += F->d[k] * C[k].g[j];
     jet->g[j] += F->v * m->g[j];
     if (order == GRADIENT) continue;
+    for (int k = 0; k < n; k++) Fj += F->d[k] * C[k].g[j];
     jet->rate_q[j] += F->v * m->rate_q[j] + Fj * m->rate;
     if (order == HESSIAN) continue;
     for (int k = 0; k < n; k++) rate_j += bent[k] * C[k].g[j] + F->d[k] * C[k].rate_q[j];
@@ -368,7 +370,8 @@ static void roll(const Space *space, const Pair *pair, const Measure *m, const P
  * first one is multiplied by s, which makes both smooth in the plane, and (g, t_1, t_2)
  * right-handed. In space they jump with s, but Coulomb's law does not depend on them. */
 
-void taylorTangents(const Taylor *g, Taylor t[2][3]) {
+/* At the gradient g [3] of a surface: t, out, two tangents of its length */
+static void tangents(const Taylor *g, Taylor t[2][3]) {
   const Taylor none   = taylorConstant(g->n, g->degree, 0);
   const sunrealtype s = g[2].v < 0 ? -1 : 1;
   Taylor square       = none;
@@ -430,7 +433,7 @@ static void surfaceJet(const Space *space, const sunrealtype *param, const Pair 
   }
   memset(jet, 0, sizeof *jet);
   level(param, &pair->surface, (sunrealtype[]){x[0].s, x[1].s, x[2].s}, &jet->s, g);
-  if (m->kind != LEVEL) taylorTangents(g, t);
+  if (m->kind != LEVEL) tangents(g, t);
   for (int k = 0; k < 3; k++)
     addScaled(space, m->kind == LEVEL ? &g[k] : &t[m->i][k], 3, x,
               m->kind == TWIST ? &turn[k] : &x[k], mask, order, jet);
@@ -448,7 +451,7 @@ int bodiesLevel(const sunrealtype *param, const Pair *pair, const Pose *a, const
     x[k] = dot3(axis, d.x);
   }
   const int flag = level(param, &pair->surface, x, &phi, of_g);
-  taylorTangents(of_g, of_t);
+  tangents(of_g, of_t);
   for (int k = 0; k < 3; k++) g[k] = of_g[k].v, t[0][k] = of_t[0][k].v, t[1][k] = of_t[1][k].v;
   return flag;
 }
@@ -504,7 +507,7 @@ static void solidJet(const Space *space, const Pair *pair, const Measure *m, con
     product(space, &axis, &d, mask, order, &rate[k]);
     spin(space, &axis, 0, turns, order, &rate[3 + k]);
   }
-  if (m->kind == SLIP) taylorTangents(n, t);
+  if (m->kind == SLIP) tangents(n, t);
   factorsOf(m->kind == SLIP ? t[m->i] : n, at, F);
   for (int k = 0; k < VARIABLES; k++)
     addScaled(space, &F[k], VARIABLES, rate, &rate[k], mask, order, jet);
@@ -518,7 +521,7 @@ int bodiesNearest(const Pair *pair, const Pose *a, const Pose *b, sunrealtype *g
   Taylor of_gap, n[3], at[3], of_t[2][3];
   placeOf(pair, pose, x, R);
   const int none = closestPoints(&pair->solid[0], &pair->solid[1], x, R, 0, &of_gap, n, at);
-  taylorTangents(n, of_t);
+  tangents(n, of_t);
   if (gap) *gap = of_gap.v;
   toSpace(b, pair->side[1].point, point);
   add3(1, b->r, point);

@@ -56,7 +56,4 @@ static inline Taylor taylorOf(const Taylor *a, sunrealtype f, sunrealtype f1, su
   return p;
 }
 
-/* At the gradient g [3] of a surface: t, out, two tangents of its length (measures.c) */
-void taylorTangents(const Taylor *g, Taylor t[2][3]);
-
 #endif
