@@ -186,8 +186,8 @@ int bodiesPowers(Mechanism *b, sunrealtype t, const sunrealtype *q, const sunrea
                  const sunrealtype *lambda, CPPowers *out) {
   const Tree *tree = b->tree;
   const int laws   = tree ? tree->nothers + b->nfrictions : b->nlaws;
-  int flag         = 0, first, count;
-  if (laws + b->nforces > 0) bodiesPoses(b, q, u, NULL);
+  int flag = 0, first, count, placed = laws + b->nforces > 0;
+  if (placed) bodiesPoses(b, q, u, NULL);
   for (int i = 0; i < b->nlaws && !flag; i++) {
     const Law *law       = &b->law[i];
     const sunrealtype *p = b->param + law->param;
@@ -213,7 +213,6 @@ int bodiesPowers(Mechanism *b, sunrealtype t, const sunrealtype *q, const sunrea
     const sunrealtype stretch = bodiesStretch(b, law, x);
     out->potential += p[0] * stretch * stretch / 2;
     out->dissipation += p[1] * rate * rate;
-    T[0] = 0;
     flag = bodiesLawFunction(b, law, t, x, rate, T);
     if (law->force != NONE) T[0] += b->param[law->force];
     out->applied += T[0] * rate;
@@ -229,8 +228,9 @@ int bodiesPowers(Mechanism *b, sunrealtype t, const sunrealtype *q, const sunrea
     const Joint *joint = &b->joint[b->contact[i].joint];
     RopeState rope;
     if (b->contact[i].elastic == NONE || !bodiesRow(b, joint->first)->rope) continue;
-    bodiesPoses(b, q, u, NULL);
-    flag = bodiesRope(b, joint, t, &rope);
+    if (!placed) bodiesPoses(b, q, u, NULL);
+    placed = 1;
+    flag   = bodiesRope(b, joint, t, &rope);
     out->potential += rope.energy;
     out->dissipation += rope.lost;
     out->drives -= rope.tension * rope.winch;

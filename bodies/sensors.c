@@ -418,11 +418,9 @@ static int scalarForce(Mechanism *m, const Sensor *s, const At *at, sunrealtype 
       if (bodiesRope(m, &m->joint[s->index], at->t, &rope)) return 1;
       *rate = -rope.rate;
       if (rope.is_elastic) *T = rope.tension;
-    }
-    for (int k = 0; k < row->nterms && !row->rope && m->joint[s->index].contact != NONE; k++) {
-      Jet jet; /* of a coordinate with dry friction */
-      bodiesTermJet(m, bodiesRowTerm(m, row, k), VALUES, &jet);
-      *rate += bodiesWeight(m, bodiesRowTerm(m, row, k)) * jet.rate;
+    } else if (m->joint[s->index].contact != NONE) { /* of a coordinate with dry friction */
+      sunrealtype x;
+      bodiesSum(m, row->term, row->nterms, 0, VALUES, &x, rate, NULL);
     }
     return flag;
   }
@@ -529,20 +527,15 @@ static int evaluate(Mechanism *m, const Sensor *s, const At *at, sunrealtype *x)
     }
     if (s->kind == NAME_JOINT && m->joint[s->index].contact != NONE) {
       const Row *row = &m->row[m->joint[s->index].first];
-      x[0]           = row->offset == NONE ? 0 : -m->param[row->offset];
-      for (int k = 0; k < row->nterms; k++) {
-        const Term *of = bodiesRowTerm(m, row, k);
-        bodiesTermJet(m, of, VALUES, &jet);
-        x[0] += bodiesWeight(m, of) * jet.s;
-      }
+      bodiesSum(m, row->term, row->nterms, 0, VALUES, &x[0], &rate, NULL);
+      if (row->offset != NONE) x[0] -= m->param[row->offset];
       return 0;
     }
     if (s->kind == NAME_LAW) {
       sunrealtype sum[3];
-      bodiesLawSum(m, &m->law[s->index], level == 2 ? ACCELERATION : VALUES, &sum[0], &sum[1],
-                   &sum[2]);
+      if (level < 2) bodiesLawAt(m, s->index, at->q, at->u, &sum[0], &sum[1]);
+      else bodiesLawSum(m, &m->law[s->index], ACCELERATION, &sum[0], &sum[1], &sum[2]);
       x[0] = sum[level];
-      if (level == 0) bodiesLawAt(m, s->index, at->q, at->u, x, &rate);
       return 0;
     }
     bodiesCoordinateTerm(m, s->index, s->k, &term);
