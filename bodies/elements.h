@@ -102,6 +102,9 @@ int bodiesNamedCoordinate(CPBodies b, const char *name, CPCoordinate of, Term *t
 int bodiesTakeTerms(CPBodies b, const Term *term, int n);
 /* Adds a row, whose terms have been added, as a joint of its own, for which there is room: of positions, or of velocities only. */
 void bodiesTakeRow(CPBodies b, int text, const Row *row, int is_roll);
+/* Adds a row of positions, which must not be less than 0, and its contact, for which there is room; restitution, elastic: parameters, or
+ * NONE. Returns the index of the contact. */
+int bodiesTakeStop(CPBodies b, int text, const Row *row, int restitution, int elastic);
 /* term [n]: out, the terms of coordinates, whose ratios must not be 0. Returns 0 or an error code that has been reported. */
 int bodiesFindCoordinates(CPBodies b, const char *name, int n, const CPCoordinate *of,
                           const sunrealtype *ratio, Term *term);

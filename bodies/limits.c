@@ -30,6 +30,20 @@ static int checkLimit(CPBodies b, const CPLimit *limit) {
   return CP_SUCCESS;
 }
 
+int bodiesTakeStop(CPBodies b, int text, const Row *row, int restitution, int elastic) {
+  const int i     = b->m.ncontacts++;
+  b->m.contact[i] = (Contact){.joint       = b->m.njoints,
+                              .radius      = NONE,
+                              .friction    = NONE,
+                              .force       = NONE,
+                              .restitution = restitution,
+                              .elastic     = elastic,
+                              .on          = CP_ON_STOP};
+  bodiesTakeRow(b, text, row, 0);
+  b->m.joint[b->m.contact[i].joint].contact = i;
+  return i;
+}
+
 int bodiesAddLimit(CPBodies b, const CPLimit *limit) {
   static const char *const sides[] = {"lower", "upper"};
   const char *name                 = limit->head.name;
@@ -70,15 +84,8 @@ int bodiesAddLimit(CPBodies b, const CPLimit *limit) {
     side.limit = k ? -1 : 1, side.offset = own[k], side.other = own[!k];
     side.term = bodiesTakeSum(b, term, first, n);
     for (int i = 0; i < n; i++) bodiesRowTerm(&b->m, &side, i)->coef *= side.limit;
-    b->m.contact[b->m.ncontacts] = (Contact){.joint       = b->m.njoints,
-                                             .radius      = NONE,
-                                             .friction    = NONE,
-                                             .force       = NONE,
-                                             .restitution = is_elastic ? NONE : law,
-                                             .elastic     = is_elastic ? law : NONE,
-                                             .on          = CP_ON_STOP};
-    bodiesTakeRow(b, bodiesTakeName(b, of, NAME_JOINT, b->m.njoints), &side, 0);
-    b->m.joint[b->m.njoints - 1].contact = b->m.ncontacts++;
+    bodiesTakeStop(b, bodiesTakeName(b, of, NAME_JOINT, b->m.njoints), &side,
+                   is_elastic ? NONE : law, is_elastic ? law : NONE);
   }
   if (flag) bodiesForget(b, &before);
   return flag ? flag : before.ncontacts;

@@ -206,23 +206,6 @@ int bodiesPlacedSum(CPBodies b, int first, int n, int rope, sunrealtype *x) {
   return 0;
 }
 
-/* elastic: the first of two parameters, stiffness and damping, or NONE */
-static void takeRow(CPBodies b, int text, const Row *row, const CPRope *rope, int elastic) {
-  const int joint = b->m.njoints;
-  bodiesTakeRow(b, text, row, 0);
-  if (rope->taut) return;
-  const int restitution =
-      elastic == NONE ? bodiesTakeParam(b, text, "restitution", rope->restitution) : NONE;
-  b->m.joint[joint].contact      = b->m.ncontacts;
-  b->m.contact[b->m.ncontacts++] = (Contact){.joint       = joint,
-                                             .radius      = NONE,
-                                             .friction    = NONE,
-                                             .force       = NONE,
-                                             .elastic     = elastic,
-                                             .restitution = restitution,
-                                             .on          = CP_ON_STOP};
-}
-
 int bodiesAddRope(CPBodies b, const CPRope *rope) {
   static const char *const fields[] = {"start", "rate", "amplitude", "frequency"};
   enum { MORE = 8 }; /* parameters beside the radii */
@@ -274,6 +257,11 @@ int bodiesAddRope(CPBodies b, const CPRope *rope) {
                    .limit  = -1,
                    .other  = NONE,
                    .rope   = 1};
-  takeRow(b, text, &row, rope, elastic ? param : NONE);
-  return rope->taut ? b->m.njoints - 1 : b->m.ncontacts - 1;
+  if (rope->taut) {
+    bodiesTakeRow(b, text, &row, 0);
+    return b->m.njoints - 1;
+  }
+  const int restitution =
+      elastic ? NONE : bodiesTakeParam(b, text, "restitution", rope->restitution);
+  return bodiesTakeStop(b, text, &row, restitution, elastic ? param : NONE);
 }
