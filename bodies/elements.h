@@ -121,6 +121,8 @@ int bodiesAddTendon(CPBodies b, const CPTendon *tendon);
 int bodiesAddTyre(CPBodies b, const CPTyre *tyre);
 int bodiesAddLimit(CPBodies b, const CPLimit *limit);
 int bodiesAddCoupler(CPBodies b, const CPCoupler *coupler);
+/* Adds a drive, for which there is room. g: or NULL; values [4]: of its parameters, or NULL if it has none. Returns its index. */
+int bodiesTakeDrive(CPBodies b, int text, CPDriveFn g, void *data, const sunrealtype *values);
 int bodiesAddDrive(CPBodies b, const CPDrive *drive);
 int bodiesAddContact(CPBodies b, const CPBodyContact *contact);
 /* Removes the rows of contacts that have been added since `before`, with their names and parameters: those of the parts before the

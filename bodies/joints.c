@@ -1,4 +1,4 @@
-/* Joints, couplers and drives: their rows and coordinates. */
+/* Joints and drives: their rows and coordinates. */
 #include "elements.h"
 #include "formulas.h"
 #include "tree.h"
@@ -302,9 +302,16 @@ void bodiesTakeRow(CPBodies b, int text, const Row *row, int is_roll) {
   else b->m.row[b->m.nrows++] = *row;
 }
 
-int bodiesAddDrive(CPBodies b, const CPDrive *drive) {
+int bodiesTakeDrive(CPBodies b, int text, CPDriveFn g, void *data, const sunrealtype *values) {
   static const char *const fields[] = {"start", "rate", "amplitude", "frequency"};
-  const char *name                  = drive->head.name;
+  const int i                       = b->m.ndrives++;
+  b->m.drive[i]                     = (Drive){g, data, b->m.nparams};
+  for (int k = 0; k < 4 && values; k++) bodiesTakeParam(b, text, fields[k], values[k]);
+  return i;
+}
+
+int bodiesAddDrive(CPBodies b, const CPDrive *drive) {
+  const char *name           = drive->head.name;
   const sunrealtype values[] = {drive->start, drive->rate, drive->amplitude, drive->frequency};
   int flag                   = bodiesCheckName(b, name, 4);
   if (flag) return flag;
@@ -314,7 +321,7 @@ int bodiesAddDrive(CPBodies b, const CPDrive *drive) {
   if (drive->function && (drive->g || drive->start != 0 || drive->rate != 0 || drive->amplitude != 0))
     return refused(b, CP_ILL_INPUT, "%s: a motion by a function has no g, start, rate, amplitude",
                    name);
-  Row row = {.nterms = 1, .offset = NONE, .drive = b->m.ndrives};
+  Row row = {.nterms = 1, .offset = NONE};
   Term term;
   if ((flag = bodiesNamedCoordinate(b, name, drive->of, &term)) < 0) return flag;
   row.wraps = term.m.kind == ANGLE;
@@ -323,10 +330,9 @@ int bodiesAddDrive(CPBodies b, const CPDrive *drive) {
     return bodiesNoMemory(b, name);
   if ((flag = bodiesTakeFormula(b, name, 1, &drive->function, 0, NULL, &formula))) return flag;
   const int text = bodiesTakeName(b, name, NAME_JOINT, b->m.njoints), i = b->m.njoints;
-  b->m.drive[b->m.ndrives++] = formula ? (Drive){bodiesMotionOf, formula, b->m.nparams}
-                                       : (Drive){drive->g, drive->data, b->m.nparams};
-  for (int k = 0; k < 4; k++) bodiesTakeParam(b, text, fields[k], values[k]);
-  row.term = bodiesTakeTerms(b, &term, 1);
+  row.drive = bodiesTakeDrive(b, text, formula ? bodiesMotionOf : drive->g,
+                              formula ? formula : drive->data, values);
+  row.term  = bodiesTakeTerms(b, &term, 1);
   bodiesTakeRow(b, text, &row, 0);
   return i;
 }

@@ -207,7 +207,6 @@ int bodiesPlacedSum(CPBodies b, int first, int n, int rope, sunrealtype *x) {
 }
 
 int bodiesAddRope(CPBodies b, const CPRope *rope) {
-  static const char *const fields[] = {"start", "rate", "amplitude", "frequency"};
   enum { MORE = 8 }; /* parameters beside the radii */
   const char *name       = rope->head.name;
   const Mechanism before = b->m;
@@ -242,21 +241,17 @@ int bodiesAddRope(CPBodies b, const CPRope *rope) {
     bodiesForget(b, &before);
     return flag;
   }
-  int drive = NONE;
-  if (formula || rope->rate != 0) {
-    drive             = b->m.ndrives++;
-    b->m.drive[drive] = formula ? (Drive){bodiesMotionOf, formula, b->m.nparams}
-                                : (Drive){NULL, NULL, b->m.nparams};
-    for (int k = 0; k < 4 && !formula; k++)
-      bodiesTakeParam(b, text, fields[k], k == 1 ? rope->rate : 0);
-  }
-  const Row row = {.term   = first,
-                   .nterms = d.nterms,
-                   .offset = length,
-                   .drive  = drive,
-                   .limit  = -1,
-                   .other  = NONE,
-                   .rope   = 1};
+  const sunrealtype motion[] = {0, rope->rate, 0, 0};
+  const int drive            = formula ? bodiesTakeDrive(b, text, bodiesMotionOf, formula, NULL)
+                               : rope->rate != 0 ? bodiesTakeDrive(b, text, NULL, NULL, motion)
+                                                 : NONE;
+  const Row row              = {.term   = first,
+                                .nterms = d.nterms,
+                                .offset = length,
+                                .drive  = drive,
+                                .limit  = -1,
+                                .other  = NONE,
+                                .rope   = 1};
   if (rope->taut) {
     bodiesTakeRow(b, text, &row, 0);
     return b->m.njoints - 1;
