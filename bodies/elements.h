@@ -128,6 +128,9 @@ int bodiesAddContact(CPBodies b, const CPBodyContact *contact);
 /* Removes the rows of contacts that have been added since `before`, with their names and parameters: those of the parts before the
  * one that failed. */
 void bodiesForget(CPBodies b, const Mechanism *before);
+/* Adds a spring on the terms of a law, with its name and functions, for which there is room. values [5]: stiffness, damping, free length,
+ * force, inertance */
+void bodiesTakeSpring(CPBodies b, Law law, const sunrealtype *values);
 int bodiesAddSpring(CPBodies b, const CPSpring *spring);
 int bodiesAddBushing(CPBodies b, const CPBushing *bushing);
 int bodiesAddForce(CPBodies b, const CPForce *force);

@@ -4,6 +4,17 @@
 
 #include <string.h>
 
+void bodiesTakeSpring(CPBodies b, Law law, const sunrealtype *values) {
+  static const char *const fields[] = {"stiffness", "damping", "free", "force"};
+  law.kind                          = SPRING;
+  law.param = b->m.nparams, law.force = law.param + 3;
+  law.joint = law.inertance = NONE;
+  for (int k = 0; k < 4; k++) bodiesTakeParam(b, law.name, fields[k], values[k]);
+  if (values[4] != 0)
+    law.inertance = bodiesTakeParam(b, law.name, "inertance", values[4]), b->m.ninertances++;
+  b->m.law[b->m.nlaws++] = law;
+}
+
 int bodiesAddSpring(CPBodies b, const CPSpring *spring) {
   const char *name = spring->head.name;
   int flag         = bodiesCheckName(b, name, 5);
@@ -32,8 +43,8 @@ int bodiesAddSpring(CPBodies b, const CPSpring *spring) {
     return refused(b, CP_NOT_SUPPORTED,
                    "%s: a function on a coordinate of a joint by functions has no inputs", name);
   if ((flag = bodiesCheckFinite(b, name, "free", &x, 1))) return flag;
-  if (ROOM(b->m.pair, b->m.npairs, 1) || ROOM(b->m.law, b->m.nlaws, 1) ||
-      ROOM(b->m.term, b->m.nterms, 1) || ROOM(b->m.length, b->m.nlengths, 1))
+  if (ROOM(b->m.law, b->m.nlaws, 1) || ROOM(b->m.term, b->m.nterms, 1) ||
+      ROOM(b->m.length, b->m.nlengths, 1))
     return bodiesNoMemory(b, name);
   Formula *formula = NULL;
   if ((flag = bodiesTakeFormula(b, name, 1, &spring->function, 2, spring->inputs, &formula)))
@@ -42,25 +53,16 @@ int bodiesAddSpring(CPBodies b, const CPSpring *spring) {
   if (between) term.pair = b->m.npairs; /* inputs may have pairs of their own */
   if (ROOM(b->m.pair, b->m.npairs, 1)) return bodiesNoMemory(b, name);
   if (between) b->m.pair[b->m.npairs++] = pair, b->m.length[b->m.nlengths++] = b->m.nlaws;
-  const int i = b->m.nlaws++, text = bodiesTakeName(b, name, NAME_LAW, i);
-  b->m.law[i] = (Law){.kind      = SPRING,
-                      .name      = text,
-                      .term      = bodiesTakeTerms(b, &term, 1),
-                      .nterms    = 1,
-                      .param     = b->m.nparams,
-                      .force     = b->m.nparams + 3,
-                      .joint     = NONE,
-                      .inertance = NONE,
-                      .law       = spring->law,
-                      .data      = spring->data,
-                      .formula   = formula};
-  bodiesTakeParam(b, text, "stiffness", spring->stiffness);
-  bodiesTakeParam(b, text, "damping", spring->damping);
-  bodiesTakeParam(b, text, "free", x);
-  bodiesTakeParam(b, text, "force", spring->force);
-  if (spring->inertance == 0) return number;
-  b->m.law[i].inertance = bodiesTakeParam(b, text, "inertance", spring->inertance);
-  b->m.ninertances++;
+  const int text = bodiesTakeName(b, name, NAME_LAW, b->m.nlaws);
+  bodiesTakeSpring(
+      b,
+      (Law){.name    = text,
+            .term    = bodiesTakeTerms(b, &term, 1),
+            .nterms  = 1,
+            .law     = spring->law,
+            .data    = spring->data,
+            .formula = formula},
+      (sunrealtype[]){spring->stiffness, spring->damping, x, spring->force, spring->inertance});
   return number;
 }
 

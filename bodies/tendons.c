@@ -105,12 +105,11 @@ static int checkTendon(CPBodies b, const CPTendon *tendon) {
 }
 
 int bodiesAddTendon(CPBodies b, const CPTendon *tendon) {
-  const char *name       = tendon->head.name;
-  const Mechanism before = b->m;
-  const int first        = b->m.nterms;
-  Formula *formula       = NULL;
-  sunrealtype x          = tendon->free;
-  int flag               = checkTendon(b, tendon);
+  const char *name = tendon->head.name;
+  const int first = b->m.nterms, npairs = b->m.npairs;
+  Formula *formula = NULL;
+  sunrealtype x    = tendon->free;
+  int flag         = checkTendon(b, tendon);
   if (flag) return flag;
   if (ROOM(b->m.term, b->m.nterms, tendon->nnodes + tendon->ncoordinates) ||
       ROOM(b->m.pair, b->m.npairs, tendon->nnodes) || ROOM(b->m.law, b->m.nlaws, 1))
@@ -121,26 +120,12 @@ int bodiesAddTendon(CPBodies b, const CPTendon *tendon) {
   if (flag > 0) flag = bodiesTakeFormula(b, name, 1, &tendon->function, 2, NULL, &formula);
   if (!flag && isnan(x) && bodiesPlacedSum(b, first, n, 0, &x)) flag = bodiesNoMemory(b, name);
   if (flag < 0) {
-    b->m.nterms = before.nterms, b->m.npairs = before.npairs;
+    b->m.nterms = first, b->m.npairs = npairs;
     return flag;
   }
-  const int i = b->m.nlaws++, text = bodiesTakeName(b, name, NAME_LAW, i);
-  b->m.law[i] = (Law){.kind      = SPRING,
-                      .name      = text,
-                      .term      = first,
-                      .nterms    = n,
-                      .is_tendon = 1,
-                      .param     = b->m.nparams,
-                      .force     = b->m.nparams + 3,
-                      .joint     = NONE,
-                      .inertance = NONE,
-                      .formula   = formula};
-  bodiesTakeParam(b, text, "stiffness", tendon->stiffness);
-  bodiesTakeParam(b, text, "damping", tendon->damping);
-  bodiesTakeParam(b, text, "free", x);
-  bodiesTakeParam(b, text, "force", tendon->force);
-  if (tendon->inertance == 0) return NONE;
-  b->m.law[i].inertance = bodiesTakeParam(b, text, "inertance", tendon->inertance);
-  b->m.ninertances++;
+  const int text = bodiesTakeName(b, name, NAME_LAW, b->m.nlaws);
+  bodiesTakeSpring(
+      b, (Law){.name = text, .term = first, .nterms = n, .is_tendon = 1, .formula = formula},
+      (sunrealtype[]){tendon->stiffness, tendon->damping, x, tendon->force, tendon->inertance});
   return NONE;
 }
