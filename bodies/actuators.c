@@ -119,13 +119,12 @@ static int checkMuscle(CPBodies b, const char *name, CPActuator *a) {
   return CP_SUCCESS;
 }
 
-static int isZero(const sunrealtype *x) { return x[0] == 0 && x[1] == 0 && x[2] == 0; }
-
 /* Makes the pair and the measure of an actuator without coordinate. Returns 0 or an error code that has been reported. */
 static int makeMeasure(CPBodies b, const char *name, const CPActuator *a, Pair *pair, Term *term) {
   CPMarker ends[2]                 = {{.axis = {0, 0, 1}}, {.axis = {0, 0, 1}}};
   const sunrealtype *directions[3] = {a->along, a->push, a->about};
-  const int along = !isZero(a->along), wrench = !isZero(a->push) || !isZero(a->about);
+  const int along = length3(a->along) != 0, push = length3(a->push) != 0,
+            wrench  = push || length3(a->about) != 0;
   const int between = wrench && a->a && strcmp(a->a, "ground");
   int flag          = bodiesFindSides(b, name, a->a, a->b, pair);
   for (int k = 0; k < 3 && !flag; k++)
@@ -135,7 +134,7 @@ static int makeMeasure(CPBodies b, const char *name, const CPActuator *a, Pair *
   if (flag) return flag;
   if (along && wrench)
     return refused(b, CP_ILL_INPUT, "%s: along must be 0 beside push and about", name);
-  if (between && !isZero(a->push))
+  if (between && push)
     return refused(b, CP_NOT_SUPPORTED, "%s: push has no counterpart on body a", name);
   if (wrench && pair->side[1].body == GROUND)
     return refused(b, CP_ILL_INPUT, "%s: b must be a body that moves", name);

@@ -12,7 +12,7 @@ int bodiesFindCoordinates(CPBodies b, const char *name, int n, const CPCoordinat
   for (int k = 0; k < n; k++) {
     const int joint = bodiesNamedCoordinate(b, name, of[k], &term[k]);
     if (joint < 0) return joint;
-    if (n > 1 && (ratio[k] == 0 || !isfinite(ratio[k])))
+    if (ratio[k] == 0 || !isfinite(ratio[k]))
       return refused(b, CP_ILL_INPUT, "%s: ratios must not be 0, and one is %g", name,
                      (double)ratio[k]);
   }

@@ -172,8 +172,7 @@ static int addDryFriction(CPBodies b, const CPFriction *friction, const Term *te
                      .nterms = n,
                      .offset = NONE,
                      .drive  = NONE,
-                     .other  = NONE,
-                     .wraps  = 0};
+                     .other  = NONE};
   b->m.contact[i] = (Contact){.joint       = b->m.njoints,
                               .radius      = NONE,
                               .friction    = NONE,

@@ -278,10 +278,8 @@ int bodiesAddTyre(CPBodies b, const CPTyre *tyre) {
   CPMarker ground = {.axis = {0, 0, 1}}, on = {.axis = {0, 1, 0}};
   memcpy(ground.point, tyre->ground, sizeof ground.point);
   memcpy(on.point, tyre->point, sizeof on.point);
-  if (tyre->normal[0] != 0 || tyre->normal[1] != 0 || tyre->normal[2] != 0)
-    memcpy(ground.axis, tyre->normal, sizeof ground.axis);
-  if (tyre->axis[0] != 0 || tyre->axis[1] != 0 || tyre->axis[2] != 0)
-    memcpy(on.axis, tyre->axis, sizeof on.axis);
+  if (length3(tyre->normal) != 0) memcpy(ground.axis, tyre->normal, sizeof ground.axis);
+  if (length3(tyre->axis) != 0) memcpy(on.axis, tyre->axis, sizeof on.axis);
   if ((flag = bodiesMakePair(b, name, tyre->in, 0, &ground, &on, &pair))) return flag;
   if (ROOM(b->m.pair, b->m.npairs, 1) || ROOM(b->m.force, b->m.nforces, 1))
     return bodiesNoMemory(b, name);
