@@ -45,7 +45,7 @@ int bodiesActuator(const Mechanism *b, const Law *law, sunrealtype t, sunrealtyp
   return flag;
 }
 
-void bodiesActivations(const Mechanism *b, sunrealtype *zdot, sunrealtype *slope) {
+void bodiesActivations(const Mechanism *b, sunrealtype *zdot, SUNMatrix Zz) {
   for (int i = 0; i < b->nlaws; i++) {
     const Law *law = &b->law[i];
     const int k    = law->activation - 1;
@@ -54,13 +54,13 @@ void bodiesActivations(const Mechanism *b, sunrealtype *zdot, sunrealtype *slope
                                    ? NULL
                                    : b->param + law->clamp[OF_ACTIVATION],
                       z      = b->z[k];
-    sunrealtype own;
+    sunrealtype slope;
     int off;
     const sunrealtype w = clamped(b, law->clamp[OF_CONTROL], b->param[law->param + CONTROL], &off);
-    zdot[k]             = activationRate(law->dynamics, b->param + law->times, w, z, &own);
-    if (range && ((z >= range[1] && zdot[k] > 0) || (z <= range[0] && zdot[k] < 0)))
-      zdot[k] = own = 0;
-    if (slope) slope[k] = own;
+    sunrealtype rate    = activationRate(law->dynamics, b->param + law->times, w, z, &slope);
+    if (range && ((z >= range[1] && rate > 0) || (z <= range[0] && rate < 0))) rate = slope = 0;
+    if (zdot) zdot[k] = rate;
+    if (Zz) SM_ELEMENT_D(Zz, k, k) = slope;
   }
 }
 

@@ -386,8 +386,8 @@ int bodiesReaction(Mechanism *b, sunrealtype t, const sunrealtype *lambda, int j
 /* T [4]: out, as bodiesLaw, of an actuator, and its derivative with respect to its activation. Returns what a function returned. */
 int bodiesActuator(const Mechanism *b, const Law *law, sunrealtype t, sunrealtype x,
                    sunrealtype rate, sunrealtype *T);
-/* zdot [nactivations]: out, the rates of the activations z. slope [nactivations]: out, their derivatives with respect to z, or NULL */
-void bodiesActivations(const Mechanism *b, sunrealtype *zdot, sunrealtype *slope);
+/* zdot [nactivations], Zz: out, the rates of the activations z and, on the diagonal, their derivatives with respect to z; may be NULL */
+void bodiesActivations(const Mechanism *b, sunrealtype *zdot, SUNMatrix Zz);
 /* Fz, without columns of W: the derivatives of forces with respect to activations, at the current poses. addOn: adds a law's part, the
  * derivative T_z, to a column. */
 int bodiesFillFz(const Mechanism *b, sunrealtype t, const sunrealtype *q, const sunrealtype *u,
@@ -419,9 +419,6 @@ void bodiesAddInertial(const Mechanism *b, sunrealtype *f);
 int bodiesAddLaws(const Mechanism *b, int friction, sunrealtype t, const sunrealtype *lambda,
                   sunrealtype *f);
 int bodiesAddForces(const Mechanism *b, sunrealtype t, sunrealtype *f);
-/* zdot of all such equations: activations, and W */
-int bodiesRates(sunrealtype t, const sunrealtype *q, const sunrealtype *u, const sunrealtype *z,
-                const sunrealtype *lambda, sunrealtype *zdot, void *bodies);
 /* M of all such equations in absolute coordinates */
 int bodiesMass(sunrealtype t, const sunrealtype *q, SUNMatrix M, void *bodies);
 /* Replaces the array at this address by a copy. Returns 0, or 1 if there is no memory; then it is NULL. */

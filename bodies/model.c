@@ -862,8 +862,9 @@ static int dynamicsJac(sunrealtype t, const sunrealtype *q, const sunrealtype *u
 
 /* --------------------------------------------------------------------------------- model -- */
 
-int bodiesRates(sunrealtype t, const sunrealtype *q, const sunrealtype *u, const sunrealtype *z,
-                const sunrealtype *lambda, sunrealtype *zdot, void *bodies) {
+/* zdot: activations, and W */
+static int rates(sunrealtype t, const sunrealtype *q, const sunrealtype *u, const sunrealtype *z,
+                 const sunrealtype *lambda, sunrealtype *zdot, void *bodies) {
   Mechanism *b = bodies;
   CPPowers p   = {0};
   b->z         = z;
@@ -880,13 +881,10 @@ static int ratesJac(sunrealtype t, const sunrealtype *q, const sunrealtype *u, c
                     const sunrealtype *lambda, SUNMatrix Zq, SUNMatrix Zu, SUNMatrix Zz,
                     void *bodies) {
   (void)t, (void)q, (void)u, (void)lambda, (void)Zq, (void)Zu;
-  Mechanism *b      = bodies;
-  sunrealtype *zdot = malloc(2 * (size_t)b->nactivations * sizeof *zdot);
-  if (!zdot) return -1;
-  b->z = z;
-  bodiesActivations(b, zdot, zdot + b->nactivations);
-  for (int i = 0; i < b->nactivations; i++) SM_ELEMENT_D(Zz, i, i) = zdot[b->nactivations + i];
-  free(zdot);
+  Mechanism *b = bodies;
+  b->z         = z;
+  bodiesUpdate(b);
+  bodiesActivations(b, NULL, Zz);
   return 0;
 }
 
@@ -913,7 +911,7 @@ int bodiesMakePlans(Mechanism *b, sunindextype nu, sunindextype na, SUNContext c
 }
 
 void bodiesTakeFunctions(const Mechanism *b, CPEquations *e) {
-  if (b->balance + b->nactivations > 0) e->zdot = bodiesRates;
+  if (b->balance + b->nactivations > 0) e->zdot = rates;
   /* W, of which all differences are taken if there are some, is left out of iterations instead. */
   if (b->nactivations > 0 && !b->balance) e->auxiliary_jac = ratesJac;
   if (b->nv > 0) {
