@@ -63,38 +63,36 @@ static sunrealtype *numberOf(const Mechanism *m, int first, int i) {
 static sunrealtype weightOf(int s) { return s < 3 ? -cpSixthOrder[2 - s] : cpSixthOrder[s - 3]; }
 static int stepsOf(int s) { return s < 3 ? s - 3 : s - 2; }
 
-void bodiesMove(Mechanism *m) {
-  const Follow *f         = m->follow;
-  const sunrealtype *goal = m->param + f->first;
-  if (!memcmp(goal, m->known, (size_t)f->nnames * sizeof *goal)) return;
-  for (int i = 0; i < f->count; i++)
-    for (int k = 0; k < f->nnames; k++)
-      *numberOf(m, f->first, f->number[i]) += f->slope[i * f->nnames + k] * (goal[k] - m->known[k]);
-  memcpy(m->known, goal, (size_t)f->nnames * sizeof *goal);
-  if (m->tree) treeSetFrames(m, m->tree);
-}
-
-void bodiesMovePlaces(Mechanism *m, const sunrealtype *from, const sunrealtype *to) {
+/* Moves those of the numbers low ... end - 1 that follow, from these values of the parameters to those. */
+static void moveNumbers(Mechanism *m, int low, int end, const sunrealtype *from,
+                        const sunrealtype *to) {
   const Follow *f = m->follow;
   for (int i = 0; i < f->count; i++)
-    for (int k = 0; k < f->nnames && f->number[i] >= f->first; k++)
+    for (int k = 0; k < f->nnames && f->number[i] >= low && f->number[i] < end; k++)
       *numberOf(m, f->first, f->number[i]) += f->slope[i * f->nnames + k] * (to[k] - from[k]);
 }
 
+void bodiesMove(Mechanism *m) {
+  const Follow *f         = m->follow;
+  const sunrealtype *goal = m->param + f->first;
+  const size_t size       = (size_t)f->nnames * sizeof *goal;
+  if (!memcmp(goal, m->known, size)) return;
+  moveNumbers(m, 0, numbersEnd(m, f->first), m->known, goal);
+  memcpy(m->known, goal, size);
+  if (m->tree) treeSetFrames(m, m->tree);
+}
+
 void bodiesTakeParameters(Mechanism *m, const Mechanism *from) {
+  const Follow *f = m->follow;
   memcpy(m->param, from->param, (size_t)from->nparams * sizeof *m->param);
-  if (!m->follow) return;
-  bodiesMovePlaces(m, m->known, from->known);
-  memcpy(m->known, from->known, (size_t)m->follow->nnames * sizeof *m->known);
+  if (!f) return;
+  moveNumbers(m, f->first, numbersEnd(m, f->first), m->known, from->known);
+  memcpy(m->known, from->known, (size_t)f->nnames * sizeof *m->known);
 }
 
 void bodiesFollowBuilt(Mechanism *m) {
-  const Follow *f = m->follow;
-  for (int i = 0; i < f->count; i++)
-    for (int k = 0; k < f->nnames; k++)
-      if (f->number[i] >= f->first && f->number[i] < pairsEnd(m, f->first))
-        *numberOf(m, f->first, f->number[i]) +=
-            f->slope[i * f->nnames + k] * (m->known[k] - m->built_known[k]);
+  const int first = m->follow->first;
+  moveNumbers(m, first, pairsEnd(m, first), m->built_known, m->known);
 }
 
 int bodiesFollowers(const Mechanism *m) { return m->follow ? m->follow->nnames : 0; }

@@ -8,8 +8,6 @@ typedef struct Follow_ Follow;
 
 /* The number of these parameters */
 int bodiesFollowers(const Mechanism *m);
-/* Moves pairs and bodies, but not parameters, from these values to those. */
-void bodiesMovePlaces(Mechanism *m, const sunrealtype *from, const sunrealtype *to);
 /* The pairs have become those of the model: moves them to where the mechanism is. */
 void bodiesFollowBuilt(Mechanism *m);
 /* Gives a mechanism of the same description the parameters of another one, and what follows them. */
