@@ -22,14 +22,12 @@ static int parameterOf(CPBodies b, const char *name, const char *of) {
 int bodiesTakeInputs(CPBodies b, const char *name, const char *inputs, int any, Sensor *input,
                      int *ninputs) {
   char rule[RULE_TEXT], word[TEXT];
-  for (const char *at = inputs ? inputs : ""; *(at += strspn(at, " "));) {
-    Sensor *s           = &input[*ninputs];
-    const size_t length = strcspn(at, " ");
-    if (1 + *ninputs == CP_MOST_VARIABLES || length >= sizeof word)
+  for (const char *at = bodiesNextWord(inputs ? inputs : "", word); *word;
+       at             = bodiesNextWord(at, word)) {
+    Sensor *s = &input[*ninputs];
+    if (1 + *ninputs == CP_MOST_VARIABLES)
       return refused(b, CP_ILL_INPUT, "%s: a function has at most %d variables", name,
                      CP_MOST_VARIABLES);
-    memcpy(word, at, length);
-    word[length] = '\0';
     if (bodiesSensor(&b->m, NULL, word, s, rule))
       return refused(b, CP_ILL_INPUT, "%s: %s", name, rule);
     if (s->vector && s->component == NONE)
@@ -45,7 +43,6 @@ int bodiesTakeInputs(CPBodies b, const char *name, const char *inputs, int any, 
           "controls",
           name, word);
     ++*ninputs;
-    at += length;
   }
   return CP_SUCCESS;
 }

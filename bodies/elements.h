@@ -23,6 +23,8 @@ int bodiesNamed(const Mechanism *b, const char *name, size_t length);
 /* Does an element have this name, or is it "ground"? */
 int bodiesTaken(const Mechanism *b, const char *name);
 
+/* word: out, the next one of a list, whose words blanks separate, or ""; cut off if it is longer. Returns what comes after it. */
+const char *bodiesNextWord(const char *list, char word[TEXT]);
 /* Reports that an element is refused. Returns code. */
 #define refused(b, code, ...) cpReport(&(b)->log, (code), "CPBodiesAdd", __VA_ARGS__)
 int bodiesNoMemory(CPBodies b, const char *name);

@@ -269,14 +269,6 @@ static int keep(Follow *f, const sunrealtype *slope, int all) {
   return 0;
 }
 
-/* name [TEXT]: out, the next of the names, or "". Returns what comes after it. */
-static const char *nextName(const char *names, char *name) {
-  names += strspn(names, " ");
-  const size_t length = strcspn(names, " ");
-  snprintf(name, TEXT, "%.*s", (int)length, names);
-  return names + length;
-}
-
 /* The parameter is the newest one, of this name. */
 static int takeName(CPBodies b, const char *name, sunrealtype value) {
   const int length = (int)strlen(name) + 1;
@@ -293,7 +285,7 @@ static int takeName(CPBodies b, const char *name, sunrealtype value) {
 static int takeNames(CPBodies b, const char *names, const Follow *f) {
   char name[TEXT];
   for (int k = 0; k < f->nnames; k++) {
-    names = nextName(names, name);
+    names = bodiesNextWord(names, name);
     if (takeName(b, name, f->base[k])) return 1;
     b->m.known[k] = f->base[k];
   }
@@ -303,7 +295,7 @@ static int takeNames(CPBodies b, const char *names, const Follow *f) {
 static int isTwice(const char *names, const char *name) {
   char other[TEXT];
   int count = 0;
-  for (names = nextName(names, other); *other; names = nextName(names, other))
+  for (names = bodiesNextWord(names, other); *other; names = bodiesNextWord(names, other))
     count += !strcmp(name, other);
   return count > 1;
 }
@@ -317,7 +309,7 @@ int bodiesFollowFile(CPBodies b, const FileText *file, const char *names, char *
   const char *rest;
   char name[TEXT] = "";
   if (!f) return wrong(message, file->path, names, "no memory");
-  for (rest = nextName(names, name); *name; rest = nextName(rest, name)) f->nnames++;
+  for (rest = bodiesNextWord(names, name); *name; rest = bodiesNextWord(rest, name)) f->nnames++;
   for (const Formula *one = bodiesFirstFormula(m); one; one = one->next) f->nformulas++;
   const size_t n = (size_t)f->nnames;
   f->first       = first;
@@ -332,7 +324,7 @@ int bodiesFollowFile(CPBodies b, const FileText *file, const char *names, char *
   rest           = names;
   for (int k = 0; !failed && k < f->nnames; k++) {
     Run run = {.parameters = file->parameters, .moved = name};
-    rest    = nextName(rest, name);
+    rest    = bodiesNextWord(rest, name);
     memset(at, 0, sizeof at);
     if (isTwice(names, name)) failed = wrong(message, file->path, name, "it is named twice");
     else failed = !(at[SIDES] = bodiesReadText(file, &run, message));

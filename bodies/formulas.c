@@ -71,22 +71,19 @@ static int addInput(CPBodies b, const char *element, const char *name, Formula *
 
 int bodiesTakeFormula(CPBodies b, const char *name, int count, const CPFunction *f, int own,
                       const char *inputs, Formula **formula) {
+  char word[TEXT];
   int given = 0, flag = CP_SUCCESS;
   *formula = NULL;
   for (int k = 0; k < count; k++) given += f[k] != NULL;
   if (given == 0) return CP_SUCCESS;
   Formula *new = newFormula(&b->m);
   if (!new) return bodiesNoMemory(b, name);
-  for (const char *at = inputs ? inputs : ""; *(at += strspn(at, " ")) && !flag;) {
-    char word[TEXT];
-    const size_t length = strcspn(at, " ");
-    if (1 + own + new->ninputs == CP_MOST_VARIABLES || length >= sizeof word)
+  for (const char *at = bodiesNextWord(inputs ? inputs : "", word); *word && !flag;
+       at             = bodiesNextWord(at, word)) {
+    if (1 + own + new->ninputs == CP_MOST_VARIABLES)
       return refused(b, CP_ILL_INPUT, "%s: a function has at most %d variables", name,
                      CP_MOST_VARIABLES);
-    memcpy(word, at, length);
-    word[length] = '\0';
-    flag         = addInput(b, name, word, new);
-    at += length;
+    flag = addInput(b, name, word, new);
   }
   for (int k = 0; k < count && !flag; k++) {
     if (f[k] && cpFunctionCount(f[k]) != 1 + own + new->ninputs)

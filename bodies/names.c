@@ -1,6 +1,7 @@
 /* Names and parameters of elements. */
 #include "elements.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -118,6 +119,13 @@ int bodiesTakeParam(CPBodies b, int owner, const char *field, sunrealtype value)
   b->label[b->m.nparams]   = (Label){owner, field};
   b->m.param[b->m.nparams] = value;
   return b->m.nparams++;
+}
+
+const char *bodiesNextWord(const char *list, char word[TEXT]) {
+  list += strspn(list, " ");
+  const size_t length = strcspn(list, " ");
+  snprintf(word, TEXT, "%.*s", (int)length, list);
+  return list + length;
 }
 
 int bodiesCheckFinite(CPBodies b, const char *name, const char *what, const sunrealtype *x, int n) {
