@@ -1,15 +1,12 @@
 /* What MuJoCo derives from the inertia at the reference pose: the damping of servos that have a damping ratio, and the force of muscles
  * that have a scale. */
+#include "cpodes/base/compat.h"
 #include "mjcf_impl.h"
 #include "muscles.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#ifndef SUN_COMM_NULL
-#define SUN_COMM_NULL NULL /* before SUNDIALS 7 */
-#endif
 
 /* Puts all bodies into the reference pose, at rest. */
 static void placeAll(const Robot *r, Mechanism *b) {
@@ -100,7 +97,7 @@ int mjcfDerive(Mjcf *m) {
   SUNContext ctx                  = NULL;
   if (m->nderived == 0) return 0;
   Body *start = malloc(size + 1);
-  if (!start || SUNContext_Create(SUN_COMM_NULL, &ctx)) {
+  if (!start || cpContextCreate(&ctx)) {
     free(start);
     return robotWrong(m->r, m->derived[0].node, "no memory");
   }

@@ -160,8 +160,7 @@ int osimFrame(Osim *o, const xmlNode *n, const char *const *tags, OsimFrame *fra
       if (!strcmp(name, *tag)) osimText(c, "connectee_name", path, sizeof path);
   }
   if (!*path) return robotWrong(o->r, n, "%s must be given", *tags);
-  if (follow(o, n, path, frame)) return 1;
-  return 0;
+  return follow(o, n, path, frame);
 }
 
 /* -------------------------------------------------------------------------------------- bodies -- */
