@@ -96,10 +96,7 @@ static N_Vector y;
 static void open_text(CPFormulation formulation) {
   bodies = read_bodies("a.asmt", text, strlen(text), &file, message);
   ck_assert_msg(bodies != NULL, "%s", message);
-  ck_assert_int_eq(CPBodiesSetFormulation(bodies, formulation), CP_SUCCESS);
-  ck_assert_msg(build_mech(bodies, &mech) == CP_SUCCESS, "%s",
-                CPObjectGetLastMessage(CP_OBJECT(bodies)));
-  y = CPBodiesState(bodies, test_context);
+  y = build_as(bodies, formulation, &mech);
 }
 
 static void close_text(void) {
@@ -109,10 +106,7 @@ static void close_text(void) {
 }
 
 static sunrealtype quantity(const char *name, sunrealtype t, int k) {
-  CPSensor sensor = CP_INIT(CPSensor);
-  ck_assert_msg(CPMechGetSensor(mech, name, t, y, &sensor) == CP_SUCCESS, "%s: %s", name,
-                CPObjectGetLastMessage(CP_OBJECT(mech)));
-  return sensor.value[k];
+  return quantity_at(mech, name, t, y, k);
 }
 
 /* x = cos a + sqrt(4 - sin^2 a); on the piston m x'' = F. */

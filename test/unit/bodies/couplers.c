@@ -13,11 +13,8 @@ static MessageLog log_;
 static void open_as(const char *name, const char *text, CPFormulation formulation) {
   bodies = read_as(name, text, strlen(text));
   ck_assert_msg(bodies != NULL, "%s", message);
-  ck_assert_int_eq(CPBodiesSetFormulation(bodies, formulation), CP_SUCCESS);
-  ck_assert_msg(build_mech(bodies, &mech) == CP_SUCCESS, "%s",
-                CPObjectGetLastMessage(CP_OBJECT(bodies)));
+  y = build_as(bodies, formulation, &mech);
   ck_assert_int_eq(CPObjectSetErrHandlerFn(CP_OBJECT(mech), message_log, &log_), CP_SUCCESS);
-  y = CPBodiesState(bodies, test_context);
   ck_assert_msg(CPMechAssemble(mech, 0, y, NULL) == CP_SUCCESS, "%s", log_.text);
 }
 
@@ -38,9 +35,7 @@ static void run(const char *method, sunrealtype t_end, sunrealtype tol) {
 }
 
 static sunrealtype quantity(const char *name, sunrealtype t) {
-  CPSensor s = CP_INIT(CPSensor);
-  ck_assert_msg(CPMechGetSensor(mech, name, t, y, &s) == CP_SUCCESS, "%s", log_.text);
-  return s.value[0];
+  return quantity_at(mech, name, t, y, 0);
 }
 
 static const char *const methods[] = {"DOP853", "RADAU"};

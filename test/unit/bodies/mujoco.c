@@ -17,10 +17,7 @@ static void read_file(const char *path, CPFormulation formulation) {
   CPBodiesFile file;
   bodies = read_bodies(path, NULL, 0, &file, message);
   ck_assert_msg(bodies != NULL, "%s", message);
-  ck_assert_int_eq(CPBodiesSetFormulation(bodies, formulation), CP_SUCCESS);
-  ck_assert_msg(build_mech(bodies, &mech) == CP_SUCCESS, "%s",
-                CPObjectGetLastMessage(CP_OBJECT(bodies)));
-  y = CPBodiesState(bodies, test_context);
+  y = build_as(bodies, formulation, &mech);
 }
 
 static void clear(void) {

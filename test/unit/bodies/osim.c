@@ -45,11 +45,8 @@ static const char *const files[] = {CPODES_BODIES_TEST "/leg.osim",
                                     CPODES_BODIES_TEST "/leg_3.osim"};
 
 static CPBodies read_leg(const char *path, const char *parameters) {
-  CPBodies b;
-  file            = (CPBodiesFile)CP_INIT(CPBodiesFile);
-  file.parameters = parameters;
-  ck_assert_msg(CPBodiesRead(path, NULL, 0, &b, &file) == CP_SUCCESS, "%s",
-                CPObjectGetLastMessage(NULL));
+  CPBodies b = read_with(path, NULL, parameters);
+  ck_assert_msg(b != NULL, "%s", message);
   return b;
 }
 
@@ -207,9 +204,7 @@ START_TEST(limit_forces_are_those_of_their_formula) {
   CPBodies b = read_as("m.osim", text, sizeof text - 1);
   CPMech mech;
   ck_assert_msg(b != NULL, "%s", message);
-  ck_assert_int_eq(CPBodiesSetFormulation(b, CP_JOINT_COORDINATES), CP_SUCCESS);
-  ck_assert_int_eq(build_mech(b, &mech), CP_SUCCESS);
-  N_Vector y = CPBodiesState(b, test_context), ydot = N_VClone(y);
+  N_Vector y = build_as(b, CP_JOINT_COORDINATES, &mech), ydot = N_VClone(y);
   for (size_t i = 0; i < sizeof at / sizeof *at; i++) {
     const double over = fmax(at[i] - 10, fmax(-20 - at[i], 0)), s = fmin(over / 4, 1),
                  part = s * s * s * (10 - 15 * s + 6 * s * s), K = at[i] > 0 ? 2 : 3,
@@ -252,14 +247,18 @@ START_TEST(joints_have_six_coordinates_at_most) {
 END_TEST
 
 START_TEST(start_values_are_those_of_coordinates) {
-  file            = (CPBodiesFile)CP_INIT(CPBodiesFile);
-  CPBodies b      = NULL;
-  file.parameters = "start.knee=1";
-  ck_assert_int_eq(CPBodiesRead(files[0], NULL, 0, &b, &file), CP_ILL_INPUT);
-  ck_assert_ptr_nonnull(strstr(CPObjectGetLastMessage(NULL), "there is no coordinate \"knee\""));
-  file.parameters = "base=free";
-  ck_assert_int_eq(CPBodiesRead(files[0], NULL, 0, &b, &file), CP_ILL_INPUT);
-  ck_assert_ptr_nonnull(strstr(CPObjectGetLastMessage(NULL), "there is no parameter \"base\""));
+  static const char *const wrong_starts[][2] = {
+      {"start.knee=1", "there is no coordinate \"knee\""},
+      {"start.knee_angle=bent", "start.knee_angle must be a finite number, in rad or m"},
+      {"base=free", "there is no parameter \"base\""},
+      {"base", "there is no parameter \"base\""}};
+  for (size_t i = 0; i < sizeof wrong_starts / sizeof *wrong_starts; i++) {
+    CPBodies b;
+    file            = (CPBodiesFile)CP_INIT(CPBodiesFile);
+    file.parameters = wrong_starts[i][0];
+    ck_assert_int_eq(CPBodiesRead(files[0], NULL, 0, &b, &file), CP_ILL_INPUT);
+    ck_assert_mentions(CPObjectGetLastMessage(NULL), wrong_starts[i][1]);
+  }
 }
 END_TEST
 

@@ -14,6 +14,15 @@ CPBodies read_as(const char *name, const char *text, size_t size) {
   return b;
 }
 
+CPBodies read_with(const char *path, const char *text, const char *parameters) {
+  CPBodies b;
+  file            = (CPBodiesFile)CP_INIT(CPBodiesFile);
+  file.parameters = parameters;
+  const int flag  = CPBodiesRead(path, text, text ? strlen(text) : 0, &b, &file);
+  snprintf(message, sizeof message, "%s", flag ? CPObjectGetLastMessage(NULL) : "");
+  return b;
+}
+
 void assert_refused(CPBodies b, const char *place, const char *rule) {
   ck_assert_ptr_null(b);
   ck_assert_msg(strstr(message, place) == message && strstr(message, rule),

@@ -8,15 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static CPBodies read_with(const char *name, const char *text, const char *settings) {
-  CPBodies b;
-  file            = (CPBodiesFile)CP_INIT(CPBodiesFile);
-  file.parameters = settings;
-  const int flag  = CPBodiesRead(name, text, strlen(text), &b, &file);
-  snprintf(message, sizeof message, "%s", flag ? CPObjectGetLastMessage(NULL) : "");
-  return b;
-}
-
 static CPBodies read_good(const char *name, const char *text, const char *settings) {
   CPBodies b = read_with(name, text, settings);
   ck_assert_msg(b != NULL, "%s", message);

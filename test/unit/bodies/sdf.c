@@ -9,15 +9,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-static CPBodies read_with(const char *path, const char *text, const char *settings) {
-  CPBodies b;
-  file            = (CPBodiesFile)CP_INIT(CPBodiesFile);
-  file.parameters = settings;
-  const int flag  = CPBodiesRead(path, text, text ? strlen(text) : 0, &b, &file);
-  snprintf(message, sizeof message, "%s", flag ? CPObjectGetLastMessage(NULL) : "");
-  return b;
-}
-
 /* A mechanism of a file, and its state at the start */
 static CPBodies bodies;
 static CPMech mech;
@@ -27,10 +18,7 @@ static void open_file(const char *path, const char *text, const char *settings,
                       CPFormulation formulation) {
   bodies = read_with(path, text, settings);
   ck_assert_msg(bodies != NULL, "%s", message);
-  ck_assert_int_eq(CPBodiesSetFormulation(bodies, formulation), CP_SUCCESS);
-  ck_assert_msg(build_mech(bodies, &mech) == CP_SUCCESS, "%s",
-                CPObjectGetLastMessage(CP_OBJECT(bodies)));
-  y = CPBodiesState(bodies, test_context);
+  y = build_as(bodies, formulation, &mech);
 }
 
 static void close_file(void) {
@@ -39,12 +27,7 @@ static void close_file(void) {
   CPBodiesFree(&bodies);
 }
 
-static sunrealtype quantity(const char *name, int k) {
-  CPSensor sensor = CP_INIT(CPSensor);
-  ck_assert_msg(CPMechGetSensor(mech, name, 0, y, &sensor) == CP_SUCCESS, "%s: %s", name,
-                CPObjectGetLastMessage(CP_OBJECT(mech)));
-  return sensor.value[k];
-}
+static sunrealtype quantity(const char *name, int k) { return quantity_at(mech, name, 0, y, k); }
 
 static void assert_vector(const char *name, double x1, double x2, double x3) {
   const double x[] = {x1, x2, x3};

@@ -60,6 +60,15 @@ static inline CPEquations equations_of(CPMech mech) {
   return *CPModelGetEquations(CPMechGetModel(mech));
 }
 
+/* Component k of a quantity */
+static inline sunrealtype quantity_at(CPMech mech, const char *name, sunrealtype t, N_Vector y,
+                                      int k) {
+  CPSensor sensor = CP_INIT(CPSensor);
+  ck_assert_msg(CPMechGetSensor(mech, name, t, y, &sensor) == CP_SUCCESS, "%s: %s", name,
+                CPObjectGetLastMessage(CP_OBJECT(mech)));
+  return sensor.value[k];
+}
+
 /* As CPBodiesRead. why [READ_MESSAGE]: out, the message of a failure, or "" */
 static inline CPBodies read_bodies(const char *path, const char *text, size_t length,
                                    CPBodiesFile *says, char *why) {
