@@ -43,6 +43,17 @@ xmlNodePtr robotNext(xmlNodePtr n, const xmlNode *top) {
   return n;
 }
 
+xmlDocPtr robotIncluded(Robot *r, const xmlNode *at, const char *path, char *data, size_t size) {
+  char *name    = ROOM(r->included, r->nincluded, 1) ? NULL : malloc(strlen(path) + 1);
+  xmlDocPtr doc = NULL;
+  if (name) {
+    r->included[r->nincluded++] = strcpy(name, path);
+    doc                         = robotParse(r, name, data, size);
+  } else robotWrong(r, at, "no memory");
+  free(data);
+  return doc;
+}
+
 /* Replaces <include file="..."/> by the children of that file's root, which keep their positions. A
  * file is included only once, so that there are no cycles. */
 static int include(Robot *r, xmlNodePtr n, xmlNodePtr *next) {
@@ -56,16 +67,8 @@ static int include(Robot *r, xmlNodePtr n, xmlNodePtr *next) {
   if (r->nincluded >= MOST_INCLUDED)
     return robotWrong(r, n, "there are more than %d files", MOST_INCLUDED);
   if (robotName(r, n, "file", path, r->nincluded)) return 1;
-  if (ROOM(r->included, r->nincluded, 1)) return robotWrong(r, n, "no memory");
-  char *data = robotFile(r, n, NULL, path, &size), *name = data ? malloc(strlen(path) + 1) : NULL;
-  if (data && !name) robotWrong(r, n, "no memory");
-  if (!name) {
-    free(data);
-    return 1;
-  }
-  r->included[r->nincluded++] = strcpy(name, path);
-  xmlDocPtr doc               = robotParse(r, name, data, size);
-  free(data);
+  char *data    = robotFile(r, n, NULL, path, &size);
+  xmlDocPtr doc = data ? robotIncluded(r, n, path, data, size) : NULL;
   if (!doc) return 1;
   xmlNodePtr place = n, following;
   for (xmlNodePtr child = xmlDocGetRootElement(doc)->children; child; child = following) {

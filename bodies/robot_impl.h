@@ -120,8 +120,6 @@ int robotWrong(Robot *r, const xmlNode *at, const char *format, ...)
     __attribute__((format(printf, 3, 4)))
 #endif
     ;
-/* The element after n in the order of the file, within `top`, or NULL */
-xmlNodePtr robotNext(xmlNodePtr n, const xmlNode *top);
 /* Records what is told of a part, as "actuators"; each text is listed once, with its count. What does not act, such as lights,
  * is silent. Returns 0, or 1 without memory. */
 int robotTell(Robot *r, const xmlNode *at, Group group, const char *format, ...)
@@ -161,6 +159,13 @@ char *robotFile(Robot *r, const xmlNode *at, const char *folder, const char *pat
 int robotName(Robot *r, const xmlNode *at, const char *kind, const char *name, int index);
 /* Returns the index of a name, or -1 after robotWrong. */
 int robotFind(Robot *r, const xmlNode *at, const char *kind, const char *name);
+
+/* ---- formats.c ---- */
+
+/* The element after n in the order of the file, within `top`, or NULL */
+xmlNodePtr robotNext(xmlNodePtr n, const xmlNode *top);
+/* Parses the text of an included file, which it frees, and keeps its name for messages. Returns NULL after a message. */
+xmlDocPtr robotIncluded(Robot *r, const xmlNode *at, const char *path, char *data, size_t size);
 
 /* ---- robot.c ---- */
 

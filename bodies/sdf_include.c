@@ -222,15 +222,8 @@ static int include(Sdf *s, xmlNodePtr n, xmlNodePtr *next) {
     return robotNote(r, n, "the model %.100s, which is not in the folder of the file", uri);
   }
   s->read += size;
-  char *name =
-      s->read > INT_MAX || ROOM(r->included, r->nincluded, 1) ? NULL : malloc(strlen(path) + 1);
-  if (!name) {
-    free(data);
-    return robotWrong(r, n, s->read > INT_MAX ? "the included files are too long" : "no memory");
-  }
-  r->included[r->nincluded++] = strcpy(name, path);
-  xmlDocPtr doc               = robotParse(r, name, data, size);
-  free(data);
+  if (s->read > INT_MAX) return free(data), robotWrong(r, n, "the included files are too long");
+  xmlDocPtr doc = robotIncluded(r, n, path, data, size);
   if (!doc) return 1;
   xmlNodePtr top      = xmlDocGetRootElement(doc);
   const char *written = robotText(top, "version");
