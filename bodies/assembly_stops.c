@@ -32,15 +32,13 @@ int bodiesStops(const Assembly *a, CPRange **range, const Joint **broken) {
     const Row *row = stopOf(b, &b->contact[k], &i);
     if (!row) continue;
     const sunrealtype at = b->param[row->offset];
-    (*range)[n++] = (CPRange){i, row->limit > 0 ? at : -INFINITY, row->limit > 0 ? INFINITY : at};
+    CPRange *own         = *range;
+    while (own < *range + n && own->coordinate != i) own++;
+    if (own == *range + n) (*range)[n++] = (CPRange){i, -INFINITY, INFINITY};
+    if (row->limit > 0) own->low = fmax(own->low, at);
+    else own->high = fmin(own->high, at);
     if (!*broken && a->begin[row->first] >= 0 && a->p[row->first] < -calc_ic)
       *broken = &b->joint[b->contact[k].joint];
   }
-  for (int k = 1; k < n; k++) /* Both stops of a coordinate follow each other. */
-    if ((*range)[k].coordinate == (*range)[k - 1].coordinate) {
-      (*range)[k - 1].low  = fmax((*range)[k - 1].low, (*range)[k].low);
-      (*range)[k - 1].high = fmin((*range)[k - 1].high, (*range)[k].high);
-      memmove(*range + k, *range + k + 1, (size_t)(--n - k) * sizeof **range);
-    }
   return n;
 }
