@@ -32,7 +32,11 @@ typedef enum {
   MOTIONS,     /* of a joint by functions, the same */
   STARTS,      /* 1 to 6 numbers */
   FUNCTION,    /* a function of x, the second of these coordinates */
-  FORMULA, /* a number, or a function of t, of a spring's or actuator's x and v, and of an actuator's w */
+  /* a number, or a function of t; of t and quantities; of t, x, v and quantities, as a spring; of t, x, v and w, as an actuator */
+  MOTION,
+  SIGNAL,
+  FORMULA,
+  CURVE,
   FORMULAS, /* a vector of such functions of t and of the point's position and velocity */
   ENDS,     /* of a table */
   DYNAMICS, /* of an activation */

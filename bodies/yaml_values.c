@@ -306,7 +306,6 @@ static int readValue(Reader *r, const yaml_node_t *n, const Field *f, char *at) 
   const char *name                          = NULL;
   const int size                            = r->dimension;
   sunrealtype *x                            = (sunrealtype *)(void *)at;
-  int of_time;
   const char *of = size == 2 ? "2 or 3" : "3"; /* number of components of a vector, for messages */
   switch (f->type) {
   case NUMBER: return yamlNumber(r, n, f->key, f->unit, x);
@@ -321,13 +320,16 @@ static int readValue(Reader *r, const yaml_node_t *n, const Field *f, char *at) 
     *(int *)(void *)at = (int)count;
     return 0;
   }
+  case SIGNAL:
   case FORMULA:
-    of_time = !strcmp(f->key, "control") || !strcmp(f->key, "when"); /* and of quantities */
-    if ((!strcmp(f->key, "force") || of_time) && findInputs(r, n)) return 1;
+    if (findInputs(r, n)) return 1;
+    /* fall through */
+  case MOTION:
+  case CURVE:
     return readFormula(r, n, f,
-                       !strcmp(f->key, "motion") || of_time ? 1
-                       : !strcmp(f->key, "curve")           ? 4
-                                                            : 3,
+                       f->type == CURVE     ? 4
+                       : f->type == FORMULA ? 3
+                                            : 1,
                        variables, r->angle ? angles : lengths, 0, x);
   case FORMULAS:
   case VECTOR: return yamlNumbers(r, n, f, size, 3, of, x);

@@ -60,7 +60,10 @@ static void putCoordinate(Record *r, int which, const CPCoordinate *of) {
 static int countOf(Type type, int dimension) {
   switch (type) {
   case NUMBER:
-  case FORMULA: return 1;
+  case MOTION:
+  case SIGNAL:
+  case FORMULA:
+  case CURVE: return 1;
   case VECTOR:
   case DIRECTION:
   case FORMULAS:
