@@ -192,13 +192,23 @@ static void refuseType(void *ctx, const xmlChar *name, const xmlChar *external,
   xmlStopParser(ctx);
 }
 
+/* A copy of a text, which ends in a zero, or NULL without memory */
+static char *copyOf(const char *data, size_t size) {
+  char *copy = malloc(size + 1);
+  if (!copy) return NULL;
+  memcpy(copy, data, size);
+  copy[size] = '\0';
+  return copy;
+}
+
 /* An XML declaration which libxml2 refuses, and which tells nothing: one after blanks or comments, or of a version that does
- * not exist ("0.0"). Returns a copy of the text in which it is blank, which the caller frees, or NULL if there is no such
- * declaration, or no memory. */
-static char *withoutDeclaration(const char *data, size_t size) {
+ * not exist ("0.0"). out: NULL if there is none, or a copy of the text in which it is blank, which the caller frees. Returns 0, or 1
+ * without memory. */
+static int withoutDeclaration(const char *data, size_t size, char **out) {
   static const char blanks[] = " \t\r\n", head[] = "<?xml";
   const size_t bom = size >= 3 && !memcmp(data, "\xEF\xBB\xBF", 3) ? 3 : 0;
   size_t at        = bom;
+  *out             = NULL;
   for (size_t before = size; at != before;) {
     before = at;
     while (at < size && data[at] && strchr(blanks, data[at])) at++;
@@ -208,38 +218,30 @@ static char *withoutDeclaration(const char *data, size_t size) {
   }
   if (size - at < sizeof head || memcmp(data + at, head, sizeof head - 1) ||
       !strchr(blanks, data[at + sizeof head - 1]))
-    return NULL;
+    return 0;
   size_t end = at;
   while (end < size && data[end] != '>' && data[end] != '\n') end++;
-  if (end == size || data[end] != '>') return NULL;
+  if (end == size || data[end] != '>') return 0;
   const char *version = "version";
   size_t v            = at;
   while (v + 9 < end && memcmp(data + v, version, 7)) v++;
   for (v += 7; v < end && data[v] && strchr(" \t\r=", data[v]);) v++;
-  if (at == bom && (v + 2 >= end || !memcmp(data + v + 1, "1.", 2))) return NULL;
-  char *copy = malloc(size + 1);
-  if (copy) {
-    memcpy(copy, data, size);
-    copy[size] = '\0';
-    memset(copy + at, ' ', end + 1 - at);
-  }
-  return copy;
+  if (at == bom && (v + 2 >= end || !memcmp(data + v + 1, "1.", 2))) return 0;
+  if (!(*out = copyOf(data, size))) return 1;
+  memset(*out + at, ' ', end + 1 - at);
+  return 0;
 }
 
 /* Comments with two hyphens, which XML forbids and the parsers of robots allow. out: NULL if there are none, or the text
  * with blanks instead, which the caller frees. Returns 0, or 1 without memory. */
 static int withoutHyphens(const char *data, size_t size, char **out) {
-  char *copy = *out = NULL;
+  *out = NULL;
   for (size_t i = 0; i + 4 <= size; i++) {
     if (memcmp(data + i, "<!--", 4)) continue;
     for (i += 4; i + 2 < size && memcmp(data + i, "-->", 3); i++) {
       if (data[i] != '-' || data[i + 1] != '-') continue;
-      if (!copy) {
-        if (!(copy = *out = malloc(size + 1))) return 1;
-        memcpy(copy, data, size);
-        copy[size] = '\0';
-      }
-      copy[i] = ' ';
+      if (!*out && !(*out = copyOf(data, size))) return 1;
+      (*out)[i] = ' ';
     }
   }
   return 0;
@@ -280,15 +282,15 @@ xmlDocPtr robotParse(Robot *r, const char *name, const char *data, size_t size) 
     xmlFreeParserCtxt(parser);
     return NULL;
   }
-  char *const declared = withoutDeclaration(data, size);
-  if (declared) data = declared;
-  char *changed;
-  if (withoutHyphens(data, size, &changed)) {
+  char *declared, *changed = NULL;
+  if (withoutDeclaration(data, size, &declared) ||
+      withoutHyphens(declared ? declared : data, size, &changed)) {
     snprintf(r->message, r->length, "%s: no memory", name);
     xmlFreeParserCtxt(parser);
     free(declared);
     return NULL;
   }
+  if (declared) data = declared;
   if (changed) data = changed;
   parser->_private                = &source;
   parser->sax->startElementNs     = startElement;

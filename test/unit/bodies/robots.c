@@ -753,8 +753,11 @@ START_TEST(wrong_lists_of_meshes_are_refused) {
 END_TEST
 
 START_TEST(the_nth_allocation_may_fail) {
-  static const char *const texts[] = {moving, copies};
-  CPBodies warm                    = read_good("robot.xml", texts[_i], "");
+  static const char *const texts[] = {
+      moving, copies,
+      "\n<?xml version=\"1.0\"?><!-- a -- b --><mujoco><worldbody><body><freejoint/><geom "
+      "size=\"1\"/></body></worldbody></mujoco>"};
+  CPBodies warm = read_good("robot.xml", texts[_i], "");
   CPBodiesFree(&warm);
   assert_allocations_may_fail("robot.xml", texts[_i], strlen(texts[_i]), 20);
 }
@@ -791,7 +794,7 @@ TEST_SUITE(robots) {
   tcase_add_test(tc, copies_have_bounds);
   tcase_add_test(tc, springs_and_rotors_of_ball_joints_are_left_out);
   tcase_add_test(tc, deformable_bodies_and_plugins_are_left_out);
-  tcase_add_loop_test(tc, the_nth_allocation_may_fail, 0, 2);
+  tcase_add_loop_test(tc, the_nth_allocation_may_fail, 0, 3);
   suite_add_tcase(suite, tc);
   return suite;
 }
