@@ -263,20 +263,16 @@ static int readSolid(Mjcf *m, const xmlNode *n, const xmlNode *class_, int type,
   return 0;
 }
 
-/* Adds the mass of a geom to that of its body. */
-CP_RARE static int readGeom(Mjcf *m, const xmlNode *n, const xmlNode *around, const Place *body) {
+/* Adds the mass of a geom at a place to that of its body. */
+static int weighGeom(Mjcf *m, const xmlNode *n, const xmlNode *class_, int type, const Place *body,
+                     Place place) {
   sunrealtype size[3] = {0, 0, 0}, density = 1000, total = NAN, group = 0;
-  int type = SPHERE, shell = 0;
-  const xmlNode *class_;
-  Place place;
+  int shell = 0;
   Mass mass;
-  if (mjcfClass(m, n, "class", around, &class_) ||
-      mjcfKeyword(m, n, "geom", class_, "type", geom_types, &type) ||
-      mjcfNumbers(m, n, "geom", class_, "mass", 1, 1, &total) ||
+  if (mjcfNumbers(m, n, "geom", class_, "mass", 1, 1, &total) ||
       mjcfNumbers(m, n, "geom", class_, "density", 1, 1, &density) ||
       mjcfNumbers(m, n, "geom", class_, "group", 1, 1, &group) ||
-      mjcfKeyword(m, n, "geom", class_, "shellinertia", mjcf_no_yes, &shell) ||
-      readPlace(m, n, "geom", class_, body, &place))
+      mjcfKeyword(m, n, "geom", class_, "shellinertia", mjcf_no_yes, &shell))
     return 1;
   if (group < m->group[0] || group > m->group[1] || total == 0 || density == 0 ||
       type == PLANE_GEOM || type == HFIELD)
@@ -414,46 +410,41 @@ static int ignore(Mjcf *m, const xmlNode *n) {
 /* The bits of contype or conaffinity */
 static unsigned bits(sunrealtype x) { return (unsigned)fmin(fmax(x, 0), 4294967295.0); }
 
-/* Takes a geom as what may touch others. */
-CP_RARE static int takeGeom(Mjcf *m, const xmlNode *n, const xmlNode *around, const Place *body) {
+/* Takes a geom at a place as what may touch others. */
+static int takeGeom(Mjcf *m, const xmlNode *n, const xmlNode *class_, int type, const Place *body,
+                    Place place) {
   static const CPShapeKind kinds[]  = {CP_SHAPE_SPHERE, CP_SHAPE_CAPSULE, CP_SHAPE_ELLIPSOID,
                                        CP_SHAPE_CYLINDER, CP_SHAPE_BOX};
   static const char *const others[] = {"meshes", "planes", "height fields", "signed distances"};
   Robot *r                          = m->r;
-  sunrealtype type = 1, affinity = 1, dimensions = 3, friction[3] = {1, 0, 0}, size[3] = {0, 0, 0};
-  int is      = SPHERE;
+  sunrealtype bit = 1, affinity = 1, dimensions = 3, friction[3] = {1, 0, 0}, size[3] = {0, 0, 0};
   RobotGeom g = {.node  = n,
                  .name  = robotText(n, "name"),
                  .kind  = -1,
                  .place = r->nplaces,
                  .body  = m->here,
                  .shape = -1};
-  const xmlNode *class_;
-  Place place;
-  if (mjcfClass(m, n, "class", around, &class_) ||
-      mjcfKeyword(m, n, "geom", class_, "type", geom_types, &is) ||
-      mjcfNumbers(m, n, "geom", class_, "contype", 1, 1, &type) ||
+  if (mjcfNumbers(m, n, "geom", class_, "contype", 1, 1, &bit) ||
       mjcfNumbers(m, n, "geom", class_, "conaffinity", 1, 1, &affinity) ||
       mjcfNumbers(m, n, "geom", class_, "condim", 1, 1, &dimensions) ||
-      mjcfNumbers(m, n, "geom", class_, "friction", 1, 3, friction) ||
-      readPlace(m, n, "geom", class_, body, &place))
+      mjcfNumbers(m, n, "geom", class_, "friction", 1, 3, friction))
     return 1;
-  g.type = bits(type), g.affinity = bits(affinity);
+  g.type = bits(bit), g.affinity = bits(affinity);
   g.dimensions = (int)fmin(fmax(dimensions, 1), 6);
   g.friction   = fmax(friction[0], 0);
   g.tree       = body->link == GROUND ? -1 : m->tree;
   if (!g.name && !g.type && !g.affinity) return 0;
   if (mjcfGet(m, n, "geom", class_, "mesh")) g.what = others[0];
-  else if (is == PLANE_GEOM) {
+  else if (type == PLANE_GEOM) {
     if (mjcfNumbers(m, n, "geom", class_, "size", 1, 3, size)) return 1;
     g.kind = CP_SHAPE_PLANE;
     for (int k = 0; k < 2; k++) g.size[k] = 2 * fmax(size[k], 0);
-  } else if (is < NUM_SOLIDS && mjcfGet(m, n, "geom", class_, "size")) {
-    if (readSolid(m, n, class_, is, body, size, &place)) return 1;
-    g.kind = (int)kinds[is];
-    for (int k = 0; k < 3; k++) g.size[k] = (is == BOX ? 2 : 1) * size[k];
-    if (is == CAPSULE || is == CYLINDER) g.size[2] = 2 * size[1];
-  } else g.what = is < NUM_SOLIDS ? "geoms without a size" : others[is - MESH];
+  } else if (type < NUM_SOLIDS && mjcfGet(m, n, "geom", class_, "size")) {
+    if (readSolid(m, n, class_, type, body, size, &place)) return 1;
+    g.kind = (int)kinds[type];
+    for (int k = 0; k < 3; k++) g.size[k] = (type == BOX ? 2 : 1) * size[k];
+    if (type == CAPSULE || type == CYLINDER) g.size[2] = 2 * size[1];
+  } else g.what = type < NUM_SOLIDS ? "geoms without a size" : others[type - MESH];
   if (ROOM(r->place, r->nplaces, 1) || ROOM(r->geom, r->ngeoms, 1))
     return robotWrong(r, n, "no memory");
   r->place[r->nplaces++] = place;
@@ -461,6 +452,19 @@ CP_RARE static int takeGeom(Mjcf *m, const xmlNode *n, const xmlNode *around, co
   if (g.name && robotName(r, n, "geom", g.name, r->ngeoms)) return 1;
   r->ngeoms++;
   return 0;
+}
+
+/* Reads a geom. has_mass: 1 if its body has the mass of its geoms */
+CP_RARE static int readGeom(Mjcf *m, const xmlNode *n, const xmlNode *around, const Place *body,
+                            int has_mass) {
+  int type = SPHERE;
+  const xmlNode *class_;
+  Place place;
+  return mjcfClass(m, n, "class", around, &class_) ||
+         mjcfKeyword(m, n, "geom", class_, "type", geom_types, &type) ||
+         readPlace(m, n, "geom", class_, body, &place) ||
+         takeGeom(m, n, class_, type, body, place) ||
+         (has_mass && weighGeom(m, n, class_, type, body, place));
 }
 
 /* Excludes pairs of bodies, before the contacts of geoms are known, or adds those of pairs of geoms, afterwards. */
@@ -524,8 +528,7 @@ static int readChildren(Mjcf *m, const xmlNode *n, const xmlNode *around, const 
     } else if (robotIs(c, "body")) {
       if (readBody(m, c, around, body)) return 1;
     } else if (robotIs(c, "geom")) {
-      if (takeGeom(m, c, around, body)) return 1;
-      if (geoms && readGeom(m, c, around, body)) return 1;
+      if (readGeom(m, c, around, body, geoms)) return 1;
     } else if (robotIs(c, "site")) {
       const xmlNode *class_;
       Place place;
