@@ -460,9 +460,10 @@ struct CPodesProjectedIntegrator::Impl {
   /* Writes the weighted error estimates of the newest step to `between`, if it has had an error test. */
   bool estimatesErrors() {
     if (isNaN(lastStep) || engine->errors(between) < 0) return false;
-    const std::vector<double> weight = mechanism.weightsAt(y);
-    double *const e                  = N_VGetArrayPointer(between);
-    for (std::size_t k = 0; k < weight.size(); k++) e[k] = std::fabs(e[k] * weight[k]);
+    const double *const x = N_VGetArrayPointer(y);
+    double *const e       = N_VGetArrayPointer(between);
+    for (int k = 0; k < mechanism.nq + mechanism.nu + mechanism.nz; k++)
+      e[k] = std::fabs(e[k] * mechanism.weightOf(k, x[k]));
     return true;
   }
   void countLimiting() {

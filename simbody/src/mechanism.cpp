@@ -289,15 +289,14 @@ bool Mechanism::auxiliaryDependsOnPositions() {
 }
 
 bool Mechanism::leadsOn(double t, N_Vector from, double step) {
-  const double *const x            = N_VGetArrayPointer(from);
-  const std::vector<double> weight = weightsAt(from);
+  const double *const x = N_VGetArrayPointer(from);
   try {
     at(t, x, x + nq, x + nq + nu);
     accelerate();
   } catch (const std::exception &) { return false; }
   const Vector &zdot = work.getZDot();
   for (int k = 0; k < nz; k++)
-    if (!(std::fabs(zdot[k]) * step * weight[std::size_t(nq + nu + k)] <= 1.0)) return false;
+    if (!(std::fabs(zdot[k]) * step * weightOf(nq + nu + k, x[nq + nu + k]) <= 1.0)) return false;
   return true;
 }
 
@@ -540,17 +539,11 @@ void Mechanism::setScales(double accuracy, bool infinity) {
   for (int k = 0; k < nz; k++) size[static_cast<std::size_t>(nq + nu + k)] = 1.0 / wz[k];
 }
 
-std::vector<double> Mechanism::weightsAt(N_Vector of) const {
-  const double *const x = N_VGetArrayPointer(of);
-  std::vector<double> w(size.size());
-  for (std::size_t i = 0; i < w.size(); i++)
-    w[i] = perUnit / (int(i) < nq ? size[i] : std::max(size[i], std::fabs(x[i])));
-  return w;
-}
 int Mechanism::weights(N_Vector y, N_Vector ewt, void *data) {
-  const Mechanism &m = *static_cast<Mechanism *>(CPMechGetUserData(static_cast<CPMech>(data)));
-  const std::vector<double> w = m.weightsAt(y);
-  std::copy(w.begin(), w.end(), N_VGetArrayPointer(ewt));
+  const Mechanism &m    = *static_cast<Mechanism *>(CPMechGetUserData(static_cast<CPMech>(data)));
+  const double *const x = N_VGetArrayPointer(y);
+  double *const w       = N_VGetArrayPointer(ewt);
+  for (int k = 0; k < m.nq + m.nu + m.nz; k++) w[k] = m.weightOf(k, x[k]);
   return 0;
 }
 

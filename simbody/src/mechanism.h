@@ -17,6 +17,8 @@
 
 #include <SimTKsimbody.h>
 
+#include <algorithm>
+#include <cmath>
 #include <cpodes/cpodes_mechanics.h>
 #include <string>
 #include <vector>
@@ -61,7 +63,11 @@ public:
   /** CVEwtFn: weights for which the WRMS norm is the error test of Simbody's integrators. data:
    * the CPMech. */
   static int weights(N_Vector y, N_Vector ewt, void *data);
-  std::vector<double> weightsAt(N_Vector y) const;
+  /** The weight of element k of y where it has this value */
+  double weightOf(int k, double value) const {
+    const double least = size[std::size_t(k)];
+    return perUnit / (k < nq ? least : std::max(least, std::fabs(value)));
+  }
 
   int nq = 0, nu = 0, nz = 0, np = 0, nv = 0; /* np, nv: numbers of Simbody's constraints */
   int realizations = 0,

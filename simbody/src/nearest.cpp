@@ -3,9 +3,9 @@
 #include "mechanism.h"
 
 #include <cmath>
+#include <new>
 #include <nvector/nvector_serial.h>
 #include <stdexcept>
-#include <vector>
 
 using namespace SimTK;
 
@@ -61,12 +61,13 @@ Vec2 projectToNearest(const MultibodySystem &system, State &state, double tolera
                                      : mechanism.thrown));
   };
   check(CPMechSetMetric(mechanism.object(), CP_METRIC_ERROR));
-  N_VConst(0.0, v.y); /* weights without relative parts */
-  const std::vector<double> weight = mechanism.weightsAt(v.y);
-  std::copy(weight.begin(), weight.end(), N_VGetArrayPointer(v.weight));
   const Vector y0(from.getY());
-  double *const y = N_VGetArrayPointer(v.y), *const x = N_VGetArrayPointer(v.x);
-  for (int k = 0; k < n; k++) y[k] = y0[k];
+  double *const y = N_VGetArrayPointer(v.y), *const x = N_VGetArrayPointer(v.x),
+                *const weight = N_VGetArrayPointer(v.weight);
+  for (int k = 0; k < n; k++) {
+    y[k]      = y0[k];
+    weight[k] = mechanism.weightOf(k, 0.0); /* without a relative part */
+  }
   check(CPProjectorProject(P, t, v.y, v.weight));
   double step = Infinity; /* in units of the tolerance */
   for (int iteration = 0; step >= 1.0; iteration++) {
@@ -76,7 +77,7 @@ Vec2 projectToNearest(const MultibodySystem &system, State &state, double tolera
     for (int k = 0; k < n; k++) x[k] = k < nq ? y0[k] - y[k] : 0.0;
     check(CPProjectorProjectVector(P, CP_TANGENT, t, v.y, v.weight, v.x));
     step = 0.0;
-    for (int k = 0; k < nq; k++) step = std::fmax(step, std::fabs(x[k]) * weight[std::size_t(k)]);
+    for (int k = 0; k < nq; k++) step = std::fmax(step, std::fabs(x[k]) * weight[k]);
     for (int k = 0; k < n; k++) y[k] = k < nq ? y[k] + x[k] : y0[k];
     check(CPProjectorProject(P, t, v.y, v.weight));
   }
@@ -84,7 +85,7 @@ Vec2 projectToNearest(const MultibodySystem &system, State &state, double tolera
   const auto rms = [&](int first, int count) {
     double sum = 0.0;
     for (int k = first; k < first + count; k++)
-      sum += std::pow((from.getY()[k] - y0[k]) * weight[std::size_t(k)] * tolerance, 2);
+      sum += std::pow((from.getY()[k] - y0[k]) * weight[k] * tolerance, 2);
     return count ? std::sqrt(sum / count) : 0.0;
   };
   state = from;
