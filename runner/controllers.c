@@ -1,17 +1,15 @@
 /* Each controller is sampled by one event source and, if it has a delay, acts by a second one, which takes the samples from a queue in
  * their order. */
 #include "controllers.h"
+#include "mechanism.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-
-enum { NAME_LENGTH = 256, MESSAGE = 512 };
 
 typedef struct {
   CPMech mech;
-  char quantity[NAME_LENGTH + 8], message[MESSAGE];
+  char quantity[QUANTITY_NAME], message[QUANTITY_MESSAGE];
   sunrealtype *parameter, start; /* what it sets, and its value before the run */
   int delayed, first, count, length;
   sunrealtype *queue; /* [length] samples on their way, from `first` on */
@@ -39,18 +37,14 @@ static int set(Controller *c, sunrealtype value) {
 
 static int sample(CPSession session, const CPEvent *event, N_Vector y, void *data) {
   Controller *c = data;
-  CPSensor s    = {CP_SIZED(CPSensor)};
+  sunrealtype value;
   (void)session;
   c->message[0]  = '\0';
-  const int flag = CPMechGetSensor(c->mech, c->quantity, event->t, y, &s);
-  if (flag || !isfinite(s.value[0])) { /* an expression fails where it is not finite */
-    snprintf(c->message, sizeof c->message, "%s must be finite, and is not at t = %g", c->quantity,
-             (double)event->t);
-    return CP_USERFUNC_FAIL;
-  }
-  if (!c->delayed) return set(c, s.value[0]);
+  const int flag = mechanism_quantity(c->mech, c->quantity, event->t, y, &value, c->message);
+  if (flag) return flag;
+  if (!c->delayed) return set(c, value);
   if (c->count == c->length) return CP_CONTINUE; /* beyond the end of the run */
-  c->queue[(c->first + c->count++) % c->length] = s.value[0];
+  c->queue[(c->first + c->count++) % c->length] = value;
   return CP_CONTINUE;
 }
 
@@ -79,7 +73,7 @@ static int make(CPBodies bodies, CPMech mech, int i, Controllers *all) {
   c->parameter = values + d.parameter;
   c->start     = *c->parameter;
   c->delayed   = d.delay > 0;
-  snprintf(c->quantity, sizeof c->quantity, "%.*s.output", NAME_LENGTH - 1, d.name);
+  snprintf(c->quantity, sizeof c->quantity, "%.*s.output", QUANTITY_NAME - 8, d.name);
   CPEventSource source         = {.size    = sizeof source,
                                   .name    = c->quantity,
                                   .data    = c,

@@ -198,6 +198,16 @@ static sunrealtype sensor(const CPPlugin *model, int i, sunrealtype t, N_Vector 
   return at.count == 1 ? x[0] : sqrt(x[0] * x[0] + x[1] * x[1] + x[2] * x[2]);
 }
 
+int mechanism_quantity(CPMech mech, const char *name, sunrealtype t, N_Vector y, sunrealtype *value,
+                       char message[QUANTITY_MESSAGE]) {
+  CPSensor s     = CP_INIT(CPSensor);
+  const int flag = CPMechGetSensor(mech, name, t, y, &s);
+  *value         = s.value[0];
+  if (!flag && isfinite(*value)) return 0; /* an expression fails where it is not finite */
+  snprintf(message, QUANTITY_MESSAGE, "%s must be finite, and is not at t = %g", name, (double)t);
+  return CP_USERFUNC_FAIL;
+}
+
 /* Contacts conserve the energy, up to the work that is known, if their impacts are elastic and without friction. Dry friction of
  * joints and elastic stops have none, and their work is in the balance. */
 static int conserves(const CPPlugin *model, int i) {

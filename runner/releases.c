@@ -1,16 +1,15 @@
 /* One event source for all releases: the load on one joint may become too large as another one is released, which is the same event. The
  * roots are the quantities NAME.trigger. */
 #include "releases.h"
+#include "mechanism.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { NAME_LENGTH = 256, MESSAGE = 512 };
-
 typedef struct {
-  char quantity[NAME_LENGTH + 8], joint[NAME_LENGTH];
+  char quantity[QUANTITY_NAME], joint[QUANTITY_NAME];
   sunindextype first, count, first_rate, nrates; /* the rows of its joint */
   sunrealtype at;                                /* its time, or infinity */
   int released, before;                          /* before: the newest event */
@@ -23,23 +22,17 @@ struct Releases_ {
   sunrealtype due;  /* the time of the next event */
   Release *release; /* [n] */
   int *direction, *mask;
-  char text[MESSAGE], message[MESSAGE];
+  char text[QUANTITY_MESSAGE], message[QUANTITY_MESSAGE];
   CPEventSource source;
 };
 
 /* *value: out, that of the quantity NAME.trigger, or for a time 1 if it has come; -1 for what has been released. Returns 0 or a
  * negative code. */
 static int trigger(Releases *all, Release *r, sunrealtype t, N_Vector y, sunrealtype *value) {
-  CPSensor s = {CP_SIZED(CPSensor)};
-  *value     = -1;
-  if (!r->released && isfinite(r->at)) *value = r->at <= t ? 1 : -1;
-  if (r->released || isfinite(r->at)) return 0;
-  const int flag = CPMechGetSensor(all->mech, r->quantity, t, y, &s);
-  *value         = s.value[0];
-  if (!flag && isfinite(s.value[0])) return 0;
-  snprintf(all->message, sizeof all->message, "%s must be finite, and is not at t = %g",
-           r->quantity, (double)t);
-  return CP_USERFUNC_FAIL;
+  if (!r->released && !isfinite(r->at))
+    return mechanism_quantity(all->mech, r->quantity, t, y, value, all->message);
+  *value = !r->released && r->at <= t ? 1 : -1;
+  return 0;
 }
 
 static int roots(sunrealtype t, N_Vector y, sunrealtype *g, void *data) {
@@ -152,7 +145,7 @@ static void make(CPBodies bodies, int i, Releases *all) {
   Release *r = &all->release[i];
   CPBodiesDescribe(bodies, CP_RELEASE, i, &d);
   r->at = d.begin;
-  snprintf(r->quantity, sizeof r->quantity, "%.*s.trigger", NAME_LENGTH - 1, d.name);
+  snprintf(r->quantity, sizeof r->quantity, "%.*s.trigger", QUANTITY_NAME - 9, d.name);
   CPBodiesDescribe(bodies, CP_JOINT, d.joint, &joint);
   snprintf(r->joint, sizeof r->joint, "%s", joint.name);
   r->first = joint.first, r->count = joint.count;
