@@ -54,11 +54,12 @@ static int newtonStep(CPMech mech, const CPMechState *s, const double *lambda, d
   const int m           = mech->m;
   int n = 0, *on = it->on, flag = cpMechLambdaJac(mech, s, lambda, &it->sum);
   if (flag) return flag;
-  for (int k = 0; k < mech->na; k++) {              /* Fl has no columns of motions. */
-    double *column = it->J + (size_t)k * (size_t)m; /* J e_k = e_k - L' (Fl e_k) */
-    int depends    = 0;
+  for (int k = 0; k < mech->na; k++) {                  /* Fl has no columns of motions. */
+    double *column     = it->J + (size_t)k * (size_t)m; /* J e_k = e_k - L' (Fl e_k) */
+    int depends        = 0;
+    const double *Fl_k = it->sum.value + cpMatFirst(&it->sum, k); /* dense */
     for (int j = 0; j < mech->nu; j++) {
-      it->f[j] = mech->motions->is_full[j] ? 0.0 : *cpMatAt(&it->sum, j, k) /* dense */;
+      it->f[j] = mech->motions->is_full[j] ? 0.0 : Fl_k[j];
       depends |= it->f[j] != 0.0;
     }
     if (!depends) continue;
