@@ -27,9 +27,9 @@ START_TEST(a_pendulum_with_dry_friction_comes_to_rest) {
     const CPFriction friction = {CP_NEW_FRICTION("rub"), .of = {"pin", 0}, .force = 0.3};
     sunrealtype rate;
     bodies = CPBodiesCreate(2, (sunrealtype[]){0, -g, 0});
-    ck_assert_int_eq(CPBodiesAdd(bodies, &arm.head, NULL), CP_SUCCESS);
-    ck_assert_int_eq(CPBodiesAdd(bodies, &pin.head, NULL), CP_SUCCESS);
-    ck_assert_int_eq(CPBodiesAdd(bodies, &friction.head, NULL), CP_SUCCESS);
+    add_element(bodies, &arm.head);
+    add_element(bodies, &pin.head);
+    add_element(bodies, &friction.head);
     act(n % 2 ? CP_JOINT_COORDINATES : CP_ABSOLUTE);
     ck_assert_int_eq(CPContactSetEventFn(contact, rests, NULL), CP_SUCCESS);
     t_rest = 0;
@@ -93,8 +93,8 @@ START_TEST(a_pin_breaks_at_its_load) {
     CPSession session = CPSessionCreate(methods[n / 2], test_context);
     sunrealtype t;
     bodies = CPBodiesCreate(2, (sunrealtype[]){0, -g, 0});
-    ck_assert_int_eq(CPBodiesAdd(bodies, &rod.head, NULL), CP_SUCCESS);
-    ck_assert_int_eq(CPBodiesAdd(bodies, &hold.head, NULL), CP_SUCCESS);
+    add_element(bodies, &rod.head);
+    add_element(bodies, &hold.head);
     ck_assert_int_eq(CPBodiesSetFormulation(bodies, n % 2 ? CP_JOINT_COORDINATES : CP_ABSOLUTE),
                      CP_SUCCESS);
     ck_assert_int_eq(build_mech(bodies, &mech), CP_SUCCESS);

@@ -10,8 +10,8 @@ static void wheel(int dimension, const char *name, const char *joint, sunrealtyp
   CPJoint hinge = {CP_NEW_JOINT(joint), .kind = CP_JOINT_REVOLUTE, .b = name, .in = CP_IN_BODIES};
   for (int k = 0; k < 3; k++)
     body.omega[k] = omega * axis[k], hinge.on_a.axis[k] = hinge.on_b.axis[k] = axis[k];
-  ck_assert_int_eq(CPBodiesAdd(bodies, &body.head, NULL), CP_SUCCESS);
-  ck_assert_int_eq(CPBodiesAdd(bodies, &hinge.head, NULL), CP_SUCCESS);
+  add_element(bodies, &body.head);
+  add_element(bodies, &hinge.head);
 }
 
 /* x and x' at t of a point that starts at 0 with the velocity v between stops, each of which takes the part 1 - e of
@@ -36,7 +36,7 @@ START_TEST(a_wheel_bounces_between_its_stops) {
     sunrealtype rate, now;
     bodies = CPBodiesCreate(2 + k % 2, NULL);
     wheel(2 + k % 2, "wheel", "hinge", 0.7, v);
-    ck_assert_int_eq(CPBodiesAdd(bodies, &limit.head, NULL), CP_SUCCESS);
+    add_element(bodies, &limit.head);
     act(k / 2 % 2 ? CP_JOINT_COORDINATES : CP_ABSOLUTE);
     ck_assert_int_eq(run_with(methods[k / 4], tol, 8), CP_SUCCESS);
     const sunrealtype x = coordinate_of("hinge", &now), want = zigzag(8, v, lower, upper, e, &rate);
@@ -59,7 +59,7 @@ START_TEST(two_wheels_meet_at_the_ends_of_their_play) {
     bodies = CPBodiesCreate(dimension, NULL);
     wheel(dimension, "a", "one", J[0], 1);
     wheel(dimension, "b", "two", J[1], 0);
-    ck_assert_int_eq(CPBodiesAdd(bodies, &limit.head, NULL), CP_SUCCESS);
+    add_element(bodies, &limit.head);
     act(k / 2 % 2 ? CP_JOINT_COORDINATES : CP_ABSOLUTE);
     ck_assert_int_eq(run_with(k / 4 ? "RADAU" : "DOP853", tol, t), CP_SUCCESS);
     const sunrealtype gap = 2 * coordinate_of("one", &v[0]) - coordinate_of("two", &v[1]);
@@ -86,9 +86,9 @@ START_TEST(a_stop_carries_the_weight_after_all_bounces) {
     sunrealtype force[3], rate;
     for (int i = 0; i < 3; i++) slider.on_a.axis[i] = up[i];
     bodies = CPBodiesCreate(dimension, (sunrealtype[]){-g * up[0], -g * up[1], -g * up[2]});
-    ck_assert_int_eq(CPBodiesAdd(bodies, &body.head, NULL), CP_SUCCESS);
-    ck_assert_int_eq(CPBodiesAdd(bodies, &slider.head, NULL), CP_SUCCESS);
-    ck_assert_int_eq(CPBodiesAdd(bodies, &limit.head, NULL), CP_SUCCESS);
+    add_element(bodies, &body.head);
+    add_element(bodies, &slider.head);
+    add_element(bodies, &limit.head);
     ck_assert_int_eq(CPBodiesCount(bodies, CP_CONTACT), 1);
     ck_assert_str_eq(thing_at(bodies, CP_CONTACT, 0).name, "stop_lower");
     ck_assert_int_eq(thing_at(bodies, CP_CONTACT, 0).kind, CP_ON_STOP);
@@ -113,9 +113,9 @@ static void oscillator(int dimension, sunrealtype m, sunrealtype k, CPLawFn law)
                            .on_a = {.axis = {1, 0, 0}}};
   const CPSpring spring = {CP_NEW_SPRING("spring"), .of = {"slider", 0}, .stiffness = k, .law = law};
   bodies                = CPBodiesCreate(dimension, NULL);
-  ck_assert_int_eq(CPBodiesAdd(bodies, &body.head, NULL), CP_SUCCESS);
-  ck_assert_int_eq(CPBodiesAdd(bodies, &slider.head, NULL), CP_SUCCESS);
-  ck_assert_int_eq(CPBodiesAdd(bodies, &spring.head, NULL), CP_SUCCESS);
+  add_element(bodies, &body.head);
+  add_element(bodies, &slider.head);
+  add_element(bodies, &spring.head);
 }
 
 static void add_friction(sunrealtype force, sunrealtype sticking) {
@@ -204,7 +204,7 @@ START_TEST(dry_friction_acts_beside_stops) {
     sunrealtype rate;
     oscillator(2 + n % 2, m, 0, NULL);
     add_friction(F, 0);
-    ck_assert_int_eq(CPBodiesAdd(bodies, &limit.head, NULL), CP_SUCCESS);
+    add_element(bodies, &limit.head);
     act(n / 2 % 2 ? CP_JOINT_COORDINATES : CP_ABSOLUTE);
     const int nq                                         = (int)equations_of(mech).nq;
     entries(y)[nq > 0 ? nq : (int)equations_of(mech).nu] = v0;
@@ -311,9 +311,9 @@ START_TEST(a_pin_lets_go_beside_contacts) {
     CPSession session = CPSessionCreate(k / 2 ? "RADAU" : "DOP853", test_context);
     sunrealtype t;
     bodies = CPBodiesCreate(2, (sunrealtype[]){0, -g, 0});
-    ck_assert_int_eq(CPBodiesAdd(bodies, &rod.head, NULL), CP_SUCCESS);
-    ck_assert_int_eq(CPBodiesAdd(bodies, &pin.head, NULL), CP_SUCCESS);
-    ck_assert_int_eq(CPBodiesAdd(bodies, &floor.head, NULL), CP_SUCCESS);
+    add_element(bodies, &rod.head);
+    add_element(bodies, &pin.head);
+    add_element(bodies, &floor.head);
     act(k % 2 ? CP_JOINT_COORDINATES : CP_ABSOLUTE);
     ck_assert_int_eq(CPContactAttach(contact, session), CP_SUCCESS);
     ck_assert_int_eq(CPSessionAddSource(session, &source, NULL), CP_SUCCESS);
@@ -352,7 +352,7 @@ START_TEST(rows_of_limits_have_exact_derivatives) {
     CPMechReport r = CP_INIT(CPMechReport);
     bodies         = CPBodiesCreate(3, (sunrealtype[]){1, 2, 3});
     wheel(3, "wheel", "hinge", 0.7, 2);
-    ck_assert_int_eq(CPBodiesAdd(bodies, &far.head, NULL), CP_SUCCESS);
+    add_element(bodies, &far.head);
     ck_assert_msg(CPBodiesAdd(bodies, &joint.head, NULL) == CP_SUCCESS, "%s",
                   CPObjectGetLastMessage(CP_OBJECT(bodies)));
     for (int i = 0; i < 2; i++)
@@ -384,7 +384,7 @@ START_TEST(a_run_counts_turns) {
     const CPLimit limit = {CP_NEW_LIMIT("turns"), .of = {{"hinge", 0}}, .lower = -3,
                            .upper = upper[k / 2 % 2], .restitution = 1};
     wheel(3, "wheel", "hinge", 0.7, 5);
-    ck_assert_int_eq(CPBodiesAdd(bodies, &limit.head, NULL), CP_SUCCESS);
+    add_element(bodies, &limit.head);
     act(k % 2 ? CP_JOINT_COORDINATES : CP_ABSOLUTE);
     ck_assert_int_eq(run_with(method, 1e-8, 6.9), CP_SUCCESS);
     const sunrealtype off =
@@ -437,7 +437,7 @@ START_TEST(a_start_outside_of_the_stops_is_refused_by_name) {
   const CPLimit limit = {CP_NEW_LIMIT("knee"), .of = {{"hinge", 0}}, .lower = 0.1, .upper = 1};
   bodies              = CPBodiesCreate(2, NULL);
   wheel(2, "wheel", "hinge", 1, 1);
-  ck_assert_int_eq(CPBodiesAdd(bodies, &limit.head, NULL), CP_SUCCESS);
+  add_element(bodies, &limit.head);
   act(CP_ABSOLUTE);
   ck_assert_int_eq(run_with("DOP853", 1e-8, 2), CP_CONTACT_PENETRATION);
   ck_assert_str_eq(CPObjectGetLastMessage(CP_OBJECT(contact)),

@@ -28,12 +28,7 @@ static void create(const Case *c) {
 static void mass(const char *name, sunrealtype m, sunrealtype x, sunrealtype y_) {
   const CPBody body = {CP_NEW_BODY(name), .mass = m, .inertia = {0.1, 0.1, 0.1},
                        .position = {x, y_, 0}};
-  ck_assert_int_eq(CPBodiesAdd(bodies, &body.head, NULL), CP_SUCCESS);
-}
-
-static void add(const CPRope *rope) {
-  ck_assert_msg(CPBodiesAdd(bodies, &rope->head, NULL) == CP_SUCCESS, "%s",
-                CPObjectGetLastMessage(CP_OBJECT(bodies)));
+  add_element(bodies, &body.head);
 }
 
 static sunrealtype quantity(const char *name, sunrealtype t) {
@@ -72,7 +67,7 @@ START_TEST(atwood) {
   mass("left", m[0], -r, -3), mass("right", m[1], r, -1);
   const CPRopeNode nodes[] = {POINT("left", -r, -3), PULLEY(NULL, 0, 0, -r), POINT("right", r, -1)};
   const CPRope rope        = {CP_NEW_ROPE("rope"), .nnodes = 3, .node = nodes};
-  add(&rope);
+  add_element(bodies, &rope.head);
   act(c.formulation);
   run(&c, t);
   expect(&c, "left", -3 + a * t * t / 2, a * t, t);
@@ -91,11 +86,11 @@ START_TEST(a_movable_pulley_halves_the_force) {
   const CPRopeNode nodes[] = {POINT(NULL, 0, 0), PULLEY("block", r, -2, r),
                               PULLEY(NULL, 3 * r, 0, -r), POINT("weight", 4 * r, -3)};
   const CPRope rope        = {CP_NEW_ROPE("rope"), .nnodes = 4, .node = nodes, .taut = _i % 2};
-  add(&rope);
+  add_element(bodies, &rope.head);
   if (_i % 2) { /* without contacts a CPMech is enough, but the session is the same */
     const CPRopeNode loose[] = {POINT(NULL, 0, 1), POINT("weight", 4 * r, -3)};
     const CPRope slack       = {CP_NEW_ROPE("slack"), .nnodes = 2, .node = loose, .length = 20};
-    add(&slack);
+    add_element(bodies, &slack.head);
   }
   act(c.formulation);
   run(&c, t);
@@ -120,7 +115,7 @@ START_TEST(atwood_on_atwood) {
                               POINT("three", r + s, -3)};
   const CPRope first       = {CP_NEW_ROPE("upper"), .nnodes = 3, .node = upper},
                second      = {CP_NEW_ROPE("lower"), .nnodes = 3, .node = lower};
-  add(&first), add(&second);
+  add_element(bodies, &first.head), add_element(bodies, &second.head);
   act(c.formulation);
   run(&c, t);
   const sunrealtype h = t * t / 2;
@@ -143,13 +138,13 @@ START_TEST(a_winch_lifts_by_its_motion) {
   mass("load", m, 0, -1);
   const CPBody start = {CP_NEW_BODY("other"), .mass = m, .inertia = {0.1, 0.1, 0.1},
                         .position = {1, -1, 0}, .velocity = {0, -A * w, 0}};
-  ck_assert_int_eq(CPBodiesAdd(bodies, &start.head, NULL), CP_SUCCESS);
+  add_element(bodies, &start.head);
   const CPRopeNode nodes[] = {POINT(NULL, 1, 0), POINT("other", 1, -1)},
                    hangs[] = {POINT(NULL, 0, 0), POINT("load", 0, -1)};
   const CPRope rests       = {CP_NEW_ROPE("rests"), .nnodes = 2, .node = hangs};
   CPRope rope              = {CP_NEW_ROPE("rope"), .nnodes = 2, .node = nodes};
   ck_assert_int_eq(CPFunctionCreate(&options, &rope.function), CP_SUCCESS);
-  add(&rests), add(&rope);
+  add_element(bodies, &rests.head), add_element(bodies, &rope.head);
   CPFunctionFree(&rope.function);
   act(c.formulation);
   run(&c, t);
@@ -171,11 +166,11 @@ START_TEST(a_rope_unwinds_along_an_involute) {
   bodies            = CPBodiesCreate(c.dimension, NULL);
   const CPBody body = {CP_NEW_BODY("end"), .mass = 1, .inertia = {0.1, 0.1, 0.1},
                        .position = {L0, r, 0}, .velocity = {0, v, 0}};
-  ck_assert_int_eq(CPBodiesAdd(bodies, &body.head, NULL), CP_SUCCESS);
+  add_element(bodies, &body.head);
   /* from the left below the pulley, which is at the origin, clockwise over its top, half a turn, to the right */
   const CPRopeNode nodes[] = {POINT(NULL, 2, -r), PULLEY(NULL, 0, 0, -r), POINT("end", L0, r)};
   const CPRope rope        = {CP_NEW_ROPE("rope"), .nnodes = 3, .node = nodes};
-  add(&rope);
+  add_element(bodies, &rope.head);
   act(c.formulation);
   run(&c, t);
   /* the tangent point has turned by (L - L0) / r counterclockwise from the top */
@@ -195,10 +190,10 @@ START_TEST(a_rope_is_slack_until_it_jerks) {
   create(&c);
   const CPBody body = {CP_NEW_BODY("ball"), .mass = 1, .inertia = {0.1, 0.1, 0.1},
                        .position = {0, -2, 0}, .velocity = {0, v, 0}};
-  ck_assert_int_eq(CPBodiesAdd(bodies, &body.head, NULL), CP_SUCCESS);
+  add_element(bodies, &body.head);
   const CPRopeNode nodes[] = {POINT(NULL, 0, 0), POINT("ball", 0, -2)};
   const CPRope rope        = {CP_NEW_ROPE("rope"), .nnodes = 2, .node = nodes, .restitution = e};
-  add(&rope);
+  add_element(bodies, &rope.head);
   act(c.formulation);
   run(&c, t);
   expect(&c, "ball", -2 + e * v * after - g * after * after / 2, e * v - g * after, t);
@@ -218,7 +213,7 @@ START_TEST(an_elastic_rope_vibrates_as_a_spring) {
                    loose[] = {POINT(NULL, 0, 1), POINT("ball", 0, -1 - se - A)};
   const CPRope rope = {CP_NEW_ROPE("rope"), .nnodes = 2, .node = nodes, .length = 1, .stiffness = k},
                slack = {CP_NEW_ROPE("slack"), .nnodes = 2, .node = loose, .length = 20};
-  add(&rope), add(&slack);
+  add_element(bodies, &rope.head), add_element(bodies, &slack.head);
   act(c.formulation);
   run(&c, t);
   expect(&c, "ball", -1 - s, A * w * sin(w * t), t);
@@ -242,7 +237,7 @@ START_TEST(an_elastic_rope_becomes_slack_and_taut_again) {
   mass("ball", m, 0, -1 - s0);
   const CPRopeNode nodes[] = {POINT(NULL, 0, 0), POINT("ball", 0, -1 - s0)};
   const CPRope rope = {CP_NEW_ROPE("rope"), .nnodes = 2, .node = nodes, .length = 1, .stiffness = k};
-  add(&rope);
+  add_element(bodies, &rope.head);
   act(c.formulation);
   run(&c, t);
   expect(&c, "ball", -1 - s, -rate, t);

@@ -20,9 +20,9 @@ static void hang_chain(int with_stops) {
                            .a = i > 0 ? before : NULL, .b = link,
                            .on_a = {.point = {0.2 * i, 0, 0}, .axis = {0, 1, 0}}};
     const CPLimit limit = {CP_NEW_LIMIT(stop), .of = {{hinge, 0}}, .lower = -90, .upper = 90};
-    ck_assert_int_eq(CPBodiesAdd(bodies, &body.head, NULL), CP_SUCCESS);
-    ck_assert_int_eq(CPBodiesAdd(bodies, &joint.head, NULL), CP_SUCCESS);
-    if (with_stops) ck_assert_int_eq(CPBodiesAdd(bodies, &limit.head, NULL), CP_SUCCESS);
+    add_element(bodies, &body.head);
+    add_element(bodies, &joint.head);
+    if (with_stops) add_element(bodies, &limit.head);
   }
 }
 
@@ -93,10 +93,10 @@ START_TEST(a_stop_is_touched_where_the_turning_point_lies_beyond_it) {
                                .upper = A * (1 - part), .restitution = 1};
     sunrealtype rate;
     bodies = CPBodiesCreate(2, NULL);
-    ck_assert_int_eq(CPBodiesAdd(bodies, &body.head, NULL), CP_SUCCESS);
-    ck_assert_int_eq(CPBodiesAdd(bodies, &slider.head, NULL), CP_SUCCESS);
-    ck_assert_int_eq(CPBodiesAdd(bodies, &spring.head, NULL), CP_SUCCESS);
-    ck_assert_int_eq(CPBodiesAdd(bodies, &limit.head, NULL), CP_SUCCESS);
+    add_element(bodies, &body.head);
+    add_element(bodies, &slider.head);
+    add_element(bodies, &spring.head);
+    add_element(bodies, &limit.head);
     act(CP_JOINT_COORDINATES);
     ck_assert_int_eq(CPContactSetEventFn(contact, struck, NULL), CP_SUCCESS);
     entries(y)[1] = omega * A;
@@ -120,9 +120,9 @@ static void slide_to(int dimension, sunrealtype m, const CPLimit *limit) {
   const CPJoint slider = {CP_NEW_JOINT("slider"), .kind = CP_JOINT_PRISMATIC, .b = "mass",
                           .on_a = {.axis = {1, 0, 0}}};
   bodies               = CPBodiesCreate(dimension, NULL);
-  ck_assert_int_eq(CPBodiesAdd(bodies, &body.head, NULL), CP_SUCCESS);
-  ck_assert_int_eq(CPBodiesAdd(bodies, &slider.head, NULL), CP_SUCCESS);
-  ck_assert_int_eq(CPBodiesAdd(bodies, &limit->head, NULL), CP_SUCCESS);
+  add_element(bodies, &body.head);
+  add_element(bodies, &slider.head);
+  add_element(bodies, &limit->head);
   ck_assert_int_eq(CPBodiesSetBalance(bodies), CP_SUCCESS);
 }
 
