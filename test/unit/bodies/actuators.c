@@ -312,6 +312,7 @@ START_TEST(a_controller_in_c_is_held_between_its_samples) {
   const CPController hold = {CP_NEW_CONTROLLER("hold"), .of = "motor", .period = T, .function = law,
                              .inputs = "hinge.angle hinge.rate"};
   add_element(bodies, &hold.head);
+  CPFunctionFree(&law); /* the mechanism keeps it */
   build(CP_JOINT_COORDINATES);
   const CPDescription d = thing_at(bodies, CP_CONTROLLER, 0);
   ck_assert_int_eq(CPMechGetParameters(mech, &values, NULL), CP_SUCCESS);
