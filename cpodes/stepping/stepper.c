@@ -218,6 +218,16 @@ int cpStepperWeights(CPIntegrator s, N_Vector y, N_Vector ewt) {
   return s->system.scale ? s->system.scale(ewt, s->system.data) : CP_SUCCESS;
 }
 
+sunrealtype cpStepperSize(CPIntegrator s, N_Vector y, N_Vector work) {
+  static const sunrealtype turn = SUN_RCONST(6.283185307179586);
+  if (s->system.nangles == 0) return cpWrmsNorm(y, s->ewt);
+  N_VScale(1.0, y, work);
+  sunrealtype *x = cpData(work);
+  for (int k = 0; k < s->system.nangles; k++)
+    x[s->system.angles[k]] = remainder(x[s->system.angles[k]], turn);
+  return cpWrmsNorm(work, s->ewt);
+}
+
 /* ---- options ---- */
 
 int cpStepperSetProjector(CPIntegrator s, CPProjector P, const char *function) {

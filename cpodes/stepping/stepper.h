@@ -226,6 +226,8 @@ const char *cpStepperLastGood(CPIntegrator s, const char *text, char last[CP_LAS
  * between constraints, and velocities by roundoff over its square: next to a singular position by more than a
  * tight tolerance. Returns the norm of that displacement for states like (t, y), or 0 if it is not known. */
 double cpStepperRoundoff(CPIntegrator s, sunrealtype t, N_Vector y, N_Vector ewt);
+/* |y| in the present weights, of angles without their turns, which no tolerance counts. work: like y */
+sunrealtype cpStepperSize(CPIntegrator s, N_Vector y, N_Vector work);
 /* The factor by which the sizes of errors at roots may be wrong */
 #define CP_ROOT_MARGIN 10.0
 /* What the roundoff of earlier steps still counts, with each step: differences of order q contain that of the last

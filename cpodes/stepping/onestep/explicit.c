@@ -76,21 +76,9 @@ sunrealtype cpLeastStep(sunrealtype t) { return CP_FUZZ * fabs(t); }
 #define VANISHES    1.0e-5
 #define SMALL_STEP  1.0e-6
 
-/* |y|, of angles without their turns */
-static sunrealtype sizeOf(CPOneStep mem) {
-  static const sunrealtype turn = SUN_RCONST(6.283185307179586);
-  const CPIntegrator s          = &mem->base;
-  if (s->system.nangles == 0) return N_VWrmsNorm(s->y, s->ewt);
-  N_VScale(1.0, s->y, mem->ynew);
-  sunrealtype *y = cpData(mem->ynew);
-  for (int k = 0; k < s->system.nangles; k++)
-    y[s->system.angles[k]] = remainder(y[s->system.angles[k]], turn);
-  return N_VWrmsNorm(mem->ynew, s->ewt);
-}
-
 int cpInitialStep(CPOneStep mem, N_Vector f0, N_Vector f1, sunrealtype *h) {
   const CPIntegrator s = &mem->base;
-  const sunrealtype d0 = sizeOf(mem), d1 = N_VWrmsNorm(f0, s->ewt);
+  const sunrealtype d0 = cpStepperSize(s, s->y, mem->ynew), d1 = N_VWrmsNorm(f0, s->ewt);
   sunrealtype h0 = d0 < VANISHES || d1 < VANISHES ? SMALL_STEP : FIRST_ERROR * d0 / d1;
   if (mem->hmax > 0.0) h0 = fmin(h0, mem->hmax);
   h0 = fmin(h0, fabs(mem->tlimit - s->t));

@@ -87,12 +87,12 @@ static double raised(CPOneStep mem, sunrealtype h, sunrealtype error) {
  * position that makes little difference, but in a step over a jump of friction the filter reduced the
  * estimate below the tolerance, and errors were 17,000 tolerances. */
 int cpRadauError(CPOneStep mem, sunrealtype h, const sunrealtype *x, const sunrealtype *x0,
-                 N_Vector y, N_Vector ewt, N_Vector err, sunrealtype *tol, sunrealtype *ratio,
+                 sunrealtype size, N_Vector ewt, N_Vector err, sunrealtype *tol, sunrealtype *ratio,
                  sunrealtype *norm) {
   const CPRadau R       = mem->own;
   const CPRadauTable *T = R->table;
   double w[CP_RADAU_STAGES + 1];
-  *tol   = 1.0 / fmax(cpWrmsNorm(y, ewt), 1.0e2);
+  *tol   = 1.0 / fmax(size, 1.0e2);
   *ratio = scale(*tol, T->s);
   for (int j = 0; j < T->s; j++) w[j] = *ratio * h * T->d[j];
   for (int j = 0; j < R->n; j++) R->e[j] = *ratio * h * T->real * x0[j];
@@ -112,8 +112,9 @@ static int estimate(CPOneStep mem, sunrealtype h, sunrealtype *norm) {
   *norm         = 0.0;
   mem->have_err = mem->hfixed == 0.0;
   if (!mem->have_err) return CP_SUCCESS;
+  const sunrealtype size = cpStepperSize(base, base->y, base->err);
   const int flag =
-      cpRadauError(mem, h, R->x, R->x0, base->y, base->ewt, base->err, &R->tol, &ratio, norm);
+      cpRadauError(mem, h, R->x, R->x0, size, base->ewt, base->err, &R->tol, &ratio, norm);
   if (flag) return flag;
   R->estimate         = *norm / ratio;
   const double factor = raised(mem, h, R->estimate);

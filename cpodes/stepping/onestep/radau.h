@@ -103,10 +103,10 @@ void cpRadauStates(const CPRadau R, sunrealtype h, const sunrealtype *y, const s
  * with multipliers 0, becomes their corrections x. *norm <- the norm, in ewt, of the changes to the states. */
 int cpRadauCorrect(CPOneStep mem, sunrealtype h, sunrealtype *r, N_Vector ewt, sunrealtype *norm);
 
-/* radau.c: err <- the error estimate of slopes x [s N], x0 [N] from y, and *norm its norm, both without the factor that
- * raises it after a surprise. *ratio: the factor of the estimate of order s, by the tolerance *tol */
+/* radau.c: err <- the error estimate of slopes x [s N], x0 [N] from a state of this size (a norm in ewt), and *norm its norm, both
+ * without the factor that raises it after a surprise. *ratio: the factor of the estimate of order s, by the tolerance *tol */
 int cpRadauError(CPOneStep mem, sunrealtype h, const sunrealtype *x, const sunrealtype *x0,
-                 N_Vector y, N_Vector ewt, N_Vector err, sunrealtype *tol, sunrealtype *ratio,
+                 sunrealtype size, N_Vector ewt, N_Vector err, sunrealtype *tol, sunrealtype *ratio,
                  sunrealtype *norm);
 
 /* radau_polynomial.c: D [(s + 1) N] <- the divided differences of x [s N] and x0 [N]. */

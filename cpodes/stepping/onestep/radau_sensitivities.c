@@ -152,8 +152,9 @@ int cpRadauVary(CPOneStep mem, sunrealtype h, sunrealtype *norm) {
     for (int j = 0; j < R->n; j++) moved[j] = S[j] - v->S[(s - 1) * R->n + j];
     cpRadauDivide(R, v->K, v->K0, v->D_new);
     if (flag || !*b->of.errcon || mem->hfixed > 0.0) continue;
+    const sunrealtype size = cpWrmsNorm(b->s[p], v->ewt);
     sunrealtype tol, ratio, error = 0.0;
-    flag  = cpRadauError(mem, h, v->K, v->K0, b->s[p], v->ewt, b->err, &tol, &ratio, &error);
+    flag  = cpRadauError(mem, h, v->K, v->K0, size, v->ewt, b->err, &tol, &ratio, &error);
     *norm = fmax(*norm, error);
   }
   if (flag) mem->shrink = 0.5;
