@@ -191,6 +191,7 @@ typedef struct {
   sunrealtype assembled;       /* the time of the newest assembly */
   char singular[TEXT];         /* what is special about its position, or "" */
   char *changed;               /* its notes [NOTES], or NULL */
+  struct Acting_ *acting;      /* what acts at events of a run, or NULL (sources.c) */
   sunrealtype velocity_change; /* the largest relative change of a start velocity by it */
 } Mechanism;
 
@@ -440,6 +441,8 @@ int bodiesAt(CPMech mech, N_Vector y, const char *function, Mechanism **m);
 int bodiesCheckIndex(CPLog *log, const Mechanism *m, CPThing thing, int i, const char *function);
 /* mask [nv]: out, 1 for the rows of joints, couplers and drives, 0 for those of contacts. */
 void bodiesWithoutContacts(const Mechanism *b, int *mask);
+/* Sets the entries of the rows of joint i. */
+void bodiesMaskJoint(const Mechanism *b, int i, int value, int *mask);
 /* What owns the rows of joint i: "joint", "coupler", "drive", "contact", "limit" or "friction". */
 const char *bodiesNoun(const Mechanism *b, int i);
 /* Is it a coupler or a drive? */

@@ -2,6 +2,7 @@
 #include "following.h"
 #include "formulas.h"
 #include "loops.h"
+#include "sources.h"
 #include "tree.h"
 
 #include <stdlib.h>
@@ -78,6 +79,7 @@ static void freeData(void *data) {
   Mechanism *m = data;
   if (!m) return;
   treeFreeCopy(m->tree);
+  bodiesFreeActing(m);
   free(m->param);
   free(m->pair);
   free(m->pose);
@@ -115,6 +117,7 @@ static int newData(void *model, SUNContext ctx, void **data) {
   m->built       = from->pair;
   m->built_known = from->known;
   m->changed     = NULL;
+  m->acting      = NULL;
   m->pose        = calloc((size_t)m->nbodies, sizeof *m->pose);
   int n          = copyNumbers(m) + COPY(m->pair, m->npairs);
   if (m->follow) n += COPY(m->body, m->nbodies) + COPY(m->term, m->nterms) + COPY(m->law, m->nlaws);
@@ -133,7 +136,7 @@ static Mechanism *copyOf(const Mechanism *from) {
   if (!m) return NULL;
   *m       = *from;
   m->tree  = NULL;
-  m->built = NULL, m->changed = NULL;
+  m->built = NULL, m->changed = NULL, m->acting = NULL;
   bodiesShareFormulas(m);
   bodiesCopyFollow(&m->follow);
   m->pose    = calloc((size_t)m->nbodies, sizeof *m->pose);
@@ -237,6 +240,7 @@ static CPModel buildModel(const Mechanism *from) {
                      .free_data       = freeData,
                      .free_model_data = freeModel};
     if (e.nquaternions == 0) e.quaternions = NULL;
+    if (b->nreleases + b->ncontrollers > 0) e.event_source = bodiesEventSource;
     bodiesTakeFunctions(b, &e);
     model = CPModelCreate(&e);
   }

@@ -4,13 +4,18 @@
 #include <stdio.h>
 #include <string.h>
 
+void bodiesMaskJoint(const Mechanism *b, int i, int value, int *mask) {
+  const Joint *joint = &b->joint[i];
+  for (int k = 0; k < joint->nrows + joint->nrolls; k++) {
+    const Row *row = k < joint->nrows ? &b->row[joint->first + k]
+                                      : &b->roll[joint->first_roll + k - joint->nrows];
+    for (int c = 0; c < bodiesComponents(b, row); c++) mask[row->first + c] = value;
+  }
+}
+
 void bodiesWithoutContacts(const Mechanism *b, int *mask) {
   for (int i = 0; i < b->nv; i++) mask[i] = 1;
-  for (int i = 0; i < b->ncontacts; i++) {
-    const Joint *joint = &b->joint[b->contact[i].joint];
-    for (int k = 0; k < joint->nrows; k++) mask[b->row[joint->first + k].first] = 0;
-    for (int k = 0; k < joint->nrolls; k++) mask[b->roll[joint->first_roll + k].first] = 0;
-  }
+  for (int i = 0; i < b->ncontacts; i++) bodiesMaskJoint(b, b->contact[i].joint, 0, mask);
 }
 
 int bodiesSkipRows(const char *off, void *mechanism) {

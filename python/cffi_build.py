@@ -78,7 +78,8 @@ macros = [("GLUE_CATALOGUE", "1")] if sources else []
 # what the glue calls
 CALLED = ("int glue_python(void *handle, double t);\n",
           "int glue_python_event(void *handle, double t, int timed, const int *found, double *y);\n",
-          "int glue_python_config(void *handle, CPIntegrator mem, const char *method);\n")
+          "int glue_python_config(void *handle, CPIntegrator mem, const char *method);\n",
+          "int glue_python_named(void *handle, double t, const char *name);\n")
 
 ffi = FFI()
 ffi.cdef(SUNDIALS + public + glue + "".join(f'extern "Python" {f}' for f in CALLED))

@@ -3,10 +3,8 @@
 #define _GNU_SOURCE /* open_memstream, strtok_r */
 #include "mechanism.h"
 
-#include "controllers.h"
 #include "options.h"
 #include "output/files.h"
-#include "releases.h"
 #include "simulation/method.h"
 #include "simulation/problem.h"
 
@@ -101,9 +99,6 @@ typedef struct {
   CPModel model;
   CPMech mech;
   CPContactPoint *contact;          /* [ncontacts] */
-  Controllers *controllers;         /* or NULL */
-  Releases *releases;               /* or NULL */
-  CPEventSource *source;            /* [model.nsources] those of both */
   const sunrealtype *udot, *lambda; /* at the state whose quantities are asked for, or NULL */
   sunrealtype reach; /* half the length of the lines that show planes of contacts [m] */
 } Built;
@@ -196,16 +191,6 @@ static sunrealtype sensor(const CPPlugin *model, int i, sunrealtype t, N_Vector 
   if (CPMechGetSensor(own->mech, s->of, t, y, &at)) return NAN;
   const sunrealtype *x = at.value;
   return at.count == 1 ? x[0] : sqrt(x[0] * x[0] + x[1] * x[1] + x[2] * x[2]);
-}
-
-int mechanism_quantity(CPMech mech, const char *name, sunrealtype t, N_Vector y, sunrealtype *value,
-                       char message[QUANTITY_MESSAGE]) {
-  CPSensor s     = CP_INIT(CPSensor);
-  const int flag = CPMechGetSensor(mech, name, t, y, &s);
-  *value         = s.value[0];
-  if (!flag && isfinite(*value)) return 0; /* an expression fails where it is not finite */
-  snprintf(message, QUANTITY_MESSAGE, "%s must be finite, and is not at t = %g", name, (double)t);
-  return CP_USERFUNC_FAIL;
 }
 
 /* Contacts conserve the energy, up to the work that is known, if their impacts are elastic and without friction. Dry friction of
@@ -436,22 +421,6 @@ static int take_contacts(CPPlugin *model) {
   return 0;
 }
 
-/* The sources of controllers and of releases */
-static int take_sources(CPPlugin *model) {
-  Built *own = built(model);
-  int n;
-  if (controllers_create(own->bodies, own->mech, &own->controllers) ||
-      releases_create(own->bodies, &own->releases))
-    return -1;
-  const CPEventSource *controllers = controllers_sources(own->controllers, &n);
-  if (!(own->source = malloc(((size_t)n + 1) * sizeof *own->source))) return -1;
-  if (n > 0) memcpy(own->source, controllers, (size_t)n * sizeof *own->source);
-  if (own->releases) own->source[n++] = *releases_source(own->releases);
-  model->source   = own->source;
-  model->nsources = n;
-  return 0;
-}
-
 static void use_coordinates(CPBodies b) {
   if (mechanism.chosen)
     CPBodiesSetFormulation(b, mechanism.joints ? CP_JOINT_COORDINATES : CP_ABSOLUTE);
@@ -480,7 +449,7 @@ static int create(CPPlugin *model) {
   if (clone_templates(&model->mech)) return -1;
   model->n       = N_VGetLength(model->y0);
   model->closure = loop_closure;
-  if (take_contacts(model) || take_sources(model)) return -1;
+  if (take_contacts(model)) return -1;
   if (draw(model) || (mechanism.run.assemble && assemble(model))) return -1;
   return 0;
 }
@@ -488,9 +457,6 @@ static int create(CPPlugin *model) {
 static void destroy(CPPlugin *model) {
   Built *own = built(model);
   if (!own) return;
-  controllers_free(&own->controllers);
-  releases_free(&own->releases);
-  free(own->source);
   CPMechFree(&own->mech);
   CPModelFree(&own->model);
   CPBodiesFree(&own->bodies);

@@ -28,10 +28,4 @@ void mechanism_use_base(const char *kind);
 /* Has one of them been called? */
 int mechanism_is_placed(void);
 
-/* The quantity of this name, which controllers and releases need at (t, y). value: out. Returns 0, or a negative code with a
- * message. */
-enum { QUANTITY_NAME = 264, QUANTITY_MESSAGE = 512 };
-int mechanism_quantity(CPMech mech, const char *name, sunrealtype t, N_Vector y, sunrealtype *value,
-                       char message[QUANTITY_MESSAGE]);
-
 #endif

@@ -233,7 +233,8 @@ static int tellEvents(CPSession s, int restarted, const char *function) {
     CPEvent event;
     if (!s->source[i].handled || !hasEvent(s, i, &event)) continue;
     event.restarted = restarted;
-    if (s->source[i].is.event_name) event.name = s->source[i].is.event_name(s->source[i].is.data);
+    event.is_named  = s->source[i].is.event_name != NULL;
+    if (event.is_named) event.name = s->source[i].is.event_name(s->source[i].is.data);
     const int now = said(s, s->event(s, &event, s->y, s->event_data), "event function", function);
     if (!flag || now < 0) flag = now;
   }

@@ -93,10 +93,31 @@ int CPSessionSetIntegrator(CPSession s, CPIntegrator integrator) {
   return CP_SUCCESS;
 }
 
+/* Adds the event sources of its mechanical system. */
+static int addOwnSources(CPSession s, const char *function) {
+  const CPEquations *model = CPModelGetEquations(CPMechGetModel(s->mech));
+  void *data               = NULL;
+  int flag = model && model->event_source ? CPMechGetData(s->mech, &data) : CP_SUCCESS, more = 0;
+  if (flag) return sessionPassOn(s, flag, CPObjectGetLastMessage(CP_OBJECT(s->mech)));
+  while (model && model->event_source && !flag && !more) {
+    CPEventSource source = CP_INIT(CPEventSource);
+    more                 = model->event_source(s->nown, &source, data);
+    if (more < 0)
+      return cpReport(&s->log, more, function,
+                      "event source %d of the mechanical system failed (%d)", s->nown, more);
+    if (!more && !(flag = CPSessionAddSource(s, &source, NULL))) s->nown++;
+  }
+  return flag;
+}
+
 int CPSessionSetMech(CPSession s, CPMech mech) {
   const int flag = sessionIdle(s, 1, __func__);
-  if (!flag) s->mech = mech;
-  return flag;
+  if (flag || mech == s->mech) return flag;
+  if (s->nown > 0)
+    return cpReport(&s->log, CP_ILL_INPUT, __func__,
+                    "the session has the event sources of another mechanical system");
+  s->mech = mech;
+  return addOwnSources(s, __func__);
 }
 
 int CPSessionSetRhsFn(CPSession s, CVRhsFn f, void *user_data) {

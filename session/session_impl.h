@@ -44,6 +44,7 @@ struct CPSession_ {
   sunrealtype *times; /* [ntimes] of outputs */
   int ntimes, next_output;
   int nsources, nroots;
+  int nown; /* the number of those of mech itself */
   Source *source;
   int *found, *direction; /* [nroots] */
   long int maxevents;

@@ -331,6 +331,7 @@ int CPIntegratorGradient(CPIntegrator mem, sunrealtype t1, const CPFunctional *F
   Given given;
   flag = take(log, &given, &F, &parameters, &options, __func__);
   if (!flag) flag = cpFunctionalCheck(mem, F, G, __func__);
+  if (!flag) flag = cpSensPasses(mem, __func__);
   if (flag) return flag;
   const CPSens sens  = mem->sens;
   const int forwards = options && options->mode == CP_GRADIENT_FORWARD;

@@ -139,6 +139,14 @@ static int noSteps(CPIntegrator mem, const char *function) {
                   "%ld steps have been taken: call CPIntegratorReInit first", nst);
 }
 
+int cpSensPasses(CPIntegrator mem, const char *function) {
+  if (!mem->system.acts) return CP_SUCCESS;
+  return cpReport(
+      &mem->log, CP_NOT_SUPPORTED, function,
+      "derivatives do not pass the samples of controllers and the releases of joints; an "
+      "actuator with gain and bias is a loop that has them");
+}
+
 int cpSensSet(CPIntegrator mem, CPSens sens, const char *function) {
   const CPSens before = mem->sens;
   CPLog *log          = &mem->log;
@@ -148,7 +156,9 @@ int cpSensSet(CPIntegrator mem, CPSens sens, const char *function) {
     return CP_SUCCESS;
   }
   if (sens->mem) return cpRefuse(log, function, "another integrator computes these sensitivities");
-  int flag = noSteps(mem, function); /* CVODES takes up sensitivities only at its first step. */
+  int flag = cpSensPasses(mem, function);
+  if (!flag)
+    flag = noSteps(mem, function); /* CVODES takes up sensitivities only at its first step. */
   if (!flag) flag = checkStart(log, sens->params.Ns, sens->given, mem->y0, function);
   if (flag) return flag;
   if (!sens->fS1 && !sens->params.p && !mem->system.sens)

@@ -133,6 +133,8 @@ N_Vector *cpSensVectors(CPArena *arena, int count, N_Vector tmpl);
 /* CPSensCreate with a code. *sens: out */
 int cpSensCreate(const CPParameters *parameters, N_Vector y_tmpl, CPSens *sens);
 int cpSensSet(CPIntegrator mem, CPSens sens, const char *function);
+/* Returns 0, or CP_NOT_SUPPORTED, which has been reported, if the attached system has events that derivatives do not pass. */
+int cpSensPasses(CPIntegrator mem, const char *function);
 /* Creates sens->work if there is a projector and no work yet. Returns 0 or CP_MEM_FAIL. */
 int cpSensUpdate(CPSens sens);
 

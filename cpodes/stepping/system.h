@@ -175,6 +175,7 @@ typedef struct {
   /* To be called when the integrator is freed. */
   void (*detach)(void *data);
   const CPSensSystem *sens;
+  int acts; /* Has it event sources of its own, whose events derivatives do not pass? */
   const CPImplicitSystem *implicit; /* for implicit one-step methods, or NULL */
 } CPSystem;
 

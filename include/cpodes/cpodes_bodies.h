@@ -539,9 +539,9 @@ typedef struct {
 } CPRope;
 
 /** A sampled controller: at the times first + k period, k = 0, 1, ..., a function of t and of quantities gives the value that a parameter
- * has, after the delay, until the next one. Models know nothing of it: whoever runs them evaluates the quantity "NAME.output"
- * (CPMechGetSensor) and sets the parameter (CPMechGetParameters) in an event source with this period (CPEventSource), as the runner and
- * Python do with those of files. CPBodiesDescribe tells its parameter and times. */
+ * has, after the delay, until the next one. It acts in sessions (CPEquations.event_source); a run begins with the parameter as it was
+ * before the session's first run, or as somebody else has set it since. The quantity "NAME.output" is its function at any state.
+ * CPBodiesDescribe tells its parameter and times. */
 typedef struct {
   CPElement head; /**< CP_NEW_CONTROLLER(name) */
   const char *of; /**< name of an actuator, whose control it sets, or of a parameter, "push.force_x" */
@@ -554,10 +554,9 @@ typedef struct {
 
 /** A release: a joint that is there until its force exceeds a load, until a function becomes positive, or until a time, and then no more:
  * a pin that breaks, a sling that lets go. Velocities do not jump there, and impulses of impacts release nothing. What else
- * acts on the joint's coordinates, such as springs, remains. The joint keeps its rows in joint coordinates (CPJoint.switched). Models know
- * nothing of it: whoever runs them has an event source (CPEventSource), whose root is the quantity "NAME.trigger" (CPMechGetSensor), which
- * becomes positive, and which switches the joint's rows off (CPMechSetActive), as the runner does. CPBodiesDescribe
- * tells the joint and the time. */
+ * acts on the joint's coordinates, such as springs, remains. The joint keeps its rows in joint coordinates (CPJoint.switched). It acts in
+ * sessions (CPEquations.event_source), whose event is called "JOINT released"; the quantity "NAME.trigger" is what becomes positive.
+ * CPBodiesDescribe tells the joint and the time. */
 typedef struct {
   CPElement head;      /**< CP_NEW_RELEASE(name) */
   const char *joint;   /**< name of the joint, which is none by functions */

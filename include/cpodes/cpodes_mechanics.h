@@ -192,6 +192,8 @@ typedef struct {
   void *data; /**< for g, gd and gdd; if NULL, they get what the functions of the model get */
 } CPMotion;
 
+struct CPEventSource_; /* CPEventSource of cpodes_session.h */
+
 /**
  * A mechanical system, described by its functions. Members that are not used are 0 or NULL. M (or a constant M_tmpl) and f,
  * or inverse, or udot must be given, with A, or with Au and ATl (M needs A, udot alone needs Au and ATl). A
@@ -316,6 +318,10 @@ typedef struct {
    * of A and b in these rows are not used and may be left as they are. For a model with many contacts of which few are closed.
    * All rows must be set where nothing has been left out. What it returns is ignored. */
   CPMechRowsFn skip_rows;
+  /** If not NULL, the event sources that belong to the system, such as its sampled controllers and joints that are released:
+   * CPSessionSetMech adds them to a session. *source: out, number i = 0, 1, ..., with its size; what it points to lasts as long as
+   * user_data. Returns 0, 1 if there are no more, or a negative code. */
+  int (*event_source)(int i, struct CPEventSource_ *source, void *user_data);
 } CPEquations;
 
 /**

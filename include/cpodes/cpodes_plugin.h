@@ -225,9 +225,6 @@ struct CPPlugin_ {
                             at any tolerance; 0: a part of the tolerance, see CPProjectorSetEps */
   CPPluginDrawing drawing;         /**< made by CPPluginDraw; type->points computes the points */
   char refusal[CP_PLUGIN_REFUSAL]; /**< reason given to CPPluginRefuse, or "" */
-  const CPEventSource *
-      source; /**< [nsources] further event sources of each run, such as sampled controllers, valid as long as the model */
-  int nsources; /**< number of sources */
 };
 
 /* ---- shared objects ---- */

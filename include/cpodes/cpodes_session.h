@@ -34,6 +34,7 @@ typedef struct {
   const int *roots; /**< [nroots] -1: falling, 1: rising, 0: none; NULL if the source has no root there */
   int timed;        /**< 1: the source's time has come */
   int restarted; /**< for CPEventFn: whether the integrator has been restarted */
+  int is_named;  /**< for CPEventFn: 1 if name is what has happened (CPEventSource.event_name) */
 } CPEvent;
 
 /** What a source asks for after an event; the values may be combined. */
@@ -49,7 +50,7 @@ enum CPAction {
  * data. Those that return int return 0, or, where that is said, a CPAction, or a negative code, which ends the run. y
  * [n] is the session's state.
  */
-typedef struct {
+typedef struct CPEventSource_ {
   size_t size;      /**< sizeof(CPEventSource) */
   const char *name; /**< for messages; copied */
   void *data;       /**< what the functions get; not owned */
@@ -123,7 +124,8 @@ CPODES_EXPORT void CPSessionFree(CPSession *session);
 /** Takes the steps by this integrator, which is not owned, has not been initialised and must outlive the session. To be
  * called before CPSessionStart (CP_TOO_LATE), as the next two functions and CPSessionAddSource. */
 CPODES_EXPORT int CPSessionSetIntegrator(CPSession session, CPIntegrator integrator);
-/** Integrates the mechanical system, which is not owned: its integrators are attached by CPMechAttach. */
+/** Integrates the mechanical system, which is not owned: its integrators are attached by CPMechAttach. If it has event sources of its
+ * own (CPEquations.event_source), they are added, and no other system can take its place (CP_ILL_INPUT). */
 CPODES_EXPORT int CPSessionSetMech(CPSession session, CPMech mech);
 /** Integrates y' = f(t, y, ydot, user_data); a projector is set by CPSessionSetConfigFn's function. */
 CPODES_EXPORT int CPSessionSetRhsFn(CPSession session, CVRhsFn f, void *user_data);

@@ -272,24 +272,11 @@ class BodiesInstance(Instance):
         values = ffi.new("sunrealtype **")
         check(lib.CPMechGetParameters(mech, values, ffi.NULL))
         self.values, self.samplers = values[0], []
-        for i in range(lib.CPBodiesCount(self.bodies, lib.CP_CONTROLLER)):
-            self.add_controller(*self.controller_of_file(i))
         for controller in m._controllers:
             self.add_controller(*controller)
         if m._offsets is not None and len(m._offsets):
             check(lib.CPMechAssemble(mech, 0, self.y_vector, sized("CPAssembly", offsets=pointer(m._offsets))))
         return mech
-
-    def controller_of_file(self, i: int) -> tuple:
-        d, state = describe(self.bodies, lib.CP_CONTROLLER, i), np.zeros(self.n)
-        name, of, period, first, delay = text(d.name), d.parameter, d.period, d.begin, d.delay
-        vector_, quantity = self.vector(state), f"{name}.output".encode()
-
-        def f(t: float, y: np.ndarray) -> float:
-            state[:], out = y, sized("CPSensor")
-            self.failures.check(lib.CPMechGetSensor(self.mech, quantity, t, vector_, out), lambda: message_of(self.mech))
-            return out.value[0]
-        return name, f, [text(describe(self.bodies, lib.CP_PARAMETER, of).name)], period, first, delay
 
     def add_controller(self, name: str, f: Callable, of: Sequence[str], period: float, first: float, delay: float) -> None:
         """Adds what samples f and, if there is a delay, what sets the controls of a sample later, in the order of the samples."""
@@ -841,10 +828,16 @@ class Bodies(Mechanism):
         self._query, self.ready = None, False
         return name
 
-    @property
-    def samples(self) -> bool:
-        """Are there controllers, those of a file included?"""
-        return bool(self._controllers) or lib.CPBodiesCount(self._open().bodies, lib.CP_CONTROLLER) > 0
+    def release(self, joint: str, *, load: float = 0.0, when: Optional[Function] = None, inputs: Sequence[str] = (), at: float = 0.0,
+                name: Optional[str] = None) -> str:
+        """Releases a joint in solve: as its force exceeds the load, as the Function `when` of t and of the quantities `inputs` becomes
+        positive, or at a time. sol.named_events lists what has been released."""
+        if when is not None and not isinstance(when, Function):
+            raise TypeError(f"when has to be a Function, and is {type(when).__name__}")
+        return self._add("Release", {
+            "name": self._name(name, "release"), "joint": word("the name of a joint", joint), "load": number("load", load),
+            "at": number("at", at), "function": ffi.NULL if when is None else when._handle,
+            "inputs": " ".join(word("the name of an input", one) for one in inputs)}, keep=[when])
 
     def shape(self, kind: str, body: str, size: Any, *, at: Any = (0, 0, 0), axis: Any = (0, 0, 0), across: Any = (0, 0, 0),
               frames: str = "space", name: Optional[str] = None) -> str:
@@ -989,8 +982,6 @@ class Bodies(Mechanism):
             if self.t_end is None:
                 raise TypeError("t_span has to be given, as no file says how long the motion lasts")
             t_span = 0.0, self.t_end
-        if lib.CPBodiesCount(self._open().bodies, lib.CP_RELEASE):
-            raise Error(lib.CP_NOT_SUPPORTED, "releases of joints act in the program cpodes only")
         if y0 is None:
             y0 = self.assemble(t=float(np.ravel(t_span)[0])) if self.assembles else self.placed()
         if not self.ready:

@@ -138,6 +138,12 @@ def glue_python_config(handle, mem, method):
     return ffi.from_handle(handle).configure(mem, ffi.string(method).decode())
 
 
+@ffi.def_extern(error=-1, onerror=lambda kind, value, trace: _lost(value, trace))
+def glue_python_named(handle, t, name):
+    ffi.from_handle(handle).named_events.append((t, ffi.string(name).decode()))
+    return 0
+
+
 def _lost(exception: BaseException, trace: Any) -> bool:
     """Keeps an exception raised by what the glue calls, or outside a function itself: Ctrl-C between two instructions."""
     call = ffi.from_handle(trace.tb_frame.f_locals["handle"])

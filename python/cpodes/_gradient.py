@@ -6,7 +6,7 @@ from typing import Any, Callable, NamedTuple, Optional, Sequence, Tuple
 
 import numpy as np
 
-from ._core import Owner, as_compiled, bind, message_of, pointer, real_array, sized, to_c
+from ._core import Error, Owner, as_compiled, bind, message_of, pointer, real_array, sized, to_c
 from ._native import ffi, lib
 from ._solve import as_span
 from ._trees import flatten, flatten_like, is_tree, unflatten
@@ -143,9 +143,10 @@ def check_integrator(integrator: str) -> str:
 
 
 def refuse_samples(m: Any) -> None:
-    """What a controller sets at a sample depends on the state there, and its derivative is not known."""
-    if getattr(m, "samples", False):
-        raise ValueError("gradients do not go through the samples of controllers; an actuator with gain and bias is a loop that has them")
+    """What a controller sets at a sample depends on the state there, and its derivative is not known. The library refuses those of files."""
+    if getattr(m, "_controllers", None):
+        raise Error(lib.CP_NOT_SUPPORTED, "derivatives do not pass the samples of controllers and the releases of joints; an actuator with "
+                                          "gain and bias is a loop that has them")
 
 
 def gradient(m: Any, objective: Any, params: Any = None, *, t_span: Sequence[float], start: Any, method: str = "adjoint",

@@ -46,6 +46,8 @@ class Solution:
     violation [nt]: the largest |c_i| at each t, in the units of c; error [n]: sums of the estimated local errors;
     stats: a dict of counters; method: the last one used.
 
+    For a mechanism with releases of joints also named_events, a list of (t, "pin released").
+
     For a mechanism with contacts also contact_events, a list of ContactEvent, phases, a list of Phase, and contact_names,
     their order; violation then covers the constraints and the closed contacts."""
 
@@ -263,6 +265,7 @@ class Integration:
         run.owner = self.handle = ffi.new_handle(self)
         self.failures, self.current = system.failures, "" # the method
         self.changed = False # at the newest event: by an event of the user or of the model
+        self.named_events: list = []
         self.contact_events: list = []
         self.phases = system.history if run.contact else []
 
@@ -571,6 +574,8 @@ class Integration:
                 self.phases[-1] = self.phases[-1]._replace(end=self.run.t)
             solution.contact_events, solution.phases = self.contact_events, self.phases
             solution.contact_names = self.system.mechanism._contacts.names
+        if self.named_events:
+            solution.named_events = self.named_events
         solution._system = self.system
         self.own.tell_warnings()
         self.system.tell_warnings()

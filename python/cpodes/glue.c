@@ -329,6 +329,11 @@ static int configure(CPIntegrator mem, const char *method, void *run) {
   return glue_python_config(((GlueRun *)run)->owner, mem, method);
 }
 
+static int at_named(CPSession session, const CPEvent *event, N_Vector y, void *run) {
+  (void)session, (void)y;
+  return event->is_named ? glue_python_named(((GlueRun *)run)->owner, event->t, event->name) : 0;
+}
+
 int glue_begin(GlueRun *r, const int *direction) {
   const CPEventSource source = {.size      = sizeof source,
                                 .name      = "events",
@@ -338,7 +343,8 @@ int glue_begin(GlueRun *r, const int *direction) {
                                 .direction = direction,
                                 .next_time = next_stop,
                                 .handle    = at_event};
-  const int flag             = CPSessionAddSource(r->session, &source, &r->source);
+  int flag                   = CPSessionAddSource(r->session, &source, &r->source);
+  if (!flag) flag = CPSessionSetEventFn(r->session, at_named, r);
   return flag ? flag : CPSessionSetConfigFn(r->session, configure, r);
 }
 
@@ -421,7 +427,7 @@ static double now(void) {
 
 int glue_record(GlueRun *r) { return record(r, 0); }
 
-/* Has source i an event at the end of the newest step? *timed: is it a stop? */
+/* Has source i an event at the end of the newest step? *timed: is it at a time of its own? */
 static int has_event(const GlueRun *r, int i, int *timed) {
   CPEvent event;
   if (CPSessionGetEvent(r->session, i, &event)) return 0;
@@ -429,15 +435,14 @@ static int has_event(const GlueRun *r, int i, int *timed) {
   return event.roots || event.timed;
 }
 
-/* Records the step up to an event, if the state changes there, and handles the event. */
+/* Records the step up to an event after which the integrator may restart, all but those of the user's functions, and handles the
+ * event. The sources are those of the mechanism, its contacts, the user's, and the samplers. */
 static int meet(GlueRun *r, double t1) {
-  int timed = 0, flag = 0;
-  r->at_contacts = r->contact && has_event(r, 0, &timed);
-  for (int i = r->source, any = 0; i <= r->source + r->nsamplers; i++, any |= timed) {
-    has_event(r, i, &timed);
-    timed |= any;
-  }
-  if ((r->at_contacts || timed) && r->t != r->told) flag = record(r, 0);
+  int restarts = 0, timed = 0, flag = 0;
+  r->at_contacts = r->contact && has_event(r, r->source - 1, &timed);
+  for (int i = 0; i <= r->source + r->nsamplers; i++)
+    if (has_event(r, i, &timed)) restarts |= i != r->source || timed;
+  if (restarts && r->t != r->told) flag = record(r, 0);
   if (flag < 0) return flag;
   flag = CPSessionStep(r->session, t1, r->y, &r->t);
   return flag == CP_SUCCESS ? GLUE_EVENT : flag;

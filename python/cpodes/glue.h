@@ -84,7 +84,7 @@ typedef struct {
 /* An integration and its results. */
 typedef struct {
   CPSession session;
-  CPContact contact; /* the contacts, the session's first source, or NULL */
+  CPContact contact; /* the contacts, the session's source before `source`, or NULL */
   void *owner; /* the handle of the Integration, for glue_python_event and glue_python_config */
   N_Vector y, work;
   int source; /* the session's source of the events and stops below; those of samplers follow */

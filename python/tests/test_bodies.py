@@ -815,12 +815,35 @@ def test_controllers_of_files_and_delays_act(tmp_path):
     m.actuator("hinge", name="motor")
     m.control("motor", lambda t, y: -4 * (y[2] - 1) - 0.8 * y[5], 0.01, delay=0.02)
     assert m.solve((0, 1), rtol=1e-10, atol=1e-10).y[[2, 5], -1] == pytest.approx([x, v], abs=1e-8)
-    with pytest.raises(ValueError, match="gradients do not go through the samples of controllers"):
-        m.gradient(lambda t, y: y[2], {"rod.mass": 2.0}, t_span=(0, 1), start=m.start())
+    for loop in m, cpodes.Bodies.read(path):
+        with pytest.raises(cpodes.Error, match="derivatives do not pass the samples of controllers") as refusal:
+            loop.gradient(lambda t, y, p: y[0], {"rod.mass": 2.0}, t_span=(0, 1), start=loop.start())
+        assert refusal.value.name == "CP_NOT_SUPPORTED"
     m = rod_on_hinge()
     m.control(m.actuator("hinge"), lambda t, y: float("nan") if t > 0.5 else 0, 0.01, name="loop")
     with pytest.raises(ValueError, match="the controller loop has to return 1 finite numbers, and returned .nan. at t = 0.51"):
         m.solve((0, 1))
+
+
+def test_a_pin_breaks_at_its_load():
+    """test/unit/contact/acting.c has the derivation of these numbers (scipy's quad)."""
+    x, omega, t_break, half = 0.79893517064835, 4.59237895276600, 0.33312902505489, 0.5
+    s = 1 - t_break
+    end = [half * np.cos(x) - omega * half * np.sin(x) * s, -half * np.sin(x) - omega * half * np.cos(x) * s - 9.81 / 2 * s**2]
+    force = cpodes.Function("sqrt(x^2 + y^2) - 1.8*2 kg*9.81 m/s^2", {"t": "s", "x": "N", "y": "N"}, unit="N")
+    for coordinates in "absolute", "joint":
+        for how in {"load": 1.8 * 2 * 9.81}, {"when": force, "inputs": ["pin.force.x", "pin.force.y"]}, {"at": t_break}:
+            m = cpodes.Bodies(2, gravity=(0, -9.81), coordinates=coordinates)
+            m.add_body("rod", mass=2, inertia=2 / 12, centre=(half, 0))
+            m.revolute(None, "rod", name="pin")
+            m.release("pin", **how)
+            sol = m.solve((0, 1), rtol=1e-9, atol=1e-9, dense_output=True)
+            (t, name), = sol.named_events
+            assert name == "pin released" and t == pytest.approx(t_break, abs=1e-8)
+            assert m.point("rod", (half, 0), sol.y[:, -1])[:2] == pytest.approx(end, abs=1e-7)
+            assert m.point("rod", (half, 0), sol.sol(t))[0] == pytest.approx(half * np.cos(x), abs=1e-7)
+    with pytest.raises(TypeError, match="when has to be a Function, and is function"):
+        m.release("pin", when=lambda t: t)
 
 
 def test_an_arm_under_controllers_moves_as_from_interval_to_interval():

@@ -70,7 +70,7 @@ int observer_create(Observer *o, const Problem *p, RunInfo *info, char *message)
     o->conserved[i] = plugin_conserves(model, i) != 0;
   info->conserved = o->conserved;
   if (p->mech) {
-    o->shares  = p->contact || model->nsources > 0;
+    o->shares  = p->contact || model->mech.event_source;
     o->mech    = o->shares ? p->mech : problem_mech(p);
     o->nlambda = o->mech ? (long)CPMechGetNumMultipliers(o->mech) : 0;
   } else if (p->P) {

@@ -20,7 +20,6 @@ typedef struct {
   Observer observer;
   CPSession session;
   int model_source; /* the source of the model's own events and kinks */
-  int first_source; /* the first of its further sources */
   Listener *listener;
   RunResult *result;
   N_Vector y, between;  /* the newest state; an output within a step, and the reference */
@@ -198,10 +197,8 @@ static int at_step(CPSession session, sunrealtype t, N_Vector y, void *data) {
 
 /* Sends an event of a source that gives names to its events. */
 static int tell_named(Run *run, const CPEvent *event) {
-  const CPPlugin *model = run->problem.model;
-  const int k           = event->source - run->first_source;
-  RunEvent named        = {.kind = EVENT_NAMED, .t = event->t, .root = -1};
-  if (k < 0 || k >= model->nsources || !model->source[k].event_name || !event->name[0]) return 0;
+  RunEvent named = {.kind = EVENT_NAMED, .t = event->t, .root = -1};
+  if (!event->is_named) return 0;
   snprintf(named.name, sizeof named.name, "%s", event->name);
   return tell_event(run, named);
 }
@@ -317,8 +314,6 @@ static int create_session(Run *run) {
   if (!flag && p->contact) flag = CPContactAttach(p->contact, run->session);
   if (!flag && (model->nroots > 0 || model->nstops > 0))
     flag = CPSessionAddSource(run->session, &own, &run->model_source);
-  for (int i = 0; i < model->nsources && !flag; i++)
-    flag = CPSessionAddSource(run->session, &model->source[i], i == 0 ? &run->first_source : NULL);
   if (!flag) flag = CPSessionSetTolerances(run->session, s->rtol, s->atol, NULL);
   if (!flag) flag = CPSessionSetConfigFn(run->session, configure, run);
   if (!flag) flag = CPSessionSetStepFn(run->session, at_step, run);

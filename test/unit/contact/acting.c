@@ -47,32 +47,26 @@ END_TEST
 /* ---- a pin that breaks at a load ---- */
 
 typedef struct {
-  sunrealtype load, t, y[16];
+  sunrealtype t, y[16];
 } Pin;
 
-static int load_left(sunrealtype t, N_Vector state, sunrealtype *left, void *data) {
-  const Pin *pin = data;
-  sunrealtype udot[16], lambda[16], F[3], T[3];
-  left[0] = 1;
-  if (pin->t > 0) return 0;
-  const int flag = CPMechAccelerations(mech, t, state, udot, lambda);
-  if (flag || CPMechGetReaction(mech, thing_named(bodies, CP_JOINT, "pin"), t, state, lambda, F, T))
-    return -1;
-  left[0] = pin->load - hypot(F[0], F[1]);
+static int breaks(CPSession session, const CPEvent *event, N_Vector state, void *data) {
+  Pin *pin = data;
+  (void)session;
+  ck_assert_str_eq(event->name, "pin released");
+  ck_assert(event->is_named && event->restarted);
+  pin->t = event->t;
+  memcpy(pin->y, entries(state), (size_t)N_VGetLength(state) * sizeof *pin->y);
   return 0;
 }
 
-static int breaks(CPSession session, const CPEvent *event, N_Vector state, void *data) {
-  const CPDescription joint = thing_at(bodies, CP_JOINT, thing_named(bodies, CP_JOINT, "pin"));
-  Pin *pin                  = data;
-  int mask[16];
-  (void)session;
-  for (int i = 0; i < 16; i++) mask[i] = -1;
-  for (int i = 0; i < (int)joint.count; i++) mask[joint.first + i] = 0;
-  ck_assert_int_eq(CPMechSetActive(mech, mask), CP_SUCCESS);
-  pin->t = event->t;
-  memcpy(pin->y, entries(state), (size_t)N_VGetLength(state) * sizeof *pin->y);
-  return CP_RESTART;
+/* Starts a session of mech, which brings its event sources. */
+static CPSession start_of(const char *method, sunrealtype tol, sunrealtype t_end) {
+  CPSession session = CPSessionCreate(method, test_context);
+  ck_assert_int_eq(CPSessionSetMech(session, mech), CP_SUCCESS);
+  ck_assert_int_eq(CPSessionSetTolerances(session, tol, tol, NULL), CP_SUCCESS);
+  ck_assert_int_eq(CPSessionStart(session, 0, y, t_end), CP_SUCCESS);
+  return session;
 }
 
 /* A rod falls from the horizontal about a pin. At the angle x below it, with I = J + m l^2, omega^2 = 2 m g l sin x / I, and the
@@ -84,25 +78,20 @@ START_TEST(a_pin_breaks_at_its_load) {
                     omega = SUN_RCONST(4.59237895276600);
   for (int n = 0; n < 6; n++) {
     const CPBody rod   = {CP_NEW_BODY("rod"), .mass = m, .inertia = {0, 0, J}, .centre = {l, 0, 0}};
-    const CPJoint hold = {CP_NEW_JOINT("pin"), .kind = CP_JOINT_REVOLUTE, .b = "rod", .switched = 1};
-    Pin pin            = {.load = 1.8 * m * g};
-    const int falling  = -1;
-    const CPEventSource source = {
-        CP_SIZED(CPEventSource), .name = "pin",         .data = &pin,    .nroots = 1,
-        .roots = load_left,      .direction = &falling, .handle = breaks};
-    CPSession session = CPSessionCreate(methods[n / 2], test_context);
+    const CPJoint hold = {CP_NEW_JOINT("pin"), .kind = CP_JOINT_REVOLUTE, .b = "rod"};
+    const CPRelease snap = {CP_NEW_RELEASE("snap"), .joint = "pin", .load = 1.8 * m * g};
+    Pin pin              = {0};
     sunrealtype t;
     bodies = CPBodiesCreate(2, (sunrealtype[]){0, -g, 0});
     add_element(bodies, &rod.head);
     add_element(bodies, &hold.head);
+    add_element(bodies, &snap.head);
     ck_assert_int_eq(CPBodiesSetFormulation(bodies, n % 2 ? CP_JOINT_COORDINATES : CP_ABSOLUTE),
                      CP_SUCCESS);
     ck_assert_int_eq(build_mech(bodies, &mech), CP_SUCCESS);
-    y = CPBodiesState(bodies, test_context);
-    ck_assert_int_eq(CPSessionSetMech(session, mech), CP_SUCCESS);
-    ck_assert_int_eq(CPSessionAddSource(session, &source, NULL), CP_SUCCESS);
-    ck_assert_int_eq(CPSessionSetTolerances(session, tol, tol, NULL), CP_SUCCESS);
-    ck_assert_int_eq(CPSessionStart(session, 0, y, t_end), CP_SUCCESS);
+    y                 = CPBodiesState(bodies, test_context);
+    CPSession session = start_of(methods[n / 2], tol, t_end);
+    ck_assert_int_eq(CPSessionSetEventFn(session, breaks, &pin), CP_SUCCESS);
     ck_assert_int_eq(CPSessionRun(session, t_end, y, &t), CP_SUCCESS);
     const sunrealtype s = t_end - t_break, *q = entries(y);
     const sunrealtype vx = -omega * l * sin(x), vy = -omega * l * cos(x);
@@ -121,6 +110,61 @@ START_TEST(a_pin_breaks_at_its_load) {
 }
 END_TEST
 
+/* ---- a controller with a delay ---- */
+
+static int angle_of(sunrealtype t, N_Vector state, sunrealtype *value, void *data) {
+  (void)t, (void)data;
+  *value = entries(state)[0];
+  return 0;
+}
+
+/* J x'' = the motor's torque, which is that of a PD controller two samples ago: exactly, from sample to sample. Each run begins with the
+ * control as it was before, also after another run, and derivatives are refused. */
+START_TEST(a_session_brings_the_controllers_of_its_mechanism) {
+  static const char text[] =
+      "dimension: 2\nrun: {coordinates: joint}\nbodies: [{name: rod, mass: 1, inertia: 0.1}]\n"
+      "joints: [{name: hinge, kind: revolute, b: rod}]\n"
+      "actuators: [{name: motor, of: hinge, gain: [1, 0, 0], control: 0.05}]\n"
+      "controllers: [{name: hold, of: motor, every: 10 ms, delay: 20 ms,\n"
+      "               control: \"-4*(hinge.angle/(1 rad) - 1) - 0.8*hinge.rate/(1 rad/s)\"}]\n";
+  const sunrealtype h = SUN_RCONST(0.01), J = SUN_RCONST(0.1);
+  sunrealtype held[102] = {0.05, 0.05}, x = 0, v = 0, t, value, dvalue;
+  for (int k = 0; k < 100; k++) {
+    held[k + 2]         = -4 * (x - 1) - 0.8 * v;
+    const sunrealtype a = held[k] / J;
+    x += h * v + h * h / 2 * a, v += h * a;
+  }
+  ck_assert_int_eq(CPBodiesRead("loop.yaml", text, sizeof text - 1, &bodies, NULL), CP_SUCCESS);
+  ck_assert_int_eq(build_mech(bodies, &mech), CP_SUCCESS);
+  for (int run = 0; run < 2; run++) {
+    y                 = CPBodiesState(bodies, test_context);
+    CPSession session = start_of("DOP853", 1e-10, 1);
+    ck_assert_int_eq(CPSessionRun(session, 1, y, &t), CP_SUCCESS);
+    ck_assert_double_eq_tol(entries(y)[0], x, 1e-9);
+    ck_assert_double_eq_tol(entries(y)[1], v, 1e-9);
+    ck_assert_int_eq(CPSessionSetMech(session, NULL), CP_TOO_LATE);
+    CPSessionFree(&session);
+    N_VDestroy(y);
+  }
+  y                       = CPBodiesState(bodies, test_context);
+  CPIntegrator mem        = CPIntegratorCreate("DOP853", test_context);
+  sunrealtype *parameters = NULL;
+  ck_assert_int_eq(CPMechGetParameters(mech, &parameters, NULL), CP_SUCCESS);
+  ck_assert_int_eq(CPMechAttach(mech, mem, 0, y), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorSStolerances(mem, 1e-8, 1e-8), CP_SUCCESS);
+  const CPParameters p = {CP_SIZED(CPParameters), .n = 1, .values = parameters, .plist = (int[]){3}};
+  const CPFunctional F = {CP_SIZED(CPFunctional), .ng = 1, .end = angle_of};
+  ck_assert_int_eq(CPIntegratorGradient(mem, 1, &F, &p, NULL, &value, &dvalue, NULL),
+                   CP_NOT_SUPPORTED);
+  ck_assert_mentions(CPObjectGetLastMessage(CP_OBJECT(mem)),
+                     "derivatives do not pass the samples of controllers");
+  CPIntegratorFree(&mem);
+  CPMechFree(&mech);
+  CPBodiesFree(&bodies);
+  N_VDestroy(y);
+}
+END_TEST
+
 TEST_SUITE(acting) {
   Suite *suite = suite_create("contact/acting");
   TCase *tc    = tcase_create("acting");
@@ -128,6 +172,7 @@ TEST_SUITE(acting) {
   tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
   tcase_add_loop_test(tc, a_pendulum_with_dry_friction_comes_to_rest, 0, 6);
   tcase_add_loop_test(tc, a_pin_breaks_at_its_load, 0, 6);
+  tcase_add_test(tc, a_session_brings_the_controllers_of_its_mechanism);
   suite_add_tcase(suite, tc);
   return suite;
 }

@@ -1,0 +1,14 @@
+/* Controllers and releases in a run */
+#ifndef CPODES_BODIES_SOURCES_H
+#define CPODES_BODIES_SOURCES_H
+
+#include "bodies_impl.h"
+
+struct CPEventSource_;
+
+/* CPEquations.event_source; mechanism: the data of a CPMech */
+int bodiesEventSource(int i, struct CPEventSource_ *source, void *mechanism);
+/* Frees what it has made. */
+void bodiesFreeActing(Mechanism *m);
+
+#endif
