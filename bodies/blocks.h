@@ -38,9 +38,6 @@ Writer bodiesWriter(Mechanism *b, int plan, SUNMatrix S);
 /* The rows of p, v or b (level 0, 1, 2) at the poses. Returns what a drive's function returned. */
 int bodiesFillRows(const Mechanism *b, sunrealtype t, const sunrealtype *q, const sunrealtype *u,
                    int level, sunrealtype *out);
-void bodiesFillM(Mechanism *b, Writer *w);
-void bodiesFillA(Mechanism *b, Writer *w);
-void bodiesFillB(Mechanism *b, Writer *Bq, Writer *Bu);
 /* K and C at forces that the multipliers lambda [na] make. Returns what a user's function returned. */
 int bodiesFillDynamics(Mechanism *b, sunrealtype t, const sunrealtype *u, const sunrealtype *lambda,
                        Writer *K, Writer *C);

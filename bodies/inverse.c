@@ -11,10 +11,16 @@
  *   dtau_j/du_k = S_j . (2 B S_k + I T_k),                   dtau_k/du_j = S_k . (2 B S_j + I T_j),
  *
  * where psi = v_p x S and psi' = a_p x S + v_p x psi with the spatial velocity and acceleration of the frame in which the
- * velocity moves its subtree, and T = psi + v x S; S_k x* f only for j above. All are about the origins of their nodes. */
+ * velocity moves its subtree, and T = psi + v x S; S_k x* f only for j above. All are about the origins of their nodes.
+ *
+ * psi is the change of the velocities of the subtree as it turns with S. So forces on bodies, whose changes in the axes of the
+ * body on which they act are K_i S_k + C_i psi_k, and C_i S_k with u_k, add their sums over the subtree to f, I psi' and 2 B in
+ * the same way, and between two bodies they act below the last node that moves both. */
+#include "blocks.h"
 #include "spatial.h"
 
 #include <stdlib.h>
+#include <sunmatrix/sunmatrix_sparse.h>
 
 typedef struct {
   Padded w, v;
@@ -32,6 +38,29 @@ CP_WIDE_PART void addCross(const sunrealtype *w, const sunrealtype *v, const Twi
   cross3(v, x->w, z), add3(1, z, y->v);
 }
 
+static void twistOf(const Axis *s, Twist *S) {
+  *S = (Twist){{0}, {0}};
+  memcpy(s->turns ? S->w : S->v, s->a, sizeof s->a);
+  if (s->screws) memcpy(S->v, s->v, sizeof s->v);
+}
+
+/* What the changes of a joint by functions add, where (w, v) is the velocity of the parent at the origin of the node */
+static void addChanges(const Node *node, const Motion *at, int k, const sunrealtype *w,
+                       const sunrealtype *v, struct Along_ *out) {
+  sunrealtype dV[6], dA[6], dS[6], sum_w[3], sum_v[3];
+  Twist d = {{0}, {0}};
+  customChange(node, k - node->u, dV, dA, dS);
+  memcpy(d.w, dV, sizeof sum_w), memcpy(d.v, dV + 3, sizeof sum_v);
+  for (int l = 0; l < 3; l++) {
+    sum_w[l] = w[l] + at->w[l], sum_v[l] = v[l] + at->v[l];
+    out->T.w[l] = 2 * out->psi.w[l] + dV[l] + dS[l];
+    out->T.v[l] = 2 * out->psi.v[l] + dV[3 + l] + dS[3 + l];
+  }
+  addCross(sum_w, sum_v, &d, &out->psi_rate);
+  add3(1, dA, out->psi_rate.w), add3(1, dA + 3, out->psi_rate.v);
+  add3(1, dV, out->psi.w), add3(1, dV + 3, out->psi.v);
+}
+
 /* Velocities of a body afloat are those of its centre of mass in space, and then those about it. */
 static void alongOf(const Tree *tree, int k, struct Along_ *out) {
   const int n      = tree->node_of_velocity[k];
@@ -42,7 +71,7 @@ static void alongOf(const Tree *tree, int k, struct Along_ *out) {
   sunrealtype w[3] = {0}, v[3] = {0}, alpha[3] = {0}, a[3] = {0}, x[3];
   static const sunrealtype none[3] = {0};
   *out                             = (struct Along_){.S = {{0}, {0}}};
-  memcpy(s.turns ? out->S.w : out->S.v, s.a, sizeof s.a);
+  twistOf(&s, &out->S);
   if (!afloat) { /* at the origin; spatial accelerations are less by w x v */
     memcpy(w, up->w, sizeof w), memcpy(alpha, up->alpha, sizeof alpha);
     cross3(w, at->r, v), add3(1, up->v, v);
@@ -54,19 +83,12 @@ static void alongOf(const Tree *tree, int k, struct Along_ *out) {
   addCross(w, v, &out->psi, &out->psi_rate);
   out->T = out->psi;
   addCross(afloat && !s.turns ? none : at->w, at->v, &out->S, &out->T);
+  if (s.screws) addChanges(node, at, k, w, v, out);
 }
 
 /* Entry (k, j), where k belongs to j or to what is below it: the pattern of column j has all of these, one after the other. */
 static sunindextype below(const Entries *e, int k, int j) {
   return e->row ? e->diagonal[j] + (k - j) : (sunindextype)j * e->n + k;
-}
-/* Entry (j, k), where j belongs to what is above k, or to its node; at: in, out: the place in column k where the last one was, at first the
- * diagonal */
-static sunindextype above(const Entries *e, int j, int k, sunindextype *at) {
-  if (!e->row) return (sunindextype)k * e->n + j;
-  if (j > k) return e->diagonal[k] + (j - k);
-  while (e->row[*at] > j) --*at;
-  return *at;
 }
 static sunindextype diagonal(const Entries *e, int k) { return e->row ? e->diagonal[k] : 0; }
 
@@ -122,8 +144,8 @@ CP_WIDE_PART void toParent(const Column *r, Force *f) {
   f->N += lever;
 }
 
-/* The inertias of composite bodies; if moving, also the forces of their motions, Q and p */
-static CP_WIDE void compose(Tree *tree, int moving) {
+/* The inertias of composite bodies; if moving, also the forces of their motions less those that are applied, Q and p */
+static CP_WIDE void compose(Tree *tree, int moving, const Wrench *applied) {
   Column h = {0}, r;
   for (int n = 0; n < tree->nnodes; n++) {
     const Node *node   = &tree->node[n];
@@ -136,6 +158,11 @@ static CP_WIDE void compose(Tree *tree, int moving) {
     memset(Q, 0, sizeof *tree->moments), memset(p, 0, 3 * sizeof *p);
     if (node->body == NONE) continue;
     bodyForce(node, at, &h, own);
+    if (applied) {
+      const sunrealtype *F = applied[n].F, *N = applied[n].N;
+      own->F -= (Column){F[0], F[1], F[2], 0};
+      own->N -= (Column){N[0], N[1], N[2], 0};
+    }
     const Column *J = own->I.J;
     for (int l = 0; l < 3; l++) { /* v h^T + w x E with the second moments E = tr J / 2 - J */
       sunrealtype E[3] = {-J[l][0], -J[l][1], -J[l][2]};
@@ -175,13 +202,245 @@ static CP_WIDE void fillMass(const Tree *tree, const Entries *M) {
     for (int i = n; i != GROUND; i = tree->node[i].parent) {
       const Node *node = &tree->node[i];
       for (int j = node->u + node->nu - 1; j >= node->u; j--) {
-        const sunrealtype x          = work(&f, &tree->along[j].S);
-        M->data[above(M, j, k, &at)] = x;
+        const sunrealtype x              = work(&f, &tree->along[j].S);
+        M->data[treeEntry(M, j, k, &at)] = x;
         if (i != n) M->data[below(M, k, j)] = x;
       }
       load3(tree->motion[i + 1].r, &r);
       toParent(&r, &f);
     }
+  }
+}
+
+/* ---------------------------------------------------------------------------- forces on bodies -- */
+
+/* How forces on a node change with the motion of a node, by columns: the wrench for a unit of S (K) and of psi (C), first of w, then
+ * of v, in axes that turn with the node on which it acts */
+typedef struct {
+  Force K[6], C[6];
+} Response;
+struct Response_ {
+  Response of;
+  int acts;
+};
+
+/* out += sign map x */
+CP_WIDE_PART void respond(const Force *map, const Twist *x, sunrealtype sign, Force *out) {
+  for (int l = 0; l < 3; l++) {
+    const sunrealtype w = sign * x->w[l], v = sign * x->v[l];
+    out->F += w * map[l].F + v * map[3 + l].F;
+    out->N += w * map[l].N + v * map[3 + l].N;
+  }
+}
+/* out += sign map^T x */
+CP_WIDE_PART void respondBack(const Force *map, const Twist *x, sunrealtype sign, Force *out) {
+  for (int l = 0; l < 3; l++) {
+    out->N[l] += sign * work(&map[l], x);
+    out->F[l] += sign * work(&map[3 + l], x);
+  }
+}
+/* The motion is that of a place from which this one is r away. */
+CP_WIDE_PART void movedFrom(const sunrealtype *r, Force *map) {
+  for (int l = 0; l < 3; l++) { /* e_l x r */
+    const int i = (l + 1) % 3, j = (l + 2) % 3;
+    map[l].F += r[i] * map[3 + j].F - r[j] * map[3 + i].F;
+    map[l].N += r[i] * map[3 + j].N - r[j] * map[3 + i].N;
+  }
+}
+/* The wrench is about such a place. */
+CP_WIDE_PART void actsFrom(const sunrealtype *r, Force *map) {
+  Column d;
+  load3(r, &d);
+  for (int l = 0; l < 6; l++) toParent(&d, &map[l]);
+}
+CP_WIDE_PART void addResponse(const Response *from, struct Response_ *to) {
+  to->acts = 1;
+  for (int l = 0; l < 6; l++) {
+    to->of.K[l].F += from->K[l].F, to->of.K[l].N += from->K[l].N;
+    to->of.C[l].F += from->C[l].F, to->of.C[l].N += from->C[l].N;
+  }
+}
+
+/* Column k += the power of forces on node i, and on what is above it */
+CP_WIDE_PART void addColumn(const Tree *tree, int i, int k, Force *by_q, Force *by_u,
+                            const Entries *K, const Entries *C) {
+  sunindextype at = diagonal(K, k);
+  Column r;
+  for (; i != GROUND; i = tree->node[i].parent) {
+    const Node *node = &tree->node[i];
+    for (int j = node->u + node->nu - 1; j >= node->u; j--) {
+      const sunindextype to = treeEntry(K, j, k, &at);
+      K->data[to] += work(by_q, &tree->along[j].S);
+      C->data[to] += work(by_u, &tree->along[j].S);
+    }
+    load3(tree->motion[i + 1].r, &r);
+    toParent(&r, by_q), toParent(&r, by_u);
+  }
+}
+
+/* Adds the response of node i to the motion of node j: entries of which one is below the last node that moves both, to whose own
+ * response the rest is added. */
+static CP_WIDE void addBetween(Tree *tree, int i, int j, Response *of, const Entries *K,
+                               const Entries *C) {
+  int common = i;
+  while (common != GROUND && (common > j || tree->node[common].last < j))
+    common = tree->node[common].parent;
+  for (int n = j; n != common; n = tree->node[n].parent) {
+    const Node *node = &tree->node[n];
+    for (int k = node->u; k < node->u + node->nu; k++) {
+      const struct Along_ *x = &tree->along[k];
+      Force by_q = {{0}, {0}}, by_u = {{0}, {0}};
+      respond(of->K, &x->S, 1, &by_q), respond(of->C, &x->psi, 1, &by_q);
+      respond(of->C, &x->S, 1, &by_u);
+      addColumn(tree, i, k, &by_q, &by_u, K, C);
+    }
+    movedFrom(tree->motion[n + 1].r, of->K), movedFrom(tree->motion[n + 1].r, of->C);
+  }
+  for (int n = i; n != common; n = tree->node[n].parent) {
+    const Node *node = &tree->node[n];
+    for (int k = node->u; k < node->u + node->nu; k++) {
+      Force by_S = {{0}, {0}}, by_psi = {{0}, {0}};
+      Column r;
+      respondBack(of->K, &tree->along[k].S, 1, &by_S);
+      respondBack(of->C, &tree->along[k].S, 1, &by_psi);
+      for (int p = common; p != GROUND; p = tree->node[p].parent) {
+        for (int l = tree->node[p].u; l < tree->node[p].u + tree->node[p].nu; l++) {
+          const struct Along_ *x = &tree->along[l];
+          const sunindextype to  = below(K, k, l);
+          K->data[to] += work(&by_S, &x->S) + work(&by_psi, &x->psi);
+          C->data[to] += work(&by_psi, &x->S);
+        }
+        load3(tree->motion[p + 1].r, &r);
+        toParent(&r, &by_S), toParent(&r, &by_psi);
+      }
+    }
+    actsFrom(tree->motion[n + 1].r, of->K), actsFrom(tree->motion[n + 1].r, of->C);
+  }
+  if (common != GROUND) addResponse(of, &tree->response[common]);
+}
+
+/* local: a block of K or C of the bodies, by columns: forces and moments on body i in the directions of motions of body j, which for
+ * rotations are their own axes; map: out, the same in the axes of space */
+static void turnBlock(const Pose *i, const Pose *j, sunrealtype (*local)[6], Force *map) {
+  for (int l = 0; l < 3; l++) {
+    sunrealtype turned[6] = {0}, N[3];
+    for (int c = 0; c < 6; c++)
+      for (int m = 0; m < 3; m++) turned[c] += j->axis[m][l] * local[3 + m][c];
+    toSpace(i, turned + 3, N);
+    map[l] = (Force){{turned[0], turned[1], turned[2], 0}, {N[0], N[1], N[2], 0}};
+    toSpace(i, local[l] + 3, N);
+    map[3 + l] = (Force){{local[l][0], local[l][1], local[l][2], 0}, {N[0], N[1], N[2], 0}};
+  }
+}
+
+/* The response of body i to the motion of body j. The velocity of its centre turns with it. */
+static void addBlock(const Mechanism *b, int i, int j, sunrealtype (*block)[6][6], const Entries *K,
+                     const Entries *C) {
+  Tree *tree     = b->tree;
+  const int at_i = tree->node_of_body[i], at_j = tree->node_of_body[j];
+  const sunrealtype *v = b->pose[j].v;
+  sunrealtype d_i[4]   = {0}, d_j[3];
+  Response of;
+  turnBlock(&b->pose[i], &b->pose[j], block[0], of.K);
+  turnBlock(&b->pose[i], &b->pose[j], block[1], of.C);
+  for (int l = 0; l < 3; l++) {
+    const int m = (l + 1) % 3, n = (l + 2) % 3; /* e_l x v */
+    of.K[l].F += v[m] * of.C[3 + n].F - v[n] * of.C[3 + m].F;
+    of.K[l].N += v[m] * of.C[3 + n].N - v[n] * of.C[3 + m].N;
+    d_i[l] = b->pose[i].r[l] - tree->motion[at_i + 1].P[l];
+    d_j[l] = b->pose[j].r[l] - tree->motion[at_j + 1].P[l];
+  }
+  movedFrom(d_j, of.K), movedFrom(d_j, of.C);
+  actsFrom(d_i, of.K), actsFrom(d_i, of.C);
+  addBetween(tree, at_i, at_j, &of, K, C);
+}
+
+/* Forces that do not turn with their bodies: in axes that turn, F changes by -w x F. */
+static void addStanding(const Mechanism *b) {
+  const Tree *tree = b->tree;
+  for (int i = 0; i < b->nbodies; i++) {
+    const sunrealtype *f   = tree->force + b->space.nu * i;
+    const sunrealtype F[3] = {f[0], f[1], b->space.dimension == 3 ? f[2] : 0};
+    const int n            = tree->node_of_body[i];
+    sunrealtype d[3], N[3];
+    if (F[0] == 0 && F[1] == 0 && F[2] == 0) continue;
+    tree->response[n].acts = 1;
+    for (int l = 0; l < 3; l++) d[l] = b->pose[i].r[l] - tree->motion[n + 1].P[l];
+    for (int l = 0; l < 3; l++) {
+      const sunrealtype e[3] = {l == 0, l == 1, l == 2};
+      sunrealtype turned[3];
+      cross3(F, e, turned);
+      cross3(d, turned, N);
+      tree->response[n].of.K[l].F += (Column){turned[0], turned[1], turned[2], 0};
+      tree->response[n].of.K[l].N += (Column){N[0], N[1], N[2], 0};
+    }
+  }
+}
+
+/* The responses of nodes to their own motion, and the entries of those to the motions of others: the blocks of K and C of the bodies,
+ * one after the other in each body's columns */
+static void takeBlocks(const Mechanism *b, const Entries *K, const Entries *C) {
+  static const int place[2][6] = {{0, 1, 5}, {0, 1, 2, 3, 4, 5}};
+  Tree *tree                   = b->tree;
+  const int nu = b->space.nu, *at = place[b->space.dimension == 3];
+  memset(tree->response, 0, (size_t)tree->nnodes * sizeof *tree->response);
+  addStanding(b);
+  for (int j = 0; j < b->nbodies; j++) {
+    sunindextype next[2][6], end[2][6];
+    for (int p = 0; p < 2; p++)
+      for (int l = 0; l < nu; l++) {
+        const SUNMatrix S = b->plan[p ? PLAN_C : PLAN_K].tmpl;
+        next[p][l]        = SM_INDEXPTRS_S(S)[nu * j + l];
+        end[p][l]         = SM_INDEXPTRS_S(S)[nu * j + l + 1];
+      }
+    for (;;) {
+      sunrealtype block[2][6][6] = {{{0}}};
+      sunindextype first         = (sunindextype)nu * b->nbodies;
+      int acts                   = 0;
+      for (int p = 0; p < 2; p++)
+        for (int l = 0; l < nu; l++) {
+          const sunindextype *row = SM_INDEXVALS_S(b->plan[p ? PLAN_C : PLAN_K].tmpl);
+          if (next[p][l] < end[p][l] && row[next[p][l]] < first) first = row[next[p][l]];
+        }
+      const int i = (int)(first / nu);
+      if (i == b->nbodies) break;
+      for (int p = 0; p < 2; p++)
+        for (int l = 0; l < nu; l++) {
+          const sunindextype *row = SM_INDEXVALS_S(b->plan[p ? PLAN_C : PLAN_K].tmpl);
+          for (; next[p][l] < end[p][l] && row[next[p][l]] < nu * (i + 1); next[p][l]++) {
+            const sunrealtype x = tree->value[p ? PLAN_C : PLAN_K][next[p][l]];
+            block[p][at[l]][at[row[next[p][l]] - nu * i]] = x;
+            acts |= x != 0;
+          }
+        }
+      if (acts) addBlock(b, i, j, block, K, C);
+    }
+  }
+}
+
+/* Row k of K += the change of the forces on the subtree of node n, which k moves, with the positions of what is above it */
+CP_WIDE_PART void addRow(const Tree *tree, int n, int k, const Entries *K) {
+  Force by_S = {{0}, {0}};
+  Column r;
+  respondBack(tree->response[n].of.K, &tree->along[k].S, 1, &by_S);
+  while (tree->node[n].parent != GROUND) {
+    load3(tree->motion[n + 1].r, &r);
+    toParent(&r, &by_S);
+    n = tree->node[n].parent;
+    for (int j = tree->node[n].u; j < tree->node[n].u + tree->node[n].nu; j++)
+      K->data[below(K, k, j)] += work(&by_S, &tree->along[j].S);
+  }
+}
+
+static CP_WIDE void composeResponses(Tree *tree) {
+  for (int n = tree->nnodes - 1; n >= 0; n--) {
+    const int parent     = tree->node[n].parent;
+    const sunrealtype *r = tree->motion[n + 1].r;
+    if (parent == GROUND || !tree->response[n].acts) continue;
+    Response of = tree->response[n].of;
+    movedFrom(r, of.K), movedFrom(r, of.C);
+    actsFrom(r, of.K), actsFrom(r, of.C);
+    addResponse(&of, &tree->response[parent]);
   }
 }
 
@@ -195,17 +454,14 @@ int treeMass(Tree *tree, const Entries *M) {
   if (makeRoom(tree)) return -1;
   for (int k = 0; k < tree->nu; k++) {
     const Axis s = treeAxis(tree, k);
-    Twist *S     = &tree->along[k].S;
-    *S           = (Twist){{0}, {0}};
-    memcpy(s.turns ? S->w : S->v, s.a, sizeof s.a);
-    if (s.screws) memcpy(S->v, s.v, sizeof s.v);
+    twistOf(&s, &tree->along[k].S);
   }
-  compose(tree, 0);
+  compose(tree, 0, NULL);
   fillMass(tree, M);
   return 0;
 }
 
-static CP_WIDE void subtract(const Tree *tree, const Entries *K, const Entries *C) {
+static CP_WIDE void subtract(const Tree *tree, const Entries *K, const Entries *C, int applied) {
   for (int k = 0; k < tree->nu; k++) {
     const int n             = tree->node_of_velocity[k];
     const Node *node        = &tree->node[n];
@@ -218,15 +474,30 @@ static CP_WIDE void subtract(const Tree *tree, const Entries *K, const Entries *
     pushed(&own->I, &of->psi_rate, &by_q), addTwisted(Q, p, of->psi.w, &by_q);
     pushed(&own->I, &of->T, &by_u), addTwisted(Q, p, of->S.w, &by_u);
     pushed(&own->I, &of->S, &mass), twistedBack(Q, p, &of->S, &back);
+    const int acts = applied && tree->response[n].acts;
+    if (acts) {
+      const Response *by = &tree->response[n].of;
+      respond(by->K, &of->S, -1, &by_q), respond(by->C, &of->psi, -1, &by_q);
+      respond(by->C, &of->S, -1, &by_u);
+      respondBack(by->C, &of->S, -1, &back);
+    }
     turned          = by_q, addTurned(&of->S, &own->F, &own->N, &turned);
     sunindextype at = diagonal(K, k);
     for (int j = node->u + node->nu - 1; j >= node->u;
          j--) { /* the centre of a body afloat is above */
       const Twist *S        = &tree->along[j].S;
       const int apart       = node->kind == AFLOAT && j < node->u + 3 && k >= node->u + 3;
-      const sunindextype to = above(K, j, k, &at);
+      const sunindextype to = treeEntry(K, j, k, &at);
       K->data[to] -= work(apart ? &turned : &by_q, S);
       C->data[to] -= work(&by_u, S);
+      if (node->kind == CUSTOM) {
+        const Force f = {own->F, own->N};
+        sunrealtype change[6];
+        Twist d = {{0}, {0}};
+        customChangeOf(node, k - node->u, j - node->u, change);
+        memcpy(d.w, change, 3 * sizeof *change), memcpy(d.v, change + 3, 3 * sizeof *change);
+        K->data[to] -= work(&f, &d);
+      }
     }
     for (int i = n; tree->node[i].parent != GROUND;) {
       Force *all[] = {&turned, &by_u, &back, &mass};
@@ -235,26 +506,54 @@ static CP_WIDE void subtract(const Tree *tree, const Entries *K, const Entries *
       i = tree->node[i].parent;
       for (int j = tree->node[i].u + tree->node[i].nu - 1; j >= tree->node[i].u; j--) {
         const struct Along_ *up = &tree->along[j];
-        const sunindextype to = above(K, j, k, &at), across = below(K, k, j);
+        const sunindextype to = treeEntry(K, j, k, &at), across = below(K, k, j);
         K->data[to] -= work(&turned, &up->S);
         C->data[to] -= work(&by_u, &up->S);
         K->data[across] -= work(&back, &up->psi) + work(&mass, &up->psi_rate);
         C->data[across] -= work(&back, &up->S) + work(&mass, &up->T);
       }
     }
+    if (acts) addRow(tree, n, k, K);
+  }
+}
+
+int treeMotions(Tree *tree) {
+  if (makeRoom(tree)) return -1;
+  for (int k = 0; k < tree->nu; k++) alongOf(tree, k, &tree->along[k]);
+  return 0;
+}
+
+void treeAlongMotions(const Tree *tree, int n, int end, Wrench *x, sunrealtype *by_q,
+                      sunrealtype *by_u) {
+  Force f[3];
+  Column r;
+  for (int l = 0; l < 3; l++)
+    f[l] = (Force){{x[l].F[0], x[l].F[1], x[l].F[2], 0}, {x[l].N[0], x[l].N[1], x[l].N[2], 0}};
+  for (; n != end; n = tree->node[n].parent) {
+    for (int k = tree->node[n].u; k < tree->node[n].u + tree->node[n].nu; k++) {
+      const struct Along_ *of = &tree->along[k];
+      by_q[k] += work(&f[0], &of->S) + work(&f[1], &of->psi) + work(&f[2], &of->psi_rate);
+      by_u[k] += work(&f[1], &of->S) + work(&f[2], &of->T);
+    }
+    load3(tree->motion[n + 1].r, &r);
+    for (int l = 0; l < 3; l++) toParent(&r, &f[l]);
   }
 }
 
 int treeSubtractDerivatives(const Mechanism *b, const sunrealtype *q, const sunrealtype *u,
-                            const sunrealtype *udot, const Entries *K, const Entries *C) {
+                            const sunrealtype *udot, const Wrench *applied, const Entries *K,
+                            const Entries *C) {
   Tree *tree = b->tree;
-  if (makeRoom(tree)) return -1;
+  if (applied && !tree->response)
+    tree->response = malloc((size_t)tree->nnodes * sizeof *tree->response);
+  if (applied && !tree->response) return -1;
   tree->level = 0;
   treeMove(b, tree, q, u);
   treeAccelerate(tree, udot, b->param);
-  compose(tree, 1);
-  for (int k = 0; k < tree->nu; k++) alongOf(tree, k, &tree->along[k]);
+  if (treeMotions(tree)) return -1;
+  if (applied) takeBlocks(b, K, C), composeResponses(tree);
+  compose(tree, 1, applied);
   memset(tree->motion[0].a, 0, sizeof tree->motion[0].a);
-  subtract(tree, K, C);
+  subtract(tree, K, C, applied != NULL);
   return 0;
 }

@@ -82,7 +82,7 @@ static sunrealtype inertia(const Mechanism *b, const Body *body, int i, int j) {
 
 static int isOnTree(const Mechanism *b, int law) { return b->tree && b->law[law].on_tree; }
 
-void bodiesFillM(Mechanism *b, Writer *w) {
+static void fillM(Mechanism *b, Writer *w) {
   const Space *s = &b->space;
   for (int i = 0; i < b->nbodies; i++) {
     const sunindextype move = bodiesColumn(s, i, 0), turn = bodiesColumn(s, i, 1);
@@ -123,7 +123,7 @@ int bodiesMass(sunrealtype t, const sunrealtype *q, SUNMatrix M, void *bodies) {
   Writer w     = bodiesWriter(b, PLAN_M, M);
   bodiesUpdate(b);
   if (b->ninertances > 0) bodiesPoses(b, q, NULL, NULL);
-  bodiesFillM(b, &w);
+  fillM(b, &w);
   return 0;
 }
 
@@ -361,7 +361,7 @@ static void fillARow(const Mechanism *b, const Row *row, Writer *w) {
   }
 }
 
-void bodiesFillA(Mechanism *b, Writer *w) {
+static void fillA(Mechanism *b, Writer *w) {
   for (int i = 0; i < b->nrows; i++) fillARow(b, &b->row[i], w);
   for (int i = 0; i < b->nrolls; i++) fillARow(b, &b->roll[i], w);
 }
@@ -398,7 +398,7 @@ static int constraintMatrix(sunrealtype t, const sunrealtype *q, SUNMatrix A, vo
   (void)t;
   Writer w = bodiesWriter(bodies, PLAN_A, A);
   bodiesPoses(bodies, q, NULL, NULL);
-  bodiesFillA(bodies, &w);
+  fillA(bodies, &w);
   return 0;
 }
 
@@ -431,7 +431,7 @@ static void fillBRow(const Mechanism *b, const Row *row, Writer *Bq, Writer *Bu)
   }
 }
 
-void bodiesFillB(Mechanism *b, Writer *Bq, Writer *Bu) {
+static void fillB(Mechanism *b, Writer *Bq, Writer *Bu) {
   *next(Bq, 0, 0, 1) += 0; /* A pattern must not be empty. */
   *next(Bu, 0, 0, 1) += 0;
   for (int i = 0; i < b->nrows; i++) fillBRow(b, &b->row[i], Bq, Bu);
@@ -443,7 +443,7 @@ static int constraintJac(sunrealtype t, const sunrealtype *q, const sunrealtype 
   (void)t;
   Writer to_q = bodiesWriter(bodies, PLAN_BQ, Bq), to_u = bodiesWriter(bodies, PLAN_BU, Bu);
   bodiesPoses(bodies, q, u, udot);
-  bodiesFillB(bodies, &to_q, &to_u);
+  fillB(bodies, &to_q, &to_u);
   return 0;
 }
 
@@ -650,14 +650,28 @@ static int frictionsJac(sunrealtype t, const sunrealtype *q, const sunrealtype *
 
 /* ------------------------------------------------------------------------------- K and C -- */
 
+/* The number of blocks of a Hessian: one for each direction and group */
+static int blocksOf(const Space *s, unsigned H) {
+  int count = 0;
+  for (int k = 0; k < 16; k++)
+    if (H & (1u << k)) count += s->last[k % 2] - s->first[k % 2];
+  return count;
+}
+
 /* K -= lambda H for one row. */
 static void fillKRow(const Mechanism *b, const Row *row, const sunrealtype *lambda, Writer *K) {
   const Space *s = &b->space;
+  int acts       = !K->data;
+  for (int i = bodiesComponents(b, row) - 1; i >= 0; i--) acts |= lambda[row->first + i] != 0;
   for (int k = 0; k < row->nterms; k++) {
     const Term *term     = bodiesRowTerm(b, row, k);
     const Pair *pair     = &b->pair[term->pair];
     const Mask mask      = bodiesTermMask(b, term);
     sunrealtype force[3] = {0, 0, 0}, c = 0;
+    if (!acts) { /* of an open contact, say */
+      K->count += blocksOf(s, mask.H);
+      continue;
+    }
     Moving d;
     Jet jet;
     if (term->m.kind == POINT) {
@@ -815,7 +829,8 @@ int bodiesFillDynamics(Mechanism *b, sunrealtype t, const sunrealtype *u, const 
   int flag       = 0;
   *next(K, 0, 0, 1) += 0; /* A pattern must not be empty. */
   *next(C, 0, 0, 1) += 0;
-  for (int i = 0; i < b->nbodies && s->dimension == 3; i++) {
+  /* Of a tree, what depends on the velocities of masses is that of composite bodies (inverse.c). */
+  for (int i = 0; i < b->nbodies && s->dimension == 3 && !b->tree; i++) {
     sunrealtype spin[3], torque[3], moment[3], left[3], right[3];
     const sunrealtype *omega = u + 6 * i + 3;
     gyroscopic(b, i, omega, spin, torque);
@@ -895,15 +910,15 @@ int bodiesMakePlans(Mechanism *b, sunindextype nu, sunindextype na, SUNContext c
   int failed          = !zero;
   for (int i = 0; i < b->nbodies; i++)
     bodiesPoseAt(&b->space, b->body[i].guess, NULL, NULL, &b->pose[i]);
-  if (zero) {
-    bodiesFillM(b, &w[PLAN_M]);
-    bodiesFillA(b, &w[PLAN_A]);
-    bodiesFillDynamics(b, 0, zero, zero + nu, &w[PLAN_K], &w[PLAN_C]);
-    bodiesFillB(b, &w[PLAN_BQ], &w[PLAN_BU]);
+  if (zero) bodiesFillDynamics(b, 0, zero, zero + nu, &w[PLAN_K], &w[PLAN_C]);
+  if (zero && !b->tree) {
+    fillM(b, &w[PLAN_M]);
+    fillA(b, &w[PLAN_A]);
+    fillB(b, &w[PLAN_BQ], &w[PLAN_BU]);
   }
   for (int i = 0; i < NUM_PLANS; i++) {
     const int of_rows = i == PLAN_A || i == PLAN_BQ || i == PLAN_BU;
-    if (of_rows && na == 0) free(w[i].block);
+    if ((of_rows && na == 0) || (b->tree && i != PLAN_K && i != PLAN_C)) free(w[i].block);
     else if (bodiesMakePlan(&w[i], of_rows ? na : nu, nu, sparse, ctx, &b->plan[i])) failed = 1;
   }
   free(zero);

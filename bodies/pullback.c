@@ -5,11 +5,10 @@
  *
  * where M comes from composite bodies, u' from articulated ones (articulated.c), and the rest from the elements, evaluated
  * at the poses of the bodies. Partial derivatives along velocity k follow from those of the bodies' motions (J e_k, D_k J u,
- * D_k (J u' + c), and d(J u' + c)/du_k; Carpentier and Mansard, Robotics: Science and Systems 14, 2018):
+ * D_k (J u' + c), and d(J u' + c)/du_k; Carpentier and Mansard, Robotics: Science and Systems 14, 2018): those of M u', weights and
+ * forces on bodies over composite bodies (inverse.c), and those of a row with the derivatives B_q, B_u of its s'' as
  *
- *   K e_k = J^T (K_b J e_k + C_b D_k (J u) - M_b D_k (J u' + c)) + (D_k J)^T F,   F = f_b - M_b (J u' + c) - A_b^T lambda,
- *   C e_k = J^T (C_b J e_k - M_b d(J u' + c)/du_k),
- *   Bq e_k = B_q J e_k + B_u D_k (J u) - A_b D_k (J u' + c),   Bu e_k = B_u J e_k - A_b d(J u' + c)/du_k */
+ *   Bq e_k = -(B_q J e_k + B_u D_k (J u) + A_b D_k (J u' + c)),   Bu e_k = -(B_u J e_k + A_b d(J u' + c)/du_k) */
 #include "blocks.h"
 #include "tree.h"
 
@@ -232,26 +231,14 @@ int treeAccelerations(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
 
 /* ---------------------------------------------------------------------------------- matrices -- */
 
-/* Puts a column, or the part of it that the pattern has. */
-static void putColumn(SUNMatrix S, int k, const sunrealtype *column) {
-  if (SUNMatGetID(S) == SUNMATRIX_SPARSE) {
-    const sunindextype *start = SM_INDEXPTRS_S(S), *row = SM_INDEXVALS_S(S);
-    for (sunindextype p = start[k]; p < start[k + 1]; p++) SM_DATA_S(S)[p] = column[row[p]];
-  } else memcpy(SM_COLUMN_D(S, k), column, (size_t)SM_ROWS_D(S) * sizeof *column);
-}
-
 static Entries entriesOf(const Tree *tree, SUNMatrix S) {
   if (SUNMatGetID(S) == SUNMATRIX_SPARSE)
     return (Entries){SM_DATA_S(S), (int)SM_ROWS_S(S), SM_INDEXVALS_S(S), tree->diagonal};
   return (Entries){SM_DATA_D(S), (int)SM_ROWS_D(S), NULL, NULL};
 }
-/* Entry (i, j), which the pattern must have. Its rows ascend. */
 static sunrealtype *entryOf(const Entries *e, int i, int j) {
-  if (!e->row) return e->data + (sunindextype)j * e->n + i;
-  sunindextype at = e->diagonal[j];
-  while (e->row[at] < i) at++;
-  while (e->row[at] > i) at--;
-  return e->data + at;
+  sunindextype at = e->row ? e->diagonal[j] : 0;
+  return e->data + treeEntry(e, i, j, &at);
 }
 
 /* Adds the derivatives of the laws on sums of coordinates of the tree, and of rows by functions of own coordinates, which do not go
@@ -295,21 +282,6 @@ static Writer matrixOf(Mechanism *b, int plan) {
   return (Writer){.data = *values, .place = p->place};
 }
 
-/* y += scale S x, where x has entries for the bodies of nodes low ... high only */
-static void multiply(const Mechanism *b, int plan, int low, int high, sunrealtype scale,
-                     const sunrealtype *x, sunrealtype *y) {
-  const Plan *p             = &b->plan[plan];
-  const sunrealtype *values = b->tree->value[plan];
-  const sunindextype *start = SM_INDEXPTRS_S(p->tmpl), *row = SM_INDEXVALS_S(p->tmpl);
-  const int nu = b->space.nu;
-  for (int n = low; n <= high; n++) {
-    const int body = b->tree->node[n].body;
-    if (body == NONE) continue;
-    for (int j = nu * body; j < nu * (body + 1); j++)
-      for (sunindextype i = start[j]; i < start[j + 1]; i++) y[row[i]] += scale * values[i] * x[j];
-  }
-}
-
 /* ------------------------------------------------------------------------------- constraints -- */
 
 /* size [nu] += what terms of the entries of a row could amount to: the moments |N| + |d| |F|, or forces |F|, that the gradient g
@@ -345,38 +317,120 @@ static int velocitiesOn(const Tree *tree, const Pair *pair, int common) {
   return count;
 }
 
-/* Adds one row of A, or lists its blocks. Entries that are no more than the roundoff of their terms are 0: a row to which no freedom
- * of the tree contributes, as those across the plane of a planar loop, must not get a direction from it. */
-static void fillRow(const Mechanism *b, const Row *row, Writer *w) {
+/* The jet of term k of component i of a row: its gradient and the derivatives of s'', with the term's factor; 0 where they have none */
+static void curvature(const Mechanism *b, const Row *row, int k, int i, Jet *jet) {
+  const Term *term    = bodiesRowTerm(b, row, k);
+  const Mask mask     = bodiesTermMask(b, term);
+  const sunrealtype c = bodiesWeight(b, term);
+  Jet own;
+  memset(jet, 0, sizeof *jet);
+  bodiesGradient(b, row, k, i, jet->g);
+  if (term->m.kind == POINT) {
+    const Pair *pair = &b->pair[term->pair];
+    Moving d;
+    sunrealtype D[3];
+    bodiesSpan(pair, bodiesPose(b, pair->side[0].body), bodiesPose(b, pair->side[1].body),
+               ACCELERATION, &d);
+    EACH_DIRECTION(&b->space, mask.g & 0xA, j) {
+      bodiesMovingAcc(&d, j, D), jet->acc_q[j]  = -D[i];
+      bodiesMovingAccU(&d, j, D), jet->acc_u[j] = -D[i];
+    }
+  } else if (mask.H) {
+    bodiesTermJet(b, term, ACCELERATION, &own);
+    EACH_DIRECTION(&b->space, mask.g, j)
+    jet->acc_q[j] = c * own.acc_q[j], jet->acc_u[j] = c * own.acc_u[j];
+  }
+}
+
+/* by_q, by_u [nu] += scale times the derivatives of s'' of a term along the velocities below `common`. In axes that turn with S the
+ * acceleration of a body changes by psi', by 2 psi_w x v at its centre, and by psi_w x w in its axes; vectors of space turn as well:
+ *
+ *   acc_q . S + acc_u . (psi + S_w x v) + g . (psi' + S_w x a + 2 psi_w x v),   psi_w x w */
+static void addCurvature(const Mechanism *b, const Term *term, int common, const Jet *jet,
+                         sunrealtype scale, sunrealtype *by_q, sunrealtype *by_u) {
+  const Tree *tree = b->tree;
+  const Pair *pair = &b->pair[term->pair];
+  const Mask all   = {0xF, 0};
+  for (int side = 0; side < 2; side++) {
+    const int n = treeNodeOf(tree, pair, side);
+    if (n == GROUND) continue;
+    const Pose *pose = &b->pose[pair->side[side].body];
+    sunrealtype of[3][LOCAL], x[3], N[3];
+    Wrench wrench[3];
+    memcpy(of[0], jet->acc_q, sizeof of[0]);
+    memcpy(of[1], jet->acc_u, sizeof of[1]);
+    memcpy(of[2], jet->g, sizeof of[2]);
+    cross3(pose->v, of[1] + 6 * side, x), toBody(pose, x, N);
+    add3(1, N, of[0] + 6 * side + 3);
+    cross3(pose->acc, of[2] + 6 * side, x), toBody(pose, x, N);
+    add3(1, N, of[0] + 6 * side + 3);
+    cross3(pose->v, of[2] + 6 * side, x), toBody(pose, x, N);
+    add3(2, N, of[1] + 6 * side + 3);
+    toBody(pose, pose->w, x), cross3(x, of[2] + 6 * side + 3, N);
+    add3(1, N, of[1] + 6 * side + 3);
+    for (int l = 0; l < 3; l++) {
+      memset(&tree->wrench[n], 0, sizeof *tree->wrench);
+      addSide(b, term, side, all, of[l], scale, tree->wrench);
+      wrench[l] = tree->wrench[n];
+    }
+    treeAlongMotions(tree, n, common, wrench, by_q, by_u);
+  }
+}
+
+/* by_q, by_u [nu] -= the derivatives of f'' x'^2 + f' x'' of a function f of an own coordinate x */
+static void addOwnBend(const Mechanism *b, const Term *term, const sunrealtype *u,
+                       const sunrealtype *udot, sunrealtype *by_q, sunrealtype *by_u) {
+  const int k         = term->velocity;
+  const sunrealtype c = bodiesWeight(b, term);
+  sunrealtype bend[3];
+  if (!treeOwnBend(b, term, bend)) return;
+  by_q[k] -= c * (bend[2] * u[k] * u[k] + (udot ? bend[1] * udot[k] : 0));
+  by_u[k] -= c * 2 * bend[1] * u[k];
+}
+
+/* Adds one row of A, or lists its blocks; or, where Bu is not NULL, one row of Bq and of Bu, at u and u'. Entries of A that are no more
+ * than the roundoff of their terms are 0: a row to which no freedom of the tree contributes, as those across the plane of a planar
+ * loop, must not get a direction from it. */
+static void fillRow(const Mechanism *b, const Row *row, const sunrealtype *u,
+                    const sunrealtype *udot, Writer *w, sunrealtype *Bu) {
   const Tree *tree           = b->tree;
   const int count            = bodiesComponents(b, row);
   const int bare             = bodiesIsBare(b, row);
   const sunrealtype rounding = 16 * DBL_EPSILON;
-  sunrealtype *size          = tree->size; /* 0 before and after */
-  for (int k = 0; k < row->nterms && bare; k++)
+  sunrealtype *size = tree->size, *x = tree->tau; /* 0 before and after */
+  if (bare && Bu) w->count += row->nterms;
+  for (int k = 0; k < row->nterms && bare && !Bu; k++)
     *next(w, row->first, bodiesRowTerm(b, row, k)->velocity, 1) +=
         bodiesWeight(b, bodiesRowTerm(b, row, k)) * bodiesRowTerm(b, row, k)->sign;
   for (int i = 0; i < count && !bare; i++) {
     int entries = 0;
     for (int k = 0; k < row->nterms; k++) {
-      const Pair *pair = &b->pair[bodiesRowTerm(b, row, k)->pair];
-      const int common = treeCommon(tree, pair, bodiesRowTerm(b, row, k)->m.kind);
+      const Term *term = bodiesRowTerm(b, row, k);
+      const Pair *pair = &b->pair[term->pair];
+      const int common = treeCommon(tree, pair, term->m.kind);
       if (bodiesIsOff(b, row, i)) { /* Its entries remain 0. */
         const int places = velocitiesOn(tree, pair, common);
         entries += places;
         w->count += places;
         continue;
       }
-      sunrealtype g[LOCAL];
-      const Mask mask = bodiesGradient(b, row, k, i, g);
-      pullGradient(b, bodiesRowTerm(b, row, k), mask, g, 1, tree->tau);
-      addSizes(b, pair, common, mask, g, size);
+      if (Bu && term->m.kind == OWN) addOwnBend(b, term, u, udot, x, size);
+      else if (Bu) {
+        Jet jet;
+        curvature(b, row, k, i, &jet);
+        addCurvature(b, term, common, &jet, -1, x, size);
+      } else {
+        sunrealtype g[LOCAL];
+        const Mask mask = bodiesGradient(b, row, k, i, g);
+        pullGradient(b, term, mask, g, 1, x);
+        addSizes(b, pair, common, mask, g, size);
+      }
       for (int side = 0; side < 2; side++)
         for (int n = treeNodeOf(tree, pair, side); n != common; n = tree->node[n].parent)
           for (int j = tree->node[n].u; j < tree->node[n].u + tree->node[n].nu; j++) {
-            *next(w, row->first + i, j, 1) +=
-                fabs(tree->tau[j]) > rounding * size[j] ? tree->tau[j] : 0;
-            tree->tau[j] = size[j] = 0; /* the paths of both sides meet */
+            if (Bu) Bu[w->place[w->count]] += size[j];
+            *next(w, row->first + i, j, 1) += Bu || fabs(x[j]) > rounding * size[j] ? x[j] : 0;
+            x[j] = size[j] = 0; /* the paths of both sides meet */
             entries++;
           }
     }
@@ -394,165 +448,68 @@ void treeGradient(const Mechanism *b, const Row *row, int i, sunrealtype *gradie
   }
 }
 
-static void fillRows(const Mechanism *b, Writer *w) {
+static void fillRows(const Mechanism *b, const sunrealtype *u, const sunrealtype *udot, Writer *w,
+                     sunrealtype *Bu) {
   memset(b->tree->size, 0, (size_t)b->tree->nu * sizeof *b->tree->size);
-  for (int i = 0; i < b->nrows; i++) fillRow(b, &b->row[i], w);
-  for (int i = 0; i < b->nrolls; i++) fillRow(b, &b->roll[i], w);
+  for (int i = 0; i < b->nrows + b->nrolls; i++) fillRow(b, bodiesRow(b, i), u, udot, w, Bu);
+}
+
+static sunrealtype *dataOf(SUNMatrix S) {
+  return SUNMatGetID(S) == SUNMATRIX_SPARSE ? SM_DATA_S(S) : SM_DATA_D(S);
 }
 
 static int constraintMatrix(sunrealtype t, const sunrealtype *q, SUNMatrix A, void *bodies) {
   (void)t;
   Mechanism *b = bodies;
-  Writer w     = {.place = b->tree->rows.place};
-  w.data       = SUNMatGetID(A) == SUNMATRIX_SPARSE ? SM_DATA_S(A) : SM_DATA_D(A);
+  Writer w     = {.place = b->tree->rows.place, .data = dataOf(A)};
   bodiesUpdate(b);
   if (!b->tree->bare) bodiesPoses(b, q, NULL, NULL);
-  fillRows(b, &w);
+  fillRows(b, NULL, NULL, &w, NULL);
   return 0;
 }
 
-/* ------------------------------------------------------------------------------- derivatives -- */
-
-/* Puts a motion of a body, (v, w) in space, among the velocities of all bodies. */
-static void putMotion(const Mechanism *b, int body, const sunrealtype *v, const sunrealtype *w,
-                      sunrealtype *x) {
-  x += b->space.nu * body;
-  x[0] = v[0], x[1] = v[1];
-  if (b->space.dimension == 2) x[2] = w[2];
-  else x[2] = v[2], toBody(&b->pose[body], w, x + 3);
+static int constraintJac(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
+                         const sunrealtype *udot, SUNMatrix Bq, SUNMatrix Bu, void *bodies) {
+  (void)t;
+  Mechanism *b = bodies;
+  Writer w     = {.place = b->tree->rows.place, .data = dataOf(Bq)};
+  if (b->tree->bare) return 0;
+  bodiesPoses(b, q, u, udot);
+  if (treeMotions(b->tree)) return -1;
+  fillRows(b, u, udot, &w, dataOf(Bu));
+  return 0;
 }
 
-/* The motion of the frame in which velocity k of a node turns or moves its subtree: that of the parent, or, of a body
- * afloat, the motion of its centre of mass without rotation */
-static Motion frameOf(const Tree *tree, int n) {
-  const Node *node = &tree->node[n];
-  Motion frame     = tree->motion[node->parent + 1];
-  if (node->kind != AFLOAT) return frame;
-  frame = tree->motion[n + 1];
-  memset(frame.w, 0, sizeof frame.w);
-  memset(frame.alpha, 0, sizeof frame.alpha);
-  return frame;
-}
+/* ----------------------------------------------------------------------------- M and derivatives -- */
 
-/* Sets the motions J e_k, D_k (J u), D_k (J u' + c), d(J u' + c)/du_k of the bodies below velocity k, or the first one only if
- * all is 0. In the frame in which it turns its subtree about a, vectors x relative to it become a x x; those of bodies are
- * kept in their axes, which turn as well. */
-static void moveAlong(const Mechanism *b, int k, int all) {
-  const Tree *tree   = b->tree;
-  const int n        = tree->node_of_velocity[k];
-  const Axis s       = treeAxis(tree, k);
-  const Motion *at   = &tree->motion[n + 1];
-  const Motion frame = frameOf(tree, n);
-  const Node *node   = &tree->node[n];
-  sunrealtype across[3], turned[3], swung[3], a_rate[3], x[3], y[3], z[3];
-  static const sunrealtype none[3] = {0, 0, 0};
-  cross3(frame.w, s.a, across);
-  /* the rate of a: of a swivel and a body afloat it turns with the node itself */
-  if (node->kind == SWIVEL || (node->kind == AFLOAT && s.turns)) cross3(at->w, s.a, a_rate);
-  else if (node->kind == AFLOAT) memset(a_rate, 0, sizeof a_rate);
-  else memcpy(a_rate, across, sizeof a_rate);
-  sunrealtype dV[6], dA[6], dS[6], own[6];
-  if (s.screws && all) {
-    customChange(node, k - node->u, dV, dA, dS);
-    customVelocity(node, own);
-    add3(1, dS, a_rate);
-  }
-  for (int i = n; i <= node->last; i++) {
-    const int body = tree->node[i].body;
-    if (body == NONE) continue;
-    const Pose *pose = &b->pose[body];
-    sunrealtype d[3], v[3], w[3], V[3] = {0, 0, 0}, W[3] = {0, 0, 0};
-    for (int l = 0; l < 3; l++) d[l] = pose->r[l] - at->P[l];
-    if (s.turns) {
-      cross3(s.a, d, v), memcpy(w, s.a, sizeof w);
-      if (s.screws) add3(1, s.v, v);
-    } else memcpy(v, s.a, sizeof v), memset(w, 0, sizeof w);
-    putMotion(b, body, v, w, tree->motion_k[0]);
-    if (!all) continue;
-    /* a x (v - v_f - w_f x (r - P_f)) + w_f x (a x d), and in the body's axes w_f x a */
-    sunrealtype from[3], rel_v[3], rel_a[3], rel_w[3];
-    for (int l = 0; l < 3; l++) from[l] = pose->r[l] - frame.P[l];
-    cross3(frame.w, from, x);
-    cross3(frame.w, x, y);
-    cross3(frame.alpha, from, z);
-    for (int l = 0; l < 3; l++) {
-      rel_v[l] = pose->v[l] - frame.v[l] - x[l];
-      rel_w[l] = pose->w[l] - frame.w[l];
-      rel_a[l] = pose->acc[l] - frame.a[l] - z[l] - y[l];
-    }
-    cross3(frame.w, rel_v, x);
-    add3(-2, x, rel_a);
-    cross3(frame.w, v, turned);
-    memcpy(V, turned, sizeof V);
-    if (s.turns) {
-      cross3(s.a, rel_v, x), add3(1, x, V);
-      add3(1, across, W);
-    }
-    sunrealtype more[3], swing[3]; /* of a joint by functions: dV and dA at the body */
-    if (s.screws) {
-      cross3(dV, d, more), add3(1, dV + 3, more);
-      add3(1, more, V), add3(1, dV, W);
-    }
-    putMotion(b, body, V, s.turns ? W : none, tree->motion_k[1]);
-    /* alpha_f x (a x d) + w_f x (w_f x (a x d)) + 2 w_f x (a x rel_v) + a x rel_a */
-    sunrealtype A[3], B[3] = {0, 0, 0};
-    cross3(frame.alpha, v, A);
-    cross3(frame.w, turned, x), add3(1, x, A);
-    if (s.turns) {
-      cross3(s.a, rel_v, x);
-      cross3(frame.w, x, y), add3(2, y, A);
-      cross3(s.a, rel_a, x), add3(1, x, A);
-      /* w_f x (a x rel_w) - a x (alpha_f + w_f x rel_w) */
-      cross3(s.a, rel_w, x);
-      cross3(frame.w, x, y), add3(1, y, B);
-      cross3(frame.w, rel_w, x);
-      add3(1, frame.alpha, x);
-      cross3(s.a, x, y), add3(-1, y, B);
-    }
-    if (s.screws) { /* dA + dV x (the velocity relative to the node) */
-      sunrealtype eta[6];
-      cross3(rel_w, d, x);
-      for (int l = 0; l < 3; l++)
-        eta[l] = rel_w[l] - own[l], eta[3 + l] = rel_v[l] - x[l] - own[3 + l];
-      cross3(dV, eta, x), add3(1, dA, x); /* of the angular acceleration */
-      add3(1, x, B);
-      cross3(x, d, y), add3(1, y, A);
-      add3(1, dA + 3, A);
-      cross3(dV, eta + 3, y), add3(1, y, A);
-      cross3(dV + 3, eta, y), add3(1, y, A);
-      cross3(dV, rel_v, y), add3(1, y, A);
-      cross3(rel_w, more, y), add3(1, y, A);
-      cross3(frame.w, more, swing), add3(2, swing, A);
-      cross3(frame.w, dV, swing), add3(1, swing, B);
-    }
-    putMotion(b, body, A, B, tree->motion_k[2]);
-    /* the rate of (a x d, a), in the axes of the body, plus D_k (J u) */
-    if (s.turns) {
-      sunrealtype d_rate[3];
-      for (int l = 0; l < 3; l++) d_rate[l] = pose->v[l] - at->v[l];
-      cross3(a_rate, d, x), add3(1, x, V);
-      cross3(s.a, d_rate, x), add3(1, x, V);
-      cross3(pose->w, s.a, swung);
-      for (int l = 0; l < 3; l++) W[l] += a_rate[l] - swung[l];
-      if (s.screws) { /* the rate of its v */
-        cross3(frame.w, s.v, x), add3(1, x, V);
-        cross3(s.a, own + 3, x), add3(1, x, V);
-        add3(1, dS + 3, V);
-      }
-    } else add3(1, a_rate, V);
-    putMotion(b, body, V, W, tree->motion_k[3]);
-  }
-}
-
-/* column: out, column k of J^T M_b J, where M_b has inertances between bodies */
-static void coupledColumn(const Mechanism *b, int k, sunrealtype *column) {
+/* M += I g g^T for the inertances I of sums of measures, or K and C -= I g times the derivatives of g (J u' + c) */
+static void addInertances(const Mechanism *b, const Entries *MK, const Entries *C) {
   const Tree *tree = b->tree;
-  const int n      = tree->node_of_velocity[k];
-  memset(column, 0, (size_t)tree->nu * sizeof *column);
-  memset(tree->product[0], 0, tree->length * sizeof *tree->product[0]);
-  moveAlong(b, k, 0);
-  multiply(b, PLAN_M, n, tree->node[n].last, 1, tree->motion_k[0], tree->product[0]);
-  pull(b, tree->product[0], 0, tree->nnodes - 1, column);
+  const int nu     = tree->nu;
+  sunrealtype *g = tree->tau, *by_q = tree->column, *by_u = tree->size;
+  for (int i = 0; i < b->nlaws; i++) {
+    const Law *law = &b->law[i];
+    const Row of   = {.term = law->term, .nterms = law->nterms};
+    if (law->inertance == NONE || law->on_tree) continue;
+    const sunrealtype I = b->param[law->inertance];
+    memset(by_q, 0, (size_t)nu * sizeof *by_q);
+    memset(by_u, 0, (size_t)nu * sizeof *by_u);
+    for (int k = 0; k < law->nterms; k++) {
+      const Term *term = bodiesLawTerm(b, law, k);
+      Jet jet          = {0};
+      if (term->m.kind == OWN) continue;
+      const Mask mask = bodiesGradient(b, &of, k, 0, jet.g);
+      pullGradient(b, term, mask, jet.g, 1, g);
+      if (C) addCurvature(b, term, GROUND, &jet, -1, by_q, by_u);
+    }
+    if (!C) memcpy(by_q, g, (size_t)nu * sizeof *g);
+    for (int k = 0; k < nu; k++)
+      for (int l = 0; l < nu && g[k] != 0; l++) {
+        if (by_q[l] != 0) *entryOf(MK, k, l) += I * g[k] * by_q[l];
+        if (C && by_u[l] != 0) *entryOf(C, k, l) += I * g[k] * by_u[l];
+      }
+    memset(g, 0, (size_t)nu * sizeof *g);
+  }
 }
 
 int treeMassMatrix(sunrealtype t, const sunrealtype *q, SUNMatrix M, void *bodies) {
@@ -560,104 +517,16 @@ int treeMassMatrix(sunrealtype t, const sunrealtype *q, SUNMatrix M, void *bodie
   Tree *tree   = b->tree;
   bodiesPoses(b, q, NULL, NULL);
   addOnVelocities(b, t, q, NULL, NULL, tree->armature);
-  if (tree->recursive) {
-    const Entries entries = entriesOf(tree, M);
-    if (treeMass(tree, &entries)) return -1;
-    for (int k = 0; k < tree->nu; k++) *entryOf(&entries, k, k) += tree->armature[k];
-    return 0;
-  }
-  Writer w = matrixOf(b, PLAN_M);
-  if (!w.data) return -1;
-  bodiesFillM(b, &w);
-  for (int k = 0; k < tree->nu; k++) {
-    coupledColumn(b, k, tree->column);
-    tree->column[k] += tree->armature[k];
-    putColumn(M, k, tree->column);
-  }
+  const Entries entries = entriesOf(tree, M);
+  if (treeMass(tree, &entries)) return -1;
+  for (int k = 0; k < tree->nu; k++) *entryOf(&entries, k, k) += tree->armature[k];
+  if (!tree->recursive) addInertances(b, &entries, NULL);
   return 0;
 }
 
-/* The sums over each subtree of what acts on its bodies: F, the moments about their centres of mass, and F d^T with the
- * distances d from the origin of the node, from forces on bodies */
-static void sumMoments(const Mechanism *b, const sunrealtype *force) {
-  const Tree *tree = b->tree;
-  memset(tree->moments, 0, (size_t)tree->nnodes * sizeof *tree->moments);
-  memset(tree->sum, 0, (size_t)tree->nnodes * sizeof *tree->sum);
-  for (int n = tree->nnodes - 1; n >= 0; n--) {
-    const Node *node   = &tree->node[n];
-    Wrench *own        = &tree->sum[n];
-    sunrealtype(*T)[3] = tree->moments[n];
-    if (node->body != NONE) {
-      const Pose *pose = &b->pose[node->body];
-      sunrealtype F[3], N[3], moment[3];
-      forceOn(&b->space, force, node->body, F, N);
-      toSpace(pose, N, moment);
-      add3(1, F, own->F);
-      add3(1, moment, own->N);
-      for (int l = 0; l < 3; l++) add3(pose->r[l] - tree->motion[n + 1].P[l], F, T[l]);
-    }
-    if (node->parent == GROUND) continue;
-    Wrench *up = &tree->sum[node->parent];
-    add3(1, own->F, up->F);
-    add3(1, own->N, up->N);
-    for (int l = 0; l < 3; l++) {
-      add3(1, T[l], tree->moments[node->parent][l]);
-      add3(tree->motion[n + 1].r[l], own->F, tree->moments[node->parent][l]);
-    }
-  }
-}
-
-/* x . (T y - y tr T) for the moments T of node n */
-static sunrealtype bend(const Tree *tree, int n, const sunrealtype *x, const sunrealtype *y) {
-  sunrealtype(*T)[3] = tree->moments[n], z[3] = {0, 0, 0};
-  for (int l = 0; l < 3; l++) add3(y[l], T[l], z);
-  return dot3(x, z) - (T[0][0] + T[1][1] + T[2][2]) * dot3(x, y);
-}
-
-/* N: out, the moment about the origin of node n of all that acts on its subtree */
-static void momentOf(const Tree *tree, int n, sunrealtype *N) {
-  sunrealtype(*m)[3] = tree->moments[n]; /* its antisymmetric part is the moment of the forces */
-  for (int k = 0; k < 3; k++) {
-    const int i = (k + 1) % 3, j = (k + 2) % 3;
-    N[k] = tree->sum[n].N[k] + m[i][j] - m[j][i];
-  }
-}
-
-/* column += (D_k J)^T F: entry j is the change of S_j . (the sum over its subtree), where k moves the axis or the bodies. */
-static void addTurned(const Tree *tree, int k, sunrealtype *column) {
-  const int n    = tree->node_of_velocity[k];
-  const Axis s   = treeAxis(tree, k);
-  const Wrench w = tree->sum[n];
-  sunrealtype x[3];
-  for (int i = n; s.turns && i <= tree->node[n].last; i++) /* axes that turn with k */
-    for (int j = tree->node[i].u; j < tree->node[i].u + tree->node[i].nu; j++) {
-      const Axis of = treeAxis(tree, j);
-      if (of.turns) column[j] += bend(tree, i, of.a, s.a);
-      if (of.screws || tree->node[i].kind == SLIDE) {
-        cross3(s.a, of.screws ? of.v : of.a, x);
-        column[j] += dot3(x, tree->sum[i].F);
-      }
-    }
-  for (int j = 0; s.screws && j < tree->node[n].nu; j++) {
-    Screw d;
-    customChangeOf(&tree->node[n], k - tree->node[n].u, j, d);
-    sunrealtype N[3];
-    momentOf(tree, n, N);
-    column[tree->node[n].u + j] += dot3(d, N) + dot3(d + 3, w.F);
-  }
-  for (int i = tree->node[n].parent; i != GROUND; i = tree->node[i].parent)
-    for (int j = tree->node[i].u; j < tree->node[i].u + tree->node[i].nu; j++) {
-      const Axis of = treeAxis(tree, j);
-      if (!of.turns) continue;
-      cross3(of.a, s.a, x);
-      column[j] += s.turns ? bend(tree, n, s.a, of.a) + dot3(w.N, x) : dot3(w.F, x);
-      if (s.screws) cross3(of.a, s.v, x), column[j] += dot3(w.F, x);
-    }
-}
-
-/* force: out, f_b - M_b (J u' + c) - A_b^T lambda. Returns what a user's function returned. */
-static int residual(Mechanism *b, sunrealtype t, const sunrealtype *lambda, sunrealtype *force) {
-  int flag = forcesOnBodies(b, t, force);
+/* force += the forces of elements and rows on the bodies. Returns what a user's function returned. */
+static int addElements(Mechanism *b, sunrealtype t, const sunrealtype *lambda, sunrealtype *force) {
+  int flag = bodiesAddForces(b, t, force);
   if (!flag) flag = bodiesAddLaws(b, 1, t, lambda, force);
   for (int r = 0; r < b->nrows + b->nrolls; r++) {
     const Row *row  = bodiesRow(b, r);
@@ -683,12 +552,16 @@ int treeReaction(Mechanism *b, sunrealtype t, const sunrealtype *lambda, int joi
   const Pair *pair = &b->pair[b->joint[joint].pair];
   const int side   = treeSide(tree, b, joint);
   const int n      = tree->node_of_body[pair->side[side].body];
-  const int flag   = residual(b, t, lambda, tree->force);
-  sunrealtype N[3];
+  sunrealtype *of  = tree->force, N[3];
+  memset(of, 0, tree->length * sizeof *of);
+  bodiesAddWeights(b, tree->twist, of);
+  bodiesAddInertial(b, of);
+  const int flag = addElements(b, t, lambda, of);
   if (flag) return flag;
-  sumMoments(b, tree->force);
-  memcpy(F, tree->sum[n].F, sizeof tree->sum[n].F);
-  momentOf(tree, n, N);
+  memset(tree->column, 0, (size_t)tree->nu * sizeof *tree->column);
+  pull(b, of, 0, tree->nnodes - 1, tree->column); /* which sums the wrenches of subtrees */
+  memcpy(F, tree->wrench[n].F, sizeof N);
+  memcpy(N, tree->wrench[n].N, sizeof N);
   for (int k = n; k != GROUND && tree->node[k].joint == joint; k = tree->node[k].parent) {
     const sunrealtype *z = tree->motion[k + 1].R[2];
     if (tree->node[k].kind == HINGE) add3(-dot3(z, N), z, N);
@@ -727,93 +600,51 @@ static void addOnTree(const Mechanism *b, const Law *law, sunrealtype T_z, sunre
   }
 }
 
+/* Do forces act on bodies, by elements, or by rows that are no sums of coordinates? */
+static int areActing(const Mechanism *b, const sunrealtype *lambda) {
+  int acting = b->tree->nothers + b->nforces + b->nfrictions > 0;
+  for (int i = 0; i < b->nrows + b->nrolls && !b->tree->bare && !acting; i++) {
+    const Row *row  = bodiesRow(b, i);
+    const int count = bodiesComponents(b, row);
+    for (int k = 0; k < count && !bodiesIsBare(b, row); k++) acting |= lambda[row->first + k] != 0;
+  }
+  return acting;
+}
+
+/* Computes the forces on bodies, with their wrenches on the nodes, and their derivatives. Returns what a user's function returned, or
+ * -1 without memory. */
+static int differentiateForces(Mechanism *b, sunrealtype t, const sunrealtype *q,
+                               const sunrealtype *u, const sunrealtype *udot,
+                               const sunrealtype *lambda, const Entries *K, const Entries *C) {
+  Tree *tree = b->tree;
+  bodiesPoses(b, q, u, udot);
+  memset(tree->force, 0, tree->length * sizeof *tree->force);
+  Writer to_K = matrixOf(b, PLAN_K), to_C = matrixOf(b, PLAN_C);
+  if (!to_K.data || !to_C.data) return -1;
+  int flag = bodiesFillDynamics(b, t, tree->twist, lambda, &to_K, &to_C);
+  if (!flag) flag = addElements(b, t, lambda, tree->force);
+  if (!flag && !tree->recursive) {
+    if (treeMotions(tree)) return -1;
+    addInertances(b, K, C);
+  }
+  gather(b, tree->force, 0, tree->nnodes - 1);
+  return flag;
+}
+
 static int dynamicsJac(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
                        const sunrealtype *z, const sunrealtype *udot, const sunrealtype *lambda,
                        SUNMatrix K, SUNMatrix C, SUNMatrix Fz, void *bodies) {
   Mechanism *b       = bodies;
   Tree *tree         = b->tree;
   const Entries to[] = {entriesOf(tree, K), entriesOf(tree, C)};
+  const int acting   = areActing(b, lambda);
   b->z               = z;
-  /* Forces on bodies, and rows that are no sums of coordinates, are differentiated body by body, and their motions with them. */
-  if (tree->plain && treeIsRecursive(b) && tree->nothers + b->nforces == 0 &&
-      (b->nv == 0 || tree->bare)) {
-    int failed = treeSubtractDerivatives(b, q, u, udot, &to[0], &to[1]);
-    if (!failed) failed = addSlopes(b, t, q, u, lambda, &to[0], &to[1]);
-    return failed ? failed : bodiesFillFz(b, t, q, u, addOnTree, Fz);
-  }
-  bodiesPoses(b, q, u, udot);
-  Writer to_M = matrixOf(b, PLAN_M), to_K = matrixOf(b, PLAN_K), to_C = matrixOf(b, PLAN_C);
-  if (!to_M.data || !to_K.data || !to_C.data) return -1;
-  bodiesFillM(b, &to_M);
-  int flag = bodiesFillDynamics(b, t, tree->twist, lambda, &to_K, &to_C);
-  if (!flag) flag = residual(b, t, lambda, tree->force);
-  if (flag) return flag;
-  sumMoments(b, tree->force);
-  for (int k = 0; k < tree->nu; k++) {
-    const int n = tree->node_of_velocity[k], last = tree->node[n].last;
-    const int low = tree->apart ? n : 0, high = tree->apart ? last : tree->nnodes - 1;
-    sunrealtype *const *m = tree->motion_k, *of_K = tree->product[0], *of_C = tree->product[1];
-    memset(of_K, 0, tree->length * sizeof *of_K);
-    memset(of_C, 0, tree->length * sizeof *of_C);
-    memset(tree->column, 0, (size_t)tree->nu * sizeof *tree->column);
-    memset(tree->other, 0, (size_t)tree->nu * sizeof *tree->other);
-    moveAlong(b, k, 1);
-    multiply(b, PLAN_K, n, last, 1, m[0], of_K);
-    multiply(b, PLAN_C, n, last, 1, m[1], of_K);
-    multiply(b, PLAN_M, n, last, -1, m[2], of_K);
-    multiply(b, PLAN_C, n, last, 1, m[0], of_C);
-    multiply(b, PLAN_M, n, last, -1, m[3], of_C);
-    pull(b, of_K, low, high, tree->column);
-    pull(b, of_C, low, high, tree->other);
-    addTurned(tree, k, tree->column);
-    putColumn(K, k, tree->column);
-    putColumn(C, k, tree->other);
-  }
-  flag = addSlopes(b, t, q, u, lambda, &to[0], &to[1]);
+  bodiesUpdate(b);
+  int flag = acting ? differentiateForces(b, t, q, u, udot, lambda, &to[0], &to[1]) : 0;
+  if (!flag)
+    flag = treeSubtractDerivatives(b, q, u, udot, acting ? tree->wrench : NULL, &to[0], &to[1]);
+  if (!flag) flag = addSlopes(b, t, q, u, lambda, &to[0], &to[1]);
   return flag ? flag : bodiesFillFz(b, t, q, u, addOnTree, Fz);
-}
-
-/* of_q, of_u += the derivatives of b - A u' = ... - f'' x'^2 - f' x'' of functions f of own coordinates, of which velocity k is one */
-static void addOwnBends(const Mechanism *b, int k, const sunrealtype *u, const sunrealtype *udot,
-                        sunrealtype *of_q, sunrealtype *of_u) {
-  for (int i = 0; i < b->nrows + b->nrolls; i++)
-    for (int l = 0; l < bodiesRow(b, i)->nterms; l++) {
-      const Row *row   = bodiesRow(b, i);
-      const Term *term = bodiesRowTerm(b, row, l);
-      sunrealtype bend[3];
-      if (term->velocity != k || !treeOwnBend(b, term, bend)) continue;
-      const sunrealtype c = bodiesWeight(b, term);
-      of_q[row->first] -= c * (bend[2] * u[k] * u[k] + (udot ? bend[1] * udot[k] : 0));
-      of_u[row->first] -= c * 2 * bend[1] * u[k];
-    }
-}
-
-static int constraintJac(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
-                         const sunrealtype *udot, SUNMatrix Bq, SUNMatrix Bu, void *bodies) {
-  (void)t;
-  Mechanism *b = bodies;
-  Tree *tree   = b->tree;
-  bodiesPoses(b, q, u, udot);
-  Writer to_A = matrixOf(b, PLAN_A), to_q = matrixOf(b, PLAN_BQ), to_u = matrixOf(b, PLAN_BU);
-  if (!to_A.data || !to_q.data || !to_u.data) return -1;
-  bodiesFillA(b, &to_A);
-  bodiesFillB(b, &to_q, &to_u);
-  for (int k = 0; k < tree->nu; k++) {
-    const int n = tree->node_of_velocity[k], last = tree->node[n].last;
-    sunrealtype *const *m = tree->motion_k, *of_q = tree->product[0], *of_u = tree->product[1];
-    memset(of_q, 0, (size_t)b->nv * sizeof *of_q);
-    memset(of_u, 0, (size_t)b->nv * sizeof *of_u);
-    moveAlong(b, k, 1);
-    multiply(b, PLAN_BQ, n, last, 1, m[0], of_q);
-    multiply(b, PLAN_BU, n, last, 1, m[1], of_q);
-    multiply(b, PLAN_A, n, last, -1, m[2], of_q);
-    multiply(b, PLAN_BU, n, last, 1, m[0], of_u);
-    multiply(b, PLAN_A, n, last, -1, m[3], of_u);
-    addOwnBends(b, k, u, udot, of_q, of_u);
-    putColumn(Bq, k, of_q);
-    putColumn(Bu, k, of_u);
-  }
-  return 0;
 }
 
 /* ------------------------------------------------------------------------------------- model -- */
@@ -871,21 +702,21 @@ static int listDiagonal(Tree *tree) {
 }
 
 int treeMakePlans(Mechanism *b, SUNContext ctx) {
-  static const int plans[] = {PLAN_M, PLAN_K, PLAN_C};
+  static const int plans[] = {PLAN_K, PLAN_C};
   Tree *tree               = b->tree;
   const int sparse = tree->nu >= SPARSE_FROM, nu = b->space.nu;
   Writer square = {0}, rows = {0};
   if (!treeHasMatrices(b)) return 0;
   int *mark = malloc(((size_t)tree->nnodes + 1) * sizeof *mark);
   if (!mark) return -1;
-  tree->apart = isApart(b, PLAN_K) && isApart(b, PLAN_C) && isApart(b, PLAN_M);
+  const int apart = isApart(b, PLAN_K) && isApart(b, PLAN_C);
   for (int n = 0; n < tree->nnodes; n++) mark[n] = NONE;
   for (int k = 0; k < tree->nu; k++) {
     const int n = tree->node_of_velocity[k];
     for (int i = n; i <= tree->node[n].last; i++) {
       const int body = tree->node[i].body;
       markPath(tree, i, mark, k, &square);
-      for (int l = 0; body != NONE && !tree->apart && l < 3; l++) {
+      for (int l = 0; body != NONE && !apart && l < 2; l++) {
         const SUNMatrix S = b->plan[plans[l]].tmpl;
         for (sunindextype p = SM_INDEXPTRS_S(S)[nu * body]; p < SM_INDEXPTRS_S(S)[nu * (body + 1)];
              p++)
@@ -904,7 +735,7 @@ int treeMakePlans(Mechanism *b, SUNContext ctx) {
     if (!start || treeStart(b, start, start + tree->nq)) square.failed = 1;
     else {
       bodiesPoses(b, start, NULL, NULL);
-      fillRows(b, &rows);
+      fillRows(b, NULL, NULL, &rows, NULL);
     }
     free(start);
   }

@@ -69,10 +69,10 @@ int CPMechGetReaction(CPMech mech, int joint, sunrealtype t, N_Vector y, const s
     return CP_ILL_INPUT;
   if (b->tree && treeHas(b->tree, b, joint)) {
     const sunrealtype *q = N_VGetArrayPointer(y);
-    CPMechOutput out     = {CP_SIZED(CPMechOutput), .udot = b->tree->other};
+    CPMechOutput out     = {CP_SIZED(CPMechOutput), .udot = b->tree->column};
     if ((flag = CPMechEvaluate(mech, t, y, &out))) return flag;
     b->z = q + bodiesCoordinates(b) + bodiesVelocities(b);
-    bodiesPoses(b, q, q + bodiesCoordinates(b), b->tree->other);
+    bodiesPoses(b, q, q + bodiesCoordinates(b), b->tree->column);
   } else placePair(b, &b->pair[b->joint[joint].pair], y);
   if ((flag = bodiesReaction(b, t, lambda, joint, F, T)) == 0) return CP_SUCCESS;
   return cpReport(CP_OBJECT(mech), flag < 0 ? CP_USERFUNC_FAIL : CP_REPTD_USERFUNC_ERR, __func__,

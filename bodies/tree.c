@@ -232,8 +232,7 @@ static int findTerms(Mechanism *b, Tree *tree) {
   for (int i = 0; i < b->npairs; i++) last[i] = NONE;
   for (int n = 0; n < tree->nnodes; n++)
     if (tree->node[n].joint != NONE) last[b->joint[tree->node[n].joint].pair] = n;
-  tree->recursive = tree->bare = tree->plain = 1;
-  for (int n = 0; n < tree->nnodes; n++) tree->plain &= tree->node[n].kind != CUSTOM;
+  tree->recursive = tree->bare = 1;
   for (int i = 0; i < b->nlaws; i++) {
     Law *law = &b->law[i];
     /* A force that depends on other bodies is one on bodies, and the inertance of a sum is no armature. */
@@ -264,14 +263,13 @@ static int findTerms(Mechanism *b, Tree *tree) {
 }
 
 static int makeRunning(const Mechanism *b, Tree *tree) {
-  const size_t nb = (size_t)b->nbodies, nn = (size_t)tree->nnodes, nu = (size_t)tree->nu,
-               larger = tree->length > (size_t)b->nv ? tree->length : (size_t)b->nv;
+  const size_t nb = (size_t)b->nbodies, nn = (size_t)tree->nnodes, nu = (size_t)tree->nu;
   sunrealtype *free_ =
-      calloc(7 * nb + 6 * tree->length + (size_t)tree->nq + 6 * nu + 2 * larger + 9 * nn + 1,
-             sizeof *free_);
+      calloc(7 * nb + 2 * tree->length + (size_t)tree->nq + 5 * nu + 9 * nn + 1, sizeof *free_);
   for (int i = 0; i < NUM_PLANS; i++) tree->value[i] = NULL;
   tree->delassus    = NULL;
   tree->along       = NULL;
+  tree->response    = NULL;
   tree->numbers     = free_;
   tree->motion      = calloc(nn + 1, sizeof *tree->motion);
   tree->articulated = calloc(nn + 1, sizeof *tree->articulated);
@@ -284,12 +282,10 @@ static int makeRunning(const Mechanism *b, Tree *tree) {
     if (tree->node[n].kind == CUSTOM) tree->node[n].own = &tree->own[next++];
   free_ += 7 * nb;
   tree->sum                 = tree->wrench + nn;
-  sunrealtype **of_bodies[] = {&tree->twist,       &tree->force,       &tree->motion_k[0],
-                               &tree->motion_k[1], &tree->motion_k[2], &tree->motion_k[3]},
-              **of_nodes[] = {&tree->tau, &tree->armature, &tree->column, &tree->other, &tree->size};
-  for (int i = 0; i < 6; i++) *of_bodies[i] = free_, free_ += tree->length;
-  for (int i = 0; i < 5; i++) *of_nodes[i] = free_, free_ += nu;
-  for (int i = 0; i < 2; i++) tree->product[i] = free_, free_ += larger;
+  sunrealtype **of_bodies[] = {&tree->twist, &tree->force},
+              **of_nodes[]  = {&tree->tau, &tree->armature, &tree->column, &tree->size};
+  for (int i = 0; i < 2; i++) *of_bodies[i] = free_, free_ += tree->length;
+  for (int i = 0; i < 4; i++) *of_nodes[i] = free_, free_ += nu;
   tree->known   = free_, free_ += tree->nq + tree->nu;
   tree->level   = 0;
   tree->moments = (sunrealtype(*)[3][3])free_;
@@ -304,6 +300,7 @@ static void freeRunning(Tree *tree) {
   free(tree->motion);
   free(tree->articulated);
   free(tree->along);
+  free(tree->response);
   free(tree->wrench);
   free(tree->own);
   for (int i = 0; i < NUM_PLANS; i++) free(tree->value[i]);

@@ -96,9 +96,7 @@ typedef struct Tree_ {
   int *node_of_velocity;  /* [nu] */
   int recursive;          /* may u' come from the recursion? */
   int nothers;            /* number of all other laws but friction */
-  int apart;              /* do all forces act on one body each? */
   int bare;               /* are all rows sums of its coordinates? */
-  int plain;              /* are there no joints by functions? */
   size_t length;          /* of vectors of all bodies' velocities */
   Plan square, rows;      /* of M, K and C, which are sparse or dense; of A, Bq and Bu */
   sunindextype *diagonal; /* [nu] the places of the diagonal in a sparse square, or NULL */
@@ -110,17 +108,16 @@ typedef struct Tree_ {
   sunrealtype *known; /* [nq + nu] where poses and motions are, without u', as far as `level` says */
   int level;          /* 0: nowhere, 1: at q, 2: at (q, u) */
   Articulated *articulated;
-  Wrench *wrench;                               /* [nnodes] */
-  sunrealtype *tau, *armature, *column, *other; /* [nu]; tau is 0 between calls */
-  sunrealtype *twist, *force;    /* [length] velocities of bodies, and forces on them */
-  sunrealtype *motion_k[4];      /* [length] J e_k, D_k (J u), D_k (J u' + c), d(J u' + c)/du_k */
-  sunrealtype *product[2];       /* [the larger of length and na] */
-  sunrealtype *value[NUM_PLANS]; /* matrices of the bodies */
-  sunrealtype *size;             /* [nu] of the terms of entries (pullback.c) */
+  Wrench *wrench;                       /* [nnodes] */
+  sunrealtype *tau, *armature, *column; /* [nu]; tau is 0 between calls */
+  sunrealtype *twist, *force;           /* [length] velocities of bodies, and forces on them */
+  sunrealtype *value[NUM_PLANS];        /* matrices of the bodies */
+  sunrealtype *size;                    /* [nu] of the terms of entries (pullback.c) */
   struct Delassus_ *delassus; /* of the rows, if u' comes from the recursion and there are some (delassus.c) */
-  Wrench *sum; /* [nnodes] of forces, and of moments about centres of mass, of the subtree */
-  sunrealtype (*moments)[3][3]; /* [nnodes] sum of F d^T of the subtree about the origin, by columns */
+  Wrench *sum;                /* [nnodes] F: the momentum of the subtree */
+  sunrealtype (*moments)[3][3]; /* [nnodes] sum of v d^T dm of the subtree about the origin, by columns */
   struct Along_ *along;         /* [nu] of velocities (inverse.c), or NULL */
+  struct Response_ *response; /* [nnodes] of forces on bodies (inverse.c), or NULL */
 } Tree;
 
 /* y = R x, and C = A B, by columns; C must be neither A nor B */
@@ -219,10 +216,26 @@ typedef struct {
 } Entries;
 /* M without armature, at the positions of the nodes: the entries that may differ from 0. Returns 0, or -1 without memory. */
 int treeMass(Tree *tree, const Entries *M);
-/* K -= dtau/dq, C -= dtau/du for tau = M u' + h with the weights of the bodies, of a tree without joints by functions. Returns 0, or -1
+/* The place of entry (i, j), which the pattern must have; at: in, out: a place in column j, where the search begins */
+static inline sunindextype treeEntry(const Entries *e, int i, int j, sunindextype *at) {
+  if (!e->row) return (sunindextype)j * e->n + i;
+  while (e->row[*at] < i) ++*at;
+  while (e->row[*at] > i) --*at;
+  return *at;
+}
+/* K -= dtau/dq, C -= dtau/du for tau = M u' + h with the weights of the bodies, less the wrenches that are applied to the nodes, which
+ * tree->force [length] and the matrices of the bodies K and C, all of them at the poses, describe as well; or NULL. Returns 0, or -1
  * without memory. */
 int treeSubtractDerivatives(const Mechanism *b, const sunrealtype *q, const sunrealtype *u,
-                            const sunrealtype *udot, const Entries *K, const Entries *C);
+                            const sunrealtype *udot, const Wrench *applied, const Entries *K,
+                            const Entries *C);
+/* Finds how motions change with each velocity, where the nodes have accelerations. Returns 0, or -1 without memory. */
+int treeMotions(Tree *tree);
+/* by_q, by_u [nu] += the changes of a linear function of a body's motion with the velocities that move node n, up to a node `end`
+ * above it: wrenches x [3] about its origin, that do power with its changes of position, velocity and acceleration as it turns
+ * with the velocity */
+void treeAlongMotions(const Tree *tree, int n, int end, Wrench *x, sunrealtype *by_q,
+                      sunrealtype *by_u);
 
 /* ---- custom.c ---- */
 

@@ -479,6 +479,54 @@ START_TEST(sparse_matrices_are_exact_too) {
 }
 END_TEST
 
+/* Two limbs of four bodies each on a trunk that moves freely, or on the ground: springs, a bushing, an inertance, a loop and a ball
+ * between them act below and above the node that moves both, dense and, in space, sparse. */
+START_TEST(forces_between_limbs_have_exact_derivatives) {
+  const int kind = _i % 5, d = 2 + _i / 5 % 2, is_free = _i / 10;
+  static const CPJointKind links[] = {CP_JOINT_REVOLUTE, CP_JOINT_PRISMATIC, CP_JOINT_UNIVERSAL,
+                                      CP_JOINT_BALL};
+  create(d);
+  for (int i = 0; i < 8; i++) {
+    char name[8], joint[8], above[8];
+    const int planar = links[i % 4] == CP_JOINT_REVOLUTE || links[i % 4] == CP_JOINT_PRISMATIC;
+    snprintf(name, sizeof name, "b%d", i);
+    snprintf(joint, sizeof joint, "j%d", i);
+    snprintf(above, sizeof above, i % 4 ? "b%d" : is_free ? "one" : "ground", i - 1);
+    const CPBody body = {CP_NEW_BODY(name), .mass = 1, .inertia = {1, 1, 1, 0.1}};
+    CPJoint link      = joint_of(d == 3 || planar ? links[i % 4] : CP_JOINT_REVOLUTE, 0);
+    link.head.name = joint, link.a = above, link.b = name;
+    ck_assert_int_eq(CPBodiesAdd(bodies, &body.head, NULL), CP_SUCCESS);
+    ck_assert_int_eq(CPBodiesAdd(bodies, &link.head, NULL), CP_SUCCESS);
+  }
+  const CPSpring spring    = {CP_NEW_SPRING("s"), .a = "b2",
+                              .b = "b6",          .stiffness = 9,
+                              .damping = 1,       .inertance = kind == 1 ? 0.5 : 0,
+                              .free = 0.3,        .point_a = {0.1, 1, 0}};
+  const CPBushing bushing  = {CP_NEW_BUSHING("bushing"),
+                              .a              = "b3",
+                              .b              = "b5",
+                              .in             = CP_IN_BODIES,
+                              .on_a           = marker(0),
+                              .on_b           = marker(1),
+                              .stiffness      = {10, 20, 30},
+                              .damping        = {1, 2, 3},
+                              .turn_stiffness = {5, 6, 7},
+                              .turn_damping   = {0.5, 0.6, 0.7}};
+  CPJoint loop             = joint_of(CP_JOINT_POINT_ON_LINE, 0);
+  const CPBodyContact ball = {CP_NEW_CONTACT("ball"), .a = "b1",          .b = "b6",
+                              .in = CP_IN_BODIES,     .on_a = marker(0),  .on_b = marker(1),
+                              .radius = 0.3,          .on = CP_ON_SPHERE, .touch = CP_TOUCH_BALL,
+                              .radius_a = 0.5};
+  loop.a = "b3", loop.b = "b7";
+  const CPElement *const element[] = {&spring.head, &spring.head, &bushing.head, &loop.head,
+                                      &ball.head};
+  ck_assert_msg(CPBodiesAdd(bodies, element[kind], NULL) == 0, "%s",
+                CPObjectGetLastMessage(CP_OBJECT(bodies)));
+  check_in(CP_JOINT_COORDINATES);
+  CPBodiesFree(&bodies);
+}
+END_TEST
+
 TEST_SUITE(partials) {
   Suite *suite = suite_create("bodies/partials");
   TCase *tc    = tcase_create("partials");
@@ -494,6 +542,7 @@ TEST_SUITE(partials) {
   tcase_add_loop_test(tc, contacts_of_all_shapes_have_exact_derivatives, 0, 6 * NSHAPES);
   tcase_add_loop_test(tc, rows_of_contacts_are_velocities_of_the_points_that_touch, 0, 6 * NSHAPES);
   tcase_add_test(tc, sparse_matrices_are_exact_too);
+  tcase_add_loop_test(tc, forces_between_limbs_have_exact_derivatives, 0, 20);
   suite_add_tcase(suite, tc);
   return suite;
 }
