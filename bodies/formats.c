@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_INCLUDED = 1000, MOST_NESTED = 1000 };
+enum { MOST_INCLUDED = 1000, MOST_NESTED = 1000, MOST_PATH = 1000 };
 
 /* Writes the notes of some groups as lines of one text, for the mechanism. */
 static int writeNotes(Robot *r, Group low, Group high, char **text) {
@@ -54,20 +54,40 @@ xmlDocPtr robotIncluded(Robot *r, const xmlNode *at, const char *path, char *dat
   return doc;
 }
 
+/* Reads an included file, from the folder of the root's file or, if there is none, of the file that includes it. path [MOST_PATH]: out, from the
+ * folder of the main file */
+static char *readIncluded(Robot *r, const xmlNode *n, const char *root, char *path, size_t *size) {
+  const char *file = robotText(n, "file"), *from = robotSpot(r, n)->file;
+  char *data = NULL;
+  for (int near = 0; near < 2 && !data; near++) {
+    if (near && (from == r->file || strstr(r->message, "no memory"))) break;
+    r->message[0] = '\0';
+    if (bodiesBeside(near ? from : root ? root : "", file, path, MOST_PATH))
+      robotWrong(r, n, "its path is too long");
+    else data = robotFile(r, n, NULL, path, size);
+  }
+  return data;
+}
+
 /* Replaces <include file="..."/> by the children of that file's root, which keep their positions. A
  * file is included only once, so that there are no cycles. */
-static int include(Robot *r, xmlNodePtr n, xmlNodePtr *next) {
-  const char *path = robotText(n, "file");
+static int include(Robot *r, xmlNodePtr n, xmlNodePtr root, const char *file, int attached,
+                   xmlNodePtr *next) {
+  const char *named = robotText(n, "file");
+  char path[MOST_PATH], kind[400];
   size_t size;
   int depth = 0; /* The readers are recursive, and libxml2 limits the depth of single files only. */
   for (const xmlNode *p = n->parent; p; p = p->parent) depth++;
   if (depth > MOST_NESTED)
     return robotWrong(r, n, "elements are nested deeper than %d", MOST_NESTED);
-  if (!path || !*path) return robotWrong(r, n, "file must be given");
+  if (!named || !*named) return robotWrong(r, n, "file must be given");
   if (r->nincluded >= MOST_INCLUDED)
     return robotWrong(r, n, "there are more than %d files", MOST_INCLUDED);
-  if (robotName(r, n, "file", path, r->nincluded)) return 1;
-  char *data    = robotFile(r, n, NULL, path, &size);
+  /* A file may be attached twice, each time with what it includes. */
+  if (file) snprintf(kind, sizeof kind, "file of %.300s (%d)", file, attached);
+  else snprintf(kind, sizeof kind, "file");
+  char *data = readIncluded(r, n, file, path, &size);
+  if (data && robotName(r, n, kind, path, r->nincluded)) return free(data), 1;
   xmlDocPtr doc = data ? robotIncluded(r, n, path, data, size) : NULL;
   if (!doc) return 1;
   xmlNodePtr place = n, following;
@@ -80,9 +100,18 @@ static int include(Robot *r, xmlNodePtr n, xmlNodePtr *next) {
   xmlFreeDoc(doc);
   xmlFreeNodeList(n->children);
   n->children = n->last = NULL;
-  *next                 = robotNext(n, xmlDocGetRootElement(r->doc));
+  *next                 = robotNext(n, root);
   xmlUnlinkNode(n);
   xmlFreeNode(n);
+  return 0;
+}
+
+int robotInclude(Robot *r, xmlNodePtr root, const char *file) {
+  const int attached = r->nincluded;
+  for (xmlNodePtr n = root, next; n; n = next) {
+    next = robotNext(n, root);
+    if (robotIs(n, "include") && n != root && include(r, n, root, file, attached, &next)) return 1;
+  }
   return 0;
 }
 
@@ -100,10 +129,7 @@ CPBodies bodiesReadXml(const char *data, size_t size, const char *name, Run *run
   xmlNodePtr root   = r.doc ? xmlDocGetRootElement(r.doc) : NULL;
   const int is_sdf  = root && robotIs(root, "sdf"); /* whose <include> is another one */
   const int is_osim = root && robotIs(root, "OpenSimDocument");
-  for (xmlNodePtr n = root, next; n && !failed; n = next) {
-    next = robotNext(n, root);
-    if (robotIs(n, "include") && n != root && !is_sdf) failed = include(&r, n, &next);
-  }
+  if (!failed && !is_sdf) failed = robotInclude(&r, root, NULL);
   if (!failed && robotIs(root, "mujoco")) failed = robotReadMjcf(&r, root);
   else if (!failed && robotIs(root, "robot")) failed = robotReadUrdf(&r, root);
   else if (!failed && is_sdf) failed = robotReadSdf(&r, root);

@@ -17,8 +17,8 @@ const char *mjcfGet(const Mjcf *m, const xmlNode *n, const char *tag, const xmlN
   const char *text = robotText(n, attribute);
   const xmlChar *t = BAD_CAST tag, *a = BAD_CAST attribute;
   for (; class_ && robotIs(class_->parent, "default") && !text; class_ = class_->parent)
-    text = xmlHashLookup3(m->given, t, a, BAD_CAST robotText(class_, "class"));
-  return text ? text : xmlHashLookup3(m->given, t, a, NULL);
+    text = xmlHashLookup3(m->model->given, t, a, BAD_CAST robotText(class_, "class"));
+  return text ? text : xmlHashLookup3(m->model->given, t, a, NULL);
 }
 
 int mjcfClass(Mjcf *m, const xmlNode *n, const char *attribute, const xmlNode *around,
@@ -27,25 +27,26 @@ int mjcfClass(Mjcf *m, const xmlNode *n, const char *attribute, const xmlNode *a
   *class_          = around;
   if (!name) return 0;
   const int i = robotFind(m->r, n, "class", name);
-  if (i >= 0) *class_ = m->class_[i];
+  if (i >= 0) *class_ = m->model->class_[i];
   return i < 0;
 }
 
 static int readClasses(Mjcf *m, const xmlNode *n) {
-  const int is_top = n->parent == m->root;
+  const int is_top = n->parent == m->model->root;
   const char *name = robotText(n, "class");
+  char main[400];
   if (!name && !is_top) return robotWrong(m->r, n, "class must be given");
-  if (!name) name = "main";
+  if (!name) snprintf(main, sizeof main, "%.380smain", m->model->prefix), name = main;
   if (!is_top || !xmlHashLookup2(m->r->names, BAD_CAST "class", BAD_CAST name)) {
-    if (ROOM(m->class_, m->nclasses, 1)) return robotWrong(m->r, n, "no memory");
-    m->class_[m->nclasses] = n;
-    if (robotName(m->r, n, "class", name, m->nclasses++)) return 1;
+    if (ROOM(m->model->class_, m->model->nclasses, 1)) return robotWrong(m->r, n, "no memory");
+    m->model->class_[m->model->nclasses] = n;
+    if (robotName(m->r, n, "class", name, m->model->nclasses++)) return 1;
   }
   for (const xmlNode *c = n->children; c; c = c->next) {
     if (robotIs(c, "default") && readClasses(m, c)) return 1;
     if (c->type != XML_ELEMENT_NODE) continue;
     for (const xmlAttr *a = c->properties; a; a = a->next)
-      if (xmlHashUpdateEntry3(m->given, c->name, a->name, is_top ? NULL : BAD_CAST name,
+      if (xmlHashUpdateEntry3(m->model->given, c->name, a->name, is_top ? NULL : BAD_CAST name,
                               (void *)(intptr_t)robotText(c, (const char *)a->name), NULL))
         return robotWrong(m->r, c, "no memory");
   }
@@ -87,16 +88,14 @@ static void turnZ(const sunrealtype *v, sunrealtype *e) {
   }
 }
 
-/* e: out, the rotation that the text of this attribute describes. */
-static int readTurn(Mjcf *m, const xmlNode *n, const char *attribute, const char *text,
-                    sunrealtype *e) {
+int mjcfTurn(Mjcf *m, const xmlNode *n, const char *attribute, const char *text, sunrealtype *e) {
   sunrealtype x[6], axis[3][3], part[4];
   const int length = attribute[0] == 'q' || attribute[0] == 'a' ? 4 : attribute[0] == 'x' ? 6 : 3;
   if (robotNumbers(m->r, n, attribute, text, length, length, x, NULL)) return 1;
   switch (attribute[0]) {
   case 'q': memcpy(e, x, 4 * sizeof *e); return unit(m, n, attribute, 4, e);
   case 'a': {
-    const sunrealtype half = x[3] * m->angle / 2;
+    const sunrealtype half = x[3] * m->model->angle / 2;
     if (unit(m, n, attribute, 3, x)) return 1;
     e[0] = cos(half);
     for (int k = 0; k < 3; k++) e[k + 1] = sin(half) * x[k];
@@ -118,8 +117,8 @@ static int readTurn(Mjcf *m, const xmlNode *n, const char *attribute, const char
   default: /* euler: about axes that rotate (xyz), or that are fixed (XYZ) */
     e[0] = 1, e[1] = e[2] = e[3] = 0;
     for (int k = 0; k < 3; k++) {
-      const char c = m->eulerseq[k];
-      robotAxis((c | 0x20) - 'x', x[k] * m->angle, part);
+      const char c = m->model->eulerseq[k];
+      robotAxis((c | 0x20) - 'x', x[k] * m->model->angle, part);
       if (c >= 'x') robotTurn(e, part, e);
       else robotTurn(part, e, e);
     }
@@ -142,7 +141,7 @@ static int readPlace(Mjcf *m, const xmlNode *n, const char *tag, const xmlNode *
         return robotWrong(m->r, n, "the orientation is given twice: by %s and by %s", way, ways[k]);
       way = ways[k], text = given;
     }
-  if (way && readTurn(m, n, way, text, e)) return 1;
+  if (way && mjcfTurn(m, n, way, text, e)) return 1;
   if (mjcfNumbers(m, n, tag, class_, "pos", 3, 3, pos)) return 1;
   robotPlace(parent, pos, e, place);
   return 0;
@@ -150,8 +149,7 @@ static int readPlace(Mjcf *m, const xmlNode *n, const char *tag, const xmlNode *
 
 /* --------------------------------------------------------------------------------- inertia -- */
 
-/* Numbers of an attribute in a list, which the caller frees, or NULL. Returns 0, or 1 after a message. */
-static int listOf(Mjcf *m, const xmlNode *n, const char *attribute, sunrealtype **x, int *count) {
+int mjcfList(Mjcf *m, const xmlNode *n, const char *attribute, sunrealtype **x, int *count) {
   const char *text = robotText(n, attribute);
   int most         = text != NULL;
   *x               = NULL;
@@ -171,7 +169,7 @@ static int readMesh(Mjcf *m, const xmlNode *geom, const char *name, int shell, M
   int way         = MESH_LEGACY, npoints, nfaces;
   const int i     = robotFind(m->r, geom, "mesh", name);
   if (i < 0) return 1;
-  const xmlNode *n = m->mesh[i];
+  const xmlNode *n = m->model->mesh[i];
   const char *file = robotText(n, "file");
   if (!file && !robotText(n, "vertex"))
     return robotWrong(m->r, n, "a mesh that a mass comes from must have a file or vertices");
@@ -183,11 +181,10 @@ static int readMesh(Mjcf *m, const xmlNode *geom, const char *name, int shell, M
       mjcfKeyword(m, n, "mesh", class_, "inertia", ways, &way))
     return 1;
   const char *slash = file ? strrchr(file, '/') : NULL;
-  if (m->strippath && slash) file = slash + 1;
-  char *data = file ? robotFile(m->r, n, m->folder, file, &from.size) : NULL;
-  int failed =
-      (file && !data) ||
-      (!file && (listOf(m, n, "vertex", &point, &npoints) || listOf(m, n, "face", &face, &nfaces)));
+  if (m->model->strippath && slash) file = slash + 1;
+  char *data = file ? robotFile(m->r, n, m->model->folder, file, &from.size) : NULL;
+  int failed = (file && !data) || (!file && (mjcfList(m, n, "vertex", &point, &npoints) ||
+                                             mjcfList(m, n, "face", &face, &nfaces)));
   if (!failed) {
     from.name = file, from.data = data, from.point = point, from.face = face;
     if (!file) from.npoints = npoints / 3, from.nfaces = nfaces / 3;
@@ -218,13 +215,13 @@ static void takeMass(Mjcf *m, const Place *place, const Mass *mass) {
 CP_RARE static void limitMass(const Mjcf *m, Mass *mass) {
   sunrealtype value[3], axis[3][3], sum = 0, changed = 0;
   principalInertia(mass->J, value, axis);
-  if (mass->mass < m->least[0]) mass->mass = m->least[0];
+  if (mass->mass < m->model->least[0]) mass->mass = m->model->least[0];
   for (int k = 0; k < 3; k++) {
-    if (value[k] < m->least[1]) value[k] = m->least[1], changed = 1;
+    if (value[k] < m->model->least[1]) value[k] = m->model->least[1], changed = 1;
     sum += value[k];
   }
   for (int k = 0; k < 3; k++)
-    if (m->balance && value[k] > sum - value[k]) {
+    if (m->model->balance && value[k] > sum - value[k]) {
       value[0] = value[1] = value[2] = sum / 3;
       changed                        = 1;
       break;
@@ -274,7 +271,7 @@ static int weighGeom(Mjcf *m, const xmlNode *n, const xmlNode *class_, int type,
       mjcfNumbers(m, n, "geom", class_, "group", 1, 1, &group) ||
       mjcfKeyword(m, n, "geom", class_, "shellinertia", mjcf_no_yes, &shell))
     return 1;
-  if (group < m->group[0] || group > m->group[1] || total == 0 || density == 0 ||
+  if (group < m->model->group[0] || group > m->model->group[1] || total == 0 || density == 0 ||
       type == PLANE_GEOM || type == HFIELD)
     return 0;
   if (total < 0 || density < 0) return robotWrong(m->r, n, "mass and density must not be negative");
@@ -326,11 +323,11 @@ static int readStops(Mjcf *m, const xmlNode *n, const xmlNode *class_, RobotJoin
       mjcfKeyword(m, n, "joint", class_, "actuatorfrclimited", states, &total) ||
       mjcfNumbers(m, n, "joint", class_, "actuatorfrcrange", 2, 2, j->total))
     return 1;
-  if (total == NO || (total == AUTO && !m->autolimits)) j->total[0] = j->total[1] = 0;
-  if (limited == AUTO) limited = m->autolimits && mjcfGet(m, n, "joint", class_, "range");
+  if (total == NO || (total == AUTO && !m->model->autolimits)) j->total[0] = j->total[1] = 0;
+  if (limited == AUTO) limited = m->model->autolimits && mjcfGet(m, n, "joint", class_, "range");
   j->limited = limited && !(m->off & NO_LIMITS);
   if (m->off & NO_FRICTION) j->friction = 0;
-  for (int k = 0; k < 2 && j->type != SLIDE; k++) j->range[k] *= m->angle;
+  for (int k = 0; k < 2 && j->type != SLIDE; k++) j->range[k] *= m->model->angle;
   return 0;
 }
 
@@ -365,7 +362,7 @@ CP_RARE static int readJoint(Mjcf *m, const xmlNode *n, const xmlNode *around, c
     if (*values[k].x < 0)
       return robotWrong(m->r, n, "%s must not be negative, and is %g", values[k].name,
                         (double)*values[k].x);
-  if (type == HINGE) j->ref *= m->angle, j->springref *= m->angle;
+  if (type == HINGE) j->ref *= m->model->angle, j->springref *= m->model->angle;
   if (type <= SLIDE) j->value[0] = j->ref;
   return 0;
 }
@@ -468,7 +465,7 @@ CP_RARE static int readGeom(Mjcf *m, const xmlNode *n, const xmlNode *around, co
 }
 
 /* Excludes pairs of bodies, before the contacts of geoms are known, or adds those of pairs of geoms, afterwards. */
-static int readContacts(Mjcf *m, const xmlNode *section, int pairs) {
+static int readPairs(Mjcf *m, const xmlNode *section, int pairs) {
   Robot *r = m->r;
   for (const xmlNode *n = section->children; n; n = n->next) {
     const int is_pair    = robotIs(n, "pair");
@@ -510,17 +507,22 @@ static int readBody(Mjcf *m, const xmlNode *n, const xmlNode *around, const Plac
  * of their own on the same body. */
 static int readChildren(Mjcf *m, const xmlNode *n, const xmlNode *around, const Place *body,
                         int joints, int geoms) {
-  static const char *const unsupported[] = {"composite", "attach"};
   for (const xmlNode *c = n->children; c; c = c->next) {
     const int is_joint = robotIs(c, "joint") || robotIs(c, "freejoint");
     if (c->type != XML_ELEMENT_NODE) continue;
     if (robotIs(c, "frame")) {
+      MjcfModel *outer = m->model;
       const xmlNode *class_;
       Place place;
-      if (mjcfClass(m, c, "childclass", around, &class_) ||
-          readPlace(m, c, "frame", NULL, body, &place) ||
+      if (readPlace(m, c, "frame", NULL, body, &place)) return 1;
+      m->model           = mjcfScope(m, c);
+      const int attaches = m->model != outer, first = m->r->njoints;
+      if (mjcfClass(m, c, "childclass", attaches ? NULL : around, &class_) ||
           readChildren(m, c, class_, &place, joints, geoms))
         return 1;
+      if (attaches && !joints && !m->model->joints[1])
+        m->model->joints[0] = first, m->model->joints[1] = m->r->njoints;
+      m->model = outer;
     } else if (joints) {
       if (is_joint && body->link == GROUND)
         return robotWrong(m->r, c, "the world must have no joint");
@@ -536,11 +538,9 @@ static int readChildren(Mjcf *m, const xmlNode *n, const xmlNode *around, const 
           readPlace(m, c, "site", class_, body, &place) || keepPlace(m->r, c, "site", &place))
         return 1;
     } else if (robotIs(c, "inertial")) {
-      if (m->inertia != FROM_GEOMS && readInertial(m, c, body)) return 1;
+      if (m->model->inertia != FROM_GEOMS && readInertial(m, c, body)) return 1;
     } else if (!is_joint) {
-      for (size_t i = 0; i < sizeof unsupported / sizeof *unsupported; i++)
-        if (robotIs(c, unsupported[i]))
-          return robotWrong(m->r, c, "%s is not supported", unsupported[i]);
+      if (robotIs(c, "attach")) return robotWrong(m->r, c, "an attached element contains this");
       if (ignore(m, c)) return 1;
     }
   }
@@ -562,8 +562,9 @@ static int readBody(Mjcf *m, const xmlNode *n, const xmlNode *around, const Plac
     return 1;
   if (inertial > 1)
     return robotWrong(m->r, n, "a body must have one inertial element, and has %d", inertial);
-  const int geoms = (place.link != GROUND || m->total[1] > 0) &&
-                    (m->inertia == FROM_GEOMS || (m->inertia == FROM_EITHER && !inertial));
+  const int geoms =
+      (place.link != GROUND || m->total[1] > 0) &&
+      (m->model->inertia == FROM_GEOMS || (m->model->inertia == FROM_EITHER && !inertial));
   Mass own = {0}, *around_it = m->body;
   const int outer = m->here;
   m->body         = &own;
@@ -655,25 +656,27 @@ static int readCompiler(Mjcf *m, const xmlNode *n) {
                            *const from[]        = {"false", "true", "auto", NULL},
                            *const coordinates[] = {"local", "global", NULL};
   int degree = -1, global = 0;
+  sunrealtype total = 0; /* An attached file does not set the mass of all bodies. */
   const char *seq = robotText(n, "eulerseq"), *folder = robotText(n, "meshdir");
-  if (mjcfNumbers(m, n, "compiler", NULL, "boundmass", 1, 1, &m->least[0]) ||
-      mjcfNumbers(m, n, "compiler", NULL, "boundinertia", 1, 1, &m->least[1]) ||
-      mjcfNumbers(m, n, "compiler", NULL, "settotalmass", 1, 1, &m->total[1]) ||
-      mjcfKeyword(m, n, "compiler", NULL, "balanceinertia", mjcf_no_yes, &m->balance) ||
-      mjcfKeyword(m, n, "compiler", NULL, "autolimits", mjcf_no_yes, &m->autolimits) ||
+  if (mjcfNumbers(m, n, "compiler", NULL, "boundmass", 1, 1, &m->model->least[0]) ||
+      mjcfNumbers(m, n, "compiler", NULL, "boundinertia", 1, 1, &m->model->least[1]) ||
+      mjcfNumbers(m, n, "compiler", NULL, "settotalmass", 1, 1,
+                  m->model->file ? &total : &m->total[1]) ||
+      mjcfKeyword(m, n, "compiler", NULL, "balanceinertia", mjcf_no_yes, &m->model->balance) ||
+      mjcfKeyword(m, n, "compiler", NULL, "autolimits", mjcf_no_yes, &m->model->autolimits) ||
       mjcfKeyword(m, n, "compiler", NULL, "angle", angles, &degree) ||
       mjcfKeyword(m, n, "compiler", NULL, "coordinate", coordinates, &global) ||
-      mjcfKeyword(m, n, "compiler", NULL, "inertiafromgeom", from, &m->inertia) ||
-      mjcfKeyword(m, n, "compiler", NULL, "strippath", mjcf_no_yes, &m->strippath) ||
-      mjcfNumbers(m, n, "compiler", NULL, "inertiagrouprange", 2, 2, m->group))
+      mjcfKeyword(m, n, "compiler", NULL, "inertiafromgeom", from, &m->model->inertia) ||
+      mjcfKeyword(m, n, "compiler", NULL, "strippath", mjcf_no_yes, &m->model->strippath) ||
+      mjcfNumbers(m, n, "compiler", NULL, "inertiagrouprange", 2, 2, m->model->group))
     return 1;
   if (global) return robotWrong(m->r, n, "coordinate must be local");
   if (seq && (strlen(seq) != 3 || strspn(seq, "xyzXYZ") != 3))
     return robotWrong(m->r, n, "eulerseq must be three letters of xyzXYZ, and is \"%.20s\"", seq);
-  if (seq) m->eulerseq = seq;
-  if (degree >= 0) m->angle = degree ? atan(SUN_RCONST(1.0)) / 45 : 1;
+  if (seq) m->model->eulerseq = seq;
+  if (degree >= 0) m->model->angle = degree ? atan(SUN_RCONST(1.0)) / 45 : 1;
   if (!folder) folder = robotText(n, "assetdir");
-  if (folder) m->folder = folder;
+  if (folder) m->model->folder = folder;
   return 0;
 }
 
@@ -720,21 +723,21 @@ static int readOption(Mjcf *m, const xmlNode *n, sunrealtype *g) {
 
 static int readAssets(Mjcf *m, const xmlNode *section) {
   for (const xmlNode *n = section->children; n; n = n->next) {
-    char base[200];
+    char base[400];
     if (!robotIs(n, "mesh")) {
-      if (ignore(m, n)) return 1;
+      if (!robotIs(n, "model") && ignore(m, n)) return 1;
       continue;
     }
     const char *name = robotText(n, "name"), *file = robotText(n, "file"),
                *slash = file ? strrchr(file, '/') : NULL;
     if (!name) { /* Defaults to the file's name without folder and extension. */
-      snprintf(base, sizeof base, "%s", slash ? slash + 1 : file ? file : "");
+      snprintf(base, sizeof base, "%s%s", m->model->prefix, slash ? slash + 1 : file ? file : "");
       if (strrchr(base, '.')) *strrchr(base, '.') = '\0';
       name = base;
     }
-    if (ROOM(m->mesh, m->nmeshes, 1)) return robotWrong(m->r, n, "no memory");
-    m->mesh[m->nmeshes] = n;
-    if (robotName(m->r, n, "mesh", name, m->nmeshes++)) return 1;
+    if (ROOM(m->model->mesh, m->model->nmeshes, 1)) return robotWrong(m->r, n, "no memory");
+    m->model->mesh[m->model->nmeshes] = n;
+    if (robotName(m->r, n, "mesh", name, m->model->nmeshes++)) return 1;
   }
   return 0;
 }
@@ -745,23 +748,25 @@ static int readKeyframe(Mjcf *m, const char *name) {
       [HINGE] = {1, 1}, [SLIDE] = {1, 1}, [BALL] = {4, 3}, [FREE] = {7, 6}};
   Robot *r           = m->r;
   const xmlNode *key = NULL;
-  int size[2] = {0, 0}, failed = 0;
+  int size[2] = {0, 0}, failed = 0, first = 0, end = r->njoints;
   if (!*name) return 0;
-  for (const xmlNode *n = m->root->children; n; n = n->next)
-    for (const xmlNode *c = robotIs(n, "keyframe") ? n->children : NULL; c; c = c->next) {
-      const char *own = robotIs(c, "key") ? robotText(c, "name") : NULL;
-      if (own && !strcmp(own, name)) key = c;
-    }
-  if (!key) return robotWrong(r, m->root, "there is no keyframe \"%.60s\"", name);
+  for (int i = 0; i < m->nmodels; i++)
+    for (const xmlNode *n = m->models[i]->root->children; n; n = n->next)
+      for (const xmlNode *c = robotIs(n, "keyframe") ? n->children : NULL; c; c = c->next) {
+        const char *own = robotIs(c, "key") ? robotText(c, "name") : NULL;
+        if (own && !strcmp(own, name)) key = c, m->keyed = m->models[i];
+      }
+  if (!key) return robotWrong(r, m->model->root, "there is no keyframe \"%.60s\"", name);
   m->key = key;
-  for (int i = 0; i < r->njoints; i++)
+  if (m->keyed->file) first = m->keyed->joints[0], end = m->keyed->joints[1];
+  for (int i = first; i < end; i++)
     for (int k = 0; k < 2; k++) size[k] += sizes[r->joint[i].type][k];
   for (int k = 0; k < 2 && !failed; k++) {
     const char *attribute = k ? "qvel" : "qpos", *text = robotText(key, attribute);
     sunrealtype *x = text ? malloc(((size_t)size[k] + 1) * sizeof *x) : NULL;
     if (text && !x) failed = robotWrong(r, key, "no memory");
     if (x) failed = robotNumbers(r, key, attribute, text, size[k], size[k], x, NULL);
-    for (int i = 0, at = 0; i < r->njoints && x && !failed; at += sizes[r->joint[i++].type][k]) {
+    for (int i = first, at = 0; i < end && x && !failed; at += sizes[r->joint[i++].type][k]) {
       RobotJoint *j = &r->joint[i];
       memcpy(k ? j->rate : j->value, x + at, (size_t)sizes[j->type][k] * sizeof *x);
       sunrealtype *e = k                 ? NULL
@@ -776,104 +781,27 @@ static int readKeyframe(Mjcf *m, const char *name) {
   return failed;
 }
 
-/* ------------------------------------------------------------------------------ replicate -- */
-
-/* Copies an element with all below it, and its position, where names end in `suffix`. Returns NULL without memory, or if there
- * are too many elements. */
-static xmlNodePtr copyElement(Mjcf *m, const xmlNode *n, const char *suffix) {
-  enum { MOST_ELEMENTS = 200000 };
-  if (++m->nelements > MOST_ELEMENTS) {
-    robotWrong(m->r, n, "replicate makes more than %d elements", MOST_ELEMENTS);
-    return NULL;
-  }
-  xmlNodePtr copy = xmlNewDocNode(m->r->doc, NULL, n->name, NULL);
-  if (!copy) return robotWrong(m->r, n, "no memory"), NULL;
-  copy->_private = n->_private;
-  int failed     = 0;
-  for (const xmlAttr *a = n->properties; a && !failed; a = a->next) {
-    const char *text  = robotText(n, (const char *)a->name);
-    const int is_name = !xmlStrcmp(a->name, BAD_CAST "name");
-    const size_t size = strlen(text) + strlen(suffix) + 1;
-    char *whole       = malloc(size);
-    if (whole) snprintf(whole, size, "%s%s", text, is_name ? suffix : "");
-    failed = !whole || !xmlNewProp(copy, a->name, BAD_CAST whole);
-    if (failed) robotWrong(m->r, n, "no memory");
-    free(whole);
-  }
-  for (const xmlNode *c = n->children; c && !failed; c = c->next) {
-    if (c->type != XML_ELEMENT_NODE) continue;
-    xmlNodePtr child = copyElement(m, c, suffix);
-    if (child) xmlAddChild(copy, child);
-    failed = !child;
-  }
-  if (failed) xmlFreeNode(copy), copy = NULL;
-  return copy;
-}
-
-/* Replaces a <replicate> by frames with copies of what it contains, each displaced from the one before it, along its axes, and turned by a
- * multiple of the angles. */
-static int replicate(Mjcf *m, xmlNodePtr n) {
-  Place place           = {{0, 0, 0, 1, 0, 0, 0}, GROUND};
-  sunrealtype offset[3] = {0, 0, 0}, angle[3] = {0, 0, 0}, count = 0;
-  const char *sep = robotText(n, "sep"), *text = robotText(n, "count");
-  static const sunrealtype upright[4] = {1, 0, 0, 0};
-  if (!text) return robotWrong(m->r, n, "count must be given");
-  if (robotNumbers(m->r, n, "count", text, 1, 1, &count, NULL) ||
-      mjcfNumbers(m, n, "replicate", NULL, "offset", 3, 3, offset) ||
-      mjcfNumbers(m, n, "replicate", NULL, "euler", 3, 3, angle))
-    return 1;
-  if (!(count >= 1 && count <= 1e6))
-    return robotWrong(m->r, n, "count must be positive, and is %g", (double)count);
-  size_t digits = 1;
-  for (int last = (int)count - 1; last > 9; last /= 10) digits++;
-  xmlNodePtr after = n;
-  for (int i = 0; i < (int)count; i++) {
-    char suffix[100], number[400];
-    snprintf(number, sizeof number, "%07d", i);
-    snprintf(suffix, sizeof suffix, "%.60s%s", sep ? sep : "", number + 7 - digits);
-    xmlNodePtr frame = copyElement(m, n, suffix);
-    if (!frame) return 1;
-    xmlNodeSetName(frame, BAD_CAST "frame");
-    for (int k = 0; k < 4; k++)
-      xmlUnsetProp(frame, BAD_CAST((const char *[]){"euler", "sep", "count", "offset"}[k]));
-    snprintf(number, sizeof number, "%.17g %.17g %.17g", (double)place.q[0], (double)place.q[1],
-             (double)place.q[2]);
-    int failed = !xmlSetProp(frame, BAD_CAST "pos", BAD_CAST number);
-    snprintf(number, sizeof number, "%.17g %.17g %.17g %.17g", (double)place.q[3],
-             (double)place.q[4], (double)place.q[5], (double)place.q[6]);
-    failed = failed || !xmlSetProp(frame, BAD_CAST "quat", BAD_CAST number);
-    after  = xmlAddNextSibling(after, frame);
-    if (failed) return robotWrong(m->r, n, "no memory");
-    robotPlace(&place, offset, upright, &place); /* along the axes of this copy */
-    snprintf(number, sizeof number, "%.17g %.17g %.17g", (double)((i + 1) * angle[0]),
-             (double)((i + 1) * angle[1]), (double)((i + 1) * angle[2]));
-    if (readTurn(m, n, "euler", number, place.q + 3)) return 1;
-  }
-  return 0;
-}
-
-/* Replaces all <replicate> below n, the inner ones first, whose numbers come first in names. */
-static int replicateAll(Mjcf *m, xmlNodePtr n) {
-  for (xmlNodePtr c = n->children, next; c; c = next) {
-    if (c->type == XML_ELEMENT_NODE && replicateAll(m, c)) return 1;
-    next = c->next;
-    if (!robotIs(c, "replicate")) continue;
-    if (replicate(m, c)) return 1;
-    xmlUnlinkNode(c);
-    xmlFreeNode(c);
-  }
-  return 0;
-}
-
-/* Reads the sections of the kind `what`, in the order of the file. */
-enum { COMPILERS, OPTIONS, DEFAULTS, ASSETS, WORLDS, EQUALITIES, TENDONS, ACTUATORS, NUM_SECTIONS };
+/* Reads the sections of the kind `what` of the current model, in the order of the file. */
+enum {
+  COMPILERS,
+  OPTIONS,
+  DEFAULTS,
+  ASSETS,
+  WORLDS,
+  EQUALITIES,
+  TENDONS,
+  ACTUATORS,
+  NUM_SECTIONS,
+  EXCLUSIONS = NUM_SECTIONS,
+  PAIRS
+};
 
 static int readSections(Mjcf *m, int what) {
   static const char *const tags[NUM_SECTIONS] = {"compiler",  "option",   "default", "asset",
                                                  "worldbody", "equality", "tendon",  "actuator"};
   static const Place world                    = {{0, 0, 0, 1, 0, 0, 0}, GROUND};
   sunrealtype g[3]                            = {0, 0, -9.81};
-  for (xmlNodePtr n = m->root->children; n; n = n->next) {
+  for (xmlNodePtr n = m->model->root->children; n; n = n->next) {
     int failed = 0, known = 0;
     for (int i = 0; i < NUM_SECTIONS; i++) known = known || robotIs(n, tags[i]);
     if (what == WORLDS && !known) failed = ignore(m, n);
@@ -882,9 +810,8 @@ static int readSections(Mjcf *m, int what) {
       case OPTIONS: failed = readOption(m, n, g); break;
       case DEFAULTS: failed = readClasses(m, n); break;
       case ASSETS: failed = readAssets(m, n); break;
-      case WORLDS:
-        failed = replicateAll(m, n) || readChildren(m, n, NULL, &world, 1, 0) ||
-                 readChildren(m, n, NULL, &world, 0, 0);
+      case WORLDS: /* That of an attached file is in the frame that replaces <attach>. */
+        failed = readChildren(m, n, NULL, &world, 1, 0) || readChildren(m, n, NULL, &world, 0, 0);
         break;
       case EQUALITIES: failed = readEqualities(m, n); break;
       case TENDONS: failed = mjcfTendons(m, n); break;
@@ -892,40 +819,87 @@ static int readSections(Mjcf *m, int what) {
       }
     if (failed) return 1;
   }
-  if (what == OPTIONS) return robotRefused(m->r, m->root, bodiesSetGravity(m->r->bodies, g));
-  if (what != WORLDS) return 0;
-  for (int i = 0; i < m->r->nlinks && m->total[1] > 0 && m->total[0] > 0; i++)
-    scaleMass(m->total[1] / m->total[0], &m->r->link[i].mass),
-        scaleMass(m->total[1] / m->total[0], &m->r->link[i].lifted);
-  static const char *const known[] = {"start", NULL};
-  char key[200]                    = "";
-  if (robotSetting(m->r, known[0], key, sizeof key) && !*key)
-    return robotWrong(m->r, NULL, "start must be the name of a keyframe");
-  if (readKeyframe(m, key) || robotStart(m->r, known) || robotBuild(m->r)) return 1;
-  for (int pairs = 0; pairs < 2 && !(m->off & NO_CONTACT); pairs++) {
-    for (const xmlNode *n = m->root->children; n; n = n->next)
-      if (robotIs(n, "contact") && readContacts(m, n, pairs)) return 1;
-    if (!pairs && robotContacts(m->r)) return 1;
-  }
-  return 0;
+  return what == OPTIONS ? robotRefused(m->r, m->model->root, bodiesSetGravity(m->r->bodies, g)) : 0;
 }
 
-int robotReadMjcf(Robot *r, const xmlNode *root) {
-  Mjcf m     = {.r          = r,
-                .root       = root,
-                .inertia    = FROM_EITHER,
-                .here       = NONE,
-                .angle      = atan(SUN_RCONST(1.0)) / 45,
-                .group      = {0, 5},
-                .eulerseq   = "xyz",
-                .autolimits = 1,
-                .given      = xmlHashCreate(64)};
-  int failed = m.given ? 0 : robotWrong(r, root, "no memory");
-  for (int what = 0; what < NUM_SECTIONS && !failed; what++) failed = readSections(&m, what);
-  free(m.class_);
-  free(m.mesh);
+/* Reads the sections of the kind `what` of all models. */
+static int readModels(Mjcf *m, int what) {
+  int failed = 0;
+  for (int i = 0; i < m->nmodels && !failed; i++) {
+    m->model = m->models[i];
+    /* A keyframe of an attached file counts its own actuators. */
+    if (what == ACTUATORS && m->keyed == m->model) m->nactuators = m->nactivations = 0;
+    if (what < NUM_SECTIONS) failed = readSections(m, what);
+    else
+      for (const xmlNode *n = m->model->root->children; n && !failed; n = n->next)
+        failed = robotIs(n, "contact") && readPairs(m, n, what == PAIRS);
+  }
+  m->model = m->models[0];
+  return failed;
+}
+
+int mjcfSettings(Mjcf *m) {
+  MjcfModel *model = m->model;
+  if (readSections(m, COMPILERS) || readSections(m, DEFAULTS)) return 1;
+  if (model->file) {
+    char folder[1000];
+    if (bodiesBeside(model->file, model->folder ? model->folder : "", folder, sizeof folder))
+      return robotWrong(m->r, model->root, "the path of its files is too long");
+    model->joined = malloc(strlen(folder) + 1);
+    if (!model->joined) return robotWrong(m->r, model->root, "no memory");
+    model->folder = strcpy(model->joined, folder);
+  }
+  return readSections(m, ASSETS);
+}
+
+MjcfModel *mjcfModel(Mjcf *m, xmlNodePtr root) {
+  MjcfModel *model = ROOM(m->models, m->nmodels, 1) ? NULL : calloc(1, sizeof *model);
+  if (!model) return robotWrong(m->r, root, "no memory"), NULL;
+  *model                  = (MjcfModel){.root       = root,
+                                        .inertia    = FROM_EITHER,
+                                        .angle      = atan(SUN_RCONST(1.0)) / 45,
+                                        .group      = {0, 5},
+                                        .eulerseq   = "xyz",
+                                        .prefix     = "",
+                                        .autolimits = 1,
+                                        .given      = xmlHashCreate(64)};
+  m->models[m->nmodels++] = model;
+  return model->given ? model : (robotWrong(m->r, root, "no memory"), NULL);
+}
+
+/* Starts the joints, and adds all bodies, with their contacts. */
+static int build(Mjcf *m) {
+  static const char *const known[] = {"start", NULL};
+  Robot *r                         = m->r;
+  char key[200]                    = "";
+  for (int i = 0; i < r->nlinks && m->total[1] > 0 && m->total[0] > 0; i++)
+    scaleMass(m->total[1] / m->total[0], &r->link[i].mass),
+        scaleMass(m->total[1] / m->total[0], &r->link[i].lifted);
+  if (robotSetting(r, known[0], key, sizeof key) && !*key)
+    return robotWrong(r, NULL, "start must be the name of a keyframe");
+  if (readKeyframe(m, key) || robotStart(r, known) || robotBuild(r)) return 1;
+  return m->off & NO_CONTACT ? 0
+                             : readModels(m, EXCLUSIONS) || robotContacts(r) || readModels(m, PAIRS);
+}
+
+int robotReadMjcf(Robot *r, xmlNodePtr root) {
+  Mjcf m     = {.r = r, .here = NONE};
+  m.model    = mjcfModel(&m, root);
+  int failed = !m.model || mjcfSettings(&m) || readSections(&m, OPTIONS) || mjcfExpand(&m) ||
+               readModels(&m, WORLDS) || build(&m);
+  for (int what = EQUALITIES; what <= ACTUATORS && !failed; what++) failed = readModels(&m, what);
+  for (int i = 0; i < m.nmodels; i++) {
+    MjcfModel *model = m.models[i];
+    free(model->class_);
+    free(model->mesh);
+    free(model->joined);
+    xmlHashFree(model->given, NULL);
+    xmlFreeNode(model->copies);
+    free(model);
+  }
+  free(m.models);
+  free(m.scope);
   free(m.tendon);
   free(m.derived);
-  xmlHashFree(m.given, NULL);
   return failed;
 }

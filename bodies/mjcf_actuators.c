@@ -33,7 +33,7 @@ static const char *kindWith(const Mjcf *m, const xmlNode *n, const xmlNode *clas
     const int is_top     = !class_ || !robotIs(class_->parent, "default");
     const xmlChar *level = is_top ? NULL : BAD_CAST robotText(class_, "class");
     for (int k = 0; kinds[k]; k++)
-      if (xmlHashLookup3(m->given, BAD_CAST kinds[k], a, level)) return kinds[k];
+      if (xmlHashLookup3(m->model->given, BAD_CAST kinds[k], a, level)) return kinds[k];
     if (is_top) return own;
   }
 }
@@ -51,7 +51,7 @@ static int readRange(Mjcf *m, const xmlNode *n, const xmlNode *class_, const cha
   if (mjcfKeyword(m, n, kindWith(m, n, class_, limited), class_, limited, states, &is_limited) ||
       sharedNumbers(m, n, class_, attribute, 2, 2, range))
     return FAILED;
-  if (is_limited == 0 || (is_limited == 2 && !m->autolimits)) range[0] = range[1] = 0;
+  if (is_limited == 0 || (is_limited == 2 && !m->model->autolimits)) range[0] = range[1] = 0;
   return 0;
 }
 
@@ -355,9 +355,11 @@ static int place(Mjcf *m, const xmlNode *n, Acting *x) {
 
 /* x: in, the default; out, number i of an attribute of the keyframe at which the robot starts. Returns FAILED or KNOWN. */
 static int keyNumber(const Mjcf *m, const char *attribute, int i, sunrealtype *x) {
-  const char *text = m->key ? robotText(m->key, attribute) : NULL;
+  const int has    = m->key && (m->keyed == m->model || !m->keyed->file);
+  const char *text = has ? robotText(m->key, attribute) : NULL;
   for (char *end; text && i >= 0; i--, text = end) {
     *x = strtod(text, &end);
+    if (end == text && m->keyed->file) return KNOWN; /* Copies of its actuators may follow. */
     if (end == text || !isfinite(*x))
       return robotWrong(m->r, m->key, "%s must have a finite number for each actuator", attribute);
   }

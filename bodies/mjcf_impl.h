@@ -13,27 +13,46 @@ typedef struct {
   sunrealtype ratio, scale;
 } Derived;
 
+/* The main file, one that is attached to another, or a composite: its settings and classes hold for what it contains */
 typedef struct {
-  Robot *r;
-  const xmlNode *root;
+  xmlNodePtr root;
   const xmlNode **class_, **mesh;
   xmlHashTablePtr given; /* (tag, attribute, class, or NULL for the top class) -> text */
+  const char *file;      /* its path, from the folder of the main file; NULL: the main file */
+  const char *prefix;    /* of all its names */
   int nclasses, nmeshes, inertia, strippath, autolimits;
-  Mass *body;             /* of the body that is being read, in space */
-  sunrealtype total[2];   /* mass of all bodies; what it is to be, or 0 */
-  sunrealtype least[2];   /* of a body's mass and principal moments */
-  int balance, nelements; /* balance: principal moments that no body has become equal */
-  int off;                /* kinds of Disabled that the file switches off itself */
-  int tree;               /* number of the tree of bodies that is being read */
-  int here;               /* place of its body; NONE: the world; UNNAMED */
+  int joints[2];        /* its joints are those from the first number to before the second */
+  sunrealtype least[2]; /* of a body's mass and principal moments */
+  int balance;          /* principal moments that no body has become equal */
   /* angle: radians per unit of angle in the file; group: the range of groups of geoms that have
    * mass. */
   sunrealtype angle, group[2];
   const char *eulerseq, *folder;
-  const xmlNode *key; /* the keyframe at which it starts, or NULL */
-  Derived *derived;   /* [nderived] */
+  char *joined;      /* folder, if it is made from the file's, or NULL */
+  xmlNodePtr copies; /* of sections, until they are added to the root, or NULL */
+  int depth;         /* of attachments */
+} MjcfModel;
+
+typedef struct {
+  Robot *r;
+  MjcfModel *model;   /* that is being read */
+  MjcfModel **models; /* [nmodels], the main file first */
+  struct Scope {
+    const xmlNode *frame; /* what it contains is of this model */
+    MjcfModel *model;
+  } * scope;
+  int nmodels, nscopes;
+  Mass *body;             /* of the body that is being read, in space */
+  sunrealtype total[2];   /* mass of all bodies; what it is to be, or 0 */
+  int nelements;          /* that have been copied */
+  int off;                /* kinds of Disabled that the file switches off itself */
+  int tree;               /* number of the tree of bodies that is being read */
+  int here;               /* place of its body; NONE: the world; UNNAMED */
+  const xmlNode *key;     /* the keyframe at which it starts, or NULL */
+  const MjcfModel *keyed; /* the model that has it */
+  Derived *derived;       /* [nderived] */
   int nderived;
-  int nactuators, nactivations; /* that have been read */
+  int nactuators, nactivations; /* of the model that have been read */
   struct {
     char name[128]; /* in the mechanism, or "" */
   } * tendon;       /* [ntendons] */
@@ -57,6 +76,22 @@ int mjcfNumbers(Mjcf *m, const xmlNode *n, const char *tag, const xmlNode *class
 int mjcfKeyword(Mjcf *m, const xmlNode *n, const char *tag, const xmlNode *class_,
                 const char *attribute, const char *const *words, int *i);
 extern const char *const mjcf_no_yes[];
+
+/* e: out, the rotation that the text of this attribute describes: quat, axisangle, xyaxes, zaxis or euler. Returns as mjcfClass. */
+int mjcfTurn(Mjcf *m, const xmlNode *n, const char *attribute, const char *text, sunrealtype *e);
+/* Numbers of an attribute in a list, which the caller frees, or NULL. Returns as mjcfClass. */
+int mjcfList(Mjcf *m, const xmlNode *n, const char *attribute, sunrealtype **x, int *count);
+/* Reads what the elements of the current model need: compiler, default classes and assets. Returns as mjcfClass. */
+int mjcfSettings(Mjcf *m);
+/* Starts a model of this root with the settings that a file has without a compiler element. Returns NULL after a message. */
+MjcfModel *mjcfModel(Mjcf *m, xmlNodePtr root);
+
+/* ---- mjcf_macros.c ---- */
+
+/* Replaces all <replicate>, <attach> and <composite> of the current model by frames with what they stand for. Returns as mjcfClass. */
+int mjcfExpand(Mjcf *m);
+/* The model to which the elements in a frame belong */
+MjcfModel *mjcfScope(const Mjcf *m, const xmlNode *frame);
 
 /* ---- mjcf_tendons.c ---- */
 

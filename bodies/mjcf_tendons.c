@@ -127,7 +127,8 @@ static int addTendon(Mjcf *m, const xmlNode *n, const xmlNode *class_, const cha
     if (bodiesPlacedSum(r->bodies, law->term, law->nterms, 0, &t->start))
       return robotWrong(r, n, "no memory");
   } else t->start -= t->offset;
-  if (limited == 2) limited = m->autolimits && mjcfGet(m, n, "tendon", class_, "range") != NULL;
+  if (limited == 2)
+    limited = m->model->autolimits && mjcfGet(m, n, "tendon", class_, "range") != NULL;
   if (limited && !(m->off & NO_LIMITS)) {
     if (!(range[0] < range[1] && t->start >= range[0] && t->start <= range[1])) {
       if (robotNote(r, n, "limits of tendons that the start violates")) return 1;

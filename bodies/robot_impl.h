@@ -164,6 +164,9 @@ int robotFind(Robot *r, const xmlNode *at, const char *kind, const char *name);
 
 /* The element after n in the order of the file, within `top`, or NULL */
 xmlNodePtr robotNext(xmlNodePtr n, const xmlNode *top);
+/* Replaces all <include> below a root by what the files contain; file: the one of the root, from the folder of the main file, or NULL.
+ * Returns 0, or 1 after a message. */
+int robotInclude(Robot *r, xmlNodePtr root, const char *file);
 /* Parses the text of an included file, which it frees, and keeps its name for messages. Returns NULL after a message. */
 xmlDocPtr robotIncluded(Robot *r, const xmlNode *at, const char *path, char *data, size_t size);
 
@@ -276,7 +279,7 @@ void moveMass(const Pose *pose, Mass *mass);
 
 /* ---- mjcf.c, urdf.c, sdf.c ---- */
 
-int robotReadMjcf(Robot *r, const xmlNode *root);
+int robotReadMjcf(Robot *r, xmlNodePtr root);
 int robotReadUrdf(Robot *r, const xmlNode *root);
 int robotReadOsim(Robot *r, const xmlNode *root);
 int robotReadSdf(Robot *r, xmlNode *root);

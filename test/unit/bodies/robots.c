@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 static CPBodies read_good(const char *name, const char *text, const char *settings) {
   CPBodies b = read_with(name, text, settings);
@@ -18,6 +19,15 @@ static sunrealtype parameter(CPBodies b, const char *name) {
   const int i = thing_named(b, CP_PARAMETER, name);
   ck_assert_msg(i >= 0, "%s", name);
   return CPBodiesParameters(b)[i];
+}
+
+static void write_file(const char *name, const char *text) {
+  char path[300];
+  snprintf(path, sizeof path, "%s/%s", CPODES_TEST_FOLDER, name);
+  FILE *f = fopen(path, "wb");
+  ck_assert_msg(f != NULL, "%s", path);
+  fputs(text, f);
+  fclose(f);
 }
 
 /* ------------------------------------------------------------------------------------- starts -- */
@@ -280,34 +290,208 @@ static const char copies[] = "<mujoco><compiler settotalmass=\"20\" boundmass=\"
                              "springdamper=\".3 .5\"/><inertial pos=\"0.1 0 0\" mass=\".3\" "
                              "diaginertia=\".1 .05 .02\"/></body></replicate></body></replicate>"
                              "</body></worldbody></mujoco>";
-static const struct {
+/* Component i of the velocities, and its acceleration, in the order of MuJoCo */
+typedef struct {
   const char *name;
   double acceleration;
-} of_copies[] = {
-    {"t.angle", -13.336225642370106},           {"h-0.angle", 17.378377697062724},
-    {"s0-0.displacement", -20.890204463617998}, {"s1-0.displacement", 8.7838336922588116},
-    {"h-1.angle", -24.397640705186834},         {"s0-1.displacement", 17.853059931665875},
-    {"s1-1.displacement", -31.984950201566051}};
+} Accelerated;
 
-START_TEST(copies_have_names_springs_and_masses_as_in_mujoco) {
-  enum { N = 7 };
-  CPBodies b = read_good("robot.xml", copies, "");
+/* The accelerations at hinges of q_i = (-1)^i (i + 1) / 10, with q_i' = 1 - 0.3 i, are those of a table of n rows. */
+static void assert_accelerates(CPBodies b, const Accelerated *is, int n) {
   CPMech mech;
-  sunrealtype a[N];
+  sunrealtype a[50];
   CPMechOutput out = {CP_SIZED(CPMechOutput), .udot = a};
   ck_assert_int_eq(CPBodiesSetFormulation(b, CP_JOINT_COORDINATES), CP_SUCCESS);
   ck_assert_int_eq(build_mech(b, &mech), CP_SUCCESS);
-  N_Vector y = CPBodiesState(b, test_context);
-  for (int i = 0; i < N; i++) {
-    ck_assert_str_eq(thing_at(b, CP_STATE, i).name, of_copies[i].name);
-    entries(y)[i]     = (i % 2 ? -0.1 : 0.1) * (i + 1);
-    entries(y)[N + i] = 1 - 0.3 * i;
+  ck_assert_int_eq((int)equations_of(mech).nu, n);
+  const int nq = (int)equations_of(mech).nq;
+  N_Vector y   = CPBodiesState(b, test_context);
+  for (int i = 0; i < n; i++) {
+    char position[60];
+    const int at = thing_named(b, CP_STATE, is[i].name);
+    ck_assert_msg(at >= 0, "%s", is[i].name);
+    snprintf(position, sizeof position, "%.*s", (int)strlen(is[i].name) - 1, is[i].name);
+    if (strchr(is[i].name, '\''))
+      entries(y)[thing_named(b, CP_STATE, position)] = (i % 2 ? -0.1 : 0.1) * (i + 1);
+    entries(y)[at] = 1 - 0.3 * i;
   }
   ck_assert_int_eq(CPMechEvaluate(mech, 0, y, &out), CP_SUCCESS);
-  for (int i = 0; i < N; i++) ck_assert_double_eq_tol(a[i], of_copies[i].acceleration, 1e-12);
+  for (int i = 0; i < n; i++)
+    ck_assert_double_eq_tol(a[thing_named(b, CP_STATE, is[i].name) - nq], is[i].acceleration,
+                            1e-12 * (1 + fabs(is[i].acceleration)));
   N_VDestroy(y);
   CPMechFree(&mech);
   CPBodiesFree(&b);
+}
+
+static const Accelerated of_copies[] = {
+    {"t.angle'", -13.336225642370106},           {"h-0.angle'", 17.378377697062724},
+    {"s0-0.displacement'", -20.890204463617998}, {"s1-0.displacement'", 8.7838336922588116},
+    {"h-1.angle'", -24.397640705186834},         {"s0-1.displacement'", 17.853059931665875},
+    {"s1-1.displacement'", -31.984950201566051}};
+
+START_TEST(copies_have_names_springs_and_masses_as_in_mujoco) {
+  assert_accelerates(read_good("robot.xml", copies, ""), of_copies, 7);
+}
+END_TEST
+
+/* A file attached as a whole, by a body and by a frame, with the settings of its own compiler and classes, a file attached to it, and one that it
+ * includes; and a copy of a body with all that is attached to it: qacc of MuJoCo 4.0.0 without contacts and limits */
+static const char attaching[] =
+    "<mujoco><compiler angle=\"radian\"/><default><joint damping=\"0.7\"/><default "
+    "class=\"arm\"><joint armature=\"0.02\"/><geom density=\"500\"/></default></default>\n"
+    "<asset><model name=\"arm\" file=\"attached/arm.xml\"/></asset><worldbody>\n"
+    "<body name=\"base\" pos=\"0 0 1\" childclass=\"arm\"><joint name=\"swing\" axis=\"0 1 "
+    "0\"/><geom type=\"box\" size=\".1 .1 .1\"/>\n"
+    "<frame pos=\"0.2 0 0\" euler=\"0 0 0.3\"><attach model=\"arm\" prefix=\"l_\"/></frame>\n"
+    "<attach model=\"arm\" body=\"fore\" prefix=\"r_\"/></body>\n"
+    "<frame pos=\"0 1 0\"><attach model=\"arm\" frame=\"mount\" prefix=\"w_\"/></frame>\n"
+    "<frame pos=\"0 2 0\"><attach body=\"base\" prefix=\"x_\"/></frame>\n"
+    "</worldbody><actuator><motor name=\"drive\" joint=\"swing\" "
+    "gear=\"2\"/></actuator></mujoco>\n";
+static const char *const attached[][2] = {
+    {"attached/arm.xml",
+     "<mujoco model=\"child\"><compiler angle=\"degree\" eulerseq=\"zyx\"/><option gravity=\"0 0 "
+     "-1\"/><include file=\"classes.xml\"/>\n"
+     "<asset><model file=\"tip.xml\"/></asset><worldbody><geom name=\"plate\" size=\"0.05\"/>\n"
+     "<body name=\"upper\" pos=\"0.1 0 0\" euler=\"10 20 30\" childclass=\"arm\"><joint name=\"a\" "
+     "axis=\"0 1 1\" ref=\"20\"/>\n"
+     "<geom type=\"capsule\" fromto=\"0 0 0 0.3 0 0\" size=\"0.03\"/>\n"
+     "<body name=\"fore\" pos=\"0.3 0 0\"><joint name=\"b\" axis=\"0 0 1\" range=\"-100 "
+     "100\"/><geom type=\"box\" size=\".1 .02 .03\" pos=\".1 0 0\"/>\n"
+     "<frame pos=\"0.2 0 0\"><attach model=\"tip\" body=\"t\" "
+     "prefix=\"t-\"/></frame></body></body>\n"
+     "<frame name=\"mount\" pos=\"0 0 0.5\" euler=\"0 0 90\"><body name=\"pod\" pos=\"0.1 0 "
+     "0\"><joint name=\"d\" axis=\"1 0 0\"/><geom type=\"box\" size=\".1 .05 "
+     ".02\"/></body></frame>\n"
+     "</worldbody><tendon><fixed name=\"ab\" stiffness=\"2\"><joint joint=\"a\" coef=\"1\"/><joint "
+     "joint=\"b\" coef=\"-1\"/></fixed>\n"
+     "<fixed name=\"be\" damping=\"1\"><joint joint=\"b\" coef=\"0.3\"/><joint joint=\"t-e\" "
+     "coef=\"-1\"/></fixed></tendon>\n"
+     "<actuator><motor name=\"ma\" joint=\"a\"/><motor name=\"mb\" joint=\"b\" "
+     "gear=\"3\"/><position name=\"mt\" tendon=\"be\" kp=\"4\"/><motor name=\"md\" joint=\"d\" "
+     "gear=\"2\"/></actuator>\n"
+     "<contact><exclude body1=\"upper\" body2=\"pod\"/></contact>\n"
+     "<keyframe><key name=\"home\" qpos=\"0.4 -0.5 0.6 0.7\" qvel=\"1 -2 3 -4\" ctrl=\"1 2 3 "
+     "4\"/></keyframe></mujoco>\n"},
+    {"attached/classes.xml",
+     "<mujocoinclude><default><joint stiffness=\"3\"/><default class=\"arm\"><joint "
+     "damping=\"0.1\"/></default></default></mujocoinclude>\n"},
+    {"attached/tip.xml",
+     "<mujoco model=\"tip\"><default><geom density=\"2000\"/></default><worldbody><body "
+     "name=\"t\"><joint name=\"e\" axis=\"0 1 0\"/><geom size=\".03\" pos=\".05 0 "
+     "0\"/></body></worldbody></mujoco>\n"}};
+static const Accelerated of_attached[] = {
+    {"swing.angle'", 17.874742938205},    {"l_a.angle'", -92.1249872073355},
+    {"l_b.angle'", 40.0647607494539},     {"l_t-e.angle'", 3616.10574490155},
+    {"l_d.angle'", -1945.2155831247},     {"r_b.angle'", 144.992588347662},
+    {"r_t-e.angle'", -4443.94479329846},  {"w_d.angle'", 3103.44827586207},
+    {"x_swing.angle'", 23.958541336868},  {"x_l_a.angle'", -237.035500742186},
+    {"x_l_b.angle'", -299.07033457653},   {"x_l_t-e.angle'", 13455.8838474348},
+    {"x_l_d.angle'", -5050.51756099796},  {"x_r_b.angle'", 437.633320760398},
+    {"x_r_t-e.angle'", -8333.39235778809}};
+
+static void write_attached(void) {
+  mkdir(CPODES_TEST_FOLDER "/attached", 0777);
+  for (int i = 0; i < 3; i++) write_file(attached[i][0], attached[i][1]);
+}
+
+START_TEST(attached_files_move_as_in_mujoco) {
+  write_attached();
+  assert_accelerates(read_good(CPODES_TEST_FOLDER "/robot.xml", attaching, ""), of_attached, 15);
+}
+END_TEST
+
+/* Its keyframe is that of its joints and actuators. */
+START_TEST(an_attached_file_has_its_keyframe) {
+  static const char *const names[] = {"l_a.angle", "l_b.angle", "l_t-e.angle", "l_d.angle"};
+  static const double qpos[] = {0.4, -0.5, 0.6, 0.7}, qvel[] = {1, -2, 3, -4};
+  write_attached();
+  CPBodies b = read_good(CPODES_TEST_FOLDER "/robot.xml", attaching, "start=l_home");
+  CPMech mech;
+  char rate[60];
+  ck_assert_int_eq(build_mech(b, &mech), CP_SUCCESS);
+  N_Vector y = CPBodiesState(b, test_context);
+  for (int i = 0; i < 4; i++) {
+    snprintf(rate, sizeof rate, "%s'", names[i]);
+    ck_assert_double_eq_tol(entries(y)[thing_named(b, CP_STATE, names[i])], qpos[i], 1e-15);
+    ck_assert_double_eq_tol(entries(y)[thing_named(b, CP_STATE, rate)], qvel[i], 1e-15);
+  }
+  ck_assert_double_eq(entries(y)[thing_named(b, CP_STATE, "r_b.angle")], 0);
+  ck_assert_double_eq(parameter(b, "l_mb.control"), 2);
+  ck_assert_double_eq(parameter(b, "r_mb.control"), 0);
+  N_VDestroy(y);
+  CPMechFree(&mech);
+  CPBodiesFree(&b);
+}
+END_TEST
+
+/* Cables, also copied, whose actuators follow: qacc of MuJoCo 3.3.7, the joints at rest */
+static const char cables[] =
+    "<mujoco><default><joint damping=\"5\"/><geom density=\"1\"/></default><worldbody>\n"
+    "<replicate count=\"2\" offset=\"0 1 0\"><body name=\"b\" pos=\"0 0 1\"><joint name=\"j\" "
+    "axis=\"0 1 0\" damping=\"0\"/><geom size=\".1\" pos=\".1 0 0\" density=\"1000\"/>\n"
+    "<composite prefix=\"c\" type=\"cable\" curve=\"cos(s) sin(s) s\" count=\"4\" size=\"0.4 0.3 "
+    "1.5\" offset=\"0.1 0 0\" quat=\"0.8 0 0.6 0\" initial=\"none\">\n"
+    "<joint kind=\"main\" damping=\"0.02\"/><geom type=\"cylinder\" "
+    "size=\"0.02\"/></composite></body></replicate>\n"
+    "<frame pos=\"1 0 1\" euler=\"0 0 20\"><composite prefix=\"s\" type=\"cable\" vertex=\"0 0 0  "
+    "0 0 0.25  0 0 0.5  0 0 0.75\" initial=\"ball\"><geom type=\"box\" size=\"1 0.02 "
+    "0.01\"/></composite></frame>\n"
+    "</worldbody><actuator><motor name=\"m\" joint=\"j\"/></actuator></mujoco>\n";
+static const Accelerated of_cables[] = {
+    {"j0.angle'", 51.1381982334663},    {"cJ_10.wx", 58.9442940597414},
+    {"cJ_10.wy", 39.3978269270606},     {"cJ_10.wz", -3.30189308387789},
+    {"cJ_last0.wx", 33.595137245912},   {"cJ_last0.wy", 22.3558458288726},
+    {"cJ_last0.wz", 12.8619168323423},  {"j1.angle'", 39.1662446070979},
+    {"cJ_11.wx", 912.826801014594},     {"cJ_11.wy", 47.2701770811781},
+    {"cJ_11.wz", 3.2154109355396},      {"cJ_last1.wx", 318.765948499386},
+    {"cJ_last1.wy", 752.794812295693},  {"cJ_last1.wz", 467.988736820495},
+    {"sJ_first.wx", -7.98000000000027}, {"sJ_first.wy", 12.149269893809},
+    {"sJ_first.wz", -11.1664771218504}, {"sJ_1.wx", -32.0399999999995},
+    {"sJ_1.wy", 49.7349083438462},      {"sJ_1.wz", -47.6088019336473},
+    {"sJ_last.wx", -70.5719999999942},  {"sJ_last.wy", 108.287430990384},
+    {"sJ_last.wz", -98.4398935736533}};
+
+START_TEST(cables_are_chains_as_in_mujoco) {
+  assert_accelerates(read_good("robot.xml", cables, ""), of_cables, 23);
+}
+END_TEST
+
+START_TEST(wrong_attachments_and_cables_are_refused) {
+  static const char *const wrong[][2] = {
+      {"<attach model=\"m\"/>", "prefix must be given"},
+      {"<attach prefix=\"p\"/>", "model, body or frame must be given"},
+      {"<attach model=\"n\" prefix=\"p\"/>", "there is no model \"n\""},
+      {"<attach model=\"m\" body=\"n\" prefix=\"p\"/>", "there is no body \"n\""},
+      {"<attach frame=\"n\" prefix=\"p\"/>", "there is no frame \"n\""},
+      {"<composite type=\"cloth\"/>", "type must be cable"},
+      {"<composite type=\"cable\" count=\"4\"/>", "must be a capsule, a cylinder or a box"},
+      {"<composite type=\"cable\" count=\"1\"><geom type=\"box\"/></composite>",
+       "two points or more"},
+      {"<composite type=\"cable\" count=\"3\" curve=\"tan(s)\"><geom type=\"box\"/></composite>",
+       "curve must be"},
+      {"<composite type=\"cable\" count=\"3\" curve=\"s\"><geom type=\"box\" "
+       "size=\"a\"/></composite>",
+       "size must be"}};
+  char text[600];
+  write_attached();
+  for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+    snprintf(text, sizeof text,
+             "<mujoco><asset><model name=\"m\" file=\"attached/tip.xml\"/></asset><worldbody>\n%s"
+             "</worldbody></mujoco>",
+             wrong[i][0]);
+    assert_refused(read_with(CPODES_TEST_FOLDER "/r.xml", text, ""),
+                   CPODES_TEST_FOLDER "/r.xml:2:", wrong[i][1]);
+  }
+  write_file("attached/tip.xml",
+             "<mujoco><asset><model name=\"m\" file=\"tip.xml\"/></asset><worldbody>"
+             "<attach model=\"m\" prefix=\"p\"/></worldbody></mujoco>");
+  assert_refused(read_with(CPODES_TEST_FOLDER "/r.xml",
+                           "<mujoco><asset><model name=\"m\" file=\"attached/tip.xml\"/></asset>"
+                           "<worldbody><attach model=\"m\" prefix=\"p\"/></worldbody></mujoco>",
+                           ""),
+                 "attached/tip.xml:1:", "contain each other");
 }
 END_TEST
 
@@ -541,15 +725,6 @@ END_TEST
 
 /* -------------------------------------------------------------------------------- loops of URDF -- */
 
-static void write_file(const char *name, const char *text) {
-  char path[300];
-  snprintf(path, sizeof path, "%s/%s", CPODES_TEST_FOLDER, name);
-  FILE *f = fopen(path, "wb");
-  ck_assert_msg(f != NULL, "%s", path);
-  fputs(text, f);
-  fclose(f);
-}
-
 #define ABOUT_Y "<axis xyz=\"0 1 0\"/>"
 /* Two arms of two links each, whose tips meet at (0.5, 0, 1): a five-bar linkage */
 static const char arms[] = "<robot name=\"five\"><link name=\"base\"/>" LINK("l", "1", ROUND)
@@ -754,12 +929,14 @@ END_TEST
 
 START_TEST(the_nth_allocation_may_fail) {
   static const char *const texts[] = {
-      moving, copies,
+      moving, copies, cables, attaching,
       "\n<?xml version=\"1.0\"?><!-- a -- b --><mujoco><worldbody><body><freejoint/><geom "
       "size=\"1\"/></body></worldbody></mujoco>"};
-  CPBodies warm = read_good("robot.xml", texts[_i], "");
+  static const char path[] = CPODES_TEST_FOLDER "/robot.xml";
+  write_attached();
+  CPBodies warm = read_good(path, texts[_i], "");
   CPBodiesFree(&warm);
-  assert_allocations_may_fail("robot.xml", texts[_i], strlen(texts[_i]), 20);
+  assert_allocations_may_fail(path, texts[_i], strlen(texts[_i]), 20);
 }
 END_TEST
 
@@ -791,10 +968,14 @@ TEST_SUITE(robots) {
   tcase_add_loop_test(tc, meshes_have_the_mass_that_mujoco_gives_them, 0,
                       (int)(sizeof meshes / sizeof *meshes));
   tcase_add_test(tc, wrong_lists_of_meshes_are_refused);
+  tcase_add_test(tc, attached_files_move_as_in_mujoco);
+  tcase_add_test(tc, an_attached_file_has_its_keyframe);
+  tcase_add_test(tc, cables_are_chains_as_in_mujoco);
+  tcase_add_test(tc, wrong_attachments_and_cables_are_refused);
   tcase_add_test(tc, copies_have_bounds);
   tcase_add_test(tc, springs_and_rotors_of_ball_joints_are_left_out);
   tcase_add_test(tc, deformable_bodies_and_plugins_are_left_out);
-  tcase_add_loop_test(tc, the_nth_allocation_may_fail, 0, 3);
+  tcase_add_loop_test(tc, the_nth_allocation_may_fail, 0, 5);
   suite_add_tcase(suite, tc);
   return suite;
 }

@@ -794,7 +794,7 @@ static const struct {
      "robot.xml:5: freejoint:", "on a body of the world"},
     {BODY("", HINGE("") INERTIAL "\n<body name=\"a\"/>"),
      "robot.xml:5: body a:", "there is a body \"a\" already"},
-    {WORLD("<composite/>"), "robot.xml:4: composite:", "composite is not supported"},
+    {WORLD("<composite/>"), "robot.xml:4: composite:", "type must be cable"},
     {"<mujoco><compiler eulerseq=\"xy\"/></mujoco>",
      "robot.xml:1: compiler:", "eulerseq must be three letters"},
     {"<mujoco><compiler coordinate=\"global\"/></mujoco>",
