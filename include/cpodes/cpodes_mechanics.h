@@ -704,7 +704,8 @@ CPODES_EXPORT int CPMechCheck(CPMech mech, sunrealtype t, N_Vector y, CPMechRepo
  * The spectral radius is estimated by power iteration with at most 20 evaluations of f near the state. If
  * an oscillation limits explicit steps that is undamped, or has not died out in an early part of the
  * motion, 4 more evaluations give its amplitude, since implicit methods can step over it once the
- * amplitude is small for the tolerance. Of the explicit methods BS54 is suggested for rtol >= 1e-3, DOP853 below. All rates are those of this state. If
+ * amplitude is small for the tolerance. Of the explicit methods BS54 is suggested for rtol >= 1e-3 if
+ * accuracy limits their steps, DOP853 below, and where stability does. All rates are those of this state. If
  * stiffness or oscillations arise later in the motion, call the function again there. Size, events and the
  * cost of f do not change the choice between the suggested methods (guide, "Choosing a method").
  *

@@ -275,6 +275,20 @@ START_TEST(loose_tolerances_take_the_method_of_order_5) {
 }
 END_TEST
 
+/* An oscillation of x_3 with 1e-3 of the size of positions, which no tolerance here lets RADAU skip. With k = 400 stability
+ * requires 3.3 steps of DOP853 while positions change by their own size, with k = 9 half a step. */
+START_TEST(where_a_fast_oscillation_limits_the_steps_order_8_is_taken_at_loose_tolerances) {
+  static const double c[N] = {0.1, 0.2, 0.0}, k[2][N] = {{1.0, 1.0, 400.0}, {1.0, 1.0, 9.0}};
+  third = 1e-3;
+  for (int i = 0; i < 2; i++) {
+    create(c, k[i], 0.1);
+    ck_assert_str_eq(suggestion(10.0, 1e-2).method, i == 0 ? "DOP853" : "BS54");
+    ck_assert_str_eq(suggestion(10.0, 1e-4).method, "DOP853");
+    destroy();
+  }
+}
+END_TEST
+
 /* J^2 = 0: differences of the second product are roundoff, which is not iterated. */
 START_TEST(a_motion_without_restoring_forces_takes_five_evaluations) {
   create(spectra[5].c, spectra[5].k, 0.1);
@@ -377,6 +391,7 @@ TEST_SUITE(suggest) {
   tcase_add_test(tc, a_mechanism_at_rest_is_judged_by_the_interval);
   tcase_add_test(tc, stiffness_is_recognised_in_the_catalogue);
   tcase_add_test(tc, loose_tolerances_take_the_method_of_order_5);
+  tcase_add_test(tc, where_a_fast_oscillation_limits_the_steps_order_8_is_taken_at_loose_tolerances);
   tcase_add_test(tc, a_motion_without_restoring_forces_takes_five_evaluations);
   tcase_add_test(tc, few_evaluations_are_enough_and_options_may_follow);
   tcase_add_test(tc, bad_input_is_refused);
