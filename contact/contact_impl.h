@@ -394,6 +394,9 @@ int contactStored(const CPContact c);
 /* Computes c->W [n n], the problem's Delassus operator, or sets c->problem.times and block; y must
  * then stay valid while they are in use. */
 int contactDelassus(CPContact c, sunrealtype t, N_Vector y, const char *function);
+/* Builds the problem from the contacts with c->keep = 1, and W, without those, whose keep becomes 0, whose normal impulse would move
+ * nothing. */
+int contactPose(CPContact c, sunrealtype t, N_Vector y, const char *function);
 /* w = W x, and c->udot: the change of the velocities by impulses x in the problem's rows, under the other
  * constraints, at the state of contactDelassus. Returns 0 or CPMechSolve's code. */
 int contactRespond(void *contact, const sunrealtype *x, sunrealtype *w);

@@ -432,7 +432,9 @@ sunrealtype contactClosedGap(CPContact c, int i, sunrealtype t, sunrealtype size
 
 int contactPenetrates(CPContact c, int i, sunrealtype t, const char *function) {
   const Point *point = &c->point[i];
-  if (point->is_elastic || !(c->p[point->normal] < -contactClosedGap(c, i, t, c->tol_q)))
+  /* Nothing opens or closes a gap whose row is roundoff. */
+  if (point->is_elastic || c->scale[point->normal] <= 64 * DBL_EPSILON ||
+      !(c->p[point->normal] < -contactClosedGap(c, i, t, c->tol_q)))
     return CP_SUCCESS;
   return cpReport(&c->log, CP_CONTACT_PENETRATION, function,
                   "at t = %.10g: contact \"%s\" penetrates: its gap is %.3e", t, point->name,
@@ -522,13 +524,11 @@ static int decide(CPContact c, sunrealtype t, N_Vector y, const char *function) 
   }
   if (flag) return flag;
   for (int i = 0; i < c->npoints; i++) c->keep[i] = c->keep[i] && !c->point[i].is_held;
-  contactGather(c, c->keep);
-  if (c->problem.n > 0) flag = contactDelassus(c, t, y, function);
+  flag = contactPose(c, t, y, function);
   if (!flag && c->problem.n > 0) flag = contactImpact(c, t, y, function);
   if (!flag) flag = keepClosed(c, t, y, function);
   for (int i = 0; i < c->npoints; i++) c->keep[i] = c->keep[i] || c->point[i].is_held;
-  contactGather(c, c->keep);
-  if (!flag && c->problem.n > 0) flag = contactDelassus(c, t, y, function);
+  if (!flag) flag = contactPose(c, t, y, function);
   if (!flag && c->problem.n > 0) flag = contactFreeAccelerations(c, t, y, function);
   if (!flag && c->problem.n > 0) flag = forces(c, t, function);
   if (!flag) setPhases(c, t), countSkipped(c), contactElasticPhases(c);

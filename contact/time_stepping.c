@@ -56,10 +56,9 @@ static int strike(CPContact c, sunrealtype t, sunrealtype h, N_Vector y, const c
   contactGather(c, c->keep);
   for (int k = 0; k < P->ncontacts; k++)
     pressed |= c->point[P->law[k].contact].is_held || c->v[c->row[P->law[k].first]] < 0.0;
+  if (pressed) flag = contactPose(c, t, y, function);
   memset(c->keep, 0, (size_t)c->npoints);
-  if (!pressed) return CP_SUCCESS;
-  flag = contactDelassus(c, t, y, function);
-  if (flag) return flag;
+  if (!pressed || flag) return flag;
   for (int k = 0; k < P->ncontacts; k++) {
     const Point *point = &c->point[P->law[k].contact];
     const int N        = P->law[k].first;

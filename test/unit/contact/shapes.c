@@ -131,12 +131,41 @@ START_TEST(momentum_is_conserved_where_ellipsoids_collide) {
 }
 END_TEST
 
+/* A ball on an arm that turns about a vertical axis touches the floor, but for roundoff. The axis carries the weight, and no motion
+ * presses the contact: the arm turns on at its speed. _i: formulation, sign of the gap */
+START_TEST(a_contact_that_nothing_can_press_has_no_friction) {
+  const CPBody arm    = {CP_NEW_BODY("arm"),         .mass = 1,
+                         .inertia = {0.1, 0.1, 0.1}, .position = {0.3, 0, 0.1},
+                         .velocity = {0, 0.6, 0},    .omega = {0, 0, 2}};
+  const CPJoint axis  = {CP_NEW_JOINT("axis"), .kind = CP_JOINT_REVOLUTE, .b = "arm",
+                         .on_a = {.axis = {0, 0, 1}}};
+  const CPShape ball  = {CP_NEW_SHAPE("ball"), .kind = CP_SHAPE_SPHERE, .body = "arm",
+                         .in = CP_IN_BODIES, .size = {0.1}},
+                floor = {
+                    CP_NEW_SHAPE("floor"), .kind = CP_SHAPE_PLANE, .body = "ground",
+                    .on = {.point = {0, 0, (_i / 2 - 1) * SUN_RCONST(1e-16)}, .axis = {0, 0, 1}}};
+  const CPBodyContact touch = {CP_NEW_CONTACT("contact"), .a = "floor", .b = "ball",
+                               .on = CP_ON_SHAPE, .law = {.mu = 1}};
+  int impacts               = 0;
+  bodies                    = CPBodiesCreate(3, (sunrealtype[]){0, 0, -10});
+  add_element(bodies, &arm.head), add_element(bodies, &axis.head), add_element(bodies, &ball.head),
+      add_element(bodies, &floor.head), add_element(bodies, &touch.head);
+  act((CPFormulation)(_i % 2));
+  run_to_end("DOP853", 1e-8, 1.5, count, &impacts);
+  ck_assert_int_eq(impacts, 0);
+  ck_assert_double_eq_tol(quantity_at(mech, "axis.angle", 1.5, y, 0), 3, 1e-7);
+  ck_assert_double_eq_tol(quantity_at(mech, "axis.rate", 1.5, y, 0), 2, 1e-7);
+  release();
+}
+END_TEST
+
 TEST_SUITE(shapes) {
   Suite *suite = suite_create("contact/shapes");
   TCase *tc    = tcase_create("shapes");
   tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
   tcase_add_loop_test(tc, a_ball_rolls_on_a_log_until_it_slips, 0, 12);
   tcase_add_loop_test(tc, momentum_is_conserved_where_ellipsoids_collide, 0, 4);
+  tcase_add_loop_test(tc, a_contact_that_nothing_can_press_has_no_friction, 0, 6);
   suite_add_tcase(suite, tc);
   return suite;
 }
