@@ -23,6 +23,7 @@ enum { CONTACT_DIRECT = 150, CONTACT_STORED = 300 };
  * of a velocity with the component slow along s. s then turns at the rate `turn`. */
 typedef struct {
   sunrealtype t, s[2], t_half, near, slow, turn;
+  int ends; /* the friction there is larger than the load: the speed falls until sliding ends */
 } Heading;
 
 /* The beginning of sliding in space (onset.c): friction G, and after the time h rho' = push + growth h, and the
@@ -106,7 +107,9 @@ struct CPContact_ {
   int direct, stored;
   sunrealtype product_t;
   N_Vector product_y;
-  int frictionless;  /* 1: friction is left out for the moment */
+  int frictionless; /* 1: friction is left out for the moment */
+  int is_explicit;  /* the steps; looking 1: at root functions, and not at the stages of a step */
+  int looking;
   CPSession session; /* that of the newest start, and its integrator */
   CPIntegrator integrator;
   sunrealtype t, rtol, atol; /* t: time of the newest start or event */

@@ -56,6 +56,16 @@ static sunrealtype newestEnd(CPContact c) {
   return t;
 }
 
+/* What friction on all sliding contacts takes from the speed of this one, if they belong to one body: of several feet each has
+ * a part of the load. */
+static sunrealtype frictionOn(CPContact c, const Point *point) {
+  sunrealtype load = 0.0;
+  for (int i = 0; i < c->npoints; i++)
+    if (contactSlidesInSpace(&c->point[i]))
+      load += c->point[i].law.mu * contactNormal(&c->point[i], c->lambda);
+  return load * point->effect;
+}
+
 /* Keeps how contacts slide in space at the end of a step, where integrators evaluate root functions
  * before they search the step. (CVODES does so at outputs, too.) A step may be taken back and end
  * earlier, which replaces its former end. Integrators also evaluate them in states with errors at the
@@ -82,6 +92,7 @@ static int follow(CPContact c, sunrealtype t, N_Vector y) {
     if (t > newest->t) point->heading[0] = *newest;
     *newest        = (Heading){.t = t, .s = {v[0] / speed, v[1] / speed}};
     newest->t_half = brake > 0.0 ? t + 0.5 * speed / brake : INFINITY;
+    newest->ends   = a[0] * a[0] + a[1] * a[1] < 2.0 * brake * frictionOn(c, point);
     newest->near =
         fmax(contactNearEnd(c, point, speed, contactHeading(point, t)),
              contactStiffEnd(c, point, speed, brake, (v[0] * a[1] - v[1] * a[0]) / speed));
@@ -122,7 +133,10 @@ static int rootsOf(const Point *point) { return 2 * kindsOf(point) + 1; }
 
 static int roots(sunrealtype t, N_Vector y, sunrealtype *g, void *contact) {
   const CPContact c = contact;
-  if (contactMargins(c, t, y, 1, "CPSessionRun")) return -1;
+  c->looking        = 1;
+  const int failed  = contactMargins(c, t, y, 1, "CPSessionRun");
+  c->looking        = 0;
+  if (failed) return -1;
   if (!c->stretching) watchGaps(c, t);
   if (!c->stretching && follow(c, t, y)) return -1;
   for (int i = 0; i < c->npoints; i++) {
@@ -316,8 +330,11 @@ static int tell(CPContact c) {
 
 /* The integrator has been created or restarted. Returns CP_STOP if the user's function asks for that. */
 static int started(CPSession session, sunrealtype t, N_Vector y, int again, void *contact) {
-  const CPContact c = contact;
-  c->integrator     = CPSessionGetIntegrator(session);
+  const CPContact c  = contact;
+  c->integrator      = CPSessionGetIntegrator(session);
+  const char *method = "";
+  CPIntegratorGetMethod(c->integrator, &method, NULL, NULL, NULL);
+  c->is_explicit = !CPIntegratorGetCVodeMem(c->integrator) && strncmp(method, "RADAU", 5) != 0;
   if (!again) c->share_set = 0.0, c->end[1] = NAN;
   int flag = again ? afterRestart(c, y) : contactOfIntegrator(c, setTolerances(c, y));
   if (!flag && !again) flag = contactSensStart(c, t, "CPSessionStart");

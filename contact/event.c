@@ -197,6 +197,12 @@ static void findEnds(CPContact c, sunrealtype t) {
     sunrealtype s[2];
     const int goes_on = law->slides && isGuided(c, law->contact, t, leastSpeed(c, k, t));
     law->ends         = all_slow && law->slides && isSlow(c, point, t) && !goes_on;
+    /* An explicit step may have crossed the end: where its velocity is as small as errors, its start has the direction. */
+    const sunrealtype *v = c->v + point->tangent;
+    contactTurned(contactHeading(point, t), t, s);
+    if (law->ends && c->is_explicit && contactLength(2, v) <= contactSlow(c, point) &&
+        v[0] * s[0] + v[1] * s[1] > 0.0)
+      memcpy(law->s, s, sizeof s);
     if (law->ends) any = 1, law->slides = 0, law->mu *= 1.0 - CP_INEXACT;
     else if (goes_on) {
       contactTurned(now, t, s);
