@@ -251,6 +251,12 @@ static void findDependent(CPContact c) {
   }
 }
 
+/* Cones are narrower by this fraction where contacts at rest may begin to slide: forces are known to roundoff if they have been
+ * found by enumeration, else to the root of the residual. */
+static sunrealtype narrowed(const ContactProblem *P) {
+  return P->newton ? CP_INEXACT : 10.0 * CP_ROUNDED;
+}
+
 /* Solves with cones that are smaller by this fraction. at_rest: out, 1 if no contact would begin to slide.
  * Returns nonzero if there is no solution. */
 static int solveNarrowed(CPContact c, sunrealtype fraction, int *at_rest) {
@@ -258,7 +264,7 @@ static int solveNarrowed(CPContact c, sunrealtype fraction, int *at_rest) {
   sunrealtype size  = 0;
   for (int k = 0; k < P->ncontacts; k++)
     if (!P->law[k].slides)
-      P->law[k].mu = (1.0 - (P->law[k].saturated ? CP_INEXACT : fraction)) *
+      P->law[k].mu = (1.0 - (P->law[k].saturated ? fmin(fraction, narrowed(P)) : fraction)) *
                      c->point[P->law[k].contact].law.mu_static;
   const int failed = solveForces(c);
   for (int i = 0; i < P->n; i++) size = fmax(size, fabs(P->c[i]));
@@ -295,7 +301,7 @@ static int widen(CPContact c, sunrealtype *fraction) {
  * 1 if some begin. Returns nonzero if there is no solution. */
 static int beginSliding(CPContact c, int *any) {
   ContactProblem *P    = &c->problem;
-  sunrealtype fraction = CP_INEXACT;
+  sunrealtype fraction = narrowed(P);
   for (int k = 0; k < P->ncontacts; k++) P->law[k].saturated = 0;
   int at_rest, failed = solveNarrowed(c, fraction, &at_rest);
   for (int k = 0; k < P->ncontacts && !failed && !at_rest; k++) {
