@@ -46,6 +46,8 @@ int Engine::setConvergence(double coefficient) {
   return CVodeSetNonlinConvCoef(CPIntegratorGetCVodeMem(mem), coefficient);
 }
 
+int Engine::setMaxOrder(int order) { return CVodeSetMaxOrd(CPIntegratorGetCVodeMem(mem), order); }
+
 int Engine::step(double stop, N_Vector y, double *t) {
   int flag = CPIntegratorSetStopTime(mem, stop);
   if (!flag) flag = CPIntegratorEvolve(mem, towards(reached, stop), y, t, CV_ONE_STEP);

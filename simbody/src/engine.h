@@ -29,6 +29,8 @@ public:
   int setStepSizes(double first, double least, double most);
   /** The convergence coefficient of a multistep method; to be called after a start. */
   int setConvergence(double coefficient);
+  /** The highest order of a multistep method; to be called after a start. */
+  int setMaxOrder(int order);
   int setProjectOutput(bool project) { return CPIntegratorSetProjOutput(mem, project); }
   /** Takes one step, not beyond stop (infinite: no bound). y, t: out. */
   int step(double stop, N_Vector y, double *t);

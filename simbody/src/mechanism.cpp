@@ -173,9 +173,10 @@ public:
     m.pattern.formed++;
     onZ(Zz, anew);
     SUNMatZero(Zq), SUNMatZero(Zu);
+    if (m.auxiliaryOnly) return;
     if (!anew || moves(Q)) onQ(Zq, anew);
     else m.pattern.onQ.assign(m.pattern.onQ.size(), false);
-    if (!m.auxiliaryOnly && moves(U))
+    if (moves(U))
       for (int j = 0; j < m.nu; j++) {
         const Vector column = change(U, {j}, 1.0) / size(U, j);
         for (int i = 0; i < m.nz; i++) SM_ELEMENT_D(Zu, i, j) = column[i];

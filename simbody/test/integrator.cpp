@@ -81,8 +81,8 @@ END_TEST
 class SpringAndDamper : public Force::Custom::Implementation {
 public:
   SpringAndDamper(const GeneralForceSubsystem &owner, const MobilizedBody &driven, bool keeps,
-                  double part = 1.0)
-      : forces(owner), joint(driven), keepsExtension(keeps), k(1e5 * part) {}
+                  double part = 1.0, double relaxation = 1e-4)
+      : forces(owner), joint(driven), keepsExtension(keeps), k(1e5 * part), tau(relaxation) {}
   void realizeTopology(State &s) const override {
     z    = forces.allocateZ(s, Vector(1, 0.0));
     kept = forces.allocateLazyCacheEntry(s, Stage::Velocity, new Value<double>());
@@ -93,7 +93,7 @@ public:
   }
   Real calcPotentialEnergy(const State &) const override { return 0; }
   void realizeAcceleration(const State &s) const override {
-    forces.updZDot(s)[z] = extension(s) / 1e-4;
+    forces.updZDot(s)[z] = extension(s) / tau;
   }
 
 private:
@@ -107,7 +107,7 @@ private:
   const GeneralForceSubsystem &forces;
   const MobilizedBody joint;
   const bool keepsExtension;
-  const double k;
+  const double k, tau;
   mutable ZIndex z;
   mutable CacheEntryIndex kept;
 };
@@ -155,6 +155,37 @@ START_TEST(realizations_do_not_grow_with_the_number_of_muscles) {
     realizations[muscles > 1] = ours.getNumRealizations();
   }
   ck_assert_int_le(realizations[1], realizations[0] + realizations[0] / 10);
+}
+END_TEST
+
+/* A leg of six segments with two muscles at each joint, whose fibres relax within 1 and 20 ms. Newton's matrix for them takes two or
+ * three realizations, and the start and each run's end three; with derivatives of z' with respect to q in it 100 are taken. */
+START_TEST(matrices_for_muscles_take_few_realizations_beside_the_iterations) {
+  Model m;
+  Force::Gravity(m.forces, m.matter, Vec3(0, -9.81, 0));
+  MobilizedBody parent = m.matter.Ground();
+  std::vector<MobilizedBody::Pin> joints;
+  for (double mass : {8.0, 5.0, 3.0, 2.0, 1.0, 0.1}) {
+    const Body::Rigid segment(
+        MassProperties(mass, Vec3(0, -0.2, 0), mass * UnitInertia(0.06, 0.01, 0.06)));
+    joints.emplace_back(parent, Transform(Vec3(0, joints.empty() ? 0 : -0.4, 0)), segment,
+                        Transform());
+    parent = joints.back();
+    Force::Custom(m.forces, new SpringAndDamper(m.forces, parent, true, mass * 1e-4, 1e-3));
+    Force::Custom(m.forces, new SpringAndDamper(m.forces, parent, true, mass * 3e-4, 2e-2));
+  }
+  m.ready([&](State &s) {
+    for (std::size_t k = 0; k < joints.size(); k++) joints[k].setAngle(s, 0.5 - 0.3 * double(k));
+  });
+  const State expected = exact(m, 1e-8, 1.0);
+  int beside           = 0;
+  for (double accuracy : {1e-1, 1e-2, 1e-3}) {
+    Ours ours(m, CPodesProjectedIntegrator::Auto, accuracy);
+    const State s = run(m, ours, m.start, 1.0);
+    ck_assert_double_le((s.getQ() - expected.getQ()).normInf(), 10 * accuracy);
+    beside += ours.getNumRealizations() - ours.getNumIterations();
+  }
+  ck_assert_int_le(beside, 40);
 }
 END_TEST
 
@@ -700,6 +731,7 @@ int main() {
   tcase_add_loop_test(tc, auxiliary_states_that_depend_on_coordinates_take_long_steps, 0, 2);
   tcase_add_test(tc, internal_steps_are_assembled_where_they_are_returned);
   tcase_add_test(tc, realizations_do_not_grow_with_the_number_of_muscles);
+  tcase_add_test(tc, matrices_for_muscles_take_few_realizations_beside_the_iterations);
   tcase_add_test(tc, derivatives_of_activations_take_few_realizations_to_acceleration);
   tcase_add_loop_test(tc, adams_evaluates_accelerations_little_more_than_once_a_step, 0,
                       pairs / numMethods);
