@@ -49,6 +49,7 @@ typedef struct {
   int first_coordinate;         /* among those of all joints */
   int contact;                  /* the contact that has its rows, or NONE */
   int switched;                 /* 1: it keeps its rows in joint coordinates */
+  int latched;                  /* 1: it is off until a latch closes it */
   int moved;                    /* the side whose frame the assembly may move (redundant.c) */
   const struct Custom_ *custom; /* its motions by functions, or NULL (custom.c) */
 } Joint;
@@ -439,7 +440,7 @@ int bodiesOf(CPMech mech, const char *function, Mechanism **m);
 int bodiesAt(CPMech mech, N_Vector y, const char *function, Mechanism **m);
 /* Checks that there is a thing i. Returns 0, or an error code that has been reported. */
 int bodiesCheckIndex(CPLog *log, const Mechanism *m, CPThing thing, int i, const char *function);
-/* mask [nv]: out, 1 for the rows of joints, couplers and drives, 0 for those of contacts. */
+/* mask [nv]: out, 1 for the rows of joints, couplers and drives, 0 for those of contacts and of joints that a latch will close. */
 void bodiesWithoutContacts(const Mechanism *b, int *mask);
 /* Sets the entries of the rows of joint i. */
 void bodiesMaskJoint(const Mechanism *b, int i, int value, int *mask);

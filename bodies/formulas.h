@@ -34,9 +34,9 @@ typedef struct Controller_ {
   Sensor input[CP_MOST_VARIABLES];
 } Controller;
 
-/* A release of a joint. at: the index of the parameter that is its load or, if `timed`, its time; NONE beside a formula */
+/* A release of a joint, or a latch. at: the index of the parameter that is its load or, if `timed`, its time; NONE beside a formula */
 typedef struct Release_ {
-  int name, joint, at, timed, ninputs;
+  int name, joint, at, timed, closes, ninputs;
   Formula *formula;
   Sensor input[CP_MOST_VARIABLES];
 } Release;

@@ -420,17 +420,17 @@ int bodiesFitRows(Assembly *a) {
     /* The joints before `first` close; so do those before `low`; those before `high` do not. */
     int low = first, high = b->njoints + 1;
     for (int i = 0; i < b->njoints; i++)
-      if (b->joint[i].contact == NONE) bodiesSwitch(a, i, i + 1, i < first);
+      if (b->joint[i].contact == NONE && !b->joint[i].latched) bodiesSwitch(a, i, i + 1, i < first);
     for (int end = b->njoints; high - low > 1; end = low + (high - low) / 2) {
       for (int i = first; i < b->njoints; i++)
-        if (b->joint[i].contact == NONE) bodiesSwitch(a, i, i + 1, i < end);
+        if (b->joint[i].contact == NONE && !b->joint[i].latched) bodiesSwitch(a, i, i + 1, i < end);
       if ((closed = closesNearby(a, open)) < 0) return closed;
       if (closed > 0) low = end;
       else high = end;
       if (end == b->njoints && closed > 0) return 1;
     }
     for (int i = first; i < b->njoints; i++)
-      if (b->joint[i].contact == NONE) bodiesSwitch(a, i, i + 1, i < low);
+      if (b->joint[i].contact == NONE && !b->joint[i].latched) bodiesSwitch(a, i, i + 1, i < low);
     /* joint `low`, row by row */
     const Joint *joint = &b->joint[low];
     for (int r = joint->first; r < joint->first + joint->nrows; r++) {

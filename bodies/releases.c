@@ -1,11 +1,10 @@
-/* Releases: joints that are there until something happens. The rows are switched by whoever runs the model; this file has what becomes
- * positive there, the quantity NAME.trigger. */
+/* Releases and latches: joints that are there until something happens, or from then on. sources.c has their events. */
 #include "formulas.h"
 
 #include <string.h>
 
-/* The joint of this name. Returns its index, or an error code that has been reported. */
-static int jointOf(CPBodies b, const char *name, const char *joint) {
+/* The joint of this name, for a release or a latch. Returns its index, or an error code that has been reported. */
+static int jointOf(CPBodies b, const char *name, const char *joint, int closes) {
   int i;
   if (!joint) return refused(b, CP_ILL_INPUT, "%s: joint must not be NULL", name);
   const int kind = bodiesLookUp(&b->m, joint, strlen(joint), &i);
@@ -14,10 +13,13 @@ static int jointOf(CPBodies b, const char *name, const char *joint) {
   if (b->m.joint[i].custom)
     return refused(b, CP_ILL_INPUT, "%s: a joint by functions, %.200s, cannot be released", name,
                    joint);
+  if (closes && (b->m.joint[i].nrolls > 0 || b->m.joint[i].kind == CP_JOINT_ROD))
+    return refused(b, CP_ILL_INPUT, "%s: a rod or a joint that rolls, %.200s, cannot be a latch",
+                   name, joint);
   for (int k = 0; k < b->m.nreleases; k++)
-    if (b->m.release[k].joint == i)
-      return refused(b, CP_ILL_INPUT, "%s: the joint %.200s is released by %s already", name, joint,
-                     b->m.text + b->m.release[k].name);
+    if (b->m.release[k].joint == i && b->m.release[k].closes == closes)
+      return refused(b, CP_ILL_INPUT, "%s: the joint %.200s is %s by %s already", name, joint,
+                     closes ? "closed" : "released", b->m.text + b->m.release[k].name);
   return i;
 }
 
@@ -35,7 +37,7 @@ static int hasForce(const Mechanism *m, int joint) {
 int bodiesAddRelease(CPBodies b, const CPRelease *release) {
   const char *name = release->head.name;
   const int given  = (release->load != 0) + (release->function != NULL) + (release->at != 0);
-  Release own      = {.at = NONE};
+  Release own      = {.at = NONE, .closes = release->closes != 0};
   int flag         = bodiesCheckName(b, name, 1);
   if (!flag) flag = bodiesCheckSign(b, name, "load", release->load, 0);
   if (!flag) flag = bodiesCheckFinite(b, name, "at", &release->at, 1);
@@ -43,7 +45,9 @@ int bodiesAddRelease(CPBodies b, const CPRelease *release) {
   if (given > 1)
     return refused(b, CP_ILL_INPUT, "%s: a release has one of load, function and at, and has %d",
                    name, given);
-  if ((own.joint = jointOf(b, name, release->joint)) < 0) return own.joint;
+  if (own.closes && release->load > 0)
+    return refused(b, CP_ILL_INPUT, "%s: a latch has no load, since its joint bears none", name);
+  if ((own.joint = jointOf(b, name, release->joint, own.closes)) < 0) return own.joint;
   if (release->load > 0 && !hasForce(&b->m, own.joint))
     return refused(b, CP_ILL_INPUT, "%s: the joint %.200s has no force that a load could bound",
                    name, release->joint);
@@ -61,5 +65,6 @@ int bodiesAddRelease(CPBodies b, const CPRelease *release) {
   else if (!own.formula) own.at = bodiesTakeParam(b, own.name, "load", release->load);
   b->m.release[i]                = own;
   b->m.joint[own.joint].switched = 1;
+  b->m.joint[own.joint].latched |= own.closes;
   return i;
 }

@@ -15,7 +15,8 @@ void bodiesMaskJoint(const Mechanism *b, int i, int value, int *mask) {
 
 void bodiesWithoutContacts(const Mechanism *b, int *mask) {
   for (int i = 0; i < b->nv; i++) mask[i] = 1;
-  for (int i = 0; i < b->ncontacts; i++) bodiesMaskJoint(b, b->contact[i].joint, 0, mask);
+  for (int i = 0; i < b->njoints; i++)
+    if (b->joint[i].contact != NONE || b->joint[i].latched) bodiesMaskJoint(b, i, 0, mask);
 }
 
 int bodiesSkipRows(const char *off, void *mechanism) {

@@ -1,6 +1,6 @@
-/* What acts at times and events of a run, as event sources of the model (CPEquations.event_source): one source for all releases, since the
- * load on one joint may become too large as another one is released, which is the same event; and for each controller one that samples
- * it and, if it has a delay, one that lets the samples act, from a queue in their order. */
+/* What acts at times and events of a run, as event sources of the model (CPEquations.event_source): one source for all releases and
+ * latches, since the load on one joint may become too large as another one is released, which is the same event; and for each controller
+ * one that samples it and, if it has a delay, one that lets the samples act, from a queue in their order. */
 #include "sources.h"
 #include "formulas.h"
 
@@ -20,12 +20,14 @@ typedef struct {
 
 typedef struct Acting_ {
   Mechanism *m;
-  CPMech mech;             /* of the newest run */
-  Sampled *sampled;        /* [ncontrollers] */
-  char *released, *before; /* [nreleases] before: the newest event */
-  int *direction;          /* [nreleases] */
+  CPMech mech;      /* of the newest run */
+  Sampled *sampled; /* [ncontrollers] */
+  /* [2 nreleases] has it happened, and is its joint on; before: the newest event */
+  char *now, *before;
+  Pair *frames;   /* [nreleases] those of the joint before the latch has closed it */
+  int *direction; /* [nreleases] */
   int *mask, na;
-  int now; /* a trigger is positive where a run starts, or after an event of another source */
+  int acts; /* a trigger is positive where a run starts, or after an event of another source */
   sunrealtype due; /* the time of the next event */
   char text[TEXT], message[TEXT];
 } Acting;
@@ -52,12 +54,17 @@ static sunrealtype timeOf(const Acting *all, int i) {
   return r->timed ? all->m->param[r->at] : INFINITY;
 }
 
-/* *value: out, that of the quantity NAME.trigger, or for a time 1 if it has come; -1 for what has been released. Returns 0 or a
- * negative code. */
+/* May it happen: a release whose joint is on, or a latch whose joint is off? */
+static int waits(const Acting *all, int i) {
+  return !all->now[i] && all->now[all->m->nreleases + i] != all->m->release[i].closes;
+}
+
+/* *value: out, that of the quantity NAME.trigger, or for a time 1 if it has come; -1 for what cannot happen. Returns 0 or a negative
+ * code. */
 static int trigger(Acting *all, int i, sunrealtype t, N_Vector y, sunrealtype *value) {
   const Release *r = &all->m->release[i];
-  if (!all->released[i] && !r->timed) return quantity(all, r->name, "trigger", t, y, value);
-  *value = !all->released[i] && timeOf(all, i) <= t ? 1 : -1;
+  if (waits(all, i) && !r->timed) return quantity(all, r->name, "trigger", t, y, value);
+  *value = waits(all, i) && timeOf(all, i) <= t ? 1 : -1;
   return 0;
 }
 
@@ -71,25 +78,41 @@ static int roots(sunrealtype t, N_Vector y, sunrealtype *g, void *data) {
   return flag;
 }
 
-static int switchRows(Acting *all) {
+/* Switches the rows of all joints that are released or closed; strikes: those of contacts are off during the impact of a latch, after
+ * which contacts begin again. */
+static int switchRows(Acting *all, int strikes) {
   const Mechanism *m = all->m;
   for (int i = 0; i < all->na; i++) all->mask[i] = -1;
+  for (int i = 0; i < m->ncontacts && strikes; i++)
+    bodiesMaskJoint(m, m->contact[i].joint, 0, all->mask);
   for (int i = 0; i < m->nreleases; i++)
-    bodiesMaskJoint(m, m->release[i].joint, !all->released[i], all->mask);
+    bodiesMaskJoint(m, m->release[i].joint, all->now[m->nreleases + i], all->mask);
   return CPMechSetActive(all->mech, all->mask);
+}
+
+/* Takes back what has happened since `then`, which becomes `now`. */
+static int takeBack(Acting *all, const char *then) {
+  Mechanism *m = all->m;
+  for (int i = m->nreleases - 1; i >= 0; i--)
+    if (m->release[i].closes && all->now[i] && !then[i])
+      m->pair[m->joint[m->release[i].joint].pair] = all->frames[i];
+  memmove(all->now, then, 2 * (size_t)m->nreleases);
+  const int flag = CPMechSetUserData(all->mech, m); /* whose frames may have changed */
+  return flag ? flag : switchRows(all, 0);
 }
 
 /* As all functions of releases, it gets the Acting. */
 static int takeMech(CPMech mech, void *data) {
   Acting *all = data;
   if (!mech) return CP_ILL_INPUT;
-  all->mech    = mech;
-  const int na = (int)CPMechGetNumMultipliers(mech);
-  int *mask    = na == all->na ? all->mask : realloc(all->mask, ((size_t)na + 1) * sizeof *mask);
+  all->mech   = mech;
+  const int n = all->m->nreleases, na = (int)CPMechGetNumMultipliers(mech);
+  int *mask = na == all->na ? all->mask : realloc(all->mask, ((size_t)na + 1) * sizeof *mask);
   if (!mask) return CP_MEM_FAIL;
   all->mask = mask, all->na = na;
-  memset(all->released, 0, (size_t)all->m->nreleases);
-  return switchRows(all);
+  for (int i = 0; i < n; i++)
+    all->before[i] = 0, all->before[n + i] = !all->m->joint[all->m->release[i].joint].latched;
+  return takeBack(all, all->before);
 }
 
 /* Is a trigger positive that has not become so by a root? */
@@ -97,7 +120,7 @@ static int begin(CPSession session, sunrealtype t, sunrealtype t_end, N_Vector y
                  void *data) {
   Acting *all = data;
   (void)session, (void)again;
-  all->now = 0, all->message[0] = '\0';
+  all->acts = 0, all->message[0] = '\0';
   if (t_end < t) {
     snprintf(all->message, sizeof all->message, "releases cannot be followed backwards");
     return CP_ILL_INPUT;
@@ -106,7 +129,7 @@ static int begin(CPSession session, sunrealtype t, sunrealtype t_end, N_Vector y
     sunrealtype value;
     const int flag = trigger(all, i, t, y, &value);
     if (flag) return flag;
-    all->now |= value > 0;
+    all->acts |= value > 0;
   }
   return 0;
 }
@@ -115,17 +138,44 @@ static sunrealtype nextTime(sunrealtype t, void *data) {
   Acting *all      = data;
   sunrealtype next = INFINITY;
   for (int i = 0; i < all->m->nreleases; i++)
-    if (!all->released[i] && timeOf(all, i) > t) next = fmin(next, timeOf(all, i));
-  return all->due = all->now ? t : next;
+    if (!all->now[i] && timeOf(all, i) > t) next = fmin(next, timeOf(all, i));
+  return all->due = all->acts ? t : next;
 }
 
-/* Releases a joint. The text of the event names it. */
-static int release(Acting *all, int i) {
-  const size_t used = strlen(all->text);
-  all->released[i]  = 1;
-  snprintf(all->text + used, sizeof all->text - used, "%s%s released", used ? ", " : "",
-           all->m->text + all->m->joint[all->m->release[i].joint].name);
-  return switchRows(all);
+/* Closes a joint where the bodies are. Its velocities become those that it allows, by a plastic impact. */
+static int closeJoint(Acting *all, int i, sunrealtype t, N_Vector y) {
+  Mechanism *m    = all->m;
+  const int joint = m->release[i].joint;
+  sunrealtype *q  = N_VGetArrayPointer(y);
+  CPPowers before = CP_INIT(CPPowers), after = CP_INIT(CPPowers);
+  bodiesUpdate(m);
+  bodiesPoses(m, q, q + bodiesCoordinates(m), NULL);
+  all->frames[i] = m->pair[m->joint[joint].pair];
+  bodiesCloseHere(m, joint);
+  int flag = CPMechSetUserData(all->mech, m);
+  if (!flag) flag = switchRows(all, 1);
+  if (!flag) flag = CPMechGetPowers(all->mech, t, y, NULL, &before);
+  if (!flag) flag = CPMechImpact(all->mech, t, y, NULL, 0, NULL);
+  if (!flag) flag = CPMechGetPowers(all->mech, t, y, NULL, &after);
+  if (!flag && m->balance) q[bodiesStates(m) - 1] += after.kinetic - before.kinetic;
+  if (flag)
+    snprintf(all->message, sizeof all->message,
+             "%.100s: at t = %g the joint cannot be closed: %.300s", m->text + m->release[i].name,
+             (double)t, CPObjectGetLastMessage(CP_OBJECT(all->mech)));
+  return flag;
+}
+
+/* Releases a joint, or closes it. The text of the event names it. */
+static int happen(Acting *all, int i, sunrealtype t, N_Vector y) {
+  const Mechanism *m = all->m;
+  const Release *r   = &m->release[i];
+  const size_t used  = strlen(all->text);
+  all->now[i]        = 1;
+  for (int k = 0; k < m->nreleases; k++)
+    if (m->release[k].joint == r->joint) all->now[m->nreleases + k] = (char)r->closes;
+  snprintf(all->text + used, sizeof all->text - used, "%s%s %s", used ? ", " : "",
+           m->text + m->joint[r->joint].name, r->closes ? "closed" : "released");
+  return r->closes ? closeJoint(all, i, t, y) : switchRows(all, 0);
 }
 
 static int meet(CPSession session, const CPEvent *event, N_Vector y, void *data) {
@@ -134,25 +184,26 @@ static int meet(CPSession session, const CPEvent *event, N_Vector y, void *data)
   const int n         = all->m->nreleases;
   int flag            = 0;
   (void)session;
-  all->text[0] = '\0', all->now = 0;
-  memcpy(all->before, all->released, (size_t)n);
+  all->text[0] = '\0', all->acts = 0;
+  memcpy(all->before, all->now, 2 * (size_t)n);
   for (int i = 0; i < n && !flag; i++)
-    if (!all->released[i] && event->roots && event->roots[i] > 0) flag = release(all, i);
+    if (waits(all, i) && event->roots && event->roots[i] > 0) flag = happen(all, i, t, y);
   for (int i = 0; i < n && !flag; i++) { /* what is due, and what follows from it */
     sunrealtype value;
     flag = trigger(all, i, t, y, &value);
     if (flag || !(value > 0)) continue;
-    flag = release(all, i);
+    flag = happen(all, i, t, y);
     i    = -1;
   }
+  for (int i = 0; i < n; i++) /* a time that finds its joint as it would make it */
+    if (timeOf(all, i) <= t) all->now[i] = 1;
   return flag ? flag : all->text[0] ? CP_RESTART : CP_CONTINUE;
 }
 
 static void undo(CPSession session, N_Vector y, void *data) {
   Acting *all = data;
   (void)session, (void)y;
-  if (all->text[0]) memcpy(all->released, all->before, (size_t)all->m->nreleases);
-  switchRows(all);
+  if (all->text[0]) takeBack(all, all->before);
 }
 
 static const char *messageOf(void *data) {
@@ -241,7 +292,8 @@ void bodiesFreeActing(Mechanism *m) {
   if (!all) return;
   for (int i = 0; i < m->ncontrollers && all->sampled; i++) free(all->sampled[i].queue);
   free(all->sampled);
-  free(all->released);
+  free(all->now);
+  free(all->frames);
   free(all->direction);
   free(all->mask);
   free(all);
@@ -254,10 +306,11 @@ static int make(Mechanism *m) {
   if (!all) return CP_MEM_FAIL;
   all->m         = m;
   all->sampled   = calloc(nc + 1, sizeof *all->sampled);
-  all->released  = calloc(2 * n + 1, 1);
+  all->now       = calloc(4 * n + 1, 1);
+  all->frames    = calloc(n + 1, sizeof *all->frames);
   all->direction = malloc((n + 1) * sizeof *all->direction);
-  int failed     = !all->sampled || !all->released || !all->direction;
-  all->before    = all->released ? all->released + n : NULL;
+  int failed     = !all->sampled || !all->now || !all->frames || !all->direction;
+  all->before    = all->now ? all->now + 2 * n : NULL;
   for (size_t i = 0; i < n && !failed; i++) all->direction[i] = 1;
   for (size_t i = 0; i < nc && !failed; i++) {
     Sampled *c = &all->sampled[i];

@@ -10,5 +10,7 @@ struct CPEventSource_;
 int bodiesEventSource(int i, struct CPEventSource_ *source, void *mechanism);
 /* Frees what it has made. */
 void bodiesFreeActing(Mechanism *m);
+/* latches.c: moves the frame of joint i on its body b so that the joint is closed at the present poses. */
+void bodiesCloseHere(Mechanism *m, int i);
 
 #endif

@@ -197,6 +197,11 @@ static const Field release_fields[] = {FIELD(ReleaseKeys, "name", release.head.n
                                        FIELD(ReleaseKeys, "when", when, SIGNAL, 0),
                                        QUANTITY(ReleaseKeys, "at", release.at, NUMBER, 0, "s"),
                                        {0}};
+static const Field latch_fields[]   = {FIELD(ReleaseKeys, "name", release.head.name, NAME, 1),
+                                       FIELD(ReleaseKeys, "joint", release.joint, NAME, 1),
+                                       FIELD(ReleaseKeys, "when", when, SIGNAL, 0),
+                                       QUANTITY(ReleaseKeys, "at", release.at, NUMBER, 0, "s"),
+                                       {0}};
 static const Field shape_fields[]   = {FIELD(CPShape, "name", head.name, NAME, 1),
                                        FIELD(CPShape, "kind", kind, SHAPE, 1),
                                        FIELD(CPShape, "body", body, NAME, 1),
@@ -378,20 +383,33 @@ static int checkController(Reader *r, const yaml_node_t *n, Element *e) {
                                     "control must depend on t or on quantities");
 }
 
+static int checkWhen(Reader *r, const yaml_node_t *n, CPRelease *release) {
+  const yaml_node_t *when = yamlSection(r, n, "when");
+  release->function       = r->function[0];
+  release->inputs         = r->inputs;
+  return when && !release->function
+             ? yamlWrong(r, when->start_mark, "when must depend on t or on quantities")
+             : 0;
+}
+
 /* One of load, when and at */
 static int checkRelease(Reader *r, const yaml_node_t *n, Element *e) {
-  const yaml_node_t *when = yamlSection(r, n, "when"), *load = yamlSection(r, n, "load");
-  CPRelease *release = &e->release.release;
-  if ((when != NULL) + (load != NULL) + (yamlSection(r, n, "at") != NULL) != 1)
+  const yaml_node_t *load = yamlSection(r, n, "load");
+  CPRelease *release      = &e->release.release;
+  if ((yamlSection(r, n, "when") != NULL) + (load != NULL) + (yamlSection(r, n, "at") != NULL) != 1)
     return yamlWrong(r, n->start_mark, "a release needs one of load, when and at");
-  release->function = r->function[0];
-  release->inputs   = r->inputs;
-  if (when && !release->function)
-    return yamlWrong(r, when->start_mark, "when must depend on t or on quantities");
-  return load && !(release->load > 0)
-             ? yamlWrong(r, load->start_mark, "load must be positive, and is %g",
-                         (double)release->load)
-             : 0;
+  if (load && !(release->load > 0))
+    return yamlWrong(r, load->start_mark, "load must be positive, and is %g", (double)release->load);
+  return checkWhen(r, n, release);
+}
+
+/* One of when and at */
+static int checkLatch(Reader *r, const yaml_node_t *n, Element *e) {
+  CPRelease *latch = &e->release.release;
+  latch->closes    = 1;
+  if ((yamlSection(r, n, "when") != NULL) == (yamlSection(r, n, "at") != NULL))
+    return yamlWrong(r, n->start_mark, "a latch needs one of when and at");
+  return checkWhen(r, n, latch);
 }
 
 static int checkTyre(Reader *r, const yaml_node_t *n, Element *e) {
@@ -427,4 +445,5 @@ const ElementKeys yaml_elements[] = {
     {"controllers", "a controller", controller_fields, CP_ELEMENT_CONTROLLER, sizeof(CPController),
      checkController},
     {"releases", "a release", release_fields, CP_ELEMENT_RELEASE, sizeof(CPRelease), checkRelease},
+    {"latches", "a latch", latch_fields, CP_ELEMENT_RELEASE, sizeof(CPRelease), checkLatch},
     {0}};

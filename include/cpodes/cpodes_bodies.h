@@ -554,8 +554,14 @@ typedef struct {
 
 /** A release: a joint that is there until its force exceeds a load, until a function becomes positive, or until a time, and then no more:
  * a pin that breaks, a sling that lets go. Velocities do not jump there, and impulses of impacts release nothing. What else
- * acts on the joint's coordinates, such as springs, remains. The joint keeps its rows in joint coordinates (CPJoint.switched). It acts in
- * sessions (CPEquations.event_source), whose event is called "JOINT released"; the quantity "NAME.trigger" is what becomes positive.
+ * acts on the joint's coordinates, such as springs, remains.
+ *
+ * A latch (`closes`): a joint that is not there until a function becomes positive, or until a time: a coupling, a gripper. It closes where
+ * the bodies are: its frame on body b is moved in that so that the points and axes fit that the joint joins. Velocities become those that
+ * it allows, by a plastic impact, whose loss is in the balance W. Its joint is no rod and does not roll; a release may open it again.
+ * The joint keeps its rows in joint coordinates (CPJoint.switched). It acts in
+ * sessions (CPEquations.event_source), whose event is called "JOINT released", or "JOINT closed"; the quantity "NAME.trigger" is what becomes
+ * positive.
  * CPBodiesDescribe tells the joint and the time. */
 typedef struct {
   CPElement head;      /**< CP_NEW_RELEASE(name) */
@@ -564,6 +570,7 @@ typedef struct {
   CPFunction function; /**< without load: of t and the inputs, which is kept; or NULL */
   const char *inputs; /**< as in CPSpring, of any quantities but those of controllers and releases */
   sunrealtype at;     /**< without load and function: the time [s] */
+  int closes;         /**< 1: a latch, without load */
 } CPRelease;
 
 /** A tendon: a spring-damper, T = force - stiffness (x - free) - damping x' - inertance x'' + function, on a sum

@@ -832,11 +832,20 @@ class Bodies(Mechanism):
                 name: Optional[str] = None) -> str:
         """Releases a joint in solve: as its force exceeds the load, as the Function `when` of t and of the quantities `inputs` becomes
         positive, or at a time. sol.named_events lists what has been released."""
+        return self._switch(joint, 0, load, when, inputs, at, self._name(name, "release"))
+
+    def latch(self, joint: str, *, when: Optional[Function] = None, inputs: Sequence[str] = (), at: float = 0.0,
+              name: Optional[str] = None) -> str:
+        """Closes a joint in solve, which is not there before, where the bodies are, as the Function `when` of t and of the quantities `inputs`
+        becomes positive, or at a time; by a plastic impact."""
+        return self._switch(joint, 1, 0.0, when, inputs, at, self._name(name, "latch"))
+
+    def _switch(self, joint: str, closes: int, load: float, when: Optional[Function], inputs: Sequence[str], at: float, name: str) -> str:
         if when is not None and not isinstance(when, Function):
             raise TypeError(f"when has to be a Function, and is {type(when).__name__}")
         return self._add("Release", {
-            "name": self._name(name, "release"), "joint": word("the name of a joint", joint), "load": number("load", load),
-            "at": number("at", at), "function": ffi.NULL if when is None else when._handle,
+            "name": name, "joint": word("the name of a joint", joint), "load": number("load", load), "at": number("at", at), "closes": closes,
+            "function": ffi.NULL if when is None else when._handle,
             "inputs": " ".join(word("the name of an input", one) for one in inputs)}, keep=[when])
 
     def shape(self, kind: str, body: str, size: Any, *, at: Any = (0, 0, 0), axis: Any = (0, 0, 0), across: Any = (0, 0, 0),

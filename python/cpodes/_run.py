@@ -503,7 +503,7 @@ class Integration:
                     new = run.contact and counter(run.contact, "events") != events
                     if new:
                         self.begin_phase(run.t)
-                    if self.changed or (new and run.at_contacts):
+                    if self.changed or run.jumped or (new and run.at_contacts):
                         self.record(self.y)
                 if flag == lib.CP_STOPPED:
                     status, message = 1, TERMINATED

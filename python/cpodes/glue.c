@@ -444,7 +444,10 @@ static int meet(GlueRun *r, double t1) {
     if (has_event(r, i, &timed)) restarts |= i != r->source || timed;
   if (restarts && r->t != r->told) flag = record(r, 0);
   if (flag < 0) return flag;
-  flag = CPSessionStep(r->session, t1, r->y, &r->t);
+  const size_t size = (size_t)N_VGetLength(r->y) * sizeof(double);
+  memcpy(DATA(r->work), DATA(r->y), size);
+  flag      = CPSessionStep(r->session, t1, r->y, &r->t);
+  r->jumped = restarts && memcmp(DATA(r->work), DATA(r->y), size) != 0;
   return flag == CP_SUCCESS ? GLUE_EVENT : flag;
 }
 

@@ -98,6 +98,7 @@ typedef struct {
   const double *stops; /* [nstops] in its order: kinks of the forces */
   int nstops;
   int at_contacts;     /* Has the newest event been one of contacts? */
+  int jumped;          /* Has it changed the state, other than by the user's functions? */
   double t;            /* the time reached */
   double told;         /* start of the part of the step that has not been recorded */
   int64_t steps, room; /* number of recorded steps, and of those for which there is room */

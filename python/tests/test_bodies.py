@@ -846,6 +846,22 @@ def test_a_pin_breaks_at_its_load():
         m.release("pin", when=lambda t: t)
 
 
+def test_a_latch_closes_where_the_bodies_are():
+    """Two pucks stick together: the momentum stays, and the dense output shows the state after the jump."""
+    m = cpodes.Bodies(2)
+    m.add_body("tug", mass=2, inertia=0.3, velocity=(3, 0))
+    m.add_body("barge", mass=1, inertia=0.2, at=(1.5, 0))
+    m.fixed("tug", "barge", name="dock")
+    m.latch("dock", when=cpodes.Function("1 m - (x - z)", {"t": "s", "x": "m", "z": "m"}, unit="m"),
+            inputs=["barge.position.x", "tug.position.x"])
+    sol = m.solve((0, 1), m.placed(), rtol=1e-9, atol=1e-9, dense_output=True)
+    (t, name), = sol.named_events
+    assert name == "dock closed" and t == pytest.approx(1 / 6, abs=1e-9)
+    for time in t, 0.5, 1.0:
+        assert sol.sol(time)[[6, 9]] == pytest.approx([2, 2], abs=1e-8)
+    assert sol.y[[0, 3], -1] == pytest.approx([0.5 + 2 * (1 - t), 1.5 + 2 * (1 - t)], abs=1e-8)
+
+
 def test_an_arm_under_controllers_moves_as_from_interval_to_interval():
     solve_ivp = pytest.importorskip("scipy.integrate").solve_ivp
     m = cpodes.Bodies.read(FILES / "arm_control.yaml")

@@ -161,6 +161,23 @@ class Mechanisms(RunnerTest):
         self.assertEqual(name, "guide released")
         self.assertAlmostEqual(t, math.sqrt(2 / 9.81), delta=1e-8)
 
+    def test_a_gripper_closes_beside_a_floor(self):
+        """A trolley at 2 m/s takes a box of the same mass with it that lies on a smooth floor, at 0.5 s, and sets it down at 1 s: momentum."""
+        file = self.folder / "grip.yaml"
+        file.write_text("run: {t_end: 2, balance: true}\ndimension: 2\ngravity: [0, -9.81]\n"
+                        "bodies: [{name: trolley, mass: 2, inertia: 1, velocity: [2, 0], at: [0, 1]}, {name: box, mass: 2, inertia: 1, at: [1, 0]}]\n"
+                        "joints: [{name: rail, kind: prismatic, b: trolley, at: [0, 1], axis: [1, 0]},\n"
+                        "         {name: hold, kind: fixed, a: trolley, b: box, at: [0, 0]}]\n"
+                        "contacts: [{name: floor, b: box, touch: box, size: [0.2, 0.2], at: [0, -0.1], at_b: [1, 0], axis: [0, 1]}]\n"
+                        "latches: [{name: grip, joint: hold, at: 0.5 s}]\nreleases: [{name: open, joint: hold, at: 1 s}]\n")
+        for coordinates in ("absolute", "joint"):
+            run = self.run_json(file, "--rtol", "1e-8", "--atol", "1e-8", "--coordinates", coordinates)
+            self.assertEqual(self.named(run), [("hold closed", 0.5), ("hold released", 1.0)])
+            self.assertEqual(run["verdict"], "ok")
+            values = dict(zip(run["end"]["names"], run["end"]["y"]))
+            self.assertAlmostEqual(values["box.x"], 1 + 1.5, delta=1e-7)
+            self.assertAlmostEqual(values["box.y"], 0, delta=1e-7)
+
     def test_releases_that_cannot_be_are_refused(self):
         text = (FILES / "trebuchet.yaml").read_text()
         file = self.folder / "wrong.yaml"

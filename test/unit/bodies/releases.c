@@ -76,10 +76,14 @@ START_TEST(wrong_releases_are_named) {
                           {{.joint = "rod"}, "snap: there is no joint \"rod\" to release"},
                           {{.joint = "pin", .load = -1}, "snap: load must not be negative, and is -1"},
                           {{.joint = "pin", .at = NAN}, "snap: at must be finite"},
+                          {{.joint = "pin", .load = 1, .closes = 1}, "snap: a latch has no load"},
+                          {{.joint = "bar", .closes = 1}, "a rod or a joint that rolls, bar, cannot be a latch"},
                           {{.joint = "pin", .load = 1, .at = 2},
                            "snap: a release has one of load, function and at, and has 2"}};
   const CPElement head = CP_NEW_RELEASE("snap"), second = CP_NEW_RELEASE("again");
+  const CPJoint bar = {CP_NEW_JOINT("bar"), .kind = CP_JOINT_ROD, .b = "rod", .on_a = {{0, 1}}};
   start();
+  ck_assert_int_eq(CPBodiesAdd(bodies, &bar.head, NULL), CP_SUCCESS);
   for (size_t k = 0; k < sizeof bad / sizeof *bad; k++) {
     CPRelease release = bad[k].release;
     release.head      = head;

@@ -165,6 +165,117 @@ START_TEST(a_session_brings_the_controllers_of_its_mechanism) {
 }
 END_TEST
 
+/* ---- latches ---- */
+
+static sunrealtype t_named[2];
+static int nnamed;
+
+static int note_name(CPSession session, const CPEvent *event, N_Vector state, void *names) {
+  (void)session, (void)state;
+  ck_assert_str_eq(event->name, ((const char *const *)names)[nnamed]);
+  t_named[nnamed++] = event->t;
+  return 0;
+}
+
+/* Reads the mechanism, and runs it to t_end, twice in one session: it begins open each time. */
+static void run_named(const char *text, const char *coordinates, const char *method,
+                      sunrealtype tol, sunrealtype t_end, const char *const *names) {
+  CPBodiesFile file = {CP_SIZED(CPBodiesFile)};
+  sunrealtype t;
+  ck_assert_msg(!CPBodiesRead("latch.yaml", text, strlen(text), &bodies, &file), "%s",
+                CPObjectGetLastMessage(NULL));
+  ck_assert_int_eq(CPBodiesSetFormulation(bodies, !strcmp(coordinates, "joint")), CP_SUCCESS);
+  ck_assert_int_eq(build_mech(bodies, &mech), CP_SUCCESS);
+  y              = CPBodiesState(bodies, test_context);
+  N_Vector start = N_VClone(y);
+  ck_assert_int_eq(CPMechAssemble(mech, 0, y, NULL), CP_SUCCESS); /* it does not close the joint */
+  N_VScale(1, y, start);
+  CPSession session = start_of(method, tol, t_end);
+  ck_assert_int_eq(CPSessionSetEventFn(session, note_name, (void *)names), CP_SUCCESS);
+  for (int run = 0; run < 2; run++) {
+    nnamed = 0;
+    N_VScale(1, start, y);
+    ck_assert_int_eq(CPSessionStart(session, 0, y, t_end), CP_SUCCESS);
+    ck_assert_msg(!CPSessionRun(session, t_end, y, &t), "%s",
+                  CPObjectGetLastMessage(CP_OBJECT(session)));
+  }
+  CPSessionFree(&session);
+  N_VDestroy(start);
+}
+
+static void free_named(void) {
+  CPMechFree(&mech);
+  CPBodiesFree(&bodies);
+  N_VDestroy(y);
+}
+
+static void point_of(const char *name, sunrealtype *x) {
+  ck_assert_int_eq(
+      CPMechGetPoint(mech, thing_named(bodies, CP_BODY, name), (sunrealtype[3]){0}, y, x, NULL),
+      CP_SUCCESS);
+}
+
+/* A tug of 2 kg with 3 m/s meets a barge of 1 kg at rest, at d = (1, 0.4) from it, and holds it. Momentum is conserved, as is angular
+ * momentum about the common centre, mu d x v = (J + mu d^2) omega with mu = 2/3 kg; then both turn about it. */
+START_TEST(what_docks_keeps_its_momentum) {
+  static const char *const names[] = {"dock closed"};
+  const sunrealtype tol = 1e-9, t0 = 1 / SUN_RCONST(6.0), t_end = 1, mu = 2 / SUN_RCONST(3.0),
+                    J = SUN_RCONST(0.5) + mu * SUN_RCONST(1.16), omega = mu * SUN_RCONST(1.2) / J,
+                    angle = omega * (t_end - t0);
+  char text[1000];
+  for (int n = 0; n < 12; n++) {
+    const int space = n % 2;
+    sunrealtype x[3];
+    snprintf(
+        text, sizeof text,
+        "dimension: %d\nrun: {balance: true}\nbodies:\n"
+        "- {name: tug, mass: 2, inertia: %s, velocity: [3, 0%s]}\n"
+        "- {name: barge, mass: 1, inertia: %s, at: [1.5, 0.4%s]}\n"
+        "joints: [{name: dock, kind: fixed, a: tug, b: barge, at: [9, 8%s]}]\n"
+        "latches: [{name: grip, joint: dock, when: 1 m - (barge.position.x - tug.position.x)}]\n",
+        2 + space, space ? "[0.3, 0.3, 0.3]" : "0.3", space ? ", 0" : "",
+        space ? "[0.2, 0.2, 0.2]" : "0.2", space ? ", 0" : "", space ? ", 7" : "");
+    run_named(text, n / 2 % 2 ? "joint" : "absolute", methods[n / 4], tol, t_end, names);
+    ck_assert_int_eq(nnamed, 1);
+    ck_assert_double_eq_tol(t_named[0], t0, tol);
+    point_of("tug", x); /* a third of d from the centre */
+    const sunrealtype c = cos(angle), s = sin(angle), dx = c - SUN_RCONST(0.4) * s,
+                      dy = s + SUN_RCONST(0.4) * c, X = 2.5 / SUN_RCONST(3.0) + 2 * (t_end - t0);
+    ck_assert_double_eq_tol(x[0], X - dx / 3, 100 * tol);
+    ck_assert_double_eq_tol(x[1], (SUN_RCONST(0.4) - dy) / 3, 100 * tol);
+    point_of("barge", x);
+    ck_assert_double_eq_tol(x[0], X + 2 * dx / 3, 100 * tol);
+    ck_assert_double_eq_tol(x[1], SUN_RCONST(0.4) / 3 + 2 * dy / 3, 100 * tol);
+    ck_assert_double_eq_tol(entries(y)[N_VGetLength(y) - 1], 6 + J * omega * omega / 2 - 9,
+                            100 * tol);
+    free_named();
+  }
+}
+END_TEST
+
+/* A rod of 1 m falls flat with 2 m/s, and its end is caught by a pin: the angular momentum about the pin, m v / 2 = m omega / 3, gives
+ * omega = -3/s. It is let go 0.2 s later, and flies on. */
+START_TEST(a_pin_catches_a_rod_and_lets_it_go) {
+  static const char *const names[] = {"pin closed", "pin released"};
+  static const char text[] = "dimension: 2\nbodies: [{name: rod, mass: 3, inertia: 3/12, at: [0.5, "
+                             "1], velocity: [0, -2]}]\n"
+                             "joints: [{name: pin, kind: revolute, b: rod, at: [0, 0]}]\n"
+                             "latches: [{name: catch, joint: pin, at: 0.5 s}]\n"
+                             "releases: [{name: throw, joint: pin, at: 0.7 s}]\n";
+  const sunrealtype tol = 1e-9, angle = SUN_RCONST(-0.6), half = SUN_RCONST(0.5),
+                    after = SUN_RCONST(0.3);
+  for (int n = 0; n < 6; n++) {
+    sunrealtype x[3];
+    run_named(text, n % 2 ? "joint" : "absolute", methods[n / 2], tol, 1, names);
+    ck_assert_int_eq(nnamed, 2);
+    point_of("rod", x);
+    ck_assert_double_eq_tol(x[0], half * cos(angle) + 3 * half * sin(angle) * after, 100 * tol);
+    ck_assert_double_eq_tol(x[1], half * sin(angle) - 3 * half * cos(angle) * after, 100 * tol);
+    free_named();
+  }
+}
+END_TEST
+
 TEST_SUITE(acting) {
   Suite *suite = suite_create("contact/acting");
   TCase *tc    = tcase_create("acting");
@@ -173,6 +284,8 @@ TEST_SUITE(acting) {
   tcase_add_loop_test(tc, a_pendulum_with_dry_friction_comes_to_rest, 0, 6);
   tcase_add_loop_test(tc, a_pin_breaks_at_its_load, 0, 6);
   tcase_add_test(tc, a_session_brings_the_controllers_of_its_mechanism);
+  tcase_add_test(tc, what_docks_keeps_its_momentum);
+  tcase_add_test(tc, a_pin_catches_a_rod_and_lets_it_go);
   suite_add_tcase(suite, tc);
   return suite;
 }
