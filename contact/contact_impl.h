@@ -61,10 +61,11 @@ typedef struct {
   /* Offsets that the root functions subtract: zero[0] from the gap of an open contact, zero[1] from
    * the velocity of a sliding one. That of the gap fades from t_zero on, over the time fade. */
   sunrealtype zero[2], t_zero, fade;
-  /* the gap and its rate at both ends of the newest step; turns: within it the gap may touch zero and open again */
+  /* the gap and its rate at both ends of the newest step; is_near: within it the gap may be zero; turns: it may touch zero and open
+   * again */
   struct {
     sunrealtype gap[2], rate[2];
-    int turns;
+    int is_near, turns;
   } step;
 } Point;
 
