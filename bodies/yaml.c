@@ -148,6 +148,7 @@ static int addElement(Reader *r, const yaml_node_t *n, const ElementKeys *keys) 
   r->in_element   = 0;
   if (wrong) return 1;
   if (keys->check && keys->check(r, n, &e)) return 1;
+  if (yamlMirror(r, n, keys->kind, &e)) return 1;
   e.head.size = keys->size, e.head.kind = keys->kind;
   if (CPBodiesAdd(r->bodies, &e.head, NULL))
     return yamlWrong(r, n->start_mark, "%s", CPObjectGetLastMessage(CP_OBJECT(r->bodies)));

@@ -147,6 +147,7 @@ typedef struct Reader_ {
   const yaml_node_t *given,
       *with; /* with: which elements of that file it means by names of its own */
   Scope *from;
+  int mirror;     /* 1 + the component of space that changes its sign, or 0 */
   int repeats;    /* within `repeat`: names may have {i} */
   int in_element; /* names are those of elements */
   Scope **scopes; /* [nscopes] of repetitions: of the present ones, and of those that files which are included keep */
@@ -175,6 +176,11 @@ typedef struct Reader_ {
 } Reader;
 
 enum { UNIT = 20 };
+
+/* ---- yaml_mirror.c ---- */
+
+/* Makes an element that of the mirror image, if its file or one that includes it is mirrored. Returns 0, or 1 after a message. */
+int yamlMirror(Reader *r, const yaml_node_t *n, CPElementKind kind, Element *e);
 
 /* ---- yaml_document.c ---- */
 

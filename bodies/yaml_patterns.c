@@ -153,15 +153,17 @@ int yamlResolve(Reader *r, const yaml_node_t *n, int own, const char **name) {
 /* ---- files ---- */
 
 typedef struct {
-  const char *file, *prefix;
+  const char *file, *prefix, *mirror;
 } IncludeKeys;
-static const Field include_fields[] = {
-    FIELD(IncludeKeys, "file", file, NAME, 1), FIELD(IncludeKeys, "prefix", prefix, NAME, 0), {0}};
+static const Field include_fields[]         = {FIELD(IncludeKeys, "file", file, NAME, 1),
+                                               FIELD(IncludeKeys, "prefix", prefix, NAME, 0),
+                                               FIELD(IncludeKeys, "mirror", mirror, NAME, 0),
+                                               {0}};
 static const char *const include_sections[] = {"parameters", "with", "repeat", NULL};
 
 static int include(Reader *r, const yaml_node_t *n, void *data) {
   Files *files     = data;
-  IncludeKeys keys = {NULL, r->prefix ? r->prefix : ""};
+  IncludeKeys keys = {NULL, r->prefix ? r->prefix : "", ""};
   char whole[4096], prefix[TEXT];
   const char *why = "its path is too long";
   if (yamlMapping(r, n, "an included file", include_fields, include_sections, &keys)) return 1;
@@ -171,6 +173,10 @@ static int include(Reader *r, const yaml_node_t *n, void *data) {
     return yamlWrong(r, given->start_mark, "parameters must be a mapping, name: value");
   if (with && with->type != YAML_MAPPING_NODE)
     return yamlWrong(r, with->start_mark, "with must be a mapping, name in the file: name here");
+  const char *component = *keys.mirror && !keys.mirror[1] ? strchr("xyz", *keys.mirror) : NULL;
+  if (*keys.mirror && (!component || (*component == 'z' && r->dimension == 2)))
+    return yamlWrong(r, yamlSection(r, n, "mirror")->start_mark, "mirror must be x, y%s",
+                     r->dimension == 3 ? " or z" : "");
   if (files->count == MOST_FILES || files->depth == MOST_NESTED)
     return yamlWrong(r, n->start_mark,
                      "at most %d files may be included, at most %d within each other", MOST_FILES,
@@ -185,6 +191,7 @@ static int include(Reader *r, const yaml_node_t *n, void *data) {
   q->outer = r, q->given = given, q->with = with, q->from = r->scope, q->message = r->message,
   q->length    = r->length;
   q->dimension = r->dimension, q->bodies = r->bodies;
+  q->mirror  = component ? 1 + (int)(*component - 'x') : 0;
   char *text = bodiesBeside(r->file, keys.file, whole, sizeof whole)
                    ? NULL
                    : bodiesFile(whole, &q->size, &why);

@@ -62,6 +62,48 @@ class Mechanisms(RunnerTest):
         self.assert_refused(cpodes("run", file, "--param", "r=3 mn"), 'r:1:3: there is no unit "mn"')
         self.assert_refused(cpodes("run", file, "--param", "r=l", "--param", "l=r"), "depends on itself")
 
+    def test_the_mirror_image_of_a_part_moves_as_its_image(self):
+        """Two halves that differ by `mirror` alone, without any symmetry of their own, move as mirror images of each other."""
+        part, file = self.folder / "part.yaml", self.folder / "whole.yaml"
+        part.write_text(
+            "bodies:\n- {name: arm, mass: 2, inertia: [0.3, 0.2, 0.25, 0.02, -0.03, 0.04], centre: [0.1, 0.2, 0.05], at: [0.3, 0.5, 0.2],\n"
+            "   quaternion: [0.9, 0.1, 0.3, 0.2], omega: [0.1, 0.2, 0.3]}\n"
+            "- {name: fore, mass: 1, inertia: [0.03, 0.02, 0.02, 0.002, 0, 0.003], at: [0.6, 0.9, 0.1], velocity: [0.1, 0.3, 0]}\n"
+            "- {name: sled, mass: 1, inertia: [0.03, 0.02, 0.02], at: [0, 1, 0]}\n"
+            "joints:\n- {name: hinge, kind: revolute, b: arm, at: [0.2, 0.3, 0], axis: [0.2, 1, 0.4]}\n"
+            "- {name: cross, kind: universal, a: arm, b: fore, at: [0.5, 0.7, 0.1], axis: [0, 0, 1], axis_b: [1, 0.2, 0]}\n"
+            "- {name: rail, kind: prismatic, b: sled, at: [0, 1, 0], axis: [1, 2, 0.5], across: [0, 0, 1]}\n"
+            "springs: [{name: tie, a: arm, b: sled, at: [0.4, 0.6, 0.3], at_b: [0, 1, 0.1], stiffness: 40, damping: 1},\n"
+            "          {name: coil, of: hinge, stiffness: 3, free: 0.4}]\n"
+            "bushings: [{name: pad, b: fore, at: [0.7, 1, 0], axis: [1, 1, 0], stiffness: [5, 9, 2], turn_stiffness: [1, 2, 3]}]\n"
+            "forces: [{name: push, body: fore, at: [0.6, 0.9, 0.2], force: [1, 2, 3], follows: true}]\n"
+            "actuators: [{name: motor, of: hinge, control: 0.7, gain: [1, 0, 0]},\n"
+            "            {name: jet, b: fore, in: bodies, push: [1, 0.5, 0], about: [0.1, 0.2, 0.3], control: 0.4, gain: [1, 0, 0]}]\n"
+            "drives: [{name: ram, of: rail, amplitude: 0.1, frequency: 3}]\n")
+        for k, (axis, coordinates) in enumerate(itertools.product("xyz", ("absolute", "joint"))):
+            gravity = [0 if name == axis else 4 for name in "xyz"]
+            file.write_text(f"run: {{t_end: 1, coordinates: {coordinates}, sensors: [r_hinge, l_hinge, r_push.position.x, l_push.position.x]}}\n"
+                            f"gravity: {gravity}\ninclude: [{{file: part.yaml, prefix: r_}}, {{file: part.yaml, prefix: l_, mirror: {axis}}}]\n")
+            run = self.run_json(file, "--rtol", "1e-10", "--atol", "1e-10")
+            values = dict(zip(run["end"]["names"], run["end"]["y"]))
+            if coordinates == "joint":
+                for name in ("hinge.angle", "cross.angle", "rail.displacement"):
+                    pairs = [key for key in values if key.startswith("r_" + name.split(".")[0])]
+                    self.assertTrue(pairs)
+                    for key in pairs:
+                        self.assertAlmostEqual(values[key], values["l_" + key[2:]], delta=1e-8)
+                continue
+            moved = 0
+            for body in ("arm", "fore", "sled"):
+                for name in "xyz":
+                    sign = -1 if name == axis else 1
+                    self.assertAlmostEqual(values[f"l_{body}.{name}"], sign * values[f"r_{body}.{name}"], delta=1e-8)
+                    self.assertAlmostEqual(values[f"l_{body}.{name}'"], sign * values[f"r_{body}.{name}'"], delta=1e-7)
+                    moved = max(moved, abs(values[f"r_{body}.{name}'"]))
+            self.assertGreater(moved, 0.1)
+        file.write_text("include: [{file: part.yaml, mirror: w}]\n")
+        self.assert_refused(cpodes("run", file), "mirror must be x, y or z")
+
     def test_controllers_of_a_file_sample_hold_and_are_late(self):
         file, x, v, h, held = self.folder / "loop.yaml", 0.0, 0.0, 0.01, [0.0, 0.0]
         text = ("dimension: 2\nrun: {t_end: 1, coordinates: joint}\nbodies: [{name: rod, mass: 1, inertia: 0.1}]\n"
