@@ -426,10 +426,8 @@ class Mechanism:
         return Instance(self, acts)
 
     def _with_parameters(self) -> Instance:
-        """An instance whose functions read the array of its parameter_block()."""
-        if self._contacts or self._joined:
-            raise ValueError("sensitivities jump at events of contacts: gradients go through none")
-        return self._create()
+        """An instance whose functions read the array of its parameter_block(). Its contacts act."""
+        return self._create(bool(self._contacts))
 
     def _events_of(self, contact: Any) -> list:
         event, events = sized("CPContactEvent"), []

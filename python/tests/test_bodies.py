@@ -661,7 +661,7 @@ def test_contacts_of_a_file_act():
     sol = m.solve((0, 1), rtol=1e-8, atol=1e-8)
     assert [e.kind for e in sol.contact_events if e.kind == "impact"] and sol.violation.max() < 1e-6
     assert all("corner" in name or name for name in sol.contact_names)
-    with pytest.raises(ValueError, match="gradients go through none"):
+    with pytest.raises(ValueError, match="friction is a constant of a contact"):
         m.gradient(lambda t, y, p: y[0], {f"{sol.contact_names[0]}.friction": 0.5}, t_span=(0, 1))
 
 
@@ -728,6 +728,36 @@ def test_limits_friction_and_actuators_act_in_solve():
     assert m.coordinate("hinge", sol.y[:, -1]) == pytest.approx((-1, -1), abs=1e-9)  # half a swing with omega = 20, then free
     with pytest.raises(cpodes.Error, match="lower must be less than upper"):
         m.limit("hinge", 1, 0)
+
+
+def test_gradients_pass_stops():
+    """A wheel with the torque T strikes its stop at X with w^2 = v^2 + 2 a X, a = T / J, and bounces: x = X - e w s + a s^2 / 2 after the rest s
+    of the time."""
+    e, v, end, p = 0.6, 1.0, 1.2, np.array([0.05, 0.1, 0.9])
+
+    def angle(p):
+        a, X = p[0] / p[1], p[2]
+        w = np.sqrt(v * v + 2 * a * X)
+        s = end - (w - v) / a
+        return X - e * w * s + a * s * s / 2
+    exact = [(8 * (angle(p + h) - angle(p - h)) - angle(p + 2 * h) + angle(p - 2 * h)) / (12e-4 * p[i])
+             for i, h in enumerate(np.diag(1e-4 * p))]
+    for coordinates in "absolute", "joint":
+        m = cpodes.Bodies(2, coordinates=coordinates)
+        m.add_body("rod", mass=1, inertia=p[1])
+        m.revolute(None, "rod", name="hinge")
+        m.spring("hinge", force=p[0], name="turn")
+        m.limit("hinge", upper=p[2], restitution=e, name="stop")
+        y0 = np.array(m.placed(), dtype=float)
+        y0[-1] = v
+        place = m.names.index("rod.phi" if coordinates == "absolute" else "hinge.angle")
+        sol, grad = m.gradient(lambda t, y, p: y[place], {"turn.force": p[0], "rod.J_zz": p[1], "stop.upper": p[2]}, t_span=(0, end), start=y0)
+        assert sol.objective == pytest.approx(angle(p), abs=1e-7)
+        assert [grad[name] for name in ("turn.force", "rod.J_zz", "stop.upper")] == pytest.approx(exact, rel=1e-7)
+    with pytest.raises(ValueError, match="stop.restitution is a constant of a contact"):
+        m.gradient(lambda t, y, p: y[0], {"stop.restitution": e}, t_span=(0, end), start=y0)
+    with pytest.raises(ValueError, match='through contacts gradients are those of method="adjoint"'):
+        m.gradient(lambda t, y, p: y[0], {"turn.force": p[0]}, t_span=(0, end), start=y0, method="forward")
 
 
 def test_controllers_sample_and_hold():
