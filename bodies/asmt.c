@@ -114,8 +114,7 @@ CPBodies bodiesReadAsmt(const char *data, size_t size, const char *name, Run *ru
                         size_t length) {
   Asmt a     = {.file = name, .message = message, .length = length};
   int failed = !(a.bodies = CPBodiesCreate(3, NULL)) ? asmtWrong(&a, NONE, "no memory") : 0;
-  if (!failed && run->writes && bodiesStartWriting(a.bodies))
-    failed = asmtWrong(&a, NONE, "no memory");
+  if (!failed && bodiesRecord(a.bodies, run->writes)) failed = asmtWrong(&a, NONE, "no memory");
   if (!failed) failed = asmtParse(&a, data, size);
   int at = NONE;
   for (int i = 0; i < a.nlines && at == NONE && !failed; i = a.line[i].end)

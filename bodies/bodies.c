@@ -55,6 +55,7 @@ void CPBodiesFree(CPBodies *bodies) {
   bodiesFreeFormulas(m);
   bodiesFreeFollow(&m->follow);
   bodiesFreeRecord(b);
+  mjcfFreeWritten(b);
   treeFree(m->tree);
   free(b);
   *bodies = NULL;
@@ -301,6 +302,7 @@ int CPBodiesAdd(CPBodies b, const CPElement *element, int *index) {
   b->numbered = 0;
   if (i < NONE) return i;
   if (b->record) bodiesWriteElement(b, &e.head);
+  if (b->mjcf) mjcfWriteElement(b, &e.head);
   if (index) *index = i;
   return CP_SUCCESS;
 }

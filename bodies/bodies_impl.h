@@ -210,6 +210,7 @@ struct CPBodies_ {
   int nfiles;  /* number of bytes of `files`, without the last one */
   char described[TEXT];   /* the name in the newest description */
   struct Record_ *record; /* the elements as text, if they are written (yaml_write.c), or NULL */
+  struct Written_ *mjcf;  /* what is to be written in MJCF (mjcf_write.c), or NULL */
   int nentries;           /* number of used ones in m.entry */
   Label *label;           /* [nparams] */
 };

@@ -75,3 +75,25 @@ int bodiesHasRead(CPBodies b, const char *path) {
   b->files[b->nfiles] = '\0';
   return 0;
 }
+
+void bodiesPutList(Text *t, const char *format, va_list args) {
+  va_list again;
+  va_copy(again, args);
+  const int length = vsnprintf(NULL, 0, format, args);
+  if (t->length + (size_t)length + 1 > t->room) {
+    const size_t room = 2 * t->room + (size_t)length + 1;
+    char *more        = realloc(t->text, room);
+    if (more) t->text = more, t->room = room;
+    else t->failed = 1;
+  }
+  if (!t->failed)
+    t->length += (size_t)vsnprintf(t->text + t->length, (size_t)length + 1, format, again);
+  va_end(again);
+}
+
+void bodiesPut(Text *t, const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  bodiesPutList(t, format, args);
+  va_end(args);
+}

@@ -4,6 +4,8 @@
 
 #include "elements.h"
 
+#include <stdarg.h>
+
 /* Reads a whole regular file of at most 1 GiB and appends a zero; the caller frees it. Returns NULL if
  * it cannot be read, with the reason *why. */
 char *bodiesFile(const char *path, size_t *size, const char **why);
@@ -45,6 +47,15 @@ CPBodies bodiesReadText(const FileText *file, Run *run, char *message);
 /* Makes parameters of the file, whose mechanism is b, parameters of the mechanism (following.c): names, separated by blanks. Returns 0,
  * or 1 with one line in message [TEXT]. */
 int bodiesFollowFile(CPBodies b, const FileText *file, const char *names, char *message);
+/* A text that grows */
+typedef struct {
+  char *text; /* NULL: empty */
+  size_t length, room;
+  int failed; /* There was no memory. */
+} Text;
+/* Adds to a text, as printf. */
+void bodiesPut(Text *t, const char *format, ...) CP_PRINTF(2, 3);
+void bodiesPutList(Text *t, const char *format, va_list args);
 /* Elements that are added are written as text, from now on. Returns 0, or 1 without memory. */
 typedef struct Record_ Record;
 int bodiesStartWriting(CPBodies b);
@@ -52,6 +63,17 @@ void bodiesWriteElement(CPBodies b, const CPElement *e);
 /* The mechanism as a YAML file, which b owns, or NULL without memory. from: the file that it was read from */
 const char *bodiesWriteFile(CPBodies b, const char *from);
 void bodiesFreeRecord(CPBodies b);
+/* The same as a file in MJCF (mjcf_write.c) */
+typedef struct Written_ Written;
+int mjcfStartWriting(CPBodies b);
+void mjcfWriteElement(CPBodies b, const CPElement *e);
+const char *mjcfWriteFile(CPBodies b);
+void mjcfFreeWritten(CPBodies b);
+/* Starts what CPBodiesFile wants written. */
+static inline int bodiesRecord(CPBodies b, int writes) {
+  if (b->record || b->mjcf || !writes) return 0;
+  return writes == 2 ? mjcfStartWriting(b) : bodiesStartWriting(b);
+}
 /* Read a mechanism from text. run: in, its defaults; out. message [length]: out, one line if NULL is returned. */
 CPBodies bodiesReadYaml(const char *data, size_t size, const char *name, Run *run, char *message,
                         size_t length);

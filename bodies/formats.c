@@ -123,7 +123,7 @@ CPBodies bodiesReadXml(const char *data, size_t size, const char *name, Run *run
                 .settings = run->parameters,
                 .open     = run->open};
   int failed = !(r.names = xmlHashCreate(64)) || !(r.bodies = CPBodiesCreate(3, NULL));
-  if (!failed && run->writes) failed = bodiesStartWriting(r.bodies);
+  if (!failed) failed = bodiesRecord(r.bodies, run->writes);
   if (failed) robotWrong(&r, NULL, "no memory");
   if (!failed) failed = !(r.doc = robotParse(&r, name, data, size));
   xmlNodePtr root   = r.doc ? xmlDocGetRootElement(r.doc) : NULL;

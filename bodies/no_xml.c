@@ -9,3 +9,17 @@ CPBodies bodiesReadXml(const char *data, size_t size, const char *name, Run *run
   snprintf(message, length, "%s: this cpodes has been built without libxml2", name);
   return NULL;
 }
+
+int mjcfStartWriting(CPBodies b) {
+  (void)b;
+  return 0;
+}
+
+void mjcfWriteElement(CPBodies b, const CPElement *e) { (void)b, (void)e; }
+
+const char *mjcfWriteFile(CPBodies b) {
+  (void)b;
+  return NULL;
+}
+
+void mjcfFreeWritten(CPBodies b) { (void)b; }

@@ -72,6 +72,10 @@ int CPBodiesRead(const char *path, const char *text, size_t length, CPBodies *bo
   free(data);
   bodiesOneLine(message, sizeof message);
   const CPBodies b = *bodies;
+  if (b && b->mjcf && b->m.space.dimension == 2) {
+    CPBodiesFree(bodies);
+    return cpRefuse(NULL, __func__, "%s: MJCF has no mechanisms in the plane", path);
+  }
   if (!b) return cpRefuse(NULL, __func__, "%s", message);
   own = (CPBodiesFile){.title         = b->run.title,
                        .method        = b->run.method,
@@ -87,8 +91,10 @@ int CPBodiesRead(const char *path, const char *text, size_t length, CPBodies *bo
                        .dimension     = b->m.space.dimension,
                        .assemble      = b->run.assemble,
                        .balance       = b->run.balance,
-                       .written       = b->record ? bodiesWriteFile(b, path) : NULL};
-  if (b->record && !own.written) {
+                       .written       = b->record ? bodiesWriteFile(b, path)
+                                        : b->mjcf ? mjcfWriteFile(b)
+                                                  : NULL};
+  if ((b->record || b->mjcf) && !own.written) {
     CPBodiesFree(bodies);
     return cpReport(NULL, CP_MEM_FAIL, __func__, "%s: no memory", path);
   }

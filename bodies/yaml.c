@@ -215,8 +215,7 @@ static int readDocument(Reader *r, Run *run, Files *files, CPBodies *bodies) {
     if (readRobot(r, yamlSection(r, top, "robot"), head.robot, run, 1, bodies)) return 1;
   } else if (!(*bodies = CPBodiesCreate(r->dimension, NULL)))
     return yamlWrong(r, start, "no memory");
-  if (run->writes && !(*bodies)->record && bodiesStartWriting(*bodies))
-    return yamlWrong(r, start, "no memory");
+  if (bodiesRecord(*bodies, run->writes)) return yamlWrong(r, start, "no memory");
   r->bodies = *bodies;
   if ((yamlSection(r, top, "gravity") && bodiesSetGravity(*bodies, head.gravity)) ||
       (run->balance && CPBodiesSetBalance(*bodies)))

@@ -6,12 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A text that grows; the last ones are those of what cannot be written, and of the whole file. */
-typedef struct {
-  char *text;
-  size_t length, room;
-} Text;
-
+/* The last texts are those of what cannot be written, and of the whole file. */
 enum { MOST_KINDS = 40, MISSING = MOST_KINDS, WHOLE, NUM_TEXTS };
 
 struct Record_ {
@@ -20,21 +15,11 @@ struct Record_ {
 };
 
 CP_PRINTF(3, 4) static void put(Record *r, int which, const char *format, ...) {
-  Text *t = &r->text[which];
-  va_list args, again;
+  va_list args;
   va_start(args, format);
-  va_copy(again, args);
-  const int length = vsnprintf(NULL, 0, format, args);
-  if (t->length + (size_t)length + 1 > t->room) {
-    const size_t room = 2 * t->room + (size_t)length + 1;
-    char *more        = realloc(t->text, room);
-    if (more) t->text = more, t->room = room;
-    else r->failed = 1;
-  }
-  if (!r->failed)
-    t->length += (size_t)vsnprintf(t->text + t->length, (size_t)length + 1, format, again);
-  va_end(again);
+  bodiesPutList(&r->text[which], format, args);
   va_end(args);
+  if (r->text[which].failed) r->failed = 1;
 }
 
 /* Names may have any characters but controls. */

@@ -937,9 +937,11 @@ typedef struct {
    * to be changed by small amounts alone, as differences do; `parameters` reads the file with another value. No elements can be
    * added afterwards. NULL: none. out: NULL */
   const char *named;
-  int writes;          /**< in: 1 if the mechanism is wanted as a YAML file */
+  int writes; /**< in: 1 if the mechanism is wanted as a YAML file, 2: as a file in MJCF, only in space */
   const char *written; /**< out: that file, or NULL. It has all elements, and lists as comments what the file has beside them;
-                          functions, which have no text, are missing, and listed */
+                          functions, which have no text, are missing, and listed. MJCF says less: loops by ball joints, hinges and
+                          welds, what acts on single coordinates, and contacts of shapes; bodies are where all coordinates are 0, and the
+                          keyframe "start" has the start */
 } CPBodiesFile;
 
 /** Reads a mechanism from text [length] or, if that is NULL, from the regular file `path`. With a text, path is used in

@@ -1,4 +1,4 @@
-/* cpodes convert FILE OUT.yaml: a robot or an assembly as a YAML file, to which elements can be added. */
+/* cpodes convert FILE OUT: a robot or an assembly as a YAML file, to which elements can be added, or in MJCF. */
 #include "../command.h"
 #include "../options.h"
 #include "../output/files.h"
@@ -42,10 +42,9 @@ static error_t parse(int key, char *text, struct argp_state *state) {
   case ARGP_KEY_ARG:
     if (!o->from) return o->from = text, 0;
     if (o->to) return complain("there is one name too many: \"%s\"", text), EINVAL;
-    return path_take("OUT", text, ".yaml .yml", &o->to) ? EINVAL : 0;
+    return path_take("OUT", text, ".yaml .yml .xml .mjcf", &o->to) ? EINVAL : 0;
   case ARGP_KEY_END:
-    if (!o->to)
-      return complain("two files are wanted: a mechanism, and the YAML file to write"), EINVAL;
+    if (!o->to) return complain("two files are wanted: a mechanism, and the one to write"), EINVAL;
     if (is_same_file(o->from, o->to))
       return complain("%s would be overwritten by itself", o->from), EINVAL;
     return 0;
@@ -58,14 +57,15 @@ static int convert(const ConvertOptions *o) {
   CPBodies bodies;
   char temporary[TEMPORARY_LENGTH];
   file.parameters = o->settings;
-  file.writes     = 1;
+  const char *end = strrchr(o->to, '.');
+  file.writes     = end[1] == 'y' || end[1] == 'Y' ? 1 : 2;
   if (CPBodiesRead(o->from, NULL, 0, &bodies, &file)) {
     complain("%s", CPObjectGetLastMessage(NULL));
     return STATUS_USAGE;
   }
   int status = STATUS_OUTPUT;
   FILE *out  = file.written ? whole_file_open(o->to, temporary) : NULL;
-  if (!file.written) complain("this cpodes has been built without libyaml");
+  if (!file.written) complain("this cpodes has been built without libyaml or libxml2");
   if (out && fputs(file.written, out) >= 0) {
     if (!whole_file_close(out, temporary, o->to)) status = STATUS_DONE;
   } else if (out) {
@@ -80,10 +80,11 @@ static int convert_main(int argc, char **argv) {
   static const struct argp argp = {
       .options  = options,
       .parser   = parse,
-      .args_doc = "FILE OUT.yaml",
+      .args_doc = "FILE OUT",
       .doc = "Writes a mechanism of a file, such as a robot in MJCF, URDF or SDF, or an assembly "
-             "of FreeCAD, as a YAML file "
-             "with all its elements, and, as comments, what the file has beside them."};
+             "of FreeCAD, as a YAML file (OUT.yaml) "
+             "with all its elements, and, as comments, what the file has beside them; or in MJCF "
+             "(OUT.xml), as far as that has them."};
   ConvertOptions o = {0};
   int status       = STATUS_USAGE;
   if (!parse_options(&argp, argc, argv, &o)) status = convert(&o);
@@ -91,4 +92,5 @@ static int convert_main(int argc, char **argv) {
   return status;
 }
 
-const Command convert_command = {"convert", "writes a robot's file as a YAML file", convert_main};
+const Command convert_command = {"convert", "writes a robot's file as a YAML file, or in MJCF",
+                                 convert_main};

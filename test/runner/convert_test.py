@@ -25,6 +25,26 @@ class ConvertTest(RunnerTest):
                 self.assert_done(cpodes("convert", FILES / name, to))
                 self.assertEqual(self.rows(to), self.rows(FILES / name))
 
+    def test_mjcf_moves_as_the_file(self):
+        to = self.folder / "to.xml"
+        for name in ("gripper.xml", "parallelogram.sdf", "arm.urdf", "spatial_four_bar.yaml"):
+            with self.subTest(name):
+                file = FILES / name
+                joint = ("--coordinates", "joint", "--rtol", "1e-10")
+                self.assert_done(cpodes("convert", file, to))
+                self.assertNotIn("<!--", to.read_text())
+                for own, other in zip(self.rows(to, "--start", "start", *joint), self.rows(file, *joint), strict=True):
+                    for key, value in own.items():
+                        if key in other and key.rstrip("'").endswith((".angle", ".displacement")): # Loops have other rows.
+                            self.assertAlmostEqual(float(value), float(other[key]), delta=1e-7 * (1 + abs(float(value))))
+
+    def test_what_mjcf_cannot_say_is_told(self):
+        to = self.folder / "to.xml"
+        self.assert_done(cpodes("convert", FILES / "axle.yaml", to))
+        self.assertIn("left out: left_spring", to.read_text())
+        self.assertIn("a joint of a kind that MJCF does not have: left_tie_rod", to.read_text())
+        self.assert_refused(cpodes("convert", FILES / "wiper.yaml", to), "MJCF has no mechanisms in the plane")
+
     def test_start_values_are_those_of_the_file(self):
         to = self.folder / "to.yaml"
         start = ("--start", "turn=0.5", "--start", "turn'=-2")

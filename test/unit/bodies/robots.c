@@ -458,6 +458,48 @@ START_TEST(cables_are_chains_as_in_mujoco) {
 }
 END_TEST
 
+/* Reads a file, and what is written from it in MJCF. */
+static CPBodies by_way_of_mjcf(const char *text) {
+  CPBodies b;
+  file        = (CPBodiesFile)CP_INIT(CPBodiesFile);
+  file.writes = 2;
+  ck_assert_int_eq(CPBodiesRead(CPODES_TEST_FOLDER "/robot.xml", text, strlen(text), &b, &file),
+                   CP_SUCCESS);
+  CPBodies back = read_good("back.xml", file.written, "");
+  CPBodiesFree(&b);
+  return back;
+}
+
+START_TEST(files_written_in_mjcf_move_as_in_mujoco) {
+  write_attached();
+  assert_accelerates(by_way_of_mjcf(copies), of_copies, 7);
+  assert_accelerates(by_way_of_mjcf(attaching), of_attached, 15);
+  assert_accelerates(by_way_of_mjcf(cables), of_cables, 23);
+}
+END_TEST
+
+/* A keyframe has the start, with a free body whose frame is not at its centre of mass. */
+START_TEST(files_written_in_mjcf_start_as_their_originals) {
+  CPBodies b;
+  file            = (CPBodiesFile)CP_INIT(CPBodiesFile);
+  file.writes     = 2;
+  file.parameters = "start=home";
+  ck_assert_int_eq(CPBodiesRead("robot.xml", moving, strlen(moving), &b, &file), CP_SUCCESS);
+  CPBodies back = read_good("back.xml", file.written, "start=start");
+  N_Vector y = CPBodiesState(b, test_context), z = CPBodiesState(back, test_context);
+  ck_assert_int_eq((int)N_VGetLength(y), (int)N_VGetLength(z));
+  for (int i = 0; i < CPBodiesCount(b, CP_STATE); i++) {
+    const char *name = thing_at(b, CP_STATE, i).name;
+    ck_assert_msg(fabs(entries(y)[i] - entries(z)[thing_named(back, CP_STATE, name)]) < 1e-14, "%s",
+                  name);
+  }
+  N_VDestroy(y);
+  N_VDestroy(z);
+  CPBodiesFree(&back);
+  CPBodiesFree(&b);
+}
+END_TEST
+
 START_TEST(wrong_attachments_and_cables_are_refused) {
   static const char *const wrong[][2] = {
       {"<attach model=\"m\"/>", "prefix must be given"},
@@ -971,6 +1013,8 @@ TEST_SUITE(robots) {
   tcase_add_test(tc, attached_files_move_as_in_mujoco);
   tcase_add_test(tc, an_attached_file_has_its_keyframe);
   tcase_add_test(tc, cables_are_chains_as_in_mujoco);
+  tcase_add_test(tc, files_written_in_mjcf_move_as_in_mujoco);
+  tcase_add_test(tc, files_written_in_mjcf_start_as_their_originals);
   tcase_add_test(tc, wrong_attachments_and_cables_are_refused);
   tcase_add_test(tc, copies_have_bounds);
   tcase_add_test(tc, springs_and_rotors_of_ball_joints_are_left_out);

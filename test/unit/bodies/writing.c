@@ -9,10 +9,11 @@
 #include <string.h>
 
 /* Reads a file, or a text, that is to be written. written: out, a copy, which the caller frees */
+static int format = 1; /* YAML; 2: MJCF */
 static CPBodies read_to_write(const char *path, const char *text, char **written) {
   CPBodies b;
   file           = (CPBodiesFile)CP_INIT(CPBodiesFile);
-  file.writes    = 1;
+  file.writes    = format;
   const int flag = CPBodiesRead(path, text, text ? strlen(text) : 0, &b, &file);
   snprintf(message, sizeof message, "%s", flag ? CPObjectGetLastMessage(NULL) : "");
   if (!b) return NULL;
@@ -162,6 +163,7 @@ END_TEST
 
 START_TEST(the_nth_allocation_may_fail) {
   char *written;
+  format        = 1 + _i;
   CPBodies warm = read_to_write("r.xml", robot, &written);
   CPBodiesFree(&warm);
   free(written);
@@ -169,7 +171,7 @@ START_TEST(the_nth_allocation_may_fail) {
   for (int failed = 1; failed;) {
     CPBodies b;
     CPBodiesFile own = CP_INIT(CPBodiesFile);
-    own.writes       = 1;
+    own.writes       = format;
     alloc_watch_failing(++n);
     CPBodiesRead("r.xml", robot, sizeof robot - 1, &b, &own);
     failed = alloc_has_failed();
@@ -192,7 +194,7 @@ TEST_SUITE(writing) {
   tcase_add_test(tc, everything_of_a_robot_is_written);
   tcase_add_test(tc, motions_are_written_with_units);
   tcase_add_test(tc, what_has_no_text_is_listed);
-  tcase_add_test(tc, the_nth_allocation_may_fail);
+  tcase_add_loop_test(tc, the_nth_allocation_may_fail, 0, 2);
   suite_add_tcase(suite, tc);
   return suite;
 }
