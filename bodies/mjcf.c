@@ -169,7 +169,9 @@ static int readMesh(Mjcf *m, const xmlNode *geom, const char *name, int shell, M
   int way         = MESH_LEGACY, npoints, nfaces;
   const int i     = robotFind(m->r, geom, "mesh", name);
   if (i < 0) return 1;
-  const xmlNode *n = m->model->mesh[i];
+  MjcfMesh *mesh   = &m->model->mesh[i];
+  const xmlNode *n = mesh->node;
+  if (mesh->known[shell]) return *mass = mesh->mass[shell], 0;
   const char *file = robotText(n, "file");
   if (!file && !robotText(n, "vertex"))
     return robotWrong(m->r, n, "a mesh that a mass comes from must have a file or vertices");
@@ -199,6 +201,8 @@ static int readMesh(Mjcf *m, const xmlNode *geom, const char *name, int shell, M
   free(data);
   free(point);
   free(face);
+  mesh->known[shell] = !failed;
+  mesh->mass[shell]  = *mass;
   return failed;
 }
 
@@ -736,7 +740,7 @@ static int readAssets(Mjcf *m, const xmlNode *section) {
       name = base;
     }
     if (ROOM(m->model->mesh, m->model->nmeshes, 1)) return robotWrong(m->r, n, "no memory");
-    m->model->mesh[m->model->nmeshes] = n;
+    m->model->mesh[m->model->nmeshes] = (MjcfMesh){.node = n};
     if (robotName(m->r, n, "mesh", name, m->model->nmeshes++)) return 1;
   }
   return 0;

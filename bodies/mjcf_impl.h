@@ -13,10 +13,18 @@ typedef struct {
   sunrealtype ratio, scale;
 } Derived;
 
+/* An asset, and its mass for unit density, as a solid or a surface, where that is known */
+typedef struct {
+  const xmlNode *node;
+  int known[2];
+  Mass mass[2];
+} MjcfMesh;
+
 /* The main file, one that is attached to another, or a composite: its settings and classes hold for what it contains */
 typedef struct {
   xmlNodePtr root;
-  const xmlNode **class_, **mesh;
+  const xmlNode **class_;
+  MjcfMesh *mesh;
   xmlHashTablePtr given; /* (tag, attribute, class, or NULL for the top class) -> text */
   const char *file;      /* its path, from the folder of the main file; NULL: the main file */
   const char *prefix;    /* of all its names */

@@ -73,14 +73,28 @@ static int isExcluded(const Robot *r, const RobotGeom *a, const RobotGeom *b) {
   return 0;
 }
 
+/* Do two geoms touch where they meet? */
+static int mayTouch(const Robot *r, const RobotGeom *a, const RobotGeom *b) {
+  return a->tree != b->tree && ((a->type & b->affinity) || (b->type & a->affinity)) &&
+         !isExcluded(r, a, b);
+}
+
 int robotContacts(Robot *r) {
+  /* Each pair has three rows, which couple all bodies: factors of thousands of them take minutes. */
+  enum { MOST_PAIRS = 500 };
+  int pairs = 0; /* of bodies that move */
+  for (int j = 0; j < r->ngeoms; j++)
+    for (int i = 0; i < j && pairs <= MOST_PAIRS; i++)
+      pairs += r->geom[i].tree >= 0 && r->geom[j].tree >= 0 && mayTouch(r, &r->geom[i], &r->geom[j]);
+  if (pairs > MOST_PAIRS &&
+      robotNote(r, r->geom[r->ngeoms - 1].node,
+                "contacts of bodies that move with each other, of more than %d pairs", MOST_PAIRS))
+    return 1;
   for (int j = 0; j < r->ngeoms; j++)
     for (int i = 0; i < j; i++) {
       RobotGeom *a = &r->geom[i], *b = &r->geom[j];
       const int dim = a->dimensions > b->dimensions ? a->dimensions : b->dimensions;
-      if (a->tree == b->tree || !((a->type & b->affinity) || (b->type & a->affinity)) ||
-          isExcluded(r, a, b))
-        continue;
+      if ((pairs > MOST_PAIRS && a->tree >= 0 && b->tree >= 0) || !mayTouch(r, a, b)) continue;
       /* Geoms of the world come first, whatever the order of the file. */
       RobotGeom *first = b->tree < 0 ? b : a, *second = b->tree < 0 ? a : b;
       if (addPair(r, second->node, first, second, dim > 1 ? fmax(a->friction, b->friction) : 0))

@@ -537,6 +537,24 @@ START_TEST(wrong_attachments_and_cables_are_refused) {
 }
 END_TEST
 
+/* Each pair of bodies may touch, up to the bound; contacts with the floor remain. */
+START_TEST(crowds_do_not_touch_each_other) {
+  char text[400];
+  for (int crowd = 0; crowd < 2; crowd++) {
+    const int n = crowd ? 40 : 10;
+    snprintf(text, sizeof text,
+             "<mujoco><worldbody><geom type=\"plane\" size=\"1 1 1\"/>\n<replicate count=\"%d\" "
+             "offset=\"1 0 0\"><body pos=\"0 0 1\"><freejoint/><geom size=\"0.1\"/></body>"
+             "</replicate></worldbody></mujoco>",
+             n);
+    CPBodies b = read_good("r.xml", text, "");
+    ck_assert_int_eq(CPBodiesCount(b, CP_CONTACT), crowd ? n : n + n * (n - 1) / 2);
+    ck_assert_int_eq(strstr(file.notes, "of more than 500 pairs") != NULL, crowd);
+    CPBodiesFree(&b);
+  }
+}
+END_TEST
+
 START_TEST(copies_have_bounds) {
   static const char *const wrong[][2] = {{"", "count must be given"},
                                          {"count=\"0\"", "count must be positive, and is 0"},
@@ -1016,6 +1034,7 @@ TEST_SUITE(robots) {
   tcase_add_test(tc, files_written_in_mjcf_move_as_in_mujoco);
   tcase_add_test(tc, files_written_in_mjcf_start_as_their_originals);
   tcase_add_test(tc, wrong_attachments_and_cables_are_refused);
+  tcase_add_test(tc, crowds_do_not_touch_each_other);
   tcase_add_test(tc, copies_have_bounds);
   tcase_add_test(tc, springs_and_rotors_of_ball_joints_are_left_out);
   tcase_add_test(tc, deformable_bodies_and_plugins_are_left_out);
