@@ -98,9 +98,15 @@ static int changes(const xmlNode *n, const xmlAttr *a, Names names) {
                           (robotIs(n, "composite") && robotKnows(" prefix ", a->name)));
 }
 
-static int rename_(Mjcf *m, xmlNodePtr n, const char *prefix, const char *suffix, Names names) {
+/* of: (kind, name) of the elements whose references change, or NULL: all */
+static int rename_(Mjcf *m, xmlNodePtr n, const char *prefix, const char *suffix, Names names,
+                   xmlHashTablePtr of) {
   for (xmlAttr *a = n->properties; a; a = a->next) {
-    if (!changes(n, a, names)) continue;
+    const char *kind = kindOf(a->name);
+    if (!changes(n, a, names) ||
+        (of && kind &&
+         !xmlHashLookup2(of, BAD_CAST kind, BAD_CAST robotText(n, (const char *)a->name))))
+      continue;
     const char *text  = robotText(n, (const char *)a->name);
     const size_t size = strlen(prefix) + strlen(text) + strlen(suffix) + 1;
     char *whole       = malloc(size);
@@ -111,7 +117,7 @@ static int rename_(Mjcf *m, xmlNodePtr n, const char *prefix, const char *suffix
     if (failed) return 1;
   }
   for (xmlNodePtr c = n->children; c; c = c->next)
-    if (c->type == XML_ELEMENT_NODE && rename_(m, c, prefix, suffix, names)) return 1;
+    if (c->type == XML_ELEMENT_NODE && rename_(m, c, prefix, suffix, names, of)) return 1;
   return 0;
 }
 
@@ -140,8 +146,8 @@ static void countReferences(const xmlNode *n, xmlHashTablePtr names, int *count)
     if (c->type == XML_ELEMENT_NODE) countReferences(c, names, count);
 }
 
-/* What is done with elements outside of the tree of bodies of a model that refer only to these names: they are copied with other names; or
- * removed; or all others are. */
+/* What is done with elements outside of the tree of bodies of a model that refer to these names: they are copied with other names; or
+ * removed; or all others are, and those that refer to other names as well. */
 typedef enum { COPY, REMOVE, KEEP } Action;
 
 static int treat(Mjcf *m, MjcfModel *model, xmlHashTablePtr names, Action action,
@@ -155,7 +161,8 @@ static int treat(Mjcf *m, MjcfModel *model, xmlHashTablePtr names, Action action
         next         = n->next;
         if (n->type != XML_ELEMENT_NODE) continue;
         countReferences(n, names, count);
-        const int refers = count[0] > 0 && !count[1];
+        /* Of a file only what refers to nothing else is kept. */
+        const int refers = count[0] > 0 && (action != KEEP || !count[1]);
         /* Actuators on a tendon follow it. */
         if (refers && k == 0 && listNames(m, n, names)) return 1;
         if (action == COPY && refers) {
@@ -166,7 +173,7 @@ static int treat(Mjcf *m, MjcfModel *model, xmlHashTablePtr names, Action action
           if (!copies) return xmlFreeNode(copy), noMemory(m, n);
           copies->_private = s->_private;
           xmlAddChild(copies, copy);
-          if (rename_(m, copy, prefix, suffix, REFERENCES)) return 1;
+          if (rename_(m, copy, prefix, suffix, REFERENCES, names)) return 1;
         } else if ((action == REMOVE && refers) || (action == KEEP && !refers)) {
           freeElement(m, n);
         }
@@ -229,7 +236,7 @@ static int replicate(Mjcf *m, xmlNodePtr n) {
     xmlNodeSetName(frame, BAD_CAST "frame");
     for (int k = 0; k < 4; k++)
       xmlUnsetProp(frame, BAD_CAST((const char *[]){"euler", "sep", "count", "offset"}[k]));
-    if (rename_(m, frame, "", suffix, NAMES) || setNumbers(m, frame, "pos", 3, place.q) ||
+    if (rename_(m, frame, "", suffix, NAMES, NULL) || setNumbers(m, frame, "pos", 3, place.q) ||
         setNumbers(m, frame, "quat", 4, place.q + 3) ||
         treatReferences(m, NULL, n, COPY, "", suffix))
       return 1;
@@ -313,9 +320,10 @@ static int attach(Mjcf *m, xmlNodePtr n) {
   if (name) {
     const xmlNode *asset = findModel(m, n, name);
     if (!asset || !(model = readModel(m, asset, prefix))) return 1;
-    m->model         = model;
-    const int failed = rename_(m, model->root, prefix, "", ALL) || mjcfSettings(m) || mjcfExpand(m);
-    m->model         = outer;
+    m->model = model;
+    const int failed =
+        rename_(m, model->root, prefix, "", ALL, NULL) || mjcfSettings(m) || mjcfExpand(m);
+    m->model = outer;
     if (failed) return 1;
   }
   if (of && snprintf(whole, sizeof whole, "%s%s", name ? prefix : "", of) < (int)sizeof whole)
@@ -331,7 +339,8 @@ static int attach(Mjcf *m, xmlNodePtr n) {
   if (!name) {
     if (!(part = copyElement(m, part))) return 1;
     xmlAddChild(n, part);
-    if (treatReferences(m, NULL, part, COPY, prefix, "") || rename_(m, part, prefix, "", NAMES))
+    if (treatReferences(m, NULL, part, COPY, prefix, "") ||
+        rename_(m, part, prefix, "", NAMES, NULL))
       return 1;
     addCopies(m);
   } else if (part) {

@@ -458,6 +458,25 @@ START_TEST(cables_are_chains_as_in_mujoco) {
 }
 END_TEST
 
+/* Tendons from a joint to each of several copies, with their actuators: qacc of MuJoCo 4.0.0 */
+static const char tied[] =
+    "<mujoco><worldbody><body><joint name=\"o\" axis=\"0 1 0\"/><geom pos=\".2 0 0\" "
+    "size=\".1\"/></body>\n"
+    "<replicate count=\"2\" offset=\"0 1 0\"><body pos=\"0 1 0\"><joint name=\"r\" axis=\"0 1 "
+    "0\"/><geom pos=\".3 0 0\" size=\".1\"/></body></replicate></worldbody>\n"
+    "<tendon><fixed name=\"t\" stiffness=\"50\"><joint joint=\"o\" coef=\"1\"/><joint joint=\"r\" "
+    "coef=\"-2\"/></fixed></tendon>\n"
+    "<actuator><general tendon=\"t\" biastype=\"affine\" biasprm=\"0 0 "
+    "-3\"/></actuator></mujoco>\n";
+static const Accelerated of_tied[] = {{"o.angle'", 47.6235822967771},
+                                      {"r0.angle'", 151.574456120724},
+                                      {"r1.angle'", -94.0275164556392}};
+
+START_TEST(what_refers_to_copies_and_to_others_is_copied) {
+  assert_accelerates(read_good("robot.xml", tied, ""), of_tied, 3);
+}
+END_TEST
+
 /* Reads a file, and what is written from it in MJCF. */
 static CPBodies by_way_of_mjcf(const char *text) {
   CPBodies b;
@@ -1031,6 +1050,7 @@ TEST_SUITE(robots) {
   tcase_add_test(tc, attached_files_move_as_in_mujoco);
   tcase_add_test(tc, an_attached_file_has_its_keyframe);
   tcase_add_test(tc, cables_are_chains_as_in_mujoco);
+  tcase_add_test(tc, what_refers_to_copies_and_to_others_is_copied);
   tcase_add_test(tc, files_written_in_mjcf_move_as_in_mujoco);
   tcase_add_test(tc, files_written_in_mjcf_start_as_their_originals);
   tcase_add_test(tc, wrong_attachments_and_cables_are_refused);
