@@ -162,8 +162,8 @@ static double contradiction(CPMech mech, const double *a, const double *b, int *
   return largest;
 }
 
-CP_RARE static int checkDependent(CPMech mech, sunrealtype t, const double *f, const double *b,
-                                  const double *a) {
+CP_RARE static int checkDependent(CPMech mech, const CPMechState *s, const double *f,
+                                  const double *b, const double *a) {
   int worst      = -1;
   double terms   = 0.0;
   const double r = contradiction(mech, a, b, &worst, &terms);
@@ -172,14 +172,16 @@ CP_RARE static int checkDependent(CPMech mech, sunrealtype t, const double *f, c
       fmax(CP_ROUNDED, mech->kkt->ranktol); /* Dependent rows differ by up to ranktol. */
   /* At rest, forces and reactions cancel in u', which leaves their roundoff: the terms of u'_j have
    * the size |u'_j| + |f_j| / M_jj. A u'_j that vanishes may contain roundoff of the terms of other
-   * components, so `rounded` takes the largest size of all. */
+   * components, so `rounded` takes the largest size of all. Those of b are products of velocities, which cancel where
+   * a loop turns as a whole. */
   const CPMat *A = &mech->kkt->A;
   double *size   = mech->motions->nfull > 0 ? mech->solve.known : mech->solve.rhs; /* not f */
   for (int j = 0; j < mech->nu; j++) {
     const double *M_jj = cpMatAt(&mech->userM.A, j, j);
     size[j]            = fabs(a[j]) + (M_jj && *M_jj > 0.0 ? fabs(f[j]) / *M_jj : 0.0);
   }
-  const double rounded = 1.0e2 * CP_UROUND * cpLargest(size, mech->nu) *
+  const double fastest = cpLargest(s->u, mech->nu);
+  const double rounded = 1.0e2 * CP_UROUND * (cpLargest(size, mech->nu) + fastest * fastest) *
                          cpLargest(A->value, (int)cpMatFirst(A, A->cols));
   if (r <= CP_CONTRADICTION * terms + part * largestProduct(A, size) + rounded) return CP_SUCCESS;
   char name[CP_MECH_ROW_NAME], motions[CP_MECH_MOTIONS];
@@ -187,19 +189,19 @@ CP_RARE static int checkDependent(CPMech mech, sunrealtype t, const double *f, c
   return cpReason(mech->text, conflict ? -CP_MOTION_CONFLICT : -CP_KKT_INCONSISTENT,
                   "at t = %.10g: the accelerations that %s asks for contradict those of the rows "
                   "that it depends on (A u' - b = %.3e)%s",
-                  t, cpMechRowName(mech, worst, name), r, cpMechMotionNames(mech, motions));
+                  s->t, cpMechRowName(mech, worst, name), r, cpMechMotionNames(mech, motions));
 }
 
 /* If an entry of f or b is not finite, neither is u' or lambda, unless its row is off, dependent or
  * FULL. */
-static inline int check(CPMech mech, sunrealtype t, const double *f, const double *b,
+static inline int check(CPMech mech, const CPMechState *s, const double *f, const double *b,
                         const double *a, const double *lambda) {
-  int flag = cpMechChecked(mech, 0, t, "u'", a, mech->nu);
-  if (!flag) flag = cpMechChecked(mech, 0, t, "lambda", lambda, mech->m);
-  return flag || mech->kkt->dependent < 0 ? flag : checkDependent(mech, t, f, b, a);
+  int flag = cpMechChecked(mech, 0, s->t, "u'", a, mech->nu);
+  if (!flag) flag = cpMechChecked(mech, 0, s->t, "lambda", lambda, mech->m);
+  return flag || mech->kkt->dependent < 0 ? flag : checkDependent(mech, s, f, b, a);
 }
 
-int cpMechKkt(CPMech mech, sunrealtype t, const double *f, const double *b, double *a,
+int cpMechKkt(CPMech mech, const CPMechState *s, const double *f, const double *b, double *a,
               double *lambda) {
   if (mech->motions->nfull > 0) {
     moveFull(mech, f, b);
@@ -207,7 +209,7 @@ int cpMechKkt(CPMech mech, sunrealtype t, const double *f, const double *b, doub
     b = mech->solve.rhs_b;
   }
   const int flag = cpSaddleSolve(mech->kkt, f, b, a, lambda);
-  return flag ? failedFactor(mech, t, flag) : check(mech, t, f, b, a, lambda);
+  return flag ? failedFactor(mech, s->t, flag) : check(mech, s, f, b, a, lambda);
 }
 
 /* Completes the reason for a failure of cpMechSolveTerms. */
@@ -227,7 +229,7 @@ int cpMechSolveTerms(CPMech mech, const CPMechState *s, double *a, double *lambd
   if (mech->kkt->rank < mech->m) flag = cpMechTestTerms(mech, s->t);
   if (flag) return flag;
   flag = cpMechHasLambdaForces(mech) ? cpMechIterate(mech, s, f, b, a, lambda)
-                                     : cpMechKkt(mech, s->t, f, b, a, lambda);
+                                     : cpMechKkt(mech, s, f, b, a, lambda);
   return flag ? failedSolve(mech, s, flag) : CP_SUCCESS;
 }
 

@@ -28,7 +28,7 @@ void cpMechMoveKnown(CPMech mech, const double *known, double *f, double *b);
 /* Solves M a + A^T lambda = f, A a = b with the stored factors, and with the prescribed
  * accelerations of FULL motions. Returns the recoverable -CP_KKT_INCONSISTENT or
  * -CP_MOTION_CONFLICT if the b of a dependent row contradicts the other rows. */
-int cpMechKkt(CPMech mech, sunrealtype t, const double *f, const double *b, double *a,
+int cpMechKkt(CPMech mech, const CPMechState *s, const double *f, const double *b, double *a,
               double *lambda);
 /* Factors the KKT matrix at (t, q) for problems with given f and b, to be solved by
  * cpSaddleSolve(mech->kkt). FULL motions are held as in CPMechReduced. */

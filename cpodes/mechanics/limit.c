@@ -58,7 +58,7 @@ static void tellElements(CPMech mech, const double *size, double largest, const 
 static int isLimit(CPMech mech, const CPMechState *s, const double *zero, const double *rates,
                    double *a, double *lambda, double *size) {
   int flag = cpMechFactor(mech, s->t, s->q);
-  if (!flag) flag = cpMechKkt(mech, s->t, zero, rates, a, lambda);
+  if (!flag) flag = cpMechKkt(mech, s, zero, rates, a, lambda);
   return !flag && relativeProduct(&mech->A, lambda, a, size) < LIMIT;
 }
 

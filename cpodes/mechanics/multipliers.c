@@ -86,13 +86,13 @@ int cpMechIterate(CPMech mech, const CPMechState *s, const double *f, const doub
   CPMechMultipliers *it = &mech->multipliers;
   const int nu = mech->nu, m = mech->m;
   double change = 0.0, *next = it->next, *before = it->before;
-  int flag = cpMechKkt(mech, s->t, f, b, a, lambda);
+  int flag = cpMechKkt(mech, s, f, b, a, lambda);
   for (int k = 0; !flag && k < CP_MOST_ITERATIONS; k++) {
     double size = 0.0, total = 0.0, moved = 0.0;
     mech->stats.nlambda++;
     memcpy(it->f, f, (size_t)nu * sizeof *f);
     flag = cpMechAddForces(mech, s, 1, lambda, it->f);
-    if (!flag) flag = cpMechKkt(mech, s->t, it->f, b, a, next); /* next = L(f + f_lambda(lambda)) */
+    if (!flag) flag = cpMechKkt(mech, s, it->f, b, a, next); /* next = L(f + f_lambda(lambda)) */
     if (flag) return flag;
     change = 0.0;
     for (int i = 0; i < m; i++) {

@@ -326,6 +326,41 @@ START_TEST(planar_loops_may_lie_in_any_plane) {
 }
 END_TEST
 
+/* Three links in line between two points of a hub, in the plane. As they turn with it, nothing accelerates them but towards its axis:
+ * u' = 0. What their dependent rows ask for is the roundoff of centripetal accelerations, which contradicts nothing. */
+START_TEST(links_in_line_on_a_hub_turn_with_it) {
+  static const char *const names[] = {"hub", "one", "two", "three", "hub"};
+  const sunrealtype rate = 0.1 + 0.7 * _i, g[] = {0, 0, 0};
+  Built tree = {.bodies = CPBodiesCreate(2, g)};
+  for (int i = 0; i < 4; i++) {
+    const sunrealtype x = i == 0 ? 0 : i - 0.5;
+    const CPBody body   = {CP_NEW_BODY(names[i]),        .mass = 1,
+                           .inertia = {0, 0, 0.1},       .position = {x},
+                           .velocity = {0, rate * x, 0}, .omega = {0, 0, rate}};
+    add_element(tree.bodies, &body.head);
+  }
+  const CPJoint axle = {CP_NEW_JOINT("axle"), .kind = CP_JOINT_REVOLUTE, .b = "hub"};
+  add_element(tree.bodies, &axle.head);
+  for (int i = 0; i < 4; i++) {
+    char name[10];
+    snprintf(name, sizeof name, "pin%d", i);
+    const CPJoint joint = {CP_NEW_JOINT(name), .kind = CP_JOINT_REVOLUTE, .a = names[i],
+                           .b = names[i + 1], .on_a = {.point = {i}}};
+    add_element(tree.bodies, &joint.head);
+  }
+  build(&tree, CP_JOINT_COORDINATES);
+  ck_assert_msg(CPMechAssemble(tree.mech, 0, tree.y, NULL) == CP_SUCCESS, "%s",
+                CPObjectGetLastMessage(CP_OBJECT(tree.mech)));
+  sunrealtype udot[4];
+  ck_assert_int_eq(equations_of(tree.mech).nu, 4);
+  ck_assert_msg(CPMechAccelerations(tree.mech, 0, tree.y, udot, NULL) == CP_SUCCESS, "%s",
+                CPObjectGetLastMessage(CP_OBJECT(tree.mech)));
+  for (int i = 0; i < 4; i++) ck_assert_double_eq_tol(udot[i], 0, 1e-13 * rate * rate);
+  discard(&tree);
+  CPBodiesFree(&tree.bodies);
+}
+END_TEST
+
 /* Names lead back to their components, whose kinds are in order. */
 START_TEST(every_component_has_a_name) {
   Built b = {.bodies = three_bodies((CPJointKind)_i, 0)};
@@ -484,6 +519,7 @@ TEST_SUITE(tree) {
 #endif
   tcase_add_loop_test(tc, rows_act_as_in_the_kkt_system, 0, 24);
   tcase_add_loop_test(tc, planar_loops_may_lie_in_any_plane, 0, 8);
+  tcase_add_loop_test(tc, links_in_line_on_a_hub_turn_with_it, 0, 8);
   tcase_add_loop_test(tc, every_component_has_a_name, 0, CP_JOINT_FIXED + 1);
   tcase_add_test(tc, rows_of_trees_are_regular_and_those_of_loops_are_not);
   tcase_add_loop_test(tc, turns_do_not_widen_tolerances, 0, 10);
