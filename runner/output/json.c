@@ -166,8 +166,8 @@ static json_t *describe_distance(const History *h, const Distance *d) {
   if (d->component < 0 || isnan(d->part)) return json_null();
   component_name(h->info, d->component, name, sizeof name);
   return json_pack("{s:o,s:o,s:o,s:o,s:o}", "part", json_number(d->part), "error",
-                   json_number(d->error), "unit", text(h->scales.unit[d->unit].name), "component",
-                   text(name), "t", json_number(d->t));
+                   json_number(d->error), "unit", text(distance_unit(h->info, &h->scales, d)),
+                   "component", text(name), "t", json_number(d->t));
 }
 
 static json_t *describe_contacts(const RunResult *r) {

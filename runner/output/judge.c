@@ -125,7 +125,7 @@ static void judge_distance(Judgement *j, const History *h, const Distance *d, do
                            const char *from) {
   char name[RUN_TEXT], error[NUMBER_TEXT], when[NUMBER_TEXT], of[NUMBER_TEXT], limit[NUMBER_TEXT];
   if (!(part > estimate_limit) || d->component < 0) return;
-  const char *unit = h->scales.unit[d->unit].name;
+  const char *unit = distance_unit(h->info, &h->scales, d);
   component_name(h->info, d->component, name, sizeof name);
   doubt(j, part / estimate_limit,
         "%s: at t = %s s %s is off by %s%s%s, %s of its scale%s; the limit is %s.", from,

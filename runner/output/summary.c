@@ -202,10 +202,10 @@ static void print_worst(FILE *out, const History *h) {
   char name[RUN_TEXT];
   if (h->result.ending != RUN_DONE || d->component < 0) return;
   component_name(h->info, d->component, name, sizeof name);
+  const char *unit = distance_unit(h->info, &h->scales, d);
   row(out, "");
   fprintf(out, "at most %.1g of a scale: %s %.1g of %.3g%s%s, at t = %.6g\n", d->part, name,
-          d->error, d->error / d->part, unit_space(h->scales.unit[d->unit].name),
-          h->scales.unit[d->unit].name, d->t);
+          d->error, d->error / d->part, unit_space(unit), unit, d->t);
 }
 
 static void print_reason(void *out, const char *reason) {

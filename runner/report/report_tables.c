@@ -110,7 +110,7 @@ static void error(const Report *r, FILE *out) {
   }
   if (estimated && e->worst.component >= 0) {
     char name[NAME];
-    const char *unit = r->history->scales.unit[e->worst.unit].name;
+    const char *unit = distance_unit(r->info, &r->history->scales, &e->worst);
     component_name(r->info, e->worst.component, name, sizeof name);
     pair(out, "Largest error", "%s of a scale: %s%s%s of %s at t = %s s",
          number_text(text, e->worst.part, 2), number_text(known, e->worst.error, 2),

@@ -51,14 +51,16 @@ typedef struct {
   double before, limit; /* before: the cost before the newest step; limit: its bound */
   double dearest;       /* cost of the most expensive step so far */
   double *t, *distance; /* [compared] distance: in the norm of plugin_error */
-  double *part;         /* [compared] the largest distance in units of scales */
+  double *part;         /* [compared] the largest distance of the motions in units of scales */
   long compared;
   Distance worst;
+  double apart; /* the largest distance of the motions, without reactions */
   double t_end;
   bool over_limit, may_give_up, hopeless; /* hopeless: at its pace it will not reach the end */
   const CPPlugin *model;
   double *first, *least, *drift; /* [nquantities] of this run */
-  double *keep;                  /* [n for each row] the states of this run; NULL: not kept */
+  double *x;                     /* [n + nreactions] the newest state and its reactions */
+  double *keep; /* [n + nreactions for each row] those of this run; NULL: not kept */
 } Second;
 
 /* Updates the largest change from the start for conserved quantities, and the largest rise for
@@ -76,17 +78,23 @@ static void take_drifts(Second *second, const Sample *s) {
 
 static int compare_sample(Listener *self, const Sample *s) {
   Second *second   = (Second *)self;
-  const long n     = second->measure->n;
+  const Measure *m = second->measure;
+  const long all   = m->n + m->nreactions;
   const double *to = second->against->data + second->compared * second->against->width + 1;
-  const Distance d = measure_distance(second->measure, s->y, to, n, s->t);
-  double largest   = 0;
+  double *x = second->x, largest = 0;
+  memcpy(x, s->y, (size_t)m->n * sizeof *x);
+  for (long i = m->n; i < all; i++) x[i] = NAN;
+  if (all > m->n && !isnan(to[m->n])) measure_reactions(m, s->t, s->y, x + m->n);
+  const Distance d      = measure_distance(m, x, to, all, s->t);
+  const Distance motion = measure_distance(m, x, to, m->n, s->t);
   take_drifts(second, s);
   for (long i = 0; i < second->ncompared; i++) largest = fmax(largest, fabs(s->y[i] - to[i]));
-  if (second->keep) memcpy(second->keep + second->compared * n, s->y, (size_t)n * sizeof *s->y);
+  if (second->keep) memcpy(second->keep + second->compared * all, x, (size_t)all * sizeof *x);
   if (!(d.part <= second->worst.part)) second->worst = d;
   second->t[second->compared]        = s->t;
   second->distance[second->compared] = largest;
-  second->part[second->compared++]   = d.part;
+  second->part[second->compared++]   = motion.part;
+  if (!(motion.part <= second->apart)) second->apart = motion.part;
   return 0;
 }
 
@@ -151,6 +159,7 @@ static void run_beside(Second *second, const RunSettings *settings, RunResult *o
   second->compared                      = 0;
   second->before = second->dearest = 0;
   second->worst                    = (Distance){.component = -1};
+  second->apart                    = 0;
   simulate_beside(settings, second->against, &second->listener, other);
 }
 
@@ -214,12 +223,12 @@ static void take_error(Second *s, const RunSettings *settings, const RunResult *
 /* Makes two runs at tight tolerances. If they agree, the first of them is the solution. */
 static void run_tight(const Problem *first, Second *second, RunResult *other, const Rows *track,
                       double *sorted, const RunResult *result, Estimate *e) {
-  const long n        = second->measure->n;
-  Rows solution       = {.rows = track->rows, .width = n + 1};
+  const long n = second->measure->n, all = n + second->measure->nreactions;
+  Rows solution       = {.rows = track->rows, .width = all + 1};
   int done            = 0;
   second->limit       = fmax(tight_cost * result->work, short_tight / (double)n);
   solution.data       = calloc((size_t)(track->rows * solution.width), sizeof *solution.data);
-  second->keep        = calloc((size_t)(track->rows * n), sizeof *second->keep);
+  second->keep        = calloc((size_t)(track->rows * all), sizeof *second->keep);
   second->may_give_up = true;
   for (int i = 0; solution.data && second->keep && i < TIGHT && done < 2; i++) {
     const RunSettings settings = settings_tight(first, tight[i], track->rows - 1);
@@ -231,7 +240,7 @@ static void run_tight(const Problem *first, Second *second, RunResult *other, co
     if (other->ending != RUN_DONE) continue;
     e->tight[done++] = tight[i];
     if (done == 2) {
-      e->apart   = second->worst.part;
+      e->apart   = second->apart;
       e->chaotic = e->apart > parted;
       break;
     }
@@ -239,12 +248,28 @@ static void run_tight(const Problem *first, Second *second, RunResult *other, co
     for (long k = 0; k < track->rows; k++) {
       double *row = solution.data + k * solution.width;
       row[0]      = second->t[k];
-      memcpy(row + 1, second->keep + k * n, (size_t)n * sizeof *row);
+      memcpy(row + 1, second->keep + k * all, (size_t)all * sizeof *row);
     }
     second->against = &solution;
   }
   free(solution.data);
   free(second->keep);
+}
+
+/* full <- the states of the track, followed by reactions in each stride-th row and NaN in others.
+ * Returns 0, or -1 if out of memory. */
+static int add_reactions(const Measure *m, const Rows *track, Rows *full) {
+  *full      = (Rows){.rows = track->rows, .width = track->width + m->nreactions};
+  full->data = calloc((size_t)(full->rows * full->width), sizeof *full->data);
+  for (long k = 0; full->data && k < full->rows; k++) {
+    const double *from = track->data + k * track->width;
+    double *row = full->data + k * full->width, *reaction = row + track->width;
+    memcpy(row, from, (size_t)track->width * sizeof *row);
+    if (m->nreactions > 0 && k % m->stride == 0) measure_reactions(m, row[0], row + 1, reaction);
+    else
+      for (long i = 0; i < m->nreactions; i++) reaction[i] = NAN;
+  }
+  return full->data ? 0 : -1;
 }
 
 void estimate_error(const Problem *first, const Rows *track, Measure *measure, Listener *listener,
@@ -254,16 +279,20 @@ void estimate_error(const Problem *first, const Rows *track, Measure *measure, L
   RunResult other       = {.ending = RUN_DONE};
   RunSettings settings  = settings_beside(first, 0, track->rows - 1);
   double *drift         = measure->numbers + 2L * nquantities; /* measure->scales.tighter */
-  double *numbers       = calloc((size_t)(4 * track->rows + 3L * nquantities) + 1, sizeof *numbers);
+  double *numbers =
+      calloc((size_t)(4 * track->rows + 3L * nquantities + measure->n + measure->nreactions) + 1,
+             sizeof *numbers);
+  Rows full;
   Second second = {.listener = {.sample = compare_sample, .step = watch_cost, .event = ignore_event},
-                   .against  = track,
+                   .against  = &full,
                    .measure  = measure,
                    .model    = first->model,
                    .spent    = &other.work,
                    .t_end    = first->settings.t_end,
                    .limit = fmax(cost_limit * result->work, short_work / (double)first->model->n)};
   e->pending    = false;
-  if (!numbers) {
+  if (add_reactions(measure, track, &full) || !numbers) {
+    free(numbers);
     snprintf(e->message, RUN_TEXT, "no memory for a second run");
     listener->end(listener, result);
     return;
@@ -276,6 +305,7 @@ void estimate_error(const Problem *first, const Rows *track, Measure *measure, L
   second.first     = sorted + track->rows;
   second.least     = second.first + nquantities;
   second.drift     = second.least + nquantities;
+  second.x         = second.drift + nquantities;
   for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
     settings           = settings_beside(first, attempt, track->rows - 1);
     second.may_give_up = strcmp(settings.method.name, first->settings.method.name) != 0;
@@ -294,4 +324,5 @@ void estimate_error(const Problem *first, const Rows *track, Measure *measure, L
   listener->scales(listener, &measure->scales);
   listener->end(listener, result);
   free(numbers);
+  rows_free(&full);
 }

@@ -82,7 +82,11 @@ void component_name(const RunInfo *info, long i, char *text, size_t length) {
   const bool rate             = is_rate(info, i);
   const CPPluginCoordinate *c = coordinate_of(info, i), *v = velocity_of(info, i);
   if (!v) v = auxiliary_of(info, i);
-  if (v) snprintf(text, length, "%s", v->name);
+  if (i >= info->n) {
+    char of[RUN_TEXT];
+    velocity_name(info, i - info->n, of, sizeof of);
+    snprintf(text, length, "the reaction on %.500s", of);
+  } else if (v) snprintf(text, length, "%s", v->name);
   else if (c) snprintf(text, length, "%s%s", c->name, rate ? "'" : "");
   else if (i < info->nq) snprintf(text, length, "q%ld", i);
   else if (i < info->nq + info->nu) snprintf(text, length, "u%ld", i - info->nq);
@@ -131,6 +135,13 @@ const char *component_unit(const RunInfo *info, long i, char *text, size_t lengt
 const char *unit_text(const char *unit) { return unit && strcmp(unit, "1") != 0 ? unit : ""; }
 
 const char *unit_space(const char *unit) { return *unit_text(unit) ? " " : ""; }
+
+const char *distance_unit(const RunInfo *info, const Scales *scales, const Distance *d) {
+  char unit[RUN_TEXT];
+  if (d->unit >= 0) return scales->unit[d->unit].name;
+  component_unit(info, info->nq + d->component - info->n, unit, sizeof unit);
+  return !strcmp(unit, "m/s") ? "N" : !strcmp(unit, "rad/s") ? "N m" : "";
+}
 
 const char *component_meaning(const RunInfo *info, long i) {
   const CPPluginType *type    = info->settings->model.type;

@@ -180,8 +180,8 @@ typedef struct {
   double part;    /* in units of the scale; NaN: unknown */
   double error;   /* in the component's unit; of a quaternion the angle of the rotation [rad] */
   double t;       /* when */
-  long component; /* of a quaternion the first one; -1: none */
-  int unit;       /* index in Scales.unit */
+  long component; /* of a quaternion the first one; n + j: the reaction on velocity j; -1: none */
+  int unit;       /* index in Scales.unit; -1: a reaction */
 } Distance;
 
 /* The estimate of the error of a run by a second, more accurate run (estimate.h) */
@@ -265,9 +265,12 @@ struct Listener {
   int (*end)(Listener *self, const RunResult *result);
 };
 
+/* The unit of the error of a distance, "" if it is unknown */
+const char *distance_unit(const RunInfo *info, const Scales *scales, const Distance *distance);
+
 /* Writes the name of item i = 0, 1, ... of a kind to text [length]. */
 typedef void NameOf(const RunInfo *info, long i, char *text, size_t length);
-/* The names of the columns of y: "phi", "phi'", or "q0", "u0", "z0", and those of the velocities alone;
+/* The names of the columns of y, which reactions follow: "phi", "phi'", or "q0", "u0", "z0", and those of the velocities alone;
  * unit: "" if it is unknown. */
 NameOf component_name, velocity_name;
 const char *component_unit(const RunInfo *info, long i, char *text, size_t length);

@@ -250,33 +250,73 @@ static void take_scales(Measure *m, const RunInfo *info, const Rows *track, doub
       if (!strcmp(s->unit[k].name, known[j].unit)) s->unit[k].scale = known[j].scale;
   for (long i = 0; i < m->n; i++) m->scale[i] = m->unit[i] < 0 ? 0 : s->unit[m->unit[i]].scale;
   take_unknown(m, info, track, duration);
-  const bool at_rest = is_at_rest(info, track);
-  for (long i = 0; i < info->nu && at_rest; i++) m->unit[info->nq + i] = -1;
+}
+
+void measure_reactions(const Measure *m, double t, const double *y, double *reaction) {
+  CPMechOutput out = {CP_SIZED(CPMechOutput), .reaction = reaction};
+  sunrealtype *to  = N_VGetArrayPointer(m->y);
+  for (long i = 0; i < m->n; i++) to[i] = y[i];
+  if (!CPMechEvaluate(m->observer->mech, t, m->y, &out)) return;
+  for (long i = 0; i < m->nreactions; i++) reaction[i] = NAN;
+}
+
+/* The largest reactions of each unit. Where their work would be less than the energies that are exchanged, along the extent
+ * or through 1 rad, these are the scale. */
+static int take_reactions(Measure *m, const RunInfo *info, const Rows *track, double exchanged) {
+  const Observer *o      = m->observer;
+  const CPPlugin *model  = o->problem->model;
+  const bool jumps       = model->ncontacts > 0 || model->nroots > 0;
+  const long n           = info->nu;
+  double most[RUN_UNITS] = {0};
+  if (!o->mech || o->shares || o->nlambda == 0 || jumps) return 0;
+  double *reaction = calloc((size_t)n, sizeof *reaction);
+  m->reaction      = calloc((size_t)n, sizeof *m->reaction);
+  m->nreactions    = reaction && m->reaction ? n : 0;
+  m->stride        = 1 + track->rows / ENERGIES;
+  for (long k = 0; m->nreactions && k < track->rows; k += m->stride) {
+    const double *row = track->data + k * track->width;
+    measure_reactions(m, row[0], row + 1, reaction);
+    for (long j = 0; j < n; j++) /* fmax ignores NaN */
+      most[m->unit[info->nq + j]] = fmax(most[m->unit[info->nq + j]], fabs(reaction[j]));
+  }
+  for (long j = 0; j < m->nreactions; j++) {
+    const int unit     = m->unit[info->nq + j];
+    const char *name   = m->scales.unit[unit].name;
+    const double along = !strcmp(name, "m/s")     ? m->scales.length
+                         : !strcmp(name, "rad/s") ? 1
+                         : info->nq == n          ? m->scale[j]
+                                                  : 0;
+    m->reaction[j]     = fmax(most[unit], along > 0 ? exchanged / along : 0);
+  }
+  free(reaction);
+  return m->nreactions ? 0 : -1;
 }
 
 int measure_create(Measure *m, Observer *observer, const RunInfo *info, const Rows *track) {
   const Problem *p = observer->problem;
   const size_t n = (size_t)info->n, nquantities = (size_t)info->nquantities;
-  *m = (Measure){.n = info->n};
+  *m = (Measure){.n = info->n, .observer = observer};
   if (track->rows == 0) return -1;
   m->scale       = calloc(n + 1, sizeof *m->scale);
   m->unit        = calloc(n + 1, sizeof *m->unit);
   m->in_attitude = calloc(n + 1, sizeof *m->in_attitude);
   m->attitude    = calloc(n + 1, sizeof *m->attitude);
   m->numbers     = calloc(3 * nquantities + 1, sizeof *m->numbers);
-  N_Vector y     = N_VClone(p->model->y0);
-  int failed     = !m->scale || !m->unit || !m->in_attitude || !m->attitude || !m->numbers || !y;
+  m->y           = N_VClone(p->model->y0);
+  int failed     = !m->scale || !m->unit || !m->in_attitude || !m->attitude || !m->numbers || !m->y;
   if (!failed) {
     find_units(m, p, info);
-    m->scales.length       = extent_of(p->model, track, y);
+    m->scales.length       = extent_of(p->model, track, m->y);
     failed                 = m->scales.length < 0;
-    const double exchanged = exchange_of(observer, track, y);
+    const double exchanged = exchange_of(observer, track, m->y);
     if (p->model->type->extent)
       m->scales.length = fmax(m->scales.length, p->model->type->extent(p->model));
     take_quantities(m, p, info, track, exchanged);
     take_scales(m, info, track, exchanged);
+    if (!is_at_rest(info, track)) failed |= take_reactions(m, info, track, exchanged);
+    else
+      for (long i = 0; i < info->nu; i++) m->unit[info->nq + i] = -1;
   }
-  if (y) N_VDestroy(y);
   return failed ? -1 : 0;
 }
 
@@ -286,6 +326,8 @@ void measure_free(Measure *m) {
   free(m->in_attitude);
   free(m->attitude);
   free(m->numbers);
+  free(m->reaction);
+  if (m->y) N_VDestroy(m->y);
 }
 
 /* The angle of the rotation between two attitudes, whose quaternions may have opposite signs. */
@@ -299,19 +341,24 @@ static double angle_between(const double *a, const double *b) {
 }
 
 static void take_distance(const Measure *m, long i, double error, Distance *worst) {
-  const double part = error > 0 ? error / m->scale[i] : error;
+  const bool state   = i < m->n;
+  const double scale = state ? m->scale[i] : m->reaction[i - m->n];
+  const double part  = error > 0 ? error / scale : error;
   if (part <= worst->part) return; /* NaN is taken */
-  worst->part = part, worst->error = error, worst->component = i, worst->unit = m->unit[i];
+  worst->part = part, worst->error = error, worst->component = i;
+  worst->unit = state ? m->unit[i] : -1;
 }
 
 Distance measure_distance(const Measure *m, const double *a, const double *b, long components,
                           double t) {
   Distance worst = {.t = t, .component = -1};
-  for (long i = 0; i < components && !isnan(worst.part); i++)
+  for (long i = 0; i < components && i < m->n && !isnan(worst.part); i++)
     if (m->unit[i] >= 0 && !m->in_attitude[i]) take_distance(m, i, fabs(a[i] - b[i]), &worst);
   for (int k = 0; k < m->nattitudes && !isnan(worst.part); k++) {
     const long i = m->attitude[k];
     if (i + 4 <= components) take_distance(m, i, angle_between(a + i, b + i), &worst);
   }
+  for (long i = m->n; i < components && !isnan(worst.part); i++)
+    if (!isnan(a[i] - b[i])) take_distance(m, i, fabs(a[i] - b[i]), &worst);
   return worst;
 }

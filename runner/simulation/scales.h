@@ -6,6 +6,8 @@
  *                    compared where nothing moves, or where they jump
  *   energies         what is exchanged: the largest kinetic energy, the range of the potential
  *                    energy, and the work of all else; at least the model's own size
+ *   reactions        the largest one, or a larger one that exchanges these energies along the extent or
+ *                    through 1 rad. They are not compared where velocities are not
  *   other units      the range of all components in that unit, or their largest absolute value
  *
  * All of them come from the model and the states at the ends of the run's steps and at outputs. */
@@ -24,6 +26,13 @@ typedef struct {
   long *attitude;    /* [nattitudes] first components of quaternions */
   int nattitudes;
   double *numbers; /* [3 nquantities] for the arrays of scales */
+  /* Reactions -A^T lambda follow the n components of a state, in each stride-th row of the track. They
+   * are unique, also where multipliers are not, and finite in singular positions. */
+  Observer *observer;
+  N_Vector y;
+  long nreactions; /* of velocities, or 0: they are not compared */
+  long stride;
+  double *reaction; /* [nreactions] the scale of each */
 } Measure;
 
 /* Makes room for the states of a run. Returns 0, or -1 if out of memory. Call
@@ -37,8 +46,11 @@ void track_take(Rows *track, sunrealtype t, N_Vector y);
 int measure_create(Measure *measure, Observer *observer, const RunInfo *info, const Rows *track);
 void measure_free(Measure *measure);
 
-/* Finds the component of the states a and b [n], of the first `components` ones, whose distance is
- * largest in units of its scale. */
+/* reaction [nreactions] <- those at the state y [n], or NaN where they cannot be evaluated */
+void measure_reactions(const Measure *measure, double t, const double *y, double *reaction);
+
+/* Finds the component of a and b [n + nreactions], of the first `components` ones, whose distance is
+ * largest in units of its scale. Reactions that are NaN are not compared. */
 Distance measure_distance(const Measure *measure, const double *a, const double *b, long components,
                           double t);
 

@@ -188,6 +188,21 @@ class Scales(RunnerTest):
         self.assertNotEqual(run["verdict"], "ok")
         self.assertGreater(run["estimate"]["part"], 1e-2)
 
+    def test_forces_that_are_off_are_not_ok(self):
+        """DOP853 at 1e-6 does not resolve the vibrations of stiff bushings, which are small, but their forces are not"""
+        multipliers = []
+        for rtol in "1e-6", "1e-10":
+            table = self.folder / "run.csv"
+            run = self.run_json("bushing_crank", "--method", "dop853", "--rtol", rtol, "--csv", table)
+            multipliers.append([float(row["lambda1"]) for row in csv.DictReader(table.open())])
+            if rtol == "1e-6":
+                self.assertEqual(run["verdict"], "wrong")
+                self.assertIn("the reaction on ", run["reasons"][0])
+                self.assertRegex(run["summary"], "of a scale: the reaction on .* of .* N")
+                self.assertFalse(run["estimate"]["chaotic"])
+        coarse, tight = multipliers
+        self.assertGreater(max(abs(a - b) for a, b in zip(coarse, tight)), 0.05 * max(map(abs, tight)))
+
     def test_large_errors_are_not_ok(self):
         """Attitudes of the governor are off by 0.0094 rad; the four-bars by more than 0.1 rad after their singular positions"""
         for model in "flyball_governor --method bdf --rtol 1e-5", "four_bar --param N=1 --method dop853 --rtol 1e-4":

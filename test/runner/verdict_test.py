@@ -49,7 +49,10 @@ SPOILT = {
 }
 
 # the catalogue, and parts of it with other parameters, methods and tolerances
-RIGHT = [[model] for model in MODELS] + [
+# At 1e-6 RADAU does not resolve the vibrations with which the crank on bushings starts: at t = 1e-4 lambda1 is off by 0.7 N of 1.2 N from
+# DOP853 and RADAU13 at 1e-11, which agree to 3e-5 N.
+FORCES_NEED = {"bushing_crank": ["--rtol", "1e-7"]}
+RIGHT = [[model, *FORCES_NEED.get(model, [])] for model in MODELS] + [
     arguments.split()
     for arguments in (
         "pendulum --param L=2",
