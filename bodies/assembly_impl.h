@@ -89,8 +89,8 @@ void bodiesSwitch(Assembly *a, int first, int end, int value);
 void bodiesMoveAlong(const Assembly *a, N_Vector q, const sunrealtype *w, sunrealtype h, N_Vector x);
 /* Chooses velocities at q at random. Returns 1, or 0 if there are none or the projection fails. */
 int bodiesAnyVelocity(const Assembly *a, N_Vector q, unsigned *state, sunrealtype *w);
-/* Names in text the joints whose coordinates change, given the rates of the poses. */
-void bodiesTellMoving(Mechanism *b, char *text, size_t length);
+/* Names in text the joints whose coordinates change, by more than this part of the largest rate, given the rates of the poses. */
+void bodiesTellMoving(Mechanism *b, sunrealtype part, char *text, size_t length);
 /* The largest violation of a row at a->x, but for those of contacts, as a part of the extent, and of drives, if they are
  * left out; INFINITY if the rows cannot be evaluated. Leaves the mask of these rows. */
 sunrealtype bodiesOpenBy(Assembly *a, int drives);

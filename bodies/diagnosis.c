@@ -14,6 +14,53 @@ static const sunrealtype probe_distance = SUN_RCONST(1e-3);
 /* Violations of closed rows, as a part of the extent: far below the square of that distance */
 static const sunrealtype fits = SUN_RCONST(1e-10);
 
+/* v [nu] <- the velocities that lead from x0 to x in the time 1 */
+static void velocitiesTo(const Assembly *a, N_Vector x0, N_Vector x, sunrealtype *v) {
+  const Space *s = &a->b->space;
+  N_VLinearSum(1, x, -1, x0, a->keep);
+  for (int i = 0; i < a->b->nbodies; i++, v += s->nu) {
+    const sunrealtype *d = positionsOf(a->keep) + s->nq * i, *e = positionsOf(x0) + s->nq * i + 3;
+    for (int k = 0; k < s->last[0]; k++) v[k] = d[k];
+    if (s->dimension == 2) v[2] = d[2];
+    else
+      for (int k = 0; k < 3; k++) { /* omega = 2 conj(e) o e' */
+        const int l = (k + 1) % 3, m = (k + 2) % 3;
+        v[3 + k] =
+            2 * (e[0] * d[4 + k] - e[1 + k] * d[3] - e[1 + l] * d[4 + m] + e[1 + m] * d[4 + l]);
+      }
+  }
+}
+
+/* The motions that probes have found. A loop that is shaky on a frame that moves stays in its position, where the rank is
+ * what roundoff makes of it; then the motions count. */
+typedef struct {
+  int lost;           /* 1: some were not those of first order that were asked for */
+  int count;          /* of the independent ones */
+  sunrealtype *basis; /* [PROBES x nu] orthonormal, with lengths as parts of the extent */
+} Found;
+
+/* v: the motion that was found where w was asked for, by Gram and Schmidt's method */
+static void takeMotion(const Assembly *a, const sunrealtype *w, const sunrealtype *v, Found *f) {
+  const sunrealtype part = probe_distance / 4;
+  const int nu           = a->b->nbodies * a->b->space.nu;
+  sunrealtype *own       = f->basis + (size_t)f->count * (size_t)nu, size;
+  for (int j = 0; j < nu; j++) {
+    const sunrealtype unit = j % a->b->space.nu < a->b->space.last[0] ? a->extent : 1;
+    f->lost |= fabs(v[j] - probe_distance * w[j]) > part * unit;
+    own[j] = v[j] / unit;
+  }
+  for (const sunrealtype *one = f->basis; one < own; one += nu) {
+    sunrealtype along = 0;
+    for (int j = 0; j < nu; j++) along += one[j] * own[j];
+    for (int j = 0; j < nu; j++) own[j] -= along * one[j];
+  }
+  size = 0;
+  for (int j = 0; j < nu; j++) size += own[j] * own[j];
+  if (!(sqrt(size) > part)) return;
+  for (int j = 0; j < nu; j++) own[j] /= sqrt(size);
+  f->count++;
+}
+
 int bodiesFindSingular(Assembly *a, N_Vector x0) {
   Mechanism *b          = a->b;
   const sunindextype nu = (sunindextype)b->nbodies * b->space.nu;
@@ -27,9 +74,10 @@ int bodiesFindSingular(Assembly *a, N_Vector x0) {
     return CP_SUCCESS;
   const sunindextype rank = out.rank;
   sunindextype beside     = -1;
-  sunrealtype *w          = calloc((size_t)nu, sizeof *w);
-  unsigned state          = 1;
-  Loops loops             = NULL;
+  sunrealtype *w = calloc((size_t)(2 + PROBES) * (size_t)nu, sizeof *w), *v = w + nu;
+  Found found    = {.basis = v + nu};
+  unsigned state = 1;
+  Loops loops    = NULL;
   int flag =
       !w || bodiesFindLoops(a->model, b, a->mask, a->extent, &loops) ? CP_MEM_FAIL : CP_SUCCESS;
   N_VScale(1, x0, a->x);
@@ -42,17 +90,17 @@ int bodiesFindSingular(Assembly *a, N_Vector x0) {
     if (!bodiesAnyVelocity(a, x0, &state, w)) break;
     if (!*first) {
       bodiesPoses(b, positionsOf(x0), w, NULL);
-      bodiesTellMoving(b, first, sizeof first);
+      bodiesTellMoving(b, 0, first, sizeof first);
     }
     bodiesMoveAlong(a, x0, w, probe_distance, a->x);
     /* Rows that depend on others everywhere look independent where the others are not closed to the last bit. */
     const int closed = loops ? bodiesCloseOthers(a, loops) : bodiesCloseRows(a, AT_REST, 0);
     if (closed < 0) flag = closed;
-    if (closed <= 0 || !(bodiesOpenBy(a, 1) < fits)) continue;
-    N_VLinearSum(1, a->x, -1, x0, a->keep);
-    memset(velocitiesOf(b, a->keep), 0, (size_t)nu * sizeof(sunrealtype));
-    const sunrealtype moved = N_VMaxNorm(a->keep);
-    if (moved < probe_distance / 10 * fmin(1, a->extent)) continue;
+    const sunrealtype open = closed > 0 ? bodiesOpenBy(a, 1) : INFINITY;
+    if (!(open < fits)) continue;
+    velocitiesTo(a, x0, a->x, v);
+    if (largestOf(v, (int)nu) < probe_distance / 10 * fmin(1, a->extent)) continue;
+    takeMotion(a, w, v, &found);
     sunindextype there = -1;
     if (loops) {
       const int count = bodiesCountNarrow(a, loops, probe_distance);
@@ -61,27 +109,17 @@ int bodiesFindSingular(Assembly *a, N_Vector x0) {
     } else if (!CPMechEvaluate(a->trial, a->t, a->x, &out)) there = out.rank;
     if (there <= beside) continue;
     beside = there;
-    /* joints that move on the way there */
-    const Space *s = &b->space;
-    for (int i = 0; i < b->nbodies; i++) {
-      const sunrealtype *d = positionsOf(a->keep) + s->nq * i, *e = positionsOf(x0) + s->nq * i + 3;
-      sunrealtype *v = w + s->nu * i;
-      for (int k = 0; k < s->last[0]; k++) v[k] = d[k];
-      if (s->dimension == 2) v[2] = d[2];
-      else
-        for (int k = 0; k < 3; k++) { /* omega = 2 conj(e) o e' */
-          const int l = (k + 1) % 3, m = (k + 2) % 3;
-          v[3 + k] =
-              2 * (e[0] * d[4 + k] - e[1 + k] * d[3] - e[1 + l] * d[4 + m] + e[1 + m] * d[4 + l]);
-        }
-    }
+    /* joints that move on the way there. One that is closed up to x may be sqrt(x) off where it is shaky, times the ratio of the
+     * extent and of links. */
     finite[0] = '\0';
-    bodiesPoses(b, positionsOf(x0), w, NULL);
-    bodiesTellMoving(b, finite, sizeof finite);
+    bodiesPoses(b, positionsOf(x0), v, NULL);
+    bodiesTellMoving(b, 100 * sqrt(open) / probe_distance, finite, sizeof finite);
   }
   free(w);
   bodiesFreeLoops(loops);
-  if (flag || !*first || beside == rank) return flag;
+  sunindextype freedoms = nu - beside;
+  if (found.lost && nu - rank <= PROBES && found.count < freedoms) freedoms = found.count;
+  if (flag || !*first || freedoms == nu - rank) return flag;
   if (beside < 0)
     snprintf(b->singular, sizeof b->singular,
              "the mechanism is shaky in its start position: to first order it has %ld freedoms "
@@ -94,7 +132,7 @@ int bodiesFindSingular(Assembly *a, N_Vector x0) {
         "the start is a singular position: to first order it has %ld freedoms (joints %s), of "
         "which "
         "%ld lead to finite motions (joints %s); no finite reaction balances a load on the others",
-        (long)(nu - rank), first, (long)(nu - beside), finite);
+        (long)(nu - rank), first, (long)freedoms, finite);
   bodiesNote(b, b->singular);
   return flag;
 }

@@ -60,7 +60,7 @@ int bodiesAnyVelocity(const Assembly *a, N_Vector q, unsigned *state, sunrealtyp
   return possible(a, q, w);
 }
 
-void bodiesTellMoving(Mechanism *b, char *text, size_t length) {
+void bodiesTellMoving(Mechanism *b, sunrealtype part, char *text, size_t length) {
   enum { MOST = 8 };
   static const sunrealtype still = SUN_RCONST(1e-6);
   sunrealtype most               = 0;
@@ -75,7 +75,7 @@ void bodiesTellMoving(Mechanism *b, char *text, size_t length) {
         rate = fmax(rate, fabs(jet.rate));
       }
       if (list == 0) most = fmax(most, rate);
-      else if (rate > still * most) {
+      else if (rate > fmax(still, part) * most) {
         const size_t used = strlen(text);
         const char *name  = listed == MOST ? "..." : b->text + b->joint[i].name;
         snprintf(text + used, length - used, "%s%.40s", listed++ ? ", " : "", name);
@@ -364,7 +364,7 @@ int bodiesFindMeeting(Assembly *a) {
   if (!flag && l) flag = examine(a, l, narrow, &sine);
   if (flag > a->redundant && sine > exact && bodiesAnyVelocity(a, a->x, &state, w)) {
     bodiesPoses(b, positionsOf(a->x), w, NULL);
-    bodiesTellMoving(b, a->meeting, sizeof a->meeting);
+    bodiesTellMoving(b, 0, a->meeting, sizeof a->meeting);
   }
   bodiesWithoutContacts(b, a->mask);
   CPMechSetActive(a->trial, a->mask);

@@ -525,10 +525,9 @@ START_TEST(a_drive_that_cannot_pass_a_dead_centre_is_told_as_such) {
 }
 END_TEST
 
-/* Three links in line between two fixed points, in the plane */
-static void links_in_line(void) {
+/* Three links in line between two points of a body, or of the ground, in the plane */
+static void links_between(const char *frame) {
   static const char *const names[] = {"b1", "b2", "b3"}, *const pins[] = {"p1", "p2", "p3", "p4"};
-  create(2);
   for (int i = 0; i < 3; i++) {
     const CPBody body = {CP_NEW_BODY(names[i]), .mass = 1, .inertia = {0, 0, 0.1},
                          .position = {i + 0.5, 0, 0}};
@@ -536,10 +535,15 @@ static void links_in_line(void) {
   }
   for (int i = 0; i < 4; i++) {
     const CPJoint pin = {CP_NEW_JOINT(pins[i]), .kind = CP_JOINT_REVOLUTE,
-                         .a = i > 0 ? names[i - 1] : NULL, .b = i < 3 ? names[i] : NULL,
+                         .a = i > 0 ? names[i - 1] : frame, .b = i < 3 ? names[i] : frame,
                          .on_a.point = {i, 0, 0}};
     ADD(CPBodiesAdd(bodies, &pin.head, NULL));
   }
+}
+
+static void links_in_line(void) {
+  create(2);
+  links_between(NULL);
 }
 
 /* Three links in line between two fixed points: to first order the pins move across the line, but the links
@@ -558,6 +562,24 @@ START_TEST(a_mechanism_that_is_shaky_at_the_start_says_so) {
   ck_assert_double_eq(t, 0);
   ck_assert_mentions(messages.text, "shaky");
   ck_assert_mentions(messages.text, "to first order it has 2 freedoms (joints p1, p2, p3, p4)");
+  clear();
+}
+END_TEST
+
+/* On a frame that moves they are as shaky, and do not take part in its motion. */
+START_TEST(loops_that_are_shaky_on_a_frame_that_moves_say_so) {
+  create(2);
+  const CPBody frame = {CP_NEW_BODY("frame"), .mass = 50, .inertia = {0, 0, 5}};
+  const CPJoint way  = {CP_NEW_JOINT("way"), .kind = _i ? CP_JOINT_REVOLUTE : CP_JOINT_PRISMATIC,
+                        .b = "frame", .on_a.axis = {!_i, 0, _i}};
+  ADD(CPBodiesAdd(bodies, &frame.head, NULL));
+  ADD(CPBodiesAdd(bodies, &way.head, NULL));
+  links_between("frame");
+  start();
+  ck_assert_int_eq(CPMechAssemble(mech, 0, y, fresh()), CP_SUCCESS);
+  ck_assert_mentions(assembly.notes,
+                     "to first order it has 3 freedoms (joints way, p1, p2, p3, p4), of which 1 "
+                     "lead to finite motions (joints way)");
   clear();
 }
 END_TEST
@@ -961,6 +983,7 @@ TEST_SUITE(assembly) {
   tcase_add_loop_test(tc, a_drive_that_cannot_pass_a_dead_centre_is_told_as_such, 0, METHODS);
   tcase_add_loop_test(tc, a_mechanism_that_is_shaky_at_the_start_says_so, 0, METHODS);
   tcase_add_loop_test(tc, a_load_that_a_shaky_mechanism_gets_later_is_told_then, 0, METHODS);
+  tcase_add_loop_test(tc, loops_that_are_shaky_on_a_frame_that_moves_say_so, 0, 2);
   tcase_add_test(tc, a_start_where_motions_branch_says_so);
   tcase_add_test(tc, redundant_rows_alone_are_not_singular);
   tcase_add_loop_test(tc, loops_that_are_redundant_but_for_rounding_move_as_exact_ones, 0, LOOPS);
