@@ -69,19 +69,24 @@ int contactRecord(CPContact c, sunrealtype t, N_Vector y) {
 
 typedef struct {
   const CPFunctional *F;
-  N_Vector *l; /* [ng] gradients at the end of the flight, or NULL for the last flight */
+  sunrealtype t1; /* its end */
+  N_Vector *l;    /* [ng] gradients there, or NULL for the last flight */
+  N_Vector y1;    /* the state there */
 } Flight;
 
+/* At the end of a flight the term is l (y - y1), whose gradient is l. */
 static int end(sunrealtype t, N_Vector y, sunrealtype *values, void *data) {
   const Flight *flight = data;
-  if (!flight->l) return flight->F->end(t, y, values, flight->F->user_data);
-  memset(values, 0, (size_t)flight->F->ng * sizeof *values);
+  if (!flight->l || t != flight->t1) return flight->F->end(t, y, values, flight->F->user_data);
+  for (int k = 0; k < flight->F->ng; k++)
+    values[k] = N_VDotProd(flight->l[k], y) - N_VDotProd(flight->l[k], flight->y1);
   return 0;
 }
 
 static int endGradient(sunrealtype t, N_Vector y, int k, N_Vector gy, sunrealtype *gp, void *data) {
   const Flight *flight = data;
-  if (!flight->l) return flight->F->end_grad(t, y, k, gy, gp, flight->F->user_data);
+  if (!flight->l || t != flight->t1)
+    return flight->F->end_grad(t, y, k, gy, gp, flight->F->user_data);
   N_VScale(1.0, flight->l[k], gy);
   return 0;
 }
@@ -112,6 +117,8 @@ typedef struct {
   sunrealtype *slope;
   sunrealtype *h_minus, *h_plus; /* [ng] the integrand on both sides of an event */
   sunrealtype *s;                /* [ng] s of an event */
+  sunrealtype *times;            /* [ntimes + 1] of the end terms of a flight */
+  int nleft;                     /* F->times that no flight has had yet */
   N_Vector *l, *l_plus;          /* [ng] before and after an event */
   N_Vector unit, v;              /* unit: a direction; v: R_y f- + R_t - f+ */
   N_Vector weights;              /* of the errors of states */
@@ -151,23 +158,33 @@ static CPGradientOptions optionsOf(const CPGradientOptions *options, const Passa
   return own;
 }
 
-/* Integrates l from t1 back to the event e with which the flight began; adds the flight's part to G
- * and dG. */
-static int flight(Backwards *b, const Passage *e, sunrealtype t1, int is_last) {
-  CPContact c                     = b->c;
-  const CPFunctional *F           = b->F;
-  const Flight data               = {.F = F, .l = is_last ? NULL : b->l};
-  const int has_end               = !is_last || F->end;
+/* Integrates l from t1, the time of the later event, if there is one, back to the event e with which the flight began; adds the
+ * flight's part to G and dG. */
+static int flight(Backwards *b, const Passage *e, const Passage *later, sunrealtype t1) {
+  CPContact c            = b->c;
+  const CPFunctional *F  = b->F;
+  const Flight data      = {F, t1, later ? b->l : NULL, later ? later->minus : NULL};
+  const int ends         = !later && F->end && !F->times;
+  int n                  = 0;
+  sunrealtype *const all = b->times;
+  while (b->nleft > 0 && F->times[b->nleft - 1] >= e->t) b->nleft--, n++;
+  const int samples = n;
+  if (n > 0) memcpy(all, F->times + b->nleft, (size_t)n * sizeof *all);
+  if (later || ends) all[n++] = t1;
   const CPFunctional own          = {CP_SIZED(CPFunctional),
-                                     .ng             = F->ng,
-                                     .end            = has_end ? end : NULL,
-                                     .integrand      = F->integrand ? integrand : NULL,
-                                     .end_grad       = !is_last || F->end_grad ? endGradient : NULL,
+                                     .ng        = F->ng,
+                                     .end       = n > 0 ? end : NULL,
+                                     .integrand = F->integrand ? integrand : NULL,
+                                     .end_grad  = (samples > 0 || ends) && !F->end_grad ? NULL : endGradient,
                                      .integrand_grad = F->integrand_grad ? integrandGradient : NULL,
                                      .user_data      = (void *)&data,
-                                     .mxsteps        = F->mxsteps};
+                                     .mxsteps        = F->mxsteps,
+                                     .ntimes         = n,
+                                     .times          = n > 0 ? all : NULL};
   const CPGradientOptions options = optionsOf(b->options, e);
-  if (!is_last && !(t1 - e->t > 4 * DBL_EPSILON * fabs(t1))) return CP_SUCCESS;
+  if (later && samples == 0 && !(t1 - e->t > 4 * DBL_EPSILON * fabs(t1))) return CP_SUCCESS;
+  for (int k = 0; k < F->ng && !own.end && !own.integrand; k++) N_VConst(0.0, b->l[k]);
+  if (!own.end && !own.integrand) return CP_SUCCESS; /* after the last of the times */
   int flag = enter(c, e->after, e, e->t, e->plus, b->function);
   if (flag) return flag;
   c->share = e->share;
@@ -330,10 +347,12 @@ static int forwards(CPContact c, sunrealtype t1, const char *function) {
 
 /* Sums over all flights and events. Returns 0 or an error code that has been reported. */
 static int backwards(Backwards *b, sunrealtype t1, N_Vector *y0S) {
-  CPContact c = b->c;
-  int flag    = contactOfIntegrator(c, CPIntegratorRootInit(c->integrator, 0, NULL));
-  for (const Passage *e = c->tape->newest; e && !flag; t1 = e->t, e = e->earlier) {
-    flag = flight(b, e, t1, e == c->tape->newest);
+  CPContact c          = b->c;
+  const Passage *later = NULL;
+  int flag             = contactOfIntegrator(c, CPIntegratorRootInit(c->integrator, 0, NULL));
+  b->nleft             = b->F->times ? b->F->ntimes : 0;
+  for (const Passage *e = c->tape->newest; e && !flag; t1 = e->t, later = e, e = e->earlier) {
+    flag = flight(b, e, later, t1);
     if (!flag && (e->earlier || e->has_impact)) flag = jump(b, e, !e->earlier);
   }
   for (int k = 0; k < b->F->ng && !flag; k++)
@@ -363,6 +382,14 @@ static int checkArguments(CPContact c, sunrealtype t1, const CPFunctional *F,
                     "G, and with parameters dG must not be NULL, F->ng > 0, their number > 0, "
                     "t1 finite and after the start: t1 = %g",
                     t1);
+  if (F->times && (!F->end || F->ntimes < 1))
+    return cpReport(&c->log, CP_ILL_INPUT, function, "F->times needs F->end, and ntimes > 0: %d",
+                    F->ntimes);
+  for (int j = 0; F->times && j < F->ntimes; j++)
+    if (!(F->times[j] >= c->t && F->times[j] <= t1 && (j == 0 || F->times[j] > F->times[j - 1])))
+      return cpReport(&c->log, CP_ILL_INPUT, function,
+                      "F->times must lead from t0 = %.15g to t1 = %.15g: times[%d] = %.15g", c->t,
+                      t1, j, F->times[j]);
   return CP_SUCCESS;
 }
 
@@ -378,16 +405,18 @@ static void freeBackwards(Backwards *b) {
 /* Allocates the workspace. Returns 0, or 1 without memory. */
 static int openBackwards(Backwards *b) {
   const size_t ng = (size_t)b->F->ng, Np = (size_t)b->Np, n = (size_t)b->c->n,
-               m   = 2 * (size_t)b->c->npoints;
-  const N_Vector y = b->c->newest;
-  b->part          = calloc(4 * ng + 2 * ng * (Np + 1) + (n + Np) * m, sizeof *b->part);
-  b->l             = N_VCloneVectorArray(b->F->ng, y);
-  b->l_plus        = N_VCloneVectorArray(b->F->ng, y);
+               m     = 2 * (size_t)b->c->npoints;
+  const N_Vector y   = b->c->newest;
+  const size_t times = b->F->times ? (size_t)b->F->ntimes + 1 : 1;
+  b->part            = calloc(4 * ng + 2 * ng * (Np + 1) + (n + Np) * m + times, sizeof *b->part);
+  b->l               = N_VCloneVectorArray(b->F->ng, y);
+  b->l_plus          = N_VCloneVectorArray(b->F->ng, y);
   b->unit = N_VClone(y), b->v = N_VClone(y), b->weights = N_VClone(y);
   if (!b->part || !b->l || !b->l_plus || !b->unit || !b->v || !b->weights) return 1;
   N_VConst(1.0, b->weights);
   b->h_minus = b->part + ng, b->h_plus = b->h_minus + ng, b->s = b->h_plus + ng;
   b->part_grad = b->s + ng, b->slope = b->part_grad + 2 * ng * (Np + 1);
+  b->times = b->slope + (n + Np) * m;
   if (!b->dG) b->dG = b->part_grad + ng * (Np + 1);
   return 0;
 }

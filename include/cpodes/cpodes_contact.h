@@ -173,7 +173,7 @@ CPODES_EXPORT int CPContactGetEvent(CPContact contact, int i, CPContactEvent *ev
  * CPSessionStart, before the first step, to t1 > t0. F, parameters, options, G [ng], dG [ng x parameters->n] and gradient [ng] have the
  * same meaning as there; the mode must be CP_GRADIENT_ADJOINT, and parameters may be NULL. gradient is the gradient with respect to
  * the state that CPSessionStart got; it and each of its vectors may be NULL. Events are reported once, in the forward run, which the
- * event function cannot stop. Every flight is integrated twice.
+ * event function cannot stop. Every flight is integrated twice. An end term of F->times at the time of an event is that after it.
  *
  * Afterwards the session needs CPSessionStart. Returns CP_NO_INIT before CPSessionStart, CP_CONTACT_NO_GRADIENT as above, and where a
  * contact with two tangents begins or ceases to slide, which only forward sensitivities pass; CP_TOO_LATE after a step or with

@@ -239,6 +239,59 @@ START_TEST(adjoint_gradients_pass_impacts_accumulation_sliding_and_rest) {
 }
 END_TEST
 
+static int way_gradient(sunrealtype t, N_Vector y, int k, N_Vector gy, sunrealtype *gp, void *data) {
+  (void)t, (void)y, (void)gp, (void)data;
+  entries(gy)[0] = k == 0;
+  return 0;
+}
+
+/* The sum of the distances at all times, in every phase, with and without a gradient; the run goes on after the last of them. */
+START_TEST(adjoint_gradients_at_many_times_pass_all_events) {
+  Puck puck   = usual;
+  Run *run    = puck_run(&puck, _i % METHODS, asked_of(_i % METHODS, TOL));
+  N_Vector *S = N_VCloneVectorArray(PARAMETERS, run->y);
+  sunrealtype G[2], dG[2 * PARAMETERS], value = 0, sum[PARAMETERS] = {0};
+  const CPParameters parameters = parameters_of(&puck, S);
+  const CPFunctional F          = {
+               CP_SIZED(CPFunctional), .ng = 2,         .end = way,
+               .times = times,         .ntimes = TIMES, .end_grad = _i / METHODS ? way_gradient : NULL};
+  const int flag = CPContactGradient(
+      run->contact, 3.6, &F, &parameters,
+      &(CPGradientOptions){CP_SIZED(CPGradientOptions), .reltol = 1e-10}, G, dG, NULL);
+  ck_assert_msg(flag == CP_SUCCESS, "%d: %s", flag, run->log.text);
+  for (int n = 0; n < TIMES; n++)
+    for (int i = 0; i <= PARAMETERS; i++) {
+      sunrealtype y[VALUES];
+      if (i == PARAMETERS) exact(usual.p, times[n], y);
+      else exact_derivative(i, times[n], y);
+      *(i == PARAMETERS ? &value : &sum[i]) += y[0];
+    }
+  ck_assert_double_eq_tol(G[0], value, 10 * TIMES * TOL * fabs(value));
+  for (int i = 0; i < PARAMETERS; i++)
+    ck_assert_msg(fabs(dG[i] - sum[i]) <= 10 * TIMES * TOL * fmax(1, fabs(sum[i])),
+                  "parameter %d: %.12g for %.12g", i, dG[i], sum[i]);
+  N_VDestroyVectorArray(S, PARAMETERS);
+  run_free(&run);
+}
+END_TEST
+
+START_TEST(adjoint_gradients_refuse_times_that_lead_elsewhere) {
+  const sunrealtype wrong[][2] = {{0.5, 0.4}, {-0.1, 0.5}, {0.5, 1.1}, {NAN, 0.5}};
+  Puck puck                    = usual;
+  Run *run                     = puck_run(&puck, 0, TOL);
+  sunrealtype G[2];
+  CPFunctional F = {CP_SIZED(CPFunctional), .ng = 2, .end = way, .ntimes = 2, .times = wrong[_i]};
+  ck_assert_int_eq(CPContactGradient(run->contact, 1, &F, NULL, NULL, G, NULL, NULL), CP_ILL_INPUT);
+  ck_assert_ptr_nonnull(strstr(run->log.text, "times["));
+  F.ntimes = 0;
+  ck_assert_int_eq(CPContactGradient(run->contact, 1, &F, NULL, NULL, G, NULL, NULL), CP_ILL_INPUT);
+  ck_assert_ptr_nonnull(strstr(run->log.text, "ntimes"));
+  F.times = NULL; /* the start is as it was */
+  ck_assert_int_eq(CPContactGradient(run->contact, 1, &F, NULL, NULL, G, NULL, NULL), CP_SUCCESS);
+  run_free(&run);
+}
+END_TEST
+
 static int final_height(sunrealtype t, N_Vector y, sunrealtype *values, void *data) {
   (void)t, (void)data;
   values[0] = entries(y)[1];
@@ -676,6 +729,8 @@ TEST_SUITE(gradient) {
   tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
   tcase_add_loop_test(tc, forward_sensitivities_pass_impacts_accumulation_sliding_and_rest, 0,
                       METHODS);
+  tcase_add_loop_test(tc, adjoint_gradients_at_many_times_pass_all_events, 0, 2 * METHODS);
+  tcase_add_loop_test(tc, adjoint_gradients_refuse_times_that_lead_elsewhere, 0, 4);
   tcase_add_loop_test(tc, adjoint_gradients_pass_impacts_accumulation_sliding_and_rest, 0, METHODS);
   tcase_add_loop_test(tc, adjoint_gradients_pass_impacts_at_the_origin, 0, METHODS);
   tcase_add_loop_test(tc, adjoint_gradients_repeat_flights_from_their_checkpoints, 0, METHODS);
