@@ -194,7 +194,7 @@ static void adjoint(Run *run, int ntimes, sunrealtype *G, sunrealtype *dG) {
   CPFunctional F = functional;
   for (int j = 0; j < ntimes; j++) times[j] = (j + 1) * t_end / ntimes;
   F.times = times, F.ntimes = ntimes;
-  const CPGradientOptions options = {CP_SIZED(CPGradientOptions), .reltol = tol, .abstol = tol};
+  const CPGradientOptions options = {CP_SIZED(CPGradientOptions), .reltol = tol};
   restart(run);
   const double start = cpu();
   CHECK(CPIntegratorGradient(run->mem, t_end, &F, &run->parameters, &options, G, dG, NULL));

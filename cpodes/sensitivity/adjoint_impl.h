@@ -18,15 +18,17 @@ typedef struct {
   CPFunctionalRun run; /* the forward run */
   CPGradientOptions o;
   CPTape tape;
-  CPNodes nodes;      /* of end terms at many times, in the segment of the tape that is in memory */
+  CPNodes nodes;      /* of end terms at many times */
   CPIntegrator back;  /* from t1 to t0 */
   int N;              /* l [n] and q [N - n] of a functional; q is empty without parameters */
   N_Vector Z, abstol; /* [ng N] (l, q) of all functionals, and their absolute tolerances */
+  N_Vector kept;      /* [ng N] Z while the size of steps is found */
   N_Vector l, Jl;     /* [n] l of one functional, and J^T l */
   sunrealtype *lfp;   /* [Np] l^T df/dp */
+  sunrealtype *size;  /* [ng] sums of |dg/dy| over the end terms up to now */
   sunrealtype t;      /* run.y is the state at t; NaN: not known */
-  sunrealtype reltol; /* of the backward run, that of abstol */
-  sunrealtype h;      /* the newest size of a step that no stop has shortened, or 0 */
+  sunrealtype h;      /* proposed size of the next step; 0 before the first one */
+  int has_jumped;     /* Z is not that of back any more */
   long int taken, window,
       covered; /* steps back; taken at the start of a window, and the steps forward there */
   Differences f, end, integrand;

@@ -10,6 +10,7 @@
 
 #include "cpodes/base/differences.h"
 
+#include <limits.h>
 #include <math.h>
 #include <nvector/nvector_serial.h>
 #include <stdlib.h>
@@ -20,37 +21,46 @@
 /* Steps in memory: as many as DEFAULT_MEMORY bytes hold, and at least LEAST_STEPS */
 #define DEFAULT_MEMORY 3.2e7
 #define LEAST_STEPS    150.0
+/* Sizes of steps are chosen smaller than the error test asks for by this factor (stepping/onestep). */
+#define SAFETY 0.9
 
-/* The default absolute tolerance of functional k is reltol times the larger one of |l| and |dh/dy| at the start; that of
- * q_i is divided by the size of the parameter, as those of sensitivities are. */
+static int backFailed(const Adjoint *a, int flag) {
+  return cpReport(&a->run.mem->log, flag, a->run.function, "the backward problem: %s",
+                  CPObjectGetLastMessage(CP_OBJECT(a->back)));
+}
+
+/* The default absolute tolerance of functional k is reltol times the larger one of the sum of |dg/dy| over the end terms up to now and
+ * |dh/dy| at t; that of q_i is divided by the size of the parameter, as those of sensitivities are. */
 static int setTolerances(Adjoint *a, sunrealtype t) {
-  CPFunctionalRun *w       = &a->run;
-  const sunrealtype reltol = a->reltol = a->o.reltol;
-  int flag                             = cpAdjointState(a, t);
+  CPFunctionalRun *w = &a->run;
+  const sunrealtype reltol =
+      cpFunctionalTolerance(a->back->ops->method(a->back, NULL, NULL, NULL), a->o.reltol, 1);
+  int flag = cpAdjointState(a, t);
   for (int k = 0; k < w->F->ng && !flag; k++) {
-    const sunrealtype *l = N_VGetArrayPointer(a->Z) + (size_t)k * (size_t)a->N;
-    sunrealtype *tol     = N_VGetArrayPointer(a->abstol) + (size_t)k * (size_t)a->N;
-    flag                 = cpCallUser(&w->mem->log, cpAdjointIntegrand(a, t, k));
+    sunrealtype *tol = N_VGetArrayPointer(a->abstol) + (size_t)k * (size_t)a->N;
+    flag             = cpCallUser(&w->mem->log, cpAdjointIntegrand(a, t, k));
     if (flag) break;
-    sunrealtype size = N_VMaxNorm(w->gy);
-    for (size_t j = 0; j < a->tape.n; j++) size = fmax(size, fabs(l[j]));
-    const sunrealtype least = a->o.abstol > 0.0 ? a->o.abstol : reltol * (size > 0.0 ? size : 1.0);
+    const sunrealtype size = fmax(a->size[k], N_VMaxNorm(w->gy));
+    const sunrealtype least =
+        a->o.abstol > 0.0 ? a->o.abstol * reltol / a->o.reltol : reltol * (size > 0.0 ? size : 1.0);
     for (size_t j = 0; j < (size_t)a->N; j++)
       tol[j] = j < a->tape.n ? least : least / w->params->pbar[j - a->tape.n];
   }
-  return cpFunctionalResult(w, flag, t, "gradient of the integrand");
+  if (flag) return cpFunctionalResult(w, flag, t, "gradient of the integrand");
+  flag = CPIntegratorSVtolerances(a->back, reltol, a->abstol);
+  return flag ? backFailed(a, flag) : CP_SUCCESS;
 }
 
 /* Of functional k at node i: sum H g_y [n], sum K g_y [n] */
 static sunrealtype *nodeSum(const Adjoint *a, int i, int k) {
-  return a->nodes.sum + 2 * a->tape.n * (size_t)(i * a->run.F->ng + k);
+  return a->nodes.sum + a->nodes.all * (size_t)i + 2 * a->tape.n * (size_t)k;
 }
 
-/* At the time of an end term: dG += dg/dp, and l += dg/dy, or, if there are nodes, theirs take it over. */
-static int addEnds(Adjoint *a, sunrealtype t, sunrealtype *dG) {
+/* At the time of an end term: dG += dg/dp, and l += dg/dy, or the nodes around take that over. */
+static int addEnds(Adjoint *a, sunrealtype t, int at_nodes, sunrealtype *dG) {
   CPFunctionalRun *w  = &a->run;
   const size_t n      = a->tape.n;
-  const CPStencil all = a->nodes.count ? cpNodesAround(&a->nodes, t) : (CPStencil){.count = 0};
+  const CPStencil all = at_nodes ? cpNodesAround(&a->nodes, t) : (CPStencil){.count = 0};
   if (!w->F->end) return CP_SUCCESS;
   for (int k = 0; k < w->F->ng; k++) {
     sunrealtype *l  = N_VGetArrayPointer(a->Z) + (size_t)k * (size_t)a->N,
@@ -60,7 +70,8 @@ static int addEnds(Adjoint *a, sunrealtype t, sunrealtype *dG) {
     flag = cpCallUser(&w->mem->log, cpAdjointGradient(a, w->F->end, w->F->end_grad, &a->end, t, k));
     flag = cpFunctionalResult(w, flag, t, "gradient of the end term");
     if (flag) return flag;
-    for (size_t j = 0; j < n && !all.count; j++) l[j] += gy[j];
+    a->size[k] += N_VMaxNorm(w->gy);
+    for (size_t j = 0; j < n && !at_nodes; j++) l[j] += gy[j];
     for (int i = 0; i < all.count; i++) {
       sunrealtype *sum = nodeSum(a, all.first + i, k);
       for (size_t j = 0; j < n; j++)
@@ -71,25 +82,17 @@ static int addEnds(Adjoint *a, sunrealtype t, sunrealtype *dG) {
   return CP_SUCCESS;
 }
 
-/* At node i: l += sum H g_y + J^T sum K g_y, dG += (sum K g_y)^T f_p. Tolerances are those of the first part, as the second one has
- * rates, which may be stiff. */
-static int addNode(Adjoint *a, int i, sunrealtype *dG) {
-  CPFunctionalRun *w  = &a->run;
-  const size_t n      = a->tape.n;
-  const sunrealtype t = a->nodes.t[i];
-  int flag            = CP_SUCCESS;
-  for (int k = 0; k < w->F->ng; k++)
-    for (size_t j = 0; j < n; j++)
-      N_VGetArrayPointer(a->Z)[(size_t)k * (size_t)a->N + j] += nodeSum(a, i, k)[j];
-  if (!(a->reltol > 0.0)) flag = setTolerances(a, t);
-  if (flag) return flag;
+/* At the first node: l += sum H g_y + J^T sum K g_y, dG += (sum K g_y)^T f_p */
+static int addNode(Adjoint *a, sunrealtype t, sunrealtype *dG) {
+  CPFunctionalRun *w = &a->run;
+  const size_t n     = a->tape.n;
   cpStepperEnter(w->mem);
-  flag = cpAdjointState(a, t);
+  int flag = cpAdjointState(a, t);
   for (int k = 0; !flag && k < w->F->ng; k++) {
-    memcpy(N_VGetArrayPointer(a->l), nodeSum(a, i, k) + n, n * sizeof(sunrealtype));
+    sunrealtype *l = N_VGetArrayPointer(a->Z) + (size_t)k * (size_t)a->N, *sum = nodeSum(a, 0, k);
+    memcpy(N_VGetArrayPointer(a->l), sum + n, n * sizeof *sum);
     flag = cpAdjointProducts(a, t, a->l);
-    for (size_t j = 0; j < n && !flag; j++)
-      N_VGetArrayPointer(a->Z)[(size_t)k * (size_t)a->N + j] += N_VGetArrayPointer(a->Jl)[j];
+    for (size_t j = 0; j < n && !flag; j++) l[j] += sum[j] + N_VGetArrayPointer(a->Jl)[j];
     for (int p = 0; w->params && p < w->Np && !flag; p++) dG[k * w->Np + p] += a->lfp[p];
     if (flag) cpAdjointFailed(a, t, k, flag);
   }
@@ -99,22 +102,31 @@ static int addNode(Adjoint *a, int i, sunrealtype *dG) {
               : CP_SUCCESS;
 }
 
-/* End terms at times that are closer than the steps are taken together at nodes of the segment that is in memory, which begins at
- * `begins`. *next: in, the last time; out, if there are nodes, the last one before the segment. */
-static int takeTogether(Adjoint *a, sunrealtype begins, int *next, sunrealtype *dG) {
-  CPFunctionalRun *w    = &a->run;
-  const CPFunctional *F = w->F;
-  const char *method    = w->mem->ops->method(w->mem, NULL, NULL, NULL);
-  int first = *next, flag = CP_SUCCESS;
-  while (first >= 0 && (F->times[first] - begins) * a->tape.ordered >= 0.0) first--;
-  a->nodes.count = 0;
-  if (*next - first <= CP_STENCIL) return CP_SUCCESS;
-  const sunrealtype accuracy = a->o.reltol / cpFunctionalTolerance(method, a->o.reltol, 0);
-  flag = cpNodesChoose(&a->nodes, &a->tape, F->times + first + 1, *next - first, F->ng, accuracy,
-                       w->mem->ewt, w->y);
-  a->t = NAN; /* run.y has been used */
-  if (flag) return cpReport(&w->mem->log, flag, w->function, "no memory for %d times", F->ntimes);
-  for (; a->nodes.count && !flag && *next > first; --*next) flag = addEnds(a, F->times[*next], dG);
+/* At t, the first node: gives the nodes the end terms before the middle of them or, if they reach the time `begins`, where the segment
+ * that is in memory begins, all, as far as the state itself is interpolated there as accurately as the gradient is to be.
+ * *next: in, out, the last time that is left */
+static int takeTogether(Adjoint *a, sunrealtype t, sunrealtype begins, int *next, sunrealtype *dG) {
+  CPNodes *nodes               = &a->nodes;
+  const CPFunctionalRun *w     = &a->run;
+  const sunrealtype *const all = w->F->times;
+  const char *method           = w->mem->ops->method(w->mem, NULL, NULL, NULL);
+  const sunrealtype accuracy   = a->o.reltol / cpFunctionalTolerance(method, a->o.reltol, 0);
+  sunrealtype worst            = 0.0;
+  int flag                     = CP_SUCCESS;
+  cpNodesFill(nodes, &a->tape, t, a->h, begins);
+  const int ahead      = nodes->t[nodes->count - 1] == begins ? 1 : CP_STENCIL / 2;
+  const sunrealtype to = nodes->t[nodes->count - ahead];
+  while (!flag && *next >= 0 && (all[*next] - to) * a->tape.ordered >= 0.0) {
+    const sunrealtype off = cpNodesError(nodes, &a->tape, all[*next], w->mem->ewt, a->Jl) / accuracy;
+    worst                 = fmax(worst, off);
+    if (off <= 1.0) flag = addEnds(a, all[(*next)--], 1, dG), nodes->used = nodes->count;
+    else if (!cpNodesRefine(nodes, &a->tape, all[*next])) { /* It remains by itself. */
+      nodes->count = nodes->used > 0 ? nodes->used : 1;
+      break;
+    }
+  }
+  if (worst > 0.0)
+    nodes->part *= fmin(1.0 / nodes->part, fmax(0.5, SAFETY * pow(worst, -0.5 / CP_STENCIL)));
   return flag;
 }
 
@@ -138,18 +150,13 @@ static int create(Adjoint *a, sunrealtype t, const char *method) {
   const CPIntegrator mem = a->run.mem;
   CPIntegratorFree(&a->back);
   a->back  = CPIntegratorCreate(method, mem->ctx);
-  a->h     = 0.0;
-  int flag = a->back ? CP_SUCCESS : CP_ILL_INPUT;
-  if (!flag) flag = CPIntegratorInit(a->back, cpAdjointRhs, t, a->Z);
+  int flag = a->back ? CPIntegratorInit(a->back, cpAdjointRhs, t, a->Z) : CP_ILL_INPUT;
   if (!flag) flag = CPIntegratorSetUserData(a->back, a);
-  const sunrealtype reltol = cpFunctionalTolerance(method, a->o.reltol, 1);
-  N_VScale(reltol / a->reltol, a->abstol, a->abstol);
-  if (!flag) flag = CPIntegratorSVtolerances(a->back, a->reltol = reltol, a->abstol);
   if (!flag && a->back->ops->iteration(a->back) == CP_IMPLICIT) flag = setJacobian(a);
   return flag ? cpReport(&mem->log, flag, a->run.function,
                          "the backward problem could not be set up: %s",
                          CPObjectGetLastMessage(CP_OBJECT(a->back)))
-              : CP_SUCCESS;
+              : setTolerances(a, t);
 }
 
 /* With an implicit forward method, the run is stiff if DOP853 takes more than STIFF steps for each step of RADAU, which takes
@@ -167,14 +174,13 @@ static int isStiff(Adjoint *a, sunrealtype t) {
          passed * (how == CP_IMPLICIT ? STIFF : 1) < WINDOW;
 }
 
-/* Integrates back from *t to the time `to`, in the segment of the tape that is in memory. */
-static int integrate(Adjoint *a, sunrealtype *t, sunrealtype to) {
+/* Integrates back from *t to the time `to`, in the segment of the tape that is in memory, by at most so many steps. */
+static int integrate(Adjoint *a, sunrealtype *t, sunrealtype to, int steps) {
   const CPIntegrator mem = a->run.mem;
   const long int most    = cpFunctionalMaxSteps(a->run.F);
   int flag               = CP_SUCCESS;
   a->cause               = 0;
-  while (!flag && !cpStepperIsThere(*t, to)) {
-    const sunrealtype before = *t;
+  while (!flag && steps-- > 0 && !cpStepperIsThere(*t, to)) {
     if (a->taken++ == most)
       return cpReport(
           &mem->log, CV_TOO_MUCH_WORK, a->run.function,
@@ -186,57 +192,79 @@ static int integrate(Adjoint *a, sunrealtype *t, sunrealtype to) {
     flag = CPIntegratorSetStopTime(a->back, to);
     if (!flag) flag = CPIntegratorEvolve(a->back, to, a->Z, t, CV_ONE_STEP);
     cpStepperLeave(mem, flag);
-    const int is_short = flag == CV_TSTOP_RETURN;
     if (flag > 0) flag = CP_SUCCESS;
-    if (!flag && (!is_short || fabs(*t - before) > fabs(a->h))) a->h = *t - before;
+    if (!flag) a->h = a->back->ops->step(a->back);
   }
   if (!flag) return CP_SUCCESS;
-  if (a->cause) return cpReport(&mem->log, a->cause, a->run.function, "%s", mem->text);
-  return cpReport(&mem->log, flag, a->run.function, "the backward problem: %s",
-                  CPObjectGetLastMessage(CP_OBJECT(a->back)));
+  return a->cause ? cpReport(&mem->log, a->cause, a->run.function, "%s", mem->text)
+                  : backFailed(a, flag);
 }
 
-/* l has jumped. The step goes on with the size that it had before it was shortened to arrive here. */
-static int restart(Adjoint *a, sunrealtype t) {
-  int flag = CPIntegratorReInit(a->back, t, a->Z);
-  if (!flag) flag = CPIntegratorSetInitStep(a->back, a->h);
-  return flag ? cpReport(&a->run.mem->log, flag, a->run.function, "the backward problem: %s",
-                         CPObjectGetLastMessage(CP_OBJECT(a->back)))
-              : CP_SUCCESS;
+/* Goes from *t to the time `to`, by at most so many steps. After a jump of l the first one has the size that was proposed, or
+ * reaches `to` if that is hardly farther. */
+static int move(Adjoint *a, sunrealtype *t, sunrealtype to, int steps) {
+  int flag = CP_SUCCESS;
+  if (cpStepperIsThere(*t, to)) return CP_SUCCESS;
+  if (!a->back) flag = create(a, *t, a->o.method ? a->o.method : "DOP853");
+  else if (a->has_jumped) {
+    const sunrealtype h = SAFETY * fabs(to - *t) <= fabs(a->h) ? to - *t : a->h;
+    flag                = CPIntegratorReInit(a->back, *t, a->Z);
+    if (!flag) flag = CPIntegratorSetInitStep(a->back, h);
+    flag = flag ? backFailed(a, flag) : setTolerances(a, *t);
+  }
+  if (flag) return flag;
+  a->has_jumped = 0;
+  return integrate(a, t, to, steps);
 }
 
-/* The segments from the last one to the first, and in each of them the times of end terms */
+/* Finds the size of the run's own steps by some that are taken back: those between close times say nothing about it. */
+static int findSize(Adjoint *a, sunrealtype t, sunrealtype begins) {
+  sunrealtype before = t;
+  int flag           = CP_SUCCESS;
+  N_VScale(1.0, a->Z, a->kept);
+  for (int grows = 1; !flag && grows && !cpStepperIsThere(t, begins); before = t) {
+    flag  = move(a, &t, begins, 1);
+    grows = fabs(a->h) > 2.0 * fabs(t - before);
+  }
+  N_VScale(1.0, a->kept, a->Z);
+  a->has_jumped = 1;
+  return flag;
+}
+
+/* The segments from the last one to the first, and in each of them end terms, by themselves or at nodes */
 static int solveBackwards(Adjoint *a, sunrealtype t1, sunrealtype *dG) {
-  CPFunctionalRun *w    = &a->run;
-  const CPFunctional *F = w->F;
-  const sunrealtype t0  = w->mem->t0;
-  int next = F->times ? F->ntimes - 1 : 0, flag = CP_SUCCESS, moved = 1;
-  sunrealtype t = t1;
+  CPFunctionalRun *w          = &a->run;
+  const CPFunctional *F       = w->F;
+  const sunrealtype *const at = F->times ? F->times : &t1, t0 = w->mem->t0;
+  const int dir  = a->tape.ordered;
+  CPNodes *nodes = &a->nodes;
+  int next = F->times ? F->ntimes - 1 : 0, flag = CP_SUCCESS;
+  sunrealtype t = F->integrand ? t1 : at[next];
   for (long int k = a->tape.nsegments - 1; k >= 0 && !flag; k--) {
     const sunrealtype begins = a->tape.begins[k];
-    if (cpStepperIsThere(begins, t) && k > 0) continue;
+    if ((cpStepperIsThere(begins, t) || (begins - t) * dir > 0.0) && k > 0) continue;
     flag      = cpTapeLoad(&a->tape, k, cpFunctionalMaxSteps(F));
     a->window = a->taken, a->covered = cpTapeSteps(&a->tape, t);
-    if (!flag && F->times) flag = takeTogether(a, begins, &next, dG);
-    int node = a->nodes.count - 1;
     for (int done = 0; !done && !flag;) {
-      const int at           = node >= 0;
-      const sunrealtype time = at ? a->nodes.t[node] : F->times && next >= 0 ? F->times[next] : t1;
-      const int ends         = at || (next >= 0 && (time - begins) * a->tape.ordered >= 0.0);
-      const sunrealtype to   = ends ? time : begins;
-      const int moves        = !cpStepperIsThere(t, to);
-      if (!a->back && moves) {
-        if (!(a->reltol > 0.0)) flag = setTolerances(a, t);
-        if (!flag) flag = create(a, t, a->o.method ? a->o.method : "DOP853");
-      } else if (moved && moves) flag = restart(a, t);
-      if (moves) moved = 0;
-      if (!flag && moves) flag = integrate(a, &t, to);
-      if (!flag && ends) {
-        t    = time;
-        flag = at ? addNode(a, node--, dG) : addEnds(a, t, dG);
-        next -= !at, moved = 1;
+      const sunrealtype stop = nodes->count > 0 ? nodes->t[0] : begins;
+      const int alone        = next >= 0 && (at[next] - stop) * dir >= 0.0;
+      int is_node            = nodes->count > 0 && !alone;
+      flag                   = move(a, &t, alone ? at[next] : stop, INT_MAX);
+      if (flag) break;
+      t = alone ? at[next] : stop;
+      if (alone) flag = addEnds(a, t, 0, dG), next--, a->has_jumped = 1;
+      const int more = next >= 0 && (at[next] - begins) * dir >= 0.0;
+      if (alone && more && nodes->count == 0 && !flag) {
+        if (a->h == 0.0) flag = findSize(a, t, begins);
+        nodes->part = fmin(1.0, 2.0 * nodes->part);
+        is_node     = 2 * fabs(at[next] - t) < CP_STENCIL * nodes->part * fabs(a->h);
       }
-      done = !ends;
+      if (is_node && more && !flag) flag = takeTogether(a, t, begins, &next, dG);
+      if (is_node && nodes->used > 0 && !flag) flag = addNode(a, t, dG), a->has_jumped = 1;
+      if (is_node && !flag) cpNodesDrop(nodes);
+      const sunrealtype last = nodes->count > 0 ? nodes->t[nodes->count - 1] : t;
+      if (nodes->used == 0 && !(next >= 0 && (at[next] - last) * dir >= 0.0)) nodes->count = 0;
+      done = !alone && !is_node;
     }
   }
   return flag                       ? flag
@@ -304,7 +332,6 @@ static int check(const Adjoint *a, const sunrealtype *dG, N_Vector *gradients) {
 
 static void freeBack(void *back) { CPIntegratorFree((CPIntegrator *)back); }
 static void freeTape(void *tape) { cpTapeFree(tape); }
-static void freeNodes(void *nodes) { cpNodesFree(nodes); }
 
 int cpGradientAdjoint(CPFunctionalRun *run, sunrealtype t1, const CPGradientOptions *options,
                       N_Vector *y0S, sunrealtype *dG, N_Vector *gradients) {
@@ -323,14 +350,16 @@ int cpGradientAdjoint(CPFunctionalRun *run, sunrealtype t1, const CPGradientOpti
   if (flag) return flag;
   CPArena *arena = &a.run.arena;
   cpArenaOwn(arena, &a.tape, freeTape);
-  cpArenaOwn(arena, &a.nodes, freeNodes);
   cpArenaOwn(arena, &a.back, freeBack);
   CP_VECTORS(arena, mem->y0, &a.l, &a.Jl);
   a.N = (int)n + (run->params ? run->Np : 0);
   a.t = a.f.t = a.end.t = a.integrand.t = NAN;
   a.Z      = cpArenaTake(arena, N_VNew_Serial((sunindextype)a.N * ng, mem->ctx));
   a.abstol = cpArenaTake(arena, N_VNew_Serial((sunindextype)a.N * ng, mem->ctx));
+  a.kept   = cpArenaTake(arena, N_VNew_Serial((sunindextype)a.N * ng, mem->ctx));
+  cpNodesCreate(&a.nodes, arena, (size_t)n, (size_t)ng);
   CP_NEW(arena, a.lfp, a.run.Np);
+  CP_NEW(arena, a.size, ng);
   flag = cpFunctionalOpen(&a.run); /* checks the arena */
   if (!flag) N_VConst(0.0, a.Z);
   if (!flag && dG) memset(dG, 0, (size_t)ng * (size_t)run->Np * sizeof *dG);

@@ -59,6 +59,10 @@ void cpTapeFree(CPTape *tape) {
   *tape = (CPTape){.n = 0};
 }
 
+static sunrealtype weight(int m, int j) {
+  return (j % 2 ? -1.0 : 1.0) * (j == 0 || j == m ? 0.5 : 1.0);
+}
+
 /* The nodes theta_0 ... theta_m. Steps mostly have as many as the ones beside them. */
 static const sunrealtype *nodesOf(CPTape *tape, int m) {
   for (int j = 0; j <= m && tape->m != m; j++)
@@ -142,54 +146,71 @@ long int cpTapeSteps(CPTape *tape, sunrealtype t) {
   return tape->newest = i;
 }
 
-void cpTapeState(CPTape *tape, sunrealtype t, N_Vector y) {
-  if (tape->nsteps == 0) { /* a run without a step */
-    memcpy(N_VGetArrayPointer(y), tape->starts + (size_t)tape->segment * tape->n,
-           tape->n * sizeof *tape->starts);
-    return;
-  }
-  const long int i        = cpTapeSteps(tape, t);
-  const sunrealtype *v    = tape->values + tape->first[i];
-  const int m             = (int)((tape->first[i + 1] - tape->first[i]) / tape->n) - 1;
-  const sunrealtype theta = (t - tape->t[i]) / (tape->t[i + 1] - tape->t[i]);
-  const sunrealtype *node = nodesOf(tape, m);
-  sunrealtype *x = N_VGetArrayPointer(y), sum = 0.0;
-  N_VConst(0.0, y);
-  for (int j = 0; j <= m; j++) {
-    const sunrealtype off = theta - node[j];
-    const sunrealtype w   = (j % 2 ? -1.0 : 1.0) * (j == 0 || j == m ? 0.5 : 1.0) / off;
-    if (off == 0.0) {
-      memcpy(x, v + (size_t)j * tape->n, tape->n * sizeof *x);
-      return;
-    }
-    sum += w;
-    for (size_t l = 0; l < tape->n; l++) x[l] += w * v[(size_t)j * tape->n + l];
-  }
-  N_VScale(1.0 / sum, y, y);
+sunrealtype cpTapeIndex(CPTape *tape, sunrealtype t) {
+  const long int i       = cpTapeSteps(tape, t);
+  const sunrealtype part = (t - tape->t[i]) / (tape->t[i + 1] - tape->t[i]);
+  return (sunrealtype)i + fmin(fmax(part, 0.0), 1.0);
 }
 
-/* With the weights w_j, p'(theta) = sum_j w_j / (theta - theta_j) (p - v_j) / (theta - theta_j) / sum_j w_j / (theta - theta_j), and
- * p'(theta_e) = sum_j w_j / w_e (v_j - v_e) / (theta_e - theta_j) (C. Schneider, W. Werner, Math. Comp. 47, 1986). */
-void cpTapeRate(CPTape *tape, sunrealtype t, sunrealtype *rate) {
-  const long int i     = cpTapeSteps(tape, t);
-  const sunrealtype *v = tape->values + tape->first[i];
-  const int m          = (int)((tape->first[i + 1] - tape->first[i]) / tape->n) - 1;
-  const sunrealtype h = tape->t[i + 1] - tape->t[i], theta = (t - tape->t[i]) / h;
-  const sunrealtype *node = nodesOf(tape, m);
-  sunrealtype sum         = 0.0;
-  int e                   = 0;
-  cpTapeState(tape, t, tape->y);
-  const sunrealtype *p = N_VGetArrayPointer(tape->y);
-  memset(rate, 0, tape->n * sizeof *rate);
-  while (e <= m && node[e] != theta) e++;
-  for (int j = 0; j <= m; j++) {
-    const sunrealtype off = theta - node[j];
-    sunrealtype w         = (j % 2 ? -1.0 : 1.0) * (j == 0 || j == m ? 0.5 : 1.0);
-    if (j == e) sum = -w;
-    if (j == e) continue;
-    w /= off;
-    if (e > m) sum += w, w /= off;
-    for (size_t k = 0; k < tape->n; k++) rate[k] += w * (p[k] - v[(size_t)j * tape->n + k]);
+sunrealtype cpTapeTime(const CPTape *tape, sunrealtype index) {
+  const long int i = (long int)index;
+  return tape->t[i] + (index - (sunrealtype)i) * (tape->t[i + 1] - tape->t[i]);
+}
+
+/* basis [m + 1] <- Lagrange's polynomials of the nodes at theta */
+static void lagrange(const CPTape *tape, sunrealtype theta, sunrealtype *basis) {
+  sunrealtype sum = 0.0;
+  for (int j = 0; j <= tape->m; j++) {
+    const sunrealtype off = theta - tape->node[j];
+    if (isinf(1.0 / off)) {
+      memset(basis, 0, CP_TAPE_NODES * sizeof *basis);
+      basis[j] = 1.0;
+      return;
+    }
+    sum += basis[j] = weight(tape->m, j) / off;
   }
-  for (size_t k = 0; k < tape->n; k++) rate[k] /= sum * h;
+  for (int j = 0; j <= tape->m; j++) basis[j] /= sum;
+}
+
+/* y [n] <- the sum of factor_j v_j over the values of step i */
+static void combine(const CPTape *tape, long int i, const sunrealtype *factor, sunrealtype *y) {
+  const sunrealtype *v = tape->values + tape->first[i];
+  memset(y, 0, tape->n * sizeof *y);
+  for (int j = 0; j <= tape->m; j++, v += tape->n)
+    for (size_t l = 0; l < tape->n; l++) y[l] += factor[j] * v[l];
+}
+
+/* basis [m + 1] <- Lagrange's polynomials of the step of t at t. Returns its number. */
+static long int at(CPTape *tape, sunrealtype t, sunrealtype *basis) {
+  const long int i = cpTapeSteps(tape, t);
+  nodesOf(tape, (int)((tape->first[i + 1] - tape->first[i]) / tape->n) - 1);
+  lagrange(tape, (t - tape->t[i]) / (tape->t[i + 1] - tape->t[i]), basis);
+  return i;
+}
+
+void cpTapeState(CPTape *tape, sunrealtype t, N_Vector y) {
+  sunrealtype basis[CP_TAPE_NODES];
+  if (tape->nsteps == 0) /* a run without a step */
+    memcpy(N_VGetArrayPointer(y), tape->starts + (size_t)tape->segment * tape->n,
+           tape->n * sizeof *tape->starts);
+  else {
+    const long int i = at(tape, t, basis);
+    combine(tape, i, basis, N_VGetArrayPointer(y));
+  }
+}
+
+/* The derivatives at the nodes, p'(theta_e) = sum_j w_j / w_e (v_j - v_e) / (theta_e - theta_j), are interpolated, as quotients by
+ * theta - theta_j are lost in roundoff near a node. */
+void cpTapeRate(CPTape *tape, sunrealtype t, sunrealtype *rate) {
+  sunrealtype basis[CP_TAPE_NODES], factor[CP_TAPE_NODES] = {0.0};
+  const long int i    = at(tape, t, basis);
+  const sunrealtype h = tape->t[i + 1] - tape->t[i];
+  for (int e = 0; e <= tape->m; e++)
+    for (int j = 0; j <= tape->m; j++) {
+      if (j == e) continue;
+      const sunrealtype d =
+          weight(tape->m, j) / weight(tape->m, e) / (tape->node[e] - tape->node[j]);
+      factor[j] += basis[e] * d / h, factor[e] -= basis[e] * d / h;
+    }
+  combine(tape, i, factor, rate);
 }

@@ -37,8 +37,11 @@ void cpTapeFree(CPTape *tape);
 int cpTapeRecord(CPTape *tape, sunrealtype t);
 /* Brings a segment into memory, by at most mxsteps steps from its start. */
 int cpTapeLoad(CPTape *tape, long int segment, long int mxsteps);
-/* Returns the number of steps of the segment in memory that end before t. */
+/* Returns the number of steps of the segment in memory that end before t, or with the part of the step in which t is; and the time of
+ * such a number. */
 long int cpTapeSteps(CPTape *tape, sunrealtype t);
+sunrealtype cpTapeIndex(CPTape *tape, sunrealtype t);
+sunrealtype cpTapeTime(const CPTape *tape, sunrealtype index);
 /* rate [n] <- the derivative of these polynomials */
 void cpTapeRate(CPTape *tape, sunrealtype t, sunrealtype *rate);
 /* y <- the state at t, in the segment in memory, as the polynomials have it */

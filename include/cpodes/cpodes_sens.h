@@ -194,8 +194,8 @@ typedef struct {
   const char *method; /**< one-step method of the backward run; NULL: DOP853, from which a stiff run with RADAU or BDF forward
                           changes to RADAU */
   sunrealtype reltol; /**< relative tolerance of the gradient by the backward run, default 1e-8 */
-  sunrealtype abstol; /**< absolute tolerance; default reltol times the largest of |l(t1)| and of the first
-                         right-hand side */
+  sunrealtype abstol; /**< absolute tolerance; default reltol times the largest of the sum of |dg/dy| over the end terms that the run has
+                         passed, and of |dh/dy| there */
   CPAdjointFn adjoint; /**< function for the user's f; if NULL, CPMechVjp for a CPMech that supports it, else
                           differences, which take 6 n evaluations of f for each time */
   CPStartFn start; /**< for CPIntegratorGradientCheck, which gets the user_data of the functional */
