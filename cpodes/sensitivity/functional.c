@@ -175,15 +175,6 @@ static int forward(CPFunctionalRun *w, sunrealtype t1, sunrealtype *dG) {
   return flag;
 }
 
-/* Gives the integrator sensitivities of the present call's own, which the caller frees. */
-static int setSens(CPIntegrator mem, const CPParameters *parameters, const char *function,
-                   CPSens *sens) {
-  int flag = cpSensCreate(parameters, mem->y0, sens);
-  if (flag) return cpReport(&mem->log, flag, function, "%s", CPObjectGetLastMessage(NULL));
-  flag = CPSensSetErrCon(*sens, 1);
-  return flag ? flag : cpSensSet(mem, *sens, function);
-}
-
 /* The structs of a call, as this version knows them */
 typedef struct {
   CPFunctional F;
@@ -297,31 +288,6 @@ static int checkStart(CPIntegrator mem, CPSens sens, const char *function) {
                    : cpReport(&mem->log, flag, function, "%s", mem->text);
 }
 
-/* As checkStart, for an adjoint run: sensitivities of the present call's own have the start, unless the integrator has some. */
-static int checkStartOf(CPIntegrator mem, const CPParameters *parameters, const char *function) {
-  CPSens own = NULL;
-  int flag   = mem->sens ? CP_SUCCESS : setSens(mem, parameters, function, &own);
-  if (!flag) flag = checkStart(mem, mem->sens, function);
-  CPSensFree(&own);
-  return flag;
-}
-
-/* By sensitivities of the present call's own */
-static int forwardAlone(CPFunctionalRun *w, sunrealtype t1, const CPParameters *parameters,
-                        CPTolerances *kept, sunrealtype *dG) {
-  CPSens sens = NULL;
-  int flag    = setSens(w->mem, parameters, w->function, &sens);
-  if (!flag) flag = checkStart(w->mem, sens, w->function);
-  if (!flag) flag = tighten(w->mem, 1, kept, w->function);
-  if (!flag) flag = w->mem->P ? CPSensCalcIC(sens, NULL) : CPSensReInit(sens, NULL);
-  if (!flag) {
-    w->params = &sens->params;
-    flag      = forward(w, t1, dG);
-  }
-  CPSensFree(&sens);
-  return flag;
-}
-
 int CPIntegratorGradient(CPIntegrator mem, sunrealtype t1, const CPFunctional *F,
                          const CPParameters *parameters, const CPGradientOptions *options,
                          sunrealtype *G, sunrealtype *dG, N_Vector *gradient) {
@@ -343,27 +309,28 @@ int CPIntegratorGradient(CPIntegrator mem, sunrealtype t1, const CPFunctional *F
                     "parameters must be NULL: they are those of the integrator's sensitivities "
                     "(CPIntegratorSetSens)");
   CPFunctionalRun w = {.mem = mem, .function = __func__, .F = F, .Np = 1, .G = G};
-  CPParams own      = {0};
-  N_Vector *y0S     = sens ? sens->start : parameters ? parameters->y0S : NULL;
-  if (sens) w.params = &sens->params;
-  if (parameters) {
-    flag = cpParamsSet(&own, parameters, log, __func__);
-    if (flag) return flag;
-    w.params = &own;
-  }
-  if (w.params) w.Np = w.params->Ns;
   CPTolerances kept = mem->tol;
-  for (int i = 0; !flag && !forwards && y0S && i < w.Np; i++)
-    flag = cpStepperCheckVector(mem, y0S[i], "y0S[i]", __func__);
+  CPSens own        = NULL;
+  for (int i = 0; !flag && parameters && parameters->y0S && i < parameters->n; i++)
+    flag = cpStepperCheckVector(mem, parameters->y0S[i], "y0S[i]", __func__);
+  if (flag) return flag;
+  if (parameters && (flag = cpSensCreate(parameters, mem->y0, &own)))
+    return cpReport(log, flag, __func__, "%s", CPObjectGetLastMessage(NULL));
+  if (sens || own) w.params = sens ? &sens->params : &own->params, w.Np = w.params->Ns;
+  N_Vector *y0S = sens ? sens->start : own ? own->given : NULL;
   /* Whoever wants the gradient with respect to the start knows how that depends on the parameters. */
-  if (!flag && !forwards && !gradient && w.params && dG && mem->P && mem->f)
-    flag = checkStartOf(mem, parameters, __func__);
-  if (!forwards && !flag) flag = tighten(mem, 0, &kept, __func__);
-  if (!forwards && !flag) flag = cpGradientAdjoint(&w, t1, options, y0S, dG, gradient);
-  else if (!flag && forwards && (sens || !parameters)) flag = forward(&w, t1, dG);
-  else if (!flag && forwards) flag = forwardAlone(&w, t1, parameters, &kept, dG);
+  const int checks = w.params && !forwards && !gradient && dG && mem->P && mem->f;
+  const int starts = own && (forwards || checks);
+  if (own) own->errcon = 1;
+  if (starts) flag = cpSensSet(mem, own, __func__);
+  if (!flag && (starts || checks)) flag = checkStart(mem, mem->sens, __func__);
+  if (!flag && (own || !forwards)) flag = tighten(mem, forwards, &kept, __func__);
+  if (!flag && starts) flag = mem->P ? CPSensCalcIC(own, NULL) : CPSensReInit(own, NULL);
+  if (starts) y0S = own->start;
+  if (!flag)
+    flag = forwards ? forward(&w, t1, dG) : cpGradientAdjoint(&w, t1, options, y0S, dG, gradient);
   relax(mem, kept, __func__);
-  cpParamsFree(&own);
+  CPSensFree(&own);
   return flag;
 }
 
@@ -411,8 +378,7 @@ static int runMoved(Check *c, int i, sunrealtype e, sunrealtype *G) {
 static int compute(Check *c, const CPGradientOptions *options, sunrealtype step) {
   const CPIntegrator mem = c->run.mem;
   const int ng = c->run.F->ng, Ns = c->params->Ns;
-  CPSens sens = NULL;
-  int flag    = CP_SUCCESS;
+  int flag = CP_SUCCESS;
   for (int i = 0; !flag && i < Ns; i++) {
     const sunrealtype e = step * c->params->pbar[i];
     flag                = runMoved(c, i, e, c->G);
@@ -428,12 +394,10 @@ static int compute(Check *c, const CPGradientOptions *options, sunrealtype step)
   }
   c->parameters->y0S = c->y0S;
   if (!flag) flag = restart(c);
-  if (!flag) flag = setSens(mem, c->parameters, c->run.function, &sens);
-  if (!flag && mem->P) flag = CPSensCalcIC(sens, c->y0S);
   const CPGradientOptions forwards = {CP_SIZED(CPGradientOptions), .mode = CP_GRADIENT_FORWARD};
   if (!flag)
-    flag = CPIntegratorGradient(mem, c->t1, c->run.F, NULL, &forwards, c->G, c->forward, NULL);
-  CPSensFree(&sens);
+    flag = CPIntegratorGradient(mem, c->t1, c->run.F, c->parameters, &forwards, c->G, c->forward,
+                                NULL);
   if (!flag) flag = restart(c);
   return flag ? flag
               : CPIntegratorGradient(mem, c->t1, c->run.F, c->parameters, options, c->G, c->adjoint,

@@ -217,7 +217,7 @@ typedef struct {
  *
  *   l' = -J^T l - dh/dy,  l(t1) = dg/dy,   dG/dp = dg/dp + int (l^T df/dp + dh/dp) dt + l(t0)^T dy0/dp.
  *
- * dy0/dp (y0S) has to satisfy G dy0/dp + dc/dp = 0 (CP_INCONSISTENT_IC), unless gradient is asked for.
+ * dy0/dp (y0S) has to satisfy G dy0/dp + dc/dp = 0 (CP_INCONSISTENT_IC), unless gradient is asked for, and is projected by (S1).
  * At each of `times`, l jumps by dg/dy. The forward states are those of the steps' own interpolants, projected. parameters NULL: none,
  * or those of CPIntegratorSetSens, whose sensitivities are switched off until CPSensReInit. gradient [ng] (out; it and its vectors
  * may be NULL) becomes P^T l(t0), the gradients with respect to consistent initial states. States must lie in one memory. Root
