@@ -1,4 +1,4 @@
-/* The equations of the backward run, l' = -J^T l - dh/dy, q' = -(l^T df/dp + dh/dp), along projected states of the tape. Products with
+/* The equations of the backward run, l' = -J^T l - dh/dy, q' = -(l^T df/dp + dh/dp), along the states of the tape. Products with
  * the Jacobian are the system's, the user's, or differences, which are computed once for each time. */
 #include "adjoint_impl.h"
 
@@ -88,24 +88,8 @@ int cpAdjointProducts(Adjoint *a, sunrealtype t, N_Vector l) {
   return flag;
 }
 
-int cpAdjointState(Adjoint *a, sunrealtype t) {
-  CPFunctionalRun *w     = &a->run;
-  const CPIntegrator mem = w->mem;
-  if (t == a->t) return CP_SUCCESS;
-  cpTapeState(&a->tape, t, w->y);
-  a->t = t;
-  if (!mem->P) return CP_SUCCESS;
-  a->t = NAN;
-  cpStepperEnter(mem);
-  int flag = cpStepperWeights(mem, w->y, mem->ewt);
-  cpWorkForget(mem->out);
-  if (!flag) flag = cpProject(mem->out, t, w->y, mem->ewt, NULL, 0, &(CPProjected){0});
-  cpWorkForget(mem->out);
-  cpStepperLeave(mem, flag);
-  if (flag)
-    cpWrite(mem->text, "the state at t = %.10g cannot be projected: %s", t, cpWorkText(mem->out));
-  else a->t = t;
-  return flag;
+void cpAdjointState(Adjoint *a, sunrealtype t) {
+  if (t != a->t) cpTapeState(&a->tape, a->t = t, a->run.y);
 }
 
 int cpAdjointFailed(Adjoint *a, sunrealtype t, int k, int flag) {
@@ -124,8 +108,8 @@ int cpAdjointRhs(sunrealtype t, N_Vector Z, N_Vector Zdot, void *adjoint) {
   Adjoint *a         = adjoint;
   CPFunctionalRun *w = &a->run;
   const size_t n     = a->tape.n;
-  int flag           = cpAdjointState(a, t);
-  if (flag) return a->cause = flag < 0 ? flag : CP_OUTPUT_PROJ_FAIL, flag;
+  int flag           = CP_SUCCESS;
+  cpAdjointState(a, t);
   for (int k = 0; k < w->F->ng; k++) {
     const sunrealtype *z = N_VGetArrayPointer(Z) + (size_t)k * (size_t)a->N;
     sunrealtype *zdot = N_VGetArrayPointer(Zdot) + (size_t)k * (size_t)a->N, *qdot = zdot + n;
@@ -148,7 +132,8 @@ int cpAdjointJacobian(sunrealtype t, N_Vector Z, N_Vector Zdot, SUNMatrix S, voi
   Adjoint *a        = adjoint;
   const int n       = (int)a->tape.n;
   sunrealtype *into = SUNSparseMatrix_Data(S);
-  int flag          = cpAdjointState(a, t);
+  int flag          = CP_SUCCESS;
+  cpAdjointState(a, t);
   (void)Z, (void)Zdot, (void)t1, (void)t2, (void)t3;
   for (int j = 0; !flag && j < n; j++) {
     N_VConst(0.0, a->l);

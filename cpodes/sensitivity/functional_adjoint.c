@@ -4,7 +4,7 @@
  *   l <- l + dg/dy and dG/dp <- dG/dp + dg/dp at the times of end terms,
  *   dG/dp <- dG/dp + q(t0) + l(t0)^T dy0/dp,
  *
- * along the forward run, which a tape keeps as polynomials, at states that are projected onto the manifold. All functionals
+ * along the forward run, which a tape keeps as polynomials. All functionals
  * are one system of equations of a one-step method, with which they share the states and their factors. */
 #include "adjoint_impl.h"
 
@@ -35,7 +35,8 @@ static int setTolerances(Adjoint *a, sunrealtype t) {
   CPFunctionalRun *w = &a->run;
   const sunrealtype reltol =
       cpFunctionalTolerance(a->back->ops->method(a->back, NULL, NULL, NULL), a->o.reltol, 1);
-  int flag = cpAdjointState(a, t);
+  int flag = CP_SUCCESS;
+  cpAdjointState(a, t);
   for (int k = 0; k < w->F->ng && !flag; k++) {
     sunrealtype *tol = N_VGetArrayPointer(a->abstol) + (size_t)k * (size_t)a->N;
     flag             = cpCallUser(&w->mem->log, cpAdjointIntegrand(a, t, k));
@@ -65,9 +66,9 @@ static int addEnds(Adjoint *a, sunrealtype t, int at_nodes, sunrealtype *dG) {
   for (int k = 0; k < w->F->ng; k++) {
     sunrealtype *l  = N_VGetArrayPointer(a->Z) + (size_t)k * (size_t)a->N,
                 *gy = N_VGetArrayPointer(w->gy);
-    int flag        = cpAdjointState(a, t);
-    if (flag) return cpReport(&w->mem->log, -abs(flag), w->function, "%s", w->mem->text);
-    flag = cpCallUser(&w->mem->log, cpAdjointGradient(a, w->F->end, w->F->end_grad, &a->end, t, k));
+    cpAdjointState(a, t);
+    int flag =
+        cpCallUser(&w->mem->log, cpAdjointGradient(a, w->F->end, w->F->end_grad, &a->end, t, k));
     flag = cpFunctionalResult(w, flag, t, "gradient of the end term");
     if (flag) return flag;
     a->size[k] += N_VMaxNorm(w->gy);
@@ -87,7 +88,8 @@ static int addNode(Adjoint *a, sunrealtype t, sunrealtype *dG) {
   CPFunctionalRun *w = &a->run;
   const size_t n     = a->tape.n;
   cpStepperEnter(w->mem);
-  int flag = cpAdjointState(a, t);
+  int flag = CP_SUCCESS;
+  cpAdjointState(a, t);
   for (int k = 0; !flag && k < w->F->ng; k++) {
     sunrealtype *l = N_VGetArrayPointer(a->Z) + (size_t)k * (size_t)a->N, *sum = nodeSum(a, 0, k);
     memcpy(N_VGetArrayPointer(a->l), sum + n, n * sizeof *sum);
@@ -97,9 +99,7 @@ static int addNode(Adjoint *a, sunrealtype t, sunrealtype *dG) {
     if (flag) cpAdjointFailed(a, t, k, flag);
   }
   cpStepperLeave(w->mem, flag);
-  return flag ? cpReport(&w->mem->log, a->cause ? a->cause : -abs(flag), w->function, "%s",
-                         w->mem->text)
-              : CP_SUCCESS;
+  return flag ? cpReport(&w->mem->log, a->cause, w->function, "%s", w->mem->text) : CP_SUCCESS;
 }
 
 /* At t, the first node: gives the nodes the end terms before the middle of them or, if they reach the time `begins`, where the segment

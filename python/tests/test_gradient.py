@@ -270,15 +270,15 @@ def test_gradients_by_parameters_of_a_file_are_those_of_the_file_with_other_valu
 
 
 def test_jvp_and_vjp_read_the_file_again_where_its_parameters_change():
-    m = cpodes.Bodies.read(WIPER, named=["crank", "drag"])
-    start, at = lambda p: m.assemble(), {"crank": 0.035, "drag": 1.8}
-    y, along = cpodes.jvp(m, (0, 0.5), start, at, {"crank": 1.0, "drag": -0.5}, rtol=1e-10, atol=1e-10)
+    m = cpodes.Bodies.read(WIPER, named=["crank", "link"])
+    start, at = lambda p: m.assemble(), {"crank": 0.035, "link": 0.31} # near a singular position
+    y, along = cpodes.jvp(m, (0, 0.5), start, at, {"crank": 1.0, "link": -0.5}, rtol=1e-10, atol=1e-10)
     other = cpodes.Bodies.read(WIPER, parameters=at)
     assert y == pytest.approx(other.solve((0, 0.5), other.assemble(), "DOP853", rtol=1e-12, atol=1e-12).y[:, -1], abs=1e-7)
     _, pull = cpodes.vjp(m, (0, 0.5), start, at, rtol=1e-10, atol=1e-10)
     w = np.arange(1.0, 1 + y.size)
     back = pull(w)
-    assert back["crank"] - 0.5 * back["drag"] == pytest.approx(w @ along, rel=1e-7)
+    assert back["crank"] - 0.5 * back["link"] == pytest.approx(w @ along, rel=3e-8)
     assert m.values["crank"] == 0.035 and m.values["link.mass"] == 0.3
 
 
