@@ -54,7 +54,7 @@ int cpAdjointGradient(Adjoint *a, CPFunctionalFn fn, CPFunctionalGradFn grad, Di
   N_VConst(0.0, w->gy);
   memset(w->gp, 0, (size_t)w->Np * sizeof *w->gp);
   if (!fn) return CP_SUCCESS;
-  if (grad) return grad(t, w->y, k, w->gy, w->gp, w->F->user_data);
+  if (grad) return cpFunctionalDerivatives(w, grad, t, k);
   D->fn = cpFunctionalAsRhs, D->data = &called, D->length = w->F->ng;
   const int flag = differentiate(a, D, t);
   for (int j = 0; !flag && j < a->N; j++)
@@ -116,7 +116,7 @@ int cpAdjointRhs(sunrealtype t, N_Vector Z, N_Vector Zdot, void *adjoint) {
     memcpy(N_VGetArrayPointer(a->l), z, n * sizeof *z);
     flag = cpAdjointProducts(a, t, a->l);
     if (!flag) flag = cpAdjointIntegrand(a, t, k);
-    if (!flag && !(cpVectorFinite(a->Jl) && cpVectorFinite(w->gy))) flag = 1;
+    if (flag == CP_FUNCTIONAL_NONFINITE || (!flag && !cpVectorFinite(a->Jl))) flag = 1;
     if (flag) return cpAdjointFailed(a, t, k, flag);
     const sunrealtype *Jl = N_VGetArrayPointer(a->Jl), *gy = N_VGetArrayPointer(w->gy);
     for (size_t j = 0; j < n; j++) zdot[j] = -Jl[j] - gy[j];

@@ -7,7 +7,6 @@
  * are not used, since they receive CVODES' user_data, which is the user's. */
 #include "functional_impl.h"
 
-#include <limits.h>
 #include <math.h>
 #include <nvector/nvector_serial.h>
 #include <string.h>
@@ -19,9 +18,6 @@ static const sunrealtype node_at[NODES / 2]     = {0.238619186083196909, 0.66120
                                                    0.932469514203152028};
 static const sunrealtype node_weight[NODES / 2] = {0.467913934572691047, 0.360761573048138608,
                                                    0.171324492379170345};
-
-/* Reports a value that is not finite as if it were a return value of the user's function. */
-#define NOT_FINITE INT_MIN
 
 /* ---- arguments ---- */
 
@@ -38,18 +34,26 @@ int cpFunctionalCheck(CPIntegrator mem, const CPFunctional *F, const sunrealtype
 
 int cpFunctionalResult(const CPFunctionalRun *w, int flag, sunrealtype t, const char *name) {
   if (!flag) return CP_SUCCESS;
-  if (flag == NOT_FINITE)
+  if (flag == CP_FUNCTIONAL_NONFINITE)
     return cpRefuse(&w->mem->log, w->function,
                     "at t = %.10g: the functional's %s returned NaN or Inf", t, name);
   return cpRefuse(&w->mem->log, w->function, "at t = %.10g: the functional's %s failed (%d)", t,
                   name, flag);
 }
 
+int cpFunctionalDerivatives(const CPFunctionalRun *w, CPFunctionalGradFn grad, sunrealtype t, int k) {
+  int flag = grad(t, w->y, k, w->gy, w->gp, w->F->user_data);
+  if (!flag && !cpVectorFinite(w->gy)) flag = CP_FUNCTIONAL_NONFINITE;
+  for (int i = 0; i < w->Np && !flag; i++)
+    if (!isfinite(w->gp[i])) flag = CP_FUNCTIONAL_NONFINITE;
+  return flag;
+}
+
 int cpFunctionalAsRhs(sunrealtype t, N_Vector y, N_Vector value, void *data) {
   const CPFunctionalCalled *called = data;
   N_VConst(0.0, value);
   const int flag = called->fn(t, y, N_VGetArrayPointer(value), called->user_data);
-  return !flag && !cpVectorFinite(value) ? NOT_FINITE : flag;
+  return !flag && !cpVectorFinite(value) ? CP_FUNCTIONAL_NONFINITE : flag;
 }
 
 int cpFunctionalOpen(CPFunctionalRun *w) {
@@ -77,7 +81,7 @@ static int add(CPFunctionalRun *w, CPFunctionalFn fn, CPFunctionalGradFn grad, c
   for (int k = 0; !flag && Ns && grad && k < ng; k++) {
     N_VConst(0.0, w->gy);
     memset(w->gp, 0, (size_t)Ns * sizeof *w->gp);
-    flag = grad(t, w->y, k, w->gy, w->gp, w->F->user_data);
+    flag = cpFunctionalDerivatives(w, grad, t, k);
     for (int i = 0; !flag && i < Ns; i++)
       w->dG[k * Ns + i] += weight * (N_VDotProd(w->gy, w->yS[i]) + w->gp[i]);
   }

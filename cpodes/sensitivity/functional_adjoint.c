@@ -10,7 +10,6 @@
 
 #include "cpodes/base/differences.h"
 
-#include <limits.h>
 #include <math.h>
 #include <nvector/nvector_serial.h>
 #include <stdlib.h>

@@ -4,6 +4,8 @@
 
 #include "tape.h"
 
+#include <limits.h>
+
 /* A run that sums the functional, and its gradient if the run has sensitivities. */
 typedef struct {
   CPArena arena;
@@ -39,6 +41,10 @@ int cpFunctionalTimes(CPIntegrator mem, const CPFunctional *F, sunrealtype t0, s
 /* Returns the tolerance of a run by this method in a gradient to a tolerance; linear: of sensitivities, forward or backward, not of
  * the states for a backward run. */
 sunrealtype cpFunctionalTolerance(const char *method, sunrealtype tol, int linear);
+/* Calls a gradient of F's, whose results, in w->gy and w->gp, are zero before. Returns its code, or CP_FUNCTIONAL_NONFINITE. */
+int cpFunctionalDerivatives(const CPFunctionalRun *w, CPFunctionalGradFn grad, sunrealtype t, int k);
+/* The code of NaN or Inf, as if a user's function had returned it */
+#define CP_FUNCTIONAL_NONFINITE INT_MIN
 /* Reports flag, the result of a user's function of that name. Returns 0 or an error code that has
  * been reported. */
 int cpFunctionalResult(const CPFunctionalRun *w, int flag, sunrealtype t, const char *name);

@@ -534,6 +534,30 @@ START_TEST(a_functional_that_is_not_finite_is_refused) {
 }
 END_TEST
 
+static int nan_of_state;
+static int nan_gradient(sunrealtype t, N_Vector y, int k, N_Vector gy, sunrealtype *gp,
+                        void *user_data) {
+  (void)t, (void)y, (void)k, (void)user_data;
+  *(nan_of_state ? entries(gy) : gp) = NAN;
+  return 0;
+}
+
+START_TEST(a_gradient_that_is_not_finite_is_refused) {
+  const CPGradientOptions options = {CP_SIZED(CPGradientOptions),
+                                     .mode = (CPGradientMode)(_i / 2 % 2)};
+  const int at_end                = _i / 4;
+  CPFunctional F                  = functional(1);
+  sunrealtype G[NG], dG[NG * NS];
+  nan_of_state                                = _i % 2;
+  *(at_end ? &F.end_grad : &F.integrand_grad) = nan_gradient;
+  sens_open_states(&r, methods[4], 1.0e-6);
+  const CPParameters parameters = sens_parameters(&r);
+  ck_assert_error(CPIntegratorGradient(run->mem, 0.2, &F, &parameters, &options, G, dG, NULL),
+                  CP_ILL_INPUT, "t = ", "NaN");
+  sens_close(&r);
+}
+END_TEST
+
 static int evaluate(int way, const CPFunctional *F) {
   sunrealtype G[NG], dG[NG * NS];
   if (way == 0) return CPIntegratorGradient(run->mem, 0.5, F, NULL, NULL, G, dG, NULL);
@@ -676,6 +700,7 @@ TEST_SUITE(functional) {
   tcase_add_loop_test(tc, a_run_that_takes_too_many_steps_ends, 0, 2);
   tcase_add_test(tc, arguments_are_checked);
   tcase_add_loop_test(tc, gradients_of_a_constant_are_zero, 0, 2);
+  tcase_add_loop_test(tc, a_gradient_that_is_not_finite_is_refused, 0, 8);
   tcase_add_loop_test(tc, a_functional_that_is_not_finite_is_refused, 0, 4);
   tcase_add_loop_test(tc, failing_functions_are_named_every_way, 0, 6);
   tcase_add_test(tc, a_start_whose_derivatives_are_not_finite_is_told);
