@@ -2,8 +2,6 @@
  * the Jacobian are the system's, the user's, or differences, which are computed once for each time. */
 #include "adjoint_impl.h"
 
-#include "cpodes/base/differences.h"
-
 #include <math.h>
 #include <nvector/nvector_serial.h>
 #include <stdlib.h>
@@ -14,9 +12,8 @@
 
 /* Computes the derivatives of D at (t, run.y), by differences of sixth order. */
 static int differentiate(Adjoint *a, Differences *D, sunrealtype t) {
-  CPFunctionalRun *w      = &a->run;
-  sunrealtype *yd         = N_VGetArrayPointer(w->y);
-  const sunrealtype least = cpSensLeastSize(w->y);
+  CPFunctionalRun *w  = &a->run;
+  const CPParams none = {0};
   const size_t length = (size_t)D->length, n = a->tape.n;
   int flag = CP_SUCCESS;
   if (D->t == t) return CP_SUCCESS;
@@ -28,19 +25,11 @@ static int differentiate(Adjoint *a, Differences *D, sunrealtype t) {
     if (cpArenaStatus(&w->arena)) return D->entry = NULL, CP_MEM_FAIL;
   }
   for (size_t j = 0; !flag && j < (size_t)a->N; j++) {
-    N_VConst(0.0, D->derivative);
-    if (j >= n && w->params->p)
-      flag = cpParamDifference(w->params, (CPAlong){.iS = (int)(j - n)}, CP_PARAM_PART, D->fn, t,
-                               w->y, D->data, D->value, D->derivative);
-    const sunrealtype kept = j < n ? yd[j] : 0.0, e = CP_PARAM_PART * fmax(fabs(kept), least);
-    for (int p = -3; j < n && !flag && p <= 3; p++) {
-      if (p == 0) continue;
-      yd[j] = kept + p * e;
-      flag  = D->fn(t, w->y, D->value, D->data);
-      N_VLinearSum(1.0, D->derivative, (p > 0 ? 1 : -1) * cpSixthOrder[abs(p) - 1] / e, D->value,
-                   D->derivative);
-    }
-    if (j < n) yd[j] = kept;
+    const CPAlong along = {.iS = j < n ? -1 : (int)(j - n)};
+    N_VConst(0.0, w->y1);
+    if (j < n) N_VGetArrayPointer(w->y1)[j] = 1.0;
+    flag = cpSensDirection(w->params ? w->params : &none, D->fn, t, w->y, along, w->y1,
+                           D->derivative, w->moved, D->value, D->data);
     memcpy(D->entry + j * length, N_VGetArrayPointer(D->derivative), length * sizeof *D->entry);
   }
   if (!flag) D->t = t;

@@ -179,28 +179,6 @@ static int forward(CPFunctionalRun *w, sunrealtype t1, sunrealtype *dG) {
   return flag;
 }
 
-/* The structs of a call, as this version knows them */
-typedef struct {
-  CPFunctional F;
-  CPParameters parameters;
-  CPGradientOptions options;
-} Given;
-
-static int take(CPLog *log, Given *own, const CPFunctional **F, const CPParameters **parameters,
-                const CPGradientOptions **options, const char *function) {
-  int flag = cpTakeStruct(log, &own->F, sizeof own->F, *F, "F", function);
-  if (!flag && *parameters)
-    flag = cpTakeStruct(log, &own->parameters, sizeof own->parameters, *parameters, "parameters",
-                        function);
-  if (!flag && *options)
-    flag = cpTakeStruct(log, &own->options, sizeof own->options, *options, "options", function);
-  if (flag) return flag;
-  *F = &own->F;
-  if (*parameters) *parameters = &own->parameters;
-  if (*options) *options = &own->options;
-  return CP_SUCCESS;
-}
-
 /* ---- tolerances ----
  *
  * The backward run differentiates along the computed motion, whose residual it takes for given: the errors of the state, one
@@ -298,8 +276,13 @@ int CPIntegratorGradient(CPIntegrator mem, sunrealtype t1, const CPFunctional *F
   int flag = cpStepperCheck(mem, __func__);
   if (flag) return flag;
   CPLog *log = &mem->log;
-  Given given;
-  flag = take(log, &given, &F, &parameters, &options, __func__);
+  CPFunctional own_F;
+  CPParameters own_parameters;
+  CPGradientOptions own_options;
+  flag = cpTake(log, &own_F, F, __func__), F = &own_F;
+  if (!flag && parameters)
+    flag = cpTake(log, &own_parameters, parameters, __func__), parameters = &own_parameters;
+  if (!flag && options) flag = cpTake(log, &own_options, options, __func__), options = &own_options;
   if (!flag) flag = cpFunctionalCheck(mem, F, G, __func__);
   if (!flag) flag = cpSensPasses(mem, __func__);
   if (flag) return flag;
@@ -415,8 +398,13 @@ int CPIntegratorGradientCheck(CPIntegrator mem, sunrealtype t0, sunrealtype t1,
   int flag = cpStepperCheck(mem, __func__);
   if (flag) return flag;
   CPLog *log = &mem->log;
-  Given given;
-  flag = take(log, &given, &F, &parameters, &options, __func__);
+  CPFunctional own_F;
+  CPParameters own_parameters;
+  CPGradientOptions own_options;
+  flag = cpTake(log, &own_F, F, __func__), F = &own_F;
+  if (!flag && parameters)
+    flag = cpTake(log, &own_parameters, parameters, __func__), parameters = &own_parameters;
+  if (!flag && options) flag = cpTake(log, &own_options, options, __func__), options = &own_options;
   if (!flag) flag = cpFunctionalCheck(mem, F, &t0, __func__);
   if (flag) return flag;
   if (!parameters || !parameters->values)

@@ -93,14 +93,12 @@ int cpParamDifference(const CPParams *params, CPAlong along, sunrealtype part, C
   return difference(params, along, e, f, t, y, NULL, result, NULL, value, data);
 }
 
-sunrealtype cpSensLeastSize(N_Vector y) { return fmax(N_VMaxNorm(y) * 1.0e-2, 1.0e-30); }
-
 /* The step e moves y_j by at most CP_PARAM_PART times |y_j| plus the typical size of states, and
  * parameters by at most CP_PARAM_PART times their sizes. */
 int cpSensDirection(const CPParams *params, CVRhsFn f, sunrealtype t, N_Vector y, CPAlong along,
                     N_Vector yS, N_Vector ySdot, N_Vector moved, N_Vector value, void *user_data) {
   N_VAbs(y, moved);
-  N_VAddConst(moved, cpSensLeastSize(y), moved);
+  N_VAddConst(moved, fmax(N_VMaxNorm(y) * 1.0e-2, 1.0e-30), moved);
   N_VDiv(yS, moved, moved);
   sunrealtype rate = N_VMaxNorm(moved);
   for (int i = 0; params->p && along.dp && i < params->Ns; i++)

@@ -73,8 +73,6 @@ typedef struct {
  * that f returned. */
 int cpParamDifference(const CPParams *params, CPAlong along, sunrealtype part, CVRhsFn f,
                       sunrealtype t, N_Vector y, void *data, N_Vector value, N_Vector result);
-/* Returns the typical size of states near y, the least scale for differences. */
-sunrealtype cpSensLeastSize(N_Vector y);
 /* ySdot = derivative of f along yS (NULL: 0) and `along`. moved, value: workspace. Returns the code that f returned. */
 int cpSensDirection(const CPParams *params, CVRhsFn f, sunrealtype t, N_Vector y, CPAlong along,
                     N_Vector yS, N_Vector ySdot, N_Vector moved, N_Vector value, void *user_data);
