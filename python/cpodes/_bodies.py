@@ -10,6 +10,7 @@ import numpy as np
 from ._contact import LAWS, Points
 from ._core import Error, Owner, as_compiled, bind, message_of, pointer, real_array, sized, to_c
 from ._function import Function
+from ._gradient import Objective
 from ._mechanism import Instance, Mechanism, text
 from ._native import ffi, lib
 from ._run import Solution
@@ -1001,7 +1002,7 @@ class Bodies(Mechanism):
     def gradient(self, objective: Any, params: Any = None, *, parameters: Sequence[str] = (), t_span: Any = None, start: Any = None,
                  **options: Any) -> Tuple[Solution, Any]:
         """As Mechanism.gradient, with respect to parameters by name: params={"spring.stiffness": 2e4}, whose values the
-        mechanism keeps. parameters: names of the file's own, ["crank"], at their present values, by the chain rule through all
+        mechanism keeps. The objective, or the end or the integrand of an Objective, may be a quantity by its name, "pin.force.x". parameters: names of the file's own, ["crank"], at their present values, by the chain rule through all
         numbers, placements and functions of the file that depend on them. start: a function of them that returns a state;
         None: `assemble`, which also depends on them."""
         span = (0.0, self.t_end) if t_span is None else t_span
@@ -1012,7 +1013,21 @@ class Bodies(Mechanism):
             params = {**(params or {}), **{name: self.values[name] for name in wanted}}
         if start is None:
             start = lambda _: self.assemble(t=float(np.ravel(span)[0]))
+        objective = Objective(objective) if isinstance(objective, str) else objective
+        if isinstance(objective, tuple):
+            objective = Objective(*(self._quantity(one) if isinstance(one, str) else one for one in objective))
         return super().gradient(objective, params, t_span=span, start=start, **options)
+
+    def _quantity(self, name: str) -> Callable:
+        """A quantity by its name as a function of an objective, also of parameters that differences move."""
+        def value(t: float, y: np.ndarray, p: Any) -> Any:
+            kept = self.parameters.copy()
+            self.parameters[:] = [p[one] for one in self._names]
+            try:
+                return self.sensor(name, t, y)
+            finally:
+                self.parameters[:] = kept
+        return value
 
     # ---- quantities ----
 

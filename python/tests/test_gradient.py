@@ -282,6 +282,35 @@ def test_jvp_and_vjp_read_the_file_again_where_its_parameters_change():
     assert m.values["crank"] == 0.035 and m.values["link.mass"] == 0.3
 
 
+@pytest.mark.parametrize("file, name, parameter", [("crank_rocker", "D.force.x", "coupler.mass"), ("crank_rocker", "coupler.kinetic_energy", "coupler.mass"),
+                                                   ("spatial_crank", "rod.point([0, 0, 0.1]).acceleration.z", "crank.mass")])
+def test_an_objective_may_be_a_quantity_by_its_name(file, name, parameter):
+    """Against differences of whole runs. A force and an energy depend on a mass also where the motion does not."""
+    m, times = cpodes.Bodies.read(WIPER.parent / f"{file}.yaml"), (0.1, 0.3)
+    present = float(m.values[parameter])
+
+    def total(value):
+        m.values[parameter] = value
+        sol = m.solve((0, 0.3), m.assemble(), "DOP853", rtol=1e-13, atol=1e-13, t_eval=times)
+        m.values[parameter] = present
+        return sum(at_mass(value, t, y) for t, y in zip(sol.t, sol.y.T))
+
+    def at_mass(value, t, y):
+        m.values[parameter] = value
+        try:
+            return m.sensor(name, t, y)
+        finally:
+            m.values[parameter] = present
+    h = 1e-3 * present
+    exact = (8 * (total(present + h) - total(present - h)) - (total(present + 2 * h) - total(present - 2 * h))) / (12 * h)
+    for method in "adjoint", "forward":
+        sol, gradient = m.gradient(cpodes.Objective(name, times=times), {parameter: present}, t_span=(0, 0.3), method=method, rtol=1e-10,
+                                   atol=1e-10)
+        assert sol.objective == pytest.approx(total(present), rel=1e-7)
+        assert gradient[parameter] == pytest.approx(exact, rel=1e-6)
+    assert m.values[parameter] == present
+
+
 def test_jvp_and_vjp_at_many_times_are_those_at_each_time():
     m = crank.in_sympy()
     params, tangent = crank.PARAMETERS, {name: 0.1 * size for name, size in crank.PARAMETERS.items()}
