@@ -336,3 +336,50 @@ def test_named_parameters_of_a_file_are_refused_in_one_line():
     assert m.values["link.mass"] == 0.35 # what has been changed stays so
     with pytest.raises(cpodes.Error, match="has all elements"):
         m.add_body("more", mass=1, inertia=1)
+
+
+# ---- twenty mechanisms: open, with loops, redundant rows, quaternions, rolling, stiff ----
+
+# values other than the catalogue's, or a file of examples/mechanisms; parameters; end; method
+TWENTY = [("pendulum", {}, ["L", "g"], 2.0, "DOP853"), ("slider_crank", {}, ["a", "m2", "k", "l0"], 2.0, "DOP853"),
+          ("car_axis", {}, ["L0", "m", "grav"], 0.5, "DOP853"), ("bushing_crank", {}, ["a", "K", "C"], 0.5, "RADAU"),
+          ("flexible_crank", {}, ["Omega"], 0.01, "RADAU"), ("four_bar", {"N": 3}, ["g"], 0.5, "DOP853"),
+          ("spatial_four_bar", {}, ["angle", "g"], 1.0, "DOP853"), ("knife_edge", {}, ["alpha", "omega"], 2.0, "DOP853"),
+          ("chain", {"n": 4}, ["g"], 1.0, "DOP853"), ("bending_chain", {"n": 3}, ["k", "d"], 0.2, "RADAU"),
+          ("spatial_chain", {"n": 2}, ["l", "m", "spin"], 0.5, "DOP853"),
+          ("spatial_bending_chain", {"n": 2}, ["k", "d", "radius"], 0.1, "RADAU"), ("heavy_top", {}, ["spin", "theta"], 0.2, "DOP853"),
+          ("flyball_governor", {}, ["K", "C", "speed"], 0.5, "RADAU"), ("crank_rocker.yaml", {}, ["coupler.mass", "rocker.mass"], 0.5, "DOP853"),
+          ("spatial_crank.yaml", {}, ["crank.mass", "rod.mass"], 0.3, "DOP853"), ("double_wishbone.yaml", {}, ["lower.mass"], 0.2, "DOP853"),
+          ("parallelogram.sdf", {}, ["left.mass"], 0.5, "DOP853"), ("excavator.yaml", {}, ["boom.mass"], 0.5, "DOP853"),
+          ("four_bar.urdf", {}, ["crank.mass"], 0.5, "DOP853"), ("bricard.yaml", {}, ["rod2.mass"], 0.5, "DOP853"),
+          ("andrews.yaml", {}, ["K2.mass"], 0.01, "DOP853")]
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name, values, names, t, integrator", TWENTY, ids=[one[0] for one in TWENTY])
+def test_gradients_have_seven_digits_both_ways(name, values, names, t, integrator):
+    """Against differences of sixth order of whole runs at 1e-13. Errors are those of parameters that move by their size, over the largest of
+    these effects."""
+    is_file = "." in name
+    m = cpodes.Bodies.read(WIPER.parent / name) if is_file else cpodes.model(name, **values)
+    at = {one: float(m.values[one]) for one in names}
+    weigh = lambda y: np.cos(1.3 * np.arange(y.size)) @ y
+
+    def run(one, value):
+        other = m if is_file else cpodes.model(name, **{**values, one: value})
+        other.values[one] = value
+        sol = other.solve((0, t), other.assemble() if is_file else other.y0, integrator, rtol=1e-13, atol=1e-13)
+        other.values[one] = at[one]
+        return weigh(sol.y[:, -1])
+
+    def differences(one):
+        h = 2e-3 * at[one]
+        return sum(w * (run(one, at[one] + k * h) - run(one, at[one] - k * h)) for k, w in ((1, 45 / 60), (2, -9 / 60), (3, 1 / 60))) / h
+    exact = np.array([differences(one) * at[one] for one in names])
+    for method in "adjoint", "forward":
+        errors = []
+        for tol in 1e-6, 1e-10:
+            _, gradient = m.gradient(lambda t, y, p: weigh(y), at, t_span=(0, t), method=method, integrator=integrator, rtol=tol, atol=tol)
+            found = np.array([gradient[one] * at[one] for one in names])
+            errors.append(np.abs(found - exact).max() / np.abs(exact).max())
+        assert errors[1] <= 1e-7 and errors[1] <= max(errors[0], 1e-8), (method, errors)
