@@ -61,23 +61,26 @@ static int project(sunrealtype t, N_Vector y, int fresh, int i, N_Vector s, void
                   cpWorkText(sens->work));
 }
 
-static int start(void *data, N_Vector *s) {
-  const CPSens sens      = data;
+int cpSensVerify(CPSens sens) {
   const CPIntegrator mem = sens->mem;
   int flag = CP_SUCCESS, iS = -1;
-  if (!sens->has_start) return cpReason(mem->text, CP_NO_INIT, CP_SENS_NO_START);
-  for (int i = 0; i < sens->params.Ns && !flag; i++) {
-    N_VScale(1.0, sens->start[i], s[i]);
-    flag = cpSensWeights(i, s[i], sens->delta[i], data);
-  }
+  for (int i = 0; i < sens->params.Ns && !flag; i++)
+    flag = cpSensWeights(i, sens->start[i], sens->delta[i], sens);
   if (!flag && cpSensUpdate(sens)) flag = cpReason(mem->text, CP_MEM_FAIL, "no memory");
-  if (flag || !sens->work || sens->start_checked) return flag;
+  if (flag || !sens->work) return flag;
   N_VScale(1.0, mem->ewt, sens->ewt);
   flag = cpSensCheckStart(sens, sens->delta, &iS);
   return flag && iS >= 0
              ? cpReason(mem->text, flag, "at t = %.10g: sensitivity %d could not be projected: %s",
                         mem->t, iS, cpWorkText(sens->work))
              : flag;
+}
+
+static int start(void *data, N_Vector *s) {
+  const CPSens sens = data;
+  if (!sens->has_start) return cpReason(sens->mem->text, CP_NO_INIT, CP_SENS_NO_START);
+  for (int i = 0; i < sens->params.Ns; i++) N_VScale(1.0, sens->start[i], s[i]);
+  return sens->start_checked ? CP_SUCCESS : cpSensVerify(sens);
 }
 
 int cpSensCarry(CPSens sens) {

@@ -249,25 +249,18 @@ static void relax(CPIntegrator mem, CPTolerances kept, const char *function) {
 
 /* The starts of sensitivities, which often are differences, have to satisfy the tolerances as given, before they are projected. */
 static int checkStart(CPIntegrator mem, CPSens sens, const char *function) {
-  int iS, flag = cpStepperWeights(mem, mem->y, mem->ewt);
+  int flag = cpStepperWeights(mem, mem->y, mem->ewt);
   if (flag || !mem->P || mem->ops->steps(mem) > 0) return CP_SUCCESS;
   N_Vector rows = NULL;
   flag          = cpSensUpdate(sens);
   if (!flag) flag = cpRowsVector(sens->work, &rows);
   if (!flag && !rows) return CP_SUCCESS; /* norms, or a projection of the user's */
   if (rows) N_VDestroy(rows);
-  for (int i = 0; !flag && i < sens->params.Ns; i++)
-    flag = cpSensWeights(i, sens->start[i], sens->delta[i], sens);
-  if (flag) return cpReport(&mem->log, flag, function, "no error weights, or no memory");
-  N_VScale(1.0, mem->ewt, sens->ewt);
+  if (flag) return cpReport(&mem->log, flag, function, "no memory for sensitivities");
   cpSensEnter(sens);
-  flag = cpSensCheckStart(sens, sens->delta, &iS);
+  flag = cpSensVerify(sens);
   cpStepperLeave(mem, flag);
-  return !flag     ? CP_SUCCESS
-         : iS >= 0 ? cpReport(&mem->log, flag, function,
-                              "at t = %.10g: sensitivity %d could not be projected: %s", mem->t, iS,
-                              cpWorkText(sens->work))
-                   : cpReport(&mem->log, flag, function, "%s", mem->text);
+  return flag ? cpReport(&mem->log, flag, function, "%s", mem->text) : CP_SUCCESS;
 }
 
 int CPIntegratorGradient(CPIntegrator mem, sunrealtype t1, const CPFunctional *F,

@@ -97,6 +97,9 @@ int cpSensCheckStart(CPSens sens, N_Vector *weight, int *failed);
 /* ewt <- the error weights of sensitivity i at s: its tolerances are those of y, at pbar_i s, divided by pbar_i. data: CPSens. Returns
  * 0, or a code with the reason in the integrator's text. */
 int cpSensWeights(int i, N_Vector s, N_Vector ewt, void *data);
+/* cpSensCheckStart with these weights, and those of the states in mem->ewt. Returns 0, or a code with the reason in the integrator's
+ * text. */
+int cpSensVerify(CPSens sens);
 /* Gives a one-step method the sensitivities. Returns 0 or CP_MEM_FAIL. */
 int cpSensCarry(CPSens sens);
 
