@@ -18,10 +18,12 @@ static void shift(CPNodes *nodes, int from, int to) {
   memmove(nodes->sum + nodes->all * then, nodes->sum + nodes->all * first,
           nodes->all * left * sizeof *nodes->sum);
   nodes->count += to - from;
-  if (nodes->used > 0 && nodes->used >= from) nodes->used += to - from;
 }
 
-void cpNodesDrop(CPNodes *nodes) { shift(nodes, 1, 0); }
+void cpNodesDrop(CPNodes *nodes) {
+  shift(nodes, 1, 0);
+  if (nodes->used > 0) nodes->used--;
+}
 
 /* Adds node number i at t. */
 static void add(CPNodes *nodes, CPTape *tape, int i, sunrealtype t) {
@@ -67,6 +69,7 @@ int cpNodesRefine(CPNodes *nodes, CPTape *tape, sunrealtype t) {
   const sunrealtype before = cpTapeIndex(tape, nodes->t[i - 1]),
                     after  = cpTapeIndex(tape, nodes->t[i]);
   add(nodes, tape, i, cpTapeTime(tape, (before + after) / 2));
+  if (i < nodes->used) nodes->used++;
   return 1;
 }
 
