@@ -77,8 +77,24 @@ int cpAdjointProducts(Adjoint *a, sunrealtype t, N_Vector l) {
   return flag;
 }
 
-void cpAdjointState(Adjoint *a, sunrealtype t) {
-  if (t != a->t) cpTapeState(&a->tape, a->t = t, a->run.y);
+int cpAdjointState(Adjoint *a, sunrealtype t) {
+  CPFunctionalRun *w     = &a->run;
+  const CPIntegrator mem = w->mem;
+  if (t == a->t) return CP_SUCCESS;
+  cpTapeState(&a->tape, t, w->y);
+  a->t = t;
+  if (!mem->P || !mem->ops->multistep) return CP_SUCCESS;
+  a->t = NAN;
+  cpStepperEnter(mem);
+  int flag = cpStepperWeights(mem, w->y, mem->ewt);
+  cpWorkForget(mem->out);
+  if (!flag) flag = cpProject(mem->out, t, w->y, mem->ewt, NULL, 0, &(CPProjected){0});
+  cpWorkForget(mem->out);
+  cpStepperLeave(mem, flag);
+  if (flag)
+    cpWrite(mem->text, "the state at t = %.10g cannot be projected: %s", t, cpWorkText(mem->out));
+  else a->t = t;
+  return flag;
 }
 
 int cpAdjointFailed(Adjoint *a, sunrealtype t, int k, int flag) {
@@ -97,8 +113,8 @@ int cpAdjointRhs(sunrealtype t, N_Vector Z, N_Vector Zdot, void *adjoint) {
   Adjoint *a         = adjoint;
   CPFunctionalRun *w = &a->run;
   const size_t n     = a->tape.n;
-  int flag           = CP_SUCCESS;
-  cpAdjointState(a, t);
+  int flag           = cpAdjointState(a, t);
+  if (flag) return a->cause = flag < 0 ? flag : CP_OUTPUT_PROJ_FAIL, flag;
   for (int k = 0; k < w->F->ng; k++) {
     const sunrealtype *z = N_VGetArrayPointer(Z) + (size_t)k * (size_t)a->N;
     sunrealtype *zdot = N_VGetArrayPointer(Zdot) + (size_t)k * (size_t)a->N, *qdot = zdot + n;
@@ -121,8 +137,7 @@ int cpAdjointJacobian(sunrealtype t, N_Vector Z, N_Vector Zdot, SUNMatrix S, voi
   Adjoint *a        = adjoint;
   const int n       = (int)a->tape.n;
   sunrealtype *into = SUNSparseMatrix_Data(S);
-  int flag          = CP_SUCCESS;
-  cpAdjointState(a, t);
+  int flag          = cpAdjointState(a, t);
   (void)Z, (void)Zdot, (void)t1, (void)t2, (void)t3;
   for (int j = 0; !flag && j < n; j++) {
     N_VConst(0.0, a->l);

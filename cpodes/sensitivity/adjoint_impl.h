@@ -43,9 +43,10 @@ int cpAdjointGradient(Adjoint *a, CPFunctionalFn fn, CPFunctionalGradFn grad, Di
 int cpAdjointIntegrand(Adjoint *a, sunrealtype t, int k);
 /* Computes a->Jl = J^T l and a->lfp = l^T df/dp at (t, run.y). */
 int cpAdjointProducts(Adjoint *a, sunrealtype t, N_Vector l);
-/* run.y <- the state at t as the steps have it. It is not projected: next to a singular position that would move velocities by more
- * than their errors, and the equations have large derivatives there. */
-void cpAdjointState(Adjoint *a, sunrealtype t);
+/* run.y <- the state at t, which must depend on t only. That of one-step methods is as the steps have it: next to a singular position a
+ * projection would move velocities by more than their errors, and the equations have large derivatives there. The polynomials of
+ * multistep methods lack the steps' own projections, so that their states are projected. */
+int cpAdjointState(Adjoint *a, sunrealtype t);
 /* Notes why functional k's equations failed at t. Returns flag. */
 int cpAdjointFailed(Adjoint *a, sunrealtype t, int k, int flag);
 /* A CVRhsFn and a CVLsJacFn, whose data is an Adjoint */

@@ -34,8 +34,7 @@ static int setTolerances(Adjoint *a, sunrealtype t) {
   CPFunctionalRun *w = &a->run;
   const sunrealtype reltol =
       cpFunctionalTolerance(a->back->ops->method(a->back, NULL, NULL, NULL), a->o.reltol, 1);
-  int flag = CP_SUCCESS;
-  cpAdjointState(a, t);
+  int flag = cpAdjointState(a, t);
   for (int k = 0; k < w->F->ng && !flag; k++) {
     sunrealtype *tol = N_VGetArrayPointer(a->abstol) + (size_t)k * (size_t)a->N;
     flag             = cpCallUser(&w->mem->log, cpAdjointIntegrand(a, t, k));
@@ -65,9 +64,9 @@ static int addEnds(Adjoint *a, sunrealtype t, int at_nodes, sunrealtype *dG) {
   for (int k = 0; k < w->F->ng; k++) {
     sunrealtype *l  = N_VGetArrayPointer(a->Z) + (size_t)k * (size_t)a->N,
                 *gy = N_VGetArrayPointer(w->gy);
-    cpAdjointState(a, t);
-    int flag =
-        cpCallUser(&w->mem->log, cpAdjointGradient(a, w->F->end, w->F->end_grad, &a->end, t, k));
+    int flag        = cpAdjointState(a, t);
+    if (flag) return cpReport(&w->mem->log, -abs(flag), w->function, "%s", w->mem->text);
+    flag = cpCallUser(&w->mem->log, cpAdjointGradient(a, w->F->end, w->F->end_grad, &a->end, t, k));
     flag = cpFunctionalResult(w, flag, t, "gradient of the end term");
     if (flag) return flag;
     a->size[k] += N_VMaxNorm(w->gy);
@@ -87,8 +86,7 @@ static int addNode(Adjoint *a, sunrealtype t, sunrealtype *dG) {
   CPFunctionalRun *w = &a->run;
   const size_t n     = a->tape.n;
   cpStepperEnter(w->mem);
-  int flag = CP_SUCCESS;
-  cpAdjointState(a, t);
+  int flag = cpAdjointState(a, t);
   for (int k = 0; !flag && k < w->F->ng; k++) {
     sunrealtype *l = N_VGetArrayPointer(a->Z) + (size_t)k * (size_t)a->N, *sum = nodeSum(a, 0, k);
     memcpy(N_VGetArrayPointer(a->l), sum + n, n * sizeof *sum);
@@ -98,7 +96,9 @@ static int addNode(Adjoint *a, sunrealtype t, sunrealtype *dG) {
     if (flag) cpAdjointFailed(a, t, k, flag);
   }
   cpStepperLeave(w->mem, flag);
-  return flag ? cpReport(&w->mem->log, a->cause, w->function, "%s", w->mem->text) : CP_SUCCESS;
+  return flag ? cpReport(&w->mem->log, a->cause ? a->cause : -abs(flag), w->function, "%s",
+                         w->mem->text)
+              : CP_SUCCESS;
 }
 
 /* At t, the first node: gives the nodes the end terms before the middle of them or, if they reach the time `begins`, where the segment

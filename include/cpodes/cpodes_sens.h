@@ -218,7 +218,8 @@ typedef struct {
  *   l' = -J^T l - dh/dy,  l(t1) = dg/dy,   dG/dp = dg/dp + int (l^T df/dp + dh/dp) dt + l(t0)^T dy0/dp.
  *
  * dy0/dp (y0S) has to satisfy G dy0/dp + dc/dp = 0 (CP_INCONSISTENT_IC), unless gradient is asked for, and is projected by (S1).
- * At each of `times`, l jumps by dg/dy. The forward states are those of the steps' own interpolants. parameters NULL: none,
+ * At each of `times`, l jumps by dg/dy. The forward states are those of the steps' own interpolants,
+ * with BDF and Adams projected. parameters NULL: none,
  * or those of CPIntegratorSetSens, whose sensitivities are switched off until CPSensReInit. gradient [ng] (out; it and its vectors
  * may be NULL) becomes P^T l(t0), the gradients with respect to consistent initial states. States must lie in one memory. Root
  * functions are called, and found roots are passed. Afterwards mem is somewhere between t0 and t1, without a stop time, and needs
