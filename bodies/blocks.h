@@ -35,9 +35,9 @@ int bodiesMakePlan(Writer *w, sunindextype rows, sunindextype cols, int sparse, 
 /* A writer of a matrix of a plan */
 Writer bodiesWriter(Mechanism *b, int plan, SUNMatrix S);
 
-/* The rows of p, v or b (level 0, 1, 2) at the poses. Returns what a drive's function returned. */
-int bodiesFillRows(const Mechanism *b, sunrealtype t, const sunrealtype *q, const sunrealtype *u,
-                   int level, sunrealtype *out);
+/* The rows of b at the poses. Returns what a drive's function returned. */
+int bodiesFillTargets(const Mechanism *b, sunrealtype t, const sunrealtype *q, const sunrealtype *u,
+                      sunrealtype *out);
 /* K and C at forces that the multipliers lambda [na] make. Returns what a user's function returned. */
 int bodiesFillDynamics(Mechanism *b, sunrealtype t, const sunrealtype *u, const sunrealtype *lambda,
                        Writer *K, Writer *C);

@@ -256,8 +256,16 @@ int bodiesPointForce(const Mechanism *b, const PointForce *force, sunrealtype t,
 /* The force F [3] of point force i at the poses, and the velocity rate [3] of its point. Returns what the user's function
  * returned. */
 int bodiesForceOf(const Mechanism *b, int i, sunrealtype t, sunrealtype *F, sunrealtype *rate);
-/* axis: out, the columns of the rotation of a quaternion of any norm */
-void bodiesRotation(const sunrealtype *e, sunrealtype axis[3][3]);
+/* axis: out, the columns of the rotation of a quaternion of any norm, R = 1 + 2 (e_0 [e]x + [e]x [e]x) / |e|^2 */
+static inline void bodiesRotation(const sunrealtype *e, sunrealtype axis[3][3]) {
+  const sunrealtype s = 2 / (e[0] * e[0] + e[1] * e[1] + e[2] * e[2] + e[3] * e[3]);
+  for (int i = 0; i < 3; i++) {
+    const int j = (i + 1) % 3, k = (i + 2) % 3;
+    axis[i][i] = 1 - s * (e[j + 1] * e[j + 1] + e[k + 1] * e[k + 1]);
+    axis[j][i] = s * (e[i + 1] * e[j + 1] - e[0] * e[k + 1]);
+    axis[i][j] = s * (e[i + 1] * e[j + 1] + e[0] * e[k + 1]);
+  }
+}
 /* Computes the poses of all bodies; u and udot may be NULL. In joint coordinates their accelerations are those at udot, or at
  * u' = 0, and their velocities those of the bodies. */
 void bodiesPoses(Mechanism *b, const sunrealtype *q, const sunrealtype *u, const sunrealtype *udot);
@@ -337,7 +345,12 @@ static inline int bodiesIsOff(const Mechanism *b, const Row *row, int i) {
   return b->off && b->off[row->first + i];
 }
 /* May the whole row? */
-int bodiesIsRowOff(const Mechanism *b, const Row *row);
+static inline int bodiesIsRowOff(const Mechanism *b, const Row *row) {
+  int is_off = b->off != NULL;
+  for (int i = is_off ? bodiesComponents(b, row) - 1 : -1; i >= 0 && is_off; i--)
+    is_off = bodiesIsOff(b, row, i);
+  return is_off;
+}
 /* CPEquations.skip_rows */
 int bodiesSkipRows(const char *off, void *mechanism);
 /* The factor of a term's measure */
@@ -413,8 +426,8 @@ static inline sunindextype bodiesColumnOf(const Space *s, const Pair *pair, int 
 int bodiesMakePlans(Mechanism *b, sunindextype nu, sunindextype na, SUNContext ctx);
 /* Sets the functions and templates of the equations. */
 void bodiesTakeFunctions(const Mechanism *b, CPEquations *e);
-/* g [LOCAL]: out, the gradient of term k of a row, of its component i if it is a vector */
-Mask bodiesGradient(const Mechanism *b, const Row *row, int k, int i, sunrealtype *g);
+/* jet->g: out, the gradient of term k of a row, of its component i if it is a vector, with the term's factor */
+Mask bodiesGradient(const Mechanism *b, const Row *row, int k, int i, Jet *jet);
 /* f += weights and gyroscopic torques at the velocities u of bodies; what the accelerations of their poses take; the forces of laws, or those of friction, on bodies;
  * these and forces on points. The last two return what a user's function returned. */
 void bodiesAddWeights(const Mechanism *b, const sunrealtype *u, sunrealtype *f);

@@ -160,13 +160,13 @@ static void push(const Mechanism *b, const Delassus *d, int body, int lane, cons
 static void pushTerm(const Mechanism *b, Delassus *d, const Row *row, int k, int c, int lane) {
   const Term *term = bodiesRowTerm(b, row, k);
   const Pair *pair = &b->pair[term->pair];
-  sunrealtype g[LOCAL];
+  Jet jet;
   if (bodiesIsBare(b, row)) {
     d->E[(size_t)term->velocity * d->m + lane] += bodiesWeight(b, term) * term->sign;
     return;
   }
   const int point = bodiesRowTerm(b, row, k)->m.kind == POINT; /* P_a - P_b */
-  const Mask mask = point ? (Mask){0, 0} : bodiesGradient(b, row, k, c, g);
+  const Mask mask = point ? (Mask){0, 0} : bodiesGradient(b, row, k, c, &jet);
   for (int side = 0; side < 2; side++) {
     const int body = pair->side[side].body;
     if (body == GROUND) continue;
@@ -177,7 +177,7 @@ static void pushTerm(const Mechanism *b, Delassus *d, const Row *row, int k, int
       cross3(arm, F, N);
     } else {
       EACH_DIRECTION(&b->space, mask.g & (side ? 0xCu : 0x3u), j)
-      (j % 6 < 3 ? F : own)[j % 3] = g[j];
+      (j % 6 < 3 ? F : own)[j % 3] = jet.g[j];
       toSpace(&b->pose[body], own, N);
     }
     push(b, d, body, lane, F, N);

@@ -21,9 +21,14 @@ const Pose bodies_ground = {.axis = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}};
 
 /* ---- vectors that move ---- */
 
+/* Do its accelerations count? */
+static inline int isAccelerated(Order order, const Pose *pose) {
+  return ((int)order | pose->accelerating) == ACCELERATION;
+}
+
 /* Sets the arm of one side to sign times the vector `fixed` of its body. */
 static void addArm(Moving *m, int side, const Pose *pose, sunrealtype sign,
-                   const sunrealtype *fixed, Order order) {
+                   const sunrealtype *fixed, int accelerated) {
   sunrealtype *arm = m->side[side].arm, *rate = m->side[side].rate, *acc = m->side[side].acc;
   m->pose[side] = pose;
   toSpace(pose, fixed, arm);
@@ -33,7 +38,7 @@ static void addArm(Moving *m, int side, const Pose *pose, sunrealtype sign,
   add3(1, rate, m->rate);
   sunrealtype turned[3];
   cross3(pose->w, rate, acc);
-  if (order == ACCELERATION || pose->accelerating) {
+  if (accelerated) {
     cross3(pose->alpha, arm, turned);
     add3(1, turned, acc);
   }
@@ -48,8 +53,9 @@ void bodiesSpan(const Pair *pair, const Pose *a, const Pose *b, Order order, Mov
     d->side[side].move     = sign;
     add3(sign, pose->r, d->x);
     add3(sign, pose->v, d->rate);
-    if (order == ACCELERATION || pose->accelerating) add3(sign, pose->acc, d->acc);
-    addArm(d, side, pose, sign, pair->side[side].point, order);
+    const int accelerated = isAccelerated(order, pose);
+    if (accelerated) add3(sign, pose->acc, d->acc);
+    addArm(d, side, pose, sign, pair->side[side].point, accelerated);
   }
 }
 
@@ -57,17 +63,7 @@ void bodiesSpan(const Pair *pair, const Pose *a, const Pose *b, Order order, Mov
 static void fixedIn(const Pose *pose[2], int side, const sunrealtype *fixed, Order order, Moving *n) {
   memset(n, 0, sizeof *n);
   n->pose[!side] = pose[!side];
-  addArm(n, side, pose[side], 1, fixed, order);
-}
-
-static void moves(const Moving *d, int j, sunrealtype *D) {
-  D[0] = D[1] = D[2] = 0;
-  D[j % 3]           = d->side[j / 6].move;
-}
-
-void bodiesMovingX(const Moving *d, int j, sunrealtype *D) {
-  if (j % 6 < 3) moves(d, j, D);
-  else cross3(d->pose[j / 6]->axis[j % 3], d->side[j / 6].arm, D);
+  addArm(n, side, pose[side], 1, fixed, isAccelerated(order, pose[side]));
 }
 
 static void movingRate(const Moving *d, int j, sunrealtype *D) {
@@ -225,7 +221,7 @@ static void spin(const Space *space, const Moving *n, int from, Mask mask, Order
   sunrealtype alpha[3] = {0, 0, 0}, w[3] = {0, 0, 0}, turned[3];
   add3(1, other->w, w);
   add3(-1, own->w, w);
-  if (order == ACCELERATION || own->accelerating || other->accelerating) {
+  if (isAccelerated(order, own) || isAccelerated(order, other)) {
     add3(1, other->alpha, alpha);
     add3(-1, own->alpha, alpha);
   }
@@ -284,7 +280,7 @@ static void wrench(const Side *side, const Pose *pose, Order order, Jet *jet) {
   memset(jet, 0, sizeof *jet);
   jet->rate = dot3(F, pose->v) + dot3(c, w);
   jet->acc  = dot3(swing, pose->v);
-  if (order == ACCELERATION || pose->accelerating) jet->acc += dot3(F, pose->acc) + dot3(c, alpha);
+  if (isAccelerated(order, pose)) jet->acc += dot3(F, pose->acc) + dot3(c, alpha);
   if (order == VALUES) return;
   for (int k = 0; k < 3; k++) jet->g[6 + k] = F[k], jet->g[9 + k] = c[k];
   if (order == GRADIENT) return;
@@ -541,9 +537,8 @@ static void planarAngle(const Pair *pair, const Measure *m, const Pose *a, const
                     *v = pair->side[!m->from].axis[m->j];
   jet->s    = sign * (b->phi - a->phi) + atan2(dot3(y, v), dot3(x, v)) - sign * pair->turns;
   jet->rate = sign * (b->w[2] - a->w[2]);
-  jet->acc  = order == ACCELERATION || a->accelerating || b->accelerating
-                  ? sign * (b->alpha[2] - a->alpha[2])
-                  : 0;
+  jet->acc =
+      isAccelerated(order, a) || isAccelerated(order, b) ? sign * (b->alpha[2] - a->alpha[2]) : 0;
   for (int j = 5; j < LOCAL; j += 6)
     if (mask.g & (1u << j / 3)) {
       jet->g[j]      = (j / 6) == m->from ? -1 : 1;

@@ -38,7 +38,7 @@ typedef struct {
   sunrealtype phi;              /* the angle, in the plane */
   sunrealtype v[3], w[3];       /* velocities in space */
   sunrealtype acc[3], alpha[3]; /* accelerations in space, if requested */
-  int accelerating;             /* 1: they count at every order, as they are not 0 at u' = 0 */
+  int accelerating; /* ACCELERATION: they count at every order, as they are not 0 at u' = 0; or 0 */
 } Pose;
 
 static inline void toSpace(const Pose *pose, const sunrealtype *x, sunrealtype *y) {
@@ -191,7 +191,11 @@ typedef struct {
 /* P_b - P_a */
 void bodiesSpan(const Pair *pair, const Pose *a, const Pose *b, Order order, Moving *d);
 /* Derivatives in the local direction j of x, of x'', and of x'' with respect to u_j. D [3]: out. */
-void bodiesMovingX(const Moving *d, int j, sunrealtype *D);
+static inline void bodiesMovingX(const Moving *d, int j, sunrealtype *D) {
+  D[0] = D[1] = D[2] = 0;
+  if (j % 6 < 3) D[j % 3] = d->side[j / 6].move;
+  else cross3(d->pose[j / 6]->axis[j % 3], d->side[j / 6].arm, D);
+}
 void bodiesMovingAcc(const Moving *d, int j, sunrealtype *D);
 void bodiesMovingAccU(const Moving *d, int j, sunrealtype *D);
 /* D_j D_i x . y */

@@ -12,17 +12,6 @@
 
 /* ----------------------------------------------------------------------------------- poses -- */
 
-/* R = 1 + 2 (e_0 [e]x + [e]x [e]x) / |e|^2, by columns */
-void bodiesRotation(const sunrealtype *e, sunrealtype axis[3][3]) {
-  const sunrealtype s = 2 / (e[0] * e[0] + e[1] * e[1] + e[2] * e[2] + e[3] * e[3]);
-  for (int i = 0; i < 3; i++) {
-    const int j = (i + 1) % 3, k = (i + 2) % 3;
-    axis[i][i] = 1 - s * (e[j + 1] * e[j + 1] + e[k + 1] * e[k + 1]);
-    axis[j][i] = s * (e[i + 1] * e[j + 1] - e[0] * e[k + 1]);
-    axis[i][j] = s * (e[i + 1] * e[j + 1] + e[0] * e[k + 1]);
-  }
-}
-
 /* turned: 1 if the pose has the axes that belong to q */
 static inline void place(const Space *space, const sunrealtype *q, const sunrealtype *u,
                          const sunrealtype *udot, int turned, Pose *pose) {
@@ -238,28 +227,43 @@ static inline sunrealtype bareSum(const Mechanism *b, const Row *row, const sunr
   return sum;
 }
 
-/* Evaluates the rows of p, v or b (level 0, 1, 2). Returns what a drive's function returned. */
-static int fillRow(const Mechanism *b, const Row *row, sunrealtype t, const sunrealtype *q,
+/* Evaluates the rows of p, v or b (level 0, 1, 2) of a vector. */
+static void fillPoint(const Mechanism *b, const Row *row, int level, sunrealtype *out) {
+  Moving d;
+  spanOf(b, bodiesRowTerm(b, row, 0)->pair, VALUES, &d);
+  for (int k = 0; k < b->space.dimension; k++)
+    out[row->first + k] = level == 0   ? -d.x[k] - b->shift[row->first + k]
+                          : level == 1 ? -d.rate[k]
+                                       : d.acc[k];
+}
+
+/* The violation of a row of positions from the sum of its terms, and the drive */
+static sunrealtype violationOf(const Mechanism *b, const Row *row, sunrealtype sum,
+                               const DriveAt *drive) {
+  const sunrealtype sign = row->limit < 0 ? -1 : 1;
+  if (row->rope) sum += sign * bodiesRopeTurns(b, row->term, row->nterms);
+  if (row->limit) return gapOf(b, row, sum) - sign * (drive->g + drive->rest);
+  /* Coordinates of the tree count their turns, and only drives leave them open. */
+  const int open         = row->wraps && (!bodiesCountsTurns(b, row) || row->nterms == 1);
+  const sunrealtype turn = 8 * atan(SUN_RCONST(1.0)), unit = open ? perTurn(b, row) : 0,
+                    to = drive->g + (row->offset != NONE ? b->param[row->offset] : 0);
+  if (!(unit > 0)) return sum - to - drive->rest;
+  /* Both sides are taken to the circle before they meet: of many turns, the difference would keep
+   * the last digit of the turns. */
+  return remainder(unit * (onCircle(sum / unit) - onCircle(to / unit)) - drive->rest, turn * unit);
+}
+
+/* The same of a sum. Returns what a drive's function returned. */
+static int fillSum(const Mechanism *b, const Row *row, sunrealtype t, const sunrealtype *q,
                    const sunrealtype *u, int level, sunrealtype *out) {
-  if (bodiesRowTerm(b, row, 0)->m.kind == POINT) {
-    Moving d;
-    spanOf(b, bodiesRowTerm(b, row, 0)->pair, VALUES, &d);
-    for (int k = 0; k < b->space.dimension; k++)
-      out[row->first + k] = level == 0   ? -d.x[k] - b->shift[row->first + k]
-                            : level == 1 ? -d.rate[k]
-                                         : d.acc[k];
-    return 0;
-  }
-  sunrealtype D[3];
-  const int bare  = bodiesIsBare(b, row);
-  sunrealtype sum = bare && level < 2 ? bareSum(b, row, level ? u : q, level) : 0;
+  const int bare  = b->tree && bodiesIsBare(b, row);
   DriveAt drive   = {0};
+  sunrealtype sum = bare && level < 2 ? bareSum(b, row, level ? u : q, level) : 0, D[3];
+  int flag        = 0;
   if (level == 0 && b->assembling == ALIGNING && row->aligns) {
     out[row->first] = tiltOf(b, row, D) - b->shift[row->first];
     return 0;
   }
-  const int moves = row->drive != NONE && (level == 0 || b->assembling == AS_IN_MOTION);
-  int flag        = moves ? bodiesDrive(b, row->drive, t, &drive) : 0;
   for (int k = 0; k < row->nterms && !bare; k++) {
     const Term *term = bodiesRowTerm(b, row, k);
     Jet jet;
@@ -267,29 +271,28 @@ static int fillRow(const Mechanism *b, const Row *row, sunrealtype t, const sunr
     sum += bodiesWeight(b, term) * (level == 0 ? jet.s : level == 1 ? jet.rate : -jet.acc);
     /* A disc that lies flat has no lowest point, and a surface may end: this is recoverable, since
      * a smaller step may avoid it. */
-    if ((term->f || term->m.kind >= SINE) && !flag)
-      flag = !(isfinite(jet.s) && isfinite(jet.rate) && isfinite(jet.acc));
+    if (term->f || term->m.kind >= SINE)
+      flag |= !(isfinite(jet.s) && isfinite(jet.rate) && isfinite(jet.acc));
   }
-  const sunrealtype sign = row->limit < 0 ? -1 : 1;
-  sum += sign * (level == 2 ? drive.acc : level == 1 ? -drive.rate : 0);
-  if (level == 0 && row->rope) sum += sign * bodiesRopeTurns(b, row->term, row->nterms);
-  if (level == 0 && row->limit) sum = gapOf(b, row, sum) - sign * (drive.g + drive.rest);
-  else if (level == 0) {
-    /* Coordinates of the tree count their turns, and only drives leave them open. */
-    const int open         = row->wraps && (!bodiesCountsTurns(b, row) || row->nterms == 1);
-    const sunrealtype turn = 8 * atan(SUN_RCONST(1.0)), unit = open ? perTurn(b, row) : 0,
-                      to = drive.g + (row->offset != NONE ? b->param[row->offset] : 0);
-    /* Both sides are taken to the circle before they meet: of many turns, the difference would keep
-     * the last digit of the turns. */
-    sum = unit > 0 ? unit * (onCircle(sum / unit) - onCircle(to / unit)) : sum - to;
-    sum -= drive.rest;
-    if (unit > 0) sum = remainder(sum, turn * unit);
+  if (row->drive != NONE && (level == 0 || b->assembling == AS_IN_MOTION)) {
+    const int failed       = bodiesDrive(b, row->drive, t, &drive);
+    const sunrealtype sign = row->limit < 0 ? -1 : 1;
+    if (failed) flag = failed;
+    if (level > 0) sum += sign * (level == 2 ? drive.acc : -drive.rate);
   }
+  if (level == 0) sum = violationOf(b, row, sum, &drive);
   out[row->first] = level == 0 && row->first < b->np ? sum - b->shift[row->first] : sum;
   return flag;
 }
 
-int bodiesFillRows(const Mechanism *b, sunrealtype t, const sunrealtype *q, const sunrealtype *u,
+static int fillRow(const Mechanism *b, const Row *row, sunrealtype t, const sunrealtype *q,
+                   const sunrealtype *u, int level, sunrealtype *out) {
+  if (bodiesRowTerm(b, row, 0)->m.kind != POINT) return fillSum(b, row, t, q, u, level, out);
+  fillPoint(b, row, level, out);
+  return 0;
+}
+
+static int fillAll(const Mechanism *b, sunrealtype t, const sunrealtype *q, const sunrealtype *u,
                    int level, sunrealtype *out) {
   int flag = 0;
   for (int i = 0; i < b->nrows && !flag; i++) {
@@ -306,11 +309,16 @@ int bodiesFillRows(const Mechanism *b, sunrealtype t, const sunrealtype *q, cons
   return flag;
 }
 
+int bodiesFillTargets(const Mechanism *b, sunrealtype t, const sunrealtype *q, const sunrealtype *u,
+                      sunrealtype *out) {
+  return fillAll(b, t, q, u, 2, out);
+}
+
 static int fillRows(Mechanism *b, sunrealtype t, const sunrealtype *q, const sunrealtype *u,
                     int level, sunrealtype *out) {
   bodiesUpdate(b);
   if (!b->tree || !b->tree->bare) bodiesPoses(b, q, u, NULL);
-  return bodiesFillRows(b, t, q, u, level, out);
+  return fillAll(b, t, q, u, level, out);
 }
 
 static int positions(sunrealtype t, const sunrealtype *q, sunrealtype *p, void *bodies) {
@@ -340,21 +348,21 @@ static void fillARow(const Mechanism *b, const Row *row, Writer *w) {
       continue;
     }
     if (term->m.kind != POINT) {
-      sunrealtype g[LOCAL];
-      const Mask mask = bodiesGradient(b, row, k, 0, g);
+      Jet jet;
+      const Mask mask = bodiesGradient(b, row, k, 0, &jet);
       EACH_DIRECTION(s, mask.g, j)
-      *next(w, row->first, bodiesColumnOf(s, pair, j), 1) += g[j];
+      *next(w, row->first, bodiesColumnOf(s, pair, j), 1) += jet.g[j];
       continue;
     }
     Moving d;
     spanOf(b, term->pair, GRADIENT, &d);
     EACH_DIRECTION(s, bodiesTermMask(b, term).g, j) {
       sunrealtype D[3];
-      bodiesMovingX(&d, j, D);
       if (j % 6 < 3) {
-        *next(w, row->first + j % 3, bodiesColumnOf(s, pair, j), 1) -= D[j % 3];
+        *next(w, row->first + j % 3, bodiesColumnOf(s, pair, j), 1) -= d.side[j / 6].move;
         continue;
       }
+      bodiesMovingX(&d, j, D);
       sunrealtype *column = next(w, row->first, bodiesColumnOf(s, pair, j), s->dimension);
       for (int i = 0; i < s->dimension; i++) column[i] -= D[i];
     }
@@ -366,7 +374,7 @@ static void fillA(Mechanism *b, Writer *w) {
   for (int i = 0; i < b->nrolls; i++) fillARow(b, &b->roll[i], w);
 }
 
-Mask bodiesGradient(const Mechanism *b, const Row *row, int k, int i, sunrealtype *g) {
+Mask bodiesGradient(const Mechanism *b, const Row *row, int k, int i, Jet *jet) {
   enum { ALL_DIRECTIONS = 0xF };
   const Term *term = bodiesRowTerm(b, row, k);
   const Mask mask  = term->m.kind == OWN ? (Mask){ALL_DIRECTIONS, 0} : bodiesTermMask(b, term);
@@ -376,7 +384,7 @@ Mask bodiesGradient(const Mechanism *b, const Row *row, int k, int i, sunrealtyp
     EACH_DIRECTION(&b->space, mask.g, j) {
       sunrealtype D[3];
       bodiesMovingX(&d, j, D);
-      g[j] = -D[i];
+      jet->g[j] = -D[i];
     }
     return mask;
   }
@@ -384,13 +392,13 @@ Mask bodiesGradient(const Mechanism *b, const Row *row, int k, int i, sunrealtyp
     sunrealtype D[3];
     tiltOf(b, row, D);
     EACH_DIRECTION(&b->space, mask.g, j)
-    g[j] = (j < 6 ? -1 : 1) *
-           dot3(D, bodiesPose(b, b->pair[term->pair].side[j / 6].body)->axis[j % 3]);
+    jet->g[j] = (j < 6 ? -1 : 1) *
+                dot3(D, bodiesPose(b, b->pair[term->pair].side[j / 6].body)->axis[j % 3]);
     return mask;
   }
-  Jet jet;
-  bodiesTermJet(b, term, GRADIENT, &jet);
-  EACH_DIRECTION(&b->space, mask.g, j) g[j] = bodiesWeight(b, term) * jet.g[j];
+  const sunrealtype c = bodiesWeight(b, term);
+  bodiesTermJet(b, term, GRADIENT, jet);
+  if (c != 1) EACH_DIRECTION(&b->space, mask.g, j) jet->g[j] *= c;
   return mask;
 }
 
@@ -523,7 +531,12 @@ int bodiesAddLaws(const Mechanism *b, int friction, sunrealtype t, const sunreal
     Jet jet;
     sunrealtype T[3], x, rate, acc;
     if ((law->kind == FRICTION) != friction || isOnTree(b, i)) continue;
-    bodiesLawSum(b, law, VALUES, &x, &rate, &acc);
+    /* A single term gives its values with its gradient. */
+    if (law->nterms == 1) {
+      const sunrealtype c = bodiesWeight(b, bodiesLawTerm(b, law, 0));
+      bodiesTermJet(b, bodiesLawTerm(b, law, 0), GRADIENT, &jet);
+      x = c * jet.s, rate = c * jet.rate, acc = c * jet.acc;
+    } else bodiesLawSum(b, law, VALUES, &x, &rate, &acc);
     const sunrealtype N = friction ? bodiesReactionSize(b, law->joint, lambda, &first, &count) : 0;
     flag                = bodiesLaw(b, law, t, x, rate, N, T);
     if (law->inertance != NONE) /* s'' = g u' + acc; M holds the first part. */
@@ -531,7 +544,7 @@ int bodiesAddLaws(const Mechanism *b, int friction, sunrealtype t, const sunreal
     for (int k = 0; k < law->nterms; k++) {
       const Term *term    = bodiesLawTerm(b, law, k);
       const sunrealtype c = bodiesWeight(b, term);
-      bodiesTermJet(b, term, GRADIENT, &jet);
+      if (law->nterms > 1) bodiesTermJet(b, term, GRADIENT, &jet);
       EACH_DIRECTION(&b->space, bodiesTermMask(b, term).g, j)
       f[bodiesColumnOf(&b->space, &b->pair[term->pair], j)] += c * T[0] * jet.g[j];
     }

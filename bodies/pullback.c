@@ -218,7 +218,7 @@ int treeAccelerations(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
     gather(b, tree->force, 0, tree->nnodes - 1);
     applied = tree->wrench;
   }
-  if (!flag && targets) flag = bodiesFillRows(b, t, q, u, 2, targets);
+  if (!flag && targets) flag = bodiesFillTargets(b, t, q, u, targets);
   if (!flag) flag = addOnVelocities(b, t, q, u, tree->tau, tree->armature);
   /* Rows may hold what has no inertia of its own. */
   if (!flag && treeEliminate(b, tree, tree->tau, tree->armature, applied))
@@ -324,7 +324,9 @@ static void curvature(const Mechanism *b, const Row *row, int k, int i, Jet *jet
   const sunrealtype c = bodiesWeight(b, term);
   Jet own;
   memset(jet, 0, sizeof *jet);
-  bodiesGradient(b, row, k, i, jet->g);
+  bodiesGradient(b, row, k, i, jet);
+  memset(jet->acc_q, 0, sizeof jet->acc_q);
+  memset(jet->acc_u, 0, sizeof jet->acc_u);
   if (term->m.kind == POINT) {
     const Pair *pair = &b->pair[term->pair];
     Moving d;
@@ -408,6 +410,7 @@ static void fillRow(const Mechanism *b, const Row *row, const sunrealtype *u,
       const Term *term = bodiesRowTerm(b, row, k);
       const Pair *pair = &b->pair[term->pair];
       const int common = treeCommon(tree, pair, term->m.kind);
+      Jet jet;
       if (bodiesIsOff(b, row, i)) { /* Its entries remain 0. */
         const int places = velocitiesOn(tree, pair, common);
         entries += places;
@@ -416,14 +419,12 @@ static void fillRow(const Mechanism *b, const Row *row, const sunrealtype *u,
       }
       if (Bu && term->m.kind == OWN) addOwnBend(b, term, u, udot, x, size);
       else if (Bu) {
-        Jet jet;
         curvature(b, row, k, i, &jet);
         addCurvature(b, term, common, &jet, -1, x, size);
       } else {
-        sunrealtype g[LOCAL];
-        const Mask mask = bodiesGradient(b, row, k, i, g);
-        pullGradient(b, term, mask, g, 1, x);
-        addSizes(b, pair, common, mask, g, size);
+        const Mask mask = bodiesGradient(b, row, k, i, &jet);
+        pullGradient(b, term, mask, jet.g, 1, x);
+        addSizes(b, pair, common, mask, jet.g, size);
       }
       for (int side = 0; side < 2; side++)
         for (int n = treeNodeOf(tree, pair, side); n != common; n = tree->node[n].parent)
@@ -442,9 +443,9 @@ static void fillRow(const Mechanism *b, const Row *row, const sunrealtype *u,
 
 void treeGradient(const Mechanism *b, const Row *row, int i, sunrealtype *gradient) {
   for (int k = 0; k < row->nterms; k++) {
-    sunrealtype g[LOCAL];
-    const Mask mask = bodiesGradient(b, row, k, i, g);
-    pullGradient(b, bodiesRowTerm(b, row, k), mask, g, 1, gradient);
+    Jet jet;
+    const Mask mask = bodiesGradient(b, row, k, i, &jet);
+    pullGradient(b, bodiesRowTerm(b, row, k), mask, jet.g, 1, gradient);
   }
 }
 
@@ -498,7 +499,7 @@ static void addInertances(const Mechanism *b, const Entries *MK, const Entries *
       const Term *term = bodiesLawTerm(b, law, k);
       Jet jet          = {0};
       if (term->m.kind == OWN) continue;
-      const Mask mask = bodiesGradient(b, &of, k, 0, jet.g);
+      const Mask mask = bodiesGradient(b, &of, k, 0, &jet);
       pullGradient(b, term, mask, jet.g, 1, g);
       if (C) addCurvature(b, term, GROUND, &jet, -1, by_q, by_u);
     }
@@ -533,13 +534,13 @@ static int addElements(Mechanism *b, sunrealtype t, const sunrealtype *lambda, s
     const int count = bodiesComponents(b, row);
     for (int i = 0; i < count; i++)
       for (int k = 0; k < row->nterms && lambda[row->first + i] != 0; k++) {
-        sunrealtype g[LOCAL];
+        Jet jet;
         /* a coordinate of the tree: what it does to the bodies depends on none */
         if (bodiesRowTerm(b, row, k)->m.kind == OWN) continue;
-        const Mask mask = bodiesGradient(b, row, k, i, g);
+        const Mask mask = bodiesGradient(b, row, k, i, &jet);
         EACH_DIRECTION(&b->space, mask.g, j)
         force[bodiesColumnOf(&b->space, &b->pair[bodiesRowTerm(b, row, k)->pair], j)] -=
-            lambda[row->first + i] * g[j];
+            lambda[row->first + i] * jet.g[j];
       }
   }
   return flag;

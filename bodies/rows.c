@@ -25,12 +25,6 @@ int bodiesSkipRows(const char *off, void *mechanism) {
   return 0;
 }
 
-int bodiesIsRowOff(const Mechanism *b, const Row *row) {
-  int is_off = b->off != NULL;
-  for (int i = bodiesComponents(b, row) - 1; i >= 0 && is_off; i--) is_off = bodiesIsOff(b, row, i);
-  return is_off;
-}
-
 /* ------------------------------------------------------------------------- names of rows -- */
 
 const char *bodiesNoun(const Mechanism *b, int i) {
