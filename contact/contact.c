@@ -320,6 +320,10 @@ static int build(CPContact c) {
                 {&c->before_v, na, sizeof *c->before_v},
                 {&c->keep, n, sizeof *c->keep},
                 {&c->skipped, na, sizeof *c->skipped},
+                {&c->known.skipped, na, sizeof *c->known.skipped},
+                {&c->known.q, (size_t)c->nq, sizeof *c->known.q},
+                {&c->known.u, (size_t)c->nu, sizeof *c->known.u},
+                {&c->known.v, na, sizeof *c->known.v},
                 {&c->impact.keep, n, sizeof *c->keep},
                 {&c->impact.glued, n, sizeof *c->keep},
                 {&c->impact.plastic, n, sizeof *c->keep},
@@ -416,6 +420,7 @@ CPContact CPContactCreate(CPMech mech, int n, const CPContactPoint *points) {
   CPContact c = calloc(1, sizeof *c);
   if (c) {
     c->log.kind = &objects;
+    c->known.t  = NAN;
     c->mech = mech, c->model = model, c->npoints = n, c->friction = c->elastic.force = -1;
     c->nu = (int)model->nu, c->nq = (int)(model->nq ? model->nq : model->nu);
     c->n  = c->nq + c->nu + (int)model->nz;

@@ -9,7 +9,7 @@
 
 #include <cpodes/cpodes_session.h>
 
-enum { CONTACT_NAME = 48, ROOTS = 5, CONTACT_ARRAYS = 48 };
+enum { CONTACT_NAME = 48, ROOTS = 5, CONTACT_ARRAYS = 52 };
 
 /* ---- the system with contacts ---- */
 
@@ -103,6 +103,12 @@ struct CPContact_ {
   /* [na] rows that the newest forces could do without; A with rows of zeros in their place (contactSome) */
   char *skipped;
   SUNMatrix some;
+  /* The state, and `skipped`, of c->some, and v [na] with these rows; age: of the model. t is NaN before the first one. */
+  struct {
+    sunrealtype t, age, *q, *u, *v;
+    char *skipped;
+    int with_v;
+  } known;
   /* Largest numbers of rows of an event that is solved with factors, and whose W is stored. Beyond the
    * latter W is known only by products at (product_t, product_y). */
   int direct, stored;
@@ -220,8 +226,8 @@ static inline int contactDone(int *count, int result) {
 }
 /* Evaluates c->A at (t, q). Returns what the user's function returns. */
 int contactRows(CPContact c, sunrealtype t, const sunrealtype *q);
-/* c->some <- A, and v [na] <- A u, where v is not NULL, in the rows that are not in c->skipped. Returns what the user's functions
- * return. */
+/* c->some <- A, and v [na] <- A u, where v is not NULL, in the rows that are not in c->skipped; other rows of v stay as they are.
+ * Returns what the user's functions return. */
 int contactSome(CPContact c, sunrealtype t, const sunrealtype *q, const sunrealtype *u,
                 sunrealtype *v);
 /* Computes c->scale and c->error from c->A and y. */

@@ -28,9 +28,10 @@ int contactMargins(CPContact c, sunrealtype t, N_Vector y, int check, const char
   for (int i = 0; i < c->npoints; i++)
     closed |= c->point[i].phase != CP_CONTACT_OPEN && !c->point[i].is_elastic;
   if (flag || !closed) return flag;
+  memcpy(c->b, c->v, (size_t)c->na * sizeof *c->v); /* The friction overwrites c->v. */
   flag = CPMechAccelerations(c->mech, t, y, c->udot, c->lambda);
-  /* The accelerations have overwritten c->v for the friction. */
-  return flag ? contactPassOn(c, flag) : contactMeasure(c, t, y, function);
+  memcpy(c->v, c->b, (size_t)c->na * sizeof *c->v);
+  return flag ? contactPassOn(c, flag) : CP_SUCCESS;
 }
 
 sunrealtype contactMargin(CPContact c, const Point *point, int margin, sunrealtype t) {
@@ -264,6 +265,7 @@ static int start(CPSession session, sunrealtype t, sunrealtype t_end, N_Vector y
   if (flag) return contactPassOn(c, flag);
   CPSessionGetTolerances(session, &c->rtol, &c->atol);
   c->session = session, c->integrator = NULL;
+  c->known.t = NAN; /* Counters may begin anew. */
   c->t = c->t_first = t;
   c->nrecent = 0, c->sens.Ns = c->sens.spent = 0;
   c->stretching = c->changed = 0;
