@@ -26,23 +26,23 @@ static inline int isAccelerated(Order order, const Pose *pose) {
   return ((int)order | pose->accelerating) == ACCELERATION;
 }
 
-/* Sets the arm of one side to sign times the vector `fixed` of its body. */
+/* Sets the arm of one side to sign times the vector `fixed` of its body. Locals stay in registers, which sums in place do not. */
 static void addArm(Moving *m, int side, const Pose *pose, sunrealtype sign,
                    const sunrealtype *fixed, int accelerated) {
-  sunrealtype *arm = m->side[side].arm, *rate = m->side[side].rate, *acc = m->side[side].acc;
-  m->pose[side] = pose;
+  sunrealtype arm[3], rate[3], acc[3], turned[3];
   toSpace(pose, fixed, arm);
   for (int k = 0; k < 3; k++) arm[k] *= sign;
-  add3(1, arm, m->x);
   cross3(pose->w, arm, rate);
-  add3(1, rate, m->rate);
-  sunrealtype turned[3];
   cross3(pose->w, rate, acc);
   if (accelerated) {
     cross3(pose->alpha, arm, turned);
     add3(1, turned, acc);
   }
-  add3(1, acc, m->acc);
+  m->pose[side] = pose;
+  for (int k = 0; k < 3; k++) {
+    m->side[side].arm[k] = arm[k], m->side[side].rate[k] = rate[k], m->side[side].acc[k] = acc[k];
+    m->x[k] += arm[k], m->rate[k] += rate[k], m->acc[k] += acc[k];
+  }
 }
 
 void bodiesSpan(const Pair *pair, const Pose *a, const Pose *b, Order order, Moving *d) {

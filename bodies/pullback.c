@@ -284,20 +284,31 @@ static Writer matrixOf(Mechanism *b, int plan) {
 
 /* ------------------------------------------------------------------------------- constraints -- */
 
+/* Entries of A below this part of their terms are roundoff. */
+#define ROUNDING (16 * DBL_EPSILON)
+
+/* |F| and |N| of the force and the moment that the gradient g makes on one side */
+static void strengthOf(const Mechanism *b, int side, Mask mask, const sunrealtype *g,
+                       sunrealtype strength[2]) {
+  strength[0] = strength[1] = 0;
+  EACH_DIRECTION(&b->space, mask.g & (side ? 0xCu : 0x3u), j)
+  strength[j % 6 >= 3] += g[j] * g[j];
+  for (int k = 0; k < 2; k++) strength[k] = sqrt(strength[k]);
+}
+
 /* size [nu] += what terms of the entries of a row could amount to: the moments |N| + |d| |F|, or forces |F|, that the gradient g
  * makes on the nodes from both bodies on. */
 static void addSizes(const Mechanism *b, const Pair *pair, int common, Mask mask,
                      const sunrealtype *g, sunrealtype *size) {
   const Tree *tree = b->tree;
   for (int side = 0; side < 2; side++) {
-    sunrealtype square[2] = {0, 0}, d[3];
-    EACH_DIRECTION(&b->space, mask.g & (side ? 0xCu : 0x3u), j) square[j % 6 >= 3] += g[j] * g[j];
-    const sunrealtype F = sqrt(square[0]), N = sqrt(square[1]);
+    sunrealtype strength[2], d[3];
+    strengthOf(b, side, mask, g, strength);
     for (int n = treeNodeOf(tree, pair, side); n != common; n = tree->node[n].parent) {
       const Node *node = &tree->node[n];
       for (int k = 0; k < 3; k++)
         d[k] = b->pose[pair->side[side].body].r[k] - tree->motion[n + 1].P[k];
-      const sunrealtype moment = N + sqrt(dot3(d, d)) * F;
+      const sunrealtype F = strength[0], moment = strength[1] + sqrt(dot3(d, d)) * F;
       for (int j = 0; j < node->nu; j++) {
         const Axis s = treeAxis(tree, node->u + j);
         size[node->u + j] += s.screws  ? length3(s.a) * moment + length3(s.v) * F
@@ -306,6 +317,31 @@ static void addSizes(const Mechanism *b, const Pair *pair, int common, Mask mask
       }
     }
   }
+}
+
+/* Is an entry of a row, in tau, so small, but not 0, that it takes its size to know whether it is roundoff? No size exceeds
+ * |N| + (1 + |d|) |F|, except of custom joints. */
+static int areSmall(const Mechanism *b, const Pair *pair, int common, Mask mask,
+                    const sunrealtype *g, const sunrealtype *tau) {
+  const Tree *tree  = b->tree;
+  sunrealtype least = INFINITY, bound = 0;
+  for (int side = 0; side < 2; side++) {
+    sunrealtype strength[2], longest = 0;
+    const int first = treeNodeOf(tree, pair, side);
+    if (first == common) continue;
+    const sunrealtype *r = b->pose[pair->side[side].body].r;
+    for (int n = first; n != common; n = tree->node[n].parent) {
+      const Node *node     = &tree->node[n];
+      const sunrealtype *P = tree->motion[n + 1].P;
+      if (node->kind == CUSTOM) return 1;
+      longest = fmax(longest, fabs(r[0] - P[0]) + fabs(r[1] - P[1]) + fabs(r[2] - P[2]));
+      for (int j = node->u; j < node->u + node->nu; j++)
+        if (tau[j] != 0) least = fmin(least, fabs(tau[j]));
+    }
+    strengthOf(b, side, mask, g, strength);
+    bound += strength[1] + (1 + longest) * strength[0];
+  }
+  return least <= ROUNDING * bound;
 }
 
 /* The number of velocities on the paths from both bodies of a pair to the node that moves both */
@@ -395,10 +431,9 @@ static void addOwnBend(const Mechanism *b, const Term *term, const sunrealtype *
  * loop, must not get a direction from it. */
 static void fillRow(const Mechanism *b, const Row *row, const sunrealtype *u,
                     const sunrealtype *udot, Writer *w, sunrealtype *Bu) {
-  const Tree *tree           = b->tree;
-  const int count            = bodiesComponents(b, row);
-  const int bare             = bodiesIsBare(b, row);
-  const sunrealtype rounding = 16 * DBL_EPSILON;
+  const Tree *tree  = b->tree;
+  const int count   = bodiesComponents(b, row);
+  const int bare    = bodiesIsBare(b, row);
   sunrealtype *size = tree->size, *x = tree->tau; /* 0 before and after */
   if (bare && Bu) w->count += row->nterms;
   for (int k = 0; k < row->nterms && bare && !Bu; k++)
@@ -424,13 +459,13 @@ static void fillRow(const Mechanism *b, const Row *row, const sunrealtype *u,
       } else {
         const Mask mask = bodiesGradient(b, row, k, i, &jet);
         pullGradient(b, term, mask, jet.g, 1, x);
-        addSizes(b, pair, common, mask, jet.g, size);
+        if (areSmall(b, pair, common, mask, jet.g, x)) addSizes(b, pair, common, mask, jet.g, size);
       }
       for (int side = 0; side < 2; side++)
         for (int n = treeNodeOf(tree, pair, side); n != common; n = tree->node[n].parent)
           for (int j = tree->node[n].u; j < tree->node[n].u + tree->node[n].nu; j++) {
             if (Bu) Bu[w->place[w->count]] += size[j];
-            *next(w, row->first + i, j, 1) += Bu || fabs(x[j]) > rounding * size[j] ? x[j] : 0;
+            *next(w, row->first + i, j, 1) += Bu || fabs(x[j]) > ROUNDING * size[j] ? x[j] : 0;
             x[j] = size[j] = 0; /* the paths of both sides meet */
             entries++;
           }
