@@ -147,7 +147,7 @@ static int prepareFriction(CPContact c, sunrealtype t, const sunrealtype *q, con
 /* c->impulse <- F_T = -mu N s of one contact, whose entries are 0. */
 static void frictionOf(CPContact c, const Point *point, sunrealtype t, sunrealtype N) {
   sunrealtype s[2];
-  contactDirection(c, point, t, s);
+  contactDirection(c, point, isnan(c->own) ? t : c->own, s);
   for (int k = 0; k < point->ntangents; k++)
     c->impulse[point->tangent + k] = -coefficient(point) * N * s[k];
 }
@@ -324,6 +324,7 @@ static int build(CPContact c) {
                 {&c->known.q, (size_t)c->nq, sizeof *c->known.q},
                 {&c->known.u, (size_t)c->nu, sizeof *c->known.u},
                 {&c->known.v, na, sizeof *c->known.v},
+                {&c->end_y, (size_t)c->n, sizeof *c->end_y},
                 {&c->impact.keep, n, sizeof *c->keep},
                 {&c->impact.glued, n, sizeof *c->keep},
                 {&c->impact.plastic, n, sizeof *c->keep},
@@ -420,7 +421,7 @@ CPContact CPContactCreate(CPMech mech, int n, const CPContactPoint *points) {
   CPContact c = calloc(1, sizeof *c);
   if (c) {
     c->log.kind = &objects;
-    c->known.t  = NAN;
+    c->known.t = c->own = NAN;
     c->mech = mech, c->model = model, c->npoints = n, c->friction = c->elastic.force = -1;
     c->nu = (int)model->nu, c->nq = (int)(model->nq ? model->nq : model->nu);
     c->n  = c->nq + c->nu + (int)model->nz;

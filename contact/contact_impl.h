@@ -9,7 +9,7 @@
 
 #include <cpodes/cpodes_session.h>
 
-enum { CONTACT_NAME = 48, ROOTS = 5, CONTACT_ARRAYS = 52 };
+enum { CONTACT_NAME = 48, ROOTS = 5, CONTACT_ARRAYS = 53 };
 
 /* ---- the system with contacts ---- */
 
@@ -127,7 +127,9 @@ struct CPContact_ {
   /* the tolerances of gaps and of velocities at the newest event, and a tenth of them */
   sunrealtype tol_q, tol_v, small_q, small_v;
   int side;           /* which of the two places the root functions use */
-  sunrealtype end[2]; /* the times of both ends of the newest step; end[1] is NAN after a restart */
+  /* the times of both ends of the newest step, and the state at the latter; end[1] is NAN after a restart */
+  sunrealtype end[2], *end_y;
+  sunrealtype own; /* the time that directions of sliding have in place of that of the state, or NaN */
   void *owned[CONTACT_ARRAYS]; /* the arrays that CPContactFree frees */
   int nowned;
   /* workspace */

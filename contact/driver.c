@@ -107,13 +107,14 @@ static int follow(CPContact c, sunrealtype t, N_Vector y) {
  * the gap would close within the step. If the gap is a sinusoid, none of up to seven eighths of a period is missed, since the tangent of
  * 1 - cos x at x = 2.75 falls by more than 1 - cos x over 2 x. Other gaps have no root of v_N, so that many stops that are
  * far away cost nothing. Contacts with friction have it in any case: where one is least, the end of sliding elsewhere is judged anew. */
-static void watchGaps(CPContact c, sunrealtype t) {
+static void watchGaps(CPContact c, sunrealtype t, N_Vector y) {
   const int is_start = isnan(c->end[1]);
   if (t == c->end[1] || (!is_start && t <= c->end[0])) return;
   if (!is_start && fabs(newestEnd(c) - t) > contactResolution(t)) return;
   const int is_next = !is_start && t > c->end[1];
   if (is_next || is_start) c->end[0] = c->end[1];
-  c->end[1]           = t;
+  c->end[1] = t;
+  memcpy(c->end_y, N_VGetArrayPointer(y), (size_t)c->n * sizeof *c->end_y);
   const sunrealtype h = is_start ? 0.0 : t - c->end[0];
   for (int i = 0; i < c->npoints; i++) {
     Point *point            = &c->point[i];
@@ -143,18 +144,29 @@ static int areFar(CPContact c, sunrealtype t) {
   return 1;
 }
 
+/* Integrators also evaluate root functions at other times in the state at the end of a step, to see whether they depend on
+ * time itself. Offsets and directions of sliding depend on the motion, and have the time of the end there, else NaN. */
+static sunrealtype ownTime(CPContact c, sunrealtype t, N_Vector y) {
+  return c->end[1] > t && !memcmp(c->end_y, N_VGetArrayPointer(y), (size_t)c->n * sizeof *c->end_y)
+             ? c->end[1]
+             : NAN;
+}
+
 /* Root functions of a contact: two places for each of one or, with friction, two kinds, and v_N */
 static int kindsOf(const Point *point) { return point->ntangents > 0 ? 2 : 1; }
 static int rootsOf(const Point *point) { return 2 * kindsOf(point) + 1; }
 
 static int roots(sunrealtype t, N_Vector y, sunrealtype *g, void *contact) {
-  const CPContact c = contact;
-  const int far    = !c->stretching && areFar(c, t);
-  c->looking       = 1;
-  const int failed = !far && contactMargins(c, t, y, 1, "CPSessionRun");
-  c->looking       = 0;
+  const CPContact c     = contact;
+  const int far         = !c->stretching && areFar(c, t);
+  c->own                = ownTime(c, t, y);
+  c->looking            = 1;
+  const int failed      = !far && contactMargins(c, t, y, 1, "CPSessionRun");
+  const sunrealtype own = isnan(c->own) ? t : c->own;
+  c->own                = NAN;
+  c->looking            = 0;
   if (failed) return -1;
-  if (!far && !c->stretching) watchGaps(c, t);
+  if (!far && !c->stretching) watchGaps(c, t, y);
   if (!far && !c->stretching && follow(c, t, y)) return -1;
   for (int i = 0; i < c->npoints; i++) {
     const Point *point = &c->point[i];
@@ -168,18 +180,18 @@ static int roots(sunrealtype t, N_Vector y, sunrealtype *g, void *contact) {
       continue;
     }
     if (point->phase == CP_CONTACT_OPEN) {
-      const sunrealtype passed = (t - point->t_zero) / point->fade;
+      const sunrealtype passed = (own - point->t_zero) / point->fade;
       at[0] = point->is_elastic ? contactElasticMargin(c, point) : c->p[point->normal];
       if (point->zero[0] != 0.0) at[0] -= point->zero[0] * fmin(fmax(1.0 - passed, 0.0), 1.0);
       g[-1] = point->step.turns ? c->v[point->normal] - c->tol_v * c->scale[point->normal] : -1;
       continue;
     }
-    at[0] = contactMargin(c, point, 0, t);
+    at[0] = contactMargin(c, point, 0, own);
     if (point->ntangents == 0 || contactIsImplied(point)) continue;
     if (contactSlidesInSpace(point))
-      at[1] = contactSpeed(point, t, c->v + point->tangent) - contactHeading(point, t)->near;
+      at[1] = contactSpeed(point, own, c->v + point->tangent) - contactHeading(point, own)->near;
     else
-      at[1] = contactMargin(c, point, 1, t) -
+      at[1] = contactMargin(c, point, 1, own) -
               (point->phase == CP_CONTACT_SLIDING ? point->zero[1] : 0.0);
   }
   return 0;
