@@ -61,6 +61,10 @@ typedef struct {
   /* Offsets that the root functions subtract: zero[0] from the gap of an open contact, zero[1] from
    * the velocity of a sliding one. That of the gap fades from t_zero on, over the time fade. */
   sunrealtype zero[2], t_zero, fade;
+  /* The time from which the contact has been open without a jump of its normal velocity, which was v then */
+  struct {
+    sunrealtype t, v;
+  } left;
   /* the gap and its rate at both ends of the newest step; is_near: within it the gap may be zero; turns: it may touch zero and open
    * again */
   struct {
@@ -126,7 +130,7 @@ struct CPContact_ {
   sunrealtype share, share_set;
   /* the tolerances of gaps and of velocities at the newest event, and a tenth of them */
   sunrealtype tol_q, tol_v, small_q, small_v;
-  int side;           /* which of the two places the root functions use */
+  int side; /* which of the two places the root functions use */
   /* the times of both ends of the newest step, and the state at the latter; end[1] is NAN after a restart */
   sunrealtype end[2], *end_y;
   sunrealtype own; /* the time that directions of sliding have in place of that of the state, or NaN */
@@ -228,6 +232,8 @@ static inline int contactDone(int *count, int result) {
 }
 /* Evaluates c->A at (t, q). Returns what the user's function returns. */
 int contactRows(CPContact c, sunrealtype t, const sunrealtype *q);
+/* Tells the model which rows of its functions may be left out, or with NULL that all are needed. */
+void contactSkip(CPContact c, const char *off);
 /* c->some <- A, and v [na] <- A u, where v is not NULL, in the rows that are not in c->skipped; other rows of v stay as they are.
  * Returns what the user's functions return. */
 int contactSome(CPContact c, sunrealtype t, const sunrealtype *q, const sunrealtype *u,
@@ -446,11 +452,13 @@ void contactWatchOnset(CPContact c, Point *point, sunrealtype t, sunrealtype alo
 /* If closed contacts approach: computes the new velocities in y and c->v. Returns 0 or an error
  * code that has been reported. */
 int contactImpact(CPContact c, sunrealtype t, N_Vector y, const char *function);
-/* A contact with the given normal row leaves with velocity v. With restitution e it would return
+/* The acceleration at which contact i comes back, at the event at t: that without contact forces, c->a, or, where others hold one
+ * of its bodies, what its newest flight has shown; or 0. */
+sunrealtype contactReturn(const CPContact c, int i, sunrealtype t);
+/* Contact i leaves with velocity v. With restitution e it would return
  * again and again; the remaining flights would last sum_k 2 v e^k / a in total, and their path is
- * about v times that. Returns 1 if they are skipped, and then sets *event. Requires c->a. */
-int contactSkips(const CPContact c, int row, sunrealtype t, sunrealtype v, sunrealtype e,
-                 CPContactEvent *event);
+ * about v times that. Returns 1 if they are skipped, and then sets c->event[i]. Requires c->a. */
+int contactSkips(const CPContact c, int i, sunrealtype t, sunrealtype v, sunrealtype e);
 
 /* Repeats the newest impact, with the same contacts, at a nearby (t, y). Returns 0 or an error code
  * that has been reported. */

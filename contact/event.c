@@ -496,7 +496,7 @@ static int keepClosed(CPContact c, sunrealtype t, N_Vector y, const char *functi
     if (c->impact.any) continue;
     const int flag = known++ ? CP_SUCCESS : contactFreeAccelerations(c, t, y, function);
     if (flag) return flag;
-    c->keep[i] = (char)contactSkips(c, N, t, v, c->point[i].law.restitution, &c->event[i]);
+    c->keep[i] = (char)contactSkips(c, i, t, v, c->point[i].law.restitution);
   }
   return CP_SUCCESS;
 }
@@ -560,7 +560,9 @@ static void setZeros(CPContact c, sunrealtype t) {
     Point *point              = &c->point[i];
     const CPContactEvent *was = &c->event[i];
     if (point->is_elastic) continue;
-    const sunrealtype gap = c->p[point->normal], v = c->v[point->normal], a = -c->a[point->normal];
+    const sunrealtype gap = c->p[point->normal], v = c->v[point->normal], a = contactReturn(c, i, t);
+    if (was->before != CP_CONTACT_OPEN || was->velocity[0][0] != was->velocity[1][0])
+      point->left.t = t, point->left.v = v;
     const int leaves = v > c->small_v * c->scale[point->normal], jumps = leaves && a > 0.0;
     const sunrealtype height  = jumps ? v * v / (2.0 * a) : 0.0;
     const sunrealtype small_v = c->small_v * c->scale[point->tangent], v_T = c->v[point->tangent];
@@ -589,6 +591,7 @@ void contactOpenAll(CPContact c) {
   for (int i = 0; i < c->npoints; i++) {
     c->point[i].phase   = CP_CONTACT_OPEN;
     c->point[i].zero[0] = 0.0, c->point[i].fade = INFINITY;
+    c->point[i].left.t = NAN;
   }
 }
 

@@ -122,9 +122,16 @@ static void takeVelocities(CPContact c) {
 
 sunrealtype contactResolution(sunrealtype t) { return 1.0e6 * DBL_EPSILON * fabs(t); }
 
-int contactSkips(const CPContact c, int row, sunrealtype t, sunrealtype v, sunrealtype e,
-                 CPContactEvent *event) {
-  const sunrealtype a = fmax(0.0, -c->a[row]), scale = c->scale[row],
+sunrealtype contactReturn(const CPContact c, int i, sunrealtype t) {
+  const Point *point      = &c->point[i];
+  const sunrealtype least = fmax(0.0, -c->a[point->normal]), v = c->event[i].velocity[0][0];
+  const int flew = c->event[i].before == CP_CONTACT_OPEN && t > point->left.t;
+  return flew ? fmax(least, (point->left.v - v) / (t - point->left.t)) : least;
+}
+
+int contactSkips(const CPContact c, int i, sunrealtype t, sunrealtype v, sunrealtype e) {
+  CPContactEvent *event = &c->event[i];
+  const sunrealtype a = contactReturn(c, i, t), scale = c->scale[c->point[i].normal],
                     remains = a > 0.0 ? 2.0 * v / (a * (1.0 - e)) : 0.0, way = v * remains,
                     flight = contactResolution(t);
   const int is_short       = a > 0.0 && (way <= c->small_q * scale || 2.0 * v <= a * flight);
@@ -170,7 +177,7 @@ int contactImpact(CPContact c, sunrealtype t, N_Vector y, const char *function) 
       continue;
     /* A contact that is opened by the impact of another, as in a rocking block, is assumed to
      * return by itself as well. */
-    if (!contactSkips(c, c->row[N], t, v, e, event)) continue;
+    if (!contactSkips(c, P->law[k].contact, t, v, e)) continue;
     accumulated     = 1;
     P->law[k].glued = c->impact.glued[k] = !event->struck;
     c->e[N]                              = 0;

@@ -104,6 +104,40 @@ START_TEST(a_stop_carries_the_weight_after_all_bounces) {
 }
 END_TEST
 
+/* A mass falls on another one, which lies on the stop of its own slider: it bounces as on the ground, though without contact forces both
+ * would fall alike, and rests there after infinitely many bounces. _i: formulation */
+START_TEST(a_mass_comes_to_rest_on_another_that_lies_on_its_stop) {
+  const sunrealtype g = 9.81, m = 2, h = 1, e = 0.6, tol = 1e-6;
+  const sunrealtype bounces = sqrt(2 * h / g) * (1 + 2 * e / (1 - e));
+  const char *const names[] = {"low", "high"}, *const sliders[] = {"slide_low", "slide_high"};
+  sunrealtype force[6], rate;
+  bodies = CPBodiesCreate(2, (sunrealtype[]){0, -g, 0});
+  for (int k = 0; k < 2; k++) {
+    const CPBody body    = {CP_NEW_BODY(names[k]), .mass = m, .inertia = {1, 1, 1}};
+    const CPJoint slider = {CP_NEW_JOINT(sliders[k]), .kind = CP_JOINT_PRISMATIC, .b = names[k],
+                            .on_a = {.axis = {0, 1, 0}}};
+    add_element(bodies, &body.head), add_element(bodies, &slider.head);
+  }
+  const CPLimit floor = {CP_NEW_LIMIT("floor"), .of = {{"slide_low", 0}}, .lower = 0,
+                         .upper = INFINITY},
+                stop  = {CP_NEW_LIMIT("stop"), .of = {{"slide_high", 0}, {"slide_low", 0}},
+                         .ratio = {1, -1},     .lower = -h,
+                         .upper = INFINITY,    .restitution = e};
+  add_element(bodies, &floor.head), add_element(bodies, &stop.head);
+  act((CPFormulation)_i);
+  ck_assert_int_eq(run_with("DOP853", tol, bounces + 0.1), CP_SUCCESS);
+  for (int k = 0; k < 2; k++) {
+    ck_assert_int_eq(phase_of(contact, k), CP_CONTACT_CLOSED);
+    ck_assert_double_eq_tol(coordinate_of(sliders[k], &rate), -h * k, tol);
+    ck_assert_double_eq_tol(rate, 0, tol);
+  }
+  ck_assert_int_eq(CPContactEvaluate(contact, 0, y, NULL, force, NULL, NULL), CP_SUCCESS);
+  ck_assert_double_eq_tol(force[0], 2 * m * g, 1e-9);
+  ck_assert_double_eq_tol(force[3], m * g, 1e-9);
+  release();
+}
+END_TEST
+
 /* ---- dry friction ---- */
 
 /* A mass m on a slider along x, with a spring of the stiffness k that is free at x = 0 */
@@ -538,6 +572,7 @@ TEST_SUITE(limits) {
   tcase_add_loop_test(tc, a_wheel_bounces_between_its_stops, 0, 6);
   tcase_add_test(tc, two_wheels_meet_at_the_ends_of_their_play);
   tcase_add_test(tc, a_stop_carries_the_weight_after_all_bounces);
+  tcase_add_loop_test(tc, a_mass_comes_to_rest_on_another_that_lies_on_its_stop, 0, 2);
   tcase_add_loop_test(tc, a_spring_comes_to_rest_by_dry_friction, 0, 6);
   tcase_add_test(tc, a_growing_load_breaks_away_at_the_friction_of_rest);
   tcase_add_test(tc, dry_friction_acts_beside_stops);
