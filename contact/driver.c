@@ -24,7 +24,14 @@
 
 int contactMargins(CPContact c, sunrealtype t, N_Vector y, int check, const char *function) {
   int closed = 0, flag = contactLaws(c, t, check, function);
+  memset(c->skipped, 0,
+         (size_t)c->na); /* Nothing depends on tangential velocities of open contacts. */
+  for (int i = 0; i < c->npoints; i++)
+    if (c->point[i].phase == CP_CONTACT_OPEN)
+      memset(c->skipped + c->point[i].tangent, 1, (size_t)c->point[i].ntangents);
+  contactSkip(c, c->skipped);
   if (!flag) flag = contactMeasure(c, t, y, function);
+  contactSkip(c, NULL);
   for (int i = 0; i < c->npoints; i++)
     closed |= c->point[i].phase != CP_CONTACT_OPEN && !c->point[i].is_elastic;
   if (flag || !closed) return flag;

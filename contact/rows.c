@@ -65,8 +65,7 @@ int contactVelocities(CPContact c, sunrealtype t, const sunrealtype *q, const su
   return 0;
 }
 
-/* Tells the model which rows may be left out, or with NULL that all are needed. */
-static void skip(CPContact c, const char *off) {
+void contactSkip(CPContact c, const char *off) {
   if (c->model->skip_rows) contactCall(c, skip_rows, off);
 }
 
@@ -88,12 +87,12 @@ int contactSome(CPContact c, sunrealtype t, const sunrealtype *q, const sunrealt
   int flag        = 0;
   if (!known || moves) {
     c->known.t = NAN; /* until all has succeeded */
-    skip(c, c->skipped);
+    contactSkip(c, c->skipped);
     if (!known) flag = evaluate(c, t, q, c->some), c->known.with_v = 0;
     if (moves) memset(c->known.v, 0, na * sizeof *v);
     if (!flag && moves && c->model->v) flag = contactCall(c, v, t, q, u, c->known.v);
     else if (!flag && moves) contactTimes(c->some, u, c->known.v);
-    skip(c, NULL);
+    contactSkip(c, NULL);
     if (flag) return flag;
     c->known.t = t, c->known.age = age;
     memcpy(c->known.q, q, nq);

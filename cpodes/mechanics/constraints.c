@@ -293,7 +293,9 @@ static int addMotions(CPMech mech, sunrealtype t, const sunrealtype *u, double *
 int cpMechVelocities(CPMech mech, sunrealtype t, const sunrealtype *q, const sunrealtype *u,
                      double *v) {
   memset(v, 0, (size_t)mech->m * sizeof *v);
+  cpMechSkipRows(mech, 1);
   const int flag = modelVelocities(mech, t, q, u, v);
+  cpMechSkipRows(mech, 0);
   return flag ? flag : addMotions(mech, t, u, v);
 }
 
