@@ -402,7 +402,7 @@ void treeOwnJet(const Mechanism *b, const Term *term, Order order, Jet *jet) {
   evaluateOwn(b, term, f);
   jet->s = f[0], jet->rate = f[1] * own->u[k];
   jet->acc = f[1] * own->udot[k] + f[2] * own->u[k] * own->u[k];
-  if (order == VALUES) return;
+  if (order <= VALUES) return;
   Screw P[MOST_OWN];
   const sunrealtype *g = P[k];
   pseudoInverse(node, P);

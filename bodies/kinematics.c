@@ -122,7 +122,7 @@ void treePlace(Mechanism *b, const Tree *tree) {
       pose->alpha[k] = at->alpha[k];
     }
     pose->phi          = at->phi;
-    pose->accelerating = ACCELERATION;
+    pose->accelerating = 1;
     memcpy(body, pose->v, sizeof pose->v);
     if (b->space.dimension == 2) body[2] = pose->w[2];
     else toBody(pose, pose->w, body + 3);

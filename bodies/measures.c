@@ -23,7 +23,7 @@ const Pose bodies_ground = {.axis = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}};
 
 /* Do its accelerations count? */
 static inline int isAccelerated(Order order, const Pose *pose) {
-  return ((int)order | pose->accelerating) == ACCELERATION;
+  return (order == ACCELERATION) | pose->accelerating;
 }
 
 /* Sets the arm of one side to sign times the vector `fixed` of its body. Locals stay in registers, which sums in place do not. */
@@ -140,7 +140,7 @@ static void product(const Space *space, const Moving *X, const Moving *Y, Mask m
   jet->s    = dot3(X->x, Y->x);
   jet->rate = dot3(X->rate, Y->x) + dot3(X->x, Y->rate);
   jet->acc  = dot3(X->acc, Y->x) + 2 * dot3(X->rate, Y->rate) + dot3(X->x, Y->acc);
-  if (order == VALUES) return;
+  if (order <= VALUES) return;
   /* D_j s = D_j X . Y + X . D_j Y, where (t_j x x) . y = t_j . (x x y) */
   for (int group = 0; group < 4; group++) {
     const int side   = group / 2;
@@ -189,7 +189,7 @@ void bodiesCompose(const Space *space, const Function *F, const Jet *C, Mask mas
   jet->rate   = F->S * S.rate + F->C * C->rate;
   jet->acc = F->S * S.acc + F->C * C->acc + F->SS * S.rate * S.rate + 2 * F->SC * S.rate * C->rate +
              F->CC * C->rate * C->rate;
-  if (order == VALUES) return;
+  if (order <= VALUES) return;
   EACH_DIRECTION(space, mask.g, j) {
     const sunrealtype s = S.g[j], c = C->g[j];
     jet->g[j] = F->S * s + F->C * c;
@@ -230,6 +230,7 @@ static void spin(const Space *space, const Moving *n, int from, Mask mask, Order
   jet->s    = 0;
   jet->rate = dot3(n->x, w);
   jet->acc  = dot3(n->x, alpha) + dot3(n->rate, other->w);
+  if (order <= VALUES) return;
   EACH_DIRECTION(space, mask.g, j) {
     const sunrealtype *t = n->pose[j / 6]->axis[j % 3];
     const int is_own     = j / 6 == from;
@@ -281,7 +282,7 @@ static void wrench(const Side *side, const Pose *pose, Order order, Jet *jet) {
   jet->rate = dot3(F, pose->v) + dot3(c, w);
   jet->acc  = dot3(swing, pose->v);
   if (isAccelerated(order, pose)) jet->acc += dot3(F, pose->acc) + dot3(c, alpha);
-  if (order == VALUES) return;
+  if (order <= VALUES) return;
   for (int k = 0; k < 3; k++) jet->g[6 + k] = F[k], jet->g[9 + k] = c[k];
   if (order == GRADIENT) return;
   for (int j = 0; j < 3; j++) { /* D_j F = t_j x F */
@@ -315,7 +316,7 @@ static void addScaled(const Space *space, const Taylor *F, int n, const Jet *C, 
   }
   jet->rate += F->v * m->rate;
   jet->acc += F->v * m->acc + rate * m->rate;
-  if (order == VALUES) return;
+  if (order <= VALUES) return;
   EACH_DIRECTION(space, mask.g, j) {
     sunrealtype Fj = 0, rate_j = 0;
     jet->g[j] += F->v * m->g[j];
@@ -488,15 +489,15 @@ static void factorsOf(const Taylor *w, const Taylor *at, Taylor *F) {
 static void solidJet(const Space *space, const Pair *pair, const Measure *m, const Pose *pose[2],
                      Mask mask, Order order, Jet *jet) {
   const Mask turns = {mask.g & TURNS, 0};
-  const int degree = order == GRADIENT ? 0 : order == ACCELERATION ? 2 : 1;
+  const int degree = order == RATES || order == GRADIENT ? 0 : order == ACCELERATION ? 2 : 1;
   Jet rate[VARIABLES];
   Moving axis, d;
   sunrealtype x[3], R[3][3];
   Taylor gap, n[3], at[3], t[2][3], F[VARIABLES];
-  memset(jet, 0, sizeof *jet);
+  if (order > VALUES) memset(jet, 0, sizeof *jet), memset(rate, 0, sizeof rate);
+  jet->s = jet->rate = jet->acc = 0;
   placeOf(pair, pose, x, R);
   closestPoints(&pair->solid[0], &pair->solid[1], x, R, degree, &gap, n, at);
-  memset(rate, 0, sizeof rate);
   bodiesSpan(pair, pose[0], pose[1], order, &d);
   for (int k = 0; k < 3; k++) {
     fixedIn(pose, 0, pair->side[0].axis[k], order, &axis);

@@ -38,7 +38,7 @@ typedef struct {
   sunrealtype phi;              /* the angle, in the plane */
   sunrealtype v[3], w[3];       /* velocities in space */
   sunrealtype acc[3], alpha[3]; /* accelerations in space, if requested */
-  int accelerating; /* ACCELERATION: they count at every order, as they are not 0 at u' = 0; or 0 */
+  int accelerating; /* 1: they count at every order, as they are not 0 at u' = 0; or 0 */
 } Pose;
 
 static inline void toSpace(const Pose *pose, const sunrealtype *x, sunrealtype *y) {
@@ -106,9 +106,9 @@ typedef struct {
   int from, i, j;
 } Measure;
 
-/* What to evaluate of a measure, each including the ones before: the values s, s', s''; the
+/* What to evaluate of a measure, each including the ones before: the values s, s'; that of s''; the
  * gradient g; the derivatives of s' and the Hessian H; the derivatives of s''. */
-typedef enum { VALUES, GRADIENT, HESSIAN, ACCELERATION } Order;
+typedef enum { RATES, VALUES, GRADIENT, HESSIAN, ACCELERATION } Order;
 
 typedef struct {
   sunrealtype s, rate, acc;                              /* s, s', s'' */

@@ -267,12 +267,12 @@ static int fillSum(const Mechanism *b, const Row *row, sunrealtype t, const sunr
   for (int k = 0; k < row->nterms && !bare; k++) {
     const Term *term = bodiesRowTerm(b, row, k);
     Jet jet;
-    bodiesTermJet(b, term, VALUES, &jet);
+    bodiesTermJet(b, term, level < 2 ? RATES : VALUES, &jet);
     sum += bodiesWeight(b, term) * (level == 0 ? jet.s : level == 1 ? jet.rate : -jet.acc);
     /* A disc that lies flat has no lowest point, and a surface may end: this is recoverable, since
      * a smaller step may avoid it. */
     if (term->f || term->m.kind >= SINE)
-      flag |= !(isfinite(jet.s) && isfinite(jet.rate) && isfinite(jet.acc));
+      flag |= !(isfinite(jet.s) && isfinite(jet.rate) && (level < 2 || isfinite(jet.acc)));
   }
   if (row->drive != NONE && (level == 0 || b->assembling == AS_IN_MOTION)) {
     const int failed       = bodiesDrive(b, row->drive, t, &drive);
