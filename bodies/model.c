@@ -297,7 +297,7 @@ static int fillAll(const Mechanism *b, sunrealtype t, const sunrealtype *q, cons
   int flag = 0;
   for (int i = 0; i < b->nrows && !flag; i++) {
     const Row *row = &b->row[i];
-    if (level > 0 && bodiesIsRowOff(b, row)) continue;
+    if (bodiesIsRowOff(b, row)) continue;
     if (!row->limit || level == 2 || !bodiesIsBare(b, row))
       flag = fillRow(b, row, t, q, u, level, out);
     else /* There may be hundreds of open stops. */

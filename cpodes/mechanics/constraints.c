@@ -77,7 +77,9 @@ static int modelPositions(CPMech mech, sunrealtype t, const sunrealtype *q, doub
 
 /* Each motion with a row has v = u_j - g', b = g'', and DIRECT also has p = q_i - g. */
 int cpMechPositions(CPMech mech, sunrealtype t, const sunrealtype *q, double *p) {
+  cpMechSkipRows(mech, 1);
   int flag = modelPositions(mech, t, q, p);
+  cpMechSkipRows(mech, 0);
   if (!flag && mech->motions->count > 0) flag = cpMechMotions(mech, t);
   for (int k = 0; !flag && k < mech->motions->count; k++) {
     const CPPrescribed *g = &mech->motions->list[k];

@@ -314,8 +314,8 @@ typedef struct {
       angles; /**< [nangles] coordinates that are angles [rad] and may count turns: their error weights are
                                    1 / (reltol 1 rad + abstol) instead of those of their sizes; copied */
   int nangles; /**< their number */
-  /** If not NULL, it is called before A, v, b and udot with the rows that are off, and after them with NULL: in between,
-   * entries of A, v and b in these rows are not used and may be left as they are. For a model with many contacts of which few are closed.
+  /** If not NULL, it is called before p, v, A, b and udot with the rows that are off, and after them with NULL: in
+   * between, entries of p, v, A and b in these rows are not used and may be left as they are. For a model with many contacts of which few are closed.
    * All rows must be set where nothing has been left out. What it returns is ignored. */
   CPMechRowsFn skip_rows;
   /** If not NULL, the event sources that belong to the system, such as its sampled controllers and joints that are released:
