@@ -300,15 +300,16 @@ static void solveEnvelope(const Sparse *s, const double *b, double *x) {
  * as of the rows of many contacts of which few are closed. */
 static void listFew(Sparse *s) {
   int n   = 0;
-  s->nfew = 0;
+  s->nfew = -1;
   for (int k = 0; k < s->order; k++) n += s->constraint[k] < 0 || (s->present[k] && !s->dropped[k]);
-  if (n == 0 || (double)n * n * n > s->operations) return;
+  if ((double)n * n * n > s->operations) return;
   if (n > s->most_few) {
     free(s->dense);
     s->dense    = malloc((size_t)n * (size_t)n * sizeof *s->dense);
     s->most_few = s->dense ? n : 0;
+    if (!s->dense) return; /* Memory may be found the next time. */
   }
-  if (!s->dense) return; /* Memory may be found the next time. */
+  s->nfew = 0;
   for (int k = 0; k < s->order; k++) {
     const int is_on = s->constraint[k] < 0 || (s->present[k] && !s->dropped[k]);
     s->place[k]     = is_on ? s->nfew : -1;
@@ -322,7 +323,7 @@ static int factorFew(Sparse *s, double shift) {
   const double *K = s->K->x;
   const size_t n  = (size_t)s->nfew;
   double *L       = s->dense;
-  memset(L, 0, n * n * sizeof *L);
+  if (n > 0) memset(L, 0, n * n * sizeof *L);
   for (size_t a = 0; a < n; a++)
     for (Index q = start[s->few[a]]; q < start[s->few[a] + 1]; q++) {
       const int b = s->place[row[q]];
@@ -362,7 +363,7 @@ static void pivots(const Sparse *s, double *d) {
     memcpy(d, s->d, (size_t)s->order * sizeof *d);
     return;
   }
-  if (s->nfew > 0) {
+  if (s->nfew >= 0) {
     for (int k = 0; k < s->order; k++)
       d[k] = s->place[k] < 0 ? 1.0 : s->dense[(size_t)s->place[k] * (size_t)(s->nfew + 1)];
     return;
@@ -389,7 +390,7 @@ static double leastSine(const Sparse *s) {
  * shape, which is therefore restored. */
 static int backSolve(Sparse *s) {
   if (s->order == 0) return 0;
-  if (s->envelope || s->nfew > 0) {
+  if (s->envelope || s->nfew >= 0) {
     (s->envelope ? solveEnvelope : solveFew)(s, s->b->x, s->x->x);
     return 0;
   }
@@ -497,7 +498,7 @@ static int factorShifted(Sparse *s, double shift) {
   }
   formMatrix(s);
   listFew(s);
-  if (s->nfew > 0) return factorFew(s, shift);
+  if (s->nfew >= 0) return factorFew(s, shift);
   cholmod_l_factorize_p(s->K, beta, NULL, 0, s->L, &s->common);
   if (s->common.status < CHOLMOD_OK) return cpCholmodFailure(&s->common);
   return s->common.status == CHOLMOD_OK ? 0 : DEPENDENT;

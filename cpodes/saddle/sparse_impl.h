@@ -76,7 +76,7 @@ typedef struct {
   cholmod_sparse *K; /* its structure is shared; NULL in the envelope */
   cholmod_factor *L; /* K = L D L^T or L L^T; NULL: in the envelope */
   double operations; /* that the factorisation takes */
-  /* The dense L, with D on its diagonal, of the columns at the positions few [nfew], or nfew = 0; place [order]: of a position in
+  /* The dense L, with D on its diagonal, of the columns at the positions few [nfew], or nfew < 0; place [order]: of a position in
    * few, or -1 */
   int nfew, *few, *place;
   double *dense; /* allocated with malloc for most_few columns */
