@@ -80,7 +80,7 @@ void bodiesPutList(Text *t, const char *format, va_list args) {
   va_list again;
   va_copy(again, args);
   const int length = vsnprintf(NULL, 0, format, args);
-  if (t->length + (size_t)length + 1 > t->room) {
+  if (!t->failed && t->length + (size_t)length + 1 > t->room) {
     const size_t room = 2 * t->room + (size_t)length + 1;
     char *more        = realloc(t->text, room);
     if (more) t->text = more, t->room = room;

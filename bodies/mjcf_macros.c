@@ -520,6 +520,7 @@ static int composite(Mjcf *m, xmlNodePtr n) {
   if (!from || mjcfNumbers(m, n, "composite", NULL, "offset", 3, 3, pos) ||
       readPoints(m, n, &x, &count)) {
     xmlFreeNode(from);
+    free(x);
     return 1;
   }
   prefix = robotText(from, "prefix");
