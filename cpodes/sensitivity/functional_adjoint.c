@@ -20,8 +20,6 @@
 /* Steps in memory: as many as DEFAULT_MEMORY bytes hold, and at least LEAST_STEPS */
 #define DEFAULT_MEMORY 3.2e7
 #define LEAST_STEPS    150.0
-/* Sizes of steps are chosen smaller than the error test asks for by this factor (stepping/onestep). */
-#define SAFETY 0.9
 
 static int backFailed(const Adjoint *a, int flag) {
   return cpReport(&a->run.mem->log, flag, a->run.function, "the backward problem: %s",
@@ -125,7 +123,7 @@ static int takeTogether(Adjoint *a, sunrealtype t, sunrealtype begins, int *next
     }
   }
   if (worst > 0.0)
-    nodes->part *= fmin(1.0 / nodes->part, fmax(0.5, SAFETY * pow(worst, -0.5 / CP_STENCIL)));
+    nodes->part *= fmin(1.0 / nodes->part, fmax(0.5, CP_SAFETY * pow(worst, -0.5 / CP_STENCIL)));
   return flag;
 }
 
@@ -206,7 +204,7 @@ static int move(Adjoint *a, sunrealtype *t, sunrealtype to, int steps) {
   if (cpStepperIsThere(*t, to)) return CP_SUCCESS;
   if (!a->back) flag = create(a, *t, a->o.method ? a->o.method : "DOP853");
   else if (a->has_jumped) {
-    const sunrealtype h = SAFETY * fabs(to - *t) <= fabs(a->h) ? to - *t : a->h;
+    const sunrealtype h = CP_SAFETY * fabs(to - *t) <= fabs(a->h) ? to - *t : a->h;
     flag                = CPIntegratorReInit(a->back, *t, a->Z);
     if (!flag) flag = CPIntegratorSetInitStep(a->back, h);
     flag = flag ? backFailed(a, flag) : setTolerances(a, *t);

@@ -38,11 +38,10 @@ static void add(CPNodes *nodes, CPTape *tape, int i, sunrealtype t) {
 }
 
 /* The forward run's own steps tell where steps become shorter: nodes are as many of them apart as a step from t takes. That number may
- * grow by GROW only, as two steps between nodes cost more than nodes that are close. */
-#define GROW 1.05
+ * grow by CP_GROWTH only, as two steps between nodes cost more than nodes that are close. */
 void cpNodesFill(CPNodes *nodes, CPTape *tape, sunrealtype t, sunrealtype h, sunrealtype last) {
   const sunrealtype now   = cpTapeIndex(tape, t) - cpTapeIndex(tape, t + h);
-  nodes->step             = nodes->step > 0.0 ? fmin(now, GROW * nodes->step) : now;
+  nodes->step             = nodes->step > 0.0 ? fmin(now, CP_GROWTH * nodes->step) : now;
   const sunrealtype apart = nodes->part * nodes->step;
   if (nodes->count == 0) add(nodes, tape, 0, t);
   for (int i = nodes->count; i < CP_STENCIL && nodes->t[i - 1] != last; i++) {

@@ -228,6 +228,8 @@ const char *cpStepperLastGood(CPIntegrator s, const char *text, char last[CP_LAS
 double cpStepperRoundoff(CPIntegrator s, sunrealtype t, N_Vector y, N_Vector ewt);
 /* |y| in the present weights, of angles without their turns, which no tolerance counts. work: like y */
 sunrealtype cpStepperSize(CPIntegrator s, N_Vector y, N_Vector work);
+/* Safety factor of the step sizes of explicit methods (DOP853) */
+#define CP_SAFETY 0.9
 /* The factor by which the sizes of errors at roots may be wrong */
 #define CP_ROOT_MARGIN 10.0
 /* What the roundoff of earlier steps still counts, with each step: differences of order q contain that of the last

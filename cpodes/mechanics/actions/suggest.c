@@ -40,12 +40,10 @@
  * angle of order 4, whose cotangent this is. */
 #define BDF_DECAY 0.299
 /* From this tolerance on steps of BS54 suit the accuracy, below it those of DOP853, whose order is higher: evaluations
- * of f at equal tolerances and errors over the catalogue (guide, "Which method?"). */
+ * of f at equal tolerances and errors over the catalogue (guide, "Which method?"). If stability requires more than one step in
+ * 1 / omega, a mode faster than the motion limits the steps, and evaluations of DOP853 carry further at any tolerance: BS54 takes
+ * 1.02 to 1.4 times as many from 3.7 steps on, 0.5 to 1 times up to 0.8 (bench/README.md, "The automatic choice"). */
 #define LOOSE 1e-3
-/* If stability requires more than this number of steps in 1 / omega, a mode faster than the motion limits the steps, and
- * evaluations of DOP853 carry further at any tolerance: BS54 takes 1.02 to 1.4 times as many from 3.7 on, 0.5 to 1 times
- * up to 0.8 (bench/README.md, "The automatic choice"). */
-#define FEW 2.0
 /* Products with J that extract the fastest oscillation from y' */
 #define SIFTED 4
 
@@ -179,9 +177,9 @@ static int choose(Room *room, double rtol, double remaining, double re, double i
     snprintf(seen + used, sizeof seen - used, ", decays at %.3g", -re);
   }
   s->stiff  = fast && skips;
-  s->method = s->stiff                               ? (operators ? "BDF" : "RADAU")
-              : rtol < LOOSE || ratio > FEW * STABLE ? "DOP853"
-                                                     : "BS54";
+  s->method = s->stiff                         ? (operators ? "BDF" : "RADAU")
+              : rtol < LOOSE || ratio > STABLE ? "DOP853"
+                                               : "BS54";
   if (s->radius == 0.0)
     snprintf(s->reason, sizeof s->reason,
              "not stiff: no exponential or oscillation changes faster than a tenth of the rate of "

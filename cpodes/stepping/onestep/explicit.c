@@ -47,8 +47,6 @@ static int start(CPOneStep mem) {
 /* ---- step sizes (E. Hairer, S. P. Norsett, G. Wanner, Solving Ordinary Differential Equations I,
  * 2nd ed., section II.4) ---- */
 
-/* Safety factor of step sizes (DOP853) */
-#define SAFETY 0.9
 /* Lower bound on the previous error in the controller (DOP853): smaller errors predict nothing. */
 #define LEAST_NORM 1.0e-4
 /* The exponent of the previous error in the PI controller. Relative to this value, at equal error
@@ -59,7 +57,7 @@ static int start(CPOneStep mem) {
 static sunrealtype ratio(CPOneStep mem, sunrealtype norm, int accepted) {
   const CPExplicit e     = mem->own;
   const sunrealtype expo = 1.0 / e->error_order - 0.75 * BETA;
-  sunrealtype factor     = SAFETY * pow(norm, -expo);
+  sunrealtype factor     = CP_SAFETY * pow(norm, -expo);
   if (accepted) {
     factor *= pow(e->norm, BETA);
     e->norm = fmax(norm, LEAST_NORM);
