@@ -44,7 +44,7 @@ void cpMechStageFree(CPMech mech) {
 }
 
 /* stage.y <- pi(y), up to ON_MANIFOLD of the tolerance, but neither more than CP_ROUNDED of the state, whose size in
- * tolerances has no unit, nor less than CP_LOCATED of it, to which motions are resolved. What is left is an error in f that
+ * tolerances has no unit, nor less than CP_FUZZ of it, which is roundoff. What is left is an error in f that
  * grows with 1 / sin(alpha)^2, since u is projected with a wrong A: with 1e-3 steps of low order shrink next to
  * a singular position, where this error rejects them, until none is possible (bench/singular.c, BS32, 40 windows). */
 #define ON_MANIFOLD 1.0e-5
@@ -64,7 +64,7 @@ static int projectStage(CPMech mech, sunrealtype t, N_Vector y) {
     for (int i = 0; i < mech->n; i++) w[i] = 1.0 / (CP_ROUNDED * (1.0 + fabs(yd[i])));
   else {
     for (int i = 0; i < mech->n; i++) size = fmax(size, fabs(yd[i]) * w[i]);
-    N_VScale(1.0 / fmax(CP_LOCATED * size, fmin(ON_MANIFOLD, CP_ROUNDED * size)), mech->stage.w,
+    N_VScale(1.0 / fmax(CP_FUZZ * size, fmin(ON_MANIFOLD, CP_ROUNDED * size)), mech->stage.w,
              mech->stage.w);
   }
   N_VScale(eps, mech->stage.w, mech->stage.w);
