@@ -81,7 +81,7 @@ int cpSaddleJudge(CPSaddle s) {
 }
 
 int cpSaddleIsDoubtful(const CPSaddle s, int flag) {
-  if (s->is_judge || s->is_identity) return 0;
+  if (s->is_judge || s->is_identity || s->few) return 0;
   if (flag) return flag == CP_SADDLE_DEPENDENT && !s->is_judged;
   if (s->is_judged && (s->uneven || s->rank < s->nrows)) return s->rank < s->known_rank;
   return mayHide(s, s->rank, s->sine);

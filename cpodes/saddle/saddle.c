@@ -21,7 +21,7 @@ static const struct {
 
 int cpSaddleKeepsPattern(CPLinSol type) { return solvers[type].keeps_pattern; }
 
-const char *cpSaddleName(const CPSaddle s) { return solvers[s->used.type].name; }
+const char *cpSaddleName(const CPSaddle s) { return solvers[cpSaddleTypeOf(s)].name; }
 
 int cpSaddleFailed(const CPSaddle s, int flag, sunrealtype t, const char *row, char *text) {
   if (flag == CP_SADDLE_DEPENDENT)
@@ -36,9 +36,14 @@ int cpSaddleFailed(const CPSaddle s, int flag, sunrealtype t, const char *row, c
                   cpSaddleName(s));
 }
 
-CPLinSol cpSaddleTypeOf(const CPSaddle s) { return s->used.type; }
+CPLinSol cpSaddleTypeOf(const CPSaddle s) { return s->few ? s->few->used.type : s->used.type; }
 
 /* ---- the object ---- */
+
+/* Has it so many rows, of a structure that is analysed once, that few of them can be in use? */
+static int hasFew(const CPSaddle s) {
+  return !s->options.whole && s->A.start && s->m > s->n && cpSaddleKeepsPattern(s->first);
+}
 
 /* Sets the first solver, and the general one, which takes over what the first refuses. */
 static void choose(CPSaddle s) {
@@ -51,7 +56,7 @@ static void choose(CPSaddle s) {
       s->first = cpSaddleHasSmallBlocks(&s->M) ? CP_LINSOL_SPARSE : CP_LINSOL_KKT;
   }
   s->general = CP_LINSOL_AUTO;
-  if (!s->options.may_change) return;
+  if (!s->options.may_change || hasFew(s)) return;
   if (s->first == CP_LINSOL_SCHUR) s->general = CP_LINSOL_QR;
   if (s->first == CP_LINSOL_SPARSE && s->has_matrix) s->general = CP_LINSOL_KKT;
 }
@@ -62,6 +67,7 @@ static int openSolver(CPSaddle s, CPLinSol type) {
   if (type == CP_LINSOL_SCHUR && s->has_matrix && !s->M.start && !s->A.start &&
       s->n + s->m <= CP_SMALL)
     ops = &cpSaddleEnvelopeOps;
+  if (hasFew(s)) ops = &cpSaddleFewOps;
   used->type     = type;
   used->ops      = ops;
   const int flag = ops ? ops->create(s) : CP_ILL_INPUT;
@@ -237,7 +243,7 @@ int cpSaddleFactor(CPSaddle s, CPWeight W, const CPMat *A, double ranktol) {
   }
   if (flag) return flag;
   s->refines = s->has_matrix && cpSaddleIsRefined(s);
-  s->widest  = s->uneven && s->is_judged ? s->judge->sine : 0.0;
+  s->widest  = s->few ? s->few->widest : s->uneven && s->is_judged ? s->judge->sine : 0.0;
   if (!s->options.shortest) s->sine = fmax(s->sine, s->widest);
   if (s->refines && !s->room) CP_NEW(&s->late, s->room, 3 * (size_t)(s->n + s->m));
   if (cpArenaStatus(&s->late)) {

@@ -44,6 +44,7 @@ typedef struct {
   int definite;
   /* lower bound of ranktol: the sine of an angle between rows that may be roundoff alone */
   double finest;
+  int whole; /* 1: most rows are in use at any time, even if there are more of them than coordinates */
   CPMemo memo; /* where the analysis of structures is shared; NULL: it is not */
 } CPSaddleOptions;
 
@@ -164,6 +165,7 @@ struct CPSaddle_ {
   CPSaddleOptions options;
   CPSaddleSolver used;                       /* the solver in use: first or general */
   CPSaddleSolver reserve;                    /* the other one, if it has been needed */
+  CPSaddle few;                              /* few.c: of the rows in use, NULL: there is none */
   CPLinSol first, general;                   /* general = AUTO: there is none */
   int stays, stays_for_good, wait, patience; /* see factorByEither in saddle.c */
   int has_matrix;                            /* W is a matrix, not diagonal */

@@ -24,7 +24,7 @@ typedef struct CPSaddleOps_ {
 } CPSaddleOps;
 
 extern const CPSaddleOps cpSaddleSchurOps, cpSaddleEnvelopeOps, cpSaddleNullspaceOps,
-    cpSaddleSparseOps, cpSaddleKktOps;
+    cpSaddleSparseOps, cpSaddleKktOps, cpSaddleFewOps;
 
 /* Gathers the rows in use into a dense matrix: a_kj of the k-th of them is stored in X[k row_stride
  * + j column_stride]. */

@@ -684,6 +684,53 @@ START_TEST(components_that_are_held_do_not_move) {
 }
 END_TEST
 
+/* As of contacts of all pairs of bodies, in a structure that couples all coordinates; expected: what the other rows give alone. */
+START_TEST(rows_that_are_off_are_not_in_the_factors) {
+  enum { N = 60, ROWS = 3000, ON = 3 };
+  static size_t start[N + 1], few_start[N + 1];
+  static int row[N * ROWS], few_row[N * ON], diagonal[N];
+  static size_t diagonal_start[N + 1];
+  static double value[N * ROWS], few_value[N * ON], mass[N], f[N], b[ROWS], few_b[ON], x[N],
+      few_x[N], mu[ROWS], few_mu[ON];
+  static char is_off[ROWS];
+  const CPSaddleOptions options = {
+      .type = _i ? CP_LINSOL_KKT : CP_LINSOL_AUTO, .shortest = 1, .finest = CP_ROUNDED};
+  const CPMat M = {.rows = N, .cols = N, .start = diagonal_start, .row = diagonal, .value = mass},
+              many = {.rows = ROWS, .cols = N, .start = start, .row = row, .value = value},
+              some = {.rows = ON, .cols = N, .start = few_start, .row = few_row, .value = few_value};
+  CPSaddle few;
+  seed = 1;
+  for (int i = 0; i < ROWS; i++) is_off[i] = i % (ROWS / ON) != 7;
+  for (int j = 0, e = 0, k = 0; j < N; j++) {
+    f[j] = random_number(&seed), mass[j] = 2.0 + random_number(&seed);
+    diagonal[j] = j, diagonal_start[j + 1] = (size_t)j + 1;
+    for (int i = 0; i < ROWS; i++) {
+      row[e] = i, value[e++] = is_off[i] ? 0.0 : random_number(&seed);
+      if (!is_off[i]) few_row[k] = i / (ROWS / ON), few_value[k++] = value[e - 1];
+    }
+    start[j + 1] = (size_t)e, few_start[j + 1] = (size_t)k;
+  }
+  for (int i = 0; i < ROWS; i++) b[i] = random_number(&seed);
+  for (int i = 0; i < ROWS; i++)
+    if (!is_off[i]) few_b[i / (ROWS / ON)] = b[i];
+  ck_assert_int_eq(cpSaddleCreate(&saddle, options, &M, &many), 0);
+  ck_assert_int_eq(cpSaddleCreate(&few, options, &M, &some), 0);
+  cpSaddleUseRows(saddle, is_off);
+  ck_assert_int_eq(cpSaddleFactor(saddle, (CPWeight){.matrix = &M}, &many, 0.0), 0);
+  ck_assert_int_eq(cpSaddleFactor(few, (CPWeight){.matrix = &M}, &some, 0.0), 0);
+  ck_assert_int_eq(saddle->rank, ON);
+  ck_assert_int_eq(saddle->few->m, ON);
+  ck_assert_int_eq(cpSaddleSolve(saddle, f, b, x, mu), 0);
+  ck_assert_int_eq(cpSaddleSolve(few, f, few_b, few_x, few_mu), 0);
+  for (int j = 0; j < N; j++) ck_assert_double_eq(x[j], few_x[j]);
+  for (int i = 0; i < ROWS; i++)
+    ck_assert_double_eq(mu[i], is_off[i] ? 0.0 : few_mu[i / (ROWS / ON)]);
+  ck_assert_int_eq(cpSaddleTypeOf(saddle), cpSaddleTypeOf(few));
+  cpSaddleFree(&saddle);
+  cpSaddleFree(&few);
+}
+END_TEST
+
 /* ---- light coordinates ---- */
 
 static const KktCase light_cases[] = {
@@ -968,6 +1015,7 @@ TEST_SUITE(saddle) {
   tcase_add_loop_test(tcase, solutions_are_the_sums_of_their_parts, 0, N_PAIRS);
   tcase_add_loop_test(tcase, a_diagonal_weight_is_given_by_its_roots, 0, N_DIAGONALS * N_BY_ROOTS);
   tcase_add_loop_test(tcase, components_that_are_held_do_not_move, 0, N_BY_ROOTS);
+  tcase_add_loop_test(tcase, rows_that_are_off_are_not_in_the_factors, 0, 2);
   tcase_add_loop_test(tcase, light_coordinates_do_not_hide_the_rank, 0,
                       N_SOLVERS * N_LIGHT_CASES * N_LIGHT);
   tcase_add_loop_test(tcase, a_rank_that_was_noted_stands, 0, 3);
