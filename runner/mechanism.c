@@ -276,11 +276,15 @@ static void add_segment(CPPluginDrawing *d, int from, int to, CPPluginSegmentKin
   d->segment_kind[d->nsegments++] = kind;
 }
 
-/* The contact that the joint belongs to, or -1 */
-static int contact_of(const CPPlugin *model, int joint) {
-  int i = 0;
-  while (i < model->ncontacts && thing(built(model)->bodies, CP_CONTACT, i).joint != joint) i++;
-  return i < model->ncontacts ? i : -1;
+/* The first contact that each joint belongs to, or -1, in an array that the caller frees; NULL without memory */
+static int *contacts_of(const CPPlugin *model, int joints) {
+  int *of = malloc(((size_t)joints + 1) * sizeof *of);
+  for (int i = 0; of && i < joints; i++) of[i] = -1;
+  for (int i = model->ncontacts - 1; of && i >= 0; i--) {
+    const int joint = thing(built(model)->bodies, CP_CONTACT, i).joint;
+    if (joint >= 0) of[joint] = i;
+  }
+  return of;
 }
 
 /* Returns the number of lines that show planes. */
@@ -304,10 +308,12 @@ static int draw(CPPlugin *model) {
   CPPluginDrawing *d = &model->drawing;
   if (CPPluginDraw(model, plane + 2 * lines, NULL, 3 * joints + springs + lines, NULL, shapes, NULL))
     return -1;
+  int *contacts = contacts_of(model, joints);
+  if (!contacts) return -1;
   d->nsegments = 0; /* counts those added so far */
   for (int i = 0; i < joints; i++) {
     const CPDescription joint = thing(b, CP_JOINT, i);
-    const int kind = joint.kind, sides[2] = {joint.a, joint.b}, contact = contact_of(model, i);
+    const int kind = joint.kind, sides[2] = {joint.a, joint.b}, contact = contacts[i];
     for (int side = 0; side < 2; side++) {
       d->kind[2 * i + side] = kind == CP_JOINT_NONE ? CP_POINT_PLAIN
                               : sides[side] < 0     ? CP_POINT_GROUND
@@ -326,6 +332,7 @@ static int draw(CPPlugin *model) {
           add_segment(d, 2 * i + side, 2 * joints + sides[side], CP_SEGMENT_BAR);
     }
   }
+  free(contacts);
   for (int i = 0; i < bodies; i++) d->kind[2 * joints + i] = CP_POINT_MASS;
   for (int i = spring; i < d->npoints; i++) d->kind[i] = CP_POINT_PLAIN;
   for (int i = 0; i < springs; i++) {
@@ -388,9 +395,9 @@ static sunrealtype reach_of(const CPPlugin *model) {
   sunrealtype most = 0;
   for (int i = 0; i < model->ncontacts; i++) {
     sunrealtype P[12], end[12];
-    const int on = thing(b, CP_CONTACT, i).kind;
-    if (on == CP_ON_STOP || on == CP_ON_JOINT) continue;
-    if (CPMechGetPoints(mech, CP_JOINT, thing(b, CP_CONTACT, i).joint, model->y0, P)) continue;
+    if (thing(b, CP_CONTACT, i).kind != CP_ON_PLANE ||
+        CPMechGetPoints(mech, CP_JOINT, thing(b, CP_CONTACT, i).joint, model->y0, P))
+      continue;
     for (int j = 0; j < CPBodiesCount(b, CP_JOINT); j++) {
       if (CPMechGetPoints(mech, CP_JOINT, j, model->y0, end)) continue;
       for (const sunrealtype *x = end; x <= end + 3; x += 3)
