@@ -36,9 +36,10 @@ typedef struct {
   int (*times)(void *data, const sunrealtype *x, sunrealtype *y);
   void *data;
   sunrealtype *block;
-  sunrealtype *room;           /* [3 m m + 12 m], or with times [(CONTACT_BASIS + 14) m] */
-  int *on;                     /* [n] workspace */
-  sunrealtype shift, *center;  /* workspace: W + shift I and c - shift center replace W and c */
+  sunrealtype *room; /* [3 m m + 12 m], or with times [(CONTACT_BASIS + 14) m] */
+  int *on;           /* [n] workspace */
+  /* workspace: weight (W + shift I) and weight (c - shift center) replace W and c */
+  sunrealtype shift, weight, *center;
   sunrealtype *scale, *scaled; /* workspace */
   sunrealtype residual;        /* out: the residual of x, relative to c */
   int newton;                  /* out: 1 if enumeration did not find the solution */
@@ -78,12 +79,14 @@ void contactLinearSolve(int n, sunrealtype *A, sunrealtype *b, sunrealtype *x, s
 void contactSquareTimes(int n, const sunrealtype *W, const sunrealtype *x, sunrealtype *y);
 /* y = W x in scaled rows, for use while contactSolve runs; y is NaN if times fails */
 void contactProblemTimes(const ContactProblem *p, const sunrealtype *x, sunrealtype *y);
+/* y = weight (W + shift I) x */
+void contactShiftedTimes(const ContactProblem *p, const sunrealtype *x, sunrealtype *y);
 /* Computes F(x) [n] from p->w, and what the laws need for its derivative. Returns the largest entry
  * of F. */
 sunrealtype contactMapAtW(ContactProblem *p, const sunrealtype *x, sunrealtype *F);
 /* Computes w and F(x). Returns the largest entry of F. */
 sunrealtype contactNaturalMap(ContactProblem *p, const sunrealtype *x, sunrealtype *F);
-/* y = F'(x) h at the x where F was evaluated last, given Wh = (W + shift I) h. The first computes
+/* y = F'(x) h at the x where F was evaluated last, given Wh = weight (W + shift I) h. The first computes
  * the rows of one contact, the second all rows. */
 void contactLawDerivative(const ContactLaw *law, const sunrealtype *h, const sunrealtype *Wh,
                           sunrealtype *y);

@@ -10,12 +10,6 @@
  * gains. */
 #define ACCURACY 1.0e-3
 
-/* y = (W + shift I) x, in scaled rows */
-static void shiftedTimes(const ContactProblem *p, const sunrealtype *x, sunrealtype *y) {
-  contactProblemTimes(p, x, y);
-  for (int i = 0; i < p->n; i++) y[i] += p->shift * x[i];
-}
-
 /* y = P^{-1} x, where P is F' with W replaced by its diagonal blocks */
 static void precondition(const ContactProblem *p, const sunrealtype *x, sunrealtype *y) {
   memcpy(y, x, (size_t)p->n * sizeof *y);
@@ -25,7 +19,8 @@ static void precondition(const ContactProblem *p, const sunrealtype *x, sunrealt
     sunrealtype J[9], unit[3] = {0, 0, 0}, Wh[3];
     for (int j = 0; j < rows; j++) {
       unit[j] = 1;
-      for (int i = 0; i < rows; i++) Wh[i] = p->block[9 * k + 3 * j + i] + (i == j) * p->shift;
+      for (int i = 0; i < rows; i++)
+        Wh[i] = p->weight * (p->block[9 * k + 3 * j + i] + (i == j) * p->shift);
       contactLawDerivative(law, unit, Wh, J + j * rows);
       unit[j] = 0;
     }
@@ -87,7 +82,7 @@ int contactKrylovStep(const ContactProblem *p, const sunrealtype *F, sunrealtype
     while (m < CONTACT_BASIS && fabs(g[m]) > ACCURACY * size) {
       sunrealtype *v = basis + (m + 1) * n;
       precondition(p, basis + m * n, z);
-      shiftedTimes(p, z, Wh);
+      contactShiftedTimes(p, z, Wh);
       contactDerivativeTimes(p, z, Wh, v);
       for (int twice = 0; twice < 2; twice++)
         for (int j = 0; j <= m; j++) {
@@ -119,7 +114,7 @@ int contactKrylovStep(const ContactProblem *p, const sunrealtype *F, sunrealtype
     }
     precondition(p, z, r);
     for (int i = 0; i < n; i++) h[i] += r[i];
-    shiftedTimes(p, h, Wh);
+    contactShiftedTimes(p, h, Wh);
     contactDerivativeTimes(p, h, Wh, r);
     for (int i = 0; i < n; i++) r[i] = F[i] - r[i];
     if (m == 0) break;

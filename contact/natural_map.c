@@ -94,6 +94,11 @@ void contactProblemTimes(const ContactProblem *p, const sunrealtype *x, sunrealt
   contactSquareTimes(n, p->W, x, y);
 }
 
+void contactShiftedTimes(const ContactProblem *p, const sunrealtype *x, sunrealtype *y) {
+  contactProblemTimes(p, x, y);
+  for (int i = 0; i < p->n; i++) y[i] = p->weight * (y[i] + p->shift * x[i]);
+}
+
 sunrealtype contactMapAtW(ContactProblem *p, const sunrealtype *x, sunrealtype *F) {
   sunrealtype largest = 0;
   for (int k = 0; k < p->ncontacts; k++) {
@@ -118,7 +123,8 @@ sunrealtype contactMapAtW(ContactProblem *p, const sunrealtype *x, sunrealtype *
 sunrealtype contactNaturalMap(ContactProblem *p, const sunrealtype *x, sunrealtype *F) {
   contactProblemTimes(p, x, p->w);
   for (int i = 0; i < p->n; i++)
-    p->w[i] += p->c[i] + (p->shift > 0.0 ? p->shift * (x[i] - p->center[i]) : 0.0);
+    p->w[i] = p->weight * (p->w[i] + p->c[i]) +
+              (p->shift > 0.0 ? p->weight * p->shift * (x[i] - p->center[i]) : 0.0);
   return contactMapAtW(p, x, F);
 }
 

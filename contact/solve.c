@@ -33,11 +33,13 @@
  * which takes two thirds of the iterations that a monotone line search takes. */
 #define ITERATIONS 40
 #define MEMORY     10
-/* Shifts, relative to W_ii = 1: the last one, where half of the digits of W remain, and the factor by which
- * they decrease, from 1, when Newton's method succeeds, and increase when it fails. By the same factor each
- * shifted problem, and the polished one, is solved more accurately than the unshifted one. */
-#define LAST_SHIFT sqrt(DBL_EPSILON)
-#define SMALLER    0.1
+/* Shifts, relative to W_ii = 1: the factor by which they decrease, from 1, when Newton's method succeeds, and increase when it
+ * fails; the least one, above the pivots that are roundoff; and the one that selects the solution of least norm, where half of
+ * the digits of W remain. By the same factor each shifted problem, and the polished one, is solved more accurately
+ * than the unshifted one. */
+#define SMALLER     0.1
+#define LEAST_SHIFT (RESIDUAL / SMALLER)
+#define NORM_SHIFT  sqrt(DBL_EPSILON)
 
 /* Lists the rows of F' that are not rows of I. Returns their number. */
 static int rowsOn(const ContactProblem *p, int *on) {
@@ -129,16 +131,15 @@ static int newtonStep(ContactProblem *p, const Work *work) {
   const int number = rowsOn(p, p->on);
   memcpy(h, work->F, (size_t)n * sizeof *h);
   for (int a = 0; a < number; a++) h[p->on[a]] = 0.0;
-  contactProblemTimes(p, h, Wh);
-  for (int i = 0; i < n; i++) Wh[i] += p->shift * h[i];
+  contactShiftedTimes(p, h, Wh);
   contactDerivativeTimes(p, h, Wh, y);
   for (int a = 0; a < number; a++) rhs[a] = work->F[p->on[a]] - y[p->on[a]];
   sunrealtype *unit = work->trial;
   memset(unit, 0, (size_t)n * sizeof *unit);
   for (int b = 0; b < number; b++) {
     const int j = p->on[b];
-    memcpy(Wh, p->W + j * n, (size_t)n * sizeof *Wh);
-    Wh[j] += p->shift, unit[j] = 1.0;
+    for (int i = 0; i < n; i++) Wh[i] = p->weight * p->W[i + j * n];
+    Wh[j] += p->weight * p->shift, unit[j] = 1.0;
     contactDerivativeTimes(p, unit, Wh, y);
     for (int a = 0; a < number; a++) J[a + b * number] = y[p->on[a]];
     unit[j] = 0.0;
@@ -189,23 +190,37 @@ static sunrealtype residual(ContactProblem *p, const Work *work) {
   return value;
 }
 
+/* Newton's method for the shifted problem, from its center. Where W is nearly singular, a step that takes a small w to zero
+ * changes x by |w| / shift, and where a law then changes, F by as much: no line search accepts it. Divided by the shift, w is
+ * measured as x is, and x - w = center - (W x + c) / shift, which the laws judge, varies little (the augmented Lagrangian). But
+ * the roundoff of W x is divided, too, and so the last steps are those of the problem itself. */
+static int shifted(ContactProblem *p, const Work *work, sunrealtype tolerance) {
+  sunrealtype least;
+  const int iterations = newton(p, work, ITERATIONS, tolerance, &least);
+  if (iterations >= 0) return iterations;
+  memcpy(p->x, work->center, (size_t)p->n * sizeof *p->x);
+  p->weight = 1.0 / p->shift;
+  newton(p, work, ITERATIONS, tolerance * p->weight, &least);
+  p->weight = 1.0;
+  return newton(p, work, ITERATIONS, tolerance, &least);
+}
+
 /* The proximal point algorithm. p->x: in, the first guess; the first center is 0. Returns 0, or 1
  * if it finds no solution. */
 static int proximal(ContactProblem *p, const Work *work, sunrealtype size) {
   const size_t bytes  = (size_t)p->n * sizeof *p->x;
-  sunrealtype nearest = size, least;
+  sunrealtype nearest = size;
   memset(work->center, 0, bytes);
   p->center = work->center;
   p->shift  = SMALLER;
   for (int k = 0; k < ITERATIONS && nearest > RESIDUAL * size; k++) {
-    const int iterations =
-        newton(p, work, ITERATIONS, SMALLER * fmax(nearest, RESIDUAL * size), &least);
-    const sunrealtype F = residual(p, work);
+    const int iterations = shifted(p, work, SMALLER * fmax(nearest, RESIDUAL * size));
+    const sunrealtype F  = residual(p, work);
     if (iterations >= 0 || F < nearest) memcpy(work->center, p->x, bytes);
     else memcpy(p->x, work->center, bytes);
     nearest = iterations >= 0 && k == 0 ? F : fmin(F, nearest);
-    if (iterations < 0) p->shift = fmin(p->shift / SMALLER, 1.0);
-    else p->shift = fmax(SMALLER * p->shift, LAST_SHIFT);
+    if (iterations < 0) p->shift = fmin(p->shift / sqrt(SMALLER), 1.0);
+    else p->shift = fmax(SMALLER * p->shift, LEAST_SHIFT);
   }
   p->shift = 0.0;
   return !(residual(p, work) <= RESIDUAL * size);
@@ -214,13 +229,16 @@ static int proximal(ContactProblem *p, const Work *work, sunrealtype size) {
 /* Replaces p->x by the solution of least norm near it, if that can be found. */
 static void leastNorm(ContactProblem *p, const Work *work, sunrealtype size) {
   const size_t bytes = (size_t)p->n * sizeof *p->x;
-  sunrealtype least;
+  sunrealtype least, before = INFINITY;
   memcpy(work->kept, p->x, bytes);
   memset(work->center, 0, bytes);
-  p->center = work->center, p->shift = LAST_SHIFT;
-  for (int k = 0; k < ITERATIONS && (k == 0 || residual(p, work) > SMALLER * RESIDUAL * size); k++) {
+  p->center = work->center, p->shift = NORM_SHIFT;
+  for (int k = 0; k < ITERATIONS; k++) {
     newton(p, work, ITERATIONS, SMALLER * RESIDUAL * size, &least);
     memcpy(work->center, p->x, bytes);
+    const sunrealtype F = residual(p, work);
+    if (F <= SMALLER * RESIDUAL * size || F > before / 2) break;
+    before = F;
   }
   if (!(residual(p, work) <= RESIDUAL * size)) memcpy(p->x, work->kept, bytes);
   p->shift = 0.0;
@@ -273,7 +291,7 @@ int contactSolve(ContactProblem *p) {
   }
   memset(p->x, 0, (size_t)n * sizeof *p->x);
   memcpy(p->w, p->c, (size_t)n * sizeof *p->w);
-  p->newton = 0, p->shift = 0.0, p->residual = 0.0;
+  p->newton = 0, p->shift = 0.0, p->weight = 1.0, p->residual = 0.0;
   if (contactMapAtW(p, p->x, work.F) == 0.0) return 0; /* x = 0 is the solution. */
   scaleRows(p, 0);
   for (int j = 0; j < n; j++) size = fmax(size, fabs(p->c[j]));

@@ -95,6 +95,30 @@ START_TEST(every_random_set_is_solved) {
 }
 END_TEST
 
+/* Dependent rows that differ by TILT in one or two freedoms more, like feet of a symmetric body that lies on nearly parallel
+ * planes: the least eigenvalues of W, about 1e-11, are no roundoff, and in their directions contacts slide slowly where dependent ones
+ * would stick. c = A u, so that a solution exists. */
+START_TEST(nearly_dependent_contacts_are_solved) {
+  const struct { int contacts, freedom, tilts; } tilted[] = {{3, 7, 1}, {4, 8, 2}, {5, 11, 1}};
+  const sunrealtype TILT                                  = 3e-6;
+  unsigned state                                          = 7;
+  Set *set                                                = set_of(tilted[_i].contacts, 2, 0.8);
+  const int n                                             = set->P.n;
+  for (int trial = 0; trial < 300; trial++) {
+    contactSetRandom(n, tilted[_i].freedom, &state, set->W, set->c);
+    for (int tilt = 0; tilt < tilted[_i].tilts; tilt++) {
+      sunrealtype a[ROWS];
+      const sunrealtype u = cpUniform(&state);
+      for (int i = 0; i < n; i++) a[i] = TILT * cpUniform(&state), set->c[i] += a[i] * u;
+      for (int i = 0; i < n; i++)
+        for (int j = 0; j < n; j++) set->W[i + j * n] += a[i] * a[j];
+    }
+    expect_solution(set);
+  }
+  free(set);
+}
+END_TEST
+
 /* Sets for which Gauss-Seidel and Newton's method fail by themselves: half of the rows depend on
  * the others, and forces are ten times as large below as above. */
 START_TEST(stack_of_boxes_is_solved) {
@@ -391,6 +415,7 @@ TEST_SUITE(solve) {
   TCase *tc    = tcase_create("solve");
   tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
   tcase_add_loop_test(tc, every_random_set_is_solved, 0, (int)(sizeof sets / sizeof *sets));
+  tcase_add_loop_test(tc, nearly_dependent_contacts_are_solved, 0, 3);
   tcase_add_test(tc, stack_of_boxes_is_solved);
   tcase_add_loop_test(tc, products_lead_to_the_same_solution, 0, 3);
   tcase_add_test(tc, redundant_tangents_share_the_load);
