@@ -40,13 +40,14 @@ static double largestPart(CPMech mech, const double *x) {
                             mech->solve.rhs, mech->solve.rhs_b);
 }
 
-/* *distance <- largestPart of p with x_j = q_j, or 1 (radian) if velocity j has no coordinate. */
+/* *distance <- largestPart of p with x_j = q_j, but no less than their typical size, or 1 (radian) if velocity j has no
+ * coordinate. */
 static int relativeDistance(CPMech mech, sunrealtype t, const sunrealtype *q, double *distance) {
   double *size   = mech->solve.rhs;
   const int flag = cpMechPositions(mech, t, q, mech->solve.residual);
   for (int j = 0; j < mech->nu; j++) {
     const int i = mech->coords->pair[j];
-    size[j]     = i >= 0 ? q[i] : 1.0;
+    size[j]     = i >= 0 ? fmax(fabs(q[i]), mech->eq->typical) : 1.0;
   }
   *distance = flag ? 0.0 : largestPart(mech, size);
   return flag;
@@ -143,13 +144,22 @@ static double largestProduct(const CPMat *A, const double *a) {
   return largest;
 }
 
+double cpMechTermsOfB(const CPMat *A, const double *u) {
+  double size = 0.0;
+  for (int j = 0; j < A->cols; j++)
+    for (size_t k = cpMatFirst(A, j); k < cpMatFirst(A, j + 1); k++)
+      size = fmax(size, fabs(A->value[k]) * u[j] * u[j]);
+  return size;
+}
+
 /* Returns the largest |A a - b|_i of the dependent rows. worst: out, its row; terms: out, the
- * largest terms of all rows. */
-static double contradiction(CPMech mech, const double *a, const double *b, int *worst,
-                            double *terms) {
+ * largest terms of all rows. In coordinates of joints those of b cancel within a row where bodies turn alike, as the cranks of a
+ * parallelogram do: with one row for each joint, they would be entries of b. */
+static double contradiction(CPMech mech, const CPMechState *s, const double *a, const double *b,
+                            int *worst, double *terms) {
   double largest = 0.0, *r = mech->solve.residual;
   memcpy(r, b, (size_t)mech->m * sizeof *r);
-  *terms = 0.0;
+  *terms = mech->eq->typical * cpMechTermsOfB(&mech->kkt->A, s->u);
   for (int i = 0; i < mech->m; i++) *terms = fmax(*terms, fabs(b[i]));
   cpMatTimes(&mech->kkt->A, -1.0, a, 1.0, r);
   for (int i = 0; i < mech->m; i++) {
@@ -166,7 +176,7 @@ CP_RARE static int checkDependent(CPMech mech, const CPMechState *s, const doubl
                                   const double *b, const double *a) {
   int worst      = -1;
   double terms   = 0.0;
-  const double r = contradiction(mech, a, b, &worst, &terms);
+  const double r = contradiction(mech, s, a, b, &worst, &terms);
   if (r <= CP_CONTRADICTION * terms) return CP_SUCCESS;
   const double part =
       fmax(CP_ROUNDED, mech->kkt->ranktol); /* Dependent rows differ by up to ranktol. */

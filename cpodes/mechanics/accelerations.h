@@ -30,6 +30,9 @@ void cpMechMoveKnown(CPMech mech, const double *known, double *f, double *b);
  * -CP_MOTION_CONFLICT if the b of a dependent row contradicts the other rows. */
 int cpMechKkt(CPMech mech, const CPMechState *s, const double *f, const double *b, double *a,
               double *lambda);
+/* The size of the terms of b at the velocities u [nu]: products of lever arms, as entries of A are, with squares of velocities. Where
+ * two of them cancel, as in a parallelogram, b is smaller, and its roundoff a part of this. */
+double cpMechTermsOfB(const CPMat *A, const double *u);
 /* Factors the KKT matrix at (t, q) for problems with given f and b, to be solved by
  * cpSaddleSolve(mech->kkt). FULL motions are held as in CPMechReduced. */
 int cpMechFactor(CPMech mech, sunrealtype t, const sunrealtype *q);

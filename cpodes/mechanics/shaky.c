@@ -142,17 +142,6 @@ static int anyVelocities(Shaky *x) {
   return !inNullSpace(x, x->w, x->v) && scaled(x);
 }
 
-/* The size of the terms of b at the velocities x->w: products of lever arms, as entries of A are, with their squares. Where two of them
- * cancel, as in a parallelogram, the roundoff of b is a part of this. */
-static double sizeOf(const Shaky *x) {
-  const CPMat *A = &x->mech->kkt->A;
-  double size    = 0.0;
-  for (int j = 0; j < A->cols; j++)
-    for (size_t k = cpMatFirst(A, j); k < cpMatFirst(A, j + 1); k++)
-      size = fmax(size, fabs(A->value[k]) * x->w[j] * x->w[j]);
-  return size;
-}
-
 /* lambda <- the part of the residual of A a = b(w) - b(0) in the null space of A^T, with Q(w) > 0. Returns
  * whether that is not zero, in rows that rest. */
 static int selfStress(Shaky *x) {
@@ -166,7 +155,8 @@ static int selfStress(Shaky *x) {
     if (!x->rests[i] || !mech->kkt->is_dependent[i]) x->r[i] = 0.0;
     largest = fmax(largest, fabs(x->r[i]));
   }
-  if (!(largest > fmax(CP_CONTRADICTION * terms, CP_ROUNDED * sizeOf(x)))) return 0;
+  if (!(largest > fmax(CP_CONTRADICTION * terms, CP_ROUNDED * cpMechTermsOfB(&mech->kkt->A, x->w))))
+    return 0;
   cpMatTransposedTimes(&mech->kkt->A, 1.0, x->r, 0.0, x->v);
   if (noted(x, cpSaddleMultipliers(mech->kkt, x->v, x->lambda))) return 0;
   for (int i = 0; i < mech->m; i++) x->lambda[i] = x->r[i] - x->lambda[i];

@@ -120,6 +120,14 @@ int cpNewtonProject(CPNewton *newton, sunrealtype t, N_Vector y, N_Vector ewt, i
     return CP_SUCCESS;
   }
 
+  /* Next to a singular position, at a distance of the order of the sine, corrections of the roundoff u would move the state by u / sine,
+   * and off the branch of its motion where that is no small part of the distance: 1e-3 of it at the sine 1e-6. */
+  if (newton->rank.sine < CP_INEXACT && violation <= options->eps &&
+      parts->is_noise(newton, t, y, 0.0, 0)) {
+    CP_COUNT(newton->work, nskipped);
+    return CP_SUCCESS;
+  }
+
   double slowest = 0.0; /* ratio with factors of an earlier projection */
   cpCopy(newton->y, y);
   for (;;) { /* with the present factors */

@@ -317,17 +317,24 @@ static int makePreconditioner(CPMechProblem *p) {
   return flag;
 }
 
+void cpMechSizes(const CPMechProblem *p, const double *x, double *size) {
+  const CPMech mech = p->own->mech;
+  for (int j = 0; j < mech->nu; j++) {
+    const double least = mech->coords->pair[j] < 0 ? 1.0 : mech->eq->typical;
+    size[j]            = p->which == CP_POSITIONS ? fmax(fabs(x[j]), least) : x[j];
+  }
+}
+
 /* Factors W and A. The sine below which rows count as dependent follows from the distance from the
  * manifold, the largest |c_i| / sum_j |A_ij x_j|, which is relative to the terms of the constraint
- * as far as A shows them. Displacements without a coordinate have the size 1 (radian). */
+ * as far as A shows them. */
 static int factor(CPMechProblem *p, sunrealtype t, const double *x, CPWeight W, int damped) {
   CPMechFactors *f  = p->factors;
   const CPMech mech = p->own->mech;
   const CPMat *A    = f->A_fixed.value ? &f->A_fixed : &f->A;
   double *size = p->own->z, *terms = p->own->r, angle = CP_ROUNDED;
   if (!cpSaddleUseRows(f->saddle, p->off) && !damped) { /* Far off the manifold all rows count. */
-    for (int j = 0; j < mech->nu; j++)
-      size[j] = p->which == CP_POSITIONS && mech->coords->pair[j] < 0 ? 1.0 : x[j];
+    cpMechSizes(p, x, size);
     angle = cpSaddleZeroAngle(f->saddle, cpRelativeDistance(&f->A, p->rows.c, p->rows.is_idle, size,
                                                             p->rows.w, size, terms));
   }

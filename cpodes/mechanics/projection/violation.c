@@ -13,9 +13,17 @@ static int lift(CPNewton *newton, const double *r, double *x) {
   return cpMechLift(newton->self, r, x, CP_CG_RTOL_OF_STATE);
 }
 
+/* In coordinates of joints terms cancel in the entries of A, which all have those of the poses: the largest ones count for all rows. */
 static int terms(CPNewton *newton, N_Vector x, double *result) {
-  const CPMechFactors *f = ((CPMechProblem *)newton->self)->factors;
-  if (f->saddle) cpMatAbsTimes(&f->A, NV_DATA_S(x), result);
+  const CPMechProblem *p = newton->self;
+  const CPMechFactors *f = p->factors;
+  double *size           = p->own->z;
+  if (f->saddle) {
+    cpMechSizes(p, NV_DATA_S(x), size);
+    cpMatAbsTimes(&f->A, size, result);
+    const double least = p->own->mech->eq->typical > 0.0 ? cpLargest(result, f->A.rows) : 0.0;
+    for (int i = 0; i < f->A.rows; i++) result[i] = fmax(result[i], least);
+  }
   return f->saddle != NULL;
 }
 
