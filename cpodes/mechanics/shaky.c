@@ -43,9 +43,10 @@ typedef struct {
   CPMech mech;
   const CPMechState *s;
   CPArena arena;
-  char *used;            /* [entries of A] 1: the row depends on the bodies of the column */
-  char *rests;           /* [m] 1: a row of positions whose velocities are all zero */
-  double *b0, *b;        /* [m] b(0); b(v) - b(0) */
+  char *used;     /* [entries of A] 1: the row depends on the bodies of the column */
+  char *rests;    /* [m] 1: a row of positions whose velocities are all zero */
+  double *b0, *b; /* [m] b(0); b(v) - b(0) */
+  double *aside; /* [nu] f beside the start: at the start its terms may cancel in coordinates of joints */
   double *w, *v;         /* [nu] the accelerations in W; workspace */
   double *r, *lambda;    /* [m] */
   int ncolumns, *column; /* the columns of rows with lambda_i != 0 */
@@ -86,6 +87,8 @@ static int findUsed(Shaky *x) {
   int flag = cpMechMove(mech, x->s->q, x->v, q);
   if (!flag) flag = cpMechNormalise(mech, x->s->t, q);
   if (!flag) flag = cpMechA(mech, x->s->t, q);
+  if (!flag && mech->eq->typical > 0.0)
+    flag = cpMechForces(mech, &(CPMechState){x->s->t, q, x->s->u, x->s->z}, x->aside);
   for (int position = 0; position < 2 && !flag; position++) {
     const double *value = position ? mech->A.value : A->value;
     const double least  = CP_ROUNDED * cpLargest(value, (int)entries);
@@ -124,7 +127,8 @@ static int accelerations(Shaky *x, const double *a) {
   if (inNullSpace(x, x->w, x->v)) return 0;
   for (int j = 0; j < mech->nu; j++) {
     const double *M_jj = cpMatAt(&mech->kkt->M, j, j);
-    size = fmax(size, fabs(a[j]) + (M_jj && *M_jj > 0.0 ? fabs(mech->terms.f[j]) / *M_jj : 0.0));
+    const double f     = fmax(fabs(mech->terms.f[j]), fabs(x->aside[j]));
+    size               = fmax(size, fabs(a[j]) + (M_jj && *M_jj > 0.0 ? f / *M_jj : 0.0));
   }
   for (int j = 0; j < mech->nu; j++)
     if (!(fabs(x->w[j]) > CP_ROUNDED * size)) x->w[j] = 0.0;
@@ -332,7 +336,7 @@ static int examine(CPMech mech, const CPMechState *s, const double *a, int start
     return CP_SUCCESS;
   CP_NEW(&x.arena, x.rests, mech->m);
   CP_ARRAYS(&x.arena, mech->m, &x.b0, &x.b, &x.r, &x.lambda);
-  CP_ARRAYS(&x.arena, mech->nu, &x.w, &x.v);
+  CP_ARRAYS(&x.arena, mech->nu, &x.w, &x.v, &x.aside);
   CP_NEW(&x.arena, x.column, mech->nu);
   CP_NEW(&x.arena, x.place, mech->nu);
   flag = cpArenaStatus(&x.arena) ? cpReason(mech->text, CP_MEM_FAIL, "no memory") : CP_SUCCESS;

@@ -418,6 +418,45 @@ START_TEST(parallelograms_leave_their_flat_position_as_such) {
 }
 END_TEST
 
+/* Three links in line between two points of the ground bear a load along them: they remain at rest. Its moments cancel in f but for
+ * roundoff, which is no load across them. */
+START_TEST(links_in_line_bear_a_load_along_them) {
+  static const char *const names[] = {NULL, "one", "two", "three", NULL};
+  const sunrealtype phi = 0.3 + 0.37 * _i, c = cos(phi), s = sin(phi), g[] = {9.81 * c, 9.81 * s, 0};
+  const sunrealtype origin[3] = {0, 0, 0};
+  sunrealtype t, x[3];
+  Built tree = {.bodies = CPBodiesCreate(2, g)};
+  for (int i = 1; i < 4; i++) {
+    const CPBody body = {CP_NEW_BODY(names[i]), .mass = 1, .inertia = {0, 0, 0.1},
+                         .position = {c * (i - 0.5), s * (i - 0.5)}};
+    add_element(tree.bodies, &body.head);
+  }
+  for (int i = 0; i < 4; i++) {
+    char name[10];
+    snprintf(name, sizeof name, "pin%d", i);
+    const CPJoint pin = {CP_NEW_JOINT(name), .kind = CP_JOINT_REVOLUTE, .a = i < 3 ? names[i] : NULL,
+                         .b = i < 3 ? names[i + 1] : "three", .on_a = {.point = {c * i, s * i}}};
+    add_element(tree.bodies, &pin.head);
+  }
+  build(&tree, CP_JOINT_COORDINATES);
+  CPIntegrator mem = CPIntegratorCreate("DOP853", test_context);
+  ck_assert_ptr_nonnull(mem);
+  ck_assert_int_eq(CPMechAssemble(tree.mech, 0, tree.y, NULL), CP_SUCCESS);
+  ck_assert_int_eq(CPMechAttach(tree.mech, mem, 0, tree.y), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorSStolerances(mem, 1e-6, 1e-6), CP_SUCCESS);
+  ck_assert_msg(CPIntegratorEvolve(mem, 1, tree.y, &t, CV_ONE_STEP) == CP_SUCCESS, "%s",
+                CPObjectGetLastMessage(CP_OBJECT(mem)));
+  for (int i = 0; i < 3; i++) {
+    ck_assert_int_eq(CPMechGetPoint(tree.mech, i, origin, tree.y, x, NULL), CP_SUCCESS);
+    ck_assert_double_eq_tol(x[0], c * (i + 0.5), 1e-5);
+    ck_assert_double_eq_tol(x[1], s * (i + 0.5), 1e-5);
+  }
+  CPIntegratorFree(&mem);
+  discard(&tree);
+  CPBodiesFree(&tree.bodies);
+}
+END_TEST
+
 /* Names lead back to their components, whose kinds are in order. */
 START_TEST(every_component_has_a_name) {
   Built b = {.bodies = three_bodies((CPJointKind)_i, 0)};
@@ -578,6 +617,7 @@ TEST_SUITE(tree) {
   tcase_add_loop_test(tc, planar_loops_may_lie_in_any_plane, 0, 8);
   tcase_add_loop_test(tc, links_in_line_on_a_hub_turn_with_it, 0, 8);
   tcase_add_loop_test(tc, parallelograms_leave_their_flat_position_as_such, 0, 16);
+  tcase_add_loop_test(tc, links_in_line_bear_a_load_along_them, 0, 6);
   tcase_add_loop_test(tc, every_component_has_a_name, 0, CP_JOINT_FIXED + 1);
   tcase_add_test(tc, rows_of_trees_are_regular_and_those_of_loops_are_not);
   tcase_add_loop_test(tc, turns_do_not_widen_tolerances, 0, 10);
