@@ -1,5 +1,5 @@
 /* Assemblies of FreeCAD in the text of OndselSolver (https://github.com/FreeCAD/OndselSolver): parts with masses and markers, joints
- * between markers, motions and limits. The assembly is the ground. What the solver has recorded is not read. */
+ * between markers, motions and limits. The assembly is the ground. What the solver has recorded is read by the program. */
 #include "asmt_impl.h"
 
 #include <stdio.h>

@@ -5,6 +5,7 @@
 
 #include "options.h"
 #include "output/files.h"
+#include "recorded.h"
 #include "simulation/method.h"
 #include "simulation/problem.h"
 
@@ -20,9 +21,10 @@
 
 enum { NAME_LENGTH = 256, MOST_NAMES = 4000, MOST_STARTS = 256 };
 
-/* What the file asks for, which is an output: the name of a quantity, and that of its column */
+/* What the file asks for, which is an output: the name of a quantity, and that of its column; or its distance from what is recorded */
 typedef struct {
   char *of, *name;
+  const Series *recorded;
 } Sensor;
 
 /* The file of this process. Like a loaded shared object, it is part of the program's set-up. */
@@ -46,8 +48,10 @@ static struct {
   Sensor *sensor;               /* [nsensors] */
   CPPluginQuantity *quantities; /* [1 + nsensors] the energy, and the sensors */
   int joints, chosen;           /* 1: joint coordinates; 1: as the user has chosen, not the file */
-  int strict;                   /* 1: start velocities must be possible as they are */
-  int told;                     /* 1: the notes of the assembly have been printed */
+  int compares;                 /* 1: the motion is compared with the recorded one */
+  Recorded recorded;
+  int strict; /* 1: start velocities must be possible as they are */
+  int told;   /* 1: the notes of the assembly have been printed */
 } mechanism;
 
 int mechanism_is_file(const char *name) {
@@ -190,6 +194,7 @@ static sunrealtype sensor(const CPPlugin *model, int i, sunrealtype t, N_Vector 
   CPSensor at      = {CP_SIZED(CPSensor), .udot = own->udot, .lambda = own->lambda};
   if (CPMechGetSensor(own->mech, s->of, t, y, &at)) return NAN;
   const sunrealtype *x = at.value;
+  if (s->recorded) return recorded_distance(&mechanism.recorded, s->recorded, t, x);
   return at.count == 1 ? x[0] : sqrt(x[0] * x[0] + x[1] * x[1] + x[2] * x[2]);
 }
 
@@ -564,7 +569,7 @@ static int name_rows(CPBodies b) {
 /* Adds the output of a quantity, with the name of its column. Returns 0, or -1 after a complaint. */
 static int add_sensor(const char *of, const char *name, const char *unit) {
   Sensor *s                                = &mechanism.sensor[mechanism.nsensors++];
-  *s                                       = (Sensor){strdup(of), strdup(name)};
+  *s                                       = (Sensor){strdup(of), strdup(name), NULL};
   mechanism.quantities[mechanism.nsensors] = (CPPluginQuantity){
       .name = s->name, .unit = unit, .value = sensor, .conserved = CP_QUANTITY_FREE};
   return s->of && s->name ? 0 : complain("no memory");
@@ -573,8 +578,9 @@ static int add_sensor(const char *of, const char *name, const char *unit) {
 /* Makes quantities from the sensors that the file names, which the reader has checked; a coordinate JOINT or JOINT.K has its rate
  * as well. Returns 0, or -1 after a complaint. */
 static int find_sensors(CPBodies b) {
-  const char *word     = mechanism.run.sensors;
-  const size_t most    = strlen(word) + 2; /* twice the number of words with blanks between them */
+  const char *word = mechanism.run.sensors;
+  /* twice the number of words with blanks between them */
+  const size_t most    = strlen(word) + 2 + (size_t)mechanism.recorded.count;
   mechanism.sensor     = calloc(most, sizeof *mechanism.sensor);
   mechanism.quantities = calloc(1 + most, sizeof *mechanism.quantities);
   if (!mechanism.sensor || !mechanism.quantities) return complain("no memory");
@@ -594,6 +600,20 @@ static int find_sensors(CPBodies b) {
     snprintf(rate, sizeof rate, "%s.rate", name);
     snprintf(name + length, sizeof name - length, "'");
     if (whole && add_sensor(rate, name, angle ? "rad/s" : "m/s")) return -1;
+  }
+  return 0;
+}
+
+/* Makes quantities from the distances to what is recorded, of the elements that have been read. Returns 0, or -1 after a complaint. */
+static int find_recorded(CPBodies b) {
+  for (int i = 0; i < mechanism.recorded.count; i++) {
+    const Series *s = &mechanism.recorded.series[i];
+    char name[2 * NAME_LENGTH];
+    int at;
+    if (CPBodiesFind(b, CP_SENSOR, s->of, &at)) continue;
+    snprintf(name, sizeof name, "%s off", s->of);
+    if (add_sensor(s->of, name, thing(b, CP_SENSOR, at).unit)) return -1;
+    mechanism.sensor[mechanism.nsensors - 1].recorded = s;
   }
   return 0;
 }
@@ -640,6 +660,17 @@ static int read_file(const char *path) {
 }
 
 void mechanism_be_strict(void) { mechanism.strict = 1; }
+void mechanism_compare(void) { mechanism.compares = 1; }
+int mechanism_recorded(double *t_end) {
+  const Recorded *r = &mechanism.recorded;
+  if (r->n > 0) *t_end = r->t[r->n - 1];
+  return r->n > 0 ? r->n - 1 : 0;
+}
+double mechanism_recorded_size(int i) {
+  const int k = i - (mechanism.run.balance != 0);
+  if (k < 0 || k >= mechanism.nsensors || !mechanism.sensor[k].recorded) return -1;
+  return recorded_size(&mechanism.recorded, mechanism.sensor[k].recorded);
+}
 void mechanism_use_joints(int joints) { mechanism.joints = joints, mechanism.chosen = 1; }
 
 void mechanism_use_base(const char *kind) { mechanism.base = kind; }
@@ -675,7 +706,9 @@ const CPPluginType *mechanism_load(const char *path, const char *const *settings
   if (b) use_coordinates(b);
   if (b && !mechanism.shown) mechanism.shown = plain(path);
   if (b && (failed = name_all(b) || name_rows(b) || !mechanism.shown)) complain("no memory");
-  if (b && !failed) failed = find_sensors(b) != 0;
+  if (b && !failed && mechanism.compares)
+    failed = recorded_read(path, mechanism.text, &mechanism.recorded) != 0;
+  if (b && !failed) failed = find_sensors(b) || find_recorded(b);
   const CPBodiesFile *run = &mechanism.run;
   if (!failed && run->method[0] && method_find(run->method, &method) != METHOD_FOUND) {
     complain("%s:%d:%d: there is no method \"%s\"", path, run->method_line, run->method_column,

@@ -19,6 +19,12 @@ const CPPluginType *mechanism_load(const char *path, const char *const *settings
 
 /* From now on, a mechanism whose start velocities its joints do not allow is refused, and not moved. */
 void mechanism_be_strict(void);
+/* From now on outputs are the distances from what the file has recorded (.asmt). */
+void mechanism_compare(void);
+/* The number of intervals between the recorded times, of the loaded file, or 0; t_end: out, the last one */
+int mechanism_recorded(double *t_end);
+/* The largest length of what is recorded, if quantity i is the distance from it, else -1 */
+double mechanism_recorded_size(int i);
 /* From now on mechanisms have joint coordinates (1), or absolute ones (0). */
 void mechanism_use_joints(int joints);
 /* From now on robots start at START (options.h), in addition to others, and their base is KIND; the texts must stay. Returns 0,

@@ -18,10 +18,10 @@
 #define DISPLACEMENT 0.01
 
 /* An explicit method that reaches the end of a segment in one step is more than is needed there. A step of BS32 takes 3
- * evaluations, where BS54 takes 7 and DOP853 12. */
-#define SHORT          "BS32"
-#define MOST_SHORT     2
-#define MOST_OF_DOP853 4
+ * evaluations, where BS54 takes 7 and DOP853 12. RADAU stays, since the estimate of BS32 is 0 for a filter as fast as its step. */
+#define SHORT         "BS32"
+#define MOST_OF_BS54  2
+#define MOST_OF_OTHER 4
 
 /* ---- starts ---- */
 
@@ -108,14 +108,14 @@ static int attempts(CPSession s) {
 
 /* Is what BS32 takes for this segment more than one step of the method whose place it has taken? */
 static int isTooLong(CPSession s) {
-  return s->longer[0] && attempts(s) > (strcmp(s->longer, "DOP853") ? MOST_SHORT : MOST_OF_DOP853);
+  return s->longer[0] && attempts(s) > (strcmp(s->longer, "BS54") ? MOST_OF_OTHER : MOST_OF_BS54);
 }
 
 /* Decides at the end of a segment whether BS32 takes the place of the method, before the next step. */
 static void judgeSegment(CPSession s) {
   const sunrealtype length = fabs(s->t - s->t_start);
   const int is_explicit    = !strcmp(s->now, "DOP853") || !strcmp(s->now, "BS54");
-  s->shortens = s->chooses && is_explicit && attempts(s) == 1 && length <= 0.5 * s->too_long &&
+  s->shortens = s->suggests && is_explicit && attempts(s) == 1 && length <= 0.5 * s->too_long &&
                 !CPIntegratorGetSens(s->mem, NULL);
   s->lengthens = isTooLong(s);
   if (s->lengthens) s->too_long = length;
@@ -224,7 +224,11 @@ int sessionJudge(CPSession s, const char *function) {
   int flag = better(s, &found, &method);
   if (flag) return cpReport(&s->log, flag, function, "no memory to judge the method");
   if (!method || !strcmp(method, s->longer)) return CP_SUCCESS;
-  s->longer[0] = '\0';
-  flag         = change(s, method, function);
+  if (s->longer[0] && !found.stiff) { /* It is the one that BS32 gives its place back to. */
+    snprintf(s->longer, sizeof s->longer, "%s", method);
+    return CP_SUCCESS;
+  }
+  s->longer[0] = '\0', s->too_long = INFINITY; /* another motion, in which BS32 may suffice */
+  flag = change(s, method, function);
   return flag < 0 ? flag : CP_SUCCESS;
 }

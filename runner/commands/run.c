@@ -25,7 +25,8 @@ enum {
   KEY_MAX_STEP,
   KEY_STRICT,
   KEY_NO_ESTIMATE,
-  KEY_CURVES
+  KEY_CURVES,
+  KEY_REFERENCE
 };
 enum { OUTPUTS = 200, REPORT_OUTPUTS = 600 };
 
@@ -62,6 +63,11 @@ static const struct argp_option options[] = {
     {"plot", KEY_PLOT, "FILE", 0, "a figure of the run, .svg, .png or .pdf", 2},
     {"picture", KEY_PICTURE, "FILE", 0, "the mechanism at some moments, .svg, .png or .pdf", 2},
     {"report", KEY_REPORT, "FILE", 0, "all results and an animation in one HTML file", 2},
+    {"reference", KEY_REFERENCE, NULL, 0,
+     "distances from the motion and the reactions that the file has recorded (.asmt), at its "
+     "times, as outputs; "
+     "with --strict at most 10 tolerances",
+     2},
     {"strict", KEY_STRICT, NULL, 0,
      "exit status 1 if the results are doubtful or wrong, or start velocities impossible, 5 if "
      "parts of the file that act "
@@ -73,7 +79,7 @@ static const struct argp_option options[] = {
 typedef struct {
   RunSettings settings;
   ModelArguments model;
-  bool has_atol, has_t_end, has_outputs, quiet, strict;
+  bool has_atol, has_t_end, has_outputs, quiet, strict, compares;
   const char *csv, *json, *plot, *picture, *report;
 } RunOptions;
 
@@ -111,6 +117,10 @@ static int take_option(RunOptions *o, int key, const char *text) {
     o->strict = true;
     mechanism_be_strict();
     return 0;
+  case KEY_REFERENCE:
+    o->compares = true;
+    mechanism_compare();
+    return 0;
   case KEY_CURVES: s->curves = text; return 0;
   case KEY_NO_ESTIMATE: s->estimated = false; return 0;
   case KEY_MAX_STEP: return parse_positive("--max-step", text, 1e300, &s->max_step);
@@ -137,6 +147,13 @@ static error_t complete(RunOptions *o) {
   if (!o->has_atol) s->atol = s->rtol;
   if (!o->has_t_end) s->t_end = (double)s->model.type->t_end;
   if (!o->has_outputs) s->outputs = o->report || o->picture ? REPORT_OUTPUTS : OUTPUTS;
+  if (o->compares) {
+    if (o->has_t_end || o->has_outputs)
+      return complain("--reference has the times of the file, and no --t-end and --outputs"), EINVAL;
+    s->outputs = mechanism_recorded(&s->t_end);
+    if (s->outputs == 0)
+      return complain("--reference: %s has no recorded motion", s->model.type->name), EINVAL;
+  }
   s->forces  = true;
   s->drawing = o->report || o->picture;
   s->steps   = true; /* so that it is known how far an interrupted run got */
@@ -234,6 +251,20 @@ static int status_of_verdict(const History *h) {
   return STATUS_FAILED;
 }
 
+/* The exit status, with --strict and --reference: differences that are not numbers count as large. */
+static int status_of_reference(const RunOptions *o, const History *h) {
+  const RunSettings *s = &o->settings;
+  for (int i = 0; i < h->info->nquantities; i++) {
+    const double size    = mechanism_recorded_size(i),
+                 largest = h->least_quantity[i] + h->most_spread[i];
+    if (size < 0 || largest <= 10 * (s->rtol * size + s->atol)) continue;
+    complain("--strict: %s by %g, more than 10 tolerances of what is recorded, %g",
+             s->model.type->quantities[i].name, largest, size);
+    return STATUS_FAILED;
+  }
+  return STATUS_DONE;
+}
+
 static int run(const RunOptions *o, int argc, char **argv, History *history) {
   RunInfo info;
   RunResult result;
@@ -251,6 +282,7 @@ static int run(const RunOptions *o, int argc, char **argv, History *history) {
     if (history->ended && write_results(o, history, has_csv, argc, argv) && status == STATUS_DONE)
       status = STATUS_OUTPUT;
     if (o->strict && status == STATUS_DONE) status = status_of_verdict(history);
+    if (o->strict && o->compares && status == STATUS_DONE) status = status_of_reference(o, history);
     run_info_free(&info);
   }
   csv_free(csv);

@@ -1,8 +1,10 @@
 /* The summary by which a physicist judges a run. */
+#include "../mechanism.h"
 #include "judge.h"
 #include "writers.h"
 
 #include <math.h>
+#include <string.h>
 
 enum { MOST_COMPONENTS = 12 };
 
@@ -30,9 +32,8 @@ static void print_method(FILE *out, const RunInfo *info, const History *h) {
   fprintf(out, "%s, rtol %g, atol %g\n", info->method, s->rtol, s->atol);
   for (long i = 0; i < h->changes && i < HISTORY_CHANGES; i++) {
     row(out, "");
-    fprintf(out, "from t = %.6g on by %s, since the motion %s\n", h->change[i].t,
-            h->change[i].method,
-            h->change[i].direction > 0 ? "has become stiff" : "is no longer stiff");
+    fprintf(out, "from t = %.6g on by %s, since %s\n", h->change[i].t, h->change[i].method,
+            reason_of_method(&h->change[i]));
   }
 }
 
@@ -79,7 +80,7 @@ static void print_outputs(FILE *out, const History *h) {
   int shown = 0;
   for (int i = 0; i < h->info->nquantities; i++) {
     const CPPluginQuantity *q = &h->info->settings->model.type->quantities[i];
-    if (!is_output(h->info, i)) continue;
+    if (!is_output(h->info, i) || mechanism_recorded_size(i) >= 0) continue;
     row(out, shown++ ? "" : "outputs");
     if (isnan(h->most_drift[i])) {
       fprintf(out, "%s: not a finite number at some outputs\n", q->name);
@@ -90,6 +91,29 @@ static void print_outputs(FILE *out, const History *h) {
     fprintf(out, "%s: from %.*g (t = %.6g) to %.*g (t = %.6g), at the end %.*g%s%s\n", q->name,
             digits, least, h->least_at[i], digits, most, h->most_at[i], digits, h->last_quantity[i],
             unit_space(q->unit), unit_text(q->unit));
+  }
+}
+
+/* The largest distances from what the file has recorded, of positions [m], then of reactions [N] */
+static void print_reference(FILE *out, const History *h) {
+  static const char *const what[2][3] = {{"m", "reference", "positions"}, {"N", "", "reactions"}};
+  for (int k = 0; k < 2; k++) {
+    const CPPluginQuantity *q = h->info->settings->model.type->quantities;
+    int worst                 = -1;
+    double most               = -1;
+    for (int i = 0; i < h->info->nquantities; i++) {
+      const double largest = h->least_quantity[i] + h->most_spread[i];
+      if (mechanism_recorded_size(i) < 0 || strcmp(q[i].unit, what[k][0]) || largest <= most)
+        continue;
+      worst = i, most = largest;
+      if (isnan(largest)) break;
+    }
+    if (worst < 0) continue;
+    row(out, what[k][1]);
+    fprintf(out, "%s: by at most %.2g of %.3g %s, %.*s at t = %.6g%s\n", what[k][2], most,
+            mechanism_recorded_size(worst), what[k][0], (int)strcspn(q[worst].name, " "),
+            q[worst].name, h->most_at[worst],
+            k && !h->result.unique ? "; they are not unique, and have the least norm here" : "");
   }
 }
 
@@ -229,6 +253,7 @@ void summary_print(const History *h, FILE *out) {
   print_end(out, info, &h->result);
   if (h->curves.rows > 0) {
     print_outputs(out, h);
+    print_reference(out, h);
     print_state(out, h);
     print_quantities(out, h);
     print_violations(out, h);

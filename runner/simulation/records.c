@@ -264,6 +264,12 @@ const char *phase_name(int phase) {
   return phases[phase];
 }
 
+const char *reason_of_method(const RunEvent *e) {
+  if (e->direction > 0) return "the motion has become stiff";
+  if (e->direction < 0) return "the motion is no longer stiff";
+  return !strcmp(e->method, "bs32") ? "a step reaches each restart" : "bs32 takes more steps";
+}
+
 const char *describe_event(const RunEvent *e, char *text, size_t length) {
   if (e->kind == EVENT_STOP)
     snprintf(text, length, "a kink of the forces: the integration restarts");
@@ -276,8 +282,7 @@ const char *describe_event(const RunEvent *e, char *text, size_t length) {
                               : "the contacts are calm: time stepping ends");
   else if (e->kind == EVENT_NAMED) snprintf(text, length, "%s", e->name);
   else if (e->kind == EVENT_METHOD)
-    snprintf(text, length, "the motion %s: from here on by %s",
-             e->direction > 0 ? "has become stiff" : "is no longer stiff", e->method);
+    snprintf(text, length, "%s: from here on by %s", reason_of_method(e), e->method);
   else if (e->accumulated)
     snprintf(text, length, "%s: the last of infinitely many impacts, from then on %s", e->contact,
              phase_name(e->after));

@@ -152,7 +152,7 @@ typedef struct {
   /* Number of the root or of the contact; -1: a stop, a stretch of time stepping, a method, or an event with a name. */
   int root;
   /* -1 or 1: of the root's g; for a stretch, 1 where it begins, -1 where it ends; for a method, 1
-   * where the motion becomes stiff, -1 where it no longer is. */
+   * where the motion becomes stiff, -1 where it no longer is, 0 to and from BS32. */
   int direction;
   char method[METHOD_NAME];  /* from here on */
   char name[RUN_EVENT_NAME]; /* "pin released" */
@@ -163,6 +163,8 @@ typedef struct {
   bool struck, accumulated;
 } RunEvent;
 
+/* Why the method changes: "the motion has become stiff", ... */
+const char *reason_of_method(const RunEvent *event);
 /* Writes "floor: an impact", ...; returns text. */
 const char *describe_event(const RunEvent *event, char *text, size_t length);
 /* The name of a RunPhase: "open", "sliding", ... */

@@ -253,14 +253,16 @@ static int at_model(CPSession session, const CPEvent *event, N_Vector y, void *d
 
 /* Sets the options of a new integrator, and tells that it replaces another one. */
 static int configure(CPIntegrator mem, const char *name, void *data) {
-  Run *run         = data;
-  Problem *p       = &run->problem;
-  const bool first = !strcmp(name, p->settings.method.table);
+  Run *run             = data;
+  Problem *p           = &run->problem;
+  const bool first     = !strcmp(name, p->settings.method.table),
+             was_short = !strcmp(p->settings.method.name, "bs32");
   if (!first) method_suggested(name, &p->settings.method);
   const int flag = problem_configure(p, mem);
   if (flag || first) return flag;
-  const bool stiff = !method_is_explicit(&p->settings.method);
-  RunEvent event   = {.kind = EVENT_METHOD, .t = run->t, .root = -1, .direction = stiff ? 1 : -1};
+  RunEvent event = {.kind = EVENT_METHOD, .t = run->t, .root = -1};
+  if (!was_short && strcmp(name, "BS32"))
+    event.direction = method_is_explicit(&p->settings.method) ? -1 : 1;
   snprintf(event.method, sizeof event.method, "%s", p->settings.method.name);
   /* no event of the motion, so it is not counted as one */
   return run->listener->event(run->listener, &event) ? abort_run(run) : 0;

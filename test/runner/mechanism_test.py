@@ -243,6 +243,60 @@ class Mechanisms(RunnerTest):
         self.assertAlmostEqual(end["flange.angle"], 2, delta=1e-4)
         self.assertLessEqual(run["counts"]["steps"], 1.05 * 2000) # a step for each sample
 
+    def test_short_segments_of_controllers_are_left_to_the_cheapest_pair(self):
+        run = self.run_json(FILES / "arm_control.yaml", "--rtol", "1e-3")
+        self.assertLessEqual(run["counts"]["rhs"], 5 * 2000) # 25,638 by RADAU and DOP853
+        self.assertEqual(run["methods"][-1]["method"], "bs32")
+        self.assertEqual(run["verdict"], "ok")
+
+    def test_an_assembly_is_compared_with_its_recorded_motion(self):
+        """A mass of 2 kg on a hinge along z turns at 3 rad/s at a distance of 1 m: r = (cos 3t, sin 3t), F on the ground = m (g + 9 r)."""
+        def lines(depth, *texts):
+            return "".join("\t" * (depth + len(t) - len(t.lstrip(">"))) + t.lstrip(">") + "\n" for t in texts)
+        def marker(depth, name, x):
+            return lines(depth, "RefPoints", ">RefPoint", ">>Markers", ">>>Marker", ">>>>Name", f">>>>>{name}", ">>>>Position3D", f">>>>>{x} 0 0")
+        head = lines(0, "Assembly", ">Name", ">>A") + marker(1, "g", 0) + lines(
+            1, "Parts", ">Part", ">>Name", ">>>the arm", ">>Position3D", ">>>1 0 0", ">>PrincipalMassMarker", ">>>Mass", ">>>>2",
+            ">>>MomentOfInertias", ">>>>1 1 1", ">>Velocity3D", ">>>0 3 0", ">>Omega3D", ">>>0 0 3") + marker(3, "m", -1) + lines(
+            1, "ConstraintSets", ">Joints", ">>RevoluteJoint", ">>>Name", ">>>>J", ">>>MarkerI", ">>>>/A/g", ">>>MarkerJ",
+            ">>>>/A/the arm/m", ">Motions", ">>RotationalMotion", ">>>Name", ">>>>M", ">>>MotionJoint", ">>>>/A/J", ">>>RotationZ",
+            ">>>>3*time", "ConstantGravity", ">0 -9.81 0", "SimulationParameters", ">tstart", ">>0", ">tend", ">>1")
+        ts = [k / 20 for k in range(21)]
+        def series(name, of):
+            return name + "\tInput\t" * (name == "Time") + "\t0\t" * (name != "Time") + "".join(f"{of(t)!r} \t" for t in ts) + "\n"
+        x, y = (lambda t: math.cos(3 * t)), (lambda t: math.sin(3 * t))
+        zero = series("Z", lambda t: 0.0)
+        def recorded(off=0.0):
+            return ("TimeSeries\n" + series("Time", lambda t: t) + "PartSeries /A/the arm\n" +
+                    series("X", x) + series("Y", lambda t: y(t) + off * (t == 0.25)) + zero + "RevoluteJointSeries /A/J\n" +
+                    series("FXonI", lambda t: 18 * x(t)) + series("FYonI", lambda t: 2 * -9.81 + 18 * y(t)) + zero)
+        file = self.folder / "arm.asmt"
+        file.write_text(head + recorded())
+        process = cpodes("run", file, "--reference", "--strict", "--csv", self.folder / "arm.csv")
+        self.assert_done(process)
+        self.assertRegex(process.stdout, r"positions: by at most \S+ of 1 m, the_arm.position at")
+        self.assertRegex(process.stdout, r"reactions: by at most \S+ of \S+ N, J.force at")
+        rows = [row.split(",") for row in (self.folder / "arm.csv").read_text().splitlines()]
+        self.assertEqual(len(rows), 22)
+        for name in ("the_arm.position off", "J.force off"):
+            k = rows[0].index(name)
+            self.assertLess(max(float(row[k]) for row in rows[1:]), 1e-10)
+        file.write_text(head + recorded(0.01))
+        process = cpodes("run", file, "--reference")
+        self.assert_done(process)
+        self.assertIn("positions: by at most 0.01 of 1.01 m, the_arm.position at t = 0.25\n", process.stdout)
+        process = cpodes("run", file, "--reference", "--strict")
+        self.assertEqual(process.returncode, FAILED)
+        self.assertIn("the_arm.position off by 0.01", process.stderr)
+        self.assert_refused(cpodes("run", file, "--reference", "--outputs", 3), "--reference has the times of the file")
+        file.write_text(head)
+        self.assert_refused(cpodes("run", file, "--reference"), "has no recorded motion")
+        for wrong, reason in ((recorded().replace("\t0.05 ", "\t0.06 "), "not equally spaced"),
+                              (recorded().replace("\t0.05 ", "\tnan "), "has no recorded motion"),
+                              (recorded().replace("\t-19.62 ", ""), "J.force has not 21 recorded numbers")):
+            file.write_text(head + wrong)
+            self.assert_refused(cpodes("run", file, "--reference"), reason)
+
     def test_a_double_wishbone_fits_on_a_page(self):
         self.assertLessEqual(len((FILES / "double_wishbone.yaml").read_text().splitlines()), 60)
 
