@@ -302,10 +302,16 @@ static inline int bodiesIsAngle(const Measure *m) {
 /* The jet of a coordinate of a joint by functions where the tree is, with its gradient if the order is more than VALUES, as that of
  * the nearest motion of the joint (custom.c) */
 void treeOwnJet(const Mechanism *b, const Term *term, Order order, Jet *jet);
+/* The jet of a part of a path that wraps (wrapping.c) */
+void bodiesWrapJet(const Mechanism *b, const Term *term, Order order, Jet *jet);
 /* Evaluates a term at the current poses, to the given order, without its factor. */
 static inline void bodiesTermJet(const Mechanism *b, const Term *term, Order order, Jet *jet) {
   if (term->m.kind == OWN) {
     treeOwnJet(b, term, order, jet);
+    return;
+  }
+  if (term->m.kind == WRAP) {
+    bodiesWrapJet(b, term, order, jet);
     return;
   }
   const Pair *pair = &b->pair[term->pair];

@@ -50,7 +50,8 @@ static int isHeld(const Assembly *a, int body) {
 /* The unit of a row, by which it is divided */
 static sunrealtype unitOf(const Fit *f, const Row *row) {
   const MeasureKind kind = bodiesRowTerm(&f->b, row, 0)->m.kind;
-  return kind == POINT || kind == ALONG || kind == LENGTH || kind == LEVEL || kind == NEAR
+  return kind == POINT || kind == ALONG || kind == LENGTH || kind == WRAP || kind == LEVEL ||
+                 kind == NEAR
              ? f->a->extent
              : 1;
 }

@@ -106,7 +106,8 @@ Mask bodiesMask(const Space *space, const Pair *pair, const Measure *m) {
   const unsigned there =
       (pair->side[0].body != GROUND ? 3u : 0) | (pair->side[1].body != GROUND ? 12u : 0);
   const int of_points = m->kind == POINT || m->kind == ALONG || m->kind == LENGTH ||
-                        m->kind == TANGENT || (m->kind >= LEVEL && m->kind <= SLIP);
+                        m->kind == TANGENT || m->kind == WRAP ||
+                        (m->kind >= LEVEL && m->kind <= SLIP);
   const unsigned g = (m->kind == WRENCH ? 0xCu : of_points ? ALL : TURNS) & there;
   const unsigned pairs =
       g * ((g & 1) | (g & 2) << 3 | (g & 4) << 6 | (g & 8) << 9); /* g at each of its groups */
@@ -123,7 +124,8 @@ Mask bodiesMask(const Space *space, const Pair *pair, const Measure *m) {
   case TWIST:
   case NEAR:
   case SLIP:
-  case TANGENT: break;
+  case TANGENT:
+  case WRAP: break;
   case OWN: return (Mask){0, 0}; /* Only rows of the tree have it. */
   case ANGLE:
   case SPIN: return (Mask){g, space->dimension == 3 ? pairs : 0};
@@ -306,9 +308,8 @@ static void cosine(const Space *space, const Pair *pair, const Pose *pose[2], in
   product(space, &X, &Y, mask, order, jet);
 }
 
-/* jet += the jet of the rate F(c) m', where F is a function of n measures c with the jets C [n]. */
-static void addScaled(const Space *space, const Taylor *F, int n, const Jet *C, const Jet *m,
-                      Mask mask, Order order, Jet *jet) {
+void bodiesAddScaled(const Space *space, const Taylor *F, int n, const Jet *C, const Jet *m,
+                     Mask mask, Order order, Jet *jet) {
   sunrealtype rate = 0, bent[VARIABLES] = {0}; /* F', and F'' c' */
   for (int k = 0; k < n && F->degree > 0; k++) {
     rate += F->d[k] * C[k].rate;
@@ -350,8 +351,8 @@ static void roll(const Space *space, const Pair *pair, const Measure *m, const P
   const Taylor cot       = {1, 2, c * r, {r3}, {{3 * c * r5}}},
                cosec     = {1, 2, sign * r, {sign * c * r3}, {{sign * (1 + 2 * c * c) * r5}}};
   memset(jet, 0, sizeof *jet);
-  addScaled(space, &cot, 1, &C, &along, mask, order, jet);
-  addScaled(space, &cosec, 1, &C, &about, mask, order, jet);
+  bodiesAddScaled(space, &cot, 1, &C, &along, mask, order, jet);
+  bodiesAddScaled(space, &cosec, 1, &C, &about, mask, order, jet);
 }
 
 /* ---- surfaces ---- */
@@ -432,8 +433,8 @@ static void surfaceJet(const Space *space, const sunrealtype *param, const Pair 
   level(param, &pair->surface, (sunrealtype[]){x[0].s, x[1].s, x[2].s}, &jet->s, g);
   if (m->kind != LEVEL) tangents(g, t);
   for (int k = 0; k < 3; k++)
-    addScaled(space, m->kind == LEVEL ? &g[k] : &t[m->i][k], 3, x,
-              m->kind == TWIST ? &turn[k] : &x[k], mask, order, jet);
+    bodiesAddScaled(space, m->kind == LEVEL ? &g[k] : &t[m->i][k], 3, x,
+                    m->kind == TWIST ? &turn[k] : &x[k], mask, order, jet);
 }
 
 int bodiesLevel(const sunrealtype *param, const Pair *pair, const Pose *a, const Pose *b,
@@ -507,7 +508,7 @@ static void solidJet(const Space *space, const Pair *pair, const Measure *m, con
   if (m->kind == SLIP) tangents(n, t);
   factorsOf(m->kind == SLIP ? t[m->i] : n, at, F);
   for (int k = 0; k < VARIABLES; k++)
-    addScaled(space, &F[k], VARIABLES, rate, &rate[k], mask, order, jet);
+    bodiesAddScaled(space, &F[k], VARIABLES, rate, &rate[k], mask, order, jet);
   if (m->kind == NEAR) jet->s = gap.v;
 }
 
@@ -650,6 +651,7 @@ void bodiesJet(const Space *space, const sunrealtype *param, const Pair *pair, c
   Moving X, Y;
   switch (m->kind) {
   case OWN:          /* the tree has it */
+  case WRAP:         /* of three bodies, see bodiesWrapJet */
   case POINT: break; /* a vector, see bodiesSpan */
   case ALONG:
     fixedIn(pose, m->from, pair->side[m->from].axis[m->i], order, &X);

@@ -98,7 +98,12 @@ typedef enum {
   OWN, /* coordinate i of a joint by functions, an angle if j is 1: the tree has it (bodiesTermJet) */
   /* the part of a rope between two nodes, in the plane of side `from`: the length of the tangent, plus R_a psi - R_b psi for its
    * direction psi, in (-pi, pi], and the radii of the surface, whose signs are the senses in which the rope turns */
-  TANGENT
+  TANGENT,
+  /* part i = 0, 1 or 2 of the length of a path from a point over a sphere or a cylinder to a point, between three bodies, on three
+   * consecutive pairs: point and geom, geom and point, point and point, which share the derivatives in their directions. The first one
+   * has the value and the rates. The geom is solid[1] of the first pair, a point or a segment with a skin; if j is 1, there
+   * is a fourth pair, whose side b is the point that tells on which side the path runs (wrapping.c). */
+  WRAP
 } MeasureKind;
 
 typedef struct {
@@ -149,6 +154,9 @@ typedef struct {
 /* The chain rule. jet: in, the jet of S; out, the jet of F except for its value. */
 void bodiesCompose(const Space *space, const Function *F, const Jet *C, Mask mask, Order order,
                    Jet *jet);
+/* jet += the jet of the rate F(c) m', where F is a function of n measures c with the jets C [n]. */
+void bodiesAddScaled(const Space *space, const Taylor *F, int n, const Jet *C, const Jet *m,
+                     Mask mask, Order order, Jet *jet);
 /* At P_b, for the poses of both sides: the gradient g of the surface and its tangents t, all three
  * of length |g|, in the axes of side a. Returns what the function of the surface returned. */
 int bodiesLevel(const sunrealtype *param, const Pair *pair, const Pose *a, const Pose *b,

@@ -1,7 +1,8 @@
-/* Tendons of MJCF: fixed ones, sums of coordinates of joints, and spatial ones along sites, whose parts pulleys divide. Those that wrap
- * around geoms are left out. */
+/* Tendons of MJCF: fixed ones, sums of coordinates of joints, and spatial ones along sites, whose parts pulleys divide, and around spheres
+ * and cylinders. */
 #include "mjcf_impl.h"
 #include "ropes.h"
+#include "wrapping.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +13,8 @@
 typedef struct {
   CPTendon is;
   CPCoordinate *of;
-  CPRopeNode *node;
+  CPRopeNode *node, *sides;
+  const CPRopeNode **side; /* in `sides`, or NULL */
   sunrealtype *ratio, *divisor, offset, resting, start;
 } Reading;
 
@@ -43,38 +45,77 @@ static int readJoints(Mjcf *m, const xmlNode *n, Reading *t) {
   return 0;
 }
 
-/* Reads the sites of a path; a pulley interrupts it. Returns as readJoints. */
+static void nodeAt(const Robot *r, const Place *place, CPRopeNode *node) {
+  CPMarker on;
+  robotMarker(r, place, &on);
+  node->body = place->link == GROUND ? NULL : r->link[place->link].name;
+  memcpy(node->point, on.point, sizeof on.point);
+  memcpy(node->axis, on.axis, sizeof on.axis);
+}
+
+/* x [3]: out, the origin of a place in the axes of another one */
+static void seenFrom(const Place *from, const Place *place, sunrealtype *x) {
+  Pose pose;
+  sunrealtype d[3];
+  robotPose(from, &pose);
+  for (int k = 0; k < 3; k++) d[k] = place->q[k] - pose.r[k];
+  toBody(&pose, d, x);
+}
+
+/* Reads the geom around which the path wraps, as its node `count`. over: out, in the axes of its place, which is returned; or NULL */
+static const Place *readGeom(Mjcf *m, const xmlNode *n, int count, Reading *t, Wrap *over) {
+  Robot *r         = m->r;
+  CPRopeNode *node = &t->node[count];
+  const int sided  = robotText(n, "sidesite") != NULL,
+            i      = robotFind(r, n, "geom", robotText(n, "geom")),
+            at     = sided ? robotFind(r, n, "site", robotText(n, "sidesite")) : 0;
+  if (i < 0 || at < 0) return NULL;
+  const RobotGeom *g = &r->geom[i];
+  if (g->kind != CP_SHAPE_SPHERE && g->kind != CP_SHAPE_CYLINDER)
+    return robotWrong(r, n, "tendons wrap around spheres and cylinders only"), NULL;
+  const Place *place = &r->place[g->place];
+  nodeAt(r, place, node);
+  node->radius = g->size[0];
+  *over = (Wrap){.cylinder = g->kind == CP_SHAPE_CYLINDER, .sided = sided, .radius = node->radius};
+  if (!over->cylinder) memset(node->axis, 0, sizeof node->axis);
+  if (!sided) return place;
+  nodeAt(r, &r->place[at], &t->sides[count]);
+  t->side[count] = &t->sides[count];
+  seenFrom(place, &r->place[at], over->side);
+  return place;
+}
+
+/* Reads the sites of a path, and the geoms between them; a pulley interrupts it. Returns as readJoints. */
 static int readPath(Mjcf *m, const xmlNode *n, Reading *t) {
   Robot *r            = m->r;
-  sunrealtype divisor = 1;
-  const Place *last   = NULL;
-  int count           = 0;
+  sunrealtype divisor = 1, x[6];
+  const Place *last = NULL, *geom = NULL; /* the site before, and the geom after it */
+  int count = 0;
+  Wrap over;
   for (const xmlNode *c = n->children; c; c = c->next) {
-    if (robotIs(c, "geom")) return -1;
     if (robotIs(c, "pulley")) {
       const char *text = robotText(c, "divisor");
       if (!text) return robotWrong(r, c, "divisor must be given");
       if (robotNumbers(r, c, "divisor", text, 1, 1, &divisor, NULL)) return 1;
       if (!(divisor > 0))
         return robotWrong(r, c, "divisor must be positive, and is %g", (double)divisor);
-      last = NULL;
+      last = geom = NULL;
     }
-    if (!robotIs(c, "site")) continue;
+    if (!robotIs(c, "site") && !robotIs(c, "geom")) continue;
+    if (count > 0) t->divisor[count - 1] = last ? divisor : 0;
+    if (robotIs(c, "geom")) {
+      if (!(geom = readGeom(m, c, count++, t, &over))) return 1;
+      continue;
+    }
     const int i = robotFind(r, c, "site", robotText(c, "site"));
-    CPMarker on;
     if (i < 0) return 1;
     const Place *place = &r->place[i];
-    robotMarker(r, place, &on);
-    t->node[count].body = place->link == GROUND ? NULL : r->link[place->link].name;
-    memcpy(t->node[count].point, on.point, sizeof on.point);
-    if (count > 0) t->divisor[count - 1] = last ? divisor : 0;
+    nodeAt(r, place, &t->node[count++]);
     if (last) {
-      const sunrealtype d[3] = {place->q[0] - last->q[0], place->q[1] - last->q[1],
-                                place->q[2] - last->q[2]};
-      t->resting += length3(d) / divisor;
+      seenFrom(geom ? geom : last, last, x), seenFrom(geom ? geom : last, place, x + 3);
+      t->resting += (geom ? bodiesWrapped(&over, x, 0).v : length3(x + 3)) / divisor;
     }
-    last = place;
-    count++;
+    last = place, geom = NULL;
   }
   t->is.nnodes = count;
   return count > 1 ? 0 : -1;
@@ -156,14 +197,17 @@ static int readTendon(Mjcf *m, const xmlNode *n, char name[128]) {
   if (mjcfClass(m, n, "class", NULL, &class_)) return 1;
   t.of = calloc(most, sizeof *t.of), t.node = calloc(most, sizeof *t.node);
   t.ratio = calloc(most, sizeof *t.ratio), t.divisor = calloc(most, sizeof *t.divisor);
+  t.sides = calloc(most, sizeof *t.sides), t.side = calloc(most, sizeof *t.side);
   t.is.of = t.of, t.is.node = t.node, t.is.ratio = t.ratio, t.is.divisor = t.divisor;
-  int failed = !t.of || !t.node || !t.ratio || !t.divisor ? robotWrong(r, n, "no memory") : 0;
+  t.is.side  = t.side;
+  int failed = !t.of || !t.node || !t.ratio || !t.divisor || !t.sides || !t.side
+                   ? robotWrong(r, n, "no memory")
+                   : 0;
   if (!failed) failed = isFixed(n) ? readJoints(m, n, &t) : readPath(m, n, &t);
-  if (failed < 0)
-    failed = robotNote(r, n, isFixed(n) ? "tendons" : "tendons that wrap around geoms");
+  if (failed < 0) failed = robotNote(r, n, "tendons");
   else if (!failed && (t.is.nnodes > 0 || t.is.ncoordinates > 0))
     failed = robotUnique(r, n, own ? own : "tendon", "", name) || addTendon(m, n, class_, name, &t);
-  void *owned[] = {t.of, t.node, t.ratio, t.divisor};
+  void *owned[] = {t.of, t.node, t.ratio, t.divisor, t.sides, (void *)t.side};
   for (size_t k = 0; k < sizeof owned / sizeof *owned; k++) free(owned[k]);
   return failed;
 }

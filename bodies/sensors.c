@@ -94,8 +94,8 @@ static int kindsOf(const Mechanism *m, const Sensor *s) {
                              : kind == SPIN         ? TURNER | DRIVEN
                              : kind == WRENCH       ? ACTUATOR | DRIVEN
                                                     : SPRINGY;
-    return on | (law->kind == SPRING ? ELASTIC : 0) | (kind == LENGTH ? BETWEEN : 0) |
-           (law->activation ? ACTIVE : 0);
+    return on | (law->kind == SPRING ? ELASTIC : 0) |
+           (kind == LENGTH || kind == WRAP ? BETWEEN : 0) | (law->activation ? ACTIVE : 0);
   }
   case NAME_JOINT: break;
   default: return 0;

@@ -1,5 +1,5 @@
-/* Tendons: spring-dampers on a sum of coordinates, or on the length of a path along points. Limits, dry friction and actuators act on the
- * same terms by the tendon's name. */
+/* Tendons: spring-dampers on a sum of coordinates, or on the length of a path along points and over spheres and cylinders. Limits, dry
+ * friction and actuators act on the same terms by the tendon's name. */
 #include "elements.h"
 #include "formulas.h"
 #include "ropes.h"
@@ -30,47 +30,92 @@ int bodiesTakeSum(CPBodies b, const Term *own, int first, int n) {
   return bodiesTakeTerms(b, first == NONE ? own : b->m.term + first, n);
 }
 
-/* pair: out, the part between two nodes of a path. Returns 0 or an error code that has been reported. */
-static int makePart(CPBodies b, const CPTendon *tendon, int k, Pair *pair) {
-  const char *name = tendon->head.name;
+/* pair: out, from one node of a path to another one. Returns 0 or an error code that has been reported. */
+static int makePair(CPBodies b, const CPTendon *tendon, const CPRopeNode *from,
+                    const CPRopeNode *to, Pair *pair) {
+  const char *name          = tendon->head.name;
+  const CPRopeNode *node[2] = {from, to};
   CPMarker on[2];
   memset(on, 0, sizeof on);
   memset(pair, 0, sizeof *pair);
   for (int side = 0; side < 2; side++) {
-    const CPRopeNode *node = &tendon->node[k + side];
-    const int flag         = bodiesFindBody(b, name, node->body, &pair->side[side].body);
+    const int flag = bodiesFindBody(b, name, node[side]->body, &pair->side[side].body);
     if (flag) return flag;
-    if (node->radius != 0)
-      return refused(b, CP_NOT_SUPPORTED, "%s: node %d must be a point, and has a radius", name,
-                     k + side + 1);
-    on[side].axis[2] = 1;
-    memcpy(on[side].point, node->point, sizeof on[side].point);
+    memcpy(on[side].axis, node[side]->axis, sizeof on[side].axis);
+    if (length3(on[side].axis) == 0 || b->m.space.dimension == 2)
+      on[side].axis[0] = on[side].axis[1] = 0, on[side].axis[2] = 1;
+    memcpy(on[side].point, node[side]->point, sizeof on[side].point);
   }
-  const int flag = bodiesMakePair(b, name, tendon->in, 0, &on[0], &on[1], pair);
-  if (flag || bodiesDistance(&b->m, pair) > 0 || pair->side[0].body == pair->side[1].body)
-    return flag;
-  return refused(b, CP_ILL_INPUT, "%s: node %d and the next one are at one point", name, k + 1);
+  return bodiesMakePair(b, name, tendon->in, 0, &on[0], &on[1], pair);
+}
+
+/* Is node k a sphere or a cylinder? */
+static int isGeom(const CPTendon *tendon, int k) { return tendon->node[k].radius > 0; }
+
+static int checkPath(CPBodies b, const CPTendon *tendon) {
+  const char *name = tendon->head.name;
+  for (int k = 0; k < tendon->nnodes; k++) {
+    const sunrealtype R = tendon->node[k].radius, *divisor = tendon->divisor;
+    const int last = tendon->nnodes - 1;
+    if (k < last && divisor && !isfinite(divisor[k]))
+      return refused(b, CP_ILL_INPUT, "%s: divisors must be finite, and one is %g", name,
+                     (double)divisor[k]);
+    if (R == 0) continue;
+    if (!(R > 0 && isfinite(R)))
+      return refused(b, CP_ILL_INPUT, "%s: the radius of node %d must be positive, and is %g", name,
+                     k + 1, (double)R);
+    if (k == 0 || k == last || isGeom(tendon, k - 1) || isGeom(tendon, k + 1))
+      return refused(b, CP_ILL_INPUT, "%s: node %d has a radius, and must be between two points",
+                     name, k + 1);
+    if (divisor && divisor[k] != divisor[k - 1])
+      return refused(b, CP_ILL_INPUT, "%s: both parts at node %d must have one divisor", name,
+                     k + 1);
+  }
+  return CP_SUCCESS;
+}
+
+/* Adds the part of the path between node k and the next point as terms, with their pairs (WRAP). */
+static int takePart(CPBodies b, const CPTendon *tendon, int k, sunrealtype divisor) {
+  const CPRopeNode *from = &tendon->node[k];
+  const int wraps        = isGeom(tendon, k + 1);
+  const CPRopeNode *geom = from + 1, *to = geom + wraps,
+                   *side = wraps && tendon->side ? tendon->side[k + 1] : NULL;
+  Pair pair[4], *between = &pair[wraps ? 2 : 0];
+  int flag = makePair(b, tendon, from, to, between);
+  if (!flag && wraps) flag = makePair(b, tendon, from, geom, &pair[0]);
+  if (!flag && wraps) flag = makePair(b, tendon, geom, to, &pair[1]);
+  if (!flag && side) flag = makePair(b, tendon, geom, side, &pair[3]);
+  if (flag) return flag;
+  if (!(bodiesDistance(&b->m, between) > 0)) {
+    if (between->side[0].body == between->side[1].body) return CP_SUCCESS;
+    return refused(b, CP_ILL_INPUT, "%s: node %d and the next %s are at one point",
+                   tendon->head.name, k + 1, wraps ? "point" : "one");
+  }
+  if (wraps) {
+    const int cylinder    = b->m.space.dimension == 2 || length3(geom->axis) > 0;
+    pair[0].solid[1].core = cylinder ? SEGMENT : POINT_CORE;
+    pair[0].solid[1].skin = geom->radius;
+  }
+  for (int i = 0; i < (wraps ? 3 : 1); i++) {
+    const Term part = {.coef  = 1 / divisor,
+                       .ratio = NONE,
+                       .pair  = b->m.npairs + i,
+                       .m     = {wraps ? WRAP : LENGTH, 0, i, side != NULL}};
+    bodiesTakeTerms(b, &part, 1);
+  }
+  for (int i = 0; i < (side ? 4 : wraps ? 3 : 1); i++) b->m.pair[b->m.npairs++] = pair[i];
+  return CP_SUCCESS;
 }
 
 /* Adds the path as terms. Returns their number, or an error code that has been reported. */
 static int takePath(CPBodies b, const CPTendon *tendon) {
   const int before = b->m.nterms;
-  for (int k = 0; k < tendon->nnodes - 1; k++) {
+  int flag         = checkPath(b, tendon);
+  for (int k = 0; k < tendon->nnodes - 1 && !flag; k += 1 + isGeom(tendon, k + 1)) {
     const sunrealtype divisor = tendon->divisor ? tendon->divisor[k] : 1;
-    Pair pair;
-    if (!isfinite(divisor))
-      return refused(b, CP_ILL_INPUT, "%s: divisors must be finite, and one is %g",
-                     tendon->head.name, (double)divisor);
-    if (divisor == 0) continue;
-    const int flag = makePart(b, tendon, k, &pair);
-    if (flag) return flag;
-    if (!(bodiesDistance(&b->m, &pair) > 0)) continue;
-    const Term part = {
-        .coef = 1 / divisor, .ratio = NONE, .pair = b->m.npairs, .m = {LENGTH, 0, 0, 0}};
-    b->m.pair[b->m.npairs++] = pair;
-    bodiesTakeTerms(b, &part, 1);
+    if (divisor != 0) flag = takePart(b, tendon, k, divisor);
   }
-  return b->m.nterms - before;
+  return flag ? flag : b->m.nterms - before;
 }
 
 /* The same for coordinates, whose factors are no parameters, as their number is not limited */
@@ -111,8 +156,8 @@ int bodiesAddTendon(CPBodies b, const CPTendon *tendon) {
   sunrealtype x    = tendon->free;
   int flag         = checkTendon(b, tendon);
   if (flag) return flag;
-  if (ROOM(b->m.term, b->m.nterms, tendon->nnodes + tendon->ncoordinates) ||
-      ROOM(b->m.pair, b->m.npairs, tendon->nnodes) || ROOM(b->m.law, b->m.nlaws, 1))
+  if (ROOM(b->m.term, b->m.nterms, 3 * tendon->nnodes + tendon->ncoordinates) ||
+      ROOM(b->m.pair, b->m.npairs, 4 * tendon->nnodes) || ROOM(b->m.law, b->m.nlaws, 1))
     return bodiesNoMemory(b, name);
   flag = tendon->nnodes > 0 ? takePath(b, tendon) : takeCoordinates(b, tendon);
   if (flag == 0) flag = refused(b, CP_ILL_INPUT, "%s: its nodes must not be at one point", name);

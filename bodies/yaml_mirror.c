@@ -30,13 +30,13 @@ static void markers(const Reader *r, int k, int turns, CPIn in, CPMarker *a, CPM
   else polar(k, b->point);
 }
 
-/* A rope that runs counterclockwise about an axis runs clockwise about the image of that. */
-static void nodes(const Reader *r, int k, int n, CPRopeNode *node) {
+/* A rope that runs counterclockwise about an axis runs clockwise about the image of that, unlike a tendon, which has no sense. */
+static void nodes(const Reader *r, int k, int is_rope, int n, CPRopeNode *node) {
   for (int i = 0; i < n; i++) {
-    if (r->dimension == 3 && isZero(node[i].axis)) node[i].axis[2] = 1;
+    if (is_rope && r->dimension == 3 && isZero(node[i].axis)) node[i].axis[2] = 1;
     polar(k, node[i].point);
     polar(k, node[i].axis);
-    node[i].radius = -node[i].radius;
+    if (is_rope) node[i].radius = -node[i].radius;
   }
 }
 
@@ -91,8 +91,8 @@ static int mirror(Reader *r, const yaml_node_t *n, int k, CPElementKind kind, El
     axial(k, a->about);
     break;
   }
-  case CP_ELEMENT_ROPE: nodes(r, k, e->rope.nnodes, e->rope.node); break;
-  case CP_ELEMENT_TENDON: nodes(r, k, e->tendon.nnodes, e->tendon.node); break;
+  case CP_ELEMENT_ROPE: nodes(r, k, 1, e->rope.nnodes, e->rope.node); break;
+  case CP_ELEMENT_TENDON: nodes(r, k, 0, e->tendon.nnodes, e->tendon.node); break;
   case CP_ELEMENT_TYRE:
     if (isZero(e->tyre.axis)) e->tyre.axis[1] = 1;
     if (isZero(e->tyre.normal)) e->tyre.normal[2] = 1;

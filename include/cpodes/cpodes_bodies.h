@@ -575,14 +575,18 @@ typedef struct {
 
 /** A tendon: a spring-damper, T = force - stiffness (x - free) - damping x' - inertance x'' + function, on a sum
  * x = ratio_1 x_1 + ratio_2 x_2 + ... of coordinates, or on the length x of a path along points, whose parts are divided by `divisor`.
+ * Between two points the path may wrap around one sphere or cylinder, as in MuJoCo: it is straight where it need not wrap, and takes the
+ * shorter way, or the one on the given side; if that point is nearer to the centre than the radius, the path is held inside.
  * CPLimit, dry CPFriction and CPActuator act on x, too, where a CPCoordinate has the name of the tendon, and k = 0. */
 typedef struct {
   CPElement head;           /**< CP_NEW_TENDON(name) */
   int ncoordinates;         /**< number of coordinates, or 0 */
   const CPCoordinate *of;   /**< [ncoordinates], or NULL */
   const sunrealtype *ratio; /**< [ncoordinates] not 0, or NULL */
-  int nnodes;               /**< number of points of a path, or 0 */
-  const CPRopeNode *node;   /**< [nnodes], of radius 0, or NULL */
+  int nnodes;               /**< number of nodes of a path, or 0 */
+  /** [nnodes], or NULL: points of radius 0; between two of them, with radius > 0, a sphere, or if `axis` is not zeros an endless
+   * cylinder; without turns */
+  const CPRopeNode *node;
   const sunrealtype *
       divisor; /**< [nnodes - 1] of the parts; 0: there is none between these nodes; NULL: all are 1 */
   CPIn in;     /**< axes of points */
@@ -592,6 +596,8 @@ typedef struct {
   sunrealtype force;     /**< constant force */
   sunrealtype inertance; /**< >= 0 */
   CPFunction function; /**< of t, x and x'; added to these forces, and kept; NULL if there is none */
+  /** [nnodes] of spheres and cylinders, a point on whose side the path runs; NULL: there is none; or NULL */
+  const CPRopeNode *const *side;
 } CPTendon;
 
 /** A tyre: the force and the torque of a fixed plane, the ground, on a wheel, by the brush model with combined slip (H. B. Pacejka, Tire and

@@ -190,7 +190,14 @@ static const struct {
     {"along: [{at: [0, 0, 0]}, {body: p, at: [0, 0, 0]}]",
      "g: node 1 and the next one are at one point"},
     {"along: [{at: [0, 0, 0]}, {body: p, at: [1, 0, 0], radius: 0.1}]",
-     "g: node 2 must be a point, and has a radius"},
+     "g: node 2 has a radius, and must be between two points"},
+    {"along: [{at: [0, 0, 0]}, {at: [1, 0, 0], radius: 0.1}, {at: [2, 0, 0], radius: 0.1}, "
+     "{body: p, at: [3, 0, 0]}]",
+     "g: node 2 has a radius, and must be between two points"},
+    {"along: [{at: [0, 0, 0]}, {at: [1, 0, 0], radius: -0.1}, {body: p, at: [2, 0, 0]}]",
+     "g: the radius of node 2 must be positive, and is -0.1"},
+    {"along: [{at: [0, 0, 0]}, {at: [1, 0, 0], radius: 0.1}, {body: p, at: [0, 0, 0]}]",
+     "g: node 1 and the next point are at one point"},
     {"of: [a, b], ratio: [1, 1], stiffness: -1", "g: stiffness"}};
 
 START_TEST(wrong_tendons_are_refused_by_name) {

@@ -6,6 +6,7 @@
 #include <cpodes/cpodes_language.h>
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 enum { STATES = 3 };
 static const double BOUND =
@@ -458,6 +459,40 @@ START_TEST(tendons_have_exact_derivatives) {
 }
 END_TEST
 
+/* Tendons that wrap around a sphere or a cylinder of a third body, of that of one point, or of the ground: on either side, and inside */
+START_TEST(tendons_that_wrap_have_exact_derivatives) {
+  static const char *const on[] = {"three", "one", NULL};
+  const int inside = _i % 2, cylinder = _i / 2 % 2, inert = _i / 4 % 2, d = 2 + _i / 8 % 2;
+  create(d);
+  const CPBody three = {CP_NEW_BODY("three"), .mass = 0.9, .inertia = {0.3, 0.4, 0.35},
+                        .position = {1, 0.1, 0}};
+  ck_assert_int_eq(CPBodiesAdd(bodies, &three.head, NULL), CP_SUCCESS);
+  const sunrealtype z       = d == 3;
+  const CPRopeNode nodes[]  = {{"one", {4, 0.2, 0.3 * z}, 0, {0, 0, 0}, 0},
+                               {on[_i / 16], {0.1, 0.2, 0.1 * z}, inside ? 0.8 : 1.8, {0, 0, 0}, 0},
+                               {"two", {-3, 0.4, 0.2 * z}, 0, {0, 0, 0}, 0}},
+                   side     = {"three", {0, inside ? 0 : 2, 0.2 * z}, 0, {0, 0, 0}, 0},
+                   *sides[] = {NULL, inside ? &side : NULL, NULL};
+  CPRopeNode path[3];
+  memcpy(path, nodes, sizeof path);
+  if (cylinder) path[1].axis[0] = 0.3 * z, path[1].axis[2] = 1;
+  const CPTendon tendon = {CP_NEW_TENDON("tendon"),
+                           .in        = CP_IN_BODIES,
+                           .nnodes    = 3,
+                           .node      = path,
+                           .side      = sides,
+                           .stiffness = 7,
+                           .damping   = 0.4,
+                           .free      = 0.2,
+                           .inertance = inert ? 0.6 : 0};
+  const CPLimit limit   = {CP_NEW_LIMIT("limit"), .of = {{"tendon", 0}}, .lower = -99, .upper = 99};
+  ck_assert_msg(CPBodiesAdd(bodies, &tendon.head, NULL) == CP_SUCCESS, "%s",
+                CPObjectGetLastMessage(CP_OBJECT(bodies)));
+  ck_assert_int_eq(CPBodiesAdd(bodies, &limit.head, NULL), CP_SUCCESS);
+  check();
+}
+END_TEST
+
 START_TEST(sparse_matrices_are_exact_too) {
   create(3);
   for (int i = 0; i < 7; i++) {
@@ -539,6 +574,7 @@ TEST_SUITE(partials) {
   tcase_add_loop_test(tc, forces_have_exact_derivatives, 0, 12);
   tcase_add_loop_test(tc, ropes_have_exact_derivatives, 0, 6);
   tcase_add_loop_test(tc, tendons_have_exact_derivatives, 0, 4);
+  tcase_add_loop_test(tc, tendons_that_wrap_have_exact_derivatives, 0, 48);
   tcase_add_loop_test(tc, contacts_of_all_shapes_have_exact_derivatives, 0, 6 * NSHAPES);
   tcase_add_loop_test(tc, rows_of_contacts_are_velocities_of_the_points_that_touch, 0, 6 * NSHAPES);
   tcase_add_test(tc, sparse_matrices_are_exact_too);
