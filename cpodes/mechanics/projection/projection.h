@@ -108,10 +108,10 @@ int cpMechFailed(CPMechProjection *own, int flag);
 int cpMechFactorsUpdate(CPMechProjection *own);
 /* Frees what cpMechFactorsUpdate has created. */
 void cpMechProjectionClear(CPMechProjection *own);
-/* Makes new factors at (t, x) (CPNewtonParts). */
 /* size [nu] <- |x_j| of positions, but no less than their typical size, or 1 (radian) of displacements without a coordinate:
  * residuals have the roundoff of poses even where coordinates of joints are 0. Velocities are left as they are. */
 void cpMechSizes(const CPMechProblem *p, const double *x, double *size);
+/* Makes new factors at (t, x) (CPNewtonParts). */
 int cpMechRenew(CPNewton *newton, sunrealtype t, N_Vector x, N_Vector ewt, int damped, CPRank *rank);
 /* Computes the sizes of p's rows, unless they belong to its present factors. */
 int cpMechMeasureRows(CPMechProblem *p, N_Vector ewt);
