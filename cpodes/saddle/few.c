@@ -1,4 +1,4 @@
-/* More rows than coordinates, as of the contacts of many pairs of bodies: few of them are in use at a time. A saddle point
+/* More than twice as many rows as coordinates, as of the contacts of many pairs of bodies: few of them are in use at a time. A saddle point
  * of its own has these alone, with their structure, and is created anew where others come into use. Rows that are off
  * then cost no more than their place in A; in a structure that had them all, they would couple all bodies. */
 #include "saddle_impl.h"

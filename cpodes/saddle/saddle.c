@@ -40,9 +40,10 @@ CPLinSol cpSaddleTypeOf(const CPSaddle s) { return s->few ? s->few->used.type : 
 
 /* ---- the object ---- */
 
-/* Has it so many rows, of a structure that is analysed once, that few of them can be in use? */
+/* Has it so many rows, of a structure that is analysed once, that few of them can be in use? Redundant loops, whose rows are all in use,
+ * have fewer than twice as many as coordinates. */
 static int hasFew(const CPSaddle s) {
-  return !s->options.whole && s->A.start && s->m > s->n && cpSaddleKeepsPattern(s->first);
+  return !s->options.whole && s->A.start && s->m > 2 * s->n && cpSaddleKeepsPattern(s->first);
 }
 
 /* Sets the first solver, and the general one, which takes over what the first refuses. */
@@ -229,7 +230,7 @@ int cpSaddleFactor(CPSaddle s, CPWeight W, const CPMat *A, double ranktol) {
   s->is_judged = s->refines = 0;
   /* Accelerations are evaluated so often that a rank that is known is not decided again. */
   const int known = s->knows_rows && ranktol <= finest && s->options.shortest;
-  flag            = s->uneven && !known ? CP_SADDLE_DEPENDENT : factorByEither(s);
+  flag            = s->uneven && !known && !hasFew(s) ? CP_SADDLE_DEPENDENT : factorByEither(s);
   if (cpSaddleIsDoubtful(s, flag)) flag = cpSaddleDecide(s, flag);
   if (flag == CP_SADDLE_JUDGED) { /* The rows that are left are independent. */
     const double angle = s->ranktol;

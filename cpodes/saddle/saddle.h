@@ -44,7 +44,7 @@ typedef struct {
   int definite;
   /* lower bound of ranktol: the sine of an angle between rows that may be roundoff alone */
   double finest;
-  int whole; /* 1: most rows are in use at any time, even if there are more of them than coordinates */
+  int whole; /* 1: most rows are in use at any time, even if they are more than twice as many as the coordinates */
   CPMemo memo; /* where the analysis of structures is shared; NULL: it is not */
 } CPSaddleOptions;
 
