@@ -55,7 +55,7 @@ typedef struct {
 } Text;
 /* Adds to a text, as printf. */
 void bodiesPut(Text *t, const char *format, ...) CP_PRINTF(2, 3);
-void bodiesPutList(Text *t, const char *format, va_list args);
+void bodiesPutList(Text *t, const char *format, va_list args) CP_PRINTF(2, 0);
 /* Elements that are added are written as text, from now on. Returns 0, or 1 without memory. */
 typedef struct Record_ Record;
 int bodiesStartWriting(CPBodies b);
