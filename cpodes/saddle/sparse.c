@@ -12,7 +12,6 @@
 #include "sparse_impl.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 int cpCholmodFailure(const cholmod_common *chol) {
@@ -25,7 +24,6 @@ static void destroy(void *content) {
   cholmod_common *chol = &s->common;
   cpSparseDDFree(s);
   cpArenaFree(&s->late);
-  free(s->dense);
   cholmod_l_free_factor(&s->L, chol);
   cholmod_l_free_dense(&s->b, chol);
   cholmod_l_free_dense(&s->x, chol);
@@ -90,11 +88,7 @@ int cpSparseCreate(Sparse *s, const Sparse *plan, CPArena *arena) {
   if (s->envelope) {
     CP_NEW(arena, s->l, s->envelope[order]);
     CP_ARRAYS(arena, order, &s->d, &s->inverse);
-  } else {
-    CP_ARRAYS(arena, order, &s->w);
-    CP_NEW(arena, s->few, order);
-    CP_NEW(arena, s->place, order);
-  }
+  } else CP_ARRAYS(arena, order, &s->w);
   if (cpArenaStatus(arena) || (s->nborder > 0 && allowDropped(s))) return CP_MEM_FAIL;
   if (!s->envelope) {
     if (createMatrix(s, plan->K, arena)) return CP_MEM_FAIL;
@@ -104,19 +98,20 @@ int cpSparseCreate(Sparse *s, const Sparse *plan, CPArena *arena) {
   return createWorkspace(s);
 }
 
-/* Selects the values in use, in which dropped columns are zero, and finds which columns are present. Returns whether nothing is
- * dropped or kept out of S; the diagonal of S in the envelope then shows that as well. */
+/* Selects the values in use, in which dropped columns are zero. Returns whether nothing is dropped
+ * or kept out of S; the diagonal of S then shows which columns are present. */
 static int gather(Sparse *s) {
   const double *value = s->XT.value;
   char *present = s->present, *dropped = s->dropped;
-  const size_t entries = s->XT.start[s->n];
-  const int plain      = s->nborder == 0 && !memchr(dropped, 1, (size_t)s->order);
-  s->value             = plain ? value : s->reduced;
-  if (plain && s->envelope) return 1;
-  memset(present, 0, (size_t)s->order);
-  for (size_t l = 0; l < entries; l++) present[s->position[l]] |= value[l] != 0.0;
+  const int plain = s->nborder == 0 && !memchr(dropped, 1, (size_t)s->order);
+  s->value        = plain ? value : s->reduced;
   if (plain) return 1;
-  for (size_t l = 0; l < entries; l++) s->reduced[l] = dropped[s->position[l]] ? 0.0 : value[l];
+  memset(present, 0, (size_t)s->order);
+  for (size_t l = 0; l < s->XT.start[s->n]; l++) {
+    const int k = s->position[l];
+    present[k] |= value[l] != 0.0;
+    s->reduced[l] = dropped[k] ? 0.0 : value[l];
+  }
   for (int k = 0; k < s->order; k++) dropped[k] = dropped[k] && present[k];
   return 0;
 }
@@ -130,22 +125,19 @@ static void countColumns(Sparse *s) {
 }
 
 /* Forms K; a column that is absent or dropped gets 1 on the diagonal. */
-static void formMatrix(Sparse *s) {
+static void formMatrix(Sparse *s, int plain) {
   const Index *start = s->K->p, *row = s->K->i;
   double *K = s->K->x, *w = s->w;
   for (int k = 0; k < s->order; k++) {
     if (s->constraint[k] < 0) continue;
-    if (!s->present[k] || s->dropped[k]) {
-      memset(K + start[k], 0, (size_t)(s->product_end[k] - start[k]) * sizeof *K);
-      K[start[k]] = 1.0;
-      continue;
-    }
     for (size_t e = s->column[k]; e < s->column[k + 1]; e++) {
       const Entry *entry = &s->entry[e];
       const double v     = s->value[s->is_lower ? entry->first : entry->last];
       for (int l = entry->first; l <= entry->last; l++) w[s->position[l]] += v * s->value[l];
     }
     for (Index q = start[k]; q < s->product_end[k]; q++) K[q] = w[row[q]], w[row[q]] = 0.0;
+    if (plain) s->present[k] = K[start[k]] != 0.0;
+    if (!s->present[k] || s->dropped[k]) K[start[k]] = 1.0;
   }
   for (size_t l = 0; l < s->nborder; l++) K[s->border_to[l]] = s->value[s->border_from[l]];
 }
@@ -294,78 +286,10 @@ static void solveEnvelope(const Sparse *s, const double *b, double *x) {
   solveUpper(s, x, 0, NULL);
 }
 
-/* ---- L D L^T of few columns ---- */
-
-/* Lists the columns that are neither absent nor dropped, if their dense factor takes fewer operations than that of the structure of K,
- * as of the rows of many contacts of which few are closed. */
-static void listFew(Sparse *s) {
-  int n   = 0;
-  s->nfew = -1;
-  for (int k = 0; k < s->order; k++) n += s->constraint[k] < 0 || (s->present[k] && !s->dropped[k]);
-  if ((double)n * n * n > s->operations) return;
-  if (n > s->most_few) {
-    free(s->dense);
-    s->dense    = malloc((size_t)n * (size_t)n * sizeof *s->dense);
-    s->most_few = s->dense ? n : 0;
-    if (!s->dense) return; /* Memory may be found the next time. */
-  }
-  s->nfew = 0;
-  for (int k = 0; k < s->order; k++) {
-    const int is_on = s->constraint[k] < 0 || (s->present[k] && !s->dropped[k]);
-    s->place[k]     = is_on ? s->nfew : -1;
-    if (is_on) s->few[s->nfew++] = k;
-  }
-}
-
-/* K + shift I = L D L^T in these columns. Returns 0 or DEPENDENT. */
-static int factorFew(Sparse *s, double shift) {
-  const Index *start = s->K->p, *row = s->K->i;
-  const double *K = s->K->x;
-  const size_t n  = (size_t)s->nfew;
-  double *L       = s->dense;
-  if (n > 0) memset(L, 0, n * n * sizeof *L);
-  for (size_t a = 0; a < n; a++)
-    for (Index q = start[s->few[a]]; q < start[s->few[a] + 1]; q++) {
-      const int b = s->place[row[q]];
-      if (b >= 0) L[(size_t)b > a ? (size_t)b * n + a : a * n + (size_t)b] = K[q];
-    }
-  for (size_t i = 0; i < n; i++) {
-    double *l = L + i * n, pivot = l[i] + shift;
-    for (size_t j = 0; j < i; j++)
-      for (size_t k = 0; k < j; k++) l[j] -= l[k] * L[j * n + k]; /* l <- d l */
-    for (size_t j = 0; j < i; j++) {
-      const double scaled = l[j] / L[j * (n + 1)];
-      pivot -= l[j] * scaled;
-      l[j] = scaled;
-    }
-    if (!(fabs(pivot) > CP_LEAST_SQUARES && fabs(pivot) < INFINITY)) return DEPENDENT;
-    l[i] = pivot;
-  }
-  return 0;
-}
-
-/* x = K^{-1} b with these factors; the other columns are those of the identity. */
-static void solveFew(const Sparse *s, const double *b, double *x) {
-  const size_t n  = (size_t)s->nfew;
-  const double *L = s->dense;
-  const int *few  = s->few;
-  memcpy(x, b, (size_t)s->order * sizeof *x);
-  for (size_t i = 0; i < n; i++)
-    for (size_t j = 0; j < i; j++) x[few[i]] -= L[i * n + j] * x[few[j]];
-  for (size_t i = 0; i < n; i++) x[few[i]] /= L[i * (n + 1)];
-  for (size_t i = n; i-- > 0;)
-    for (size_t j = 0; j < i; j++) x[few[j]] -= L[i * n + j] * x[few[i]];
-}
-
 /* Pivots d_k of K at position k: the diagonal of D, or the squared diagonal of L in supernodes. */
 static void pivots(const Sparse *s, double *d) {
   if (s->envelope) {
     memcpy(d, s->d, (size_t)s->order * sizeof *d);
-    return;
-  }
-  if (s->nfew >= 0) {
-    for (int k = 0; k < s->order; k++)
-      d[k] = s->place[k] < 0 ? 1.0 : s->dense[(size_t)s->place[k] * (size_t)(s->nfew + 1)];
     return;
   }
   const cholmod_factor *L = s->L;
@@ -390,8 +314,8 @@ static double leastSine(const Sparse *s) {
  * shape, which is therefore restored. */
 static int backSolve(Sparse *s) {
   if (s->order == 0) return 0;
-  if (s->envelope || s->nfew >= 0) {
-    (s->envelope ? solveEnvelope : solveFew)(s, s->b->x, s->x->x);
+  if (s->envelope) {
+    solveEnvelope(s, s->b->x, s->x->x);
     return 0;
   }
   if (!cholmod_l_solve2(CHOLMOD_A, s->L, s->b, NULL, &s->x, NULL, &s->y, &s->e, &s->common))
@@ -496,9 +420,7 @@ static int factorShifted(Sparse *s, double shift) {
     formEnvelope(s, 0, NULL, NULL);
     return factorEnvelope(s, shift, plain, 0, NULL, NULL, NULL);
   }
-  formMatrix(s);
-  listFew(s);
-  if (s->nfew >= 0) return factorFew(s, shift);
+  formMatrix(s, plain);
   cholmod_l_factorize_p(s->K, beta, NULL, 0, s->L, &s->common);
   if (s->common.status < CHOLMOD_OK) return cpCholmodFailure(&s->common);
   return s->common.status == CHOLMOD_OK ? 0 : DEPENDENT;

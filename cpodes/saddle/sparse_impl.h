@@ -73,14 +73,8 @@ typedef struct {
   const double *value; /* [entries] the values of XT, or reduced */
   double *reduced;     /* [entries] the values of XT, zero in dropped columns */
   double *w; /* [order] workspace for one column of S0; zero between uses; NULL in the envelope */
-  cholmod_sparse *K; /* its structure is shared; NULL in the envelope */
-  cholmod_factor *L; /* K = L D L^T or L L^T; NULL: in the envelope */
-  double operations; /* that the factorisation takes */
-  /* The dense L, with D on its diagonal, of the columns at the positions few [nfew], or nfew < 0; place [order]: of a position in
-   * few, or -1 */
-  int nfew, *few, *place;
-  double *dense; /* allocated with malloc for most_few columns */
-  int most_few;
+  cholmod_sparse *K;            /* its structure is shared; NULL in the envelope */
+  cholmod_factor *L;            /* K = L D L^T or L L^T; NULL: in the envelope */
   double least;                 /* the least ratio of a pivot to its entry of S, in the envelope */
   double *l, *d, *inverse;      /* [envelope[order]]; [order] D and its inverse */
   cholmod_dense *b, *x, *y, *e; /* right-hand side, solution, CHOLMOD's workspace */

@@ -219,7 +219,6 @@ static int analyse(const CPMat *a, Sparse *s, CPArena *arena) {
   chol->supernodal     = s->is_lower ? CHOLMOD_SUPERNODAL : CHOLMOD_SIMPLICIAL;
   s->L                 = cholmod_l_analyze(s->K, chol);
   if (!s->L) return cpCholmodFailure(&s->common);
-  s->operations = chol->fl;
   return s->is_lower ? CP_SUCCESS : tryEnvelope(a, s, arena);
 }
 
