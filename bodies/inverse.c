@@ -282,9 +282,7 @@ CP_WIDE_PART void addColumn(const Tree *tree, int i, int k, Force *by_q, Force *
  * response the rest is added. */
 static CP_WIDE void addBetween(Tree *tree, int i, int j, Response *of, const Entries *K,
                                const Entries *C) {
-  int common = i;
-  while (common != GROUND && (common > j || tree->node[common].last < j))
-    common = tree->node[common].parent;
+  const int common = treeJoin(tree, i, j);
   for (int n = j; n != common; n = tree->node[n].parent) {
     const Node *node = &tree->node[n];
     for (int k = node->u; k < node->u + node->nu; k++) {

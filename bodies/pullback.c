@@ -133,11 +133,8 @@ int treeNodeOf(const Tree *tree, const Pair *pair, int side) {
 
 /* P_b - P_a in space changes with all nodes, and so does a part of a path between three bodies. */
 int treeCommon(const Tree *tree, const Pair *pair, MeasureKind kind) {
-  int n           = treeNodeOf(tree, pair, 0);
-  const int other = treeNodeOf(tree, pair, 1);
-  if (kind == POINT || kind == WRAP || other == GROUND) return GROUND;
-  while (n != GROUND && (n > other || tree->node[n].last < other)) n = tree->node[n].parent;
-  return n;
+  if (kind == POINT || kind == WRAP) return GROUND;
+  return treeJoin(tree, treeNodeOf(tree, pair, 0), treeNodeOf(tree, pair, 1));
 }
 
 /* The same for one side */

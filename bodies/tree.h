@@ -300,6 +300,12 @@ int treeReaction(Mechanism *b, sunrealtype t, const sunrealtype *lambda, int joi
 void treeTakeFunctions(const Mechanism *b, CPEquations *e);
 /* The node of a side's body, or GROUND */
 int treeNodeOf(const Tree *tree, const Pair *pair, int side);
+/* The last node that moves both nodes, or GROUND; either may be GROUND. */
+static inline int treeJoin(const Tree *tree, int n, int other) {
+  if (other == GROUND) return GROUND;
+  while (n != GROUND && (n > other || tree->node[n].last < other)) n = tree->node[n].parent;
+  return n;
+}
 /* The last node that moves both bodies of a pair: measures of this kind do not change with it. */
 int treeCommon(const Tree *tree, const Pair *pair, MeasureKind kind);
 /* Adds scale times the gradient g [LOCAL] of a measure, as forces on its bodies, to the wrenches of their nodes. */
