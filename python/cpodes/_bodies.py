@@ -842,11 +842,9 @@ class Bodies(Mechanism):
         return self._switch(joint, 1, 0.0, when, inputs, at, self._name(name, "latch"))
 
     def _switch(self, joint: str, closes: int, load: float, when: Optional[Function], inputs: Sequence[str], at: float, name: str) -> str:
-        if when is not None and not isinstance(when, Function):
-            raise TypeError(f"when has to be a Function, and is {type(when).__name__}")
         return self._add("Release", {
             "name": name, "joint": word("the name of a joint", joint), "load": number("load", load), "at": number("at", at), "closes": closes,
-            "function": ffi.NULL if when is None else when._handle,
+            "function": handle_of("when", when),
             "inputs": " ".join(word("the name of an input", one) for one in inputs)}, keep=[when])
 
     def shape(self, kind: str, body: str, size: Any, *, at: Any = (0, 0, 0), axis: Any = (0, 0, 0), across: Any = (0, 0, 0),
