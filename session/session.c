@@ -96,10 +96,11 @@ int CPSessionSetIntegrator(CPSession s, CPIntegrator integrator) {
 /* Adds the event sources of its mechanical system. */
 static int addOwnSources(CPSession s, const char *function) {
   const CPEquations *model = CPModelGetEquations(CPMechGetModel(s->mech));
-  void *data               = NULL;
-  int flag = model && model->event_source ? CPMechGetData(s->mech, &data) : CP_SUCCESS, more = 0;
+  if (!model || !model->event_source) return CP_SUCCESS;
+  void *data = NULL;
+  int flag = CPMechGetData(s->mech, &data), more = 0;
   if (flag) return sessionPassOn(s, flag, CPObjectGetLastMessage(CP_OBJECT(s->mech)));
-  while (model && model->event_source && !flag && !more) {
+  while (!flag && !more) {
     CPEventSource source = CP_INIT(CPEventSource);
     more                 = model->event_source(s->nown, &source, data);
     if (more < 0)
