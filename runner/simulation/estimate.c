@@ -256,22 +256,6 @@ static void run_tight(const Problem *first, Second *second, RunResult *other, co
   free(second->keep);
 }
 
-/* full <- the states of the track, followed by reactions in each stride-th row and NaN in others.
- * Returns 0, or -1 if out of memory. */
-static int add_reactions(const Measure *m, const Rows *track, Rows *full) {
-  *full      = (Rows){.rows = track->rows, .width = track->width + m->nreactions};
-  full->data = calloc((size_t)(full->rows * full->width), sizeof *full->data);
-  for (long k = 0; full->data && k < full->rows; k++) {
-    const double *from = track->data + k * track->width;
-    double *row = full->data + k * full->width, *reaction = row + track->width;
-    memcpy(row, from, (size_t)track->width * sizeof *row);
-    if (m->nreactions > 0 && k % m->stride == 0) measure_reactions(m, row[0], row + 1, reaction);
-    else
-      for (long i = 0; i < m->nreactions; i++) reaction[i] = NAN;
-  }
-  return full->data ? 0 : -1;
-}
-
 void estimate_error(const Problem *first, const Rows *track, Measure *measure, Listener *listener,
                     RunResult *result) {
   Estimate *e           = &result->estimate;
@@ -282,17 +266,15 @@ void estimate_error(const Problem *first, const Rows *track, Measure *measure, L
   double *numbers =
       calloc((size_t)(4 * track->rows + 3L * nquantities + measure->n + measure->nreactions) + 1,
              sizeof *numbers);
-  Rows full;
   Second second = {.listener = {.sample = compare_sample, .step = watch_cost, .event = ignore_event},
-                   .against  = &full,
+                   .against  = measure->nreactions > 0 ? &measure->full : track,
                    .measure  = measure,
                    .model    = first->model,
                    .spent    = &other.work,
                    .t_end    = first->settings.t_end,
                    .limit = fmax(cost_limit * result->work, short_work / (double)first->model->n)};
   e->pending    = false;
-  if (add_reactions(measure, track, &full) || !numbers) {
-    free(numbers);
+  if (!numbers) {
     snprintf(e->message, RUN_TEXT, "no memory for a second run");
     listener->end(listener, result);
     return;
@@ -324,5 +306,4 @@ void estimate_error(const Problem *first, const Rows *track, Measure *measure, L
   listener->scales(listener, &measure->scales);
   listener->end(listener, result);
   free(numbers);
-  rows_free(&full);
 }

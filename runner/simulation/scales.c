@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Energies are evaluated at up to ENERGIES states of them. */
+/* Energies and reactions are evaluated at up to ENERGIES states of them. */
 enum { MOST_ROWS = 4000, FEWEST_ROWS = 40, MOST_NUMBERS = 4000000, ENERGIES = 400 };
 
 /* Auxiliary states, such as the work of drives, are integrated with tolerances of their own. A
@@ -260,26 +260,30 @@ void measure_reactions(const Measure *m, double t, const double *y, double *reac
   for (long i = 0; i < m->nreactions; i++) reaction[i] = NAN;
 }
 
-/* The largest reactions of each unit. Where their work would be less than the energies that are exchanged, along the extent
- * or through 1 rad, these are the scale. */
+/* Evaluates reactions along the track. Their scales are the largest ones of each unit or, where their work along the extent or
+ * through 1 rad would be less than the energies that are exchanged, those that exchange them. */
 static int take_reactions(Measure *m, const RunInfo *info, const Rows *track, double exchanged) {
   const Observer *o      = m->observer;
   const CPPlugin *model  = o->problem->model;
   const bool jumps       = model->ncontacts > 0 || model->nroots > 0;
   const long n           = info->nu;
   double most[RUN_UNITS] = {0};
+  if (!o->problem->settings.estimated) return 0; /* Nothing is compared with them. */
   if (!o->mech || o->shares || o->nlambda == 0 || jumps) return 0;
-  double *reaction = calloc((size_t)n, sizeof *reaction);
-  m->reaction      = calloc((size_t)n, sizeof *m->reaction);
-  m->nreactions    = reaction && m->reaction ? n : 0;
-  m->stride        = 1 + track->rows / ENERGIES;
-  for (long k = 0; m->nreactions && k < track->rows; k += m->stride) {
-    const double *row = track->data + k * track->width;
-    measure_reactions(m, row[0], row + 1, reaction);
+  m->full      = (Rows){.rows = track->rows, .width = track->width + n};
+  m->full.data = calloc((size_t)(m->full.rows * m->full.width), sizeof *m->full.data);
+  m->reaction  = calloc((size_t)n, sizeof *m->reaction);
+  if (!m->full.data || !m->reaction) return -1;
+  m->nreactions = n;
+  for (long k = 0; k < track->rows; k++) {
+    double *row = m->full.data + k * m->full.width, *reaction = row + track->width;
+    memcpy(row, track->data + k * track->width, (size_t)track->width * sizeof *row);
+    for (long j = 0; j < n; j++) reaction[j] = NAN;
+    if (k % (1 + track->rows / ENERGIES) == 0) measure_reactions(m, row[0], row + 1, reaction);
     for (long j = 0; j < n; j++) /* fmax ignores NaN */
       most[m->unit[info->nq + j]] = fmax(most[m->unit[info->nq + j]], fabs(reaction[j]));
   }
-  for (long j = 0; j < m->nreactions; j++) {
+  for (long j = 0; j < n; j++) {
     const int unit     = m->unit[info->nq + j];
     const char *name   = m->scales.unit[unit].name;
     const double along = !strcmp(name, "m/s")     ? m->scales.length
@@ -288,8 +292,7 @@ static int take_reactions(Measure *m, const RunInfo *info, const Rows *track, do
                                                   : 0;
     m->reaction[j]     = fmax(most[unit], along > 0 ? exchanged / along : 0);
   }
-  free(reaction);
-  return m->nreactions ? 0 : -1;
+  return 0;
 }
 
 int measure_create(Measure *m, Observer *observer, const RunInfo *info, const Rows *track) {
@@ -327,6 +330,7 @@ void measure_free(Measure *m) {
   free(m->attitude);
   free(m->numbers);
   free(m->reaction);
+  rows_free(&m->full);
   if (m->y) N_VDestroy(m->y);
 }
 

@@ -26,13 +26,13 @@ typedef struct {
   long *attitude;    /* [nattitudes] first components of quaternions */
   int nattitudes;
   double *numbers; /* [3 nquantities] for the arrays of scales */
-  /* Reactions -A^T lambda follow the n components of a state, in each stride-th row of the track. They
-   * are unique, also where multipliers are not, and finite in singular positions. */
+  /* Reactions -A^T lambda follow the n components of a state. They are unique, also where multipliers
+   * are not, and finite in singular positions. */
   Observer *observer;
   N_Vector y;
-  long nreactions; /* of velocities, or 0: they are not compared */
-  long stride;
+  long nreactions;  /* of velocities, or 0: they are not compared */
   double *reaction; /* [nreactions] the scale of each */
+  Rows full; /* if they are compared: the track with reactions in some of its rows, NaN in others */
 } Measure;
 
 /* Makes room for the states of a run. Returns 0, or -1 if out of memory. Call
