@@ -161,16 +161,20 @@ static CPGradientOptions optionsOf(const CPGradientOptions *options, const Passa
 /* Integrates l from t1, the time of the later event, if there is one, back to the event e with which the flight began; adds the
  * flight's part to G and dG. */
 static int flight(Backwards *b, const Passage *e, const Passage *later, sunrealtype t1) {
-  CPContact c            = b->c;
-  const CPFunctional *F  = b->F;
-  const Flight data      = {F, t1, later ? b->l : NULL, later ? later->minus : NULL};
-  const int ends         = !later && F->end && !F->times;
-  int n                  = 0;
-  sunrealtype *const all = b->times;
+  CPContact c           = b->c;
+  const CPFunctional *F = b->F;
+  const Flight data     = {F, t1, later ? b->l : NULL, later ? later->minus : NULL};
+  const int ends        = !later && F->end && !F->times;
+  int n                 = 0;
   while (b->nleft > 0 && F->times[b->nleft - 1] >= e->t) b->nleft--, n++;
   const int samples = n;
-  if (n > 0) memcpy(all, F->times + b->nleft, (size_t)n * sizeof *all);
-  if (later || ends) all[n++] = t1;
+  if (later && samples == 0 && !(t1 - e->t > 4 * DBL_EPSILON * fabs(t1))) return CP_SUCCESS;
+  if (samples > 0) memcpy(b->times, F->times + b->nleft, (size_t)n * sizeof *b->times);
+  if (later || ends) b->times[n++] = t1;
+  if (n == 0 && !F->integrand) { /* after the last of the times */
+    for (int k = 0; k < F->ng; k++) N_VConst(0.0, b->l[k]);
+    return CP_SUCCESS;
+  }
   const CPFunctional own          = {CP_SIZED(CPFunctional),
                                      .ng        = F->ng,
                                      .end       = n > 0 ? end : NULL,
@@ -180,12 +184,9 @@ static int flight(Backwards *b, const Passage *e, const Passage *later, sunrealt
                                      .user_data      = (void *)&data,
                                      .mxsteps        = F->mxsteps,
                                      .ntimes         = n,
-                                     .times          = n > 0 ? all : NULL};
+                                     .times          = n > 0 ? b->times : NULL};
   const CPGradientOptions options = optionsOf(b->options, e);
-  if (later && samples == 0 && !(t1 - e->t > 4 * DBL_EPSILON * fabs(t1))) return CP_SUCCESS;
-  for (int k = 0; k < F->ng && !own.end && !own.integrand; k++) N_VConst(0.0, b->l[k]);
-  if (!own.end && !own.integrand) return CP_SUCCESS; /* after the last of the times */
-  int flag = enter(c, e->after, e, e->t, e->plus, b->function);
+  int flag                        = enter(c, e->after, e, e->t, e->plus, b->function);
   if (flag) return flag;
   c->share = e->share;
   N_VScale(1.0, e->plus, c->sens.y);
