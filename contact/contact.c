@@ -157,7 +157,7 @@ static void frictionOf(CPContact c, const Point *point, sunrealtype t, sunrealty
  * by accident. */
 static int isAside(CPContact c, const Point *point, sunrealtype t) {
   const Heading *start = &point->heading[1];
-  if (!c->is_explicit || c->looking || !contactSlidesInSpace(point) || !start->ends) return 0;
+  if (!c->is_explicit || !isnan(c->own) || !contactSlidesInSpace(point) || !start->ends) return 0;
   if (!(t > start->t && start->t == c->end[1])) return 0; /* It is no attempt of the next step. */
   const sunrealtype *v = c->v + point->tangent, along = v[0] * start->s[0] + v[1] * start->s[1];
   return 2.0 * along * along < v[0] * v[0] + v[1] * v[1];

@@ -118,9 +118,8 @@ struct CPContact_ {
   int direct, stored;
   sunrealtype product_t;
   N_Vector product_y;
-  int frictionless; /* 1: friction is left out for the moment */
-  int is_explicit;  /* the steps; looking 1: at root functions, and not at the stages of a step */
-  int looking;
+  int frictionless;  /* 1: friction is left out for the moment */
+  int is_explicit;   /* the steps */
   CPSession session; /* that of the newest start, and its integrator */
   CPIntegrator integrator;
   sunrealtype t, rtol, atol; /* t: time of the newest start or event */
@@ -133,7 +132,8 @@ struct CPContact_ {
   int side; /* which of the two places the root functions use */
   /* the times of both ends of the newest step, and the state at the latter; end[1] is NAN after a restart */
   sunrealtype end[2], *end_y;
-  sunrealtype own; /* the time that directions of sliding have in place of that of the state, or NaN */
+  /* the time of directions of sliding while root functions are evaluated; NaN in the stages of a step, which have their own */
+  sunrealtype own;
   void *owned[CONTACT_ARRAYS]; /* the arrays that CPContactFree frees */
   int nowned;
   /* workspace */

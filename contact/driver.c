@@ -24,8 +24,8 @@
 
 int contactMargins(CPContact c, sunrealtype t, N_Vector y, int check, const char *function) {
   int closed = 0, flag = contactLaws(c, t, check, function);
-  memset(c->skipped, 0,
-         (size_t)c->na); /* Nothing depends on tangential velocities of open contacts. */
+  /* Nothing depends on tangential velocities of open contacts. */
+  memset(c->skipped, 0, (size_t)c->na);
   for (int i = 0; i < c->npoints; i++)
     if (c->point[i].phase == CP_CONTACT_OPEN)
       memset(c->skipped + c->point[i].tangent, 1, (size_t)c->point[i].ntangents);
@@ -152,11 +152,11 @@ static int areFar(CPContact c, sunrealtype t) {
 }
 
 /* Integrators also evaluate root functions at other times in the state at the end of a step, to see whether they depend on
- * time itself. Offsets and directions of sliding depend on the motion, and have the time of the end there, else NaN. */
+ * time itself. Offsets and directions of sliding depend on the motion, and have the time of the end there. */
 static sunrealtype ownTime(CPContact c, sunrealtype t, N_Vector y) {
   return c->end[1] > t && !memcmp(c->end_y, N_VGetArrayPointer(y), (size_t)c->n * sizeof *c->end_y)
              ? c->end[1]
-             : NAN;
+             : t;
 }
 
 /* Root functions of a contact: two places for each of one or, with friction, two kinds, and v_N */
@@ -166,12 +166,10 @@ static int rootsOf(const Point *point) { return 2 * kindsOf(point) + 1; }
 static int roots(sunrealtype t, N_Vector y, sunrealtype *g, void *contact) {
   const CPContact c     = contact;
   const int far         = !c->stretching && areFar(c, t);
-  c->own                = ownTime(c, t, y);
-  c->looking            = 1;
+  const sunrealtype own = ownTime(c, t, y);
+  c->own                = own;
   const int failed      = !far && contactMargins(c, t, y, 1, "CPSessionRun");
-  const sunrealtype own = isnan(c->own) ? t : c->own;
   c->own                = NAN;
-  c->looking            = 0;
   if (failed) return -1;
   if (!far && !c->stretching) watchGaps(c, t, y);
   if (!far && !c->stretching && follow(c, t, y)) return -1;
