@@ -23,6 +23,15 @@ CPBodies read_with(const char *path, const char *text, const char *parameters) {
   return b;
 }
 
+void write_file(const char *name, const char *text) {
+  char path[300];
+  snprintf(path, sizeof path, "%s/%s", CPODES_TEST_FOLDER, name);
+  FILE *f = fopen(path, "wb");
+  ck_assert_msg(f != NULL, "%s", path);
+  fputs(text, f);
+  fclose(f);
+}
+
 void assert_refused(CPBodies b, const char *place, const char *rule) {
   ck_assert_ptr_null(b);
   ck_assert_msg(strstr(message, place) == message && strstr(message, rule),

@@ -13,6 +13,9 @@ CPBodies read_as(const char *name, const char *text, size_t size);
 /* The same with parameters, lines NAME=TEXT, or NULL, in the formulation that the reader chooses. text: NULL for that of the file */
 CPBodies read_with(const char *path, const char *text, const char *parameters);
 
+/* Writes a file into CPODES_TEST_FOLDER. */
+void write_file(const char *name, const char *text);
+
 /* b: the result. The message begins with the place, contains the rule, and is one line. */
 void assert_refused(CPBodies b, const char *place, const char *rule);
 /* The text gives a mechanism or a message; the mechanism is freed. */

@@ -21,15 +21,6 @@ static sunrealtype parameter(CPBodies b, const char *name) {
   return CPBodiesParameters(b)[i];
 }
 
-static void write_file(const char *name, const char *text) {
-  char path[300];
-  snprintf(path, sizeof path, "%s/%s", CPODES_TEST_FOLDER, name);
-  FILE *f = fopen(path, "wb");
-  ck_assert_msg(f != NULL, "%s", path);
-  fputs(text, f);
-  fclose(f);
-}
-
 /* ------------------------------------------------------------------------------------- starts -- */
 
 static const char moving[] =

@@ -356,15 +356,6 @@ END_TEST
 
 /* ------------------------------------------------------------------------------------- files -- */
 
-static void write_file(const char *name, const char *text) {
-  char path[400];
-  snprintf(path, sizeof path, "%s/sdf/%s", CPODES_TEST_FOLDER, name);
-  FILE *f = fopen(path, "wb");
-  ck_assert_msg(f != NULL, "%s", path);
-  fputs(text, f);
-  fclose(f);
-}
-
 static const char *path_of(const char *name) {
   static char path[400];
   snprintf(path, sizeof path, "%s/sdf/%s", CPODES_TEST_FOLDER, name);
@@ -382,11 +373,11 @@ START_TEST(models_are_included_from_the_folder_of_the_file) {
   make_folder("sdf/arm");
   make_folder("sdf/shop");
   make_folder("sdf/shop/hand");
-  write_file("arm/model.config",
+  write_file("sdf/arm/model.config",
              "<model><sdf version='1.5'>old.sdf</sdf><sdf version='1.8'>new.sdf</sdf></model>");
-  write_file("arm/new.sdf", SDF("1.8", "<model name='arm'><pose>9 9 9 0 0 0</pose>" LINK(
-                                           "l", "<pose>0 0 1 0 0 0</pose>") "</model>"));
-  write_file("shop/hand/model.sdf", SDF("1.8", "<model name='hand'>" LINK("h", "") "</model>"));
+  write_file("sdf/arm/new.sdf", SDF("1.8", "<model name='arm'><pose>9 9 9 0 0 0</pose>" LINK(
+                                               "l", "<pose>0 0 1 0 0 0</pose>") "</model>"));
+  write_file("sdf/shop/hand/model.sdf", SDF("1.8", "<model name='hand'>" LINK("h", "") "</model>"));
   static const char world[] =
       SDF("1.10",
           "<world name='w'><model name='robot'>\n<include><uri>model://arm</uri><name>one</name>"
@@ -425,7 +416,7 @@ START_TEST(models_are_included_from_the_folder_of_the_file) {
   }
   /* A configuration cannot lead out either. */
   make_folder("sdf/bad");
-  write_file("bad/model.config", "<model><sdf>../arm/new.sdf</sdf></model>");
+  write_file("sdf/bad/model.config", "<model><sdf>../arm/new.sdf</sdf></model>");
   snprintf(text, sizeof text, world, "bad", "");
   open_file(path_of("w.sdf"), text, "", CP_ABSOLUTE);
   ck_assert_mentions(file.notes, "the model bad, which is not in the folder");
@@ -433,7 +424,7 @@ START_TEST(models_are_included_from_the_folder_of_the_file) {
   /* A file that includes itself ends. */
   make_folder("sdf/self");
   write_file(
-      "self/model.sdf",
+      "sdf/self/model.sdf",
       SDF("1.8", "<model name='s'>" LINK("l", "") "<include><uri>self</uri></include></model>"));
   snprintf(text, sizeof text, world, "self", "");
   CPBodies b = read_with(path_of("w.sdf"), text, "");

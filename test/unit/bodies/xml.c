@@ -644,15 +644,6 @@ END_TEST
 
 /* ------------------------------------------------------------------------------- included files -- */
 
-static void write_file(const char *name, const char *text) {
-  char path[300];
-  snprintf(path, sizeof path, "%s/%s", CPODES_TEST_FOLDER, name);
-  FILE *f = fopen(path, "wb");
-  ck_assert_msg(f != NULL, "%s", path);
-  fputs(text, f);
-  fclose(f);
-}
-
 /* A tree in URDF becomes a loop by a YAML file beside it, whose gravity and title take precedence. */
 START_TEST(a_file_may_add_to_a_robot) {
   static const char *const bad[][2] = {
