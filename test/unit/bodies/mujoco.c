@@ -182,30 +182,37 @@ static const struct {
                   {-0.0031212764864988864, -234.5567645216384, -40.9725584177514,
                    2047.8597129015297, 311.26749881613966}}};
 
-START_TEST(actuators_accelerate_as_in_mujoco) {
+/* In the state q, u of row k of a table its accelerations are those of the first n joints. */
+static void assert_accelerates(int n, const double *q, const double *u, const double *acceleration,
+                               size_t k) {
   static const char *const states[] = {"shoulder.angle", "elbow.angle", "rail.displacement",
-                                       "pan.angle", "tilt.angle"},
-                           *const controls[] = {"a.control",           "b.control", "b2.control",
-                                                "c.control",           "d.control", "e.control",
-                                                "pan_actuator.control"};
-  sunrealtype a[5], *values;
+                                       "pan.angle", "tilt.angle"};
+  sunrealtype a[5];
   CPMechOutput out = {CP_SIZED(CPMechOutput), .udot = a};
+  for (int i = 0; i < n; i++) {
+    entries(y)[thing_named(bodies, CP_STATE, states[i])]     = q[i];
+    entries(y)[n + thing_named(bodies, CP_STATE, states[i])] = u[i];
+  }
+  ck_assert_int_eq(CPMechEvaluate(mech, 0, y, &out), CP_SUCCESS);
+  for (int i = 0; i < n; i++) {
+    const double want = acceleration[i],
+                 off  = fabs(a[thing_named(bodies, CP_STATE, states[i])] - want);
+    ck_assert_msg(off <= 1e-10 * fmax(1, fabs(want)), "%zu: %s'' is off by %g of %g", k, states[i],
+                  off, want);
+  }
+}
+
+START_TEST(actuators_accelerate_as_in_mujoco) {
+  static const char *const controls[] = {"a.control",           "b.control", "b2.control",
+                                         "c.control",           "d.control", "e.control",
+                                         "pan_actuator.control"};
+  sunrealtype *values;
   read_file(CPODES_BODIES_TEST "/actuators.xml", CP_JOINT_COORDINATES);
   ck_assert_int_eq(CPMechGetParameters(mech, &values, NULL), CP_SUCCESS);
   for (size_t k = 0; k < sizeof at_random / sizeof *at_random; k++) {
     for (int i = 0; i < 7; i++)
       values[thing_named(bodies, CP_PARAMETER, controls[i])] = at_random[k].control[i];
-    for (int i = 0; i < 5; i++) {
-      entries(y)[thing_named(bodies, CP_STATE, states[i])]     = at_random[k].q[i];
-      entries(y)[5 + thing_named(bodies, CP_STATE, states[i])] = at_random[k].u[i];
-    }
-    ck_assert_int_eq(CPMechEvaluate(mech, 0, y, &out), CP_SUCCESS);
-    for (int i = 0; i < 5; i++) {
-      const double want = at_random[k].acceleration[i],
-                   off  = fabs(a[thing_named(bodies, CP_STATE, states[i])] - want);
-      ck_assert_msg(off <= 1e-10 * fmax(1, fabs(want)), "%zu: %s'' is off by %g of %g", k,
-                    states[i], off, want);
-    }
+    assert_accelerates(5, at_random[k].q, at_random[k].u, at_random[k].acceleration, k);
   }
   clear();
 }
@@ -467,35 +474,21 @@ static const struct {
 };
 
 START_TEST(tendons_pull_as_in_mujoco) {
-  static const char *const states[] = {"shoulder.angle", "elbow.angle", "rail.displacement"},
-                           *const lengths[] = {"coupled.angle", "single.angle", "path.length",
-                                               "hoist.length"},
-                           *const rates[]   = {"coupled.rate", "single.rate", "path.rate",
-                                               "hoist.rate"};
-  sunrealtype a[3], *values;
-  CPMechOutput out = {CP_SIZED(CPMechOutput), .udot = a};
+  static const char *const lengths[]      = {"coupled.angle", "single.angle", "path.length",
+                                             "hoist.length"},
+                           *const rates[] = {"coupled.rate", "single.rate", "path.rate",
+                                             "hoist.rate"};
+  sunrealtype *values;
   read_file(CPODES_BODIES_TEST "/tendons.xml", CP_JOINT_COORDINATES);
   ck_assert_int_eq(CPMechGetParameters(mech, &values, NULL), CP_SUCCESS);
   for (size_t k = 0; k < sizeof with_tendons / sizeof *with_tendons; k++) {
     values[thing_named(bodies, CP_PARAMETER, "pull.control")]  = with_tendons[k].control[0];
     values[thing_named(bodies, CP_PARAMETER, "servo.control")] = with_tendons[k].control[1];
-    for (int i = 0; i < 3; i++) {
-      entries(y)[thing_named(bodies, CP_STATE, states[i])]     = with_tendons[k].q[i];
-      entries(y)[3 + thing_named(bodies, CP_STATE, states[i])] = with_tendons[k].u[i];
-    }
-    ck_assert_int_eq(CPMechEvaluate(mech, 0, y, &out), CP_SUCCESS);
-    for (int i = 0; i < 3; i++) {
-      const double want = with_tendons[k].acceleration[i],
-                   off  = fabs(a[thing_named(bodies, CP_STATE, states[i])] - want);
-      ck_assert_msg(off <= 1e-10 * fmax(1, fabs(want)), "%zu: %s'' is off by %g of %g", k,
-                    states[i], off, want);
-    }
+    assert_accelerates(3, with_tendons[k].q, with_tendons[k].u, with_tendons[k].acceleration, k);
     for (int i = 0; i < 4; i++) {
-      CPSensor length = CP_INIT(CPSensor), rate = CP_INIT(CPSensor);
-      ck_assert_int_eq(CPMechGetSensor(mech, lengths[i], 0, y, &length), CP_SUCCESS);
-      ck_assert_int_eq(CPMechGetSensor(mech, rates[i], 0, y, &rate), CP_SUCCESS);
-      ck_assert_double_eq_tol(length.value[0], with_tendons[k].length[i], 1e-10);
-      ck_assert_double_eq_tol(rate.value[0], with_tendons[k].rate[i], 1e-10);
+      ck_assert_double_eq_tol(quantity_at(mech, lengths[i], 0, y, 0), with_tendons[k].length[i],
+                              1e-10);
+      ck_assert_double_eq_tol(quantity_at(mech, rates[i], 0, y, 0), with_tendons[k].rate[i], 1e-10);
     }
   }
   clear();
@@ -575,34 +568,21 @@ static const struct {
 };
 
 START_TEST(tendons_wrap_as_in_mujoco) {
-  static const char *const states[] = {"shoulder.angle", "elbow.angle", "rail.displacement"},
-                           *const lengths[] = {"over.length", "sided.length", "belt.length",
-                                               "inner.length", "caught.length"},
-                           *const rates[]   = {"over.rate", "sided.rate", "belt.rate", "inner.rate",
-                                               "caught.rate"};
-  sunrealtype a[3], *values;
-  CPMechOutput out = {CP_SIZED(CPMechOutput), .udot = a};
+  static const char *const lengths[]      = {"over.length", "sided.length", "belt.length",
+                                             "inner.length", "caught.length"},
+                           *const rates[] = {"over.rate", "sided.rate", "belt.rate", "inner.rate",
+                                             "caught.rate"};
+  sunrealtype *values;
   read_file(CPODES_BODIES_TEST "/wraps.xml", (CPFormulation)_i);
   ck_assert_int_eq(CPMechGetParameters(mech, &values, NULL), CP_SUCCESS);
   for (size_t k = 0; k < sizeof with_wraps / sizeof *with_wraps; k++) {
     values[thing_named(bodies, CP_PARAMETER, "pull.control")] = with_wraps[k].control;
-    for (int i = 0; i < 3; i++) {
-      entries(y)[thing_named(bodies, CP_STATE, states[i])]     = with_wraps[k].q[i];
-      entries(y)[3 + thing_named(bodies, CP_STATE, states[i])] = with_wraps[k].u[i];
-    }
-    ck_assert_int_eq(CPMechEvaluate(mech, 0, y, &out), CP_SUCCESS);
-    for (int i = 0; i < 3; i++) {
-      const double want = with_wraps[k].acceleration[i],
-                   off  = fabs(a[thing_named(bodies, CP_STATE, states[i])] - want);
-      ck_assert_msg(off <= 1e-10 * fmax(1, fabs(want)), "%zu: %s'' is off by %g of %g", k,
-                    states[i], off, want);
-    }
+    assert_accelerates(3, with_wraps[k].q, with_wraps[k].u, with_wraps[k].acceleration, k);
     for (int i = 0; i < 5; i++) {
-      CPSensor length = CP_INIT(CPSensor), rate = CP_INIT(CPSensor);
-      ck_assert_int_eq(CPMechGetSensor(mech, lengths[i], 0, y, &length), CP_SUCCESS);
-      ck_assert_int_eq(CPMechGetSensor(mech, rates[i], 0, y, &rate), CP_SUCCESS);
-      ck_assert_double_eq_tol(length.value[0], with_wraps[k].length[i], 1e-10);
-      ck_assert_double_eq_tol(rate.value[0], with_wraps[k].rate[i], i < 3 ? 1e-10 : 1e-6);
+      ck_assert_double_eq_tol(quantity_at(mech, lengths[i], 0, y, 0), with_wraps[k].length[i],
+                              1e-10);
+      ck_assert_double_eq_tol(quantity_at(mech, rates[i], 0, y, 0), with_wraps[k].rate[i],
+                              i < 3 ? 1e-10 : 1e-6);
     }
   }
   clear();
