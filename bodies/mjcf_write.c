@@ -241,10 +241,8 @@ void mjcfWriteElement(CPBodies b, const CPElement *e) {
 
 /* ------------------------------------------------------------------------------ the tree -- */
 
-static const Pose upright = {.axis = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}};
-
 static const Pose *poseOf(const Node *node, int body) {
-  return body < 0 ? &upright : &node[body].pose;
+  return body < 0 ? &bodies_ground : &node[body].pose;
 }
 
 /* The axes of a frame on a body, in space */
@@ -254,19 +252,21 @@ static void axesOf(const Pose *pose, const Side *side, sunrealtype axis[3][3]) {
 
 /* Hangs the body of one side of a joint on that of the other one, where all coordinates are 0; a ball joint is as at the start. */
 static void hang(const Mechanism *b, Node *node, int joint, int turned) {
-  const Side *side = b->pair[b->joint[joint].pair].side, *at = &side[turned], *on = &side[!turned];
+  const Pair *pair = &b->pair[b->joint[joint].pair];
+  const Side *at = &pair->side[turned], *on = &pair->side[!turned];
   const Pose *base = poseOf(node, at->body);
   Node *n          = &node[on->body];
   sunrealtype axis[3][3], point[3];
   n->joint = joint, n->turned = turned, n->parent = at->body, n->placed = 1;
   if (at->body >= 0) node[at->body].children++;
   if (b->joint[joint].kind == CP_JOINT_BALL) {
-    Pose from = upright, to;
-    sunrealtype own[3][3];
-    if (at->body >= 0) bodiesPoseAt(&b->space, b->body[at->body].guess, NULL, NULL, &from);
-    bodiesPoseAt(&b->space, b->body[on->body].guess, NULL, NULL, &to);
-    for (int k = 0; k < 3; k++) toBody(&from, to.axis[k], own[k]);
-    for (int k = 0; k < 3; k++) toSpace(base, own[k], n->pose.axis[k]);
+    Pose placed[2];
+    sunrealtype own[3];
+    bodiesPlaced(b, pair, placed);
+    for (int k = 0; k < 3; k++) {
+      toBody(&placed[turned], placed[!turned].axis[k], own);
+      toSpace(base, own, n->pose.axis[k]);
+    }
   } else {
     axesOf(base, at, axis);
     for (int j = 0; j < 3; j++) {
@@ -332,43 +332,33 @@ typedef struct {
   N_Vector y;
 } Writer;
 
-/* Coordinate and rate of a part of a joint at the start: as the state has them, with their turns; where another joint cuts a loop, by the places of
- * the bodies */
-static void startOf(const Writer *x, int joint, const Part *part, sunrealtype *value) {
+/* Coordinate k of a joint and its rate at the start: as the state has them, with their turns; where another joint cuts a loop, by the places
+ * of the bodies */
+static void startOf(const Writer *x, int joint, int k, sunrealtype *value) {
   const Mechanism *b = x->b;
-  const Side *side   = b->pair[b->joint[joint].pair].side;
-  sunrealtype axis[2][3][3], d[2][3], v[2][3], w[2][3], swing[3];
   char name[TEXT];
+  Pose pose[2];
+  Term term;
+  Jet jet;
   int i;
-  snprintf(name, sizeof name, "%.400s%s", b->text + b->joint[joint].name, part->state);
+  snprintf(name, sizeof name, "%.400s%s", b->text + b->joint[joint].name,
+           parts[b->joint[joint].kind][k].state);
   if (!CPBodiesFind(x->bodies, CP_STATE, name, &i)) {
     value[0] = N_VGetArrayPointer(x->y)[i];
     strcat(name, "'");
     if (!CPBodiesFind(x->bodies, CP_STATE, name, &i)) value[1] = N_VGetArrayPointer(x->y)[i];
     return;
   }
-  for (int k = 0; k < 2; k++) { /* P_k, its velocity, and the angular velocity */
-    Pose pose            = upright;
-    const sunrealtype *q = side[k].body < 0 ? NULL : b->body[side[k].body].guess;
-    if (q) bodiesPoseAt(&b->space, q, q + 7, NULL, &pose);
-    axesOf(&pose, &side[k], axis[k]);
-    toSpace(&pose, side[k].point, d[k]);
-    memcpy(w[k], pose.w, sizeof w[k]);
-    memcpy(v[k], pose.v, sizeof v[k]);
-    cross3(w[k], d[k], swing);
-    add3(1, swing, v[k]);
-    add3(1, pose.r, d[k]);
+  bodiesCoordinateTerm(b, joint, k, &term);
+  const Pair *pair = &b->pair[term.pair];
+  for (int side = 0; side < 2; side++) {
+    const int body       = pair->side[side].body;
+    const sunrealtype *q = body < 0 ? NULL : b->body[body].guess;
+    pose[side]           = bodies_ground;
+    if (q) bodiesPoseAt(&b->space, q, q + 7, NULL, &pose[side]);
   }
-  const sunrealtype *z = axis[0][part->axis];
-  add3(-1, d[0], d[1]), add3(-1, v[0], v[1]), add3(-1, w[0], w[1]);
-  cross3(w[0], z, swing);
-  if (part->type[0] == 'h') {
-    value[0] = atan2(dot3(axis[0][1], axis[1][0]), dot3(axis[0][0], axis[1][0]));
-    value[1] = dot3(z, w[1]);
-  } else {
-    value[0] = dot3(z, d[1]);
-    value[1] = dot3(z, v[1]) + dot3(swing, d[1]);
-  }
+  bodiesJet(&b->space, b->param, pair, &term.m, &pose[0], &pose[1], RATES, &jet);
+  value[0] = term.coef * jet.s, value[1] = term.coef * jet.rate;
 }
 
 /* pos, quat: the place of a frame with this point and axes in space, in that of a body, whose origin is not its centre of mass */
@@ -460,7 +450,7 @@ static void putJoints(const Writer *x, int of, int to) {
     if (a->friction != 0) putNumbers(out, "frictionloss", 1, &a->friction);
     bodiesPut(out, "/>\n");
     sunrealtype value[2] = {0, 0};
-    if (moves) startOf(x, n->joint, part, value);
+    if (moves) startOf(x, n->joint, k, value);
     if (moves) bodiesPut(qpos, " %.17g", (double)value[0]);
     else bodiesPut(qpos, " 1 0 0 0");
     for (int i = 0; i < (moves ? 1 : 3); i++) {
