@@ -245,11 +245,6 @@ static const Pose *poseOf(const Node *node, int body) {
   return body < 0 ? &bodies_ground : &node[body].pose;
 }
 
-/* The axes of a frame on a body, in space */
-static void axesOf(const Pose *pose, const Side *side, sunrealtype axis[3][3]) {
-  for (int k = 0; k < 3; k++) toSpace(pose, side->axis[k], axis[k]);
-}
-
 /* Hangs the body of one side of a joint on that of the other one, where all coordinates are 0; a ball joint is as at the start. */
 static void hang(const Mechanism *b, Node *node, int joint, int turned) {
   const Pair *pair = &b->pair[b->joint[joint].pair];
@@ -268,7 +263,7 @@ static void hang(const Mechanism *b, Node *node, int joint, int turned) {
       toSpace(base, own, n->pose.axis[k]);
     }
   } else {
-    axesOf(base, at, axis);
+    for (int k = 0; k < 3; k++) toSpace(base, at->axis[k], axis[k]);
     for (int j = 0; j < 3; j++) {
       memset(n->pose.axis[j], 0, sizeof n->pose.axis[j]);
       for (int k = 0; k < 3; k++) add3(on->axis[k][j], axis[k], n->pose.axis[j]);
@@ -361,20 +356,28 @@ static void startOf(const Writer *x, int joint, int k, sunrealtype *value) {
   value[0] = term.coef * jet.s, value[1] = term.coef * jet.rate;
 }
 
-/* pos, quat: the place of a frame with this point and axes in space, in that of a body, whose origin is not its centre of mass */
+/* pos, quat: the place of a frame on a body, as a side has it, from the body's origin, which is not its centre of mass. axis: or NULL */
 static void putPlace(Text *out, const Writer *x, int body, const sunrealtype *point,
                      sunrealtype axis[3][3]) {
-  const Pose *pose = poseOf(x->node, body);
-  sunrealtype arm[3], pos[3], own[3][3], e[4];
-  memcpy(arm, point, sizeof arm);
-  add3(-1, pose->r, arm);
-  toBody(pose, arm, pos);
+  sunrealtype pos[3], e[4];
+  memcpy(pos, point, sizeof pos);
   if (body >= 0) add3(1, x->b->body[body].centre, pos);
   putNumbers(out, "pos", 3, pos);
   if (!axis) return;
-  for (int k = 0; k < 3; k++) toBody(pose, axis[k], own[k]);
-  robotAxes(own, e);
+  robotAxes(axis, e);
   putNumbers(out, "quat", 4, e);
+}
+
+/* The same of a frame with this point and axes in space */
+static void putInSpace(Text *out, const Writer *x, int body, const sunrealtype *point,
+                       sunrealtype axis[3][3]) {
+  const Pose *pose = poseOf(x->node, body);
+  sunrealtype arm[3], at[3], own[3][3];
+  memcpy(arm, point, sizeof arm);
+  add3(-1, pose->r, arm);
+  toBody(pose, arm, at);
+  for (int k = 0; k < 3 && axis; k++) toBody(pose, axis[k], own[k]);
+  putPlace(out, x, body, at, axis ? own : NULL);
 }
 
 /* The origin of a body's frame in space */
@@ -440,7 +443,7 @@ static void putJoints(const Writer *x, int of, int to) {
     bodiesPut(out, "<joint");
     putText(out, "name", jointName(b, n->joint, k, name));
     putText(out, "type", part->type);
-    putPlace(out, x, to, point, NULL);
+    putInSpace(out, x, to, point, NULL);
     if (moves) putNumbers(out, "axis", 3, own);
     if (a->limited) putNumbers(out, "range", 2, a->range);
     if (a->stiffness != 0) putNumbers(out, "stiffness", 1, &a->stiffness);
@@ -473,20 +476,17 @@ static void putGeoms(const Writer *x, int body) {
   Text *out          = &x->w->text[WHOLE];
   for (int i = 0; i < b->nshapes; i++) {
     const Shape *shape = &b->shape[i];
-    const Side *side   = &b->pair[shape->pair].side[1];
+    Side on            = b->pair[shape->pair].side[1];
     const int is_round = shape->kind == CP_SHAPE_CYLINDER || shape->kind == CP_SHAPE_WHEEL ||
                          shape->kind == CP_SHAPE_CAPSULE;
-    sunrealtype point[3], axis[3][3], size[3] = {shape->half[0], shape->half[1], shape->half[2]};
-    if (side->body != body) continue;
-    toSpace(poseOf(x->node, body), side->point, point);
-    add3(1, poseOf(x->node, body)->r, point);
-    axesOf(poseOf(x->node, body), side, axis);
+    sunrealtype size[3] = {shape->half[0], shape->half[1], shape->half[2]};
+    if (on.body != body) continue;
     if (is_round) size[1] = size[2];
     if (shape->kind == CP_SHAPE_PLANE) size[2] = 1;
     bodiesPut(out, "<geom");
     putText(out, "name", b->text + shape->name);
     putText(out, "type", types[shape->kind]);
-    putPlace(out, x, body, point, axis);
+    putPlace(out, x, body, on.point, on.axis);
     putNumbers(out, "size", shape->kind == CP_SHAPE_SPHERE ? 1 : is_round ? 2 : 3, size);
     bodiesPut(out, "/>\n");
   }
@@ -505,16 +505,12 @@ static void putSites(const Writer *x, int body) {
   Text *out          = &x->w->text[WHOLE];
   for (int j = 0; j < b->njoints; j++)
     for (int k = 0; k < 2 && !x->used[j]; k++) {
-      const Side *side = &b->pair[b->joint[j].pair].side[k];
-      for (int c = 0; c < nconstraints(&b->joint[j]) && side->body == body; c++) {
-        sunrealtype point[3], axis[3][3], at[3];
-        memcpy(at, side->point, sizeof at);
-        add3(c, side->axis[2], at); /* a second point of an axis, 1 m from the first one */
-        toSpace(poseOf(x->node, body), at, point);
-        add3(1, poseOf(x->node, body)->r, point);
-        axesOf(poseOf(x->node, body), side, axis);
+      Side on = b->pair[b->joint[j].pair].side[k];
+      for (int c = 0; c < nconstraints(&b->joint[j]) && on.body == body; c++) {
+        if (c > 0)
+          add3(1, on.axis[2], on.point); /* a second point of an axis, 1 m from the first one */
         bodiesPut(out, "<site name=\"loop%d_%d_%d\"", j, c, k);
-        putPlace(out, x, body, point, axis);
+        putPlace(out, x, body, on.point, on.axis);
         bodiesPut(out, "/>\n");
       }
     }
@@ -554,7 +550,7 @@ static void putBody(const Writer *x, int body, int base) {
     memcpy(J, p + 1, sizeof J);
     bodiesPut(out, "<body");
     putText(out, "name", b->text + own->name);
-    putPlace(out, x, base, r, x->node[body].pose.axis);
+    putInSpace(out, x, base, r, x->node[body].pose.axis);
     bodiesPut(out, ">\n");
     putJoints(x, body, body);
     bodiesPut(out, "<inertial");
