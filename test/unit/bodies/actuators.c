@@ -41,12 +41,7 @@ static void run(const char *method, double tol, double t_end) {
   CPIntegratorFree(&mem);
 }
 
-static double sensor(const char *name) {
-  CPSensor s = {CP_SIZED(CPSensor)};
-  ck_assert_msg(CPMechGetSensor(mech, name, 0, y, &s) == CP_SUCCESS, "%s",
-                CPObjectGetLastMessage(CP_OBJECT(mech)));
-  return s.value[0];
-}
+static double sensor(const char *name) { return quantity_at(mech, name, 0, y, 0); }
 
 static double acceleration(void) {
   sunrealtype a[12];
