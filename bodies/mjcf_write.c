@@ -275,7 +275,7 @@ static void hang(const Mechanism *b, Node *node, int joint, int turned) {
   add3(-1, point, n->pose.r);
 }
 
-/* What a kind of joint is in MJCF: joints along or about axes of its frame, and how their coordinates end */
+/* What a kind of joint is in MJCF: joints along or about axes of its frame, and how the names of their coordinates end */
 typedef struct {
   const char *type, *state;
   int axis;
@@ -283,9 +283,11 @@ typedef struct {
 static const Part parts[][4] = {
     [CP_JOINT_BALL]        = {{"ball", ".w", 2}},
     [CP_JOINT_REVOLUTE]    = {{"hinge", ".angle", 2}},
-    [CP_JOINT_CYLINDRICAL] = {{"slide", ".displacement", 2}, {"hinge", ".angle", 2}},
+    [CP_JOINT_CYLINDRICAL] = {{"slide", ".displacement", 2}, {"hinge", ".1.angle", 2}},
     [CP_JOINT_PRISMATIC]   = {{"slide", ".displacement", 2}},
-    [CP_JOINT_PLANAR]      = {{"slide", ".x", 0}, {"slide", ".y", 1}, {"hinge", ".angle", 2}},
+    [CP_JOINT_PLANAR]      = {{"slide", ".displacement", 0},
+                              {"slide", ".1.displacement", 1},
+                              {"hinge", ".2.angle", 2}},
     [CP_JOINT_FIXED]       = {{NULL, NULL, 0}}};
 
 static int isEdge(const Joint *joint) {
