@@ -11,8 +11,6 @@ static void axial(int k, sunrealtype *x) {
   for (int i = 0; i < 3; i++) x[i] = i == k || x[i] == 0 ? x[i] : -x[i];
 }
 
-static int isZero(const sunrealtype *x) { return x[0] == 0 && x[1] == 0 && x[2] == 0; }
-
 /* A point with axes; turns: rotations about z count. Zeros stand for z and for an x that depends on it, and so become numbers. */
 static void marker(const Reader *r, int k, int turns, CPMarker *m) {
   sunrealtype axis[3][3];
@@ -26,14 +24,14 @@ static void marker(const Reader *r, int k, int turns, CPMarker *m) {
 /* Side b of a joint has axes of its own, or those of side a. */
 static void markers(const Reader *r, int k, int turns, CPIn in, CPMarker *a, CPMarker *b) {
   marker(r, k, turns, a);
-  if (in == CP_IN_BODIES || !isZero(b->axis)) marker(r, k, turns, b);
+  if (in == CP_IN_BODIES || length3(b->axis) != 0) marker(r, k, turns, b);
   else polar(k, b->point);
 }
 
 /* A rope that runs counterclockwise about an axis runs clockwise about the image of that, unlike a tendon, which has no sense. */
 static void nodes(const Reader *r, int k, int is_rope, int n, CPRopeNode *node) {
   for (int i = 0; i < n; i++) {
-    if (is_rope && r->dimension == 3 && isZero(node[i].axis)) node[i].axis[2] = 1;
+    if (is_rope && r->dimension == 3 && length3(node[i].axis) == 0) node[i].axis[2] = 1;
     polar(k, node[i].point);
     polar(k, node[i].axis);
     if (is_rope) node[i].radius = -node[i].radius;
@@ -94,8 +92,8 @@ static int mirror(Reader *r, const yaml_node_t *n, int k, CPElementKind kind, El
   case CP_ELEMENT_ROPE: nodes(r, k, 1, e->rope.nnodes, e->rope.node); break;
   case CP_ELEMENT_TENDON: nodes(r, k, 0, e->tendon.nnodes, e->tendon.node); break;
   case CP_ELEMENT_TYRE:
-    if (isZero(e->tyre.axis)) e->tyre.axis[1] = 1;
-    if (isZero(e->tyre.normal)) e->tyre.normal[2] = 1;
+    if (length3(e->tyre.axis) == 0) e->tyre.axis[1] = 1;
+    if (length3(e->tyre.normal) == 0) e->tyre.normal[2] = 1;
     polar(k, e->tyre.point);
     axial(k, e->tyre.axis);
     polar(k, e->tyre.ground);
