@@ -27,6 +27,10 @@ static Taylor rootOf(const Taylor *a) {
   return taylorOf(a, l, r / 2, -r * r * r / 4);
 }
 
+static Taylor inverseOf(const Taylor *a) {
+  return taylorOf(a, 1 / a->v, -1 / (a->v * a->v), 2 / (a->v * a->v * a->v));
+}
+
 /* sum_k a_k b_k of n components */
 static Taylor productOf(int n, const Taylor *a, const Taylor *b) {
   Taylor p = taylorConstant(COUNT, a->degree, 0);
@@ -148,8 +152,7 @@ static Taylor slopeInside(sunrealtype R, const Taylor *rho, const Taylor *angle,
   *S = slope;
   taylorAdd(-1, theta, &rest);
   for (int k = 0; k < 2; k++) {
-    const Taylor d = toCircle(R, &rho[k], k ? &rest : theta, &moment);
-    const Taylor r = taylorOf(&d, 1 / d.v, -1 / (d.v * d.v), 2 / (d.v * d.v * d.v));
+    const Taylor d = toCircle(R, &rho[k], k ? &rest : theta, &moment), r = inverseOf(&d);
     taylorAdd(1, &d, S);
     taylorAddProduct(k ? -1 : 1, &moment, &r, &slope);
   }
@@ -199,7 +202,7 @@ static Taylor angleOf(const Plane *p, const Taylor *x) {
   taylorAdd(cosine, &w, &S), taylorAdd(-sine, &c, &S);
   taylorAdd(cosine, &c, &C), taylorAdd(sine, &w, &C);
   S.v                  = 0;
-  const Taylor inverse = taylorOf(&C, 1 / C.v, -1 / (C.v * C.v), 2 / (C.v * C.v * C.v));
+  const Taylor inverse = inverseOf(&C);
   taylorAddProduct(1, &S, &inverse, &phi);
   phi.v = p->phi;
   return phi;
