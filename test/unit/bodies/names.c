@@ -558,10 +558,7 @@ END_TEST
 
 /* A table in a file beside the mechanism, found by its columns */
 START_TEST(a_table_is_read_from_a_file) {
-  FILE *f = fopen(CPODES_TEST_FOLDER "/motor.csv", "w");
-  ck_assert_ptr_nonnull(f);
-  fputs("speed [rpm], torque [N m]\n0, 10\n1000, 9\n3000, 4\n", f);
-  fclose(f);
+  write_file("motor.csv", "speed [rpm], torque [N m]\n0, 10\n1000, 9\n3000, 4\n");
   static const char text[] =
       "functions: {torque: {file: motor.csv, columns: [speed, torque], order: 1}}\n" PIN
       "springs: [{name: motor, of: j, force: torque(v)}]\n";
