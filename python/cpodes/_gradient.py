@@ -97,19 +97,19 @@ def values_and_derivatives(m: Any, objective: Objective, t_span: Tuple[float, fl
             times = np.ascontiguousarray(objective.times, dtype=float).ravel()
             own.keep.append(times)
             F.times, F.ntimes = pointer(times), times.size
-        if system.contact:
-            mem = own.own_handle("CPSession", lib.CPSessionCreate(integrator.encode(), own.ctx), lib.CPSessionFree)
-        else:
-            mem = own.own_handle("CPIntegrator", lib.CPIntegratorCreate(integrator.encode(), own.ctx), lib.CPIntegratorFree)
         other = "adjoint" if method == "forward" else "forward"
         message = lambda: f"{message_of(mem) or system.message()} (gradient by method=\"{method}\"; there is also \"{other}\")"
         check = lambda flag: system.failures.check(flag, message)
         if system.contact:
             refuse_laws(m, method)
+            work, of = lib.CPContactGradient, system.contact
+            mem = own.own_handle("CPSession", lib.CPSessionCreate(integrator.encode(), own.ctx), lib.CPSessionFree)
             check(lib.CPContactAttach(system.contact, mem))
             check(lib.CPSessionSetTolerances(mem, rtol, atol, ffi.NULL))
             check(lib.CPSessionStart(mem, t0, own.vector(y0.copy()), t1))
         else:
+            mem = own.own_handle("CPIntegrator", lib.CPIntegratorCreate(integrator.encode(), own.ctx), lib.CPIntegratorFree)
+            work, of = lib.CPIntegratorGradient, mem
             check(lib.CPMechAttach(system.mech, mem, t0, own.vector(y0.copy())))
             check(lib.CPIntegratorSStolerances(mem, rtol, atol))
             check(lib.CPIntegratorSetMaxNumSteps(mem, -1))
@@ -119,15 +119,14 @@ def values_and_derivatives(m: Any, objective: Objective, t_span: Tuple[float, fl
         parameters.n, parameters.values, parameters.pbar, parameters.plist, parameters.y0S = P.size, values, pointer(scale), which, yS
         options.mode = lib.CP_GRADIENT_FORWARD if method == "forward" else lib.CP_GRADIENT_ADJOINT
         options.reltol = rtol
-        work = (lib.CPContactGradient, system.contact) if system.contact else (lib.CPIntegratorGradient, mem)
-        check(work[0](work[1], t1, F, parameters, options, pointer(G), pointer(dG), ffi.NULL))
+        check(work(of, t1, F, parameters, options, pointer(G), pointer(dG), ffi.NULL))
         own.tell_warnings()
         return G, dG
     finally:
         own.close() # the integrator or the session before the mechanism
 
 
-LAWS = "restitution", "friction", "sticking", "stiffness", "damping", "force"
+CONSTANTS = "restitution", "friction", "sticking", "stiffness", "damping", "force"
 
 
 def refuse_laws(m: Any, method: str) -> None:
@@ -137,7 +136,7 @@ def refuse_laws(m: Any, method: str) -> None:
     owners = {end for name in m._contacts.names for end in (name, name.rpartition("_")[0])}
     for name in getattr(m, "_names", ()):
         owner, _, field = name.rpartition(".")
-        if owner in owners and field in LAWS:
+        if owner in owners and field in CONSTANTS:
             raise ValueError(f"{name} is a constant of a contact: gradients through contacts do not have it")
 
 
