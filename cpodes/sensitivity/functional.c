@@ -206,7 +206,7 @@ sunrealtype cpFunctionalTolerance(const char *method, sunrealtype tol, int linea
 }
 
 /* Tightens the tolerances of the run from the start, which has to satisfy the present ones, and moves it to the manifold as far
- * as the new ones require. *kept: out, the tolerances before, for cpFunctionalRelax. Weights by a function of the user's
+ * as the new ones require. *kept: out, the tolerances before, for relax. Weights by a function of the user's
  * stay. Returns 0 or an error code that has been reported. */
 static int tighten(CPIntegrator mem, int forwards, CPTolerances *kept, const char *function) {
   *kept    = mem->tol;

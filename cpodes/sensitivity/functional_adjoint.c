@@ -4,8 +4,8 @@
  *   l <- l + dg/dy and dG/dp <- dG/dp + dg/dp at the times of end terms,
  *   dG/dp <- dG/dp + q(t0) + l(t0)^T dy0/dp,
  *
- * along the forward run, which a tape keeps as polynomials. All functionals
- * are one system of equations of a one-step method, with which they share the states and their factors. */
+ * along the forward run, which a tape keeps as polynomials. All functionals are one system of equations of a one-step method, with
+ * which they share the states and their factors. */
 #include "adjoint_impl.h"
 
 #include "cpodes/base/differences.h"
