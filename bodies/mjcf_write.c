@@ -73,16 +73,26 @@ static int jointOf(const Mechanism *b, const CPCoordinate *of) {
   return of->joint ? bodiesFind(b, NAME_JOINT, of->joint, strlen(of->joint)) : NONE;
 }
 
-/* What acts on a coordinate, new if nothing does; NULL without memory, or if there is no such coordinate */
-static Acting *actingOn(CPBodies b, const CPCoordinate *of) {
-  Written *w      = b->mjcf;
-  const int joint = jointOf(&b->m, of);
-  if (joint < 0) return NULL;
+/* What acts on coordinate k of a joint, or NULL */
+static Acting *findActing(const Written *w, int joint, int k) {
   for (int i = 0; i < w->nacting; i++)
-    if (w->acting[i].joint == joint && w->acting[i].k == of->k) return &w->acting[i];
+    if (w->acting[i].joint == joint && w->acting[i].k == k) return &w->acting[i];
+  return NULL;
+}
+
+/* The same, new if nothing does; NULL without memory */
+static Acting *acting(Written *w, int joint, int k) {
+  Acting *a = findActing(w, joint, k);
+  if (a) return a;
   if (ROOM(w->acting, w->nacting, 1)) return w->failed = 1, NULL;
-  w->acting[w->nacting] = (Acting){.joint = joint, .k = of->k};
+  w->acting[w->nacting] = (Acting){.joint = joint, .k = k};
   return &w->acting[w->nacting++];
+}
+
+/* The same on a coordinate; also NULL if it is none of a joint */
+static Acting *actingOn(CPBodies b, const CPCoordinate *of) {
+  const int joint = jointOf(&b->m, of);
+  return joint < 0 ? NULL : acting(b->mjcf, joint, of->k);
 }
 
 static int takeSpring(CPBodies b, const CPSpring *s) {
@@ -97,19 +107,17 @@ static int takeSpring(CPBodies b, const CPSpring *s) {
 /* Drag between both bodies of a ball joint is its damping. */
 static int takeBushing(CPBodies b, const CPBushing *s) {
   const Mechanism *m = &b->m;
+  Pair of;
   for (int k = 0; k < 3; k++)
     if (s->stiffness[k] != 0 || s->damping[k] != 0 || s->turn_stiffness[k] != 0 ||
         s->turn_damping[k] != 0)
       return 0;
+  if (bodiesFindSides(b, s->head.name, s->a, s->b, &of)) return 0;
   for (int i = 0; i < m->njoints; i++) {
-    const Side *side = m->joint[i].kind == CP_JOINT_BALL ? m->pair[m->joint[i].pair].side : NULL;
-    int agree        = side != NULL;
-    for (int k = 0; k < 2 && agree; k++) {
-      const char *name = k ? s->b : s->a;
-      const int body   = name ? bodiesFind(m, NAME_BODY, name, strlen(name)) : NONE;
-      agree            = body == side[k].body;
-    }
-    Acting *a = agree ? actingOn(b, &(CPCoordinate){m->text + m->joint[i].name, 0}) : NULL;
+    if (m->joint[i].kind != CP_JOINT_BALL) continue;
+    const Side *side = m->pair[m->joint[i].pair].side;
+    if (side[0].body != of.side[0].body || side[1].body != of.side[1].body) continue;
+    Acting *a = acting(b->mjcf, i, 0);
     if (a) return a->damping += s->drag, 1;
   }
   return 0;
@@ -433,10 +441,8 @@ static void putJoints(const Writer *x, int of, int to) {
   for (int k = 0; k < 4 && parts[joint->kind][k].type; k++) {
     const Part *part = &parts[joint->kind][k];
     sunrealtype point[3], axis[3], own[3];
-    Acting none = {0}, *a = &none;
+    const Acting none = {0}, *found = findActing(x->w, n->joint, k), *a = found ? found : &none;
     const int moves = strcmp(part->type, "ball") != 0;
-    for (int i = 0; i < x->w->nacting; i++)
-      if (x->w->acting[i].joint == n->joint && x->w->acting[i].k == k) a = &x->w->acting[i];
     toSpace(&n->pose, side->point, point);
     add3(1, n->pose.r, point);
     toSpace(&n->pose, side->axis[part->axis], axis);
