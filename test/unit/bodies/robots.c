@@ -510,6 +510,40 @@ START_TEST(files_written_in_mjcf_start_as_their_originals) {
 }
 END_TEST
 
+/* Each coordinate becomes a joint of its own, whose names count from 1. */
+START_TEST(joints_of_several_coordinates_start_in_mjcf_as_they_are) {
+  static const char text[] =
+      "run: {coordinates: joint}\nbodies:\n"
+      "- {name: a, mass: 1, inertia: [1, 1, 1], at: [0.1, 0.2, 0.3], velocity: [0.2, 1, 0.5], "
+      "omega: [0.4, 2, 1]}\n"
+      "- {name: p, mass: 2, inertia: [1, 2, 1.5], at: [1, 0, 0.1], velocity: [0, 0.3, 0]}\n"
+      "joints:\n- {name: c, kind: cylindrical, b: a, at: [0.1, 0.2, 0.3], axis: [0.2, 1, 0.5]}\n"
+      "- {name: f, kind: planar, a: a, b: p, at: [1, 0, 0], axis: [0, 0, 1]}\n";
+  static const char *const names[][2] = {{"c.displacement'", "c.displacement'"},
+                                         {"c.1.angle'", "c_2.angle'"},
+                                         {"f.displacement'", "f.displacement'"},
+                                         {"f.1.displacement'", "f_2.displacement'"},
+                                         {"f.2.angle'", "f_3.angle'"}};
+  CPBodies b;
+  file        = (CPBodiesFile)CP_INIT(CPBodiesFile);
+  file.writes = 2;
+  ck_assert_int_eq(CPBodiesRead("joints.yaml", text, strlen(text), &b, &file), CP_SUCCESS);
+  CPBodies back = read_good("back.xml", file.written, "start=start");
+  N_Vector y = CPBodiesState(b, test_context), z = CPBodiesState(back, test_context);
+  for (int i = 0; i < 5; i++) {
+    const int from = thing_named(b, CP_STATE, names[i][0]),
+              to   = thing_named(back, CP_STATE, names[i][1]);
+    ck_assert_msg(from >= 0 && to >= 0, "%s", names[i][0]);
+    ck_assert_double_gt(fabs(entries(y)[from]), 0.1);
+    ck_assert_double_eq_tol(entries(z)[to], entries(y)[from], 1e-14);
+  }
+  N_VDestroy(y);
+  N_VDestroy(z);
+  CPBodiesFree(&back);
+  CPBodiesFree(&b);
+}
+END_TEST
+
 START_TEST(wrong_attachments_and_cables_are_refused) {
   static const char *const wrong[][2] = {
       {"<attach model=\"m\"/>", "prefix must be given"},
@@ -1044,6 +1078,7 @@ TEST_SUITE(robots) {
   tcase_add_test(tc, what_refers_to_copies_and_to_others_is_copied);
   tcase_add_test(tc, files_written_in_mjcf_move_as_in_mujoco);
   tcase_add_test(tc, files_written_in_mjcf_start_as_their_originals);
+  tcase_add_test(tc, joints_of_several_coordinates_start_in_mjcf_as_they_are);
   tcase_add_test(tc, wrong_attachments_and_cables_are_refused);
   tcase_add_test(tc, crowds_do_not_touch_each_other);
   tcase_add_test(tc, copies_have_bounds);
