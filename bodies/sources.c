@@ -27,16 +27,19 @@ typedef struct Acting_ {
   Pair *frames;   /* [nreleases] those of the joint before the latch has closed it */
   int *direction; /* [nreleases] */
   int *mask, na;
+  sunrealtype *udot; /* [nu + na] accelerations and multipliers */
   int acts; /* a trigger is positive where a run starts, or after an event of another source */
   sunrealtype due; /* the time of the next event */
   char text[TEXT], message[TEXT];
 } Acting;
 
-/* *value: out, a quantity of the element of this name. Returns 0 or a negative code. */
+/* *value: out, a quantity of the element of this name. udot: the accelerations and multipliers at (t, y), or NULL if they are not known.
+ * Returns 0 or a negative code. */
 static int quantity(Acting *all, int name, const char *what, sunrealtype t, N_Vector y,
-                    sunrealtype *value) {
+                    const sunrealtype *udot, sunrealtype *value) {
   char text[TEXT];
-  CPSensor s = CP_INIT(CPSensor);
+  CPSensor s = {CP_SIZED(CPSensor), .udot = udot,
+                .lambda = udot ? udot + bodiesVelocities(all->m) : NULL};
   snprintf(text, sizeof text, "%s.%s", all->m->text + name, what);
   const int flag  = CPMechGetSensor(all->mech, text, t, y, &s);
   *value          = s.value[0];
@@ -61,19 +64,34 @@ static int waits(const Acting *all, int i) {
 
 /* *value: out, that of the quantity NAME.trigger, or for a time 1 if it has come; -1 for what cannot happen. Returns 0 or a negative
  * code. */
-static int trigger(Acting *all, int i, sunrealtype t, N_Vector y, sunrealtype *value) {
+static int trigger(Acting *all, int i, sunrealtype t, N_Vector y, const sunrealtype *udot,
+                   sunrealtype *value) {
   const Release *r = &all->m->release[i];
-  if (waits(all, i) && !r->timed) return quantity(all, r->name, "trigger", t, y, value);
+  if (waits(all, i) && !r->timed) return quantity(all, r->name, "trigger", t, y, udot, value);
   *value = waits(all, i) && timeOf(all, i) <= t ? 1 : -1;
   return 0;
 }
 
+/* Returns the accelerations and multipliers at (t, y), once for all triggers, or NULL if none needs them, or if they cannot be
+ * computed, which the triggers report. */
+static const sunrealtype *accelerations(Acting *all, sunrealtype t, N_Vector y) {
+  const Mechanism *m = all->m;
+  int needed         = 0;
+  for (int i = 0; i < m->nreleases && !needed; i++)
+    needed = waits(all, i) && !m->release[i].timed &&
+             bodiesSensorNeeds(m, &(Sensor){.kind = NAME_RELEASE, .index = i, .quantity = TRIGGER});
+  if (!needed || CPMechAccelerations(all->mech, t, y, all->udot, all->udot + bodiesVelocities(m)))
+    return NULL;
+  return all->udot;
+}
+
 static int roots(sunrealtype t, N_Vector y, sunrealtype *g, void *data) {
-  Acting *all = data;
-  int flag    = 0;
+  Acting *all             = data;
+  const sunrealtype *udot = accelerations(all, t, y);
+  int flag                = 0;
   for (int i = 0; i < all->m->nreleases && !flag; i++) {
     g[i] = -1; /* times are no roots */
-    if (!all->m->release[i].timed) flag = trigger(all, i, t, y, &g[i]);
+    if (!all->m->release[i].timed) flag = trigger(all, i, t, y, udot, &g[i]);
   }
   return flag;
 }
@@ -107,9 +125,13 @@ static int takeMech(CPMech mech, void *data) {
   if (!mech) return CP_ILL_INPUT;
   all->mech   = mech;
   const int n = all->m->nreleases, na = (int)CPMechGetNumMultipliers(mech);
-  int *mask = na == all->na ? all->mask : realloc(all->mask, ((size_t)na + 1) * sizeof *mask);
-  if (!mask) return CP_MEM_FAIL;
-  all->mask = mask, all->na = na;
+  const size_t nu = (size_t)bodiesVelocities(all->m);
+  int *mask       = realloc(all->mask, ((size_t)na + 1) * sizeof *mask);
+  if (mask) all->mask = mask;
+  sunrealtype *udot = realloc(all->udot, (nu + (size_t)na + 1) * sizeof *udot);
+  if (udot) all->udot = udot;
+  if (!mask || !udot) return CP_MEM_FAIL;
+  all->na = na;
   for (int i = 0; i < n; i++)
     all->before[i] = 0, all->before[n + i] = !all->m->joint[all->m->release[i].joint].latched;
   return takeBack(all, all->before);
@@ -125,9 +147,10 @@ static int begin(CPSession session, sunrealtype t, sunrealtype t_end, N_Vector y
     snprintf(all->message, sizeof all->message, "releases cannot be followed backwards");
     return CP_ILL_INPUT;
   }
+  const sunrealtype *udot = accelerations(all, t, y);
   for (int i = 0; i < all->m->nreleases; i++) {
     sunrealtype value;
-    const int flag = trigger(all, i, t, y, &value);
+    const int flag = trigger(all, i, t, y, udot, &value);
     if (flag) return flag;
     all->acts |= value > 0;
   }
@@ -190,7 +213,7 @@ static int meet(CPSession session, const CPEvent *event, N_Vector y, void *data)
     if (waits(all, i) && event->roots && event->roots[i] > 0) flag = happen(all, i, t, y);
   for (int i = 0; i < n && !flag; i++) { /* what is due, and what follows from it */
     sunrealtype value;
-    flag = trigger(all, i, t, y, &value);
+    flag = trigger(all, i, t, y, NULL, &value);
     if (flag || !(value > 0)) continue;
     flag = happen(all, i, t, y);
     i    = -1;
@@ -254,7 +277,7 @@ static int sample(CPSession session, const CPEvent *event, N_Vector y, void *dat
   Sampled *c = data;
   sunrealtype value;
   (void)session;
-  const int flag = quantity(c->all, c->is->name, "output", event->t, y, &value);
+  const int flag = quantity(c->all, c->is->name, "output", event->t, y, NULL, &value);
   if (flag) return flag;
   if (!c->queue) return set(c, value);
   if (c->count == c->length) return CP_CONTINUE; /* beyond the end of the run */
@@ -296,6 +319,7 @@ void bodiesFreeActing(Mechanism *m) {
   free(all->frames);
   free(all->direction);
   free(all->mask);
+  free(all->udot);
   free(all);
   m->acting = NULL;
 }
