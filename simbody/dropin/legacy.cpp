@@ -16,7 +16,8 @@ namespace cpodes {
 
 namespace {
 
-const double NEVER = 1e300; /* In SUNDIALS 6 a stop time, once set, can only be moved. */
+const long REFRESHED = 50;    /* J is asked for anew after so many steps, as CVODES does */
+const double NEVER   = 1e300; /* In SUNDIALS 6 a stop time, once set, can only be moved. */
 
 double *of(N_Vector v) { return N_VGetArrayPointer(v); }
 
@@ -59,6 +60,9 @@ struct LegacyIntegrator::Impl {
   EventWindow window = EventWindow();
   long evaluations   = 0;
 
+  long asked       = 0,
+       differenced = 0; /* J: the step at which it was asked for; how often it was differenced */
+
   bool stepping = false;
   std::vector<double> unprojected; /* the newest step before its projection */
 
@@ -79,14 +83,17 @@ struct LegacyIntegrator::Impl {
     ls = nullptr, nls = nullptr, J = nullptr;
     if (ctx) SUNContext_Free(&ctx);
   }
+  void forgetJacobian() { asked = -REFRESHED, differenced = 0; }
   void *cvode() const { return CPIntegratorGetCVodeMem(mem); }
 
   /* ---- cpodes' functions ---- */
 
   static Impl &at(void *data) { return *static_cast<Impl *>(data); }
   static int rates(double t, N_Vector y, N_Vector ydot, void *data) {
-    LegacyProblem &p = at(data).problem;
-    return guarded(p, "f", [&] { return p.rates(t, of(y), of(ydot)); });
+    return at(data).rates(t, of(y), of(ydot));
+  }
+  int rates(double t, const double *x, double *xdot) {
+    return guarded(problem, "f", [&] { return problem.rates(t, x, xdot); });
   }
   static int weights(N_Vector y, N_Vector ewt, void *data) {
     LegacyProblem &p = at(data).problem;
@@ -134,6 +141,40 @@ struct LegacyIntegrator::Impl {
   static int violation(double t, N_Vector, double *norm, void *data) {
     *norm = t == at(data).tn ? 0.0 : 1.0;
     return CP_SUCCESS;
+  }
+
+  /* A differenced Newton matrix costs n evaluations and serves some 50 steps, of which each takes one or two if the
+   * motion is not stiff. So J = 0 comes first, with which Newton's iteration is fixed-point iteration, and J is
+   * differenced, as in 2006, when that has failed: CVODES then asks for another J before the next refreshing is due. */
+  static int jacobian(double t, N_Vector at_y, N_Vector ydot, SUNMatrix to, void *data, N_Vector,
+                      N_Vector, N_Vector) {
+    return at(data).newJacobian(t, of(at_y), of(ydot), to);
+  }
+  int newJacobian(double t, double *x, const double *xdot, SUNMatrix to) {
+    long now          = 0;
+    int flag          = CVodeGetNumSteps(cvode(), &now);
+    const bool failed = now < asked + REFRESHED;
+    asked             = now;
+    /* CVODES scales the solutions for a matrix that depends on the step. */
+    if (!flag) flag = CVodeSetLinearSolutionScaling(cvode(), failed);
+    if (flag) return -1;
+    return failed ? difference(t, x, xdot, to) : SUNMatZero(to);
+  }
+  /* to <- df/dy by forward differences, with the increments of CVODES' own */
+  int difference(double t, double *x, const double *xdot, SUNMatrix to) {
+    if (CVodeGetErrWeights(cvode(), slope)) return -1;
+    differenced++;
+    for (std::size_t j = 0; j < n; j++) {
+      const double saved   = x[j];
+      double *const column = SUNDenseMatrix_Column(to, static_cast<sunindextype>(j));
+      x[j] += std::sqrt(SUN_UNIT_ROUNDOFF) * std::fmax(std::fabs(saved), 1.0 / of(slope)[j]);
+      const double increment = x[j] - saved;
+      const int flag         = rates(t, x, column);
+      x[j]                   = saved;
+      if (flag) return flag;
+      for (std::size_t i = 0; i < n; i++) column[i] = (column[i] - xdot[i]) / increment;
+    }
+    return 0;
   }
   static void report(int code, const char *function, const char *text, void *data) {
     at(data).problem.message(code, function, text);
@@ -192,6 +233,9 @@ struct LegacyIntegrator::Impl {
       ls = J ? SUNLinSol_Dense(y, J, ctx) : nullptr;
       if (!ls) return CP_MEM_FAIL;
       flag = CVodeSetLinearSolver(cvode(), ls, J);
+      if (!flag) flag = CVodeSetJacFn(cvode(), jacobian);
+      if (!flag) flag = CVodeSetJacEvalFrequency(cvode(), REFRESHED);
+      forgetJacobian();
     } else {
       nls = SUNNonlinSol_FixedPoint(y, 0, ctx);
       if (!nls) return CP_MEM_FAIL;
@@ -322,7 +366,8 @@ int LegacyIntegrator::restart(double t, const double *y, const LegacyTolerances 
   std::memcpy(of(impl->y), y, impl->n * sizeof(double));
   impl->fresh = true;
   impl->tn = impl->reached = t;
-  int flag                 = impl->setTolerances(tolerances);
+  impl->forgetJacobian();
+  int flag = impl->setTolerances(tolerances);
   if (!flag) flag = CPIntegratorReInit(impl->mem, t, impl->y);
   return flag;
 }
@@ -383,8 +428,8 @@ LegacyCounters LegacyIntegrator::counters() const {
   CVodeGetNumStabLimOrderReds(cv, &s.orderReductions);
   CVodeGetTolScaleFactor(cv, &s.toleranceScale);
   if (impl->newton) {
-    CVodeGetNumJacEvals(cv, &s.jacobians);
-    CVodeGetNumLinRhsEvals(cv, &s.ratesForJacobians);
+    s.jacobians         = impl->differenced;
+    s.ratesForJacobians = impl->differenced * static_cast<long>(impl->n);
   }
   const auto count = [this](const char *name) {
     double value = 0.0;

@@ -77,6 +77,42 @@ START_TEST(bdf_follows_with_the_projection_of_cpodes) {
 }
 END_TEST
 
+/* ---- Newton's iteration ---- */
+
+static int realizations(Model &m, double accuracy, double end, State &last) {
+  CPodesIntegrator integrator(m.system, CPodes::BDF, CPodes::Newton);
+  integrator.setAccuracy(accuracy);
+  TimeStepper stepper(m.system, integrator);
+  stepper.initialize(m.start);
+  stepper.stepTo(end);
+  last = stepper.getState();
+  return integrator.getNumRealizations();
+}
+
+/* A differenced matrix would take as many evaluations as there are states. */
+START_TEST(a_motion_that_is_not_stiff_needs_no_matrix) {
+  auto m = ballChain();
+  State last;
+  ck_assert_int_lt(realizations(*m, 1e-3, 0.02, last), m->start.getNY());
+}
+END_TEST
+
+/* A block behind a damper falls at the speed v' = g - k v; fixed-point iteration would allow steps of 1 / k. */
+START_TEST(a_stiff_motion_has_a_matrix) {
+  const double g = 9.81, k = 1e5;
+  Model m;
+  MobilizedBody::Slider block(m.matter.Ground(), Transform(),
+                              Body::Rigid(MassProperties(1, Vec3(0), UnitInertia(1))), Transform());
+  Force::UniformGravity(m.forces, m.matter, Vec3(g, 0, 0));
+  Force::MobilityLinearDamper(m.forces, block, MobilizerUIndex(0), k);
+  m.ready([](State &) {});
+  State last;
+  ck_assert_int_lt(realizations(m, 1e-4, 1.0, last), 1000);
+  ck_assert_double_eq_tol(block.getU(last)[0], g / k, 1e-4);
+  ck_assert_double_eq_tol(block.getQ(last)[0], g / k * (1 - 1 / k), 1e-4);
+}
+END_TEST
+
 START_TEST(every_internal_step_is_returned_up_to_the_final_time) {
   auto m = fourBarRod();
   CPodesIntegrator integrator(m->system, CPodes::BDF);
@@ -239,6 +275,8 @@ int main() {
   tcase_add_test(tc, every_internal_step_is_returned_up_to_the_final_time);
   tcase_add_test(tc, events_happen_when_they_should_and_zero_is_no_event);
   if (onCpodes()) {
+    tcase_add_test(tc, a_motion_that_is_not_stiff_needs_no_matrix);
+    tcase_add_test(tc, a_stiff_motion_has_a_matrix);
     tcase_add_test(tc, after_events_bdf_returns_to_high_order);
     tcase_add_test(tc, an_error_is_a_code_and_the_solution_the_last_good_one);
   }
