@@ -1,6 +1,8 @@
 /* The base of all methods: life cycle, options, tolerances, statistics. */
 #include "stepper.h"
 
+#include "cpodes/base/random.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -329,6 +331,38 @@ int cpStepperIsCreeping(CPIntegrator s, sunrealtype t, sunrealtype h) {
   if (fabs(s->t - creeping->t) > CP_MOST_ATTEMPTS * shortest)
     creeping->count = 0, creeping->t = s->t;
   return ++creeping->count >= CP_MOST_ATTEMPTS;
+}
+
+/* ---- roots at the end of a search ---- */
+
+void cpVaryByErrors(N_Vector y, N_Vector off) {
+  if (cpHasData(off)) {
+    unsigned state = 1;
+    sunrealtype *d = N_VGetArrayPointer(off);
+    for (sunindextype i = 0; i < N_VGetLength(off); i++) d[i] *= cpUniformAwayFromZero(&state);
+  }
+  N_VLinearSum(1.0, y, CP_ROOT_MARGIN, off, off);
+}
+
+int cpRootsAtEnd(const CPSearchEnd *at, sunrealtype *g, sunrealtype *room) {
+  sunrealtype *earlier = room, *off = room + at->n; /* g a resolution before, and at errors of y */
+  N_VLinearSum(1.0, at->y, -at->resolution, at->ydot, at->tmp);
+  int flag = at->g(at->data, at->t - at->resolution, at->tmp, earlier);
+  if (flag) return flag;
+  N_VAbs(at->y, at->tmp);
+  N_VScale(CP_UROUND, at->tmp, at->tmp);
+  cpVaryByErrors(at->y, at->tmp);
+  flag = at->g(at->data, at->t, at->tmp, off);
+  for (int i = 0; i < at->n && !flag; i++) {
+    const sunrealtype moved = fabs(earlier[i] - g[i]), noise = fabs(off[i] - g[i]),
+                      size = moved + noise, from = at->before[i];
+    if ((at->at_zero && at->at_zero[i]) || at->direction[i] * g[i] > 0.0) continue;
+    /* Motion within a resolution tells whether it approaches zero, or if that is noise, motion since the search began. */
+    const int comes =
+        moved > noise ? fabs(earlier[i]) > fabs(g[i]) : fabs(from) > size && from * g[i] > 0.0;
+    if (comes && fabs(g[i]) <= size) g[i] = 0.0;
+  }
+  return flag;
 }
 
 /* ---- statistics ---- */

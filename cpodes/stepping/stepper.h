@@ -232,6 +232,23 @@ sunrealtype cpStepperSize(CPIntegrator s, N_Vector y, N_Vector work);
 #define CP_SAFETY 0.9
 /* The factor by which the sizes of errors at roots may be wrong */
 #define CP_ROOT_MARGIN 10.0
+/* off (in: errors of the state y) <- y + CP_ROOT_MARGIN off, after its components have got random signs and sizes, since
+ * equal errors would not show in the difference of two components. */
+void cpVaryByErrors(N_Vector y, N_Vector off);
+/* Root functions where a search ends because the call does: at tout, or at tstop. */
+typedef struct {
+  void *data;
+  int (*g)(void *data, sunrealtype t, N_Vector y, sunrealtype *g); /* values may be NaN */
+  int n;
+  const int *direction, *at_zero; /* [n] as in CPWatched */
+  sunrealtype t, resolution;      /* that of times of roots */
+  N_Vector y, ydot, tmp;          /* y' at (t, y); workspace */
+  const sunrealtype *before;      /* [n] g where the search begins */
+} CPSearchEnd;
+/* Roots are located to within the resolution of t, and errors of roundoff move them. A g_i that reaches zero so near beyond
+ * t becomes zero, or its root would be found by no call: the next one may begin on its other side. g [n]: in, out;
+ * room [2 n]: workspace. Returns 0 or what g has returned. */
+int cpRootsAtEnd(const CPSearchEnd *at, sunrealtype *g, sunrealtype *room);
 /* What the roundoff of earlier steps still counts, with each step: differences of order q contain that of the last
  * q + 1 states. */
 #define CP_FADES 0.5

@@ -224,6 +224,9 @@ CPODES_EXPORT int CPIntegratorSetStopTime(CPIntegrator mem, sunrealtype tstop);
  * Roots). A shorter pulse may be missed; CPIntegratorSetMaxStep helps. For this, g also gets the state at the end of a step with
  * earlier times of the step.
  *
+ * A root that lies beyond tout (CV_NORMAL) or the stop time by roundoff, of t or of the state, is one at that time: a call
+ * that begins there would take it for the root that it leaves.
+ *
  * A function that becomes exactly zero and stays zero has its root where it becomes zero. Leaving zero is not a root (with
  * CVodeF it is one if the function returns to the side from which it came). With one-step methods a function that
  * reaches zero and returns within one step is found if it has only one extremum there, and if the interpolated state at a

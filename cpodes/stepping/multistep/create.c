@@ -35,7 +35,7 @@ static CPMultistep newIntegrator(int lmm, SUNContext ctx) {
   mem->lmm       = lmm;
   mem->coef      = CP_CV_NLSCOEF; /* until the first step, if it is CVODES' own */
   mem->frequency = 1;
-  mem->root.t    = NAN;
+  mem->tstop = mem->root.t = NAN;
   return mem;
 }
 

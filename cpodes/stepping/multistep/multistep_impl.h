@@ -173,10 +173,11 @@ typedef struct {
   int *direction;   /* [n] as set by the user */
   sunrealtype tout; /* where the run is to go */
   sunrealtype crossed, *at_crossed, *at_begin, *at_new;
+  sunrealtype *room; /* [2 n] workspace */
   long int nwatched; /* evaluations of g for this since the start */
   N_Vector inner,
       newest;     /* the state of an evaluation; that at the end of the interval, not owned */
-  N_Vector spare; /* to which CVODES writes a solution that is not returned */
+  N_Vector spare; /* workspace */
   CPArena memory;
 } CPRootFunction;
 
@@ -191,7 +192,8 @@ struct CPMultistep_ {
   /* options */
   sunrealtype coef; /* nonlinear convergence coefficient */
   long int frequency;
-  int tol_is_new; /* CVODES has been given tolerances with which it has not yet taken a step */
+  sunrealtype tstop; /* as set by CPIntegratorSetStopTime, or NAN */
+  int tol_is_new;    /* CVODES has been given tolerances with which it has not yet taken a step */
   /* steps */
   CPTrial attempt;
   CPAccepted last;

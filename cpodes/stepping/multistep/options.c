@@ -143,6 +143,7 @@ static int setMaxSteps(CPIntegrator s, long int mxsteps, const char *function) {
 }
 
 static int setStop(CPIntegrator s, sunrealtype tstop, const char *function) {
+  ((CPMultistep)s)->tstop = tstop;
   if (isinf(tstop)) return cpClearStopTime((CPMultistep)s, tstop), CP_SUCCESS;
   return cpOfCVODES((CPMultistep)s, CVodeSetStopTime(cvodes(s), tstop), function);
 }

@@ -105,6 +105,37 @@ static int watch(CPMultistep mem, sunrealtype a, sunrealtype b, N_Vector y, sunr
   return 0;
 }
 
+/* values <- g(t, y), which may be NaN */
+static int raw(void *data, sunrealtype t, N_Vector y, sunrealtype *values) {
+  const CPMultistep mem = data;
+  const int result =
+      mem->roots.g(t, y, values, mem->base.root_data ? mem->base.root_data : cpUserData(mem));
+  if (!result) return 0;
+  mem->failure.cause = mem->failure.fatal = CV_RTFUNC_FAIL;
+  cpWrite(mem->base.text, "at t = %.10g: the root function g failed (%d)", t, result);
+  return -1;
+}
+
+/* If the search ends where the call does, g may become zero there (cpRootsAtEnd). */
+static int reachEnd(CPMultistep mem, sunrealtype t, N_Vector y, sunrealtype *gout) {
+  CPRootFunction *r   = &mem->roots;
+  const sunrealtype h = cpLastStep(mem);
+  if (t != r->tout && !cpSameTime(t, mem->tstop, h)) return 0;
+  if (CVodeGetDky(mem->cvode_mem, t, 1, r->inner)) return -1;
+  mem->roots.nwatched += 2;
+  const CPSearchEnd end = {.data       = mem,
+                           .g          = raw,
+                           .n          = r->n,
+                           .direction  = r->direction,
+                           .t          = t,
+                           .resolution = copysign(CP_FUZZ * (fabs(t) + fabs(h)), h),
+                           .y          = y,
+                           .ydot       = r->inner,
+                           .tmp        = r->spare,
+                           .before     = r->at_begin};
+  return cpRootsAtEnd(&end, gout, r->room);
+}
+
 /* g_i at a restart at its root counts as zero up to CP_ROOT_MARGIN times its value at the root, since a projection may change it.
  * Where the run restarts at a root, the g_i of that root is zero up to roundoff, and may have the sign from which the motion
  * has just turned away: a ball that bounces is below the floor by the roundoff of t. Its way back through zero belongs to the same root.
@@ -137,7 +168,9 @@ static int checked(sunrealtype t, N_Vector y, sunrealtype *gout, void *user_data
   if (!flag) leaveZero(roots, t, mem->base.t0, t == mem->root.t, gout);
   /* At a start CVODES also evaluates g shortly after it. */
   if (!isnan(begin)) memcpy(roots->at_begin, roots->at_end, (size_t)roots->n * sizeof *gout);
-  if (!flag && !isnan(begin) && cpStepsTaken(mem) > 0) flag = watch(mem, begin, t, y, gout);
+  const int searches = !isnan(begin) && cpStepsTaken(mem) > 0;
+  if (!flag && searches) flag = reachEnd(mem, t, y, gout);
+  if (!flag && searches) flag = watch(mem, begin, t, y, gout);
   if (flag) return -1;
   /* Where the run restarts at a root, the g_i of that root is zero up to roundoff and the
    * tolerance. If g_i is exactly zero, CVODES takes the sign that it has after a fraction of the
@@ -167,6 +200,7 @@ int cpMultistepRoots(CPIntegrator s, int nrtfn, CVRootFn g, const char *function
     CP_NEW(&roots.memory, roots.direction, nrtfn);
     CP_ARRAYS(&roots.memory, nrtfn, &roots.at_end, &roots.beyond, &roots.at_between, &roots.at_high,
               &roots.at_root, &roots.at_crossed, &roots.at_begin, &roots.at_new, &roots.leaves);
+    CP_ARRAYS(&roots.memory, 2 * nrtfn, &roots.room);
     cpWatchCreate(&roots.watch, &roots.memory, nrtfn);
     roots.spare = cpArenaTake(&roots.memory, cpAdoptedVector(mem));
     roots.inner = cpArenaTake(&roots.memory, cpAdoptedVector(mem));

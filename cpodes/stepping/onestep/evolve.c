@@ -417,8 +417,10 @@ static int march(CPOneStep mem, sunrealtype tout, int itask, N_Vector yout) {
   for (long int n = 0; !flag; n++) {
     flag = search(mem, tout, normal && (tout - s->t) * mem->dir < 0.0 ? tout : s->t);
     if (flag) return flag;
-    CPRoots *r = &mem->roots;
-    if (r->pending && !(normal && (tout - r->thi) * mem->dir < 0.0)) {
+    CPRoots *r               = &mem->roots;
+    const sunrealtype beyond = normal ? (r->thi - tout) * mem->dir : 0.0;
+    if (r->pending && beyond <= cpOneStepTimeRoundoff(mem)) {
+      if (beyond > 0.0) r->thi = tout, r->tlo = mem->dir * fmin(mem->dir * r->tlo, mem->dir * tout);
       flag = cpRootsReturned(mem);
       if (flag) return flag;
       mem->tret = r->tfound;

@@ -80,6 +80,7 @@ typedef struct {
   sunrealtype tbefore, tfound; /* the last returned root: the lower end of its bracket, its time */
   N_Vector y, trial;           /* the states of hi and mid */
   N_Vector rate;               /* workspace */
+  sunrealtype *room;           /* [2 n] workspace */
   CPWatch watch;               /* of the functions between the ends of steps */
   int watching;                /* it has not reached the end of the newest step */
   sunrealtype *end;            /* [n] g at the end of the newest step */

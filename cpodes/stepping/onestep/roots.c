@@ -7,8 +7,6 @@
  * zero: a convex function lies above its tangents. */
 #include "onestep_impl.h"
 
-#include "cpodes/base/random.h"
-
 #include <float.h>
 #include <math.h>
 #include <string.h>
@@ -41,6 +39,7 @@ int cpOneStepRoots(CPIntegrator s, int nrtfn, CVRootFn g, const char *function) 
   CP_NEW(&roots.values, roots.begin.at_zero, nrtfn);
   CP_ARRAYS(&roots.values, nrtfn, &roots.zero, &roots.noise, &roots.begin.values, &roots.lo,
             &roots.hi, &roots.mid, &roots.slope_lo, &roots.slope_hi, &roots.slope_mid, &roots.end);
+  CP_ARRAYS(&roots.values, 2 * nrtfn, &roots.room);
   cpWatchCreate(&roots.watch, &roots.values, nrtfn);
   if (cpArenaStatus(&roots.values)) {
     cpRootsFree(&roots);
@@ -95,15 +94,20 @@ static void swapValues(sunrealtype **a, sunrealtype **b) {
   *b                = kept;
 }
 
-static int evaluateAt(CPOneStep mem, sunrealtype t, N_Vector y, sunrealtype *values) {
-  const CPRoots *r = &mem->roots;
+/* values <- g(t, y), which may be NaN */
+static int rawAt(void *data, sunrealtype t, N_Vector y, sunrealtype *values) {
+  const CPOneStep mem = data;
   mem->stats.nge++;
-  const int result =
-      r->g(t, y, values, mem->base.root_data ? mem->base.root_data : cpOneStepUserData(&mem->base));
-  if (result)
-    return cpReason(mem->base.text, CV_RTFUNC_FAIL, "at t = %.10g: the root function g failed (%d)",
-                    t, result);
-  if (cpAllFinite(values, r->n)) return CP_SUCCESS;
+  const int result = mem->roots.g(
+      t, y, values, mem->base.root_data ? mem->base.root_data : cpOneStepUserData(&mem->base));
+  if (!result) return CP_SUCCESS;
+  return cpReason(mem->base.text, CV_RTFUNC_FAIL, "at t = %.10g: the root function g failed (%d)",
+                  t, result);
+}
+
+static int evaluateAt(CPOneStep mem, sunrealtype t, N_Vector y, sunrealtype *values) {
+  const int flag = rawAt(mem, t, y, values);
+  if (flag || cpAllFinite(values, mem->roots.n)) return flag;
   return cpReason(mem->base.text, CV_RTFUNC_FAIL,
                   "at t = %.10g: the root function g returned NaN or Inf", t);
 }
@@ -128,17 +132,11 @@ static int evaluateBetween(CPOneStep mem, sunrealtype t) {
 }
 
 /* size_i = |g_i(t, trial + CP_ROOT_MARGIN off) - values_i|, where values is g(t, trial), and off contains
- * errors of the state. These get random signs and sizes first, since equal errors would not show in
- * the difference of two components. */
+ * errors of the state. */
 static int sensitivity(CPOneStep mem, sunrealtype t, const sunrealtype *values, N_Vector off,
                        sunrealtype *size) {
   CPRoots *r = &mem->roots;
-  if (cpHasData(off)) {
-    unsigned state = 1;
-    sunrealtype *d = N_VGetArrayPointer(off);
-    for (sunindextype i = 0; i < N_VGetLength(off); i++) d[i] *= cpUniformAwayFromZero(&state);
-  }
-  N_VLinearSum(1.0, r->trial, CP_ROOT_MARGIN, off, off);
+  cpVaryByErrors(r->trial, off);
   const int flag = evaluateAt(mem, t, off, size);
   for (int i = 0; i < r->n; i++) size[i] = fabs(size[i] - values[i]);
   return flag;
@@ -168,11 +166,17 @@ int cpRootsStart(CPOneStep mem) {
   N_VAbs(r->trial, r->y);
   N_VScale(CP_UROUND, r->y, r->y);
   if (!flag) flag = sensitivity(mem, r->tlo, r->lo, r->y, r->noise);
+  /* Its root may lie a resolution beyond (cpRootsAtEnd). */
+  const sunrealtype earlier = r->tlo - mem->dir * cpOneStepTimeRoundoff(mem);
+  if (!flag && cpRootsAt(r, r->tlo)) flag = rawAt(mem, earlier, r->trial, r->mid);
+  else memcpy(r->mid, r->lo, (size_t)r->n * sizeof *r->mid);
   if (flag) return flag;
   for (int i = 0; i < r->n; i++) {
-    const int returned = cpRootsAt(r, r->tlo) && r->found[i];
-    r->at_zero[i]      = fabs(r->lo[i]) <= (returned ? fmax(r->hi[i], r->noise[i]) : r->noise[i]);
-    r->zero[i]         = r->lo[i];
+    const int returned        = cpRootsAt(r, r->tlo) && r->found[i];
+    const sunrealtype in_time = fabs(r->mid[i] - r->lo[i]); /* 0 unless a root has been returned */
+    r->at_zero[i] =
+        fabs(r->lo[i]) <= (returned ? fmax(r->hi[i] + in_time, r->noise[i]) : r->noise[i]);
+    r->zero[i] = r->lo[i];
   }
   r->t_slope_lo = r->t_slope_hi = NAN;
   r->zero_is_new = r->have_lo = 1;
@@ -259,6 +263,27 @@ static int leaveWithin(CPOneStep mem) {
     r->at_zero[i] = !(side * r->mid[i] > r->noise[i]);
   }
   return CP_SUCCESS;
+}
+
+/* If the step ends where the call does, at tstop, hi may become zero there (cpRootsAtEnd). */
+static int reachEnd(CPOneStep mem) {
+  CPRoots *r          = &mem->roots;
+  const sunrealtype t = mem->base.t, resolution = mem->dir * cpOneStepTimeRoundoff(mem);
+  if (!mem->have_tstop || fabs(t - mem->tstop) > fabs(resolution) || r->thi != t) return CP_SUCCESS;
+  const int flag = mem->method->interpolate(mem, t, 1, r->rate);
+  if (flag) return flag;
+  const CPSearchEnd end = {.data       = mem,
+                           .g          = rawAt,
+                           .n          = r->n,
+                           .direction  = r->direction,
+                           .at_zero    = r->at_zero,
+                           .t          = t,
+                           .resolution = resolution,
+                           .y          = r->y,
+                           .ydot       = r->rate,
+                           .tmp        = r->trial,
+                           .before     = r->lo};
+  return cpRootsAtEnd(&end, r->hi, r->room);
 }
 
 /* ---- functions that reach zero and turn back within the step ---- */
@@ -465,6 +490,7 @@ int cpRootsSearch(CPOneStep mem, sunrealtype tout, sunrealtype limit) {
   if (!flag) memcpy(r->end, r->hi, (size_t)r->n * sizeof *r->end);
   if (!flag) flag = activate(mem);
   if (!flag) flag = leaveWithin(mem);
+  if (!flag) flag = reachEnd(mem);
   if (!flag) flag = watch(mem, tout, limit, r->tlo, r->lo);
   if (!flag) flag = followAll(mem);
   if (flag) return flag;

@@ -966,6 +966,78 @@ START_TEST(wrong_periods_are_refused) {
 }
 END_TEST
 
+/* ---- events at a stop, but for roundoff ---- */
+
+/* x = v t passes v T at T, where the run ends or a sample is due; and sin(3 pi t / T) has a root there that is off by roundoff. */
+typedef struct {
+  Run run;
+  sunrealtype v, T, at;
+  int in_time, action, count;
+} Stop;
+
+static int glide(sunrealtype t, N_Vector y, N_Vector ydot, void *data) {
+  (void)t, (void)data;
+  entries(ydot)[0] = entries(y)[1];
+  entries(ydot)[1] = 0;
+  return 0;
+}
+
+static int passes(sunrealtype t, N_Vector y, sunrealtype *g, void *data) {
+  const Stop *stop = data;
+  *g = stop->in_time ? sin(3 * acos(-1.0) * t / stop->T) : entries(y)[0] - stop->v * stop->T;
+  return 0;
+}
+
+static int pass(CPSession session, const CPEvent *event, N_Vector y, void *data) {
+  Stop *stop = data;
+  (void)session, (void)y;
+  if (stop->in_time && event->t < 0.9 * stop->T) return CP_CONTINUE;
+  stop->at = event->t;
+  stop->count++;
+  return stop->action;
+}
+
+/* Nothing but restarts may happen there. */
+static int restart_there(CPSession session, const CPEvent *event, N_Vector y, void *data) {
+  (void)session, (void)event, (void)y, (void)data;
+  return CP_RESTART;
+}
+
+/* Runs to T, with samples or without, and if `on` to 1.2 T, in one piece or two. */
+static void pass_at(const char *method, sunrealtype v, sunrealtype T, int k) {
+  const int samples = k & 1, on = k & 2, whole = k & 4;
+  Stop stop = {.v = v, .T = T, .action = k & 8 ? CP_RESTART : CP_CONTINUE, .in_time = (k & 16) != 0};
+  open_run(&stop.run, method);
+  const CPEventSource source = {.size   = sizeof source,
+                                .name   = "mark",
+                                .data   = &stop,
+                                .nroots = 1,
+                                .roots  = passes,
+                                .handle = pass};
+  CPEventSource sampling     = sampler(&stop.run);
+  stop.run.period            = T / 4;
+  sampling.handle            = restart_there;
+  entries(stop.run.y)[0] = 0, entries(stop.run.y)[1] = v;
+  ck_assert_int_eq(CPSessionAddSource(stop.run.session, &source, NULL), CP_SUCCESS);
+  if (samples) ck_assert_int_eq(CPSessionAddSource(stop.run.session, &sampling, NULL), CP_SUCCESS);
+  ck_assert_int_eq(CPSessionSetRhsFn(stop.run.session, glide, NULL), CP_SUCCESS);
+  ck_assert_int_eq(CPSessionStart(stop.run.session, 0, stop.run.y, on ? 1.2 * T : T), CP_SUCCESS);
+  if (!on || !whole) run_to(&stop.run, T);
+  if (!on) ck_assert_msg(stop.count == 1, "%s: v %g, T %g, case %d: not met", method, v, T, k);
+  if (on) run_to(&stop.run, 1.2 * T);
+  ck_assert_msg(stop.count == 1, "%s: v %g, T %g, case %d: met %d times", method, v, T, k,
+                stop.count);
+  ck_assert_double_le(fabs(stop.at - T), 1e-12 * T);
+  close_run(&stop.run);
+}
+
+START_TEST(an_event_at_a_stop_is_met_there_once) {
+  static const sunrealtype speeds[] = {1, -0.3, 1e3}, ends[] = {1, 0.7, 72};
+  for (int k = 0; k < 32; k += test_is_short() ? 5 : 1)
+    for (int i = 0; i < 9; i++) pass_at(methods[_i], speeds[i % 3], ends[i / 3], k);
+}
+END_TEST
+
 TEST_SUITE(session) {
   Suite *suite = suite_create("session/session");
   TCase *tcase = tcase_create("session");
@@ -978,6 +1050,7 @@ TEST_SUITE(session) {
   tcase_add_loop_test(tcase, events_change_the_state, 0, 4);
   tcase_add_loop_test(tcase, a_ball_is_not_lost_at_a_rebound, 0, 4);
   tcase_add_loop_test(tcase, runs_go_backwards_and_in_pieces, 0, 4);
+  tcase_add_loop_test(tcase, an_event_at_a_stop_is_met_there_once, 0, 4);
   tcase_add_loop_test(tcase, a_run_without_an_end_stops_where_its_step_function_says, 0, 4);
   tcase_add_loop_test(tcase, steps_hand_out_the_state_before_and_after_an_event, 0, 4);
   tcase_add_loop_test(tcase, sources_begin_again_where_another_one_has_changed_the_state, 0, 4);
