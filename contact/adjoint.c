@@ -1,10 +1,10 @@
 /* Gradients of functionals by adjoint problems through events. Between events
- * CPIntegratorGradient solves them, from the last flight to the first. At an event (gradient.c),
- * with l+ after it, the integrand h, and the margin g whose root it is,
+ * CPIntegratorGradient solves them, from the last flight to the first. The sensitivities S+_j (gradient.c) after an event at tau whose
+ * S- are the unit vectors make up the matrix that takes S- to S+, whose transpose takes l+ after the event, with the integrand h, to
  *
- *   s = (l+^T (R_y f- + R_t - f+) + h(t, y-) - h(t, y+)) / (g_t + g_y f-)       dG / dtau, over the rate of g
- *   l- = R_y^T l+ - s g_y^T
- *   dG/dp gets l+^T R_p - s g_p. */
+ *   l-_j = l+^T S+_j + (h(t, y-) - h(t, y+)) dtau_j,
+ *
+ * and dG/dp gets the same of S- = 0 and this parameter. */
 #include "contact_impl.h"
 
 #include <float.h>
@@ -65,43 +65,6 @@ int contactRecord(CPContact c, sunrealtype t, N_Vector y) {
   return 0;
 }
 
-/* ---- the functional on one flight ---- */
-
-typedef struct {
-  const CPFunctional *F;
-  sunrealtype t1; /* its end */
-  N_Vector *l;    /* [ng] gradients there, or NULL for the last flight */
-  N_Vector y1;    /* the state there */
-} Flight;
-
-/* At the end of a flight the term is l (y - y1), whose gradient is l. */
-static int end(sunrealtype t, N_Vector y, sunrealtype *values, void *data) {
-  const Flight *flight = data;
-  if (!flight->l || t != flight->t1) return flight->F->end(t, y, values, flight->F->user_data);
-  for (int k = 0; k < flight->F->ng; k++)
-    values[k] = N_VDotProd(flight->l[k], y) - N_VDotProd(flight->l[k], flight->y1);
-  return 0;
-}
-
-static int endGradient(sunrealtype t, N_Vector y, int k, N_Vector gy, sunrealtype *gp, void *data) {
-  const Flight *flight = data;
-  if (!flight->l || t != flight->t1)
-    return flight->F->end_grad(t, y, k, gy, gp, flight->F->user_data);
-  N_VScale(1.0, flight->l[k], gy);
-  return 0;
-}
-
-static int integrand(sunrealtype t, N_Vector y, sunrealtype *values, void *data) {
-  const Flight *flight = data;
-  return flight->F->integrand(t, y, values, flight->F->user_data);
-}
-
-static int integrandGradient(sunrealtype t, N_Vector y, int k, N_Vector gy, sunrealtype *gp,
-                             void *data) {
-  const Flight *flight = data;
-  return flight->F->integrand_grad(t, y, k, gy, gp, flight->F->user_data);
-}
-
 /* ---- the backward run ---- */
 
 typedef struct {
@@ -113,15 +76,9 @@ typedef struct {
   int Np;
   sunrealtype *G, *dG;           /* sums: [ng], [ng Np] */
   sunrealtype *part, *part_grad; /* as G and dG, for one flight */
-  /* [n + Np, 2 npoints] derivatives of margins with respect to states and parameters */
-  sunrealtype *slope;
   sunrealtype *h_minus, *h_plus; /* [ng] the integrand on both sides of an event */
-  sunrealtype *s;                /* [ng] s of an event */
-  sunrealtype *times;            /* [ntimes + 1] of the end terms of a flight */
   int nleft;                     /* F->times that no flight has had yet */
-  N_Vector *l, *l_plus;          /* [ng] before and after an event */
-  N_Vector unit, v;              /* unit: a direction; v: R_y f- + R_t - f+ */
-  N_Vector weights;              /* of the errors of states */
+  N_Vector *l;                   /* [ng] */
 } Backwards;
 
 /* Puts the contacts into these phases at (t, y). Returns 0 or an error code that has been reported. */
@@ -161,127 +118,34 @@ static CPGradientOptions optionsOf(const CPGradientOptions *options, const Passa
 /* Integrates l from t1, the time of the later event, if there is one, back to the event e with which the flight began; adds the
  * flight's part to G and dG. */
 static int flight(Backwards *b, const Passage *e, const Passage *later, sunrealtype t1) {
-  CPContact c           = b->c;
-  const CPFunctional *F = b->F;
-  const Flight data     = {F, t1, later ? b->l : NULL, later ? later->minus : NULL};
-  const int ends        = !later && F->end && !F->times;
-  int n                 = 0;
-  while (b->nleft > 0 && F->times[b->nleft - 1] >= e->t) b->nleft--, n++;
-  const int samples = n;
-  if (later && samples == 0 && !(t1 - e->t > 4 * DBL_EPSILON * fabs(t1))) return CP_SUCCESS;
-  if (samples > 0) memcpy(b->times, F->times + b->nleft, (size_t)n * sizeof *b->times);
-  if (later || ends) b->times[n++] = t1;
-  if (n == 0 && !F->integrand) { /* after the last of the times */
+  CPContact c               = b->c;
+  const CPFunctional *F     = b->F;
+  CPFunctional own          = *F;
+  CPGradientOptions options = optionsOf(b->options, e);
+  const int last            = b->nleft;
+  while (b->nleft > 0 && F->times[b->nleft - 1] >= e->t) b->nleft--;
+  own.ntimes = last - b->nleft;
+  own.times  = own.ntimes > 0 ? F->times + b->nleft : NULL;
+  if (F->times ? own.ntimes == 0 : later != NULL) own.end = NULL;
+  if (later) options.after = b->l;
+  if (later && !own.end && !(t1 - e->t > 4 * DBL_EPSILON * fabs(t1))) return CP_SUCCESS;
+  if (!later && !own.end && !F->integrand) { /* after the last of the times */
     for (int k = 0; k < F->ng; k++) N_VConst(0.0, b->l[k]);
     return CP_SUCCESS;
   }
-  const CPFunctional own          = {CP_SIZED(CPFunctional),
-                                     .ng        = F->ng,
-                                     .end       = n > 0 ? end : NULL,
-                                     .integrand = F->integrand ? integrand : NULL,
-                                     .end_grad  = (samples > 0 || ends) && !F->end_grad ? NULL : endGradient,
-                                     .integrand_grad = F->integrand_grad ? integrandGradient : NULL,
-                                     .user_data      = (void *)&data,
-                                     .mxsteps        = F->mxsteps,
-                                     .ntimes         = n,
-                                     .times          = n > 0 ? b->times : NULL};
-  const CPGradientOptions options = optionsOf(b->options, e);
-  int flag                        = enter(c, e->after, e, e->t, e->plus, b->function);
+  int flag = enter(c, e->after, e, e->t, e->plus, b->function);
   if (flag) return flag;
   c->share = e->share;
   N_VScale(1.0, e->plus, c->sens.y);
   flag = contactRestart(c, e->t, c->sens.y);
   if (!flag)
     flag = contactOfIntegrator(c, CPIntegratorGradient(c->integrator, t1, &own, b->parameters,
-                                                       &options, b->part, b->part_grad, b->l_plus));
-  if (flag) return flag;
-  for (int k = 0; k < F->ng; k++) {
+                                                       &options, b->part, b->part_grad, b->l));
+  for (int k = 0; k < F->ng && !flag; k++) {
     b->G[k] += b->part[k];
     for (int i = 0; i < b->Np; i++) b->dG[k * b->Np + i] += b->part_grad[k * b->Np + i];
-    N_VScale(1.0, b->l_plus[k], b->l[k]);
-  }
-  return CP_SUCCESS;
-}
-
-static void setUnit(N_Vector unit, int j) {
-  N_VConst(0.0, unit);
-  if (j >= 0) N_VGetArrayPointer(unit)[j] = 1.0;
-}
-
-/* Do margins k and l give the same derivatives of the event's time? Those with respect to the
- * states are projected, since only directions along the manifold count. */
-static int agree(Backwards *b, const Passage *e, int k, int l) {
-  CPContact c      = b->c;
-  const int m      = 2 * c->npoints;
-  N_Vector d[2]    = {b->unit, b->v};
-  sunrealtype size = 0, most = 0;
-  for (int i = 0; i < c->n + b->Np; i++) {
-    const sunrealtype *slope = b->slope + (size_t)i * (size_t)m;
-    const sunrealtype one = slope[k] / c->sens.rate[k], other = slope[l] / c->sens.rate[l];
-    if (i < c->n) N_VGetArrayPointer(d[0])[i] = one, N_VGetArrayPointer(d[1])[i] = one - other;
-    else size = fmax(size, fabs(one)), most = fmax(most, fabs(one - other));
-  }
-  int flag = CP_SUCCESS;
-  for (int i = 0; i < 2 && !flag; i++)
-    flag = CPProjectorProjectVector(CPMechGetProjector(c->mech), CP_COTANGENT, e->t, e->minus,
-                                    b->weights, d[i]);
-  if (flag) return contactPassOn(c, flag);
-  size = fmax(size, N_VMaxNorm(d[0])), most = fmax(most, N_VMaxNorm(d[1]));
-  return most <= CONTACT_SAME_TIME * size ? CP_SUCCESS : contactDiffer(c, k, l, e->t, b->function);
-}
-
-/* At an event: computes f- and the derivatives of all margins. k: out, the deciding margin. Returns
- * 0 or an error code that has been reported. */
-static int differentiateMargins(Backwards *b, const Passage *e, int *k) {
-  CPContact c    = b->c;
-  const int m    = 2 * c->npoints;
-  N_Vector minus = e->minus;
-  int flag       = contactMarginRates(c, e->t, minus, b->function);
-  for (int i = 0; i < c->n + b->Np && !flag; i++) {
-    setUnit(b->unit, i < c->n ? i : -1);
-    flag = contactDerivative(c, contactMarginValues, m, e->t, 0.0, minus, b->unit, i - c->n,
-                             b->slope + (size_t)i * (size_t)m, b->function);
-  }
-  *k = -1;
-  for (int i = 0; i < m && !flag; i++) {
-    if (!e->decided[i]) continue;
-    flag = contactCheckRate(c, i, e->t, b->function);
-    if (!flag && *k >= 0) flag = agree(b, e, *k, i);
-    if (*k < 0) *k = i;
   }
   return flag;
-}
-
-/* b->v += the derivative of the impact along (dt, d) and parameter i. Returns 0 or an error code
- * that has been reported. */
-static int addImpact(Backwards *b, const Passage *e, sunrealtype dt, N_Vector d, int i) {
-  CPContact c    = b->c;
-  N_Vector added = c->sens.direction;
-  if (!e->has_impact) return CP_SUCCESS;
-  const int flag = contactDerivative(c, contactImpactValue, c->n, e->t, dt, e->minus, d, i,
-                                     N_VGetArrayPointer(added), b->function);
-  if (!flag) N_VLinearSum(1.0, b->v, 1.0, added, b->v);
-  return flag;
-}
-
-/* Computes b->s for all functionals; k is the deciding margin. Returns 0 or an error code that has
- * been reported. */
-static int findWeights(Backwards *b, const Passage *e, int k) {
-  CPContact c           = b->c;
-  const CPFunctional *F = b->F;
-  int flag              = contactRightHandSide(c, e->t, e->plus, c->sens.after, b->function);
-  N_VScale(1.0, c->sens.before, b->v);
-  if (!flag) flag = addImpact(b, e, 1.0, c->sens.before, -1);
-  if (flag) return flag;
-  N_VLinearSum(1.0, b->v, -1.0, c->sens.after, b->v);
-  memset(b->h_minus, 0, (size_t)F->ng * sizeof *b->h_minus);
-  memset(b->h_plus, 0, (size_t)F->ng * sizeof *b->h_plus);
-  if (F->integrand) flag = F->integrand(e->t, e->minus, b->h_minus, F->user_data);
-  if (F->integrand && !flag) flag = F->integrand(e->t, e->plus, b->h_plus, F->user_data);
-  if (flag) return contactUserFailed(c, b->function, "the integrand", e->t, flag);
-  for (int i = 0; i < F->ng; i++)
-    b->s[i] = (N_VDotProd(b->l[i], b->v) + b->h_minus[i] - b->h_plus[i]) / c->sens.rate[k];
-  return CP_SUCCESS;
 }
 
 /* Does a contact begin or end to slide in space at the event? The derivative of the direction of
@@ -300,30 +164,42 @@ static int checkSliding(CPContact c, const Passage *e, const char *function) {
   return CP_SUCCESS;
 }
 
+/* h_minus, h_plus <- the integrand on both sides of the event. Returns 0 or an error code that has been reported. */
+static int findIntegrands(Backwards *b, const Passage *e) {
+  const CPFunctional *F = b->F;
+  if (!F->integrand) return CP_SUCCESS;
+  int flag = F->integrand(e->t, e->minus, b->h_minus, F->user_data);
+  if (!flag) flag = F->integrand(e->t, e->plus, b->h_plus, F->user_data);
+  return flag ? contactUserFailed(b->c, b->function, "the integrand", e->t, flag) : CP_SUCCESS;
+}
+
 /* Takes l from after an event to before it, or at the start, whose time is fixed. Returns 0 or an
  * error code that has been reported. */
 static int jump(Backwards *b, const Passage *e, int is_start) {
-  CPContact c  = b->c;
-  const int ng = b->F->ng, n = c->n, m = 2 * c->npoints;
-  int k = -1, flag = is_start ? CP_SUCCESS : checkSliding(c, e, b->function);
-  c->t = e->earlier ? e->earlier->t : e->t; /* then the newest event */
+  CPContact c = b->c;
+  int flag    = is_start ? CP_SUCCESS : checkSliding(c, e, b->function);
+  c->t        = e->earlier ? e->earlier->t : e->t; /* then the newest event */
   if (!flag) flag = enter(c, e->before, e, e->t, e->minus, b->function);
   takeImpact(c, e);
-  memset(b->s, 0, (size_t)ng * sizeof *b->s);
-  if (!flag && !is_start) flag = differentiateMargins(b, e, &k);
+  N_VScale(1.0, e->minus, c->saved);
+  for (int j = 0; j < b->Np + c->n; j++) {
+    N_VConst(0.0, c->sens.minus[j]);
+    if (j >= b->Np) N_VGetArrayPointer(c->sens.minus[j])[j - b->Np] = 1.0;
+  }
+  if (!flag && !is_start) flag = contactSensBefore(c, e->t, e->minus, b->function);
+  for (int i = 0; i < 2 * c->npoints; i++) c->sens.decided[i] = (char)(!is_start && e->decided[i]);
+  if (!flag) flag = contactEventTimes(c, e->t, b->function);
   if (!flag) flag = enter(c, e->after, e, e->t, e->plus, b->function);
-  if (!flag && k >= 0) flag = findWeights(b, e, k);
-  for (int i = 0; i < ng; i++) N_VScale(1.0, b->l[i], b->l_plus[i]);
-  for (int j = 0; j < n + b->Np && !flag; j++) {
-    setUnit(b->unit, j < n ? j : -1);
-    N_VScale(1.0, b->unit, b->v); /* column j of R_y, or R_p */
-    flag = addImpact(b, e, 0.0, b->unit, j - n);
-    for (int i = 0; i < ng && !flag; i++) {
-      const sunrealtype of_time = k >= 0 ? b->s[i] * b->slope[k + j * m] : 0.0;
-      const sunrealtype value   = N_VDotProd(b->l_plus[i], b->v) - of_time;
-      if (j < n) N_VGetArrayPointer(b->l[i])[j] = value;
-      else b->dG[i * b->Np + j - n] += value;
+  if (!flag) flag = contactSensAfter(c, e->t, e->plus, b->function);
+  if (!flag) flag = findIntegrands(b, e);
+  for (int k = 0; k < b->F->ng && !flag; k++) {
+    for (int j = 0; j < b->Np + c->n; j++) {
+      const sunrealtype value =
+          N_VDotProd(b->l[k], c->sens.S[j]) + (b->h_minus[k] - b->h_plus[k]) * c->sens.dtau[j];
+      if (j < b->Np) b->dG[k * b->Np + j] += value;
+      else N_VGetArrayPointer(c->sens.y)[j - b->Np] = value;
     }
+    N_VScale(1.0, c->sens.y, b->l[k]);
   }
   return flag;
 }
@@ -397,27 +273,15 @@ static int checkArguments(CPContact c, sunrealtype t1, const CPFunctional *F,
 static void freeBackwards(Backwards *b) {
   free(b->part);
   if (b->l) N_VDestroyVectorArray(b->l, b->F->ng);
-  if (b->l_plus) N_VDestroyVectorArray(b->l_plus, b->F->ng);
-  if (b->unit) N_VDestroy(b->unit);
-  if (b->v) N_VDestroy(b->v);
-  if (b->weights) N_VDestroy(b->weights);
 }
 
 /* Allocates the workspace. Returns 0, or 1 without memory. */
 static int openBackwards(Backwards *b) {
-  const size_t ng = (size_t)b->F->ng, Np = (size_t)b->Np, n = (size_t)b->c->n,
-               m     = 2 * (size_t)b->c->npoints;
-  const N_Vector y   = b->c->newest;
-  const size_t times = b->F->times ? (size_t)b->F->ntimes + 1 : 1;
-  b->part            = calloc(4 * ng + 2 * ng * (Np + 1) + (n + Np) * m + times, sizeof *b->part);
-  b->l               = N_VCloneVectorArray(b->F->ng, y);
-  b->l_plus          = N_VCloneVectorArray(b->F->ng, y);
-  b->unit = N_VClone(y), b->v = N_VClone(y), b->weights = N_VClone(y);
-  if (!b->part || !b->l || !b->l_plus || !b->unit || !b->v || !b->weights) return 1;
-  N_VConst(1.0, b->weights);
-  b->h_minus = b->part + ng, b->h_plus = b->h_minus + ng, b->s = b->h_plus + ng;
-  b->part_grad = b->s + ng, b->slope = b->part_grad + 2 * ng * (Np + 1);
-  b->times = b->slope + (n + Np) * m;
+  const size_t ng = (size_t)b->F->ng, Np = (size_t)b->Np;
+  b->part = calloc(3 * ng + 2 * ng * (Np + 1), sizeof *b->part);
+  b->l    = N_VCloneVectorArray(b->F->ng, b->c->newest);
+  if (!b->part || !b->l) return 1;
+  b->h_minus = b->part + ng, b->h_plus = b->h_minus + ng, b->part_grad = b->h_plus + ng;
   if (!b->dG) b->dG = b->part_grad + ng * (Np + 1);
   return 0;
 }
@@ -447,7 +311,7 @@ int CPContactGradient(CPContact c, sunrealtype t1, const CPFunctional *F,
                               .G          = G,
                               .dG         = dG};
   struct ContactTape_ tape = {NULL};
-  if (contactSensAllocate(c, Np > 0 ? Np : 1) || openBackwards(&b))
+  if (contactSensAllocate(c, Np + c->n) || openBackwards(&b))
     flag = cpReport(&c->log, CP_MEM_FAIL, __func__, "no memory for %d functionals", F->ng);
   if (!flag && parameters) flag = contactSensParameters(c, &own, __func__);
   const int begins = !flag;

@@ -180,17 +180,19 @@ struct CPContact_ {
   } impact;
   /* Sensitivities (gradient.c); Ns = 0: none */
   struct {
-    int Ns, allocated;
+    int Ns,
+        count; /* count: length of the arrays [Ns], of which an adjoint computation has one for each direction, too */
     CPSens object; /* those of the integrator, or NULL */
     int spent;     /* 1: an adjoint computation has ended the run */
     sunrealtype *p, *size;
-    int *which; /* [Ns] index of the parameter */
+    int *which; /* [Ns] index of the parameter, or -1 */
     /* [Ns] S: at the newest start or event; minus: just before the newest event, at t_minus */
     N_Vector *S, *minus;
     sunrealtype t_minus;
     /* Derivatives of the margins: slope [Ns 2 npoints] with respect to parameters, rate [2 npoints]
      * with respect to t along the motion. */
     sunrealtype *slope, *rate;
+    sunrealtype *dtau;            /* [Ns] of the time of the newest event */
     sunrealtype *value, *change;  /* [length] */
     char *decided;                /* [2 npoints] 1: a root of this margin is the event */
     N_Vector before, after;       /* f on both sides of an event */
@@ -326,39 +328,16 @@ int contactAddElasticForce(CPContact c);
 /* ---- gradient.c ---- */
 /* Relative difference up to which several contacts have the same derivative of the event's time. */
 #define CONTACT_SAME_TIME 1.0e-4
-/* A quantity to be differentiated at (t, y); value: out. Returns 0 or an error code that has been
- * reported. */
-typedef int (*ContactQuantity)(CPContact c, sunrealtype t, N_Vector y, sunrealtype *value,
-                               const char *function);
-/* The margins of all contacts, [2 npoints]; 0 where a contact has none. */
-int contactMarginValues(CPContact c, sunrealtype t, N_Vector y, sunrealtype *value,
-                        const char *function);
-/* The change of the state by the newest impact, [n]. It is not the new state, so that the
- * error of a small change is in proportion to it. */
-int contactImpactValue(CPContact c, sunrealtype t, N_Vector y, sunrealtype *value,
-                       const char *function);
-/* result [n] <- d/dh of a quantity at (t + h dt, y + h d), with parameter i, if i >= 0, changed by
- * h, by differences of sixth order. Returns 0 or an error code that has been reported. */
-int contactDerivative(CPContact c, ContactQuantity quantity, int n, sunrealtype t, sunrealtype dt,
-                      N_Vector y, N_Vector d, int i, sunrealtype *result, const char *function);
-/* c->sens.before <- y' at (t, y), c->sens.rate <- the derivatives of the margins along the motion.
- * Returns 0 or an error code that has been reported. */
-int contactMarginRates(CPContact c, sunrealtype t, N_Vector y, const char *function);
-/* f <- y' at (t, y) in the present phases. Returns 0 or an error code that has been reported. */
-int contactRightHandSide(CPContact c, sunrealtype t, N_Vector y, N_Vector f, const char *function);
 /* decided [2 npoints]: 1 for the margins whose roots were the newest event */
 void contactDecided(CPContact c, char *decided);
-/* Checks that the rate of the deciding margin k is clearly not zero. Returns 0 or an error code
- * that has been reported. */
-int contactCheckRate(CPContact c, int k, sunrealtype t, const char *function);
-/* Reports that margins k and l give different derivatives of the event's time, and returns the
- * error code. */
-int contactDiffer(CPContact c, int k, int l, sunrealtype t, const char *function);
-/* At a root: computes the derivatives of the margins, and f before the event. Returns 0 or an error
- * code that has been reported. */
-int contactSensBefore(CPContact c, sunrealtype t, N_Vector y, const char *function);
-/* Computes the sensitivities after the event at t, which has changed the state from c->saved to y.
+/* At a root: computes f before the event, and the derivatives of the margins along the motion and along all c->sens.minus.
  * Returns 0 or an error code that has been reported. */
+int contactSensBefore(CPContact c, sunrealtype t, N_Vector y, const char *function);
+/* Computes the derivatives dtau of the time of the event of c->sens.decided along all c->sens.minus, on which its margins have to agree.
+ * Returns 0 or an error code that has been reported. */
+int contactEventTimes(CPContact c, sunrealtype t, const char *function);
+/* Computes the sensitivities c->sens.S after the event at t of c->sens.decided, which has changed the state from c->saved to y. Nothing
+ * is decided at a start. Returns 0 or an error code that has been reported. */
 int contactSensAfter(CPContact c, sunrealtype t, N_Vector y, const char *function);
 /* Does the integrator still compute the sensitivities of the newest start? The caller may have removed or freed them. */
 int contactHasSens(CPContact c);

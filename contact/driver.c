@@ -444,7 +444,9 @@ static int pass(CPContact c, sunrealtype t, N_Vector y, int *changed) {
   if (!flag && c->sens.Ns > 0) flag = contactSensBefore(c, t, y, function);
   if (!flag) flag = contactEvent(c, t, y, changed, function);
   if (!flag && *changed) {
-    if (c->sens.Ns > 0) flag = contactSensAfter(c, t, y, function);
+    if (c->sens.Ns > 0) contactDecided(c, c->sens.decided);
+    if (c->sens.Ns > 0) flag = contactEventTimes(c, t, function);
+    if (!flag && c->sens.Ns > 0) flag = contactSensAfter(c, t, y, function);
     if (!flag && areDense(c, t)) flag = contactStretchBegin(c, t);
     if (flag) c->stretching = 0, contactUndo(c, y);
     else c->side = !c->side;

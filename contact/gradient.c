@@ -21,8 +21,13 @@
  * to the sizes of coordinates, velocities and parameters; to the integrator's step and, since this grows at rest, the
  * time since the newest event; and to the normal velocities of an impact, so that its contacts stay the same. */
 
-int contactMarginValues(CPContact c, sunrealtype t, N_Vector y, sunrealtype *value,
-                        const char *function) {
+/* A quantity to be differentiated at (t, y); value: out. Returns 0 or an error code that has been
+ * reported. */
+typedef int (*Quantity)(CPContact c, sunrealtype t, N_Vector y, sunrealtype *value,
+                        const char *function);
+
+/* The margins of all contacts, [2 npoints]; 0 where a contact has none. */
+static int margins(CPContact c, sunrealtype t, N_Vector y, sunrealtype *value, const char *function) {
   const int flag = contactMargins(c, t, y, 0, function);
   for (int i = 0; i < c->npoints && !flag; i++) {
     const Point *point = &c->point[i];
@@ -34,8 +39,9 @@ int contactMarginValues(CPContact c, sunrealtype t, N_Vector y, sunrealtype *val
   return flag;
 }
 
-int contactImpactValue(CPContact c, sunrealtype t, N_Vector y, sunrealtype *value,
-                       const char *function) {
+/* The change of the state by the newest impact, [n]. It is not the new state, so that the
+ * error of a small change is in proportion to it. */
+static int impact(CPContact c, sunrealtype t, N_Vector y, sunrealtype *value, const char *function) {
   N_VScale(1.0, y, c->sens.y);
   const int flag = contactRepeatImpact(c, t, c->sens.y, function);
   memset(value, 0, (size_t)c->n * sizeof *value);
@@ -54,22 +60,26 @@ static sunrealtype relativeSize(CPContact c, N_Vector y, N_Vector d, int first, 
   return change / size;
 }
 
-/* The step of a difference at (t, y) along d and, if i >= 0, parameter i. Returns 0 if that direction is
- * zero. All coordinates may be zero where a body strikes the origin: they are at least as large as the way since the
- * newest event. */
-static sunrealtype stepOf(CPContact c, sunrealtype t, N_Vector y, N_Vector d, int i) {
+/* The parameter of sensitivity i, or NULL if that or i has none */
+static sunrealtype *parameterOf(CPContact c, int i) {
+  return i >= 0 && c->sens.which[i] >= 0 ? &c->sens.p[c->sens.which[i]] : NULL;
+}
+
+/* The size of the direction d and the parameter of sensitivity i, relative to that of y and of the parameter. All coordinates may
+ * be zero where a body strikes the origin: they are at least as large as the way since the newest event. */
+static sunrealtype rateOf(CPContact c, sunrealtype t, N_Vector y, N_Vector d, int i) {
   const sunrealtype *u = N_VGetArrayPointer(y) + c->nq;
-  sunrealtype rate = i >= 0 ? 1.0 / c->sens.size[i] : 0.0, fastest = 0;
+  sunrealtype rate = parameterOf(c, i) ? 1.0 / c->sens.size[i] : 0.0, fastest = 0;
   for (int j = 0; j < c->nu; j++) fastest = fmax(fastest, fabs(u[j]));
   rate = fmax(rate, relativeSize(c, y, d, 0, c->nq, fastest * fabs(t - c->t)));
   rate = fmax(rate, relativeSize(c, y, d, c->nq, c->nq + c->nu, 0));
-  rate = fmax(rate, relativeSize(c, y, d, c->nq + c->nu, c->n, 0));
-  return rate > 0.0 && isfinite(CP_SIXTH_ORDER_STEP / rate) ? CP_SIXTH_ORDER_STEP / rate : 0.0;
+  return fmax(rate, relativeSize(c, y, d, c->nq + c->nu, c->n, 0));
 }
 
-/* Sets the parameter of sensitivity i to value, and notifies the mechanical system. */
-static void setParameter(CPContact c, int i, sunrealtype value) {
-  c->sens.p[c->sens.which[i]] = value;
+/* Sets a parameter, unless it is NULL, and notifies the mechanical system. */
+static void setParameter(CPContact c, sunrealtype *p, sunrealtype value) {
+  if (!p) return;
+  *p = value;
   CPMechSetUserData(c->mech, CPMechGetUserData(c->mech));
 }
 
@@ -92,30 +102,32 @@ static int boundByImpact(CPContact c, sunrealtype t, sunrealtype dt, N_Vector y,
   return flag;
 }
 
-/* result [n] += the derivative along dt, by steps h of t, or, if dt = 0, along d and parameter i. */
-static int addDifferences(CPContact c, ContactQuantity quantity, int n, sunrealtype t,
-                          sunrealtype dt, N_Vector y, N_Vector d, int i, sunrealtype h,
+/* result [n] += the derivative along dt, by steps h of t, or, if dt = 0, along d and p. */
+static int addDifferences(CPContact c, Quantity quantity, int n, sunrealtype t, sunrealtype dt,
+                          N_Vector y, N_Vector d, sunrealtype *p, sunrealtype h,
                           sunrealtype *result, const char *function) {
-  const sunrealtype kept = i >= 0 ? c->sens.p[c->sens.which[i]] : 0.0;
+  const sunrealtype kept = p ? *p : 0.0;
   int flag               = CP_SUCCESS;
-  if (quantity == contactImpactValue) flag = boundByImpact(c, t, dt, y, d, &h, function);
+  if (quantity == impact) flag = boundByImpact(c, t, dt, y, d, &h, function);
   for (int l = 0; l < 6 && !flag; l++) { /* Pairs of equal values cancel without roundoff. */
     const int k = (l % 2 ? -1 : 1) * (1 + l / 2);
-    if (i >= 0) setParameter(c, i, kept + k * h);
+    setParameter(c, p, kept + k * h);
     N_VLinearSum(1.0, y, dt == 0.0 ? k * h : 0.0, d, c->sens.moved);
     flag = quantity(c, t + k * h * dt, c->sens.moved, c->sens.value, function);
     for (int j = 0; j < n && !flag; j++)
       result[j] += (k > 0 ? 1 : -1) * cpSixthOrder[abs(k) - 1] / h * c->sens.value[j];
   }
-  if (i >= 0) setParameter(c, i, kept);
+  setParameter(c, p, kept);
   return flag;
 }
 
-/* Differences along t are taken separately: their steps have to be short, which causes much
- * roundoff, but most systems do not depend on t. */
-int contactDerivative(CPContact c, ContactQuantity quantity, int n, sunrealtype t, sunrealtype dt,
+/* result [n] <- d/dh of a quantity at (t + h dt, y + h d), with the parameter of sensitivity i, if it has one, changed by
+ * h, by differences of sixth order. Differences along t are taken separately: their steps have to be short, which causes much
+ * roundoff, but most systems do not depend on t. Returns 0 or an error code that has been reported, as all functions below. */
+static int derivative(CPContact c, Quantity quantity, int n, sunrealtype t, sunrealtype dt,
                       N_Vector y, N_Vector d, int i, sunrealtype *result, const char *function) {
-  const sunrealtype h = stepOf(c, t, y, d, i);
+  const sunrealtype rate = rateOf(c, t, y, d, i), step = CP_SIXTH_ORDER_STEP / rate,
+                    h = rate > 0.0 && isfinite(step) ? step : 0.0;
   sunrealtype newest  = 0;
   int flag            = CP_SUCCESS;
   CPObjectGetStat(CP_OBJECT(c->integrator), "last_step", &newest);
@@ -123,23 +135,14 @@ int contactDerivative(CPContact c, ContactQuantity quantity, int n, sunrealtype 
   const sunrealtype h_t  = dt != 0.0 && most > 0.0 ? most / fabs(dt) : h;
   memset(result, 0, (size_t)n * sizeof *result);
   if (dt != 0.0 && h_t > 0.0)
-    flag = addDifferences(c, quantity, n, t, dt, y, d, -1, h_t, result, function);
-  if (!flag && h > 0.0) flag = addDifferences(c, quantity, n, t, 0.0, y, d, i, h, result, function);
+    flag = addDifferences(c, quantity, n, t, dt, y, d, NULL, h_t, result, function);
+  if (!flag && h > 0.0)
+    flag = addDifferences(c, quantity, n, t, 0.0, y, d, parameterOf(c, i), h, result, function);
   return flag;
 }
 
-int contactMarginRates(CPContact c, sunrealtype t, N_Vector y, const char *function) {
-  int flag = contactRightHandSide(c, t, y, c->sens.before, function);
-  if (!flag)
-    flag = contactDerivative(c, contactMarginValues, 2 * c->npoints, t, 1.0, y, c->sens.before, -1,
-                             c->sens.rate, function);
-  if (!flag) flag = contactMeasure(c, t, y, function);
-  for (int i = 0; i < c->npoints && !flag; i++) /* The rate of a gap is known without differences. */
-    if (c->point[i].phase == CP_CONTACT_OPEN) c->sens.rate[2 * i] = c->v[c->point[i].normal];
-  return flag;
-}
-
-int contactRightHandSide(CPContact c, sunrealtype t, N_Vector y, N_Vector f, const char *function) {
+/* f <- y' at (t, y) in the present phases */
+static int rightHandSide(CPContact c, sunrealtype t, N_Vector y, N_Vector f, const char *function) {
   const int flag = CPMechRhs(t, y, f, c->mech);
   if (!flag) return CP_SUCCESS;
   /* CPMechRhs leaves messages to the integrator; CPMechAccelerations reports its message if it
@@ -149,12 +152,24 @@ int contactRightHandSide(CPContact c, sunrealtype t, N_Vector y, N_Vector f, con
                : contactUserFailed(c, function, "the right-hand side", t, flag);
 }
 
+/* c->sens.before <- y' at (t, y), c->sens.rate <- the derivatives of the margins along the motion */
+static int marginRates(CPContact c, sunrealtype t, N_Vector y, const char *function) {
+  int flag = rightHandSide(c, t, y, c->sens.before, function);
+  if (!flag)
+    flag = derivative(c, margins, 2 * c->npoints, t, 1.0, y, c->sens.before, -1, c->sens.rate,
+                      function);
+  if (!flag) flag = contactMeasure(c, t, y, function);
+  for (int i = 0; i < c->npoints && !flag; i++) /* The rate of a gap is known without differences. */
+    if (c->point[i].phase == CP_CONTACT_OPEN) c->sens.rate[2 * i] = c->v[c->point[i].normal];
+  return flag;
+}
+
 int contactSensBefore(CPContact c, sunrealtype t, N_Vector y, const char *function) {
   const int n = 2 * c->npoints;
-  int flag    = contactMarginRates(c, t, y, function);
-  for (int i = 0; i < c->sens.Ns && !flag; i++)
-    flag = contactDerivative(c, contactMarginValues, n, t, 0.0, y, c->sens.minus[i], i,
-                             c->sens.slope + i * n, function);
+  int flag    = marginRates(c, t, y, function);
+  for (int i = 0; i < c->sens.count && !flag; i++)
+    flag =
+        derivative(c, margins, n, t, 0.0, y, c->sens.minus[i], i, c->sens.slope + i * n, function);
   return flag;
 }
 
@@ -167,7 +182,8 @@ void contactDecided(CPContact c, char *decided) {
   }
 }
 
-int contactCheckRate(CPContact c, int k, sunrealtype t, const char *function) {
+/* Is the rate of the deciding margin k clearly not zero? */
+static int checkRate(CPContact c, int k, sunrealtype t, const char *function) {
   const Point *point      = &c->before[k / 2];
   const int is_gap        = point->phase == CP_CONTACT_OPEN;
   const sunrealtype least = is_gap ? c->tol_v * c->scale[point->normal] : 0.0;
@@ -178,56 +194,73 @@ int contactCheckRate(CPContact c, int k, sunrealtype t, const char *function) {
                   t, point->name, is_gap ? "gap" : "force or velocity", c->sens.rate[k]);
 }
 
-int contactDiffer(CPContact c, int k, int l, sunrealtype t, const char *function) {
-  return cpReport(
-      &c->log, CP_CONTACT_NO_GRADIENT,
-      function, "at t = %.10g: contacts \"%s\" and \"%s\" have events at one time, which do not stay together",
-      t, c->before[k / 2].name, c->before[l / 2].name);
+/* The derivative of margin k's time along column i */
+static sunrealtype timeOf(CPContact c, int k, int i) {
+  return -c->sens.slope[i * 2 * c->npoints + k] / c->sens.rate[k];
 }
 
-/* Computes dtau of sensitivity i, on which all deciding margins must agree. Returns 0 or an error
- * code that has been reported. */
-static int timeOf(CPContact c, int i, sunrealtype t, sunrealtype *dtau, const char *function) {
-  const sunrealtype *slope = c->sens.slope + (size_t)(2 * c->npoints) * (size_t)i;
-  const sunrealtype unit   = fabs(t - c->t_first) / c->sens.size[i];
-  int first                = -1;
-  *dtau                    = 0.0;
+/* Do margins k and l give the same derivatives of the event's time? The motion's own errors, rtol of the change along a sensitivity, are
+ * none. Of those with respect to the states only directions along the manifold count. */
+static int agree(CPContact c, int k, int l, sunrealtype t, const char *function) {
+  N_Vector d[2] = {c->sens.direction, c->sens.moved};
+  int i = 0, differ = 0, flag = CP_SUCCESS;
+  for (; i < c->sens.count && c->sens.which[i] >= 0; i++) {
+    const sunrealtype one = timeOf(c, k, i), other = timeOf(c, l, i),
+                      rate = rateOf(c, t, c->saved, c->sens.minus[i], i),
+                      most = CONTACT_SAME_TIME * fmax(fabs(one), fabs(other)) +
+                             c->rtol * fabs(t - c->t_first) * rate;
+    differ |= !(fabs(one - other) <= most);
+  }
+  for (int j = 0; i + j < c->sens.count; j++) {
+    N_VGetArrayPointer(d[0])[j] = timeOf(c, k, i + j);
+    N_VGetArrayPointer(d[1])[j] = timeOf(c, k, i + j) - timeOf(c, l, i + j);
+  }
+  N_VConst(1.0, c->sens.y);
+  for (int j = 0; j < 2 && !flag && i < c->sens.count; j++)
+    flag = CPProjectorProjectVector(CPMechGetProjector(c->mech), CP_COTANGENT, t, c->saved,
+                                    c->sens.y, d[j]);
+  if (flag) return contactPassOn(c, flag);
+  if (i < c->sens.count) differ |= !(N_VMaxNorm(d[1]) <= CONTACT_SAME_TIME * N_VMaxNorm(d[0]));
+  return differ ? cpReport(&c->log, CP_CONTACT_NO_GRADIENT, function,
+                           "at t = %.10g: contacts \"%s\" and \"%s\" have events at one time, "
+                           "which do not stay together",
+                           t, c->before[k / 2].name, c->before[l / 2].name)
+                : CP_SUCCESS;
+}
+
+int contactEventTimes(CPContact c, sunrealtype t, const char *function) {
+  int first = -1;
+  memset(c->sens.dtau, 0, (size_t)c->sens.count * sizeof *c->sens.dtau);
   for (int k = 0; k < 2 * c->npoints; k++) {
     if (!c->sens.decided[k]) continue;
-    const int flag = contactCheckRate(c, k, t, function);
+    int flag = checkRate(c, k, t, function);
+    if (!flag && first >= 0) flag = agree(c, first, k, t, function);
     if (flag) return flag;
-    const sunrealtype now = -slope[k] / c->sens.rate[k], size = fmax(fabs(now), fabs(*dtau));
-    if (first >= 0 && !(fabs(now - *dtau) <= CONTACT_SAME_TIME * size + c->rtol * unit))
-      return contactDiffer(c, first, k, t, function);
-    if (first < 0) *dtau = now, first = k;
+    for (int i = 0; i < c->sens.count && first < 0; i++) c->sens.dtau[i] = timeOf(c, k, i);
+    if (first < 0) first = k;
   }
   return CP_SUCCESS;
 }
 
-/* S_i <- R_y (S- + f- dtau) + R_t dtau + R_p - f+ dtau, from S- = minus and y- = c->saved */
-static int saltation(CPContact c, int i, sunrealtype t, N_Vector minus, sunrealtype dtau,
-                     const char *function) {
-  sunrealtype *S = N_VGetArrayPointer(c->sens.S[i]), *D = N_VGetArrayPointer(c->sens.direction);
-  const sunrealtype *after = N_VGetArrayPointer(c->sens.after);
-  int flag                 = CP_SUCCESS;
-  N_VLinearSum(1.0, minus, dtau, c->sens.before, c->sens.direction);
-  if (c->impact.any)
-    flag = contactDerivative(c, contactImpactValue, c->n, t, dtau, c->saved, c->sens.direction, i,
-                             c->sens.change, function);
-  for (int j = 0; j < c->n && !flag; j++)
-    S[j] = D[j] + (c->impact.any ? c->sens.change[j] : 0.0) - after[j] * dtau;
+/* S_i <- R_y (S- + f- dtau) + R_t dtau + R_p - f+ dtau, from S- = c->sens.minus[i] and y- = c->saved */
+static int saltation(CPContact c, int i, sunrealtype t, const char *function) {
+  const sunrealtype dtau = c->sens.dtau[i];
+  N_Vector S             = c->sens.S[i];
+  N_VLinearSum(1.0, c->sens.minus[i], dtau, c->sens.before, c->sens.direction);
+  N_VLinearSum(1.0, c->sens.direction, -dtau, c->sens.after, S);
+  if (!c->impact.any) return CP_SUCCESS;
+  const int flag = derivative(c, impact, c->n, t, dtau, c->saved, c->sens.direction, i,
+                              c->sens.change, function);
+  for (int j = 0; j < c->n && !flag; j++) N_VGetArrayPointer(S)[j] += c->sens.change[j];
   return flag;
 }
 
 int contactSensAfter(CPContact c, sunrealtype t, N_Vector y, const char *function) {
   const CPContactStats stats = c->stats;
-  int flag                   = contactRightHandSide(c, t, y, c->sens.after, function);
-  contactDecided(c, c->sens.decided);
-  for (int i = 0; i < c->sens.Ns && !flag; i++) {
-    sunrealtype dtau = 0;
-    flag             = timeOf(c, i, t, &dtau, function);
-    if (!flag) flag = saltation(c, i, t, c->sens.minus[i], dtau, function);
-  }
+  const int moves            = memchr(c->sens.decided, 1, 2 * (size_t)c->npoints) != NULL;
+  int flag                   = moves ? rightHandSide(c, t, y, c->sens.after, function) : CP_SUCCESS;
+  if (!moves) N_VConst(0.0, c->sens.before), N_VConst(0.0, c->sens.after);
+  for (int i = 0; i < c->sens.count && !flag; i++) flag = saltation(c, i, t, function);
   c->stats           = stats;
   const int restored = contactActivate(c);
   return flag ? flag : restored ? contactPassOn(c, restored) : CP_SUCCESS;
@@ -248,8 +281,8 @@ int contactSensRestart(CPContact c) {
 void contactSensFree(CPContact c) {
   free(c->sens.size), free(c->sens.which), free(c->sens.slope), free(c->sens.value),
       free(c->sens.decided);
-  if (c->sens.S) N_VDestroyVectorArray(c->sens.S, c->sens.allocated);
-  if (c->sens.minus) N_VDestroyVectorArray(c->sens.minus, c->sens.allocated);
+  if (c->sens.S) N_VDestroyVectorArray(c->sens.S, c->sens.count);
+  if (c->sens.minus) N_VDestroyVectorArray(c->sens.minus, c->sens.count);
   N_Vector vectors[] = {c->sens.before, c->sens.after, c->sens.direction, c->sens.moved, c->sens.y};
   for (size_t k = 0; k < sizeof vectors / sizeof *vectors; k++)
     if (vectors[k]) N_VDestroy(vectors[k]);
@@ -260,10 +293,10 @@ int contactSensAllocate(CPContact c, int Ns) {
   const size_t n = (size_t)Ns, m = 2 * (size_t)c->npoints,
                length = m > (size_t)c->n ? m : (size_t)c->n;
   contactSensFree(c);
-  c->sens.allocated   = Ns;
+  c->sens.count       = Ns;
   c->sens.size        = calloc(n, sizeof *c->sens.size);
   c->sens.which       = calloc(n, sizeof *c->sens.which);
-  c->sens.slope       = calloc((n + 1) * m, sizeof *c->sens.slope);
+  c->sens.slope       = calloc((n + 1) * m + n, sizeof *c->sens.slope);
   c->sens.value       = calloc(2 * length, sizeof *c->sens.value);
   c->sens.decided     = calloc(m, sizeof *c->sens.decided);
   c->sens.S           = N_VCloneVectorArray(Ns, c->newest);
@@ -278,7 +311,9 @@ int contactSensAllocate(CPContact c, int Ns) {
     contactSensFree(c);
     return 1;
   }
-  c->sens.rate = c->sens.slope + n * m, c->sens.change = c->sens.value + length;
+  for (int i = 0; i < Ns; i++) c->sens.which[i] = -1;
+  c->sens.rate = c->sens.slope + n * m, c->sens.dtau = c->sens.rate + m;
+  c->sens.change = c->sens.value + length;
   return 0;
 }
 
@@ -313,17 +348,14 @@ int contactSensStart(CPContact c, sunrealtype t, const char *function) {
                     "time stepping (CPContactSetTimeStepping) has no sensitivities");
   const int Ns   = given.n;
   const CPSens S = c->sens.object;
-  if (c->sens.allocated != Ns && contactSensAllocate(c, Ns))
+  if (c->sens.count != Ns && contactSensAllocate(c, Ns))
     return cpReport(&c->log, CP_MEM_FAIL, function, "no memory for %d sensitivities", Ns);
-  c->sens.object             = S;
-  int flag                   = contactSensParameters(c, &given, function);
-  const CPContactStats stats = c->stats;
-  N_VConst(0.0, c->sens.before);
-  N_VConst(0.0, c->sens.after);
-  for (int i = 0; i < Ns && !flag; i++) flag = saltation(c, i, t, given.y0S[i], 0.0, function);
-  c->stats           = stats;
-  const int restored = contactActivate(c);
-  if (!flag && restored) flag = contactPassOn(c, restored);
+  c->sens.object = S;
+  int flag       = contactSensParameters(c, &given, function);
+  memset(c->sens.decided, 0, 2 * (size_t)c->npoints);
+  for (int i = 0; i < Ns; i++) N_VScale(1.0, given.y0S[i], c->sens.minus[i]);
+  if (!flag) flag = contactEventTimes(c, t, function);
+  if (!flag) flag = contactSensAfter(c, t, c->newest, function);
   if (!flag) flag = contactOfIntegrator(c, contactSensRestart(c));
   if (!flag) c->sens.Ns = Ns;
   return flag;

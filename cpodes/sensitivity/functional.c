@@ -21,14 +21,30 @@ static const sunrealtype node_weight[NODES / 2] = {0.467913934572691047, 0.36076
 
 /* ---- arguments ---- */
 
-int cpFunctionalCheck(CPIntegrator mem, const CPFunctional *F, const sunrealtype *G,
-                      const char *function) {
-  const int flag = cpStepperCheck(mem, function);
+/* What a call is about, copied from the structs of callers; parameters and options remain NULL if they were. */
+typedef struct {
+  CPFunctional F;
+  CPParameters parameters;
+  CPGradientOptions options;
+} Arguments;
+
+/* Copies and checks what calls share. Returns 0 or an error code that has been reported. */
+static int take(CPIntegrator mem, const CPFunctional **F, const CPParameters **parameters,
+                const CPGradientOptions **options, const sunrealtype *G, Arguments *own,
+                const char *function) {
+  int flag = cpStepperCheck(mem, function);
   if (flag) return flag;
-  if (!G) return cpRefuse(&mem->log, function, "G must not be NULL");
-  if (F->ng <= 0) return cpRefuse(&mem->log, function, "F->ng must be positive: %d", F->ng);
-  if (!F->end && !F->integrand)
-    return cpRefuse(&mem->log, function, "F must have end terms or integrands");
+  CPLog *log = &mem->log;
+  flag = cpTake(log, &own->F, *F, function), *F = &own->F;
+  if (!flag && *parameters)
+    flag = cpTake(log, &own->parameters, *parameters, function), *parameters = &own->parameters;
+  if (!flag && *options)
+    flag = cpTake(log, &own->options, *options, function), *options = &own->options;
+  if (flag) return flag;
+  if (!G) return cpRefuse(log, function, "G must not be NULL");
+  if (own->F.ng <= 0) return cpRefuse(log, function, "F->ng must be positive: %d", own->F.ng);
+  if (!own->F.end && !own->F.integrand && !(*options && (*options)->after))
+    return cpRefuse(log, function, "F must have end terms or integrands");
   return CP_SUCCESS;
 }
 
@@ -135,7 +151,8 @@ int cpFunctionalMarch(CPFunctionalRun *w, sunrealtype t1, CPTape *tape) {
   const CPIntegrator mem = w->mem;
   const CPFunctional *F  = w->F;
   sunrealtype t          = mem->t;
-  int next = 0, ends = cpStepperIsThere(t, t1);
+  const int is_there     = cpStepperIsThere(t, t1);
+  int next = 0, ends = is_there;
   memset(w->G, 0, (size_t)F->ng * sizeof *w->G);
   if (w->dG) memset(w->dG, 0, (size_t)F->ng * (size_t)w->Np * sizeof *w->dG);
   int flag = cpFunctionalTimes(mem, F, t, t1, w->function);
@@ -164,7 +181,8 @@ int cpFunctionalMarch(CPFunctionalRun *w, sunrealtype t1, CPTape *tape) {
     if (!flag) flag = addEnds(w, ends ? t1 : mem->t, t1, &next);
     if (!flag && tape && half != 0.0) flag = cpTapeRecord(tape, before);
   }
-  if (flag) mem->ops->stop(mem, copysign(INFINITY, t1 - mem->t0), w->function); /* not reached */
+  if (flag || is_there) /* not reached */
+    mem->ops->stop(mem, copysign(INFINITY, t1 - mem->t0), w->function);
   return flag;
 }
 
@@ -266,24 +284,18 @@ static int checkStart(CPIntegrator mem, CPSens sens, const char *function) {
 int CPIntegratorGradient(CPIntegrator mem, sunrealtype t1, const CPFunctional *F,
                          const CPParameters *parameters, const CPGradientOptions *options,
                          sunrealtype *G, sunrealtype *dG, N_Vector *gradient) {
-  int flag = cpStepperCheck(mem, __func__);
-  if (flag) return flag;
-  CPLog *log = &mem->log;
-  CPFunctional own_F;
-  CPParameters own_parameters;
-  CPGradientOptions own_options;
-  flag = cpTake(log, &own_F, F, __func__), F = &own_F;
-  if (!flag && parameters)
-    flag = cpTake(log, &own_parameters, parameters, __func__), parameters = &own_parameters;
-  if (!flag && options) flag = cpTake(log, &own_options, options, __func__), options = &own_options;
-  if (!flag) flag = cpFunctionalCheck(mem, F, G, __func__);
+  Arguments arguments;
+  int flag = take(mem, &F, &parameters, &options, G, &arguments, __func__);
   if (!flag) flag = cpSensPasses(mem, __func__);
   if (flag) return flag;
+  CPLog *log         = &mem->log;
   const CPSens sens  = mem->sens;
   const int forwards = options && options->mode == CP_GRADIENT_FORWARD;
   if (options && options->mode != CP_GRADIENT_ADJOINT && !forwards)
     return cpRefuse(log, __func__, "options->mode must be of CPGradientMode, is %d",
                     (int)options->mode);
+  if (forwards && options->after)
+    return cpRefuse(log, __func__, "options->after is for the backward run");
   if (sens && parameters)
     return cpRefuse(log, __func__,
                     "parameters must be NULL: they are those of the integrator's sensitivities "
@@ -298,12 +310,15 @@ int CPIntegratorGradient(CPIntegrator mem, sunrealtype t1, const CPFunctional *F
     return cpReport(log, flag, __func__, "%s", CPObjectGetLastMessage(NULL));
   if (sens || own) w.params = sens ? &sens->params : &own->params, w.Np = w.params->Ns;
   N_Vector *y0S = sens ? sens->start : own ? own->given : NULL;
-  /* Whoever wants the gradient with respect to the start knows how that depends on the parameters. */
-  const int checks = w.params && !forwards && !gradient && dG && mem->P && mem->f;
-  const int starts = own && (forwards || checks);
+  /* Whoever wants the gradient with respect to the start, P^T l, knows how that depends on the parameters along the manifold. The start
+   * that is projected from y0S, or from 0, has the rest. */
+  const int projects = w.params && !forwards && dG && mem->P && mem->f &&
+                       (!gradient || w.params->p || mem->system.sens);
+  const int starts = own && (forwards || projects);
   if (own) own->errcon = 1;
   if (starts) flag = cpSensSet(mem, own, __func__);
-  if (!flag && (starts || checks)) flag = checkStart(mem, mem->sens, __func__);
+  if (!flag && (forwards ? starts : projects && !gradient))
+    flag = checkStart(mem, mem->sens, __func__);
   if (!flag && (own || !forwards)) flag = tighten(mem, forwards, &kept, __func__);
   if (!flag && starts) flag = mem->P ? CPSensCalcIC(own, NULL) : CPSensReInit(own, NULL);
   if (starts) y0S = own->start;
@@ -388,18 +403,10 @@ int CPIntegratorGradientCheck(CPIntegrator mem, sunrealtype t0, sunrealtype t1,
                               const CPFunctional *F, const CPParameters *parameters,
                               const CPGradientOptions *options, sunrealtype step, FILE *out,
                               sunrealtype *worst) {
-  int flag = cpStepperCheck(mem, __func__);
+  Arguments arguments;
+  int flag = take(mem, &F, &parameters, &options, &t0, &arguments, __func__);
   if (flag) return flag;
   CPLog *log = &mem->log;
-  CPFunctional own_F;
-  CPParameters own_parameters;
-  CPGradientOptions own_options;
-  flag = cpTake(log, &own_F, F, __func__), F = &own_F;
-  if (!flag && parameters)
-    flag = cpTake(log, &own_parameters, parameters, __func__), parameters = &own_parameters;
-  if (!flag && options) flag = cpTake(log, &own_options, options, __func__), options = &own_options;
-  if (!flag) flag = cpFunctionalCheck(mem, F, &t0, __func__);
-  if (flag) return flag;
   if (!parameters || !parameters->values)
     return cpRefuse(log, __func__, "parameters and their values must not be NULL");
   if (!options || !options->start)

@@ -1,6 +1,6 @@
 /* Functionals and their gradients by adjoint sensitivities: for each functional, from t1 back to t0,
  *
- *   l' = -J^T l - dh/dy,   l(t1) = 0,   q' = -(l^T df/dp + dh/dp),   q(t1) = 0,
+ *   l' = -J^T l - dh/dy,   l(t1) = 0, or the gradient of what follows,  q' = -(l^T df/dp + dh/dp),   q(t1) = 0,
  *   l <- l + dg/dy and dG/dp <- dG/dp + dg/dp at the times of end terms,
  *   dG/dp <- dG/dp + q(t0) + l(t0)^T dy0/dp,
  *
@@ -236,7 +236,12 @@ static int solveBackwards(Adjoint *a, sunrealtype t1, sunrealtype *dG) {
   const int dir  = a->tape.ordered;
   CPNodes *nodes = &a->nodes;
   int next = F->times ? F->ntimes - 1 : 0, flag = CP_SUCCESS;
-  sunrealtype t = F->integrand ? t1 : at[next];
+  sunrealtype t = F->integrand || a->o.after ? t1 : at[next];
+  for (int j = 0; a->o.after && j < F->ng; j++) { /* l(t1) */
+    memcpy(N_VGetArrayPointer(a->Z) + (size_t)j * (size_t)a->N, N_VGetArrayPointer(a->o.after[j]),
+           a->tape.n * sizeof(sunrealtype));
+    a->size[j] = N_VMaxNorm(a->o.after[j]);
+  }
   for (long int k = a->tape.nsegments - 1; k >= 0 && !flag; k--) {
     const sunrealtype begins = a->tape.begins[k];
     if ((cpStepperIsThere(begins, t) || (begins - t) * dir > 0.0) && k > 0) continue;
@@ -322,8 +327,11 @@ static int check(const Adjoint *a, const sunrealtype *dG, N_Vector *gradients) {
                     "%ld steps have been taken: adjoints begin at a start, call CPIntegratorReInit "
                     "first",
                     nst);
-  for (int k = 0; !flag && gradients && k < a->run.F->ng; k++)
-    flag = cpStepperCheckVector(mem, gradients[k], "gradient[k]", function);
+  for (int k = 0; !flag && k < a->run.F->ng; k++) {
+    if (gradients && gradients[k])
+      flag = cpStepperCheckVector(mem, gradients[k], "gradient[k]", function);
+    if (!flag && a->o.after) flag = cpStepperCheckVector(mem, a->o.after[k], "after[k]", function);
+  }
   return flag;
 }
 

@@ -26,9 +26,6 @@ typedef struct {
 /* functional.c */
 /* Returns the largest number of steps of a run, forward or backward. */
 long int cpFunctionalMaxSteps(const CPFunctional *F);
-/* Checks the arguments that all calls share. Returns 0 or an error code that has been reported. */
-int cpFunctionalCheck(CPIntegrator mem, const CPFunctional *F, const sunrealtype *G,
-                      const char *function);
 /* Allocates the memory of a run, whose first seven fields are set; cpArenaFree frees it. Returns 0
  * or an error code that has been reported. */
 int cpFunctionalOpen(CPFunctionalRun *w);

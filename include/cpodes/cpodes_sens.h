@@ -200,6 +200,8 @@ typedef struct {
                           differences, which take 6 n evaluations of f for each time */
   CPStartFn start; /**< for CPIntegratorGradientCheck, which gets the user_data of the functional */
   void *user_data; /**< passed to adjoint */
+  N_Vector *after; /**< gradients [ng] with respect to y(t1) of what follows t1, as an event or another run, where l begins: G does not
+                        contain it, and F may then have no terms. NULL: 0; a forward gradient refuses it */
 } CPGradientOptions;
 
 /**
@@ -215,9 +217,10 @@ typedef struct {
  *
  * Adjoint: one backward run of a one-step method, with all functionals,
  *
- *   l' = -J^T l - dh/dy,  l(t1) = dg/dy,   dG/dp = dg/dp + int (l^T df/dp + dh/dp) dt + l(t0)^T dy0/dp.
+ *   l' = -J^T l - dh/dy,  l(t1) = dg/dy + after,   dG/dp = dg/dp + int (l^T df/dp + dh/dp) dt + l(t0)^T dy0/dp.
  *
  * dy0/dp (y0S) has to satisfy G dy0/dp + dc/dp = 0 (CP_INCONSISTENT_IC), unless gradient is asked for, and is projected by (S1).
+ * P^T l(t0) of gradient is for changes of the start beside that one.
  * At each of `times`, l jumps by dg/dy. The forward states are those of the steps' own interpolants,
  * with BDF and Adams projected. parameters NULL: none,
  * or those of CPIntegratorSetSens, whose sensitivities are switched off until CPSensReInit. gradient [ng] (out; it and its vectors

@@ -201,6 +201,38 @@ START_TEST(a_run_without_length_has_the_gradients_of_its_end_terms) {
 }
 END_TEST
 
+/* The first part of a run, with what the second one has left, has the gradient of both, although parameters change the manifold. */
+START_TEST(two_runs_have_the_gradient_of_one) {
+  sunrealtype G[2][NG], dG[2][NG * NS], none[NG];
+  const CPFunctional F = functional(_i / ALL_METHODS), nothing = {CP_SIZED(CPFunctional), .ng = NG};
+  const CPGradientOptions options = {CP_SIZED(CPGradientOptions), .reltol = 1.0e-10};
+  sens_open_states(&r, methods[_i % ALL_METHODS], TOL);
+  const CPParameters parameters = sens_parameters(&r);
+  CPParameters second           = parameters;
+  N_Vector *l = N_VCloneVectorArray(NG, run->y), *s = N_VCloneVectorArray(NS, run->y);
+  second.y0S = NULL;
+  pendulum_exact(&run->world.p, 1.0, entries(run->y));
+  ck_assert_success(run, CPIntegratorReInit(run->mem, 1.0, run->y));
+  ck_assert_success(run, CPIntegratorGradient(run->mem, 2.0, &F, &second, &options, G[1], dG[1], l));
+  CPGradientOptions first = options;
+  first.after             = l;
+  pendulum_exact(&run->world.p, 0.0, entries(run->y));
+  ck_assert_success(run, CPIntegratorReInit(run->mem, 0.0, run->y));
+  ck_assert_success(
+      run, CPIntegratorGradient(run->mem, 1.0, &nothing, &parameters, &first, none, dG[0], NULL));
+  pendulum_exact(&run->world.p, 1.0, entries(run->y));
+  G[1][2] += entries(run->y)[1]; /* the integral up to 1 */
+  for (int k = 0; k < NG * NS; k++) dG[1][k] += dG[0][k];
+  sens_exact(&run->world.p, 1.0, s);
+  for (int i = 0; i < NS; i++) dG[1][2 * NS + i] += entries(s[i])[1];
+  expect(G[1], dG[1], 2.0, BOUND);
+  for (int k = 0; k < NG; k++) ck_assert_double_eq(none[k], 0.0);
+  N_VDestroyVectorArray(l, NG);
+  N_VDestroyVectorArray(s, NS);
+  sens_close(&r);
+}
+END_TEST
+
 /* The stop time of a run that has ended is left unchanged: one on the other side would be an error
  * of its own. */
 START_TEST(a_failure_at_the_end_of_a_run_backwards_is_reported_as_it_is) {
@@ -449,6 +481,16 @@ START_TEST(arguments_are_checked) {
   parameters.y0S = shorter;
   ck_assert_error(CPIntegratorGradient(mem, 1, &F, &parameters, NULL, G, dG, NULL), CP_ILL_INPUT,
                   "y0S", "3");
+  bad = (CPGradientOptions){CP_SIZED(CPGradientOptions), .after = shorter};
+  ck_assert_error(CPIntegratorGradient(mem, 1, &none, NULL, &bad, G, NULL, NULL), CP_ILL_INPUT,
+                  "after", "3");
+  bad.mode = CP_GRADIENT_FORWARD;
+  ck_assert_error(CPIntegratorGradient(mem, 1, &none, NULL, &bad, G, NULL, NULL), CP_ILL_INPUT,
+                  "after", "backward");
+  N_Vector unwanted[NG] = {NULL};
+  F = functional(0); /* whose derivatives have no parameters */
+  ck_assert_success(run, CPIntegratorGradient(mem, 0, &F, NULL, NULL, G, NULL, unwanted));
+  ck_assert_success(run, CPIntegratorReInit(mem, 0, run->y));
   bad = (CPGradientOptions){CP_SIZED(CPGradientOptions), .mode = (CPGradientMode)2};
   ck_assert_error(CPIntegratorGradient(mem, 1, &F, NULL, &bad, G, dG, NULL), CP_ILL_INPUT, "mode",
                   "2");
@@ -690,6 +732,7 @@ TEST_SUITE(functional) {
   tcase_add_test(tc, a_failure_at_the_end_of_a_run_backwards_is_reported_as_it_is);
   tcase_add_loop_test(tc, a_run_without_length_has_the_gradients_of_its_end_terms, 0, 4);
   tcase_add_loop_test(tc, a_run_backwards_has_gradients_too, 0, 2 * ALL_METHODS);
+  tcase_add_loop_test(tc, two_runs_have_the_gradient_of_one, 0, 2 * ALL_METHODS);
   tcase_add_loop_test(tc, a_relative_tolerance_alone_decides_on_the_digits_of_a_gradient, 0, 2);
   tcase_add_test(tc, one_inf_in_the_adjoint_equations_spoils_no_gradient);
   tcase_add_loop_test(tc, the_gradient_with_respect_to_the_start_is_that_of_runs_side_by_side, 0,
