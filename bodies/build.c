@@ -241,6 +241,7 @@ static CPModel buildModel(const Mechanism *from) {
                      .free_model_data = freeModel};
     if (e.nquaternions == 0) e.quaternions = NULL;
     if (b->nreleases + b->ncontrollers > 0) e.event_source = bodiesEventSource;
+    if (b->ncontacts > 0) e.contact_law = bodiesContactLaw;
     bodiesTakeFunctions(b, &e);
     model = CPModelCreate(&e);
   }

@@ -94,6 +94,28 @@ void bodiesTakeContact(CPBodies b, int joint, CPContactOn on, const CPContactLaw
   b->m.joint[joint].contact = b->m.ncontacts++;
 }
 
+int bodiesContactLaw(int i, sunindextype row, CPContactLaw *law, void *mechanism) {
+  const Mechanism *b       = mechanism;
+  const sunrealtype *param = b->param;
+  if (i >= b->ncontacts) return 0;
+  const Contact *contact = &b->contact[i];
+  const Joint *joint     = &b->joint[contact->joint];
+  const int first =
+      contact->force == NONE ? b->row[joint->first].first : b->roll[joint->first_roll].first;
+  if (first != row) return 0;
+  if (contact->friction != NONE)
+    law->mu = param[contact->friction], law->mu_static = param[contact->friction + 1];
+  if (contact->restitution != NONE) law->restitution = param[contact->restitution];
+  if (contact->elastic != NONE)
+    law->stiffness = param[contact->elastic], law->damping = param[contact->elastic + 1];
+  if (contact->force != NONE) {
+    law->force     = param[contact->force];
+    law->mu        = 1;
+    law->mu_static = param[contact->force + 1] / param[contact->force];
+  }
+  return 0;
+}
+
 int bodiesAddContact(CPBodies b, const CPBodyContact *contact) {
   int flag = checkLaw(b, contact->head.name ? contact->head.name : "", &contact->law);
   if (!flag && contact->on == CP_ON_SHAPE) return bodiesAddShapeContact(b, contact);

@@ -340,25 +340,14 @@ int CPBodiesDescribe(CPBodies b, CPThing thing, int i, CPDescription *out) {
     break;
   case CP_JOINT: describeJoint(b, i, &d); break;
   case CP_CONTACT: {
-    Contact *contact         = &b->m.contact[i];
-    const sunrealtype *param = b->m.param;
-    if (contact->friction != NONE)
-      contact->law.mu        = param[contact->friction],
-      contact->law.mu_static = param[contact->friction + 1];
-    if (contact->restitution != NONE) contact->law.restitution = param[contact->restitution];
-    if (contact->elastic != NONE)
-      contact->law.stiffness = param[contact->elastic],
-      contact->law.damping   = param[contact->elastic + 1];
+    Contact *contact = &b->m.contact[i];
     describeJoint(b, contact->joint, &d);
     d.joint = contact->joint;
     d.kind  = (int)contact->on;
     d.law   = &contact->law;
-    if (contact->force != NONE) {
-      d.first                = NONE;
-      contact->law.force     = param[contact->force];
-      contact->law.mu        = 1;
-      contact->law.mu_static = param[contact->force + 1] / param[contact->force];
-    } else describeGap(&b->m, &b->m.row[b->m.joint[contact->joint].first], &d);
+    bodiesContactLaw(i, contact->force == NONE ? d.first : d.first_rate, &contact->law, &b->m);
+    if (contact->force != NONE) d.first = NONE;
+    else describeGap(&b->m, &b->m.row[b->m.joint[contact->joint].first], &d);
     break;
   }
   case CP_COORDINATE: {

@@ -503,10 +503,12 @@ int CPContactSetLawFn(CPContact c, CPContactLawFn fn, void *data) {
 }
 
 int contactLaws(CPContact c, sunrealtype t, int check, const char *function) {
-  for (int i = 0; i < c->npoints && c->law_fn; i++) {
+  for (int i = 0; i < c->npoints && (c->law_fn || c->model->contact_law); i++) {
     Point *point       = &c->point[i];
-    CPContactLaw given = point->law;
-    const int flag     = contactCalled(c, c->law_fn(i, &given, c->law_data));
+    const int row      = point->is_held ? point->tangent : point->normal;
+    CPContactLaw given = c->law_fn ? point->law : point->given;
+    const int flag     = c->law_fn ? contactCalled(c, c->law_fn(i, &given, c->law_data))
+                                   : contactCall(c, contact_law, i, row, &given);
     if (flag) return contactUserFailed(c, function, "the function of laws", t, flag);
     sunrealtype value = fmax(given.mu, given.mu_static);
     const char *rule  = !check ? NULL

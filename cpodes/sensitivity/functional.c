@@ -337,7 +337,7 @@ typedef struct {
   CPStartFn start;
   CPParameters *parameters;
   CPParams *params;
-  N_Vector y0, value;                              /* [n] */
+  N_Vector y0, value, values;                      /* [n], [n], [ng] */
   N_Vector *y0S;                                   /* [Ns] */
   sunrealtype *G, *forward, *adjoint, *difference; /* [ng], [ng x Ns] each */
 } Check;
@@ -357,16 +357,13 @@ static int restart(Check *c) {
   return flag ? startFailed(c, flag) : CPIntegratorReInit(c->run.mem, c->t0, c->y0);
 }
 
-/* Computes the values with parameter i changed by e. */
-static int runMoved(Check *c, int i, sunrealtype e, sunrealtype *G) {
-  sunrealtype *p         = &c->params->p[c->params->plist[i]];
-  const sunrealtype kept = *p;
-  c->run.G               = G;
-  *p                     = kept + e;
-  int flag               = restart(c);
-  if (!flag) flag = cpFunctionalMarch(&c->run, c->t1, NULL);
-  *p = kept;
-  return flag;
+/* The values of a run, for differences by parameters */
+static int runAt(sunrealtype t, N_Vector y, N_Vector values, void *data) {
+  Check *c       = data;
+  const int flag = restart(c);
+  (void)t, (void)y;
+  c->run.G = N_VGetArrayPointer(values);
+  return flag ? flag : cpFunctionalMarch(&c->run, c->t1, NULL);
 }
 
 /* Computes the gradients in all three ways. */
@@ -375,12 +372,10 @@ static int compute(Check *c, const CPGradientOptions *options, sunrealtype step)
   const int ng = c->run.F->ng, Ns = c->params->Ns;
   int flag = CP_SUCCESS;
   for (int i = 0; !flag && i < Ns; i++) {
-    const sunrealtype e = step * c->params->pbar[i];
-    flag                = runMoved(c, i, e, c->G);
-    for (int k = 0; !flag && k < ng; k++) c->difference[k * Ns + i] = c->G[k];
-    if (!flag) flag = runMoved(c, i, -e, c->G);
+    flag = cpParamDifference(c->params, (CPAlong){.iS = i}, step, runAt, c->t0, c->y0, c, c->values,
+                             c->run.along);
     for (int k = 0; !flag && k < ng; k++)
-      c->difference[k * Ns + i] = (c->difference[k * Ns + i] - c->G[k]) / (2 * e);
+      c->difference[k * Ns + i] = N_VGetArrayPointer(c->run.along)[k];
   }
   for (int i = 0; !flag && i < Ns; i++) {
     flag = cpParamDifference(c->params, (CPAlong){.iS = i}, CP_PARAM_PART, startAt, c->t0, c->y0, c,
@@ -429,7 +424,8 @@ int CPIntegratorGradientCheck(CPIntegrator mem, sunrealtype t0, sunrealtype t1,
                     .params     = &params};
   CPArena *arena = &c.run.arena;
   CP_VECTORS(arena, mem->y0, &c.y0, &c.value);
-  c.y0S = cpSensVectors(arena, Ns, mem->y0);
+  c.values = cpArenaTake(arena, N_VNew_Serial(F->ng, mem->ctx));
+  c.y0S    = cpSensVectors(arena, Ns, mem->y0);
   CP_NEW(arena, c.G, F->ng);
   CP_ARRAYS(arena, F->ng * Ns, &c.forward, &c.adjoint, &c.difference);
   flag = cpFunctionalOpen(&c.run); /* checks the arena */

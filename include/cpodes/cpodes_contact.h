@@ -102,7 +102,8 @@ CPODES_EXPORT void CPContactFree(CPContact *contact);
 CPODES_EXPORT int CPContactSetEventFn(CPContact contact, CPContactEventFn fn, void *data);
 /**
  * Sets the function for constants that depend on parameters (CPParameters) or change during the run. It is called
- * before they are used. If fn is NULL (default), they are those of CPContactCreate. The call that uses constants fails if
+ * before they are used. If fn is NULL (default), they are those of the system (CPEquations.contact_law), such as bodies, whose parameters
+ * they follow, or else those of CPContactCreate. The call that uses constants fails if
  * they violate the rules of CPContactPoint, except in differences, where parameters are perturbed. A contact whose mu and
  * mu_static are 0 in CPContactCreate remains without friction.
  */

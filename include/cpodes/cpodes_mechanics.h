@@ -322,6 +322,10 @@ typedef struct {
    * CPSessionSetMech adds them to a session. *source: out, number i = 0, 1, ..., with its size; what it points to lasts as long as
    * user_data. Returns 0, 1 if there are no more, or a negative code. */
   int (*event_source)(int i, struct CPEventSource_ *source, void *user_data);
+  /** If not NULL, the laws of contact i of a CPContact, whose first row is `row`, with the present parameters, before they are used: *law
+   * comes as CPContactCreate got it, and remains so if the system has no such contact. Laws of CPContactSetLawFn take its place.
+   * Returns 0, or another value if it fails. */
+  int (*contact_law)(int i, sunindextype row, CPContactLaw *law, void *user_data);
 } CPEquations;
 
 /**

@@ -237,8 +237,8 @@ CPODES_EXPORT int CPIntegratorGradient(CPIntegrator mem, sunrealtype t1, const C
 
 /**
  * Compares forward sensitivities, adjoint gradients and finite differences from t0, where options->start gives the start, to t1, and
- * prints a table to out, unless it is NULL. The finite differences are central ones of the whole run, in which parameters are moved
- * by `step` (0 < step < 1) times their size. The derivatives of the start are differences of options->start; y0S is not used.
+ * prints a table to out, unless it is NULL. The finite differences are central ones of sixth order of the whole run, in which parameters
+ * are moved by up to three times `step` (0 < step < 1) of their size. The derivatives of the start are differences of options->start; y0S is not used.
  * worst: out, the largest difference between forward and adjoint, relative to the largest entry of the row; may be NULL. mem has
  * to be re-initialised afterwards, and has no sensitivities any more.
  */

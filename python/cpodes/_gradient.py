@@ -101,7 +101,8 @@ def values_and_derivatives(m: Any, objective: Objective, t_span: Tuple[float, fl
         message = lambda: f"{message_of(mem) or system.message()} (gradient by method=\"{method}\"; there is also \"{other}\")"
         check = lambda flag: system.failures.check(flag, message)
         if system.contact:
-            refuse_laws(m, method)
+            if method == "forward":
+                raise ValueError("through contacts gradients are those of method=\"adjoint\"")
             work, of = lib.CPContactGradient, system.contact
             mem = own.own_handle("CPSession", lib.CPSessionCreate(integrator.encode(), own.ctx), lib.CPSessionFree)
             check(lib.CPContactAttach(system.contact, mem))
@@ -124,20 +125,6 @@ def values_and_derivatives(m: Any, objective: Objective, t_span: Tuple[float, fl
         return G, dG
     finally:
         own.close() # the integrator or the session before the mechanism
-
-
-CONSTANTS = "restitution", "friction", "sticking", "stiffness", "damping", "force"
-
-
-def refuse_laws(m: Any, method: str) -> None:
-    """Gradients through contacts are adjoint, and those with respect to the constants of contacts would be 0."""
-    if method == "forward":
-        raise ValueError("through contacts gradients are those of method=\"adjoint\"")
-    owners = {end for name in m._contacts.names for end in (name, name.rpartition("_")[0])}
-    for name in getattr(m, "_names", ()):
-        owner, _, field = name.rpartition(".")
-        if owner in owners and field in CONSTANTS:
-            raise ValueError(f"{name} is a constant of a contact: gradients through contacts do not have it")
 
 
 def as_objective(m: Any, objective: Any, t: float, y: np.ndarray, tree: Any = None) -> Tuple[Objective, bool]:

@@ -661,8 +661,24 @@ def test_contacts_of_a_file_act():
     sol = m.solve((0, 1), rtol=1e-8, atol=1e-8)
     assert [e.kind for e in sol.contact_events if e.kind == "impact"] and sol.violation.max() < 1e-6
     assert all("corner" in name or name for name in sol.contact_names)
-    with pytest.raises(ValueError, match="friction is a constant of a contact"):
-        m.gradient(lambda t, y, p: y[0], {f"{sol.contact_names[0]}.friction": 0.5}, t_span=(0, 1))
+
+
+def test_gradients_by_the_laws_of_contacts():
+    """A puck falls from h with the speed u, strikes the ground with v = sqrt(2 g h), loses mu (1 + e) v of u, and flies on."""
+    h, u, e, mu, g, end = 1.0, 8.0, 0.6, 0.3, 9.81, 0.9
+    m = cpodes.Bodies(2, gravity=(0, -g))
+    m.add_body("puck", mass=1, inertia=1, at=(0, h))
+    m.contact(None, "puck", axis=(0, 1), at_b=(0, h), friction=mu, restitution=e, name="floor")
+    y0 = np.array(m.placed(), dtype=float)
+    y0[m.names.index("puck.x'")] = u
+    x, y = m.names.index("puck.x"), m.names.index("puck.y")
+    fall, v = np.sqrt(2 * h / g), np.sqrt(2 * g * h)
+    s = end - fall
+    both = cpodes.Objective(end=lambda t, y_t, p: y_t[[x, y]], count=2)
+    sol, grad = m.gradient(both, {"floor.restitution": e, "floor.friction": mu}, t_span=(0, end), start=y0)
+    assert sol.objective == pytest.approx([u * end - mu * (1 + e) * v * s, e * v * s - g * s * s / 2], abs=1e-7)
+    assert [row["floor.restitution"] for row in grad] == pytest.approx([-mu * v * s, v * s], rel=1e-7)
+    assert [row["floor.friction"] for row in grad] == pytest.approx([-(1 + e) * v * s, 0], rel=1e-7, abs=1e-7)
 
 
 def test_wrong_contacts_of_bodies_are_refused():
@@ -733,29 +749,28 @@ def test_limits_friction_and_actuators_act_in_solve():
 def test_gradients_pass_stops():
     """A wheel with the torque T strikes its stop at X with w^2 = v^2 + 2 a X, a = T / J, and bounces: x = X - e w s + a s^2 / 2 after the rest s
     of the time."""
-    e, v, end, p = 0.6, 1.0, 1.2, np.array([0.05, 0.1, 0.9])
+    v, end, p = 1.0, 1.2, np.array([0.05, 0.1, 0.9, 0.6])
 
     def angle(p):
-        a, X = p[0] / p[1], p[2]
+        a, X, e = p[0] / p[1], p[2], p[3]
         w = np.sqrt(v * v + 2 * a * X)
         s = end - (w - v) / a
         return X - e * w * s + a * s * s / 2
     exact = [(8 * (angle(p + h) - angle(p - h)) - angle(p + 2 * h) + angle(p - 2 * h)) / (12e-4 * p[i])
              for i, h in enumerate(np.diag(1e-4 * p))]
+    names = "turn.force", "rod.J_zz", "stop.upper", "stop.restitution"
     for coordinates in "absolute", "joint":
         m = cpodes.Bodies(2, coordinates=coordinates)
         m.add_body("rod", mass=1, inertia=p[1])
         m.revolute(None, "rod", name="hinge")
         m.spring("hinge", force=p[0], name="turn")
-        m.limit("hinge", upper=p[2], restitution=e, name="stop")
+        m.limit("hinge", upper=p[2], restitution=p[3], name="stop")
         y0 = np.array(m.placed(), dtype=float)
         y0[-1] = v
         place = m.names.index("rod.phi" if coordinates == "absolute" else "hinge.angle")
-        sol, grad = m.gradient(lambda t, y, p: y[place], {"turn.force": p[0], "rod.J_zz": p[1], "stop.upper": p[2]}, t_span=(0, end), start=y0)
+        sol, grad = m.gradient(lambda t, y, p: y[place], dict(zip(names, p)), t_span=(0, end), start=y0)
         assert sol.objective == pytest.approx(angle(p), abs=1e-7)
-        assert [grad[name] for name in ("turn.force", "rod.J_zz", "stop.upper")] == pytest.approx(exact, rel=1e-7)
-    with pytest.raises(ValueError, match="stop.restitution is a constant of a contact"):
-        m.gradient(lambda t, y, p: y[0], {"stop.restitution": e}, t_span=(0, end), start=y0)
+        assert [grad[name] for name in names] == pytest.approx(exact, rel=1e-7)
     with pytest.raises(ValueError, match='through contacts gradients are those of method="adjoint"'):
         m.gradient(lambda t, y, p: y[0], {"turn.force": p[0]}, t_span=(0, end), start=y0, method="forward")
 

@@ -493,46 +493,47 @@ static int angle_at_end(sunrealtype t, N_Vector state, sunrealtype *values, void
 }
 
 /* With a = T / J a wheel that starts at 0 with v strikes its stop at X after (w - v) / a with w^2 = v^2 + 2 a X, and is at
- * X - e w s + a s^2 / 2 after the rest s of the time. The derivatives with respect to T, J and X are those of this formula, by differences
+ * X - e w s + a s^2 / 2 after the rest s of the time. The derivatives with respect to T, J, X and e are those of this formula, by differences
  * of sixth order. */
-static sunrealtype after_bounce(const sunrealtype *p, sunrealtype t, sunrealtype v, sunrealtype e,
+static sunrealtype after_bounce(const sunrealtype *p, sunrealtype t, sunrealtype v,
                                 sunrealtype *rate) {
-  const sunrealtype a = p[0] / p[1], w = sqrt(v * v + 2 * a * p[2]), s = t - (w - v) / a;
+  const sunrealtype a = p[0] / p[1], e = p[3], w = sqrt(v * v + 2 * a * p[2]), s = t - (w - v) / a;
   *rate = a * s - e * w;
   return p[2] - e * w * s + a * s * s / 2;
 }
 
 START_TEST(gradients_pass_stops) {
-  static const char *const names[]  = {"turn.force", "wheel.J_zz", "stops.upper"};
+  static const char *const names[]  = {"turn.force", "wheel.J_zz", "stops.upper",
+                                       "stops.restitution"};
   static const sunrealtype weight[] = {45, -9, 1};
-  const sunrealtype p[] = {0.5, 0.7, 0.9}, v = 1, e = 0.6, t_end = 1.2, tol = 1e-10;
-  sunrealtype d[3][2] = {{0}}, G[2], dG[6];
-  for (int i = 0; i < 3; i++)
+  const sunrealtype p[] = {0.5, 0.7, 0.9, 0.6}, v = 1, t_end = 1.2, tol = 1e-10;
+  sunrealtype d[4][2] = {{0}}, G[2], dG[8];
+  for (int i = 0; i < 4; i++)
     for (int k = -3; k <= 3; k++) {
-      sunrealtype moved[3] = {p[0], p[1], p[2]}, rate;
+      sunrealtype moved[4] = {p[0], p[1], p[2], p[3]}, rate;
       if (k == 0) continue;
       moved[i] += 1e-3 * k * p[i];
       const sunrealtype factor = (k > 0 ? 1 : -1) * weight[abs(k) - 1] / (60e-3 * p[i]);
-      d[i][0] += factor * after_bounce(moved, t_end, v, e, &rate);
+      d[i][0] += factor * after_bounce(moved, t_end, v, &rate);
       d[i][1] += factor * rate;
     }
   for (int k = 0; k < 8; k++) {
     const CPLimit limit = {CP_NEW_LIMIT("stops"), .of = {{"hinge", 0}}, .lower = -9, .upper = p[2],
-                           .restitution = e};
+                           .restitution = p[3]};
     const CPSpring torque = {CP_NEW_SPRING("turn"), .of = {"hinge", 0}, .force = p[0]};
     const CPFunctional F  = {CP_SIZED(CPFunctional), .ng = 2, .end = angle_at_end};
     sunrealtype *values = NULL, t = 0, rate;
-    int plist[3];
+    int plist[4];
     bodies = CPBodiesCreate(2, NULL);
     wheel(2, "wheel", "hinge", p[1], v);
     add_element(bodies, &limit.head);
     add_element(bodies, &torque.head);
-    for (int i = 0; i < 3; i++) plist[i] = thing_named(bodies, CP_PARAMETER, names[i]);
+    for (int i = 0; i < 4; i++) plist[i] = thing_named(bodies, CP_PARAMETER, names[i]);
     act(k % 2 ? CP_JOINT_COORDINATES : CP_ABSOLUTE);
     ck_assert_int_eq(CPMechGetParameters(mech, &values, NULL), CP_SUCCESS);
-    N_Vector *S = N_VCloneVectorArray(3, y);
-    for (int i = 0; i < 3; i++) N_VConst(0, S[i]);
-    const CPParameters parameters = {CP_SIZED(CPParameters), .n = 3, .values = values,
+    N_Vector *S = N_VCloneVectorArray(4, y);
+    for (int i = 0; i < 4; i++) N_VConst(0, S[i]);
+    const CPParameters parameters = {CP_SIZED(CPParameters), .n = 4, .values = values,
                                      .plist = plist, .y0S = S};
     CPSens sens                   = CPSensCreate(&parameters, y, test_context);
     CPSession session             = CPSessionCreate(methods[k / 2 % 2], test_context);
@@ -546,19 +547,19 @@ START_TEST(gradients_pass_stops) {
       ck_assert_int_eq(CPSensGetDky(sens, t_end, 0, S), CP_SUCCESS);
       angle_at_end(t, y, G, NULL);
       const int at = k % 2 ? 0 : 2, n = k % 2 ? 1 : 3; /* the angle, and the distance of its rate */
-      for (int i = 0; i < 3; i++) dG[i] = entries(S[i])[at], dG[3 + i] = entries(S[i])[at + n];
+      for (int i = 0; i < 4; i++) dG[i] = entries(S[i])[at], dG[4 + i] = entries(S[i])[at + n];
     } else
       ck_assert_msg(!CPContactGradient(contact, t_end, &F, &parameters, NULL, G, dG, NULL), "%s",
                     CPObjectGetLastMessage(CP_OBJECT(contact)));
-    ck_assert_double_eq_tol(G[0], after_bounce(p, t_end, v, e, &rate), 1e-8);
-    for (int i = 0; i < 3; i++)
+    ck_assert_double_eq_tol(G[0], after_bounce(p, t_end, v, &rate), 1e-8);
+    for (int i = 0; i < 4; i++)
       for (int j = 0; j < 2; j++)
-        ck_assert_msg(fabs(dG[3 * j + i] - d[i][j]) <= 1e-7 * (1 + fabs(d[i][j])),
-                      "%d: %s, %d: %.12g for %.12g", k, names[i], j, (double)dG[3 * j + i],
+        ck_assert_msg(fabs(dG[4 * j + i] - d[i][j]) <= 1e-7 * (1 + fabs(d[i][j])),
+                      "%d: %s, %d: %.12g for %.12g", k, names[i], j, (double)dG[4 * j + i],
                       (double)d[i][j]);
     CPSessionFree(&session);
     CPSensFree(&sens);
-    N_VDestroyVectorArray(S, 3);
+    N_VDestroyVectorArray(S, 4);
     release();
   }
 }
