@@ -194,7 +194,7 @@ struct CPContact_ {
     sunrealtype *slope, *rate;
     sunrealtype *dtau;            /* [Ns] of the time of the newest event */
     sunrealtype *value, *change;  /* [length] */
-    char *decided;                /* [2 npoints] 1: a root of this margin is the event */
+    char *decided; /* [2 npoints] 1: a root of this margin is the event; [2 npoints] workspace */
     N_Vector before, after;       /* f on both sides of an event */
     N_Vector direction, moved, y; /* workspace */
   } sens;

@@ -18,8 +18,8 @@
 #include <string.h>
 
 /* Differences of sixth order, which reach up to three steps away, have the relative step CP_SIXTH_ORDER_STEP: relative
- * to the sizes of coordinates, velocities and parameters; to the integrator's step and, since this grows at rest, the
- * time since the newest event; and to the normal velocities of an impact, so that its contacts stay the same. */
+ * to the sizes of coordinates, velocities and parameters; and to the integrator's step and, since this grows at rest, the
+ * time since the newest event. */
 
 /* A quantity to be differentiated at (t, y); value: out. Returns 0 or an error code that has been
  * reported. */
@@ -83,41 +83,77 @@ static void setParameter(CPContact c, sunrealtype *p, sunrealtype value) {
   CPMechSetUserData(c->mech, CPMechGetUserData(c->mech));
 }
 
-/* Reduces the step h, along dt or else d, so that the normal velocities of the newest impact change
- * only by a small fraction. */
-static int boundByImpact(CPContact c, sunrealtype t, sunrealtype dt, N_Vector y, N_Vector d,
-                         sunrealtype *h, const char *function) {
-  int flag = contactMeasure(c, t, y, function);
-  memcpy(c->approach, c->v, (size_t)c->na * sizeof *c->v);
-  N_VLinearSum(1.0, y, dt == 0.0 ? *h : 0.0, d, c->sens.moved);
-  if (!flag) flag = contactMeasure(c, t + *h * dt, c->sens.moved, function);
-  sunrealtype most = *h;
-  for (int i = 0; i < c->npoints && !flag; i++) {
-    const int row            = c->point[i].normal;
-    const sunrealtype before = c->approach[row], change = fabs(c->v[row] - before);
-    if (!c->impact.keep[i] || !(before < -c->small_v * c->scale[row])) continue;
-    if (change > 0.0) most = fmin(most, *h * CP_SIXTH_ORDER_STEP * fabs(before) / change);
-  }
-  *h = most;
-  return flag;
+/* A direction: of t alone, or of states and, unless p is NULL, a parameter whose value was p0 */
+typedef struct {
+  sunrealtype dt;
+  N_Vector d;
+  sunrealtype *p, p0;
+} Along;
+
+/* c->sens.value <- the quantity at (t, y) + e along the direction */
+static int valueAt(CPContact c, Quantity quantity, sunrealtype t, N_Vector y, const Along *along,
+                   sunrealtype e, const char *function) {
+  setParameter(c, along->p, along->p0 + e);
+  N_VLinearSum(1.0, y, along->dt == 0.0 ? e : 0.0, along->d, c->sens.moved);
+  return quantity(c, t + e * along->dt, c->sens.moved, c->sens.value, function);
 }
 
-/* result [n] += the derivative along dt, by steps h of t, or, if dt = 0, along d and p. */
-static int addDifferences(CPContact c, Quantity quantity, int n, sunrealtype t, sunrealtype dt,
-                          N_Vector y, N_Vector d, sunrealtype *p, sunrealtype h,
-                          sunrealtype *result, const char *function) {
-  const sunrealtype kept = p ? *p : 0.0;
-  int flag               = CP_SUCCESS;
-  if (quantity == impact) flag = boundByImpact(c, t, dt, y, d, &h, function);
+/* Of each contact of the newest impact: does it carry an impulse, and does that lie on the cone of friction, on which side? With
+ * Poisson's law the same of compression */
+static void findCases(CPContact c, char *cases) {
+  const ContactProblem *P = &c->problem;
+  memset(cases, 0, (size_t)c->npoints);
+  for (int k = 0; k < P->ncontacts; k++) {
+    const ContactLaw *law  = &P->law[k];
+    const int two          = c->point[law->contact].law.kind == CP_RESTITUTION_POISSON;
+    const sunrealtype *x[] = {P->x + law->first, c->compression + law->first};
+    for (int i = 0; i <= two; i++) {
+      const sunrealtype T = law->ntangents == 0   ? 0.0
+                            : law->ntangents == 1 ? fabs(x[i][1])
+                                                  : hypot(x[i][1], x[i][2]);
+      const int loaded    = x[i][0] > 0.0,
+                slips     = loaded && T >= (1.0 - CP_ROUNDED) * law->mu * x[i][0],
+                side      = slips && law->ntangents == 1 && x[i][1] > 0.0;
+      cases[k]            = (char)(8 * cases[k] + loaded + 2 * slips + 4 * side);
+    }
+  }
+}
+
+/* Halves the step h until the newest impact has the same cases at its farthest points: it is not smooth beyond them. */
+static int boundByImpact(CPContact c, sunrealtype t, N_Vector y, const Along *along, sunrealtype *h,
+                         const char *function) {
+  enum { MOST_HALVINGS = 40 };
+  char *cases = c->sens.decided + 2 * c->npoints, *now = cases + c->npoints;
+  int same = 0, flag = valueAt(c, impact, t, y, along, 0.0, function);
+  findCases(c, cases);
+  for (int n = 0; n < MOST_HALVINGS && !same && !flag; n++) {
+    same = 1;
+    if (n > 0) *h /= 2.0;
+    for (int side = -3; side <= 3 && same && !flag; side += 6) {
+      flag = valueAt(c, impact, t, y, along, side * *h, function);
+      findCases(c, now);
+      same = !memcmp(now, cases, (size_t)c->npoints);
+    }
+  }
+  return flag || same ? flag
+                      : cpReport(&c->log, CP_CONTACT_NO_GRADIENT, function,
+                                 "at t = %.10g: an impact is at the limit between sticking and "
+                                 "slipping, or of a contact that takes no part",
+                                 t);
+}
+
+/* result [n] += the derivative along a direction, by steps h */
+static int addDifferences(CPContact c, Quantity quantity, int n, sunrealtype t, N_Vector y,
+                          Along along, sunrealtype h, sunrealtype *result, const char *function) {
+  if (along.p) along.p0 = *along.p;
+  int flag = quantity == impact ? boundByImpact(c, t, y, &along, &h, function) : CP_SUCCESS;
   for (int l = 0; l < 6 && !flag; l++) { /* Pairs of equal values cancel without roundoff. */
     const int k = (l % 2 ? -1 : 1) * (1 + l / 2);
-    setParameter(c, p, kept + k * h);
-    N_VLinearSum(1.0, y, dt == 0.0 ? k * h : 0.0, d, c->sens.moved);
-    flag = quantity(c, t + k * h * dt, c->sens.moved, c->sens.value, function);
+    flag        = valueAt(c, quantity, t, y, &along, k * h, function);
     for (int j = 0; j < n && !flag; j++)
       result[j] += (k > 0 ? 1 : -1) * cpSixthOrder[abs(k) - 1] / h * c->sens.value[j];
   }
-  setParameter(c, p, kept);
+  setParameter(c, along.p, along.p0);
   return flag;
 }
 
@@ -135,9 +171,9 @@ static int derivative(CPContact c, Quantity quantity, int n, sunrealtype t, sunr
   const sunrealtype h_t  = dt != 0.0 && most > 0.0 ? most / fabs(dt) : h;
   memset(result, 0, (size_t)n * sizeof *result);
   if (dt != 0.0 && h_t > 0.0)
-    flag = addDifferences(c, quantity, n, t, dt, y, d, NULL, h_t, result, function);
-  if (!flag && h > 0.0)
-    flag = addDifferences(c, quantity, n, t, 0.0, y, d, parameterOf(c, i), h, result, function);
+    flag = addDifferences(c, quantity, n, t, y, (Along){.dt = dt, .d = d}, h_t, result, function);
+  const Along along = {.d = d, .p = parameterOf(c, i)};
+  if (!flag && h > 0.0) flag = addDifferences(c, quantity, n, t, y, along, h, result, function);
   return flag;
 }
 
@@ -298,7 +334,7 @@ int contactSensAllocate(CPContact c, int Ns) {
   c->sens.which       = calloc(n, sizeof *c->sens.which);
   c->sens.slope       = calloc((n + 1) * m + n, sizeof *c->sens.slope);
   c->sens.value       = calloc(2 * length, sizeof *c->sens.value);
-  c->sens.decided     = calloc(m, sizeof *c->sens.decided);
+  c->sens.decided     = calloc(2 * m, sizeof *c->sens.decided);
   c->sens.S           = N_VCloneVectorArray(Ns, c->newest);
   c->sens.minus       = N_VCloneVectorArray(Ns, c->newest);
   N_Vector *vectors[] = {&c->sens.before, &c->sens.after, &c->sens.direction, &c->sens.moved,

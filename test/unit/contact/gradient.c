@@ -328,6 +328,38 @@ START_TEST(adjoint_gradients_pass_impacts_at_the_origin) {
 }
 END_TEST
 
+/* At the impact the puck slides 90 times slower than it falls, and hardly loses speed: differences by parts of the largest velocity
+ * would reverse it. */
+START_TEST(impacts_of_contacts_that_slip_slowly_have_derivatives_both_ways) {
+  const CPFunctional F = {CP_SIZED(CPFunctional), .ng = 2, .end = way};
+  const sunrealtype t  = 0.7;
+  Puck slow            = usual;
+  slow.p[FRICTION] = 0.005, slow.p[SPEED] = 0.05;
+  Puck puck   = slow;
+  Run *run    = puck_run(&puck, _i, asked_of(_i, TOL));
+  N_Vector *S = N_VCloneVectorArray(PARAMETERS, run->y);
+  sunrealtype G[2], dG[2 * PARAMETERS], d[VALUES];
+  const CPParameters parameters = parameters_of(&puck, S);
+  const int flag                = CPContactGradient(
+                     run->contact, t, &F, &parameters,
+                     &(CPGradientOptions){CP_SIZED(CPGradientOptions), .reltol = 1e-10}, G, dG, NULL);
+  ck_assert_msg(flag == CP_SUCCESS, "%d: %s", flag, run->log.text);
+  run_free(&run);
+  N_VDestroyVectorArray(S, PARAMETERS);
+  run = puck_with_sensitivities(&puck, _i, &S);
+  run_to(run, t);
+  run_sensitivities(run, S);
+  for (int i = 0; i < PARAMETERS; i++) {
+    derivative_of(&slow, i, t, d);
+    ck_assert_double_eq_tol(dG[i], d[0], 10 * TOL * fmax(1, fabs(d[0])));
+    for (int j = 0; j < STATES; j++)
+      ck_assert_double_eq_tol(entries(S[i])[j], d[j], 10 * TOL * fmax(1, fabs(d[j])));
+  }
+  N_VDestroyVectorArray(S, PARAMETERS);
+  run_free(&run);
+}
+END_TEST
+
 /* CVODES repeats the steps of a flight that has more of them than lie between two checkpoints. Those of the last flight begin at
  * the newest root, with the bound on first steps that restarts at roots have. */
 START_TEST(adjoint_gradients_repeat_flights_from_their_checkpoints) {
@@ -734,6 +766,8 @@ TEST_SUITE(gradient) {
   tcase_add_loop_test(tc, adjoint_gradients_pass_impacts_accumulation_sliding_and_rest, 0, METHODS);
   tcase_add_loop_test(tc, adjoint_gradients_pass_impacts_at_the_origin, 0, METHODS);
   tcase_add_loop_test(tc, adjoint_gradients_repeat_flights_from_their_checkpoints, 0, METHODS);
+  tcase_add_loop_test(tc, impacts_of_contacts_that_slip_slowly_have_derivatives_both_ways, 0,
+                      METHODS);
   tcase_add_loop_test(tc, sensitivities_of_a_rocking_block_are_those_of_its_closed_form, 0, METHODS);
   tcase_add_loop_test(tc, events_that_coincide_by_chance_have_no_derivative, 0, METHODS);
   tcase_add_loop_test(tc, gaps_that_are_touched_have_no_derivative, 0, METHODS);
