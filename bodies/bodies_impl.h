@@ -193,6 +193,7 @@ typedef struct {
   char singular[TEXT];         /* what is special about its position, or "" */
   char *changed;               /* its notes [NOTES], or NULL */
   struct Acting_ *acting;      /* what acts at events of a run, or NULL (sources.c) */
+  struct Kinks_ *kinks;        /* the pieces of functions in a run, or NULL (kinks.c) */
   sunrealtype velocity_change; /* the largest relative change of a start velocity by it */
 } Mechanism;
 

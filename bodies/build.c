@@ -1,6 +1,7 @@
 /* The model, which is constant and belongs to nobody, and the data of each CPMech of it */
 #include "following.h"
 #include "formulas.h"
+#include "kinks.h"
 #include "loops.h"
 #include "sources.h"
 #include "tree.h"
@@ -80,6 +81,7 @@ static void freeData(void *data) {
   if (!m) return;
   treeFreeCopy(m->tree);
   bodiesFreeActing(m);
+  bodiesFreeKinks(m);
   free(m->param);
   free(m->pair);
   free(m->pose);
@@ -118,6 +120,7 @@ static int newData(void *model, SUNContext ctx, void **data) {
   m->built_known = from->known;
   m->changed     = NULL;
   m->acting      = NULL;
+  m->kinks       = NULL;
   m->pose        = calloc((size_t)m->nbodies, sizeof *m->pose);
   int n          = copyNumbers(m) + COPY(m->pair, m->npairs);
   if (m->follow) n += COPY(m->body, m->nbodies) + COPY(m->term, m->nterms) + COPY(m->law, m->nlaws);
@@ -136,7 +139,7 @@ static Mechanism *copyOf(const Mechanism *from) {
   if (!m) return NULL;
   *m       = *from;
   m->tree  = NULL;
-  m->built = NULL, m->changed = NULL, m->acting = NULL;
+  m->built = NULL, m->changed = NULL, m->acting = NULL, m->kinks = NULL;
   bodiesShareFormulas(m);
   bodiesCopyFollow(&m->follow);
   m->pose    = calloc((size_t)m->nbodies, sizeof *m->pose);
@@ -240,8 +243,10 @@ static CPModel buildModel(const Mechanism *from) {
                      .free_data       = freeData,
                      .free_model_data = freeModel};
     if (e.nquaternions == 0) e.quaternions = NULL;
-    if (b->nreleases + b->ncontrollers > 0) e.event_source = bodiesEventSource;
     if (b->ncontacts > 0) e.contact_law = bodiesContactLaw;
+    const int kinks = bodiesHasKinks(b), acts = b->nreleases + b->ncontrollers > 0;
+    if (kinks || acts) e.event_source = bodiesEventSource;
+    e.kinks = !acts;
     bodiesTakeFunctions(b, &e);
     model = CPModelCreate(&e);
   }

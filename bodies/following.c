@@ -97,9 +97,10 @@ void bodiesFollowBuilt(Mechanism *m) {
 
 int bodiesFollowers(const Mechanism *m) { return m->follow ? m->follow->nnames : 0; }
 
-int bodiesAddMoved(const Mechanism *m, int formula, int k, const sunrealtype *x, sunrealtype *value,
-                   sunrealtype *g, sunrealtype *H) {
-  const Follow *f = m->follow;
+int bodiesAddMoved(const Mechanism *m, int formula, int k, const sunrealtype *x,
+                   const Pieces *pieces, sunrealtype *value, sunrealtype *g, sunrealtype *H) {
+  const Pieces held = {pieces ? pieces->held : NULL, NULL, NULL}; /* those of the file's function */
+  const Follow *f   = m->follow;
   sunrealtype own, slope[CP_MOST_VARIABLES], second[CP_MOST_VARIABLES * CP_MOST_VARIABLES];
   for (int n = 0; n < f->nnames; n++) {
     const sunrealtype moved = m->param[f->first + n] - f->base[n];
@@ -107,7 +108,8 @@ int bodiesAddMoved(const Mechanism *m, int formula, int k, const sunrealtype *x,
       const CPFunction at      = f->f[((formula * f->nnames + n) * SIDES + s) * 3 + k];
       const sunrealtype weight = weightOf(s) * moved / f->step[n];
       if (!at) continue;
-      const int flag = CPFunctionEvaluate(at, x, &own, slope, H ? second : NULL),
+      const int flag = cpFunctionEvaluate(at, x, pieces ? &held : NULL, &own, slope,
+                                          H ? second : NULL),
                 nx   = cpFunctionCount(at);
       if (flag) return flag;
       *value += weight * own;

@@ -3,6 +3,7 @@
 #define CPODES_BODIES_FOLLOWING_H
 
 #include "bodies_impl.h"
+#include "language/language.h"
 
 typedef struct Follow_ Follow;
 
@@ -12,10 +13,10 @@ int bodiesFollowers(const Mechanism *m);
 void bodiesFollowBuilt(Mechanism *m);
 /* Gives a mechanism of the same description the parameters of another one, and what follows them. */
 void bodiesTakeParameters(Mechanism *m, const Mechanism *from);
-/* Adds to component k of a function, its value, gradient g and Hessian H (or NULL) at x, by how much they have moved. Returns what
+/* Adds to component k of a function, its value, gradient g and Hessian H (or NULL) at x, with pieces or NULL, by how much they have moved. Returns what
  * CPFunctionEvaluate returns. */
-int bodiesAddMoved(const Mechanism *m, int formula, int k, const sunrealtype *x, sunrealtype *value,
-                   sunrealtype *g, sunrealtype *H);
+int bodiesAddMoved(const Mechanism *m, int formula, int k, const sunrealtype *x,
+                   const Pieces *pieces, sunrealtype *value, sunrealtype *g, sunrealtype *H);
 /* Replaces what is at the address by a copy. Returns 0, or 1 if there is no memory; then it is NULL. */
 int bodiesCopyFollow(Follow **address);
 void bodiesFreeFollow(Follow **address);

@@ -2,6 +2,7 @@
 #include "formulas.h"
 
 #include "following.h"
+#include "kinks.h"
 #include "sensors.h"
 #include "tree.h"
 
@@ -12,6 +13,7 @@
 typedef struct Formulas_ {
   atomic_int owners;
   Formula *first;
+  int nplaces;
   Custom *custom;
 } Formulas;
 
@@ -89,7 +91,11 @@ int bodiesTakeFormula(CPBodies b, const char *name, int count, const CPFunction 
     if (f[k] && cpFunctionCount(f[k]) != 1 + own + new->ninputs)
       flag = refused(b, CP_ILL_INPUT, "%s: its function must have %d variables, and has %d", name,
                      1 + own + new->ninputs, cpFunctionCount(f[k]));
-    else new->f[k] = cpFunctionShare(f[k]);
+    else {
+      new->f[k]     = cpFunctionShare(f[k]);
+      new->place[k] = b->m.formulas->nplaces;
+      if (f[k]) b->m.formulas->nplaces += cpFunctionPieces(f[k]);
+    }
   }
   if (!flag) *formula = new; /* if not, it stays without use, as long as the mechanism */
   return flag;
@@ -122,6 +128,8 @@ int bodiesHasPeriod(const Formula *formula) {
 const Formula *bodiesFirstFormula(const Mechanism *m) {
   return m->formulas ? m->formulas->first : NULL;
 }
+
+int bodiesPlaces(const Mechanism *m) { return m->formulas ? m->formulas->nplaces : 0; }
 
 void bodiesShareFormulas(Mechanism *m) {
   if (m->formulas) atomic_fetch_add(&m->formulas->owners, 1);
@@ -158,8 +166,19 @@ int bodiesFormula(const Mechanism *m, const Formula *formula, int k, sunrealtype
     bodiesTermJet(m, &input->term, VALUES, &jet);
     at[1 + nown + i] = input->term.coef * (input->level ? jet.rate : jet.s);
   }
-  const int flag = CPFunctionEvaluate(formula->f[k], at, value, g, NULL);
-  return flag || !m->follow ? flag : bodiesAddMoved(m, formula->number, k, at, value, g, NULL);
+  Pieces room;
+  const Pieces *pieces = bodiesPieces(m, formula, k, &room);
+  const int flag       = cpFunctionEvaluate(formula->f[k], at, pieces, value, g, NULL);
+  return flag || !m->follow ? flag
+                            : bodiesAddMoved(m, formula->number, k, at, pieces, value, g, NULL);
+}
+
+int bodiesMotion(const Mechanism *m, const Formula *formula, sunrealtype t, sunrealtype *g) {
+  Pieces room;
+  const Pieces *pieces = bodiesPieces(m, formula, 0, &room);
+  const int flag       = cpFunctionEvaluate(formula->f[0], &t, pieces, g, g + 1, g + 2);
+  return flag || !m->follow ? flag
+                            : bodiesAddMoved(m, formula->number, 0, &t, pieces, g, g + 1, g + 2);
 }
 
 int bodiesMotionOf(sunrealtype t, sunrealtype *g, void *formula) {

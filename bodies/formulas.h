@@ -21,7 +21,8 @@ typedef struct {
 typedef struct Formula_ {
   struct Formula_ *next;
   CPFunction f[3];
-  int number; /* how many the mechanism had before */
+  int place[3]; /* the number of the first place where a component has pieces (kinks.c) */
+  int number;   /* how many the mechanism had before */
   int ninputs;
   Input input[CP_MOST_VARIABLES];
 } Formula;
@@ -61,6 +62,8 @@ int bodiesKeepCustom(CPBodies b, const char *name, const struct Custom_ *custom,
 int bodiesTakeCustom(CPBodies b, const CPJoint *joint, const struct Custom_ **custom);
 /* The newest formula of the mechanism, or NULL */
 const Formula *bodiesFirstFormula(const Mechanism *m);
+/* The number of places where functions have pieces */
+int bodiesPlaces(const Mechanism *m);
 /* A copy of a mechanism owns the formulas as well, and gives them back. */
 void bodiesShareFormulas(Mechanism *m);
 void bodiesFreeFormulas(Mechanism *m);
@@ -68,7 +71,9 @@ void bodiesFreeFormulas(Mechanism *m);
  * CPFunctionEvaluate returns. */
 int bodiesFormula(const Mechanism *m, const Formula *formula, int k, sunrealtype t, int nown,
                   const sunrealtype *own, sunrealtype *value, sunrealtype g[CP_MOST_VARIABLES]);
-/* A CPDriveFn, whose data is a Formula */
+/* The motion g [3] of a drive, with its first and second derivatives. Returns the same. */
+int bodiesMotion(const Mechanism *m, const Formula *formula, sunrealtype t, sunrealtype *g);
+/* What stands for bodiesMotion in a drive whose data is a Formula */
 int bodiesMotionOf(sunrealtype t, sunrealtype *g, void *formula);
 
 #endif

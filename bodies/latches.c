@@ -39,3 +39,13 @@ void bodiesCloseHere(Mechanism *m, int i) {
   cross3(B[Z], B[X], B[Y]);
   for (int k = 0; k < 3; k++) toBody(b, B[k], pair->side[1].axis[k]);
 }
+
+int bodiesStrike(Mechanism *m, CPMech mech, sunrealtype t, N_Vector y) {
+  CPPowers before = CP_INIT(CPPowers), after = CP_INIT(CPPowers);
+  int flag = CPMechGetPowers(mech, t, y, NULL, &before);
+  if (!flag) flag = CPMechImpact(mech, t, y, NULL, 0, NULL);
+  if (!flag) flag = CPMechGetPowers(mech, t, y, NULL, &after);
+  if (!flag && m->balance)
+    N_VGetArrayPointer(y)[bodiesStates(m) - 1] += after.kinetic - before.kinetic;
+  return flag;
+}

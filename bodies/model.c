@@ -141,10 +141,8 @@ int bodiesDrive(const Mechanism *b, int drive, sunrealtype t, DriveAt *at) {
   *at                  = (DriveAt){0};
   if (d->g) {
     sunrealtype g[3] = {0, 0, 0};
-    int flag         = d->g(t, g, d->data);
-    if (!flag && b->follow && d->g == bodiesMotionOf)
-      flag = bodiesAddMoved(b, ((Formula *)d->data)->number, 0, &t, g, g + 1, g + 2);
-    *at = (DriveAt){g[0], 0, g[1], g[2]};
+    const int flag = d->g == bodiesMotionOf ? bodiesMotion(b, d->data, t, g) : d->g(t, g, d->data);
+    *at            = (DriveAt){g[0], 0, g[1], g[2]};
     return flag;
   }
   /* fma returns what a product has lost: of the angle, and of the phase, to which sine and cosine are

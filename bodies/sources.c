@@ -1,8 +1,10 @@
 /* What acts at times and events of a run, as event sources of the model (CPEquations.event_source): one source for all releases and
  * latches, since the load on one joint may become too large as another one is released, which is the same event; and for each controller
- * one that samples it and, if it has a delay, one that lets the samples act, from a queue in their order. */
+ * one that samples it and, if it has a delay, one that lets the samples act, from a queue in their order; and last that of the kinks
+ * (kinks.c). */
 #include "sources.h"
 #include "formulas.h"
+#include "kinks.h"
 
 #include <cpodes/cpodes_session.h>
 #include <stdio.h>
@@ -170,17 +172,13 @@ static int closeJoint(Acting *all, int i, sunrealtype t, N_Vector y) {
   Mechanism *m    = all->m;
   const int joint = m->release[i].joint;
   sunrealtype *q  = N_VGetArrayPointer(y);
-  CPPowers before = CP_INIT(CPPowers), after = CP_INIT(CPPowers);
   bodiesUpdate(m);
   bodiesPoses(m, q, q + bodiesCoordinates(m), NULL);
   all->frames[i] = m->pair[m->joint[joint].pair];
   bodiesCloseHere(m, joint);
   int flag = CPMechSetUserData(all->mech, m);
   if (!flag) flag = switchRows(all, 1);
-  if (!flag) flag = CPMechGetPowers(all->mech, t, y, NULL, &before);
-  if (!flag) flag = CPMechImpact(all->mech, t, y, NULL, 0, NULL);
-  if (!flag) flag = CPMechGetPowers(all->mech, t, y, NULL, &after);
-  if (!flag && m->balance) q[bodiesStates(m) - 1] += after.kinetic - before.kinetic;
+  if (!flag) flag = bodiesStrike(m, all->mech, t, y);
   if (flag)
     snprintf(all->message, sizeof all->message,
              "%.100s: at t = %g the joint cannot be closed: %.300s", m->text + m->release[i].name,
@@ -352,14 +350,14 @@ int bodiesEventSource(int i, CPEventSource *source, void *mechanism) {
   Mechanism *m      = mechanism;
   const size_t size = source->size;
   int k             = i - (m->nreleases > 0); /* among those of controllers */
-  if (!m->acting && make(m)) return CP_MEM_FAIL;
+  if (m->nreleases + m->ncontrollers > 0 && !m->acting && make(m)) return CP_MEM_FAIL;
   if (k < 0) {
     *source      = releases;
     source->data = m->acting, source->nroots = m->nreleases;
     source->direction = m->acting->direction;
   }
   for (int c = 0; k >= 0; c++) {
-    if (c == m->ncontrollers) return 1;
+    if (c == m->ncontrollers) return k == 0 && bodiesHasKinks(m) ? bodiesKinkSource(source, m) : 1;
     Sampled *own = &m->acting->sampled[c];
     const int n  = own->queue ? 2 : 1;
     if (k < n) *source = sourceOf(own, k == 1);

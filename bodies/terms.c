@@ -29,7 +29,8 @@ void bodiesApply(const Mechanism *b, const Term *term, Mask mask, Order order, J
   const Jet none    = {0};
   sunrealtype value = 0, by = 0, curve = 0, bend = 0;
   int flag = CPFunctionEvaluate(f, &x, &value, &by, &curve);
-  if (!flag && b->follow) flag = bodiesAddMoved(b, term->f->number, 0, &x, &value, &by, &curve);
+  if (!flag && b->follow)
+    flag = bodiesAddMoved(b, term->f->number, 0, &x, NULL, &value, &by, &curve);
   if (!flag && order == ACCELERATION) flag = bodiesThird(f, x, &bend);
   if (flag) value = by = NAN; /* reported by the row or law as a recoverable failure */
   const Function F = {.S = sense * by, .SS = curve, .SSS = sense * bend};

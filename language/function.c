@@ -122,12 +122,21 @@ const char *cpFunctionText(CPFunction f, const char **variable) {
 
 int CPFunctionEvaluate(CPFunction f, const sunrealtype *x, sunrealtype *value,
                        sunrealtype *gradient, sunrealtype *hessian) {
-  sunrealtype jet[MOST_JET];
   if (!f || !x) return cpReport(NULL, CP_MEM_NULL, __func__, "f and x must not be NULL");
+  return cpFunctionEvaluate(f, x, NULL, value, gradient, hessian);
+}
+
+int cpFunctionPieces(CPFunction f) { return f->npieces; }
+int cpFunctionTimed(CPFunction f, int k) { return f->timed[k]; }
+
+int cpFunctionEvaluate(CPFunction f, const sunrealtype *x, const Pieces *pieces, sunrealtype *value,
+                       sunrealtype *gradient, sunrealtype *hessian) {
+  sunrealtype jet[MOST_JET];
   const int n = f->n, order = hessian ? 2 : gradient ? 1 : 0;
-  f->evaluate(f, x, order, jet);
+  f->evaluate(f, x, order, pieces, jet);
   for (int i = 0; i < jetLength(n, order); i++)
-    if (!isfinite(jet[i])) return 1;
+    if (!isfinite(jet[i]))
+      return pieces && pieces->held ? cpFunctionEvaluate(f, x, NULL, value, gradient, hessian) : 1;
   if (value) *value = jet[0];
   if (gradient) memcpy(gradient, jet + 1, (size_t)n * sizeof *gradient);
   const sunrealtype *h = jet + 1 + n;

@@ -5,6 +5,7 @@
 #include "cpodes/base/object.h"
 
 #include <cpodes/cpodes_language.h>
+#include <limits.h>
 
 /* Exponents of m, kg and s in twelfths, so that roots have them as well. plain: no unit has been named. */
 enum { TWELFTHS = 12 };
@@ -53,6 +54,26 @@ CPODES_EXPORT void cpScopeShow(Nearest *nearest, const char *other);
 CPODES_EXPORT int cpFunctionCount(CPFunction f);
 /* Does f depend on its variable i? */
 CPODES_EXPORT int cpFunctionUses(CPFunction f, int i);
+/* Pieces of functions: at abs, sign, min, max, comparisons, and along each variable of a table of order 1, a function is put together of
+ * pieces. Each such place has a number, those of the functions that it calls included. Its pieces are 0 and 1 or, of a table, the number of the
+ * interval, which goes on counting in the other periods. A piece that is held is continued beyond its ends, where it is a smooth
+ * function. */
+enum { ANY_PIECE = INT_MIN };
+typedef struct {
+  const int *held; /* [count] in: the pieces to take, ANY_PIECE: the one of the arguments; NULL: of all */
+  int *own;        /* [count] out: the pieces of the arguments; or NULL */
+  /* [2 count] out: how far the arguments are from both ends of the piece that is held, negative beyond it, and infinite if there is no
+   * such end, or no piece is held; or NULL */
+  sunrealtype *inside;
+} Pieces;
+/* The number of such places */
+CPODES_EXPORT int cpFunctionPieces(CPFunction f);
+/* Are the ends of the pieces of place k at given values of variable 0, whatever the other ones are, to which `inside` is proportional? */
+CPODES_EXPORT int cpFunctionTimed(CPFunction f, int k);
+/* CPFunctionEvaluate with pieces, or NULL. Where those that are held have no finite value, they are not. */
+CPODES_EXPORT int cpFunctionEvaluate(CPFunction f, const sunrealtype *x, const Pieces *pieces,
+                                     sunrealtype *value, sunrealtype *gradient,
+                                     sunrealtype *hessian);
 /* The expression of a function of one variable without further names, or NULL. variable: out, its name; may be NULL */
 CPODES_EXPORT const char *cpFunctionText(CPFunction f, const char **variable);
 /* One more owner of f, who frees it as well; f may be NULL. */

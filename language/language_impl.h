@@ -22,12 +22,23 @@ static inline int jetLength(int n, int order) {
   return 1 + (order > 0 ? n : 0) + (order > 1 ? n * (n + 1) / 2 : 0);
 }
 
+/* The pieces of the places from number `first` on */
+static inline Pieces piecesFrom(const Pieces *all, int first) {
+  const Pieces none = {NULL, NULL, NULL};
+  return all ? (Pieces){all->held ? all->held + first : NULL, all->own ? all->own + first : NULL,
+                        all->inside ? all->inside + 2 * first : NULL}
+             : none;
+}
+
 struct CPFunction_ {
   atomic_int owners;
   int n, level; /* level: 1 + the largest one of a function that it calls */
   Dimension argument[MOST_N], result;
-  /* jet: out. Values that are not finite are the caller's to find. */
-  void (*evaluate)(const struct CPFunction_ *f, const sunrealtype *x, int order, sunrealtype *jet);
+  int npieces;       /* the number of places where it has pieces */
+  const char *timed; /* [npieces] cpFunctionTimed */
+  /* jet: out. Values that are not finite are the caller's to find. pieces: or NULL */
+  void (*evaluate)(const struct CPFunction_ *f, const sunrealtype *x, int order,
+                   const Pieces *pieces, sunrealtype *jet);
   void (*destroy)(struct CPFunction_ *f); /* what it owns, and f */
   char *text; /* of one variable without definitions: its name, and after its zero the expression; or NULL */
 };

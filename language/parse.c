@@ -110,7 +110,7 @@ static int emit(Parser *p, const char *at, Op op, Part *part) {
   if (leaf || op.code == CALL || e->nops - part->first != op.k + 1) return 0;
   for (int i = part->first; i < e->nops - 1; i++)
     if (e->op[i].code != NUMBER) return 0;
-  languageRun(e->op + part->first, op.k + 1, 0, NULL, 0, stack);
+  languageRun(e->op + part->first, op.k + 1, 0, NULL, 0, NULL, stack);
   if (!isfinite(stack[0])) return wrong(p, at, "the value is not a finite number");
   e->nops = part->first;
   p->height--;
@@ -429,6 +429,7 @@ int languageExpression(Scope *scope, const char *text, Place place, int nvariabl
   if (!failed && result && !accepts(&wanted, &all.d) && !isZero(&all))
     failed = wrong(&p, text, "the value must have the dimension of %s, and has that of %s",
                    languageDimensionText(&wanted, need), languageDimensionText(&all.d, have));
+  failed = failed || languageCountPieces(e);
   if (!failed) return e->head.result = all.d, *f = &e->head, CP_SUCCESS;
   CPFunction half = &e->head;
   CPFunctionFree(&half);

@@ -35,8 +35,6 @@ static void function1(Code code, sunrealtype x, sunrealtype c, sunrealtype *phi)
     phi[0] = log10(x), phi[1] = 1 / (x * log(SUN_RCONST(10.0))), phi[2] = -phi[1] / x;
     break;
   case SQRT: phi[0] = sqrt(x), phi[1] = 1 / (2 * phi[0]), phi[2] = -phi[1] / (2 * x); break;
-  case ABS: phi[0] = fabs(x), phi[1] = x < 0 ? -1 : 1, phi[2] = 0; break;
-  case SIGN: phi[0] = (x > 0) - (x < 0), phi[1] = phi[2] = 0; break;
   case SMOOTH: /* 10 s^3 - 15 s^4 + 6 s^5 */
     a      = x < 0 ? 0 : x > 1 ? 1 : x;
     phi[0] = a * a * a * (10 + a * (-15 + 6 * a));
@@ -121,23 +119,34 @@ static void chain(int k, sunrealtype phi, const sunrealtype *d, const sunrealtyp
 }
 
 /* The value and derivatives of a function at the k values at the heads of jets */
-static sunrealtype call(const Op *op, int order, const sunrealtype *a, sunrealtype *d,
-                        sunrealtype *dd) {
+static sunrealtype call(const Op *op, int order, const Pieces *pieces, const sunrealtype *a,
+                        sunrealtype *d, sunrealtype *dd) {
   sunrealtype jet[MOST_JET];
   const int k          = op->k;
   const sunrealtype *h = jet + 1 + k;
-  op->of.f->evaluate(op->of.f, a, order, jet);
+  op->of.f->evaluate(op->of.f, a, order, pieces, jet);
   if (order > 0) memcpy(d, jet + 1, (size_t)k * sizeof *d);
   for (int i = 0; i < k && order > 1; i++)
     for (int j = i; j < k; j++) dd[i * k + j] = dd[j * k + i] = *h++;
   return jet[0];
 }
 
-static void operate(const Op *op, int n, int order, sunrealtype *jet) {
+/* The piece to take, where `own` is that of the arguments, and piece 1 is where s > 0 */
+static int pieceOf(const Pieces *pieces, int own, sunrealtype s) {
+  const int held = pieces && pieces->held ? *pieces->held : ANY_PIECE;
+  if (pieces && pieces->own) *pieces->own = own;
+  if (pieces && pieces->inside) {
+    pieces->inside[0] = held == ANY_PIECE ? INFINITY : held ? s : -s;
+    pieces->inside[1] = INFINITY;
+  }
+  return held == ANY_PIECE ? own : held;
+}
+
+static void operate(const Op *op, int n, int order, const Pieces *pieces, sunrealtype *jet) {
   const int length = jetLength(n, order), k = op->k;
   const size_t size    = (size_t)length * sizeof *jet;
   const sunrealtype *y = jet + length;
-  sunrealtype holds;
+  int piece;
   switch (op->code) {
   case ADD:
     for (int i = 0; i < length; i++) jet[i] += y[i];
@@ -154,17 +163,27 @@ static void operate(const Op *op, int n, int order, sunrealtype *jet) {
     jet[0] *= y[0];
     return;
   case MIN:
-    if (y[0] < jet[0]) memcpy(jet, y, size);
+    if (pieceOf(pieces, y[0] < jet[0], jet[0] - y[0])) memcpy(jet, y, size);
     return;
   case MAX:
-    if (y[0] > jet[0]) memcpy(jet, y, size);
+    if (pieceOf(pieces, y[0] > jet[0], y[0] - jet[0])) memcpy(jet, y, size);
+    return;
+  case ABS:
+    if (!pieceOf(pieces, !(jet[0] < 0), jet[0]))
+      for (int i = 0; i < length; i++) jet[i] *= -1;
+    return;
+  case SIGN: /* at 0 it is 0, unless a piece is held */
+    piece = pieceOf(pieces, !(jet[0] < 0), jet[0]);
+    if (pieces && pieces->held && *pieces->held != ANY_PIECE) jet[0] = 2 * piece - 1;
+    else jet[0] = (jet[0] > 0) - (jet[0] < 0);
+    memset(jet + 1, 0, size - sizeof *jet);
     return;
   case IF: memcpy(jet, jet[0] != 0 ? y : y + length, size); return;
   case LESS:
   case LESS_EQ:
-    holds = op->code == LESS ? jet[0] < y[0] : jet[0] <= y[0];
+    piece = pieceOf(pieces, op->code == LESS ? jet[0] < y[0] : jet[0] <= y[0], y[0] - jet[0]);
     memset(jet, 0, size);
-    jet[0] = holds;
+    jet[0] = piece;
     return;
   default: break;
   }
@@ -175,14 +194,16 @@ static void operate(const Op *op, int n, int order, sunrealtype *jet) {
     function1(op->code, a[0], op->of.c, phi);
     chain(1, phi[0], phi + 1, phi + 2, n, order, jet);
   } else {
-    phi[0] = op->code == CALL ? call(op, order, a, d, dd) : function2(op, a, d, dd);
+    phi[0] = op->code == CALL ? call(op, order, pieces, a, d, dd) : function2(op, a, d, dd);
     chain(k, phi[0], d, dd, n, order, jet);
   }
 }
 
-void languageRun(const Op *op, int nops, int n, const sunrealtype *x, int order, sunrealtype *stack) {
+void languageRun(const Op *op, int nops, int n, const sunrealtype *x, int order,
+                 const Pieces *pieces, sunrealtype *stack) {
   const int length = jetLength(n, order);
   sunrealtype *top = stack; /* the first free jet */
+  int place        = 0;
   for (int i = 0; i < nops; i++) {
     const Op *o = &op[i];
     if (o->code <= VARIABLE) {
@@ -191,16 +212,20 @@ void languageRun(const Op *op, int nops, int n, const sunrealtype *x, int order,
       if (o->code == VARIABLE && order > 0) top[1 + o->k] = 1;
       top += length;
     } else {
-      operate(o, n, order, top - o->k * length);
+      const int more    = o->code == CALL ? o->of.f->npieces : isSwitch(o->code);
+      const Pieces here = piecesFrom(pieces, place);
+      operate(o, n, order, pieces && more ? &here : NULL, top - o->k * length);
+      place += more;
       top -= (o->k - 1) * length;
     }
   }
 }
 
-static void evaluate(const struct CPFunction_ *f, const sunrealtype *x, int order, sunrealtype *jet) {
+static void evaluate(const struct CPFunction_ *f, const sunrealtype *x, int order,
+                     const Pieces *pieces, sunrealtype *jet) {
   const Expression *e = (const Expression *)(const void *)f;
   sunrealtype stack[WORDS];
-  languageRun(e->op, e->nops, f->n, x, order, stack);
+  languageRun(e->op, e->nops, f->n, x, order, pieces, stack);
   memcpy(jet, stack, (size_t)jetLength(f->n, order) * sizeof *jet);
 }
 
@@ -209,7 +234,30 @@ static void destroy(struct CPFunction_ *f) {
   for (int i = 0; i < e->nops; i++)
     if (e->op[i].code == CALL) CPFunctionFree(&e->op[i].of.f);
   free(e->op);
+  free(e->timed);
   free(e);
+}
+
+int languageCountPieces(Expression *e) {
+  char affine[WORDS]; /* [operands on the stack] are they affine functions of variable 0 alone? */
+  int count = 0, top = 0;
+  for (int i = 0; i < e->nops; i++)
+    count += e->op[i].code == CALL ? e->op[i].of.f->npieces : isSwitch(e->op[i].code);
+  e->head.timed = e->timed = malloc((size_t)count + 1);
+  if (!e->timed) return 1;
+  for (int i = 0; i < e->nops; i++) {
+    const Op *op  = &e->op[i];
+    const int own = isSwitch(op->code), k = op->code <= VARIABLE ? 0 : op->k;
+    int all = 1;
+    for (int a = top - k; a < top; a++) all &= affine[a];
+    if (own) e->timed[e->head.npieces++] = (char)all;
+    for (int m = 0; op->code == CALL && m < op->of.f->npieces; m++)
+      e->timed[e->head.npieces++] = all && k == 1 && op->of.f->timed[m];
+    top += 1 - k;
+    affine[top - 1] = op->code == NUMBER || (op->code == VARIABLE && op->k == 0) ||
+                      (all && (op->code == ADD || op->code == SUB || op->code == SCALE));
+  }
+  return 0;
 }
 
 int cpFunctionUses(CPFunction f, int i) {

@@ -43,6 +43,12 @@ typedef enum {
   SMOOTH
 } Code; /* POWER, SCALE: with a constant exponent, by a constant factor; from SIN on: functions of one argument */
 
+/* Has it two pieces? */
+static inline int isSwitch(Code code) {
+  return code == LESS || code == LESS_EQ || code == MIN || code == MAX || code == ABS ||
+         code == SIGN;
+}
+
 typedef struct {
   Code code;
   int k; /* number of operands, or the index of the variable */
@@ -55,12 +61,16 @@ typedef struct {
 typedef struct {
   struct CPFunction_ head; /* first */
   int nops;
-  Op *op; /* [nops] */
+  Op *op;      /* [nops] */
+  char *timed; /* [npieces] */
 } Expression;
 
 /* A program without operations of n variables. Returns NULL without memory. */
 Expression *languageNewExpression(int n);
-/* stack [at least the highest number of jets at a time]: out, the jet of the value at its beginning */
-void languageRun(const Op *op, int nops, int n, const sunrealtype *x, int order, sunrealtype *stack);
+/* pieces: or NULL; stack [at least the highest number of jets at a time]: out, the jet of the value at its beginning */
+void languageRun(const Op *op, int nops, int n, const sunrealtype *x, int order,
+                 const Pieces *pieces, sunrealtype *stack);
+/* Counts the places with pieces in a program that is complete. Returns 0, or 1 without memory. */
+int languageCountPieces(Expression *e);
 
 #endif

@@ -55,15 +55,38 @@ static int bucketOf(const Axis *axis, sunrealtype x) {
   return (int)((x - axis->x[0]) * axis->scale);
 }
 
+/* Of order 1: the interval that is held, or, if none is, `low` in the period number `turns`, where x is; *x: in its period */
+static int intervalOf(const Axis *axis, int periodic, int low, sunrealtype turns,
+                      const Pieces *pieces, sunrealtype at, sunrealtype *x) {
+  const int n              = axis->n - 1; /* intervals */
+  const sunrealtype number = turns * n + low;
+  const int counts = fabs(number) < INT_MAX, held = pieces->held ? *pieces->held : ANY_PIECE;
+  sunrealtype inside[2] = {INFINITY, INFINITY};
+  if (pieces->own) *pieces->own = counts ? (int)number : ANY_PIECE;
+  if (held != ANY_PIECE) {
+    turns = floor((sunrealtype)held / n);
+    low   = (int)(held - turns * n);
+    *x    = periodic ? at - turns * (axis->x[n] - axis->x[0]) : at;
+    if (periodic || low > 0) inside[0] = *x - axis->x[low];
+    if (periodic || low < n - 1) inside[1] = axis->x[low + 1] - *x;
+  }
+  if (pieces->inside) memcpy(pieces->inside, inside, sizeof inside);
+  return low;
+}
+
 /* w [d][side][a]: out, what multiplies f^(a) at nodes i and i + 1 in derivative d of f; i is returned. */
-static int weights(const Axis *axis, int periodic, sunrealtype x, int order, sunrealtype w[3][2][P]) {
+static int weights(const Axis *axis, int periodic, sunrealtype x, int order, const Pieces *pieces,
+                   sunrealtype w[3][2][P]) {
+  const sunrealtype at = x;
+  sunrealtype turns    = 0;
   const int n = axis->n, p = axis->p;
   const sunrealtype *nodes = axis->x, first = nodes[0], last = nodes[n - 1];
   int low = 0, high = n - 1;
   memset(w, 0, 3 * sizeof *w);
   if (n == 1) return w[0][0][0] = 1, 0;
   if (periodic) {
-    x -= (last - first) * floor((x - first) / (last - first));
+    turns = floor((x - first) / (last - first));
+    x -= (last - first) * turns;
     x = x > last ? last : x < first ? first : x; /* roundoff */
   }
   const int before = !(x >= first), beyond = x > last; /* a NaN is before the first node */
@@ -83,6 +106,7 @@ static int weights(const Axis *axis, int periodic, sunrealtype x, int order, sun
       for (int d = 0; d <= order && a + d < p; d++) w[d][beyond][a + d] = power;
     return low;
   }
+  if (p == 1 && pieces) low = intervalOf(axis, periodic, low, turns, pieces, at, &x);
   const sunrealtype h = nodes[low + 1] - nodes[low], s = (x - nodes[low]) / h;
   for (int side = 0; side < 2; side++)
     for (int a = 0; a < p; a++)
@@ -97,12 +121,15 @@ static int weights(const Axis *axis, int periodic, sunrealtype x, int order, sun
   return low;
 }
 
-static void evaluate(const struct CPFunction_ *f, const sunrealtype *x, int order, sunrealtype *jet) {
-  const Spline *s = (const Spline *)(const void *)f;
+static void evaluate(const struct CPFunction_ *f, const sunrealtype *x, int order,
+                     const Pieces *pieces, sunrealtype *jet) {
+  const Pieces second = piecesFrom(pieces, 1);
+  const Spline *s     = (const Spline *)(const void *)f;
   const int two = f->n == 2, n1 = s->axis[1].n, p0 = s->axis[0].p, p1 = s->axis[1].p;
   sunrealtype w0[3][2][P], w1[3][2][P];
-  const int i = weights(&s->axis[0], s->periodic, x[0], order, w0),
-            j = weights(&s->axis[1], s->periodic, two ? x[1] : 0, order, w1);
+  const int i = weights(&s->axis[0], s->periodic, x[0], order, pieces, w0),
+            j = weights(&s->axis[1], s->periodic, two ? x[1] : 0, order, pieces ? &second : NULL,
+                        w1);
   for (int total = 0, m = 0; total <= order; total++) /* f; f_x, f_y; f_xx, f_xy, f_yy */
     for (int d1 = 0; d1 <= (two ? total : 0); d1++) {
       sunrealtype sum = 0;
@@ -375,6 +402,8 @@ int languageTable(const CPTable *t, const char *const *unit, const char *result,
   if (!failed) {
     const sunrealtype none = 0;
     s->periodic            = t->ends == CP_ENDS_PERIODIC;
+    s->head.npieces        = p > 1 ? 0 : s->head.n; /* along each variable */
+    s->head.timed          = two ? "\0" : "\1";
     s->head.argument[0] = d[0], s->head.argument[1] = d[1], s->head.result = d[2];
     failed = makeAxis(&s->axis[0], 'x', columns.x ? columns.n : t->nx, least, p, x, scale[0],
                       wrong.rule);

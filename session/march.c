@@ -59,7 +59,13 @@ static sunrealtype limit(CPSession s, sunrealtype t1) {
 
 /* ---- the start ---- */
 
+static void pauseSources(CPSession s) {
+  for (int i = 0; i < s->nsources; i++)
+    if (s->source[i].is.paused) s->source[i].is.paused(s->source[i].is.data);
+}
+
 static int refused(CPSession s, int flag) {
+  pauseSources(s);
   sessionFreeIntegrator(s);
   s->started = s->log.running = 0;
   return flag;
@@ -123,6 +129,7 @@ int CPSessionStart(CPSession s, sunrealtype t0, N_Vector y, sunrealtype t_end) {
   if (!flag) sessionFirstMethod(s);
   if (!flag) flag = sessionCreateIntegrator(s, __func__);
   if (flag < 0) return refused(s, flag);
+  pauseSources(s);
   N_VScale(1.0, s->y, y);
   s->started = 1, s->log.running = 0;
   return CP_SUCCESS;
@@ -255,7 +262,11 @@ static int meet(CPSession s, const char *function) {
   }
   action |= flag;
   s->pending = s->advanced = 0;
-  s->nevents++;
+  for (int k = 0; k < s->nroots; k++) /* times that are given do not accumulate by themselves */
+    if (s->found[k]) {
+      s->nevents++;
+      break;
+    }
   flag = tellEvents(s, action & CP_RESTART, function);
   for (int i = 0; i < s->nsources; i++)
     if (isDue(s, &s->source[i]) || s->source[i].again) setDue(s, &s->source[i]);
@@ -429,6 +440,7 @@ static int begin(CPSession s, sunrealtype t1, N_Vector y, const sunrealtype *t,
 }
 
 static int end(CPSession s, int flag, N_Vector y, sunrealtype *t) {
+  pauseSources(s);
   s->log.running = 0;
   *t             = s->t;
   N_VScale(1.0, s->y, y);

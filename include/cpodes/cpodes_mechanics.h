@@ -326,6 +326,7 @@ typedef struct {
    * comes as CPContactCreate got it, and remains so if the system has no such contact. Laws of CPContactSetLawFn take its place.
    * Returns 0, or another value if it fails. */
   int (*contact_law)(int i, sunindextype row, CPContactLaw *law, void *user_data);
+  int kinks; /**< 1: their events are kinks of forces, which derivatives of solutions pass; 0: these are refused */
 } CPEquations;
 
 /**

@@ -96,6 +96,9 @@ typedef struct CPEventSource_ {
   int (*take_mech)(CPMech mech, void *data);
   /** What the newest event was, "pin released", which CPEventFn gets as its name; NULL: the name of the source. */
   const char *(*event_name)(void *data);
+  /** A call of CPSessionStart, CPSessionRun or CPSessionStep ends: until the next one begins (ready), the system may be evaluated at any
+   * state, by anybody. */
+  void (*paused)(void *data);
 } CPEventSource;
 
 /**
@@ -149,7 +152,7 @@ CPODES_EXPORT int CPSessionSetOutputFn(CPSession session, int n, const sunrealty
 CPODES_EXPORT int CPSessionSetEventFn(CPSession session, CPEventFn fn, void *data);
 /** Adds an event source, whose table is copied. *id: out, its number from 0 on; may be NULL. */
 CPODES_EXPORT int CPSessionAddSource(CPSession session, const CPEventSource *source, int *id);
-/** Sets the largest number of events in one call of CPSessionRun, > 0. 0 restores the default, 100,000. More than 100
+/** Sets the largest number of events with a root in one call of CPSessionRun, > 0. 0 restores the default, 100,000. More than 100
  * events at the same time, up to roundoff, are too many in any case. */
 CPODES_EXPORT int CPSessionSetMaxEvents(CPSession session, long int maxevents);
 

@@ -69,7 +69,7 @@ static void begin(sunrealtype t, void *data) { ((CPMech)data)->stage.start = t; 
 static int install(CPMech mech, CPIntegrator s) {
   const int scaled      = mech->options.tau != 0.0 || mech->options.group_norms;
   const CPSystem system = {.data        = mech,
-                           .acts        = mech->eq->event_source != NULL,
+                           .acts        = mech->eq->event_source && !mech->eq->kinks,
                            .angles      = mech->eq->angles,
                            .nangles     = mech->eq->nangles,
                            .scale       = scaled ? scaleWeights : NULL,

@@ -1,0 +1,291 @@
+/* Kinks of functions, as an event source of the model (CPEquations.event_source). Where a function of a drive, a force or a law is put
+ * together of pieces (language.h), a step keeps to the pieces that it begins with, so that what it integrates is smooth. Ends of pieces at
+ * times that are known are stops, and all others are roots, of g = how far the arguments are inside their piece. At an end the pieces are
+ * those a little later,
+ *
+ *   at (t + e, y + e y'),    e: y moves by half of its digits,
+ *
+ * where y' belongs to the new pieces. If these lead back at once, as those of sign(v) of a body that comes to rest, no piece is a
+ * solution there, and the function is evaluated as it stands until the next event (A. F. Filippov, Differential Equations with
+ * Discontinuous Righthand Sides, Kluwer 1988). */
+#include "kinks.h"
+#include "formulas.h"
+#include "sources.h"
+
+#include <cpodes/cpodes_session.h>
+#include <float.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct Kinks_ {
+  Mechanism *m;
+  CPMech mech; /* of the newest run */
+  int n;
+  int locked; /* pieces are held: a session is at work */
+  int nroots; /* n, or 0 if all ends are at given times */
+  /* held, own [n]: as in Pieces; before [n]: held at the newest event; moved [n]: what has happened there at this event */
+  int *held, *own, *before, *moved;
+  int *direction;      /* [n] */
+  char *timed;         /* [n] cpFunctionTimed */
+  sunrealtype *inside; /* [2 n] */
+  sunrealtype sign, t_end;
+  N_Vector ydot, ahead;
+  char message[TEXT];
+};
+
+const Pieces *bodiesPieces(const Mechanism *m, const Formula *formula, int k, Pieces *pieces) {
+  const Kinks *all = m->kinks;
+  const int i      = formula->place[k];
+  if (!all || !all->locked) return NULL;
+  *pieces = (Pieces){all->held + i, all->own + i, all->inside + 2 * i};
+  return pieces;
+}
+
+static int hasPieces(const Formula *formula) {
+  for (int k = 0; formula && k < 3; k++)
+    if (formula->f[k] && cpFunctionPieces(formula->f[k]) > 0) return 1;
+  return 0;
+}
+
+/* The formula of a drive, or NULL */
+static const Formula *ofDrive(const Drive *d) { return d->g == bodiesMotionOf ? d->data : NULL; }
+
+/* The formulas that forces and drives have, one after the other, or NULL where there is none; *end: out, 1 behind the last one */
+static const Formula *formulaOf(const Mechanism *m, int i, int *end) {
+  *end = 0;
+  if (i < m->nlaws) return m->law[i].formula;
+  if ((i -= m->nlaws) < m->nforces) return m->force[i].formula;
+  if ((i -= m->nforces) < m->ndrives) return ofDrive(&m->drive[i]);
+  *end = 1;
+  return NULL;
+}
+
+int bodiesHasKinks(const Mechanism *m) {
+  int end = 0, found = 0;
+  for (int i = 0; !end && !found; i++) found = hasPieces(formulaOf(m, i, &end));
+  return found;
+}
+
+/* Computes `own` and `inside` at (t, y) by evaluating all that has pieces; what fails there is reported by those who need its value. */
+static void watch(Kinks *all, sunrealtype t, N_Vector y) {
+  Mechanism *m         = all->m;
+  const sunrealtype *q = N_VGetArrayPointer(y), *u = q + bodiesCoordinates(m);
+  for (int i = 0; i < 2 * all->n; i++) all->inside[i] = INFINITY;
+  m->z = u + bodiesVelocities(m);
+  bodiesPoses(m, q, u, NULL);
+  for (int i = 0; i < m->nlaws; i++) {
+    sunrealtype x, rate, T[4];
+    if (!hasPieces(m->law[i].formula)) continue;
+    bodiesLawAt(m, i, q, u, &x, &rate);
+    bodiesLaw(m, &m->law[i], t, x, rate, 0, T);
+  }
+  for (int i = 0; i < m->nforces; i++) {
+    sunrealtype F[3], rate[3];
+    if (hasPieces(m->force[i].formula)) bodiesForceOf(m, i, t, F, rate);
+  }
+  for (int i = 0; i < m->ndrives; i++) {
+    DriveAt at;
+    if (hasPieces(ofDrive(&m->drive[i]))) bodiesDrive(m, i, t, &at);
+  }
+}
+
+static sunrealtype insideOf(const Kinks *all, int i) {
+  const sunrealtype *x = all->inside + 2 * i, least = fmin(x[0], x[1]);
+  return isfinite(least) ? least : 1; /* there is no end, or it is where the function is not used */
+}
+
+/* A little time, in which y moves by half of its digits, but by more than roundoff of t */
+static sunrealtype littleTime(const Kinks *all, sunrealtype t, N_Vector y) {
+  enum { ULPS = 1024 };
+  const sunrealtype size = sqrt(N_VDotProd(y, y)), rate = sqrt(N_VDotProd(all->ydot, all->ydot));
+  const sunrealtype span = isfinite(all->t_end) ? fabs(all->t_end - t) : fmax(1, fabs(t));
+  const sunrealtype time = size > 0 && size < span * rate ? size / rate : span;
+  return fmax(sqrt(DBL_EPSILON) * time, ULPS * DBL_EPSILON * fabs(t));
+}
+
+/* How often the piece at a place has changed at an event */
+enum { UNMOVED, CHOSEN, MOVED, FREED };
+
+/* Makes the pieces those that lead on from (t, y). ended [nroots]: where a root has been found, or NULL. Returns whether they are others
+ * than before. */
+static int settle(Kinks *all, sunrealtype t, N_Vector y, const int *ended) {
+  const size_t size = (size_t)all->n * sizeof *all->held;
+  memcpy(all->before, all->held, size);
+  memset(all->moved, 0, size);
+  for (int again = 1; again;) {
+    again = 0;
+    if (CPMechRhs(t, y, all->ydot, all->mech)) break; /* which the integrator will report */
+    const sunrealtype e = all->sign * littleTime(all, t, y);
+    N_VLinearSum(1, y, e, all->ydot, all->ahead);
+    watch(all, t + e, all->ahead);
+    for (int i = 0; i < all->n; i++) {
+      const int is_free = all->held[i] == ANY_PIECE;
+      if (is_free ? all->moved[i] == FREED : !(insideOf(all, i) < 0)) continue;
+      all->held[i]  = !is_free && all->moved[i] == MOVED ? ANY_PIECE : all->own[i];
+      all->moved[i] = is_free ? CHOSEN : all->moved[i] == MOVED ? FREED : MOVED;
+      again         = 1;
+    }
+  }
+  for (int i = 0; ended && i < all->nroots; i++) /* where the arguments only touch an end */
+    if (ended[i] && all->moved[i] == UNMOVED) all->held[i] = ANY_PIECE;
+  return memcmp(all->before, all->held, size) != 0;
+}
+
+static int roots(sunrealtype t, N_Vector y, sunrealtype *g, void *data) {
+  Kinks *all = data;
+  watch(all, t, y);
+  for (int i = 0; i < all->n; i++) g[i] = all->timed[i] ? 1 : insideOf(all, i);
+  return 0;
+}
+
+/* The next end at a known time: one from whose piece the time leads out. Its distance is a linear function of t. */
+static sunrealtype nextTime(sunrealtype t, void *data) {
+  const Kinks *all         = data;
+  sunrealtype next         = INFINITY;
+  const sunrealtype second = all->sign;
+  const Mechanism *m       = all->m;
+  int end                  = 0;
+  for (int e = 0; !end; e++) {
+    const Formula *formula = formulaOf(m, e, &end);
+    for (int k = 0; formula && k < 3; k++) {
+      sunrealtype x[2][CP_MOST_VARIABLES] = {{t}, {t + second}}, inside[2][2], value;
+      for (int i = 0; formula->f[k] && i < cpFunctionPieces(formula->f[k]); i++) {
+        const int place = formula->place[k] + i;
+        if (!all->timed[place]) continue;
+        for (int at = 0; at < 2; at++) {
+          const Pieces pieces = {all->held + formula->place[k], NULL,
+                                 all->inside + 2 * formula->place[k]};
+          cpFunctionEvaluate(formula->f[k], x[at], &pieces, &value, NULL, NULL);
+          memcpy(inside[at], all->inside + 2 * place, sizeof inside[at]);
+        }
+        for (int side = 0; side < 2; side++) {
+          const sunrealtype slope = inside[1][side] - inside[0][side],
+                            at    = t - second * inside[0][side] / slope;
+          if (slope < 0 && inside[0][side] > 0 && second * (at - t) > 0)
+            next = second * fmin(second * at, second * next);
+        }
+      }
+    }
+  }
+  return next;
+}
+
+static int takeMech(CPMech mech, void *data) {
+  Kinks *all = data;
+  all->mech  = mech;
+  return mech ? 0 : CP_ILL_INPUT;
+}
+
+static int begin(CPSession session, sunrealtype t, sunrealtype t_end, N_Vector y, int again,
+                 void *data) {
+  Kinks *all = data;
+  (void)session;
+  if (!all->ydot && !(all->ydot = N_VClone(y))) return CP_MEM_FAIL;
+  if (!all->ahead && !(all->ahead = N_VClone(y))) return CP_MEM_FAIL;
+  all->sign = t_end < t ? -1 : 1, all->t_end = t_end, all->locked = 1;
+  for (int i = 0; i < all->n && !again; i++) all->held[i] = ANY_PIECE;
+  settle(all, t, y, NULL);
+  return 0;
+}
+
+/* Has a drive another piece than before, whose speed may be another one? */
+static int isDriveOther(const Kinks *all) {
+  const Mechanism *m = all->m;
+  int other          = 0;
+  for (int i = 0; i < m->ndrives && !other; i++) {
+    const Formula *formula = ofDrive(&m->drive[i]);
+    if (!hasPieces(formula)) continue;
+    const size_t from = (size_t)formula->place[0], size = sizeof *all->held;
+    other = memcmp(all->held + from, all->before + from,
+                   (size_t)cpFunctionPieces(formula->f[0]) * size) != 0;
+  }
+  return other;
+}
+
+/* Goes on with other pieces. A drive that changes its speed at once is an impact. */
+static int meet(CPSession session, const CPEvent *event, N_Vector y, void *data) {
+  Kinks *all = data;
+  (void)session;
+  if (!settle(all, event->t, y, event->roots)) return CP_CONTINUE;
+  if (!isDriveOther(all)) return CP_RESTART;
+  const int flag = bodiesStrike(all->m, all->mech, event->t, y);
+  if (!flag) return CP_RESTART;
+  snprintf(all->message, sizeof all->message, "at t = %g a drive changes its speed: %.300s",
+           (double)event->t, CPObjectGetLastMessage(CP_OBJECT(all->mech)));
+  return flag < 0 ? flag : CP_USERFUNC_FAIL;
+}
+
+static const char *messageOf(void *data) {
+  const Kinks *all = data;
+  return all->message[0] ? all->message : NULL;
+}
+
+static void undo(CPSession session, N_Vector y, void *data) {
+  Kinks *all = data;
+  (void)session, (void)y;
+  memcpy(all->held, all->before, (size_t)all->n * sizeof *all->held);
+}
+
+static int resume(CPSession session, sunrealtype t, void *data) {
+  (void)session, (void)t;
+  ((Kinks *)data)->locked = 1;
+  return 0;
+}
+
+/* Others may now evaluate the functions at any state. */
+static void release(void *data) { ((Kinks *)data)->locked = 0; }
+
+void bodiesFreeKinks(Mechanism *m) {
+  Kinks *all = m->kinks;
+  if (!all) return;
+  if (all->ydot) N_VDestroy(all->ydot);
+  if (all->ahead) N_VDestroy(all->ahead);
+  free(all->held), free(all->timed), free(all->inside);
+  free(all);
+  m->kinks = NULL;
+}
+
+static int make(Mechanism *m) {
+  Kinks *all = m->kinks = calloc(1, sizeof *all);
+  if (!all) return CP_MEM_FAIL;
+  const size_t n = (size_t)bodiesPlaces(m);
+  int end        = 0;
+  all->m = m, all->n = (int)n;
+  all->held   = malloc((5 * n + 1) * sizeof *all->held);
+  all->timed  = calloc(n + 1, 1);
+  all->inside = malloc((2 * n + 1) * sizeof *all->inside);
+  if (!all->held || !all->timed || !all->inside) return bodiesFreeKinks(m), CP_MEM_FAIL;
+  all->own = all->held + n, all->before = all->own + n, all->moved = all->before + n;
+  all->direction = all->moved + n;
+  for (size_t i = 0; i < n; i++) all->held[i] = ANY_PIECE, all->direction[i] = -1;
+  for (int e = 0; !end; e++) {
+    const Formula *formula = formulaOf(m, e, &end);
+    for (int k = 0; formula && k < 3; k++)
+      for (int i = 0; formula->f[k] && i < cpFunctionPieces(formula->f[k]); i++) {
+        all->timed[formula->place[k] + i] = (char)cpFunctionTimed(formula->f[k], i);
+        if (!cpFunctionTimed(formula->f[k], i)) all->nroots = all->n;
+      }
+  }
+  return 0;
+}
+
+int bodiesKinkSource(CPEventSource *source, Mechanism *m) {
+  if (!m->kinks && make(m)) return CP_MEM_FAIL;
+  *source = (CPEventSource){.size      = source->size,
+                            .name      = "kinks",
+                            .data      = m->kinks,
+                            .nroots    = m->kinks->nroots,
+                            .roots     = m->kinks->nroots > 0 ? roots : NULL,
+                            .direction = m->kinks->direction,
+                            .next_time = nextTime,
+                            .start     = begin,
+                            .ready     = resume,
+                            .paused    = release,
+                            .handle    = meet,
+                            .undo      = undo,
+                            .message   = messageOf,
+                            .take_mech = takeMech};
+  return 0;
+}
