@@ -127,6 +127,45 @@ START_TEST(units_in_place_of_numbers_give_the_same_motion_bit_for_bit) {
 }
 END_TEST
 
+/* ---- the road of the axle ---- */
+
+/* The mean squares of octaves of waves are those of class B of ISO 8608, but for the ramp of 5 m at the beginning. */
+START_TEST(the_road_has_the_spectrum_that_it_says) {
+  enum { ROWS = 400, LENGTH = 100 };
+  static const char *const tracks[] = {"left", "right"};
+  static char text[LONGEST];
+  char path[500];
+  snprintf(path, sizeof path, "%s/parts/road.csv", CPODES_MECHANISMS);
+  FILE *f = fopen(path, "rb");
+  ck_assert_ptr_nonnull(f);
+  const size_t size = fread(text, 1, sizeof text, f);
+  fclose(f);
+  for (int track = 0; track < 2; track++) {
+    const CPTable table             = {CP_SIZED(CPTable), .csv = text, .length = size,
+                                       .column = {"distance", tracks[track]}};
+    const CPFunctionOptions options = {CP_SIZED(CPFunctionOptions), .table = &table};
+    CPFunction road;
+    ck_assert_int_eq(CPFunctionCreate(&options, &road), CP_SUCCESS);
+    for (int first = 2; first <= 50; first *= 2) {
+      sunrealtype found = 0, wanted = 0;
+      for (int k = first; k < 2 * first; k++) {
+        const sunrealtype n = (sunrealtype)k / LENGTH;
+        sunrealtype c = 0, s = 0, z;
+        for (int i = 0; i < ROWS; i++) {
+          const sunrealtype x = 0.25 * i, phase = 2 * acos(-1.0) * n * x;
+          ck_assert_int_eq(CPFunctionEvaluate(road, &x, &z, NULL, NULL), CP_SUCCESS);
+          c += 2 * z * cos(phase) / ROWS, s += 2 * z * sin(phase) / ROWS;
+        }
+        found += (c * c + s * s) / 2;
+        wanted += 64e-6 / pow(n / 0.1, 2) / LENGTH;
+      }
+      ck_assert_double_eq_tol(found / wanted, 1, 0.2);
+    }
+    CPFunctionFree(&road);
+  }
+}
+END_TEST
+
 /* ---- parameters ---- */
 
 #define CRANK                                                                                  \
@@ -616,6 +655,7 @@ TEST_SUITE(names) {
   TCase *tcase = tcase_create("names");
   tcase_add_checked_fixture(tcase, test_context_setup, test_context_teardown);
   tcase_set_timeout(tcase, 60);
+  tcase_add_test(tcase, the_road_has_the_spectrum_that_it_says);
   tcase_add_loop_test(tcase, units_in_place_of_numbers_give_the_same_motion_bit_for_bit, 0, FILES);
   tcase_add_test(tcase, parameters_are_names_for_numbers_and_may_be_replaced);
   tcase_add_test(tcase, forces_and_springs_are_functions_of_time_and_motion);
