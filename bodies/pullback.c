@@ -138,9 +138,9 @@ int treeCommon(const Tree *tree, const Pair *pair, MeasureKind kind) {
 }
 
 /* The same for one side */
-static void addSide(const Mechanism *b, const Term *term, int side, Mask mask, const sunrealtype *g,
+static void addSide(const Mechanism *b, const Pair *pair, int side, Mask mask, const sunrealtype *g,
                     sunrealtype scale, Wrench *wrench) {
-  const int body = b->pair[term->pair].side[side].body;
+  const int body = pair->side[side].body;
   if (body == GROUND) return;
   sunrealtype F[3] = {0, 0, 0}, N[3] = {0, 0, 0};
   EACH_DIRECTION(&b->space, mask.g & (side ? 0xCu : 0x3u), j)
@@ -150,7 +150,8 @@ static void addSide(const Mechanism *b, const Term *term, int side, Mask mask, c
 
 void treeAddGradient(const Mechanism *b, const Term *term, Mask mask, const sunrealtype *g,
                      sunrealtype scale, Wrench *wrench) {
-  for (int side = 0; side < 2; side++) addSide(b, term, side, mask, g, scale, wrench);
+  for (int side = 0; side < 2; side++)
+    addSide(b, &b->pair[term->pair], side, mask, g, scale, wrench);
 }
 
 /* tau += scale J^T g, for a gradient g [LOCAL] of a measure */
@@ -163,7 +164,7 @@ static void pullGradient(const Mechanism *b, const Term *term, Mask mask, const 
     const int n = treeNodeOf(tree, pair, side);
     if (n == GROUND) continue;
     memset(&tree->wrench[n], 0, sizeof *tree->wrench);
-    addSide(b, term, side, mask, g, scale, tree->wrench);
+    addSide(b, pair, side, mask, g, scale, tree->wrench);
     treeAlongPath(tree, n, common, tree->wrench[n], tau);
   }
 }
@@ -377,14 +378,14 @@ static void curvature(const Mechanism *b, const Row *row, int k, int i, Jet *jet
   }
 }
 
-/* by_q, by_u [nu] += scale times the derivatives of s'' of a term along the velocities below `common`. In axes that turn with S the
+/* by_q, by_u [nu] += scale times the derivatives along the velocities below `common` of a function of the motions of the
+ * bodies of a pair, of s'' if these are those of a jet. In axes that turn with S the
  * acceleration of a body changes by psi', by 2 psi_w x v at its centre, and by psi_w x w in its axes; vectors of space turn as well:
  *
  *   acc_q . S + acc_u . (psi + S_w x v) + g . (psi' + S_w x a + 2 psi_w x v),   psi_w x w */
-static void addCurvature(const Mechanism *b, const Term *term, int common, const Jet *jet,
+static void addCurvature(const Mechanism *b, const Pair *pair, int common, const Jet *jet,
                          sunrealtype scale, sunrealtype *by_q, sunrealtype *by_u) {
   const Tree *tree = b->tree;
-  const Pair *pair = &b->pair[term->pair];
   const Mask all   = {0xF, 0};
   for (int side = 0; side < 2; side++) {
     const int n = treeNodeOf(tree, pair, side);
@@ -405,11 +406,16 @@ static void addCurvature(const Mechanism *b, const Term *term, int common, const
     add3(1, N, of[1] + 6 * side + 3);
     for (int l = 0; l < 3; l++) {
       memset(&tree->wrench[n], 0, sizeof *tree->wrench);
-      addSide(b, term, side, all, of[l], scale, tree->wrench);
+      addSide(b, pair, side, all, of[l], scale, tree->wrench);
       wrench[l] = tree->wrench[n];
     }
     treeAlongMotions(tree, n, common, wrench, by_q, by_u);
   }
+}
+
+void treeAddSlopes(const Mechanism *b, const Pair *pair, const Jet *jet, sunrealtype scale,
+                   sunrealtype *by_q, sunrealtype *by_u) {
+  addCurvature(b, pair, GROUND, jet, scale, by_q, by_u);
 }
 
 /* by_q, by_u [nu] -= the derivatives of f'' x'^2 + f' x'' of a function f of an own coordinate x */
@@ -452,7 +458,7 @@ static void fillRow(const Mechanism *b, const Row *row, const sunrealtype *u,
       if (Bu && term->m.kind == OWN) addOwnBend(b, term, u, udot, x, size);
       else if (Bu) {
         curvature(b, row, k, i, &jet);
-        addCurvature(b, term, common, &jet, -1, x, size);
+        addCurvature(b, pair, common, &jet, -1, x, size);
       } else {
         const Mask mask = bodiesGradient(b, row, k, i, &jet);
         pullGradient(b, term, mask, jet.g, 1, x);
@@ -533,7 +539,7 @@ static void addInertances(const Mechanism *b, const Entries *MK, const Entries *
       if (term->m.kind == OWN) continue;
       const Mask mask = bodiesGradient(b, &of, k, 0, &jet);
       pullGradient(b, term, mask, jet.g, 1, g);
-      if (C) addCurvature(b, term, GROUND, &jet, -1, by_q, by_u);
+      if (C) addCurvature(b, &b->pair[term->pair], GROUND, &jet, -1, by_q, by_u);
     }
     if (!C) memcpy(by_q, g, (size_t)nu * sizeof *g);
     for (int k = 0; k < nu; k++)

@@ -608,30 +608,6 @@ static int inFrame(Mechanism *m, const Sensor *s, const At *at, sunrealtype *x) 
   return flag;
 }
 
-/* g [2 nu]: out, the derivatives of a measure, or of its rate, in the directions of the velocities, and with respect to these */
-static int derive(CPMech mech, Mechanism *m, const Sensor *s, const char *name, sunrealtype *g) {
-  Pair own;
-  Term term;
-  Jet jet;
-  const int level = bodiesSensorTerm(m, s, &own, &term), nu = bodiesVelocities(m);
-  if (level == NONE || m->tree)
-    return cpReport(
-        CP_OBJECT(mech), CP_NOT_SUPPORTED, "CPMechGetSensor",
-        "%.100s: derivatives are those of coordinates, lengths, components of positions "
-        "and velocities, in absolute coordinates",
-        name);
-  const Pair *pair = term.pair == NONE ? &own : &m->pair[term.pair];
-  bodiesJet(&m->space, m->param, pair, &term.m, bodiesPose(m, pair->side[0].body),
-            bodiesPose(m, pair->side[1].body), HESSIAN, &jet);
-  memset(g, 0, 2 * (size_t)nu * sizeof *g);
-  EACH_DIRECTION(&m->space, bodiesMask(&m->space, pair, &term.m).g, j) {
-    const sunindextype i = bodiesColumnOf(&m->space, pair, j);
-    g[i] += term.coef * (level ? jet.rate_q[j] : jet.g[j]);
-    if (level) g[nu + i] += term.coef * jet.g[j];
-  }
-  return CP_SUCCESS;
-}
-
 int CPMechGetSensor(CPMech mech, const char *name, sunrealtype t, N_Vector y, CPSensor *sensor) {
   Mechanism *m;
   Sensor s;
@@ -662,7 +638,12 @@ int CPMechGetSensor(CPMech mech, const char *name, sunrealtype t, N_Vector y, CP
                       __func__, "%.100s: at t = %g a function of a drive or a force failed (%d)",
                       name, (double)t, flag);
   }
-  if (!flag && own.gradient) flag = derive(mech, m, &s, name, own.gradient);
+  if (!flag && own.gradient) {
+    sunrealtype in_space[3] = {0, 0, 0};
+    if (s.vector)
+      flag = evaluate(m, &s, &at, in_space); /* which has been evaluated, so that it does not fail */
+    if (!flag) flag = bodiesSlope(mech, m, &s, name, t, y, in_space, own.gradient);
+  }
   free(found);
   if (flag) return flag;
   own.count = s.vector && s.component == NONE ? 3 : 1;

@@ -285,6 +285,11 @@ int treeCloseLoops(const Mechanism *b, sunrealtype *tau, sunrealtype *lambda);
 /* g [nu] += the gradient of component i of a row with respect to the velocities of the tree, at the poses of the bodies */
 void treeGradient(const Mechanism *b, const Row *row, int i, sunrealtype *g);
 
+/* by_q, by_u [nu] += scale times the derivatives of a function of the motions of the bodies of a pair, whose own with respect to positions,
+ * velocities and accelerations are acc_q, acc_u and g of the jet. treeMotions precedes it. */
+void treeAddSlopes(const Mechanism *b, const Pair *pair, const Jet *jet, sunrealtype scale,
+                   sunrealtype *by_q, sunrealtype *by_u);
+
 /* q, u: out, the coordinates at the placement; q: in, angles near which they are to be. Returns 0, or -1 without memory. */
 int treeStart(Mechanism *b, sunrealtype *q, sunrealtype *u);
 /* Does the model have matrices, which it needs unless there are neither rows nor inertances between bodies? */

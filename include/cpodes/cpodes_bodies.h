@@ -892,8 +892,10 @@ typedef struct {
  * Vectors are those in the axes of space, or of a body: pin.force.in(rod); then a position is that relative to the body's
  * frame. One component is pin.force.x, pin.force.in(rod).x. Numbers of a point may have units, [0, 30 mm].
  *
- * The gradient is that of coordinates, lengths, their rates, and of components of positions and velocities in space; for others,
- * and in joint coordinates, CP_NOT_SUPPORTED is returned. Returns CP_ILL_INPUT if there is no such quantity; the message names the
+ * The gradient of a number, or of a component of a vector, is exact if it depends on positions and velocities alone: coordinates, lengths,
+ * points, energies, forces and powers of springs and on points, with their functions. That of accelerations and reactions, which are
+ * functions of the state by the equations of motion with the rows that are active (udot and lambda are not used), and those of ropes,
+ * bushings and tyres, are differences of sixth order, to about 1e-10. A vector has none (CP_NOT_SUPPORTED). Returns CP_ILL_INPUT if there is no such quantity; the message names the
  * nearest. CPBodiesFind finds a name without a CPMech; CPBodiesDescribe lists all quantities, with their units. */
 CPODES_EXPORT int CPMechGetSensor(CPMech mech, const char *name, sunrealtype t, N_Vector y,
                                   CPSensor *sensor);

@@ -247,6 +247,72 @@ START_TEST(derivatives_are_those_of_the_value) {
 }
 END_TEST
 
+/* The difference of sixth order of component k of a quantity along a direction d [nu] of the velocities, of positions (level 0) or of
+ * velocities. For N d, u becomes d for once. */
+static sunrealtype difference_along(const char *name, const sunrealtype *d, int level) {
+  static const sunrealtype weight[] = {0.75, -0.15, 1 / 60.0};
+  const CPEquations e               = equations_of(mech);
+  const int nq = (int)e.nq, nu = (int)e.nu;
+  const sunrealtype h = 1e-3;
+  N_Vector moved = N_VClone(y), rate = N_VClone(y);
+  sunrealtype sum = 0;
+  N_VScale(1, y, moved);
+  memcpy(entries(moved) + nq, d, (size_t)nu * sizeof *d);
+  ck_assert_int_eq(CPMechRhs(now, moved, rate, mech), CP_SUCCESS);
+  for (int k = -3; k <= 3; k++) {
+    if (k == 0) continue;
+    N_VScale(1, y, moved);
+    for (int i = 0; i < nq && !level; i++) entries(moved)[i] += k * h * entries(rate)[i];
+    for (int i = 0; i < nu && level; i++) entries(moved)[nq + i] += k * h * d[i];
+    sum += (k > 0 ? 1 : -1) * weight[abs(k) - 1] * quantity_at(mech, name, now, moved, 0) / h;
+  }
+  N_VDestroy(moved);
+  N_VDestroy(rate);
+  return sum;
+}
+
+/* Of each quantity that does not depend on accelerations or reactions, and of some that do: components in space and in the axes of a
+ * body */
+START_TEST(gradients_of_all_quantities_are_those_of_their_values) {
+  static const sunrealtype turning[] = {0.3, -0.7, 0.5, 1, -0.4, 0.2, 0.9, -0.6, 0.8, -0.1, 0.35};
+  const File *file                   = &files[_i / 2];
+  read_file(file->name, _i % 2);
+  move(file->t / 2);
+  const int n = CPBodiesCount(bodies, CP_SENSOR), nu = (int)equations_of(mech).nu;
+  sunrealtype *g = malloc(3 * (size_t)nu * sizeof *g), *d = g + 2 * nu;
+  const char *body = thing(CP_BODY, 0).name;
+  ck_assert_ptr_nonnull(g);
+  for (int i = 0; i < n; i++) {
+    const CPDescription sensor = thing(CP_SENSOR, i);
+    for (int form = 0; form < (sensor.kind ? 4 : 1); form++) {
+      static const char *const forms[] = {"", ".y", ".in(", ".in("};
+      char name[300], end[100];
+      snprintf(end, sizeof end, "%s%s%s", forms[form], form < 2 ? "" : body,
+               form < 2    ? ""
+               : form == 2 ? ").x"
+                           : ").y");
+      if (sensor.kind && form == 0) continue;
+      snprintf(name, sizeof name, "%s%s", sensor.name, end);
+      CPSensor s = {CP_SIZED(CPSensor), .gradient = g};
+      ck_assert_msg(CPMechGetSensor(mech, name, now, y, &s) == CP_SUCCESS, "%s: %s", name,
+                    CPObjectGetLastMessage(CP_OBJECT(mech)));
+      for (int level = 0; level < 2; level++) {
+        sunrealtype found = 0, scale = 1;
+        for (int k = 0; k < nu; k++) {
+          d[k] = turning[(k + i) % 11];
+          found += g[level * nu + k] * d[k], scale += fabs(g[level * nu + k] * d[k]);
+        }
+        const sunrealtype wanted = difference_along(name, d, level);
+        ck_assert_msg(fabs(found - wanted) <= 1e-8 * scale, "%s, %d: %.15g and %.15g, of %g", name,
+                      level, found, wanted, scale);
+      }
+    }
+  }
+  free(g);
+  done();
+}
+END_TEST
+
 START_TEST(every_listed_quantity_has_a_value_and_is_found) {
   read_file(files[_i / 2].name, _i % 2);
   const int n = CPBodiesCount(bodies, CP_SENSOR);
@@ -315,7 +381,7 @@ START_TEST(what_is_wrong_is_named) {
   ck_assert_int_eq(CPBodiesFind(bodies, CP_SENSOR, bad[_i].name, &i), CP_ILL_INPUT);
   sunrealtype g[36];
   s.gradient = g;
-  ck_assert_int_eq(CPMechGetSensor(mech, "spring.power", 0, y, &s), CP_NOT_SUPPORTED);
+  ck_assert_int_eq(CPMechGetSensor(mech, "upright.velocity", 0, y, &s), CP_NOT_SUPPORTED);
   done();
 }
 END_TEST
@@ -327,6 +393,7 @@ TEST_SUITE(sensors) {
   tcase_set_timeout(tcase, 60);
   tcase_add_loop_test(tcase, forces_by_name_balance_the_motion_of_each_body, 0, 2 * FILES);
   tcase_add_loop_test(tcase, every_listed_quantity_has_a_value_and_is_found, 0, 2 * FILES);
+  tcase_add_loop_test(tcase, gradients_of_all_quantities_are_those_of_their_values, 0, 2 * FILES);
   tcase_add_loop_test(tcase, derivatives_are_those_of_the_value, 0, 8);
   tcase_add_test(tcase, frames_turn_vectors_and_move_positions);
   tcase_add_loop_test(tcase, what_is_wrong_is_named, 0, sizeof bad / sizeof bad[0]);

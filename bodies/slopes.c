@@ -1,0 +1,325 @@
+/* Derivatives of quantities (sensors.c): in the directions of the velocities, and with respect to them. What depends on positions and
+ * velocities alone is a function of the motions of bodies. Its derivatives with respect to these are exact, and in joint coordinates they
+ * are pulled back to the tree. What depends on accelerations or multipliers, which the equations of motion make functions of the state,
+ * and the few others that `slope` refuses, are differences of sixth order. */
+#include "formulas.h"
+#include "sensors.h"
+#include "tree.h"
+
+#include "cpodes/base/differences.h"
+
+#include <string.h>
+
+/* The gradient [2 nu] of a quantity at t, and where it is taken */
+typedef struct {
+  Mechanism *m;
+  sunrealtype t;
+  const sunrealtype *q, *u;
+  int nu;
+  sunrealtype *g;
+} Slope;
+
+/* s->g += c times a function of the motions of the bodies of a pair, with the derivatives by_q and by_u in its local directions */
+static void addMotion(const Slope *s, const Pair *pair, const sunrealtype *by_q,
+                      const sunrealtype *by_u, sunrealtype c) {
+  const Mechanism *m = s->m;
+  Jet jet            = {0};
+  const unsigned all =
+      (pair->side[0].body == GROUND ? 0u : 0x3u) | (pair->side[1].body == GROUND ? 0u : 0xCu);
+  EACH_DIRECTION(&m->space, all, j) jet.acc_q[j] = by_q[j], jet.acc_u[j] = by_u[j];
+  if (m->tree) treeAddSlopes(m, pair, &jet, c, s->g, s->g + s->nu);
+  else EACH_DIRECTION(&m->space, all, j) {
+      const sunindextype i = bodiesColumnOf(&m->space, pair, j);
+      s->g[i] += c * by_q[j], s->g[s->nu + i] += c * by_u[j];
+    }
+}
+
+/* The same of a term, or of its rate (level 1). own: its pair if it has none. Returns 1 if that is not known here. */
+static int addTerm(const Slope *s, const Term *term, const Pair *own, int level, sunrealtype c) {
+  const Mechanism *m = s->m;
+  const Pair *pair   = term->pair == NONE ? own : &m->pair[term->pair];
+  if (m->tree && term->velocity != NONE && !term->f) {
+    s->g[level * s->nu + term->velocity] += c * bodiesShare(m, term);
+    return 0;
+  }
+  if (term->m.kind == OWN) return 1;
+  sunrealtype by_q[LOCAL] = {0}, by_u[LOCAL] = {0};
+  Jet jet;
+  if (term->pair == NONE)
+    bodiesJet(&m->space, m->param, pair, &term->m, bodiesPose(m, pair->side[0].body),
+              bodiesPose(m, pair->side[1].body), HESSIAN, &jet);
+  else bodiesTermJet(m, term, HESSIAN, &jet);
+  EACH_DIRECTION(&m->space, bodiesMask(&m->space, pair, &term->m).g, j) {
+    by_q[j] = level ? jet.rate_q[j] : jet.g[j];
+    by_u[j] = level ? jet.g[j] : 0;
+  }
+  addMotion(s, pair, by_q, by_u, c * bodiesWeight(m, term));
+  return 0;
+}
+
+/* The same of c . x, where x is the point of side b of a pair with the ground, or its velocity (level 1) */
+static void addPoint(const Slope *s, const Pair *pair, int level, const sunrealtype *c) {
+  const Pose *pose        = bodiesPose(s->m, pair->side[1].body);
+  sunrealtype by_q[LOCAL] = {0}, by_u[LOCAL] = {0}, arm[3], swing[3], turned[3];
+  toSpace(pose, pair->side[1].point, arm);
+  cross3(pose->w, arm, swing);
+  sunrealtype *of = level ? by_u : by_q;
+  for (int k = 0; k < 3; k++) {
+    of[6 + k] = c[k];
+    cross3(pose->axis[k], arm, turned), of[9 + k] = dot3(c, turned);
+    if (!level) continue;
+    cross3(pose->axis[k], swing, turned), by_q[9 + k] = dot3(c, turned);
+  }
+  addMotion(s, pair, by_q, by_u, 1);
+}
+
+/* The same of c . x for a vector x that turns with the body of side b */
+static void addTurning(const Slope *s, const Pair *pair, const sunrealtype *x, const sunrealtype *c) {
+  const Pose *pose        = bodiesPose(s->m, pair->side[1].body);
+  sunrealtype by_q[LOCAL] = {0}, by_u[LOCAL] = {0}, turned[3];
+  for (int k = 0; k < 3; k++) cross3(pose->axis[k], x, turned), by_q[9 + k] = dot3(c, turned);
+  addMotion(s, pair, by_q, by_u, 1);
+}
+
+static int addInputs(const Slope *s, const Formula *formula, const sunrealtype *by) {
+  int unknown = 0;
+  for (int i = 0; i < formula->ninputs && !unknown; i++)
+    unknown = addTerm(s, &formula->input[i].term, NULL, formula->input[i].level, by[i]);
+  return unknown;
+}
+
+/* ---- laws ---- */
+
+/* The same of the sum of a law's terms, or of its rate */
+static int addLawSum(const Slope *s, const Law *law, int level, sunrealtype c) {
+  const Mechanism *m = s->m;
+  int unknown        = 0;
+  for (int k = 0; k < law->nterms && !unknown; k++) {
+    const Term *term = bodiesLawTerm(m, law, k);
+    if (m->tree && law->on_tree) s->g[level * s->nu + term->velocity] += c * bodiesShare(m, term);
+    else unknown = addTerm(s, term, NULL, level, c);
+  }
+  return unknown;
+}
+
+/* The force T of a law, its power T x', or the energy k x^2 / 2 of its spring */
+static int ofLaw(const Slope *s, const Sensor *of) {
+  const Mechanism *m = s->m;
+  const Law *law     = &m->law[of->index];
+  sunrealtype x, rate, T[3], value, by[CP_MOST_VARIABLES] = {0};
+  if (of->quantity == VALUE || of->quantity == VALUE_RATE)
+    return addLawSum(s, law, of->quantity == VALUE_RATE, 1);
+  if (law->kind == FRICTION || law->inertance != NONE) return 1;
+  bodiesLawAt(m, of->index, s->q, s->u, &x, &rate);
+  if (of->quantity == STORED)
+    return addLawSum(s, law, 0, m->param[law->param] * bodiesStretch(m, law, x));
+  if (of->quantity != SCALAR_FORCE && of->quantity != POWER) return of->quantity != ACTIVATION;
+  const int power     = of->quantity == POWER;
+  const sunrealtype c = power ? rate : 1, own[2] = {x, rate};
+  if (bodiesLaw(m, law, s->t, x, rate, 0, T)) return 1;
+  if (addLawSum(s, law, 0, c * T[1]) || addLawSum(s, law, 1, c * T[2] + (power ? T[0] : 0)))
+    return 1;
+  if (!law->formula || law->formula->ninputs == 0) return 0;
+  if (bodiesFormula(m, law->formula, 0, s->t, 2, own, &value, by)) return 1;
+  for (int i = 0; i < law->formula->ninputs; i++) by[3 + i] *= c;
+  return addInputs(s, law->formula, by + 3);
+}
+
+/* ---- bodies and points ---- */
+
+/* c . F of a force on a point and, with power = 1, the same of F . v for c = v */
+static int ofForce(const Slope *s, const PointForce *force, const sunrealtype *c, int power) {
+  const Mechanism *m = s->m;
+  const Pair *pair   = &m->pair[force->pair];
+  const Pose *pose   = bodiesPose(m, pair->side[1].body);
+  sunrealtype F[3], Fx[9], Fv[9], by_x[3], by_v[3], own[3], value;
+  Moving d;
+  bodiesSpan(pair, &bodies_ground, pose, VALUES, &d);
+  if (bodiesPointForce(m, force, s->t, &d, F, Fx, Fv)) return 1;
+  for (int j = 0; j < 3; j++) {
+    by_x[j] = c[0] * Fx[j] + c[1] * Fx[3 + j] + c[2] * Fx[6 + j];
+    by_v[j] = c[0] * Fv[j] + c[1] * Fv[3 + j] + c[2] * Fv[6 + j] + (power ? F[j] : 0);
+  }
+  addPoint(s, pair, 0, by_x);
+  addPoint(s, pair, 1, by_v);
+  if (force->follows) {
+    toSpace(pose, m->param + force->param, own);
+    addTurning(s, pair, own, c);
+  }
+  const sunrealtype at[6] = {d.x[0], d.x[1], d.x[2], d.rate[0], d.rate[1], d.rate[2]};
+  for (int k = 0; k < 3 && force->formula; k++) {
+    sunrealtype by[CP_MOST_VARIABLES] = {0};
+    if (bodiesFormula(m, force->formula, k, s->t, 6, at, &value, by)) return 1;
+    for (int i = 0; i < force->formula->ninputs; i++) by[7 + i] *= c[k];
+    if (addInputs(s, force->formula, by + 7)) return 1;
+  }
+  return 0;
+}
+
+/* c . omega, m c . v, or the kinetic energy (c is not used) of the body of side b */
+static void ofBody(const Slope *s, const Sensor *of, const Pair *pair, const sunrealtype *c) {
+  const Mechanism *m   = s->m;
+  const Body *body     = &m->body[of->index];
+  const Pose *pose     = &m->pose[of->index];
+  const sunrealtype *J = m->param + body->param + 1, mass = J[-1];
+  sunrealtype by_q[LOCAL] = {0}, by_u[LOCAL] = {0}, w[3], turned[3];
+  toBody(pose, pose->w, w);
+  const sunrealtype spin[3] = {J[0] * w[0] + (body->full ? J[3] * w[1] + J[4] * w[2] : 0),
+                               J[1] * w[1] + (body->full ? J[3] * w[0] + J[5] * w[2] : 0),
+                               J[2] * w[2] + (body->full ? J[4] * w[0] + J[5] * w[1] : 0)};
+  for (int k = 0; k < 3; k++) {
+    if (of->quantity == OMEGA) {
+      cross3(pose->axis[k], pose->w, turned);
+      by_q[9 + k] = dot3(c, turned), by_u[9 + k] = dot3(c, pose->axis[k]);
+    } else if (of->quantity == MOMENTUM) by_u[6 + k] = mass * c[k];
+    else by_u[6 + k] = mass * pose->v[k], by_u[9 + k] = spin[k];
+  }
+  addMotion(s, pair, by_q, by_u, 1);
+}
+
+/* A component of a vector, along an axis of space or of a body; x [3]: the vector in space */
+static int ofVector(const Slope *s, const Sensor *of, const sunrealtype *x) {
+  const Mechanism *m   = s->m;
+  const Pose *frame    = bodiesPose(m, of->frame);
+  const sunrealtype *e = frame->axis[of->component];
+  Pair own             = {.side = {{.body = GROUND}, {.body = of->index}}};
+  memcpy(own.side[1].point, of->point, sizeof of->point);
+  const Pair *pair    = of->kind == NAME_FORCE ? &m->pair[m->force[of->index].pair] : &own;
+  sunrealtype part[3] = {x[0], x[1], x[2]};
+  if (of->quantity == POSITION || of->quantity == VELOCITY)
+    addPoint(s, pair, of->quantity == VELOCITY, e);
+  else if (of->kind == NAME_BODY) ofBody(s, of, pair, e);
+  else if (ofForce(s, &m->force[of->index], e, 0)) return 1;
+  if (of->frame == GROUND) return 0;
+  Pair axes = {.side = {{.body = GROUND}, {.body = of->frame}}}; /* e turns, and an origin moves */
+  if (of->quantity == POSITION) {
+    sunrealtype origin[3];
+    const sunrealtype back[3] = {-e[0], -e[1], -e[2]};
+    for (int k = 0; k < 3; k++) axes.side[1].point[k] = -m->body[of->frame].centre[k];
+    toSpace(frame, axes.side[1].point, origin);
+    for (int k = 0; k < 3; k++) part[k] -= frame->r[k] + origin[k];
+    addPoint(s, &axes, 0, back);
+  }
+  addTurning(s, &axes, e, part);
+  return 0;
+}
+
+/* s->g <- the gradient, where the poses are; x [3]: the value in space. Returns 1 if it is not known here. */
+static int slope(const Slope *s, const Sensor *of, const sunrealtype *x) {
+  const Mechanism *m = s->m;
+  const int is_tyre  = of->kind == NAME_FORCE && m->force[of->index].is_tyre;
+  const Pair body    = {.side = {{.body = GROUND}, {.body = of->index}}};
+  Term term;
+  memset(s->g, 0, 2 * (size_t)s->nu * sizeof *s->g);
+  if (m->tree && treeMotions(m->tree)) return 1;
+  if (of->kind == NAME_LAW) return ofLaw(s, of);
+  switch (of->quantity) {
+  case POSITION:
+  case VELOCITY:
+  case OMEGA:
+  case MOMENTUM: return ofVector(s, of, x);
+  case ORIENTATION: {
+    const Term angle = {
+        .coef = 1, .ratio = NONE, .pair = NONE, .m = {ANGLE, 0, 0, 0}, .velocity = NONE};
+    return addTerm(s, &angle, &body, 0, 1);
+  }
+  case KINETIC: ofBody(s, of, &body, NULL); return 0;
+  case REACTION: return of->kind != NAME_FORCE || is_tyre || ofVector(s, of, x);
+  case POWER: {
+    Moving d;
+    if (of->kind != NAME_FORCE || is_tyre) return 1;
+    const Pair *pair = &m->pair[m->force[of->index].pair];
+    bodiesSpan(pair, &bodies_ground, bodiesPose(m, pair->side[1].body), VALUES, &d);
+    return ofForce(s, &m->force[of->index], d.rate, 1);
+  }
+  case VALUE:
+  case VALUE_RATE:
+    if (of->kind != NAME_JOINT || m->joint[of->index].kind == NONE ||
+        m->joint[of->index].contact != NONE)
+      return 1;
+    bodiesCoordinateTerm(m, of->index, of->k, &term);
+    return addTerm(s, &term, NULL, of->quantity == VALUE_RATE, 1);
+  default: return 1;
+  }
+}
+
+/* ---- differences ---- */
+
+/* Moves coordinates q in the direction of velocity i by e, up to terms of third order. Returns whether that is a rotation. */
+static int moveAlong(const Mechanism *m, int i, sunrealtype e, sunrealtype *q) {
+  int plain = i, attitude = NONE,
+      k     = i % 6 - 3; /* the quaternion, and the axis about which it turns */
+  int turns = m->space.dimension == 2 && i % 3 == 2;
+  for (int n = 0; m->tree && n < m->tree->nnodes; n++) {
+    const Node *node = &m->tree->node[n];
+    const int before = node->kind == AFLOAT ? 3 : 0, own = i - node->u;
+    if (own < 0 || own >= node->nu) continue;
+    plain = node->q + own, k = own - before;
+    if (node->nq > node->nu && k >= 0) attitude = node->q + before;
+    turns = node->kind == HINGE;
+  }
+  if (!m->tree && m->space.dimension == 3) {
+    plain = 7 * (i / 6) + i % 6;
+    if (k >= 0) attitude = 7 * (i / 6) + 3;
+  }
+  if (attitude == NONE) {
+    q[plain] += e;
+    return turns;
+  }
+  sunrealtype *x = q + attitude, w[3] = {0, 0, 0}, v[3]; /* x <- x (1, w / 2) */
+  const sunrealtype before[4] = {x[0], x[1], x[2], x[3]};
+  w[k]                        = e / 2;
+  cross3(before + 1, w, v);
+  x[0] -= dot3(before + 1, w);
+  for (int l = 0; l < 3; l++) x[1 + l] += before[0] * w[l] + v[l];
+  return 1;
+}
+
+/* The largest distance of a body from the origin, or of a point from its body */
+static sunrealtype lengthOf(const Mechanism *m) {
+  sunrealtype length = 0;
+  for (int i = 0; i < m->nbodies; i++) length = fmax(length, length3(m->pose[i].r));
+  for (int i = 0; i < 2 * m->npairs; i++)
+    length = fmax(length, length3(m->pair[i / 2].side[i % 2].point));
+  return length > 0 ? length : 1;
+}
+
+static int differences(CPMech mech, Mechanism *m, const char *name, sunrealtype t, N_Vector y,
+                       int nu, sunrealtype *g) {
+  static const sunrealtype part = CP_SIXTH_ORDER_STEP / 10; /* quantities may be quotients */
+  const int nq                  = bodiesCoordinates(m);
+  const sunrealtype *q          = N_VGetArrayPointer(y);
+  const sunrealtype length      = lengthOf(m);
+  N_Vector moved                = N_VClone(y);
+  sunrealtype speed             = 0;
+  int flag                      = moved ? 0 : CP_MEM_FAIL;
+  if (flag) return cpReport(CP_OBJECT(mech), flag, "CPMechGetSensor", "no memory");
+  for (int i = 0; i < nu; i++) speed = fmax(speed, fabs(q[nq + i]));
+  for (int i = 0; i < 2 * nu; i++) {
+    const int turns     = i >= nu || moveAlong(m, i, 0, N_VGetArrayPointer(moved));
+    const sunrealtype e = part * (i >= nu ? (speed > 0 ? speed : 1) : turns ? 1 : length);
+    g[i]                = 0;
+    for (int k = -3; k <= 3 && !flag; k++) {
+      CPSensor s         = CP_INIT(CPSensor);
+      sunrealtype *state = N_VGetArrayPointer(moved);
+      if (k == 0) continue;
+      N_VScale(1, y, moved);
+      if (i < nu) moveAlong(m, i, k * e, state);
+      else state[nq + i - nu] += k * e;
+      flag = CPMechGetSensor(mech, name, t, moved, &s);
+      g[i] += (k > 0 ? 1 : -1) * cpSixthOrder[abs(k) - 1] * s.value[0] / e;
+    }
+  }
+  N_VDestroy(moved);
+  return flag;
+}
+
+int bodiesSlope(CPMech mech, Mechanism *m, const Sensor *of, const char *name, sunrealtype t,
+                N_Vector y, const sunrealtype *x, sunrealtype *g) {
+  const sunrealtype *q = N_VGetArrayPointer(y);
+  const Slope s        = {m, t, q, q + bodiesCoordinates(m), bodiesVelocities(m), g};
+  if (of->vector && of->component == NONE)
+    return cpReport(CP_OBJECT(mech), CP_NOT_SUPPORTED, "CPMechGetSensor",
+                    "%.100s: derivatives are those of a component, %.100s.x", name, name);
+  return slope(&s, of, x) ? differences(mech, m, name, t, y, s.nu, g) : CP_SUCCESS;
+}
