@@ -19,6 +19,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { NOTHING, ROOT, STOP };
+
 struct Kinks_ {
   Mechanism *m;
   CPMech mech; /* of the newest run */
@@ -27,8 +29,8 @@ struct Kinks_ {
   int nroots; /* n, or 0 if all ends are at given times */
   /* held, own [n]: as in Pieces; before [n]: held at the newest event; moved [n]: what has happened there at this event */
   int *held, *own, *before, *moved;
-  int *direction;      /* [n] */
-  char *timed;         /* [n] cpFunctionTimed */
+  int *direction; /* [n] */
+  char *ends; /* [n] what the ends of pieces are; nothing to functions of controllers and releases */
   sunrealtype *inside; /* [2 n] */
   sunrealtype sign, t_end;
   N_Vector ydot, ahead;
@@ -73,6 +75,7 @@ static void watch(Kinks *all, sunrealtype t, N_Vector y) {
   Mechanism *m         = all->m;
   const sunrealtype *q = N_VGetArrayPointer(y), *u = q + bodiesCoordinates(m);
   for (int i = 0; i < 2 * all->n; i++) all->inside[i] = INFINITY;
+  for (int i = 0; i < all->n; i++) all->own[i] = ANY_PIECE;
   m->z = u + bodiesVelocities(m);
   bodiesPoses(m, q, u, NULL);
   for (int i = 0; i < m->nlaws; i++) {
@@ -122,7 +125,8 @@ static int settle(Kinks *all, sunrealtype t, N_Vector y, const int *ended) {
     watch(all, t + e, all->ahead);
     for (int i = 0; i < all->n; i++) {
       const int is_free = all->held[i] == ANY_PIECE;
-      if (is_free ? all->moved[i] == FREED : !(insideOf(all, i) < 0)) continue;
+      if (all->ends[i] == NOTHING) continue;
+      if (is_free ? all->moved[i] != UNMOVED : !(insideOf(all, i) < 0)) continue;
       all->held[i]  = !is_free && all->moved[i] == MOVED ? ANY_PIECE : all->own[i];
       all->moved[i] = is_free ? CHOSEN : all->moved[i] == MOVED ? FREED : MOVED;
       again         = 1;
@@ -136,7 +140,7 @@ static int settle(Kinks *all, sunrealtype t, N_Vector y, const int *ended) {
 static int roots(sunrealtype t, N_Vector y, sunrealtype *g, void *data) {
   Kinks *all = data;
   watch(all, t, y);
-  for (int i = 0; i < all->n; i++) g[i] = all->timed[i] ? 1 : insideOf(all, i);
+  for (int i = 0; i < all->n; i++) g[i] = all->ends[i] == ROOT ? insideOf(all, i) : 1;
   return 0;
 }
 
@@ -153,7 +157,7 @@ static sunrealtype nextTime(sunrealtype t, void *data) {
       sunrealtype x[2][CP_MOST_VARIABLES] = {{t}, {t + second}}, inside[2][2], value;
       for (int i = 0; formula->f[k] && i < cpFunctionPieces(formula->f[k]); i++) {
         const int place = formula->place[k] + i;
-        if (!all->timed[place]) continue;
+        if (all->ends[place] != STOP) continue;
         for (int at = 0; at < 2; at++) {
           const Pieces pieces = {all->held + formula->place[k], NULL,
                                  all->inside + 2 * formula->place[k]};
@@ -242,7 +246,7 @@ void bodiesFreeKinks(Mechanism *m) {
   if (!all) return;
   if (all->ydot) N_VDestroy(all->ydot);
   if (all->ahead) N_VDestroy(all->ahead);
-  free(all->held), free(all->timed), free(all->inside);
+  free(all->held), free(all->ends), free(all->inside);
   free(all);
   m->kinks = NULL;
 }
@@ -254,9 +258,9 @@ static int make(Mechanism *m) {
   int end        = 0;
   all->m = m, all->n = (int)n;
   all->held   = malloc((5 * n + 1) * sizeof *all->held);
-  all->timed  = calloc(n + 1, 1);
+  all->ends   = calloc(n + 1, 1);
   all->inside = malloc((2 * n + 1) * sizeof *all->inside);
-  if (!all->held || !all->timed || !all->inside) return bodiesFreeKinks(m), CP_MEM_FAIL;
+  if (!all->held || !all->ends || !all->inside) return bodiesFreeKinks(m), CP_MEM_FAIL;
   all->own = all->held + n, all->before = all->own + n, all->moved = all->before + n;
   all->direction = all->moved + n;
   for (size_t i = 0; i < n; i++) all->held[i] = ANY_PIECE, all->direction[i] = -1;
@@ -264,8 +268,9 @@ static int make(Mechanism *m) {
     const Formula *formula = formulaOf(m, e, &end);
     for (int k = 0; formula && k < 3; k++)
       for (int i = 0; formula->f[k] && i < cpFunctionPieces(formula->f[k]); i++) {
-        all->timed[formula->place[k] + i] = (char)cpFunctionTimed(formula->f[k], i);
-        if (!cpFunctionTimed(formula->f[k], i)) all->nroots = all->n;
+        const int is_stop                = cpFunctionTimed(formula->f[k], i);
+        all->ends[formula->place[k] + i] = is_stop ? STOP : ROOT;
+        if (!is_stop) all->nroots = all->n;
       }
   }
   return 0;

@@ -210,6 +210,27 @@ START_TEST(an_end_that_is_only_touched_changes_nothing) {
 }
 END_TEST
 
+/* The samples of a controller take the piece that they are in, also beside a force with kinks: |x| is sqrt(x^2). */
+START_TEST(functions_of_controllers_have_no_kinks) {
+  static const char *const sizes[] = {"abs(s.displacement)", "sqrt(s.displacement^2)"};
+  sunrealtype x[2];
+  for (int k = 0; k < 2; k++) {
+    char text[1000];
+    Slider s;
+    snprintf(text, sizeof text,
+             "%ssprings: [{name: f, of: s, stiffness: 1, force: \"-max(0 N, 30 N/m*x)\"}]\n"
+             "controllers: [{name: c, of: f.stiffness, every: 0.1, control: \"20 N/m + 100 "
+             "N/m^2*%s\"}]\n",
+             moving, sizes[k]);
+    start(&s, text, CP_JOINT_COORDINATES);
+    ck_assert_int_eq(run(&s, "DOP853", 1e-9, 3), CP_SUCCESS);
+    x[k] = position(&s);
+    stop(&s);
+  }
+  ck_assert_double_eq_tol(x[0], x[1], 1e-8);
+}
+END_TEST
+
 /* Derivatives of solutions pass kinks, but no samples. */
 START_TEST(kinks_are_no_events_that_derivatives_must_not_pass) {
   static const char
@@ -239,6 +260,7 @@ TEST_SUITE(kinks) {
   tcase_add_test(tc, a_drive_that_changes_its_speed_is_an_impact);
   tcase_add_test(tc, a_slider_with_a_sign_comes_to_rest);
   tcase_add_test(tc, an_end_that_is_only_touched_changes_nothing);
+  tcase_add_test(tc, functions_of_controllers_have_no_kinks);
   tcase_add_test(tc, kinks_are_no_events_that_derivatives_must_not_pass);
   suite_add_tcase(suite, tc);
   return suite;
