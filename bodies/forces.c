@@ -66,14 +66,29 @@ int bodiesAddSpring(CPBodies b, const CPSpring *spring) {
   return number;
 }
 
+static int takeArcSine(CPBodies b, const char *name, Formula **formula) {
+  static const char *const variable[] = {"x"};
+  const CPFunctionOptions options     = {CP_SIZED(CPFunctionOptions), .text = "asin(x)",
+                                         .nvariables = 1, .variable = variable};
+  CPFunction f                        = NULL;
+  if (CPFunctionCreate(&options, &f)) return bodiesNoMemory(b, name);
+  const int flag = bodiesTakeVariable(b, name, f, formula);
+  CPFunctionFree(&f);
+  return flag;
+}
+
 int bodiesAddBushing(CPBodies b, const CPBushing *bushing) {
   static const char *const fields[6][3] = {{"kx", "dx", "x0"},    {"ky", "dy", "y0"},
                                            {"kz", "dz", "z0"},    {"kxx", "dxx", "xx0"},
                                            {"kyy", "dyy", "yy0"}, {"kzz", "dzz", "zz0"}};
   static const Measure measures[6]      = {ALONG_(X),  ALONG_(Y),  ALONG_(Z),
                                            DOT_(Z, Y), DOT_(X, Z), DOT_(Y, X)};
-  const char *name                      = bushing->head.name;
-  int flag                              = bodiesCheckName(b, name, 19);
+  /* phi_1 + pi/2 = angle of z_b from y_a to z_a, sin(phi_2) = x_a . z_b, -phi_3 = angle of x_a from x_b to y_b */
+  static const Measure angles[3] = {{ANGLE, 0, Y, Z}, DOT_(X, Z), {ANGLE, 1, X, X}};
+  const sunrealtype free[6]      = {0, 0, 0, bushing->angles ? acos(SUN_RCONST(0.0)) : 0, 0, 0};
+  const char *name               = bushing->head.name;
+  Formula *formula               = NULL;
+  int flag                       = bodiesCheckName(b, name, 19);
   if (flag) return flag;
   Pair pair = {0};
   if ((flag = bodiesCheckFinite(b, name, "stiffness", bushing->stiffness, 3))) return flag;
@@ -84,12 +99,16 @@ int bodiesAddBushing(CPBodies b, const CPBushing *bushing) {
   if ((flag = bodiesCheckFinite(b, name, "drag", &bushing->drag, 1))) return flag;
   if (b->m.space.dimension == 2 && bushing->drag != 0)
     return refused(b, CP_NOT_SUPPORTED, "%s: there is no drag in the plane", name);
+  if (b->m.space.dimension == 2 && bushing->angles)
+    return refused(b, CP_NOT_SUPPORTED, "%s: there are no angles about three axes in the plane",
+                   name);
   if ((flag = bodiesFindSides(b, name, bushing->a, bushing->b, &pair))) return flag;
   const CPMarker *on_b = bushing->in == CP_IN_SPACE ? &bushing->on_a : &bushing->on_b;
   if ((flag = bodiesMakePair(b, name, bushing->in, 0, &bushing->on_a, on_b, &pair))) return flag;
   if (ROOM(b->m.pair, b->m.npairs, 1) || ROOM(b->m.law, b->m.nlaws, 9) ||
       ROOM(b->m.term, b->m.nterms, 9))
     return bodiesNoMemory(b, name);
+  if (bushing->angles && (flag = takeArcSine(b, name, &formula))) return flag;
   const int text         = bodiesTakeName(b, name, NAME_BUSHING, b->m.nlaws);
   b->m.pair[b->m.npairs] = pair;
   for (int k = 0; k < 6; k++) {
@@ -97,8 +116,15 @@ int bodiesAddBushing(CPBodies b, const CPBushing *bushing) {
     if (planar && k >= 2 && k != 5) continue;
     const sunrealtype stiffness = k < 3 ? bushing->stiffness[k] : bushing->turn_stiffness[k - 3],
                       damping   = k < 3 ? bushing->damping[k] : bushing->turn_damping[k - 3];
-    const Measure m             = planar && k == 5 ? (Measure)ANGLE_ : measures[k];
-    const Term term             = {.coef = 1, .ratio = NONE, .pair = b->m.npairs, .m = m};
+    const Measure m             = planar && k == 5            ? (Measure)ANGLE_
+                                  : bushing->angles && k >= 3 ? angles[k - 3]
+                                                              : measures[k];
+    const Term term             = {.coef  = 1,
+                                   .ratio = NONE,
+                                   .pair  = b->m.npairs,
+                                   .m     = m,
+                                   .f     = k == 4 ? formula : NULL,
+                                   .sense = 1};
     b->m.law[b->m.nlaws++]      = (Law){.kind      = SPRING,
                                         .name      = text,
                                         .term      = bodiesTakeTerms(b, &term, 1),
@@ -109,7 +135,7 @@ int bodiesAddBushing(CPBodies b, const CPBushing *bushing) {
                                         .inertance = NONE};
     bodiesTakeParam(b, text, fields[k][0], stiffness);
     bodiesTakeParam(b, text, fields[k][1], damping);
-    bodiesTakeParam(b, text, fields[k][2], 0);
+    bodiesTakeParam(b, text, fields[k][2], free[k]);
   }
   const int drag = bushing->drag != 0 ? bodiesTakeParam(b, text, "drag", bushing->drag) : NONE;
   for (int k = 0; k < 3 && drag != NONE; k++) {

@@ -1,4 +1,4 @@
-/* OpenSim's constraints and forces: couplers, points on lines, points and welds of loops; springs, limits and coordinate actuators.
+/* OpenSim's constraints and forces: couplers, points on lines, points and welds of loops; springs, bushings, limits and coordinate actuators.
  * The others are told as left out, or as without effect. */
 #include "osim.h"
 
@@ -167,6 +167,29 @@ static int addSpring(Osim *o, const xmlNode *n) {
   return robotRefused(o->r, n, CPBodiesAdd(o->r->bodies, &spring.head, NULL));
 }
 
+static int addBushing(Osim *o, const xmlNode *n) {
+  static const char *const first[] = {"socket_frame1", "socket_frame_1", "frame1", "body_1", NULL},
+                           *const second[] = {"socket_frame2", "socket_frame_2", "frame2", "body_2",
+                                              NULL};
+  char name[128];
+  OsimFrame frame[2];
+  CPBushing s = {CP_NEW_BUSHING(name), .in = CP_IN_BODIES, .angles = 1};
+  if (nameOf(o, n, name) || osimFrame(o, n, first, &frame[0]) || osimFrame(o, n, second, &frame[1]) ||
+      osimOffset(o->r, n, "location_body_1", "orientation_body_1", &frame[0].pose) ||
+      osimOffset(o->r, n, "location_body_2", "orientation_body_2", &frame[1].pose) ||
+      osimNumbers(o->r, n, "rotational_stiffness", 3, s.turn_stiffness) ||
+      osimNumbers(o->r, n, "translational_stiffness", 3, s.stiffness) ||
+      osimNumbers(o->r, n, "rotational_damping", 3, s.turn_damping) ||
+      osimNumbers(o->r, n, "translational_damping", 3, s.damping))
+    return 1;
+  if (frame[0].body == frame[1].body)
+    return robotTell(o->r, n, WITHOUT_EFFECT, "forces between parts of one body");
+  s.a = osimBodyName(o, frame[0].body), s.b = osimBodyName(o, frame[1].body);
+  osimMarker(&frame[0], &s.on_a);
+  osimMarker(&frame[1], &s.on_b);
+  return robotRefused(o->r, n, CPBodiesAdd(o->r->bodies, &s.head, NULL));
+}
+
 /* Is it an angle, whose numbers are in degrees? A coordinate whose value is not that of a rotation is none. */
 static int isAngle(const Osim *o, const OsimCoordinate *c) {
   const OsimJoint *j = &o->joint[c->joint];
@@ -226,6 +249,7 @@ int osimAddForces(Osim *o) {
     if (robotIs(n, "CoordinateActuator")) failed = addActuator(o, n);
     else if (robotIs(n, "CoordinateLimitForce")) failed = addLimit(o, n);
     else if (robotIs(n, "PointToPointSpring")) failed = addSpring(o, n);
+    else if (robotIs(n, "BushingForce")) failed = addBushing(o, n);
     else if (robotKnows(unmoved, n->name))
       failed = robotTell(o->r, n, WITHOUT_EFFECT, "actuators without a control, of the kind %.60s",
                          (const char *)n->name);

@@ -106,6 +106,7 @@ static const Field bushing_fields[] = {
     QUANTITY(CPBushing, "turn_stiffness", turn_stiffness, VECTOR, 0, "N m/rad"),
     QUANTITY(CPBushing, "turn_damping", turn_damping, VECTOR, 0, "N m s"),
     QUANTITY(CPBushing, "drag", drag, NUMBER, 0, "N m s"),
+    FIELD(CPBushing, "angles", angles, YES, 0),
     {0}};
 static const Field force_fields[]    = {FIELD(CPForce, "name", head.name, NAME, 1),
                                         FIELD(CPForce, "body", body, NAME, 1),

@@ -361,7 +361,8 @@ typedef struct {
 } CPSpring;
 
 /** An elastic joint: springs and dampers along x_a, y_a, z_a that act on d, and about these axes on the small angles
- * z_a . y_b, x_a . z_b, y_a . x_b. In the plane they act along x_a and y_a and on the angle. The drag is a torque
+ * z_a . y_b, x_a . z_b, y_a . x_b, or on the angles phi of the rotation R_x(phi_1) R_y(phi_2) R_z(phi_3) from the axes of a to those
+ * of b, |phi_2| < pi/2, as in OpenSim and Simbody. In the plane they act along x_a and y_a and on the angle. The drag is a torque
  * -drag (omega_b - omega_a) on b, for rotations of any size. */
 typedef struct {
   CPElement head;                /**< CP_NEW_BUSHING(name) */
@@ -375,6 +376,7 @@ typedef struct {
   sunrealtype turn_stiffness[3]; /**< [N m/rad] */
   sunrealtype turn_damping[3];   /**< [N m s/rad] */
   sunrealtype drag;              /**< [N m s/rad]; not in the plane */
+  int angles;                    /**< 1: turn_stiffness and turn_damping act on the angles phi */
 } CPBushing;
 
 /** A force at the point x with the velocity v, all in the axes of space. F [3]: out. Fx, Fv [9]: out, zero on entry, by

@@ -684,14 +684,14 @@ class Bodies(Mechanism):
     def bushing(self, a: Optional[str], b: Optional[str], *, at: Any = (0, 0, 0), axis: Any = (0, 0, 0), across: Any = (0, 0, 0),
                 at_b: Any = (0, 0, 0), axis_b: Any = (0, 0, 0), across_b: Any = (0, 0, 0), stiffness: Any = (0, 0, 0),
                 damping: Any = (0, 0, 0), turn_stiffness: Any = (0, 0, 0), turn_damping: Any = (0, 0, 0), drag: float = 0.0,
-                frames: str = "space", name: Optional[str] = None) -> str:
-        """Adds an elastic joint: springs and dampers along and about the axes of the marker; drag acts against rotations of
-        any size."""
+                angles: bool = False, frames: str = "space", name: Optional[str] = None) -> str:
+        """Adds an elastic joint: springs and dampers along and about the axes of the marker, with `angles` on the three angles of
+        the rotation about x, y and z, which need not be small; drag acts against rotations of any size."""
         return self._add("Bushing", {
             "name": self._name(name, "bushing"), "a": body_name(a), "b": body_name(b), "in": frames_of(frames), "on_a": marker(at, axis, across),
             "on_b": marker(at_b, axis_b, across_b), "stiffness": vector("stiffness", stiffness, 3),
             "damping": vector("damping", damping, 3), "turn_stiffness": vector("turn_stiffness", turn_stiffness, 3),
-            "turn_damping": vector("turn_damping", turn_damping, 3), "drag": number("drag", drag)})
+            "turn_damping": vector("turn_damping", turn_damping, 3), "drag": number("drag", drag), "angles": int(bool(angles))})
 
     def force(self, body: str, force: Any = (0, 0, 0), *, at: Any = (0, 0, 0), follows: bool = False, f: Optional[Callable] = None,
               frames: str = "space", name: Optional[str] = None) -> str:

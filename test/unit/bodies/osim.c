@@ -220,6 +220,48 @@ START_TEST(limit_forces_are_those_of_their_formula) {
 }
 END_TEST
 
+/* Accelerations of the coordinates by OpenSim 4.6 (opensim of pip, November 2026): getAccelerationValue */
+START_TEST(bushings_turn_as_in_opensim) {
+  static const double expected[3] = {-41.574540621570435, 18.1911272024639, -74.2115822145636};
+  static const char text[]        = MODEL(
+             "<BodySet><objects><Body name=\"a\"><mass>2</mass><mass_center>0.1 -0.2 0.05</mass_center>"
+                    "<inertia>0.2 0.3 0.25 0.01 0 0.02</inertia></Body></objects></BodySet>" JOINT(
+                 "GimbalJoint", "<coordinates><Coordinate name=\"x\"><default_value>0.4</default_value>"
+                                       "<default_speed_value>1</default_speed_value></Coordinate><Coordinate "
+                                       "name=\"y\">"
+                                       "<default_value>-0.7</default_value><default_speed_value>-2</"
+                                       "default_speed_value>"
+                                       "</Coordinate><Coordinate name=\"z\"><default_value>1.2</default_value>"
+                                       "<default_speed_value>0.5</default_speed_value></Coordinate></"
+                                       "coordinates>") "<ForceSet><objects><BushingForce "
+                                                       "name=\"b\"><socket_frame1>at</socket_frame1>"
+                                                       "<socket_frame2>/bodyset/a</"
+                                                       "socket_frame2><frames><PhysicalOffsetFrame name=\"at\">"
+                                                       "<socket_parent>/ground</socket_parent><translation>0.3 0 "
+                                                       "0.1</translation>"
+                                                       "<orientation>0.2 0.1 "
+                                                       "-0.3</orientation></PhysicalOffsetFrame></frames>"
+                                                       "<rotational_stiffness>3 5 "
+                                                       "7</rotational_stiffness><translational_stiffness>20 30 40"
+                                                       "</translational_stiffness><rotational_damping>0.3 0.2 "
+                                                       "0.1</rotational_damping>"
+                                                       "<translational_damping>1 2 "
+                                                       "3</translational_damping></BushingForce></objects></"
+                                                       "ForceSet>");
+  CPBodies b = read_as("m.osim", text, sizeof text - 1);
+  CPMech mech;
+  ck_assert_msg(b != NULL, "%s", message);
+  N_Vector y = build_as(b, CP_JOINT_COORDINATES, &mech), ydot = N_VClone(y);
+  ck_assert_int_eq(CPMechRhs(0, y, ydot, mech), 0);
+  for (int k = 0; k < 3; k++)
+    ck_assert_double_eq_tol(N_VGetArrayPointer(ydot)[3 + k], expected[k], 1e-12 * 74);
+  N_VDestroy(y);
+  N_VDestroy(ydot);
+  CPMechFree(&mech);
+  CPBodiesFree(&b);
+}
+END_TEST
+
 START_TEST(coordinates_have_their_names) {
   CPBodies b            = read_leg(files[_i], NULL);
   const CPDescription d = thing_at(b, CP_COORDINATE, thing_named(b, CP_COORDINATE, "adduction"));
@@ -284,6 +326,7 @@ TEST_SUITE(osim) {
                       sizeof wrong / sizeof *wrong);
   tcase_add_test(tc, a_motion_without_mass_is_refused_by_its_joint);
   tcase_add_test(tc, limit_forces_are_those_of_their_formula);
+  tcase_add_test(tc, bushings_turn_as_in_opensim);
   tcase_add_loop_test(tc, coordinates_have_their_names, 0, 2);
   tcase_add_test(tc, joints_have_six_coordinates_at_most);
   tcase_add_test(tc, start_values_are_those_of_coordinates);
