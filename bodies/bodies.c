@@ -54,8 +54,7 @@ void CPBodiesFree(CPBodies *bodies) {
   for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) free(owned[i]);
   bodiesFreeFormulas(m);
   bodiesFreeFollow(&m->follow);
-  bodiesFreeRecord(b);
-  mjcfFreeWritten(b);
+  if (b->writer) b->writer->free(b);
   treeFree(m->tree);
   free(b);
   *bodies = NULL;
@@ -301,8 +300,7 @@ int CPBodiesAdd(CPBodies b, const CPElement *element, int *index) {
   }
   b->numbered = 0;
   if (i < NONE) return i;
-  if (b->record) bodiesWriteElement(b, &e.head);
-  if (b->mjcf) mjcfWriteElement(b, &e.head);
+  if (b->writer) b->writer->element(b, &e.head);
   if (index) *index = i;
   return CP_SUCCESS;
 }

@@ -129,7 +129,7 @@ typedef struct {
   sunrealtype t_end;
   int assemble, balance;
   int open;   /* in: 1 if elements are added to those of a robot */
-  int writes; /* in: 1 if the elements are to be written as text */
+  int writes; /* in: as that of CPBodiesFile */
 } Run;
 
 typedef struct {
@@ -209,11 +209,11 @@ struct CPBodies_ {
   char *notes, *remarks; /* of the file's reader, or NULL */
   char *files; /* paths of the files that the reader has read, each terminated by a zero, as is the list; or NULL */
   int nfiles;  /* number of bytes of `files`, without the last one */
-  char described[TEXT];   /* the name in the newest description */
-  struct Record_ *record; /* the elements as text, if they are written (yaml_write.c), or NULL */
-  struct Written_ *mjcf;  /* what is to be written in MJCF (mjcf_write.c), or NULL */
-  int nentries;           /* number of used ones in m.entry */
-  Label *label;           /* [nparams] */
+  char described[TEXT];             /* the name in the newest description */
+  const struct FileWriter_ *writer; /* of the format in which it is written, or NULL */
+  void *written;                    /* by that */
+  int nentries;                     /* number of used ones in m.entry */
+  Label *label;                     /* [nparams] */
 };
 
 /* following.c: moves the numbers that follow parameters of the file to their present values. All functions that read numbers, but not

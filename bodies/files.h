@@ -56,24 +56,20 @@ typedef struct {
 /* Adds to a text, as printf. */
 void bodiesPut(Text *t, const char *format, ...) CP_PRINTF(2, 3);
 void bodiesPutList(Text *t, const char *format, va_list args) CP_PRINTF(2, 0);
-/* Elements that are added are written as text, from now on. Returns 0, or 1 without memory. */
-typedef struct Record_ Record;
-int bodiesStartWriting(CPBodies b);
-void bodiesWriteElement(CPBodies b, const CPElement *e);
-/* The mechanism as a YAML file, which b owns, or NULL without memory. from: the file that it was read from */
-const char *bodiesWriteFile(CPBodies b, const char *from);
-void bodiesFreeRecord(CPBodies b);
-/* The same as a file in MJCF (mjcf_write.c) */
-typedef struct Written_ Written;
-int mjcfStartWriting(CPBodies b);
-void mjcfWriteElement(CPBodies b, const CPElement *e);
-const char *mjcfWriteFile(CPBodies b);
-void mjcfFreeWritten(CPBodies b);
-/* Starts what CPBodiesFile wants written. */
-static inline int bodiesRecord(CPBodies b, int writes) {
-  if (b->record || b->mjcf || !writes) return 0;
-  return writes == 2 ? mjcfStartWriting(b) : bodiesStartWriting(b);
-}
+/* A format in which a mechanism is written (CPBodiesFile) */
+typedef struct FileWriter_ {
+  const char *only_in_space; /* its name, if it has no mechanisms in the plane, or NULL */
+  int (*start)(CPBodies b);  /* makes b->written. Returns 0, or 1 without memory */
+  void (*element)(CPBodies b, const CPElement *e); /* takes an element that is added */
+  const char *(*finish)(
+      CPBodies b,
+      const char *from); /* Returns the file, which b owns, or NULL without memory. from: the file that it was
+                                                          read from */
+  void (*free)(CPBodies b); /* frees b->written, which may be NULL */
+} FileWriter;
+extern const FileWriter yaml_writer, mjcf_writer, urdf_writer, sdf_writer;
+/* Starts what CPBodiesFile wants written: elements are written from now on. Returns 0, or 1 without memory. */
+int bodiesRecord(CPBodies b, int writes);
 /* Read a mechanism from text. run: in, its defaults; out. message [length]: out, one line if NULL is returned. */
 CPBodies bodiesReadYaml(const char *data, size_t size, const char *name, Run *run, char *message,
                         size_t length);

@@ -10,16 +10,20 @@ CPBodies bodiesReadXml(const char *data, size_t size, const char *name, Run *run
   return NULL;
 }
 
-int mjcfStartWriting(CPBodies b) {
+static int start(CPBodies b) {
   (void)b;
   return 0;
 }
 
-void mjcfWriteElement(CPBodies b, const CPElement *e) { (void)b, (void)e; }
+static void take(CPBodies b, const CPElement *e) { (void)b, (void)e; }
 
-const char *mjcfWriteFile(CPBodies b) {
-  (void)b;
+static const char *finish(CPBodies b, const char *from) {
+  (void)b, (void)from;
   return NULL;
 }
 
-void mjcfFreeWritten(CPBodies b) { (void)b; }
+static void release(CPBodies b) { (void)b; }
+
+const FileWriter mjcf_writer = {"MJCF", start, take, finish, release},
+                 urdf_writer = {"URDF", start, take, finish, release},
+                 sdf_writer  = {"SDF", start, take, finish, release};

@@ -17,6 +17,15 @@ static int isMarkup(const char *data, size_t size) {
   return i < size && data[i] == '<';
 }
 
+int bodiesRecord(CPBodies b, int writes) {
+  static const FileWriter *const writers[] = {NULL, &yaml_writer, &mjcf_writer, &urdf_writer,
+                                              &sdf_writer};
+  const int known = writes > 0 && writes < (int)(sizeof writers / sizeof *writers);
+  if (b->writer || !known) return 0;
+  b->writer = writers[writes];
+  return b->writer->start(b);
+}
+
 CPBodies bodiesReadText(const FileText *file, Run *run, char *message) {
   const char *path = file->path;
   const int is_xml = bodiesEndsWith(path, ".xml") || bodiesEndsWith(path, ".mjcf") ||
@@ -72,9 +81,10 @@ int CPBodiesRead(const char *path, const char *text, size_t length, CPBodies *bo
   free(data);
   bodiesOneLine(message, sizeof message);
   const CPBodies b = *bodies;
-  if (b && b->mjcf && b->m.space.dimension == 2) {
+  if (b && b->writer && b->writer->only_in_space && b->m.space.dimension == 2) {
+    const char *format = b->writer->only_in_space;
     CPBodiesFree(bodies);
-    return cpRefuse(NULL, __func__, "%s: MJCF has no mechanisms in the plane", path);
+    return cpRefuse(NULL, __func__, "%s: %s has no mechanisms in the plane", path, format);
   }
   if (!b) return cpRefuse(NULL, __func__, "%s", message);
   own = (CPBodiesFile){.title         = b->run.title,
@@ -91,10 +101,8 @@ int CPBodiesRead(const char *path, const char *text, size_t length, CPBodies *bo
                        .dimension     = b->m.space.dimension,
                        .assemble      = b->run.assemble,
                        .balance       = b->run.balance,
-                       .written       = b->record ? bodiesWriteFile(b, path)
-                                        : b->mjcf ? mjcfWriteFile(b)
-                                                  : NULL};
-  if ((b->record || b->mjcf) && !own.written) {
+                       .written       = b->writer ? b->writer->finish(b, path) : NULL};
+  if (b->writer && !own.written) {
     CPBodiesFree(bodies);
     return cpReport(NULL, CP_MEM_FAIL, __func__, "%s: no memory", path);
   }

@@ -9,10 +9,10 @@
 /* The last texts are those of what cannot be written, and of the whole file. */
 enum { MOST_KINDS = 40, MISSING = MOST_KINDS, WHOLE, NUM_TEXTS };
 
-struct Record_ {
+typedef struct {
   Text text[NUM_TEXTS]; /* by CPElementKind, of which there are fewer than MOST_KINDS */
   int failed;           /* there was no memory */
-};
+} Record;
 
 CP_PRINTF(3, 4) static void put(Record *r, int which, const char *format, ...) {
   va_list args;
@@ -174,8 +174,8 @@ static int isWritten(const Field *first, const Field *f) {
   return 0;
 }
 
-void bodiesWriteElement(CPBodies b, const CPElement *e) {
-  Record *r            = b->record;
+static void takeElement(CPBodies b, const CPElement *e) {
+  Record *r            = b->written;
   const ElementKeys *k = yaml_elements;
   const int kind       = (int)e->kind;
   const char *start = (const char *)e, *what = lost(e);
@@ -227,12 +227,13 @@ void bodiesWriteElement(CPBodies b, const CPElement *e) {
   put(r, kind, "}\n");
 }
 
-int bodiesStartWriting(CPBodies b) { return !(b->record = calloc(1, sizeof *b->record)); }
+static int startRecord(CPBodies b) { return !(b->written = calloc(1, sizeof(Record))); }
 
-void bodiesFreeRecord(CPBodies b) {
-  for (int i = 0; i < NUM_TEXTS && b->record; i++) free(b->record->text[i].text);
-  free(b->record);
-  b->record = NULL;
+static void freeRecord(CPBodies b) {
+  Record *r = b->written;
+  for (int i = 0; i < NUM_TEXTS && r; i++) free(r->text[i].text);
+  free(r);
+  b->written = NULL;
 }
 
 /* Lines as comments */
@@ -244,8 +245,8 @@ static void putLines(Record *r, const char *lines) {
   }
 }
 
-const char *bodiesWriteFile(CPBodies b, const char *from) {
-  Record *r = b->record;
+static const char *finish(CPBodies b, const char *from) {
+  Record *r = b->written;
   char name[TEXT];
   if (r->failed) return NULL;
   snprintf(name, sizeof name, "%.300s", from);
@@ -268,3 +269,5 @@ const char *bodiesWriteFile(CPBodies b, const char *from) {
     if (r->text[k->kind].text) put(r, WHOLE, "%s:\n%s", k->key, r->text[k->kind].text);
   return r->failed ? NULL : r->text[WHOLE].text;
 }
+
+const FileWriter yaml_writer = {NULL, startRecord, takeElement, finish, freeRecord};

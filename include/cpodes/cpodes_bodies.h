@@ -947,11 +947,13 @@ typedef struct {
    * to be changed by small amounts alone, as differences do; `parameters` reads the file with another value. No elements can be
    * added afterwards. NULL: none. out: NULL */
   const char *named;
-  int writes; /**< in: 1 if the mechanism is wanted as a YAML file, 2: as a file in MJCF, only in space */
+  int writes; /**< in: 1 if the mechanism is wanted as a YAML file, 2: as a file in MJCF, 3: URDF, 4: SDF, these only in space */
   const char *written; /**< out: that file, or NULL. It has all elements, and lists as comments what the file has beside them;
                           functions, which have no text, are missing, and listed. MJCF says less: loops by ball joints, hinges and
                           welds, what acts on single coordinates, and contacts of shapes; bodies are where all coordinates are 0, and the
-                          keyframe "start" has the start */
+                          keyframe "start" has the start. URDF says less still: a tree from the link "world", limits, damping, dry friction
+                          and mimic joints; loops are pairs of links closing_NAME_1 and _2 (CPBodiesRead). In SDF all bodies are where they
+                          start, where all coordinates are 0, and joints close loops */
 } CPBodiesFile;
 
 /** Reads a mechanism from text [length] or, if that is NULL, from the regular file `path`. With a text, path is used in

@@ -1,4 +1,4 @@
-/* cpodes convert FILE OUT: a robot or an assembly as a YAML file, to which elements can be added, or in MJCF. */
+/* cpodes convert FILE OUT: a robot or an assembly as a YAML file, to which elements can be added, or in MJCF, URDF or SDF. */
 #include "../command.h"
 #include "../options.h"
 #include "../output/files.h"
@@ -42,7 +42,7 @@ static error_t parse(int key, char *text, struct argp_state *state) {
   case ARGP_KEY_ARG:
     if (!o->from) return o->from = text, 0;
     if (o->to) return complain("there is one name too many: \"%s\"", text), EINVAL;
-    return path_take("OUT", text, ".yaml .yml .xml .mjcf", &o->to) ? EINVAL : 0;
+    return path_take("OUT", text, ".yaml .yml .xml .mjcf .urdf .sdf", &o->to) ? EINVAL : 0;
   case ARGP_KEY_END:
     if (!o->to) return complain("two files are wanted: a mechanism, and the one to write"), EINVAL;
     if (is_same_file(o->from, o->to))
@@ -52,13 +52,22 @@ static error_t parse(int key, char *text, struct argp_state *state) {
   }
 }
 
+/* The number of a format in CPBodiesFile, by the end of its name */
+static int format_of(const char *to) {
+  switch (strrchr(to, '.')[1] | 0x20) {
+  case 'y': return 1;
+  case 'u': return 3;
+  case 's': return 4;
+  default: return 2;
+  }
+}
+
 static int convert(const ConvertOptions *o) {
   CPBodiesFile file = CP_INIT(CPBodiesFile);
   CPBodies bodies;
   char temporary[TEMPORARY_LENGTH];
   file.parameters = o->settings;
-  const char *end = strrchr(o->to, '.');
-  file.writes     = end[1] == 'y' || end[1] == 'Y' ? 1 : 2;
+  file.writes     = format_of(o->to);
   if (CPBodiesRead(o->from, NULL, 0, &bodies, &file)) {
     complain("%s", CPObjectGetLastMessage(NULL));
     return STATUS_USAGE;
@@ -84,7 +93,7 @@ static int convert_main(int argc, char **argv) {
       .doc = "Writes a mechanism of a file, such as a robot in MJCF, URDF or SDF, or an assembly "
              "of FreeCAD, as a YAML file (OUT.yaml) "
              "with all its elements, and, as comments, what the file has beside them; or in MJCF "
-             "(OUT.xml), as far as that has them."};
+             "(OUT.xml), URDF (OUT.urdf) or SDF (OUT.sdf), as far as these have them."};
   ConvertOptions o = {0};
   int status       = STATUS_USAGE;
   if (!parse_options(&argp, argc, argv, &o)) status = convert(&o);
@@ -92,5 +101,5 @@ static int convert_main(int argc, char **argv) {
   return status;
 }
 
-const Command convert_command = {"convert", "writes a robot's file as a YAML file, or in MJCF",
-                                 convert_main};
+const Command convert_command = {
+    "convert", "writes a robot's file as a YAML file, or in MJCF, URDF or SDF", convert_main};

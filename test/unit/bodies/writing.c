@@ -9,7 +9,7 @@
 #include <string.h>
 
 /* Reads a file, or a text, that is to be written. written: out, a copy, which the caller frees */
-static int format = 1; /* YAML; 2: MJCF */
+static int format = 1; /* YAML; 2: MJCF, 3: URDF, 4: SDF */
 static CPBodies read_to_write(const char *path, const char *text, char **written) {
   CPBodies b;
   file           = (CPBodiesFile)CP_INIT(CPBodiesFile);
@@ -185,6 +185,33 @@ START_TEST(the_nth_allocation_may_fail) {
 }
 END_TEST
 
+START_TEST(keyframes_of_mjcf_have_controls_and_activations) {
+  static const char text[] =
+      "<mujoco><worldbody><body><joint name='j'/><geom size='1'/></body></worldbody><actuator>"
+      "<motor joint='j'/><general joint='j' dyntype='filter' dynprm='2'/></actuator><keyframe>"
+      "<key name='k' qpos='.5' ctrl='3 4' act='5'/></keyframe></mujoco>";
+  char *written;
+  CPBodies b;
+  file            = (CPBodiesFile)CP_INIT(CPBodiesFile);
+  file.writes     = 2;
+  file.parameters = "start=k";
+  ck_assert_int_eq(CPBodiesRead("k.xml", text, sizeof text - 1, &b, &file), CP_SUCCESS);
+  ck_assert_mentions(file.written, " ctrl=\"3 4\" act=\"5\"/>");
+  written = malloc(strlen(file.written) + 1);
+  strcpy(written, file.written);
+  CPBodiesFree(&b);
+  b = read_with("k.xml", written, "start=start");
+  ck_assert_msg(b != NULL, "%s", message);
+  N_Vector y = CPBodiesState(b, test_context);
+  ck_assert_double_eq_tol(entries(y)[0], 0.5, 1e-15); /* The angle is that of the placement. */
+  const int control = thing_named(b, CP_PARAMETER, "j_actuator.control");
+  ck_assert_double_eq(CPBodiesParameters(b)[control], 3);
+  N_VDestroy(y);
+  CPBodiesFree(&b);
+  free(written);
+}
+END_TEST
+
 TEST_SUITE(writing) {
   Suite *suite = suite_create("bodies/writing");
   TCase *tc    = tcase_create("writing");
@@ -194,7 +221,8 @@ TEST_SUITE(writing) {
   tcase_add_test(tc, everything_of_a_robot_is_written);
   tcase_add_test(tc, motions_are_written_with_units);
   tcase_add_test(tc, what_has_no_text_is_listed);
-  tcase_add_loop_test(tc, the_nth_allocation_may_fail, 0, 2);
+  tcase_add_loop_test(tc, the_nth_allocation_may_fail, 0, 4);
+  tcase_add_test(tc, keyframes_of_mjcf_have_controls_and_activations);
   suite_add_tcase(suite, tc);
   return suite;
 }

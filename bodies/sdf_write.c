@@ -1,0 +1,201 @@
+/* Mechanisms as files in SDF: a model with all bodies where they start, in whose formats joints may close loops; there all coordinates are 0.
+ * What SDF cannot say is listed in a comment. */
+#include "writing.h"
+
+#include <string.h>
+
+/* Writes numbers as an element. */
+static void put(Text *out, const char *tag, int n, const sunrealtype *x) {
+  bodiesPut(out, "<%s>", tag);
+  for (int i = 0; i < n; i++) bodiesPut(out, "%s%.17g", i ? " " : "", (double)(x[i] + 0));
+  bodiesPut(out, "</%s>", tag);
+}
+
+/* Writes a name as an element. */
+static void putName(Text *out, const char *tag, const char *name) {
+  bodiesPut(out, "<%s>", tag);
+  for (; *name; name++)
+    if (strchr("<>&", *name)) bodiesPut(out, "&#%d;", *name);
+    else bodiesPut(out, "%c", *name);
+  bodiesPut(out, "</%s>", tag);
+}
+
+static void putPose(Text *out, const sunrealtype *r, sunrealtype axis[3][3]) {
+  sunrealtype pose[6] = {r[0], r[1], r[2]};
+  if (axis) writeAngles(axis, pose + 3);
+  put(out, "pose", 6, pose);
+}
+
+static void putShapes(const Writer *x, int body) {
+  static const char *const tags[] = {
+      [CP_SHAPE_BOX] = "box",         [CP_SHAPE_CYLINDER] = "cylinder",
+      [CP_SHAPE_SPHERE] = "sphere",   [CP_SHAPE_WHEEL] = "cylinder",
+      [CP_SHAPE_CAPSULE] = "capsule", [CP_SHAPE_ELLIPSOID] = "ellipsoid",
+      [CP_SHAPE_PLANE] = NULL};
+  const Mechanism *b = x->b;
+  Text *out          = &x->w->text[WHOLE];
+  for (int i = 0; i < b->nshapes; i++) {
+    const Shape *shape = &b->shape[i];
+    Side *on           = &b->pair[shape->pair].side[1];
+    const char *tag = tags[shape->kind], *name = b->text + shape->name;
+    sunrealtype at[3], full[3];
+    if (on->body != body) continue;
+    if (!tag || body < 0) {
+      writeLost(x->w, "a plane, or a shape of the ground", name);
+      continue;
+    }
+    memcpy(at, on->point, sizeof at);
+    add3(1, b->body[body].centre, at);
+    for (int k = 0; k < 3; k++) full[k] = 2 * shape->half[k];
+    bodiesPut(out, "<visual");
+    writeText(out, "name", name);
+    bodiesPut(out, ">");
+    putPose(out, at, on->axis);
+    bodiesPut(out, "<geometry><%s>", tag);
+    if (shape->kind == CP_SHAPE_BOX) put(out, "size", 3, full);
+    else if (shape->kind == CP_SHAPE_ELLIPSOID) put(out, "radii", 3, shape->half);
+    else put(out, "radius", 1, shape->half);
+    if (!strcmp(tag, "cylinder") || !strcmp(tag, "capsule")) put(out, "length", 1, full + 2);
+    bodiesPut(out, "</%s></geometry></visual>\n", tag);
+  }
+}
+
+static void putLink(const Writer *x, int body) {
+  static const char *const entries[] = {"ixx", "iyy", "izz", "ixy", "ixz", "iyz"};
+  const Mechanism *b                 = x->b;
+  const sunrealtype *p               = b->param + b->body[body].param;
+  const char *name                   = b->text + b->body[body].name;
+  Text *out                          = &x->w->text[WHOLE];
+  sunrealtype origin[3];
+  writeOrigin(x, body, origin);
+  bodiesPut(out, "<link");
+  writeText(out, "name", name);
+  bodiesPut(out, ">");
+  putPose(out, origin, x->node[body].pose.axis);
+  bodiesPut(out, "\n<inertial>");
+  putPose(out, b->body[body].centre, NULL);
+  put(out, "mass", 1, p);
+  bodiesPut(out, "<inertia>");
+  for (int k = 0; k < 6; k++) put(out, entries[k], 1, p + 1 + k);
+  bodiesPut(out, "</inertia></inertial>\n");
+  if (!(p[0] > 0)) writeLost(x->w, "a link without mass, which Gazebo does not accept", name);
+  for (int k = 7; k < 13; k++)
+    if (b->body[body].guess[k] != 0) {
+      writeLost(x->w, "the velocity of", name);
+      break;
+    }
+  putShapes(x, body);
+  bodiesPut(out, "</link>\n");
+}
+
+/* Writes an axis, and what acts on coordinate k, which is 0 at the start. */
+static void putAxis(const Writer *x, const char *tag, int joint, int k, const sunrealtype *axis) {
+  const Acting none   = {.joint = joint};
+  const Acting *found = writeFindActing(x->w, joint, k), *a = found ? found : &none;
+  Text *out          = &x->w->text[WHOLE];
+  sunrealtype now[2] = {0, 0}, of[2] = {0, 0};
+  char name[TEXT];
+  writeStartBetween(x, joint, k, now);
+  bodiesPut(out, "<%s>", tag);
+  put(out, "xyz", 3, axis);
+  if (a->limited) {
+    const sunrealtype range[2] = {a->range[0] - now[0], a->range[1] - now[0]};
+    bodiesPut(out, "<limit>");
+    put(out, "lower", 1, &range[0]);
+    put(out, "upper", 1, &range[1]);
+    bodiesPut(out, "</limit>");
+  }
+  if (a->damping != 0 || a->friction != 0 || a->stiffness != 0) {
+    const sunrealtype free = a->free - now[0];
+    bodiesPut(out, "<dynamics>");
+    put(out, "damping", 1, &a->damping);
+    put(out, "friction", 1, &a->friction);
+    put(out, "spring_reference", 1, &free);
+    put(out, "spring_stiffness", 1, &a->stiffness);
+    bodiesPut(out, "</dynamics>");
+  }
+  if (a->mimics) {
+    writeStartBetween(x, a->of, a->of_k, of);
+    const sunrealtype offset = a->multiplier * of[0] + a->offset - now[0], reference = 0;
+    bodiesPut(out, "<mimic");
+    writeText(out, "joint", x->b->text + x->b->joint[a->of].name);
+    writeText(out, "axis", a->of_k ? "axis2" : "axis");
+    bodiesPut(out, ">");
+    put(out, "multiplier", 1, &a->multiplier);
+    put(out, "offset", 1, &offset);
+    put(out, "reference", 1, &reference);
+    bodiesPut(out, "</mimic>");
+  }
+  bodiesPut(out, "</%s>\n", tag);
+  if (a->armature != 0)
+    writeLost(x->w, "the inertance on the joint", writeJointName(x->b, joint, k, name));
+}
+
+/* What a kind of joint is in SDF, and the sides on which its axes are */
+static const struct {
+  const char *type;
+  int naxes, side[2];
+} kinds[] = {[CP_JOINT_BALL]      = {"ball", 0, {0, 0}},
+             [CP_JOINT_REVOLUTE]  = {"revolute", 1, {0, 0}},
+             [CP_JOINT_PRISMATIC] = {"prismatic", 1, {0, 0}},
+             [CP_JOINT_FIXED]     = {"fixed", 0, {0, 0}},
+             [CP_JOINT_UNIVERSAL] = {"universal", 2, {0, 1}}};
+
+static void putJoint(const Writer *x, int j) {
+  const Mechanism *b = x->b;
+  const Joint *joint = &b->joint[j];
+  const Side *side   = b->pair[joint->pair].side;
+  const char *name   = b->text + joint->name;
+  const int turned   = side[1].body < 0; /* The world is no child. */
+  Text *out          = &x->w->text[WHOLE];
+  if (joint->contact != NONE || joint->kind < 0) return;
+  if (joint->kind >= (int)(sizeof kinds / sizeof *kinds) || !kinds[joint->kind].type ||
+      (turned && side[0].body < 0)) {
+    writeLost(x->w, "a joint of a kind that SDF does not have", name);
+    return;
+  }
+  const Side *of[2]    = {&side[turned], &side[!turned]}; /* parent, child */
+  const char *tags[2]  = {"axis", "axis2"};
+  const int child      = of[1]->body;
+  sunrealtype point[3] = {0, 0, 0};
+  memcpy(point, of[1]->point, sizeof point);
+  add3(1, b->body[child].centre, point);
+  bodiesPut(out, "<joint");
+  writeText(out, "name", name);
+  writeText(out, "type", kinds[joint->kind].type);
+  bodiesPut(out, ">");
+  putPose(out, point, NULL);
+  putName(out, "parent", of[0]->body < 0 ? "world" : b->text + b->body[of[0]->body].name);
+  putName(out, "child", b->text + b->body[child].name);
+  bodiesPut(out, "\n");
+  for (int k = 0; k < kinds[joint->kind].naxes; k++) {
+    const Side *on =
+        &side[kinds[joint->kind].side[turned ? !k && kinds[joint->kind].naxes == 2 : k]];
+    sunrealtype axis[3], own[3];
+    toSpace(writePose(x->node, on->body), on->axis[2], axis);
+    toBody(&x->node[child].pose, axis, own);
+    for (int i = 0; i < 3 && turned; i++) own[i] = -own[i];
+    putAxis(x, tags[k], j, turned && kinds[joint->kind].naxes == 2 ? !k : k, own);
+  }
+  bodiesPut(out, "</joint>\n");
+}
+
+static void putFile(const Writer *x) {
+  const char *title = x->bodies->run.title[0] ? x->bodies->run.title : "mechanism";
+  Text *out         = &x->w->text[WHOLE];
+  bodiesPut(out, "<sdf version=\"1.11\">\n<world name=\"world\">\n");
+  put(out, "gravity", 3, x->b->param);
+  bodiesPut(out, "\n<model");
+  writeText(out, "name", title);
+  bodiesPut(out, ">\n");
+  for (int i = 0; i < x->b->nbodies; i++) putLink(x, i);
+  for (int j = 0; j < x->b->njoints; j++) putJoint(x, j);
+  bodiesPut(out, "</model>\n</world>\n</sdf>\n");
+}
+
+static const char *finish(CPBodies b, const char *from) {
+  (void)from;
+  return writeFile(b, 0, putFile);
+}
+
+const FileWriter sdf_writer = {"SDF", writeStartFile, writeElement, finish, writeFree};

@@ -1,0 +1,97 @@
+/* Mechanisms as files of robots: what the writers of MJCF, URDF and SDF share. */
+#ifndef CPODES_BODIES_WRITING_H
+#define CPODES_BODIES_WRITING_H
+
+#include "robot_impl.h"
+
+enum {
+  LOST,
+  TENDONS,
+  ACTUATORS,
+  EQUALITIES,
+  PAIRS,
+  QPOS,
+  QVEL,
+  CTRL,
+  ACT,
+  WHOLE,
+  FINAL,
+  NUM_TEXTS
+};
+
+/* What acts on coordinate x = k of a joint. mimics: 1 if x = multiplier x_of + offset */
+typedef struct {
+  int joint, k, limited, mimics, of, of_k;
+  sunrealtype stiffness, damping, free, armature, friction, range[2], multiplier, offset;
+} Acting;
+
+typedef struct {
+  Text text[NUM_TEXTS];
+  Acting *acting;
+  int *tendon; /* [ntendons] laws of those that have been written */
+  int nacting, ntendons, failed;
+} Written;
+
+/* A body in the tree. parent: a body, or GROUND; joint: that leads to it from there, or NONE: it moves freely; turned: it leads from it to the
+ * parent; pose: where all coordinates are 0, or at the start, of its centre of mass */
+typedef struct {
+  int parent, joint, turned, placed, children;
+  Pose pose;
+} Node;
+
+/* What a kind of joint is in a tree: joints along or about axes of its frame, and how the names of their coordinates end */
+typedef struct {
+  const char *type, *state;
+  int axis;
+} Part;
+extern const Part write_parts[CP_JOINT_FIXED + 1][4];
+
+typedef struct {
+  CPBodies bodies;
+  const Mechanism *b;
+  Written *w;
+  Node *node;
+  char *used; /* [njoints] 1: the joint is one of the tree */
+  N_Vector y;
+} Writer;
+
+int writeStartFile(CPBodies b);
+void writeFree(CPBodies b);
+/* Writes a file: `put` writes all but the list of what is lost to the text WHOLE. from_zero: 1 if bodies are to be where all coordinates are 0,
+ * in a tree, 0: at the start. Returns it, or NULL without memory. */
+const char *writeFile(CPBodies b, int from_zero, void (*put)(const Writer *x));
+
+/* Writes a text or numbers as the value of an attribute. */
+void writeText(Text *out, const char *attribute, const char *text);
+void writeNumbers(Text *out, const char *attribute, int n, const sunrealtype *x);
+/* Lists what the format cannot say. */
+void writeLost(Written *w, const char *what, const char *name);
+/* The name [TEXT] of coordinate k of a joint in formats in which each one is a joint */
+const char *writeJointName(const Mechanism *b, int joint, int k, char *name);
+/* The joint of a coordinate, or NONE */
+int writeJointOf(const Mechanism *b, const CPCoordinate *of);
+/* What acts on coordinate k of a joint, or NULL */
+Acting *writeFindActing(const Written *w, int joint, int k);
+/* The same, new if nothing does; NULL without memory */
+Acting *writeActing(Written *w, int joint, int k);
+/* Takes a spring, limit, friction, or coupler of two coordinates as what acts on them. Returns 1 if it could. */
+int writeTakeSpring(CPBodies b, const CPSpring *s);
+int writeTakeLimit(CPBodies b, const CPLimit *l);
+int writeTakeFriction(CPBodies b, const CPFriction *f);
+int writeTakeMimic(CPBodies b, const CPCoupler *c);
+/* Does so with an element, and lists it if it could not. Bodies, joints and shapes are written at the end. */
+void writeElement(CPBodies b, const CPElement *e);
+
+/* The pose of a body, or of the ground */
+const Pose *writePose(const Node *node, int body);
+/* r: out, the origin of a body's frame in space */
+void writeOrigin(const Writer *x, int body, sunrealtype *r);
+/* Coordinate k of a joint and its rate at the start: as the state has them, with their turns; where another joint cuts a loop, by the
+ * places of the bodies */
+void writeStart(const Writer *x, int joint, int k, sunrealtype *value);
+/* The same by the places of the bodies */
+void writeStartBetween(const Writer *x, int joint, int k, sunrealtype *value);
+/* angle: out, of rotations about the fixed axes x, y and z, one after the other, to these axes, by columns */
+void writeAngles(sunrealtype axis[3][3], sunrealtype *angle);
+
+#endif
