@@ -1,8 +1,9 @@
 /* Files: their bytes and paths. */
-#define _POSIX_C_SOURCE 200809L /* fdopen, O_CLOEXEC */
+#define _XOPEN_SOURCE 700 /* fdopen, O_CLOEXEC, realpath */
 #include "files.h"
 
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -55,6 +56,43 @@ int bodiesBeside(const char *from, const char *path, char *whole, size_t length)
   const char *slash = strrchr(from, '/');
   const int base    = path[0] == '/' || !slash ? 0 : (int)(slash - from) + 1;
   return snprintf(whole, length, "%.*s%s", base, from, path) >= (int)length;
+}
+
+/* The length of the path of the folder that both paths, which are absolute, share, without its last slash */
+static size_t shared(const char *a, const char *b) {
+  size_t last = 0, i = 0;
+  for (; a[i] && a[i] == b[i]; i++)
+    if (a[i] == '/') last = i;
+  return (!a[i] && b[i] == '/') || (!b[i] && a[i] == '/') || (!a[i] && !b[i]) ? i : last;
+}
+
+/* Is a path that of a folder, or in it? The path of the folder has this length; its links are followed. */
+static int isIn(const char *path, const char *folder, size_t length) {
+  char given[PATH_MAX], real[PATH_MAX];
+  if (length == 0 || length >= sizeof given) return 0;
+  memcpy(given, folder, length);
+  given[length] = '\0';
+  return realpath(given, real) && (!strcmp(real, "/") || shared(path, real) == strlen(real));
+}
+
+int bodiesMayRead(const char *from, const char *path, const char *folders) {
+  const char *slash = strrchr(from, '/'), *home = getenv("HOME");
+  char real[PATH_MAX], own[PATH_MAX], folder[PATH_MAX];
+  const int length = slash ? (int)(slash - from) + 1 : 1;
+  if (!realpath(path, real)) return 1; /* The reason is reported where it is opened. */
+  snprintf(folder, sizeof folder, "%.*s", length, slash ? from : ".");
+  if (length < (int)sizeof folder && realpath(folder, own)) {
+    if (isIn(real, own, strlen(own))) return 1;
+    /* The home folder, and those above it, hold what has nothing to do with each other. */
+    own[shared(own, real)] = '\0';
+    if (*own && !(home && realpath(home, folder) && isIn(folder, own, strlen(own)))) return 1;
+  }
+  while (*folders) {
+    const size_t next = strcspn(folders, ":");
+    if (isIn(real, folders, next)) return 1;
+    folders += next + (folders[next] == ':');
+  }
+  return 0;
 }
 
 int bodiesEndsWith(const char *name, const char *end) {

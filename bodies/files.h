@@ -9,6 +9,9 @@
 /* Reads a whole regular file of at most 1 GiB and appends a zero; the caller frees it. Returns NULL if
  * it cannot be read, with the reason *why. */
 char *bodiesFile(const char *path, size_t *size, const char **why);
+/* May the file `from` have this other one read? It must be in its folder or below, or both in a folder that is neither the root nor holds the
+ * user's home, or in one of `folders`, which are separated by colons. Links are followed. */
+int bodiesMayRead(const char *from, const char *path, const char *folders);
 /* Does the name end with `end`, which is in lower case? Case does not matter. */
 int bodiesEndsWith(const char *name, const char *end);
 /* Records that the file at path has been read for this mechanism. Returns 0, or 1 without memory. */

@@ -873,7 +873,7 @@ MjcfModel *mjcfModel(Mjcf *m, xmlNodePtr root) {
 
 /* Starts the joints, and adds all bodies, with their contacts. */
 static int build(Mjcf *m) {
-  static const char *const known[] = {"start", NULL};
+  static const char *const known[] = {"start", "files", NULL};
   Robot *r                         = m->r;
   char key[200]                    = "";
   for (int i = 0; i < r->nlinks && m->total[1] > 0 && m->total[0] > 0; i++)

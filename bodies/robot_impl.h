@@ -153,7 +153,7 @@ int robotKnows(const char *known, const xmlChar *name);
  * zero or switched off: it acts on the motion, and the mechanism does not have it. */
 int robotAttributes(Robot *r, const xmlNode *n, const char *acting);
 /* Reads a whole file into memory, which the caller frees. The path is relative to the folder of
- * r->file, and to `folder` in it unless that is NULL. Returns NULL after robotWrong. */
+ * r->file, and to `folder` in it unless that is NULL. Returns NULL after robotWrong, also if the file is far from that of r (bodiesMayRead). */
 char *robotFile(Robot *r, const xmlNode *at, const char *folder, const char *path, size_t *size);
 /* Gives `index` to the name, among the names of this kind, or reports that the name is given twice. */
 int robotName(Robot *r, const xmlNode *at, const char *kind, const char *name, int index);

@@ -129,8 +129,14 @@ char *robotFile(Robot *r, const xmlNode *at, const char *folder, const char *pat
                               folder[0] && folder[strlen(folder) - 1] != '/' ? "/" : "", path);
   const int too_long =
       length >= (int)sizeof within || bodiesBeside(r->file, within, whole, sizeof whole);
-  const char *why = "its path is too long";
-  char *data      = too_long ? NULL : bodiesFile(whole, size, &why);
+  const char *why    = "its path is too long";
+  char folders[2000] = "";
+  if (!robotSetting(r, "files", folders, sizeof folders))
+    robotSetting(r, "models", folders, sizeof folders);
+  const int may_read = !too_long && bodiesMayRead(r->file, whole, folders);
+  if (!too_long && !may_read)
+    why = "it is far from the folder of this file, and --param files=FOLDER does not name its own";
+  char *data = may_read ? bodiesFile(whole, size, &why) : NULL;
   if (!data)
     robotWrong(r, at, "the file \"%.300s\" cannot be read: %s", too_long ? path : whole, why);
   else if (bodiesHasRead(r->bodies, whole)) {

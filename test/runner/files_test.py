@@ -141,6 +141,30 @@ class Outputs(FilesTest):
                         self.assertIn("cannot be an output as well", process.stderr)
                         self.assertEqual(path.read_bytes(), before)
 
+    def test_models_read_no_files_far_from_them(self):
+        body = "<worldbody><body name='b'><joint/><geom size='.1'/></body></worldbody></mujoco>"
+        (self.folder / "models" / "arm").mkdir(parents=True)
+        (self.folder / "parts").mkdir()
+        part = self.write("parts/part.xml", "<mujoco><option gravity='0 0 -1'/></mujoco>")
+        (self.folder / "models" / "arm" / "link.xml").symlink_to("/etc/passwd")
+        (self.folder / "models" / "arm" / "near.xml").symlink_to(part)
+        up = "../" * len(self.folder.resolve().parts) + "../.."
+        for path, is_read in (("../../parts/part.xml", True), (part, True), ("near.xml", True), ("link.xml", False), ("/etc/passwd", False),
+                              (up + "/etc/passwd", False)):
+            robot = self.write("models/arm/robot.xml", f"<mujoco><include file='{path}'/>{body}")
+            mesh = self.write("models/arm/mesh.xml", f"<mujoco><asset><mesh name='m' file='{path}'/></asset>" + body.replace("size='.1'", "type='mesh' mesh='m'"))
+            process = cpodes("describe", robot)
+            with self.subTest(path):
+                if is_read:
+                    self.assert_done(process)
+                else:
+                    self.assert_refused(process, "it is far from the folder of this file")
+                    self.assert_refused(cpodes("describe", mesh), "it is far from the folder of this file")
+        self.write("models/arm/robot.xml", f"<mujoco><include file='{part}'/>{body}")
+        home = dict(os.environ, HOME=str(self.folder))
+        self.assert_refused(cpodes("describe", robot, env=home), "it is far from the folder of this file")
+        self.assert_done(cpodes("run", robot, *SHORT, "--param", f"files=/nowhere:{part.parent}", env=home))
+
     def test_a_signal_that_is_ignored_at_the_start_remains_so(self):
         for number in (signal.SIGHUP, signal.SIGINT):
             process = subprocess.Popen(
