@@ -93,8 +93,9 @@ typedef struct {
 
 typedef struct {
   /* Indices of parameters, or NONE: radius; those of the law, which has their values when it is described: mu and, after it,
-   * mu_static; restitution; of dry friction the force in motion and, after it, at rest; stiffness and, after it, damping */
-  int joint, radius, friction, restitution, force, elastic;
+   * mu_static; restitution; of dry friction the force in motion, or the factor of the load, and, after it, at rest; stiffness and, after it, damping. load: the
+   * joint whose reaction loads the friction, or NONE */
+  int joint, radius, friction, restitution, force, elastic, load;
   CPContactOn on;
   CPContactLaw law;
 } Contact;
@@ -418,6 +419,8 @@ int bodiesFillFz(const Mechanism *b, sunrealtype t, const sunrealtype *q, const 
                                sunrealtype *column),
                  SUNMatrix Fz);
 /* Returns |F| across the point of the joint, from its multipliers. */
+/* first: out, the first row of the reaction force of a joint across its point, of which there are `count` in the order of A */
+int bodiesReactionRows(const Mechanism *b, int joint, int *first);
 sunrealtype bodiesReactionSize(const Mechanism *b, int joint, const sunrealtype *lambda, int *first,
                                int *count);
 /* The first column of a body, in its group 0 or 1. */

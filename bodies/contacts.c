@@ -86,9 +86,14 @@ void bodiesForget(CPBodies b, const Mechanism *before) {
 void bodiesTakeContact(CPBodies b, int joint, CPContactOn on, const CPContactLaw *law, int radius) {
   const int text = b->m.joint[joint].name;
   Contact *new   = &b->m.contact[b->m.ncontacts];
-  *new           = (Contact){
-                .joint = joint, .radius = radius, .force = NONE, .elastic = NONE, .on = on, .law = *law};
-  new->friction = bodiesTakeParam(b, text, "friction", law->mu);
+  *new           = (Contact){.joint   = joint,
+                             .radius  = radius,
+                             .force   = NONE,
+                             .elastic = NONE,
+                             .load    = NONE,
+                             .on      = on,
+                             .law     = *law};
+  new->friction  = bodiesTakeParam(b, text, "friction", law->mu);
   bodiesTakeParam(b, text, "sticking", law->mu_static);
   new->restitution          = bodiesTakeParam(b, text, "restitution", law->restitution);
   b->m.joint[joint].contact = b->m.ncontacts++;
@@ -109,9 +114,11 @@ int bodiesContactLaw(int i, sunindextype row, CPContactLaw *law, void *mechanism
   if (contact->elastic != NONE)
     law->stiffness = param[contact->elastic], law->damping = param[contact->elastic + 1];
   if (contact->force != NONE) {
-    law->force     = param[contact->force];
-    law->mu        = 1;
-    law->mu_static = param[contact->force + 1] / param[contact->force];
+    const sunrealtype *own = param + contact->force;
+    const int loaded       = contact->load != NONE;
+    law->force             = loaded ? 0 : own[0];
+    law->mu                = loaded ? own[0] : 1;
+    law->mu_static         = loaded ? own[1] : own[1] / own[0];
   }
   return 0;
 }

@@ -183,12 +183,29 @@ int bodiesAddForce(CPBodies b, const CPForce *force) {
   return NONE;
 }
 
-/* A contact without a gap, whose sliding velocity is the rate of the coordinate. Returns its index, or an error code. */
-static int addDryFriction(CPBodies b, const CPFriction *friction, const Term *term, int first,
-                          int n) {
+static int checkDryFriction(CPBodies b, const CPFriction *friction, const Term *term) {
   const char *name = friction->head.name;
-  int flag         = bodiesCheckSign(b, name, "force", friction->force, 1);
+  int flag         = bodiesCheckSign(b, name, "factor", friction->factor, 0);
+  if (!flag) flag = bodiesCheckSign(b, name, "force", friction->force, friction->factor == 0);
   if (!flag) flag = bodiesCheckSign(b, name, "sticking", friction->sticking, 0);
+  if (!flag) flag = bodiesCheckSign(b, name, "sticking_factor", friction->sticking_factor, 0);
+  if (flag) return flag;
+  if (friction->factor == 0 && friction->sticking_factor > 0)
+    return refused(b, CP_ILL_INPUT, "%s: sticking_factor needs a factor > 0", name);
+  if (friction->factor > 0 && (friction->force > 0 || friction->sticking > 0))
+    return refused(b, CP_ILL_INPUT, "%s: force and sticking must be 0 beside a factor", name);
+  if (friction->factor > 0 && term->m.kind == OWN)
+    return refused(b, CP_NOT_SUPPORTED,
+                   "%s: friction that depends on the load needs a joint without functions", name);
+  return CP_SUCCESS;
+}
+
+/* A contact without a gap, whose sliding velocity is the rate of the coordinate. joint: the one whose load counts with a factor. Returns
+ * its index, or an error code. */
+static int addDryFriction(CPBodies b, const CPFriction *friction, const Term *term, int first,
+                          int n, int joint) {
+  const char *name = friction->head.name;
+  const int loaded = friction->factor > 0, flag = checkDryFriction(b, friction, term);
   if (flag) return flag;
   if (ROOM(b->m.joint, b->m.njoints, 1) || ROOM(b->m.roll, b->m.nrolls, 1) ||
       ROOM(b->m.contact, b->m.ncontacts, 1) || ROOM(b->m.term, b->m.nterms, n))
@@ -204,9 +221,12 @@ static int addDryFriction(CPBodies b, const CPFriction *friction, const Term *te
                               .friction    = NONE,
                               .restitution = NONE,
                               .elastic     = NONE,
-                              .force       = bodiesTakeParam(b, text, "force", friction->force),
+                              .load        = loaded ? joint : NONE,
+                              .force       = b->m.nparams,
                               .on          = CP_ON_JOINT};
-  bodiesTakeParam(b, text, "sticking", friction->sticking);
+  bodiesTakeParam(b, text, loaded ? "factor" : "force", loaded ? friction->factor : friction->force);
+  bodiesTakeParam(b, text, loaded ? "sticking_factor" : "sticking",
+                  loaded ? friction->sticking_factor : friction->sticking);
   bodiesTakeRow(b, text, &row, 1);
   b->m.joint[b->m.njoints - 1].contact = i;
   return i;
@@ -221,14 +241,14 @@ int bodiesAddFriction(CPBodies b, const CPFriction *friction) {
   const int n = bodiesNamedSum(b, name, friction->of, &term, &first);
   if (n < 0) return n;
   if (first != NONE && (friction->speed != 0 || friction->factor != 0))
-    return refused(b, CP_NOT_SUPPORTED, "%s: friction of a tendon is dry", name);
+    return refused(b, CP_NOT_SUPPORTED, "%s: friction of a tendon is dry, and depends on no load",
+                   name);
   const int joint = first == NONE ? bodiesNamedCoordinate(b, name, friction->of, &term) : NONE;
   if (term.m.kind == OWN && friction->speed != 0)
     return refused(b, CP_NOT_SUPPORTED,
                    "%s: friction that depends on the load needs a joint without functions", name);
-  if (friction->speed == 0 && friction->factor == 0)
-    return addDryFriction(b, friction, &term, first, n);
-  if (friction->force != 0 || friction->sticking != 0)
+  if (friction->speed == 0) return addDryFriction(b, friction, &term, first, n, joint);
+  if (friction->force != 0 || friction->sticking != 0 || friction->sticking_factor != 0)
     return refused(b, CP_NOT_SUPPORTED, "%s: force and sticking must be 0 beside speed", name);
   if ((flag = bodiesCheckSign(b, name, "factor", friction->factor, 0))) return flag;
   if ((flag = bodiesCheckSign(b, name, "speed", friction->speed, 1))) return flag;

@@ -38,6 +38,7 @@ int bodiesTakeStop(CPBodies b, int text, const Row *row, int restitution, int el
                               .force       = NONE,
                               .restitution = restitution,
                               .elastic     = elastic,
+                              .load        = NONE,
                               .on          = CP_ON_STOP};
   bodiesTakeRow(b, text, row, 0);
   b->m.joint[b->m.contact[i].joint].contact = i;

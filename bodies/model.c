@@ -455,17 +455,22 @@ static int constraintJac(sunrealtype t, const sunrealtype *q, const sunrealtype 
 
 /* -------------------------------------------------------------------------------- forces -- */
 
-sunrealtype bodiesReactionSize(const Mechanism *b, int joint, const sunrealtype *lambda, int *first,
-                               int *count) {
-  const Joint *j  = &b->joint[joint];
-  const Row *row  = &b->row[j->first];
-  sunrealtype sum = 0;
-  *first          = row->first;
-  *count          = 0;
+int bodiesReactionRows(const Mechanism *b, int joint, int *first) {
+  const Joint *j = &b->joint[joint];
+  const Row *row = &b->row[j->first];
+  int count      = 0;
+  *first         = row->first;
   for (int i = 0; i < j->nrows && (bodiesRowTerm(b, &row[i], 0)->m.kind == POINT ||
                                    bodiesRowTerm(b, &row[i], 0)->m.kind == ALONG);
        i++)
-    *count += bodiesComponents(b, &row[i]);
+    count += bodiesComponents(b, &row[i]);
+  return count;
+}
+
+sunrealtype bodiesReactionSize(const Mechanism *b, int joint, const sunrealtype *lambda, int *first,
+                               int *count) {
+  sunrealtype sum = 0;
+  *count          = bodiesReactionRows(b, joint, first);
   for (int i = 0; i < *count; i++) sum += lambda[*first + i] * lambda[*first + i];
   return sqrt(sum);
 }

@@ -346,8 +346,13 @@ int CPBodiesDescribe(CPBodies b, CPThing thing, int i, CPDescription *out) {
     d.kind  = (int)contact->on;
     d.law   = &contact->law;
     bodiesContactLaw(i, contact->force == NONE ? d.first : d.first_rate, &contact->law, &b->m);
-    if (contact->force != NONE) d.first = NONE;
-    else describeGap(&b->m, &b->m.row[b->m.joint[contact->joint].first], &d);
+    if (contact->force != NONE) {
+      int load = 0;
+      d.first  = NONE;
+      contact->law.nloads =
+          contact->load != NONE ? bodiesReactionRows(&b->m, contact->load, &load) : 0;
+      contact->law.load = load;
+    } else describeGap(&b->m, &b->m.row[b->m.joint[contact->joint].first], &d);
     break;
   }
   case CP_COORDINATE: {

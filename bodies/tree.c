@@ -105,6 +105,8 @@ static int choose(const Mechanism *b, int *edge, int *order) {
     for (int k = 0; k < LEVELS; k++) q.queue[k] = memory + n + 1 + 2 * nj * (1 + k);
     for (int i = 0; i < b->nlaws; i++)
       if (b->law[i].kind == FRICTION) rough[b->law[i].joint] = 1;
+    for (int i = 0; i < b->ncontacts; i++)
+      if (b->contact[i].load != NONE) rough[b->contact[i].load] = 1;
     for (int i = 0; i <= n; i++) at.first[i] = NONE;
     for (int e = 2 * nj - 1; e >= 0; e--) { /* the first joints come first */
       const int i = placeOf(b, b->pair[b->joint[e / 2].pair].side[e % 2].body);

@@ -79,7 +79,7 @@ int writeTakeLimit(CPBodies b, const CPLimit *l) {
 }
 
 int writeTakeFriction(CPBodies b, const CPFriction *f) {
-  Acting *a = f->speed > 0 || f->sticking > f->force ? NULL : actingOn(b, &f->of);
+  Acting *a = f->speed > 0 || f->factor > 0 || f->sticking > f->force ? NULL : actingOn(b, &f->of);
   if (a) a->friction += f->force;
   return a != NULL;
 }

@@ -122,6 +122,7 @@ static const Field friction_fields[] = {
     QUANTITY(CPFriction, "speed", speed, NUMBER, 0, "m/s|rad/s"),
     QUANTITY(CPFriction, "force", force, NUMBER, 0, "N|N m"),
     QUANTITY(CPFriction, "sticking", sticking, NUMBER, 0, "N|N m"),
+    QUANTITY(CPFriction, "sticking_factor", sticking_factor, NUMBER, 0, "1|m"),
     {0}};
 
 static const Field limit_fields[] = {

@@ -22,6 +22,17 @@ sunrealtype contactLength(int n, const sunrealtype *x) {
   return n == 0 ? 0.0 : n == 1 ? fabs(x[0]) : hypot(x[0], x[1]);
 }
 
+/* |lambda_L| */
+static sunrealtype loadOf(const Point *point, const sunrealtype *lambda) {
+  sunrealtype size = 0.0;
+  for (int k = 0; k < point->law.nloads; k++) size = hypot(size, lambda[point->law.load + k]);
+  return size;
+}
+
+sunrealtype contactNormal(const Point *point, const sunrealtype *lambda) {
+  return point->is_held ? point->law.force + loadOf(point, lambda) : -lambda[point->normal];
+}
+
 sunrealtype contactZeroVelocity(const CPContact c, int i) { return 0.5 * c->small_v * c->scale[i]; }
 
 #define NEAR_END 5.0
@@ -180,19 +191,23 @@ static int frictionForce(sunrealtype t, const sunrealtype *q, const sunrealtype 
   return 0;
 }
 
-/* The friction is linear in lambda, so its derivative is the friction for a unit lambda. */
+/* The friction is linear in N, whose derivative is -1 for lambda_N, and lambda_i / |lambda_L| for a multiplier that loads the contact. */
 static int frictionJac(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
                        const sunrealtype *z, const sunrealtype *lambda, SUNMatrix Fl, void *data) {
   const CPContact c = data;
   int any, flag = prepareFriction(c, t, q, u, &any);
-  (void)z, (void)lambda;
+  (void)z;
   if (flag || !any) return flag;
   memset(c->impulse, 0, (size_t)c->na * sizeof *c->impulse);
   for (int i = 0; i < c->npoints; i++) {
-    const Point *point = &c->point[i];
-    if (!isForce(point) || point->is_held) continue;
-    frictionOf(c, point, t, -1.0);
-    contactTransposedTimes(c->some, c->impulse, SM_COLUMN_D(Fl, point->normal));
+    const Point *point     = &c->point[i];
+    const int n            = point->is_held ? point->law.nloads : 1;
+    const sunindextype row = point->is_held ? point->law.load : point->normal;
+    const sunrealtype size = loadOf(point, lambda);
+    for (int k = 0; k < n && isForce(point); k++) {
+      frictionOf(c, point, t, !point->is_held ? -1.0 : size > 0.0 ? lambda[row + k] / size : 0.0);
+      contactTransposedTimes(c->some, c->impulse, SM_COLUMN_D(Fl, row + k));
+    }
     for (int k = 0; k < point->ntangents; k++) c->impulse[point->tangent + k] = 0.0;
   }
   return 0;
@@ -240,6 +255,11 @@ static void takeLaw(Point *point, const CPContactLaw *law) {
   point->law.mu_static = fmax(law->mu, law->mu_static);
 }
 
+/* Is this the force that presses a contact without a normal row? */
+static int isPress(const CPContactLaw *law) {
+  return isfinite(law->force) && (law->nloads > 0 ? law->force >= 0.0 : law->force > 0.0);
+}
+
 /* Checks a contact's members. Returns 0, or 1 after a report. */
 static int checkPoint(CPContact c, int i, const CPContactPoint *point) {
   const char *name = point->name && *point->name ? point->name : "?", *rule = NULL;
@@ -249,8 +269,15 @@ static int checkPoint(CPContact c, int i, const CPContactPoint *point) {
        point->normal);
   RULE(point->normal >= 0 || point->ntangents == 1, "ntangents must be 1 without a normal row",
        point->ntangents);
-  RULE(point->normal >= 0 || (point->law.force > 0.0 && isfinite(point->law.force)),
-       "force must be > 0 without a normal row", point->law.force);
+  RULE(point->normal >= 0 || isPress(&point->law), "force must be > 0 without a normal row",
+       point->law.force);
+  RULE(point->law.nloads >= 0 && point->law.nloads <= CP_MOST_LOADS, "nloads must be from 0 to 3",
+       point->law.nloads);
+  RULE(point->law.nloads == 0 || point->normal < 0, "nloads must be 0 with a normal row",
+       point->law.nloads);
+  RULE(point->law.nloads == 0 ||
+           (point->law.load >= 0 && point->law.load <= c->na - point->law.nloads),
+       "load must be a row of A", point->law.load);
   RULE(point->normal >= 0 || point->law.stiffness == 0.0,
        "stiffness must be 0 without a normal row", point->law.stiffness);
   RULE(point->ntangents >= 0 && point->ntangents <= 2, "ntangents must be 0, 1 or 2",
@@ -272,6 +299,19 @@ static int checkPoint(CPContact c, int i, const CPContactPoint *point) {
   return rule != NULL;
 }
 #undef RULE
+
+/* Loads are reactions of the model, and not forces of contacts. Returns 0, or 1 after a report. */
+static int checkLoads(const CPContact c) {
+  for (int i = 0; i < c->npoints; i++)
+    for (int k = 0; k < c->point[i].law.nloads; k++) {
+      const int row = (int)c->point[i].law.load + k;
+      if (!c->is_contact[row]) continue;
+      cpReport(NULL, CP_ILL_INPUT, "CPContactCreate",
+               "contact \"%s\": a contact has the row that loads it: %d", c->point[i].name, row);
+      return 1;
+    }
+  return 0;
+}
 
 int contactSizeMultipliers(CPContact c, int m) {
   const int most   = m + c->nrows - c->na; /* rows of an event */
@@ -447,7 +487,8 @@ CPContact CPContactCreate(CPMech mech, int n, const CPContactPoint *points) {
     point->turn.period = given.period, point->turn.nearest = point->turn.gap = given.nearest;
     point->turn.t = NAN;
     takeLaw(point, &given.law);
-    point->is_held    = given.normal < 0;
+    point->is_held = given.normal < 0;
+    c->nloaded += given.law.nloads > 0;
     point->normal     = point->is_held ? held++ : (int)given.normal;
     point->is_elastic = given.law.stiffness > 0.0;
     elastic |= point->is_elastic;
@@ -456,6 +497,7 @@ CPContact CPContactCreate(CPMech mech, int n, const CPContactPoint *points) {
     point->tangent   = point->ntangents > 0 ? (int)given.tangent : point->normal;
     with_friction |= point->ntangents > 0;
   }
+  if (!flag) flag = checkLoads(c);
   CPMechForce force = friction;
   force.data        = c;
   if (!flag) flag = contactActivate(c);
@@ -515,7 +557,8 @@ int contactLaws(CPContact c, sunrealtype t, int check, const char *function) {
                         : point->smooth && value > 0.0
                             ? "mu and mu_static must stay 0 as in CPContactCreate"
                             : brokenLaw(&given, &value);
-    if (check && point->is_held && !(given.force > 0.0 && isfinite(given.force)))
+    given.load = point->given.load, given.nloads = point->given.nloads;
+    if (check && point->is_held && !isPress(&given))
       rule = "force must be > 0 without a normal row", value = given.force;
     if (check && point->is_elastic != (given.stiffness > 0.0))
       rule = "stiffness must stay > 0, or 0, as in CPContactCreate", value = given.stiffness;
@@ -538,6 +581,9 @@ int CPContactSetTimeStepping(CPContact c, int nevents, sunrealtype duration) {
   if (c->stretching)
     return cpReport(&c->log, CP_TOO_LATE, __func__, "time stepping is under way, since t = %.15g",
                     c->stats.stretch_begin);
+  if (nevents > 0 && c->nloaded > 0)
+    return cpReport(&c->log, CP_NOT_SUPPORTED, __func__,
+                    "time stepping has no friction that depends on the load of a joint");
   if (nevents > 0 && c->sens.Ns > 0)
     return cpReport(&c->log, CP_NOT_SUPPORTED, __func__, "time stepping has no sensitivities");
   sunrealtype *recent = calloc((size_t)nevents + 1, sizeof *recent);

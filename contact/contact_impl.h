@@ -35,9 +35,11 @@ typedef struct {
 typedef struct {
   char name[CONTACT_NAME];
   /* ntangents = 0 if there is no friction. Without a normal row, `normal` is the number of a row beyond those of A, for which the
-   * gap and its velocity are 0, and the acceleration is that of a unit mass under the normal force: N - force. */
+   * gap and its velocity are 0, and the acceleration is that of a unit mass under the normal force: x_N - N. */
   int normal, tangent, ntangents;
-  int is_held;    /* it has no normal row */
+  int is_held; /* it has no normal row */
+  /* At an event, without a normal row: N, and the multipliers lambda_L that load it where no contact acts */
+  sunrealtype N, unloaded[CP_MOST_LOADS];
   int is_elastic; /* elastic.c */
   /* With a period > 0: the gap and its rate at the time t, from which turns are counted; before a run t is NaN, and the gap is
    * that which is nearest at the start */
@@ -96,8 +98,8 @@ struct CPContact_ {
   int friction;             /* the number of the force in mech, or -1 */
   /* the numbers of functions of the model and of laws, and of runs and starts, that are under way */
   int calling, running;
-  void *data; /* what the functions of the model get */
-  int npoints;
+  void *data;                /* what the functions of the model get */
+  int npoints, nloaded;      /* nloaded: contacts that multipliers load */
   Point *point, *before;     /* [npoints]; before: phases at the start of an event */
   ContactOnset *onset;       /* [npoints] workspace */
   int np, nv, na, nq, nu, n; /* n: length of y */
@@ -260,9 +262,7 @@ static inline sunrealtype contactE(const Point *point, int i) {
   return i == 0 ? point->law.restitution : point->law.tangential;
 }
 /* N of a contact, from the multipliers */
-static inline sunrealtype contactNormal(const Point *point, const sunrealtype *lambda) {
-  return point->is_held ? point->law.force : -lambda[point->normal];
-}
+sunrealtype contactNormal(const Point *point, const sunrealtype *lambda);
 /* A gap of the model at the rate v, on the turn that the run has counted up to t */
 sunrealtype contactOnTurn(const Point *point, sunrealtype t, sunrealtype gap, sunrealtype v);
 /* |x| of a vector with 0, 1 or 2 entries */
@@ -404,6 +404,8 @@ const sunrealtype *contactBlock(const CPContact c, int k, int *ld);
 /* Returns nonzero if there is no solution (then call contactNoSolution). */
 int contactSolveProblem(CPContact c);
 int contactNoSolution(CPContact c, sunrealtype t, const char *function, const char *what);
+/* N of the problem's contacts that multipliers load, under the forces P->x: N [nloaded], out. Returns 0 or CPMechSolve's code. */
+int contactLoads(CPContact c, sunrealtype *N);
 /* c->a [na] <- A u' - b of c->udot at (t, y) */
 int contactRowAccelerations(CPContact c, sunrealtype t, N_Vector y, const char *function);
 /* c->a [na] <- A u' - b without contact forces */

@@ -45,7 +45,8 @@ sunrealtype contactMargin(CPContact c, const Point *point, int margin, sunrealty
   const sunrealtype *v_T = c->v + point->tangent, N = contactNormal(point, c->lambda);
   sunrealtype s[2];
   if (point->is_elastic) return margin == 0 ? contactElasticMargin(c, point) : 0.0;
-  if (margin == 0) return point->phase == CP_CONTACT_OPEN ? c->p[point->normal] : N;
+  if (margin == 0)
+    return point->phase == CP_CONTACT_OPEN ? c->p[point->normal] : point->is_held ? 1.0 : N;
   contactTurned(contactHeading(point, t), t, s);
   if (point->phase == CP_CONTACT_STICKING) {
     sunrealtype F_T[2] = {0, 0};

@@ -6,6 +6,7 @@
 
 #include <float.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Events are located to within CP_LOCATED of t, and gaps, as far as tolerances ask for that, of the coordinates. */
@@ -118,7 +119,7 @@ static int isBalanced(const CPContact c) {
  * freedoms, normal forces z may balance each other. The multipliers of CPMech then are those of minimum norm, without parts
  * along z, and the motion may depend on that by friction. So these are the solution here as well, by
  * W + z z^T, if all of them push. Returns nonzero if there is no solution. */
-static int solveForces(CPContact c) {
+static int solveGiven(CPContact c) {
   ContactProblem *P = &c->problem;
   for (int i = 0; i < P->n; i++) P->c[i] = c->a[c->row[i]];
   for (int loaded = 0; loaded < 2 && !P->times && addSelfStress(c, loaded); loaded++) {
@@ -129,6 +130,53 @@ static int solveForces(CPContact c) {
   }
   if (!P->times) memcpy(P->W, c->W, (size_t)(P->n * P->n) * sizeof *P->W);
   return contactSolveProblem(c);
+}
+
+/* F <- N - g(N), where g are the loads of contacts that the forces for the loads N cause. Returns nonzero if there are none. */
+static int loadError(CPContact c, const sunrealtype *N, sunrealtype *F) {
+  const ContactProblem *P = &c->problem;
+  int n                   = 0;
+  for (int k = 0; k < P->ncontacts; k++) {
+    Point *point = &c->point[P->law[k].contact];
+    if (point->law.nloads > 0) point->N = N[n++], c->a[point->normal] = -point->N;
+  }
+  if (solveGiven(c) || contactLoads(c, F)) return 1;
+  for (int i = 0; i < n; i++) F[i] = N[i] - F[i];
+  return 0;
+}
+
+/* Solves for the forces with the laws of all contacts, of which multipliers load some: N = g(N), by the method of C. G. Broyden (Math.
+ * Comput. 19, 1965) from F' = I. For one such contact it is the secant method, which finds the solution at once where a load is linear in
+ * the friction. Returns nonzero if there is no solution. */
+static int solveForces(CPContact c) {
+  enum { MOST = 100 };
+  const int n = c->nloaded;
+  if (n == 0) return solveGiven(c);
+  sunrealtype *N = malloc((size_t)(n * (n + 5)) * sizeof *N), *F = N + n, *H = N + 5 * n,
+              *y = N + 2 * n, *s = N + 3 * n, *w = N + 4 * n;
+  int failed = !N, done = 0;
+  if (failed) return failed;
+  memset(H, 0, (size_t)(n * n) * sizeof *H);
+  for (int i = 0, k = 0; i < c->npoints; i++)
+    if (c->point[i].law.nloads > 0) N[k] = c->point[i].N, H[k * (n + 1)] = 1.0, k++;
+  failed = loadError(c, N, F);
+  for (int iteration = 0; iteration < MOST && !failed; iteration++) {
+    sunrealtype size = 0, off = 0, along = 0;
+    for (int i = 0; i < n; i++) size = fmax(size, fabs(N[i])), off = fmax(off, fabs(F[i]));
+    if ((done = off <= CP_ROUNDED * size)) break;
+    contactSquareTimes(n, H, F, s);
+    for (int i = 0; i < n; i++) s[i] = -s[i], N[i] += s[i], y[i] = -F[i];
+    failed = loadError(c, N, F);
+    for (int i = 0; i < n; i++) y[i] += F[i];
+    contactSquareTimes(n, H, y, w); /* H <- H + (s - H y) s^T H / (s^T H y) */
+    for (int i = 0; i < n; i++) along += s[i] * w[i], w[i] = s[i] - w[i];
+    for (int j = 0; j < n && along != 0; j++) {
+      const sunrealtype row = contactDot(n, s, H + j * n) / along;
+      for (int i = 0; i < n; i++) H[i + j * n] += w[i] * row;
+    }
+  }
+  free(N);
+  return failed || !done;
 }
 
 /* Has a contact reached its friction cone? */
@@ -360,6 +408,11 @@ static int forces(CPContact c, sunrealtype t, const char *function) {
       const sunrealtype T  = contactLength(law->ntangents, x + 1);
       if (x[0] > 0.0 && law->slides && criterion(c, k, law->s) <= 0.0)
         return painleve(c, t, k, function);
+      if (point->is_held && law->ntangents > 0 && !law->slides && !(x[0] > 0.0) &&
+          P->w[law->first + 1] != 0.0) {
+        law->slides = 1, law->mu = point->law.mu; /* Without a load nothing holds it. */
+        law->s[0] = copysign(1.0, P->w[law->first + 1]);
+      }
       const int at_root       = cone && point->phase == CP_CONTACT_STICKING;
       const sunrealtype bound = 64 * P->n * DBL_EPSILON * law->mu * x[0];
       law->begins             = !law->slides && T > 0.0 &&
@@ -422,7 +475,8 @@ static void setPhases(CPContact c, sunrealtype t) {
     /* Among more contacts than freedoms the load of one may be zero by the choice of the solution
      * alone. It then does not accelerate away, and stays closed. */
     const int touches = was_closed && !at_root && fabs(P->w[law->first]) <= zero;
-    if (!touches && !(P->x[law->first] > (at_root ? CP_INEXACT * size : 0.0))) continue;
+    if (!point->is_held && !touches && !(P->x[law->first] > (at_root ? CP_INEXACT * size : 0.0)))
+      continue;
     point->phase = law->ntangents == 0 ? CP_CONTACT_CLOSED
                    : law->slides       ? CP_CONTACT_SLIDING
                                        : CP_CONTACT_STICKING;

@@ -287,7 +287,7 @@ int contactRowAccelerations(CPContact c, sunrealtype t, N_Vector y, const char *
   contactTimes(c->A, c->udot, c->a);
   for (int i = 0; i < c->na; i++) c->a[i] -= c->b[i];
   for (int i = 0; i < c->npoints; i++)
-    if (c->point[i].is_held) c->a[c->point[i].normal] = -c->point[i].law.force;
+    if (c->point[i].is_held) c->a[c->point[i].normal] = -c->point[i].N;
   return CP_SUCCESS;
 }
 
@@ -296,5 +296,24 @@ int contactFreeAccelerations(CPContact c, sunrealtype t, N_Vector y, const char 
   int flag        = contactActivateRows(c, 0);
   if (!flag) flag = CPMechAccelerations(c->mech, t, y, c->udot, c->lambda);
   c->frictionless = 0;
+  for (int i = 0; i < c->npoints && !flag; i++) {
+    Point *point = &c->point[i];
+    for (int k = 0; k < point->law.nloads; k++) point->unloaded[k] = c->lambda[point->law.load + k];
+    if (point->is_held) point->N = contactNormal(point, c->lambda);
+  }
   return flag ? contactPassOn(c, flag) : contactRowAccelerations(c, t, y, function);
+}
+
+int contactLoads(CPContact c, sunrealtype *N) {
+  const ContactProblem *P = &c->problem;
+  pushed(c, P->x, c->force);
+  const int flag =
+      CPMechSolve(c->mech, c->product_t, c->product_y, 1, c->force, NULL, c->udot, c->lambda);
+  for (int k = 0, n = 0; k < P->ncontacts && !flag; k++) {
+    const Point *point = &c->point[P->law[k].contact];
+    for (int i = 0; i < point->law.nloads; i++)
+      c->lambda[point->law.load + i] += point->unloaded[i];
+    if (point->law.nloads > 0) N[n++] = contactNormal(point, c->lambda);
+  }
+  return flag;
 }

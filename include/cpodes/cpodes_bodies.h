@@ -398,20 +398,24 @@ typedef struct {
   const char *inputs;     /**< as in CPSpring */
 } CPForce;
 
-/** Friction of a joint on the coordinate `of`, of one of two kinds.
+/** Friction of a joint on the coordinate `of`, of one of three kinds.
  *
  * Dry friction: T = -force sign(x') in motion, and at rest any |T| <= sticking that keeps x' = 0. It is a contact without a gap
  * (CP_ON_JOINT), which a CPContact switches: with a CPMech alone it does not act. It can be combined with other contacts.
  *
- * Smooth friction that depends on the load, if speed > 0: T = -factor |F| tanh(x' / speed), where |F| is the reaction force across
- * the joint's point. The factor is the coefficient of friction, for angles multiplied by the radius of the bearing [m]. */
+ * Dry friction that depends on the load, if factor > 0 and speed = 0: T = -factor |F| sign(x'), and at rest |T| <= sticking_factor |F|,
+ * where |F| is the reaction force across the joint's point: a bearing, a guide, a brake. The factor is the coefficient of friction, for
+ * angles multiplied by the radius of the bearing [m]. It is such a contact, too. In joint coordinates the joint has rows.
+ *
+ * Smooth friction that depends on the load, if speed > 0: T = -factor |F| tanh(x' / speed). */
 typedef struct {
   CPElement head;     /**< CP_NEW_FRICTION(name) */
   CPCoordinate of;    /**< coordinate on which it acts */
-  sunrealtype factor; /**< >= 0; 0 of dry friction */
+  sunrealtype factor; /**< >= 0 [1, m]; 0: it does not depend on the load */
   sunrealtype speed; /**< > 0; the force grows with x' below about this rate [m/s, rad/s]; 0: dry friction */
-  sunrealtype force;    /**< of dry friction, > 0 [N, N m] */
-  sunrealtype sticking; /**< of dry friction at rest; `force` is used if it is smaller */
+  sunrealtype force;           /**< of dry friction, > 0 [N, N m] */
+  sunrealtype sticking;        /**< of dry friction at rest; `force` is used if it is smaller */
+  sunrealtype sticking_factor; /**< of the load at rest; `factor` is used if it is smaller */
 } CPFriction;
 
 /** Stops of a joint's coordinate, lower <= x <= upper, or of a sum x = ratio[0] x_1 + ratio[1] x_2 of two coordinates: gears or
@@ -742,7 +746,7 @@ CPODES_EXPORT int CPBodiesCount(CPBodies bodies, CPThing thing);
  * The fields of parameters are mass and J_xx ... J_yz (products only if the body was added with some); length, offset,
  * ratio_1, ratio_2, start, rate, amplitude, frequency, stiffness, damping, free, force, factor, speed, force_x ... force_z; of
  * a contact length (its radius), radius_a (of a sphere), friction, sticking, restitution; of a limit lower, upper, ratio_1,
- * ratio_2, restitution or stiffness and damping, as far as it has them; of a rope length, radius_1 ..., start, rate, restitution, stiffness, damping, as far as it has them; of dry friction force, sticking; of an
+ * ratio_2, restitution or stiffness and damping, as far as it has them; of a rope length, radius_1 ..., start, rate, restitution, stiffness, damping, as far as it has them; of dry friction force, sticking, or factor, sticking_factor; of an
  * actuator control, gear, gain, gain_x, gain_v, bias, bias_x, bias_v, control_min ... activation_max, time, time_2, time_3, and of a
  * muscle peak_force, length_min, length_max, range_min, range_max, lmin, lmax, vmax, fpmax, fvmax; of a bushing kx ... kzz, dx ...
  * dzz, x0 ... zz0 (without force); inertance and drag, if the element was added with some. Gravity is "gravity.x" and so on. */

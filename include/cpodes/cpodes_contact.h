@@ -35,7 +35,8 @@ typedef struct {
   size_t size;      /**< sizeof(CPContactPoint), set by CP_INIT or CP_SIZED */
   const char *name; /**< for messages; copied */
   /** row of p, v and A: gap g_N [m], rate, and gradient; or -1: it is always closed by the normal force law.force, has one
-   * tangential row, and takes no part in impacts (dry friction, |F_T| <= mu law.force) */
+   * tangential row, and takes no part in impacts (dry friction, |F_T| <= mu law.force), or by one that grows with the multipliers
+   * of other rows, N = law.force + |lambda_L| (law.nloads) */
   sunindextype normal;
   sunindextype tangent; /**< first row of v and A of the tangential velocities v_T, from np to nv - 1 */
   int ntangents; /**< 0: no friction, 1: in the plane, 2: in space, with rows orthogonal and of equal scale */
@@ -119,7 +120,7 @@ CPODES_EXPORT int CPContactSetLawFn(CPContact contact, CPContactLawFn fn, void *
  * beginning and the end of a stretch. Within it phases are open and forces zero, the event function is not called, and
  * integrators do not interpolate. The end of a stretch is an event.
  *
- * Returns CP_TOO_LATE in a stretch, CP_NOT_SUPPORTED with sensitivities, CP_ILL_INPUT, CP_MEM_FAIL.
+ * Returns CP_TOO_LATE in a stretch, CP_NOT_SUPPORTED with sensitivities or where multipliers load a contact (law.nloads), CP_ILL_INPUT, CP_MEM_FAIL.
  */
 CPODES_EXPORT int CPContactSetTimeStepping(CPContact contact, int nevents, sunrealtype duration);
 

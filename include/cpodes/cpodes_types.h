@@ -222,13 +222,20 @@ typedef struct {
   sunrealtype restitution; /**< e_N, from 0 to 1 */
   sunrealtype tangential;  /**< e_T, from 0 to 1; with Poisson's law 0 */
   CPRestitution kind; /**< if one contact of an impact has Poisson's law, all contacts of that impact follow it */
-  /** Normal force N > 0 of a contact without a normal row, such as the dry friction of a joint; else not used */
+  /** Normal force N > 0 of a contact without a normal row, such as the dry friction of a joint; else not used. With nloads > 0 it
+   * may be 0 */
   sunrealtype force;
   /** > 0: the contact is elastic. It has no friction and restitution 0, and where the gap g is negative its normal force is
    * N = -stiffness g - damping g', as long as that does not pull */
   sunrealtype stiffness;
   sunrealtype damping; /**< >= 0, 0 if stiffness is 0 */
+  /** Without a normal row: the first of the rows of A, of no contact, whose multipliers lambda_L load it, as those of a joint do its
+   * bearing: N = force + |lambda_L|. It remains what CPContactCreate got */
+  sunindextype load;
+  int nloads; /**< their number, 0 ... CP_MOST_LOADS */
 } CPContactLaw;
+
+enum { CP_MOST_LOADS = 3 /**< the largest number of rows that load a contact */ };
 
 /** Shapes of bodies in drawings, with the half axes a, b, c. */
 typedef enum {

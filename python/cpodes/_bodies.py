@@ -745,12 +745,14 @@ class Bodies(Mechanism):
         return self._add("Tendon", fields, keep=[kept, arrays])
 
     def friction(self, of: Any, factor: float = 0.0, speed: float = 0.0, *, force: float = 0.0, sticking: float = 0.0,
-                 name: Optional[str] = None) -> str:
+                 sticking_factor: float = 0.0, name: Optional[str] = None) -> str:
         """Adds friction in a joint. With force=, dry friction on a coordinate, of this size in motion, and at rest up to
-        sticking=, if it is larger: a contact, which acts in solve. With factor and speed, smooth friction,
-        -factor |F| tanh(x' / speed), where F is the joint's reaction."""
+        sticking=, if it is larger: a contact, which acts in solve. With factor alone, the same of the size factor |F|, where F is the
+        joint's reaction, and at rest up to sticking_factor |F|; factors of angles are the coefficient times the radius of the bearing.
+        With factor and speed, smooth friction, -factor |F| tanh(x' / speed)."""
         return self._add("Friction", {"name": self._name(name, "friction"), "of": coordinate(of), "factor": number("factor", factor),
-                                      "speed": number("speed", speed), "force": number("force", force), "sticking": number("sticking", sticking)})
+                                      "speed": number("speed", speed), "force": number("force", force), "sticking": number("sticking", sticking),
+                                      "sticking_factor": number("sticking_factor", sticking_factor)})
 
     def limit(self, of: Any, lower: float = -np.inf, upper: float = np.inf, *, other: Any = None, ratio: Any = None,
               restitution: float = 0.0, stiffness: float = 0.0, damping: float = 0.0, name: Optional[str] = None) -> str:

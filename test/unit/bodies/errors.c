@@ -374,7 +374,7 @@ START_TEST(wrong_forces_and_drives_are_named) {
     refused(CPBodiesAdd(bodies, &r.head, NULL), CP_ILL_INPUT, "friction", "factor");
     break;
   case 9:
-    r.speed = 0;
+    r.speed = -1;
     refused(CPBodiesAdd(bodies, &r.head, NULL), CP_ILL_INPUT, "friction", "speed");
     break;
   case 10:
