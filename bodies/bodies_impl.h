@@ -94,8 +94,8 @@ typedef struct {
 typedef struct {
   /* Indices of parameters, or NONE: radius; those of the law, which has their values when it is described: mu and, after it,
    * mu_static; restitution; of dry friction the force in motion, or the factor of the load, and, after it, at rest; stiffness and, after it, damping. load: the
-   * joint whose reaction loads the friction, or NONE */
-  int joint, radius, friction, restitution, force, elastic, load;
+   * joint whose reaction loads the friction, or NONE; drum: of a rope that rubs on a pulley, the part that leads to it, or NONE */
+  int joint, radius, friction, restitution, force, elastic, load, drum;
   CPContactOn on;
   CPContactLaw law;
 } Contact;

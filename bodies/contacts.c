@@ -1,5 +1,6 @@
 /* Contacts of balls, discs, cylinders and boxes, each with the rows of a rolling joint. */
 #include "elements.h"
+#include "ropes.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -91,6 +92,7 @@ void bodiesTakeContact(CPBodies b, int joint, CPContactOn on, const CPContactLaw
                              .force   = NONE,
                              .elastic = NONE,
                              .load    = NONE,
+                             .drum    = NONE,
                              .on      = on,
                              .law     = *law};
   new->friction  = bodiesTakeParam(b, text, "friction", law->mu);
@@ -99,9 +101,11 @@ void bodiesTakeContact(CPBodies b, int joint, CPContactOn on, const CPContactLaw
   b->m.joint[joint].contact = b->m.ncontacts++;
 }
 
-int bodiesContactLaw(int i, sunindextype row, CPContactLaw *law, void *mechanism) {
-  const Mechanism *b       = mechanism;
+int bodiesContactLaw(sunrealtype t, const sunrealtype *q, int i, sunindextype row,
+                     CPContactLaw *law, void *mechanism) {
+  Mechanism *b             = mechanism;
   const sunrealtype *param = b->param;
+  (void)t;
   if (i >= b->ncontacts) return 0;
   const Contact *contact = &b->contact[i];
   const Joint *joint     = &b->joint[contact->joint];
@@ -110,6 +114,7 @@ int bodiesContactLaw(int i, sunindextype row, CPContactLaw *law, void *mechanism
   if (first != row) return 0;
   if (contact->friction != NONE)
     law->mu = param[contact->friction], law->mu_static = param[contact->friction + 1];
+  if (contact->drum != NONE && q) bodiesRopeFriction(b, q, contact, law);
   if (contact->restitution != NONE) law->restitution = param[contact->restitution];
   if (contact->elastic != NONE)
     law->stiffness = param[contact->elastic], law->damping = param[contact->elastic + 1];

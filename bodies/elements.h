@@ -93,7 +93,8 @@ int bodiesTakeJoint(CPBodies b, int text, CPJointKind k, CPContactOn on, const P
 /* Makes a contact of a joint's rows, for which and for whose parameters there is room; radius: a parameter, or NONE. */
 void bodiesTakeContact(CPBodies b, int joint, CPContactOn on, const CPContactLaw *law, int radius);
 /* CPEquations.contact_law: *law gets the present parameters of contact i, if row is the first one of its rows. */
-int bodiesContactLaw(int i, sunindextype row, CPContactLaw *law, void *mechanism);
+int bodiesContactLaw(sunrealtype t, const sunrealtype *q, int i, sunindextype row,
+                     CPContactLaw *law, void *mechanism);
 /* How two shapes begin: apart; in each other, and how deep; with no nearest points, as deep or parallel; or there is no such contact */
 typedef enum { SHAPES_APART, SHAPES_INSIDE, SHAPES_UNCLEAR, SHAPES_UNKNOWN } Touching;
 Touching bodiesTouching(const Mechanism *m, int a, int b, sunrealtype *depth);

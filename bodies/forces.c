@@ -222,6 +222,7 @@ static int addDryFriction(CPBodies b, const CPFriction *friction, const Term *te
                               .restitution = NONE,
                               .elastic     = NONE,
                               .load        = loaded ? joint : NONE,
+                              .drum        = NONE,
                               .force       = b->m.nparams,
                               .on          = CP_ON_JOINT};
   bodiesTakeParam(b, text, loaded ? "factor" : "force", loaded ? friction->factor : friction->force);

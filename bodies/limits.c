@@ -39,6 +39,7 @@ int bodiesTakeStop(CPBodies b, int text, const Row *row, int restitution, int el
                               .restitution = restitution,
                               .elastic     = elastic,
                               .load        = NONE,
+                              .drum        = NONE,
                               .on          = CP_ON_STOP};
   bodiesTakeRow(b, text, row, 0);
   b->m.joint[b->m.contact[i].joint].contact = i;

@@ -18,8 +18,11 @@ static sunrealtype arcOf(sunrealtype arc) {
   return arc - turn * floor(arc / turn + SUN_RCONST(0.25));
 }
 
-sunrealtype bodiesRopeTurns(const Mechanism *b, int first, int n) {
+/* The angle of the arc on the pulley before part `drum` of a rope of these terms or, if that is NONE, what whole turns of directions
+ * add to its length. */
+static sunrealtype windings(const Mechanism *b, int first, int n, int drum) {
   sunrealtype sum = 0, in = 0;
+  int part = 0;
   for (int k = first; k < first + n; k++) {
     const Term *term = &b->term[k];
     const Pair *pair = &b->pair[term->pair];
@@ -29,16 +32,35 @@ sunrealtype bodiesRopeTurns(const Mechanism *b, int first, int n) {
     if (term->m.kind == ANGLE) { /* between the frames of the pulleys of the part before it */
       bodiesTermJet(b, term, VALUES, &angle);
       in -= angle.s;
-    } else if (term->m.kind == TANGENT) {
+      continue;
+    }
+    if (term->m.kind == TANGENT) {
       const sunrealtype out = bodiesHeading(&b->space, b->param, pair, term->m.from, A, B, &length);
       if (pair->surface.radius[0] != NONE) {
         const sunrealtype R = b->param[pair->surface.radius[0]], arc = R < 0 ? in - out : out - in;
+        if (part == drum) return arcOf(arc) + pair->turns;
         sum += fabs(R) * (arcOf(arc) - arc + pair->turns);
       }
       in = out;
     }
+    part++;
   }
   return sum;
+}
+
+sunrealtype bodiesRopeTurns(const Mechanism *b, int first, int n) {
+  return windings(b, first, n, NONE);
+}
+
+/* With the tensions T_1 and T_2 before and after the drum, N = (T_1 + T_2) / 2 and F_T = T_2 - T_1 on half of the difference of both
+ * lengths, T_2 <= exp(mu phi) T_1 is F_T <= 2 tanh(mu phi / 2) N: Coulomb's law. */
+void bodiesRopeFriction(Mechanism *b, const sunrealtype *q, const Contact *contact,
+                        CPContactLaw *law) {
+  const Row *rope = bodiesRow(b, b->joint[contact->joint].first);
+  bodiesPoses(b, q, NULL, NULL);
+  const sunrealtype phi = fmax(0, windings(b, rope->term, rope->nterms, contact->drum));
+  law->mu               = 2 * tanh(law->mu * phi / 2);
+  law->mu_static        = 2 * tanh(law->mu_static * phi / 2);
 }
 
 int bodiesRope(const Mechanism *b, const Joint *joint, sunrealtype t, RopeState *rope) {
@@ -71,6 +93,7 @@ typedef struct {
   int from[CP_MOST_NODES];   /* the side whose plane counts, or NONE of two points */
   int turned[CP_MOST_NODES]; /* 1: two pulleys of different bodies, in space */
   int nterms;
+  int drum; /* the node on which it rubs, or NONE */
 } Draft;
 
 static int refuseNode(const Draft *d, int k, const char *rule) {
@@ -92,6 +115,15 @@ static int checkNodes(Draft *d) {
     if (!isfinite(node->radius)) return refuseNode(d, k, "must have a finite radius");
     if (node->radius != 0 && (k == 0 || k == rope->nnodes - 1))
       return refuseNode(d, k, "is an end, and must be a point");
+    if (!(node->friction >= 0 && node->sticking >= 0) || isinf(node->friction) ||
+        isinf(node->sticking))
+      return refuseNode(d, k, "must have finite coefficients of friction that are not negative");
+    if (!(fmax(node->friction, node->sticking) > 0)) continue;
+    if (node->radius == 0) return refuseNode(d, k, "has friction, and must be a pulley");
+    if (rope->taut || rope->stiffness > 0)
+      return refuseNode(d, k, "has friction, and the rope must be neither taut nor elastic");
+    if (d->drum != NONE) return refuseNode(d, k, "is the second one with friction");
+    d->drum = k;
   }
   if (!differ)
     return refused(b, CP_ILL_INPUT, "%s: its nodes must not all be on one body", rope->head.name);
@@ -193,6 +225,38 @@ static int takeParts(Draft *d, int text) {
   return first;
 }
 
+/* Adds half of the rate by which the rope moves over its drum, (S_1 - S_2)' / 2, where S_1 and S_2 are the lengths up to a point of the
+ * drum and from there on, as a row of the contact, with its coefficients. In space the directions are those in the frame of the drum; in
+ * the plane they are absolute, and its rotation is a term. */
+static void takeSlip(const Draft *d, int first, int text, Contact *contact) {
+  const CPRopeNode *node = &d->rope->node[d->drum];
+  CPBodies b             = d->b;
+  Row slip               = {.term = b->m.nterms, .offset = NONE, .drive = NONE, .other = NONE};
+  int part               = -1;
+  for (int k = first; k < first + d->nterms; k++) {
+    Term term = b->m.term[k];
+    part += term.m.kind != ANGLE;
+    term.coef = part < d->drum ? 0.5 : -0.5;
+    bodiesTakeTerms(b, &term, 1);
+  }
+  if (b->m.space.dimension == 2 && d->body[d->drum] != GROUND) {
+    const Pair *part_on = &b->m.pair[b->m.term[first].pair + d->drum]; /* from the drum on */
+    Pair *turns         = &b->m.pair[b->m.npairs];
+    *turns              = (Pair){0};
+    turns->side[0]      = (Side){.body = GROUND, .axis = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}};
+    turns->side[1]      = part_on->side[0];
+    const Term term     = {
+            .coef = 1, .ratio = part_on->surface.radius[0], .pair = b->m.npairs++, .m = {ANGLE, 0, X, X}};
+    bodiesTakeTerms(b, &term, 1);
+  }
+  slip.nterms                       = b->m.nterms - slip.term;
+  b->m.roll[b->m.nrolls++]          = slip;
+  b->m.joint[contact->joint].nrolls = 1;
+  contact->drum                     = d->drum;
+  contact->friction                 = bodiesTakeParam(b, text, "friction", node->friction);
+  bodiesTakeParam(b, text, "sticking", node->sticking);
+}
+
 int bodiesPlacedSum(CPBodies b, int first, int n, int rope, sunrealtype *x) {
   Mechanism m = b->m;
   sunrealtype rate;
@@ -207,11 +271,11 @@ int bodiesPlacedSum(CPBodies b, int first, int n, int rope, sunrealtype *x) {
 }
 
 int bodiesAddRope(CPBodies b, const CPRope *rope) {
-  enum { MORE = 8 }; /* parameters beside the radii */
+  enum { MORE = 10 }; /* parameters beside the radii */
   const char *name       = rope->head.name;
   const Mechanism before = b->m;
   const int elastic      = rope->stiffness > 0;
-  Draft d                = {.b = b, .rope = rope};
+  Draft d                = {.b = b, .rope = rope, .drum = NONE};
   Formula *formula       = NULL;
   sunrealtype x          = 0;
   int flag               = bodiesCheckName(b, name, CP_MOST_NODES + MORE);
@@ -219,9 +283,10 @@ int bodiesAddRope(CPBodies b, const CPRope *rope) {
   if (!flag) flag = checkNodes(&d);
   for (int k = 0; k < rope->nnodes - 1 && !flag; k++) flag = makePart(&d, k);
   if (flag) return flag;
-  if (ROOM(b->m.pair, b->m.npairs, rope->nnodes) || ROOM(b->m.term, b->m.nterms, d.nterms) ||
-      ROOM(b->m.joint, b->m.njoints, 1) || ROOM(b->m.row, b->m.nrows, 1) ||
-      ROOM(b->m.contact, b->m.ncontacts, 1) || ROOM(b->m.drive, b->m.ndrives, 1))
+  if (ROOM(b->m.pair, b->m.npairs, rope->nnodes + 1) || ROOM(b->m.roll, b->m.nrolls, 1) ||
+      ROOM(b->m.term, b->m.nterms, 2 * d.nterms + 1) || ROOM(b->m.joint, b->m.njoints, 1) ||
+      ROOM(b->m.row, b->m.nrows, 1) || ROOM(b->m.contact, b->m.ncontacts, 1) ||
+      ROOM(b->m.drive, b->m.ndrives, 1))
     return bodiesNoMemory(b, name);
   if ((flag = bodiesTakeFormula(b, name, 1, &rope->function, 0, NULL, &formula))) return flag;
   const int text  = bodiesTakeName(b, name, NAME_JOINT, b->m.njoints);
@@ -258,5 +323,7 @@ int bodiesAddRope(CPBodies b, const CPRope *rope) {
   }
   const int restitution =
       elastic ? NONE : bodiesTakeParam(b, text, "restitution", rope->restitution);
-  return bodiesTakeStop(b, text, &row, restitution, elastic ? param : NONE);
+  const int i = bodiesTakeStop(b, text, &row, restitution, elastic ? param : NONE);
+  if (d.drum != NONE) takeSlip(&d, first, text, &b->m.contact[i]);
+  return i;
 }

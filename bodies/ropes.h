@@ -15,6 +15,9 @@ int bodiesPlacedSum(CPBodies b, int first, int n, int rope, sunrealtype *x);
 int bodiesAddRope(CPBodies b, const CPRope *rope);
 /* What whole turns of directions add to the sum of terms that are the parts of a rope, with the factor 1 */
 sunrealtype bodiesRopeTurns(const Mechanism *b, int first, int n);
+/* The law of a rope that rubs on its drum at q: from the coefficients of friction of the rope those of the contact that it is */
+void bodiesRopeFriction(Mechanism *b, const sunrealtype *q, const Contact *contact,
+                        CPContactLaw *law);
 /* Evaluates the rope of a joint at the current poses. Returns what the function of its winch returned. */
 int bodiesRope(const Mechanism *b, const Joint *joint, sunrealtype t, RopeState *rope);
 

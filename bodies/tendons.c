@@ -60,6 +60,9 @@ static int checkPath(CPBodies b, const CPTendon *tendon) {
     if (k < last && divisor && !isfinite(divisor[k]))
       return refused(b, CP_ILL_INPUT, "%s: divisors must be finite, and one is %g", name,
                      (double)divisor[k]);
+    if (tendon->node[k].friction != 0 || tendon->node[k].sticking != 0)
+      return refused(b, CP_ILL_INPUT, "%s: node %d has friction, and only ropes can have some",
+                     name, k + 1);
     if (R == 0) continue;
     if (!(R > 0 && isfinite(R)))
       return refused(b, CP_ILL_INPUT, "%s: the radius of node %d must be positive, and is %g", name,

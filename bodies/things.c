@@ -345,7 +345,8 @@ int CPBodiesDescribe(CPBodies b, CPThing thing, int i, CPDescription *out) {
     d.joint = contact->joint;
     d.kind  = (int)contact->on;
     d.law   = &contact->law;
-    bodiesContactLaw(i, contact->force == NONE ? d.first : d.first_rate, &contact->law, &b->m);
+    bodiesContactLaw(0, NULL, i, contact->force == NONE ? d.first : d.first_rate, &contact->law,
+                     &b->m);
     if (contact->force != NONE) {
       int load = 0;
       d.first  = NONE;

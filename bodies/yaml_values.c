@@ -247,6 +247,8 @@ static const Field node_fields[] = {FIELD(CPRopeNode, "body", body, NAME, 0),
                                     QUANTITY(CPRopeNode, "radius", radius, NUMBER, 0, "m"),
                                     QUANTITY(CPRopeNode, "axis", axis, DIRECTION, 0, NULL),
                                     FIELD(CPRopeNode, "turns", turns, COUNT, 0),
+                                    QUANTITY(CPRopeNode, "friction", friction, NUMBER, 0, "1"),
+                                    QUANTITY(CPRopeNode, "sticking", sticking, NUMBER, 0, "1"),
                                     {0}};
 
 static int readNodes(Reader *r, const yaml_node_t *n, const Field *f, CPRopeNode *node) {

@@ -146,7 +146,7 @@ static int prepareFriction(CPContact c, sunrealtype t, const sunrealtype *q, con
   *any = 0;
   for (int i = 0; i < c->npoints && !c->frictionless; i++) *any |= isForce(&c->point[i]);
   if (!*any) return 0;
-  const int flag = contactLaws(c, t, 0, "CPSessionRun");
+  const int flag = contactLaws(c, t, q, 0, "CPSessionRun");
   if (flag) return flag;
   memset(c->skipped, 1, (size_t)c->na);
   for (int i = 0; i < c->npoints; i++)
@@ -544,13 +544,13 @@ int CPContactSetLawFn(CPContact c, CPContactLawFn fn, void *data) {
   return CP_SUCCESS;
 }
 
-int contactLaws(CPContact c, sunrealtype t, int check, const char *function) {
+int contactLaws(CPContact c, sunrealtype t, const sunrealtype *q, int check, const char *function) {
   for (int i = 0; i < c->npoints && (c->law_fn || c->model->contact_law); i++) {
     Point *point       = &c->point[i];
     const int row      = point->is_held ? point->tangent : point->normal;
     CPContactLaw given = c->law_fn ? point->law : point->given;
     const int flag     = c->law_fn ? contactCalled(c, c->law_fn(i, &given, c->law_data))
-                                   : contactCall(c, contact_law, i, row, &given);
+                                   : contactCall(c, contact_law, t, q, i, row, &given);
     if (flag) return contactUserFailed(c, function, "the function of laws", t, flag);
     sunrealtype value = fmax(given.mu, given.mu_static);
     const char *rule  = !check ? NULL
@@ -629,7 +629,7 @@ int CPContactEvaluate(CPContact c, sunrealtype t, N_Vector y, CPMechOutput *out,
   if (flag) return flag;
   for (int i = 0; i < c->npoints && gap; i++) gap[i] = c->p[c->point[i].normal];
   if (!out && !force) return CP_SUCCESS;
-  flag = contactLaws(c, t, 1, __func__);
+  flag = contactLaws(c, t, N_VGetArrayPointer(y), 1, __func__);
   if (flag) return flag;
   CPMechOutput all = CP_INIT(CPMechOutput);
   if (out) flag = cpTake(&c->log, &all, out, __func__);

@@ -49,8 +49,7 @@ typedef struct {
   /* 1: the tangential rows are unused, since the coefficients of friction were zero in
    * CPContactCreate */
   int smooth;
-  CPContactLaw given,
-      law; /* as given to CPContactCreate; for the present parameters, mu_static >= mu */
+  CPContactLaw given, law; /* as given to CPContactCreate; the present one, mu_static >= mu */
   CPContactPhase phase;
   /* heading[0] is that at the start of sliding. In space, the two are those at both ends of the
    * newest step or, before its root functions have been evaluated, of the step before it. Thus at
@@ -194,8 +193,8 @@ struct CPContact_ {
     /* Derivatives of the margins: slope [Ns 2 npoints] with respect to parameters, rate [2 npoints]
      * with respect to t along the motion. */
     sunrealtype *slope, *rate;
-    sunrealtype *dtau;            /* [Ns] of the time of the newest event */
-    sunrealtype *value, *change;  /* [length] */
+    sunrealtype *dtau;           /* [Ns] of the time of the newest event */
+    sunrealtype *value, *change; /* [length] */
     char *decided; /* [2 npoints] 1: a root of this margin is the event; [2 npoints] workspace */
     N_Vector before, after;       /* f on both sides of an event */
     N_Vector direction, moved, y; /* workspace */
@@ -252,10 +251,10 @@ int contactObjects(CPContact c, N_Vector y);
 void contactTimes(const SUNMatrix A, const sunrealtype *x, sunrealtype *y);
 void contactTransposedTimes(const SUNMatrix A, const sunrealtype *x, sunrealtype *y);
 
-/* Updates the constants of all contacts' laws for the present parameters. If check is set, it
+/* Updates the constants of all contacts' laws for the present parameters and, if q is not NULL, the state. If check is set, it
  * reports constants that are out of range; difference quotients may take them there. Returns 0 or
  * an error code that has been reported. */
-int contactLaws(CPContact c, sunrealtype t, int check, const char *function);
+int contactLaws(CPContact c, sunrealtype t, const sunrealtype *q, int check, const char *function);
 
 /* The coefficient of restitution in direction i of a contact, normal first */
 static inline sunrealtype contactE(const Point *point, int i) {

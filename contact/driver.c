@@ -23,7 +23,7 @@
 #include <string.h>
 
 int contactMargins(CPContact c, sunrealtype t, N_Vector y, int check, const char *function) {
-  int closed = 0, flag = contactLaws(c, t, check, function);
+  int closed = 0, flag = contactLaws(c, t, N_VGetArrayPointer(y), check, function);
   /* Nothing depends on tangential velocities of open contacts. */
   memset(c->skipped, 0, (size_t)c->na);
   for (int i = 0; i < c->npoints; i++)
@@ -395,7 +395,7 @@ static int started(CPSession session, sunrealtype t, N_Vector y, int again, void
 static int ready(CPSession session, sunrealtype t, void *contact) {
   const CPContact c = contact;
   (void)session;
-  if (!c->sens.spent) return contactLaws(c, t, 1, "CPSessionRun");
+  if (!c->sens.spent) return contactLaws(c, t, NULL, 1, "CPSessionRun");
   return cpReport(&c->log, CP_NO_INIT, "CPSessionRun",
                   "an adjoint computation has ended the run: call CPSessionStart again");
 }

@@ -54,7 +54,7 @@ static int force(sunrealtype t, const sunrealtype *q, const sunrealtype *u, cons
   if (!closed) return 0;
   memset(c->elastic.p, 0, (size_t)c->na * sizeof *c->elastic.p);
   memset(c->elastic.N, 0, (size_t)c->na * sizeof *c->elastic.N);
-  flag = contactLaws(c, t, 0, "CPSessionRun");
+  flag = contactLaws(c, t, q, 0, "CPSessionRun");
   if (!flag) flag = contactCall(c, p, t, q, c->elastic.p);
   if (!flag) flag = contactSome(c, t, q, u, c->elastic.v);
   for (int i = 0; i < c->npoints && !flag; i++) {

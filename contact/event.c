@@ -568,7 +568,7 @@ static void countSkipped(CPContact c) {
 
 /* Computes the velocities and phases after the event at (t, y). */
 static int decide(CPContact c, sunrealtype t, N_Vector y, const char *function) {
-  int flag = contactLaws(c, t, 1, function);
+  int flag = contactLaws(c, t, N_VGetArrayPointer(y), 1, function);
   if (!flag) flag = contactMeasure(c, t, y, function);
   if (!flag && (flag = contactRows(c, t, N_VGetArrayPointer(y))) != 0)
     return contactUserFailed(c, function, "A", t, flag);
@@ -713,7 +713,7 @@ int CPContactPainleve(CPContact c, sunrealtype t, N_Vector y, sunrealtype *value
   if (!value) return cpReport(&c->log, CP_ILL_INPUT, __func__, "value must not be NULL");
   int flag = contactReady(c, y, __func__);
   if (flag) return flag;
-  flag = contactLaws(c, t, 1, __func__);
+  flag = contactLaws(c, t, N_VGetArrayPointer(y), 1, __func__);
   if (!flag) flag = contactMeasure(c, t, y, __func__);
   memset(c->keep, 1, (size_t)c->npoints);
   contactGather(c, c->keep);

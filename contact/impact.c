@@ -201,7 +201,7 @@ int contactImpact(CPContact c, sunrealtype t, N_Vector y, const char *function) 
 int contactRepeatImpact(CPContact c, sunrealtype t, N_Vector y, const char *function) {
   ContactProblem *P  = &c->problem;
   sunrealtype factor = 1;
-  int flag           = contactLaws(c, t, 0, function);
+  int flag           = contactLaws(c, t, N_VGetArrayPointer(y), 0, function);
   if (!flag) flag = contactMeasure(c, t, y, function);
   if (flag) return flag;
   contactGather(c, c->impact.keep);

@@ -518,18 +518,24 @@ typedef struct {
   sunrealtype radius;
   sunrealtype axis[3]; /**< axis of a pulley; zeros mean z, as in the plane; the rope lies in the plane across it */
   int turns; /**< whole turns on a pulley beyond its arc, which is between minus a quarter and three quarters of a turn */
+  sunrealtype friction; /**< of a pulley: coefficient of friction of a rope on it, >= 0 */
+  sunrealtype sticking; /**< the same at rest; `friction` is used if it is smaller */
 } CPRopeNode;
 
 /** A rope without mass over nodes, of which the first and the last one are points. Its length x is that of its straight parts, which are
- * tangents of pulleys, and of the arcs on pulleys, over which it slides without friction. Its derivatives are exact: a straight
- * part pulls along itself. Consecutive pulleys must have parallel axes.
+ * tangents of pulleys, and of the arcs on pulleys, over which it slides without friction, or on one of them with friction. Its derivatives
+ * are exact: a straight part pulls along itself. Consecutive pulleys must have parallel axes.
  *
  *   inextensible            x <= L: a contact without friction (CP_ON_STOP), which a CPContact switches: the rope becomes slack when
  *                           it is pushed. With taut = 1 it is a constraint x = L in any case.
  *   elastic, stiffness > 0  the tension F = stiffness (x - L) + damping (x' - L') of an elastic contact, which acts from where x = L to
  *                           where F = 0; both are events
  *
- * L = length + rate t, or length + function(t): a winch takes rope in or gives some. A rope stays on its pulleys. */
+ * L = length + rate t, or length + function(t): a winch takes rope in or gives some. A rope stays on its pulleys.
+ *
+ * With friction mu on a pulley the tensions before and after it differ by up to the factor exp(mu phi), with the angle phi of its arc
+ * (Euler and Eytelwein), and by that where the rope slides on the pulley: it sticks, and then turns the pulley's body. The rope is a
+ * contact with friction, and must be inextensible and not taut; its force is the mean of both tensions. */
 typedef struct {
   CPElement head;          /**< CP_NEW_ROPE(name) */
   CPIn in;                 /**< axes of points and axes */
@@ -746,7 +752,7 @@ CPODES_EXPORT int CPBodiesCount(CPBodies bodies, CPThing thing);
  * The fields of parameters are mass and J_xx ... J_yz (products only if the body was added with some); length, offset,
  * ratio_1, ratio_2, start, rate, amplitude, frequency, stiffness, damping, free, force, factor, speed, force_x ... force_z; of
  * a contact length (its radius), radius_a (of a sphere), friction, sticking, restitution; of a limit lower, upper, ratio_1,
- * ratio_2, restitution or stiffness and damping, as far as it has them; of a rope length, radius_1 ..., start, rate, restitution, stiffness, damping, as far as it has them; of dry friction force, sticking, or factor, sticking_factor; of an
+ * ratio_2, restitution or stiffness and damping, as far as it has them; of a rope length, radius_1 ..., friction, sticking, start, rate, restitution, stiffness, damping, as far as it has them; of dry friction force, sticking, or factor, sticking_factor; of an
  * actuator control, gear, gain, gain_x, gain_v, bias, bias_x, bias_v, control_min ... activation_max, time, time_2, time_3, and of a
  * muscle peak_force, length_min, length_max, range_min, range_max, lmin, lmax, vmax, fpmax, fvmax; of a bushing kx ... kzz, dx ...
  * dzz, x0 ... zz0 (without force); inertance and drag, if the element was added with some. Gravity is "gravity.x" and so on. */

@@ -322,10 +322,12 @@ typedef struct {
    * CPSessionSetMech adds them to a session. *source: out, number i = 0, 1, ..., with its size; what it points to lasts as long as
    * user_data. Returns 0, 1 if there are no more, or a negative code. */
   int (*event_source)(int i, struct CPEventSource_ *source, void *user_data);
-  /** If not NULL, the laws of contact i of a CPContact, whose first row is `row`, with the present parameters, before they are used: *law
-   * comes as CPContactCreate got it, and remains so if the system has no such contact. Laws of CPContactSetLawFn take its place.
-   * Returns 0, or another value if it fails. */
-  int (*contact_law)(int i, sunindextype row, CPContactLaw *law, void *user_data);
+  /** If not NULL, the laws of contact i of a CPContact, whose first row is `row`, with the present parameters, before they are used; with
+   * coefficients of friction that may depend on t and q, as that of a rope on a drum does on the angle of its arc. q: NULL where only
+   * constants are asked for. *law comes as CPContactCreate got it, and remains so if the system has no such contact. Laws of
+   * CPContactSetLawFn take its place. Returns 0, or another value if it fails. */
+  int (*contact_law)(sunrealtype t, const sunrealtype *q, int i, sunindextype row,
+                     CPContactLaw *law, void *user_data);
   int kinks; /**< 1: their events are kinks of forces, which derivatives of solutions pass; 0: these are refused */
 } CPEquations;
 

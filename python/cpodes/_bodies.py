@@ -57,6 +57,22 @@ def word(name: str, value: Any) -> str:
     return value
 
 
+def rope_node(node: Any) -> dict:
+    """A CPRopeNode of (body, at), (body, at, radius), (body, at, radius, axis), or a dict of body, at, and what else it has."""
+    if isinstance(node, dict):
+        unknown = set(node) - {"body", "at", "radius", "axis", "turns", "friction", "sticking"}
+        if unknown or not {"body", "at"} <= set(node):
+            raise ValueError(f"a node has body, at, radius, axis, turns, friction and sticking, and not {', '.join(sorted(unknown)) or 'less'}")
+        own = node
+    elif isinstance(node, (tuple, list)) and 2 <= len(node) <= 4:
+        own = dict(zip(("body", "at", "radius", "axis"), node))
+    else:
+        raise TypeError(f"a node of a rope is (body, at), (body, at, radius), (body, at, radius, axis) or a dict, and not {node!r}")
+    return {"body": body_name(own["body"]), "point": vector("at", own["at"], 3), "radius": number("radius", own.get("radius", 0.0)),
+            "axis": vector("axis", own.get("axis", (0, 0, 0)), 3), "turns": int(own.get("turns", 0)),
+            **{key: number(key, own.get(key, 0.0)) for key in ("friction", "sticking")}}
+
+
 def coordinate(value: Any) -> dict:
     """A joint's name, which means its first coordinate, or (name, k)."""
     if isinstance(value, str):
@@ -712,16 +728,12 @@ class Bodies(Mechanism):
     def rope(self, *nodes: Any, length: float = 0.0, rate: float = 0.0, motion: Optional[Function] = None, stiffness: float = 0.0,
              damping: float = 0.0, restitution: float = 0.0, taut: bool = False, frames: str = "space", name: Optional[str] = None) -> str:
         """Adds a rope over nodes (body, at) and pulleys (body, at, radius), (body, at, radius, axis): about the axis, or z, it runs
-        counterclockwise if radius > 0, else clockwise. It is at most length long (0: as placed) + rate t, or + the Function
+        counterclockwise if radius > 0, else clockwise; or nodes are dicts of body, at, radius, axis, turns, friction and sticking, where one
+        pulley may have friction, up to the factor exp(friction * angle) of the tensions. It is at most length long (0: as placed) + rate t, or + the Function
         motion of t, and slack when it is pushed: a contact, which acts in solve. With taut=True it is never slack; with
         stiffness= it is elastic."""
-        kept, items = [], []
-        for node in nodes:
-            if not isinstance(node, (tuple, list)) or not 2 <= len(node) <= 4:
-                raise TypeError(f"a node of a rope is (body, at), (body, at, radius) or (body, at, radius, axis), and not {node!r}")
-            radius, axis = (list(node[2:]) + [0.0, (0, 0, 0)][len(node) - 2:])[:2]
-            items.append(as_c({"body": body_name(node[0]), "point": vector("at", node[1], 3), "radius": number("radius", radius),
-                               "axis": vector("axis", axis, 3), "turns": 0}, kept))
+        kept: list = []
+        items = [as_c(rope_node(node), kept) for node in nodes]
         array = ffi.new("CPRopeNode[]", items)
         fields = {"name": self._name(name, "rope"), "in": frames_of(frames), "nnodes": len(items), "node": array,
                   "length": number("length", length), "rate": number("rate", rate), "stiffness": number("stiffness", stiffness),

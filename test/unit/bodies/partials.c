@@ -403,11 +403,11 @@ END_TEST
 START_TEST(ropes_have_exact_derivatives) {
   const int kind = _i % 3, d = 2 + _i / 3;
   create(d);
-  const CPRopeNode nodes[]            = {{NULL, {0.1, 3, 0}, 0, {0, 0, 0}, 0},
-                                         {"one", {0.1, 0.2, 0}, 0.07, {0, 0, 1}, 0},
-                                         {"two", {-0.3, 0.1, 0}, -0.05, {0, 0, 1}, 1},
-                                         {"one", {0.4, 0.3, 0}, 0, {0, 0, 0}, 0},
-                                         {"two", {0.2, 0.4, 0}, 0, {0, 0, 0}, 0}};
+  const CPRopeNode nodes[]            = {{NULL, {0.1, 3, 0}, 0, {0, 0, 0}, 0, 0, 0},
+                                         {"one", {0.1, 0.2, 0}, 0.07, {0, 0, 1}, 0, 0, 0},
+                                         {"two", {-0.3, 0.1, 0}, -0.05, {0, 0, 1}, 1, 0, 0},
+                                         {"one", {0.4, 0.3, 0}, 0, {0, 0, 0}, 0, 0, 0},
+                                         {"two", {0.2, 0.4, 0}, 0, {0, 0, 0}, 0, 0, 0}};
   static const char *const variable[] = {"t"};
   CPFunctionOptions options           = CP_INIT(CPFunctionOptions);
   options.text = "0.1*sin(3*t)", options.nvariables = 1, options.variable = variable;
@@ -436,11 +436,11 @@ START_TEST(tendons_have_exact_derivatives) {
   static const char *const variable[] = {"t", "x", "v"};
   CPFunctionOptions options           = CP_INIT(CPFunctionOptions);
   options.text = "-0.3*x^2 - 0.1*v*x", options.nvariables = 3, options.variable = variable;
-  const CPRopeNode nodes[] = {{NULL, {0.1, 3, 0}, 0, {0, 0, 0}, 0},
-                              {"one", {0.1, 0.2, 0}, 0, {0, 0, 0}, 0},
-                              {"one", {0.4, 0.2, 0}, 0, {0, 0, 0}, 0},
-                              {"one", {0.4, 0.3, 0}, 0, {0, 0, 0}, 0},
-                              {"two", {0.2, 0.4, 0}, 0, {0, 0, 0}, 0}};
+  const CPRopeNode nodes[] = {{NULL, {0.1, 3, 0}, 0, {0, 0, 0}, 0, 0, 0},
+                              {"one", {0.1, 0.2, 0}, 0, {0, 0, 0}, 0, 0, 0},
+                              {"one", {0.4, 0.2, 0}, 0, {0, 0, 0}, 0, 0, 0},
+                              {"one", {0.4, 0.3, 0}, 0, {0, 0, 0}, 0, 0, 0},
+                              {"two", {0.2, 0.4, 0}, 0, {0, 0, 0}, 0, 0, 0}};
   CPTendon tendon          = {CP_NEW_TENDON("tendon"), .in = CP_IN_BODIES, .stiffness = 7,
                               .damping = 0.4,          .free = 0.2,        .force = 0.3,
                               .inertance = 0.6};
@@ -469,11 +469,12 @@ START_TEST(tendons_that_wrap_have_exact_derivatives) {
   const CPBody three = {CP_NEW_BODY("three"), .mass = 0.9, .inertia = {0.3, 0.4, 0.35},
                         .position = {1, 0.1, 0}};
   ck_assert_int_eq(CPBodiesAdd(bodies, &three.head, NULL), CP_SUCCESS);
-  const sunrealtype z       = d == 3;
-  const CPRopeNode nodes[]  = {{"one", {4, 0.2, 0.3 * z}, 0, {0, 0, 0}, 0},
-                               {on[_i / 16], {0.1, 0.2, 0.1 * z}, inside ? 0.8 : 1.8, {0, 0, 0}, 0},
-                               {"two", {-3, 0.4, 0.2 * z}, 0, {0, 0, 0}, 0}},
-                   side     = {"three", {0, inside ? 0 : 2, 0.2 * z}, 0, {0, 0, 0}, 0},
+  const sunrealtype z = d == 3;
+  const CPRopeNode nodes[] =
+      {{"one", {4, 0.2, 0.3 * z}, 0, {0, 0, 0}, 0, 0, 0},
+       {on[_i / 16], {0.1, 0.2, 0.1 * z}, inside ? 0.8 : 1.8, {0, 0, 0}, 0, 0, 0},
+       {"two", {-3, 0.4, 0.2 * z}, 0, {0, 0, 0}, 0, 0, 0}},
+                   side     = {"three", {0, inside ? 0 : 2, 0.2 * z}, 0, {0, 0, 0}, 0, 0, 0},
                    *sides[] = {NULL, inside ? &side : NULL, NULL};
   CPRopeNode path[3];
   memcpy(path, nodes, sizeof path);

@@ -53,9 +53,10 @@ static void expect(const Case *c, const char *body, sunrealtype x, sunrealtype v
 }
 
 #define POINT(body, x, y) \
-  { body, {x, y, 0}, 0, {0, 0, 0}, 0 }
-#define PULLEY(body, x, y, radius) \
-  { body, {x, y, 0}, radius, {0, 0, 1}, 0 }
+  { body, {x, y, 0}, 0, {0, 0, 0}, 0, 0, 0 }
+#define DRUM(body, x, y, radius, turns, friction) \
+  { body, {x, y, 0}, radius, {0, 0, 1}, turns, friction, 0 }
+#define PULLEY(body, x, y, radius) DRUM(body, x, y, radius, 0, 0)
 
 /* ---- the rope stays taut ---- */
 
@@ -181,6 +182,122 @@ START_TEST(a_rope_unwinds_along_an_involute) {
 }
 END_TEST
 
+/* ---- the rope rubs on a drum ---- */
+
+/* Two masses on a rope over a drum, which may turn about its axis on the ground */
+static void capstan(const Case *c, sunrealtype m1, sunrealtype m2, sunrealtype friction, int turns,
+                    const char *drum) {
+  const CPRopeNode nodes[] = {POINT("left", -0.2, -3), DRUM(drum, 0, 0, -0.2, turns, friction),
+                              POINT("right", 0.2, -1)};
+  const CPRope rope        = {CP_NEW_ROPE("rope"), .nnodes = 3, .node = nodes};
+  create(c);
+  mass("left", m1, -0.2, -3), mass("right", m2, 0.2, -1);
+  if (drum) {
+    const CPJoint axle = {CP_NEW_JOINT("axle"), .kind = CP_JOINT_REVOLUTE, .b = drum,
+                          .on_a = {.axis = {0, 0, 1}}};
+    mass(drum, 1, 0, 0);
+    add_element(bodies, &axle.head);
+  }
+  add_element(bodies, &rope.head);
+}
+
+/* With E = exp(mu phi) the rope holds up to m_2 = E m_1, and slides with a = g (m_2 - E m_1) / (m_2 + E m_1). */
+START_TEST(a_rope_on_a_drum_holds_or_slides) {
+  const Case c = case_of(_i);
+  for (int k = 0; k < 4; k++) {
+    const int turns      = k / 2;
+    const sunrealtype E  = exp(SUN_RCONST(0.3) * (1 + 2 * turns) * acos(-1.0)),
+                      m2 = E * (k % 2 ? 1.1 : 0.999), t = 0.9,
+                      a = k % 2 ? g * (m2 - E) / (m2 + E) : 0;
+    capstan(&c, 1, m2, 0.3, turns, NULL);
+    act(c.formulation);
+    run(&c, t);
+    ck_assert_int_eq(phase_of(contact, 0), k % 2 ? CP_CONTACT_SLIDING : CP_CONTACT_STICKING);
+    expect(&c, "left", -3 + a * t * t / 2, a * t, t);
+    expect(&c, "right", -1 - a * t * t / 2, -a * t, t);
+    release();
+  }
+}
+END_TEST
+
+/* A pulley of the inertia J turns with the rope, a = g (m_2 - m_1) / (m_1 + m_2 + J / r^2), or, where the rope slides as above, with
+ * J alpha = r (E - 1) T_1, T_1 = m_1 (g + a). */
+START_TEST(a_rope_turns_its_pulley) {
+  const Case c        = case_of(_i);
+  const sunrealtype J = SUN_RCONST(0.1), r = SUN_RCONST(0.2), t = 0.9;
+  for (int slides = 0; slides < 2; slides++) {
+    const sunrealtype E     = exp(SUN_RCONST(0.1) * acos(-1.0)),
+                      a     = slides ? g * (2 - E) / (2 + E) : g / (3 + J / (r * r)),
+                      alpha = slides ? r * (E - 1) * (g + a) / J : a / r;
+    sunrealtype rate;
+    capstan(&c, 1, 2, slides ? 0.1 : 1, 0, "pulley");
+    act(c.formulation);
+    run(&c, t);
+    ck_assert_int_eq(phase_of(contact, 0), slides ? CP_CONTACT_SLIDING : CP_CONTACT_STICKING);
+    expect(&c, "right", -1 - a * t * t / 2, -a * t, t);
+    ck_assert_double_eq_tol(
+        remainder(coordinate_of("axle", &rate) + alpha * t * t / 2, 2 * acos(-1.0)), 0, 50 * c.tol);
+    ck_assert_double_eq_tol(rate, -alpha * t, 50 * c.tol);
+    release();
+  }
+}
+END_TEST
+
+/* A capstan that is driven lifts m_2 with a = g (E m_1 - m_2) / (E m_1 + m_2), until the rope has its speed r omega. */
+START_TEST(a_driven_capstan_lifts_by_friction) {
+  const Case c        = case_of(_i);
+  const sunrealtype E = exp(SUN_RCONST(0.3) * acos(-1.0)), a = g * (E - 2) / (E + 2), v = 1,
+                    t1 = v / a, times[] = {0.5, 1.1};
+  for (int k = 0; k < 2; k++) {
+    const CPDrive motor = {CP_NEW_DRIVE("motor"), .of = {"axle", 0}, .rate = v / SUN_RCONST(0.2)};
+    const sunrealtype t = times[k], y1 = k ? v * t1 / 2 + v * (t - t1) : a * t * t / 2;
+    capstan(&c, 1, 2, 0.3, 0, "drum");
+    add_element(bodies, &motor.head);
+    act(c.formulation);
+    ck_assert_int_eq(CPMechAssemble(mech, 0, y, NULL), CP_SUCCESS);
+    run(&c, t);
+    ck_assert_int_eq(phase_of(contact, 0), k ? CP_CONTACT_STICKING : CP_CONTACT_SLIDING);
+    expect(&c, "right", -1 + y1, k ? v : a * t, t);
+    release();
+  }
+}
+END_TEST
+
+/* The end of the rope is driven aside, so that its arc grows: T_2 = exp(mu phi) T_1 at any time, where the rope's force is the mean, and
+ * T_1 lifts a mass. */
+START_TEST(the_arc_of_a_rope_changes_its_friction) {
+  const Case c        = case_of(_i);
+  const sunrealtype r = 0.2, h = 1, t = 0.7, x = 1 + 2 * t, L = sqrt(x * x + h * h - r * r);
+  const CPRopeNode nodes[] = {POINT("left", -r, -3), DRUM(NULL, 0, 0, -r, 0, 0.3),
+                              POINT("cart", 1, -h)};
+  const CPRope rope        = {CP_NEW_ROPE("rope"), .nnodes = 3, .node = nodes};
+  const CPJoint rail       = {CP_NEW_JOINT("rail"), .kind = CP_JOINT_PRISMATIC, .b = "cart",
+                              .on_a = {.point = {1, -h, 0}, .axis = {1, 0, 0}}};
+  const CPDrive pull       = {CP_NEW_DRIVE("pull"), .of = {"rail", 0}, .rate = 2};
+  create(&c);
+  mass("left", 1, -r, -3), mass("cart", 1, 1, -h);
+  add_element(bodies, &rail.head), add_element(bodies, &pull.head), add_element(bodies, &rope.head);
+  act(c.formulation);
+  ck_assert_int_eq(CPMechAssemble(mech, 0, y, NULL), CP_SUCCESS);
+  run(&c, t);
+  sunrealtype udot[40], lambda[40], force[3];
+  CPMechOutput out = {CP_SIZED(CPMechOutput), .udot = udot, .lambda = lambda};
+  CPSensor up = CP_INIT(CPSensor), tension = CP_INIT(CPSensor);
+  ck_assert_int_eq(CPContactEvaluate(contact, t, y, &out, force, NULL, NULL), CP_SUCCESS);
+  up.udot = tension.udot = udot, up.lambda = tension.lambda = lambda;
+  ck_assert_int_eq(CPMechGetSensor(mech, "left.acceleration.y", t, y, &up), CP_SUCCESS);
+  ck_assert_int_eq(CPMechGetSensor(mech, "rope.force", t, y, &tension), CP_SUCCESS);
+  const sunrealtype phi = acos(0.0) - (atan2(-h, x) - atan2(r, L)), T1 = g + up.value[0];
+  ck_assert_double_eq_tol(tension.value[0], T1 * (1 + exp(SUN_RCONST(0.3) * phi)) / 2,
+                          1e-9 + 100 * c.tol);
+  ck_assert_double_eq_tol(force[1], T1 * (exp(SUN_RCONST(0.3) * phi) - 1), 1e-9 + 100 * c.tol);
+  const sunrealtype L0 = sqrt(1 + h * h - r * r), phi0 = acos(0.0) - (atan2(-h, 1) - atan2(r, L0));
+  ck_assert_double_eq_tol(quantity("left.position.y", t), -3 + L + r * phi - L0 - r * phi0,
+                          10 * c.tol);
+  release();
+}
+END_TEST
+
 /* ---- the rope becomes slack ---- */
 
 /* Thrown up with v, it falls for 2 v / g each time, and rebounds with e times its velocity. */
@@ -274,6 +391,10 @@ static const struct {
      "rope: node 3 is an end"},
     {{POINT(NULL, 0, 0), POINT("c", 0, -1)}, 2, 0, "rope: there is no body \"c\""},
     {{POINT(NULL, 0, 0), POINT(NULL, 0, -1)}, 2, 0, "rope: its nodes must not all be on one body"},
+    {{POINT(NULL, 0, 0), DRUM(NULL, 0, 0, 0, 0, 0.3), POINT("a", 0, -1)},
+     3,
+     0,
+     "rope: node 2 has friction, and must be a pulley"},
     {{POINT(NULL, 0, 0)}, 1, 0, "rope: a rope has 2 to 16 nodes, and this one has 1"}};
 
 START_TEST(wrong_ropes_are_refused_by_name) {
@@ -299,6 +420,10 @@ TEST_SUITE(ropes) {
   tcase_add_loop_test(tc, atwood_on_atwood, 0, CASES);
   tcase_add_loop_test(tc, a_winch_lifts_by_its_motion, 0, CASES);
   tcase_add_loop_test(tc, a_rope_unwinds_along_an_involute, 0, CASES);
+  tcase_add_loop_test(tc, a_rope_on_a_drum_holds_or_slides, 0, CASES);
+  tcase_add_loop_test(tc, a_rope_turns_its_pulley, 0, CASES);
+  tcase_add_loop_test(tc, a_driven_capstan_lifts_by_friction, 0, CASES);
+  tcase_add_loop_test(tc, the_arc_of_a_rope_changes_its_friction, 0, CASES);
   tcase_add_loop_test(tc, a_rope_is_slack_until_it_jerks, 0, CASES);
   tcase_add_loop_test(tc, an_elastic_rope_vibrates_as_a_spring, 0, CASES);
   tcase_add_loop_test(tc, an_elastic_rope_becomes_slack_and_taut_again, 0, CASES);
