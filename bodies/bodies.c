@@ -47,10 +47,10 @@ void CPBodiesFree(CPBodies *bodies) {
   if (!bodies || !*bodies) return;
   CPBodies b    = *bodies;
   Mechanism *m  = &b->m;
-  void *owned[] = {m->length,  m->body,  m->joint,   m->row,   m->roll,    m->pair,
-                   m->drive,   m->law,   m->force,   m->shape, m->contact, m->controller,
-                   m->release, m->param, m->text,    m->entry, m->term,    m->known,
-                   b->label,   b->notes, b->remarks, b->files, b->sensors};
+  void *owned[] = {m->length,  m->body,    m->joint, m->row,     m->roll,    m->pair,
+                   m->drive,   m->law,     m->force, m->shape,   m->contact, m->controller,
+                   m->release, m->meeting, m->param, m->text,    m->entry,   m->term,
+                   m->known,   b->label,   b->notes, b->remarks, b->files,   b->sensors};
   for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) free(owned[i]);
   bodiesFreeFormulas(m);
   bodiesFreeFollow(&m->follow);

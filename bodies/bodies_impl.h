@@ -107,6 +107,13 @@ typedef struct {
   sunrealtype half[3]; /* lengths of the half axes */
 } Shape;
 
+/* Two polyhedra that may meet, and the first of the contacts for their features (touching.c): a polygon in which two boxes touch has at
+ * most eight corners. */
+enum { MEETING_CONTACTS = 8 };
+typedef struct {
+  int shape[2], contact;
+} Meeting;
+
 /* The places of a matrix's blocks, in the order in which they are filled */
 typedef struct {
   SUNMatrix tmpl;
@@ -156,12 +163,13 @@ typedef struct {
   PointForce *force;
   Shape *shape;
   Contact *contact;
+  Meeting *meeting;
   struct Controller_ *controller; /* controllers.c */
   struct Release_ *release;       /* releases.c */
   int *length;                    /* indices of the laws of springs between points */
   int nlengths, nbodies, njoints, ncoordinates, nterms, nrows, nrolls, npairs, ndrives, nlaws,
-      nforces, nshapes, ncontacts, nparams, nfrictions, ninertances, nactivations, ncontrollers,
-      nreleases;
+      nforces, nshapes, ncontacts, nmeetings, nparams, nfrictions, ninertances, nactivations,
+      ncontrollers, nreleases;
   char *text;   /* all names, each terminated by a zero */
   int ntext;    /* bytes */
   Entry *entry; /* [capacity] hash table of names, with open addressing */
@@ -195,6 +203,7 @@ typedef struct {
   char *changed;               /* its notes [NOTES], or NULL */
   struct Acting_ *acting;      /* what acts at events of a run, or NULL (sources.c) */
   struct Kinks_ *kinks;        /* the pieces of functions in a run, or NULL (kinks.c) */
+  struct Meetings_ *meetings;  /* the features of polyhedra in a run, or NULL (touching.c) */
   sunrealtype velocity_change; /* the largest relative change of a start velocity by it */
 } Mechanism;
 

@@ -3,6 +3,7 @@
 #include "formulas.h"
 #include "kinks.h"
 #include "loops.h"
+#include "polyhedra.h"
 #include "sources.h"
 #include "tree.h"
 
@@ -82,6 +83,7 @@ static void freeData(void *data) {
   treeFreeCopy(m->tree);
   bodiesFreeActing(m);
   bodiesFreeKinks(m);
+  touchingFree(m);
   free(m->param);
   free(m->pair);
   free(m->pose);
@@ -92,9 +94,9 @@ static void freeData(void *data) {
 
 static void freeModel(void *model) {
   Mechanism *m  = model;
-  void *owned[] = {m->body,    m->joint,  m->term,  m->row,     m->roll,
-                   m->drive,   m->law,    m->force, m->contact, m->controller,
-                   m->release, m->length, m->text,  m->entry,   m->shape};
+  void *owned[] = {m->body, m->joint, m->term,    m->row,        m->roll,    m->drive,
+                   m->law,  m->force, m->contact, m->controller, m->release, m->length,
+                   m->text, m->entry, m->shape,   m->meeting};
   for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) free(owned[i]);
   for (int i = 0; i < NUM_PLANS; i++) {
     if (m->plan[i].tmpl) SUNMatDestroy(m->plan[i].tmpl);
@@ -121,6 +123,7 @@ static int newData(void *model, SUNContext ctx, void **data) {
   m->changed     = NULL;
   m->acting      = NULL;
   m->kinks       = NULL;
+  m->meetings    = NULL;
   m->pose        = calloc((size_t)m->nbodies, sizeof *m->pose);
   int n          = copyNumbers(m) + COPY(m->pair, m->npairs);
   if (m->follow) n += COPY(m->body, m->nbodies) + COPY(m->term, m->nterms) + COPY(m->law, m->nlaws);
@@ -139,7 +142,7 @@ static Mechanism *copyOf(const Mechanism *from) {
   if (!m) return NULL;
   *m       = *from;
   m->tree  = NULL;
-  m->built = NULL, m->changed = NULL, m->acting = NULL, m->kinks = NULL;
+  m->built = NULL, m->changed = NULL, m->acting = NULL, m->kinks = NULL, m->meetings = NULL;
   bodiesShareFormulas(m);
   bodiesCopyFollow(&m->follow);
   m->pose    = calloc((size_t)m->nbodies, sizeof *m->pose);
@@ -147,9 +150,9 @@ static Mechanism *copyOf(const Mechanism *from) {
                COPY(m->body, m->nbodies) + COPY(m->joint, m->njoints) + COPY(m->term, m->nterms) +
                COPY(m->row, m->nrows) + COPY(m->roll, m->nrolls) + COPY(m->drive, m->ndrives) +
                COPY(m->law, m->nlaws) + COPY(m->force, m->nforces) + COPY(m->shape, m->nshapes) +
-               COPY(m->contact, m->ncontacts) + COPY(m->controller, m->ncontrollers) +
-               COPY(m->release, m->nreleases) + COPY(m->length, m->nlengths) +
-               COPY(m->entry, m->capacity) + COPY(m->text, m->ntext);
+               COPY(m->contact, m->ncontacts) + COPY(m->meeting, m->nmeetings) +
+               COPY(m->controller, m->ncontrollers) + COPY(m->release, m->nreleases) +
+               COPY(m->length, m->nlengths) + COPY(m->entry, m->capacity) + COPY(m->text, m->ntext);
   int *count = calloc((size_t)m->nbodies, sizeof *count);
   if (!failed && count) bodiesChooseFrames(m, count);
   if (!failed && count && from->tree) {
@@ -244,7 +247,7 @@ static CPModel buildModel(const Mechanism *from) {
                      .free_model_data = freeModel};
     if (e.nquaternions == 0) e.quaternions = NULL;
     if (b->ncontacts > 0) e.contact_law = bodiesContactLaw;
-    const int kinks = bodiesHasKinks(b), acts = b->nreleases + b->ncontrollers > 0;
+    const int kinks = bodiesHasKinks(b), acts = b->nreleases + b->ncontrollers + b->nmeetings > 0;
     if (kinks || acts) e.event_source = bodiesEventSource;
     e.kinks = !acts;
     bodiesTakeFunctions(b, &e);

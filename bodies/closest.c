@@ -312,6 +312,53 @@ static int onHalfSpace(const Solid *b, const sunrealtype *x, sunrealtype R[3][3]
   return flat;
 }
 
+/* The same of a point and a half-space b: n = -z_b, gap = n . x - skin_a */
+static void onHalfSpaceOfB(const sunrealtype *x, sunrealtype R[3][3], int degree, Taylor *gap,
+                           Taylor *n, Taylor *at) {
+  Taylor X[3], Q[3][3];
+  moved(x, R, degree, X, Q);
+  *gap = taylorConstant(VARIABLES, degree, 0);
+  for (int k = 0; k < 3; k++) {
+    n[k] = at[k] = taylorConstant(VARIABLES, degree, 0);
+    taylorAdd(-1, &Q[k][2], &n[k]);
+    taylorAddProduct(1, &n[k], &X[k], gap);
+  }
+  for (int k = 0; k < 3; k++) { /* the foot of the point, gap n - x */
+    taylorAddProduct(1, gap, &n[k], &at[k]);
+    taylorAdd(-1, &X[k], &at[k]);
+  }
+}
+
+/* The same of two lines that are not parallel: with r = z_b in the axes of a, n = z x r / |z x r|, gap = n . x, and on b the point
+ * x + s r, whose part across z is along n: s = -(x . r) / (r . r), both without their components along z. */
+static void betweenLines(const sunrealtype *x, sunrealtype R[3][3], int degree, Taylor *gap,
+                         Taylor *n, Taylor *at) {
+  Taylor X[3], Q[3][3], square = taylorConstant(VARIABLES, degree, 0), along = square, s = square;
+  moved(x, R, degree, X, Q);
+  for (int k = 0; k < 2; k++) {
+    taylorAddProduct(1, &Q[k][2], &Q[k][2], &square);
+    taylorAddProduct(-1, &X[k], &Q[k][2], &along);
+  }
+  const sunrealtype r = 1 / sqrt(square.v), r2 = r * r;
+  const Taylor root    = taylorOf(&square, r, -r * r2 / 2, 3 * r * r2 * r2 / 4),
+               inverse = taylorOf(&square, r2, -r2 * r2, 2 * r2 * r2 * r2);
+  taylorAddProduct(1, &along, &inverse, &s);
+  *gap = taylorConstant(VARIABLES, degree, 0);
+  for (int k = 0; k < 3; k++) {
+    n[k] = at[k] = taylorConstant(VARIABLES, degree, 0);
+    if (k < 2) taylorAddProduct(k ? 1 : -1, &Q[!k][2], &root, &n[k]);
+    taylorAddProduct(1, &n[k], &X[k], gap);
+    taylorAddProduct(1, &s, &Q[k][2], &at[k]);
+  }
+}
+
+/* The same of no solid */
+static void nowhere(sunrealtype far, int degree, Taylor *gap, Taylor *n, Taylor *at) {
+  *gap = taylorConstant(VARIABLES, degree, far);
+  for (int k = 0; k < 3; k++)
+    n[k] = taylorConstant(VARIABLES, degree, k == 2), at[k] = taylorConstant(VARIABLES, degree, 0);
+}
+
 /* The same of two balls: n = x / |x| */
 static void betweenBalls(const sunrealtype *x, sunrealtype R[3][3], int degree, Taylor *gap,
                          Taylor *n, Taylor *at) {
@@ -351,7 +398,10 @@ int closestPoints(const Solid *a, const Solid *b, const sunrealtype *x, sunrealt
   sunrealtype skin[2] = {a->skin, b->skin};
   int trial = 0, flat = 0;
   Closest c = {.solid = {a, b}, .x = x, .R = R};
-  if (a->core == HALF_SPACE) flat = onHalfSpace(b, x, R, degree, gap, n, at);
+  if (a->core == NO_SOLID) nowhere(a->half[0], degree, gap, n, at);
+  else if (a->core == LINE) betweenLines(x, R, degree, gap, n, at);
+  else if (b->core == HALF_SPACE) onHalfSpaceOfB(x, R, degree, gap, n, at);
+  else if (a->core == HALF_SPACE) flat = onHalfSpace(b, x, R, degree, gap, n, at);
   else if (a->core == POINT_CORE && b->core == POINT_CORE) betweenBalls(x, R, degree, gap, n, at);
   else {
     while (trial < TRIALS && search(&c, thinner[trial])) trial++;

@@ -499,6 +499,8 @@ static void solidJet(const Space *space, const Pair *pair, const Measure *m, con
   jet->s = jet->rate = jet->acc = 0;
   placeOf(pair, pose, x, R);
   closestPoints(&pair->solid[0], &pair->solid[1], x, R, degree, &gap, n, at);
+  if (m->kind == NEAR) jet->s = gap.v;
+  if (pair->solid[0].core == NO_SOLID) return; /* Nothing moves a gap that is constant. */
   bodiesSpan(pair, pose[0], pose[1], order, &d);
   for (int k = 0; k < 3; k++) {
     fixedIn(pose, 0, pair->side[0].axis[k], order, &axis);
@@ -509,7 +511,6 @@ static void solidJet(const Space *space, const Pair *pair, const Measure *m, con
   factorsOf(m->kind == SLIP ? t[m->i] : n, at, F);
   for (int k = 0; k < VARIABLES; k++)
     bodiesAddScaled(space, &F[k], VARIABLES, rate, &rate[k], mask, order, jet);
-  if (m->kind == NEAR) jet->s = gap.v;
 }
 
 int bodiesNearest(const Pair *pair, const Pose *a, const Pose *b, sunrealtype *gap,

@@ -43,7 +43,7 @@ static int addPair(Robot *r, const xmlNode *at, RobotGeom *a, RobotGeom *b, sunr
   switch (bodiesTouching(m, a->shape, b->shape, &depth)) {
   case SHAPES_APART: break;
   case SHAPES_UNKNOWN:
-    return robotNote(r, at, "contacts of boxes with other shapes than planes and spheres");
+    return robotNote(r, at, "contacts of boxes with capsules, cylinders and ellipsoids");
   case SHAPES_INSIDE:
     return robotNote(r, at, "the contact of %.50s and %.50s, which begin %.3g m in each other",
                      nameOf(r, a), nameOf(r, b), (double)depth);

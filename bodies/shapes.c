@@ -1,5 +1,6 @@
 /* Contacts of two shapes: the parts that touch, and their rows. */
 #include "elements.h"
+#include "polyhedra.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -54,13 +55,23 @@ static int order(const Shape *shape[2]) {
     shape[0] = shape[1], shape[1] = swap;
   }
   const CPShapeKind a = shape[0]->kind, b = shape[1]->kind;
-  return b == CP_SHAPE_PLANE || (a == CP_SHAPE_BOX && b != CP_SHAPE_SPHERE) ||
-         (b == CP_SHAPE_BOX && a != CP_SHAPE_SPHERE && a != CP_SHAPE_PLANE);
+  const int boxes     = (a == CP_SHAPE_BOX) + (b == CP_SHAPE_BOX),
+            touch_one = a == CP_SHAPE_PLANE || a == CP_SHAPE_SPHERE || b == CP_SHAPE_SPHERE;
+  return b == CP_SHAPE_PLANE || (boxes == 1 && !touch_one);
+}
+
+static int arePolyhedra(const Shape *const shape[2]) {
+  return shape[0]->kind == CP_SHAPE_BOX && shape[1]->kind == CP_SHAPE_BOX;
 }
 
 /* The pair of part i of the second one of ordered shapes with the first one. Returns the number of parts. */
 static int pairOf(const Mechanism *m, const Shape *shape[2], int i, Pair *pair) {
   Part part[2][PARTS];
+  if (arePolyhedra(shape)) { /* What touches is found in a run (touching.c). */
+    *pair = (Pair){.solid = {{NO_SOLID, {1, 0, 0}, 0}, {NO_SOLID, {1, 0, 0}, 0}}};
+    for (int side = 0; side < 2; side++) pair->side[side] = m->pair[shape[side]->pair].side[1];
+    return MEETING_CONTACTS;
+  }
   partsOf(m, shape[0], 0, part[0]);
   const int n   = partsOf(m, shape[1], shape[0]->kind == CP_SHAPE_PLANE, part[1]);
   *pair         = (Pair){.solid = {part[0][0].solid, part[1][i].solid}};
@@ -69,12 +80,34 @@ static int pairOf(const Mechanism *m, const Shape *shape[2], int i, Pair *pair) 
   return n;
 }
 
+/* The same for polyhedra: along the axis that separates them most */
+static Touching polyhedraTouching(const Mechanism *m, const Shape *const shape[2],
+                                  sunrealtype rounding, sunrealtype *depth) {
+  Placed p[2]       = {{.is = NULL}, {.is = NULL}};
+  Polyhedron own[2] = {{.nvertices = 0}, {.nvertices = 0}};
+  sunrealtype size  = 0;
+  int failed        = 0;
+  for (int side = 0; side < 2; side++) {
+    Pose pose[2];
+    const Pair *pair = &m->pair[shape[side]->pair];
+    failed |= polyhedronOf(shape[side], &own[side]);
+    bodiesPlaced(m, pair, pose);
+    p[side] = polyhedronPlaced(&own[side], &pair->side[1], &pose[1]);
+    size    = fmax(size, own[side].radius);
+  }
+  const sunrealtype gap = failed ? 0 : polyhedraSeparation(p);
+  for (int side = 0; side < 2; side++) polyhedronFree(&own[side]);
+  *depth = gap < -rounding * size ? -gap : 0;
+  return failed ? SHAPES_UNCLEAR : *depth > 0 ? SHAPES_INSIDE : SHAPES_APART;
+}
+
 Touching bodiesTouching(const Mechanism *m, int a, int b, sunrealtype *depth) {
   static const sunrealtype rounding = SUN_RCONST(1e-9);
   const Shape *shape[2]             = {&m->shape[a], &m->shape[b]};
   Touching touching                 = SHAPES_APART;
   *depth                            = 0;
   if (order(shape)) return SHAPES_UNKNOWN;
+  if (arePolyhedra(shape)) return polyhedraTouching(m, shape, rounding, depth);
   for (int i = 0, n = 1; i < n; i++) {
     sunrealtype gap, point[3], normal[3], t[2][3], size = 0;
     Pair pair;
@@ -114,8 +147,8 @@ static int findShapes(CPBodies b, const CPBodyContact *c, const char *name, cons
   case SHAPES_APART: break;
   case SHAPES_UNKNOWN:
     return refused(b, CP_NOT_SUPPORTED,
-                   "%s: there is no contact of \"%.100s\" and \"%.100s\": a box touches spheres "
-                   "and planes, and planes do not touch planes",
+                   "%s: there is no contact of \"%.100s\" and \"%.100s\": a box touches boxes, "
+                   "spheres and planes, and planes do not touch planes",
                    name, c->a, c->b);
   case SHAPES_INSIDE:
     return refused(b, CP_ILL_INPUT, "%s: \"%.100s\" and \"%.100s\" begin in each other, %g m deep",
@@ -146,7 +179,8 @@ int bodiesAddShapeContact(CPBodies b, const CPBodyContact *contact) {
     n = pairOf(&b->m, shape, i, &pair);
     snprintf(own, sizeof own, n > 1 ? "%.110s_%d" : "%.110s", name, i + 1);
     if ((flag = bodiesCheckName(b, own, PARAMS))) break;
-    if (bodiesJointRoom(b) || ROOM(b->m.contact, b->m.ncontacts, 1)) {
+    if (bodiesJointRoom(b) || ROOM(b->m.contact, b->m.ncontacts, 1) ||
+        ROOM(b->m.meeting, b->m.nmeetings, 1)) {
       flag = bodiesNoMemory(b, own);
       break;
     }
@@ -159,5 +193,8 @@ int bodiesAddShapeContact(CPBodies b, const CPBodyContact *contact) {
     bodiesTakeContact(b, joint, on, &contact->law, radius);
   }
   if (flag < 0) bodiesForget(b, &before);
+  else if (arePolyhedra(shape))
+    b->m.meeting[b->m.nmeetings++] =
+        (Meeting){{(int)(shape[0] - b->m.shape), (int)(shape[1] - b->m.shape)}, before.ncontacts};
   return flag < 0 ? flag : before.ncontacts;
 }

@@ -5,6 +5,7 @@
 #include "sources.h"
 #include "formulas.h"
 #include "kinks.h"
+#include "polyhedra.h"
 
 #include <cpodes/cpodes_session.h>
 #include <stdio.h>
@@ -349,9 +350,12 @@ static int make(Mechanism *m) {
 int bodiesEventSource(int i, CPEventSource *source, void *mechanism) {
   Mechanism *m      = mechanism;
   const size_t size = source->size;
-  int k             = i - (m->nreleases > 0); /* among those of controllers */
+  const int others  = (m->nreleases > 0) + (m->nmeetings > 0);
+  int k             = i - others; /* among those of controllers */
   if (m->nreleases + m->ncontrollers > 0 && !m->acting && make(m)) return CP_MEM_FAIL;
-  if (k < 0) {
+  if (k == -1 && m->nmeetings > 0) {
+    if (touchingSource(m, source)) return CP_MEM_FAIL;
+  } else if (k < 0) {
     *source      = releases;
     source->data = m->acting, source->nroots = m->nreleases;
     source->direction = m->acting->direction;

@@ -242,6 +242,7 @@ static int tellEvents(CPSession s, int restarted, const char *function) {
     event.restarted = restarted;
     event.is_named  = s->source[i].is.event_name != NULL;
     if (event.is_named) event.name = s->source[i].is.event_name(s->source[i].is.data);
+    if (event.is_named && !*event.name) continue;
     const int now = said(s, s->event(s, &event, s->y, s->event_data), "event function", function);
     if (!flag || now < 0) flag = now;
   }

@@ -257,8 +257,9 @@ typedef int (*CPSurfaceFn)(const sunrealtype *x, sunrealtype *phi, sunrealtype *
  * With CP_ON_SHAPE, a and b are names of shapes (CPShape) of different bodies or of the ground, in space; all members but the
  * law are not used. The gap is the distance of their surfaces, and below zero minus the depth; the sliding velocities are those of
  * the nearest point of b relative to a. Spheres, ellipsoids, capsules, cylinders (wheels are such) and planes can touch each other.
- * A box can touch spheres and planes. On a plane a capsule is 2 contacts, the balls at its ends, a cylinder 2, its edges, and a box
- * 8, its vertices, named _1, _2, ...; on others each shape is one contact. They must not begin in each other. Where flat faces, or
+ * A box can touch boxes, spheres and planes. On a plane a capsule is 2 contacts, the balls at its ends, a cylinder 2, its edges, and a
+ * box 8, its vertices, named _1, _2, ...; on others each shape is one contact, but two boxes are 8, for the vertices on faces and the
+ * crossings of edges where they touch, which a session finds (guide, "Bodies and joints"); outside of a run these have no gap. They must not begin in each other. Where flat faces, or
  * the straight sides of cylinders and capsules, are parallel, the nearest points are not unique: of parallel sides an end is taken,
  * and the cap of a cylinder cannot lie flat.
  *

@@ -94,7 +94,8 @@ typedef struct CPEventSource_ {
   /** Called by CPSessionStart, before any source starts, with the session's CPMech, or NULL. The source may switch rows. Returns 0 or a
    * negative code. */
   int (*take_mech)(CPMech mech, void *data);
-  /** What the newest event was, "pin released", which CPEventFn gets as its name; NULL: the name of the source. */
+  /** What the newest event was, "pin released", which CPEventFn gets as its name; NULL: the name of the source. Of an event with an
+   * empty name, such as that of a source's bookkeeping, CPEventFn is not told. */
   const char *(*event_name)(void *data);
   /** A call of CPSessionStart, CPSessionRun or CPSessionStep ends: until the next one begins (ready), the system may be evaluated at any
    * state, by anybody. */

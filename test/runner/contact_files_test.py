@@ -53,6 +53,10 @@ class ContactFiles(RunnerTest):
     def test_a_ball_rolls_down_a_log(self):
         self.assert_agree("rolling_log", [1e-8], ["dop853", "radau"], bound=1000)
 
+    def test_a_box_that_moves_over_an_edge_is_the_same_at_all_tolerances(self):
+        """Up to where the box begins to lift off: corners leave the table, and edges cross in their place. Tipping is unstable."""
+        self.assert_agree("box_over_edge", [1e-6, 1e-8, 1e-10], ["dop853"], "-t", 0.5)
+
     def test_a_barrier_comes_to_rest_on_its_pad(self):
         """The end of a chain of solve_ivp (scipy 1.17.1, DOP853 at 1e-13), restarted by hand where the pad's force or the rate is zero."""
         rest, angle, pad = 3.948081465162, -0.014429588631, [1.995893109277, 2.168570305972, 2.838387081405, 3.025940800930, 3.328012518298]

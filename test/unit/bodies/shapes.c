@@ -273,7 +273,7 @@ START_TEST(wrong_contacts_of_shapes_are_named) {
     code = CP_NOT_SUPPORTED;
     break;
   case 4:
-    contact.a = "block", rule = "a box touches spheres and planes", code = CP_NOT_SUPPORTED;
+    contact.a = "block", rule = "a box touches boxes, spheres and planes", code = CP_NOT_SUPPORTED;
     break;
   case 5: contact.a = "first", contact.b = "stone", rule = "begin in each other"; break;
   case 6: contact.a = "floor", contact.b = "block", rule = "begin in each other"; break;

@@ -1,4 +1,4 @@
-/* Contacts of shapes in motion: a ball that rolls and slips on a capsule, and ellipsoids that collide. */
+/* Contacts of shapes in motion: a ball that rolls and slips on a capsule, ellipsoids that collide, and boxes on boxes. */
 #include "acting.h"
 
 /* Runs from 0 to t_end, with an event function. */
@@ -159,6 +159,186 @@ START_TEST(a_contact_that_nothing_can_press_has_no_friction) {
 }
 END_TEST
 
+/* ---- boxes ---- */
+
+/* A world of boxes: the first one may belong to the ground. All touch each other. */
+typedef struct {
+  sunrealtype size[3], at[3], quaternion[4], velocity[3], omega[3];
+} Box;
+
+static void add_box(const char *body, const char *shape, const Box *box) {
+  const sunrealtype *s = box->size;
+  const CPBody one     = {CP_NEW_BODY(body),
+                          .mass     = 3,
+                          .inertia  = {(s[1] * s[1] + s[2] * s[2]) / 4, (s[0] * s[0] + s[2] * s[2]) / 4,
+                                       (s[0] * s[0] + s[1] * s[1]) / 4},
+                          .position = {box->at[0], box->at[1], box->at[2]},
+                          .quaternion = {box->quaternion[0], box->quaternion[1], box->quaternion[2],
+                                         box->quaternion[3]},
+                          .velocity   = {box->velocity[0], box->velocity[1], box->velocity[2]},
+                          .omega      = {box->omega[0], box->omega[1], box->omega[2]}};
+  const CPShape own = {CP_NEW_SHAPE(shape), .kind = CP_SHAPE_BOX, .body = body, .in = CP_IN_BODIES,
+                       .size = {s[0], s[1], s[2]}};
+  add_element(bodies, &one.head), add_element(bodies, &own.head);
+}
+
+static void add_touch(const char *name, const char *a, const char *b, CPContactLaw law) {
+  const CPBodyContact touch = {CP_NEW_CONTACT(name), .a = a, .b = b, .on = CP_ON_SHAPE, .law = law};
+  add_element(bodies, &touch.head);
+}
+
+/* The ground is a plane, or a box of this size with its upper face there, turned about y by the angle. */
+static void add_ground(CPShapeKind kind, sunrealtype length, sunrealtype height, sunrealtype angle) {
+  const sunrealtype n[3] = {sin(angle), 0, cos(angle)}, down = kind == CP_SHAPE_BOX ? height / 2 : 0;
+  const CPShape ground = {CP_NEW_SHAPE("base"), .kind = kind, .body = "ground",
+                          .on   = {.point  = {-down * n[0], 0, -down * n[2]},
+                                   .axis   = {n[0], n[1], n[2]},
+                                   .across = {cos(angle), 0, -sin(angle)}},
+                          .size = {length, length, height}};
+  bodies               = CPBodiesCreate(3, (sunrealtype[]){0, 0, -10});
+  add_element(bodies, &ground.head);
+}
+
+/* From rest it slides down by 1/2 g t^2 (sin a - mu cos a), or stays where it is if mu > tan a. _i: formulation, mu */
+START_TEST(a_box_slides_down_a_box_or_stays) {
+  static const sunrealtype angle = SUN_RCONST(0.5), t_end[2] = {1, 100};
+  const int stays      = _i / 2;
+  const sunrealtype mu = stays ? 0.6 : 0.3, up[3] = {0.1 * sin(angle), 0, 0.1 * cos(angle)};
+  const sunrealtype slide = stays ? 0 : 5 * (sin(angle) - mu * cos(angle));
+  const Box box           = {.size       = {0.4, 0.3, 0.2},
+                             .at         = {up[0], up[1], up[2]},
+                             .quaternion = {cos(angle / 2), 0, sin(angle / 2), 0}};
+  add_ground(CP_SHAPE_BOX, 9, 1, angle);
+  add_box("box", "cube", &box);
+  add_touch("touch", "base", "cube", (CPContactLaw){.mu = mu});
+  act((CPFormulation)(_i % 2));
+  run_to_end("DOP853", 1e-9, t_end[stays], NULL, NULL);
+  for (int k = 0; k < 3; k++) {
+    const sunrealtype own  = quantity_at(mech, "box.position", t_end[stays], y, k);
+    const sunrealtype want = up[k] + slide * (k == 0 ? cos(angle) : k == 2 ? -sin(angle) : 0);
+    ck_assert_double_eq_tol(own, want, stays ? 1e-15 : 1e-10);
+  }
+  release();
+}
+END_TEST
+
+/* Far from the edges a box is as good as a plane. Both runs have the same impacts and slide alike. _i: formulation */
+START_TEST(a_box_falls_on_a_box_as_on_a_plane) {
+  const Box box = {.size       = {0.3, 0.2, 0.25},
+                   .at         = {0.02, 0.01, 0.4},
+                   .quaternion = {0.9, 0.3, 0.2, 0.1},
+                   .omega      = {1, 2, 0.5}};
+  N_Vector end[2];
+  int impacts[2] = {0, 0};
+  for (int plane = 0; plane < 2; plane++) {
+    add_ground(plane ? CP_SHAPE_PLANE : CP_SHAPE_BOX, 4, 1, 0);
+    add_box("box", "cube", &box);
+    add_touch("touch", "base", "cube", (CPContactLaw){.mu = 0.4, .restitution = 0.3});
+    act((CPFormulation)_i);
+    run_to_end("DOP853", 1e-10, 0.4, count, &impacts[plane]);
+    end[plane] = N_VClone(y);
+    N_VScale(1, y, end[plane]);
+    release();
+  }
+  ck_assert_int_ge(impacts[0], 4);
+  ck_assert_int_eq(impacts[0], impacts[1]);
+  N_VLinearSum(1, end[0], -1, end[1], end[1]);
+  ck_assert_double_le(N_VMaxNorm(end[1]), 1e-7);
+  N_VDestroy(end[0]), N_VDestroy(end[1]);
+}
+END_TEST
+
+/* Two edges meet at right angles; as above, and the normal is along both edges' common perpendicular, x: without friction neither
+ * momentum along y and z of a single body changes. _i: formulation, friction */
+START_TEST(momentum_is_conserved_where_edges_collide) {
+  static const sunrealtype mass[] = {3, 3};
+  static const Box box[2]         = {
+              {.size = {0.4, 0.8, 0.4}, .quaternion = {0.92387953251128674, 0, 0.38268343236508977, 0}},
+              {.size       = {0.4, 0.4, 0.8},
+               .at         = {0.9, 0.1, -0.05},
+               .velocity   = {-2, 0.1, 0.3},
+               .quaternion = {0.92387953251128674, 0, 0, 0.38268343236508977}}};
+  /* (size_j^2 + size_k^2) / 4 */
+  static const sunrealtype J[2][3] = {{0.2, 0.08, 0.2}, {0.2, 0.2, 0.08}};
+  sunrealtype before[7], after[7];
+  int impacts = 0;
+  bodies      = CPBodiesCreate(3, NULL);
+  add_box("one", "first", &box[0]), add_box("two", "second", &box[1]);
+  add_touch("touch", "first", "second", (CPContactLaw){.mu = _i / 2 ? 0.4 : 0, .restitution = 1});
+  act((CPFormulation)(_i % 2));
+  totals(mass, J, before);
+  run_to_end("DOP853", 1e-11, 0.4, count, &impacts);
+  totals(mass, J, after);
+  ck_assert_int_eq(impacts, 1);
+  for (int i = 0; i < 6; i++) ck_assert_double_eq_tol(after[i], before[i], 1e-9);
+  if (_i / 2) ck_assert_double_lt(after[6], before[6] - 1e-3);
+  else ck_assert_double_eq_tol(after[6], before[6], 1e-9);
+  for (int k = 1; k < 3 && _i < 2; k++) {
+    const sunrealtype u = quantity_at(mech, "two.velocity", 0.4, y, k);
+    ck_assert_double_eq_tol(u, box[1].velocity[k], 1e-9);
+  }
+  release();
+}
+END_TEST
+
+/* A box whose centre is d beyond the edge of another one tips about it: with h, the height of the centre, and the moment of inertia J about
+ * the edge, J w^2 / 2 = m g (d sin angle + h (1 - cos angle)). Before the edge it stays. The faces touch in a polygon with corners of one
+ * box and crossings of edges; in the end only two crossings are left, whose derivatives are exact. _i: formulation, which */
+START_TEST(a_box_tips_over_the_edge_of_a_box) {
+  const sunrealtype d = _i / 2 ? -0.01 : 0.05, h = 0.1, t_end = _i / 2 ? 10 : 0.3;
+  const Box box = {.size = {0.8, 0.4, 2 * h}, .at = {1 + d, 0.1, h}};
+  add_ground(CP_SHAPE_BOX, 2, 1, 0);
+  add_box("box", "cube", &box);
+  add_touch("touch", "base", "cube", (CPContactLaw){.mu = 2});
+  act((CPFormulation)(_i % 2));
+  run_to_end("DOP853", 1e-10, t_end, NULL, NULL);
+  const sunrealtype x     = quantity_at(mech, "box.position", t_end, y, 0) - 1,
+                    z     = quantity_at(mech, "box.position", t_end, y, 2),
+                    w     = quantity_at(mech, "box.omega", t_end, y, 1);
+  const sunrealtype J     = (0.8 * 0.8 + 4 * h * h) / 4 + 3 * (d * d + h * h);
+  const sunrealtype angle = atan2(h, d) - atan2(z, x);
+  ck_assert_double_eq_tol(hypot(x, z), hypot(d, h), 1e-12);
+  ck_assert_double_eq_tol(J * w * w / 2, 30 * (d * sin(angle) + h * (1 - cos(angle))), 1e-9);
+  if (d > 0) {
+    CPMechReport r = CP_INIT(CPMechReport);
+    ck_assert_double_gt(angle, 0.1);
+    ck_assert_msg(CPMechCheck(mech, t_end, y, &r) == CP_SUCCESS, "%s",
+                  CPObjectGetLastMessage(CP_OBJECT(mech)));
+    const sunrealtype errors[] = {r.A_p, r.A_v, r.v_p, r.b_v, r.K, r.C, r.Bq, r.Bu, r.udot};
+    for (size_t i = 0; i < sizeof errors / sizeof *errors; i++)
+      ck_assert_double_le(errors[i], 1e-8);
+  } else ck_assert_double_eq_tol(w, 0, 1e-14);
+  release();
+}
+END_TEST
+
+/* Boxes of one size that are stacked flush have all corners and edges on borders of the others' faces. They stay, and a blow moves the
+ * upper one alone. _i: formulation */
+START_TEST(boxes_stay_stacked_flush) {
+  Box box[3] = {{.size = {0.4, 0.4, 0.2}, .at = {0, 0, 0.1}},
+                {.size = {0.4, 0.4, 0.2}, .at = {0, 0, 0.3}},
+                {.size = {0.4, 0.4, 0.2}, .at = {0, 0, 0.5}, .velocity = {1, 0, 0}}};
+  add_ground(CP_SHAPE_BOX, 0.4, 1, 0);
+  add_box("low", "a", &box[0]), add_box("middle", "b", &box[1]), add_box("high", "c", &box[2]);
+  add_touch("one", "base", "a", (CPContactLaw){.mu = 0.5});
+  add_touch("two", "a", "b", (CPContactLaw){.mu = 0.5});
+  add_touch("three", "b", "c", (CPContactLaw){.mu = 0.5});
+  act((CPFormulation)_i);
+  run_to_end("DOP853", 1e-9, 2, NULL, NULL);
+  const sunrealtype x[] = {quantity_at(mech, "low.position", 2, y, 0),
+                           quantity_at(mech, "middle.position", 2, y, 0),
+                           quantity_at(mech, "high.position", 2, y, 0)},
+                    z[] = {quantity_at(mech, "low.position", 2, y, 2),
+                           quantity_at(mech, "middle.position", 2, y, 2),
+                           quantity_at(mech, "high.position", 2, y, 2)};
+  ck_assert_double_eq_tol(x[0], 0, 1e-13);
+  ck_assert_double_eq_tol(x[1], 0, 1e-13);
+  ck_assert_double_eq_tol(x[2], 0.1, 1e-9); /* v^2 / (2 mu g) */
+  for (int i = 0; i < 3; i++) ck_assert_double_eq_tol(z[i], box[i].at[2], 1e-12);
+  release();
+}
+END_TEST
+
 TEST_SUITE(shapes) {
   Suite *suite = suite_create("contact/shapes");
   TCase *tc    = tcase_create("shapes");
@@ -166,6 +346,11 @@ TEST_SUITE(shapes) {
   tcase_add_loop_test(tc, a_ball_rolls_on_a_log_until_it_slips, 0, 12);
   tcase_add_loop_test(tc, momentum_is_conserved_where_ellipsoids_collide, 0, 4);
   tcase_add_loop_test(tc, a_contact_that_nothing_can_press_has_no_friction, 0, 6);
+  tcase_add_loop_test(tc, a_box_slides_down_a_box_or_stays, 0, 4);
+  tcase_add_loop_test(tc, a_box_falls_on_a_box_as_on_a_plane, 0, 2);
+  tcase_add_loop_test(tc, momentum_is_conserved_where_edges_collide, 0, 4);
+  tcase_add_loop_test(tc, a_box_tips_over_the_edge_of_a_box, 0, 4);
+  tcase_add_loop_test(tc, boxes_stay_stacked_flush, 0, 2);
   suite_add_tcase(suite, tc);
   return suite;
 }
