@@ -98,7 +98,7 @@ static Touching polyhedraTouching(const Mechanism *m, const Shape *const shape[2
   const sunrealtype gap = failed ? 0 : polyhedraSeparation(p);
   for (int side = 0; side < 2; side++) polyhedronFree(&own[side]);
   *depth = gap < -rounding * size ? -gap : 0;
-  return failed ? SHAPES_UNCLEAR : *depth > 0 ? SHAPES_INSIDE : SHAPES_APART;
+  return failed ? SHAPES_NO_MEMORY : *depth > 0 ? SHAPES_INSIDE : SHAPES_APART;
 }
 
 Touching bodiesTouching(const Mechanism *m, int a, int b, sunrealtype *depth) {
@@ -145,6 +145,7 @@ static int findShapes(CPBodies b, const CPBodyContact *c, const char *name, cons
                    name, c->a, c->b);
   switch (bodiesTouching(&b->m, index[0], index[1], &depth)) {
   case SHAPES_APART: break;
+  case SHAPES_NO_MEMORY: return bodiesNoMemory(b, name);
   case SHAPES_UNKNOWN:
     return refused(b, CP_NOT_SUPPORTED,
                    "%s: there is no contact of \"%.100s\" and \"%.100s\": a box touches boxes, "
