@@ -299,10 +299,13 @@ static void findDependent(CPContact c) {
   }
 }
 
-/* Cones are narrower by this fraction where contacts at rest may begin to slide: forces are known to roundoff if they have been
- * found by enumeration, else to the root of the residual. */
+/* Cones are narrower by this fraction where contacts at rest may begin to slide, which they then do that fraction of the load too
+ * early. With n feet at the limit of such cones, the acceleration is that fraction of mu g / n, far above its error. In the
+ * plane problems are linear between their corners, and that is roundoff; with smooth cones it is the residual. */
 static sunrealtype narrowed(const ContactProblem *P) {
-  return P->newton ? CP_INEXACT : 10.0 * CP_ROUNDED;
+  for (int k = 0; k < P->ncontacts; k++)
+    if (P->law[k].ntangents > 1) return CP_HALF_DIGITS;
+  return 10.0 * CP_ROUNDED;
 }
 
 /* Solves with cones that are smaller by this fraction. at_rest: out, 1 if no contact would begin to slide.
@@ -316,13 +319,14 @@ static int solveNarrowed(CPContact c, sunrealtype fraction, int *at_rest) {
                      c->point[P->law[k].contact].law.mu_static;
   const int failed = solveForces(c);
   for (int i = 0; i < P->n; i++) size = fmax(size, fabs(P->c[i]));
-  *at_rest = 1;
+  const sunrealtype error = size * (10.0 * P->residual + 64 * P->n * DBL_EPSILON);
+  *at_rest                = 1;
   for (int k = 0; k < P->ncontacts; k++) {
     ContactLaw *law = &P->law[k];
     if (law->slides) continue;
     law->mu     = c->point[law->contact].law.mu_static;
     law->begins = contactLength(law->ntangents, P->x + law->first + 1) > 0.0 &&
-                  contactLength(law->ntangents, P->w + law->first + 1) > CP_ROUNDED * size;
+                  contactLength(law->ntangents, P->w + law->first + 1) > error;
     *at_rest &= !law->begins;
   }
   return failed;

@@ -216,12 +216,14 @@ static void run_within_cones(Run *run, const Box *box, sunrealtype end) {
 enum { END = 4 };
 
 START_TEST(a_box_without_moment_moves_as_a_puck) {
-  static const unsigned numbers[] = {13, 44, 7};
+  static const unsigned numbers[] = {
+      13, 44, 7, 12, 51}; /* the last two let go a millionth of the load too early once */
   for (int k = 0; k < (int)(sizeof numbers / sizeof *numbers); k++)
     for (int e = 6; e <= 9; e += 3) {
       Box box               = random_box(numbers[k]), alone;
       const sunrealtype tol = pow(10, -e);
-      ck_assert(box.feet == FEET && box.moment == 0);
+      ck_assert_int_eq(box.feet, FEET);
+      box.moment = 0;
       alone = box, alone.feet = 1;
       Run *puck = start_puck(&alone, 1e-12), *run = start_box(&box, _i, asked_of(_i, tol));
       run_to(puck, END);
@@ -237,23 +239,24 @@ START_TEST(a_box_without_moment_moves_as_a_puck) {
 }
 END_TEST
 
-/* In the plane the load at which two feet slip is known to roundoff: with 1e-6 of it friction at rest that is larger than that of
- * sliding let boxes go up to 720 tolerances too early. */
-START_TEST(a_box_on_two_feet_in_the_plane_moves_as_a_puck) {
+/* In the plane the load at which feet slip is known well: with 1e-6 of it friction at rest that is larger than that of
+ * sliding let boxes go up to 720 tolerances too early, on two feet and on four, of which two are redundant. */
+START_TEST(a_box_on_feet_in_the_plane_moves_as_a_puck) {
   static const unsigned numbers[] = {11, 17, 65, 101};
+  static const sunrealtype at[]   = {-0.3, 0.5, 0.1, -0.2};
   const sunrealtype tol           = 1e-9;
-  for (int k = 0; k < (int)(sizeof numbers / sizeof *numbers); k++) {
-    Box box  = random_box(numbers[k]), alone;
-    box.feet = 2, box.ntangents = 1, box.moment = 0;
-    box.x[0] = -0.3, box.x[1] = 0.5, box.y[0] = box.y[1] = 0;
+  for (int k = 0; k < 2 * (int)(sizeof numbers / sizeof *numbers); k++) {
+    Box box  = random_box(numbers[k / 2]), alone;
+    box.feet = k % 2 ? 4 : 2, box.ntangents = 1, box.moment = 0;
+    for (int i = 0; i < box.feet; i++) box.x[i] = at[i], box.y[i] = 0;
     for (int i = 0; i < LOADS; i++) box.angle[i] = 0;
     alone = box, alone.feet = 1;
     Run *puck = start_puck(&alone, 1e-12), *run = start_box(&box, _i, asked_of(_i, tol));
     run_to(puck, END);
     run_to(run, END);
-    ck_assert_int_eq(run->all, 2 * puck->all);
+    ck_assert_int_eq(run->all, box.feet * puck->all);
     for (int i = 0; i < puck->nevents; i++)
-      all_change(run, 2 * i, 2, puck->event[i].after, puck->event[i].t, 20 * tol);
+      all_change(run, box.feet * i, box.feet, puck->event[i].after, puck->event[i].t, 20 * tol);
     for (int i = 0; i <= POSITIONS; i += POSITIONS)
       ck_assert_double_eq_tol(entries(run->y)[i], entries(puck->y)[i], 30 * tol);
     run_free(&run), run_free(&puck);
@@ -280,9 +283,10 @@ TEST_SUITE(feet) {
   Suite *suite = suite_create("contact/feet");
   TCase *tc    = tcase_create("feet");
   tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
+  tcase_set_timeout(tc, 60);
   tcase_add_loop_test(tc, all_feet_of_a_box_stop_and_slip_together, 0, 2 * METHODS);
   tcase_add_loop_test(tc, a_box_without_moment_moves_as_a_puck, 0, METHODS);
-  tcase_add_loop_test(tc, a_box_on_two_feet_in_the_plane_moves_as_a_puck, 0, METHODS);
+  tcase_add_loop_test(tc, a_box_on_feet_in_the_plane_moves_as_a_puck, 0, METHODS);
   tcase_add_loop_test(tc, a_box_under_a_moment_has_one_motion, 0, METHODS);
   suite_add_tcase(suite, tc);
   return suite;
