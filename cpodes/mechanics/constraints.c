@@ -13,6 +13,7 @@
  * The derivative of v along the motion with u held is dv/dt + (dv/dq) N u, and A u' = b makes the
  * total derivative of v zero. Differences are those of differences.c. */
 #include "constraints.h"
+#include "cpodes/base/random.h"
 #include "differences.h"
 #include "kinematics.h"
 #include "motions.h"
@@ -25,6 +26,10 @@
 /* Is p all that is known of the constraints? */
 static int isPositionsOnly(const CPMech mech) {
   return !mech->eq->A && !mech->eq->v && !cpMechMultiplies(mech);
+}
+
+static void createGroups(CPMech mech, CPMechFunctionRoom *room, CPArena *arena) {
+  CP_ARRAYS(arena, mech->nu, &room->direction);
 }
 
 static void createColumns(CPMech mech, CPMechFunctionRoom *room, CPArena *arena) {
@@ -49,9 +54,12 @@ static void createRates(CPMech mech, CPMechFunctionRoom *room, CPArena *arena) {
 }
 
 CP_RARE int cpMechCreateRoom(CPMech mech, CPMechRoom which) {
-  static void (*const creators[])(CPMech, CPMechFunctionRoom *, CPArena *) = {
-      [CP_ROOM_OF_COLUMNS] = createColumns, [CP_ROOM_OF_MOTION] = createMotion, [CP_ROOM_OF_RATES] = createRates};
-  CPArena *arena = &mech->room.memory[which];
+  static void (*const creators[])(CPMech, CPMechFunctionRoom *,
+                                  CPArena *) = {[CP_ROOM_OF_COLUMNS] = createColumns,
+                                                [CP_ROOM_OF_MOTION]  = createMotion,
+                                                [CP_ROOM_OF_RATES]   = createRates,
+                                                [CP_ROOM_OF_GROUPS]  = createGroups};
+  CPArena *arena                             = &mech->room.memory[which];
   creators[which](mech, &mech->room, arena);
   if (!cpArenaStatus(arena)) return CP_SUCCESS;
   cpArenaFree(arena); /* Memory may be found the next time. */
@@ -59,6 +67,7 @@ CP_RARE int cpMechCreateRoom(CPMech mech, CPMechRoom which) {
 }
 
 void cpMechForgetReach(CPMech mech) {
+  mech->room.grouped = 0;
   if (mech->room.memory[CP_ROOM_OF_MOTION].newest)
     memset(mech->room.reach, 0, (size_t)mech->nu * sizeof *mech->room.reach);
 }
@@ -90,6 +99,11 @@ int cpMechPositions(CPMech mech, sunrealtype t, const sunrealtype *q, double *p)
 
 /* ---- A ---- */
 
+/* If p does not change to the last bit in this part of the time, it does not depend on t. The part is in no
+ * simple ratio to anything: p is the same at times before and after an extremum, which may lie symmetrically
+ * on a grid of steps or outputs. */
+#define CHANGE_PART 0.0150975533
+
 /* p at q + e N e_j, where room.column is N e_j */
 static int alongColumn(CPMech mech, const CPMechState *s, double e, double *p) {
   double *q = mech->room.q_near;
@@ -116,25 +130,135 @@ static int columnOfPositions(CPMech mech, const CPMechState *s, int j, double *c
   return CP_SUCCESS;
 }
 
+/* ---- A from p by groups of columns ----
+ *
+ * Most positions depend on few coordinates, and many are quadratic in them. Columns that share no row are found together, as one
+ * derivative, and if p has been quadratic along all columns, from its values at both sides alone. The derivative in a random
+ * direction r, which is computed with all care, then has to be A r. If it is not, all columns are computed again, each by itself. */
+
+/* Is row i among those of the entries from first to n? */
+static int hasRow(const CPMat *A, size_t first, size_t n, int i) {
+  for (size_t k = first; k < n; k++)
+    if (A->row[k] == i) return 1;
+  return 0;
+}
+
+/* A pattern of the positions that change, to the last bit, with each coordinate, and groups of its columns. */
+static int findGroups(CPMech mech, const CPMechState *s) {
+  CPMechFunctionRoom *room = &mech->room;
+  CPArena *arena           = &room->memory[CP_ROOM_OF_GROUPS];
+  double *here = room->dA.fourth, *there = room->dA.plus;
+  CPMat *depends = &room->depends;
+  cpArenaFree(arena);
+  int flag = cpMechCreateRoom(mech, CP_ROOM_OF_GROUPS);
+  if (!flag && cpMatCreateSparse(depends, mech->np, mech->nu, (size_t)mech->np * (size_t)mech->nu))
+    flag = CP_MEM_FAIL;
+  if (!flag) flag = cpMatOwn(arena, depends);
+  if (flag) return cpReason(mech->text, CP_MEM_FAIL, "no memory for differences");
+  flag     = modelPositions(mech, s->t, s->q, here);
+  size_t n = 0;
+  for (int j = 0; !flag && j < mech->nu; j++) {
+    flag               = cpMechColumn(mech, s->q, j, room->column);
+    const double speed = cpLargest(room->column, mech->nq),
+                 e     = speed > 0.0 ? CHANGE_PART * room->reach[j] / speed : 0.0;
+    const size_t first = n;
+    for (int side = -1; !flag && e > 0.0 && side <= 1; side += 2) {
+      flag = alongColumn(mech, s, side * e, there);
+      for (int i = 0; i < mech->np; i++)
+        if (there[i] != here[i] && !hasRow(depends, first, n, i)) depends->row[n++] = i;
+    }
+    depends->start[j + 1] = n;
+  }
+  if (!flag && cpColoringCreate(arena, &room->groups, depends))
+    flag = cpReason(mech->text, CP_MEM_FAIL, "no memory for differences");
+  /* columns take four calls or six, groups two, four or six, and the direction as many as a column */
+  const int each = room->quadratic ? 4 : 6, group = room->quadratic ? 2 : 6;
+  if (!flag) room->grouped = group * room->groups.ngroups + each < each * mech->nu ? 1 : -1;
+  return flag;
+}
+
+/* room.column <- N direction, and the derivative of p along it */
+static int alongDirection(CPMech mech, const CPMechState *s, CPMechDerivative which) {
+  CPMechFunctionRoom *room = &mech->room;
+  double reach             = INFINITY;
+  int flag                 = cpMechKinematics(mech, s->q, CP_N, room->direction, room->column);
+  if (flag) return flag;
+  const double speed = cpLargest(room->column, mech->nq);
+  for (int j = 0; j < mech->nu; j++)
+    if (room->direction[j] != 0.0 && room->reach[j] > 0.0) reach = fmin(reach, room->reach[j]);
+  if (speed == 0.0 || isinf(reach)) {
+    memset(room->dA.sixth, 0, (size_t)mech->np * sizeof *room->dA.sixth);
+    return CP_SUCCESS;
+  }
+  return cpMechDifferentiate(mech, s, alongColumn, mech->np, cpLargest(s->q, mech->nq),
+                             reach / speed, which, &room->dA);
+}
+
+/* userA.A by groups. right: out, the derivative in a random direction agrees */
+static int groupsOfPositions(CPMech mech, const CPMechState *s, int *right) {
+  CPMechFunctionRoom *room = &mech->room;
+  const CPColoring *groups = &room->groups;
+  const CPMat *depends     = &room->depends;
+  CPMat *A                 = &mech->userA.A;
+  unsigned state           = 1;
+  int flag                 = CP_SUCCESS;
+  cpMatZero(A);
+  for (int g = 0; !flag && g < groups->ngroups; g++) {
+    memset(room->direction, 0, (size_t)mech->nu * sizeof *room->direction);
+    for (int k = groups->start[g]; k < groups->start[g + 1]; k++)
+      room->direction[groups->col[k]] = 1.0;
+    flag = alongDirection(mech, s, room->quadratic ? CP_LINEAR : CP_FIRST);
+    for (int k = groups->start[g]; !flag && k < groups->start[g + 1]; k++) {
+      const int j = groups->col[k];
+      for (size_t l = depends->start[j]; l < depends->start[j + 1]; l++)
+        *cpMatAt(A, depends->row[l], j) = room->dA.sixth[depends->row[l]];
+    }
+  }
+  for (int j = 0; j < mech->nu; j++) room->direction[j] = cpUniformAwayFromZero(&state);
+  if (!flag) flag = alongDirection(mech, s, CP_FIRST);
+  if (flag) return flag;
+  const double error =
+      (1 + groups->ngroups) * room->dA.noise + CP_ITERATED * cpLargest(room->dA.sixth, mech->np);
+  double *Ar = room->dA.plus;
+  cpMatTimes(A, 1.0, room->direction, 0.0, Ar);
+  *right = 1;
+  for (int i = 0; i < mech->np; i++) *right &= fabs(Ar[i] - room->dA.sixth[i]) <= error;
+  return CP_SUCCESS;
+}
+
+/* userA.A from p alone */
+static int differencePositions(CPMech mech, const CPMechState *s) {
+  CPMechFunctionRoom *room = &mech->room;
+  int right = 0, flag = cpMechNeed(mech, CP_ROOM_OF_MOTION);
+  if (!flag && room->grouped == 1) flag = groupsOfPositions(mech, s, &right);
+  if (flag || right) return flag;
+  /* If groups are wrong, p may not be quadratic here; if it has not been before, they are given up. */
+  int quadratic = room->grouped == 0;
+  if (room->grouped == 1 && !room->quadratic) room->grouped = -1;
+  for (int j = 0; !flag && j < mech->nu; j++) {
+    double *column = cpMatAt(&mech->userA.A, 0, j);
+    memset(column, 0, (size_t)mech->na * sizeof *column);
+    flag = columnOfPositions(mech, s, j, column);
+    quadratic &= room->dA.quadratic;
+  }
+  if (flag || room->grouped == -1) return flag;
+  room->quadratic = quadratic;
+  return findGroups(mech, s);
+}
+
 /* Forms the dense userA.A of a model without a function A: column j is v(t, q, e_j) - v(t, q, 0),
  * or a difference of p if there is no v. */
 CP_RARE static int differenceA(CPMech mech, sunrealtype t, const sunrealtype *q) {
   const CPMechState s = {.t = t, .q = q};
   int flag            = cpMechNeed(mech, CP_ROOM_OF_COLUMNS);
-  if (!flag && !mech->eq->v) flag = cpMechNeed(mech, CP_ROOM_OF_MOTION);
   if (flag) return flag;
+  if (!mech->eq->v) return differencePositions(mech, &s);
   double *rest = mech->room.dA.plus, *e = mech->room.one;
-  if (mech->eq->v) {
-    memset(rest, 0, (size_t)mech->na * sizeof *rest);
-    flag = cpMechChecked(mech, cpMechCall(mech, v, t, q, e, rest), t, "v", rest, mech->na);
-  }
+  memset(rest, 0, (size_t)mech->na * sizeof *rest);
+  flag = cpMechChecked(mech, cpMechCall(mech, v, t, q, e, rest), t, "v", rest, mech->na);
   for (int j = 0; !flag && j < mech->nu; j++) {
     double *column = cpMatAt(&mech->userA.A, 0, j);
     memset(column, 0, (size_t)mech->na * sizeof *column);
-    if (!mech->eq->v) {
-      flag = columnOfPositions(mech, &s, j, column);
-      continue;
-    }
     e[j] = 1.0;
     flag = cpMechCall(mech, v, t, q, e, column);
     e[j] = 0.0;
@@ -208,11 +332,6 @@ static int checkTime(CPMech mech, double t, double own) {
 static int positionsLater(CPMech mech, const CPMechState *s, double e, double *p) {
   return modelPositions(mech, s->t + e, s->q, p);
 }
-
-/* If p does not change to the last bit in this part of the time, it does not depend on t. The part is in no
- * simple ratio to anything: p is the same at times before and after an extremum, which may lie symmetrically
- * on a grid of steps or outputs. */
-#define CHANGE_PART 0.0150975533
 
 /* v += dp/dt. p: p(t, q), or NULL */
 static int addRates(CPMech mech, sunrealtype t, const sunrealtype *q, const double *p, double *v) {

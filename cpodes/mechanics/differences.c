@@ -39,7 +39,7 @@ static int differences(CPMech mech, const CPMechState *s, CPMechAlong g, int row
                        double noise, const Differences *w, CPMechDifferences *d, double *mismatch) {
   const double unit = w == &CURVATURES ? e * e : e;
   double quadratic = 0.0, largest = 0.0;
-  *mismatch = 0.0;
+  *mismatch = 0.0, d->quadratic = 0;
   for (int k = 0; k < 3; k++) {
     const int flag = pair(mech, s, g, rows, (k + 1) * e, w == &CURVATURES, d);
     if (flag) return flag;
@@ -59,8 +59,9 @@ static int differences(CPMech mech, const CPMechState *s, CPMechAlong g, int row
       }
     }
     if (k == 0 && largest == 0.0) memset(d->sixth, 0, (size_t)rows * sizeof *d->sixth);
+    d->quadratic = (k == 0 && largest == 0.0) || (k == 1 && quadratic <= noise);
     if (k == 1 && quadratic <= noise) memcpy(d->sixth, d->fourth, (size_t)rows * sizeof *d->sixth);
-    if ((k == 0 && largest == 0.0) || (k == 1 && quadratic <= noise)) return CP_SUCCESS;
+    if (d->quadratic) return CP_SUCCESS;
   }
   return CP_SUCCESS;
 }
@@ -73,7 +74,13 @@ int cpMechDifferentiate(CPMech mech, const CPMechState *s, CPMechAlong g, int ro
     const double e     = ldexp(1.0, ilogb(w->part * time));
     const double noise = 100.0 * DBL_EPSILON * size / (w == &CURVATURES ? e * e : e);
     double mismatch    = 0.0;
-    flag               = differences(mech, s, g, rows, e, noise, w, d, &mismatch);
+    d->noise           = noise;
+    if (which == CP_LINEAR) {
+      flag = pair(mech, s, g, rows, e, 0, d);
+      for (int i = 0; i < rows; i++) d->sixth[i] = w->second * d->plus[i] / e;
+      return flag;
+    }
+    flag = differences(mech, s, g, rows, e, noise, w, d, &mismatch);
     if (flag) return flag;
     const double good = fmax(GOOD_MATCH * cpLargest(d->sixth, rows), noise);
     d->time           = time;

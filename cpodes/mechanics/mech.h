@@ -37,7 +37,9 @@ typedef struct {
 /* Arrays of a derivative by central differences of sixth order. centre is for second derivatives only. */
 typedef struct {
   double *plus, *minus, *fourth, *sixth, *centre;
-  double time; /* of which the step was a part */
+  double time;   /* of which the step was a part */
+  double noise;  /* the effect of roundoff on the result */
+  int quadratic; /* second order is as good as fourth, up to that */
 } CPMechDifferences;
 
 typedef struct {
@@ -95,8 +97,14 @@ typedef struct {
 } CPMechStage;
 
 /* Differences and products, each with memory of its own, which is allocated at the first use: of columns and rows
- * of M and A, along the motion, of rates dp/dt */
-typedef enum { CP_ROOM_OF_COLUMNS, CP_ROOM_OF_MOTION, CP_ROOM_OF_RATES, CP_ROOMS } CPMechRoom;
+ * of M and A, along the motion, of rates dp/dt; of groups of columns of A */
+typedef enum {
+  CP_ROOM_OF_COLUMNS,
+  CP_ROOM_OF_MOTION,
+  CP_ROOM_OF_RATES,
+  CP_ROOM_OF_GROUPS,
+  CP_ROOMS
+} CPMechRoom;
 
 /* constraints.c, functions.c, kinematics.c */
 typedef struct {
@@ -109,6 +117,11 @@ typedef struct {
   double *q_near, *one; /* [nq]; [nu] zeros between calls */
   double *column;       /* [nq] */
   CPMechDifferences dA;
+  /* groups of columns of A that share no row; grouped = 1: they are known, 0: not yet, -1: they save nothing */
+  int grouped, quadratic; /* columns are those of a quadratic p, up to roundoff */
+  CPMat depends;          /* the pattern: the positions that depend on each coordinate */
+  CPColoring groups;
+  double *direction; /* [nu] */
   /* motion */
   double *q_moved, *qdot; /* [nq] */
   int is_moving;          /* p depends on t, at the newest b */
