@@ -132,13 +132,13 @@ static int evaluateBetween(CPOneStep mem, sunrealtype t) {
 }
 
 /* size_i = |g_i(t, trial + CP_ROOT_MARGIN off) - values_i|, where values is g(t, trial), and off contains
- * errors of the state. */
+ * errors of the state; 0 if g_i is not defined there, as a square root that is zero at the start. */
 static int sensitivity(CPOneStep mem, sunrealtype t, const sunrealtype *values, N_Vector off,
                        sunrealtype *size) {
   CPRoots *r = &mem->roots;
   cpVaryByErrors(r->trial, off);
-  const int flag = evaluateAt(mem, t, off, size);
-  for (int i = 0; i < r->n; i++) size[i] = fabs(size[i] - values[i]);
+  const int flag = rawAt(mem, t, off, size);
+  for (int i = 0; i < r->n; i++) size[i] = isfinite(size[i]) ? fabs(size[i] - values[i]) : 0.0;
   return flag;
 }
 

@@ -474,6 +474,32 @@ START_TEST(a_run_with_an_event_at_its_end_is_complete) {
 }
 END_TEST
 
+static int rising(sunrealtype t, N_Vector y, N_Vector ydot, void *user_data) {
+  (void)t, (void)y, (void)user_data;
+  entries(ydot)[0] = 1.0;
+  return 0;
+}
+static int root_of_height(sunrealtype t, N_Vector y, sunrealtype *g, void *user_data) {
+  (void)t, (void)user_data;
+  g[0] = sqrt(entries(y)[0]) - 1.0;
+  return 0;
+}
+
+/* sqrt(y) has no value beside the start y = 0, at states to which errors would lead but not the motion. */
+START_TEST(functions_that_end_where_the_run_begins_have_roots) {
+  N_Vector y       = VECTOR(0);
+  sunrealtype t    = 0;
+  CPIntegrator mem = CPIntegratorCreate(turning_methods[_i], test_context);
+  ck_assert_int_eq(CPIntegratorInit(mem, rising, t, y), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorSStolerances(mem, 1e-8, 1e-8), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorRootInit(mem, 1, root_of_height), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorEvolve(mem, 2.0, y, &t, CV_NORMAL), CV_ROOT_RETURN);
+  ck_assert_double_eq_tol(t, 1.0, 1e-12);
+  CPIntegratorFree(&mem);
+  N_VDestroy(y);
+}
+END_TEST
+
 /* g counts as zero up to 10 tolerances of 2 tol. The steps after the first root may end where it does. */
 START_TEST(a_function_that_turns_back_soon_after_a_root_has_two_roots) {
   const sunrealtype tightest = test_is_short() ? 1.0e-5 : 1.0e-9,
@@ -715,6 +741,7 @@ TEST_SUITE(roots) {
   tcase_add_test(tc, another_root_soon_after_a_start_at_zero_is_returned);
   tcase_add_test(tc, flights_that_are_hardly_resolved_are_not_missed);
   tcase_add_loop_test(tc, a_run_with_an_event_at_its_end_is_complete, 0, 6);
+  tcase_add_loop_test(tc, functions_that_end_where_the_run_begins_have_roots, 0, 6);
   tcase_add_test(tc, roots_can_be_set_and_taken_away_on_the_way);
   tcase_add_loop_test(tc, functions_that_come_and_go_within_a_step_are_found, 0, 3 * n_one_methods);
   tcase_add_loop_test(tc, a_function_that_turns_back_soon_after_a_root_has_two_roots, 0, 6);
