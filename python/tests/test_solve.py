@@ -114,6 +114,21 @@ def test_a_terminal_event_ends_the_run_the_given_number_of_times(method):
     assert len(sol.t_events[0]) == 3
 
 
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("speed, end", [(1.0, 1.0), (-0.3, 0.7), (1e3, 72.0)])
+def test_an_event_at_the_end_is_met_whatever_roundoff_says(method, speed, end):
+    """x = speed t reaches its mark at the end; and doses at each zero of a sine, the last one at the end."""
+    mark = lambda t, y: y[0] - speed * end
+    mark.change = lambda t, y: [y[0], -y[1]]
+    sol = cpodes.solve(lambda t, y: [y[1], 0.0], (0, end), [0.0, speed], method, events=mark)
+    assert sol.t_events[0] == pytest.approx([end]) and sol.y[1, -1] == -speed
+    dose = lambda t, y: np.sin(3 * np.pi * t / end)
+    dose.change = lambda t, y: [y[0] + 10]
+    sol = cpodes.solve(lambda t, y: -y, (0, end), [10.0], method, events=dose)
+    assert sol.t_events[0] == pytest.approx(end * np.array([1, 2, 3]) / 3)
+    assert sol.y[0, -1] > 9.99
+
+
 @pytest.mark.parametrize("method", ["auto", "BDF", "Adams", "DOP853", "RADAU"])
 @pytest.mark.parametrize("end", [np.inf, -np.inf])
 def test_a_span_without_end_ends_at_a_terminal_event(method, end):
