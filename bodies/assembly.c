@@ -222,7 +222,8 @@ static int closePositions(Assembly *a) {
       N_VScale(1, a->probe, a->id);
     }
     if (closed > 0 && bodiesOpposite(a) != NONE) closed = 0;
-    if (closed > 0 && mended > 0 && bodiesFindMeeting(a)) return CP_MEM_FAIL;
+    if (closed > 0 && (mended > 0 ? bodiesFindMeeting(a) : bodiesSettleSingular(a)) < 0)
+      return CP_MEM_FAIL;
   }
   if (closed <= 0) {
     a->b->changed[0] = '\0';

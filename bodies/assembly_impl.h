@@ -105,6 +105,10 @@ void bodiesResetOffsets(Mechanism *b);
 /* Moves the joints' frames of loops that are redundant but for rounding, from x on, which is closed like that. Returns 1 if it has, 0
  * if not, or CP_MEM_FAIL. */
 int bodiesMendLoops(Assembly *a, Closed how);
+/* a->x is closed, without loops that have been mended. If there is a singular position of its loops next to it, but for rounding, frames move so that there is one, and so
+ * are the others along the motion that starts there; a->x moves there, unless it is farther than rounding. As from exact data, the
+ * velocities of the guess decide between the branches of motions. Returns 1 if that has been done, 0 if not, or CP_MEM_FAIL. */
+int bodiesSettleSingular(Assembly *a);
 /* a->x is closed after loops have been mended. If more rows are dependent there than along the motion, branches of motions
  * meet, and an error of the position as small as rounding decides between them: a->meeting names the joints. Returns 0 or
  * CP_MEM_FAIL. */

@@ -90,13 +90,22 @@ static int isDrive(const Mechanism *b, int joint) {
   return bodiesIsCoupling(b, joint) && b->row[b->joint[joint].first].drive != NONE;
 }
 
+/* The mask of all rows but those of contacts and drives */
+static void maskJoints(Assembly *a) {
+  bodiesWithoutContacts(a->b, a->mask);
+  for (int i = 0; i < a->b->njoints; i++)
+    if (isDrive(a->b, i)) bodiesSwitch(a, i, i + 1, 0);
+}
+
+static void switchAll(Assembly *a) {
+  maskJoints(a);
+  CPMechSetActive(a->trial, a->mask);
+}
+
 /* Examines loops at a->x, and switches rows off that are narrow there, and drives. Returns as
  * bodiesLoopsAt. */
 static int examine(Assembly *a, Loops l, sunrealtype below, sunrealtype *sine) {
-  Mechanism *b = a->b;
-  bodiesWithoutContacts(b, a->mask);
-  for (int i = 0; i < b->njoints; i++)
-    if (isDrive(b, i)) bodiesSwitch(a, i, i + 1, 0);
+  maskJoints(a);
   if (bodiesPositionRows(a, a->x, a->p)) return 0;
   const int count = bodiesLoopsAt(l, a->t, positionsOf(a->x), a->p, below, a->mask, sine);
   CPMechSetActive(a->trial, a->mask);
@@ -137,17 +146,19 @@ int bodiesCloseOthers(Assembly *a, Loops l) {
 
 /* Looks for a singular position next to a->x, where rows are at small angles with others. There the gradients of these
  * rows, without their components along the other rows, vanish, but for rounding: a->x moves there by Gauss and Newton,
- * along w and at random, with the other rows closed. If these rows miss by no more than rounding, the loop passes
- * through that position, and their equations are added. w [3 nu]: a motion; room. Returns 1 if they are, 0, or
- * CP_MEM_FAIL. */
-static int collectSingular(Assembly *a, Loops l, sunrealtype *w, N_Vector at) {
+ * along w and at random, with the other rows closed. If these rows miss by no more than rounding, the loop
+ * passes through that position, and their equations are added; for a start it is as near as
+ * roundoff. w [3 nu]: a motion; room. at: out, the position; sine: out, of the rows there. Returns 1 if they are, 0, or CP_MEM_FAIL. */
+static int collectSingular(Assembly *a, Loops l, int is_start, sunrealtype *w, N_Vector at,
+                           sunrealtype *sine) {
   enum { PASSES = 10 };
-  static const sunrealtype h = SUN_RCONST(1e-5), far = SUN_RCONST(0.5), near = SUN_RCONST(1e-8);
-  const size_t nu = (size_t)a->b->nbodies * (size_t)a->b->space.nu;
-  const int first = bodiesEquations(l);
-  sunrealtype sine, y[2], *v = w + nu, *turn = v + nu;
+  static const sunrealtype h = SUN_RCONST(1e-5), far = SUN_RCONST(0.5);
+  const sunrealtype near = is_start ? SUN_RCONST(1e-13) : SUN_RCONST(1e-8);
+  const size_t nu        = (size_t)a->b->nbodies * (size_t)a->b->space.nu;
+  const int first        = bodiesEquations(l);
+  sunrealtype y[2], *v = w + nu, *turn = v + nu;
   unsigned state = 1;
-  int count = examine(a, l, bodiesSharp, &sine), found = 0;
+  int count = examine(a, l, bodiesSharp, sine), found = 0;
   for (int pass = 0; pass < PASSES && count > 0; pass++) {
     bodiesForgetEquations(l, first);
     if ((count = bodiesCloseRows(a, AT_REST, 0)) <= 0) break;
@@ -157,10 +168,10 @@ static int collectSingular(Assembly *a, Loops l, sunrealtype *w, N_Vector at) {
       if (k) bodiesMoveAlong(a, at, k == 1 ? w : v, h, a->x);
       count = bodiesPositionRows(a, a->x, a->p)
                   ? 0
-                  : bodiesLoopsAt(l, a->t, positionsOf(a->x), a->p, 0, a->mask, k ? y : &sine);
+                  : bodiesLoopsAt(l, a->t, positionsOf(a->x), a->p, 0, a->mask, k ? y : sine);
     }
     if (count <= 0 || !bodiesTurn(l, first, h, w, y) || !(hypot(y[0], y[1]) < far)) break;
-    found = sine < narrow && bodiesOpen(l, first) < largest_offset && hypot(y[0], y[1]) < near;
+    found = *sine < narrow && bodiesOpen(l, first) < largest_offset && hypot(y[0], y[1]) < near;
     if (found) break;
     for (size_t j = 0; j < nu; j++) turn[j] = y[0] * w[j] + y[1] * v[j];
     bodiesMoveAlong(a, at, turn, 1, a->x);
@@ -221,7 +232,6 @@ static int collect(Assembly *a, Loops l, N_Vector x0, sunrealtype exact, sunreal
   if (closed <= 0) return closed;
   *near = 1;
   if ((closed = examine(a, l, narrow, &sine)) != count) return closed < 0 ? closed : 0;
-  a->redundant = count;
   N_VScale(1, a->x, a->probe);
   for (int sign = 1; sign >= -1; sign -= 2) {
     N_VScale(1, a->probe, a->x);
@@ -245,7 +255,7 @@ static int collect(Assembly *a, Loops l, N_Vector x0, sunrealtype exact, sunreal
       if (here != count || bodiesClear(l) < bodiesSharp) {
         N_VScale(1, a->x, a->keep);
         memcpy(w + 2 * nu, w, nu * sizeof *w);
-        const int found = collectSingular(a, l, w + 2 * nu, at), last = bodiesEquations(l);
+        const int found = collectSingular(a, l, 0, w + 2 * nu, at, &sine), last = bodiesEquations(l);
         if (found < 0 || (here < count && found == 0)) return found;
         if (here != count) break;
         N_VScale(1, a->keep, a->x);
@@ -256,6 +266,7 @@ static int collect(Assembly *a, Loops l, N_Vector x0, sunrealtype exact, sunreal
       free = possible(a, a->x, w);
     }
   }
+  if (regular > 0) a->redundant = count;
   return regular > 0;
 }
 
@@ -275,18 +286,18 @@ void bodiesResetOffsets(Mechanism *b) {
   if (b->follow) bodiesFollowBuilt(b);
 }
 
-/* Says by how much frames of the loop of joint `worst` have been moved, or would have to be. */
-static void tellMotion(Assembly *a, Loops l, int worst, int mended) {
+/* Says by how much frames of the loop of joint `worst` have been moved in loops that are like that, or, if it is NULL, would have to be. */
+static void tellMotion(Assembly *a, Loops l, int worst, const char *like) {
   Mechanism *b         = a->b;
   const sunrealtype *x = b->shift + b->np + 6 * worst;
   const char *noun = bodiesNoun(b, worst), *name = b->text + b->joint[worst].name;
   char line[TEXT], joints[220];
   bodiesTellLoop(l, worst, joints, sizeof joints);
-  if (mended) {
+  if (like) {
     snprintf(line, sizeof line,
-             "loops are redundant but for rounding: frames of their joints have been moved so that "
-             "they fit, at most that of %s \"%.80s\", by %.2g m and %.2g rad",
-             noun, name, (double)length3(x), (double)length3(x + 3));
+             "loops are %s but for rounding: frames of their joints have been moved so that they "
+             "fit, at most that of %s \"%.80s\", by %.2g m and %.2g rad",
+             like, noun, name, (double)length3(x), (double)length3(x + 3));
   } else {
     snprintf(line, sizeof line,
              "the loop of joints %s is redundant but for more than rounding, and may be rigid: the "
@@ -335,7 +346,7 @@ int bodiesMendLoops(Assembly *a, Closed how) {
     if (!mended || largestOf(move, (int)n) < settled * fmin(1, a->extent)) break;
   }
   const sunrealtype most = largestMotion(a, b->shift + b->np, &worst);
-  if (flag >= 0 && most > 0 && most < rounded) tellMotion(a, l, worst, mended);
+  if (flag >= 0 && most > 0 && most < rounded) tellMotion(a, l, worst, mended ? "redundant" : NULL);
   if (!mended) bodiesResetOffsets(b);
 restore:
   N_VScale(1, start, a->x);
@@ -352,6 +363,115 @@ done:
   if (start) N_VDestroy(start);
   bodiesFreeLoops(l);
   return flag < 0 ? flag : mended;
+}
+
+/* The largest distance of bodies from x to y, as a part of the extent, or difference of their angles or quaternions */
+static sunrealtype distanceOf(const Assembly *a, N_Vector x, N_Vector y) {
+  const Space *s   = &a->b->space;
+  sunrealtype most = 0;
+  for (int j = 0; j < a->b->nbodies * s->nq; j++)
+    most = fmax(most, fabs(positionsOf(x)[j] - positionsOf(y)[j]) /
+                          (j % s->nq < s->last[0] ? a->extent : 1));
+  return most;
+}
+
+/* From the singular position a->probe, follows the branch of motions with the velocities u in both directions, with all rows closed,
+ * and adds the equations of the other singular positions on it. w [3 nu]: room. Returns 0 or CP_MEM_FAIL. */
+static int followBranch(Assembly *a, Loops l, const sunrealtype *u, sunrealtype *w, N_Vector at) {
+  enum { STOPS = 40 };
+  static const sunrealtype step = SUN_RCONST(0.15);
+  const size_t nu               = (size_t)a->b->nbodies * (size_t)a->b->space.nu;
+  for (int sign = 1; sign >= -1; sign -= 2) {
+    N_VScale(1, a->probe, a->x);
+    for (size_t j = 0; j < nu; j++) w[j] = sign * u[j];
+    switchAll(a);
+    for (int stop = 0; stop < STOPS && possible(a, a->x, w); stop++) {
+      sunrealtype sine;
+      N_VScale(1, a->x, a->keep);
+      bodiesMoveAlong(a, a->keep, w, step, a->x);
+      const int closed = bodiesCloseRows(a, AT_REST, 0), first = bodiesEquations(l);
+      if (closed <= 0) {
+        if (closed < 0) return closed;
+        break;
+      }
+      if (examine(a, l, narrow, &sine) < 0) return CP_MEM_FAIL;
+      bodiesForgetEquations(l, first);
+      if (bodiesClear(l) < bodiesSharp) {
+        N_VScale(1, a->x, a->keep);
+        memcpy(w + nu, w, nu * sizeof *w);
+        if (collectSingular(a, l, 0, w + nu, at, &sine) < 0) return CP_MEM_FAIL;
+        N_VScale(1, a->keep, a->x);
+      }
+      switchAll(a);
+    }
+  }
+  return 0;
+}
+
+int bodiesSettleSingular(Assembly *a) {
+  enum { ROUNDS = 6 };
+  /* Rows at angles up to `exact` are dependent in a start whose data are exact; the fit converges to roundoff. */
+  static const sunrealtype exact = SUN_RCONST(1e-11), still = SUN_RCONST(1e-12),
+                           damping = SUN_RCONST(1e-5);
+  Mechanism *b                     = a->b;
+  const size_t nu = (size_t)b->nbodies * (size_t)b->space.nu, n = 6 * (size_t)b->njoints,
+               shifts = (size_t)b->np + n;
+  unsigned state      = 2; /* other directions than those of collectSingular */
+  sunrealtype sine, *move = calloc(2 * shifts + 4 * nu, sizeof *move);
+  sunrealtype *before = move + shifts, *w = before + shifts;
+  N_Vector at = N_VClone(a->y), start = N_VClone(a->y), id = N_VClone(a->y);
+  Loops l = NULL;
+  int worst, settled = 0;
+  int flag = !move || !at || !start || !id || bodiesFindLoops(a->model, b, a->mask, a->extent, &l)
+                 ? CP_MEM_FAIL
+                 : 0;
+  if (flag || !l) goto done;
+  flag = examine(a, l, narrow, &sine);
+  bodiesForgetEquations(l, 0);
+  if (flag <= 0 || !(sine > exact)) goto restore;
+  memcpy(before, b->shift, shifts * sizeof *before);
+  N_VScale(1, a->x, start);
+  N_VScale(1, a->id, id);
+  N_VConst(1, a->id);
+  N_VScale(1, a->x, a->probe);
+  for (int round = 0; round < ROUNDS && !settled; round++) {
+    bodiesForgetEquations(l, 0);
+    N_VScale(1, a->probe, a->x);
+    flag = bodiesAnyVelocity(a, a->x, &state, w) ? collectSingular(a, l, 1, w, at, &sine) : 0;
+    if (flag <= 0) break;
+    N_VScale(1, at, a->probe);
+    if ((flag = followBranch(a, l, velocitiesOf(b, a->y), w, at)) < 0 ||
+        (flag = bodiesFitLoops(l, damping, move)) < 0)
+      break;
+    bodiesMoveFrames(b, move);
+    settled = largestOf(move, (int)n) < still * fmin(1, a->extent);
+  }
+  const sunrealtype most = largestMotion(a, b->shift + b->np, &worst);
+  const int moved        = most > still;
+  settled                = settled && sine <= exact && most <= largest_offset;
+  N_VScale(1, settled ? a->probe : start, a->x);
+  if (settled && fmin(distanceOf(a, a->probe, a->y), distanceOf(a, a->probe, start)) > loose) {
+    N_VScale(1, start, a->x); /* beside that position, by more than rounding */
+    switchAll(a);
+    settled = moved && bodiesCloseRows(a, AT_REST, 0) > 0;
+    if (!settled) N_VScale(1, start, a->x);
+  }
+  if (!settled) {
+    bodiesResetOffsets(b);
+    bodiesMoveFrames(b, before + b->np);
+    memcpy(b->shift, before, shifts * sizeof *before);
+  } else if (moved) tellMotion(a, l, worst, "singular at the start");
+  N_VScale(1, id, a->id);
+restore:
+  bodiesWithoutContacts(b, a->mask);
+  CPMechSetActive(a->trial, a->mask);
+done:
+  bodiesFreeLoops(l);
+  free(move);
+  if (at) N_VDestroy(at);
+  if (start) N_VDestroy(start);
+  if (id) N_VDestroy(id);
+  return flag < 0 ? CP_MEM_FAIL : settled;
 }
 
 int bodiesFindMeeting(Assembly *a) {

@@ -227,9 +227,11 @@ void bodiesChooseFrames(Mechanism *b, int *count) {
       if (joint->kind == NONE) continue;
       const Side *side = b->pair[joint->pair].side;
       const int a = side[0].body, c = side[1].body;
+      const int weight =
+          a == GROUND || c == GROUND ? 1 : 2; /* cranks have two joints, as a coupler of two has */
       if (pass) joint->moved = a == GROUND || (c != GROUND && count[c] > count[a]);
-      else if (a != GROUND) count[a]++;
-      if (!pass && c != GROUND) count[c]++;
+      else if (a != GROUND) count[a] += weight;
+      if (!pass && c != GROUND) count[c] += weight;
     }
 }
 
