@@ -26,8 +26,8 @@ void bodiesCloseHere(Mechanism *m, int i) {
     if (row->kind == POINT) memcpy(miss, d.x, sizeof miss);
     if (row->kind == ALONG) add3(dot3(A[row->i], d.x), A[row->i], miss);
     if (row->kind != DOT) continue;
-    if (row->i == Z) crosses = 1;
-    else if (row->j == Z) along_z = 1;
+    if (row->i == Z && row->j == Z) crosses = 1;
+    else if (row->i == Z || row->j == Z) along_z = 1;
     else along_x = 1;
   }
   toBody(b, miss, own);

@@ -186,11 +186,10 @@ sunrealtype bodiesPeriod(const Mechanism *b, const Row *row) {
 /* Of a row that aligns axes: the component of the rotation vector that has its derivative where the
  * axes are equal. D [3]: out, its derivative with respect to omega_b - omega_a. */
 static sunrealtype tiltOf(const Mechanism *b, const Row *row, sunrealtype *D) {
-  const Measure *m =
-      &bodiesRowTerm(b, row, 0)->m; /* x_a . z_b = r_y, y_a . z_b = -r_x, x_a . y_b = -r_z */
+  const Measure *m = &bodiesRowTerm(b, row, 0)->m; /* x_a . z_b = r_y = -z_a . x_b, and cyclic */
   const Pair *pair = &b->pair[bodiesRowTerm(b, row, 0)->pair];
   const int k = 3 - m->i - m->j, n = b->space.dimension == 2 ? 3 : row->aligns;
-  const sunrealtype sign = k == 1 ? 1 : -1;
+  const sunrealtype sign = (m->j + 1) % 3 == m->i ? 1 : -1;
   sunrealtype r[3], Dr[3][3];
   bodiesTilt(pair, bodiesPose(b, pair->side[0].body), bodiesPose(b, pair->side[1].body), n, r, Dr);
   for (int l = 0; l < 3; l++) D[l] = sign * Dr[k][l];
