@@ -19,7 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SIDES = 6, OF_SIDE = 16, OF_PAIR = 2 * OF_SIDE, OF_BODY = 16 };
+enum { SIDES = 6, OF_PAIR = 2 * OF_SIDE, OF_BODY = 16 };
 
 struct Follow_ {
   int first;         /* the index of p_0 among the parameters, which all come before it */
@@ -96,6 +96,22 @@ void bodiesFollowBuilt(Mechanism *m) {
 }
 
 int bodiesFollowers(const Mechanism *m) { return m->follow ? m->follow->nnames : 0; }
+
+int bodiesMovedNumber(const Mechanism *m, int parameter, int i, Number *n) {
+  const Follow *f = m->follow;
+  const int k     = f && parameter >= f->first ? parameter - f->first : NONE;
+  if (i == 0) *n = (Number){&m->param[parameter], 1, OF_PARAMETERS, parameter, 0};
+  if (i == 0 || k == NONE || i > f->count) return i == 0;
+  int own = f->number[i - 1];
+  *n      = (Number){numberOf(m, f->first, own), f->slope[(i - 1) * f->nnames + k], OF_REST, 0, 0};
+  if (own < f->first) n->of = OF_PARAMETERS, n->index = own;
+  else if ((own -= f->first) < OF_PAIR * m->npairs) {
+    n->of    = own % OF_PAIR < OF_SIDE ? OF_SIDE_A : OF_SIDE_B;
+    n->index = own / OF_PAIR, n->part = own % OF_SIDE;
+  } else if ((own -= OF_PAIR * m->npairs + OF_BODY * m->nbodies) >= 0 && own < m->nterms)
+    n->of = OF_TERMS, n->index = own;
+  return 1;
+}
 
 int bodiesAddMoved(const Mechanism *m, int formula, int k, const sunrealtype *x,
                    const Pieces *pieces, sunrealtype *value, sunrealtype *g, sunrealtype *H) {

@@ -13,6 +13,16 @@ int bodiesFollowers(const Mechanism *m);
 void bodiesFollowBuilt(Mechanism *m);
 /* Gives a mechanism of the same description the parameters of another one, and what follows them. */
 void bodiesTakeParameters(Mechanism *m, const Mechanism *from);
+/* A number that moves with a parameter: where it is, its slope, what it belongs to, and which one it is of this */
+typedef struct {
+  sunrealtype *at, slope;
+  enum { OF_PARAMETERS, OF_SIDE_A, OF_SIDE_B, OF_TERMS, OF_REST } of;
+  int index, part; /* of a side: the pair; its point, its axes by columns, then what its solid has */
+} Number;
+enum { OF_SIDE = 16, RIGID = 12 };
+/* Number i = 0, 1, ... of those that move with a parameter, of which the first one is the parameter itself. Returns 0 if there are no
+ * more. */
+int bodiesMovedNumber(const Mechanism *m, int parameter, int i, Number *n);
 /* Adds to component k of a function, its value, gradient g and Hessian H (or NULL) at x, with pieces or NULL, by how much they have moved. Returns what
  * CPFunctionEvaluate returns. */
 int bodiesAddMoved(const Mechanism *m, int formula, int k, const sunrealtype *x,

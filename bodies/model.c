@@ -2,6 +2,7 @@
 #include "blocks.h"
 #include "following.h"
 #include "formulas.h"
+#include "parameters.h"
 #include "ropes.h"
 #include "tree.h"
 #include "tyre.h"
@@ -892,9 +893,8 @@ static int dynamicsJac(sunrealtype t, const sunrealtype *q, const sunrealtype *u
 
 /* --------------------------------------------------------------------------------- model -- */
 
-/* zdot: activations, and W */
-static int rates(sunrealtype t, const sunrealtype *q, const sunrealtype *u, const sunrealtype *z,
-                 const sunrealtype *lambda, sunrealtype *zdot, void *bodies) {
+int bodiesRates(sunrealtype t, const sunrealtype *q, const sunrealtype *u, const sunrealtype *z,
+                const sunrealtype *lambda, sunrealtype *zdot, void *bodies) {
   Mechanism *b = bodies;
   CPPowers p   = {0};
   b->z         = z;
@@ -941,7 +941,8 @@ int bodiesMakePlans(Mechanism *b, sunindextype nu, sunindextype na, SUNContext c
 }
 
 void bodiesTakeFunctions(const Mechanism *b, CPEquations *e) {
-  if (b->balance + b->nactivations > 0) e->zdot = rates;
+  e->parameters_jac = bodiesParametersJac;
+  if (b->balance + b->nactivations > 0) e->zdot = bodiesRates;
   /* W, of which all differences are taken if there are some, is left out of iterations instead. */
   if (b->nactivations > 0 && !b->balance) e->auxiliary_jac = ratesJac;
   if (b->nv > 0) {

@@ -1,6 +1,8 @@
 /* Partial derivatives of a mechanical system with respect to parameters: those of the user's function, which are compared with differences
- * at the first use, or differences of sixth order */
+ * at the first use, those of the model, or differences of sixth order */
 #include "mechanics_impl.h"
+
+#include "cpodes/mechanics/constraints.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -102,12 +104,59 @@ static int checkGiven(CPMechSens sens) {
   return flag;
 }
 
+/* The forces of CPMechAddForce at the state, with the present values of the parameters */
+static int evaluateAdded(sunrealtype t, N_Vector y, N_Vector value, void *data) {
+  const CPMechSens sens = data;
+  const CPMechState s   = stateOf(sens, sens->y);
+  double *F             = N_VGetArrayPointer(value);
+  (void)t, (void)y;
+  N_VConst(0.0, value);
+  const int flag = cpMechAddForces(sens->mech, &s, 0, NULL, F);
+  return flag ? flag : cpMechAddForces(sens->mech, &s, 1, sens->lambda0, F);
+}
+
+/* by_param <- the derivatives of the model with respect to all parameters, and those of the forces of CPMechAddForce by differences.
+ * Returns CP_PARAMETERS_UNKNOWN if the model does not know them. */
+static int ofModel(CPMechSens sens) {
+  const CPMech mech      = sens->mech;
+  const CPParams *params = sens->params;
+  const CPMechState s    = stateOf(sens, sens->y);
+  double *F = sens->by_param, *B = F + mech->nu, *Z = B + mech->m, *p = Z + mech->nz,
+         *v                   = p + mech->m;
+  const CPMechColumns columns = {F,
+                                 mech->na ? B : NULL,
+                                 mech->np ? p : NULL,
+                                 mech->nv ? v : NULL,
+                                 mech->nz ? Z : NULL,
+                                 sens->stride};
+  const size_t size           = (size_t)params->Ns * sens->stride;
+  if (!mech->eq->parameters_jac || mech->motions->count > 0) return CP_PARAMETERS_UNKNOWN;
+  memset(F, 0, size * sizeof *F);
+  cpMechSkipRows(mech, 1);
+  int flag = cpMechCall(mech, parameters_jac, s.t, s.q, s.u, s.z, sens->a0, sens->lambda0,
+                        params->p, params->Ns, params->plist, &columns);
+  cpMechSkipRows(mech, 0);
+  if (flag == CP_PARAMETERS_UNKNOWN) return flag;
+  flag = cpMechResult(mech, flag, sens->t, "parameter derivatives");
+  if (!flag) flag = cpMechChecked(mech, 0, sens->t, "parameter derivatives", F, (int)size);
+  for (int i = 0; !flag && mech->forces.count > 0 && i < params->Ns; i++) {
+    flag = cpParamDifference(params, (CPAlong){.iS = i}, CP_PARAM_PART, evaluateAdded, sens->t,
+                             NULL, sens, sens->value, sens->result);
+    for (int k = 0; k < mech->nu && !flag; k++)
+      byParam(sens, i)[k] += N_VGetArrayPointer(sens->result)[k];
+  }
+  if (!flag) memset(sens->known, 1, (size_t)params->Ns);
+  return flag;
+}
+
 int cpMechSensParameter(CPMechSens sens, int iS) {
   int flag = CP_SUCCESS;
   if (!sens->params) return cpReason(sens->mech->text, CP_NO_INIT, "there are no parameters");
   const int moves = sens->params->p != NULL;
   if (sens->jac && moves && !sens->checked) flag = checkGiven(sens);
   if (flag || sens->known[iS]) return flag;
+  if (!sens->jac && moves) flag = ofModel(sens);
+  if (!sens->jac && moves && flag != CP_PARAMETERS_UNKNOWN) return flag;
   if (sens->jac) flag = given(sens, iS);
   else {
     memset(byParam(sens, iS), 0, sens->stride * sizeof(double));

@@ -116,6 +116,31 @@ typedef int (*CPMechAccelerationJacFn)(sunrealtype t, const sunrealtype *q, cons
                                        const sunrealtype *z, SUNMatrix Uq, SUNMatrix Uu,
                                        SUNMatrix Uz, void *user_data);
 
+/** Where CPMechParametersJacFn puts the derivatives with respect to its parameters: columns, each `stride` after the one before, zero on
+ * entry. Members without rows are NULL. */
+typedef struct {
+  sunrealtype *F; /**< [nu] of f - M udot - A^T lambda */
+  sunrealtype *B; /**< [na] of b - A udot */
+  sunrealtype *p; /**< [np] of the position constraints */
+  sunrealtype *v; /**< [nv] of the velocity constraints */
+  sunrealtype *Z; /**< [nz] of zdot */
+  size_t stride;  /**< from one parameter's entries to those of the next one */
+} CPMechColumns;
+enum {
+  CP_PARAMETERS_UNKNOWN =
+      2 /**< CPMechParametersJacFn does not know the derivatives: differences are taken */
+};
+/**
+ * Partial derivatives with respect to n parameters of the model, which are the entries plist [n] of the array `values`, at
+ * (t, q, u, z) with udot and lambda held. Returns 0, 1 if a smaller step may help, CP_PARAMETERS_UNKNOWN, for instance if `values` are
+ * not its own, or a negative value if the failure is fatal.
+ */
+typedef int (*CPMechParametersJacFn)(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
+                                     const sunrealtype *z, const sunrealtype *udot,
+                                     const sunrealtype *lambda, const sunrealtype *values, int n,
+                                     const int *plist, const CPMechColumns *columns,
+                                     void *user_data);
+
 /** What a name of a row is to say (CPMechRowNameFn). */
 typedef enum {
   CP_NAME_ROW     = 0, /**< its element and direction: joint "hinge" along x */
@@ -329,6 +354,9 @@ typedef struct {
   int (*contact_law)(sunrealtype t, const sunrealtype *q, int i, sunindextype row,
                      CPContactLaw *law, void *user_data);
   int kinks; /**< 1: their events are kinks of forces, which derivatives of solutions pass; 0: these are refused */
+  CPMechParametersJacFn
+      parameters_jac; /**< derivatives with respect to the model's own parameters, in place of differences, where
+                                             there is no function of CPMechSetParamPartialsFn; may be NULL */
 } CPEquations;
 
 /**

@@ -1,7 +1,7 @@
 /* Every joint, drive and force: A against differences of p, v and b along the motion, and the partial derivatives K, C,
  * B_q, B_u, F_lambda against sixth-order differences, at states in general position that violate the constraints. */
+#include "by_parameters.h"
 #include "support/support.h"
-#include "support/things.h"
 #include <cpodes/cpodes_bodies.h>
 #include <cpodes/cpodes_language.h>
 #include <math.h>
@@ -74,6 +74,7 @@ static void check_in(CPFormulation formulation) {
                                       ? BOUND_OF_FRICTION
                                       : BOUND),
                     "formulation %d: entry %zu of the report is %g", (int)formulation, i, errors[i]);
+    ck_assert_int_gt(check_by_parameters(mech, 0.3, y, 0, BOUND), 0);
   }
   N_VDestroy(y);
   CPMechFree(&mech);
