@@ -1,10 +1,10 @@
 /* Gradients of functionals by adjoint problems through events. Between events
  * CPIntegratorGradient solves them, from the last flight to the first. The sensitivities S+_j (gradient.c) after an event at tau whose
- * S- are the unit vectors make up the matrix that takes S- to S+, whose transpose takes l+ after the event, with the integrand h, to
+ * S- are the tangents P e_j make up the matrix that takes S- to S+, whose transpose takes l+ after the event, with the integrand h, to
  *
  *   l-_j = l+^T S+_j + (h(t, y-) - h(t, y+)) dtau_j,
  *
- * and dG/dp gets the same of S- = 0 and this parameter. */
+ * and dG/dp gets the same of this parameter and the smallest S- that is consistent with it. */
 #include "contact_impl.h"
 
 #include <float.h>
@@ -182,10 +182,7 @@ static int jump(Backwards *b, const Passage *e, int is_start) {
   if (!flag) flag = enter(c, e->before, e, e->t, e->minus, b->function);
   takeImpact(c, e);
   N_VScale(1.0, e->minus, c->saved);
-  for (int j = 0; j < b->Np + c->n; j++) {
-    N_VConst(0.0, c->sens.minus[j]);
-    if (j >= b->Np) N_VGetArrayPointer(c->sens.minus[j])[j - b->Np] = 1.0;
-  }
+  if (!flag) flag = contactDirections(c, e->t, e->minus, b->function);
   if (!flag && !is_start) flag = contactSensBefore(c, e->t, e->minus, b->function);
   for (int i = 0; i < 2 * c->npoints; i++) c->sens.decided[i] = (char)(!is_start && e->decided[i]);
   if (!flag) flag = contactEventTimes(c, e->t, b->function);

@@ -193,8 +193,8 @@ struct CPContact_ {
     /* Derivatives of the margins: slope [Ns 2 npoints] with respect to parameters, rate [2 npoints]
      * with respect to t along the motion. */
     sunrealtype *slope, *rate;
-    sunrealtype *dtau;           /* [Ns] of the time of the newest event */
-    sunrealtype *value, *change; /* [length] */
+    sunrealtype *dtau;                  /* [Ns] of the time of the newest event */
+    sunrealtype *value, *change, *best; /* [length], [length], [4 length] */
     char *decided; /* [2 npoints] 1: a root of this margin is the event; [2 npoints] workspace */
     N_Vector before, after;       /* f on both sides of an event */
     N_Vector direction, moved, y; /* workspace */
@@ -329,6 +329,9 @@ int contactAddElasticForce(CPContact c);
 #define CONTACT_SAME_TIME 1.0e-4
 /* decided [2 npoints]: 1 for the margins whose roots were the newest event */
 void contactDecided(CPContact c, char *decided);
+/* c->sens.minus <- the directions that make up all sensitivities S- at (t, y): for each parameter the one that is nearest to 0, -K dc/dp,
+ * and the tangents P e_j. Returns 0 or an error code that has been reported. */
+int contactDirections(CPContact c, sunrealtype t, N_Vector y, const char *function);
 /* At a root: computes f before the event, and the derivatives of the margins along the motion and along all c->sens.minus.
  * Returns 0 or an error code that has been reported. */
 int contactSensBefore(CPContact c, sunrealtype t, N_Vector y, const char *function);

@@ -98,10 +98,17 @@ static int valueAt(CPContact c, Quantity quantity, sunrealtype t, N_Vector y, co
   return quantity(c, t + e * along->dt, c->sens.moved, c->sens.value, function);
 }
 
+static sunrealtype largest(int n, const sunrealtype *x) {
+  sunrealtype size = 0.0;
+  for (int j = 0; j < n; j++) size = fmax(size, fabs(x[j]));
+  return size;
+}
+
 /* Of each contact of the newest impact: does it carry an impulse, and does that lie on the cone of friction, on which side? With
  * Poisson's law the same of compression */
 static void findCases(CPContact c, char *cases) {
-  const ContactProblem *P = &c->problem;
+  const ContactProblem *P   = &c->problem;
+  const sunrealtype most[2] = {largest(P->n, P->x), largest(P->n, c->compression)};
   memset(cases, 0, (size_t)c->npoints);
   for (int k = 0; k < P->ncontacts; k++) {
     const ContactLaw *law  = &P->law[k];
@@ -111,7 +118,7 @@ static void findCases(CPContact c, char *cases) {
       const sunrealtype T = law->ntangents == 0   ? 0.0
                             : law->ntangents == 1 ? fabs(x[i][1])
                                                   : hypot(x[i][1], x[i][2]);
-      const int loaded    = x[i][0] > 0.0,
+      const int loaded    = x[i][0] > CP_ROUNDED * most[i],
                 slips     = loaded && T >= (1.0 - CP_ROUNDED) * law->mu * x[i][0],
                 side      = slips && law->ntangents == 1 && x[i][1] > 0.0;
       cases[k]            = (char)(8 * cases[k] + loaded + 2 * slips + 4 * side);
@@ -142,17 +149,33 @@ static int boundByImpact(CPContact c, sunrealtype t, N_Vector y, const Along *al
                                  t);
 }
 
-/* result [n] += the derivative along a direction, by steps h */
+/* result [n] += the derivative along a direction, by steps h. Entries that bend within them get those of smaller ones, as long as
+ * their errors fall. */
 static int addDifferences(CPContact c, Quantity quantity, int n, sunrealtype t, N_Vector y,
                           Along along, sunrealtype h, sunrealtype *result, const char *function) {
+  sunrealtype *best = c->sens.best, *least = best + n, *sum = least + n, *error = sum + n;
   if (along.p) along.p0 = *along.p;
   int flag = quantity == impact ? boundByImpact(c, t, y, &along, &h, function) : CP_SUCCESS;
-  for (int l = 0; l < 6 && !flag; l++) { /* Pairs of equal values cancel without roundoff. */
-    const int k = (l % 2 ? -1 : 1) * (1 + l / 2);
-    flag        = valueAt(c, quantity, t, y, &along, k * h, function);
-    for (int j = 0; j < n && !flag; j++)
-      result[j] += (k > 0 ? 1 : -1) * cpSixthOrder[abs(k) - 1] / h * c->sens.value[j];
+  for (int finer = 0, goes_on = 1; finer <= CP_FINEST && goes_on && !flag; finer++, h /= CP_FINER) {
+    memset(sum, 0, 2 * (size_t)n * sizeof *sum); /* and error */
+    for (int l = 0; l < 6 && !flag; l++) { /* Pairs of equal values cancel without roundoff. */
+      const int k            = (l % 2 ? -1 : 1) * (1 + l / 2);
+      const sunrealtype part = (k > 0 ? 1 : -1) / h;
+      flag                   = valueAt(c, quantity, t, y, &along, k * h, function);
+      for (int j = 0; j < n && !flag; j++) {
+        sum[j] += part * cpSixthOrder[abs(k) - 1] * c->sens.value[j];
+        error[j] += part * cpFourthOrder[abs(k) - 1] * c->sens.value[j];
+      }
+    }
+    goes_on = 0;
+    for (int j = 0; j < n && !flag; j++) {
+      const int improves = finer == 0 || fabs(error[j]) < least[j];
+      if (improves) best[j] = sum[j], least[j] = fabs(error[j]);
+      if (improves || finer < CP_FINE)
+        goes_on |= least[j] > CP_INEXACT * fabs(best[j]) + CP_FUZZ * fabs(c->sens.value[j]) / h;
+    }
   }
+  for (int j = 0; j < n && !flag; j++) result[j] += best[j];
   setParameter(c, along.p, along.p0);
   return flag;
 }
@@ -200,6 +223,36 @@ static int marginRates(CPContact c, sunrealtype t, N_Vector y, const char *funct
   return flag;
 }
 
+/* The state nearest to y, [n]; the weights, c->sens.after, are equal, and so large that the projection converges to roundoff */
+static int nearest(CPContact c, sunrealtype t, N_Vector y, sunrealtype *value, const char *function) {
+  (void)function;
+  N_VScale(1.0, y, c->sens.y);
+  N_VConst(1.0 / CP_FUZZ, c->sens.after);
+  const int flag = CPProjectorProject(CPMechGetProjector(c->mech), t, c->sens.y, c->sens.after);
+  memcpy(value, N_VGetArrayPointer(c->sens.y), (size_t)c->n * sizeof *value);
+  return flag ? contactPassOn(c, flag) : CP_SUCCESS;
+}
+
+int contactDirections(CPContact c, sunrealtype t, N_Vector y, const char *function) {
+  int flag = CP_SUCCESS;
+  for (int i = 0, j = 0; i < c->sens.count && !flag; i++) {
+    N_Vector d = c->sens.minus[i];
+    N_VConst(0.0, d);
+    if (parameterOf(c, i))
+      flag = derivative(c, nearest, c->n, t, 0.0, y, d, i, c->sens.change, function);
+    if (parameterOf(c, i))
+      memcpy(N_VGetArrayPointer(d), c->sens.change, (size_t)c->n * sizeof *c->sens.change);
+    else {
+      N_VGetArrayPointer(d)[j++] = 1.0;
+      N_VConst(1.0, c->sens.after);
+      flag =
+          CPProjectorProjectVector(CPMechGetProjector(c->mech), CP_TANGENT, t, y, c->sens.after, d);
+      if (flag) flag = contactPassOn(c, flag);
+    }
+  }
+  return flag;
+}
+
 int contactSensBefore(CPContact c, sunrealtype t, N_Vector y, const char *function) {
   const int n = 2 * c->npoints;
   int flag    = marginRates(c, t, y, function);
@@ -236,10 +289,9 @@ static sunrealtype timeOf(CPContact c, int k, int i) {
 }
 
 /* Do margins k and l give the same derivatives of the event's time? The motion's own errors, rtol of the change along a sensitivity, are
- * none. Of those with respect to the states only directions along the manifold count. */
+ * none. Those with respect to states are compared in their largest one. */
 static int agree(CPContact c, int k, int l, sunrealtype t, const char *function) {
-  N_Vector d[2] = {c->sens.direction, c->sens.moved};
-  int i = 0, differ = 0, flag = CP_SUCCESS;
+  int i = 0, differ = 0;
   for (; i < c->sens.count && c->sens.which[i] >= 0; i++) {
     const sunrealtype one = timeOf(c, k, i), other = timeOf(c, l, i),
                       rate = rateOf(c, t, c->saved, c->sens.minus[i], i),
@@ -247,16 +299,11 @@ static int agree(CPContact c, int k, int l, sunrealtype t, const char *function)
                              c->rtol * fabs(t - c->t_first) * rate;
     differ |= !(fabs(one - other) <= most);
   }
-  for (int j = 0; i + j < c->sens.count; j++) {
-    N_VGetArrayPointer(d[0])[j] = timeOf(c, k, i + j);
-    N_VGetArrayPointer(d[1])[j] = timeOf(c, k, i + j) - timeOf(c, l, i + j);
+  for (sunrealtype size = 0.0, most = 0.0; i < c->sens.count; i++) {
+    size = fmax(size, fabs(timeOf(c, k, i)));
+    most = fmax(most, fabs(timeOf(c, k, i) - timeOf(c, l, i)));
+    if (i + 1 == c->sens.count) differ |= !(most <= CONTACT_SAME_TIME * size);
   }
-  N_VConst(1.0, c->sens.y);
-  for (int j = 0; j < 2 && !flag && i < c->sens.count; j++)
-    flag = CPProjectorProjectVector(CPMechGetProjector(c->mech), CP_COTANGENT, t, c->saved,
-                                    c->sens.y, d[j]);
-  if (flag) return contactPassOn(c, flag);
-  if (i < c->sens.count) differ |= !(N_VMaxNorm(d[1]) <= CONTACT_SAME_TIME * N_VMaxNorm(d[0]));
   return differ ? cpReport(&c->log, CP_CONTACT_NO_GRADIENT, function,
                            "at t = %.10g: contacts \"%s\" and \"%s\" have events at one time, "
                            "which do not stay together",
@@ -333,7 +380,7 @@ int contactSensAllocate(CPContact c, int Ns) {
   c->sens.size        = calloc(n, sizeof *c->sens.size);
   c->sens.which       = calloc(n, sizeof *c->sens.which);
   c->sens.slope       = calloc((n + 1) * m + n, sizeof *c->sens.slope);
-  c->sens.value       = calloc(2 * length, sizeof *c->sens.value);
+  c->sens.value       = calloc(6 * length, sizeof *c->sens.value);
   c->sens.decided     = calloc(2 * m, sizeof *c->sens.decided);
   c->sens.S           = N_VCloneVectorArray(Ns, c->newest);
   c->sens.minus       = N_VCloneVectorArray(Ns, c->newest);
@@ -350,6 +397,7 @@ int contactSensAllocate(CPContact c, int Ns) {
   for (int i = 0; i < Ns; i++) c->sens.which[i] = -1;
   c->sens.rate = c->sens.slope + n * m, c->sens.dtau = c->sens.rate + m;
   c->sens.change = c->sens.value + length;
+  c->sens.best   = c->sens.change + length;
   return 0;
 }
 

@@ -22,6 +22,7 @@ static int differentiate(Adjoint *a, Differences *D, sunrealtype t) {
     CP_NEW(&w->arena, D->entry, (size_t)a->N * length);
     D->value      = cpArenaTake(&w->arena, N_VNew_Serial(D->length, w->mem->ctx));
     D->derivative = cpArenaTake(&w->arena, N_VNew_Serial(D->length, w->mem->ctx));
+    D->error      = cpArenaTake(&w->arena, N_VNew_Serial(D->length, w->mem->ctx));
     if (cpArenaStatus(&w->arena)) return D->entry = NULL, CP_MEM_FAIL;
   }
   for (size_t j = 0; !flag && j < (size_t)a->N; j++) {
@@ -29,7 +30,7 @@ static int differentiate(Adjoint *a, Differences *D, sunrealtype t) {
     N_VConst(0.0, w->y1);
     if (j < n) N_VGetArrayPointer(w->y1)[j] = 1.0;
     flag = cpSensDirection(w->params ? w->params : &none, D->fn, t, w->y, along, w->y1,
-                           D->derivative, w->moved, D->value, D->data);
+                           D->derivative, w->moved, D->value, D->error, D->data);
     memcpy(D->entry + j * length, N_VGetArrayPointer(D->derivative), length * sizeof *D->entry);
   }
   if (!flag) D->t = t;

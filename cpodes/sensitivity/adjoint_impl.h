@@ -11,7 +11,7 @@ typedef struct {
   void *data;
   sunrealtype t, *entry; /* t: NaN before the first one */
   int length;
-  N_Vector value, derivative; /* [length] */
+  N_Vector value, derivative, error; /* [length] */
 } Differences;
 
 typedef struct {

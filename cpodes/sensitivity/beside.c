@@ -38,7 +38,7 @@ static int rhs(sunrealtype t, N_Vector y, N_Vector ydot, int i, N_Vector s, N_Ve
   void *user                = mem->ops->data(mem);
   const int flag = fS1 ? fS1(sens->params.Ns, t, y, ydot, i, s, sdot, user, sens->s, sens->moved)
                        : cpSensDirection(&sens->params, mem->f, t, y, (CPAlong){.iS = i}, s, sdot,
-                                         sens->s, sens->moved, user);
+                                         sens->s, sens->moved, NULL, user);
   if (flag) return failed(sens, t, i, flag);
   if (cpVectorFinite(sdot)) return CP_SUCCESS;
   return cpReason(mem->text, -CP_RHS_NONFINITE,

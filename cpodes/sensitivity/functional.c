@@ -103,7 +103,7 @@ static int add(CPFunctionalRun *w, CPFunctionalFn fn, CPFunctionalGradFn grad, c
   }
   for (int i = 0; !flag && !grad && i < Ns; i++) {
     flag = cpSensDirection(w->params, cpFunctionalAsRhs, t, w->y, (CPAlong){.iS = i}, w->yS[i],
-                           w->along, w->moved, w->value, &called);
+                           w->along, w->moved, w->value, NULL, &called);
     for (int k = 0; !flag && k < ng; k++)
       w->dG[k * Ns + i] += weight * N_VGetArrayPointer(w->along)[k];
   }

@@ -199,7 +199,7 @@ static int solveForward(CPMechSens sens, sunrealtype t, const sunrealtype *y, CP
       (mech->na > 0 && !model->constraint_jac) || (mech->nz > 0 && !model->auxiliary_jac)) {
     N_VSetArrayPointer((sunrealtype *)s, sens->along); /* read only */
     flag = cpSensDirection(paramsOf(sens), evaluateMoved, sens->t, sens->at_y, along, sens->along,
-                           sens->result, sens->at_moved, sens->value, mech);
+                           sens->result, sens->at_moved, sens->value, NULL, mech);
   } else {
     double *const out[CP_OUTPUTS]        = {F, B, Z};
     const double *const by[CP_BY_LAMBDA] = {sens->x, s + mech->nq, s + mech->nq + mech->nu};
@@ -257,7 +257,7 @@ static int direction(CPMechSens sens, CVRhsFn f, sunrealtype t, N_Vector y, CPAl
   int flag = cpMechRead(mech, t, N_VGetArrayPointer(y), &s);
   if (!flag) flag = cpMechLinearizeForces(mech, &s);
   if (flag >= 0)
-    flag = cpSensDirection(paramsOf(sens), f, t, y, along, yS, result, moved, value, mech);
+    flag = cpSensDirection(paramsOf(sens), f, t, y, along, yS, result, moved, value, NULL, mech);
   cpMechLinearizeForces(mech, NULL);
   return flag;
 }

@@ -68,20 +68,22 @@ static void move(const CPParams *params, CPAlong along, sunrealtype e) {
 }
 
 /* d/de f(t, y + e s, p + e along) at e = 0, by differences with the step e. If s is NULL, only the
- * derivative with respect to the parameters. */
+ * derivative with respect to the parameters. error, unless it is NULL: that of fourth order */
 static int difference(const CPParams *params, CPAlong along, sunrealtype e, CVRhsFn f,
                       sunrealtype t, N_Vector y, N_Vector s, N_Vector result, N_Vector moved,
-                      N_Vector value, void *data) {
+                      N_Vector value, N_Vector error, void *data) {
   int flag = CP_SUCCESS;
   for (int i = 0; params->p && i < params->Ns; i++) params->kept[i] = params->p[params->plist[i]];
   N_VConst(0.0, result);
+  if (error) N_VConst(0.0, error);
   for (int k = -3; !flag && k <= 3; k++) {
     if (k == 0) continue;
     move(params, along, k * e);
     if (s) N_VLinearSum(1.0, y, k * e, s, moved);
-    flag = f(t, s ? moved : y, value, data);
-    if (!flag)
-      N_VLinearSum(1.0, result, (k > 0 ? 1 : -1) * cpSixthOrder[abs(k) - 1] / e, value, result);
+    flag                   = f(t, s ? moved : y, value, data);
+    const sunrealtype part = (k > 0 ? 1 : -1) / e;
+    if (!flag) N_VLinearSum(1.0, result, part * cpSixthOrder[abs(k) - 1], value, result);
+    if (!flag && error) N_VLinearSum(1.0, error, part * cpFourthOrder[abs(k) - 1], value, error);
   }
   for (int i = 0; params->p && i < params->Ns; i++) params->p[params->plist[i]] = params->kept[i];
   return flag;
@@ -90,13 +92,15 @@ static int difference(const CPParams *params, CPAlong along, sunrealtype e, CVRh
 int cpParamDifference(const CPParams *params, CPAlong along, sunrealtype part, CVRhsFn f,
                       sunrealtype t, N_Vector y, void *data, N_Vector value, N_Vector result) {
   const sunrealtype e = along.dp ? part : part * params->pbar[along.iS];
-  return difference(params, along, e, f, t, y, NULL, result, NULL, value, data);
+  return difference(params, along, e, f, t, y, NULL, result, NULL, value, NULL, data);
 }
 
 /* The step e moves y_j by at most CP_PARAM_PART times |y_j| plus the typical size of states, and
- * parameters by at most CP_PARAM_PART times their sizes. */
+ * parameters by at most CP_PARAM_PART times their sizes. A function that bends within that, or is not defined there, as next to a small
+ * radius, gets smaller ones. */
 int cpSensDirection(const CPParams *params, CVRhsFn f, sunrealtype t, N_Vector y, CPAlong along,
-                    N_Vector yS, N_Vector ySdot, N_Vector moved, N_Vector value, void *user_data) {
+                    N_Vector yS, N_Vector ySdot, N_Vector moved, N_Vector value, N_Vector error,
+                    void *user_data) {
   N_VAbs(y, moved);
   N_VAddConst(moved, fmax(N_VMaxNorm(y) * 1.0e-2, 1.0e-30), moved);
   N_VDiv(yS, moved, moved);
@@ -104,8 +108,15 @@ int cpSensDirection(const CPParams *params, CVRhsFn f, sunrealtype t, N_Vector y
   for (int i = 0; params->p && along.dp && i < params->Ns; i++)
     rate = fmax(rate, fabs(along.dp[i]) / params->pbar[i]);
   if (params->p && !along.dp && along.iS >= 0) rate = fmax(rate, 1.0 / params->pbar[along.iS]);
-  const sunrealtype e = rate > 0.0 ? CP_PARAM_PART / rate : CP_PARAM_PART;
-  return difference(params, along, e, f, t, y, yS, ySdot, moved, value, user_data);
+  sunrealtype e = rate > 0.0 ? CP_PARAM_PART / rate : CP_PARAM_PART, before = INFINITY, off = 0.0;
+  for (int n = 0;; n++, e /= CP_FINER, before = off) {
+    const int flag =
+        difference(params, along, e, f, t, y, yS, ySdot, moved, value, error, user_data);
+    if (!error || n == CP_FINEST || flag < 0) return flag;
+    off                     = flag ? before : N_VMaxNorm(error);
+    const sunrealtype least = CP_INEXACT * N_VMaxNorm(ySdot) + CP_FUZZ * N_VMaxNorm(value) / e;
+    if (!flag && (off <= least || (off >= before && n >= CP_FINE))) return flag;
+  }
 }
 
 /* CVODES passes the user's pointer, which does not lead here, and its own vectors, which do. */
@@ -114,7 +125,7 @@ int cpSensDifferences(int Ns, sunrealtype t, N_Vector y, N_Vector ydot, int iS, 
   const CPMultistep mem = cpAdoptedBy(ydot);
   (void)Ns;
   return cpSensDirection(&cpSensOf(&mem->base)->params, mem->base.f, t, y, (CPAlong){.iS = iS}, yS,
-                         ySdot, tmp1, tmp2, user_data);
+                         ySdot, tmp1, tmp2, NULL, user_data);
 }
 
 /* ---- dc/dp, and G s ---- */
@@ -128,7 +139,7 @@ int cpSensRowsAlong(CPSens sens, sunrealtype t, N_Vector y, N_Vector s) {
   if (!sens->Gs && !(sens->Gs = N_VClone(sens->c)))
     return cpReason(cpWorkText(sens->work), CP_MEM_FAIL, "no memory for G s");
   return cpSensDirection(&none, rowsAt, t, y, (CPAlong){.iS = 0}, s, sens->Gs, sens->moved, sens->c,
-                         sens->work);
+                         NULL, sens->work);
 }
 
 int cpSensRowsByDifferences(CPSens sens, sunrealtype t, N_Vector y, int iS, N_Vector *r) {

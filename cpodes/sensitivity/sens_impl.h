@@ -73,9 +73,11 @@ typedef struct {
  * that f returned. */
 int cpParamDifference(const CPParams *params, CPAlong along, sunrealtype part, CVRhsFn f,
                       sunrealtype t, N_Vector y, void *data, N_Vector value, N_Vector result);
-/* ySdot = derivative of f along yS (NULL: 0) and `along`. moved, value: workspace. Returns the code that f returned. */
+/* ySdot = derivative of f along yS (NULL: 0) and `along`. moved, value: workspace; error: workspace for steps that follow f, or NULL.
+ * Returns the code that f returned. */
 int cpSensDirection(const CPParams *params, CVRhsFn f, sunrealtype t, N_Vector y, CPAlong along,
-                    N_Vector yS, N_Vector ySdot, N_Vector moved, N_Vector value, void *user_data);
+                    N_Vector yS, N_Vector ySdot, N_Vector moved, N_Vector value, N_Vector error,
+                    void *user_data);
 /* CVSensRhs1Fn by a directional difference of f, for integrators that know f */
 int cpSensDifferences(int Ns, sunrealtype t, N_Vector y, N_Vector ydot, int iS, N_Vector yS,
                       N_Vector ySdot, void *user_data, N_Vector tmp1, N_Vector tmp2);

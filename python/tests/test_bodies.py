@@ -663,6 +663,24 @@ def test_contacts_of_a_file_act():
     assert all("corner" in name or name for name in sol.contact_names)
 
 
+# Contacts that slip slowly beside fast bodies, and contacts on small radii that slide and stick
+@pytest.mark.long
+@pytest.mark.parametrize("name, of, t", [("chain_floor", "rod_1.mass", 0.28), ("chain_floor", "end_0.friction", 0.28),
+                                         ("four_bar_clearance", "crank.mass", 0.08)])
+def test_gradients_pass_all_events_of_files(name, of, t):
+    """Against differences of sixth order of whole runs at 1e-12."""
+    m = cpodes.Bodies.read(FILES / f"{name}.yaml")
+    weigh = lambda y: np.cos(1.3 * np.arange(y.size)) @ y
+    present = float(m.values[of])
+    sol, grad = m.gradient(lambda t, y, p: weigh(y), {of: present}, t_span=(0, t), rtol=1e-9, atol=1e-9)
+
+    def run(k):
+        m.values[of] = present * (1 + 1e-3 * k)
+        return weigh(m.solve((0, t), m.assemble(), rtol=1e-12, atol=1e-12).y[:, -1])
+    exact = (45 * (run(1) - run(-1)) - 9 * (run(2) - run(-2)) + run(3) - run(-3)) / (60e-3 * present)
+    assert grad[of] == pytest.approx(exact, rel=1e-6)
+
+
 def test_gradients_by_the_laws_of_contacts():
     """A puck falls from h with the speed u, strikes the ground with v = sqrt(2 g h), loses mu (1 + e) v of u, and flies on."""
     h, u, e, mu, g, end = 1.0, 8.0, 0.6, 0.3, 9.81, 0.9

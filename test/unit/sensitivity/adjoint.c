@@ -301,9 +301,33 @@ START_TEST(a_programs_own_adjoint_run_is_projected) {
 }
 END_TEST
 
+/* y' of a mass on a circle of the radius 1e-3, between larger coordinates */
+enum { FREQUENCY = 1000 };
+static int bent(sunrealtype t, N_Vector y, N_Vector f, void *data) {
+  (void)t, (void)data;
+  N_VConst(0.0, f);
+  entries(f)[0] = sin(FREQUENCY * entries(y)[0]);
+  return entries(y)[0] > 0.7 + 2.0e-3; /* There is no f beyond. */
+}
+
+START_TEST(differences_have_steps_that_follow_the_function) {
+  const sunrealtype at[] = {0.7, 3.0}, along[] = {1.0, 0.0};
+  const CPParams none = {.p = NULL};
+  N_Vector y = vector_of(2, at), s = vector_of(2, along), d = N_VClone(y), moved = N_VClone(y),
+           value = N_VClone(y), error = N_VClone(y);
+  ck_assert_int_eq(
+      cpSensDirection(&none, bent, 0.0, y, (CPAlong){.iS = -1}, s, d, moved, value, error, NULL), 0);
+  ck_assert_double_eq_tol(entries(d)[0] / FREQUENCY, cos(0.7 * FREQUENCY), 1.0e-8);
+  ck_assert_double_eq(entries(d)[1], 0.0);
+  N_Vector all[] = {y, s, d, moved, value, error};
+  for (int k = 0; k < 6; k++) N_VDestroy(all[k]);
+}
+END_TEST
+
 TEST_SUITE(adjoint) {
   Suite *suite = suite_create("Adjoint sensitivities");
   TCase *tc    = tcase_create("adjoint");
+  tcase_add_test(tc, differences_have_steps_that_follow_the_function);
   tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
   tcase_add_loop_test(tc, the_tape_has_the_motion_in_every_segment, 0, 2 * ALL_METHODS);
   tcase_add_test(tc, memory_grows_with_the_starts_of_segments_only);
