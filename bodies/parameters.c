@@ -187,7 +187,8 @@ static int evaluateFunction(const Mechanism *b, const Term *term, sunrealtype s,
   sunrealtype x       = term->sense * s;
   f[0] = f[1] = f[2] = f[3] = 0;
   int flag                  = CPFunctionEvaluate(of, &x, &f[0], &f[1], &f[2]);
-  if (!flag && b->follow) flag = bodiesAddMoved(b, term->f->number, 0, &x, &f[0], &f[1], &f[2]);
+  if (!flag && b->follow)
+    flag = bodiesAddMoved(b, term->f->number, 0, &x, NULL, &f[0], &f[1], &f[2]);
   if (!flag) flag = bodiesThird(of, x, &f[3]);
   f[1] *= term->sense, f[3] *= term->sense;
   return flag;
@@ -287,7 +288,7 @@ static int functionMoves(const Work *w, const Direction *d, const TermAt *at, su
   for (int s = 0; s < 2; s++) {
     memset(moved[s], 0, sizeof moved[s]);
     moveTo(w->b, d, &none, s * d->step);
-    bodiesAddMoved(w->b, term->f->number, 0, &x, &moved[s][0], &moved[s][1], &moved[s][2]);
+    bodiesAddMoved(w->b, term->f->number, 0, &x, NULL, &moved[s][0], &moved[s][1], &moved[s][2]);
   }
   moveTo(w->b, d, &none, 0);
   for (int k = 0; k < 3; k++) f[k] = (moved[1][k] - moved[0][k]) / d->step;
