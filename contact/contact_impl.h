@@ -193,8 +193,8 @@ struct CPContact_ {
     /* Derivatives of the margins: slope [Ns 2 npoints] with respect to parameters, rate [2 npoints]
      * with respect to t along the motion. */
     sunrealtype *slope, *rate;
-    sunrealtype *dtau;                  /* [Ns] of the time of the newest event */
-    sunrealtype *value, *change, *best; /* [length], [length], [4 length] */
+    sunrealtype *dtau;                 /* [Ns] of the time of the newest event */
+    sunrealtype *room, *change, *part; /* [4 length], [length], [length] */
     char *decided; /* [2 npoints] 1: a root of this margin is the event; [2 npoints] workspace */
     N_Vector before, after;       /* f on both sides of an event */
     N_Vector direction, moved, y; /* workspace */

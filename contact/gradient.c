@@ -90,12 +90,22 @@ typedef struct {
   sunrealtype *p, p0;
 } Along;
 
-/* c->sens.value <- the quantity at (t, y) + e along the direction */
-static int valueAt(CPContact c, Quantity quantity, sunrealtype t, N_Vector y, const Along *along,
-                   sunrealtype e, const char *function) {
-  setParameter(c, along->p, along->p0 + e);
-  N_VLinearSum(1.0, y, along->dt == 0.0 ? e : 0.0, along->d, c->sens.moved);
-  return quantity(c, t + e * along->dt, c->sens.moved, c->sens.value, function);
+/* A quantity along a direction from (t, y) */
+typedef struct {
+  CPContact c;
+  Quantity quantity;
+  sunrealtype t;
+  N_Vector y;
+  Along along;
+  const char *function;
+} Moving;
+
+static int moved(sunrealtype e, sunrealtype *value, void *data) {
+  const Moving *m    = data;
+  const Along *along = &m->along;
+  setParameter(m->c, along->p, along->p0 + e);
+  N_VLinearSum(1.0, m->y, along->dt == 0.0 ? e : 0.0, along->d, m->c->sens.moved);
+  return m->quantity(m->c, m->t + e * along->dt, m->c->sens.moved, value, m->function);
 }
 
 static sunrealtype largest(int n, const sunrealtype *x) {
@@ -127,56 +137,34 @@ static void findCases(CPContact c, char *cases) {
 }
 
 /* Halves the step h until the newest impact has the same cases at its farthest points: it is not smooth beyond them. */
-static int boundByImpact(CPContact c, sunrealtype t, N_Vector y, const Along *along, sunrealtype *h,
-                         const char *function) {
+static int boundByImpact(Moving *m, sunrealtype *h) {
   enum { MOST_HALVINGS = 40 };
+  CPContact c = m->c;
   char *cases = c->sens.decided + 2 * c->npoints, *now = cases + c->npoints;
-  int same = 0, flag = valueAt(c, impact, t, y, along, 0.0, function);
+  int same = 0, flag = moved(0.0, c->sens.room, m);
   findCases(c, cases);
   for (int n = 0; n < MOST_HALVINGS && !same && !flag; n++) {
     same = 1;
     if (n > 0) *h /= 2.0;
     for (int side = -3; side <= 3 && same && !flag; side += 6) {
-      flag = valueAt(c, impact, t, y, along, side * *h, function);
+      flag = moved(side * *h, c->sens.room, m);
       findCases(c, now);
       same = !memcmp(now, cases, (size_t)c->npoints);
     }
   }
   return flag || same ? flag
-                      : cpReport(&c->log, CP_CONTACT_NO_GRADIENT, function,
+                      : cpReport(&c->log, CP_CONTACT_NO_GRADIENT, m->function,
                                  "at t = %.10g: an impact is at the limit between sticking and "
                                  "slipping, or of a contact that takes no part",
-                                 t);
+                                 m->t);
 }
 
-/* result [n] += the derivative along a direction, by steps h. Entries that bend within them get those of smaller ones, as long as
- * their errors fall. */
-static int addDifferences(CPContact c, Quantity quantity, int n, sunrealtype t, N_Vector y,
-                          Along along, sunrealtype h, sunrealtype *result, const char *function) {
-  sunrealtype *best = c->sens.best, *least = best + n, *sum = least + n, *error = sum + n;
-  if (along.p) along.p0 = *along.p;
-  int flag = quantity == impact ? boundByImpact(c, t, y, &along, &h, function) : CP_SUCCESS;
-  for (int finer = 0, goes_on = 1; finer <= CP_FINEST && goes_on && !flag; finer++, h /= CP_FINER) {
-    memset(sum, 0, 2 * (size_t)n * sizeof *sum); /* and error */
-    for (int l = 0; l < 6 && !flag; l++) { /* Pairs of equal values cancel without roundoff. */
-      const int k            = (l % 2 ? -1 : 1) * (1 + l / 2);
-      const sunrealtype part = (k > 0 ? 1 : -1) / h;
-      flag                   = valueAt(c, quantity, t, y, &along, k * h, function);
-      for (int j = 0; j < n && !flag; j++) {
-        sum[j] += part * cpSixthOrder[abs(k) - 1] * c->sens.value[j];
-        error[j] += part * cpFourthOrder[abs(k) - 1] * c->sens.value[j];
-      }
-    }
-    goes_on = 0;
-    for (int j = 0; j < n && !flag; j++) {
-      const int improves = finer == 0 || fabs(error[j]) < least[j];
-      if (improves) best[j] = sum[j], least[j] = fabs(error[j]);
-      if (improves || finer < CP_FINE)
-        goes_on |= least[j] > CP_INEXACT * fabs(best[j]) + CP_FUZZ * fabs(c->sens.value[j]) / h;
-    }
-  }
-  for (int j = 0; j < n && !flag; j++) result[j] += best[j];
-  setParameter(c, along.p, along.p0);
+/* result [n] <- the derivative of m, by steps h */
+static int differentiate(Moving *m, int n, sunrealtype h, sunrealtype *result) {
+  if (m->along.p) m->along.p0 = *m->along.p;
+  int flag = m->quantity == impact ? boundByImpact(m, &h) : CP_SUCCESS;
+  if (!flag) flag = cpDifferentiate(moved, m, n, h, 0.0, result, m->c->sens.room);
+  setParameter(m->c, m->along.p, m->along.p0);
   return flag;
 }
 
@@ -192,11 +180,13 @@ static int derivative(CPContact c, Quantity quantity, int n, sunrealtype t, sunr
   CPObjectGetStat(CP_OBJECT(c->integrator), "last_step", &newest);
   const sunrealtype most = CP_SIXTH_ORDER_STEP * fmin(fabs(newest), t - c->t);
   const sunrealtype h_t  = dt != 0.0 && most > 0.0 ? most / fabs(dt) : h;
+  Moving m               = {c, quantity, t, y, {.d = d, .p = parameterOf(c, i)}, function},
+         by_time         = {c, quantity, t, y, {.dt = dt, .d = d}, function};
   memset(result, 0, (size_t)n * sizeof *result);
-  if (dt != 0.0 && h_t > 0.0)
-    flag = addDifferences(c, quantity, n, t, y, (Along){.dt = dt, .d = d}, h_t, result, function);
-  const Along along = {.d = d, .p = parameterOf(c, i)};
-  if (!flag && h > 0.0) flag = addDifferences(c, quantity, n, t, y, along, h, result, function);
+  memset(c->sens.part, 0, (size_t)n * sizeof *result);
+  if (dt != 0.0 && h_t > 0.0) flag = differentiate(&by_time, n, h_t, result);
+  if (!flag && h > 0.0) flag = differentiate(&m, n, h, c->sens.part);
+  for (int j = 0; j < n && !flag; j++) result[j] += c->sens.part[j];
   return flag;
 }
 
@@ -362,7 +352,7 @@ int contactSensRestart(CPContact c) {
 /* ---- life cycle ---- */
 
 void contactSensFree(CPContact c) {
-  free(c->sens.size), free(c->sens.which), free(c->sens.slope), free(c->sens.value),
+  free(c->sens.size), free(c->sens.which), free(c->sens.slope), free(c->sens.room),
       free(c->sens.decided);
   if (c->sens.S) N_VDestroyVectorArray(c->sens.S, c->sens.count);
   if (c->sens.minus) N_VDestroyVectorArray(c->sens.minus, c->sens.count);
@@ -380,13 +370,13 @@ int contactSensAllocate(CPContact c, int Ns) {
   c->sens.size        = calloc(n, sizeof *c->sens.size);
   c->sens.which       = calloc(n, sizeof *c->sens.which);
   c->sens.slope       = calloc((n + 1) * m + n, sizeof *c->sens.slope);
-  c->sens.value       = calloc(6 * length, sizeof *c->sens.value);
+  c->sens.room        = calloc(6 * length, sizeof *c->sens.room);
   c->sens.decided     = calloc(2 * m, sizeof *c->sens.decided);
   c->sens.S           = N_VCloneVectorArray(Ns, c->newest);
   c->sens.minus       = N_VCloneVectorArray(Ns, c->newest);
   N_Vector *vectors[] = {&c->sens.before, &c->sens.after, &c->sens.direction, &c->sens.moved,
                          &c->sens.y};
-  int failed          = !c->sens.size || !c->sens.which || !c->sens.slope || !c->sens.value ||
+  int failed          = !c->sens.size || !c->sens.which || !c->sens.slope || !c->sens.room ||
                !c->sens.decided || !c->sens.S || !c->sens.minus;
   for (size_t k = 0; k < sizeof vectors / sizeof *vectors && !failed; k++)
     failed = !(*vectors[k] = N_VClone(c->newest));
@@ -396,8 +386,8 @@ int contactSensAllocate(CPContact c, int Ns) {
   }
   for (int i = 0; i < Ns; i++) c->sens.which[i] = -1;
   c->sens.rate = c->sens.slope + n * m, c->sens.dtau = c->sens.rate + m;
-  c->sens.change = c->sens.value + length;
-  c->sens.best   = c->sens.change + length;
+  c->sens.change = c->sens.room + 4 * length;
+  c->sens.part   = c->sens.change + length;
   return 0;
 }
 

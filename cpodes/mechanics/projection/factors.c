@@ -472,7 +472,8 @@ static int create(CPMechProjection *own) {
   CP_ARRAYS(arena, mech->n, &own->e);
   CP_ARRAYS(arena, mech->nq, &own->q, &own->moved, &own->d);
   CP_ARRAYS(arena, mech->nu, &own->w, &own->z, &own->correction, &own->x_of_q);
-  CP_ARRAYS(arena, mech->m, &own->r, &own->r2, &own->r3, &own->r4, &own->mu);
+  CP_ARRAYS(arena, mech->m, &own->r, &own->r2, &own->r3, &own->mu);
+  CP_ARRAYS(arena, 4 * mech->m, &own->room);
   own->sine       = 1.0;
   own->is_created = !cpArenaStatus(arena);
   if (own->is_created)

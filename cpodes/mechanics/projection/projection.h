@@ -84,11 +84,12 @@ struct CPMechProjection_ {
   double *q;                /* [nq] q(x) of the positions */
   double *x_of_q;           /* [nu] this x, for the present q0, if q_is_known */
   int q_is_known;
-  double *e, *w;                 /* vectors.c: [n], [nu] the vector */
-  double *d, *moved;             /* [nq] */
-  N_Vector trial;                /* [nu] */
-  double *z, *correction;        /* [nu] */
-  double *r, *r2, *r3, *r4, *mu; /* [m] */
+  double *e, *w;            /* vectors.c: [n], [nu] the vector */
+  double *d, *moved;        /* [nq] */
+  N_Vector trial;           /* [nu] */
+  double *z, *correction;   /* [nu] */
+  double *r, *r2, *r3, *mu; /* [m] */
+  double *room;             /* [4 m] */
 };
 
 /* ---- problem.c ---- */

@@ -57,38 +57,36 @@ static int projectVector(CPMechProblem *p, double *e, const double *r, const dou
 
 /* ---- products with V = (dv/dq) N ---- */
 
-/* r [m] = dv/dq d. The step is a part of the size of positions, or of one radian if that is smaller, and less where rows bend within
- * that, as those of contacts with a small radius. */
+/* v at positions along a direction */
+typedef struct {
+  CPMechProjection *own;
+  sunrealtype t;
+  const sunrealtype *y;
+  const double *d;
+} Along;
+
+static int velocitiesAt(double e, double *v, void *data) {
+  const Along *along    = data;
+  CPMechProjection *own = along->own;
+  const CPMech mech     = own->mech;
+  for (int i = 0; i < mech->nq; i++) own->moved[i] = along->y[i] + e * along->d[i];
+  const int flag = cpMechVelocities(mech, along->t, own->moved, along->y + mech->nq, v);
+  for (int i = 0; i < mech->m; i++)
+    if (own->problem[CP_VELOCITIES].off[i]) v[i] = 0.0;
+  return flag ? cpMechFailed(own, flag) : CP_SUCCESS;
+}
+
+/* r [m] = dv/dq d. The step is a part of the size of positions, or of one radian if that is smaller. */
 static int velocityAlong(CPMechProjection *own, sunrealtype t, const sunrealtype *y,
                          const double *d, double *r) {
   const CPMech mech = own->mech;
   const double size = cpLargest(d, mech->nq), largest = cpLargest(y, mech->nq);
-  const double scale = largest > 0.0 ? fmin(1.0, largest) : 1.0,
-               speed = cpLargest(y + mech->nq, mech->nu);
-  double *q = own->moved, *v = own->r2, *error = own->r4, h = CP_SIXTH_ORDER_STEP * scale / size,
-         before = INFINITY, off = 0.0;
+  const double scale = largest > 0.0 ? fmin(1.0, largest) : 1.0;
   memset(r, 0, (size_t)mech->m * sizeof *r);
   if (!(size > 0.0)) return CP_SUCCESS;
-  for (int n = 0; n <= CP_FINEST; n++, h /= CP_FINER, before = off) {
-    memset(r, 0, (size_t)mech->m * sizeof *r);
-    memset(error, 0, (size_t)mech->m * sizeof *error);
-    for (int k = -3; k <= 3; k++) {
-      if (k == 0) continue;
-      for (int i = 0; i < mech->nq; i++) q[i] = y[i] + k * h * d[i];
-      const int flag = cpMechVelocities(mech, t, q, y + mech->nq, v);
-      if (flag) return cpMechFailed(own, flag);
-      for (int i = 0; i < mech->m; i++) {
-        if (own->problem[CP_VELOCITIES].off[i]) continue;
-        r[i] += (k > 0 ? cpSixthOrder[k - 1] : -cpSixthOrder[-k - 1]) * v[i] / h;
-        error[i] += (k > 0 ? cpFourthOrder[k - 1] : -cpFourthOrder[-k - 1]) * v[i] / h;
-      }
-    }
-    off = cpLargest(error, mech->m);
-    if (off <= CP_INEXACT * cpLargest(r, mech->m) + CP_FUZZ * speed / h ||
-        (off >= before && n >= CP_FINE))
-      break;
-  }
-  return CP_SUCCESS;
+  Along along = {own, t, y, d};
+  return cpDifferentiate(velocitiesAt, &along, mech->m, CP_SIXTH_ORDER_STEP * scale / size,
+                         cpLargest(y + mech->nq, mech->nu), r, own->room);
 }
 
 /* x [nu] -= V^T mu */
