@@ -18,7 +18,7 @@ static sunrealtype clamped(const Mechanism *b, int range, sunrealtype x, int *is
 }
 
 int bodiesActuator(const Mechanism *b, const Law *law, sunrealtype t, sunrealtype x,
-                   sunrealtype rate, sunrealtype *T) {
+                   sunrealtype rate, Order order, sunrealtype *T) {
   const sunrealtype *p = b->param + law->param, gear = p[GEAR], *gain = p + GAIN, *bias = p + BIAS;
   const int activates = law->activation > 0;
   const sunrealtype s = gear * x, v = gear * rate;
@@ -32,8 +32,8 @@ int bodiesActuator(const Mechanism *b, const Law *law, sunrealtype t, sunrealtyp
   if (law->muscle != NONE) muscleForce(b->param + law->muscle, s, v, w, F);
   if (law->formula) {
     const sunrealtype own[3] = {s, v, w};
-    sunrealtype value, g[CP_MOST_VARIABLES];
-    flag = bodiesFormula(b, law->formula, 0, t, 3, own, &value, g);
+    sunrealtype value, g[CP_MOST_VARIABLES] = {0};
+    flag = bodiesFormula(b, law->formula, 0, t, 3, own, &value, order > VALUES ? g : NULL);
     F[0] += value;
     for (int k = 1; k < 4; k++) F[k] += g[k];
   }
@@ -74,7 +74,7 @@ int bodiesFillFz(const Mechanism *b, sunrealtype t, const sunrealtype *q, const 
     sunrealtype x, rate, T[4];
     if (law->activation == 0) continue;
     bodiesLawAt(b, i, q, u, &x, &rate);
-    flag = bodiesActuator(b, law, t, x, rate, T);
+    flag = bodiesActuator(b, law, t, x, rate, GRADIENT, T);
     addOn(b, law, T[3], SM_COLUMN_D(Fz, law->activation - 1));
   }
   return flag;

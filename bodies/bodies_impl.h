@@ -260,7 +260,7 @@ int bodiesFind(const Mechanism *b, int kind, const char *name, size_t length);
 int bodiesLookUp(const Mechanism *b, const char *name, size_t length, int *index);
 void bodiesPoseAt(const Space *space, const sunrealtype *q, const sunrealtype *u,
                   const sunrealtype *udot, Pose *pose);
-/* Computes the force F [3] and its derivatives [9] for a point force; d points from the origin to
+/* Computes the force F [3] and its derivatives [9], or without them (NULL), for a point force; d points from the origin to
  * its point. */
 int bodiesPointForce(const Mechanism *b, const PointForce *force, sunrealtype t, const Moving *d,
                      sunrealtype *F, sunrealtype *Fx, sunrealtype *Fv);
@@ -400,13 +400,14 @@ int bodiesDrive(const Mechanism *b, int drive, sunrealtype t, DriveAt *at);
 /* x - free of a spring. An angle in space goes the shorter way round, since whole turns are
  * unknown. */
 sunrealtype bodiesStretch(const Mechanism *b, const Law *law, sunrealtype x);
-/* T [3]: out, the part of a law that functions have, and its derivatives at x and rate. Returns what they return. */
+/* T [3]: out, the part of a law that functions have, and its derivatives at x and rate, which are not those if the order is VALUES. Returns
+ * what they return. */
 int bodiesLawFunction(const Mechanism *b, const Law *law, sunrealtype t, sunrealtype x,
-                      sunrealtype rate, sunrealtype *T);
-/* Computes T [3], the value of a law and its derivatives at x and rate; reaction: of the joint with
+                      sunrealtype rate, Order order, sunrealtype *T);
+/* Computes T [3], the value of a law and, unless the order is VALUES, its derivatives at x and rate; reaction: of the joint with
  * friction. Returns what the user's function returned. */
 int bodiesLaw(const Mechanism *b, const Law *law, sunrealtype t, sunrealtype x, sunrealtype rate,
-              sunrealtype reaction, sunrealtype *T);
+              sunrealtype reaction, Order order, sunrealtype *T);
 /* The coordinate x of law i and its rate at the current poses, those of (q, u) */
 void bodiesLawAt(const Mechanism *b, int i, const sunrealtype *q, const sunrealtype *u,
                  sunrealtype *x, sunrealtype *rate);
@@ -418,7 +419,7 @@ int bodiesReaction(Mechanism *b, sunrealtype t, const sunrealtype *lambda, int j
                    sunrealtype *F, sunrealtype *T);
 /* T [4]: out, as bodiesLaw, of an actuator, and its derivative with respect to its activation. Returns what a function returned. */
 int bodiesActuator(const Mechanism *b, const Law *law, sunrealtype t, sunrealtype x,
-                   sunrealtype rate, sunrealtype *T);
+                   sunrealtype rate, Order order, sunrealtype *T);
 /* zdot [nactivations], Zz: out, the rates of the activations z and, on the diagonal, their derivatives with respect to z; may be NULL */
 void bodiesActivations(const Mechanism *b, sunrealtype *zdot, SUNMatrix Zz);
 /* Fz, without columns of W: the derivatives of forces with respect to activations, at the current poses. addOn: adds a law's part, the

@@ -124,12 +124,12 @@ int bodiesAddMoved(const Mechanism *m, int formula, int k, const sunrealtype *x,
       const CPFunction at      = f->f[((formula * f->nnames + n) * SIDES + s) * 3 + k];
       const sunrealtype weight = weightOf(s) * moved / f->step[n];
       if (!at) continue;
-      const int flag = cpFunctionEvaluate(at, x, pieces ? &held : NULL, &own, slope,
+      const int flag = cpFunctionEvaluate(at, x, pieces ? &held : NULL, &own, g ? slope : NULL,
                                           H ? second : NULL),
                 nx   = cpFunctionCount(at);
       if (flag) return flag;
       *value += weight * own;
-      for (int i = 0; i < nx; i++) g[i] += weight * slope[i];
+      for (int i = 0; i < nx && g; i++) g[i] += weight * slope[i];
       for (int i = 0; i < nx * nx && H; i++) H[i] += weight * second[i];
     }
   }

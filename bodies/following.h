@@ -23,7 +23,7 @@ enum { OF_SIDE = 16, RIGID = 12 };
 /* Number i = 0, 1, ... of those that move with a parameter, of which the first one is the parameter itself. Returns 0 if there are no
  * more. */
 int bodiesMovedNumber(const Mechanism *m, int parameter, int i, Number *n);
-/* Adds to component k of a function, its value, gradient g and Hessian H (or NULL) at x, with pieces or NULL, by how much they have moved. Returns what
+/* Adds to component k of a function, its value, gradient g and Hessian H (or NULL, as g) at x, with pieces or NULL, by how much they have moved. Returns what
  * CPFunctionEvaluate returns. */
 int bodiesAddMoved(const Mechanism *m, int formula, int k, const sunrealtype *x,
                    const Pieces *pieces, sunrealtype *value, sunrealtype *g, sunrealtype *H);

@@ -156,7 +156,7 @@ int bodiesFormula(const Mechanism *m, const Formula *formula, int k, sunrealtype
                   const sunrealtype *own, sunrealtype *value, sunrealtype g[CP_MOST_VARIABLES]) {
   sunrealtype at[CP_MOST_VARIABLES];
   *value = at[0] = 0;
-  for (int i = 0; i < 1 + nown + formula->ninputs; i++) g[i] = 0;
+  for (int i = 0; i < 1 + nown + formula->ninputs && g; i++) g[i] = 0;
   if (!formula->f[k]) return 0;
   at[0] = t;
   memcpy(at + 1, own, (size_t)nown * sizeof *at);

@@ -67,7 +67,7 @@ int bodiesPlaces(const Mechanism *m);
 /* A copy of a mechanism owns the formulas as well, and gives them back. */
 void bodiesShareFormulas(Mechanism *m);
 void bodiesFreeFormulas(Mechanism *m);
-/* Component k at t, own [nown] and the current poses: its value, and its derivatives g with respect to all variables. Returns what
+/* Component k at t, own [nown] and the current poses: its value, and its derivatives g with respect to all variables, or NULL. Returns what
  * CPFunctionEvaluate returns. */
 int bodiesFormula(const Mechanism *m, const Formula *formula, int k, sunrealtype t, int nown,
                   const sunrealtype *own, sunrealtype *value, sunrealtype g[CP_MOST_VARIABLES]);

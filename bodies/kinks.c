@@ -82,7 +82,7 @@ static void watch(Kinks *all, sunrealtype t, N_Vector y) {
     sunrealtype x, rate, T[4];
     if (!hasPieces(m->law[i].formula)) continue;
     bodiesLawAt(m, i, q, u, &x, &rate);
-    bodiesLaw(m, &m->law[i], t, x, rate, 0, T);
+    bodiesLaw(m, &m->law[i], t, x, rate, 0, VALUES, T);
   }
   for (int i = 0; i < m->nforces; i++) {
     sunrealtype F[3], rate[3];

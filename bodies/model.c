@@ -485,19 +485,20 @@ sunrealtype bodiesStretch(const Mechanism *b, const Law *law, sunrealtype x) {
 }
 
 int bodiesLawFunction(const Mechanism *b, const Law *law, sunrealtype t, sunrealtype x,
-                      sunrealtype rate, sunrealtype *T) {
+                      sunrealtype rate, Order order, sunrealtype *T) {
   const sunrealtype own[2] = {x, rate};
   sunrealtype value, g[CP_MOST_VARIABLES];
   T[0] = T[1] = T[2] = 0;
   int flag           = law->law ? law->law(t, x, rate, T, law->data) : 0;
   if (flag || !law->formula) return flag;
-  flag = bodiesFormula(b, law->formula, 0, t, 2, own, &value, g);
-  T[0] += value, T[1] += g[1], T[2] += g[2];
+  flag = bodiesFormula(b, law->formula, 0, t, 2, own, &value, order > VALUES ? g : NULL);
+  T[0] += value;
+  if (order > VALUES) T[1] += g[1], T[2] += g[2];
   return flag;
 }
 
 int bodiesLaw(const Mechanism *b, const Law *law, sunrealtype t, sunrealtype x, sunrealtype rate,
-              sunrealtype reaction, sunrealtype *T) {
+              sunrealtype reaction, Order order, sunrealtype *T) {
   const sunrealtype *p = b->param + law->param;
   T[0] = T[1] = T[2] = 0;
   if (law->kind == FRICTION) {
@@ -508,7 +509,7 @@ int bodiesLaw(const Mechanism *b, const Law *law, sunrealtype t, sunrealtype x, 
   }
   if (law->kind == MOTOR) {
     sunrealtype all[4];
-    const int flag = bodiesActuator(b, law, t, x, rate, all);
+    const int flag = bodiesActuator(b, law, t, x, rate, order, all);
     memcpy(T, all, 3 * sizeof *T);
     return flag;
   }
@@ -517,7 +518,7 @@ int bodiesLaw(const Mechanism *b, const Law *law, sunrealtype t, sunrealtype x, 
     T[2] = -p[0];
     return 0;
   }
-  const int flag = bodiesLawFunction(b, law, t, x, rate, T);
+  const int flag = bodiesLawFunction(b, law, t, x, rate, order, T);
   if (law->force != NONE) T[0] += b->param[law->force];
   T[0] -= p[0] * bodiesStretch(b, law, x) + p[1] * rate;
   T[1] -= p[0];
@@ -541,7 +542,7 @@ int bodiesAddLaws(const Mechanism *b, int friction, sunrealtype t, const sunreal
       x = c * jet.s, rate = c * jet.rate, acc = c * jet.acc;
     } else bodiesLawSum(b, law, VALUES, &x, &rate, &acc);
     const sunrealtype N = friction ? bodiesReactionSize(b, law->joint, lambda, &first, &count) : 0;
-    flag                = bodiesLaw(b, law, t, x, rate, N, T);
+    flag                = bodiesLaw(b, law, t, x, rate, N, VALUES, T);
     if (law->inertance != NONE) /* s'' = g u' + acc; M holds the first part. */
       T[0] -= b->param[law->inertance] * acc;
     for (int k = 0; k < law->nterms; k++) {
@@ -558,17 +559,17 @@ int bodiesAddLaws(const Mechanism *b, int friction, sunrealtype t, const sunreal
 int bodiesPointForce(const Mechanism *b, const PointForce *force, sunrealtype t, const Moving *d,
                      sunrealtype *F, sunrealtype *Fx, sunrealtype *Fv) {
   const sunrealtype *constant = b->param + force->param;
-  memset(Fx, 0, 9 * sizeof *Fx);
-  memset(Fv, 0, 9 * sizeof *Fv);
+  sunrealtype by_x[9] = {0}, by_v[9] = {0};
   F[0] = F[1] = F[2] = 0;
-  int flag           = force->fn ? force->fn(t, d->x, d->rate, F, Fx, Fv, force->data) : 0;
+  int flag           = force->fn ? force->fn(t, d->x, d->rate, F, by_x, by_v, force->data) : 0;
   for (int k = 0; k < 3 && force->formula && !flag; k++) {
     const sunrealtype at[6] = {d->x[0], d->x[1], d->x[2], d->rate[0], d->rate[1], d->rate[2]};
     sunrealtype value, g[CP_MOST_VARIABLES];
-    flag = bodiesFormula(b, force->formula, k, t, 6, at, &value, g);
+    flag = bodiesFormula(b, force->formula, k, t, 6, at, &value, Fx ? g : NULL);
     F[k] += value;
-    for (int j = 0; j < 3; j++) Fx[3 * k + j] += g[1 + j], Fv[3 * k + j] += g[4 + j];
+    for (int j = 0; j < 3 && Fx; j++) by_x[3 * k + j] += g[1 + j], by_v[3 * k + j] += g[4 + j];
   }
+  if (Fx) memcpy(Fx, by_x, sizeof by_x), memcpy(Fv, by_v, sizeof by_v);
   sunrealtype own[3] = {constant[0], constant[1], constant[2]};
   if (force->follows) toSpace(bodiesPose(b, b->pair[force->pair].side[1].body), constant, own);
   add3(1, own, F);
@@ -609,14 +610,14 @@ int bodiesAddForces(const Mechanism *b, sunrealtype t, sunrealtype *f) {
   int flag       = bodiesAddLaws(b, 0, t, NULL, f);
   for (int i = 0; i < b->nforces && !flag; i++) {
     const PointForce *force = &b->force[i];
-    sunrealtype F[3], Fx[9], Fv[9], D[3];
+    sunrealtype F[3], D[3];
     Moving d;
     if (force->is_tyre) {
       flag = bodiesAddTyreForce(b, force, f);
       continue;
     }
     spanOf(b, force->pair, GRADIENT, &d);
-    flag = bodiesPointForce(b, force, t, &d, F, Fx, Fv);
+    flag = bodiesPointForce(b, force, t, &d, F, NULL, NULL);
     EACH_DIRECTION(s, 0xC, j) {
       bodiesMovingX(&d, j, D);
       f[bodiesColumnOf(s, &b->pair[force->pair], j)] += dot3(D, F);
@@ -655,7 +656,7 @@ static int frictionsJac(sunrealtype t, const sunrealtype *q, const sunrealtype *
     if (law->kind != FRICTION) continue;
     const sunrealtype N = bodiesReactionSize(b, law->joint, lambda, &first, &count);
     bodiesTermJet(b, term, GRADIENT, &jet);
-    bodiesLaw(b, law, t, term->coef * jet.s, term->coef * jet.rate, 1, T);
+    bodiesLaw(b, law, t, term->coef * jet.s, term->coef * jet.rate, 1, GRADIENT, T);
     EACH_DIRECTION(&b->space, bodiesTermMask(b, term).g, j)
     for (int k = first; k < first + count && N > 0; k++)
       SM_ELEMENT_D(Fl, bodiesColumnOf(&b->space, &b->pair[term->pair], j), k) +=
@@ -750,7 +751,7 @@ static int fillLaw(const Mechanism *b, const Law *law, sunrealtype t, const sunr
       law->kind == FRICTION ? bodiesReactionSize(b, law->joint, lambda, &first, &count) : 0;
   /* While blocks are listed, the state is not a user's state, so the user's functions are not
    * called. */
-  const int flag = K->data ? bodiesLaw(b, law, t, x, rate, N, T) : 0;
+  const int flag = K->data ? bodiesLaw(b, law, t, x, rate, N, GRADIENT, T) : 0;
   T[0] -= I * acc;
   for (int n = 0; n < law->nterms * law->nterms; n++) {
     const Term *term = bodiesLawTerm(b, law, n / law->nterms),

@@ -68,7 +68,7 @@ static int addOnVelocities(const Mechanism *b, sunrealtype t, const sunrealtype 
     if (!law->on_tree) continue;
     if (tau) {
       bodiesLawAt(b, i, q, u, &x, &rate);
-      flag = bodiesLaw(b, law, t, x, rate, 0, T);
+      flag = bodiesLaw(b, law, t, x, rate, 0, VALUES, T);
     }
     for (int k = 0; k < law->nterms; k++) {
       const Term *term        = bodiesLawTerm(b, law, k);
@@ -185,7 +185,7 @@ static int frictionsJac(sunrealtype t, const sunrealtype *q, const sunrealtype *
     const sunrealtype N = bodiesReactionSize(b, law->joint, lambda, &first, &count);
     const Mask mask     = bodiesTermMask(b, term);
     bodiesTermJet(b, term, GRADIENT, &jet);
-    bodiesLaw(b, law, t, term->coef * jet.s, term->coef * jet.rate, 1, T);
+    bodiesLaw(b, law, t, term->coef * jet.s, term->coef * jet.rate, 1, GRADIENT, T);
     pullGradient(b, term, mask, jet.g, term->coef * T[0], tree->tau);
     for (int k = first; k < first + count && N > 0; k++)
       for (int j = 0; j < tree->nu; j++) SM_ELEMENT_D(Fl, j, k) += tree->tau[j] * lambda[k] / N;
@@ -249,7 +249,7 @@ static int addSlopes(const Mechanism *b, sunrealtype t, const sunrealtype *q, co
     sunrealtype T[3], x, rate;
     if (!law->on_tree) continue;
     bodiesLawAt(b, i, q, u, &x, &rate);
-    flag = bodiesLaw(b, law, t, x, rate, 0, T);
+    flag = bodiesLaw(b, law, t, x, rate, 0, GRADIENT, T);
     for (int k = 0; k < law->nterms; k++)
       for (int l = 0; l < law->nterms; l++) {
         const Term *of = bodiesLawTerm(b, law, k), *by = bodiesLawTerm(b, law, l);

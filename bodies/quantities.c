@@ -175,11 +175,10 @@ void bodiesLawAt(const Mechanism *b, int i, const sunrealtype *q, const sunrealt
 
 int bodiesForceOf(const Mechanism *b, int i, sunrealtype t, sunrealtype *F, sunrealtype *rate) {
   const Pair *pair = &b->pair[b->force[i].pair];
-  sunrealtype Fx[9], Fv[9];
   Moving d;
   bodiesSpan(pair, &bodies_ground, bodiesPose(b, pair->side[1].body), VALUES, &d);
   memcpy(rate, d.rate, sizeof d.rate);
-  return bodiesPointForce(b, &b->force[i], t, &d, F, Fx, Fv);
+  return bodiesPointForce(b, &b->force[i], t, &d, F, NULL, NULL);
 }
 
 int bodiesPowers(Mechanism *b, sunrealtype t, const sunrealtype *q, const sunrealtype *u,
@@ -196,7 +195,7 @@ int bodiesPowers(Mechanism *b, sunrealtype t, const sunrealtype *q, const sunrea
     if (law->kind == FRICTION) {
       if (!lambda) continue;
       flag = bodiesLaw(b, law, t, x, rate,
-                       bodiesReactionSize(b, law->joint, lambda, &first, &count), T);
+                       bodiesReactionSize(b, law->joint, lambda, &first, &count), VALUES, T);
       out->dissipation -= T[0] * rate;
       continue;
     }
@@ -206,14 +205,14 @@ int bodiesPowers(Mechanism *b, sunrealtype t, const sunrealtype *q, const sunrea
       continue;
     }
     if (law->kind == MOTOR) {
-      flag = bodiesLaw(b, law, t, x, rate, 0, T);
+      flag = bodiesLaw(b, law, t, x, rate, 0, VALUES, T);
       out->applied += T[0] * rate;
       continue;
     }
     const sunrealtype stretch = bodiesStretch(b, law, x);
     out->potential += p[0] * stretch * stretch / 2;
     out->dissipation += p[1] * rate * rate;
-    flag = bodiesLawFunction(b, law, t, x, rate, T);
+    flag = bodiesLawFunction(b, law, t, x, rate, VALUES, T);
     if (law->force != NONE) T[0] += b->param[law->force];
     out->applied += T[0] * rate;
   }

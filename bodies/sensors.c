@@ -396,7 +396,7 @@ static int bushingForce(Mechanism *m, int first, sunrealtype *F, sunrealtype *N)
     Jet jet;
     sunrealtype T[3];
     bodiesTermJet(m, term, VALUES, &jet);
-    if (bodiesLaw(m, &m->law[i], 0, jet.s, jet.rate, 0, T)) flag = 1;
+    if (bodiesLaw(m, &m->law[i], 0, jet.s, jet.rate, 0, VALUES, T)) flag = 1;
     if (term->m.kind == SPIN) { /* a pure torque about the axis of a */
       sunrealtype axis[3];
       toSpace(bodiesPose(m, pair->side[0].body), pair->side[0].axis[term->m.i], axis);
@@ -430,7 +430,7 @@ static int scalarForce(Mechanism *m, const Sensor *s, const At *at, sunrealtype 
   bodiesLawAt(m, s->index, at->q, at->u, &x, rate);
   const sunrealtype N =
       law->kind == FRICTION ? bodiesReactionSize(m, law->joint, at->lambda, &first, &count) : 0;
-  const int flag = bodiesLaw(m, law, at->t, x, *rate, N, values);
+  const int flag = bodiesLaw(m, law, at->t, x, *rate, N, VALUES, values);
   *T             = values[0];
   if (law->inertance != NONE) {
     sunrealtype now[2], acc;

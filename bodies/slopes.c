@@ -116,7 +116,7 @@ static int ofLaw(const Slope *s, const Sensor *of) {
   if (of->quantity != SCALAR_FORCE && of->quantity != POWER) return of->quantity != ACTIVATION;
   const int power     = of->quantity == POWER;
   const sunrealtype c = power ? rate : 1, own[2] = {x, rate};
-  if (bodiesLaw(m, law, s->t, x, rate, 0, T)) return 1;
+  if (bodiesLaw(m, law, s->t, x, rate, 0, GRADIENT, T)) return 1;
   if (addLawSum(s, law, 0, c * T[1]) || addLawSum(s, law, 1, c * T[2] + (power ? T[0] : 0)))
     return 1;
   if (!law->formula || law->formula->ninputs == 0) return 0;

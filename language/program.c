@@ -2,39 +2,59 @@
  *
  *   z_i = sum_a phi_a a_i,    z_ij = sum_a phi_a a_ij + sum_ab phi_ab a_i b_j          (the chain rule),
  *
- * so that an operation is phi with its derivatives, and nothing else. A program neither loops nor allocates. */
+ * so that an operation is phi with its derivatives, and nothing else; or, for values and gradients, in passes of their own, below. A program
+ * neither loops nor allocates. */
 #include "program.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* phi [3]: phi(x), phi'(x), phi''(x) */
-static void function1(Code code, sunrealtype x, sunrealtype c, sunrealtype *phi) {
+/* phi [3]: phi(x) and, of order > 0, phi'(x), phi''(x) */
+static void function1(Code code, sunrealtype x, sunrealtype c, int order, sunrealtype *phi) {
+  const int slopes = order > 0;
   sunrealtype a;
   switch (code) {
-  case SIN: phi[0] = sin(x), phi[1] = cos(x), phi[2] = -phi[0]; break;
-  case COS: phi[0] = cos(x), phi[1] = -sin(x), phi[2] = -phi[0]; break;
+  case SIN:
+    phi[0] = sin(x);
+    if (slopes) phi[1] = cos(x), phi[2] = -phi[0];
+    break;
+  case COS:
+    phi[0] = cos(x);
+    if (slopes) phi[1] = -sin(x), phi[2] = -phi[0];
+    break;
   case TAN: phi[0] = tan(x), phi[1] = 1 + phi[0] * phi[0], phi[2] = 2 * phi[0] * phi[1]; break;
   case ASIN:
   case ACOS:
     a      = code == ASIN ? 1 : -1;
     phi[0] = code == ASIN ? asin(x) : acos(x);
+    if (!slopes) break;
     phi[1] = a / sqrt((1 - x) * (1 + x));
     phi[2] = phi[1] * x / ((1 - x) * (1 + x));
     break;
   case ATAN: phi[0] = atan(x), phi[1] = 1 / (1 + x * x), phi[2] = -2 * x * phi[1] * phi[1]; break;
-  case SINH: phi[0] = sinh(x), phi[1] = cosh(x), phi[2] = phi[0]; break;
-  case COSH: phi[0] = cosh(x), phi[1] = sinh(x), phi[2] = phi[0]; break;
+  case SINH:
+    phi[0] = sinh(x);
+    if (slopes) phi[1] = cosh(x), phi[2] = phi[0];
+    break;
+  case COSH:
+    phi[0] = cosh(x);
+    if (slopes) phi[1] = sinh(x), phi[2] = phi[0];
+    break;
   case TANH:
-    a = 1 / cosh(x), phi[0] = tanh(x), phi[1] = a * a, phi[2] = -2 * phi[0] * phi[1];
+    phi[0] = tanh(x);
+    if (slopes) a = 1 / cosh(x), phi[1] = a * a, phi[2] = -2 * phi[0] * phi[1];
     break;
   case EXP: phi[0] = phi[1] = phi[2] = exp(x); break;
   case LOG: phi[0] = log(x), phi[1] = 1 / x, phi[2] = -phi[1] * phi[1]; break;
   case LOG10:
-    phi[0] = log10(x), phi[1] = 1 / (x * log(SUN_RCONST(10.0))), phi[2] = -phi[1] / x;
+    phi[0] = log10(x);
+    if (slopes) phi[1] = 1 / (x * log(SUN_RCONST(10.0))), phi[2] = -phi[1] / x;
     break;
-  case SQRT: phi[0] = sqrt(x), phi[1] = 1 / (2 * phi[0]), phi[2] = -phi[1] / (2 * x); break;
+  case SQRT:
+    phi[0] = sqrt(x);
+    if (slopes) phi[1] = 1 / (2 * phi[0]), phi[2] = -phi[1] / (2 * x);
+    break;
   case SMOOTH: /* 10 s^3 - 15 s^4 + 6 s^5 */
     a      = x < 0 ? 0 : x > 1 ? 1 : x;
     phi[0] = a * a * a * (10 + a * (-15 + 6 * a));
@@ -48,8 +68,9 @@ static void function1(Code code, sunrealtype x, sunrealtype c, sunrealtype *phi)
       break;
     }
     phi[0] = pow(x, c);
+    if (!slopes) break;
     phi[1] = c == 0 ? 0 : c * pow(x, c - 1);
-    phi[2] = c == 0 || c == 1 ? 0 : c * (c - 1) * pow(x, c - 2);
+    phi[2] = order < 2 || c == 0 || c == 1 ? 0 : c * (c - 1) * pow(x, c - 2);
   }
 }
 
@@ -191,7 +212,7 @@ static void operate(const Op *op, int n, int order, const Pieces *pieces, sunrea
               phi[3];
   for (int i = 0; i < k; i++) a[i] = jet[i * length];
   if (k == 1 && op->code != CALL) {
-    function1(op->code, a[0], op->of.c, phi);
+    function1(op->code, a[0], op->of.c, order, phi);
     chain(1, phi[0], phi + 1, phi + 2, n, order, jet);
   } else {
     phi[0] = op->code == CALL ? call(op, order, pieces, a, d, dd) : function2(op, a, d, dd);
@@ -221,11 +242,141 @@ void languageRun(const Op *op, int nops, int n, const sunrealtype *x, int order,
   }
 }
 
+/* ---- values alone ---- */
+
+/* stack: out, the value at its beginning */
+static void runValues(const Op *op, int nops, const sunrealtype *x, const Pieces *pieces,
+                      sunrealtype *stack) {
+  sunrealtype *top = stack, phi[3]; /* the first free entry */
+  int place        = 0;
+  for (const Op *o = op; o < op + nops; o++) switch (o->code) {
+    case NUMBER: *top++ = o->of.c; break;
+    case VARIABLE: *top++ = x[o->k]; break;
+    case SCALE: top[-1] *= o->of.c; break;
+    case ADD: top--, top[-1] += *top; break;
+    case SUB: top--, top[-1] -= *top; break;
+    case MUL: top--, top[-1] *= *top; break;
+    case DIV: top--, top[-1] /= *top; break;
+    case SIN: top[-1] = sin(top[-1]); break; /* without the cosine, which is its derivative */
+    case COS: top[-1] = cos(top[-1]); break;
+    case SQRT: top[-1] = sqrt(top[-1]); break;
+    default:
+      if (o->k == 1 && o->code != CALL && !isSwitch(o->code)) {
+        function1(o->code, top[-1], o->of.c, 0, phi);
+        top[-1] = phi[0];
+      } else {
+        const Pieces here = piecesFrom(pieces, place);
+        operate(o, 0, 0, pieces ? &here : NULL, top - o->k);
+        place += o->code == CALL ? o->of.f->npieces : isSwitch(o->code);
+        top -= o->k - 1;
+      }
+    }
+}
+
+/* ---- values and gradients ---- */
+
+/* A program is a tree: the value of each operation is an operand of one other, so that the derivatives a of the result with respect to all
+ * values follow from the last one on, a_child = a_parent d parent / d child, in a time that does not depend on the number of variables
+ * (reverse mode; A. Griewank, A. Walther, Evaluating Derivatives, SIAM 2008, chapter 3). Longer programs, and second
+ * derivatives, take jets. */
+enum { LONGEST = 256 };
+typedef struct {
+  sunrealtype v[LONGEST], d[LONGEST]; /* values, then a; the derivatives of the parent */
+  int parent[LONGEST];
+} Tape;
+
+/* v[i] <- operation i, which has pieces, or more than two operands, or calls a function, of the values number at[0 ... k - 1] */
+static void special(const Op *op, int i, const Pieces *pieces, const int *at, Tape *tape) {
+  sunrealtype *v = tape->v, *d = tape->d, a[MOST_ARGUMENTS], by[MOST_ARGUMENTS],
+              second[MOST_ARGUMENTS * MOST_ARGUMENTS];
+  const sunrealtype x = v[at[0]], y = op->k > 1 ? v[at[1]] : 0;
+  int taken;
+  switch (op->code) {
+  case MIN:
+  case MAX:
+    taken    = op->code == MIN ? pieceOf(pieces, y < x, x - y) : pieceOf(pieces, y > x, y - x);
+    v[i]     = taken ? y : x;
+    d[at[0]] = !taken, d[at[1]] = taken;
+    return;
+  case ABS:
+    d[at[0]] = pieceOf(pieces, !(x < 0), x) ? 1 : -1;
+    v[i]     = d[at[0]] * x;
+    return;
+  case SIGN:
+    taken = pieceOf(pieces, !(x < 0), x);
+    v[i] = pieces && pieces->held && *pieces->held != ANY_PIECE ? 2 * taken - 1 : (x > 0) - (x < 0);
+    d[at[0]] = 0;
+    return;
+  case LESS:
+  case LESS_EQ:
+    v[i]     = pieceOf(pieces, op->code == LESS ? x < y : x <= y, y - x);
+    d[at[0]] = d[at[1]] = 0;
+    return;
+  case IF:
+    v[i]     = x != 0 ? y : v[at[2]];
+    d[at[0]] = 0, d[at[1]] = x != 0, d[at[2]] = x == 0;
+    return;
+  default: break;
+  }
+  for (int k = 0; k < op->k; k++) a[k] = v[at[k]];
+  v[i] = op->code == CALL ? call(op, 1, pieces, a, by, second) : function2(op, a, by, second);
+  for (int k = 0; k < op->k; k++) d[at[k]] = by[k];
+}
+
+/* jet [1 + n]: out, the value and the gradient */
+static void runTape(const Op *op, int nops, int n, const sunrealtype *at, const Pieces *pieces,
+                    sunrealtype *jet) {
+  Tape tape;
+  sunrealtype *v = tape.v, *d = tape.d;
+  int stack[LONGEST], *top = stack, place = 0; /* top: the first free entry; numbers of values */
+  for (int i = 0; i < nops; i++) {
+    const Op *o = &op[i];
+    const int k = o->code <= VARIABLE ? 0 : o->k, y = k > 0 ? top[-1] : 0, x = k > 1 ? top[-2] : y;
+    sunrealtype phi[3];
+    switch (o->code) {
+    case NUMBER: v[i] = o->of.c; break;
+    case VARIABLE: v[i] = at[o->k]; break;
+    case SCALE: v[i] = o->of.c * v[y], d[y] = o->of.c; break;
+    case ADD: v[i] = v[x] + v[y], d[x] = d[y] = 1; break;
+    case SUB: v[i] = v[x] - v[y], d[x] = 1, d[y] = -1; break;
+    case MUL: v[i] = v[x] * v[y], d[x] = v[y], d[y] = v[x]; break;
+    case DIV: v[i] = v[x] / v[y], d[x] = 1 / v[y], d[y] = -v[i] * d[x]; break;
+    default:
+      if (k == 1 && o->code != CALL && !isSwitch(o->code)) {
+        function1(o->code, v[y], o->of.c, 1, phi);
+        v[i] = phi[0], d[y] = phi[1];
+      } else {
+        const Pieces here = piecesFrom(pieces, place);
+        special(o, i, pieces ? &here : NULL, top - k, &tape);
+        place += o->code == CALL ? o->of.f->npieces : isSwitch(o->code);
+      }
+    }
+    if (k > 0) tape.parent[x] = tape.parent[y] = i;
+    for (int c = 3; c <= k; c++) tape.parent[top[-c]] = i;
+    top += 1 - k;
+    top[-1] = i;
+  }
+  jet[0] = v[nops - 1];
+  memset(jet + 1, 0, (size_t)n * sizeof *jet);
+  v[nops - 1] = 1;
+  if (op[nops - 1].code == VARIABLE) jet[1 + op[nops - 1].k] = 1;
+  for (int i = nops - 2; i >= 0; i--) {
+    if (op[i].code == NUMBER) continue;
+    v[i] = times(v[tape.parent[i]], d[i]);
+    if (op[i].code == VARIABLE) jet[1 + op[i].k] += v[i];
+  }
+}
+
 static void evaluate(const struct CPFunction_ *f, const sunrealtype *x, int order,
                      const Pieces *pieces, sunrealtype *jet) {
   const Expression *e = (const Expression *)(const void *)f;
+  if (order == 1 && e->nops <= LONGEST) {
+    runTape(e->op, e->nops, f->n, x, pieces, jet);
+    return;
+  }
   sunrealtype stack[WORDS];
-  languageRun(e->op, e->nops, f->n, x, order, pieces, stack);
+  if (order == 0) runValues(e->op, e->nops, x, pieces, stack);
+  else languageRun(e->op, e->nops, f->n, x, order, pieces, stack);
   memcpy(jet, stack, (size_t)jetLength(f->n, order) * sizeof *jet);
 }
 

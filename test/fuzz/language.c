@@ -4,12 +4,27 @@
  *
  *   build/clang/test/fuzz/fuzz_language -max_total_time=3600 CORPUS
  */
-#include <cpodes/cpodes_language.h>
+#include "language/language.h"
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* With the pieces held that the arguments are in, the value is the same. */
+static void checkPieces(CPFunction f, const sunrealtype *x) {
+  enum { MOST = 10000 };
+  static int own[MOST];
+  static sunrealtype inside[2 * MOST];
+  const int n       = f ? cpFunctionPieces(f) : 0;
+  const Pieces find = {NULL, own, NULL}, hold = {own, NULL, inside};
+  sunrealtype value[2];
+  if (n == 0 || n > MOST || cpFunctionEvaluate(f, x, &find, value, NULL, NULL)) return;
+  if (cpFunctionEvaluate(f, x, &hold, value + 1, NULL, NULL)) abort();
+  for (int i = 0; i < 2 * n; i++)
+    if (!(inside[i] > 0)) return; /* at an end, as sign(0) */
+  if (value[0] != value[1]) abort();
+}
 
 static void check(CPFunction f) {
   const sunrealtype x[2] = {0.5, -1.25};
@@ -17,6 +32,7 @@ static void check(CPFunction f) {
   if (f && CPFunctionEvaluate(f, x, value, g, H) == CP_SUCCESS &&
       (CPFunctionEvaluate(f, x, value + 1, NULL, NULL) || value[0] != value[1] || H[1] != H[2]))
     abort();
+  checkPieces(f, x);
   const char *why = CPObjectGetLastMessage(NULL);
   if (!f && (!why[0] || strchr(why, '\n'))) abort();
 }
