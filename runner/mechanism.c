@@ -376,6 +376,25 @@ static int clone_templates(CPEquations *mech) {
   return failed;
 }
 
+/* Refuses a start where the function of a force has no finite value, such as one with a division by zero. */
+static int check_forces(CPPlugin *model) {
+  CPBodies b  = built(model)->bodies;
+  const int n = CPBodiesCount(b, CP_SENSOR);
+  for (int i = 0; i < n; i++) {
+    const char *name = thing(b, CP_SENSOR, i).name, *quantity = strrchr(name, '.');
+    CPSensor sensor = CP_INIT(CPSensor);
+    char element[2 * NAME_LENGTH];
+    int joint; /* whose force would fail as well */
+    if (!quantity || (strcmp(quantity, ".force") && strcmp(quantity, ".torque"))) continue;
+    snprintf(element, sizeof element, "%.*s", (int)(quantity - name), name);
+    if (!CPBodiesFind(b, CP_JOINT, element, &joint)) continue;
+    if (CPMechGetSensor(built(model)->mech, name, 0, model->y0, &sensor) == CP_REPTD_USERFUNC_ERR)
+      return CPPluginRefuse(model, "%s: %s: the function of its %s has no finite value at the start",
+                            mechanism.path, element, quantity + 1);
+  }
+  return 0;
+}
+
 static int assemble(CPPlugin *model) {
   CPMech mech         = built(model)->mech;
   CPAssembly assembly = {CP_SIZED(CPAssembly), .held = mechanism.run.held};
@@ -390,7 +409,7 @@ static int assemble(CPPlugin *model) {
   for (const char *line = notes; !mechanism.told && *line; line += strcspn(line, "\n") + 1)
     fprintf(stderr, "%s: %.*s\n", mechanism.path, (int)strcspn(line, "\n"), line);
   mechanism.told = 1;
-  return 0;
+  return check_forces(model);
 }
 
 /* Twice the largest distance of a joint from the planes' points at the start. */

@@ -123,6 +123,13 @@ class Mechanisms(RunnerTest):
         self.assertEqual(process.returncode, FAILED)
         self.assertIn("hold.output must be finite, and is not at t = 0.5", process.stderr + process.stdout)
 
+    def test_forces_are_finite_at_the_start(self):
+        """A force 1/x at x = 0 is refused by its name, and not by that of the joint whose force it makes infinite."""
+        file = self.folder / "slide.yaml"
+        file.write_text("dimension: 2\nbodies: [{name: b, mass: 1, inertia: 1}]\njoints: [{name: s, kind: prismatic, b: b, axis: [1, 0, 0]}]\n"
+                        "springs: [{name: push, of: s, force: 1 N m/x}]\n")
+        self.assert_refused(cpodes("run", file), "slide.yaml: push: the function of its force has no finite value at the start")
+
     def named(self, run):
         """The names of the events, with their times."""
         return [(event["name"], event["t"]) for event in run["events"] if event["kind"] == "named"]
