@@ -67,10 +67,10 @@ typedef struct {
     sunrealtype t, v;
   } left;
   /* the gap and its rate at both ends of the newest step; is_near: within it the gap may be zero; turns: it may touch zero and open
-   * again */
+   * again; is_left_out: while root functions are evaluated, its row is not */
   struct {
     sunrealtype gap[2], rate[2];
-    int is_near, turns;
+    int is_near, turns, is_left_out;
   } step;
 } Point;
 

@@ -24,11 +24,14 @@
 
 int contactMargins(CPContact c, sunrealtype t, N_Vector y, int check, const char *function) {
   int closed = 0, flag = contactLaws(c, t, N_VGetArrayPointer(y), check, function);
-  /* Nothing depends on tangential velocities of open contacts. */
+  /* Nothing depends on tangential velocities of open contacts, nor on gaps that are far. */
   memset(c->skipped, 0, (size_t)c->na);
-  for (int i = 0; i < c->npoints; i++)
-    if (c->point[i].phase == CP_CONTACT_OPEN)
-      memset(c->skipped + c->point[i].tangent, 1, (size_t)c->point[i].ntangents);
+  for (int i = 0; i < c->npoints; i++) {
+    const Point *point = &c->point[i];
+    if (point->phase != CP_CONTACT_OPEN) continue;
+    memset(c->skipped + point->tangent, 1, (size_t)point->ntangents);
+    if (point->step.is_left_out) c->skipped[point->normal] = 1;
+  }
   contactSkip(c, c->skipped);
   if (!flag) flag = contactMeasure(c, t, y, function);
   contactSkip(c, NULL);
@@ -132,24 +135,26 @@ static void watchGaps(CPContact c, sunrealtype t, N_Vector y) {
     gap[1] = c->p[point->normal], rate[1] = c->v[point->normal];
     const int is_near   = gap[0] <= -h * rate[0] || gap[1] <= h * rate[1];
     point->step.is_near = is_start || is_near || !(gap[0] > 0.0 && gap[1] > 0.0);
-    point->step.turns =
-        point->phase == CP_CONTACT_OPEN &&
-        (point->ntangents > 0 || (!is_start && rate[0] < least && rate[1] > least && is_near));
+    point->step.turns   = point->phase == CP_CONTACT_OPEN && (is_start || is_near) &&
+                        (point->ntangents > 0 || (!is_start && rate[0] < least && rate[1] > least));
   }
 }
 
-/* Are all contacts open, without friction, and so far away that none can close within the newest step, which has its ends, at the rates
- * that its gap has at these? Then the gaps at its end take the place of those within it, which integrators ask for to see slopes. */
-static int areFar(CPContact c, sunrealtype t) {
+/* Marks the contacts that are open, and so far away that they cannot close within the newest step, which has its ends, at the rates that
+ * their gaps have at these. Then the gap at its end takes the place of those within it, which integrators ask for to see slopes and to
+ * locate the roots of others. Returns the number of contacts left out. */
+static int leaveOut(CPContact c, sunrealtype t) {
   const sunrealtype *end = c->end;
-  if (!(t > end[0] && t < end[1]) || newestEnd(c) != end[1]) return 0;
+  const int within       = t > end[0] && t < end[1] && newestEnd(c) == end[1] && !c->stretching;
+  int count              = 0;
   for (int i = 0; i < c->npoints; i++) {
-    const Point *point = &c->point[i];
-    if (point->phase != CP_CONTACT_OPEN || point->is_elastic || point->ntangents > 0 ||
-        point->step.is_near || point->zero[0] != 0.0)
-      return 0;
+    Point *point            = &c->point[i];
+    point->step.is_left_out = within && point->phase == CP_CONTACT_OPEN && !point->is_elastic &&
+                              !point->step.is_near &&
+                              (point->zero[0] == 0.0 || end[0] >= point->t_zero + point->fade);
+    count += point->step.is_left_out;
   }
-  return 1;
+  return count;
 }
 
 /* Integrators also evaluate root functions at other times in the state at the end of a step, to see whether they depend on
@@ -164,15 +169,15 @@ static sunrealtype ownTime(CPContact c, sunrealtype t, N_Vector y) {
 static int kindsOf(const Point *point) { return point->ntangents > 0 ? 2 : 1; }
 static int rootsOf(const Point *point) { return 2 * kindsOf(point) + 1; }
 
-static int roots(sunrealtype t, N_Vector y, sunrealtype *g, void *contact) {
-  const CPContact c     = contact;
-  const int far         = !c->stretching && areFar(c, t);
+static int evaluateRoots(CPContact c, sunrealtype t, N_Vector y, sunrealtype *g) {
+  const int nleft_out = leaveOut(c, t), far = nleft_out == c->npoints;
   const sunrealtype own = ownTime(c, t, y);
   c->own                = own;
   const int failed      = !far && contactMargins(c, t, y, 1, "CPSessionRun");
   c->own                = NAN;
   if (failed) return -1;
-  if (!far && !c->stretching) watchGaps(c, t, y);
+  /* Of a step as short as the resolution of t, any state within it is near its end. */
+  if (nleft_out == 0 && !c->stretching) watchGaps(c, t, y);
   if (!far && !c->stretching && follow(c, t, y)) return -1;
   for (int i = 0; i < c->npoints; i++) {
     const Point *point = &c->point[i];
@@ -181,7 +186,7 @@ static int roots(sunrealtype t, N_Vector y, sunrealtype *g, void *contact) {
     for (int k = 0; k < n; k++) g[k] = 1;
     g += n;
     if (c->stretching) continue;
-    if (far) {
+    if (point->step.is_left_out) {
       at[0] = point->step.gap[1], g[-1] = -1;
       continue;
     }
@@ -201,6 +206,13 @@ static int roots(sunrealtype t, N_Vector y, sunrealtype *g, void *contact) {
               (point->phase == CP_CONTACT_SLIDING ? point->zero[1] : 0.0);
   }
   return 0;
+}
+
+static int roots(sunrealtype t, N_Vector y, sunrealtype *g, void *contact) {
+  const CPContact c = contact;
+  const int failed  = evaluateRoots(c, t, y, g);
+  for (int i = 0; i < c->npoints; i++) c->point[i].step.is_left_out = 0;
+  return failed;
 }
 
 static const char *nameOfRoot(int i, void *contact) {
