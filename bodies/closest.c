@@ -274,12 +274,17 @@ static void advance(const Closest *c, int order, const Taylor *E, Taylor *z) {
     }
 }
 
-/* X, Q: out, where b is as functions of the six variables: it moves by (1 + W + W^2/2) R, with W v = w x v for the rotation vector w. */
-static void moved(const sunrealtype *x, sunrealtype (*R)[3], int degree, Taylor *X, Taylor (*Q)[3]) {
+/* X: out, where the centre of b is as a function of the six variables */
+static void movedCentre(const sunrealtype *x, int degree, Taylor *X) {
   for (int i = 0; i < 3; i++) {
     X[i] = taylorConstant(VARIABLES, degree, x[i]);
     if (degree > 0) X[i].d[i] = 1;
   }
+}
+
+/* X, Q: out, where b is as functions of the six variables: it moves by (1 + W + W^2/2) R, with W v = w x v for the rotation vector w. */
+static void moved(const sunrealtype *x, sunrealtype (*R)[3], int degree, Taylor *X, Taylor (*Q)[3]) {
+  movedCentre(x, degree, X);
   for (int k = 0; k < 3; k++) {
     const sunrealtype r[3] = {R[0][k], R[1][k], R[2][k]};
     for (int i = 0; i < 3; i++) {
@@ -360,10 +365,9 @@ static void nowhere(sunrealtype far, int degree, Taylor *gap, Taylor *n, Taylor 
 }
 
 /* The same of two balls: n = x / |x| */
-static void betweenBalls(const sunrealtype *x, sunrealtype R[3][3], int degree, Taylor *gap,
-                         Taylor *n, Taylor *at) {
-  Taylor X[3], Q[3][3], square = taylorConstant(VARIABLES, degree, 0);
-  moved(x, R, degree, X, Q);
+static void betweenBalls(const sunrealtype *x, int degree, Taylor *gap, Taylor *n, Taylor *at) {
+  Taylor X[3], square = taylorConstant(VARIABLES, degree, 0);
+  movedCentre(x, degree, X);
   for (int k = 0; k < 3; k++) taylorAddProduct(1, &X[k], &X[k], &square);
   const sunrealtype l = sqrt(square.v), r = l > 0 ? 1 / l : 0;
   *gap                 = taylorOf(&square, l, r / 2, -r * r * r / 4);
@@ -402,7 +406,7 @@ int closestPoints(const Solid *a, const Solid *b, const sunrealtype *x, sunrealt
   else if (a->core == LINE) betweenLines(x, R, degree, gap, n, at);
   else if (b->core == HALF_SPACE) onHalfSpaceOfB(x, R, degree, gap, n, at);
   else if (a->core == HALF_SPACE) flat = onHalfSpace(b, x, R, degree, gap, n, at);
-  else if (a->core == POINT_CORE && b->core == POINT_CORE) betweenBalls(x, R, degree, gap, n, at);
+  else if (a->core == POINT_CORE && b->core == POINT_CORE) betweenBalls(x, degree, gap, n, at);
   else {
     while (trial < TRIALS && search(&c, thinner[trial])) trial++;
     if (trial < TRIALS && !factor(&c)) {
@@ -416,7 +420,7 @@ int closestPoints(const Solid *a, const Solid *b, const sunrealtype *x, sunrealt
       *gap = z[3];
       memcpy(n, z, 3 * sizeof *n);
     } else { /* balls around both, which are nearer to each other */
-      betweenBalls(x, R, degree, gap, n, at);
+      betweenBalls(x, degree, gap, n, at);
       skin[0] = closestRadius(a), skin[1] = closestRadius(b);
       flat = 1;
     }
