@@ -116,8 +116,9 @@ static int follow(CPContact c, sunrealtype t, N_Vector y) {
 /* Finds the open gaps that may touch zero within the newest step and open again, where integrators evaluate root functions at
  * its end before they search it (follow): their rate changes its sign from - to +, and at its value at an end
  * the gap would close within the step. If the gap is a sinusoid, none of up to seven eighths of a period is missed, since the tangent of
- * 1 - cos x at x = 2.75 falls by more than 1 - cos x over 2 x. Other gaps have no root of v_N, so that many stops that are
- * far away cost nothing. Contacts with friction have it in any case: where one is least, the end of sliding elsewhere is judged anew. */
+ * 1 - cos x at x = 2.75 falls by more than 1 - cos x over 2 x. Other gaps have no root of v_N, so that many contacts that are
+ * far away cost nothing. Those with friction that are near have it in any case: where one is least, the end of sliding elsewhere is judged
+ * anew. */
 static void watchGaps(CPContact c, sunrealtype t, N_Vector y) {
   const int is_start = isnan(c->end[1]);
   if (t == c->end[1] || (!is_start && t <= c->end[0])) return;
