@@ -292,11 +292,12 @@ static int fillRow(const Mechanism *b, const Row *row, sunrealtype t, const sunr
 
 static int fillAll(const Mechanism *b, sunrealtype t, const sunrealtype *q, const sunrealtype *u,
                    int level, sunrealtype *out) {
-  int flag = 0;
+  const int bare = b->tree && b->tree->bare; /* all rows are */
+  int flag       = 0;
   for (int i = 0; i < b->nrows && !flag; i++) {
     const Row *row = &b->row[i];
     if (bodiesIsRowOff(b, row)) continue;
-    if (!row->limit || level == 2 || !bodiesIsBare(b, row))
+    if (!row->limit || level == 2 || !(bare || bodiesIsBare(b, row)))
       flag = fillRow(b, row, t, q, u, level, out);
     else /* There may be hundreds of open stops. */
       out[row->first] =

@@ -58,9 +58,12 @@ int contactMeasure(CPContact c, sunrealtype t, N_Vector y, const char *function)
   if (flag) return contactUserFailed(c, function, c->model->v ? "v" : "A", t, flag);
   for (int i = 0; i < c->npoints; i++) {
     const int row = c->point[i].normal;
-    c->p[row]     = contactOnTurn(&c->point[i], t, c->p[row], c->v[row]);
+    if (c->point[i].turn.period > 0.0)
+      c->p[row] = contactOnTurn(&c->point[i], t, c->p[row], c->v[row]);
   }
-  for (int i = 0; i < c->na; i++) {
+  sunrealtype none = 0.0;
+  for (int i = 0; i < c->na; i++) none += 0.0 * c->p[i] + 0.0 * c->v[i];
+  for (int i = 0; i < c->na && none != 0.0; i++) { /* It is NaN: some are not finite. */
     char name[256] = "";
     if (isfinite(c->p[i]) && isfinite(c->v[i])) continue;
     if (c->model->row_name && !CPMechGetData(c->mech, &c->data))
