@@ -373,6 +373,10 @@ static int checkActuator(Reader *r, const yaml_node_t *n, Element *e) {
   if ((actuator->function = r->function[0]) == NULL && e->actuator.curve != 0)
     return yamlWrong(r, yamlSection(r, n, "curve")->start_mark,
                      "curve must depend on t, x, v or w; a constant is bias");
+  /* One that says nothing of its force is a motor. */
+  if (!yamlSection(r, n, "gain") && !yamlSection(r, n, "bias") && !actuator->function &&
+      actuator->muscle.force == 0)
+    actuator->gain[0] = 1;
   if (actuator->of.joint) return refuseKeys(r, n, "an actuator", keys, "beside of");
   return actuator->in == CP_IN_SPACE && needKey(r, n, "an actuator", "at_b");
 }

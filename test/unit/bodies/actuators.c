@@ -213,6 +213,21 @@ START_TEST(wrong_actuators_are_named) {
 END_TEST
 
 /* The same in a file, with a curve, F = w - v^3 + t/2 of a motor behind a gear, and a muscle */
+/* Its control is its torque; a gain or a bias that is given is all that it has. */
+START_TEST(an_actuator_of_a_file_without_numbers_is_a_motor) {
+  static const char text[] =
+      "dimension: 2\nbodies: [{name: rod, mass: 1, inertia: 1}]\n"
+      "joints: [{name: hinge, kind: revolute, b: rod}]\nactuators:\n"
+      "- {name: motor, of: hinge}\n- {name: spring, of: hinge, bias: [0, -1, 0]}\n";
+  ck_assert_int_eq(CPBodiesRead("motor.yaml", text, sizeof text - 1, &bodies, NULL), CP_SUCCESS);
+  ck_assert_double_eq(
+      thing_at(bodies, CP_PARAMETER, thing_named(bodies, CP_PARAMETER, "motor.gain")).value, 1);
+  ck_assert_double_eq(
+      thing_at(bodies, CP_PARAMETER, thing_named(bodies, CP_PARAMETER, "spring.gain")).value, 0);
+  CPBodiesFree(&bodies);
+}
+END_TEST
+
 START_TEST(files_have_all_of_it) {
   static const char text[] =
       "dimension: 2\nbodies: [{name: rod, mass: 1, inertia: 0.75, at: [0.5, 0]}]\n"
@@ -332,6 +347,7 @@ TEST_SUITE(actuators) {
   tcase_add_test(tc, a_cylinder_acts_along_its_length);
   tcase_add_test(tc, directions_act_as_their_levers);
   tcase_add_loop_test(tc, all_derivatives_are_exact, CP_ABSOLUTE, CP_JOINT_COORDINATES + 1);
+  tcase_add_test(tc, an_actuator_of_a_file_without_numbers_is_a_motor);
   tcase_add_test(tc, files_have_all_of_it);
   tcase_add_test(tc, wrong_actuators_are_named);
   tcase_add_test(tc, controllers_are_quantities_with_times);
