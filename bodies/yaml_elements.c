@@ -56,7 +56,7 @@ static const Field coupler_fields[] = {FIELD(CPCoupler, "name", head.name, NAME,
                                        {0}};
 static const Field rope_fields[]    = {FIELD(CPRope, "name", head.name, NAME, 1),
                                        FIELD(CPRope, "in", in, IN, 0),
-                                       FIELD(RopeKeys, "along", node, NODES, 1),
+                                       FIELD(RopeKeys, "along", path, NODES, 1),
                                        QUANTITY(CPRope, "length", length, NUMBER, 0, "m"),
                                        QUANTITY(CPRope, "rate", rate, NUMBER, 0, "m/s"),
                                        QUANTITY(RopeKeys, "motion", motion, MOTION, 0, "m"),
@@ -69,7 +69,7 @@ static const Field tendon_fields[]  = {FIELD(CPTendon, "name", head.name, NAME, 
                                        FIELD(TendonKeys, "of", of, COORDINATES, 0),
                                        QUANTITY(TendonKeys, "ratio", ratio, RATIOS, 0, NULL),
                                        FIELD(CPTendon, "in", in, IN, 0),
-                                       FIELD(TendonKeys, "along", node, NODES, 0),
+                                       FIELD(TendonKeys, "along", path, NODES, 0),
                                        QUANTITY(CPTendon, "stiffness", stiffness, NUMBER, 0, NULL),
                                        QUANTITY(CPTendon, "damping", damping, NUMBER, 0, NULL),
                                        QUANTITY(CPTendon, "free", free, NUMBER, 0, NULL),
@@ -325,7 +325,8 @@ static int checkTendon(Reader *r, const yaml_node_t *n, Element *e) {
                      "ratio must have as many numbers as of has coordinates");
   own->tendon.ncoordinates = (int)count;
   own->tendon.of = own->of, own->tendon.ratio = own->ratio;
-  own->tendon.nnodes = own->nnodes, own->tendon.node = own->node;
+  own->tendon.nnodes = own->path.nnodes, own->tendon.node = own->path.node;
+  own->tendon.side = own->path.sided ? own->path.side : NULL;
   if (!yamlSection(r, n, "free")) own->tendon.free = NAN;
   return 0;
 }
@@ -333,8 +334,11 @@ static int checkTendon(Reader *r, const yaml_node_t *n, Element *e) {
 /* A motion without t is a number, which adds to the length. */
 static int checkRope(Reader *r, const yaml_node_t *n, Element *e) {
   RopeKeys *own    = &e->rope;
-  own->rope.node   = own->node;
-  own->rope.nnodes = own->nnodes;
+  own->rope.node   = own->path.node;
+  own->rope.nnodes = own->path.nnodes;
+  if (own->path.sided)
+    return yamlWrong(r, yamlSection(r, n, "along")->start_mark,
+                     "side is a key of tendons; a rope runs about a pulley as its radius says");
   if (!yamlSection(r, n, "motion")) return 0;
   if (!(own->rope.function = r->function[0]))
     return yamlWrong(r, yamlSection(r, n, "motion")->start_mark, "motion must depend on t");

@@ -78,10 +78,22 @@ typedef struct {
   sunrealtype curve;
 } ActuatorKeys;
 
+/* A node of a path, and a point on whose side this runs */
+typedef struct {
+  CPRopeNode node; /* first, as the body above */
+  CPRopeNode side;
+} NodeKeys;
+
+/* The nodes of a path. side: NULL, or those in `sides` */
+typedef struct {
+  CPRopeNode node[CP_MOST_NODES], sides[CP_MOST_NODES];
+  const CPRopeNode *side[CP_MOST_NODES];
+  int nnodes, sided;
+} PathKeys;
+
 typedef struct {
   CPRope rope; /* first, as the body above */
-  CPRopeNode node[CP_MOST_NODES];
-  int nnodes; /* after them */
+  PathKeys path;
   sunrealtype motion;
 } RopeKeys;
 
@@ -105,8 +117,7 @@ typedef struct {
   CPTendon tendon; /* first, as the body above */
   CPCoordinate of[CP_MOST_COUPLED];
   sunrealtype ratio[CP_MOST_COUPLED];
-  CPRopeNode node[CP_MOST_NODES];
-  int nnodes; /* after them */
+  PathKeys path;
 } TendonKeys;
 
 /* CP_RESTITUTION_POISSON is the value of "poisson: true", which is an int. */

@@ -89,8 +89,11 @@ static int mirror(Reader *r, const yaml_node_t *n, int k, CPElementKind kind, El
     axial(k, a->about);
     break;
   }
-  case CP_ELEMENT_ROPE: nodes(r, k, 1, e->rope.nnodes, e->rope.node); break;
-  case CP_ELEMENT_TENDON: nodes(r, k, 0, e->tendon.nnodes, e->tendon.node); break;
+  case CP_ELEMENT_ROPE: nodes(r, k, 1, e->rope.path.nnodes, e->rope.path.node); break;
+  case CP_ELEMENT_TENDON:
+    nodes(r, k, 0, e->tendon.path.nnodes, e->tendon.path.node);
+    nodes(r, k, 0, e->tendon.path.nnodes, e->tendon.path.sides);
+    break;
   case CP_ELEMENT_TYRE:
     if (length3(e->tyre.axis) == 0) e->tyre.axis[1] = 1;
     if (length3(e->tyre.normal) == 0) e->tyre.normal[2] = 1;

@@ -242,24 +242,31 @@ static const yaml_node_item_t *itemsOf(Reader *r, const yaml_node_t *n, const ch
          NULL;
 }
 
-static const Field node_fields[] = {FIELD(CPRopeNode, "body", body, NAME, 0),
-                                    QUANTITY(CPRopeNode, "at", point, VECTOR, 1, "m"),
-                                    QUANTITY(CPRopeNode, "radius", radius, NUMBER, 0, "m"),
-                                    QUANTITY(CPRopeNode, "axis", axis, DIRECTION, 0, NULL),
-                                    FIELD(CPRopeNode, "turns", turns, COUNT, 0),
-                                    QUANTITY(CPRopeNode, "friction", friction, NUMBER, 0, "1"),
-                                    QUANTITY(CPRopeNode, "sticking", sticking, NUMBER, 0, "1"),
+static const Field node_fields[] = {FIELD(NodeKeys, "body", node.body, NAME, 0),
+                                    QUANTITY(NodeKeys, "at", node.point, VECTOR, 1, "m"),
+                                    QUANTITY(NodeKeys, "radius", node.radius, NUMBER, 0, "m"),
+                                    QUANTITY(NodeKeys, "axis", node.axis, DIRECTION, 0, NULL),
+                                    FIELD(NodeKeys, "turns", node.turns, COUNT, 0),
+                                    QUANTITY(NodeKeys, "friction", node.friction, NUMBER, 0, "1"),
+                                    QUANTITY(NodeKeys, "sticking", node.sticking, NUMBER, 0, "1"),
+                                    QUANTITY(NodeKeys, "side", side.point, VECTOR, 0, "m"),
+                                    FIELD(NodeKeys, "side_body", side.body, NAME, 0),
                                     {0}};
 
-static int readNodes(Reader *r, const yaml_node_t *n, const Field *f, CPRopeNode *node) {
-  int count;
+static int readNodes(Reader *r, const yaml_node_t *n, const Field *f, PathKeys *path) {
   const yaml_node_item_t *item =
-      itemsOf(r, n, f->key, "{body: ..., at: ...}", 2, CP_MOST_NODES, "nodes", &count);
+      itemsOf(r, n, f->key, "{body: ..., at: ...}", 2, CP_MOST_NODES, "nodes", &path->nnodes);
   if (!item) return 1;
-  for (int i = 0; i < count; i++)
-    if (yamlMapping(r, yamlNode(r, item[i]), "a node of a rope", node_fields, NULL, &node[i]))
-      return 1;
-  *(int *)(void *)(node + CP_MOST_NODES) = count;
+  for (int i = 0; i < path->nnodes; i++) {
+    const yaml_node_t *at = yamlNode(r, item[i]);
+    NodeKeys own          = {0};
+    if (yamlMapping(r, at, "a node of a rope", node_fields, NULL, &own)) return 1;
+    const yaml_node_t *side = yamlSection(r, at, "side"), *body = yamlSection(r, at, "side_body");
+    if (body && !side) return yamlWrong(r, body->start_mark, "side_body needs a side");
+    if (!body) own.side.body = own.node.body; /* that of the sphere or cylinder */
+    path->node[i] = own.node, path->sides[i] = own.side;
+    if (side) path->side[i] = &path->sides[i], path->sided = 1;
+  }
   return 0;
 }
 
@@ -353,7 +360,7 @@ static int readValue(Reader *r, const yaml_node_t *n, const Field *f, char *at) 
     if (yamlName(r, n, f->key, (const char **)(void *)at)) return 1;
     return r->in_element && yamlResolve(r, n, !strcmp(f->key, "name"), (const char **)(void *)at);
   case COORDINATE: return yamlCoordinate(r, n, f->key, (CPCoordinate *)(void *)at);
-  case NODES: return readNodes(r, n, f, (CPRopeNode *)(void *)at);
+  case NODES: return readNodes(r, n, f, (PathKeys *)(void *)at);
   case RATIOS: return yamlNumbers(r, n, f, 2, CP_MOST_COUPLED, "2 to 8", x);
   case FUNCTION: {
     static const char *const second[] = {"x"}, *const unit[] = {"m", "rad"};

@@ -197,8 +197,12 @@ static void takeElement(CPBodies b, const CPElement *e) {
     const int is_number =
         (kind == CP_ELEMENT_SPRING && !strcmp(f->key, "free")) ||
         (kind == CP_ELEMENT_LIMIT && (!strcmp(f->key, "lower") || !strcmp(f->key, "upper")));
-    const sunrealtype *x = (const sunrealtype *)(const void *)(start + f->offset);
+    const sunrealtype *x       = (const sunrealtype *)(const void *)(start + f->offset);
+    const CPActuator *actuator = (const CPActuator *)(const void *)e;
+    const int is_gain = kind == CP_ELEMENT_ACTUATOR && !strcmp(f->key, "gain") && length3(x) == 0 &&
+                        actuator->muscle.force == 0;
     if (is_number && *x == 0) put(r, kind, ", %s: 0", f->key);
+    else if (is_gain) put(r, kind, ", gain: [0, 0, 0]");
     else putField(r, kind, f, start + f->offset, b->m.space.dimension);
   }
   if (e->kind == CP_ELEMENT_COUPLER) {

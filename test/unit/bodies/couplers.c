@@ -212,6 +212,38 @@ START_TEST(wrong_tendons_are_refused_by_name) {
 }
 END_TEST
 
+/* From (-2, 0.5) to (2, 0.5) past a circle of the radius 1 about the origin: over it, or under it, where that is the side of a point, of
+ * the same body or of another one. Both tangents are sqrt(rho^2 - 1) long; a rope has no such side. */
+START_TEST(the_side_on_which_a_path_of_a_file_runs_is_a_point) {
+  static const char *const sides[] = {"", ", side: [0, 3]", ", side: [0, -3]",
+                                      ", side: [0, -3], side_body: q"};
+  const sunrealtype rho = sqrt(SUN_RCONST(4.25)), a = atan2(0.5, 2), beta = acos(1 / rho);
+  for (int k = 0; k < 5; k++) {
+    char text[600];
+    snprintf(text, sizeof text,
+             "dimension: 2\nbodies:\n  - {name: p, mass: 1, inertia: 1, at: [2, 0.5]}\n"
+             "  - {name: q, mass: 1, inertia: 1, at: [9, 9]}\n"
+             "%s: [{name: g, along: [{at: [-2, 0.5]}, {at: [0, 0], radius: 1%s}, {body: p, at: [2, "
+             "0.5]}]}]\n",
+             k < 4 ? "tendons" : "ropes", sides[k < 4 ? k : 1]);
+    if (k == 4) {
+      assert_refused(read_as("my.yaml", text, strlen(text)),
+                     "my.yaml:5:", "side is a key of tendons");
+      break;
+    }
+    bodies = read_as("my.yaml", text, strlen(text));
+    ck_assert_msg(bodies != NULL, "%s", message);
+    const N_Vector start = build_as(bodies, CP_ABSOLUTE, &mech);
+    ck_assert_double_eq_tol(
+        quantity_at(mech, "g.length", 0, start, 0),
+        2 * sqrt(SUN_RCONST(3.25)) + acos(-1.0) + (k < 2 ? -2 : 2) * a - 2 * beta, 1e-14);
+    N_VDestroy(start);
+    CPMechFree(&mech);
+    CPBodiesFree(&bodies);
+  }
+}
+END_TEST
+
 /* Room is made for the sum of both numbers. */
 START_TEST(negative_numbers_of_nodes_or_coordinates_are_refused) {
   const CPCoordinate of[]   = {{"a", 0}, {"a", 0}};
@@ -265,6 +297,7 @@ TEST_SUITE(couplers) {
                       NMETHODS * NTOLS * FORMULATIONS);
   tcase_add_loop_test(tc, wrong_tendons_are_refused_by_name, 0,
                       sizeof wrong_tendons / sizeof *wrong_tendons);
+  tcase_add_test(tc, the_side_on_which_a_path_of_a_file_runs_is_a_point);
   tcase_add_test(tc, negative_numbers_of_nodes_or_coordinates_are_refused);
   tcase_add_test(tc, functions_of_angles_need_a_period_or_turns);
   suite_add_tcase(suite, tc);
