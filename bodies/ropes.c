@@ -164,7 +164,9 @@ static int makePart(Draft *d, int k) {
   const sunrealtype radius[2] = {end[0].radius, end[1].radius};
   const int from              = d->from[k] == NONE ? 0 : d->from[k];
   bodiesHeading(&b->m.space, radius, pair, from, &pose[0], &pose[1], &L);
-  if (d->from[k] == NONE ? !(bodiesDistance(&b->m, pair) > 0) : !(L > 0))
+  const int overlaps =
+      has_a && has_b && !(hypot(L, radius[1] - radius[0]) > fabs(radius[0]) + fabs(radius[1]));
+  if (overlaps || (d->from[k] == NONE ? !(bodiesDistance(&b->m, pair) > 0) : !(L > 0)))
     return refuseNode(d, k,
                       has_a && has_b ? "and the next one are pulleys that overlap"
                       : has_a        ? "is a pulley, and the next one lies within it"

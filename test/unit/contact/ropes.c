@@ -367,7 +367,7 @@ END_TEST
 /* ---- what is refused ---- */
 
 static const struct {
-  CPRopeNode node[3];
+  CPRopeNode node[4];
   int nnodes;
   sunrealtype length;
   const char *rule;
@@ -389,6 +389,10 @@ static const struct {
      3,
      0,
      "rope: node 3 is an end"},
+    {{POINT(NULL, 0, 0), PULLEY("a", 0, -1, 0.6), PULLEY("b", 1, -1, 0.6), POINT(NULL, 2, 0)},
+     4,
+     0,
+     "rope: node 2 and the next one are pulleys that overlap"},
     {{POINT(NULL, 0, 0), POINT("c", 0, -1)}, 2, 0, "rope: there is no body \"c\""},
     {{POINT(NULL, 0, 0), POINT(NULL, 0, -1)}, 2, 0, "rope: its nodes must not all be on one body"},
     {{POINT(NULL, 0, 0), DRUM(NULL, 0, 0, 0, 0, 0.3), POINT("a", 0, -1)},
