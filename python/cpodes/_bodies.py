@@ -743,18 +743,24 @@ class Bodies(Mechanism):
 
     def tendon(self, name: str, of: Sequence = (), ratio: Any = (), *, along: Sequence = (), stiffness: float = 0.0, damping: float = 0.0,
                free: Optional[float] = None, force: float = 0.0, inertance: float = 0.0, frames: str = "space") -> str:
-        """Adds a spring-damper on the sum of coordinates, ratio[0] x_1 + ratio[1] x_2 + ..., or on the length along points (body, at).
-        Limits, dry friction and actuators act on it by its name, as on a coordinate. free: None, that of the placement."""
+        """Adds a spring-damper on the sum of coordinates, ratio[0] x_1 + ratio[1] x_2 + ..., or on the length along points (body, at),
+        and between two of them around spheres and cylinders, dicts of body, at, radius, of a cylinder axis, and perhaps side=(body, at), a
+        point on whose side the path runs. Limits, dry friction and actuators act on it by its name, as on a coordinate. free: None, that of the placement."""
         kept: list = []
-        nodes = [as_c({"body": body_name(body), "point": vector("at", at, 3)}, kept) for body, at in along]
+        given = [dict(node) if isinstance(node, dict) else node for node in along]
+        sides = [node.pop("side", None) if isinstance(node, dict) else None for node in given]
+        nodes = [as_c(rope_node(node), kept) for node in given]
+        beside = [ffi.NULL if side is None else ffi.new("CPRopeNode *", as_c(rope_node(side), kept)) for side in sides]
+        sided = ffi.new("CPRopeNode *[]", beside)
         coordinates = [as_c(coordinate(one), kept) for one in of]
         arrays = (ffi.new("CPCoordinate[]", coordinates), ffi.new("double[]", vector("ratio", ratio, len(coordinates)) if coordinates else []),
                   ffi.new("CPRopeNode[]", nodes))
-        fields = {"name": word("name", name), "ncoordinates": len(coordinates), "of": arrays[0], "ratio": arrays[1], "nnodes": len(nodes),
+        fields = {"side": sided if any(side is not None for side in sides) else ffi.NULL,
+                  "name": word("name", name), "ncoordinates": len(coordinates), "of": arrays[0], "ratio": arrays[1], "nnodes": len(nodes),
                   "node": arrays[2], "in": frames_of(frames), "stiffness": number("stiffness", stiffness), "damping": number("damping", damping),
                   "free": np.nan if free is None else number("free", free), "force": number("force", force),
                   "inertance": number("inertance", inertance)}
-        return self._add("Tendon", fields, keep=[kept, arrays])
+        return self._add("Tendon", fields, keep=[kept, arrays, beside, sided])
 
     def friction(self, of: Any, factor: float = 0.0, speed: float = 0.0, *, force: float = 0.0, sticking: float = 0.0,
                  sticking_factor: float = 0.0, name: Optional[str] = None) -> str:

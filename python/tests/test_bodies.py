@@ -184,6 +184,35 @@ def test_couplers_take_further_coordinates_and_functions():
     assert m.coordinate("lift", sol.y[:, -1])[0] == pytest.approx(0.1 * (1 - math.cos(3)), abs=1e-8)
 
 
+def test_ropes_rub_on_drums_and_bearings_on_their_loads():
+    factor, masses = math.exp(0.3 * math.pi), (1.0, 3.0)
+    m = cpodes.Bodies(2, gravity=(0, -GRAVITY))
+    m.add_body("left", mass=masses[0], inertia=1, at=(-0.2, -3))
+    m.add_body("right", mass=masses[1], inertia=1, at=(0.2, -1))
+    m.rope(("left", (-0.2, -3)), {"body": None, "at": (0, 0), "radius": -0.2, "friction": 0.3}, ("right", (0.2, -1)), name="rope")
+    sol = m.solve((0, 0.9), rtol=1e-9, atol=1e-9)
+    fall = (masses[1] - factor * masses[0]) / (masses[1] + factor * masses[0]) * GRAVITY * 0.9**2 / 2
+    assert m.point("right", (0, 0), sol.y[:, -1])[1] == pytest.approx(-1 - fall, abs=1e-8)
+    n = cpodes.Bodies(2, gravity=(0, -GRAVITY))
+    n.add_body("wheel", mass=2, inertia=0.1, omega=(0, 0, 3))
+    n.revolute(None, "wheel", at=(0, 0), name="pin")
+    n.friction("pin", 0.02, name="bearing")
+    sol = n.solve((0, 2), rtol=1e-9, atol=1e-9)
+    assert n.coordinate("pin", sol.y[:, -1])[0] == pytest.approx(9 * 0.1 / (2 * 0.02 * 2 * GRAVITY), abs=1e-8)
+    with pytest.raises(ValueError, match="a node has body, at, radius, axis, turns, friction and sticking, and not mu"):
+        m.rope({"body": "left", "at": (0, 0), "mu": 1}, ("right", (0, 0)))
+
+
+def test_paths_run_on_the_side_of_a_point():
+    rho, a = math.sqrt(4.25), math.atan2(0.5, 2)
+    for side, sign in ((None, -1), ((None, (0, -3)), 1)):
+        m = cpodes.Bodies(2)
+        m.add_body("end", mass=1, inertia=1, at=(2, 0.5))
+        m.tendon("cord", along=[(None, (-2, 0.5)), {"body": None, "at": (0, 0), "radius": 1, "side": side}, ("end", (2, 0.5))])
+        sol = m.solve((0, 0.1), rtol=1e-6, atol=1e-6)
+        assert sol["cord.length"][0] == pytest.approx(2 * math.sqrt(3.25) + math.pi + 2 * sign * a - 2 * math.acos(1 / rho), abs=1e-13)
+
+
 def test_ropes_and_tendons_pull():
     m = cpodes.Bodies(2, gravity=(0, -GRAVITY))
     m.add_body("left", mass=1.3, inertia=1, at=(-0.2, -3))
