@@ -323,6 +323,12 @@ int CPMechGetPoints(CPMech mech, CPThing thing, int i, N_Vector y, sunrealtype *
   const Side *on   = &pair->side[1];
   memset(xyz, 0, 12 * sizeof *xyz);
   placePair(b, pair, y);
+  if (thing == CP_PATH) {
+    if (i + 1 < bodiesPathPart(b, NONE, NULL, NULL))
+      placePair(b, &b->pair[bodiesPairOf(b, thing, i + 1)], y);
+    bodiesPathPoints(b, i, xyz);
+    return CP_SUCCESS;
+  }
   if (thing == CP_CONTACT) return contactFrame(mech, b, i, xyz, __func__);
   if (thing == CP_SHAPE) {
     pointOf(b, on, xyz);

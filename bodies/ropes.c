@@ -82,6 +82,79 @@ int bodiesRope(const Mechanism *b, const Joint *joint, sunrealtype t, RopeState 
   return flag;
 }
 
+/* ------------------------------------------------------------------------------------- paths -- */
+
+/* Has this term, of a rope or of a tendon, the ends of a part? */
+static int isPart(const Term *term) {
+  return term->m.kind == TANGENT || term->m.kind == LENGTH ||
+         (term->m.kind == WRAP && term->m.i == 0);
+}
+
+int bodiesPathPart(const Mechanism *b, int i, const Term **part, int *name) {
+  int count = 0;
+  for (int k = 0; k < b->njoints + b->nlaws; k++) {
+    const Joint *joint = k < b->njoints ? &b->joint[k] : NULL;
+    const Law *law     = joint ? NULL : &b->law[k - b->njoints];
+    if (joint ? joint->nrows == 0 || !b->row[joint->first].rope : !law->is_tendon) continue;
+    const int first = joint ? b->row[joint->first].term : law->term,
+              n     = joint ? b->row[joint->first].nterms : law->nterms;
+    for (int t = first; t < first + n; t++) {
+      if (!isPart(&b->term[t]) || count++ != i) continue;
+      *part = &b->term[t], *name = joint ? joint->name : law->name;
+      return 0;
+    }
+  }
+  return count;
+}
+
+int bodiesPathPair(const Term *part) { return part->pair + (part->m.kind == WRAP ? 2 : 0); }
+
+/* The ends of a part [6], its direction e, and the unit vector p to the left of it, where that has a meaning: with the distance
+ * d = L e + (R_b - R_a) p of the centres they are at -R p from these. Returns the radius at its end, or 0. */
+static sunrealtype endsOf(const Mechanism *b, const Term *part, sunrealtype *xyz, sunrealtype *e,
+                          sunrealtype *p) {
+  const Pair *pair    = &b->pair[bodiesPathPair(part)];
+  const Pose *pose[2] = {bodiesPose(b, pair->side[0].body), bodiesPose(b, pair->side[1].body)};
+  sunrealtype L, R[2] = {0, 0}, axis[2][3] = {{1, 0, 0}, {0, 1, 0}};
+  for (int k = 0; k < 2; k++) {
+    toSpace(pose[k], pair->side[k].point, xyz + 3 * k);
+    add3(1, pose[k]->r, xyz + 3 * k);
+  }
+  if (part->m.kind != TANGENT) return 0;
+  for (int k = 0; k < 2; k++) {
+    if (b->space.dimension == 3)
+      toSpace(pose[part->m.from], pair->side[part->m.from].axis[k], axis[k]);
+    if (pair->surface.radius[k] != NONE) R[k] = b->param[pair->surface.radius[k]];
+  }
+  const sunrealtype psi =
+      bodiesHeading(&b->space, b->param, pair, part->m.from, pose[0], pose[1], &L);
+  for (int k = 0; k < 3; k++) {
+    e[k] = cos(psi) * axis[0][k] + sin(psi) * axis[1][k];
+    p[k] = cos(psi) * axis[1][k] - sin(psi) * axis[0][k];
+  }
+  for (int k = 0; k < 2; k++) add3(-R[k], p, xyz + 3 * k);
+  return R[1];
+}
+
+void bodiesPathPoints(const Mechanism *b, int i, sunrealtype *xyz) {
+  const Term *part, *next;
+  sunrealtype e[3], p[3], next_e[3], next_p[3], ends[6];
+  int name;
+  bodiesPathPart(b, i, &part, &name);
+  const sunrealtype R = endsOf(b, part, xyz, e, p);
+  for (int k = 0; k < 2; k++) memcpy(xyz + 6 + 3 * k, xyz + 3, 3 * sizeof *xyz);
+  if (R == 0) return;
+  bodiesPathPart(b, i + 1, &next, &name); /* A pulley is no end of a rope. */
+  endsOf(b, next, ends, next_e, next_p);
+  const sunrealtype turn = atan2(dot3(next_e, p), dot3(next_e, e)),
+                    arc  = R < 0 ? -arcOf(-turn) : arcOf(turn);
+  for (int k = 1; k <= 2; k++) { /* p turns by `at`. */
+    const sunrealtype at = k * arc / 3;
+    add3(R * (1 - cos(at)), p, xyz + 3 + 3 * k);
+    add3(R * sin(at), e, xyz + 3 + 3 * k);
+  }
+}
+
 /* ------------------------------------------------------------------------------------ adding -- */
 
 /* A rope that is being added */

@@ -18,6 +18,13 @@ sunrealtype bodiesRopeTurns(const Mechanism *b, int first, int n);
 /* The law of a rope that rubs on its drum at q: from the coefficients of friction of the rope those of the contact that it is */
 void bodiesRopeFriction(Mechanism *b, const sunrealtype *q, const Contact *contact,
                         CPContactLaw *law);
+/* Part i of the ropes and tendons between two nodes. part: out, its term; name: out, of the element. Returns the number of parts if i is
+ * NONE, else 0. */
+int bodiesPathPart(const Mechanism *b, int i, const Term **part, int *name);
+/* The pair of its ends */
+int bodiesPathPair(const Term *part);
+/* Its points (CPMechGetPoints) at the poses of its bodies and those of the next part: xyz [12] */
+void bodiesPathPoints(const Mechanism *b, int i, sunrealtype *xyz);
 /* Evaluates the rope of a joint at the current poses. Returns what the function of its winch returned. */
 int bodiesRope(const Mechanism *b, const Joint *joint, sunrealtype t, RopeState *rope);
 

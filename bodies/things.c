@@ -1,5 +1,6 @@
 /* What a mechanism consists of: numbers, names and descriptions. */
 #include "formulas.h"
+#include "ropes.h"
 #include "sensors.h"
 #include "tree.h"
 
@@ -45,6 +46,7 @@ static int countOf(const Mechanism *m, CPThing thing) {
   case CP_SENSOR: return bodiesSensors(m);
   case CP_CONTROLLER: return m->ncontrollers;
   case CP_RELEASE: return m->nreleases;
+  case CP_PATH: return bodiesPathPart(m, NONE, NULL, NULL);
   }
   return 0;
 }
@@ -56,7 +58,7 @@ int CPBodiesCount(CPBodies b, CPThing thing) {
 
 static const char *const nouns[] = {"body",     "joint",      "coordinate", "contact",
                                     "spring",   "shape",      "parameter",  "state",
-                                    "quantity", "controller", "release"};
+                                    "quantity", "controller", "release",    "path"};
 
 int bodiesCheckIndex(CPLog *log, const Mechanism *m, CPThing thing, int i, const char *function) {
   if ((int)thing < 0 || (size_t)thing >= sizeof nouns / sizeof *nouns)
@@ -245,11 +247,19 @@ void bodiesCoordinate(const Mechanism *b, int i, Term *term) {
   bodiesCoordinateTerm(b, joint, i - b->joint[joint].first_coordinate, term);
 }
 
+static int pathPair(const Mechanism *b, int i) {
+  const Term *part;
+  int name;
+  bodiesPathPart(b, i, &part, &name);
+  return bodiesPathPair(part);
+}
+
 int bodiesPairOf(const Mechanism *b, CPThing thing, int i) {
   return thing == CP_JOINT     ? b->joint[i].pair
          : thing == CP_CONTACT ? b->joint[b->contact[i].joint].pair
          : thing == CP_SPRING  ? bodiesLawTerm(b, &b->law[b->length[i]], 0)->pair
          : thing == CP_SHAPE   ? b->shape[i].pair
+         : thing == CP_PATH    ? pathPair(b, i)
                                : NONE;
 }
 
@@ -366,6 +376,13 @@ int CPBodiesDescribe(CPBodies b, CPThing thing, int i, CPDescription *out) {
     d.unit = d.kind ? "rad" : "m";
     if (k == 0) d.name = name;
     else snprintf(b->described, sizeof b->described, "%s.%d", name, k);
+    break;
+  }
+  case CP_PATH: {
+    const Term *part;
+    int name;
+    bodiesPathPart(&b->m, i, &part, &name);
+    d.name = b->m.text + name;
     break;
   }
   case CP_SPRING: d.name = b->m.text + b->label[b->m.law[b->m.length[i]].param].owner; break;

@@ -253,7 +253,7 @@ static int parts_of(CPBodies b, int i) {
 }
 
 /* The points are: for each joint its point on both sides, then the bodies' frames, both ends of
- * each spring, the points of shapes, and the lines of the planes of contacts. Segments lead from
+ * each spring, the points of shapes, the lines of the planes of contacts, and four points of each part of a path. Segments lead from
  * each body to its joints, and join both points of a joint, which differ for rods and guides. */
 static void points(const CPPlugin *model, sunrealtype t, N_Vector y, sunrealtype *xyz) {
   (void)t;
@@ -273,6 +273,8 @@ static void points(const CPPlugin *model, sunrealtype t, N_Vector y, sunrealtype
     xyz += 12;
   }
   for (int i = 0; i < model->ncontacts; i++) xyz = plane_points(model, i, y, xyz);
+  for (int i = 0; i < CPBodiesCount(b, CP_PATH); i++, xyz += 12)
+    CPMechGetPoints(mech, CP_PATH, i, y, xyz);
 }
 
 static void add_segment(CPPluginDrawing *d, int from, int to, CPPluginSegmentKind kind) {
@@ -302,6 +304,19 @@ static int count_lines(const CPPlugin *model) {
   return n;
 }
 
+/* Adds the parts of ropes and tendons, whose points begin at `first`: straight ones, and arcs on pulleys up to the next one. */
+static void draw_paths(CPBodies b, CPPluginDrawing *d, int first) {
+  const int n = CPBodiesCount(b, CP_PATH);
+  char name[128]; /* Longer names than 100 characters are refused. */
+  for (int i = 0; i < n; i++) {
+    const int at = first + 4 * i;
+    snprintf(name, sizeof name, "%s", thing(b, CP_PATH, i).name);
+    for (int k = 0; k < 3; k++) add_segment(d, at + k, at + k + 1, CP_SEGMENT_BAR);
+    if (i + 1 < n && !strcmp(name, thing(b, CP_PATH, i + 1).name))
+      add_segment(d, at + 3, at + 4, CP_SEGMENT_BAR);
+  }
+}
+
 static int draw(CPPlugin *model) {
   CPBodies b       = built(model)->bodies;
   const int joints = CPBodiesCount(b, CP_JOINT), bodies = CPBodiesCount(b, CP_BODY),
@@ -311,7 +326,9 @@ static int draw(CPPlugin *model) {
   const int spring = 2 * joints + bodies, shape = spring + 2 * springs, plane = shape + 4 * shapes;
   const int lines    = count_lines(model);
   CPPluginDrawing *d = &model->drawing;
-  if (CPPluginDraw(model, plane + 2 * lines, NULL, 3 * joints + springs + lines, NULL, shapes, NULL))
+  const int path = plane + 2 * lines, parts = CPBodiesCount(b, CP_PATH);
+  if (CPPluginDraw(model, path + 4 * parts, NULL, 3 * joints + springs + lines + 4 * parts, NULL,
+                   shapes, NULL))
     return -1;
   int *contacts = contacts_of(model, joints);
   if (!contacts) return -1;
@@ -348,6 +365,7 @@ static int draw(CPPlugin *model) {
   }
   for (int i = 0; i < lines; i++)
     add_segment(d, plane + 2 * i, plane + 2 * i + 1, CP_SEGMENT_GUIDE);
+  draw_paths(b, d, path);
   for (int i = 0, at = 0; i < CPBodiesCount(b, CP_SHAPE); i++) {
     static const CPShapeKind shown[] = {
         [CP_SHAPE_BOX] = CP_SHAPE_BOX,          [CP_SHAPE_CYLINDER] = CP_SHAPE_CYLINDER,

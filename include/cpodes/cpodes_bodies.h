@@ -712,14 +712,16 @@ typedef enum {
   CP_JOINT = 1, /**< joints, couplers, drives and contacts: whatever has rows */
   CP_COORDINATE =
       2, /**< coordinates of joints: "hinge", or "slider.1" for those after the first one */
-  CP_CONTACT    = 3, /**< contacts; each is a joint as well */
-  CP_SPRING     = 4, /**< springs and actuators that act between two points */
-  CP_SHAPE      = 5, /**< shapes */
-  CP_PARAMETER  = 6, /**< numbers of elements, "element.field" */
-  CP_STATE      = 7, /**< components of y, "rod.x" */
-  CP_SENSOR     = 8, /**< quantities of elements, "pin.force" (CPMechGetSensor) */
-  CP_CONTROLLER = 9, /**< sampled controllers */
-  CP_RELEASE    = 10 /**< releases of joints */
+  CP_CONTACT    = 3,  /**< contacts; each is a joint as well */
+  CP_SPRING     = 4,  /**< springs and actuators that act between two points */
+  CP_SHAPE      = 5,  /**< shapes */
+  CP_PARAMETER  = 6,  /**< numbers of elements, "element.field" */
+  CP_STATE      = 7,  /**< components of y, "rod.x" */
+  CP_SENSOR     = 8,  /**< quantities of elements, "pin.force" (CPMechGetSensor) */
+  CP_CONTROLLER = 9,  /**< sampled controllers */
+  CP_RELEASE    = 10, /**< releases of joints */
+  CP_PATH =
+      11 /**< parts of ropes and tendons between two nodes, in order; of a tendon that wraps, between its points */
 } CPThing;
 
 /** What is known of one thing. Indices are -1, and texts "", where they mean nothing. */
@@ -919,7 +921,8 @@ CPODES_EXPORT int CPMechGetPowers(CPMech mech, sunrealtype t, N_Vector y, const 
 
 /** Returns points for drawings. xyz [12]: out, in space at y, unused ones 0. Joint, spring: P_a and P_b. Contact: where it
  * acts, its normal, and both tangents (on a plane z_a, x_a and y_a; in the plane the second one is 0). Shape: its centre and
- * the ends of its half axes a, b, c (in the plane the last one is the centre). */
+ * the ends of its half axes a, b, c (in the plane the last one is the centre). Path: both ends of the part, and two points that divide the
+ * arc on the pulley where it ends into three; they are that end where there is no pulley. */
 CPODES_EXPORT int CPMechGetPoints(CPMech mech, CPThing thing, int i, N_Vector y, sunrealtype *xyz);
 
 /* ---- mechanisms as files (guide, chapter "Mechanisms as files") ---- */

@@ -84,7 +84,7 @@ typedef enum {
 
 /** Kinds of segments in a drawing. */
 typedef enum {
-  CP_SEGMENT_BAR    = 0, /**< a part of a body; between two points of the ground a guide */
+  CP_SEGMENT_BAR = 0, /**< a part of a body or of a rope; between two points of the ground a guide */
   CP_SEGMENT_GUIDE  = 1, /**< a guide on which something slides (dashed) */
   CP_SEGMENT_SPRING = 2  /**< a spring, a damper, or both */
 } CPPluginSegmentKind;

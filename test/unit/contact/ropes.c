@@ -243,6 +243,24 @@ START_TEST(a_rope_turns_its_pulley) {
 }
 END_TEST
 
+/* Straight parts, and points that divide the arc over the drum into three */
+START_TEST(a_rope_is_drawn_over_its_drum) {
+  const Case c          = case_of(_i);
+  const double want[24] = {-0.2, -3, 0, -0.2, 0,  0, -0.1, sqrt(0.03), 0, 0.1, sqrt(0.03), 0,
+                           0.2,  0,  0, 0.2,  -1, 0, 0.2,  -1,         0, 0.2, -1,         0};
+  sunrealtype xyz[24];
+  capstan(&c, 1, 2, 0.3, 1, "drum");
+  act(c.formulation);
+  ck_assert_int_eq(CPBodiesCount(bodies, CP_PATH), 2);
+  for (int i = 0; i < 2; i++) {
+    ck_assert_str_eq(thing_at(bodies, CP_PATH, i).name, "rope");
+    ck_assert_int_eq(CPMechGetPoints(mech, CP_PATH, i, y, xyz + 12 * i), CP_SUCCESS);
+  }
+  for (int i = 0; i < 24; i++) ck_assert_double_eq_tol(xyz[i], want[i], 1e-15);
+  release();
+}
+END_TEST
+
 /* A capstan that is driven lifts m_2 with a = g (E m_1 - m_2) / (E m_1 + m_2), until the rope has its speed r omega. */
 START_TEST(a_driven_capstan_lifts_by_friction) {
   const Case c        = case_of(_i);
@@ -426,6 +444,7 @@ TEST_SUITE(ropes) {
   tcase_add_loop_test(tc, a_rope_unwinds_along_an_involute, 0, CASES);
   tcase_add_loop_test(tc, a_rope_on_a_drum_holds_or_slides, 0, CASES);
   tcase_add_loop_test(tc, a_rope_turns_its_pulley, 0, CASES);
+  tcase_add_loop_test(tc, a_rope_is_drawn_over_its_drum, 0, CASES);
   tcase_add_loop_test(tc, a_driven_capstan_lifts_by_friction, 0, CASES);
   tcase_add_loop_test(tc, the_arc_of_a_rope_changes_its_friction, 0, CASES);
   tcase_add_loop_test(tc, a_rope_is_slack_until_it_jerks, 0, CASES);
