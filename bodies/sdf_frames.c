@@ -147,24 +147,28 @@ int sdfRaw(Sdf *s, const xmlNode *n, Place *place) {
 
 static int resolve(Sdf *s, int i);
 
+/* Index of a thing, where MODEL::__model__ is the frame of the model, or NONE */
+static int seekModel(Sdf *s, int scope, const char *name) {
+  static const char own[] = "::__model__";
+  const int i             = seek(s, scope, name);
+  const size_t length     = strlen(name);
+  char model[500];
+  if (i != NONE || length < sizeof own || strcmp(name + length - (sizeof own - 1), own)) return i;
+  snprintf(model, sizeof model, "%.*s", (int)(length - (sizeof own - 1)), name);
+  return seek(s, scope, model);
+}
+
 /* pose: out, that of a named frame relative to the scope in which it is named */
 static int named(Sdf *s, int scope, const xmlNode *at, const char *name, Place *pose) {
   Place part;
   *pose = origin;
   if (!strcmp(name, "__model__") || !strcmp(name, "__root__")) return 0;
-  int i = seek(s, scope, name);
+  int i = seekModel(s, scope, name);
   if (i == NONE && !strcmp(name, "world")) {
     if (scope == s->top) return 0;
     if (sdfPlace(s, scope, &part)) return 1;
     invert(&part, pose);
     return 0;
-  }
-  const size_t length     = strlen(name);
-  static const char own[] = "::__model__";
-  if (i == NONE && length >= sizeof own && !strcmp(name + length - (sizeof own - 1), own)) {
-    char model[500];
-    snprintf(model, sizeof model, "%.*s", (int)(length - (sizeof own - 1)), name);
-    i = seek(s, scope, model);
   }
   if (i == NONE) return noFrame(s, at, name);
   if (tooDeep(s, at)) return 1;
@@ -253,7 +257,7 @@ static int canonical(Sdf *s, int model, int *link) {
 
 int sdfLinkOf(Sdf *s, int scope, const xmlNode *at, const char *name, int *link) {
   if (!strcmp(name, "__model__") && scope != s->top) return canonical(s, scope, link);
-  const int i = seek(s, scope, name);
+  const int i = seekModel(s, scope, name);
   *link       = GROUND;
   if (i == NONE && !strcmp(name, "world")) return 0;
   if (i == NONE) return noFrame(s, at, name);

@@ -302,14 +302,14 @@ static int readTree(Urdf *u, const xmlNode *root) {
   return others(r, root, " link joint ");
 }
 
-/* Is there a fixed joint of this name? */
-static int isFixed(const xmlNode *root, const char *name) {
+/* The type of the joint of this name, "" if it has none, or NULL if there is no such joint */
+static const char *typeOf(const xmlNode *root, const char *name) {
   for (const xmlNode *n = root->children; n && name; n = n->next) {
     const char *own  = robotIs(n, "joint") ? robotText(n, "name") : NULL,
-               *type = robotIs(n, "joint") ? robotText(n, "type") : NULL;
-    if (own && type && !strcmp(own, name)) return !strcmp(type, "fixed");
+               *type = own ? robotText(n, "type") : NULL;
+    if (own && !strcmp(own, name)) return type ? type : "";
   }
-  return 0;
+  return NULL;
 }
 
 /* Reads the equations x = offset + multiplier x_other of mimic joints. */
@@ -325,9 +325,14 @@ static int readMimics(Robot *r, const xmlNode *root) {
       if (robotTell(r, mimic, WITHOUT_EFFECT, "the mimic of fixed joints")) return 1;
       continue;
     }
-    const int i = robotFind(r, n, "joint", robotText(n, "name")),
-              j = i < 0 || isFixed(root, to) ? -1 : robotFind(r, mimic, "joint", to);
-    if (i < 0 || (j < 0 && !isFixed(root, to)) ||
+    const char *of = typeOf(root, to);
+    if (!of) { /* Other programs do not look for it. */
+      if (robotNote(r, mimic, "mimics of joints that the file does not have")) return 1;
+      continue;
+    }
+    const int is_fixed = !strcmp(of, "fixed"), i = robotFind(r, n, "joint", robotText(n, "name")),
+              j = i < 0 || is_fixed ? -1 : robotFind(r, mimic, "joint", to);
+    if (i < 0 || (j < 0 && !is_fixed) ||
         robotCouple(r, mimic, NULL, i, j, (sunrealtype[5]){offset, multiplier}))
       return 1;
   }

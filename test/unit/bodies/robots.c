@@ -224,6 +224,12 @@ START_TEST(mimics_of_fixed_joints_and_by_fixed_joints_are_read) {
   ck_assert_mentions(file.remarks, "without effect in this run: the mimic of fixed joints");
   ck_assert_double_eq(parameter(b, "l_coupler.start"), 0.25);
   CPBodiesFree(&b);
+  b = read_good("r.urdf",
+                "<robot name=\"r\">" LINK("base", "0", ROUND) LINK("a", "1", ROUND)
+                    JOINT("j", "continuous", "base", "a", "<mimic joint=\"none\"/>") "</robot>",
+                "");
+  ck_assert_mentions(file.notes, "mimics of joints that the file does not have");
+  CPBodiesFree(&b);
 }
 END_TEST
 

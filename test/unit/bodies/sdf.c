@@ -91,6 +91,19 @@ START_TEST(frames_are_where_the_format_puts_them) {
 }
 END_TEST
 
+/* The frame of a nested model moves with its canonical link, as the parent of a joint, too. */
+START_TEST(a_nested_model_is_the_parent_of_a_joint) {
+  open_file("n.sdf",
+            SDF("1.9", "<model name='m'><model name='n'><pose>1 2 3 0 0 0</pose>" LINK(
+                           "a", "") "</model>" LINK("b", "")
+                           JOINT("j", "fixed", "n::__model__", "b", "") "</model>"),
+            "", CP_JOINT_COORDINATES);
+  ck_assert_int_eq((int)equations_of(mech).nu, 6);
+  ck_assert_double_eq_tol(parameter("n::a.mass"), 2, 1e-14);
+  close_file();
+}
+END_TEST
+
 /* A joint's axis is in its own frame, that of the child, from version 1.5 on, unless the file names another one. */
 START_TEST(axes_point_as_each_version_says) {
   static const struct {
@@ -518,6 +531,7 @@ TEST_SUITE(sdf) {
   tcase_set_timeout(tc, 60);
   tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
   tcase_add_test(tc, frames_are_where_the_format_puts_them);
+  tcase_add_test(tc, a_nested_model_is_the_parent_of_a_joint);
   tcase_add_test(tc, axes_point_as_each_version_says);
   tcase_add_test(tc, hinges_swing_with_their_springs_and_dampers);
   tcase_add_test(tc, screws_turn_as_they_move);

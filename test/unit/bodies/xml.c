@@ -840,10 +840,6 @@ static const struct {
              "<axis xyz=\"0 0\"/>") "<joint name=\"k\" type=\"fixed\"><parent link=\"a\"/><child "
                                     "link=\"b\"/></joint>"),
      "robot.xml:5: axis:", "xyz must be 3 finite numbers"},
-    {TREE(ON("type=\"revolute\"", "base", "a",
-             "<mimic joint=\"x\"/>") "<joint name=\"k\" type=\"fixed\"><parent link=\"a\"/><child "
-                                     "link=\"b\"/></joint>"),
-     "robot.xml:5: mimic:", "there is no joint \"x\""},
     {"<robot>\n<link name=\"a\"/><link name=\"b\"><inertial/></link><joint name=\"j\" "
      "type=\"revolute\"><parent link=\"a\"/><child link=\"b\"/></joint></robot>",
      "robot.xml:2: inertial:", "mass and inertia must be given"},
