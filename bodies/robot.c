@@ -298,6 +298,29 @@ static int mendInertia(Robot *r, const Link *link, sunrealtype *J) {
   return 0;
 }
 
+/* A thin body, with moments a, a and 0, that moves freely and bears no other has no equation for its spin about its axis. As no torque acts
+ * about that, any moment there gives the same motion of a body that does not spin: it gets a. */
+static int mendThin(Robot *r, const Link *link, sunrealtype *J) {
+  static const sunrealtype rounding = SUN_RCONST(1e-12);
+  const int own                     = (int)(link - r->link);
+  int alone = r->joint[link->first].type == FREE && !r->open, axial = 0;
+  sunrealtype value[3], axis[3][3];
+  for (int i = 0; i < r->nlinks; i++) alone = alone && r->link[i].place.link != own;
+  for (int i = 0; i < r->njoints; i++) alone = alone && !r->joint[i].closes;
+  if (!alone) return 0;
+  principalInertia(J, value, axis);
+  for (int i = 1; i < 3; i++)
+    if (value[i] < value[axial]) axial = i;
+  const sunrealtype across = fmax(fmax(value[0], value[1]), value[2]);
+  if (!(across > 0) || fabs(value[axial]) > rounding * across) return 0;
+  value[axial] = across;
+  composeInertia(value, axis, J);
+  return robotTell(r, link->node, CHANGED,
+                   "the moment of inertia of %.60s about its axis to that across it: 0 leaves its "
+                   "spin without an equation of motion",
+                   link->name);
+}
+
 static int addLinks(Robot *r, const Place *start, sunrealtype (*velocity)[6]) {
   for (int i = 0; i < r->nlinks; i++) {
     Link *link = &r->link[i];
@@ -320,7 +343,7 @@ static int addLinks(Robot *r, const Place *start, sunrealtype (*velocity)[6]) {
     const sunrealtype rounding = SUN_RCONST(1e-15) * own.mass * dot3(own.centre, own.centre);
     for (int k = 0; k < 6; k++)
       if (fabs(own.J[k]) <= rounding) own.J[k] = 0;
-    if (r->mends && mendInertia(r, link, own.J)) return 1;
+    if (r->mends && (mendInertia(r, link, own.J) || mendThin(r, link, own.J))) return 1;
     memcpy(body.centre, own.centre, sizeof body.centre);
     memcpy(body.inertia, own.J, sizeof body.inertia);
     /* Products of inertia at the level of rounding errors are set to 0. */

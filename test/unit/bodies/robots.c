@@ -213,6 +213,28 @@ START_TEST(point_masses_at_one_point_have_no_moments) {
 }
 END_TEST
 
+/* A rod that falls and tumbles: w' = 0 for each w across its axis, whatever the moment about the axis is. */
+START_TEST(a_free_rod_needs_no_inertia_about_its_axis) {
+  CPBodies b =
+      read_good("r.urdf",
+                "<robot name=\"r\"><link name=\"rod\"><inertial><origin rpy=\"0.3 0.2 0.1\"/>"
+                "<mass value=\"0.1\"/><inertia ixx=\"1\" ixy=\"0\" ixz=\"0\" iyy=\"1\" "
+                "iyz=\"0\" izz=\"0\"/></inertial></link></robot>",
+                "");
+  CPMech mech;
+  ck_assert_mentions(file.remarks, "the moment of inertia of rod about its axis");
+  N_Vector y = build_as(b, CP_ABSOLUTE, &mech), ydot = N_VClone(y);
+  entries(y)[10] = 0.5, entries(y)[11] = -0.7;
+  ck_assert_int_eq(CPMechRhs(0, y, ydot, mech), 0);
+  ck_assert_double_eq_tol(entries(ydot)[9], -9.81, 1e-14);
+  for (int k = 10; k < 13; k++) ck_assert_double_le(fabs(entries(ydot)[k]), 1e-14);
+  N_VDestroy(y);
+  N_VDestroy(ydot);
+  CPMechFree(&mech);
+  CPBodiesFree(&b);
+}
+END_TEST
+
 START_TEST(mimics_of_fixed_joints_and_by_fixed_joints_are_read) {
   CPBodies b = read_good(
       "r.urdf",
@@ -1061,6 +1083,7 @@ TEST_SUITE(robots) {
   tcase_add_test(tc, the_root_of_urdf_is_the_ground_or_free);
   tcase_add_test(tc, moments_that_no_body_has_are_changed_to_the_nearest_ones);
   tcase_add_test(tc, point_masses_at_one_point_have_no_moments);
+  tcase_add_test(tc, a_free_rod_needs_no_inertia_about_its_axis);
   tcase_add_test(tc, mimics_of_fixed_joints_and_by_fixed_joints_are_read);
   tcase_add_test(tc, what_other_programs_use_is_told);
   tcase_add_test(tc, declarations_of_no_version_are_read);
