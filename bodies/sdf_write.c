@@ -11,13 +11,23 @@ static void put(Text *out, const char *tag, int n, const sunrealtype *x) {
   bodiesPut(out, "</%s>", tag);
 }
 
-/* Writes a name as an element. */
-static void putName(Text *out, const char *tag, const char *name) {
-  bodiesPut(out, "<%s>", tag);
+/* Writes a name, where two colons would be those between a model and what is in it. */
+static void putName(Text *out, const char *name) {
   for (; *name; name++)
-    if (strchr("<>&", *name)) bodiesPut(out, "&#%d;", *name);
-    else bodiesPut(out, "%c", *name);
+    if (strchr("<>&\"", *name)) bodiesPut(out, "&#%d;", *name);
+    else bodiesPut(out, "%c", *name == ':' && name[1] == ':' ? '_' : *name);
+}
+
+/* The same as an element, and as an attribute */
+static void putNamed(Text *out, const char *tag, const char *name) {
+  bodiesPut(out, "<%s>", tag);
+  putName(out, name);
   bodiesPut(out, "</%s>", tag);
+}
+static void putAttribute(Text *out, const char *attribute, const char *name) {
+  bodiesPut(out, " %s=\"", attribute);
+  putName(out, name);
+  bodiesPut(out, "%c", '"');
 }
 
 static void putPose(Text *out, const sunrealtype *r, sunrealtype axis[3][3]) {
@@ -48,7 +58,7 @@ static void putShapes(const Writer *x, int body) {
     add3(1, b->body[body].centre, at);
     for (int k = 0; k < 3; k++) full[k] = 2 * shape->half[k];
     bodiesPut(out, "<visual");
-    writeText(out, "name", name);
+    putAttribute(out, "name", name);
     bodiesPut(out, ">");
     putPose(out, at, on->axis);
     bodiesPut(out, "<geometry><%s>", tag);
@@ -69,7 +79,7 @@ static void putLink(const Writer *x, int body) {
   sunrealtype origin[3];
   writeOrigin(x, body, origin);
   bodiesPut(out, "<link");
-  writeText(out, "name", name);
+  putAttribute(out, "name", name);
   bodiesPut(out, ">");
   putPose(out, origin, x->node[body].pose.axis);
   bodiesPut(out, "\n<inertial>");
@@ -118,7 +128,7 @@ static void putAxis(const Writer *x, const char *tag, int joint, int k, const su
     writeStartBetween(x, a->of, a->of_k, of);
     const sunrealtype offset = a->multiplier * of[0] + a->offset - now[0], reference = 0;
     bodiesPut(out, "<mimic");
-    writeText(out, "joint", x->b->text + x->b->joint[a->of].name);
+    putAttribute(out, "joint", x->b->text + x->b->joint[a->of].name);
     writeText(out, "axis", a->of_k ? "axis2" : "axis");
     bodiesPut(out, ">");
     put(out, "multiplier", 1, &a->multiplier);
@@ -161,12 +171,12 @@ static void putJoint(const Writer *x, int j) {
   memcpy(point, of[1]->point, sizeof point);
   add3(1, b->body[child].centre, point);
   bodiesPut(out, "<joint");
-  writeText(out, "name", name);
+  putAttribute(out, "name", name);
   writeText(out, "type", kinds[joint->kind].type);
   bodiesPut(out, ">");
   putPose(out, point, NULL);
-  putName(out, "parent", of[0]->body < 0 ? "world" : b->text + b->body[of[0]->body].name);
-  putName(out, "child", b->text + b->body[child].name);
+  putNamed(out, "parent", of[0]->body < 0 ? "world" : b->text + b->body[of[0]->body].name);
+  putNamed(out, "child", b->text + b->body[child].name);
   bodiesPut(out, "\n");
   for (int k = 0; k < kinds[joint->kind].naxes; k++) {
     const Side *on =
@@ -186,7 +196,7 @@ static void putFile(const Writer *x) {
   bodiesPut(out, "<sdf version=\"1.11\">\n<world name=\"world\">\n");
   put(out, "gravity", 3, x->b->param);
   bodiesPut(out, "\n<model");
-  writeText(out, "name", title);
+  putAttribute(out, "name", title);
   bodiesPut(out, ">\n");
   for (int i = 0; i < x->b->nbodies; i++) putLink(x, i);
   for (int j = 0; j < x->b->njoints; j++) putJoint(x, j);

@@ -3,7 +3,6 @@
 
 #include "cpodes/base/compat.h"
 
-#include <float.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -223,11 +222,13 @@ void writeStart(const Writer *x, int joint, int k, sunrealtype *value) {
 }
 
 void writeAngles(sunrealtype axis[3][3], sunrealtype *angle) {
-  const sunrealtype across = hypot(axis[0][0], axis[0][1]);
-  const int level          = across > DBL_EPSILON; /* else x and z are the same axis */
-  angle[0]                 = level ? atan2(axis[1][2], axis[2][2]) : atan2(-axis[2][1], axis[1][1]);
-  angle[1]                 = atan2(-axis[0][2], across);
-  angle[2]                 = level ? atan2(axis[0][1], axis[0][0]) : 0;
+  /* A rotation by the first angle back leaves R_z R_y, whose second axis has the angle about z; next to a pitch of a quarter of a turn, the first
+   * angle is lost to rounding, and the others make up for it. */
+  const sunrealtype x = atan2(axis[1][2], axis[2][2]), c = cos(x), s = sin(x),
+                    z = atan2(s * axis[2][0] - c * axis[1][0], c * axis[1][1] - s * axis[2][1]);
+  angle[0]            = x;
+  angle[1]            = atan2(-axis[0][2], cos(z) * axis[0][0] + sin(z) * axis[0][1]);
+  angle[2]            = z;
 }
 
 void writeOrigin(const Writer *x, int body, sunrealtype *r) {

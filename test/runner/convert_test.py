@@ -110,6 +110,15 @@ run: {coordinates: joint}
             for line in ("left out: left_spring", "left_tie_rod"):
                 self.assertIn(line, to.read_text().split("-->")[0])
 
+    def test_names_of_nested_models_are_plain_in_sdf(self):
+        file, to = self.folder / "nested.sdf", self.folder / "to.sdf"
+        file.write_text("<sdf version='1.9'><model name='m'><link name='a'/><model name='n'><link name='b'/></model>"
+                        "<joint name='j' type='revolute'><parent>a</parent><child>n::b</child><axis><xyz>0 1 0</xyz></axis></joint></model></sdf>")
+        self.assert_done(cpodes("convert", file, to))
+        self.assertIn('link name="n_:b"', to.read_text())
+        self.assertNotIn("::", to.read_text())
+        self.assert_done(cpodes("describe", to))
+
     def test_start_values_are_those_of_the_file(self):
         to = self.folder / "to.yaml"
         start = ("--start", "turn=0.5", "--start", "turn'=-2")

@@ -4,6 +4,7 @@
 #include "support/alloc.h"
 #include "support/support.h"
 #include "support/things.h"
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -212,6 +213,36 @@ START_TEST(keyframes_of_mjcf_have_controls_and_activations) {
 }
 END_TEST
 
+/* Three angles next to a pitch of a quarter of a turn, where two of them are nearly about one axis */
+START_TEST(attitudes_survive_their_three_angles) {
+  static const double off[] = {0, 1e-15, 1e-12, 1e-9, 1e-6, 0.3};
+  for (int i = 0; i < 12; i++) {
+    char text[400], *written;
+    const double pitch = (i % 2 ? -1 : 1) * (acos(0.0) - off[i / 2]), c = cos(pitch / 2),
+                 s = sin(pitch / 2), x = 0.35, z = -0.6; /* halves of the others */
+    snprintf(text, sizeof text,
+             "bodies: [{name: b, mass: 1, inertia: [1, 1, 1], quaternion: [%.17g, %.17g, %.17g, "
+             "%.17g]}]\n",
+             cos(z) * c * cos(x) + sin(z) * s * sin(x), cos(z) * c * sin(x) - sin(z) * s * cos(x),
+             cos(z) * s * cos(x) + sin(z) * c * sin(x), sin(z) * c * cos(x) - cos(z) * s * sin(x));
+    format     = 4;
+    CPBodies a = read_to_write("b.yaml", text, &written);
+    ck_assert_msg(a != NULL, "%s", message);
+    CPBodies b = read_as("w.sdf", written, strlen(written));
+    ck_assert_msg(b != NULL, "%s", message);
+    N_Vector y[2]   = {CPBodiesState(a, test_context), CPBodiesState(b, test_context)};
+    sunrealtype dot = 0;
+    for (int k = 3; k < 7; k++) dot += entries(y[0])[k] * entries(y[1])[k];
+    for (int k = 3; k < 7; k++)
+      ck_assert_double_eq_tol(copysign(1, dot) * entries(y[0])[k], entries(y[1])[k], 1e-14);
+    for (int k = 0; k < 2; k++) N_VDestroy(y[k]);
+    CPBodiesFree(&a);
+    CPBodiesFree(&b);
+    free(written);
+  }
+}
+END_TEST
+
 TEST_SUITE(writing) {
   Suite *suite = suite_create("bodies/writing");
   TCase *tc    = tcase_create("writing");
@@ -222,6 +253,7 @@ TEST_SUITE(writing) {
   tcase_add_test(tc, motions_are_written_with_units);
   tcase_add_test(tc, what_has_no_text_is_listed);
   tcase_add_loop_test(tc, the_nth_allocation_may_fail, 0, 4);
+  tcase_add_test(tc, attitudes_survive_their_three_angles);
   tcase_add_test(tc, keyframes_of_mjcf_have_controls_and_activations);
   suite_add_tcase(suite, tc);
   return suite;
