@@ -134,11 +134,22 @@ int asmtAddCoupler(Asmt *a, int at) {
 
 /* ----------------------------------------------------------------------------------- motions -- */
 
-/* The joint that MotionJoint names, or NULL after a message */
-static const AsmtJoint *jointOf(Asmt *a, int at) {
+/* The joint that MotionJoint names or, without a name, the one from the part of MarkerI to that of MarkerJ that turns, or slides; NULL
+ * after a message */
+static const AsmtJoint *jointOf(Asmt *a, int at, int turns) {
   const char *path = asmtValue(a, at, "MotionJoint"), *slash = path ? strrchr(path, '/') : NULL;
   for (int i = 0; slash && i < a->njoints; i++)
     if (!strcmp(a->joint[i].path, slash + 1)) return &a->joint[i];
+  const AsmtMarker *side[2] = {NULL, NULL};
+  if (!path && ((side[0] = asmtMarker(a, at, "MarkerI")) == NULL ||
+                (side[1] = asmtMarker(a, at, "MarkerJ")) == NULL))
+    return NULL;
+  for (int i = 0; !path && i < a->njoints; i++) {
+    const AsmtJoint *j = &a->joint[i];
+    if (j->part[0] == side[0]->part && j->part[1] == side[1]->part &&
+        (turns ? j->turn : j->slide) != NONE)
+      return j;
+  }
   asmtWrong(a, at, "there is no joint \"%.200s\"", path ? path : "");
   return NULL;
 }
@@ -181,7 +192,7 @@ int asmtAddMotion(Asmt *a, int at) {
   if (!strcmp(type, "AllowRotation")) return 0; /* It helps the solver of positions. */
   if (!turns && strcmp(type, "TranslationalMotion"))
     return asmtWrong(a, at, "this kind of motion is not supported");
-  const AsmtJoint *j = jointOf(a, at);
+  const AsmtJoint *j = jointOf(a, at, turns);
   if (!j) return 1;
   const int k = turns ? j->turn : j->slide;
   if (!path) return asmtWrong(a, at, "Name must be given");
@@ -197,11 +208,12 @@ int asmtAddMotion(Asmt *a, int at) {
 
 int asmtAddLimit(Asmt *a, int at) {
   const char *type = asmtValue(a, at, "Type"), *path = asmtValue(a, at, "Name");
-  const AsmtJoint *j = jointOf(a, at);
+  const int turns    = !strcmp(a->line[at].text, "RotationLimit");
+  const AsmtJoint *j = jointOf(a, at, turns);
   sunrealtype x      = 0;
   char name[110];
   if (!j) return 1;
-  const int k = !strcmp(a->line[at].text, "RotationLimit") ? j->turn : j->slide;
+  const int k = turns ? j->turn : j->slide;
   if (!path || !type || (strcmp(type, "=>") && strcmp(type, "=<")))
     return asmtWrong(a, at, "Name, and Type => or =<, must be given");
   if (k == NONE) return asmtWrong(a, at, "the joint %s has no such coordinate", j->name);

@@ -126,6 +126,38 @@ static int joinInRow(Asmt *a, int at, const char *name, const char *path, const 
   return join(a, at, name, path, last, (const int[2]){from, part[1]}, ends, 0);
 }
 
+/* Two joints with a link without mass of this length between them, across the axis of the first marker: hinges with parallel axes, or with a
+ * slide, or a cylindrical and a ball joint */
+static int joinByLink(Asmt *a, int at, const char *name, const char *path, CPJointKind last,
+                      const int *part, const AsmtFrame *frame, sunrealtype length) {
+  const CPJointKind first = last == CP_JOINT_BALL ? CP_JOINT_CYLINDRICAL : CP_JOINT_REVOLUTE;
+  AsmtFrame own, there, link, end = asmt_origin;
+  sunrealtype d[3], x[3], y[3], z[3];
+  char part_name[110], joint_name[110];
+  asmtPlaced(a, part[0], &frame[0], &own);
+  asmtPlaced(a, part[1], &frame[1], &there);
+  axisOf(&own, 0, x), axisOf(&own, 2, z);
+  for (int i = 0; i < 3; i++) d[i] = there.r[i] - own.r[i];
+  const sunrealtype along = dot3(d, z);
+  add3(-along, z, d);
+  const sunrealtype across = length3(d);
+  for (int i = 0; i < 3 && across > 0; i++) x[i] = d[i] / across;
+  cross3(z, x, y);
+  link = own;
+  if (first == CP_JOINT_CYLINDRICAL) add3(along, z, link.r);
+  for (int i = 0; i < 3; i++) link.A[i][0] = x[i], link.A[i][1] = y[i];
+  end.r[0] = length;
+  snprintf(part_name, sizeof part_name, "%.90s_link", name);
+  snprintf(joint_name, sizeof joint_name, "%.90s_a", name);
+  const int between = addPart(a, at, part_name, &link);
+  if (between == NONE) return 1;
+  asmtName(a, joint_name, joint_name);
+  return join(a, at, joint_name, "", first, (const int[2]){part[0], between},
+              (const AsmtFrame[2]){frame[0], asmt_origin}, 0) ||
+         join(a, at, name, path, last, (const int[2]){between, part[1]},
+              (const AsmtFrame[2]){end, frame[1]}, 0);
+}
+
 /* A constant-velocity joint turns about an axis in the plane across both shafts: by an angle about z, by the bend about x, and back
  * about z. */
 static int joinShafts(Asmt *a, int at, const char *name, const int *part, const AsmtFrame *frame) {
@@ -178,10 +210,10 @@ static int joinShafts(Asmt *a, int at, const char *name, const int *part, const 
 
 static const struct {
   const char *type;
-  int kind;        /* CPJointKind, or NONE: it is a row */
-  int aligns;      /* 1: it aligns z, 2: all axes, 0: none */
-  const char *row; /* the axes along which a row slides before its last joint */
-  CPJointKind last;
+  int kind;         /* CPJointKind, or NONE: it is a row */
+  int aligns;       /* 1: it aligns z, 2: all axes, 0: none */
+  const char *row;  /* the axes along which a row slides before its last joint */
+  CPJointKind last; /* of a row, or behind a link with a distance that is not 0 */
   int has_offset, has_distance;
 } kinds[] = {{"RevoluteJoint", CP_JOINT_REVOLUTE, 1, "", 0, 0, 0},
              {"CylindricalJoint", CP_JOINT_CYLINDRICAL, 1, "", 0, 0, 0},
@@ -193,9 +225,9 @@ static const struct {
              {"PointInPlaneJoint", CP_JOINT_POINT_ON_PLANE, 0, "", 0, 1, 0},
              {"PointInLineJoint", CP_JOINT_POINT_ON_LINE, 0, "", 0, 0, 0},
              {"SphSphJoint", CP_JOINT_ROD, 0, "", 0, 0, 1},
-             {"CylSphJoint", CP_JOINT_POINT_ON_LINE, 0, "", 0, 0, 1},
-             {"RevCylJoint", CP_JOINT_CYLINDRICAL, 1, "", 0, 0, 1},
-             {"RevRevJoint", CP_JOINT_REVOLUTE, 1, "", 0, 0, 1},
+             {"CylSphJoint", CP_JOINT_POINT_ON_LINE, 0, "", CP_JOINT_BALL, 0, 1},
+             {"RevCylJoint", CP_JOINT_CYLINDRICAL, 1, "", CP_JOINT_CYLINDRICAL, 0, 1},
+             {"RevRevJoint", CP_JOINT_REVOLUTE, 1, "", CP_JOINT_REVOLUTE, 0, 1},
              {"NoRotationJoint", NONE, 2, "xy", CP_JOINT_PRISMATIC, 0, 0},
              {"ParallelAxesJoint", NONE, 1, "xy", CP_JOINT_CYLINDRICAL, 0, 0},
              {"PerpendicularJoint", NONE, 0, "xyz", CP_JOINT_UNIVERSAL, 0, 0},
@@ -206,7 +238,7 @@ int asmtAddJoint(Asmt *a, int at) {
   const char *type = a->line[at].text, *path = asmtValue(a, at, "Name");
   size_t k = 0;
   char name[110];
-  if (!path) return asmtWrong(a, at, "Name must be given");
+  if (!path) path = type; /* FreeCAD leaves some names empty. */
   while (k < sizeof kinds / sizeof *kinds && strcmp(kinds[k].type, type)) k++;
   if (k == sizeof kinds / sizeof *kinds) {
     if (asmtCouples(type)) return 0;
@@ -219,13 +251,11 @@ int asmtAddJoint(Asmt *a, int at) {
   const int part[2]    = {side[0]->part, side[1]->part};
   AsmtFrame frame[2]   = {side[0]->frame, side[1]->frame};
   sunrealtype distance = 0, offset = 0;
-  if (part[0] == part[1]) return asmtWrong(a, at, "its markers must be on two parts");
+  if (part[0] == part[1]) return 0; /* It has no effect. */
   if ((asmtChild(a, at, "offset") != NONE && asmtNumbers(a, at, "offset", 1, &offset)) ||
       (kinds[k].has_distance && asmtNumbers(a, at, "distanceIJ", 1, &distance)))
     return 1;
-  if (kinds[k].has_distance && distance != 0 && kinds[k].kind != CP_JOINT_ROD)
-    return asmtWrong(a, at, "it is supported only with distanceIJ = 0, and that is %g",
-                     (double)distance);
+  const int by_link = kinds[k].has_distance && distance != 0 && kinds[k].kind != CP_JOINT_ROD;
   if (kinds[k].has_distance && distance == 0 && kinds[k].kind == CP_JOINT_ROD)
     return asmtWrong(a, at, "distanceIJ must be positive");
   if (kinds[k].has_offset) /* of the second marker, along z of the first one */
@@ -233,6 +263,7 @@ int asmtAddJoint(Asmt *a, int at) {
   if (kinds[k].aligns) alignTo(a, part, frame, kinds[k].aligns == 2);
   asmtName(a, path, name);
   if (!strcmp(type, "ConstantVelocityJoint")) return joinShafts(a, at, name, part, frame);
+  if (by_link) return joinByLink(a, at, name, path, kinds[k].last, part, frame, distance);
   if (kinds[k].kind == NONE)
     return joinInRow(a, at, name, path, kinds[k].row, kinds[k].last, part, frame);
   return join(a, at, name, path, (CPJointKind)kinds[k].kind, part, frame, distance);

@@ -104,8 +104,24 @@ int asmtNumbers(Asmt *a, int at, const char *text, int count, sunrealtype *x) {
 
 const AsmtFrame asmt_origin = {{0, 0, 0}, {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}};
 
+/* A: in, columns that are nearly perpendicular unit vectors; out, such that are, by Gram and Schmidt */
+static void straighten(sunrealtype A[3][3]) {
+  for (int k = 0; k < 3; k++) {
+    sunrealtype size = 0;
+    for (int j = 0; j < k; j++) {
+      sunrealtype part = 0;
+      for (int i = 0; i < 3; i++) part += A[i][j] * A[i][k];
+      for (int i = 0; i < 3; i++) A[i][k] -= part * A[i][j];
+    }
+    for (int i = 0; i < 3; i++) size += A[i][k] * A[i][k];
+    for (int i = 0; i < 3; i++) A[i][k] /= sqrt(size);
+  }
+}
+
 int asmtFrame(Asmt *a, int at, AsmtFrame *frame) {
-  const int matrix = asmtChild(a, at, "RotationMatrix");
+  /* Geometry that has been through single precision, and other units, has errors of some 1e-6. */
+  static const sunrealtype single = SUN_RCONST(1e-5);
+  const int matrix                = asmtChild(a, at, "RotationMatrix");
   sunrealtype z[3];
   *frame = asmt_origin;
   if (asmtChild(a, at, "Position3D") != NONE && asmtNumbers(a, at, "Position3D", 3, frame->r))
@@ -114,17 +130,17 @@ int asmtFrame(Asmt *a, int at, AsmtFrame *frame) {
   if (a->line[matrix].end != matrix + 4) return asmtWrong(a, matrix, "there must be three rows");
   for (int i = 0; i < 3; i++)
     if (numbersOf(a, matrix + 1 + i, 3, frame->A[i])) return 1;
-  /* Digits are rounded; attitudes are unit quaternions here. */
   for (int i = 0; i < 3; i++)
     for (int k = 0; k < 3; k++) {
       sunrealtype product = i == k ? -1 : 0;
       for (int l = 0; l < 3; l++) product += frame->A[l][i] * frame->A[l][k];
-      if (!(fabs(product) < SUN_RCONST(1e-6)))
+      if (!(fabs(product) < single))
         return asmtWrong(a, matrix, "its columns must be perpendicular unit vectors");
     }
   cross3(frame->A[0], frame->A[1], z);
   if (!(dot3(z, frame->A[2]) > 0))
     return asmtWrong(a, matrix, "it must be a rotation, and is a reflection");
+  straighten(frame->A);
   return 0;
 }
 

@@ -3,6 +3,7 @@
 
 #include "support/support.h"
 #include "support/things.h"
+#include <cpodes/cpodes_integrator.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -197,6 +198,9 @@ START_TEST(joints_leave_the_freedoms_of_their_kind) {
                {"PointInLineJoint", "", 4},
                {"SphSphJoint", ">>>>distanceIJ\n>>>>>2\n", 5},
                {"CylSphJoint", ">>>>distanceIJ\n>>>>>0\n", 4},
+               {"CylSphJoint", ">>>>distanceIJ\n>>>>>2\n", 5},
+               {"RevCylJoint", ">>>>distanceIJ\n>>>>>2\n", 3},
+               {"RevRevJoint", ">>>>distanceIJ\n>>>>>2\n", 2},
                {"NoRotationJoint", "", 3},
                {"ParallelAxesJoint", "", 4},
                {"PerpendicularJoint", "", 5},
@@ -204,11 +208,11 @@ START_TEST(joints_leave_the_freedoms_of_their_kind) {
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     const int crosses = strstr(cases[i].kind, "Universal") || strstr(cases[i].kind, "Perpend") ||
                         strstr(cases[i].kind, "LineIn"),
-              is_rod = !strcmp(cases[i].kind, "SphSphJoint");
+              is_rod = !strcmp(cases[i].kind, "SphSphJoint"), is_link = !!strstr(cases[i].more, "2");
     begin();
     put_marker(">", "g", "0 0 0", UPRIGHT);
     put(">Parts\n");
-    put_part("a", is_rod ? "0 0 2" : "0 0 0", "1", "1 1 1");
+    put_part("a", is_rod ? "0 0 2" : is_link ? "1.2 1.6 0" : "0 0 0", "1", "1 1 1");
     if (crosses) put_marker(">>>", "m", "0 0 0", ABOUT_Y);
     else put_marker(">>>", "m", "0 0 0", UPRIGHT);
     put(">ConstraintSets\n>>Joints\n");
@@ -254,6 +258,32 @@ START_TEST(constant_velocity_joints_turn_alike) {
 }
 END_TEST
 
+/* A part on a link of length 2 whose hinges are along z: the centre runs about the axis at that distance, which no force changes. */
+START_TEST(a_link_between_two_hinges_keeps_their_distance) {
+  sunrealtype t;
+  begin();
+  put_marker(">", "g", "0 0 0", UPRIGHT);
+  put(">Parts\n");
+  put_part("a", "1.2 1.6 0", "1", "1 1 1");
+  put_marker(">>>", "m", "0 0 0", UPRIGHT);
+  put(">ConstraintSets\n>>Joints\n");
+  put_joint("RevRevJoint", "J", "g", "a/m", ">>>>distanceIJ\n>>>>>2\n");
+  end("0 -9.81 0");
+  open_text(CP_JOINT_COORDINATES);
+  CPIntegrator integrator = CPIntegratorCreate("DOP853", test_context);
+  ck_assert_int_eq(CPMechAttach(mech, integrator, 0, y), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorSStolerances(integrator, 1e-10, 1e-10), CP_SUCCESS);
+  ck_assert(CPIntegratorEvolve(integrator, 0.7, y, &t, CV_NORMAL) >= 0);
+  const sunrealtype x = quantity("a.position", t, 0), z = quantity("a.position", t, 1);
+  ck_assert_double_eq_tol(hypot(x, z), 2, 1e-12);
+  ck_assert_double_lt(z, 1); /* it has fallen: a pendulum with all of its mass at its end */
+  const sunrealtype v = hypot(quantity("a.velocity", t, 0), quantity("a.velocity", t, 1));
+  ck_assert_double_eq_tol(v * v / 2, 9.81 * (1.6 - z), 1e-7);
+  CPIntegratorFree(&integrator);
+  close_text();
+}
+END_TEST
+
 START_TEST(limits_are_stops_and_the_rest_is_told) {
   begin();
   put_marker(">", "g", "0 0 0", UPRIGHT);
@@ -282,6 +312,29 @@ START_TEST(limits_are_stops_and_the_rest_is_told) {
   ck_assert_mentions(file.notes, "contacts of curves and surfaces: CurveCurveContact\n");
   ck_assert_mentions(file.notes, "limits of joints that the start violates\n");
   ck_assert_mentions(file.notes, "InLineForceTorque\n");
+  close_text();
+}
+END_TEST
+
+/* A joint without a name, a limit that names no joint but its markers, a joint within a part, and axes of seven digits */
+START_TEST(what_freecad_leaves_empty_is_found) {
+  begin();
+  put_marker(">", "g", "0 0 0", "0.9999995 0 0", "0 0.9999995 0", "0 0 0.9999995");
+  put(">Parts\n");
+  put_part("a", "0 0 0.5", "1", "1 1 1");
+  put_marker(">>>", "m", "0 0 0", UPRIGHT);
+  put_marker(">>>", "n", "0 1 0", UPRIGHT);
+  put(">ConstraintSets\n>>Joints\n");
+  put_joint("CylindricalJoint", "", "g", "a/m", "");
+  put_joint("PlanarJoint", "P", "a/n", "a/m", "");
+  put(">>Motions\n>>Limits\n>>>RotationLimit\n>>>>Name\n>>>>>L\n>>>>MarkerI\n>>>>>/A/"
+      "g\n>>>>MarkerJ\n"
+      ">>>>>/A/a/m\n>>>>MotionJoint\n>>>>>\n>>>>Limit\n>>>>>0.5\n>>>>Type\n>>>>>=<\n");
+  open_text(CP_JOINT_COORDINATES);
+  ck_assert_int_eq((int)equations_of(mech).nu, 2);
+  ck_assert_int_ge(thing_named(bodies, CP_JOINT, "CylindricalJoint"), 0);
+  ck_assert_double_eq(CPBodiesParameters(bodies)[thing_named(bodies, CP_PARAMETER, "L.upper")], 0.5);
+  ck_assert_double_eq_tol(quantity("a.position", 0, 2), 0.5, 1e-15);
   close_text();
 }
 END_TEST
@@ -337,6 +390,8 @@ TEST_SUITE(asmt) {
   tcase_add_test(tc, gears_racks_and_screws_couple_coordinates);
   tcase_add_test(tc, joints_leave_the_freedoms_of_their_kind);
   tcase_add_test(tc, constant_velocity_joints_turn_alike);
+  tcase_add_test(tc, a_link_between_two_hinges_keeps_their_distance);
+  tcase_add_test(tc, what_freecad_leaves_empty_is_found);
   tcase_add_test(tc, limits_are_stops_and_the_rest_is_told);
   tcase_add_test(tc, what_is_wrong_is_refused_where_it_is);
   tcase_add_test(tc, any_beginning_of_a_file_is_harmless);
