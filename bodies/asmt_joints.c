@@ -158,6 +158,39 @@ static int joinByLink(Asmt *a, int at, const char *name, const char *path, CPJoi
               (const AsmtFrame[2]){end, frame[1]}, 0);
 }
 
+/* Axes z of both markers at an angle: slides along all axes of the first one, a hinge about its z, and one about an axis at that angle on a
+ * part without mass. Where z . z = 1 or -1 the axes are parallel. */
+static int joinAtAngle(Asmt *a, int at, const char *name, const int *part, AsmtFrame *frame) {
+  sunrealtype angle = 0, x[3], y[3], z[3], other[3];
+  AsmtFrame own, tilted, end = asmt_origin;
+  char part_name[110], hinge[110];
+  if (asmtChild(a, at, "theIzJz") != NONE && asmtNumbers(a, at, "theIzJz", 1, &angle)) return 1;
+  if (fabs(sin(angle)) < SUN_RCONST(1e-8)) { /* whose cosine is 1 or -1 to all digits */
+    alignTo(a, part, frame, 0);
+    return joinInRow(a, at, name, "", "xy", CP_JOINT_CYLINDRICAL, part, frame);
+  }
+  asmtPlaced(a, part[0], &frame[0], &own);
+  asmtPlaced(a, part[1], &frame[1], &tilted); /* whose origin the part has */
+  axisOf(&own, 0, x), axisOf(&own, 2, z), axisOf(&tilted, 2, other);
+  add3(-dot3(other, z), z, other); /* The second axis leans to where it does at the placement. */
+  const sunrealtype across = length3(other);
+  for (int i = 0; i < 3 && across > 0; i++) x[i] = other[i] / across;
+  cross3(z, x, y);
+  for (int i = 0; i < 3; i++) tilted.A[i][0] = x[i], tilted.A[i][1] = y[i], tilted.A[i][2] = z[i];
+  end.A[0][0] = end.A[2][2] = cos(angle);
+  end.A[0][2]               = sin(angle);
+  end.A[2][0]               = -sin(angle);
+  snprintf(part_name, sizeof part_name, "%.90s_part", name);
+  snprintf(hinge, sizeof hinge, "%.90s_a", name);
+  const int between = addPart(a, at, part_name, &tilted);
+  if (between == NONE) return 1;
+  asmtName(a, hinge, hinge);
+  return joinInRow(a, at, hinge, "", "xyz", CP_JOINT_REVOLUTE, (const int[2]){part[0], between},
+                   (const AsmtFrame[2]){frame[0], asmt_origin}) ||
+         join(a, at, name, "", CP_JOINT_REVOLUTE, (const int[2]){between, part[1]},
+              (const AsmtFrame[2]){end, frame[1]}, 0);
+}
+
 /* A constant-velocity joint turns about an axis in the plane across both shafts: by an angle about z, by the bend about x, and back
  * about z. */
 static int joinShafts(Asmt *a, int at, const char *name, const int *part, const AsmtFrame *frame) {
@@ -232,6 +265,7 @@ static const struct {
              {"ParallelAxesJoint", NONE, 1, "xy", CP_JOINT_CYLINDRICAL, 0, 0},
              {"PerpendicularJoint", NONE, 0, "xyz", CP_JOINT_UNIVERSAL, 0, 0},
              {"LineInPlaneJoint", NONE, 0, "xy", CP_JOINT_UNIVERSAL, 1, 0},
+             {"AngleJoint", NONE, 0, "", 0, 0, 0},
              {"ConstantVelocityJoint", NONE, 1, "", 0, 0, 0}};
 
 int asmtAddJoint(Asmt *a, int at) {
@@ -263,6 +297,7 @@ int asmtAddJoint(Asmt *a, int at) {
   if (kinds[k].aligns) alignTo(a, part, frame, kinds[k].aligns == 2);
   asmtName(a, path, name);
   if (!strcmp(type, "ConstantVelocityJoint")) return joinShafts(a, at, name, part, frame);
+  if (!strcmp(type, "AngleJoint")) return joinAtAngle(a, at, name, part, frame);
   if (by_link) return joinByLink(a, at, name, path, kinds[k].last, part, frame, distance);
   if (kinds[k].kind == NONE)
     return joinInRow(a, at, name, path, kinds[k].row, kinds[k].last, part, frame);

@@ -284,6 +284,49 @@ START_TEST(a_link_between_two_hinges_keeps_their_distance) {
 }
 END_TEST
 
+/* The z axes of a part and of the ground keep their angle, whatever else moves. */
+START_TEST(axes_stay_at_the_angle_of_their_joint) {
+  static const double angles[] = {0, 0.4, 2.2, M_PI};
+  for (int i = 0; i < 4; i++) {
+    /* z of the marker is (s, 0, c) or (s, 0, -c): at 0.5 rad, or at pi - 0.5, at the placement */
+    const sunrealtype z[3]    = {0.479425538604203, 0, (i < 2 ? 1 : -1) * 0.8775825618903728},
+                      none[3] = {0, 0, 0};
+    sunrealtype t, p[2][3];
+    char more[100];
+    begin();
+    put_marker(">", "g", "0 0 0", UPRIGHT);
+    put(">Parts\n");
+    put_part("a", "0.3 0.1 -0.2", "1", "1 2 2.5");
+    if (i < 2)
+      put_marker(">>>", "m", "0.2 0.5 0.1", "0.8775825618903728 0 0.479425538604203", "0 1 0",
+                 "-0.479425538604203 0 0.8775825618903728");
+    else
+      put_marker(">>>", "m", "0.2 0.5 0.1", "0.8775825618903728 0 0.479425538604203", "0 -1 0",
+                 "0.479425538604203 0 -0.8775825618903728");
+    put(">ConstraintSets\n>>Joints\n");
+    snprintf(more, sizeof more, ">>>>theIzJz\n>>>>>%.17g\n", angles[i]);
+    put_joint("AngleJoint", "J", "g", "a/m", more);
+    end("0 -9.81 0");
+    open_text(CP_ABSOLUTE);
+    CPAssembly assembly = CP_INIT(CPAssembly);
+    ck_assert_msg(CPMechAssemble(mech, 0, y, &assembly) == CP_SUCCESS, "%s",
+                  CPObjectGetLastMessage(CP_OBJECT(mech)));
+    const CPEquations e = equations_of(mech);
+    ck_assert_int_eq((int)(e.nu - e.na), i % 3 ? 5 : 4);
+    CPIntegrator integrator = CPIntegratorCreate("DOP853", test_context);
+    ck_assert_int_eq(CPMechAttach(mech, integrator, 0, y), CP_SUCCESS);
+    ck_assert_int_eq(CPIntegratorSStolerances(integrator, 1e-8, 1e-8), CP_SUCCESS);
+    ck_assert(CPIntegratorEvolve(integrator, 0.3, y, &t, CV_NORMAL) >= 0);
+    const int body = thing_named(bodies, CP_BODY, "a");
+    ck_assert_int_eq(CPMechGetPoint(mech, body, none, y, p[0], NULL), CP_SUCCESS);
+    ck_assert_int_eq(CPMechGetPoint(mech, body, z, y, p[1], NULL), CP_SUCCESS);
+    ck_assert_double_eq_tol(p[1][2] - p[0][2], cos(angles[i]), 1e-10);
+    CPIntegratorFree(&integrator);
+    close_text();
+  }
+}
+END_TEST
+
 START_TEST(limits_are_stops_and_the_rest_is_told) {
   begin();
   put_marker(">", "g", "0 0 0", UPRIGHT);
@@ -391,6 +434,7 @@ TEST_SUITE(asmt) {
   tcase_add_test(tc, joints_leave_the_freedoms_of_their_kind);
   tcase_add_test(tc, constant_velocity_joints_turn_alike);
   tcase_add_test(tc, a_link_between_two_hinges_keeps_their_distance);
+  tcase_add_test(tc, axes_stay_at_the_angle_of_their_joint);
   tcase_add_test(tc, what_freecad_leaves_empty_is_found);
   tcase_add_test(tc, limits_are_stops_and_the_rest_is_told);
   tcase_add_test(tc, what_is_wrong_is_refused_where_it_is);
