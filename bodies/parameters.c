@@ -480,7 +480,7 @@ typedef struct {
 static int lawOf(const Work *w, const void *element, sunrealtype *value) {
   const LawAt *at = element;
   sunrealtype T[3];
-  const int flag = bodiesLaw(w->b, at->law, w->t, at->x, at->rate, 0, T);
+  const int flag = bodiesLaw(w->b, at->law, w->t, at->x, at->rate, 0, VALUES, T);
   value[0]       = T[0];
   return flag;
 }
@@ -525,7 +525,7 @@ static int addLaw(Work *w, const Law *law, TermAt *at, TermAt *input) {
     flag                = evaluateTerm(w, bodiesLawTerm(b, law, k), 0, on_tree, &at[k]);
     own.x += c * at[k].s, own.rate += c * at[k].rate, acc += c * at[k].acc;
   }
-  if (!flag) flag = bodiesLaw(b, law, w->t, own.x, own.rate, 0, T);
+  if (!flag) flag = bodiesLaw(b, law, w->t, own.x, own.rate, 0, GRADIENT, T);
   if (!flag && law->formula)
     flag = bodiesFormula(b, law->formula, 0, w->t, 2, (sunrealtype[]){own.x, own.rate}, &value, by);
   T[0] -= I * acc;
