@@ -455,9 +455,6 @@ void bodiesAddInertial(const Mechanism *b, sunrealtype *f);
 int bodiesAddLaws(const Mechanism *b, int friction, sunrealtype t, const sunrealtype *lambda,
                   sunrealtype *f);
 int bodiesAddForces(const Mechanism *b, sunrealtype t, sunrealtype *f);
-/* CPEquations.zdot: the rates of activations, and of W */
-int bodiesRates(sunrealtype t, const sunrealtype *q, const sunrealtype *u, const sunrealtype *z,
-                const sunrealtype *lambda, sunrealtype *zdot, void *bodies);
 /* M of all such equations in absolute coordinates */
 int bodiesMass(sunrealtype t, const sunrealtype *q, SUNMatrix M, void *bodies);
 /* Replaces the array at this address by a copy. Returns 0, or 1 if there is no memory; then it is NULL. */

@@ -895,8 +895,9 @@ static int dynamicsJac(sunrealtype t, const sunrealtype *q, const sunrealtype *u
 
 /* --------------------------------------------------------------------------------- model -- */
 
-int bodiesRates(sunrealtype t, const sunrealtype *q, const sunrealtype *u, const sunrealtype *z,
-                const sunrealtype *lambda, sunrealtype *zdot, void *bodies) {
+/* zdot: activations, and W */
+static int rates(sunrealtype t, const sunrealtype *q, const sunrealtype *u, const sunrealtype *z,
+                 const sunrealtype *lambda, sunrealtype *zdot, void *bodies) {
   Mechanism *b = bodies;
   CPPowers p   = {0};
   b->z         = z;
@@ -944,7 +945,7 @@ int bodiesMakePlans(Mechanism *b, sunindextype nu, sunindextype na, SUNContext c
 
 void bodiesTakeFunctions(const Mechanism *b, CPEquations *e) {
   e->parameters_jac = bodiesParametersJac;
-  if (b->balance + b->nactivations > 0) e->zdot = bodiesRates;
+  if (b->balance + b->nactivations > 0) e->zdot = rates;
   /* W, of which all differences are taken if there are some, is left out of iterations instead. */
   if (b->nactivations > 0 && !b->balance) e->auxiliary_jac = ratesJac;
   if (b->nv > 0) {

@@ -140,6 +140,11 @@ static int moves(const Direction *d, int first, int count) {
   return 0;
 }
 
+/* Adds to the rate of the balance of energy, if there is one. */
+static void addPower(const Work *w, const Direction *d, sunrealtype change) {
+  if (w->b->balance) d->Z[w->b->nactivations] += change;
+}
+
 static sunrealtype slopeOf(const Direction *d, int param) {
   return param == NONE ? 0 : d->param[param];
 }
@@ -464,6 +469,7 @@ static int addRow(Work *w, int r, int i) {
     if (of_positions)
       d->p[at_row] = d->sum[0] - offset + sign * (turns - drive[0]) + turnsSlope(w, d, row, x);
     d->v[at_row] = d->sum[1] - sign * drive[1];
+    addPower(w, d, -sign * lambda * drive[1]);
     d->B[at_row] = sign * drive[2] - d->sum[2];
   }
   return flag;
@@ -480,21 +486,30 @@ typedef struct {
 static int lawOf(const Work *w, const void *element, sunrealtype *value) {
   const LawAt *at = element;
   sunrealtype T[3];
-  const int flag = bodiesLaw(w->b, at->law, w->t, at->x, at->rate, 0, VALUES, T);
+  const int flag = at->law->kind == SPRING
+                       ? bodiesLawFunction(w->b, at->law, w->t, at->x, at->rate, T)
+                       : bodiesLaw(w->b, at->law, w->t, at->x, at->rate, 0, VALUES, T);
   value[0]       = T[0];
   return flag;
 }
 
-/* The change of T with the numbers of the law itself, and with what a formula depends on. T [3]: the law at the state */
+/* The change of T with the numbers of the law itself, and with what a formula depends on. Differences are taken of actuators and
+ * functions. by: the derivatives of the formula */
 static int lawSlope(const Work *w, const Direction *d, const LawAt *at, const TermAt *input,
                     const sunrealtype *by, sunrealtype *slope) {
-  enum { MOST_OWN_NUMBERS = 8 + 6 + 3 + NUM_MUSCLE }; /* of an actuator, which has the most */
-  const Law *law    = at->law;
+  enum { MOST_OWN_NUMBERS = 8 + 6 + 3 + NUM_MUSCLE }; /* of an actuator */
+  const Law *law        = at->law;
+  const sunrealtype *dp = d->param + law->param, *p = w->b->param + law->param;
   const Bodies none = {0};
   int flag          = 0;
   *slope            = 0;
-  if (moves(d, law->param, MOST_OWN_NUMBERS) || (law->formula && d->count > 0))
+  if (law->kind == MOTOR ? moves(d, law->param, MOST_OWN_NUMBERS) || law->formula
+                         : law->formula != NULL)
     flag = differ(w, d, &none, lawOf, at, 1, slope);
+  if (law->kind == DRAG) *slope -= dp[0] * at->rate;
+  if (law->kind == SPRING)
+    *slope += slopeOf(d, law->force) - dp[0] * bodiesStretch(w->b, law, at->x) + p[0] * dp[2] -
+              dp[1] * at->rate;
   for (int i = 0; law->formula && i < law->formula->ninputs && !flag; i++) {
     const Input *of = &law->formula->input[i];
     Change c;
@@ -510,6 +525,17 @@ static int evaluateInputs(const Work *w, const Formula *formula, TermAt *input) 
   for (int i = 0; formula && i < formula->ninputs && !flag; i++)
     flag = evaluateTerm(w, &formula->input[i].term, 0, 0, &input[i]);
   return flag;
+}
+
+/* The change of the power T x' of a law, without that of the elastic part -k (x - free) of a spring. dx [2]: of x and x' */
+static sunrealtype lawPower(const Work *w, const Direction *d, const LawAt *at, sunrealtype T,
+                            sunrealtype dT, const sunrealtype *dx) {
+  const Law *law  = at->law;
+  sunrealtype sum = dT * at->rate + T * dx[1];
+  if (law->kind != SPRING) return sum;
+  const sunrealtype k = w->b->param[law->param], x = bodiesStretch(w->b, law, at->x);
+  sum += k * ((dx[0] - d->param[law->param + 2]) * at->rate + x * dx[1]);
+  return sum + d->param[law->param] * x * at->rate;
 }
 
 /* T g for the sum of terms, less I s'' g of an inertance; at [nterms], input: room */
@@ -542,7 +568,9 @@ static int addLaw(Work *w, const Law *law, TermAt *at, TermAt *input) {
       dx[2] += dc * at[k].acc + weight * c.acc;
     }
     flag = lawSlope(w, d, &own, input, by, &dT);
-    dT += T[1] * dx[0] + T[2] * dx[1] - I * dx[2] - slopeOf(d, law->inertance) * acc;
+    dT += T[1] * dx[0] + T[2] * dx[1];
+    addPower(w, d, lawPower(w, d, &own, T[0] + I * acc, dT, dx));
+    dT -= I * dx[2] + slopeOf(d, law->inertance) * acc;
     for (int k = 0; k < law->nterms; k++) {
       const sunrealtype weight = bodiesWeight(b, at[k].term), dc = weightSlope(w, d, at[k].term);
       changeOf(w, d, &at[k], &c);
@@ -613,7 +641,10 @@ static int addPointForce(Work *w, const PointForce *force) {
       for (int k = 0; k < 3; k++)
         dF[k] += by[k][7 + i] * f->input[i].term.coef * (f->input[i].level ? of.rate : of.s);
     }
-    for (int k = 0; k < 3; k++) addForce(w, d, &at[k], F[k], dF[k], &c[k]);
+    for (int k = 0; k < 3; k++) {
+      addForce(w, d, &at[k], F[k], dF[k], &c[k]);
+      addPower(w, d, dF[k] * v[k] + F[k] * c[k].rate);
+    }
   }
   return flag;
 }
@@ -622,23 +653,27 @@ static int tyreOf(const Work *w, const void *element, sunrealtype *f) {
   const PointForce *tyre = element;
   const int body         = w->b->pair[tyre->pair].side[1].body;
   sunrealtype *own       = w->force + 6 * body, before[6];
+  TyreState at;
   memcpy(before, own, sizeof before);
   const int flag = bodiesAddTyreForce(w->b, tyre, w->force);
   for (int k = 0; k < 6; k++) f[k] = own[k] - before[k];
   memcpy(own, before, sizeof before);
-  return flag;
+  if (flag || bodiesTyre(w->b, tyre, &at)) return 1;
+  f[6] = at.power;
+  return 0;
 }
 
 static int addTyre(Work *w, const PointForce *tyre) {
   const int body = w->b->pair[tyre->pair].side[1].body;
-  sunrealtype f[6];
+  sunrealtype f[7];
   int flag = 0;
   for (int n = 0; n < w->n && !flag; n++) {
     Direction *d = &w->direction[n];
     Bodies all   = {0};
     takeBody(w->b, body, &all);
-    flag = differ(w, d, &all, tyreOf, tyre, 6, f);
+    flag = differ(w, d, &all, tyreOf, tyre, 7, f);
     for (int k = 0; k < 6; k++) d->df[6 * body + k] += f[k];
+    addPower(w, d, f[6]);
   }
   return flag ? flag : bodiesAddTyreForce(w->b, tyre, w->force);
 }
@@ -790,22 +825,26 @@ static int finishForces(const Work *w) {
   return 0;
 }
 
-/* Differences of z' with respect to the parameter itself, which everything follows: activations depend on few numbers, and the power
- * on all. Returns what a user's function returned. */
-static int addRates(const Work *w, const sunrealtype *z, const Direction *d, sunrealtype *rates) {
+/* Rates of activations depend on the numbers of their actuators alone. */
+static void addActivations(const Work *w, const Direction *d, sunrealtype *rates) {
   const Mechanism *b = w->b;
-  const int count    = b->nactivations + b->balance;
-  sunrealtype *own   = d->number[0].at;
-  int flag           = 0;
-  for (int k = 1; k <= 3 && !flag; k++)
-    for (int s = -1; s <= 1 && !flag; s += 2) {
-      *own = d->base[0] + s * k * d->step;
-      flag = bodiesRates(w->t, w->q, w->u, z, w->lambda, rates, w->b);
-      for (int i = 0; i < count; i++) d->Z[i] += s * cpSixthOrder[k - 1] * rates[i] / d->step;
+  const Bodies none  = {0};
+  for (int k = 1; k <= 3; k++)
+    for (int s = -1; s <= 1; s += 2) {
+      moveTo(w->b, d, &none, s * k * d->step);
+      bodiesActivations(b, rates, NULL);
+      for (int i = 0; i < b->nactivations; i++)
+        d->Z[i] += s * cpSixthOrder[k - 1] * rates[i] / d->step;
     }
-  *own = d->base[0];
-  bodiesUpdate(w->b);
-  return flag;
+  moveTo(w->b, d, &none, 0);
+}
+
+/* Are there elastic ropes, whose power is that of contacts? */
+static int hasElasticRopes(const Mechanism *b) {
+  for (int i = 0; i < b->ncontacts; i++)
+    if (b->contact[i].elastic != NONE && bodiesRow(b, b->joint[b->contact[i].joint].first)->rope)
+      return 1;
+  return 0;
 }
 
 static int addElements(Work *w) {
@@ -828,16 +867,17 @@ int bodiesParametersJac(sunrealtype t, const sunrealtype *q, const sunrealtype *
                         const sunrealtype *values, int n, const int *plist,
                         const CPMechColumns *out, void *bodies) {
   Mechanism *b = bodies;
-  if (values != b->param || b->nfrictions > 0) return CP_PARAMETERS_UNKNOWN; /* needs multipliers */
+  /* Friction depends on multipliers, and a balance on tensions of elastic ropes, which are contacts. */
+  if (values != b->param || b->nfrictions > 0 || (b->balance && hasElasticRopes(b)))
+    return CP_PARAMETERS_UNKNOWN;
   for (int k = 0; k < n; k++)
     if (plist[k] >= b->nparams) return CP_PARAMETERS_UNKNOWN;
   b->z = z;
   bodiesPoses(b, q, u, udot);
   Direction *direction = calloc((size_t)n, sizeof *direction);
-  sunrealtype *memory =
-      calloc((size_t)(6 * b->nbodies + b->nactivations + b->balance), sizeof *memory);
-  Work w   = {b, t, q, u, udot, lambda, direction, n, 0, memory};
-  int flag = !direction || !memory ? -1 : 0;
+  sunrealtype *memory  = calloc((size_t)(6 * b->nbodies + b->nactivations), sizeof *memory);
+  Work w               = {b, t, q, u, udot, lambda, direction, n, 0, memory};
+  int flag             = !direction || !memory ? -1 : 0;
   for (int k = 0; k < n && !flag; k++) {
     Direction *d       = &direction[k];
     const size_t first = (size_t)k * out->stride;
@@ -849,8 +889,8 @@ int bodiesParametersJac(sunrealtype t, const sunrealtype *q, const sunrealtype *
   }
   if (!flag) flag = addElements(&w);
   if (!flag) flag = finishForces(&w);
-  for (int k = 0; k < n && b->nactivations + b->balance > 0 && !flag; k++)
-    flag = addRates(&w, z, &direction[k], memory + 6 * b->nbodies);
+  for (int k = 0; k < n && b->nactivations > 0 && !flag; k++)
+    addActivations(&w, &direction[k], memory + 6 * b->nbodies);
   for (int k = 0; k < n && direction; k++)
     free(direction[k].memory), free(direction[k].number), free(direction[k].rough);
   free(direction);

@@ -104,15 +104,20 @@ static int checkGiven(CPMechSens sens) {
   return flag;
 }
 
-/* The forces of CPMechAddForce at the state, with the present values of the parameters */
+/* The forces of CPMechAddForce at the state, and their power in z', with the present values of the parameters */
 static int evaluateAdded(sunrealtype t, N_Vector y, N_Vector value, void *data) {
   const CPMechSens sens = data;
   const CPMechState s   = stateOf(sens, sens->y);
   double *F             = N_VGetArrayPointer(value);
   (void)t, (void)y;
   N_VConst(0.0, value);
-  const int flag = cpMechAddForces(sens->mech, &s, 0, NULL, F);
-  return flag ? flag : cpMechAddForces(sens->mech, &s, 1, sens->lambda0, F);
+  const CPMech mech = sens->mech;
+  double *Z         = F + mech->nu + mech->m;
+  int flag          = cpMechAddForces(mech, &s, 0, NULL, F);
+  if (!flag) flag = cpMechAddForces(mech, &s, 1, sens->lambda0, F);
+  if (!flag && mech->eq->work > 0)
+    flag = cpMechForcePower(mech, &s, sens->lambda0, &Z[mech->eq->work - 1]);
+  return flag;
 }
 
 /* by_param <- the derivatives of the model with respect to all parameters, and those of the forces of CPMechAddForce by differences.
@@ -142,7 +147,7 @@ static int ofModel(CPMechSens sens) {
   for (int i = 0; !flag && mech->forces.count > 0 && i < params->Ns; i++) {
     flag = cpParamDifference(params, (CPAlong){.iS = i}, CP_PARAM_PART, evaluateAdded, sens->t,
                              NULL, sens, sens->value, sens->result);
-    for (int k = 0; k < mech->nu && !flag; k++)
+    for (size_t k = 0; k < sens->stride && !flag; k++)
       byParam(sens, i)[k] += N_VGetArrayPointer(sens->result)[k];
   }
   if (!flag) memset(sens->known, 1, (size_t)params->Ns);
