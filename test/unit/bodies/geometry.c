@@ -3,8 +3,9 @@
 #include "by_parameters.h"
 #include "reading.h"
 
+#include <cpodes/cpodes_sens.h>
 #include <math.h>
-#include <stdio.h>
+#include <stdlib.h>
 
 #define PARAMETERS "parameters: {l: 0.6, phi: 0.35, m: 0.8, r: 0.11}\n"
 #define INERTIA    "inertia: [m*l^2, 0.3, 0.5, 0.02, m*l*r, 0.01], centre: [l/3, r, -l/4]"
@@ -110,11 +111,66 @@ START_TEST(derivatives_by_geometry_are_exact) {
 }
 END_TEST
 
+/* l^3 along the first velocity, and against it */
+static int added(sunrealtype t, const sunrealtype *q, const sunrealtype *u, const sunrealtype *z,
+                 const sunrealtype *lambda, sunrealtype *f, void *length) {
+  const sunrealtype l = *(sunrealtype *)length;
+  (void)t, (void)q, (void)z, (void)lambda;
+  f[0] = l * l * l - l * u[0];
+  return 0;
+}
+
+/* y' along each parameter, with the power of the force in the balance, which is the last component, against differences of y' */
+START_TEST(forces_that_are_added_depend_on_parameters) {
+  static const double weight[] = {0.75, -0.15, 1 / 60.0}, bound = 1e-9;
+  const char *text        = PLANE;
+  CPBodiesFile settings   = {CP_SIZED(CPBodiesFile), .named = "l phi m r"};
+  unsigned long long seed = 3;
+  CPBodies bodies;
+  CPMech mech;
+  sunrealtype *values;
+  int plist[4];
+  ck_assert_int_eq(CPBodiesRead("case.yaml", text, strlen(text), &bodies, &settings), CP_SUCCESS);
+  N_Vector y    = build_as(bodies, _i ? CP_JOINT_COORDINATES : CP_ABSOLUTE, &mech);
+  N_Vector s[4] = {N_VClone(y), N_VClone(y), N_VClone(y), N_VClone(y)};
+  ck_assert_int_eq(CPMechGetParameters(mech, &values, NULL), CP_SUCCESS);
+  ck_assert_int_eq(CPBodiesFind(bodies, CP_PARAMETER, "l", plist), CP_SUCCESS);
+  for (int k = 1; k < 4; k++) plist[k] = plist[0] + k;
+  const CPMechForce force = {CP_SIZED(CPMechForce), .f = added, .data = values + plist[0]};
+  ck_assert_int_eq(CPMechAddForce(mech, &force, NULL), CP_SUCCESS);
+  const CPParameters parameters = {CP_SIZED(CPParameters), .n = 4, .values = values, .plist = plist};
+  random_fill(y, &seed);
+  for (int k = 0; k < 4; k++) {
+    sunrealtype dp[4] = {0}, *own = values + plist[k];
+    const sunrealtype kept = *own, e = 0.01 * kept;
+    dp[k] = 1;
+    N_VConst(0, s[0]), N_VConst(0, s[2]);
+    ck_assert_msg(CPMechJvp(mech, 0.3, y, &parameters, s[0], dp, s[1], NULL) == CP_SUCCESS, "%s",
+                  CPObjectGetLastMessage(CP_OBJECT(mech)));
+    for (int i = -3; i <= 3; i++) {
+      *own = kept + i * e;
+      if (i != 0) ck_assert_int_eq(CPMechRhs(0.3, y, s[3], mech), 0);
+      if (i != 0) N_VLinearSum(1, s[2], (i < 0 ? -1 : 1) * weight[abs(i) - 1] / e, s[3], s[2]);
+    }
+    *own           = kept;
+    const int last = (int)N_VGetLength(y) - 1;
+    if (k == 0) ck_assert_double_gt(fabs(entries(s[1])[last]), 0.1);
+    for (int i = 0; i <= last; i++)
+      ck_assert_double_eq_tol(entries(s[1])[i], entries(s[2])[i], bound * N_VMaxNorm(s[2]));
+  }
+  for (int k = 0; k < 4; k++) N_VDestroy(s[k]);
+  N_VDestroy(y);
+  CPMechFree(&mech);
+  CPBodiesFree(&bodies);
+}
+END_TEST
+
 TEST_SUITE(geometry) {
   Suite *suite = suite_create("bodies/geometry");
   TCase *tc    = tcase_create("geometry");
   tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
   tcase_add_loop_test(tc, derivatives_by_geometry_are_exact, 0, 2 * CASES);
+  tcase_add_loop_test(tc, forces_that_are_added_depend_on_parameters, 0, 2);
   suite_add_tcase(suite, tc);
   return suite;
 }
