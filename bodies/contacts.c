@@ -114,7 +114,7 @@ int bodiesContactLaw(sunrealtype t, const sunrealtype *q, int i, sunindextype ro
   if (first != row) return 0;
   if (contact->friction != NONE)
     law->mu = param[contact->friction], law->mu_static = param[contact->friction + 1];
-  if (contact->drum != NONE && q) bodiesRopeFriction(b, q, contact, law);
+  if (contact->drum != NONE && q) bodiesUpdate(b), bodiesRopeFriction(b, q, contact, law);
   if (contact->restitution != NONE) law->restitution = param[contact->restitution];
   if (contact->elastic != NONE)
     law->stiffness = param[contact->elastic], law->damping = param[contact->elastic + 1];

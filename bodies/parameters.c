@@ -487,7 +487,7 @@ static int lawOf(const Work *w, const void *element, sunrealtype *value) {
   const LawAt *at = element;
   sunrealtype T[3];
   const int flag = at->law->kind == SPRING
-                       ? bodiesLawFunction(w->b, at->law, w->t, at->x, at->rate, T)
+                       ? bodiesLawFunction(w->b, at->law, w->t, at->x, at->rate, VALUES, T)
                        : bodiesLaw(w->b, at->law, w->t, at->x, at->rate, 0, VALUES, T);
   value[0]       = T[0];
   return flag;

@@ -3,7 +3,6 @@
  * over the face, or the nearest points of the lines are within both edges, and where n is a normal of both polyhedra there. */
 #include "polyhedra.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /* A feature beside whose normal a polyhedron ends, by this sine at most, is still one: where polyhedra touch, normals fit exactly, and the
@@ -13,15 +12,6 @@ static const sunrealtype rocking = SUN_RCONST(0.1);
 static const sunrealtype parallel = SUN_RCONST(1e-8);
 
 /* ---- the polyhedron ---- */
-
-void polyhedronFree(Polyhedron *p) {
-  free(p->vertex);
-  free(p->direction);
-  free(p->face);
-  free(p->edge);
-  free(p->corner);
-  *p = (Polyhedron){.nvertices = 0};
-}
 
 /* Finds the edges, each of which two faces have in opposite senses. */
 static void findEdges(Polyhedron *p) {
@@ -41,33 +31,22 @@ static void findEdges(Polyhedron *p) {
 }
 
 /* Vertex 0 ... 7 has the bits of its number as ends of the axes; faces 2 k and 2 k + 1 are those at both ends of axis k. */
-static void fillBox(const sunrealtype *half, Polyhedron *p) {
-  p->nvertices = 8, p->nfaces = 6, p->ndirections = 3;
+Polyhedron polyhedronOf(const Shape *shape) {
+  const sunrealtype *half = shape->half;
+  Polyhedron p            = {.nvertices = 8, .nfaces = 6, .ndirections = 3};
   for (int v = 0; v < 8; v++)
-    for (int k = 0; k < 3; k++) p->vertex[v][k] = (v >> k & 1 ? 1 : -1) * half[k];
+    for (int k = 0; k < 3; k++) p.vertex[v][k] = (v >> k & 1 ? 1 : -1) * half[k];
   for (int f = 0; f < 6; f++) {
     const int k = f / 2, i = 1 << (k + 1) % 3, j = 1 << (k + 2) % 3, at = f % 2 << k;
-    const int up[4]      = {at, at | i, at | i | j, at | j};
-    p->face[f]           = (PolyFace){.first = 4 * f, .count = 4};
-    p->face[f].normal[k] = f % 2 ? 1 : -1;
-    for (int c = 0; c < 4; c++) p->corner[4 * f + c] = up[f % 2 ? c : 3 - c];
+    const int up[4]     = {at, at | i, at | i | j, at | j};
+    p.face[f]           = (PolyFace){.first = 4 * f, .count = 4};
+    p.face[f].normal[k] = f % 2 ? 1 : -1;
+    for (int c = 0; c < 4; c++) p.corner[4 * f + c] = up[f % 2 ? c : 3 - c];
   }
-  for (int k = 0; k < 3; k++) p->direction[k][k] = 1;
-  p->radius = length3(half), p->inner = fmin(half[0], fmin(half[1], half[2]));
-  findEdges(p);
-}
-
-int polyhedronOf(const Shape *shape, Polyhedron *p) {
-  *p           = (Polyhedron){.nvertices = 0};
-  p->vertex    = calloc(8, sizeof *p->vertex);
-  p->direction = calloc(3, sizeof *p->direction);
-  p->face      = calloc(6, sizeof *p->face);
-  p->edge      = calloc(12, sizeof *p->edge);
-  p->corner    = calloc(24, sizeof *p->corner);
-  if (p->vertex && p->direction && p->face && p->edge && p->corner)
-    return fillBox(shape->half, p), 0;
-  polyhedronFree(p);
-  return 1;
+  for (int k = 0; k < 3; k++) p.direction[k][k] = 1;
+  p.radius = length3(half), p.inner = fmin(half[0], fmin(half[1], half[2]));
+  findEdges(&p);
+  return p;
 }
 
 /* ---- in place ---- */

@@ -20,10 +20,10 @@ typedef struct {
 /* direction [ndirections]: those of edges, without parallel ones. All are in the axes of the shape, with its centre as the origin. */
 typedef struct {
   int nvertices, nfaces, nedges, ndirections;
-  sunrealtype (*vertex)[3], (*direction)[3];
-  PolyFace *face;
-  PolyEdge *edge;
-  int *corner;
+  sunrealtype vertex[8][3], direction[3][3]; /* There are boxes only. */
+  PolyFace face[6];
+  PolyEdge edge[12];
+  int corner[24];
   sunrealtype radius, inner; /* of the balls around it and within it */
 } Polyhedron;
 
@@ -41,9 +41,8 @@ typedef struct {
   int i, j, sense;
 } Touch;
 
-/* Allocates the polyhedron of a shape. Returns 0, or 1 without memory. */
-int polyhedronOf(const Shape *shape, Polyhedron *p);
-void polyhedronFree(Polyhedron *p);
+/* The polyhedron of a shape, a box */
+Polyhedron polyhedronOf(const Shape *shape);
 /* The place of a polyhedron, whose shape has this side, on a body at this pose */
 Placed polyhedronPlaced(const Polyhedron *p, const Side *side, const Pose *pose);
 /* The largest separation of two polyhedra along a normal of a face or across two edges: at most their distance; below 0, minus their

@@ -42,7 +42,6 @@ static int addPair(Robot *r, const xmlNode *at, RobotGeom *a, RobotGeom *b, sunr
   snprintf(other, sizeof other, "%s", m->text + m->shape[b->shape].name);
   switch (bodiesTouching(m, a->shape, b->shape, &depth)) {
   case SHAPES_APART: break;
-  case SHAPES_NO_MEMORY: return robotWrong(r, at, "no memory");
   case SHAPES_UNKNOWN:
     return robotNote(r, at, "contacts of boxes with capsules, cylinders and ellipsoids");
   case SHAPES_INSIDE:

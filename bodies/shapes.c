@@ -83,22 +83,20 @@ static int pairOf(const Mechanism *m, const Shape *shape[2], int i, Pair *pair) 
 /* The same for polyhedra: along the axis that separates them most */
 static Touching polyhedraTouching(const Mechanism *m, const Shape *const shape[2],
                                   sunrealtype rounding, sunrealtype *depth) {
-  Placed p[2]       = {{.is = NULL}, {.is = NULL}};
-  Polyhedron own[2] = {{.nvertices = 0}, {.nvertices = 0}};
-  sunrealtype size  = 0;
-  int failed        = 0;
+  Placed p[2];
+  Polyhedron own[2];
+  sunrealtype size = 0;
   for (int side = 0; side < 2; side++) {
     Pose pose[2];
     const Pair *pair = &m->pair[shape[side]->pair];
-    failed |= polyhedronOf(shape[side], &own[side]);
+    own[side]        = polyhedronOf(shape[side]);
     bodiesPlaced(m, pair, pose);
     p[side] = polyhedronPlaced(&own[side], &pair->side[1], &pose[1]);
     size    = fmax(size, own[side].radius);
   }
-  const sunrealtype gap = failed ? 0 : polyhedraSeparation(p);
-  for (int side = 0; side < 2; side++) polyhedronFree(&own[side]);
-  *depth = gap < -rounding * size ? -gap : 0;
-  return failed ? SHAPES_NO_MEMORY : *depth > 0 ? SHAPES_INSIDE : SHAPES_APART;
+  const sunrealtype gap = polyhedraSeparation(p);
+  *depth                = gap < -rounding * size ? -gap : 0;
+  return *depth > 0 ? SHAPES_INSIDE : SHAPES_APART;
 }
 
 Touching bodiesTouching(const Mechanism *m, int a, int b, sunrealtype *depth) {
@@ -145,7 +143,6 @@ static int findShapes(CPBodies b, const CPBodyContact *c, const char *name, cons
                    name, c->a, c->b);
   switch (bodiesTouching(&b->m, index[0], index[1], &depth)) {
   case SHAPES_APART: break;
-  case SHAPES_NO_MEMORY: return bodiesNoMemory(b, name);
   case SHAPES_UNKNOWN:
     return refused(b, CP_NOT_SUPPORTED,
                    "%s: there is no contact of \"%.100s\" and \"%.100s\": a box touches boxes, "

@@ -66,7 +66,7 @@ static void place(Meetings *all, N_Vector y) {
   bodiesPoses(m, q, q + bodiesCoordinates(m), NULL);
   for (int i = 0; i < m->nshapes; i++) {
     const Side *side = sideOf(all, i);
-    if (all->polyhedron[i].vertex)
+    if (all->polyhedron[i].nvertices > 0)
       all->at[i] = polyhedronPlaced(&all->polyhedron[i], side, bodiesPose(m, side->body));
   }
 }
@@ -323,7 +323,6 @@ static void freeChosen(Chosen *c) {
 void touchingFree(Mechanism *m) {
   Meetings *all = m->meetings;
   if (!all) return;
-  for (int i = 0; i < m->nshapes && all->polyhedron; i++) polyhedronFree(&all->polyhedron[i]);
   for (int i = 0; i < m->nmeetings && all->meet; i++)
     freeChosen(&all->meet[i].now), freeChosen(&all->meet[i].before);
   free(all->polyhedron);
@@ -345,8 +344,8 @@ static int makeMeet(Meetings *all, int i) {
   meet->is   = &all->m->meeting[i];
   Polyhedron *p[2];
   for (int side = 0; side < 2; side++) {
-    p[side] = &all->polyhedron[meet->is->shape[side]];
-    if (!p[side]->vertex && polyhedronOf(&all->m->shape[meet->is->shape[side]], p[side])) return 1;
+    p[side]  = &all->polyhedron[meet->is->shape[side]];
+    *p[side] = polyhedronOf(&all->m->shape[meet->is->shape[side]]);
   }
   /* Less finds features more often, more has more of them in the list. */
   meet->reach           = fmin(p[0]->inner, p[1]->inner) / 4;

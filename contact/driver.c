@@ -142,8 +142,8 @@ static void watchGaps(CPContact c, sunrealtype t, N_Vector y) {
 }
 
 /* Marks the contacts that are open, and so far away that they cannot close within the newest step, which has its ends, at the rates that
- * their gaps have at these; with friction only those whose gap is not least within it. Then the gap at its end takes the place of those within it, which integrators ask for to see slopes and to
- * locate the roots of others. Returns the number of contacts left out. */
+ * their gaps have at these; with friction only those whose gap is not least within it. Then the gap at its end takes the place of
+ * those within it, which integrators ask for to see slopes and to locate the roots of others. Returns the number of contacts left out. */
 static int leaveOut(CPContact c, sunrealtype t) {
   const sunrealtype *end = c->end;
   const int within       = t > end[0] && t < end[1] && newestEnd(c) == end[1] && !c->stretching;
