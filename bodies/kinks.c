@@ -3,7 +3,7 @@
  * times that are known are stops, and all others are roots, of g = how far the arguments are inside their piece. At an end the pieces are
  * those a little later,
  *
- *   at (t + e, y + e y'),    e: y moves by half of its digits,
+ *   at (t + e, y + e y' + e^2 y'' / 2),    e: a small part of the time in which y changes,
  *
  * where y' belongs to the new pieces. If these lead back at once, as those of sign(v) of a body that comes to rest, no piece is a
  * solution there, and the function is evaluated as it stands until the next event (A. F. Filippov, Differential Equations with
@@ -33,7 +33,7 @@ struct Kinks_ {
   char *ends; /* [n] what the ends of pieces are; nothing to functions of controllers and releases */
   sunrealtype *inside; /* [2 n] */
   sunrealtype sign, t_end;
-  N_Vector ydot, ahead;
+  N_Vector ydot, ahead, bend;
   char message[TEXT];
 };
 
@@ -99,38 +99,55 @@ static sunrealtype insideOf(const Kinks *all, int i) {
   return isfinite(least) ? least : 1; /* there is no end, or it is where the function is not used */
 }
 
-/* A little time, in which y moves by half of its digits, but by more than roundoff of t */
-static sunrealtype littleTime(const Kinks *all, sunrealtype t, N_Vector y) {
-  enum { ULPS = 1024 };
+/* The time in which y changes by its size */
+static sunrealtype timeOf(const Kinks *all, sunrealtype t, N_Vector y) {
   const sunrealtype size = sqrt(N_VDotProd(y, y)), rate = sqrt(N_VDotProd(all->ydot, all->ydot));
   const sunrealtype span = isfinite(all->t_end) ? fabs(all->t_end - t) : fmax(1, fabs(t));
-  const sunrealtype time = size > 0 && size < span * rate ? size / rate : span;
-  return fmax(sqrt(DBL_EPSILON) * time, ULPS * DBL_EPSILON * fabs(t));
+  return size > 0 && size < span * rate ? size / rate : span;
 }
 
 /* How often the piece at a place has changed at an event */
 enum { UNMOVED, CHOSEN, MOVED, FREED };
 
+/* Changes pieces whose ends are of this kind, as the newest watch tells. Returns whether it has changed some. Where the arguments stay at
+ * an end, as those of a body at rest, no piece is held, since nobody knows which one they will enter. */
+static int judge(Kinks *all, int kind) {
+  int changed = 0;
+  for (int i = 0; i < all->n; i++) {
+    const int is_free = all->held[i] == ANY_PIECE, moved = all->moved[i];
+    if (all->ends[i] != kind) continue;
+    const sunrealtype inside = is_free ? 1 : insideOf(all, i);
+    if (is_free ? moved != UNMOVED : inside > 0) continue;
+    const int leaves = !is_free && (moved == MOVED || inside == 0);
+    all->held[i]     = leaves ? ANY_PIECE : all->own[i];
+    all->moved[i]    = leaves ? FREED : is_free ? CHOSEN : MOVED;
+    changed          = 1;
+  }
+  return changed;
+}
+
 /* Makes the pieces those that lead on from (t, y). ended [nroots]: where a root has been found, or NULL. Returns whether they are others
  * than before. */
 static int settle(Kinks *all, sunrealtype t, N_Vector y, const int *ended) {
+  enum { ULPS = 1024 };
   const size_t size = (size_t)all->n * sizeof *all->held;
   memcpy(all->before, all->held, size);
   memset(all->moved, 0, size);
   for (int again = 1; again;) {
-    again = 0;
     if (CPMechRhs(t, y, all->ydot, all->mech)) break; /* which the integrator will report */
-    const sunrealtype e = all->sign * littleTime(all, t, y);
+    const sunrealtype time = timeOf(all, t, y), least = ULPS * DBL_EPSILON * fabs(t);
+    const sunrealtype e   = all->sign * fmax(sqrt(DBL_EPSILON) * time, least),
+                      far = all->sign * fmax(cbrt(DBL_EPSILON) * time, least);
     N_VLinearSum(1, y, e, all->ydot, all->ahead);
     watch(all, t + e, all->ahead);
-    for (int i = 0; i < all->n; i++) {
-      const int is_free = all->held[i] == ANY_PIECE;
-      if (all->ends[i] == NOTHING) continue;
-      if (is_free ? all->moved[i] != UNMOVED : !(insideOf(all, i) < 0)) continue;
-      all->held[i]  = !is_free && all->moved[i] == MOVED ? ANY_PIECE : all->own[i];
-      all->moved[i] = is_free ? CHOSEN : all->moved[i] == MOVED ? FREED : MOVED;
-      again         = 1;
-    }
+    again = judge(all, STOP);
+    /* y + far y' + far^2 y'' / 2, since what begins at rest moves by its acceleration */
+    const int flag = CPMechRhs(t + e, all->ahead, all->bend, all->mech);
+    N_VLinearSum(1, y, far, all->ydot, all->ahead);
+    N_VLinearSum(1, all->bend, -1, all->ydot, all->bend);
+    if (!flag) N_VLinearSum(1, all->ahead, far * far / (2 * e), all->bend, all->ahead);
+    watch(all, t + far, all->ahead);
+    again |= judge(all, ROOT);
   }
   for (int i = 0; ended && i < all->nroots; i++) /* where the arguments only touch an end */
     if (ended[i] && all->moved[i] == UNMOVED) all->held[i] = ANY_PIECE;
@@ -188,6 +205,7 @@ static int begin(CPSession session, sunrealtype t, sunrealtype t_end, N_Vector y
   (void)session;
   if (!all->ydot && !(all->ydot = N_VClone(y))) return CP_MEM_FAIL;
   if (!all->ahead && !(all->ahead = N_VClone(y))) return CP_MEM_FAIL;
+  if (!all->bend && !(all->bend = N_VClone(y))) return CP_MEM_FAIL;
   all->sign = t_end < t ? -1 : 1, all->t_end = t_end, all->locked = 1;
   for (int i = 0; i < all->n && !again; i++) all->held[i] = ANY_PIECE;
   settle(all, t, y, NULL);
@@ -246,6 +264,7 @@ void bodiesFreeKinks(Mechanism *m) {
   if (!all) return;
   if (all->ydot) N_VDestroy(all->ydot);
   if (all->ahead) N_VDestroy(all->ahead);
+  if (all->bend) N_VDestroy(all->bend);
   free(all->held), free(all->ends), free(all->inside);
   free(all);
   m->kinks = NULL;

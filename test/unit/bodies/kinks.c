@@ -195,6 +195,25 @@ START_TEST(a_slider_with_a_sign_comes_to_rest) {
 }
 END_TEST
 
+/* From rest at a kink the acceleration decides on the piece: x'' = -1 - 20 |x| leads to x = (1 - cosh(sqrt(20) t)) / 20 < 0. Where the force
+ * grows from 0, x'' = -t - 20 |x|, no derivative of x at the start does. */
+START_TEST(a_slider_at_rest_at_a_kink_takes_the_piece_that_it_enters) {
+  const sunrealtype w = sqrt(20.0), exact[] = {(1 - cosh(w)) / 20, (1 - sinh(w) / w) / 20};
+  static const char *const loads[] = {"1 N", "1 N/s*t"};
+  for (int k = 0; k < 2; k++)
+    for (int m = 0; m < 2; m++) {
+      char text[1000];
+      Slider s;
+      snprintf(text, sizeof text, "%ssprings: [{name: f, of: s, force: -%s - 20 N/m*abs(x)}]\n",
+               body, loads[k]);
+      start(&s, text, CP_JOINT_COORDINATES);
+      ck_assert_int_eq(run(&s, all[m], 1e-9, 1), CP_SUCCESS);
+      ck_assert_double_eq_tol(position(&s), exact[k], 1e-7);
+      stop(&s);
+    }
+}
+END_TEST
+
 /* The motion x = 0.1 sin 10 t reaches the end of a piece at its turn, and goes back. */
 START_TEST(an_end_that_is_only_touched_changes_nothing) {
   char text[1000];
@@ -259,6 +278,7 @@ TEST_SUITE(kinks) {
   tcase_add_test(tc, lines_of_a_map_of_order_one_are_roots);
   tcase_add_test(tc, a_drive_that_changes_its_speed_is_an_impact);
   tcase_add_test(tc, a_slider_with_a_sign_comes_to_rest);
+  tcase_add_test(tc, a_slider_at_rest_at_a_kink_takes_the_piece_that_it_enters);
   tcase_add_test(tc, an_end_that_is_only_touched_changes_nothing);
   tcase_add_test(tc, functions_of_controllers_have_no_kinks);
   tcase_add_test(tc, kinks_are_no_events_that_derivatives_must_not_pass);
