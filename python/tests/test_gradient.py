@@ -323,6 +323,21 @@ def test_jvp_and_vjp_at_many_times_are_those_at_each_time():
     assert sum(g * tangent[name] for name, g in pull(w).items()) == pytest.approx((w * along).sum(), rel=1e-6)
 
 
+def test_parameters_of_a_file_reach_the_laws_of_contacts(tmp_path):
+    """A capstan, a = g (m - E) / (m + E) with E = exp(pi f): y = -1 - a t^2 / 2."""
+    path = tmp_path / "capstan.yaml"
+    path.write_text("""dimension: 2
+gravity: [0, -9.81]
+parameters: {f: 0.3}
+bodies: [{name: left, mass: 1, inertia: 1, at: [-0.2, -3]}, {name: right, mass: 3, inertia: 1, at: [0.2, -1]}]
+ropes: [{name: rope, along: [{body: left, at: [-0.2, -3]}, {at: [0, 0], radius: -0.2, friction: f}, {body: right, at: [0.2, -1]}]}]
+""")
+    m = cpodes.Bodies.read(path)
+    _, gradient = m.gradient("right.position.y", parameters=["f"], t_span=(0, 0.9), rtol=1e-10, atol=1e-10)
+    factor = np.exp(0.3 * np.pi)
+    assert gradient["f"] == pytest.approx(0.5 * 0.9**2 * 9.81 * 2 * 3 * np.pi * factor / (3 + factor) ** 2, rel=1e-7)
+
+
 def test_named_parameters_of_a_file_are_refused_in_one_line():
     m = cpodes.Bodies.read(WIPER)
     m.values["link.mass"] = 0.35
