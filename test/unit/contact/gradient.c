@@ -738,6 +738,46 @@ START_TEST(new_starts_have_new_sensitivities) {
 }
 END_TEST
 
+static int nan_gradient(sunrealtype t, N_Vector y, int k, N_Vector gy, sunrealtype *gp, void *data) {
+  (void)t, (void)y, (void)k, (void)gp, (void)data;
+  entries(gy)[1] = NAN;
+  return 0;
+}
+
+/* A user's derivative that is NaN in the first flight, after all others have been passed: one message, parameters as before, and a new
+ * start has the gradient. */
+START_TEST(derivatives_that_are_not_finite_end_gradients_alone) {
+  const sunrealtype early[]     = {0.3};
+  CPFunctional F                = {CP_SIZED(CPFunctional),   .ng = 1,        .end = final_height,
+                                   .end_grad = nan_gradient, .times = early, .ntimes = 1};
+  Puck puck                     = usual;
+  Run *run                      = puck_run(&puck, _i, asked_of(_i, TOL));
+  N_Vector *S                   = N_VCloneVectorArray(PARAMETERS, run->y);
+  const sunrealtype y0[]        = {0, puck.p[HEIGHT], puck.p[SPEED], 0};
+  const CPParameters parameters = parameters_of(&puck, S);
+  sunrealtype G, dG[PARAMETERS], d[VALUES];
+  const int count = run->log.count;
+  F.integrand     = final_height; /* so that later flights have something to pass */
+  ck_assert_int_eq(CPContactGradient(run->contact, 1.2, &F, &parameters, NULL, &G, dG, NULL),
+                   CP_ILL_INPUT);
+  ck_assert_mentions(run->log.text, "NaN");
+  ck_assert_mentions(run->log.text, "end term");
+  ck_assert_int_le(run->log.count, count + 2); /* of the integrator and of the contacts */
+  for (int i = 0; i < PARAMETERS; i++) ck_assert_double_eq(puck.p[i], usual.p[i]);
+  memcpy(entries(run->y), y0, sizeof y0);
+  ck_assert_int_eq(CPSessionStart(run->session, 0, run->y, 2), CP_SUCCESS);
+  F.end_grad = NULL, F.times = NULL, F.integrand = NULL;
+  ck_assert_int_eq(CPContactGradient(run->contact, 1.2, &F, &parameters, NULL, &G, dG, NULL),
+                   CP_SUCCESS);
+  for (int i = 0; i < PARAMETERS; i++) {
+    exact_derivative(i, 1.2, d);
+    ck_assert_double_eq_tol(dG[i], d[1], 1e-6 * fmax(1, fabs(d[1])));
+  }
+  N_VDestroyVectorArray(S, PARAMETERS);
+  run_free(&run);
+}
+END_TEST
+
 START_TEST(sensitivities_may_be_removed_on_the_way) {
   Puck puck = usual;
   N_Vector *S;
@@ -780,6 +820,7 @@ TEST_SUITE(gradient) {
                       METHODS);
   tcase_add_test(tc, new_starts_have_new_sensitivities);
   tcase_add_loop_test(tc, sensitivities_may_be_removed_on_the_way, 0, METHODS);
+  tcase_add_loop_test(tc, derivatives_that_are_not_finite_end_gradients_alone, 0, METHODS);
   suite_add_tcase(suite, tc);
   return suite;
 }
