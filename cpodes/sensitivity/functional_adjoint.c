@@ -8,8 +8,6 @@
  * which they share the states and their factors. */
 #include "adjoint_impl.h"
 
-#include "cpodes/base/differences.h"
-
 #include <math.h>
 #include <nvector/nvector_serial.h>
 #include <stdlib.h>

@@ -488,7 +488,7 @@ START_TEST(arguments_are_checked) {
   ck_assert_error(CPIntegratorGradient(mem, 1, &none, NULL, &bad, G, NULL, NULL), CP_ILL_INPUT,
                   "after", "backward");
   N_Vector unwanted[NG] = {NULL};
-  F = functional(0); /* whose derivatives have no parameters */
+  F                     = functional(0); /* whose derivatives have no parameters */
   ck_assert_success(run, CPIntegratorGradient(mem, 0, &F, NULL, NULL, G, NULL, unwanted));
   ck_assert_success(run, CPIntegratorReInit(mem, 0, run->y));
   bad = (CPGradientOptions){CP_SIZED(CPGradientOptions), .mode = (CPGradientMode)2};
