@@ -636,8 +636,7 @@ START_TEST(geoms_touch_each_other_and_the_world) {
   ck_assert_int_eq(seen, 7);
   ck_assert_int_eq(CPBodiesCount(b, CP_CONTACT), 7);
   ck_assert_mentions(file.notes, "the contact of floor and sunk, which begin 0.05 m in each other");
-  ck_assert_mentions(file.notes,
-                     "contacts of boxes with capsules, cylinders and ellipsoids");
+  ck_assert_mentions(file.notes, "contacts of boxes with capsules, cylinders and ellipsoids");
   CPBodiesFree(&b);
 }
 END_TEST
