@@ -52,6 +52,12 @@ static inline int run_with(const char *method, sunrealtype tol, sunrealtype t_en
   return flag;
 }
 
+/* CPContactEventFn: *t <- the time at which a contact begins to stick */
+static inline int takes_rest(const CPContactEvent *event, void *t) {
+  if (event->after == CP_CONTACT_STICKING) *(sunrealtype *)t = event->t;
+  return 0;
+}
+
 static inline sunrealtype coordinate_of(const char *name, sunrealtype *rate) {
   sunrealtype x;
   ck_assert_int_eq(CPMechGetCoordinate(mech, thing_named(bodies, CP_COORDINATE, name), y, &x, rate),
