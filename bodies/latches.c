@@ -40,12 +40,14 @@ void bodiesCloseHere(Mechanism *m, int i) {
   for (int k = 0; k < 3; k++) toBody(b, B[k], pair->side[1].axis[k]);
 }
 
+/* T - W stays, whatever part of it CPMechImpact has counted as work. */
 int bodiesStrike(Mechanism *m, CPMech mech, sunrealtype t, N_Vector y) {
   CPPowers before = CP_INIT(CPPowers), after = CP_INIT(CPPowers);
-  int flag = CPMechGetPowers(mech, t, y, NULL, &before);
+  sunrealtype none = 0, *W = m->balance ? N_VGetArrayPointer(y) + bodiesStates(m) - 1 : &none;
+  const sunrealtype W_before = *W;
+  int flag                   = CPMechGetPowers(mech, t, y, NULL, &before);
   if (!flag) flag = CPMechImpact(mech, t, y, NULL, 0, NULL);
   if (!flag) flag = CPMechGetPowers(mech, t, y, NULL, &after);
-  if (!flag && m->balance)
-    N_VGetArrayPointer(y)[bodiesStates(m) - 1] += after.kinetic - before.kinetic;
+  if (!flag) *W = W_before + (after.kinetic - before.kinetic);
   return flag;
 }

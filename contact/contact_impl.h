@@ -178,6 +178,7 @@ struct CPContact_ {
   struct {
     int any;
     char *keep, *plastic, *glued;
+    sunrealtype work; /* of constraints that move, in the newest impulses */
   } impact;
   /* Sensitivities (gradient.c); Ns = 0: none */
   struct {
@@ -399,6 +400,8 @@ int contactPose(CPContact c, sunrealtype t, N_Vector y, const char *function);
 /* w = W x, and c->udot: the change of the velocities by impulses x in the problem's rows, under the other
  * constraints, at the state of contactDelassus. Returns 0 or CPMechSolve's code. */
 int contactRespond(void *contact, const sunrealtype *x, sunrealtype *w);
+/* The same with the multipliers mu of the other constraints; mu may be NULL. */
+int contactReact(CPContact c, const sunrealtype *x, sunrealtype *w, sunrealtype *mu);
 /* y [n] <- W x. Returns 0 or an error code. */
 int contactProduct(CPContact c, const sunrealtype *x, sunrealtype *y);
 /* The block of W of law k: entry (i, j) is at i + j ld. ld: out. */

@@ -46,6 +46,7 @@ static int impact(CPContact c, sunrealtype t, N_Vector y, sunrealtype *value, co
   const int flag = contactRepeatImpact(c, t, c->sens.y, function);
   memset(value, 0, (size_t)c->n * sizeof *value);
   for (int j = 0; j < c->nu; j++) value[c->nq + j] = c->udot[j];
+  if (c->model->work) value[c->nq + c->nu + c->model->work - 1] = c->impact.work;
   return flag;
 }
 

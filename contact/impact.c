@@ -87,12 +87,29 @@ static const char *rowName(CPContact c, int i) {
   return c->point[P->law[k].contact].name;
 }
 
+/* c->impact.work <- the work of the impulses of constraints that move, -Lambda . g' with A u = v + g', for the balance of the model.
+ * Lambda: c->lambda in the other rows of A, and -P in those of contacts. The work of contacts themselves is P . (v- + v+) / 2, so that
+ * T - W changes by that alone. */
+static int findWork(CPContact c, sunrealtype t, const sunrealtype *q) {
+  const ContactProblem *P = &c->problem;
+  memset(c->force, 0, (size_t)c->nu * sizeof *c->force);
+  const int flag = contactVelocities(c, t, q, c->force); /* v(t, q, 0) = -g' */
+  for (int i = 0; i < P->n; i++)
+    if (c->row[i] < c->na) c->lambda[c->row[i]] = -P->x[i];
+  c->impact.work = contactDot(c->na, c->lambda, c->v);
+  return flag;
+}
+
 int contactApplyImpulses(CPContact c, sunrealtype t, N_Vector y, const char *function) {
   const ContactProblem *P = &c->problem;
-  sunrealtype *u = N_VGetArrayPointer(y) + c->nq, size = 0;
+  const int work          = (int)c->model->work;
+  sunrealtype *u = N_VGetArrayPointer(y) + c->nq, *z = u + c->nu, size = 0;
   int flag = contactActivateRows(c, 0);
-  if (!flag) flag = contactRespond(c, P->x, c->before_v);
+  if (!flag) flag = contactReact(c, P->x, c->before_v, work ? c->lambda : NULL);
   if (flag) return contactPassOn(c, flag);
+  flag = work ? findWork(c, t, u - c->nq) : 0;
+  if (flag) return contactUserFailed(c, function, "v", t, flag);
+  if (work) z[work - 1] += c->impact.work;
   for (int j = 0; j < c->nu; j++) u[j] += c->udot[j];
   flag = contactMeasure(c, t, y, function);
   for (int i = 0; i < P->n; i++) size = fmax(size, fabs(c->velocity[i]));

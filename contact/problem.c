@@ -115,14 +115,16 @@ static void addHeld(CPContact c, const sunrealtype *x, sunrealtype *w) {
     if (c->row[i] >= c->na) w[i] += x[i];
 }
 
-int contactRespond(void *contact, const sunrealtype *x, sunrealtype *w) {
-  const CPContact c = contact;
+int contactReact(CPContact c, const sunrealtype *x, sunrealtype *w, sunrealtype *mu) {
   pushed(c, x, c->force);
-  const int flag =
-      CPMechSolve(c->mech, c->product_t, c->product_y, 1, c->force, NULL, c->udot, NULL);
+  const int flag = CPMechSolve(c->mech, c->product_t, c->product_y, 1, c->force, NULL, c->udot, mu);
   rowVelocities(c, c->udot, w);
   addHeld(c, x, w);
   return flag;
+}
+
+int contactRespond(void *contact, const sunrealtype *x, sunrealtype *w) {
+  return contactReact(contact, x, w, NULL);
 }
 
 /* Copies the block of law k from column j of that block in W. */

@@ -702,7 +702,8 @@ typedef enum {
  *
  * for the joints in the order of CP_STATE, which names them. Angles count turns: springs and laws on them do, too. */
 CPODES_EXPORT int CPBodiesSetFormulation(CPBodies bodies, CPFormulation formulation);
-/** Adds the state W with W' = -dissipation + applied + drives [J], so that kinetic + potential - W is constant but for impacts. The
+/** Adds the state W with W' = -dissipation + applied + drives [J], so that kinetic + potential - W is constant but for impacts
+ * of contacts, at each of which it changes by sum P . (v- + v+) / 2 <= 0 with their impulses P: W gets what drives and winches do there. The
  * power of forces that CPMechAddForce adds is in it, as that of sliding contacts and of dry friction (CPContact). */
 CPODES_EXPORT int CPBodiesSetBalance(CPBodies bodies);
 

@@ -334,7 +334,8 @@ typedef struct {
   int regular; /**< 1: the rows of A, as far as they are on, are independent at each position, as those of the joints of a tree of
                     bodies are: explicit methods need not look out for singular positions */
   sunindextype work; /**< 1 + the index of an entry of z to whose rate the power of the forces of CPMechAddForce is added, such as the
-                          last one for a balance of energy; 0: there is none */
+                          last one for a balance of energy, and to which impacts (CPMechImpact, CPContact) add the work of the
+                          rows that move; 0: there is none */
   const sunindextype *
       angles; /**< [nangles] coordinates that are angles [rad] and may count turns: their error weights are
                                    1 / (reltol 1 rad + abstol) instead of those of their sizes; copied */
@@ -700,8 +701,9 @@ CPODES_EXPORT int CPMechDelassus(CPMech mech, sunrealtype t, N_Vector y, SUNMatr
  * If u- does not satisfy the other active rows (motions included), they are satisfied first, and
  * v_i(t, q, u-) of the named ones is the value after that. So the kinetic energy never grows as
  * long as the constraints are scleronomic: T+ = T- - (1 - e^2)/2 v^T S^+ v if the other rows were
- * satisfied. A moving stop, or a motion whose g' jumps, does work. Velocities of FULL motions become
- * g'.
+ * satisfied. A moving stop, or a motion whose g' jumps, does work: -Lambda . g' over all rows, v = A u - g', which CPEquations.work
+ * gets, so that T - W changes by -Lambda . (v(u-) + v(u+)) / 2 of both stages. Velocities of FULL motions become g'; their work, as
+ * their power, has no multiplier and is not in W.
  *
  * Named rows are not unilateral: one that is opening (v_i > 0 for a gap p_i >= 0) is reversed like
  * the others, so name only those that close. Returns 0, CP_KKT_INCONSISTENT if dependent rows

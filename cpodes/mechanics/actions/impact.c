@@ -23,12 +23,24 @@
 
 typedef struct {
   CPAction act;
-  char *strikes;           /* [m] 1: named */
+  char *strikes, *off;     /* [m] 1: named; off before, and not named */
   double *u, *v, *impulse; /* [nu] newest velocities, [m] v(u), [m] sum over both stages */
 } Impact;
 
+/* The model need not evaluate rows that are off. */
 static int velocities(Impact *hit) {
+  hit->act.mech->rows.off = hit->off;
   return cpMechVelocities(hit->act.mech, hit->act.s.t, hit->act.s.q, hit->u, hit->v);
+}
+
+/* *work <- -Lambda . g', the work of rows that move, A u = v + g' */
+static int workOfRows(Impact *hit, sunrealtype *work) {
+  const CPAction *act = &hit->act;
+  memset(act->d, 0, (size_t)act->mech->nu * sizeof *act->d);
+  act->mech->rows.off = hit->off;
+  const int flag      = cpMechVelocities(act->mech, act->s.t, act->s.q, act->d, hit->v); /* -g' */
+  *work               = cpDot(hit->impulse, hit->v, act->mech->m);
+  return flag;
 }
 
 /* Checks that v(u), which was `before`, has changed by act.r. The size of the terms that A u
@@ -94,7 +106,8 @@ static int stage(Impact *hit, int strike, double e) {
 
 int CPMechImpact(CPMech mech, sunrealtype t, N_Vector y, const int *named, sunrealtype e,
                  sunrealtype *impulse) {
-  Impact hit = {.u = NULL};
+  Impact hit       = {.u = NULL};
+  sunrealtype work = 0.0;
   if (!mech) return cpReport(NULL, CP_MEM_NULL, __func__, "mech must not be NULL");
   if (!(e >= 0.0 && e <= 1.0))
     return cpRefuse(&mech->log, __func__,
@@ -104,20 +117,27 @@ int CPMechImpact(CPMech mech, sunrealtype t, N_Vector y, const int *named, sunre
   if (!flag) {
     CP_ARRAYS(&act->arena, mech->nu, &hit.u);
     CP_ARRAYS(&act->arena, mech->m, &hit.v, &hit.impulse);
-    CP_NEW(&act->arena, hit.strikes, mech->m);
+    CP_NEW(&act->arena, hit.strikes, 2 * mech->m);
     if (!hit.strikes) flag = cpReport(&mech->log, CP_MEM_FAIL, __func__, "out of memory");
   }
   if (!flag) {
     memcpy(hit.u, act->u, (size_t)mech->nu * sizeof *hit.u);
-    for (int i = 0; i < mech->nv; i++)
-      hit.strikes[i] = (char)(named ? named[i] != 0 : !act->off[i]);
+    hit.off = hit.strikes + mech->m;
+    for (int i = 0; i < mech->m; i++) {
+      const int on   = !act->off[i];
+      hit.strikes[i] = (char)(i < mech->nv && (named ? named[i] != 0 : on));
+      hit.off[i]     = (char)!(on || hit.strikes[i]);
+    }
     flag = velocities(&hit);
     if (!flag) flag = stage(&hit, 0, 0.0);
     if (!flag) flag = stage(&hit, 1, e);
+    if (!flag && mech->eq->work > 0) flag = workOfRows(&hit, &work);
     flag = cpMechReport(mech, flag, __func__);
   }
   if (!flag) {
-    memcpy(N_VGetArrayPointer(y) + mech->nq, hit.u, (size_t)mech->nu * sizeof *hit.u);
+    sunrealtype *u = N_VGetArrayPointer(y) + mech->nq;
+    memcpy(u, hit.u, (size_t)mech->nu * sizeof *hit.u);
+    if (mech->eq->work > 0) u[mech->nu + mech->eq->work - 1] += work;
     if (impulse) memcpy(impulse, hit.impulse, (size_t)mech->m * sizeof *impulse);
   }
   cpActionClose(act);

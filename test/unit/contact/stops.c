@@ -289,6 +289,94 @@ START_TEST(derivatives_pass_both_ends_of_an_elastic_contact) {
 }
 END_TEST
 
+/* ---- work of drives at impacts ---- */
+
+/* An arm that a drive turns at 3 rad/s, and a rod at its end with a stop, by the formulation and the restitution */
+static void drive_arm(CPFormulation formulation, sunrealtype restitution) {
+  const CPBody arm    = {CP_NEW_BODY("arm"), .mass = 2, .inertia = {0.1, 0.1, 0.1},
+                         .centre = {0.25, 0, 0}, .omega = {0, 0, 3}},
+               rod    = {CP_NEW_BODY("rod"),
+                         .mass     = 1,
+                         .inertia  = {0.05, 0.05, 0.05},
+                         .position = {0.5, 0, 0},
+                         .centre   = {0.3, 0, 0},
+                         .velocity = {0, 1.5, 0},
+                         .omega    = {0, 0, 1}};
+  const CPJoint hub   = {CP_NEW_JOINT("hub"), .kind = CP_JOINT_REVOLUTE, .b = "arm"},
+                elbow = {CP_NEW_JOINT("elbow"), .kind = CP_JOINT_REVOLUTE, .a = "arm", .b = "rod",
+                         .on_a = {.point = {0.5, 0, 0}}};
+  const CPDrive drive = {CP_NEW_DRIVE("motor"), .of = {"hub", 0}, .rate = 3};
+  const CPLimit limit = {CP_NEW_LIMIT("stop"), .of = {{"elbow", 0}}, .lower = -0.4, .upper = 0.3,
+                         .restitution = restitution};
+  bodies              = CPBodiesCreate(2, (sunrealtype[]){0, -SUN_RCONST(9.81), 0});
+  add_element(bodies, &arm.head), add_element(bodies, &rod.head);
+  add_element(bodies, &hub.head), add_element(bodies, &elbow.head);
+  add_element(bodies, &drive.head), add_element(bodies, &limit.head);
+  ck_assert_int_eq(CPBodiesSetBalance(bodies), CP_SUCCESS);
+  act(formulation);
+}
+
+/* T + V - W */
+static sunrealtype balance(sunrealtype t) {
+  CPPowers p = CP_INIT(CPPowers);
+  ck_assert_int_eq(CPMechGetPowers(mech, t, y, NULL, &p), CP_SUCCESS);
+  return p.kinetic + p.potential - entries(y)[N_VGetLength(y) - 1];
+}
+
+static sunrealtype lost; /* by impacts, P (v- + v+) / 2 */
+
+static int loses(const CPContactEvent *event, void *data) {
+  (void)data;
+  nstruck += event->struck;
+  lost -= event->impulse[0] * (event->velocity[0][0] + event->velocity[1][0]) / 2;
+  return 0;
+}
+
+/* A drive goes on through an impact, which takes an impulse of it and so work, Lambda g'. The rest of the balance changes by what
+ * the stop takes, and by nothing where it takes nothing. */
+START_TEST(impacts_leave_the_balance_of_what_is_driven) {
+  static const sunrealtype restitution[] = {1, 0.6, 0};
+  const sunrealtype tol = pow(10, -4 - _i), size = 10; /* J that are exchanged */
+  for (int n = 0; n < 18; n++) {
+    drive_arm(n % 2 ? CP_JOINT_COORDINATES : CP_ABSOLUTE, restitution[n / 2 % 3]);
+    ck_assert_int_eq(CPContactSetEventFn(contact, loses, NULL), CP_SUCCESS);
+    nstruck = 0, lost = 0;
+    const sunrealtype before = balance(0);
+    ck_assert_int_eq(run_with(methods[n / 6], tol, 2), CP_SUCCESS);
+    ck_assert_int_ge(nstruck, 2);
+    ck_assert_msg(fabs(balance(2) + lost - before) <= 100 * tol * size,
+                  "%d: %g after %d impacts, lost %g", n,
+                  (double)((balance(2) + lost - before) / (tol * size)), nstruck, (double)lost);
+    if (n / 2 % 3 == 0) ck_assert_double_eq_tol(lost, 0, 1e-12);
+    else ck_assert_double_gt(lost, 0.01);
+    release();
+  }
+}
+END_TEST
+
+/* The same of CPMechImpact at one state: T - W changes by -Lambda (v- + v+) / 2 of the stop. */
+START_TEST(an_impact_adds_the_work_of_a_drive) {
+  for (int n = 0; n < 4; n++) {
+    const sunrealtype e = n / 2 ? 0.6 : 1;
+    sunrealtype impulse[32], rate;
+    int named[32] = {0};
+    drive_arm(n % 2 ? CP_JOINT_COORDINATES : CP_ABSOLUTE, e);
+    const int stop = (int)thing_at(bodies, CP_CONTACT, 0).first;
+    ck_assert_int_le((int)CPMechGetNumMultipliers(mech), 32);
+    named[stop] = 1;
+    coordinate_of("elbow", &rate);
+    const sunrealtype before = balance(0), W = entries(y)[N_VGetLength(y) - 1];
+    ck_assert_msg(CPMechImpact(mech, 0, y, named, e, impulse) == CP_SUCCESS, "%s",
+                  CPObjectGetLastMessage(CP_OBJECT(mech)));
+    /* the rate of the stop's gap is that of the angle, of which it is the lower or the upper end */
+    const sunrealtype P = fabs(impulse[stop]), loss = P * fabs(rate) * (1 - e) / 2;
+    ck_assert_double_eq_tol(balance(0), before - loss, 1e-12);
+    ck_assert_double_gt(fabs(entries(y)[N_VGetLength(y) - 1] - W), 0.1);
+    release();
+  }
+}
+END_TEST
+
 TEST_SUITE(stops) {
   Suite *suite = suite_create("contact/stops");
   TCase *tc    = tcase_create("stops");
@@ -300,6 +388,8 @@ TEST_SUITE(stops) {
   tcase_add_test(tc, a_start_may_press_an_elastic_stop);
   tcase_add_test(tc, derivatives_pass_both_ends_of_an_elastic_contact);
   tcase_add_test(tc, elastic_stops_that_cannot_be_are_refused_by_name);
+  tcase_add_loop_test(tc, impacts_leave_the_balance_of_what_is_driven, 0, 4);
+  tcase_add_test(tc, an_impact_adds_the_work_of_a_drive);
   suite_add_tcase(suite, tc);
   return suite;
 }
