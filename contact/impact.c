@@ -158,9 +158,40 @@ int contactSkips(const CPContact c, int i, sunrealtype t, sunrealtype v, sunreal
   return 1;
 }
 
-int contactImpact(CPContact c, sunrealtype t, N_Vector y, const char *function) {
+/* Finds contacts whose returns after this impact are skipped, and makes them plastic. With these impulses others may
+ * strike that would return in their place, so that it is called until it finds none. factor: that of all e. largest: the largest
+ * |velocity| before. Returns the number of those that it finds. */
+static int skipReturns(CPContact c, sunrealtype t, sunrealtype factor, sunrealtype largest) {
   ContactProblem *P = &c->problem;
-  int approaching = 0, accumulated = 0;
+  int found         = 0;
+  for (int k = 0; k < P->ncontacts; k++) {
+    const int N           = P->law[k].first;
+    CPContactEvent *event = &c->event[P->law[k].contact];
+    const sunrealtype e = factor * c->e[N], v = P->w[N]; /* normal velocity after the impact */
+    /* The impulses of resting contacts are due to roundoff and errors, and do not count as impacts. */
+    const sunrealtype small = c->small_v * c->scale[c->row[N]];
+    int ld;
+    /* the part of the velocity that is due to its own impulse */
+    const sunrealtype moved = P->x[N] * *contactBlock(c, k, &ld);
+    event->struck |= P->x[N] > 0.0 && (c->velocity[N] < -small || moved > small);
+    if (event->accumulated ||
+        (event->struck ? e == 0.0 : event->before == CP_CONTACT_OPEN || v <= CP_ROUNDED * largest))
+      continue;
+    /* A contact that is opened by the impact of another, as in a rocking block, is assumed to
+     * return by itself as well. */
+    if (!contactSkips(c, P->law[k].contact, t, v, e)) continue;
+    found++;
+    P->law[k].glued = c->impact.glued[k] = !event->struck;
+    c->e[N]                              = 0;
+    c->impact.plastic[k]                 = 1;
+    c->stats.naccumulations++;
+  }
+  return found;
+}
+
+int contactImpact(CPContact c, sunrealtype t, N_Vector y, const char *function) {
+  ContactProblem *P  = &c->problem;
+  int approaching    = 0;
   sunrealtype factor = 1, largest = 0;
   for (int k = 0; k < P->ncontacts; k++) {
     const int row = c->row[P->law[k].first];
@@ -178,31 +209,10 @@ int contactImpact(CPContact c, sunrealtype t, N_Vector y, const char *function) 
   takeVelocities(c);
   const int flag = contactFreeAccelerations(c, t, y, function);
   if (flag) return flag;
-  if (contactRestitution(c, &factor)) return contactNoSolution(c, t, function, "impulses");
   for (int i = 0; i < P->n; i++) largest = fmax(largest, fabs(c->velocity[i]));
-  for (int k = 0; k < P->ncontacts; k++) {
-    const int N           = P->law[k].first;
-    CPContactEvent *event = &c->event[P->law[k].contact];
-    const sunrealtype e = factor * c->e[N], v = P->w[N]; /* normal velocity after the impact */
-    /* The impulses of resting contacts are due to roundoff and errors, and do not count as impacts. */
-    const sunrealtype small = c->small_v * c->scale[c->row[N]];
-    int ld;
-    /* the part of the velocity that is due to its own impulse */
-    const sunrealtype moved = P->x[N] * *contactBlock(c, k, &ld);
-    event->struck           = P->x[N] > 0.0 && (c->velocity[N] < -small || moved > small);
-    if (event->struck ? e == 0.0 : event->before == CP_CONTACT_OPEN || v <= CP_ROUNDED * largest)
-      continue;
-    /* A contact that is opened by the impact of another, as in a rocking block, is assumed to
-     * return by itself as well. */
-    if (!contactSkips(c, P->law[k].contact, t, v, e)) continue;
-    accumulated     = 1;
-    P->law[k].glued = c->impact.glued[k] = !event->struck;
-    c->e[N]                              = 0;
-    c->impact.plastic[k]                 = 1;
-    c->stats.naccumulations++;
-  }
-  if (accumulated && contactRestitution(c, &factor))
-    return contactNoSolution(c, t, function, "impulses");
+  do {
+    if (contactRestitution(c, &factor)) return contactNoSolution(c, t, function, "impulses");
+  } while (skipReturns(c, t, factor, largest));
   c->stats.nimpacts++;
   c->impact.any = 1;
   memcpy(c->impact.keep, c->keep, (size_t)c->npoints);
