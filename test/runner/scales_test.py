@@ -225,6 +225,23 @@ class Scales(RunnerTest):
             self.assertEqual(process.returncode, FAILED)
             self.assertGreater(json.loads(out.read_text())["counts"]["steps"], 20)
 
+    def test_motions_within_the_roundoff_of_the_time_are_told(self):
+        """A pendulum of length L has the acceleration g / L, and moves on by a radian within 2^-52 t_end where L < g (2^-52 t_end)^2."""
+        for length in 1e-40, 1e-33, 1e-28, 1e-3, 1:
+            model = f"""
+run: {{t_end: 10, coordinates: joint}}
+dimension: 2
+gravity: [0, -9.81]
+bodies:
+  - {{name: b, mass: 1, inertia: {length * length * 1e-3}, at: [{length}, 0]}}
+joints:
+  - {{name: j, kind: revolute, b: b, at: [0, 0]}}
+"""
+            process = cpodes("describe", self.write(model))
+            self.assertEqual(process.returncode, DONE, process.stderr)
+            told = "no steps resolve it" in process.stderr
+            self.assertEqual(told, length < 9.81 * (2**-52 * 10) ** 2, f"{length}: {process.stderr}")
+
     def test_check_compares_no_roundoff_with_zero(self):
         process = cpodes("check", self.write(WELDED))
         self.assertEqual(process.returncode, DONE, process.stdout)
