@@ -429,6 +429,90 @@ static void addOwnBend(const Mechanism *b, const Term *term, const sunrealtype *
   by_u[k] -= c * 2 * bend[1] * u[k];
 }
 
+/* Two components of a point, by the places of their n entries */
+static sunrealtype product(const Writer *w, sunindextype x, sunindextype y, int n) {
+  sunrealtype sum = 0;
+  for (int e = 0; e < n; e++) sum += w->data[w->place[x + e]] * w->data[w->place[y + e]];
+  return sum;
+}
+
+/* The length of what remains of component x without its parts along p and, unless that is nearly parallel to p, along q */
+static sunrealtype restOf(const Writer *w, sunindextype x, sunindextype p, sunindextype q, int n,
+                          sunrealtype shortest) {
+  const sunrealtype pp = product(w, p, p, n), xp = product(w, x, p, n) / pp,
+                    qp = product(w, q, p, n) / pp, qq = product(w, q, q, n) - qp * qp * pp;
+  const int spans      = qq > shortest * shortest;
+  const sunrealtype xq = spans ? (product(w, x, q, n) - xp * qp * pp) / qq : 0;
+  sunrealtype sum      = 0;
+  for (int e = 0; e < n; e++) {
+    const sunrealtype rest = w->data[w->place[x + e]] - (xp - xq * qp) * w->data[w->place[p + e]] -
+                             xq * w->data[w->place[q + e]];
+    sum += rest * rest;
+  }
+  return sqrt(sum);
+}
+
+/* The length of what terms of the entries of component i could amount to, at those where the one at `longest` is not 0 */
+static sunrealtype termsOf(const Mechanism *b, const Row *row, int i, const Writer *w,
+                           sunindextype longest) {
+  const Tree *tree = b->tree;
+  const Pair *pair = &b->pair[bodiesRowTerm(b, row, 0)->pair];
+  const int common = treeCommon(tree, pair, POINT);
+  sunrealtype sum  = 0;
+  Jet jet;
+  const Mask mask = bodiesGradient(b, row, 0, i, &jet);
+  addSizes(b, pair, common, mask, jet.g, tree->size);
+  for (int side = 0; side < 2; side++)
+    for (int n = treeNodeOf(tree, pair, side); n != common; n = tree->node[n].parent)
+      for (int j = tree->node[n].u; j < tree->node[n].u + tree->node[n].nu; j++, longest++) {
+        if (w->data[w->place[longest]] != 0) sum += tree->size[j] * tree->size[j];
+        tree->size[j] = 0;
+      }
+  return sqrt(sum);
+}
+
+/* The distance of the two points of a pair */
+static sunrealtype openingOf(const Mechanism *b, const Pair *pair) {
+  sunrealtype x[2][3];
+  for (int side = 0; side < 2; side++) {
+    const Pose *pose = bodiesPose(b, pair->side[side].body);
+    toSpace(pose, pair->side[side].point, x[side]);
+    add3(1, pose->r, x[side]);
+  }
+  add3(-1, x[0], x[1]);
+  return length3(x[1]);
+}
+
+/* The components of a point along the axes of space, whose entries begin at `first`. If it can move in a plane that is nearly across an
+ * axis, the component along that depends on the others, as far as the points meet, and but for the roundoff of levers; divided by
+ * its length, the sine of the tilt, that looks like an angle to them, and roundoff of its residual like a violation. Where it
+ * could, the others close it, and it gets the entries of a plane that is exactly across: 0, which are off by the tilt, 4e-4 at most. */
+static void leaveToOthers(const Mechanism *b, const Row *row, int count, const Writer *w,
+                          sunindextype first) {
+  static const sunrealtype apparent =
+      SUN_RCONST(1e-11); /* a tenth of the least sine of independent rows */
+  const int n               = (int)(w->count - first) / count;
+  const sunrealtype opening = openingOf(b, &b->pair[bodiesRowTerm(b, row, 0)->pair]);
+  sunrealtype most          = 0, square[3];
+  int longest               = 0;
+  for (int i = 0; i < count; i++) {
+    square[i] = product(w, first + i * n, first + i * n, n);
+    if (square[i] > most) most = square[i], longest = i;
+  }
+  for (int i = 0; i < count; i++) {
+    if (square[i] == 0 || square[i] > SUN_RCONST(1e-6) * most) continue;
+    const sunindextype x = first + i * n, p = first + longest * n,
+                       q       = first + (3 - i - longest) % count * n;
+    const sunrealtype rounding = ROUNDING *
+                                 termsOf(b, row, i, w, p), /* of entries that are kept, or are 0 */
+        shortest = rounding / apparent;
+    if (square[i] > shortest * shortest ||
+        restOf(w, x, p, q, n, shortest) > 2 * (rounding + opening))
+      continue;
+    for (int e = 0; e < n; e++) w->data[w->place[x + e]] = 0;
+  }
+}
+
 /* Adds one row of A, or lists its blocks; or, where Bu is not NULL, one row of Bq and of Bu, at u and u'. Entries of A that are no more
  * than the roundoff of their terms are 0: a row to which no freedom of the tree contributes, as those across the plane of a planar
  * loop, must not get a direction from it. */
@@ -438,6 +522,7 @@ static void fillRow(const Mechanism *b, const Row *row, const sunrealtype *u,
   const int count   = bodiesComponents(b, row);
   const int bare    = bodiesIsBare(b, row);
   sunrealtype *size = tree->size, *x = tree->tau; /* 0 before and after */
+  const sunindextype first = w->count;
   if (bare && Bu) w->count += row->nterms;
   for (int k = 0; k < row->nterms && bare && !Bu; k++)
     *next(w, row->first, bodiesRowTerm(b, row, k)->velocity, 1) +=
@@ -477,6 +562,9 @@ static void fillRow(const Mechanism *b, const Row *row, const sunrealtype *u,
       *next(w, row->first + i, 0, 1) +=
           0; /* Nothing moves the row, which has a place all the same. */
   }
+  if (w->data && !bare && !Bu && count > 1 && row->nterms == 1 &&
+      bodiesRowTerm(b, row, 0)->m.kind == POINT)
+    leaveToOthers(b, row, count, w, first);
 }
 
 void treeGradient(const Mechanism *b, const Row *row, int i, sunrealtype *gradient) {

@@ -41,12 +41,16 @@ int cpDerivativeAlong(CPNewton *newton, sunrealtype t, N_Vector y, CPTimesAt tim
     if (k > 0) N_VScale(CP_SHORTER, newton->x, newton->x);
     for (int i = 0; k > 0 && i < rows->m; i++) Gv[i] *= CP_SHORTER;
     if (!flag) flag = differenceAlong(newton, t, y, difference);
-    *err = 0.0;
+    *err           = 0.0;
+    double largest = 0.0;
+    for (int i = 0; !flag && i < rows->m; i++)
+      largest = fmax(largest, fabs(difference[i]) + fabs(2.0 * Gv[i]));
     for (int i = 0; !flag && i < rows->m; i++) {
+      /* A row of zeros has no size of its own: others may close it, but for so little. */
       const double noise =
                        CP_DIFFERENCE_NOISE * CP_UROUND * fmax(1.0, fabs(rows->c[i])) + of_time[i],
                    hidden = noise / CP_WRONG_JACOBIAN,
-                   size   = fabs(difference[i]) + fabs(2.0 * Gv[i]),
+                   size   = Gv[i] == 0.0 ? largest : fabs(difference[i]) + fabs(2.0 * Gv[i]),
                    error  = fabs(difference[i] - 2.0 * Gv[i]) / (size + hidden);
       /* A short step that shows nothing of a row does not make it right. */
       if (k <= 0 || (size > hidden && error < least[i])) least[i] = error;
