@@ -37,7 +37,7 @@ int bodiesStops(const Assembly *a, CPRange **range, const Joint **broken) {
     if (own == *range + n) (*range)[n++] = (CPRange){i, -INFINITY, INFINITY};
     if (row->limit > 0) own->low = fmax(own->low, at);
     else own->high = fmin(own->high, at);
-    if (!*broken && a->begin[row->first] >= 0 && a->p[row->first] < -calc_ic)
+    if (!*broken && a->begin[row->first] >= -calc_ic && a->p[row->first] < -calc_ic)
       *broken = &b->joint[b->contact[k].joint];
   }
   return n;

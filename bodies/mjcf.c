@@ -773,6 +773,7 @@ static int readKeyframe(Mjcf *m, const char *name) {
     for (int i = first, at = 0; i < end && x && !failed; at += sizes[r->joint[i++].type][k]) {
       RobotJoint *j = &r->joint[i];
       memcpy(k ? j->rate : j->value, x + at, (size_t)sizes[j->type][k] * sizeof *x);
+      j->given |= !k;
       sunrealtype *e = k                 ? NULL
                        : j->type == BALL ? j->value
                        : j->type == FREE ? j->value + 3
@@ -871,6 +872,15 @@ MjcfModel *mjcfModel(Mjcf *m, xmlNodePtr root) {
   return model->given ? model : (robotWrong(m->r, root, "no memory"), NULL);
 }
 
+/* Do equalities close loops? They are read when there are bodies. */
+static int hasLoops(const Mjcf *m) {
+  for (int i = 0; i < m->nmodels; i++)
+    for (const xmlNode *n = m->models[i]->root->children; n; n = n->next)
+      for (const xmlNode *c = robotIs(n, "equality") ? n->children : NULL; c; c = c->next)
+        if (robotIs(c, "connect") || robotIs(c, "weld")) return 1;
+  return 0;
+}
+
 /* Starts the joints, and adds all bodies, with their contacts. */
 static int build(Mjcf *m) {
   static const char *const known[] = {"start", "files", NULL};
@@ -881,6 +891,7 @@ static int build(Mjcf *m) {
         scaleMass(m->total[1] / m->total[0], &r->link[i].lifted);
   if (robotSetting(r, known[0], key, sizeof key) && !*key)
     return robotWrong(r, NULL, "start must be the name of a keyframe");
+  r->loops = hasLoops(m);
   if (readKeyframe(m, key) || robotStart(r, known) || robotBuild(r)) return 1;
   return m->off & NO_CONTACT ? 0
                              : readModels(m, EXCLUSIONS) || robotContacts(r) || readModels(m, PAIRS);

@@ -43,6 +43,7 @@ typedef struct {
   /* at the start: a coordinate, the quaternion of a ball joint, or position and quaternion of a free body; its rate, or
    * velocities, where those of a rotation are in the link's axes */
   sunrealtype value[7], rate[6];
+  int given;                      /* 1: the value is that of a keyframe, or of the user */
   int limited;                    /* has it the stops range [2]? */
   sunrealtype range[2], friction; /* friction: dry, >= 0 */
   sunrealtype total[2];           /* range of the force of all its actuators, or equal ends */
@@ -106,6 +107,7 @@ typedef struct {
   const char *settings;  /* lines NAME=TEXT, or NULL (CPBodiesFile) */
   int moved;             /* 1: it does not start in the reference pose at rest */
   int open;              /* 1: other files add elements */
+  int loops;             /* 1: joints close loops, so that the reference pose is only a guess */
   int mends;       /* 1: moments of inertia that no body has are changed to the nearest ones */
   char **included; /* names of files */
   Spot *spot;      /* position of the element whose _private is the index + 1 */

@@ -67,15 +67,33 @@ static sunrealtype *jointAt(Robot *r, void *data, const char *name, int is_rate)
   if (i < 0) return NULL;
   RobotJoint *j = &r->joint[i];
   r->moved      = 1;
+  j->given |= !is_rate;
   if (j->type <= SLIDE) return is_rate ? j->rate : j->value;
   robotWrong(r, NULL, "start.%s: it must be a hinge or a slide, which has one coordinate", name);
   return NULL;
 }
 
+/* Loops are often described in a pose that their joints cannot have, such as a folded one in which they are singular. Coordinates that
+ * neither a keyframe nor the user gives start at the limit that is nearest to it; the assembly keeps them within. */
+static int enterLimits(Robot *r) {
+  for (int i = 0; i < r->njoints && r->loops; i++) {
+    RobotJoint *j = &r->joint[i];
+    if (j->type > SLIDE || j->given || !j->limited || !(j->range[0] < j->range[1])) continue;
+    const sunrealtype x = fmax(j->range[0], fmin(j->range[1], j->value[0]));
+    if (x == j->value[0]) continue;
+    j->value[0] = x;
+    r->moved    = 1;
+    if (robotTell(r, j->node, CHANGED,
+                  "starts of joints at their limits, which the pose of the file violates"))
+      return 1;
+  }
+  return 0;
+}
+
 int robotStart(Robot *r, const char *const *known) {
   char has[100];
   snprintf(has, sizeof has, "a robot has start.JOINT, start.JOINT' and %s", known[0]);
-  return robotStarts(r, known, has, jointAt, NULL);
+  return robotStarts(r, known, has, jointAt, NULL) || enterLimits(r);
 }
 
 /* A rigid motion x -> e x e^-1 + s of what the reference pose contains, and its velocity at the origin */

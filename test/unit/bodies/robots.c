@@ -775,6 +775,50 @@ START_TEST(loops_close_within_limits_if_they_can) {
 }
 END_TEST
 
+/* A leg of two links of length a that its file describes folded, where the foot, on a slide, is at the hip: there the loop is singular,
+ * and three joints are outside their limits. It starts within them, closed: the foot is at 2 a sin theta below the hip, the
+ * angle of the knee is 2 theta. What the user gives is not changed. */
+START_TEST(folded_loops_start_within_limits) {
+  static const sunrealtype a = 0.38, low[] = {0.15, 0.17, 0.35}, high[] = {0.7, 1.2, 2.4};
+  static const char text[] =
+      "<mujoco><compiler angle=\"radian\"/><worldbody><body name=\"foot\">"
+      "<joint name=\"length\" type=\"slide\" axis=\"0 0 -1\" range=\"0.15 0.7\"/><geom "
+      "size=\".05\"/>"
+      "</body><body name=\"thigh\"><joint name=\"hip\" axis=\"0 1 0\" range=\"0.17 1.2\"/>"
+      "<geom size=\".05\" pos=\".2 0 0\"/><body name=\"shank\" pos=\".38 0 0\">"
+      "<joint name=\"knee\" axis=\"0 -1 0\" range=\"0.35 2.4\"/><geom size=\".05\" pos=\"-.2 0 "
+      "0\"/>"
+      "</body></body></worldbody><equality><connect body1=\"foot\" body2=\"shank\" anchor=\"0 0 "
+      "0\"/>"
+      "</equality></mujoco>";
+  for (int given = 0; given < 2; given++) {
+    CPBodies b =
+        read_good("leg.xml", text,
+                  given ? "start.length=0.3643634093391943\nstart.hip=0.5\nstart.knee=1" : "");
+    CPMech mech;
+    sunrealtype x[3];
+    ck_assert_int_eq(strstr(file.remarks, "changed: starts of joints at their limits") != NULL,
+                     !given);
+    ck_assert_int_eq(CPBodiesSetFormulation(b, _i ? CP_JOINT_COORDINATES : CP_ABSOLUTE), CP_SUCCESS);
+    ck_assert_int_eq(build_mech(b, &mech), CP_SUCCESS);
+    N_Vector y = CPBodiesState(b, test_context);
+    ck_assert_msg(CPMechAssemble(mech, 0, y, NULL) == CP_SUCCESS, "%s",
+                  CPObjectGetLastMessage(CP_OBJECT(mech)));
+    for (int i = 0; i < 3; i++) {
+      ck_assert_int_eq(CPMechGetCoordinate(mech, i, y, &x[i], NULL), CP_SUCCESS);
+      ck_assert_double_ge(x[i], low[i] - 1e-9);
+      ck_assert_double_le(x[i], high[i] + 1e-9);
+    }
+    ck_assert_double_eq_tol(x[0], 2 * a * sin(x[1]), 1e-9);
+    ck_assert_double_eq_tol(x[2], 2 * x[1], 1e-9);
+    if (given) ck_assert_double_eq_tol(x[1], 0.5, 1e-9);
+    N_VDestroy(y);
+    CPMechFree(&mech);
+    CPBodiesFree(&b);
+  }
+}
+END_TEST
+
 /* A file of one body is that of something that falls: a part of mass 1 at the origin and one of mass 3 at x = 0.4 */
 static const char thrown[] = "<robot name=\"r\">" LINK("a", "1", ROUND) LINK("b", "3", ROUND)
     JOINT("j", "fixed", "a", "b", "<origin xyz=\"0.4 0 0\"/>") "</robot>";
@@ -1113,6 +1157,7 @@ TEST_SUITE(robots) {
   tcase_add_test(tc, copies_have_bounds);
   tcase_add_test(tc, springs_and_rotors_of_ball_joints_are_left_out);
   tcase_add_test(tc, deformable_bodies_and_plugins_are_left_out);
+  tcase_add_loop_test(tc, folded_loops_start_within_limits, 0, 2);
   tcase_add_loop_test(tc, the_nth_allocation_may_fail, 0, 5);
   suite_add_tcase(suite, tc);
   return suite;
