@@ -318,13 +318,21 @@ static void setDriven(Fit *f) {
   }
 }
 
-/* Turns and moves what may change at random, by up to this part of a turn and of the extent. */
+/* Turns and moves what may change at random, by up to this part of a turn and of the extent, but for what changes no equation there: a
+ * body that lies beside a loop stays where it is. */
 static void scatter(Fit *f, const sunrealtype *q, sunrealtype part, unsigned *state) {
   const Tree *tree = f->b.tree;
   for (int k = 0; k < f->n; k++) {
     const sunrealtype most = treeAxis(tree, k).turns ? 4 * atan(SUN_RCONST(1.0)) : f->a->extent;
     f->dx[k]               = f->unknown[k] * part * most * uniform(state);
   }
+  moveBy(tree, q, f->dx, f->q);
+  if (!evaluate(f, f->q, f->r, f->J))
+    for (int k = 0; k < f->n; k++) {
+      int acts = 0;
+      for (int i = 0; i < f->m; i++) acts |= f->J[i * f->n + k] != 0;
+      f->dx[k] *= acts;
+    }
   moveBy(tree, q, f->dx, f->q);
   clamp(f, f->q);
 }

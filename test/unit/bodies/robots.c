@@ -747,17 +747,20 @@ START_TEST(loops_close_within_limits_if_they_can) {
            "<mujoco><compiler angle=\"radian\"/><worldbody><site name=\"w\" pos=\"1.2 0 0\"/>"
            "<body name=\"a\"><joint name=\"h\"/><geom size=\".1\" pos=\".5 0 0\"/>"
            "<body name=\"b\" pos=\"1 0 0\"><joint name=\"k\" %s/><geom size=\".1\" pos=\".5 0 0\"/>"
-           "<site name=\"e\" pos=\"1 0 0\"/></body></body></worldbody>"
+           "<site name=\"e\" pos=\"1 0 0\"/></body></body>"
+           "<body name=\"beside\" pos=\"1 2 3\"><freejoint/><geom size=\".1\"/></body></worldbody>"
            "<equality><connect site1=\"e\" site2=\"w\"/></equality></mujoco>",
            elbows[_i].range);
   for (int i = 0; i < (elbows[_i].is_told ? 4 : 2); i++) { /* also with a second, wider limit */
     static const CPLimit more = {CP_NEW_LIMIT("more"), .of = {{"k", 0}}, .lower = -2.9, .upper = 3};
-    const int form            = i % 2;
-    CPBodies b                = read_good("r.xml", text, "start.h=0.8\nstart.k=0.05");
+    static const sunrealtype origin[] = {0, 0, 0};
+    const int form                    = i % 2;
+    CPBodies b                        = read_good("r.xml", text, "start.h=0.8\nstart.k=0.05");
     if (i > 1) add_element(b, &more.head);
     CPMech mech;
     CPAssembly assembly = CP_INIT(CPAssembly);
-    sunrealtype h, k;
+    sunrealtype h, k, at[3];
+    int beside;
     ck_assert_int_eq(CPBodiesSetFormulation(b, form ? CP_JOINT_COORDINATES : CP_ABSOLUTE),
                      CP_SUCCESS);
     ck_assert_int_eq(build_mech(b, &mech), CP_SUCCESS);
@@ -767,6 +770,9 @@ START_TEST(loops_close_within_limits_if_they_can) {
     ck_assert_int_eq(CPMechGetCoordinate(mech, 1, y, &k, NULL), CP_SUCCESS);
     ck_assert_double_eq_tol(h, elbows[_i].shoulder, 1e-9);
     ck_assert_double_eq_tol(k, elbows[_i].elbow, 1e-9);
+    ck_assert_int_eq(CPBodiesFind(b, CP_BODY, "beside", &beside), CP_SUCCESS);
+    ck_assert_int_eq(CPMechGetPoint(mech, beside, origin, y, at, NULL), CP_SUCCESS);
+    for (int l = 0; l < 3; l++) ck_assert_double_eq_tol(at[l], l + 1, 1e-12);
     ck_assert_int_eq(strstr(assembly.notes, "within all limits") != NULL, elbows[_i].is_told);
     N_VDestroy(y);
     CPMechFree(&mech);
