@@ -116,8 +116,8 @@ static int follow(CPContact c, sunrealtype t, N_Vector y) {
 /* Finds the open gaps that may touch zero within the newest step and open again, where integrators evaluate root functions at
  * its end before they search it (follow): their rate changes its sign from - to +, and at its value at an end
  * the gap would close within the step. If the gap is a sinusoid, none of up to seven eighths of a period is missed, since the tangent of
- * 1 - cos x at x = 2.75 falls by more than 1 - cos x over 2 x. Other gaps have no root of v_N, so that many stops that are
- * far away cost nothing. Contacts with friction have it in any case: where one is least, the end of sliding elsewhere is judged anew. */
+ * 1 - cos x at x = 2.75 falls by more than 1 - cos x over 2 x. Other gaps have no root of v_N, so that many contacts that are
+ * far away cost nothing. */
 static void watchGaps(CPContact c, sunrealtype t, N_Vector y) {
   const int is_start = isnan(c->end[1]);
   if (t == c->end[1] || (!is_start && t <= c->end[0])) return;
@@ -135,25 +135,22 @@ static void watchGaps(CPContact c, sunrealtype t, N_Vector y) {
     gap[1] = c->p[point->normal], rate[1] = c->v[point->normal];
     const int is_near   = gap[0] <= -h * rate[0] || gap[1] <= h * rate[1];
     point->step.is_near = is_start || is_near || !(gap[0] > 0.0 && gap[1] > 0.0);
-    point->step.turns =
-        point->phase == CP_CONTACT_OPEN &&
-        (point->ntangents > 0 || (!is_start && rate[0] < least && rate[1] > least && is_near));
+    point->step.turns   = point->phase == CP_CONTACT_OPEN && !is_start && rate[0] < least &&
+                        rate[1] > least && is_near;
   }
 }
 
 /* Marks the contacts that are open, and so far away that they cannot close within the newest step, which has its ends, at the rates that
- * their gaps have at these; with friction only those whose gap is not least within it. Then the gap at its end takes the place of
- * those within it, which integrators ask for to see slopes and to locate the roots of others. Returns the number of contacts left out. */
+ * their gaps have at these. Then the gap at its end takes the place of those within it, which integrators ask for to see slopes and to
+ * locate the roots of others. Returns the number of contacts left out. */
 static int leaveOut(CPContact c, sunrealtype t) {
   const sunrealtype *end = c->end;
   const int within       = t > end[0] && t < end[1] && newestEnd(c) == end[1] && !c->stretching;
   int count              = 0;
   for (int i = 0; i < c->npoints; i++) {
     Point *point            = &c->point[i];
-    const sunrealtype least = c->tol_v * c->scale[point->normal], *rate = point->step.rate;
-    const int turns         = point->ntangents > 0 && rate[0] <= least && rate[1] >= least;
     point->step.is_left_out = within && point->phase == CP_CONTACT_OPEN && !point->is_elastic &&
-                              !point->step.is_near && !turns &&
+                              !point->step.is_near &&
                               (point->zero[0] == 0.0 || end[0] >= point->t_zero + point->fade);
     count += point->step.is_left_out;
   }
@@ -190,8 +187,7 @@ static int evaluateRoots(CPContact c, sunrealtype t, N_Vector y, sunrealtype *g)
     g += n;
     if (c->stretching) continue;
     if (point->step.is_left_out) {
-      at[0] = point->step.gap[1];
-      g[-1] = point->step.turns ? point->step.rate[1] - c->tol_v * c->scale[point->normal] : -1;
+      at[0] = point->step.gap[1], g[-1] = -1;
       continue;
     }
     if (point->phase == CP_CONTACT_OPEN) {

@@ -159,6 +159,41 @@ START_TEST(a_contact_that_nothing_can_press_has_no_friction) {
 }
 END_TEST
 
+static int count_event(CPSession session, const CPEvent *event, N_Vector state, void *data) {
+  (void)session, (void)event, (void)state;
+  ++*(int *)data;
+  return 0;
+}
+
+/* A ball passes another one: nothing happens where their gap is least, unless it may close within the step. _i: formulation */
+START_TEST(a_ball_that_passes_another_one_is_no_event) {
+  const CPBody one = {CP_NEW_BODY("one"), .mass = 1, .inertia = {1, 1, 1}},
+               two = {CP_NEW_BODY("two"), .mass = 1, .inertia = {1, 1, 1}, .position = {-3, 5, 0},
+                      .velocity = {1, 0, 0}};
+  const CPShape first       = {CP_NEW_SHAPE("first"), .kind = CP_SHAPE_SPHERE, .body = "one",
+                               .in = CP_IN_BODIES, .size = {0.1}},
+                second      = {CP_NEW_SHAPE("second"), .kind = CP_SHAPE_SPHERE, .body = "two",
+                               .in = CP_IN_BODIES, .size = {0.1}};
+  const CPBodyContact touch = {CP_NEW_CONTACT("contact"), .a = "first", .b = "second",
+                               .on = CP_ON_SHAPE, .law = {.mu = 0.5}};
+  int events                = 0;
+  sunrealtype t             = 0;
+  bodies                    = CPBodiesCreate(3, NULL);
+  add_element(bodies, &one.head), add_element(bodies, &two.head), add_element(bodies, &first.head),
+      add_element(bodies, &second.head), add_element(bodies, &touch.head);
+  act((CPFormulation)_i);
+  CPSession session = CPSessionCreate("DOP853", test_context);
+  ck_assert_int_eq(CPContactAttach(contact, session), CP_SUCCESS);
+  ck_assert_int_eq(CPSessionSetTolerances(session, 1e-8, 1e-8, NULL), CP_SUCCESS);
+  ck_assert_int_eq(CPSessionSetEventFn(session, count_event, &events), CP_SUCCESS);
+  ck_assert_int_eq(CPSessionStart(session, 0, y, 6), CP_SUCCESS);
+  for (int k = 1; k <= 12; k++) ck_assert_int_eq(CPSessionRun(session, k / 2.0, y, &t), CP_SUCCESS);
+  ck_assert_int_eq(events, 0);
+  CPSessionFree(&session);
+  release();
+}
+END_TEST
+
 /* ---- boxes ---- */
 
 /* A world of boxes: the first one may belong to the ground. All touch each other. */
@@ -346,6 +381,7 @@ TEST_SUITE(shapes) {
   tcase_add_loop_test(tc, a_ball_rolls_on_a_log_until_it_slips, 0, 12);
   tcase_add_loop_test(tc, momentum_is_conserved_where_ellipsoids_collide, 0, 4);
   tcase_add_loop_test(tc, a_contact_that_nothing_can_press_has_no_friction, 0, 6);
+  tcase_add_loop_test(tc, a_ball_that_passes_another_one_is_no_event, 0, 2);
   tcase_add_loop_test(tc, a_box_slides_down_a_box_or_stays, 0, 4);
   tcase_add_loop_test(tc, a_box_falls_on_a_box_as_on_a_plane, 0, 2);
   tcase_add_loop_test(tc, momentum_is_conserved_where_edges_collide, 0, 4);
