@@ -198,17 +198,21 @@ static int frictionJac(sunrealtype t, const sunrealtype *q, const sunrealtype *u
   int any, flag = prepareFriction(c, t, q, u, &any);
   (void)z;
   if (flag || !any) return flag;
-  memset(c->impulse, 0, (size_t)c->na * sizeof *c->impulse);
-  for (int i = 0; i < c->npoints; i++) {
-    const Point *point     = &c->point[i];
-    const int n            = point->is_held ? point->law.nloads : 1;
-    const sunindextype row = point->is_held ? point->law.load : point->normal;
-    const sunrealtype size = loadOf(point, lambda);
-    for (int k = 0; k < n && isForce(point); k++) {
-      frictionOf(c, point, t, !point->is_held ? -1.0 : size > 0.0 ? lambda[row + k] / size : 0.0);
-      contactTransposedTimes(c->some, c->impulse, SM_COLUMN_D(Fl, row + k));
+  for (int k = 0, more = 1; more;
+       k++) { /* the multiplier number k of each contact, for all at once */
+    more = 0;
+    memset(c->impulse, 0, (size_t)c->na * sizeof *c->impulse);
+    for (int i = 0; i < c->npoints; i++) {
+      const Point *point     = &c->point[i];
+      const int n            = point->is_held ? point->law.nloads : 1;
+      const sunindextype row = point->is_held ? point->law.load + k : point->normal;
+      const sunrealtype size = loadOf(point, lambda);
+      if (!isForce(point) || k >= n) continue;
+      more |= k + 1 < n;
+      frictionOf(c, point, t, !point->is_held ? -1.0 : size > 0.0 ? lambda[row] / size : 0.0);
+      for (int l = 0; l < point->ntangents; l++) c->column[point->tangent + l] = (int)row;
     }
-    for (int k = 0; k < point->ntangents; k++) c->impulse[point->tangent + k] = 0.0;
+    contactSpread(c->some, c->impulse, c->column, Fl);
   }
   return 0;
 }
@@ -375,6 +379,7 @@ static int build(CPContact c) {
                 {&c->problem.law, n, sizeof *c->problem.law},
                 {&c->problem.on, na, sizeof *c->problem.on},
                 {&c->mask, na, sizeof *c->mask},
+                {&c->column, na, sizeof *c->column},
                 {&c->p, na, sizeof *c->p},
                 {&c->v, na, sizeof *c->v},
                 {&c->base, na, sizeof *c->base},

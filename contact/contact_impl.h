@@ -9,7 +9,7 @@
 
 #include <cpodes/cpodes_session.h>
 
-enum { CONTACT_NAME = 48, ROOTS = 5, CONTACT_ARRAYS = 53 };
+enum { CONTACT_NAME = 48, ROOTS = 5, CONTACT_ARRAYS = 54 };
 
 /* ---- the system with contacts ---- */
 
@@ -140,8 +140,8 @@ struct CPContact_ {
   /* workspace */
   /* is_contact [m] 1: a row of a contact; keep [npoints] 1: the contact is in the problem */
   char *is_contact, *keep;
-  sunrealtype *lambda;                  /* [m] */
-  int *mask;                            /* [na] */
+  sunrealtype *lambda; /* [m] */
+  int *mask, *column;  /* [na] column: of Fl, that of a tangential row's friction */
   sunrealtype *p, *v, *b, *a, *impulse; /* [na]; a = A u' - b without contact forces */
   /* While the friction is differentiated by differences, the direction of sliding in space is linear in the
    * velocities, around those of rows in base [na]: steps of differences may exceed them. */
@@ -251,6 +251,8 @@ int contactObjects(CPContact c, N_Vector y);
 /* y += A x, or y += A^T x */
 void contactTimes(const SUNMatrix A, const sunrealtype *x, sunrealtype *y);
 void contactTransposedTimes(const SUNMatrix A, const sunrealtype *x, sunrealtype *y);
+/* B e_k += A^T x with the entries i of x for which column [i] = k; B is dense. */
+void contactSpread(const SUNMatrix A, const sunrealtype *x, const int *column, SUNMatrix B);
 
 /* Updates the constants of all contacts' laws for the present parameters and, if q is not NULL, the state. If check is set, it
  * reports constants that are out of range; difference quotients may take them there. Returns 0 or

@@ -7,36 +7,45 @@
 #include <sunmatrix/sunmatrix_dense.h>
 #include <sunmatrix/sunmatrix_sparse.h>
 
-/* For each entry a_ij: y_i += a_ij x_j, y_j += a_ij x_i, y_i += |a_ij| x_j, or y_i = max(y_i, |a_ij|). */
-typedef enum { PRODUCT, TRANSPOSED, ABSOLUTE, LARGEST } Walk;
-static void visit(Walk what, sunindextype i, sunindextype j, sunrealtype a, const sunrealtype *x,
-                  sunrealtype *y) {
-  if (what == PRODUCT) y[i] += a * x[j];
-  else if (what == TRANSPOSED) y[j] += a * x[i];
-  else if (what == ABSOLUTE) y[i] += fabs(a) * x[j];
-  else y[i] = fmax(y[i], fabs(a));
+/* For each entry a_ij: y_i += a_ij x_j, y_j += a_ij x_i, y_i += |a_ij| x_j, y_i = max(y_i, |a_ij|), or, where y is a dense matrix with as
+ * many rows as A has columns, y_jk += a_ij x_i with k = column [i]. */
+typedef enum { PRODUCT, TRANSPOSED, ABSOLUTE, LARGEST, SPREAD } Walk;
+typedef struct {
+  const sunrealtype *x;
+  sunrealtype *y;
+  const int *column;
+  sunindextype rows; /* of that matrix */
+} Vectors;
+static inline void visit(Walk what, sunindextype i, sunindextype j, sunrealtype a, Vectors v) {
+  if (what == PRODUCT) v.y[i] += a * v.x[j];
+  else if (what == TRANSPOSED) v.y[j] += a * v.x[i];
+  else if (what == ABSOLUTE) v.y[i] += fabs(a) * v.x[j];
+  else if (what == LARGEST) v.y[i] = fmax(v.y[i], fabs(a));
+  else if (v.x[i] != 0.0) v.y[j + v.rows * v.column[i]] += a * v.x[i];
 }
 
-static void walk(const SUNMatrix A, Walk what, const sunrealtype *x, sunrealtype *y) {
+static void walk(const SUNMatrix A, Walk what, Vectors v) {
   if (SUNMatGetID(A) == SUNMATRIX_DENSE) {
     for (sunindextype j = 0; j < SM_COLUMNS_D(A); j++)
-      for (sunindextype i = 0; i < SM_ROWS_D(A); i++)
-        visit(what, i, j, SM_ELEMENT_D(A, i, j), x, y);
+      for (sunindextype i = 0; i < SM_ROWS_D(A); i++) visit(what, i, j, SM_ELEMENT_D(A, i, j), v);
     return;
   }
   const int by_rows = SM_SPARSETYPE_S(A) == CSR_MAT;
   for (sunindextype outer = 0; outer < SM_NP_S(A); outer++)
     for (sunindextype k = SM_INDEXPTRS_S(A)[outer]; k < SM_INDEXPTRS_S(A)[outer + 1]; k++) {
       const sunindextype inner = SM_INDEXVALS_S(A)[k];
-      visit(what, by_rows ? outer : inner, by_rows ? inner : outer, SM_DATA_S(A)[k], x, y);
+      visit(what, by_rows ? outer : inner, by_rows ? inner : outer, SM_DATA_S(A)[k], v);
     }
 }
 
 void contactTimes(const SUNMatrix A, const sunrealtype *x, sunrealtype *y) {
-  walk(A, PRODUCT, x, y);
+  walk(A, PRODUCT, (Vectors){.x = x, .y = y});
 }
 void contactTransposedTimes(const SUNMatrix A, const sunrealtype *x, sunrealtype *y) {
-  walk(A, TRANSPOSED, x, y);
+  walk(A, TRANSPOSED, (Vectors){.x = x, .y = y});
+}
+void contactSpread(const SUNMatrix A, const sunrealtype *x, const int *column, SUNMatrix B) {
+  walk(A, SPREAD, (Vectors){x, SM_DATA_D(B), column, SM_ROWS_D(B)});
 }
 
 void contactScales(CPContact c, N_Vector y) {
@@ -44,8 +53,8 @@ void contactScales(CPContact c, N_Vector y) {
   for (int j = 0; j < c->nu; j++) c->udot[j] = c->atol + c->rtol * fabs(u[j]);
   memset(c->scale, 0, (size_t)c->na * sizeof *c->scale);
   memset(c->error, 0, (size_t)c->na * sizeof *c->error);
-  walk(c->A, LARGEST, NULL, c->scale);
-  walk(c->A, ABSOLUTE, c->udot, c->error);
+  walk(c->A, LARGEST, (Vectors){.y = c->scale});
+  walk(c->A, ABSOLUTE, (Vectors){.x = c->udot, .y = c->error});
 }
 
 static int evaluate(CPContact c, sunrealtype t, const sunrealtype *q, SUNMatrix A) {

@@ -223,19 +223,36 @@ int cpMechKnowsLambdaJac(const CPMech mech) {
   return known;
 }
 
+static inline double *columnOf(const CPMat *dense, int k) {
+  return dense->value + cpMatFirst(dense, k);
+}
+
+/* Zeroes the columns whose rows are on. */
+static void clearColumns(CPMech mech, CPMat *Fl) {
+  for (int k = 0; k < mech->na; k++)
+    if (!mech->rows.off[k]) memset(columnOf(Fl, k), 0, (size_t)mech->nu * sizeof(double));
+}
+
+/* Of thousands of contacts few are closed, and Fl is dense: the other columns are neither cleared nor read. */
 int cpMechLambdaJac(CPMech mech, const CPMechState *s, const double *lambda, CPMat *Fl) {
   CPUserMat *one = &mech->multipliers.Fl;
   int flag       = CP_SUCCESS;
-  cpMatZero(Fl);
+  clearColumns(mech, Fl);
   for (int k = -1; !flag && k < mech->forces.count; k++) { /* -1: the model's */
     const CPMechForce *force = k >= 0 ? &mech->forces.list[k] : NULL;
     if (force ? !force->f || !force->on_lambda : !mech->eq->f_lambda) continue;
-    cpUserMatClear(one);
+    clearColumns(mech, &one->A);
     flag = force ? cpCallUser(&mech->log,
                               force->lambda_jac(s->t, s->q, s->u, s->z, lambda, one->S, force->data))
                  : cpMechCall(mech, lambda_jac, s->t, s->q, s->u, s->z, lambda, one->S);
-    flag = cpMechTake(mech, one, flag, s->t, "lambda_jac");
-    if (!flag) cpMatAdd(Fl, 1.0, &one->A);
+    if (flag) return cpMechTake(mech, one, flag, s->t, "lambda_jac");
+    for (int i = 0; !flag && i < mech->na; i++) {
+      const double *column = columnOf(&one->A, i);
+      double *sum          = columnOf(Fl, i);
+      if (mech->rows.off[i]) continue;
+      if (!cpAllFinite(column, mech->nu)) flag = cpMechTake(mech, one, 0, s->t, "lambda_jac");
+      for (int j = 0; j < mech->nu; j++) sum[j] += column[j];
+    }
   }
   return flag;
 }

@@ -25,7 +25,8 @@ int cpMechAddForce(CPMech mech, const CPMechForce *force, const CPMechState *s,
                    const double *lambda, double *f);
 /* power += that of those of CPMechAddForce */
 int cpMechForcePower(CPMech mech, const CPMechState *s, const double *lambda, double *power);
-/* Are the derivatives of all forces that depend on lambda given? Then Fl [nu x na, dense] <- their sum. */
+/* Are the derivatives of all forces that depend on lambda given? Then Fl [nu x na, dense] <- their sum, in the columns of rows that are
+ * on; others stay as they are, since their lambda is 0. */
 int cpMechKnowsLambdaJac(const CPMech mech);
 int cpMechLambdaJac(CPMech mech, const CPMechState *s, const double *lambda, CPMat *Fl);
 

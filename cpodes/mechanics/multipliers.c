@@ -55,6 +55,7 @@ static int newtonStep(CPMech mech, const CPMechState *s, const double *lambda, d
   int n = 0, *on = it->on, flag = cpMechLambdaJac(mech, s, lambda, &it->sum);
   if (flag) return flag;
   for (int k = 0; k < mech->na; k++) {                  /* Fl has no columns of motions. */
+    if (mech->rows.off[k]) continue;                    /* lambda_k = 0 */
     double *column     = it->J + (size_t)k * (size_t)m; /* J e_k = e_k - L' (Fl e_k) */
     int depends        = 0;
     const double *Fl_k = it->sum.value + cpMatFirst(&it->sum, k); /* dense */
@@ -73,7 +74,7 @@ static int newtonStep(CPMech mech, const CPMechState *s, const double *lambda, d
   if (eliminate(n, on, m, it->J, it->step)) return CP_SUCCESS;
   for (int i = 0, solved = 0; i < m; i++) { /* the elimination left all other rows as they were */
     if (solved < n && on[solved] == i) solved++;
-    else
+    else if (!mech->rows.off[i])
       for (int l = 0; l < n; l++)
         it->step[i] -= it->J[i + (size_t)on[l] * (size_t)m] * it->step[on[l]];
   }

@@ -316,7 +316,9 @@ int cpPartialsGiven(CPPartials P) {
   }
   if (!flag && F[CP_BY_LAMBDA]) {
     const CPMechState s = {t, q, u, z};
-    flag                = cpMechLambdaJac(mech, &s, lambda, &P->block[CP_OF_F][CP_BY_LAMBDA].J);
+    CPMat *Fl           = &P->block[CP_OF_F][CP_BY_LAMBDA].J;
+    cpMatZero(Fl);
+    flag = cpMechLambdaJac(mech, &s, lambda, Fl);
   }
   return flag;
 }
