@@ -413,9 +413,10 @@ int contactSolveProblem(CPContact c);
 int contactNoSolution(CPContact c, sunrealtype t, const char *function, const char *what);
 /* N of the problem's contacts that multipliers load, under the forces P->x: N [nloaded], out. Returns 0 or CPMechSolve's code. */
 int contactLoads(CPContact c, sunrealtype *N);
-/* c->a [na] <- A u' - b of c->udot at (t, y) */
+/* c->a [na] <- A u' - b of c->udot at (t, y), in the rows of contacts that are closed, have been or are to be in the problem; others are 0
+ * or of no use */
 int contactRowAccelerations(CPContact c, sunrealtype t, N_Vector y, const char *function);
-/* c->a [na] <- A u' - b without contact forces */
+/* the same without contact forces */
 int contactFreeAccelerations(CPContact c, sunrealtype t, N_Vector y, const char *function);
 
 /* Durations below this, of a flight or of the end of sliding, are not resolved: 1e6 roundoffs of t.

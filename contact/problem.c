@@ -282,14 +282,29 @@ int contactNoSolution(CPContact c, sunrealtype t, const char *function, const ch
                   t, what, P->ncontacts, names, used < sizeof names ? "" : " ...", P->residual);
 }
 
+/* Does an event, or how the contact slides, depend on the accelerations of its rows? Not on those of contacts that are open and stay so. */
+static int isOfInterest(const CPContact c, int i) {
+  return c->point[i].phase != CP_CONTACT_OPEN || c->before[i].phase != CP_CONTACT_OPEN ||
+         c->keep[i] || c->fired[ROOTS * i] || c->event[i].struck;
+}
+
 int contactRowAccelerations(CPContact c, sunrealtype t, N_Vector y, const char *function) {
   const sunrealtype *q = N_VGetArrayPointer(y);
   memset(c->a, 0, (size_t)c->na * sizeof *c->a);
   memset(c->b, 0, (size_t)c->na * sizeof *c->b);
-  int flag = contactRows(c, t, q);
+  memset(c->skipped, 1, (size_t)c->na);
+  for (int i = 0; i < c->npoints; i++) {
+    const Point *point = &c->point[i];
+    if (!isOfInterest(c, i)) continue;
+    if (!point->is_held) c->skipped[point->normal] = 0;
+    memset(c->skipped + point->tangent, 0, (size_t)point->ntangents);
+  }
+  int flag = contactSome(c, t, q, NULL, NULL);
+  contactSkip(c, c->skipped);
   if (!flag) flag = contactCall(c, b, t, q, q + c->nq, c->b);
+  contactSkip(c, NULL);
   if (flag) return contactUserFailed(c, function, "A or b", t, flag);
-  contactTimes(c->A, c->udot, c->a);
+  contactTimes(c->some, c->udot, c->a);
   for (int i = 0; i < c->na; i++) c->a[i] -= c->b[i];
   for (int i = 0; i < c->npoints; i++)
     if (c->point[i].is_held) c->a[c->point[i].normal] = -c->point[i].N;
