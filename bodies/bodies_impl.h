@@ -34,6 +34,7 @@ typedef struct {
   int rope;   /* 1: its terms are the parts of a rope, minus their lengths (ropes.c) */
   int first;  /* the row of p, or of v */
   int aligns; /* number of rows that align the axes of its joint, of which it is one, or 0 */
+  sunindextype places; /* number of its blocks in A, which are passed over while it is off */
 } Row;
 
 typedef struct {

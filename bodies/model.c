@@ -333,8 +333,7 @@ static int accelerations(sunrealtype t, const sunrealtype *q, const sunrealtype 
 }
 
 static void fillARow(const Mechanism *b, const Row *row, Writer *w) {
-  const Space *s   = &b->space;
-  const int is_off = bodiesIsRowOff(b, row);
+  const Space *s = &b->space;
   for (int k = 0; k < row->nterms; k++) {
     const Term *term = bodiesRowTerm(b, row, k);
     if (term->m.kind == OWN) { /* of the tree (pullback.c); a pattern must not be empty */
@@ -342,10 +341,6 @@ static void fillARow(const Mechanism *b, const Row *row, Writer *w) {
       continue;
     }
     const Pair *pair = &b->pair[term->pair];
-    if (is_off) { /* Its entries remain 0. */
-      EACH_DIRECTION(s, bodiesTermMask(b, term).g, j) w->count++;
-      continue;
-    }
     if (term->m.kind != POINT) {
       Jet jet;
       const Mask mask = bodiesGradient(b, row, k, 0, &jet);
@@ -368,9 +363,18 @@ static void fillARow(const Mechanism *b, const Row *row, Writer *w) {
   }
 }
 
+/* The entries of rows that are off remain 0. */
 static void fillA(Mechanism *b, Writer *w) {
-  for (int i = 0; i < b->nrows; i++) fillARow(b, &b->row[i], w);
-  for (int i = 0; i < b->nrolls; i++) fillARow(b, &b->roll[i], w);
+  for (int i = 0; i < b->nrows + b->nrolls; i++) {
+    Row *row                 = bodiesRow(b, i);
+    const sunindextype first = w->count;
+    if (w->data && bodiesIsRowOff(b, row)) {
+      w->count += row->places;
+      continue;
+    }
+    fillARow(b, row, w);
+    row->places = w->count - first; /* first known where blocks are listed */
+  }
 }
 
 Mask bodiesGradient(const Mechanism *b, const Row *row, int k, int i, Jet *jet) {

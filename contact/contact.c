@@ -144,10 +144,13 @@ static int linearize(sunrealtype t, const sunrealtype *q, const sunrealtype *u, 
 static int prepareFriction(CPContact c, sunrealtype t, const sunrealtype *q, const sunrealtype *u,
                            int *any) {
   *any = 0;
-  for (int i = 0; i < c->npoints && !c->frictionless; i++) *any |= isForce(&c->point[i]);
+  for (int i = 0; i < c->npoints && !c->frictionless; i++) {
+    if (!isForce(&c->point[i])) continue;
+    const int flag = contactLawOf(c, i, t, q, 0, "CPSessionRun");
+    if (flag) return flag;
+    *any = 1;
+  }
   if (!*any) return 0;
-  const int flag = contactLaws(c, t, q, 0, "CPSessionRun");
-  if (flag) return flag;
   memset(c->skipped, 1, (size_t)c->na);
   for (int i = 0; i < c->npoints; i++)
     if (isForce(&c->point[i]))
@@ -549,30 +552,36 @@ int CPContactSetLawFn(CPContact c, CPContactLawFn fn, void *data) {
   return CP_SUCCESS;
 }
 
-int contactLaws(CPContact c, sunrealtype t, const sunrealtype *q, int check, const char *function) {
-  for (int i = 0; i < c->npoints && (c->law_fn || c->model->contact_law); i++) {
-    Point *point       = &c->point[i];
-    const int row      = point->is_held ? point->tangent : point->normal;
-    CPContactLaw given = c->law_fn ? point->law : point->given;
-    const int flag     = c->law_fn ? contactCalled(c, c->law_fn(i, &given, c->law_data))
-                                   : contactCall(c, contact_law, t, q, i, row, &given);
-    if (flag) return contactUserFailed(c, function, "the function of laws", t, flag);
-    sunrealtype value = fmax(given.mu, given.mu_static);
-    const char *rule  = !check ? NULL
-                        : point->smooth && value > 0.0
-                            ? "mu and mu_static must stay 0 as in CPContactCreate"
-                            : brokenLaw(&given, &value);
-    given.load = point->given.load, given.nloads = point->given.nloads;
-    if (check && point->is_held && !isPress(&given))
-      rule = "force must be > 0 without a normal row", value = given.force;
-    if (check && point->is_elastic != (given.stiffness > 0.0))
-      rule = "stiffness must stay > 0, or 0, as in CPContactCreate", value = given.stiffness;
-    if (rule)
-      return cpReport(&c->log, CP_ILL_INPUT, function, "at t = %.10g: contact \"%s\": %s: %g", t,
-                      point->name, rule, value);
-    takeLaw(point, &given);
-  }
+int contactLawOf(CPContact c, int i, sunrealtype t, const sunrealtype *q, int check,
+                 const char *function) {
+  Point *point = &c->point[i];
+  if (!c->law_fn && !c->model->contact_law) return CP_SUCCESS;
+  const int row      = point->is_held ? point->tangent : point->normal;
+  CPContactLaw given = c->law_fn ? point->law : point->given;
+  const int flag     = c->law_fn ? contactCalled(c, c->law_fn(i, &given, c->law_data))
+                                 : contactCall(c, contact_law, t, q, i, row, &given);
+  if (flag) return contactUserFailed(c, function, "the function of laws", t, flag);
+  sunrealtype value = fmax(given.mu, given.mu_static);
+  const char *rule  = !check ? NULL
+                      : point->smooth && value > 0.0
+                          ? "mu and mu_static must stay 0 as in CPContactCreate"
+                          : brokenLaw(&given, &value);
+  given.load = point->given.load, given.nloads = point->given.nloads;
+  if (check && point->is_held && !isPress(&given))
+    rule = "force must be > 0 without a normal row", value = given.force;
+  if (check && point->is_elastic != (given.stiffness > 0.0))
+    rule = "stiffness must stay > 0, or 0, as in CPContactCreate", value = given.stiffness;
+  if (rule)
+    return cpReport(&c->log, CP_ILL_INPUT, function, "at t = %.10g: contact \"%s\": %s: %g", t,
+                    point->name, rule, value);
+  takeLaw(point, &given);
   return CP_SUCCESS;
+}
+
+int contactLaws(CPContact c, sunrealtype t, const sunrealtype *q, int check, const char *function) {
+  int flag = CP_SUCCESS;
+  for (int i = 0; i < c->npoints && !flag; i++) flag = contactLawOf(c, i, t, q, check, function);
+  return flag;
 }
 
 int CPContactSetTimeStepping(CPContact c, int nevents, sunrealtype duration) {

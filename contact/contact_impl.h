@@ -258,6 +258,9 @@ void contactSpread(const SUNMatrix A, const sunrealtype *x, const int *column, S
  * reports constants that are out of range; difference quotients may take them there. Returns 0 or
  * an error code that has been reported. */
 int contactLaws(CPContact c, sunrealtype t, const sunrealtype *q, int check, const char *function);
+/* The same for contact i alone */
+int contactLawOf(CPContact c, int i, sunrealtype t, const sunrealtype *q, int check,
+                 const char *function);
 
 /* The coefficient of restitution in direction i of a contact, normal first */
 static inline sunrealtype contactE(const Point *point, int i) {

@@ -206,12 +206,17 @@ static void prepareStored(CPContact c) {
 }
 
 /* W [n n] <- the Delassus operator of the problem's rows under the other constraints: the columns are the
- * changes of their velocities by unit impulses. */
+ * changes of their velocities by unit impulses. Of c->A the other rows may be left out. */
 int contactDelassus(CPContact c, sunrealtype t, N_Vector y, const char *function) {
   const int n = c->problem.n;
   int flag    = contactActivateRows(c, 0);
   if (flag) return contactPassOn(c, flag);
+  memset(c->skipped, 1, (size_t)c->na);
+  for (int i = 0; i < n; i++)
+    if (c->row[i] < c->na) c->skipped[c->row[i]] = 0;
+  contactSkip(c, c->skipped);
   flag = contactRows(c, t, N_VGetArrayPointer(y));
+  contactSkip(c, NULL);
   if (flag) return contactUserFailed(c, function, "A", t, flag);
   c->product_t = t, c->product_y = y, c->problem.times = NULL;
   if (n <= c->stored) {
