@@ -703,11 +703,16 @@ int mechanism_recorded(double *t_end) {
   if (r->n > 0) *t_end = r->t[r->n - 1];
   return r->n > 0 ? r->n - 1 : 0;
 }
-double mechanism_recorded_size(int i) {
+/* The series that quantity i is the distance from, or NULL */
+static const Series *compared(int i) {
   const int k = i - (mechanism.run.balance != 0);
-  if (k < 0 || k >= mechanism.nsensors || !mechanism.sensor[k].recorded) return -1;
-  return recorded_size(&mechanism.recorded, mechanism.sensor[k].recorded);
+  return k < 0 || k >= mechanism.nsensors ? NULL : mechanism.sensor[k].recorded;
 }
+
+double mechanism_recorded_size(int i) {
+  return compared(i) ? recorded_size(&mechanism.recorded, compared(i)) : -1;
+}
+int mechanism_recorded_contradicts(int i) { return compared(i) && compared(i)->contradicts; }
 void mechanism_use_joints(int joints) { mechanism.joints = joints, mechanism.chosen = 1; }
 
 void mechanism_use_base(const char *kind) { mechanism.base = kind; }

@@ -25,6 +25,8 @@ void mechanism_compare(void);
 int mechanism_recorded(double *t_end);
 /* The largest length of what is recorded, if quantity i is the distance from it, else -1 */
 double mechanism_recorded_size(int i);
+/* Are its recorded positions no motion, since the recorded accelerations contradict them? */
+int mechanism_recorded_contradicts(int i);
 /* From now on mechanisms have joint coordinates (1), or absolute ones (0). */
 void mechanism_use_joints(int joints);
 /* From now on robots start at START (options.h), in addition to others, and their base is KIND; the texts must stay. Returns 0,

@@ -14,6 +14,12 @@ static const char *next_line(const char *line) {
   return end ? end + 1 : line + strlen(line);
 }
 
+/* Does it begin a series? The names of its lines have no path. */
+static int names_series(const char *line) {
+  const char *name = strstr(line, "Series");
+  return name && name < next_line(line);
+}
+
 static int begins(const char *line, const char *word) { return !strncmp(line, word, strlen(word)); }
 
 /* Reads numbers after the first column, and skips another one. Returns their number, up to `most`; x: NULL, or [most]. */
@@ -43,6 +49,32 @@ static void name_quantity(const char *line, const char *quantity, char *of) {
   for (char *c = of; *c; c++)
     if (*c == ' ' || *c == '.') *c = '_';
   snprintf(of + n, 256 - (size_t)n, ".%s", quantity);
+}
+
+/* Do x(t+h) - 2 x(t) + x(t-h) and h^2 x'', with the accelerations in the lines AX, AY, AZ of the series, differ by more than half of
+ * the sum of their lengths, over all times? Steps that resolve a motion leave a few percent. x [3 n]; line: behind those of x. Returns 1, 0
+ * also without accelerations, or -1 without memory. */
+static int contradicts(const char *line, int n, double h, const double *x) {
+  static const char *const of[] = {"AX\t", "AY\t", "AZ\t"};
+  double *a = calloc(3 * (size_t)n, sizeof *a), both = 0, apart = 0;
+  int found = 0;
+  if (!a) return -1;
+  for (; *line && !names_series(line); line = next_line(line))
+    for (int i = 0; i < 3; i++)
+      if (begins(line, of[i])) found += numbers_of(line, n, a + (size_t)i * (size_t)n) == n;
+  for (int k = 1; k + 1 < n && found == 3; k++) {
+    double difference[3] = {
+        0}; /* squares: of the positions, of the accelerations, of what is between them */
+    for (int i = 0; i < 3; i++) {
+      const double *own = x + i * n + k, d = own[1] - 2 * own[0] + own[-1],
+                   of_a = h * h * a[i * n + k];
+      difference[0] += d * d, difference[1] += of_a * of_a, difference[2] += (d - of_a) * (d - of_a);
+    }
+    both += sqrt(difference[0]) + sqrt(difference[1]);
+    apart += sqrt(difference[2]);
+  }
+  free(a);
+  return apart > both / 2;
 }
 
 int recorded_read(const char *path, const char *text, Recorded *r) {
@@ -75,6 +107,8 @@ int recorded_read(const char *path, const char *text, Recorded *r) {
       if (numbers_of(line, r->n, x + (size_t)k * (size_t)r->n) != r->n)
         return complain("--reference: %s: %s has not %d recorded numbers", path, own->of, r->n);
     }
+    own->contradicts = is_part ? contradicts(next_line(line), r->n, end / (r->n - 1), x) : 0;
+    if (own->contradicts < 0) return complain("no memory");
   }
   return 0;
 }

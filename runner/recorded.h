@@ -6,6 +6,9 @@ typedef struct {
   char of[256]; /* the quantity of the mechanism, "Part1.position" */
   double sign;  /* of the recorded vector in it */
   double *x;    /* [3 n] all x, all y, all z */
+  /* 1: positions whose second differences are, for the most part, not those of the recorded accelerations. Analyses of kinematics
+   * record such, which leave parts at rest that nothing drives. */
+  int contradicts;
 } Series;
 
 typedef struct {

@@ -253,13 +253,12 @@ static int status_of_verdict(const History *h) {
 
 /* The exit status, with --strict and --reference: differences that are not numbers count as large. */
 static int status_of_reference(const RunOptions *o, const History *h) {
-  const RunSettings *s = &o->settings;
   for (int i = 0; i < h->info->nquantities; i++) {
-    const double size    = mechanism_recorded_size(i),
+    const double bound   = history_recorded_bound(h, i),
                  largest = h->least_quantity[i] + h->most_spread[i];
-    if (size < 0 || largest <= 10 * (s->rtol * size + s->atol)) continue;
+    if (bound < 0 || largest <= bound) continue;
     complain("--strict: %s by %g, more than 10 tolerances of what is recorded, %g",
-             s->model.type->quantities[i].name, largest, size);
+             o->settings.model.type->quantities[i].name, largest, mechanism_recorded_size(i));
     return STATUS_FAILED;
   }
   return STATUS_DONE;

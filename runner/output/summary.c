@@ -117,6 +117,30 @@ static void print_reference(FILE *out, const History *h) {
   }
 }
 
+/* Why positions differ although both motions may be right: the record has another start, or is no motion. The first part tells. */
+static void print_doubts(FILE *out, const History *h) {
+  const CPPluginQuantity *q = h->info->settings->model.type->quantities;
+  bool starts = false, contradicts = false;
+  for (int i = 0; i < h->info->nquantities; i++) {
+    const double bound = history_recorded_bound(h, i);
+    const int length   = (int)strcspn(q[i].name, " ");
+    if (bound < 0 || strcmp(q[i].unit, "m")) continue;
+    if (!starts && h->first_quantity[i] > bound) {
+      row(out, "");
+      fprintf(out, "another start is recorded: %.*s is %.2g m off already at t = 0\n", length,
+              q[i].name, h->first_quantity[i]);
+      starts = true;
+    }
+    if (!contradicts && mechanism_recorded_contradicts(i) &&
+        h->least_quantity[i] + h->most_spread[i] > bound) {
+      row(out, "");
+      fprintf(out, "no motion is recorded: %.*s does not follow its recorded accelerations\n",
+              length, q[i].name);
+      contradicts = true;
+    }
+  }
+}
+
 /* Conserved quantities have a drift, quantities that may only decrease have a rise; both are judged
  * by their scale. */
 static void print_quantities(FILE *out, const History *h) {
@@ -254,6 +278,7 @@ void summary_print(const History *h, FILE *out) {
   if (h->curves.rows > 0) {
     print_outputs(out, h);
     print_reference(out, h);
+    print_doubts(out, h);
     print_state(out, h);
     print_quantities(out, h);
     print_violations(out, h);

@@ -295,6 +295,23 @@ class Mechanisms(RunnerTest):
         process = cpodes("run", file, "--reference", "--strict")
         self.assertEqual(process.returncode, FAILED)
         self.assertIn("the_arm.position off by 0.01", process.stderr)
+        self.assertNotIn(" recorded: ", process.stdout)
+        accelerations = "\n".join(series(f"A{k}", of)[:-1] for k, of in (
+            ("X", lambda t: -9 * x(t)), ("Y", lambda t: -9 * y(t)), ("Z", lambda t: 0.0))) + "\n"
+        def with_accelerations(text):
+            return text.replace("RevoluteJointSeries", accelerations + "RevoluteJointSeries")
+        for text, other_start, no_motion in (
+                (with_accelerations(recorded(0.01)), False, False),
+                (recorded().replace(series("X", x), series("X", lambda t: x(t) + 0.3)), True, False),
+                # an analysis that leaves the arm where it is
+                (with_accelerations(recorded().replace(series("X", x), series("X", lambda t: 1.0))
+                                    .replace(series("Y", y), series("Y", lambda t: 0.0))), False, True)):
+            file.write_text(head + text)
+            process = cpodes("run", file, "--reference")
+            self.assert_done(process)
+            self.assertEqual("another start is recorded: the_arm.position is 0.3 m off already at t = 0\n" in process.stdout, other_start)
+            self.assertEqual("no motion is recorded: the_arm.position does not follow its recorded accelerations\n"
+                             in process.stdout, no_motion)
         self.assert_refused(cpodes("run", file, "--reference", "--outputs", 3), "--reference has the times of the file")
         file.write_text(head)
         self.assert_refused(cpodes("run", file, "--reference"), "has no recorded motion")
