@@ -89,7 +89,8 @@ typedef struct {
   CPPointForceFn fn;
   void *data;
   const struct Formula_ *formula; /* which is added to fn; or NULL */
-  int is_tyre; /* 1: a tyre (tyre.c), whose numbers begin at param; the pair's side a has the ground's normal */
+  /* whose numbers begin at param: a tyre (tyre.c), where the pair's side a has the ground's normal; an elastic sphere */
+  enum { AT_A_POINT = 0, OF_A_TYRE, OF_A_SPHERE } law;
 } PointForce;
 
 typedef struct {

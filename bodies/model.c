@@ -5,7 +5,7 @@
 #include "parameters.h"
 #include "ropes.h"
 #include "tree.h"
-#include "tyre.h"
+#include "wrench.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -617,8 +617,8 @@ int bodiesAddForces(const Mechanism *b, sunrealtype t, sunrealtype *f) {
     const PointForce *force = &b->force[i];
     sunrealtype F[3], D[3];
     Moving d;
-    if (force->is_tyre) {
-      flag = bodiesAddTyreForce(b, force, f);
+    if (force->law != AT_A_POINT) {
+      flag = bodiesAddWrench(b, force, f);
       continue;
     }
     spanOf(b, force->pair, GRADIENT, &d);
@@ -870,8 +870,8 @@ int bodiesFillDynamics(Mechanism *b, sunrealtype t, const sunrealtype *u, const 
   for (int i = 0; i < b->nlaws && !flag; i++)
     if (!isOnTree(b, i)) flag = fillLaw(b, &b->law[i], t, lambda, K, C);
   for (int i = 0; i < b->nforces && !flag; i++)
-    flag = b->force[i].is_tyre ? bodiesFillTyre(b, &b->force[i], K, C)
-                               : fillForce(b, &b->force[i], t, K, C);
+    flag = b->force[i].law != AT_A_POINT ? bodiesFillWrench(b, &b->force[i], K, C)
+                                         : fillForce(b, &b->force[i], t, K, C);
   return flag;
 }
 

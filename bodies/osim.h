@@ -103,4 +103,9 @@ int osimPlace(Osim *o);
 int osimAddConstraints(Osim *o);
 int osimAddForces(Osim *o);
 
+/* ---- osim_contacts.c ---- */
+
+/* Adds the contacts of a HuntCrossleyForce. Returns 0, or 1 after a message. */
+int osimAddContact(Osim *o, const xmlNode *n);
+
 #endif

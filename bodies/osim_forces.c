@@ -250,6 +250,7 @@ int osimAddForces(Osim *o) {
     else if (robotIs(n, "CoordinateLimitForce")) failed = addLimit(o, n);
     else if (robotIs(n, "PointToPointSpring")) failed = addSpring(o, n);
     else if (robotIs(n, "BushingForce")) failed = addBushing(o, n);
+    else if (robotIs(n, "HuntCrossleyForce")) failed = osimAddContact(o, n);
     else if (robotKnows(unmoved, n->name))
       failed = robotTell(o->r, n, WITHOUT_EFFECT, "actuators without a control, of the kind %.60s",
                          (const char *)n->name);

@@ -9,7 +9,7 @@
  * and forces T g on the bodies, those of rows with T = -lambda, change by dT g + T dg; so do M u' and weights. All of it is linear in the
  * number of elements and nodes, for each parameter.
  *
- * Where a number is neither, such as the radius of a pulley or the half axes of a shape, and for tyres and paths that wrap, differences
+ * Where a number is neither, such as the radius of a pulley or the half axes of a shape, and for tyres, elastic spheres and paths that wrap, differences
  * of sixth order of the one term or force are taken, along the moves of its bodies and its numbers. */
 #include "parameters.h"
 
@@ -18,8 +18,8 @@
 #include "formulas.h"
 #include "muscles.h"
 #include "ropes.h"
-#include "tyre.h"
 #include "variations.h"
+#include "wrench.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -649,33 +649,40 @@ static int addPointForce(Work *w, const PointForce *force) {
   return flag;
 }
 
-static int tyreOf(const Work *w, const void *element, sunrealtype *f) {
-  const PointForce *tyre = element;
-  const int body         = w->b->pair[tyre->pair].side[1].body;
-  sunrealtype *own       = w->force + 6 * body, before[6];
-  TyreState at;
-  memcpy(before, own, sizeof before);
-  const int flag = bodiesAddTyreForce(w->b, tyre, w->force);
-  for (int k = 0; k < 6; k++) f[k] = own[k] - before[k];
-  memcpy(own, before, sizeof before);
-  if (flag || bodiesTyre(w->b, tyre, &at)) return 1;
-  f[6] = at.power;
+/* f [13]: forces on both bodies, of the ground 0, and their power */
+static int wrenchOf(const Work *w, const void *element, sunrealtype *f) {
+  const PointForce *force = element;
+  const Pair *pair        = &w->b->pair[force->pair];
+  WrenchState at;
+  memset(f, 0, 12 * sizeof *f);
+  for (int k = 0; k < 2; k++)
+    if (pair->side[k].body != GROUND)
+      memcpy(f + 6 * k, w->force + 6 * pair->side[k].body, 6 * sizeof *f);
+  if (bodiesAddWrench(w->b, force, w->force) || bodiesWrench(w->b, force, &at)) return 1;
+  for (int k = 0; k < 2; k++)
+    for (int i = 0; i < 6 && pair->side[k].body != GROUND; i++) {
+      sunrealtype *own = &w->force[6 * pair->side[k].body + i], before = f[6 * k + i];
+      f[6 * k + i] = *own - before;
+      *own         = before;
+    }
+  f[12] = at.power;
   return 0;
 }
 
-static int addTyre(Work *w, const PointForce *tyre) {
-  const int body = w->b->pair[tyre->pair].side[1].body;
-  sunrealtype f[7];
+static int addWrench(Work *w, const PointForce *force) {
+  const Pair *pair = &w->b->pair[force->pair];
+  sunrealtype f[13];
   int flag = 0;
   for (int n = 0; n < w->n && !flag; n++) {
     Direction *d = &w->direction[n];
     Bodies all   = {0};
-    takeBody(w->b, body, &all);
-    flag = differ(w, d, &all, tyreOf, tyre, 7, f);
-    for (int k = 0; k < 6; k++) d->df[6 * body + k] += f[k];
-    addPower(w, d, f[6]);
+    for (int k = 0; k < 2; k++) takeBody(w->b, pair->side[k].body, &all);
+    flag = differ(w, d, &all, wrenchOf, force, 13, f);
+    for (int i = 0; i < 12; i++)
+      if (pair->side[i / 6].body != GROUND) d->df[6 * pair->side[i / 6].body + i % 6] += f[i];
+    addPower(w, d, f[12]);
   }
-  return flag ? flag : bodiesAddTyreForce(w->b, tyre, w->force);
+  return flag ? flag : bodiesAddWrench(w->b, force, w->force);
 }
 
 /* ------------------------------------------------------------------------------------ masses -- */
@@ -858,7 +865,8 @@ static int addElements(Work *w) {
   }
   if (!flag) flag = addLaws(w);
   for (int i = 0; i < b->nforces && !flag; i++)
-    flag = b->force[i].is_tyre ? addTyre(w, &b->force[i]) : addPointForce(w, &b->force[i]);
+    flag =
+        b->force[i].law != AT_A_POINT ? addWrench(w, &b->force[i]) : addPointForce(w, &b->force[i]);
   return flag;
 }
 

@@ -1,7 +1,7 @@
 /* Quantities of a CPMech at a state: coordinates, points, reactions, energies; and its parameters. */
 #include "ropes.h"
 #include "tree.h"
-#include "tyre.h"
+#include "wrench.h"
 
 #include <string.h>
 
@@ -218,10 +218,10 @@ int bodiesPowers(Mechanism *b, sunrealtype t, const sunrealtype *q, const sunrea
   }
   for (int i = 0; i < b->nforces && !flag; i++) {
     sunrealtype F[3], rate[3];
-    TyreState tyre;
-    flag =
-        b->force[i].is_tyre ? bodiesTyre(b, &b->force[i], &tyre) : bodiesForceOf(b, i, t, F, rate);
-    out->applied += b->force[i].is_tyre ? tyre.power : dot3(F, rate);
+    WrenchState wrench;
+    const int at_point = b->force[i].law == AT_A_POINT;
+    flag = at_point ? bodiesForceOf(b, i, t, F, rate) : bodiesWrench(b, &b->force[i], &wrench);
+    out->applied += at_point ? dot3(F, rate) : wrench.power;
   }
   for (int i = 0; i < b->ncontacts && !flag; i++) { /* elastic ropes */
     const Joint *joint = &b->joint[b->contact[i].joint];

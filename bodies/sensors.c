@@ -4,7 +4,7 @@
 #include "ropes.h"
 
 #include "tree.h"
-#include "tyre.h"
+#include "wrench.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,11 +29,12 @@ enum {
   BUSHING  = 8192,
   LOADED   = 16384, /* a force on a point */
   TOUCHING = 32768,
-  ACTIVE   = 65536,  /* an actuator with an activation */
-  ROPED    = 131072, /* an inextensible rope */
-  SAMPLED  = 262144, /* a controller */
-  RELEASED = 524288, /* a release */
-  TYRED    = 1048576 /* a tyre, beside LOADED */
+  ACTIVE   = 65536,   /* an actuator with an activation */
+  ROPED    = 131072,  /* an inextensible rope */
+  SAMPLED  = 262144,  /* a controller */
+  RELEASED = 524288,  /* a release */
+  TYRED    = 1048576, /* a tyre, beside LOADED */
+  SPHERED  = 2097152  /* an elastic sphere, beside LOADED */
 };
 
 static const struct {
@@ -58,14 +59,14 @@ static const struct {
     {"rate", VALUE_RATE, ANGULAR | SLIDING | SPRINGY | TWISTED | ROPED, 0, "m/s", "rad/s"},
     {"acceleration", VALUE_RATE_2, ANGULAR | SLIDING | SPRINGY | TWISTED, 0, "m/s^2", "rad/s^2"},
     {"force", REACTION, JOINT | BUSHING | LOADED, 1, "N", "N"},
-    {"torque", MOMENT, JOINT | BUSHING | TYRED, 1, "N m", "N m"},
+    {"torque", MOMENT, JOINT | BUSHING | TYRED | SPHERED, 1, "N m", "N m"},
     {"force", SCALAR_FORCE, ACTUATOR | SPRINGY | ROPED, 0, "N", "N"},
     {"torque", SCALAR_FORCE, TURNER | TWISTED, 0, "N m", "N m"},
     {"axial", AXIAL, ROD, 0, "N", "N"},
     {"power", POWER, DRIVEN | SPRINGY | TWISTED | LOADED | ROPED, 0, "W", "W"},
     {"energy", STORED, ELASTIC, 0, "J", "J"},
     {"activation", ACTIVATION, ACTIVE, 0, "1", "1"},
-    {"load", LOAD, TYRED, 0, "N", "N"},
+    {"load", LOAD, TYRED | SPHERED, 0, "N", "N"},
     {"slip", SLIP_ALONG, TYRED, 0, "1", "1"},
     {"side_slip", SLIP_ACROSS, TYRED, 0, "1", "1"},
     {"output", OUTPUT, SAMPLED, 0, "", ""},
@@ -83,7 +84,10 @@ static int kindsOf(const Mechanism *m, const Sensor *s) {
   switch (s->kind) {
   case NAME_BODY: return m->space.dimension == 2 ? BODY | PLANAR : BODY;
   case NAME_BUSHING: return BUSHING;
-  case NAME_FORCE: return LOADED | (m->force[s->index].is_tyre ? TYRED : 0);
+  case NAME_FORCE: {
+    static const int of_law[] = {[AT_A_POINT] = 0, [OF_A_TYRE] = TYRED, [OF_A_SPHERE] = SPHERED};
+    return LOADED | of_law[m->force[s->index].law];
+  }
   case NAME_CONTROLLER: return SAMPLED;
   case NAME_RELEASE: return RELEASED;
   case NAME_LAW: {
@@ -471,16 +475,16 @@ static int trigger(Mechanism *m, const Sensor *s, const At *at, sunrealtype *x) 
   return flag;
 }
 
-static int tyreQuantity(const Mechanism *m, const Sensor *s, sunrealtype *x) {
-  TyreState tyre;
-  const int flag = bodiesTyre(m, &m->force[s->index], &tyre);
-  if (s->quantity == REACTION) memcpy(x, tyre.force, sizeof tyre.force);
-  else if (s->quantity == MOMENT) memcpy(x, tyre.torque, sizeof tyre.torque);
+static int wrenchQuantity(const Mechanism *m, const Sensor *s, sunrealtype *x) {
+  WrenchState wrench;
+  const int flag = bodiesWrench(m, &m->force[s->index], &wrench);
+  if (s->quantity == REACTION) memcpy(x, wrench.force, sizeof wrench.force);
+  else if (s->quantity == MOMENT) memcpy(x, wrench.torque, sizeof wrench.torque);
   else
-    x[0] = s->quantity == LOAD          ? tyre.load
-           : s->quantity == SLIP_ALONG  ? tyre.slip[0]
-           : s->quantity == SLIP_ACROSS ? tyre.slip[1]
-                                        : tyre.power;
+    x[0] = s->quantity == LOAD          ? wrench.load
+           : s->quantity == SLIP_ALONG  ? wrench.slip[0]
+           : s->quantity == SLIP_ACROSS ? wrench.slip[1]
+                                        : wrench.power;
   return flag;
 }
 
@@ -489,7 +493,7 @@ static int tyreQuantity(const Mechanism *m, const Sensor *s, sunrealtype *x) {
 static int evaluate(Mechanism *m, const Sensor *s, const At *at, sunrealtype *x) {
   sunrealtype F[3] = {0, 0, 0}, N[3] = {0, 0, 0}, rate = 0;
   const int level   = s->quantity - VALUE,
-            is_tyre = s->kind == NAME_FORCE && m->force[s->index].is_tyre;
+            has_law = s->kind == NAME_FORCE && m->force[s->index].law != AT_A_POINT;
   int flag          = 0;
   Moving d;
   Term term;
@@ -544,7 +548,7 @@ static int evaluate(Mechanism *m, const Sensor *s, const At *at, sunrealtype *x)
     return 0;
   case REACTION:
   case MOMENT:
-    if (is_tyre) return tyreQuantity(m, s, x);
+    if (has_law) return wrenchQuantity(m, s, x);
     if (s->kind == NAME_FORCE) return bodiesForceOf(m, s->index, at->t, x, N);
     flag = s->kind == NAME_BUSHING ? bushingForce(m, s->index, F, N)
                                    : bodiesReaction(m, at->t, at->lambda, s->index, F, N);
@@ -560,7 +564,7 @@ static int evaluate(Mechanism *m, const Sensor *s, const At *at, sunrealtype *x)
   }
   case SCALAR_FORCE:
   case POWER:
-    if (is_tyre) return tyreQuantity(m, s, x);
+    if (has_law) return wrenchQuantity(m, s, x);
     if (s->kind == NAME_FORCE) {
       flag = bodiesForceOf(m, s->index, at->t, F, N);
       x[0] = dot3(F, N);
@@ -576,7 +580,7 @@ static int evaluate(Mechanism *m, const Sensor *s, const At *at, sunrealtype *x)
   case TRIGGER: return trigger(m, s, at, x);
   case LOAD:
   case SLIP_ALONG:
-  case SLIP_ACROSS: return tyreQuantity(m, s, x);
+  case SLIP_ACROSS: return wrenchQuantity(m, s, x);
   case ACTIVATION: x[0] = m->z[m->law[s->index].activation - 1]; return 0;
   case STORED: {
     RopeState rope;

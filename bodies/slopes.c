@@ -207,7 +207,7 @@ static int ofVector(const Slope *s, const Sensor *of, const sunrealtype *x) {
 /* s->g <- the gradient, where the poses are; x [3]: the value in space. Returns 1 if it is not known here. */
 static int slope(const Slope *s, const Sensor *of, const sunrealtype *x) {
   const Mechanism *m = s->m;
-  const int is_tyre  = of->kind == NAME_FORCE && m->force[of->index].is_tyre;
+  const int has_law  = of->kind == NAME_FORCE && m->force[of->index].law != AT_A_POINT;
   const Pair body    = {.side = {{.body = GROUND}, {.body = of->index}}};
   Term term;
   memset(s->g, 0, 2 * (size_t)s->nu * sizeof *s->g);
@@ -224,10 +224,10 @@ static int slope(const Slope *s, const Sensor *of, const sunrealtype *x) {
     return addTerm(s, &angle, &body, 0, 1);
   }
   case KINETIC: ofBody(s, of, &body, NULL); return 0;
-  case REACTION: return of->kind != NAME_FORCE || is_tyre || ofVector(s, of, x);
+  case REACTION: return of->kind != NAME_FORCE || has_law || ofVector(s, of, x);
   case POWER: {
     Moving d;
-    if (of->kind != NAME_FORCE || is_tyre) return 1;
+    if (of->kind != NAME_FORCE || has_law) return 1;
     const Pair *pair = &m->pair[m->force[of->index].pair];
     bodiesSpan(pair, &bodies_ground, bodiesPose(m, pair->side[1].body), VALUES, &d);
     return ofForce(s, &m->force[of->index], d.rate, 1);

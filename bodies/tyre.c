@@ -217,7 +217,7 @@ static int generalised(const Mechanism *b, const PointForce *tyre, Slopes slopes
   return 0;
 }
 
-int bodiesTyre(const Mechanism *b, const PointForce *tyre, TyreState *state) {
+int bodiesTyre(const Mechanism *b, const PointForce *tyre, WrenchState *state) {
   Wheel wheel;
   Acting out;
   sunrealtype v[3], w[3];
@@ -285,7 +285,7 @@ int bodiesAddTyre(CPBodies b, const CPTyre *tyre) {
     return bodiesNoMemory(b, name);
   const int i = b->m.nforces++, text = bodiesTakeName(b, name, NAME_FORCE, i);
   b->m.force[i] =
-      (PointForce){.name = text, .pair = b->m.npairs, .param = b->m.nparams, .is_tyre = 1};
+      (PointForce){.name = text, .pair = b->m.npairs, .param = b->m.nparams, .law = OF_A_TYRE};
   for (int k = 0; k < NUMBERS; k++) bodiesTakeParam(b, text, fields[k], numbers[k]);
   b->m.pair[b->m.npairs++] = pair;
   return NONE;

@@ -185,6 +185,19 @@ static const Field tyre_fields[] = {
     QUANTITY(CPTyre, "rolling", rolling, NUMBER, 0, "1"),
     QUANTITY(CPTyre, "speed", speed, NUMBER, 1, "m/s"),
     {0}};
+static const Field sphere_fields[] = {
+    FIELD(CPElasticSphere, "name", head.name, NAME, 1),
+    MARKERS(CPElasticSphere),
+    QUANTITY(CPElasticSphere, "radius", radius, NUMBER, 1, "m"),
+    QUANTITY(CPElasticSphere, "radius_a", radius_a, NUMBER, 0, "m"),
+    QUANTITY(CPElasticSphere, "modulus", modulus, NUMBER, 1, "N/m^2"),
+    QUANTITY(CPElasticSphere, "damping", damping, NUMBER, 0, "s/m"),
+    QUANTITY(CPElasticSphere, "friction", friction, NUMBER, 0, "1"),
+    QUANTITY(CPElasticSphere, "sticking", sticking, NUMBER, 0, "1"),
+    QUANTITY(CPElasticSphere, "viscous", viscous, NUMBER, 0, "s/m"),
+    QUANTITY(CPElasticSphere, "speed", speed, NUMBER, 1, "m/s"),
+    QUANTITY(CPElasticSphere, "share", share, NUMBER, 0, "1"),
+    {0}};
 static const Field controller_fields[] = {
     FIELD(ControllerKeys, "name", controller.head.name, NAME, 1),
     FIELD(ControllerKeys, "of", controller.of, NAME, 1),
@@ -426,6 +439,10 @@ static int checkTyre(Reader *r, const yaml_node_t *n, Element *e) {
   return e->tyre.in == CP_IN_SPACE && needKey(r, n, "a tyre", "at");
 }
 
+static int checkSphere(Reader *r, const yaml_node_t *n, Element *e) {
+  return e->sphere.in == CP_IN_SPACE && needKey(r, n, "an elastic sphere", "at_b");
+}
+
 static int checkForce(Reader *r, const yaml_node_t *n, Element *e) {
   memcpy(e->force.function, r->function, sizeof r->function);
   e->force.inputs = r->inputs;
@@ -446,6 +463,8 @@ const ElementKeys yaml_elements[] = {
     {"bushings", "a bushing", bushing_fields, CP_ELEMENT_BUSHING, sizeof(CPBushing), checkBushing},
     {"forces", "a force", force_fields, CP_ELEMENT_FORCE, sizeof(CPForce), checkForce},
     {"tyres", "a tyre", tyre_fields, CP_ELEMENT_TYRE, sizeof(CPTyre), checkTyre},
+    {"elastic_spheres", "an elastic sphere", sphere_fields, CP_ELEMENT_SPHERE,
+     sizeof(CPElasticSphere), checkSphere},
     {"tendons", "a tendon", tendon_fields, CP_ELEMENT_TENDON, sizeof(CPTendon), checkTendon},
     {"frictions", "a friction", friction_fields, CP_ELEMENT_FRICTION, sizeof(CPFriction), NULL},
     {"limits", "a limit", limit_fields, CP_ELEMENT_LIMIT, sizeof(CPLimit), checkLimit},

@@ -140,6 +140,7 @@ typedef union {
   ReleaseKeys release;
   CPShape shape;
   CPTyre tyre;
+  CPElasticSphere sphere;
 } Element;
 
 enum { DEEPEST = 8 }; /* The schema has 5 levels: file, couplers, coupler, of, coordinate. */

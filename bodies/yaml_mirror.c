@@ -79,6 +79,7 @@ static int mirror(Reader *r, const yaml_node_t *n, int k, CPElementKind kind, El
   case CP_ELEMENT_CONTACT:
     markers(r, k, 0, e->contact.in, &e->contact.on_a, &e->contact.on_b);
     break;
+  case CP_ELEMENT_SPHERE: markers(r, k, 0, e->sphere.in, &e->sphere.on_a, &e->sphere.on_b); break;
   case CP_ELEMENT_SHAPE: marker(r, k, 0, &e->shape.on); break;
   case CP_ELEMENT_ACTUATOR: {
     CPActuator *a = &e->actuator.actuator;

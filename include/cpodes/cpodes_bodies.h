@@ -55,7 +55,8 @@ typedef enum {
   CP_ELEMENT_CONTROLLER = 13, /**< CPController */
   CP_ELEMENT_TENDON     = 14, /**< CPTendon */
   CP_ELEMENT_RELEASE    = 15, /**< CPRelease */
-  CP_ELEMENT_TYRE       = 16  /**< CPTyre */
+  CP_ELEMENT_TYRE       = 16, /**< CPTyre */
+  CP_ELEMENT_SPHERE     = 17  /**< CPElasticSphere */
 } CPElementKind;
 
 /** What an element begins with. Members that are not set are 0 or NULL, as are those that a later version adds.
@@ -94,6 +95,7 @@ typedef struct {
 #define CP_NEW_TENDON(name)     CP_NEW_ELEMENT(CPTendon, CP_ELEMENT_TENDON, name)
 #define CP_NEW_RELEASE(name)    CP_NEW_ELEMENT(CPRelease, CP_ELEMENT_RELEASE, name)
 #define CP_NEW_TYRE(name)       CP_NEW_ELEMENT(CPTyre, CP_ELEMENT_TYRE, name)
+#define CP_NEW_SPHERE(name)     CP_NEW_ELEMENT(CPElasticSphere, CP_ELEMENT_SPHERE, name)
 
 /** A rigid body. */
 typedef struct {
@@ -644,6 +646,36 @@ typedef struct {
   sunrealtype speed;       /**< > 0 [m/s] */
 } CPTyre;
 
+/** An elastic sphere of body b on a sphere or a plane of body a: the force of Hertz, with the dissipation of K. H. Hunt and F. R. E. Crossley
+ * (J. Appl. Mech. 42, 1975) and a friction that is continuous in the velocity, as in HuntCrossleyForce of Simbody and OpenSim; in space only.
+ * It has no events, in contrast to a CPBodyContact. With the unit normal n from a to b, the depth x of the overlap, and the velocity V of
+ * b relative to a at the place of contact, which is share x inside of a:
+ *
+ *   depth       x = radius_a + radius - |d|, n = d / |d|; on a plane x = radius - z_a . d, n = z_a; d = P_b - P_a
+ *   normal      N = 4/3 modulus sqrt(R) x^(3/2) (1 + 3/2 damping x') where x and N are positive; x' = -n . V,
+ *               1 / R = 1 / radius_a + 1 / radius, on a plane R = radius
+ *   friction    N (min(q, 1) (friction + 2 (sticking - friction) / (1 + q^2)) + viscous s) against V_T = V + x' n, s = |V_T|,
+ *               q = s / speed: what sticks creeps
+ *
+ * On a plane the overlap may be any, as the plane is the surface of a half-space; of spheres the centres must not coincide. */
+typedef struct {
+  CPElement head; /**< CP_NEW_SPHERE(name) */
+  const char *a;  /**< body with the sphere or plane; NULL and "ground" mean the ground */
+  const char *b;  /**< body with the sphere */
+  CPIn in;        /**< axes of points and directions */
+  CPMarker on_a; /**< P_a, the centre of its sphere, or a point of its plane, and z_a as its `axis` */
+  CPMarker on_b;        /**< P_b, the centre of the sphere */
+  sunrealtype radius;   /**< of the sphere of b, > 0 [m] */
+  sunrealtype radius_a; /**< of that of a; 0: a plane [m] */
+  sunrealtype modulus;  /**< of both materials together, > 0 [N/m^2] */
+  sunrealtype damping;  /**< >= 0 [s/m] */
+  sunrealtype friction; /**< coefficient of friction of fast sliding, >= 0 */
+  sunrealtype sticking; /**< that at `speed` where viscous is 0, >= 0 */
+  sunrealtype viscous;  /**< >= 0 [s/m] */
+  sunrealtype speed;    /**< > 0 [m/s] */
+  sunrealtype share;    /**< part of the depth by which a yields, from 0 to 1 */
+} CPElasticSphere;
+
 /** A shape of a body, or of the ground, for drawings and contacts (CP_ON_SHAPE), without mass. Its centre is the point of `on`. z of
  * `on` is the axis of cylinders, wheels and capsules, and the normal of planes; in the plane it is that of space. */
 typedef struct {
@@ -904,6 +936,8 @@ typedef struct {
  *   release          trigger
  *   tyre             load, slip, side_slip; force, torque about the wheel's centre, on the wheel; power; position, velocity,
  *                    acceleration of the centre
+ *   elastic sphere   load (N); force, torque about its centre, on body b; power, on both bodies; position, velocity, acceleration of
+ *                    its centre
  *
  * Vectors are those in the axes of space, or of a body: pin.force.in(rod); then a position is that relative to the body's
  * frame. One component is pin.force.x, pin.force.in(rod).x. Numbers of a point may have units, [0, 30 mm].
@@ -911,7 +945,7 @@ typedef struct {
  * The gradient of a number, or of a component of a vector, is exact if it depends on positions and velocities alone: coordinates, lengths,
  * points, energies, forces and powers of springs and on points, with their functions. That of accelerations and reactions, which are
  * functions of the state by the equations of motion with the rows that are active (udot and lambda are not used), and those of ropes,
- * bushings and tyres, are differences of sixth order, to about 1e-10. A vector has none (CP_NOT_SUPPORTED). Returns CP_ILL_INPUT if there is no such quantity; the message names the
+ * bushings, tyres and elastic spheres, are differences of sixth order, to about 1e-10. A vector has none (CP_NOT_SUPPORTED). Returns CP_ILL_INPUT if there is no such quantity; the message names the
  * nearest. CPBodiesFind finds a name without a CPMech; CPBodiesDescribe lists all quantities, with their units. */
 CPODES_EXPORT int CPMechGetSensor(CPMech mech, const char *name, sunrealtype t, N_Vector y,
                                   CPSensor *sensor);

@@ -832,6 +832,19 @@ class Bodies(Mechanism):
             "friction": number("friction", friction), "slip_stiffness": number("slip_stiffness", slip_stiffness),
             "half_length": number("half_length", half_length), "rolling": number("rolling", rolling), "speed": number("speed", speed)})
 
+    def elastic_sphere(self, b: str, *, at_b: Any, radius: float, modulus: float, speed: float, a: str = "ground", at: Any = (0, 0, 0),
+                       axis: Any = (0, 0, 1), radius_a: float = 0.0, damping: float = 0.0, friction: float = 0.0, sticking: float = 0.0,
+                       viscous: float = 0.0, share: float = 0.5, frames: str = "space", name: Optional[str] = None) -> str:
+        """Adds the force between an elastic sphere of body b and a sphere of body a, or without radius_a its plane through `at` across
+        `axis`, by Hertz, Hunt and Crossley (CPElasticSphere). Its quantities are "NAME.load", "force", "torque" and "power"."""
+        return self._add("Sphere", {
+            "name": self._name(name, "sphere"), "a": body_name(a), "b": body_name(b), "in": frames_of(frames),
+            "on_a": {"point": vector("at", at, 3), "axis": vector("axis", axis, 3)}, "on_b": {"point": vector("at_b", at_b, 3)},
+            "radius": number("radius", radius), "radius_a": number("radius_a", radius_a), "modulus": number("modulus", modulus),
+            "damping": number("damping", damping), "friction": number("friction", friction), "sticking": number("sticking", sticking),
+            "viscous": number("viscous", viscous), "speed": number("speed", speed), "share": number("share", share)},
+            struct="CPElasticSphere")
+
     def control(self, of: Any, f: Callable, period: float, first: float = 0.0, name: Optional[str] = None, *, delay: float = 0.0) -> str:
         """Adds a controller: at the times first + k period, start and end of a run included, the controls of the actuators `of`, names
         in a list or one name, become f(t, y), and hold until the next sample. Other numbers are set by their names,

@@ -249,6 +249,20 @@ def test_a_tyre_brakes_by_the_brush_model():
         m.tyre("wheel", at=(0, 0, 0.29), radius=-1, stiffness=2e5, friction=0.9, slip_stiffness=4e4, speed=0.5, name="tyre_1")
 
 
+def test_an_elastic_sphere_pushes_by_hertz_and_slides():
+    m = cpodes.Bodies(3)
+    m.add_body("ball", mass=1, inertia=(0.1, 0.1, 0.1), at=(0, 0, 0.25), velocity=(0.5, 0, -0.2))
+    m.elastic_sphere("ball", at_b=(0, 0, 0.25), radius=0.3, modulus=1e4, speed=0.1, damping=0.1, friction=0.4, viscous=0.2, name="soft")
+    sol = m.solve((0, 1e-3), rtol=1e-9, atol=1e-9)
+    load = 4 / 3 * 1e4 * 0.3 ** 0.5 * 0.05 ** 1.5 * (1 + 1.5 * 0.1 * 0.2)
+    pull = -load * (0.4 - 2 * 0.4 / 26 + 0.2 * 0.5)
+    assert sol["soft.load"][0] == pytest.approx(load, rel=1e-12)
+    assert sol["soft.force.x"][0] == pytest.approx(pull, rel=1e-12)
+    assert sol["soft.torque.y"][0] == pytest.approx(-0.275 * pull, rel=1e-12)
+    with pytest.raises(cpodes.Error, match="hard: modulus must be"):
+        m.elastic_sphere("ball", at_b=(0, 0, 0.25), radius=0.3, modulus=-1, speed=0.1, name="hard")
+
+
 def test_gradients_with_respect_to_a_tyre_agree_with_differences():
     """The radius has the size of the deflection, 0.01 m, for differences; the quotients are of fourth order."""
     def wheel(friction=0.9, radius=0.3):

@@ -858,7 +858,10 @@ static int build_all(CPFormulation formulation, CPBodies *all, CPMech *mech, N_V
   const CPShape ball = {CP_NEW_SHAPE("ball"), .kind = CP_SHAPE_SPHERE, .body = "one", .size = {1}};
   const CPTyre tyre  = {CP_NEW_TYRE("tyre"), .body = "two",       .radius = 1, .stiffness = 1,
                         .friction = 1,       .slip_stiffness = 1, .speed = 1,  .ground = {0, 0, -2}};
-  int flag           = (*all = CPBodiesCreate(3, NULL)) ? 0 : CP_MEM_FAIL;
+  const CPElasticSphere soft = {
+      CP_NEW_SPHERE("soft"), .a = "one",   .b = "two", .radius = 1,
+      .radius_a = 0.1,       .modulus = 1, .speed = 1, .on_b = {.point = {2, 0, 1}}};
+  int flag = (*all = CPBodiesCreate(3, NULL)) ? 0 : CP_MEM_FAIL;
 #define STEP(call) \
   if (flag >= 0) flag = (call)
   STEP(CPObjectSetErrHandlerFn(CP_OBJECT(*all), message_log, &messages));
@@ -878,6 +881,7 @@ static int build_all(CPFormulation formulation, CPBodies *all, CPMech *mech, N_V
   STEP(CPBodiesAdd(*all, &rub.head, NULL));
   STEP(CPBodiesAdd(*all, &ball.head, NULL));
   STEP(CPBodiesAdd(*all, &tyre.head, NULL));
+  STEP(CPBodiesAdd(*all, &soft.head, NULL));
   STEP(CPBodiesSetFormulation(*all, formulation));
   STEP(build_mech(*all, mech));
   if (flag >= 0 && !(*y = CPBodiesState(*all, test_context))) flag = CP_MEM_FAIL;

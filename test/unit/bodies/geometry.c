@@ -73,6 +73,11 @@ static const struct {
      TREE "tyres: [{name: tyre, body: h, in: bodies, axis: [0.1, cos(phi), 0], radius: 3*l, "
           "stiffness: 2000, damping: 0.02, friction: 0.9, slip_stiffness: 400, "
           "half_length: 60 mm, rolling: 0.015, speed: 0.5}]\n"},
+    {"an elastic sphere", TREE "elastic_spheres: [{name: sphere, a: d, b: h, in: bodies, at: [0, "
+                               "l, 0], axis: [0.1, cos(phi), 0], at_b: [l, 0, r], "
+                               "radius: 9*l, radius_a: 9*r, modulus: 2000, damping: 0.02, "
+                               "friction: 0.9, sticking: 1.1, viscous: 0.1, speed: 0.5, "
+                               "share: 0.3}]\n"},
     {"the plane",
      PLANE "springs: [{name: s, a: b, b: c, at: [l, 0], at_b: [r, r], stiffness: 40*l, "
            "free: l, in: bodies}]\n"},

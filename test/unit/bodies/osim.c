@@ -86,7 +86,7 @@ END_TEST
 START_TEST(what_acts_and_is_left_out_is_listed) {
   CPBodies b = read_leg(files[_i], NULL);
   ck_assert_ptr_nonnull(strstr(file.notes, "muscles of the kind Thelen2003Muscle (2 times)"));
-  ck_assert_ptr_nonnull(strstr(file.notes, "forces of the kind HuntCrossleyForce"));
+  ck_assert_ptr_nonnull(strstr(file.notes, "forces of the kind ElasticFoundationForce"));
   ck_assert_ptr_null(strstr(file.notes, "CoordinateActuator"));
   /* the motor's control is 0, and its force is the optimal one times the control */
   ck_assert_int_ge(thing_named(b, CP_PARAMETER, "knee_motor.control"), 0);
@@ -262,6 +262,23 @@ START_TEST(bushings_turn_as_in_opensim) {
 }
 END_TEST
 
+/* A ball of another material on a half-space and on a ball. By OpenSim 4.6 (opensim of pip, November 2026):
+ * getLinearAccelerationInGround, getAngularAccelerationInGround */
+START_TEST(contacts_push_as_in_opensim) {
+  static const double a[3]     = {-577.252350946327, 494.850970434188, -430.655965991384},
+                      alpha[3] = {268.946995542396, 149.056285146442, -336.942622606048};
+  CPBodies b                   = read_leg(CPODES_BODIES_TEST "/spheres.osim", NULL);
+  CPMech mech;
+  ck_assert_str_eq(file.notes, "");
+  N_Vector y = build_as(b, CP_JOINT_COORDINATES, &mech);
+  assert_vector(mech, y, NULL, "a", "acceleration", a);
+  assert_vector(mech, y, NULL, "a", "alpha", alpha);
+  N_VDestroy(y);
+  CPMechFree(&mech);
+  CPBodiesFree(&b);
+}
+END_TEST
+
 START_TEST(coordinates_have_their_names) {
   CPBodies b            = read_leg(files[_i], NULL);
   const CPDescription d = thing_at(b, CP_COORDINATE, thing_named(b, CP_COORDINATE, "adduction"));
@@ -327,6 +344,7 @@ TEST_SUITE(osim) {
   tcase_add_test(tc, a_motion_without_mass_is_refused_by_its_joint);
   tcase_add_test(tc, limit_forces_are_those_of_their_formula);
   tcase_add_test(tc, bushings_turn_as_in_opensim);
+  tcase_add_test(tc, contacts_push_as_in_opensim);
   tcase_add_loop_test(tc, coordinates_have_their_names, 0, 2);
   tcase_add_test(tc, joints_have_six_coordinates_at_most);
   tcase_add_test(tc, start_values_are_those_of_coordinates);
