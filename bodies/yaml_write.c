@@ -1,4 +1,5 @@
-/* Mechanisms as YAML files, by the tables with which they are read: each element is written as it is added. Functions have no text. */
+/* Mechanisms as YAML files, by the tables with which they are read: each element is written as it is added, but for bodies, which readers
+ * may place later. Functions have no text. */
 #include "yaml_impl.h"
 
 #include <stdarg.h>
@@ -9,9 +10,17 @@
 /* The last texts are those of what cannot be written, and of the whole file. */
 enum { MOST_KINDS = 40, MISSING = MOST_KINDS, WHOLE, NUM_TEXTS };
 
+/* A body as it was added, and its placement then */
+typedef struct {
+  CPBody body;
+  char *name;
+  sunrealtype guess[13];
+} Added;
+
 typedef struct {
   Text text[NUM_TEXTS]; /* by CPElementKind, of which there are fewer than MOST_KINDS */
-  int failed;           /* there was no memory */
+  Added *added;         /* all bodies */
+  int nadded, failed;   /* failed: there was no memory */
 } Record;
 
 CP_PRINTF(3, 4) static void put(Record *r, int which, const char *format, ...) {
@@ -174,7 +183,7 @@ static int isWritten(const Field *first, const Field *f) {
   return 0;
 }
 
-static void takeElement(CPBodies b, const CPElement *e) {
+static void putElement(CPBodies b, const CPElement *e) {
   Record *r            = b->written;
   const ElementKeys *k = yaml_elements;
   const int kind       = (int)e->kind;
@@ -231,11 +240,53 @@ static void takeElement(CPBodies b, const CPElement *e) {
   put(r, kind, "}\n");
 }
 
+static void takeElement(CPBodies b, const CPElement *e) {
+  Record *r = b->written;
+  if (e->kind != CP_ELEMENT_BODY) {
+    putElement(b, e);
+    return;
+  }
+  Added *own = ROOM(r->added, r->nadded, 1) ? NULL : &r->added[r->nadded];
+  char *name = own ? malloc(strlen(e->name) + 1) : NULL;
+  if (!name) {
+    r->failed = 1;
+    return;
+  }
+  *own = (Added){.body = *(const CPBody *)(const void *)e, .name = strcpy(name, e->name)};
+  own->body.head.name = name;
+  memcpy(own->guess, b->m.body[r->nadded++].guess, sizeof own->guess);
+}
+
+/* Writes all bodies where they are now: the origin of a frame from the centre of mass, and the velocity of the origin. */
+static void putBodies(CPBodies b) {
+  const Record *r = b->written;
+  const Space *s  = &b->m.space;
+  for (int i = 0; i < r->nadded; i++) {
+    CPBody body          = r->added[i].body;
+    const sunrealtype *q = b->m.body[i].guess, *u = q + s->nq;
+    if (memcmp(q, r->added[i].guess, sizeof r->added[i].guess)) {
+      sunrealtype arm[3], swing[3];
+      Pose pose;
+      bodiesPoseAt(s, q, NULL, NULL, &pose);
+      if (s->dimension == 2) body.angle = q[2], body.omega[2] = u[2];
+      else
+        memcpy(body.quaternion, q + 3, sizeof body.quaternion), toSpace(&pose, u + 3, body.omega);
+      toSpace(&pose, body.centre, arm);
+      cross3(body.omega, arm, swing);
+      for (int k = 0; k < s->dimension; k++)
+        body.position[k] = q[k] - arm[k], body.velocity[k] = u[k] - swing[k];
+    }
+    putElement(b, &body.head);
+  }
+}
+
 static int startRecord(CPBodies b) { return !(b->written = calloc(1, sizeof(Record))); }
 
 static void freeRecord(CPBodies b) {
   Record *r = b->written;
   for (int i = 0; i < NUM_TEXTS && r; i++) free(r->text[i].text);
+  for (int i = 0; r && i < r->nadded; i++) free(r->added[i].name);
+  if (r) free(r->added);
   free(r);
   b->written = NULL;
 }
@@ -253,6 +304,7 @@ static const char *finish(CPBodies b, const char *from) {
   Record *r = b->written;
   char name[TEXT];
   if (r->failed) return NULL;
+  putBodies(b);
   snprintf(name, sizeof name, "%.300s", from);
   bodiesOneLine(name, sizeof name);
   put(r, WHOLE, "# From %s. What that file has beside it:\n", name);

@@ -262,14 +262,25 @@ START_TEST(bushings_turn_as_in_opensim) {
 }
 END_TEST
 
-/* A ball of another material on a half-space and on a ball. By OpenSim 4.6 (opensim of pip, November 2026):
+/* A ball of another material on a half-space and on a ball, also as the file that is written of it. By OpenSim 4.6 (opensim of pip, November 2026):
  * getLinearAccelerationInGround, getAngularAccelerationInGround */
 START_TEST(contacts_push_as_in_opensim) {
   static const double a[3]     = {-577.252350946327, 494.850970434188, -430.655965991384},
                       alpha[3] = {268.946995542396, 149.056285146442, -336.942622606048};
-  CPBodies b                   = read_leg(CPODES_BODIES_TEST "/spheres.osim", NULL);
+  CPBodies b, again;
   CPMech mech;
+  file        = (CPBodiesFile)CP_INIT(CPBodiesFile);
+  file.writes = _i;
+  ck_assert_int_eq(CPBodiesRead(CPODES_BODIES_TEST "/spheres.osim", NULL, 0, &b, &file), CP_SUCCESS);
   ck_assert_str_eq(file.notes, "");
+  if (_i) { /* as it is written */
+    ck_assert_ptr_nonnull(file.written);
+    ck_assert_msg(CPBodiesRead("again.yaml", file.written, strlen(file.written), &again, NULL) ==
+                      CP_SUCCESS,
+                  "%s", CPObjectGetLastMessage(NULL));
+    CPBodiesFree(&b);
+    b = again;
+  }
   N_Vector y = build_as(b, CP_JOINT_COORDINATES, &mech);
   assert_vector(mech, y, NULL, "a", "acceleration", a);
   assert_vector(mech, y, NULL, "a", "alpha", alpha);
@@ -344,7 +355,7 @@ TEST_SUITE(osim) {
   tcase_add_test(tc, a_motion_without_mass_is_refused_by_its_joint);
   tcase_add_test(tc, limit_forces_are_those_of_their_formula);
   tcase_add_test(tc, bushings_turn_as_in_opensim);
-  tcase_add_test(tc, contacts_push_as_in_opensim);
+  tcase_add_loop_test(tc, contacts_push_as_in_opensim, 0, 1 + CPODES_TEST_YAML);
   tcase_add_loop_test(tc, coordinates_have_their_names, 0, 2);
   tcase_add_test(tc, joints_have_six_coordinates_at_most);
   tcase_add_test(tc, start_values_are_those_of_coordinates);
