@@ -25,18 +25,15 @@ static int takeBushing(CPBodies b, const CPBushing *s) {
 }
 
 static int takeCoupler(CPBodies b, const CPCoupler *c) {
-  Written *w = b->written;
-  Text *out  = &w->text[EQUALITIES];
-  char name[TEXT];
+  Written *w  = b->written;
   const int i = writeJointOf(&b->m, &c->of[0]), j = writeJointOf(&b->m, &c->of[1]);
   if (c->function || c->nmore || i < 0 || j < 0) return 0;
-  const sunrealtype x[2] = {c->offset / c->ratio[0], -c->ratio[1] / c->ratio[0]};
-  bodiesPut(out, "    <joint");
-  writeText(out, "name", c->head.name);
-  writeText(out, "joint1", writeJointName(&b->m, i, c->of[0].k, name));
-  writeText(out, "joint2", writeJointName(&b->m, j, c->of[1].k, name));
-  writeNumbers(out, "polycoef", 2, x);
-  bodiesPut(out, "/>\n");
+  if (ROOM(w->coupled, w->ncoupled, 1)) return w->failed = 1;
+  w->coupled[w->ncoupled++] =
+      (Coupled){.row   = bodiesFind(&b->m, NAME_JOINT, c->head.name, strlen(c->head.name)),
+                .joint = {i, j},
+                .k     = {c->of[0].k, c->of[1].k},
+                .x     = {c->offset / c->ratio[0], -c->ratio[1] / c->ratio[0]}};
   return 1;
 }
 
@@ -290,6 +287,24 @@ static void putSites(const Writer *x, int body) {
     }
 }
 
+static void putCouplers(const Writer *x) {
+  const Mechanism *b = x->b;
+  Text *out          = &x->w->text[EQUALITIES];
+  char name[TEXT];
+  for (const Coupled *c = x->w->coupled; c && c < x->w->coupled + x->w->ncoupled; c++) {
+    if (!x->used[c->joint[0]] || !x->used[c->joint[1]]) {
+      writeLost(x->w, "the coupler of a joint that closes a loop", b->text + b->joint[c->row].name);
+      continue;
+    }
+    bodiesPut(out, "    <joint");
+    writeText(out, "name", b->text + b->joint[c->row].name);
+    writeText(out, "joint1", writeJointName(b, c->joint[0], c->k[0], name));
+    writeText(out, "joint2", writeJointName(b, c->joint[1], c->k[1], name));
+    writeNumbers(out, "polycoef", 2, c->x);
+    bodiesPut(out, "/>\n");
+  }
+}
+
 static void putLoops(const Writer *x) {
   const Mechanism *b = x->b;
   for (int j = 0; j < b->njoints; j++) {
@@ -356,6 +371,7 @@ static void putFile(const Writer *x) {
                  "  <worldbody>\n");
   putBody(x, GROUND, GROUND);
   bodiesPut(out, "  </worldbody>\n");
+  putCouplers(x);
   putLoops(x);
   putSection(w, EQUALITIES, "equality");
   putSection(w, TENDONS, "tendon");

@@ -255,7 +255,7 @@ int writeStartFile(CPBodies b) { return !(b->written = calloc(1, sizeof(Written)
 void writeFree(CPBodies b) {
   Written *w = b->written;
   for (int i = 0; w && i < NUM_TEXTS; i++) free(w->text[i].text);
-  if (w) free(w->acting), free(w->tendon);
+  if (w) free(w->acting), free(w->coupled), free(w->tendon);
   free(w);
   b->written = NULL;
 }

@@ -25,11 +25,18 @@ typedef struct {
   sunrealtype stiffness, damping, free, armature, friction, range[2], multiplier, offset;
 } Acting;
 
+/* A coupler: x of the first joint = x[0] + x[1] x of the second one; row: its joint */
+typedef struct {
+  int row, joint[2], k[2];
+  sunrealtype x[2];
+} Coupled;
+
 typedef struct {
   Text text[NUM_TEXTS];
   Acting *acting;
-  int *tendon; /* [ntendons] laws of those that have been written */
-  int nacting, ntendons, failed;
+  Coupled *coupled; /* of MJCF, where both joints must be in the tree */
+  int *tendon;      /* [ntendons] laws of those that have been written */
+  int nacting, ncoupled, ntendons, failed;
 } Written;
 
 /* A body in the tree. parent: a body, or GROUND; joint: that leads to it from there, or NONE: it moves freely; turned: it leads from it to the

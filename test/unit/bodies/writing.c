@@ -214,6 +214,34 @@ START_TEST(keyframes_of_mjcf_have_controls_and_activations) {
 END_TEST
 
 /* Three angles next to a pitch of a quarter of a turn, where two of them are nearly about one axis */
+/* A screw between a rod that turns and a nut that slides: its link without mass closes a loop, whose angle no joint of MJCF has. */
+START_TEST(mjcf_of_a_screw_in_a_loop_is_read) {
+  static const char text[] =
+      "<sdf version='1.7'><model name='press'><link "
+      "name='nut'><inertial><mass>1</mass></inertial></link><link "
+      "name='rod'><inertial><mass>2</mass></inertial></link><joint name='slide' "
+      "type='prismatic'><parent>world</parent>"
+      "<child>nut</child><axis><xyz>0 0 1</xyz></axis></joint><joint name='turn' "
+      "type='revolute'><parent>world</parent>"
+      "<child>rod</child><axis><xyz>0 0 1</xyz></axis></joint><joint name='screw' "
+      "type='screw'><parent>rod</parent>"
+      "<child>nut</child><axis><xyz>0 0 "
+      "1</xyz></axis><screw_thread_pitch>0.01</screw_thread_pitch></joint></model></sdf>";
+  char *written = NULL;
+  format        = 2;
+  CPBodies b    = read_to_write("press.sdf", text, &written), again;
+  format        = 1;
+  ck_assert_msg(b != NULL, "%s", message);
+  ck_assert_ptr_nonnull(strstr(written, "the coupler of a joint that closes a loop: screw_"));
+  ck_assert_ptr_null(strstr(written, "polycoef"));
+  ck_assert_msg(CPBodiesRead("press.xml", written, strlen(written), &again, NULL) == CP_SUCCESS,
+                "%s", CPObjectGetLastMessage(NULL));
+  CPBodiesFree(&again);
+  CPBodiesFree(&b);
+  free(written);
+}
+END_TEST
+
 START_TEST(attitudes_survive_their_three_angles) {
   static const double off[] = {0, 1e-15, 1e-12, 1e-9, 1e-6, 0.3};
   for (int i = 0; i < 12; i++) {
@@ -253,6 +281,7 @@ TEST_SUITE(writing) {
   tcase_add_test(tc, motions_are_written_with_units);
   tcase_add_test(tc, what_has_no_text_is_listed);
   tcase_add_loop_test(tc, the_nth_allocation_may_fail, 0, 4);
+  tcase_add_test(tc, mjcf_of_a_screw_in_a_loop_is_read);
   tcase_add_test(tc, attitudes_survive_their_three_angles);
   tcase_add_test(tc, keyframes_of_mjcf_have_controls_and_activations);
   suite_add_tcase(suite, tc);
