@@ -143,11 +143,18 @@ static void putActing(const Writer *x, int joint, int k, int slides) {
   if (a->armature != 0) writeLost(x->w, "the inertance on the joint", name);
 }
 
-/* What the start is, which URDF does not have */
+/* What the start is, which URDF does not have. It comes from the placements of bodies: what is within their rounding is 0. */
 static void putStart(const Writer *x, int joint, int k) {
+  const Pair *pair = &x->b->pair[x->b->joint[joint].pair];
   char name[TEXT], text[TEXT + 80];
-  sunrealtype value[2] = {0, 0};
+  sunrealtype value[2] = {0, 0}, size = 1; /* of an angle, or of positions */
+  for (int side = 0; side < 2; side++) {
+    const int body = pair->side[side].body;
+    size += length3(pair->side[side].point) + (body < 0 ? 0 : length3(x->b->body[body].guess));
+  }
   writeStart(x, joint, k, value);
+  for (int i = 0; i < 2; i++)
+    if (fabs(value[i]) <= SUN_UNIT_ROUNDOFF * size) value[i] = 0;
   writeJointName(x->b, joint, k, name);
   if (value[0] == 0 && value[1] == 0) return;
   snprintf(text, sizeof text, "%.400s=%.17g, at the rate %.17g", name, (double)value[0],

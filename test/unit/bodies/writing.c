@@ -242,6 +242,31 @@ START_TEST(mjcf_of_a_screw_in_a_loop_is_read) {
 }
 END_TEST
 
+/* Links that are turned by the poses of the file start where all coordinates are 0, up to rounding. */
+START_TEST(rounded_zeros_are_no_start) {
+  static const char text[] =
+      "<sdf version='1.7'><model name='m'><link name='a'><pose>0.1 0.2 0.3 0.4 0.5 "
+      "0.6</pose></link><link "
+      "name='b'><pose>1.3 0.7 -0.3 -1.4 0.3 2.6</pose></link><link name='c'><pose>0.3 -0.9 0.7 2.4 "
+      "-0.7 0.1</pose></link>"
+      "<joint name='i' type='revolute'><parent>world</parent><child>a</child><axis><xyz>0.3 1 "
+      "0.2</xyz></axis></joint>"
+      "<joint name='j' type='revolute'><parent>a</parent><child>b</child><axis><xyz>1 0.2 "
+      "0.4</xyz></axis></joint>"
+      "<joint name='k' type='prismatic'><parent>b</parent><child>c</child><axis><xyz>0.1 -0.7 "
+      "0.4</xyz></axis></joint>"
+      "</model></sdf>";
+  char *written = NULL;
+  format        = 3;
+  CPBodies b    = read_to_write("m.sdf", text, &written);
+  format        = 1;
+  ck_assert_msg(b != NULL, "%s", message);
+  ck_assert_msg(!strstr(written, "the start"), "%s", written);
+  CPBodiesFree(&b);
+  free(written);
+}
+END_TEST
+
 START_TEST(attitudes_survive_their_three_angles) {
   static const double off[] = {0, 1e-15, 1e-12, 1e-9, 1e-6, 0.3};
   for (int i = 0; i < 12; i++) {
@@ -282,6 +307,7 @@ TEST_SUITE(writing) {
   tcase_add_test(tc, what_has_no_text_is_listed);
   tcase_add_loop_test(tc, the_nth_allocation_may_fail, 0, 4);
   tcase_add_test(tc, mjcf_of_a_screw_in_a_loop_is_read);
+  tcase_add_test(tc, rounded_zeros_are_no_start);
   tcase_add_test(tc, attitudes_survive_their_three_angles);
   tcase_add_test(tc, keyframes_of_mjcf_have_controls_and_activations);
   suite_add_tcase(suite, tc);
