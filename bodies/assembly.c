@@ -107,34 +107,38 @@ done:
 
 /* ------------------------------------------------------------------------------ the assembly -- */
 
+/* v: out, the velocity of the origin of a body's frame in space, and its angular velocity in the axes of the body */
+static void frameMotion(const Mechanism *b, int i, N_Vector y, sunrealtype v[2][3]) {
+  const Space *s = &b->space;
+  Pose pose;
+  sunrealtype arm[3], swing[3];
+  bodiesPoseAt(s, positionsOf(y) + s->nq * i, velocitiesOf(b, y) + s->nu * i, NULL, &pose);
+  toSpace(&pose, b->body[i].centre, arm);
+  cross3(pose.w, arm, swing); /* v = v_c - omega x arm */
+  for (int l = 0; l < 3; l++) v[0][l] = pose.v[l] - swing[l], v[1][l] = pose.w[l];
+  if (s->dimension == 3) toBody(&pose, pose.w, v[1]);
+}
+
 /* Notes the largest change of a start velocity that was given: of the origin of a body's frame, or of its
- * angular velocity. */
+ * angular velocity. What is within the rounding of the largest one was not. */
 static void noteVelocities(const Assembly *a, N_Vector x) {
   static const sunrealtype rounding = SUN_RCONST(1e-6);
   Mechanism *b                      = a->b;
-  const Space *s                    = &b->space;
   static const char *const what[]   = {"velocity of the origin", "angular velocity"};
   static const char *const unit[]   = {"m/s", "rad/s"};
-  sunrealtype before[2][3], after[2][3], most = rounding;
+  sunrealtype before[2][3], after[2][3], most = rounding, largest[2] = {0, 0};
   char line[300] = "";
-  N_Vector at[]  = {a->y, x};
   for (int i = 0; i < b->nbodies; i++) {
-    for (int k = 0; k < 2; k++) { /* v = v_c - omega x arm */
-      sunrealtype(*v)[3] = k ? after : before;
-      Pose pose;
-      sunrealtype arm[3], swing[3];
-      bodiesPoseAt(s, positionsOf(at[k]) + s->nq * i, velocitiesOf(b, at[k]) + s->nu * i, NULL,
-                   &pose);
-      toSpace(&pose, b->body[i].centre, arm);
-      cross3(pose.w, arm, swing);
-      for (int l = 0; l < 3; l++) v[0][l] = pose.v[l] - swing[l], v[1][l] = pose.w[l];
-      if (s->dimension == 2) continue;
-      toBody(&pose, pose.w, v[1]);
-    }
+    frameMotion(b, i, a->y, before);
+    for (int k = 0; k < 2; k++) largest[k] = fmax(largest[k], length3(before[k]));
+  }
+  for (int i = 0; i < b->nbodies; i++) {
+    frameMotion(b, i, a->y, before);
+    frameMotion(b, i, x, after);
     for (int turns = 0; turns < 2; turns++) {
-      const sunrealtype size = length3(before[turns]);
-      const sunrealtype floor =
-          rounding * (turns ? 0 : length3(before[1]) * length3(b->body[i].centre));
+      const sunrealtype size  = length3(before[turns]),
+                        arm   = turns ? 0 : length3(before[1]) * length3(b->body[i].centre),
+                        floor = fmax(rounding * arm, SUN_UNIT_ROUNDOFF * largest[turns]);
       sunrealtype difference[3];
       if (!(size > floor)) continue; /* not given */
       for (int l = 0; l < 3; l++) difference[l] = after[turns][l] - before[turns][l];
