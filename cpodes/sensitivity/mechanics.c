@@ -185,9 +185,28 @@ static int alongParameters(CPMechSens sens, CPAlong along) {
   return flag;
 }
 
+/* CPSensSystem's sizes: those of positions, of velocities and of auxiliary states are of different kinds, components of quaternions are at
+ * most 1, and quadratures, which may be millions of J, are of no size at all. */
+static void sizes(N_Vector y, N_Vector size, void *data) {
+  const CPMech mech              = data;
+  const CPMechCoordinates *kinds = mech->coords;
+  const int nq = mech->nq, nu = mech->nu, nz = mech->nz - (int)mech->eq->nquad;
+  const double *q = N_VGetArrayPointer(y), *u = q + nq, *z = u + nu;
+  const double largest_q = cpMechLargestCoordinate(mech, q), largest_u = cpLargest(u, nu),
+               largest_z = cpLargest(z, nz);
+  double *of             = N_VGetArrayPointer(size);
+  for (int i = 0; i < nq; i++) of[i] = cpSensSize(q[i], largest_q);
+  for (int k = 0; k < kinds->nquaternions; k++)
+    for (int i = kinds->quaternions[k].first_q; i < kinds->quaternions[k].first_q + 4; i++)
+      of[i] = cpSensSize(q[i], 1.0);
+  for (int j = 0; j < nu; j++) of[nq + j] = cpSensSize(u[j], largest_u);
+  for (int k = 0; k < mech->nz; k++)
+    of[nq + nu + k] = k < nz ? cpSensSize(z[k], largest_z) : INFINITY;
+}
+
 /* Solves (S2): sens->a and sens->lambda become the derivatives of u' and lambda. The right-hand
- * side, and Z', are in sens->result. They are computed by matrices if the user gives all of these,
- * which costs less than differences of sixth order along s. */
+ * side, and Z', are in sens->result. They are computed by matrices if the user gives all those of F and B,
+ * which costs less than differences of sixth order along s; those of Z are needed in any case, by lambda'. */
 static int solveForward(CPMechSens sens, sunrealtype t, const sunrealtype *y, CPAlong along,
                         const sunrealtype *s) {
   const CPMech mech        = sens->mech;
@@ -196,8 +215,9 @@ static int solveForward(CPMechSens sens, sunrealtype t, const sunrealtype *y, CP
   int flag = setState(sens, t, y, NULL, NULL);
   if (flag) return flag;
   if (!(model->dynamics_jac || cpMechIsLinear(mech)) || cpMechForcesByDifference(mech) ||
-      (mech->na > 0 && !model->constraint_jac) || (mech->nz > 0 && !model->auxiliary_jac)) {
+      (mech->na > 0 && !model->constraint_jac)) {
     N_VSetArrayPointer((sunrealtype *)s, sens->along); /* read only */
+    sizes(sens->at_y, sens->at_moved, mech);
     flag = cpSensDirection(paramsOf(sens), evaluateMoved, sens->t, sens->at_y, along, sens->along,
                            sens->result, sens->at_moved, sens->value, NULL, mech);
   } else {
@@ -256,6 +276,7 @@ static int direction(CPMechSens sens, CVRhsFn f, sunrealtype t, N_Vector y, CPAl
   CPMechState s;
   int flag = cpMechRead(mech, t, N_VGetArrayPointer(y), &s);
   if (!flag) flag = cpMechLinearizeForces(mech, &s);
+  sizes(y, moved, mech);
   if (flag >= 0)
     flag = cpSensDirection(paramsOf(sens), f, t, y, along, yS, result, moved, value, NULL, mech);
   cpMechLinearizeForces(mech, NULL);
@@ -516,8 +537,12 @@ static int rows(sunrealtype t, N_Vector y, int iS, N_Vector rv, int *given, void
 
 static int transposes(void *mech) { return isDirect(mech); }
 
-const CPSensSystem cpMechSensModel = {
-    .rhs = rhs, .start = start, .rows = rows, .products = products, .transposes = transposes};
+const CPSensSystem cpMechSensModel = {.rhs        = rhs,
+                                      .start      = start,
+                                      .rows       = rows,
+                                      .products   = products,
+                                      .transposes = transposes,
+                                      .sizes      = sizes};
 
 int CPMechSetParamPartialsFn(CPMech mech, CPParamPartialsFn fn) {
   int flag = cpMechOption(mech, 0, __func__);

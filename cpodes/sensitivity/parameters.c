@@ -95,14 +95,24 @@ int cpParamDifference(const CPParams *params, CPAlong along, sunrealtype part, C
   return difference(params, along, e, f, t, y, NULL, result, NULL, value, NULL, data);
 }
 
-/* The step e moves y_j by at most CP_PARAM_PART times |y_j| plus the typical size of states, and
- * parameters by at most CP_PARAM_PART times their sizes. A function that bends within that, or is not defined there, as next to a small
+double cpSensSize(double y, double largest) {
+  return fabs(y) + 0.01 * (largest > 0.0 ? largest : 1.0);
+}
+
+void cpSensSizes(const CPSystem *system, N_Vector y, N_Vector size) {
+  if (system->sens) {
+    system->sens->sizes(y, size, system->data);
+    return;
+  }
+  N_VAbs(y, size);
+  N_VAddConst(size, cpSensSize(0.0, N_VMaxNorm(y)), size);
+}
+
+/* The step e moves y_j by at most CP_PARAM_PART times its size, and parameters by at most CP_PARAM_PART times theirs. A function that bends within that, or is not defined there, as next to a small
  * radius, gets smaller ones. */
 int cpSensDirection(const CPParams *params, CVRhsFn f, sunrealtype t, N_Vector y, CPAlong along,
                     N_Vector yS, N_Vector ySdot, N_Vector moved, N_Vector value, N_Vector error,
                     void *user_data) {
-  N_VAbs(y, moved);
-  N_VAddConst(moved, fmax(N_VMaxNorm(y) * 1.0e-2, 1.0e-30), moved);
   N_VDiv(yS, moved, moved);
   sunrealtype rate = N_VMaxNorm(moved);
   for (int i = 0; params->p && along.dp && i < params->Ns; i++)
@@ -124,6 +134,7 @@ int cpSensDifferences(int Ns, sunrealtype t, N_Vector y, N_Vector ydot, int iS, 
                       N_Vector ySdot, void *user_data, N_Vector tmp1, N_Vector tmp2) {
   const CPMultistep mem = cpAdoptedBy(ydot);
   (void)Ns;
+  cpSensSizes(&mem->base.system, y, tmp1);
   return cpSensDirection(&cpSensOf(&mem->base)->params, mem->base.f, t, y, (CPAlong){.iS = iS}, yS,
                          ySdot, tmp1, tmp2, NULL, user_data);
 }
@@ -138,6 +149,7 @@ int cpSensRowsAlong(CPSens sens, sunrealtype t, N_Vector y, N_Vector s) {
   const CPParams none = {0};
   if (!sens->Gs && !(sens->Gs = N_VClone(sens->c)))
     return cpReason(cpWorkText(sens->work), CP_MEM_FAIL, "no memory for G s");
+  cpSensSizes(&sens->mem->system, y, sens->moved);
   return cpSensDirection(&none, rowsAt, t, y, (CPAlong){.iS = 0}, s, sens->Gs, sens->moved, sens->c,
                          NULL, sens->work);
 }

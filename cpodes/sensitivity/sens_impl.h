@@ -73,8 +73,12 @@ typedef struct {
  * that f returned. */
 int cpParamDifference(const CPParams *params, CPAlong along, sunrealtype part, CVRhsFn f,
                       sunrealtype t, N_Vector y, void *data, N_Vector value, N_Vector result);
-/* ySdot = derivative of f along yS (NULL: 0) and `along`. moved, value: workspace; error: workspace for steps that follow f, or NULL.
- * Returns the code that f returned. */
+/* The size of a component y of a state for increments of differences, beside the largest of those with which it belongs */
+double cpSensSize(double y, double largest);
+/* size [n] <- the sizes of the components of y: the system's (CPSensSystem), or those beside the largest of all if it has none. */
+void cpSensSizes(const CPSystem *system, N_Vector y, N_Vector size);
+/* ySdot = derivative of f along yS and `along`. moved: in, the sizes of the components of y (cpSensSizes); workspace. value: workspace;
+ * error: workspace for steps that follow f, or NULL. Returns the code that f returned. */
 int cpSensDirection(const CPParams *params, CVRhsFn f, sunrealtype t, N_Vector y, CPAlong along,
                     N_Vector yS, N_Vector ySdot, N_Vector moved, N_Vector value, N_Vector error,
                     void *user_data);

@@ -121,6 +121,8 @@ typedef struct {
   int (*products)(sunrealtype t, N_Vector y, N_Vector l, N_Vector Jl, sunrealtype *lfp, void *data);
   int (*transposes)(
       void *data); /* Do they exist? Otherwise differences of the right-hand side replace them. */
+  /* size [n] <- the sizes of the components of y for increments of differences, infinite where nothing depends on one. */
+  void (*sizes)(N_Vector y, N_Vector size, void *data);
 } CPSensSystem;
 
 typedef struct {

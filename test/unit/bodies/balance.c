@@ -3,6 +3,7 @@
 #include "support/things.h"
 #include <cpodes/cpodes_bodies.h>
 #include <cpodes/cpodes_integrator.h>
+#include <cpodes/cpodes_sens.h>
 #include <cvodes/cvodes.h>
 #include <math.h>
 #include <models/counters.h>
@@ -127,6 +128,14 @@ static void run(const char *method, sunrealtype tol, sunrealtype t_end, int with
   ck_assert_msg(flag == CP_SUCCESS, "%d: %s", flag, log.text);
 }
 
+/* mech of the bodies with a balance. Returns a consistent state. */
+static N_Vector build_with_balance(void) {
+  ADD(CPBodiesSetBalance(bodies));
+  N_Vector start = build_as(bodies, CP_ABSOLUTE, &mech);
+  ADD(CPMechAssemble(mech, 0, start, NULL));
+  return start;
+}
+
 static sunrealtype work(void) { return N_VGetArrayPointer(y)[N_VGetLength(y) - 1]; }
 
 static sunrealtype energy(sunrealtype t) {
@@ -136,7 +145,8 @@ static sunrealtype energy(sunrealtype t) {
 }
 
 static void clear(void) {
-  N_VDestroy(y);
+  if (y) N_VDestroy(y);
+  y = NULL;
   CPMechFree(&mech);
   CPMechFree(&own);
   CPBodiesFree(&bodies);
@@ -205,6 +215,62 @@ START_TEST(the_power_is_integrated_after_the_iteration) {
 }
 END_TEST
 
+/* Increments of differences are parts of the sizes of components, and nothing depends on W. The friction of the bearing depends on
+ * multipliers, so that y' is differentiated as a whole; at the start the angles are 0. */
+START_TEST(derivatives_of_the_motion_do_not_depend_on_how_much_work_has_been_done) {
+  const int n             = 2 * 9 + 1;
+  unsigned long long seed = 5;
+  four_bar(2);
+  N_Vector start = build_with_balance();
+  N_Vector s = N_VClone(start), rate[] = {N_VClone(start), N_VClone(start)};
+  random_fill(s, &seed);
+  for (int much = 0; much <= 1; much++) {
+    entries(start)[n - 1] = much ? 1e9 : 0;
+    ck_assert_msg(CPMechJvp(mech, 0.1, start, NULL, s, NULL, rate[much], NULL) == CP_SUCCESS, "%s",
+                  CPObjectGetLastMessage(CP_OBJECT(mech)));
+  }
+  for (int i = 0; i < n; i++)
+    ck_assert_double_eq_tol(entries(rate[1])[i], entries(rate[0])[i], 1e-9 * N_VMaxNorm(rate[0]));
+  N_VDestroy(start);
+  N_VDestroy(s);
+  for (int k = 0; k < 2; k++) N_VDestroy(rate[k]);
+  clear();
+}
+END_TEST
+
+/* The sine of seven times the angle of the first rod */
+static int swing(sunrealtype t, N_Vector at, sunrealtype *values, void *data) {
+  (void)t, (void)data;
+  values[0] = sin(7 * entries(at)[2]);
+  return 0;
+}
+
+START_TEST(gradients_do_not_depend_on_how_much_work_has_been_done) {
+  const CPFunctional F      = {CP_SIZED(CPFunctional), .ng = 1, .end = swing};
+  CPGradientOptions options = CP_INIT(CPGradientOptions);
+  sunrealtype G[2], dG[2];
+  options.mode = _i ? CP_GRADIENT_FORWARD : CP_GRADIENT_ADJOINT;
+  for (int much = 0; much <= 1; much++) {
+    chain(2);
+    N_Vector start    = build_with_balance();
+    CPIntegrator mem  = CPIntegratorCreate("DOP853", test_context);
+    CPParameters of_g = {CP_SIZED(CPParameters), .n = 1, .plist = (int[]){1}};
+    ADD(CPMechGetParameters(mech, &of_g.values, NULL));
+    entries(start)[N_VGetLength(start) - 1] = much ? 1e9 : 0;
+    ck_assert_int_eq(CPMechAttach(mech, mem, 0, start), CP_SUCCESS);
+    ck_assert_int_eq(CPIntegratorSStolerances(mem, 1e-9, 1e-9), CP_SUCCESS);
+    ck_assert_msg(CPIntegratorGradient(mem, 0.3, &F, &of_g, &options, G + much, dG + much, NULL) ==
+                      CP_SUCCESS,
+                  "%s", CPObjectGetLastMessage(CP_OBJECT(mem)));
+    N_VDestroy(start);
+    CPIntegratorFree(&mem);
+    clear();
+  }
+  ck_assert_double_gt(fabs(dG[0]), 0.01);
+  ck_assert_double_eq_tol(dG[1], dG[0], 1e-7 * fabs(dG[0]));
+}
+END_TEST
+
 TEST_SUITE(balance) {
   Suite *suite = suite_create("bodies/balance");
   TCase *tc    = tcase_create("balance");
@@ -215,6 +281,8 @@ TEST_SUITE(balance) {
   tcase_add_loop_test(tc, the_work_of_dampers_takes_no_more_steps, 0, 2);
   tcase_add_loop_test(tc, evaluations_of_the_power_per_step_do_not_grow_with_the_mechanism, 0, 2);
   tcase_add_loop_test(tc, the_power_is_integrated_after_the_iteration, 0, 2);
+  tcase_add_test(tc, derivatives_of_the_motion_do_not_depend_on_how_much_work_has_been_done);
+  tcase_add_loop_test(tc, gradients_do_not_depend_on_how_much_work_has_been_done, 0, 2);
   suite_add_tcase(suite, tc);
   return suite;
 }

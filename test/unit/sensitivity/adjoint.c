@@ -312,9 +312,11 @@ static int bent(sunrealtype t, N_Vector y, N_Vector f, void *data) {
 
 START_TEST(differences_have_steps_that_follow_the_function) {
   const sunrealtype at[] = {0.7, 3.0}, along[] = {1.0, 0.0};
-  const CPParams none = {.p = NULL};
+  const CPParams none      = {.p = NULL};
+  const CPSystem no_system = {.data = NULL};
   N_Vector y = vector_of(2, at), s = vector_of(2, along), d = N_VClone(y), moved = N_VClone(y),
            value = N_VClone(y), error = N_VClone(y);
+  cpSensSizes(&no_system, y, moved);
   ck_assert_int_eq(
       cpSensDirection(&none, bent, 0.0, y, (CPAlong){.iS = -1}, s, d, moved, value, error, NULL), 0);
   ck_assert_double_eq_tol(entries(d)[0] / FREQUENCY, cos(0.7 * FREQUENCY), 1.0e-8);
