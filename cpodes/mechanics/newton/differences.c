@@ -105,16 +105,14 @@ static int evaluate(CPPartials P, const CPPass *pass, const CPMechState *s, cons
 /* An increment is a relative change of the variable or of its typical size, or one tolerance if
  * that is larger (but at most `root`), since derivatives must be good over a tolerance anyway.
  * Positions without a coordinate of their own are angles of quaternions (or of the user's N), of
- * size 1. Auxiliary states, whose sizes need not be related, have no typical size but a tolerance, and quadratures say nothing
- * about the sizes of others. */
+ * size 1. Auxiliary states, whose sizes need not be related, have no typical size but a tolerance. */
 static void setSteps(CPPartials P, CPDirection by, double root, const double *ewt) {
   const CPMech mech                          = P->mech;
   const double *x[CP_DIRECTIONS]             = {P->q, P->u, P->z, P->lambda};
   const double *const weights[CP_DIRECTIONS] = {ewt, ewt ? ewt + mech->nq : NULL,
                                                 ewt ? ewt + mech->nq + mech->nu : NULL, NULL};
-  const int count = by == CP_BY_Z ? mech->nz - (int)mech->eq->nquad : P->cols[by];
-  const double typical =
-      cpTypicalOf(by == CP_BY_Q ? cpMechLargestCoordinate(mech, P->q) : cpLargest(x[by], count));
+  const double typical = cpTypicalOf(by == CP_BY_Q ? cpMechLargestCoordinate(mech, P->q)
+                                                   : cpLargest(x[by], P->cols[by]));
   for (int j = 0; j < P->cols[by]; j++) {
     const int i         = by == CP_BY_Q ? mech->coords->pair[j] : j;
     const double weight = weights[by] && i >= 0 ? weights[by][i] : 0.0;

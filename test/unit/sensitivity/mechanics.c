@@ -475,57 +475,6 @@ START_TEST(without_constraints_the_derivatives_are_those_by_hand) {
 }
 END_TEST
 
-/* A spring and the charge z_0 of some 1e-6, with the work z_1 of some 1e9 */
-#define CHARGE SUN_RCONST(1e-6)
-static int charged(sunrealtype t, const sunrealtype *q, const sunrealtype *u, const sunrealtype *z,
-                   sunrealtype *f, void *data) {
-  (void)t, (void)u, (void)data;
-  f[0] = -q[0] + sin(z[0] / CHARGE);
-  return 0;
-}
-static int charging(sunrealtype t, const sunrealtype *q, const sunrealtype *u, const sunrealtype *z,
-                    const sunrealtype *lambda, sunrealtype *zdot, void *data) {
-  (void)t, (void)lambda, (void)data;
-  zdot[0] = CHARGE * cos(z[0] / CHARGE);
-  zdot[1] = u[0] * sin(q[0]);
-  return 0;
-}
-static int charged_jac(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
-                       const sunrealtype *z, const sunrealtype *udot, const sunrealtype *lambda,
-                       SUNMatrix K, SUNMatrix C, SUNMatrix Fz, void *data) {
-  (void)t, (void)q, (void)u, (void)udot, (void)lambda, (void)C, (void)data;
-  SM_ELEMENT_D(K, 0, 0)  = -1;
-  SM_ELEMENT_D(Fz, 0, 0) = cos(z[0] / CHARGE) / CHARGE;
-  return 0;
-}
-
-START_TEST(small_auxiliary_states_beside_a_large_quadrature_have_their_own_increments) {
-  const CPEquations model = {CP_SIZED(CPEquations),
-                             .nu           = 1,
-                             .nz           = 2,
-                             .nquad        = 1,
-                             .M            = mass,
-                             .f            = charged,
-                             .zdot         = charging,
-                             .dynamics_jac = _i ? charged_jac : NULL};
-  const sunrealtype x = 0.7, q = 0.5, u = -1;
-  N_Vector y = VECTOR(q, u, x * CHARGE, 1e9), s = VECTOR(0, 0, CHARGE, 0), sdot = vector_copy(s),
-           l = VECTOR(0, 1, 1 / CHARGE, 1), Jl = vector_copy(l);
-  CPMech mech = create_mech(&model, y, test_context);
-  ck_assert_int_eq(CPMechJvp(mech, 0.0, y, NULL, s, NULL, sdot, NULL), CP_SUCCESS);
-  ck_assert_double_eq_tol(entries(sdot)[1], cos(x), 1.0e-9);
-  ck_assert_double_eq_tol(entries(sdot)[2] / CHARGE, -sin(x), 1.0e-9);
-  ck_assert_double_eq(entries(sdot)[3], 0);
-  ck_assert_int_eq(CPMechVjp(mech, 0.0, y, NULL, l, Jl, NULL), CP_SUCCESS);
-  ck_assert_double_eq_tol(entries(Jl)[0], -1 + u * cos(q), 1.0e-9);
-  ck_assert_double_eq_tol(entries(Jl)[1], sin(q), 1.0e-9);
-  ck_assert_double_eq_tol(CHARGE * entries(Jl)[2], cos(x) - sin(x), 1.0e-9);
-  ck_assert_double_eq(entries(Jl)[3], 0);
-  CPMechFree(&mech);
-  N_VDestroy(y), N_VDestroy(s), N_VDestroy(sdot), N_VDestroy(l), N_VDestroy(Jl);
-}
-END_TEST
-
 /* The power of a force whose curve has a knot at u = 1, where its third derivative jumps, as an auxiliary state whose derivatives
  * are differences */
 static int curve(sunrealtype t, const sunrealtype *q, const sunrealtype *u, const sunrealtype *z,
@@ -800,8 +749,6 @@ TEST_SUITE(mechanics) {
   tcase_add_test(tc, derivatives_that_are_not_finite_are_named);
   tcase_add_test(tc, differences_stay_near_the_knot_of_a_curve);
   tcase_add_loop_test(tc, without_constraints_the_derivatives_are_those_by_hand, 0, 4);
-  tcase_add_loop_test(
-      tc, small_auxiliary_states_beside_a_large_quadrature_have_their_own_increments, 0, 2);
   tcase_add_test(tc, derivatives_of_auxiliary_states_are_checked_alone);
   tcase_add_test(tc, arguments_of_products_are_checked);
   tcase_add_test(tc, the_adjoint_needs_no_integrator);
