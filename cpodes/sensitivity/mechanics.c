@@ -185,23 +185,14 @@ static int alongParameters(CPMechSens sens, CPAlong along) {
   return flag;
 }
 
-/* CPSensSystem's sizes: those of positions, of velocities and of auxiliary states are of different kinds, components of quaternions are at
- * most 1, and quadratures, which may be millions of J, are of no size at all. */
+/* CPSensSystem's sizes: quadratures, which may be millions of J, have none. Positions alone say nothing where a body strikes the origin. */
 static void sizes(N_Vector y, N_Vector size, void *data) {
-  const CPMech mech              = data;
-  const CPMechCoordinates *kinds = mech->coords;
-  const int nq = mech->nq, nu = mech->nu, nz = mech->nz - (int)mech->eq->nquad;
-  const double *q = N_VGetArrayPointer(y), *u = q + nq, *z = u + nu;
-  const double largest_q = cpMechLargestCoordinate(mech, q), largest_u = cpLargest(u, nu),
-               largest_z = cpLargest(z, nz);
-  double *of             = N_VGetArrayPointer(size);
-  for (int i = 0; i < nq; i++) of[i] = cpSensSize(q[i], largest_q);
-  for (int k = 0; k < kinds->nquaternions; k++)
-    for (int i = kinds->quaternions[k].first_q; i < kinds->quaternions[k].first_q + 4; i++)
-      of[i] = cpSensSize(q[i], 1.0);
-  for (int j = 0; j < nu; j++) of[nq + j] = cpSensSize(u[j], largest_u);
-  for (int k = 0; k < mech->nz; k++)
-    of[nq + nu + k] = k < nz ? cpSensSize(z[k], largest_z) : INFINITY;
+  const CPMech mech    = data;
+  const double *Y      = N_VGetArrayPointer(y);
+  double *of           = N_VGetArrayPointer(size);
+  const int n          = (int)mech->n - (int)mech->eq->nquad;
+  const double largest = cpLargest(Y, n);
+  for (int i = 0; i < mech->n; i++) of[i] = i < n ? cpSensSize(Y[i], largest) : INFINITY;
 }
 
 /* Solves (S2): sens->a and sens->lambda become the derivatives of u' and lambda. The right-hand

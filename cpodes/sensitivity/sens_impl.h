@@ -73,7 +73,7 @@ typedef struct {
  * that f returned. */
 int cpParamDifference(const CPParams *params, CPAlong along, sunrealtype part, CVRhsFn f,
                       sunrealtype t, N_Vector y, void *data, N_Vector value, N_Vector result);
-/* The size of a component y of a state for increments of differences, beside the largest of those with which it belongs */
+/* The size of a component y of a state for increments of differences, beside the largest of all on which anything depends */
 double cpSensSize(double y, double largest);
 /* size [n] <- the sizes of the components of y: the system's (CPSensSystem), or those beside the largest of all if it has none. */
 void cpSensSizes(const CPSystem *system, N_Vector y, N_Vector size);
