@@ -53,11 +53,13 @@ static CPMechSens sensOf(CPMech mech) {
   CP_ARRAYS(arena, nu, &sens->a0, &sens->x, &sens->f, &sens->a);
   CP_ARRAYS(arena, m, &sens->lambda0, &sens->b, &sens->lambda);
   CP_NEW(arena, sens->qdot, mech->nq);
-  sens->value    = cpArenaTake(arena, N_VNew_Serial((sunindextype)sens->stride, mech->ctx));
-  sens->result   = cpArenaTake(arena, N_VNew_Serial((sunindextype)sens->stride, mech->ctx));
-  sens->at_y     = cpArenaTake(arena, N_VMake_Serial(mech->n, sens->y, mech->ctx));
-  sens->along    = cpArenaTake(arena, N_VMake_Serial(mech->n, sens->y, mech->ctx));
-  sens->at_moved = cpArenaTake(arena, N_VNew_Serial(mech->n, mech->ctx));
+  sens->value       = cpArenaTake(arena, N_VNew_Serial((sunindextype)sens->stride, mech->ctx));
+  sens->result      = cpArenaTake(arena, N_VNew_Serial((sunindextype)sens->stride, mech->ctx));
+  sens->error       = cpArenaTake(arena, N_VNew_Serial((sunindextype)sens->stride, mech->ctx));
+  sens->at_y        = cpArenaTake(arena, N_VMake_Serial(mech->n, sens->y, mech->ctx));
+  sens->along       = cpArenaTake(arena, N_VMake_Serial(mech->n, sens->y, mech->ctx));
+  sens->at_moved    = cpArenaTake(arena, N_VNew_Serial(mech->n, mech->ctx));
+  sens->rates_error = cpArenaTake(arena, N_VNew_Serial(mech->n, mech->ctx));
   if (cpArenaStatus(arena)) cpMechSensFree(&sens);
   return mech->sens = sens;
 }
@@ -191,7 +193,7 @@ static void sizes(N_Vector y, N_Vector size, void *data) {
   const double *Y      = N_VGetArrayPointer(y);
   double *of           = N_VGetArrayPointer(size);
   const int n          = (int)mech->n - (int)mech->eq->nquad;
-  const double largest = cpLargest(Y, n);
+  const double largest = fmax(mech->eq->typical, cpLargest(Y, n));
   for (int i = 0; i < mech->n; i++) of[i] = i < n ? cpSensSize(Y[i], largest) : INFINITY;
 }
 
@@ -210,7 +212,7 @@ static int solveForward(CPMechSens sens, sunrealtype t, const sunrealtype *y, CP
     N_VSetArrayPointer((sunrealtype *)s, sens->along); /* read only */
     sizes(sens->at_y, sens->at_moved, mech);
     flag = cpSensDirection(paramsOf(sens), evaluateMoved, sens->t, sens->at_y, along, sens->along,
-                           sens->result, sens->at_moved, sens->value, NULL, mech);
+                           sens->result, sens->at_moved, sens->value, sens->error, mech);
   } else {
     double *const out[CP_OUTPUTS]        = {F, B, Z};
     const double *const by[CP_BY_LAMBDA] = {sens->x, s + mech->nq, s + mech->nq + mech->nu};
@@ -262,14 +264,14 @@ static int forwardRhs(CPMechSens sens, sunrealtype t, const sunrealtype *y, CPAl
 
 /* cpSensDirection of a function of the whole system, whose forces are linear along that direction */
 static int direction(CPMechSens sens, CVRhsFn f, sunrealtype t, N_Vector y, CPAlong along,
-                     N_Vector yS, N_Vector result, N_Vector moved, N_Vector value) {
+                     N_Vector yS, N_Vector result, N_Vector moved, N_Vector value, N_Vector error) {
   const CPMech mech = sens->mech;
   CPMechState s;
   int flag = cpMechRead(mech, t, N_VGetArrayPointer(y), &s);
   if (!flag) flag = cpMechLinearizeForces(mech, &s);
   sizes(y, moved, mech);
   if (flag >= 0)
-    flag = cpSensDirection(paramsOf(sens), f, t, y, along, yS, result, moved, value, NULL, mech);
+    flag = cpSensDirection(paramsOf(sens), f, t, y, along, yS, result, moved, value, error, mech);
   cpMechLinearizeForces(mech, NULL);
   return flag;
 }
@@ -286,7 +288,9 @@ static int rhs(int Ns, sunrealtype t, N_Vector y, N_Vector ydot, int iS, N_Vecto
   if (isDirect(mech))
     mech->attached.cause = forwardRhs(sens, t, N_VGetArrayPointer(y), along, N_VGetArrayPointer(yS),
                                       N_VGetArrayPointer(ySdot));
-  else mech->attached.cause = direction(sens, CPMechRhs, t, y, along, yS, ySdot, tmp1, tmp2);
+  else
+    mech->attached.cause =
+        direction(sens, CPMechRhs, t, y, along, yS, ySdot, tmp1, tmp2, sens->rates_error);
   return mech->attached.cause;
 }
 
@@ -389,9 +393,10 @@ int CPMechJvp(CPMech mech, sunrealtype t, N_Vector y, const CPParameters *parame
     N_Vector moved  = cpArenaVector(&arena, y);
     N_Vector value  = cpArenaTake(&arena, N_VNew_Serial(mech->n + mech->m, mech->ctx));
     N_Vector result = cpArenaTake(&arena, N_VNew_Serial(mech->n + mech->m, mech->ctx));
+    N_Vector error  = cpArenaTake(&arena, N_VNew_Serial(mech->n + mech->m, mech->ctx));
     flag            = cpArenaStatus(&arena);
     if (flag) cpReason(mech->text, flag, "no memory");
-    else flag = direction(sens, solutionAt, t, y, along, s, result, moved, value);
+    else flag = direction(sens, solutionAt, t, y, along, s, result, moved, value, error);
     if (!flag) rates = N_VGetArrayPointer(result), lambda = rates + mech->n;
   }
   if (!flag && sdot && rates)

@@ -29,9 +29,10 @@ struct CPMechSens_ {
   double t, *y, *a0, *lambda0; /* [n], [nu], [m] */
   CPPartials partials; /* with respect to the state, as matrices; NULL before their first use */
   /* workspace */
-  N_Vector value, result; /* [stride] for differences */
+  N_Vector value, result, error; /* [stride] for differences */
   N_Vector at_y, at_moved,
-      along; /* [n] for differences along a vector: y, a moved state, the vector */
+      along;            /* [n] for differences along a vector: y, a moved state, the vector */
+  N_Vector rates_error; /* [n] for differences of the whole right-hand side */
   double *x, *f, *b, *a, *lambda; /* [nu], [nu], [m], [nu], [m] */
   double *qdot;                   /* [nq] */
 };

@@ -145,6 +145,8 @@ static int along_run(CPBodies b, CPFormulation formulation, const char *name) {
   ck_assert_int_eq(CPIntegratorSetMaxNumSteps(mem, 50000), CP_SUCCESS);
   for (int k = 0; k < STATES; k++) {
     if (k && CPIntegratorEvolve(mem, t_end * k / (STATES - 1), y, &l.t, CV_NORMAL) < 0) break;
+    for (int i = 0; i < N_VGetLength(y) && k == 0; i++) /* Zeros of a start are roundoff. */
+      if (entries(y)[i] == 0) entries(y)[i] = 1e-17;
     count += compare(&l, name, &seed);
   }
   for (int k = 0; k < 4; k++) N_VDestroy(*own[k]);
