@@ -15,7 +15,11 @@
 enum { STATES = 4, WIDTHS = 5, MOST_FILES = 64 };
 static const sunrealtype longest = 1.2; /* s, of the runs */
 /* Of differences that agree with those of another width, relative to the largest change of a velocity or its rate, or of W' */
-static const sunrealtype bound = 1e-7, agree = 1e-8;
+static const sunrealtype
+    bound = 1e-7,
+    agree = 1e-8,
+    /* of derivatives by differences, which are refined until those of fourth order agree to this part */ inexact =
+        1e-6;
 
 static char files[MOST_FILES][64];
 static int nfiles;
@@ -35,6 +39,7 @@ static void list_files(void) {
 }
 
 typedef struct {
+  sunrealtype bound;
   CPMech mech; /* not attached: the right-hand side is that of the state, not of the nearest one on the manifold */
   sunrealtype t;
   N_Vector y, s;     /* a state, and a direction */
@@ -111,13 +116,13 @@ static int compare(Line *l, const char *name, unsigned long long *seed) {
   ck_assert_msg(CPMechJvp(l->mech, l->t, l->y, NULL, l->s, NULL, sdot, NULL) == CP_SUCCESS,
                 "%s: %s", name, CPObjectGetLastMessage(CP_OBJECT(l->mech)));
   const sunrealtype off = distance(sdot, l->slopes, nz);
-  ck_assert_msg(off <= bound, "%s, t = %g: the derivative along a direction is off by %g", name,
+  ck_assert_msg(off <= l->bound, "%s, t = %g: the derivative along a direction is off by %g", name,
                 (double)l->t, (double)off);
   const int flag = CPMechVjp(l->mech, l->t, l->y, NULL, v, Jl, NULL);
   if (flag != CP_NOT_SUPPORTED) {
     const sunrealtype forward = N_VDotProd(v, sdot), backward = N_VDotProd(Jl, l->s),
                       size = sqrt(N_VDotProd(sdot, sdot));
-    ck_assert_msg(flag == CP_SUCCESS && fabs(forward - backward) <= bound * size,
+    ck_assert_msg(flag == CP_SUCCESS && fabs(forward - backward) <= l->bound * size,
                   "%s, t = %g: %g and, transposed, %g", name, (double)l->t, (double)forward,
                   (double)backward);
   }
@@ -127,8 +132,15 @@ static int compare(Line *l, const char *name, unsigned long long *seed) {
   return 1;
 }
 
+/* A force that is 0, without derivatives, so that all forces are differentiated along directions */
+static int no_force(sunrealtype t, const sunrealtype *q, const sunrealtype *u, const sunrealtype *z,
+                    const sunrealtype *lambda, sunrealtype *f, void *data) {
+  (void)t, (void)q, (void)u, (void)z, (void)lambda, (void)f, (void)data;
+  return 0;
+}
+
 /* Compares at states of a run until its end, or until it cannot go on. Returns at how many of them. */
-static int along_run(CPBodies b, CPFormulation formulation, const char *name) {
+static int along_run(CPBodies b, CPFormulation formulation, int by_differences, const char *name) {
   unsigned long long seed = 3;
   CPMech runs, mech;
   N_Vector y              = build_as(b, formulation, &runs);
@@ -136,7 +148,9 @@ static int along_run(CPBodies b, CPFormulation formulation, const char *name) {
   const sunrealtype t_end = fmin(file.t_end, longest);
   int count               = 0;
   N_VDestroy(build_as(b, formulation, &mech));
-  Line l                = {.mech = mech, .y = y};
+  Line l                  = {.mech = mech, .y = y, .bound = by_differences ? inexact : bound};
+  const CPMechForce force = {CP_SIZED(CPMechForce), .f = no_force};
+  if (by_differences) ck_assert_int_eq(CPMechAddForce(mech, &force, NULL), CP_SUCCESS);
   N_Vector *const own[] = {&l.s, &l.at, &l.rate, &l.slopes};
   for (int k = 0; k < 4; k++) *own[k] = N_VClone(y);
   ck_assert_int_eq(CPMechCalcIC(runs, 0, y, NULL, NULL, NULL, NULL), CP_SUCCESS);
@@ -157,15 +171,15 @@ static int along_run(CPBodies b, CPFormulation formulation, const char *name) {
   return count;
 }
 
-/* _i: file and formulation */
+/* _i: file, formulation, and with the model's derivatives of forces or without */
 START_TEST(mechanisms_in_files_have_the_derivatives_of_their_motions) {
-  const char *name                  = files[_i / 2];
+  const char *name                  = files[_i / 4];
   const CPFormulation formulation[] = {CP_ABSOLUTE, CP_JOINT_COORDINATES};
   char path[500];
   snprintf(path, sizeof path, "%s/%s", CPODES_MECHANISMS, name);
   CPBodies b = read_with(path, NULL, NULL);
   if (b) {
-    const int count = along_run(b, formulation[_i % 2], name);
+    const int count = along_run(b, formulation[_i % 2], _i / 2 % 2, name);
     ck_assert_msg(count >= 2, "%s: y' had derivatives at %d states", name, count);
     CPBodiesFree(&b);
     return;
@@ -179,7 +193,7 @@ TEST_SUITE(directions) {
   TCase *tc    = tcase_create("directions");
   tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
   list_files();
-  tcase_add_loop_test(tc, mechanisms_in_files_have_the_derivatives_of_their_motions, 0, 2 * nfiles);
+  tcase_add_loop_test(tc, mechanisms_in_files_have_the_derivatives_of_their_motions, 0, 4 * nfiles);
   suite_add_tcase(suite, tc);
   return suite;
 }
