@@ -67,14 +67,15 @@ static sunrealtype *parameterOf(CPContact c, int i) {
 }
 
 /* The size of the direction d and the parameter of sensitivity i, relative to that of y and of the parameter. All coordinates may
- * be zero where a body strikes the origin: they are at least as large as the way since the newest event. */
+ * be zero where a body strikes the origin: they are at least as large as the way since the newest event. Nothing depends on
+ * quadratures, such as a work. */
 static sunrealtype rateOf(CPContact c, sunrealtype t, N_Vector y, N_Vector d, int i) {
   const sunrealtype *u = N_VGetArrayPointer(y) + c->nq;
   sunrealtype rate = parameterOf(c, i) ? 1.0 / c->sens.size[i] : 0.0, fastest = 0;
   for (int j = 0; j < c->nu; j++) fastest = fmax(fastest, fabs(u[j]));
   rate = fmax(rate, relativeSize(c, y, d, 0, c->nq, fastest * fabs(t - c->t)));
   rate = fmax(rate, relativeSize(c, y, d, c->nq, c->nq + c->nu, 0));
-  return fmax(rate, relativeSize(c, y, d, c->nq + c->nu, c->n, 0));
+  return fmax(rate, relativeSize(c, y, d, c->nq + c->nu, c->n - (int)c->model->nquad, 0));
 }
 
 /* Sets a parameter, unless it is NULL, and notifies the mechanical system. */
