@@ -10,9 +10,11 @@
 #include "simulation/problem.h"
 
 #include <cpodes/cpodes_bodies.h>
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
+#include <models/names.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -62,19 +64,48 @@ int mechanism_is_file(const char *name) {
   return 0;
 }
 
-const char *mechanism_example(const char *name) {
-  static char path[4096];
+enum { EXAMPLES_FOLDERS = 2 };
+
+/* The folder of the examples beside the program (0), or in its source (1); "" if it is unknown. Until the next call. */
+static const char *examples_folder(int which) {
+  static char path[3072];
   char program[2048];
+  if (which == 1) return CPODES_EXAMPLES_SOURCE;
   const ssize_t length             = readlink("/proc/self/exe", program, sizeof program - 1);
-  const char *folders[2]           = {"../" CPODES_EXAMPLES, CPODES_EXAMPLES_SOURCE};
   program[length > 0 ? length : 0] = '\0';
   char *slash                      = strrchr(program, '/');
-  for (int i = slash ? 0 : 1; i < 2; i++) {
-    if (slash) slash[1] = '\0';
-    snprintf(path, sizeof path, "%s%s/%s.yaml", i == 0 ? program : "", folders[i], name);
-    if (!access(path, R_OK)) return path;
+  if (!slash) return "";
+  slash[1] = '\0';
+  snprintf(path, sizeof path, "%s../" CPODES_EXAMPLES, program);
+  return path;
+}
+
+const char *mechanism_example(const char *name) {
+  static char path[4096];
+  for (int i = 0; i < EXAMPLES_FOLDERS; i++) {
+    const char *folder = examples_folder(i);
+    snprintf(path, sizeof path, "%s/%s.yaml", folder, name);
+    if (*folder && !access(path, R_OK)) return path;
   }
   return NULL;
+}
+
+const char *mechanism_near(const char *name) {
+  static char near[256];
+  char other[sizeof near];
+  near[0] = '\0';
+  for (int i = 0; i < EXAMPLES_FOLDERS; i++) {
+    const char *folder = examples_folder(i);
+    DIR *open          = *folder ? opendir(folder) : NULL;
+    for (struct dirent *entry; open && (entry = readdir(open));) {
+      if (!has_end(entry->d_name, ".yaml")) continue;
+      snprintf(other, sizeof other, "%.*s", (int)strcspn(entry->d_name, "."), entry->d_name);
+      const char *names[] = {near, other};
+      if (!near[0] || nearest_name(name, names, 2) == other) memcpy(near, other, sizeof near);
+    }
+    if (open) closedir(open);
+  }
+  return near[0] ? near : NULL;
 }
 
 int mechanism_names(const char *setting) {

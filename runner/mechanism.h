@@ -8,6 +8,8 @@
 int mechanism_is_file(const char *name);
 /* The path of an example's file by its name, "engine", or NULL: beside the program, or in its source. Until the next call. */
 const char *mechanism_example(const char *name);
+/* The name of the example that is nearest to this one, or NULL if there are none. Until the next call. */
+const char *mechanism_near(const char *name);
 /* Has the mechanism been read from this file, as the file itself, its robot, an included file or a mesh? */
 int mechanism_reads(const char *path);
 

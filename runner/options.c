@@ -237,11 +237,11 @@ static error_t find_model(const char *name, const char *const *settings, int cou
   if (mechanism_is_placed())
     return complain("--start and --base are options of robots, which come from files"), EINVAL;
   if (is_path(name)) return module_load(name, type);
-  *type               = model_find(name);
-  const char *nearest = model_nearest(name);
+  *type = model_find(name);
   if (*type) return 0;
+  const char *near[] = {model_nearest(name), mechanism_near(name)};
   complain("there is no model \"%s\"; %s", name,
-           suggest(name, &nearest, 1, "`cpodes list` names them all", suggestion));
+           suggest(name, near, near[1] ? 2 : 1, "`cpodes list` names them all", suggestion));
   return EINVAL;
 }
 

@@ -22,6 +22,7 @@ class CommandTest(RunnerTest):
         for arguments, word, near in (
             (["{}"], "compar", '"compare"'),
             (["describe", "{}"], "pendlum", '"pendulum"'),
+            (["run", "{}"], "axl", '"axle"'),
             (["run", "pendulum", "--{}", "1"], "metod", "--method?"),
             (["run", "pendulum", "--method", "{}"], "adms", '"adams"'),
             (["run", "pendulum", "--linsol", "{}"], "schurr", '"schur"'),
@@ -32,7 +33,7 @@ class CommandTest(RunnerTest):
                 far = cpodes(*(a.format("zzzwwwqqq") for a in arguments))
                 self.assert_refused(far, "zzzwwwqqq", "names them")
                 self.assertNotIn("did you mean", far.stderr)
-        self.assertIn("`cpodes list`", cpodes("run", "nope").stderr)
+        self.assertIn("`cpodes list`", cpodes("run", "no_such_model").stderr)
 
     def test_names_with_line_breaks_are_one_line(self):
         self.assert_refused(cpodes("run", "pen\ndulum"), "pen?dulum")
