@@ -211,6 +211,7 @@ static int solveForward(CPMechSens sens, sunrealtype t, const sunrealtype *y, CP
       (mech->na > 0 && !model->constraint_jac)) {
     N_VSetArrayPointer((sunrealtype *)s, sens->along); /* read only */
     sizes(sens->at_y, sens->at_moved, mech);
+    N_VConst(0.0, sens->value); /* evaluateMoved sets nothing of p and v. */
     flag = cpSensDirection(paramsOf(sens), evaluateMoved, sens->t, sens->at_y, along, sens->along,
                            sens->result, sens->at_moved, sens->value, sens->error, mech);
   } else {
