@@ -743,6 +743,10 @@ static const Series *compared(int i) {
 double mechanism_recorded_size(int i) {
   return compared(i) ? recorded_size(&mechanism.recorded, compared(i)) : -1;
 }
+double mechanism_recorded_bound(int i, double rtol, double atol) {
+  const double size = mechanism_recorded_size(i);
+  return size < 0 ? -1 : 10 * (rtol * size + atol);
+}
 int mechanism_recorded_contradicts(int i) { return compared(i) && compared(i)->contradicts; }
 void mechanism_use_joints(int joints) { mechanism.joints = joints, mechanism.chosen = 1; }
 

@@ -27,6 +27,8 @@ void mechanism_compare(void);
 int mechanism_recorded(double *t_end);
 /* The largest length of what is recorded, if quantity i is the distance from it, else -1 */
 double mechanism_recorded_size(int i);
+/* What that distance may be: 10 tolerances of this length. Negative for other quantities */
+double mechanism_recorded_bound(int i, double rtol, double atol);
 /* Are its recorded positions no motion, since the recorded accelerations contradict them? */
 int mechanism_recorded_contradicts(int i);
 /* From now on mechanisms have joint coordinates (1), or absolute ones (0). */

@@ -254,7 +254,7 @@ static int status_of_verdict(const History *h) {
 /* The exit status, with --strict and --reference: differences that are not numbers count as large. */
 static int status_of_reference(const RunOptions *o, const History *h) {
   for (int i = 0; i < h->info->nquantities; i++) {
-    const double bound   = history_recorded_bound(h, i),
+    const double bound   = mechanism_recorded_bound(i, o->settings.rtol, o->settings.atol),
                  largest = h->least_quantity[i] + h->most_spread[i];
     if (bound < 0 || largest <= bound) continue;
     complain("--strict: %s by %g, more than 10 tolerances of what is recorded, %g",

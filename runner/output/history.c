@@ -1,7 +1,5 @@
 #include "history.h"
 
-#include "../mechanism.h"
-
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -239,10 +237,4 @@ void history_free(History *history) {
   free(history->last);
   free(history->sizes);
   *history = (History){.info = NULL};
-}
-
-double history_recorded_bound(const History *h, int i) {
-  const double size    = mechanism_recorded_size(i);
-  const RunSettings *s = h->info->settings;
-  return size < 0 ? -1 : 10 * (s->rtol * size + s->atol);
 }

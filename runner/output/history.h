@@ -59,9 +59,6 @@ typedef struct {
 void history_create(History *history);
 void history_free(History *history);
 
-/* What a distance from a recorded motion, quantity i, may be: 10 tolerances of its largest value. Negative for other quantities */
-double history_recorded_bound(const History *history, int i);
-
 /* The column where each part of a row of curves begins. */
 long history_column_u(const History *history);
 long history_column_lambda(const History *history);

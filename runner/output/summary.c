@@ -122,8 +122,9 @@ static void print_doubts(FILE *out, const History *h) {
   const CPPluginQuantity *q = h->info->settings->model.type->quantities;
   bool starts = false, contradicts = false;
   for (int i = 0; i < h->info->nquantities; i++) {
-    const double bound = history_recorded_bound(h, i);
-    const int length   = (int)strcspn(q[i].name, " ");
+    const double bound =
+        mechanism_recorded_bound(i, h->info->settings->rtol, h->info->settings->atol);
+    const int length = (int)strcspn(q[i].name, " ");
     if (bound < 0 || strcmp(q[i].unit, "m")) continue;
     if (!starts && h->first_quantity[i] > bound) {
       row(out, "");
