@@ -138,7 +138,7 @@ typedef struct {
   /* [nangles] Components that are angles: reltol is a part of 1 rad, and not of the angle, which counts turns. */
   const sunindextype *angles;
   int nangles;
-  /* Scales the error weights, which follow from the tolerances (optional). */
+  /* Scales the error weights, which follow from the tolerances, and bounds them by roundoff (optional). */
   int (*scale)(N_Vector ewt, void *data);
   /* Computes the iteration matrix I - gamma J at (t, y). If jok, the Jacobian of an earlier state
    * may be used; *jcur says whether it was evaluated anew. Returns 0, a positive code if

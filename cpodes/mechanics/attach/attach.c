@@ -22,11 +22,57 @@
  * Group norms: w_i <- sqrt(n / n_g) w_i for the n_g components of group g = q, u, z, so that
  * 1/n sum_i (w_i e_i)^2 = sum_g 1/n_g sum_{i in g} (w_i e_i)^2 with the former weights on the
  * right. */
+/* Error estimates are sums of h u' with weights whose sizes add up to this (RADAU5; 4 with DOP853). */
+#define SUM_OF_WEIGHTS 12.0
+
+/* The roundoff u (|f_j| + sum_i |A_ij lambda_i|) of the forces on a light body, over M_jj, is an error of u'_j that no size of the step
+ * reduces: a floor of the tolerances, h times that for u_j, h^2 for coordinates. The moments about all axes of a body have the
+ * roundoff of the largest, from which they are turned. The newest multipliers and matrices are those of a state near y.
+ * Bodies are light if the forces on others lose half of their digits on them. */
+static void boundByRoundoff(CPMech mech, sunrealtype *w) {
+  const double h       = fabs(mech->host->ops->step(mech->host)),
+               part    = SUM_OF_WEIGHTS * CP_FLOOR_FACTOR * CP_UROUND * h;
+  const double *lambda = mech->stage.lambda;
+  const CPMat *A       = &mech->A;
+  double *size = mech->solve.a, largest = 0.0;
+  if (h == 0.0 || mech->operators) return;
+  for (int j = 0; j < mech->nu; j++) {
+    size[j] = fabs(mech->terms.f[j]);
+    for (size_t k = cpMatFirst(A, j); k < cpMatFirst(A, j + 1); k++)
+      if (!mech->rows.off[cpMatRow(A, j, k)])
+        size[j] += fabs(A->value[k] * lambda[cpMatRow(A, j, k)]);
+  }
+  for (int k = 0; k < mech->coords->nquaternions; k++) {
+    double *moment = size + mech->coords->quaternions[k].first_u;
+    moment[0] = moment[1] = moment[2] = cpLargest(moment, 3);
+  }
+  for (int j = 0; j < mech->nu; j++) {
+    const double *M_jj = cpMatAt(&mech->userM.A, j, j);
+    if (M_jj) largest = fmax(largest, *M_jj);
+  }
+  for (int j = 0; j < mech->nu; j++) {
+    const double *M_jj = cpMatAt(&mech->userM.A, j, j);
+    const int i        = mech->coords->pair[j];
+    const double floor =
+        M_jj && *M_jj > 0.0 && *M_jj < CP_HALF_DIGITS * largest ? part * size[j] / *M_jj : 0.0;
+    size[j] = h * floor;
+    if (floor * w[mech->nq + j] > 1.0) w[mech->nq + j] = 1.0 / floor;
+    if (i >= 0 && h * floor * w[i] > 1.0) w[i] = 1.0 / (h * floor);
+  }
+  for (int k = 0; k < mech->coords->nquaternions; k++) {
+    const CPMechQuaternion *e = &mech->coords->quaternions[k];
+    const double angle        = cpLargest(size + e->first_u, 3) / 2.0;
+    for (int i = e->first_q; i < e->first_q + 4; i++)
+      if (angle * w[i] > 1.0) w[i] = 1.0 / angle;
+  }
+}
+
 static int scaleWeights(N_Vector ewt, void *data) {
   const CPMech mech   = data;
   sunrealtype *w      = N_VGetArrayPointer(ewt);
   const int groups[3] = {mech->nq, mech->nu, mech->nz}, *z_order = mech->eq->z_order;
   double tau = mech->options.tau;
+  boundByRoundoff(mech, w);
   if (tau == CP_TAU_STEP) {
     const double h = mech->host->ops->step(mech->host);
     /* There is no step size before the first step. */
@@ -67,12 +113,11 @@ static void begin(sunrealtype t, void *data) { ((CPMech)data)->stage.start = t; 
  * which are for nonstiff problems, have one only on request: fixed-point iteration takes 0.9 times
  * as many evaluations of f as Newton's iteration (pendulum), and no partial derivatives. */
 static int install(CPMech mech, CPIntegrator s) {
-  const int scaled      = mech->options.tau != 0.0 || mech->options.group_norms;
   const CPSystem system = {.data        = mech,
                            .acts        = mech->eq->event_source && !mech->eq->kinks,
                            .angles      = mech->eq->angles,
                            .nangles     = mech->eq->nangles,
-                           .scale       = scaled ? scaleWeights : NULL,
+                           .scale       = scaleWeights,
                            .begin       = begin,
                            .linsys      = cpMechLinearSystem,
                            .leave_out   = cpMechLeaveQuadratures,

@@ -90,6 +90,7 @@ static int residual(sunrealtype t, const sunrealtype *y, const sunrealtype *x, s
     if (!flag) flag = cpMechTurnNull(mech);
   }
   if (flag) return flag;
+  memcpy(mech->stage.lambda, shortest, (size_t)m * sizeof *shortest); /* for the error weights */
   own->left_out = cpMechLeaveOut(mech, rlambda);
   own->largest  = own->left_out > 0.0 ? cpLargest(a, nu) : 0.0;
   for (int k = 0; k < nz; k++) rz[k] = k < unknown ? rz[k] - x[nq + nu + k] : 0.0;
