@@ -14,16 +14,8 @@
 
 /* ---- error weights ---- */
 
-/* Multiplied by a time tau, errors of velocities have the unit of positions, and so have those of z
- * multiplied by a power of tau: w_u <- tau w_u, w_z <- tau^z_order w_z. CP_TAU_STEP stands for the
- * step size, at most 1 (E. Hairer, G. Wanner, Solving Ordinary Differential Equations II, section
- * VII.7: RADAU5 multiplies these errors by h).
- *
- * Group norms: w_i <- sqrt(n / n_g) w_i for the n_g components of group g = q, u, z, so that
- * 1/n sum_i (w_i e_i)^2 = sum_g 1/n_g sum_{i in g} (w_i e_i)^2 with the former weights on the
- * right. */
 /* Error estimates are sums of h u' with weights whose sizes add up to this (RADAU5; 4 with DOP853). */
-#define SUM_OF_WEIGHTS 12.0
+enum { SUM_OF_WEIGHTS = 12 };
 
 /* The roundoff u (|f_j| + sum_i |A_ij lambda_i|) of the forces on a light body, over M_jj, is an error of u'_j that no size of the step
  * reduces: a floor of the tolerances, h times that for u_j, h^2 for coordinates. The moments about all axes of a body have the
@@ -67,6 +59,14 @@ static void boundByRoundoff(CPMech mech, sunrealtype *w) {
   }
 }
 
+/* Multiplied by a time tau, errors of velocities have the unit of positions, and so have those of z
+ * multiplied by a power of tau: w_u <- tau w_u, w_z <- tau^z_order w_z. CP_TAU_STEP stands for the
+ * step size, at most 1 (E. Hairer, G. Wanner, Solving Ordinary Differential Equations II, section
+ * VII.7: RADAU5 multiplies these errors by h).
+ *
+ * Group norms: w_i <- sqrt(n / n_g) w_i for the n_g components of group g = q, u, z, so that
+ * 1/n sum_i (w_i e_i)^2 = sum_g 1/n_g sum_{i in g} (w_i e_i)^2 with the former weights on the
+ * right. */
 static int scaleWeights(N_Vector ewt, void *data) {
   const CPMech mech   = data;
   sunrealtype *w      = N_VGetArrayPointer(ewt);
