@@ -15,11 +15,9 @@
 enum { STATES = 4, WIDTHS = 5, MOST_FILES = 64 };
 static const sunrealtype longest = 1.2; /* s, of the runs */
 /* Of differences that agree with those of another width, relative to the largest change of a velocity or its rate, or of W' */
-static const sunrealtype
-    bound = 1e-7,
-    agree = 1e-8,
-    /* of derivatives by differences, which are refined until those of fourth order agree to this part */ inexact =
-        1e-6;
+static const sunrealtype bound = 1e-7, agree = 1e-8;
+/* Of derivatives by differences, which are refined until those of fourth order agree with them to a tenth of this */
+static const sunrealtype inexact = 1e-5;
 
 static char files[MOST_FILES][64];
 static int nfiles;
