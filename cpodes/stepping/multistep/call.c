@@ -241,51 +241,22 @@ static int run(CPMultistep mem, sunrealtype tout, N_Vector y, sunrealtype *tret,
   return CV_TOO_MUCH_WORK;
 }
 
-static int ownRhs(CPIntegrator s, sunrealtype t, N_Vector y, N_Vector ydot) {
-  const int flag = s->f(t, y, ydot, cpUserData((CPMultistep)s));
-  return flag < 0 ? CV_RHSFUNC_FAIL : flag;
-}
-
-/* Is the first step of a run that has taken nst steps chosen here? Not if the user has set one, nor at a root (cpStartsAtRoot). */
-static int choosesFirstStep(const CPMultistep mem, long int nst) {
-  const CPIntegrator s = &mem->base;
-  return nst == 0 && !mem->has_first && !(mem->root.motion > 0.0) && s->f && s->P && s->system.data;
-}
-
-/* Sets the first step of a system as one-step methods choose it. CVODES' own estimate is bounded by the component with the least
- * |y_i| + atol_i, to some 1e-10 of the motion where a component is 0 at the start, and lets the steps grow from there. If the start is
- * a singular position, none of these steps may pass: the angle between constraints is as small as the step, and roundoff moves states
- * by its inverse square (cpStepperRoundoff). Returns the codes of CVode. */
-static int chooseFirstStep(CPMultistep mem, sunrealtype tout) {
-  const CPIntegrator s = &mem->base;
-  sunrealtype h        = tout - s->t;
-  if (cpStepperWeights(s, s->y, s->ewt)) return CV_SUCCESS; /* CVODES will say so. */
-  int flag = ownRhs(s, s->t, s->y, s->tmp);
-  if (flag) return flag < 0 ? flag : CV_FIRST_RHSFUNC_ERR;
-  flag = cpStepperFirstStep(s, ownRhs, 1, s->tmp, s->err, s->delta, &h);
-  return flag ? flag : CVodeSetInitStep(mem->cvode_mem, h);
-}
-
 /* Continues after nst steps. */
 static int advance(CPMultistep mem, sunrealtype tout, N_Vector yout, sunrealtype *tret, int itask,
                    long int nst) {
   const N_Vector y = mem->y ? mem->y : yout;
   sunrealtype near;
-  const int chooses = choosesFirstStep(mem, nst);
   int result = CP_SUCCESS, done = 0;
   mem->holding      = 1;
   mem->roots.called = 0;
   if (mem->base.sens) mem->sens.begin(mem->base.sens);
-  if (chooses) result = chooseFirstStep(mem, tout);
-  if (result) done = 1;
-  else if (nst == 0 && cpStartsAtRoot(mem, tout, &near)) {
+  if (nst == 0 && cpStartsAtRoot(mem, tout, &near)) {
     result = CVode(mem->cvode_mem, near, y, tret, CV_ONE_STEP);
     done   = result != CV_SUCCESS || itask == CV_ONE_STEP;
   }
   if (!done) result = run(mem, tout, y, tret, itask, nst);
   while (result == CV_ROOT_RETURN && cpOnlyLeavesZero(mem, *tret))
     result = run(mem, tout, y, tret, itask, nst);
-  if (chooses) CVodeSetInitStep(mem->cvode_mem, 0.0);
   if (mem->base.sens) mem->sens.end(mem->base.sens);
   mem->holding = 0;
   if (result >= 0 && y != yout) N_VScale(1.0, y, yout);
