@@ -170,7 +170,7 @@ static void choosePoints(const Placed p[2], Chosen *c) {
     }
     c->slot[i] = -1; /* for now: it is not counted among those that may come */
     if (same) continue;
-    while (k < count && gap[k] <= own) k++;
+    while (k < MEETING_CONTACTS && k < count && gap[k] <= own) k++;
     for (int l = count; l > k; l--)
       gap[l] = gap[l - 1], taken[l] = taken[l - 1], memcpy(point[l], point[l - 1], sizeof at);
     gap[k] = own, taken[k] = i, memcpy(point[k], at, sizeof at);
