@@ -373,7 +373,8 @@ static void fillA(Mechanism *b, Writer *w) {
       continue;
     }
     fillARow(b, row, w);
-    row->places = w->count - first; /* first known where blocks are listed */
+    if (!w->data)
+      row->places = w->count - first; /* where blocks are listed, before threads share the rows */
   }
 }
 

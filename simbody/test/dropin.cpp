@@ -108,8 +108,8 @@ START_TEST(a_stiff_motion_has_a_matrix) {
   m.ready([](State &) {});
   State last;
   ck_assert_int_lt(realizations(m, 1e-4, 1.0, last), 1000);
-  ck_assert_double_eq_tol(block.getU(last)[0], g / k, 1e-4);
-  ck_assert_double_eq_tol(block.getQ(last)[0], g / k * (1 - 1 / k), 1e-4);
+  ck_assert_double_eq_tol(block.getU(last), g / k, 1e-4);
+  ck_assert_double_eq_tol(block.getQ(last), g / k * (1 - 1 / k), 1e-4);
 }
 END_TEST
 
