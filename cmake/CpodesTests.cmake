@@ -79,6 +79,8 @@ set(allocation_functions
 set(cpodes_longest_tests
     fuzz.faults
     fuzz.sequences
+    memcheck.bodies.mujoco
+    memcheck.bodies.sensors
     memcheck.contact.gradient
     memcheck.mechanics.differences
     memcheck.mechanics.redundant
