@@ -2,6 +2,7 @@
 #ifndef CPODES_BODIES_TAYLOR_H
 #define CPODES_BODIES_TAYLOR_H
 
+#include <math.h>
 #include <sundials/sundials_types.h>
 
 enum { VARIABLES = 6 };
@@ -54,6 +55,43 @@ static inline Taylor taylorOf(const Taylor *a, sunrealtype f, sunrealtype f1, su
       p.dd[k][l] = f1 * a->dd[k][l] + f2 * a->d[k] * a->d[l];
   }
   return p;
+}
+
+/* sqrt(a), whose derivatives count as 0 at 0 */
+static inline Taylor taylorRoot(const Taylor *a) {
+  const sunrealtype l = sqrt(fmax(0, a->v)), r = l > 0 ? 1 / l : 0;
+  return taylorOf(a, l, r / 2, -r * r * r / 4);
+}
+
+static inline Taylor taylorInverse(const Taylor *a) {
+  return taylorOf(a, 1 / a->v, -1 / (a->v * a->v), 2 / (a->v * a->v * a->v));
+}
+
+/* sum_k a_k b_k of `count` components */
+static inline Taylor taylorDot(int count, const Taylor *a, const Taylor *b) {
+  Taylor p = taylorConstant(a->n, a->degree, 0);
+  for (int k = 0; k < count; k++) taylorAddProduct(1, &a[k], &b[k], &p);
+  return p;
+}
+
+typedef Taylor TaylorVector[3];
+
+/* c += f (a x b) */
+static inline void taylorAddCross(sunrealtype f, const TaylorVector a, const TaylorVector b,
+                                  TaylorVector c) {
+  for (int k = 0; k < 3; k++) {
+    taylorAddProduct(f, &a[(k + 1) % 3], &b[(k + 2) % 3], &c[k]);
+    taylorAddProduct(-f, &a[(k + 2) % 3], &b[(k + 1) % 3], &c[k]);
+  }
+}
+/* y += f c x */
+static inline void taylorAddScaled(sunrealtype f, const Taylor *c, const TaylorVector x,
+                                   TaylorVector y) {
+  for (int k = 0; k < 3; k++) taylorAddProduct(f, c, &x[k], &y[k]);
+}
+/* y += f x */
+static inline void taylorAddVector(sunrealtype f, const TaylorVector x, TaylorVector y) {
+  for (int k = 0; k < 3; k++) taylorAdd(f, &x[k], &y[k]);
 }
 
 #endif

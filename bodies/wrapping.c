@@ -21,23 +21,6 @@ static sunrealtype sumOfSquares(const sunrealtype *x, int n) {
   return sum;
 }
 
-/* sqrt(a), whose derivatives are left out at 0 */
-static Taylor rootOf(const Taylor *a) {
-  const sunrealtype l = sqrt(fmax(0, a->v)), r = l > 0 ? 1 / l : 0;
-  return taylorOf(a, l, r / 2, -r * r * r / 4);
-}
-
-static Taylor inverseOf(const Taylor *a) {
-  return taylorOf(a, 1 / a->v, -1 / (a->v * a->v), 2 / (a->v * a->v * a->v));
-}
-
-/* sum_k a_k b_k of n components */
-static Taylor productOf(int n, const Taylor *a, const Taylor *b) {
-  Taylor p = taylorConstant(COUNT, a->degree, 0);
-  for (int k = 0; k < n; k++) taylorAddProduct(1, &a[k], &b[k], &p);
-  return p;
-}
-
 /* The plane of the path at given points: `flat` axes, of which e leads to P, n is across, and f = n x e */
 typedef struct {
   int flat;                   /* 2: across a cylinder; 3: a sphere */
@@ -137,12 +120,12 @@ static sunrealtype touching(const Plane *p) {
 static Taylor toCircle(sunrealtype R, const Taylor *rho, const Taylor *theta, Taylor *moment) {
   const sunrealtype c = cos(theta->v), s = sin(theta->v);
   const Taylor cosine = taylorOf(theta, c, -s, -c), sine = taylorOf(theta, s, c, -s);
-  Taylor square = productOf(1, rho, rho);
+  Taylor square = taylorDot(1, rho, rho);
   square.v += R * R;
   taylorAddProduct(-2 * R, rho, &cosine, &square);
   *moment = taylorConstant(COUNT, rho->degree, 0);
   taylorAddProduct(R, rho, &sine, moment);
-  return rootOf(&square);
+  return taylorRoot(&square);
 }
 
 /* dS/dtheta of the path inside, and S: the sum of both distances, whose derivatives are moment / distance */
@@ -152,7 +135,7 @@ static Taylor slopeInside(sunrealtype R, const Taylor *rho, const Taylor *angle,
   *S = slope;
   taylorAdd(-1, theta, &rest);
   for (int k = 0; k < 2; k++) {
-    const Taylor d = toCircle(R, &rho[k], k ? &rest : theta, &moment), r = inverseOf(&d);
+    const Taylor d = toCircle(R, &rho[k], k ? &rest : theta, &moment), r = taylorInverse(&d);
     taylorAdd(1, &d, S);
     taylorAddProduct(k ? -1 : 1, &moment, &r, &slope);
   }
@@ -185,7 +168,7 @@ static Taylor unwound(sunrealtype R, const Taylor *square) {
 
 /* The angle phi: alpha + S / C in axes turned by the present one, where S is 0. At a sphere |P x Q| is the component across the plane. */
 static Taylor angleOf(const Plane *p, const Taylor *x) {
-  Taylor across[3], c = productOf(p->flat, x, x + 3), w = taylorConstant(COUNT, x->degree, 0);
+  Taylor across[3], c = taylorDot(p->flat, x, x + 3), w = taylorConstant(COUNT, x->degree, 0);
   for (int k = 0; k < 3; k++) {
     const int i = (k + 1) % 3, j = (k + 2) % 3;
     across[k] = taylorConstant(COUNT, x->degree, 0);
@@ -194,15 +177,15 @@ static Taylor angleOf(const Plane *p, const Taylor *x) {
     taylorAdd(p->n[k], &across[k], &w);
   }
   if (p->flat == 3 && !p->degenerate) {
-    const Taylor square = productOf(3, across, across);
-    w                   = rootOf(&square);
+    const Taylor square = taylorDot(3, across, across);
+    w                   = taylorRoot(&square);
   }
   const sunrealtype cosine = cos(p->phi), sine = sin(p->phi);
   Taylor S = taylorConstant(COUNT, x->degree, 0), C = S, phi = S;
   taylorAdd(cosine, &w, &S), taylorAdd(-sine, &c, &S);
   taylorAdd(cosine, &c, &C), taylorAdd(sine, &w, &C);
   S.v                  = 0;
-  const Taylor inverse = inverseOf(&C);
+  const Taylor inverse = taylorInverse(&C);
   taylorAddProduct(1, &S, &inverse, &phi);
   phi.v = p->phi;
   return phi;
@@ -219,13 +202,13 @@ Taylor bodiesWrapped(const Wrap *w, const sunrealtype *at, int degree) {
   const Plane p       = planeOf(w, at, side);
   const Course course = courseOf(&p, w->sided ? side : NULL, &arc);
   if (course == STRAIGHT) {
-    S = productOf(3, d, d);
-    return rootOf(&S);
+    S = taylorDot(3, d, d);
+    return taylorRoot(&S);
   }
-  const Taylor square[2] = {productOf(p.flat, x, x), productOf(p.flat, x + 3, x + 3)},
+  const Taylor square[2] = {taylorDot(p.flat, x, x), taylorDot(p.flat, x + 3, x + 3)},
                phi       = angleOf(&p, x);
   if (course == INSIDE) {
-    const Taylor rho[2] = {rootOf(&square[0]), rootOf(&square[1])};
+    const Taylor rho[2] = {taylorRoot(&square[0]), taylorRoot(&square[1])};
     Taylor angle        = taylorConstant(COUNT, degree, 0);
     taylorAdd(p.phi < 0 ? -1 : 1, &phi, &angle);
     S = pathInside(&p, rho, &angle);
@@ -238,9 +221,9 @@ Taylor bodiesWrapped(const Wrap *w, const sunrealtype *at, int degree) {
         sqrt(fmax(0, square[0].v - p.R * p.R)) + sqrt(fmax(0, square[1].v - p.R * p.R)) + p.R * arc;
   }
   if (p.flat == 3) return S;
-  Taylor whole = productOf(1, &S, &S);
+  Taylor whole = taylorDot(1, &S, &S);
   taylorAddProduct(1, &d[2], &d[2], &whole);
-  return rootOf(&whole);
+  return taylorRoot(&whole);
 }
 
 /* F [6]: out, the first derivatives of L, and their first ones; the second derivatives of these are differences along the rates, and
