@@ -1,47 +1,19 @@
 /* Actuators: activations, what they act on, and their derivatives. References are closed forms. */
+#include "one.h"
 #include "support/alloc.h"
-#include "support/support.h"
-#include "support/things.h"
-#include <cpodes/cpodes_bodies.h>
-#include <cpodes/cpodes_integrator.h>
 #include <cpodes/cpodes_language.h>
 #include <math.h>
 #include <string.h>
-
-static CPBodies bodies;
-static CPMech mech;
-static N_Vector y;
 
 /* A rod of length 1 and inertia 1 about its hinge at the origin, along x, which turns about z */
 static void start(int dimension) {
   const CPBody rod = {CP_NEW_BODY("rod"), .mass = 1, .inertia = {0.5, 0.75, 0.75, 0.01, 0.02, 0.03},
                       .position = {0.5, 0, 0}};
   const CPJoint hinge = {CP_NEW_JOINT("hinge"), .kind = CP_JOINT_REVOLUTE, .b = "rod"};
-  test_context_setup();
-  bodies = CPBodiesCreate(dimension, NULL);
+  begin(dimension, NULL);
   add_element(bodies, &rod.head);
   add_element(bodies, &hinge.head);
 }
-
-static void build(CPFormulation formulation) { y = build_as(bodies, formulation, &mech); }
-
-static void stop(void) {
-  N_VDestroy(y);
-  CPMechFree(&mech);
-  CPBodiesFree(&bodies);
-  test_context_teardown();
-}
-
-static void run(const char *method, double tol, double t_end) {
-  sunrealtype t;
-  CPIntegrator mem = CPIntegratorCreate(method, test_context);
-  ck_assert_int_eq(CPMechAttach(mech, mem, 0, y), CP_SUCCESS);
-  ck_assert_int_eq(CPIntegratorSStolerances(mem, tol, tol), CP_SUCCESS);
-  ck_assert_int_eq(CPIntegratorEvolve(mem, t_end, y, &t, CV_NORMAL), CP_SUCCESS);
-  CPIntegratorFree(&mem);
-}
-
-static double sensor(const char *name) { return quantity_at(mech, name, 0, y, 0); }
 
 static double acceleration(void) {
   sunrealtype a[12];
@@ -71,13 +43,13 @@ START_TEST(a_filtered_torque_moves_as_its_closed_form) {
   ck_assert_str_eq(thing_at(bodies, CP_STATE, n - 1).name, "W");
   run(method, tol, t);
   ck_assert_double_eq_tol(entries(y)[at], w * (1 - e), 10 * tol);
-  ck_assert_double_eq(sensor("motor.activation"), entries(y)[at]);
-  ck_assert_double_eq_tol(sensor("hinge.angle"), w * (t * t / 2 - T * t + T * T * (1 - e)),
+  ck_assert_double_eq(quantity("motor.activation", 0), entries(y)[at]);
+  ck_assert_double_eq_tol(quantity("hinge.angle", 0), w * (t * t / 2 - T * t + T * T * (1 - e)),
                           10 * tol);
-  ck_assert_double_eq_tol(sensor("motor.torque"), w * (1 - e), 10 * tol);
+  ck_assert_double_eq_tol(quantity("motor.torque", 0), w * (1 - e), 10 * tol);
   ck_assert_int_eq(CPMechGetPowers(mech, t, y, NULL, &p), CP_SUCCESS);
   ck_assert_double_eq_tol(p.kinetic, entries(y)[n - 1], 10 * tol);
-  ck_assert_double_eq_tol(p.applied, sensor("motor.power"), 1e-14);
+  ck_assert_double_eq_tol(p.applied, quantity("motor.power", 0), 1e-14);
   stop();
 }
 END_TEST
@@ -97,8 +69,8 @@ START_TEST(an_integrator_stays_at_its_limit) {
   add_element(bodies, &a.head);
   build(CP_JOINT_COORDINATES);
   run(methods[_i], tol, 1);
-  ck_assert_double_eq_tol(fmin(sensor("motor.activation"), 1), 1, 10 * tol);
-  ck_assert_double_eq_tol(sensor("hinge.angle"), x + v * rest + rest * rest / 2, 10 * tol);
+  ck_assert_double_eq_tol(fmin(quantity("motor.activation", 0), 1), 1, 10 * tol);
+  ck_assert_double_eq_tol(quantity("hinge.angle", 0), x + v * rest + rest * rest / 2, 10 * tol);
   stop();
 }
 END_TEST
@@ -114,10 +86,10 @@ START_TEST(a_cylinder_acts_along_its_length) {
   entries(y)[0] = phi;
   entries(y)[1] = 2;
   ck_assert_int_eq(CPBodiesCount(bodies, CP_SPRING), 1); /* it is drawn */
-  ck_assert_double_eq_tol(sensor("ram.length"), l, 1e-15);
-  ck_assert_double_eq_tol(sensor("ram.rate"), 2 * cos(phi) / l, 1e-15);
-  ck_assert_double_eq(sensor("ram.force"), 3);
-  ck_assert_double_eq_tol(sensor("ram.power"), 2 * torque, 1e-14);
+  ck_assert_double_eq_tol(quantity("ram.length", 0), l, 1e-15);
+  ck_assert_double_eq_tol(quantity("ram.rate", 0), 2 * cos(phi) / l, 1e-15);
+  ck_assert_double_eq(quantity("ram.force", 0), 3);
+  ck_assert_double_eq_tol(quantity("ram.power", 0), 2 * torque, 1e-14);
   ck_assert_double_eq_tol(acceleration(), torque, 1e-14);
   stop();
 }
@@ -137,8 +109,8 @@ START_TEST(directions_act_as_their_levers) {
   build(CP_JOINT_COORDINATES);
   entries(y)[0] = phi;
   entries(y)[1] = 1;
-  ck_assert_double_eq_tol(sensor("jet.power"), 2 * 1.5, 1e-14);
-  ck_assert_double_eq_tol(sensor("pull.force"), 5 - 2 * cos(phi), 1e-14);
+  ck_assert_double_eq_tol(quantity("jet.power", 0), 2 * 1.5, 1e-14);
+  ck_assert_double_eq_tol(quantity("pull.force", 0), 5 - 2 * cos(phi), 1e-14);
   ck_assert_double_eq_tol(acceleration(), 2 * 1.5 - (5 - 2 * cos(phi)) * sin(phi), 1e-14);
   stop();
 }
@@ -251,8 +223,8 @@ START_TEST(files_have_all_of_it) {
                V = rate / 3.75, x = (L - 1) / 0.3,
                F = -2 *
                    ((1 - x * x / 2) * (1.2 - (0.2 - V) * (0.2 - V) / 0.2) * 0.5 + 1.3 * x * x / 2);
-  ck_assert_double_eq_tol(sensor("pull.force"), F, 1e-14);
-  ck_assert_double_eq_tol(sensor("motor.torque"), 2 * (3 - pow(2 * 0.7, 3)), 1e-14);
+  ck_assert_double_eq_tol(quantity("pull.force", 0), F, 1e-14);
+  ck_assert_double_eq_tol(quantity("motor.torque", 0), 2 * (3 - pow(2 * 0.7, 3)), 1e-14);
   ck_assert_double_eq_tol(acceleration(), 2 * (3 - pow(1.4, 3)) + F * cos(0.3) / l, 1e-13);
   stop();
 }
@@ -329,7 +301,7 @@ START_TEST(a_controller_in_c_is_held_between_its_samples) {
   entries(y)[0] = x[0], entries(y)[1] = x[1];
   for (int k = 0; k < 40; k++) {
     const double w      = -9 * x[0] - 3 * x[1];
-    values[d.parameter] = sensor("hold.output");
+    values[d.parameter] = quantity("hold.output", 0);
     run("DOP853", tol, T);
     x[0] += x[1] * T + w * T * T / 2, x[1] += w * T;
     for (int i = 0; i < 2; i++) ck_assert_double_eq_tol(entries(y)[i], x[i], 10 * tol);

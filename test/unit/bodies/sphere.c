@@ -1,39 +1,12 @@
 /* Elastic spheres on planes and spheres: the law against its closed form, the restitution of a bounce, and derivatives. */
-#include "support/support.h"
-#include "support/things.h"
-#include <cpodes/cpodes_bodies.h>
-#include <cpodes/cpodes_integrator.h>
-#include <math.h>
+#include "one.h"
 
-static CPBodies bodies;
-static CPMech mech;
-static N_Vector y;
+#include <math.h>
 
 static const CPElasticSphere soft = {CP_NEW_SPHERE("soft"), .b = "ball",     .in = CP_IN_BODIES,
                                      .radius = 0.3,         .modulus = 2e4,  .damping = 0.2,
                                      .friction = 0.4,       .sticking = 0.7, .viscous = 0.05,
                                      .speed = 0.1,          .share = 0.25};
-
-static void start(const sunrealtype *gravity) {
-  test_context_setup();
-  bodies = CPBodiesCreate(3, gravity);
-}
-
-static void build(CPFormulation formulation) { y = build_as(bodies, formulation, &mech); }
-
-static void stop(void) {
-  N_VDestroy(y);
-  CPMechFree(&mech);
-  CPBodiesFree(&bodies);
-  test_context_teardown();
-}
-
-static CPSensor sensor(const char *name) {
-  CPSensor s = {CP_SIZED(CPSensor)};
-  ck_assert_msg(CPMechGetSensor(mech, name, 0, y, &s) == CP_SUCCESS, "%s",
-                CPObjectGetLastMessage(CP_OBJECT(mech)));
-  return s;
-}
 
 static double coefficient(double s) {
   const double q = s / soft.speed;
@@ -53,7 +26,7 @@ START_TEST(forces_are_those_of_the_law) {
                              .velocity = {s + lever * wy, 0, -sinking}, .omega = {0, wy, 0}},
                             {CP_NEW_BODY("other"), .mass = 3, .inertia = {0.1, 0.1, 0.1}}};
     CPElasticSphere own  = soft;
-    start(NULL);
+    begin(3, NULL);
     for (int i = 0; i < 2; i++) add_element(bodies, &parts[i].head);
     own.radius_a = on_ball;
     if (on_ball > 0) own.a = "other";
@@ -62,12 +35,12 @@ START_TEST(forces_are_those_of_the_law) {
     const double N = 4.0 / 3 * 2e4 * sqrt(R) * pow(x, 1.5) * (1 + 1.5 * 0.2 * sinking),
                  T = -copysign(N * coefficient(fabs(s)), s), rounding = 1e-13 * N;
     const double force[] = {T, 0, N}, torque[] = {0, -lever * T, 0};
-    ck_assert_double_eq_tol(sensor("soft.load").value[0], N, rounding);
+    ck_assert_double_eq_tol(quantity("soft.load", 0), N, rounding);
     for (int i = 0; i < 3; i++) {
-      ck_assert_double_eq_tol(sensor("soft.force").value[i], force[i], rounding);
-      ck_assert_double_eq_tol(sensor("soft.torque").value[i], torque[i], rounding);
+      ck_assert_double_eq_tol(quantity("soft.force", i), force[i], rounding);
+      ck_assert_double_eq_tol(quantity("soft.torque", i), torque[i], rounding);
     }
-    ck_assert_double_eq_tol(sensor("soft.power").value[0], T * s - N * sinking, 10 * rounding);
+    ck_assert_double_eq_tol(quantity("soft.power", 0), T * s - N * sinking, 10 * rounding);
     stop();
   }
 }
@@ -79,11 +52,11 @@ START_TEST(a_sphere_does_not_pull) {
   for (int k = 0; k < 2; k++) {
     const CPBody ball = {CP_NEW_BODY("ball"), .mass = 2, .inertia = {0.1, 0.1, 0.1},
                          .position = {0, 0, height[k]}, .velocity = {4, 1, velocity[k]}};
-    start(NULL);
+    begin(3, NULL);
     add_element(bodies, &ball.head);
     add_element(bodies, &soft.head);
     build(CP_ABSOLUTE);
-    for (int i = 0; i < 3; i++) ck_assert_double_eq(sensor("soft.force").value[i], 0);
+    for (int i = 0; i < 3; i++) ck_assert_double_eq(quantity("soft.force", i), 0);
     stop();
   }
 }
@@ -103,7 +76,7 @@ START_TEST(a_bounce_has_the_restitution_of_hunt_and_crossley) {
   sunrealtype t;
   double out   = 0.9 * v;
   own.friction = own.sticking = own.viscous = 0;
-  start(NULL);
+  begin(3, NULL);
   add_element(bodies, &ball.head);
   add_element(bodies, &own.head);
   ck_assert_int_eq(CPBodiesSetBalance(bodies), CP_SUCCESS);
@@ -120,7 +93,7 @@ START_TEST(a_bounce_has_the_restitution_of_hunt_and_crossley) {
     out -= F / (1 / w - 1 / (w * (1 - w * out)));
   }
   ck_assert_double_gt(v - out, 0.3);
-  ck_assert_double_eq_tol(sensor("soft.velocity").value[2], out, bound);
+  ck_assert_double_eq_tol(quantity("soft.velocity", 2), out, bound);
   ck_assert_int_eq(CPMechGetPowers(mech, t, y, NULL, &p), CP_SUCCESS);
   ck_assert_double_eq_tol(p.kinetic + p.potential - entries(y)[N_VGetLength(y) - 1], 2 * v * v / 2,
                           bound);
@@ -146,7 +119,7 @@ START_TEST(all_derivatives_are_exact) {
   own.a = "base", own.modulus = 30, own.speed = 1, own.radius = 0.8;
   own.on_a.axis[0] = 0.2, own.on_a.axis[2] = 1, own.on_a.point[2] = on_ball ? 0.1 : 0.4;
   own.on_b.point[0] = 0.1, own.radius_a = on_ball ? 0.7 : 0;
-  start(NULL);
+  begin(3, NULL);
   for (int k = 0; k < 3; k++) add_element(bodies, &parts[k].head);
   add_element(bodies, &hinge.head);
   add_element(bodies, &own.head);
@@ -158,10 +131,11 @@ START_TEST(all_derivatives_are_exact) {
     for (sunindextype i = 0; i < N_VGetLength(y); i++)
       entries(y)[i] += 0.1 * ((random = random * 1103515245u + 12345u) / 4294967296.0 - 0.5) *
                        (k % 2 && i > N_VGetLength(y) / 2 ? 20 : 1);
-    const double N = sensor("soft.load").value[0];
+    const double N = quantity("soft.load", 0);
     ck_assert_double_gt(N, 0);
-    const sunrealtype *F = sensor("soft.force").value;
-    const double T       = sqrt(fmax(0, F[0] * F[0] + F[1] * F[1] + F[2] * F[2] - N * N)) / N;
+    const double F[] = {quantity("soft.force", 0), quantity("soft.force", 1),
+                        quantity("soft.force", 2)};
+    const double T   = sqrt(fmax(0, F[0] * F[0] + F[1] * F[1] + F[2] * F[2] - N * N)) / N;
     slow = fmin(slow, T), fast = fmax(fast, T);
     const int flag = CPMechCheck(mech, 0.3, y, &r);
     ck_assert_msg(flag == CP_SUCCESS, "%s", CPObjectGetLastMessage(CP_OBJECT(mech)));
@@ -179,7 +153,7 @@ END_TEST
 START_TEST(wrong_spheres_are_named) {
   const CPBody ball = {CP_NEW_BODY("ball"), .mass = 1};
   CPElasticSphere own;
-  start(NULL);
+  begin(3, NULL);
   add_element(bodies, &ball.head);
 #define REFUSED(change, words)                                          \
   own = soft, change;                                                   \

@@ -1,51 +1,14 @@
 /* Tyres: the curves of the brush model, wheels that brake and corner, and derivatives. References are the closed forms of H. B. Pacejka,
  * Tire and Vehicle Dynamics, chapter 3, and integrations of equations that were derived by hand, by scipy 1.x (solve_ivp, DOP853 at
  * rtol 2.3e-14 and Radau at 1e-12, atol 1e-13, which agree to the digits given). */
-#include "support/support.h"
-#include "support/things.h"
-#include <cpodes/cpodes_bodies.h>
-#include <cpodes/cpodes_integrator.h>
-#include <math.h>
+#include "one.h"
 
-static CPBodies bodies;
-static CPMech mech;
-static N_Vector y;
+#include <math.h>
 
 static const CPTyre tyre = {CP_NEW_TYRE("tyre"),   .body = "wheel",     .radius = 0.3,
                             .stiffness = 2e5,      .damping = 0.02,     .friction = 0.9,
                             .slip_stiffness = 4e4, .half_length = 0.06, .rolling = 0.015,
                             .speed = 0.5};
-
-static void start(const sunrealtype *gravity) {
-  test_context_setup();
-  bodies = CPBodiesCreate(3, gravity);
-}
-
-static void build(CPFormulation formulation) { y = build_as(bodies, formulation, &mech); }
-
-static void stop(void) {
-  N_VDestroy(y);
-  CPMechFree(&mech);
-  CPBodiesFree(&bodies);
-  test_context_teardown();
-}
-
-static void run(const char *method, double tol, double t_end) {
-  sunrealtype t;
-  CPIntegrator mem = CPIntegratorCreate(method, test_context);
-  ck_assert_int_eq(CPMechAttach(mech, mem, 0, y), CP_SUCCESS);
-  ck_assert_int_eq(CPIntegratorSStolerances(mem, tol, tol), CP_SUCCESS);
-  ck_assert_int_eq(CPIntegratorSetMaxNumSteps(mem, 20000), CP_SUCCESS);
-  ck_assert_int_eq(CPIntegratorEvolve(mem, t_end, y, &t, CV_NORMAL), CP_SUCCESS);
-  CPIntegratorFree(&mem);
-}
-
-static CPSensor sensor(const char *name) {
-  CPSensor s = {CP_SIZED(CPSensor)};
-  ck_assert_msg(CPMechGetSensor(mech, name, 0, y, &s) == CP_SUCCESS, "%s",
-                CPObjectGetLastMessage(CP_OBJECT(mech)));
-  return s;
-}
 
 /* The same vector on a ground that is turned about x by 0.5 rad */
 static void tilted(double vx, double vy, double vz, sunrealtype *x) {
@@ -68,7 +31,7 @@ START_TEST(forces_are_those_of_the_brush_model) {
     CPBody wheel = {CP_NEW_BODY("wheel"), .mass = 10, .inertia = {0.3, 0.6, 0.3}};
     CPTyre own   = tyre;
     sunrealtype expected[3], torque[3], F[3];
-    start(NULL);
+    begin(3, NULL);
     tilted(0.7, 0.2, h, wheel.position);
     tilted(vx, vy, -sinking, wheel.velocity);
     tilted(0, O * c, O * sin(lean), wheel.omega);
@@ -96,16 +59,16 @@ START_TEST(forces_are_those_of_the_brush_model) {
                  Ma = -0.015 * N * rho * rolling / W;
     if (s < 1) adhering++;
     else sliding++;
-    ASSERT_WITHIN(sensor("tyre.load").value[0], N, rounding * 10);
-    ASSERT_WITHIN(sensor("tyre.slip").value[0], x, rounding);
-    ASSERT_WITHIN(sensor("tyre.side_slip").value[0], z, rounding);
+    ASSERT_WITHIN(quantity("tyre.load", 0), N, rounding * 10);
+    ASSERT_WITHIN(quantity("tyre.slip", 0), x, rounding);
+    ASSERT_WITHIN(quantity("tyre.side_slip", 0), z, rounding);
     tilted(Fx, Fy, N, expected);
-    memcpy(F, sensor("tyre.force").value, sizeof F);
+    for (int i = 0; i < 3; i++) F[i] = quantity("tyre.force", i);
     for (int i = 0; i < 3; i++) ck_assert_double_eq_tol(F[i], expected[i], 1e-11 * N);
     /* (0, sin, -cos) rho x F, and the other two */
     const double r[3] = {0, rho * sin(lean), -rho * c};
     tilted(r[1] * N - r[2] * Fy, r[2] * Fx + Ma * c, -r[1] * Fx + Mz + Ma * sin(lean), torque);
-    memcpy(F, sensor("tyre.torque").value, sizeof F);
+    for (int i = 0; i < 3; i++) F[i] = quantity("tyre.torque", i);
     for (int i = 0; i < 3; i++) ck_assert_double_eq_tol(F[i], torque[i], 1e-11 * N);
     stop();
   }
@@ -123,14 +86,14 @@ START_TEST(a_tyre_does_not_pull) {
     CPTyre own         = tyre;
     own.in             = CP_IN_BODIES;
     own.axis[1] = 1 - axis[k], own.axis[2] = axis[k];
-    start(NULL);
+    begin(3, NULL);
     add_element(bodies, &wheel.head);
     add_element(bodies, &own.head);
     build(CP_ABSOLUTE);
-    ck_assert_double_eq(sensor("tyre.load").value[0], 0);
+    ck_assert_double_eq(quantity("tyre.load", 0), 0);
     for (int i = 0; i < 3; i++) {
-      ck_assert_double_eq(sensor("tyre.force").value[i], 0);
-      ck_assert_double_eq(sensor("tyre.torque").value[i], 0);
+      ck_assert_double_eq(quantity("tyre.force", i), 0);
+      ck_assert_double_eq(quantity("tyre.torque", i), 0);
     }
     stop();
   }
@@ -181,7 +144,7 @@ START_TEST(a_wheel_brakes_to_a_stop) {
   CPTyre own                = tyre;
   own.in                    = CP_IN_SPACE;
   own.point[2]              = z;
-  start(gravity);
+  begin(3, gravity);
   for (int k = 0; k < 3; k++) add_element(bodies, &parts[k].head);
   for (int k = 0; k < 3; k++) add_element(bodies, &joints[k].head);
   add_element(bodies, &suspension.head);
@@ -193,10 +156,10 @@ START_TEST(a_wheel_brakes_to_a_stop) {
   ck_assert_int_eq(CPMechGetPowers(mech, 0, y, NULL, &at_start), CP_SUCCESS);
   const double *r = reference[_i / 2 % 2], E = at_start.kinetic + at_start.potential;
   run(methods[_i % 2], tol, r[0]);
-  ASSERT_WITHIN(sensor("track.displacement").value[0], r[1], 10 * tol);
-  ASSERT_WITHIN(z + sensor("slide.displacement").value[0], r[2], 10 * tol);
-  ASSERT_WITHIN(sensor("track.rate").value[0], r[3], 10 * tol);
-  if (_i % 2) ASSERT_WITHIN(sensor("axle.rate").value[0], r[4], 10 * tol);
+  ASSERT_WITHIN(quantity("track.displacement", 0), r[1], 10 * tol);
+  ASSERT_WITHIN(z + quantity("slide.displacement", 0), r[2], 10 * tol);
+  ASSERT_WITHIN(quantity("track.rate", 0), r[3], 10 * tol);
+  if (_i % 2) ASSERT_WITHIN(quantity("axle.rate", 0), r[4], 10 * tol);
   ck_assert_int_eq(CPMechGetPowers(mech, r[0], y, NULL, &p), CP_SUCCESS);
   ASSERT_WITHIN(p.kinetic + p.potential - entries(y)[N_VGetLength(y) - 1], E, 10 * tol);
   stop();
@@ -229,7 +192,7 @@ START_TEST(a_caster_turns_into_its_course) {
   const CPDrive tow      = {CP_NEW_DRIVE("tow"), .of = {"track", 0}, .rate = 10};
   CPTyre own             = tyre;
   own.in                 = CP_IN_BODIES; /* the frame of the wheel has its centre and axis */
-  start(NULL);
+  begin(3, NULL);
   for (int k = 0; k < 3; k++) add_element(bodies, &parts[k].head);
   for (int k = 0; k < 3; k++) add_element(bodies, &joints[k].head);
   add_element(bodies, &tow.head);
@@ -237,9 +200,9 @@ START_TEST(a_caster_turns_into_its_course) {
   build((CPFormulation)(_i / 8));
   const double *r = reference[_i / 2 % 2];
   run(methods[_i % 2], tol, r[0]);
-  ASSERT_WITHIN(p + sensor("swivel.angle").value[0], r[1], 10 * tol);
-  if (_i % 2) ASSERT_WITHIN(sensor("axle.rate").value[0], r[2], 10 * tol);
-  ASSERT_WITHIN(sensor("swivel.rate").value[0], r[3], 10 * tol);
+  ASSERT_WITHIN(p + quantity("swivel.angle", 0), r[1], 10 * tol);
+  if (_i % 2) ASSERT_WITHIN(quantity("axle.rate", 0), r[2], 10 * tol);
+  ASSERT_WITHIN(quantity("swivel.rate", 0), r[3], 10 * tol);
   stop();
 }
 END_TEST
@@ -260,7 +223,7 @@ START_TEST(all_derivatives_are_exact) {
   /* numbers of order 1, so that the differences are good to 1e-9 */
   own.stiffness = 20, own.slip_stiffness = 3, own.damping = 0.1, own.half_length = 0.3;
   own.rolling = 0.2;
-  start(NULL);
+  begin(3, NULL);
   for (int k = 0; k < 2; k++) add_element(bodies, &parts[k].head);
   add_element(bodies, &axle.head);
   add_element(bodies, &own.head);
@@ -272,9 +235,9 @@ START_TEST(all_derivatives_are_exact) {
     for (sunindextype i = 0; i < N_VGetLength(y); i++)
       entries(y)[i] += 0.1 * ((random = random * 1103515245u + 12345u) / 4294967296.0 - 0.4) *
                        (k % 2 && i > N_VGetLength(y) / 2 ? 40 : 1);
-    const double slip = hypot(sensor("tyre.slip").value[0], sensor("tyre.side_slip").value[0]),
-                 s    = slip * 3 / (3 * 0.9 * sensor("tyre.load").value[0]);
-    ck_assert_double_gt(sensor("tyre.load").value[0], 0);
+    const double slip = hypot(quantity("tyre.slip", 0), quantity("tyre.side_slip", 0)),
+                 s    = slip * 3 / (3 * 0.9 * quantity("tyre.load", 0));
+    ck_assert_double_gt(quantity("tyre.load", 0), 0);
     smallest = fmin(smallest, s), largest = fmax(largest, s);
     const int flag = CPMechCheck(mech, 0.3, y, &r);
     ck_assert_msg(flag == CP_SUCCESS, "%s", CPObjectGetLastMessage(CP_OBJECT(mech)));
@@ -292,7 +255,7 @@ END_TEST
 START_TEST(wrong_tyres_are_named) {
   const CPBody wheel = {CP_NEW_BODY("wheel"), .mass = 1};
   CPTyre own;
-  start(NULL);
+  begin(3, NULL);
   add_element(bodies, &wheel.head);
 #define REFUSED(change, words)                                          \
   own = tyre, change;                                                   \
@@ -334,7 +297,7 @@ START_TEST(files_have_tyres) {
                 "%s", CPObjectGetLastMessage(NULL));
   for (int k = 0; k < 2; k++) {
     build(CP_ABSOLUTE);
-    memcpy(force[k], sensor("tyre.force").value, sizeof force[k]);
+    for (int i = 0; i < 3; i++) force[k][i] = quantity("tyre.force", i);
     N_VDestroy(y);
     CPMechFree(&mech);
     if (k) break;
