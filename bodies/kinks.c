@@ -161,36 +161,38 @@ static int roots(sunrealtype t, N_Vector y, sunrealtype *g, void *data) {
   return 0;
 }
 
-/* The next end at a known time: one from whose piece the time leads out. Its distance is a linear function of t. */
-static sunrealtype nextTime(sunrealtype t, void *data) {
-  const Kinks *all         = data;
-  sunrealtype next         = INFINITY;
-  const sunrealtype second = all->sign;
-  const Mechanism *m       = all->m;
-  int end                  = 0;
-  for (int e = 0; !end; e++) {
-    const Formula *formula = formulaOf(m, e, &end);
-    for (int k = 0; formula && k < 3; k++) {
-      sunrealtype x[2][CP_MOST_VARIABLES] = {{t}, {t + second}}, inside[2][2], value;
-      for (int i = 0; formula->f[k] && i < cpFunctionPieces(formula->f[k]); i++) {
-        const int place = formula->place[k] + i;
-        if (all->ends[place] != STOP) continue;
-        for (int at = 0; at < 2; at++) {
-          const Pieces pieces = {all->held + formula->place[k], NULL,
-                                 all->inside + 2 * formula->place[k]};
-          cpFunctionEvaluate(formula->f[k], x[at], &pieces, &value, NULL, NULL);
-          memcpy(inside[at], all->inside + 2 * place, sizeof inside[at]);
-        }
-        for (int side = 0; side < 2; side++) {
-          const sunrealtype slope = inside[1][side] - inside[0][side],
-                            at    = t - second * inside[0][side] / slope;
-          if (slope < 0 && inside[0][side] > 0 && second * (at - t) > 0)
-            next = second * fmin(second * at, second * next);
-        }
-      }
-    }
+/* The next end of place i of a component at a known time, one from whose piece the time leads out, times the sign of the run; or
+ * INFINITY. The distance is a linear function of t. */
+static sunrealtype nextEnd(const Kinks *all, const Formula *formula, int k, int i, sunrealtype t) {
+  const int first     = formula->place[k];
+  const Pieces pieces = {all->held + first, NULL, all->inside + 2 * first};
+  sunrealtype next    = INFINITY, inside[2][2], value;
+  for (int second = 0; second < 2; second++) {
+    const sunrealtype x[CP_MOST_VARIABLES] = {t + second * all->sign};
+    cpFunctionEvaluate(formula->f[k], x, &pieces, &value, NULL, NULL);
+    memcpy(inside[second], pieces.inside + 2 * i, sizeof inside[second]);
+  }
+  for (int side = 0; side < 2; side++) {
+    const sunrealtype slope = inside[1][side] - inside[0][side],
+                      at    = t - all->sign * inside[0][side] / slope;
+    if (slope < 0 && inside[0][side] > 0 && all->sign * (at - t) > 0)
+      next = fmin(next, all->sign * at);
   }
   return next;
+}
+
+static sunrealtype nextTime(sunrealtype t, void *data) {
+  const Kinks *all = data;
+  sunrealtype next = INFINITY;
+  int end          = 0;
+  for (int e = 0; !end; e++) {
+    const Formula *formula = formulaOf(all->m, e, &end);
+    for (int k = 0; formula && k < 3; k++)
+      for (int i = 0; formula->f[k] && i < cpFunctionPieces(formula->f[k]); i++)
+        if (all->ends[formula->place[k] + i] == STOP)
+          next = fmin(next, nextEnd(all, formula, k, i, t));
+  }
+  return all->sign * next;
 }
 
 static int takeMech(CPMech mech, void *data) {

@@ -84,6 +84,26 @@ START_TEST(pieces_in_time_are_integrated_one_by_one) {
 }
 END_TEST
 
+/* The same force at the times -t, towards t = -3 */
+START_TEST(pieces_in_time_are_integrated_one_by_one_backwards) {
+  static const char pulse[] =
+      "springs: [{name: f, of: s, force: \"if(t > -1 s, 0 N, if(t > -2.5 s, "
+      "-6 N/s*(t + 1 s), 0 N))\"}]\n";
+  char text[1000];
+  snprintf(text, sizeof text, "%s%s", body, pulse);
+  for (int m = 0; m < METHODS; m++) {
+    const sunrealtype tol = m < ONE_STEP ? 1e-3 : 1e-8, off = m < ONE_STEP ? 1e-13 : 1e-6;
+    Slider s;
+    start(&s, text, CP_ABSOLUTE);
+    ck_assert_int_eq(run(&s, all[m], tol, -3), CP_SUCCESS);
+    ck_assert_double_eq_tol(speed(&s), -6.75, off);
+    ck_assert_double_eq_tol(position(&s), 6.75, off);
+    if (m < 2) ck_assert_double_eq(s.rejected, 0);
+    stop(&s);
+  }
+}
+END_TEST
+
 /* A table of order 1, 24 times from end to end: x' and x are sums over its rows. */
 START_TEST(rows_of_a_table_of_order_one_are_stops) {
   static const sunrealtype x[] = {0, 0.1, 0.2, 0.5}, F[] = {0, 2, -1, 0};
@@ -273,6 +293,7 @@ TEST_SUITE(kinks) {
   Suite *suite = suite_create("bodies/kinks");
   TCase *tc    = tcase_create("kinks");
   tcase_add_test(tc, pieces_in_time_are_integrated_one_by_one);
+  tcase_add_test(tc, pieces_in_time_are_integrated_one_by_one_backwards);
   tcase_add_test(tc, rows_of_a_table_of_order_one_are_stops);
   tcase_add_test(tc, kinks_in_a_coordinate_cost_as_little_as_none);
   tcase_add_test(tc, lines_of_a_map_of_order_one_are_roots);
