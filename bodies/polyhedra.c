@@ -2,6 +2,7 @@
  * n . (x_b - x_a) with n = e_a x e_b / |e_a x e_b|. Both are smooth, and have either sign. They are gaps of the polyhedra where the vertex is
  * over the face, or the nearest points of the lines are within both edges, and where n is a normal of both polyhedra there. */
 #include "polyhedra.h"
+#include "elements.h"
 
 #include <string.h>
 
@@ -131,23 +132,30 @@ sunrealtype polyhedraSeparation(const Placed p[2]) {
 
 /* ---- features ---- */
 
-static void faceAndVertex(const Placed *of, const Placed *other, const Touch *touch,
-                          sunrealtype *gap, sunrealtype *margin, sunrealtype *v) {
-  const PolyFace *face  = &of->is->face[touch->i];
-  const Polyhedron *its = other->is;
-  sunrealtype n[3], corner[3], next[3], in[3];
+/* How far a point is within the edges of face i, negative beyond them. n, gap: out, the face's normal, and the distance along it */
+static sunrealtype withinFace(const Placed *of, int i, const sunrealtype *x, sunrealtype *n,
+                              sunrealtype *gap) {
+  const PolyFace *face = &of->is->face[i];
+  sunrealtype corner[3], next[3], in[3], within = INFINITY;
   turned(of, face->normal, n);
-  placed(other, its->vertex[touch->j], v);
   placed(of, of->is->vertex[of->is->corner[face->first]], corner);
-  *gap    = dot3(n, v) - dot3(n, corner);
-  *margin = INFINITY;
+  *gap = dot3(n, x) - dot3(n, corner);
   for (int k = 0; k < face->count; k++) {
     placed(of, of->is->vertex[of->is->corner[face->first + (k + 1) % face->count]], next);
-    sunrealtype along[3] = {next[0] - corner[0], next[1] - corner[1], next[2] - corner[2]};
+    const sunrealtype along[3] = {next[0] - corner[0], next[1] - corner[1], next[2] - corner[2]};
     cross3(n, along, in);
-    *margin = fmin(*margin, (dot3(in, v) - dot3(in, corner)) / length3(along));
+    within = fmin(within, (dot3(in, x) - dot3(in, corner)) / length3(along));
     memcpy(corner, next, sizeof corner);
   }
+  return within;
+}
+
+static void faceAndVertex(const Placed *of, const Placed *other, const Touch *touch,
+                          sunrealtype *gap, sunrealtype *margin, sunrealtype *v) {
+  const Polyhedron *its = other->is;
+  sunrealtype n[3], next[3];
+  placed(other, its->vertex[touch->j], v);
+  *margin = withinFace(of, touch->i, v, n, gap);
   for (int e = 0; e < its->nedges; e++) {
     const int *end = its->edge[e].vertex;
     if (end[0] != touch->j && end[1] != touch->j) continue;
@@ -209,20 +217,9 @@ void polyhedraTouch(const Placed p[2], const Touch *touch, sunrealtype *gap, sun
 
 /* Is vertex j of the other polyhedron not farther than reach from face i of this one, measured along its normal and beyond its edges? */
 static int isNearFace(const Placed *of, const Placed *other, int i, int j, sunrealtype reach) {
-  const PolyFace *face = &of->is->face[i];
-  sunrealtype n[3], corner[3], next[3], in[3], v[3];
-  turned(of, face->normal, n);
+  sunrealtype n[3], v[3], gap;
   placed(other, other->is->vertex[j], v);
-  placed(of, of->is->vertex[of->is->corner[face->first]], corner);
-  if (fabs(dot3(n, v) - dot3(n, corner)) > reach) return 0;
-  for (int k = 0; k < face->count; k++) {
-    placed(of, of->is->vertex[of->is->corner[face->first + (k + 1) % face->count]], next);
-    const sunrealtype along[3] = {next[0] - corner[0], next[1] - corner[1], next[2] - corner[2]};
-    cross3(n, along, in);
-    if (dot3(in, v) - dot3(in, corner) < -reach * length3(along)) return 0;
-    memcpy(corner, next, sizeof corner);
-  }
-  return 1;
+  return withinFace(of, i, v, n, &gap) >= -reach && fabs(gap) <= reach;
 }
 
 /* The place on a line that is nearest to x, within the edge */
@@ -269,11 +266,13 @@ int polyhedraCandidates(const Placed p[2], sunrealtype reach, Touch *touch) {
       for (int j = 0; j < p[!side].is->nvertices; j++)
         if (isNearFace(&p[side], &p[!side], i, j, reach))
           touch[n++] = (Touch){side ? FACE_OF_B : FACE_OF_A, i, j, 0};
-  for (int i = 0; i < p[0].is->nedges; i++)
+  for (int i = 0; i < p[0].is->nedges; i++) {
+    const Line a = placedLine(&p[0], i);
     for (int j = 0; j < p[1].is->nedges; j++) {
-      const Line a = placedLine(&p[0], i), b = placedLine(&p[1], j);
+      const Line b = placedLine(&p[1], j);
       if (betweenEdges(&a, &b) <= reach) touch[n++] = (Touch){EDGES, i, j, senseOf(p, i, &a, &b)};
     }
+  }
   return n;
 }
 
@@ -281,19 +280,11 @@ int polyhedraCandidates(const Placed p[2], sunrealtype reach, Touch *touch) {
 
 /* A side at a point, and with the axis z along d, both in the axes of the shape */
 static Side sideAt(const Side *own, const sunrealtype *x, const sunrealtype *d) {
-  Side side = *own;
-  int least = 0;
+  Side side       = *own;
+  CPMarker marker = {.axis = {0, 0, 0}};
   for (int k = 0; k < 3; k++) add3(x[k], own->axis[k], side.point);
-  if (!d) return side;
-  memset(side.axis, 0, sizeof side.axis);
-  for (int k = 0; k < 3; k++) add3(d[k], own->axis[k], side.axis[2]);
-  for (int k = 1; k < 3; k++)
-    if (fabs(side.axis[2][k]) < fabs(side.axis[2][least])) least = k;
-  side.axis[0][least] = 1;
-  add3(-side.axis[2][least], side.axis[2], side.axis[0]);
-  const sunrealtype length = length3(side.axis[0]);
-  for (int k = 0; k < 3; k++) side.axis[0][k] /= length;
-  cross3(side.axis[2], side.axis[0], side.axis[1]);
+  for (int k = 0; k < 3 && d; k++) add3(d[k], own->axis[k], marker.axis);
+  if (d) bodiesAxes(3, 0, &marker, side.axis);
   return side;
 }
 

@@ -80,7 +80,7 @@ static int pairOf(const Mechanism *m, const Shape *shape[2], int i, Pair *pair) 
   return n;
 }
 
-/* The same for polyhedra: along the axis that separates them most */
+/* bodiesTouching of polyhedra: along the axis that separates them most */
 static Touching polyhedraTouching(const Mechanism *m, const Shape *const shape[2],
                                   sunrealtype rounding, sunrealtype *depth) {
   Placed p[2];
