@@ -22,12 +22,12 @@ static inline int jetLength(int n, int order) {
   return 1 + (order > 0 ? n : 0) + (order > 1 ? n * (n + 1) / 2 : 0);
 }
 
-/* The pieces of the places from number `first` on */
-static inline Pieces piecesFrom(const Pieces *all, int first) {
-  const Pieces none = {NULL, NULL, NULL};
-  return all ? (Pieces){all->held ? all->held + first : NULL, all->own ? all->own + first : NULL,
-                        all->inside ? all->inside + 2 * first : NULL}
-             : none;
+/* The pieces of the places from number `first` on, in *room, or NULL */
+static inline const Pieces *piecesFrom(const Pieces *all, int first, Pieces *room) {
+  if (!all) return NULL;
+  *room = (Pieces){all->held ? all->held + first : NULL, all->own ? all->own + first : NULL,
+                   all->inside ? all->inside + 2 * first : NULL};
+  return room;
 }
 
 struct CPFunction_ {

@@ -10,6 +10,22 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Has it two pieces? */
+static int isSwitch(Code code) {
+  return code == LESS || code == LESS_EQ || code == MIN || code == MAX || code == ABS ||
+         code == SIGN;
+}
+
+/* Is it one of function1? */
+static int isFunction1(const Op *op) {
+  return op->k == 1 && op->code != CALL && !isSwitch(op->code);
+}
+
+/* The number of its places with pieces */
+static int placesIn(const Op *op) {
+  return op->code == CALL ? op->of.f->npieces : isSwitch(op->code);
+}
+
 /* phi [3]: phi(x) and, of order > 0, phi'(x), phi''(x) */
 static void function1(Code code, sunrealtype x, sunrealtype c, int order, sunrealtype *phi) {
   const int slopes = order > 0;
@@ -163,11 +179,28 @@ static int pieceOf(const Pieces *pieces, int own, sunrealtype s) {
   return held == ANY_PIECE ? own : held;
 }
 
+/* The piece of an operation that has two at x and y, or at x */
+static int pieceAt(const Op *op, const Pieces *pieces, sunrealtype x, sunrealtype y) {
+  switch (op->code) {
+  case MIN: return pieceOf(pieces, y < x, x - y);
+  case MAX: return pieceOf(pieces, y > x, y - x);
+  case LESS: return pieceOf(pieces, x < y, y - x);
+  case LESS_EQ: return pieceOf(pieces, x <= y, y - x);
+  default: return pieceOf(pieces, !(x < 0), x); /* ABS, SIGN */
+  }
+}
+
+/* At 0 the sign is 0, unless a piece is held. */
+static sunrealtype signOf(const Pieces *pieces, int piece, sunrealtype x) {
+  const int is_held = pieces && pieces->held && *pieces->held != ANY_PIECE;
+  return is_held ? 2 * piece - 1 : (x > 0) - (x < 0);
+}
+
 static void operate(const Op *op, int n, int order, const Pieces *pieces, sunrealtype *jet) {
   const int length = jetLength(n, order), k = op->k;
   const size_t size    = (size_t)length * sizeof *jet;
   const sunrealtype *y = jet + length;
-  int piece;
+  const int piece      = isSwitch(op->code) ? pieceAt(op, pieces, jet[0], k > 1 ? y[0] : 0) : 0;
   switch (op->code) {
   case ADD:
     for (int i = 0; i < length; i++) jet[i] += y[i];
@@ -184,25 +217,20 @@ static void operate(const Op *op, int n, int order, const Pieces *pieces, sunrea
     jet[0] *= y[0];
     return;
   case MIN:
-    if (pieceOf(pieces, y[0] < jet[0], jet[0] - y[0])) memcpy(jet, y, size);
-    return;
   case MAX:
-    if (pieceOf(pieces, y[0] > jet[0], y[0] - jet[0])) memcpy(jet, y, size);
+    if (piece) memcpy(jet, y, size);
     return;
   case ABS:
-    if (!pieceOf(pieces, !(jet[0] < 0), jet[0]))
+    if (!piece)
       for (int i = 0; i < length; i++) jet[i] *= -1;
     return;
-  case SIGN: /* at 0 it is 0, unless a piece is held */
-    piece = pieceOf(pieces, !(jet[0] < 0), jet[0]);
-    if (pieces && pieces->held && *pieces->held != ANY_PIECE) jet[0] = 2 * piece - 1;
-    else jet[0] = (jet[0] > 0) - (jet[0] < 0);
+  case SIGN:
+    jet[0] = signOf(pieces, piece, jet[0]);
     memset(jet + 1, 0, size - sizeof *jet);
     return;
   case IF: memcpy(jet, jet[0] != 0 ? y : y + length, size); return;
   case LESS:
   case LESS_EQ:
-    piece = pieceOf(pieces, op->code == LESS ? jet[0] < y[0] : jet[0] <= y[0], y[0] - jet[0]);
     memset(jet, 0, size);
     jet[0] = piece;
     return;
@@ -211,7 +239,7 @@ static void operate(const Op *op, int n, int order, const Pieces *pieces, sunrea
   sunrealtype a[MOST_ARGUMENTS] = {0}, d[MOST_ARGUMENTS], dd[MOST_ARGUMENTS * MOST_ARGUMENTS],
               phi[3];
   for (int i = 0; i < k; i++) a[i] = jet[i * length];
-  if (k == 1 && op->code != CALL) {
+  if (isFunction1(op)) {
     function1(op->code, a[0], op->of.c, order, phi);
     chain(1, phi[0], phi + 1, phi + 2, n, order, jet);
   } else {
@@ -233,10 +261,9 @@ void languageRun(const Op *op, int nops, int n, const sunrealtype *x, int order,
       if (o->code == VARIABLE && order > 0) top[1 + o->k] = 1;
       top += length;
     } else {
-      const int more    = o->code == CALL ? o->of.f->npieces : isSwitch(o->code);
-      const Pieces here = piecesFrom(pieces, place);
-      operate(o, n, order, pieces && more ? &here : NULL, top - o->k * length);
-      place += more;
+      Pieces room;
+      operate(o, n, order, piecesFrom(pieces, place, &room), top - o->k * length);
+      place += placesIn(o);
       top -= (o->k - 1) * length;
     }
   }
@@ -261,13 +288,13 @@ static void runValues(const Op *op, int nops, const sunrealtype *x, const Pieces
     case COS: top[-1] = cos(top[-1]); break;
     case SQRT: top[-1] = sqrt(top[-1]); break;
     default:
-      if (o->k == 1 && o->code != CALL && !isSwitch(o->code)) {
+      if (isFunction1(o)) {
         function1(o->code, top[-1], o->of.c, 0, phi);
         top[-1] = phi[0];
       } else {
-        const Pieces here = piecesFrom(pieces, place);
-        operate(o, 0, 0, pieces ? &here : NULL, top - o->k);
-        place += o->code == CALL ? o->of.f->npieces : isSwitch(o->code);
+        Pieces room;
+        operate(o, 0, 0, piecesFrom(pieces, place, &room), top - o->k);
+        place += placesIn(o);
         top -= o->k - 1;
       }
     }
@@ -290,26 +317,24 @@ static void special(const Op *op, int i, const Pieces *pieces, const int *at, Ta
   sunrealtype *v = tape->v, *d = tape->d, a[MOST_ARGUMENTS], by[MOST_ARGUMENTS],
               second[MOST_ARGUMENTS * MOST_ARGUMENTS];
   const sunrealtype x = v[at[0]], y = op->k > 1 ? v[at[1]] : 0;
-  int taken;
+  const int piece = isSwitch(op->code) ? pieceAt(op, pieces, x, y) : 0;
   switch (op->code) {
   case MIN:
   case MAX:
-    taken    = op->code == MIN ? pieceOf(pieces, y < x, x - y) : pieceOf(pieces, y > x, y - x);
-    v[i]     = taken ? y : x;
-    d[at[0]] = !taken, d[at[1]] = taken;
+    v[i]     = piece ? y : x;
+    d[at[0]] = !piece, d[at[1]] = piece;
     return;
   case ABS:
-    d[at[0]] = pieceOf(pieces, !(x < 0), x) ? 1 : -1;
+    d[at[0]] = piece ? 1 : -1;
     v[i]     = d[at[0]] * x;
     return;
   case SIGN:
-    taken = pieceOf(pieces, !(x < 0), x);
-    v[i] = pieces && pieces->held && *pieces->held != ANY_PIECE ? 2 * taken - 1 : (x > 0) - (x < 0);
+    v[i]     = signOf(pieces, piece, x);
     d[at[0]] = 0;
     return;
   case LESS:
   case LESS_EQ:
-    v[i]     = pieceOf(pieces, op->code == LESS ? x < y : x <= y, y - x);
+    v[i]     = piece;
     d[at[0]] = d[at[1]] = 0;
     return;
   case IF:
@@ -342,13 +367,13 @@ static void runTape(const Op *op, int nops, int n, const sunrealtype *at, const 
     case MUL: v[i] = v[x] * v[y], d[x] = v[y], d[y] = v[x]; break;
     case DIV: v[i] = v[x] / v[y], d[x] = 1 / v[y], d[y] = -v[i] * d[x]; break;
     default:
-      if (k == 1 && o->code != CALL && !isSwitch(o->code)) {
+      if (isFunction1(o)) {
         function1(o->code, v[y], o->of.c, 1, phi);
         v[i] = phi[0], d[y] = phi[1];
       } else {
-        const Pieces here = piecesFrom(pieces, place);
-        special(o, i, pieces ? &here : NULL, top - k, &tape);
-        place += o->code == CALL ? o->of.f->npieces : isSwitch(o->code);
+        Pieces room;
+        special(o, i, piecesFrom(pieces, place, &room), top - k, &tape);
+        place += placesIn(o);
       }
     }
     if (k > 0) tape.parent[x] = tape.parent[y] = i;
@@ -392,18 +417,16 @@ static void destroy(struct CPFunction_ *f) {
 int languageCountPieces(Expression *e) {
   char affine[WORDS]; /* [operands on the stack] are they affine functions of variable 0 alone? */
   int count = 0, top = 0;
-  for (int i = 0; i < e->nops; i++)
-    count += e->op[i].code == CALL ? e->op[i].of.f->npieces : isSwitch(e->op[i].code);
+  for (int i = 0; i < e->nops; i++) count += placesIn(&e->op[i]);
   e->head.timed = e->timed = malloc((size_t)count + 1);
   if (!e->timed) return 1;
   for (int i = 0; i < e->nops; i++) {
-    const Op *op  = &e->op[i];
-    const int own = isSwitch(op->code), k = op->code <= VARIABLE ? 0 : op->k;
-    int all = 1;
+    const Op *op = &e->op[i];
+    const int k  = op->code <= VARIABLE ? 0 : op->k;
+    int all      = 1;
     for (int a = top - k; a < top; a++) all &= affine[a];
-    if (own) e->timed[e->head.npieces++] = (char)all;
-    for (int m = 0; op->code == CALL && m < op->of.f->npieces; m++)
-      e->timed[e->head.npieces++] = all && k == 1 && op->of.f->timed[m];
+    for (int m = 0; m < placesIn(op); m++)
+      e->timed[e->head.npieces++] = all && (op->code != CALL || (k == 1 && op->of.f->timed[m]));
     top += 1 - k;
     affine[top - 1] = op->code == NUMBER || (op->code == VARIABLE && op->k == 0) ||
                       (all && (op->code == ADD || op->code == SUB || op->code == SCALE));

@@ -43,12 +43,6 @@ typedef enum {
   SMOOTH
 } Code; /* POWER, SCALE: with a constant exponent, by a constant factor; from SIN on: functions of one argument */
 
-/* Has it two pieces? */
-static inline int isSwitch(Code code) {
-  return code == LESS || code == LESS_EQ || code == MIN || code == MAX || code == ABS ||
-         code == SIGN;
-}
-
 typedef struct {
   Code code;
   int k; /* number of operands, or the index of the variable */

@@ -123,13 +123,13 @@ static int weights(const Axis *axis, int periodic, sunrealtype x, int order, con
 
 static void evaluate(const struct CPFunction_ *f, const sunrealtype *x, int order,
                      const Pieces *pieces, sunrealtype *jet) {
-  const Pieces second = piecesFrom(pieces, 1);
-  const Spline *s     = (const Spline *)(const void *)f;
+  Pieces room;
+  const Spline *s = (const Spline *)(const void *)f;
   const int two = f->n == 2, n1 = s->axis[1].n, p0 = s->axis[0].p, p1 = s->axis[1].p;
   sunrealtype w0[3][2][P], w1[3][2][P];
   const int i = weights(&s->axis[0], s->periodic, x[0], order, pieces, w0),
-            j = weights(&s->axis[1], s->periodic, two ? x[1] : 0, order, pieces ? &second : NULL,
-                        w1);
+            j = weights(&s->axis[1], s->periodic, two ? x[1] : 0, order,
+                        piecesFrom(pieces, 1, &room), w1);
   for (int total = 0, m = 0; total <= order; total++) /* f; f_x, f_y; f_xx, f_xy, f_yy */
     for (int d1 = 0; d1 <= (two ? total : 0); d1++) {
       sunrealtype sum = 0;
