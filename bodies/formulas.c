@@ -152,6 +152,15 @@ void bodiesFreeFormulas(Mechanism *m) {
   free(all);
 }
 
+/* CPFunctionEvaluate of component k, with the pieces of a run, and moved by the parameters of the file */
+static int evaluate(const Mechanism *m, const Formula *formula, int k, const sunrealtype *x,
+                    sunrealtype *value, sunrealtype *g, sunrealtype *H) {
+  Pieces room;
+  const Pieces *pieces = bodiesPieces(m, formula, k, &room);
+  const int flag       = cpFunctionEvaluate(formula->f[k], x, pieces, value, g, H);
+  return flag || !m->follow ? flag : bodiesAddMoved(m, formula->number, k, x, pieces, value, g, H);
+}
+
 int bodiesFormula(const Mechanism *m, const Formula *formula, int k, sunrealtype t, int nown,
                   const sunrealtype *own, sunrealtype *value, sunrealtype g[CP_MOST_VARIABLES]) {
   sunrealtype at[CP_MOST_VARIABLES];
@@ -166,19 +175,11 @@ int bodiesFormula(const Mechanism *m, const Formula *formula, int k, sunrealtype
     bodiesTermJet(m, &input->term, VALUES, &jet);
     at[1 + nown + i] = input->term.coef * (input->level ? jet.rate : jet.s);
   }
-  Pieces room;
-  const Pieces *pieces = bodiesPieces(m, formula, k, &room);
-  const int flag       = cpFunctionEvaluate(formula->f[k], at, pieces, value, g, NULL);
-  return flag || !m->follow ? flag
-                            : bodiesAddMoved(m, formula->number, k, at, pieces, value, g, NULL);
+  return evaluate(m, formula, k, at, value, g, NULL);
 }
 
 int bodiesMotion(const Mechanism *m, const Formula *formula, sunrealtype t, sunrealtype *g) {
-  Pieces room;
-  const Pieces *pieces = bodiesPieces(m, formula, 0, &room);
-  const int flag       = cpFunctionEvaluate(formula->f[0], &t, pieces, g, g + 1, g + 2);
-  return flag || !m->follow ? flag
-                            : bodiesAddMoved(m, formula->number, 0, &t, pieces, g, g + 1, g + 2);
+  return evaluate(m, formula, 0, &t, g, g + 1, g + 2);
 }
 
 int bodiesMotionOf(sunrealtype t, sunrealtype *g, void *formula) {
