@@ -14,8 +14,6 @@
 #include "polyhedra.h"
 
 #include <cpodes/cpodes_session.h>
-#include <float.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -36,7 +34,6 @@ typedef struct {
 typedef struct {
   const Meeting *is;
   sunrealtype reach;
-  int most; /* of features */
   Chosen now, before;
   int place; /* of its two root functions, the one in use: integrators expect one that has had a root to be zero */
   int handled; /* `before` is what was chosen before the newest event */
@@ -208,13 +205,18 @@ static int assign(Meetings *all, Meet *meet) {
   return changed;
 }
 
+/* What was chosen before becomes what is chosen, with the other root function, and the other way round. */
+static void swap(Meet *meet) {
+  const Chosen other = meet->before;
+  meet->before = meet->now, meet->now = other, meet->place = !meet->place;
+}
+
 /* Chooses the features of two polyhedra where they are. Returns 1 if a contact has changed. */
 static int choose(Meetings *all, Meet *meet) {
-  const Chosen swap = meet->before;
+  Chosen *c = &meet->now;
   Placed p[2];
   sunrealtype d[3];
-  meet->before = meet->now, meet->now = swap, meet->handled = 1, meet->place = !meet->place;
-  Chosen *c = &meet->now;
+  swap(meet), meet->handled = 1;
   relative(all, meet->is, p);
   between(all, meet->is, d);
   const sunrealtype balls = length3(d) - p[0].is->radius - p[1].is->radius;
@@ -304,8 +306,7 @@ static void undo(CPSession session, N_Vector y, void *data) {
   for (int i = 0; i < all->m->nmeetings; i++) {
     Meet *meet = &all->meet[i];
     if (!meet->handled) continue;
-    const Chosen swap = meet->before;
-    meet->before = meet->now, meet->now = swap, meet->handled = 0, meet->place = !meet->place;
+    swap(meet), meet->handled = 0;
     for (int k = 0; k < MEETING_CONTACTS; k++) setContact(all, meet, k, NULL);
     for (int l = 0; l < meet->now.n; l++)
       if (meet->now.slot[l]) setContact(all, meet, meet->now.slot[l] - 1, &meet->now.touch[l]);
@@ -347,11 +348,11 @@ static int makeMeet(Meetings *all, int i) {
     p[side]  = &all->polyhedron[meet->is->shape[side]];
     *p[side] = polyhedronOf(&all->m->shape[meet->is->shape[side]]);
   }
+  const int most = polyhedraMost(p[0], p[1]);
   /* Less finds features more often, more has more of them in the list. */
   meet->reach           = fmin(p[0]->inner, p[1]->inner) / 4;
-  meet->most            = polyhedraMost(p[0], p[1]);
   all->direction[2 * i] = all->direction[2 * i + 1] = -1;
-  return makeChosen(meet->most, &meet->now) || makeChosen(meet->most, &meet->before);
+  return makeChosen(most, &meet->now) || makeChosen(most, &meet->before);
 }
 
 static int make(Mechanism *m) {
