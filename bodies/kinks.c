@@ -54,19 +54,17 @@ static int hasPieces(const Formula *formula) {
 /* The formula of a drive, or NULL */
 static const Formula *ofDrive(const Drive *d) { return d->g == bodiesMotionOf ? d->data : NULL; }
 
-/* The formulas that forces and drives have, one after the other, or NULL where there is none; *end: out, 1 behind the last one */
-static const Formula *formulaOf(const Mechanism *m, int i, int *end) {
-  *end = 0;
+/* The number of forces and drives, and the formula that each of them has, or NULL */
+static int formulasOf(const Mechanism *m) { return m->nlaws + m->nforces + m->ndrives; }
+static const Formula *formulaOf(const Mechanism *m, int i) {
   if (i < m->nlaws) return m->law[i].formula;
   if ((i -= m->nlaws) < m->nforces) return m->force[i].formula;
-  if ((i -= m->nforces) < m->ndrives) return ofDrive(&m->drive[i]);
-  *end = 1;
-  return NULL;
+  return ofDrive(&m->drive[i - m->nforces]);
 }
 
 int bodiesHasKinks(const Mechanism *m) {
-  int end = 0, found = 0;
-  for (int i = 0; !end && !found; i++) found = hasPieces(formulaOf(m, i, &end));
+  int found = 0;
+  for (int i = 0; i < formulasOf(m) && !found; i++) found = hasPieces(formulaOf(m, i));
   return found;
 }
 
@@ -184,9 +182,8 @@ static sunrealtype nextEnd(const Kinks *all, const Formula *formula, int k, int 
 static sunrealtype nextTime(sunrealtype t, void *data) {
   const Kinks *all = data;
   sunrealtype next = INFINITY;
-  int end          = 0;
-  for (int e = 0; !end; e++) {
-    const Formula *formula = formulaOf(all->m, e, &end);
+  for (int e = 0; e < formulasOf(all->m); e++) {
+    const Formula *formula = formulaOf(all->m, e);
     for (int k = 0; formula && k < 3; k++)
       for (int i = 0; formula->f[k] && i < cpFunctionPieces(formula->f[k]); i++)
         if (all->ends[formula->place[k] + i] == STOP)
@@ -209,6 +206,7 @@ static int begin(CPSession session, sunrealtype t, sunrealtype t_end, N_Vector y
   if (!all->ahead && !(all->ahead = N_VClone(y))) return CP_MEM_FAIL;
   if (!all->bend && !(all->bend = N_VClone(y))) return CP_MEM_FAIL;
   all->sign = t_end < t ? -1 : 1, all->t_end = t_end, all->locked = 1;
+  all->message[0] = '\0';
   for (int i = 0; i < all->n && !again; i++) all->held[i] = ANY_PIECE;
   settle(all, t, y, NULL);
   return 0;
@@ -276,7 +274,6 @@ static int make(Mechanism *m) {
   Kinks *all = m->kinks = calloc(1, sizeof *all);
   if (!all) return CP_MEM_FAIL;
   const size_t n = (size_t)bodiesPlaces(m);
-  int end        = 0;
   all->m = m, all->n = (int)n;
   all->held   = malloc((5 * n + 1) * sizeof *all->held);
   all->ends   = calloc(n + 1, 1);
@@ -285,8 +282,8 @@ static int make(Mechanism *m) {
   all->own = all->held + n, all->before = all->own + n, all->moved = all->before + n;
   all->direction = all->moved + n;
   for (size_t i = 0; i < n; i++) all->held[i] = ANY_PIECE, all->direction[i] = -1;
-  for (int e = 0; !end; e++) {
-    const Formula *formula = formulaOf(m, e, &end);
+  for (int e = 0; e < formulasOf(m); e++) {
+    const Formula *formula = formulaOf(m, e);
     for (int k = 0; formula && k < 3; k++)
       for (int i = 0; formula->f[k] && i < cpFunctionPieces(formula->f[k]); i++) {
         const int is_stop                = cpFunctionTimed(formula->f[k], i);
