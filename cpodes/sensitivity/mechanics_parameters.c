@@ -160,8 +160,11 @@ int cpMechSensParameter(CPMechSens sens, int iS) {
   const int moves = sens->params->p != NULL;
   if (sens->jac && moves && !sens->checked) flag = checkGiven(sens);
   if (flag || sens->known[iS]) return flag;
-  if (!sens->jac && moves) flag = ofModel(sens);
-  if (!sens->jac && moves && flag != CP_PARAMETERS_UNKNOWN) return flag;
+  /* The model knows all or none, and is asked before the first one at a state: its answer takes the place of all. */
+  if (!sens->jac && moves && !memchr(sens->known, 1, (size_t)sens->params->Ns)) {
+    flag = ofModel(sens);
+    if (flag != CP_PARAMETERS_UNKNOWN) return flag;
+  }
   if (sens->jac) flag = given(sens, iS);
   else {
     memset(byParam(sens, iS), 0, sens->stride * sizeof(double));

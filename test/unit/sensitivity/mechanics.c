@@ -475,6 +475,43 @@ START_TEST(without_constraints_the_derivatives_are_those_by_hand) {
 }
 END_TEST
 
+static int damped(sunrealtype t, const sunrealtype *q, const sunrealtype *u, const sunrealtype *z,
+                  sunrealtype *f, void *data) {
+  const sunrealtype *p = data;
+  (void)t, (void)z;
+  f[0] = -p[0] * q[0] - p[1] * u[0];
+  return 0;
+}
+static int unknown(sunrealtype t, const sunrealtype *q, const sunrealtype *u, const sunrealtype *z,
+                   const sunrealtype *udot, const sunrealtype *lambda, const sunrealtype *values,
+                   int n, const int *plist, const CPMechColumns *columns, void *data) {
+  (void)t, (void)q, (void)u, (void)z, (void)udot, (void)lambda, (void)values, (void)n, (void)plist,
+      (void)columns, (void)data;
+  return CP_PARAMETERS_UNKNOWN;
+}
+
+/* Where a model does not know its derivatives, those of all parameters are differences, and none is lost when another one is found. */
+START_TEST(parameters_that_a_model_does_not_know_have_differences) {
+  sunrealtype p[]         = {3, 0.4}, lfp[2];
+  const CPEquations model = {CP_SIZED(CPEquations), .nu = 1, .M = mass, .f = damped,
+                             .parameters_jac = unknown};
+  N_Vector y = VECTOR(0.5, -1), s = VECTOR(0, 0), l = VECTOR(0, 1), out = vector_copy(s);
+  CPMech mech = create_mech(&model, y, test_context);
+  ck_assert_int_eq(CPMechSetUserData(mech, p), CP_SUCCESS);
+  const CPParameters parameters = {CP_SIZED(CPParameters), .n = 2, .values = p};
+  ck_assert_int_eq(CPMechJvp(mech, 0, y, &parameters, s, (sunrealtype[]){1, 3}, out, NULL),
+                   CP_SUCCESS);
+  ck_assert_double_eq_tol(entries(out)[1], -0.5 + 3, 1e-11);
+  for (int k = 0; k < 2; k++) {
+    ck_assert_int_eq(CPMechVjp(mech, 0, y, &parameters, l, out, lfp), CP_SUCCESS);
+    ck_assert_double_eq_tol(lfp[0], -0.5, 1e-11);
+    ck_assert_double_eq_tol(lfp[1], 1, 1e-11);
+  }
+  CPMechFree(&mech);
+  N_VDestroy(y), N_VDestroy(s), N_VDestroy(l), N_VDestroy(out);
+}
+END_TEST
+
 /* The power of a force whose curve has a knot at u = 1, where its third derivative jumps, as an auxiliary state whose derivatives
  * are differences */
 static int curve(sunrealtype t, const sunrealtype *q, const sunrealtype *u, const sunrealtype *z,
@@ -749,6 +786,7 @@ TEST_SUITE(mechanics) {
   tcase_add_test(tc, derivatives_that_are_not_finite_are_named);
   tcase_add_test(tc, differences_stay_near_the_knot_of_a_curve);
   tcase_add_loop_test(tc, without_constraints_the_derivatives_are_those_by_hand, 0, 4);
+  tcase_add_test(tc, parameters_that_a_model_does_not_know_have_differences);
   tcase_add_test(tc, derivatives_of_auxiliary_states_are_checked_alone);
   tcase_add_test(tc, arguments_of_products_are_checked);
   tcase_add_test(tc, the_adjoint_needs_no_integrator);
