@@ -69,6 +69,8 @@ int contactKrylovStep(const ContactProblem *p, const sunrealtype *F, sunrealtype
 /* ---- natural_map.c ---- */
 
 sunrealtype contactDot(int n, const sunrealtype *a, const sunrealtype *b);
+/* The largest |x_i| */
+sunrealtype contactLargest(int n, const sunrealtype *x);
 /* Solves A x = b by LU with partial pivoting. x [n]: in, b; A [n n] is overwritten. Returns 1 if a
  * pivot is roundoff. */
 int contactGauss(int n, sunrealtype *A, sunrealtype *x);

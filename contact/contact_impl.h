@@ -331,8 +331,6 @@ void contactElasticPhases(CPContact c);
 int contactAddElasticForce(CPContact c);
 
 /* ---- gradient.c ---- */
-/* Relative difference up to which several contacts have the same derivative of the event's time. */
-#define CONTACT_SAME_TIME 1.0e-4
 /* decided [2 npoints]: 1 for the margins whose roots were the newest event */
 void contactDecided(CPContact c, char *decided);
 /* c->sens.minus <- the directions that make up all sensitivities S- at (t, y): for each parameter the one that is nearest to 0, -K dc/dp,

@@ -161,9 +161,8 @@ static int solveForces(CPContact c) {
     if (c->point[i].law.nloads > 0) N[k] = c->point[i].N, H[k * (n + 1)] = 1.0, k++;
   failed = loadError(c, N, F);
   for (int iteration = 0; iteration < MOST && !failed; iteration++) {
-    sunrealtype size = 0, off = 0, along = 0;
-    for (int i = 0; i < n; i++) size = fmax(size, fabs(N[i])), off = fmax(off, fabs(F[i]));
-    if ((done = off <= CP_ROUNDED * size)) break;
+    sunrealtype along = 0;
+    if ((done = contactLargest(n, F) <= CP_ROUNDED * contactLargest(n, N))) break;
     contactSquareTimes(n, H, F, s);
     for (int i = 0; i < n; i++) s[i] = -s[i], N[i] += s[i], y[i] = -F[i];
     failed = loadError(c, N, F);
@@ -236,7 +235,6 @@ static void guide(CPContact c, const ContactLaw *law, sunrealtype slow) {
 static void findEnds(CPContact c, sunrealtype t) {
   ContactProblem *P  = &c->problem;
   const int all_slow = speedFired(c, 0, t);
-  sunrealtype size   = 0;
   int any            = 0;
   for (int k = 0; k < P->ncontacts; k++) {
     ContactLaw *law = &P->law[k];
@@ -257,8 +255,8 @@ static void findEnds(CPContact c, sunrealtype t) {
       memcpy(now->s, s, sizeof s), now->t = t;
     } else now->slow = now->turn = 0.0;
   }
-  const int failed = any && solveForces(c);
-  for (int i = 0; i < P->n && any; i++) size = fmax(size, fabs(P->c[i]));
+  const int failed       = any && solveForces(c);
+  const sunrealtype size = any ? contactLargest(P->n, P->c) : 0.0;
   for (int k = 0; k < P->ncontacts && any; k++) {
     ContactLaw *law = &P->law[k];
     if (!law->ends) continue;
@@ -312,15 +310,14 @@ static sunrealtype narrowed(const ContactProblem *P) {
  * Returns nonzero if there is no solution. */
 static int solveNarrowed(CPContact c, sunrealtype fraction, int *at_rest) {
   ContactProblem *P = &c->problem;
-  sunrealtype size  = 0;
   for (int k = 0; k < P->ncontacts; k++)
     if (!P->law[k].slides)
       P->law[k].mu = (1.0 - (P->law[k].saturated ? fmin(fraction, narrowed(P)) : fraction)) *
                      c->point[P->law[k].contact].law.mu_static;
   const int failed = solveForces(c);
-  for (int i = 0; i < P->n; i++) size = fmax(size, fabs(P->c[i]));
-  const sunrealtype error = size * (10.0 * P->residual + 64 * P->n * DBL_EPSILON);
-  *at_rest                = 1;
+  const sunrealtype error =
+      contactLargest(P->n, P->c) * (10.0 * P->residual + 64 * P->n * DBL_EPSILON);
+  *at_rest = 1;
   for (int k = 0; k < P->ncontacts; k++) {
     ContactLaw *law = &P->law[k];
     if (law->slides) continue;

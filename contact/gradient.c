@@ -17,6 +17,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Relative difference up to which several contacts have the same derivative of the event's time */
+#define SAME_TIME 1.0e-4
+
 /* Differences of sixth order, which reach up to three steps away, have the relative step CP_SIXTH_ORDER_STEP: relative
  * to the sizes of coordinates, velocities and parameters; and to the integrator's step and, since this grows at rest, the
  * time since the newest event. */
@@ -70,11 +73,11 @@ static sunrealtype *parameterOf(CPContact c, int i) {
  * be zero where a body strikes the origin: they are at least as large as the way since the newest event. Nothing depends on
  * quadratures, such as a work. */
 static sunrealtype rateOf(CPContact c, sunrealtype t, N_Vector y, N_Vector d, int i) {
-  const sunrealtype *u = N_VGetArrayPointer(y) + c->nq;
-  sunrealtype rate = parameterOf(c, i) ? 1.0 / c->sens.size[i] : 0.0, fastest = 0;
-  for (int j = 0; j < c->nu; j++) fastest = fmax(fastest, fabs(u[j]));
-  rate = fmax(rate, relativeSize(c, y, d, 0, c->nq, fastest * fabs(t - c->t)));
-  rate = fmax(rate, relativeSize(c, y, d, c->nq, c->nq + c->nu, 0));
+  const sunrealtype *u  = N_VGetArrayPointer(y) + c->nq;
+  const sunrealtype way = contactLargest(c->nu, u) * fabs(t - c->t);
+  sunrealtype rate      = parameterOf(c, i) ? 1.0 / c->sens.size[i] : 0.0;
+  rate                  = fmax(rate, relativeSize(c, y, d, 0, c->nq, way));
+  rate                  = fmax(rate, relativeSize(c, y, d, c->nq, c->nq + c->nu, 0));
   return fmax(rate, relativeSize(c, y, d, c->nq + c->nu, c->n - (int)c->model->nquad, 0));
 }
 
@@ -110,26 +113,18 @@ static int moved(sunrealtype e, sunrealtype *value, void *data) {
   return m->quantity(m->c, m->t + e * along->dt, m->c->sens.moved, value, m->function);
 }
 
-static sunrealtype largest(int n, const sunrealtype *x) {
-  sunrealtype size = 0.0;
-  for (int j = 0; j < n; j++) size = fmax(size, fabs(x[j]));
-  return size;
-}
-
 /* Of each contact of the newest impact: does it carry an impulse, and does that lie on the cone of friction, on which side? With
  * Poisson's law the same of compression */
 static void findCases(CPContact c, char *cases) {
   const ContactProblem *P   = &c->problem;
-  const sunrealtype most[2] = {largest(P->n, P->x), largest(P->n, c->compression)};
+  const sunrealtype most[2] = {contactLargest(P->n, P->x), contactLargest(P->n, c->compression)};
   memset(cases, 0, (size_t)c->npoints);
   for (int k = 0; k < P->ncontacts; k++) {
     const ContactLaw *law  = &P->law[k];
     const int two          = c->point[law->contact].law.kind == CP_RESTITUTION_POISSON;
     const sunrealtype *x[] = {P->x + law->first, c->compression + law->first};
     for (int i = 0; i <= two; i++) {
-      const sunrealtype T = law->ntangents == 0   ? 0.0
-                            : law->ntangents == 1 ? fabs(x[i][1])
-                                                  : hypot(x[i][1], x[i][2]);
+      const sunrealtype T = contactLength(law->ntangents, x[i] + 1);
       const int loaded    = x[i][0] > CP_ROUNDED * most[i],
                 slips     = loaded && T >= (1.0 - CP_ROUNDED) * law->mu * x[i][0],
                 side      = slips && law->ntangents == 1 && x[i][1] > 0.0;
@@ -230,11 +225,10 @@ int contactDirections(CPContact c, sunrealtype t, N_Vector y, const char *functi
   for (int i = 0, j = 0; i < c->sens.count && !flag; i++) {
     N_Vector d = c->sens.minus[i];
     N_VConst(0.0, d);
-    if (parameterOf(c, i))
+    if (parameterOf(c, i)) {
       flag = derivative(c, nearest, c->n, t, 0.0, y, d, i, c->sens.change, function);
-    if (parameterOf(c, i))
       memcpy(N_VGetArrayPointer(d), c->sens.change, (size_t)c->n * sizeof *c->sens.change);
-    else {
+    } else {
       N_VGetArrayPointer(d)[j++] = 1.0;
       N_VConst(1.0, c->sens.after);
       flag =
@@ -287,14 +281,14 @@ static int agree(CPContact c, int k, int l, sunrealtype t, const char *function)
   for (; i < c->sens.count && c->sens.which[i] >= 0; i++) {
     const sunrealtype one = timeOf(c, k, i), other = timeOf(c, l, i),
                       rate = rateOf(c, t, c->saved, c->sens.minus[i], i),
-                      most = CONTACT_SAME_TIME * fmax(fabs(one), fabs(other)) +
+                      most = SAME_TIME * fmax(fabs(one), fabs(other)) +
                              c->rtol * fabs(t - c->t_first) * rate;
     differ |= !(fabs(one - other) <= most);
   }
   for (sunrealtype size = 0.0, most = 0.0; i < c->sens.count; i++) {
     size = fmax(size, fabs(timeOf(c, k, i)));
     most = fmax(most, fabs(timeOf(c, k, i) - timeOf(c, l, i)));
-    if (i + 1 == c->sens.count) differ |= !(most <= CONTACT_SAME_TIME * size);
+    if (i + 1 == c->sens.count) differ |= !(most <= SAME_TIME * size);
   }
   return differ ? cpReport(&c->log, CP_CONTACT_NO_GRADIENT, function,
                            "at t = %.10g: contacts \"%s\" and \"%s\" have events at one time, "

@@ -103,7 +103,7 @@ static int findWork(CPContact c, sunrealtype t, const sunrealtype *q) {
 int contactApplyImpulses(CPContact c, sunrealtype t, N_Vector y, const char *function) {
   const ContactProblem *P = &c->problem;
   const int work          = (int)c->model->work;
-  sunrealtype *u = N_VGetArrayPointer(y) + c->nq, *z = u + c->nu, size = 0;
+  sunrealtype *u = N_VGetArrayPointer(y) + c->nq, *z = u + c->nu;
   int flag = contactActivateRows(c, 0);
   if (!flag) flag = contactReact(c, P->x, c->before_v, work ? c->lambda : NULL);
   if (flag) return contactPassOn(c, flag);
@@ -111,8 +111,8 @@ int contactApplyImpulses(CPContact c, sunrealtype t, N_Vector y, const char *fun
   if (flag) return contactUserFailed(c, function, "v", t, flag);
   if (work) z[work - 1] += c->impact.work;
   for (int j = 0; j < c->nu; j++) u[j] += c->udot[j];
-  flag = contactMeasure(c, t, y, function);
-  for (int i = 0; i < P->n; i++) size = fmax(size, fabs(c->velocity[i]));
+  flag                   = contactMeasure(c, t, y, function);
+  const sunrealtype size = contactLargest(P->n, c->velocity);
   for (int i = 0; i < P->n && !flag; i++) {
     const sunrealtype after = c->velocity[i] + c->before_v[i];
     if (!(fabs(c->v[c->row[i]] - after) <=
@@ -192,7 +192,7 @@ static int skipReturns(CPContact c, sunrealtype t, sunrealtype factor, sunrealty
 int contactImpact(CPContact c, sunrealtype t, N_Vector y, const char *function) {
   ContactProblem *P  = &c->problem;
   int approaching    = 0;
-  sunrealtype factor = 1, largest = 0;
+  sunrealtype factor = 1;
   for (int k = 0; k < P->ncontacts; k++) {
     const int row = c->row[P->law[k].first];
     approaching |= c->v[row] < -c->small_v * c->scale[row];
@@ -209,7 +209,7 @@ int contactImpact(CPContact c, sunrealtype t, N_Vector y, const char *function) 
   takeVelocities(c);
   const int flag = contactFreeAccelerations(c, t, y, function);
   if (flag) return flag;
-  for (int i = 0; i < P->n; i++) largest = fmax(largest, fabs(c->velocity[i]));
+  const sunrealtype largest = contactLargest(P->n, c->velocity);
   do {
     if (contactRestitution(c, &factor)) return contactNoSolution(c, t, function, "impulses");
   } while (skipReturns(c, t, factor, largest));

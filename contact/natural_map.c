@@ -14,6 +14,12 @@ sunrealtype contactDot(int n, const sunrealtype *a, const sunrealtype *b) {
   return sum;
 }
 
+sunrealtype contactLargest(int n, const sunrealtype *x) {
+  sunrealtype size = 0.0;
+  for (int i = 0; i < n; i++) size = fmax(size, fabs(x[i]));
+  return size;
+}
+
 int contactGauss(int n, sunrealtype *A, sunrealtype *x) {
   sunrealtype size = 0;
   for (int k = 0; k < n * n; k++) size = fabs(A[k]) > size ? fabs(A[k]) : size;

@@ -267,17 +267,17 @@ static void scaleRows(ContactProblem *p, int back) {
 
 int contactSolve(ContactProblem *p) {
   const int n         = p->n;
-  sunrealtype *vector = p->room, size = 0;
-  const Work work = {.F      = vector,
-                     .h      = vector + n,
-                     .Wh     = vector + 2 * n,
-                     .y      = vector + 3 * n,
-                     .rhs    = vector + 4 * n,
-                     .trial  = vector + 5 * n,
-                     .newest = vector + 6 * n,
-                     .center = vector + 7 * n,
-                     .kept   = vector + 8 * n,
-                     .J      = vector + 11 * n};
+  sunrealtype *vector = p->room;
+  const Work work     = {.F      = vector,
+                         .h      = vector + n,
+                         .Wh     = vector + 2 * n,
+                         .y      = vector + 3 * n,
+                         .rhs    = vector + 4 * n,
+                         .trial  = vector + 5 * n,
+                         .newest = vector + 6 * n,
+                         .center = vector + 7 * n,
+                         .kept   = vector + 8 * n,
+                         .J      = vector + 11 * n};
   p->scale = vector + 9 * n, p->scaled = vector + 10 * n;
   for (int k = 0; k < p->ncontacts; k++) {
     const ContactLaw *law = &p->law[k];
@@ -294,8 +294,8 @@ int contactSolve(ContactProblem *p) {
   p->newton = 0, p->shift = 0.0, p->weight = 1.0, p->residual = 0.0;
   if (contactMapAtW(p, p->x, work.F) == 0.0) return 0; /* x = 0 is the solution. */
   scaleRows(p, 0);
-  for (int j = 0; j < n; j++) size = fmax(size, fabs(p->c[j]));
-  int failed = p->times || enumerate(p, work.J, work.F, work.J + n * n, size);
+  const sunrealtype size = contactLargest(n, p->c);
+  int failed             = p->times || enumerate(p, work.J, work.F, work.J + n * n, size);
   if (failed) {
     sunrealtype least;
     memset(p->x, 0, (size_t)n * sizeof *p->x);
