@@ -43,6 +43,17 @@ static void note(CPRootFunction *r, sunrealtype t0, sunrealtype t, const sunreal
   if (t == r->between) memcpy(r->at_between, g, (size_t)r->n * sizeof *g);
 }
 
+/* values <- g(t, y), which may be NaN. Returns 0, or -1 with the failure recorded. */
+static int raw(void *data, sunrealtype t, N_Vector y, sunrealtype *values) {
+  const CPMultistep mem = data;
+  const int result =
+      mem->roots.g(t, y, values, mem->base.root_data ? mem->base.root_data : cpUserData(mem));
+  if (!result) return 0;
+  mem->failure.cause = mem->failure.fatal = CV_RTFUNC_FAIL;
+  cpWrite(mem->base.text, "at t = %.10g: the root function g failed (%d)", t, result);
+  return -1;
+}
+
 /* gout <- g at (t, y), with y projected if `moves` is set. Returns 0, or -1 with the failure recorded. */
 static int evaluated(CPMultistep mem, sunrealtype t, N_Vector y, int moves, sunrealtype *gout) {
   CPRootFunction *roots = &mem->roots;
@@ -61,17 +72,13 @@ static int evaluated(CPMultistep mem, sunrealtype t, N_Vector y, int moves, sunr
     return -1;
   }
   if (again) memcpy(gout, roots->at_root, (size_t)roots->n * sizeof *gout);
-  const int result =
-      again ? 0 : roots->g(t, y, gout, mem->base.root_data ? mem->base.root_data : cpUserData(mem));
+  else if (raw(mem, t, y, gout)) return -1;
   int bad = 0;
-  while (!result && bad < roots->n && isfinite(gout[bad])) bad++;
-  if (result || bad < roots->n) {
-    mem->failure.cause = mem->failure.fatal = CV_RTFUNC_FAIL;
-    if (result) cpWrite(mem->base.text, "at t = %.10g: the root function g failed (%d)", t, result);
-    else cpWrite(mem->base.text, "at t = %.10g: the root function g[%d] is %g", t, bad, gout[bad]);
-    return -1;
-  }
-  return 0;
+  while (bad < roots->n && isfinite(gout[bad])) bad++;
+  if (bad == roots->n) return 0;
+  mem->failure.cause = mem->failure.fatal = CV_RTFUNC_FAIL;
+  cpWrite(mem->base.text, "at t = %.10g: the root function g[%d] is %g", t, bad, gout[bad]);
+  return -1;
 }
 
 static int along(void *data, sunrealtype t, sunrealtype *g) {
@@ -103,17 +110,6 @@ static int watch(CPMultistep mem, sunrealtype a, sunrealtype b, N_Vector y, sunr
   memcpy(r->at_crossed, r->watch.at, (size_t)n * sizeof *gout);
   memcpy(gout, r->at_crossed, (size_t)n * sizeof *gout);
   return 0;
-}
-
-/* values <- g(t, y), which may be NaN */
-static int raw(void *data, sunrealtype t, N_Vector y, sunrealtype *values) {
-  const CPMultistep mem = data;
-  const int result =
-      mem->roots.g(t, y, values, mem->base.root_data ? mem->base.root_data : cpUserData(mem));
-  if (!result) return 0;
-  mem->failure.cause = mem->failure.fatal = CV_RTFUNC_FAIL;
-  cpWrite(mem->base.text, "at t = %.10g: the root function g failed (%d)", t, result);
-  return -1;
 }
 
 /* If the search ends where the call does, g may become zero there (cpRootsAtEnd). */
