@@ -223,14 +223,10 @@ int cpMechKnowsLambdaJac(const CPMech mech) {
   return known;
 }
 
-static inline double *columnOf(const CPMat *dense, int k) {
-  return dense->value + cpMatFirst(dense, k);
-}
-
-/* Zeroes the columns whose rows are on. */
+/* Zeroes the columns of dense Fl whose rows are on. */
 static void clearColumns(CPMech mech, CPMat *Fl) {
   for (int k = 0; k < mech->na; k++)
-    if (!mech->rows.off[k]) memset(columnOf(Fl, k), 0, (size_t)mech->nu * sizeof(double));
+    if (!mech->rows.off[k]) memset(cpMatAt(Fl, 0, k), 0, (size_t)mech->nu * sizeof(double));
 }
 
 /* Of thousands of contacts few are closed, and Fl is dense: the other columns are neither cleared nor read. */
@@ -247,9 +243,9 @@ int cpMechLambdaJac(CPMech mech, const CPMechState *s, const double *lambda, CPM
                  : cpMechCall(mech, lambda_jac, s->t, s->q, s->u, s->z, lambda, one->S);
     if (flag) return cpMechTake(mech, one, flag, s->t, "lambda_jac");
     for (int i = 0; !flag && i < mech->na; i++) {
-      const double *column = columnOf(&one->A, i);
-      double *sum          = columnOf(Fl, i);
       if (mech->rows.off[i]) continue;
+      const double *column = cpMatAt(&one->A, 0, i);
+      double *sum          = cpMatAt(Fl, 0, i);
       if (!cpAllFinite(column, mech->nu)) flag = cpMechTake(mech, one, 0, s->t, "lambda_jac");
       for (int j = 0; j < mech->nu; j++) sum[j] += column[j];
     }

@@ -58,7 +58,7 @@ static int newtonStep(CPMech mech, const CPMechState *s, const double *lambda, d
     if (mech->rows.off[k]) continue;                    /* lambda_k = 0 */
     double *column     = it->J + (size_t)k * (size_t)m; /* J e_k = e_k - L' (Fl e_k) */
     int depends        = 0;
-    const double *Fl_k = it->sum.value + cpMatFirst(&it->sum, k); /* dense */
+    const double *Fl_k = cpMatAt(&it->sum, 0, k); /* dense */
     for (int j = 0; j < mech->nu; j++) {
       it->f[j] = mech->motions->is_full[j] ? 0.0 : Fl_k[j];
       depends |= it->f[j] != 0.0;
