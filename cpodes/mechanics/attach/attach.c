@@ -26,8 +26,13 @@ static void boundByRoundoff(CPMech mech, sunrealtype *w) {
                part    = SUM_OF_WEIGHTS * CP_FLOOR_FACTOR * CP_UROUND * h;
   const double *lambda = mech->stage.lambda;
   const CPMat *A       = &mech->A;
-  double *size = mech->solve.a, largest = 0.0;
+  double *size = mech->solve.a, largest = 0.0, least = INFINITY;
   if (h == 0.0 || mech->operators) return;
+  for (int j = 0; j < mech->nu; j++) {
+    const double M_jj = cpMatEntry(&mech->userM.A, j, j);
+    if (M_jj > 0.0) largest = fmax(largest, M_jj), least = fmin(least, M_jj);
+  }
+  if (!(least < CP_HALF_DIGITS * largest)) return; /* No body is light. */
   for (int j = 0; j < mech->nu; j++) {
     size[j] = fabs(mech->terms.f[j]);
     for (size_t k = cpMatFirst(A, j); k < cpMatFirst(A, j + 1); k++)
@@ -39,15 +44,10 @@ static void boundByRoundoff(CPMech mech, sunrealtype *w) {
     moment[0] = moment[1] = moment[2] = cpLargest(moment, 3);
   }
   for (int j = 0; j < mech->nu; j++) {
-    const double *M_jj = cpMatAt(&mech->userM.A, j, j);
-    if (M_jj) largest = fmax(largest, *M_jj);
-  }
-  for (int j = 0; j < mech->nu; j++) {
-    const double *M_jj = cpMatAt(&mech->userM.A, j, j);
+    const double M_jj  = cpMatEntry(&mech->userM.A, j, j);
     const int i        = mech->coords->pair[j];
-    const double floor =
-        M_jj && *M_jj > 0.0 && *M_jj < CP_HALF_DIGITS * largest ? part * size[j] / *M_jj : 0.0;
-    size[j] = h * floor;
+    const double floor = M_jj > 0.0 && M_jj < CP_HALF_DIGITS * largest ? part * size[j] / M_jj : 0.0;
+    size[j]            = h * floor;
     if (floor * w[mech->nq + j] > 1.0) w[mech->nq + j] = 1.0 / floor;
     if (i >= 0 && h * floor * w[i] > 1.0) w[i] = 1.0 / (h * floor);
   }
