@@ -99,12 +99,12 @@ int cpMechPositions(CPMech mech, sunrealtype t, const sunrealtype *q, double *p)
 
 /* ---- A ---- */
 
-/* If p does not change to the last bit in this part of the time, it does not depend on t. The part is in no
- * simple ratio to anything: p is the same at times before and after an extremum, which may lie symmetrically
- * on a grid of steps or outputs. */
+/* If p does not change to the last bit in this part of the time, or of the reach of a coordinate, it does not
+ * depend on that. The part is in no simple ratio to anything: p is the same at times before and after an
+ * extremum, which may lie symmetrically on a grid of steps or outputs. */
 #define CHANGE_PART 0.0150975533
 
-/* p at q + e N e_j, where room.column is N e_j */
+/* p at q + e N d, where room.column is N d: d is e_j, or a direction */
 static int alongColumn(CPMech mech, const CPMechState *s, double e, double *p) {
   double *q = mech->room.q_near;
   for (int i = 0; i < mech->nq; i++) q[i] = s->q[i] + e * mech->room.column[i];

@@ -108,8 +108,8 @@ void cpSensSizes(const CPSystem *system, N_Vector y, N_Vector size) {
   N_VAddConst(size, cpSensSize(0.0, N_VMaxNorm(y)), size);
 }
 
-/* The step e moves y_j by at most CP_PARAM_PART times its size, and parameters by at most CP_PARAM_PART times theirs. A function that bends within that, or is not defined there, as next to a small
- * radius, gets smaller ones. */
+/* The step e moves y_j by at most CP_PARAM_PART times its size, and parameters by at most CP_PARAM_PART times theirs. A function that bends
+ * within that, or is not defined there, as next to a small radius, gets smaller ones. */
 int cpSensDirection(const CPParams *params, CVRhsFn f, sunrealtype t, N_Vector y, CPAlong along,
                     N_Vector yS, N_Vector ySdot, N_Vector moved, N_Vector value, N_Vector error,
                     void *user_data) {
