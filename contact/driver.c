@@ -23,11 +23,13 @@
 #include <string.h>
 
 int contactMargins(CPContact c, sunrealtype t, N_Vector y, int check, const char *function) {
-  int closed = 0, flag = contactLaws(c, t, N_VGetArrayPointer(y), check, function);
-  /* Nothing depends on tangential velocities of open contacts, nor on gaps that are far. */
+  int closed = 0, flag = CP_SUCCESS;
+  /* Nothing depends on tangential velocities of open contacts, nor on gaps that are far and their laws. */
   memset(c->skipped, 0, (size_t)c->na);
   for (int i = 0; i < c->npoints; i++) {
     const Point *point = &c->point[i];
+    if (!flag && !point->step.is_left_out)
+      flag = contactLawOf(c, i, t, N_VGetArrayPointer(y), check, function);
     if (point->phase != CP_CONTACT_OPEN) continue;
     memset(c->skipped + point->tangent, 1, (size_t)point->ntangents);
     if (point->step.is_left_out) c->skipped[point->normal] = 1;

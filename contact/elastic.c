@@ -48,14 +48,14 @@ static int force(sunrealtype t, const sunrealtype *q, const sunrealtype *u, cons
   for (int i = 0; i < c->npoints; i++) {
     const Point *point = &c->point[i];
     if (!point->is_elastic || !(c->stretching || point->phase != CP_CONTACT_OPEN)) continue;
+    if ((flag = contactLawOf(c, i, t, q, 0, "CPSessionRun"))) return flag;
     closed                    = 1;
     c->skipped[point->normal] = 0;
   }
   if (!closed) return 0;
   memset(c->elastic.p, 0, (size_t)c->na * sizeof *c->elastic.p);
   memset(c->elastic.N, 0, (size_t)c->na * sizeof *c->elastic.N);
-  flag = contactLaws(c, t, q, 0, "CPSessionRun");
-  if (!flag) flag = contactCall(c, p, t, q, c->elastic.p);
+  flag = contactCall(c, p, t, q, c->elastic.p);
   if (!flag) flag = contactSome(c, t, q, u, c->elastic.v);
   for (int i = 0; i < c->npoints && !flag; i++) {
     const Point *point = &c->point[i];
