@@ -84,17 +84,24 @@ void bodiesForget(CPBodies b, const Mechanism *before) {
   m->ncontacts = before->ncontacts, m->nterms = before->nterms;
 }
 
+Contact bodiesNewContact(int joint, CPContactOn on) {
+  return (Contact){.joint       = joint,
+                   .radius      = NONE,
+                   .friction    = NONE,
+                   .restitution = NONE,
+                   .force       = NONE,
+                   .elastic     = NONE,
+                   .load        = NONE,
+                   .drum        = NONE,
+                   .on          = on};
+}
+
 void bodiesTakeContact(CPBodies b, int joint, CPContactOn on, const CPContactLaw *law, int radius) {
   const int text = b->m.joint[joint].name;
   Contact *new   = &b->m.contact[b->m.ncontacts];
-  *new           = (Contact){.joint   = joint,
-                             .radius  = radius,
-                             .force   = NONE,
-                             .elastic = NONE,
-                             .load    = NONE,
-                             .drum    = NONE,
-                             .on      = on,
-                             .law     = *law};
+  *new           = bodiesNewContact(joint, on);
+  new->radius    = radius;
+  new->law       = *law;
   new->friction  = bodiesTakeParam(b, text, "friction", law->mu);
   bodiesTakeParam(b, text, "sticking", law->mu_static);
   new->restitution          = bodiesTakeParam(b, text, "restitution", law->restitution);

@@ -90,6 +90,8 @@ int bodiesJointRoom(CPBodies b);
  * NONE. Returns its index. */
 int bodiesTakeJoint(CPBodies b, int text, CPJointKind k, CPContactOn on, const Pair *pair,
                     int param);
+/* A contact of this joint's rows that has no parameters yet */
+Contact bodiesNewContact(int joint, CPContactOn on);
 /* Makes a contact of a joint's rows, for which and for whose parameters there is room; radius: a parameter, or NONE. */
 void bodiesTakeContact(CPBodies b, int joint, CPContactOn on, const CPContactLaw *law, int radius);
 /* CPEquations.contact_law: *law gets the present parameters of contact i, if row is the first one of its rows. */

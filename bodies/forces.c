@@ -211,25 +211,20 @@ static int addDryFriction(CPBodies b, const CPFriction *friction, const Term *te
       ROOM(b->m.contact, b->m.ncontacts, 1) || ROOM(b->m.term, b->m.nterms, n))
     return bodiesNoMemory(b, name);
   const int text = bodiesTakeName(b, name, NAME_JOINT, b->m.njoints), i = b->m.ncontacts++;
-  const Row row   = {.term   = bodiesTakeSum(b, term, first, n),
-                     .nterms = n,
-                     .offset = NONE,
-                     .drive  = NONE,
-                     .other  = NONE};
-  b->m.contact[i] = (Contact){.joint       = b->m.njoints,
-                              .radius      = NONE,
-                              .friction    = NONE,
-                              .restitution = NONE,
-                              .elastic     = NONE,
-                              .load        = loaded ? joint : NONE,
-                              .drum        = NONE,
-                              .force       = b->m.nparams,
-                              .on          = CP_ON_JOINT};
-  bodiesTakeParam(b, text, loaded ? "factor" : "force", loaded ? friction->factor : friction->force);
+  const Row row = {.term   = bodiesTakeSum(b, term, first, n),
+                   .nterms = n,
+                   .offset = NONE,
+                   .drive  = NONE,
+                   .other  = NONE};
+  Contact *new  = &b->m.contact[i];
+  *new          = bodiesNewContact(b->m.njoints, CP_ON_JOINT);
+  new->load     = loaded ? joint : NONE;
+  new->force    = bodiesTakeParam(b, text, loaded ? "factor" : "force",
+                               loaded ? friction->factor : friction->force);
   bodiesTakeParam(b, text, loaded ? "sticking_factor" : "sticking",
                   loaded ? friction->sticking_factor : friction->sticking);
   bodiesTakeRow(b, text, &row, 1);
-  b->m.joint[b->m.njoints - 1].contact = i;
+  b->m.joint[new->joint].contact = i;
   return i;
 }
 

@@ -31,18 +31,13 @@ static int checkLimit(CPBodies b, const CPLimit *limit) {
 }
 
 int bodiesTakeStop(CPBodies b, int text, const Row *row, int restitution, int elastic) {
-  const int i     = b->m.ncontacts++;
-  b->m.contact[i] = (Contact){.joint       = b->m.njoints,
-                              .radius      = NONE,
-                              .friction    = NONE,
-                              .force       = NONE,
-                              .restitution = restitution,
-                              .elastic     = elastic,
-                              .load        = NONE,
-                              .drum        = NONE,
-                              .on          = CP_ON_STOP};
+  const int i      = b->m.ncontacts++;
+  Contact *new     = &b->m.contact[i];
+  *new             = bodiesNewContact(b->m.njoints, CP_ON_STOP);
+  new->restitution = restitution;
+  new->elastic     = elastic;
   bodiesTakeRow(b, text, row, 0);
-  b->m.joint[b->m.contact[i].joint].contact = i;
+  b->m.joint[new->joint].contact = i;
   return i;
 }
 
