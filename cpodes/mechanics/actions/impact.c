@@ -27,19 +27,18 @@ typedef struct {
   double *u, *v, *impulse; /* [nu] newest velocities, [m] v(u), [m] sum over both stages */
 } Impact;
 
-/* The model need not evaluate rows that are off. */
-static int velocities(Impact *hit) {
+/* hit->v <- v(u). The model need not evaluate rows that are off. */
+static int velocities(Impact *hit, const double *u) {
   hit->act.mech->rows.off = hit->off;
-  return cpMechVelocities(hit->act.mech, hit->act.s.t, hit->act.s.q, hit->u, hit->v);
+  return cpMechVelocities(hit->act.mech, hit->act.s.t, hit->act.s.q, u, hit->v);
 }
 
 /* *work <- -Lambda . g', the work of rows that move, A u = v + g' */
 static int workOfRows(Impact *hit, sunrealtype *work) {
   const CPAction *act = &hit->act;
   memset(act->d, 0, (size_t)act->mech->nu * sizeof *act->d);
-  act->mech->rows.off = hit->off;
-  const int flag      = cpMechVelocities(act->mech, act->s.t, act->s.q, act->d, hit->v); /* -g' */
-  *work               = cpDot(hit->impulse, hit->v, act->mech->m);
+  const int flag = velocities(hit, act->d); /* v(0) = -g' */
+  *work          = cpDot(hit->impulse, hit->v, act->mech->m);
   return flag;
 }
 
@@ -100,7 +99,7 @@ static int stage(Impact *hit, int strike, double e) {
   for (int j = 0; j < mech->nu; j++) hit->u[j] += act->d[j];
   for (int i = 0; i < mech->m; i++) hit->impulse[i] += act->mu[i];
   memcpy(act->mu, hit->v, (size_t)mech->m * sizeof *hit->v); /* v(u) before the stage */
-  flag = velocities(hit);
+  flag = velocities(hit, hit->u);
   return flag ? flag : checkReached(hit, act->mu);
 }
 
@@ -128,7 +127,7 @@ int CPMechImpact(CPMech mech, sunrealtype t, N_Vector y, const int *named, sunre
       hit.strikes[i] = (char)(i < mech->nv && (named ? named[i] != 0 : on));
       hit.off[i]     = (char)!(on || hit.strikes[i]);
     }
-    flag = velocities(&hit);
+    flag = velocities(&hit, hit.u);
     if (!flag) flag = stage(&hit, 0, 0.0);
     if (!flag) flag = stage(&hit, 1, e);
     if (!flag && mech->eq->work > 0) flag = workOfRows(&hit, &work);
