@@ -18,7 +18,7 @@ static int takeBushing(CPBodies b, const CPBushing *s) {
     if (m->joint[i].kind != CP_JOINT_BALL) continue;
     const Side *side = m->pair[m->joint[i].pair].side;
     if (side[0].body != of.side[0].body || side[1].body != of.side[1].body) continue;
-    Acting *a = writeActing(b->written, i, 0);
+    Acting *a = writeToActing(b->written, i, 0);
     if (a) return a->damping += s->drag, 1;
   }
   return 0;
@@ -120,18 +120,12 @@ static void takeElement(CPBodies b, const CPElement *e) {
   const void *element = e;
   int taken           = 0;
   switch (e->kind) {
-  case CP_ELEMENT_BODY:
-  case CP_ELEMENT_JOINT:
-  case CP_ELEMENT_SHAPE: return; /* as they are at the end */
-  case CP_ELEMENT_SPRING: taken = writeTakeSpring(b, element); break;
   case CP_ELEMENT_BUSHING: taken = takeBushing(b, element); break;
-  case CP_ELEMENT_LIMIT: taken = writeTakeLimit(b, element); break;
-  case CP_ELEMENT_FRICTION: taken = writeTakeFriction(b, element); break;
   case CP_ELEMENT_COUPLER: taken = takeCoupler(b, element); break;
   case CP_ELEMENT_ACTUATOR: taken = takeActuator(b, element); break;
   case CP_ELEMENT_TENDON: taken = takeTendon(b, element); break;
   case CP_ELEMENT_CONTACT: taken = takeContact(b, element); break;
-  default: break;
+  default: writeElement(b, e); return;
   }
   if (!taken) writeLost(b->written, "left out", e->name);
 }
@@ -171,8 +165,7 @@ static int isBetween(const Writer *x, int body) {
   for (int i = 0; i < b->nshapes; i++)
     if (b->pair[b->shape[i].pair].side[1].body == body) return 0;
   for (int i = 0; i < b->njoints; i++)
-    for (int k = 0; k < 2 && !x->used[i] && b->joint[i].kind >= 0 && b->joint[i].contact == NONE;
-         k++)
+    for (int k = 0; k < 2 && !x->used[i] && writeIsJoint(&b->joint[i]); k++)
       if (b->pair[b->joint[i].pair].side[k].body == body) return 0;
   return n->children == 1 && n->joint >= 0;
 }
@@ -204,7 +197,7 @@ static void putJoints(const Writer *x, int of, int to) {
   for (int k = 0; k < 4 && write_parts[joint->kind][k].type; k++) {
     const Part *part = &write_parts[joint->kind][k];
     sunrealtype point[3], axis[3], own[3];
-    const Acting none = {0}, *found = writeFindActing(x->w, n->joint, k), *a = found ? found : &none;
+    const Acting *a = writeActing(x->w, n->joint, k);
     const int moves = strcmp(part->type, "ball") != 0;
     toSpace(&n->pose, side->point, point);
     add3(1, n->pose.r, point);
@@ -238,11 +231,6 @@ static void putJoints(const Writer *x, int of, int to) {
 }
 
 static void putGeoms(const Writer *x, int body) {
-  static const char *const types[] = {
-      [CP_SHAPE_BOX] = "box",         [CP_SHAPE_CYLINDER] = "cylinder",
-      [CP_SHAPE_SPHERE] = "sphere",   [CP_SHAPE_WHEEL] = "cylinder",
-      [CP_SHAPE_CAPSULE] = "capsule", [CP_SHAPE_ELLIPSOID] = "ellipsoid",
-      [CP_SHAPE_PLANE] = "plane"};
   const Mechanism *b = x->b;
   Text *out          = &x->w->text[WHOLE];
   for (int i = 0; i < b->nshapes; i++) {
@@ -256,7 +244,7 @@ static void putGeoms(const Writer *x, int body) {
     if (shape->kind == CP_SHAPE_PLANE) size[2] = 1;
     bodiesPut(out, "<geom");
     writeText(out, "name", b->text + shape->name);
-    writeText(out, "type", types[shape->kind]);
+    writeText(out, "type", write_shapes[shape->kind]);
     putPlace(out, x, body, on.point, on.axis);
     writeNumbers(out, "size", shape->kind == CP_SHAPE_SPHERE ? 1 : is_round ? 2 : 3, size);
     bodiesPut(out, "/>\n");
@@ -265,10 +253,9 @@ static void putGeoms(const Writer *x, int body) {
 
 /* The joints that close loops as constraints of MJCF between sites of both bodies: how many of them a kind takes */
 static int nconstraints(const Joint *joint) {
-  return joint->contact != NONE || joint->kind < 0 ? 0
-         : joint->kind == CP_JOINT_BALL || joint->kind == CP_JOINT_FIXED
-             ? 1
-             : 2 * (joint->kind == CP_JOINT_REVOLUTE);
+  if (!writeIsJoint(joint)) return 0;
+  if (joint->kind == CP_JOINT_REVOLUTE) return 2;
+  return joint->kind == CP_JOINT_BALL || joint->kind == CP_JOINT_FIXED;
 }
 
 static void putSites(const Writer *x, int body) {
@@ -311,7 +298,7 @@ static void putLoops(const Writer *x) {
     const Joint *joint = &b->joint[j];
     const char *name   = b->text + joint->name;
     const int count    = nconstraints(joint);
-    if (x->used[j] || joint->contact != NONE || joint->kind < 0) continue;
+    if (x->used[j] || !writeIsJoint(joint)) continue;
     if (!count) writeLost(x->w, "a joint of a kind that MJCF does not have", name);
     for (int c = 0; c < count; c++) {
       Text *out = &x->w->text[EQUALITIES];
@@ -364,7 +351,7 @@ static void putFile(const Writer *x) {
   Written *w = x->w;
   Text *out  = &w->text[WHOLE];
   bodiesPut(out, "<mujoco");
-  writeText(out, "model", x->bodies->run.title[0] ? x->bodies->run.title : "mechanism");
+  writeText(out, "model", x->title);
   bodiesPut(out, ">\n  <compiler angle=\"radian\" inertiafromgeom=\"false\"/>\n  <option");
   writeNumbers(out, "gravity", 3, x->b->param);
   bodiesPut(out, "/>\n  <default>\n    <geom contype=\"0\" conaffinity=\"0\"/>\n  </default>\n"

@@ -67,6 +67,8 @@ void robotPlace(const Place *parent, const sunrealtype *pos, const sunrealtype *
   place->link = parent->link;
 }
 
+const char *const robot_moments[6] = {"ixx", "iyy", "izz", "ixy", "ixz", "iyz"};
+
 void robotMass(Robot *r, const Place *place, const Mass *mass) {
   Mass moved = *mass;
   Pose pose;

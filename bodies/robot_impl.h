@@ -192,6 +192,8 @@ static inline void robotPose(const Place *place, Pose *pose) {
   static const Space space = {3, 6, 7, {0, 0}, {3, 3}};
   bodiesPoseAt(&space, place->q, NULL, NULL, pose);
 }
+/* What URDF and SDF call the moments of inertia, in the order of CPBody */
+extern const char *const robot_moments[6];
 /* Adds a mass, given in the frame of place, to the link of place. */
 void robotMass(Robot *r, const Place *place, const Mass *mass);
 /* Gravity does not act on this part of a mass, given in the frame of place. */

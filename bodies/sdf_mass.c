@@ -94,7 +94,6 @@ static int massOfShapes(Sdf *s, int i, const xmlNode *inertial, Mass *sum) {
 }
 
 int sdfMass(Sdf *s, int i) {
-  static const char *const entries[] = {"ixx", "iyy", "izz", "ixy", "ixz", "iyz"};
   const xmlNode *link = s->thing[i].node, *n = robotChild(link, "inertial");
   const xmlNode *inertia = robotChild(n, "inertia");
   const char *falls      = sdfChildText(link, "gravity");
@@ -112,7 +111,7 @@ int sdfMass(Sdf *s, int i) {
   } else if (n) {
     if (sdfNumber(s, n, "mass", &mass.mass)) return 1;
     for (int k = 0; k < 6; k++)
-      if (sdfNumber(s, inertia, entries[k], &mass.J[k])) return 1;
+      if (sdfNumber(s, inertia, robot_moments[k], &mass.J[k])) return 1;
     if (!(mass.mass >= 0) || !isfinite(mass.mass))
       return robotWrong(s->r, n, "mass must not be negative, and is %g", (double)mass.mass);
     if (sdfRaw(s, n, &at)) return 1;

@@ -7,15 +7,13 @@
 /* Writes numbers as an element. */
 static void put(Text *out, const char *tag, int n, const sunrealtype *x) {
   bodiesPut(out, "<%s>", tag);
-  for (int i = 0; i < n; i++) bodiesPut(out, "%s%.17g", i ? " " : "", (double)(x[i] + 0));
+  writeList(out, n, x);
   bodiesPut(out, "</%s>", tag);
 }
 
 /* Writes a name, where two colons would be those between a model and what is in it. */
 static void putName(Text *out, const char *name) {
-  for (; *name; name++)
-    if (strchr("<>&\"", *name)) bodiesPut(out, "&#%d;", *name);
-    else bodiesPut(out, "%c", *name == ':' && name[1] == ':' ? '_' : *name);
+  for (; *name; name++) writeCharacter(out, (char)(*name == ':' && name[1] == ':' ? '_' : *name));
 }
 
 /* The same as an element, and as an attribute */
@@ -37,20 +35,15 @@ static void putPose(Text *out, const sunrealtype *r, sunrealtype axis[3][3]) {
 }
 
 static void putShapes(const Writer *x, int body) {
-  static const char *const tags[] = {
-      [CP_SHAPE_BOX] = "box",         [CP_SHAPE_CYLINDER] = "cylinder",
-      [CP_SHAPE_SPHERE] = "sphere",   [CP_SHAPE_WHEEL] = "cylinder",
-      [CP_SHAPE_CAPSULE] = "capsule", [CP_SHAPE_ELLIPSOID] = "ellipsoid",
-      [CP_SHAPE_PLANE] = NULL};
   const Mechanism *b = x->b;
   Text *out          = &x->w->text[WHOLE];
   for (int i = 0; i < b->nshapes; i++) {
     const Shape *shape = &b->shape[i];
     Side *on           = &b->pair[shape->pair].side[1];
-    const char *tag = tags[shape->kind], *name = b->text + shape->name;
+    const char *tag = write_shapes[shape->kind], *name = b->text + shape->name;
     sunrealtype at[3], full[3];
     if (on->body != body) continue;
-    if (!tag || body < 0) {
+    if (shape->kind == CP_SHAPE_PLANE || body < 0) {
       writeLost(x->w, "a plane, or a shape of the ground", name);
       continue;
     }
@@ -71,11 +64,10 @@ static void putShapes(const Writer *x, int body) {
 }
 
 static void putLink(const Writer *x, int body) {
-  static const char *const entries[] = {"ixx", "iyy", "izz", "ixy", "ixz", "iyz"};
-  const Mechanism *b                 = x->b;
-  const sunrealtype *p               = b->param + b->body[body].param;
-  const char *name                   = b->text + b->body[body].name;
-  Text *out                          = &x->w->text[WHOLE];
+  const Mechanism *b   = x->b;
+  const sunrealtype *p = b->param + b->body[body].param;
+  const char *name     = b->text + b->body[body].name;
+  Text *out            = &x->w->text[WHOLE];
   sunrealtype origin[3];
   writeOrigin(x, body, origin);
   bodiesPut(out, "<link");
@@ -86,22 +78,17 @@ static void putLink(const Writer *x, int body) {
   putPose(out, b->body[body].centre, NULL);
   put(out, "mass", 1, p);
   bodiesPut(out, "<inertia>");
-  for (int k = 0; k < 6; k++) put(out, entries[k], 1, p + 1 + k);
+  for (int k = 0; k < 6; k++) put(out, robot_moments[k], 1, p + 1 + k);
   bodiesPut(out, "</inertia></inertial>\n");
   if (!(p[0] > 0)) writeLost(x->w, "a link without mass, which Gazebo does not accept", name);
-  for (int k = 7; k < 13; k++)
-    if (b->body[body].guess[k] != 0) {
-      writeLost(x->w, "the velocity of", name);
-      break;
-    }
+  writeLostVelocity(x, body);
   putShapes(x, body);
   bodiesPut(out, "</link>\n");
 }
 
 /* Writes an axis, and what acts on coordinate k, which is 0 at the start. */
 static void putAxis(const Writer *x, const char *tag, int joint, int k, const sunrealtype *axis) {
-  const Acting none   = {.joint = joint};
-  const Acting *found = writeFindActing(x->w, joint, k), *a = found ? found : &none;
+  const Acting *a    = writeActing(x->w, joint, k);
   Text *out          = &x->w->text[WHOLE];
   sunrealtype now[2] = {0, 0}, of[2] = {0, 0};
   char name[TEXT];
@@ -158,7 +145,7 @@ static void putJoint(const Writer *x, int j) {
   const char *name   = b->text + joint->name;
   const int turned   = side[1].body < 0; /* The world is no child. */
   Text *out          = &x->w->text[WHOLE];
-  if (joint->contact != NONE || joint->kind < 0) return;
+  if (!writeIsJoint(joint)) return;
   if (joint->kind >= (int)(sizeof kinds / sizeof *kinds) || !kinds[joint->kind].type ||
       (turned && side[0].body < 0)) {
     writeLost(x->w, "a joint of a kind that SDF does not have", name);
@@ -178,25 +165,25 @@ static void putJoint(const Writer *x, int j) {
   putNamed(out, "parent", of[0]->body < 0 ? "world" : b->text + b->body[of[0]->body].name);
   putNamed(out, "child", b->text + b->body[child].name);
   bodiesPut(out, "\n");
-  for (int k = 0; k < kinds[joint->kind].naxes; k++) {
-    const Side *on =
-        &side[kinds[joint->kind].side[turned ? !k && kinds[joint->kind].naxes == 2 : k]];
+  const int naxes = kinds[joint->kind].naxes;
+  for (int k = 0; k < naxes; k++) {
+    const int from = turned ? naxes - 1 - k : k; /* the coordinate of the joint */
+    const Side *on = &side[kinds[joint->kind].side[from]];
     sunrealtype axis[3], own[3];
     toSpace(writePose(x->node, on->body), on->axis[2], axis);
     toBody(&x->node[child].pose, axis, own);
     for (int i = 0; i < 3 && turned; i++) own[i] = -own[i];
-    putAxis(x, tags[k], j, turned && kinds[joint->kind].naxes == 2 ? !k : k, own);
+    putAxis(x, tags[k], j, from, own);
   }
   bodiesPut(out, "</joint>\n");
 }
 
 static void putFile(const Writer *x) {
-  const char *title = x->bodies->run.title[0] ? x->bodies->run.title : "mechanism";
-  Text *out         = &x->w->text[WHOLE];
+  Text *out = &x->w->text[WHOLE];
   bodiesPut(out, "<sdf version=\"1.11\">\n<world name=\"world\">\n");
   put(out, "gravity", 3, x->b->param);
   bodiesPut(out, "\n<model");
-  putAttribute(out, "name", title);
+  putAttribute(out, "name", x->title);
   bodiesPut(out, ">\n");
   for (int i = 0; i < x->b->nbodies; i++) putLink(x, i);
   for (int j = 0; j < x->b->njoints; j++) putJoint(x, j);

@@ -39,16 +39,15 @@ static int number(Robot *r, const xmlNode *n, const char *attribute, int require
 }
 
 static int readInertial(Robot *r, const xmlNode *link, const Place *place) {
-  static const char *const entries[] = {"ixx", "iyy", "izz", "ixy", "ixz", "iyz"};
-  const xmlNode *n                   = robotChild(link, "inertial");
-  Mass mass                          = {0};
+  const xmlNode *n = robotChild(link, "inertial");
+  Mass mass        = {0};
   Place at;
   if (!n) return 0;
   const xmlNode *m = robotChild(n, "mass"), *J = robotChild(n, "inertia");
   if (!m || !J) return robotWrong(r, n, "mass and inertia must be given");
   if (readOrigin(r, n, place, &at) || number(r, m, "value", 1, &mass.mass)) return 1;
   for (int k = 0; k < 6; k++)
-    if (number(r, J, entries[k], k < 3, &mass.J[k])) return 1;
+    if (number(r, J, robot_moments[k], k < 3, &mass.J[k])) return 1;
   if (!(mass.mass >= 0))
     return robotWrong(r, m, "value must not be negative, and is %g", (double)mass.mass);
   robotMass(r, &at, &mass);

@@ -75,10 +75,9 @@ static void putShapes(const Writer *x, int body) {
 }
 
 static void putLink(const Writer *x, int body) {
-  static const char *const entries[] = {"ixx", "iyy", "izz", "ixy", "ixz", "iyz"};
-  const Mechanism *b                 = x->b;
-  const sunrealtype *p               = body < 0 ? NULL : b->param + b->body[body].param;
-  Text *out                          = &x->w->text[WHOLE];
+  const Mechanism *b   = x->b;
+  const sunrealtype *p = body < 0 ? NULL : b->param + b->body[body].param;
+  Text *out            = &x->w->text[WHOLE];
   char name[TEXT];
   bodiesPut(out, "  <link");
   writeText(out, "name", linkName(b, body, name));
@@ -90,7 +89,7 @@ static void putLink(const Writer *x, int body) {
     bodiesPut(out, "    <mass");
     writeNumbers(out, "value", 1, p);
     bodiesPut(out, "/><inertia");
-    for (int k = 0; k < 6; k++) writeNumbers(out, entries[k], 1, p + 1 + k);
+    for (int k = 0; k < 6; k++) writeNumbers(out, robot_moments[k], 1, p + 1 + k);
     bodiesPut(out, "/>\n    </inertial>\n");
   }
   putShapes(x, body);
@@ -113,9 +112,8 @@ static void openJoint(Text *out, const char *name, const char *type, const char 
 /* Writes what acts on coordinate k of a joint. A slide has a limit, which is wide if there is none, as URDF wants it. */
 static void putActing(const Writer *x, int joint, int k, int slides) {
   static const sunrealtype most = SUN_RCONST(1e10);
-  const Acting none             = {.range = {-most, most}};
-  const Acting *found = writeFindActing(x->w, joint, k), *a = found ? found : &none;
-  Text *out = &x->w->text[WHOLE];
+  const Acting *a               = writeActing(x->w, joint, k);
+  Text *out                     = &x->w->text[WHOLE];
   char name[TEXT];
   if (a->damping != 0 || a->friction != 0) {
     bodiesPut(out, "    <dynamics");
@@ -125,8 +123,8 @@ static void putActing(const Writer *x, int joint, int k, int slides) {
   }
   if (a->limited || slides) {
     bodiesPut(out, "    <limit");
-    writeNumbers(out, "lower", 1, a->limited ? &a->range[0] : &none.range[0]);
-    writeNumbers(out, "upper", 1, a->limited ? &a->range[1] : &none.range[1]);
+    writeNumbers(out, "lower", 1, &a->range[0]);
+    writeNumbers(out, "upper", 1, &a->range[1]);
     writeNumbers(out, "effort", 1, &most);
     writeNumbers(out, "velocity", 1, &most);
     bodiesPut(out, "/>\n");
@@ -178,11 +176,7 @@ static void putJoint(const Writer *x, int body) {
     openJoint(out, name, "floating", from, child);
     putOrigin(out, x, GROUND, origin, axes);
     bodiesPut(out, "  </joint>\n");
-    for (int k = 7; k < 13; k++)
-      if (b->body[body].guess[k] != 0) {
-        writeLost(x->w, "the velocity of", child);
-        break;
-      }
+    writeLostVelocity(x, body);
     return;
   }
   const Joint *joint = &b->joint[n->joint];
@@ -194,7 +188,6 @@ static void putJoint(const Writer *x, int body) {
               turns = moves && !strcmp(part[k].type, "hinge"),
               balls = moves && !strcmp(part[k].type, "ball");
     char between[TEXT];
-    const Acting *a = writeFindActing(x->w, n->joint, k);
     writeJointName(b, n->joint, k, name);
     snprintf(between, sizeof between, "%.400s_link", name);
     if (!last) {
@@ -203,11 +196,11 @@ static void putJoint(const Writer *x, int body) {
       bodiesPut(out, "/>\n");
     }
     openJoint(out, name,
-              !moves            ? "fixed"
-              : balls           ? "spherical"
-              : !turns          ? "prismatic"
-              : a && a->limited ? "revolute"
-                                : "continuous",
+              !moves                                    ? "fixed"
+              : balls                                   ? "spherical"
+              : !turns                                  ? "prismatic"
+              : writeActing(x->w, n->joint, k)->limited ? "revolute"
+                                                        : "continuous",
               from, last ? child : between);
     if (k == 0) putOrigin(out, x, n->parent, origin, axes);
     if (moves && !balls) {
@@ -251,7 +244,7 @@ static void putLoops(const Writer *x) {
     const Joint *joint = &b->joint[j];
     const char *own    = b->text + joint->name;
     const int points = joint->kind == CP_JOINT_BALL ? 1 : joint->kind == CP_JOINT_REVOLUTE ? 2 : 0;
-    if (x->used[j] || joint->contact != NONE || joint->kind < 0) continue;
+    if (x->used[j] || !writeIsJoint(joint)) continue;
     writeLost(x->w, points ? "a loop, by pairs of links" : "a loop that URDF cannot say", own);
     for (int i = 0; i < points; i++)
       for (int k = 0; k < 2; k++) {
@@ -270,7 +263,7 @@ static void putFile(const Writer *x) {
   Text *out                         = &x->w->text[WHOLE];
   char text[TEXT];
   bodiesPut(out, "<robot");
-  writeText(out, "name", x->bodies->run.title[0] ? x->bodies->run.title : "mechanism");
+  writeText(out, "name", x->title);
   bodiesPut(out, ">\n");
   snprintf(text, sizeof text, "%.17g %.17g %.17g", (double)b->param[0], (double)b->param[1],
            (double)b->param[2]);

@@ -7,18 +7,25 @@
 #include <stdlib.h>
 #include <string.h>
 
+void writeCharacter(Text *out, char c) {
+  if (strchr("<>&\"", c)) bodiesPut(out, "&#%d;", c);
+  else bodiesPut(out, "%c", c);
+}
+
+void writeList(Text *out, int n, const sunrealtype *x) {
+  for (int i = 0; i < n; i++)
+    bodiesPut(out, "%s%.17g", i ? " " : "", (double)(x[i] + 0)); /* no -0 */
+}
+
 void writeText(Text *out, const char *attribute, const char *text) {
   bodiesPut(out, " %s=\"", attribute);
-  for (; *text; text++)
-    if (strchr("<>&\"", *text)) bodiesPut(out, "&#%d;", *text);
-    else bodiesPut(out, "%c", *text);
+  for (; *text; text++) writeCharacter(out, *text);
   bodiesPut(out, "%c", '"');
 }
 
 void writeNumbers(Text *out, const char *attribute, int n, const sunrealtype *x) {
   bodiesPut(out, " %s=\"", attribute);
-  for (int i = 0; i < n; i++)
-    bodiesPut(out, "%s%.17g", i ? " " : "", (double)(x[i] + 0)); /* no -0 */
+  writeList(out, n, x);
   bodiesPut(out, "%c", '"');
 }
 
@@ -28,6 +35,15 @@ void writeLost(Written *w, const char *what, const char *name) {
   for (; *name; name++)
     bodiesPut(&w->text[LOST], "%c", *name == '-' && name[1] == '-' ? '_' : *name);
   bodiesPut(&w->text[LOST], "%c", '\n');
+}
+
+void writeLostVelocity(const Writer *x, int body) {
+  const Body *own = &x->b->body[body];
+  for (int k = 7; k < 13; k++)
+    if (own->guess[k] != 0) {
+      writeLost(x->w, "the velocity of", x->b->text + own->name);
+      return;
+    }
 }
 
 const char *writeJointName(const Mechanism *b, int joint, int k, char *name) {
@@ -40,27 +56,36 @@ int writeJointOf(const Mechanism *b, const CPCoordinate *of) {
   return of->joint ? bodiesFind(b, NAME_JOINT, of->joint, strlen(of->joint)) : NONE;
 }
 
-Acting *writeFindActing(const Written *w, int joint, int k) {
+static Acting *findActing(const Written *w, int joint, int k) {
   for (int i = 0; i < w->nacting; i++)
     if (w->acting[i].joint == joint && w->acting[i].k == k) return &w->acting[i];
   return NULL;
 }
 
-Acting *writeActing(Written *w, int joint, int k) {
-  Acting *a = writeFindActing(w, joint, k);
+static const Acting nothing = {.range = {SUN_RCONST(-1e10), SUN_RCONST(1e10)}};
+
+const Acting *writeActing(const Written *w, int joint, int k) {
+  const Acting *found = findActing(w, joint, k);
+  return found ? found : &nothing;
+}
+
+Acting *writeToActing(Written *w, int joint, int k) {
+  Acting *a = findActing(w, joint, k);
   if (a) return a;
   if (ROOM(w->acting, w->nacting, 1)) return w->failed = 1, NULL;
-  w->acting[w->nacting] = (Acting){.joint = joint, .k = k};
-  return &w->acting[w->nacting++];
+  a        = &w->acting[w->nacting++];
+  *a       = nothing;
+  a->joint = joint, a->k = k;
+  return a;
 }
 
 /* The same on a coordinate; also NULL if it is none of a joint */
 static Acting *actingOn(CPBodies b, const CPCoordinate *of) {
   const int joint = writeJointOf(&b->m, of);
-  return joint < 0 ? NULL : writeActing(b->written, joint, of->k);
+  return joint < 0 ? NULL : writeToActing(b->written, joint, of->k);
 }
 
-int writeTakeSpring(CPBodies b, const CPSpring *s) {
+static int takeSpring(CPBodies b, const CPSpring *s) {
   Acting *a = s->law || s->function || s->force != 0 ? NULL : actingOn(b, &s->of);
   if (!a || (a->stiffness != 0 && s->stiffness != 0)) return 0;
   if (s->stiffness != 0) a->stiffness = s->stiffness, a->free = s->free;
@@ -69,15 +94,15 @@ int writeTakeSpring(CPBodies b, const CPSpring *s) {
   return 1;
 }
 
-int writeTakeLimit(CPBodies b, const CPLimit *l) {
+static int takeLimit(CPBodies b, const CPLimit *l) {
   Acting *a = l->of[1].joint || l->restitution > 0 || l->stiffness > 0 ? NULL : actingOn(b, l->of);
   if (!a || a->limited) return 0;
   a->limited  = 1;
-  a->range[0] = fmax(l->lower, -1e10), a->range[1] = fmin(l->upper, 1e10);
+  a->range[0] = fmax(l->lower, a->range[0]), a->range[1] = fmin(l->upper, a->range[1]);
   return 1;
 }
 
-int writeTakeFriction(CPBodies b, const CPFriction *f) {
+static int takeFriction(CPBodies b, const CPFriction *f) {
   Acting *a = f->speed > 0 || f->factor > 0 || f->sticking > f->force ? NULL : actingOn(b, &f->of);
   if (a) a->friction += f->force;
   return a != NULL;
@@ -90,7 +115,7 @@ static int mimic(Acting *a, const Acting *of, sunrealtype multiplier, sunrealtyp
   return 1;
 }
 
-int writeTakeMimic(CPBodies b, const CPCoupler *c) {
+static int takeMimic(CPBodies b, const CPCoupler *c) {
   if (c->function || c->nmore || !actingOn(b, &c->of[0])) return 0;
   Acting *second = actingOn(b, &c->of[1]), *first = actingOn(b, &c->of[0]);
   if (!first || !second) return 0;
@@ -106,10 +131,10 @@ void writeElement(CPBodies b, const CPElement *e) {
   case CP_ELEMENT_BODY:
   case CP_ELEMENT_JOINT:
   case CP_ELEMENT_SHAPE: return;
-  case CP_ELEMENT_SPRING: taken = writeTakeSpring(b, element); break;
-  case CP_ELEMENT_LIMIT: taken = writeTakeLimit(b, element); break;
-  case CP_ELEMENT_FRICTION: taken = writeTakeFriction(b, element); break;
-  case CP_ELEMENT_COUPLER: taken = writeTakeMimic(b, element); break;
+  case CP_ELEMENT_SPRING: taken = takeSpring(b, element); break;
+  case CP_ELEMENT_LIMIT: taken = takeLimit(b, element); break;
+  case CP_ELEMENT_FRICTION: taken = takeFriction(b, element); break;
+  case CP_ELEMENT_COUPLER: taken = takeMimic(b, element); break;
   default: break;
   }
   if (!taken) writeLost(b->written, "left out", e->name);
@@ -131,8 +156,14 @@ const Part write_parts[CP_JOINT_FIXED + 1][4] = {
                               {"hinge", ".2.angle", 2}},
     [CP_JOINT_FIXED]       = {{NULL, NULL, 0}}};
 
+const char *const write_shapes[] = {
+    [CP_SHAPE_BOX] = "box",         [CP_SHAPE_CYLINDER] = "cylinder",
+    [CP_SHAPE_SPHERE] = "sphere",   [CP_SHAPE_WHEEL] = "cylinder",
+    [CP_SHAPE_CAPSULE] = "capsule", [CP_SHAPE_ELLIPSOID] = "ellipsoid",
+    [CP_SHAPE_PLANE] = "plane"};
+
 static int isEdge(const Joint *joint) {
-  return joint->contact == NONE && joint->kind >= 0 && joint->kind <= CP_JOINT_FIXED &&
+  return writeIsJoint(joint) && joint->kind <= CP_JOINT_FIXED &&
          (write_parts[joint->kind][0].type || joint->kind == CP_JOINT_FIXED);
 }
 
@@ -265,12 +296,10 @@ const char *writeFile(CPBodies b, int from_zero, void (*put)(const Writer *x)) {
   Text *out                       = &w->text[FINAL];
   const CPFormulation formulation = b->formulation;
   SUNContext ctx                  = NULL;
-  Writer x                        = {b,
-                                     &b->m,
-                                     w,
-                                     calloc((size_t)b->m.nbodies + 1, sizeof(Node)),
-                                     calloc((size_t)b->m.njoints + 1, 1),
-                                     NULL};
+  Writer x                        = {.bodies = b, .b = &b->m, .w = w};
+  x.node                          = calloc((size_t)b->m.nbodies + 1, sizeof *x.node);
+  x.used                          = calloc((size_t)b->m.njoints + 1, 1);
+  x.title                         = b->run.title[0] ? b->run.title : "mechanism";
   int failed                      = w->failed || !x.node || !x.used || cpContextCreate(&ctx);
   if (!failed) failed = CPBodiesSetFormulation(b, CP_JOINT_COORDINATES) != CP_SUCCESS;
   if (!failed) failed = !(x.y = CPBodiesState(b, ctx));

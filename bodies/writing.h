@@ -19,7 +19,7 @@ enum {
   NUM_TEXTS
 };
 
-/* What acts on coordinate x = k of a joint. mimics: 1 if x = multiplier x_of + offset */
+/* What acts on coordinate x = k of a joint. range: wide if it is not limited; mimics: 1 if x = multiplier x_of + offset */
 typedef struct {
   int joint, k, limited, mimics, of, of_k;
   sunrealtype stiffness, damping, free, armature, friction, range[2], multiplier, offset;
@@ -52,6 +52,8 @@ typedef struct {
   int axis;
 } Part;
 extern const Part write_parts[CP_JOINT_FIXED + 1][4];
+/* What a kind of shape is in MJCF and, but for planes, in SDF */
+extern const char *const write_shapes[];
 
 typedef struct {
   CPBodies bodies;
@@ -60,6 +62,7 @@ typedef struct {
   Node *node;
   char *used; /* [njoints] 1: the joint is one of the tree */
   N_Vector y;
+  const char *title;
 } Writer;
 
 int writeStartFile(CPBodies b);
@@ -68,25 +71,30 @@ void writeFree(CPBodies b);
  * in a tree, 0: at the start. Returns it, or NULL without memory. */
 const char *writeFile(CPBodies b, int from_zero, void (*put)(const Writer *x));
 
+/* Writes a character of a text in XML, or numbers with blanks between them. */
+void writeCharacter(Text *out, char c);
+void writeList(Text *out, int n, const sunrealtype *x);
 /* Writes a text or numbers as the value of an attribute. */
 void writeText(Text *out, const char *attribute, const char *text);
 void writeNumbers(Text *out, const char *attribute, int n, const sunrealtype *x);
 /* Lists what the format cannot say. */
 void writeLost(Written *w, const char *what, const char *name);
+/* The same of the start velocity of a body, unless it is 0 */
+void writeLostVelocity(const Writer *x, int body);
 /* The name [TEXT] of coordinate k of a joint in formats in which each one is a joint */
 const char *writeJointName(const Mechanism *b, int joint, int k, char *name);
 /* The joint of a coordinate, or NONE */
 int writeJointOf(const Mechanism *b, const CPCoordinate *of);
-/* What acts on coordinate k of a joint, or NULL */
-Acting *writeFindActing(const Written *w, int joint, int k);
-/* The same, new if nothing does; NULL without memory */
-Acting *writeActing(Written *w, int joint, int k);
-/* Takes a spring, limit, friction, or coupler of two coordinates as what acts on them. Returns 1 if it could. */
-int writeTakeSpring(CPBodies b, const CPSpring *s);
-int writeTakeLimit(CPBodies b, const CPLimit *l);
-int writeTakeFriction(CPBodies b, const CPFriction *f);
-int writeTakeMimic(CPBodies b, const CPCoupler *c);
-/* Does so with an element, and lists it if it could not. Bodies, joints and shapes are written at the end. */
+/* Is it a joint, and no contact, coupler or drive? */
+static inline int writeIsJoint(const Joint *joint) {
+  return joint->contact == NONE && joint->kind >= 0;
+}
+/* What acts on coordinate k of a joint; if nothing does, all of it is 0, but for the range */
+const Acting *writeActing(const Written *w, int joint, int k);
+/* The same to add to it; NULL without memory */
+Acting *writeToActing(Written *w, int joint, int k);
+/* Takes a spring, limit, friction, or coupler of two coordinates as what acts on them, and lists what cannot be taken. Bodies, joints and
+ * shapes are written at the end. */
 void writeElement(CPBodies b, const CPElement *e);
 
 /* The pose of a body, or of the ground */
