@@ -892,7 +892,6 @@ static int build(Mjcf *m) {
   if (robotSetting(r, known[0], key, sizeof key) && !*key)
     return robotWrong(r, NULL, "start must be the name of a keyframe");
   r->loops = hasLoops(m);
-  r->open |= r->loops; /* They may move bodies without mass. */
   if (readKeyframe(m, key) || robotStart(r, known) || robotBuild(r)) return 1;
   return m->off & NO_CONTACT ? 0
                              : readModels(m, EXCLUSIONS) || robotContacts(r) || readModels(m, PAIRS);

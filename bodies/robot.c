@@ -168,7 +168,7 @@ RobotJoint *robotClosing(Robot *r, const xmlNode *node, JointType type, const ch
                          const Place *place, const sunrealtype *point, const sunrealtype *axis,
                          const int *side) {
   RobotJoint *joint = newJoint(r, node, type, name, place, point, axis);
-  if (joint) joint->closes = 1, memcpy(joint->side, side, sizeof joint->side);
+  if (joint) r->loops = joint->closes = 1, memcpy(joint->side, side, sizeof joint->side);
   return joint;
 }
 
@@ -300,15 +300,17 @@ static int mendInertia(Robot *r, const Link *link, sunrealtype *J) {
   return 0;
 }
 
+/* May links without mass move by what follows, loops or elements of other files? */
+static int moreMoves(const Robot *r) { return r->loops || r->open; }
+
 /* A thin body, with moments a, a and 0, that moves freely and bears no other has no equation for its spin about its axis. As no torque acts
  * about that, any moment there gives the same motion of a body that does not spin: it gets a. */
 static int mendThin(Robot *r, const Link *link, sunrealtype *J) {
   static const sunrealtype rounding = SUN_RCONST(1e-12);
   const int own                     = (int)(link - r->link);
-  int alone = r->joint[link->first].type == FREE && !r->open, axial = 0;
+  int alone = r->joint[link->first].type == FREE && !moreMoves(r), axial = 0;
   sunrealtype value[3], axis[3][3];
   for (int i = 0; i < r->nlinks; i++) alone = alone && r->link[i].place.link != own;
-  for (int i = 0; i < r->njoints; i++) alone = alone && !r->joint[i].closes;
   if (!alone) return 0;
   principalInertia(J, value, axis);
   for (int i = 1; i < 3; i++)
@@ -424,14 +426,13 @@ static int splitRows(Robot *r) {
  * unless loops or elements that follow may move them. */
 static int holdMassless(Robot *r) {
   sunrealtype *moved = calloc((size_t)r->nlinks + 1, sizeof *moved);
-  int failed = moved ? 0 : robotWrong(r, NULL, "no memory"), closed = 0;
-  for (int i = 0; i < r->njoints; i++) closed = closed || r->joint[i].closes;
+  int failed         = moved ? 0 : robotWrong(r, NULL, "no memory");
   for (int i = r->nlinks - 1; i >= 0 && !failed; i--) {
     const Link *link = &r->link[i];
     RobotJoint *j    = &r->joint[link->first];
     moved[i] += link->mass.mass + (j->type <= SLIDE ? j->armature : 0);
     if (link->place.link != GROUND) moved[link->place.link] += moved[i];
-    if (moved[i] > 0 || r->open || closed) continue;
+    if (moved[i] > 0 || moreMoves(r)) continue;
     if (!r->mends)
       failed =
           robotWrong(r, link->node,

@@ -107,7 +107,7 @@ typedef struct {
   const char *settings;  /* lines NAME=TEXT, or NULL (CPBodiesFile) */
   int moved;             /* 1: it does not start in the reference pose at rest */
   int open;              /* 1: other files add elements */
-  int loops;             /* 1: joints close loops, so that the reference pose is only a guess */
+  int loops; /* 1: joints close loops: the reference pose is only a guess, and links without mass may move */
   int mends;       /* 1: moments of inertia that no body has are changed to the nearest ones */
   char **included; /* names of files */
   Spot *spot;      /* position of the element whose _private is the index + 1 */

@@ -398,9 +398,7 @@ int robotReadSdf(Robot *r, xmlNode *root) {
   if (!failed) {
     r->title = robotText(model, "name");
     failed   = nameThings(&s) || readGravity(&s, world) || findSides(&s) || readTrees(&s) ||
-             closeLoops(&s, 0);
-    for (int i = 0; i < r->njoints; i++) r->loops |= r->joint[i].closes;
-    failed = failed || robotStart(r, known) || robotBuild(r) || closeLoops(&s, 1) ||
+             closeLoops(&s, 0) || robotStart(r, known) || robotBuild(r) || closeLoops(&s, 1) ||
              sdfCouple(&s) || sdfTell(&s, root);
   }
   for (int i = 0; i < s.nthings; i++) free(s.thing[i].path);

@@ -373,9 +373,8 @@ int robotReadUrdf(Robot *r, const xmlNode *root) {
     if (u.first[i] != REACHED)
       failed = robotWrong(r, u.joint[i], "%d links form cycles", u.nlinks - end);
   if (!failed) failed = robotRefused(r, root, bodiesSetGravity(r->bodies, g));
-  if (u.loops.nloops > 0) r->open = r->loops = 1; /* They may move links without mass. */
-  for (int i = 0; i < u.nlinks && !failed; i++)
-    if (pairOf(&u, i) != NONE) r->open = r->loops = 1;
+  r->loops = u.loops.nloops > 0;
+  for (int i = 0; i < u.nlinks && !failed; i++) r->loops |= pairOf(&u, i) != NONE;
   if (!failed)
     failed = robotStart(r, known) || robotBuild(r) || readMimics(r, root) || closeLoops(&u) ||
              closePairs(&u);
