@@ -90,14 +90,15 @@ static int isDrive(const Mechanism *b, int joint) {
   return bodiesIsCoupling(b, joint) && b->row[b->joint[joint].first].drive != NONE;
 }
 
-/* The mask of all rows but those of contacts and drives */
+/* Marks all rows but those of contacts and drives. */
 static void maskJoints(Assembly *a) {
   bodiesWithoutContacts(a->b, a->mask);
   for (int i = 0; i < a->b->njoints; i++)
     if (isDrive(a->b, i)) bodiesSwitch(a, i, i + 1, 0);
 }
 
-static void switchAll(Assembly *a) {
+/* Switches them on, and the others off. */
+static void switchJoints(Assembly *a) {
   maskJoints(a);
   CPMechSetActive(a->trial, a->mask);
 }
@@ -121,9 +122,8 @@ int bodiesCountNarrow(Assembly *a, Loops l, sunrealtype part) {
 
 sunrealtype bodiesOpenBy(Assembly *a, int drives) {
   const Mechanism *b = a->b;
-  bodiesWithoutContacts(b, a->mask);
-  for (int i = 0; i < b->njoints && !drives; i++)
-    if (isDrive(b, i)) bodiesSwitch(a, i, i + 1, 0);
+  if (drives) bodiesWithoutContacts(b, a->mask);
+  else maskJoints(a);
   if (bodiesPositionRows(a, a->x, a->p)) return INFINITY;
   for (int i = 0; i < b->np; i++) a->p[i] *= a->mask[i];
   return largestOf(a->p, b->np) / a->extent;
@@ -146,9 +146,9 @@ int bodiesCloseOthers(Assembly *a, Loops l) {
 
 /* Looks for a singular position next to a->x, where rows are at small angles with others. There the gradients of these
  * rows, without their components along the other rows, vanish, but for rounding: a->x moves there by Gauss and Newton,
- * along w and at random, with the other rows closed. If these rows miss by no more than rounding, the loop
- * passes through that position, and their equations are added; for a start it is as near as
- * roundoff. w [3 nu]: a motion; room. at: out, the position; sine: out, of the rows there. Returns 1 if they are, 0, or CP_MEM_FAIL. */
+ * along w and at random, with the other rows closed. If these rows miss by no more than rounding, the loop passes through that
+ * position, and their equations are added. is_start: 1 if it must be as near as roundoff; w [3 nu]: a motion, room; at: out, that
+ * position; sine: out, of the rows there. Returns 1 if equations are added, 0, or CP_MEM_FAIL. */
 static int collectSingular(Assembly *a, Loops l, int is_start, sunrealtype *w, N_Vector at,
                            sunrealtype *sine) {
   enum { PASSES = 10 };
@@ -286,7 +286,8 @@ void bodiesResetOffsets(Mechanism *b) {
   if (b->follow) bodiesFollowBuilt(b);
 }
 
-/* Says by how much frames of the loop of joint `worst` have been moved in loops that are like that, or, if it is NULL, would have to be. */
+/* Says by how much frames of the loop of joint `worst` have been moved or, if like is NULL, would have to be. like: what the loops are, but
+ * for rounding */
 static void tellMotion(Assembly *a, Loops l, int worst, const char *like) {
   Mechanism *b         = a->b;
   const sunrealtype *x = b->shift + b->np + 6 * worst;
@@ -384,7 +385,7 @@ static int followBranch(Assembly *a, Loops l, const sunrealtype *u, sunrealtype 
   for (int sign = 1; sign >= -1; sign -= 2) {
     N_VScale(1, a->probe, a->x);
     for (size_t j = 0; j < nu; j++) w[j] = sign * u[j];
-    switchAll(a);
+    switchJoints(a);
     for (int stop = 0; stop < STOPS && possible(a, a->x, w); stop++) {
       sunrealtype sine;
       N_VScale(1, a->x, a->keep);
@@ -402,7 +403,7 @@ static int followBranch(Assembly *a, Loops l, const sunrealtype *u, sunrealtype 
         if (collectSingular(a, l, 0, w + nu, at, &sine) < 0) return CP_MEM_FAIL;
         N_VScale(1, a->keep, a->x);
       }
-      switchAll(a);
+      switchJoints(a);
     }
   }
   return 0;
@@ -452,7 +453,7 @@ int bodiesSettleSingular(Assembly *a) {
   N_VScale(1, settled ? a->probe : start, a->x);
   if (settled && fmin(distanceOf(a, a->probe, a->y), distanceOf(a, a->probe, start)) > loose) {
     N_VScale(1, start, a->x); /* beside that position, by more than rounding */
-    switchAll(a);
+    switchJoints(a);
     settled = moved && bodiesCloseRows(a, AT_REST, 0) > 0;
     if (!settled) N_VScale(1, start, a->x);
   }
