@@ -138,16 +138,14 @@ int asmtAddCoupler(Asmt *a, int at) {
  * after a message */
 static const AsmtJoint *jointOf(Asmt *a, int at, int turns) {
   const char *path = asmtValue(a, at, "MotionJoint"), *slash = path ? strrchr(path, '/') : NULL;
-  for (int i = 0; slash && i < a->njoints; i++)
-    if (!strcmp(a->joint[i].path, slash + 1)) return &a->joint[i];
-  const AsmtMarker *side[2] = {NULL, NULL};
-  if (!path && ((side[0] = asmtMarker(a, at, "MarkerI")) == NULL ||
-                (side[1] = asmtMarker(a, at, "MarkerJ")) == NULL))
-    return NULL;
-  for (int i = 0; !path && i < a->njoints; i++) {
+  const AsmtMarker *one = path ? NULL : asmtMarker(a, at, "MarkerI"),
+                   *two = one ? asmtMarker(a, at, "MarkerJ") : NULL;
+  if (!path && !two) return NULL;
+  for (int i = 0; i < a->njoints; i++) {
     const AsmtJoint *j = &a->joint[i];
-    if (j->part[0] == side[0]->part && j->part[1] == side[1]->part &&
-        (turns ? j->turn : j->slide) != NONE)
+    if (path ? slash && !strcmp(j->path, slash + 1)
+             : j->part[0] == one->part && j->part[1] == two->part &&
+                   (turns ? j->turn : j->slide) != NONE)
       return j;
   }
   asmtWrong(a, at, "there is no joint \"%.200s\"", path ? path : "");

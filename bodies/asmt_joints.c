@@ -126,26 +126,32 @@ static int joinInRow(Asmt *a, int at, const char *name, const char *path, const 
   return join(a, at, name, path, last, (const int[2]){from, part[1]}, ends, 0);
 }
 
+/* Turns a frame about its z so that its x points to where d does across z, unless d is along z. */
+static void aim(AsmtFrame *frame, const sunrealtype *d) {
+  sunrealtype x[3] = {d[0], d[1], d[2]}, y[3], z[3];
+  axisOf(frame, 2, z);
+  add3(-dot3(x, z), z, x);
+  const sunrealtype across = length3(x);
+  if (!(across > 0)) return;
+  for (int i = 0; i < 3; i++) x[i] /= across;
+  cross3(z, x, y);
+  for (int i = 0; i < 3; i++) frame->A[i][0] = x[i], frame->A[i][1] = y[i];
+}
+
 /* Two joints with a link without mass of this length between them, across the axis of the first marker: hinges with parallel axes, or with a
  * slide, or a cylindrical and a ball joint */
 static int joinByLink(Asmt *a, int at, const char *name, const char *path, CPJointKind last,
                       const int *part, const AsmtFrame *frame, sunrealtype length) {
   const CPJointKind first = last == CP_JOINT_BALL ? CP_JOINT_CYLINDRICAL : CP_JOINT_REVOLUTE;
-  AsmtFrame own, there, link, end = asmt_origin;
-  sunrealtype d[3], x[3], y[3], z[3];
+  AsmtFrame there, link, end = asmt_origin;
+  sunrealtype d[3], z[3];
   char part_name[110], joint_name[110];
-  asmtPlaced(a, part[0], &frame[0], &own);
+  asmtPlaced(a, part[0], &frame[0], &link);
   asmtPlaced(a, part[1], &frame[1], &there);
-  axisOf(&own, 0, x), axisOf(&own, 2, z);
-  for (int i = 0; i < 3; i++) d[i] = there.r[i] - own.r[i];
-  const sunrealtype along = dot3(d, z);
-  add3(-along, z, d);
-  const sunrealtype across = length3(d);
-  for (int i = 0; i < 3 && across > 0; i++) x[i] = d[i] / across;
-  cross3(z, x, y);
-  link = own;
-  if (first == CP_JOINT_CYLINDRICAL) add3(along, z, link.r);
-  for (int i = 0; i < 3; i++) link.A[i][0] = x[i], link.A[i][1] = y[i];
+  axisOf(&link, 2, z);
+  for (int i = 0; i < 3; i++) d[i] = there.r[i] - link.r[i];
+  aim(&link, d);
+  if (first == CP_JOINT_CYLINDRICAL) add3(dot3(d, z), z, link.r);
   end.r[0] = length;
   snprintf(part_name, sizeof part_name, "%.90s_link", name);
   snprintf(joint_name, sizeof joint_name, "%.90s_a", name);
@@ -161,22 +167,19 @@ static int joinByLink(Asmt *a, int at, const char *name, const char *path, CPJoi
 /* Axes z of both markers at an angle: slides along all axes of the first one, a hinge about its z, and one about an axis at that angle on a
  * part without mass. Where z . z = 1 or -1 the axes are parallel. */
 static int joinAtAngle(Asmt *a, int at, const char *name, const int *part, AsmtFrame *frame) {
-  sunrealtype angle = 0, x[3], y[3], z[3], other[3];
-  AsmtFrame own, tilted, end = asmt_origin;
+  sunrealtype angle = 0, other[3];
+  AsmtFrame there, tilted, end = asmt_origin;
   char part_name[110], hinge[110];
   if (asmtChild(a, at, "theIzJz") != NONE && asmtNumbers(a, at, "theIzJz", 1, &angle)) return 1;
   if (fabs(sin(angle)) < SUN_RCONST(1e-8)) { /* whose cosine is 1 or -1 to all digits */
     alignTo(a, part, frame, 0);
     return joinInRow(a, at, name, "", "xy", CP_JOINT_CYLINDRICAL, part, frame);
   }
-  asmtPlaced(a, part[0], &frame[0], &own);
-  asmtPlaced(a, part[1], &frame[1], &tilted); /* whose origin the part has */
-  axisOf(&own, 0, x), axisOf(&own, 2, z), axisOf(&tilted, 2, other);
-  add3(-dot3(other, z), z, other); /* The second axis leans to where it does at the placement. */
-  const sunrealtype across = length3(other);
-  for (int i = 0; i < 3 && across > 0; i++) x[i] = other[i] / across;
-  cross3(z, x, y);
-  for (int i = 0; i < 3; i++) tilted.A[i][0] = x[i], tilted.A[i][1] = y[i], tilted.A[i][2] = z[i];
+  asmtPlaced(a, part[0], &frame[0], &tilted);
+  asmtPlaced(a, part[1], &frame[1], &there); /* whose origin the part has */
+  memcpy(tilted.r, there.r, sizeof tilted.r);
+  axisOf(&there, 2, other);
+  aim(&tilted, other); /* The second axis leans to where it does at the placement. */
   end.A[0][0] = end.A[2][2] = cos(angle);
   end.A[0][2]               = sin(angle);
   end.A[2][0]               = -sin(angle);
@@ -201,16 +204,13 @@ static int joinShafts(Asmt *a, int at, const char *name, const int *part, const 
     axisOf(&own[k], 2, z[k]);
   }
   cross3(z[0], z[1], x);
-  const sunrealtype sine = length3(x);
-  if (!(sine > 0))
+  if (!(length3(x) > 0))
     return asmtWrong(
         a, at, "the shafts of a constant-velocity joint must not be in one line at the start");
   for (int k = 0; k < 2; k++) { /* axes: x along the bend, z along the shaft */
-    sunrealtype y[3], unit[3] = {x[0] / sine, x[1] / sine, x[2] / sine};
-    cross3(z[k], unit, y);
-    between[k] = own[0];
-    for (int i = 0; i < 3; i++)
-      between[k].A[i][0] = unit[i], between[k].A[i][1] = y[i], between[k].A[i][2] = z[k][i];
+    between[k] = own[k];
+    memcpy(between[k].r, own[0].r, sizeof own[0].r);
+    aim(&between[k], x);
   }
   const char *const suffix[3] = {"_a", "_bend", "_b"};
   char names[3][110], parts[110];
