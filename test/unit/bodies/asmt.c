@@ -53,6 +53,16 @@ static void put_joint(const char *kind, const char *name, const char *i, const c
       i, j, more);
 }
 
+/* Begins an assembly with a part "a" at this place, whose marker "m" and that of the ground, "g", are upright, up to its joints. */
+static void begin_with_part(const char *at) {
+  begin();
+  put_marker(">", "g", "0 0 0", UPRIGHT);
+  put(">Parts\n");
+  put_part("a", at, "1", "1 1 1");
+  put_marker(">>>", "m", "0 0 0", UPRIGHT);
+  put(">ConstraintSets\n>>Joints\n");
+}
+
 static void put_motion(const char *kind, const char *name, const char *joint, const char *function) {
   put(">>>%s\n>>>>Name\n>>>>>%s\n>>>>MotionJoint\n>>>>>/A/%s\n>>>>%s\n>>>>>%s\n", kind, name, joint,
       !strcmp(kind, "RotationalMotion") ? "RotationZ" : "TranslationZ", function);
@@ -261,12 +271,7 @@ END_TEST
 /* A part on a link of length 2 whose hinges are along z: the centre runs about the axis at that distance, which no force changes. */
 START_TEST(a_link_between_two_hinges_keeps_their_distance) {
   sunrealtype t;
-  begin();
-  put_marker(">", "g", "0 0 0", UPRIGHT);
-  put(">Parts\n");
-  put_part("a", "1.2 1.6 0", "1", "1 1 1");
-  put_marker(">>>", "m", "0 0 0", UPRIGHT);
-  put(">ConstraintSets\n>>Joints\n");
+  begin_with_part("1.2 1.6 0");
   put_joint("RevRevJoint", "J", "g", "a/m", ">>>>distanceIJ\n>>>>>2\n");
   end("0 -9.81 0");
   open_text(CP_JOINT_COORDINATES);
@@ -328,12 +333,7 @@ START_TEST(axes_stay_at_the_angle_of_their_joint) {
 END_TEST
 
 START_TEST(limits_are_stops_and_the_rest_is_told) {
-  begin();
-  put_marker(">", "g", "0 0 0", UPRIGHT);
-  put(">Parts\n");
-  put_part("a", "0 0 0.5", "1", "1 1 1");
-  put_marker(">>>", "m", "0 0 0", UPRIGHT);
-  put(">ConstraintSets\n>>Joints\n");
+  begin_with_part("0 0 0.5");
   put_joint("CylindricalJoint", "J", "g", "a/m", "");
   put_joint("CurveCurveContact", "C", "g", "a/m", "");
   put(">>Motions\n>>Limits\n");
