@@ -14,10 +14,10 @@ static const char *next_line(const char *line) {
   return end ? end + 1 : line + strlen(line);
 }
 
-/* Does it begin a series? The names of its lines have no path. */
-static int names_series(const char *line) {
-  const char *name = strstr(line, "Series");
-  return name && name < next_line(line);
+/* Is the word in this line? */
+static int has(const char *line, const char *word) {
+  const char *at = strstr(line, word);
+  return at && at < next_line(line);
 }
 
 static int begins(const char *line, const char *word) { return !strncmp(line, word, strlen(word)); }
@@ -59,12 +59,12 @@ static int contradicts(const char *line, int n, double h, const double *x) {
   double *a = calloc(3 * (size_t)n, sizeof *a), both = 0, apart = 0;
   int found = 0;
   if (!a) return -1;
-  for (; *line && !names_series(line); line = next_line(line))
+  for (; *line && !has(line, "Series"); line = next_line(line)) /* up to the next one */
     for (int i = 0; i < 3; i++)
       if (begins(line, of[i])) found += numbers_of(line, n, a + (size_t)i * (size_t)n) == n;
   for (int k = 1; k + 1 < n && found == 3; k++) {
-    double difference[3] = {
-        0}; /* squares: of the positions, of the accelerations, of what is between them */
+    /* squares: of the positions, of the accelerations, of what is between them */
+    double difference[3] = {0};
     for (int i = 0; i < 3; i++) {
       const double *own = x + i * n + k, d = own[1] - 2 * own[0] + own[-1],
                    of_a = h * h * a[i * n + k];
@@ -92,8 +92,7 @@ int recorded_read(const char *path, const char *text, Recorded *r) {
                       path);
   for (; *line; line = next_line(line)) {
     const int is_part = begins(line, "PartSeries");
-    const char *joint = strstr(line, "JointSeries");
-    if (!is_part && !(joint && joint < next_line(line))) continue;
+    if (!is_part && !has(line, "JointSeries")) continue;
     Series *more = realloc(r->series, (size_t)(r->count + 1) * sizeof *more);
     if (more) r->series = more;
     double *x = more ? calloc(3 * (size_t)r->n, sizeof *x) : NULL;
