@@ -61,14 +61,16 @@ void bodiesPut(Text *t, const char *format, ...) CP_PRINTF(2, 3);
 void bodiesPutList(Text *t, const char *format, va_list args) CP_PRINTF(2, 0);
 /* A format in which a mechanism is written (CPBodiesFile) */
 typedef struct FileWriter_ {
-  const char *only_in_space; /* its name, if it has no mechanisms in the plane, or NULL */
-  int (*start)(CPBodies b);  /* makes b->written. Returns 0, or 1 without memory */
-  void (*element)(CPBodies b, const CPElement *e); /* takes an element that is added */
-  const char *(*finish)(
-      CPBodies b,
-      const char *from); /* Returns the file, which b owns, or NULL without memory. from: the file that it was
-                                                          read from */
-  void (*free)(CPBodies b); /* frees b->written, which may be NULL */
+  /* its name, if it has no mechanisms in the plane, or NULL */
+  const char *only_in_space;
+  /* Makes b->written. Returns 0, or 1 without memory. */
+  int (*start)(CPBodies b);
+  /* Takes an element that is added. */
+  void (*element)(CPBodies b, const CPElement *e);
+  /* Returns the file, which b owns, or NULL without memory. from: the file that the mechanism was read from */
+  const char *(*finish)(CPBodies b, const char *from);
+  /* Frees b->written, which may be NULL. */
+  void (*free)(CPBodies b);
 } FileWriter;
 extern const FileWriter yaml_writer, mjcf_writer, urdf_writer, sdf_writer;
 /* Starts what CPBodiesFile wants written: elements are written from now on. Returns 0, or 1 without memory. */

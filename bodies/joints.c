@@ -186,10 +186,10 @@ static sunrealtype aboutAxis(const Mechanism *b, const Side *side) {
  * of a step. Nothing but inertia opposes it in joints that turn about z: if a has much less of that than b, it has the axis in the
  * rows. */
 static void chooseAxis(const Mechanism *b, CPJointKind k, const Pair *pair, Measure *m) {
-  static const sunrealtype much =
-      10; /* with less, moments cost at most an eighth of the steps (DOP853) */
-  const Side *side = pair->side;
-  const int turns  = k == CP_JOINT_REVOLUTE || k == CP_JOINT_CYLINDRICAL || k == CP_JOINT_PLANAR;
+  /* With less, moments cost at most an eighth of the steps (DOP853). */
+  static const sunrealtype much = 10;
+  const Side *side              = pair->side;
+  const int turns = k == CP_JOINT_REVOLUTE || k == CP_JOINT_CYLINDRICAL || k == CP_JOINT_PLANAR;
   if (!turns || !aligns(m) || side[0].body == GROUND || side[1].body == GROUND ||
       !(much * aboutAxis(b, &side[0]) < aboutAxis(b, &side[1])))
     return;

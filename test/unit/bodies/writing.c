@@ -213,7 +213,6 @@ START_TEST(keyframes_of_mjcf_have_controls_and_activations) {
 }
 END_TEST
 
-/* Three angles next to a pitch of a quarter of a turn, where two of them are nearly about one axis */
 /* A screw between a rod that turns and a nut that slides: its link without mass closes a loop, whose angle no joint of MJCF has. */
 START_TEST(mjcf_of_a_screw_in_a_loop_is_read) {
   static const char text[] =
@@ -267,6 +266,7 @@ START_TEST(rounded_zeros_are_no_start) {
 }
 END_TEST
 
+/* Three angles next to a pitch of a quarter of a turn, where two of them are nearly about one axis */
 START_TEST(attitudes_survive_their_three_angles) {
   static const double off[] = {0, 1e-15, 1e-12, 1e-9, 1e-6, 0.3};
   for (int i = 0; i < 12; i++) {
