@@ -425,10 +425,14 @@ static int clone_templates(CPEquations *mech) {
   return failed;
 }
 
-/* Refuses a start where the function of a force has no finite value, such as one with a division by zero. */
+/* Refuses a start where the function of a force has no finite value, such as one with a division by zero: it is looked for, in all
+ * quantities, if the equations of motion cannot be evaluated. */
 static int check_forces(CPPlugin *model) {
-  CPBodies b  = built(model)->bodies;
-  const int n = CPBodiesCount(b, CP_SENSOR);
+  CPBodies b         = built(model)->bodies;
+  N_Vector ydot      = N_VClone(model->y0);
+  const int is_right = ydot && CPMechRhs(0, model->y0, ydot, built(model)->mech) == 0,
+            n        = is_right ? 0 : CPBodiesCount(b, CP_SENSOR);
+  if (ydot) N_VDestroy(ydot);
   for (int i = 0; i < n; i++) {
     const char *name = thing(b, CP_SENSOR, i).name, *quantity = strrchr(name, '.');
     CPSensor sensor = CP_INIT(CPSensor);
