@@ -110,13 +110,11 @@ done:
 /* v: out, the velocity of the origin of a body's frame in space, and its angular velocity in the axes of the body */
 static void frameMotion(const Mechanism *b, int i, N_Vector y, sunrealtype v[2][3]) {
   const Space *s = &b->space;
-  Pose pose;
-  sunrealtype arm[3], swing[3];
-  bodiesPoseAt(s, positionsOf(y) + s->nq * i, velocitiesOf(b, y) + s->nu * i, NULL, &pose);
-  toSpace(&pose, b->body[i].centre, arm);
-  cross3(pose.w, arm, swing); /* v = v_c - omega x arm */
-  for (int l = 0; l < 3; l++) v[0][l] = pose.v[l] - swing[l], v[1][l] = pose.w[l];
-  if (s->dimension == 3) toBody(&pose, pose.w, v[1]);
+  Pose frame;
+  bodiesFrameAt(b, i, positionsOf(y) + s->nq * i, velocitiesOf(b, y) + s->nu * i, &frame);
+  memcpy(v[0], frame.v, sizeof v[0]);
+  memcpy(v[1], frame.w, sizeof v[1]);
+  if (s->dimension == 3) toBody(&frame, frame.w, v[1]);
 }
 
 /* Notes the largest change of a start velocity that was given: of the origin of a body's frame, or of its

@@ -262,6 +262,9 @@ int bodiesFind(const Mechanism *b, int kind, const char *name, size_t length);
 int bodiesLookUp(const Mechanism *b, const char *name, size_t length, int *index);
 void bodiesPoseAt(const Space *space, const sunrealtype *q, const sunrealtype *u,
                   const sunrealtype *udot, Pose *pose);
+/* The same of the frame of body i, whose origin is not its centre of mass */
+void bodiesFrameAt(const Mechanism *b, int i, const sunrealtype *q, const sunrealtype *u,
+                   Pose *frame);
 /* Computes the force F [3] and its derivatives [9], or without them (NULL), for a point force; d points from the origin to
  * its point. */
 int bodiesPointForce(const Mechanism *b, const PointForce *force, sunrealtype t, const Moving *d,

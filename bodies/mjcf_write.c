@@ -178,18 +178,14 @@ static void putJoints(const Writer *x, int of, int to) {
   char name[TEXT], state[TEXT];
   if (n->parent >= 0 && isBetween(x, n->parent)) putJoints(x, n->parent, to);
   if (n->joint == NONE) {
-    sunrealtype q[7], v[6], arm[3], w[3], e[3];
-    const sunrealtype *u = b->body[of].guess + 7;
-    writeOrigin(x, of, q);
-    robotAxes(x->node[of].pose.axis, q + 3);
-    memcpy(v, u, sizeof v);
-    toSpace(&n->pose, u + 3, w);
-    toSpace(&n->pose, b->body[of].centre, arm);
-    cross3(w, arm, e);
-    add3(-1, e, v);
+    const sunrealtype *q = b->body[of].guess, *u = q + 7; /* angular velocities are in its axes */
+    sunrealtype e[4];
+    Pose frame;
+    bodiesFrameAt(b, of, q, u, &frame);
+    robotAxes(frame.axis, e);
     bodiesPut(out, "<freejoint/>\n");
-    for (int k = 0; k < 7; k++) bodiesPut(qpos, " %.17g", (double)q[k]);
-    for (int k = 0; k < 6; k++) bodiesPut(qvel, " %.17g", (double)v[k]);
+    for (int k = 0; k < 7; k++) bodiesPut(qpos, " %.17g", (double)(k < 3 ? frame.r[k] : e[k - 3]));
+    for (int k = 0; k < 6; k++) bodiesPut(qvel, " %.17g", (double)(k < 3 ? frame.v[k] : u[k]));
     return;
   }
   const Joint *joint = &b->joint[n->joint];

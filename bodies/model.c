@@ -41,6 +41,16 @@ void bodiesPoseAt(const Space *space, const sunrealtype *q, const sunrealtype *u
   place(space, q, u, udot, 0, pose);
 }
 
+void bodiesFrameAt(const Mechanism *b, int i, const sunrealtype *q, const sunrealtype *u,
+                   Pose *frame) {
+  sunrealtype arm[3], swing[3];
+  bodiesPoseAt(&b->space, q, u, NULL, frame);
+  toSpace(frame, b->body[i].centre, arm);
+  cross3(frame->w, arm, swing); /* v = v_c - omega x arm */
+  add3(-1, arm, frame->r);
+  add3(-1, swing, frame->v);
+}
+
 /* All functions of the CPMech are called at one state, where sines and cosines are computed once. A pose
  * without axes has not been computed yet. */
 void bodiesPoses(Mechanism *b, const sunrealtype *q, const sunrealtype *u, const sunrealtype *udot) {

@@ -10,10 +10,9 @@
 /* The last texts are those of what cannot be written, and of the whole file. */
 enum { MOST_KINDS = 40, MISSING = MOST_KINDS, WHOLE, NUM_TEXTS };
 
-/* A body as it was added, and its placement then */
+/* A body as it was added, without its name, and its placement then */
 typedef struct {
   CPBody body;
-  char *name;
   sunrealtype guess[13];
 } Added;
 
@@ -246,14 +245,12 @@ static void takeElement(CPBodies b, const CPElement *e) {
     putElement(b, e);
     return;
   }
-  Added *own = ROOM(r->added, r->nadded, 1) ? NULL : &r->added[r->nadded];
-  char *name = own ? malloc(strlen(e->name) + 1) : NULL;
-  if (!name) {
+  if (ROOM(r->added, r->nadded, 1)) {
     r->failed = 1;
     return;
   }
-  *own = (Added){.body = *(const CPBody *)(const void *)e, .name = strcpy(name, e->name)};
-  own->body.head.name = name;
+  Added *own = &r->added[r->nadded];
+  own->body  = *(const CPBody *)(const void *)e;
   memcpy(own->guess, b->m.body[r->nadded++].guess, sizeof own->guess);
 }
 
@@ -264,17 +261,15 @@ static void putBodies(CPBodies b) {
   for (int i = 0; i < r->nadded; i++) {
     CPBody body          = r->added[i].body;
     const sunrealtype *q = b->m.body[i].guess, *u = q + s->nq;
+    body.head.name = b->m.text + b->m.body[i].name;
     if (memcmp(q, r->added[i].guess, sizeof r->added[i].guess)) {
-      sunrealtype arm[3], swing[3];
-      Pose pose;
-      bodiesPoseAt(s, q, NULL, NULL, &pose);
-      if (s->dimension == 2) body.angle = q[2], body.omega[2] = u[2];
-      else
-        memcpy(body.quaternion, q + 3, sizeof body.quaternion), toSpace(&pose, u + 3, body.omega);
-      toSpace(&pose, body.centre, arm);
-      cross3(body.omega, arm, swing);
-      for (int k = 0; k < s->dimension; k++)
-        body.position[k] = q[k] - arm[k], body.velocity[k] = u[k] - swing[k];
+      Pose frame;
+      bodiesFrameAt(&b->m, i, q, u, &frame);
+      if (s->dimension == 2) body.angle = q[2];
+      else memcpy(body.quaternion, q + 3, sizeof body.quaternion);
+      memcpy(body.position, frame.r, sizeof body.position);
+      memcpy(body.velocity, frame.v, sizeof body.velocity);
+      memcpy(body.omega, frame.w, sizeof body.omega);
     }
     putElement(b, &body.head);
   }
@@ -285,7 +280,6 @@ static int startRecord(CPBodies b) { return !(b->written = calloc(1, sizeof(Reco
 static void freeRecord(CPBodies b) {
   Record *r = b->written;
   for (int i = 0; i < NUM_TEXTS && r; i++) free(r->text[i].text);
-  for (int i = 0; r && i < r->nadded; i++) free(r->added[i].name);
   if (r) free(r->added);
   free(r);
   b->written = NULL;
