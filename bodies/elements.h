@@ -60,7 +60,7 @@ const char *bodiesAxes(int dimension, int in_plane, const CPMarker *m, sunrealty
 int bodiesFindBody(CPBodies b, const char *name, const char *body, int *index);
 /* Finds the bodies of a pair by name, which must differ. Returns 0 or an error code that has been reported. */
 int bodiesFindSides(CPBodies b, const char *name, const char *a, const char *c, Pair *pair);
-/* pose: out, the poses of both sides at the placement. */
+/* pose: out, the poses and velocities of both sides at the placement. */
 void bodiesPlaced(const Mechanism *b, const Pair *pair, Pose pose[2]);
 /* Computes the points and axes of both sides, whose bodies are known. Returns 0 or an error code that
  * has been reported. */

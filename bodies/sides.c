@@ -54,9 +54,10 @@ int bodiesFindSides(CPBodies b, const char *name, const char *a, const char *c, 
 
 void bodiesPlaced(const Mechanism *b, const Pair *pair, Pose pose[2]) {
   for (int side = 0; side < 2; side++) {
-    const int body = pair->side[side].body;
-    if (body == GROUND) pose[side] = bodies_ground;
-    else bodiesPoseAt(&b->space, b->body[body].guess, NULL, NULL, &pose[side]);
+    const int body       = pair->side[side].body;
+    const sunrealtype *q = body == GROUND ? NULL : b->body[body].guess;
+    if (!q) pose[side] = bodies_ground;
+    else bodiesPoseAt(&b->space, q, q + b->space.nq, NULL, &pose[side]);
   }
 }
 

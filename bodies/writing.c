@@ -227,12 +227,7 @@ void writeStartBetween(const Writer *x, int joint, int k, sunrealtype *value) {
   Jet jet;
   bodiesCoordinateTerm(b, joint, k, &term);
   const Pair *pair = &b->pair[term.pair];
-  for (int side = 0; side < 2; side++) {
-    const int body       = pair->side[side].body;
-    const sunrealtype *q = body < 0 ? NULL : b->body[body].guess;
-    pose[side]           = bodies_ground;
-    if (q) bodiesPoseAt(&b->space, q, q + 7, NULL, &pose[side]);
-  }
+  bodiesPlaced(b, pair, pose);
   bodiesJet(&b->space, b->param, pair, &term.m, &pose[0], &pose[1], RATES, &jet);
   value[0] = term.coef * jet.s, value[1] = term.coef * jet.rate;
 }
