@@ -9,9 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { YAML = 1, MJCF, URDF, SDF }; /* CPBodiesFile.writes */
+
 /* Reads a file, or a text, that is to be written. written: out, a copy, which the caller frees */
-static int format = 1; /* YAML; 2: MJCF, 3: URDF, 4: SDF */
-static CPBodies read_to_write(const char *path, const char *text, char **written) {
+static CPBodies read_to_write(const char *path, const char *text, int format, char **written) {
   CPBodies b;
   file           = (CPBodiesFile)CP_INIT(CPBodiesFile);
   file.writes    = format;
@@ -73,7 +74,7 @@ static void assert_same(CPBodies a, CPBodies b) {
 
 static void assert_written(const char *path, const char *text) {
   char *written;
-  CPBodies a = read_to_write(path, text, &written), b;
+  CPBodies a = read_to_write(path, text, YAML, &written), b;
   ck_assert_msg(a != NULL, "%s: %s", path, message);
   b = read_as("w.yaml", written, strlen(written));
   ck_assert_msg(b != NULL, "%s: %s\n%s", path, message, written);
@@ -135,7 +136,7 @@ END_TEST
 
 START_TEST(what_has_no_text_is_listed) {
   char *written;
-  CPBodies a = read_to_write(EXAMPLE("engine.yaml"), NULL, &written);
+  CPBodies a = read_to_write(EXAMPLE("engine.yaml"), NULL, YAML, &written);
   ck_assert_msg(a != NULL, "%s", message);
   ck_assert_mentions(written, "# a spring by a function, which has no text, is missing: c1_gas\n");
   CPBodiesFree(&a);
@@ -144,7 +145,7 @@ START_TEST(what_has_no_text_is_listed) {
       "t.xml",
       "<mujoco><worldbody><body><joint name='j'/><geom size='1'/></body></worldbody>"
       "<tendon><fixed name='t' stiffness='1'><joint joint='j' coef='2'/></fixed></tendon></mujoco>",
-      &written);
+      YAML, &written);
   ck_assert_msg(a != NULL, "%s", message);
   ck_assert_mentions(written, "# a tendon, which has no text, is missing: t");
   CPBodies b = read_as("w.yaml", written, strlen(written));
@@ -155,7 +156,7 @@ START_TEST(what_has_no_text_is_listed) {
   a = read_to_write(
       "g.sdf",
       "<sdf version='1.9'><model name='m'><link name='a'/><plugin name='wings'/></model></sdf>",
-      &written);
+      YAML, &written);
   ck_assert_mentions(written, "#   g.sdf:1:52: the plugin wings\n");
   CPBodiesFree(&a);
   free(written);
@@ -164,15 +165,14 @@ END_TEST
 
 START_TEST(the_nth_allocation_may_fail) {
   char *written;
-  format        = 1 + _i;
-  CPBodies warm = read_to_write("r.xml", robot, &written);
+  CPBodies warm = read_to_write("r.xml", robot, YAML + _i, &written);
   CPBodiesFree(&warm);
   free(written);
   long n = 0;
   for (int failed = 1; failed;) {
     CPBodies b;
     CPBodiesFile own = CP_INIT(CPBodiesFile);
-    own.writes       = format;
+    own.writes       = YAML + _i;
     alloc_watch_failing(++n);
     CPBodiesRead("r.xml", robot, sizeof robot - 1, &b, &own);
     failed = alloc_has_failed();
@@ -194,7 +194,7 @@ START_TEST(keyframes_of_mjcf_have_controls_and_activations) {
   char *written;
   CPBodies b;
   file            = (CPBodiesFile)CP_INIT(CPBodiesFile);
-  file.writes     = 2;
+  file.writes     = MJCF;
   file.parameters = "start=k";
   ck_assert_int_eq(CPBodiesRead("k.xml", text, sizeof text - 1, &b, &file), CP_SUCCESS);
   ck_assert_mentions(file.written, " ctrl=\"3 4\" act=\"5\"/>");
@@ -227,9 +227,7 @@ START_TEST(mjcf_of_a_screw_in_a_loop_is_read) {
       "<child>nut</child><axis><xyz>0 0 "
       "1</xyz></axis><screw_thread_pitch>0.01</screw_thread_pitch></joint></model></sdf>";
   char *written = NULL;
-  format        = 2;
-  CPBodies b    = read_to_write("press.sdf", text, &written), again;
-  format        = 1;
+  CPBodies b    = read_to_write("press.sdf", text, MJCF, &written), again;
   ck_assert_msg(b != NULL, "%s", message);
   ck_assert_ptr_nonnull(strstr(written, "the coupler of a joint that closes a loop: screw_"));
   ck_assert_ptr_null(strstr(written, "polycoef"));
@@ -256,9 +254,7 @@ START_TEST(rounded_zeros_are_no_start) {
       "0.4</xyz></axis></joint>"
       "</model></sdf>";
   char *written = NULL;
-  format        = 3;
-  CPBodies b    = read_to_write("m.sdf", text, &written);
-  format        = 1;
+  CPBodies b    = read_to_write("m.sdf", text, URDF, &written);
   ck_assert_msg(b != NULL, "%s", message);
   ck_assert_msg(!strstr(written, "the start"), "%s", written);
   CPBodiesFree(&b);
@@ -278,8 +274,7 @@ START_TEST(attitudes_survive_their_three_angles) {
              "%.17g]}]\n",
              cos(z) * c * cos(x) + sin(z) * s * sin(x), cos(z) * c * sin(x) - sin(z) * s * cos(x),
              cos(z) * s * cos(x) + sin(z) * c * sin(x), sin(z) * c * cos(x) - cos(z) * s * sin(x));
-    format     = 4;
-    CPBodies a = read_to_write("b.yaml", text, &written);
+    CPBodies a = read_to_write("b.yaml", text, SDF, &written);
     ck_assert_msg(a != NULL, "%s", message);
     CPBodies b = read_as("w.sdf", written, strlen(written));
     ck_assert_msg(b != NULL, "%s", message);
