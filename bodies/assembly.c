@@ -205,8 +205,7 @@ static int closePositions(Assembly *a) {
       mended = bodiesMendLoops(a, STRICTLY);
     } else if ((closed = bodiesAttempt(a, 1)) > 0 && (mended = bodiesMendLoops(a, LOOSELY)) == 0) {
       closed = bodiesFitRows(a);
-      bodiesWithoutContacts(b, a->mask);
-      CPMechSetActive(a->trial, a->mask);
+      bodiesSwitchAll(a);
     }
     if (closed == 0 && mended == 0) { /* from the guess, which may be closer */
       b->changed[0] = '\0';

@@ -85,6 +85,8 @@ typedef enum { STRICTLY, LOOSELY, OPEN } Closed;
 /* Switches the position rows of joints from `first` on: those that take part have value 1. Rates are
  * switched with them. */
 void bodiesSwitch(Assembly *a, int first, int end, int value);
+/* Switches on all rows but those that bodiesWithoutContacts leaves out. */
+void bodiesSwitchAll(Assembly *a);
 /* x <- q moved along the velocities w by the distance h, and at rest. The largest component of w is 1. */
 void bodiesMoveAlong(const Assembly *a, N_Vector q, const sunrealtype *w, sunrealtype h, N_Vector x);
 /* Chooses velocities at q at random. Returns 1, or 0 if there are none or the projection fails. */

@@ -85,8 +85,7 @@ int bodiesFindSingular(Assembly *a, N_Vector x0) {
   if (singular < 0) flag = singular;
   if (singular == 0) bodiesFreeLoops(loops), loops = NULL; /* rows of others, or too many */
   for (int probe = 0; probe < PROBES && !flag; probe++) {
-    bodiesWithoutContacts(b, a->mask);
-    CPMechSetActive(a->trial, a->mask);
+    bodiesSwitchAll(a);
     if (!bodiesAnyVelocity(a, x0, &state, w)) break;
     if (!*first) {
       bodiesPoses(b, positionsOf(x0), w, NULL);

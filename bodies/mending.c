@@ -18,6 +18,11 @@ void bodiesSwitch(Assembly *a, int first, int end, int value) {
     }
 }
 
+void bodiesSwitchAll(Assembly *a) {
+  bodiesWithoutContacts(a->b, a->mask);
+  CPMechSetActive(a->trial, a->mask);
+}
+
 void bodiesMoveAlong(const Assembly *a, N_Vector q, const sunrealtype *w, sunrealtype h, N_Vector x) {
   const Mechanism *b = a->b;
   const Space *s     = &b->space;
@@ -354,8 +359,7 @@ restore:
   N_VScale(1, id, a->id);
   /* With all rows on, those that were narrow would move x by their misfit over their angle, along the motion. */
   if (flag >= 0 && mended) flag = bodiesCloseOthers(a, l);
-  bodiesWithoutContacts(b, a->mask);
-  CPMechSetActive(a->trial, a->mask);
+  bodiesSwitchAll(a);
 done:
   free(move);
   if (from) N_VDestroy(from);
@@ -464,8 +468,7 @@ int bodiesSettleSingular(Assembly *a) {
   } else if (moved) tellMotion(a, l, worst, "singular at the start");
   N_VScale(1, id, a->id);
 restore:
-  bodiesWithoutContacts(b, a->mask);
-  CPMechSetActive(a->trial, a->mask);
+  bodiesSwitchAll(a);
 done:
   bodiesFreeLoops(l);
   free(move);
@@ -487,8 +490,7 @@ int bodiesFindMeeting(Assembly *a) {
     bodiesPoses(b, positionsOf(a->x), w, NULL);
     bodiesTellMoving(b, 0, a->meeting, sizeof a->meeting);
   }
-  bodiesWithoutContacts(b, a->mask);
-  CPMechSetActive(a->trial, a->mask);
+  bodiesSwitchAll(a);
   bodiesFreeLoops(l);
   free(w);
   return flag < 0 ? flag : 0;
