@@ -72,18 +72,23 @@ static int addCoupler(Osim *o, const xmlNode *n) {
   return failed;
 }
 
+/* frame [2]: out, those of two bodies that tags name, moved by what the children of location [2] and of the usual orientations say.
+ * Returns 0, or 1 after a message. */
+static int framesOf(Osim *o, const xmlNode *n, const char *const *first, const char *const *second,
+                    const char *const *location, OsimFrame *frame) {
+  return osimFrame(o, n, first, &frame[0]) || osimFrame(o, n, second, &frame[1]) ||
+         osimOffset(o->r, n, location[0], "orientation_body_1", &frame[0].pose) ||
+         osimOffset(o->r, n, location[1], "orientation_body_2", &frame[1].pose);
+}
+static const char *const in_bodies[] = {"location_body_1", "location_body_2"};
+
 /* A joint between two points or frames. The tags name the bodies, locations, and a direction on the first one. */
 static int addLoop(Osim *o, const xmlNode *n, CPJointKind kind, const char *const *first,
-                   const char *const *second, const char *on_first, const char *on_second,
-                   const char *direction) {
+                   const char *const *second, const char *const *location, const char *direction) {
   char name[128];
   OsimFrame frame[2];
   sunrealtype axis[3] = {0, 0, 0};
-  if (nameOf(o, n, name) || osimFrame(o, n, first, &frame[0]) || osimFrame(o, n, second, &frame[1]))
-    return 1;
-  if (osimOffset(o->r, n, on_first, "orientation_body_1", &frame[0].pose) ||
-      osimOffset(o->r, n, on_second, "orientation_body_2", &frame[1].pose))
-    return 1;
+  if (nameOf(o, n, name) || framesOf(o, n, first, second, location, frame)) return 1;
   if (frame[0].body == frame[1].body)
     return robotTell(o->r, n, WITHOUT_EFFECT, "constraints between parts of one body");
   CPJoint joint = {CP_NEW_JOINT(name), .kind = kind, .in = CP_IN_BODIES,
@@ -106,7 +111,8 @@ int osimAddConstraints(Osim *o) {
                            *const body_2[]   = {"socket_body_2", "body_2", "socket_frame2",
                                                 "socket_frame_2", NULL},
                            *const line[]     = {"socket_line_body", "line_body", NULL},
-                           *const follower[] = {"socket_follower_body", "follower_body", NULL};
+                           *const follower[] = {"socket_follower_body", "follower_body", NULL},
+                           *const on_line[]  = {"point_on_line", "point_on_follower"};
   const xmlNode *set                         = osimObjects(o->model, "ConstraintSet");
   for (const xmlNode *n = set ? set->children : NULL; n; n = n->next) {
     int failed = 0;
@@ -115,17 +121,13 @@ int osimAddConstraints(Osim *o) {
       continue;
     if (robotIs(n, "CoordinateCouplerConstraint")) failed = addCoupler(o, n);
     else if (robotIs(n, "PointOnLineConstraint"))
-      failed = addLoop(o, n, CP_JOINT_POINT_ON_LINE, line, follower, "point_on_line",
-                       "point_on_follower", "line_direction_vec");
+      failed = addLoop(o, n, CP_JOINT_POINT_ON_LINE, line, follower, on_line, "line_direction_vec");
     else if (robotIs(n, "PointConstraint"))
-      failed =
-          addLoop(o, n, CP_JOINT_BALL, body_1, body_2, "location_body_1", "location_body_2", NULL);
+      failed = addLoop(o, n, CP_JOINT_BALL, body_1, body_2, in_bodies, NULL);
     else if (robotIs(n, "WeldConstraint"))
-      failed =
-          addLoop(o, n, CP_JOINT_FIXED, body_1, body_2, "location_body_1", "location_body_2", NULL);
+      failed = addLoop(o, n, CP_JOINT_FIXED, body_1, body_2, in_bodies, NULL);
     else if (robotIs(n, "ConstantDistanceConstraint"))
-      failed =
-          addLoop(o, n, CP_JOINT_ROD, body_1, body_2, "location_body_1", "location_body_2", NULL);
+      failed = addLoop(o, n, CP_JOINT_ROD, body_1, body_2, in_bodies, NULL);
     else failed = robotNote(o->r, n, "constraints of the kind %.60s", (const char *)n->name);
     if (failed) return 1;
   }
@@ -174,9 +176,7 @@ static int addBushing(Osim *o, const xmlNode *n) {
   char name[128];
   OsimFrame frame[2];
   CPBushing s = {CP_NEW_BUSHING(name), .in = CP_IN_BODIES, .angles = 1};
-  if (nameOf(o, n, name) || osimFrame(o, n, first, &frame[0]) || osimFrame(o, n, second, &frame[1]) ||
-      osimOffset(o->r, n, "location_body_1", "orientation_body_1", &frame[0].pose) ||
-      osimOffset(o->r, n, "location_body_2", "orientation_body_2", &frame[1].pose) ||
+  if (nameOf(o, n, name) || framesOf(o, n, first, second, in_bodies, frame) ||
       osimNumbers(o->r, n, "rotational_stiffness", 3, s.turn_stiffness) ||
       osimNumbers(o->r, n, "translational_stiffness", 3, s.stiffness) ||
       osimNumbers(o->r, n, "rotational_damping", 3, s.turn_damping) ||
