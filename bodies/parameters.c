@@ -100,9 +100,12 @@ static void movePose(Pose *pose, const Variation *by, sunrealtype x) {
   }
 }
 
+/* all: or NULL, then placements and coefficients stay where they are as well, and only parameters move. */
 static void moveTo(Mechanism *b, const Direction *d, const Bodies *all, sunrealtype x) {
-  for (int i = 0; i < d->count; i++) *d->number[i].at = d->base[i] + x * d->number[i].slope;
-  for (int k = 0; k < all->count; k++) {
+  for (int i = 0; i < d->count; i++)
+    if (all || d->number[i].of == OF_PARAMETERS)
+      *d->number[i].at = d->base[i] + x * d->number[i].slope;
+  for (int k = 0; all && k < all->count; k++) {
     b->pose[all->body[k]] = all->pose[k];
     if (x != 0) movePose(&b->pose[all->body[k]], &d->body[all->body[k]], x);
   }
@@ -112,7 +115,7 @@ static void moveTo(Mechanism *b, const Direction *d, const Bodies *all, sunrealt
 typedef int (*OfElement)(const Work *w, const void *element, sunrealtype *value);
 enum { MOST_VALUES = 3 + LOCAL };
 
-/* slope [count]: out. The bodies may be none, then only the numbers move. */
+/* slope [count]: out. all: as of moveTo */
 static int differ(const Work *w, const Direction *d, const Bodies *all, OfElement f,
                   const void *element, int count, sunrealtype *slope) {
   sunrealtype value[2][MOST_VALUES];
@@ -286,16 +289,15 @@ static int motionOf(const Mechanism *b, const Direction *d, int pair, sunrealtyp
 
 /* Does a parameter move the function of a term, which is linear in its own move? Then f [3] <- its change and that of its derivatives. */
 static int functionMoves(const Work *w, const Direction *d, const TermAt *at, sunrealtype *f) {
-  const Term *term  = at->term;
-  sunrealtype x     = term->sense * at->own.s, moved[2][3];
-  const Bodies none = {0};
+  const Term *term = at->term;
+  sunrealtype x    = term->sense * at->own.s, moved[2][3];
   if (!term->f || d->number[0].index < w->b->nparams - bodiesFollowers(w->b)) return 0;
   for (int s = 0; s < 2; s++) {
     memset(moved[s], 0, sizeof moved[s]);
-    moveTo(w->b, d, &none, s * d->step);
+    moveTo(w->b, d, NULL, s * d->step);
     bodiesAddMoved(w->b, term->f->number, 0, &x, NULL, &moved[s][0], &moved[s][1], &moved[s][2]);
   }
-  moveTo(w->b, d, &none, 0);
+  moveTo(w->b, d, NULL, 0);
   for (int k = 0; k < 3; k++) f[k] = (moved[1][k] - moved[0][k]) / d->step;
   f[1] *= term->sense;
   return 1;
@@ -399,11 +401,10 @@ static int ropeTurnsOf(const Work *w, const void *element, sunrealtype *value) {
 
 /* slope [3]: out, that of a drive and of its derivatives. A frequency acts for a long time, over which differences are no use. */
 static int driveSlope(const Work *w, const Direction *d, const Row *row, sunrealtype *slope) {
-  const Bodies none   = {0};
   const Drive *drive  = &w->b->drive[row->drive];
   const sunrealtype t = w->t;
   memset(slope, 0, 3 * sizeof *slope);
-  if (drive->g) return differ(w, d, &none, driveOf, row, 3, slope);
+  if (drive->g) return differ(w, d, NULL, driveOf, row, 3, slope);
   const sunrealtype *p = w->b->param + drive->param, *dp = d->param + drive->param, a = p[2],
                     f = p[3], s = sin(f * t), c = cos(f * t);
   slope[0] = dp[0] + dp[1] * t + dp[2] * s + dp[3] * a * t * c;
@@ -462,10 +463,9 @@ static int addRow(Work *w, int r, int i) {
   for (int n = 0; n < w->n && !flag; n++) {
     Direction *d             = &w->direction[n];
     const sunrealtype offset = (row->limit ? row->limit : 1) * slopeOf(d, row->offset);
-    const Bodies none        = {0};
     sunrealtype drive[3] = {0}, turns = 0;
     if (row->drive != NONE) flag = driveSlope(w, d, row, drive);
-    if (row->rope && !flag) flag = differ(w, d, &none, ropeTurnsOf, row, 1, &turns);
+    if (row->rope && !flag) flag = differ(w, d, NULL, ropeTurnsOf, row, 1, &turns);
     if (of_positions)
       d->p[at_row] = d->sum[0] - offset + sign * (turns - drive[0]) + turnsSlope(w, d, row, x);
     d->v[at_row] = d->sum[1] - sign * drive[1];
@@ -500,12 +500,11 @@ static int lawSlope(const Work *w, const Direction *d, const LawAt *at, const Te
   enum { MOST_OWN_NUMBERS = 8 + 6 + 3 + NUM_MUSCLE }; /* of an actuator */
   const Law *law        = at->law;
   const sunrealtype *dp = d->param + law->param, *p = w->b->param + law->param;
-  const Bodies none = {0};
-  int flag          = 0;
-  *slope            = 0;
+  int flag = 0;
+  *slope   = 0;
   if (law->kind == MOTOR ? moves(d, law->param, MOST_OWN_NUMBERS) || law->formula
                          : law->formula != NULL)
-    flag = differ(w, d, &none, lawOf, at, 1, slope);
+    flag = differ(w, d, NULL, lawOf, at, 1, slope);
   if (law->kind == DRAG) *slope -= dp[0] * at->rate;
   if (law->kind == SPRING)
     *slope += slopeOf(d, law->force) - dp[0] * bodiesStretch(w->b, law, at->x) + p[0] * dp[2] -
@@ -624,11 +623,10 @@ static int addPointForce(Work *w, const PointForce *force) {
     addOwnForce(w, &at[k], F[k]);
   }
   for (int n = 0; n < w->n && !flag; n++) {
-    Direction *d      = &w->direction[n];
-    const Bodies none = {0};
+    Direction *d = &w->direction[n];
     Change c[3];
     sunrealtype dF[3] = {0, 0, 0};
-    if (f || moves(d, force->param, 3)) flag = differ(w, d, &none, pointForceOf, &here, 3, dF);
+    if (f || moves(d, force->param, 3)) flag = differ(w, d, NULL, pointForceOf, &here, 3, dF);
     if (force->follows && d->moves) {
       toSpace(pose, b->param + force->param, own);
       cross3(d->body[pair->side[1].body].turn, own, turned), add3(1, turned, dF);
@@ -835,15 +833,14 @@ static int finishForces(const Work *w) {
 /* Rates of activations depend on the numbers of their actuators alone. */
 static void addActivations(const Work *w, const Direction *d, sunrealtype *rates) {
   const Mechanism *b = w->b;
-  const Bodies none  = {0};
   for (int k = 1; k <= 3; k++)
     for (int s = -1; s <= 1; s += 2) {
-      moveTo(w->b, d, &none, s * k * d->step);
+      moveTo(w->b, d, NULL, s * k * d->step);
       bodiesActivations(b, rates, NULL);
       for (int i = 0; i < b->nactivations; i++)
         d->Z[i] += s * cpSixthOrder[k - 1] * rates[i] / d->step;
     }
-  moveTo(w->b, d, &none, 0);
+  moveTo(w->b, d, NULL, 0);
 }
 
 /* Are there elastic ropes, whose power is that of contacts? */

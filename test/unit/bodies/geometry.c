@@ -66,6 +66,12 @@ static const struct {
                                   "50 mm * x}, {about: [1, 0.2, 0], by: 0.3*x*x}]}\n"},
     {"a ball on a sphere", TREE "contacts: [{name: touch, a: d, b: g, on: sphere, touch: ball, "
                                 "radius: r, radius_a: l, " FRAME "}]\n"},
+    {"laws of other quantities", TREE
+     "springs: [{name: law, of: slide, force: (5 N*(hinge.angle) + 3 N*(a.position.x)*(10 cm)^-1 + "
+     "2 N s*(e.velocity.y)*(10 cm)^-1)*(1 + l)}]\n"
+     "forces: [{name: push, body: d, in: bodies, at: [r, l, 0], "
+     "force: [5 N*(hinge.angle), 3 N*(a.position.x)*(10 cm)^-1*l, 2 N s*(a.velocity.y)*(10 "
+     "cm)^-1]}]\n"},
     {"a rope",
      TREE "ropes:\n- {name: rope, in: bodies, along: [{at: [0.1, 3, 0]}, {body: h, at: [l, "
           "0.2, 0], radius: 0.6*r, axis: [0, 0, 1]}, {body: d, at: [0.4, l, 0]}]}\n"},
