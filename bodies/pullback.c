@@ -776,13 +776,17 @@ static int dynamicsJac(sunrealtype t, const sunrealtype *q, const sunrealtype *u
 
 /* ------------------------------------------------------------------------------------- model -- */
 
-/* Marks the velocities on the way from a node to the root, up to one that is marked already, and lists entries for them. */
-static void markPath(const Tree *tree, int n, int *mark, int k, Writer *w) {
+/* Marks the velocities on the way from a node to the root, up to one that is marked already, and lists entries for them in column k, and,
+ * if mirrored, in row k as well. */
+static void markPath(const Tree *tree, int n, int mirrored, int *mark, int k, Writer *w) {
   for (; n != GROUND; n = tree->node[n].parent) {
     const Node *node = &tree->node[n];
     if (mark[n] == k) return;
     mark[n] = k;
-    for (int j = 0; j < node->nu; j++) *next(w, node->u + j, k, 1) += 0;
+    for (int j = node->u; j < node->u + node->nu; j++) {
+      *next(w, j, k, 1) += 0;
+      if (mirrored) *next(w, k, j, 1) += 0;
+    }
   }
 }
 
@@ -842,12 +846,12 @@ int treeMakePlans(Mechanism *b, SUNContext ctx) {
     const int n = tree->node_of_velocity[k];
     for (int i = n; i <= tree->node[n].last; i++) {
       const int body = tree->node[i].body;
-      markPath(tree, i, mark, k, &square);
+      markPath(tree, i, 0, mark, k, &square);
       for (int l = 0; body != NONE && !apart && l < 2; l++) {
         const SUNMatrix S = b->plan[plans[l]].tmpl;
         for (sunindextype p = SM_INDEXPTRS_S(S)[nu * body]; p < SM_INDEXPTRS_S(S)[nu * (body + 1)];
-             p++)
-          markPath(tree, tree->node_of_body[SM_INDEXVALS_S(S)[p] / nu], mark, k, &square);
+             p++) /* M must have a symmetric pattern, also where a force depends on the motion of another branch. */
+          markPath(tree, tree->node_of_body[SM_INDEXVALS_S(S)[p] / nu], 1, mark, k, &square);
       }
     }
   }

@@ -70,7 +70,7 @@ static const struct {
      "springs: [{name: law, of: slide, force: (5 N*(hinge.angle) + 3 N*(a.position.x)*(10 cm)^-1 + "
      "2 N s*(e.velocity.y)*(10 cm)^-1)*(1 + l)}]\n"
      "forces: [{name: push, body: d, in: bodies, at: [r, l, 0], "
-     "force: [5 N*(hinge.angle), 3 N*(a.position.x)*(10 cm)^-1*l, 2 N s*(a.velocity.y)*(10 "
+     "force: [5 N*(hinge.angle), 3 N*(f.position.x)*(10 cm)^-1*l, 2 N s*(a.velocity.y)*(10 "
      "cm)^-1]}]\n"},
     {"a rope",
      TREE "ropes:\n- {name: rope, in: bodies, along: [{at: [0.1, 3, 0]}, {body: h, at: [l, "
