@@ -84,7 +84,7 @@ static void takeBody(const Mechanism *b, int body, Bodies *all) {
 }
 
 static void movePose(Pose *pose, const Variation *by, sunrealtype x) {
-  const sunrealtype angle = length3(by->turn) * x, size = length3(by->turn);
+  const sunrealtype size = length3(by->turn), angle = size * x;
   sunrealtype e[4] = {cos(angle / 2)}, R[3][3], axis[3];
   add3(x, by->move, pose->r);
   add3(x, by->w, pose->w), add3(x, by->v, pose->v);
@@ -94,8 +94,7 @@ static void movePose(Pose *pose, const Variation *by, sunrealtype x) {
   for (int k = 0; k < 3; k++) e[1 + k] = sin(angle / 2) * by->turn[k] / size;
   bodiesRotation(e, R);
   for (int k = 0; k < 3; k++) {
-    for (int i = 0; i < 3; i++)
-      axis[i] = R[0][i] * pose->axis[k][0] + R[1][i] * pose->axis[k][1] + R[2][i] * pose->axis[k][2];
+    rotate3(R, pose->axis[k], axis);
     memcpy(pose->axis[k], axis, sizeof axis);
   }
 }
@@ -265,6 +264,14 @@ static int isRough(const Mechanism *b, const Direction *d, const TermAt *at) {
          slopeOf(d, pair->surface.radius[1]) != 0;
 }
 
+/* y <- the change of the components in the axes of a body, which turn, of a vector x of space that changes by dx */
+static void changeInBody(const Pose *pose, const sunrealtype *turn, const sunrealtype *x,
+                         const sunrealtype *dx, sunrealtype *y) {
+  sunrealtype z[3], turned[3];
+  memcpy(z, dx, sizeof z), cross3(turn, x, turned), add3(-1, turned, z);
+  toBody(pose, z, y);
+}
+
 /* x [3]: out, xi, eta and zeta of the measure of a pair. Returns 0 if they are 0. */
 static int motionOf(const Mechanism *b, const Direction *d, int pair, sunrealtype x[3][LOCAL]) {
   int moving = 0;
@@ -272,16 +279,13 @@ static int motionOf(const Mechanism *b, const Direction *d, int pair, sunrealtyp
     const int body   = b->pair[pair].side[s].body;
     const Pose *pose = bodiesPose(b, body);
     Variation by     = {{0}, {0}, {0}, {0}, {0}, {0}};
-    sunrealtype z[3];
     if (body != GROUND) by = d->body[body];
     bodiesShift(pose, &d->side[2 * pair + s], &by);
-    memcpy(x[0] + 6 * s, by.move, sizeof z), memcpy(x[1] + 6 * s, by.v, sizeof z);
-    memcpy(x[2] + 6 * s, by.acc, sizeof z);
+    memcpy(x[0] + 6 * s, by.move, sizeof by.move), memcpy(x[1] + 6 * s, by.v, sizeof by.v);
+    memcpy(x[2] + 6 * s, by.acc, sizeof by.acc);
     toBody(pose, by.turn, x[0] + 6 * s + 3);
-    cross3(by.turn, pose->w, z), add3(-1, z, by.w); /* components in axes that turn */
-    toBody(pose, by.w, x[1] + 6 * s + 3);
-    cross3(by.turn, pose->alpha, z), add3(-1, z, by.alpha);
-    toBody(pose, by.alpha, x[2] + 6 * s + 3);
+    changeInBody(pose, by.turn, pose->w, by.w, x[1] + 6 * s + 3);
+    changeInBody(pose, by.turn, pose->alpha, by.alpha, x[2] + 6 * s + 3);
     for (int k = 6 * s; k < 6 * s + 6; k++) moving |= x[0][k] != 0 || x[1][k] != 0 || x[2][k] != 0;
   }
   return moving;
@@ -712,7 +716,7 @@ static void addMass(Work *w, int body) {
   const Pose *pose                 = &b->pose[body];
   const int at                     = b->body[body].param;
   const sunrealtype *p             = b->param + at;
-  sunrealtype *F                   = w->force + 6 * body, omega[3], alpha[3], x[3];
+  sunrealtype *F                   = w->force + 6 * body, omega[3], alpha[3];
   toBody(pose, pose->w, omega), toBody(pose, pose->alpha, alpha);
   add3(p[0], b->param, F), add3(-p[0], pose->acc, F);
   addSpin(b, body, p, alpha, omega, omega, F + 3);
@@ -720,14 +724,12 @@ static void addMass(Work *w, int body) {
     const Direction *d    = &w->direction[n];
     const Variation *by   = &d->body[body];
     const sunrealtype *dp = d->param + at;
-    sunrealtype *df       = d->df + 6 * body, dw[3], dalpha[3], turned[3];
+    sunrealtype *df       = d->df + 6 * body, dw[3], dalpha[3];
     add3(dp[0], b->param, df), add3(-dp[0], pose->acc, df), add3(p[0], d->param, df);
     addSpin(b, body, dp, alpha, omega, omega, df + 3);
     if (!d->moves) continue;
-    memcpy(x, by->w, sizeof x), cross3(by->turn, pose->w, turned), add3(-1, turned, x);
-    toBody(pose, x, dw); /* components in axes that turn */
-    memcpy(x, by->alpha, sizeof x), cross3(by->turn, pose->alpha, turned), add3(-1, turned, x);
-    toBody(pose, x, dalpha);
+    changeInBody(pose, by->turn, pose->w, by->w, dw);
+    changeInBody(pose, by->turn, pose->alpha, by->alpha, dalpha);
     add3(-p[0], by->acc, df);
     addSpin(b, body, p, dalpha, dw, omega, df + 3);
     addSpin(b, body, p, zero, omega, dw, df + 3);
