@@ -291,11 +291,16 @@ static int motionOf(const Mechanism *b, const Direction *d, int pair, sunrealtyp
   return moving;
 }
 
+/* Is it a parameter of the file? These move its functions. */
+static int movesFunctions(const Work *w, const Direction *d) {
+  return d->number[0].index >= w->b->nparams - bodiesFollowers(w->b);
+}
+
 /* Does a parameter move the function of a term, which is linear in its own move? Then f [3] <- its change and that of its derivatives. */
 static int functionMoves(const Work *w, const Direction *d, const TermAt *at, sunrealtype *f) {
   const Term *term = at->term;
   sunrealtype x    = term->sense * at->own.s, moved[2][3];
-  if (!term->f || d->number[0].index < w->b->nparams - bodiesFollowers(w->b)) return 0;
+  if (!term->f || !movesFunctions(w, d)) return 0;
   for (int s = 0; s < 2; s++) {
     memset(moved[s], 0, sizeof moved[s]);
     moveTo(w->b, d, NULL, s * d->step);
@@ -506,8 +511,8 @@ static int lawSlope(const Work *w, const Direction *d, const LawAt *at, const Te
   const sunrealtype *dp = d->param + law->param, *p = w->b->param + law->param;
   int flag = 0;
   *slope   = 0;
-  if (law->kind == MOTOR ? moves(d, law->param, MOST_OWN_NUMBERS) || law->formula
-                         : law->formula != NULL)
+  if ((law->formula && movesFunctions(w, d)) ||
+      (law->kind == MOTOR && moves(d, law->param, MOST_OWN_NUMBERS)))
     flag = differ(w, d, NULL, lawOf, at, 1, slope);
   if (law->kind == DRAG) *slope -= dp[0] * at->rate;
   if (law->kind == SPRING)
@@ -541,8 +546,8 @@ static sunrealtype lawPower(const Work *w, const Direction *d, const LawAt *at, 
   return sum + d->param[law->param] * x * at->rate;
 }
 
-/* T g for the sum of terms, less I s'' g of an inertance; at [nterms], input: room */
-static int addLaw(Work *w, const Law *law, TermAt *at, TermAt *input) {
+/* T g for the sum of terms, less I s'' g of an inertance; at, c [nterms], input: room */
+static int addLaw(Work *w, const Law *law, TermAt *at, Change *c, TermAt *input) {
   const Mechanism *b  = w->b;
   const int on_tree   = b->tree && law->on_tree;
   const sunrealtype I = law->inertance == NONE ? 0 : b->param[law->inertance];
@@ -550,9 +555,9 @@ static int addLaw(Work *w, const Law *law, TermAt *at, TermAt *input) {
   LawAt own = {law, 0, 0};
   int flag  = evaluateInputs(w, law->formula, input);
   for (int k = 0; k < law->nterms && !flag; k++) {
-    const sunrealtype c = bodiesWeight(b, bodiesLawTerm(b, law, k));
-    flag                = evaluateTerm(w, bodiesLawTerm(b, law, k), 0, on_tree, &at[k]);
-    own.x += c * at[k].s, own.rate += c * at[k].rate, acc += c * at[k].acc;
+    const sunrealtype weight = bodiesWeight(b, bodiesLawTerm(b, law, k));
+    flag                     = evaluateTerm(w, bodiesLawTerm(b, law, k), 0, on_tree, &at[k]);
+    own.x += weight * at[k].s, own.rate += weight * at[k].rate, acc += weight * at[k].acc;
   }
   if (!flag) flag = bodiesLaw(b, law, w->t, own.x, own.rate, 0, GRADIENT, T);
   if (!flag && law->formula)
@@ -563,12 +568,11 @@ static int addLaw(Work *w, const Law *law, TermAt *at, TermAt *input) {
   for (int n = 0; n < w->n && !flag; n++) {
     Direction *d      = &w->direction[n];
     sunrealtype dx[3] = {0}, dT;
-    Change c;
     for (int k = 0; k < law->nterms; k++) {
       const sunrealtype weight = bodiesWeight(b, at[k].term), dc = weightSlope(w, d, at[k].term);
-      changeOf(w, d, &at[k], &c);
-      dx[0] += dc * at[k].s + weight * c.s, dx[1] += dc * at[k].rate + weight * c.rate;
-      dx[2] += dc * at[k].acc + weight * c.acc;
+      changeOf(w, d, &at[k], &c[k]);
+      dx[0] += dc * at[k].s + weight * c[k].s, dx[1] += dc * at[k].rate + weight * c[k].rate;
+      dx[2] += dc * at[k].acc + weight * c[k].acc;
     }
     flag = lawSlope(w, d, &own, input, by, &dT);
     dT += T[1] * dx[0] + T[2] * dx[1];
@@ -576,8 +580,7 @@ static int addLaw(Work *w, const Law *law, TermAt *at, TermAt *input) {
     dT -= I * dx[2] + slopeOf(d, law->inertance) * acc;
     for (int k = 0; k < law->nterms; k++) {
       const sunrealtype weight = bodiesWeight(b, at[k].term), dc = weightSlope(w, d, at[k].term);
-      changeOf(w, d, &at[k], &c);
-      addForce(w, d, &at[k], weight * T[0], dc * T[0] + weight * dT, &c);
+      addForce(w, d, &at[k], weight * T[0], dc * T[0] + weight * dT, &c[k]);
     }
   }
   return flag;
@@ -588,9 +591,11 @@ static int addLaws(Work *w) {
   int most = 1, flag = 0;
   for (int i = 0; i < b->nlaws; i++) most = b->law[i].nterms > most ? b->law[i].nterms : most;
   TermAt *at = malloc((size_t)(most + CP_MOST_VARIABLES) * sizeof *at);
-  if (!at) return -1;
-  for (int i = 0; i < b->nlaws && !flag; i++) flag = addLaw(w, &b->law[i], at, at + most);
+  Change *c  = malloc((size_t)most * sizeof *c);
+  if (!at || !c) flag = -1;
+  for (int i = 0; i < b->nlaws && !flag; i++) flag = addLaw(w, &b->law[i], at, c, at + most);
   free(at);
+  free(c);
   return flag;
 }
 
@@ -603,8 +608,7 @@ typedef struct {
 
 static int pointForceOf(const Work *w, const void *element, sunrealtype *F) {
   const PointAt *at = element;
-  sunrealtype Fx[9], Fv[9];
-  return bodiesPointForce(w->b, at->force, w->t, &at->d, F, Fx, Fv);
+  return bodiesPointForce(w->b, at->force, w->t, &at->d, F, NULL, NULL);
 }
 
 /* F . (v of the point): F changes with the position and the velocity of the point, with its inputs and its numbers. */
@@ -630,7 +634,8 @@ static int addPointForce(Work *w, const PointForce *force) {
     Direction *d = &w->direction[n];
     Change c[3];
     sunrealtype dF[3] = {0, 0, 0};
-    if (f || moves(d, force->param, 3)) flag = differ(w, d, NULL, pointForceOf, &here, 3, dF);
+    if ((f && movesFunctions(w, d)) || moves(d, force->param, 3))
+      flag = differ(w, d, NULL, pointForceOf, &here, 3, dF);
     if (force->follows && d->moves) {
       toSpace(pose, b->param + force->param, own);
       cross3(d->body[pair->side[1].body].turn, own, turned), add3(1, turned, dF);
