@@ -306,9 +306,13 @@ static inline Term *bodiesLawTerm(const Mechanism *b, const Law *law, int k) {
   return &b->term[law->term + k];
 }
 /* d: out, f''' by a central difference of f'', whose step balances its error of second order against roundoff: exact for cubic splines but
- * within a step from their knots. Only the derivatives of accelerations have it, in matrices of Newton's iteration. Returns 0, or 1 if
+ * within a step from their knots. Only the derivatives of accelerations have it, in matrices of Newton's iteration and over parameters. Returns 0, or 1 if
  * the function fails. */
 int bodiesThird(CPFunction f, sunrealtype x, sunrealtype *d);
+/* f [4]: out, the function of a term at the measure s, and its derivatives with respect to s, the third one at the order ACCELERATION. Returns 0, or
+ * what the function returned. */
+int bodiesTermFunction(const Mechanism *b, const Term *term, sunrealtype s, Order order,
+                       sunrealtype *f);
 /* Makes a jet that of a function of the measure, in joint coordinates at the value of a coordinate that counts turns (terms.c). */
 void bodiesApply(const Mechanism *b, const Term *term, Mask mask, Order order, Jet *jet);
 /* Is it an angle? */
@@ -433,9 +437,9 @@ int bodiesFillFz(const Mechanism *b, sunrealtype t, const sunrealtype *q, const 
                  void (*addOn)(const Mechanism *b, const Law *law, sunrealtype T_z,
                                sunrealtype *column),
                  SUNMatrix Fz);
-/* Returns |F| across the point of the joint, from its multipliers. */
-/* first: out, the first row of the reaction force of a joint across its point, of which there are `count` in the order of A */
+/* first: out, the first row of the reaction force of a joint across its point, in the order of A. Returns the number of these rows. */
 int bodiesReactionRows(const Mechanism *b, int joint, int *first);
+/* Returns |F| across the point of the joint, from its multipliers. first, count: out, as above */
 sunrealtype bodiesReactionSize(const Mechanism *b, int joint, const sunrealtype *lambda, int *first,
                                int *count);
 /* The first column of a body, in its group 0 or 1. */

@@ -188,19 +188,6 @@ static void evaluateTied(const Work *w, TermAt *at) {
   at->rate = term->sign * w->u[k], at->acc = term->sign * w->udot[k];
 }
 
-/* f [4]: the function of a term and its derivatives at the measure s, by that. Returns what it returns. */
-static int evaluateFunction(const Mechanism *b, const Term *term, sunrealtype s, sunrealtype *f) {
-  const CPFunction of = term->f->f[0];
-  sunrealtype x       = term->sense * s;
-  f[0] = f[1] = f[2] = f[3] = 0;
-  int flag                  = CPFunctionEvaluate(of, &x, &f[0], &f[1], &f[2]);
-  if (!flag && b->follow)
-    flag = bodiesAddMoved(b, term->f->number, 0, &x, NULL, &f[0], &f[1], &f[2]);
-  if (!flag) flag = bodiesThird(of, x, &f[3]);
-  f[1] *= term->sense, f[3] *= term->sense;
-  return flag;
-}
-
 /* bare: the sum of which it is a term is one of coordinates. component: of a vector */
 static int evaluateTerm(const Work *w, const Term *term, int component, int bare, TermAt *at) {
   const Mechanism *b = w->b;
@@ -235,7 +222,7 @@ static int evaluateTerm(const Work *w, const Term *term, int component, int bare
   Jet *own = &at->own;
   if (term->counts && b->tree) own->s = term->sign * w->q[treeCoordinate(b->tree, term->velocity)];
   at->f[0] = own->s;
-  if (term->f) flag = evaluateFunction(b, term, own->s, at->f);
+  if (term->f) flag = bodiesTermFunction(b, term, own->s, ACCELERATION, at->f);
   const sunrealtype *f = at->f;
   at->s = f[0], at->rate = f[1] * own->rate;
   at->acc = f[2] * own->rate * own->rate + f[1] * own->acc;

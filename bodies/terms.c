@@ -16,6 +16,19 @@ int bodiesThird(CPFunction f, sunrealtype x, sunrealtype *d) {
   return 0;
 }
 
+int bodiesTermFunction(const Mechanism *b, const Term *term, sunrealtype s, Order order,
+                       sunrealtype *f) {
+  const CPFunction of = term->f->f[0];
+  const sunrealtype x = term->sense * s;
+  f[0] = f[1] = f[2] = f[3] = 0;
+  int flag                  = CPFunctionEvaluate(of, &x, &f[0], &f[1], &f[2]);
+  if (!flag && b->follow)
+    flag = bodiesAddMoved(b, term->f->number, 0, &x, NULL, &f[0], &f[1], &f[2]);
+  if (!flag && order == ACCELERATION) flag = bodiesThird(of, x, &f[3]);
+  f[1] *= term->sense, f[3] *= term->sense;
+  return flag;
+}
+
 void bodiesApply(const Mechanism *b, const Term *term, Mask mask, Order order, Jet *jet) {
   const Space *s = &b->space;
   if (term->counts && b->tree) {
@@ -23,23 +36,18 @@ void bodiesApply(const Mechanism *b, const Term *term, Mask mask, Order order, J
     jet->s           = term->sign * tree->known[treeCoordinate(tree, term->velocity)];
   }
   if (!term->f) return;
-  const CPFunction f      = term->f->f[0];
-  const sunrealtype sense = term->sense, x = sense * jet->s;
-  const Mask all    = bodiesTermMask(b, term);
-  const Jet none    = {0};
-  sunrealtype value = 0, by = 0, curve = 0, bend = 0;
-  int flag = CPFunctionEvaluate(f, &x, &value, &by, &curve);
-  if (!flag && b->follow)
-    flag = bodiesAddMoved(b, term->f->number, 0, &x, NULL, &value, &by, &curve);
-  if (!flag && order == ACCELERATION) flag = bodiesThird(f, x, &bend);
-  if (flag) value = by = NAN; /* reported by the row or law as a recoverable failure */
-  const Function F = {.S = sense * by, .SS = curve, .SSS = sense * bend};
+  const Mask all = bodiesTermMask(b, term);
+  const Jet none = {0};
+  sunrealtype f[4];
+  if (bodiesTermFunction(b, term, jet->s, order, f))
+    f[0] = f[1] = NAN; /* reported by the row or law as a recoverable failure */
+  const Function F = {.S = f[1], .SS = f[2], .SSS = f[3]};
   if (order == HESSIAN) /* of the measure itself, only some groups have been written */
     EACH_DIRECTION(s, all.g, i)
   EACH_DIRECTION(s, all.g, j)
   if (!(mask.H & (1u << (4 * (i / 3) + j / 3)))) jet->H[i][j] = 0;
   bodiesCompose(s, &F, &none, all, order, jet);
-  jet->s = value;
+  jet->s = f[0];
 }
 
 void bodiesSum(const Mechanism *b, int first, int n, int rope, Order order, sunrealtype *x,
