@@ -306,11 +306,11 @@ static inline Term *bodiesLawTerm(const Mechanism *b, const Law *law, int k) {
   return &b->term[law->term + k];
 }
 /* d: out, f''' by a central difference of f'', whose step balances its error of second order against roundoff: exact for cubic splines but
- * within a step from their knots. Only the derivatives of accelerations have it, in matrices of Newton's iteration and over parameters. Returns 0, or 1 if
- * the function fails. */
+ * within a step from their knots. Only the derivatives of accelerations have it, in matrices of Newton's iteration and over parameters.
+ * Returns 0, or 1 if the function fails. */
 int bodiesThird(CPFunction f, sunrealtype x, sunrealtype *d);
-/* f [4]: out, the function of a term at the measure s, and its derivatives with respect to s, the third one at the order ACCELERATION. Returns 0, or
- * what the function returned. */
+/* f [4]: out, the function of a term at the measure s, and its derivatives with respect to s, the third one at the order ACCELERATION.
+ * Returns 0, or what the function returned. */
 int bodiesTermFunction(const Mechanism *b, const Term *term, sunrealtype s, Order order,
                        sunrealtype *f);
 /* Makes a jet that of a function of the measure, in joint coordinates at the value of a coordinate that counts turns (terms.c). */
@@ -464,6 +464,9 @@ void bodiesAddInertial(const Mechanism *b, sunrealtype *f);
 int bodiesAddLaws(const Mechanism *b, int friction, sunrealtype t, const sunrealtype *lambda,
                   sunrealtype *f);
 int bodiesAddForces(const Mechanism *b, sunrealtype t, sunrealtype *f);
+/* y = J x in the axes of a body. p: its mass, then its moments and products of inertia, or slopes of these */
+void bodiesTimesInertia(const Body *body, const sunrealtype *p, const sunrealtype *x,
+                        sunrealtype *y);
 /* M of all such equations in absolute coordinates */
 int bodiesMass(sunrealtype t, const sunrealtype *q, SUNMatrix M, void *bodies);
 /* Replaces the array at this address by a copy. Returns 0, or 1 if there is no memory; then it is NULL. */

@@ -74,10 +74,19 @@ static void spanOf(const Mechanism *b, int pair, Order order, Moving *d) {
 
 /* -------------------------------------------------------------------------------- masses -- */
 
-static sunrealtype inertia(const Mechanism *b, const Body *body, int i, int j) {
+/* p: as of bodiesTimesInertia */
+static sunrealtype inertia(const Body *body, const sunrealtype *p, int i, int j) {
   static const int at[3][3] = {{1, 4, 5}, {4, 2, 6}, {5, 6, 3}};
   /* The pattern has all products of inertia or none. */
-  return i == j || body->full ? b->param[body->param + at[i][j]] : 0;
+  return i == j || body->full ? p[at[i][j]] : 0;
+}
+
+void bodiesTimesInertia(const Body *body, const sunrealtype *p, const sunrealtype *x,
+                        sunrealtype *y) {
+  for (int k = 0; k < 3; k++) {
+    y[k] = 0;
+    for (int l = 0; l < 3; l++) y[k] += inertia(body, p, k, l) * x[l];
+  }
 }
 
 static int isOnTree(const Mechanism *b, int law) { return b->tree && b->law[law].on_tree; }
@@ -89,9 +98,11 @@ static void fillM(Mechanism *b, Writer *w) {
     for (int k = 0; k < s->last[0]; k++)
       *next(w, move + k, move + k, 1) += b->param[b->body[i].param];
     for (int k = s->first[1]; k < 3; k++) {
-      const int from = b->body[i].full ? 0 : k, to = b->body[i].full ? 3 : k + 1;
+      const Body *body = &b->body[i];
+      const int from = body->full ? 0 : k, to = body->full ? 3 : k + 1;
       sunrealtype *column = next(w, turn + from - s->first[1], turn + k - s->first[1], to - from);
-      for (int l = from; l < to; l++) column[l - from] += inertia(b, &b->body[i], l, k);
+      for (int l = from; l < to; l++)
+        column[l - from] += inertia(body, b->param + body->param, l, k);
     }
   }
   for (int i = 0; i < b->nlaws && b->ninertances > 0; i++) { /* M += inertance g g^T */
@@ -130,10 +141,7 @@ int bodiesMass(sunrealtype t, const sunrealtype *q, SUNMatrix M, void *bodies) {
 /* torque [3] <- (J omega) x omega, spin [3] <- J omega, in body axes. */
 static void gyroscopic(const Mechanism *b, int i, const sunrealtype *omega, sunrealtype *spin,
                        sunrealtype *torque) {
-  for (int k = 0; k < 3; k++) {
-    spin[k] = 0;
-    for (int l = 0; l < 3; l++) spin[k] += inertia(b, &b->body[i], k, l) * omega[l];
-  }
+  bodiesTimesInertia(&b->body[i], b->param + b->body[i].param, omega, spin);
   cross3(spin, omega, torque);
 }
 
@@ -864,13 +872,14 @@ int bodiesFillDynamics(Mechanism *b, sunrealtype t, const sunrealtype *u, const 
   *next(C, 0, 0, 1) += 0;
   /* Of a tree, what depends on the velocities of masses is that of composite bodies (inverse.c). */
   for (int i = 0; i < b->nbodies && s->dimension == 3 && !b->tree; i++) {
+    const Body *body = &b->body[i];
     sunrealtype spin[3], torque[3], moment[3], left[3], right[3];
     const sunrealtype *omega = u + 6 * i + 3;
     gyroscopic(b, i, omega, spin, torque);
     for (int k = 0; k < 3; k++) { /* (J e_k) x omega + (J omega) x e_k */
       sunrealtype e[3]    = {k == 0, k == 1, k == 2};
       sunrealtype *column = next(C, bodiesColumn(s, i, 1), bodiesColumn(s, i, 1) + k, 3);
-      for (int l = 0; l < 3; l++) moment[l] = inertia(b, &b->body[i], l, k);
+      for (int l = 0; l < 3; l++) moment[l] = inertia(body, b->param + body->param, l, k);
       cross3(moment, omega, left);
       cross3(spin, e, right);
       for (int l = 0; l < 3; l++) column[l] += left[l] + right[l];

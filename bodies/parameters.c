@@ -681,23 +681,12 @@ static int addWrench(Work *w, const PointForce *force) {
 
 /* ------------------------------------------------------------------------------------ masses -- */
 
-/* y = J x for the moments and products of inertia after a mass at p, or for their slopes */
-static void timesInertia(const Mechanism *b, int body, const sunrealtype *p, const sunrealtype *x,
-                         sunrealtype *y) {
-  const sunrealtype *J = p + 1;
-  for (int k = 0; k < 3; k++) y[k] = J[k] * x[k];
-  if (!b->body[body].full) return;
-  y[0] += J[3] * x[1] + J[4] * x[2];
-  y[1] += J[3] * x[0] + J[5] * x[2];
-  y[2] += J[4] * x[0] + J[5] * x[1];
-}
-
-/* N -= J alpha + w x J v, in the axes of the body; in the plane there is no second part. */
+/* N -= J alpha + w x J v for the numbers p of a body, or for their slopes, in the axes of the body; in the plane there is no second part. */
 static void addSpin(const Mechanism *b, int body, const sunrealtype *p, const sunrealtype *alpha,
                     const sunrealtype *w, const sunrealtype *v, sunrealtype *N) {
   sunrealtype x[3], y[3];
-  timesInertia(b, body, p, alpha, x), add3(-1, x, N);
-  timesInertia(b, body, p, v, x), cross3(w, x, y);
+  bodiesTimesInertia(&b->body[body], p, alpha, x), add3(-1, x, N);
+  bodiesTimesInertia(&b->body[body], p, v, x), cross3(w, x, y);
   if (b->space.dimension == 3) add3(-1, y, N);
 }
 

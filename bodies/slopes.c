@@ -161,12 +161,10 @@ static void ofBody(const Slope *s, const Sensor *of, const Pair *pair, const sun
   const Mechanism *m   = s->m;
   const Body *body     = &m->body[of->index];
   const Pose *pose     = &m->pose[of->index];
-  const sunrealtype *J = m->param + body->param + 1, mass = J[-1];
-  sunrealtype by_q[LOCAL] = {0}, by_u[LOCAL] = {0}, w[3], turned[3];
+  const sunrealtype *p = m->param + body->param, mass = p[0];
+  sunrealtype by_q[LOCAL] = {0}, by_u[LOCAL] = {0}, w[3], spin[3], turned[3];
   toBody(pose, pose->w, w);
-  const sunrealtype spin[3] = {J[0] * w[0] + (body->full ? J[3] * w[1] + J[4] * w[2] : 0),
-                               J[1] * w[1] + (body->full ? J[3] * w[0] + J[5] * w[2] : 0),
-                               J[2] * w[2] + (body->full ? J[4] * w[0] + J[5] * w[1] : 0)};
+  bodiesTimesInertia(body, p, w, spin);
   for (int k = 0; k < 3; k++) {
     if (of->quantity == OMEGA) {
       cross3(pose->axis[k], pose->w, turned);
