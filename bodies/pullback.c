@@ -137,7 +137,7 @@ int treeCommon(const Tree *tree, const Pair *pair, MeasureKind kind) {
   return treeJoin(tree, treeNodeOf(tree, pair, 0), treeNodeOf(tree, pair, 1));
 }
 
-/* The same for one side */
+/* Adds scale times the part of a gradient g [LOCAL] that acts on one side of a pair, as a force on its body, to the wrench of its node. */
 static void addSide(const Mechanism *b, const Pair *pair, int side, Mask mask, const sunrealtype *g,
                     sunrealtype scale, Wrench *wrench) {
   const int body = pair->side[side].body;
@@ -378,9 +378,9 @@ static void curvature(const Mechanism *b, const Row *row, int k, int i, Jet *jet
   }
 }
 
-/* by_q, by_u [nu] += scale times the derivatives along the velocities below `common` of a function of the motions of the
- * bodies of a pair, of s'' if these are those of a jet. In axes that turn with S the
- * acceleration of a body changes by psi', by 2 psi_w x v at its centre, and by psi_w x w in its axes; vectors of space turn as well:
+/* by_q, by_u [nu] += scale times the derivatives along the velocities below `common` of a function of the motions of the bodies of a pair,
+ * of s'' if the jet is that of a measure (treeAddSlopes). In axes that turn with S the acceleration of a body changes by psi', by
+ * 2 psi_w x v at its centre, and by psi_w x w in its axes; vectors of space turn as well:
  *
  *   acc_q . S + acc_u . (psi + S_w x v) + g . (psi' + S_w x a + 2 psi_w x v),   psi_w x w */
 static void addCurvature(const Mechanism *b, const Pair *pair, int common, const Jet *jet,
@@ -473,14 +473,9 @@ static sunrealtype termsOf(const Mechanism *b, const Row *row, int i, const Writ
 
 /* The distance of the two points of a pair */
 static sunrealtype openingOf(const Mechanism *b, const Pair *pair) {
-  sunrealtype x[2][3];
-  for (int side = 0; side < 2; side++) {
-    const Pose *pose = bodiesPose(b, pair->side[side].body);
-    toSpace(pose, pair->side[side].point, x[side]);
-    add3(1, pose->r, x[side]);
-  }
-  add3(-1, x[0], x[1]);
-  return length3(x[1]);
+  Moving d;
+  bodiesSpan(pair, bodiesPose(b, pair->side[0].body), bodiesPose(b, pair->side[1].body), VALUES, &d);
+  return length3(d.x);
 }
 
 /* The components of a point along the axes of space, whose entries begin at `first`. If it can move in a plane that is nearly across an
@@ -491,10 +486,10 @@ static void leaveToOthers(const Mechanism *b, const Row *row, int count, const W
                           sunindextype first) {
   static const sunrealtype apparent =
       SUN_RCONST(1e-11); /* a tenth of the least sine of independent rows */
-  const int n               = (int)(w->count - first) / count;
-  const sunrealtype opening = openingOf(b, &b->pair[bodiesRowTerm(b, row, 0)->pair]);
-  sunrealtype most          = 0, square[3];
-  int longest               = 0;
+  const Pair *pair = &b->pair[bodiesRowTerm(b, row, 0)->pair];
+  const int n      = (int)(w->count - first) / count;
+  sunrealtype most = 0, square[3];
+  int longest      = 0;
   for (int i = 0; i < count; i++) {
     square[i] = product(w, first + i * n, first + i * n, n);
     if (square[i] > most) most = square[i], longest = i;
@@ -507,7 +502,7 @@ static void leaveToOthers(const Mechanism *b, const Row *row, int count, const W
                                  termsOf(b, row, i, w, p), /* of entries that are kept, or are 0 */
         shortest = rounding / apparent;
     if (square[i] > shortest * shortest ||
-        restOf(w, x, p, q, n, shortest) > 2 * (rounding + opening))
+        restOf(w, x, p, q, n, shortest) > 2 * (rounding + openingOf(b, pair)))
       continue;
     for (int e = 0; e < n; e++) w->data[w->place[x + e]] = 0;
   }
@@ -562,8 +557,7 @@ static void fillRow(const Mechanism *b, const Row *row, const sunrealtype *u,
       *next(w, row->first + i, 0, 1) +=
           0; /* Nothing moves the row, which has a place all the same. */
   }
-  if (w->data && !bare && !Bu && count > 1 && row->nterms == 1 &&
-      bodiesRowTerm(b, row, 0)->m.kind == POINT)
+  if (w->data && !bare && !Bu && count > 1) /* of a point */
     leaveToOthers(b, row, count, w, first);
 }
 
