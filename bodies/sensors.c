@@ -449,14 +449,14 @@ static int inFrame(Mechanism *m, const Sensor *s, const At *at, sunrealtype *x);
 /* The function of a controller or a release, of its inputs [n] at this state */
 static int output(Mechanism *m, const Formula *formula, int n, const Sensor *input, const At *at,
                   sunrealtype *x) {
-  sunrealtype inputs[CP_MOST_VARIABLES], g[CP_MOST_VARIABLES];
+  sunrealtype inputs[CP_MOST_VARIABLES];
   int flag = 0;
   for (int i = 0; i < n && !flag; i++) {
     sunrealtype value[3] = {0, 0, 0};
     flag                 = inFrame(m, &input[i], at, value);
     inputs[i]            = value[0];
   }
-  return flag ? flag : bodiesFormula(m, formula, 0, at->t, n, inputs, x, g);
+  return flag ? flag : bodiesFormula(m, formula, 0, at->t, n, inputs, x, NULL);
 }
 
 /* What becomes positive where a joint is released */
@@ -598,10 +598,9 @@ static int evaluate(Mechanism *m, const Sensor *s, const At *at, sunrealtype *x)
   return 0;
 }
 
-/* x [3]: out, the value in the axes of its body, or the first component that it is. Returns as evaluate. */
-static int inFrame(Mechanism *m, const Sensor *s, const At *at, sunrealtype *x) {
-  const int flag = evaluate(m, s, at, x);
-  if (!flag && s->vector && s->frame != GROUND) {
+/* x [3]: in, the value in space; out, in the axes of its body, or the first component that it is */
+static void toFrame(const Mechanism *m, const Sensor *s, sunrealtype *x) {
+  if (s->vector && s->frame != GROUND) {
     const Pose *pose        = &m->pose[s->frame];
     sunrealtype distance[3] = {x[0], x[1], x[2]}, origin[3];
     toSpace(pose, m->body[s->frame].centre, origin);
@@ -609,6 +608,12 @@ static int inFrame(Mechanism *m, const Sensor *s, const At *at, sunrealtype *x) 
     toBody(pose, distance, x);
   }
   if (s->component > 0) x[0] = x[s->component];
+}
+
+/* x [3]: out, the value in its axes. Returns as evaluate. */
+static int inFrame(Mechanism *m, const Sensor *s, const At *at, sunrealtype *x) {
+  const int flag = evaluate(m, s, at, x);
+  if (!flag) toFrame(m, s, x);
   return flag;
 }
 
@@ -617,7 +622,7 @@ int CPMechGetSensor(CPMech mech, const char *name, sunrealtype t, N_Vector y, CP
   Sensor s;
   CPSensor own;
   char rule[RULE_TEXT];
-  sunrealtype *found = NULL, x[3] = {0, 0, 0};
+  sunrealtype *found = NULL, in_space[3] = {0, 0, 0}, x[3];
   int flag = bodiesAt(mech, y, __func__, &m);
   if (!flag) flag = cpTake(CP_OBJECT(mech), &own, sensor, __func__);
   if (flag) return flag;
@@ -636,18 +641,15 @@ int CPMechGetSensor(CPMech mech, const char *name, sunrealtype t, N_Vector y, CP
   }
   if (!flag) {
     bodiesPoses(m, at.q, at.u, needsAccelerations(m, &s) ? at.udot : NULL);
-    flag = inFrame(m, &s, &at, x);
+    flag = evaluate(m, &s, &at, in_space);
     if (flag)
       flag = cpReport(CP_OBJECT(mech), flag < 0 ? CP_USERFUNC_FAIL : CP_REPTD_USERFUNC_ERR,
                       __func__, "%.100s: at t = %g a function of a drive or a force failed (%d)",
                       name, (double)t, flag);
   }
-  if (!flag && own.gradient) {
-    sunrealtype in_space[3] = {0, 0, 0};
-    if (s.vector)
-      flag = evaluate(m, &s, &at, in_space); /* which has been evaluated, so that it does not fail */
-    if (!flag) flag = bodiesSlope(mech, m, &s, name, t, y, in_space, own.gradient);
-  }
+  memcpy(x, in_space, sizeof x);
+  if (!flag) toFrame(m, &s, x);
+  if (!flag && own.gradient) flag = bodiesSlope(mech, m, &s, name, t, y, in_space, own.gradient);
   free(found);
   if (flag) return flag;
   own.count = s.vector && s.component == NONE ? 3 : 1;

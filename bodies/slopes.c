@@ -206,8 +206,6 @@ static int ofVector(const Slope *s, const Sensor *of, const sunrealtype *x) {
 static int slope(const Slope *s, const Sensor *of, const sunrealtype *x) {
   const Mechanism *m = s->m;
   const int has_law  = of->kind == NAME_FORCE && m->force[of->index].law != AT_A_POINT;
-  const Pair body    = {.side = {{.body = GROUND}, {.body = of->index}}};
-  Term term;
   memset(s->g, 0, 2 * (size_t)s->nu * sizeof *s->g);
   if (m->tree && treeMotions(m->tree)) return 1;
   if (of->kind == NAME_LAW) return ofLaw(s, of);
@@ -216,12 +214,11 @@ static int slope(const Slope *s, const Sensor *of, const sunrealtype *x) {
   case VELOCITY:
   case OMEGA:
   case MOMENTUM: return ofVector(s, of, x);
-  case ORIENTATION: {
-    const Term angle = {
-        .coef = 1, .ratio = NONE, .pair = NONE, .m = {ANGLE, 0, 0, 0}, .velocity = NONE};
-    return addTerm(s, &angle, &body, 0, 1);
+  case KINETIC: {
+    const Pair body = {.side = {{.body = GROUND}, {.body = of->index}}};
+    ofBody(s, of, &body, NULL);
+    return 0;
   }
-  case KINETIC: ofBody(s, of, &body, NULL); return 0;
   case REACTION: return of->kind != NAME_FORCE || has_law || ofVector(s, of, x);
   case POWER: {
     Moving d;
@@ -230,13 +227,14 @@ static int slope(const Slope *s, const Sensor *of, const sunrealtype *x) {
     bodiesSpan(pair, &bodies_ground, bodiesPose(m, pair->side[1].body), VALUES, &d);
     return ofForce(s, &m->force[of->index], d.rate, 1);
   }
+  case ORIENTATION:
   case VALUE:
-  case VALUE_RATE:
-    if (of->kind != NAME_JOINT || m->joint[of->index].kind == NONE ||
-        m->joint[of->index].contact != NONE)
-      return 1;
-    bodiesCoordinateTerm(m, of->index, of->k, &term);
-    return addTerm(s, &term, NULL, of->quantity == VALUE_RATE, 1);
+  case VALUE_RATE: {
+    Pair own;
+    Term term;
+    const int level = bodiesSensorTerm(m, of, &own, &term);
+    return level == NONE || addTerm(s, &term, &own, level, 1);
+  }
   default: return 1;
   }
 }
