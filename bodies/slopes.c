@@ -241,34 +241,25 @@ static int slope(const Slope *s, const Sensor *of, const sunrealtype *x) {
 
 /* ---- differences ---- */
 
-/* Moves coordinates q in the direction of velocity i by e, up to terms of third order. Returns whether that is a rotation. */
-static int moveAlong(const Mechanism *m, int i, sunrealtype e, sunrealtype *q) {
-  int plain = i, attitude = NONE,
-      k     = i % 6 - 3; /* the quaternion, and the axis about which it turns */
-  int turns = m->space.dimension == 2 && i % 3 == 2;
-  for (int n = 0; m->tree && n < m->tree->nnodes; n++) {
-    const Node *node = &m->tree->node[n];
-    const int before = node->kind == AFLOAT ? 3 : 0, own = i - node->u;
-    if (own < 0 || own >= node->nu) continue;
-    plain = node->q + own, k = own - before;
-    if (node->nq > node->nu && k >= 0) attitude = node->q + before;
-    turns = node->kind == HINGE;
+/* Moves coordinates q in the direction of velocity i by h, up to terms of third order. Returns whether that is a rotation. */
+static int moveAlong(const CPEquations *e, int i, sunrealtype h, sunrealtype *q) {
+  int at = i; /* Each quaternion before it has one coordinate more than velocities. */
+  for (int n = 0; n < e->nquaternions; n++) {
+    const int k = i - (int)e->quaternions[n].first_u;
+    at += k > 2;
+    if (k < 0 || k > 2) continue;
+    sunrealtype *x = q + e->quaternions[n].first_q, w[3] = {0, 0, 0}, v[3]; /* x <- x (1, w / 2) */
+    const sunrealtype before[4] = {x[0], x[1], x[2], x[3]};
+    w[k]                        = h / 2;
+    cross3(before + 1, w, v);
+    x[0] -= dot3(before + 1, w);
+    for (int l = 0; l < 3; l++) x[1 + l] += before[0] * w[l] + v[l];
+    return 1;
   }
-  if (!m->tree && m->space.dimension == 3) {
-    plain = 7 * (i / 6) + i % 6;
-    if (k >= 0) attitude = 7 * (i / 6) + 3;
-  }
-  if (attitude == NONE) {
-    q[plain] += e;
-    return turns;
-  }
-  sunrealtype *x = q + attitude, w[3] = {0, 0, 0}, v[3]; /* x <- x (1, w / 2) */
-  const sunrealtype before[4] = {x[0], x[1], x[2], x[3]};
-  w[k]                        = e / 2;
-  cross3(before + 1, w, v);
-  x[0] -= dot3(before + 1, w);
-  for (int l = 0; l < 3; l++) x[1 + l] += before[0] * w[l] + v[l];
-  return 1;
+  q[at] += h;
+  for (int n = 0; n < e->nangles; n++)
+    if (e->angles[n] == at) return 1;
+  return 0;
 }
 
 /* The largest distance of a body from the origin, or of a point from its body */
@@ -283,6 +274,7 @@ static sunrealtype lengthOf(const Mechanism *m) {
 static int differences(CPMech mech, Mechanism *m, const char *name, sunrealtype t, N_Vector y,
                        int nu, sunrealtype *g) {
   static const sunrealtype part = CP_SIXTH_ORDER_STEP / 10; /* quantities may be quotients */
+  const CPEquations *e          = CPModelGetEquations(CPMechGetModel(mech));
   const int nq                  = bodiesCoordinates(m);
   const sunrealtype *q          = N_VGetArrayPointer(y);
   const sunrealtype length      = lengthOf(m);
@@ -292,18 +284,18 @@ static int differences(CPMech mech, Mechanism *m, const char *name, sunrealtype 
   if (flag) return cpReport(CP_OBJECT(mech), flag, "CPMechGetSensor", "no memory");
   for (int i = 0; i < nu; i++) speed = fmax(speed, fabs(q[nq + i]));
   for (int i = 0; i < 2 * nu; i++) {
-    const int turns     = i >= nu || moveAlong(m, i, 0, N_VGetArrayPointer(moved));
-    const sunrealtype e = part * (i >= nu ? (speed > 0 ? speed : 1) : turns ? 1 : length);
+    const int turns     = i >= nu || moveAlong(e, i, 0, N_VGetArrayPointer(moved));
+    const sunrealtype h = part * (i >= nu ? (speed > 0 ? speed : 1) : turns ? 1 : length);
     g[i]                = 0;
     for (int k = -3; k <= 3 && !flag; k++) {
       CPSensor s         = CP_INIT(CPSensor);
       sunrealtype *state = N_VGetArrayPointer(moved);
       if (k == 0) continue;
       N_VScale(1, y, moved);
-      if (i < nu) moveAlong(m, i, k * e, state);
-      else state[nq + i - nu] += k * e;
+      if (i < nu) moveAlong(e, i, k * h, state);
+      else state[nq + i - nu] += k * h;
       flag = CPMechGetSensor(mech, name, t, moved, &s);
-      g[i] += (k > 0 ? 1 : -1) * cpSixthOrder[abs(k) - 1] * s.value[0] / e;
+      g[i] += (k > 0 ? 1 : -1) * cpSixthOrder[abs(k) - 1] * s.value[0] / h;
     }
   }
   N_VDestroy(moved);
