@@ -37,26 +37,34 @@ static int numbersEnd(const Mechanism *m, int first) {
   return pairsEnd(m, first) + OF_BODY * m->nbodies + m->nterms + m->nlaws;
 }
 
-static sunrealtype *numberOf(const Mechanism *m, int first, int i) {
-  if (i < first) return &m->param[i];
+static Number placeOf(const Mechanism *m, int first, int i) {
+  if (i < first) return (Number){.at = &m->param[i], .of = OF_PARAMETERS, .index = i};
   i -= first;
   if (i < OF_PAIR * m->npairs) {
     Pair *pair  = &m->pair[i / OF_PAIR];
-    const int k = i % OF_SIDE;
-    Side *side  = &pair->side[i % OF_PAIR / OF_SIDE];
-    Solid *own  = &pair->solid[i % OF_PAIR / OF_SIDE];
-    return k < 3    ? &side->point[k]
-           : k < 12 ? &side->axis[k / 3 - 1][k % 3]
-           : k < 15 ? &own->half[k - 12]
-                    : &own->skin;
+    const int b = i % OF_PAIR / OF_SIDE, k = i % OF_SIDE;
+    Side *side = &pair->side[b];
+    Solid *own = &pair->solid[b];
+    return (Number){.at    = k < 3       ? &side->point[k]
+                             : k < RIGID ? &side->axis[k / 3 - 1][k % 3]
+                             : k < 15    ? &own->half[k - RIGID]
+                                         : &own->skin,
+                    .of    = b ? OF_SIDE_B : OF_SIDE_A,
+                    .index = i / OF_PAIR,
+                    .part  = k};
   }
   i -= OF_PAIR * m->npairs;
   if (i < OF_BODY * m->nbodies) {
-    Body *body = &m->body[i / OF_BODY];
-    return i % OF_BODY < 3 ? &body->centre[i % OF_BODY] : &body->guess[i % OF_BODY - 3];
+    Body *body  = &m->body[i / OF_BODY];
+    const int k = i % OF_BODY;
+    return (Number){.at = k < 3 ? &body->centre[k] : &body->guess[k - 3], .of = OF_REST};
   }
   i -= OF_BODY * m->nbodies;
-  return i < m->nterms ? &m->term[i].coef : &m->law[i - m->nterms].start;
+  if (i < m->nterms) return (Number){.at = &m->term[i].coef, .of = OF_TERMS, .index = i};
+  return (Number){.at = &m->law[i - m->nterms].start, .of = OF_REST};
+}
+static sunrealtype *numberOf(const Mechanism *m, int first, int i) {
+  return placeOf(m, first, i).at;
 }
 
 /* The weight of file s of the SIDES in a difference with step 1, and its displacement in steps */
@@ -100,16 +108,9 @@ int bodiesFollowers(const Mechanism *m) { return m->follow ? m->follow->nnames :
 int bodiesMovedNumber(const Mechanism *m, int parameter, int i, Number *n) {
   const Follow *f = m->follow;
   const int k     = f && parameter >= f->first ? parameter - f->first : NONE;
-  if (i == 0) *n = (Number){&m->param[parameter], 1, OF_PARAMETERS, parameter, 0};
-  if (i == 0 || k == NONE || i > f->count) return i == 0;
-  int own = f->number[i - 1];
-  *n      = (Number){numberOf(m, f->first, own), f->slope[(i - 1) * f->nnames + k], OF_REST, 0, 0};
-  if (own < f->first) n->of = OF_PARAMETERS, n->index = own;
-  else if ((own -= f->first) < OF_PAIR * m->npairs) {
-    n->of    = own % OF_PAIR < OF_SIDE ? OF_SIDE_A : OF_SIDE_B;
-    n->index = own / OF_PAIR, n->part = own % OF_SIDE;
-  } else if ((own -= OF_PAIR * m->npairs + OF_BODY * m->nbodies) >= 0 && own < m->nterms)
-    n->of = OF_TERMS, n->index = own;
+  if (i > 0 && (k == NONE || i > f->count)) return 0;
+  *n       = placeOf(m, i ? f->first : m->nparams, i ? f->number[i - 1] : parameter);
+  n->slope = i ? f->slope[(i - 1) * f->nnames + k] : 1;
   return 1;
 }
 
