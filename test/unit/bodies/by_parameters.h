@@ -77,16 +77,16 @@ static inline void residual(const Residual *r, sunrealtype *out) {
  * roundoff nothing is seen */
 static inline void difference_by(const Residual *r, sunrealtype *value, sunrealtype *by,
                                  sunrealtype *size) {
-  static const double weight[] = {3.0 / 4, -3.0 / 20, 1.0 / 60};
   const sunrealtype own = *value, step = 0.01 * (own != 0 ? fabs(own) : 1);
   sunrealtype *at = calloc((size_t)r->n, sizeof *at);
   memset(by, 0, (size_t)r->n * sizeof *by), memset(size, 0, (size_t)r->n * sizeof *size);
   for (int k = -3; k <= 3; k++) {
     *value = own + k * step;
     residual(r, at);
-    for (int i = 0; i < r->n && k != 0; i++)
-      by[i] += (k < 0 ? -1 : 1) * weight[abs(k) - 1] * at[i] / step;
-    for (int i = 0; i < r->n; i++) size[i] = fmax(size[i], fabs(at[i]) / step);
+    for (int i = 0; i < r->n; i++) {
+      by[i] += sixth_order(k) * at[i] / step;
+      size[i] = fmax(size[i], fabs(at[i]) / step);
+    }
   }
   *value = own;
   free(at);

@@ -47,14 +47,13 @@ typedef struct {
 
 /* slopes <- by differences of this width. Returns 0 or a code. */
 static int differences(Line *l, sunrealtype h) {
-  static const sunrealtype weight[] = {0.75, -0.15, 1 / 60.0};
   N_VConst(0, l->slopes);
   for (int k = -3; k <= 3; k++) {
     if (k == 0) continue;
     N_VLinearSum(1, l->y, k * h, l->s, l->at);
     const int flag = CPMechRhs(l->t, l->at, l->rate, l->mech);
     if (flag) return flag;
-    N_VLinearSum(1, l->slopes, (k > 0 ? 1 : -1) * weight[abs(k) - 1] / h, l->rate, l->slopes);
+    N_VLinearSum(1, l->slopes, sixth_order(k) / h, l->rate, l->slopes);
   }
   return CP_SUCCESS;
 }

@@ -207,8 +207,7 @@ static sunrealtype reference(const Case *c, CPFormulation formulation, const cha
 
 /* The run's start, and its derivatives by differences of sixth order, in which description and mechanism move */
 static void starts(Run *run, N_Vector *y0S) {
-  static const sunrealtype weight[] = {0.75, -0.15, 1 / 60.0};
-  N_Vector y                        = N_VClone(run->y);
+  N_Vector y = N_VClone(run->y);
   for (int i = 0; i < run->n; i++) {
     sunrealtype *own[]     = {run->values + run->first + i,
                               CPBodiesParameters(run->bodies) + run->first + i};
@@ -218,7 +217,7 @@ static void starts(Run *run, N_Vector *y0S) {
       if (k == 0) continue;
       *own[0] = *own[1] = kept + k * e;
       start(run, y);
-      N_VLinearSum(1, y0S[i], (k > 0 ? 1 : -1) * weight[abs(k) - 1] / e, y, y0S[i]);
+      N_VLinearSum(1, y0S[i], sixth_order(k) / e, y, y0S[i]);
     }
     *own[0] = *own[1] = kept;
   }

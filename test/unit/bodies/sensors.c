@@ -250,8 +250,7 @@ END_TEST
 /* The difference of sixth order of component k of a quantity along a direction d [nu] of the velocities, of positions (level 0) or of
  * velocities. For N d, u becomes d for once. */
 static sunrealtype difference_along(const char *name, const sunrealtype *d, int level) {
-  static const sunrealtype weight[] = {0.75, -0.15, 1 / 60.0};
-  const CPEquations e               = equations_of(mech);
+  const CPEquations e = equations_of(mech);
   const int nq = (int)e.nq, nu = (int)e.nu;
   const sunrealtype h = 1e-3;
   N_Vector moved = N_VClone(y), rate = N_VClone(y);
@@ -264,7 +263,7 @@ static sunrealtype difference_along(const char *name, const sunrealtype *d, int 
     N_VScale(1, y, moved);
     for (int i = 0; i < nq && !level; i++) entries(moved)[i] += k * h * entries(rate)[i];
     for (int i = 0; i < nu && level; i++) entries(moved)[nq + i] += k * h * d[i];
-    sum += (k > 0 ? 1 : -1) * weight[abs(k) - 1] * quantity_at(mech, name, now, moved, 0) / h;
+    sum += sixth_order(k) * quantity_at(mech, name, now, moved, 0) / h;
   }
   N_VDestroy(moved);
   N_VDestroy(rate);

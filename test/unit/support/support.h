@@ -74,6 +74,12 @@ void message_log(int code, const char *function, const char *msg, void *data);
 
 /* ---- main program ---- */
 
+/* The weight of f(k h) in the difference of sixth order for h f'(0), for k = -3 ... 3 */
+static inline sunrealtype sixth_order(int k) {
+  static const sunrealtype weight[] = {-1 / 60.0, 0.15, -0.75, 0, 0.75, -0.15, 1 / 60.0};
+  return weight[3 + k];
+}
+
 /* The last function of a test file returns its suite, TEST_SUITE(name) { ...; return suite; }, where name is that of
  * the file. main.c runs it by this name. */
 #define TEST_SUITE(name)     \
