@@ -92,13 +92,9 @@ static int addInputs(const Slope *s, const Formula *formula, const sunrealtype *
 
 /* The same of the sum of a law's terms, or of its rate */
 static int addLawSum(const Slope *s, const Law *law, int level, sunrealtype c) {
-  const Mechanism *m = s->m;
-  int unknown        = 0;
-  for (int k = 0; k < law->nterms && !unknown; k++) {
-    const Term *term = bodiesLawTerm(m, law, k);
-    if (m->tree && law->on_tree) s->g[level * s->nu + term->velocity] += c * bodiesShare(m, term);
-    else unknown = addTerm(s, term, NULL, level, c);
-  }
+  int unknown = 0;
+  for (int k = 0; k < law->nterms && !unknown; k++)
+    unknown = addTerm(s, bodiesLawTerm(s->m, law, k), NULL, level, c);
   return unknown;
 }
 
