@@ -188,20 +188,13 @@ void treePull(const Tree *tree, int low, int high, Wrench *wrench, sunrealtype *
     const Node *node = &tree->node[n];
     const Motion *at = &tree->motion[n + 1];
     const Wrench *w  = &wrench[n];
-    sunrealtype lever[3];
     treeOnVelocities(node, at, w, tau + node->u);
     if (node->parent == GROUND) continue;
-    cross3(at->r, w->F, lever);
     if (node->parent < low) { /* the rest of the path to the root */
-      Wrench up = *w;
-      add3(1, lever, up.N);
+      Wrench up = {{0}, {0}};
+      treeAddToParent(at, w, &up);
       treeAlongPath(tree, node->parent, GROUND, up, tau);
-      continue;
-    }
-    Wrench *up = &wrench[node->parent];
-    add3(1, w->F, up->F);
-    add3(1, w->N, up->N);
-    add3(1, lever, up->N);
+    } else treeAddToParent(at, w, &wrench[node->parent]);
   }
 }
 

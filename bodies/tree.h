@@ -175,6 +175,13 @@ void treePose(Mechanism *b, const sunrealtype *q, const sunrealtype *u, const su
 void treePlace(Mechanism *b, const Tree *tree);
 /* tau += S^T w of one node, whose velocities begin at tau */
 void treeOnVelocities(const Node *node, const Motion *at, const Wrench *w, sunrealtype *tau);
+/* up += a wrench about the origin of a node, about that of its parent */
+static inline void treeAddToParent(const Motion *at, const Wrench *w, Wrench *up) {
+  sunrealtype lever[3];
+  cross3(at->r, w->F, lever);
+  add3(1, w->F, up->F);
+  add3(1, w->N, up->N), add3(1, lever, up->N);
+}
 /* tau [nu] += J^T wrench, for wrenches about the origins of the nodes low ... high, of which all but one, the last one whose
  * parent is before them, are below each other; the others have none. Uses wrench up. */
 void treePull(const Tree *tree, int low, int high, Wrench *wrench, sunrealtype *tau);

@@ -125,11 +125,7 @@ void treeVary(const Mechanism *b, const Shift *side, Varied *varied, Variation *
 
 static void addToParent(const Tree *tree, int n, Wrench *sum) {
   const int parent = tree->node[n].parent;
-  sunrealtype lever[3];
-  if (parent == GROUND) return;
-  cross3(tree->motion[n + 1].r, sum[n].F, lever);
-  add3(1, sum[n].F, sum[parent].F);
-  add3(1, sum[n].N, sum[parent].N), add3(1, lever, sum[parent].N);
+  if (parent != GROUND) treeAddToParent(&tree->motion[n + 1], &sum[n], &sum[parent]);
 }
 
 void treeSumForces(const Mechanism *b, const sunrealtype *force, Wrench *own, Wrench *sum) {
