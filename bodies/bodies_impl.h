@@ -89,14 +89,16 @@ typedef struct {
   CPPointForceFn fn;
   void *data;
   const struct Formula_ *formula; /* which is added to fn; or NULL */
-  /* whose numbers begin at param: a tyre (tyre.c), where the pair's side a has the ground's normal; an elastic sphere */
+  /* At a point, param is that of a constant force; otherwise the numbers of the law begin there: of a tyre (tyre.c), where the pair's
+   * side a has the ground's normal, or of an elastic sphere (sphere.c). */
   enum { AT_A_POINT = 0, OF_A_TYRE, OF_A_SPHERE } law;
 } PointForce;
 
 typedef struct {
   /* Indices of parameters, or NONE: radius; those of the law, which has their values when it is described: mu and, after it,
-   * mu_static; restitution; of dry friction the force in motion, or the factor of the load, and, after it, at rest; stiffness and, after it, damping. load: the
-   * joint whose reaction loads the friction, or NONE; drum: of a rope that rubs on a pulley, the part that leads to it, or NONE */
+   * mu_static; restitution; of dry friction the force in motion, or the factor of the load, and, after it, at rest; stiffness and,
+   * after it, damping. load: the joint whose reaction loads the friction, or NONE; drum: of a rope that rubs on a pulley, the part
+   * that leads to it, or NONE */
   int joint, radius, friction, restitution, force, elastic, load, drum;
   CPContactOn on;
   CPContactLaw law;
@@ -296,7 +298,7 @@ int bodiesJointOf(const Mechanism *b, int i);
 void bodiesCoordinate(const Mechanism *b, int i, Term *term);
 /* Returns the coordinate JOINT or JOINT.K, or NONE. */
 int bodiesFindCoordinate(const Mechanism *b, const char *name, size_t length);
-/* The pair of joint, contact, spring or shape i, or NONE */
+/* The pair of joint, contact, spring, shape or part i of a path, or NONE */
 int bodiesPairOf(const Mechanism *b, CPThing thing, int i);
 /* Term k of a row, and of a law */
 static inline Term *bodiesRowTerm(const Mechanism *b, const Row *row, int k) {

@@ -111,6 +111,11 @@ static void freeModel(void *model) {
   freeData(m);
 }
 
+/* What runs have found belongs to one CPMech. */
+static void forgetRuns(Mechanism *m) {
+  m->changed = NULL, m->acting = NULL, m->kinks = NULL, m->meetings = NULL;
+}
+
 /* Makes the data of a CPMech: a mechanism whose elements are the model's. */
 static int newData(void *model, SUNContext ctx, void **data) {
   const Mechanism *from = model;
@@ -120,12 +125,9 @@ static int newData(void *model, SUNContext ctx, void **data) {
   m->ctx         = ctx;
   m->built       = from->pair;
   m->built_known = from->known;
-  m->changed     = NULL;
-  m->acting      = NULL;
-  m->kinks       = NULL;
-  m->meetings    = NULL;
-  m->pose        = calloc((size_t)m->nbodies, sizeof *m->pose);
-  int n          = copyNumbers(m) + COPY(m->pair, m->npairs);
+  forgetRuns(m);
+  m->pose = calloc((size_t)m->nbodies, sizeof *m->pose);
+  int n   = copyNumbers(m) + COPY(m->pair, m->npairs);
   if (m->follow) n += COPY(m->body, m->nbodies) + COPY(m->term, m->nterms) + COPY(m->law, m->nlaws);
   if (from->tree) m->tree = treeCopy(from);
   const int loops = m->tree && m->nv > 0 && treeIsRecursive(m);
@@ -142,7 +144,8 @@ static Mechanism *copyOf(const Mechanism *from) {
   if (!m) return NULL;
   *m       = *from;
   m->tree  = NULL;
-  m->built = NULL, m->changed = NULL, m->acting = NULL, m->kinks = NULL, m->meetings = NULL;
+  m->built = NULL;
+  forgetRuns(m);
   bodiesShareFormulas(m);
   bodiesCopyFollow(&m->follow);
   m->pose    = calloc((size_t)m->nbodies, sizeof *m->pose);

@@ -317,7 +317,7 @@ int CPMechGetPoints(CPMech mech, CPThing thing, int i, N_Vector y, sunrealtype *
   const int n = bodiesPairOf(b, thing, i);
   if (n < 0)
     return cpReport(CP_OBJECT(mech), CP_ILL_INPUT, __func__,
-                    "thing must be CP_JOINT, CP_CONTACT, CP_SPRING or CP_SHAPE, and is %d",
+                    "thing must be CP_JOINT, CP_CONTACT, CP_SPRING, CP_SHAPE or CP_PATH, and is %d",
                     (int)thing);
   const Pair *pair = &b->pair[n];
   const Side *on   = &pair->side[1];
