@@ -26,7 +26,7 @@ void CPFunctionFree(CPFunction *f) {
   *f = NULL;
 }
 
-/* The locale of numbers with points holds for this thread between these two calls. begin returns 1 without memory. */
+/* The locale of numbers with points holds for this thread between these two calls. begin returns 1 if out of memory. */
 typedef struct {
   locale_t plain, before;
 } Locale;

@@ -22,7 +22,7 @@ typedef struct {
   int line, column;
 } Place;
 
-/* Names that it does not have are those of the outer scope, or NULL, which must live longer. Returns NULL without memory. */
+/* Names that it does not have are those of the outer scope, or NULL, which must live longer. Returns NULL if out of memory. */
 CPODES_EXPORT Scope *cpScopeCreate(Scope *outer);
 CPODES_EXPORT void cpScopeFree(Scope *scope);
 /* Defines a number by its text, which begins at `place` and is read when it is used first, or else a function. again = 1: the

@@ -59,12 +59,12 @@ typedef struct {
   char *timed; /* [npieces] */
 } Expression;
 
-/* A program without operations of n variables. Returns NULL without memory. */
+/* A program without operations of n variables. Returns NULL if out of memory. */
 Expression *languageNewExpression(int n);
 /* pieces: or NULL; stack [at least the highest number of jets at a time]: out, the jet of the value at its beginning */
 void languageRun(const Op *op, int nops, int n, const sunrealtype *x, int order,
                  const Pieces *pieces, sunrealtype *stack);
-/* Counts the places with pieces in a program that is complete. Returns 0, or 1 without memory. */
+/* Counts the places with pieces in a program that is complete. Returns 0, or 1 if out of memory. */
 int languageCountPieces(Expression *e);
 
 #endif

@@ -288,7 +288,7 @@ static int interpolate(const Axis *axis, CPTableEnds ends, const sunrealtype *sl
 
 /* ---------------------------------------------------------------------------------- tables -- */
 
-/* Checks the nodes of an axis, and copies them. Returns 0, or 1 with a rule, which is "" without memory. */
+/* Checks the nodes of an axis, and copies them. Returns 0, or 1 with a rule, which is "" if out of memory. */
 static int makeAxis(Axis *axis, char name, int n, int least, int p, const sunrealtype *x,
                     sunrealtype scale, char rule[RULE]) {
   *axis = (Axis){.n = n, .p = p};

@@ -314,7 +314,7 @@ static void add_segment(CPPluginDrawing *d, int from, int to, CPPluginSegmentKin
   d->segment_kind[d->nsegments++] = kind;
 }
 
-/* The first contact that each joint belongs to, or -1, in an array that the caller frees; NULL without memory */
+/* The first contact that each joint belongs to, or -1, in an array that the caller frees; NULL if out of memory */
 static int *contacts_of(const CPPlugin *model, int joints) {
   int *of = malloc(((size_t)joints + 1) * sizeof *of);
   for (int i = 0; of && i < joints; i++) of[i] = -1;

@@ -53,7 +53,7 @@ static void name_quantity(const char *line, const char *quantity, char *of) {
 
 /* Do x(t+h) - 2 x(t) + x(t-h) and h^2 x'', with the accelerations in the lines AX, AY, AZ of the series, differ by more than half of
  * the sum of their lengths, over all times? Steps that resolve a motion leave a few percent. x [3 n]; line: behind those of x. Returns 1, 0
- * also without accelerations, or -1 without memory. */
+ * also without accelerations, or -1 if out of memory. */
 static int contradicts(const char *line, int n, double h, const double *x) {
   static const char *const of[] = {"AX\t", "AY\t", "AZ\t"};
   double *a = calloc(3 * (size_t)n, sizeof *a), both = 0, apart = 0;

@@ -6,12 +6,12 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The method is judged again after so many steps, which costs about one step of DOP853. */
+/* The number of steps after which the method is judged again, which costs about one step of DOP853. */
 #define STEPS_BETWEEN 50
 /* Up to h rho = 6, rho the spectral radius, DOP853 is stable: its steps are limited by stability if h rho is near 6, and
  * RADAU's are no longer than DOP853's could be if it is small. */
 #define LIMITED 3.0
-/* Without a CPMech a power iteration with so many evaluations of f gives rho. The fixed-point iteration of Adams converges up to
+/* Without a CPMech a power iteration gives rho with EVALUATIONS calls of f. The fixed-point iteration of Adams converges up to
  * h rho = 1 in place of 6. One rate could be an accident of this state: the method changes at the second in a row. */
 #define EVALUATIONS 6
 /* The difference quotients of the power iteration, in units of the tolerance */

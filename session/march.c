@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Times count as the same up to so many units in the last place. */
+/* Times count as the same up to SAME units in the last place. */
 #define SAME 4.0
 /* More events than CP_MOST_ITERATIONS at one time, to within CP_LOCATED of it, are an error. */
 #define MOST_EVENTS 100000

@@ -8,7 +8,7 @@
 
 /* Iterations that converge take far fewer steps; this ends those that neither converge nor diverge. */
 #define CP_MOST_ITERATIONS 100
-/* Attempts that differ in a size only, each a fraction of the one before: if so many fail, the size is not the reason. */
+/* Attempts that differ in a size only, each a fraction of the one before: if this many fail, the size is not the reason. */
 #define CP_MOST_ATTEMPTS 5
 
 enum { CP_TEXT_LENGTH = 512 };
@@ -43,7 +43,7 @@ typedef struct {
                  : CP_OF_INT)                      \
   }
 
-/* Counters of one object are at most so many bytes. */
+/* The most bytes that the counters of one object take. */
 #define CP_MOST_COUNTERS 512
 
 typedef struct {

@@ -11,7 +11,7 @@ static inline double cpUniform(unsigned *state) {
 /* Uniform in [-1, -0.5) and [0.5, 1): for directions without components near zero. CP_SECOND_MOMENT
  * is the mean of the squares. */
 #define CP_SECOND_MOMENT (7.0 / 12.0)
-/* So many directions give the size of a row from products alone to a quarter, whatever the number of rows. */
+/* This number of directions gives the size of a row from products alone to a quarter, whatever the number of rows. */
 enum { CP_SIZE_DIRECTIONS = 8 };
 static inline double cpUniformAwayFromZero(unsigned *state) {
   const double u = cpUniform(state);

@@ -234,8 +234,8 @@ int cpMechSolveTerms(CPMech mech, const CPMechState *s, double *a, double *lambd
   int flag = mech->motions->nfull > 0 ? cpMechTestTerms(mech, s->t) : CP_SUCCESS;
   if (!flag) flag = factor(mech, s->t, s->q); /* [M A^T; A 0] */
   if (flag) return flag;
-  /* Ranks of actions are not noted, because f must not depend on them. */
-  cpSaddleNoteRank(mech->kkt);
+  /* Ranks of actions are not recorded, because f must not depend on them. */
+  cpSaddleRecordRank(mech->kkt);
   if (mech->kkt->rank < mech->m) flag = cpMechTestTerms(mech, s->t);
   if (flag) return flag;
   flag = cpMechHasLambdaForces(mech) ? cpMechIterate(mech, s, f, b, a, lambda)

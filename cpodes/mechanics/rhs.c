@@ -172,7 +172,7 @@ int cpMechStepEnds(void *data) {
   if (!memchr(mech->rows.off, 0, (size_t)mech->m)) return CP_SUCCESS; /* There is no angle. */
   mech->attached.cause = cpMechFactor(mech, mech->stage.t, mech->stage.q);
   if (mech->attached.cause) return mech->attached.cause;
-  cpSaddleNoteRank(mech->kkt);
+  cpSaddleRecordRank(mech->kkt);
   const double before = mech->stage.last_sine, now = narrowest(mech);
   mech->stage.narrows =
       now < CP_CHANGES * NARROW * mech->kkt->usual_sine || CP_CHANGES * now < before;

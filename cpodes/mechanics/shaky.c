@@ -54,7 +54,7 @@ typedef struct {
 } Shaky;
 
 /* Notes that memory is missing; other failures are left to the method. Returns flag. */
-static int noted(Shaky *x, int flag) {
+static int failed(Shaky *x, int flag) {
   if (flag == CP_MEM_FAIL) x->arena.failed = 1;
   return flag;
 }
@@ -71,7 +71,7 @@ static int quadratic(Shaky *x, const double *v) {
 static int inNullSpace(Shaky *x, double *v, double *room) {
   const CPMech mech = x->mech;
   cpMatTimes(&mech->kkt->M, 1.0, v, 0.0, room);
-  return noted(x, cpSaddleSolve(mech->kkt, room, NULL, v, NULL));
+  return failed(x, cpSaddleSolve(mech->kkt, room, NULL, v, NULL));
 }
 
 /* Finds the entries of A that are not zero at the start or at another position: b depends also on velocities for
@@ -151,7 +151,7 @@ static int anyVelocities(Shaky *x) {
 static int selfStress(Shaky *x) {
   const CPMech mech = x->mech;
   double terms = 0.0, largest = 0.0;
-  if (quadratic(x, x->w) || noted(x, cpSaddleSolve(mech->kkt, NULL, x->b, x->v, NULL))) return 0;
+  if (quadratic(x, x->w) || failed(x, cpSaddleSolve(mech->kkt, NULL, x->b, x->v, NULL))) return 0;
   memcpy(x->r, x->b, (size_t)mech->m * sizeof *x->r);
   cpMatTimes(&mech->kkt->A, -1.0, x->v, 1.0, x->r);
   for (int i = 0; i < mech->m; i++) {
@@ -162,7 +162,7 @@ static int selfStress(Shaky *x) {
   if (!(largest > fmax(CP_CONTRADICTION * terms, CP_ROUNDED * cpMechTermsOfB(&mech->kkt->A, x->w))))
     return 0;
   cpMatTransposedTimes(&mech->kkt->A, 1.0, x->r, 0.0, x->v);
-  if (noted(x, cpSaddleMultipliers(mech->kkt, x->v, x->lambda))) return 0;
+  if (failed(x, cpSaddleMultipliers(mech->kkt, x->v, x->lambda))) return 0;
   for (int i = 0; i < mech->m; i++) x->lambda[i] = x->r[i] - x->lambda[i];
   const double least = CP_INEXACT * cpLargest(x->lambda, mech->m);
   for (int i = 0; i < mech->m; i++) {
@@ -243,7 +243,7 @@ static int isStable(Shaky *x) {
   CPColoring colors;
   findColumns(x);
   const int n = x->ncolumns;
-  if (n > MOST_COLUMNS || noted(x, cpColoringCreate(&x->arena, &colors, &mech->kkt->A))) return 0;
+  if (n > MOST_COLUMNS || failed(x, cpColoringCreate(&x->arena, &colors, &mech->kkt->A))) return 0;
   double *one = NULL, *V = NULL, *H = NULL, *G = NULL;
   CP_NEW(&x->arena, one, mech->nu);
   CP_ARRAYS(&x->arena, (size_t)n * (size_t)n, &V, &H, &G);

@@ -149,7 +149,7 @@ int cpFactor(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt) {
   memset(P->is_dependent, 0, (size_t)P->mc * sizeof *P->is_dependent);
   for (int l = 0; l < work->nlevels; l++) {
     const CPLevel *level = &work->levels[l];
-    if (level->nrows > 0) cpSaddleNoteRank(level->saddle);
+    if (level->nrows > 0) cpSaddleRecordRank(level->saddle);
     for (int k = 0; k < level->nrows && level->saddle->dependent >= 0; k++) {
       if (level->saddle->is_dependent[k] && level->rows[k] < P->mc)
         P->is_dependent[level->rows[k]] = 1;

@@ -40,7 +40,7 @@ CPLinSol cpSaddleTypeOf(const CPSaddle s) { return s->few ? s->few->used.type : 
 
 /* ---- the object ---- */
 
-/* Has it so many rows, of a structure that is analysed once, that few of them can be in use? Redundant loops, whose rows are all in use,
+/* Has it more than two rows for each coordinate, of a structure that is analysed once, that few of them can be in use? Redundant loops, whose rows are all in use,
  * have fewer than twice as many as coordinates. */
 static int hasFew(const CPSaddle s) {
   return !s->options.whole && s->A.start && s->m > 2 * s->n && cpSaddleKeepsPattern(s->first);
@@ -315,7 +315,7 @@ int cpSaddleMultipliers(CPSaddle s, const double *f, double *mu) {
 
 /* ---- the rank that stands ---- */
 
-/* A rank close to ranktol is not noted, since dependent rows may look independent at trial states
+/* A rank close to ranktol is not recorded, since dependent rows may look independent at trial states
  * far from the manifold. */
 int cpSaddleIsClear(const CPSaddle s) {
   return s->valid && fmax(s->sine, s->widest) > CLEARLY * s->asked;

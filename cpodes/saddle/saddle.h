@@ -81,7 +81,7 @@ int cpSaddleHasSmallBlocks(const CPMat *W);
 int cpSaddleKeepsPattern(CPLinSol type);
 
 /* Selects the rows i with off[i] = 0; off = NULL selects all, as at creation. Returns whether the
- * selected rows have been noted as independent of each other (cpSaddleNoteRank); ranktol may then
+ * selected rows have been recorded as independent of each other (cpSaddleRecordRank); ranktol may then
  * be finest. cpSaddleUseRows keeps the factors if off (not NULL) names the same rows as before;
  * cpSaddleSetRows discards them without comparing. */
 static inline int cpSaddleUseRows(CPSaddle saddle, const char *off);
@@ -89,8 +89,8 @@ int cpSaddleSetRows(CPSaddle saddle, const char *off);
 
 /* Factors the matrix for the values of W and of the rows in use; values that are needed later are
  * copied. Rows at angles whose sine is below ranktol count as dependent, unless W alone makes the angles that
- * narrow (judge.c). A rank that has been noted
- * (cpSaddleNoteRank) stands, however: if fewer rows are found independent, ranktol is lowered, at
+ * narrow (judge.c). A rank that has been recorded
+ * (cpSaddleRecordRank) stands, however: if fewer rows are found independent, ranktol is lowered, at
  * most to finest, until that rank is found again, because leaving out an independent row would
  * permit a motion that does not exist. Returns 0, a positive result, or a negative code; unless it
  * is 0, there are no factors. If the values are the same as before, a call costs a comparison only
@@ -110,9 +110,9 @@ int cpSaddleMultipliers(CPSaddle saddle, const double *f, double *mu);
 int cpSaddleIsClear(const CPSaddle saddle);
 /* Notes that the newest rank is the true rank of the caller's rows, so that it stands, if it
  * is clear. */
-static inline void cpSaddleNoteRank(CPSaddle saddle);
-void cpSaddleSetRank(CPSaddle saddle); /* called by cpSaddleNoteRank if there is something to note */
-/* Forgets the noted rank, because the rows have changed. */
+static inline void cpSaddleRecordRank(CPSaddle saddle);
+void cpSaddleSetRank(CPSaddle saddle); /* called by cpSaddleRecordRank if there is something to record */
+/* Forgets the recorded rank, because the rows have changed. */
 void cpSaddleForgetRank(CPSaddle saddle);
 /* Returns ranktol for a state at the given distance from the manifold, relative to the terms of the
  * constraints. Closed spatial loops have rows that are dependent on the manifold only. At a
@@ -157,7 +157,7 @@ struct CPSaddle_ {
   /* component at which the factorisation of W failed; -1: it did not fail, or the component is
    * unknown */
   int indefinite;
-  double usual_sine; /* the first sine that was noted; 0: none yet */
+  double usual_sine; /* the first sine that was recorded; 0: none yet */
   /* [m] squared lengths of all rows, in the metric of W if that is sparse, if they are a by-product;
    * else NULL */
   double *square;
@@ -194,9 +194,9 @@ struct CPSaddle_ {
   double *room;   /* [3 (n + m)] workspace for iterative refinement, allocated when it is needed */
   CPArena late;   /* its memory */
   int refines;    /* 1: solutions are refined */
-  int known_rank; /* the highest rank noted */
-  char *known;    /* [m] 1: the row has been noted as independent of the others noted */
-  int knows_rows; /* all rows in use have been noted */
+  int known_rank; /* the highest rank recorded */
+  char *known;    /* [m] 1: the row has been recorded as independent of the others recorded */
+  int knows_rows; /* all rows in use have been recorded */
   CPArena arena;
 };
 
@@ -206,7 +206,7 @@ static inline int cpSaddleUseRows(CPSaddle s, const char *off) {
   return off && i == s->m ? s->knows_rows : cpSaddleSetRows(s, off);
 }
 
-static inline void cpSaddleNoteRank(CPSaddle s) {
+static inline void cpSaddleRecordRank(CPSaddle s) {
   if (!s->knows_rows || s->rank > s->known_rank || s->usual_sine == 0.0) cpSaddleSetRank(s);
 }
 

@@ -45,7 +45,7 @@ void cpStepperRestart(CPIntegrator s, sunrealtype t0, N_Vector y0) {
   s->t0 = s->t     = t0;
   s->start_checked = 0;
   s->nst_out       = -1;
-  s->creeping      = (CPCreeping){.t = t0};
+  s->short_steps   = (CPShortSteps){.t = t0};
   s->stats         = (CPIntegratorStats){0};
   cpWorkRestart(s->step, &s->stats_before);
 }
@@ -315,22 +315,22 @@ int cpStepperAccepted(CPIntegrator s) {
 }
 
 int cpStepperIsAtLimit(CPIntegrator s, sunrealtype h) {
-  if (!isShort(s, s->t, h)) s->creeping.nshort = 0;
-  else if (++s->creeping.nshort % CP_MOST_ATTEMPTS == 0) return cpStepperTellLimit(s);
+  if (!isShort(s, s->t, h)) s->short_steps.nshort = 0;
+  else if (++s->short_steps.nshort % CP_MOST_ATTEMPTS == 0) return cpStepperTellLimit(s);
   return 0;
 }
 
-int cpStepperIsCreeping(CPIntegrator s, sunrealtype t, sunrealtype h) {
-  CPCreeping *creeping       = &s->creeping;
+int cpStepperIsStuck(CPIntegrator s, sunrealtype t, sunrealtype h) {
+  CPShortSteps *short_steps  = &s->short_steps;
   const sunrealtype shortest = CP_FUZZ * fmax(fabs(t), fabs(t - s->t0));
   if (isShort(s, t, h) && s->system.limit) {
     char text[CP_TEXT_LENGTH]; /* that of the stepper is the reason of the failure */
     if (s->system.limit(s->t, s->y, text, s->system.data)) return 1;
   }
   if (fabs(h) >= shortest) return 0;
-  if (fabs(s->t - creeping->t) > CP_MOST_ATTEMPTS * shortest)
-    creeping->count = 0, creeping->t = s->t;
-  return ++creeping->count >= CP_MOST_ATTEMPTS;
+  if (fabs(s->t - short_steps->t) > CP_MOST_ATTEMPTS * shortest)
+    short_steps->count = 0, short_steps->t = s->t;
+  return ++short_steps->count >= CP_MOST_ATTEMPTS;
 }
 
 /* ---- roots at the end of a search ---- */

@@ -114,7 +114,7 @@ typedef struct {
 typedef struct {
   int count, nshort;
   sunrealtype t;
-} CPCreeping;
+} CPShortSteps;
 
 struct CPIntegrator_ {
   CPLog log;
@@ -151,7 +151,7 @@ struct CPIntegrator_ {
   /* results */
   long int nst_out; /* steps taken when the stored factors of `out` were computed */
   int output_cause; /* result of the latest projection between two steps */
-  CPCreeping creeping;
+  CPShortSteps short_steps;
   CPIntegratorStats stats;
   CPProjectorStats stats_before; /* those of `step` at the start */
   /* the largest factor by which tolerances have been multiplied next to a singular position, when, and the angle between
@@ -216,7 +216,7 @@ int cpStepperSetProjector(CPIntegrator s, CPProjector P, const char *function);
 /* After a failed attempt to t with step h: have attempts failed repeatedly with steps too short to
  * make progress? A single failure with such a step proves nothing, since far from t = 0 all steps
  * may be short. */
-int cpStepperIsCreeping(CPIntegrator s, sunrealtype t, sunrealtype h);
+int cpStepperIsStuck(CPIntegrator s, sunrealtype t, sunrealtype h);
 /* Returns the text behind its "at t = ...: ", for messages that name the time already. */
 const char *cpStepperWithoutTime(const char *text);
 /* Returns "; the last good state is that of t = ...", in last, or "" if the text names this time. */

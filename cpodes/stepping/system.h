@@ -69,7 +69,7 @@ typedef struct {
    * no CP_STAGE_FACTORS. */
   int (*leading)(sunrealtype *x, void *data);
   /* Replaces the multipliers in x by the shortest ones with the same effect (optional). */
-  void (*settle)(sunrealtype *x, void *data);
+  void (*shortest)(sunrealtype *x, void *data);
   /* e [n] becomes (I - g J)^-1 e by the real factors, where J is the Jacobian of y' = k(t, y). */
   int (*filter)(sunrealtype *e, void *data);
   /* Do equations that depend on others contradict them at (t, y), the end of a step, where the

@@ -20,7 +20,7 @@ static const sunrealtype GOLDEN = 0.38196601125010515; /* (3 - sqrt(5)) / 2 */
 #define FLAT     1.0e-3
 /* Differences below this part of the largest |g_i| are roundoff. */
 #define ROUNDOFF CP_ROUNDED
-/* After so many looks it is tested again whether g depends on t. */
+/* The number of looks after which it is tested again whether g depends on t. */
 #define LOOKS 8
 
 void cpWatchCreate(CPWatch *w, CPArena *arena, int n) {

@@ -31,14 +31,14 @@ typedef struct {
   sunrealtype *work; /* [n] */
 } BendingChain;      /* the user_data of the functions below */
 
-/* Returns NULL without memory. */
+/* Returns NULL if out of memory. */
 BendingChain *bending_chain_create(sunindextype n, sunrealtype g, sunrealtype k, sunrealtype d);
 void bending_chain_free(BendingChain **chain); /* *chain may be NULL */
 
 /* The index-3 system, with b, all partial derivatives, the accelerations and their derivatives. If sparse is
    set, M, A, K, C, Bq and Bu are CSC matrices, else dense. model: out; its templates belong to the caller, who
    frees them with bending_chain_model_free after CPModelCreate, and gives the CPMech the chain as user data.
-   Returns 0, or -1 without memory. */
+   Returns 0, or -1 if out of memory. */
 int bending_chain_model(BendingChain *chain, int sparse, SUNContext ctx, CPEquations *model);
 void bending_chain_model_free(CPEquations *model);
 

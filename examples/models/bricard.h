@@ -29,7 +29,7 @@ enum { BRICARD_RODS = 5, BRICARD_N = 13 * BRICARD_RODS };
 
 void bricard_create(SpatialLoop *loop, sunrealtype g);
 
-/* y [65]: out, the state at t >= 0. Returns 0, or -1 without memory */
+/* y [65]: out, the state at t >= 0. Returns 0, or -1 if out of memory */
 int bricard_motion(const SpatialLoop *loop, sunrealtype t, N_Vector y);
 
 #endif

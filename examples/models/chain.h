@@ -36,7 +36,7 @@ typedef struct {
   N_Vector ewt;                      /* work [4 n], for chain_cvode_projection */
 } Chain;                             /* the user_data of the functions below */
 
-Chain *chain_create(sunindextype n, sunrealtype g); /* NULL without memory */
+Chain *chain_create(sunindextype n, sunrealtype g); /* NULL if out of memory */
 void chain_free(Chain **chain);                     /* *chain may be NULL */
 
 int chain_rhs(sunrealtype t, N_Vector y, N_Vector ydot, void *user_data);
@@ -46,7 +46,7 @@ int chain_jacobian(sunrealtype t, N_Vector y, N_Vector c, SUNMatrix G, void *use
 /* The same Jacobian as a sparse matrix. G [2 n x 4 n]: values out, by columns or by rows; its index
    arrays are those of chain_pattern and stay. */
 int chain_sparse_jacobian(sunrealtype t, N_Vector y, N_Vector c, SUNMatrix G, void *user_data);
-/* Its template, of type CSC_MAT or CSR_MAT, which the caller frees; NULL without memory */
+/* Its template, of type CSC_MAT or CSR_MAT, which the caller frees; NULL if out of memory */
 SUNMatrix chain_pattern(sunindextype n, int type, SUNContext ctx);
 
 /* Products without a matrix. x [4 n]: in. Gx [2 n]: out, G x */
@@ -77,7 +77,7 @@ int chain_cvode_projection(sunrealtype t, N_Vector y, N_Vector corr, sunrealtype
                            N_Vector err, void *user_data);
 
 /* cvode_mem, which is not owned, gives the error weights; if it is NULL, the caller writes them to chain->ewt. y_tmpl [4 n]
-   is cloned. Returns 0, or -1 without memory. */
+   is cloned. Returns 0, or -1 if out of memory. */
 int chain_attach(Chain *chain, void *cvode_mem, N_Vector y_tmpl);
 
 #endif

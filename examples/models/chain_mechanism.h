@@ -12,7 +12,7 @@
 CPEquations chain_mechanism(const Chain *chain);
 
 /* The same with matrices, b and all partial derivatives. If sparse is set, the matrices are CSC, else dense.
-   model: out; its templates belong to the caller. Returns 0, or -1 without memory, where the model contains the
+   model: out; its templates belong to the caller. Returns 0, or -1 if out of memory, where the model contains the
    templates that have been allocated. */
 int chain_matrices(Chain *chain, int sparse, SUNContext ctx, CPEquations *model);
 

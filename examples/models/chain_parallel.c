@@ -211,7 +211,7 @@ static void deal_out(ChainParallel *c) {
   c->after  = c->rank + 1 < c->size ? c->rank + 1 : MPI_PROC_NULL;
 }
 
-/* Not collective. 0, or -1 without memory */
+/* Not collective. 0, or -1 if out of memory */
 static int allocate(ChainParallel *c) {
   const size_t padded = 2 * ((size_t)c->n + 1), rows = 2 * (size_t)c->n;
   c->r         = calloc(padded, sizeof *c->r);

@@ -28,12 +28,12 @@ typedef struct {
   int prec_ready;                    /* 1 if they have been computed */
 } ChainParallel;                     /* the user_data of the functions below */
 
-/* The masses are distributed evenly, at least one to each rank. Returns NULL on all ranks without memory, or
+/* The masses are distributed evenly, at least one to each rank. Returns NULL on all ranks if out of memory, or
    if total < number of ranks */
 ChainParallel *chain_parallel_create(MPI_Comm comm, sunindextype total, sunrealtype g);
 void chain_parallel_free(ChainParallel **chain); /* *chain may be NULL; not collective */
 
-/* New vectors like y and c, which the caller frees; NULL without memory */
+/* New vectors like y and c, which the caller frees; NULL if out of memory */
 N_Vector chain_parallel_state(const ChainParallel *chain, SUNContext ctx);
 N_Vector chain_parallel_residual(const ChainParallel *chain, SUNContext ctx);
 

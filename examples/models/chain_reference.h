@@ -13,7 +13,7 @@ typedef struct {
 
 /* The motion from rest, stretched along +x, at the time t >= 0, by extrapolation in nsteps equal steps. The
    method is explicit, so that fast motions limit the step size. y [4 n]: out, positions and velocities. error:
-   out, the largest difference from the result with twice the step. Returns 0, or -1 without memory or if it
+   out, the largest difference from the result with twice the step. Returns 0, or -1 if out of memory or if it
    diverged. */
 int chain_reference(const ChainOf *chain, sunrealtype t, int nsteps, N_Vector y, sunrealtype *error);
 

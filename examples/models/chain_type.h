@@ -6,12 +6,12 @@
 #include "chain_reference.h"
 #include "model.h"
 
-/* Makes the drawing of the ground and n masses. Returns 0, or -1 without memory */
+/* Makes the drawing of the ground and n masses. Returns 0, or -1 if out of memory */
 int chain_draw(CPPlugin *model, sunindextype n);
 /* Its points, for CPPluginType.points */
 void chain_points(const CPPlugin *model, sunrealtype t, N_Vector y, sunrealtype *xyz);
 
-/* Allocates model->own for one state. Returns 0, or -1 without memory */
+/* Allocates model->own for one state. Returns 0, or -1 if out of memory */
 int chain_cache(CPPlugin *model);
 void chain_cache_free(CPPlugin *model);
 

@@ -51,7 +51,7 @@ static void extend_row(Extrapolation *e, int j, N_Vector z) {
   }
 }
 
-/* Allocates all vectors of e. Returns 0, or -1 without memory */
+/* Allocates all vectors of e. Returns 0, or -1 if out of memory */
 static int create_vectors(Extrapolation *e, N_Vector tmpl) {
   N_Vector *single[] = {&e->previous, &e->next, &e->slope, &e->z};
   for (size_t i = 0; i < sizeof single / sizeof single[0]; i++)

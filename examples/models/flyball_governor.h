@@ -48,7 +48,7 @@ typedef struct {
 
 /* Number of steps of the reference to t >= 0, which is explicit, so that stiffness limits the step size */
 sunrealtype flyball_governor_steps(const FlyballGovernor *governor, sunrealtype t);
-/* Returns 0, or -1 without memory */
+/* Returns 0, or -1 if out of memory */
 int flyball_governor_motion(const FlyballGovernor *governor, sunrealtype t, SUNContext ctx,
                             GovernorMotion *motion);
 

@@ -49,7 +49,7 @@ typedef struct {
   int *jpvt, lwork;  /* work [2N+1] of LAPACK */
 } FourBar;           /* the user_data of the functions below */
 
-FourBar *four_bar_create(int N, sunrealtype g); /* NULL without memory, or if N is out of range */
+FourBar *four_bar_create(int N, sunrealtype g); /* NULL if out of memory, or if N is out of range */
 void four_bar_free(FourBar **four_bar);         /* *four_bar may be NULL */
 
 sunindextype four_bar_n(int N); /* length of y */
@@ -62,7 +62,7 @@ int four_bar_constraints(sunrealtype t, N_Vector y, N_Vector c, void *user_data)
 
 /* G [m x n]: dense, or sparse by columns with the index arrays of four_bar_pattern, which stay */
 int four_bar_jacobian(sunrealtype t, N_Vector y, N_Vector c, SUNMatrix G, void *user_data);
-/* Its template of type CSC_MAT, which the caller frees; NULL without memory */
+/* Its template of type CSC_MAT, which the caller frees; NULL if out of memory */
 SUNMatrix four_bar_pattern(int N, SUNContext ctx);
 
 /* The same as functions for a CPMech, with the same user_data. Matrices are dense, or sparse by columns with

@@ -48,7 +48,7 @@ void heavy_top_create(HeavyTop *top, sunrealtype g);
 /* The axial spin s of steady precession [rad/s] */
 sunrealtype heavy_top_axial_spin(const HeavyTop *top);
 
-/* The motion at t >= 0: y [13], lambda [3]: out. Returns 0, or -1 without memory */
+/* The motion at t >= 0: y [13], lambda [3]: out. Returns 0, or -1 if out of memory */
 int heavy_top_motion(const HeavyTop *top, sunrealtype t, N_Vector y, sunrealtype lambda[3]);
 
 /* Angular momentum about z [kg m^2/s] */

@@ -34,7 +34,7 @@ typedef struct {
 /* By inverse and products with A; by M, f, A; by udot, Au and ATl, where udot eliminates with the matrices */
 typedef enum { JOINT_LOOP_INVERSE, JOINT_LOOP_MATRICES, JOINT_LOOP_UDOT } JointLoopForm;
 
-/* n >= 6 rods of length 1/n; without memory the result is NULL. */
+/* n >= 6 rods of length 1/n; NULL if out of memory. */
 JointLoop *joint_loop_create(int n);
 void joint_loop_free(JointLoop **loop);
 /* user_data of its functions is the loop. */

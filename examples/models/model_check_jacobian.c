@@ -6,7 +6,7 @@
 #include <sunmatrix/sunmatrix_dense.h>
 #include <sunmatrix/sunmatrix_sparse.h>
 
-/* A matrix for G as the function of the model gets it: dense, or with the template's index arrays; NULL without memory */
+/* A matrix for G as the function of the model gets it: dense, or with the template's index arrays; NULL if out of memory */
 static SUNMatrix create_G(const CPPlugin *model) {
   SUNMatrix S =
       model->G_tmpl ? SUNMatClone(model->G_tmpl) : SUNDenseMatrix(model->m, model->n, model->ctx);

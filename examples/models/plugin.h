@@ -24,7 +24,7 @@ sunrealtype plugin_error(const CPPlugin *model, sunrealtype t, N_Vector y);
 
 /* ---- for the functions of a type ---- */
 
-/* Sets model->n, and model->y0 to n zeros, which the caller replaces. Returns 0, or -1 without memory. */
+/* Sets model->n, and model->y0 to n zeros, which the caller replaces. Returns 0, or -1 if out of memory. */
 int plugin_start(CPPlugin *model, sunindextype n);
 /* For type->points: sets xyz [3 npoints] to the points x [npoints] in the plane z = 0. */
 void plugin_planar(int npoints, const sunrealtype (*x)[2], sunrealtype *xyz);

@@ -39,7 +39,7 @@ int quaternions_constraints(sunrealtype t, N_Vector y, N_Vector c, void *user_da
 
 /* G [n x 7 n]: dense, or sparse with the index arrays of quaternions_pattern, which stay */
 int quaternions_jacobian(sunrealtype t, N_Vector y, N_Vector c, SUNMatrix G, void *user_data);
-/* Its template, of type CSC_MAT or CSR_MAT, which the caller frees; NULL without memory */
+/* Its template, of type CSC_MAT or CSR_MAT, which the caller frees; NULL if out of memory */
 SUNMatrix quaternions_pattern(sunindextype n, int type, SUNContext ctx);
 
 /* y [7 n]: out; body i, from 0, is turned by 0.7 i about the axis (1, 2, 2) / 3, and has omega =

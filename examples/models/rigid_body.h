@@ -64,7 +64,7 @@ sunindextype rigid_body_rows(const RigidBodies *bodies);
 
 /* The index-3 system with b, and with all partial derivatives if the frame is CP_FRAME_BODY. If sparse is set, all
    matrices are CSC, else dense. model: out; its templates belong to the caller, who frees them with
-   rigid_body_model_free after CPModelCreate, and gives the CPMech the bodies as user data. Returns 0, or -1 without
+   rigid_body_model_free after CPModelCreate, and gives the CPMech the bodies as user data. Returns 0, or -1 if out of
    memory. */
 int rigid_body_model(RigidBodies *bodies, int sparse, SUNContext ctx, CPEquations *model);
 void rigid_body_model_free(CPEquations *model);

@@ -78,7 +78,7 @@ int rigid_body_velocities(sunrealtype t, const sunrealtype *q, const sunrealtype
 int rigid_body_accelerations(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
                              sunrealtype *b, void *user_data);
 int rigid_body_matrix(sunrealtype t, const sunrealtype *q, SUNMatrix A, void *user_data);
-/* The pattern of A at any state q; NULL without memory */
+/* The pattern of A at any state q; NULL if out of memory */
 SUNMatrix rigid_body_matrix_template(const RigidBodies *bodies, const sunrealtype *q,
                                      SUNContext ctx);
 
@@ -88,7 +88,7 @@ int rigid_body_dynamics_jac(sunrealtype t, const sunrealtype *q, const sunrealty
                             SUNMatrix K, SUNMatrix C, SUNMatrix Fz, void *user_data);
 int rigid_body_constraint_jac(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
                               const sunrealtype *udot, SUNMatrix Bq, SUNMatrix Bu, void *user_data);
-/* Puts their patterns into the model. q: any state. zero [>= nu]: zeros. Returns 0, or -1 without memory */
+/* Puts their patterns into the model. q: any state. zero [>= nu]: zeros. Returns 0, or -1 if out of memory */
 int rigid_body_jac_templates(const RigidBodies *bodies, const sunrealtype *q,
                              const sunrealtype *zero, SUNContext ctx, CPEquations *model);
 

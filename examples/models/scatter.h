@@ -24,7 +24,7 @@ typedef struct {
 void scatter_list(Scatter *s, sunindextype row, sunindextype col);
 
 /* The listed places as a CSC matrix [rows x cols] of zeros, which the caller frees; the list is freed.
-   NULL without memory */
+   NULL if out of memory */
 SUNMatrix scatter_template(Scatter *s, sunindextype rows, sunindextype cols, SUNContext ctx);
 
 /* For additions to S */

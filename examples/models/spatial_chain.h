@@ -35,7 +35,7 @@ typedef struct {
   SpatialChainData data;
 } SpatialChain;
 
-/* Returns NULL without memory. */
+/* Returns NULL if out of memory. */
 SpatialChain *spatial_chain_create(int n, const SpatialChainData *data);
 void spatial_chain_free(SpatialChain **chain); /* *chain may be NULL */
 
@@ -57,7 +57,7 @@ void spatial_chain_exact(const SpatialChain *chain, sunrealtype angle, sunrealty
 /* The motion from spatial_chain_initial in minimal coordinates, by extrapolation in nsteps equal steps to the
    time t >= 0. The method is explicit, so that stiff joints limit the step size; each step costs O(n^3). y [13 n],
    lambda [3 n]: out, lambda may be NULL. error: out, the largest difference of y from the result with twice the
-   step. Returns 0, or -1 without memory or if it diverged. */
+   step. Returns 0, or -1 if out of memory or if it diverged. */
 int spatial_chain_reference(const SpatialChain *chain, const SpatialChainStart *from, sunrealtype t,
                             int nsteps, N_Vector y, sunrealtype *lambda, sunrealtype *error);
 

@@ -48,7 +48,7 @@ void spatial_loop_create(SpatialLoop *loop, const LoopShape *shape);
 /* y [13 n]: out, the state at s with the rate s' */
 void spatial_loop_place(const SpatialLoop *loop, sunrealtype s, sunrealtype rate, N_Vector y);
 
-/* s and its rate from time 0 to t, by extrapolation in nsteps steps. s [2]: in and out. Returns 0, or -1 without
+/* s and its rate from time 0 to t, by extrapolation in nsteps steps. s [2]: in and out. Returns 0, or -1 if out of
    memory */
 int spatial_loop_motion(const SpatialLoop *loop, sunrealtype t, int nsteps, SUNContext ctx,
                         sunrealtype s[2]);

@@ -25,7 +25,7 @@ typedef struct {
   sunrealtype *ldiag, *lsub, *lx; /* work [size]: that system */
 } TridiagonalParallel;
 
-/* Not collective. Returns 0, or -1 without memory, on this rank alone; T is then half-built. */
+/* Not collective. Returns 0, or -1 if out of memory, on this rank alone; T is then half-built. */
 int tridiagonal_parallel_create(TridiagonalParallel *T, MPI_Comm comm, sunindextype n);
 void tridiagonal_parallel_free(TridiagonalParallel *T); /* T may be half-built */
 

@@ -801,7 +801,7 @@ CPODES_EXPORT int CPBodiesDescribe(CPBodies bodies, CPThing thing, int i, CPDesc
  * moves when an element is added. Returns NULL if bodies is NULL. */
 CPODES_EXPORT sunrealtype *CPBodiesParameters(CPBodies bodies);
 /** Returns a new state with the bodies at their placement and with their velocities. The caller owns it. Returns NULL
- * without memory or bodies. */
+ * if bodies is NULL, or out of memory. */
 CPODES_EXPORT N_Vector CPBodiesState(CPBodies bodies, SUNContext ctx);
 /** Builds the model of the mechanism. It keeps nothing of bodies, to which elements may be added afterwards for further
  * models, but the user's functions and data, which all threads call that use the model. Matrices are sparse from 16

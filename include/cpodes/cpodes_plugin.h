@@ -132,7 +132,7 @@ typedef struct {
   int (*conserves)(const CPPlugin *model, int i);
   const CPPluginCoordinate *coordinates; /**< the first of q_0, q_1, ...; NULL if they have no names */
   int ncoordinates;                      /**< at most nq */
-  /** Fills in the members of CPPlugin that belong to its type. Returns 0, or -1 without memory or after CPPluginRefuse, in
+  /** Fills in the members of CPPlugin that belong to its type. Returns 0, or -1 if out of memory or after CPPluginRefuse, in
    * which case destroy is called as well. */
   int (*create)(CPPlugin *model);
   /** Frees what the type has allocated in data and own. CPPluginFree frees the rest: the matrices of mech, G_tmpl, y0 and
@@ -287,7 +287,7 @@ CPODES_EXPORT int CPPluginRefuse(CPPlugin *model, const char *format, ...)
 #endif
     ;
 /** Makes the drawing. kind [npoints], segment [nsegments] and shape [nshapes] are copied; if one is NULL, its array contains
- * zeros, which the caller replaces. All segments are bars until the caller sets segment_kind. Returns 0, or -1 without
+ * zeros, which the caller replaces. All segments are bars until the caller sets segment_kind. Returns 0, or -1 if out of
  * memory. */
 CPODES_EXPORT int CPPluginDraw(CPPlugin *model, int npoints, const CPPluginPointKind *kind,
                                int nsegments, const int (*segment)[2], int nshapes,

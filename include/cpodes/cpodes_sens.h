@@ -190,7 +190,7 @@ typedef struct {
   size_t size;         /**< sizeof(CPGradientOptions), set by CP_INIT or CP_SIZED */
   CPGradientMode mode; /**< forward or adjoint */
   long int steps; /**< forward steps that are in memory, with at most 14 vectors each; default: as many as 32 MB hold, and at least
-                          150. All others are integrated again from (t, y) at each so many steps */
+                          150. All others are integrated again from the (t, y) that is kept every `steps` steps */
   const char *method; /**< one-step method of the backward run; NULL: DOP853, from which a stiff run with RADAU or BDF forward
                           changes to RADAU */
   sunrealtype reltol; /**< relative tolerance of the gradient by the backward run, default 1e-8 */

@@ -32,7 +32,7 @@ static const double tightest = 1e-14;
 /* Digits are lost where the runs differ by this fraction of a scale. */
 static const double lost_part = 0.1;
 /* The tight pair: a motion is chaotic if its runs differ by more than `parted` of a scale. Each costs
- * at most as much as so many first runs, or short_tight over the number of components. They are
+ * at most as much as tight_cost first runs, or short_tight over the number of components. They are
  * made for doubtful errors, and for smaller ones that are far above a tolerance which is tight
  * itself. If a run does not reach the end, since roundoff limits it, the next tolerance is tried. */
 static const double parted = 1e-4, tight_cost = 5, short_tight = 5e6, tight_itself = 1e-9;

@@ -111,7 +111,7 @@ bool method_is_chosen(const Method *method, const CPPlugin *model) {
   return !strcmp(method->name, "auto") && (!name || !strcmp(name, "auto"));
 }
 
-/* Neighbouring numbers at t are DBL_EPSILON t apart. In that time a motion of the rate R passes R DBL_EPSILON t radians, or so many of
+/* Neighbouring numbers at t are DBL_EPSILON t apart. In that time a motion of the rate R passes R DBL_EPSILON t radians, or as many of
  * its times of decay: above 1 no number t tells its phase, and steps that follow it do not advance t. A scale of the mechanism, such
  * as a length, then lies beyond the arithmetic. Rates of positions by their own size count in radians or units of length where that
  * size is less. */

@@ -16,7 +16,7 @@ namespace cpodes {
 
 namespace {
 
-const long REFRESHED = 50;    /* J is asked for anew after so many steps, as CVODES does */
+const long REFRESHED = 50;    /* steps after which J is asked for anew, as in CVODES */
 const double NEVER   = 1e300; /* In SUNDIALS 6 a stop time, once set, can only be moved. */
 
 double *of(N_Vector v) { return N_VGetArrayPointer(v); }

@@ -16,7 +16,7 @@ Counters operator+(const Counters &a, const Counters &b);
 /** An integrator. The functions return cpodes' codes. */
 class Engine {
 public:
-  /** method: as for CPIntegratorCreate. Throws std::bad_alloc without memory, or if the method is unknown. */
+  /** method: as for CPIntegratorCreate. Throws std::bad_alloc if out of memory, or if the method is unknown. */
   Engine(const char *method, SUNContext ctx);
   ~Engine() { CPIntegratorFree(&mem); }
   Engine(const Engine &)            = delete;

@@ -47,10 +47,10 @@ const double LOOSE = 1e-5;
 /* A step that is shorter than this part of what has been integrated since the caller saw a state, and none whose
  * end is prescribed, creeps towards a state at which the system is not defined. */
 const double CREEPING = 1e-6;
-/* After a failure the integration is repeated with tolerances divided by this factor, so many times. */
+/* After a failure the integration is repeated with tolerances divided by FINER, at most REPETITIONS times. */
 const double FINER    = 10.0;
 const int REPETITIONS = 2;
-/* Newton's matrix with the derivatives of z' alone is of no use if so many of the attempts fail. */
+/* Newton's matrix with the derivatives of z' alone is of no use if more than this part of the attempts fail. */
 const double MANY_FAILURES = 0.2;
 /* From this accuracy on Auto takes BDF with the derivatives of z' alone, if z' depends on the coordinates. At
  * finer ones muscles whose fibres meet their limits, where z' jumps, take many steps in that way. */
@@ -293,7 +293,7 @@ struct CPodesProjectedIntegrator::Impl {
 
   void updateDiscreteVariables() {
     if (!selfUpdating) return;
-    settle();
+    assembleAdvanced();
     system.realize(advanced, Stage::Acceleration);
     advanced.autoUpdateDiscreteVariables();
     mechanism.restart(advanced);
@@ -385,7 +385,7 @@ struct CPodesProjectedIntegrator::Impl {
     Mechanism::place(t, to, advanced);
     assembled = false;
   }
-  void settle() {
+  void assembleAdvanced() {
     if (assembled) return;
     assembled = true;
     try {
@@ -433,7 +433,7 @@ struct CPodesProjectedIntegrator::Impl {
   }
   /* Continues from the end of the newest step: Adams with Newton's iteration, Auto with another method. */
   void replace() {
-    settle();
+    assembleAdvanced();
     assemble(advanced, false); /* to the tolerance of a start */
     before   = before + engine->counters();
     replaced = true;
@@ -595,7 +595,7 @@ struct CPodesProjectedIntegrator::Impl {
         }
         if (report == t) return returned(Integrator::ReachedReportTime, Returned);
         if (t >= scheduled || everyStep || system.hasTimeAdvancedEvents()) {
-          settle();
+          assembleAdvanced();
           system.realize(advanced, Stage::Acceleration); /* for the handler */
           return returned(t >= scheduled ? Integrator::ReachedScheduledEvent
                                          : Integrator::TimeHasAdvanced,
@@ -695,7 +695,7 @@ Integ::SuccessfulStepStatus Integ::stepTo(double report, double scheduled) {
                          "The times %g and %g must not be before the present one, %g.", report,
                          scheduled, t);
     const SuccessfulStepStatus status = impl->stepTo(report, scheduled);
-    if (!impl->showInterpolated) impl->settle();
+    if (!impl->showInterpolated) impl->assembleAdvanced();
     impl->see();
     return status;
   } catch (const std::exception &e) {
@@ -724,11 +724,11 @@ const State &Integ::getState() const {
 }
 bool Integ::isStateInterpolated() const { return impl->showInterpolated; }
 const State &Integ::getAdvancedState() const {
-  impl->settle();
+  impl->assembleAdvanced();
   return impl->advanced;
 }
 State &Integ::updAdvancedState() {
-  impl->settle();
+  impl->assembleAdvanced();
   return impl->advanced;
 }
 void Integ::calcStateWithinStep(double t, State &state) const {

@@ -305,7 +305,7 @@ bool Mechanism::leadsOn(double t, N_Vector from, double step) {
 
 struct Mechanism::Functions {
   /* Runs f without letting an exception leave a function that C calls. Returns 1, since a smaller
-   * step may help, or -1 without memory. */
+   * step may help, or -1 if out of memory. */
   template <class F> static int guarded(void *data, F f) {
     Mechanism &m = *static_cast<Mechanism *>(data);
     try {

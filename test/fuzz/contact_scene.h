@@ -22,7 +22,7 @@ typedef struct {
 
 /* Selects the scene whose functions are those below. */
 void scene_use(const Scene *scene);
-/* The caller frees the templates in the model. Returns 0 without memory. */
+/* The caller frees the templates in the model. Returns 0 if out of memory. */
 int scene_model(const Scene *scene, int own_velocity, SUNContext ctx, CPEquations *model);
 /* Gaps [ncontacts] */
 void scene_gaps(const Scene *scene, const sunrealtype *q, sunrealtype *gap);

@@ -71,7 +71,7 @@ void mechanism_constraints(const Mechanism *m, sunrealtype t, const sunrealtype 
 sunrealtype mechanism_entry(const Mechanism *m, int i, int j, const sunrealtype *y);
 int mechanism_has(const Mechanism *m, int i, int j);
 
-/* A matrix in a form (dense, CSC, CSR) with the structure of dc/dy, or of the metric. NULL without
+/* A matrix in a form (dense, CSC, CSR) with the structure of dc/dy, or of the metric. NULL if out of
  * memory. */
 SUNMatrix mechanism_jacobian_template(const Mechanism *m, Form form, SUNContext ctx);
 SUNMatrix mechanism_metric_template(const Mechanism *m, Form form, SUNContext ctx);
@@ -114,7 +114,7 @@ int mechanism_consistent_start(sunrealtype t0, N_Vector y0, void *user_data);
 
 /* ---- for CPMech ---- */
 /* partials: 1: with partial derivatives in closed form; 2: also with their templates, if sparse.
- * The caller frees templates in the model. Returns 0 without memory. */
+ * The caller frees templates in the model. Returns 0 if out of memory. */
 int mechanism_model(const Mechanism *m, int partials, int own_velocity, int own_b, SUNContext ctx,
                     CPEquations *model);
 /* Adds quaternions or norms, and the motion of DRIVEN. */

@@ -199,7 +199,7 @@ void cpMechFixRows(CPMech mech, char *fixed) {
 
 /* Forces that depend on multipliers see those without parts along the n_k. Others are of minimum norm
  * in the scale of the rows, which their factors and units do not change. */
-void cpMechSettle(sunrealtype *x, void *data) {
+void cpMechMakeShortest(sunrealtype *x, void *data) {
   const CPMech mech  = data;
   const double *size = mech->implicit->size;
   double *lambda     = x + mech->n;

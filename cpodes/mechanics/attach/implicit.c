@@ -37,7 +37,7 @@ static int start(sunrealtype t, const sunrealtype *y, sunrealtype *x, void *data
   if (!flag) flag = cpMechOtherRates(mech, &s, lambda, x);
   if (!flag) flag = cpMechFindNull(mech);
   if (!flag) cpMechLengths(mech, &mech->kkt->A, NULL, mech->implicit->longest);
-  if (!flag) cpMechSettle(x, mech);
+  if (!flag) cpMechMakeShortest(x, mech);
   if (!flag) cpMechFixRows(mech, mech->newton->P->fixed + mech->nu);
   mech->newton->P->layout       = mech->rows.layout;
   mech->implicit->any_fixed     = anyFixed(mech);
@@ -53,7 +53,7 @@ static int velocities(void *data) {
 
 /* An unknown whose row of the Newton matrix is fixed has the equation x = known: u' of FULL motions
  * is g'', multipliers of rows that are off are zero, and multipliers of dependent rows keep their
- * predicted values until cpMechSettle(). */
+ * predicted values until cpMechMakeShortest(). */
 static int residual(sunrealtype t, const sunrealtype *y, const sunrealtype *x, sunrealtype *r,
                     void *data) {
   const CPMech mech           = data;
@@ -404,7 +404,7 @@ int cpMechImplicitAttach(CPMech mech, const CPImplicitSystem **system) {
                                        .factor      = factor,
                                        .solve       = solve,
                                        .leading     = leading,
-                                       .settle      = cpMechSettle,
+                                       .shortest    = cpMechMakeShortest,
                                        .filter      = filter,
                                        .verify      = verify,
                                        .project     = project,

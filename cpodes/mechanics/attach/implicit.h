@@ -50,6 +50,6 @@ const double *cpMechIdle(CPMech mech);
  * n_k. */
 const double *cpMechShortest(CPMech mech, const double *lambda);
 /* Removes the parts along the n_k from the multipliers in x (CPImplicitSystem). */
-void cpMechSettle(sunrealtype *x, void *data);
+void cpMechMakeShortest(sunrealtype *x, void *data);
 
 #endif

@@ -128,7 +128,7 @@ static void setSteps(CPPartials P, CPDirection by, double root, const double *ew
 
 /* ---- one group of columns ---- */
 
-/* Evaluates the outputs with the group's variables displaced by so many increments. If cols is NULL,
+/* Evaluates the outputs with the group's variables displaced by the given number of increments. If cols is NULL,
  * the group consists of the first columns. */
 static int displaced(CPPartials P, const CPPass *pass, double steps, const int *cols, int ncols,
                      double *const out[CP_OUTPUTS]) {

@@ -341,7 +341,7 @@ static int factor(CPMechProblem *p, sunrealtype t, const double *x, CPWeight W, 
   const int result = cpSaddleFactor(f->saddle, W, A, angle);
   CP_COUNT(p->own->work, nsetups);
   mech->stats.nprojfact++;
-  if (!result) cpSaddleNoteRank(f->saddle);
+  if (!result) cpSaddleRecordRank(f->saddle);
   return result ? failedFactor(p, t, result) : CP_SUCCESS;
 }
 

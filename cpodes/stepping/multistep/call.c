@@ -143,7 +143,7 @@ static void restoreState(CPMultistep mem, N_Vector yout, sunrealtype *tret) {
     failure->history_lost        = 0;
   }
   cpWorkForget(s->step);
-  s->creeping.count = 0; /* CVODES' Jacobian may be that of the failure: a new call tries again */
+  s->short_steps.count = 0; /* CVODES' Jacobian may be that of the failure: a new call tries again */
   N_VScale(1.0, s->y, yout);
   *tret = s->t;
 }

@@ -147,7 +147,7 @@ int cpFatal(CPMultistep mem, int code) {
 }
 
 static int isCreeping(CPMultistep mem, const CPAttempt *a) {
-  return a->nst > 0 && cpStepperIsCreeping(&mem->base, a->t, a->h);
+  return a->nst > 0 && cpStepperIsStuck(&mem->base, a->t, a->h);
 }
 
 int cpRejected(CPMultistep mem, const CPAttempt *a, int flag) {

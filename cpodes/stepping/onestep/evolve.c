@@ -85,7 +85,7 @@ static sunrealtype sized(CPOneStep mem, sunrealtype h) {
 static sunrealtype smaller(CPOneStep mem, sunrealtype h, sunrealtype ratio, int failed) {
   const sunrealtype t = mem->base.t, size = fmax(fabs(h) * ratio, mem->hmin);
   if (mem->hfixed > 0.0 || !(size < fabs(h)) || t + mem->dir * size == t) return 0.0;
-  if (failed && mem->stats.nst > 0 && cpStepperIsCreeping(&mem->base, mem->tnew, h)) return 0.0;
+  if (failed && mem->stats.nst > 0 && cpStepperIsStuck(&mem->base, mem->tnew, h)) return 0.0;
   return mem->dir * size;
 }
 
@@ -147,7 +147,7 @@ static int giveUp(CPOneStep mem, sunrealtype h, int flag) {
                   cpStepperWithoutTime(reason));
 }
 
-/* Steps that creep towards a fault fail again and again before they pass: the reason is told. */
+/* Ever shorter steps towards a fault fail again and again before one passes: the message gives the reason. */
 static int tooMany(CPOneStep mem, long int n, sunrealtype tout) {
   const CPIntegrator s = &mem->base;
   const int failed     = mem->failed;

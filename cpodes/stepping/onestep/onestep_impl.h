@@ -181,7 +181,7 @@ void *cpOneStepUserData(CPIntegrator s);
 /* Destroys an ARKodeButcherTable, for cpArenaOwn. */
 void cpOneStepFreeTable(void *B);
 
-/* bogacki_shampine.c. The table of BS54 or BS32, of order 5 or 3, or NULL without memory. */
+/* bogacki_shampine.c. The table of BS54 or BS32, of order 5 or 3, or NULL if out of memory. */
 ARKodeButcherTable cpBogackiShampine(int order);
 
 /* evolve.c. Functions return 0, a positive code if the failure is recoverable and a smaller step

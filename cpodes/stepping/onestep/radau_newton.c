@@ -498,8 +498,8 @@ int cpRadauStages(CPOneStep mem, sunrealtype h) {
     const int fresh = R->fresh;
     if (!flag) flag = factor(mem, h);
     if (!flag) flag = newton(mem, h);
-    for (int i = 0; !flag && R->system.settle && i < R->table->s; i++)
-      R->system.settle(R->x + i * R->N, R->system.data);
+    for (int i = 0; !flag && R->system.shortest && i < R->table->s; i++)
+      R->system.shortest(R->x + i * R->N, R->system.data);
     if (!flag) return CP_SUCCESS;
     R->eta = R->eta_quad = 1.0;
     R->have_partials     = 0; /* A shorter step has its middle at another state. */

@@ -1,4 +1,4 @@
-/* Mechanical systems without memory: every allocation fails in turn, from creation to the first
+/* Mechanical systems when memory runs out: every allocation fails in turn, from creation to the first
  * steps; nothing leaks, and what failed works when it is called again, or gives a reason. */
 #include "mechanics/systems.h"
 #include "support/alloc.h"

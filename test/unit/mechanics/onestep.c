@@ -685,8 +685,8 @@ END_TEST
 #define DAMPED    1.0e5
 #define VANISHING 20.0 /* the time at which the damper vanishes */
 
-static int creeping(sunrealtype t, const sunrealtype *q, const sunrealtype *u, const sunrealtype *z,
-                    sunrealtype *f, void *data) {
+static int damped(sunrealtype t, const sunrealtype *q, const sunrealtype *u, const sunrealtype *z,
+                  sunrealtype *f, void *data) {
   (void)z, (void)data;
   f[0] = -q[0], f[1] = -4.0 * q[1] - (t < VANISHING ? DAMPED * u[1] : 0.0);
   return 0;
@@ -699,7 +699,7 @@ START_TEST(a_damper_that_vanishes_within_a_step_is_seen) {
   const sunrealtype tol = pow(10.0, -3 - _i / METHODS), t_end = 40.0;
   const sunrealtype lambda = -8.0 / (DAMPED + sqrt(DAMPED * DAMPED - 16.0)),
                     left = exp(lambda * VANISHING), since = 2.0 * (t_end - VANISHING);
-  const CPEquations model = {CP_SIZED(CPEquations), .nu = 2, .M = unit_mass, .f = creeping};
+  const CPEquations model = {CP_SIZED(CPEquations), .nu = 2, .M = unit_mass, .f = damped};
   sunrealtype t           = 0.0;
   N_Vector y              = vector_of(4, (sunrealtype[]){1.0, 1.0, 0.0, lambda});
   CPMech mech             = create_mech(&model, y, test_context);

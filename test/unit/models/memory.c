@@ -1,4 +1,4 @@
-/* Models without memory: every allocation fails in turn. */
+/* Models when memory runs out: every allocation fails in turn. */
 #include "models/model.h"
 #include "support/alloc.h"
 #include "support/support.h"

@@ -302,7 +302,7 @@ START_TEST(rows_may_have_any_length) {
     if (flag != CP_SADDLE_DEPENDENT || s->type != CP_LINSOL_SCHUR)
       ck_assert_int_eq(flag, expected(s, &cases[_i / N_SOLVERS]));
     if (flag) continue;
-    cpSaddleNoteRank(saddle);
+    cpSaddleRecordRank(saddle);
     if (!quick) ck_assert_int_eq(cpSaddleSolve(saddle, p.f, p.b, a, lambda), 0);
     for (int i = 0; i < p.m; i++) lambda[i] *= own[i];
     ck_assert_double_le(kkt_distance(a, ra, p.n), bound() * size);
@@ -786,7 +786,7 @@ START_TEST(a_rank_that_was_noted_stands) {
   ck_assert_int_eq(factor_with(0.0), 0);
   ck_assert_int_eq(saddle->rank, p.m);
   ck_assert(!cpSaddleUseRows(saddle, off));
-  cpSaddleNoteRank(saddle);
+  cpSaddleRecordRank(saddle);
   ck_assert(cpSaddleUseRows(saddle, off));
   ck_assert_int_eq(factor_with(1.0e-2), 0);
   ck_assert_int_eq(saddle->rank, p.m);
@@ -806,7 +806,7 @@ START_TEST(a_rank_in_doubt_is_not_noted) {
   open_solver(&(Solver){CP_LINSOL_QR, 0});
   ck_assert_int_eq(factor_with(1.0e-4), 0);
   ck_assert_int_eq(saddle->rank, p.m);
-  cpSaddleNoteRank(saddle);
+  cpSaddleRecordRank(saddle);
   ck_assert(!cpSaddleUseRows(saddle, off));
   close_pair();
 }
@@ -862,7 +862,7 @@ START_TEST(the_quick_way_gives_the_bits_of_the_other) {
   for (int k = 0; k < 2; k++) { /* what is independent is known from the second time on */
     fill_band(band, 0.1 * k, &M, &rows);
     ck_assert_int_eq(factor(), 0);
-    cpSaddleNoteRank(saddle);
+    cpSaddleRecordRank(saddle);
   }
   ck_assert(saddle->quick != NULL);
   fill_band(band, 0.2, &M, &rows);

@@ -11,7 +11,7 @@ static void setup(void) { run_open(&run, BDF_NEWTON, 1.0e-6); }
 
 static void teardown(void) { run_close(&run); }
 
-/* ---- creeping ---- */
+/* ---- steps too short to make progress ---- */
 
 #define T_STAR 0.5
 
