@@ -40,8 +40,8 @@ CPLinSol cpSaddleTypeOf(const CPSaddle s) { return s->few ? s->few->used.type : 
 
 /* ---- the object ---- */
 
-/* Has it more than two rows for each coordinate, of a structure that is analysed once, that few of them can be in use? Redundant loops, whose rows are all in use,
- * have fewer than twice as many as coordinates. */
+/* Has it more than two rows for each coordinate, of a structure that is analysed once, so that few of them can be in use? Redundant
+ * loops, whose rows are all in use, have fewer than twice as many as coordinates. */
 static int hasFew(const CPSaddle s) {
   return !s->options.whole && s->A.start && s->m > 2 * s->n && cpSaddleKeepsPattern(s->first);
 }
