@@ -215,12 +215,6 @@ int cpRowsAreNoise(CPNewton *newton, sunrealtype t, N_Vector y, double eps, int 
   .measure = cpRowsMeasure, .distance = cpRowsDistance, .direction = cpRowsDirection, \
   .merit = cpRowsMerit, .is_noise = cpRowsAreNoise
 int cpRowsExplain(CPNewton *newton, sunrealtype t, N_Vector y, int damped);
-/* Sizes of the components x [n], as they enter the terms of constraints. w [n]: their error
- * weights, or NULL; size may be x. A component that is zero but for errors, as in a planar or
- * symmetric motion, has no size of its own, and |c_i| over its terms would be a ratio of errors. It
- * counts as large as the largest component in units of their tolerances, but at least as 100
- * tolerances. */
-void cpComponentSizes(int n, const double *x, const double *w, double *size);
 /* rows.c: roundoff_i <- the change of c_i while t changes by 8 of its last digits: a constraint that follows
  * a motion g(t) is known no better than g. It is twice the smaller change on both sides of t, since a jump is no
  * roundoff. c and rows->d are overwritten. Returns 0 or a code. */
@@ -253,7 +247,7 @@ static inline double cpWeightOf(const double *w, const double *x, int j) {
   return w ? w[j] : 1.0 / (CP_BLIND_TOLERANCE * (1.0 + fabs(x[j])));
 }
 /* Returns the largest |r_i| / sum_j |A_ij| size_j over the rows with out[i] = 0, where size_j is that of
- * component j of x (cpComponentSizes; w as there): with r = c, the distance from the manifold relative to
+ * component j of x (componentSizes; w as there): with r = c, the distance from the manifold relative to
  * the terms of the constraints. size [n], which may be x, and terms [m]: workspace */
 double cpRelativeDistance(const CPMat *A, const double *r, const char *out, const double *x,
                           const double *w, double *size, double *terms);

@@ -116,10 +116,9 @@ typedef struct {
   double value;
 } CPUnitNorm;
 
-sunindextype cpProjectorLength(const CPProjector P);      /* length of the state */
-int cpProjectorIdle(CPProjector P, const char *function); /* cpIdle */
-int cpProjectorNeedsData(const CPProjector P);            /* Must states lie in one memory? */
-int cpProjectorMeasures(const CPProjector P);             /* Are violations known? */
+sunindextype cpProjectorLength(const CPProjector P); /* length of the state */
+int cpProjectorNeedsData(const CPProjector P);       /* Must states lie in one memory? */
+int cpProjectorMeasures(const CPProjector P);        /* Are violations known? */
 sunrealtype cpProjectorEps(const CPProjector P);
 /* Is G made of differences, so that products with it have an error of about 1e-8? */
 int cpProjectorIsRough(const CPProjector P);

@@ -140,7 +140,7 @@ static int checkVector(CPProjector P, N_Vector v, const char *name, const char *
 }
 
 /* Checks the arguments that all actions share. */
-int cpCheckState(CPProjector P, N_Vector y, N_Vector ewt, const char *function) {
+static int checkState(CPProjector P, N_Vector y, N_Vector ewt, const char *function) {
   if (!P) return cpReport(NULL, CP_MEM_NULL, function, "P must not be NULL");
   int flag = cpIdle(&P->log, function);
   if (!flag) flag = checkVector(P, y, "y", function);
@@ -157,7 +157,7 @@ static int report(CPProjector P, int flag, const char *function) {
 }
 
 int CPProjectorProject(CPProjector P, sunrealtype t, N_Vector y, N_Vector ewt) {
-  const int flag = cpCheckState(P, y, ewt, __func__);
+  const int flag = checkState(P, y, ewt, __func__);
   return flag ? flag
               : report(P, cpProject(P->work, t, y, ewt, NULL, 0, &(CPProjected){0}), __func__);
 }
@@ -180,7 +180,7 @@ static int accept(CPProjector P, int flag, N_Vector result, N_Vector v, const ch
 }
 
 int CPProjectorAssemble(CPProjector P, sunrealtype t, N_Vector y, N_Vector ewt) {
-  int flag = cpCheckState(P, y, ewt, __func__);
+  int flag = checkState(P, y, ewt, __func__);
   if (!flag) flag = needResult(P, __func__);
   if (flag) return flag;
   N_Vector result = P->result;
@@ -192,7 +192,7 @@ int CPProjectorAssemble(CPProjector P, sunrealtype t, N_Vector y, N_Vector ewt) 
 /* The vector is projected with factors at its own y, never with those of another state. */
 int CPProjectorProjectVector(CPProjector P, CPSpace space, sunrealtype t, N_Vector y, N_Vector ewt,
                              N_Vector x) {
-  int flag = cpCheckState(P, y, ewt, __func__);
+  int flag = checkState(P, y, ewt, __func__);
   if (!flag) flag = checkVector(P, x, "x", __func__);
   if (flag) return flag;
   if (space < CP_TANGENT || space > CP_COTANGENT)
@@ -211,7 +211,7 @@ int CPProjectorProjectVector(CPProjector P, CPSpace space, sunrealtype t, N_Vect
 int CPProjectorGetViolation(CPProjector P, sunrealtype t, N_Vector y, N_Vector ewt,
                             sunrealtype *norm, sunindextype *worst) {
   CPViolation violation;
-  int flag = cpCheckState(P, y, ewt, __func__);
+  int flag = checkState(P, y, ewt, __func__);
   if (flag) return flag;
   if (!norm) return cpRefuse(&P->log, __func__, "norm must not be NULL");
   flag = cpStateViolation(P->work, t, y, ewt, &violation);
@@ -222,7 +222,7 @@ int CPProjectorGetViolation(CPProjector P, sunrealtype t, N_Vector y, N_Vector e
 
 int CPProjectorCheckJac(CPProjector P, sunrealtype t, N_Vector y, N_Vector ewt, sunrealtype *err,
                         sunindextype *row, sunindextype *col) {
-  int i, j, flag = cpCheckState(P, y, ewt, __func__);
+  int i, j, flag = checkState(P, y, ewt, __func__);
   if (flag) return flag;
   if (!err) return cpRefuse(&P->log, __func__, "err must not be NULL");
   if (!P->kind->check)

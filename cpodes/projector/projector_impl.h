@@ -149,10 +149,6 @@ struct CPProjector_ {
 /* For smaller weights the inverse metric 1 / ewt^2 overflows, and Inf times a zero of G is NaN. */
 #define CP_LEAST_WEIGHT 1.0e-153
 
-/* projector.c: checks the arguments that all actions share. Returns 0, or a code that has been
- * reported. */
-int cpCheckState(CPProjector P, N_Vector y, N_Vector ewt, const char *function);
-
 /* options.c: is v finite, with entries of at least `least`? Is v like tmpl? Return 0, or a code
  * that has been reported. */
 #define CP_POSITIVE DBL_TRUE_MIN

@@ -28,7 +28,12 @@ void cpRowsCreate(CPRows *rows, CPArena *arena, int m, int n) {
 /* Number of tolerances within which a component is zero but for errors */
 #define SIZELESS 100.0
 
-void cpComponentSizes(int n, const double *x, const double *w, double *size) {
+/* Sizes of the components x [n], as they enter the terms of constraints. w [n]: their error
+ * weights, or NULL; size may be x. A component that is zero but for errors, as in a planar or
+ * symmetric motion, has no size of its own, and |c_i| over its terms would be a ratio of errors. It
+ * counts as large as the largest component in units of their tolerances, but at least as 100
+ * tolerances. */
+static void componentSizes(int n, const double *x, const double *w, double *size) {
   double largest = SIZELESS;
   for (int j = 0; j < n; j++) largest = fmax(largest, fabs(x[j]) * cpWeightOf(w, x, j));
   for (int j = 0; j < n; j++) {
@@ -40,7 +45,7 @@ void cpComponentSizes(int n, const double *x, const double *w, double *size) {
 double cpRelativeDistance(const CPMat *A, const double *r, const char *out, const double *x,
                           const double *w, double *size, double *terms) {
   double largest = 0.0;
-  cpComponentSizes(A->cols, x, w, size);
+  componentSizes(A->cols, x, w, size);
   cpMatAbsTimes(A, size, terms);
   for (int i = 0; i < A->rows; i++)
     if (!out[i] && terms[i] > 0.0) largest = fmax(largest, fabs(r[i]) / terms[i]);

@@ -110,8 +110,6 @@ sunindextype cpWorkRank(CPWork work) {
 
 sunindextype cpProjectorLength(const CPProjector P) { return N_VGetLength(P->y_tmpl); }
 
-int cpProjectorIdle(CPProjector P, const char *function) { return cpIdle(&P->log, function); }
-
 int cpProjectorNeedsData(const CPProjector P) { return P->in_memory; }
 
 int cpProjectorMeasures(const CPProjector P) {

@@ -262,11 +262,6 @@ int cpStepperSetProjector(CPIntegrator s, CPProjector P, const char *function) {
 
 /* ---- functions for an attached system ---- */
 
-N_Vector cpStepperNewest(CPIntegrator s, sunrealtype *t) {
-  *t = s->t;
-  return s->y0 ? s->y : NULL;
-}
-
 int cpStepperIsRunning(CPIntegrator s) { return s->log.running > 0; }
 
 void cpStepperSystemFreed(CPIntegrator s) {

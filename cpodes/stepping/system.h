@@ -11,8 +11,6 @@
 
 /* ---- the integrator, as its system sees it (stepper.c) ---- */
 
-/* Returns the latest accepted state, and its time, or NULL before the integrator is initialised. */
-N_Vector cpStepperNewest(CPIntegrator s, sunrealtype *t);
 /* Is a call of the integrator under way, which calls functions of the user's? */
 int cpStepperIsRunning(CPIntegrator s);
 /* To be called if the system is freed before its integrator, which refuses to step from then on. */

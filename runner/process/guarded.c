@@ -80,8 +80,11 @@ static int wait_for(pid_t child, const char *name, const Shared *shared, long li
   return WEXITSTATUS(status);
 }
 
-int run_guarded(const char *name, long limit, int (*work)(const Guarded *guarded, void *data),
-                void *data) {
+/* Calls work, which returns the exit status. name: of the model, for the line; limit: seconds of
+ * CPU time, and five times that by the clock; 0: none. Returns that status, STATUS_CRASHED if work
+ * did not come to its end, STATUS_FAILED if it took too long, STATUS_INTERRUPTED, or STATUS_OUTPUT. */
+static int run_guarded(const char *name, long limit,
+                       int (*work)(const Guarded *guarded, void *data), void *data) {
   Shared *shared = create_shared();
   catch_interrupts();
   const pid_t child = shared ? child_start() : -1;

@@ -14,12 +14,6 @@ typedef struct {
   char *doing; /* [GUARDED_TEXT] the current activity, for the line; "" at first */
 } Guarded;
 
-/* Calls work, which returns the exit status. name: of the model, for the line; limit: seconds of
- * CPU time, and five times that by the clock; 0: none. Returns that status, STATUS_CRASHED if work
- * did not come to its end, STATUS_FAILED if it took too long, STATUS_INTERRUPTED, or STATUS_OUTPUT. */
-int run_guarded(const char *name, long limit, int (*work)(const Guarded *guarded, void *data),
-                void *data);
-
 /* The same with a model, which is created in that process. Returns STATUS_USAGE if it cannot be
  * created. */
 typedef int (*ModelWork)(const Guarded *guarded, const CPPlugin *model, void *data);

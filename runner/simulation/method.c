@@ -79,7 +79,8 @@ void method_suggested(const char *name, Method *method) {
 
 bool method_is_radau(const Method *method) { return strncmp(method->table, "RADAU", 5) == 0; }
 
-bool method_is_multistep(const Method *method) {
+/* Is it one of the methods of CVODES? */
+static bool method_is_multistep(const Method *method) {
   return !strcmp(method->table, "BDF") || !strcmp(method->table, "ADAMS");
 }
 

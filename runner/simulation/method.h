@@ -27,8 +27,6 @@ MethodFound method_find(const char *name, Method *method);
 int parse_method(const char *option, const char *name, Method *method);
 /* Is it one of the Radau IIA methods? */
 bool method_is_radau(const Method *method);
-/* Is it one of the methods of CVODES? */
-bool method_is_multistep(const Method *method);
 /* Is its step limited by stability, so that it follows all oscillations of a stiff model? */
 bool method_is_explicit(const Method *method);
 /* The method that CPMechSuggestMethod names ("DOP853"). method: out. */

@@ -54,7 +54,4 @@ int cpActionInverseMass(CPAction *act, const double *x, double *y);
  * in, right-hand side; out, its residual. */
 int cpActionCG(CPAction *act, double *r, double *d, double *mu);
 
-/* output.c: computes the values of out, and keeps them in stats.last. Returns 0, or a code with the
- * reason in mech->text; out is then unchanged. */
-int cpMechEvaluateAt(CPMech mech, sunrealtype t, N_Vector y, CPMechOutput *out);
 #endif

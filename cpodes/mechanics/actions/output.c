@@ -143,7 +143,9 @@ static int motion(CPMech mech, const CPMechState *s, Room *room, CPMechOutput *o
   return CP_SUCCESS;
 }
 
-int cpMechEvaluateAt(CPMech mech, sunrealtype t, N_Vector y, CPMechOutput *out) {
+/* Computes the values of out, and keeps them in stats.last. Returns 0, or a code with the
+ * reason in mech->text; out is then unchanged. */
+static int evaluateAt(CPMech mech, sunrealtype t, N_Vector y, CPMechOutput *out) {
   const int only_terms =
       (out->M || out->A || out->f || out->b) && !out->udot && !out->lambda && !out->reaction;
   CPMechOutput values = *out;
@@ -165,11 +167,11 @@ int cpMechEvaluateAt(CPMech mech, sunrealtype t, N_Vector y, CPMechOutput *out) 
 }
 
 int CPMechEvaluate(CPMech mech, sunrealtype t, N_Vector y, CPMechOutput *out) {
-  CPMechOutput own;
+  CPMechOutput own = {.size = 0};
   int flag = cpMechCheckState(mech, y, __func__);
   if (!flag) flag = cpTake(&mech->log, &own, out, __func__);
   if (flag) return flag;
-  flag = cpMechReport(mech, cpMechEvaluateAt(mech, t, y, &own), __func__);
+  flag = cpMechReport(mech, evaluateAt(mech, t, y, &own), __func__);
   if (!flag) cpGive(out, &own);
   return flag;
 }

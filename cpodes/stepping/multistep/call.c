@@ -66,7 +66,9 @@ static int refuseInequalities(CPMultistep mem) {
                   "projection: CVODES would clip projected states; they have been switched off");
 }
 
-int cpRefuseChanges(CPMultistep mem, long int nst) {
+/* Has the user changed CVODES or the system so that steps after the nst taken are
+ * impossible? Returns 0, or a code that has been reported for mem->function. */
+static int refuseChanges(CPMultistep mem, long int nst) {
   const CPIntegrator s = &mem->base;
   CPAttempt a;
   int flag = cpRefuseOtherVectors(mem, mem->function);
@@ -90,7 +92,7 @@ int cpRefuseChanges(CPMultistep mem, long int nst) {
 
 static int prepare(CPMultistep mem, sunrealtype tout, int itask, long int nst) {
   const CPIntegrator s = &mem->base;
-  int flag             = cpRefuseChanges(mem, nst);
+  int flag             = refuseChanges(mem, nst);
   if (nst == 0) mem->own_weights = 0, mem->roundoff = 0.0;
   if (!flag) flag = checkTime(mem, tout, itask, nst);
   if (!flag && s->P) flag = refuseInequalities(mem);

@@ -315,8 +315,6 @@ int cpInstall(CPMultistep mem, SUNNonlinearSolver inner, int keep_maxiters);
 
 /* options.c */
 extern const CPIntegratorOps cpMultistepOps;
-/* Returns s as an integrator of this back-end, or NULL, with a report for function. `what` is what only this one has. */
-CPMultistep cpMultistep(CPIntegrator s, const char *what, const char *function);
 int cpApplyTolerances(CPMultistep mem);
 int cpLacksOperations(SUNNonlinearSolver inner); /* Does inner lack operations of the wrapper? */
 #define CP_INNER_MUST                                                                           \
@@ -326,13 +324,9 @@ int cpLacksOperations(SUNNonlinearSolver inner); /* Does inner lack operations o
  * kept here, the user has given CVODES others (CVodeSStolerances). These apply from now on, as for
  * attached memory. */
 void cpAdoptTolerances(CPMultistep mem, N_Vector ewt);
-/* Checks that no steps have been taken. Returns 0, or the code that was reported. */
-int cpCheckNoSteps(CPMultistep mem, const char *function);
 
 /* CVODES' user_data, which f receives. */
 static inline void *cpUserData(CPMultistep mem) { return mem->base.ops->data(&mem->base); }
-int cpSetTolerances(CPIntegrator s, const char *function);
-int cpSetNonlinearSolver(CPIntegrator s, SUNNonlinearSolver inner, const char *function);
 
 /* roots.c */
 int cpMultistepDirection(CPIntegrator s, const int *rootdir, const char *function);
@@ -351,9 +345,6 @@ int cpOnlyLeavesZero(CPMultistep mem, sunrealtype t);
 /* Is the first step to be taken towards *near, before tout? */
 int cpStartsAtRoot(const CPMultistep mem, sunrealtype tout, sunrealtype *near);
 
-/* cpode.c: has the user changed CVODES or the system so that steps after the nst taken are
- * impossible? Returns 0, or a code that has been reported for mem->function. */
-int cpRefuseChanges(CPMultistep mem, long int nst);
 /* The call of CPIntegratorEvolve; its arguments have been checked. */
 int cpRun(CPMultistep mem, sunrealtype tout, N_Vector yout, sunrealtype *tret, int itask,
           const char *function);
@@ -362,9 +353,6 @@ int cpRun(CPMultistep mem, sunrealtype tout, N_Vector yout, sunrealtype *tret, i
 int cpMultistepDky(CPIntegrator s, sunrealtype t, int k, N_Vector dky, const char *function);
 int cpMultistepErrors(CPIntegrator s, N_Vector ele, const char *function);
 void cpMultistepStats(CPIntegrator s, CPIntegratorStats *stats);
-/* Checks that v can take a result of an initialised mem. Returns 0, or the code that was
- * reported. */
-int cpCheckOutput(CPMultistep mem, N_Vector v, const char *name, const char *function);
 /* Checks that a step has been taken since the start. Returns 0, or the code that was reported. */
 int cpCheckStepTaken(CPMultistep mem, const char *function);
 /* Is t the end of a step whose state is already projected? */

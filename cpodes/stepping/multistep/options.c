@@ -51,7 +51,7 @@ int cpApplyTolerances(CPMultistep mem) {
                                 : CVodeSVtolerances(mem->cvode_mem, tol->reltol, tol->vabstol);
 }
 
-int cpSetTolerances(CPIntegrator s, const char *function) {
+static int setTolerances(CPIntegrator s, const char *function) {
   const CPMultistep mem = (CPMultistep)s;
   mem->tol_is_new       = 1;
   if (!s->initialised) return CP_SUCCESS; /* CPIntegratorInit applies them */
@@ -98,20 +98,21 @@ int cpLacksOperations(SUNNonlinearSolver inner) {
   return type != SUNNONLINEARSOLVER_ROOTFIND && type != SUNNONLINEARSOLVER_FIXEDPOINT;
 }
 
-int cpCheckNoSteps(CPMultistep mem, const char *function) {
+/* Checks that no steps have been taken. Returns 0, or the code that was reported. */
+static int checkNoSteps(CPMultistep mem, const char *function) {
   if (cpStepsTaken(mem) == 0) return CP_SUCCESS;
   return cpReport(&mem->base.log, CP_TOO_LATE, function,
                   "%ld steps have been taken: call CPIntegratorReInit first", cpStepsTaken(mem));
 }
 
-int cpSetNonlinearSolver(CPIntegrator s, SUNNonlinearSolver inner, const char *function) {
+static int setNonlinearSolver(CPIntegrator s, SUNNonlinearSolver inner, const char *function) {
   const CPMultistep mem = (CPMultistep)s;
   if (inner && cpLacksOperations(inner)) return cpRefuse(&s->log, function, CP_INNER_MUST);
   if (!s->initialised) { /* CPIntegratorInit will install it */
     mem->nls.inner = inner;
     return CP_SUCCESS;
   }
-  int flag = cpCheckNoSteps(mem, function);
+  int flag = checkNoSteps(mem, function);
   if (flag) return flag;
   flag = cpInstall(mem, inner, 0);
   if (!flag && mem->base.sens) flag = mem->sens.solver(mem->base.sens);
@@ -231,11 +232,11 @@ const CPIntegratorOps cpMultistepOps = {.methods          = "BDF and ADAMS",
                                         .init             = cpMultistepInit,
                                         .reinit           = cpMultistepReInit,
                                         .evolve           = evolve,
-                                        .tolerances       = cpSetTolerances,
+                                        .tolerances       = setTolerances,
                                         .projector        = newProjector,
                                         .user_data        = setUserData,
                                         .frequency        = setFrequency,
-                                        .nonlinear_solver = cpSetNonlinearSolver,
+                                        .nonlinear_solver = setNonlinearSolver,
                                         .first_step       = setFirstStep,
                                         .size             = setSize,
                                         .max_steps        = setMaxSteps,
@@ -258,10 +259,3 @@ const CPIntegratorOps cpMultistepOps = {.methods          = "BDF and ADAMS",
                                         .linear_system    = setLinearSystem};
 
 void *cpMultistepCVodeMem(CPIntegrator s) { return s->ops == &cpMultistepOps ? cvodes(s) : NULL; }
-
-CPMultistep cpMultistep(CPIntegrator s, const char *what, const char *function) {
-  if (cpStepperExists(s, function)) return NULL;
-  if (s->ops == &cpMultistepOps) return (CPMultistep)s;
-  cpReport(&s->log, CP_NOT_SUPPORTED, function, "only BDF and ADAMS have %s", what);
-  return NULL;
-}

@@ -5,11 +5,6 @@
 
 /* ---- outputs ---- */
 
-int cpCheckOutput(CPMultistep mem, N_Vector v, const char *name, const char *function) {
-  const int flag = cpStepperCheckVector((CPIntegrator)mem, v, name, function);
-  return flag ? flag : cpRefuseOtherVectors(mem, function);
-}
-
 int cpIsProjectedState(CPMultistep mem, sunrealtype t) {
   return mem->last.since == 0 && cpSameTime(t, mem->base.t, cpLastStep(mem));
 }
