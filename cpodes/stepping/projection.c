@@ -2,6 +2,7 @@
  * them. */
 #include "stepper.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,13 +20,18 @@ static int wayToManifold(CPIntegrator s, sunrealtype t, N_Vector y, N_Vector ewt
 
 /* Is the start as near to the manifold as roundoff allows? Tolerances may ask for more than that.
  * The start passes if a projection would move each component by at most its tolerance plus
- * CP_FLOOR_FACTOR units of roundoff of the largest component. */
+ * CP_FLOOR_FACTOR units of roundoff of the largest of those that it moves: on others, such as a work of
+ * millions of J, no constraint depends. */
 static int isNearest(CPIntegrator s, sunrealtype t, N_Vector y, N_Vector ewt) {
   const int flag = wayToManifold(s, t, y, ewt);
   cpWorkForget(s->step);
   if (flag) return 0;
+  N_VAbs(s->tmp, s->delta);
+  N_VAddConst(s->delta, DBL_MIN, s->err);
+  N_VDiv(s->delta, s->err, s->delta); /* 1 where it moves, 0 elsewhere */
+  N_VProd(s->delta, y, s->delta);
   N_VInv(ewt, s->err);
-  N_VAddConst(s->err, CP_FLOOR_FACTOR * CP_UROUND * N_VMaxNorm(y), s->err);
+  N_VAddConst(s->err, CP_FLOOR_FACTOR * CP_UROUND * N_VMaxNorm(s->delta), s->err);
   N_VDiv(s->tmp, s->err, s->tmp);
   return N_VMaxNorm(s->tmp) <= 1.0;
 }

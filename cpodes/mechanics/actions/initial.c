@@ -21,10 +21,12 @@ int CPMechCalcIC(CPMech mech, sunrealtype t, N_Vector y, N_Vector weights, N_Vec
   if (!ewt || !start) flag = CP_MEM_FAIL;
   if (!flag) {
     N_VScale(1.0, y, start);
-    /* The tolerance of component k becomes CP_ROUNDED largest / w_k. */
+    /* The tolerance of component k becomes CP_ROUNDED largest / w_k. Auxiliary states, such as a work of
+     * millions of J, do not move. */
     const sunrealtype *z = N_VGetArrayPointer(y), *w = weights ? N_VGetArrayPointer(weights) : NULL;
     double largest = 1.0;
-    for (int k = 0; k < mech->n; k++) largest = fmax(largest, fabs(z[k]) * (w ? w[k] : 1.0));
+    for (int k = 0; k < mech->nq + mech->nu; k++)
+      largest = fmax(largest, fabs(z[k]) * (w ? w[k] : 1.0));
     for (int k = 0; k < mech->n; k++)
       N_VGetArrayPointer(ewt)[k] = (w ? w[k] : 1.0) / (CP_ROUNDED * largest);
     flag = cpMechAssemble(mech, t, y, ewt, id ? N_VGetArrayPointer(id) : NULL);
