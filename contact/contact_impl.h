@@ -475,6 +475,10 @@ sunrealtype contactClosedGap(CPContact c, int i, sunrealtype t, sunrealtype size
  * Returns 0 or an error code that has been reported, with y and phases as they were. changed: out,
  * 1 if the integrator must be restarted. */
 int contactEvent(CPContact c, sunrealtype t, N_Vector y, int *changed, const char *function);
+/* The state has been projected onto the rows of contacts that have closed within the tolerance, which moves the gaps of others:
+ * root functions that would begin at or below zero, and miss the next impact, get offsets. Returns 0 or an error code that
+ * has been reported. */
+int contactProjected(CPContact c, sunrealtype t, N_Vector y, const char *function);
 /* Opens all contacts, with zero offsets of their gaps. */
 void contactOpenAll(CPContact c);
 /* Restores y, phases and c->event to what they were before the newest event. */

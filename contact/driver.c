@@ -338,11 +338,12 @@ static int setTolerances(CPContact c, N_Vector y) {
  * height would halve a flight that is lower than the tolerance. Heights are proportional to the
  * squares of durations, so the tolerances of a flight are multiplied by the square of its share of
  * the time since the start. */
-static int afterRestart(CPContact c, N_Vector y) {
+static int afterRestart(CPContact c, sunrealtype t, N_Vector y) {
   int flag  = setTolerances(c, y);
   c->end[1] = NAN;
   /* A gap that has closed is zero only up to the roundoff of t, which may exceed the tolerance. */
   if (!flag) flag = CPIntegratorCalcIC(c->integrator, y);
+  if (!flag && (flag = contactProjected(c, t, y, "CPSessionRun")) != 0) return flag;
   /* The tolerances resolve the flights, and sliding has no return to zero to be resolved: steps may
    * grow as after any start. */
   void *cvode = CPIntegratorGetCVodeMem(c->integrator);
@@ -353,7 +354,7 @@ static int afterRestart(CPContact c, N_Vector y) {
 
 int contactRestart(CPContact c, sunrealtype t, N_Vector y) {
   const int flag = CPIntegratorReInit(c->integrator, t, y);
-  return flag ? contactOfIntegrator(c, flag) : afterRestart(c, y);
+  return flag ? contactOfIntegrator(c, flag) : afterRestart(c, t, y);
 }
 
 static void announceBegin(CPContact c) {
@@ -390,7 +391,7 @@ static int started(CPSession session, sunrealtype t, N_Vector y, int again, void
   CPIntegratorGetMethod(c->integrator, &method, NULL, NULL, NULL);
   c->is_explicit = !CPIntegratorGetCVodeMem(c->integrator) && strncmp(method, "RADAU", 5) != 0;
   if (!again) c->share_set = 0.0, c->end[1] = NAN;
-  int flag = again ? afterRestart(c, y) : contactOfIntegrator(c, setTolerances(c, y));
+  int flag = again ? afterRestart(c, t, y) : contactOfIntegrator(c, setTolerances(c, y));
   if (!flag && !again) flag = contactSensStart(c, t, "CPSessionStart");
   if (!flag && again && c->tape && contactRecord(c, t, y))
     flag = cpReport(&c->log, CP_MEM_FAIL, "CPSessionRun", "no memory for the events of an adjoint");

@@ -642,6 +642,20 @@ static void setZeros(CPContact c, sunrealtype t) {
   }
 }
 
+int contactProjected(CPContact c, sunrealtype t, N_Vector y, const char *function) {
+  const int flag = contactMeasure(c, t, y, function);
+  for (int i = 0; i < c->npoints && !flag; i++) {
+    Point *point          = &c->point[i];
+    const sunrealtype gap = c->p[point->normal], v = c->v[point->normal],
+                      scale = c->scale[point->normal], small_q = c->small_q * scale;
+    if (point->phase != CP_CONTACT_OPEN || point->is_elastic || gap >= fmin(0.0, point->zero[0]))
+      continue;
+    point->zero[0] = gap - small_q, point->t_zero = t;
+    point->fade = v > c->small_v * scale ? 4.0 * fmax(fabs(gap), small_q) / v : INFINITY;
+  }
+  return flag;
+}
+
 void contactOpenAll(CPContact c) {
   for (int i = 0; i < c->npoints; i++) {
     c->point[i].phase   = CP_CONTACT_OPEN;

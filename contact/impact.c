@@ -189,6 +189,29 @@ static int skipReturns(CPContact c, sunrealtype t, sunrealtype factor, sunrealty
   return found;
 }
 
+/* Releases the contacts that are glued since others lift them, if there are no impulses with them: a foot between others,
+ * one of which strikes, is a pivot about which the last one would penetrate. They fly, however short that is. Returns
+ * their number. */
+static int releaseGlued(CPContact c) {
+  int released = 0;
+  for (int k = 0; k < c->problem.ncontacts; k++) {
+    CPContactEvent *event = &c->event[c->problem.law[k].contact];
+    if (!c->impact.glued[k]) continue;
+    c->problem.law[k].glued = c->impact.glued[k] = 0;
+    event->t_closed                              = NAN;
+    c->stats.naccumulations--, released++;
+  }
+  return released;
+}
+
+/* A contact that has been released is not skipped. While impulses are sought `accumulated` kept it from being glued again. */
+static void countReleased(CPContact c) {
+  for (int k = 0; k < c->problem.ncontacts; k++) {
+    CPContactEvent *event = &c->event[c->problem.law[k].contact];
+    if (isnan(event->t_closed)) event->accumulated = 0, event->t_closed = event->t;
+  }
+}
+
 int contactImpact(CPContact c, sunrealtype t, N_Vector y, const char *function) {
   ContactProblem *P  = &c->problem;
   int approaching    = 0;
@@ -210,9 +233,12 @@ int contactImpact(CPContact c, sunrealtype t, N_Vector y, const char *function) 
   const int flag = contactFreeAccelerations(c, t, y, function);
   if (flag) return flag;
   const sunrealtype largest = contactLargest(P->n, c->velocity);
-  do {
-    if (contactRestitution(c, &factor)) return contactNoSolution(c, t, function, "impulses");
-  } while (skipReturns(c, t, factor, largest));
+  for (int again = 1; again;) {
+    const int failed = contactRestitution(c, &factor);
+    if (failed && !releaseGlued(c)) return contactNoSolution(c, t, function, "impulses");
+    again = failed || skipReturns(c, t, factor, largest);
+  }
+  countReleased(c);
   c->stats.nimpacts++;
   c->impact.any = 1;
   memcpy(c->impact.keep, c->keep, (size_t)c->npoints);
