@@ -1,52 +1,25 @@
-/* Actuators with a control: F = (gain + gain_x x + gain_v x') w + bias + bias_x x + bias_v x' + function, or the force of a muscle, for
- * x = gear times a measure, on which the force is gear F. The control w and the force F may be clamped. The activation z, a state
- * of the mechanism, may take the place of w. */
+/* Actuators with a control (laws.h), and their activations */
 #include "elements.h"
-#include "formulas.h"
+#include "laws.h"
 #include "muscles.h"
 
 #include <string.h>
 #include <sunmatrix/sunmatrix_dense.h>
 
-enum { CONTROL, GEAR, GAIN, BIAS = GAIN + 3, NUM_PARAMS = BIAS + 3 };
-enum { OF_CONTROL, OF_FORCE, OF_ACTIVATION, NUM_CLAMPS };
-
-static sunrealtype clamped(const Mechanism *b, int range, sunrealtype x, int *is_clamped) {
-  const sunrealtype *p = range == NONE ? NULL : b->param + range;
-  *is_clamped          = p && !(x > p[0] && x < p[1]);
-  return p ? fmin(fmax(x, p[0]), p[1]) : x;
-}
-
-int bodiesActuator(const Mechanism *b, const Law *law, sunrealtype t, sunrealtype x,
-                   sunrealtype rate, Order order, sunrealtype *T) {
-  const sunrealtype *p = b->param + law->param, gear = p[GEAR], *gain = p + GAIN, *bias = p + BIAS;
-  const int activates = law->activation > 0;
-  const sunrealtype s = gear * x, v = gear * rate;
-  int off, flag                     = 0;
-  const sunrealtype w    = activates
-                               ? clamped(b, law->clamp[OF_ACTIVATION], b->z[law->activation - 1], &off)
-                               : clamped(b, law->clamp[OF_CONTROL], p[CONTROL], &off);
-  const sunrealtype full = gain[0] + gain[1] * s + gain[2] * v;
-  sunrealtype F[4]       = {full * w + bias[0] + bias[1] * s + bias[2] * v, gain[1] * w + bias[1],
-                            gain[2] * w + bias[2], full};
-  if (law->muscle != NONE) muscleForce(b->param + law->muscle, s, v, w, F);
-  if (law->formula) {
-    const sunrealtype own[3] = {s, v, w};
-    sunrealtype value, g[CP_MOST_VARIABLES] = {0};
-    flag = bodiesFormula(b, law->formula, 0, t, 3, own, &value, order > VALUES ? g : NULL);
-    F[0] += value;
-    for (int k = 1; k < 4; k++) F[k] += g[k];
-  }
-  if (off) F[3] = 0; /* an activation beyond its range acts as one at its end */
-  T[0] = gear * clamped(b, law->clamp[OF_FORCE], F[0], &off);
-  T[1] = off ? 0 : gear * gear * F[1];
-  T[2] = off ? 0 : gear * gear * F[2];
-  T[3] = off ? 0 : gear * F[3];
+int lawOwnForce(const Mechanism *b, const Law *law, sunrealtype t, sunrealtype s, sunrealtype rate,
+                sunrealtype w, Order order, sunrealtype F[4]) {
+  if (law->muscle != NONE) muscleForce(b->param + law->muscle, s, rate, w, F);
+  if (!law->formula) return 0;
+  const sunrealtype own[3] = {s, rate, w};
+  sunrealtype value, g[CP_MOST_VARIABLES] = {0};
+  const int flag = bodiesFormula(b, law->formula, 0, t, 3, own, &value, order > VALUES ? g : NULL);
+  F[0] += value;
+  for (int k = 1; k < 4; k++) F[k] += g[k];
   return flag;
 }
 
 void bodiesActivations(const Mechanism *b, sunrealtype *zdot, SUNMatrix Zz) {
-  for (int i = 0; i < b->nlaws; i++) {
+  for (int i = 0; i < b->nlaws && b->nactivations > 0; i++) {
     const Law *law = &b->law[i];
     const int k    = law->activation - 1;
     if (k < 0) continue;
@@ -56,8 +29,9 @@ void bodiesActivations(const Mechanism *b, sunrealtype *zdot, SUNMatrix Zz) {
                       z      = b->z[k];
     sunrealtype slope;
     int off;
-    const sunrealtype w = clamped(b, law->clamp[OF_CONTROL], b->param[law->param + CONTROL], &off);
-    sunrealtype rate    = activationRate(law->dynamics, b->param + law->times, w, z, &slope);
+    const sunrealtype w =
+        lawClamped(b, law->clamp[OF_CONTROL], b->param[law->param + CONTROL], &off);
+    sunrealtype rate = activationRate(law->dynamics, b->param + law->times, w, z, &slope);
     if (range && ((z >= range[1] && rate > 0) || (z <= range[0] && rate < 0))) rate = slope = 0;
     if (zdot) zdot[k] = rate;
     if (Zz) SM_ELEMENT_D(Zz, k, k) = slope;
@@ -74,7 +48,7 @@ int bodiesFillFz(const Mechanism *b, sunrealtype t, const sunrealtype *q, const 
     sunrealtype x, rate, T[4];
     if (law->activation == 0) continue;
     bodiesLawAt(b, i, q, u, &x, &rate);
-    flag = bodiesActuator(b, law, t, x, rate, GRADIENT, T);
+    flag = lawActuator(b, law, t, x, rate, GRADIENT, T);
     addOn(b, law, T[3], SM_COLUMN_D(Fz, law->activation - 1));
   }
   return flag;
@@ -190,17 +164,17 @@ static void takeRest(CPBodies b, int text, const CPActuator *a, Law *law) {
 }
 
 int bodiesAddActuator(CPBodies b, CPActuator *actuator) {
-  static const char *const fields[NUM_PARAMS]  = {"control", "gear", "gain",   "gain_x",
-                                                  "gain_v",  "bias", "bias_x", "bias_v"};
-  static const char *const ends[NUM_CLAMPS][2] = {{"control_min", "control_max"},
-                                                  {"force_min", "force_max"},
-                                                  {"activation_min", "activation_max"}};
-  const char *name                             = actuator->head.name;
-  const sunrealtype *ranges[]                  = {actuator->control_range, actuator->force_range,
-                                                  actuator->activation_range};
-  const int has_pair                           = !actuator->of.joint;
+  static const char *const fields[NUM_ACTUATOR] = {"control", "gear", "gain",   "gain_x",
+                                                   "gain_v",  "bias", "bias_x", "bias_v"};
+  static const char *const ends[NUM_CLAMPS][2]  = {{"control_min", "control_max"},
+                                                   {"force_min", "force_max"},
+                                                   {"activation_min", "activation_max"}};
+  const char *name                              = actuator->head.name;
+  const sunrealtype *ranges[]                   = {actuator->control_range, actuator->force_range,
+                                                   actuator->activation_range};
+  const int has_pair                            = !actuator->of.joint;
   int first = NONE, n = 1;
-  int flag         = bodiesCheckName(b, name, NUM_PARAMS + 2 * NUM_CLAMPS + 3 + NUM_MUSCLE);
+  int flag         = bodiesCheckName(b, name, NUM_ACTUATOR + 2 * NUM_CLAMPS + 3 + NUM_MUSCLE);
   Pair pair        = {0};
   Term term        = {.coef = 1, .ratio = NONE, .pair = b->m.npairs, .m = {LENGTH, 0, 0, 0}};
   Formula *formula = NULL;
@@ -231,7 +205,7 @@ int bodiesAddActuator(CPBodies b, CPActuator *actuator) {
                    .start     = actuator->activation,
                    .formula   = formula};
   if (actuator->dynamics != CP_ACTIVATION_NONE) law->activation = ++b->m.nactivations;
-  for (int k = 0; k < NUM_PARAMS; k++)
+  for (int k = 0; k < NUM_ACTUATOR; k++)
     bodiesTakeParam(b, text, fields[k],
                     k == CONTROL ? actuator->control
                     : k == GEAR  ? actuator->gear

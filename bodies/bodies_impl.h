@@ -17,7 +17,7 @@ typedef struct {
   sunrealtype sense;
   /* In joint coordinates: the velocity of the tree to whose coordinate x it is tied, or NONE, and its sign: the measure is
    * sign x, where x counts turns. */
-  int velocity;
+  int velocity, coordinate; /* and that coordinate, by its number in q */
   sunrealtype sign;
   int counts; /* 1: in joint coordinates its value is that of x, with its turns */
 } Term;
@@ -408,9 +408,6 @@ int bodiesIsToothed(const Mechanism *b, const Row *row);
 sunrealtype bodiesPeriod(const Mechanism *b, const Row *row);
 /* Returns what the user's function returned. */
 int bodiesDrive(const Mechanism *b, int drive, sunrealtype t, DriveAt *at);
-/* x - free of a spring. An angle in space goes the shorter way round, since whole turns are
- * unknown. */
-sunrealtype bodiesStretch(const Mechanism *b, const Law *law, sunrealtype x);
 /* T [3]: out, the part of a law that functions have, and its derivatives at x and rate, which are not those if the order is VALUES. Returns
  * what they return. */
 int bodiesLawFunction(const Mechanism *b, const Law *law, sunrealtype t, sunrealtype x,
@@ -428,9 +425,6 @@ sunrealtype bodiesKinetic(const Mechanism *b, int i);
  * accelerations. Returns what a user's function returned. */
 int bodiesReaction(Mechanism *b, sunrealtype t, const sunrealtype *lambda, int joint,
                    sunrealtype *F, sunrealtype *T);
-/* T [4]: out, as bodiesLaw, of an actuator, and its derivative with respect to its activation. Returns what a function returned. */
-int bodiesActuator(const Mechanism *b, const Law *law, sunrealtype t, sunrealtype x,
-                   sunrealtype rate, Order order, sunrealtype *T);
 /* zdot [nactivations], Zz: out, the rates of the activations z and, on the diagonal, their derivatives with respect to z; may be NULL */
 void bodiesActivations(const Mechanism *b, sunrealtype *zdot, SUNMatrix Zz);
 /* Fz, without columns of W: the derivatives of forces with respect to activations, at the current poses. addOn: adds a law's part, the

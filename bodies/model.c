@@ -1,7 +1,7 @@
 /* The functions of the CPMech in absolute coordinates, and what those in joint coordinates take from them (pullback.c) */
 #include "blocks.h"
 #include "following.h"
-#include "formulas.h"
+#include "laws.h"
 #include "parameters.h"
 #include "ropes.h"
 #include "tree.h"
@@ -237,7 +237,7 @@ static inline sunrealtype bareSum(const Mechanism *b, const Row *row, const sunr
   sunrealtype sum = 0;
   for (int k = 0; k < row->nterms; k++) {
     const Term *term = bodiesRowTerm(b, row, k);
-    const int i      = level ? term->velocity : treeCoordinate(b->tree, term->velocity);
+    const int i      = level ? term->velocity : term->coordinate;
     sum += bodiesWeight(b, term) * term->sign * state[i];
   }
   return sum;
@@ -499,15 +499,6 @@ sunrealtype bodiesReactionSize(const Mechanism *b, int joint, const sunrealtype 
   return sqrt(sum);
 }
 
-sunrealtype bodiesStretch(const Mechanism *b, const Law *law, sunrealtype x) {
-  const sunrealtype s = x - b->param[law->param + 2];
-  const Term *term    = bodiesLawTerm(b, law, 0);
-  const int counts    = (b->tree && law->on_tree) || law->nterms > 1 || term->f;
-  return term->m.kind == ANGLE && b->space.dimension == 3 && !counts
-             ? remainder(s, 8 * atan(SUN_RCONST(1.0)))
-             : s;
-}
-
 int bodiesLawFunction(const Mechanism *b, const Law *law, sunrealtype t, sunrealtype x,
                       sunrealtype rate, Order order, sunrealtype *T) {
   const sunrealtype own[2] = {x, rate};
@@ -523,31 +514,7 @@ int bodiesLawFunction(const Mechanism *b, const Law *law, sunrealtype t, sunreal
 
 int bodiesLaw(const Mechanism *b, const Law *law, sunrealtype t, sunrealtype x, sunrealtype rate,
               sunrealtype reaction, Order order, sunrealtype *T) {
-  const sunrealtype *p = b->param + law->param;
-  T[0] = T[1] = T[2] = 0;
-  if (law->kind == FRICTION) {
-    const sunrealtype slope = tanh(rate / p[1]);
-    T[0]                    = -p[0] * reaction * slope;
-    T[2]                    = -p[0] * reaction * (1 - slope * slope) / p[1];
-    return 0;
-  }
-  if (law->kind == MOTOR) {
-    sunrealtype all[4];
-    const int flag = bodiesActuator(b, law, t, x, rate, order, all);
-    memcpy(T, all, 3 * sizeof *T);
-    return flag;
-  }
-  if (law->kind == DRAG) {
-    T[0] = -p[0] * rate;
-    T[2] = -p[0];
-    return 0;
-  }
-  const int flag = bodiesLawFunction(b, law, t, x, rate, order, T);
-  if (law->force != NONE) T[0] += b->param[law->force];
-  T[0] -= p[0] * bodiesStretch(b, law, x) + p[1] * rate;
-  T[1] -= p[0];
-  T[2] -= p[1];
-  return flag;
+  return lawForce(b, law, t, x, rate, reaction, order, T);
 }
 
 /* f += the forces of friction, or of all other laws. Returns what a user's function returned. */

@@ -15,7 +15,7 @@
 
 #include "cpodes/base/differences.h"
 #include "following.h"
-#include "formulas.h"
+#include "laws.h"
 #include "muscles.h"
 #include "ropes.h"
 #include "variations.h"
@@ -220,7 +220,7 @@ static int evaluateTerm(const Work *w, const Term *term, int component, int bare
     if (w->moves) memcpy(at->own.H, bent.H, sizeof bent.H); /* which the other order leaves out */
   }
   Jet *own = &at->own;
-  if (term->counts && b->tree) own->s = term->sign * w->q[treeCoordinate(b->tree, term->velocity)];
+  if (term->counts && b->tree) own->s = term->sign * w->q[term->coordinate];
   at->f[0] = own->s;
   if (term->f) flag = bodiesTermFunction(b, term, own->s, ACCELERATION, at->f);
   const sunrealtype *f = at->f;
@@ -503,7 +503,7 @@ static int lawSlope(const Work *w, const Direction *d, const LawAt *at, const Te
     flag = differ(w, d, NULL, lawOf, at, 1, slope);
   if (law->kind == DRAG) *slope -= dp[0] * at->rate;
   if (law->kind == SPRING)
-    *slope += slopeOf(d, law->force) - dp[0] * bodiesStretch(w->b, law, at->x) + p[0] * dp[2] -
+    *slope += slopeOf(d, law->force) - dp[0] * lawStretch(w->b, law, at->x) + p[0] * dp[2] -
               dp[1] * at->rate;
   for (int i = 0; law->formula && i < law->formula->ninputs && !flag; i++) {
     const Input *of = &law->formula->input[i];
@@ -528,7 +528,7 @@ static sunrealtype lawPower(const Work *w, const Direction *d, const LawAt *at, 
   const Law *law  = at->law;
   sunrealtype sum = dT * at->rate + T * dx[1];
   if (law->kind != SPRING) return sum;
-  const sunrealtype k = w->b->param[law->param], x = bodiesStretch(w->b, law, at->x);
+  const sunrealtype k = w->b->param[law->param], x = lawStretch(w->b, law, at->x);
   sum += k * ((dx[0] - d->param[law->param + 2]) * at->rate + x * dx[1]);
   return sum + d->param[law->param] * x * at->rate;
 }

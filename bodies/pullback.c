@@ -10,6 +10,7 @@
  *
  *   Bq e_k = -(B_q J e_k + B_u D_k (J u) + A_b D_k (J u' + c)),   Bu e_k = -(B_u J e_k + A_b d(J u' + c)/du_k) */
 #include "blocks.h"
+#include "laws.h"
 #include "tree.h"
 
 #include <float.h>
@@ -67,8 +68,8 @@ static int addOnVelocities(const Mechanism *b, sunrealtype t, const sunrealtype 
     sunrealtype T[3] = {0}, x, rate;
     if (!law->on_tree) continue;
     if (tau) {
-      bodiesLawAt(b, i, q, u, &x, &rate);
-      flag = bodiesLaw(b, law, t, x, rate, 0, VALUES, T);
+      lawAtTree(b, law, q, u, &x, &rate);
+      flag = lawForce(b, law, t, x, rate, 0, VALUES, T);
     }
     for (int k = 0; k < law->nterms; k++) {
       const Term *term        = bodiesLawTerm(b, law, k);

@@ -1,4 +1,5 @@
 /* Quantities of a CPMech at a state: coordinates, points, reactions, energies; and its parameters. */
+#include "laws.h"
 #include "ropes.h"
 #include "tree.h"
 #include "wrench.h"
@@ -164,13 +165,7 @@ void bodiesLawAt(const Mechanism *b, int i, const sunrealtype *q, const sunrealt
     bodiesLawSum(b, law, VALUES, x, rate, NULL);
     return;
   }
-  *x = *rate = 0;
-  for (int k = 0; k < law->nterms; k++) { /* coordinates, which count turns */
-    const Term *term        = bodiesLawTerm(b, law, k);
-    const sunrealtype share = bodiesShare(b, term);
-    *x += share * q[treeCoordinate(b->tree, term->velocity)];
-    *rate += share * u[term->velocity];
-  }
+  lawAtTree(b, law, q, u, x, rate);
 }
 
 int bodiesForceOf(const Mechanism *b, int i, sunrealtype t, sunrealtype *F, sunrealtype *rate) {
@@ -181,41 +176,49 @@ int bodiesForceOf(const Mechanism *b, int i, sunrealtype t, sunrealtype *F, sunr
   return bodiesPointForce(b, &b->force[i], t, &d, F, NULL, NULL);
 }
 
-int bodiesPowers(Mechanism *b, sunrealtype t, const sunrealtype *q, const sunrealtype *u,
-                 const sunrealtype *lambda, CPPowers *out) {
-  const Tree *tree = b->tree;
-  const int laws   = tree ? tree->nothers + b->nfrictions : b->nlaws;
-  int flag = 0, first, count, placed = laws + b->nforces > 0;
-  if (placed) bodiesPoses(b, q, u, NULL);
+/* out += what laws do. Sums in registers, since these loops are a part of each evaluation of W. Returns what a user's function returned. */
+static int lawPowers(const Mechanism *b, sunrealtype t, const sunrealtype *q, const sunrealtype *u,
+                     const sunrealtype *lambda, CPPowers *out) {
+  sunrealtype kinetic = 0, potential = 0, dissipation = 0, applied = 0;
+  int flag = 0, first, count;
   for (int i = 0; i < b->nlaws && !flag; i++) {
     const Law *law       = &b->law[i];
     const sunrealtype *p = b->param + law->param;
     sunrealtype T[3], x, rate;
-    bodiesLawAt(b, i, q, u, &x, &rate);
-    if (law->kind == FRICTION) {
-      if (!lambda) continue;
-      flag = bodiesLaw(b, law, t, x, rate,
-                       bodiesReactionSize(b, law->joint, lambda, &first, &count), VALUES, T);
-      out->dissipation -= T[0] * rate;
-      continue;
-    }
-    if (law->inertance != NONE) out->kinetic += b->param[law->inertance] * rate * rate / 2;
-    if (law->kind == DRAG) {
-      out->dissipation += p[0] * rate * rate;
-      continue;
-    }
+    if (b->tree && law->on_tree) lawAtTree(b, law, q, u, &x, &rate);
+    else bodiesLawAt(b, i, q, u, &x, &rate);
+    if (law->inertance != NONE) kinetic += b->param[law->inertance] * rate * rate / 2;
     if (law->kind == MOTOR) {
-      flag = bodiesLaw(b, law, t, x, rate, 0, VALUES, T);
-      out->applied += T[0] * rate;
-      continue;
+      flag = lawActuator(b, law, t, x, rate, VALUES, T);
+      applied += T[0] * rate;
+    } else if (law->kind == SPRING) {
+      const sunrealtype stretch = lawStretch(b, law, x);
+      potential += p[0] * stretch * stretch / 2;
+      dissipation += p[1] * rate * rate;
+      T[0] = 0;
+      if (law->law || law->formula) flag = bodiesLawFunction(b, law, t, x, rate, VALUES, T);
+      if (law->force != NONE) T[0] += b->param[law->force];
+      applied += T[0] * rate;
+    } else if (law->kind == DRAG) {
+      dissipation += p[0] * rate * rate;
+    } else if (lambda) {
+      const sunrealtype N = bodiesReactionSize(b, law->joint, lambda, &first, &count);
+      flag                = lawForce(b, law, t, x, rate, N, VALUES, T);
+      dissipation -= T[0] * rate;
     }
-    const sunrealtype stretch = bodiesStretch(b, law, x);
-    out->potential += p[0] * stretch * stretch / 2;
-    out->dissipation += p[1] * rate * rate;
-    flag = bodiesLawFunction(b, law, t, x, rate, VALUES, T);
-    if (law->force != NONE) T[0] += b->param[law->force];
-    out->applied += T[0] * rate;
   }
+  out->kinetic += kinetic, out->potential += potential;
+  out->dissipation += dissipation, out->applied += applied;
+  return flag;
+}
+
+int bodiesPowers(Mechanism *b, sunrealtype t, const sunrealtype *q, const sunrealtype *u,
+                 const sunrealtype *lambda, CPPowers *out) {
+  const Tree *tree = b->tree;
+  const int laws   = tree ? tree->nothers + b->nfrictions : b->nlaws;
+  int placed       = laws + b->nforces > 0;
+  if (placed) bodiesPoses(b, q, u, NULL);
+  int flag = lawPowers(b, t, q, u, lambda, out);
   for (int i = 0; i < b->nforces && !flag; i++) {
     sunrealtype F[3], rate[3];
     WrenchState wrench;
@@ -234,7 +237,7 @@ int bodiesPowers(Mechanism *b, sunrealtype t, const sunrealtype *q, const sunrea
     out->dissipation += rope.lost;
     out->drives -= rope.tension * rope.winch;
   }
-  for (int i = 0; i < b->nrows && lambda && !flag; i++) {
+  for (int i = 0; i < b->nrows && b->ndrives > 0 && lambda && !flag; i++) {
     DriveAt at;
     const Row *row = &b->row[i];
     if (row->drive == NONE) continue;

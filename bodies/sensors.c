@@ -1,5 +1,5 @@
 /* Quantities by name (guide, section "Sensors"): what each kind of element has, in one table; how names are read; and values. */
-#include "formulas.h"
+#include "laws.h"
 
 #include "ropes.h"
 
@@ -590,7 +590,7 @@ static int evaluate(Mechanism *m, const Sensor *s, const At *at, sunrealtype *x)
       return flag;
     }
     bodiesLawAt(m, s->index, at->q, at->u, x, &rate);
-    const sunrealtype stretch = bodiesStretch(m, &m->law[s->index], x[0]);
+    const sunrealtype stretch = lawStretch(m, &m->law[s->index], x[0]);
     x[0]                      = m->param[m->law[s->index].param] * stretch * stretch / 2;
     return 0;
   }

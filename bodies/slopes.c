@@ -2,7 +2,7 @@
  * velocities alone is a function of the motions of bodies. Its derivatives with respect to these are exact, and in joint coordinates they
  * are pulled back to the tree. What depends on accelerations or multipliers, which the equations of motion make functions of the state,
  * and the few others that `slope` refuses, are differences of sixth order. */
-#include "formulas.h"
+#include "laws.h"
 #include "sensors.h"
 #include "tree.h"
 
@@ -108,7 +108,7 @@ static int ofLaw(const Slope *s, const Sensor *of) {
   if (law->kind == FRICTION || law->inertance != NONE) return 1;
   bodiesLawAt(m, of->index, s->q, s->u, &x, &rate);
   if (of->quantity == STORED)
-    return addLawSum(s, law, 0, m->param[law->param] * bodiesStretch(m, law, x));
+    return addLawSum(s, law, 0, m->param[law->param] * lawStretch(m, law, x));
   if (of->quantity != SCALAR_FORCE && of->quantity != POWER) return of->quantity != ACTIVATION;
   const int power     = of->quantity == POWER;
   const sunrealtype c = power ? rate : 1, own[2] = {x, rate};

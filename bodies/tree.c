@@ -219,11 +219,11 @@ static void tie(const Mechanism *b, const Tree *tree, const int *last, Term *of)
     Term term;
     if (node->joint == NONE || b->joint[node->joint].pair != of->pair) break;
     if (node->kind == CUSTOM && of->m.kind == OWN)
-      of->velocity = node->u + of->m.i, of->sign = of->coef;
+      of->velocity = node->u + of->m.i, of->coordinate = node->q + of->m.i, of->sign = of->coef;
     if (bodiesCoordinateTerm(b, node->joint, node->coordinate, &term)) break;
     if (of->m.kind == term.m.kind && of->m.from == term.m.from && of->m.i == term.m.i &&
         of->m.j == term.m.j)
-      of->velocity = node->u, of->sign = term.coef;
+      of->velocity = node->u, of->coordinate = node->q, of->sign = term.coef;
   }
 }
 
