@@ -30,6 +30,18 @@ void track_take(Rows *track, sunrealtype t, N_Vector y) {
   rows_put(track, 0, NULL);
 }
 
+void track_meet(Rows *track, sunrealtype t, N_Vector y) {
+  if (track->rows < 2) return; /* there is always a first one */
+  const sunrealtype *after = N_VGetArrayPointer(y);
+  const double *row        = track->data + (track->rows - 1) * track->width;
+  if (row[0] != t) return;
+  for (long i = 1; i < track->width; i++)
+    if (row[i] != after[i - 1]) {
+      track->rows--, track->seen--;
+      return;
+    }
+}
+
 /* The largest |y_i| from component `from` to `to` - 1, and the largest range of one of them. */
 static double size_of(const Rows *track, long from, long to, double *range) {
   double size = 0;

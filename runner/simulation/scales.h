@@ -40,6 +40,9 @@ typedef struct {
 int track_begin(Rows *track, long n);
 /* Keeps the state y at the start, at the end of each step, or at an output within one. */
 void track_take(Rows *track, sunrealtype t, N_Vector y);
+/* After an event at t: removes the row of this time if the state has jumped, since another run finds the event a little earlier or later,
+ * and may have either state at t. */
+void track_meet(Rows *track, sunrealtype t, N_Vector y);
 
 /* Computes all sizes from the track of a run, whose rows are ended. Returns 0, or -1 if out of memory.
  * Call measure_free in any case. */

@@ -210,6 +210,7 @@ static int at_event(CPSession session, const CPEvent *event, N_Vector y, void *d
   if (event->source == run->model_source || !event->restarted) return 0; /* nothing has changed */
   enter(run);
   int flag = tell_named(run, event) || tell_contacts(run) || tell_stretch(run) ? -1 : 0;
+  if (!flag && run->track) track_meet(run->track, event->t, y);
   if (!flag && run->problem.settings.outputs == 0) flag = tell_sample(run, event->t, y);
   leave(run);
   return flag;
