@@ -30,9 +30,17 @@ void bodiesActivations(const Mechanism *b, sunrealtype *zdot, SUNMatrix Zz) {
     sunrealtype slope;
     int off;
     const sunrealtype w =
-        lawClamped(b, law->clamp[OF_CONTROL], b->param[law->param + CONTROL], &off);
+        lawClamped(b, law->clamp[OF_CONTROL], NONE, b->param[law->param + CONTROL], &off);
     sunrealtype rate = activationRate(law->dynamics, b->param + law->times, w, z, &slope);
-    if (range && ((z >= range[1] && rate > 0) || (z <= range[0] && rate < 0))) rate = slope = 0;
+    if (range) {
+      const int own = z >= range[1] && rate > 0 ? 1 : z <= range[0] && rate < 0 ? -1 : 0;
+      /* Beyond an end it may come back. */
+      const sunrealtype inside[3][2] = {{-rate, INFINITY},
+                                        {z < range[0] && rate > 0 ? INFINITY : z - range[0],
+                                         z > range[1] && rate < 0 ? INFINITY : range[1] - z},
+                                        {rate, INFINITY}};
+      if (bodiesPieceOf(b, lawPlace(law, AT_RATE), own, inside)) rate = slope = 0;
+    }
     if (zdot) zdot[k] = rate;
     if (Zz) SM_ELEMENT_D(Zz, k, k) = slope;
   }
@@ -185,7 +193,8 @@ int bodiesAddActuator(CPBodies b, CPActuator *actuator) {
   if (ROOM(b->m.law, b->m.nlaws, 1) || ROOM(b->m.pair, b->m.npairs, 1) ||
       ROOM(b->m.term, b->m.nterms, n) || ROOM(b->m.length, b->m.nlengths, 1))
     return bodiesNoMemory(b, name);
-  if ((flag = bodiesTakeFormula(b, name, 1, &actuator->function, 3, NULL, &formula))) return flag;
+  if ((flag = bodiesTakeFormula(b, name, FOR_FORCES, 1, &actuator->function, 3, NULL, &formula)))
+    return flag;
   const int i = b->m.nlaws++, text = bodiesTakeName(b, name, NAME_LAW, i),
             number = has_pair && term.m.kind == LENGTH ? b->m.nlengths : NONE;
   if (has_pair) b->m.pair[b->m.npairs++] = pair;
@@ -216,6 +225,8 @@ int bodiesAddActuator(CPBodies b, CPActuator *actuator) {
     law->clamp[k] = bodiesTakeParam(b, text, ends[k][0], ranges[k][0]);
     bodiesTakeParam(b, text, ends[k][1], ranges[k][1]);
   }
+  if (law->clamp[OF_FORCE] != NONE || law->clamp[OF_ACTIVATION] != NONE)
+    law->place = 1 + b->m.nplaces, b->m.nplaces += RANGE_PLACES;
   takeRest(b, text, actuator, law);
   return number;
 }

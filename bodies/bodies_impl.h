@@ -62,6 +62,7 @@ typedef struct {
 } Drive;
 
 typedef enum { SPRING, FRICTION, DRAG, MOTOR } LawKind;
+enum { RANGE_PLACES = 3 };
 /* A force along the sum of terms; friction has one */
 typedef struct {
   LawKind kind;
@@ -77,6 +78,7 @@ typedef struct {
    * first parameter, or NONE; its activation, 1 + the index of the state, or 0, which begins at `start`; times: the first
    * parameter */
   int clamp[3], muscle, activation, times;
+  int place; /* 1 + the first of RANGE_PLACES places where the ranges of force and activation have pieces, or 0 (kinks.c) */
   CPActivation dynamics;
   sunrealtype start;
   CPLawFn law;
@@ -173,7 +175,8 @@ typedef struct {
   int *length;                    /* indices of the laws of springs between points */
   int nlengths, nbodies, njoints, ncoordinates, nterms, nrows, nrolls, npairs, ndrives, nlaws,
       nforces, nshapes, ncontacts, nmeetings, nparams, nfrictions, ninertances, nactivations,
-      ncontrollers, nreleases;
+      ncontrollers, nreleases,
+      nplaces;  /* nplaces: where functions and ranges have pieces (kinks.c) */
   char *text;   /* all names, each terminated by a zero */
   int ntext;    /* bytes */
   Entry *entry; /* [capacity] hash table of names, with open addressing */
@@ -307,10 +310,6 @@ static inline Term *bodiesRowTerm(const Mechanism *b, const Row *row, int k) {
 static inline Term *bodiesLawTerm(const Mechanism *b, const Law *law, int k) {
   return &b->term[law->term + k];
 }
-/* d: out, f''' by a central difference of f'', whose step balances its error of second order against roundoff: exact for cubic splines but
- * within a step from their knots. Only the derivatives of accelerations have it, in matrices of Newton's iteration and over parameters.
- * Returns 0, or 1 if the function fails. */
-int bodiesThird(CPFunction f, sunrealtype x, sunrealtype *d);
 /* f [4]: out, the function of a term at the measure s, and its derivatives with respect to s, the third one at the order ACCELERATION.
  * Returns 0, or what the function returned. */
 int bodiesTermFunction(const Mechanism *b, const Term *term, sunrealtype s, Order order,

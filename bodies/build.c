@@ -129,7 +129,7 @@ static int newData(void *model, SUNContext ctx, void **data) {
   m->pose = calloc((size_t)m->nbodies, sizeof *m->pose);
   int n   = copyNumbers(m) + COPY(m->pair, m->npairs);
   if (m->follow) n += COPY(m->body, m->nbodies) + COPY(m->term, m->nterms) + COPY(m->law, m->nlaws);
-  if (from->tree) m->tree = treeCopy(from);
+  if (from->tree) m->tree = treeCopy(from->tree, m);
   const int loops = m->tree && m->nv > 0 && treeIsRecursive(m);
   if (loops) m->tree->delassus = treeDelassus(m);
   if (n == 0 && m->pose && (m->tree || !from->tree) && (!loops || m->tree->delassus))

@@ -61,7 +61,8 @@ int bodiesAddController(CPBodies b, const CPController *controller) {
   if ((c.param = parameterOf(b, name, controller->of)) < 0) return c.param;
   if ((flag = bodiesTakeInputs(b, name, controller->inputs, 0, c.input, &c.ninputs))) return flag;
   if (ROOM(b->m.controller, b->m.ncontrollers, 1)) return bodiesNoMemory(b, name);
-  if ((flag = bodiesTakeFormula(b, name, 1, &controller->function, c.ninputs, NULL, &c.formula)))
+  if ((flag = bodiesTakeFormula(b, name, FOR_SAMPLES, 1, &controller->function, c.ninputs, NULL,
+                                &c.formula)))
     return flag;
   const int i        = b->m.ncontrollers++;
   c.name             = bodiesTakeName(b, name, NAME_CONTROLLER, i);

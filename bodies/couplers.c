@@ -67,7 +67,7 @@ int bodiesAddCoupler(CPBodies b, const CPCoupler *coupler) {
   if (ROOM(b->m.joint, b->m.njoints, 1) || ROOM(b->m.row, b->m.nrows, 1) ||
       ROOM(b->m.term, b->m.nterms, n))
     return bodiesNoMemory(b, name);
-  if ((flag = bodiesTakeVariable(b, name, coupler->function, &formula))) return flag;
+  if ((flag = bodiesTakeVariable(b, name, FOR_MOTIONS, coupler->function, &formula))) return flag;
   const int text = bodiesTakeName(b, name, NAME_JOINT, b->m.njoints), i = b->m.njoints;
   row.offset = bodiesTakeParam(b, text, "offset", coupler->offset);
   bodiesTakeRatios(b, text, n, ratio, term);

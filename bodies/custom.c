@@ -24,7 +24,7 @@ static void addTwist(sunrealtype scale, const sunrealtype *x, sunrealtype *y) {
 }
 
 /* z [3]: out, z(x) and its two derivatives; not finite outside the domain of its function */
-static void evaluate(const JointMotion *m, const sunrealtype *x, sunrealtype *z) {
+static void evaluate(const Mechanism *b, const JointMotion *m, const sunrealtype *x, sunrealtype *z) {
   const sunrealtype at = m->of == NONE ? 0 : x[m->of];
   z[0] = m->offset, z[1] = z[2] = 0;
   if (m->of == NONE) return;
@@ -32,14 +32,13 @@ static void evaluate(const JointMotion *m, const sunrealtype *x, sunrealtype *z)
     z[0] += m->ratio * at, z[1] = m->ratio;
     return;
   }
-  sunrealtype value = NAN;
-  if (CPFunctionEvaluate(m->f, &at, &value, z + 1, z + 2)) z[1] = z[2] = value = NAN;
-  z[0] += value;
+  if (bodiesMotion(b, m->f, at, z)) z[0] = z[1] = z[2] = NAN;
+  z[0] += m->offset;
 }
 
-static sunrealtype third(const JointMotion *m, sunrealtype x) {
+static sunrealtype third(const Mechanism *b, const JointMotion *m, sunrealtype x) {
   sunrealtype d = 0;
-  return m->f && !bodiesThird(m->f, x, &d) ? d : 0;
+  return m->f && !bodiesThird(b, m->f, x, &d) ? d : 0;
 }
 
 /* R, t: out, the pose; the twists are those about the origin of the frame, in its axes at first. back: the inverse motions */
@@ -51,7 +50,7 @@ static void moveThrough(const Custom *c, int back, const sunrealtype *x, OwnMoti
   for (int i = 0; i < c->nmotions; i++) {
     const JointMotion *m = &c->motion[back ? c->nmotions - 1 - i : i];
     sunrealtype *s = own->s[i], *z = own->z[i], axis[3];
-    evaluate(m, x, z);
+    evaluate(own->m, m, x, z);
     for (int k = 0; k < 3; k++) z[k] *= sign;
     rotate3(R, m->axis, axis);
     memset(s, 0, sizeof own->s[i]);
@@ -290,7 +289,7 @@ void customChange(const Node *node, int k, sunrealtype *dV, sunrealtype *dA, sun
     sunrealtype d_rate = 0, d_acc = 0;
     if (coordinateOf(node, m) == k) {
       const JointMotion *of   = &c->motion[node->back ? c->nmotions - 1 - m : m];
-      const sunrealtype z_xxx = (node->back ? -1 : 1) * third(of, own->x[k]), u = own->u[k];
+      const sunrealtype z_xxx = (node->back ? -1 : 1) * third(own->m, of, own->x[k]), u = own->u[k];
       d_rate = own->z[m][2] * u;
       d_acc  = own->z[m][2] * own->udot[k] + z_xxx * u * u;
     }
@@ -376,7 +375,7 @@ static void pseudoInverse(const Node *node, Screw *P) {
 static const OwnMotion *evaluateOwn(const Mechanism *b, const Term *term, sunrealtype *f) {
   if (!term->f || term->m.kind != OWN || !b->tree || term->velocity == NONE) return NULL;
   const OwnMotion *own = b->tree->node[b->tree->node_of_velocity[term->velocity]].own;
-  evaluate(&(JointMotion){.of = term->m.i, .f = term->f->f[0]}, own->x, f);
+  evaluate(b, &(JointMotion){.of = term->m.i, .f = term->f}, own->x, f);
   return own;
 }
 
@@ -385,7 +384,7 @@ int treeOwnBend(const Mechanism *b, const Term *term, sunrealtype *bend) {
   const OwnMotion *own = evaluateOwn(b, term, f);
   if (!own) return 0;
   bend[0] = f[1], bend[1] = f[2];
-  bend[2] = third(&(JointMotion){.f = term->f->f[0]}, own->x[term->m.i]);
+  bend[2] = third(b, &(JointMotion){.f = term->f}, own->x[term->m.i]);
   return 1;
 }
 

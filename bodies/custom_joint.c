@@ -50,8 +50,10 @@ int bodiesTakeCustom(CPBodies b, const CPJoint *joint, const Custom **custom) {
     *own = (JointMotion){.about  = m.about != 0,
                          .of     = m.coordinate < 0 ? NONE : m.coordinate,
                          .ratio  = m.ratio != 0 ? m.ratio : 1,
-                         .offset = m.offset,
-                         .f      = m.function};
+                         .offset = m.offset};
+    Formula *formula;
+    if ((flag = bodiesTakeVariable(b, name, FOR_MOTIONS, m.function, &formula))) return flag;
+    own->f = formula;
     for (int k = 0; k < 3; k++) own->axis[k] = m.axis[k] / length;
     if (m.coordinate < 0) continue;
     used[m.coordinate] = 1;

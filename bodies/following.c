@@ -116,7 +116,8 @@ int bodiesMovedNumber(const Mechanism *m, int parameter, int i, Number *n) {
 
 int bodiesAddMoved(const Mechanism *m, int formula, int k, const sunrealtype *x,
                    const Pieces *pieces, sunrealtype *value, sunrealtype *g, sunrealtype *H) {
-  const Pieces held = {pieces ? pieces->held : NULL, NULL, NULL}; /* those of the file's function */
+  const Pieces held = {pieces ? pieces->held : NULL, NULL, NULL,
+                       1}; /* those of the file's function */
   const Follow *f   = m->follow;
   sunrealtype own, slope[CP_MOST_VARIABLES], second[CP_MOST_VARIABLES * CP_MOST_VARIABLES];
   for (int n = 0; n < f->nnames; n++) {
@@ -202,8 +203,9 @@ static int moveAlike(const Mechanism *a, const Mechanism *b) {
     if (one->nmotions != other->nmotions || one->n != other->n) return 0;
     for (int k = 0; k < one->nmotions; k++) {
       const JointMotion *m = &one->motion[k], *n = &other->motion[k];
-      if (m->about != n->about || m->of != n->of || m->ratio != n->ratio || m->offset != n->offset ||
-          memcmp(m->axis, n->axis, sizeof m->axis) || !areEqual(m->f, n->f))
+      if (m->about != n->about || m->of != n->of || m->ratio != n->ratio ||
+          m->offset != n->offset || memcmp(m->axis, n->axis, sizeof m->axis) ||
+          !areEqual(m->f ? m->f->f[0] : NULL, n->f ? n->f->f[0] : NULL))
         return 0;
     }
   }

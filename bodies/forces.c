@@ -47,7 +47,8 @@ int bodiesAddSpring(CPBodies b, const CPSpring *spring) {
       ROOM(b->m.length, b->m.nlengths, 1))
     return bodiesNoMemory(b, name);
   Formula *formula = NULL;
-  if ((flag = bodiesTakeFormula(b, name, 1, &spring->function, 2, spring->inputs, &formula)))
+  if ((flag = bodiesTakeFormula(b, name, FOR_FORCES, 1, &spring->function, 2, spring->inputs,
+                                &formula)))
     return flag;
   const int number = between ? b->m.nlengths : NONE;
   if (between) term.pair = b->m.npairs; /* inputs may have pairs of their own */
@@ -72,7 +73,7 @@ static int takeArcSine(CPBodies b, const char *name, Formula **formula) {
                                          .nvariables = 1, .variable = variable};
   CPFunction f                        = NULL;
   if (CPFunctionCreate(&options, &f)) return bodiesNoMemory(b, name);
-  const int flag = bodiesTakeVariable(b, name, f, formula);
+  const int flag = bodiesTakeVariable(b, name, FOR_FORCES, f, formula);
   CPFunctionFree(&f);
   return flag;
 }
@@ -171,7 +172,7 @@ int bodiesAddForce(CPBodies b, const CPForce *force) {
   memcpy(at.point, force->point, sizeof at.point);
   if ((flag = bodiesFindSides(b, name, NULL, force->body, &pair))) return flag;
   if ((flag = bodiesMakePair(b, name, force->in, 0, &origin, &at, &pair))) return flag;
-  if ((flag = bodiesTakeFormula(b, name, 3, force->function, 6, force->inputs, &formula)))
+  if ((flag = bodiesTakeFormula(b, name, FOR_FORCES, 3, force->function, 6, force->inputs, &formula)))
     return flag;
   if (ROOM(b->m.pair, b->m.npairs, 1) || ROOM(b->m.force, b->m.nforces, 1))
     return bodiesNoMemory(b, name);

@@ -6,6 +6,8 @@
 #include "sensors.h"
 #include "tree.h"
 
+#include <float.h>
+#include <math.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +15,6 @@
 typedef struct Formulas_ {
   atomic_int owners;
   Formula *first;
-  int nplaces;
   Custom *custom;
 } Formulas;
 
@@ -27,15 +28,16 @@ int bodiesKeepCustom(CPBodies b, const char *name, const Custom *custom, const C
   if (!new || !b->m.formulas) return free(new), bodiesNoMemory(b, name);
   *new      = *custom;
   new->next = b->m.formulas->custom;
-  for (int i = 0; i < new->nmotions; i++) cpFunctionShare(new->motion[i].f);
   *kept = b->m.formulas->custom = new;
   return CP_SUCCESS;
 }
 
-static Formula *newFormula(Mechanism *m) {
+static Formula *newFormula(Mechanism *m, Use use) {
   Formula *formula = calloc(1, sizeof *formula);
   haveFormulas(m);
   if (!formula || !m->formulas) return free(formula), NULL;
+  formula->use       = use;
+  formula->of_time   = 1;
   formula->next      = m->formulas->first;
   formula->number    = formula->next ? formula->next->number + 1 : 0;
   m->formulas->first = formula;
@@ -71,14 +73,14 @@ static int addInput(CPBodies b, const char *element, const char *name, Formula *
   return CP_SUCCESS;
 }
 
-int bodiesTakeFormula(CPBodies b, const char *name, int count, const CPFunction *f, int own,
-                      const char *inputs, Formula **formula) {
+int bodiesTakeFormula(CPBodies b, const char *name, Use use, int count, const CPFunction *f,
+                      int own, const char *inputs, Formula **formula) {
   char word[TEXT];
   int given = 0, flag = CP_SUCCESS;
   *formula = NULL;
   for (int k = 0; k < count; k++) given += f[k] != NULL;
   if (given == 0) return CP_SUCCESS;
-  Formula *new = newFormula(&b->m);
+  Formula *new = newFormula(&b->m, use);
   if (!new) return bodiesNoMemory(b, name);
   for (const char *at = bodiesNextWord(inputs ? inputs : "", word); *word && !flag;
        at             = bodiesNextWord(at, word)) {
@@ -93,20 +95,22 @@ int bodiesTakeFormula(CPBodies b, const char *name, int count, const CPFunction 
                      1 + own + new->ninputs, cpFunctionCount(f[k]));
     else {
       new->f[k]     = cpFunctionShare(f[k]);
-      new->place[k] = b->m.formulas->nplaces;
-      if (f[k]) b->m.formulas->nplaces += cpFunctionPieces(f[k]);
+      new->place[k] = b->m.nplaces;
+      if (f[k]) b->m.nplaces += cpFunctionPieces(f[k]);
     }
   }
   if (!flag) *formula = new; /* if not, it stays without use, as long as the mechanism */
   return flag;
 }
 
-int bodiesTakeVariable(CPBodies b, const char *name, CPFunction f, Formula **formula) {
+int bodiesTakeVariable(CPBodies b, const char *name, Use use, CPFunction f, Formula **formula) {
   *formula = NULL;
   if (f && cpFunctionCount(f) != 1)
     return refused(b, CP_ILL_INPUT, "%s: its function must have one variable, and has %d", name,
                    cpFunctionCount(f));
-  return bodiesTakeFormula(b, name, 1, &f, 0, NULL, formula);
+  const int flag = bodiesTakeFormula(b, name, use, 1, &f, 0, NULL, formula);
+  if (*formula) (*formula)->of_time = 0;
+  return flag;
 }
 
 int bodiesHasPeriod(const Formula *formula) {
@@ -129,8 +133,6 @@ const Formula *bodiesFirstFormula(const Mechanism *m) {
   return m->formulas ? m->formulas->first : NULL;
 }
 
-int bodiesPlaces(const Mechanism *m) { return m->formulas ? m->formulas->nplaces : 0; }
-
 void bodiesShareFormulas(Mechanism *m) {
   if (m->formulas) atomic_fetch_add(&m->formulas->owners, 1);
 }
@@ -146,7 +148,6 @@ void bodiesFreeFormulas(Mechanism *m) {
   }
   for (Custom *custom = all->custom, *next; custom; custom = next) {
     next = custom->next;
-    for (int i = 0; i < custom->nmotions; i++) CPFunctionFree(&custom->motion[i].f);
     free(custom);
   }
   free(all);
@@ -178,8 +179,21 @@ int bodiesFormula(const Mechanism *m, const Formula *formula, int k, sunrealtype
   return evaluate(m, formula, k, at, value, g, NULL);
 }
 
-int bodiesMotion(const Mechanism *m, const Formula *formula, sunrealtype t, sunrealtype *g) {
-  return evaluate(m, formula, 0, &t, g, g + 1, g + 2);
+int bodiesMotion(const Mechanism *m, const Formula *formula, sunrealtype x, sunrealtype *g) {
+  return evaluate(m, formula, 0, &x, g, g + 1, g + 2);
+}
+
+int bodiesThird(const Mechanism *m, const Formula *formula, sunrealtype x, sunrealtype *d) {
+  const sunrealtype h = cbrt(DBL_EPSILON) * fmax(1, fabs(x)), at[2] = {x - h, x + h};
+  sunrealtype g[2][3] = {{0}, {0}};
+  Pieces room;
+  const Pieces *own = bodiesPieces(m, formula, 0, &room);
+  const Pieces held = {own ? own->held : NULL, NULL, NULL, 1}; /* at x, and not nearby */
+  for (int k = 0; k < 2; k++)
+    if (cpFunctionEvaluate(formula->f[0], &at[k], own ? &held : NULL, &g[k][0], &g[k][1], &g[k][2]))
+      return 1;
+  *d = (g[1][2] - g[0][2]) / (at[1] - at[0]);
+  return 0;
 }
 
 int bodiesMotionOf(sunrealtype t, sunrealtype *g, void *formula) {

@@ -353,7 +353,8 @@ int bodiesAddDrive(CPBodies b, const CPDrive *drive) {
   if (ROOM(b->m.joint, b->m.njoints, 1) || ROOM(b->m.row, b->m.nrows, 1) ||
       ROOM(b->m.drive, b->m.ndrives, 1) || ROOM(b->m.term, b->m.nterms, 1))
     return bodiesNoMemory(b, name);
-  if ((flag = bodiesTakeFormula(b, name, 1, &drive->function, 0, NULL, &formula))) return flag;
+  if ((flag = bodiesTakeFormula(b, name, FOR_MOTIONS, 1, &drive->function, 0, NULL, &formula)))
+    return flag;
   const int text = bodiesTakeName(b, name, NAME_JOINT, b->m.njoints), i = b->m.njoints;
   row.drive = bodiesTakeDrive(b, text, formula ? bodiesMotionOf : drive->g,
                               formula ? formula : drive->data, values);

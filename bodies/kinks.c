@@ -1,16 +1,21 @@
-/* Kinks of functions, as an event source of the model (CPEquations.event_source). Where a function of a drive, a force or a law is put
- * together of pieces (language.h), a step keeps to the pieces that it begins with, so that what it integrates is smooth. Ends of pieces at
- * times that are known are stops, and all others are roots, of g = how far the arguments are inside their piece. At an end the pieces are
- * those a little later,
+/* Kinks of functions, as an event source of the model (CPEquations.event_source). Where a function of a drive, a force, a law, a coupler or a
+ * joint is put together of pieces (language.h), or an actuator's force or activation has a range, a step keeps to the pieces that it begins
+ * with, so that what it integrates is smooth. Ends of pieces at times that are known are stops, and all others are roots, of g = how far
+ * the arguments are inside their piece. At an end the pieces are those a little later,
  *
  *   at (t + e, y + e y' + e^2 y'' / 2),    e: a small part of the time in which y changes,
  *
  * where y' belongs to the new pieces. If these lead back at once, as those of sign(v) of a body that comes to rest, no piece is a
  * solution there, and the function is evaluated as it stands until the next event (A. F. Filippov, Differential Equations with
- * Discontinuous Righthand Sides, Kluwer 1988). */
+ * Discontinuous Righthand Sides, Kluwer 1988).
+ *
+ * Where the slope of a motion jumps, that of a drive, a coupler or a joint by functions, the velocities jump as by a plastic impact: they
+ * become those that the new pieces allow and that are the nearest ones to the velocities of the bodies before, in the metric of M. A joint
+ * by functions has no rows, but other twists S of its coordinates; M u = J^T p are the nearest rates to the momenta p of the bodies. */
 #include "kinks.h"
 #include "formulas.h"
 #include "sources.h"
+#include "tree.h"
 
 #include <cpodes/cpodes_session.h>
 #include <float.h>
@@ -19,7 +24,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NOTHING, ROOT, STOP };
+enum { NOTHING, ROOT, STOP }; /* nothing: of functions that are evaluated only at events */
 
 struct Kinks_ {
   Mechanism *m;
@@ -29,11 +34,13 @@ struct Kinks_ {
   int nroots; /* n, or 0 if all ends are at given times */
   /* held, own [n]: as in Pieces; before [n]: held at the newest event; moved [n]: what has happened there at this event */
   int *held, *own, *before, *moved;
-  int *direction; /* [n] */
-  char *ends; /* [n] what the ends of pieces are; nothing to functions of controllers and releases */
+  int *direction;      /* [n] */
+  char *ends;          /* [n] what the ends of pieces are */
   sunrealtype *inside; /* [2 n] */
   sunrealtype sign, t_end;
   N_Vector ydot, ahead, bend;
+  /* Of joints by functions, or NULL: [length] momenta of the bodies, and [nu] those of the coordinates, then new velocities */
+  sunrealtype *momenta, *pulled, *rates;
   char message[TEXT];
 };
 
@@ -41,8 +48,18 @@ const Pieces *bodiesPieces(const Mechanism *m, const Formula *formula, int k, Pi
   const Kinks *all = m->kinks;
   const int i      = formula->place[k];
   if (!all || !all->locked) return NULL;
-  *pieces = (Pieces){all->held + i, all->own + i, all->inside + 2 * i};
+  *pieces = (Pieces){all->held + i, all->own + i, all->inside + 2 * i, 1};
   return pieces;
+}
+
+int bodiesPieceOf(const Mechanism *m, int place, int own, const sunrealtype inside[3][2]) {
+  const Kinks *all = m->kinks;
+  const int held   = all && all->locked && place != NONE ? all->held[place] : ANY_PIECE;
+  if (!all || place == NONE) return own;
+  all->own[place] = own;
+  if (held == ANY_PIECE) return own;
+  memcpy(all->inside + 2 * place, inside[held + 1], sizeof inside[0]);
+  return held;
 }
 
 static int hasPieces(const Formula *formula) {
@@ -51,21 +68,22 @@ static int hasPieces(const Formula *formula) {
   return 0;
 }
 
-/* The formula of a drive, or NULL */
-static const Formula *ofDrive(const Drive *d) { return d->g == bodiesMotionOf ? d->data : NULL; }
-
-/* The number of forces and drives, and the formula that each of them has, or NULL */
-static int formulasOf(const Mechanism *m) { return m->nlaws + m->nforces + m->ndrives; }
-static const Formula *formulaOf(const Mechanism *m, int i) {
-  if (i < m->nlaws) return m->law[i].formula;
-  if ((i -= m->nlaws) < m->nforces) return m->force[i].formula;
-  return ofDrive(&m->drive[i - m->nforces]);
+/* The next formula of this use with pieces, from this one on, or NULL */
+static const Formula *nextOf(const Formula *formula, Use use) {
+  while (formula && (formula->use != use || !hasPieces(formula))) formula = formula->next;
+  return formula;
 }
 
 int bodiesHasKinks(const Mechanism *m) {
-  int found = 0;
-  for (int i = 0; i < formulasOf(m) && !found; i++) found = hasPieces(formulaOf(m, i));
+  int found =
+      nextOf(bodiesFirstFormula(m), FOR_FORCES) || nextOf(bodiesFirstFormula(m), FOR_MOTIONS);
+  for (int i = 0; i < m->nlaws && !found; i++) found = m->law[i].place != 0;
   return found;
+}
+
+/* The poses have been found with other pieces. */
+static void forget(const Kinks *all) {
+  if (all->m->tree) all->m->tree->level = 0;
 }
 
 /* Computes `own` and `inside` at (t, y) by evaluating all that has pieces; what fails there is reported by those who need its value. */
@@ -75,10 +93,16 @@ static void watch(Kinks *all, sunrealtype t, N_Vector y) {
   for (int i = 0; i < 2 * all->n; i++) all->inside[i] = INFINITY;
   for (int i = 0; i < all->n; i++) all->own[i] = ANY_PIECE;
   m->z = u + bodiesVelocities(m);
-  bodiesPoses(m, q, u, NULL);
+  forget(all);
+  bodiesPoses(m, q, u, NULL); /* and the motions of joints by functions */
+  bodiesActivations(m, NULL, NULL);
+  for (int i = 0; i < m->nterms; i++) {
+    Jet jet;
+    if (hasPieces(m->term[i].f)) bodiesTermJet(m, &m->term[i], VALUES, &jet);
+  }
   for (int i = 0; i < m->nlaws; i++) {
     sunrealtype x, rate, T[4];
-    if (!hasPieces(m->law[i].formula)) continue;
+    if (!hasPieces(m->law[i].formula) && !m->law[i].place) continue;
     bodiesLawAt(m, i, q, u, &x, &rate);
     bodiesLaw(m, &m->law[i], t, x, rate, 0, VALUES, T);
   }
@@ -88,7 +112,8 @@ static void watch(Kinks *all, sunrealtype t, N_Vector y) {
   }
   for (int i = 0; i < m->ndrives; i++) {
     DriveAt at;
-    if (hasPieces(ofDrive(&m->drive[i]))) bodiesDrive(m, i, t, &at);
+    const Drive *drive = &m->drive[i];
+    if (drive->g == bodiesMotionOf && hasPieces(drive->data)) bodiesDrive(m, i, t, &at);
   }
 }
 
@@ -121,6 +146,7 @@ static int judge(Kinks *all, int kind) {
     all->moved[i]    = leaves ? FREED : is_free ? CHOSEN : MOVED;
     changed          = 1;
   }
+  if (changed) forget(all);
   return changed;
 }
 
@@ -149,6 +175,7 @@ static int settle(Kinks *all, sunrealtype t, N_Vector y, const int *ended) {
   }
   for (int i = 0; ended && i < all->nroots; i++) /* where the arguments only touch an end */
     if (ended[i] && all->moved[i] == UNMOVED) all->held[i] = ANY_PIECE;
+  forget(all);
   return memcmp(all->before, all->held, size) != 0;
 }
 
@@ -163,7 +190,7 @@ static int roots(sunrealtype t, N_Vector y, sunrealtype *g, void *data) {
  * INFINITY. The distance is a linear function of t. */
 static sunrealtype nextEnd(const Kinks *all, const Formula *formula, int k, int i, sunrealtype t) {
   const int first     = formula->place[k];
-  const Pieces pieces = {all->held + first, NULL, all->inside + 2 * first};
+  const Pieces pieces = {all->held + first, NULL, all->inside + 2 * first, 0};
   sunrealtype next    = INFINITY, inside[2][2], value;
   for (int second = 0; second < 2; second++) {
     const sunrealtype x[CP_MOST_VARIABLES] = {t + second * all->sign};
@@ -182,13 +209,10 @@ static sunrealtype nextEnd(const Kinks *all, const Formula *formula, int k, int 
 static sunrealtype nextTime(sunrealtype t, void *data) {
   const Kinks *all = data;
   sunrealtype next = INFINITY;
-  for (int e = 0; e < formulasOf(all->m); e++) {
-    const Formula *formula = formulaOf(all->m, e);
-    for (int k = 0; formula && k < 3; k++)
-      for (int i = 0; formula->f[k] && i < cpFunctionPieces(formula->f[k]); i++)
-        if (all->ends[formula->place[k] + i] == STOP)
-          next = fmin(next, nextEnd(all, formula, k, i, t));
-  }
+  for (const Formula *f = bodiesFirstFormula(all->m); f; f = f->next)
+    for (int k = 0; k < 3; k++)
+      for (int i = 0; f->f[k] && i < cpFunctionPieces(f->f[k]); i++)
+        if (all->ends[f->place[k] + i] == STOP) next = fmin(next, nextEnd(all, f, k, i, t));
   return all->sign * next;
 }
 
@@ -212,30 +236,47 @@ static int begin(CPSession session, sunrealtype t, sunrealtype t_end, N_Vector y
   return 0;
 }
 
-/* Has a drive another piece than before, whose speed may be another one? */
-static int isDriveOther(const Kinks *all) {
-  const Mechanism *m = all->m;
-  int other          = 0;
-  for (int i = 0; i < m->ndrives && !other; i++) {
-    const Formula *formula = ofDrive(&m->drive[i]);
-    if (!hasPieces(formula)) continue;
-    const size_t from = (size_t)formula->place[0], size = sizeof *all->held;
-    other = memcmp(all->held + from, all->before + from,
-                   (size_t)cpFunctionPieces(formula->f[0]) * size) != 0;
+/* Has a motion another piece than before, whose slope may be another one? */
+static int isMotionOther(const Kinks *all) {
+  int other = 0;
+  for (const Formula *f = bodiesFirstFormula(all->m); (f = nextOf(f, FOR_MOTIONS)) && !other;
+       f                = f->next) {
+    const size_t from = (size_t)f->place[0], n = (size_t)cpFunctionPieces(f->f[0]);
+    other = memcmp(all->held + from, all->before + from, n * sizeof *all->held) != 0;
   }
   return other;
 }
 
-/* Goes on with other pieces. A drive that changes its speed at once is an impact. */
+/* The rates of the coordinates become those nearest to the momenta. Returns 0, or an error code that has been reported. */
+static int takeMomenta(Kinks *all, sunrealtype t, N_Vector y) {
+  Mechanism *m   = all->m;
+  sunrealtype *u = N_VGetArrayPointer(y) + bodiesCoordinates(m);
+  bodiesPoses(m, N_VGetArrayPointer(y), u, NULL);
+  treePullMomenta(m, t, all->momenta, u, all->pulled);
+  const int flag = CPMechSolve(all->mech, t, y, 1, all->pulled, NULL, all->rates, NULL);
+  if (!flag) memcpy(u, all->rates, (size_t)m->tree->nu * sizeof *u);
+  return flag;
+}
+
+/* Goes on with other pieces. A motion that changes its slope at once is an impact. */
 static int meet(CPSession session, const CPEvent *event, N_Vector y, void *data) {
-  Kinks *all = data;
+  Kinks *all      = data;
+  Mechanism *m    = all->m;
+  CPPowers before = CP_INIT(CPPowers);
+  int flag        = 0;
   (void)session;
+  if (nextOf(bodiesFirstFormula(m), FOR_MOTIONS)) {
+    flag = CPMechGetPowers(all->mech, event->t, y, NULL, &before);
+    if (all->momenta) treeMomenta(m, all->momenta);
+  }
   if (!settle(all, event->t, y, event->roots)) return CP_CONTINUE;
-  if (!isDriveOther(all)) return CP_RESTART;
-  const int flag = bodiesStrike(all->m, all->mech, event->t, y);
+  if (!isMotionOther(all)) return CP_RESTART;
+  if (!flag && all->momenta) flag = takeMomenta(all, event->t, y);
+  if (!flag) flag = bodiesStrike(m, all->mech, event->t, y, &before);
   if (!flag) return CP_RESTART;
-  snprintf(all->message, sizeof all->message, "at t = %g a drive changes its speed: %.300s",
-           (double)event->t, CPObjectGetLastMessage(CP_OBJECT(all->mech)));
+  snprintf(all->message, sizeof all->message,
+           "at t = %g a drive, a coupler or a joint changes its speed: %.300s", (double)event->t,
+           CPObjectGetLastMessage(CP_OBJECT(all->mech)));
   return flag < 0 ? flag : CP_USERFUNC_FAIL;
 }
 
@@ -248,16 +289,23 @@ static void undo(CPSession session, N_Vector y, void *data) {
   Kinks *all = data;
   (void)session, (void)y;
   memcpy(all->held, all->before, (size_t)all->n * sizeof *all->held);
+  forget(all);
 }
 
 static int resume(CPSession session, sunrealtype t, void *data) {
+  Kinks *all = data;
   (void)session, (void)t;
-  ((Kinks *)data)->locked = 1;
+  all->locked = 1;
+  forget(all);
   return 0;
 }
 
 /* Others may now evaluate the functions at any state. */
-static void release(void *data) { ((Kinks *)data)->locked = 0; }
+static void release(void *data) {
+  Kinks *all  = data;
+  all->locked = 0;
+  forget(all);
+}
 
 void bodiesFreeKinks(Mechanism *m) {
   Kinks *all = m->kinks;
@@ -265,32 +313,45 @@ void bodiesFreeKinks(Mechanism *m) {
   if (all->ydot) N_VDestroy(all->ydot);
   if (all->ahead) N_VDestroy(all->ahead);
   if (all->bend) N_VDestroy(all->bend);
-  free(all->held), free(all->ends), free(all->inside);
+  free(all->held), free(all->ends), free(all->inside), free(all->momenta);
   free(all);
   m->kinks = NULL;
+}
+
+static int hasJointsWithPieces(const Mechanism *m) {
+  int found = 0;
+  for (int i = 0; m->tree && i < m->njoints; i++)
+    for (int k = 0; m->joint[i].custom && k < m->joint[i].custom->nmotions; k++)
+      found |= hasPieces(m->joint[i].custom->motion[k].f);
+  return found;
 }
 
 static int make(Mechanism *m) {
   Kinks *all = m->kinks = calloc(1, sizeof *all);
   if (!all) return CP_MEM_FAIL;
-  const size_t n = (size_t)bodiesPlaces(m);
+  const size_t n = (size_t)m->nplaces;
   all->m = m, all->n = (int)n;
   all->held   = malloc((5 * n + 1) * sizeof *all->held);
   all->ends   = calloc(n + 1, 1);
   all->inside = malloc((2 * n + 1) * sizeof *all->inside);
+  if (hasJointsWithPieces(m)) {
+    const size_t length = m->tree->length, nu = (size_t)m->tree->nu;
+    if (!(all->momenta = malloc((length + 2 * nu) * sizeof *all->momenta)))
+      return bodiesFreeKinks(m), CP_MEM_FAIL;
+    all->pulled = all->momenta + length, all->rates = all->pulled + nu;
+  }
   if (!all->held || !all->ends || !all->inside) return bodiesFreeKinks(m), CP_MEM_FAIL;
   all->own = all->held + n, all->before = all->own + n, all->moved = all->before + n;
   all->direction = all->moved + n;
   for (size_t i = 0; i < n; i++) all->held[i] = ANY_PIECE, all->direction[i] = -1;
-  for (int e = 0; e < formulasOf(m); e++) {
-    const Formula *formula = formulaOf(m, e);
-    for (int k = 0; formula && k < 3; k++)
-      for (int i = 0; formula->f[k] && i < cpFunctionPieces(formula->f[k]); i++) {
-        const int is_stop                = cpFunctionTimed(formula->f[k], i);
-        all->ends[formula->place[k] + i] = is_stop ? STOP : ROOT;
-        if (!is_stop) all->nroots = all->n;
-      }
-  }
+  for (const Formula *f = bodiesFirstFormula(m); f; f = f->next)
+    for (int k = 0; k < 3; k++)
+      for (int i = 0; f->use != FOR_SAMPLES && f->f[k] && i < cpFunctionPieces(f->f[k]); i++)
+        all->ends[f->place[k] + i] = f->of_time && cpFunctionTimed(f->f[k], i) ? STOP : ROOT;
+  for (int i = 0; i < m->nlaws; i++)
+    for (int k = 0; m->law[i].place && k < RANGE_PLACES; k++)
+      all->ends[m->law[i].place - 1 + k] = ROOT;
+  if (memchr(all->ends, ROOT, n)) all->nroots = all->n;
   return 0;
 }
 

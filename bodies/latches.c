@@ -41,13 +41,13 @@ void bodiesCloseHere(Mechanism *m, int i) {
 }
 
 /* T - W stays, whatever part of it CPMechImpact has counted as work. */
-int bodiesStrike(Mechanism *m, CPMech mech, sunrealtype t, N_Vector y) {
-  CPPowers before = CP_INIT(CPPowers), after = CP_INIT(CPPowers);
+int bodiesStrike(Mechanism *m, CPMech mech, sunrealtype t, N_Vector y, const CPPowers *before) {
+  CPPowers own = CP_INIT(CPPowers), after = CP_INIT(CPPowers);
   sunrealtype none = 0, *W = m->balance ? N_VGetArrayPointer(y) + bodiesStates(m) - 1 : &none;
   const sunrealtype W_before = *W;
-  int flag                   = CPMechGetPowers(mech, t, y, NULL, &before);
+  int flag                   = before ? 0 : CPMechGetPowers(mech, t, y, NULL, &own);
   if (!flag) flag = CPMechImpact(mech, t, y, NULL, 0, NULL);
   if (!flag) flag = CPMechGetPowers(mech, t, y, NULL, &after);
-  if (!flag) *W = W_before + (after.kinetic - before.kinetic);
+  if (!flag) *W = W_before + (after.kinetic - (before ? before : &own)->kinetic);
   return flag;
 }

@@ -4,19 +4,33 @@
 #define CPODES_BODIES_LAWS_H
 
 #include "formulas.h"
+#include "kinks.h"
 #include "tree.h"
 
 /* The parameters of an actuator, and its ranges */
 enum { CONTROL, GEAR, GAIN, BIAS = GAIN + 3, NUM_ACTUATOR = BIAS + 3 };
 enum { OF_CONTROL, OF_FORCE, OF_ACTIVATION, NUM_CLAMPS };
 
-/* x, within the two parameters of a range, or anywhere if that is NONE */
-static inline sunrealtype lawClamped(const Mechanism *b, int range, sunrealtype x, int *is_clamped) {
+/* Places of pieces, -1 at the lower end of a range, 1 at the upper one, 0 between: of the force, of the activation as it acts, and of the
+ * rate of the activation, which is 0 at an end that it would leave */
+enum { AT_FORCE, AT_ACTIVATION, AT_RATE };
+
+static inline int lawPlace(const Law *law, int k) { return law->place ? law->place - 1 + k : NONE; }
+
+/* x, within the two parameters of a range, at this place of its pieces, or NONE; anywhere if the range is NONE */
+static inline sunrealtype lawClamped(const Mechanism *b, int range, int place, sunrealtype x,
+                                     int *is_clamped) {
   *is_clamped = 0;
   if (range == NONE) return x;
   const sunrealtype *p = b->param + range;
-  *is_clamped          = !(x > p[0] && x < p[1]);
-  return x < p[0] ? p[0] : x > p[1] ? p[1] : x;
+  int piece            = x >= p[1] ? 1 : x <= p[0] ? -1 : 0;
+  if (place != NONE && b->kinks) {
+    const sunrealtype inside[3][2] = {
+        {INFINITY, p[0] - x}, {x - p[0], p[1] - x}, {x - p[1], INFINITY}};
+    piece = bodiesPieceOf(b, place, piece, inside);
+  }
+  *is_clamped = piece != 0;
+  return piece ? p[piece > 0] : x;
 }
 
 /* F [4]: in, out, the force of an actuator, and its derivatives with respect to s, s' and w; its muscle takes their place, and its
@@ -34,6 +48,7 @@ static inline int lawActuator(const Mechanism *b, const Law *law, sunrealtype t,
   const int activates = law->activation > 0;
   int off, clamped, flag = 0;
   const sunrealtype w    = lawClamped(b, law->clamp[activates ? OF_ACTIVATION : OF_CONTROL],
+                                   activates ? lawPlace(law, AT_ACTIVATION) : NONE,
                                    activates ? b->z[law->activation - 1] : p[CONTROL], &off),
                     full = gain[0] + gain[1] * s + gain[2] * v;
   sunrealtype F = full * w + bias[0] + bias[1] * s + bias[2] * v, F_s = gain[1] * w + bias[1],
@@ -43,7 +58,7 @@ static inline int lawActuator(const Mechanism *b, const Law *law, sunrealtype t,
     flag               = lawOwnForce(b, law, t, s, v, w, order, own);
     F = own[0], F_s = own[1], F_v = own[2], F_w = own[3];
   }
-  T[0] = gear * lawClamped(b, law->clamp[OF_FORCE], F, &clamped);
+  T[0] = gear * lawClamped(b, law->clamp[OF_FORCE], lawPlace(law, AT_FORCE), F, &clamped);
   if (order == VALUES) return flag;
   T[1] = clamped ? 0 : gear * gear * F_s;
   T[2] = clamped ? 0 : gear * gear * F_v;

@@ -646,6 +646,44 @@ int treeMassMatrix(sunrealtype t, const sunrealtype *q, SUNMatrix M, void *bodie
   return 0;
 }
 
+void treeMomenta(const Mechanism *b, sunrealtype *momenta) {
+  const Space *s = &b->space;
+  memset(momenta, 0, b->tree->length * sizeof *momenta);
+  for (int i = 0; i < b->nbodies; i++) {
+    const sunrealtype *mass = b->param + b->body[i].param;
+    sunrealtype w[3], N[3], *own = momenta + s->nu * i;
+    toBody(&b->pose[i], b->pose[i].w, w);
+    bodiesTimesInertia(&b->body[i], mass, w, N);
+    for (int k = 0; k < s->last[0]; k++) own[k] = mass[0] * b->pose[i].v[k];
+    for (int k = s->first[1]; k < 3; k++) own[s->last[0] + k - s->first[1]] = N[k];
+  }
+  for (int i = 0; i < b->nlaws; i++) { /* I g s' */
+    const Law *law = &b->law[i];
+    const Row of   = {.term = law->term, .nterms = law->nterms};
+    sunrealtype x, rate;
+    if (law->inertance == NONE || law->on_tree) continue;
+    bodiesLawSum(b, law, VALUES, &x, &rate, NULL);
+    for (int k = 0; k < law->nterms; k++) {
+      const Term *term = bodiesLawTerm(b, law, k);
+      Jet jet          = {0};
+      if (term->m.kind == OWN) continue;
+      const Mask mask = bodiesGradient(b, &of, k, 0, &jet);
+      EACH_DIRECTION(s, mask.g, j)
+      momenta[bodiesColumnOf(s, &b->pair[term->pair], j)] +=
+          b->param[law->inertance] * rate * jet.g[j];
+    }
+  }
+}
+
+void treePullMomenta(const Mechanism *b, sunrealtype t, const sunrealtype *momenta,
+                     const sunrealtype *u, sunrealtype *p) {
+  const Tree *tree = b->tree;
+  memset(p, 0, (size_t)tree->nu * sizeof *p);
+  pull(b, momenta, 0, tree->nnodes - 1, p);
+  addOnVelocities(b, t, NULL, NULL, NULL, tree->armature);
+  for (int k = 0; k < tree->nu; k++) p[k] += tree->armature[k] * u[k];
+}
+
 /* force += the forces of elements and rows on the bodies. Returns what a user's function returned. */
 static int addElements(Mechanism *b, sunrealtype t, const sunrealtype *lambda, sunrealtype *force) {
   int flag = bodiesAddForces(b, t, force);

@@ -55,8 +55,8 @@ int bodiesAddRelease(CPBodies b, const CPRelease *release) {
       (flag = bodiesTakeInputs(b, name, release->inputs, 1, own.input, &own.ninputs)))
     return flag;
   if (ROOM(b->m.release, b->m.nreleases, 1)) return bodiesNoMemory(b, name);
-  if (release->function &&
-      (flag = bodiesTakeFormula(b, name, 1, &release->function, own.ninputs, NULL, &own.formula)))
+  if (release->function && (flag = bodiesTakeFormula(b, name, FOR_SAMPLES, 1, &release->function,
+                                                     own.ninputs, NULL, &own.formula)))
     return flag;
   const int i = b->m.nreleases++;
   own.name    = bodiesTakeName(b, name, NAME_RELEASE, i);

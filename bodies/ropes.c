@@ -363,7 +363,8 @@ int bodiesAddRope(CPBodies b, const CPRope *rope) {
       ROOM(b->m.row, b->m.nrows, 1) || ROOM(b->m.contact, b->m.ncontacts, 1) ||
       ROOM(b->m.drive, b->m.ndrives, 1))
     return bodiesNoMemory(b, name);
-  if ((flag = bodiesTakeFormula(b, name, 1, &rope->function, 0, NULL, &formula))) return flag;
+  if ((flag = bodiesTakeFormula(b, name, FOR_MOTIONS, 1, &rope->function, 0, NULL, &formula)))
+    return flag;
   const int text  = bodiesTakeName(b, name, NAME_JOINT, b->m.njoints);
   const int param = b->m.nparams;
   if (elastic) bodiesTakeParam(b, text, "stiffness", rope->stiffness);

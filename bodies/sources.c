@@ -179,7 +179,7 @@ static int closeJoint(Acting *all, int i, sunrealtype t, N_Vector y) {
   bodiesCloseHere(m, joint);
   int flag = CPMechSetUserData(all->mech, m);
   if (!flag) flag = switchRows(all, 1);
-  if (!flag) flag = bodiesStrike(m, all->mech, t, y);
+  if (!flag) flag = bodiesStrike(m, all->mech, t, y, NULL);
   if (flag)
     snprintf(all->message, sizeof all->message,
              "%.100s: at t = %g the joint cannot be closed: %.300s", m->text + m->release[i].name,

@@ -165,7 +165,8 @@ int bodiesAddTendon(CPBodies b, const CPTendon *tendon) {
   flag = tendon->nnodes > 0 ? takePath(b, tendon) : takeCoordinates(b, tendon);
   if (flag == 0) flag = refused(b, CP_ILL_INPUT, "%s: its nodes must not be at one point", name);
   const int n = flag;
-  if (flag > 0) flag = bodiesTakeFormula(b, name, 1, &tendon->function, 2, NULL, &formula);
+  if (flag > 0)
+    flag = bodiesTakeFormula(b, name, FOR_FORCES, 1, &tendon->function, 2, NULL, &formula);
   if (!flag && isnan(x) && bodiesPlacedSum(b, first, n, 0, &x)) flag = bodiesNoMemory(b, name);
   if (flag < 0) {
     b->m.nterms = first, b->m.npairs = npairs;

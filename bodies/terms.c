@@ -7,24 +7,12 @@
 #include <float.h>
 #include <math.h>
 
-int bodiesThird(CPFunction f, sunrealtype x, sunrealtype *d) {
-  const sunrealtype h = cbrt(DBL_EPSILON) * fmax(1, fabs(x)), at[2] = {x - h, x + h};
-  sunrealtype curve[2] = {0, 0}, v, g;
-  for (int k = 0; k < 2; k++)
-    if (CPFunctionEvaluate(f, &at[k], &v, &g, &curve[k])) return 1;
-  *d = (curve[1] - curve[0]) / (at[1] - at[0]);
-  return 0;
-}
-
 int bodiesTermFunction(const Mechanism *b, const Term *term, sunrealtype s, Order order,
                        sunrealtype *f) {
-  const CPFunction of = term->f->f[0];
   const sunrealtype x = term->sense * s;
   f[0] = f[1] = f[2] = f[3] = 0;
-  int flag                  = CPFunctionEvaluate(of, &x, &f[0], &f[1], &f[2]);
-  if (!flag && b->follow)
-    flag = bodiesAddMoved(b, term->f->number, 0, &x, NULL, &f[0], &f[1], &f[2]);
-  if (!flag && order == ACCELERATION) flag = bodiesThird(of, x, &f[3]);
+  int flag                  = bodiesMotion(b, term->f, x, f);
+  if (!flag && order == ACCELERATION) flag = bodiesThird(b, term->f, x, &f[3]);
   f[1] *= term->sense, f[3] *= term->sense;
   return flag;
 }

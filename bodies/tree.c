@@ -280,8 +280,11 @@ static int makeRunning(const Mechanism *b, Tree *tree) {
   for (int n = 0; n < tree->nnodes; n++) customs += tree->node[n].kind == CUSTOM;
   tree->own = calloc(customs + 1, sizeof *tree->own);
   if (!free_ || !tree->motion || !tree->articulated || !tree->wrench || !tree->own) return 1;
-  for (int n = 0, next = 0; n < tree->nnodes; n++)
-    if (tree->node[n].kind == CUSTOM) tree->node[n].own = &tree->own[next++];
+  for (int n = 0, next = 0; n < tree->nnodes; n++) {
+    if (tree->node[n].kind != CUSTOM) continue;
+    tree->node[n].own    = &tree->own[next++];
+    tree->node[n].own->m = b;
+  }
   free_ += 7 * nb;
   tree->sum                 = tree->wrench + nn;
   sunrealtype **of_bodies[] = {&tree->twist, &tree->force},
@@ -335,18 +338,17 @@ Tree *treeMake(Mechanism *b) {
   return tree;
 }
 
-/* A copy with what a run changes, for the data of a CPMech */
-Tree *treeCopy(const Mechanism *b) {
+Tree *treeCopy(const Tree *from, const Mechanism *data) {
   Tree *tree = malloc(sizeof *tree);
   if (!tree) return NULL;
-  *tree      = *b->tree;
+  *tree      = *from;
   tree->node = malloc((size_t)tree->nnodes * sizeof *tree->node);
   if (!tree->node) {
     free(tree);
     return NULL;
   }
-  memcpy(tree->node, b->tree->node, (size_t)tree->nnodes * sizeof *tree->node);
-  if (makeRunning(b, tree)) {
+  memcpy(tree->node, from->node, (size_t)tree->nnodes * sizeof *tree->node);
+  if (makeRunning(data, tree)) {
     freeRunning(tree);
     free(tree);
     return NULL;

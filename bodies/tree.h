@@ -28,7 +28,7 @@ enum { MOST_OWN = 6 };
 typedef struct {
   int about, of; /* of: a coordinate, or NONE */
   sunrealtype axis[3], ratio, offset;
-  CPFunction f; /* or NULL: ratio times the coordinate */
+  const struct Formula_ *f; /* or NULL: ratio times the coordinate */
 } JointMotion;
 typedef struct Custom_ {
   struct Custom_ *next;
@@ -42,6 +42,7 @@ typedef sunrealtype Screw[6]; /* of a motion: (w, v), where v is that of the poi
 /* What a run keeps of such a node. z_m = offset + f(x), and s_m spans motion m; all in the axes of space. S: of the coordinates.
  * U = I^A S, and the rows of Y are L^-1 U^T for the factor L of S^T U */
 typedef struct {
+  const Mechanism *m;                                                       /* whose node it is */
   sunrealtype x[MOST_OWN], u[MOST_OWN], udot[MOST_OWN], z[MOST_MOTIONS][3]; /* z, dz/dx, d^2z/dx^2 */
   Screw s[MOST_MOTIONS], S[MOST_OWN], Y[MOST_OWN];
   sunrealtype L[MOST_OWN][MOST_OWN];
@@ -151,7 +152,8 @@ static inline int treeCoordinate(const Tree *tree, int k) {
 
 /* Chooses the edges of a mechanism, whose pairs are known, and ties terms to their velocities. Returns the tree, or NULL without memory. */
 Tree *treeMake(Mechanism *b);
-Tree *treeCopy(const Mechanism *b);
+/* A copy with what a run changes, for the data of a CPMech */
+Tree *treeCopy(const Tree *from, const Mechanism *data);
 void treeFree(Tree *tree);
 /* Frees a copy. */
 void treeFreeCopy(Tree *tree);
@@ -182,6 +184,11 @@ static inline void treeAddToParent(const Motion *at, const Wrench *w, Wrench *up
   add3(1, w->F, up->F);
   add3(1, w->N, up->N), add3(1, lever, up->N);
 }
+/* momenta [length]: out, those of the bodies, at their poses: of masses, and of inertances between them. p [nu]: out, J^T of these, and the
+ * momenta of coordinates that have an inertance, at the rates u */
+void treeMomenta(const Mechanism *b, sunrealtype *momenta);
+void treePullMomenta(const Mechanism *b, sunrealtype t, const sunrealtype *momenta,
+                     const sunrealtype *u, sunrealtype *p);
 /* tau [nu] += J^T wrench, for wrenches about the origins of the nodes low ... high, of which all but one, the last one whose
  * parent is before them, are below each other; the others have none. Uses wrench up. */
 void treePull(const Tree *tree, int low, int high, Wrench *wrench, sunrealtype *tau);

@@ -65,6 +65,9 @@ typedef struct {
   /* [2 count] out: how far the arguments are from both ends of the piece that is held, negative beyond it, and infinite if there is no
    * such end, or no piece is held; or NULL */
   sunrealtype *inside;
+  /* in: 1: arguments may jump by whole turns, as angles in space do, so that a periodic table takes the period in which they are nearest to
+   * the middle of the piece that is held */
+  int turns;
 } Pieces;
 /* The number of such places */
 CPODES_EXPORT int cpFunctionPieces(CPFunction f);

@@ -26,7 +26,7 @@ static inline int jetLength(int n, int order) {
 static inline const Pieces *piecesFrom(const Pieces *all, int first, Pieces *room) {
   if (!all) return NULL;
   *room = (Pieces){all->held ? all->held + first : NULL, all->own ? all->own + first : NULL,
-                   all->inside ? all->inside + 2 * first : NULL};
+                   all->inside ? all->inside + 2 * first : NULL, all->turns};
   return room;
 }
 

@@ -66,7 +66,13 @@ static int intervalOf(const Axis *axis, int periodic, int low, sunrealtype turns
   if (held != ANY_PIECE) {
     turns = floor((sunrealtype)held / n);
     low   = (int)(held - turns * n);
-    *x    = periodic ? at - turns * (axis->x[n] - axis->x[0]) : at;
+    *x    = at;
+    if (periodic) {
+      const sunrealtype period = axis->x[n] - axis->x[0];
+      *x -= turns * period;
+      if (pieces->turns)
+        *x -= period * round((*x - (axis->x[low] + axis->x[low + 1]) / 2) / period);
+    }
     if (periodic || low > 0) inside[0] = *x - axis->x[low];
     if (periodic || low < n - 1) inside[1] = axis->x[low + 1] - *x;
   }
