@@ -15,35 +15,80 @@ static CPBodies read_text(const char *text) { return read_as("my.yaml", text, st
 
 /* ---- units in place of numbers ---- */
 
-static const char *const names[] = {
-    "andrews",      "box_stack",       "bricard",          "chain_floor",        "crank_rocker",
-    "dead_centre",  "double_wishbone", "four_bar",         "four_bar_clearance", "rocking_block",
-    "slider_crank", "spatial_crank",   "spatial_four_bar", "tippe_top",          "wheel_curb"};
+/* All examples */
+static const char *const names[] = {"andrews",
+                                    "arm_control",
+                                    "axle",
+                                    "barrier",
+                                    "box_over_edge",
+                                    "box_stack",
+                                    "bricard",
+                                    "chain_floor",
+                                    "crank_rocker",
+                                    "dead_centre",
+                                    "engine",
+                                    "excavator",
+                                    "hoist",
+                                    "double_wishbone",
+                                    "four_bar",
+                                    "four_bar_clearance",
+                                    "rocking_block",
+                                    "rolling_log",
+                                    "slider_crank",
+                                    "spatial_crank",
+                                    "spatial_four_bar",
+                                    "tippe_top",
+                                    "trebuchet",
+                                    "wheel_curb",
+                                    "wiper"};
 enum { FILES = sizeof names / sizeof names[0], LONGEST = 40000 };
 
-/* A key, the power of ten that its numbers are multiplied by, and the unit that makes up for it */
+/* A key, the power of ten that its numbers are multiplied by, and the unit that makes up for it, of angles the one behind the bar. Without a dimension
+ * are dimension, side, repeat, directions, the gain of an actuator, and rows of tables, whose units are given at their heads. */
 static const struct {
   const char *key, *unit;
   int power;
-} keys[] = {{"mass", "g", 3},           {"inertia", "g mm^2", 9},
-            {"centre", "mm", 3},        {"at", "mm", 3},
-            {"at_b", "cm", 2},          {"velocity", "km/s", -3},
-            {"omega", "mrad/s", 3},     {"spin", "mrad s^-1", 3},
-            {"rate", "mrad/s", 3},      {"angle", "mrad", 3},
-            {"length", "um", 6},        {"radius", "mm", 3},
-            {"radius_a", "dm", 1},      {"size", "mm", 3},
-            {"width", "cm", 2},         {"gravity", "mm/s^2", 3},
-            {"t_end", "ms", 3},         {"stiffness", "N/mm", -3},
-            {"damping", "kN s/m", -3},  {"free", "mm", 3},
-            {"force", "kN", -3},        {"friction", "%", 2},
-            {"restitution", "%", 2},    {"quaternion", "%", 2},
+} keys[] = {{"mass", "g", 3},
+            {"inertia", "g mm^2", 9},
+            {"centre", "mm", 3},
+            {"at", "mm", 3},
+            {"at_b", "cm", 2},
+            {"velocity", "km/s", -3},
+            {"omega", "mrad/s", 3},
+            {"spin", "mrad s^-1", 3},
+            {"rate", "mrad/s", 3},
+            {"angle", "mrad", 3},
+            {"length", "um", 6},
+            {"radius", "mm", 3},
+            {"radius_a", "dm", 1},
+            {"size", "mm", 3},
+            {"width", "cm", 2},
+            {"gravity", "mm/s^2", 3},
+            {"t_end", "ms", 3},
+            {"stiffness", "N/mm|kN m/rad", -3},
+            {"damping", "kN s/m|kN m s", -3},
+            {"free", "mm|mrad", 3},
+            {"force", "kN|kN m", -3},
+            {"force_range", "kN|kN m", -3},
+            {"lower", "mm|mrad", 3},
+            {"friction", "%", 2},
+            {"restitution", "%", 2},
+            {"quaternion", "%", 2},
             {"omega_body", "mrad/s", 3}};
 enum { KEYS = sizeof keys / sizeof keys[0] };
 
-/* with: out, the text with units at the numbers of these keys. Returns the number of numbers. */
+/* Is the joint of this name, which ends like a word, one that moves along an axis? */
+static int is_slider(const char *text, const char *name) {
+  char entry[100];
+  snprintf(entry, sizeof entry, "{name: %.*s, kind: prismatic", (int)strcspn(name, ",} \n"), name);
+  return strstr(text, entry) != NULL;
+}
+
+/* with: out, the text with units at the numbers of these keys, but not within expressions. Returns the number of numbers. */
 static int add_units(const char *text, char *with) {
+  const char *const all = text;
   int count = 0, key = -1, in_list = 0, in_comment = 0,
-      of = 0; /* of: the coordinate, an angle, of a spring */
+      of = 0; /* the coordinate of an element, an angle */
   while (*text) {
     if (*text == '#') in_comment = 1;
     if (*text == '\n') in_comment = of = 0;
@@ -54,7 +99,7 @@ static int add_units(const char *text, char *with) {
         for (key = KEYS - 1; key >= 0; key--)
           if (strlen(keys[key].key) == length && !strncmp(keys[key].key, text, length)) break;
         in_list = 0;
-        of |= length == 2 && !strncmp(text, "of", 2);
+        if (length == 2 && !strncmp(text, "of", 2)) of = !is_slider(all, text + 4);
       }
       memcpy(with, text, length);
       text += length, with += length;
@@ -62,14 +107,24 @@ static int add_units(const char *text, char *with) {
     }
     if (*text == '[') in_list = 1;
     if (*text == ']' || *text == '}' || *text == '\n') key = in_list && *text != ']' ? key : -1;
-    if (key >= 0 && !in_comment && (isdigit((unsigned char)*text) || *text == '-' || *text == '.')) {
-      char *end;
-      strtod(text, &end);
+    char *end = NULL;
+    if (isdigit((unsigned char)*text) || *text == '-' || *text == '.') strtod(text, &end);
+    const size_t after = end ? strspn(end, " ") : 0;
+    const int alone = end && end > text && strchr(",]}\n#", end[after]) && strchr(" [", text[-1]) &&
+                      !strchr("*/+-", text[-2]);
+    if (end && end > text && !(key >= 0 && !in_comment && alone)) {
+      memcpy(with, text, (size_t)(end - text));
+      with += end - text, text = end;
+      continue;
+    }
+    if (alone) {
       const size_t length   = (size_t)(end - text),
                    mantissa = strcspn(text, "eE") < length ? strcspn(text, "eE") : length;
       const int exponent    = mantissa < length ? atoi(text + mantissa + 1) : 0;
-      with += sprintf(with, "%.*se%d %s", (int)mantissa, text, exponent + keys[key].power,
-                      of && !strcmp(keys[key].key, "force") ? "kN m" : keys[key].unit);
+      const char *unit = keys[key].unit, *bar = strchr(unit, '|');
+      if (of && bar) unit = bar + 1;
+      with += sprintf(with, "%.*se%d %.*s", (int)mantissa, text, exponent + keys[key].power,
+                      (int)strcspn(unit, "|"), unit);
       text = end;
       count++;
       continue;
@@ -104,7 +159,7 @@ START_TEST(units_in_place_of_numbers_give_the_same_motion_bit_for_bit) {
   ck_assert_ptr_nonnull(f);
   const size_t size = fread(plain, 1, LONGEST - 1, f);
   fclose(f);
-  ck_assert_int_ge(add_units(plain, with), 8);
+  ck_assert_int_ge(add_units(plain, with), 1); /* the others have units already */
   CPBodies a = read_as(path, plain, size);
   ck_assert_msg(a != NULL, "%s", message);
   const CPBodiesFile first = file;
