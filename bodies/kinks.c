@@ -216,6 +216,16 @@ static sunrealtype nextTime(sunrealtype t, void *data) {
   return all->sign * next;
 }
 
+/* Are all arguments within the pieces that are held? Then these go on, as after most samples of a controller. */
+static int isWithin(Kinks *all, sunrealtype t, N_Vector y) {
+  int within = 1;
+  watch(all, t, y);
+  for (int i = 0; i < all->n && within; i++)
+    within = all->ends[i] == NOTHING || all->own[i] == ANY_PIECE || /* not in use */
+             (all->held[i] != ANY_PIECE && insideOf(all, i) > 0);
+  return within;
+}
+
 static int takeMech(CPMech mech, void *data) {
   Kinks *all = data;
   all->mech  = mech;
@@ -232,7 +242,7 @@ static int begin(CPSession session, sunrealtype t, sunrealtype t_end, N_Vector y
   all->sign = t_end < t ? -1 : 1, all->t_end = t_end, all->locked = 1;
   all->message[0] = '\0';
   for (int i = 0; i < all->n && !again; i++) all->held[i] = ANY_PIECE;
-  settle(all, t, y, NULL);
+  if (!again || !isWithin(all, t, y)) settle(all, t, y, NULL);
   return 0;
 }
 
