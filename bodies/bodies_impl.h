@@ -210,6 +210,7 @@ typedef struct {
   char *changed;               /* its notes [NOTES], or NULL */
   struct Acting_ *acting;      /* what acts at events of a run, or NULL (sources.c) */
   struct Kinks_ *kinks;        /* the pieces of functions in a run, or NULL (kinks.c) */
+  struct Failed_ *failed;      /* which function has failed (formulas.c); NULL: not in a run */
   struct Meetings_ *meetings;  /* the features of polyhedra in a run, or NULL (touching.c) */
   sunrealtype velocity_change; /* the largest relative change of a start velocity by it */
 } Mechanism;

@@ -88,6 +88,7 @@ static void freeData(void *data) {
   free(m->pair);
   free(m->pose);
   free(m->changed);
+  free(m->failed);
   if (m->follow) free(m->body), free(m->term), free(m->law);
   free(m);
 }
@@ -114,6 +115,7 @@ static void freeModel(void *model) {
 /* What runs have found belongs to one CPMech. */
 static void forgetRuns(Mechanism *m) {
   m->changed = NULL, m->acting = NULL, m->kinks = NULL, m->meetings = NULL;
+  m->failed = NULL;
 }
 
 /* Makes the data of a CPMech: a mechanism whose elements are the model's. */
@@ -126,13 +128,14 @@ static int newData(void *model, SUNContext ctx, void **data) {
   m->built       = from->pair;
   m->built_known = from->known;
   forgetRuns(m);
-  m->pose = calloc((size_t)m->nbodies, sizeof *m->pose);
-  int n   = copyNumbers(m) + COPY(m->pair, m->npairs);
+  m->pose   = calloc((size_t)m->nbodies, sizeof *m->pose);
+  m->failed = calloc(1, sizeof *m->failed);
+  int n     = copyNumbers(m) + COPY(m->pair, m->npairs);
   if (m->follow) n += COPY(m->body, m->nbodies) + COPY(m->term, m->nterms) + COPY(m->law, m->nlaws);
   if (from->tree) m->tree = treeCopy(from->tree, m);
   const int loops = m->tree && m->nv > 0 && treeIsRecursive(m);
   if (loops) m->tree->delassus = treeDelassus(m);
-  if (n == 0 && m->pose && (m->tree || !from->tree) && (!loops || m->tree->delassus))
+  if (n == 0 && m->pose && m->failed && (m->tree || !from->tree) && (!loops || m->tree->delassus))
     return *data = m, 0;
   freeData(m);
   return 1;

@@ -9,6 +9,7 @@
 #include <float.h>
 #include <math.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -81,7 +82,8 @@ int bodiesTakeFormula(CPBodies b, const char *name, Use use, int count, const CP
   for (int k = 0; k < count; k++) given += f[k] != NULL;
   if (given == 0) return CP_SUCCESS;
   Formula *new = newFormula(&b->m, use);
-  if (!new) return bodiesNoMemory(b, name);
+  if (!new || !(new->name = malloc(strlen(name) + 1))) return bodiesNoMemory(b, name);
+  memcpy(new->name, name, strlen(name) + 1);
   for (const char *at = bodiesNextWord(inputs ? inputs : "", word); *word && !flag;
        at             = bodiesNextWord(at, word)) {
     if (1 + own + new->ninputs == CP_MOST_VARIABLES)
@@ -144,6 +146,7 @@ void bodiesFreeFormulas(Mechanism *m) {
   for (Formula *formula = all->first, *next; formula; formula = next) {
     next = formula->next;
     for (int k = 0; k < 3; k++) CPFunctionFree(&formula->f[k]);
+    free(formula->name);
     free(formula);
   }
   for (Custom *custom = all->custom, *next; custom; custom = next) {
@@ -158,8 +161,19 @@ static int evaluate(const Mechanism *m, const Formula *formula, int k, const sun
                     sunrealtype *value, sunrealtype *g, sunrealtype *H) {
   Pieces room;
   const Pieces *pieces = bodiesPieces(m, formula, k, &room);
-  const int flag       = cpFunctionEvaluate(formula->f[k], x, pieces, value, g, H);
-  return flag || !m->follow ? flag : bodiesAddMoved(m, formula->number, k, x, pieces, value, g, H);
+  int flag             = cpFunctionEvaluate(formula->f[k], x, pieces, value, g, H);
+  if (!flag && m->follow) flag = bodiesAddMoved(m, formula->number, k, x, pieces, value, g, H);
+  if (flag && m->failed) *m->failed = (Failed){formula, k};
+  else if (m->failed && m->failed->formula == formula) *m->failed = (Failed){NULL, 0};
+  return flag;
+}
+
+void bodiesFailure(const Mechanism *m, char *text, size_t length) {
+  const Formula *formula = m->failed ? m->failed->formula : NULL;
+  const char *place      = formula ? cpFunctionPlace(formula->f[m->failed->k]) : NULL;
+  if (!formula) return;
+  snprintf(text, length, "%s%s of \"%.60s\" has no finite value", place ? place : "",
+           place ? "" : "the function", formula->name);
 }
 
 int bodiesFormula(const Mechanism *m, const Formula *formula, int k, sunrealtype t, int nown,

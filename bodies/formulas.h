@@ -25,6 +25,7 @@ typedef enum { FOR_FORCES, FOR_MOTIONS, FOR_SAMPLES } Use;
 typedef struct Formula_ {
   struct Formula_ *next;
   Use use;
+  char *name; /* of the element */
   CPFunction f[3];
   int place[3]; /* the number of the first place where a component has pieces (kinks.c) */
   int of_time;  /* is its first variable the time? */
@@ -82,6 +83,13 @@ int bodiesMotion(const Mechanism *m, const Formula *formula, sunrealtype x, sunr
  * roundoff: exact for cubic splines but within a step from their knots. Only the derivatives of accelerations have it, in matrices of
  * Newton's iteration and over parameters. Returns 0, or 1 if the function fails. */
 int bodiesThird(const Mechanism *m, const Formula *formula, sunrealtype x, sunrealtype *d);
+/* The newest function without a finite value, in the data of a CPMech */
+typedef struct Failed_ {
+  const Formula *formula; /* or NULL */
+  int k;                  /* its component */
+} Failed;
+/* Describes it. text [length]: in, out; as it was if there is none */
+void bodiesFailure(const Mechanism *m, char *text, size_t length);
 /* What stands for bodiesMotion in a drive whose data is a Formula */
 int bodiesMotionOf(sunrealtype t, sunrealtype *g, void *formula);
 

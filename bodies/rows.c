@@ -1,5 +1,6 @@
 /* Rows of constraints: those of contacts, those that are off, and their names in messages. */
 #include "bodies_impl.h"
+#include "formulas.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -86,6 +87,10 @@ static const sunrealtype near_start = SUN_RCONST(1e-3);
 void bodiesRowName(CPMechName what, sunindextype i, sunrealtype t, char *name, size_t length,
                    void *mechanism) {
   const Mechanism *b = mechanism;
+  if (what == CP_NAME_FAILURE) {
+    bodiesFailure(b, name, length);
+    return;
+  }
   if (what == CP_NAME_STATE) {
     if (b->singular[0] && fabs(t - b->assembled) <= near_start)
       snprintf(name, length, "%s", b->singular);

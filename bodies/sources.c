@@ -48,8 +48,10 @@ static int quantity(Acting *all, int name, const char *what, sunrealtype t, N_Ve
   *value          = s.value[0];
   all->message[0] = '\0';
   if (!flag && isfinite(*value)) return 0; /* an expression fails where it is not finite */
-  snprintf(all->message, sizeof all->message, "%.200s must be finite, and is not at t = %g", text,
-           (double)t);
+  char why[TEXT] = "";
+  bodiesFailure(all->m, why, sizeof why);
+  snprintf(all->message, sizeof all->message, "%.100s must be finite, and is not at t = %g%s%.300s",
+           text, (double)t, why[0] ? ": " : "", why);
   return CP_USERFUNC_FAIL;
 }
 

@@ -21,6 +21,7 @@ void CPFunctionFree(CPFunction *f) {
   if (!f || !*f) return;
   if (atomic_fetch_sub(&(*f)->owners, 1) == 1) {
     free((*f)->text);
+    free((*f)->place);
     (*f)->destroy(*f);
   }
   *f = NULL;
@@ -119,6 +120,8 @@ const char *cpFunctionText(CPFunction f, const char **variable) {
   if (f && f->text && variable) *variable = f->text;
   return f && f->text ? f->text + strlen(f->text) + 1 : NULL;
 }
+
+const char *cpFunctionPlace(CPFunction f) { return f ? f->place : NULL; }
 
 int CPFunctionEvaluate(CPFunction f, const sunrealtype *x, sunrealtype *value,
                        sunrealtype *gradient, sunrealtype *hessian) {

@@ -79,6 +79,8 @@ CPODES_EXPORT int cpFunctionEvaluate(CPFunction f, const sunrealtype *x, const P
                                      sunrealtype *hessian);
 /* The expression of a function of one variable without further names, or NULL. variable: out, its name; may be NULL */
 CPODES_EXPORT const char *cpFunctionText(CPFunction f, const char **variable);
+/* Where the expression of a function stands, and how it begins, file:2:9: "1/x"; or NULL */
+CPODES_EXPORT const char *cpFunctionPlace(CPFunction f);
 /* One more owner of f, who frees it as well; f may be NULL. */
 CPODES_EXPORT CPFunction cpFunctionShare(CPFunction f);
 

@@ -41,6 +41,7 @@ struct CPFunction_ {
                    const Pieces *pieces, sunrealtype *jet);
   void (*destroy)(struct CPFunction_ *f); /* what it owns, and f */
   char *text; /* of one variable without definitions: its name, and after its zero the expression; or NULL */
+  char *place; /* of an expression: file:line:column, and its beginning; or NULL */
 };
 
 /* What is wrong in a text, and where: offset in the text */

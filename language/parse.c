@@ -409,6 +409,21 @@ static int sum(Parser *p, Part *out) {
   }
 }
 
+/* Returns the text of cpFunctionPlace, or NULL without memory. */
+static char *placeOf(const char *text, Place place) {
+  enum { SHOWN = 60, LONGEST_PLACE = 400 };
+  char *out     = malloc(LONGEST_PLACE);
+  const int cut = strlen(text) > SHOWN;
+  if (!out) return NULL;
+  if (place.file)
+    snprintf(out, LONGEST_PLACE, "%.200s:%d:%d: \"%.*s%s\"", place.file, place.line, place.column,
+             SHOWN, text, cut ? "..." : "");
+  else snprintf(out, LONGEST_PLACE, "\"%.*s%s\"", SHOWN, text, cut ? "..." : "");
+  for (char *c = out; *c; c++)
+    if ((unsigned char)*c < ' ') *c = ' ';
+  return out;
+}
+
 int languageExpression(Scope *scope, const char *text, Place place, int nvariables,
                        const char *const *variable, const char *const *unit, const char *result,
                        CPFunction *f) {
@@ -429,7 +444,7 @@ int languageExpression(Scope *scope, const char *text, Place place, int nvariabl
   if (!failed && result && !accepts(&wanted, &all.d) && !isZero(&all))
     failed = wrong(&p, text, "the value must have the dimension of %s, and has that of %s",
                    languageDimensionText(&wanted, need), languageDimensionText(&all.d, have));
-  failed = failed || languageCountPieces(e);
+  failed = failed || languageCountPieces(e) || !(e->head.place = placeOf(text, place));
   if (!failed) return e->head.result = all.d, *f = &e->head, CP_SUCCESS;
   CPFunction half = &e->head;
   CPFunctionFree(&half);

@@ -425,27 +425,14 @@ static int clone_templates(CPEquations *mech) {
   return failed;
 }
 
-/* Refuses a start where the function of a force has no finite value, such as one with a division by zero: it is looked for, in all
- * quantities, if the equations of motion cannot be evaluated. */
+/* Refuses a start where a function has no finite value, such as one with a division by zero. */
 static int check_forces(CPPlugin *model) {
-  CPBodies b         = built(model)->bodies;
-  N_Vector ydot      = N_VClone(model->y0);
-  const int is_right = ydot && CPMechRhs(0, model->y0, ydot, built(model)->mech) == 0,
-            n        = is_right ? 0 : CPBodiesCount(b, CP_SENSOR);
-  if (ydot) N_VDestroy(ydot);
-  for (int i = 0; i < n; i++) {
-    const char *name = thing(b, CP_SENSOR, i).name, *quantity = strrchr(name, '.');
-    CPSensor sensor = CP_INIT(CPSensor);
-    char element[2 * NAME_LENGTH];
-    int joint; /* whose force would fail as well */
-    if (!quantity || (strcmp(quantity, ".force") && strcmp(quantity, ".torque"))) continue;
-    snprintf(element, sizeof element, "%.*s", (int)(quantity - name), name);
-    if (!CPBodiesFind(b, CP_JOINT, element, &joint)) continue;
-    if (CPMechGetSensor(built(model)->mech, name, 0, model->y0, &sensor) == CP_REPTD_USERFUNC_ERR)
-      return CPPluginRefuse(model, "%s: %s: the function of its %s has no finite value at the start",
-                            mechanism.path, element, quantity + 1);
-  }
-  return 0;
+  CPMech mech       = built(model)->mech;
+  sunrealtype *udot = calloc((size_t)CPModelGetEquations(built(model)->model)->nu + 1, sizeof *udot);
+  const int flag    = udot ? CPMechAccelerations(mech, 0, model->y0, udot, NULL) : 0;
+  free(udot);
+  if (flag != CP_REPTD_USERFUNC_ERR && flag != CP_MECH_NONFINITE) return 0; /* the run tells */
+  return CPPluginRefuse(model, "%s: %s", mechanism.path, CPObjectGetLastMessage(CP_OBJECT(mech)));
 }
 
 static int assemble(CPPlugin *model) {

@@ -10,11 +10,22 @@
 #include <math.h>
 #include <string.h>
 
+/* Adds to a message what the model says about a failure. */
+static int explain(CPMech mech, int flag, sunrealtype t) {
+  const size_t length        = strlen(mech->text);
+  char why[CP_MECH_ROW_NAME] = "";
+  if (mech->eq->row_name && !cpMechData(mech))
+    mech->eq->row_name(CP_NAME_FAILURE, 0, isnan(t) ? 0 : t, why, sizeof why, mech->data);
+  why[sizeof why - 1] = '\0';
+  if (why[0]) snprintf(mech->text + length, sizeof mech->text - length, ": %s", why);
+  return flag;
+}
+
 int cpMechResult(CPMech mech, int flag, sunrealtype t, const char *name) {
   char function[80];
   if (!flag) return CP_SUCCESS;
   snprintf(function, sizeof function, "the function %s", name);
-  return cpUserResult(mech->text, flag, t, function);
+  return explain(mech, cpUserResult(mech->text, flag, t, function), t);
 }
 
 int cpMechWrong(CPMech mech, int flag, sunrealtype t, const char *name, const double *x) {
@@ -23,7 +34,8 @@ int cpMechWrong(CPMech mech, int flag, sunrealtype t, const char *name, const do
   if (bad) return bad;
   if (!isnan(t)) snprintf(when, sizeof when, "at t = %.10g: ", t);
   while (isfinite(x[bad])) bad++;
-  return cpReason(mech->text, -CP_MECH_NONFINITE, "%s%s[%d] is %g", when, name, bad, x[bad]);
+  flag = cpReason(mech->text, -CP_MECH_NONFINITE, "%s%s[%d] is %g", when, name, bad, x[bad]);
+  return explain(mech, flag, t);
 }
 
 /* ---- the state ---- */

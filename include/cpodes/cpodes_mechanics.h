@@ -148,7 +148,9 @@ typedef enum {
   CP_NAME_STATE =
       3, /**< what is special about the state at t, so that no motion leads on from there; i = 0 */
   CP_NAME_LIMIT =
-      2 /**< that its prescribed motion ends at t: drive "motor" cannot turn "crank" beyond 118 degrees */
+      2, /**< that its prescribed motion ends at t: drive "motor" cannot turn "crank" beyond 118 degrees */
+  CP_NAME_FAILURE =
+      4 /**< what has failed in the functions that have been called last: file:2:9: force "spring": "1/x" is not finite; i = 0 */
 } CPMechName;
 /**
  * Writes what row i of A is called in messages to name [length]. 0 <= i < na. length is at least 256. An empty name, as

@@ -123,12 +123,18 @@ class Mechanisms(RunnerTest):
         self.assertEqual(process.returncode, FAILED)
         self.assertIn("hold.output must be finite, and is not at t = 0.5", process.stderr + process.stdout)
 
-    def test_forces_are_finite_at_the_start(self):
-        """A force 1/x at x = 0 is refused by its name, and not by that of the joint whose force it makes infinite."""
+    def test_functions_are_finite_at_the_start(self):
+        """What divides by zero there is refused with the line and column of its expression, and with its element."""
         file = self.folder / "slide.yaml"
-        file.write_text("dimension: 2\nbodies: [{name: b, mass: 1, inertia: 1}]\njoints: [{name: s, kind: prismatic, b: b, axis: [1, 0, 0]}]\n"
-                        "springs: [{name: push, of: s, force: 1 N m/x}]\n")
-        self.assert_refused(cpodes("run", file), "slide.yaml: push: the function of its force has no finite value at the start")
+        for element, column, text in (("springs: [{name: push, of: s, force: 1 N m/x}]", 38, "1 N m/x"),
+                                      ("springs: [{name: push, of: s, force: 1 N*log(x/(1 m))}]", 38, "1 N*log(x/(1 m))"),
+                                      ("drives: [{name: push, of: s, motion: 1 m s/t}]", 38, "1 m s/t"),
+                                      ("couplers: [{name: push, of: [s, u], ratio: [1, 1], function: 1 m^2/x}]", 62, "1 m^2/x"),
+                                      ("actuators: [{name: push, of: s, curve: 1 N m/x}]", 40, "1 N m/x"),
+                                      ("forces: [{name: push, body: b, in: bodies, force: [0, 1 N m/x]}]", 55, "1 N m/x")):
+            file.write_text("dimension: 2\nbodies: [{name: b, mass: 1, inertia: 1}, {name: c, mass: 1, inertia: 1}]\n"
+                            "joints: [{name: s, kind: prismatic, b: b, axis: [1, 0, 0]}, {name: u, kind: prismatic, b: c, axis: [0, 1, 0]}]\n" + element + "\n")
+            self.assert_refused(cpodes("run", file), f'slide.yaml:4:{column}: "{text}" of "push" has no finite value')
 
     def named(self, run):
         """The names of the events, with their times."""
