@@ -13,6 +13,11 @@ enum { NUM_SHAPES = CP_SHAPE_PLANE + 1 };
  * Returns 0, or 1 without memory. */
 int bodiesRoom(void *address, int count, int more, size_t size);
 #define ROOM(array, count, more) bodiesRoom(&(array), (count), (more), sizeof *(array))
+/* The name of this kind (NONE: of all elements) that is nearest to one that does not exist, as the end of a message, "; did you mean
+ * "pin"?", or "". Returns text. */
+enum { SUGGESTION = 120 };
+const char *bodiesSuggest(const Mechanism *m, int kind, const char *name, size_t length,
+                          char text[SUGGESTION]);
 /* Returns the first control character of a text in UTF-8, C1 included, or NULL. */
 const char *bodiesControl(const char *text);
 /* Makes a message, which may contain names from files, one line without control characters. */

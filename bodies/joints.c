@@ -299,9 +299,11 @@ int bodiesCoordinateTerm(const Mechanism *b, int joint, int k, Term *term) {
 
 int bodiesNamedCoordinate(CPBodies b, const char *name, CPCoordinate of, Term *term) {
   const int j = of.joint ? bodiesFind(&b->m, NAME_JOINT, of.joint, strlen(of.joint)) : -1;
+  char more[SUGGESTION];
   if (j < 0)
-    return refused(b, CP_ILL_INPUT, "%s: there is no joint \"%.100s\"", name,
-                   of.joint ? of.joint : "");
+    return refused(
+        b, CP_ILL_INPUT, "%s: there is no joint \"%.100s\"%s", name, of.joint ? of.joint : "",
+        of.joint ? bodiesSuggest(&b->m, NAME_JOINT, of.joint, strlen(of.joint), more) : "");
   if (bodiesCoordinateTerm(&b->m, j, of.k, term))
     return refused(b, CP_ILL_INPUT, "%s: joint \"%s\" has no coordinate %d", name, of.joint, of.k);
   return j;

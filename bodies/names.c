@@ -1,5 +1,6 @@
 /* Names and parameters of elements. */
 #include "elements.h"
+#include "language/language.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,6 +19,18 @@ int bodiesRoom(void *address, int count, int more, size_t size) {
   if (!(larger = realloc(*array, (size_t)length * size))) return 1;
   *array = larger;
   return 0;
+}
+
+const char *bodiesSuggest(const Mechanism *m, int kind, const char *name, size_t length,
+                          char text[SUGGESTION]) {
+  Nearest nearest = {name, NULL, length, 0};
+  for (int i = 0; i < m->capacity; i++) {
+    const Entry *e = &m->entry[i];
+    if (kind == NONE ? e->kind > 0 : e->kind == kind) cpScopeShow(&nearest, m->text + e->name);
+  }
+  text[0] = '\0';
+  if (nearest.best) snprintf(text, SUGGESTION, "; did you mean \"%.80s\"?", nearest.best);
+  return text;
 }
 
 const char *bodiesControl(const char *text) {

@@ -5,11 +5,13 @@
 
 /* The joint of this name, for a release or a latch. Returns its index, or an error code that has been reported. */
 static int jointOf(CPBodies b, const char *name, const char *joint, int closes) {
+  char more[SUGGESTION];
   int i;
   if (!joint) return refused(b, CP_ILL_INPUT, "%s: joint must not be NULL", name);
   const int kind = bodiesLookUp(&b->m, joint, strlen(joint), &i);
   if (kind != NAME_JOINT || b->m.joint[i].kind == NONE || b->m.joint[i].contact != NONE)
-    return refused(b, CP_ILL_INPUT, "%s: there is no joint \"%.200s\" to release", name, joint);
+    return refused(b, CP_ILL_INPUT, "%s: there is no joint \"%.200s\" to release%s", name, joint,
+                   bodiesSuggest(&b->m, NAME_JOINT, joint, strlen(joint), more));
   if (b->m.joint[i].custom)
     return refused(b, CP_ILL_INPUT, "%s: a joint by functions, %.200s, cannot be released", name,
                    joint);

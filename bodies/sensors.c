@@ -228,24 +228,21 @@ static int isNext(const char **at, const char *word) {
 /* What the element has, or, if there is none, the one with the nearest name */
 static int suggest(const Mechanism *m, const char *name, const Sensor *s, char rule[RULE_TEXT]) {
   const size_t length = strcspn(name, ".");
-  Nearest nearest     = {name, NULL, length, 0};
-  const int kinds     = kindsOf(m, s);
-  char list[200]      = "";
+  char suggestion[SUGGESTION];
+  const int kinds = kindsOf(m, s);
+  char list[200]  = "";
   for (int row = 0; row < ROWS; row++)
     if (table[row].of & kinds) {
       const size_t at = strlen(list);
       snprintf(list + at, sizeof list - at, "%s%s", at ? ", " : "", table[row].name);
     }
-  for (int i = 0; i < m->capacity && !kinds; i++)
-    if (m->entry[i].kind > 0) cpScopeShow(&nearest, m->text + m->entry[i].name);
   if (kinds)
     snprintf(rule, RULE_TEXT, "there is no quantity \"%.80s\"; %.*s has %s", name, (int)length,
              name, list);
   else
-    snprintf(rule, RULE_TEXT,
-             "there is no quantity \"%.80s\", as there is no element \"%.*s\"%s%s%s", name,
-             (int)(length < 80 ? length : 80), name, nearest.best ? "; did you mean \"" : "",
-             nearest.best ? nearest.best : "", nearest.best ? "\"?" : "");
+    snprintf(rule, RULE_TEXT, "there is no quantity \"%.80s\", as there is no element \"%.*s\"%s",
+             name, (int)(length < 80 ? length : 80), name,
+             bodiesSuggest(m, NONE, name, length, suggestion));
   return 1;
 }
 

@@ -127,6 +127,7 @@ Touching bodiesTouching(const Mechanism *m, int a, int b, sunrealtype *depth) {
 /* Finds the shapes, a plane first, and checks that they are apart. Returns 0 or an error code that has been reported. */
 static int findShapes(CPBodies b, const CPBodyContact *c, const char *name, const Shape *shape[2]) {
   const char *names[2] = {c->a, c->b};
+  char more[SUGGESTION];
   sunrealtype depth;
   int index[2];
   if (b->m.space.dimension == 2)
@@ -135,7 +136,8 @@ static int findShapes(CPBodies b, const CPBodyContact *c, const char *name, cons
     const char *of = names[side] ? names[side] : "";
     index[side]    = bodiesFind(&b->m, NAME_SHAPE, of, strlen(of));
     if (index[side] < 0)
-      return refused(b, CP_ILL_INPUT, "%s: there is no shape \"%.100s\"", name, of);
+      return refused(b, CP_ILL_INPUT, "%s: there is no shape \"%.100s\"%s", name, of,
+                     bodiesSuggest(&b->m, NAME_SHAPE, of, strlen(of), more));
     shape[side] = &b->m.shape[index[side]];
   }
   if (b->m.pair[shape[0]->pair].side[1].body == b->m.pair[shape[1]->pair].side[1].body)

@@ -39,7 +39,9 @@ int bodiesFindBody(CPBodies b, const char *name, const char *body, int *index) {
   const int ground = !body || !strcmp(body, "ground");
   *index           = ground ? GROUND : bodiesFind(&b->m, NAME_BODY, body, strlen(body));
   if (ground || *index >= 0) return CP_SUCCESS;
-  return refused(b, CP_ILL_INPUT, "%s: there is no body \"%.100s\"", name, body);
+  char more[SUGGESTION];
+  return refused(b, CP_ILL_INPUT, "%s: there is no body \"%.100s\"%s", name, body,
+                 bodiesSuggest(&b->m, NAME_BODY, body, strlen(body), more));
 }
 
 int bodiesFindSides(CPBodies b, const char *name, const char *a, const char *c, Pair *pair) {

@@ -110,12 +110,13 @@ static int chooseCoordinates(Reader *r, const yaml_node_t *n, const Run *run, CP
 
 /* Checks that the names in `held` exist, and reads `sensors`. Returns 0, or 1 after a message. */
 static int checkRun(Reader *r, const yaml_node_t *n, const Run *run, CPBodies b) {
+  char more[SUGGESTION];
   size_t length;
   for (const char *name = run->held; *(name += strspn(name, " ")); name += length) {
     length = strcspn(name, " ");
     if (bodiesFind(&b->m, NAME_BODY, name, length) < 0)
-      return yamlWrong(r, yamlSection(r, n, "held")->start_mark, "there is no body \"%.*s\"",
-                       (int)length, name);
+      return yamlWrong(r, yamlSection(r, n, "held")->start_mark, "there is no body \"%.*s\"%s",
+                       (int)length, name, bodiesSuggest(&b->m, NAME_BODY, name, length, more));
   }
   const yaml_node_t *sensors = yamlSection(r, n, "sensors");
   return sensors ? readSensors(r, sensors, b) : 0;

@@ -599,6 +599,11 @@ static const struct {
     {PIN "drives: [{name: d, of: j, rate: 3 m/s}]\n",
      "my.yaml:4:33:", "dimension of s^-1, and has that of m/s"},
     {PIN "drives: [{name: d, of: j, rate: 3*t}]\n", "my.yaml:4:35:", "there is no \"t\""},
+    {"bodies: [{name: crank, mass: 1, inertia: [1, 1, 1]}]\njoints: [{name: j, kind: revolute, b: "
+     "crnk}]\n",
+     "my.yaml:2:10:", "j: there is no body \"crnk\"; did you mean \"crank\"?"},
+    {PIN "drives: [{name: d, of: jj}]\n",
+     "my.yaml:4:10:", "d: there is no joint \"jj\"; did you mean \"j\"?"},
     {PIN "drives: [{name: d, of: j, motion: 3*t}]\n",
      "my.yaml:4:35:", "must have the dimension of no dimension, and has that of s"},
     {PIN "drives: [{name: d, of: j, motion: x}]\n", "my.yaml:4:35:", "there is no \"x\""},
