@@ -72,7 +72,8 @@ static int eliminateSwivel(Motion *at, sunrealtype *tau, Articulated *own) {
 
 static CP_WIDE int inwards(Tree *tree, sunrealtype *tau, const sunrealtype *armature,
                            const Wrench *wrench) {
-  for (int n = 0; n < tree->nnodes; n++) {
+  for (int i = 0; i < tree->nnodes; i++) {
+    const int n      = tree->order[i];
     const Node *node = &tree->node[n];
     Motion *at       = &tree->motion[n + 1];
     Articulated *own = &tree->articulated[n];
@@ -89,7 +90,8 @@ static CP_WIDE int inwards(Tree *tree, sunrealtype *tau, const sunrealtype *arma
     own->F -= (Column){F[0], F[1], F[2], 0};
     own->N -= (Column){N[0], N[1], N[2], 0};
   }
-  for (int n = tree->nnodes - 1; n >= 0; n--) {
+  for (int i = tree->nnodes - 1; i >= 0; i--) {
+    const int n      = tree->order[i];
     const Node *node = &tree->node[n];
     Motion *at       = &tree->motion[n + 1];
     Articulated *own = &tree->articulated[n];
@@ -105,7 +107,7 @@ static CP_WIDE int inwards(Tree *tree, sunrealtype *tau, const sunrealtype *arma
     case AFLOAT:
       for (int k = 0; k < 3; k++) {
         of[k] -= own->F[k];
-        for (int i = 0; i < 3; i++) of[3 + k] -= at->R[k][i] * own->N[i];
+        for (int j = 0; j < 3; j++) of[3 + k] -= at->R[k][j] * own->N[j];
       }
       continue;
     }
@@ -170,7 +172,8 @@ static int moveAfloat(Motion *at, const Inertia *I, const sunrealtype *tau, sunr
 }
 
 static CP_WIDE int outwards(Tree *tree, const sunrealtype *tau, sunrealtype *udot) {
-  for (int n = 0; n < tree->nnodes; n++) {
+  for (int i = 0; i < tree->nnodes; i++) {
+    const int n            = tree->order[i];
     const Node *node       = &tree->node[n];
     const Motion *up       = &tree->motion[node->parent + 1];
     Motion *at             = &tree->motion[n + 1];
@@ -200,7 +203,7 @@ static CP_WIDE int outwards(Tree *tree, const sunrealtype *tau, sunrealtype *udo
     if (node->kind == SWIVEL) { /* J^-1 (tau - G^T a) - alpha */
       nodeToSpace(at, of, torque);
       for (int k = 0; k < 3; k++)
-        for (int i = 0; i < 3; i++) torque[k] -= own->I.G[k][i] * at->a[i];
+        for (int j = 0; j < 3; j++) torque[k] -= own->I.G[k][j] * at->a[j];
       solve3(own->I.J, 1, &torque);
       add3(-1, at->alpha, torque);
       for (int k = 0; k < 3; k++) x[k] = dot3(at->R[k], torque);

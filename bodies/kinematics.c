@@ -8,16 +8,59 @@
 
 #include <string.h>
 
-/* The node moves by x and rate along or about its z, if it does. */
-CP_WIDE_PART void moveBy(const Motion *up, sunrealtype x, sunrealtype rate, const Node *node,
-                         Motion *at) {
+/* s, c [n]: out, the sines and cosines of x [n], where n is a multiple of TREE_LANES, to about an ulp: Taylor series about the nearest
+ * multiple of pi/2. It is subtracted in three parts, two of which have 33 bits, so that multiples up to 2^20 are exact. Beyond them,
+ * and for what is not finite, the functions of the library take over; they have no lanes. */
+static CP_WIDE void sinesCosines(int n, const sunrealtype *x, sunrealtype *s, sunrealtype *c) {
+  static const sunrealtype most     = 0x1.8p+20,
+                           part[]   = {0x1.921fb544p+0, 0x1.0b4611a6p-34, 0x1.3198a2e037073p-69},
+                           quarters = 0x1.45f306dc9c883p-1, /* 2 / pi */
+      integers                      = 0x1.8p+52; /* Numbers of this size have no fractions. */
+  static const sunrealtype
+      S[] = {-1. / 6,        1. / 120,        -1. / 5040,          1. / 362880,
+             -1. / 39916800, 1. / 6227020800, -1. / 1307674368000, 1. / 355687428096000},
+      C[] = {1. / 24,        -1. / 720,         1. / 40320,          -1. / 3628800,
+             1. / 479001600, -1. / 87178291200, 1. / 20922789888000, -1. / 6402373705728000};
+  int far = 0;
+  for (int first = 0; first < n; first += TREE_LANES)
+    for (int i = first; i < first + TREE_LANES; i++) {
+      const int is_near = fabs(x[i]) < most;
+      const sunrealtype
+          y = is_near ? x[i] : 0,
+          k = (y * quarters + integers) - integers,
+          r = ((y - k * part[0]) - k * part[1]) - k * part[2], z = r * r,
+          sine =
+              r +
+              r * (z * (S[0] +
+                        z * (S[1] +
+                             z * (S[2] +
+                                  z * (S[3] + z * (S[4] + z * (S[5] + z * (S[6] + z * S[7])))))))),
+          cosine =
+              1 -
+              (z / 2 -
+               z * (z * (C[0] +
+                         z * (C[1] +
+                              z * (C[2] +
+                                   z * (C[3] + z * (C[4] + z * (C[5] + z * (C[6] + z * C[7])))))))));
+      const int quarter   = (int)k;
+      const sunrealtype a = quarter & 1 ? cosine : sine, b = quarter & 1 ? sine : cosine;
+      s[i] = quarter & 2 ? -a : a;
+      c[i] = (quarter + 1) & 2 ? -b : b;
+      far |= !is_near;
+    }
+  for (int i = 0; i < n && far; i++)
+    if (!(fabs(x[i]) < most)) s[i] = sin(x[i]), c[i] = cos(x[i]);
+}
+
+/* The node moves by x and rate along or about its z, if it does; s, c: the sine and cosine of x */
+CP_WIDE_PART void moveBy(const Motion *up, sunrealtype x, sunrealtype s, sunrealtype c,
+                         sunrealtype rate, const Node *node, Motion *at) {
   Column R[3], own[3], w, v, P, r, swing, turned, cw = {0};
   axes3(up->R, R);
   load3(up->w, &w), load3(up->v, &v), load3(up->P, &P);
   for (int j = 0; j < 3; j++) times3(R, node->R[j], &own[j]);
   times3(R, node->p, &r);
   if (node->kind == HINGE) {
-    const sunrealtype c = cos(x), s = sin(x);
     const Column first = own[0];
     own[0]             = c * first + s * own[1];
     own[1]             = c * own[1] - s * first;
@@ -39,7 +82,10 @@ static CP_WIDE void moveAll(const Mechanism *b, Tree *tree, const sunrealtype *q
                             const sunrealtype *u) {
   static const sunrealtype still[6] = {0};
   treeRefresh(b, tree);
-  for (int n = 0; n < tree->nnodes; n++) {
+  memcpy(tree->x, q, (size_t)tree->nq * sizeof *q);
+  sinesCosines(treePadded(tree->nq), tree->x, tree->sine, tree->cosine);
+  for (int i = 0; i < tree->nnodes; i++) {
+    const int n          = tree->order[i];
     Node *node           = &tree->node[n];
     const Motion *up     = &tree->motion[node->parent + 1];
     Motion *at           = &tree->motion[n + 1];
@@ -58,7 +104,7 @@ static CP_WIDE void moveAll(const Mechanism *b, Tree *tree, const sunrealtype *q
       memset(at->cv, 0, sizeof at->cv);
       break;
     case SWIVEL:
-      moveBy(up, 0, 0, node, at);
+      moveBy(up, 0, 0, 1, 0, node, at);
       bodiesRotation(x, own);
       for (int k = 0; k < 3; k++) nodeToSpace(at, own[k], turned[k]);
       for (int k = 0; k < 3; k++) memcpy(at->R[k], turned[k], sizeof own[k]);
@@ -66,13 +112,13 @@ static CP_WIDE void moveAll(const Mechanism *b, Tree *tree, const sunrealtype *q
       add3(1, spin, at->w);
       cross3(up->w, spin, at->cw);
       break;
-    case WELD: moveBy(up, 0, 0, node, at); break;
+    case WELD: moveBy(up, 0, 0, 1, 0, node, at); break;
     case CUSTOM:
-      moveBy(up, 0, 0, node, at);
+      moveBy(up, 0, 0, 1, 0, node, at);
       customMove(up, x, rate, node, at);
       break;
     case HINGE: at->phi += node->turn * x[0]; /* fall through */
-    case SLIDE: moveBy(up, x[0], rate[0], node, at);
+    case SLIDE: moveBy(up, x[0], tree->sine[node->q], tree->cosine[node->q], rate[0], node, at);
     }
   }
 }

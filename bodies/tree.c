@@ -178,6 +178,26 @@ static void addNodes(const Mechanism *b, Tree *tree, int body, int from) {
   tree->node_of_body[body] = parent;
 }
 
+/* Sorts the nodes by their depth. Returns 0, or 1 without memory. */
+static int orderByDepth(Tree *tree) {
+  const int n = tree->nnodes;
+  int *depth = calloc(2 * (size_t)n + 1, sizeof *depth), *start = depth + n;
+  tree->order = malloc(((size_t)n + 1) * sizeof *tree->order);
+  if (!depth || !tree->order) {
+    free(depth);
+    return 1;
+  }
+  for (int i = 0; i < n; i++) {
+    const int parent = tree->node[i].parent;
+    depth[i]         = parent == GROUND ? 0 : depth[parent] + 1;
+    if (depth[i] + 1 < n) start[depth[i] + 1]++;
+  }
+  for (int k = 1; k < n; k++) start[k] += start[k - 1];
+  for (int i = 0; i < n; i++) tree->order[start[depth[i]]++] = i;
+  free(depth);
+  return 0;
+}
+
 /* Numbers the bodies so that each subtree is consecutive, and adds their nodes. Returns 0, or 1 without memory. */
 static int addAll(const Mechanism *b, Tree *tree, const int *edge, const int *order) {
   const int n = b->nbodies;
@@ -208,7 +228,7 @@ static int addAll(const Mechanism *b, Tree *tree, const int *edge, const int *or
       tree->node[parent].last = tree->node[i].last;
   }
   free(child);
-  return 0;
+  return orderByDepth(tree);
 }
 
 /* Finds the velocity to whose coordinate a term is tied. last [npairs]: the last node of a pair's chain, or NONE */
@@ -264,15 +284,28 @@ static int findTerms(Mechanism *b, Tree *tree) {
   return 0;
 }
 
+/* Finds the parameters of bodies, from the first one of the first body to the last one of the last, whatever is between. */
+static void findMasses(const Mechanism *b, Tree *tree) {
+  int end          = 0;
+  tree->first_mass = b->nparams;
+  for (int i = 0; i < b->nbodies; i++) {
+    const int first = b->body[i].param;
+    if (first < tree->first_mass) tree->first_mass = first;
+    if (first + MASS_NUMBERS > end) end = first + MASS_NUMBERS;
+  }
+  tree->nmasses = end > tree->first_mass ? (size_t)(end - tree->first_mass) : 0;
+}
+
 static int makeRunning(const Mechanism *b, Tree *tree) {
-  const size_t nb = (size_t)b->nbodies, nn = (size_t)tree->nnodes, nu = (size_t)tree->nu;
+  const size_t nn = (size_t)tree->nnodes, nu = (size_t)tree->nu, nx = (size_t)treePadded(tree->nq);
   sunrealtype *free_ =
-      calloc(7 * nb + 2 * tree->length + (size_t)tree->nq + 5 * nu + 9 * nn + 1, sizeof *free_);
+      calloc(tree->nmasses + 2 * tree->length + 3 * nx + (size_t)tree->nq + 5 * nu + 9 * nn + 1,
+             sizeof *free_);
   for (int i = 0; i < NUM_PLANS; i++) tree->value[i] = NULL;
   tree->delassus    = NULL;
   tree->along       = NULL;
   tree->response    = NULL;
-  tree->numbers     = free_;
+  tree->masses      = free_;
   tree->motion      = calloc(nn + 1, sizeof *tree->motion);
   tree->articulated = calloc(nn + 1, sizeof *tree->articulated);
   tree->wrench      = calloc(2 * nn + 1, sizeof *tree->wrench);
@@ -285,23 +318,25 @@ static int makeRunning(const Mechanism *b, Tree *tree) {
     tree->node[n].own    = &tree->own[next++];
     tree->node[n].own->m = b;
   }
-  free_ += 7 * nb;
+  free_ += tree->nmasses;
   tree->sum                 = tree->wrench + nn;
   sunrealtype **of_bodies[] = {&tree->twist, &tree->force},
-              **of_nodes[]  = {&tree->tau, &tree->armature, &tree->column, &tree->size};
+              **of_nodes[]  = {&tree->tau, &tree->armature, &tree->column, &tree->size},
+              **of_turns[]  = {&tree->x, &tree->sine, &tree->cosine};
   for (int i = 0; i < 2; i++) *of_bodies[i] = free_, free_ += tree->length;
   for (int i = 0; i < 4; i++) *of_nodes[i] = free_, free_ += nu;
-  tree->known   = free_, free_ += tree->nq + tree->nu;
-  tree->level   = 0;
-  tree->moments = (sunrealtype(*)[3][3])free_;
-  for (int i = 0; i < b->nbodies; i++) tree->numbers[7 * i] = NAN;
+  for (int i = 0; i < 3; i++) *of_turns[i] = free_, free_ += nx;
+  tree->known     = free_, free_ += tree->nq + tree->nu;
+  tree->level     = 0;
+  tree->moments   = (sunrealtype(*)[3][3])free_;
+  tree->masses[0] = NAN;
   for (int k = 0; k < 3; k++) tree->motion[0].R[k][k] = 1;
   return 0;
 }
 
 static void freeRunning(Tree *tree) {
   treeFreeDelassus(tree->delassus);
-  free(tree->numbers);
+  free(tree->masses);
   free(tree->motion);
   free(tree->articulated);
   free(tree->along);
@@ -323,6 +358,7 @@ Tree *treeMake(Mechanism *b) {
   }
   failed = failed || choose(b, edge, edge + n) || addAll(b, tree, edge, edge + n);
   if (!failed) {
+    findMasses(b, tree);
     tree->length           = (size_t)b->nbodies * (size_t)b->space.nu;
     tree->node_of_velocity = malloc(((size_t)tree->nu + 1) * sizeof *tree->node_of_velocity);
     failed                 = !tree->node_of_velocity || makeRunning(b, tree);
@@ -365,6 +401,7 @@ void treeFree(Tree *tree) {
   if (!tree) return;
   free(tree->node_of_body);
   free(tree->node_of_velocity);
+  free(tree->order);
   free(tree->square.place);
   free(tree->diagonal);
   free(tree->rows.place);
@@ -480,8 +517,8 @@ void treeSetFrames(const Mechanism *b, Tree *tree) {
     for (; n < last; n++) setAngles(b, tree, n);
     setAngles(b, tree, n);
   }
-  for (int i = 0; i < b->nbodies; i++) tree->numbers[7 * i] = NAN;
-  tree->level = 0;
+  tree->masses[0] = NAN;
+  tree->level     = 0;
 }
 
 /* The node's mass, and its moments about its origin, from those about the centre of mass in the axes of the body */
@@ -500,12 +537,12 @@ static void setMass(Node *node, const sunrealtype *mass, int full) {
     }
 }
 
+/* Parameters belong to the user, who may change them at any time: one comparison of all those of bodies, which are neighbours, costs less
+ * than one for each. */
 void treeRefresh(const Mechanism *b, Tree *tree) {
-  for (int i = 0; i < b->nbodies; i++) {
-    const sunrealtype *mass = b->param + b->body[i].param;
-    sunrealtype *known      = tree->numbers + 7 * i;
-    if (!memcmp(known, mass, 7 * sizeof *mass)) continue;
-    setMass(&tree->node[tree->node_of_body[i]], mass, b->body[i].full);
-    memcpy(known, mass, 7 * sizeof *mass);
-  }
+  const sunrealtype *now = b->param + tree->first_mass;
+  if (!memcmp(tree->masses, now, tree->nmasses * sizeof *now)) return;
+  for (int i = 0; i < b->nbodies; i++)
+    setMass(&tree->node[tree->node_of_body[i]], b->param + b->body[i].param, b->body[i].full);
+  memcpy(tree->masses, now, tree->nmasses * sizeof *now);
 }

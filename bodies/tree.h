@@ -14,6 +14,9 @@
 
 #include <cpodes/cpodes_language.h>
 
+/* The parameters of a body: mass, then moments and products of inertia */
+enum { MASS_NUMBERS = 7 };
+
 typedef enum {
   WELD,   /* does not move in its parent */
   HINGE,  /* turns about its z */
@@ -92,20 +95,25 @@ typedef struct {
 
 typedef struct Tree_ {
   int nnodes, nq, nu;
-  Node *node;             /* [nnodes] */
+  Node *node; /* [nnodes] */
+  int *order; /* [nnodes] of the nodes by their depth: neighbours do not wait for each other in recursions */
   int *node_of_body;      /* [nbodies] */
   int *node_of_velocity;  /* [nu] */
   int recursive;          /* may u' come from the recursion? */
   int nothers;            /* number of all other laws but friction */
   int bare;               /* are all rows sums of its coordinates? */
+  int first_mass;         /* the first parameter of the bodies */
+  size_t nmasses;         /* number of parameters from there to the last one of a body */
   size_t length;          /* of vectors of all bodies' velocities */
   Plan square, rows;      /* of M, K and C, which are sparse or dense; of A, Bq and Bu */
   sunindextype *diagonal; /* [nu] the places of the diagonal in a sparse square, or NULL */
 
   /* what a run changes */
-  sunrealtype *numbers; /* [7 nbodies] masses of which the nodes were made, NaN at first */
-  Motion *motion;       /* [nnodes + 1] */
-  OwnMotion *own;       /* of the nodes that move by functions */
+  sunrealtype *masses; /* [nmasses] the parameters of bodies of which the nodes were made, beginning with NaN at first */
+  Motion *motion; /* [nnodes + 1] */
+  OwnMotion *own; /* of the nodes that move by functions */
+  sunrealtype *x, *sine,
+      *cosine; /* [treePadded(nq)] q, and sines and cosines of all of it, whether it are angles or not */
   sunrealtype *known; /* [nq + nu] where poses and motions are, without u', as far as `level` says */
   int level;          /* 0: nowhere, 1: at q, 2: at (q, u) */
   Articulated *articulated;
@@ -120,6 +128,10 @@ typedef struct Tree_ {
   struct Along_ *along;         /* [nu] of velocities (inverse.c), or NULL */
   struct Response_ *response; /* [nnodes] of forces on bodies (inverse.c), or NULL */
 } Tree;
+
+/* Lengths of vectors whose entries are computed in lanes, with 0 in those that are left over */
+enum { TREE_LANES = 8 };
+static inline int treePadded(int n) { return (n + TREE_LANES - 1) / TREE_LANES * TREE_LANES; }
 
 /* y = R x, and C = A B, by columns; C must be neither A nor B */
 CP_WIDE_PART void rotate3(sunrealtype R[3][3], const sunrealtype *x, sunrealtype *y) {

@@ -3,6 +3,7 @@
 #include "support/things.h"
 #include <cpodes/cpodes_bodies.h>
 #include <cpodes/cpodes_integrator.h>
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -663,6 +664,71 @@ START_TEST(turns_do_not_widen_tolerances) {
 }
 END_TEST
 
+/* A point at distance 1 from a hinge is at (cos x, sin x), whatever x is: about multiples of pi/2, after many turns, and beyond all
+ * counting. Both are functions of the library here; in the tree they are series. */
+START_TEST(angles_have_their_sines_and_cosines) {
+  const sunrealtype arm[] = {1, 0, 0}, quarter = acos(SUN_RCONST(0.0)),
+                    beyond[] = {1e5, 1.5 * 1048576, 1.6e6, 1e9, 1e15};
+  const CPBody disc          = {CP_NEW_BODY("disc"), .mass = 1, .inertia = {1, 1, 1}};
+  const CPJoint pin          = {CP_NEW_JOINT("pin"), .kind = CP_JOINT_REVOLUTE, .b = "disc"};
+  Built one                  = {.bodies = CPBodiesCreate(3, NULL)};
+  add_element(one.bodies, &disc.head);
+  add_element(one.bodies, &pin.head);
+  build(&one, CP_JOINT_COORDINATES);
+  for (int i = -400; i <= 400; i++)
+    for (int k = 0; k < 8; k++) {
+      const sunrealtype x = k < 2   ? i * quarter / (k ? 1 : 16)
+                            : k < 3 ? (i + 0.5) * quarter * (1 + 3 * DBL_EPSILON)
+                                    : (i < 0 ? -1 : 1) * beyond[k - 3] + i;
+      sunrealtype at[3];
+      entries(one.y)[0] = x;
+      ck_assert_int_eq(CPMechGetPoint(one.mech, 0, arm, one.y, at, NULL), CP_SUCCESS);
+      ck_assert_msg(fabs(at[0] - cos(x)) <= 2 * DBL_EPSILON &&
+                        fabs(at[1] - sin(x)) <= 2 * DBL_EPSILON,
+                    "x = %.17g: %.17g, %.17g", (double)x, (double)at[0], (double)at[1]);
+    }
+  discard(&one);
+  CPBodiesFree(&one.bodies);
+}
+END_TEST
+
+static void accelerations_of(const Built *b, sunrealtype *udot) {
+  CPMechOutput out = {CP_SIZED(CPMechOutput), .udot = udot};
+  ck_assert_int_eq(CPMechEvaluate(b->mech, 0, b->y, &out), CP_SUCCESS);
+}
+
+/* Any number of the bodies and of a spring on a coordinate may change between two evaluations at one state, and change back. */
+START_TEST(numbers_may_change_at_any_time) {
+  static const char *const names[] = {"one.mass",     "two.J_xy",  "three.J_zz", "coil.stiffness",
+                                      "coil.damping", "coil.free", "coil.force", "coil.inertance"};
+  sunrealtype *value[2], udot[3][8];
+  Built b[2];
+  for (int k = 0; k < 2; k++) {
+    b[k].bodies = three_bodies(CP_JOINT_UNIVERSAL, 0);
+    build(&b[k], CP_JOINT_COORDINATES);
+    ck_assert_int_eq(CPMechGetParameters(b[k].mech, &value[k], NULL), CP_SUCCESS);
+    const int n = (int)N_VGetLength(b[k].y);
+    for (int i = 0; i < n; i++) entries(b[k].y)[i] += 0.3 * sin(3 * i + 1.0);
+  }
+  const int at = thing_named(b[0].bodies, CP_PARAMETER, names[_i]);
+  ck_assert_int_ge(at, 0);
+  value[1][at] += 0.11; /* before its first evaluation */
+  accelerations_of(&b[0], udot[0]);
+  accelerations_of(&b[1], udot[1]);
+  ck_assert(memcmp(udot[0], udot[1], 5 * sizeof udot[0][0]) != 0);
+  for (int k = 0; k < 2; k++) {
+    value[0][at] = value[1][at] - 0.11 * k;
+    accelerations_of(&b[0], udot[2]);
+    for (int i = 0; i < 5; i++)
+      ck_assert_double_eq_tol(udot[2][i], udot[!k][i], 1e-12 * (1 + fabs(udot[!k][i])));
+  }
+  for (int k = 0; k < 2; k++) {
+    discard(&b[k]);
+    CPBodiesFree(&b[k].bodies);
+  }
+}
+END_TEST
+
 TEST_SUITE(tree) {
   Suite *suite = suite_create("bodies/tree");
   TCase *tc    = tcase_create("tree");
@@ -682,6 +748,8 @@ TEST_SUITE(tree) {
   tcase_add_test(tc, rows_of_trees_are_regular_and_those_of_loops_are_not);
   tcase_add_loop_test(tc, turns_do_not_widen_tolerances, 0, 10);
   tcase_add_test(tc, springs_count_turns);
+  tcase_add_test(tc, angles_have_their_sines_and_cosines);
+  tcase_add_loop_test(tc, numbers_may_change_at_any_time, 0, 8);
   tcase_add_test(tc, long_chains_need_no_matrices);
   tcase_add_test(tc, what_cannot_move_stays_in_absolute_coordinates);
   suite_add_tcase(suite, tc);
