@@ -70,10 +70,14 @@ static inline int lawActuator(const Mechanism *b, const Law *law, sunrealtype t,
 static inline sunrealtype lawStretch(const Mechanism *b, const Law *law, sunrealtype x) {
   const sunrealtype s = x - b->param[law->param + 2];
   const Term *term    = bodiesLawTerm(b, law, 0);
-  if (term->m.kind != ANGLE || b->space.dimension == 2 || (b->tree && law->on_tree) ||
-      law->nterms > 1 || term->f)
-    return s;
+  if (b->tree && law->on_tree) return s;
+  if (term->m.kind != ANGLE || b->space.dimension == 2 || law->nterms > 1 || term->f) return s;
   return remainder(s, 8 * atan(SUN_RCONST(1.0)));
+}
+
+/* T of a spring-damper with the numbers p, without what is added to it */
+static inline sunrealtype lawSpring(const sunrealtype *p, sunrealtype stretch, sunrealtype rate) {
+  return -(p[0] * stretch + p[1] * rate);
 }
 
 /* T [3], or [1] if the order is VALUES: out, the force of a law other than an actuator, and its derivatives with respect to x and x';
@@ -90,7 +94,7 @@ static inline int lawPassive(const Mechanism *b, const Law *law, sunrealtype t, 
       f = own[0], f_x = own[1], f_v = own[2];
     } else f_v = 0;
     if (law->force != NONE) f += b->param[law->force];
-    f -= p[0] * lawStretch(b, law, x) + p[1] * rate;
+    f += lawSpring(p, lawStretch(b, law, x), rate);
     f_x -= p[0];
     f_v -= p[1];
   } else if (law->kind == DRAG) {
@@ -126,6 +130,17 @@ static inline void lawAtTree(const Mechanism *b, const Law *law, const sunrealty
     *x += share * q[term->coordinate];
     *rate += share * u[term->velocity];
   }
+}
+
+/* The same of a line; force: out, what is added to it. Returns its share. */
+static inline sunrealtype lineAt(const Mechanism *b, const Line *line, const sunrealtype *q,
+                                 const sunrealtype *u, sunrealtype *stretch, sunrealtype *rate,
+                                 sunrealtype *force) {
+  const sunrealtype share = bodiesShare(b, &b->term[line->term]);
+  *stretch                = share * q[line->q] - b->param[line->param + 2];
+  *rate                   = share * u[line->u];
+  *force                  = line->force == NONE ? 0 : b->param[line->force];
+  return share;
 }
 
 #endif

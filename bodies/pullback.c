@@ -61,10 +61,18 @@ static void pull(const Mechanism *b, const sunrealtype *force, int low, int high
  * what a user's function returned. */
 static int addOnVelocities(const Mechanism *b, sunrealtype t, const sunrealtype *q,
                            const sunrealtype *u, sunrealtype *tau, sunrealtype *armature) {
-  int flag = 0;
-  if (armature) memset(armature, 0, (size_t)b->tree->nu * sizeof *armature);
-  for (int i = 0; i < b->nlaws && !flag; i++) {
-    const Law *law   = &b->law[i];
+  const Tree *tree = b->tree;
+  int flag         = 0;
+  if (armature) memset(armature, 0, (size_t)tree->nu * sizeof *armature);
+  for (const Line *line = tree->line; line < tree->line + tree->nlines; line++) {
+    sunrealtype stretch, rate, force;
+    const sunrealtype share = lineAt(b, line, q, u, &stretch, &rate, &force);
+    if (tau) tau[line->u] += share * (force + lawSpring(b->param + line->param, stretch, rate));
+    if (armature && line->inertance != NONE)
+      armature[line->u] += share * share * b->param[line->inertance];
+  }
+  for (int i = 0; i < tree->nfull && !flag; i++) {
+    const Law *law   = &b->law[tree->full[i]];
     sunrealtype T[3] = {0}, x, rate;
     if (!law->on_tree) continue;
     if (tau) {

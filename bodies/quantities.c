@@ -180,13 +180,25 @@ int bodiesForceOf(const Mechanism *b, int i, sunrealtype t, sunrealtype *F, sunr
 static int lawPowers(const Mechanism *b, sunrealtype t, const sunrealtype *q, const sunrealtype *u,
                      const sunrealtype *lambda, CPPowers *out) {
   sunrealtype kinetic = 0, potential = 0, dissipation = 0, applied = 0;
-  int flag = 0, first, count;
-  for (int i = 0; i < b->nlaws && !flag; i++) {
-    const Law *law       = &b->law[i];
+  const Tree *tree = b->tree;
+  int flag         = 0, first, count;
+  for (int i = 0; tree && i < tree->nlines; i++) {
+    const Line *line     = &tree->line[i];
+    const sunrealtype *p = b->param + line->param;
+    sunrealtype stretch, rate, force;
+    lineAt(b, line, q, u, &stretch, &rate, &force);
+    if (line->inertance != NONE) kinetic += b->param[line->inertance] * rate * rate / 2;
+    potential += p[0] * stretch * stretch / 2;
+    dissipation += p[1] * rate * rate;
+    applied += force * rate;
+  }
+  for (int i = 0; i < (tree ? tree->nfull : b->nlaws) && !flag; i++) {
+    const int number     = tree ? tree->full[i] : i;
+    const Law *law       = &b->law[number];
     const sunrealtype *p = b->param + law->param;
     sunrealtype T[3], x, rate;
-    if (b->tree && law->on_tree) lawAtTree(b, law, q, u, &x, &rate);
-    else bodiesLawAt(b, i, q, u, &x, &rate);
+    if (tree && law->on_tree) lawAtTree(b, law, q, u, &x, &rate);
+    else bodiesLawAt(b, number, q, u, &x, &rate);
     if (law->inertance != NONE) kinetic += b->param[law->inertance] * rate * rate / 2;
     if (law->kind == MOTOR) {
       flag = lawActuator(b, law, t, x, rate, VALUES, T);
@@ -227,9 +239,10 @@ int bodiesPowers(Mechanism *b, sunrealtype t, const sunrealtype *q, const sunrea
     out->applied += at_point ? dot3(F, rate) : wrench.power;
   }
   for (int i = 0; i < b->ncontacts && !flag; i++) { /* elastic ropes */
+    if (b->contact[i].elastic == NONE) continue;
     const Joint *joint = &b->joint[b->contact[i].joint];
     RopeState rope;
-    if (b->contact[i].elastic == NONE || !bodiesRow(b, joint->first)->rope) continue;
+    if (!bodiesRow(b, joint->first)->rope) continue;
     if (!placed) bodiesPoses(b, q, u, NULL);
     placed = 1;
     flag   = bodiesRope(b, joint, t, &rope);

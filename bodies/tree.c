@@ -247,7 +247,23 @@ static void tie(const Mechanism *b, const Tree *tree, const int *last, Term *of)
   }
 }
 
-/* Ties the terms of laws and rows. Returns 0, or 1 without memory. */
+/* Lists the laws on one coordinate of the tree, and the others. Returns 0, or 1 without memory. */
+static int listLaws(const Mechanism *b, Tree *tree) {
+  tree->line = malloc(((size_t)b->nlaws + 1) * sizeof *tree->line);
+  tree->full = malloc(((size_t)b->nlaws + 1) * sizeof *tree->full);
+  if (!tree->line || !tree->full) return 1;
+  for (int i = 0; i < b->nlaws; i++) {
+    const Law *law   = &b->law[i];
+    const Term *term = bodiesLawTerm(b, law, 0);
+    if (law->kind == SPRING && law->on_tree && law->nterms == 1 && !law->law && !law->formula)
+      tree->line[tree->nlines++] = (Line){law->term,  term->coordinate, term->velocity,
+                                          law->param, law->force,       law->inertance};
+    else tree->full[tree->nfull++] = i;
+  }
+  return 0;
+}
+
+/* Ties the terms of laws and rows, and lists the laws. Returns 0, or 1 without memory. */
 static int findTerms(Mechanism *b, Tree *tree) {
   int *last = malloc(((size_t)b->npairs + 1) * sizeof *last);
   if (!last) return 1;
@@ -281,7 +297,7 @@ static int findTerms(Mechanism *b, Tree *tree) {
     }
   }
   free(last);
-  return 0;
+  return listLaws(b, tree);
 }
 
 /* Finds the parameters of bodies, from the first one of the first body to the last one of the last, whatever is between. */
@@ -402,6 +418,8 @@ void treeFree(Tree *tree) {
   free(tree->node_of_body);
   free(tree->node_of_velocity);
   free(tree->order);
+  free(tree->line);
+  free(tree->full);
   free(tree->square.place);
   free(tree->diagonal);
   free(tree->rows.place);

@@ -76,6 +76,13 @@ typedef struct {
   sunrealtype phi;
 } Motion;
 
+/* A spring-damper along one coordinate of the tree, without functions: a law as robots have one or two at each joint. With the share of
+ * the coordinate, that of the term, x = share q and T = force - k (x - x_0) - d x' acts on its velocity as share T. param: the first
+ * one of k, d, x_0; force, inertance: a parameter, or NONE */
+typedef struct {
+  int term, q, u, param, force, inertance;
+} Line;
+
 /* Force F and moment N about the origin */
 typedef struct {
   sunrealtype F[3], N[3];
@@ -97,10 +104,13 @@ typedef struct Tree_ {
   int nnodes, nq, nu;
   Node *node; /* [nnodes] */
   int *order; /* [nnodes] of the nodes by their depth: neighbours do not wait for each other in recursions */
-  int *node_of_body;      /* [nbodies] */
-  int *node_of_velocity;  /* [nu] */
-  int recursive;          /* may u' come from the recursion? */
-  int nothers;            /* number of all other laws but friction */
+  int *node_of_body;     /* [nbodies] */
+  int *node_of_velocity; /* [nu] */
+  int recursive;         /* may u' come from the recursion? */
+  int nothers;           /* number of all other laws but friction */
+  Line *line;            /* [nlines] */
+  int *full;             /* [nfull] the laws that are no lines */
+  int nlines, nfull;
   int bare;               /* are all rows sums of its coordinates? */
   int first_mass;         /* the first parameter of the bodies */
   size_t nmasses;         /* number of parameters from there to the last one of a body */
