@@ -5,6 +5,8 @@
 #include "cpodes/base/object.h"
 #include "measures.h"
 
+#include <math.h>
+
 enum { TEXT = 512, SPARSE_FROM = 16, NONE = -1, MOST_MOTIONS = 6, OWN_NAME = 64 };
 
 typedef struct {
@@ -196,6 +198,8 @@ typedef struct {
   const sunrealtype *z; /* [nactivations, and balance] as the function that is being called has got it */
   /* [nv] 1: the row may be left out by the function that is being called (CPEquations.skip_rows); NULL: all are needed */
   const char *off;
+  /* Coordinate i lacks turns[i] whole turns while an integrator works (CPEquations.turns); NULL: all are complete */
+  const sunrealtype *turns;
   sunrealtype *param; /* [nparams] */
   sunrealtype *known; /* the values of parameters of the file where the numbers that follow them are, if there are some */
   Pair *pair; /* [npairs], whose frames an assembly may move */
@@ -388,6 +392,10 @@ static inline sunrealtype bodiesWeight(const Mechanism *b, const Term *term) {
 /* The factor of the coordinate of the tree to which a term is tied */
 static inline sunrealtype bodiesShare(const Mechanism *b, const Term *term) {
   return bodiesWeight(b, term) * term->sign;
+}
+/* A coordinate of q with its turns */
+static inline sunrealtype bodiesWhole(const Mechanism *b, const sunrealtype *q, int i) {
+  return b->turns ? q[i] + 8 * atan(SUN_RCONST(1.0)) * b->turns[i] : q[i];
 }
 /* Is a row a sum of coordinates of the tree, or of functions of them? They count turns. */
 static inline int bodiesCountsTurns(const Mechanism *b, const Row *row) {

@@ -115,7 +115,7 @@ static void freeModel(void *model) {
 /* What runs have found belongs to one CPMech. */
 static void forgetRuns(Mechanism *m) {
   m->changed = NULL, m->acting = NULL, m->kinks = NULL, m->meetings = NULL;
-  m->failed = NULL;
+  m->failed = NULL, m->turns = NULL;
 }
 
 /* Makes the data of a CPMech: a mechanism whose elements are the model's. */

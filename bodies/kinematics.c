@@ -91,7 +91,8 @@ static CP_WIDE void moveAll(const Mechanism *b, Tree *tree, const sunrealtype *q
     Motion *at           = &tree->motion[n + 1];
     const sunrealtype *x = q + node->q, *rate = u ? u + node->u : still;
     sunrealtype own[3][3], turned[3][3], spin[3];
-    at->phi = up->phi + node->phi;
+    at->phi   = up->phi + node->phi;
+    at->turns = up->turns;
     switch (node->kind) {
     case AFLOAT:
       bodiesRotation(x + 3, own);
@@ -117,7 +118,9 @@ static CP_WIDE void moveAll(const Mechanism *b, Tree *tree, const sunrealtype *q
       moveBy(up, 0, 0, 1, 0, node, at);
       customMove(up, x, rate, node, at);
       break;
-    case HINGE: at->phi += node->turn * x[0]; /* fall through */
+    case HINGE:
+      at->phi += node->turn * x[0];
+      if (b->turns) at->turns += node->turn * b->turns[node->q]; /* fall through */
     case SLIDE: moveBy(up, x[0], tree->sine[node->q], tree->cosine[node->q], rate[0], node, at);
     }
   }
@@ -168,6 +171,7 @@ void treePlace(Mechanism *b, const Tree *tree) {
       pose->alpha[k] = at->alpha[k];
     }
     pose->phi          = at->phi;
+    pose->turns        = at->turns;
     pose->accelerating = 1;
     memcpy(body, pose->v, sizeof pose->v);
     if (b->space.dimension == 2) body[2] = pose->w[2];

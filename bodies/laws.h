@@ -127,7 +127,7 @@ static inline void lawAtTree(const Mechanism *b, const Law *law, const sunrealty
   for (int k = 0; k < law->nterms; k++) {
     const Term *term        = bodiesLawTerm(b, law, k);
     const sunrealtype share = bodiesShare(b, term);
-    *x += share * q[term->coordinate];
+    *x += share * bodiesWhole(b, q, term->coordinate);
     *rate += share * u[term->velocity];
   }
 }
@@ -137,7 +137,7 @@ static inline sunrealtype lineAt(const Mechanism *b, const Line *line, const sun
                                  const sunrealtype *u, sunrealtype *stretch, sunrealtype *rate,
                                  sunrealtype *force) {
   const sunrealtype share = bodiesShare(b, &b->term[line->term]);
-  *stretch                = share * q[line->q] - b->param[line->param + 2];
+  *stretch                = share * bodiesWhole(b, q, line->q) - b->param[line->param + 2];
   *rate                   = share * u[line->u];
   *force                  = line->force == NONE ? 0 : b->param[line->force];
   return share;

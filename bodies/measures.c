@@ -538,7 +538,8 @@ static void planarAngle(const Pair *pair, const Measure *m, const Pose *a, const
   const sunrealtype sign = m->from ? -1 : 1, *x = pair->side[m->from].axis[m->i],
                     *y = pair->side[m->from].axis[(m->i + 1) % 3],
                     *v = pair->side[!m->from].axis[m->j];
-  jet->s    = sign * (b->phi - a->phi) + atan2(dot3(y, v), dot3(x, v)) - sign * pair->turns;
+  jet->s = sign * (b->phi - a->phi) + atan2(dot3(y, v), dot3(x, v)) - sign * pair->turns;
+  if (a->turns != b->turns) jet->s += sign * 8 * atan(SUN_RCONST(1.0)) * (b->turns - a->turns);
   jet->rate = sign * (b->w[2] - a->w[2]);
   jet->acc =
       isAccelerated(order, a) || isAccelerated(order, b) ? sign * (b->alpha[2] - a->alpha[2]) : 0;

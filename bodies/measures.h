@@ -35,7 +35,7 @@ static inline void add3(sunrealtype s, const sunrealtype *x, sunrealtype *y) {
 /* The pose of a body; axis[k] is column k of its rotation. */
 typedef struct {
   sunrealtype r[3], axis[3][3];
-  sunrealtype phi;              /* the angle, in the plane */
+  sunrealtype phi, turns;       /* the angle, in the plane, and the whole turns that it lacks */
   sunrealtype v[3], w[3];       /* velocities in space */
   sunrealtype acc[3], alpha[3]; /* accelerations in space, if requested */
   int accelerating; /* 1: they count at every order, as they are not 0 at u' = 0; or 0 */

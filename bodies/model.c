@@ -64,6 +64,7 @@ void bodiesPoses(Mechanism *b, const sunrealtype *q, const sunrealtype *u, const
     Pose *pose       = &b->pose[i];
     const int turned = s->dimension == 2 && pose->axis[2][2] != 0 && pose->phi == q[s->nq * i + 2];
     place(s, q + s->nq * i, u ? u + s->nu * i : NULL, udot ? udot + s->nu * i : NULL, turned, pose);
+    if (b->turns) pose->turns = b->turns[s->nq * i + 2];
   }
 }
 
@@ -231,16 +232,23 @@ static sunrealtype gapOf(const Mechanism *b, const Row *row, sunrealtype sum) {
   return period > 0 ? remainder(gap, period) : gap;
 }
 
-/* The sum of coordinates of the tree (level 0), or of their rates: entries of the state, q or u */
+/* Does a row of position leave the turns of its sum open? Coordinates of the tree count theirs, and only drives do. */
+static inline int isOpen(const Mechanism *b, const Row *row) {
+  return row->wraps && (!bodiesCountsTurns(b, row) || row->nterms == 1);
+}
+
+/* The sum of coordinates of the tree (level 0), or of their rates: entries of the state, q or u. Whole turns are added up first: those of
+ * gears cancel, and would take digits from the rest. */
 static inline sunrealtype bareSum(const Mechanism *b, const Row *row, const sunrealtype *state,
                                   int level) {
-  sunrealtype sum = 0;
+  sunrealtype sum = 0, turns = 0;
   for (int k = 0; k < row->nterms; k++) {
     const Term *term = bodiesRowTerm(b, row, k);
     const int i      = level ? term->velocity : term->coordinate;
-    sum += bodiesWeight(b, term) * term->sign * state[i];
+    sum += bodiesShare(b, term) * state[i];
+    if (b->turns && level == 0) turns += bodiesShare(b, term) * b->turns[i];
   }
-  return sum;
+  return turns == 0 || isOpen(b, row) ? sum : sum + 8 * atan(SUN_RCONST(1.0)) * turns;
 }
 
 /* Evaluates the rows of p, v or b (level 0, 1, 2) of a vector. */
@@ -259,9 +267,7 @@ static sunrealtype violationOf(const Mechanism *b, const Row *row, sunrealtype s
   const sunrealtype sign = row->limit < 0 ? -1 : 1;
   if (row->rope) sum += sign * bodiesRopeTurns(b, row->term, row->nterms);
   if (row->limit) return gapOf(b, row, sum) - sign * (drive->g + drive->rest);
-  /* Coordinates of the tree count their turns, and only drives leave them open. */
-  const int open         = row->wraps && (!bodiesCountsTurns(b, row) || row->nterms == 1);
-  const sunrealtype turn = 8 * atan(SUN_RCONST(1.0)), unit = open ? perTurn(b, row) : 0,
+  const sunrealtype turn = 8 * atan(SUN_RCONST(1.0)), unit = isOpen(b, row) ? perTurn(b, row) : 0,
                     to = drive->g + (row->offset != NONE ? b->param[row->offset] : 0);
   if (!(unit > 0)) return sum - to - drive->rest;
   /* Both sides are taken to the circle before they meet: of many turns, the difference would keep
@@ -934,7 +940,15 @@ int bodiesMakePlans(Mechanism *b, sunindextype nu, sunindextype na, SUNContext c
   return failed ? -1 : 0;
 }
 
+/* Poses contain the turns of their angles. */
+static void lackTurns(const sunrealtype *turns, void *mechanism) {
+  Mechanism *b = mechanism;
+  b->turns     = turns;
+  if (b->tree) b->tree->level = 0;
+}
+
 void bodiesTakeFunctions(const Mechanism *b, CPEquations *e) {
+  if (e->nangles > 0) e->turns = lackTurns;
   e->parameters_jac = bodiesParametersJac;
   if (b->balance + b->nactivations > 0) e->zdot = rates;
   /* W, of which all differences are taken if there are some, is left out of iterations instead. */

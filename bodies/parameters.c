@@ -184,7 +184,7 @@ static void evaluateTied(const Work *w, TermAt *at) {
     at->s = at->own.s, at->rate = at->own.rate, at->acc = at->own.acc;
     return;
   }
-  at->s    = term->sign * w->q[treeCoordinate(w->b->tree, k)];
+  at->s    = term->sign * bodiesWhole(w->b, w->q, treeCoordinate(w->b->tree, k));
   at->rate = term->sign * w->u[k], at->acc = term->sign * w->udot[k];
 }
 
@@ -220,7 +220,7 @@ static int evaluateTerm(const Work *w, const Term *term, int component, int bare
     if (w->moves) memcpy(at->own.H, bent.H, sizeof bent.H); /* which the other order leaves out */
   }
   Jet *own = &at->own;
-  if (term->counts && b->tree) own->s = term->sign * w->q[term->coordinate];
+  if (term->counts && b->tree) own->s = term->sign * bodiesWhole(b, w->q, term->coordinate);
   at->f[0] = own->s;
   if (term->f) flag = bodiesTermFunction(b, term, own->s, ACCELERATION, at->f);
   const sunrealtype *f = at->f;

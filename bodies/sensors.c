@@ -510,7 +510,9 @@ static int evaluate(Mechanism *m, const Sensor *s, const At *at, sunrealtype *x)
            3 * sizeof *x);
     return 0;
   }
-  case ORIENTATION: x[0] = m->pose[s->index].phi; return 0;
+  case ORIENTATION:
+    x[0] = m->pose[s->index].phi + 8 * atan(SUN_RCONST(1.0)) * m->pose[s->index].turns;
+    return 0;
   case OMEGA: memcpy(x, m->pose[s->index].w, 3 * sizeof *x); return 0;
   case ALPHA: memcpy(x, m->pose[s->index].alpha, 3 * sizeof *x); return 0;
   case MOMENTUM:

@@ -21,7 +21,7 @@ void bodiesApply(const Mechanism *b, const Term *term, Mask mask, Order order, J
   const Space *s = &b->space;
   if (term->counts && b->tree) {
     const Tree *tree = b->tree;
-    jet->s           = term->sign * tree->known[term->coordinate];
+    jet->s           = term->sign * bodiesWhole(b, tree->known, term->coordinate);
   }
   if (!term->f) return;
   const Mask all = bodiesTermMask(b, term);

@@ -69,11 +69,11 @@ typedef struct {
 
 /* Where nodes are and how they move, in the axes of space; entry 0 is the ground */
 typedef struct {
-  Padded R[3], P, r; /* axes, origin, and its distance from that of the parent */
-  Padded w, v;       /* velocities of the axes and of the origin */
-  Padded cw, cv;     /* what velocities add to the accelerations (kinematics.c) */
-  Padded alpha, a;   /* accelerations */
-  sunrealtype phi;
+  Padded R[3], P, r;      /* axes, origin, and its distance from that of the parent */
+  Padded w, v;            /* velocities of the axes and of the origin */
+  Padded cw, cv;          /* what velocities add to the accelerations (kinematics.c) */
+  Padded alpha, a;        /* accelerations */
+  sunrealtype phi, turns; /* as of a pose */
 } Motion;
 
 /* A spring-damper along one coordinate of the tree, without functions: a law as robots have one or two at each joint. With the share of

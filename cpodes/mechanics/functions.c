@@ -38,6 +38,22 @@ int cpMechWrong(CPMech mech, int flag, sunrealtype t, const char *name, const do
   return explain(mech, flag, t);
 }
 
+/* ---- whole turns of angles ---- */
+
+void cpMechTurned(int on, void *data) {
+  const CPMech mech = data;
+  if (cpMechData(mech)) return; /* The next function of the model tells. */
+  mech->turned = on;
+  mech->eq->turns(on ? mech->turns : NULL, mech->data);
+}
+
+const double *cpMechWhole(CPMech mech, const double *q) {
+  if (!mech->turned || !q) return q;
+  for (int i = 0; i < mech->nq; i++) mech->whole[i] = cpTurnedBy(mech->turns[i], q[i]);
+  cpMechTurned(0, mech);
+  return mech->whole;
+}
+
 /* ---- the state ---- */
 
 int cpMechPutFull(CPMech mech, sunrealtype *q, sunrealtype *u) {

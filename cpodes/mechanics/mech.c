@@ -47,6 +47,8 @@ static int create(CPMech mech, N_Vector y_tmpl, const char *function) {
   mech->stats.rank    = -1;
   mech->y_tmpl        = cpArenaTake(&mech->memory, cpVectorTemplate(y_tmpl));
   CP_NEW(&mech->memory, mech->motion, mech->motions->count);
+  if (mech->eq->turns && mech->eq->nangles > 0 && mech->motions->count == 0)
+    CP_ARRAYS(&mech->memory, mech->nq, &mech->turns, &mech->whole);
   CP_NEW(&mech->memory, mech->rows.off, mech->m);
   if (cpArenaStatus(&mech->memory) || cpMechProjectorCreate(mech) || cpMechTakeSprings(mech))
     return cpReport(NULL, CP_MEM_FAIL, function, "no memory for a mechanical system");

@@ -205,6 +205,9 @@ struct CPMech_ {
   void *user_data;       /* CPMechSetUserData's, or the model's */
   void *data;            /* passed to the functions of the model (cpMechData) */
   CPMotionValue *motion; /* [motions->count] */
+  /* [nq] whole turns that angles lack while an integrator works, or NULL if they never do; complete positions, workspace */
+  double *turns, *whole;
+  int turned; /* Do the positions that functions get lack them now? */
   CPMechForceList forces;
   CPMechRows rows;
   /* f, b and matrices of the newest evaluation */
@@ -282,6 +285,13 @@ void cpMechTearDown(CPMech mech);
 int cpMechCheckVector(CPMech mech, N_Vector v, const char *name, const char *function);
 /* The same for a state y, and sets the system up if that has not been done. */
 int cpMechCheckState(CPMech mech, N_Vector y, const char *function);
+
+/* ---- functions.c: whole turns of angles ---- */
+/* Positions lack mech->turns from now on (on), or nothing (CPSystem.turned). */
+void cpMechTurned(int on, void *mech);
+/* Returns q [nq], or if it lacks turns, the complete positions in workspace; then functions of the model get such ones until
+ * cpMechTurned is called again. */
+const double *cpMechWhole(CPMech mech, const double *q);
 
 /* ---- projection/: the projector ---- */
 int cpMechProjectorCreate(CPMech mech);

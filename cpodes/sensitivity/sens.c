@@ -335,6 +335,9 @@ int CPSensGetDky(CPSens sens, sunrealtype t, int k, N_Vector *dkyS) {
   }
   if (sens->off && !mem->ops->multistep)
     return cpReport(logOf(sens), CP_NO_INIT, __func__, "they are switched off: call CPSensReInit");
-  return mem->ops->multistep ? cpSensInterpolate(sens, t, k, dkyS, __func__)
+  cpStepperTurned(mem, 1);
+  flag = mem->ops->multistep ? cpSensInterpolate(sens, t, k, dkyS, __func__)
                              : mem->ops->carried(mem, t, k, dkyS, __func__);
+  cpStepperTurned(mem, 0);
+  return flag;
 }

@@ -32,7 +32,9 @@ static int begin(CPTape *tape) {
     tape->room_segments = (long int)room;
   }
   tape->begins[k] = tape->mem->t;
-  memcpy(tape->starts + (size_t)k * tape->n, N_VGetArrayPointer(tape->mem->y),
+  N_VScale(1.0, tape->mem->y, tape->y);
+  cpStepperAddTurns(tape->mem, 1, tape->y);
+  memcpy(tape->starts + (size_t)k * tape->n, N_VGetArrayPointer(tape->y),
          tape->n * sizeof *tape->starts);
   tape->nsegments++;
   tape->segment = k;
@@ -96,7 +98,7 @@ static int record(CPTape *tape, sunrealtype before) {
   mem->project_output           = SUNFALSE;
   for (int j = 0; j <= m && !flag; j++) {
     const sunrealtype t = j == 0 ? before : j == m ? mem->t : before + theta[j] * (mem->t - before);
-    flag                = mem->ops->dky(mem, t, 0, tape->y, tape->function);
+    flag                = cpStepperDky(mem, t, 0, tape->y, tape->function);
     memcpy(tape->values + tape->first[i] + (size_t)j * tape->n, N_VGetArrayPointer(tape->y),
            tape->n * sizeof *tape->values);
   }
@@ -126,7 +128,7 @@ int cpTapeLoad(CPTape *tape, long int k, long int mxsteps) {
   if (!flag) flag = mem->ops->stop(mem, end, tape->function);
   for (int ends = 0; !flag && !ends;) {
     const sunrealtype before = mem->t;
-    flag                     = mem->ops->evolve(mem, end, tape->y, &t, CV_ONE_STEP, tape->function);
+    flag                     = cpStepperEvolve(mem, end, tape->y, &t, CV_ONE_STEP, tape->function);
     ends                     = flag == CV_TSTOP_RETURN;
     if (flag > 0) flag = CP_SUCCESS; /* the end, or a root */
     if (!flag && mem->t != before) flag = record(tape, before);

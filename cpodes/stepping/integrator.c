@@ -282,7 +282,7 @@ int CPIntegratorCalcIC(CPIntegrator mem, N_Vector y0) {
 int CPIntegratorEvolve(CPIntegrator mem, sunrealtype tout, N_Vector yout, sunrealtype *tret,
                        int itask) {
   const int flag = cpStepperCheckCall(mem, tout, yout, tret, itask, __func__);
-  return flag ? flag : mem->ops->evolve(mem, tout, yout, tret, itask, __func__);
+  return flag ? flag : cpStepperEvolve(mem, tout, yout, tret, itask, __func__);
 }
 
 /* ---- results ---- */
@@ -290,13 +290,17 @@ int CPIntegratorEvolve(CPIntegrator mem, sunrealtype tout, N_Vector yout, sunrea
 int CPIntegratorGetDky(CPIntegrator mem, sunrealtype t, int k, N_Vector dky) {
   int flag = cpStepperCheckVector(mem, dky, "dky", __func__);
   if (!flag) flag = cpStepperIdle(mem, __func__);
-  return flag ? flag : mem->ops->dky(mem, t, k, dky, __func__);
+  return flag ? flag : cpStepperDky(mem, t, k, dky, __func__);
 }
 
 int CPIntegratorGetEstLocalErrors(CPIntegrator mem, N_Vector ele) {
   int flag = cpStepperCheckVector(mem, ele, "ele", __func__);
   if (!flag) flag = cpStepperIdle(mem, __func__);
-  return flag ? flag : mem->ops->errors(mem, ele, __func__);
+  if (flag) return flag;
+  cpStepperTurned(mem, 1);
+  flag = mem->ops->errors(mem, ele, __func__);
+  cpStepperTurned(mem, 0);
+  return flag;
 }
 
 int CPIntegratorGetMethod(CPIntegrator mem, const char **name, int *order, int *embedded,

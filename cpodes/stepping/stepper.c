@@ -19,7 +19,7 @@ void cpStepperCreate(CPIntegrator s, const CPIntegratorOps *ops, SUNContext ctx)
 int cpStepperAllocate(CPIntegrator s, N_Vector like, N_Vector *const own[], size_t count) {
   CP_VECTORS(&s->memory, like, &s->y0);
   if (s->y0) cpUseOwnLoops(s->y0), like = s->y0;
-  CP_VECTORS(&s->memory, like, &s->y, &s->ewt, &s->err, &s->delta, &s->tmp, &s->rates);
+  CP_VECTORS(&s->memory, like, &s->y, &s->ewt, &s->err, &s->delta, &s->tmp, &s->rates, &s->whole);
   cpArenaVectors(&s->memory, like, own, count);
   if (!s->memory.failed) {
     N_VConst(0.0, s->rates);
@@ -42,6 +42,7 @@ void cpStepperFree(CPIntegrator s) {
 void cpStepperRestart(CPIntegrator s, sunrealtype t0, N_Vector y0) {
   N_VScale(1.0, y0, s->y0);
   N_VScale(1.0, y0, s->y);
+  cpStepperForgetTurns(s);
   s->t0 = s->t     = t0;
   s->start_checked = 0;
   s->nst_out       = -1;
@@ -192,7 +193,9 @@ int cpStepperWeights(CPIntegrator s, N_Vector y, N_Vector ewt) {
   const CPTolerances *tol = &s->tol;
   if (tol->kind == CP_TOL_NONE || tol->kind == CP_TOL_CVODES) return CP_NO_INIT;
   if (tol->kind == CP_TOL_WF) {
-    const int failed = tol->efun(y, ewt, s->ops->data(s));
+    N_VScale(1.0, y, s->whole);
+    cpStepperAddTurns(s, 1, s->whole);
+    const int failed = tol->efun(s->turned ? s->whole : y, ewt, s->ops->data(s));
     if (failed || !(N_VMin(ewt) > 0.0) || !cpVectorFinite(ewt)) return CP_ILL_INPUT;
   } else if (cpHasData(y)) { /* one pass; five would take a fiftieth of a step of a small system */
     const sunrealtype *x = N_VGetArrayPointer(y),
@@ -221,13 +224,86 @@ int cpStepperWeights(CPIntegrator s, N_Vector y, N_Vector ewt) {
 }
 
 sunrealtype cpStepperSize(CPIntegrator s, N_Vector y, N_Vector work) {
-  static const sunrealtype turn = SUN_RCONST(6.283185307179586);
   if (s->system.nangles == 0) return cpWrmsNorm(y, s->ewt);
   N_VScale(1.0, y, work);
   sunrealtype *x = cpData(work);
-  for (int k = 0; k < s->system.nangles; k++)
-    x[s->system.angles[k]] = remainder(x[s->system.angles[k]], turn);
+  for (int k = 0; k < s->system.nangles; k++) x[s->system.angles[k]] = 1.0;
   return cpWrmsNorm(work, s->ewt);
+}
+
+/* ---- whole turns of angles ---- */
+
+int cpStepperPutAside(CPIntegrator s, N_Vector y, N_Vector also) {
+  if (!s->system.turns) return 0;
+  sunrealtype *x = cpData(y), *x_too = also ? cpData(also) : NULL;
+  int changed = 0;
+  for (int k = 0; k < s->system.nangles; k++) {
+    const sunindextype i = s->system.angles[k];
+    const sunrealtype n  = cpWholeTurns(x[i]);
+    if (n == 0) continue;
+    x[i] = cpTurnedBy(-n, x[i]);
+    if (x_too) x_too[i] = cpTurnedBy(-n, x_too[i]);
+    s->system.turns[i] += n;
+    changed = 1;
+  }
+  if (!changed) return 0;
+  s->turned = 1;
+  cpStepperTurned(s, 1);
+  return 1;
+}
+
+int cpStepperStartTurns(CPIntegrator s) {
+  if (!cpStepperPutAside(s, s->y, NULL) || !s->P) return CP_SUCCESS;
+  cpWorkForget(s->step); /* The factors must be those of this state. */
+  const int flag = cpProject(s->step, s->t, s->y, s->ewt, NULL, 0, &(CPProjected){0});
+  cpWorkForget(s->step);
+  return flag ? cpReason(s->text, -abs(flag), "%s", cpWorkText(s->step)) : CP_SUCCESS;
+}
+
+void cpStepperAddTurns(CPIntegrator s, int sign, N_Vector y) {
+  for (int k = 0; s->turned && k < s->system.nangles; k++) {
+    const sunindextype i = s->system.angles[k];
+    cpData(y)[i]         = cpTurnedBy(sign * s->system.turns[i], cpData(y)[i]);
+  }
+}
+
+void cpStepperForgetTurns(CPIntegrator s) {
+  cpStepperTurned(s, 0);
+  s->turned = 0;
+  for (int k = 0; s->system.turns && k < s->system.nangles; k++)
+    s->system.turns[s->system.angles[k]] = 0;
+}
+
+void cpStepperTurned(CPIntegrator s, int on) {
+  if (s->turned && s->system.turned) s->system.turned(on, s->system.data);
+}
+
+int cpStepperEvolve(CPIntegrator s, sunrealtype tout, N_Vector yout, sunrealtype *tret, int itask,
+                    const char *function) {
+  cpStepperTurned(s, 1);
+  const int flag = s->ops->evolve(s, tout, yout, tret, itask, function);
+  cpStepperTurned(s, 0);
+  cpStepperAddTurns(s, 1, yout);
+  return flag;
+}
+
+int cpStepperDky(CPIntegrator s, sunrealtype t, int k, N_Vector dky, const char *function) {
+  cpStepperTurned(s, 1);
+  const int flag = s->ops->dky(s, t, k, dky, function);
+  cpStepperTurned(s, 0);
+  if (k == 0) cpStepperAddTurns(s, 1, dky);
+  return flag;
+}
+
+int cpStepperRoots(CPIntegrator s, CVRootFn g, sunrealtype t, N_Vector y, sunrealtype *values) {
+  void *data = s->root_data ? s->root_data : s->ops->data(s);
+  if (!s->turned) return g(t, y, values, data);
+  N_VScale(1.0, y, s->whole);
+  cpStepperAddTurns(s, 1, s->whole);
+  cpStepperTurned(s, 0);
+  const int flag = g(t, s->whole, values, data);
+  cpStepperTurned(s, 1);
+  return flag;
 }
 
 /* ---- options ---- */
@@ -344,7 +420,9 @@ int cpRootsAtEnd(const CPSearchEnd *at, sunrealtype *g, sunrealtype *room) {
   N_VLinearSum(1.0, at->y, -at->resolution, at->ydot, at->tmp);
   int flag = at->g(at->data, at->t - at->resolution, at->tmp, earlier);
   if (flag) return flag;
-  N_VAbs(at->y, at->tmp);
+  N_VScale(1.0, at->y, at->tmp);
+  cpStepperAddTurns(at->s, 1, at->tmp); /* as g gets it */
+  N_VAbs(at->tmp, at->tmp);
   N_VScale(CP_UROUND, at->tmp, at->tmp);
   cpVaryByErrors(at->y, at->tmp);
   flag = at->g(at->data, at->t, at->tmp, off);

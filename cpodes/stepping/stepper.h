@@ -145,6 +145,8 @@ struct CPIntegrator_ {
   sunrealtype t0, t;
   N_Vector y0, y;
   N_Vector ewt, err, delta, tmp; /* weights, error estimate, latest correction, workspace */
+  int turned;                    /* Do states of a step lack turns (system.turns)? */
+  N_Vector whole;                /* what functions of the user's get instead of these */
   N_Vector rates; /* with a system: bounds of |y'| in the coming step, 0 where they are not known */
   sunrealtype rates_t; /* the time of their latest update, or NaN */
   int start_checked;   /* the start has been found on the manifold */
@@ -226,8 +228,32 @@ const char *cpStepperLastGood(CPIntegrator s, const char *text, char last[CP_LAS
  * between constraints, and velocities by roundoff over its square: next to a singular position by more than a
  * tight tolerance. Returns the norm of that displacement for states like (t, y), or 0 if it is not known. */
 double cpStepperRoundoff(CPIntegrator s, sunrealtype t, N_Vector y, N_Vector ewt);
-/* |y| in the present weights, of angles without their turns, which no tolerance counts. work: like y */
+/* |y| in the present weights, where the size of an angle is 1 rad wherever it is 0, as tolerances have it. work: like y */
 sunrealtype cpStepperSize(CPIntegrator s, N_Vector y, N_Vector work);
+
+/* ---- whole turns of angles ----
+ *
+ * After a million turns the last digit of an angle is worth 1e-9, which differences of high order see. So the states of steps have
+ * angles of up to one turn, and the system knows the others (CPSystem.turns); those that are given and returned are complete. */
+
+/* Puts aside whole turns of the angles of y that exceed one, also those of `also`, which may be NULL. Returns whether there are some. */
+int cpStepperPutAside(CPIntegrator s, N_Vector y, N_Vector also);
+/* The same for a start, the newest state, that has been found consistent: without the roundoff of its turns it can be nearer to the
+ * manifold than it is, and it is projected. Returns 0, or a negative code with the reason in text. */
+int cpStepperStartTurns(CPIntegrator s);
+/* y, a state of a step, gets the turns that it lacks (sign 1), or loses them again (-1). */
+void cpStepperAddTurns(CPIntegrator s, int sign, N_Vector y);
+/* No state lacks turns any more, since a run starts. */
+void cpStepperForgetTurns(CPIntegrator s);
+/* To be called before and after the work on states of steps: functions of the system get those (on), or complete ones. */
+void cpStepperTurned(CPIntegrator s, int on);
+/* The functions evolve and dky of the back-end, whose states get their turns. */
+int cpStepperEvolve(CPIntegrator s, sunrealtype tout, N_Vector yout, sunrealtype *tret, int itask,
+                    const char *function);
+int cpStepperDky(CPIntegrator s, sunrealtype t, int k, N_Vector dky, const char *function);
+/* values <- g(t, y) by a function of the user's, which gets the complete state. Returns its code. */
+int cpStepperRoots(CPIntegrator s, CVRootFn g, sunrealtype t, N_Vector y, sunrealtype *values);
+
 /* Safety factor of the step sizes of explicit methods (DOP853) */
 #define CP_SAFETY 0.9
 /* The factor by which the sizes of errors at roots may be wrong */
@@ -238,6 +264,7 @@ void cpVaryByErrors(N_Vector y, N_Vector off);
 /* Root functions where a search ends because the call does: at tout, or at tstop. */
 typedef struct {
   void *data;
+  CPIntegrator s;
   int (*g)(void *data, sunrealtype t, N_Vector y, sunrealtype *g); /* values may be NaN */
   int n;
   const int *direction, *at_zero; /* [n] as in CPWatched */

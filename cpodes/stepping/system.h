@@ -7,6 +7,7 @@
 
 #include <cpodes/cpodes_integrator.h>
 #include <cvodes/cvodes.h>
+#include <math.h>
 #include <stdio.h>
 
 /* ---- the integrator, as its system sees it (stepper.c) ---- */
@@ -123,6 +124,16 @@ typedef struct {
   void (*sizes)(N_Vector y, N_Vector size, void *data);
 } CPSensSystem;
 
+/* x + 2 pi n for a whole n, by 2 pi as the sum of two numbers: no digit of x is lost if the result is small. */
+static const sunrealtype cp_turn = SUN_RCONST(6.283185307179586);
+static inline sunrealtype cpTurnedBy(sunrealtype n, sunrealtype x) {
+  return n == 0 ? x : fma(n, cp_turn, x + n * SUN_RCONST(2.4492935982947064e-16));
+}
+/* The whole turns that are put aside of an angle x: none up to one, so that an angle near pi does not change its turn again and again */
+static inline sunrealtype cpWholeTurns(sunrealtype x) {
+  return fabs(x) > cp_turn && isfinite(x) ? nearbyint(x / cp_turn) : 0;
+}
+
 typedef struct {
   CPLog log;
   CPIntegrator host; /* to which the system is attached, or NULL */
@@ -136,6 +147,10 @@ typedef struct {
   /* [nangles] Components that are angles: reltol is a part of 1 rad, and not of the angle, which counts turns. */
   const sunindextype *angles;
   int nangles;
+  /* Entry i: the whole turns that an angle y_i lacks, which the integrator writes (stepper.h). NULL: angles keep their turns */
+  sunrealtype *turns;
+  /* The states that functions of the system get lack these turns from now on if `on` is set, or none. */
+  void (*turned)(int on, void *data);
   /* Scales the error weights, which follow from the tolerances, and bounds them by roundoff (optional). */
   int (*scale)(N_Vector ewt, void *data);
   /* Computes the iteration matrix I - gamma J at (t, y). If jok, the Jacobian of an earlier state

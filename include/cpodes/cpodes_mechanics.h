@@ -143,8 +143,8 @@ typedef int (*CPMechParametersJacFn)(sunrealtype t, const sunrealtype *q, const 
 
 /** What a name of a row is to say (CPMechRowNameFn). */
 typedef enum {
-  CP_NAME_ROW     = 0, /**< its element and direction: joint "hinge" along x */
-  CP_NAME_ELEMENT = 1, /**< its element: joint "hinge" */
+  CP_NAME_ROW      = 0, /**< its element and direction: joint "hinge" along x */
+  CP_NAME_ELEMENT  = 1, /**< its element: joint "hinge" */
   CP_NAME_STATE =
       3, /**< what is special about the state at t, so that no motion leads on from there; i = 0 */
   CP_NAME_LIMIT =
@@ -360,6 +360,12 @@ typedef struct {
   CPMechParametersJacFn
       parameters_jac; /**< derivatives with respect to the model's own parameters, in place of differences, where
                                              there is no function of CPMechSetParamPartialsFn; may be NULL */
+  /** If not NULL, an integrator keeps whole turns of the angles beside its state, since an angle of a million turns has no digits
+   * below 1e-9: from this call on, until the next one, a coordinate q_i that the functions of the model get stands for the angle
+   * q_i + 2 pi turns[i]. turns [nq]: whole numbers, 0 except for angles; they stay the caller's, and may change with each call. NULL:
+   * there are none. This lasts only while the integrator works: the states that it returns, and those that root functions and forces
+   * of CPMechAddForce get, are complete. */
+  void (*turns)(const sunrealtype *turns, void *user_data);
 } CPEquations;
 
 /**

@@ -198,6 +198,21 @@ static int choose(Room *room, double rtol, double remaining, double re, double i
   return flag;
 }
 
+/* room->y <- y without whole turns of its angles, which would count in its size and take digits from differences. turns [nq]: out, those
+ * that the system adds meanwhile. */
+static void putAside(Room *room, double *turns, double *y) {
+  const CPMech mech = room->mech;
+  memcpy(y, room->y, (size_t)mech->n * sizeof *y);
+  for (int k = 0; k < mech->eq->nangles; k++) {
+    const sunindextype i = mech->eq->angles[k];
+    turns[i]             = cpWholeTurns(y[i]);
+    y[i]                 = cpTurnedBy(-turns[i], y[i]);
+  }
+  room->y     = y;
+  mech->turns = turns;
+  cpMechTurned(1, mech);
+}
+
 int CPMechSuggestMethod(CPMech mech, sunrealtype t, N_Vector y, sunrealtype t_end, sunrealtype rtol,
                         CPMechSuggestion *s) {
   CPMechSuggestion own;
@@ -213,8 +228,11 @@ int CPMechSuggestMethod(CPMech mech, sunrealtype t, N_Vector y, sunrealtype t_en
   double re = 0.0, im = 0.0;
   CP_ARRAYS(&room.arena, mech->n, &room.f, &room.moved, &room.v, &room.Jv, &room.JJv);
   CP_ARRAYS(&room.arena, mech->m, &room.lambda);
+  double *const kept = mech->turns, *turns = NULL, *whole = NULL;
+  if (kept) CP_NEW(&room.arena, turns, mech->nq), CP_NEW(&room.arena, whole, mech->n);
   flag = cpArenaStatus(&room.arena);
   if (flag) cpReason(mech->text, flag, "out of memory");
+  else if (kept) putAside(&room, turns, whole);
   if (!flag) flag = evaluate(&room, room.y, room.f);
   if (!flag) {
     const double largest         = cpLargest(room.y, mech->nq);
@@ -231,6 +249,8 @@ int CPMechSuggestMethod(CPMech mech, sunrealtype t, N_Vector y, sunrealtype t_en
     flag = choose(&room, rtol, fabs(t_end - t), re, im, &own);
   }
   if (!flag) cpGive(s, &own);
+  if (mech->turned) cpMechTurned(0, mech);
+  mech->turns = kept;
   cpArenaFree(&room.arena);
   return cpMechReport(mech, flag, __func__);
 }

@@ -117,6 +117,8 @@ static int install(CPMech mech, CPIntegrator s) {
                            .acts        = mech->eq->event_source && !mech->eq->kinks,
                            .angles      = mech->eq->angles,
                            .nangles     = mech->eq->nangles,
+                           .turns       = mech->turns,
+                           .turned      = mech->turns ? cpMechTurned : NULL,
                            .scale       = scaleWeights,
                            .begin       = begin,
                            .linsys      = cpMechLinearSystem,
@@ -130,6 +132,7 @@ static int install(CPMech mech, CPIntegrator s) {
                            .cause       = cause,
                            .detach      = cpMechDetach,
                            .sens        = &cpMechSensModel};
+  if (mech->turns) memset(mech->turns, 0, (size_t)mech->nq * sizeof *mech->turns);
   CPIteration iteration = s->ops->iteration(s);
   const int is_adams    = iteration == CP_FIXED_POINT || iteration == CP_USERS_ITERATION;
   if (is_adams && mech->options.newton_type != CP_NEWTON_AUTO) iteration = CP_NEWTON;

@@ -112,6 +112,17 @@ static int prepare(CPMultistep mem, sunrealtype tout, int itask, long int nst) {
   return flag ? cpReport(&s->log, flag, mem->function, "%s", s->text) : CP_SUCCESS;
 }
 
+/* Turns are put aside before CVODES chooses the first step, by differences of f, and tests the tolerances. */
+static int putAside(CPMultistep mem) {
+  const CPIntegrator s = &mem->base;
+  CPAttempt a;
+  if (s->attached) return CP_SUCCESS;
+  const int flag = cpStepperStartTurns(s);
+  cpAttemptRead(mem, &a);
+  if (s->turned) N_VScale(1.0, s->y, a.ypred); /* the state before the first step */
+  return flag ? cpReport(&s->log, flag, mem->function, "%s", s->text) : CP_SUCCESS;
+}
+
 /* ---- after ---- */
 
 /* After a failed step CVODES has the state before it, unless NaN has entered its history or it gave
@@ -133,6 +144,7 @@ static void restoreState(CPMultistep mem, N_Vector yout, sunrealtype *tret) {
   failure->restarted = failure->history_lost || !cpVectorFinite(a.ypred) ||
                        !cpSameTime(a.t, s->t, a.h) || s->t + a.h == s->t;
   if (failure->restarted) {
+    cpStepperAddTurns(s, 1, s->y), cpStepperForgetTurns(s);
     CVodeReInit(mem->cvode_mem, s->t, s->y); /* no failure: it is initialised, with such a vector */
     cpRootsForget(&mem->roots);
     if (mem->base.sens) mem->sens.restart(mem->base.sens);
@@ -314,6 +326,7 @@ static int call(CPMultistep mem, sunrealtype tout, N_Vector yout, sunrealtype *t
   const long int before = cpStepsTaken(mem);
   flag                  = prepare(mem, tout, itask, before);
   const int is_there    = !flag && before == 0 && cpStepperIsThere(s->t, tout);
+  if (!flag && !is_there && before == 0) flag = putAside(mem);
   if (flag || is_there) {
     if (unknown) s->tol.kind = CP_TOL_NONE;
     N_VScale(1.0, s->y, yout);

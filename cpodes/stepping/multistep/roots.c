@@ -46,8 +46,7 @@ static void note(CPRootFunction *r, sunrealtype t0, sunrealtype t, const sunreal
 /* values <- g(t, y), which may be NaN. Returns 0, or -1 with the failure recorded. */
 static int raw(void *data, sunrealtype t, N_Vector y, sunrealtype *values) {
   const CPMultistep mem = data;
-  const int result =
-      mem->roots.g(t, y, values, mem->base.root_data ? mem->base.root_data : cpUserData(mem));
+  const int result      = cpStepperRoots(&mem->base, mem->roots.g, t, y, values);
   if (!result) return 0;
   mem->failure.cause = mem->failure.fatal = CV_RTFUNC_FAIL;
   cpWrite(mem->base.text, "at t = %.10g: the root function g failed (%d)", t, result);
@@ -120,6 +119,7 @@ static int reachEnd(CPMultistep mem, sunrealtype t, N_Vector y, sunrealtype *gou
   if (CVodeGetDky(mem->cvode_mem, t, 1, r->inner)) return -1;
   mem->roots.nwatched += 2;
   const CPSearchEnd end = {.data       = mem,
+                           .s          = &mem->base,
                            .g          = raw,
                            .n          = r->n,
                            .direction  = r->direction,

@@ -241,6 +241,18 @@ static int isCut(CPMultistep mem, const CPAttempt *a) {
   return a->nst > 0 && fabs(a->h) < (1.0 - CP_FUZZ) * fabs(cpLastStep(mem));
 }
 
+/* Whole turns are put aside from the history's first entry, that is from its polynomial. Who calls CVODES directly gets the states
+ * of CVODES, which must be complete. */
+static void takeTurns(CPMultistep mem, N_Vector ypred) {
+  const CPIntegrator s = &mem->base;
+  if (cpCarriesOver(mem)) cpStepperPutAside(s, ypred, s->y);
+  else if (s->turned) {
+    cpStepperAddTurns(s, 1, ypred);
+    cpStepperAddTurns(s, 1, s->y);
+    cpStepperForgetTurns(s);
+  }
+}
+
 static int attemptStep(CPMultistep mem, N_Vector y0, N_Vector ycor, N_Vector ewt, sunrealtype tol,
                        sunbooleantype callLSetup, void *cvode_mem) {
   const CPIntegrator s = &mem->base;
@@ -265,13 +277,14 @@ static int attemptStep(CPMultistep mem, N_Vector y0, N_Vector ycor, N_Vector ewt
   cpPendingClear(mem);
   /* CVODES undoes a prediction y0 + h f by subtraction. If h was much too long (some 1e140 with
    * tout at 1e300), nothing of y0 would remain, and a retry with a good h would succeed from
-   * another start. */
+   * another start. (Without its turns it is y, but not where CVodeB repeats steps.) */
   if (a.nst == 0 && cpSameTime(a.t - a.h, s->t0, a.h))
-    N_VLinearSum(1.0, s->y0, 1.0, a.zn1, a.ypred);
+    N_VLinearSum(1.0, s->turned ? s->y : s->y0, 1.0, a.zn1, a.ypred);
   if (mem->base.sens) mem->sens.attempt(mem->base.sens, &a);
   const int settled = trial->complete && a.nst > trial->nst;
   cpSettle(mem, a.nst);
   if (settled && (flag = cpStepperAccepted(s))) return cpFatal(mem, flag);
+  takeTurns(mem, a.ypred);
   if (a.nst == 0) {
     cpAdoptTolerances(mem, ewt);
     /* CVODES evaluates f after the weights of the start. */

@@ -239,7 +239,7 @@ static int weights(CPOneStep mem) {
     return cpReason(s->text, flag,
                     "at t = %.10g: an error weight is not positive and finite, or efun failed",
                     s->t);
-  const sunrealtype norm = cpWrmsNorm(s->y, s->ewt);
+  const sunrealtype norm = cpStepperSize(s, s->y, s->tmp);
   if (norm * CP_UROUND <= 1.0) return CP_SUCCESS;
   return cpReason(
       s->text, CV_TOO_MUCH_ACC,
@@ -250,7 +250,8 @@ static int weights(CPOneStep mem) {
 static int step(CPOneStep mem) {
   const CPIntegrator s       = &mem->base;
   const sunrealtype proposed = mem->h;
-  int flag                   = weights(mem);
+  cpStepperPutAside(s, s->y, mem->have_step ? mem->ylast : NULL);
+  int flag = weights(mem);
   if (flag) return flag;
   mem->have_step = 0; /* Attempts overwrite what interpolation in the last step needs. */
   flag           = attempts(mem);
@@ -378,7 +379,8 @@ static int start(CPOneStep mem) {
   if (!flag) flag = cpStepperCheckConsistent(s, s->t, s->y, s->ewt, mem->stats.nst > 0);
   if (flag) return flag;
   s->start_checked = 1;
-  if (!mem->started) flag = mem->method->start(mem);
+  if (!mem->started) flag = cpStepperStartTurns(s);
+  if (!flag && !mem->started) flag = mem->method->start(mem);
   if (flag) return flag;
   mem->started = 1;
   flag         = cpOneStepVaryStart(mem);

@@ -98,8 +98,7 @@ static void swapValues(sunrealtype **a, sunrealtype **b) {
 static int rawAt(void *data, sunrealtype t, N_Vector y, sunrealtype *values) {
   const CPOneStep mem = data;
   mem->stats.nge++;
-  const int result = mem->roots.g(
-      t, y, values, mem->base.root_data ? mem->base.root_data : cpOneStepUserData(&mem->base));
+  const int result = cpStepperRoots(&mem->base, mem->roots.g, t, y, values);
   if (!result) return CP_SUCCESS;
   return cpReason(mem->base.text, CV_RTFUNC_FAIL, "at t = %.10g: the root function g failed (%d)",
                   t, result);
@@ -273,6 +272,7 @@ static int reachEnd(CPOneStep mem) {
   const int flag = mem->method->interpolate(mem, t, 1, r->rate);
   if (flag) return flag;
   const CPSearchEnd end = {.data       = mem,
+                           .s          = &mem->base,
                            .g          = rawAt,
                            .n          = r->n,
                            .direction  = r->direction,
