@@ -187,6 +187,8 @@ static int integrate(Adjoint *a, sunrealtype *t, sunrealtype to, int steps) {
     flag = CPIntegratorSetStopTime(a->back, to);
     if (!flag) flag = CPIntegratorEvolve(a->back, to, a->Z, t, CV_ONE_STEP);
     cpStepperLeave(mem, flag);
+    /* A stop within the roundoff of the integrator's t is reached without a step: a run may begin with steps that short. */
+    if (flag == CV_TSTOP_RETURN) *t = to;
     if (flag > 0) flag = CP_SUCCESS;
     if (!flag) a->h = a->back->ops->step(a->back);
   }
