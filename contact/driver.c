@@ -300,6 +300,7 @@ static int start(CPSession session, sunrealtype t, sunrealtype t_end, N_Vector y
   c->known.t = NAN; /* Counters may begin anew. */
   c->t = c->t_first = t;
   c->nrecent = 0, c->sens.Ns = c->sens.spent = 0;
+  c->share      = 1.0; /* also if no event is found here */
   c->stretching = c->changed = 0;
   memset(&c->stats, 0, sizeof c->stats);
   for (int i = 0; i < c->npoints; i++) {
@@ -316,7 +317,8 @@ int contactOfIntegrator(CPContact c, int flag) {
   return flag;
 }
 
-/* The factor on the tolerances for a flight of a multistep method from y, as far as roundoff permits. */
+/* The factor on the tolerances for a flight of a multistep method from y, as far as the roundoff of the largest component permits, a
+ * work as well: CVODES asks for no more digits of any. */
 static sunrealtype partOfTolerance(CPContact c, N_Vector y) {
   if (!CPIntegratorGetCVodeMem(c->integrator)) return 1.0;
   const sunrealtype size = fmax(N_VMaxNorm(y), DBL_MIN), tol = c->rtol + c->atol / size;
