@@ -547,8 +547,11 @@ static int keepClosed(CPContact c, sunrealtype t, N_Vector y, const char *functi
     const int N         = c->point[i].normal;
     const sunrealtype v = c->v[N];
     if (!c->keep[i] || v <= c->small_v * c->scale[N]) continue;
-    c->keep[i] = 0;
-    if (c->impact.any) continue;
+    if (c->impact.any) {
+      c->keep[i] = 0;
+      continue;
+    }
+    /* With accelerations of all that are kept so far: those of open contacts that are not are left out (isOfInterest). */
     const int flag = known++ ? CP_SUCCESS : contactFreeAccelerations(c, t, y, function);
     if (flag) return flag;
     c->keep[i] = (char)contactSkips(c, i, t, v, c->point[i].law.restitution);
