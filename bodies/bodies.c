@@ -2,6 +2,7 @@
 #include "files.h"
 #include "following.h"
 #include "formulas.h"
+#include "polyhedra.h"
 #include "ropes.h"
 #include "tree.h"
 
@@ -51,6 +52,7 @@ void CPBodiesFree(CPBodies *bodies) {
                    m->drive,   m->law,     m->force, m->shape,   m->contact, m->controller,
                    m->release, m->meeting, m->param, m->text,    m->entry,   m->term,
                    m->known,   b->label,   b->notes, b->remarks, b->files,   b->sensors};
+  for (int i = 0; i < m->nshapes; i++) polyhedronRelease(m->shape[i].mesh);
   for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) free(owned[i]);
   bodiesFreeFormulas(m);
   bodiesFreeFollow(&m->follow);
@@ -184,40 +186,63 @@ static int addBody(CPBodies b, const CPBody *body) {
   return i;
 }
 
-static int addShape(CPBodies b, const CPShape *shape) {
-  const char *name = shape->head.name;
-  int flag         = bodiesCheckName(b, name, 0);
-  if (flag) return flag;
-  if ((int)shape->kind < 0 || (int)shape->kind >= NUM_SHAPES)
-    return refused(b, CP_ILL_INPUT, "%s: kind must be one of CPShapeKind's, and is %d", name,
-                   (int)shape->kind);
+/* half [3]: out, of a shape that is no mesh. Returns 0 or an error code that has been reported. */
+static int readSizes(CPBodies b, const CPShape *shape, sunrealtype *half) {
   const CPShapeKind kind  = shape->kind;
   const sunrealtype *size = shape->size;
   const int edges         = kind == CP_SHAPE_BOX || kind == CP_SHAPE_PLANE,
             axes = kind == CP_SHAPE_ELLIPSOID, planar = b->m.space.dimension == 2;
-  sunrealtype half[3];
-  if (planar && kind > CP_SHAPE_WHEEL)
-    return refused(b, CP_NOT_SUPPORTED, "%s: there is no such shape in the plane (CPShapeKind %d)",
-                   name, (int)kind);
   for (int k = 0; k < 3; k++) half[k] = edges ? size[k] / 2 : axes ? size[k] : size[0];
   if (!edges && !axes && kind != CP_SHAPE_SPHERE) half[2] = size[2] / 2;
-  if (planar) half[2] = 0;
+  if (planar || kind == CP_SHAPE_PLANE) half[2] = 0;
   for (int k = 0; k < (kind == CP_SHAPE_PLANE ? 2 : b->m.space.dimension); k++)
     if (!(half[k] > 0 || (kind == CP_SHAPE_PLANE && half[k] == 0)) || !isfinite(half[k]))
-      return refused(b, CP_ILL_INPUT, "%s: all sizes must be positive, and one is %g", name,
-                     (double)(!edges && !axes && k < 2 ? size[0] : size[k]));
+      return refused(b, CP_ILL_INPUT, "%s: all sizes must be positive, and one is %g",
+                     shape->head.name, (double)(!edges && !axes && k < 2 ? size[0] : size[k]));
+  return CP_SUCCESS;
+}
+
+/* mesh: out, with its centre and half extents. Returns 0 or an error code that has been reported. */
+static int readPoints(CPBodies b, const CPShape *shape, Mesh **mesh, sunrealtype *centre,
+                      sunrealtype *half) {
+  if (!shape->points || shape->npoints < 4)
+    return refused(b, CP_ILL_INPUT, "%s: a mesh needs four points at least, and has %d",
+                   shape->head.name, shape->points ? shape->npoints : 0);
+  int flag = bodiesCheckFinite(b, shape->head.name, "points", shape->points, 3 * shape->npoints);
+  if (flag) return flag;
+  const char *wrong = polyhedronMesh(shape->points, shape->npoints, mesh, centre, half);
+  return wrong ? refused(b, CP_ILL_INPUT, "%s: the mesh %s", shape->head.name, wrong) : CP_SUCCESS;
+}
+
+static int addShape(CPBodies b, const CPShape *shape) {
+  const char *name = shape->head.name;
+  int flag         = bodiesCheckName(b, name, 0);
+  if (flag) return flag;
+  const CPShapeKind kind = shape->kind;
+  if ((int)kind < 0 || (int)kind >= NUM_SHAPES)
+    return refused(b, CP_ILL_INPUT, "%s: kind must be one of CPShapeKind's, and is %d", name,
+                   (int)kind);
+  if (b->m.space.dimension == 2 && kind > CP_SHAPE_WHEEL)
+    return refused(b, CP_NOT_SUPPORTED, "%s: there is no such shape in the plane (CPShapeKind %d)",
+                   name, (int)kind);
+  if (kind != CP_SHAPE_MESH && (shape->points || shape->npoints != 0))
+    return refused(b, CP_ILL_INPUT, "%s: only a mesh has points", name);
+  Shape new             = {.kind = kind, .pair = b->m.npairs};
+  sunrealtype centre[3] = {0, 0, 0};
   Pair pair             = {0};
   const CPMarker origin = {.axis = {0, 0, 1}};
+  if (kind != CP_SHAPE_MESH && (flag = readSizes(b, shape, new.half))) return flag;
   if (shape->body && !strcmp(shape->body, "ground")) pair.side[0].body = pair.side[1].body = GROUND;
   else if ((flag = bodiesFindSides(b, name, NULL, shape->body, &pair))) return flag;
   if ((flag = bodiesMakePair(b, name, shape->in, 0, &origin, &shape->on, &pair))) return flag;
   if (ROOM(b->m.pair, b->m.npairs, 1) || ROOM(b->m.shape, b->m.nshapes, 1))
     return bodiesNoMemory(b, name);
+  if (kind == CP_SHAPE_MESH && (flag = readPoints(b, shape, &new.mesh, centre, new.half)))
+    return flag;
+  for (int k = 0; k < 3; k++) add3(centre[k], pair.side[1].axis[k], pair.side[1].point);
   const int i              = b->m.nshapes++;
-  b->m.shape[i]            = (Shape){bodiesTakeName(b, name, NAME_SHAPE, i),
-                                     kind,
-                                     b->m.npairs,
-                                     {half[0], half[1], kind == CP_SHAPE_PLANE ? 0 : half[2]}};
+  new.name                 = bodiesTakeName(b, name, NAME_SHAPE, i);
+  b->m.shape[i]            = new;
   b->m.pair[b->m.npairs++] = pair;
   return i;
 }

@@ -112,14 +112,15 @@ typedef struct {
   int name;
   CPShapeKind kind;
   int pair;            /* sides: the ground's origin, and the shape's centre and axes */
-  sunrealtype half[3]; /* lengths of the half axes */
+  sunrealtype half[3]; /* lengths of the half axes, of a mesh of half of its extents */
+  struct Mesh_ *mesh;  /* of which it is an owner (polyhedra.h), or NULL */
 } Shape;
 
-/* Two polyhedra that may meet, and the first of the contacts for their features (touching.c): a polygon in which two boxes touch has at
- * most eight corners. */
+/* Two polyhedra that may meet, and the first of the contacts for their features (touching.c), of which there are at most 8: a polygon in
+ * which two boxes touch has so many corners. */
 enum { MEETING_CONTACTS = 8 };
 typedef struct {
-  int shape[2], contact;
+  int shape[2], contact, count;
 } Meeting;
 
 /* The places of a matrix's blocks, in the order in which they are filled */

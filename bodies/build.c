@@ -98,6 +98,7 @@ static void freeModel(void *model) {
   void *owned[] = {m->body, m->joint, m->term,    m->row,        m->roll,    m->drive,
                    m->law,  m->force, m->contact, m->controller, m->release, m->length,
                    m->text, m->entry, m->shape,   m->meeting};
+  for (int i = 0; i < m->nshapes && m->shape; i++) polyhedronRelease(m->shape[i].mesh);
   for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) free(owned[i]);
   for (int i = 0; i < NUM_PLANS; i++) {
     if (m->plan[i].tmpl) SUNMatDestroy(m->plan[i].tmpl);
@@ -159,6 +160,7 @@ static Mechanism *copyOf(const Mechanism *from) {
                COPY(m->contact, m->ncontacts) + COPY(m->meeting, m->nmeetings) +
                COPY(m->controller, m->ncontrollers) + COPY(m->release, m->nreleases) +
                COPY(m->length, m->nlengths) + COPY(m->entry, m->capacity) + COPY(m->text, m->ntext);
+  for (int i = 0; i < m->nshapes && m->shape; i++) polyhedronShare(m->shape[i].mesh);
   int *count = calloc((size_t)m->nbodies, sizeof *count);
   if (!failed && count) bodiesChooseFrames(m, count);
   if (!failed && count && from->tree) {

@@ -357,6 +357,34 @@ static void betweenLines(const sunrealtype *x, sunrealtype R[3][3], int degree, 
   }
 }
 
+/* The same of a line and a point, either of which is a: with the line's direction r and its centre, n leads from or to the foot of the
+ * point on the line. */
+static void lineAndPoint(int line_is_a, const sunrealtype *x, sunrealtype R[3][3], int degree,
+                         Taylor *gap, Taylor *n, Taylor *at) {
+  Taylor X[3], Q[3][3], along = taylorConstant(VARIABLES, degree, 0), square = along;
+  moved(x, R, degree, X, Q);
+  for (int k = 0; k < 3; k++) {
+    n[k] = taylorConstant(VARIABLES, degree, k == 2); /* the direction, for now */
+    if (!line_is_a) n[k] = Q[k][2];
+    taylorAddProduct(1, &X[k], &n[k], &along);
+  }
+  for (int k = 0; k < 3; k++) { /* x - (x . r) r; on b, the line, the foot is at -(x . r) r */
+    at[k]       = taylorConstant(VARIABLES, degree, 0);
+    Taylor foot = at[k];
+    taylorAddProduct(-1, &along, &n[k], &foot);
+    if (!line_is_a) at[k] = foot;
+    taylorAdd(1, &foot, &X[k]);
+    taylorAddProduct(1, &X[k], &X[k], &square);
+  }
+  const sunrealtype l = sqrt(square.v), r = l > 0 ? 1 / l : 0;
+  *gap                 = taylorOf(&square, l, r / 2, -r * r * r / 4);
+  const Taylor inverse = taylorOf(&square, r, -r * r * r / 2, 3 * r * r * r * r * r / 4);
+  for (int k = 0; k < 3; k++) {
+    n[k] = taylorConstant(VARIABLES, degree, 0);
+    taylorAddProduct(1, &X[k], &inverse, &n[k]);
+  }
+}
+
 /* The same of no solid */
 static void nowhere(sunrealtype far, int degree, Taylor *gap, Taylor *n, Taylor *at) {
   *gap = taylorConstant(VARIABLES, degree, far);
@@ -403,7 +431,9 @@ int closestPoints(const Solid *a, const Solid *b, const sunrealtype *x, sunrealt
   int trial = 0, flat = 0;
   Closest c = {.solid = {a, b}, .x = x, .R = R};
   if (a->core == NO_SOLID) nowhere(a->half[0], degree, gap, n, at);
-  else if (a->core == LINE) betweenLines(x, R, degree, gap, n, at);
+  else if (a->core == LINE && b->core == LINE) betweenLines(x, R, degree, gap, n, at);
+  else if (a->core == LINE || b->core == LINE)
+    lineAndPoint(a->core == LINE, x, R, degree, gap, n, at);
   else if (b->core == HALF_SPACE) onHalfSpaceOfB(x, R, degree, gap, n, at);
   else if (a->core == HALF_SPACE) flat = onHalfSpace(b, x, R, degree, gap, n, at);
   else if (a->core == POINT_CORE && b->core == POINT_CORE) betweenBalls(x, degree, gap, n, at);

@@ -6,7 +6,7 @@
 
 /* A solid is a core with a skin of the thickness `skin`: a point, or a segment along z; a cylinder about z, a box, or an ellipsoid,
  * with their centre at the origin; or the half-space z <= 0. Of a point and a half-space b, and of two lines along z, the gap has
- * either sign: between lines it is that along z_a x z_b. NO_SOLID is nowhere: its gap is half[0]. */
+ * either sign: between lines it is that along z_a x z_b. Between a line and a point it is that of a segment without ends. NO_SOLID is nowhere: its gap is half[0]. */
 typedef enum {
   NO_SOLID,
   POINT_CORE,

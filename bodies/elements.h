@@ -5,7 +5,7 @@
 
 #include "bodies_impl.h"
 
-enum { NUM_SHAPES = CP_SHAPE_PLANE + 1 };
+enum { NUM_SHAPES = CP_SHAPE_MESH + 1 };
 
 /* ---- names.c ---- */
 

@@ -1,5 +1,6 @@
 /* Mechanisms as files in MJCF: the tree of their joints, each body in its frame where all coordinates are 0, the loops, and what acts on
  * single coordinates. What MJCF cannot say is listed in a comment. */
+#include "polyhedra.h"
 #include "writing.h"
 
 #include <stdlib.h>
@@ -242,6 +243,11 @@ static void putGeoms(const Writer *x, int body) {
     writeText(out, "name", b->text + shape->name);
     writeText(out, "type", write_shapes[shape->kind]);
     putPlace(out, x, body, on.point, on.axis);
+    if (shape->kind == CP_SHAPE_MESH) {
+      writeText(out, "mesh", b->text + shape->name);
+      bodiesPut(out, "/>\n");
+      continue;
+    }
     writeNumbers(out, "size", shape->kind == CP_SHAPE_SPHERE ? 1 : is_round ? 2 : 3, size);
     bodiesPut(out, "/>\n");
   }
@@ -343,6 +349,23 @@ static void putSection(Written *w, int which, const char *tag) {
     bodiesPut(&w->text[WHOLE], "  <%s>\n%s  </%s>\n", tag, w->text[which].text, tag);
 }
 
+/* The corners of meshes, of which readers make convex hulls */
+static void putMeshes(const Writer *x) {
+  const Mechanism *b = x->b;
+  Text *out          = &x->w->text[WHOLE];
+  int any            = 0;
+  for (int i = 0; i < b->nshapes; i++) {
+    const Shape *shape = &b->shape[i];
+    if (shape->kind != CP_SHAPE_MESH) continue;
+    if (!any++) bodiesPut(out, "  <asset>\n");
+    bodiesPut(out, "    <mesh");
+    writeText(out, "name", b->text + shape->name);
+    writeNumbers(out, "vertex", 3 * shape->mesh->is.nvertices, *shape->mesh->is.vertex);
+    bodiesPut(out, "/>\n");
+  }
+  if (any) bodiesPut(out, "  </asset>\n");
+}
+
 static void putFile(const Writer *x) {
   Written *w = x->w;
   Text *out  = &w->text[WHOLE];
@@ -350,8 +373,9 @@ static void putFile(const Writer *x) {
   writeText(out, "model", x->title);
   bodiesPut(out, ">\n  <compiler angle=\"radian\" inertiafromgeom=\"false\"/>\n  <option");
   writeNumbers(out, "gravity", 3, x->b->param);
-  bodiesPut(out, "/>\n  <default>\n    <geom contype=\"0\" conaffinity=\"0\"/>\n  </default>\n"
-                 "  <worldbody>\n");
+  bodiesPut(out, "/>\n  <default>\n    <geom contype=\"0\" conaffinity=\"0\"/>\n  </default>\n");
+  putMeshes(x);
+  bodiesPut(out, "  <worldbody>\n");
   putBody(x, GROUND, GROUND);
   bodiesPut(out, "  </worldbody>\n");
   putCouplers(x);

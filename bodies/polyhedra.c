@@ -4,6 +4,7 @@
 #include "polyhedra.h"
 #include "elements.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* A feature beside whose normal a polyhedron ends, by this sine at most, is still one: where polyhedra touch, normals fit exactly, and the
@@ -11,44 +12,6 @@
 static const sunrealtype rocking = SUN_RCONST(0.1);
 /* Edges of which e_a x e_b is below this have no normal that is exact enough: half of the digits of the sine are left. */
 static const sunrealtype parallel = SUN_RCONST(1e-8);
-
-/* ---- the polyhedron ---- */
-
-/* Finds the edges, each of which two faces have in opposite senses. */
-static void findEdges(Polyhedron *p) {
-  for (int f = 0; f < p->nfaces; f++)
-    for (int k = 0; k < p->face[f].count; k++) {
-      const int *corner = p->corner + p->face[f].first, from = corner[k],
-                to = corner[(k + 1) % p->face[f].count];
-      if (from < to) p->edge[p->nedges++] = (PolyEdge){{from, to}, {f, NONE}};
-    }
-  for (int f = 0; f < p->nfaces; f++)
-    for (int k = 0; k < p->face[f].count; k++) {
-      const int *corner = p->corner + p->face[f].first, from = corner[k],
-                to = corner[(k + 1) % p->face[f].count];
-      for (int e = 0; e < p->nedges && from > to; e++)
-        if (p->edge[e].vertex[0] == to && p->edge[e].vertex[1] == from) p->edge[e].face[1] = f;
-    }
-}
-
-/* Vertex 0 ... 7 has the bits of its number as ends of the axes; faces 2 k and 2 k + 1 are those at both ends of axis k. */
-Polyhedron polyhedronOf(const Shape *shape) {
-  const sunrealtype *half = shape->half;
-  Polyhedron p            = {.nvertices = 8, .nfaces = 6, .ndirections = 3};
-  for (int v = 0; v < 8; v++)
-    for (int k = 0; k < 3; k++) p.vertex[v][k] = (v >> k & 1 ? 1 : -1) * half[k];
-  for (int f = 0; f < 6; f++) {
-    const int k = f / 2, i = 1 << (k + 1) % 3, j = 1 << (k + 2) % 3, at = f % 2 << k;
-    const int up[4]     = {at, at | i, at | i | j, at | j};
-    p.face[f]           = (PolyFace){.first = 4 * f, .count = 4};
-    p.face[f].normal[k] = f % 2 ? 1 : -1;
-    for (int c = 0; c < 4; c++) p.corner[4 * f + c] = up[f % 2 ? c : 3 - c];
-  }
-  for (int k = 0; k < 3; k++) p.direction[k][k] = 1;
-  p.radius = length3(half), p.inner = fmin(half[0], fmin(half[1], half[2]));
-  findEdges(&p);
-  return p;
-}
 
 /* ---- in place ---- */
 
@@ -79,25 +42,29 @@ typedef struct {
   sunrealtype x[3], e[3], half;
 } Line;
 
-static Line lineOf(const Polyhedron *is, int i) {
-  const PolyEdge *edge = &is->edge[i];
-  Line line            = {.half = 0};
-  add3(SUN_RCONST(0.5), is->vertex[edge->vertex[0]], line.x);
-  add3(SUN_RCONST(0.5), is->vertex[edge->vertex[1]], line.x);
-  memcpy(line.e, is->vertex[edge->vertex[1]], sizeof line.e);
-  add3(-1, is->vertex[edge->vertex[0]], line.e);
-  const sunrealtype length = length3(line.e);
-  for (int k = 0; k < 3; k++) line.e[k] /= length;
-  line.half = length / 2;
+static Line placedLine(const Placed *p, int i) {
+  const PolyEdge *edge = &p->is->edge[i];
+  Line line            = {.half = edge->half};
+  placed(p, edge->x, line.x);
+  turned(p, edge->e, line.e);
   return line;
 }
 
-static Line placedLine(const Placed *p, int i) {
-  const Line own = lineOf(p->is, i);
-  Line line      = own;
-  placed(p, own.x, line.x);
-  turned(p, own.e, line.e);
-  return line;
+/* The place on a line that is nearest to x, within the edge */
+static sunrealtype onEdge(const Line *line, const sunrealtype *x) {
+  const sunrealtype at = dot3(line->e, x) - dot3(line->e, line->x);
+  return fmax(-line->half, fmin(line->half, at));
+}
+
+/* d: out, from the point of a line at this place to x. Returns its length. */
+static sunrealtype fromEdge(const Line *line, sunrealtype at, const sunrealtype *x, sunrealtype *d) {
+  for (int k = 0; k < 3; k++) d[k] = x[k] - line->x[k] - at * line->e[k];
+  return length3(d);
+}
+
+/* The height of face i of a polyhedron in place along its normal n */
+static sunrealtype heightOf(const Placed *p, int i, const sunrealtype *n) {
+  return p->is->face[i].height + dot3(n, p->x);
 }
 
 /* The least of n . v over the vertices v */
@@ -108,26 +75,57 @@ static sunrealtype least(const Placed *p, const sunrealtype *n) {
   return low + dot3(n, p->x);
 }
 
-sunrealtype polyhedraSeparation(const Placed p[2]) {
-  sunrealtype most = -INFINITY, n[3], back[3], d[2][3], point[3];
-  for (int side = 0; side < 2; side++)
-    for (int f = 0; f < p[side].is->nfaces; f++) {
-      const PolyFace *face = &p[side].is->face[f];
-      turned(&p[side], face->normal, n);
-      placed(&p[side], p[side].is->vertex[p[side].is->corner[face->first]], point);
-      most = fmax(most, least(&p[!side], n) - dot3(n, point));
+/* The sense of e x e_2 in which it is a normal of a polyhedron at its edge with the direction e, or 0: normals there are between those of
+ * both faces, n_0 on the left and n_1 on the right, and e_2 . n_0 > 0 > e_2 . n_1 if they are along e x e_2. Without faces both senses
+ * are, which is 2. */
+static int sideOf(const Placed *p, const PolyEdge *edge, const sunrealtype *e_2) {
+  sunrealtype own[3], at[2];
+  if (edge->face[0] == NONE) return 2;
+  for (int k = 0; k < 3; k++)
+    own[k] = p->R[0][k] * e_2[0] + p->R[1][k] * e_2[1] + p->R[2][k] * e_2[2];
+  for (int k = 0; k < 2; k++) at[k] = dot3(p->is->face[edge->face[k]].normal, own);
+  return at[0] > 0 && at[1] < 0 ? 1 : at[0] < 0 && at[1] > 0 ? -1 : 0;
+}
+
+/* The largest separation across two edges, where a normal of A and minus a normal of B are across both: the edges of the difference of
+ * both polyhedra (D. Gregorius, Game Developers Conference 2013) */
+static sunrealtype acrossEdges(const Placed p[2]) {
+  sunrealtype most = -INFINITY, e[2][3], n[3], w[3], x[2][3];
+  for (int i = 0; i < p[0].is->nedges; i++) {
+    const PolyEdge *a = &p[0].is->edge[i];
+    turned(&p[0], a->e, e[0]), placed(&p[0], a->x, x[0]);
+    for (int j = 0; j < p[1].is->nedges; j++) {
+      const PolyEdge *b = &p[1].is->edge[j];
+      turned(&p[1], b->e, e[1]);
+      /* e_a x e_b with the sense of A, and -(e_b x e_a) with that of B */
+      const int own   = sideOf(&p[0], a, e[1]);
+      const int other = own ? sideOf(&p[1], b, e[0]) : 0;
+      if (!other || (own != other && own != 2 && other != 2)) continue;
+      cross3(e[0], e[1], n);
+      const sunrealtype sine = length3(n);
+      if (!(sine > parallel)) continue; /* Normals of faces are as good there. */
+      placed(&p[1], b->x, x[1]);
+      for (int k = 0; k < 3; k++) w[k] = x[1][k] - x[0][k];
+      const sunrealtype gap = dot3(n, w) / sine;
+      most = fmax(most, own == 2 && other == 2 ? fabs(gap) : (own == 2 ? other : own) * gap);
     }
-  for (int i = 0; i < p[0].is->ndirections; i++)
-    for (int j = 0; j < p[1].is->ndirections; j++) {
-      turned(&p[0], p[0].is->direction[i], d[0]), turned(&p[1], p[1].is->direction[j], d[1]);
-      cross3(d[0], d[1], n);
-      const sunrealtype length = length3(n);
-      if (!(length > parallel)) continue; /* Normals of faces are as good there. */
-      for (int k = 0; k < 3; k++) n[k] /= length, back[k] = -n[k];
-      most = fmax(most,
-                  fmax(least(&p[1], n) + least(&p[0], back), least(&p[1], back) + least(&p[0], n)));
-    }
+  }
   return most;
+}
+
+/* The distance of two cores that are apart, whose nearest points are those of two of their features */
+static sunrealtype distance(const Placed p[2]);
+
+sunrealtype polyhedraSeparation(const Placed p[2]) {
+  sunrealtype most = -INFINITY, n[3];
+  for (int side = 0; side < 2; side++)
+    for (int f = 0; f < p[side].is->nfaces && p[!side].is->nvertices > 0; f++) {
+      turned(&p[side], p[side].is->face[f].normal, n);
+      most = fmax(most, least(&p[!side], n) - heightOf(&p[side], f, n));
+    }
+  most                   = fmax(most, acrossEdges(p));
+  const sunrealtype skin = p[0].is->skin + p[1].is->skin;
+  return (most > 0 && skin > 0 ? distance(p) : most) - skin;
 }
 
 /* ---- features ---- */
@@ -136,39 +134,77 @@ sunrealtype polyhedraSeparation(const Placed p[2]) {
 static sunrealtype withinFace(const Placed *of, int i, const sunrealtype *x, sunrealtype *n,
                               sunrealtype *gap) {
   const PolyFace *face = &of->is->face[i];
-  sunrealtype corner[3], next[3], in[3], within = INFINITY;
+  const int *corner    = of->is->corner + face->first;
+  sunrealtype from[3], to[3], in[3], within = INFINITY;
   turned(of, face->normal, n);
-  placed(of, of->is->vertex[of->is->corner[face->first]], corner);
-  *gap = dot3(n, x) - dot3(n, corner);
+  *gap = dot3(n, x) - heightOf(of, i, n);
+  if (face->count > 0) placed(of, of->is->vertex[corner[0]], from);
   for (int k = 0; k < face->count; k++) {
-    placed(of, of->is->vertex[of->is->corner[face->first + (k + 1) % face->count]], next);
-    const sunrealtype along[3] = {next[0] - corner[0], next[1] - corner[1], next[2] - corner[2]};
+    placed(of, of->is->vertex[corner[(k + 1) % face->count]], to);
+    const sunrealtype along[3] = {to[0] - from[0], to[1] - from[1], to[2] - from[2]};
     cross3(n, along, in);
-    within = fmin(within, (dot3(in, x) - dot3(in, corner)) / length3(along));
-    memcpy(corner, next, sizeof corner);
+    within = fmin(within, (dot3(in, x) - dot3(in, from)) / length3(along));
+    memcpy(from, to, sizeof from);
   }
   return within;
 }
 
-static void faceAndVertex(const Placed *of, const Placed *other, const Touch *touch,
-                          sunrealtype *gap, sunrealtype *margin, sunrealtype *v) {
-  const Polyhedron *its = other->is;
-  sunrealtype n[3], next[3];
-  placed(other, its->vertex[touch->j], v);
-  *margin = withinFace(of, touch->i, v, n, gap);
-  for (int e = 0; e < its->nedges; e++) {
-    const int *end = its->edge[e].vertex;
-    if (end[0] != touch->j && end[1] != touch->j) continue;
-    placed(other, its->vertex[end[end[0] == touch->j]], next);
+/* Adds to the margin of a polyhedron whose vertex is at v and touches along n, which leads towards it, how far all edges of the vertex lead
+ * away. */
+static void withinVertex(const Placed *p, int vertex, const sunrealtype *v, const sunrealtype *n,
+                         sunrealtype *margin) {
+  const Polyhedron *is = p->is;
+  sunrealtype next[3];
+  for (int k = is->start[vertex]; k < is->start[vertex + 1]; k++) {
+    placed(p, is->vertex[is->neighbour[k]], next);
     const sunrealtype along[3] = {next[0] - v[0], next[1] - v[1], next[2] - v[2]};
     *margin                    = fmin(*margin, dot3(n, along) + rocking * length3(along));
   }
 }
 
+static void faceAndVertex(const Placed *of, const Placed *other, const Touch *touch,
+                          sunrealtype *gap, sunrealtype *margin, sunrealtype *v, sunrealtype *n) {
+  placed(other, other->is->vertex[touch->j], v);
+  *margin = withinFace(of, touch->i, v, n, gap);
+  withinVertex(other, touch->j, v, n, margin);
+}
+
+/* Of a vertex and an edge whose nearest point is within it, where no face is nearer */
+static void edgeAndVertex(const Placed *of, const Placed *other, const Touch *touch,
+                          sunrealtype *gap, sunrealtype *margin, sunrealtype *v, sunrealtype *n) {
+  const PolyEdge *edge = &of->is->edge[touch->i];
+  const Line line      = placedLine(of, touch->i);
+  sunrealtype normal[3], in[3];
+  placed(other, other->is->vertex[touch->j], v);
+  const sunrealtype at = dot3(line.e, v) - dot3(line.e, line.x);
+  *gap = fromEdge(&line, at, v, n), *margin = line.half - fabs(at);
+  for (int side = 0; side < 2 && edge->face[0] != NONE; side++) {
+    turned(of, of->is->face[edge->face[side]].normal, normal);
+    cross3(normal, line.e, in);
+    *margin = fmin(*margin, (side ? 1 : -1) * dot3(in, n));
+  }
+  if (!(*gap > 0)) *margin = -INFINITY;
+  for (int k = 0; k < 3 && *gap > 0; k++) n[k] /= *gap;
+  withinVertex(other, touch->j, v, n, margin);
+}
+
+static void vertexAndVertex(const Placed p[2], const Touch *touch, sunrealtype *gap,
+                            sunrealtype *margin, sunrealtype *v, sunrealtype *n) {
+  sunrealtype from[3], back[3];
+  placed(&p[0], p[0].is->vertex[touch->i], from), placed(&p[1], p[1].is->vertex[touch->j], v);
+  for (int k = 0; k < 3; k++) n[k] = v[k] - from[k];
+  *gap    = length3(n);
+  *margin = *gap > 0 ? INFINITY : -INFINITY;
+  for (int k = 0; k < 3 && *gap > 0; k++) n[k] /= *gap, back[k] = -n[k];
+  if (!(*gap > 0)) return;
+  withinVertex(&p[0], touch->i, from, back, margin);
+  withinVertex(&p[1], touch->j, v, n, margin);
+}
+
 /* Adds to the margin how far `n` leads out of the faces at an edge. */
 static void withinCone(const Placed *p, int edge, const Line *line, const sunrealtype *n,
                        sunrealtype *margin) {
-  for (int side = 0; side < 2; side++) {
+  for (int side = 0; side < 2 && p->is->edge[edge].face[0] != NONE; side++) {
     sunrealtype normal[3], in[3];
     turned(p, p->is->face[p->is->edge[edge].face[side]].normal, normal);
     cross3(normal, line->e, in); /* into face[0]; out of face[1] */
@@ -209,8 +245,17 @@ static void edgeAndEdge(const Placed p[2], const Touch *touch, sunrealtype *gap,
 
 void polyhedraTouch(const Placed p[2], const Touch *touch, sunrealtype *gap, sunrealtype *margin,
                     sunrealtype *point) {
-  if (touch->kind == EDGES) edgeAndEdge(p, touch, gap, margin, point);
-  else faceAndVertex(&p[touch->kind], &p[!touch->kind], touch, gap, margin, point);
+  const int side = touch->kind == FACE_OF_B || touch->kind == EDGE_OF_B;
+  sunrealtype n[3];
+  switch (touch->kind) {
+  case EDGES: edgeAndEdge(p, touch, gap, margin, point); break;
+  case VERTICES: vertexAndVertex(p, touch, gap, margin, point, n); break;
+  case FACE_OF_A:
+  case FACE_OF_B: faceAndVertex(&p[side], &p[!side], touch, gap, margin, point, n); break;
+  default: edgeAndVertex(&p[side], &p[!side], touch, gap, margin, point, n);
+  }
+  if (side) add3(-*gap, n, point); /* from a vertex of A to the core of B */
+  *gap -= p[0].is->skin + p[1].is->skin;
 }
 
 /* ---- candidates ---- */
@@ -219,13 +264,8 @@ void polyhedraTouch(const Placed p[2], const Touch *touch, sunrealtype *gap, sun
 static int isNearFace(const Placed *of, const Placed *other, int i, int j, sunrealtype reach) {
   sunrealtype n[3], v[3], gap;
   placed(other, other->is->vertex[j], v);
-  return withinFace(of, i, v, n, &gap) >= -reach && fabs(gap) <= reach;
-}
-
-/* The place on a line that is nearest to x, within the edge */
-static sunrealtype onEdge(const Line *line, const sunrealtype *x) {
-  const sunrealtype at = dot3(line->e, x) - dot3(line->e, line->x);
-  return fmax(-line->half, fmin(line->half, at));
+  const sunrealtype within = withinFace(of, i, v, n, &gap);
+  return within >= -reach && fabs(gap - of->is->skin - other->is->skin) <= reach;
 }
 
 /* The distance of two edges: that of their lines if its points are within them, or that of an end of one of them from the other one */
@@ -238,42 +278,118 @@ static sunrealtype betweenEdges(const Line *a, const Line *b) {
     const Line *of = i < 2 ? a : b, *other = i < 2 ? b : a;
     sunrealtype x[3] = {of->x[0], of->x[1], of->x[2]}, d[3];
     add3(i % 2 ? of->half : -of->half, of->e, x);
-    const sunrealtype at = onEdge(other, x);
-    for (int k = 0; k < 3; k++) d[k] = other->x[k] + at * other->e[k] - x[k];
-    best = fmin(best, length3(d));
+    best = fmin(best, fromEdge(other, onEdge(other, x), x, d));
   }
   return best;
 }
 
-/* The sense in which e_a x e_b leads out of polyhedron a */
-static int senseOf(const Placed p[2], int i, const Line *a, const Line *b) {
-  const PolyEdge *edge = &p[0].is->edge[i];
-  sunrealtype n[3], out[3] = {0, 0, 0}, normal[3];
-  cross3(a->e, b->e, n);
-  for (int side = 0; side < 2; side++)
-    turned(&p[0], p[0].is->face[edge->face[side]].normal, normal), add3(1, normal, out);
-  return dot3(n, out) > 0 ? 1 : -1;
+static sunrealtype fromVertex(const Line *line, const Placed *other, int vertex) {
+  sunrealtype v[3], d[3];
+  placed(other, other->is->vertex[vertex], v);
+  return fromEdge(line, onEdge(line, v), v, d);
 }
 
-int polyhedraMost(const Polyhedron *a, const Polyhedron *b) {
-  return a->nfaces * b->nvertices + b->nfaces * a->nvertices + a->nedges * b->nedges;
+static sunrealtype betweenVertices(const Placed p[2], int i, int j) {
+  sunrealtype v[2][3];
+  placed(&p[0], p[0].is->vertex[i], v[0]), placed(&p[1], p[1].is->vertex[j], v[1]);
+  add3(-1, v[0], v[1]);
+  return length3(v[1]);
 }
 
-int polyhedraCandidates(const Placed p[2], sunrealtype reach, Touch *touch) {
-  int n = 0;
+static sunrealtype distance(const Placed p[2]) {
+  sunrealtype best = INFINITY, n[3], v[3], gap;
   for (int side = 0; side < 2; side++)
-    for (int i = 0; i < p[side].is->nfaces; i++)
-      for (int j = 0; j < p[!side].is->nvertices; j++)
-        if (isNearFace(&p[side], &p[!side], i, j, reach))
-          touch[n++] = (Touch){side ? FACE_OF_B : FACE_OF_A, i, j, 0};
+    for (int j = 0; j < p[!side].is->nvertices; j++) {
+      placed(&p[!side], p[!side].is->vertex[j], v);
+      for (int i = 0; i < p[side].is->nfaces; i++)
+        if (withinFace(&p[side], i, v, n, &gap) >= 0 && gap >= 0) best = fmin(best, gap);
+      if (p[!side].is->nedges > 0) continue; /* The ends of edges are those of the next loop. */
+      for (int i = 0; i < p[side].is->nedges; i++) {
+        const Line line = placedLine(&p[side], i);
+        best            = fmin(best, fromVertex(&line, &p[!side], j));
+      }
+    }
   for (int i = 0; i < p[0].is->nedges; i++) {
     const Line a = placedLine(&p[0], i);
     for (int j = 0; j < p[1].is->nedges; j++) {
       const Line b = placedLine(&p[1], j);
-      if (betweenEdges(&a, &b) <= reach) touch[n++] = (Touch){EDGES, i, j, senseOf(p, i, &a, &b)};
+      best         = fmin(best, betweenEdges(&a, &b));
     }
   }
-  return n;
+  return best;
+}
+
+/* The sense in which e_a x e_b leads out of polyhedron A; if that is a segment, into B */
+static int senseOf(const Placed p[2], int i, int j, const Line *a, const Line *b) {
+  const int of         = p[0].is->edge[i].face[0] == NONE;
+  const PolyEdge *edge = &p[of].is->edge[of ? j : i];
+  sunrealtype n[3], out[3] = {0, 0, 0}, normal[3];
+  cross3(a->e, b->e, n);
+  for (int side = 0; side < 2; side++)
+    turned(&p[of], p[of].is->face[edge->face[side]].normal, normal), add3(of ? -1 : 1, normal, out);
+  return dot3(n, out) > 0 ? 1 : -1;
+}
+
+/* The candidates that have been found; room < 0: there is no memory */
+typedef struct {
+  Touch *touch;
+  int n, room;
+} Found;
+
+static void take(Found *found, FeatureKind kind, int i, int j, int sense) {
+  if (found->room < 0) return;
+  if (found->n == found->room) {
+    const int room = 2 * found->room + 16;
+    Touch *more    = realloc(found->touch, (size_t)room * sizeof *more);
+    if (more) found->touch = more;
+    found->room = more ? room : -1;
+    if (!more) return;
+  }
+  found->touch[found->n++] = (Touch){kind, i, j, sense};
+}
+
+static void findEdges(const Placed p[2], sunrealtype reach, Found *found) {
+  for (int i = 0; i < p[0].is->nedges; i++) {
+    const Line a = placedLine(&p[0], i);
+    for (int j = 0; j < p[1].is->nedges; j++) {
+      const PolyEdge *edge = &p[1].is->edge[j];
+      sunrealtype x[3];
+      placed(&p[1], edge->x, x);
+      add3(-1, a.x, x);
+      if (length3(x) > a.half + edge->half + reach) continue;
+      const Line b = placedLine(&p[1], j);
+      if (betweenEdges(&a, &b) <= reach) take(found, EDGES, i, j, senseOf(p, i, j, &a, &b));
+    }
+  }
+}
+
+/* Those of edges and vertices, and of two vertices, which have normals of their own where there is a skin */
+static void findRound(const Placed p[2], sunrealtype reach, Found *found) {
+  for (int side = 0; side < 2; side++)
+    for (int i = 0; i < p[side].is->nedges; i++) {
+      const Line line = placedLine(&p[side], i);
+      for (int j = 0; j < p[!side].is->nvertices; j++)
+        if (fromVertex(&line, &p[!side], j) <= reach)
+          take(found, side ? EDGE_OF_B : EDGE_OF_A, i, j, 0);
+    }
+  for (int i = 0; i < p[0].is->nvertices; i++)
+    for (int j = 0; j < p[1].is->nvertices; j++)
+      if (betweenVertices(p, i, j) <= reach) take(found, VERTICES, i, j, 0);
+}
+
+int polyhedraCandidates(const Placed p[2], sunrealtype reach, Touch **touch, int *room) {
+  const sunrealtype skin = p[0].is->skin + p[1].is->skin;
+  Found found            = {*touch, 0, *room};
+  for (int side = 0; side < 2; side++)
+    for (int i = 0; i < p[side].is->nfaces; i++)
+      for (int j = 0; j < p[!side].is->nvertices; j++)
+        if (isNearFace(&p[side], &p[!side], i, j, reach))
+          take(&found, side ? FACE_OF_B : FACE_OF_A, i, j, 0);
+  findEdges(p, reach + skin, &found);
+  if (skin > 0) findRound(p, reach + skin, &found);
+  *touch = found.touch;
+  if (found.room >= 0) *room = found.room;
+  return found.room < 0 ? NONE : found.n;
 }
 
 /* ---- solids ---- */
@@ -290,21 +406,27 @@ static Side sideAt(const Side *own, const sunrealtype *x, const sunrealtype *d) 
 
 void polyhedraPair(const Polyhedron *const is[2], const Touch *touch, const Side *const own[2],
                    Pair *pair) {
+  const int of_b = touch->kind == FACE_OF_B || touch->kind == EDGE_OF_B;
   for (int side = 0; side < 2; side++) {
     const Polyhedron *p = is[side];
-    if (touch->kind == EDGES) {
-      const Line line  = lineOf(p, side ? touch->j : touch->i);
-      sunrealtype d[3] = {0, 0, 0};
-      add3(side ? touch->sense : 1, line.e, d);
-      pair->side[side]  = sideAt(own[side], line.x, d);
-      pair->solid[side] = (Solid){LINE, {0, 0, line.half}, 0};
-    } else if (side == (int)touch->kind) {
-      const PolyFace *face = &p->face[touch->i];
-      pair->side[side]     = sideAt(own[side], p->vertex[p->corner[face->first]], face->normal);
-      pair->solid[side]    = (Solid){HALF_SPACE, {0}, 0};
+    const int first     = touch->kind == EDGES || touch->kind == VERTICES ? !side : side == of_b,
+              index     = first ? touch->i : touch->j;
+    Solid *solid        = &pair->solid[side];
+    if (touch->kind == VERTICES || (!first && touch->kind != EDGES)) {
+      pair->side[side] = sideAt(own[side], p->vertex[index], NULL);
+      *solid           = (Solid){POINT_CORE, {0}, p->skin};
+    } else if (touch->kind == FACE_OF_A || touch->kind == FACE_OF_B) {
+      const PolyFace *face = &p->face[index];
+      sunrealtype x[3]     = {0, 0, 0};
+      add3(face->height, face->normal, x);
+      pair->side[side] = sideAt(own[side], x, face->normal);
+      *solid           = (Solid){HALF_SPACE, {0}, p->skin};
     } else {
-      pair->side[side]  = sideAt(own[side], p->vertex[touch->j], NULL);
-      pair->solid[side] = (Solid){POINT_CORE, {0}, 0};
+      const PolyEdge *edge = &p->edge[index];
+      sunrealtype d[3]     = {0, 0, 0};
+      add3(side && touch->kind == EDGES ? touch->sense : 1, edge->e, d);
+      pair->side[side] = sideAt(own[side], edge->x, d);
+      *solid           = (Solid){LINE, {0, 0, edge->half}, p->skin};
     }
   }
 }

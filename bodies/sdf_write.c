@@ -43,8 +43,8 @@ static void putShapes(const Writer *x, int body) {
     const char *tag = write_shapes[shape->kind], *name = b->text + shape->name;
     sunrealtype at[3], full[3];
     if (on->body != body) continue;
-    if (shape->kind == CP_SHAPE_PLANE || body < 0) {
-      writeLost(x->w, "a plane, or a shape of the ground", name);
+    if (shape->kind == CP_SHAPE_PLANE || shape->kind == CP_SHAPE_MESH || body < 0) {
+      writeLost(x->w, "a plane, a mesh, or a shape of the ground", name);
       continue;
     }
     memcpy(at, on->point, sizeof at);

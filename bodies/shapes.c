@@ -18,7 +18,7 @@ static Solid solidOf(const Shape *s) {
       [CP_SHAPE_BOX] = BOX_CORE,      [CP_SHAPE_CYLINDER] = CYLINDER_CORE,
       [CP_SHAPE_SPHERE] = POINT_CORE, [CP_SHAPE_WHEEL] = CYLINDER_CORE,
       [CP_SHAPE_CAPSULE] = SEGMENT,   [CP_SHAPE_ELLIPSOID] = ELLIPSOID_CORE,
-      [CP_SHAPE_PLANE] = HALF_SPACE};
+      [CP_SHAPE_PLANE] = HALF_SPACE,  [CP_SHAPE_MESH] = NO_SOLID};
   Solid solid = {cores[s->kind], {s->half[0], s->half[1], s->half[2]}, 0};
   if (solid.core == POINT_CORE || solid.core == SEGMENT) {
     solid.skin    = s->half[0];
@@ -48,29 +48,45 @@ static int partsOf(const Mechanism *m, const Shape *s, int on_plane, Part *part)
   return n;
 }
 
+static int isPolyhedron(const Shape *s) {
+  return s->kind == CP_SHAPE_BOX || s->kind == CP_SHAPE_MESH;
+}
+
 /* Puts a plane first. Returns 1 if there is no contact of these shapes. */
 static int order(const Shape *shape[2]) {
   if (shape[1]->kind == CP_SHAPE_PLANE) {
     const Shape *swap = shape[0];
     shape[0] = shape[1], shape[1] = swap;
   }
-  const CPShapeKind a = shape[0]->kind, b = shape[1]->kind;
-  const int boxes     = (a == CP_SHAPE_BOX) + (b == CP_SHAPE_BOX),
-            touch_one = a == CP_SHAPE_PLANE || a == CP_SHAPE_SPHERE || b == CP_SHAPE_SPHERE;
-  return b == CP_SHAPE_PLANE || (boxes == 1 && !touch_one);
+  if (shape[0]->kind == CP_SHAPE_PLANE) return shape[1]->kind == CP_SHAPE_PLANE;
+  for (int k = 0; k < 2; k++) {
+    const CPShapeKind other = shape[!k]->kind;
+    if (isPolyhedron(shape[k]) && !isPolyhedron(shape[!k]) && other != CP_SHAPE_SPHERE &&
+        other != CP_SHAPE_CAPSULE)
+      return 1;
+  }
+  return 0;
 }
 
-static int arePolyhedra(const Shape *const shape[2]) {
-  return shape[0]->kind == CP_SHAPE_BOX && shape[1]->kind == CP_SHAPE_BOX;
+/* The number of contacts of two ordered shapes for the features of polyhedra (touching.c), or 0. The simpler contacts of a box with a plane
+ * and with a sphere have other rows. */
+static int meetings(const Shape *const shape[2]) {
+  const CPShapeKind a = shape[0]->kind, b = shape[1]->kind;
+  const int meshes = (a == CP_SHAPE_MESH) + (b == CP_SHAPE_MESH),
+            balls  = (a == CP_SHAPE_SPHERE) + (b == CP_SHAPE_SPHERE),
+            rods   = (a == CP_SHAPE_CAPSULE) + (b == CP_SHAPE_CAPSULE);
+  if (meshes == 0 && (a == CP_SHAPE_PLANE || balls > 0)) return 0;
+  if (!isPolyhedron(shape[0]) && !isPolyhedron(shape[1])) return 0;
+  return balls ? 1 : rods ? 4 : MEETING_CONTACTS;
 }
 
 /* The pair of part i of the second one of ordered shapes with the first one. Returns the number of parts. */
 static int pairOf(const Mechanism *m, const Shape *shape[2], int i, Pair *pair) {
   Part part[2][PARTS];
-  if (arePolyhedra(shape)) { /* What touches is found in a run (touching.c). */
+  if (meetings(shape)) { /* What touches is found in a run (touching.c). */
     *pair = (Pair){.solid = {{NO_SOLID, {1, 0, 0}, 0}, {NO_SOLID, {1, 0, 0}, 0}}};
     for (int side = 0; side < 2; side++) pair->side[side] = m->pair[shape[side]->pair].side[1];
-    return MEETING_CONTACTS;
+    return meetings(shape);
   }
   partsOf(m, shape[0], 0, part[0]);
   const int n   = partsOf(m, shape[1], shape[0]->kind == CP_SHAPE_PLANE, part[1]);
@@ -80,22 +96,22 @@ static int pairOf(const Mechanism *m, const Shape *shape[2], int i, Pair *pair) 
   return n;
 }
 
-/* bodiesTouching of polyhedra: along the axis that separates them most */
+/* bodiesTouching of polyhedra: along the axis that separates them most. Without memory they are apart. */
 static Touching polyhedraTouching(const Mechanism *m, const Shape *const shape[2],
                                   sunrealtype rounding, sunrealtype *depth) {
   Placed p[2];
-  Polyhedron own[2];
-  sunrealtype size = 0;
+  Polyhedron own[2] = {{0}};
+  int failed        = 0;
   for (int side = 0; side < 2; side++) {
     Pose pose[2];
     const Pair *pair = &m->pair[shape[side]->pair];
-    own[side]        = polyhedronOf(shape[side]);
     bodiesPlaced(m, pair, pose);
+    failed |= polyhedronOf(shape[side], &own[side]);
     p[side] = polyhedronPlaced(&own[side], &pair->side[1], &pose[1]);
-    size    = fmax(size, own[side].radius);
   }
-  const sunrealtype gap = polyhedraSeparation(p);
-  *depth                = gap < -rounding * size ? -gap : 0;
+  const sunrealtype size = fmax(own[0].size, own[1].size), gap = failed ? 0 : polyhedraSeparation(p);
+  *depth = gap < -rounding * size ? -gap : 0;
+  for (int side = 0; side < 2; side++) polyhedronFree(&own[side]);
   return *depth > 0 ? SHAPES_INSIDE : SHAPES_APART;
 }
 
@@ -105,7 +121,7 @@ Touching bodiesTouching(const Mechanism *m, int a, int b, sunrealtype *depth) {
   Touching touching                 = SHAPES_APART;
   *depth                            = 0;
   if (order(shape)) return SHAPES_UNKNOWN;
-  if (arePolyhedra(shape)) return polyhedraTouching(m, shape, rounding, depth);
+  if (meetings(shape)) return polyhedraTouching(m, shape, rounding, depth);
   for (int i = 0, n = 1; i < n; i++) {
     sunrealtype gap, point[3], normal[3], t[2][3], size = 0;
     Pair pair;
@@ -146,10 +162,11 @@ static int findShapes(CPBodies b, const CPBodyContact *c, const char *name, cons
   switch (bodiesTouching(&b->m, index[0], index[1], &depth)) {
   case SHAPES_APART: break;
   case SHAPES_UNKNOWN:
-    return refused(b, CP_NOT_SUPPORTED,
-                   "%s: there is no contact of \"%.100s\" and \"%.100s\": a box touches boxes, "
-                   "spheres and planes, and planes do not touch planes",
-                   name, c->a, c->b);
+    return refused(
+        b, CP_NOT_SUPPORTED,
+        "%s: there is no contact of \"%.100s\" and \"%.100s\": boxes and meshes touch each "
+        "other, spheres, capsules and planes, and planes do not touch planes",
+        name, c->a, c->b);
   case SHAPES_INSIDE:
     return refused(b, CP_ILL_INPUT, "%s: \"%.100s\" and \"%.100s\" begin in each other, %g m deep",
                    name, c->a, c->b, (double)depth);
@@ -193,8 +210,10 @@ int bodiesAddShapeContact(CPBodies b, const CPBodyContact *contact) {
     bodiesTakeContact(b, joint, on, &contact->law, radius);
   }
   if (flag < 0) bodiesForget(b, &before);
-  else if (arePolyhedra(shape))
+  else if (meetings(shape))
     b->m.meeting[b->m.nmeetings++] =
-        (Meeting){{(int)(shape[0] - b->m.shape), (int)(shape[1] - b->m.shape)}, before.ncontacts};
+        (Meeting){{(int)(shape[0] - b->m.shape), (int)(shape[1] - b->m.shape)},
+                  before.ncontacts,
+                  meetings(shape)};
   return flag < 0 ? flag : before.ncontacts;
 }

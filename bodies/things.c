@@ -1,5 +1,6 @@
 /* What a mechanism consists of: numbers, names and descriptions. */
 #include "formulas.h"
+#include "polyhedra.h"
 #include "ropes.h"
 #include "sensors.h"
 #include "tree.h"
@@ -390,6 +391,11 @@ int CPBodiesDescribe(CPBodies b, CPThing thing, int i, CPDescription *out) {
     d.name = b->m.text + b->m.shape[i].name;
     d.kind = (int)b->m.shape[i].kind;
     d.a = d.b, d.b = NONE;
+    if (d.kind == CP_SHAPE_MESH) {
+      const Mesh *mesh = b->m.shape[i].mesh;
+      d.points = *mesh->is.vertex, d.npoints = mesh->is.nvertices;
+      d.edges = mesh->ends, d.nedges = mesh->is.nedges;
+    }
     break;
   case CP_PARAMETER:
     d.value = b->m.param[i];

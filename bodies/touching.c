@@ -11,6 +11,7 @@
  *
  * Points of b have moved, relative to a, by at most |x - x_0| + r_b |R - R_0|, and relative to space by |x - x_0| if balls around
  * both are meant. Contacts begin anew after a change. */
+#include "elements.h"
 #include "polyhedra.h"
 
 #include <cpodes/cpodes_session.h>
@@ -20,16 +21,25 @@
 /* How near two polyhedra are: their balls are apart; they are apart; features near each other are known */
 typedef enum { BALLS_APART, APART, NEAR_BY } Nearness;
 
-/* Two polyhedra in a run. Of the features touch [n] those of contact k have the number k + 1 as their `slot`, and 0 is none. */
+/* Two polyhedra in a run. Of the features touch [n] those of contact k have the number k + 1 as their `slot`; 0 is none, as they do not
+ * touch. FARTHER, SPARE: they may touch, but others are nearer, or stand for them, as long as their gap is not below `floor`. */
+enum { SPARE = 100, FARTHER };
 typedef struct {
   Nearness nearness;
   sunrealtype left; /* the distance that points may move from where features were chosen */
   sunrealtype error; /* by which positions are wrong there: gaps above minus this are taken as not negative */
   Placed at; /* b there, relative to a; of balls, x alone, in space */
-  int n;
+  sunrealtype floor;
+  int n, room; /* room: of touch, in number */
   Touch *touch;
-  char *slot;
+  signed char *slot; /* [room] */
 } Chosen;
+
+/* A feature that may touch, where features are chosen */
+typedef struct {
+  sunrealtype gap, point[3];
+  int touch, taken;
+} Choice;
 
 typedef struct {
   const Meeting *is;
@@ -37,6 +47,8 @@ typedef struct {
   Chosen now, before;
   int place; /* of its two root functions, the one in use: integrators expect one that has had a root to be zero */
   int handled; /* `before` is what was chosen before the newest event */
+  int nchoices, room;
+  Choice *choice; /* [room] of the newest choice */
 } Meet;
 
 typedef struct Meetings_ {
@@ -46,7 +58,9 @@ typedef struct Meetings_ {
   Placed *at;             /* [nshapes] in space */
   Meet *meet;             /* [nmeetings] */
   int *direction;         /* [2 nmeetings] -1 */
-  int acts; /* 1: a root function is not positive where another source has restarted */
+  int failed;             /* 1: there was no memory for a choice */
+  sunrealtype t;          /* of the newest start or event */
+  int acts;               /* 1: features must be chosen where another source has restarted */
 } Meetings;
 
 /* ---- places ---- */
@@ -63,7 +77,7 @@ static void place(Meetings *all, N_Vector y) {
   bodiesPoses(m, q, q + bodiesCoordinates(m), NULL);
   for (int i = 0; i < m->nshapes; i++) {
     const Side *side = sideOf(all, i);
-    if (all->polyhedron[i].nvertices > 0)
+    if (all->polyhedron[i].size > 0 || all->polyhedron[i].nfaces > 0)
       all->at[i] = polyhedronPlaced(&all->polyhedron[i], side, bodiesPose(m, side->body));
   }
 }
@@ -101,8 +115,10 @@ static void between(const Meetings *all, const Meeting *is, sunrealtype *d) {
 /* Margins differ by this from 0 without being counted: features on the borders of others, such as those of boxes that are stacked
  * flush, would change all the time by rounding. */
 static sunrealtype rounding(const Placed p[2]) {
-  return SUN_RCONST(1e-10) * (p[0].is->radius + p[1].is->radius);
+  return SUN_RCONST(1e-10) * (p[0].is->size + p[1].is->size);
 }
+
+static int hasContact(const Chosen *c, int i) { return c->slot[i] > 0 && c->slot[i] < SPARE; }
 
 /* What is left until features must be chosen anew: the root function */
 static sunrealtype left(const Meetings *all, const Meet *meet) {
@@ -120,7 +136,9 @@ static sunrealtype left(const Meetings *all, const Meet *meet) {
   for (int i = 0; i < c->n; i++) {
     sunrealtype gap, margin, point[3];
     polyhedraTouch(p, &c->touch[i], &gap, &margin, point);
-    rest = fmin(rest, c->slot[i] ? margin + 2 * by : -fmin(margin + by, gap + c->error));
+    rest = fmin(rest, hasContact(c, i) ? margin + 2 * by
+                      : c->slot[i]     ? -fmin(margin + by, c->floor - gap)
+                                       : -fmin(margin + by, gap + c->error));
   }
   return rest;
 }
@@ -149,35 +167,99 @@ static void setContact(Meetings *all, const Meet *meet, int k, const Touch *touc
   }
 }
 
-/* Marks with `slot` the features that contacts are to stand for, at most MEETING_CONTACTS: the nearest ones of those that are where their
- * polyhedra are nearest, and of several at the same point one. Others are dropped from the list: they come again at the next choice. */
-static void choosePoints(const Placed p[2], Chosen *c) {
-  sunrealtype gap[MEETING_CONTACTS + 1], point[MEETING_CONTACTS + 1][3];
-  int taken[MEETING_CONTACTS + 1], count = 0, n = 0;
+/* Lists the features that may touch: those that are where their polyhedra are nearest, and of several at the same point one; the others
+ * there are dropped: they come again at the next choice. Returns 1 without memory. */
+static int listChoices(const Placed p[2], const Chosen *c, Meet *meet) {
   const sunrealtype by = rounding(p);
-  memset(c->slot, 0, (size_t)c->n);
+  meet->nchoices       = 0;
   for (int i = 0; i < c->n; i++) {
-    sunrealtype own, margin, at[3];
-    int k = 0, same = 0;
-    polyhedraTouch(p, &c->touch[i], &own, &margin, at);
-    if (!(margin > -1.5 * by && own > -1.5 * c->error)) continue;
-    for (int l = 0; l < count && !same; l++) {
-      const sunrealtype d[3] = {at[0] - point[l][0], at[1] - point[l][1], at[2] - point[l][2]};
-      same                   = length3(d) <= 2 * by && fabs(own - gap[l]) <= 2 * by;
+    Choice new = {.touch = i};
+    sunrealtype margin;
+    int same = 0;
+    polyhedraTouch(p, &c->touch[i], &new.gap, &margin, new.point);
+    if (!(margin > -1.5 * by && new.gap > -1.5 * c->error)) continue;
+    for (int l = 0; l < meet->nchoices && !same; l++) {
+      const Choice *other    = &meet->choice[l];
+      const sunrealtype d[3] = {new.point[0] - other->point[0], new.point[1] - other->point[1],
+                                new.point[2] - other->point[2]};
+      same                   = length3(d) <= 2 * by && fabs(new.gap - other->gap) <= 2 * by;
     }
     c->slot[i] = -1; /* for now: it is not counted among those that may come */
     if (same) continue;
-    while (k < MEETING_CONTACTS && k < count && gap[k] <= own) k++;
-    for (int l = count; l > k; l--)
-      gap[l] = gap[l - 1], taken[l] = taken[l - 1], memcpy(point[l], point[l - 1], sizeof at);
-    gap[k] = own, taken[k] = i, memcpy(point[k], at, sizeof at);
-    if (count < MEETING_CONTACTS) count++;
-    else c->left = fmin(c->left, fmax(gap[count], by)); /* until the ninth one may touch */
+    if (ROOM(meet->choice, meet->nchoices, 1)) return 1;
+    meet->choice[meet->nchoices++] = new;
   }
-  for (int l = 0; l < count; l++) c->slot[taken[l]] = 1;
+  return 0;
+}
+
+/* Gaps below this are those of features that touch, for which any of them may stand, if the least is `low`. */
+static sunrealtype touchingGap(sunrealtype low, sunrealtype by) { return fmax(low, 0) + 6 * by; }
+
+/* The next one that a contact is to stand for: the nearest one; then of all that are not farther, or touch, that which is farthest from
+ * those taken before, so that they are all around where flat faces touch in many points */
+static Choice *nextChoice(const Meet *meet, sunrealtype by) {
+  sunrealtype low = INFINITY, most = -1;
+  Choice *best = NULL;
+  int taken    = 0;
+  for (int l = 0; l < meet->nchoices; l++) {
+    Choice *own = &meet->choice[l];
+    if (own->taken) taken = 1;
+    else if (own->gap < low) low = own->gap, best = own;
+  }
+  for (int l = 0; l < meet->nchoices && taken; l++) {
+    Choice *own     = &meet->choice[l];
+    sunrealtype far = INFINITY, d[3];
+    if (own->taken || own->gap > touchingGap(low, by)) continue;
+    for (int k = 0; k < meet->nchoices; k++) {
+      if (!meet->choice[k].taken) continue;
+      for (int i = 0; i < 3; i++) d[i] = own->point[i] - meet->choice[k].point[i];
+      far = fmin(far, length3(d));
+    }
+    if (far > most) most = far, best = own;
+  }
+  return best;
+}
+
+/* Marks with `slot` the features that contacts are to stand for. Returns 1 without memory. */
+static int choosePoints(const Placed p[2], Chosen *c, Meet *meet) {
+  const sunrealtype by = rounding(p);
+  sunrealtype low      = INFINITY;
+  int n                = 0;
+  memset(c->slot, 0, (size_t)c->n);
+  if (listChoices(p, c, meet)) return 1;
+  for (int k = 0; k < meet->is->count && k < meet->nchoices; k++) {
+    Choice *best = nextChoice(meet, by);
+    best->taken = 1, c->slot[best->touch] = 1;
+    low = fmin(low, best->gap);
+  }
+  c->floor = -2 * by;
+  for (int l = 0; l < meet->nchoices; l++) {
+    const Choice *own = &meet->choice[l];
+    if (own->taken) continue;
+    c->slot[own->touch] = own->gap > touchingGap(low, by) ? FARTHER : SPARE;
+    c->floor            = fmin(c->floor, own->gap - 2 * by);
+  }
   for (int i = 0; i < c->n; i++)
     if (c->slot[i] >= 0) c->touch[n] = c->touch[i], c->slot[n++] = c->slot[i];
   c->n = n;
+  return 0;
+}
+
+/* Does a feature touch now that was farther than those with contacts? Where flat faces meet, all do so at once, and an event of the
+ * contacts comes before that of the others. */
+static int hasCome(const Meetings *all, const Meet *meet) {
+  const Chosen *c = &meet->now;
+  Placed p[2];
+  if (c->nearness != NEAR_BY) return 0;
+  relative(all, meet->is, p);
+  const sunrealtype by = rounding(p);
+  for (int i = 0; i < c->n; i++) {
+    sunrealtype gap, margin, point[3];
+    if (c->slot[i] != FARTHER) continue;
+    polyhedraTouch(p, &c->touch[i], &gap, &margin, point);
+    if (margin > -by && gap < 4 * by) return 1;
+  }
+  return 0;
 }
 
 /* Gives the selected features their contacts: the same ones as before, if they had some. Returns 1 if a contact has changed. */
@@ -188,17 +270,18 @@ static int assign(Meetings *all, Meet *meet) {
   char had[MEETING_CONTACTS]        = {0};
   for (int pass = 0; pass < 2; pass++)
     for (int i = 0; i < now->n; i++) {
-      if (!now->slot[i] || (pass && now->slot[i] < 0)) continue;
+      if (!hasContact(now, i) || (pass && now->slot[i] < 0)) continue;
       int k = pass ? 0 : -1;
       for (int l = 0; l < before->n && !pass; l++)
-        if (before->slot[l] && isSame(&before->touch[l], &now->touch[i])) k = before->slot[l] - 1;
+        if (hasContact(before, l) && isSame(&before->touch[l], &now->touch[i]))
+          k = before->slot[l] - 1;
       while (pass && of[k]) k++;
-      if (k >= 0) of[k] = &now->touch[i], now->slot[i] = (char)-(k + 1), changed |= pass;
+      if (k >= 0) of[k] = &now->touch[i], now->slot[i] = (signed char)-(k + 1), changed |= pass;
     }
-  for (int i = 0; i < now->n; i++) now->slot[i] = (char)abs(now->slot[i]);
+  for (int i = 0; i < now->n; i++) now->slot[i] = (signed char)abs(now->slot[i]);
   for (int l = 0; l < before->n; l++)
-    if (before->slot[l]) had[before->slot[l] - 1] = 1;
-  for (int k = 0; k < MEETING_CONTACTS; k++) {
+    if (hasContact(before, l)) had[before->slot[l] - 1] = 1;
+  for (int k = 0; k < meet->is->count; k++) {
     changed |= had[k] && !of[k];
     if (of[k] || had[k]) setContact(all, meet, k, of[k]);
   }
@@ -209,6 +292,18 @@ static int assign(Meetings *all, Meet *meet) {
 static void swap(Meet *meet) {
   const Chosen other = meet->before;
   meet->before = meet->now, meet->now = other, meet->place = !meet->place;
+}
+
+/* candidates, with room for them in `slot`. Returns 1 without memory. */
+static int findCandidates(const Placed p[2], sunrealtype reach, Chosen *c) {
+  int room = c->room;
+  c->n     = polyhedraCandidates(p, reach, &c->touch, &room);
+  if (c->n == NONE) return c->n = 0, 1;
+  if (room == c->room) return 0;
+  signed char *slot = realloc(c->slot, (size_t)room);
+  if (!slot) return c->n = 0, 1;
+  c->slot = slot, c->room = room;
+  return 0;
 }
 
 /* Chooses the features of two polyhedra where they are. Returns 1 if a contact has changed. */
@@ -230,8 +325,7 @@ static int choose(Meetings *all, Meet *meet) {
   if (c->left < meet->reach) {
     c->nearness = NEAR_BY, c->error = 4 * rounding(p) + 2 * fmax(0, -c->left);
     c->left = meet->reach;
-    c->n    = polyhedraCandidates(p, meet->reach, c->touch);
-    choosePoints(p, c);
+    all->failed |= findCandidates(p, meet->reach, c) || choosePoints(p, c, meet);
   }
   return assign(all, meet);
 }
@@ -240,13 +334,17 @@ static int choose(Meetings *all, Meet *meet) {
 
 static int tellMech(Meetings *all) { return CPMechSetUserData(all->mech, all->m); }
 
+/* At a restart it is positive: contacts that have closed there may move bodies within their errors, and what has come by that has no other
+ * root. */
 static int roots(sunrealtype t, N_Vector y, sunrealtype *g, void *data) {
-  Meetings *all = data;
-  (void)t;
+  static const sunrealtype located = SUN_RCONST(1e-13);
+  Meetings *all                    = data;
+  const int is_start               = fabs(t - all->t) <= located * fabs(t);
   place(all, y);
   for (int i = 0; i < all->m->nmeetings; i++) {
     const Meet *meet        = &all->meet[i];
-    g[2 * i + meet->place]  = left(all, meet);
+    const sunrealtype rest  = left(all, meet);
+    g[2 * i + meet->place]  = rest > 0 || !is_start ? rest : meet->reach;
     g[2 * i + !meet->place] = 1;
   }
   return 0;
@@ -259,7 +357,7 @@ static int takeMech(CPMech mech, void *data) {
   for (int i = 0; i < all->m->nmeetings; i++) {
     Meet *meet  = &all->meet[i];
     meet->now.n = meet->before.n = meet->handled = 0;
-    for (int k = 0; k < MEETING_CONTACTS; k++) setContact(all, meet, k, NULL);
+    for (int k = 0; k < meet->is->count; k++) setContact(all, meet, k, NULL);
   }
   return 0;
 }
@@ -268,14 +366,15 @@ static int begin(CPSession session, sunrealtype t, sunrealtype t_end, N_Vector y
                  void *data) {
   Meetings *all = data;
   int changed   = 0;
-  (void)session, (void)t, (void)t_end;
+  (void)session, (void)t_end;
   place(all, y);
-  all->acts = 0;
+  all->t = t, all->acts = 0;
   for (int i = 0; i < all->m->nmeetings; i++) {
     all->meet[i].handled = 0;
     if (!again) changed |= choose(all, &all->meet[i]);
-    else all->acts |= !(left(all, &all->meet[i]) > 0);
+    else all->acts |= !(left(all, &all->meet[i]) > 0) || hasCome(all, &all->meet[i]);
   }
+  if (all->failed) return CP_MEM_FAIL;
   return changed ? tellMech(all) : 0;
 }
 
@@ -288,13 +387,15 @@ static int handle(CPSession session, const CPEvent *event, N_Vector y, void *dat
   int changed   = 0;
   (void)session;
   place(all, y);
-  all->acts = 0;
+  all->t = event->t, all->acts = 0;
   for (int i = 0; i < all->m->nmeetings; i++) {
     Meet *meet    = &all->meet[i];
     meet->handled = 0;
-    if ((event->roots && (event->roots[2 * i] || event->roots[2 * i + 1])) || !(left(all, meet) > 0))
+    if ((event->roots && (event->roots[2 * i] || event->roots[2 * i + 1])) ||
+        !(left(all, meet) > 0) || hasCome(all, meet))
       changed |= choose(all, meet);
   }
+  if (all->failed) return CP_MEM_FAIL;
   if (!changed) return CP_CONTINUE;
   const int flag = tellMech(all);
   return flag ? flag : CP_RESTART;
@@ -307,9 +408,10 @@ static void undo(CPSession session, N_Vector y, void *data) {
     Meet *meet = &all->meet[i];
     if (!meet->handled) continue;
     swap(meet), meet->handled = 0;
-    for (int k = 0; k < MEETING_CONTACTS; k++) setContact(all, meet, k, NULL);
+    for (int k = 0; k < meet->is->count; k++) setContact(all, meet, k, NULL);
     for (int l = 0; l < meet->now.n; l++)
-      if (meet->now.slot[l]) setContact(all, meet, meet->now.slot[l] - 1, &meet->now.touch[l]);
+      if (hasContact(&meet->now, l))
+        setContact(all, meet, meet->now.slot[l] - 1, &meet->now.touch[l]);
   }
   tellMech(all);
 }
@@ -324,8 +426,11 @@ static void freeChosen(Chosen *c) {
 void touchingFree(Mechanism *m) {
   Meetings *all = m->meetings;
   if (!all) return;
-  for (int i = 0; i < m->nmeetings && all->meet; i++)
+  for (int i = 0; i < m->nmeetings && all->meet; i++) {
     freeChosen(&all->meet[i].now), freeChosen(&all->meet[i].before);
+    free(all->meet[i].choice);
+  }
+  for (int i = 0; i < m->nshapes && all->polyhedron; i++) polyhedronFree(&all->polyhedron[i]);
   free(all->polyhedron);
   free(all->at);
   free(all->meet);
@@ -334,25 +439,20 @@ void touchingFree(Mechanism *m) {
   m->meetings = NULL;
 }
 
-static int makeChosen(int most, Chosen *c) {
-  c->touch = malloc((size_t)most * sizeof *c->touch);
-  c->slot  = malloc((size_t)most);
-  return !c->touch || !c->slot;
-}
-
 static int makeMeet(Meetings *all, int i) {
   Meet *meet = &all->meet[i];
   meet->is   = &all->m->meeting[i];
-  Polyhedron *p[2];
+  const Polyhedron *p[2];
   for (int side = 0; side < 2; side++) {
-    p[side]  = &all->polyhedron[meet->is->shape[side]];
-    *p[side] = polyhedronOf(&all->m->shape[meet->is->shape[side]]);
+    const int shape = meet->is->shape[side];
+    Polyhedron *own = &all->polyhedron[shape];
+    p[side]         = own;
+    if (!own->vertex && polyhedronOf(&all->m->shape[shape], own)) return 1;
   }
-  const int most = polyhedraMost(p[0], p[1]);
   /* Less finds features more often, more has more of them in the list. */
   meet->reach           = fmin(p[0]->inner, p[1]->inner) / 4;
   all->direction[2 * i] = all->direction[2 * i + 1] = -1;
-  return makeChosen(most, &meet->now) || makeChosen(most, &meet->before);
+  return 0;
 }
 
 static int make(Mechanism *m) {

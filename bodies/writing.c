@@ -160,7 +160,7 @@ const char *const write_shapes[] = {
     [CP_SHAPE_BOX] = "box",         [CP_SHAPE_CYLINDER] = "cylinder",
     [CP_SHAPE_SPHERE] = "sphere",   [CP_SHAPE_WHEEL] = "cylinder",
     [CP_SHAPE_CAPSULE] = "capsule", [CP_SHAPE_ELLIPSOID] = "ellipsoid",
-    [CP_SHAPE_PLANE] = "plane"};
+    [CP_SHAPE_PLANE] = "plane",     [CP_SHAPE_MESH] = "mesh"};
 
 static int isEdge(const Joint *joint) {
   return writeIsJoint(joint) && joint->kind <= CP_JOINT_FIXED &&

@@ -192,4 +192,5 @@ void yamlClose(Reader *r) {
   for (int i = 0; i < r->ntexts; i++) free(r->texts[i]);
   free(r->scopes);
   free(r->texts);
+  free(r->points);
 }

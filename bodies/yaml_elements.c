@@ -228,6 +228,7 @@ static const Field shape_fields[]   = {FIELD(CPShape, "name", head.name, NAME, 1
                                        QUANTITY(CPShape, "radius", size[0], NUMBER, 0, "m"),
                                        QUANTITY(CPShape, "length", size[2], NUMBER, 0, "m"),
                                        QUANTITY(CPShape, "width", size[2], NUMBER, 0, "m"),
+                                       QUANTITY(CPShape, "points", points, POINTS, 0, "m"),
                                        {0}};
 
 /* Refuses these keys, whose list ends with NULL. Returns 0, or 1 after a message. */

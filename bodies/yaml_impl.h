@@ -31,6 +31,7 @@ typedef enum {
   NODES,       /* of a rope, as many as `counts` after them */
   MOTIONS,     /* of a joint by functions, the same */
   STARTS,      /* 1 to 6 numbers */
+  POINTS,      /* of a mesh, and their number after them */
   FUNCTION,    /* a function of x, the second of these coordinates */
   /* a number, or a function of t; of t and quantities; of t, x, v and quantities, as a spring; of t, x, v and w, as an actuator */
   MOTION,
@@ -183,6 +184,7 @@ typedef struct Reader_ {
   char inputs[TEXT], variables[TEXT]; /* variables: as the file names them */
   const char *unit[CP_MOST_VARIABLES];
   int ninputs;
+  sunrealtype *points; /* of the element, a mesh */
   char *message;
   size_t length;
 } Reader;

@@ -80,7 +80,11 @@ static int mirror(Reader *r, const yaml_node_t *n, int k, CPElementKind kind, El
     markers(r, k, 0, e->contact.in, &e->contact.on_a, &e->contact.on_b);
     break;
   case CP_ELEMENT_SPHERE: markers(r, k, 0, e->sphere.in, &e->sphere.on_a, &e->sphere.on_b); break;
-  case CP_ELEMENT_SHAPE: marker(r, k, 0, &e->shape.on); break;
+  case CP_ELEMENT_SHAPE:
+    marker(r, k, 0, &e->shape.on);
+    for (int i = 0; i < e->shape.npoints; i++)
+      r->points[3 * i + 1] *= -1; /* y = z x x is an axial vector */
+    break;
   case CP_ELEMENT_ACTUATOR: {
     CPActuator *a = &e->actuator.actuator;
     polar(k, a->point_a);

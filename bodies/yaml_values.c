@@ -180,7 +180,7 @@ int yamlCoordinate(Reader *r, const yaml_node_t *n, const char *key, CPCoordinat
 
 static const char *shapeName(int k) {
   static const char *const names[NUM_SHAPES] = {"box",     "cylinder",  "sphere", "wheel",
-                                                "capsule", "ellipsoid", "plane"};
+                                                "capsule", "ellipsoid", "plane",  "mesh"};
   return k < NUM_SHAPES ? names[k] : NULL;
 }
 static const char *endsName(int k) {
@@ -267,6 +267,23 @@ static int readNodes(Reader *r, const yaml_node_t *n, const Field *f, PathKeys *
     path->node[i] = own.node, path->sides[i] = own.side;
     if (side) path->side[i] = &path->sides[i], path->sided = 1;
   }
+  return 0;
+}
+
+/* The points of a mesh, which the reader owns until the next one, and their number */
+static int readPoints(Reader *r, const yaml_node_t *n, const Field *f, const sunrealtype **points) {
+  enum { MOST = 100000 };
+  const Field one = {f->key, THREE, 0, 0, f->unit};
+  int count;
+  const yaml_node_item_t *item = itemsOf(r, n, f->key, "[x, y, z]", 4, MOST, "points", &count);
+  if (!item) return 1;
+  free(r->points);
+  r->points = malloc(3 * (size_t)count * sizeof *r->points);
+  if (!r->points) return yamlWrong(r, n->start_mark, "no memory for %d points", count);
+  for (int i = 0; i < count; i++)
+    if (yamlNumbers(r, yamlNode(r, item[i]), &one, 3, 3, "3", r->points + 3 * i)) return 1;
+  *points                      = r->points;
+  *(int *)(void *)(points + 1) = count; /* npoints comes after points */
   return 0;
 }
 
@@ -361,6 +378,7 @@ static int readValue(Reader *r, const yaml_node_t *n, const Field *f, char *at) 
     return r->in_element && yamlResolve(r, n, !strcmp(f->key, "name"), (const char **)(void *)at);
   case COORDINATE: return yamlCoordinate(r, n, f->key, (CPCoordinate *)(void *)at);
   case NODES: return readNodes(r, n, f, (PathKeys *)(void *)at);
+  case POINTS: return readPoints(r, n, f, (const sunrealtype **)(void *)at);
   case RATIOS: return yamlNumbers(r, n, f, 2, CP_MOST_COUPLED, "2 to 8", x);
   case FUNCTION: {
     static const char *const second[] = {"x"}, *const unit[] = {"m", "rad"};

@@ -98,6 +98,18 @@ static void putField(Record *r, int which, const Field *f, const char *at, int d
     putCoordinate(r, which, of);
     return;
   }
+  case POINTS: {
+    const sunrealtype *point = *(const sunrealtype *const *)(const void *)at;
+    const int count          = *(const int *)(const void *)(at + sizeof point);
+    if (!point) return;
+    put(r, which, ", %s: [", f->key);
+    for (int i = 0; i < count; i++) {
+      if (i) put(r, which, ", ");
+      putNumbers(r, which, point + 3 * i, 3);
+    }
+    put(r, which, "]");
+    return;
+  }
   case COUNT:
     if (word) put(r, which, ", %s: %d", f->key, word);
     return;

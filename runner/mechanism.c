@@ -278,14 +278,38 @@ static sunrealtype *add_ends(sunrealtype *xyz) {
   return xyz + 24;
 }
 
-/* The number of shapes of drawings that show a shape */
+/* The number of shapes of drawings that show a shape: none a mesh, which has points and edges */
 static int parts_of(CPBodies b, int i) {
-  return thing(b, CP_SHAPE, i).kind == CP_SHAPE_CAPSULE ? 3 : 1;
+  const int kind = thing(b, CP_SHAPE, i).kind;
+  return kind == CP_SHAPE_CAPSULE ? 3 : kind == CP_SHAPE_MESH ? 0 : 1;
+}
+
+/* The corners of a mesh, from its centre and the ends of its half axes. Returns the end of xyz. */
+static sunrealtype *mesh_points(const CPDescription *mesh, const sunrealtype *axes,
+                                sunrealtype *xyz) {
+  for (int i = 0; i < mesh->npoints; i++, xyz += 3) {
+    memcpy(xyz, axes, 3 * sizeof *xyz);
+    for (int k = 0; k < 3; k++) {
+      const sunrealtype *end = axes + 3 + 3 * k;
+      const sunrealtype half = hypot(hypot(end[0] - axes[0], end[1] - axes[1]), end[2] - axes[2]);
+      for (int j = 0; j < 3; j++) xyz[j] += mesh->points[3 * i + k] / half * (end[j] - axes[j]);
+    }
+  }
+  return xyz;
+}
+
+/* The numbers of points and edges of all meshes */
+static void count_meshes(CPBodies b, int *points, int *edges) {
+  *points = *edges = 0;
+  for (int i = 0; i < CPBodiesCount(b, CP_SHAPE); i++) {
+    const CPDescription shape = thing(b, CP_SHAPE, i);
+    *points += shape.npoints, *edges += shape.nedges;
+  }
 }
 
 /* The points are: for each joint its point on both sides, then the bodies' frames, both ends of
- * each spring, the points of shapes, the lines of the planes of contacts, and four points of each part of a path. Segments lead from
- * each body to its joints, and join both points of a joint, which differ for rods and guides. */
+ * each spring, the points of shapes, the lines of the planes of contacts, four points of each part of a path, and the corners of
+ * meshes. Segments lead from each body to its joints, and join both points of a joint, which differ for rods and guides. */
 static void points(const CPPlugin *model, sunrealtype t, N_Vector y, sunrealtype *xyz) {
   (void)t;
   static const sunrealtype origin[3];
@@ -299,13 +323,19 @@ static void points(const CPPlugin *model, sunrealtype t, N_Vector y, sunrealtype
   for (int i = 0; i < CPBodiesCount(b, CP_SPRING); i++, xyz += 6)
     if (!CPMechGetPoints(mech, CP_SPRING, i, y, both)) memcpy(xyz, both, 6 * sizeof *xyz);
   for (int i = 0; i < CPBodiesCount(b, CP_SHAPE); i++) {
-    CPMechGetPoints(mech, CP_SHAPE, i, y, xyz);
-    if (thing(b, CP_SHAPE, i).kind == CP_SHAPE_CAPSULE) xyz = add_ends(xyz);
-    xyz += 12;
+    const int parts = parts_of(b, i);
+    if (parts > 0) CPMechGetPoints(mech, CP_SHAPE, i, y, xyz);
+    if (parts > 1) xyz = add_ends(xyz);
+    xyz += parts > 0 ? 12 : 0;
   }
   for (int i = 0; i < model->ncontacts; i++) xyz = plane_points(model, i, y, xyz);
   for (int i = 0; i < CPBodiesCount(b, CP_PATH); i++, xyz += 12)
     CPMechGetPoints(mech, CP_PATH, i, y, xyz);
+  for (int i = 0; i < CPBodiesCount(b, CP_SHAPE); i++) {
+    const CPDescription shape = thing(b, CP_SHAPE, i);
+    if (shape.npoints > 0 && !CPMechGetPoints(mech, CP_SHAPE, i, y, both))
+      xyz = mesh_points(&shape, both, xyz);
+  }
 }
 
 static void add_segment(CPPluginDrawing *d, int from, int to, CPPluginSegmentKind kind) {
@@ -348,6 +378,16 @@ static void draw_paths(CPBodies b, CPPluginDrawing *d, int first) {
   }
 }
 
+/* Adds the edges of meshes, whose points begin at `first`. */
+static void draw_meshes(CPBodies b, CPPluginDrawing *d, int first) {
+  for (int i = 0; i < CPBodiesCount(b, CP_SHAPE); i++) {
+    const CPDescription shape = thing(b, CP_SHAPE, i);
+    for (int e = 0; e < 2 * shape.nedges; e += 2)
+      add_segment(d, first + shape.edges[e], first + shape.edges[e + 1], CP_SEGMENT_BAR);
+    first += shape.npoints;
+  }
+}
+
 static int draw(CPPlugin *model) {
   CPBodies b       = built(model)->bodies;
   const int joints = CPBodiesCount(b, CP_JOINT), bodies = CPBodiesCount(b, CP_BODY),
@@ -357,9 +397,11 @@ static int draw(CPPlugin *model) {
   const int spring = 2 * joints + bodies, shape = spring + 2 * springs, plane = shape + 4 * shapes;
   const int lines    = count_lines(model);
   CPPluginDrawing *d = &model->drawing;
-  const int path = plane + 2 * lines, parts = CPBodiesCount(b, CP_PATH);
-  if (CPPluginDraw(model, path + 4 * parts, NULL, 3 * joints + springs + lines + 4 * parts, NULL,
-                   shapes, NULL))
+  const int path = plane + 2 * lines, parts = CPBodiesCount(b, CP_PATH), mesh = path + 4 * parts;
+  int corners, edges;
+  count_meshes(b, &corners, &edges);
+  if (CPPluginDraw(model, mesh + corners, NULL, 3 * joints + springs + lines + 4 * parts + edges,
+                   NULL, shapes, NULL))
     return -1;
   int *contacts = contacts_of(model, joints);
   if (!contacts) return -1;
@@ -397,6 +439,7 @@ static int draw(CPPlugin *model) {
   for (int i = 0; i < lines; i++)
     add_segment(d, plane + 2 * i, plane + 2 * i + 1, CP_SEGMENT_GUIDE);
   draw_paths(b, d, path);
+  draw_meshes(b, d, mesh);
   for (int i = 0, at = 0; i < CPBodiesCount(b, CP_SHAPE); i++) {
     static const CPShapeKind shown[] = {
         [CP_SHAPE_BOX] = CP_SHAPE_BOX,          [CP_SHAPE_CYLINDER] = CP_SHAPE_CYLINDER,

@@ -259,9 +259,10 @@ typedef int (*CPSurfaceFn)(const sunrealtype *x, sunrealtype *phi, sunrealtype *
  * With CP_ON_SHAPE, a and b are names of shapes (CPShape) of different bodies or of the ground, in space; all members but the
  * law are not used. The gap is the distance of their surfaces, and below zero minus the depth; the sliding velocities are those of
  * the nearest point of b relative to a. Spheres, ellipsoids, capsules, cylinders (wheels are such) and planes can touch each other.
- * A box can touch boxes, spheres and planes. On a plane a capsule is 2 contacts, the balls at its ends, a cylinder 2, its edges, and a
- * box 8, its vertices, named _1, _2, ...; on others each shape is one contact, but two boxes are 8, for the vertices on faces and the
- * crossings of edges where they touch, which a session finds (guide, "Bodies and joints"); outside of a run these have no gap. They must not begin in each other. Where flat faces, or
+ * Boxes and meshes, which are convex polyhedra, can touch each other, spheres, capsules and planes. On a plane a capsule is 2 contacts, the
+ * balls at its ends, a cylinder 2, its edges, and a box 8, its vertices, named _1, _2, ...; on others each shape is one contact, but two
+ * polyhedra, or a mesh and a plane, are 8, and a polyhedron and a capsule 4, for the vertices on faces and the crossings of edges where
+ * they touch, which a session finds (guide, "Bodies and joints"), as it does for a mesh and a sphere; outside of a run these have no gap. They must not begin in each other. Where flat faces, or
  * the straight sides of cylinders and capsules, are parallel, the nearest points are not unique: of parallel sides an end is taken,
  * and the cap of a cylinder cannot lie flat.
  *
@@ -686,8 +687,12 @@ typedef struct {
   CPMarker on;      /**< centre and axes */
   /** edges of a box along x, y, z; radius (first) and length (last) of a cylinder or wheel, or of a capsule without its half spheres;
    * radius (first) of a sphere; half axes of an ellipsoid; edges of the part of a plane that is drawn. > 0 [m]; the last one is not
-   * used in the plane */
+   * used in the plane, and none is of a mesh */
   sunrealtype size[3];
+  /** [3 npoints] of a mesh, in the axes of `on`, from its point: the shape is their convex hull; copied. Its centre, for CPMechGetPoints, is
+   * the middle of its extents. Faces are what is plane up to 1e-6 of the extent. NULL for the other kinds [m] */
+  const sunrealtype *points;
+  int npoints; /**< their number, at least 4 */
 } CPShape;
 
 /** Energies and powers at one state. E = kinetic + potential changes by E' = -dissipation + applied + drives. */
@@ -779,6 +784,12 @@ typedef struct {
   int parameter; /**< of a controller: the parameter that it sets; its period is `period` */
   sunrealtype begin; /**< of a controller: time of its first sample; of a release: its time, infinite if it has none */
   sunrealtype delay; /**< of a controller: from a sample to its effect */
+  /** [3 npoints] of a shape that is a mesh: its corners, along its half axes from its centre; they live as long as the mechanism. NULL
+   * for others [m] */
+  const sunrealtype *points;
+  int npoints;      /**< their number */
+  const int *edges; /**< [2 nedges] of a mesh: the indices of both ends of each edge */
+  int nedges;       /**< their number */
 } CPDescription;
 
 /** Returns the number of such things, 0 if bodies is NULL. */

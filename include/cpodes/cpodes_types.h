@@ -247,7 +247,9 @@ typedef enum {
   CP_SHAPE_CAPSULE =
       4, /**< axis c, a cylinder between +-c with half spheres of radius |a| = |b| at its ends */
   CP_SHAPE_ELLIPSOID = 5, /**< half axes a, b, c */
-  CP_SHAPE_PLANE = 6 /**< the half-space below the plane through the centre with the normal along c */
+  CP_SHAPE_PLANE =
+      6, /**< the half-space below the plane through the centre with the normal along c */
+  CP_SHAPE_MESH = 7 /**< the convex hull of points, whose extents are 2 a, 2 b, 2 c */
 } CPShapeKind;
 
 /** Parts of vectors next to a manifold (CPMechProject, CPProjectorProjectVector). P is the projector onto the

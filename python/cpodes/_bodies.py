@@ -17,7 +17,7 @@ from ._run import Solution
 
 FRAMES = {"space": lib.CP_IN_SPACE, "bodies": lib.CP_IN_BODIES}
 SHAPES = {"box": lib.CP_SHAPE_BOX, "cylinder": lib.CP_SHAPE_CYLINDER, "sphere": lib.CP_SHAPE_SPHERE, "wheel": lib.CP_SHAPE_WHEEL,
-          "capsule": lib.CP_SHAPE_CAPSULE, "ellipsoid": lib.CP_SHAPE_ELLIPSOID, "plane": lib.CP_SHAPE_PLANE}
+          "capsule": lib.CP_SHAPE_CAPSULE, "ellipsoid": lib.CP_SHAPE_ELLIPSOID, "plane": lib.CP_SHAPE_PLANE, "mesh": lib.CP_SHAPE_MESH}
 TOUCHES = {"ball": lib.CP_TOUCH_BALL, "disc": lib.CP_TOUCH_DISC, "cylinder": lib.CP_TOUCH_CYLINDER, "box": lib.CP_TOUCH_BOX}
 DYNAMICS = {"none": lib.CP_ACTIVATION_NONE, "integrator": lib.CP_ACTIVATION_INTEGRATOR, "filter": lib.CP_ACTIVATION_FILTER,
             "muscle": lib.CP_ACTIVATION_MUSCLE}
@@ -232,6 +232,14 @@ def found(bodies: Any, thing: int, name: str) -> int:
     i = ffi.new("int *")
     check(bodies, lib.CPBodiesFind(bodies, thing, name.encode(), i))
     return i[0]
+
+
+def mesh_of(points: Any) -> dict:
+    """The members of a CPShape that is a mesh"""
+    if points is None:
+        return {}
+    rows = [vector("a point", row, 3) for row in points]
+    return {"points": ffi.new("double[]", [x for row in rows for x in row]), "npoints": len(rows)}
 
 
 def as_c(value: Any, keep: list) -> Any:
@@ -880,15 +888,15 @@ class Bodies(Mechanism):
             "function": handle_of("when", when),
             "inputs": " ".join(word("the name of an input", one) for one in inputs)}, keep=[when])
 
-    def shape(self, kind: str, body: str, size: Any, *, at: Any = (0, 0, 0), axis: Any = (0, 0, 0), across: Any = (0, 0, 0),
-              frames: str = "space", name: Optional[str] = None) -> str:
+    def shape(self, kind: str, body: str, size: Any = (0, 0, 0), *, points: Any = None, at: Any = (0, 0, 0), axis: Any = (0, 0, 0),
+              across: Any = (0, 0, 0), frames: str = "space", name: Optional[str] = None) -> str:
         """Adds a shape for drawings and contacts: "box" with its edges, "cylinder" or "wheel" with (radius, 0, length), "capsule" with
         the same of its cylinder, "sphere" with (radius, 0, 0), "ellipsoid" with its half axes, "plane" with the edges of what is
-        drawn of it."""
+        drawn of it; "mesh", without a size, is the convex hull of `points`, rows of x, y, z."""
         if kind not in SHAPES:
             raise ValueError(f"a shape is one of {', '.join(SHAPES)}, and not {kind!r}")
         return self._add("Shape", {"name": self._name(name, "shape"), "kind": SHAPES[kind], "body": body_name(body), "in": frames_of(frames),
-                                   "on": marker(at, axis, across), "size": vector("size", size, 3)})
+                                   "on": marker(at, axis, across), "size": vector("size", size, 3), **mesh_of(points)})
 
     @property
     def bodies(self) -> List[str]:

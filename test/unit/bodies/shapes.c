@@ -273,7 +273,7 @@ START_TEST(wrong_contacts_of_shapes_are_named) {
     code = CP_NOT_SUPPORTED;
     break;
   case 4:
-    contact.a = "block", rule = "a box touches boxes, spheres and planes", code = CP_NOT_SUPPORTED;
+    contact.a = "block", rule = "boxes and meshes touch each other", code = CP_NOT_SUPPORTED;
     break;
   case 5: contact.a = "first", contact.b = "stone", rule = "begin in each other"; break;
   case 6: contact.a = "floor", contact.b = "block", rule = "begin in each other"; break;
@@ -291,6 +291,68 @@ START_TEST(wrong_contacts_of_shapes_are_named) {
 }
 END_TEST
 
+START_TEST(wrong_meshes_are_named) {
+  static const sunrealtype nan_[] = {0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, NAN},
+                           flat[] = {0, 0, 0, 1, 0, 0, 0, 1, 0, 1, 1, 0, 2, 3, 0},
+                           few[]  = {0, 0, 0, 1, 0, 0, 0, 1, 0};
+  CPBodies bodies                 = CPBodiesCreate(3, NULL);
+  CPShape mesh     = {CP_NEW_SHAPE("stone"), .kind = CP_SHAPE_MESH, .body = "ground"};
+  const char *rule = "four points";
+  switch (_i) {
+  case 0: break;
+  case 1: mesh.points = few, mesh.npoints = 3; break;
+  case 2: mesh.points = flat, mesh.npoints = 5, rule = "encloses no volume"; break;
+  case 3: mesh.points = nan_, mesh.npoints = 4, rule = "finite"; break;
+  case 4:
+    mesh.kind = CP_SHAPE_BOX, mesh.points = flat, mesh.npoints = 5, rule = "only a mesh has points";
+    for (int k = 0; k < 3; k++) mesh.size[k] = 1;
+    break;
+  }
+  ck_assert_int_eq(CPBodiesAdd(bodies, &mesh.head, NULL), CP_ILL_INPUT);
+  ck_assert_mentions(CPObjectGetLastMessage(CP_OBJECT(bodies)), rule);
+  ck_assert_mentions(CPObjectGetLastMessage(CP_OBJECT(bodies)), "stone");
+  ck_assert_int_eq(CPBodiesCount(bodies, CP_SHAPE), 0);
+  CPBodiesFree(&bodies);
+}
+END_TEST
+
+/* All points of a grid within a box, shifted: eight corners and twelve edges are left, with the middle of the extents as the centre. */
+START_TEST(a_mesh_is_the_hull_of_its_points) {
+  enum { SIDE = 4, POINTS = SIDE * SIDE * SIDE };
+  static const sunrealtype size[] = {0.3, 0.5, 0.7}, at[] = {0.1, 0.2, -0.3};
+  sunrealtype points[3 * POINTS], xyz[12];
+  for (int i = 0; i < POINTS; i++)
+    for (int k = 0, n = i; k < 3; k++, n /= SIDE)
+      points[3 * i + k] = at[k] + size[k] * (n % SIDE) / (SIDE - 1);
+  const CPBody body  = {CP_NEW_BODY("body"), .mass = 1, .inertia = {1, 1, 1}};
+  const CPShape mesh = {CP_NEW_SHAPE("stone"), .kind = CP_SHAPE_MESH, .body = "body",
+                        .points = points, .npoints = POINTS};
+  CPBodies bodies    = CPBodiesCreate(3, NULL);
+  CPMech mech;
+  add_element(bodies, &body.head), add_element(bodies, &mesh.head);
+  const CPDescription stone = thing_at(bodies, CP_SHAPE, 0);
+  ck_assert_int_eq(stone.npoints, 8);
+  ck_assert_int_eq(stone.nedges, 12);
+  for (int e = 0; e < 12; e++) { /* along one axis each */
+    int differ = 0;
+    for (int k = 0; k < 3; k++)
+      differ +=
+          stone.points[3 * stone.edges[2 * e] + k] != stone.points[3 * stone.edges[2 * e + 1] + k];
+    ck_assert_int_eq(differ, 1);
+  }
+  ck_assert_int_eq(build_mech(bodies, &mech), CP_SUCCESS);
+  N_Vector y = CPBodiesState(bodies, test_context);
+  ck_assert_int_eq(CPMechGetPoints(mech, CP_SHAPE, 0, y, xyz), CP_SUCCESS);
+  for (int k = 0; k < 3; k++) {
+    ck_assert_double_eq_tol(xyz[k], at[k] + size[k] / 2, 1e-15);
+    ck_assert_double_eq_tol(xyz[3 + 4 * k] - xyz[k], size[k] / 2, 1e-15);
+  }
+  N_VDestroy(y);
+  CPMechFree(&mech);
+  CPBodiesFree(&bodies);
+}
+END_TEST
+
 TEST_SUITE(shapes) {
   Suite *suite = suite_create("bodies/shapes");
   TCase *tc    = tcase_create("shapes");
@@ -301,6 +363,8 @@ TEST_SUITE(shapes) {
   tcase_add_test(tc, nearly_parallel_capsules_touch_at_an_end);
   tcase_add_loop_test(tc, shapes_that_are_deep_in_each_other_have_rows, 0, KINDS * KINDS);
   tcase_add_loop_test(tc, wrong_contacts_of_shapes_are_named, 0, 10);
+  tcase_add_loop_test(tc, wrong_meshes_are_named, 0, 5);
+  tcase_add_test(tc, a_mesh_is_the_hull_of_its_points);
   suite_add_tcase(suite, tc);
   return suite;
 }

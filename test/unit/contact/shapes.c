@@ -374,6 +374,254 @@ START_TEST(boxes_stay_stacked_flush) {
 }
 END_TEST
 
+/* ---- meshes and capsules ---- */
+
+/* The corners of a box of this size */
+static void corners_of(const sunrealtype *size, sunrealtype *points) {
+  for (int i = 0; i < 24; i++) points[i] = (i / 3 >> i % 3 & 1 ? 0.5 : -0.5) * size[i % 3];
+}
+
+/* As add_ground with a box, or a mesh that is one */
+static void add_base(int is_mesh, sunrealtype length, sunrealtype height) {
+  const sunrealtype size[] = {length, length, height};
+  sunrealtype points[24];
+  corners_of(size, points);
+  const CPShape ground = {CP_NEW_SHAPE("base"),
+                          .kind    = is_mesh ? CP_SHAPE_MESH : CP_SHAPE_BOX,
+                          .body    = "ground",
+                          .on      = {.point = {0, 0, -height / 2}},
+                          .size    = {length, length, height},
+                          .points  = is_mesh ? points : NULL,
+                          .npoints = is_mesh ? 8 : 0};
+  bodies               = CPBodiesCreate(3, (sunrealtype[]){0, 0, -10});
+  add_element(bodies, &ground.head);
+}
+
+/* A body of the size of a box with a shape of another kind */
+static void add_solid(const Box *box, const CPShape *shape) {
+  CPShape own = *shape;
+  add_box("body", "unused", box);
+  own.head = (CPElement)CP_NEW_SHAPE("solid");
+  own.body = "body", own.in = CP_IN_BODIES;
+  add_element(bodies, &own.head);
+}
+
+static const sunrealtype tetrahedron[] = {0.3,   0,     -0.1, -0.15, 0.26, -0.1,
+                                          -0.15, -0.26, -0.1, 0,     0,    0.3};
+
+/* What falls on a plane, a box or a mesh has the same impacts and ends at the same place, far from the edges. _i: formulation; a mesh
+ * that is a box, a tetrahedron, a capsule, a ball */
+START_TEST(all_bases_are_as_good_as_a_plane) {
+  const Box box     = {.size       = {0.3, 0.2, 0.25},
+                       .at         = {0.02, 0.01, 0.6},
+                       .quaternion = {0.9, 0.3, 0.2, 0.1},
+                       .omega      = {1, 2, 0.5}};
+  const double tol  = _i / 2 == 0 ? 1e-7 : 1e-8; /* 160 impacts, and 40 */
+  CPShape shapes[4] = {{.kind = CP_SHAPE_MESH, .npoints = 8},
+                       {.kind = CP_SHAPE_MESH, .points = tetrahedron, .npoints = 4},
+                       {.kind = CP_SHAPE_CAPSULE, .size = {0.1, 0, 0.4}},
+                       {.kind = CP_SHAPE_SPHERE, .size = {0.2}}};
+  sunrealtype points[24], end[4][13];
+  int impacts[4] = {0, 0, 0, 0};
+  corners_of(box.size, points);
+  shapes[0].points = points;
+  /* A box on a plane has contacts of another kind, without features. */
+  for (int base = _i / 2 ? 1 : 0; base < 4; base++) {
+    if (base < 2) add_ground(CP_SHAPE_PLANE, 4, 1, 0);
+    else add_base(base == 3, 4, 1);
+    add_solid(&box, &shapes[_i / 2]);
+    add_touch("touch", "base", base == 0 ? "unused" : "solid",
+              (CPContactLaw){.mu = 0.4, .restitution = 0.3});
+    act((CPFormulation)(_i % 2));
+    run_to_end("DOP853", 1e-10, 1, count, &impacts[base]);
+    memcpy(end[base], N_VGetArrayPointer(y), sizeof *end);
+    release();
+  }
+  ck_assert_int_ge(impacts[3], _i / 2 == 3 ? 3 : 8);
+  for (int base = _i / 2 ? 1 : 0; base < 3; base++) {
+    ck_assert_int_eq(impacts[base], impacts[3]);
+    for (int k = 0; k < 13; k++) ck_assert_double_eq_tol(end[base][k], end[3][k], tol);
+  }
+}
+END_TEST
+
+/* The time at which the first contact opens */
+static int leaves(const CPContactEvent *event, void *data) {
+  sunrealtype *at = data;
+  if (event->after == CP_CONTACT_OPEN && event->before != CP_CONTACT_OPEN && isnan(*at))
+    *at = event->t;
+  return 0;
+}
+
+/* Without friction what is round with the radius r leaves the edge of a table where v^2 / r = g cos a; with the energy,
+ * cos a = 2 / 3 + v_0^2 / (3 g r). Until then all contacts stay closed. _i: formulation; box or mesh; a ball, a capsule along the edge */
+START_TEST(what_rolls_over_an_edge_leaves_it_in_time) {
+  const sunrealtype r = 0.1, v_0 = 0.5, tol = 1e-9;
+  const int is_capsule    = _i / 4 > 0;
+  const sunrealtype angle = acos(SUN_RCONST(2.0) / 3 + v_0 * v_0 / (30 * r));
+  const Box body          = {.size = {0.2, 0.2, 0.2}, .at = {0.4, 0.1, r}, .velocity = {v_0, 0, 0}};
+  const CPShape shape     = {.kind = is_capsule ? CP_SHAPE_CAPSULE : CP_SHAPE_SPHERE,
+                             .on   = {.axis = {0, 1, 0}},
+                             .size = {r, 0, 0.4}};
+  sunrealtype t           = NAN;
+  add_base(_i / 2 % 2, 1, 1);
+  add_solid(&body, &shape);
+  add_touch("touch", "base", "solid", (CPContactLaw){.mu = 0});
+  act((CPFormulation)(_i % 2));
+  run_to_end("DOP853", tol, 0.6, leaves, &t);
+  ck_assert(!isnan(t));
+  const sunrealtype fall = 0.6 - t, x = 0.5 + r * sin(angle), z = r * cos(angle),
+                    v = sqrt(10 * r * cos(angle));
+  ck_assert_double_eq_tol(quantity_at(mech, "body.position", 0.6, y, 0), x + v * cos(angle) * fall,
+                          100 * tol);
+  ck_assert_double_eq_tol(quantity_at(mech, "body.position", 0.6, y, 2),
+                          z - v * sin(angle) * fall - 5 * fall * fall, 100 * tol);
+  release();
+}
+END_TEST
+
+/* As a box does, a capsule across the edge tips about it if its centre is d beyond, with its radius as the height h, and stays otherwise.
+ * In the end only the crossing with the edge is left, whose derivatives are exact. _i: formulation, box or mesh, which */
+START_TEST(a_capsule_tips_over_the_edge_of_a_polyhedron) {
+  const sunrealtype d = _i / 4 ? -0.01 : 0.05, h = 0.1, t_end = _i / 4 ? 10 : 0.3;
+  const Box body = {
+      .size       = {0.2, 0.2, 0.8},
+      .at         = {1 + d, 0.1, h},
+      .quaternion = {SUN_RCONST(0.70710678118654752440), 0, SUN_RCONST(0.70710678118654752440), 0}};
+  const CPShape shape = {.kind = CP_SHAPE_CAPSULE, .size = {h, 0, 0.8}};
+  add_base(_i / 2 % 2, 2, 1);
+  add_solid(&body, &shape);
+  add_touch("touch", "base", "solid", (CPContactLaw){.mu = 2});
+  act((CPFormulation)(_i % 2));
+  run_to_end("DOP853", 1e-10, t_end, NULL, NULL);
+  const sunrealtype x     = quantity_at(mech, "body.position", t_end, y, 0) - 1,
+                    z     = quantity_at(mech, "body.position", t_end, y, 2),
+                    w     = quantity_at(mech, "body.omega", t_end, y, 1);
+  const sunrealtype J     = (0.8 * 0.8 + 0.2 * 0.2) / 4 + 3 * (d * d + h * h);
+  const sunrealtype angle = atan2(h, d) - atan2(z, x);
+  ck_assert_double_eq_tol(hypot(x, z), hypot(d, h), 1e-12);
+  ck_assert_double_eq_tol(J * w * w / 2, 30 * (d * sin(angle) + h * (1 - cos(angle))), 1e-9);
+  if (d > 0) {
+    CPMechReport r = CP_INIT(CPMechReport);
+    ck_assert_double_gt(angle, 0.1);
+    ck_assert_msg(CPMechCheck(mech, t_end, y, &r) == CP_SUCCESS, "%s",
+                  CPObjectGetLastMessage(CP_OBJECT(mech)));
+    const sunrealtype errors[] = {r.A_p, r.A_v, r.v_p, r.b_v, r.K, r.C, r.Bq, r.Bu, r.udot};
+    for (size_t i = 0; i < sizeof errors / sizeof *errors; i++)
+      ck_assert_double_le(errors[i], 1e-8);
+  } else ck_assert_double_eq_tol(w, 0, 1e-14);
+  release();
+}
+END_TEST
+
+/* A ball or a capsule strikes a flying tetrahedron: both momenta and the energy are conserved. _i: formulation, which */
+START_TEST(momentum_is_conserved_where_round_ends_strike_a_mesh) {
+  static const sunrealtype mass[] = {3, 3}, J[2][3] = {{0.2, 0.2, 0.2}, {0.2, 0.2, 0.2}};
+  static const Box box[2] = {
+      {.size  = {0.63245553203367587, 0.63245553203367587, 0.63245553203367587},
+       .omega = {0.2, -0.1, 0.3}},
+      {.size     = {0.63245553203367587, 0.63245553203367587, 0.63245553203367587},
+       .at       = {0.95, 0.02, -0.08},
+       .velocity = {-2, 0.1, 0.3}}};
+  const CPShape mesh = {CP_NEW_SHAPE("first"), .kind = CP_SHAPE_MESH, .body = "one",
+                        .in = CP_IN_BODIES,    .points = tetrahedron, .npoints = 4},
+                ball = {CP_NEW_SHAPE("second"),
+                        .kind = _i / 2 == 0 ? CP_SHAPE_SPHERE : CP_SHAPE_CAPSULE,
+                        .body = "two",
+                        .in   = CP_IN_BODIES,
+                        .on   = {.axis = {_i / 2 == 1 ? 1 : 0.2, 0.5, 1}},
+                        .size = {0.1, 0, 0.4}};
+  sunrealtype before[7], after[7];
+  int impacts = 0;
+  bodies      = CPBodiesCreate(3, NULL);
+  add_box("one", "unused", &box[0]), add_box("two", "unused_2", &box[1]);
+  add_element(bodies, &mesh.head), add_element(bodies, &ball.head);
+  add_touch("touch", "first", "second", (CPContactLaw){.mu = 0, .restitution = 1});
+  act((CPFormulation)(_i % 2));
+  totals(mass, J, before);
+  run_to_end("DOP853", 1e-11, 0.45, count, &impacts);
+  totals(mass, J, after);
+  ck_assert_int_eq(impacts, 1);
+  for (int i = 0; i < 7; i++) ck_assert_double_eq_tol(after[i], before[i], 1e-9);
+  release();
+}
+END_TEST
+
+/* Near a tetrahedron: a ball over its vertex and its edge; a capsule with its side over a vertex and across an edge, with its end over a
+ * vertex and an edge. A session finds the feature, whose derivatives are exact. _i: formulation, which */
+START_TEST(features_of_round_shapes_have_exact_derivatives) {
+  static const struct {
+    sunrealtype at[3], axis[3]; /* axis 0: a ball */
+  } near[]              = {{{0.03, 0.02, 0.402}, {0}},
+                           {{0.236, 0.005, 0.164}, {0}},
+                           {{0.03, 0.02, 0.405}, {1, 0.2, 0.05}},
+                           {{0.236, 0.005, 0.164}, {0.1, 1, 0.2}},
+                           {{0.01, 0.03, 0.605}, {0.1, 0.2, 1}},
+                           {{0.396, 0.02, 0.284}, {0.8, 0.1, 0.6}}};
+  const sunrealtype *at = near[_i / 2].at, *axis = near[_i / 2].axis;
+  const int is_ball   = axis[0] == 0;
+  const Box box[2]    = {{.size = {0.6, 0.7, 0.8}, .omega = {0.2, -0.1, 0.3}},
+                         {.size = {0.5, 0.6, 0.3}, .at = {at[0], at[1], at[2]}, .omega = {0.3, 0.2, 1}}};
+  const CPShape mesh  = {CP_NEW_SHAPE("first"), .kind = CP_SHAPE_MESH, .body = "one",
+                         .in = CP_IN_BODIES,    .points = tetrahedron, .npoints = 4},
+                round = {CP_NEW_SHAPE("second"),
+                         .kind = is_ball ? CP_SHAPE_SPHERE : CP_SHAPE_CAPSULE,
+                         .body = "two",
+                         .in   = CP_IN_BODIES,
+                         .on   = {.axis = {axis[0], axis[1], is_ball ? 1 : axis[2]}},
+                         .size = {0.1, 0, 0.4}};
+  CPMechReport r      = CP_INIT(CPMechReport);
+  sunrealtype least   = INFINITY;
+  bodies              = CPBodiesCreate(3, (sunrealtype[]){1, 2, -10});
+  add_box("one", "unused", &box[0]), add_box("two", "unused_2", &box[1]);
+  add_element(bodies, &mesh.head), add_element(bodies, &round.head);
+  add_touch("touch", "first", "second", (CPContactLaw){.mu = 0});
+  act((CPFormulation)(_i % 2));
+  run_to_end("DOP853", 1e-9, 1e-3, NULL, NULL);
+  for (int i = 0; i < CPBodiesCount(bodies, CP_CONTACT); i++) {
+    char name[40];
+    snprintf(name, sizeof name, "%s.gap", thing_at(bodies, CP_CONTACT, i).name);
+    const sunrealtype gap = quantity_at(mech, name, 1e-3, y, 0);
+    if (gap != 0) least = fmin(least, gap);
+  }
+  ck_assert_double_gt(least, 0);
+  ck_assert_double_lt(least, 0.012);
+  ck_assert_msg(CPMechCheck(mech, 1e-3, y, &r) == CP_SUCCESS, "%s",
+                CPObjectGetLastMessage(CP_OBJECT(mech)));
+  const sunrealtype errors[] = {r.A_p, r.A_v, r.v_p, r.b_v, r.K, r.C, r.Bq, r.Bu, r.udot};
+  for (size_t i = 0; i < sizeof errors / sizeof *errors; i++) ck_assert_double_le(errors[i], 1e-8);
+  release();
+}
+END_TEST
+
+/* A coin of 64 sides: its end has more corners than contacts. It slides to a stop after v^2 / (2 mu g), flat, and over an edge of the table,
+ * with its centre short of it by less than a corner that any eight have left out, it stays. _i: formulation, box or mesh, which */
+START_TEST(a_flat_end_of_many_corners_lies_flat) {
+  enum { SIDES = 64 };
+  const sunrealtype R = 0.3, h = 0.1, v = _i / 4 ? 0 : 1, t_end = _i / 4 ? 5 : 1;
+  const Box body = {
+      .size = {2 * R, 2 * R, 2 * h}, .at = {_i / 4 ? 0.499 : 0, 0, h}, .velocity = {v, 0, 0}};
+  sunrealtype points[6 * SIDES];
+  for (int i = 0; i < 2 * SIDES; i++) {
+    const sunrealtype angle = 8 * atan(1.0) * (i / 2) / SIDES;
+    points[3 * i] = R * cos(angle), points[3 * i + 1] = R * sin(angle),
+               points[3 * i + 2] = i % 2 ? h : -h;
+  }
+  const CPShape coin = {.kind = CP_SHAPE_MESH, .points = points, .npoints = 2 * SIDES};
+  add_base(_i / 2 % 2, _i / 4 ? 1 : 4, 1);
+  add_solid(&body, &coin);
+  add_touch("touch", "base", "solid", (CPContactLaw){.mu = 0.5});
+  act((CPFormulation)(_i % 2));
+  run_to_end("DOP853", 1e-9, t_end, NULL, NULL);
+  ck_assert_double_eq_tol(quantity_at(mech, "body.position", t_end, y, 0), body.at[0] + v * v / 10,
+                          1e-9);
+  ck_assert_double_eq_tol(quantity_at(mech, "body.position", t_end, y, 2), h, 1e-12);
+  for (int k = 0; k < 3; k++)
+    ck_assert_double_eq_tol(quantity_at(mech, "body.omega", t_end, y, k), 0, 1e-9);
+  release();
+}
+END_TEST
+
 TEST_SUITE(shapes) {
   Suite *suite = suite_create("contact/shapes");
   TCase *tc    = tcase_create("shapes");
@@ -387,6 +635,12 @@ TEST_SUITE(shapes) {
   tcase_add_loop_test(tc, momentum_is_conserved_where_edges_collide, 0, 4);
   tcase_add_loop_test(tc, a_box_tips_over_the_edge_of_a_box, 0, 4);
   tcase_add_loop_test(tc, boxes_stay_stacked_flush, 0, 2);
+  tcase_add_loop_test(tc, all_bases_are_as_good_as_a_plane, 0, 8);
+  tcase_add_loop_test(tc, what_rolls_over_an_edge_leaves_it_in_time, 0, 8);
+  tcase_add_loop_test(tc, a_capsule_tips_over_the_edge_of_a_polyhedron, 0, 8);
+  tcase_add_loop_test(tc, momentum_is_conserved_where_round_ends_strike_a_mesh, 0, 6);
+  tcase_add_loop_test(tc, features_of_round_shapes_have_exact_derivatives, 0, 12);
+  tcase_add_loop_test(tc, a_flat_end_of_many_corners_lies_flat, 0, 8);
   suite_add_tcase(suite, tc);
   return suite;
 }

@@ -1,0 +1,163 @@
+/* The convex hull of points, by the algorithm of C. B. Barber, D. P. Dobkin and H. Huhdanpaa (ACM Trans. Math. Softw. 22, 1996) without
+ * its merging: from a tetrahedron on, the point that is farthest outside of a triangle replaces all triangles that it sees by those from
+ * the edges around them to the point. Each point that is still outside is in the list of one triangle that it sees. */
+#include "hull.h"
+#include "elements.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char hull_no_memory[] = "needs more memory than there is";
+
+typedef struct {
+  int corner[3], dead;
+  sunrealtype normal[3]; /* outwards, of length 1; of a triangle without an area 0, which no point sees */
+} Facet;
+
+typedef struct {
+  int point, facet;
+  sunrealtype far; /* from the facet */
+} Outside;
+
+typedef struct {
+  const sunrealtype (*x)[3];
+  sunrealtype rounding;
+  Facet *facet;
+  Outside *outside;
+  int (*edge)[2];
+  int nfacets, noutside, nedges;
+} Work;
+
+static void between(const Work *w, int from, int to, sunrealtype *d) {
+  for (int k = 0; k < 3; k++) d[k] = w->x[to][k] - w->x[from][k];
+}
+
+/* The distance of a point from the plane of a facet */
+static sunrealtype above(const Work *w, int facet, int point) {
+  sunrealtype d[3];
+  between(w, w->facet[facet].corner[0], point, d);
+  return dot3(w->facet[facet].normal, d);
+}
+
+/* n: out, the normal of the triangle, of the length of twice its area */
+static void areaOf(const Work *w, int a, int b, int c, sunrealtype *n) {
+  sunrealtype p[3], q[3];
+  between(w, a, b, p), between(w, a, c, q);
+  cross3(p, q, n);
+}
+
+static int addFacet(Work *w, int a, int b, int c) {
+  if (ROOM(w->facet, w->nfacets, 1)) return 1;
+  Facet *f = &w->facet[w->nfacets++];
+  *f       = (Facet){.corner = {a, b, c}};
+  areaOf(w, a, b, c, f->normal);
+  const sunrealtype size = length3(f->normal);
+  for (int k = 0; k < 3; k++) f->normal[k] = size > 0 ? f->normal[k] / size : 0;
+  return 0;
+}
+
+/* corner [4]: out, the farthest points from a point, from a line, and from a plane. Returns the extent of the points, or 0 if they lie in
+ * one plane. */
+static sunrealtype farthest(const Work *w, int n, int *corner) {
+  sunrealtype extent = 0, normal[3];
+  corner[0]          = 0;
+  for (int k = 1; k < 4; k++) {
+    sunrealtype most = 0;
+    if (k == 3) areaOf(w, corner[0], corner[1], corner[2], normal);
+    for (int i = 0; i < n; i++) {
+      sunrealtype d[3], area[3];
+      between(w, corner[0], i, d);
+      if (k == 2) areaOf(w, corner[0], corner[1], i, area);
+      const sunrealtype size = k == 1 ? length3(d) : k == 2 ? length3(area) : fabs(dot3(normal, d));
+      if (size > most) most = size, corner[k] = i;
+    }
+    if (k == 1) extent = most;
+    if (!(most > pow(extent, k) * SUN_RCONST(1e-12)) || !isfinite(most)) return 0;
+  }
+  return extent;
+}
+
+/* Puts a point into the list of the facet, from `first` on, that it is farthest from, if it is outside of one. */
+static void place(Work *w, int first, int point) {
+  Outside best = {.point = point, .far = w->rounding};
+  int found    = 0;
+  for (int f = first; f < w->nfacets; f++) {
+    const sunrealtype far = above(w, f, point);
+    if (far > best.far) best.far = far, best.facet = f, found = 1;
+  }
+  if (found) w->outside[w->noutside++] = best;
+}
+
+/* Adds the edge from a to b around what a point sees; edges of two triangles that it sees cancel. */
+static int addEdge(Work *w, int a, int b) {
+  for (int e = 0; e < w->nedges; e++)
+    if (w->edge[e][0] == b && w->edge[e][1] == a) {
+      memcpy(w->edge[e], w->edge[--w->nedges], sizeof *w->edge);
+      return 0;
+    }
+  if (ROOM(w->edge, w->nedges, 1)) return 1;
+  w->edge[w->nedges][0] = a, w->edge[w->nedges++][1] = b;
+  return 0;
+}
+
+/* Makes a point a corner. Returns 1 without memory. */
+static int takePoint(Work *w, int point) {
+  const int first = w->nfacets, before = w->noutside;
+  w->nedges = 0;
+  for (int f = 0; f < first; f++) {
+    Facet *seen = &w->facet[f];
+    if (seen->dead || !(above(w, f, point) > w->rounding)) continue;
+    seen->dead = 1;
+    for (int k = 0; k < 3; k++)
+      if (addEdge(w, seen->corner[k], seen->corner[(k + 1) % 3])) return 1;
+  }
+  for (int e = 0; e < w->nedges; e++)
+    if (addFacet(w, w->edge[e][0], w->edge[e][1], point)) return 1;
+  w->noutside = 0;
+  for (int i = 0; i < before; i++) {
+    const Outside own = w->outside[i];
+    if (!w->facet[own.facet].dead) w->outside[w->noutside++] = own;
+    else if (own.point != point) place(w, first, own.point);
+  }
+  return 0;
+}
+
+static int build(Work *w, int n, int most, const int *start, int *ncorners) {
+  static const int faces[4][3] = {{0, 1, 2}, {0, 2, 3}, {0, 3, 1}, {1, 3, 2}};
+  sunrealtype normal[3], d[3];
+  areaOf(w, start[0], start[1], start[2], normal);
+  between(w, start[0], start[3], d);
+  const int flip = dot3(normal, d) > 0; /* the triangle 0, 1, 2 has corner 3 inside */
+  for (int f = 0; f < 4; f++)
+    if (addFacet(w, start[faces[f][0]], start[faces[f][flip ? 2 : 1]], start[faces[f][flip ? 1 : 2]]))
+      return 1;
+  for (int i = 0; i < n; i++) place(w, 0, i);
+  for (*ncorners = 4; w->noutside > 0 && (most == 0 || *ncorners < most); ++*ncorners) {
+    const Outside *farthest = &w->outside[0];
+    for (int i = 1; i < w->noutside; i++)
+      if (w->outside[i].far > farthest->far) farthest = &w->outside[i];
+    if (takePoint(w, farthest->point)) return 1;
+  }
+  return 0;
+}
+
+const char *hullOf(const sunrealtype (*x)[3], int n, int most, Hull *hull) {
+  Work w = {.x = x};
+  int start[4];
+  *hull = (Hull){0};
+  if (n < 4) return "has less than four points";
+  const sunrealtype extent = farthest(&w, n, start);
+  if (!(extent > 0)) return "encloses no volume";
+  w.rounding = SUN_RCONST(1e-12) * extent;
+  w.outside  = malloc((size_t)n * sizeof *w.outside);
+  int failed = !w.outside || build(&w, n, most, start, &hull->ncorners);
+  for (int f = 0; f < w.nfacets && !failed; f++) {
+    if (w.facet[f].dead) continue;
+    if ((failed = ROOM(hull->triangle, hull->ntriangles, 1))) break;
+    memcpy(hull->triangle[hull->ntriangles++], w.facet[f].corner, sizeof *hull->triangle);
+  }
+  if (failed) free(hull->triangle), *hull = (Hull){0};
+  free(w.facet), free(w.outside), free(w.edge);
+  return failed ? hull_no_memory : NULL;
+}
