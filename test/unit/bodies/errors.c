@@ -740,7 +740,7 @@ START_TEST(wrong_shapes_are_named) {
   case 2: s.size[2] = NAN; break;
   case 3: s.kind = CP_SHAPE_WHEEL, s.size[2] = 0, word = "0"; break;
   case 4: s.kind = CP_SHAPE_SPHERE, s.size[0] = -5, word = "-5"; break;
-  case 5: s.kind = CP_SHAPE_PLANE + 1, rule = "kind must be one of", word = "7"; break;
+  case 5: s.kind = CP_SHAPE_MESH + 1, rule = "kind must be one of", word = "8"; break;
   case 6: s.body = "nobody", rule = "no body"; break;
   case 7: s.body = NULL, rule = "must differ"; break;
   case 8: s.head.name = "body", word = "body", rule = "already"; break;
