@@ -17,8 +17,11 @@ typedef struct {
   struct Acting_ *all;
   const Controller *is;
   sunrealtype start, newest; /* what its parameter has before the run, and has been set to */
-  int first, count, length;
-  sunrealtype *queue; /* [length] samples on their way, from `first` on */
+  sunrealtype begins;        /* the time of the first sample of the run, or NaN before it */
+  int length;
+  sunrealtype *queue; /* [length] samples on their way: that number k at k modulo length */
+  sunrealtype **held; /* [length + 1] what it sets: its parameter, and the queue */
+  CPEventDerivatives samples, acts;
 } Sampled;
 
 typedef struct Acting_ {
@@ -263,7 +266,7 @@ static int beginSampled(CPSession session, sunrealtype t, sunrealtype t_end, N_V
   if (again) return 0;
   if (*value != c->newest) c->start = *value;
   *value = c->newest = c->start;
-  c->count           = 0;
+  c->begins          = NAN;
   return 0;
 }
 
@@ -274,39 +277,42 @@ static int set(Sampled *c, sunrealtype value) {
   return changed ? CP_RESTART : CP_CONTINUE;
 }
 
+/* The place of the sample at t */
+static sunrealtype *placeAt(const Sampled *c, sunrealtype t) {
+  return c->queue + (int)fmod(fabs(round((t - c->is->first) / c->is->period)), c->length);
+}
+
 static int sample(CPSession session, const CPEvent *event, N_Vector y, void *data) {
   Sampled *c = data;
   sunrealtype value;
   (void)session;
   const int flag = quantity(c->all, c->is->name, "output", event->t, y, NULL, &value);
   if (flag) return flag;
+  if (isnan(c->begins)) c->begins = event->t;
   if (!c->queue) return set(c, value);
-  if (c->count == c->length) return CP_CONTINUE; /* beyond the end of the run */
-  c->queue[(c->first + c->count++) % c->length] = value;
+  *placeAt(c, event->t) = value;
   return CP_CONTINUE;
 }
 
 static int act(CPSession session, const CPEvent *event, N_Vector y, void *data) {
-  Sampled *c = data;
-  (void)session, (void)event, (void)y;
-  if (c->count == 0) return CP_CONTINUE;
-  const sunrealtype value = c->queue[c->first];
-  c->first                = (c->first + 1) % c->length;
-  c->count--;
-  return set(c, value);
+  Sampled *c          = data;
+  const sunrealtype t = event->t - c->is->delay; /* when the sample was taken */
+  (void)session, (void)y;
+  return t > c->begins - c->is->period / 2 ? set(c, *placeAt(c, t)) : CP_CONTINUE;
 }
 
 static const char *messageOfSampled(void *data) { return messageOf(((Sampled *)data)->all); }
 
 static CPEventSource sourceOf(Sampled *c, int acts) {
-  return (CPEventSource){.name      = c->all->m->text + c->is->name,
-                         .data      = c,
-                         .start     = acts ? NULL : beginSampled,
-                         .handle    = acts ? act : sample,
-                         .message   = messageOfSampled,
-                         .take_mech = takeMechOfSampled,
-                         .period    = c->is->period,
-                         .first     = c->is->first + (acts ? c->is->delay : 0)};
+  return (CPEventSource){.name        = c->all->m->text + c->is->name,
+                         .data        = c,
+                         .start       = acts ? NULL : beginSampled,
+                         .handle      = acts ? act : sample,
+                         .message     = messageOfSampled,
+                         .take_mech   = takeMechOfSampled,
+                         .derivatives = acts ? &c->acts : &c->samples,
+                         .period      = c->is->period,
+                         .first       = c->is->first + (acts ? c->is->delay : 0)};
 }
 
 /* ---- all ---- */
@@ -314,7 +320,8 @@ static CPEventSource sourceOf(Sampled *c, int acts) {
 void bodiesFreeActing(Mechanism *m) {
   Acting *all = m->acting;
   if (!all) return;
-  for (int i = 0; i < m->ncontrollers && all->sampled; i++) free(all->sampled[i].queue);
+  for (int i = 0; i < m->ncontrollers && all->sampled; i++)
+    free(all->sampled[i].queue), free(all->sampled[i].held);
   free(all->sampled);
   free(all->now);
   free(all->frames);
@@ -323,6 +330,18 @@ void bodiesFreeActing(Mechanism *m) {
   free(all->udot);
   free(all);
   m->acting = NULL;
+}
+
+/* The parameter is set by what acts, or by the samples if there is no delay. */
+static int makeHeld(Sampled *c) {
+  const int n = c->length;
+  if (!(c->held = malloc(((size_t)n + 1) * sizeof *c->held))) return CP_MEM_FAIL;
+  c->held[0] = &c->all->m->param[c->is->param];
+  for (int k = 0; k < n; k++) c->held[1 + k] = &c->queue[k];
+  c->acts    = (CPEventDerivatives){.size = sizeof c->acts, .held = c->held, .nheld = 1};
+  c->samples = (CPEventDerivatives){
+      .size = sizeof c->samples, .held = n ? c->held + 1 : c->held, .nheld = n ? n : 1, .nmemory = n};
+  return 0;
 }
 
 static int make(Mechanism *m) {
@@ -341,9 +360,9 @@ static int make(Mechanism *m) {
     Sampled *c = &all->sampled[i];
     c->all = all, c->is = &m->controller[i];
     c->start = c->newest = m->param[c->is->param];
-    if (!(c->is->delay > 0)) continue;
-    c->length = (int)fmin(c->is->delay / c->is->period, 1e6) + 2;
-    failed    = !(c->queue = calloc((size_t)c->length, sizeof *c->queue));
+    c->length            = c->is->delay > 0 ? (int)fmin(c->is->delay / c->is->period, 1e8) + 2 : 0;
+    if (c->length > 0) c->queue = calloc((size_t)c->length, sizeof *c->queue);
+    failed = (c->length > 0 && !c->queue) || makeHeld(c);
   }
   if (failed) bodiesFreeActing(m);
   return failed ? CP_MEM_FAIL : 0;

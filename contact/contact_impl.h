@@ -185,7 +185,6 @@ struct CPContact_ {
     int Ns,
         count; /* count: length of the arrays [Ns], of which an adjoint computation has one for each direction, too */
     CPSens object; /* those of the integrator, or NULL */
-    int spent;     /* 1: an adjoint computation has ended the run */
     sunrealtype *p, *size;
     int *which; /* [Ns] index of the parameter, or -1 */
     /* [Ns] S: at the newest start or event; minus: just before the newest event, at t_minus */
@@ -202,13 +201,12 @@ struct CPContact_ {
   } sens;
   CPContactLawFn law_fn;
   void *law_data, *event_data;
-  /* records the events of a forward run for its adjoint (adjoint.c), or NULL */
-  struct ContactTape_ *tape;
   struct {                  /* elastic.c */
     int force;              /* the number of their force in mech, or -1 */
     sunrealtype *p, *v, *N; /* [na] workspace */
   } elastic;
-  int changed; /* the event that is under way has changed velocities or phases */
+  int changed;    /* the event that is under way has changed velocities or phases */
+  int found_anew; /* the phases of the newest event have been found anew, since another source had changed the state */
   ContactProblem problem;
   CPContactEventFn event_fn;
   CPContactStats stats;
@@ -357,11 +355,9 @@ int contactSensAllocate(CPContact c, int Ns);
 int contactSensParameters(CPContact c, const CPParameters *given, const char *function);
 void contactSensFree(CPContact c);
 
-/* ---- adjoint.c ---- */
-/* Records the newest event, c->event and c->impact, whose state afterwards is y. Returns 0, or 1
- * without memory. */
-typedef struct ContactTape_ *ContactTape;
-int contactRecord(CPContact c, sunrealtype t, N_Vector y);
+/* ---- passage.c ---- */
+/* How derivatives pass the events of a CPContact. */
+extern const CPEventDerivatives contactDerivatives;
 
 /* ---- time_stepping.c ---- */
 /* Begins a stretch at the event at t: the integrator sees all contacts as open. Returns 0 or an

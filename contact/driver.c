@@ -275,7 +275,7 @@ static int startAgain(CPContact c, sunrealtype t, N_Vector y) {
     if (had && own[i].struck && !event->struck) *event = own[i], event->after = after;
     event->before = c->kept.point[i].phase;
   }
-  c->stretching = 0, c->changed = 1;
+  c->stretching = 0, c->changed = c->found_anew = 1;
   return CP_SUCCESS;
 }
 
@@ -287,7 +287,7 @@ static int start(CPSession session, sunrealtype t, sunrealtype t_end, N_Vector y
   if (!flag && t_end < t)
     flag = cpReport(&c->log, CP_ILL_INPUT, function,
                     "contacts cannot be followed backwards: t0 = %g, t_end = %g", t, t_end);
-  if (!flag && again && (c->sens.Ns > 0 || c->tape))
+  if (!flag && again && c->sens.Ns > 0)
     flag = cpReport(
         &c->log, CP_NOT_SUPPORTED, function,
         "at t = %.10g: derivatives do not pass events at which another source changes the state", t);
@@ -299,9 +299,9 @@ static int start(CPSession session, sunrealtype t, sunrealtype t_end, N_Vector y
   c->session = session, c->integrator = NULL;
   c->known.t = NAN; /* Counters may begin anew. */
   c->t = c->t_first = t;
-  c->nrecent = 0, c->sens.Ns = c->sens.spent = 0;
+  c->nrecent = 0, c->sens.Ns = 0;
   c->share      = 1.0; /* also if no event is found here */
-  c->stretching = c->changed = 0;
+  c->stretching = c->changed = c->found_anew = 0;
   memset(&c->stats, 0, sizeof c->stats);
   for (int i = 0; i < c->npoints; i++) {
     Point *point  = &c->point[i];
@@ -395,8 +395,6 @@ static int started(CPSession session, sunrealtype t, N_Vector y, int again, void
   if (!again) c->share_set = 0.0, c->end[1] = NAN;
   int flag = again ? afterRestart(c, t, y) : contactOfIntegrator(c, setTolerances(c, y));
   if (!flag && !again) flag = contactSensStart(c, t, "CPSessionStart");
-  if (!flag && again && c->tape && contactRecord(c, t, y))
-    flag = cpReport(&c->log, CP_MEM_FAIL, "CPSessionRun", "no memory for the events of an adjoint");
   if (flag) return flag;
   c->t = t, c->sens.t_minus = NAN;
   N_VScale(1.0, y, c->newest);
@@ -407,14 +405,11 @@ static int started(CPSession session, sunrealtype t, N_Vector y, int again, void
   return contactRunning(c, tell(c)) ? CP_STOP : CP_SUCCESS;
 }
 
-/* The constants of laws must be good before anything is integrated with them. After an adjoint computation the
- * integrator is no longer at the state of the session. */
+/* The constants of laws must be good before anything is integrated with them. */
 static int ready(CPSession session, sunrealtype t, void *contact) {
   const CPContact c = contact;
   (void)session;
-  if (!c->sens.spent) return contactLaws(c, t, NULL, 1, "CPSessionRun");
-  return cpReport(&c->log, CP_NO_INIT, "CPSessionRun",
-                  "an adjoint computation has ended the run: call CPSessionStart again");
+  return contactLaws(c, t, NULL, 1, "CPSessionRun");
 }
 
 /* A gap that jumps below zero has no root. */
@@ -470,7 +465,8 @@ static int pass(CPContact c, sunrealtype t, N_Vector y, int *changed) {
     else c->side = !c->side;
   }
   if (flag) c->stats = c->kept.stats;
-  c->changed = !flag && *changed;
+  c->changed    = !flag && *changed;
+  c->found_anew = 0;
   return flag;
 }
 
@@ -546,22 +542,23 @@ int CPContactAttach(CPContact c, CPSession session) {
   if (!direction) return cpReport(&c->log, CP_MEM_FAIL, __func__, "no memory");
   for (int i = 0; i < c->npoints; i++)
     for (int k = rootsOf(&c->point[i]); k > 0; k--) direction[n++] = k == 1 ? 1 : -1;
-  const CPEventSource source = {.size      = sizeof source,
-                                .name      = "contacts",
-                                .data      = c,
-                                .nroots    = n,
-                                .roots     = roots,
-                                .direction = direction,
-                                .root_name = nameOfRoot,
-                                .start     = start,
-                                .started   = started,
-                                .ready     = ready,
-                                .accepted  = accepted,
-                                .handle    = handle,
-                                .undo      = undo,
-                                .advances  = advances,
-                                .advance   = advance,
-                                .message   = message};
+  const CPEventSource source = {.size        = sizeof source,
+                                .name        = "contacts",
+                                .data        = c,
+                                .nroots      = n,
+                                .roots       = roots,
+                                .direction   = direction,
+                                .root_name   = nameOfRoot,
+                                .start       = start,
+                                .started     = started,
+                                .ready       = ready,
+                                .accepted    = accepted,
+                                .handle      = handle,
+                                .undo        = undo,
+                                .advances    = advances,
+                                .advance     = advance,
+                                .message     = message,
+                                .derivatives = &contactDerivatives};
   flag                       = CPSessionSetMech(session, c->mech);
   if (!flag) flag = CPSessionAddSource(session, &source, NULL);
   free(direction);

@@ -135,7 +135,7 @@ int main(void) {
   N_VGetArrayPointer(y)[0] = p[BY_H];
   N_VGetArrayPointer(y)[1] = 0;
   CHECK(CPSessionStart(session, 0, y, T));
-  CHECK(CPContactGradient(contact, T, &F, &two, NULL, adjoint, adjoint + 1, &gradient));
+  CHECK(CPSessionGradient(session, T, &F, &two, NULL, adjoint, adjoint + 1, &gradient));
   adjoint[3] = N_VGetArrayPointer(gradient)[0];
 
   static const char *const name[] = {"Y", "dY/de", "dY/dg", "dY/dh"};

@@ -257,6 +257,10 @@ static int meet(CPSession s, const char *function) {
   flag = handle(s, &action, function);
   if (!flag && action & CP_RESTART) flag = beginAgain(s, function);
   if (!flag && action & CP_RESTART) flag = sessionRestart(s, function);
+  if (flag >= 0 && s->tape) {
+    const int recorded = sessionRecord(s, function);
+    if (recorded) flag = recorded;
+  }
   if (flag < 0) {
     undo(s);
     return flag;

@@ -26,6 +26,8 @@ typedef struct {
   void *data;
 } StateFn;
 
+typedef struct SessionTape_ SessionTape;
+
 struct CPSession_ {
   CPLog log;
   SUNContext ctx;
@@ -79,6 +81,7 @@ struct CPSession_ {
   long int nevents;
   sunrealtype t_event; /* of the first of the events at one time, and the number of events there */
   long int repeated;
+  SessionTape *tape; /* records the events of the run for a gradient, or NULL */
 };
 
 /* ---- session.c ---- */
@@ -97,6 +100,11 @@ int sessionOfSource(CPSession s, const Source *source, int flag, const char *fun
 void sessionCount(CPSession s);
 /* The next output is the first one from t on. */
 void sessionFirstOutput(CPSession s, sunrealtype t);
+
+/* ---- gradient.c ---- */
+
+/* Records the event at (t, y) that has been handled; s->saved: the state before it. Returns 0 or an error code that has been reported. */
+int sessionRecord(CPSession s, const char *function);
 
 /* ---- integrators.c ---- */
 

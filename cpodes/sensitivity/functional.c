@@ -287,7 +287,7 @@ int CPIntegratorGradient(CPIntegrator mem, sunrealtype t1, const CPFunctional *F
                          sunrealtype *G, sunrealtype *dG, N_Vector *gradient) {
   Arguments arguments;
   int flag = take(mem, &F, &parameters, &options, G, &arguments, __func__);
-  if (!flag) flag = cpSensPasses(mem, __func__);
+  if (!flag && !(options && options->flight)) flag = cpSensPasses(mem, __func__);
   if (flag) return flag;
   CPLog *log         = &mem->log;
   const CPSens sens  = mem->sens;

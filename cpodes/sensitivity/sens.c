@@ -141,10 +141,9 @@ static int noSteps(CPIntegrator mem, const char *function) {
 
 int cpSensPasses(CPIntegrator mem, const char *function) {
   if (!mem->system.acts) return CP_SUCCESS;
-  return cpReport(
-      &mem->log, CP_NOT_SUPPORTED, function,
-      "derivatives do not pass the samples of controllers and the releases of joints; an "
-      "actuator with gain and bias is a loop that has them");
+  return cpReport(&mem->log, CP_NOT_SUPPORTED, function,
+                  "an integrator knows neither the samples of controllers nor the releases of "
+                  "joints: derivatives pass samples in CPSessionGradient");
 }
 
 int cpSensSet(CPIntegrator mem, CPSens sens, const char *function) {
@@ -156,9 +155,8 @@ int cpSensSet(CPIntegrator mem, CPSens sens, const char *function) {
     return CP_SUCCESS;
   }
   if (sens->mem) return cpRefuse(log, function, "another integrator computes these sensitivities");
-  int flag = cpSensPasses(mem, function);
-  if (!flag)
-    flag = noSteps(mem, function); /* CVODES takes up sensitivities only at its first step. */
+  /* CVODES takes up sensitivities only at its first step. */
+  int flag = noSteps(mem, function);
   if (!flag) flag = checkStart(log, sens->params.Ns, sens->given, mem->y0, function);
   if (flag) return flag;
   if (!sens->fS1 && !sens->params.p && !mem->system.sens)
@@ -175,7 +173,8 @@ int cpSensSet(CPIntegrator mem, CPSens sens, const char *function) {
 }
 
 int CPIntegratorSetSens(CPIntegrator mem, CPSens sens) {
-  const int flag = cpStepperCheck(mem, __func__);
+  int flag = cpStepperCheck(mem, __func__);
+  if (!flag && sens && sens != mem->sens) flag = cpSensPasses(mem, __func__);
   return flag ? flag : cpSensSet(mem, sens, __func__);
 }
 

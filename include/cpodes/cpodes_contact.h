@@ -168,23 +168,9 @@ CPODES_EXPORT int CPContactGetEvent(CPContact contact, int i, CPContactEvent *ev
  *
  * by differences of sixth order over the values of the parameters. CPSessionRun then returns CP_CONTACT_NO_GRADIENT if a gap
  * touches zero without an impact, or if several events at one time separate when the parameters change, and CP_NOT_SUPPORTED with
- * time stepping, or where another source changes the state. */
-
-/**
- * Functionals and their gradients by adjoint problems through all events, as CPIntegratorGradient without contacts: from the start of
- * CPSessionStart, before the first step, to t1 > t0. F, parameters, options, G [ng], dG [ng x parameters->n] and gradient [ng] have the
- * same meaning as there; the mode must be CP_GRADIENT_ADJOINT, and parameters may be NULL. gradient is the gradient with respect to
- * the state that CPSessionStart got; it and each of its vectors may be NULL. Events are reported once, in the forward run, which the
- * event function cannot stop. Every flight is integrated twice. An end term of F->times at the time of an event is that after it.
- *
- * Afterwards the session needs CPSessionStart. Returns CP_NO_INIT before CPSessionStart, CP_CONTACT_NO_GRADIENT as above, and where a
- * contact with two tangents begins or ceases to slide, which only forward sensitivities pass; CP_TOO_LATE after a step or with
- * forward sensitivities; CP_NOT_SUPPORTED in the forward mode, with time stepping, or where another source changes the state;
- * CP_ILL_INPUT, CP_MEM_FAIL, or the code of what failed. After a failure G and dG are unspecified.
- */
-CPODES_EXPORT int CPContactGradient(CPContact contact, sunrealtype t1, const CPFunctional *F,
-                                    const CPParameters *parameters, const CPGradientOptions *options,
-                                    sunrealtype *G, sunrealtype *dG, N_Vector *gradient);
+ * time stepping, or where another source changes the state. CPSessionGradient, forward and adjoint, passes the events by the same formula,
+ * returns the same codes, also CP_CONTACT_NO_GRADIENT where a contact with two tangents begins or ceases to slide, and passes samples of
+ * controllers, too. */
 
 /* ---- quantities ---- */
 

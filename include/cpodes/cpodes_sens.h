@@ -202,6 +202,8 @@ typedef struct {
   void *user_data; /**< passed to adjoint */
   N_Vector *after; /**< gradients [ng] with respect to y(t1) of what follows t1, as an event or another run, where l begins: G does not
                         contain it, and F may then have no terms. NULL: 0; a forward gradient refuses it */
+  int flight; /**< 1: the run is one flight of CPSessionGradient, and events of the system's own sources are not in it. Otherwise a system that has
+                   some is refused, since no integrator knows of them */
 } CPGradientOptions;
 
 /**

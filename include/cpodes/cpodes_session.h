@@ -20,6 +20,7 @@
 #define CPODES_SESSION_H
 
 #include <cpodes/cpodes_mechanics.h>
+#include <cpodes/cpodes_sens.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -44,6 +45,35 @@ enum CPAction {
   CP_STOP     = 2, /**< CPSessionRun returns CP_STOPPED */
   CP_ROOT     = 4  /**< advance: the integrator has ended at a root of another source */
 };
+
+/**
+ * How derivatives of a motion pass the events of a source (CPSessionGradient), of samples and of events that change the state. With all
+ * members 0 its events change neither the state nor its derivatives, as kinks of forces do. All functions get data of the source.
+ * Those that return int return 0 or a negative code.
+ */
+typedef struct CPEventDerivatives_ {
+  size_t size; /**< sizeof(CPEventDerivatives) */
+  /** Samples at times that are given: handle sets these numbers [nheld] to a smooth function of the time, the state, parameters, and
+   * these numbers. It changes nothing else, and may be called at any state. The right-hand side depends on them as on parameters, in
+   * whose array they are (CPParameters); but not on the last nmemory of them, such as samples that wait, in which the function is linear
+   * and which may be anywhere. Not owned. */
+  sunrealtype *const *held;
+  int nheld;   /**< their number */
+  int nmemory; /**< the number of those without influence on the right-hand side */
+  /** Events of the state: record keeps what the functions below need of the newest event, or the start; *jumps = 1: derivatives jump there.
+   * met: 0 if the event is one of other sources alone. drop frees it. */
+  int (*record)(void **record, int is_start, int met, int *jumps, void *data);
+  void (*drop)(void *record, void *data);
+  /** Makes the system what it was before (after = 0) or after the event, at (t, y). *part: in 1, out a factor on tolerances of the flight
+   * that begins there, squared. */
+  int (*enter)(const void *record, int after, sunrealtype t, N_Vector y, sunrealtype *part,
+               void *data);
+  /** S [n] <- S+, derivatives of the state after the event at fixed time; dtau [n] those of its time. Direction i is that of parameter i,
+   * or of none from parameters->n on. given = 1: S is in, S-; 0: S- are the smallest that are consistent with the
+   * parameters, and then the tangents P e_j. t_before: time of the event before it. The system is that before the event. */
+  int (*jump)(const void *record, sunrealtype t_before, const CPParameters *parameters, int n,
+              int given, N_Vector *S, sunrealtype *dtau, void *data);
+} CPEventDerivatives;
 
 /**
  * An event source. Set size to sizeof(CPEventSource), and functions that are not wanted to NULL. All functions get
@@ -88,7 +118,7 @@ typedef struct CPEventSource_ {
   /** > 0, in place of next_time: events at first + k period, k = 0, 1, ..., without accumulated roundoff, the start and the end of
    * a run included, such as the samples of a controller that holds its output until the next one. Its function `handle` sets
    * parameters that f depends on, such as controls of actuators, and returns CP_RESTART, or CP_CONTINUE if none has changed. One-step
-   * methods go on with their step size. Sensitivities do not know that what is set depends on the state. */
+   * methods go on with their step size. */
   sunrealtype period;
   sunrealtype first; /**< time of the first of these events */
   /** Called by CPSessionStart, before any source starts, with the session's CPMech, or NULL. The source may switch rows. Returns 0 or a
@@ -100,6 +130,8 @@ typedef struct CPEventSource_ {
   /** A call of CPSessionStart, CPSessionRun or CPSessionStep ends: until the next one begins (ready), the system may be evaluated at any
    * state, by anybody. */
   void (*paused)(void *data);
+  /** How derivatives pass its events; not owned. NULL: CPSessionGradient returns CP_NOT_SUPPORTED where the source asks for a restart. */
+  const CPEventDerivatives *derivatives;
 } CPEventSource;
 
 /**
@@ -194,6 +226,24 @@ CPODES_EXPORT int CPSessionGetDky(CPSession session, sunrealtype t, int k, N_Vec
 /** Returns the integrator in use, or NULL before CPSessionStart. It is the session's, until another method replaces it.
  * */
 CPODES_EXPORT CPIntegrator CPSessionGetIntegrator(CPSession session);
+
+/* ---- derivatives ---- */
+
+/**
+ * Functionals and their gradients through all events, as CPIntegratorGradient without them: from the start of CPSessionStart, before the
+ * first step, to t1 > t0. F, parameters, options, G [ng], dG [ng x parameters->n] and gradient [ng] have the same meaning as there.
+ * Adjoint, parameters may be NULL, and gradient is with respect to the state that CPSessionStart got; it and each of its vectors may be
+ * NULL. Forward, gradient must be NULL. Events are reported once, in a first run, which no function can stop. Then every flight
+ * is integrated again. An end term of F->times at the time of an event is that after it.
+ *
+ * Contacts, samples of controllers and kinks are passed. Afterwards the session needs CPSessionStart. Returns CP_NO_INIT before CPSessionStart,
+ * CP_TOO_LATE after a step or with sensitivities of CPIntegratorSetSens; CP_NOT_SUPPORTED at an event of another source that asks for a
+ * restart (CPEventDerivatives); CP_ILL_INPUT, CP_MEM_FAIL, or the code of what failed, such as CP_CONTACT_NO_GRADIENT (CPContactAttach).
+ * After a failure G and dG are unspecified.
+ */
+CPODES_EXPORT int CPSessionGradient(CPSession session, sunrealtype t1, const CPFunctional *F,
+                                    const CPParameters *parameters, const CPGradientOptions *options,
+                                    sunrealtype *G, sunrealtype *dG, N_Vector *gradient);
 
 #ifdef __cplusplus
 }

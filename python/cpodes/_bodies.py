@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import os
-from collections import deque
 from typing import Any, Callable, Dict, Iterator, List, MutableMapping, NamedTuple, Optional, Sequence, Tuple, Union
 
 import numpy as np
@@ -304,33 +303,21 @@ class BodiesInstance(Instance):
         return mech
 
     def add_controller(self, name: str, f: Callable, of: Sequence[str], period: float, first: float, delay: float) -> None:
-        """Adds what samples f and, if there is a delay, what sets the controls of a sample later, in the order of the samples."""
+        m, s, n = self.mechanism, ffi.new("GlueSampler *"), len(of)
+
         def finite(t: float, y: np.ndarray) -> np.ndarray:
             value = np.atleast_1d(np.asarray(f(t, y), dtype=float))
-            if value.shape != (len(of),) or not np.isfinite(value).all():
-                raise ValueError(f"the controller {name} has to return {len(of)} finite numbers, and returned {value} at t = {t}")
+            if value.shape != (n,) or not np.isfinite(value).all():
+                raise ValueError(f"the controller {name} has to return {n} finite numbers, and returned {value} at t = {t}")
             return value
-        if not delay:
-            self.samplers.append(self.sampler(name, finite, of, period, first))
-            return
-        queue: deque = deque()
-        present = [self.values + self.mechanism.values._index(one) for one in of]
-
-        def sample(t: float, y: np.ndarray) -> list:
-            queue.append(finite(t, y))
-            return [place[0] for place in present]
-
-        def act(t: float, y: np.ndarray) -> Any:
-            return queue.popleft() if queue else [place[0] for place in present]
-        self.samplers += [self.sampler(name, sample, of, period, first), self.sampler(name, act, of, period, first + delay)]
-
-    def sampler(self, name: str, f: Callable, of: Sequence[str], period: float, first: float) -> Any:
-        m, s = self.mechanism, ffi.new("GlueSampler *")
-        bind(ffi.addressof(s, "f"), f, f"the controller {name}", (m.nq + m.nu + m.nz,), ((len(of),),), self.failures, self.keep)
-        value, place = ffi.new("double[]", len(of)), ffi.new("double *[]", [self.values + m.values._index(one) for one in of])
-        s.period, s.first, s.n, s.value, s.place = period, first, len(of), value, place
-        self.keep += [value, place]
-        return s
+        bind(ffi.addressof(s, "f"), finite, f"the controller {name}", (m.nq + m.nu + m.nz,), ((n,),), self.failures, self.keep)
+        s.period, s.first, s.delay, s.n, s.length = period, first, delay, n, int(delay / period) + 2 if delay else 0
+        value, place = ffi.new("double[]", n), ffi.new("double *[]", [self.values + m.values._index(one) for one in of])
+        queue = ffi.new("double[]", max(1, s.length * n))
+        waiting = ffi.new("double *[]", [queue + i for i in range(s.length * n)] or 1)
+        s.value, s.place, s.queue, s.waiting = value, place, queue, waiting
+        self.keep += [value, place, queue, waiting]
+        self.samplers.append(s)
 
     def parameter_block(self) -> Tuple[Any, Any]:
         which = ffi.new("int[]", self.mechanism._selected)

@@ -6,7 +6,7 @@ from typing import Any, Callable, NamedTuple, Optional, Sequence, Tuple
 
 import numpy as np
 
-from ._core import Error, Owner, as_compiled, bind, message_of, pointer, real_array, sized, to_c
+from ._core import Owner, as_compiled, bind, message_of, pointer, real_array, sized, to_c
 from ._native import ffi, lib
 from ._solve import as_span
 from ._trees import flatten, flatten_like, is_tree, unflatten
@@ -74,6 +74,12 @@ def start_derivatives(start: Callable[[], np.ndarray], P: np.ndarray, scale: np.
     return np.array(rows)
 
 
+def has_events(mech: Any) -> bool:
+    """Has the mechanism event sources of its own, such as controllers of its file, which act in sessions?"""
+    equations = lib.CPModelGetEquations(lib.CPMechGetModel(mech))
+    return bool(equations.event_source) and not equations.kinks
+
+
 def values_and_derivatives(m: Any, objective: Objective, t_span: Tuple[float, float], start: Callable, method: str, integrator: str,
                            rtol: float, atol: float, scale: np.ndarray) -> Tuple[np.ndarray, np.ndarray]:
     """G [count] and dG/dp [count, number of parameters], for the present parameters."""
@@ -100,17 +106,18 @@ def values_and_derivatives(m: Any, objective: Objective, t_span: Tuple[float, fl
         other = "adjoint" if method == "forward" else "forward"
         message = lambda: f"{message_of(mem) or system.message()} (gradient by method=\"{method}\"; there is also \"{other}\")"
         check = lambda flag: system.failures.check(flag, message)
-        if system.contact:
-            if method == "forward":
-                raise ValueError("through contacts gradients are those of method=\"adjoint\"")
-            work, of = lib.CPContactGradient, system.contact
+        samplers = getattr(system, "samplers", ())
+        if system.contact or samplers or has_events(system.mech):
             mem = own.own_handle("CPSession", lib.CPSessionCreate(integrator.encode(), own.ctx), lib.CPSessionFree)
-            check(lib.CPContactAttach(system.contact, mem))
+            work = lib.CPSessionGradient
+            check(lib.CPContactAttach(system.contact, mem) if system.contact else lib.CPSessionSetMech(mem, system.mech))
+            for sampler in samplers:
+                check(lib.glue_sample(mem, sampler))
             check(lib.CPSessionSetTolerances(mem, rtol, atol, ffi.NULL))
             check(lib.CPSessionStart(mem, t0, own.vector(y0.copy()), t1))
         else:
             mem = own.own_handle("CPIntegrator", lib.CPIntegratorCreate(integrator.encode(), own.ctx), lib.CPIntegratorFree)
-            work, of = lib.CPIntegratorGradient, mem
+            work = lib.CPIntegratorGradient
             check(lib.CPMechAttach(system.mech, mem, t0, own.vector(y0.copy())))
             check(lib.CPIntegratorSStolerances(mem, rtol, atol))
             check(lib.CPIntegratorSetMaxNumSteps(mem, -1))
@@ -120,7 +127,7 @@ def values_and_derivatives(m: Any, objective: Objective, t_span: Tuple[float, fl
         parameters.n, parameters.values, parameters.pbar, parameters.plist, parameters.y0S = P.size, values, pointer(scale), which, yS
         options.mode = lib.CP_GRADIENT_FORWARD if method == "forward" else lib.CP_GRADIENT_ADJOINT
         options.reltol = rtol
-        check(work(of, t1, F, parameters, options, pointer(G), pointer(dG), ffi.NULL))
+        check(work(mem, t1, F, parameters, options, pointer(G), pointer(dG), ffi.NULL))
         own.tell_warnings()
         return G, dG
     finally:
@@ -152,13 +159,6 @@ def check_integrator(integrator: str) -> str:
     return integrator
 
 
-def refuse_samples(m: Any) -> None:
-    """What a controller sets at a sample depends on the state there, and its derivative is not known. The library refuses those of files."""
-    if getattr(m, "_controllers", None):
-        raise Error(lib.CP_NOT_SUPPORTED, "derivatives do not pass the samples of controllers and the releases of joints; an actuator with "
-                                          "gain and bias is a loop that has them")
-
-
 def gradient(m: Any, objective: Any, params: Any = None, *, t_span: Sequence[float], start: Any, method: str = "adjoint",
              integrator: str = "DOP853", rtol: float = 1e-9, atol: float = 1e-9, scale: Any = None) -> Tuple[Any, Any]:
     """Computes the motion, and the gradient of the objective with respect to params, in the structure of params.
@@ -173,7 +173,6 @@ def gradient(m: Any, objective: Any, params: Any = None, *, t_span: Sequence[flo
     if method not in ("adjoint", "forward"):
         raise ValueError(f"method has to be \"adjoint\" or \"forward\", and is {method!r}")
     check_integrator(integrator)
-    refuse_samples(m)
     m._set_params(params)
     t_span = as_span(t_span)
     begin = start_function(m, start)
@@ -194,7 +193,6 @@ def _motion(m: Any, t_span: Any, start: Any, params: Any, integrator: str, rtol:
             t_eval: Any) -> Tuple[Any, Callable, np.ndarray, np.ndarray, Optional[np.ndarray]]:
     """The span, the start, the states at its end [n] or at t_eval [n, k], the sizes of the parameters, and t_eval [k] or None"""
     check_integrator(integrator)
-    refuse_samples(m)
     m._set_params(params)
     t_span, begin = as_span(t_span), start_function(m, start)
     times = None if t_eval is None else real_array("t_eval", t_eval, (np.size(t_eval),))

@@ -348,29 +348,66 @@ int glue_begin(GlueRun *r, const int *direction) {
   return flag ? flag : CPSessionSetConfigFn(r->session, configure, r);
 }
 
-static int at_sample(CPSession session, const CPEvent *event, N_Vector y, void *sampler) {
-  GlueSampler *s = sampler;
-  int changed    = 0;
-  (void)session;
-  const int flag = call(&s->f, event->t, LIST(In, DATA(y)), LIST(Out, s->value));
-  if (flag) return flag < 0 ? flag : -1;
+/* A run begins. */
+static int begin_samples(CPSession session, double t, double t_end, N_Vector y, int again,
+                         void *sampler) {
+  (void)session, (void)t, (void)t_end, (void)y;
+  if (!again) ((GlueSampler *)sampler)->begins = NAN;
+  return 0;
+}
+
+/* The place in the queue of the sample at t */
+static double *place_at(const GlueSampler *s, double t) {
+  return s->queue + s->n * (int)fmod(fabs(round((t - s->first) / s->period)), s->length);
+}
+
+static int set(const GlueSampler *s, const double *value) {
+  int changed = 0;
   for (int i = 0; i < s->n; i++) {
-    changed |= *s->place[i] != s->value[i];
-    *s->place[i] = s->value[i];
+    changed |= *s->place[i] != value[i];
+    *s->place[i] = value[i];
   }
   return changed ? CP_RESTART : CP_CONTINUE;
 }
 
-int glue_sample(GlueRun *r, GlueSampler *sampler) {
-  const CPEventSource source = {.size   = sizeof source,
-                                .name   = "controller",
-                                .data   = sampler,
-                                .handle = at_sample,
-                                .period = sampler->period,
-                                .first  = sampler->first};
-  const int flag             = CPSessionAddSource(r->session, &source, NULL);
-  if (!flag) r->nsamplers++;
-  return flag;
+static int at_sample(CPSession session, const CPEvent *event, N_Vector y, void *sampler) {
+  GlueSampler *s = sampler;
+  (void)session;
+  const int flag = call(&s->f, event->t, LIST(In, DATA(y)), LIST(Out, s->value));
+  if (flag) return flag < 0 ? flag : -1;
+  if (isnan(s->begins)) s->begins = event->t;
+  if (!s->length) return set(s, s->value);
+  memcpy(place_at(s, event->t), s->value, (size_t)s->n * sizeof *s->value);
+  return CP_CONTINUE;
+}
+
+static int at_act(CPSession session, const CPEvent *event, N_Vector y, void *sampler) {
+  const GlueSampler *s = sampler;
+  const double t       = event->t - s->delay; /* when the sample was taken */
+  (void)session, (void)y;
+  return t > s->begins - s->period / 2 ? set(s, place_at(s, t)) : CP_CONTINUE;
+}
+
+int glue_sample(CPSession session, GlueSampler *s) {
+  const int waiting = s->length * s->n;
+  s->acts           = (CPEventDerivatives){.size = sizeof s->acts, .held = s->place, .nheld = s->n};
+  s->samples        = (CPEventDerivatives){.size    = sizeof s->samples,
+                                           .held    = waiting ? s->waiting : s->place,
+                                           .nheld   = waiting ? waiting : s->n,
+                                           .nmemory = waiting};
+  CPEventSource source = {.size        = sizeof source,
+                          .name        = "controller",
+                          .data        = s,
+                          .start       = begin_samples,
+                          .handle      = at_sample,
+                          .period      = s->period,
+                          .first       = s->first,
+                          .derivatives = &s->samples};
+  const int flag       = CPSessionAddSource(session, &source, NULL);
+  if (flag || !waiting) return flag;
+  source.start = NULL, source.handle           = at_act;
+  source.first += s->delay, source.derivatives = &s->acts;
+  return CPSessionAddSource(session, &source, NULL);
 }
 
 static int is_stretching(const GlueRun *r) {

@@ -72,13 +72,18 @@ typedef struct {
   char text[4][500]; /* the first four */
 } GlueWarnings;
 
-/* A controller: f(t, y) has the values of n parameters, which hold until the next sample. */
+/* A controller: f(t, y) has the values of n parameters, which hold until the next sample. With a delay, length > 0 samples wait in a queue,
+ * number k at k modulo length. */
 typedef struct {
   GlueFn f;
-  double period, first;
-  int n;
-  double *value;  /* [n] */
-  double **place; /* [n] of the parameters */
+  double period, first, delay;
+  int n, length;
+  double *value;    /* [n] */
+  double **place;   /* [n] of the parameters */
+  double *queue;    /* [length n] */
+  double **waiting; /* [length n] of the queue */
+  double begins;    /* the time of the first sample of a run, or NaN before it */
+  CPEventDerivatives samples, acts;
 } GlueSampler;
 
 /* An integration and its results. */
@@ -151,7 +156,7 @@ CPMech glue_mech(const CPEquations *equations, N_Vector y, SUNContext ctx);
 /* Adds the run's events and stops to its session, and sets its configuration. direction [nmodel_roots + nevents]. */
 int glue_begin(GlueRun *run, const int *direction);
 /* Adds a sampler to the session, after glue_begin. */
-int glue_sample(GlueRun *run, GlueSampler *sampler);
+int glue_sample(CPSession session, GlueSampler *sampler);
 /* Takes steps towards t1 until t1, an event has been handled, an error, a full record or the end of its time. Returns the last
  * value of CPSessionStep, or one of these. */
 #define GLUE_CALM  1000 /* a stretch of time stepping has ended */

@@ -422,8 +422,8 @@ static void adjoint(World *w) {
   const CPParameters parameters = {CP_SIZED(CPParameters), .n = below(w, 3), .values = k->p,
                                    .pbar = pbar, .y0S = yS0};
   sunrealtype G[1], dG[2];
-  const int flag = CALL(w, CONTACT,
-                        CPContactGradient(k->contact, k->t + fmin(step, 1.0), &F,
+  const int flag = CALL(w, SESSION,
+                        CPSessionGradient(k->session, k->t + fmin(step, 1.0), &F,
                                           parameters.n > 0 ? &parameters : NULL, NULL, G, dG, NULL));
   if (flag == CP_SUCCESS && !k->started) complain(w, "success without a start", "%s", w->call);
   if (flag == CP_SUCCESS) k->started = 0;

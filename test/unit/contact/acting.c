@@ -143,7 +143,7 @@ static int angle_of(sunrealtype t, N_Vector state, sunrealtype *value, void *dat
 }
 
 /* J x'' = the motor's torque, which is that of a PD controller two samples ago: exactly, from sample to sample. Each run begins with the
- * control as it was before, also after another run, and derivatives are refused. */
+ * control as it was before, also after another run, and an integrator, which knows nothing of it, refuses derivatives. */
 START_TEST(a_session_brings_the_controllers_of_its_mechanism) {
   static const char text[] =
       "dimension: 2\nrun: {coordinates: joint}\nbodies: [{name: rod, mass: 1, inertia: 0.1}]\n"
@@ -181,11 +181,94 @@ START_TEST(a_session_brings_the_controllers_of_its_mechanism) {
   ck_assert_int_eq(CPIntegratorGradient(mem, 1, &F, &p, NULL, &value, &dvalue, NULL),
                    CP_NOT_SUPPORTED);
   ck_assert_mentions(CPObjectGetLastMessage(CP_OBJECT(mem)),
-                     "derivatives do not pass the samples of controllers");
+                     "derivatives pass samples in CPSessionGradient");
   CPIntegratorFree(&mem);
   CPMechFree(&mech);
   CPBodiesFree(&bodies);
   N_VDestroy(y);
+}
+END_TEST
+
+/* The rod above under a PD controller, whose angle after a second depends on p = (inertia, gains, control at the start). x: out, angle and
+ * rate at 0.5 s and at 1 s */
+static void hinge(const sunrealtype *p, int late, sunrealtype *x) {
+  const sunrealtype h   = SUN_RCONST(0.01);
+  sunrealtype held[102] = {p[3], p[3]}, angle = 0, rate = 0;
+  for (int k = 0; k < 100; k++) {
+    held[k + late]      = -p[1] * (angle - 1) - p[2] * rate;
+    const sunrealtype a = held[k] / p[0];
+    angle += h * rate + h * h / 2 * a, rate += h * a;
+    if (k == 49) x[0] = angle, x[1] = rate;
+  }
+  x[2] = angle, x[3] = rate;
+}
+
+static int angle_and_rate(sunrealtype t, N_Vector state, sunrealtype *values, void *places) {
+  const int *at = places;
+  (void)t;
+  values[0] = entries(state)[at[0]], values[1] = entries(state)[at[1]];
+  return 0;
+}
+
+/* Sums over two times, by all methods, forward and adjoint, against differences of the solution from sample to sample. Loop index: the
+ * delay in samples, and the way. */
+START_TEST(gradients_pass_the_samples_of_controllers) {
+  static const char text[] =
+      "dimension: 2\nrun: {coordinates: %s}\nparameters: {J: 0.1, kp: 4, kd: 0.8}\n"
+      "bodies: [{name: rod, mass: 1, inertia: J}]\n"
+      "joints: [{name: hinge, kind: revolute, b: rod}]\n"
+      "actuators: [{name: motor, of: hinge, gain: [1, 0, 0], control: 0.05}]\n"
+      "controllers: [{name: hold, of: motor, every: 10 ms, delay: %d ms,\n"
+      "               control: \"-kp*(hinge.angle/(1 rad) - 1) - kd*hinge.rate/(1 rad/s)\"}]\n";
+  static const char *const names[]  = {"J", "kp", "kd", "motor.control"};
+  static const sunrealtype weight[] = {SUN_RCONST(0.75), SUN_RCONST(-0.15), 1 / SUN_RCONST(60.0)};
+  const sunrealtype times[]         = {0.5, 1};
+  const int late = _i % 2 * 2, forward = _i / 2;
+  for (int n = 0; n < (int)(sizeof methods / sizeof *methods) * 2; n++) {
+    sunrealtype p[] = {0.1, 4, 0.8, 0.05}, x[4], G[2], dG[8], *values;
+    int plist[4], joint[] = {0, 1}, absolute[] = {2, 5};
+    char filled[900];
+    CPBodiesFile file = {CP_SIZED(CPBodiesFile), .named = "J kp kd"};
+    const int length =
+        snprintf(filled, sizeof filled, text, n % 2 ? "joint" : "absolute", 10 * late);
+    ck_assert_int_eq(CPBodiesRead("loop.yaml", filled, (size_t)length, &bodies, &file), CP_SUCCESS);
+    for (int i = 0; i < 4; i++)
+      ck_assert_msg(!CPBodiesFind(bodies, CP_PARAMETER, names[i], &plist[i]), "%s", names[i]);
+    ck_assert_int_eq(build_mech(bodies, &mech), CP_SUCCESS);
+    ck_assert_int_eq(CPMechGetParameters(mech, &values, NULL), CP_SUCCESS);
+    y                     = CPBodiesState(bodies, test_context);
+    CPSession session     = start_of(methods[n / 2], 1e-10, 1);
+    const CPFunctional F  = {CP_SIZED(CPFunctional), .ng = 2,
+                             .end = angle_and_rate,  .user_data = n % 2 ? joint : absolute,
+                             .times = times,         .ntimes = 2};
+    const CPParameters by = {CP_SIZED(CPParameters), .n = 4, .values = values, .plist = plist};
+    const int flag =
+        CPSessionGradient(session, 1, &F, &by,
+                          &(CPGradientOptions){CP_SIZED(CPGradientOptions),
+                                               .mode = (CPGradientMode)forward, .reltol = 1e-10},
+                          G, dG, NULL);
+    ck_assert_msg(!flag, "%d: %s", n, CPObjectGetLastMessage(CP_OBJECT(session)));
+    for (int i = 0; i < 4; i++) {
+      sunrealtype d[2] = {0};
+      for (int k = -3; k <= 3; k++) {
+        const sunrealtype kept = p[i], e = 1e-2 * kept;
+        if (k == 0) continue;
+        p[i] = kept + k * e;
+        hinge(p, late, x);
+        p[i] = kept;
+        for (int j = 0; j < 2; j++)
+          d[j] += (k > 0 ? 1 : -1) * weight[abs(k) - 1] / e * (x[j] + x[2 + j]);
+      }
+      for (int j = 0; j < 2; j++)
+        ck_assert_msg(fabs(dG[4 * j + i] - d[j]) <= 1e-8 * fmax(1, fabs(d[j])),
+                      "%d: %s of value %d: %.12g for %.12g", n, names[i], j, dG[4 * j + i], d[j]);
+    }
+    for (int i = 0; i < 4; i++) ck_assert_double_eq(values[plist[i]], p[i]);
+    CPSessionFree(&session);
+    CPMechFree(&mech);
+    CPBodiesFree(&bodies);
+    N_VDestroy(y);
+  }
 }
 END_TEST
 
@@ -395,6 +478,7 @@ TEST_SUITE(acting) {
   tcase_add_loop_test(tc, a_pin_breaks_at_its_load, 0, 6);
   tcase_add_test(tc, loads_on_many_pins_are_those_of_the_same_accelerations);
   tcase_add_test(tc, a_session_brings_the_controllers_of_its_mechanism);
+  tcase_add_loop_test(tc, gradients_pass_the_samples_of_controllers, 0, 4);
   tcase_add_test(tc, what_docks_keeps_its_momentum);
   tcase_add_test(tc, a_pin_catches_a_rod_and_lets_it_go);
   tcase_add_loop_test(tc, a_foot_between_others_does_not_make_them_sink_in, 0, 8);

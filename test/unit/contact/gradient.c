@@ -201,18 +201,21 @@ static int height(sunrealtype t, N_Vector y, sunrealtype *values, void *data) {
   return 0;
 }
 
-/* The distance at the end, and the integral of the height */
-START_TEST(adjoint_gradients_pass_impacts_accumulation_sliding_and_rest) {
+/* The distance at the end, and the integral of the height, adjoint and forward */
+START_TEST(gradients_pass_impacts_accumulation_sliding_and_rest) {
   const CPFunctional F = {CP_SIZED(CPFunctional), .ng = 2, .end = way, .integrand = height};
+  const int method = _i % METHODS, forward = _i / METHODS;
   for (int n = 0; n < TIMES; n += test_is_short() ? 4 : 1) { /* one flight, and all phases */
     Puck puck   = usual;
-    Run *run    = puck_run(&puck, _i, asked_of(_i, TOL));
+    Run *run    = puck_run(&puck, method, asked_of(method, TOL));
     N_Vector *S = N_VCloneVectorArray(PARAMETERS, run->y), *start = N_VCloneVectorArray(2, run->y);
     sunrealtype G[2], dG[2 * PARAMETERS], y[VALUES];
     const CPParameters parameters = parameters_of(&puck, S);
-    const int flag                = CPContactGradient(
-                       run->contact, times[n], &F, &parameters,
-                       &(CPGradientOptions){CP_SIZED(CPGradientOptions), .reltol = 1e-10}, G, dG, start);
+    const int flag =
+        CPSessionGradient(run->session, times[n], &F, &parameters,
+                          &(CPGradientOptions){CP_SIZED(CPGradientOptions), .reltol = 1e-10,
+                                               .mode = (CPGradientMode)forward},
+                          G, dG, forward ? NULL : start);
     ck_assert_msg(flag == CP_SUCCESS, "%d: %s", flag, run->log.text);
     exact(usual.p, times[n], y);
     ck_assert_double_eq_tol(G[0], y[0], 10 * TOL * fabs(y[0]));
@@ -226,7 +229,7 @@ START_TEST(adjoint_gradients_pass_impacts_accumulation_sliding_and_rest) {
                     "t = %g: area, parameter %d: %.12g for %.12g", times[n], i, dG[PARAMETERS + i],
                     d[4]);
     }
-    for (int k = 0; k < 2; k++) { /* the start depends on only two of the parameters */
+    for (int k = 0; k < 2 && !forward; k++) { /* the start depends on only two of the parameters */
       ck_assert_double_eq_tol(entries(start[k])[2], dG[k * PARAMETERS + SPEED], 10 * TOL);
       ck_assert_double_eq_tol(entries(start[k])[1], dG[k * PARAMETERS + HEIGHT], 10 * TOL);
     }
@@ -245,8 +248,8 @@ static int way_gradient(sunrealtype t, N_Vector y, int k, N_Vector gy, sunrealty
   return 0;
 }
 
-/* The sum of the distances at all times, in every phase, with and without a gradient; the run goes on after the last of them. */
-START_TEST(adjoint_gradients_at_many_times_pass_all_events) {
+/* The sum of the distances at all times, in every phase, with and without a gradient, and forward; the run goes on after the last of them. */
+START_TEST(gradients_at_many_times_pass_all_events) {
   Puck puck   = usual;
   Run *run    = puck_run(&puck, _i % METHODS, asked_of(_i % METHODS, TOL));
   N_Vector *S = N_VCloneVectorArray(PARAMETERS, run->y);
@@ -254,10 +257,12 @@ START_TEST(adjoint_gradients_at_many_times_pass_all_events) {
   const CPParameters parameters = parameters_of(&puck, S);
   const CPFunctional F          = {
                CP_SIZED(CPFunctional), .ng = 2,         .end = way,
-               .times = times,         .ntimes = TIMES, .end_grad = _i / METHODS ? way_gradient : NULL};
-  const int flag = CPContactGradient(
-      run->contact, 3.6, &F, &parameters,
-      &(CPGradientOptions){CP_SIZED(CPGradientOptions), .reltol = 1e-10}, G, dG, NULL);
+               .times = times,         .ntimes = TIMES, .end_grad = _i / METHODS == 1 ? way_gradient : NULL};
+  const int flag = CPSessionGradient(
+      run->session, 3.6, &F, &parameters,
+      &(CPGradientOptions){CP_SIZED(CPGradientOptions), .reltol = 1e-10,
+                           .mode = _i / METHODS == 2 ? CP_GRADIENT_FORWARD : CP_GRADIENT_ADJOINT},
+      G, dG, NULL);
   ck_assert_msg(flag == CP_SUCCESS, "%d: %s", flag, run->log.text);
   for (int n = 0; n < TIMES; n++)
     for (int i = 0; i <= PARAMETERS; i++) {
@@ -281,13 +286,13 @@ START_TEST(adjoint_gradients_refuse_times_that_lead_elsewhere) {
   Run *run                     = puck_run(&puck, 0, TOL);
   sunrealtype G[2];
   CPFunctional F = {CP_SIZED(CPFunctional), .ng = 2, .end = way, .ntimes = 2, .times = wrong[_i]};
-  ck_assert_int_eq(CPContactGradient(run->contact, 1, &F, NULL, NULL, G, NULL, NULL), CP_ILL_INPUT);
+  ck_assert_int_eq(CPSessionGradient(run->session, 1, &F, NULL, NULL, G, NULL, NULL), CP_ILL_INPUT);
   ck_assert_ptr_nonnull(strstr(run->log.text, "times["));
   F.ntimes = 0;
-  ck_assert_int_eq(CPContactGradient(run->contact, 1, &F, NULL, NULL, G, NULL, NULL), CP_ILL_INPUT);
+  ck_assert_int_eq(CPSessionGradient(run->session, 1, &F, NULL, NULL, G, NULL, NULL), CP_ILL_INPUT);
   ck_assert_ptr_nonnull(strstr(run->log.text, "ntimes"));
   F.times = NULL; /* the start is as it was */
-  ck_assert_int_eq(CPContactGradient(run->contact, 1, &F, NULL, NULL, G, NULL, NULL), CP_SUCCESS);
+  ck_assert_int_eq(CPSessionGradient(run->session, 1, &F, NULL, NULL, G, NULL, NULL), CP_SUCCESS);
   run_free(&run);
 }
 END_TEST
@@ -312,8 +317,8 @@ START_TEST(adjoint_gradients_pass_impacts_at_the_origin) {
     sunrealtype G, dG[2], d[3][VALUES];
     const CPParameters parameters = {CP_SIZED(CPParameters), .n = 2, .values = puck.p,
                                      .plist = plist};
-    const int flag                = CPContactGradient(
-                       run->contact, end[n], &F, &parameters,
+    const int flag                = CPSessionGradient(
+                       run->session, end[n], &F, &parameters,
                        &(CPGradientOptions){CP_SIZED(CPGradientOptions), .reltol = 1e-10}, &G, dG, &start);
     ck_assert_msg(flag == CP_SUCCESS, "%d: %s", flag, run->log.text);
     derivative_of(&falling, GRAVITY, end[n], d[0]);
@@ -352,8 +357,8 @@ START_TEST(gradients_do_not_depend_on_a_quadrature_that_is_zero_at_impacts) {
     begin(run, _i, asked_of(_i, TOL));
     const CPParameters parameters = {CP_SIZED(CPParameters), .n = 2, .values = puck.p,
                                      .plist = plist};
-    const int flag                = CPContactGradient(
-                       run->contact, end[n], &F, &parameters,
+    const int flag                = CPSessionGradient(
+                       run->session, end[n], &F, &parameters,
                        &(CPGradientOptions){CP_SIZED(CPGradientOptions), .reltol = 1e-10}, &G, dG, NULL);
     ck_assert_msg(flag == CP_SUCCESS, "%d: %s", flag, run->log.text);
     derivative_of(&usual, GRAVITY, end[n], d[0]);
@@ -377,8 +382,8 @@ START_TEST(impacts_of_contacts_that_slip_slowly_have_derivatives_both_ways) {
   N_Vector *S = N_VCloneVectorArray(PARAMETERS, run->y);
   sunrealtype G[2], dG[2 * PARAMETERS], d[VALUES];
   const CPParameters parameters = parameters_of(&puck, S);
-  const int flag                = CPContactGradient(
-                     run->contact, t, &F, &parameters,
+  const int flag                = CPSessionGradient(
+                     run->session, t, &F, &parameters,
                      &(CPGradientOptions){CP_SIZED(CPGradientOptions), .reltol = 1e-10}, G, dG, NULL);
   ck_assert_msg(flag == CP_SUCCESS, "%d: %s", flag, run->log.text);
   run_free(&run);
@@ -409,8 +414,8 @@ START_TEST(adjoint_gradients_repeat_flights_from_their_checkpoints) {
     sunrealtype G, dG[2], d[VALUES];
     const CPParameters parameters = {CP_SIZED(CPParameters), .n = 2, .values = puck.p,
                                      .plist = plist};
-    const int flag                = CPContactGradient(
-                       run->contact, 1.2, &F, &parameters,
+    const int flag                = CPSessionGradient(
+                       run->session, 1.2, &F, &parameters,
                        &(CPGradientOptions){CP_SIZED(CPGradientOptions), .reltol = 1e-10, .steps = most[n]}, &G,
                        dG, NULL);
     ck_assert_msg(flag == CP_SUCCESS, "%d: %s", flag, run->log.text);
@@ -533,7 +538,7 @@ START_TEST(events_that_coincide_by_chance_have_no_derivative) {
   N_VDestroyVectorArray(S, 1);
   run_free(&run);
   run = run_start(&model, NULL, 2, points, y0, _i, TOL);
-  ck_assert_int_eq(CPContactGradient(run->contact, 1, &F, NULL, NULL, &G, NULL, NULL),
+  ck_assert_int_eq(CPSessionGradient(run->session, 1, &F, NULL, NULL, &G, NULL, NULL),
                    CP_CONTACT_NO_GRADIENT);
   run_free(&run);
 }
@@ -578,7 +583,7 @@ START_TEST(wrong_arguments_are_named) {
   const CPParameters one     = {CP_SIZED(CPParameters), .n = 1, .values = p, .y0S = S},
                      nowhere = {CP_SIZED(CPParameters), .n = 1, .pbar = p, .y0S = S};
 #define ADJOINT(t, F, parameters, G, dG) \
-  CPContactGradient(run->contact, t, F, parameters, NULL, G, dG, NULL)
+  CPSessionGradient(run->session, t, F, parameters, NULL, G, dG, NULL)
   ck_assert_int_eq(CPContactSetLawFn(NULL, laws, NULL), CP_MEM_NULL);
   ck_assert_int_eq(attempt(run, nowhere, BDF), CP_ILL_INPUT);
   ck_assert_mentions(run->log.text, "must not be NULL");
@@ -587,6 +592,7 @@ START_TEST(wrong_arguments_are_named) {
   begin(run, BDF, TOL);
   ck_assert_int_eq(ADJOINT(1, &F, &one, &G, dG), CP_NOT_SUPPORTED);
   ck_assert_int_eq(CPContactSetTimeStepping(run->contact, 0, 0), CP_SUCCESS);
+  begin(run, BDF, TOL);
   ck_assert_int_eq(ADJOINT(1, NULL, &one, &G, dG), CP_ILL_INPUT);
   ck_assert_int_eq(ADJOINT(1, &F, &nowhere, &G, dG), CP_ILL_INPUT);
   ck_assert_int_eq(ADJOINT(1, &F, &one, NULL, dG), CP_ILL_INPUT);
@@ -595,11 +601,11 @@ START_TEST(wrong_arguments_are_named) {
   ck_assert_int_eq(
       ADJOINT(1, &F, (&(CPParameters){CP_SIZED(CPParameters), .n = -1, .values = p}), &G, dG),
       CP_ILL_INPUT);
-  ck_assert_int_eq(CPContactGradient(run->contact, 1, &F, &one,
-                                     &(CPGradientOptions){CP_SIZED(CPGradientOptions),
-                                                          .mode = CP_GRADIENT_FORWARD},
-                                     &G, dG, NULL),
-                   CP_NOT_SUPPORTED);
+  ck_assert_int_eq(
+      CPSessionGradient(run->session, 1, &F, &one,
+                        &(CPGradientOptions){CP_SIZED(CPGradientOptions), .mode = (CPGradientMode)2},
+                        &G, dG, NULL),
+      CP_ILL_INPUT);
   run_differentiate(
       run, &(CPParameters){CP_SIZED(CPParameters), .n = PARAMETERS, .values = p, .y0S = S});
   begin(run, BDF, TOL);
@@ -759,7 +765,7 @@ START_TEST(new_starts_have_new_sensitivities) {
     ck_assert_int_eq(CPSessionSetConfigFn(run->session, NULL, NULL), CP_SUCCESS);
     ck_assert_int_eq(CPSessionStart(run->session, 0, run->y, 2), CP_SUCCESS);
     ck_assert_int_eq(CPSensReInit(run->sens, NULL), CP_NO_INIT);
-    const int flag = CPContactGradient(run->contact, 1.2, &F, &parameters, NULL, G, dG, NULL);
+    const int flag = CPSessionGradient(run->session, 1.2, &F, &parameters, NULL, G, dG, NULL);
     ck_assert_msg(flag == CP_SUCCESS, "%d: %s", flag, run->log.text);
     ck_assert_double_eq_tol(dG[FRICTION], entries(S[FRICTION])[0], 1e-6);
     memcpy(entries(run->y), y0, sizeof y0);
@@ -795,7 +801,7 @@ START_TEST(derivatives_that_are_not_finite_end_gradients_alone) {
   sunrealtype G, dG[PARAMETERS], d[VALUES];
   const int count = run->log.count;
   F.integrand     = final_height; /* so that later flights have something to pass */
-  ck_assert_int_eq(CPContactGradient(run->contact, 1.2, &F, &parameters, NULL, &G, dG, NULL),
+  ck_assert_int_eq(CPSessionGradient(run->session, 1.2, &F, &parameters, NULL, &G, dG, NULL),
                    CP_ILL_INPUT);
   ck_assert_mentions(run->log.text, "NaN");
   ck_assert_mentions(run->log.text, "end term");
@@ -804,7 +810,7 @@ START_TEST(derivatives_that_are_not_finite_end_gradients_alone) {
   memcpy(entries(run->y), y0, sizeof y0);
   ck_assert_int_eq(CPSessionStart(run->session, 0, run->y, 2), CP_SUCCESS);
   F.end_grad = NULL, F.times = NULL, F.integrand = NULL;
-  ck_assert_int_eq(CPContactGradient(run->contact, 1.2, &F, &parameters, NULL, &G, dG, NULL),
+  ck_assert_int_eq(CPSessionGradient(run->session, 1.2, &F, &parameters, NULL, &G, dG, NULL),
                    CP_SUCCESS);
   for (int i = 0; i < PARAMETERS; i++) {
     exact_derivative(i, 1.2, d);
@@ -838,9 +844,9 @@ TEST_SUITE(gradient) {
   tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
   tcase_add_loop_test(tc, forward_sensitivities_pass_impacts_accumulation_sliding_and_rest, 0,
                       METHODS);
-  tcase_add_loop_test(tc, adjoint_gradients_at_many_times_pass_all_events, 0, 2 * METHODS);
+  tcase_add_loop_test(tc, gradients_at_many_times_pass_all_events, 0, 3 * METHODS);
   tcase_add_loop_test(tc, adjoint_gradients_refuse_times_that_lead_elsewhere, 0, 4);
-  tcase_add_loop_test(tc, adjoint_gradients_pass_impacts_accumulation_sliding_and_rest, 0, METHODS);
+  tcase_add_loop_test(tc, gradients_pass_impacts_accumulation_sliding_and_rest, 0, 2 * METHODS);
   tcase_add_loop_test(tc, adjoint_gradients_pass_impacts_at_the_origin, 0, METHODS);
   tcase_add_loop_test(tc, gradients_do_not_depend_on_a_quadrature_that_is_zero_at_impacts, 0,
                       METHODS);

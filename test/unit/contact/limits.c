@@ -582,7 +582,7 @@ START_TEST(gradients_pass_stops) {
       const int at = k % 2 ? 0 : 2, n = k % 2 ? 1 : 3; /* the angle, and the distance of its rate */
       for (int i = 0; i < 4; i++) dG[i] = entries(S[i])[at], dG[4 + i] = entries(S[i])[at + n];
     } else
-      ck_assert_msg(!CPContactGradient(contact, t_end, &F, &parameters, NULL, G, dG, NULL), "%s",
+      ck_assert_msg(!CPSessionGradient(session, t_end, &F, &parameters, NULL, G, dG, NULL), "%s",
                     CPObjectGetLastMessage(CP_OBJECT(contact)));
     ck_assert_double_eq_tol(G[0], after_bounce(p, t_end, v, &rate), 1e-8);
     for (int i = 0; i < 4; i++)

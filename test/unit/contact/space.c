@@ -192,8 +192,8 @@ START_TEST(adjoint_gradients_belong_to_sliding_without_end) {
     sunrealtype G[2], dG[2 * PARAMETERS], y[STATES];
     for (int i = 0; i < PARAMETERS; i++) N_VConst(0.0, S[i]);
     entries(S[SPEED])[4] = 1;
-    const int flag       = CPContactGradient(
-              run->contact, cases[k].t, &F,
+    const int flag       = CPSessionGradient(
+              run->session, cases[k].t, &F,
               &(CPParameters){CP_SIZED(CPParameters), .n = PARAMETERS, .values = puck.p, .y0S = S},
               &(CPGradientOptions){CP_SIZED(CPGradientOptions), .reltol = 1e-10}, G, dG, NULL);
     ck_assert_msg(flag == (k == 0 ? CP_SUCCESS : CP_CONTACT_NO_GRADIENT), "%d: %s", flag,
