@@ -33,7 +33,9 @@ typedef struct Acting_ {
   Pair *frames;   /* [nreleases] those of the joint before the latch has closed it */
   int *direction; /* [nreleases] */
   int *mask, na;
-  sunrealtype *udot; /* [nu + na] accelerations and multipliers */
+  sunrealtype *udot;   /* [nu + na] accelerations and multipliers */
+  int decides;         /* the first release of the newest event, */
+  sunrealtype decided; /* and its time */
   int acts; /* a trigger is positive where a run starts, or after an event of another source */
   sunrealtype due; /* the time of the next event */
   char text[TEXT], message[TEXT];
@@ -197,7 +199,8 @@ static int happen(Acting *all, int i, sunrealtype t, N_Vector y) {
   const Mechanism *m = all->m;
   const Release *r   = &m->release[i];
   const size_t used  = strlen(all->text);
-  all->now[i]        = 1;
+  if (!used) all->decides = i, all->decided = t;
+  all->now[i] = 1;
   for (int k = 0; k < m->nreleases; k++)
     if (m->release[k].joint == r->joint) all->now[m->nreleases + k] = (char)r->closes;
   snprintf(all->text + used, sizeof all->text - used, "%s%s %s", used ? ", " : "",
@@ -233,6 +236,59 @@ static void undo(CPSession session, N_Vector y, void *data) {
   if (all->text[0]) takeBack(all, all->before);
 }
 
+/* ---- derivatives ---- */
+
+/* A release in a run that is differentiated */
+typedef struct {
+  int decides;   /* its trigger is zero at the event */
+  char before[]; /* [4 nreleases] before and, from 2 nreleases on, after: Acting.now */
+} Passage;
+
+static int keepEvent(void **record, sunrealtype t, int is_start, int met, int *jumps, void *data) {
+  Acting *all    = data;
+  const size_t n = 2 * (size_t)all->m->nreleases;
+  const int own  = met && !is_start && all->text[0] && t == all->decided;
+  Passage *e     = calloc(1, sizeof *e + 2 * n);
+  if (!e) return CP_MEM_FAIL;
+  *record = e, *jumps = own, e->decides = all->decides;
+  memcpy(e->before, own ? all->before : all->now, n);
+  memcpy(e->before + n, all->now, n);
+  for (int i = 0; i < all->m->nreleases; i++)
+    if (own && all->m->release[i].closes && all->now[i] && !all->before[i]) {
+      snprintf(all->message, sizeof all->message,
+               "at t = %g: derivatives do not pass the latch %.100s", (double)t,
+               all->m->text + all->m->release[i].name);
+      return CP_NOT_SUPPORTED;
+    }
+  return 0;
+}
+
+static void dropEvent(void *record, void *data) {
+  (void)data;
+  free(record);
+}
+
+static int enter(const void *record, int after, sunrealtype t, N_Vector y, sunrealtype *part,
+                 void *data) {
+  Acting *all      = data;
+  const Passage *e = record;
+  const size_t n   = 2 * (size_t)all->m->nreleases;
+  (void)t, (void)y, (void)part;
+  memcpy(all->now, e->before + (after ? n : 0), n);
+  return switchRows(all, 0);
+}
+
+static int margin(const void *record, sunrealtype t, N_Vector y, sunrealtype *value, void *data) {
+  Acting *all      = data;
+  const int i      = ((const Passage *)record)->decides;
+  const Release *r = &all->m->release[i];
+  *value           = t - timeOf(all, i);
+  return r->timed ? 0 : quantity(all, r->name, "trigger", t, y, NULL, value);
+}
+
+static const CPEventDerivatives passed = {
+    .size = sizeof passed, .record = keepEvent, .drop = dropEvent, .enter = enter, .margin = margin};
+
 static const char *messageOf(void *data) {
   const Acting *all = data;
   return all->message[0] ? all->message : NULL;
@@ -240,15 +296,16 @@ static const char *messageOf(void *data) {
 
 static const char *nameOfEvent(void *data) { return ((const Acting *)data)->text; }
 
-static const CPEventSource releases = {.name       = "releases",
-                                       .roots      = roots,
-                                       .next_time  = nextTime,
-                                       .start      = begin,
-                                       .handle     = meet,
-                                       .undo       = undo,
-                                       .message    = messageOf,
-                                       .take_mech  = takeMech,
-                                       .event_name = nameOfEvent};
+static const CPEventSource releases = {.name        = "releases",
+                                       .roots       = roots,
+                                       .next_time   = nextTime,
+                                       .start       = begin,
+                                       .handle      = meet,
+                                       .undo        = undo,
+                                       .message     = messageOf,
+                                       .take_mech   = takeMech,
+                                       .event_name  = nameOfEvent,
+                                       .derivatives = &passed};
 
 /* ---- controllers ---- */
 

@@ -41,7 +41,7 @@ static Passage *newPassage(CPContact c) {
 }
 
 /* Where another source has changed the system at a given time, the phases have been found anew, and no margin has decided that. */
-static int record(void **record, int is_start, int met, int *jumps, void *contact) {
+static int record(void **record, sunrealtype t, int is_start, int met, int *jumps, void *contact) {
   const CPContact c = contact;
   const size_t n    = (size_t)c->npoints;
   if (c->dense > 0)
@@ -50,7 +50,7 @@ static int record(void **record, int is_start, int met, int *jumps, void *contac
   Passage *e = *record = newPassage(c);
   if (!e)
     return cpReport(&c->log, CP_MEM_FAIL, "CPSessionGradient", "no memory for an event of contacts");
-  e->t = c->t, e->share = c->share, e->is_start = is_start, e->has_impact = met && c->impact.any;
+  e->t = t, e->share = c->share, e->is_start = is_start, e->has_impact = met && c->impact.any;
   N_VScale(1.0, met ? c->saved : c->newest, e->minus);
   N_VScale(1.0, c->newest, e->plus);
   memcpy(e->before,

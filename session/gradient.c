@@ -6,13 +6,22 @@
  *   c+ = Phi(t_k, y, p, c-),   so that   dc+ = Phi_y S + Phi_p dp + Phi_c dc-.
  *
  * In a flight c are parameters like p. Backwards, mu^T Phi is an end term of the flight before t_k, where mu = dG/dc+; forwards, the values
- * of such end terms are Phi and y themselves. So nothing but flights has to be differentiated. At other events the source takes S-
- * to S+ (CPEventDerivatives.jump), and with the derivatives dtau of the event's time
+ * of such end terms are Phi and y themselves. So nothing but flights has to be differentiated.
+ *
+ * Events that change the right-hand side f alone, and whose time is the root of a margin g(t, y, p), have
+ *
+ *   S+ = S- + (f- - f+) dtau,   dtau = -(g_y S- + g_p) / g',   g' = g_t + g_y f-,
+ *
+ * and here g is an end term of the flight before it, backwards with the factor -(l+ . (f- - f+) + h- - h+) / g', where h is the integrand.
+ *
+ * At other events the source takes S- to S+ (CPEventDerivatives.jump), and with the derivatives dtau of the event's time
  *
  *   l-_j = l+^T S+_j + (h(t, y-) - h(t, y+)) dtau_j,
  *
  * where S-_j is the tangent P e_j; dG/dp and mu get the same of their parameter and the smallest S- that is consistent with it. */
 #include "session_impl.h"
+
+#include "cpodes/base/differences.h"
 
 #include <float.h>
 #include <math.h>
@@ -31,6 +40,7 @@ typedef struct Passage {
   void **record;        /* [nsources] of CPEventDerivatives.record, or NULL */
   char *samples;        /* [nsources] 1: the source has sampled */
   int any_samples, jumps;
+  int margin;        /* the number of the source whose margin is the event, or -1 */
   sunrealtype *held; /* [nheld] after it */
   struct Passage *earlier, *later;
 } Passage;
@@ -83,7 +93,7 @@ static int addPassage(CPSession s, N_Vector minus, const char *function) {
   Passage *e        = newPassage(s);
   int flag          = CP_SUCCESS;
   if (!e) return cpReport(&s->log, CP_MEM_FAIL, function, "no memory for the events of a gradient");
-  e->t = s->t, e->earlier = tape->newest;
+  e->t = s->t, e->earlier = tape->newest, e->margin = -1;
   if (tape->newest) tape->newest->later = e;
   else tape->first = e;
   tape->newest = e;
@@ -97,10 +107,16 @@ static int addPassage(CPSession s, N_Vector minus, const char *function) {
     e->any_samples |= e->samples[i];
     int jumps = 0;
     if (d && d->record)
-      flag = d->record(&e->record[i], !e->earlier, source->handled, &jumps, source->is.data);
+      flag = d->record(&e->record[i], s->t, !e->earlier, source->handled, &jumps, source->is.data);
     if (flag) flag = sessionOfSource(s, source, flag, function);
-    e->jumps |= jumps;
+    if (jumps && d->jump) e->jumps = 1;
+    else if (jumps) e->margin = i;
   }
+  if (!flag && e->margin >= 0 && (e->jumps || e->any_samples))
+    flag =
+        cpReport(&s->log, CP_NOT_SUPPORTED, function,
+                 "at t = %.10g: derivatives do not pass an event of \"%s\" at the time of another",
+                 s->t, s->source[e->margin].is.name);
   return flag;
 }
 
@@ -134,7 +150,7 @@ typedef struct {
   int *index, *alias;  /* [count] plist; [Np] the held number that is this parameter, or -1 */
   sunrealtype *size;   /* [count] */
   sunrealtype *G, *dG; /* [ng], [ng x Np] sums */
-  /* [nvalues], [nvalues x count] of a flight, whose values forwards are G, Phi and y */
+  /* [nvalues], [nvalues x count] of a flight, whose values forwards are G, Phi, y and the margin */
   int nvalues;
   sunrealtype *part, *part_grad;
   sunrealtype *h_minus, *h_plus; /* [ng] the integrand on both sides of an event */
@@ -148,6 +164,9 @@ typedef struct {
   int ndirections;
   N_Vector *S;       /* [ndirections] */
   const Passage *to; /* at the end of the flight, or NULL */
+  /* where `to` has a margin: its rate, f- - f+, workspace, and [ng] the factors of the margin backwards */
+  sunrealtype slope, *factor;
+  N_Vector step, moved;
   sunrealtype until; /* user's end terms of the flight are before this time, or NAN: all */
 } Gradient;
 
@@ -185,6 +204,77 @@ static int findByMemory(Gradient *g) {
                : CP_SUCCESS;
 }
 
+/* ---- the system beside an event ---- */
+
+/* Puts the sources, and the numbers that samples set, where they were before (after = 0) or after an event. */
+static int enter(Gradient *g, const Passage *e, int after, sunrealtype *part) {
+  const CPSession s = g->s;
+  int flag          = CP_SUCCESS;
+  for (int j = 0; j < g->nheld; j++) *s->tape->held[j] = e->held[j];
+  if (g->nheld > 0 && s->mech) CPMechSetUserData(s->mech, CPMechGetUserData(s->mech));
+  for (int i = 0; i < s->nsources && !flag; i++) {
+    const CPEventSource *is = &s->source[i].is;
+    if (!e->record[i]) continue;
+    flag = is->derivatives->enter(e->record[i], after, e->t, after ? e->plus : e->minus, part,
+                                  is->data);
+    if (flag) flag = sessionOfSource(s, &s->source[i], flag, g->function);
+  }
+  return flag;
+}
+
+/* h_minus, h_plus <- the integrand on both sides of the event. Returns 0 or an error code that has been reported. */
+static int findIntegrands(Gradient *g, const Passage *e) {
+  const CPFunctional *F = g->F;
+  if (!F->integrand) return CP_SUCCESS;
+  int flag = F->integrand(e->t, e->minus, g->h_minus, F->user_data);
+  if (!flag) flag = F->integrand(e->t, e->plus, g->h_plus, F->user_data);
+  return flag ? cpReport(&g->s->log, CP_USERFUNC_FAIL, g->function,
+                         "at t = %.10g: the integrand failed (%d)", e->t, flag)
+              : CP_SUCCESS;
+}
+
+/* *value <- the margin of the event at (t, y), with the system before it. Returns 0 or what the source has returned. */
+static int marginAt(Gradient *g, const Passage *e, sunrealtype t, N_Vector y, sunrealtype *value) {
+  const CPEventSource *is = &g->s->source[e->margin].is;
+  return is->derivatives->margin(e->record[e->margin], t, y, value, is->data);
+}
+
+static int rightHandSide(Gradient *g, sunrealtype t, N_Vector y, N_Vector f) {
+  const CPSession s = g->s;
+  const int flag    = s->mech ? CPMechRhs(t, y, f, s->mech) : s->f(t, y, f, s->f_data);
+  return flag ? cpReport(&s->log, flag < 0 ? flag : CP_USERFUNC_FAIL, g->function,
+                         "at t = %.10g: the right-hand side failed beside an event (%d)", t, flag)
+              : CP_SUCCESS;
+}
+
+/* The margin along the motion; for cpDifferentiate */
+static int alongMotion(double e, double *value, void *data) {
+  Gradient *g       = data;
+  const Passage *to = g->to;
+  N_VLinearSum(1.0, to->minus, e, g->step, g->moved);
+  return marginAt(g, to, to->t + e, g->moved, value);
+}
+
+/* Finds g->slope and, if it has one that is not zero, g->step = f- - f+ at the event g->to. */
+static int findMargin(Gradient *g) {
+  const Passage *e = g->to;
+  sunrealtype room[4], part = 1.0, size = 0.0;
+  int flag = enter(g, e, 0, &part);
+  if (!flag) flag = rightHandSide(g, e->t, e->minus, g->step);
+  if (!flag) {
+    const sunrealtype h = CP_SIXTH_ORDER_STEP * (e->t - e->earlier->t);
+    if (!(h > 0.0) || cpDifferentiate(alongMotion, g, 1, h, size, &g->slope, room) ||
+        g->slope == 0.0 || !isfinite(g->slope))
+      flag = cpReport(&g->s->log, CP_CONTACT_NO_GRADIENT, g->function,
+                      "at t = %.10g: the time of an event of \"%s\" cannot be differentiated", e->t,
+                      g->s->source[e->margin].is.name);
+  }
+  if (!flag) flag = enter(g, e, 1, &part);
+  if (!flag) flag = rightHandSide(g, e->t, e->plus, g->moved);
+  if (!flag) N_VLinearSum(1.0, g->step, -1.0, g->moved, g->step);
+  return flag ? flag : findIntegrands(g, e);
+}
+
 /* ---- the functional of a flight ---- */
 
 static int endOf(sunrealtype t, N_Vector y, sunrealtype *values, void *data) {
@@ -193,7 +283,12 @@ static int endOf(sunrealtype t, N_Vector y, sunrealtype *values, void *data) {
   int flag      = own ? g->F->end(t, y, values, g->F->user_data) : 0;
   if (!g->to || t != g->to->t) return flag;
   if (!flag && g->to->any_samples) flag = sampleAt(g, t, y, g->phi);
+  sunrealtype margin = 0.0;
+  if (!flag && g->to->margin >= 0) flag = marginAt(g, g->to, t, y, &margin);
+  for (int k = 0; k < g->ng && !g->forwards && g->to->margin >= 0; k++)
+    values[k] += g->factor[k] * margin;
   if (g->forwards) {
+    values[g->nvalues - 1] = margin;
     if (g->to->any_samples) memcpy(values + g->ng, g->phi, (size_t)g->nheld * sizeof *values);
     memcpy(values + g->ng + g->nheld, N_VGetArrayPointer(y), (size_t)g->n * sizeof *values);
   } else if (g->to->any_samples)
@@ -221,7 +316,7 @@ static int integrandGradOf(sunrealtype t, N_Vector y, int k, N_Vector gy, sunrea
 static CPFunctional functionalOf(Gradient *g, const Passage *e) {
   const CPFunctional *F = g->F;
   CPFunctional own      = *F;
-  const int ends        = g->to && (g->forwards || g->to->any_samples);
+  const int ends        = g->to && (g->forwards || g->to->any_samples || g->to->margin >= 0);
   own.ng = g->forwards && g->to ? g->nvalues : F->ng, own.user_data = g;
   own.times = NULL, own.ntimes = 0;
   g->until = g->to ? g->to->t : NAN;
@@ -238,22 +333,6 @@ static CPFunctional functionalOf(Gradient *g, const Passage *e) {
 }
 
 /* ---- flights ---- */
-
-/* Puts the sources, and the numbers that samples set, where they were before (after = 0) or after an event. */
-static int enter(Gradient *g, const Passage *e, int after, sunrealtype *part) {
-  const CPSession s = g->s;
-  int flag          = CP_SUCCESS;
-  for (int j = 0; j < g->nheld; j++) *s->tape->held[j] = e->held[j];
-  if (g->nheld > 0 && s->mech) CPMechSetUserData(s->mech, CPMechGetUserData(s->mech));
-  for (int i = 0; i < s->nsources && !flag; i++) {
-    const CPEventSource *is = &s->source[i].is;
-    if (!e->record[i]) continue;
-    flag = is->derivatives->enter(e->record[i], after, e->t, after ? e->plus : e->minus, part,
-                                  is->data);
-    if (flag) flag = sessionOfSource(s, &s->source[i], flag, g->function);
-  }
-  return flag;
-}
 
 /* Integrates over the flight that begins with e: g->part and g->part_grad, backwards also g->l, are its results. *empty: out, 1 if there
  * is nothing to integrate. */
@@ -298,24 +377,13 @@ static void take(Gradient *g, int k, const sunrealtype *row) {
   for (int j = 0; j < g->nactive; j++) g->mu[k * g->nheld + j] += row[g->Np + j];
 }
 
-/* h_minus, h_plus <- the integrand on both sides of the event. Returns 0 or an error code that has been reported. */
-static int findIntegrands(Gradient *g, const Passage *e) {
-  const CPFunctional *F = g->F;
-  if (!F->integrand) return CP_SUCCESS;
-  int flag = F->integrand(e->t, e->minus, g->h_minus, F->user_data);
-  if (!flag) flag = F->integrand(e->t, e->plus, g->h_plus, F->user_data);
-  return flag ? cpReport(&g->s->log, CP_USERFUNC_FAIL, g->function,
-                         "at t = %.10g: the integrand failed (%d)", e->t, flag)
-              : CP_SUCCESS;
-}
-
 /* S <- S+ of the sources' jumps; S is in: S- if given is set, otherwise the directions that are described at the top. */
 static int jump(Gradient *g, const Passage *e, int given) {
   const CPSession s = g->s;
   int flag          = enter(g, e, 0, &(sunrealtype){1.0});
   for (int i = 0; i < s->nsources && !flag; i++) {
     const CPEventSource *is = &s->source[i].is;
-    if (!e->record[i]) continue;
+    if (!e->record[i] || !is->derivatives->jump) continue;
     flag = is->derivatives->jump(e->record[i], e->earlier ? e->earlier->t : e->t,
                                  g->count > 0 ? &g->all : NULL, g->ndirections, given, g->S,
                                  g->dtau, is->data);
@@ -350,10 +418,20 @@ static int passSamples(Gradient *g) {
   return flag;
 }
 
+/* The factors of the margin of the event e in the flight before it */
+static int findFactors(Gradient *g, const Passage *e) {
+  g->to          = e;
+  const int flag = findMargin(g);
+  for (int k = 0; k < g->ng && !flag; k++)
+    g->factor[k] = -(N_VDotProd(g->l[k], g->step) + g->h_minus[k] - g->h_plus[k]) / g->slope;
+  return flag;
+}
+
 static int backwards(Gradient *g, N_Vector *y0S) {
   int flag = CP_SUCCESS, empty;
   for (const Passage *e = g->s->tape->newest; e && !flag; e = e->earlier) {
-    flag = flight(g, e, &empty);
+    if (e->later && e->later->margin >= 0) flag = findFactors(g, e->later);
+    if (!flag) flag = flight(g, e, &empty);
     if (!flag && empty && !g->to) /* after the last of the times */
       for (int k = 0; k < g->ng; k++) N_VConst(0.0, g->l[k]);
     if (!flag && !empty && g->to && g->to->any_samples) flag = passSamples(g);
@@ -381,7 +459,9 @@ static sunrealtype total(const Gradient *g, const sunrealtype *row, int i) {
 /* After a flight: G, dG, and at its end S and dc/dp */
 static int arrive(Gradient *g) {
   const int Np = g->Np, samples = g->to && g->to->any_samples;
-  const int flag = samples ? findByMemory(g) : CP_SUCCESS;
+  const int moves = g->to && g->to->margin >= 0;
+  int flag        = samples ? findByMemory(g) : CP_SUCCESS;
+  if (!flag && moves) flag = findMargin(g);
   if (flag) return flag;
   for (int k = 0; k < g->ng; k++) {
     g->G[k] += g->part[k];
@@ -397,6 +477,10 @@ static int arrive(Gradient *g) {
         g->phi[j] += g->by_memory[(m - g->nactive) * g->nheld + j] * g->rates[m * Np + i];
     }
     for (int j = 0; j < g->nheld && samples; j++) g->rates[j * Np + i] = g->phi[j];
+    if (!moves) continue;
+    const sunrealtype dtau = -total(g, y + g->n * g->count, i) / g->slope;
+    N_VLinearSum(1.0, g->S[i], dtau, g->step, g->S[i]);
+    for (int k = 0; k < g->ng; k++) g->dG[k * Np + i] += (g->h_minus[k] - g->h_plus[k]) * dtau;
   }
   return CP_SUCCESS;
 }
@@ -548,6 +632,8 @@ static int gather(Gradient *g, const CPParameters *given) {
 
 static void freeGradient(Gradient *g) {
   free(g->part), free(g->index);
+  if (g->step) N_VDestroy(g->step);
+  if (g->moved) N_VDestroy(g->moved);
   if (g->l) N_VDestroyVectorArray(g->l, g->ng);
   if (g->S) N_VDestroyVectorArray(g->S, g->ndirections);
 }
@@ -556,22 +642,24 @@ static void freeGradient(Gradient *g) {
 static int allocate(Gradient *g) {
   const size_t ng = (size_t)g->ng, Np = (size_t)g->Np, nheld = (size_t)g->nheld, n = (size_t)g->n,
                nactive = (size_t)g->nactive, count = Np + nactive;
-  const size_t nvalues = g->forwards ? ng + nheld + n : ng, ntimes = (size_t)g->F->ntimes + 1;
+  const size_t nvalues = g->forwards ? ng + nheld + n + 1 : ng, ntimes = (size_t)g->F->ntimes + 1;
   const size_t rows = nvalues * (count + 1) + count + n; /* jumpBack needs one row of all */
   g->count = (int)count, g->nvalues = (int)nvalues;
   g->index = calloc(count + Np + 1, sizeof *g->index);
   g->part  = calloc(nvalues + rows + 2 * ng + ng * nheld + nheld * Np + 2 * nheld + ntimes +
-                        2 * count + n + ng * (Np + 1) + (nheld - nactive) * nheld,
+                        2 * count + n + ng * (Np + 1) + (nheld - nactive) * nheld + ng,
                     sizeof *g->part);
   g->l     = N_VCloneVectorArray(g->ng, g->s->y);
-  if (!g->index || !g->part || !g->l) return 1;
+  g->step = N_VClone(g->s->y), g->moved = N_VClone(g->s->y);
+  if (!g->index || !g->part || !g->l || !g->step || !g->moved) return 1;
   g->alias     = g->index + count;
   g->part_grad = g->part + nvalues, g->h_minus = g->part_grad + rows;
   g->h_plus = g->h_minus + ng, g->mu = g->h_plus + ng, g->rates = g->mu + ng * nheld;
   g->kept = g->rates + nheld * Np, g->phi = g->kept + nheld, g->times = g->phi + nheld;
   g->dtau = g->times + ntimes, g->size = g->dtau + count + n;
   g->by_memory = g->size + count;
-  if (!g->dG) g->dG = g->by_memory + (nheld - nactive) * nheld;
+  g->factor    = g->by_memory + (nheld - nactive) * nheld;
+  if (!g->dG) g->dG = g->factor + ng;
   return 0;
 }
 

@@ -60,9 +60,9 @@ typedef struct CPEventDerivatives_ {
   sunrealtype *const *held;
   int nheld;   /**< their number */
   int nmemory; /**< the number of those without influence on the right-hand side */
-  /** Events of the state: record keeps what the functions below need of the newest event, or the start; *jumps = 1: derivatives jump there.
-   * met: 0 if the event is one of other sources alone. drop frees it. */
-  int (*record)(void **record, int is_start, int met, int *jumps, void *data);
+  /** Other events: record keeps what the functions below need of the newest event, at t, or of the start; *jumps = 1: derivatives jump there, by
+   * `jump` or, if that is NULL, by `margin`. met: 0 if the event is one of other sources alone. drop frees it. */
+  int (*record)(void **record, sunrealtype t, int is_start, int met, int *jumps, void *data);
   void (*drop)(void *record, void *data);
   /** Makes the system what it was before (after = 0) or after the event, at (t, y). *part: in 1, out a factor on tolerances of the flight
    * that begins there, squared. */
@@ -73,6 +73,9 @@ typedef struct CPEventDerivatives_ {
    * parameters, and then the tangents P e_j. t_before: time of the event before it. The system is that before the event. */
   int (*jump)(const void *record, sunrealtype t_before, const CPParameters *parameters, int n,
               int given, N_Vector *S, sunrealtype *dtau, void *data);
+  /** Events that change the right-hand side, and not the state: *value is zero at the time of the event, for the parameters and the
+   * system before it, and smooth in all of them. */
+  int (*margin)(const void *record, sunrealtype t, N_Vector y, sunrealtype *value, void *data);
 } CPEventDerivatives;
 
 /**
@@ -236,7 +239,7 @@ CPODES_EXPORT CPIntegrator CPSessionGetIntegrator(CPSession session);
  * NULL. Forward, gradient must be NULL. Events are reported once, in a first run, which no function can stop. Then every flight
  * is integrated again. An end term of F->times at the time of an event is that after it.
  *
- * Contacts, samples of controllers and kinks are passed. Afterwards the session needs CPSessionStart. Returns CP_NO_INIT before CPSessionStart,
+ * Contacts, samples of controllers, releases of joints and kinks are passed, not latches. Afterwards the session needs CPSessionStart. Returns CP_NO_INIT before CPSessionStart,
  * CP_TOO_LATE after a step or with sensitivities of CPIntegratorSetSens; CP_NOT_SUPPORTED at an event of another source that asks for a
  * restart (CPEventDerivatives); CP_ILL_INPUT, CP_MEM_FAIL, or the code of what failed, such as CP_CONTACT_NO_GRADIENT (CPContactAttach).
  * After a failure G and dG are unspecified.

@@ -952,18 +952,26 @@ def test_a_pin_breaks_at_its_load():
     x, omega, t_break, half = 0.79893517064835, 4.59237895276600, 0.33312902505489, 0.5
     s = 1 - t_break
     end = [half * np.cos(x) - omega * half * np.sin(x) * s, -half * np.sin(x) - omega * half * np.cos(x) * s - 9.81 / 2 * s**2]
+    weight, inertia = 2 * 9.81, 2 / 12 + 2 * half**2
+    along, across = 1 + 4 * half**2 / inertia, 1 - 2 * half**2 / inertia  # of the force over weight sin x and weight cos x
+    rise, slope = weight * half * np.cos(x) / (inertia * omega), weight * (along**2 - across**2) * np.sin(x) * np.cos(x) / 1.8  # by x
     force = cpodes.Function("sqrt(x^2 + y^2) - 1.8*2 kg*9.81 m/s^2", {"t": "s", "x": "N", "y": "N"}, unit="N")
     for coordinates in "absolute", "joint":
         for how in {"load": 1.8 * 2 * 9.81}, {"when": force, "inputs": ["pin.force.x", "pin.force.y"]}, {"at": t_break}:
             m = cpodes.Bodies(2, gravity=(0, -9.81), coordinates=coordinates)
             m.add_body("rod", mass=2, inertia=2 / 12, centre=(half, 0))
             m.revolute(None, "rod", name="pin")
-            m.release("pin", **how)
+            m.release("pin", name="snap", **how)
             sol = m.solve((0, 1), rtol=1e-9, atol=1e-9, dense_output=True)
             (t, name), = sol.named_events
             assert name == "pin released" and t == pytest.approx(t_break, abs=1e-8)
             assert m.point("rod", (half, 0), sol.y[:, -1])[:2] == pytest.approx(end, abs=1e-7)
             assert m.point("rod", (half, 0), sol.sol(t))[0] == pytest.approx(half * np.cos(x), abs=1e-7)
+            for name in {"load", "at"} & set(how):  # the angle at the end is x + omega s
+                value = {f"snap.{name}": how[name]}
+                for method in "adjoint", "forward":
+                    _, grad = m.gradient(lambda t, y, p: y[2], value, t_span=(0, 1), start=m.start(), method=method)
+                    assert grad[f"snap.{name}"] == pytest.approx(-rise * s * (omega if name == "at" else 1 / slope), rel=1e-7)
     with pytest.raises(TypeError, match="when has to be a Function, and is function"):
         m.release("pin", when=lambda t: t)
 

@@ -102,6 +102,77 @@ START_TEST(a_pin_breaks_at_its_load) {
 }
 END_TEST
 
+static int place_at_end(sunrealtype t, N_Vector state, sunrealtype *values, void *data) {
+  const sunrealtype *q = entries(state);
+  (void)t, (void)data;
+  values[0] = q[0], values[1] = q[1], values[2] = q[2], values[3] = 0;
+  return 0;
+}
+static int angle_alone(sunrealtype t, N_Vector state, sunrealtype *values, void *data) {
+  (void)t, (void)data;
+  values[0] = values[1] = values[2] = 0, values[3] = entries(state)[2];
+  return 0;
+}
+
+/* The same pin with respect to its load F = m g sqrt(k^2 sin^2 x + (3 - k)^2 cos^2 x / 4), k = 1 + 2 m l^2 / I, which determines x: since dt =
+ * dx / omega, with s = t_end - t and omega' = d omega / dx
+ *
+ *   d(q)/dx = -((omega' sin x + omega cos x) l s, (omega' cos x - omega sin x) l s - g s / omega, omega' s),
+ *
+ * and the integral of the angle changes by -omega' s^2 / 2. The time of a release at a given time may be a parameter, too, with the
+ * same derivatives over omega. Loop index: the way, and load or time */
+START_TEST(gradients_pass_releases) {
+  const sunrealtype m = 2, l = 0.5, J = m / 12, t_end = 1, I = J + m * l * l,
+                    t_break = SUN_RCONST(0.33312902505489), x = SUN_RCONST(0.79893517064835),
+                    omega = SUN_RCONST(4.59237895276600), rise = m * g * l * cos(x) / (I * omega),
+                    k = 1 + 2 * m * l * l / I, F = SUN_RCONST(1.8) * m * g, s = t_end - t_break;
+  const sunrealtype slope =
+      m * g * m * g * (k * k - (3 - k) * (3 - k) / 4) * sin(x) * cos(x) / F; /* dF/dx */
+  const sunrealtype by_x[] = {-(rise * sin(x) + omega * cos(x)) * l * s,
+                              -(rise * cos(x) - omega * sin(x)) * l * s + g * s / omega, -rise * s,
+                              -rise * s * s / 2};
+  const int timed          = _i / 2;
+  for (int n = 0; n < 6; n++) {
+    const CPBody rod   = {CP_NEW_BODY("rod"), .mass = m, .inertia = {0, 0, J}, .centre = {l, 0, 0}};
+    const CPJoint hold = {CP_NEW_JOINT("pin"), .kind = CP_JOINT_REVOLUTE, .b = "rod"};
+    const CPRelease snap = {CP_NEW_RELEASE("snap"), .joint = "pin", .load = timed ? 0 : F,
+                            .at = timed ? t_break : 0};
+    const CPFunctional G = {CP_SIZED(CPFunctional), .ng = 4, .end = place_at_end,
+                            .integrand = angle_alone};
+    sunrealtype values[4], dG[4], *parameters;
+    int which;
+    bodies = CPBodiesCreate(2, (sunrealtype[]){0, -g, 0});
+    add_element(bodies, &rod.head);
+    add_element(bodies, &hold.head);
+    add_element(bodies, &snap.head);
+    ck_assert_int_eq(CPBodiesSetFormulation(bodies, n % 2 ? CP_JOINT_COORDINATES : CP_ABSOLUTE),
+                     CP_SUCCESS);
+    ck_assert_int_eq(CPBodiesFind(bodies, CP_PARAMETER, timed ? "snap.at" : "snap.load", &which),
+                     CP_SUCCESS);
+    ck_assert_int_eq(build_mech(bodies, &mech), CP_SUCCESS);
+    ck_assert_int_eq(CPMechGetParameters(mech, &parameters, NULL), CP_SUCCESS);
+    y                     = CPBodiesState(bodies, test_context);
+    CPSession session     = start_of(methods[n / 2], 1e-10, t_end);
+    const CPParameters by = {CP_SIZED(CPParameters), .n = 1, .values = parameters, .plist = &which};
+    const int flag =
+        CPSessionGradient(session, t_end, &G, &by,
+                          &(CPGradientOptions){CP_SIZED(CPGradientOptions),
+                                               .mode = (CPGradientMode)(_i % 2), .reltol = 1e-10},
+                          values, dG, NULL);
+    ck_assert_msg(!flag, "%d: %s", n, CPObjectGetLastMessage(CP_OBJECT(session)));
+    for (int j = 0; j < 4; j++) {
+      const sunrealtype exact = by_x[j] * (timed ? omega : 1 / slope);
+      ck_assert_msg(fabs(dG[j] - exact) <= 1e-8 * fmax(1, fabs(exact)),
+                    "%d: value %d: %.12g for %.12g", n, j, dG[j], exact);
+    }
+    CPSessionFree(&session);
+    CPMechFree(&mech);
+    CPBodiesFree(&bodies);
+    N_VDestroy(y);
+  }
+}
+END_TEST
+
 /* Evaluations of the mass matrix of a chain of six rods, some of whose pins would break at a load that is not reached */
 static sunrealtype evaluations(int releases) {
   sunrealtype t, count = 0;
@@ -476,6 +547,7 @@ TEST_SUITE(acting) {
   tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
   tcase_add_loop_test(tc, a_pendulum_with_dry_friction_comes_to_rest, 0, 6);
   tcase_add_loop_test(tc, a_pin_breaks_at_its_load, 0, 6);
+  tcase_add_loop_test(tc, gradients_pass_releases, 0, 4);
   tcase_add_test(tc, loads_on_many_pins_are_those_of_the_same_accelerations);
   tcase_add_test(tc, a_session_brings_the_controllers_of_its_mechanism);
   tcase_add_loop_test(tc, gradients_pass_the_samples_of_controllers, 0, 4);
