@@ -103,7 +103,7 @@ static int addPassage(CPSession s, N_Vector minus, const char *function) {
   for (int i = 0; i < s->nsources && !flag; i++) {
     const Source *source        = &s->source[i];
     const CPEventDerivatives *d = source->is.derivatives;
-    e->samples[i]               = (char)(e->earlier && source->handled && d && d->nheld > 0);
+    e->samples[i]               = (char)(e->earlier && source->acted && d && d->nheld > 0);
     e->any_samples |= e->samples[i];
     int jumps = 0;
     if (d && d->record)
@@ -130,7 +130,7 @@ int sessionRecord(CPSession s, const char *function) {
       return cpReport(&s->log, CP_NOT_SUPPORTED, function,
                       "at t = %.10g: derivatives do not pass the events of \"%s\"", s->t,
                       source->is.name);
-    matters |= d && ((source->handled && d->nheld > 0) || (restarts && d->record));
+    matters |= d && ((source->acted && d->nheld > 0) || (restarts && d->record));
   }
   return matters ? addPassage(s, s->saved, function) : CP_SUCCESS;
 }

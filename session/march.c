@@ -189,13 +189,14 @@ int CPSessionGetEvent(CPSession s, int source, CPEvent *event) {
 /* Lets the sources handle the event. *action: out. */
 static int handle(CPSession s, int *action, const char *function) {
   for (int i = 0; i < s->nsources; i++)
-    s->source[i].handled = s->source[i].again = s->source[i].restarts = 0;
+    s->source[i].acted = s->source[i].handled = s->source[i].again = s->source[i].restarts = 0;
   for (int i = 0; i < s->nsources; i++) {
     Source *source = &s->source[i];
     CPEvent event;
     if (!hasEvent(s, i, &event)) continue;
     const int asked = source->is.handle(s, &event, s->y, source->is.data);
     if (asked < 0) return sessionOfSource(s, source, asked, function);
+    source->acted    = 1;
     source->handled  = 1;
     source->restarts = (asked & CP_RESTART) != 0;
     *action |= asked;

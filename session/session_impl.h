@@ -14,8 +14,9 @@ typedef struct {
   CPEventSource is; /* its name and direction are owned */
   int first;        /* index of its first root among those of all sources */
   sunrealtype due;  /* its next time */
-  /* what it has done at the newest event: handled it, or begun again; and whether it has asked for a restart */
-  int handled, again, restarts;
+  /* what it has done at the newest event: handled an event of its own (acted) or of others, or begun again; and whether it has asked for a
+   * restart */
+  int acted, handled, again, restarts;
 } Source;
 
 /* What is left to be done after a step */

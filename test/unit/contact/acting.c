@@ -343,6 +343,80 @@ START_TEST(gradients_pass_the_samples_of_controllers) {
 }
 END_TEST
 
+/* The angle at 0.5 s of the rod under the controller without delay, which bounces off a stop. p = (inertia, stop, restitution) */
+static sunrealtype bouncing(const sunrealtype *p) {
+  const sunrealtype h = SUN_RCONST(0.01);
+  sunrealtype angle = 0, rate = 0;
+  for (int k = 0; k < 50; k++) {
+    const sunrealtype a = (-4 * (angle - 1) - SUN_RCONST(0.8) * rate) / p[0];
+    for (sunrealtype left = h; left > 0;) {
+      const sunrealtype root = sqrt(fmax(0, rate * rate + 2 * a * (p[1] - angle))),
+                        hit  = 2 * (p[1] - angle) / (rate + root),
+                        s    = rate + root > 0 && root > 0 && hit > 0 && hit < left ? hit : left;
+      angle += s * rate + s * s / 2 * a, rate += s * a;
+      if (s == hit) angle = p[1], rate *= -p[2];
+      left -= s;
+    }
+  }
+  return angle;
+}
+
+static int angle_in(sunrealtype t, N_Vector state, sunrealtype *value, void *place) {
+  (void)t;
+  *value = entries(state)[*(const int *)place];
+  return 0;
+}
+
+/* Four bounces among 51 samples. Loop index: the way */
+START_TEST(gradients_pass_contacts_and_samples_together) {
+  static const char text[] =
+      "dimension: 2\nbodies: [{name: rod, mass: 1, inertia: 0.1}]\n"
+      "joints: [{name: hinge, kind: revolute, b: rod}]\n"
+      "actuators: [{name: motor, of: hinge, gain: [1, 0, 0]}]\n"
+      "limits: [{name: stop, of: hinge, upper: 0.5, restitution: 0.6}]\n"
+      "controllers: [{name: hold, of: motor, every: 10 ms,\n"
+      "               control: \"-4*(hinge.angle/(1 rad) - 1) - 0.8*hinge.rate/(1 rad/s)\"}]\n";
+  static const char *const names[]  = {"rod.J_zz", "stop.upper", "stop.restitution"};
+  static const sunrealtype weight[] = {SUN_RCONST(0.75), SUN_RCONST(-0.15), 1 / SUN_RCONST(60.0)};
+  for (int n = 0; n < 6; n++) {
+    sunrealtype p[] = {0.1, 0.5, 0.6}, G, dG[3], *values;
+    int plist[3], place = n % 2 ? 0 : 2;
+    ck_assert_int_eq(CPBodiesRead("stop.yaml", text, sizeof text - 1, &bodies, NULL), CP_SUCCESS);
+    for (int i = 0; i < 3; i++)
+      ck_assert_msg(!CPBodiesFind(bodies, CP_PARAMETER, names[i], &plist[i]), "%s", names[i]);
+    act(n % 2 ? CP_JOINT_COORDINATES : CP_ABSOLUTE);
+    ck_assert_int_eq(CPMechGetParameters(mech, &values, NULL), CP_SUCCESS);
+    CPSession session = CPSessionCreate(methods[n / 2], test_context);
+    ck_assert_int_eq(CPContactAttach(contact, session), CP_SUCCESS);
+    ck_assert_int_eq(CPSessionSetTolerances(session, 1e-10, 1e-10, NULL), CP_SUCCESS);
+    ck_assert_int_eq(CPSessionStart(session, 0, y, 0.5), CP_SUCCESS);
+    const CPFunctional F  = {CP_SIZED(CPFunctional), .ng = 1, .end = angle_in, .user_data = &place};
+    const CPParameters by = {CP_SIZED(CPParameters), .n = 3, .values = values, .plist = plist};
+    const int flag =
+        CPSessionGradient(session, 0.5, &F, &by,
+                          &(CPGradientOptions){CP_SIZED(CPGradientOptions),
+                                               .mode = (CPGradientMode)_i, .reltol = 1e-10},
+                          &G, dG, NULL);
+    ck_assert_msg(!flag, "%d: %s", n, CPObjectGetLastMessage(CP_OBJECT(session)));
+    ck_assert_double_eq_tol(G, bouncing(p), 1e-8);
+    for (int i = 0; i < 3; i++) {
+      const sunrealtype kept = p[i], e = SUN_RCONST(1e-3) * kept;
+      sunrealtype d = 0;
+      for (int k = -3; k <= 3; k++) {
+        if (k == 0) continue;
+        p[i] = kept + k * e;
+        d += (k > 0 ? 1 : -1) * weight[abs(k) - 1] / e * bouncing(p);
+      }
+      p[i] = kept;
+      ck_assert_msg(fabs(dG[i] - d) <= 1e-7 * fmax(1, fabs(d)), "%d: %s: %.12g for %.12g", n,
+                    names[i], dG[i], d);
+    }
+    CPSessionFree(&session);
+    release();
+  }
+}
+END_TEST
+
 /* ---- latches ---- */
 
 static sunrealtype t_named[2];
@@ -551,6 +625,7 @@ TEST_SUITE(acting) {
   tcase_add_test(tc, loads_on_many_pins_are_those_of_the_same_accelerations);
   tcase_add_test(tc, a_session_brings_the_controllers_of_its_mechanism);
   tcase_add_loop_test(tc, gradients_pass_the_samples_of_controllers, 0, 4);
+  tcase_add_loop_test(tc, gradients_pass_contacts_and_samples_together, 0, 2);
   tcase_add_test(tc, what_docks_keeps_its_momentum);
   tcase_add_test(tc, a_pin_catches_a_rod_and_lets_it_go);
   tcase_add_loop_test(tc, a_foot_between_others_does_not_make_them_sink_in, 0, 8);
