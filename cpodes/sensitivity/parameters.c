@@ -118,14 +118,20 @@ int cpSensDirection(const CPParams *params, CVRhsFn f, sunrealtype t, N_Vector y
   for (int i = 0; params->p && along.dp && i < params->Ns; i++)
     rate = fmax(rate, fabs(along.dp[i]) / params->pbar[i]);
   if (params->p && !along.dp && along.iS >= 0) rate = fmax(rate, 1.0 / params->pbar[along.iS]);
-  sunrealtype e = rate > 0.0 ? CP_PARAM_PART / rate : CP_PARAM_PART, before = INFINITY, off = 0.0;
-  for (int n = 0;; n++, e /= CP_FINER, before = off) {
+  sunrealtype e = rate > 0.0 ? CP_PARAM_PART / rate : CP_PARAM_PART, best = INFINITY, best_e = e;
+  for (int n = 0, ends = 0;; n++, e /= CP_FINER) {
     const int flag =
         difference(params, along, e, f, t, y, yS, ySdot, moved, value, error, user_data);
-    if (!error || n == CP_FINEST || flag < 0) return flag;
-    off                     = flag ? before : N_VMaxNorm(error);
+    if (!error || flag < 0 || (ends && flag)) return flag;
+    if (ends) return CP_SUCCESS;
+    const sunrealtype off   = flag ? INFINITY : N_VMaxNorm(error);
     const sunrealtype least = CP_INEXACT * N_VMaxNorm(ySdot) + CP_FUZZ * N_VMaxNorm(value) / e;
-    if (!flag && (off <= least || (off >= before && n >= CP_FINE))) return flag;
+    const int improves      = off < best;
+    if (!flag && off <= least) return flag;
+    if (improves) best = off, best_e = e;
+    ends = n == CP_FINEST || (!flag && !improves && n >= CP_FINE);
+    if (ends && best_e == e) return flag;
+    if (ends) e = CP_FINER * best_e; /* the best one once more */
   }
 }
 
