@@ -64,6 +64,13 @@ int cpScopeNumber(Scope *scope, const char *text, Place place, const char *resul
   return flag;
 }
 
+static int isName(const char *name) {
+  static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_";
+  return strspn(name, letters) > 0 &&
+         strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789.") ==
+             strlen(name);
+}
+
 int CPFunctionCreate(const CPFunctionOptions *options, CPFunction *f) {
   CPFunctionOptions o;
   CPTable table;
@@ -78,6 +85,17 @@ int CPFunctionCreate(const CPFunctionOptions *options, CPFunction *f) {
   for (int i = 0; i < o.nvariables && o.text; i++)
     if (!o.variable || !o.variable[i] || !*o.variable[i])
       return cpRefuse(NULL, __func__, "variable must have %d names", o.nvariables);
+  for (int i = 0; i < o.nvariables && o.text; i++) {
+    if (!isName(o.variable[i]))
+      return cpRefuse(
+          NULL, __func__,
+          "the name of a variable begins with a letter and is made of letters, digits, _ "
+          "and dots, and one is \"%.60s\"",
+          o.variable[i]);
+    for (int k = 0; k < i; k++)
+      if (!strcmp(o.variable[i], o.variable[k]))
+        return cpRefuse(NULL, __func__, "two variables have the name \"%.60s\"", o.variable[i]);
+  }
   if (o.ndefinitions < 0 || (o.ndefinitions > 0 && !o.definition))
     return cpRefuse(NULL, __func__, "definition must have ndefinitions >= 0 names");
   if (o.table) {

@@ -276,6 +276,10 @@ static int builtIn(Parser *p, const char *at, int i, Part *out) {
 
 static int unknown(Parser *p, const char *at, size_t length) {
   Nearest nearest = {.name = at, .length = length};
+  for (int i = 0; i < FUNCTIONS; i++)
+    if (!strncmp(functions[i].name, at, length) && !functions[i].name[length])
+      return wrong(p, at, "%s is a function and needs parentheses, %s(...)", functions[i].name,
+                   functions[i].name);
   for (int i = 0; i < p->e->head.n; i++) cpScopeShow(&nearest, p->variable[i]);
   for (int i = 0; i < FUNCTIONS; i++) cpScopeShow(&nearest, functions[i].name);
   languageShowScope(p->scope, &nearest);

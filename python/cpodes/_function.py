@@ -22,7 +22,11 @@ class Function:
 
     def __init__(self, text: str, variables: Union[Sequence[str], Mapping[str, Optional[str]]] = (), *, unit: Optional[str] = None,
                  names: Optional[Mapping[str, Any]] = None):
-        of = dict(variables) if isinstance(variables, Mapping) else {name: None for name in variables}
+        if not isinstance(text, str):
+            raise TypeError(f"text has to be an expression as a string, and is {text!r}")
+        if isinstance(variables, str):
+            variables = (variables,)
+        given = list(variables.items()) if isinstance(variables, Mapping) else [(name, None) for name in variables]
         keep: list = []
 
         def c(value: Optional[str]) -> Any:
@@ -36,10 +40,10 @@ class Function:
             defined.append({"size": ffi.sizeof("CPDefinition"), "name": c(name),
                             "text": ffi.NULL if is_function else c(value if isinstance(value, str) else repr(float(value))),
                             "function": value._handle if is_function else ffi.NULL})
-        arrays = ffi.new("char *[]", [c(name) for name in of]), ffi.new("char *[]", [c(u) for u in of.values()])
+        arrays = ffi.new("char *[]", [c(name) for name, _ in given]), ffi.new("char *[]", [c(u) for _, u in given])
         definitions = ffi.new("CPDefinition[]", defined)
-        self.variables = tuple(of)
-        self._create(len(of), text=c(text), variable=arrays[0], unit=arrays[1], result=c(unit),
+        self.variables = tuple(name for name, _ in given)
+        self._create(len(given), text=c(text), variable=arrays[0], unit=arrays[1], result=c(unit),
                      definition=definitions if defined else ffi.NULL, ndefinitions=len(defined))
 
     @classmethod

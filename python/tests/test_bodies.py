@@ -44,6 +44,11 @@ def test_functions_have_derivatives_and_are_laws_of_other_elements():
         cpodes.Function("2*angel", ["angle"])
     with pytest.raises(ValueError, match="not a finite number"):
         cpodes.Function("1/x", ["x"])(0)
+    for text, variables, error, rule in ((3, ["x"], TypeError, "text has to be an expression"), ("x", ["x", "x"], cpodes.Error, "two variables"),
+                                         ("sin", ["x"], cpodes.Error, "needs parentheses")):
+        with pytest.raises(error, match=rule):
+            cpodes.Function(text, variables)
+    assert cpodes.Function("2*xy", "xy")(3) == 6
     m = arm()
     m.add_body("disc", mass=1.0, inertia=(1, 1, 1), at=(0, 0, 1))
     m.revolute(None, "disc", at=(0, 0, 1), axis=(0, 1, 0), name="wheel")

@@ -215,7 +215,7 @@ static const struct {
     {"x + * y", "1:5: expected a number or a name, and found \"* y\""},
     {"x y", "1:3: expected an operator, and found \"y\""},
     {"(x", "1:3: expected )"},
-    {"sin x", "1:1: there is no \"sin\""},
+    {"sin x", "1:1: sin is a function and needs parentheses, sin(...)"},
     {"sin(x, y)", "1:7: sin has at most 1 arguments"},
     {"atan2(x)", "1:9: atan2 needs 2 arguments, and has 1"},
     {"min(x)", "1:1: min needs 2 arguments, and has 1"},
@@ -316,10 +316,19 @@ START_TEST(names_are_numbers_in_any_order_but_not_in_circles) {
     const CPDefinition *d;
     int n;
     const char *message;
-  } wrong[] = {{twice, 2, "there is a \"a\" already"},
-               {&taken, 1, "sin has a meaning already"},
-               {&strange, 1, "a name has at most"},
-               {&none, 1, "a must be either a text or a function"}};
+  } wrong[]                        = {{twice, 2, "there is a \"a\" already"},
+                                      {&taken, 1, "sin has a meaning already"},
+                                      {&strange, 1, "a name has at most"},
+                                      {&none, 1, "a must be either a text or a function"}};
+  const char *const names[][2]     = {{"a", "a"}, {"1a", "b"}, {"a", "b c"}};
+  static const char *const rules[] = {"two variables have the name \"a\"", "and one is \"1a\"",
+                                      "and one is \"b c\""};
+  for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+    const CPFunctionOptions two = {CP_SIZED(CPFunctionOptions), .text = "1", .nvariables = 2,
+                                   .variable = names[i]};
+    ck_assert_int_eq(CPFunctionCreate(&two, &f), CP_ILL_INPUT);
+    ck_assert_mentions(CPObjectGetLastMessage(NULL), rules[i]);
+  }
   for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
     o.definition = wrong[i].d, o.ndefinitions = wrong[i].n, o.text = "1";
     ck_assert_int_eq(CPFunctionCreate(&o, &f), CP_ILL_INPUT);
