@@ -75,7 +75,8 @@ static int addWay(Asmt *a, int at, const int *part, const sunrealtype *x, const 
 static int addSum(Asmt *a, int at, const Sum *sum) {
   char name[110];
   if (sum->n < 2) return asmtWrong(a, at, "it must couple two coordinates of joints");
-  asmtName(a, asmtValue(a, at, "Name"), name);
+  const char *path = asmtValue(a, at, "Name");
+  asmtName(a, path ? path : a->line[at].text, name); /* FreeCAD leaves some names empty. */
   CPCoupler coupler = {CP_NEW_COUPLER(name),
                        .of         = {sum->of[0], sum->of[1]},
                        .ratio      = {sum->ratio[0], sum->ratio[1]},

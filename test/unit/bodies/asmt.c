@@ -172,7 +172,9 @@ START_TEST(gears_racks_and_screws_couple_coordinates) {
   put_joint("RevoluteJoint", "J2", "two", "b/m", "");
   put_joint("TranslationalJoint", "J3", "bed", "rack/slide", "");
   put_joint("TranslationalJoint", "J4", "column", "nut/m", "");
-  put_joint("GearJoint", "G", "a/m", "b/m", ">>>>radiusI\n>>>>>1.0\n>>>>radiusJ\n>>>>>2.5\n");
+  put(">>>GearJoint\n>>>>MarkerI\n>>>>>/A/a/m\n>>>>MarkerJ\n>>>>>/A/b/"
+      "m\n>>>>radiusI\n>>>>>1.0\n>>>>"
+      "radiusJ\n>>>>>2.5\n"); /* without a name */
   put_joint("RackPinionJoint", "R", "rack/m", "a/m", ">>>>pitchRadius\n>>>>>0.5\n");
   put_joint("ScrewJoint", "S", "nut/m", "b/m", ">>>>pitch\n>>>>>0.25\n");
   put(">>Motions\n");
