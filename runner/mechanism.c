@@ -90,6 +90,38 @@ const char *mechanism_example(const char *name) {
   return NULL;
 }
 
+static int is_yaml(const struct dirent *entry) { return has_end(entry->d_name, ".yaml"); }
+
+int mechanism_example_at(int i, const char **name, const char **title) {
+  static char own[256], line[256];
+  char path[4096];
+  struct dirent **entry = NULL;
+  int n                 = 0;
+  for (int k = 0; k < EXAMPLES_FOLDERS && n <= 0; k++) {
+    const char *folder = examples_folder(k);
+    n                  = *folder ? scandir(folder, &entry, is_yaml, alphasort) : 0;
+    if (i < n) {
+      snprintf(own, sizeof own, "%.*s", (int)strcspn(entry[i]->d_name, "."), entry[i]->d_name);
+      snprintf(path, sizeof path, "%s/%s", folder, entry[i]->d_name);
+    }
+  }
+  for (int k = 0; k < n; k++) free(entry[k]);
+  free(entry);
+  if (i >= n) return 0;
+  FILE *file = fopen(path, "r");
+  line[0]    = '\0';
+  if (file && !fgets(line, sizeof line, file)) line[0] = '\0';
+  if (file) fclose(file);
+  static const char *const ends[] = {". ", ".\n", ": ", ":\n", "; ", " [", "\n"};
+  char *says                      = line + strspn(line, "# ");
+  for (size_t k = 0; k < sizeof ends / sizeof *ends; k++) {
+    char *end = strstr(says, ends[k]);
+    if (end) *end = '\0';
+  }
+  *name = own, *title = line[0] == '#' ? says : "";
+  return 1;
+}
+
 const char *mechanism_near(const char *name) {
   static char near[256];
   char other[sizeof near];

@@ -8,6 +8,8 @@
 int mechanism_is_file(const char *name);
 /* The path of an example's file by its name, "engine", or NULL: beside the program, or in its source. Until the next call. */
 const char *mechanism_example(const char *name);
+/* Example i in alphabetical order: its name, and what its first line says. Returns 0 if there are no more. Until the next call. */
+int mechanism_example_at(int i, const char **name, const char **title);
 /* The name of the example that is nearest to this one, or NULL if there are none. Until the next call. */
 const char *mechanism_near(const char *name);
 /* Has the mechanism been read from this file, as the file itself, its robot, an included file or a mesh? */

@@ -1,5 +1,6 @@
 /* cpodes list: the models and methods. */
 #include "../command.h"
+#include "../mechanism.h"
 #include "../options.h"
 #include "../simulation/problem.h"
 
@@ -8,9 +9,12 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { KEY_NAMES = 1000, KEY_METHODS, KEY_LINSOLS, KEY_NORMS };
+enum { KEY_NAMES = 1000, KEY_FILES, KEY_METHODS, KEY_LINSOLS, KEY_NORMS };
 
 static const struct argp_option options[] = {
+    {"files", KEY_FILES, NULL, 0,
+     "mechanisms as files that come with the program, in place of the models: `cpodes run engine`",
+     0},
     {"methods", KEY_METHODS, NULL, 0, "values of `cpodes run --method`, in place of the models", 0},
     {"linsols", KEY_LINSOLS, NULL, 0, "values of its --linsol", 0},
     {"norms", KEY_NORMS, NULL, 0, "values of its --norm", 0},
@@ -37,6 +41,10 @@ static int method_entry(int i, const char **name, const char **title) {
   return method != NULL;
 }
 
+static int file_entry(int i, const char **name, const char **title) {
+  return mechanism_example_at(i, name, title);
+}
+
 static int linsol_entry(int i, const char **name, const char **title) {
   *title = "";
   return (*name = linsol_name(i)) != NULL;
@@ -49,7 +57,7 @@ static int norm_entry(int i, const char **name, const char **title) {
 
 static error_t take_list(ListOptions *o, Entry entry) {
   if (o->entry && o->entry != entry)
-    return complain("--methods, --linsols and --norms: one of them at most"), EINVAL;
+    return complain("--files, --methods, --linsols and --norms: one of them at most"), EINVAL;
   o->entry = entry;
   return 0;
 }
@@ -57,6 +65,7 @@ static error_t take_list(ListOptions *o, Entry entry) {
 static error_t parse(int key, char *text, struct argp_state *state) {
   ListOptions *o = state->input;
   switch (key) {
+  case KEY_FILES: return take_list(o, file_entry);
   case KEY_METHODS: return take_list(o, method_entry);
   case KEY_LINSOLS: return take_list(o, linsol_entry);
   case KEY_NORMS: return take_list(o, norm_entry);
@@ -78,11 +87,12 @@ static void print_all(const ListOptions *o) {
 }
 
 static int list_main(int argc, char **argv) {
-  static const struct argp argp = {.options = options,
-                                   .parser  = parse,
-                                   .doc = "Lists the models of the catalogue with their titles, "
-                                          "or the values of options of `cpodes run`."};
-  ListOptions o                 = {0};
+  static const struct argp argp = {
+      .options = options,
+      .parser  = parse,
+      .doc     = "Lists the models of the catalogue with their titles, "
+                 "mechanisms as files, or the values of options of `cpodes run`."};
+  ListOptions o = {0};
   if (parse_options(&argp, argc, argv, &o)) return STATUS_USAGE;
   if (!o.entry) o.entry = model_entry;
   print_all(&o);

@@ -2,8 +2,11 @@
 
 import subprocess
 import unittest
+from pathlib import Path
 
 from runner import MODELS, PROGRAM, RunnerTest, cpodes
+
+FILES = Path(__file__).resolve().parents[2] / "examples" / "mechanisms"
 
 
 class ListTest(RunnerTest):
@@ -13,6 +16,16 @@ class ListTest(RunnerTest):
         self.assertEqual([line.split()[0] for line in listed.stdout.splitlines()], MODELS)
         self.assertTrue(all(len(line.split()) > 1 for line in listed.stdout.splitlines()))
         self.assertEqual(cpodes("list", "--names").stdout.split(), MODELS)
+
+    def test_files_that_come_with_the_program_are_listed_and_run(self):
+        listed = cpodes("list", "--files")
+        self.assert_done(listed)
+        self.assertTrue(all(len(line.split()) > 1 for line in listed.stdout.splitlines()))
+        names = cpodes("list", "--files", "--names").stdout.split()
+        self.assertEqual(names, sorted(file.stem for file in FILES.glob("*.yaml")))
+        for name in names:
+            if name not in MODELS: # which has the name
+                self.assertIn(f"{name}.yaml", cpodes("describe", name).stdout)
 
     def test_every_method_that_is_listed_runs(self):
         methods = cpodes("list", "--methods", "--names").stdout.split()
