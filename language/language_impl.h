@@ -98,6 +98,11 @@ int languageExpression(Scope *scope, const char *text, Place place, int nvariabl
 int languageTable(const CPTable *table, const char *const *unit, const char *result, Place place,
                   CPFunction *f);
 
+/* Is f a table of one variable, of order 3 or 5, or a derivative of one, whose own derivative is a spline of that kind? */
+int languageHasSlope(CPFunction f);
+/* The derivative of such a table, which the caller owns, or NULL without memory */
+CPFunction languageSlope(CPFunction f);
+
 /* Two columns of numbers */
 typedef struct {
   int n;

@@ -289,6 +289,44 @@ static int unknown(Parser *p, const char *at, size_t length) {
                nearest.best ? "?" : "");
 }
 
+/* A call of a function by this name, from its arguments on */
+static int call(Parser *p, const char *at, size_t length, CPFunction f, Part *out) {
+  Part part[MOST_ARGUMENTS];
+  char one[MOST_NAME], other[MOST_NAME], what[MOST_NAME + 1];
+  snprintf(what, sizeof what, "%.*s", (int)length, at);
+  if (arguments(p, what, f->n, f->n, part) < 0) return 1;
+  for (int i = 0; i < f->n; i++)
+    if (!accepts(&f->argument[i], &part[i].d) && !f->argument[i].plain)
+      return wrong(p, at, "%s needs %s, and has %s", what,
+                   languageDimensionText(&f->argument[i], one),
+                   languageDimensionText(&part[i].d, other));
+    else if (f->argument[i].plain && needPure(p, at, &part[i], what)) return 1;
+  if (f->level + 1 > p->e->head.level) p->e->head.level = f->level + 1;
+  if (p->e->head.level > MOST_LEVELS)
+    return wrong(p, at, "functions call functions to a depth of more than %d", MOST_LEVELS);
+  out->d = f->result;
+  return emit(p, at, (Op){CALL, f->n, {.f = f}}, out);
+}
+
+/* f'(x), f''(x), from the first prime on */
+static int slope(Parser *p, const char *at, size_t length, CPFunction f, Part *out) {
+  int failed = 0;
+  f          = cpFunctionShare(f);
+  while (!failed && next(p, '\'')) {
+    if (!languageHasSlope(f))
+      failed =
+          wrong(p, at, "%.*s' needs a table in one variable, of order 3, or of order 5 as %.*s''",
+                (int)length, at, (int)length, at);
+    CPFunction own = failed ? NULL : languageSlope(f);
+    failed         = failed || !own; /* no rule: no memory */
+    CPFunctionFree(&f);
+    f = own;
+  }
+  failed = failed || expect(p, '(') || call(p, at, length, f, out);
+  CPFunctionFree(&f);
+  return failed;
+}
+
 static int name(Parser *p, Part *out) {
   const char *at      = p->at;
   const size_t length = nameLength(at);
@@ -299,24 +337,8 @@ static int name(Parser *p, Part *out) {
   out->first       = p->e->nops;
   const int called = next(p, '(');
   if (variable < 0 && (p->flag = languageMeaning(p->scope, at, length, &meaning))) return 1;
-  if (called && meaning.function) {
-    const CPFunction f = meaning.function;
-    Part part[MOST_ARGUMENTS];
-    char one[MOST_NAME], other[MOST_NAME], what[MOST_NAME + 1];
-    snprintf(what, sizeof what, "%.*s", (int)length, at);
-    if (arguments(p, what, f->n, f->n, part) < 0) return 1;
-    for (int i = 0; i < f->n; i++)
-      if (!accepts(&f->argument[i], &part[i].d) && !f->argument[i].plain)
-        return wrong(p, at, "%s needs %s, and has %s", what,
-                     languageDimensionText(&f->argument[i], one),
-                     languageDimensionText(&part[i].d, other));
-      else if (f->argument[i].plain && needPure(p, at, &part[i], what)) return 1;
-    if (f->level + 1 > p->e->head.level) p->e->head.level = f->level + 1;
-    if (p->e->head.level > MOST_LEVELS)
-      return wrong(p, at, "functions call functions to a depth of more than %d", MOST_LEVELS);
-    out->d = f->result;
-    return emit(p, at, (Op){CALL, f->n, {.f = f}}, out);
-  }
+  if (called && meaning.function) return call(p, at, length, meaning.function, out);
+  if (*p->at == '\'' && meaning.function) return slope(p, at, length, meaning.function, out);
   for (int i = 0; i < FUNCTIONS && called && variable < 0 && !meaning.found; i++)
     if (!strncmp(functions[i].name, at, length) && !functions[i].name[length])
       return builtIn(p, at, i, out);

@@ -23,17 +23,17 @@ static const sunrealtype hermite[P][2][P][2 * P] = {
      {{0, 0, 0, 10, -15, 6}, {0, 0, 0, -4, 7, -3}, {0, 0, 0, 0.5, -1, 0.5}}}};
 
 typedef struct {
-  int n, p;
-  sunrealtype *x; /* [n] */
-  int *guide;     /* [n + 2] guide[k]: the number of nodes in the buckets before k */
+  int n, p, beyond; /* beyond: the number of terms of Taylor's polynomial beyond the ends */
+  sunrealtype *x;   /* [n] */
+  int *guide;       /* [n + 2] guide[k]: the number of nodes in the buckets before k */
   sunrealtype scale;
 } Axis;
 
 typedef struct {
   struct CPFunction_ head; /* first */
-  int periodic;
-  Axis axis[2];      /* the second one of a table in one variable has one node */
-  sunrealtype *node; /* [n_0 n_1 p_0 p_1] derivatives at the nodes */
+  int periodic, slopes;    /* slopes: of how many derivatives of a table it is the spline */
+  Axis axis[2];            /* the second one of a table in one variable has one node */
+  sunrealtype *node;       /* [n_0 n_1 p_0 p_1] derivatives at the nodes */
 } Spline;
 
 /* ------------------------------------------------------------------------------- evaluation -- */
@@ -105,11 +105,11 @@ static int weights(const Axis *axis, int periodic, sunrealtype x, int order, con
       *(nodes[middle] <= x ? &low : &high) = middle;
     }
   } else if (beyond) low = n - 2;
-  if ((before || beyond) && p > 1 && !periodic) { /* Taylor's polynomial of degree p - 1 */
+  if ((before || beyond) && p > 1 && !periodic) { /* Taylor's polynomial, of a table of degree p - 1 */
     const sunrealtype dx = x - (before ? first : last);
     sunrealtype power    = 1;
-    for (int a = 0; a < p; power *= dx / ++a)
-      for (int d = 0; d <= order && a + d < p; d++) w[d][beyond][a + d] = power;
+    for (int a = 0; a < axis->beyond; power *= dx / ++a)
+      for (int d = 0; d <= order && a + d < axis->beyond; d++) w[d][beyond][a + d] = power;
     return low;
   }
   if (p == 1 && pieces) low = intervalOf(axis, periodic, low, turns, pieces, at, &x);
@@ -158,6 +158,53 @@ static void destroy(struct CPFunction_ *f) {
   }
   free(s->node);
   free(s);
+}
+
+/* ---------------------------------------------------------------------------------- slopes -- */
+
+static void *copyOf(const void *from, size_t size) {
+  void *copy = malloc(size);
+  return copy ? memcpy(copy, from, size) : NULL;
+}
+
+int languageHasSlope(CPFunction f) {
+  const Spline *s = (const Spline *)(const void *)f;
+  return f->evaluate == evaluate && f->n == 1 && s->slopes < s->axis[0].p - 1;
+}
+
+/* f' is of lower degree, so that Hermite's polynomials of degree 2p - 1 through its derivatives at the nodes are f' itself. Those up to
+ * f^(2p-2) are continuous. */
+CPFunction languageSlope(CPFunction f) {
+  const Spline *s = (const Spline *)(const void *)f;
+  const Axis *at  = &s->axis[0];
+  const int n = at->n, p = at->p;
+  Spline *slope = copyOf(s, sizeof *s);
+  if (!slope) return NULL;
+  Axis *own        = &slope->axis[0];
+  slope->head.text = NULL;
+  atomic_init(&slope->head.owners, 1);
+  slope->slopes++, own->beyond--;
+  own->x              = copyOf(at->x, (size_t)n * sizeof *at->x);
+  own->guide          = copyOf(at->guide, ((size_t)n + 2) * sizeof *at->guide);
+  slope->axis[1].x    = copyOf(s->axis[1].x, sizeof *at->x);
+  slope->node         = malloc((size_t)(n * p) * sizeof *s->node);
+  Dimension *result   = &slope->head.result;
+  const Dimension *by = &s->head.argument[0];
+  for (int k = 0; k < 3; k++) result->power[k] -= by->power[k];
+  result->plain &= by->plain;
+  if (!own->x || !own->guide || !slope->axis[1].x || !slope->node)
+    return destroy(&slope->head), NULL;
+  for (int i = 0; i < n; i++) {
+    const int low       = i < n - 1 ? i : n - 2; /* f^(p) from the interval behind the node */
+    const sunrealtype h = at->x[low + 1] - at->x[low], power[P] = {1, h, h * h};
+    sunrealtype next = 0;
+    for (int side = 0; side < 2; side++)
+      for (int a = 0; a < p; a++)
+        next += basis(p, side, a, p, i - low) * power[a] * s->node[(low + side) * p + a];
+    for (int a = 0; a < p - 1; a++) slope->node[i * p + a] = s->node[i * p + a + 1];
+    slope->node[i * p + p - 1] = next / (h * power[p - 1]);
+  }
+  return &slope->head;
 }
 
 /* ---------------------------------------------------------------------------- interpolation -- */
@@ -297,7 +344,7 @@ static int interpolate(const Axis *axis, CPTableEnds ends, const sunrealtype *sl
 /* Checks the nodes of an axis, and copies them. Returns 0, or 1 with a rule, which is "" if out of memory. */
 static int makeAxis(Axis *axis, char name, int n, int least, int p, const sunrealtype *x,
                     sunrealtype scale, char rule[RULE]) {
-  *axis = (Axis){.n = n, .p = p};
+  *axis = (Axis){.n = n, .p = p, .beyond = p};
   if (n < least || !x)
     return snprintf(rule, RULE, "a table of this kind needs %d rows of %c, and has %d", least, name,
                     n),

@@ -80,7 +80,7 @@ typedef struct {
  *
  *   sum     = product {("+" | "-") product}         product = factor {("*" | "/") factor}
  *   factor  = ("-" | "+") factor | primary ["^" factor]
- *   primary = number [unit] | name | name "(" sum {"," sum} ")" | "(" sum ")"
+ *   primary = number [unit] | name | name {"'"} "(" sum {"," sum} ")" | "(" sum ")"
  *   unit    = one {one} {"/" one}                    one     = "m" | "mm" | "deg" | ... ["^" integer]
  *
  * Functions are sin, cos, tan, asin, acos, atan, atan2(y, x), sinh, cosh, tanh, exp, log (the natural one), log10, sqrt, abs, sign,

@@ -59,6 +59,78 @@ START_TEST(splines_and_their_derivatives_are_exact) {
 }
 END_TEST
 
+/* The function of x with this text, which may call the table f */
+static CPFunction text_with(const char *text, CPFunction f) {
+  static const char *const x[] = {"x"};
+  CPFunction made;
+  const CPDefinition table  = {CP_SIZED(CPDefinition), .name = "f", .function = f};
+  const CPFunctionOptions o = {
+      CP_SIZED(CPFunctionOptions), .text = text,        .nvariables = 1, .variable = x,
+      .ndefinitions = 1,           .definition = &table};
+  CPFunctionCreate(&o, &made);
+  return made;
+}
+
+/* f' and, of order 5, f'' have the values and derivatives that f has, also beyond its ends; what f has not, the difference of f'' or of the
+ * slope of f' over a step h within a piece, 1e-4 of which is the error of fourth order. */
+START_TEST(slopes_of_tables_are_their_derivatives) {
+  static const sunrealtype at[] = {-0.7, 0, 0.125, 0.375, 1, 1.0625, 2.25, 3.9, 5, 6.3};
+  const int order               = splines[_i].order;
+  const CPTable table           = {CP_SIZED(CPTable),
+                                   .order = order,
+                                   .ends  = splines[_i].ends,
+                                   .slope = {1, -2, 1.5, 0.25},
+                                   .nx    = 7,
+                                   .x     = nodes,
+                                   .value = rows};
+  CPFunction f = made_of(&table), one = text_with("f'(x)", f), two = text_with("f''(x)", f);
+  ck_assert_msg(one != NULL, "%s", CPObjectGetLastMessage(NULL));
+  ck_assert_int_eq(two != NULL, order == 5);
+  for (int i = 0; i < 10; i++) {
+    sunrealtype s[3], d[3], e[3], third = 0;
+    ck_assert_int_eq(CPFunctionEvaluate(f, &at[i], s, s + 1, s + 2), CP_SUCCESS);
+    ck_assert_int_eq(CPFunctionEvaluate(one, &at[i], d, d + 1, d + 2), CP_SUCCESS);
+    ck_assert_double_eq_tol(d[0], s[1], 1e-12);
+    ck_assert_double_eq_tol(d[1], s[2], 1e-11);
+    if (order == 5) {
+      ck_assert_int_eq(CPFunctionEvaluate(two, &at[i], e, e + 1, e + 2), CP_SUCCESS);
+      ck_assert_double_eq_tol(e[0], s[2], 1e-11);
+      ck_assert_double_eq_tol(e[1], d[2], 1e-9);
+    }
+    for (int k = 0; k < 7; k++) /* not at nodes, where cubic splines have two */
+      if (at[i] == nodes[k]) third = NAN;
+    const sunrealtype h = 1e-3;
+    for (int k = 0; k < 4 && !isnan(third); k++) {
+      static const sunrealtype step[] = {-2, -1, 1, 2}, weight[] = {1, -8, 8, -1};
+      const sunrealtype x = at[i] + h * step[k];
+      sunrealtype v, g, H;
+      ck_assert_int_eq(CPFunctionEvaluate(f, &x, &v, &g, &H), CP_SUCCESS);
+      third += weight[k] / (12 * h) * H;
+    }
+    if (!isnan(third)) ck_assert_double_eq_tol(d[2], third, 1e-8);
+  }
+  CPFunctionFree(&f);
+  CPFunctionFree(&one);
+  CPFunctionFree(&two);
+}
+END_TEST
+
+START_TEST(what_has_no_slope_is_told) {
+  static const char *const wrong[] = {"f''(x)",  "f'(x, 1)", "f' + x",
+                                      "sin'(x)", "x'(x)",    "f'''''(x)"};
+  const CPTable cubic              = {CP_SIZED(CPTable), .nx = 7, .x = nodes, .value = rows},
+                line = {CP_SIZED(CPTable), .order = 1, .nx = 7, .x = nodes, .value = rows};
+  CPFunction f = made_of(&cubic), g = made_of(&line);
+  for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+    ck_assert_msg(text_with(wrong[i], f) == NULL, "%s", wrong[i]);
+  ck_assert_ptr_null(text_with("f'(x)", g));
+  ck_assert_msg(strstr(CPObjectGetLastMessage(NULL), "needs a table in one variable") != NULL, "%s",
+                CPObjectGetLastMessage(NULL));
+  CPFunctionFree(&f);
+  CPFunctionFree(&g);
+}
+END_TEST
+
 START_TEST(a_table_of_order_one_joins_its_rows) {
   const CPTable table = {CP_SIZED(CPTable), .order = 1, .nx = 7, .x = nodes, .value = rows};
   CPFunction f        = made_of(&table);
@@ -297,6 +369,9 @@ TEST_SUITE(tables) {
   tcase_set_timeout(tcase, 60);
   tcase_add_loop_test(tcase, splines_and_their_derivatives_are_exact, 0,
                       sizeof splines / sizeof splines[0]);
+  tcase_add_loop_test(tcase, slopes_of_tables_are_their_derivatives, 0,
+                      sizeof splines / sizeof splines[0]);
+  tcase_add_test(tcase, what_has_no_slope_is_told);
   tcase_add_test(tcase, a_table_of_order_one_joins_its_rows);
   tcase_add_test(tcase, tables_continue_beyond_their_ends);
   tcase_add_loop_test(tcase, a_map_of_a_product_is_the_product_of_splines, 0, 3);
