@@ -15,16 +15,10 @@ static int readMarkers(Asmt *a, int at, int part, const char *assembly, const ch
     const int markers = asmtChild(a, i, "Markers");
     if (asmtFrame(a, i, &base)) return 1;
     for (int k = markers + 1; markers != NONE && k < a->line[markers].end; k = a->line[k].end) {
-      const char *name = asmtValue(a, k, "Name");
-      AsmtMarker own   = {.part = part};
-      if (!name) return asmtWrong(a, k, "Name must be given");
+      AsmtMarker own = {.part = part};
       if (asmtFrame(a, k, &own.frame)) return 1;
       asmtFollow(&base, &own.frame, &own.frame);
-      const size_t size = strlen(assembly) + strlen(owner) + strlen(name) + 4;
-      if (ROOM(a->marker, a->nmarkers, 1) || !(own.path = malloc(size)))
-        return asmtWrong(a, k, "no memory");
-      snprintf(own.path, size, "/%s%s%s/%s", assembly, *owner ? "/" : "", owner, name);
-      a->marker[a->nmarkers++] = own;
+      if (asmtAddMarker(a, k, assembly, owner, &own)) return 1;
     }
   }
   return 0;
@@ -52,7 +46,8 @@ static int readPart(Asmt *a, int at, const char *assembly) {
         body.inertia[k] += mass.A[row[k]][l] * moments[l] * mass.A[col[k]][l];
   }
   const int part = asmtAddPart(a, at, name, &frame, &body);
-  return part == NONE || readMarkers(a, at, part, assembly, name);
+  return part == NONE || readMarkers(a, at, part, assembly, name) ||
+         asmtReadCurves(a, at, part, assembly, name);
 }
 
 /* Calls a function with each line below the first one of this text below `at`. */
@@ -64,8 +59,9 @@ static int each(Asmt *a, int at, const char *text, int (*f)(Asmt *a, int at)) {
   return 0;
 }
 
-static int needsTurns(Asmt *a, int at) {
+static int chooseCoordinates(Asmt *a, int at) {
   sunrealtype radius[2];
+  if (!strcmp(a->line[at].text, "CurveCurveContact")) a->bodies->formulation = CP_JOINT_COORDINATES;
   if (strcmp(a->line[at].text, "GearJoint")) return 0;
   if (asmtNumbers(a, at, "radiusI", 1, &radius[0]) || asmtNumbers(a, at, "radiusJ", 1, &radius[1]))
     return 1;
@@ -88,7 +84,8 @@ static int readAssembly(Asmt *a, int at, Run *run) {
   snprintf(run->title, sizeof run->title, "%s", name);
   bodiesOneLine(run->title, sizeof run->title);
   if ((asmtChild(a, at, "ConstantGravity") != NONE && asmtNumbers(a, at, "ConstantGravity", 3, g)) ||
-      asmtRefused(a, at, bodiesSetGravity(a->bodies, g)) || readMarkers(a, at, NONE, name, ""))
+      asmtRefused(a, at, bodiesSetGravity(a->bodies, g)) || readMarkers(a, at, NONE, name, "") ||
+      asmtReadCurves(a, at, NONE, name, ""))
     return 1;
   for (int i = parts + 1; parts != NONE && i < a->line[parts].end; i = a->line[i].end)
     if (readPart(a, i, name)) return 1;
@@ -102,12 +99,13 @@ static int readAssembly(Asmt *a, int at, Run *run) {
   if (start != 0 &&
       asmtNote(a, parameters, "the start at %g s; the motion begins at 0", (double)start))
     return 1;
-  /* In absolute coordinates couplers of angles have whole ratios, in those of joints any. */
-  if (each(a, sets, "Joints", needsTurns)) return 1;
+  /* In absolute coordinates couplers of angles have whole ratios, in those of joints any; joints by functions need the latter. */
+  if (each(a, sets, "Joints", chooseCoordinates)) return 1;
   /* Couplers need the joints between their parts, motions and limits the joints that they name. */
   return each(a, sets, "Joints", asmtAddJoint) || each(a, sets, "Joints", asmtAddCoupler) ||
          each(a, sets, "Motions", asmtAddMotion) || each(a, sets, "Limits", asmtAddLimit) ||
-         each(a, sets, "GeneralConstraintSets", leaveOut) || each(a, at, "ForceTorques", leaveOut);
+         each(a, sets, "GeneralConstraintSets", leaveOut) ||
+         each(a, at, "ForceTorques", asmtAddForce);
 }
 
 CPBodies bodiesReadAsmt(const char *data, size_t size, const char *name, Run *run, char *message,
@@ -128,7 +126,8 @@ CPBodies bodiesReadAsmt(const char *data, size_t size, const char *name, Run *ru
   }
   if (failed) CPBodiesFree(&a.bodies);
   for (int i = 0; i < a.nmarkers; i++) free(a.marker[i].path);
-  void *owned[] = {a.text, a.notes, a.line, a.marker, a.part, a.joint};
+  for (int i = 0; i < 3 * a.ncurves; i++) CPFunctionFree(&a.curve[i / 3].motion[i % 3]);
+  void *owned[] = {a.text, a.notes, a.line, a.marker, a.curve, a.part, a.joint};
   for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) free(owned[i]);
   return a.bodies;
 }

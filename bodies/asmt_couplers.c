@@ -1,4 +1,4 @@
-/* Gears, racks, screws, motions and limits of assemblies: they act on the coordinates of joints. */
+/* Gears, racks, screws, motions and limits of assemblies, which act on the coordinates of joints, and forces between markers. */
 #include "asmt_impl.h"
 
 #include <ctype.h>
@@ -153,19 +153,23 @@ static const AsmtJoint *jointOf(Asmt *a, int at, int turns) {
   return NULL;
 }
 
-/* Numbers of Smalltalk end in d: "2.0d*pi*time". text [size]: out, without it; logarithms are log here. */
+/* Numbers of Smalltalk end in d, and functions of markers have an argument: "2.0d*pi*time", "rIJ(self)". text [size]: out, without these;
+ * logarithms are log here. */
 static void plain(const char *from, char *text, size_t size) {
-  size_t n = 0;
+  static const char self[] = "(self)";
+  size_t n                 = 0;
   for (const char *c = from; *c && n + 1 < size; c++) {
     const int after_digit = c > from && (isdigit((unsigned char)c[-1]) || c[-1] == '.');
     if (*c == 'd' && after_digit && !isalnum((unsigned char)c[1])) continue;
-    text[n++] = *c;
+    if (!strncmp(c, self, sizeof self - 1)) c += sizeof self - 2;
+    else text[n++] = *c;
   }
   text[n] = '\0';
 }
 
+/* A function of the time and, if nvariables is 3, of the distance of two markers and its rate */
 static CPFunction functionOf(Asmt *a, int at, const char *which, int nvariables) {
-  static const char *const variable[] = {"time"};
+  static const char *const variable[] = {"time", "rIJ", "vrIJ"};
   const int i                         = asmtChild(a, at, which);
   CPFunction f                        = NULL;
   char text[1000];
@@ -201,6 +205,45 @@ int asmtAddMotion(Asmt *a, int at) {
   asmtName(a, path, name);
   const CPDrive drive = {CP_NEW_DRIVE(name), .of = {j->name, k}, .function = f};
   const int failed    = asmtRefused(a, at, CPBodiesAdd(a->bodies, &drive.head, NULL));
+  CPFunctionFree(&f);
+  return failed;
+}
+
+static CPFunction oppositeOf(Asmt *a, int at, CPFunction f) {
+  static const char *const variable[] = {"time", "rIJ", "vrIJ"};
+  CPFunction opposite                 = NULL;
+  const CPDefinition definition       = {CP_SIZED(CPDefinition), .name = "f", .function = f};
+  CPFunctionOptions options           = CP_INIT(CPFunctionOptions);
+  options.text                        = "-f(time, rIJ, vrIJ)";
+  options.nvariables                  = 3;
+  options.variable                    = variable;
+  options.ndefinitions                = 1;
+  options.definition                  = &definition;
+  if (CPFunctionCreate(&options, &opposite)) asmtWrong(a, at, "no memory");
+  return opposite;
+}
+
+int asmtAddForce(Asmt *a, int at) {
+  const char *type = a->line[at].text, *path = asmtValue(a, at, "Name"),
+             *twist = asmtValue(a, at, "twist");
+  const AsmtMarker *side[2];
+  char name[110];
+  if (strcmp(type, "InLineForceTorque")) return asmtNote(a, at, "%.60s", type);
+  if (!path) return asmtWrong(a, at, "Name must be given");
+  for (int k = 0; k < 2; k++)
+    if (!(side[k] = asmtMarker(a, at, k ? "MarkerJ" : "MarkerI"))) return 1;
+  if (twist && strtod(twist, NULL) != 0 && asmtNote(a, at, "the twist of %.60s", type)) return 1;
+  CPFunction tension = functionOf(a, at, "tension", 3),
+             f       = tension ? oppositeOf(a, at, tension) : NULL;
+  CPFunctionFree(&tension);
+  if (!f) return 1;
+  asmtName(a, path, name);
+  CPSpring spring = {CP_NEW_SPRING(name), .in = CP_IN_BODIES, .function = f};
+  spring.a        = side[0]->part == NONE ? NULL : a->part[side[0]->part].name;
+  spring.b        = side[1]->part == NONE ? NULL : a->part[side[1]->part].name;
+  memcpy(spring.point_a, side[0]->frame.r, sizeof spring.point_a);
+  memcpy(spring.point_b, side[1]->frame.r, sizeof spring.point_b);
+  const int failed = asmtRefused(a, at, CPBodiesAdd(a->bodies, &spring.head, NULL));
   CPFunctionFree(&f);
   return failed;
 }

@@ -21,7 +21,15 @@ typedef struct {
   char *path; /* "/Assembly/Part/Marker" */
   int part;   /* NONE: the assembly, which is the ground */
   AsmtFrame frame;
+  int curve; /* 1 + the index of its curve, where it is at s; or 0 */
+  sunrealtype s;
 } AsmtMarker;
+
+/* A curve on a part, in the plane of x and y of a frame. motion: x(s), y(s) and the heading; NULL: it is no plane spline */
+typedef struct {
+  AsmtFrame frame;
+  CPFunction motion[3];
+} AsmtCurve;
 
 typedef struct {
   char name[110];
@@ -43,9 +51,10 @@ typedef struct {
   CPBodies bodies;
   AsmtLine *line;
   AsmtMarker *marker;
+  AsmtCurve *curve;
   AsmtPart *part;
   AsmtJoint *joint;
-  int nlines, nmarkers, nparts, njoints;
+  int nlines, nmarkers, ncurves, nparts, njoints;
 } Asmt;
 
 /* ---- asmt_text.c ---- */
@@ -84,8 +93,12 @@ void asmtName(const Asmt *a, const char *path, char *name);
 /* Returns 1 after a message if flag is an error code of a->bodies. */
 int asmtRefused(Asmt *a, int at, int flag);
 
+/* Keeps a marker of a part, or of the assembly (owner ""), with the path of its name. */
+int asmtAddMarker(Asmt *a, int at, const char *assembly, const char *owner, AsmtMarker *own);
+
 /* ---- asmt_joints.c ---- */
 
+CPMarker asmtMarkerAt(const AsmtFrame *frame);
 /* The marker that MarkerI or MarkerJ names, or NULL after a message */
 const AsmtMarker *asmtMarker(Asmt *a, int at, const char *which);
 int asmtAddJoint(Asmt *a, int at);
@@ -98,5 +111,13 @@ int asmtAddCoupler(Asmt *a, int at);
 
 int asmtAddMotion(Asmt *a, int at);
 int asmtAddLimit(Asmt *a, int at);
+int asmtAddForce(Asmt *a, int at);
+
+/* ---- asmt_curves.c ---- */
+
+/* Keeps the curves of a part, or of the assembly, and their markers. */
+int asmtReadCurves(Asmt *a, int at, int part, const char *assembly, const char *owner);
+/* Keeps the curves of two markers in contact. name: of the contact, which no element has */
+int asmtAddContact(Asmt *a, int at, const char *name);
 
 #endif

@@ -24,7 +24,7 @@ static void axisOf(const AsmtFrame *frame, int k, sunrealtype *v) {
   for (int i = 0; i < 3; i++) v[i] = frame->A[i][k];
 }
 
-static CPMarker markerAt(const AsmtFrame *frame) {
+CPMarker asmtMarkerAt(const AsmtFrame *frame) {
   CPMarker m;
   memcpy(m.point, frame->r, sizeof m.point);
   axisOf(frame, 2, m.axis);
@@ -56,9 +56,14 @@ static void alignTo(const Asmt *a, const int *part, AsmtFrame *frame, int all) {
 static int join(Asmt *a, int at, const char *name, const char *path, CPJointKind kind,
                 const int *part, const AsmtFrame *frame, sunrealtype length) {
   AsmtFrame own, other;
-  CPJoint joint = {CP_NEW_JOINT(name),          .kind = kind,       .a = nameOf(a, part[0]),
-                   .b = nameOf(a, part[1]),     .in = CP_IN_BODIES, .on_a = markerAt(&frame[0]),
-                   .on_b = markerAt(&frame[1]), .length = length};
+  CPJoint joint = {CP_NEW_JOINT(name),
+                   .kind   = kind,
+                   .a      = nameOf(a, part[0]),
+                   .b      = nameOf(a, part[1]),
+                   .in     = CP_IN_BODIES,
+                   .on_a   = asmtMarkerAt(&frame[0]),
+                   .on_b   = asmtMarkerAt(&frame[1]),
+                   .length = length};
   if (asmtRefused(a, at, CPBodiesAdd(a->bodies, &joint.head, NULL))) return 1;
   if (ROOM(a->joint, a->njoints, 1)) return asmtWrong(a, at, "no memory");
   AsmtJoint *j = &a->joint[a->njoints++];
@@ -276,6 +281,8 @@ int asmtAddJoint(Asmt *a, int at) {
   while (k < sizeof kinds / sizeof *kinds && strcmp(kinds[k].type, type)) k++;
   if (k == sizeof kinds / sizeof *kinds) {
     if (asmtCouples(type)) return 0;
+    if (!strcmp(type, "CurveCurveContact"))
+      return asmtName(a, path, name), asmtAddContact(a, at, name);
     if (strstr(type, "Contact"))
       return asmtNote(a, at, "contacts of curves and surfaces: %.60s", type);
     return asmtWrong(a, at, "this kind of joint is not supported");

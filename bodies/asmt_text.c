@@ -170,6 +170,17 @@ int asmtAddPart(Asmt *a, int at, const char *name, const AsmtFrame *frame, CPBod
   return asmtRefused(a, at, CPBodiesAdd(a->bodies, &body->head, NULL)) ? NONE : a->nparts++;
 }
 
+int asmtAddMarker(Asmt *a, int at, const char *assembly, const char *owner, AsmtMarker *own) {
+  const char *name = asmtValue(a, at, "Name");
+  if (!name) return asmtWrong(a, at, "Name must be given");
+  const size_t size = strlen(assembly) + strlen(owner) + strlen(name) + 4;
+  if (ROOM(a->marker, a->nmarkers, 1) || !(own->path = malloc(size)))
+    return asmtWrong(a, at, "no memory");
+  snprintf(own->path, size, "/%s%s%s/%s", assembly, *owner ? "/" : "", owner, name);
+  a->marker[a->nmarkers++] = *own;
+  return 0;
+}
+
 void asmtName(const Asmt *a, const char *path, char *name) {
   enum { MOST = 90, SIZE = 110 };
   const char *slash = strrchr(path, '/');

@@ -222,7 +222,7 @@ static int closePositions(Assembly *a) {
       closed = bodiesAttempt(a, 0);
       N_VScale(1, a->probe, a->id);
     }
-    if (closed > 0 && bodiesOpposite(a) != NONE) closed = 0;
+    if (closed > 0 && bodiesOpposite(a->b, a->x) != NONE) closed = 0;
     if (closed > 0 && (mended > 0 ? bodiesFindMeeting(a) : bodiesSettleSingular(a)) < 0)
       return CP_MEM_FAIL;
   }
@@ -294,20 +294,37 @@ static int fitTree(CPMech mech, Mechanism *b, sunrealtype t, N_Vector y, CPAssem
   return closed;
 }
 
+static int refuseOpposite(CPLog *log, const Mechanism *b, int joint, const char *reason) {
+  return cpReport(
+      log, CP_IC_FAIL, "CPMechAssemble",
+      "joint \"%s\" closes only with axes that are opposite to each other, and must have "
+      "equal ones%s%.300s",
+      b->text + b->joint[joint].name, *reason ? ": " : "", reason);
+}
+
 /* Assembles in these coordinates, from the guess and, if that fails, from where least squares close the joints. */
 static int assembleOwn(CPMech mech, Mechanism *b, sunrealtype t, N_Vector y, CPAssembly *wish) {
-  CPLog *log = CP_OBJECT(mech);
-  int wishes = wish->nranges > 0 || wish->ntargets > 0,
-      closed = wishes ? fitTree(mech, b, t, y, wish) : 1;
-  if (closed == 0) return refuseWishes(log, b, wish);
-  int flag = closed < 0 ? CP_MEM_FAIL : CPMechCalcIC(mech, t, y, NULL, NULL, NULL, NULL);
-  if (flag == CP_IC_FAIL && !wishes && b->np > 0) {
-    closed = fitTree(mech, b, t, y, wish);
-    if (closed != 0)
-      flag = closed < 0 ? CP_MEM_FAIL : CPMechCalcIC(mech, t, y, NULL, NULL, NULL, NULL);
+  CPLog *log     = CP_OBJECT(mech);
+  N_Vector guess = N_VClone(y);
+  int wishes = wish->nranges > 0 || wish->ntargets > 0, flag = CP_MEM_FAIL, opposite = NONE,
+      closed = !guess   ? CP_MEM_FAIL
+               : wishes ? fitTree(mech, b, t, y, wish)
+                        : 1;
+  for (int way = wishes; way < 2 && closed > 0; way++) {
+    if (way == 0) N_VScale(1, y, guess);
+    flag     = CPMechCalcIC(mech, t, y, NULL, NULL, NULL, NULL);
+    opposite = flag == CP_SUCCESS ? bodiesOpposite(b, y) : NONE;
+    if (flag != CP_IC_FAIL && opposite == NONE) break;
+    if (way == 0 && b->np > 0) {
+      N_VScale(1, guess, y);
+      closed = fitTree(mech, b, t, y, wish);
+      if (closed == 0) closed = 1; /* What the least squares have left may be closed by mech. */
+    }
   }
-  return closed < 0 ? cpReport(log, CP_MEM_FAIL, "CPMechAssemble", "no memory for the assembly")
-                    : flag;
+  N_VDestroy(guess);
+  if (closed < 0) return cpReport(log, CP_MEM_FAIL, "CPMechAssemble", "no memory for the assembly");
+  if (closed == 0) return refuseWishes(log, b, wish);
+  return opposite == NONE ? flag : refuseOpposite(log, b, opposite, "");
 }
 
 /* Returns 0, or an error code that has been reported. */
@@ -354,12 +371,7 @@ static int reportOpen(Assembly *a, int flag, int closed, const char *reason, con
   if (*conflict) return cpReport(a->log, flag, function, "%s", conflict);
   bodiesWithoutContacts(b, a->mask);
   if (closed) return cpReport(a->log, flag, function, "%.400s", reason);
-  if (a->opposite != NONE)
-    return cpReport(
-        a->log, flag, function,
-        "joint \"%s\" closes only with axes that are opposite to each other, and must have "
-        "equal ones: %.300s",
-        b->text + b->joint[a->opposite].name, reason);
+  if (a->opposite != NONE) return refuseOpposite(a->log, b, a->opposite, reason);
   if (*a->coarse) return cpReport(a->log, flag, function, "%s", a->coarse);
   const Joint *joint = bodiesMostOpen(a, &size);
   char limit[100]    = "";
@@ -535,7 +547,7 @@ int CPMechAssemble(CPMech mech, sunrealtype t, N_Vector y, CPAssembly *assembly)
   if (!closed) N_VScale(1, y, a.x);
   memcpy(velocitiesOf(b, a.x), u, length);
   flag = CPMechCalcIC(mech, t, a.x, NULL, a.id, NULL, NULL);
-  if (flag == CP_SUCCESS && bodiesOpposite(&a) != NONE) flag = CP_IC_FAIL, closed = 0;
+  if (flag == CP_SUCCESS && bodiesOpposite(b, a.x) != NONE) flag = CP_IC_FAIL, closed = 0;
   if (flag == CP_SUCCESS && *held) {
     memcpy(velocitiesOf(b, a.x), u, length);
     flag = holdVelocities(b, a.trial, t, a.x, a.id, a.keep);

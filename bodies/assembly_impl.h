@@ -53,7 +53,7 @@ void bodiesNote(Mechanism *b, const char *line);
 
 /* closing.c */
 /* Returns a joint whose axes are opposite to each other at x, where its rows are satisfied, or NONE. */
-int bodiesOpposite(const Assembly *a);
+int bodiesOpposite(Mechanism *b, N_Vector y);
 /* The diagonal of the box around all bodies and joints at y. */
 sunrealtype bodiesExtent(Mechanism *b, N_Vector y);
 /* p <- the position rows at y, in the present form */

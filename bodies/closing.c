@@ -6,9 +6,8 @@
 
 /* ------------------------------------------------------------------------------ verdicts -- */
 
-int bodiesOpposite(const Assembly *a) {
-  Mechanism *b = a->b;
-  bodiesPoses(b, positionsOf(a->x), NULL, NULL);
+int bodiesOpposite(Mechanism *b, N_Vector y) {
+  bodiesPoses(b, positionsOf(y), NULL, NULL);
   for (int i = 0; i < b->njoints; i++) {
     const Joint *joint = &b->joint[i];
     for (int r = joint->first; r < joint->first + joint->nrows; r++) {
@@ -113,7 +112,7 @@ int bodiesAttempt(Assembly *a, int loosely) {
              : way == ALIGNED ? bodiesCloseRows(a, ALIGNING, loosely)
                               : continueRows(a, loosely);
     if (closed > 0) closed = bodiesCloseRows(a, AT_REST, loosely);
-    const int opposite = closed > 0 ? bodiesOpposite(a) : NONE;
+    const int opposite = closed > 0 ? bodiesOpposite(a->b, a->x) : NONE;
     if (opposite != NONE) a->opposite = opposite, closed = 0;
   }
   return closed;

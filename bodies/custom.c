@@ -484,9 +484,15 @@ void customRead(const Mechanism *b, const Node *node, const Pose *parent, const 
     t[i] = dot3(F[i], d);
     for (int j = 0; j < 3; j++) R[j][i] = dot3(F[i], G[j]);
   }
-  memcpy(other, node->custom->start, size);
-  const sunrealtype near = approach(node, R, t, x), start = approach(node, R, t, other);
-  if (!(near <= start)) memcpy(x, other, size);
+  sunrealtype left = approach(node, R, t, x);
+  /* Where more than a quarter of a turn is left, the pose may be half a turn from the start. */
+  for (int k = -1; k < node->nu && (k < 0 || left >= 1); k++) {
+    if (k >= 0 && !node->custom->angle[k]) continue;
+    memcpy(other, node->custom->start, size);
+    if (k >= 0) other[k] += acos(-SUN_RCONST(1.0));
+    const sunrealtype there = approach(node, R, t, other);
+    if (!(left <= there)) memcpy(x, other, size), left = there;
+  }
   Motion at                  = {.R = {{0}}};
   const Motion still         = {.R = {{0}}};
   sunrealtype zero[MOST_OWN] = {0}, more[MOST_OWN];

@@ -1,4 +1,4 @@
-/* The series follow the line "TimeSeries": first the times, then six or eighteen lines for each part, joint and motion. The first
+/* The series follow the line "TimeSeries": first the times, then six or eighteen lines for each part, joint, contact and motion. The first
  * column, "Input", is the state before the assembly. */
 #include "recorded.h"
 
@@ -92,7 +92,7 @@ int recorded_read(const char *path, const char *text, Recorded *r) {
                       path);
   for (; *line; line = next_line(line)) {
     const int is_part = begins(line, "PartSeries");
-    if (!is_part && !has(line, "JointSeries")) continue;
+    if (!is_part && !has(line, "JointSeries") && !has(line, "ContactSeries")) continue;
     Series *more = realloc(r->series, (size_t)(r->count + 1) * sizeof *more);
     if (more) r->series = more;
     double *x = more ? calloc(3 * (size_t)r->n, sizeof *x) : NULL;

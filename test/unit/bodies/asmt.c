@@ -270,6 +270,121 @@ START_TEST(constant_velocity_joints_turn_alike) {
 }
 END_TEST
 
+/* A circle about the origin of a part by 48 points of a periodic spline, whose error is of the size (2 pi/48)^6 / 30240 = 2e-10, with the
+ * marker "c" at the angle of 2 pi s. */
+static void put_circle(double radius, double s, const char *z) {
+  char row[3][2000] = {"", "", ""};
+  for (int i = 0; i <= 48; i++) {
+    const double at[] = {i / 48.0, radius * cos(2 * M_PI * (i % 48) / 48),
+                         radius * sin(2 * M_PI * (i % 48) / 48)};
+    for (int k = 0; k < 3; k++)
+      snprintf(row[k] + strlen(row[k]), sizeof row[k] - strlen(row[k]), "\t%.17g", at[k]);
+  }
+  put(">>>RefCurves\n>>>>RefCurve\n>>>>>Position3D\n>>>>>>0 0 %s\n", z);
+  put(">>>>>GeneralSpline\n>>>>>>Order\n>>>>>>>5\n>>>>>>DataPoints\n>>>>>>s%s\n", row[0]);
+  put(">>>>>>x%s\n", row[1]);
+  put(">>>>>>y%s\n", row[2]);
+  put(">>>>>CurveMarkers\n>>>>>>CurveMarker\n>>>>>>>Name\n>>>>>>>>c\n>>>>>>>s\n>>>>>>>>%.17g\n", s);
+}
+
+/* An eccentric disc of radius R turns about an axis at e from its centre, and a roller of radius r above it slides along y:
+ *   y = e sin(w t) + sqrt((R + r)^2 - e^2 cos^2(w t)). */
+static void put_cam(double e, double R, double r, double w) {
+  char at[100], motion[100];
+  begin();
+  put_marker(">", "axis", "0 0 0", UPRIGHT);
+  put_marker(">", "guide", "0 0 0", "1 0 0", "0 0 1", "0 -1 0"); /* z along y */
+  put(">Parts\n");
+  snprintf(at, sizeof at, "%.17g 0 0", e);
+  put_part("cam", at, "1", "1 1 1");
+  snprintf(at, sizeof at, "%.17g 0 0", -e);
+  put_marker(">>>", "m", at, UPRIGHT);
+  put_circle(R, 0.2, "0.25"); /* the planes of both curves need not meet */
+  snprintf(at, sizeof at, "0 %.17g 0", sqrt((R + r) * (R + r) - e * e) + 0.01);
+  put_part("roller", at, "2", "1 1 1");
+  put_marker(">>>", "m", "0 0 0", "1 0 0", "0 0 1", "0 -1 0");
+  put_circle(r, 0.8, "0");
+  put(">ConstraintSets\n>>Joints\n");
+  put_joint("CurveCurveContact", "contact", "cam/c", "roller/c", ">>>>coeffRestitution\n>>>>>0\n");
+  put_joint("RevoluteJoint", "turn", "axis", "cam/m", "");
+  put_joint("TranslationalJoint", "slide", "guide", "roller/m", "");
+  put(">>Motions\n");
+  snprintf(motion, sizeof motion, "%.17g*time", w);
+  put_motion("RotationalMotion", "drive", "turn", motion);
+  end("0 -9.81 0");
+}
+
+START_TEST(curves_in_contact_move_as_a_cam) {
+  const double e = 0.2, R = 0.5, r = 0.15, w = 3, h = 1e-3, l = R + r;
+  put_cam(e, R, r, w);
+  open_text(CP_JOINT_COORDINATES);
+  for (int k = 0; k < 20; k++) {
+    const double t = 0.13 * k;
+    double at[3]; /* y(t - h), y(t), y(t + h) */
+    for (int i = 0; i < 3; i++) {
+      const double phi = w * (t + h * (i - 1));
+      at[i]            = e * sin(phi) + sqrt(l * l - e * e * cos(phi) * cos(phi));
+    }
+    CPAssembly assembly = CP_INIT(CPAssembly);
+    ck_assert_msg(CPMechAssemble(mech, t, y, &assembly) == CP_SUCCESS, "%s",
+                  CPObjectGetLastMessage(CP_OBJECT(mech)));
+    ck_assert_double_eq_tol(quantity("roller.position", t, 1), at[1], 1e-9);
+    /* the slope of the spline's error is about 48 times that; central differences have errors of h^2 w^3 e = 5e-6, and four times w of that */
+    ck_assert_double_eq_tol(quantity("roller.velocity", t, 1), (at[2] - at[0]) / (2 * h), 1e-5);
+    const double acc = (at[2] - 2 * at[1] + at[0]) / (h * h),
+                 /* the normal is along the line of the centres, of which the roller's guide takes the part across y */
+        rise = sqrt(l * l - pow(e * cos(w * t), 2)) / l, force = 2 * (9.81 + acc) / rise;
+    ck_assert_double_eq_tol(hypot(quantity("contact.force", t, 0), quantity("contact.force", t, 1)),
+                            fabs(force), 2e-4);
+  }
+  close_text();
+}
+END_TEST
+
+START_TEST(what_is_no_plane_spline_is_left_out_and_told) {
+  static const char *const wrong[][2] = {{">>>>>>>5\n", ">>>>>>>3\n"}, {">>>>>>y\t", ">>>>>>q\t"}};
+  for (int i = 0; i < 2; i++) {
+    put_cam(0.2, 0.5, 0.15, 3);
+    char from[40];
+    snprintf(from, sizeof from, "%s", wrong[i][0]);
+    char *c = from, *to = from;
+    for (; *c; c++) *to++ = (char)(*c == '>' ? '\t' : *c);
+    *to         = '\0';
+    char *place = strstr(text, from);
+    ck_assert_ptr_nonnull(place);
+    place[strlen(from) - 2] = wrong[i][1][strlen(from) - 2];
+    open_text(CP_JOINT_COORDINATES);
+    ck_assert_int_lt(thing_named(bodies, CP_JOINT, "contact"), 0);
+    close_text();
+  }
+}
+END_TEST
+
+/* A mass of 2 kg on a line with the tension 50 N/m (r - 1.5) + 0 v: it swings about r = 1.5 with sqrt(50/2) = 5 rad/s. */
+START_TEST(forces_between_markers_follow_their_function) {
+  sunrealtype t;
+  begin();
+  put_marker(">", "g", "0 0 0", ABOUT_Y);
+  put(">Parts\n");
+  put_part("a", "2 0 0", "2", "1 1 1");
+  put_marker(">>>", "m", "0 0 0", ABOUT_Y);
+  put(">ConstraintSets\n>>Joints\n");
+  put_joint("TranslationalJoint", "J", "g", "a/m", "");
+  put(">ForceTorques\n>>InLineForceTorque\n>>>Name\n>>>>S\n>>>MarkerI\n>>>>/A/g\n>>>MarkerJ\n>>>>/"
+      "A/a/m\n"
+      ">>>tension\n>>>>(0.0d + 50.0d*(rIJ(self) + (-1.5d)) + 0.0d*vrIJ(self))\n>>>twist\n>>>>0\n");
+  put(">ConstantGravity\n>>0 -9.81 0\n>SimulationParameters\n>>tstart\n>>>0\n>>tend\n>>>2.5\n");
+  open_text(CP_ABSOLUTE);
+  CPIntegrator integrator = CPIntegratorCreate("DOP853", test_context);
+  ck_assert_int_eq(CPMechAttach(mech, integrator, 0, y), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorSStolerances(integrator, 1e-10, 1e-10), CP_SUCCESS);
+  ck_assert(CPIntegratorEvolve(integrator, 0.7, y, &t, CV_NORMAL) >= 0);
+  ck_assert_double_eq_tol(quantity("a.position", t, 0), 1.5 + 0.5 * cos(5 * 0.7), 1e-8);
+  CPIntegratorFree(&integrator);
+  close_text();
+}
+END_TEST
+
 /* A part on a link of length 2 whose hinges are along z: the centre runs about the axis at that distance, which no force changes. */
 START_TEST(a_link_between_two_hinges_keeps_their_distance) {
   sunrealtype t;
@@ -347,16 +462,16 @@ START_TEST(limits_are_stops_and_the_rest_is_told) {
         : i == 1 ? "pi/2"
                  : "0.1",
         i == 0 ? "=>" : "=<");
-  put(">ForceTorques\n>>InLineForceTorque\n");
+  put(">ForceTorques\n>>OtherForceTorque\n");
   open_text(CP_ABSOLUTE);
   ck_assert_int_eq(CPBodiesCount(bodies, CP_CONTACT), 2);
   ck_assert_double_eq(CPBodiesParameters(bodies)[thing_named(bodies, CP_PARAMETER, "L0.lower")],
                       0.2);
   ck_assert_double_eq(CPBodiesParameters(bodies)[thing_named(bodies, CP_PARAMETER, "L1.upper")],
                       M_PI / 2);
-  ck_assert_mentions(file.notes, "contacts of curves and surfaces: CurveCurveContact\n");
+  ck_assert_mentions(file.notes, "contacts of curves that are no plane splines of order 5: C\n");
   ck_assert_mentions(file.notes, "limits of joints that the start violates\n");
-  ck_assert_mentions(file.notes, "InLineForceTorque\n");
+  ck_assert_mentions(file.notes, "OtherForceTorque\n");
   close_text();
 }
 END_TEST
@@ -435,6 +550,9 @@ TEST_SUITE(asmt) {
   tcase_add_test(tc, gears_racks_and_screws_couple_coordinates);
   tcase_add_test(tc, joints_leave_the_freedoms_of_their_kind);
   tcase_add_test(tc, constant_velocity_joints_turn_alike);
+  tcase_add_test(tc, curves_in_contact_move_as_a_cam);
+  tcase_add_test(tc, what_is_no_plane_spline_is_left_out_and_told);
+  tcase_add_test(tc, forces_between_markers_follow_their_function);
   tcase_add_test(tc, a_link_between_two_hinges_keeps_their_distance);
   tcase_add_test(tc, axes_stay_at_the_angle_of_their_joint);
   tcase_add_test(tc, what_freecad_leaves_empty_is_found);
