@@ -102,6 +102,16 @@ int osimPlace(Osim *o);
 /* Adds constraints, and forces or what is told of them. */
 int osimAddConstraints(Osim *o);
 int osimAddForces(Osim *o);
+/* The name of a constraint or force in the mechanism. Returns 0, or 1 after a message. */
+int osimForceName(Osim *o, const xmlNode *n, char *name);
+
+/* ---- osim_paths.c ---- */
+
+/* Add elastic paths; forces on a coordinate, linear or by an expression. Return 0, or 1 after a message. */
+int osimAddPath(Osim *o, const xmlNode *n);
+int osimAddCoordinateForce(Osim *o, const xmlNode *n);
+/* law: out, the force along the distance of two points by an expression, which the caller frees */
+int osimDistanceLaw(Osim *o, const xmlNode *n, CPFunction *law);
 
 /* ---- osim_contacts.c ---- */
 

@@ -1,4 +1,5 @@
-/* OpenSim's constraints and forces: couplers, points on lines, points and welds of loops; springs, bushings, limits and coordinate actuators.
+/* OpenSim's constraints and forces: couplers, points on lines, points and welds of loops; springs, bushings, limits and coordinate actuators,
+ * and, in files of their own, paths, expressions and contacts.
  * The others are told as left out, or as without effect. */
 #include "osim.h"
 
@@ -8,8 +9,7 @@
 
 /* ------------------------------------------------------------------------------- constraints -- */
 
-/* The name of a constraint or force in the mechanism */
-static int nameOf(Osim *o, const xmlNode *n, char *name) {
+int osimForceName(Osim *o, const xmlNode *n, char *name) {
   const char *own = robotText(n, "name");
   return robotUnique(o->r, n, own && *own ? own : (const char *)n->name, "", name);
 }
@@ -19,7 +19,7 @@ static int couple(Osim *o, const xmlNode *n, OsimCoordinate *one, OsimCoordinate
                   const OsimFunction *z) {
   char name[128];
   int flag;
-  if (nameOf(o, n, name)) return 1;
+  if (osimForceName(o, n, name)) return 1;
   const CPCoordinate of = {o->joint[one->joint].name, one->k};
   if (!two || (!z->f && z->ratio == 0)) {
     CPDrive drive = {CP_NEW_DRIVE(name), .of = of};
@@ -88,7 +88,7 @@ static int addLoop(Osim *o, const xmlNode *n, CPJointKind kind, const char *cons
   char name[128];
   OsimFrame frame[2];
   sunrealtype axis[3] = {0, 0, 0};
-  if (nameOf(o, n, name) || framesOf(o, n, first, second, location, frame)) return 1;
+  if (osimForceName(o, n, name) || framesOf(o, n, first, second, location, frame)) return 1;
   if (frame[0].body == frame[1].body)
     return robotTell(o->r, n, WITHOUT_EFFECT, "constraints between parts of one body");
   CPJoint joint = {CP_NEW_JOINT(name), .kind = kind, .in = CP_IN_BODIES,
@@ -142,21 +142,22 @@ static int addActuator(Osim *o, const xmlNode *n) {
   CPActuator a = {CP_NEW_ACTUATOR(name), .gain = {1}};
   if (i == NONE || o->coordinate[i].k == NONE)
     return robotTell(o->r, n, WITHOUT_EFFECT, "actuators of coordinates that are not in the state");
-  if (osimNumbers(o->r, n, "optimal_force", 1, &a.gain[0]) || nameOf(o, n, name)) return 1;
+  if (osimNumbers(o->r, n, "optimal_force", 1, &a.gain[0]) || osimForceName(o, n, name)) return 1;
   a.of = (CPCoordinate){o->joint[o->coordinate[i].joint].name, o->coordinate[i].k};
   return robotRefused(o->r, n, CPBodiesAdd(o->r->bodies, &a.head, NULL));
 }
 
+/* A spring between points, linear or by an expression */
 static int addSpring(Osim *o, const xmlNode *n) {
-  static const char *const first[] = {"socket_body1", "body1", NULL}, *const second[] = {
-                                                                          "socket_body2", "body2",
-                                                                          NULL};
+  static const char *const first[]         = {"socket_body1", "body1", "socket_body_1", NULL},
+                           *const second[] = {"socket_body2", "body2", "socket_body_2", NULL};
   char name[128];
   OsimFrame frame[2];
   sunrealtype point[2][3] = {{0}};
   CPSpring spring         = {CP_NEW_SPRING(name), .in = CP_IN_BODIES};
-  if (nameOf(o, n, name) || osimFrame(o, n, first, &frame[0]) || osimFrame(o, n, second, &frame[1]) ||
-      osimNumbers(o->r, n, "point1", 3, point[0]) || osimNumbers(o->r, n, "point2", 3, point[1]) ||
+  if (osimForceName(o, n, name) || osimFrame(o, n, first, &frame[0]) ||
+      osimFrame(o, n, second, &frame[1]) || osimNumbers(o->r, n, "point1", 3, point[0]) ||
+      osimNumbers(o->r, n, "point2", 3, point[1]) ||
       osimNumbers(o->r, n, "stiffness", 1, &spring.stiffness) ||
       osimNumbers(o->r, n, "rest_length", 1, &spring.free))
     return 1;
@@ -166,7 +167,10 @@ static int addSpring(Osim *o, const xmlNode *n) {
     toSpace(&frame[k].pose, point[k], to);
     add3(1, frame[k].pose.r, to);
   }
-  return robotRefused(o->r, n, CPBodiesAdd(o->r->bodies, &spring.head, NULL));
+  if (!robotIs(n, "PointToPointSpring") && osimDistanceLaw(o, n, &spring.function)) return 1;
+  const int flag = CPBodiesAdd(o->r->bodies, &spring.head, NULL);
+  CPFunctionFree(&spring.function);
+  return robotRefused(o->r, n, flag);
 }
 
 static int addBushing(Osim *o, const xmlNode *n) {
@@ -176,7 +180,7 @@ static int addBushing(Osim *o, const xmlNode *n) {
   char name[128];
   OsimFrame frame[2];
   CPBushing s = {CP_NEW_BUSHING(name), .in = CP_IN_BODIES, .angles = 1};
-  if (nameOf(o, n, name) || framesOf(o, n, first, second, in_bodies, frame) ||
+  if (osimForceName(o, n, name) || framesOf(o, n, first, second, in_bodies, frame) ||
       osimNumbers(o->r, n, "rotational_stiffness", 3, s.turn_stiffness) ||
       osimNumbers(o->r, n, "translational_stiffness", 3, s.stiffness) ||
       osimNumbers(o->r, n, "rotational_damping", 3, s.turn_damping) ||
@@ -215,7 +219,7 @@ static int addLimit(Osim *o, const xmlNode *n) {
       osimNumbers(o->r, n, "lower_limit", 1, &at[0]) ||
       osimNumbers(o->r, n, "upper_limit", 1, &at[1]) ||
       osimNumbers(o->r, n, "damping", 1, &damping) ||
-      osimNumbers(o->r, n, "transition", 1, &width) || nameOf(o, n, name))
+      osimNumbers(o->r, n, "transition", 1, &width) || osimForceName(o, n, name))
     return 1;
   if (!(width > 0))
     return robotWrong(o->r, n, "transition must be positive, and is %g", (double)width);
@@ -248,7 +252,12 @@ int osimAddForces(Osim *o) {
       continue;
     if (robotIs(n, "CoordinateActuator")) failed = addActuator(o, n);
     else if (robotIs(n, "CoordinateLimitForce")) failed = addLimit(o, n);
-    else if (robotIs(n, "PointToPointSpring")) failed = addSpring(o, n);
+    else if (robotIs(n, "PointToPointSpring") || robotIs(n, "ExpressionBasedPointToPointForce"))
+      failed = addSpring(o, n);
+    else if (robotIs(n, "SpringGeneralizedForce") || robotIs(n, "ExpressionBasedCoordinateForce"))
+      failed = osimAddCoordinateForce(o, n);
+    else if (robotKnows(" PathSpring Ligament Blankevoort1991Ligament ", n->name))
+      failed = osimAddPath(o, n);
     else if (robotIs(n, "BushingForce")) failed = addBushing(o, n);
     else if (robotIs(n, "HuntCrossleyForce")) failed = osimAddContact(o, n);
     else if (robotKnows(unmoved, n->name))

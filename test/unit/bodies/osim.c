@@ -2,6 +2,8 @@
 #include "reading.h"
 #include <cpodes/cpodes_integrator.h>
 #include <math.h>
+#include <stdio.h>
+#include <string.h>
 
 /* All coordinates but beta, and their rates; beta and its rate are those of the coupler. */
 static const char start[] =
@@ -343,6 +345,60 @@ START_TEST(allocations_may_fail) {
 }
 END_TEST
 
+/* Paths along points and over a sphere, ligaments and forces by expressions; accelerations of the coordinates by OpenSim 4.6 (opensim of pip,
+ * November 2026): getAccelerationValue. In the first state the path is straight, in the others it wraps and a ligament is in its toe region. */
+START_TEST(paths_pull_as_in_opensim) {
+  static const double state[][6]    = {{0.35, -0.4, 0.6, 1.1, -0.7, 0.9},
+                                       {-0.16, 0.63, 0.68, -1.24, 0.5, -1.34},
+                                       {1.14, -0.14, 0.99, 0.91, 0.43, -0.95},
+                                       {0.23, -0.77, 0.66, 0.23, 1.19, -1.74}},
+                      expected[][3] = {{-39.80032096804183, -1.757285801818313, 193.1172220359099},
+                                       {-30.02718588886725, -20.43849685078057, 187.0670760657803},
+                                       {-75.92195490659753, -14.13048241051757, 196.3718304225474},
+                                       {-9.561916663118531, 0.3048551515650431, 192.8342181671195}};
+  CPBodies b                        = read_with(CPODES_BODIES_TEST "/paths.osim", NULL, NULL);
+  CPMech mech;
+  ck_assert_msg(b != NULL, "%s", message);
+  ck_assert_str_eq(file.notes ? file.notes : "", "");
+  N_Vector y = build_as(b, CP_JOINT_COORDINATES, &mech), ydot = N_VClone(y);
+  for (int i = 0; i < 4; i++) {
+    memcpy(N_VGetArrayPointer(y), state[i], sizeof state[i]);
+    ck_assert_int_eq(CPMechRhs(0, y, ydot, mech), 0);
+    for (int k = 0; k < 3; k++)
+      ck_assert_double_eq_tol(N_VGetArrayPointer(ydot)[3 + k], expected[i][k], 1e-12 * 200);
+  }
+  N_VDestroy(y);
+  N_VDestroy(ydot);
+  CPMechFree(&mech);
+  CPBodiesFree(&b);
+}
+END_TEST
+
+/* What a tendon has not is told with its reason; the path does not act. */
+START_TEST(paths_that_tendons_do_not_have_are_told) {
+  static const char *const changes[][3] = {
+      {"<quadrant>all<", "<quadrant>+x <", "paths of the kind PathSpring on one side of a surface"},
+      {"<range>1 2<", "<range>1 3<",
+       "paths of the kind PathSpring over a surface between any of several points"},
+      {"WrapSphere", "WrapTorus ", "paths of the kind PathSpring over ellipsoids and tori"}};
+  static char text[20000];
+  FILE *in          = fopen(CPODES_BODIES_TEST "/paths.osim", "r");
+  const size_t size = in ? fread(text, 1, sizeof text - 1, in) : 0;
+  ck_assert_uint_gt(size, 1000);
+  fclose(in);
+  for (int i = 0; i < 3; i++) {
+    char changed[sizeof text], *at = changed;
+    memcpy(changed, text, size + 1);
+    while ((at = strstr(at, changes[i][0])) != NULL)
+      memcpy(at, changes[i][1], strlen(changes[i][0])), at++;
+    CPBodies b = read_as("m.osim", changed, size);
+    ck_assert_msg(b != NULL, "%s", message);
+    ck_assert_mentions(file.notes, changes[i][2]);
+    CPBodiesFree(&b);
+  }
+}
+END_TEST
+
 TEST_SUITE(osim) {
   Suite *suite = suite_create("bodies/osim");
   TCase *tc    = tcase_create("osim");
@@ -355,6 +411,8 @@ TEST_SUITE(osim) {
   tcase_add_test(tc, a_motion_without_mass_is_refused_by_its_joint);
   tcase_add_test(tc, limit_forces_are_those_of_their_formula);
   tcase_add_test(tc, bushings_turn_as_in_opensim);
+  tcase_add_test(tc, paths_pull_as_in_opensim);
+  tcase_add_test(tc, paths_that_tendons_do_not_have_are_told);
   tcase_add_loop_test(tc, contacts_push_as_in_opensim, 0, 1 + CPODES_TEST_YAML);
   tcase_add_loop_test(tc, coordinates_have_their_names, 0, 2);
   tcase_add_test(tc, joints_have_six_coordinates_at_most);
