@@ -14,6 +14,7 @@ typedef struct {
   int *pivot;      /* [order] LAPACK's; for small orders the row of S that becomes row k of L U */
   double *scale;   /* [order] for the rows of S; for small orders for the rows of L U */
   double *inverse; /* [parts * order] 1 / diagonal of U, for small orders */
+  double *free[2]; /* [order] real and imaginary parts of the components that are not fixed */
 } Dense;
 
 static int denseCreate(CPLu lu) {
@@ -22,6 +23,7 @@ static int denseCreate(CPLu lu) {
   CP_NEW(&lu->arena, d->pivot, lu->order);
   CP_NEW(&lu->arena, d->scale, lu->order);
   CP_NEW(&lu->arena, d->inverse, lu->parts * lu->order);
+  for (int part = 0; part < lu->parts; part++) CP_NEW(&lu->arena, d->free[part], lu->order);
   const int flag = cpMatCreateDense(&lu->S, lu->order * lu->parts, lu->order);
   lu->S.rows     = lu->order;
   return flag ? flag : cpArenaStatus(&lu->arena);
@@ -144,7 +146,8 @@ static int denseFactor(CPLu lu) {
   Dense *d      = lu->content;
   double *value = lu->S.value;
   int info      = 0;
-  const int n = lu->order, parts = lu->parts;
+  const int n = lu->size, parts = lu->parts;
+  if (n == 0) return 0;
   if (n <= CP_SMALL) return factorSmall(n, parts, value, d->pivot, d->scale, d->inverse, lu->work);
   if (scaleLarge(n, parts, value, d->scale)) return 1;
   if (parts == 1) F77(dgetrf)(&n, &n, value, &n, d->pivot, &info);
@@ -183,10 +186,10 @@ CP_WIDE static void solveSmall(int n, int parts, const double *LU, const Dense *
 }
 
 /* Solves L U x = P D b, with the row scales D. */
-static int denseSolve(CPLu lu, double *re, double *im) {
+static int solveFree(CPLu lu, double *re, double *im) {
   const Dense *d   = lu->content;
   const double *LU = lu->S.value;
-  const int n = lu->order, parts = lu->parts, one = 1;
+  const int n = lu->size, parts = lu->parts, one = 1;
   int info  = 0;
   double *x = parts == 1 ? re : lu->work;
   if (n <= CP_SMALL) {
@@ -200,6 +203,22 @@ static int denseSolve(CPLu lu, double *re, double *im) {
   else F77(zgetrs)("N", &n, &one, LU, &n, d->pivot, x, &n, &info);
   if (parts == 2) cpLuPart(n, x, re, im);
   return CP_SUCCESS;
+}
+
+/* Fixed components of the solution are those of the right-hand side, and have no part in the others. */
+static int denseSolve(CPLu lu, double *re, double *im) {
+  const Dense *d     = lu->content;
+  double *const x[2] = {re, im};
+  if (lu->size == lu->order) return solveFree(lu, re, im);
+  if (lu->size == 0) return CP_SUCCESS;
+  for (int part = 0; part < lu->parts; part++)
+    for (int i = 0; i < lu->order; i++)
+      if (lu->at[i] >= 0) d->free[part][lu->at[i]] = x[part][i];
+  const int flag = solveFree(lu, d->free[0], d->free[1]);
+  for (int part = 0; part < lu->parts; part++)
+    for (int i = 0; i < lu->order; i++)
+      if (lu->at[i] >= 0) x[part][i] = d->free[part][lu->at[i]];
+  return flag;
 }
 
 const CPLuOps cpLuDenseOps = {denseCreate, denseFactor, denseSolve};

@@ -178,6 +178,36 @@ CP_WIDE static void addToDense(int order, int parts, int count, const CPLuSumman
   else addEntries(J, 2, re, im, S, by_col, 2);
 }
 
+/* Adds weight J to a dense S without its fixed rows and columns. */
+static void addToReduced(CPLu lu, double complex weight, const CPLuSummand *term) {
+  const CPMat *J     = term->J;
+  const size_t parts = (size_t)lu->parts;
+  for (int j = 0; j < J->cols; j++)
+    for (size_t k = cpMatFirst(J, j); k < cpMatFirst(J, j + 1); k++) {
+      const int i = cpMatRow(J, j, k), row = lu->at[term->row + (term->transposed ? j : i)],
+                col = lu->at[term->col + (term->transposed ? i : j)];
+      if (row < 0 || col < 0) continue;
+      double *entry = lu->S.value + parts * ((size_t)col * (size_t)lu->size + (size_t)row);
+      entry[0] += creal(weight) * J->value[k];
+      if (parts == 2) entry[1] += cimag(weight) * J->value[k];
+    }
+}
+
+static void sumDense(CPLu lu, const double complex *weight) {
+  const size_t parts = (size_t)lu->parts;
+  lu->size           = 0;
+  for (int i = 0; i < lu->order; i++) lu->at[i] = isFixed(lu, i) ? -1 : lu->size++;
+  const size_t n = (size_t)lu->size;
+  memset(lu->S.value, 0, parts * n * n * sizeof *lu->S.value);
+  for (int k = 0, count = 1; k < lu->nterms; k += count) {
+    count = lu->size == lu->order ? together(&lu->term[k], lu->nterms - k) : 1;
+    if (lu->size < lu->order) addToReduced(lu, weight[k], &lu->term[k]);
+    else addToDense(lu->order, lu->parts, count, &lu->term[k], weight + k, lu->S.value);
+  }
+  for (int i = lu->first_unit; i < lu->order; i++)
+    if (lu->at[i] >= 0) lu->S.value[parts * (n + 1) * (size_t)lu->at[i]] += 1.0;
+}
+
 /* Adds one part of weight J to a sparse S. Returns 1 if a nonzero entry has no place in S: this can
  * only be one of a dense J, since entries of a sparse J lack a place only in fixed rows and
  * columns. */
@@ -196,47 +226,39 @@ static int addToSparse(CPLu lu, int part, double weight, const CPLuSummand *term
   return misses;
 }
 
-/* Returns 1 if the pattern of a sparse S lacks an entry. */
-static int sum(CPLu lu, const double complex *weight) {
+/* Returns 1 if the pattern of S lacks an entry. */
+static int sumSparse(CPLu lu, const double complex *weight) {
   CPMat *S           = &lu->S;
   const size_t parts = (size_t)lu->parts;
   int misses         = 0;
   memset(S->value, 0, parts * cpMatEntries(S) * sizeof *S->value);
-  for (int k = 0, count = 1; k < lu->nterms; k += count) {
+  for (int k = 0; k < lu->nterms; k++) {
     const double re_im[2] = {creal(weight[k]), cimag(weight[k])};
-    if (!lu->sparse) {
-      count = together(&lu->term[k], lu->nterms - k);
-      addToDense(lu->order, lu->parts, count, &lu->term[k], weight + k, S->value);
-    }
-    for (int part = 0; lu->sparse && part < lu->parts; part++)
+    for (int part = 0; part < lu->parts; part++)
       if (re_im[part] != 0.0) misses |= addToSparse(lu, part, re_im[part], &lu->term[k]);
   }
   if (!lu->fixed && lu->first_unit >= lu->order) return misses;
-  for (int i = 0; !misses && i < lu->order; i++) {
-    if (isFixed(lu, i) && !lu->sparse)
-      for (size_t j = 0; j < (size_t)lu->order; j++)
-        for (size_t part = 0; part < parts; part++)
-          S->value[parts * (j * (size_t)lu->order + (size_t)i) + part] =
-              S->value[parts * ((size_t)i * (size_t)lu->order + j) + part] = 0.0;
+  for (int i = 0; !misses && i < lu->order; i++)
     if (i >= lu->first_unit || isFixed(lu, i))
       S->value[parts * (size_t)(cpMatAt(S, i, i) - S->value)] += 1.0;
-  }
   return misses;
 }
 
 int cpLuAssemble(CPLu lu, const double complex *weight) {
+  if (!lu->sparse) return sumDense(lu, weight), CP_SUCCESS;
   int flag = CP_SUCCESS, misses = 0;
   const int others_are_fixed =
       lu->fixed && memcmp(lu->fixed, lu->fixed_then, (size_t)lu->order) != 0;
-  if (lu->sparse && (!lu->S.value || others_are_fixed)) flag = createPattern(lu);
-  if (!flag) misses = sum(lu, weight);
+  if (!lu->S.value || others_are_fixed) flag = createPattern(lu);
+  if (!flag) misses = sumSparse(lu, weight);
   if (misses) flag = createPattern(lu);
-  if (misses && !flag) sum(lu, weight);
+  if (misses && !flag) sumSparse(lu, weight);
   return flag;
 }
 
 int cpLuFinite(const CPLu lu) {
-  return cpAllFinite(lu->S.value, (sunindextype)(cpMatEntries(&lu->S) * (size_t)lu->parts));
+  const size_t entries = lu->sparse ? cpMatEntries(&lu->S) : (size_t)lu->size * (size_t)lu->size;
+  return cpAllFinite(lu->S.value, (sunindextype)(entries * (size_t)lu->parts));
 }
 
 /* ---- factors ---- */
@@ -276,6 +298,7 @@ int cpLuCreate(CPLu *address, int order, int sparse, int is_complex, const char 
   lu->first_unit = first_unit;
   CP_NEW(&lu->arena, lu->fixed_then, order);
   CP_NEW(&lu->arena, lu->work, lu->parts * order);
+  CP_NEW(&lu->arena, lu->at, order);
   const int flag = sparse ? cpArenaStatus(&lu->arena) : cpMatOwn(&lu->arena, &lu->S);
   return flag ? flag : lu->ops->create(lu);
 }
