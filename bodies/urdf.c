@@ -54,11 +54,17 @@ static int readInertial(Robot *r, const xmlNode *link, const Place *place) {
   return 0;
 }
 
-/* Only joints of these types have limits of position; other limits are those of a motor. */
+/* Only joints of these types have limits of position; other limits are those of a motor. The defaults of both are 0, but no one means that a
+ * joint with neither stays where it is: exporters leave both out where they know none. */
 static int readStops(Robot *r, const xmlNode *joint, RobotJoint *j) {
   const xmlNode *limit = robotChild(joint, "limit"), *dynamics = robotChild(joint, "dynamics");
   const char *type = robotText(joint, "type");
   j->limited       = limit && type && (!strcmp(type, "revolute") || !strcmp(type, "prismatic"));
+  if (j->limited && !robotText(limit, "lower") && !robotText(limit, "upper")) {
+    j->limited = 0;
+    if (robotTell(r, joint, CHANGED, "joints whose limit has no lower and upper are not limited"))
+      return 1;
+  }
   return number(r, limit, "lower", 0, &j->range[0]) || number(r, limit, "upper", 0, &j->range[1]) ||
          number(r, dynamics, "friction", 0, &j->friction);
 }
