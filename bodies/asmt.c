@@ -46,6 +46,10 @@ static int readPart(Asmt *a, int at, const char *assembly) {
         body.inertia[k] += mass.A[row[k]][l] * moments[l] * mass.A[col[k]][l];
   }
   const int part = asmtAddPart(a, at, name, &frame, &body);
+  if (part != NONE && marker != NONE && asmtValue(a, marker, "Name")) {
+    AsmtMarker own = {.part = part, .frame = mass};
+    if (asmtAddMarker(a, marker, assembly, name, &own)) return 1;
+  }
   return part == NONE || readMarkers(a, at, part, assembly, name) ||
          asmtReadCurves(a, at, part, assembly, name);
 }
@@ -61,7 +65,8 @@ static int each(Asmt *a, int at, const char *text, int (*f)(Asmt *a, int at)) {
 
 static int chooseCoordinates(Asmt *a, int at) {
   sunrealtype radius[2];
-  if (!strcmp(a->line[at].text, "CurveCurveContact")) a->bodies->formulation = CP_JOINT_COORDINATES;
+  if (!strcmp(a->line[at].text, "CurveCurveContact") || !strcmp(a->line[at].text, "GeneralMotion"))
+    a->bodies->formulation = CP_JOINT_COORDINATES;
   if (strcmp(a->line[at].text, "GearJoint")) return 0;
   if (asmtNumbers(a, at, "radiusI", 1, &radius[0]) || asmtNumbers(a, at, "radiusJ", 1, &radius[1]))
     return 1;
@@ -100,7 +105,8 @@ static int readAssembly(Asmt *a, int at, Run *run) {
       asmtNote(a, parameters, "the start at %g s; the motion begins at 0", (double)start))
     return 1;
   /* In absolute coordinates couplers of angles have whole ratios, in those of joints any; joints by functions need the latter. */
-  if (each(a, sets, "Joints", chooseCoordinates)) return 1;
+  if (each(a, sets, "Joints", chooseCoordinates) || each(a, sets, "Motions", chooseCoordinates))
+    return 1;
   /* Couplers need the joints between their parts, motions and limits the joints that they name. */
   return each(a, sets, "Joints", asmtAddJoint) || each(a, sets, "Joints", asmtAddCoupler) ||
          each(a, sets, "Motions", asmtAddMotion) || each(a, sets, "Limits", asmtAddLimit) ||

@@ -153,18 +153,24 @@ static const AsmtJoint *jointOf(Asmt *a, int at, int turns) {
   return NULL;
 }
 
-/* Numbers of Smalltalk end in d, and functions of markers have an argument: "2.0d*pi*time", "rIJ(self)". text [size]: out, without these;
- * logarithms are log here. */
-static void plain(const char *from, char *text, size_t size) {
-  static const char self[] = "(self)";
-  size_t n                 = 0;
-  for (const char *c = from; *c && n + 1 < size; c++) {
+/* text [strlen(from) + 1]: out, an expression of Smalltalk as one of ours: numbers end in d, functions of markers have an argument, comments are
+ * in quotes, <n> is the end of a line: "2.0d*pi*time", "rIJ(self)", "arctan(x)". Logarithms are log here. */
+static void plain(const char *from, char *text) {
+  static const char *const words[][2] = {{"(self)", ""}, {"<n>", " "}, {"arc", "a"}};
+  int quoted                          = 0;
+  for (const char *c = from; *c; c++) {
     const int after_digit = c > from && (isdigit((unsigned char)c[-1]) || c[-1] == '.');
-    if (*c == 'd' && after_digit && !isalnum((unsigned char)c[1])) continue;
-    if (!strncmp(c, self, sizeof self - 1)) c += sizeof self - 2;
-    else text[n++] = *c;
+    size_t k = 0, length = 0;
+    if (*c == '"') quoted = !quoted;
+    if (quoted || *c == '"' || (*c == 'd' && after_digit && !isalnum((unsigned char)c[1])))
+      continue;
+    while (k < 3 && strncmp(c, words[k][0], length = strlen(words[k][0])) != 0) k++;
+    if (k < 3) {
+      for (const char *w = words[k][1]; *w; w++) *text++ = *w;
+      c += length - 1;
+    } else *text++ = *c;
   }
-  text[n] = '\0';
+  *text = '\0';
 }
 
 /* A function of the time and, if nvariables is 3, of the distance of two markers and its rate */
@@ -172,10 +178,11 @@ static CPFunction functionOf(Asmt *a, int at, const char *which, int nvariables)
   static const char *const variable[] = {"time", "rIJ", "vrIJ"};
   const int i                         = asmtChild(a, at, which);
   CPFunction f                        = NULL;
-  char text[1000];
   if (i == NONE || i + 1 >= a->line[i].end)
     return asmtWrong(a, at, "%s must be given", which), NULL;
-  plain(a->line[i + 1].text, text, sizeof text);
+  char *text = malloc(strlen(a->line[i + 1].text) + 1);
+  if (!text) return asmtWrong(a, at, "no memory"), NULL;
+  plain(a->line[i + 1].text, text);
   CPFunctionOptions options = CP_INIT(CPFunctionOptions);
   options.text              = text;
   options.nvariables        = nvariables;
@@ -185,7 +192,56 @@ static CPFunction functionOf(Asmt *a, int at, const char *which, int nvariables)
   options.column            = a->line[i + 1].depth + 1;
   if (CPFunctionCreate(&options, &f))
     snprintf(a->message, a->length, "%s", CPObjectGetLastMessage(NULL));
+  free(text);
   return f;
+}
+
+/* A motion of all six coordinates of marker J relative to marker I: along x, y and z of I, then about the axes of J in their order. It is a joint
+ * by functions with six drives. */
+static int addGeneralMotion(Asmt *a, int at) {
+  static const char *const function[] = {"rIJI1",   "rIJI2",   "rIJI3",
+                                         "angIJJ1", "angIJJ2", "angIJJ3"};
+  const char *path                    = asmtValue(a, at, "Name");
+  const AsmtMarker *side[2];
+  CPJointMotion motion[6];
+  sunrealtype order[3] = {1, 2, 3};
+  char name[110], drive_name[110];
+  if (!path) return asmtWrong(a, at, "Name must be given");
+  for (int k = 0; k < 2; k++)
+    if (!(side[k] = asmtMarker(a, at, k ? "MarkerJ" : "MarkerI"))) return 1;
+  if (asmtChild(a, at, "RotationOrder") != NONE && asmtNumbers(a, at, "RotationOrder", 3, order))
+    return 1;
+  for (int k = 0; k < 6; k++) {
+    const sunrealtype axis = k < 3 ? k + 1 : order[k - 3];
+    if (!(axis == 1 || axis == 2 || axis == 3))
+      return asmtWrong(a, at, "RotationOrder must have three of the numbers 1, 2, 3");
+    motion[k]                     = (CPJointMotion)CP_INIT(CPJointMotion);
+    motion[k].about               = k >= 3;
+    motion[k].axis[(int)axis - 1] = 1;
+    motion[k].coordinate          = k;
+  }
+  asmtName(a, path, name);
+  const CPJoint joint = {CP_NEW_JOINT(name),
+                         .kind         = CP_JOINT_CUSTOM,
+                         .a            = side[0]->part == NONE ? NULL : a->part[side[0]->part].name,
+                         .b            = side[1]->part == NONE ? NULL : a->part[side[1]->part].name,
+                         .in           = CP_IN_BODIES,
+                         .on_a         = asmtMarkerAt(&side[0]->frame),
+                         .on_b         = asmtMarkerAt(&side[1]->frame),
+                         .motion       = motion,
+                         .nmotions     = 6,
+                         .ncoordinates = 6};
+  int failed          = asmtRefused(a, at, CPBodiesAdd(a->bodies, &joint.head, NULL));
+  for (int k = 0; k < 6 && !failed; k++) {
+    CPFunction f = functionOf(a, at, function[k], 1);
+    if (!f) return 1;
+    snprintf(drive_name, sizeof drive_name, "%.90s_%s", name, function[k]);
+    asmtName(a, drive_name, drive_name);
+    const CPDrive drive = {CP_NEW_DRIVE(drive_name), .of = {name, k}, .function = f};
+    failed              = asmtRefused(a, at, CPBodiesAdd(a->bodies, &drive.head, NULL));
+    CPFunctionFree(&f);
+  }
+  return failed;
 }
 
 int asmtAddMotion(Asmt *a, int at) {
@@ -193,6 +249,7 @@ int asmtAddMotion(Asmt *a, int at) {
   const int turns = !strcmp(type, "RotationalMotion");
   char name[110];
   if (!strcmp(type, "AllowRotation")) return 0; /* It helps the solver of positions. */
+  if (!strcmp(type, "GeneralMotion")) return addGeneralMotion(a, at);
   if (!turns && strcmp(type, "TranslationalMotion"))
     return asmtWrong(a, at, "this kind of motion is not supported");
   const AsmtJoint *j = jointOf(a, at, turns);

@@ -360,6 +360,46 @@ START_TEST(what_is_no_plane_spline_is_left_out_and_told) {
 }
 END_TEST
 
+/* A part whose mass marker goes along x, y, z of the ground's marker and turns about its own z, then x, then y: R_z(c) R_x(a) R_y(b). */
+START_TEST(general_motions_give_all_six_coordinates) {
+  const double t = 0.4, at[3] = {sin(t), 2 * t, 0.3}, c = t * t, a = 0.2 + atan(3 * t), b = -t;
+  begin();
+  put_marker(">", "g", "0 0 0", UPRIGHT);
+  put(">Parts\n");
+  put_part("a", "0 0 0", "2", "1 1 1");
+  put(">>>RefCurves\n");
+  char *mass = strstr(text, "PrincipalMassMarker\n") + strlen("PrincipalMassMarker\n");
+  static const char name[] = "\t\t\t\tName\n\t\t\t\t\tcentre\n";
+  memmove(mass + strlen(name), mass, strlen(mass) + 1);
+  memcpy(mass, name, strlen(name));
+  put(">ConstraintSets\n>>Joints\n>>Motions\n>>>GeneralMotion\n>>>>Name\n>>>>>M\n>>>>MarkerI\n>>>>>"
+      "/A/g\n"
+      ">>>>MarkerJ\n>>>>>/A/a/centre\n>>>>rIJI1\n>>>>>\"(time - "
+      "T1)\"<n>sin(time)<n>\n>>>>rIJI2\n>>>>>2.0d*time\n"
+      ">>>>rIJI3\n>>>>>0.3d\n>>>>angIJJ1\n>>>>>time^2\n>>>>angIJJ2\n>>>>>0.2 + "
+      "arctan(3*time)\n>>>>angIJJ3\n>>>>>-1*time\n"
+      ">>>>RotationOrder\n>>>>>3\t1\t2\n");
+  end("0 0 0");
+  open_text(CP_JOINT_COORDINATES);
+  CPAssembly assembly = CP_INIT(CPAssembly);
+  ck_assert_msg(CPMechAssemble(mech, t, y, &assembly) == CP_SUCCESS, "%s",
+                CPObjectGetLastMessage(CP_OBJECT(mech)));
+  CPBodyFrame frame = CP_INIT(CPBodyFrame);
+  ck_assert_int_eq(CPMechGetFrame(mech, thing_named(bodies, CP_BODY, "a"), NULL, y, &frame),
+                   CP_SUCCESS);
+  for (int k = 0; k < 3; k++) ck_assert_double_eq_tol(frame.position[k], at[k], 1e-12);
+  /* y of the body, which the last rotation leaves: R_z R_x e_y; and its z: R_z R_x (sin b e_x + cos b e_z) */
+  const double across[3] = {-sin(c) * cos(a), cos(c) * cos(a), sin(a)},
+               last[3]   = {cos(c) * sin(b) + sin(c) * sin(a) * cos(b),
+                            sin(c) * sin(b) - cos(c) * sin(a) * cos(b), cos(a) * cos(b)};
+  for (int k = 0; k < 3; k++) {
+    ck_assert_double_eq_tol(frame.axes[3 + k], across[k], 1e-12);
+    ck_assert_double_eq_tol(frame.axes[6 + k], last[k], 1e-12);
+  }
+  close_text();
+}
+END_TEST
+
 /* A mass of 2 kg on a line with the tension 50 N/m (r - 1.5) + 0 v: it swings about r = 1.5 with sqrt(50/2) = 5 rad/s. */
 START_TEST(forces_between_markers_follow_their_function) {
   sunrealtype t;
@@ -553,6 +593,7 @@ TEST_SUITE(asmt) {
   tcase_add_test(tc, curves_in_contact_move_as_a_cam);
   tcase_add_test(tc, what_is_no_plane_spline_is_left_out_and_told);
   tcase_add_test(tc, forces_between_markers_follow_their_function);
+  tcase_add_test(tc, general_motions_give_all_six_coordinates);
   tcase_add_test(tc, a_link_between_two_hinges_keeps_their_distance);
   tcase_add_test(tc, axes_stay_at_the_angle_of_their_joint);
   tcase_add_test(tc, what_freecad_leaves_empty_is_found);
