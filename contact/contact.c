@@ -372,6 +372,7 @@ static int build(CPContact c) {
                 {&c->known.u, (size_t)c->nu, sizeof *c->known.u},
                 {&c->known.v, na, sizeof *c->known.v},
                 {&c->end_y, (size_t)c->n, sizeof *c->end_y},
+                {&c->turns.u, (size_t)c->nu, sizeof *c->turns.u},
                 {&c->impact.keep, n, sizeof *c->keep},
                 {&c->impact.glued, n, sizeof *c->keep},
                 {&c->impact.plastic, n, sizeof *c->keep},

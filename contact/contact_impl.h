@@ -128,6 +128,11 @@ struct CPContact_ {
   /* Factor on the tolerance for the flights after the newest event, and the factor last given to
    * the integrator. */
   sunrealtype share, share_set;
+  /* The rates u [nu] at the end t of the newest step, the largest acceleration a of coordinates that are angles within it, the largest step
+   * that these allow, which the integrator has, and that of the user, 0: any */
+  struct {
+    sunrealtype t, *u, a, max_step, users;
+  } turns;
   /* the tolerances of gaps and of velocities at the newest event, and a tenth of them */
   sunrealtype tol_q, tol_v, small_q, small_v;
   int side; /* which of the two places the root functions use */

@@ -333,6 +333,33 @@ static int setTolerances(CPContact c, N_Vector y) {
   return flag;
 }
 
+/* Bounds the next step by the rates of coordinates that are angles at the end of the newest one, at t, and their change within that. A
+ * body that turns at a constant rate or acceleration is integrated exactly at any step size, but the gap of a point on it is a
+ * sinusoid, of which watchGaps sees the ends of a step. An angle turns by half of what that can follow at most, 2.75 = w h + a h^2 / 2 or
+ * less: the body of one may be turned by another as well. */
+static int boundStep(CPContact c, sunrealtype t, N_Vector y, int again) {
+  const CPEquations *own = c->model;
+  const sunrealtype *u   = N_VGetArrayPointer(y) + c->nq;
+  sunrealtype w = 0, a = 0, set = 0, next = 0;
+  if (own->nangles == 0) return CP_SUCCESS;
+  for (int k = 0; k < own->nangles; k++) {
+    sunindextype j = own->angles[k];
+    for (int i = 0; i < own->nquaternions; i++) j -= own->quaternions[i].first_q < own->angles[k];
+    w = fmax(w, fabs(u[j])), a = fmax(a, fabs(u[j] - c->turns.u[j]));
+  }
+  if (!again && t > c->turns.t) c->turns.a = a / (t - c->turns.t);
+  c->turns.t = t, memcpy(c->turns.u, u, (size_t)c->nu * sizeof *u);
+  /* CVODES has chosen the next step already, and bounds the one after that. */
+  if (CPIntegratorGetCVodeMem(c->integrator) && !again)
+    CPObjectGetStat(CP_OBJECT(c->integrator), "current_step", &next);
+  CPObjectGetStat(CP_OBJECT(c->integrator), "max_step", &set);
+  if (set != c->turns.max_step) c->turns.users = set;
+  sunrealtype inverse = (w + c->turns.a * next) / 2.75 + sqrt(c->turns.a / 5.5);
+  if (c->turns.users > 0.0) inverse = fmax(inverse, 1.0 / c->turns.users);
+  c->turns.max_step = inverse > 0.0 ? 1.0 / inverse : 0.0;
+  return contactOfIntegrator(c, CPIntegratorSetMaxStep(c->integrator, c->turns.max_step));
+}
+
 /* ---- events ---- */
 
 /* A multistep method restarts at order one, and commits errors of the size of the tolerance in each
@@ -346,6 +373,7 @@ static int afterRestart(CPContact c, sunrealtype t, N_Vector y) {
   /* A gap that has closed is zero only up to the roundoff of t, which may exceed the tolerance. */
   if (!flag) flag = CPIntegratorCalcIC(c->integrator, y);
   if (!flag && (flag = contactProjected(c, t, y, "CPSessionRun")) != 0) return flag;
+  if (!flag && (flag = boundStep(c, t, y, 1)) != 0) return flag;
   /* The tolerances resolve the flights, and sliding has no return to zero to be resolved: steps may
    * grow as after any start. */
   void *cvode = CPIntegratorGetCVodeMem(c->integrator);
@@ -393,7 +421,9 @@ static int started(CPSession session, sunrealtype t, N_Vector y, int again, void
   CPIntegratorGetMethod(c->integrator, &method, NULL, NULL, NULL);
   c->is_explicit = !CPIntegratorGetCVodeMem(c->integrator) && strncmp(method, "RADAU", 5) != 0;
   if (!again) c->share_set = 0.0, c->end[1] = NAN;
+  if (!again) c->turns.a = c->turns.max_step = c->turns.users = 0.0;
   int flag = again ? afterRestart(c, t, y) : contactOfIntegrator(c, setTolerances(c, y));
+  if (!flag && !again) flag = boundStep(c, t, y, 1);
   if (!flag && !again) flag = contactSensStart(c, t, "CPSessionStart");
   if (flag) return flag;
   c->t = t, c->sens.t_minus = NAN;
@@ -425,7 +455,7 @@ static int accepted(CPSession session, sunrealtype t, N_Vector y, void *contact)
   }
   for (int i = 0; i < c->npoints && !bad; i++) bad = contactPenetrates(c, i, t, "CPSessionRun");
   if (!bad) contactCountTurns(c, t);
-  return bad;
+  return bad ? bad : boundStep(c, t, y, 0);
 }
 
 /* Does an event at t exceed the number of events that the user allows within the duration? */

@@ -43,6 +43,7 @@ typedef struct {
   sunrealtype hfirst;  /* first step */
   sunrealtype hlast;   /* newest step */
   sunrealtype hnext;   /* size of the next attempt */
+  sunrealtype hmax;    /* the largest step that has been set, 0: any */
   sunrealtype t;       /* time reached */
   sunrealtype violation; /* after the newest projection, in its own measure, or a bound on that (RADAU on
                               a CPMech); 0 if it is the user's */
@@ -79,6 +80,7 @@ static const CPCounter cpIntegratorCounters[] = {
     CP_STAT(CPIntegratorStats, hfirst, "init_step"),
     CP_STAT(CPIntegratorStats, hlast, "last_step"),
     CP_STAT(CPIntegratorStats, hnext, "current_step"),
+    CP_STAT(CPIntegratorStats, hmax, "max_step"),
     CP_STAT(CPIntegratorStats, t, "current_time"),
     CP_STAT(CPIntegratorStats, violation, "violation"),
     CP_STAT(CPIntegratorStats, correction, "correction"),

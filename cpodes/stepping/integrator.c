@@ -206,7 +206,9 @@ int CPIntegratorSetMinStep(CPIntegrator mem, sunrealtype h) {
   return setSize(mem, CP_LEAST_STEP, h, __func__);
 }
 int CPIntegratorSetMaxStep(CPIntegrator mem, sunrealtype h) {
-  return setSize(mem, CP_LARGEST_STEP, h, __func__);
+  const int flag = setSize(mem, CP_LARGEST_STEP, h, __func__);
+  if (!flag) mem->hmax = h;
+  return flag;
 }
 int CPIntegratorSetFixedStep(CPIntegrator mem, sunrealtype h) {
   return setSize(mem, CP_FIXED_STEP, h, __func__);

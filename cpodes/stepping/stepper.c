@@ -442,6 +442,7 @@ int cpRootsAtEnd(const CPSearchEnd *at, sunrealtype *g, sunrealtype *room) {
 
 CPIntegratorStats cpStepperStats(CPIntegrator s) {
   CPIntegratorStats stats = s->stats;
+  stats.hmax              = s->hmax;
   if (!s->step) return stats;
   const CPProjectorStats *now = cpWorkStats(s->step), *before = &s->stats_before;
   stats.nce     = now->nce - before->nce;

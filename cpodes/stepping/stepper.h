@@ -144,6 +144,7 @@ struct CPIntegrator_ {
   /* the solution: the start, and the latest accepted state */
   sunrealtype t0, t;
   N_Vector y0, y;
+  sunrealtype hmax;              /* the largest step that CPIntegratorSetMaxStep allows, 0: any */
   N_Vector ewt, err, delta, tmp; /* weights, error estimate, latest correction, workspace */
   int turned;                    /* Do states of a step lack turns (system.turns)? */
   N_Vector whole;                /* what functions of the user's get instead of these */

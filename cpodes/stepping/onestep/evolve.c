@@ -71,7 +71,7 @@ int cpOneStepProject(CPOneStep mem, sunrealtype t, N_Vector y) {
 static sunrealtype sized(CPOneStep mem, sunrealtype h) {
   const sunrealtype t = mem->base.t;
   sunrealtype size    = fabs(h);
-  if (mem->hmax > 0.0) size = fmin(size, mem->hmax);
+  if (mem->base.hmax > 0.0) size = fmin(size, mem->base.hmax);
   size = fmax(size, mem->hmin);
   if (mem->hfixed > 0.0) size = mem->hfixed;
   mem->tnew = t + mem->dir * size;

@@ -78,7 +78,7 @@ int cpInitialStep(CPOneStep mem, N_Vector f0, N_Vector f1, sunrealtype *h) {
   const CPIntegrator s = &mem->base;
   const sunrealtype d0 = cpStepperSize(s, s->y, mem->ynew), d1 = N_VWrmsNorm(f0, s->ewt);
   sunrealtype h0 = d0 < VANISHES || d1 < VANISHES ? SMALL_STEP : FIRST_ERROR * d0 / d1;
-  if (mem->hmax > 0.0) h0 = fmin(h0, mem->hmax);
+  if (mem->base.hmax > 0.0) h0 = fmin(h0, mem->base.hmax);
   h0 = fmin(h0, fabs(mem->tlimit - s->t));
   h0 = fmax(h0, cpLeastStep(s->t));
   N_VLinearSum(1.0, s->y, mem->dir * h0, f0, mem->ynew); /* Euler's step */

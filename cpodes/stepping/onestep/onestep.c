@@ -245,12 +245,11 @@ static int setFirstStep(CPIntegrator s, sunrealtype h, const char *function) {
 static int setSize(CPIntegrator s, CPStepSize which, sunrealtype h, const char *function) {
   const CPOneStep mem    = (CPOneStep)s;
   const sunrealtype hmin = which == CP_LEAST_STEP ? h : mem->hmin,
-                    hmax = which == CP_LARGEST_STEP ? h : mem->hmax;
+                    hmax = which == CP_LARGEST_STEP ? h : s->hmax;
   if (hmax > 0.0 && hmin > hmax)
     return cpRefuse(&s->log, function, "h must leave the least step, %g, below the largest, %g",
                     hmin, hmax);
   mem->hmin = hmin;
-  mem->hmax = hmax;
   if (which == CP_FIXED_STEP) mem->hfixed = h;
   return CP_SUCCESS;
 }

@@ -126,7 +126,7 @@ struct CPOneStep_ {
   int allocated; /* an implicit method has been set up, so that J_tmpl, jac and batch are fixed */
   /* options; 0 means that a size is not set, and only hinit has a sign */
   void *user_data;
-  sunrealtype hinit, hmin, hmax, hfixed;
+  sunrealtype hinit, hmin, hfixed;
   long int mxsteps; /* bound on the steps of one call, none if negative */
   sunrealtype tstop;
   int have_tstop;
