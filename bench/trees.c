@@ -4,7 +4,8 @@
  *   Output: for each, the microseconds of CPU time of one CPMechRhs in both formulations, the smallest of 25 repetitions at 32
  *           states along the motion, in turn; the largest distance between points of bodies at the end, 0.1 s; in joint
  *           coordinates the same time of M, and of the partial derivatives of f - M u' - A^T lambda at u' and lambda of the
- *           motion. The exit code is 1 if the distance is more than 1e-5 m: tolerances are 1e-8. */
+ *           motion. If MuJoCo has been found, and reads the file: the time of one mj_forward, without contacts and constraints, in
+ *           turn with ours at 32 states about the same placement, and the ratio of ours to it. The exit code is 1 if the distance is more than 1e-5 m: tolerances are 1e-8. */
 #include "check.h"
 
 #include <cpodes/cpodes_bodies.h>
@@ -17,6 +18,9 @@
 #include <sunmatrix/sunmatrix_dense.h>
 #include <sunmatrix/sunmatrix_sparse.h>
 #include <time.h>
+#ifdef CPODES_BENCH_MUJOCO
+#include <mujoco/mujoco.h>
+#endif
 
 enum { STATES = 32, REPETITIONS = 25, EACH = 16 };
 
@@ -153,6 +157,62 @@ static void derivatives(Case *c, double us[2], SUNContext ctx) {
   free(udot);
 }
 
+/* mj_forward of the same file; us is NaN where there is none */
+typedef struct {
+  double us;
+#ifdef CPODES_BENCH_MUJOCO
+  mjModel *model;
+  mjData *data;
+  mjtNum *q, *u; /* [STATES][nq], [STATES][nv] */
+#endif
+} Peer;
+
+#ifdef CPODES_BENCH_MUJOCO
+static void open_peer(Peer *p, const char *file) {
+  char text[500];
+  *p = (Peer){.us = NAN, .model = file ? mj_loadXML(file, NULL, text, sizeof text) : NULL};
+  if (!p->model) return;
+  const size_t nq = (size_t)p->model->nq, nv = (size_t)p->model->nv;
+  mjtNum *move = calloc(nv + 1, sizeof *move);
+  p->model->opt.disableflags |= mjDSBL_CONTACT | mjDSBL_CONSTRAINT;
+  p->data = mj_makeData(p->model);
+  p->q    = malloc((STATES * nq + 1) * sizeof *p->q);
+  p->u    = malloc((STATES * nv + 1) * sizeof *p->u);
+  if (!p->data || !p->q || !p->u || !move) exit(2);
+  for (size_t k = 0; k < STATES; k++) {
+    memcpy(p->q + k * nq, p->model->qpos0, nq * sizeof *p->q);
+    for (size_t i = 0; i < nv; i++)
+      move[i]          = 0.5 * sin(3.0 * (double)k + 7.0 * (double)i),
+      p->u[k * nv + i] = cos((double)(k + i));
+    mj_integratePos(p->model, p->q + k * nq, move, 1);
+  }
+  p->us = INFINITY;
+  free(move);
+}
+static void repeat_peer(Peer *p) {
+  if (!p->model) return;
+  const size_t nq = (size_t)p->model->nq, nv = (size_t)p->model->nv;
+  const clock_t begin = clock();
+  for (size_t k = 0; k < EACH * STATES; k++) {
+    memcpy(p->data->qpos, p->q + k % STATES * nq, nq * sizeof *p->q);
+    memcpy(p->data->qvel, p->u + k % STATES * nv, nv * sizeof *p->u);
+    mj_forward(p->model, p->data);
+  }
+  p->us = fmin(p->us, 1e6 * (double)(clock() - begin) / CLOCKS_PER_SEC / (EACH * STATES));
+}
+static void close_peer(Peer *p) {
+  if (!p->model) return;
+  mj_deleteData(p->data);
+  mj_deleteModel(p->model);
+  free(p->q);
+  free(p->u);
+}
+#else
+static void open_peer(Peer *p, const char *file) { (void)file, p->us = NAN; }
+static void repeat_peer(Peer *p) { (void)p; }
+static void close_peer(Peer *p) { (void)p; }
+#endif
+
 int main(int argc, char **argv) {
   static const struct {
     const char *name;
@@ -160,22 +220,29 @@ int main(int argc, char **argv) {
   } own[]        = {{"chain of 10", 10, 1}, {"chain of 100", 100, 1}, {"tree of 100", 100, 2}};
   SUNContext ctx = check_context();
   int status     = 0;
-  printf("%-28s %10s %10s %8s %10s %8s %8s\n", "us per u'", "joint", "absolute", "ratio",
-         "distance", "M", "K, C");
+  printf("%-28s %10s %10s %8s %10s %8s %8s %11s %8s\n", "us per u'", "joint", "absolute", "ratio",
+         "distance", "M", "K, C", "mj_forward", "ratio");
   for (int i = 0; i < (argc > 1 ? argc - 1 : 3); i++) {
     const char *file = argc > 1 ? argv[i + 1] : NULL;
     Case c[2];
+    Peer peer;
+    open_peer(&peer, file);
     for (int k = 0; k < 2; k++) {
       c[k].bodies = describe(file, own[i % 3].n, own[i % 3].arity);
       start(&c[k], k ? CP_ABSOLUTE : CP_JOINT_COORDINATES, ctx);
     }
-    for (int r = 0; r < REPETITIONS; r++)
+    for (int r = 0; r < REPETITIONS; r++) {
       for (int k = 0; k < 2; k++) repeat(&c[k]);
+      repeat_peer(&peer);
+    }
     const sunrealtype apart = distance(c);
     double us[2];
     derivatives(&c[0], us, ctx);
-    printf("%-28s %10.3f %10.3f %8.3f %10.1e %8.2f %8.2f\n", file ? file : own[i].name,
+    printf("%-28s %10.3f %10.3f %8.3f %10.1e %8.2f %8.2f", file ? file : own[i].name,
            1e6 * c[0].best, 1e6 * c[1].best, c[0].best / c[1].best, (double)apart, us[0], us[1]);
+    if (isfinite(peer.us)) printf(" %11.3f %8.3f", peer.us, 1e6 * c[0].best / peer.us);
+    printf("\n");
+    close_peer(&peer);
     if (!(apart <= 1e-5)) status = 1;
     for (int k = 0; k < 2; k++) {
       for (int s = 0; s < STATES; s++) N_VDestroy(c[k].y[s]);
