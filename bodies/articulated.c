@@ -138,36 +138,32 @@ int treeEliminate(const Mechanism *b, Tree *tree, sunrealtype *tau, const sunrea
 
 /* ------------------------------------------------------------------- from the root to the leaves -- */
 
-/* (a, alpha): out, of a body afloat on which (F, N) act. Returns 0, or 1 if its inertia is not definite. */
-static int solveAfloat(const Inertia *I, const sunrealtype *F, const sunrealtype *N, sunrealtype *a,
-                       sunrealtype *alpha) {
+/* x [n][6]: out, the velocities (a, alpha) of a body afloat that each tau [n][6] gives it, n <= TREE_LOADS, where moments and alpha are in
+ * its axes. Returns 0, or 1 if its inertia is not definite. */
+static int moveAfloat(Motion *at, const Inertia *I, int n, sunrealtype (*tau)[6],
+                      sunrealtype (*x)[6]) {
   /* a = M^-1 (F - G alpha), (J - G^T M^-1 G) alpha = N - G^T M^-1 F */
-  sunrealtype X[4][3], y[1][3];
+  sunrealtype X[3 + TREE_LOADS][3], alpha[TREE_LOADS][3];
   Column S[3];
   for (int j = 0; j < 3; j++) store3(&I->G[j], X[j]);
-  memcpy(X[3], F, sizeof X[3]);
-  if (solve3(I->M, 4, X)) return 1;
+  for (int l = 0; l < n; l++) memcpy(X[3 + l], tau[l], sizeof X[0]);
+  if (solve3(I->M, 3 + n, X)) return 1;
   for (int j = 0; j < 3; j++) {
-    S[j]    = I->J[j];
-    y[0][j] = N[j];
-    for (int i = 0; i < 3; i++) {
-      y[0][j] -= I->G[j][i] * X[3][i];
+    S[j] = I->J[j];
+    for (int i = 0; i < 3; i++)
       for (int k = 0; k < 3; k++) S[j][i] -= I->G[i][k] * X[j][k];
-    }
   }
-  if (solve3(S, 1, y)) return 1;
-  memcpy(alpha, y[0], sizeof y[0]);
-  memcpy(a, X[3], sizeof X[3]);
-  for (int k = 0; k < 3; k++) add3(-alpha[k], X[k], a);
-  return 0;
-}
-
-/* x [6]: out, the velocities of a body afloat that tau [6] gives it. Returns 0, or 1 if its inertia is not definite. */
-static int moveAfloat(Motion *at, const Inertia *I, const sunrealtype *tau, sunrealtype *x) {
-  sunrealtype torque[3], alpha[3];
-  nodeToSpace(at, tau + 3, torque);
-  if (solveAfloat(I, tau, torque, x, alpha)) return 1;
-  for (int k = 0; k < 3; k++) x[3 + k] = dot3(at->R[k], alpha);
+  for (int l = 0; l < n; l++) {
+    nodeToSpace(at, tau[l] + 3, alpha[l]);
+    for (int j = 0; j < 3; j++)
+      for (int i = 0; i < 3; i++) alpha[l][j] -= I->G[j][i] * X[3 + l][i];
+  }
+  if (solve3(S, n, alpha)) return 1;
+  for (int l = 0; l < n; l++) {
+    memcpy(x[l], X[3 + l], sizeof X[0]);
+    for (int k = 0; k < 3; k++) add3(-alpha[l][k], X[k], x[l]);
+    for (int k = 0; k < 3; k++) x[l][3 + k] = dot3(at->R[k], alpha[l]);
+  }
   return 0;
 }
 
@@ -182,7 +178,10 @@ static CP_WIDE int outwards(Tree *tree, const sunrealtype *tau, sunrealtype *udo
     sunrealtype *x         = udot + node->u, torque[3];
     Column a, alpha, r, part, U;
     if (node->kind == AFLOAT) {
-      if (moveAfloat(at, &own->I, of, x)) return n + 1;
+      sunrealtype all[1][6];
+      memcpy(all[0], of, sizeof all);
+      if (moveAfloat(at, &own->I, 1, all, all)) return n + 1;
+      memcpy(x, all[0], sizeof all);
       memcpy(at->a, x, 3 * sizeof *x);
       nodeToSpace(at, x + 3, at->alpha);
       continue;
@@ -217,29 +216,36 @@ int treeOutwards(Tree *tree, const sunrealtype *tau, sunrealtype *udot) {
   return outwards(tree, tau, udot);
 }
 
-void treeCarry(const Tree *tree, int n, Wrench *w, sunrealtype *e, sunrealtype *x) {
+void treeCarry(const Tree *tree, int n, int count, Wrench *w, sunrealtype (*e)[6],
+               sunrealtype (*x)[6]) {
   const Node *node       = &tree->node[n];
   Motion *at             = &tree->motion[n + 1];
   const Articulated *own = &tree->articulated[n];
-  sunrealtype turned[3];
-  treeOnVelocities(node, at, w, e);
+  sunrealtype turned[TREE_LOADS][3];
+  for (int l = 0; l < count; l++) treeOnVelocities(node, at, &w[l], e[l]);
   switch (node->kind) {
   case WELD: break;
   case HINGE:
   case SLIDE:
-    x[0] = own->D * e[0];
-    add3(-x[0], own->U, w->F);
-    add3(-x[0], own->U + 3, w->N);
+    for (int l = 0; l < count; l++) {
+      x[l][0] = own->D * e[l][0];
+      add3(-x[l][0], own->U, w[l].F);
+      add3(-x[l][0], own->U + 3, w[l].N);
+    }
     break;
   case SWIVEL:
-    memcpy(turned, w->N, sizeof turned);
-    solve3(own->I.J, 1, &turned);
-    for (int k = 0; k < 3; k++) x[k] = dot3(at->R[k], turned);
-    for (int k = 0; k < 3; k++)
-      for (int i = 0; i < 3; i++) w->F[i] -= own->I.G[k][i] * turned[k];
-    memset(w->N, 0, sizeof w->N);
+    for (int l = 0; l < count; l++) memcpy(turned[l], w[l].N, sizeof turned[l]);
+    solve3(own->I.J, count, turned);
+    for (int l = 0; l < count; l++) {
+      for (int k = 0; k < 3; k++) x[l][k] = dot3(at->R[k], turned[l]);
+      for (int k = 0; k < 3; k++)
+        for (int i = 0; i < 3; i++) w[l].F[i] -= own->I.G[k][i] * turned[l][k];
+      memset(w[l].N, 0, sizeof w[l].N);
+    }
     break;
-  case CUSTOM: customCarry(node, w, e, x); break;
-  case AFLOAT: moveAfloat(at, &own->I, e, x);
+  case CUSTOM:
+    for (int l = 0; l < count; l++) customCarry(node, &w[l], e[l], x[l]);
+    break;
+  case AFLOAT: moveAfloat(at, &own->I, count, e, x);
   }
 }

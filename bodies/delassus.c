@@ -22,7 +22,7 @@
 #define LEFT 1e-12
 /* A row without a part along the freedoms of the tree, of the wrench that it carries, squared: no more than roundoff */
 #define ABSENT 1e-24
-enum { LANE = 4 };
+enum { LANE = TREE_LOADS };
 
 typedef sunrealtype Lanes[LANE];
 
@@ -32,13 +32,13 @@ typedef struct {
 } Strip;                      /* of rows, a block */
 
 typedef struct Delassus_ {
-  int nblocks, m, rank; /* m = LANE nblocks */
-  Strip *block;         /* [nblocks], of at most na */
-  const Row **row;      /* [na] of each component */
-  int *path;            /* of all blocks */
-  char *marked;         /* [nnodes] 0 */
-  int *order, *left;    /* [m] of pivots; rows that depend on others */
-  sunrealtype *b;       /* [na] */
+  int nblocks, m, count, rank; /* m = LANE nblocks, lanes; count: number of rows among them */
+  Strip *block;                /* [nblocks], of at most na */
+  const Row **row;             /* [na] of each component */
+  int *path;                   /* of all blocks */
+  char *marked;                /* [nnodes] 0 */
+  int *order, *left;           /* [count] of pivots; rows that depend on others */
+  sunrealtype *b;              /* [na] */
   /* as large as the rows that are on need: E^T and (E D)^T [nu][m]; S, its Cholesky factor, whose columns are in the order of
    * pivots, and that of spread [m][m]; for each row b, the right-hand side, the entry of the diagonal of S, that which its wrench
    * could have, and that which is left, and its multiplier [m] */
@@ -134,7 +134,9 @@ int treeUseRows(const char *off, void *bodies) {
   if (d->m > MANY) return 1;
   const size_t m = (size_t)d->m, nu = (size_t)b->tree->nu;
   if (!(d->E = calloc(2 * m * nu + 3 * m * m + 6 * m + 1, sizeof *d->E))) return 1;
-  for (int r = 0; r < d->m; r++) d->order[r] = r;
+  d->count = 0;
+  for (int r = 0; r < d->m; r++)
+    if (r % LANE < d->block[r / LANE].count) d->order[d->count++] = r;
   d->X = d->E + m * nu, d->S = d->X + m * nu, d->L = d->S + m * m, d->gram = d->L + m * m;
   d->rhs = d->gram + m * m, d->w = d->rhs + m, d->size = d->w + m, d->most = d->size + m;
   d->rest = d->most + m, d->lambda = d->rest + m;
@@ -204,18 +206,22 @@ CP_WIDE_PART void carryOne(const Articulated *own, const sunrealtype *z, int tur
   memcpy(X, x, sizeof x);
 }
 
-/* The same for other nodes, lane by lane */
+/* The same for other nodes */
 static void carryMore(const Tree *tree, int n, int m, Lanes *w, sunrealtype *E, sunrealtype *X,
                       sunrealtype *most) {
+  const int nu = tree->node[n].nu;
+  Wrench own[LANE];
+  sunrealtype e[LANE][6], x[LANE][6];
   for (int l = 0; l < LANE; l++) {
-    Wrench own = {{w[0][l], w[1][l], w[2][l]}, {w[3][l], w[4][l], w[5][l]}};
-    sunrealtype e[6], x[6];
-    for (int k = 0; k < tree->node[n].nu; k++) e[k] = E[k * m + l]; /* of the rows themselves */
-    treeCarry(tree, n, &own, e, x);
-    for (int k = 0; k < 3; k++) w[k][l] = own.F[k], w[3 + k][l] = own.N[k];
-    for (int k = 0; k < tree->node[n].nu; k++) {
-      E[k * m + l] = e[k], X[k * m + l] = x[k];
-      most[l] += e[k] * x[k];
+    for (int k = 0; k < 3; k++) own[l].F[k] = w[k][l], own[l].N[k] = w[3 + k][l];
+    for (int k = 0; k < nu; k++) e[l][k] = E[k * m + l]; /* of the rows themselves */
+  }
+  treeCarry(tree, n, LANE, own, e, x);
+  for (int l = 0; l < LANE; l++) {
+    for (int k = 0; k < 3; k++) w[k][l] = own[l].F[k], w[3 + k][l] = own[l].N[k];
+    for (int k = 0; k < nu; k++) {
+      E[k * m + l] = e[l][k], X[k * m + l] = x[l][k];
+      most[l] += e[l][k] * x[l][k];
     }
   }
 }
@@ -295,7 +301,7 @@ static sunrealtype entry(const Delassus *d, int r, int s) {
 static int pivot(const Delassus *d, int k) {
   int best            = NONE;
   sunrealtype largest = 0;
-  for (int i = k; i < d->m; i++) {
+  for (int i = k; i < d->count; i++) {
     const int r            = d->order[i];
     const sunrealtype part = d->size[r] > ABSENT * d->most[r] ? d->rest[r] / d->size[r] : 0;
     if (part >= KEPT && i == k) return i;
@@ -306,25 +312,26 @@ static int pivot(const Delassus *d, int k) {
 
 /* Factors S. Returns 0, or 1 if it is not clear which rows depend on others. */
 static int factor(Delassus *d) {
-  const int m = d->m;
-  memcpy(d->rest, d->size, (size_t)m * sizeof *d->rest);
-  for (d->rank = 0; d->rank < m; d->rank++) {
+  const int n = d->count;
+  memcpy(d->rest, d->size, (size_t)d->m * sizeof *d->rest);
+  for (d->rank = 0; d->rank < n; d->rank++) {
     const int k = d->rank, at = pivot(d, k);
     if (at == NONE) break;
     const int p  = d->order[at];
     d->order[at] = d->order[k], d->order[k] = p;
     sunrealtype *own      = d->L + (size_t)p * d->m;
-    const sunrealtype l_p = own[k] = sqrt(d->rest[p]);
-    for (int i = k + 1; i < m; i++) {
+    own[k]                = sqrt(d->rest[p]);
+    const sunrealtype per = 1 / own[k];
+    for (int i = k + 1; i < n; i++) {
       const int r      = d->order[i];
       sunrealtype *L   = d->L + (size_t)r * d->m;
       sunrealtype left = entry(d, r, p);
       for (int j = 0; j < k; j++) left -= L[j] * own[j];
-      L[k] = left / l_p;
+      L[k] = left * per;
       d->rest[r] -= L[k] * L[k];
     }
   }
-  for (int i = d->rank; i < m; i++) {
+  for (int i = d->rank; i < n; i++) {
     const int r = d->order[i];
     if (d->size[r] > ABSENT * d->most[r] && d->rest[r] > LEFT * d->size[r]) return 1;
   }
@@ -348,7 +355,7 @@ static int agree(const Delassus *d, const sunrealtype *x) {
   sunrealtype terms = 0;
   for (int r = 0; r < d->m; r++)
     terms = fmax(terms, fmax(fabs(d->rhs[r]), fabs(d->w[r] + d->rhs[r])));
-  for (int i = d->rank; i < d->m; i++) {
+  for (int i = d->rank; i < d->count; i++) {
     const int r      = d->order[i];
     sunrealtype open = d->w[r];
     for (int j = 0; j < d->rank; j++) open -= d->L[(size_t)r * d->m + j] * x[j];
@@ -366,7 +373,7 @@ static void spread(Delassus *d, sunrealtype *x) {
   substitute(d, 1, x);
   memset(lambda, 0, (size_t)m * sizeof *lambda);
   for (int i = 0; i < rank; i++) lambda[d->order[i]] = x[i];
-  for (int i = rank; i < m; i++) { /* C in the place of S, without rows that have no part */
+  for (int i = rank; i < d->count; i++) { /* C in the place of S, without rows that have no part */
     const int r    = d->order[i];
     sunrealtype *C = d->S + (size_t)n * d->m;
     if (!(d->size[r] > ABSENT * d->most[r])) continue;

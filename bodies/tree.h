@@ -237,9 +237,11 @@ int treeEliminate(const Mechanism *b, Tree *tree, sunrealtype *tau, const sunrea
                   const Wrench *wrench);
 /* u': out, from the root to the leaves. Returns as treeEliminate. */
 int treeOutwards(Tree *tree, const sunrealtype *tau, sunrealtype *udot);
-/* A wrench on node n about its origin becomes what the eliminated node passes on, about the same point. e, x [nu of n]: out,
+/* Wrenches on node n about its origin become what the eliminated node passes on, about the same point. e, x [count][nu of n]: out,
  * S^T w, which is added to e, and the accelerations that it causes in a parent that stands still */
-void treeCarry(const Tree *tree, int n, Wrench *w, sunrealtype *e, sunrealtype *x);
+enum { TREE_LOADS = 4 }; /* at most */
+void treeCarry(const Tree *tree, int n, int count, Wrench *w, sunrealtype (*e)[6],
+               sunrealtype (*x)[6]);
 
 /* ---- inverse.c ---- */
 
