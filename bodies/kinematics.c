@@ -152,32 +152,38 @@ void treeAccelerate(Tree *tree, const sunrealtype *udot, const sunrealtype *grav
   }
 }
 
-void treePlace(Mechanism *b, const Tree *tree) {
+/* The pose of a node's body */
+CP_WIDE_PART void placeBody(const Node *node, const Motion *at, Pose *pose) {
+  Column R[3], P, v, w, a, alpha, d, axis, swing, turned, moved;
+  axes3(at->R, R);
+  load3(at->P, &P), load3(at->v, &v), load3(at->w, &w);
+  load3(at->a, &a), load3(at->alpha, &alpha);
+  for (int k = 0; k < 3; k++) times3(R, node->B[k], &axis), store3(&axis, pose->axis[k]);
+  times3(R, node->c, &d);
+  vector3(&w, &d, &swing);
+  vector3(&w, &swing, &turned);
+  vector3(&alpha, &d, &moved);
+  P += d, v += swing, a += moved + turned;
+  store3(&P, pose->r), store3(&v, pose->v), store3(&w, pose->w);
+  store3(&a, pose->acc), store3(&alpha, pose->alpha);
+  pose->phi          = at->phi;
+  pose->turns        = at->turns;
+  pose->accelerating = 1;
+}
+
+static CP_WIDE void placeAll(Mechanism *b, const Tree *tree) {
   for (int i = 0; i < b->nbodies; i++) {
-    Node *node = &tree->node[tree->node_of_body[i]];
-    Motion *at = &tree->motion[tree->node_of_body[i] + 1];
-    Pose *pose = &b->pose[i];
-    sunrealtype d[3], swing[3], turned[3], *body = tree->twist + b->space.nu * i;
-    for (int k = 0; k < 3; k++) nodeToSpace(at, node->B[k], pose->axis[k]);
-    nodeToSpace(at, node->c, d);
-    cross3(at->w, d, swing);
-    cross3(at->w, swing, turned);
-    cross3(at->alpha, d, pose->acc);
-    for (int k = 0; k < 3; k++) {
-      pose->r[k] = at->P[k] + d[k];
-      pose->v[k] = at->v[k] + swing[k];
-      pose->acc[k] += at->a[k] + turned[k];
-      pose->w[k]     = at->w[k];
-      pose->alpha[k] = at->alpha[k];
-    }
-    pose->phi          = at->phi;
-    pose->turns        = at->turns;
-    pose->accelerating = 1;
+    const int n       = tree->node_of_body[i];
+    Pose *pose        = &b->pose[i];
+    sunrealtype *body = tree->twist + b->space.nu * i;
+    placeBody(&tree->node[n], &tree->motion[n + 1], pose);
     memcpy(body, pose->v, sizeof pose->v);
     if (b->space.dimension == 2) body[2] = pose->w[2];
     else toBody(pose, pose->w, body + 3);
   }
 }
+
+void treePlace(Mechanism *b, const Tree *tree) { placeAll(b, tree); }
 
 /* All functions of the CPMech are called at one state. Those without u take it as it is. */
 void treePose(Mechanism *b, const sunrealtype *q, const sunrealtype *u, const sunrealtype *udot) {

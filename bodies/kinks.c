@@ -367,23 +367,23 @@ static int make(Mechanism *m) {
 
 int bodiesKinkSource(CPEventSource *source, Mechanism *m) {
   static const CPEventDerivatives pass = {.size = sizeof pass};
-  int strikes                          = 0; /* A drive that changes its speed is an impact. */
   if (!m->kinks && make(m)) return CP_MEM_FAIL;
-  for (int i = 0; i < m->ndrives; i++) strikes |= hasPieces(ofDrive(&m->drive[i]));
-  *source = (CPEventSource){.size        = source->size,
-                            .name        = "kinks",
-                            .data        = m->kinks,
-                            .nroots      = m->kinks->nroots,
-                            .roots       = m->kinks->nroots > 0 ? roots : NULL,
-                            .direction   = m->kinks->direction,
-                            .next_time   = nextTime,
-                            .start       = begin,
-                            .ready       = resume,
-                            .paused      = release,
-                            .handle      = meet,
-                            .derivatives = strikes ? NULL : &pass,
-                            .undo        = undo,
-                            .message     = messageOf,
-                            .take_mech   = takeMech};
+  /* A motion that changes its slope is an impact. */
+  const int strikes = nextOf(bodiesFirstFormula(m), FOR_MOTIONS) != NULL;
+  *source           = (CPEventSource){.size        = source->size,
+                                      .name        = "kinks",
+                                      .data        = m->kinks,
+                                      .nroots      = m->kinks->nroots,
+                                      .roots       = m->kinks->nroots > 0 ? roots : NULL,
+                                      .direction   = m->kinks->direction,
+                                      .next_time   = nextTime,
+                                      .start       = begin,
+                                      .ready       = resume,
+                                      .paused      = release,
+                                      .handle      = meet,
+                                      .derivatives = strikes ? NULL : &pass,
+                                      .undo        = undo,
+                                      .message     = messageOf,
+                                      .take_mech   = takeMech};
   return 0;
 }

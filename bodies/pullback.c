@@ -65,9 +65,12 @@ static int addOnVelocities(const Mechanism *b, sunrealtype t, const sunrealtype 
   int flag         = 0;
   if (armature) memset(armature, 0, (size_t)tree->nu * sizeof *armature);
   for (const Line *line = tree->line; line < tree->line + tree->nlines; line++) {
+    const sunrealtype share = bodiesShare(b, &b->term[line->term]);
     sunrealtype stretch, rate, force;
-    const sunrealtype share = lineAt(b, line, q, u, &stretch, &rate, &force);
-    if (tau) tau[line->u] += share * (force + lawSpring(b->param + line->param, stretch, rate));
+    if (tau) {
+      lineAt(b, line, q, u, &stretch, &rate, &force);
+      tau[line->u] += share * (force + lawSpring(b->param + line->param, stretch, rate));
+    }
     if (armature && line->inertance != NONE)
       armature[line->u] += share * share * b->param[line->inertance];
   }
