@@ -177,8 +177,8 @@ typedef struct {
   struct Release_ *release;       /* releases.c */
   int *length;                    /* indices of the laws of springs between points */
   int nlengths, nbodies, njoints, ncoordinates, nterms, nrows, nrolls, npairs, ndrives, nlaws,
-      nforces, nshapes, ncontacts, nmeetings, nparams, nfrictions, ninertances, nactivations,
-      ncontrollers, nreleases,
+      nforces, nshapes, ncontacts, nmeetings, nparams, nfrictions, ninertances, nelastic_ropes,
+      nactivations, ncontrollers, nreleases,
       nplaces;  /* nplaces: where functions and ranges have pieces (kinks.c) */
   char *text;   /* all names, each terminated by a zero */
   int ntext;    /* bytes */

@@ -238,7 +238,7 @@ int bodiesPowers(Mechanism *b, sunrealtype t, const sunrealtype *q, const sunrea
     flag = at_point ? bodiesForceOf(b, i, t, F, rate) : bodiesWrench(b, &b->force[i], &wrench);
     out->applied += at_point ? dot3(F, rate) : wrench.power;
   }
-  for (int i = 0; i < b->ncontacts && !flag; i++) { /* elastic ropes */
+  for (int i = 0; i < b->ncontacts && b->nelastic_ropes > 0 && !flag; i++) {
     if (b->contact[i].elastic == NONE) continue;
     const Joint *joint = &b->joint[b->contact[i].joint];
     RopeState rope;

@@ -399,6 +399,7 @@ int bodiesAddRope(CPBodies b, const CPRope *rope) {
   }
   const int restitution =
       elastic ? NONE : bodiesTakeParam(b, text, "restitution", rope->restitution);
+  if (elastic) b->m.nelastic_ropes++;
   const int i = bodiesTakeStop(b, text, &row, restitution, elastic ? param : NONE);
   if (d.drum != NONE) takeSlip(&d, first, text, &b->m.contact[i]);
   return i;
