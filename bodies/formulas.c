@@ -186,8 +186,10 @@ int bodiesFormula(const Mechanism *m, const Formula *formula, int k, sunrealtype
   memcpy(at + 1, own, (size_t)nown * sizeof *at);
   for (int i = 0; i < formula->ninputs; i++) {
     const Input *input = &formula->input[i];
+    Term term          = input->term;
     Jet jet;
-    bodiesTermJet(m, &input->term, VALUES, &jet);
+    treeCountTurns(m, &term);
+    bodiesTermJet(m, &term, VALUES, &jet);
     at[1 + nown + i] = input->term.coef * (input->level ? jet.rate : jet.s);
   }
   return evaluate(m, formula, k, at, value, g, NULL);

@@ -232,9 +232,9 @@ static sunrealtype gapOf(const Mechanism *b, const Row *row, sunrealtype sum) {
   return period > 0 ? remainder(gap, period) : gap;
 }
 
-/* Does a row of position leave the turns of its sum open? Coordinates of the tree count theirs, and only drives do. */
+/* Does an equation leave the turns of its sum open? Coordinates of the tree count theirs, and only drives do. */
 static inline int isOpen(const Mechanism *b, const Row *row) {
-  return row->wraps && (!bodiesCountsTurns(b, row) || row->nterms == 1);
+  return row->wraps && !row->limit && (!bodiesCountsTurns(b, row) || row->nterms == 1);
 }
 
 /* The sum of coordinates of the tree (level 0), or of their rates: entries of the state, q or u. Whole turns are added up first: those of

@@ -35,6 +35,7 @@ int CPMechGetCoordinate(CPMech mech, int i, N_Vector y, sunrealtype *x, sunrealt
   Term term;
   Jet jet;
   bodiesCoordinate(b, i, &term);
+  treeCountTurns(b, &term);
   placePair(b, &b->pair[term.pair], y);
   bodiesTermJet(b, &term, VALUES, &jet);
   if (x) *x = term.coef * jet.s;

@@ -542,6 +542,7 @@ static int evaluate(Mechanism *m, const Sensor *s, const At *at, sunrealtype *x)
       return 0;
     }
     bodiesCoordinateTerm(m, s->index, s->k, &term);
+    treeCountTurns(m, &term);
     bodiesTermJet(m, &term, level == 2 ? ACCELERATION : VALUES, &jet);
     x[0] = term.coef * (level == 0 ? jet.s : level == 1 ? jet.rate : jet.acc);
     return 0;

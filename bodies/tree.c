@@ -231,10 +231,10 @@ static int addAll(const Mechanism *b, Tree *tree, const int *edge, const int *or
   return orderByDepth(tree);
 }
 
-/* Finds the velocity to whose coordinate a term is tied. last [npairs]: the last node of a pair's chain, or NONE */
-static void tie(const Mechanism *b, const Tree *tree, const int *last, Term *of) {
+/* Finds the velocity to whose coordinate a term is tied. */
+static void tie(const Mechanism *b, const Tree *tree, Term *of) {
   of->velocity = NONE;
-  for (int n = last[of->pair]; n >= 0; n = tree->node[n].parent) {
+  for (int n = tree->last_of_pair[of->pair]; n >= 0; n = tree->node[n].parent) {
     const Node *node = &tree->node[n];
     Term term;
     if (node->joint == NONE || b->joint[node->joint].pair != of->pair) break;
@@ -245,6 +245,12 @@ static void tie(const Mechanism *b, const Tree *tree, const int *last, Term *of)
         of->m.j == term.m.j)
       of->velocity = node->u, of->coordinate = node->q, of->sign = term.coef;
   }
+}
+
+void treeCountTurns(const Mechanism *b, Term *of) {
+  if (!b->tree || of->m.kind != ANGLE || of->pair == NONE) return;
+  tie(b, b->tree, of);
+  of->counts = of->velocity != NONE;
 }
 
 /* Lists the laws on one coordinate of the tree, and the others. Returns 0, or 1 without memory. */
@@ -265,7 +271,7 @@ static int listLaws(const Mechanism *b, Tree *tree) {
 
 /* Ties the terms of laws and rows, and lists the laws. Returns 0, or 1 without memory. */
 static int findTerms(Mechanism *b, Tree *tree) {
-  int *last = malloc(((size_t)b->npairs + 1) * sizeof *last);
+  int *last = tree->last_of_pair = malloc(((size_t)b->npairs + 1) * sizeof *last);
   if (!last) return 1;
   for (int i = 0; i < b->npairs; i++) last[i] = NONE;
   for (int n = 0; n < tree->nnodes; n++)
@@ -278,7 +284,7 @@ static int findTerms(Mechanism *b, Tree *tree) {
                    (law->inertance == NONE || law->nterms == 1);
     for (int k = 0; k < law->nterms; k++) {
       Term *of = bodiesLawTerm(b, law, k);
-      tie(b, tree, last, of);
+      tie(b, tree, of);
       of->counts = of->velocity != NONE && (law->nterms > 1 || of->f || of->coef != of->sign);
       law->on_tree &= of->velocity != NONE && !of->f && (of->m.kind != OWN || law->nterms == 1);
     }
@@ -291,12 +297,11 @@ static int findTerms(Mechanism *b, Tree *tree) {
     for (int k = 0; k < row->nterms; k++) bent |= bodiesRowTerm(b, row, k)->f != NULL;
     for (int k = 0; k < row->nterms; k++) {
       Term *of = bodiesRowTerm(b, row, k);
-      tie(b, tree, last, of);
+      tie(b, tree, of);
       of->counts = bent && of->velocity != NONE;
       tree->bare &= of->velocity != NONE && !bent;
     }
   }
-  free(last);
   return listLaws(b, tree);
 }
 
@@ -420,6 +425,7 @@ void treeFree(Tree *tree) {
   free(tree->order);
   free(tree->line);
   free(tree->full);
+  free(tree->last_of_pair);
   free(tree->square.place);
   free(tree->diagonal);
   free(tree->rows.place);

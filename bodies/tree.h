@@ -106,6 +106,7 @@ typedef struct Tree_ {
   int *order; /* [nnodes] of the nodes by their depth: neighbours do not wait for each other in recursions */
   int *node_of_body;     /* [nbodies] */
   int *node_of_velocity; /* [nu] */
+  int *last_of_pair;     /* [npairs] the last node of the chain of a joint's pair, or NONE */
   int recursive;         /* may u' come from the recursion? */
   int nothers;           /* number of all other laws but friction */
   Line *line;            /* [nlines] */
@@ -183,6 +184,8 @@ void treeFreeCopy(Tree *tree);
 int treeHas(const Tree *tree, const Mechanism *b, int joint);
 /* The velocity of coordinate k of a joint by functions, or NONE if it is no edge */
 int treeVelocityOf(const Tree *tree, int joint, int k);
+/* Makes an angle, if it is a coordinate of the tree where that is, count turns (Term.counts). */
+void treeCountTurns(const Mechanism *b, Term *of);
 /* The side, 0 or 1, whose body an edge moves, or NONE */
 int treeSide(const Tree *tree, const Mechanism *b, int joint);
 /* Sets the frames of the nodes, which those of pairs define; their masses follow (treeRefresh). */

@@ -882,7 +882,8 @@ typedef struct {
  * joints, a joint that closes only with opposite axes, or the joint that is violated most at the guess. */
 CPODES_EXPORT int CPMechAssemble(CPMech mech, sunrealtype t, N_Vector y, CPAssembly *assembly);
 
-/** Returns coordinate i and its rate at y. x, rate: out, may be NULL. */
+/** Returns coordinate i and its rate at y; the angle of a joint of the tree counts turns, others in space are in (-pi, pi]. x, rate: out,
+ * may be NULL. */
 CPODES_EXPORT int CPMechGetCoordinate(CPMech mech, int i, N_Vector y, sunrealtype *x,
                                       sunrealtype *rate);
 /** Returns the position x [3] and velocity v [3] in space of a point that is given in the frame of a body. Either may be

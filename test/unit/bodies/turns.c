@@ -147,7 +147,7 @@ START_TEST(all_that_sees_an_angle_sees_its_turns) {
   Machine m        = disc(_i / METHODS % 3, _i / METHODS / 3, &angle);
   CPIntegrator mem = start(&m, methods[_i % METHODS], tol, 2 * quarter);
   N_Vector within  = N_VClone(m.y);
-  sunrealtype t = 0, before = 0, steps;
+  sunrealtype t = 0, before = 0, steps, x;
   ck_assert_int_eq(CPIntegratorRootInit(mem, 2, passes), CP_SUCCESS);
   ck_assert_int_eq(CPIntegratorSetRootData(mem, &angle), CP_SUCCESS);
   for (int roots = 0, flag = 0; flag != CV_TSTOP_RETURN; before = t) {
@@ -156,6 +156,8 @@ START_TEST(all_that_sees_an_angle_sees_its_turns) {
     ck_assert_int_eq(CPObjectGetStat(CP_OBJECT(mem), "steps", &steps), CP_SUCCESS);
     const sunrealtype most = tol * (100 + 10 * steps);
     ck_assert_double_eq_tol(entries(m.y)[angle], from() * cos(omega * t), from() * most);
+    ck_assert_int_eq(CPMechGetCoordinate(m.mech, 0, m.y, &x, NULL), CP_SUCCESS);
+    ck_assert_double_eq(x, entries(m.y)[angle]);
     if (flag == CV_ROOT_RETURN) {
       ck_assert_int_eq(CPIntegratorGetRootInfo(mem, found), CP_SUCCESS);
       ck_assert_int_ne(found[roots == 0], 0);

@@ -442,22 +442,34 @@ END_TEST
 
 /* ---- turns ---- */
 
+/* In joint coordinates stops may be several turns apart, and uniform motions are exact with all methods; absolute ones in space leave
+ * turns open. */
 START_TEST(a_run_counts_turns) {
-  const sunrealtype upper[] = {9, 3.1};
-  for (int k = 0; k < 8; k++) {
-    const char *method = k / 4 ? "RADAU" : "DOP853";
+  const struct {
+    CPFormulation formulation;
+    sunrealtype upper;
+  } cases[]                = {{CP_ABSOLUTE, 9},
+                              {CP_JOINT_COORDINATES, 9},
+                              {CP_ABSOLUTE, 3.1},
+                              {CP_JOINT_COORDINATES, 3.1},
+                              {CP_JOINT_COORDINATES, 23}};
+  const char *const with[] = {"DOP853", "RADAU", "BDF", "ADAMS"};
+  for (int k = 0; k < 20; k++) {
+    const sunrealtype upper = cases[k % 5].upper;
     sunrealtype rate, now;
+    if (k >= 10 && cases[k % 5].formulation == CP_ABSOLUTE) continue;
     bodies              = CPBodiesCreate(3, NULL);
-    const CPLimit limit = {CP_NEW_LIMIT("turns"), .of = {{"hinge", 0}}, .lower = -3,
-                           .upper = upper[k / 2 % 2], .restitution = 1};
+    const CPLimit limit = {CP_NEW_LIMIT("turns"), .of = {{"hinge", 0}}, .lower = -3, .upper = upper,
+                           .restitution = 1};
     wheel(3, "wheel", "hinge", 0.7, 5);
     add_element(bodies, &limit.head);
-    act(k % 2 ? CP_JOINT_COORDINATES : CP_ABSOLUTE);
-    ck_assert_int_eq(run_with(method, 1e-8, 6.9), CP_SUCCESS);
-    const sunrealtype off =
-        coordinate_of("hinge", &now) - zigzag(6.9, 5, -3, upper[k / 2 % 2], 1, &rate);
+    act(cases[k % 5].formulation);
+    ck_assert_int_eq(run_with(with[k / 5], 1e-8, 6.9), CP_SUCCESS);
+    const sunrealtype off  = coordinate_of("hinge", &now) - zigzag(6.9, 5, -3, upper, 1, &rate),
+                      open = cases[k % 5].formulation == CP_ABSOLUTE ? remainder(off, 8 * atan(1))
+                                                                     : off;
     ck_assert_double_eq_tol(now, rate, 1e-7);
-    ck_assert_double_eq_tol(remainder(off, 8 * atan(1)), 0, 1e-7);
+    ck_assert_msg(fabs(open) < 1e-7, "%d: %g", k, (double)open);
     release();
   }
 }
