@@ -950,6 +950,7 @@ static void lackTurns(const sunrealtype *turns, void *mechanism) {
 void bodiesTakeFunctions(const Mechanism *b, CPEquations *e) {
   if (e->nangles > 0) e->turns = lackTurns;
   e->parameters_jac = bodiesParametersJac;
+  e->row_name       = bodiesRowName;
   if (b->balance + b->nactivations > 0) e->zdot = rates;
   /* W, of which all differences are taken if there are some, is left out of iterations instead. */
   if (b->nactivations > 0 && !b->balance) e->auxiliary_jac = ratesJac;
@@ -957,7 +958,6 @@ void bodiesTakeFunctions(const Mechanism *b, CPEquations *e) {
     e->p         = b->np > 0 ? positions : NULL;
     e->v         = velocities;
     e->b         = accelerations;
-    e->row_name  = bodiesRowName;
     e->skip_rows = bodiesSkipRows;
   }
   if (b->tree) {

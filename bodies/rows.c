@@ -1,6 +1,6 @@
 /* Rows of constraints: those of contacts, those that are off, and their names in messages. */
-#include "bodies_impl.h"
 #include "formulas.h"
+#include "tree.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -84,6 +84,17 @@ static void limitOf(const Mechanism *b, const Joint *drive, sunrealtype t, char 
 /* A motion from a singular start that ends so soon has not left it [s]. */
 static const sunrealtype near_start = SUN_RCONST(1e-3);
 
+/* Velocities are those of bodies, or of joints and free bodies of the tree. */
+static void nameVelocity(const Mechanism *b, int i, char *name, size_t length) {
+  const int n     = b->tree ? b->tree->node_of_velocity[i] : NONE,
+            joint = b->tree ? b->tree->node[n].joint : NONE;
+  int body        = b->tree ? b->tree->node[n].body : i / b->space.nu;
+  for (int k = n; b->tree && body == NONE; k++)
+    body = b->tree->node[k].body; /* of a chain in the plane */
+  if (joint != NONE) snprintf(name, length, "joint \"%s\"", b->text + b->joint[joint].name);
+  else snprintf(name, length, "body \"%s\"", b->text + b->body[body].name);
+}
+
 void bodiesRowName(CPMechName what, sunindextype i, sunrealtype t, char *name, size_t length,
                    void *mechanism) {
   const Mechanism *b = mechanism;
@@ -94,6 +105,10 @@ void bodiesRowName(CPMechName what, sunindextype i, sunrealtype t, char *name, s
   if (what == CP_NAME_STATE) {
     if (b->singular[0] && fabs(t - b->assembled) <= near_start)
       snprintf(name, length, "%s", b->singular);
+    return;
+  }
+  if (what == CP_NAME_VELOCITY) {
+    nameVelocity(b, (int)i, name, length);
     return;
   }
   for (int j = 0; j < b->njoints; j++) {

@@ -12,15 +12,67 @@
 
 #include "cpodes/projector/newton.h"
 
+#include <float.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
+
+/* K [n n] <- M + A^T A, which is positive definite if M is where A x = 0 */
+static void addSquares(const CPMech mech, double *K) {
+  const int n    = mech->nu;
+  const CPMat *M = &mech->userM.A, *A = &mech->A;
+  for (int j = 0; j < n; j++) {
+    for (size_t k = cpMatFirst(M, j); k < cpMatFirst(M, j + 1); k++)
+      K[cpMatRow(M, j, k) * n + j] += M->value[k];
+    for (int i = 0; i < n; i++)
+      for (size_t k = cpMatFirst(A, j); k < cpMatFirst(A, j + 1); k++)
+        if (!mech->rows.off[cpMatRow(A, j, k)])
+          K[i * n + j] += A->value[k] * cpMatEntry(A, cpMatRow(A, j, k), i);
+  }
+}
+
+/* The velocity that M holds least where A x = 0: that at which Cholesky's factorisation with pivoting of M + A^T A, scaled to unit diagonal,
+ * ends. Larger systems are not examined, as the cost grows with the third power. Returns -1 then, and without memory. */
+static int leastHeld(CPMech mech) {
+  enum { MOST_VELOCITIES = 500 };
+  const int n = mech->nu;
+  double *K   = n > MOST_VELOCITIES ? NULL : calloc((size_t)n * ((size_t)n + 1), sizeof *K);
+  int least   = -1;
+  if (!K) return -1;
+  double *done = K + n * n;
+  addSquares(mech, K);
+  for (int i = 0; i < n; i++)
+    for (int j = 0; j < n; j++) /* the diagonal last */
+      if (i != j) K[i * n + j] /= sqrt(fmax(K[i * n + i], DBL_MIN) * fmax(K[j * n + j], DBL_MIN));
+  for (int i = 0; i < n; i++) K[i * n + i] = K[i * n + i] > 0.0;
+  for (int k = 0; k < n; k++) {
+    int p = -1;
+    for (int i = 0; i < n; i++)
+      if (done[i] == 0.0 && (p < 0 || K[i * n + i] > K[p * n + p])) p = i;
+    least = p; /* that of the least pivot */
+    if (!(K[p * n + p] > n * DBL_EPSILON)) break;
+    done[p] = 1.0;
+    for (int i = 0; i < n; i++)
+      for (int j = 0; j < n && done[i] == 0.0; j++)
+        if (done[j] == 0.0) K[i * n + j] -= K[i * n + p] * K[p * n + j] / K[p * n + p];
+  }
+  free(K);
+  return least;
+}
+
+CP_RARE static int notDefinite(CPMech mech, sunrealtype t) {
+  char name[CP_MECH_ROW_NAME] = "";
+  const int j                 = leastHeld(mech);
+  if (j >= 0) cpMechAskName(mech, CP_NAME_VELOCITY, j, t, name);
+  return cpReason(mech->text, -CP_MASS_INDEFINITE,
+                  "at t = %.10g: M must be positive definite where A x = 0, and is not (%s)%s%s%s",
+                  t, cpSaddleName(mech->kkt), name[0] ? ": " : "", name,
+                  name[0] ? " has a motion that moves no mass, or too little of it" : "");
+}
 
 CP_RARE static int failedFactor(CPMech mech, sunrealtype t, int flag) {
   switch (flag) {
-  case CP_SADDLE_NOT_DEFINITE:
-    return cpReason(mech->text, -CP_MASS_INDEFINITE,
-                    "at t = %.10g: M must be positive definite where A x = 0, and is not (%s)", t,
-                    cpSaddleName(mech->kkt));
+  case CP_SADDLE_NOT_DEFINITE: return notDefinite(mech, t);
   case CP_SADDLE_DEPENDENT: {
     char name[CP_MECH_ROW_NAME];
     return cpReason(mech->text, -CP_KKT_RANK,

@@ -87,7 +87,7 @@ int cpMechMotions(CPMech mech, sunrealtype t) {
 void cpMechAskName(const CPMech mech, CPMechName what, int i, sunrealtype t,
                    char name[CP_MECH_ROW_NAME]) {
   name[0] = '\0';
-  if (mech->eq->row_name && i < mech->na && !cpMechData(mech))
+  if (mech->eq->row_name && i < (what == CP_NAME_VELOCITY ? mech->nu : mech->na) && !cpMechData(mech))
     mech->eq->row_name(what, i, t, name, CP_MECH_ROW_NAME, mech->data);
   name[CP_MECH_ROW_NAME - 1] = '\0';
 }

@@ -532,6 +532,14 @@ START_TEST(every_component_has_a_name) {
     snprintf(name, sizeof name, "%s", d.name);
     ck_assert_int_eq(thing_named(b.bodies, CP_STATE, name), i);
   }
+  const CPEquations e = equations_of(b.mech);
+  void *data;
+  ck_assert_int_eq(CPMechGetData(b.mech, &data), CP_SUCCESS);
+  for (int i = 0; i < e.nu; i++) { /* also that to which a velocity belongs, in messages */
+    char name[256] = "";
+    e.row_name(CP_NAME_VELOCITY, i, 0, name, sizeof name, data);
+    ck_assert(!strncmp(name, i ? "joint \"" : "joint \"root\"", 7) || !strncmp(name, "body \"", 6));
+  }
   ck_assert_int_eq(thing_named(b.bodies, CP_STATE, "root.angle"), 0);
   ck_assert_int_eq(thing_named(b.bodies, CP_STATE, "one.x"), CP_ILL_INPUT);
   discard(&b);

@@ -463,6 +463,64 @@ START_TEST(increments_of_small_auxiliary_states_are_as_small_as_tolerances) {
 }
 END_TEST
 
+/* ---------------------------------------------------------- motions without mass are named -- */
+
+/* u_1 = -u_0 moves no mass. */
+static int lacking_M(sunrealtype t, const sunrealtype *q, SUNMatrix M, void *user_data) {
+  (void)t, (void)q, (void)user_data;
+  SM_ELEMENT_D(M, 0, 0) = SM_ELEMENT_D(M, 0, 1) = 2;
+  SM_ELEMENT_D(M, 1, 0) = SM_ELEMENT_D(M, 1, 1) = 2;
+  SM_ELEMENT_D(M, 2, 2)                         = SUN_RCONST(0.5);
+  return 0;
+}
+
+static int lacking_f(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
+                     const sunrealtype *z, sunrealtype *f, void *user_data) {
+  (void)t, (void)q, (void)u, (void)z, (void)user_data;
+  f[0] = f[2] = 1;
+  return 0;
+}
+
+/* The row holds u_0 or u_2. */
+static int lacking_A(sunrealtype t, const sunrealtype *q, SUNMatrix A, void *user_data) {
+  (void)t, (void)q;
+  SM_ELEMENT_D(A, 0, *(int *)user_data) = 1;
+  return 0;
+}
+
+static int lacking_v(sunrealtype t, const sunrealtype *q, const sunrealtype *u, sunrealtype *v,
+                     void *user_data) {
+  (void)t, (void)q;
+  v[0] = u[*(int *)user_data];
+  return 0;
+}
+
+static void lacking_name(CPMechName what, sunindextype i, sunrealtype t, char *name, size_t length,
+                         void *user_data) {
+  (void)t, (void)user_data;
+  snprintf(name, length, what == CP_NAME_VELOCITY ? "joint \"%c\"" : "row \"%c\"", 'a' + (int)i);
+}
+
+START_TEST(a_motion_that_nothing_holds_is_named) {
+  static const int held[] = {0, 2};
+  const CPEquations model = {
+      CP_SIZED(CPEquations),   .nu = 3,        .nv = 1,        .na = 1,
+      .v = lacking_v,          .M = lacking_M, .f = lacking_f, .A = lacking_A,
+      .row_name = lacking_name};
+  sunrealtype udot[3];
+  for (int k = 0; k < 2; k++) {
+    int row          = held[k];
+    MechRun *run     = mech_run_create(&model, &row, (sunrealtype[]){0, 0, 0, 0, 0, 0});
+    CPMechOutput out = {CP_SIZED(CPMechOutput), .udot = udot};
+    const int flag   = CPMechEvaluate(run->mech, 0, run->y, &out);
+    ck_assert_int_eq(flag, k ? CP_MASS_INDEFINITE : CP_SUCCESS);
+    if (k)
+      ck_assert_mentions(CPObjectGetLastMessage(CP_OBJECT(run->mech)), "joint \"b\" has a motion");
+    mech_run_free(&run);
+  }
+}
+END_TEST
+
 TEST_SUITE(regressions) {
   Suite *suite = suite_create("Mechanical systems: regressions");
   TCase *tc    = tcase_create("regressions");
@@ -477,6 +535,7 @@ TEST_SUITE(regressions) {
   tcase_add_test(tc, sparse_mechanisms_need_no_constraints);
   tcase_add_test(tc, a_drive_moves_before_its_extremum);
   tcase_add_test(tc, increments_of_small_auxiliary_states_are_as_small_as_tolerances);
+  tcase_add_test(tc, a_motion_that_nothing_holds_is_named);
   suite_add_tcase(suite, tc);
   return suite;
 }
