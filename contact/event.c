@@ -645,20 +645,6 @@ static void setZeros(CPContact c, sunrealtype t) {
   }
 }
 
-int contactProjected(CPContact c, sunrealtype t, N_Vector y, const char *function) {
-  const int flag = contactMeasure(c, t, y, function);
-  for (int i = 0; i < c->npoints && !flag; i++) {
-    Point *point          = &c->point[i];
-    const sunrealtype gap = c->p[point->normal], v = c->v[point->normal],
-                      scale = c->scale[point->normal], small_q = c->small_q * scale;
-    if (point->phase != CP_CONTACT_OPEN || point->is_elastic || gap >= fmin(0.0, point->zero[0]))
-      continue;
-    point->zero[0] = gap - small_q, point->t_zero = t;
-    point->fade = v > c->small_v * scale ? 4.0 * fmax(fabs(gap), small_q) / v : INFINITY;
-  }
-  return flag;
-}
-
 void contactOpenAll(CPContact c) {
   for (int i = 0; i < c->npoints; i++) {
     c->point[i].phase   = CP_CONTACT_OPEN;
@@ -685,6 +671,25 @@ static sunrealtype largest(CPContact c, const sunrealtype *x, int n, int is_rate
     else size = fmax(size, fabs(x[i]));
   }
   return size;
+}
+
+int contactProjected(CPContact c, sunrealtype t, N_Vector y, const char *function) {
+  const int flag = contactMeasure(c, t, y, function);
+  /* The roundoff of gaps, which offsets of flights that are lower do not exceed */
+  const sunrealtype noise =
+      CP_FLOOR_FACTOR * DBL_EPSILON * largest(c, N_VGetArrayPointer(y), c->nq, 0);
+  for (int i = 0; i < c->npoints && !flag; i++) {
+    Point *point          = &c->point[i];
+    const sunrealtype gap = c->p[point->normal], v = c->v[point->normal],
+                      scale = c->scale[point->normal], small_q = c->small_q * scale;
+    const int begins_below = gap < fmin(0.0, point->zero[0]),
+              is_lost      = point->zero[0] != 0.0 && gap - point->zero[0] <= noise * scale;
+    if (point->phase != CP_CONTACT_OPEN || point->is_elastic || !(begins_below || is_lost))
+      continue;
+    point->zero[0] = gap - small_q, point->t_zero = t;
+    point->fade = v > c->small_v * scale ? 4.0 * fmax(fabs(gap), small_q) / v : INFINITY;
+  }
+  return flag;
 }
 
 void contactTolerances(CPContact c, N_Vector y) {
