@@ -6,13 +6,14 @@
  *   c_w = w_p x S_w u,                c_v = w_p x (w_p x r) + 2 w_p x S_v u */
 #include "tree.h"
 
+#include <float.h>
 #include <string.h>
 
 /* s, c [n]: out, the sines and cosines of x [n], where n is a multiple of TREE_LANES, to about an ulp: Taylor series about the nearest
  * multiple of pi/2. It is subtracted in three parts, two of which have 33 bits, so that multiples up to 2^20 are exact. Beyond them,
- * and for what is not finite, the functions of the library take over; they have no lanes. */
+ * for what is not finite, and where sums have more digits than their type, the functions of the library take over; they have no lanes. */
 static CP_WIDE void sinesCosines(int n, const sunrealtype *x, sunrealtype *s, sunrealtype *c) {
-  static const sunrealtype most     = 0x1.8p+20,
+  static const sunrealtype most     = FLT_EVAL_METHOD == 0 ? 0x1.8p+20 : 0,
                            part[]   = {0x1.921fb544p+0, 0x1.0b4611a6p-34, 0x1.3198a2e037073p-69},
                            quarters = 0x1.45f306dc9c883p-1, /* 2 / pi */
       integers                      = 0x1.8p+52; /* Numbers of this size have no fractions. */
