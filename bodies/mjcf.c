@@ -221,7 +221,8 @@ CP_RARE static void limitMass(const Mjcf *m, Mass *mass) {
   principalInertia(mass->J, value, axis);
   if (mass->mass < m->model->least[0]) mass->mass = m->model->least[0];
   for (int k = 0; k < 3; k++) {
-    if (value[k] < m->model->least[1]) value[k] = m->model->least[1], changed = 1;
+    if (m->model->least[1] > 0 && value[k] < m->model->least[1])
+      value[k] = m->model->least[1], changed = 1;
     sum += value[k];
   }
   for (int k = 0; k < 3; k++)

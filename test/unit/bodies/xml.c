@@ -756,6 +756,8 @@ static const struct {
     {BODY("", "<freejoint/>"), "robot.xml:4: body a:", "must have mass"},
     {FREE_BODY("<inertial pos=\"0 0 0\" mass=\"1\"/>"),
      "robot.xml:4: inertial:", "one of diaginertia and fullinertia"},
+    {FREE_BODY("<inertial pos=\"0 0 0\" mass=\"1\" diaginertia=\"1 1 -0.1\"/>"),
+     "robot.xml:4: body", "principal moments must not be negative"},
     {FREE_BODY("<inertial mass=\"1\" diaginertia=\"1 1 1\"/>"),
      "robot.xml:4: inertial:", "pos and mass must be given"},
     {FREE_BODY("<inertial pos=\"0 0 0\" mass=\"-1\" diaginertia=\"1 1 1\"/>"),
