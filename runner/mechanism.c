@@ -510,10 +510,72 @@ static int check_forces(CPPlugin *model) {
   return CPPluginRefuse(model, "%s: %s", mechanism.path, CPObjectGetLastMessage(CP_OBJECT(mech)));
 }
 
+/* The coordinates that --start gives, of which there are at most MOST_STARTS. Returns their number. */
+static int given_starts(CPBodies b, CPRange *given) {
+  int n = 0;
+  for (int i = 0; i < mechanism.nstarts; i++) {
+    const char *start = mechanism.start[i], *sign = strchr(start, '=');
+    char name[NAME_LENGTH];
+    int k;
+    if (!sign || sign == start || sign[-1] == '\'' || sign - start >= NAME_LENGTH) continue;
+    snprintf(name, sizeof name, "%.*s", (int)(sign - start), start);
+    if (CPBodiesFind(b, CP_COORDINATE, name, &k)) continue;
+    const sunrealtype value = (sunrealtype)strtod(sign + 1, NULL);
+    given[n++]              = (CPRange){.coordinate = k, .low = value, .high = value};
+  }
+  return n;
+}
+
+/* The first of them that has another value at the start, up to whole turns and digits that nobody types; or NULL */
+static const CPRange *lost_start(const CPPlugin *model, const CPRange *given, int n) {
+  static const sunrealtype typed = SUN_RCONST(1e-9);
+  CPBodies b                     = built(model)->bodies;
+  for (int i = 0; i < n; i++) {
+    sunrealtype x = 0;
+    CPMechGetCoordinate(built(model)->mech, given[i].coordinate, model->y0, &x, NULL);
+    const int is_angle = thing(b, CP_COORDINATE, given[i].coordinate).kind == 1;
+    sunrealtype off    = x - given[i].low;
+    if (is_angle) off = remainder(off, 8 * atan(SUN_RCONST(1.0)));
+    if (fabs(off) > typed * (1 + fabs(given[i].low))) return &given[i];
+  }
+  return NULL;
+}
+
+/* Loops start with the joints' values that are given if they close so, or else as near as possible to them, which is told. */
+static int assemble_given(CPPlugin *model, CPAssembly *assembly) {
+  const CPAssembly free = {CP_SIZED(CPAssembly), .held = mechanism.run.held};
+  CPMech mech           = built(model)->mech;
+  CPRange given[MOST_STARTS];
+  const int n    = given_starts(built(model)->bodies, given);
+  N_Vector guess = n > 0 ? N_VClone(model->y0) : NULL;
+  *assembly      = free;
+  if (guess) N_VScale(1, model->y0, guess);
+  int flag            = CPMechAssemble(mech, 0, model->y0, assembly);
+  const CPRange *lost = guess && !flag ? lost_start(model, given, n) : NULL;
+  if (lost) {
+    assembly->offsets = NULL, assembly->ranges = given, assembly->nranges = n;
+    N_VScale(1, guess, model->y0);
+    flag = CPMechAssemble(mech, 0, model->y0, assembly);
+    if (!flag) lost = NULL;
+    else *assembly = free, flag = CPMechAssemble(mech, 0, model->y0, assembly);
+  }
+  if (lost && !flag && !mechanism.told) {
+    sunrealtype x = 0;
+    CPMechGetCoordinate(mech, lost->coordinate, model->y0, &x, NULL);
+    fprintf(stderr,
+            "%s: joint \"%s\" starts at %g, and not at %g: its loop does not close with what "
+            "--start gives\n",
+            mechanism.path, thing(built(model)->bodies, CP_COORDINATE, lost->coordinate).name,
+            (double)x, (double)lost->low);
+  }
+  if (guess) N_VDestroy(guess);
+  return flag;
+}
+
 static int assemble(CPPlugin *model) {
-  CPMech mech         = built(model)->mech;
-  CPAssembly assembly = {CP_SIZED(CPAssembly), .held = mechanism.run.held};
-  if (CPMechAssemble(mech, 0, model->y0, &assembly))
+  CPMech mech = built(model)->mech;
+  CPAssembly assembly;
+  if (assemble_given(model, &assembly))
     return CPPluginRefuse(model, "%s: %s", mechanism.path, CPObjectGetLastMessage(CP_OBJECT(mech)));
   const char *notes = assembly.notes;
   const char *body =

@@ -52,6 +52,28 @@ class Mechanisms(RunnerTest):
         self.assertIn("the angular velocity at the start becomes 2.4, not 3 rad/s", process.stderr)
         self.assert_refused(cpodes("run", file, "--strict"), "2.4, not 3 rad/s")
 
+    @unittest.skipUnless(os.environ.get("CPODES_XML"), "no libxml2")
+    def test_angles_at_the_start_are_exact_unless_a_loop_fixes_them(self):
+        """A parallelogram: both cranks turn by the same angle, and the coupler back"""
+        file = self.folder / "loop.xml"
+        bar = '<geom type="capsule" size="0.05" contype="0" conaffinity="0" fromto="0 0 0 '
+        file.write_text(f"""<mujoco><worldbody><body name="a"><joint name="ja" axis="0 1 0"/>{bar}0 0 1"/>
+            <body name="b" pos="0 0 1"><joint name="jb" axis="0 1 0"/>{bar}1 0 0"/></body></body>
+            <body name="c" pos="1 0 0"><joint name="jc" axis="0 1 0"/>{bar}0 0 1"/></body></worldbody>
+            <equality><connect name="close" body1="b" body2="c" anchor="1 0 0"/></equality></mujoco>""")
+        for given in ("ja=0.3",), ("jb=-0.3",), ("ja=0.3", "jc=0.3"):
+            with self.subTest(given=given):
+                start = [word for value in given for word in ("--start", value)]
+                process = cpodes("run", file, *start, "--t-end", "1e-6")
+                self.assert_done(process)
+                self.assertEqual(process.stderr, "")
+                angles = dict(re.findall(r"(j[abc])\.angle +(\S+) rad$", process.stdout, re.MULTILINE))
+                for joint, value in ("ja", 0.3), ("jb", -0.3), ("jc", 0.3):
+                    self.assertAlmostEqual(float(angles[joint]), value, delta=1e-9)
+        process = cpodes("run", file, "--start", "ja=0.3", "--start", "jc=1", "--t-end", "1e-6")
+        self.assert_done(process)
+        self.assertRegex(process.stderr, r'^\S+: joint "ja" starts at 0\.\d+, and not at 0\.3: its loop does not close')
+
     def test_parameters_of_a_file_change_geometry_and_motion(self):
         file = FILES / "engine.yaml"
         run = self.run_json(file, "--param", "speed=60000 deg/s", "--param", "r=5cm", "--param", "c1_piston.mass=0.5", "--t-end", "0.003")
