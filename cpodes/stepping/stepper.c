@@ -189,13 +189,19 @@ double cpStepperRoundoff(CPIntegrator s, sunrealtype t, N_Vector y, N_Vector ewt
   return cpRoundoff(s->step, t, y, ewt, &norm) ? 0.0 : norm;
 }
 
+/* y, or if it lacks turns, a copy that has them */
+static N_Vector whole(CPIntegrator s, N_Vector y) {
+  if (!s->turned) return y;
+  N_VScale(1.0, y, s->whole);
+  cpStepperAddTurns(s, 1, s->whole);
+  return s->whole;
+}
+
 int cpStepperWeights(CPIntegrator s, N_Vector y, N_Vector ewt) {
   const CPTolerances *tol = &s->tol;
   if (tol->kind == CP_TOL_NONE || tol->kind == CP_TOL_CVODES) return CP_NO_INIT;
   if (tol->kind == CP_TOL_WF) {
-    N_VScale(1.0, y, s->whole);
-    cpStepperAddTurns(s, 1, s->whole);
-    const int failed = tol->efun(s->turned ? s->whole : y, ewt, s->ops->data(s));
+    const int failed = tol->efun(whole(s, y), ewt, s->ops->data(s));
     if (failed || !(N_VMin(ewt) > 0.0) || !cpVectorFinite(ewt)) return CP_ILL_INPUT;
   } else if (cpHasData(y)) { /* one pass; five would take a fiftieth of a step of a small system */
     const sunrealtype *x = N_VGetArrayPointer(y),
@@ -297,11 +303,8 @@ int cpStepperDky(CPIntegrator s, sunrealtype t, int k, N_Vector dky, const char 
 
 int cpStepperRoots(CPIntegrator s, CVRootFn g, sunrealtype t, N_Vector y, sunrealtype *values) {
   void *data = s->root_data ? s->root_data : s->ops->data(s);
-  if (!s->turned) return g(t, y, values, data);
-  N_VScale(1.0, y, s->whole);
-  cpStepperAddTurns(s, 1, s->whole);
   cpStepperTurned(s, 0);
-  const int flag = g(t, s->whole, values, data);
+  const int flag = g(t, whole(s, y), values, data);
   cpStepperTurned(s, 1);
   return flag;
 }
