@@ -386,6 +386,9 @@ static inline int bodiesIsRowOff(const Mechanism *b, const Row *row) {
 }
 /* CPEquations.skip_rows */
 int bodiesSkipRows(const char *off, void *mechanism);
+/* CPEquations.far_rows (far.c) */
+int bodiesFarRows(const sunrealtype *const q[2], const sunrealtype *const u[2], sunrealtype h,
+                  sunrealtype margin, char *far, void *mechanism);
 /* The factor of a term's measure */
 static inline sunrealtype bodiesWeight(const Mechanism *b, const Term *term) {
   return term->ratio == NONE ? term->coef : term->coef * b->param[term->ratio];

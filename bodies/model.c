@@ -959,6 +959,7 @@ void bodiesTakeFunctions(const Mechanism *b, CPEquations *e) {
     e->v         = velocities;
     e->b         = accelerations;
     e->skip_rows = bodiesSkipRows;
+    e->far_rows  = b->ncontacts > 0 ? bodiesFarRows : NULL;
   }
   if (b->tree) {
     treeTakeFunctions(b, e);

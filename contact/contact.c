@@ -122,9 +122,8 @@ static sunrealtype coefficient(const Point *point) {
 /* Does a contact slide in space, so that the direction of its friction depends on velocities? */
 static int turns(const CPContact c) {
   int any = 0;
-  for (int i = 0; i < c->npoints && !c->frictionless; i++)
-    any |= contactSlidesInSpace(&c->point[i]);
-  return any;
+  EACH_NEAR(c, i) any |= contactSlidesInSpace(&c->point[i]);
+  return any && !c->frictionless;
 }
 
 /* Linearizes the directions of friction (CPMechForce). */
@@ -132,8 +131,8 @@ static int linearize(sunrealtype t, const sunrealtype *q, const sunrealtype *u, 
   const CPContact c = data;
   c->is_linear      = 0;
   if (!q || !turns(c)) return 0;
-  int flag = c->model->v ? 0 : contactRows(c, t, q);
-  if (!flag) flag = contactVelocities(c, t, q, u);
+  int flag = c->model->v ? 0 : contactRows(c, t, q, contactOff(c));
+  if (!flag) flag = contactVelocities(c, t, q, u, contactOff(c));
   if (flag) return -1;
   memcpy(c->base, c->v, (size_t)c->na * sizeof *c->v);
   return c->is_linear = 1;
@@ -144,17 +143,17 @@ static int linearize(sunrealtype t, const sunrealtype *q, const sunrealtype *u, 
 static int prepareFriction(CPContact c, sunrealtype t, const sunrealtype *q, const sunrealtype *u,
                            int *any) {
   *any = 0;
-  for (int i = 0; i < c->npoints && !c->frictionless; i++) {
-    if (!isForce(&c->point[i])) continue;
+  EACH_NEAR(c, i) {
+    if (c->frictionless || !isForce(&c->point[i])) continue;
     const int flag = contactLawOf(c, i, t, q, 0, "CPSessionRun");
     if (flag) return flag;
     *any = 1;
   }
   if (!*any) return 0;
   memset(c->skipped, 1, (size_t)c->na);
-  for (int i = 0; i < c->npoints; i++)
-    if (isForce(&c->point[i]))
-      memset(c->skipped + c->point[i].tangent, 0, (size_t)c->point[i].ntangents);
+  EACH_NEAR(c, i)
+  if (isForce(&c->point[i]))
+    memset(c->skipped + c->point[i].tangent, 0, (size_t)c->point[i].ntangents);
   return contactSome(c, t, q, u, turns(c) ? c->v : NULL);
 }
 
@@ -186,11 +185,11 @@ static int frictionForce(sunrealtype t, const sunrealtype *q, const sunrealtype 
   (void)z;
   if (flag || !any) return flag;
   memset(c->impulse, 0, (size_t)c->na * sizeof *c->impulse);
-  for (int i = 0; i < c->npoints; i++) {
+  EACH_NEAR(c, i) {
     if (isAside(c, &c->point[i], t)) return 1; /* The step becomes shorter. */
     if (isForce(&c->point[i])) frictionOf(c, &c->point[i], t, contactNormal(&c->point[i], lambda));
   }
-  contactTransposedTimes(c->some, c->impulse, f);
+  contactTransposedTimes(c, c->some, c->impulse, f);
   return 0;
 }
 
@@ -205,7 +204,7 @@ static int frictionJac(sunrealtype t, const sunrealtype *q, const sunrealtype *u
        k++) { /* the multiplier number k of each contact, for all at once */
     more = 0;
     memset(c->impulse, 0, (size_t)c->na * sizeof *c->impulse);
-    for (int i = 0; i < c->npoints; i++) {
+    EACH_NEAR(c, i) {
       const Point *point     = &c->point[i];
       const int n            = point->is_held ? point->law.nloads : 1;
       const sunindextype row = point->is_held ? point->law.load + k : point->normal;
@@ -215,7 +214,7 @@ static int frictionJac(sunrealtype t, const sunrealtype *q, const sunrealtype *u
       frictionOf(c, point, t, !point->is_held ? -1.0 : size > 0.0 ? lambda[row] / size : 0.0);
       for (int l = 0; l < point->ntangents; l++) c->column[point->tangent + l] = (int)row;
     }
-    contactSpread(c->some, c->impulse, c->column, Fl);
+    contactSpread(c, c->some, c->impulse, c->column, Fl);
   }
   return 0;
 }
@@ -357,6 +356,15 @@ static int build(CPContact c) {
                 {&c->kept.point, n, sizeof *c->point},
                 {&c->kept.event, n, sizeof *c->event},
                 {&c->event_own, n, sizeof *c->event},
+                {&c->near, n + 1, sizeof *c->near},
+                {&c->first_root, n + 1, sizeof *c->first_root},
+                {&c->no_root, ROOTS * n, sizeof *c->no_root},
+                {&c->gap, n, sizeof *c->gap},
+                {&c->is_far, n, sizeof *c->is_far},
+                {&c->off, na, sizeof *c->off},
+                {&c->found, na, sizeof *c->found},
+                {&c->live, na + 1, sizeof *c->live},
+                {&c->start_y, (size_t)c->n, sizeof *c->start_y},
                 {&c->fired, ROOTS * n, sizeof *c->fired},
                 {&c->onset, n, sizeof *c->onset},
                 {&c->event, n, sizeof *c->event},
@@ -449,7 +457,10 @@ int contactObjects(CPContact c, N_Vector y) {
     if (A && tmpl && SUNMatCopy(tmpl, A)) SUNMatDestroy(A), A = NULL;
     if (!(*matrix[k] = A)) return 1;
   }
-  return 0;
+  if (!contactIndexRows(c)) return 0;
+  contactForgetRows(c);
+  SUNMatDestroy(c->A), c->A = NULL; /* The next call tries again. */
+  return 1;
 }
 
 /* Does point i have no normal row? Its size is checked later. */
@@ -499,13 +510,18 @@ CPContact CPContactCreate(CPMech mech, int n, const CPContactPoint *points) {
     point->is_held = given.normal < 0;
     c->nloaded += given.law.nloads > 0;
     point->normal     = point->is_held ? held++ : (int)given.normal;
+    c->gap[i]         = point->normal;
     point->is_elastic = given.law.stiffness > 0.0;
     elastic |= point->is_elastic;
     point->smooth    = given.ntangents > 0 && !(point->law.mu_static > 0.0);
     point->ntangents = point->smooth ? 0 : given.ntangents;
     point->tangent   = point->ntangents > 0 ? (int)given.tangent : point->normal;
     with_friction |= point->ntangents > 0;
+    c->first_root[i + 1] = c->first_root[i] + (point->ntangents > 0 ? ROOTS : ROOTS - 2);
+    for (int k = c->first_root[i]; k < c->first_root[i + 1]; k++)
+      c->no_root[k] = k + 1 < c->first_root[i + 1] ? 1.0 : -1.0;
   }
+  contactAllNear(c);
   if (!flag) flag = checkLoads(c);
   CPMechForce force = friction;
   force.data        = c;
@@ -527,6 +543,7 @@ void CPContactFree(CPContact *contact) {
   free(c->lambda);
   free(c->recent);
   contactSensFree(c);
+  contactForgetRows(c);
   if (c->A) SUNMatDestroy(c->A);
   if (c->some) SUNMatDestroy(c->some);
   if (c->saved) N_VDestroy(c->saved);
@@ -581,7 +598,8 @@ int contactLawOf(CPContact c, int i, sunrealtype t, const sunrealtype *q, int ch
 
 int contactLaws(CPContact c, sunrealtype t, const sunrealtype *q, int check, const char *function) {
   int flag = CP_SUCCESS;
-  for (int i = 0; i < c->npoints && !flag; i++) flag = contactLawOf(c, i, t, q, check, function);
+  for (int i = 0; i < c->npoints && !flag; i++)
+    if (!q || !c->is_far[i]) flag = contactLawOf(c, i, t, q, check, function);
   return flag;
 }
 
@@ -615,7 +633,7 @@ int CPContactSetTimeStepping(CPContact c, int nevents, sunrealtype duration) {
 static int takeForces(CPContact c, sunrealtype t, N_Vector y, sunrealtype *force,
                       const char *function) {
   const sunrealtype *q = N_VGetArrayPointer(y);
-  const int flag       = turns(c) ? contactVelocities(c, t, q, q + c->nq) : 0;
+  const int flag       = turns(c) ? contactVelocities(c, t, q, q + c->nq, contactOff(c)) : 0;
   if (flag) return contactUserFailed(c, function, "v", t, flag);
   for (int i = 0; i < c->npoints; i++) {
     const Point *point = &c->point[i];
@@ -639,8 +657,13 @@ int CPContactEvaluate(CPContact c, sunrealtype t, N_Vector y, CPMechOutput *out,
   if (!c) return cpReport(NULL, CP_MEM_NULL, __func__, "contact must not be NULL");
   for (int i = 0; i < c->npoints && phase; i++) phase[i] = c->point[i].phase;
   if (!out && !force && !gap) return CP_SUCCESS;
-  int flag = contactReady(c, y, __func__);
-  if (!flag) flag = contactMeasure(c, t, y, __func__);
+  int flag             = contactReady(c, y, __func__);
+  const sunrealtype *q = flag ? NULL : N_VGetArrayPointer(y);
+  memset(c->skipped, 0, (size_t)c->na);
+  for (int i = 0; i < c->npoints; i++) /* Nothing depends on these velocities. */
+    if (c->point[i].phase == CP_CONTACT_OPEN)
+      memset(c->skipped + c->point[i].tangent, 1, (size_t)c->point[i].ntangents);
+  if (!flag) flag = contactMeasureRows(c, t, q, q + c->nq, c->skipped, __func__);
   if (flag) return flag;
   for (int i = 0; i < c->npoints && gap; i++) gap[i] = c->p[c->point[i].normal];
   if (!out && !force) return CP_SUCCESS;

@@ -9,7 +9,7 @@
 
 #include <cpodes/cpodes_session.h>
 
-enum { CONTACT_NAME = 48, ROOTS = 5, CONTACT_ARRAYS = 54 };
+enum { CONTACT_NAME = 48, ROOTS = 5, CONTACT_ARRAYS = 63 };
 
 /* ---- the system with contacts ---- */
 
@@ -74,6 +74,12 @@ typedef struct {
   } step;
 } Point;
 
+/* The entries of a matrix by rows (rows.c): of row i the entries k = first[i] ... first[i + 1] - 1, which are number entry[k] of the
+ * matrix's, in column[k] */
+typedef struct {
+  sunindextype *first, *entry, *column;
+} ContactRows;
+
 /* Counters since the newest successful CPSessionStart. */
 typedef struct {
   long int nevents;        /* events at which velocities or phases have changed */
@@ -105,6 +111,15 @@ struct CPContact_ {
   int m;       /* number of multipliers: na rows of A, then those of prescribed motions */
   int nrows;   /* na, and the rows of contacts without a normal row */
   SUNMatrix A; /* as evaluated last */
+  ContactRows rows;
+  /* The contacts that are not far, ascending, and one more entry; [npoints] 1: far; [npoints] the row of the gap (near.c) */
+  int nnear, *near, *gap;
+  char *is_far;
+  /* [na] 1: a row of a contact that is far; the others, ascending; workspace */
+  char *off, *found;
+  int nlive, *live;
+  int *first_root;      /* [npoints + 1] the first root function of each contact */
+  sunrealtype *no_root; /* what root functions are that have none (driver.c) */
   /* [na] rows that the newest forces could do without; A with rows of zeros in their place (contactSome) */
   char *skipped;
   SUNMatrix some;
@@ -137,7 +152,7 @@ struct CPContact_ {
   sunrealtype tol_q, tol_v, small_q, small_v;
   int side; /* which of the two places the root functions use */
   /* the times of both ends of the newest step, and the state at the latter; end[1] is NAN after a restart */
-  sunrealtype end[2], *end_y;
+  sunrealtype end[2], *end_y, *start_y; /* start_y: that at the former, unless end[1] is NAN */
   /* the time of directions of sliding while root functions are evaluated; NaN in the stages of a step, which have their own */
   sunrealtype own;
   void *owned[CONTACT_ARRAYS]; /* the arrays that CPContactFree frees */
@@ -211,6 +226,7 @@ struct CPContact_ {
     sunrealtype *p, *v, *N; /* [na] workspace */
   } elastic;
   int changed;    /* the event that is under way has changed velocities or phases */
+  int recorded;   /* a gradient records the run: no contact is far (passage.c) */
   int found_anew; /* the phases of the newest event have been found anew, since another source had changed the state */
   ContactProblem problem;
   CPContactEventFn event_fn;
@@ -237,27 +253,37 @@ static inline int contactDone(int *count, int result) {
   --*count;
   return result;
 }
-/* Evaluates c->A at (t, q). Returns what the user's function returns. */
-int contactRows(CPContact c, sunrealtype t, const sunrealtype *q);
+/* Evaluates c->A at (t, q), without the rows that are off. Returns what the user's function returns. */
+int contactRows(CPContact c, sunrealtype t, const sunrealtype *q, const char *off);
 /* Tells the model which rows of its functions may be left out, or with NULL that all are needed. */
 void contactSkip(CPContact c, const char *off);
 /* c->some <- A, and v [na] <- A u, where v is not NULL, in the rows that are not in c->skipped; other rows of v stay as they are.
  * Returns what the user's functions return. */
 int contactSome(CPContact c, sunrealtype t, const sunrealtype *q, const sunrealtype *u,
                 sunrealtype *v);
-/* Computes c->scale and c->error from c->A and y. */
+/* Computes c->scale and c->error from A and u, of rows that are not off; off may be NULL. */
+void contactScalesOf(CPContact c, const SUNMatrix A, const sunrealtype *u, const char *off);
+/* The same from c->A and y */
 void contactScales(CPContact c, N_Vector y);
 /* Allocates the arrays for m multipliers. Returns 0, or 1 without memory; then nothing has changed. */
 int contactSizeMultipliers(CPContact c, int m);
 /* Creates A and the vectors, once a state is known. Returns 0, or 1 without memory. */
 int contactObjects(CPContact c, N_Vector y);
+/* Lists the entries of the rows of c->A. Returns 0, or 1 without memory; contactForgetRows frees what there is. */
+int contactIndexRows(CPContact c);
+void contactForgetRows(CPContact c);
+/* Of A with the pattern of c->A: row i times x; y += s times row i */
+sunrealtype contactRowTimes(const CPContact c, const SUNMatrix A, int i, const sunrealtype *x);
+void contactAddRow(const CPContact c, const SUNMatrix A, int i, sunrealtype s, sunrealtype *y);
 /* y += A x, or y += A^T x */
-void contactTimes(const SUNMatrix A, const sunrealtype *x, sunrealtype *y);
-void contactTransposedTimes(const SUNMatrix A, const sunrealtype *x, sunrealtype *y);
+void contactTimes(const CPContact c, const SUNMatrix A, const sunrealtype *x, sunrealtype *y);
+void contactTransposedTimes(const CPContact c, const SUNMatrix A, const sunrealtype *x,
+                            sunrealtype *y);
 /* B e_k += A^T x with the entries i of x for which column [i] = k; B is dense. */
-void contactSpread(const SUNMatrix A, const sunrealtype *x, const int *column, SUNMatrix B);
+void contactSpread(const CPContact c, const SUNMatrix A, const sunrealtype *x, const int *column,
+                   SUNMatrix B);
 
-/* Updates the constants of all contacts' laws for the present parameters and, if q is not NULL, the state. If check is set, it
+/* Updates the constants of all contacts' laws for the present parameters or, if q is not NULL, those that are not far, for the state, too. If check is set, it
  * reports constants that are out of range; difference quotients may take them there. Returns 0 or
  * an error code that has been reported. */
 int contactLaws(CPContact c, sunrealtype t, const sunrealtype *q, int check, const char *function);
@@ -305,6 +331,22 @@ sunrealtype contactSlow(const CPContact c, const Point *point);
  * slow, what counts as zero */
 sunrealtype contactNearEnd(const CPContact c, const Point *point, sunrealtype speed,
                            const Heading *before);
+
+/* ---- near.c ---- */
+/* For each contact i that is not far */
+#define EACH_NEAR(c, i) \
+  for (int i##_at = 0, i = (c)->near[0]; i##_at < (c)->nnear; i = (c)->near[++i##_at])
+/* For each row i that is not off */
+#define EACH_LIVE(c, i) \
+  for (int i##_at = 0, i = (c)->live[0]; i##_at < (c)->nlive; i = (c)->live[++i##_at])
+/* Finds the contacts that are far within a step of length h from (t, y0) to y1, and what the others need that have been far before.
+ * Returns 0 or an error code that has been reported. */
+int contactNear(CPContact c, sunrealtype t, const sunrealtype *y0, const sunrealtype *y1,
+                sunrealtype h);
+/* None is far, until contactNear is called. */
+void contactAllNear(CPContact c);
+/* The rows [na] that may be left out, since their contacts are far, or NULL if none are */
+const char *contactOff(const CPContact c);
 
 /* ---- driver.c ---- */
 /* Copies the message of the integrator, which has reported its failure, and returns flag. */
@@ -381,9 +423,13 @@ int contactPassOn(CPContact c, int flag);
 int contactUserFailed(CPContact c, const char *function, const char *name, sunrealtype t, int flag);
 /* Is y a state, and do the arrays hold all multipliers? Returns 0 or an error code. */
 int contactReady(CPContact c, N_Vector y, const char *function);
-/* c->v at (t, q, u), with c->A at (t, q) if the model has no v. Returns what v does. */
-int contactVelocities(CPContact c, sunrealtype t, const sunrealtype *q, const sunrealtype *u);
-/* c->p, c->v at (t, y), with the turns of gaps */
+/* c->v at (t, q, u), with c->A at (t, q) if the model has no v, in rows that are not off; off may be NULL. Returns what v does. */
+int contactVelocities(CPContact c, sunrealtype t, const sunrealtype *q, const sunrealtype *u,
+                      const char *off);
+/* c->p, c->v at (t, q, u), with the turns of gaps, in rows that are not off; off may be NULL. */
+int contactMeasureRows(CPContact c, sunrealtype t, const sunrealtype *q, const sunrealtype *u,
+                       const char *off, const char *function);
+/* The same at (t, y), in all rows of contacts that are not far */
 int contactMeasure(CPContact c, sunrealtype t, N_Vector y, const char *function);
 /* Turns are counted from c->p and c->v at t on. */
 void contactCountTurns(CPContact c, sunrealtype t);

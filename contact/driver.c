@@ -25,8 +25,8 @@
 int contactMargins(CPContact c, sunrealtype t, N_Vector y, int check, const char *function) {
   int closed = 0, flag = CP_SUCCESS;
   /* Nothing depends on tangential velocities of open contacts, nor on gaps that are far and their laws. */
-  memset(c->skipped, 0, (size_t)c->na);
-  for (int i = 0; i < c->npoints; i++) {
+  memcpy(c->skipped, c->off, (size_t)c->na);
+  EACH_NEAR(c, i) {
     const Point *point = &c->point[i];
     if (!flag && !point->step.is_left_out)
       flag = contactLawOf(c, i, t, N_VGetArrayPointer(y), check, function);
@@ -34,11 +34,10 @@ int contactMargins(CPContact c, sunrealtype t, N_Vector y, int check, const char
     memset(c->skipped + point->tangent, 1, (size_t)point->ntangents);
     if (point->step.is_left_out) c->skipped[point->normal] = 1;
   }
-  contactSkip(c, c->skipped);
-  if (!flag) flag = contactMeasure(c, t, y, function);
-  contactSkip(c, NULL);
-  for (int i = 0; i < c->npoints; i++)
-    closed |= c->point[i].phase != CP_CONTACT_OPEN && !c->point[i].is_elastic;
+  const sunrealtype *q = N_VGetArrayPointer(y);
+  if (!flag) flag = contactMeasureRows(c, t, q, q + c->nq, c->skipped, function);
+  EACH_NEAR(c, i)
+  closed |= c->point[i].phase != CP_CONTACT_OPEN && !c->point[i].is_elastic;
   if (flag || !closed) return flag;
   memcpy(c->b, c->v, (size_t)c->na * sizeof *c->v); /* The friction overwrites c->v. */
   flag = CPMechAccelerations(c->mech, t, y, c->udot, c->lambda);
@@ -74,9 +73,9 @@ static sunrealtype newestEnd(CPContact c) {
  * a part of the load. */
 static sunrealtype frictionOn(CPContact c, const Point *point) {
   sunrealtype load = 0.0;
-  for (int i = 0; i < c->npoints; i++)
-    if (contactSlidesInSpace(&c->point[i]))
-      load += c->point[i].law.mu * contactNormal(&c->point[i], c->lambda);
+  EACH_NEAR(c, i)
+  if (contactSlidesInSpace(&c->point[i]))
+    load += c->point[i].law.mu * contactNormal(&c->point[i], c->lambda);
   return load * point->effect;
 }
 
@@ -87,7 +86,7 @@ static sunrealtype frictionOn(CPContact c, const Point *point) {
  * code that has been reported. */
 static int follow(CPContact c, sunrealtype t, N_Vector y) {
   int known = 0;
-  for (int i = 0; i < c->npoints; i++) {
+  EACH_NEAR(c, i) {
     Point *point    = &c->point[i];
     Heading *newest = &point->heading[1];
     if (!contactSlidesInSpace(point) || t == newest->t || t <= point->heading[0].t) continue;
@@ -115,21 +114,36 @@ static int follow(CPContact c, sunrealtype t, N_Vector y) {
   return CP_SUCCESS;
 }
 
+/* Is this the end of a step, or the first state after a restart, that has not been seen yet? A step may be taken back and end earlier. */
+static int isNewEnd(CPContact c, sunrealtype t) {
+  if (isnan(c->end[1])) return 1;
+  return t != c->end[1] && !(t <= c->end[0]) && fabs(newestEnd(c) - t) <= contactResolution(t);
+}
+
+/* Finds the contacts that are near in the step that ends at (t, y). */
+static int findNear(CPContact c, sunrealtype t, N_Vector y) {
+  const sunrealtype *now = N_VGetArrayPointer(y);
+  const int is_next      = t > c->end[1];
+  if (isnan(c->end[1])) return contactNear(c, t, now, now, 0.0);
+  const sunrealtype t0 = is_next ? c->end[1] : c->end[0];
+  return isnan(t0) ? contactNear(c, t, now, now, 0.0)
+                   : contactNear(c, t0, is_next ? c->end_y : c->start_y, now, t - t0);
+}
+
 /* Finds the open gaps that may touch zero within the newest step and open again, where integrators evaluate root functions at
  * its end before they search it (follow): their rate changes its sign from - to +, and at its value at an end
  * the gap would close within the step. If the gap is a sinusoid, none of up to seven eighths of a period is missed, since the tangent of
  * 1 - cos x at x = 2.75 falls by more than 1 - cos x over 2 x. Other gaps have no root of v_N, so that many contacts that are
  * far away cost nothing. */
 static void watchGaps(CPContact c, sunrealtype t, N_Vector y) {
-  const int is_start = isnan(c->end[1]);
-  if (t == c->end[1] || (!is_start && t <= c->end[0])) return;
-  if (!is_start && fabs(newestEnd(c) - t) > contactResolution(t)) return;
-  const int is_next = !is_start && t > c->end[1];
+  const int is_start = isnan(c->end[1]), is_next = !is_start && t > c->end[1];
+  const size_t size = (size_t)c->n * sizeof *c->end_y;
+  if (is_next) memcpy(c->start_y, c->end_y, size);
   if (is_next || is_start) c->end[0] = c->end[1];
   c->end[1] = t;
-  memcpy(c->end_y, N_VGetArrayPointer(y), (size_t)c->n * sizeof *c->end_y);
+  memcpy(c->end_y, N_VGetArrayPointer(y), size);
   const sunrealtype h = is_start ? 0.0 : t - c->end[0];
-  for (int i = 0; i < c->npoints; i++) {
+  EACH_NEAR(c, i) {
     Point *point            = &c->point[i];
     const sunrealtype least = c->tol_v * c->scale[point->normal];
     sunrealtype *gap = point->step.gap, *rate = point->step.rate;
@@ -149,7 +163,7 @@ static int leaveOut(CPContact c, sunrealtype t) {
   const sunrealtype *end = c->end;
   const int within       = t > end[0] && t < end[1] && newestEnd(c) == end[1] && !c->stretching;
   int count              = 0;
-  for (int i = 0; i < c->npoints; i++) {
+  EACH_NEAR(c, i) {
     Point *point            = &c->point[i];
     point->step.is_left_out = within && point->phase == CP_CONTACT_OPEN && !point->is_elastic &&
                               !point->step.is_near &&
@@ -169,34 +183,35 @@ static sunrealtype ownTime(CPContact c, sunrealtype t, N_Vector y) {
 
 /* Root functions of a contact: two places for each of one or, with friction, two kinds, and v_N */
 static int kindsOf(const Point *point) { return point->ntangents > 0 ? 2 : 1; }
-static int rootsOf(const Point *point) { return 2 * kindsOf(point) + 1; }
 
 static int evaluateRoots(CPContact c, sunrealtype t, N_Vector y, sunrealtype *g) {
-  const int nleft_out = leaveOut(c, t), far = nleft_out == c->npoints;
+  const int nleft_out = leaveOut(c, t), far = nleft_out > 0 && nleft_out == c->nnear;
   const sunrealtype own = ownTime(c, t, y);
-  c->own                = own;
-  const int failed      = !far && contactMargins(c, t, y, 1, "CPSessionRun");
-  c->own                = NAN;
-  if (failed) return -1;
   /* Of a step as short as the resolution of t, any state within it is near its end. */
-  if (nleft_out == 0 && !c->stretching) watchGaps(c, t, y);
+  const int is_end = nleft_out == 0 && !c->stretching && isNewEnd(c, t);
+  if (is_end && findNear(c, t, y)) return -1;
+  c->own           = own;
+  const int failed = !far && contactMargins(c, t, y, 1, "CPSessionRun");
+  c->own           = NAN;
+  if (failed) return -1;
+  if (is_end) watchGaps(c, t, y);
   if (!far && !c->stretching && follow(c, t, y)) return -1;
-  for (int i = 0; i < c->npoints; i++) {
-    const Point *point = &c->point[i];
-    const int kinds = kindsOf(point), n = rootsOf(point);
-    sunrealtype *at = g + kinds * c->side;
-    for (int k = 0; k < n; k++) g[k] = 1;
-    g += n;
+  memcpy(g, c->no_root, (size_t)c->first_root[c->npoints] * sizeof *g);
+  EACH_NEAR(c, i) {
+    const Point *point     = &c->point[i];
+    sunrealtype *at        = g + c->first_root[i] + kindsOf(point) * c->side,
+                *rate_root = g + c->first_root[i + 1] - 1;
+    *rate_root             = 1;
     if (c->stretching) continue;
     if (point->step.is_left_out) {
-      at[0] = point->step.gap[1], g[-1] = -1;
+      at[0] = point->step.gap[1], *rate_root = -1;
       continue;
     }
     if (point->phase == CP_CONTACT_OPEN) {
       const sunrealtype passed = (own - point->t_zero) / point->fade;
       at[0] = point->is_elastic ? contactElasticMargin(c, point) : c->p[point->normal];
       if (point->zero[0] != 0.0) at[0] -= point->zero[0] * fmin(fmax(1.0 - passed, 0.0), 1.0);
-      g[-1] = point->step.turns ? c->v[point->normal] - c->tol_v * c->scale[point->normal] : -1;
+      *rate_root = point->step.turns ? c->v[point->normal] - c->tol_v * c->scale[point->normal] : -1;
       continue;
     }
     at[0] = contactMargin(c, point, 0, own);
@@ -211,16 +226,17 @@ static int evaluateRoots(CPContact c, sunrealtype t, N_Vector y, sunrealtype *g)
 }
 
 static int roots(sunrealtype t, N_Vector y, sunrealtype *g, void *contact) {
-  const CPContact c = contact;
-  const int failed  = evaluateRoots(c, t, y, g);
-  for (int i = 0; i < c->npoints; i++) c->point[i].step.is_left_out = 0;
+  const CPContact c                            = contact;
+  const int failed                             = evaluateRoots(c, t, y, g);
+  EACH_NEAR(c, i) c->point[i].step.is_left_out = 0;
   return failed;
 }
 
 static const char *nameOfRoot(int i, void *contact) {
-  const Point *point = ((CPContact)contact)->point;
-  while ((i -= rootsOf(point)) >= 0) point++;
-  return point->name;
+  const CPContact c = contact;
+  int k             = 0;
+  while (c->first_root[k + 1] <= i) k++;
+  return c->point[k].name;
 }
 
 /* ---- starts ---- */
@@ -236,8 +252,12 @@ static int findPhases(CPContact c, sunrealtype t, N_Vector y) {
   memcpy(c->earlier, c->point, points);
   forgetRoots(c);
   contactOpenAll(c);
-  const int flag = contactEvent(c, t, y, &changed, "CPSessionStart");
+  contactTolerances(c, y);
+  const sunrealtype *q = N_VGetArrayPointer(y);
+  int flag             = contactNear(c, t, q, q, 0.0);
+  if (!flag) flag = contactEvent(c, t, y, &changed, "CPSessionStart");
   if (!flag) return CP_SUCCESS;
+  contactAllNear(c);
   memcpy(c->point, c->earlier, points);
   contactActivate(c);
   return flag;
@@ -245,16 +265,12 @@ static int findPhases(CPContact c, sunrealtype t, N_Vector y) {
 
 /* What an event changes, to be restored if a later part of it fails */
 static void keep(CPContact c) {
-  const size_t n = (size_t)c->npoints;
-  memcpy(c->kept.point, c->point, n * sizeof *c->point);
-  memcpy(c->kept.event, c->event, n * sizeof *c->event);
+  EACH_NEAR(c, i) c->kept.point[i] = c->point[i], c->kept.event[i] = c->event[i];
   c->kept.stats = c->stats, c->kept.side = c->side, c->kept.stretching = c->stretching;
 }
 
 static void restore(CPContact c) {
-  const size_t n = (size_t)c->npoints;
-  memcpy(c->point, c->kept.point, n * sizeof *c->point);
-  memcpy(c->event, c->kept.event, n * sizeof *c->event);
+  EACH_NEAR(c, i) c->point[i] = c->kept.point[i], c->event[i] = c->kept.event[i];
   c->stats = c->kept.stats, c->side = c->kept.side, c->stretching = c->kept.stretching;
   c->changed = 0;
   contactActivate(c);
@@ -263,13 +279,14 @@ static void restore(CPContact c) {
 /* Finds the phases anew where another source has changed the state. Contacts that have had an event of their own at this time report
  * both as one. */
 static int startAgain(CPContact c, sunrealtype t, N_Vector y) {
+  contactAllNear(c);
   if (!c->changed) keep(c);
   const CPContactEvent *own = c->event_own;
   const int had             = c->changed;
   memcpy(c->event_own, c->event, (size_t)c->npoints * sizeof *c->event);
   const int flag = findPhases(c, t, y);
   if (flag) return flag;
-  for (int i = 0; i < c->npoints; i++) {
+  EACH_NEAR(c, i) {
     CPContactEvent *event      = &c->event[i];
     const CPContactPhase after = event->after;
     if (had && own[i].struck && !event->struck) *event = own[i], event->after = after;
@@ -301,9 +318,10 @@ static int start(CPSession session, sunrealtype t, sunrealtype t_end, N_Vector y
   c->t = c->t_first = t;
   c->nrecent = 0, c->sens.Ns = 0;
   c->share      = 1.0; /* also if no event is found here */
-  c->stretching = c->changed = c->found_anew = 0;
+  c->stretching = c->changed = c->found_anew = c->recorded = 0;
   memset(&c->stats, 0, sizeof c->stats);
-  for (int i = 0; i < c->npoints; i++) {
+  contactAllNear(c);
+  EACH_NEAR(c, i) {
     Point *point  = &c->point[i];
     point->turn.t = NAN, point->turn.gap = point->turn.nearest, point->turn.rate = 0.0;
   }
@@ -405,8 +423,9 @@ static void announceEnd(CPContact c) {
 /* Calls the user's function for each contact that has changed. Returns 1 if it asks for a stop. */
 static int tell(CPContact c) {
   int stop = 0;
-  for (int i = 0; i < c->npoints && c->event_fn; i++) {
+  EACH_NEAR(c, i) {
     const CPContactEvent *event = &c->event[i];
+    if (!c->event_fn) break;
     if (event->struck || event->before != event->after)
       stop |= c->event_fn(event, c->event_data) != 0;
   }
@@ -425,6 +444,8 @@ static int started(CPSession session, sunrealtype t, N_Vector y, int again, void
   int flag = again ? afterRestart(c, t, y) : contactOfIntegrator(c, setTolerances(c, y));
   if (!flag && !again) flag = boundStep(c, t, y, 1);
   if (!flag && !again) flag = contactSensStart(c, t, "CPSessionStart");
+  const sunrealtype *now = N_VGetArrayPointer(y); /* With sensitivities none is far. */
+  if (!flag && c->sens.Ns > 0) flag = contactNear(c, t, now, now, 0.0);
   if (flag) return flag;
   c->t = t, c->sens.t_minus = NAN;
   N_VScale(1.0, y, c->newest);
@@ -448,12 +469,14 @@ static int accepted(CPSession session, sunrealtype t, N_Vector y, void *contact)
   (void)session;
   /* Usually watchGaps has kept the gaps and their rates. */
   int bad = t == c->end[1] ? CP_SUCCESS : contactMeasure(c, t, y, "CPSessionRun");
-  for (int i = 0; i < c->npoints && t == c->end[1]; i++) {
-    const Point *point  = &c->point[i];
+  EACH_NEAR(c, i) {
+    const Point *point = &c->point[i];
+    if (t != c->end[1]) break;
     c->p[point->normal] = point->step.gap[1];
     c->v[point->normal] = point->step.rate[1];
   }
-  for (int i = 0; i < c->npoints && !bad; i++) bad = contactPenetrates(c, i, t, "CPSessionRun");
+  EACH_NEAR(c, i)
+  if (!bad) bad = contactPenetrates(c, i, t, "CPSessionRun");
   if (!bad) contactCountTurns(c, t);
   return bad ? bad : boundStep(c, t, y, 0);
 }
@@ -467,11 +490,10 @@ static int areDense(CPContact c, sunrealtype t) {
 /* The roots of an event; those of both places are merged into the first. */
 static void take(CPContact c, const int *found) {
   forgetRoots(c);
-  for (int i = 0; i < c->npoints; i++) {
-    const int kinds = kindsOf(&c->point[i]), n = rootsOf(&c->point[i]);
-    for (int k = 0; k < kinds; k++) c->fired[ROOTS * i + k] = found[k] | found[kinds + k];
-    c->fired[ROOTS * i + ROOTS - 1] = found[n - 1];
-    found += n;
+  EACH_NEAR(c, i) {
+    const int kinds = kindsOf(&c->point[i]), *own = found + c->first_root[i];
+    for (int k = 0; k < kinds; k++) c->fired[ROOTS * i + k] = own[k] | own[kinds + k];
+    c->fired[ROOTS * i + ROOTS - 1] = found[c->first_root[i + 1] - 1];
   }
 }
 
@@ -531,7 +553,8 @@ static int endStretch(CPContact c, sunrealtype t, N_Vector y) {
   int changed, flag;
   forgetRoots(c);
   flag = contactMeasure(c, t, y, function);
-  for (int i = 0; i < c->npoints && !flag; i++) /* as if each closed gap had just had a root */
+  EACH_NEAR(c, i) /* as if each closed gap had just had a root */
+  if (!flag)
     c->fired[ROOTS * i] = c->p[c->point[i].normal] <= contactClosedGap(c, i, t, c->small_q) ? -1 : 0;
   if (!flag) flag = contactEvent(c, t, y, &changed, function);
   if (flag) return flag;
@@ -567,11 +590,10 @@ int CPContactAttach(CPContact c, CPSession session) {
   int flag = contactIdle(c, __func__);
   if (flag) return flag;
   if (!session) return cpReport(&c->log, CP_ILL_INPUT, __func__, "session must not be NULL");
-  int n          = 0;
-  int *direction = malloc((size_t)(ROOTS * c->npoints) * sizeof *direction);
+  const int n    = c->first_root[c->npoints];
+  int *direction = malloc((size_t)n * sizeof *direction);
   if (!direction) return cpReport(&c->log, CP_MEM_FAIL, __func__, "no memory");
-  for (int i = 0; i < c->npoints; i++)
-    for (int k = rootsOf(&c->point[i]); k > 0; k--) direction[n++] = k == 1 ? 1 : -1;
+  for (int k = 0; k < n; k++) direction[k] = c->no_root[k] < 0.0 ? 1 : -1;
   const CPEventSource source = {.size        = sizeof source,
                                 .name        = "contacts",
                                 .data        = c,

@@ -29,7 +29,7 @@ sunrealtype contactElasticForce(const CPContact c, const Point *point, sunrealty
 }
 
 void contactElasticPhases(CPContact c) {
-  for (int i = 0; i < c->npoints; i++) {
+  EACH_NEAR(c, i) {
     Point *point = &c->point[i];
     if (!point->is_elastic) continue;
     point->phase = c->before[i].phase;
@@ -45,7 +45,7 @@ static int force(sunrealtype t, const sunrealtype *q, const sunrealtype *u, cons
   int closed = 0, flag = 0;
   (void)z, (void)lambda;
   memset(c->skipped, 1, (size_t)c->na);
-  for (int i = 0; i < c->npoints; i++) {
+  EACH_NEAR(c, i) {
     const Point *point = &c->point[i];
     if (!point->is_elastic || !(c->stretching || point->phase != CP_CONTACT_OPEN)) continue;
     if ((flag = contactLawOf(c, i, t, q, 0, "CPSessionRun"))) return flag;
@@ -57,7 +57,8 @@ static int force(sunrealtype t, const sunrealtype *q, const sunrealtype *u, cons
   memset(c->elastic.N, 0, (size_t)c->na * sizeof *c->elastic.N);
   flag = contactCall(c, p, t, q, c->elastic.p);
   if (!flag) flag = contactSome(c, t, q, u, c->elastic.v);
-  for (int i = 0; i < c->npoints && !flag; i++) {
+  EACH_NEAR(c, i) {
+    if (flag) break;
     const Point *point = &c->point[i];
     const int row      = point->normal;
     if (point->is_elastic)
@@ -65,7 +66,7 @@ static int force(sunrealtype t, const sunrealtype *q, const sunrealtype *u, cons
           c, point, contactOnTurn(point, t, c->elastic.p[row], c->elastic.v[row]),
           c->elastic.v[row]);
   }
-  if (!flag) contactTransposedTimes(c->some, c->elastic.N, f);
+  if (!flag) contactTransposedTimes(c, c->some, c->elastic.N, f);
   return flag;
 }
 

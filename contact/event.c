@@ -157,8 +157,9 @@ static int solveForces(CPContact c) {
   int failed = !N, done = 0;
   if (failed) return failed;
   memset(H, 0, (size_t)(n * n) * sizeof *H);
-  for (int i = 0, k = 0; i < c->npoints; i++)
-    if (c->point[i].law.nloads > 0) N[k] = c->point[i].N, H[k * (n + 1)] = 1.0, k++;
+  int k = 0;
+  EACH_NEAR(c, i)
+  if (c->point[i].law.nloads > 0) N[k] = c->point[i].N, H[k * (n + 1)] = 1.0, k++;
   failed = loadError(c, N, F);
   for (int iteration = 0; iteration < MOST && !failed; iteration++) {
     sunrealtype along = 0;
@@ -181,8 +182,8 @@ static int solveForces(CPContact c) {
 /* Has a contact reached its friction cone? */
 static int coneFired(const CPContact c) {
   int any = 0;
-  for (int i = 0; i < c->npoints; i++)
-    any |= c->fired[ROOTS * i + 1] && c->point[i].phase == CP_CONTACT_STICKING;
+  EACH_NEAR(c, i)
+  any |= c->fired[ROOTS * i + 1] && c->point[i].phase == CP_CONTACT_STICKING;
   return any;
 }
 
@@ -198,9 +199,9 @@ static int isGuided(const CPContact c, int i, sunrealtype t, sunrealtype least) 
  * what one has reached is decided for all that are slow. */
 static int speedFired(const CPContact c, int guided, sunrealtype t) {
   int any = 0;
-  for (int i = 0; i < c->npoints; i++)
-    any |= c->fired[ROOTS * i + 1] && contactSlidesInSpace(&c->point[i]) &&
-           isGuided(c, i, t, -INFINITY) == guided;
+  EACH_NEAR(c, i)
+  any |= c->fired[ROOTS * i + 1] && contactSlidesInSpace(&c->point[i]) &&
+         isGuided(c, i, t, -INFINITY) == guided;
   return any;
 }
 
@@ -467,7 +468,7 @@ static void setPhases(CPContact c, sunrealtype t) {
     for (int i = 0; i <= P->law[k].ntangents; i++)
       size = fmax(size, fabs(P->c[P->law[k].first + i]) / W[i * (1 + ld)]);
   }
-  for (int i = 0; i < c->npoints; i++) c->point[i].phase = CP_CONTACT_OPEN, c->point[i].implied = 0;
+  EACH_NEAR(c, i) c->point[i].phase = CP_CONTACT_OPEN, c->point[i].implied = 0;
   for (int k = 0; k < P->ncontacts; k++) {
     const ContactLaw *law = &P->law[k];
     Point *point          = &c->point[law->contact];
@@ -543,7 +544,7 @@ static int settle(CPContact c, sunrealtype t, N_Vector y, const char *function) 
  * reported. */
 static int keepClosed(CPContact c, sunrealtype t, N_Vector y, const char *function) {
   int known = 0;
-  for (int i = 0; i < c->npoints; i++) {
+  EACH_NEAR(c, i) {
     const int N         = c->point[i].normal;
     const sunrealtype v = c->v[N];
     if (!c->keep[i] || v <= c->small_v * c->scale[N]) continue;
@@ -562,9 +563,9 @@ static int keepClosed(CPContact c, sunrealtype t, N_Vector y, const char *functi
 /* A contact that stays open although it would return at once is still lifted by others, and its
  * flights are not skipped. */
 static void countSkipped(CPContact c) {
-  for (int i = 0; i < c->npoints && !c->impact.any; i++) {
+  EACH_NEAR(c, i) {
     CPContactEvent *event = &c->event[i];
-    if (!event->accumulated) continue;
+    if (c->impact.any || !event->accumulated) continue;
     if (c->point[i].phase != CP_CONTACT_OPEN) c->stats.naccumulations++;
     else event->accumulated = 0, event->t_closed = event->t;
   }
@@ -574,10 +575,11 @@ static void countSkipped(CPContact c) {
 static int decide(CPContact c, sunrealtype t, N_Vector y, const char *function) {
   int flag = contactLaws(c, t, N_VGetArrayPointer(y), 1, function);
   if (!flag) flag = contactMeasure(c, t, y, function);
-  if (!flag && (flag = contactRows(c, t, N_VGetArrayPointer(y))) != 0)
+  if (!flag && (flag = contactRows(c, t, N_VGetArrayPointer(y), contactOff(c))) != 0)
     return contactUserFailed(c, function, "A", t, flag);
   if (!flag) contactScales(c, y);
-  for (int i = 0; i < c->npoints && !flag; i++) {
+  EACH_NEAR(c, i) {
+    if (flag) break;
     const Point *point    = &c->point[i];
     const sunrealtype gap = c->p[point->normal];
     c->event[i] =
@@ -593,11 +595,11 @@ static int decide(CPContact c, sunrealtype t, N_Vector y, const char *function) 
     flag = contactPenetrates(c, i, t, function);
   }
   if (flag) return flag;
-  for (int i = 0; i < c->npoints; i++) c->keep[i] = c->keep[i] && !c->point[i].is_held;
-  flag = contactPose(c, t, y, function);
+  EACH_NEAR(c, i) c->keep[i] = c->keep[i] && !c->point[i].is_held;
+  flag                       = contactPose(c, t, y, function);
   if (!flag && c->problem.n > 0) flag = contactImpact(c, t, y, function);
   if (!flag) flag = keepClosed(c, t, y, function);
-  for (int i = 0; i < c->npoints; i++) c->keep[i] = c->keep[i] || c->point[i].is_held;
+  EACH_NEAR(c, i) c->keep[i] = c->keep[i] || c->point[i].is_held;
   if (!flag) flag = contactPose(c, t, y, function);
   if (!flag && c->problem.n > 0) flag = contactFreeAccelerations(c, t, y, function);
   if (!flag && c->problem.n > 0) flag = forces(c, t, function);
@@ -614,7 +616,7 @@ static int decide(CPContact c, sunrealtype t, N_Vector y, const char *function) 
  * is zero, whatever brings the contact back. */
 static void setZeros(CPContact c, sunrealtype t) {
   c->share = 1.0;
-  for (int i = 0; i < c->npoints; i++) {
+  EACH_NEAR(c, i) {
     Point *point              = &c->point[i];
     const CPContactEvent *was = &c->event[i];
     if (point->is_elastic) continue;
@@ -646,7 +648,8 @@ static void setZeros(CPContact c, sunrealtype t) {
 }
 
 void contactOpenAll(CPContact c) {
-  for (int i = 0; i < c->npoints; i++) {
+  contactAllNear(c);
+  EACH_NEAR(c, i) {
     c->point[i].phase   = CP_CONTACT_OPEN;
     c->point[i].zero[0] = 0.0, c->point[i].fade = INFINITY;
     c->point[i].left.t = NAN;
@@ -654,8 +657,7 @@ void contactOpenAll(CPContact c) {
 }
 
 void contactUndo(CPContact c, N_Vector y) {
-  memcpy(c->point, c->before, (size_t)c->npoints * sizeof *c->point);
-  memcpy(c->event, c->event_before, (size_t)c->npoints * sizeof *c->event);
+  EACH_NEAR(c, i) c->point[i] = c->before[i], c->event[i] = c->event_before[i];
   N_VScale(1.0, c->saved, y);
   contactActivate(c);
 }
@@ -703,8 +705,7 @@ void contactTolerances(CPContact c, N_Vector y) {
 
 int contactEvent(CPContact c, sunrealtype t, N_Vector y, int *changed, const char *function) {
   contactTolerances(c, y);
-  memcpy(c->before, c->point, (size_t)c->npoints * sizeof *c->point);
-  memcpy(c->event_before, c->event, (size_t)c->npoints * sizeof *c->event);
+  EACH_NEAR(c, i) c->before[i] = c->point[i], c->event_before[i] = c->event[i];
   N_VScale(1.0, y, c->saved);
   c->impact.any = 0;
   int flag      = decide(c, t, y, function);
@@ -713,7 +714,7 @@ int contactEvent(CPContact c, sunrealtype t, N_Vector y, int *changed, const cha
     contactUndo(c, y);
     return flag;
   }
-  for (int i = 0; i < c->npoints; i++) {
+  EACH_NEAR(c, i) {
     const Point *point = &c->point[i], *before = &c->before[i];
     c->event[i].after = point->phase;
     for (int k = 0; k <= point->ntangents; k++)
@@ -736,6 +737,7 @@ int CPContactPainleve(CPContact c, sunrealtype t, N_Vector y, sunrealtype *value
   if (!value) return cpReport(&c->log, CP_ILL_INPUT, __func__, "value must not be NULL");
   int flag = contactReady(c, y, __func__);
   if (flag) return flag;
+  contactAllNear(c);
   flag = contactLaws(c, t, N_VGetArrayPointer(y), 1, __func__);
   if (!flag) flag = contactMeasure(c, t, y, __func__);
   memset(c->keep, 1, (size_t)c->npoints);

@@ -93,7 +93,7 @@ static const char *rowName(CPContact c, int i) {
 static int findWork(CPContact c, sunrealtype t, const sunrealtype *q) {
   const ContactProblem *P = &c->problem;
   memset(c->force, 0, (size_t)c->nu * sizeof *c->force);
-  const int flag = contactVelocities(c, t, q, c->force); /* v(t, q, 0) = -g' */
+  const int flag = contactVelocities(c, t, q, c->force, contactOff(c)); /* v(t, q, 0) = -g' */
   for (int i = 0; i < P->n; i++)
     if (c->row[i] < c->na) c->lambda[c->row[i]] = -P->x[i];
   c->impact.work = contactDot(c->na, c->lambda, c->v);

@@ -85,7 +85,7 @@ static sunrealtype along(CPContact c, int i, sunrealtype t, sunrealtype *across)
 
 /* Turns the directions of sliding by an angle. */
 static void turnAll(CPContact c, sunrealtype angle) {
-  for (int i = 0; i < c->npoints; i++) {
+  EACH_NEAR(c, i) {
     Heading *now      = &c->point[i].heading[0];
     const Heading was = {.t = 0, .s = {now->s[0], now->s[1]}, .turn = 1.0};
     if (begins(&c->point[i])) contactTurned(&was, angle, now->s);
@@ -100,11 +100,12 @@ static sunrealtype measure(CPContact c, sunrealtype t, N_Vector y) {
   turnAll(c, STRAIGHT);
   int flag = accelerate(c, t, 0.0, y);
   turnAll(c, -STRAIGHT);
-  for (int i = 0; i < c->npoints && !flag; i++)
-    if (begins(&c->point[i])) along(c, i, t, &across), c->onset[i].G = -across / STRAIGHT;
+  EACH_NEAR(c, i)
+  if (!flag && begins(&c->point[i])) along(c, i, t, &across), c->onset[i].G = -across / STRAIGHT;
   N_VConst(0.0, c->rate);
   if (!flag) flag = accelerate(c, t, 0.0, y);
-  for (int i = 0; i < c->npoints && !flag; i++) {
+  EACH_NEAR(c, i) {
+    if (flag) break;
     ContactOnset *o = &c->onset[i];
     if (!begins(&c->point[i])) continue;
     o->push = along(c, i, t, &across);
@@ -116,7 +117,8 @@ static sunrealtype measure(CPContact c, sunrealtype t, N_Vector y) {
   if (flag || isinf(h)) return 0.0;
   h    = fmax(h, 10.0 * contactResolution(t));
   flag = accelerate(c, t, h, y);
-  for (int i = 0; i < c->npoints && !flag; i++) {
+  EACH_NEAR(c, i) {
+    if (flag) break;
     ContactOnset *o = &c->onset[i];
     if (!begins(&c->point[i])) continue;
     o->growth                   = fabs(along(c, i, t + h, &across) - o->push) / h;
@@ -128,7 +130,8 @@ static sunrealtype measure(CPContact c, sunrealtype t, N_Vector y) {
   if (flag || isinf(next)) return 0.0;
   flag = accelerate(c, t, 0.5 * next, y); /* the midpoint rule */
   if (!flag) flag = accelerate(c, t, next, y);
-  for (int i = 0; i < c->npoints && !flag; i++) {
+  EACH_NEAR(c, i) {
+    if (flag) break;
     ContactOnset *o = &c->onset[i];
     if (!begins(&c->point[i])) continue;
     o->growth = fmax(o->growth, fabs(along(c, i, t + next, &across) - o->push) / next);
@@ -139,14 +142,14 @@ static sunrealtype measure(CPContact c, sunrealtype t, N_Vector y) {
 
 void contactOnset(CPContact c, sunrealtype t, N_Vector y) {
   int any = 0;
-  for (int i = 0; i < c->npoints; i++) any |= begins(&c->point[i]);
+  EACH_NEAR(c, i) any |= begins(&c->point[i]);
   if (!any) return;
-  for (int i = 0; i < c->npoints; i++) {
+  EACH_NEAR(c, i) {
     const sunrealtype *v = c->v + c->point[i].tangent;
     if (begins(&c->point[i])) c->onset[i].rho = hypot(v[0], v[1]);
   }
   const sunrealtype h = measure(c, t, y);
-  for (int i = 0; i < c->npoints; i++) {
+  EACH_NEAR(c, i) {
     Point *point = &c->point[i];
     if (!begins(point)) continue;
     const ContactOnset *o   = &c->onset[i];

@@ -47,6 +47,12 @@ static int record(void **record, sunrealtype t, int is_start, int met, int *jump
   if (c->dense > 0)
     return cpReport(&c->log, CP_NOT_SUPPORTED, "CPSessionGradient",
                     "time stepping (CPContactSetTimeStepping) has no sensitivities");
+  const sunrealtype *y = N_VGetArrayPointer(c->newest);
+  if (!c->recorded) { /* Of a recorded run none is far. */
+    c->recorded    = 1;
+    const int flag = contactNear(c, t, y, y, 0.0);
+    if (flag) return flag;
+  }
   Passage *e = *record = newPassage(c);
   if (!e)
     return cpReport(&c->log, CP_MEM_FAIL, "CPSessionGradient", "no memory for an event of contacts");
@@ -80,7 +86,7 @@ static int enter(const void *record, int after, sunrealtype t, N_Vector y, sunre
   /* No root functions follow how contacts slide: contactSpeed is |v_T|. */
   for (int i = 0; i < c->npoints; i++)
     c->point[i].heading[0].t_half = c->point[i].heading[1].t_half = INFINITY;
-  int flag = contactRows(c, t, N_VGetArrayPointer(y));
+  int flag = contactRows(c, t, N_VGetArrayPointer(y), contactOff(c));
   if (flag) return contactUserFailed(c, function, "A", t, flag);
   contactScales(c, y);
   contactTolerances(c, y);

@@ -33,7 +33,7 @@ int contactReady(CPContact c, N_Vector y, const char *function) {
 }
 
 void contactCountTurns(CPContact c, sunrealtype t) {
-  for (int i = 0; i < c->npoints; i++) {
+  EACH_NEAR(c, i) {
     Point *point  = &c->point[i];
     point->turn.t = t, point->turn.gap = c->p[point->normal], point->turn.rate = c->v[point->normal];
   }
@@ -48,15 +48,17 @@ sunrealtype contactOnTurn(const Point *point, sunrealtype t, sunrealtype gap, su
   return gap + period * round((expected - gap) / period);
 }
 
-int contactMeasure(CPContact c, sunrealtype t, N_Vector y, const char *function) {
-  const sunrealtype *q = N_VGetArrayPointer(y);
+int contactMeasureRows(CPContact c, sunrealtype t, const sunrealtype *q, const sunrealtype *u,
+                       const char *off, const char *function) {
   memset(c->p, 0, (size_t)c->na * sizeof *c->p);
+  contactSkip(c, off);
   int flag = c->np > 0 ? contactCall(c, p, t, q, c->p) : 0;
+  contactSkip(c, NULL);
   if (flag) return contactUserFailed(c, function, "p", t, flag);
-  if (!c->model->v) flag = contactRows(c, t, q);
-  if (!flag) flag = contactVelocities(c, t, q, q + c->nq);
+  if (!c->model->v) flag = contactRows(c, t, q, off);
+  if (!flag) flag = contactVelocities(c, t, q, u, off);
   if (flag) return contactUserFailed(c, function, c->model->v ? "v" : "A", t, flag);
-  for (int i = 0; i < c->npoints; i++) {
+  EACH_NEAR(c, i) {
     const int row = c->point[i].normal;
     if (c->point[i].turn.period > 0.0)
       c->p[row] = contactOnTurn(&c->point[i], t, c->p[row], c->v[row]);
@@ -75,9 +77,14 @@ int contactMeasure(CPContact c, sunrealtype t, N_Vector y, const char *function)
   return CP_SUCCESS;
 }
 
+int contactMeasure(CPContact c, sunrealtype t, N_Vector y, const char *function) {
+  const sunrealtype *q = N_VGetArrayPointer(y);
+  return contactMeasureRows(c, t, q, q + c->nq, contactOff(c), function);
+}
+
 int contactActivate(CPContact c) {
   for (int i = 0; i < c->na; i++) c->mask[i] = c->is_contact[i] ? 0 : -1;
-  for (int i = 0; i < c->npoints; i++) {
+  EACH_NEAR(c, i) {
     const Point *point = &c->point[i];
     if (point->phase == CP_CONTACT_OPEN || point->is_elastic) continue;
     c->mask[point->normal] = 1;
@@ -94,19 +101,17 @@ int contactActivateRows(CPContact c, int with_contacts) {
   return CPMechSetActive(c->mech, c->mask);
 }
 
-/* c->impulse <- P in the problem's rows, f [nu] <- A^T P */
+/* f [nu] <- A^T P, with P in the problem's rows */
 static void pushed(CPContact c, const sunrealtype *P, sunrealtype *f) {
-  memset(c->impulse, 0, (size_t)c->na * sizeof *c->impulse);
-  for (int i = 0; i < c->problem.n; i++) c->impulse[c->row[i]] = P[i];
   memset(f, 0, (size_t)c->nu * sizeof *f);
-  contactTransposedTimes(c->A, c->impulse, f);
+  for (int i = 0; i < c->problem.n; i++)
+    if (c->row[i] < c->na && P[i] != 0.0) contactAddRow(c, c->A, c->row[i], P[i], f);
 }
 
 /* w [n] <- the velocities of the problem's rows for a change d [nu] */
 static void rowVelocities(CPContact c, const sunrealtype *d, sunrealtype *w) {
-  memset(c->b, 0, (size_t)c->na * sizeof *c->b);
-  contactTimes(c->A, d, c->b);
-  for (int i = 0; i < c->problem.n; i++) w[i] = c->b[c->row[i]];
+  for (int i = 0; i < c->problem.n; i++)
+    w[i] = c->row[i] < c->na ? contactRowTimes(c, c->A, c->row[i], d) : 0.0;
 }
 
 /* w += x in rows beyond those of A */
@@ -214,9 +219,7 @@ int contactDelassus(CPContact c, sunrealtype t, N_Vector y, const char *function
   memset(c->skipped, 1, (size_t)c->na);
   for (int i = 0; i < n; i++)
     if (c->row[i] < c->na) c->skipped[c->row[i]] = 0;
-  contactSkip(c, c->skipped);
-  flag = contactRows(c, t, N_VGetArrayPointer(y));
-  contactSkip(c, NULL);
+  flag = contactRows(c, t, N_VGetArrayPointer(y), c->skipped);
   if (flag) return contactUserFailed(c, function, "A", t, flag);
   c->product_t = t, c->product_y = y, c->problem.times = NULL;
   if (n <= c->stored) {
@@ -232,7 +235,7 @@ int contactDelassus(CPContact c, sunrealtype t, N_Vector y, const char *function
 void contactGather(CPContact c, const char *keep) {
   ContactProblem *P = &c->problem;
   P->n = P->ncontacts = 0;
-  for (int i = 0; i < c->npoints; i++) {
+  EACH_NEAR(c, i) {
     const Point *point = &c->point[i];
     if (!keep[i]) continue;
     ContactLaw *law = &P->law[P->ncontacts++];
@@ -298,7 +301,7 @@ int contactRowAccelerations(CPContact c, sunrealtype t, N_Vector y, const char *
   memset(c->a, 0, (size_t)c->na * sizeof *c->a);
   memset(c->b, 0, (size_t)c->na * sizeof *c->b);
   memset(c->skipped, 1, (size_t)c->na);
-  for (int i = 0; i < c->npoints; i++) {
+  EACH_NEAR(c, i) {
     const Point *point = &c->point[i];
     if (!isOfInterest(c, i)) continue;
     if (!point->is_held) c->skipped[point->normal] = 0;
@@ -309,10 +312,10 @@ int contactRowAccelerations(CPContact c, sunrealtype t, N_Vector y, const char *
   if (!flag) flag = contactCall(c, b, t, q, q + c->nq, c->b);
   contactSkip(c, NULL);
   if (flag) return contactUserFailed(c, function, "A or b", t, flag);
-  contactTimes(c->some, c->udot, c->a);
+  contactTimes(c, c->some, c->udot, c->a);
   for (int i = 0; i < c->na; i++) c->a[i] -= c->b[i];
-  for (int i = 0; i < c->npoints; i++)
-    if (c->point[i].is_held) c->a[c->point[i].normal] = -c->point[i].N;
+  EACH_NEAR(c, i)
+  if (c->point[i].is_held) c->a[c->point[i].normal] = -c->point[i].N;
   return CP_SUCCESS;
 }
 
@@ -321,7 +324,8 @@ int contactFreeAccelerations(CPContact c, sunrealtype t, N_Vector y, const char 
   int flag        = contactActivateRows(c, 0);
   if (!flag) flag = CPMechAccelerations(c->mech, t, y, c->udot, c->lambda);
   c->frictionless = 0;
-  for (int i = 0; i < c->npoints && !flag; i++) {
+  EACH_NEAR(c, i) {
+    if (flag) break;
     Point *point = &c->point[i];
     for (int k = 0; k < point->law.nloads; k++) point->unloaded[k] = c->lambda[point->law.load + k];
     if (point->is_held) point->N = contactNormal(point, c->lambda);

@@ -3,75 +3,137 @@
 #include "contact_impl.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sunmatrix/sunmatrix_dense.h>
 #include <sunmatrix/sunmatrix_sparse.h>
 
-/* For each entry a_ij: y_i += a_ij x_j, y_j += a_ij x_i, y_i += |a_ij| x_j, y_i = max(y_i, |a_ij|), or, where y is a dense matrix with as
- * many rows as A has columns, y_jk += a_ij x_i with k = column [i]. */
-typedef enum { PRODUCT, TRANSPOSED, ABSOLUTE, LARGEST, SPREAD } Walk;
-typedef struct {
-  const sunrealtype *x;
-  sunrealtype *y;
-  const int *column;
-  sunindextype rows; /* of that matrix */
-} Vectors;
-static inline void visit(Walk what, sunindextype i, sunindextype j, sunrealtype a, Vectors v) {
-  if (what == PRODUCT) v.y[i] += a * v.x[j];
-  else if (what == TRANSPOSED) v.y[j] += a * v.x[i];
-  else if (what == ABSOLUTE) v.y[i] += fabs(a) * v.x[j];
-  else if (what == LARGEST) v.y[i] = fmax(v.y[i], fabs(a));
-  else if (v.x[i] != 0.0) v.y[j + v.rows * v.column[i]] += a * v.x[i];
-}
+/* The entries of rows: of row i the numbers are `entry` [first[i] ... first[i + 1] - 1], in the columns `column`. Products need the rows of few
+ * contacts, and matrices are stored by columns. */
+static int isDense(const SUNMatrix A) { return SUNMatGetID(A) == SUNMATRIX_DENSE; }
 
-static void walk(const SUNMatrix A, Walk what, Vectors v) {
-  if (SUNMatGetID(A) == SUNMATRIX_DENSE) {
+static sunrealtype *dataOf(const SUNMatrix A) { return isDense(A) ? SM_DATA_D(A) : SM_DATA_S(A); }
+
+/* Calls for all entries of A, with its row, column, and number: those of a row by ascending columns */
+typedef void (*Visit)(ContactRows *rows, sunindextype i, sunindextype j, sunindextype k);
+static void visitAll(const SUNMatrix A, ContactRows *rows, Visit visit) {
+  if (isDense(A)) {
     for (sunindextype j = 0; j < SM_COLUMNS_D(A); j++)
-      for (sunindextype i = 0; i < SM_ROWS_D(A); i++) visit(what, i, j, SM_ELEMENT_D(A, i, j), v);
+      for (sunindextype i = 0; i < SM_ROWS_D(A); i++) visit(rows, i, j, i + j * SM_ROWS_D(A));
     return;
   }
   const int by_rows = SM_SPARSETYPE_S(A) == CSR_MAT;
   for (sunindextype outer = 0; outer < SM_NP_S(A); outer++)
     for (sunindextype k = SM_INDEXPTRS_S(A)[outer]; k < SM_INDEXPTRS_S(A)[outer + 1]; k++) {
       const sunindextype inner = SM_INDEXVALS_S(A)[k];
-      visit(what, by_rows ? outer : inner, by_rows ? inner : outer, SM_DATA_S(A)[k], v);
+      visit(rows, by_rows ? outer : inner, by_rows ? inner : outer, k);
     }
 }
+static void countEntry(ContactRows *rows, sunindextype i, sunindextype j, sunindextype k) {
+  (void)j, (void)k;
+  rows->first[i + 1]++;
+}
+static void placeEntry(ContactRows *rows, sunindextype i, sunindextype j, sunindextype k) {
+  const sunindextype at = rows->first[i]++;
+  rows->entry[at] = k, rows->column[at] = j;
+}
 
-void contactTimes(const SUNMatrix A, const sunrealtype *x, sunrealtype *y) {
-  walk(A, PRODUCT, (Vectors){.x = x, .y = y});
+int contactIndexRows(CPContact c) {
+  ContactRows *rows = &c->rows;
+  const size_t n = (size_t)c->na, nnz = (size_t)(isDense(c->A) ? SM_LDATA_D(c->A) : SM_NNZ_S(c->A));
+  rows->first = calloc(n + 2, sizeof *rows->first);
+  rows->entry = malloc((2 * nnz + 1) * sizeof *rows->entry);
+  if (!rows->first || !rows->entry) return 1;
+  rows->column = rows->entry + nnz;
+  rows->first++; /* while they are placed, first[i] is the next place in row i */
+  visitAll(c->A, rows, countEntry);
+  for (int i = 0; i < c->na; i++) rows->first[i + 1] += rows->first[i];
+  visitAll(c->A, rows, placeEntry);
+  rows->first--;
+  return 0;
 }
-void contactTransposedTimes(const SUNMatrix A, const sunrealtype *x, sunrealtype *y) {
-  walk(A, TRANSPOSED, (Vectors){.x = x, .y = y});
+
+void contactForgetRows(CPContact c) {
+  free(c->rows.first);
+  free(c->rows.entry);
+  c->rows = (ContactRows){0};
 }
-void contactSpread(const SUNMatrix A, const sunrealtype *x, const int *column, SUNMatrix B) {
-  walk(A, SPREAD, (Vectors){x, SM_DATA_D(B), column, SM_ROWS_D(B)});
+
+sunrealtype contactRowTimes(const CPContact c, const SUNMatrix A, int i, const sunrealtype *x) {
+  const ContactRows *rows = &c->rows;
+  const sunrealtype *a    = dataOf(A);
+  sunrealtype sum         = 0;
+  for (sunindextype k = rows->first[i]; k < rows->first[i + 1]; k++)
+    sum += a[rows->entry[k]] * x[rows->column[k]];
+  return sum;
+}
+
+void contactAddRow(const CPContact c, const SUNMatrix A, int i, sunrealtype s, sunrealtype *y) {
+  const ContactRows *rows = &c->rows;
+  const sunrealtype *a    = dataOf(A);
+  for (sunindextype k = rows->first[i]; k < rows->first[i + 1]; k++)
+    y[rows->column[k]] += s * a[rows->entry[k]];
+}
+
+void contactTimes(const CPContact c, const SUNMatrix A, const sunrealtype *x, sunrealtype *y) {
+  EACH_LIVE(c, i) y[i] += contactRowTimes(c, A, i, x);
+}
+
+void contactTransposedTimes(const CPContact c, const SUNMatrix A, const sunrealtype *x,
+                            sunrealtype *y) {
+  EACH_LIVE(c, i)
+  if (x[i] != 0.0) contactAddRow(c, A, i, x[i], y);
+}
+
+void contactSpread(const CPContact c, const SUNMatrix A, const sunrealtype *x, const int *column,
+                   SUNMatrix B) {
+  EACH_LIVE(c, i)
+  if (x[i] != 0.0) contactAddRow(c, A, i, x[i], SM_COLUMN_D(B, column[i]));
+}
+
+void contactScalesOf(CPContact c, const SUNMatrix A, const sunrealtype *u, const char *off) {
+  const ContactRows *rows = &c->rows;
+  const sunrealtype *a    = dataOf(A);
+  for (int j = 0; j < c->nu; j++) c->udot[j] = c->atol + c->rtol * fabs(u[j]);
+  EACH_LIVE(c, i) {
+    if (off && off[i]) continue;
+    c->scale[i] = c->error[i] = 0.0;
+    for (sunindextype k = rows->first[i]; k < rows->first[i + 1]; k++) {
+      const sunrealtype size = fabs(a[rows->entry[k]]);
+      c->scale[i]            = fmax(c->scale[i], size);
+      c->error[i] += size * c->udot[rows->column[k]];
+    }
+  }
 }
 
 void contactScales(CPContact c, N_Vector y) {
-  const sunrealtype *u = N_VGetArrayPointer(y) + c->nq;
-  for (int j = 0; j < c->nu; j++) c->udot[j] = c->atol + c->rtol * fabs(u[j]);
-  memset(c->scale, 0, (size_t)c->na * sizeof *c->scale);
-  memset(c->error, 0, (size_t)c->na * sizeof *c->error);
-  walk(c->A, LARGEST, (Vectors){.y = c->scale});
-  walk(c->A, ABSOLUTE, (Vectors){.x = c->udot, .y = c->error});
+  contactScalesOf(c, c->A, N_VGetArrayPointer(y) + c->nq, NULL);
 }
 
-static int evaluate(CPContact c, sunrealtype t, const sunrealtype *q, SUNMatrix A) {
-  if (SUNMatGetID(A) == SUNMATRIX_DENSE) SUNMatZero(A);
-  else memset(SM_DATA_S(A), 0, (size_t)SM_NNZ_S(A) * sizeof(sunrealtype)); /* The pattern stays. */
-  return contactCall(c, A, t, q, A);
+/* Rows of contacts that are far keep what they have, which nothing reads. */
+static int evaluate(CPContact c, sunrealtype t, const sunrealtype *q, const char *off, SUNMatrix A) {
+  sunrealtype *a = dataOf(A);
+  EACH_LIVE(c, i)
+  for (sunindextype k = c->rows.first[i]; k < c->rows.first[i + 1]; k++) a[c->rows.entry[k]] = 0.0;
+  contactSkip(c, off);
+  const int flag = contactCall(c, A, t, q, A);
+  contactSkip(c, NULL);
+  return flag;
 }
 
-int contactRows(CPContact c, sunrealtype t, const sunrealtype *q) {
-  return evaluate(c, t, q, c->A);
+int contactRows(CPContact c, sunrealtype t, const sunrealtype *q, const char *off) {
+  return evaluate(c, t, q, off, c->A);
 }
 
-int contactVelocities(CPContact c, sunrealtype t, const sunrealtype *q, const sunrealtype *u) {
+int contactVelocities(CPContact c, sunrealtype t, const sunrealtype *q, const sunrealtype *u,
+                      const char *off) {
+  int flag = 0;
   memset(c->v, 0, (size_t)c->na * sizeof *c->v);
-  if (c->model->v) return contactCall(c, v, t, q, u, c->v);
-  contactTimes(c->A, u, c->v);
-  return 0;
+  contactSkip(c, off);
+  if (c->model->v) flag = contactCall(c, v, t, q, u, c->v);
+  else contactTimes(c, c->A, u, c->v);
+  contactSkip(c, NULL);
+  return flag;
 }
 
 void contactSkip(CPContact c, const char *off) {
@@ -96,11 +158,11 @@ int contactSome(CPContact c, sunrealtype t, const sunrealtype *q, const sunrealt
   int flag        = 0;
   if (!known || moves) {
     c->known.t = NAN; /* until all has succeeded */
+    if (!known) flag = evaluate(c, t, q, c->skipped, c->some), c->known.with_v = 0;
     contactSkip(c, c->skipped);
-    if (!known) flag = evaluate(c, t, q, c->some), c->known.with_v = 0;
     if (moves) memset(c->known.v, 0, na * sizeof *v);
     if (!flag && moves && c->model->v) flag = contactCall(c, v, t, q, u, c->known.v);
-    else if (!flag && moves) contactTimes(c->some, u, c->known.v);
+    else if (!flag && moves) contactTimes(c, c->some, u, c->known.v);
     contactSkip(c, NULL);
     if (flag) return flag;
     c->known.t = t, c->known.age = age;

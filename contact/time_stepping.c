@@ -46,7 +46,7 @@ static int strike(CPContact c, sunrealtype t, sunrealtype h, N_Vector y, const c
   int pressed = 0, flag = contactMeasure(c, t, y, function);
   sunrealtype factor = 1;
   if (flag) return flag;
-  flag = contactRows(c, t, N_VGetArrayPointer(y));
+  flag = contactRows(c, t, N_VGetArrayPointer(y), contactOff(c));
   if (flag) return contactUserFailed(c, function, "A", t, flag);
   contactScales(c, y);
   contactTolerances(c, y);

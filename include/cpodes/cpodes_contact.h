@@ -155,7 +155,7 @@ CPODES_EXPORT int CPContactAttach(CPContact contact, CPSession session);
 /**
  * Copies what contact i did at the newest event to *event. It took part if event->struck is 1 or event->before differs
  * from event->after. A start counts as an event, and an event that failed does not. Before the first one all members are
- * 0. Returns CP_ILL_INPUT if there is no such contact.
+ * 0, and the velocities are 0 of a contact that was too far to close then. Returns CP_ILL_INPUT if there is no such contact.
  */
 CPODES_EXPORT int CPContactGetEvent(CPContact contact, int i, CPContactEvent *event);
 

@@ -367,6 +367,13 @@ typedef struct {
    * there are none. This lasts only while the integrator works: the states that it returns, and those that root functions and forces
    * of CPMechAddForce get, are complete. */
   void (*turns)(const sunrealtype *turns, void *user_data);
+  /** If not NULL, it finds gaps that are far from closing, so that a CPContact need not evaluate their rows, nor those of their
+   * tangents: as for bodies, which balls around them separate. q, u: two states, at both ends of a step of length h [s]; or one state
+   * twice, with h = 0. far [na]: 1 for rows i of p that stay above `margin`, by which coordinates may be wrong, at all times of
+   * the step, as far as points move no faster within it than at both ends; others 0, as on entry. It needs skip_rows.
+   * Returns 0, or another value if it fails: then no gap is far. */
+  int (*far_rows)(const sunrealtype *const q[2], const sunrealtype *const u[2], sunrealtype h,
+                  sunrealtype margin, char *far, void *user_data);
 } CPEquations;
 
 /**

@@ -139,11 +139,95 @@ START_TEST(rows_that_are_on_are_as_with_all_rows) {
 }
 END_TEST
 
+/* Bodies of some shapes and planes, all of which may touch, at a scale of 1 */
+static CPBodies scattered(void) {
+  static const struct {
+    const char *body, *shape;
+    CPShapeKind kind;
+    sunrealtype size[3], at[3];
+  } all[] = {{"one", "ball", CP_SHAPE_SPHERE, {0.1}, {0, 0, 0}},
+             {"two", "log", CP_SHAPE_CAPSULE, {0.1, 0, 0.3}, {1, 0, 0}},
+             {"three", "egg", CP_SHAPE_ELLIPSOID, {0.1, 0.2, 0.15}, {0, 1, 0}},
+             {"four", "can", CP_SHAPE_CYLINDER, {0.1, 0, 0.2}, {0, 0, 1}},
+             {"five", "box", CP_SHAPE_BOX, {0.2, 0.1, 0.3}, {1, 1, 1}}};
+  enum { SHAPES = sizeof all / sizeof *all };
+  CPBodies b          = CPBodiesCreate(3, NULL);
+  const CPShape floor = {CP_NEW_SHAPE("floor"), .kind = CP_SHAPE_PLANE, .body = "ground",
+                         .on = {.point = {0, 0, -1}}};
+  ck_assert_int_ge(CPBodiesAdd(b, &floor.head, NULL), 0);
+  for (int i = 0; i < SHAPES; i++) {
+    const CPBody body = {CP_NEW_BODY(all[i].body), .mass = 1, .inertia = {0.4, 0.5, 0.6},
+                         .position = {all[i].at[0], all[i].at[1], all[i].at[2]}};
+    CPShape shape     = {CP_NEW_SHAPE(all[i].shape), .kind = all[i].kind, .body = all[i].body,
+                         .in = CP_IN_BODIES, .on = {.point = {0.05, -0.1, 0.02}, .axis = {0.3, 0.4, 1}}};
+    memcpy(shape.size, all[i].size, sizeof shape.size);
+    ck_assert_int_ge(CPBodiesAdd(b, &body.head, NULL), 0);
+    ck_assert_int_ge(CPBodiesAdd(b, &shape.head, NULL), 0);
+    for (int k = -1; k < i; k++) {
+      char name[20];
+      snprintf(name, sizeof name, "touch_%d_%d", k + 1, i);
+      const CPBodyContact touch = {CP_NEW_CONTACT(name), .a = k < 0 ? "floor" : all[k].shape,
+                                   .b = all[i].shape, .on = CP_ON_SHAPE};
+      CPBodiesAdd(b, &touch.head, NULL); /* A box has no contact with some of them. */
+    }
+  }
+  return b;
+}
+
+/* Where far_rows finds gaps that stay above a margin during a step, they do so along motions whose coordinates are linear in time, and
+ * there are such gaps and others. _i: formulation */
+START_TEST(gaps_that_are_far_stay_open) {
+  enum { ROWS = 128, TIMES = 16 };
+  unsigned long long seed = 17;
+  CPBodies bodies         = scattered();
+  CPMech mech;
+  int found = 0, others = 0;
+  ck_assert_int_eq(CPBodiesSetFormulation(bodies, _i ? CP_JOINT_COORDINATES : CP_ABSOLUTE),
+                   CP_SUCCESS);
+  ck_assert_int_eq(build_mech(bodies, &mech), CP_SUCCESS);
+  N_Vector y    = CPBodiesState(bodies, test_context);
+  CPEquations e = equations_of(mech);
+  ck_assert(e.far_rows && e.na <= ROWS && e.nq <= ROWS);
+  void *data;
+  ck_assert_int_eq(e.new_data(e.model_data, test_context, &data), 0);
+  for (int draw = 0; draw < 20 * DRAWS; draw++) {
+    const sunrealtype h = 2, margin = 1e-3;
+    sunrealtype start[ROWS], end[ROWS], p[ROWS] = {0};
+    char far[ROWS] = {0};
+    random_fill(y, &seed);
+    sunrealtype *q = entries(y), *u = q + e.nq;
+    memcpy(start, q, (size_t)e.nq * sizeof *q);
+    memcpy(end, q, (size_t)e.nq * sizeof *q);
+    for (int i = 0, body = 0; body < (int)e.nq / 7;
+         body++) /* only positions move; quaternions are constant */
+      for (int k = 0; k < 7; k++, i++)
+        if (k < 3) start[i] *= 3, end[i] = start[i] + h * u[6 * body + k];
+        else if (k < 6) u[6 * body + k] = 0;
+    const sunrealtype *const states[] = {start, end}, *const rates[] = {u, u};
+    ck_assert_int_eq(e.far_rows(states, rates, h, margin, far, data), 0);
+    for (int k = 0; k <= TIMES; k++) {
+      for (int i = 0; i < e.nq; i++) q[i] = start[i] + (end[i] - start[i]) * k / TIMES;
+      ck_assert_int_eq(e.p(0, q, p, data), 0);
+      for (int i = 0; i < e.np; i++)
+        if (far[i]) ck_assert_double_gt(p[i], margin);
+    }
+    for (int i = 0; i < e.np; i++) *(far[i] ? &found : &others) += 1;
+  }
+  ck_assert_int_gt(found, 500);
+  ck_assert_int_gt(others, 500);
+  e.free_data(data);
+  N_VDestroy(y);
+  CPMechFree(&mech);
+  CPBodiesFree(&bodies);
+}
+END_TEST
+
 TEST_SUITE(skipped) {
   Suite *suite = suite_create("bodies/skipped");
   TCase *tc    = tcase_create("skipped");
   tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
   tcase_add_loop_test(tc, rows_that_are_on_are_as_with_all_rows, 0, 4);
+  tcase_add_loop_test(tc, gaps_that_are_far_stay_open, 0, 2);
   suite_add_tcase(suite, tc);
   return suite;
 }

@@ -622,6 +622,59 @@ START_TEST(a_flat_end_of_many_corners_lies_flat) {
 }
 END_TEST
 
+enum { LINED_UP = 6 };
+typedef struct {
+  sunrealtype t[LINED_UP];
+  int n;
+} Passing;
+
+static int passes(const CPContactEvent *event, void *data) {
+  Passing *p = data;
+  if (event->struck && p->n < LINED_UP) p->t[p->n] = event->t;
+  p->n += event->struck;
+  return 0;
+}
+
+/* Balls of equal masses and the radius r stand in a row, at distances d_k that grow, and the first one moves at the velocity v. With e = 1
+ * each one stops at the next one, so that impact k is at sum_0^k (d_i - 2 r) / v, and the last one hits a wall. All pairs have contacts, nearly all of
+ * which are far nearly always, and a step without events would pass through all balls. _i: formulation, method */
+START_TEST(a_velocity_is_passed_on_by_balls_far_from_each_other) {
+  const sunrealtype r = 0.1, v = 3, tol = 1e-9;
+  const CPContactLaw law = {.restitution = 1};
+  sunrealtype x[LINED_UP], t = 0, expected[LINED_UP];
+  Passing p                     = {.n = 0};
+  static const char *const as[] = {"a0", "a1", "a2", "a3", "a4", "a5"}, *const of[] = {"s0", "s1",
+                                                                                       "s2", "s3",
+                                                                                       "s4", "s5"};
+  bodies             = CPBodiesCreate(3, NULL);
+  const CPShape wall = {CP_NEW_SHAPE("wall"), .kind = CP_SHAPE_PLANE, .body = "ground",
+                        .on = {.point = {12, 0, 0}, .axis = {-1, 0, 0}}};
+  add_element(bodies, &wall.head);
+  for (int i = 0; i < LINED_UP; i++) {
+    x[i] = i == 0 ? 0 : x[i - 1] + 0.5 * (1 + i);
+    if (i > 0) expected[i - 1] = t += (x[i] - x[i - 1] - 2 * r) / v;
+    const CPBody ball   = {CP_NEW_BODY(as[i]), .mass = 2, .inertia = {0.01, 0.01, 0.01},
+                           .position = {x[i], 0, 0}, .velocity = {i == 0 ? v : 0, 0, 0}};
+    const CPShape shell = {CP_NEW_SHAPE(of[i]), .kind = CP_SHAPE_SPHERE, .body = as[i],
+                           .in = CP_IN_BODIES, .size = {r}};
+    add_element(bodies, &ball.head), add_element(bodies, &shell.head);
+    for (int k = -1; k < i; k++) {
+      char name[20];
+      snprintf(name, sizeof name, "touch_%d_%d", k + 1, i);
+      const CPBodyContact touch = {CP_NEW_CONTACT(name), .a = k < 0 ? "wall" : of[k], .b = of[i],
+                                   .on = CP_ON_SHAPE, .law = law};
+      add_element(bodies, &touch.head);
+    }
+  }
+  expected[LINED_UP - 1] = t + (12 - r - x[LINED_UP - 1]) / v;
+  act((CPFormulation)(_i % 2));
+  run_to_end(methods[_i / 2], tol, 3.9, passes, &p);
+  ck_assert_int_eq(p.n, LINED_UP);
+  for (int k = 0; k < LINED_UP; k++) ck_assert_double_eq_tol(p.t[k], expected[k], 10 * tol);
+  release();
+}
+END_TEST
+
 TEST_SUITE(shapes) {
   Suite *suite = suite_create("contact/shapes");
   TCase *tc    = tcase_create("shapes");
@@ -641,6 +694,7 @@ TEST_SUITE(shapes) {
   tcase_add_loop_test(tc, momentum_is_conserved_where_round_ends_strike_a_mesh, 0, 6);
   tcase_add_loop_test(tc, features_of_round_shapes_have_exact_derivatives, 0, 12);
   tcase_add_loop_test(tc, a_flat_end_of_many_corners_lies_flat, 0, 8);
+  tcase_add_loop_test(tc, a_velocity_is_passed_on_by_balls_far_from_each_other, 0, 6);
   suite_add_tcase(suite, tc);
   return suite;
 }

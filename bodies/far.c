@@ -1,0 +1,89 @@
+/* Contacts of bodies far from each other (CPEquations.far_rows). A ball about the centre of mass of a body contains what touches, in
+ * all orientations: so the centres of mass, and their speeds, bound gaps from below. */
+#include "bodies_impl.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The centre of mass of a body, and its velocity */
+typedef struct {
+  sunrealtype r[3], v[3];
+} Centre;
+
+/* The radius of the ball about the centre of mass that contains the solid of a side. The ground has none: there it is that about the
+ * side's point. */
+static sunrealtype reachOf(const Side *side, const Solid *solid) {
+  const sunrealtype offset = side->body == GROUND ? 0 : sqrt(dot3(side->point, side->point));
+  return offset + sqrt(dot3(solid->half, solid->half)) + solid->skin;
+}
+
+/* A lower bound of the gap between the two solids at these centres: the distance of balls around them, or that from the plane
+ * `normal` on the ground; speed: out, at which balls approach each other at most */
+static sunrealtype apart(const Pair *pair, sunrealtype reach, const sunrealtype *normal,
+                         const Centre *centre, sunrealtype *speed) {
+  const Side *side = pair->side;
+  sunrealtype d[3] = {0}, v[3] = {0};
+  for (int i = 0; i < 2; i++) {
+    const int body = side[i].body, sign = i ? 1 : -1;
+    if (body != GROUND) add3(sign, centre[body].r, d), add3(sign, centre[body].v, v);
+    else add3(sign, side[i].point, d);
+  }
+  *speed = sqrt(dot3(v, v));
+  return (normal ? dot3(normal, d) : sqrt(dot3(d, d))) - reach;
+}
+
+/* Does the gap of a contact stay above the margin during a step of length h between two states? */
+static int isFar(const Mechanism *b, const Contact *contact, Centre *const centre[2], sunrealtype h,
+                 sunrealtype margin) {
+  const Joint *joint   = &b->joint[contact->joint];
+  const Pair *pair     = &b->pair[joint->pair];
+  const Side *side     = pair->side;
+  const Measure *m     = &bodiesRowTerm(b, &b->row[joint->first], 0)->m;
+  const Core core[]    = {pair->solid[0].core, pair->solid[1].core};
+  const sunrealtype *z = NULL;
+  sunrealtype reach, speed;
+  if (m->kind == ALONG && contact->on == CP_ON_PLANE && joint->kind == CP_JOINT_ROLLING) {
+    if (m->from != 0 || side[0].body != GROUND) return 0;
+    z     = side[0].axis[m->i];
+    reach = reachOf(
+        &side[1],
+        &(Solid){POINT_CORE, {0}, contact->radius == NONE ? 0 : fabs(b->param[contact->radius])});
+  } else if (m->kind == NEAR) {
+    if (core[0] == NO_SOLID) return pair->solid[0].half[0] > margin;
+    if (core[0] == LINE || core[1] == LINE || core[1] == HALF_SPACE) return 0;
+    if (core[0] == HALF_SPACE && side[0].body != GROUND) return 0;
+    reach = reachOf(&side[1], &pair->solid[1]);
+    if (core[0] == HALF_SPACE) z = side[0].axis[2];
+    else reach += reachOf(&side[0], &pair->solid[0]);
+  } else return 0;
+  for (int end = 0; end < 2; end++) {
+    const sunrealtype gap = apart(pair, reach, z, centre[end], &speed);
+    if (!(gap > h * speed + margin * (1 + reach))) return 0;
+  }
+  return 1;
+}
+
+int bodiesFarRows(const sunrealtype *const q[2], const sunrealtype *const u[2], sunrealtype h,
+                  sunrealtype margin, char *far, void *mechanism) {
+  Mechanism *b     = mechanism;
+  const size_t n   = (size_t)b->nbodies;
+  Centre *memory   = malloc((2 * n + 1) * sizeof *memory);
+  Centre *centre[] = {memory, memory + n};
+  if (!memory) return -1;
+  bodiesUpdate(b);
+  for (int end = 0; end < 2; end++) {
+    bodiesPoses(b, q[end], u[end], NULL);
+    for (int i = 0; i < b->nbodies; i++) {
+      memcpy(centre[end][i].r, b->pose[i].r, sizeof b->pose[i].r);
+      memcpy(centre[end][i].v, b->pose[i].v, sizeof b->pose[i].v);
+    }
+  }
+  for (int i = 0; i < b->ncontacts; i++) {
+    const Joint *joint = &b->joint[b->contact[i].joint];
+    if (joint->nrows == 0 || !isFar(b, &b->contact[i], centre, h, margin)) continue;
+    far[b->row[joint->first].first] = 1;
+  }
+  free(memory);
+  return 0;
+}
