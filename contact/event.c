@@ -477,17 +477,19 @@ static void setPhases(CPContact c, sunrealtype t) {
     /* Among more contacts than freedoms the load of one may be zero by the choice of the solution
      * alone. It then does not accelerate away, and stays closed. */
     const int touches = was_closed && !at_root && fabs(P->w[law->first]) <= zero;
-    if (!point->is_held && !touches && !(P->x[law->first] > (at_root ? CP_INEXACT * size : 0.0)))
-      continue;
+    /* A gap that is and stays 0 without a load, as that of a ball that rolls along a wall, does not close by roundoff: it would
+     * open at the root of its force, and close again at the next event of any other one. */
+    int ld;
+    const sunrealtype *W    = contactBlock(c, k, &ld);
+    const sunrealtype least = at_root ? CP_INEXACT * size : was_closed ? 0.0 : zero / W[0];
+    if (!point->is_held && !touches && !(P->x[law->first] > least)) continue;
     point->phase = law->ntangents == 0 ? CP_CONTACT_CLOSED
                    : law->slides       ? CP_CONTACT_SLIDING
                                        : CP_CONTACT_STICKING;
     for (int i = 0; i < law->ntangents && !(point->heading[0].slow > 0.0); i++)
       point->heading[0].s[i] = law->slides ? law->s[i] : 0.0;
     if (!contactSlidesInSpace(point)) continue;
-    int ld;
-    const sunrealtype *W = contactBlock(c, k, &ld);
-    point->effect        = W[1 + ld];
+    point->effect = W[1 + ld];
     setNear(c, k, t);
   }
   if (contactStored(c)) findImplied(c);

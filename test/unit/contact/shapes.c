@@ -675,6 +675,55 @@ START_TEST(a_velocity_is_passed_on_by_balls_far_from_each_other) {
 }
 END_TEST
 
+static int at_walls(const CPContactEvent *event, void *data) {
+  *(int *)data += event->t > 0 && !strncmp(event->name, "along", 5);
+  return 0;
+}
+
+/* Balls of radius r roll on the floor along walls that they touch without a load: no force is larger than roundoff there, which at no
+ * event of another ball, that bounces beside them, closes the gaps and opens them again. _i: formulation, method */
+START_TEST(balls_that_roll_along_walls_without_load_have_no_events_there) {
+  enum { ROLLING = 4 };
+  const sunrealtype r = 0.1, v = 0.7, J = 0.4 * 3 * r * r;
+  static const char *const balls[]         = {"b0", "b1", "b2", "b3", "b4"},
+                           *const shells[] = {"s0", "s1", "s2", "s3", "s4"},
+                           *const walls[]  = {"w0", "w1", "w2", "w3"};
+  int events                               = 0;
+  bodies                                   = CPBodiesCreate(3, (sunrealtype[]){0, 0, -9.81});
+  const CPShape floor = {CP_NEW_SHAPE("floor"), .kind = CP_SHAPE_PLANE, .body = "ground"};
+  add_element(bodies, &floor.head);
+  for (int i = 0; i <= ROLLING; i++) {
+    const sunrealtype a = 0.3 + 1.3 * i, n[] = {cos(a), sin(a), 0},
+                      at[] = {3.1 * i, 0.2 * i, i < ROLLING ? r : 1};
+    const int rolls        = i < ROLLING;
+    const CPBody ball      = {CP_NEW_BODY(balls[i]),
+                              .mass     = 3,
+                              .inertia  = {J, J, J},
+                              .position = {at[0], at[1], at[2]},
+                              .velocity = {rolls ? -v * n[1] : 0, rolls ? v * n[0] : 0, 0},
+                              .omega    = {rolls ? -v * n[0] / r : 0, rolls ? -v * n[1] / r : 0, 0}};
+    const CPShape shell    = {CP_NEW_SHAPE(shells[i]), .kind = CP_SHAPE_SPHERE, .body = balls[i],
+                              .in = CP_IN_BODIES, .size = {r}};
+    char name[2][20];
+    snprintf(name[0], sizeof name[0], "on_%d", i), snprintf(name[1], sizeof name[1], "along_%d", i);
+    const CPBodyContact on = {CP_NEW_CONTACT(name[0]), .a = "floor", .b = shells[i],
+                              .on = CP_ON_SHAPE, .law = {.mu = 0.4, .restitution = 0.7}};
+    add_element(bodies, &ball.head), add_element(bodies, &shell.head), add_element(bodies, &on.head);
+    if (!rolls) continue;
+    const CPShape wall = {
+        CP_NEW_SHAPE(walls[i]), .kind = CP_SHAPE_PLANE, .body = "ground",
+        .on = {.point = {at[0] - r * n[0], at[1] - r * n[1], 0}, .axis = {n[0], n[1], 0}}};
+    const CPBodyContact along = {CP_NEW_CONTACT(name[1]), .a = walls[i], .b = shells[i],
+                                 .on = CP_ON_SHAPE, .law = {.mu = 0.4}};
+    add_element(bodies, &wall.head), add_element(bodies, &along.head);
+  }
+  act((CPFormulation)(_i % 2));
+  run_to_end(methods[_i / 2], 1e-6, 2, at_walls, &events);
+  ck_assert_int_eq(events, 0);
+  release();
+}
+END_TEST
+
 TEST_SUITE(shapes) {
   Suite *suite = suite_create("contact/shapes");
   TCase *tc    = tcase_create("shapes");
@@ -694,6 +743,7 @@ TEST_SUITE(shapes) {
   tcase_add_loop_test(tc, momentum_is_conserved_where_round_ends_strike_a_mesh, 0, 6);
   tcase_add_loop_test(tc, features_of_round_shapes_have_exact_derivatives, 0, 12);
   tcase_add_loop_test(tc, a_flat_end_of_many_corners_lies_flat, 0, 8);
+  tcase_add_loop_test(tc, balls_that_roll_along_walls_without_load_have_no_events_there, 0, 4);
   tcase_add_loop_test(tc, a_velocity_is_passed_on_by_balls_far_from_each_other, 0, 6);
   suite_add_tcase(suite, tc);
   return suite;
