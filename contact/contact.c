@@ -173,7 +173,9 @@ static int isAside(CPContact c, const Point *point, sunrealtype t) {
   if (!c->is_explicit || !isnan(c->own) || !contactSlidesInSpace(point) || !start->ends) return 0;
   if (!(t > start->t && start->t == c->end[1])) return 0; /* It is no attempt of the next step. */
   const sunrealtype *v = c->v + point->tangent, along = v[0] * start->s[0] + v[1] * start->s[1];
-  return 2.0 * along * along < v[0] * v[0] + v[1] * v[1];
+  const sunrealtype speed = hypot(v[0], v[1]);
+  /* Where the velocity counts as zero, friction keeps the direction of the start (contactDirection), however short the step. */
+  return speed > contactZeroVelocity(c, point->tangent) && 2.0 * along * along < speed * speed;
 }
 
 /* Friction A_T^T F_T, F_T = -mu N s, N = -lambda_N */
