@@ -103,7 +103,13 @@ void bodiesTakeContact(CPBodies b, int joint, CPContactOn on, const CPContactLaw
 int bodiesContactLaw(sunrealtype t, const sunrealtype *q, int i, sunindextype row,
                      CPContactLaw *law, void *mechanism);
 /* How two shapes begin: apart; in each other, and how deep; with no nearest points, as deep or parallel; or there is no such contact */
-typedef enum { SHAPES_APART, SHAPES_INSIDE, SHAPES_UNCLEAR, SHAPES_UNKNOWN } Touching;
+typedef enum {
+  SHAPES_APART,
+  SHAPES_INSIDE,
+  SHAPES_UNCLEAR,
+  SHAPES_UNKNOWN,
+  SHAPES_NO_MEMORY
+} Touching;
 Touching bodiesTouching(const Mechanism *m, int a, int b, sunrealtype *depth);
 /* Adds a contact of two shapes. Returns the index of its first part, or an error code that has been reported. */
 int bodiesAddShapeContact(CPBodies b, const CPBodyContact *contact);

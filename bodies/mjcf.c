@@ -1,6 +1,7 @@
 /* MJCF, the file format of MuJoCo (https://mujoco.readthedocs.io/en/stable/XMLreference.html):
  * bodies, joints, inertias, default classes and equality constraints. A body without joints becomes
  * part of its parent. */
+#include "hull.h"
 #include "mjcf_impl.h"
 
 #include <stdint.h>
@@ -160,49 +161,93 @@ int mjcfList(Mjcf *m, const xmlNode *n, const char *attribute, sunrealtype **x, 
   return robotNumbers(m->r, n, attribute, text, 0, most, *x, count);
 }
 
+/* The arrays of a MeshSource */
+typedef struct {
+  char *data;
+  sunrealtype *point, *face;
+} MeshArrays;
+
+static void freeArrays(MeshArrays *own) { free(own->data), free(own->point), free(own->face); }
+
+/* from: out, a mesh with the scale and the place of its element n, in `own`, which the caller frees in any case */
+static int readMeshSource(Mjcf *m, const xmlNode *n, MeshSource *from, MeshArrays *own) {
+  const xmlNode *class_;
+  int npoints, nfaces;
+  const char *file = robotText(n, "file"), *slash = file ? strrchr(file, '/') : NULL;
+  *from = (MeshSource){.scale = {1, 1, 1}, .refquat = {1, 0, 0, 0}};
+  *own  = (MeshArrays){0};
+  if (mjcfClass(m, n, "class", NULL, &class_) ||
+      mjcfNumbers(m, n, "mesh", class_, "scale", 3, 3, from->scale) ||
+      mjcfNumbers(m, n, "mesh", class_, "refpos", 3, 3, from->refpos) ||
+      mjcfNumbers(m, n, "mesh", class_, "refquat", 4, 4, from->refquat) ||
+      unit(m, n, "refquat", 4, from->refquat))
+    return 1;
+  if (m->model->strippath && slash) file = slash + 1;
+  if (file) own->data = robotFile(m->r, n, m->model->folder, file, &from->size);
+  else if (mjcfList(m, n, "vertex", &own->point, &npoints) ||
+           mjcfList(m, n, "face", &own->face, &nfaces))
+    return 1;
+  from->name = file, from->data = own->data, from->point = own->point, from->face = own->face;
+  if (!file) from->npoints = npoints / 3, from->nfaces = nfaces / 3;
+  return file && !own->data;
+}
+
 /* Computes the mass of a geom's mesh, for unit density. shell: 1 for its surface */
 static int readMesh(Mjcf *m, const xmlNode *geom, const char *name, int shell, Mass *mass) {
   static const char *const ways[] = {"legacy", "convex", "exact", "shell", NULL};
   const xmlNode *class_;
-  sunrealtype *point = NULL, *face = NULL;
-  MeshSource from = {.scale = {1, 1, 1}, .refquat = {1, 0, 0, 0}};
-  int way         = MESH_LEGACY, npoints, nfaces;
-  const int i     = robotFind(m->r, geom, "mesh", name);
+  MeshSource from;
+  MeshArrays own;
+  int way     = MESH_LEGACY;
+  const int i = robotFind(m->r, geom, "mesh", name);
   if (i < 0) return 1;
   MjcfMesh *mesh   = &m->model->mesh[i];
   const xmlNode *n = mesh->node;
   if (mesh->known[shell]) return *mass = mesh->mass[shell], 0;
-  const char *file = robotText(n, "file");
-  if (!file && !robotText(n, "vertex"))
+  if (!robotText(n, "file") && !robotText(n, "vertex"))
     return robotWrong(m->r, n, "a mesh that a mass comes from must have a file or vertices");
   if (mjcfClass(m, n, "class", NULL, &class_) ||
-      mjcfNumbers(m, n, "mesh", class_, "scale", 3, 3, from.scale) ||
-      mjcfNumbers(m, n, "mesh", class_, "refpos", 3, 3, from.refpos) ||
-      mjcfNumbers(m, n, "mesh", class_, "refquat", 4, 4, from.refquat) ||
-      unit(m, n, "refquat", 4, from.refquat) ||
       mjcfKeyword(m, n, "mesh", class_, "inertia", ways, &way))
     return 1;
-  const char *slash = file ? strrchr(file, '/') : NULL;
-  if (m->model->strippath && slash) file = slash + 1;
-  char *data = file ? robotFile(m->r, n, m->model->folder, file, &from.size) : NULL;
-  int failed = (file && !data) || (!file && (mjcfList(m, n, "vertex", &point, &npoints) ||
-                                             mjcfList(m, n, "face", &face, &nfaces)));
+  int failed = readMeshSource(m, n, &from, &own);
   if (!failed) {
-    from.name = file, from.data = data, from.point = point, from.face = face;
-    if (!file) from.npoints = npoints / 3, from.nfaces = nfaces / 3;
     const char *wrong = meshMass(&from, shell ? MESH_SHELL : (MeshWay)way, mass);
     if (wrong == mesh_is_open)
       failed = robotTell(m->r, n, CHANGED,
                          "the mesh %.80s, which is open, to the cones from its middle", name);
     else if (wrong)
-      failed = robotWrong(m->r, n, "%s\"%.100s\" %s", file ? "the file " : "the mesh ",
-                          file ? file : name, wrong);
+      failed = robotWrong(m->r, n, "%s\"%.100s\" %s", from.name ? "the file " : "the mesh ",
+                          from.name ? from.name : name, wrong);
   }
-  free(data);
-  free(point);
-  free(face);
+  freeArrays(&own);
   mesh->known[shell] = !failed;
   mesh->mass[shell]  = *mass;
+  return failed;
+}
+
+/* Reads the mesh of a geom that touches others (MeshOf), as MuJoCo does, with maxhullvert corners at most. */
+static int readHull(Robot *r, const RobotGeom *g, void *mjcf, sunrealtype **point, int *npoints) {
+  Mjcf *m          = mjcf;
+  const xmlNode *n = g->mesh, *class_;
+  MeshSource from;
+  MeshArrays own   = {0};
+  sunrealtype most = -1;
+  const int before = r->message[0];
+  m->model         = m->models[g->source];
+  *point           = NULL;
+  int failed       = mjcfClass(m, n, "class", NULL, &class_) ||
+               mjcfNumbers(m, n, "mesh", class_, "maxhullvert", 1, 1, &most);
+  if (!failed && most != -1 && !(most > 3))
+    failed = robotWrong(r, n, "maxhullvert must be greater than 3, or -1");
+  const int is_given = !failed && (robotText(n, "file") || robotText(n, "vertex"));
+  if (is_given && readMeshSource(m, n, &from, &own)) r->message[0] = (char)before; /* as none */
+  else if (is_given) {
+    const char *wrong = meshHull(&from, most > 0 ? (int)fmin(most, 1e6) : 0, point, npoints);
+    if (wrong) free(*point), *point = NULL;
+    if (wrong == hull_no_memory) failed = robotWrong(r, n, "no memory");
+  }
+  freeArrays(&own);
+  m->model = m->models[0];
   return failed;
 }
 
@@ -417,7 +462,8 @@ static int takeGeom(Mjcf *m, const xmlNode *n, const xmlNode *class_, int type, 
                     Place place) {
   static const CPShapeKind kinds[]  = {CP_SHAPE_SPHERE, CP_SHAPE_CAPSULE, CP_SHAPE_ELLIPSOID,
                                        CP_SHAPE_CYLINDER, CP_SHAPE_BOX};
-  static const char *const others[] = {"meshes", "planes", "height fields", "signed distances"};
+  static const char *const others[] = {"meshes", "shapes fitted to meshes", "height fields",
+                                       "signed distances"};
   Robot *r                          = m->r;
   sunrealtype bit = 1, affinity = 1, dimensions = 3, friction[3] = {1, 0, 0}, size[3] = {0, 0, 0};
   RobotGeom g = {.node  = n,
@@ -436,7 +482,13 @@ static int takeGeom(Mjcf *m, const xmlNode *n, const xmlNode *class_, int type, 
   g.friction   = fmax(friction[0], 0);
   g.tree       = body->link == GROUND ? -1 : m->tree;
   if (!g.name && !g.type && !g.affinity) return 0;
-  if (mjcfGet(m, n, "geom", class_, "mesh")) g.what = others[0];
+  const char *mesh = mjcfGet(m, n, "geom", class_, "mesh");
+  if (mesh && type == MESH && (g.type || g.affinity)) {
+    const int i = robotFind(r, n, "mesh", mesh);
+    if (i < 0) return 1;
+    g.kind = CP_SHAPE_MESH, g.mesh = m->model->mesh[i].node;
+    while (m->models[g.source] != m->model) g.source++;
+  } else if (mesh) g.what = others[type != MESH];
   else if (type == PLANE_GEOM) {
     if (mjcfNumbers(m, n, "geom", class_, "size", 1, 3, size)) return 1;
     g.kind = CP_SHAPE_PLANE;
@@ -894,6 +946,7 @@ static int build(Mjcf *m) {
     return robotWrong(r, NULL, "start must be the name of a keyframe");
   r->loops = hasLoops(m);
   if (readKeyframe(m, key) || robotStart(r, known) || robotBuild(r)) return 1;
+  r->meshes = readHull, r->meshes_data = m;
   return m->off & NO_CONTACT ? 0
                              : readModels(m, EXCLUSIONS) || robotContacts(r) || readModels(m, PAIRS);
 }

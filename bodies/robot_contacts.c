@@ -6,21 +6,36 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The shape of a geom in the mechanism, which is added when it first needs one. Returns its index, or -1 after a message. */
+/* Reads the points of a geom that is a mesh. Without points it has no shape: messages about its file say nothing, as a file without that
+ * mesh moves as well. Returns 1 after a message. */
+static int readPoints(Robot *r, RobotGeom *g, sunrealtype **points, int *npoints) {
+  if (r->meshes(r, g, r->meshes_data, points, npoints)) return 1;
+  if (*points) return 0;
+  g->kind = -1, g->what = "meshes that have no convex hull, or no file";
+  return 0;
+}
+
+/* Gives a geom its shape in the mechanism when it first needs one, if it has one. Returns 1 after a message. */
 static int shapeOf(Robot *r, RobotGeom *g) {
-  if (g->shape >= 0) return g->shape;
+  if (g->shape >= 0) return 0;
   const Place *place = &r->place[g->place];
   const char *body   = place->link == GROUND ? "ground" : r->link[place->link].name;
   char unique[128];
-  CPShape shape = {.kind = (CPShapeKind)g->kind,
-                   .body = body,
-                   .in   = CP_IN_BODIES,
-                   .size = {g->size[0], g->size[1], g->size[2]}};
-  if (robotUnique(r, g->node, g->name ? g->name : body, g->name ? "_shape" : "_geom", unique))
-    return -1;
+  sunrealtype *points = NULL;
+  CPShape shape       = {.kind = (CPShapeKind)g->kind,
+                         .body = body,
+                         .in   = CP_IN_BODIES,
+                         .size = {g->size[0], g->size[1], g->size[2]}};
+  if (g->kind == CP_SHAPE_MESH && readPoints(r, g, &points, &shape.npoints)) return 1;
+  if (g->kind < 0) return 0;
+  shape.points = points;
+  int failed =
+      robotUnique(r, g->node, g->name ? g->name : body, g->name ? "_shape" : "_geom", unique);
   shape.head = (CPElement)CP_NEW_SHAPE(unique);
   robotMarker(r, place, &shape.on);
-  return robotRefused(r, g->node, CPBodiesAdd(r->bodies, &shape.head, &g->shape)) ? -1 : g->shape;
+  failed = failed || robotRefused(r, g->node, CPBodiesAdd(r->bodies, &shape.head, &g->shape));
+  free(points);
+  return failed;
 }
 
 /* What a geom is called in messages */
@@ -34,16 +49,17 @@ static int addPair(Robot *r, const xmlNode *at, RobotGeom *a, RobotGeom *b, sunr
   const Mechanism *m = &r->bodies->m;
   char unique[128], base[128];
   sunrealtype depth;
+  if ((a->kind >= 0 && b->kind >= 0) && (shapeOf(r, a) || shapeOf(r, b))) return 1;
   if (a->kind < 0 || b->kind < 0)
     return robotNote(r, at, "contacts of %s", a->kind < 0 ? a->what : b->what);
-  if (shapeOf(r, a) < 0 || shapeOf(r, b) < 0) return 1;
   char one[128], other[128]; /* copies: the names of the mechanism move as it gets more */
   snprintf(one, sizeof one, "%s", m->text + m->shape[a->shape].name);
   snprintf(other, sizeof other, "%s", m->text + m->shape[b->shape].name);
   switch (bodiesTouching(m, a->shape, b->shape, &depth)) {
   case SHAPES_APART: break;
+  case SHAPES_NO_MEMORY: return robotWrong(r, at, "no memory");
   case SHAPES_UNKNOWN:
-    return robotNote(r, at, "contacts of boxes with capsules, cylinders and ellipsoids");
+    return robotNote(r, at, "contacts of boxes and meshes with cylinders and ellipsoids");
   case SHAPES_INSIDE:
     return robotNote(r, at, "the contact of %.50s and %.50s, which begin %.3g m in each other",
                      nameOf(r, a), nameOf(r, b), (double)depth);

@@ -68,8 +68,10 @@ typedef struct {
 /* What touches others. Indices are those of arrays of Robot. */
 typedef struct {
   const xmlNode *node;
-  const char *name;    /* in the file, or NULL */
-  const char *what;    /* what it is called, if it has no shape: "meshes" */
+  const char *name; /* in the file, or NULL */
+  const char *what; /* what it is called, if it has no shape: "height fields" */
+  const xmlNode *mesh; /* of a mesh: its element, and the number of its file among those of the reader */
+  int source;
   int kind;            /* CPShapeKind, or -1 */
   sunrealtype size[3]; /* as that of a CPShape */
   int place;           /* of its centre and axes */
@@ -88,7 +90,13 @@ typedef struct {
   int line, column;
 } Spot;
 
-typedef struct {
+struct Robot_;
+/* point: out, owned by the caller, corners [3 npoints] of the convex hull of the mesh of a geom; NULL if it has none, such as a missing file.
+ * Returns 0, or 1 after robotWrong. */
+typedef int (*MeshOf)(struct Robot_ *r, const RobotGeom *g, void *data, sunrealtype **point,
+                      int *npoints);
+
+typedef struct Robot_ {
   /* for messages; the paths of included files and meshes are relative to its folder */
   const char *file;
   char *message;
@@ -112,6 +120,8 @@ typedef struct {
   char **included; /* names of files */
   Spot *spot;      /* position of the element whose _private is the index + 1 */
   int nincluded, nspots;
+  MeshOf meshes; /* or NULL */
+  void *meshes_data;
 } Robot;
 
 /* ---- xml.c ---- */
@@ -266,6 +276,9 @@ typedef struct {
 /* Sets the mass of a mesh of unit density. Returns NULL, mesh_is_open if the mass is that of an open surface, or what is wrong. */
 const char *meshMass(const MeshSource *from, MeshWay way, Mass *mass);
 extern const char mesh_is_open[];
+/* point: out, owned by the caller, the corners [3 npoints] of its convex hull, at most `most` of them, or all for 0. Returns NULL, or what
+ * is wrong. */
+const char *meshHull(const MeshSource *from, int most, sunrealtype **point, int *npoints);
 /* mass *= by */
 static inline void scaleMass(sunrealtype by, Mass *mass) {
   mass->mass *= by;

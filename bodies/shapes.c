@@ -96,7 +96,7 @@ static int pairOf(const Mechanism *m, const Shape *shape[2], int i, Pair *pair) 
   return n;
 }
 
-/* bodiesTouching of polyhedra: along the axis that separates them most. Without memory they are apart. */
+/* bodiesTouching of polyhedra: along the axis that separates them most */
 static Touching polyhedraTouching(const Mechanism *m, const Shape *const shape[2],
                                   sunrealtype rounding, sunrealtype *depth) {
   Placed p[2];
@@ -112,6 +112,7 @@ static Touching polyhedraTouching(const Mechanism *m, const Shape *const shape[2
   const sunrealtype size = fmax(own[0].size, own[1].size), gap = failed ? 0 : polyhedraSeparation(p);
   *depth = gap < -rounding * size ? -gap : 0;
   for (int side = 0; side < 2; side++) polyhedronFree(&own[side]);
+  if (failed) return SHAPES_NO_MEMORY;
   return *depth > 0 ? SHAPES_INSIDE : SHAPES_APART;
 }
 
@@ -161,6 +162,7 @@ static int findShapes(CPBodies b, const CPBodyContact *c, const char *name, cons
                    name, c->a, c->b);
   switch (bodiesTouching(&b->m, index[0], index[1], &depth)) {
   case SHAPES_APART: break;
+  case SHAPES_NO_MEMORY: return bodiesNoMemory(b, name);
   case SHAPES_UNKNOWN:
     return refused(
         b, CP_NOT_SUPPORTED,

@@ -1,4 +1,5 @@
 /* Masses of solids: boxes, ellipsoids and similar shapes, and the interior of a mesh of triangles. */
+#include "hull.h"
 #include "robot_impl.h"
 
 #include <stdint.h>
@@ -119,8 +120,6 @@ typedef struct {
   int ntriangles, npoints;
 } Mesh;
 
-static const char no_memory[] = "needs more memory than there is";
-
 static int addTriangle(Mesh *m, sunrealtype corner[3][3]) {
   if (ROOM(m->triangle, m->ntriangles, 1)) return 1;
   memcpy(m->triangle[m->ntriangles++], corner, sizeof(Triangle));
@@ -151,7 +150,7 @@ static const char *readBinary(const char *data, size_t size, Mesh *m) {
     sunrealtype corner[3][3];
     for (int k = 0; k < 9; k++)
       corner[k / 3][k % 3] = floatAt(data + HEAD + i * EACH + NORMAL + 4 * (size_t)k);
-    if (addTriangle(m, corner)) return no_memory;
+    if (addTriangle(m, corner)) return hull_no_memory;
   }
   return NULL;
 }
@@ -172,7 +171,7 @@ static const char *readMsh(const char *data, size_t size, Mesh *m) {
   }
   if (left != 0) return is_short;
   for (size_t i = 0; i < count[0]; i++) {
-    if (ROOM(m->point, m->npoints, 1)) return no_memory;
+    if (ROOM(m->point, m->npoints, 1)) return hull_no_memory;
     for (size_t k = 0; k < 3; k++) m->point[i][k] = floatAt(data + HEAD + i * EACH + 4 * k);
     m->npoints++;
   }
@@ -184,7 +183,7 @@ static const char *readMsh(const char *data, size_t size, Mesh *m) {
       if (corner >= count[0]) return "has a face with an undefined corner";
       memcpy(t[l], m->point[corner], sizeof t[l]);
     }
-    if (addTriangle(m, t)) return no_memory;
+    if (addTriangle(m, t)) return hull_no_memory;
   }
   return NULL;
 }
@@ -207,7 +206,7 @@ static const char *readAscii(const char *data, Mesh *m) {
     at += strlen("vertex");
     const char *wrong = readNumbers(&at, 3, corner[count % 3]);
     if (wrong) return wrong;
-    if (count % 3 == 2 && addTriangle(m, corner)) return no_memory;
+    if (count % 3 == 2 && addTriangle(m, corner)) return hull_no_memory;
   }
   return count % 3 ? "ends within a triangle" : NULL;
 }
@@ -219,7 +218,7 @@ static const char *readObj(const char *data, Mesh *m) {
   for (const char *line = data; line && !wrong;) {
     if (!strncmp(line, "v ", 2)) {
       const char *at = line + 2;
-      if (ROOM(m->point, m->npoints, 1)) wrong = no_memory;
+      if (ROOM(m->point, m->npoints, 1)) wrong = hull_no_memory;
       else wrong = readNumbers(&at, 3, m->point[m->npoints++]);
     } else if (!strncmp(line, "f ", 2)) {
       const size_t length = strcspn(line, "\n");
@@ -235,7 +234,7 @@ static const char *readObj(const char *data, Mesh *m) {
         }
         memcpy(corner[count < 2 ? count : 2], m->point[k], sizeof *m->point);
         if (++count >= 3) { /* A face becomes a fan of triangles from its first corner. */
-          if (addTriangle(m, corner)) wrong = no_memory;
+          if (addTriangle(m, corner)) wrong = hull_no_memory;
           memcpy(corner[1], corner[2], sizeof *corner);
         }
         at = end + strcspn(end, " \t\r\n");
@@ -259,95 +258,22 @@ static sunrealtype areaOf(sunrealtype corner[3][3], sunrealtype *area, sunrealty
   return length3(area);
 }
 
-/* The distance of a point from the plane of a triangle, in which it has the area of the triangle as a factor */
-static sunrealtype above(sunrealtype corner[3][3], const sunrealtype *x) {
-  sunrealtype area[3], centre[3], d[3] = {x[0], x[1], x[2]};
-  areaOf(corner, area, centre);
-  add3(-1, corner[0], d);
-  return dot3(area, d);
-}
-
-/* Replaces the triangles by those of the convex hull of all corners and points, which is built point by point: what a new point sees
- * is replaced by triangles from the edges around it to the point. */
+/* Replaces the triangles by those of the convex hull of all corners and points. */
 static const char *makeHull(Mesh *m) {
-  enum { MOST = 20000 };
-  sunrealtype(*x)[3] = m->point, extent = 0;
-  const char *wrong = NULL;
-  int n = m->npoints, start[4] = {0, 0, 0, 0};
-  if (m->ntriangles > 0) x = (sunrealtype(*)[3])m->triangle, n = 3 * m->ntriangles;
-  if (n < 4) return "has less than four points";
-  if (n > MOST) return "has too many points for a convex hull";
-  Mesh hull = {0};
-  for (int k = 1; k < 4;
-       k++) { /* the simplex: the farthest points from a point, from a line, and from a plane */
-    sunrealtype most = 0;
-    for (int i = 0; i < n; i++) {
-      Triangle t;
-      sunrealtype area[3], centre[3], d[3] = {x[i][0], x[i][1], x[i][2]}, size;
-      for (int l = 0; l < 3; l++)
-        memcpy(t[l], x[l == k - 1 ? i : start[l < k ? l : 0]], sizeof t[l]);
-      add3(-1, x[start[0]], d);
-      if (k == 1) size = length3(d);
-      else if (k == 2)
-        memcpy(t[2], x[i], sizeof t[2]), memcpy(t[1], x[start[1]], sizeof t[1]),
-            size = areaOf(t, area, centre);
-      else {
-        for (int l = 0; l < 3; l++) memcpy(t[l], x[start[l]], sizeof t[l]);
-        size = fabs(above(t, x[i]));
-      }
-      if (size > most) most = size, start[k] = i;
-    }
-    if (k == 1) extent = most;
-    if (!(most > pow(extent, k) * SUN_RCONST(1e-12))) return "encloses no volume";
-  }
-  static const int faces[4][3] = {{0, 1, 2}, {0, 2, 3}, {0, 3, 1}, {1, 3, 2}};
-  for (int f = 0; f < 4 && !wrong; f++) {
-    Triangle t;
-    for (int l = 0; l < 3; l++) memcpy(t[l], x[start[faces[f][l]]], sizeof t[l]);
-    if (above(t, x[start[6 - faces[f][0] - faces[f][1] - faces[f][2]]]) > 0) { /* inside out */
-      memcpy(t[1], x[start[faces[f][2]]], sizeof t[1]);
-      memcpy(t[2], x[start[faces[f][1]]], sizeof t[2]);
-    }
-    if (addTriangle(&hull, t)) wrong = no_memory;
-  }
-  for (int i = 0; i < n && !wrong; i++) {
-    int kept = 0, nedges = 0;
-    sunrealtype(*edge)[2][3] = NULL;
-    for (int f = 0; f < hull.ntriangles && !wrong; f++) {
-      Triangle t;
-      sunrealtype area[3], centre[3];
-      memcpy(t, hull.triangle[f], sizeof t);
-      if (!(above(t, x[i]) > SUN_RCONST(1e-12) * extent * areaOf(t, area, centre))) {
-        memcpy(hull.triangle[kept++], t, sizeof t);
-        continue;
-      }
-      for (int k = 0; k < 3 && !wrong; k++) { /* Edges of two triangles that are seen cancel. */
-        const sunrealtype *p = t[k], *q = t[(k + 1) % 3];
-        int e = 0;
-        while (e < nedges &&
-               (memcmp(edge[e][0], q, sizeof *edge[e]) || memcmp(edge[e][1], p, sizeof *edge[e])))
-          e++;
-        if (e < nedges) memcpy(edge[e], edge[--nedges], sizeof *edge);
-        else if (ROOM(edge, nedges, 1)) wrong = no_memory;
-        else {
-          memcpy(edge[nedges][0], p, sizeof *edge[0]);
-          memcpy(edge[nedges++][1], q, sizeof *edge[0]);
-        }
-      }
-    }
-    hull.ntriangles = kept;
-    for (int e = 0; e < nedges && !wrong; e++) {
-      Triangle t;
-      memcpy(t, edge[e], sizeof *edge);
-      memcpy(t[2], x[i], sizeof t[2]);
-      if (addTriangle(&hull, t)) wrong = no_memory;
-    }
-    free(edge);
-  }
+  const sunrealtype(*x)[3] = (const sunrealtype(*)[3])m->point;
+  int n                    = m->npoints;
+  Hull hull;
+  if (m->ntriangles > 0) x = (const sunrealtype(*)[3])m->triangle, n = 3 * m->ntriangles;
+  const char *wrong  = hullOf(x, n, 0, &hull);
+  Triangle *triangle = wrong ? NULL : malloc((size_t)hull.ntriangles * sizeof *triangle);
+  if (!wrong && !triangle) wrong = hull_no_memory;
+  for (int f = 0; f < hull.ntriangles && triangle; f++)
+    for (int l = 0; l < 3; l++) memcpy(triangle[f][l], x[hull.triangle[f][l]], sizeof *x);
+  free(hull.triangle);
+  if (wrong) return wrong;
   free(m->triangle);
-  m->triangle   = hull.triangle;
-  m->ntriangles = hull.ntriangles;
-  return wrong;
+  m->triangle = triangle, m->ntriangles = hull.ntriangles;
+  return NULL;
 }
 
 /* The mass of what a mesh of unit density encloses, or of its surface. As MuJoCo does: the centre of mass is that of the cones from the
@@ -399,41 +325,52 @@ static const char *sumMesh(const Mesh *m, MeshWay way, Mass *mass) {
 
 const char mesh_is_open[] = "is open";
 
-const char *meshMass(const MeshSource *from, MeshWay way, Mass *mass) {
-  Mesh m            = {0};
+/* m: out, owned by the caller, what a file or lists contain */
+static const char *readSource(const MeshSource *from, Mesh *m) {
   const char *wrong = NULL, *data = from->data, *name = from->name;
-  const sunrealtype *s = from->scale;
-  const Place place    = {.q = {from->refpos[0], from->refpos[1], from->refpos[2], from->refquat[0],
-                                from->refquat[1], from->refquat[2], from->refquat[3]}};
+  if (data) {
+    if (bodiesEndsWith(name, ".obj")) return readObj(data, m);
+    if (bodiesEndsWith(name, ".msh")) return readMsh(data, from->size, m);
+    if (!bodiesEndsWith(name, ".stl")) return "is no STL, OBJ or MSH file";
+    if (from->size > 5 && !strncmp(data, "solid", 5) && strstr(data, "facet"))
+      return readAscii(data, m);
+    return readBinary(data, from->size, m);
+  }
+  for (int i = 0; i < from->npoints && !wrong; i++)
+    if (ROOM(m->point, i, 1)) wrong = hull_no_memory;
+    else memcpy(m->point[m->npoints++], from->point + 3 * i, sizeof *m->point);
+  for (int i = 0; i < from->nfaces && !wrong; i++) {
+    Triangle t;
+    for (int l = 0; l < 3 && !wrong; l++) {
+      const sunrealtype corner = from->face[3 * i + l];
+      if (!(corner >= 0 && corner < m->npoints)) wrong = "has a face with an undefined corner";
+      else memcpy(t[l], m->point[(int)corner], sizeof t[l]);
+    }
+    if (!wrong && addTriangle(m, t)) wrong = hull_no_memory;
+  }
+  return wrong;
+}
+
+/* x [n] <- scale (R^T (x - refpos)) */
+static void placePoints(const MeshSource *from, int n, sunrealtype (*x)[3]) {
+  const Place place = {.q = {from->refpos[0], from->refpos[1], from->refpos[2], from->refquat[0],
+                             from->refquat[1], from->refquat[2], from->refquat[3]}};
   Pose pose;
-  if (!data) { /* lists */
-    for (int i = 0; i < from->npoints && !wrong; i++)
-      if (ROOM(m.point, i, 1)) wrong = no_memory;
-      else memcpy(m.point[m.npoints++], from->point + 3 * i, sizeof *m.point);
-    for (int i = 0; i < from->nfaces && !wrong; i++) {
-      Triangle t;
-      for (int l = 0; l < 3 && !wrong; l++) {
-        const sunrealtype corner = from->face[3 * i + l];
-        if (!(corner >= 0 && corner < m.npoints)) wrong = "has a face with an undefined corner";
-        else memcpy(t[l], m.point[(int)corner], sizeof t[l]);
-      }
-      if (!wrong && addTriangle(&m, t)) wrong = no_memory;
-    }
-  } else if (bodiesEndsWith(name, ".obj")) wrong = readObj(data, &m);
-  else if (bodiesEndsWith(name, ".msh")) wrong = readMsh(data, from->size, &m);
-  else if (!bodiesEndsWith(name, ".stl")) wrong = "is no STL, OBJ or MSH file";
-  else if (from->size > 5 && !strncmp(data, "solid", 5) && strstr(data, "facet"))
-    wrong = readAscii(data, &m);
-  else wrong = readBinary(data, from->size, &m);
-  if (!wrong && (way == MESH_CONVEX || (m.ntriangles == 0 && m.npoints > 0))) wrong = makeHull(&m);
   robotPose(&place, &pose);
-  for (int i = 0; i < m.ntriangles && !wrong; i++)
-    for (int l = 0; l < 3; l++) { /* x <- scale (R^T (x - refpos)) */
-      sunrealtype arm[3] = {m.triangle[i][l][0], m.triangle[i][l][1], m.triangle[i][l][2]};
-      add3(-1, pose.r, arm);
-      toBody(&pose, arm, m.triangle[i][l]);
-      for (int k = 0; k < 3; k++) m.triangle[i][l][k] *= s[k];
-    }
+  for (int i = 0; i < n; i++) {
+    sunrealtype arm[3] = {x[i][0], x[i][1], x[i][2]};
+    add3(-1, pose.r, arm);
+    toBody(&pose, arm, x[i]);
+    for (int k = 0; k < 3; k++) x[i][k] *= from->scale[k];
+  }
+}
+
+const char *meshMass(const MeshSource *from, MeshWay way, Mass *mass) {
+  Mesh m               = {0};
+  const sunrealtype *s = from->scale;
+  const char *wrong    = readSource(from, &m);
+  if (!wrong && (way == MESH_CONVEX || (m.ntriangles == 0 && m.npoints > 0))) wrong = makeHull(&m);
+  if (!wrong) placePoints(from, 3 * m.ntriangles, (sunrealtype(*)[3])m.triangle);
   for (int i = 0; i < m.ntriangles && !wrong && s[0] * s[1] * s[2] < 0; i++) { /* mirrored */
     Triangle t;
     memcpy(t, m.triangle[i], sizeof t);
@@ -443,5 +380,27 @@ const char *meshMass(const MeshSource *from, MeshWay way, Mass *mass) {
   if (!wrong) wrong = sumMesh(&m, way, mass);
   free(m.triangle);
   free(m.point);
+  return wrong;
+}
+
+const char *meshHull(const MeshSource *from, int most, sunrealtype **point, int *npoints) {
+  Mesh m            = {0};
+  Hull hull         = {0};
+  char *is_corner   = NULL;
+  const char *wrong = readSource(from, &m);
+  const int n       = m.ntriangles > 0 ? 3 * m.ntriangles : m.npoints;
+  /* Faces of files without triangles have corners, and their points may have others, which belong to no face. */
+  sunrealtype(*x)[3] = m.ntriangles > 0 ? (sunrealtype(*)[3])m.triangle : m.point;
+  *point = NULL, *npoints = 0;
+  if (!wrong) placePoints(from, n, x);
+  if (!wrong) wrong = hullOf((const sunrealtype(*)[3])x, n, most, &hull);
+  if (!wrong && (!(is_corner = calloc((size_t)n, 1)) ||
+                 !(*point = malloc(3 * (size_t)hull.ncorners * sizeof **point))))
+    wrong = hull_no_memory;
+  for (int f = 0; f < hull.ntriangles && !wrong; f++)
+    for (int l = 0; l < 3; l++) is_corner[hull.triangle[f][l]] = 1;
+  for (int i = 0; i < n && !wrong; i++)
+    if (is_corner[i]) memcpy(*point + 3 * (*npoints)++, x[i], sizeof *x);
+  free(hull.triangle), free(m.triangle), free(m.point), free(is_corner);
   return wrong;
 }

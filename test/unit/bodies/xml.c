@@ -626,7 +626,8 @@ START_TEST(geoms_touch_each_other_and_the_world) {
     const char *name;
     double friction;
   } want[] = {{"ball_floor", 0.7}, {"tip_floor_1", 1}, {"tip_floor_2", 1}, {"egg_floor", 0.4},
-              {"egg_tip", 1},      {"block_ball", 1},  {"ball_tip", 0.9}};
+              {"egg_tip", 1},      {"block_ball", 1},  {"ball_tip", 0.9},  {"block_tip_1", 0},
+              {"block_tip_2", 0},  {"block_tip_3", 0}, {"block_tip_4", 0}};
   int seen = 0;
   for (int i = 0; i < CPBodiesCount(b, CP_CONTACT); i++) {
     const CPDescription d = thing_at(b, CP_CONTACT, i);
@@ -636,10 +637,52 @@ START_TEST(geoms_touch_each_other_and_the_world) {
         seen++;
       }
   }
-  ck_assert_int_eq(seen, 7);
-  ck_assert_int_eq(CPBodiesCount(b, CP_CONTACT), 7);
+  ck_assert_int_eq(seen, 11);
+  ck_assert_int_eq(CPBodiesCount(b, CP_CONTACT), 11);
   ck_assert_mentions(file.notes, "the contact of floor and sunk, which begin 0.05 m in each other");
-  ck_assert_mentions(file.notes, "contacts of boxes with capsules, cylinders and ellipsoids");
+  ck_assert_mentions(file.notes, "contacts of boxes and meshes with cylinders and ellipsoids");
+  CPBodiesFree(&b);
+}
+END_TEST
+
+/* Meshes touch as their convex hulls: scaled, moved by refpos, with maxhullvert corners at most. A missing file is no error where no mass
+ * comes from it, and what is plane has no hull. */
+START_TEST(meshes_of_mjcf_touch_as_their_hulls) {
+  CPBodies b = read_good(
+      "<mujoco><asset><mesh name=\"cube\" scale=\"0.1 0.2 -0.3\" refpos=\"1 0 0\" vertex=\"0 -1 -1 "
+      "2 -1 "
+      "-1 0 1 -1 2 1 -1 0 -1 1 2 -1 1 0 1 1 2 1 1 1 0.2 0.1\"/>"
+      "<mesh name=\"few\" maxhullvert=\"6\" vertex=\"-1 -1 -1 1 -1 -1 -1 1 -1 1 1 -1 -1 -1 1 1 -1 "
+      "1 -1 1 1 1 "
+      "1 1\"/>"
+      "<mesh name=\"none\" file=\"nowhere.stl\"/></asset><worldbody><geom name=\"floor\" "
+      "type=\"plane\" "
+      "size=\"0 0 1\"/>"
+      "<body name=\"a\" pos=\"0 0 3\"><freejoint/><geom name=\"dice\" type=\"mesh\" "
+      "mesh=\"cube\"/></body>"
+      "<body name=\"b\" pos=\"3 0 3\"><freejoint/><geom name=\"rock\" type=\"mesh\" "
+      "mesh=\"few\"/></body>"
+      "<body name=\"c\" pos=\"6 0 3\"><freejoint/><inertial pos=\"0 0 0\" mass=\"1\" "
+      "diaginertia=\"1 1 "
+      "1\"/><geom name=\"lost\" type=\"mesh\" mesh=\"none\"/></body></worldbody></mujoco>");
+  int shapes = 0;
+  for (int i = 0; i < CPBodiesCount(b, CP_SHAPE); i++) {
+    const CPDescription d = thing_at(b, CP_SHAPE, i);
+    if (d.kind != CP_SHAPE_MESH) continue;
+    shapes++;
+    if (strcmp(d.name, "dice_shape") != 0) {
+      ck_assert_int_eq(d.npoints, 6);
+      continue;
+    }
+    ck_assert_int_eq(d.npoints, 8);
+    ck_assert_int_eq(d.nedges, 12);
+    for (int k = 0; k < 24; k++)
+      ck_assert_double_eq_tol(fabs(d.points[k]), 0.1 * (k % 3 + 1), 1e-15);
+  }
+  ck_assert_int_eq(shapes, 2);
+  ck_assert_int_eq(CPBodiesCount(b, CP_CONTACT),
+                   24); /* eight each with the floor, and with each other */
+  ck_assert_mentions(file.notes, "contacts of meshes that have no convex hull, or no file");
   CPBodiesFree(&b);
 }
 END_TEST
@@ -1126,6 +1169,7 @@ TEST_SUITE(xml) {
   tcase_add_test(tc, names_are_made_fit);
   tcase_add_test(tc, what_is_left_out_is_listed);
   tcase_add_test(tc, geoms_touch_each_other_and_the_world);
+  tcase_add_test(tc, meshes_of_mjcf_touch_as_their_hulls);
   tcase_add_test(tc, elements_without_effect_on_the_motion_give_no_notes);
   tcase_add_test(tc, files_are_included);
   if (CPODES_TEST_YAML) tcase_add_test(tc, a_file_may_add_to_a_robot);
