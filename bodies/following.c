@@ -12,6 +12,7 @@
 #include "files.h"
 #include "formulas.h"
 #include "language/language.h"
+#include "polyhedra.h"
 #include "tree.h"
 
 #include <float.h>
@@ -217,10 +218,27 @@ static int areAlike(const Mechanism *a, const Mechanism *b) {
   int same = a->nparams == b->nparams && a->npairs == b->npairs && a->nbodies == b->nbodies &&
              a->nrows == b->nrows && a->nterms == b->nterms && a->nrolls == b->nrolls &&
              a->nlaws == b->nlaws && a->nforces == b->nforces && a->ncontacts == b->ncontacts &&
-             a->ntext == b->ntext && !memcmp(a->text, b->text, (size_t)a->ntext);
+             a->nmeetings == b->nmeetings && a->ntext == b->ntext &&
+             !memcmp(a->text, b->text, (size_t)a->ntext);
   for (int i = 0; i < a->npairs && same; i++) same = a->pair[i].turns == b->pair[i].turns;
   for (int i = 0; i < a->nrows && same; i++) same = a->row[i].nterms == b->row[i].nterms;
   return same;
+}
+
+/* The name of a shape whose features touch (touching.c) and which has another size in `moved`, or NULL: its contacts have no numbers that
+ * could follow. */
+static const char *featuresThatMove(const Mechanism *m, const Mechanism *moved) {
+  for (int i = 0; i < 2 * m->nmeetings; i++) {
+    const int shape  = m->meeting[i / 2].shape[i % 2];
+    const Shape *own = &m->shape[shape], *other = &moved->shape[shape];
+    int same = !memcmp(own->half, other->half, sizeof own->half);
+    if (own->mesh && same)
+      same = own->mesh->is.nvertices == other->mesh->is.nvertices &&
+             !memcmp(own->mesh->is.vertex, other->mesh->is.vertex,
+                     (size_t)own->mesh->is.nvertices * sizeof *own->mesh->is.vertex);
+    if (!same) return m->text + own->name;
+  }
+  return NULL;
 }
 
 /* slope [all nnames]: column k <- the differences of all numbers, of which none may jump or have a kink. The first differences of
@@ -270,6 +288,14 @@ static int readMoved(CPBodies b, const FileText *file, const char *name, Follow 
       return wrong(message, file->path, name, "it changes which elements there are");
     if (!moveAlike(&b->m, &at[s]->m))
       return wrong(message, file->path, name, "motions of joints by functions depend on it");
+    const char *shape = featuresThatMove(&b->m, &at[s]->m);
+    if (shape) {
+      char why[200]; /* Names longer than 100 characters are refused. */
+      snprintf(why, sizeof why,
+               "the size of \"%.100s\" depends on it, a shape whose vertices and edges touch",
+               shape);
+      return wrong(message, file->path, name, why);
+    }
   }
   return 0;
 }

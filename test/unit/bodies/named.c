@@ -266,6 +266,12 @@ START_TEST(gradients_are_those_of_the_file_read_with_other_values) {
 }
 END_TEST
 
+#define FLOOR                                                                                    \
+  "parameters: {l: 0.3 m}\nbodies: [{name: a, mass: 1, inertia: [1, 1, 1], at: [0, 0, 1]}]\n"    \
+  "shapes: [{name: floor, body: ground, kind: box, size: [4, 4, 1]}, {name: cube, body: a, at: " \
+  "[0, 0, 1], "
+#define TOUCH "contacts: [{name: c, a: floor, b: cube, on: shape}]\n"
+
 /* The mechanism is refused as a whole. */
 START_TEST(what_has_no_derivatives_is_refused) {
   static const struct {
@@ -285,7 +291,12 @@ START_TEST(what_has_no_derivatives_is_refused) {
        "a.yaml:2:10", "mass must not be negative"},
       {"a.xml", "l",
        "<mujoco><worldbody><body name='a'><freejoint/><geom size='1'/></body></worldbody></mujoco>",
-       "a.xml: ", "only YAML files have named parameters"}};
+       "a.xml: ", "only YAML files have named parameters"},
+      {"a.yaml", "l", FLOOR "kind: box, size: [0.2, l, 0.2]}]\n" TOUCH,
+       "a.yaml: ", "\"l\": the size of \"cube\" depends on it"},
+      {"a.yaml", "l",
+       FLOOR "kind: mesh, points: [[0, 0, 0], [l, 0, 0], [0, 0.1, 0], [0, 0, 0.1]]}]\n" TOUCH,
+       "a.yaml: ", "\"l\": the size of \"cube\" depends on it"}};
   CPBodiesFile settings = {CP_SIZED(CPBodiesFile), .named = wrong[_i].named};
   CPBodies b            = NULL;
   const int flag =
@@ -350,7 +361,7 @@ TEST_SUITE(named) {
   tcase_set_timeout(tc, 60);
   tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
   tcase_add_loop_test(tc, gradients_are_those_of_the_file_read_with_other_values, 0, 2 * CASES);
-  tcase_add_loop_test(tc, what_has_no_derivatives_is_refused, 0, 6);
+  tcase_add_loop_test(tc, what_has_no_derivatives_is_refused, 0, 8);
   tcase_add_test(tc, no_element_is_added_afterwards);
   tcase_add_test(tc, at_its_own_value_nothing_changes);
   tcase_add_test(tc, each_allocation_may_fail);
