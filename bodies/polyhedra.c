@@ -123,7 +123,8 @@ sunrealtype polyhedraSeparation(const Placed p[2]) {
       turned(&p[side], p[side].is->face[f].normal, n);
       most = fmax(most, least(&p[!side], n) - heightOf(&p[side], f, n));
     }
-  most                   = fmax(most, acrossEdges(p));
+  /* Hulls of files have thousands of edges, and most pairs are apart. */
+  if (!(most > 0)) most = fmax(most, acrossEdges(p));
   const sunrealtype skin = p[0].is->skin + p[1].is->skin;
   return (most > 0 && skin > 0 ? distance(p) : most) - skin;
 }
