@@ -109,8 +109,12 @@ static Touching polyhedraTouching(const Mechanism *m, const Shape *const shape[2
     failed |= polyhedronOf(shape[side], &own[side]);
     p[side] = polyhedronPlaced(&own[side], &pair->side[1], &pose[1]);
   }
-  const sunrealtype size = fmax(own[0].size, own[1].size), gap = failed ? 0 : polyhedraSeparation(p);
-  *depth = gap < -rounding * size ? -gap : 0;
+  sunrealtype between[3] = {p[1].x[0], p[1].x[1], p[1].x[2]};
+  add3(-1, p[0].x, between);
+  const sunrealtype size  = fmax(own[0].size, own[1].size),
+                    balls = length3(between) - own[0].radius - own[1].radius,
+                    gap   = failed || balls > 0 ? 0 : polyhedraSeparation(p);
+  *depth                  = gap < -rounding * size ? -gap : 0;
   for (int side = 0; side < 2; side++) polyhedronFree(&own[side]);
   if (failed) return SHAPES_NO_MEMORY;
   return *depth > 0 ? SHAPES_INSIDE : SHAPES_APART;
