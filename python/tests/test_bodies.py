@@ -1023,8 +1023,8 @@ def test_a_mesh_is_a_shape_of_points():
     corners = [(x, y, z) for x in (-0.1, 0.1) for y in (-0.2, 0.2) for z in (-0.15, 0.15)]
     ends = []
     for kind in ("box", "mesh"):
-        bodies = cpodes.Bodies(gravity=(0, 0, -10))
-        bodies.body("stone", mass=2, inertia=(0.05, 0.04, 0.04), at=(0, 0, 0.5), quaternion=(0.9, 0.3, 0.2, 0.1))
+        bodies = cpodes.Bodies(3, gravity=(0, 0, -10))
+        bodies.add_body("stone", mass=2, inertia=(0.05, 0.04, 0.04), at=(0, 0, 0.5), quaternion=(0.9, 0.3, 0.2, 0.1))
         bodies.shape("box", "ground", (4, 4, 1), at=(0, 0, -0.5), name="floor")
         if kind == "box":
             bodies.shape("box", "stone", (0.2, 0.4, 0.3), frames="bodies", name="shape")
@@ -1034,4 +1034,4 @@ def test_a_mesh_is_a_shape_of_points():
         ends.append(bodies.solve((0, 0.6), rtol=1e-9, atol=1e-9).y[:, -1])
     assert np.max(np.abs(ends[0] - ends[1])) < 1e-6
     with pytest.raises(cpodes.Error, match="four points"):
-        cpodes.Bodies().shape("mesh", "ground")
+        cpodes.Bodies(3).shape("mesh", "ground")
