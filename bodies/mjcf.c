@@ -483,7 +483,7 @@ static int takeGeom(Mjcf *m, const xmlNode *n, const xmlNode *class_, int type, 
   g.tree       = body->link == GROUND ? -1 : m->tree;
   if (!g.name && !g.type && !g.affinity) return 0;
   const char *mesh = mjcfGet(m, n, "geom", class_, "mesh");
-  if (mesh && type == MESH && (g.type || g.affinity)) {
+  if (mesh && type == MESH) {
     const int i = robotFind(r, n, "mesh", mesh);
     if (i < 0) return 1;
     g.kind = CP_SHAPE_MESH, g.mesh = m->model->mesh[i].node;

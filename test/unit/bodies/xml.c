@@ -645,7 +645,7 @@ START_TEST(geoms_touch_each_other_and_the_world) {
 }
 END_TEST
 
-/* Meshes touch as their convex hulls: scaled, moved by refpos, with maxhullvert corners at most. A missing file is no error where no mass
+/* Meshes touch as their convex hulls: scaled, moved by refpos, with maxhullvert corners at most, also in pairs of what touches nothing else. A missing file is no error where no mass
  * comes from it, and what is plane has no hull. */
 START_TEST(meshes_of_mjcf_touch_as_their_hulls) {
   CPBodies b = read_good(
@@ -659,12 +659,14 @@ START_TEST(meshes_of_mjcf_touch_as_their_hulls) {
       "type=\"plane\" "
       "size=\"0 0 1\"/>"
       "<body name=\"a\" pos=\"0 0 3\"><freejoint/><geom name=\"dice\" type=\"mesh\" "
-      "mesh=\"cube\"/></body>"
+      "mesh=\"cube\"/><geom name=\"ghost\" type=\"mesh\" mesh=\"few\" contype=\"0\" "
+      "conaffinity=\"0\" mass=\"0\"/></body>"
       "<body name=\"b\" pos=\"3 0 3\"><freejoint/><geom name=\"rock\" type=\"mesh\" "
       "mesh=\"few\"/></body>"
       "<body name=\"c\" pos=\"6 0 3\"><freejoint/><inertial pos=\"0 0 0\" mass=\"1\" "
       "diaginertia=\"1 1 "
-      "1\"/><geom name=\"lost\" type=\"mesh\" mesh=\"none\"/></body></worldbody></mujoco>");
+      "1\"/><geom name=\"lost\" type=\"mesh\" mesh=\"none\"/></body></worldbody><contact><pair "
+      "geom1=\"floor\" geom2=\"ghost\"/></contact></mujoco>");
   int shapes = 0;
   for (int i = 0; i < CPBodiesCount(b, CP_SHAPE); i++) {
     const CPDescription d = thing_at(b, CP_SHAPE, i);
@@ -679,9 +681,9 @@ START_TEST(meshes_of_mjcf_touch_as_their_hulls) {
     for (int k = 0; k < 24; k++)
       ck_assert_double_eq_tol(fabs(d.points[k]), 0.1 * (k % 3 + 1), 1e-15);
   }
-  ck_assert_int_eq(shapes, 2);
+  ck_assert_int_eq(shapes, 3);
   ck_assert_int_eq(CPBodiesCount(b, CP_CONTACT),
-                   24); /* eight each with the floor, and with each other */
+                   32); /* eight each with the floor, with each other, and of the pair */
   ck_assert_mentions(file.notes, "contacts of meshes that have no convex hull, or no file");
   CPBodiesFree(&b);
 }
