@@ -29,9 +29,8 @@ static int differentiate(Adjoint *a, Differences *D, sunrealtype t) {
     const CPAlong along = {.iS = j < n ? -1 : (int)(j - n)};
     N_VConst(0.0, w->y1);
     if (j < n) N_VGetArrayPointer(w->y1)[j] = 1.0;
-    cpSensSizes(&w->mem->system, w->y, w->moved);
-    flag = cpSensDirection(w->params ? w->params : &none, D->fn, t, w->y, along, w->y1,
-                           D->derivative, w->moved, D->value, D->error, D->data);
+    flag = cpSensDirection(&w->mem->system, w->params ? w->params : &none, D->fn, t, w->y, along,
+                           w->y1, D->derivative, w->moved, D->value, D->error, D->data);
     memcpy(D->entry + j * length, N_VGetArrayPointer(D->derivative), length * sizeof *D->entry);
   }
   if (!flag) D->t = t;

@@ -36,10 +36,10 @@ static int rhs(sunrealtype t, N_Vector y, N_Vector ydot, int i, N_Vector s, N_Ve
   const CPSensSystem *model = mem->system.sens;
   const CVSensRhs1Fn fS1    = sens->fS1 ? sens->fS1 : model ? model->rhs : NULL;
   void *user                = mem->ops->data(mem);
-  if (!fS1) cpSensSizes(&mem->system, y, sens->s);
-  const int flag = fS1 ? fS1(sens->params.Ns, t, y, ydot, i, s, sdot, user, sens->s, sens->moved)
-                       : cpSensDirection(&sens->params, mem->f, t, y, (CPAlong){.iS = i}, s, sdot,
-                                         sens->s, sens->moved, NULL, user);
+  const int flag =
+      fS1 ? fS1(sens->params.Ns, t, y, ydot, i, s, sdot, user, sens->s, sens->moved)
+          : cpSensDirection(&mem->system, &sens->params, mem->f, t, y, (CPAlong){.iS = i}, s, sdot,
+                            sens->s, sens->moved, NULL, user);
   if (flag) return failed(sens, t, i, flag);
   if (cpVectorFinite(sdot)) return CP_SUCCESS;
   return cpReason(mem->text, -CP_RHS_NONFINITE,

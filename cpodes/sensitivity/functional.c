@@ -102,9 +102,9 @@ static int add(CPFunctionalRun *w, CPFunctionalFn fn, CPFunctionalGradFn grad, c
       w->dG[k * Ns + i] += weight * (N_VDotProd(w->gy, w->yS[i]) + w->gp[i]);
   }
   for (int i = 0; !flag && !grad && i < Ns; i++) {
-    cpSensSizes(&w->mem->system, w->y, w->moved);
-    flag = cpSensDirection(w->params, cpFunctionalAsRhs, t, w->y, (CPAlong){.iS = i}, w->yS[i],
-                           w->along, w->moved, w->value, NULL, &called);
+    flag =
+        cpSensDirection(&w->mem->system, w->params, cpFunctionalAsRhs, t, w->y, (CPAlong){.iS = i},
+                        w->yS[i], w->along, w->moved, w->value, NULL, &called);
     for (int k = 0; !flag && k < ng; k++)
       w->dG[k * Ns + i] += weight * N_VGetArrayPointer(w->along)[k];
   }

@@ -210,10 +210,10 @@ static int solveForward(CPMechSens sens, sunrealtype t, const sunrealtype *y, CP
   if (!(model->dynamics_jac || cpMechIsLinear(mech)) || cpMechForcesByDifference(mech) ||
       (mech->na > 0 && !model->constraint_jac)) {
     N_VSetArrayPointer((sunrealtype *)s, sens->along); /* read only */
-    sizes(sens->at_y, sens->at_moved, mech);
-    N_VConst(0.0, sens->value); /* evaluateMoved sets nothing of p and v. */
-    flag = cpSensDirection(paramsOf(sens), evaluateMoved, sens->t, sens->at_y, along, sens->along,
-                           sens->result, sens->at_moved, sens->value, sens->error, mech);
+    N_VConst(0.0, sens->value);                        /* evaluateMoved sets nothing of p and v. */
+    flag = cpSensDirection(&(CPSystem){.data = mech, .sens = &cpMechSensModel}, paramsOf(sens),
+                           evaluateMoved, sens->t, sens->at_y, along, sens->along, sens->result,
+                           sens->at_moved, sens->value, sens->error, mech);
   } else {
     double *const out[CP_OUTPUTS]        = {F, B, Z};
     const double *const by[CP_BY_LAMBDA] = {sens->x, s + mech->nq, s + mech->nq + mech->nu};
@@ -270,9 +270,9 @@ static int direction(CPMechSens sens, CVRhsFn f, sunrealtype t, N_Vector y, CPAl
   CPMechState s;
   int flag = cpMechRead(mech, t, N_VGetArrayPointer(y), &s);
   if (!flag) flag = cpMechLinearizeForces(mech, &s);
-  sizes(y, moved, mech);
   if (flag >= 0)
-    flag = cpSensDirection(paramsOf(sens), f, t, y, along, yS, result, moved, value, error, mech);
+    flag = cpSensDirection(&(CPSystem){.data = mech, .sens = &cpMechSensModel}, paramsOf(sens), f,
+                           t, y, along, yS, result, moved, value, error, mech);
   cpMechLinearizeForces(mech, NULL);
   return flag;
 }

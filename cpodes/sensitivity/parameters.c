@@ -99,7 +99,8 @@ double cpSensSize(double y, double largest) {
   return fabs(y) + 0.01 * (largest > 0.0 ? largest : 1.0);
 }
 
-void cpSensSizes(const CPSystem *system, N_Vector y, N_Vector size) {
+/* size [n] <- the sizes of the components of y: the system's (CPSensSystem), or those beside the largest of all if it has none. */
+static void findSizes(const CPSystem *system, N_Vector y, N_Vector size) {
   if (system->sens) {
     system->sens->sizes(y, size, system->data);
     return;
@@ -110,9 +111,10 @@ void cpSensSizes(const CPSystem *system, N_Vector y, N_Vector size) {
 
 /* The step e moves y_j by at most CP_PARAM_PART times its size, and parameters by at most CP_PARAM_PART times theirs. A function that bends
  * within that, or is not defined there, as next to a small radius, gets smaller ones. */
-int cpSensDirection(const CPParams *params, CVRhsFn f, sunrealtype t, N_Vector y, CPAlong along,
-                    N_Vector yS, N_Vector ySdot, N_Vector moved, N_Vector value, N_Vector error,
-                    void *user_data) {
+int cpSensDirection(const CPSystem *system, const CPParams *params, CVRhsFn f, sunrealtype t,
+                    N_Vector y, CPAlong along, N_Vector yS, N_Vector ySdot, N_Vector moved,
+                    N_Vector value, N_Vector error, void *user_data) {
+  findSizes(system, y, moved);
   N_VDiv(yS, moved, moved);
   sunrealtype rate = N_VMaxNorm(moved);
   for (int i = 0; params->p && along.dp && i < params->Ns; i++)
@@ -140,9 +142,8 @@ int cpSensDifferences(int Ns, sunrealtype t, N_Vector y, N_Vector ydot, int iS, 
                       N_Vector ySdot, void *user_data, N_Vector tmp1, N_Vector tmp2) {
   const CPMultistep mem = cpAdoptedBy(ydot);
   (void)Ns;
-  cpSensSizes(&mem->base.system, y, tmp1);
-  return cpSensDirection(&cpSensOf(&mem->base)->params, mem->base.f, t, y, (CPAlong){.iS = iS}, yS,
-                         ySdot, tmp1, tmp2, NULL, user_data);
+  return cpSensDirection(&mem->base.system, &cpSensOf(&mem->base)->params, mem->base.f, t, y,
+                         (CPAlong){.iS = iS}, yS, ySdot, tmp1, tmp2, NULL, user_data);
 }
 
 /* ---- dc/dp, and G s ---- */
@@ -155,9 +156,8 @@ int cpSensRowsAlong(CPSens sens, sunrealtype t, N_Vector y, N_Vector s) {
   const CPParams none = {0};
   if (!sens->Gs && !(sens->Gs = N_VClone(sens->c)))
     return cpReason(cpWorkText(sens->work), CP_MEM_FAIL, "no memory for G s");
-  cpSensSizes(&sens->mem->system, y, sens->moved);
-  return cpSensDirection(&none, rowsAt, t, y, (CPAlong){.iS = 0}, s, sens->Gs, sens->moved, sens->c,
-                         NULL, sens->work);
+  return cpSensDirection(&sens->mem->system, &none, rowsAt, t, y, (CPAlong){.iS = 0}, s, sens->Gs,
+                         sens->moved, sens->c, NULL, sens->work);
 }
 
 int cpSensRowsByDifferences(CPSens sens, sunrealtype t, N_Vector y, int iS, N_Vector *r) {

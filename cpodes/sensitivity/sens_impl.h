@@ -75,13 +75,11 @@ int cpParamDifference(const CPParams *params, CPAlong along, sunrealtype part, C
                       sunrealtype t, N_Vector y, void *data, N_Vector value, N_Vector result);
 /* The size of a component y of a state for increments of differences, beside the largest of all on which anything depends */
 double cpSensSize(double y, double largest);
-/* size [n] <- the sizes of the components of y: the system's (CPSensSystem), or those beside the largest of all if it has none. */
-void cpSensSizes(const CPSystem *system, N_Vector y, N_Vector size);
-/* ySdot = derivative of f along yS and `along`. moved: in, the sizes of the components of y (cpSensSizes); workspace. value: workspace;
+/* ySdot = derivative of f along yS and `along`. system: that whose states have the sizes of y. moved, value: workspace;
  * error: workspace for steps that follow f, or NULL. Returns the code that f returned. */
-int cpSensDirection(const CPParams *params, CVRhsFn f, sunrealtype t, N_Vector y, CPAlong along,
-                    N_Vector yS, N_Vector ySdot, N_Vector moved, N_Vector value, N_Vector error,
-                    void *user_data);
+int cpSensDirection(const CPSystem *system, const CPParams *params, CVRhsFn f, sunrealtype t,
+                    N_Vector y, CPAlong along, N_Vector yS, N_Vector ySdot, N_Vector moved,
+                    N_Vector value, N_Vector error, void *user_data);
 /* CVSensRhs1Fn by a directional difference of f, for integrators that know f */
 int cpSensDifferences(int Ns, sunrealtype t, N_Vector y, N_Vector ydot, int iS, N_Vector yS,
                       N_Vector ySdot, void *user_data, N_Vector tmp1, N_Vector tmp2);

@@ -316,9 +316,9 @@ START_TEST(differences_have_steps_that_follow_the_function) {
   const CPSystem no_system = {.data = NULL};
   N_Vector y = vector_of(2, at), s = vector_of(2, along), d = N_VClone(y), moved = N_VClone(y),
            value = N_VClone(y), error = N_VClone(y);
-  cpSensSizes(&no_system, y, moved);
-  ck_assert_int_eq(
-      cpSensDirection(&none, bent, 0.0, y, (CPAlong){.iS = -1}, s, d, moved, value, error, NULL), 0);
+  ck_assert_int_eq(cpSensDirection(&no_system, &none, bent, 0.0, y, (CPAlong){.iS = -1}, s, d,
+                                   moved, value, error, NULL),
+                   0);
   ck_assert_double_eq_tol(entries(d)[0] / FREQUENCY, cos(0.7 * FREQUENCY), 1.0e-8);
   ck_assert_double_eq(entries(d)[1], 0.0);
   N_Vector all[] = {y, s, d, moved, value, error};

@@ -23,9 +23,8 @@ int sens_rhs(int Ns, sunrealtype t, N_Vector y, N_Vector ydot, int iS, N_Vector 
   SensRun *r = of(user_data);
   (void)Ns, (void)ydot;
   r->fS_calls++;
-  cpSensSizes(&r->run.mem->system, y, tmp1);
-  const int flag = cpSensDirection(&r->sens->params, world_rhs, t, y, (CPAlong){.iS = iS}, s, sdot,
-                                   tmp1, tmp2, NULL, user_data);
+  const int flag = cpSensDirection(&r->run.mem->system, &r->sens->params, world_rhs, t, y,
+                                   (CPAlong){.iS = iS}, s, sdot, tmp1, tmp2, NULL, user_data);
   return flag ? flag : struck(r, &r->fS, t, iS, sdot);
 }
 
