@@ -698,7 +698,7 @@ int CPSessionGradient(CPSession s, sunrealtype t1, const CPFunctional *F,
   if (!flag)
     flag = checkArguments(s, t1, &functional, parameters, options, G, dG, gradient, __func__);
   if (flag) return flag;
-  SessionTape tape = {NULL};
+  SessionTape tape = {.first = NULL};
   Gradient g       = {.s        = s,
                       .function = __func__,
                       .F        = &functional,

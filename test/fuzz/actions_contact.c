@@ -419,12 +419,15 @@ static void adjoint(World *w) {
   const CPFunctional F      = {CP_SIZED(CPFunctional), .ng = 1, .end = distance,
                                .integrand = chance(w, 0.5) ? distance : NULL, .mxsteps = 2000};
   const sunrealtype pbar[2] = {1.0, 1.0}, step = number(w, 1e-3, 0.3);
-  const CPParameters parameters = {CP_SIZED(CPParameters), .n = below(w, 3), .values = k->p,
-                                   .pbar = pbar, .y0S = yS0};
+  const CPParameters parameters   = {CP_SIZED(CPParameters), .n = below(w, 3), .values = k->p,
+                                     .pbar = pbar, .y0S = yS0};
+  const CPGradientOptions forward = {CP_SIZED(CPGradientOptions), .mode = CP_GRADIENT_FORWARD};
   sunrealtype G[1], dG[2];
-  const int flag = CALL(w, SESSION,
-                        CPSessionGradient(k->session, k->t + fmin(step, 1.0), &F,
-                                          parameters.n > 0 ? &parameters : NULL, NULL, G, dG, NULL));
+  const CPGradientOptions *options = chance(w, 0.5) ? &forward : NULL;
+  const int flag =
+      CALL(w, SESSION,
+           CPSessionGradient(k->session, k->t + fmin(step, 1.0), &F,
+                             parameters.n > 0 ? &parameters : NULL, options, G, dG, NULL));
   if (flag == CP_SUCCESS && !k->started) complain(w, "success without a start", "%s", w->call);
   if (flag == CP_SUCCESS) k->started = 0;
 }
