@@ -191,10 +191,11 @@ static int findByMemory(Gradient *g) {
   int asked         = 0;
   for (int m = g->nactive; m < g->nheld && !asked; m++) {
     sunrealtype *number = g->s->tape->held[m], *row = g->by_memory + (m - g->nactive) * g->nheld;
-    const sunrealtype value = *number, step = fmax(1.0, fabs(value));
-    *number = value + step;
-    asked   = sampleAt(g, to->t, to->minus, row);
-    *number = value - step;
+    const sunrealtype value = *number,
+                      step  = fmax(1.0, fabs(value)); /* of any size: Phi is linear */
+    *number                 = value + step;
+    asked                   = sampleAt(g, to->t, to->minus, row);
+    *number                 = value - step;
     if (!asked) asked = sampleAt(g, to->t, to->minus, g->phi);
     *number = value;
     for (int j = 0; j < g->nheld; j++) row[j] = (row[j] - g->phi[j]) / (2.0 * step);
@@ -258,12 +259,12 @@ static int alongMotion(double e, double *value, void *data) {
 /* Finds g->slope and, if it has one that is not zero, g->step = f- - f+ at the event g->to. */
 static int findMargin(Gradient *g) {
   const Passage *e = g->to;
-  sunrealtype room[4], part = 1.0, size = 0.0;
+  sunrealtype room[4], part = 1.0;
   int flag = enter(g, e, 0, &part);
   if (!flag) flag = rightHandSide(g, e->t, e->minus, g->step);
   if (!flag) {
     const sunrealtype h = CP_SIXTH_ORDER_STEP * (e->t - e->earlier->t);
-    if (!(h > 0.0) || cpDifferentiate(alongMotion, g, 1, h, size, &g->slope, room) ||
+    if (!(h > 0.0) || cpDifferentiate(alongMotion, g, 1, h, 0.0, &g->slope, room) ||
         g->slope == 0.0 || !isfinite(g->slope))
       flag = cpReport(&g->s->log, CP_CONTACT_NO_GRADIENT, g->function,
                       "at t = %.10g: the time of an event of \"%s\" cannot be differentiated", e->t,
@@ -344,8 +345,9 @@ static int flight(Gradient *g, const Passage *e, int *empty) {
   sunrealtype part     = 1.0;
   g->to                = e->later;
   CPFunctional own     = functionalOf(g, e);
-  *empty =
-      g->to ? !own.end && !(t1 - e->t > 4 * DBL_EPSILON * fabs(t1)) : !own.end && !own.integrand;
+  /* after the last of the times, or an event at the time of another */
+  *empty = !own.end &&
+           (g->to ? !(t1 - e->t > 4 * DBL_EPSILON * fabs(t1)) : !own.integrand && !options.after);
   if (*empty) return CP_SUCCESS;
   int flag = enter(g, e, 1, &part);
   if (flag) return flag;

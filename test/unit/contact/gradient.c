@@ -428,6 +428,39 @@ START_TEST(adjoint_gradients_repeat_flights_from_their_checkpoints) {
 }
 END_TEST
 
+/* A functional without terms whose gradient after the run is that of the height */
+START_TEST(gradients_of_what_follows_begin_behind_the_last_event) {
+  sunrealtype G, dG[2][PARAMETERS];
+  N_Vector *S = NULL, *start = NULL, *after = NULL;
+  for (int k = 0; k < 2; k++) {
+    Puck puck            = usual;
+    Run *run             = puck_run(&puck, _i, asked_of(_i, TOL));
+    const CPFunctional F = {CP_SIZED(CPFunctional), .ng = 1, .end = k ? NULL : final_height};
+    if (!S) S = N_VCloneVectorArray(PARAMETERS, run->y);
+    if (!start) start = N_VCloneVectorArray(2, run->y);
+    if (!after) after = N_VCloneVectorArray(1, run->y);
+    N_VConst(0.0, after[0]);
+    entries(after[0])[1]          = 1;
+    const CPParameters parameters = parameters_of(&puck, S);
+    const int flag =
+        CPSessionGradient(run->session, 1.2, &F, &parameters,
+                          &(CPGradientOptions){CP_SIZED(CPGradientOptions), .reltol = 1e-10,
+                                               .after = k ? after : NULL},
+                          &G, dG[k], &start[k]);
+    ck_assert_msg(flag == CP_SUCCESS, "%d: %s", flag, run->log.text);
+    run_free(&run);
+  }
+  for (int i = 0; i < PARAMETERS; i++)
+    ck_assert_double_eq_tol(dG[1][i], dG[0][i], 10 * TOL * fmax(1, fabs(dG[0][i])));
+  for (int j = 0; j < STATES; j++)
+    ck_assert_double_eq_tol(entries(start[1])[j], entries(start[0])[j], 10 * TOL);
+  ck_assert_double_ge(fabs(dG[0][GRAVITY]), 1e-3);
+  N_VDestroyVectorArray(S, PARAMETERS);
+  N_VDestroyVectorArray(start, 2);
+  N_VDestroyVectorArray(after, 1);
+}
+END_TEST
+
 /* ---- several contacts ---- */
 
 /* A block rocks without sliding: at each impact one corner is struck while the other one opens.
@@ -850,6 +883,7 @@ TEST_SUITE(gradient) {
   tcase_add_loop_test(tc, adjoint_gradients_pass_impacts_at_the_origin, 0, METHODS);
   tcase_add_loop_test(tc, gradients_do_not_depend_on_a_quadrature_that_is_zero_at_impacts, 0,
                       METHODS);
+  tcase_add_loop_test(tc, gradients_of_what_follows_begin_behind_the_last_event, 0, METHODS);
   tcase_add_loop_test(tc, adjoint_gradients_repeat_flights_from_their_checkpoints, 0, METHODS);
   tcase_add_loop_test(tc, impacts_of_contacts_that_slip_slowly_have_derivatives_both_ways, 0,
                       METHODS);
