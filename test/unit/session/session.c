@@ -1038,6 +1038,76 @@ START_TEST(an_event_at_a_stop_is_met_there_once) {
 }
 END_TEST
 
+/* ---- gradients ---- */
+
+/* y' = u, where u = -k y from sample to sample: after N samples at distances h, y = (1 - k h)^N y0. p = (k, u) */
+static int held_rate(sunrealtype t, N_Vector y, N_Vector ydot, void *p) {
+  (void)t, (void)y;
+  N_VConst(((sunrealtype *)p)[1], ydot);
+  return 0;
+}
+static int sample_rate(CPSession session, const CPEvent *event, N_Vector y, void *data) {
+  sunrealtype *p = data;
+  (void)session, (void)event;
+  p[1] = -p[0] * N_VGetArrayPointer(y)[0];
+  return CP_RESTART;
+}
+static int jump_away(CPSession session, const CPEvent *event, N_Vector y, void *data) {
+  (void)session, (void)event, (void)data;
+  N_VGetArrayPointer(y)[0] += 1;
+  return CP_RESTART;
+}
+static int state_itself(sunrealtype t, N_Vector y, sunrealtype *value, void *data) {
+  (void)t, (void)data;
+  *value = N_VGetArrayPointer(y)[0];
+  return 0;
+}
+
+/* Derivatives with respect to the gain and, adjoint, the start; a source that says nothing of derivatives ends them. Loop index: the way */
+START_TEST(gradients_pass_the_samples_of_a_program) {
+  enum { N = 20 };
+  const sunrealtype h = 0.05, k = 3, base = 1 - k * h;
+  sunrealtype p[] = {k, 0}, *held[] = {&p[1]}, G, dG;
+  const CPEventDerivatives set   = {CP_SIZED(CPEventDerivatives), .held = held, .nheld = 1};
+  const CPEventSource controller = {CP_SIZED(CPEventSource),
+                                    .name        = "controller",
+                                    .data        = p,
+                                    .handle      = sample_rate,
+                                    .period      = h,
+                                    .derivatives = &set},
+                      other      = {CP_SIZED(CPEventSource), .name = "other", .handle = jump_away,
+                                    .period = 0.7, .first = 0.7};
+  const CPFunctional F           = {CP_SIZED(CPFunctional), .ng = 1, .end = state_itself};
+  const CPParameters by          = {CP_SIZED(CPParameters), .n = 1, .values = p};
+  const CPGradientOptions o      = {CP_SIZED(CPGradientOptions), .mode = (CPGradientMode)_i,
+                                    .reltol = 1e-10};
+  for (int n = 0; n < 4; n++) {
+    const char *const own[] = {"DOP853", "BS54", "RADAU", "DOP853"};
+    N_Vector y = N_VNew_Serial(1, test_context), gradient = N_VClone(y);
+    N_VConst(2, y);
+    CPSession session = CPSessionCreate(own[n], test_context);
+    ck_assert_int_eq(CPSessionSetRhsFn(session, held_rate, p), CP_SUCCESS);
+    ck_assert_int_eq(CPSessionSetTolerances(session, 1e-9, 1e-9, NULL), CP_SUCCESS);
+    ck_assert_int_eq(CPSessionAddSource(session, &controller, NULL), CP_SUCCESS);
+    if (n == 3) ck_assert_int_eq(CPSessionAddSource(session, &other, NULL), CP_SUCCESS);
+    p[1] = 0;
+    ck_assert_int_eq(CPSessionStart(session, 0, y, N * h), CP_SUCCESS);
+    const int flag = CPSessionGradient(session, N * h, &F, &by, &o, &G, &dG, _i ? NULL : &gradient);
+    ck_assert_int_eq(flag, n == 3 ? CP_NOT_SUPPORTED : CP_SUCCESS);
+    if (n == 3) ck_assert_mentions(CPObjectGetLastMessage(CP_OBJECT(session)), "\"other\"");
+    else {
+      ck_assert_double_eq_tol(G, 2 * pow(base, N), 1e-9);
+      ck_assert_double_eq_tol(dG, -2 * N * h * pow(base, N - 1), 1e-9);
+      if (!_i) ck_assert_double_eq_tol(N_VGetArrayPointer(gradient)[0], pow(base, N), 1e-9);
+    }
+    ck_assert_double_eq(p[0], k);
+    ck_assert_double_eq(p[1], 0);
+    CPSessionFree(&session);
+    N_VDestroy(y), N_VDestroy(gradient);
+  }
+}
+END_TEST
+
 TEST_SUITE(session) {
   Suite *suite = suite_create("session/session");
   TCase *tcase = tcase_create("session");
@@ -1066,6 +1136,7 @@ TEST_SUITE(session) {
   tcase_add_test(tcase, a_change_of_the_method_that_fails_ends_the_run);
   tcase_add_test(tcase, outputs_before_the_start_are_left_out_and_those_against_the_run_refused);
   tcase_add_test(tcase, wrong_calls_are_refused_with_a_reason);
+  tcase_add_loop_test(tcase, gradients_pass_the_samples_of_a_program, 0, 2);
   tcase_add_loop_test(tcase, without_memory_a_session_says_so_and_nothing_leaks, 0, 2);
   suite_add_tcase(suite, tcase);
   return suite;
