@@ -160,10 +160,16 @@ static void addSide(const Mechanism *b, const Pair *pair, int side, Mask mask, c
   treeAddWrench(b, b->tree, body, F, N, wrench);
 }
 
-void treeAddGradient(const Mechanism *b, const Term *term, Mask mask, const sunrealtype *g,
-                     sunrealtype scale, Wrench *wrench) {
-  for (int side = 0; side < 2; side++)
-    addSide(b, &b->pair[term->pair], side, mask, g, scale, wrench);
+void treeAddGradient(const Mechanism *b, const Pair *pair, Mask mask, const sunrealtype *g,
+                     sunrealtype scale, sunrealtype *tau) {
+  const Tree *tree = b->tree;
+  for (int side = 0; side < 2; side++) {
+    const int n = treeNodeOf(tree, pair, side);
+    if (n == GROUND) continue;
+    memset(&tree->wrench[n], 0, sizeof *tree->wrench);
+    addSide(b, pair, side, mask, g, scale, tree->wrench);
+    treeAlongPath(tree, n, GROUND, tree->wrench[n], tau);
+  }
 }
 
 /* tau += scale J^T g, for a gradient g [LOCAL] of a measure */

@@ -649,6 +649,13 @@ int CPMechGetSensor(CPMech mech, const char *name, sunrealtype t, N_Vector y, CP
   }
   memcpy(x, in_space, sizeof x);
   if (!flag) toFrame(m, &s, x);
+  if (!flag && own.gradient && !found && needsAccelerations(m, &s)) { /* not those of the caller */
+    if (!(found = malloc((size_t)(nu + m->nv + 1) * sizeof *found)))
+      return cpReport(CP_OBJECT(mech), CP_MEM_FAIL, __func__, "no memory");
+    flag = CPMechAccelerations(mech, t, y, found, found + nu);
+    m->z = at.u + nu;
+    if (!flag) bodiesPoses(m, at.q, at.u, found);
+  }
   if (!flag && own.gradient) flag = bodiesSlope(mech, m, &s, name, t, y, in_space, own.gradient);
   free(found);
   if (flag) return flag;

@@ -1,59 +1,73 @@
 /* Derivatives of quantities (sensors.c): in the directions of the velocities, and with respect to them. What depends on positions and
  * velocities alone is a function of the motions of bodies. Its derivatives with respect to these are exact, and in joint coordinates they
- * are pulled back to the tree. What depends on accelerations or multipliers, which the equations of motion make functions of the state,
- * and the few others that `slope` refuses, are differences of sixth order. */
+ * are pulled back to the tree. Accelerations x'' are functions of (q, u, u') in the same way, and u' is one of the state: its part is the
+ * product of its derivatives with dx''/du', by one adjoint solution (CPMechVjp). What depends on multipliers, and the few others that `slope`
+ * refuses, are differences of sixth order. */
 #include "laws.h"
 #include "sensors.h"
 #include "tree.h"
 
 #include "cpodes/base/differences.h"
 
+#include <cpodes/cpodes_sens.h>
+#include <stdlib.h>
 #include <string.h>
 
-/* The gradient [2 nu] of a quantity at t, and where it is taken */
+/* The gradient [2 nu] of a quantity at t, and where it is taken; by_a [nu]: with respect to u' */
 typedef struct {
   Mechanism *m;
   sunrealtype t;
   const sunrealtype *q, *u;
   int nu;
-  sunrealtype *g;
+  sunrealtype *g, *by_a;
 } Slope;
 
-/* s->g += c times a function of the motions of the bodies of a pair, with the derivatives by_q and by_u in its local directions */
+/* s->g += c times a function of the motions of the bodies of a pair, with the derivatives by_q, by_u and by_a, or NULL for none, in its
+ * local directions */
 static void addMotion(const Slope *s, const Pair *pair, const sunrealtype *by_q,
-                      const sunrealtype *by_u, sunrealtype c) {
+                      const sunrealtype *by_u, const sunrealtype *by_a, sunrealtype c) {
   const Mechanism *m = s->m;
   Jet jet            = {0};
   const unsigned all =
       (pair->side[0].body == GROUND ? 0u : 0x3u) | (pair->side[1].body == GROUND ? 0u : 0xCu);
-  EACH_DIRECTION(&m->space, all, j) jet.acc_q[j] = by_q[j], jet.acc_u[j] = by_u[j];
-  if (m->tree) treeAddSlopes(m, pair, &jet, c, s->g, s->g + s->nu);
-  else EACH_DIRECTION(&m->space, all, j) {
-      const sunindextype i = bodiesColumnOf(&m->space, pair, j);
-      s->g[i] += c * by_q[j], s->g[s->nu + i] += c * by_u[j];
-    }
+  EACH_DIRECTION(&m->space, all, j) {
+    jet.acc_q[j] = by_q[j], jet.acc_u[j] = by_u[j];
+    if (by_a) jet.g[j] = by_a[j];
+  }
+  if (m->tree) {
+    treeAddSlopes(m, pair, &jet, c, s->g, s->g + s->nu);
+    if (by_a) treeAddGradient(m, pair, (Mask){all, 0}, by_a, c, s->by_a);
+    return;
+  }
+  EACH_DIRECTION(&m->space, all, j) {
+    const sunindextype i = bodiesColumnOf(&m->space, pair, j);
+    s->g[i] += c * by_q[j], s->g[s->nu + i] += c * by_u[j];
+    if (by_a) s->by_a[i] += c * by_a[j];
+  }
 }
 
-/* The same of a term, or of its rate (level 1). own: its pair if it has none. Returns 1 if that is not known here. */
+/* The same of a term, its rate (level 1), or its acceleration (level 2), for which the poses have those of the motion. own: its pair if it has
+ * none. Returns 1 if that is not known here. */
 static int addTerm(const Slope *s, const Term *term, const Pair *own, int level, sunrealtype c) {
   const Mechanism *m = s->m;
   const Pair *pair   = term->pair == NONE ? own : &m->pair[term->pair];
   if (m->tree && term->velocity != NONE && !term->f) {
-    s->g[level * s->nu + term->velocity] += c * bodiesShare(m, term);
+    (level < 2 ? s->g + level * s->nu : s->by_a)[term->velocity] += c * bodiesShare(m, term);
     return 0;
   }
   if (term->m.kind == OWN) return 1;
-  sunrealtype by_q[LOCAL] = {0}, by_u[LOCAL] = {0};
+  sunrealtype by_q[LOCAL] = {0}, by_u[LOCAL] = {0}, by_a[LOCAL] = {0};
   Jet jet;
   if (term->pair == NONE)
     bodiesJet(&m->space, m->param, pair, &term->m, bodiesPose(m, pair->side[0].body),
-              bodiesPose(m, pair->side[1].body), HESSIAN, &jet);
-  else bodiesTermJet(m, term, HESSIAN, &jet);
+              bodiesPose(m, pair->side[1].body), level < 2 ? HESSIAN : ACCELERATION, &jet);
+  else bodiesTermJet(m, term, level < 2 ? HESSIAN : ACCELERATION, &jet);
   EACH_DIRECTION(&m->space, bodiesMask(&m->space, pair, &term->m).g, j) {
-    by_q[j] = level ? jet.rate_q[j] : jet.g[j];
-    by_u[j] = level ? jet.g[j] : 0;
+    by_q[j] = level == 0 ? jet.g[j] : level == 1 ? jet.rate_q[j] : jet.acc_q[j];
+    by_u[j] = level == 0 ? 0 : level == 1 ? jet.g[j] : jet.acc_u[j];
+    by_a[j] = jet.g[j];
   }
-  addMotion(s, pair, by_q, by_u, c * bodiesWeight(m, term));
+  addMotion(s, pair, by_q, by_u, level == 2 ? by_a : NULL, c * bodiesWeight(m, term));
   return 0;
 }
 
@@ -70,7 +84,20 @@ static void addPoint(const Slope *s, const Pair *pair, int level, const sunrealt
     if (!level) continue;
     cross3(pose->axis[k], swing, turned), by_q[9 + k] = dot3(c, turned);
   }
-  addMotion(s, pair, by_q, by_u, 1);
+  addMotion(s, pair, by_q, by_u, NULL, 1);
+}
+
+/* The same of c . x'', for which the poses have the accelerations of the motion. Returns as addTerm. */
+static int addPointAcceleration(const Slope *s, const Side *point, const sunrealtype *c) {
+  const Side ground = {GROUND, {0, 0, 0}, {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}};
+  const Pair pair   = {.side = {ground, *point}};
+  int unknown       = 0;
+  for (int k = 0; k < s->m->space.dimension && !unknown; k++) {
+    const Term along = {
+        .coef = 1, .ratio = NONE, .pair = NONE, .m = {ALONG, 0, k, 0}, .velocity = NONE};
+    unknown = addTerm(s, &along, &pair, 2, c[k]);
+  }
+  return unknown;
 }
 
 /* The same of c . x for a vector x that turns with the body of side b */
@@ -78,7 +105,7 @@ static void addTurning(const Slope *s, const Pair *pair, const sunrealtype *x, c
   const Pose *pose        = bodiesPose(s->m, pair->side[1].body);
   sunrealtype by_q[LOCAL] = {0}, by_u[LOCAL] = {0}, turned[3];
   for (int k = 0; k < 3; k++) cross3(pose->axis[k], x, turned), by_q[9 + k] = dot3(c, turned);
-  addMotion(s, pair, by_q, by_u, 1);
+  addMotion(s, pair, by_q, by_u, NULL, 1);
 }
 
 static int addInputs(const Slope *s, const Formula *formula, const sunrealtype *by) {
@@ -103,8 +130,8 @@ static int ofLaw(const Slope *s, const Sensor *of) {
   const Mechanism *m = s->m;
   const Law *law     = &m->law[of->index];
   sunrealtype x, rate, T[3], value, by[CP_MOST_VARIABLES] = {0};
-  if (of->quantity == VALUE || of->quantity == VALUE_RATE)
-    return addLawSum(s, law, of->quantity == VALUE_RATE, 1);
+  if (of->quantity == VALUE || of->quantity == VALUE_RATE || of->quantity == VALUE_RATE_2)
+    return addLawSum(s, law, of->quantity - VALUE, 1);
   if (law->kind == FRICTION || law->inertance != NONE) return 1;
   bodiesLawAt(m, of->index, s->q, s->u, &x, &rate);
   if (of->quantity == STORED)
@@ -168,7 +195,7 @@ static void ofBody(const Slope *s, const Sensor *of, const Pair *pair, const sun
     } else if (of->quantity == MOMENTUM) by_u[6 + k] = mass * c[k];
     else by_u[6 + k] = mass * pose->v[k], by_u[9 + k] = spin[k];
   }
-  addMotion(s, pair, by_q, by_u, 1);
+  addMotion(s, pair, by_q, by_u, NULL, 1);
 }
 
 /* A component of a vector, along an axis of space or of a body; x [3]: the vector in space */
@@ -182,7 +209,9 @@ static int ofVector(const Slope *s, const Sensor *of, const sunrealtype *x) {
   sunrealtype part[3] = {x[0], x[1], x[2]};
   if (of->quantity == POSITION || of->quantity == VELOCITY)
     addPoint(s, pair, of->quantity == VELOCITY, e);
-  else if (of->kind == NAME_BODY) ofBody(s, of, pair, e);
+  else if (of->quantity == ACCELERATION_OF) {
+    if (addPointAcceleration(s, &pair->side[1], e)) return 1;
+  } else if (of->kind == NAME_BODY) ofBody(s, of, pair, e);
   else if (ofForce(s, &m->force[of->index], e, 0)) return 1;
   if (of->frame == GROUND) return 0;
   Pair axes = {.side = {{.body = GROUND}, {.body = of->frame}}}; /* e turns, and an origin moves */
@@ -203,11 +232,13 @@ static int slope(const Slope *s, const Sensor *of, const sunrealtype *x) {
   const Mechanism *m = s->m;
   const int has_law  = of->kind == NAME_FORCE && m->force[of->index].law != AT_A_POINT;
   memset(s->g, 0, 2 * (size_t)s->nu * sizeof *s->g);
+  memset(s->by_a, 0, (size_t)s->nu * sizeof *s->by_a);
   if (m->tree && treeMotions(m->tree)) return 1;
   if (of->kind == NAME_LAW) return ofLaw(s, of);
   switch (of->quantity) {
   case POSITION:
   case VELOCITY:
+  case ACCELERATION_OF:
   case OMEGA:
   case MOMENTUM: return ofVector(s, of, x);
   case KINETIC: {
@@ -223,13 +254,17 @@ static int slope(const Slope *s, const Sensor *of, const sunrealtype *x) {
     bodiesSpan(pair, &bodies_ground, bodiesPose(m, pair->side[1].body), VALUES, &d);
     return ofForce(s, &m->force[of->index], d.rate, 1);
   }
+  case VALUE_RATE_2:
   case ORIENTATION:
   case VALUE:
   case VALUE_RATE: {
     Pair own;
     Term term;
-    const int level = bodiesSensorTerm(m, of, &own, &term);
-    return level == NONE || addTerm(s, &term, &own, level, 1);
+    Sensor is       = *of;
+    const int twice = of->quantity == VALUE_RATE_2;
+    if (twice) is.quantity = VALUE;
+    const int level = bodiesSensorTerm(m, &is, &own, &term);
+    return level == NONE || addTerm(s, &term, &own, twice ? 2 : level, 1);
   }
   default: return 1;
   }
@@ -298,12 +333,45 @@ static int differences(CPMech mech, Mechanism *m, const char *name, sunrealtype 
   return flag;
 }
 
+/* s->g += the part of u'. Returns 1 if that needs differences. */
+static int addAccelerations(CPMech mech, const Slope *s, N_Vector y) {
+  const CPEquations *e = CPModelGetEquations(CPMechGetModel(mech));
+  const int nq         = bodiesCoordinates(s->m);
+  int any              = 0;
+  for (int i = 0; i < s->nu; i++) any |= s->by_a[i] != 0;
+  if (!any) return 0;
+  if (s->m->nfrictions > 0) return 1; /* whose forces depend on multipliers */
+  N_Vector l = N_VClone(y), product = l ? N_VClone(y) : NULL;
+  int flag = !product;
+  if (!flag) {
+    sunrealtype *x       = N_VGetArrayPointer(l);
+    const sunrealtype *q = N_VGetArrayPointer(y), *by = N_VGetArrayPointer(product);
+    N_VConst(0, l);
+    memcpy(x + nq, s->by_a, (size_t)s->nu * sizeof *x);
+    flag = CPMechVjp(mech, s->t, y, NULL, l, product, NULL);
+    for (int i = 0; i < s->nu && !flag; i++) {
+      memcpy(x, q, (size_t)nq * sizeof *x);
+      moveAlong(e, i, 1, x); /* q + N e_i */
+      for (int k = 0; k < nq; k++) s->g[i] += (x[k] - q[k]) * by[k];
+      s->g[s->nu + i] += by[nq + i];
+    }
+  }
+  if (product) N_VDestroy(product);
+  if (l) N_VDestroy(l);
+  return flag != 0;
+}
+
 int bodiesSlope(CPMech mech, Mechanism *m, const Sensor *of, const char *name, sunrealtype t,
                 N_Vector y, const sunrealtype *x, sunrealtype *g) {
   const sunrealtype *q = N_VGetArrayPointer(y);
-  const Slope s        = {m, t, q, q + bodiesCoordinates(m), bodiesVelocities(m), g};
+  const int nu         = bodiesVelocities(m);
   if (of->vector && of->component == NONE)
     return cpReport(CP_OBJECT(mech), CP_NOT_SUPPORTED, "CPMechGetSensor",
                     "%.100s: derivatives are those of a component, %.100s.x", name, name);
-  return slope(&s, of, x) ? differences(mech, m, name, t, y, s.nu, g) : CP_SUCCESS;
+  sunrealtype *by_a = malloc(((size_t)nu + 1) * sizeof *by_a);
+  if (!by_a) return cpReport(CP_OBJECT(mech), CP_MEM_FAIL, "CPMechGetSensor", "no memory");
+  const Slope s     = {m, t, q, q + bodiesCoordinates(m), nu, g, by_a};
+  const int unknown = slope(&s, of, x) || addAccelerations(mech, &s, y);
+  free(by_a);
+  return unknown ? differences(mech, m, name, t, y, nu, g) : CP_SUCCESS;
 }

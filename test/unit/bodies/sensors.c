@@ -312,6 +312,35 @@ START_TEST(gradients_of_all_quantities_are_those_of_their_values) {
 }
 END_TEST
 
+/* A pendulum at theta = asin(0.6) from the vertical, theta'' = -9.81 sin(theta) / 1.5: derivatives of accelerations are exact, to more digits
+ * than differences would have. Its centre is at (0.6, -0.8), a'' = theta'' (0.8, 0.6) at rest. */
+START_TEST(gradients_of_accelerations_are_exact) {
+  static const char text[] = "dimension: 2\ngravity: [0, -9.81]\n"
+                             "bodies: [{name: b, mass: 1, inertia: 0.5, at: [0.6, -0.8]}]\n"
+                             "joints: [{name: j, kind: revolute, b: b}]\n";
+  const sunrealtype turn[] = {0.8, 0.6, 1}, slope = -6.54 * 0.8, now_a = -6.54 * 0.6;
+  const struct {
+    const char *name;
+    sunrealtype slope;
+  } of[] = {{"j.acceleration", slope},
+            {"b.acceleration.x", slope * 0.8 - now_a * 0.6},
+            {"b.acceleration.y", slope * 0.6 + now_a * 0.8}};
+  for (int f = 0; f < 2; f++) {
+    ck_assert_int_eq(CPBodiesRead("p.yaml", text, strlen(text), &bodies, NULL), CP_SUCCESS);
+    y   = build_as(bodies, f ? CP_JOINT_COORDINATES : CP_ABSOLUTE, &mech);
+    now = 0;
+    for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
+      sunrealtype g[6], along = 0;
+      CPSensor s = {CP_SIZED(CPSensor), .gradient = g};
+      ck_assert_int_eq(CPMechGetSensor(mech, of[i].name, now, y, &s), CP_SUCCESS);
+      for (int k = 0; k < (f ? 1 : 3); k++) along += g[k] * (f ? 1 : turn[k]);
+      ck_assert_double_eq_tol(along, of[i].slope, 2e-14);
+    }
+    done();
+  }
+}
+END_TEST
+
 START_TEST(every_listed_quantity_has_a_value_and_is_found) {
   read_file(files[_i / 2].name, _i % 2);
   const int n = CPBodiesCount(bodies, CP_SENSOR);
@@ -391,6 +420,7 @@ TEST_SUITE(sensors) {
   tcase_add_checked_fixture(tcase, test_context_setup, test_context_teardown);
   tcase_set_timeout(tcase, 60);
   tcase_add_loop_test(tcase, forces_by_name_balance_the_motion_of_each_body, 0, 2 * FILES);
+  tcase_add_test(tcase, gradients_of_accelerations_are_exact);
   tcase_add_loop_test(tcase, every_listed_quantity_has_a_value_and_is_found, 0, 2 * FILES);
   tcase_add_loop_test(tcase, gradients_of_all_quantities_are_those_of_their_values, 0, 2 * FILES);
   tcase_add_loop_test(tcase, derivatives_are_those_of_the_value, 0, 8);
