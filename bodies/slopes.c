@@ -254,6 +254,7 @@ static int slope(const Slope *s, const Sensor *of, const sunrealtype *x) {
     bodiesSpan(pair, &bodies_ground, bodiesPose(m, pair->side[1].body), VALUES, &d);
     return ofForce(s, &m->force[of->index], d.rate, 1);
   }
+  case ALPHA:
   case VALUE_RATE_2:
   case ORIENTATION:
   case VALUE:
@@ -261,8 +262,8 @@ static int slope(const Slope *s, const Sensor *of, const sunrealtype *x) {
     Pair own;
     Term term;
     Sensor is       = *of;
-    const int twice = of->quantity == VALUE_RATE_2;
-    if (twice) is.quantity = VALUE;
+    const int twice = of->quantity == VALUE_RATE_2 || of->quantity == ALPHA;
+    if (twice) is.quantity = of->quantity == ALPHA ? OMEGA : VALUE;
     const int level = bodiesSensorTerm(m, &is, &own, &term);
     return level == NONE || addTerm(s, &term, &own, twice ? 2 : level, 1);
   }

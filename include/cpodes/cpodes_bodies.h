@@ -957,8 +957,8 @@ typedef struct {
  * The gradient of a number, or of a component of a vector, is exact if it depends on positions and velocities alone: coordinates, lengths,
  * points, energies, forces and powers of springs and on points, with their functions. Those of accelerations and reactions are those of
  * functions of the state, by the equations of motion with the rows that are active (udot and lambda are not used): of accelerations of
- * coordinates, lengths and points exact on the manifold (CPMechVjp), unless forces depend on multipliers. Those of angular accelerations, reactions, ropes,
- * bushings, tyres and elastic spheres are differences of sixth order, to about 1e-10. A vector has none (CP_NOT_SUPPORTED). Returns CP_ILL_INPUT if there is no such quantity; the message names the
+ * coordinates, lengths, points and bodies exact on the manifold (CPMechVjp), unless forces depend on multipliers. Those of angular accelerations in
+ * the axes of bodies, reactions, ropes, bushings, tyres and elastic spheres are differences of sixth order, to about 1e-10. A vector has none (CP_NOT_SUPPORTED). Returns CP_ILL_INPUT if there is no such quantity; the message names the
  * nearest. CPBodiesFind finds a name without a CPMech; CPBodiesDescribe lists all quantities, with their units. */
 CPODES_EXPORT int CPMechGetSensor(CPMech mech, const char *name, sunrealtype t, N_Vector y,
                                   CPSensor *sensor);

@@ -323,6 +323,7 @@ START_TEST(gradients_of_accelerations_are_exact) {
     const char *name;
     sunrealtype slope;
   } of[] = {{"j.acceleration", slope},
+            {"b.alpha.z", slope},
             {"b.acceleration.x", slope * 0.8 - now_a * 0.6},
             {"b.acceleration.y", slope * 0.6 + now_a * 0.8}};
   for (int f = 0; f < 2; f++) {
