@@ -315,7 +315,7 @@ static sunrealtype saturated(sunrealtype t) {
   const sunrealtype first = acos(-1.0) / 60, v = sqrt(3), up = 2 * v / 10,
                     period = 4 * first + 2 * up;
   const sunrealtype half = period / 2, turn = floor((t + first) / half),
-                    sign = fmod(turn, 2) ? -1 : 1, at = t - turn * half;
+                    sign = fmod(turn, 2) != 0 ? -1 : 1, at = t - turn * half;
   return sign * (at < first ? 0.2 * sin(10 * at) : 0.1 + v * (at - first) - 5 * pow(at - first, 2));
 }
 
