@@ -614,8 +614,9 @@ static int decide(CPContact c, sunrealtype t, N_Vector y, const char *function) 
  * that begins to slide, are zero up to errors of either sign, but their root functions have to
  * start clearly above zero. The offsets lie below these values by a part of the tolerance. They
  * fade while the gap of a contact that leaves with some velocity grows to four times their size, or
- * in the first quarter of its flight if the flight is lower. Thus the next impact is where the gap
- * is zero, whatever brings the contact back. */
+ * in the first quarter of its flight if the flight is lower. That of a contact that leaves by an acceleration a alone, such as after a
+ * plastic impact, fades in twice the shortest time in which the root function, s + a t^2 / 2 - |zero| t / fade with the part s of the
+ * tolerance, does not vanish. Thus the next impact is where the gap is zero, whatever brings the contact back. */
 static void setZeros(CPContact c, sunrealtype t) {
   c->share = 1.0;
   EACH_NEAR(c, i) {
@@ -635,6 +636,8 @@ static void setZeros(CPContact c, sunrealtype t) {
       point->zero[0]            = gap - (height > 0.0 ? fmin(height / 32.0, small_q) : small_q);
       if (leaves && (!jumps || is_flight))
         point->fade = fmin(4.0 * fmax(fabs(gap), small_q), jumps ? height : INFINITY) / v;
+      else if (!leaves && c->a[point->normal] > 0.0)
+        point->fade = 2.0 * fabs(point->zero[0]) / sqrt(2.0 * c->a[point->normal] * small_q);
       else point->fade = INFINITY;
       point->t_zero          = t;
       const sunrealtype part = 2.0 * v / (2.0 * v + a * (t - c->t_first));

@@ -198,6 +198,36 @@ class Mechanisms(RunnerTest):
                 for name, value in exact.items():
                     self.assertAlmostEqual(values[name], value, delta=10 * tol * (1 + abs(value)))
 
+    def test_a_stop_that_is_left_by_an_acceleration_stays_in_its_place(self):
+        """A mass of 1 kg on a spring, x'' + 4 x = 4 + 3 sin(2.6 t), strikes a stop at x = -0.3 m without restitution, and is pulled off at once.
+        From each impact on x is known; the next one is found by bisection."""
+        file = self.folder / "kick.yaml"
+        file.write_text("run: {t_end: 60}\ndimension: 2\nbodies: [{name: mass, mass: 1, inertia: 1}]\n"
+                        "joints: [{name: slide, kind: prismatic, b: mass, axis: [1, 0]}]\n"
+                        "springs: [{name: pull, of: slide, stiffness: 4, free: 1, force: 3 N*sin(2.6 rad/s*t)}]\n"
+                        "limits: [{name: stop, of: slide, lower: -0.3, restitution: 0}]\n")
+        run = self.run_json(file)
+        self.assertEqual(run["verdict"], "ok")
+        found = [event["t"] for event in run["events"] if event["kind"] == "contact"]
+        b, start, x, expected = 3 / (4 - 2.6**2), 0, 0, []
+        while True:
+            c, d = x - 1 - b * math.sin(2.6 * start), -1.3 * b * math.cos(2.6 * start)
+            gap = lambda t: 1.3 + b * math.sin(2.6 * t) + c * math.cos(2 * (t - start)) + d * math.sin(2 * (t - start))
+            low = start + 0.05
+            while gap(low + 0.01) > 0 and low < 60:
+                low += 0.01
+            if low >= 60:
+                break
+            high = low + 0.01
+            for _ in range(60):
+                low, high = ((low + high) / 2, high) if gap((low + high) / 2) > 0 else (low, (low + high) / 2)
+            start, x = low, -0.3
+            expected.append(low)
+        self.assertGreater(len(expected), 20)
+        self.assertEqual(len(found), len(expected))
+        for one, exact in zip(found, expected): # impacts without restitution forget the errors of what was before
+            self.assertAlmostEqual(one, exact, delta=1e-5)
+
     def test_a_roller_stays_on_its_cam(self):
         """The centre of the roller is at the roller's radius from the profile r(s), whose spline of order 5 through 24 points is off by at most
         (2 pi n/24)^6 / 30240 of the harmonics: 7e-9 m of 1 mm with n = 3, and of 6 mm with n = 2; twice that is asked for."""
