@@ -4,7 +4,7 @@
  *
  * with real or complex weights c_k. Each J_k, or its transpose, may lie anywhere in S. D has ones
  * on the diagonal of the last rows (all, some or none). Fixed rows and columns are those of the
- * identity, whatever the J_k contain. I - gamma J is such a matrix; the iteration matrix of a
+ * identity, whatever the J_k contain; a dense S is factored without them. I - gamma J is such a matrix; the iteration matrix of a
  * mechanism is another (mechanics/newton).
  *
  * S is dense (LAPACK) or sparse (KLU). */
