@@ -515,6 +515,8 @@ int contactRestitution(CPContact c, sunrealtype *factor);
  * impulses are the predicted ones up to this fraction. */
 /* Computes these tolerances at y. */
 void contactTolerances(CPContact c, N_Vector y);
+/* Sets the offsets of the root functions of contacts that touch at the start and are open. */
+void contactTouch(CPContact c, sunrealtype t);
 /* Size up to which the gap of contact i counts as closed at t: a part of the tolerance, plus its
  * change within the uncertainty of t. */
 sunrealtype contactClosedGap(CPContact c, int i, sunrealtype t, sunrealtype size);

@@ -256,6 +256,7 @@ static int findPhases(CPContact c, sunrealtype t, N_Vector y) {
   const sunrealtype *q = N_VGetArrayPointer(y);
   int flag             = contactNear(c, t, q, q, 0.0);
   if (!flag) flag = contactEvent(c, t, y, &changed, "CPSessionStart");
+  if (!flag) contactTouch(c, t);
   if (!flag) return CP_SUCCESS;
   contactAllNear(c);
   memcpy(c->point, c->earlier, points);

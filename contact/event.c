@@ -610,6 +610,26 @@ static int decide(CPContact c, sunrealtype t, N_Vector y, const char *function) 
   return flag;
 }
 
+/* Sets the offset of the root function of an open contact i that the acceleration a brings back, and returns the share of the step that its
+ * flight takes, or 1. */
+static sunrealtype setZero(CPContact c, int i, sunrealtype t, sunrealtype a) {
+  Point *point          = &c->point[i];
+  const sunrealtype gap = c->p[point->normal], v = c->v[point->normal],
+                    small_q = c->small_q * c->scale[point->normal];
+  const int leaves = v > c->small_v * c->scale[point->normal], jumps = leaves && a > 0.0;
+  const sunrealtype height = jumps ? v * v / (2.0 * a) : 0.0;
+  const int is_flight      = height > 4.0 * fabs(gap);
+  point->zero[0]           = gap - (height > 0.0 ? fmin(height / 32.0, small_q) : small_q);
+  if (leaves && (!jumps || is_flight))
+    point->fade = fmin(4.0 * fmax(fabs(gap), small_q), jumps ? height : INFINITY) / v;
+  else if (!leaves && c->a[point->normal] > 0.0)
+    point->fade = 2.0 * fabs(point->zero[0]) / sqrt(2.0 * c->a[point->normal] * small_q);
+  else point->fade = INFINITY;
+  point->t_zero          = t;
+  const sunrealtype part = jumps ? 2.0 * v / (2.0 * v + a * (t - c->t_first)) : 1.0;
+  return part * part;
+}
+
 /* Sets the offsets of the root functions. The gap of a contact that opens, and the velocity of one
  * that begins to slide, are zero up to errors of either sign, but their root functions have to
  * start clearly above zero. The offsets lie below these values by a part of the tolerance. They
@@ -623,26 +643,13 @@ static void setZeros(CPContact c, sunrealtype t) {
     Point *point              = &c->point[i];
     const CPContactEvent *was = &c->event[i];
     if (point->is_elastic) continue;
-    const sunrealtype gap = c->p[point->normal], v = c->v[point->normal], a = contactReturn(c, i, t);
+    const sunrealtype a = contactReturn(c, i, t); /* since it left before */
     if (was->before != CP_CONTACT_OPEN || was->velocity[0][0] != was->velocity[1][0])
-      point->left.t = t, point->left.v = v;
-    const int leaves = v > c->small_v * c->scale[point->normal], jumps = leaves && a > 0.0;
-    const sunrealtype height  = jumps ? v * v / (2.0 * a) : 0.0;
+      point->left.t = t, point->left.v = c->v[point->normal];
     const sunrealtype small_v = c->small_v * c->scale[point->tangent], v_T = c->v[point->tangent];
     if (point->phase == CP_CONTACT_OPEN &&
-        (was->struck || was->before != CP_CONTACT_OPEN || c->fired[ROOTS * i])) {
-      const int is_flight       = height > 4.0 * fabs(gap);
-      const sunrealtype small_q = c->small_q * c->scale[point->normal];
-      point->zero[0]            = gap - (height > 0.0 ? fmin(height / 32.0, small_q) : small_q);
-      if (leaves && (!jumps || is_flight))
-        point->fade = fmin(4.0 * fmax(fabs(gap), small_q), jumps ? height : INFINITY) / v;
-      else if (!leaves && c->a[point->normal] > 0.0)
-        point->fade = 2.0 * fabs(point->zero[0]) / sqrt(2.0 * c->a[point->normal] * small_q);
-      else point->fade = INFINITY;
-      point->t_zero          = t;
-      const sunrealtype part = 2.0 * v / (2.0 * v + a * (t - c->t_first));
-      if (jumps) c->share = fmin(c->share, part * part);
-    }
+        (was->struck || was->before != CP_CONTACT_OPEN || c->fired[ROOTS * i]))
+      c->share = fmin(c->share, setZero(c, i, t, a));
     const sunrealtype speed = point->heading[0].s[0] * v_T;
     if (point->phase == CP_CONTACT_SLIDING && point->ntangents == 1)
       point->zero[1] = speed <= 2.0 * small_v ? fmin(0.0, speed) - 0.25 * small_v : 0.0;
@@ -650,6 +657,15 @@ static void setZeros(CPContact c, sunrealtype t) {
     point->heading[0].t = t, point->heading[1].t = NAN;
     point->heading[0].t_half = point->heading[0].slow > 0.0 ? INFINITY : t;
   }
+}
+
+/* The same for contacts that touch at the start, and open at once: their gaps may be below zero, and never have a root. */
+void contactTouch(CPContact c, sunrealtype t) {
+  EACH_NEAR(c, i)
+  if (!c->point[i].is_elastic && c->point[i].phase == CP_CONTACT_OPEN && c->point[i].zero[0] == 0.0 &&
+      c->p[c->point[i].normal] <= contactClosedGap(c, i, t, c->small_q) &&
+      c->v[c->point[i].normal] <= c->small_v * c->scale[c->point[i].normal])
+    c->share = 1.0, setZero(c, i, t, contactReturn(c, i, t));
 }
 
 void contactOpenAll(CPContact c) {

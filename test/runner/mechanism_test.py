@@ -228,6 +228,22 @@ class Mechanisms(RunnerTest):
         for one, exact in zip(found, expected): # impacts without restitution forget the errors of what was before
             self.assertAlmostEqual(one, exact, delta=1e-5)
 
+    def test_a_stop_that_is_touched_at_the_start_and_left_for_a_moment_is_seen(self):
+        """The mass begins 1e-9 m, which is roundoff of an assembly, behind its stop, is pushed off by 1 N, and after 1e-6 s onto it, where it
+        stays: without a root of the gap it fell through, as the gap never was positive."""
+        file = self.folder / "push.yaml"
+        file.write_text("run: {t_end: 0.1}\ndimension: 2\nbodies: [{name: mass, mass: 1, inertia: 1}]\n"
+                        "joints: [{name: slide, kind: prismatic, b: mass, axis: [1, 0]}]\n"
+                        "springs: [{name: push, of: slide, force: 1 N - 2 N*smooth(t/1 us)}]\n"
+                        "limits: [{name: stop, of: slide, lower: 1e-9, restitution: 0}]\n")
+        for method in "dop853", "radau", "bdf":
+            with self.subTest(method=method):
+                run = self.run_json(file, "--method", method)
+                self.assertEqual(run["verdict"], "ok")
+                values = dict(zip(run["end"]["names"], run["end"]["y"]))
+                self.assertAlmostEqual(values["mass.x"], 1e-9, delta=1e-7) # a tenth of the tolerance of the gap
+                self.assertEqual(values["mass.x'"], 0)
+
     def test_a_roller_stays_on_its_cam(self):
         """The centre of the roller is at the roller's radius from the profile r(s), whose spline of order 5 through 24 points is off by at most
         (2 pi n/24)^6 / 30240 of the harmonics: 7e-9 m of 1 mm with n = 3, and of 6 mm with n = 2; twice that is asked for."""
