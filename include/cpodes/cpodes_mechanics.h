@@ -143,18 +143,18 @@ typedef int (*CPMechParametersJacFn)(sunrealtype t, const sunrealtype *q, const 
 
 /** What a name of a row is to say (CPMechRowNameFn). */
 typedef enum {
-  CP_NAME_ROW      = 0, /**< its element and direction: joint "hinge" along x */
-  CP_NAME_ELEMENT  = 1, /**< its element: joint "hinge" */
-  CP_NAME_VELOCITY = 4, /**< what has velocity i, 0 <= i < nu: joint "hinge", body "rod" */
-  CP_NAME_STATE =
-      3, /**< what is special about the state at t, so that no motion leads on from there; i = 0 */
+  CP_NAME_ROW     = 0, /**< its element and direction: joint "hinge" along x */
+  CP_NAME_ELEMENT = 1, /**< its element: joint "hinge" */
   CP_NAME_LIMIT =
       2, /**< that its prescribed motion ends at t: drive "motor" cannot turn "crank" beyond 118 degrees */
+  CP_NAME_STATE =
+      3, /**< what is special about the state at t, so that no motion leads on from there; i = 0 */
+  CP_NAME_VELOCITY = 4, /**< what has velocity i, 0 <= i < nu: joint "hinge", body "rod" */
   CP_NAME_FAILURE =
-      4 /**< what has failed in the functions that have been called last: file:2:9: force "spring": "1/x" is not finite; i = 0 */
+      5 /**< what has failed in the functions that have been called last: file:2:9: force "spring": "1/x" is not finite; i = 0 */
 } CPMechName;
 /**
- * Writes what row i of A is called in messages to name [length]. 0 <= i < na, but for a velocity and a state. length is at least 256. An empty name, as
+ * Writes what row i of A is called in messages to name [length]. 0 <= i < na, but for what is said of the others. length is at least 256. An empty name, as
  * on entry, means a number.
  */
 typedef void (*CPMechRowNameFn)(CPMechName what, sunindextype i, sunrealtype t, char *name,
