@@ -62,7 +62,7 @@ def slope(points):
 
 def ladder(program, model, method, reference, known):
     """A line of the table; True if a bound is missed"""
-    points, worst, other, failed, stretched = [], 0, [], [], False
+    points, worst, other, failed, time_stepped = [], 0, [], [], False
     for tolerance in TOLERANCES:
         summary = run(program, model, method, tolerance)
         if summary is None:
@@ -72,8 +72,8 @@ def ladder(program, model, method, reference, known):
         worst = max(worst, e / tolerance)
         if sequence(summary) != sequence(reference):
             other.append(tolerance)
-        if summary["contacts"]["stretches"]:
-            stretched = True
+        if summary["contacts"]["intervals"]:
+            time_stepped = True
         elif e > max(1e-11, 30 * known):
             points.append((tolerance, e))
     rate = slope(points)
@@ -81,7 +81,7 @@ def ladder(program, model, method, reference, known):
     missed = worst > (1000 if method in ("bdf", "adams") else 100) or rate < 0.75 or bool(late) or bool(failed)
     told = " ".join(f"{t:.0e}" for t in other) or "-"
     print(
-        f"{model + ('*' if stretched else ''):24}{method:8}{worst:10.3g}{rate:8.2f}  {len(reference['events']):4}  {told}"
+        f"{model + ('*' if time_stepped else ''):24}{method:8}{worst:10.3g}{rate:8.2f}  {len(reference['events']):4}  {told}"
         + (f"  failed: {' '.join(f'{t:.0e}' for t in failed)}" if failed else "")
         + ("  !" if missed else ""),
         flush=True,

@@ -67,7 +67,7 @@ int asmtWrong(Asmt *a, int at, const char *format, ...)
     __attribute__((format(printf, 3, 4)))
 #endif
     ;
-/* Notes what acts and is left out. Returns 0, or 1 without memory. */
+/* Notes what acts and is left out. Returns 0, or 1 if out of memory. */
 int asmtNote(Asmt *a, int at, const char *format, ...)
 #if defined(__GNUC__)
     __attribute__((format(printf, 3, 4)))

@@ -21,7 +21,7 @@ static int compareBlocks(const void *a, const void *b) {
 }
 
 /* Returns the pattern of all listed blocks: sorted, each entry once, as a block of one row. count:
- * out. Returns NULL without memory. */
+ * out. Returns NULL if out of memory. */
 static Block *entriesOf(const Writer *w, sunindextype *count) {
   sunindextype n = 0, kept = 0;
   for (sunindextype k = 0; k < w->count; k++) n += w->block[k].rows;

@@ -29,7 +29,7 @@ static inline sunrealtype *next(Writer *w, sunindextype row, sunindextype col, i
 }
 
 /* Makes a plan from the listed blocks, which it frees; its template remains NULL if the matrix is dense. Returns 0, or -1
- * without memory. */
+ * if out of memory. */
 int bodiesMakePlan(Writer *w, sunindextype rows, sunindextype cols, int sparse, SUNContext ctx,
                    Plan *plan);
 /* A writer of a matrix of a plan */

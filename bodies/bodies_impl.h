@@ -459,7 +459,7 @@ static inline sunindextype bodiesColumnOf(const Space *s, const Pair *pair, int 
   const int group = (j / 3) % 2;
   return bodiesColumn(s, pair->side[j / 6].body, group) + j % 3 - s->first[group];
 }
-/* Makes the patterns of the matrices by listing the blocks at the placement. Returns 0, or -1 without memory. */
+/* Makes the patterns of the matrices by listing the blocks at the placement. Returns 0, or -1 if out of memory. */
 int bodiesMakePlans(Mechanism *b, sunindextype nu, sunindextype na, SUNContext ctx);
 /* Sets the functions and templates of the equations. */
 void bodiesTakeFunctions(const Mechanism *b, CPEquations *e);

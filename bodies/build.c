@@ -142,7 +142,7 @@ static int newData(void *model, SUNContext ctx, void **data) {
   return 1;
 }
 
-/* Makes a mechanism with copies of all elements, which belongs to a model. Returns NULL without memory. */
+/* Makes a mechanism with copies of all elements, which belongs to a model. Returns NULL if out of memory. */
 static Mechanism *copyOf(const Mechanism *from) {
   Mechanism *m = malloc(sizeof *m);
   if (!m) return NULL;
@@ -216,7 +216,7 @@ static int isForest(const Mechanism *b, int *set) {
   return 1;
 }
 
-/* Makes the model of a description whose rows have numbers. Returns NULL without memory. */
+/* Makes the model of a description whose rows have numbers. Returns NULL if out of memory. */
 static CPModel buildModel(const Mechanism *from) {
   const Space *s = &from->space;
   CPModel model  = NULL;

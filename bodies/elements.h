@@ -10,7 +10,7 @@ enum { NUM_SHAPES = CP_SHAPE_MESH + 1 };
 /* ---- names.c ---- */
 
 /* Makes room for `more` elements after the first `count`; arrays have lengths 8, 16, 32, ...
- * Returns 0, or 1 without memory. */
+ * Returns 0, or 1 if out of memory. */
 int bodiesRoom(void *address, int count, int more, size_t size);
 #define ROOM(array, count, more) bodiesRoom(&(array), (count), (more), sizeof *(array))
 /* The name of this kind (NONE: of all elements) that is nearest to one that does not exist, as the end of a message, "; did you mean
@@ -89,7 +89,7 @@ const char *bodiesTouchName(int touch);
 /* Adds a joint, or the rows of a contact, with room for `params` parameters under its name, its
  * length among them. */
 int bodiesAddRows(CPBodies b, const CPJoint *joint, int params, const CPBodyContact *contact);
-/* Makes room for a joint. Returns 0, or 1 without memory. */
+/* Makes room for a joint. Returns 0, or 1 if out of memory. */
 int bodiesJointRoom(CPBodies b);
 /* Adds a joint of this kind, or the rows of a contact, for which there is room, with the name at `text`. param: its length, or
  * NONE. Returns its index. */

@@ -14,7 +14,7 @@ char *bodiesFile(const char *path, size_t *size, const char **why);
 int bodiesMayRead(const char *from, const char *path, const char *folders);
 /* Does the name end with `end`, which is in lower case? Case does not matter. */
 int bodiesEndsWith(const char *name, const char *end);
-/* Records that the file at path has been read for this mechanism. Returns 0, or 1 without memory. */
+/* Records that the file at path has been read for this mechanism. Returns 0, or 1 if out of memory. */
 int bodiesHasRead(CPBodies b, const char *path);
 /* Writes to whole [length] the path of a file that stands in the folder of the file `from`, unless
  * path is absolute. Returns 1 if it is too long. */
@@ -63,17 +63,17 @@ void bodiesPutList(Text *t, const char *format, va_list args) CP_PRINTF(2, 0);
 typedef struct FileWriter_ {
   /* its name, if it has no mechanisms in the plane, or NULL */
   const char *only_in_space;
-  /* Makes b->written. Returns 0, or 1 without memory. */
+  /* Makes b->written. Returns 0, or 1 if out of memory. */
   int (*start)(CPBodies b);
   /* Takes an element that is added. */
   void (*element)(CPBodies b, const CPElement *e);
-  /* Returns the file, which b owns, or NULL without memory. from: the file that the mechanism was read from */
+  /* Returns the file, which b owns, or NULL if out of memory. from: the file that the mechanism was read from */
   const char *(*finish)(CPBodies b, const char *from);
   /* Frees b->written, which may be NULL. */
   void (*free)(CPBodies b);
 } FileWriter;
 extern const FileWriter yaml_writer, mjcf_writer, urdf_writer, sdf_writer;
-/* Starts what CPBodiesFile wants written: elements are written from now on. Returns 0, or 1 without memory. */
+/* Starts what CPBodiesFile wants written: elements are written from now on. Returns 0, or 1 if out of memory. */
 int bodiesRecord(CPBodies b, int writes);
 /* Read a mechanism from text. run: in, its defaults; out. message [length]: out, one line if NULL is returned. */
 CPBodies bodiesReadYaml(const char *data, size_t size, const char *name, Run *run, char *message,

@@ -82,12 +82,12 @@ static void moveNumbers(Mechanism *m, int low, int end, const sunrealtype *from,
 }
 
 void bodiesMove(Mechanism *m) {
-  const Follow *f         = m->follow;
-  const sunrealtype *goal = m->param + f->first;
-  const size_t size       = (size_t)f->nnames * sizeof *goal;
-  if (!memcmp(goal, m->known, size)) return;
-  moveNumbers(m, 0, numbersEnd(m, f->first), m->known, goal);
-  memcpy(m->known, goal, size);
+  const Follow *f           = m->follow;
+  const sunrealtype *target = m->param + f->first;
+  const size_t size         = (size_t)f->nnames * sizeof *target;
+  if (!memcmp(target, m->known, size)) return;
+  moveNumbers(m, 0, numbersEnd(m, f->first), m->known, target);
+  memcpy(m->known, target, size);
   if (m->tree) treeSetFrames(m, m->tree);
 }
 

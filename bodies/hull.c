@@ -101,7 +101,7 @@ static int addEdge(Work *w, int a, int b) {
   return 0;
 }
 
-/* Makes a point a corner. Returns 1 without memory. */
+/* Makes a point a corner. Returns 1 if out of memory. */
 static int takePoint(Work *w, int point) {
   const int first = w->nfacets, before = w->noutside;
   w->nedges = 0;

@@ -442,7 +442,7 @@ static CP_WIDE void composeResponses(Tree *tree) {
   }
 }
 
-/* Room for what is known of velocities. Returns 0, or -1 without memory. */
+/* Room for what is known of velocities. Returns 0, or -1 if out of memory. */
 static int makeRoom(Tree *tree) {
   if (!tree->along) tree->along = malloc((size_t)tree->nu * sizeof *tree->along);
   return tree->along ? 0 : -1;

@@ -152,7 +152,7 @@ static int judge(Kinks *all, int kind) {
 
 /* Makes the pieces those that lead on from (t, y). ended [nroots]: where a root has been found, or NULL. Returns whether they are others
  * than before. */
-static int settle(Kinks *all, sunrealtype t, N_Vector y, const int *ended) {
+static int choosePieces(Kinks *all, sunrealtype t, N_Vector y, const int *ended) {
   enum { ULPS = 1024 };
   const size_t size = (size_t)all->n * sizeof *all->held;
   memcpy(all->before, all->held, size);
@@ -242,7 +242,7 @@ static int begin(CPSession session, sunrealtype t, sunrealtype t_end, N_Vector y
   all->sign = t_end < t ? -1 : 1, all->t_end = t_end, all->locked = 1;
   all->message[0] = '\0';
   for (int i = 0; i < all->n && !again; i++) all->held[i] = ANY_PIECE;
-  if (!again || !isWithin(all, t, y)) settle(all, t, y, NULL);
+  if (!again || !isWithin(all, t, y)) choosePieces(all, t, y, NULL);
   return 0;
 }
 
@@ -279,7 +279,7 @@ static int meet(CPSession session, const CPEvent *event, N_Vector y, void *data)
     flag = CPMechGetPowers(all->mech, event->t, y, NULL, &before);
     if (all->momenta) treeMomenta(m, all->momenta);
   }
-  if (!settle(all, event->t, y, event->roots)) return CP_CONTINUE;
+  if (!choosePieces(all, event->t, y, event->roots)) return CP_CONTINUE;
   if (!isMotionOther(all)) return CP_RESTART;
   if (!flag && all->momenta) flag = takeMomenta(all, event->t, y);
   if (!flag) flag = bodiesStrike(m, all->mech, event->t, y, &before);

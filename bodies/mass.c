@@ -49,7 +49,7 @@ static void addSquare(sunrealtype *K, int n, sunrealtype c, const sunrealtype *x
     for (int j = 0; j < n && x[i] != 0; j++) K[i * n + j] += c * x[i] * x[j];
 }
 
-/* K: out, M + A^T A at q without the rows of contacts; row [n]: room. Returns 0, or -1 without memory. */
+/* K: out, M + A^T A at q without the rows of contacts; row [n]: room. Returns 0, or -1 if out of memory. */
 static int fill(Mechanism *b, const sunrealtype *q, const int *mask, sunrealtype *K,
                 sunrealtype *row) {
   Tree *tree          = b->tree;

@@ -741,7 +741,7 @@ static void takeSides(const Mechanism *b, int pair, const sunrealtype *slope, Di
   }
 }
 
-/* slope: out, room [2 OF_SIDE npairs]. Returns 0, or -1 without memory. */
+/* slope: out, room [2 OF_SIDE npairs]. Returns 0, or -1 if out of memory. */
 static int takeRoom(const Mechanism *b, Direction *d, sunrealtype **slope) {
   enum {
     OF_SHIFT     = sizeof(Shift) / sizeof(sunrealtype),
@@ -792,7 +792,7 @@ static int setDirection(const Mechanism *b, int parameter, Direction *d) {
   return 0;
 }
 
-/* F: the forces on the bodies have changed by df. Returns 0, or -1 without memory. */
+/* F: the forces on the bodies have changed by df. Returns 0, or -1 if out of memory. */
 static int finishForces(const Work *w) {
   const Mechanism *b = w->b;
   const Space *s     = &b->space;

@@ -65,7 +65,7 @@ const char *polyhedronMesh(const sunrealtype *point, int n, Mesh **mesh, sunreal
 /* Adds an owner, and takes one away; mesh may be NULL. */
 void polyhedronShare(Mesh *mesh);
 void polyhedronRelease(Mesh *mesh);
-/* p: out, the polyhedron of a shape: of a box or mesh, a plane, a capsule, or a sphere. Returns 0, or 1 without memory, when p is empty. */
+/* p: out, the polyhedron of a shape: of a box or mesh, a plane, a capsule, or a sphere. Returns 0, or 1 if out of memory, when p is empty. */
 int polyhedronOf(const Shape *shape, Polyhedron *p);
 void polyhedronFree(Polyhedron *p);
 /* The place of a polyhedron, whose shape has this side, on a body at this pose */
@@ -74,7 +74,7 @@ Placed polyhedronPlaced(const Polyhedron *p, const Side *side, const Pose *pose)
  * below 0, minus their depth (the theorem of separating axes). With skins that are apart, their distance. */
 sunrealtype polyhedraSeparation(const Placed p[2]);
 /* touch [*room], which is made larger where necessary: out, what may touch if points move by less than `reach`. Returns the number, or
- * NONE without memory. */
+ * NONE if out of memory. */
 int polyhedraCandidates(const Placed p[2], sunrealtype reach, Touch **touch, int *room);
 /* gap: out, along the normal. margin: out, a length that is not negative while the two are nearest within their faces and edges, and the
  * normal leads away from both polyhedra; point [3]: out, of the core of B */

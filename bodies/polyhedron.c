@@ -13,7 +13,7 @@ void polyhedronFree(Polyhedron *p) {
   *p = (Polyhedron){0};
 }
 
-/* Allocates for these numbers. ncorners: of all faces together, or twice the number of edges. Returns 1 without memory. */
+/* Allocates for these numbers. ncorners: of all faces together, or twice the number of edges. Returns 1 if out of memory. */
 static int allocate(Polyhedron *p, int nvertices, int nfaces, int ncorners) {
   p->nvertices = nvertices, p->nfaces = nfaces;
   p->vertex    = calloc((size_t)nvertices + 1, sizeof *p->vertex);
@@ -173,7 +173,7 @@ static int around(const Merge *w, int f) {
   return count;
 }
 
-/* Makes the faces of p, whose vertices are all points, with the plane that `plane` allows for. Returns 0; 1 without memory; or NONE if the
+/* Makes the faces of p, whose vertices are all points, with the plane that `plane` allows for. Returns 0; 1 if out of memory; or NONE if the
  * faces do not fit to each other. */
 static int makeFaces(Merge *w, sunrealtype plane, Polyhedron *p) {
   const int n = w->n;
@@ -244,7 +244,7 @@ static int prepare(Merge *w) {
   return 0;
 }
 
-/* Leaves those points that are corners of the hull, in `corner` [hull.ncorners]. Returns 1 without memory. */
+/* Leaves those points that are corners of the hull, in `corner` [hull.ncorners]. Returns 1 if out of memory. */
 static int keepCorners(Merge *w, const sunrealtype (*x)[3], int n) {
   int count   = 0;
   int *number = malloc((size_t)n * sizeof *number);

@@ -789,7 +789,7 @@ static int areActing(const Mechanism *b, const sunrealtype *lambda) {
 }
 
 /* Computes the forces on bodies, with their wrenches on the nodes, and their derivatives. Returns what a user's function returned, or
- * -1 without memory. */
+ * -1 if out of memory. */
 static int differentiateForces(Mechanism *b, sunrealtype t, const sunrealtype *q,
                                const sunrealtype *u, const sunrealtype *udot,
                                const sunrealtype *lambda, const Entries *K, const Entries *C) {
@@ -868,7 +868,7 @@ int treeHasMatrices(const Mechanism *b) {
 /* Friction depends on multipliers. */
 int treeIsRecursive(const Mechanism *b) { return b->tree->recursive && b->nfrictions == 0; }
 
-/* Returns 0, or 1 without memory. */
+/* Returns 0, or 1 if out of memory. */
 static int listDiagonal(Tree *tree) {
   const sunindextype *start = SM_INDEXPTRS_S(tree->square.tmpl),
                      *row   = SM_INDEXVALS_S(tree->square.tmpl);

@@ -133,7 +133,7 @@ int robotWrong(Robot *r, const xmlNode *at, const char *format, ...)
 #endif
     ;
 /* Records what is told of a part, as "actuators"; each text is listed once, with its count. What does not act, such as lights,
- * is silent. Returns 0, or 1 without memory. */
+ * is silent. Returns 0, or 1 if out of memory. */
 int robotTell(Robot *r, const xmlNode *at, Group group, const char *format, ...)
 #if defined(__GNUC__)
     __attribute__((format(printf, 4, 5)))

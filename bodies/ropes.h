@@ -10,7 +10,7 @@ typedef struct {
   int is_elastic;
 } RopeState;
 
-/* x: out, the sum of n terms from `first` on at the placement, which may be the parts of a rope. Returns 0, or 1 without memory. */
+/* x: out, the sum of n terms from `first` on at the placement, which may be the parts of a rope. Returns 0, or 1 if out of memory. */
 int bodiesPlacedSum(CPBodies b, int first, int n, int rope, sunrealtype *x);
 int bodiesAddRope(CPBodies b, const CPRope *rope);
 /* What whole turns of directions add to the sum of terms that are the parts of a rope, with the factor 1 */

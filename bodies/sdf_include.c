@@ -20,7 +20,7 @@ static int isWithin(const char *path) {
 }
 
 /* Reads a file, if it is there; path: relative to the folder of the main file unless it is absolute. Returns its text, which the caller
- * frees, or NULL, with a message without memory. */
+ * frees, or NULL, with a message, if out of memory. */
 static char *readIf(Sdf *s, const char *path, size_t *size) {
   char whole[2 * PATH_LENGTH];
   const char *why;
@@ -144,7 +144,7 @@ static int dress(Sdf *s, xmlNodePtr n, xmlNodePtr model, const char *version) {
   return 0;
 }
 
-/* The pose of an element, which gets one if it has none; NULL without memory */
+/* The pose of an element, which gets one if it has none; NULL if out of memory */
 static xmlNodePtr poseOf(xmlNodePtr n) {
   xmlNodePtr pose = robotChild(n, "pose");
   if (!pose && (pose = xmlNewChild(n, NULL, BAD_CAST "pose", BAD_CAST "0 0 0 0 0 0")))

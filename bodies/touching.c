@@ -168,7 +168,7 @@ static void setContact(Meetings *all, const Meet *meet, int k, const Touch *touc
 }
 
 /* Lists the features that may touch: those that are where their polyhedra are nearest, and of several at the same point one; the others
- * there are dropped: they come again at the next choice. Returns 1 without memory. */
+ * there are dropped: they come again at the next choice. Returns 1 if out of memory. */
 static int listChoices(const Placed p[2], const Chosen *c, Meet *meet) {
   const sunrealtype by = rounding(p);
   meet->nchoices       = 0;
@@ -220,7 +220,7 @@ static Choice *nextChoice(const Meet *meet, sunrealtype by) {
   return best;
 }
 
-/* Marks with `slot` the features that contacts are to stand for. Returns 1 without memory. */
+/* Marks with `slot` the features that contacts are to stand for. Returns 1 if out of memory. */
 static int choosePoints(const Placed p[2], Chosen *c, Meet *meet) {
   const sunrealtype by = rounding(p);
   sunrealtype low      = INFINITY;
@@ -294,7 +294,7 @@ static void swap(Meet *meet) {
   meet->before = meet->now, meet->now = other, meet->place = !meet->place;
 }
 
-/* candidates, with room for them in `slot`. Returns 1 without memory. */
+/* candidates, with room for them in `slot`. Returns 1 if out of memory. */
 static int findCandidates(const Placed p[2], sunrealtype reach, Chosen *c) {
   int room = c->room;
   c->n     = polyhedraCandidates(p, reach, &c->touch, &room);

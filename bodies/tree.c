@@ -92,7 +92,7 @@ static int firstOf(const Mechanism *b, const char *reached, int body) {
 }
 
 /* edge: out, [nbodies] 2 joint + side of the joint that leads to a body, where `side` is its parent's, or NONE; order: out,
- * [nbodies] parents before children. Returns 0, or 1 without memory. */
+ * [nbodies] parents before children. Returns 0, or 1 if out of memory. */
 static int choose(const Mechanism *b, int *edge, int *order) {
   const int n = b->nbodies, nj = b->njoints;
   int *memory = calloc((size_t)n + 1 + 2 * (size_t)nj * (1 + LEVELS), sizeof *memory);
@@ -178,7 +178,7 @@ static void addNodes(const Mechanism *b, Tree *tree, int body, int from) {
   tree->node_of_body[body] = parent;
 }
 
-/* Sorts the nodes by their depth. Returns 0, or 1 without memory. */
+/* Sorts the nodes by their depth. Returns 0, or 1 if out of memory. */
 static int orderByDepth(Tree *tree) {
   const int n = tree->nnodes;
   int *depth = calloc(2 * (size_t)n + 1, sizeof *depth), *start = depth + n;
@@ -198,7 +198,7 @@ static int orderByDepth(Tree *tree) {
   return 0;
 }
 
-/* Numbers the bodies so that each subtree is consecutive, and adds their nodes. Returns 0, or 1 without memory. */
+/* Numbers the bodies so that each subtree is consecutive, and adds their nodes. Returns 0, or 1 if out of memory. */
 static int addAll(const Mechanism *b, Tree *tree, const int *edge, const int *order) {
   const int n = b->nbodies;
   int *child = calloc(3 * (size_t)n + 1, sizeof *child), *sibling, *stack, depth = 0;
@@ -253,7 +253,7 @@ void treeCountTurns(const Mechanism *b, Term *of) {
   of->counts = of->velocity != NONE;
 }
 
-/* Lists the laws on one coordinate of the tree, and the others. Returns 0, or 1 without memory. */
+/* Lists the laws on one coordinate of the tree, and the others. Returns 0, or 1 if out of memory. */
 static int listLaws(const Mechanism *b, Tree *tree) {
   tree->line = malloc(((size_t)b->nlaws + 1) * sizeof *tree->line);
   tree->full = malloc(((size_t)b->nlaws + 1) * sizeof *tree->full);
@@ -269,7 +269,7 @@ static int listLaws(const Mechanism *b, Tree *tree) {
   return 0;
 }
 
-/* Ties the terms of laws and rows, and lists the laws. Returns 0, or 1 without memory. */
+/* Ties the terms of laws and rows, and lists the laws. Returns 0, or 1 if out of memory. */
 static int findTerms(Mechanism *b, Tree *tree) {
   int *last = tree->last_of_pair = malloc(((size_t)b->npairs + 1) * sizeof *last);
   if (!last) return 1;

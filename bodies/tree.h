@@ -173,7 +173,7 @@ static inline int treeCoordinate(const Tree *tree, int k) {
   return node->q + k - node->u;
 }
 
-/* Chooses the edges of a mechanism, whose pairs are known, and ties terms to their velocities. Returns the tree, or NULL without memory. */
+/* Chooses the edges of a mechanism, whose pairs are known, and ties terms to their velocities. Returns the tree, or NULL if out of memory. */
 Tree *treeMake(Mechanism *b);
 /* A copy with what a run changes, for the data of a CPMech */
 Tree *treeCopy(const Tree *from, const Mechanism *data);
@@ -255,7 +255,7 @@ typedef struct {
   int n;
   const sunindextype *row, *diagonal;
 } Entries;
-/* M without armature, at the positions of the nodes: the entries that may differ from 0. Returns 0, or -1 without memory. */
+/* M without armature, at the positions of the nodes: the entries that may differ from 0. Returns 0, or -1 if out of memory. */
 int treeMass(Tree *tree, const Entries *M);
 /* The place of entry (i, j), which the pattern must have; at: in, out: a place in column j, where the search begins */
 static inline sunindextype treeEntry(const Entries *e, int i, int j, sunindextype *at) {
@@ -266,11 +266,11 @@ static inline sunindextype treeEntry(const Entries *e, int i, int j, sunindextyp
 }
 /* K -= dtau/dq, C -= dtau/du for tau = M u' + h with the weights of the bodies, less the wrenches that are applied to the nodes, which
  * tree->force [length] and the matrices of the bodies K and C, all of them at the poses, describe as well; or NULL. Returns 0, or -1
- * without memory. */
+ * if out of memory. */
 int treeSubtractDerivatives(const Mechanism *b, const sunrealtype *q, const sunrealtype *u,
                             const sunrealtype *udot, const Wrench *applied, const Entries *K,
                             const Entries *C);
-/* Finds how motions change with each velocity, where the nodes have accelerations. Returns 0, or -1 without memory. */
+/* Finds how motions change with each velocity, where the nodes have accelerations. Returns 0, or -1 if out of memory. */
 int treeMotions(Tree *tree);
 /* by_q, by_u [nu] += the changes of a linear function of a body's motion with the velocities that move node n, up to a node `end`
  * above it: wrenches x [3] about its origin, that do power with its changes of position, velocity and acceleration as it turns
@@ -310,7 +310,7 @@ void customConstrain(const Node *node, Wrench *w);
 
 /* ---- delassus.c ---- */
 
-/* Returns the operator, or NULL without memory. */
+/* Returns the operator, or NULL if out of memory. */
 struct Delassus_ *treeDelassus(const Mechanism *b);
 void treeFreeDelassus(struct Delassus_ *d);
 /* Takes the rows with off [na] = 0, a CPMechRowsFn; 1: they are too many, or there is no memory. */
@@ -331,13 +331,13 @@ void treeGradient(const Mechanism *b, const Row *row, int i, sunrealtype *g);
 void treeAddSlopes(const Mechanism *b, const Pair *pair, const Jet *jet, sunrealtype scale,
                    sunrealtype *by_q, sunrealtype *by_u);
 
-/* q, u: out, the coordinates at the placement; q: in, angles near which they are to be. Returns 0, or -1 without memory. */
+/* q, u: out, the coordinates at the placement; q: in, angles near which they are to be. Returns 0, or -1 if out of memory. */
 int treeStart(Mechanism *b, sunrealtype *q, sunrealtype *u);
 /* Does the model have matrices, which it needs unless there are neither rows nor inertances between bodies? */
 int treeHasMatrices(const Mechanism *b);
 /* Does u' come from the recursion, with the Delassus operator if there are rows? */
 int treeIsRecursive(const Mechanism *b);
-/* Makes the patterns of the matrices, from those of the bodies. Returns 0, or -1 without memory. */
+/* Makes the patterns of the matrices, from those of the bodies. Returns 0, or -1 if out of memory. */
 int treeMakePlans(Mechanism *b, SUNContext ctx);
 /* The reaction of an edge on body b of its joint, F [3] and T [3] about P_b, where the poses have the accelerations of the motion.
  * Returns what a user's function returned. */

@@ -68,7 +68,7 @@ typedef struct {
 int writeStartFile(CPBodies b);
 void writeFree(CPBodies b);
 /* Writes a file: `put` writes all but the list of what is lost to the text WHOLE. from_zero: 1 if bodies are to be where all coordinates are 0,
- * in a tree, 0: at the start. Returns it, or NULL without memory. */
+ * in a tree, 0: at the start. Returns it, or NULL if out of memory. */
 const char *writeFile(CPBodies b, int from_zero, void (*put)(const Writer *x));
 
 /* Writes a character of a text in XML, or numbers with blanks between them. */
@@ -91,7 +91,7 @@ static inline int writeIsJoint(const Joint *joint) {
 }
 /* What acts on coordinate k of a joint; if nothing does, all of it is 0, but for the range */
 const Acting *writeActing(const Written *w, int joint, int k);
-/* The same to add to it; NULL without memory */
+/* The same to add to it; NULL if out of memory */
 Acting *writeToActing(Written *w, int joint, int k);
 /* Takes a spring, limit, friction, or coupler of two coordinates as what acts on them, and lists what cannot be taken. Bodies, joints and
  * shapes are written at the end. */

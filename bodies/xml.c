@@ -198,7 +198,7 @@ static void refuseType(void *ctx, const xmlChar *name, const xmlChar *external,
   xmlStopParser(ctx);
 }
 
-/* A copy of a text, which ends in a zero, or NULL without memory */
+/* A copy of a text, which ends in a zero, or NULL if out of memory */
 static char *copyOf(const char *data, size_t size) {
   char *copy = malloc(size + 1);
   if (!copy) return NULL;
@@ -209,7 +209,7 @@ static char *copyOf(const char *data, size_t size) {
 
 /* An XML declaration which libxml2 refuses, and which tells nothing: one after blanks or comments, or of a version that does
  * not exist ("0.0"). out: NULL if there is none, or a copy of the text in which it is blank, which the caller frees. Returns 0, or 1
- * without memory. */
+ * if out of memory. */
 static int withoutDeclaration(const char *data, size_t size, char **out) {
   static const char blanks[] = " \t\r\n", head[] = "<?xml";
   const size_t bom = size >= 3 && !memcmp(data, "\xEF\xBB\xBF", 3) ? 3 : 0;
@@ -239,7 +239,7 @@ static int withoutDeclaration(const char *data, size_t size, char **out) {
 }
 
 /* Comments with two hyphens, which XML forbids and the parsers of robots allow. out: NULL if there are none, or the text
- * with blanks instead, which the caller frees. Returns 0, or 1 without memory. */
+ * with blanks instead, which the caller frees. Returns 0, or 1 if out of memory. */
 static int withoutHyphens(const char *data, size_t size, char **out) {
   *out = NULL;
   for (size_t i = 0; i + 4 <= size; i++) {

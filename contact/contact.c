@@ -42,7 +42,7 @@ sunrealtype contactSlow(const CPContact c, const Point *point) {
 }
 
 sunrealtype contactNearEnd(const CPContact c, const Point *point, sunrealtype speed,
-                           const Heading *before) {
+                           const Sliding *before) {
   const sunrealtype zero = contactZeroVelocity(c, point->tangent);
   if (before && before->near > zero && speed > NEAR_END * c->error[point->tangent])
     return NEAR_END * c->error[point->tangent];
@@ -55,17 +55,17 @@ int contactSlidesInSpace(const Point *point) {
   return point->phase == CP_CONTACT_SLIDING && point->ntangents == 2;
 }
 
-const Heading *contactHeading(const Point *point, sunrealtype t) {
-  return &point->heading[t > point->heading[1].t];
+const Sliding *contactSliding(const Point *point, sunrealtype t) {
+  return &point->sliding[t > point->sliding[1].t];
 }
 
-void contactTurned(const Heading *heading, sunrealtype t, sunrealtype *s) {
-  const sunrealtype angle = heading->turn * (t - heading->t), x = cos(angle), y = sin(angle);
-  s[0] = x * heading->s[0] - y * heading->s[1], s[1] = x * heading->s[1] + y * heading->s[0];
+void contactTurned(const Sliding *sliding, sunrealtype t, sunrealtype *s) {
+  const sunrealtype angle = sliding->turn * (t - sliding->t), x = cos(angle), y = sin(angle);
+  s[0] = x * sliding->s[0] - y * sliding->s[1], s[1] = x * sliding->s[1] + y * sliding->s[0];
 }
 
 int contactIsGuided(const Point *point, sunrealtype t, const sunrealtype *v, sunrealtype *along) {
-  const Heading *start = contactHeading(point, t);
+  const Sliding *start = contactSliding(point, t);
   sunrealtype s[2];
   *along = 0.0;
   if (point->ntangents != 2) return 0; /* v has one entry, or none. */
@@ -79,12 +79,12 @@ sunrealtype contactSpeed(const Point *point, sunrealtype t, const sunrealtype *v
   if (contactIsGuided(point, t, v, &along)) return along;
   const sunrealtype speed = hypot(v[0], v[1]);
   /* No step is accepted in which sliding turns to within 45 degrees of the way back. */
-  const int is_back = t >= contactHeading(point, t)->t_half || 2.0 * along * along > speed * speed;
+  const int is_back = t >= contactSliding(point, t)->t_half || 2.0 * along * along > speed * speed;
   return along < 0.0 && is_back ? -speed : speed;
 }
 
 /* w <- v or, where sliding is guided, v with the component start->slow along n */
-static void effective(const Heading *start, int is_guided, const sunrealtype *n,
+static void effective(const Sliding *start, int is_guided, const sunrealtype *n,
                       const sunrealtype *v, sunrealtype *w) {
   const sunrealtype missing = is_guided ? start->slow - v[0] * n[0] - v[1] * n[1] : 0.0;
   for (int k = 0; k < 2; k++) w[k] = v[k] + missing * n[k];
@@ -93,7 +93,7 @@ static void effective(const Heading *start, int is_guided, const sunrealtype *n,
 /* The direction of friction: that of v_T in c->v or, if v_T is zero or beyond the end of sliding, the
  * one before it. */
 void contactDirection(const CPContact c, const Point *point, sunrealtype t, sunrealtype *s) {
-  const Heading *start = contactHeading(point, t);
+  const Sliding *start = contactSliding(point, t);
   const sunrealtype *v = (c->is_linear ? c->base : c->v) + point->tangent;
   sunrealtype w[2], w1[2], speed = 0.0;
   contactTurned(start, t, s);
@@ -169,7 +169,7 @@ static void frictionOf(CPContact c, const Point *point, sunrealtype t, sunrealty
  * turn by 45 degrees: in a stage that does, the friction has any direction, and the estimate of the error may be small
  * by accident. */
 static int isAside(CPContact c, const Point *point, sunrealtype t) {
-  const Heading *start = &point->heading[1];
+  const Sliding *start = &point->sliding[1];
   if (!c->is_explicit || !isnan(c->own) || !contactSlidesInSpace(point) || !start->ends) return 0;
   if (!(t > start->t && start->t == c->end[1])) return 0; /* It is no attempt of the next step. */
   const sunrealtype *v = c->v + point->tangent, along = v[0] * start->s[0] + v[1] * start->s[1];
@@ -339,7 +339,7 @@ int contactSizeMultipliers(CPContact c, int m) {
   return 0;
 }
 
-/* Allocates all arrays. Returns 0, or 1 without memory. */
+/* Allocates all arrays. Returns 0, or 1 if out of memory. */
 static int build(CPContact c) {
   const int is_sparse = c->model->A_tmpl && SUNMatGetID(c->model->A_tmpl) == SUNMATRIX_SPARSE;
   c->direct           = is_sparse && c->nrows > CONTACT_DIRECT ? CONTACT_DIRECT : c->nrows;
@@ -430,18 +430,18 @@ static const CPCounter table[] = {CP_STAT(CPContactStats, nevents, "events"),
                                   CP_STAT(CPContactStats, nsolved, "problems"),
                                   CP_STAT(CPContactStats, nnewton, "newton_problems"),
                                   CP_STAT(CPContactStats, residual, "residual"),
-                                  CP_STAT(CPContactStats, nstretches, "stretches"),
+                                  CP_STAT(CPContactStats, nintervals, "intervals"),
                                   CP_STAT(CPContactStats, nstretch_steps, "stretch_steps"),
-                                  CP_STAT(CPContactStats, stretch_begin, "stretch_begin"),
-                                  CP_STAT(CPContactStats, stretch_end, "stretch_end"),
-                                  CP_STAT(CPContactStats, stretching, "stretching"),
+                                  CP_STAT(CPContactStats, interval_begin, "interval_begin"),
+                                  CP_STAT(CPContactStats, interval_end, "interval_end"),
+                                  CP_STAT(CPContactStats, time_stepping, "time_stepping"),
                                   {NULL, 0, CP_OF_INT}};
 
 static void readCounters(CPObject object, void *to) {
   const CPContact c     = (CPContact)object;
   CPContactStats *stats = to;
   *stats                = c->stats;
-  stats->stretching     = c->stretching;
+  stats->time_stepping  = c->time_stepping;
 }
 
 static const CPKind objects = {table, readCounters, NULL};
@@ -613,9 +613,9 @@ int CPContactSetTimeStepping(CPContact c, int nevents, sunrealtype duration) {
                     "nevents must be 0 or at least 2, and duration > 0: nevents = %d, "
                     "duration = %g",
                     nevents, duration);
-  if (c->stretching)
+  if (c->time_stepping)
     return cpReport(&c->log, CP_TOO_LATE, __func__, "time stepping is under way, since t = %.15g",
-                    c->stats.stretch_begin);
+                    c->stats.interval_begin);
   if (nevents > 0 && c->nloaded > 0)
     return cpReport(&c->log, CP_NOT_SUPPORTED, __func__,
                     "time stepping has no friction that depends on the load of a joint");

@@ -24,7 +24,7 @@ enum { CONTACT_DIRECT = 150, CONTACT_STORED = 300 };
 typedef struct {
   sunrealtype t, s[2], t_half, near, slow, turn;
   int ends; /* the friction there is larger than the load: the speed falls until sliding ends */
-} Heading;
+} Sliding;
 
 /* The beginning of sliding in space (onset.c): friction G, and after the time h rho' = push + growth h, and the
  * angle off + turn h + bend h^2 of the load, as accelerations of the sliding velocity, which is rho at first */
@@ -51,10 +51,10 @@ typedef struct {
   int smooth;
   CPContactLaw given, law; /* as given to CPContactCreate; the present one, mu_static >= mu */
   CPContactPhase phase;
-  /* heading[0] is that at the start of sliding. In space, the two are those at both ends of the
+  /* sliding[0] is that at the start of sliding. In space, the two are those at both ends of the
    * newest step or, before its root functions have been evaluated, of the step before it. Thus at
-   * t > heading[1].t the step begins with heading[1], and at other times with heading[0]. */
-  Heading heading[2];
+   * t > sliding[1].t the step begins with sliding[1], and at other times with sliding[0]. */
+  Sliding sliding[2];
   /* Bit k: the contact sticks in tangential direction k because others do: the row depends on theirs
    * and is inactive. Its share of the friction is a force in proportion to N, -mu_static N s_k. */
   int implied;
@@ -86,14 +86,14 @@ typedef struct {
   long int nimpacts;       /* events with an impact */
   long int naccumulations; /* accumulations of impacts that have been closed */
   long int nreduced; /* impacts whose restitution was reduced because energy would have grown (guide) */
-  long int nsolved;          /* problems solved for impulses or accelerations */
-  long int nnewton;          /* problems solved by Newton's iteration; the others by enumeration */
-  sunrealtype residual;      /* largest relative residual of their solutions */
-  long int nstretches;       /* stretches of time stepping (CPContactSetTimeStepping) */
-  long int nstretch_steps;   /* steps in them, each of which was compared with two half steps */
-  sunrealtype stretch_begin; /* beginning of the newest stretch */
-  sunrealtype stretch_end;   /* its end, or the time reached in it */
-  int stretching;            /* 1 if it has not ended yet */
+  long int nsolved;           /* problems solved for impulses or accelerations */
+  long int nnewton;           /* problems solved by Newton's iteration; the others by enumeration */
+  sunrealtype residual;       /* largest relative residual of their solutions */
+  long int nintervals;        /* intervals of time stepping (CPContactSetTimeStepping) */
+  long int nstretch_steps;    /* steps in them, each of which was compared with two half steps */
+  sunrealtype interval_begin; /* beginning of the newest interval */
+  sunrealtype interval_end;   /* its end, or the time reached in it */
+  int time_stepping;          /* 1 if it has not ended yet */
 } CPContactStats;
 
 struct CPContact_ {
@@ -185,7 +185,7 @@ struct CPContact_ {
   int dense;
   sunrealtype dense_time, *recent; /* [dense] ring buffer of the times of the newest events */
   long int nrecent;
-  int stretching;
+  int time_stepping;
   /* Step, its least value, and the time of the latest step in which the set of loaded contacts
    * changed. */
   sunrealtype h, least_h, t_busy;
@@ -235,7 +235,7 @@ struct CPContact_ {
     Point *point;          /* [npoints] */
     CPContactEvent *event; /* [npoints] the event before it */
     CPContactStats stats;
-    int side, stretching;
+    int side, time_stepping;
   } kept;
 };
 
@@ -265,11 +265,11 @@ int contactSome(CPContact c, sunrealtype t, const sunrealtype *q, const sunrealt
 void contactScalesOf(CPContact c, const SUNMatrix A, const sunrealtype *u, const char *off);
 /* The same from c->A and y */
 void contactScales(CPContact c, N_Vector y);
-/* Allocates the arrays for m multipliers. Returns 0, or 1 without memory; then nothing has changed. */
+/* Allocates the arrays for m multipliers. Returns 0, or 1 if out of memory; then nothing has changed. */
 int contactSizeMultipliers(CPContact c, int m);
-/* Creates A and the vectors, once a state is known. Returns 0, or 1 without memory. */
+/* Creates A and the vectors, once a state is known. Returns 0, or 1 if out of memory. */
 int contactObjects(CPContact c, N_Vector y);
-/* Lists the entries of the rows of c->A. Returns 0, or 1 without memory; contactForgetRows frees what there is. */
+/* Lists the entries of the rows of c->A. Returns 0, or 1 if out of memory; contactForgetRows frees what there is. */
 int contactIndexRows(CPContact c);
 void contactForgetRows(CPContact c);
 /* Of A with the pattern of c->A: row i times x; y += s times row i */
@@ -307,10 +307,10 @@ sunrealtype contactZeroVelocity(const CPContact c, int i);
 int contactIsImplied(const Point *point);
 int contactSlidesInSpace(const Point *point);
 /* Sliding at the start of the step that contains t */
-const Heading *contactHeading(const Point *point, sunrealtype t);
+const Sliding *contactSliding(const Point *point, sunrealtype t);
 /* s <- the direction of this sliding, turned to t */
-void contactTurned(const Heading *heading, sunrealtype t, sunrealtype *s);
-/* Is sliding in space slow (Heading.slow) at the time t and the velocity v? along: out, the velocity
+void contactTurned(const Sliding *sliding, sunrealtype t, sunrealtype *s);
+/* Is sliding in space slow (Sliding.slow) at the time t and the velocity v? along: out, the velocity
  * along the direction of sliding. */
 int contactIsGuided(const Point *point, sunrealtype t, const sunrealtype *v, sunrealtype *along);
 /* s <- the direction of friction at the velocities c->v */
@@ -320,17 +320,17 @@ void contactDirection(const CPContact c, const Point *point, sunrealtype t, sunr
  * velocity is therefore negative, and the friction keeps its direction, where v_T points back from
  * the direction at the step's start, and either nearly straight back or when the deceleration there would
  * have halved the speed. (Sliding that turns may point back, too, but has not been slowed down.) Thus f is smooth
- * across the end of sliding, as in the plane. Where sliding is slow (Heading.slow), the velocity is that
+ * across the end of sliding, as in the plane. Where sliding is slow (Sliding.slow), the velocity is that
  * in its direction. */
 sunrealtype contactSpeed(const Point *point, sunrealtype t, const sunrealtype *v);
 /* The speed of sliding in space, 2 NEAR_END error, up to which the errors of a few steps may turn a velocity
  * into any direction */
 sunrealtype contactSlow(const CPContact c, const Point *point);
-/* Heading.near of steps that begin with this speed, after a step with the heading before, or with
+/* Sliding.near of steps that begin with this speed, after a step with the sliding before, or with
  * none if that is NULL: that of before while the speed is larger, else NEAR_END error or, if it is
  * slow, what counts as zero */
 sunrealtype contactNearEnd(const CPContact c, const Point *point, sunrealtype speed,
-                           const Heading *before);
+                           const Sliding *before);
 
 /* ---- near.c ---- */
 /* For each contact i that is not far */
@@ -396,7 +396,7 @@ int contactHasSens(CPContact c);
 int contactSensRestart(CPContact c);
 /* Takes up the sensitivities of a new integrator at the start. Returns 0 or an error code that has been reported. */
 int contactSensStart(CPContact c, sunrealtype t, const char *function);
-/* Allocates memory for Ns sensitivities. Returns 0, or 1 without memory. */
+/* Allocates memory for Ns sensitivities. Returns 0, or 1 if out of memory. */
 int contactSensAllocate(CPContact c, int Ns);
 /* Stores the parameters' sizes and indices. Returns 0 or an error code that has been reported. */
 int contactSensParameters(CPContact c, const CPParameters *given, const char *function);
@@ -407,7 +407,7 @@ void contactSensFree(CPContact c);
 extern const CPEventDerivatives contactDerivatives;
 
 /* ---- time_stepping.c ---- */
-/* Begins a stretch at the event at t: the integrator sees all contacts as open. Returns 0 or an
+/* Begins an interval at the event at t: the integrator sees all contacts as open. Returns 0 or an
  * error code that has been reported. */
 int contactStretchBegin(CPContact c, sunrealtype t);
 /* Has the set of loaded contacts stayed the same for long enough? */
@@ -472,9 +472,9 @@ int contactFreeAccelerations(CPContact c, sunrealtype t, N_Vector y, const char 
 sunrealtype contactResolution(sunrealtype t);
 
 /* ---- onset.c ---- */
-/* The value of Heading.slow before contactOnset has found it */
+/* The value of Sliding.slow before contactOnset has found it */
 #define CONTACT_BEGINS sqrt(DBL_MAX)
-/* Finds Heading.slow and turn of the contacts that begin to slide in space at (t, y). */
+/* Finds Sliding.slow and turn of the contacts that begin to slide in space at (t, y). */
 void contactOnset(CPContact c, sunrealtype t, N_Vector y);
 /* The speed at which the end of sliding in space comes into reach of contactOnset, or 0 if the direction is not
  * stiff, from the speed now and its accelerations against it and across */

@@ -3,7 +3,7 @@
  *   open       gap, falling       v_N, rising, in steps in which the gap may touch zero and open again: the gap
  *                                 is least there, so that a gap that is negative only within a step is found
  *   sliding    N, falling         v_T in the direction of sliding, falling; in space, |v_T| down to a
- *                                 few tolerances (Heading.near), and from there on as in the plane
+ *                                 few tolerances (Sliding.near), and from there on as in the plane
  *   sticking   N, falling         mu_s N - |F_T|, falling
  *
  * and 1 where there is none, or -1 in place of a v_N that is not needed, so that it can become one that
@@ -51,7 +51,7 @@ sunrealtype contactMargin(CPContact c, const Point *point, int margin, sunrealty
   if (point->is_elastic) return margin == 0 ? contactElasticMargin(c, point) : 0.0;
   if (margin == 0)
     return point->phase == CP_CONTACT_OPEN ? c->p[point->normal] : point->is_held ? 1.0 : N;
-  contactTurned(contactHeading(point, t), t, s);
+  contactTurned(contactSliding(point, t), t, s);
   if (point->phase == CP_CONTACT_STICKING) {
     sunrealtype F_T[2] = {0, 0};
     for (int k = 0; k < point->ntangents; k++)
@@ -88,8 +88,8 @@ static int follow(CPContact c, sunrealtype t, N_Vector y) {
   int known = 0;
   EACH_NEAR(c, i) {
     Point *point    = &c->point[i];
-    Heading *newest = &point->heading[1];
-    if (!contactSlidesInSpace(point) || t == newest->t || t <= point->heading[0].t) continue;
+    Sliding *newest = &point->sliding[1];
+    if (!contactSlidesInSpace(point) || t == newest->t || t <= point->sliding[0].t) continue;
     if (!known && fabs(newestEnd(c) - t) > contactResolution(t)) return CP_SUCCESS;
     const sunrealtype *v = c->v + point->tangent, *a = c->a + point->tangent;
     const sunrealtype speed = contactLength(2, v);
@@ -102,12 +102,12 @@ static int follow(CPContact c, sunrealtype t, N_Vector y) {
     const int flag = known ? CP_SUCCESS : contactRowAccelerations(c, t, y, "CPSessionRun");
     if (flag) return flag;
     const sunrealtype brake = -(v[0] * a[0] + v[1] * a[1]) / speed;
-    if (t > newest->t) point->heading[0] = *newest;
-    *newest        = (Heading){.t = t, .s = {v[0] / speed, v[1] / speed}};
+    if (t > newest->t) point->sliding[0] = *newest;
+    *newest        = (Sliding){.t = t, .s = {v[0] / speed, v[1] / speed}};
     newest->t_half = brake > 0.0 ? t + 0.5 * speed / brake : INFINITY;
     newest->ends   = a[0] * a[0] + a[1] * a[1] < 2.0 * brake * frictionOn(c, point);
     newest->near =
-        fmax(contactNearEnd(c, point, speed, contactHeading(point, t)),
+        fmax(contactNearEnd(c, point, speed, contactSliding(point, t)),
              contactStiffEnd(c, point, speed, brake, (v[0] * a[1] - v[1] * a[0]) / speed));
     known = 1;
   }
@@ -161,7 +161,7 @@ static void watchGaps(CPContact c, sunrealtype t, N_Vector y) {
  * locate the roots of others. Returns the number of contacts left out. */
 static int leaveOut(CPContact c, sunrealtype t) {
   const sunrealtype *end = c->end;
-  const int within       = t > end[0] && t < end[1] && newestEnd(c) == end[1] && !c->stretching;
+  const int within       = t > end[0] && t < end[1] && newestEnd(c) == end[1] && !c->time_stepping;
   int count              = 0;
   EACH_NEAR(c, i) {
     Point *point            = &c->point[i];
@@ -188,21 +188,21 @@ static int evaluateRoots(CPContact c, sunrealtype t, N_Vector y, sunrealtype *g)
   const int nleft_out = leaveOut(c, t), far = nleft_out > 0 && nleft_out == c->nnear;
   const sunrealtype own = ownTime(c, t, y);
   /* Of a step as short as the resolution of t, any state within it is near its end. */
-  const int is_end = nleft_out == 0 && !c->stretching && isNewEnd(c, t);
+  const int is_end = nleft_out == 0 && !c->time_stepping && isNewEnd(c, t);
   if (is_end && findNear(c, t, y)) return -1;
   c->own           = own;
   const int failed = !far && contactMargins(c, t, y, 1, "CPSessionRun");
   c->own           = NAN;
   if (failed) return -1;
   if (is_end) watchGaps(c, t, y);
-  if (!far && !c->stretching && follow(c, t, y)) return -1;
+  if (!far && !c->time_stepping && follow(c, t, y)) return -1;
   memcpy(g, c->no_root, (size_t)c->first_root[c->npoints] * sizeof *g);
   EACH_NEAR(c, i) {
     const Point *point     = &c->point[i];
     sunrealtype *at        = g + c->first_root[i] + kindsOf(point) * c->side,
                 *rate_root = g + c->first_root[i + 1] - 1;
     *rate_root             = 1;
-    if (c->stretching) continue;
+    if (c->time_stepping) continue;
     if (point->step.is_left_out) {
       at[0] = point->step.gap[1], *rate_root = -1;
       continue;
@@ -217,7 +217,7 @@ static int evaluateRoots(CPContact c, sunrealtype t, N_Vector y, sunrealtype *g)
     at[0] = contactMargin(c, point, 0, own);
     if (point->ntangents == 0 || contactIsImplied(point)) continue;
     if (contactSlidesInSpace(point))
-      at[1] = contactSpeed(point, own, c->v + point->tangent) - contactHeading(point, own)->near;
+      at[1] = contactSpeed(point, own, c->v + point->tangent) - contactSliding(point, own)->near;
     else
       at[1] = contactMargin(c, point, 1, own) -
               (point->phase == CP_CONTACT_SLIDING ? point->zero[1] : 0.0);
@@ -267,12 +267,12 @@ static int findPhases(CPContact c, sunrealtype t, N_Vector y) {
 /* What an event changes, to be restored if a later part of it fails */
 static void keep(CPContact c) {
   EACH_NEAR(c, i) c->kept.point[i] = c->point[i], c->kept.event[i] = c->event[i];
-  c->kept.stats = c->stats, c->kept.side = c->side, c->kept.stretching = c->stretching;
+  c->kept.stats = c->stats, c->kept.side = c->side, c->kept.time_stepping = c->time_stepping;
 }
 
 static void restore(CPContact c) {
   EACH_NEAR(c, i) c->point[i] = c->kept.point[i], c->event[i] = c->kept.event[i];
-  c->stats = c->kept.stats, c->side = c->kept.side, c->stretching = c->kept.stretching;
+  c->stats = c->kept.stats, c->side = c->kept.side, c->time_stepping = c->kept.time_stepping;
   c->changed = 0;
   contactActivate(c);
 }
@@ -293,7 +293,7 @@ static int startAgain(CPContact c, sunrealtype t, N_Vector y) {
     if (had && own[i].struck && !event->struck) *event = own[i], event->after = after;
     event->before = c->kept.point[i].phase;
   }
-  c->stretching = 0, c->changed = c->found_anew = 1;
+  c->time_stepping = 0, c->changed = c->found_anew = 1;
   return CP_SUCCESS;
 }
 
@@ -318,8 +318,8 @@ static int start(CPSession session, sunrealtype t, sunrealtype t_end, N_Vector y
   c->known.t = NAN; /* Counters may begin anew. */
   c->t = c->t_first = t;
   c->nrecent = 0, c->sens.Ns = 0;
-  c->share      = 1.0; /* also if no event is found here */
-  c->stretching = c->changed = c->found_anew = c->recorded = 0;
+  c->share         = 1.0; /* also if no event is found here */
+  c->time_stepping = c->changed = c->found_anew = c->recorded = 0;
   memset(&c->stats, 0, sizeof c->stats);
   contactAllNear(c);
   EACH_NEAR(c, i) {
@@ -408,8 +408,8 @@ int contactRestart(CPContact c, sunrealtype t, N_Vector y) {
 
 static void announceBegin(CPContact c) {
   c->nrecent = 0;
-  c->stats.nstretches++;
-  c->stats.stretch_begin = c->stats.stretch_end = c->t;
+  c->stats.nintervals++;
+  c->stats.interval_begin = c->stats.interval_end = c->t;
   cpReport(&c->log, CV_WARNING, "CPSessionRun",
            "from t = %.15g on: time stepping, since more than %d events lie within %g", c->t,
            c->dense, c->dense_time);
@@ -418,7 +418,7 @@ static void announceBegin(CPContact c) {
 static void announceEnd(CPContact c) {
   cpReport(&c->log, CV_WARNING, "CPSessionRun",
            "from t = %.15g to %.15g: time stepping; contacts are calm again",
-           c->stats.stretch_begin, c->stats.stretch_end);
+           c->stats.interval_begin, c->stats.interval_end);
 }
 
 /* Calls the user's function for each contact that has changed. Returns 1 if it asks for a stop. */
@@ -453,7 +453,7 @@ static int started(CPSession session, sunrealtype t, N_Vector y, int again, void
   if (!again || !c->changed) return CP_SUCCESS;
   c->changed = 0;
   if (c->dense > 0) c->recent[c->nrecent++ % c->dense] = t;
-  if (c->stretching) announceBegin(c);
+  if (c->time_stepping) announceBegin(c);
   return contactRunning(c, tell(c)) ? CP_STOP : CP_SUCCESS;
 }
 
@@ -514,7 +514,7 @@ static int pass(CPContact c, sunrealtype t, N_Vector y, int *changed) {
     if (c->sens.Ns > 0) flag = contactEventTimes(c, t, function);
     if (!flag && c->sens.Ns > 0) flag = contactSensAfter(c, t, y, function);
     if (!flag && areDense(c, t)) flag = contactStretchBegin(c, t);
-    if (flag) c->stretching = 0, contactUndo(c, y);
+    if (flag) c->time_stepping = 0, contactUndo(c, y);
     else c->side = !c->side;
   }
   if (flag) c->stats = c->kept.stats;
@@ -545,9 +545,9 @@ int contactAdvance(CPContact c, sunrealtype tout, N_Vector y, sunrealtype *t) {
   return flag < 0 ? contactOfIntegrator(c, flag) : flag;
 }
 
-static int advances(void *contact) { return ((CPContact)contact)->stretching; }
+static int advances(void *contact) { return ((CPContact)contact)->time_stepping; }
 
-/* Ends the stretch at (t, y) by an event, after which the integrator takes over again. */
+/* Ends the interval at (t, y) by an event, after which the integrator takes over again. */
 static int endStretch(CPContact c, sunrealtype t, N_Vector y) {
   const CPContactStats stats = c->stats;
   const char *function       = "CPSessionRun";
@@ -559,11 +559,11 @@ static int endStretch(CPContact c, sunrealtype t, N_Vector y) {
     c->fired[ROOTS * i] = c->p[c->point[i].normal] <= contactClosedGap(c, i, t, c->small_q) ? -1 : 0;
   if (!flag) flag = contactEvent(c, t, y, &changed, function);
   if (flag) return flag;
-  c->stretching = 0;
-  flag          = contactRestart(c, t, y);
+  c->time_stepping = 0;
+  flag             = contactRestart(c, t, y);
   forgetRoots(c);
   if (flag) {
-    c->stats = stats, c->stretching = 1;
+    c->stats = stats, c->time_stepping = 1;
     contactUndo(c, y);
     return flag;
   }
@@ -572,7 +572,7 @@ static int endStretch(CPContact c, sunrealtype t, N_Vector y) {
   return tell(c) ? CP_STOP : CP_CONTINUE;
 }
 
-/* Takes a step of time stepping, and ends the stretch if the set of loaded contacts has settled. */
+/* Takes a step of time stepping, and ends the interval if the set of loaded contacts has settled. */
 static int advance(CPSession session, sunrealtype tout, N_Vector y, sunrealtype *t, void *contact) {
   const CPContact c = contact;
   (void)session;

@@ -24,7 +24,7 @@ sunrealtype contactElasticMargin(const CPContact c, const Point *point) {
 sunrealtype contactElasticForce(const CPContact c, const Point *point, sunrealtype gap,
                                 sunrealtype rate) {
   const int closed =
-      c->stretching ? excess(point, gap, rate) < 0.0 : point->phase != CP_CONTACT_OPEN;
+      c->time_stepping ? excess(point, gap, rate) < 0.0 : point->phase != CP_CONTACT_OPEN;
   return closed ? -point->law.stiffness * gap - point->law.damping * rate : 0.0;
 }
 
@@ -47,7 +47,7 @@ static int force(sunrealtype t, const sunrealtype *q, const sunrealtype *u, cons
   memset(c->skipped, 1, (size_t)c->na);
   EACH_NEAR(c, i) {
     const Point *point = &c->point[i];
-    if (!point->is_elastic || !(c->stretching || point->phase != CP_CONTACT_OPEN)) continue;
+    if (!point->is_elastic || !(c->time_stepping || point->phase != CP_CONTACT_OPEN)) continue;
     if ((flag = contactLawOf(c, i, t, q, 0, "CPSessionRun"))) return flag;
     closed                    = 1;
     c->skipped[point->normal] = 0;

@@ -194,7 +194,7 @@ static int isGuided(const CPContact c, int i, sunrealtype t, sunrealtype least) 
   return contactIsGuided(point, t, c->v + point->tangent, &along) && along > least;
 }
 
-/* Has the speed of a contact that slides in space come down to Heading.near (guided = 0), or the end of
+/* Has the speed of a contact that slides in space come down to Sliding.near (guided = 0), or the end of
  * sliding been reached (guided = 1)? The feet of a body slide together, and their speeds differ by errors. So
  * what one has reached is decided for all that are slow. */
 static int speedFired(const CPContact c, int guided, sunrealtype t) {
@@ -207,7 +207,7 @@ static int speedFired(const CPContact c, int guided, sunrealtype t) {
 
 /* Does a contact slide in space, no faster than errors or the speed at which it is looked at? */
 static int isSlow(const CPContact c, const Point *point, sunrealtype t) {
-  const sunrealtype near = contactHeading(point, t)->near;
+  const sunrealtype near = contactSliding(point, t)->near;
   return contactSlidesInSpace(point) &&
          contactLength(2, c->v + point->tangent) <= fmax(contactSlow(c, point), 1.1 * near);
 }
@@ -219,7 +219,7 @@ static int isSlow(const CPContact c, const Point *point, sunrealtype t) {
 static int hasEnded(const CPContact c, int i, sunrealtype t) {
   const Point *point       = &c->point[i];
   const sunrealtype *v     = c->v + point->tangent;
-  const sunrealtype errors = contactSlow(c, point), R = contactHeading(point, t)->slow;
+  const sunrealtype errors = contactSlow(c, point), R = contactSliding(point, t)->slow;
   sunrealtype along;
   return contactIsGuided(point, t, v, &along) && along <= errors &&
          contactLength(2, v) <= fmax(errors, ASIDE * R);
@@ -227,8 +227,8 @@ static int hasEnded(const CPContact c, int i, sunrealtype t) {
 
 /* A contact slides in the direction of its law up to the speed slow. */
 static void guide(CPContact c, const ContactLaw *law, sunrealtype slow) {
-  Heading *now = &c->point[law->contact].heading[0];
-  *now         = (Heading){.t = now->t, .s = {law->s[0], law->s[1]}, .slow = slow};
+  Sliding *now = &c->point[law->contact].sliding[0];
+  *now         = (Sliding){.t = now->t, .s = {law->s[0], law->s[1]}, .slow = slow};
 }
 
 /* Decides which contacts that slide slowly in space will stop: those that would stay at rest with
@@ -240,13 +240,13 @@ static void findEnds(CPContact c, sunrealtype t) {
   for (int k = 0; k < P->ncontacts; k++) {
     ContactLaw *law = &P->law[k];
     Point *point    = &c->point[law->contact];
-    Heading *now    = &point->heading[0];
+    Sliding *now    = &point->sliding[0];
     sunrealtype s[2];
     const int goes_on = law->slides && isGuided(c, law->contact, t, leastSpeed(c, k, t));
     law->ends         = all_slow && law->slides && isSlow(c, point, t) && !goes_on;
     /* An explicit step may have crossed the end: where its velocity is as small as errors, its start has the direction. */
     const sunrealtype *v = c->v + point->tangent;
-    contactTurned(contactHeading(point, t), t, s);
+    contactTurned(contactSliding(point, t), t, s);
     if (law->ends && c->is_explicit && contactLength(2, v) <= contactSlow(c, point) &&
         v[0] * s[0] + v[1] * s[1] > 0.0)
       memcpy(law->s, s, sizeof s);
@@ -438,7 +438,7 @@ static void findImplied(CPContact c) {
     if (point->phase != CP_CONTACT_STICKING) continue;
     point->implied = law->dependent;
     for (int i = 0; i < law->ntangents; i++)
-      point->heading[0].s[i] =
+      point->sliding[0].s[i] =
           law->dependent >> i & 1 && x[0] > 0.0 ? -x[1 + i] / (point->law.mu_static * x[0]) : 0.0;
   }
 }
@@ -447,13 +447,13 @@ static void findImplied(CPContact c) {
 static void setNear(CPContact c, int k, sunrealtype t) {
   const int i         = c->problem.law[k].contact;
   const Point *before = &c->before[i];
-  Heading *now        = &c->point[i].heading[0];
+  Sliding *now        = &c->point[i].sliding[0];
   const int was_far   = contactSlidesInSpace(before) && !c->fired[ROOTS * i + 1];
   const sunrealtype v = contactLength(2, c->v + before->tangent);
   if (now->slow > 0.0) {
     const sunrealtype *v_T = c->v + before->tangent, along = v_T[0] * now->s[0] + v_T[1] * now->s[1];
     now->near = fmin(0.0, along - 0.5 * contactZeroVelocity(c, before->tangent));
-  } else now->near = contactNearEnd(c, before, v, was_far ? contactHeading(before, t) : NULL);
+  } else now->near = contactNearEnd(c, before, v, was_far ? contactSliding(before, t) : NULL);
 }
 
 /* Sets the phases by the forces and laws of the problem; contacts outside it are open. */
@@ -486,8 +486,8 @@ static void setPhases(CPContact c, sunrealtype t) {
     point->phase = law->ntangents == 0 ? CP_CONTACT_CLOSED
                    : law->slides       ? CP_CONTACT_SLIDING
                                        : CP_CONTACT_STICKING;
-    for (int i = 0; i < law->ntangents && !(point->heading[0].slow > 0.0); i++)
-      point->heading[0].s[i] = law->slides ? law->s[i] : 0.0;
+    for (int i = 0; i < law->ntangents && !(point->sliding[0].slow > 0.0); i++)
+      point->sliding[0].s[i] = law->slides ? law->s[i] : 0.0;
     if (!contactSlidesInSpace(point)) continue;
     point->effect = W[1 + ld];
     setNear(c, k, t);
@@ -513,7 +513,7 @@ int contactPenetrates(CPContact c, int i, sunrealtype t, const char *function) {
 
 /* Sets the velocities of the rows that become active to zero; they are already zero up to a part of
  * the tolerance. */
-static int settle(CPContact c, sunrealtype t, N_Vector y, const char *function) {
+static int stopRows(CPContact c, sunrealtype t, N_Vector y, const char *function) {
   ContactProblem *P = &c->problem;
   sunrealtype *W_on = P->room, *v_on = P->w, *x_on = P->c;
   int n = 0, any = 0, flag = contactActivate(c);
@@ -606,7 +606,7 @@ static int decide(CPContact c, sunrealtype t, N_Vector y, const char *function) 
   if (!flag && c->problem.n > 0) flag = contactFreeAccelerations(c, t, y, function);
   if (!flag && c->problem.n > 0) flag = forces(c, t, function);
   if (!flag) setPhases(c, t), countSkipped(c), contactElasticPhases(c);
-  if (!flag) flag = settle(c, t, y, function);
+  if (!flag) flag = stopRows(c, t, y, function);
   return flag;
 }
 
@@ -650,12 +650,12 @@ static void setZeros(CPContact c, sunrealtype t) {
     if (point->phase == CP_CONTACT_OPEN &&
         (was->struck || was->before != CP_CONTACT_OPEN || c->fired[ROOTS * i]))
       c->share = fmin(c->share, setZero(c, i, t, a));
-    const sunrealtype speed = point->heading[0].s[0] * v_T;
+    const sunrealtype speed = point->sliding[0].s[0] * v_T;
     if (point->phase == CP_CONTACT_SLIDING && point->ntangents == 1)
       point->zero[1] = speed <= 2.0 * small_v ? fmin(0.0, speed) - 0.25 * small_v : 0.0;
     /* The root functions at t begin the first step. */
-    point->heading[0].t = t, point->heading[1].t = NAN;
-    point->heading[0].t_half = point->heading[0].slow > 0.0 ? INFINITY : t;
+    point->sliding[0].t = t, point->sliding[1].t = NAN;
+    point->sliding[0].t_half = point->sliding[0].slow > 0.0 ? INFINITY : t;
   }
 }
 
@@ -740,7 +740,7 @@ int contactEvent(CPContact c, sunrealtype t, N_Vector y, int *changed, const cha
     c->event[i].after = point->phase;
     for (int k = 0; k <= point->ntangents; k++)
       c->event[i].velocity[1][k] = c->v[k == 0 ? point->normal : point->tangent + k - 1];
-    const sunrealtype *s = point->heading[0].s, *s_before = before->heading[0].s;
+    const sunrealtype *s = point->sliding[0].s, *s_before = before->sliding[0].s;
     *changed |= c->event[i].struck || point->phase != before->phase || s[0] != s_before[0] ||
                 s[1] != s_before[1] || c->fired[ROOTS * i] || c->fired[ROOTS * i + 1];
   }

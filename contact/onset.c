@@ -4,11 +4,11 @@
  *   rho' = |A| - G,   w' = A_w - G w / |v|,
  *
  * so the direction of v follows that of the load within the time rho / G. The motion is smooth but stiff, and
- * at first its direction is finer than the tolerance. Below the speed R (Heading.slow) friction therefore
+ * at first its direction is finer than the tolerance. Below the speed R (Sliding.slow) friction therefore
  * has the direction of R s + w: it still balances the load across s, within the time R / G. If the load
  * turns away from s by the angle delta, w becomes R delta in place of rho delta, and positions are
  * wrong by less than R delta h after the time h; errors of rho are of higher order. s turns with the load
- * (Heading.turn), so that delta is of second order. R is rho at the time at which R delta h is the
+ * (Sliding.turn), so that delta is of second order. R is rho at the time at which R delta h is the
  * tolerance, or contactSlow if that is larger.
  *
  * Sliding that slows down until |A| < G holds it is as stiff near its end, and is guided in the same way. */
@@ -31,7 +31,7 @@
 #define LONGEST 1.0e4
 
 static int begins(const Point *point) {
-  return contactSlidesInSpace(point) && point->heading[0].slow == CONTACT_BEGINS;
+  return contactSlidesInSpace(point) && point->sliding[0].slow == CONTACT_BEGINS;
 }
 
 /* The mean of |rho'|, and the largest rho, within the time h */
@@ -78,7 +78,7 @@ static int accelerate(CPContact c, sunrealtype t, sunrealtype h, N_Vector y) {
 static sunrealtype along(CPContact c, int i, sunrealtype t, sunrealtype *across) {
   const sunrealtype *a = c->a + c->point[i].tangent;
   sunrealtype s[2];
-  contactTurned(&c->point[i].heading[0], t, s);
+  contactTurned(&c->point[i].sliding[0], t, s);
   *across = s[0] * a[1] - s[1] * a[0];
   return s[0] * a[0] + s[1] * a[1];
 }
@@ -86,8 +86,8 @@ static sunrealtype along(CPContact c, int i, sunrealtype t, sunrealtype *across)
 /* Turns the directions of sliding by an angle. */
 static void turnAll(CPContact c, sunrealtype angle) {
   EACH_NEAR(c, i) {
-    Heading *now      = &c->point[i].heading[0];
-    const Heading was = {.t = 0, .s = {now->s[0], now->s[1]}, .turn = 1.0};
+    Sliding *now      = &c->point[i].sliding[0];
+    const Sliding was = {.t = 0, .s = {now->s[0], now->s[1]}, .turn = 1.0};
     if (begins(&c->point[i])) contactTurned(&was, angle, now->s);
   }
 }
@@ -123,7 +123,7 @@ static sunrealtype measure(CPContact c, sunrealtype t, N_Vector y) {
     if (!begins(&c->point[i])) continue;
     o->growth                   = fabs(along(c, i, t + h, &across) - o->push) / h;
     o->turn                     = (across / lateral(o) - o->off) / h;
-    c->point[i].heading[0].turn = o->turn;
+    c->point[i].sliding[0].turn = o->turn;
     const sunrealtype lasts     = duration(c, i, 1, h, LONGEST * h);
     if (lasts > 0.0) next = fmin(next, lasts);
   }
@@ -156,19 +156,19 @@ void contactOnset(CPContact c, sunrealtype t, N_Vector y) {
     const sunrealtype lasts = h > 0.0 ? duration(c, i, 2, h / AHEAD, AHEAD * h) : 0.0,
                       /* Sliding that stops without stiffness keeps its direction. */
         lags = o->push < 0.0 && lasts == 0.0 ? o->G * o->rho / -o->push : 0.0;
-    point->heading[0].slow =
+    point->sliding[0].slow =
         fmax(fmax(contactSlow(c, point), 2.0 * o->rho), fmax(speedAt(o, lasts), lags));
-    if (lasts == 0.0) point->heading[0].turn = 0.0;
+    if (lasts == 0.0) point->sliding[0].turn = 0.0;
     /* Where contacts share a load they begin to slide a little before it is large enough (event.c), and
      * go back at first. */
-    if (point->heading[0].near < 0.0 && o->push < 0.0 && o->growth > 0.0)
-      point->heading[0].near -= o->push * o->push / o->growth;
+    if (point->sliding[0].near < 0.0 && o->push < 0.0 && o->growth > 0.0)
+      point->sliding[0].near -= o->push * o->push / o->growth;
   }
 }
 
 void contactWatchOnset(CPContact c, Point *point, sunrealtype t, sunrealtype along,
                        sunrealtype speed) {
-  Heading *now             = &point->heading[0];
+  Sliding *now             = &point->sliding[0];
   const sunrealtype across = sqrt(fmax(speed * speed - along * along, 0.0));
   if (across * (t - now->t) > c->tol_q * c->scale[point->tangent])
     now->slow = fmin(now->slow, fmax(contactSlow(c, point), along));

@@ -85,7 +85,7 @@ static int enter(const void *record, int after, sunrealtype t, N_Vector y, sunre
   memcpy(c->before, e->before, points);
   /* No root functions follow how contacts slide: contactSpeed is |v_T|. */
   for (int i = 0; i < c->npoints; i++)
-    c->point[i].heading[0].t_half = c->point[i].heading[1].t_half = INFINITY;
+    c->point[i].sliding[0].t_half = c->point[i].sliding[1].t_half = INFINITY;
   int flag = contactRows(c, t, N_VGetArrayPointer(y), contactOff(c));
   if (flag) return contactUserFailed(c, function, "A", t, flag);
   contactScales(c, y);

@@ -1,4 +1,4 @@
-/* A stretch of time stepping, for events that follow each other too fast
+/* An interval of time stepping, for events that follow each other too fast
  * (CPContactSetTimeStepping). A step of length h from (t, y) is a flight without contacts, by the
  * integrator, followed by the impulses of the contacts whose gaps are not positive,
  *
@@ -15,7 +15,7 @@
 #include <math.h>
 #include <string.h>
 
-/* The longest step is the mean time between events at the limit that starts a stretch, divided by
+/* The longest step is the mean time between events at the limit that starts an interval, divided by
  * PARTS; the first step is the mean time between the events that have started it, divided by PARTS. */
 #define PARTS 4
 
@@ -29,7 +29,7 @@ static sunrealtype longest(CPContact c) { return part(c, c->dense_time); }
 int contactStretchBegin(CPContact c, sunrealtype t) {
   contactOpenAll(c);
   memset(c->carries, 0, (size_t)c->npoints);
-  c->stretching = 1, c->t_busy = t, c->share = 1.0;
+  c->time_stepping = 1, c->t_busy = t, c->share = 1.0;
   c->h           = fmin(longest(c), part(c, t - c->recent[c->nrecent % c->dense]));
   c->least_h     = ldexp(c->h, -CP_MOST_ATTEMPTS);
   const int flag = contactActivate(c);
@@ -167,6 +167,6 @@ int contactStretchStep(CPContact c, sunrealtype tout, N_Vector y, sunrealtype *t
   /* The error of a step of order one grows with h^2. */
   else if (h == c->h && 4 * error <= 1.0) c->h = fmin(2 * h, most);
   c->stats.nstretch_steps++;
-  c->stats.stretch_end = *t;
+  c->stats.interval_end = *t;
   return flag;
 }

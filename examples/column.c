@@ -11,7 +11,7 @@
  * what is lost is the place of single impacts, not the end of the motion. The message handler is told where that begins and ends.
  *
  * Run:       column
- * Expected:  the first impacts, both ends of each stretch of time stepping with the energy there, the forces in the contacts at
+ * Expected:  the first impacts, both ends of each interval of time stepping with the energy there, the forces in the contacts at
  *            rest, 5 m g at the floor and m g at the top, and "ok". The exit code is 1 if the column does not rest, or a
  *            force is wrong by 1e-9, and 2 if a call failed.
  */
@@ -61,7 +61,7 @@ static int no_b(sunrealtype t, const sunrealtype *q, const sunrealtype *u, sunre
 typedef struct {
   CPMech mech;
   N_Vector y; /* the newest state */
-  int ends;   /* of stretches of time stepping, both ends counted */
+  int ends;   /* of intervals of time stepping, both ends counted */
 } Watch;
 
 /* Energy above the column at rest [J] */
@@ -72,7 +72,7 @@ static sunrealtype energy(N_Vector y) {
   return E;
 }
 
-/* Messages: warnings at both ends of a stretch. One may come while a function of the mechanism works, where nothing can be
+/* Messages: warnings at both ends of an interval. One may come while a function of the mechanism works, where nothing can be
    evaluated. */
 static void message(int code, const char *function, const char *text, void *data) {
   Watch *w = data;

@@ -100,7 +100,7 @@ int languageTable(const CPTable *table, const char *const *unit, const char *res
 
 /* Is f a table of one variable, of order 3 or 5, or a derivative of one, whose own derivative is a spline of that kind? */
 int languageHasSlope(CPFunction f);
-/* The derivative of such a table, which the caller owns, or NULL without memory */
+/* The derivative of such a table, which the caller owns, or NULL if out of memory */
 CPFunction languageSlope(CPFunction f);
 
 /* Two columns of numbers */

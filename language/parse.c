@@ -435,7 +435,7 @@ static int sum(Parser *p, Part *out) {
   }
 }
 
-/* Returns the text of cpFunctionPlace, or NULL without memory. */
+/* Returns the text of cpFunctionPlace, or NULL if out of memory. */
 static char *placeOf(const char *text, Place place) {
   enum { SHOWN = 60, LONGEST_PLACE = 400 };
   char *out     = malloc(LONGEST_PLACE);

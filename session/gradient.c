@@ -640,7 +640,7 @@ static void freeGradient(Gradient *g) {
   if (g->S) N_VDestroyVectorArray(g->S, g->ndirections);
 }
 
-/* Allocates the workspace. Returns 0, or 1 without memory. */
+/* Allocates the workspace. Returns 0, or 1 if out of memory. */
 static int allocate(Gradient *g) {
   const size_t ng = (size_t)g->ng, Np = (size_t)g->Np, nheld = (size_t)g->nheld, n = (size_t)g->n,
                nactive = (size_t)g->nactive, count = Np + nactive;

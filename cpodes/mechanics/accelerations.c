@@ -32,7 +32,7 @@ static void addSquares(const CPMech mech, double *K) {
 }
 
 /* The velocity that M holds least where A x = 0: that at which Cholesky's factorisation with pivoting of M + A^T A, scaled to unit diagonal,
- * ends. Larger systems are not examined, as the cost grows with the third power. Returns -1 then, and without memory. */
+ * ends. Larger systems are not examined, as the cost grows with the third power. Returns -1 then, and if out of memory. */
 static int leastHeld(CPMech mech) {
   enum { MOST_VELOCITIES = 500 };
   const int n = mech->nu;

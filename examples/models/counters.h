@@ -154,9 +154,9 @@ static inline int mech_counters(CPMech object, MechCounters *s) {
 }
 
 typedef struct {
-  long int nevents, nimpacts, naccumulations, nreduced, nsolved, nnewton, nstretches,
-      nstretch_steps, stretching;
-  sunrealtype residual, stretch_begin, stretch_end;
+  long int nevents, nimpacts, naccumulations, nreduced, nsolved, nnewton, nintervals,
+      nstretch_steps, time_stepping;
+  sunrealtype residual, interval_begin, interval_end;
 } ContactCounters;
 
 /* Returns 0, or a code. */
@@ -172,11 +172,11 @@ static inline int contact_counters(CPContact object, ContactCounters *s) {
   s->nsolved        = (long int)counter_of(CP_OBJECT(object), "problems");
   s->nnewton        = (long int)counter_of(CP_OBJECT(object), "newton_problems");
   s->residual       = counter_of(CP_OBJECT(object), "residual");
-  s->nstretches     = (long int)counter_of(CP_OBJECT(object), "stretches");
+  s->nintervals     = (long int)counter_of(CP_OBJECT(object), "intervals");
   s->nstretch_steps = (long int)counter_of(CP_OBJECT(object), "stretch_steps");
-  s->stretch_begin  = counter_of(CP_OBJECT(object), "stretch_begin");
-  s->stretch_end    = counter_of(CP_OBJECT(object), "stretch_end");
-  s->stretching     = (long int)counter_of(CP_OBJECT(object), "stretching");
+  s->interval_begin = counter_of(CP_OBJECT(object), "interval_begin");
+  s->interval_end   = counter_of(CP_OBJECT(object), "interval_end");
+  s->time_stepping  = (long int)counter_of(CP_OBJECT(object), "time_stepping");
   return 0;
 }
 

@@ -114,13 +114,13 @@ CPODES_EXPORT int CPContactSetLawFn(CPContact contact, CPContactLawFn fn, void *
  * carry forces has been the same for duration / nevents. Then events are located again. With nevents = 0 (default) this
  * never happens.
  *
- * In such a stretch the method is of order one: contacts act by impulses at the ends of steps, with the laws of impacts,
+ * In such an interval the method is of order one: contacts act by impulses at the ends of steps, with the laws of impacts,
  * and negative gaps are projected. A step is at most duration / (4 nevents) long. It is halved up to 5 times until its
  * positions agree with those of two half steps to the tolerance (guide). The message handler gets a CV_WARNING at the
- * beginning and the end of a stretch. Within it phases are open and forces zero, the event function is not called, and
- * integrators do not interpolate. The end of a stretch is an event.
+ * beginning and the end of an interval. Within it phases are open and forces zero, the event function is not called, and
+ * integrators do not interpolate. The end of an interval is an event.
  *
- * Returns CP_TOO_LATE in a stretch, CP_NOT_SUPPORTED with sensitivities or where multipliers load a contact (law.nloads), CP_ILL_INPUT, CP_MEM_FAIL.
+ * Returns CP_TOO_LATE in an interval, CP_NOT_SUPPORTED with sensitivities or where multipliers load a contact (law.nloads), CP_ILL_INPUT, CP_MEM_FAIL.
  */
 CPODES_EXPORT int CPContactSetTimeStepping(CPContact contact, int nevents, sunrealtype duration);
 

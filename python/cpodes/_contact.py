@@ -10,7 +10,7 @@ from ._native import ffi, lib
 
 PHASES = {lib.CP_CONTACT_OPEN: "open", lib.CP_CONTACT_SLIDING: "sliding", lib.CP_CONTACT_STICKING: "sticking",
           lib.CP_CONTACT_CLOSED: "closed"}
-STEPPING = "stepping" # stands in for these phases during a stretch of time stepping
+STEPPING = "stepping" # stands in for these phases during an interval of time stepping
 BEGINS = {"open": "opens", "sliding": "slides", "sticking": "sticks", "closed": "closes"}
 LAWS = {"newton": lib.CP_RESTITUTION_NEWTON, "poisson": lib.CP_RESTITUTION_POISSON}
 STEP = np.finfo(float).eps ** (1 / 3) # of central differences; equates roundoff and truncation

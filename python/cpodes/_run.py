@@ -416,7 +416,7 @@ class Integration:
     def begin_phase(self, t: float) -> None:
         """Records what the contacts did at t, and the phases that begin there."""
         events, now = self.system.contact_events(), self.system.contact_phases()
-        if counter(self.run.contact, "stretching"): # until it ends, the phases of single contacts are unknown
+        if counter(self.run.contact, "time_stepping"): # until it ends, the phases of single contacts are unknown
             now = (STEPPING,) * len(now)
         if self.phases: # a new start assumes that contacts were open before
             was = dict(zip(self.system.mechanism._contacts.names, self.phases[-1].contacts))

@@ -410,10 +410,10 @@ int glue_sample(CPSession session, GlueSampler *s) {
   return CPSessionAddSource(session, &source, NULL);
 }
 
-static int is_stretching(const GlueRun *r) {
-  sunrealtype stretching = 0.0;
-  if (r->contact) CPObjectGetStat(CP_OBJECT(r->contact), "stretching", &stretching);
-  return stretching != 0.0;
+static int is_time_stepping(const GlueRun *r) {
+  sunrealtype time_stepping = 0.0;
+  if (r->contact) CPObjectGetStat(CP_OBJECT(r->contact), "time_stepping", &time_stepping);
+  return time_stepping != 0.0;
 }
 
 static int interpolate(GlueRun *r, double t, int projected, N_Vector y) {
@@ -424,8 +424,8 @@ static int interpolate(GlueRun *r, double t, int projected, N_Vector y) {
   return flag;
 }
 
-/* stretched: the newest step is one of time stepping, which has no estimate */
-static int record(GlueRun *r, int stretched) {
+/* time_stepped: the newest step is one of time stepping, which has no estimate */
+static int record(GlueRun *r, int time_stepped) {
   const size_t n     = (size_t)N_VGetLength(r->y);
   const double *y    = DATA(r->y);
   const double *work = DATA(r->work);
@@ -449,7 +449,7 @@ static int record(GlueRun *r, int stretched) {
     }
     memcpy(r->y_eval + (size_t)r->ieval * n, x, n * sizeof *x);
   }
-  if (!stretched && !CPIntegratorGetEstLocalErrors(CPSessionGetIntegrator(r->session), r->work))
+  if (!time_stepped && !CPIntegratorGetEstLocalErrors(CPSessionGetIntegrator(r->session), r->work))
     for (size_t i = 0; i < n; i++) r->error[i] += work[i] < 0 ? -work[i] : work[i];
   r->told = r->t;
   r->steps++;
@@ -492,14 +492,14 @@ int glue_march(GlueRun *r, double t1) {
   const double begin = now();
   int flag           = 0;
   do {
-    const int stretched = is_stretching(r);
-    flag                = CPSessionStep(r->session, t1, r->y, &r->t);
+    const int time_stepped = is_time_stepping(r);
+    flag                   = CPSessionStep(r->session, t1, r->y, &r->t);
     if (flag == CV_ROOT_RETURN) return meet(r, t1);
     if (flag < 0) break;
     /* After an event at t1 there is nothing to record. */
-    const int output = r->t == r->told ? 0 : record(r, stretched);
+    const int output = r->t == r->told ? 0 : record(r, time_stepped);
     if (output < 0) flag = output;
-    else if (stretched && !is_stretching(r)) flag = GLUE_CALM;
+    else if (time_stepped && !is_time_stepping(r)) flag = GLUE_CALM;
   } while (flag == 0 && r->steps < r->room && now() - begin < r->seconds);
   return flag;
 }

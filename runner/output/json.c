@@ -175,7 +175,7 @@ static json_t *describe_contacts(const RunResult *r) {
   return json_pack("{s:I,s:I,s:I,s:I,s:I,s:I}", "number", (json_int_t)r->ncontacts, "events",
                    (json_int_t)r->contact_events, "impacts", (json_int_t)r->impacts,
                    "accumulations", (json_int_t)r->accumulations, "reduced_restitutions",
-                   (json_int_t)r->reduced, "stretches", (json_int_t)r->stretches);
+                   (json_int_t)r->reduced, "intervals", (json_int_t)r->intervals);
 }
 
 static json_t *describe_command(int argc, char **argv) {

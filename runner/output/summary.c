@@ -220,8 +220,8 @@ static void print_events(FILE *out, const History *h) {
             r->impacts == 1 ? "" : "s", r->accumulations, r->accumulations == 1 ? "" : "s");
     if (r->reduced > 0)
       fprintf(out, ", %ld with less restitution, since energy would have grown", r->reduced);
-    if (r->stretches > 0)
-      fprintf(out, ", %ld stretch%s of time stepping", r->stretches, r->stretches == 1 ? "" : "es");
+    if (r->intervals > 0)
+      fprintf(out, ", %ld interval%s of time stepping", r->intervals, r->intervals == 1 ? "" : "s");
     if (h->events > 0) fprintf(out, "; the first event at t = %.6g", h->event[0].t);
     fputc('\n', out);
   }

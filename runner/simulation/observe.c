@@ -136,8 +136,8 @@ long count_of(CPObject object, const char *counter) {
   return (long)value;
 }
 
-bool is_stretching(CPContact contact) {
-  return contact && count_of(CP_OBJECT(contact), "stretching");
+bool is_time_stepping(CPContact contact) {
+  return contact && count_of(CP_OBJECT(contact), "time_stepping");
 }
 
 static long evaluations(const Observer *o) {
@@ -158,8 +158,8 @@ static void observe_mech(Observer *o, sunrealtype t, N_Vector y, Sample *sample)
       contact ? CPContactEvaluate(contact, t, y, &out, forces ? o->force : NULL, o->gap, phase)
               : CPMechEvaluate(o->mech, t, y, &out);
   o->observed += evaluations(o) - before;
-  const bool stretching = is_stretching(contact);
-  for (int i = 0; i < ncontacts; i++) o->phase[i] = stretching ? PHASE_STEPPED : (int)phase[i];
+  const bool time_stepping = is_time_stepping(contact);
+  for (int i = 0; i < ncontacts; i++) o->phase[i] = time_stepping ? PHASE_STEPPED : (int)phase[i];
   if (sensors && flag) model->type->observe(model, NULL, NULL);
   if (flag) {
     for (long i = 0; i < o->nlambda; i++) o->lambda[i] = NAN;

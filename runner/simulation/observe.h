@@ -34,7 +34,7 @@ void observer_free(Observer *observer);
 /* Returns a counter of an object by its name. */
 long count_of(CPObject object, const char *counter);
 /* Does contact, which may be NULL, take steps of its own? */
-bool is_stretching(CPContact contact);
+bool is_time_stepping(CPContact contact);
 
 /* sample: out; its pointers belong to the observer and to y. */
 void observe(Observer *observer, sunrealtype t, N_Vector y, Sample *sample);

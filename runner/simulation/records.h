@@ -149,9 +149,9 @@ typedef enum {
 typedef struct {
   EventKind kind;
   double t;
-  /* Number of the root or of the contact; -1: a stop, a stretch of time stepping, a method, or an event with a name. */
+  /* Number of the root or of the contact; -1: a stop, an interval of time stepping, a method, or an event with a name. */
   int root;
-  /* -1 or 1: of the root's g; for a stretch, 1 where it begins, -1 where it ends; for a method, 1
+  /* -1 or 1: of the root's g; for an interval, 1 where it begins, -1 where it ends; for a method, 1
    * where the motion becomes stiff, -1 where it no longer is, 0 to and from BS32. */
   int direction;
   char method[METHOD_NAME];  /* from here on */
@@ -220,7 +220,7 @@ typedef struct {
   long ncontacts;                       /* of the model */
   long impacts, accumulations, reduced; /* of contacts */
   long contact_events;                  /* number of times of impacts or changes of phase */
-  long stretches;                       /* of time stepping */
+  long intervals;                       /* of time stepping */
   long steps, rejected_error, rejected_projection, rejected_rhs, rejected_solve;
   long rhs, jacobians, factorisations, projections;
   long rank;        /* of the constraints at the newest state; -1: unknown */

@@ -27,7 +27,7 @@ typedef struct {
   sunrealtype *outputs; /* their times, the first at the start */
   long next;            /* index of the next one */
   long attempts;        /* number of attempts before the newest step */
-  bool stretching;      /* is time stepping under way? */
+  bool time_stepping;   /* is time stepping under way? */
   bool aborted;         /* a listener has ended the run */
   /* CPU time and work when the session was called, or when a function of it returned */
   double since, work_since;
@@ -119,7 +119,7 @@ static int tell_step(Run *run, sunrealtype before) {
   const long attempts = all.steps + rejections(&all);
   step.attempts       = attempts - run->attempts;
   run->attempts       = attempts;
-  if (run->stretching) step.h = run->t - before, step.order = 1, step.attempts = 1;
+  if (run->time_stepping) step.h = run->t - before, step.order = 1, step.attempts = 1;
   return run->listener->step(run->listener, &step) ? abort_run(run) : 0;
 }
 
@@ -151,14 +151,15 @@ static int tell_contacts(Run *run) {
   return 0;
 }
 
-/* Sends the begin or the end of a stretch of time stepping. */
+/* Sends the begin or the end of an interval of time stepping. */
 static int tell_stretch(Run *run) {
-  if (!run->problem.contact || run->stretching == is_stretching(run->problem.contact)) return 0;
-  run->stretching = !run->stretching;
+  if (!run->problem.contact || run->time_stepping == is_time_stepping(run->problem.contact))
+    return 0;
+  run->time_stepping = !run->time_stepping;
   return tell_event(run, (RunEvent){.kind      = EVENT_STRETCH,
                                     .t         = run->t,
                                     .root      = -1,
-                                    .direction = run->stretching ? 1 : -1});
+                                    .direction = run->time_stepping ? 1 : -1});
 }
 
 /* ------------------------------------------------------------------- what the session calls -- */
@@ -182,13 +183,13 @@ static int tell_outputs(Run *run, N_Vector y) {
 static int at_step(CPSession session, sunrealtype t, N_Vector y, void *data) {
   Run *run                 = data;
   const sunrealtype before = run->t;
-  const bool stretching    = run->stretching;
+  const bool time_stepping = run->time_stepping;
   (void)session;
   enter(run);
   run->t   = t;
   int flag = tell_step(run, before);
   if (!flag) flag = tell_stretch(run);
-  if (!flag && stretching && !run->stretching) flag = tell_contacts(run); /* at its end */
+  if (!flag && time_stepping && !run->time_stepping) flag = tell_contacts(run); /* at its end */
   if (!flag) flag = tell_outputs(run, y);
   if (!flag && run->track) track_take(run->track, t, y);
   leave(run);
@@ -423,7 +424,7 @@ static void take_contact_counts(const Problem *p, RunResult *r) {
   r->impacts       = count_of(contact, "impacts");
   r->accumulations = count_of(contact, "accumulations");
   r->reduced       = count_of(contact, "reduced_impacts");
-  r->stretches     = count_of(contact, "stretches");
+  r->intervals     = count_of(contact, "intervals");
 }
 
 static void finish(Run *run) {

@@ -284,7 +284,7 @@ void contact_solve(World *w) {
   ContactWorld *k  = of_contact(w);
   N_Vector y       = vector(w, SCENE_N);
   sunrealtype step = number(w, 1e-6, 0.3);
-  /* A block may hop forever, and for e close to 1 a stretch of time stepping may last as long. */
+  /* A block may hop forever, and for e close to 1 an interval of time stepping may last as long. */
   const sunrealtype most = k->longest > 0.0 ? fmin(10.0, MOST_STEPS * k->longest) : 10.0;
   if (isfinite(step)) step = fmax(-most, fmin(step, most));
   const sunrealtype tout = k->t + (chance(w, w->odd) ? -step : step);

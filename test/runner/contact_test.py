@@ -153,14 +153,14 @@ class ContactTest(RunnerTest):
                 self.assertEqual(summary["verdict"], "ok")
 
     def test_time_stepping_is_told(self):
-        """The block comes to rest during the stretch. Its outputs are at the requested times."""
+        """The block comes to rest during the interval. Its outputs are at the requested times."""
         end_time, outputs = 1.48, 7400
         summary, rows = self.results(
             "rocking_block", "--rtol", 1e-9, "--atol", 1e-9, "--outputs", outputs, "--t-end", end_time
         )
         begin, end = [e for e in summary["events"] if e["kind"] == "time stepping"]
         self.assertEqual((begin["end"], end["end"]), ("begins", "ends"))
-        self.assertEqual(summary["contacts"]["stretches"], 1)
+        self.assertEqual(summary["contacts"]["intervals"], 1)
         self.assertLess(summary["error"], 1e-6)
         self.assertEqual([float(row["t"]) for row in rows], [end_time * k / outputs for k in range(outputs + 1)])
         inside = [begin["t"] < float(row["t"]) < end["t"] for row in rows]

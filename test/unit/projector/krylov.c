@@ -80,12 +80,12 @@ static sunrealtype spread(void) {
   return k.setting.norm == CP_NORM_L2 ? N_VMaxNorm(k.ewt) / N_VMin(k.ewt) : 1.0;
 }
 
-/* The distance in the rms norm of two solutions with residuals of at most goal, in weighted units:
- * sqrt(m) goal / apart each in the norm of D^-1, and velocities follow the positions with at most 3
+/* The distance in the rms norm of two solutions with residuals of at most target, in weighted units:
+ * sqrt(m) target / apart each in the norm of D^-1, and velocities follow the positions with at most 3
  * times their move. */
-static sunrealtype accuracy(sunrealtype goal) {
+static sunrealtype accuracy(sunrealtype target) {
   const Manifold *mf = k.eq.mf;
-  return 2.0 * 4.0 * spread() * goal * sqrt((sunrealtype)mf->m / mf->n) / mf->apart;
+  return 2.0 * 4.0 * spread() * target * sqrt((sunrealtype)mf->m / mf->n) / mf->apart;
 }
 
 /* ---- the projections ---- */

@@ -166,13 +166,13 @@ static ProjectorCounters stats(void) {
 
 /* ---- projections ---- */
 
-/* The distance of solutions with residuals of goal (in weighted units): the smallest singular value
+/* The distance of solutions with residuals of target (in weighted units): the smallest singular value
  * of the rods' gradients, scaled to length 1, is 2 sin(pi/(4 n + 2)) / sqrt(2) in a stretched chain
  * with equal weights; unequal ones, here by a factor of up to 10 from one end to the other, reduce
  * it by at most that factor. */
-static sunrealtype accuracy(sunrealtype goal) {
+static sunrealtype accuracy(sunrealtype target) {
   const sunrealtype apart = sqrt(2.0) * sin(acos(-1.0) / (4 * MASSES + 2)) / 10.0;
-  return 2.0 * 4.0 * goal * sqrt(2.0 * MASSES) / apart;
+  return 2.0 * 4.0 * target * sqrt(2.0 * MASSES) / apart;
 }
 
 START_TEST(the_serial_projections_come_out) {

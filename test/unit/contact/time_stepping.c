@@ -91,19 +91,19 @@ static void rests(Run *run, sunrealtype slid) {
   for (int i = 0; i < 2; i++) ck_assert_int_eq(phase_of(run->contact, i), CP_CONTACT_STICKING);
 }
 
-/* The stretch ends when the set of loaded corners has stayed the same for duration / DENSE. That
+/* The interval ends when the set of loaded corners has stayed the same for duration / DENSE. That
  * begins when two flights last less than a step, whose length is at most a quarter of that. The
- * block may slide by its velocity times the duration of the stretch. */
+ * block may slide by its velocity times the duration of the interval. */
 START_TEST(rocking_block_rests_when_housner_says) {
   const sunrealtype calm[2] = {1e-3, 1e-4}, t = time_of_rest();
   for (int i = 0; i < 2; i++) {
     Run *run = rocking(_i, DENSE * calm[i]);
     run_to(run, 1);
     const ContactCounters stats = stats_of(run);
-    const sunrealtype before    = t - stats.stretch_begin;
-    ck_assert_int_eq(stats.nstretches, 1);
+    const sunrealtype before    = t - stats.interval_begin;
+    ck_assert_int_eq(stats.nintervals, 1);
     ck_assert_double_gt(before, 0);
-    ck_assert_double_le(fabs(stats.stretch_end - calm[i] - t), 2 * calm[i] / 4);
+    ck_assert_double_le(fabs(stats.interval_end - calm[i] - t), 2 * calm[i] / 4);
     rests(run, 1e-9 + kappa() * before * before);
     ck_assert_mentions(run->log.text, "time stepping");
     ck_assert_int_eq(run->event[run->nevents - 1].after, CP_CONTACT_STICKING);
@@ -124,25 +124,25 @@ START_TEST(a_stretch_may_be_cut_by_outputs_and_steps) {
     if (tout < t) ck_assert_int_ge(run_step(run, 1), 0);
   }
   run_to(run, 1);
-  ck_assert_int_eq(stats_of(run).nstretches, 1);
+  ck_assert_int_eq(stats_of(run).nintervals, 1);
   rests(run, 1e-6);
   run_free(&run);
 }
 END_TEST
 
-/* A function fails at its 1st, 4th, 16th, ... call in a stretch: the state is that of the newest
+/* A function fails at its 1st, 4th, 16th, ... call in an interval: the state is that of the newest
  * step, and the run continues. */
 START_TEST(a_failure_in_a_stretch_is_repaired) {
   Run *run = rocking(_i % 2 == 0 ? DOP853 : BDF, 1e-2);
-  while (stats_of(run).nstretches == 0) ck_assert_int_ge(run_step(run, 1), 0);
+  while (stats_of(run).nintervals == 0) ck_assert_int_ge(run_step(run, 1), 0);
   calls_until_failure = (1 << 2 * (_i / 2)) - 1;
   ck_assert_int_lt(run_solve(run, 1), 0);
   calls_until_failure = -1;
-  ck_assert_double_eq(run->t, stats_of(run).stretch_end);
+  ck_assert_double_eq(run->t, stats_of(run).interval_end);
   ck_assert_double_le(run->t, time_of_rest() + 2e-3);
   ck_assert_double_le(fabs(entries(run->y)[5]), kappa() * 1e-2);
   run_to(run, 1);
-  ck_assert_int_eq(stats_of(run).nstretches, 1);
+  ck_assert_int_eq(stats_of(run).nintervals, 1);
   rests(run, 1e-6);
   run_free(&run);
 }
@@ -167,7 +167,7 @@ START_TEST(a_ball_loses_energy_until_it_rests) {
     ck_assert_double_ge(y[1], -1e-8);
     energy = now;
   }
-  ck_assert_int_eq(stats_of(run).nstretches, 1);
+  ck_assert_int_eq(stats_of(run).nintervals, 1);
   ck_assert_int_eq(phase_of(run->contact, 0), CP_CONTACT_CLOSED);
   ck_assert_double_eq_tol(entries(run->y)[0], run->t, 1e-6);
   run_free(&run);
@@ -186,7 +186,7 @@ START_TEST(steps_are_those_of_the_events_that_were_too_many) {
   ck_assert_int_eq(CPContactSetTimeStepping(run->contact, 3, 1e9), CP_SUCCESS);
   run_to(run, 2.75 * t1 + (1 + 2 + 4 + 8) * s);
   const ContactCounters stats = stats_of(run);
-  ck_assert_int_eq(stats.nstretches, 1);
+  ck_assert_int_eq(stats.nintervals, 1);
   ck_assert_int_ge(stats.nstretch_steps, 4);
   run_free(&run);
 }
@@ -202,7 +202,7 @@ START_TEST(limits_that_are_none_are_refused) {
   ck_assert_int_eq(CPContactSetTimeStepping(c, 1, 1), CP_ILL_INPUT);
   ck_assert_int_eq(CPContactSetTimeStepping(c, 5, 0), CP_ILL_INPUT);
   ck_assert_int_eq(CPContactSetTimeStepping(c, 5, NAN), CP_ILL_INPUT);
-  while (stats_of(run).nstretches == 0) ck_assert_int_ge(run_step(run, 1), 0);
+  while (stats_of(run).nintervals == 0) ck_assert_int_ge(run_step(run, 1), 0);
   ck_assert_int_eq(CPContactSetTimeStepping(c, 0, 0), CP_TOO_LATE);
   run_to(run, 1);
   ck_assert_int_eq(CPContactSetTimeStepping(c, 0, 0), CP_SUCCESS);
@@ -210,15 +210,15 @@ START_TEST(limits_that_are_none_are_refused) {
   run = rocking(_i, 1e-2);
   ck_assert_int_eq(CPContactSetTimeStepping(run->contact, 0, 0), CP_SUCCESS);
   run_to(run, 1); /* by events alone */
-  ck_assert_int_eq(stats_of(run).nstretches, 0);
+  ck_assert_int_eq(stats_of(run).nintervals, 0);
   rests(run, 1e-8);
   run_free(&run);
 }
 END_TEST
 
-TEST_SUITE(stretch) {
-  Suite *suite = suite_create("contact/stretch");
-  TCase *tc    = tcase_create("stretch");
+TEST_SUITE(time_stepping) {
+  Suite *suite = suite_create("contact/time_stepping");
+  TCase *tc    = tcase_create("time_stepping");
   tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
   tcase_add_loop_test(tc, rocking_block_rests_when_housner_says, 0, METHODS);
   tcase_add_loop_test(tc, a_stretch_may_be_cut_by_outputs_and_steps, 0, METHODS);
