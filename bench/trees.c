@@ -100,13 +100,14 @@ static void repeat(Case *c) {
 
 /* Returns the largest distance at the end. */
 static sunrealtype distance(Case *c) {
-  const sunrealtype origin[3] = {0};
-  sunrealtype most            = 0;
+  sunrealtype most = 0;
   for (int i = 0; i < CPBodiesCount(c[0].bodies, CP_BODY); i++) {
-    sunrealtype x[2][3];
-    for (int k = 0; k < 2; k++)
-      CHECK(CPMechGetPoint(c[k].mech, i, origin, c[k].y[STATES - 1], x[k], NULL));
-    for (int k = 0; k < 3; k++) most = fmax(most, fabs(x[0][k] - x[1][k]));
+    CPBodyFrame at[2];
+    for (int k = 0; k < 2; k++) {
+      at[k] = (CPBodyFrame)CP_INIT(CPBodyFrame);
+      CHECK(CPMechGetFrame(c[k].mech, i, NULL, c[k].y[STATES - 1], &at[k]));
+    }
+    for (int k = 0; k < 3; k++) most = fmax(most, fabs(at[0].position[k] - at[1].position[k]));
   }
   return most;
 }

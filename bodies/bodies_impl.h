@@ -271,6 +271,8 @@ int bodiesGiven(CPLog *log, const char *function, const char *names, int given);
 int bodiesFind(const Mechanism *b, int kind, const char *name, size_t length);
 /* The kind NAME_... of the element of this name, and its index, of a bushing that of its first law; or 0 */
 int bodiesLookUp(const Mechanism *b, const char *name, size_t length, int *index);
+/* Computes only the poses of a pair's bodies at y, so that a query about one element does not cost the time of all. */
+void bodiesPlacePair(Mechanism *b, const Pair *pair, N_Vector y);
 void bodiesPoseAt(const Space *space, const sunrealtype *q, const sunrealtype *u,
                   const sunrealtype *udot, Pose *pose);
 /* The same of the frame of body i, whose origin is not its centre of mass */

@@ -44,10 +44,9 @@ int CPMechGetFrame(CPMech mech, int body, const sunrealtype *point, N_Vector y, 
   if (!flag) flag = bodiesCheckIndex(CP_OBJECT(mech), b, CP_BODY, body, __func__);
   if (!flag) flag = cpTake(CP_OBJECT(mech), &own, frame, __func__);
   if (flag) return flag;
-  const sunrealtype *q = N_VGetArrayPointer(y), *u = q + bodiesCoordinates(b);
-  bodiesPoses(b, q, u, NULL);
   const Pose *pose = &b->pose[body];
   Pair pair        = {.side = {{.body = GROUND}, {.body = body}}};
+  bodiesPlacePair(b, &pair, y);
   if (point) memcpy(pair.side[1].point, point, sizeof pair.side[1].point);
   add3(-1, b->body[body].centre, pair.side[1].point);
   bodiesSpan(&pair, &bodies_ground, pose, VALUES, &d);

@@ -6,9 +6,7 @@
 
 #include <string.h>
 
-/* Computes only the poses of a pair's bodies at y, so that a query about one element does not cost
- * the time of all. */
-static void placePair(Mechanism *b, const Pair *pair, N_Vector y) {
+void bodiesPlacePair(Mechanism *b, const Pair *pair, N_Vector y) {
   const Space *s       = &b->space;
   const sunrealtype *q = N_VGetArrayPointer(y), *u = q + bodiesCoordinates(b);
   if (b->tree) bodiesPoses(b, q, u, NULL);
@@ -36,28 +34,10 @@ int CPMechGetCoordinate(CPMech mech, int i, N_Vector y, sunrealtype *x, sunrealt
   Jet jet;
   bodiesCoordinate(b, i, &term);
   treeCountTurns(b, &term);
-  placePair(b, &b->pair[term.pair], y);
+  bodiesPlacePair(b, &b->pair[term.pair], y);
   bodiesTermJet(b, &term, VALUES, &jet);
   if (x) *x = term.coef * jet.s;
   if (rate) *rate = term.coef * jet.rate;
-  return CP_SUCCESS;
-}
-
-int CPMechGetPoint(CPMech mech, int body, const sunrealtype *point, N_Vector y, sunrealtype *x,
-                   sunrealtype *v) {
-  Mechanism *b;
-  int flag = bodiesAt(mech, y, __func__, &b);
-  if (!flag) flag = bodiesCheckIndex(CP_OBJECT(mech), b, CP_BODY, body, __func__);
-  if (flag) return flag;
-  if (bodiesGiven(CP_OBJECT(mech), __func__, "point", point != NULL)) return CP_ILL_INPUT;
-  Pair pair = {.side = {{.body = GROUND}, {.body = body}}};
-  Moving d;
-  placePair(b, &pair, y);
-  memcpy(pair.side[1].point, point, sizeof pair.side[1].point);
-  add3(-1, b->body[body].centre, pair.side[1].point);
-  bodiesSpan(&pair, &bodies_ground, &b->pose[body], VALUES, &d);
-  if (x) memcpy(x, d.x, sizeof d.x);
-  if (v) memcpy(v, d.rate, sizeof d.rate);
   return CP_SUCCESS;
 }
 
@@ -75,7 +55,7 @@ int CPMechGetReaction(CPMech mech, int joint, sunrealtype t, N_Vector y, const s
     if ((flag = CPMechEvaluate(mech, t, y, &out))) return flag;
     b->z = q + bodiesCoordinates(b) + bodiesVelocities(b);
     bodiesPoses(b, q, q + bodiesCoordinates(b), b->tree->column);
-  } else placePair(b, &b->pair[b->joint[joint].pair], y);
+  } else bodiesPlacePair(b, &b->pair[b->joint[joint].pair], y);
   if ((flag = bodiesReaction(b, t, lambda, joint, F, T)) == 0) return CP_SUCCESS;
   return cpReport(CP_OBJECT(mech), flag < 0 ? CP_USERFUNC_FAIL : CP_REPTD_USERFUNC_ERR, __func__,
                   "at t = %g a function of a drive or a force failed (%d)", (double)t, flag);
@@ -339,10 +319,10 @@ int CPMechGetPoints(CPMech mech, CPThing thing, int i, N_Vector y, sunrealtype *
   const Pair *pair = &b->pair[n];
   const Side *on   = &pair->side[1];
   memset(xyz, 0, 12 * sizeof *xyz);
-  placePair(b, pair, y);
+  bodiesPlacePair(b, pair, y);
   if (thing == CP_PATH) {
     if (i + 1 < bodiesPathPart(b, NONE, NULL, NULL))
-      placePair(b, &b->pair[bodiesPairOf(b, thing, i + 1)], y);
+      bodiesPlacePair(b, &b->pair[bodiesPairOf(b, thing, i + 1)], y);
     bodiesPathPoints(b, i, xyz);
     return CP_SUCCESS;
   }

@@ -11,7 +11,8 @@
 
 int contactIdle(CPContact c, const char *function) {
   if (!c) return cpReport(NULL, CP_MEM_NULL, function, "contact must not be NULL");
-  if (!c->running && !c->calling && !c->log.handling && !CPMechIsBusy(c->mech)) return CP_SUCCESS;
+  if (!c->running && !c->calling && !c->log.handling && !(CPMechGetUse(c->mech) & CP_MECH_BUSY))
+    return CP_SUCCESS;
   return cpReport(&c->log, CP_REENTERED, function,
                   "it must not be called by a function of yours that works for the same contacts");
 }

@@ -19,7 +19,7 @@ int contactUserFailed(CPContact c, const char *function, const char *name, sunre
 
 int contactReady(CPContact c, N_Vector y, const char *function) {
   if (!c) return cpReport(NULL, CP_MEM_NULL, function, "contact must not be NULL");
-  if (c->calling || CPMechIsBusy(c->mech)) return contactIdle(c, function);
+  if (c->calling || (CPMechGetUse(c->mech) & CP_MECH_BUSY)) return contactIdle(c, function);
   if (!y) return cpReport(&c->log, CP_ILL_INPUT, function, "y must not be NULL");
   if (N_VGetLength(y) != c->n)
     return cpReport(&c->log, CP_ILL_INPUT, function,

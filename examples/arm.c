@@ -14,6 +14,8 @@
 #include <cpodes/cpodes_bodies.h>
 #include <math.h>
 #include <nvector/nvector_serial.h>
+#include <stdio.h>
+#include <string.h>
 
 enum { COLUMN, UPPER, FOREARM };
 
@@ -108,13 +110,13 @@ static void fall(CPFormulation formulation, SUNContext ctx, sunrealtype *tip, su
   CPMechOutput out = CP_INIT(CPMechOutput);
   out.lambda       = lambda;
   CHECK(CPMechEvaluate(arm, t, y, &out));
-  CHECK(CPMechGetPoint(arm, FOREARM, end, y, tip, NULL));
-  if (formulation ==
-      CP_JOINT_COORDINATES) { /* velocities of the tip, in a horizontal direction and upwards, per unit of a rate */
-    sunrealtype J[6 * 3], M[3 * 3];
-    CPBodyFrame frame  = {CP_SIZED(CPBodyFrame), .jacobian = J};
+  sunrealtype J[6 * 3], M[3 * 3]; /* in joint coordinates */
+  const int is_tree = formulation == CP_JOINT_COORDINATES;
+  CPBodyFrame frame = {CP_SIZED(CPBodyFrame), .jacobian = is_tree ? J : NULL};
+  CHECK(CPMechGetFrame(arm, FOREARM, end, y, &frame));
+  memcpy(tip, frame.position, sizeof frame.position);
+  if (is_tree) { /* velocities of the tip, in a horizontal direction and upwards, per unit of a rate */
     CPMechOutput terms = {CP_SIZED(CPMechOutput), .M = M};
-    CHECK(CPMechGetFrame(arm, FOREARM, end, y, &frame));
     CHECK(CPMechEvaluate(arm, t, y, &terms));
     for (int k = 0; k < 3; k++)
       printf("%-9s dx/dt = %8.5f, dz/dt = %8.5f m/rad, M = %.5f kg m^2\n", hinges[k],

@@ -110,7 +110,7 @@ int main(void) {
     CHECK(CPIntegratorGetRootInfo(mem, found));
     if (changes++ < 6) printf("t = %.6f s: the brake %s\n", t, found[0] ? "grips" : "lets go");
     if (found[0]) { /* A force is added while there is no integrator, */
-      if (CPMechIsAttached(mech)) CPIntegratorFree(&mem);
+      if (CPMechGetUse(mech) & CP_MECH_ATTACHED) CPIntegratorFree(&mem);
       CHECK(CPMechAddForce(mech, &brake, &id));
       mem = start(mech, t, y, limit, ctx);
     } else { /* and removed at any time. */

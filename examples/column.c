@@ -78,7 +78,7 @@ static void message(int code, const char *function, const char *text, void *data
   Watch *w = data;
   (void)function;
   printf("%s", text);
-  if (code == CV_WARNING && !CPMechIsBusy(w->mech)) {
+  if (code == CV_WARNING && !(CPMechGetUse(w->mech) & CP_MECH_BUSY)) {
     printf("; energy %.6f J", energy(w->y));
     w->ends++;
   }

@@ -41,7 +41,8 @@ static const CPForce road    = {CP_NEW_FORCE("road"), .body = "upright", .point 
                                 .force = {0, 0, 3000}};
 
 int main(void) {
-  sunrealtype t = 0, x[3], F[3], T[3], lambda[17], start = 0, drift = 0, violation = 0;
+  CPBodyFrame frame = CP_INIT(CPBodyFrame);
+  sunrealtype t = 0, F[3], T[3], lambda[17], start = 0, drift = 0, violation = 0;
   int tie_rod, upright;
   SUNContext ctx;
   CPModel model;
@@ -75,8 +76,9 @@ int main(void) {
     CHECK(CPMechEvaluate(mech, t, y, &now));
     CHECK(CPMechGetPowers(mech, t, y, lambda, &E));
     CHECK(CPMechGetReaction(mech, tie_rod, t, y, lambda, F, T));
-    CHECK(CPMechGetPoint(mech, upright, hub, y, x, NULL));
-    printf("%5.1f  %10.6f  %11.3f\n", t, x[2] - 0.33, sqrt(F[0] * F[0] + F[1] * F[1] + F[2] * F[2]));
+    CHECK(CPMechGetFrame(mech, upright, hub, y, &frame));
+    printf("%5.1f  %10.6f  %11.3f\n", t, frame.position[2] - 0.33,
+           sqrt(F[0] * F[0] + F[1] * F[1] + F[2] * F[2]));
     const sunrealtype sum = E.kinetic + E.potential - N_VGetArrayPointer(y)[39]; /* work */
     if (row == 0) start = sum;
     drift     = fmax(drift, fabs(sum - start));

@@ -225,8 +225,10 @@ static sunrealtype extent(const CPPlugin *model) {
   for (int i = 0; i < joints + bodies; i++) {
     const CPDescription d = thing(b, i < joints ? CP_JOINT : CP_BODY, i < joints ? i : i - joints);
     sunrealtype x[12];
-    const int failed = i < joints ? CPMechGetPoints(mech, CP_JOINT, i, model->y0, x)
-                                  : CPMechGetPoint(mech, i - joints, d.centre, model->y0, x, NULL);
+    CPBodyFrame frame = CP_INIT(CPBodyFrame);
+    const int failed  = i < joints ? CPMechGetPoints(mech, CP_JOINT, i, model->y0, x)
+                                   : CPMechGetFrame(mech, i - joints, d.centre, model->y0, &frame);
+    if (i >= joints) memcpy(x, frame.position, sizeof frame.position);
     for (int k = 0; !failed && k < (i < joints ? 6 : 3); k++)
       low[k % 3] = fmin(low[k % 3], x[k]), high[k % 3] = fmax(high[k % 3], x[k]);
   }
@@ -344,14 +346,15 @@ static void count_meshes(CPBodies b, int *points, int *edges) {
  * meshes. Segments lead from each body to its joints, and join both points of a joint, which differ for rods and guides. */
 static void points(const CPPlugin *model, sunrealtype t, N_Vector y, sunrealtype *xyz) {
   (void)t;
-  static const sunrealtype origin[3];
   CPBodies b  = built(model)->bodies;
   CPMech mech = built(model)->mech;
   sunrealtype both[12];
   for (int i = 0; i < CPBodiesCount(b, CP_JOINT); i++, xyz += 6)
     if (!CPMechGetPoints(mech, CP_JOINT, i, y, both)) memcpy(xyz, both, 6 * sizeof *xyz);
-  for (int i = 0; i < CPBodiesCount(b, CP_BODY); i++, xyz += 3)
-    CPMechGetPoint(mech, i, origin, y, xyz, NULL);
+  for (int i = 0; i < CPBodiesCount(b, CP_BODY); i++, xyz += 3) {
+    CPBodyFrame frame = CP_INIT(CPBodyFrame);
+    if (!CPMechGetFrame(mech, i, NULL, y, &frame)) memcpy(xyz, frame.position, 3 * sizeof *xyz);
+  }
   for (int i = 0; i < CPBodiesCount(b, CP_SPRING); i++, xyz += 6)
     if (!CPMechGetPoints(mech, CP_SPRING, i, y, both)) memcpy(xyz, both, 6 * sizeof *xyz);
   for (int i = 0; i < CPBodiesCount(b, CP_SHAPE); i++) {

@@ -430,7 +430,7 @@ static int begin(CPSession s, sunrealtype t1, N_Vector y, const sunrealtype *t,
   if (isnan(t1) || s->sign * (t1 - s->t) < 0.0)
     return cpReport(&s->log, CP_ILL_INPUT, function,
                     "t1 must not lie before %.15g, where the run is: t1 = %.15g", s->t, t1);
-  if (s->mech && !CPMechIsAttached(s->mech))
+  if (s->mech && !(CPMechGetUse(s->mech) & CP_MECH_ATTACHED))
     return cpReport(
         &s->log, CP_NO_INIT, function,
         "the integrator of the mechanical system has been freed: call CPSessionStart again");

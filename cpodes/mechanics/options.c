@@ -23,8 +23,6 @@ int CPMechGetData(CPMech mech, void **data) {
 
 void *CPMechGetUserData(CPMech mech) { return mech ? mech->user_data : NULL; }
 
-int CPMechIsBusy(CPMech mech) { return mech && mech->log.running > 0; }
-
 CPProjector CPMechGetProjector(CPMech mech) {
   if (!mech) return cpReport(NULL, CP_MEM_NULL, __func__, "mech must not be NULL"), NULL;
   return mech->P;

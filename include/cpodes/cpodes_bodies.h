@@ -886,10 +886,6 @@ CPODES_EXPORT int CPMechAssemble(CPMech mech, sunrealtype t, N_Vector y, CPAssem
  * may be NULL. */
 CPODES_EXPORT int CPMechGetCoordinate(CPMech mech, int i, N_Vector y, sunrealtype *x,
                                       sunrealtype *rate);
-/** Returns the position x [3] and velocity v [3] in space of a point that is given in the frame of a body. Either may be
- * NULL. */
-CPODES_EXPORT int CPMechGetPoint(CPMech mech, int body, const sunrealtype *point, N_Vector y,
-                                 sunrealtype *x, sunrealtype *v);
 /** Sets the coordinate of a hinge or slide in joint coordinates, and its rate: of a joint of the tree, which is then exact;
  * joints that close loops follow by CPMechAssemble, whose ranges set such coordinates in any formulation. Returns CP_NOT_SUPPORTED for
  * other coordinates, CP_ILL_INPUT if x or rate is not finite; y is then as it was. */

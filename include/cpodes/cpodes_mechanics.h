@@ -615,11 +615,14 @@ CPODES_EXPORT int CPMechSetGroupNorms(CPMech mech, sunbooleantype on);
  */
 CPODES_EXPORT int CPMechAttach(CPMech mech, CPIntegrator mem, sunrealtype t0, N_Vector y0);
 
-/** Returns 1 while a function of the model works for mech, so that other functions would return CP_REENTERED, else 0. */
-CPODES_EXPORT int CPMechIsBusy(CPMech mech);
-
-/** Returns 1 if the system is attached to an integrator that has not been freed, else 0; 0 if mech is NULL. */
-CPODES_EXPORT int CPMechIsAttached(CPMech mech);
+/** What a system is used for: bits of CPMechGetUse. */
+typedef enum {
+  CP_MECH_ATTACHED = 1, /**< it is attached to an integrator that has not been freed */
+  CP_MECH_BUSY =
+      2 /**< a function of the model works for it, so that other functions would return CP_REENTERED */
+} CPMechUse;
+/** Returns the sum of the bits of CPMechUse that apply, or 0; 0 if mech is NULL. */
+CPODES_EXPORT int CPMechGetUse(CPMech mech);
 
 /**
  * Returns the projector, which mech owns. Its constraints are p, then v. Options that concern their

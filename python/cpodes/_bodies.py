@@ -272,9 +272,9 @@ class BodiesInstance(Instance):
 
     def point(self, body: int) -> np.ndarray:
         """The origin of a body's frame in space at y."""
-        place = np.zeros(3)
-        check(self.mech, lib.CPMechGetPoint(self.mech, body, ffi.new("double [3]"), self.y_vector, pointer(place), ffi.NULL))
-        return place
+        frame = sized("CPBodyFrame")
+        check(self.mech, lib.CPMechGetFrame(self.mech, body, ffi.NULL, self.y_vector, frame))
+        return np.array(list(frame.position))
 
     def create(self) -> Any:
         m, box = self.mechanism, ffi.new("CPModel *")
@@ -1085,9 +1085,9 @@ class Bodies(Mechanism):
 
         def one(t: float, y: np.ndarray) -> np.ndarray:
             def work(x: BodiesInstance) -> np.ndarray:
-                out, i = np.zeros(6), found(x.bodies, lib.CP_BODY, name)
-                check(x.mech, lib.CPMechGetPoint(x.mech, i, pointer(place), x.y_vector, pointer(out), pointer(out) + 3))
-                return out
+                frame, i = sized("CPBodyFrame"), found(x.bodies, lib.CP_BODY, name)
+                check(x.mech, lib.CPMechGetFrame(x.mech, i, pointer(place), x.y_vector, frame))
+                return np.array([*frame.position, *frame.velocity])
             return self._at(y, work)
         return self._each(one, 0.0, y)
 

@@ -194,4 +194,7 @@ int CPMechAttach(CPMech mech, CPIntegrator mem, sunrealtype t0, N_Vector y0) {
   return flag;
 }
 
-int CPMechIsAttached(CPMech mech) { return mech && mech->host; }
+int CPMechGetUse(CPMech mech) {
+  if (!mech) return 0;
+  return (mech->host ? CP_MECH_ATTACHED : 0) | (mech->log.running > 0 ? CP_MECH_BUSY : 0);
+}

@@ -480,8 +480,8 @@ START_TEST(axes_stay_at_the_angle_of_their_joint) {
     ck_assert_int_eq(CPIntegratorSStolerances(integrator, 1e-8, 1e-8), CP_SUCCESS);
     ck_assert(CPIntegratorEvolve(integrator, 0.3, y, &t, CV_NORMAL) >= 0);
     const int body = thing_named(bodies, CP_BODY, "a");
-    ck_assert_int_eq(CPMechGetPoint(mech, body, none, y, p[0], NULL), CP_SUCCESS);
-    ck_assert_int_eq(CPMechGetPoint(mech, body, z, y, p[1], NULL), CP_SUCCESS);
+    ck_assert_int_eq(body_point(mech, body, none, y, p[0], NULL), CP_SUCCESS);
+    ck_assert_int_eq(body_point(mech, body, z, y, p[1], NULL), CP_SUCCESS);
     ck_assert_double_eq_tol(p[1][2] - p[0][2], cos(angles[i]), 1e-10);
     CPIntegratorFree(&integrator);
     close_text();

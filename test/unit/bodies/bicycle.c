@@ -94,12 +94,12 @@ static void measure(CPBodies b, CPMech mech, N_Vector y, sunrealtype *x) {
   const sunrealtype *omega = entries(y) + 4 * 7 + 6 + 3; /* of the frame, in its own axes */
   ck_assert_int_eq(CPMechGetCoordinate(mech, thing_named(b, CP_COORDINATE, "head"), y, &steer, &rate),
                    CP_SUCCESS);
-  ck_assert_int_eq(CPMechGetPoint(mech, thing_named(b, CP_BODY, "frame"), (sunrealtype[]){0, 0, 0},
-                                  y, hub, NULL),
-                   CP_SUCCESS);
-  ck_assert_int_eq(CPMechGetPoint(mech, thing_named(b, CP_BODY, "frame"), (sunrealtype[]){0, 1, 0},
-                                  y, side, NULL),
-                   CP_SUCCESS);
+  ck_assert_int_eq(
+      body_point(mech, thing_named(b, CP_BODY, "frame"), (sunrealtype[]){0, 0, 0}, y, hub, NULL),
+      CP_SUCCESS);
+  ck_assert_int_eq(
+      body_point(mech, thing_named(b, CP_BODY, "frame"), (sunrealtype[]){0, 1, 0}, y, side, NULL),
+      CP_SUCCESS);
   x[0] = asin(side[2] - hub[2]);
   x[1] = -steer;
   x[2] = omega[0];

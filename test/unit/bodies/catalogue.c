@@ -161,9 +161,9 @@ START_TEST(slider_crank_reaches_its_reference) {
                    CP_SUCCESS);
   ck_assert_double_eq_tol(s, r[1], 1e-10);
   ck_assert_double_eq_tol(v, r[4], 1e-10);
-  ck_assert_int_eq(CPMechGetPoint(mech, thing_named(bodies, CP_BODY, "rod"),
-                                  (sunrealtype[]){1, 0, 0}, y, at, rate),
-                   CP_SUCCESS);
+  ck_assert_int_eq(
+      body_point(mech, thing_named(bodies, CP_BODY, "rod"), (sunrealtype[]){1, 0, 0}, y, at, rate),
+      CP_SUCCESS);
   ck_assert_double_eq_tol(at[0], r[1] + cos(r[2]), 1e-10);
   ck_assert_double_eq_tol(rate[1], r[5] * cos(r[2]), 1e-10);
   /* energy - W is the energy at the start, with the spring at rest */

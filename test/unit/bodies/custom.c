@@ -206,14 +206,14 @@ START_TEST(velocities_are_those_of_positions) {
   const int n = (int)N_VGetLength(y) / 2;
   random_fill(y, &seed);
   sunrealtype v[3], sum[3] = {0, 0, 0}, x[3];
-  ck_assert_int_eq(CPMechGetPoint(mech, 2, point, y, x, v), CP_SUCCESS);
+  ck_assert_int_eq(body_point(mech, 2, point, y, x, v), CP_SUCCESS);
   static const sunrealtype weight[] = {3.0 / 4, -3.0 / 20, 1.0 / 60};
   for (int side = -1; side <= 1; side += 2)
     for (int step = 1; step <= 3; step++) {
       N_VScale(1, y, there);
       for (int i = 0; i < n; i++)
         N_VGetArrayPointer(there)[i] += side * step * h * N_VGetArrayPointer(y)[n + i];
-      ck_assert_int_eq(CPMechGetPoint(mech, 2, point, there, x, NULL), CP_SUCCESS);
+      ck_assert_int_eq(body_point(mech, 2, point, there, x, NULL), CP_SUCCESS);
       for (int k = 0; k < 3; k++) sum[k] += side * weight[step - 1] * x[k] / h;
     }
   for (int k = 0; k < 3; k++) ck_assert_double_eq_tol(sum[k], v[k], 1e-11 * (1 + fabs(v[k])));
@@ -295,7 +295,7 @@ START_TEST(reactions_do_no_work) {
   ck_assert_int_eq(CPMechGetReaction(mech, joint, 0, y, lambda, F, T), CP_SUCCESS);
   /* velocities at P_b of both bodies, and their angular velocities, from the rates of points */
   sunrealtype w[2][3], power = 0, size = 0;
-  ck_assert_int_eq(CPMechGetPoint(mech, nut, origin, y, x, v_b), CP_SUCCESS);
+  ck_assert_int_eq(body_point(mech, nut, origin, y, x, v_b), CP_SUCCESS);
   for (int side = 0; side < 2; side++) {
     CPSensor s = CP_INIT(CPSensor);
     ck_assert_int_eq(CPMechGetSensor(mech, side ? "nut.omega" : "shank.omega", 0, y, &s),
@@ -303,7 +303,7 @@ START_TEST(reactions_do_no_work) {
     for (int k = 0; k < 3; k++) w[side][k] = s.value[k];
   }
   const sunrealtype zero[3] = {0, 0, 0};
-  ck_assert_int_eq(CPMechGetPoint(mech, shank, zero, y, x_a, v_a), CP_SUCCESS);
+  ck_assert_int_eq(body_point(mech, shank, zero, y, x_a, v_a), CP_SUCCESS);
   const sunrealtype d[3] = {x[0] - x_a[0], x[1] - x_a[1], x[2] - x_a[2]};
   for (int k = 0; k < 3; k++) {
     const int i = (k + 1) % 3, j = (k + 2) % 3;

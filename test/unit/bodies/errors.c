@@ -466,7 +466,7 @@ START_TEST(wrong_arguments_are_refused) {
   ck_assert_mentions(CPObjectGetLastMessage(CP_OBJECT(mech)), "13 components");
   ck_assert_int_eq(CPMechGetCoordinate(mech, 1, y, x, T), CP_ILL_INPUT);
   ck_assert_int_eq(CPMechGetCoordinate(mech, -1, y, x, T), CP_ILL_INPUT);
-  ck_assert_int_eq(CPMechGetPoint(mech, 1, x, y, x, T), CP_ILL_INPUT);
+  ck_assert_int_eq(body_point(mech, 1, x, y, x, T), CP_ILL_INPUT);
   ck_assert_int_eq(CPMechGetReaction(mech, 1, 0, y, x, x, T), CP_ILL_INPUT);
   ck_assert_int_eq(CPMechGetReaction(mech, 0, 0, y, NULL, x, T), CP_ILL_INPUT);
   ck_assert_int_eq(CPMechGetPoints(mech, CP_JOINT, 1, y, P), CP_ILL_INPUT);
@@ -550,13 +550,13 @@ START_TEST(arguments_that_are_NULL_are_refused) {
     ck_assert_int_eq(described[k], CP_ILL_INPUT);
   ck_assert_mentions(CPObjectGetLastMessage(CP_OBJECT(bodies)), "must not be NULL");
   const int asked[] = {
-      CPMechGetPoint(mech, 0, NULL, y, P, P), CPMechGetReaction(mech, 0, 0, y, P, NULL, P),
+      CPMechGetFrame(mech, 0, P, y, NULL), CPMechGetReaction(mech, 0, 0, y, P, NULL, P),
       CPMechGetReaction(mech, 0, 0, y, P, P, NULL), CPMechGetPowers(mech, 0, y, NULL, NULL),
       CPMechGetPoints(mech, CP_JOINT, 0, y, NULL)};
   for (size_t k = 0; k < sizeof asked / sizeof *asked; k++)
     ck_assert_int_eq(asked[k], CP_ILL_INPUT);
   ck_assert_mentions(CPObjectGetLastMessage(CP_OBJECT(mech)), "must not be NULL");
-  ck_assert_int_eq(CPMechGetPoint(mech, 0, P, y, NULL, NULL), CP_SUCCESS);
+  ck_assert_int_eq(body_point(mech, 0, P, y, NULL, NULL), CP_SUCCESS);
   ck_assert_int_eq(CPMechGetCoordinate(mech, 0, y, NULL, NULL), CP_SUCCESS);
   CPMechFree(&mech);
   N_VDestroy(y);

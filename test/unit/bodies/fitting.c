@@ -66,7 +66,7 @@ static double apart(CPMech mech, N_Vector y, const Hinge *hinge, int count) {
   for (int k = 0; k < 4; k++) {
     const sunrealtype point[3] = {k == 1, k == 2, k == 3};
     sunrealtype x[3], to[3];
-    ck_assert_int_eq(CPMechGetPoint(mech, count - 1, point, y, x, NULL), CP_SUCCESS);
+    ck_assert_int_eq(body_point(mech, count - 1, point, y, x, NULL), CP_SUCCESS);
     forward(hinge, count, point, to);
     for (int l = 0; l < 3; l++) worst = fmax(worst, fabs(x[l] - to[l]));
   }
@@ -206,7 +206,7 @@ END_TEST
 static double distance_to(CPMech mech, N_Vector y, const CPTarget *target) {
   sunrealtype x[3];
   double sum = 0;
-  ck_assert_int_eq(CPMechGetPoint(mech, target->body, target->point, y, x, NULL), CP_SUCCESS);
+  ck_assert_int_eq(body_point(mech, target->body, target->point, y, x, NULL), CP_SUCCESS);
   for (int k = 0; k < 3; k++) sum += pow(x[k] - target->position[k], 2);
   return sqrt(sum);
 }

@@ -130,7 +130,7 @@ START_TEST(jacobians_give_velocities_and_biases_their_rates) {
   for (int i = 0; i < 4; i++) {
     const CPBodyFrame frame = frame_at(&b, i, point, b.y, J);
     sunrealtype x[3], v[3], rate[6] = {0}, slope[6] = {0};
-    ck_assert_int_eq(CPMechGetPoint(b.mech, i, point, b.y, x, v), CP_SUCCESS);
+    ck_assert_int_eq(body_point(b.mech, i, point, b.y, x, v), CP_SUCCESS);
     for (int k = 0; k < 3; k++) {
       ck_assert_double_eq_tol(frame.position[k], x[k], 1e-14);
       ck_assert_double_eq_tol(frame.velocity[k], v[k], 1e-14);
@@ -168,7 +168,7 @@ START_TEST(axes_and_quaternions_are_those_of_the_frame) {
     ck_assert_double_ge(e[0], 0);
     for (int k = 0; k < 3; k++) {
       sunrealtype unit[3] = {k == 0, k == 1, k == 2}, x[3], w[3], turned[3];
-      ck_assert_int_eq(CPMechGetPoint(b.mech, i, unit, b.y, x, NULL), CP_SUCCESS);
+      ck_assert_int_eq(body_point(b.mech, i, unit, b.y, x, NULL), CP_SUCCESS);
       /* x + 2 e_0 (e x x) + 2 e x (e x x) */
       for (int j = 0; j < 3; j++)
         w[j] = e[1 + (j + 1) % 3] * unit[(j + 2) % 3] - e[1 + (j + 2) % 3] * unit[(j + 1) % 3];

@@ -109,7 +109,7 @@ static double error_of(const Motion *m, CPMech mech, N_Vector y0, const char *me
     sunrealtype x[3], exact[3];
     ck_assert_msg(CPIntegratorEvolve(of, 5, y, &t, CV_ONE_STEP) >= 0, "%s: %s", method,
                   CPObjectGetLastMessage(CP_OBJECT(mech)));
-    ck_assert_int_eq(CPMechGetPoint(mech, m->body, m->point, y, x, NULL), CP_SUCCESS);
+    ck_assert_int_eq(body_point(mech, m->body, m->point, y, x, NULL), CP_SUCCESS);
     m->exact(t, exact);
     for (int i = 0; i < 3; i++) worst = fmax(worst, fabs(x[i] - exact[i]) / (steps * 2 * tol));
   }

@@ -69,7 +69,7 @@ START_TEST(all_joints_move_as_in_mujoco) {
     sunrealtype x[3], dot = 0;
     const char *name = at_half_a_second[i].body;
     const int body   = thing_named(bodies, CP_BODY, name);
-    ck_assert_int_eq(CPMechGetPoint(mech, body, origin, y, x, NULL), CP_SUCCESS);
+    ck_assert_int_eq(body_point(mech, body, origin, y, x, NULL), CP_SUCCESS);
     for (int k = 0; k < 3; k++)
       ck_assert_msg(fabs(x[k] - at_half_a_second[i].x[k]) <= bound, "%s x[%d] = %.12f", name, k,
                     (double)x[k]);

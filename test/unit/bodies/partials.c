@@ -337,7 +337,7 @@ static void add_velocity(CPMech mech, sunrealtype sign, int body, N_Vector y, co
   sunrealtype at[4][3], rate[4][3];
   if (body < 0) return;
   for (int k = 0; k < 4; k++)
-    ck_assert_int_eq(CPMechGetPoint(mech, body, unit[k], y, at[k], rate[k]), CP_SUCCESS);
+    ck_assert_int_eq(body_point(mech, body, unit[k], y, at[k], rate[k]), CP_SUCCESS);
   for (int k = 0; k < 4; k++) {
     sunrealtype c = k == 0; /* coordinate k of x in the body */
     for (int i = 0; i < 3 && k > 0; i++) c += (x[i] - at[0][i]) * (at[k][i] - at[0][i]);

@@ -373,7 +373,7 @@ START_TEST(drag_brakes_a_turning_ball) {
   run(t, 1e-11);
   sunrealtype x[3], v[3];
   ck_assert_int_eq(
-      CPMechGetPoint(mech, thing_named(bodies, CP_BODY, "ball"), (sunrealtype[]){0, 0, 0}, y, x, v),
+      body_point(mech, thing_named(bodies, CP_BODY, "ball"), (sunrealtype[]){0, 0, 0}, y, x, v),
       CP_SUCCESS);
   for (int k = 0; k < 3; k++) ck_assert_double_eq_tol(entries(y)[7 + 3 + k], w[k] * left, 1e-9);
   ck_assert_double_eq_tol(entries(y)[13], J * 5.25 / 2 * (left * left - 1), 1e-9);

@@ -58,7 +58,7 @@ START_TEST(a_keyframe_places_and_moves_all_bodies) {
   ck_assert_int_eq(build_mech(b, &mech), CP_SUCCESS);
   N_Vector y = CPBodiesState(b, test_context);
   for (int i = 0; i < 4; i++) {
-    ck_assert_int_eq(CPMechGetPoint(mech, thing_named(b, CP_BODY, at_home[i].body), origin, y, x, v),
+    ck_assert_int_eq(body_point(mech, thing_named(b, CP_BODY, at_home[i].body), origin, y, x, v),
                      CP_SUCCESS);
     for (int k = 0; k < 3; k++) {
       ck_assert_double_eq_tol(x[k], at_home[i].x[k], 1e-14);
@@ -771,7 +771,7 @@ START_TEST(loops_close_within_limits_if_they_can) {
     ck_assert_double_eq_tol(h, elbows[_i].shoulder, 1e-9);
     ck_assert_double_eq_tol(k, elbows[_i].elbow, 1e-9);
     ck_assert_int_eq(CPBodiesFind(b, CP_BODY, "beside", &beside), CP_SUCCESS);
-    ck_assert_int_eq(CPMechGetPoint(mech, beside, origin, y, at, NULL), CP_SUCCESS);
+    ck_assert_int_eq(body_point(mech, beside, origin, y, at, NULL), CP_SUCCESS);
     for (int l = 0; l < 3; l++) ck_assert_double_eq_tol(at[l], l + 1, 1e-12);
     ck_assert_int_eq(strstr(assembly.notes, "within all limits") != NULL, elbows[_i].is_told);
     N_VDestroy(y);

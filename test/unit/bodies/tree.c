@@ -27,11 +27,11 @@ static void discard(Built *b) {
 static void motion_of(const Built *b, int i, const sunrealtype *centre, sunrealtype *x,
                       sunrealtype *v, sunrealtype R[3][3], sunrealtype w[3]) {
   sunrealtype at[3], rate[3], axis_rate[3][3];
-  ck_assert_int_eq(CPMechGetPoint(b->mech, i, centre, b->y, x, v), CP_SUCCESS);
+  ck_assert_int_eq(body_point(b->mech, i, centre, b->y, x, v), CP_SUCCESS);
   for (int k = 0; k < 3; k++) {
     sunrealtype point[3] = {centre[0], centre[1], centre[2]};
     point[k] += 1;
-    ck_assert_int_eq(CPMechGetPoint(b->mech, i, point, b->y, at, rate), CP_SUCCESS);
+    ck_assert_int_eq(body_point(b->mech, i, point, b->y, at, rate), CP_SUCCESS);
     for (int l = 0; l < 3; l++) R[k][l] = at[l] - x[l], axis_rate[k][l] = rate[l] - v[l];
   }
   for (int k = 0; k < 3; k++) { /* in the body's axes: w_x = z . y' */
@@ -197,7 +197,7 @@ START_TEST(loops_move_as_in_absolute_coordinates) {
   for (int i = 0; i < CPBodiesCount(one[0].bodies, CP_BODY); i++) {
     sunrealtype x[2][3], v[2][3];
     for (int k = 0; k < 2; k++)
-      ck_assert_int_eq(CPMechGetPoint(one[k].mech, i, point, one[k].y, x[k], v[k]), CP_SUCCESS);
+      ck_assert_int_eq(body_point(one[k].mech, i, point, one[k].y, x[k], v[k]), CP_SUCCESS);
     for (int k = 0; k < 3; k++) {
       ck_assert_double_eq_tol(x[0][k], x[1][k], bound);
       ck_assert_double_eq_tol(v[0][k], v[1][k], 100 * bound);
@@ -468,7 +468,7 @@ START_TEST(parallelograms_leave_their_flat_position_as_such) {
   for (int i = 0; i <= count; i++) {
     const sunrealtype foot = i < count ? (sunrealtype)i / (count - 1) : 0.5,
                       r    = i < count ? 0.25 : 0.5;
-    ck_assert_int_eq(CPMechGetPoint(b.mech, i, origin, b.y, x, NULL), CP_SUCCESS);
+    ck_assert_int_eq(body_point(b.mech, i, origin, b.y, x, NULL), CP_SUCCESS);
     ck_assert_double_eq_tol(x[0], foot * cos(phi) + r * cos(phi + end), 1000 * tol);
     ck_assert_double_eq_tol(x[1], foot * sin(phi) + r * sin(phi + end), 1000 * tol);
   }
@@ -507,7 +507,7 @@ START_TEST(links_in_line_bear_a_load_along_them) {
   ck_assert_msg(CPIntegratorEvolve(mem, 1, tree.y, &t, CV_ONE_STEP) == CP_SUCCESS, "%s",
                 CPObjectGetLastMessage(CP_OBJECT(mem)));
   for (int i = 0; i < 3; i++) {
-    ck_assert_int_eq(CPMechGetPoint(tree.mech, i, origin, tree.y, x, NULL), CP_SUCCESS);
+    ck_assert_int_eq(body_point(tree.mech, i, origin, tree.y, x, NULL), CP_SUCCESS);
     ck_assert_double_eq_tol(x[0], c * (i + 0.5), 1e-5);
     ck_assert_double_eq_tol(x[1], s * (i + 0.5), 1e-5);
   }
@@ -648,7 +648,7 @@ START_TEST(angles_have_their_sines_and_cosines) {
                                     : (i < 0 ? -1 : 1) * beyond[k - 3] + i;
       sunrealtype at[3];
       entries(one.y)[0] = x;
-      ck_assert_int_eq(CPMechGetPoint(one.mech, 0, arm, one.y, at, NULL), CP_SUCCESS);
+      ck_assert_int_eq(body_point(one.mech, 0, arm, one.y, at, NULL), CP_SUCCESS);
       ck_assert_msg(fabs(at[0] - cos(x)) <= 2 * DBL_EPSILON &&
                         fabs(at[1] - sin(x)) <= 2 * DBL_EPSILON,
                     "x = %.17g: %.17g, %.17g", (double)x, (double)at[0], (double)at[1]);

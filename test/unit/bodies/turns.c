@@ -86,7 +86,7 @@ START_TEST(turns_do_not_choose_steps) {
     CPIntegrator mem = start(&m, methods[_i % METHODS], SUN_RCONST(1e-6), 1);
     ck_assert_int_ge(CPIntegratorEvolve(mem, 1, m.y, &t, CV_NORMAL), 0);
     ck_assert_int_eq(CPObjectGetStat(CP_OBJECT(mem), "steps", &steps[k]), CP_SUCCESS);
-    ck_assert_int_eq(CPMechGetPoint(m.mech, 1, tip, m.y, x[k], NULL), CP_SUCCESS);
+    ck_assert_int_eq(body_point(m.mech, 1, tip, m.y, x[k], NULL), CP_SUCCESS);
     CPIntegratorFree(&mem);
     discard(&m);
   }

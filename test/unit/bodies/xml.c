@@ -422,7 +422,7 @@ START_TEST(joints_in_a_row_move_the_body_together) {
   for (int end = 0; end < 2; end++) { /* v, and v + w x z */
     const double *w = rows[_i].w, turn[] = {w[1] * end, -w[0] * end, 0};
     const sunrealtype point[] = {0, 0, end};
-    ck_assert_int_eq(CPMechGetPoint(mech, thing_named(b, CP_BODY, "a"), point, y, x, v), CP_SUCCESS);
+    ck_assert_int_eq(body_point(mech, thing_named(b, CP_BODY, "a"), point, y, x, v), CP_SUCCESS);
     for (int k = 0; k < 3; k++)
       ck_assert_double_eq_tol(v[k], rows[_i].v[k] + turn[k] + (turned && k == 0 ? 3 : 0), 1e-12);
   }
@@ -485,7 +485,7 @@ START_TEST(loops_are_closed) {
   if (model.p) ck_assert_int_eq(model.p(0, entries(y), p, CPMechGetUserData(mech)), 0);
   for (int k = 0; k < (int)model.np; k++) ck_assert_double_eq_tol(p[k], 0, 1e-15);
   ck_assert_int_eq(
-      CPMechGetPoint(mech, thing_named(b, CP_BODY, "b"), (sunrealtype[]){0, 0, 0}, y, x, NULL),
+      body_point(mech, thing_named(b, CP_BODY, "b"), (sunrealtype[]){0, 0, 0}, y, x, NULL),
       CP_SUCCESS);
   for (int k = 0; k < 3; k++) ck_assert_double_eq_tol(x[k], loops[_i].x[k], 1e-15);
   N_VDestroy(y);

@@ -463,7 +463,7 @@ static void free_named(void) {
 
 static void point_of(const char *name, sunrealtype *x) {
   ck_assert_int_eq(
-      CPMechGetPoint(mech, thing_named(bodies, CP_BODY, name), (sunrealtype[3]){0}, y, x, NULL),
+      body_point(mech, thing_named(bodies, CP_BODY, name), (sunrealtype[3]){0}, y, x, NULL),
       CP_SUCCESS);
 }
 

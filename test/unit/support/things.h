@@ -55,6 +55,16 @@ static inline N_Vector build_as(CPBodies b, CPFormulation formulation, CPMech *m
   return y;
 }
 
+/* The position x [3] and the velocity v [3] of a point in the frame of a body; they may be NULL. Returns what CPMechGetFrame returns. */
+static inline int body_point(CPMech mech, int body, const sunrealtype *point, N_Vector y,
+                             sunrealtype *x, sunrealtype *v) {
+  CPBodyFrame frame = CP_INIT(CPBodyFrame);
+  const int flag    = CPMechGetFrame(mech, body, point, y, &frame);
+  if (x) memcpy(x, frame.position, sizeof frame.position);
+  if (v) memcpy(v, frame.velocity, sizeof frame.velocity);
+  return flag;
+}
+
 /* The equations of mech */
 static inline CPEquations equations_of(CPMech mech) {
   return *CPModelGetEquations(CPMechGetModel(mech));
