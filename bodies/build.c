@@ -257,7 +257,7 @@ static CPModel buildModel(const Mechanism *from) {
     if (b->ncontacts > 0) e.contact_law = bodiesContactLaw;
     const int kinks = bodiesHasKinks(b), acts = b->nreleases + b->ncontrollers + b->nmeetings > 0;
     if (kinks || acts) e.event_source = bodiesEventSource;
-    e.kinks = !acts;
+    e.kinks = !acts && !bodiesKinksJump(b);
     bodiesTakeFunctions(b, &e);
     model = CPModelCreate(&e);
   }

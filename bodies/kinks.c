@@ -11,9 +11,13 @@
  *
  * Where the slope of a motion jumps, that of a drive, a coupler or a joint by functions, the velocities jump as by a plastic impact: they
  * become those that the new pieces allow and that are the nearest ones to the velocities of the bodies before, in the metric of M. A joint
- * by functions has no rows, but other twists S of its coordinates; M u = J^T p are the nearest rates to the momenta p of the bodies. */
+ * by functions has no rows, but other twists S of its coordinates; M u = J^T p are the nearest rates to the momenta p of the bodies.
+ *
+ * Derivatives of a motion (CPSessionGradient) jump where f does and the time of the event depends on the state: the margin is how far the
+ * arguments are inside the piece that ends. */
 #include "kinks.h"
 #include "formulas.h"
+#include "laws.h"
 #include "sources.h"
 #include "tree.h"
 
@@ -34,6 +38,7 @@ struct Kinks_ {
   int nroots; /* n, or 0 if all ends are at given times */
   /* held, own [n]: as in Pieces; before [n]: held at the newest event; moved [n]: what has happened there at this event */
   int *held, *own, *before, *moved;
+  int *left;           /* [n] the piece that was held before none was */
   int *direction;      /* [n] */
   char *ends;          /* [n] what the ends of pieces are */
   sunrealtype *inside; /* [2 n] */
@@ -41,6 +46,12 @@ struct Kinks_ {
   N_Vector ydot, ahead, bend;
   /* Of joints by functions, or NULL: [length] momenta of the bodies, and [nu] those of the coordinates, then new velocities */
   sunrealtype *momenta, *pulled, *rates;
+  /* For derivatives: the time of the newest event, of this or of another source, or NaN; the pieces before it [n], the state after it, the
+   * ends that are roots there [n], and whether there are some or ends at known times */
+  sunrealtype t_met;
+  int *prior, acted;
+  N_Vector met;
+  char *ended;
   char message[TEXT];
 };
 
@@ -78,6 +89,18 @@ int bodiesHasKinks(const Mechanism *m) {
   int found =
       nextOf(bodiesFirstFormula(m), FOR_FORCES) || nextOf(bodiesFirstFormula(m), FOR_MOTIONS);
   for (int i = 0; i < m->nlaws && !found; i++) found = m->law[i].place != 0;
+  return found;
+}
+
+int bodiesKinksJump(const Mechanism *m) {
+  int found = 0;
+  for (const Formula *f = bodiesFirstFormula(m); f && !found; f = f->next)
+    for (int k = 0; k < 3; k++)
+      for (int i = 0; f->use != FOR_SAMPLES && f->f[k] && i < cpFunctionPieces(f->f[k]); i++)
+        found |= f->use == FOR_MOTIONS ||
+                 (cpFunctionJumps(f->f[k], i) && !(f->of_time && cpFunctionTimed(f->f[k], i)));
+  for (int i = 0; i < m->nlaws && !found; i++)
+    found = m->law[i].place && m->law[i].clamp[OF_ACTIVATION] != NONE;
   return found;
 }
 
@@ -142,9 +165,10 @@ static int judge(Kinks *all, int kind) {
     const sunrealtype inside = is_free ? 1 : insideOf(all, i);
     if (is_free ? moved != UNMOVED : inside > 0) continue;
     const int leaves = !is_free && (moved == MOVED || inside == 0);
-    all->held[i]     = leaves ? ANY_PIECE : all->own[i];
-    all->moved[i]    = leaves ? FREED : is_free ? CHOSEN : MOVED;
-    changed          = 1;
+    if (leaves) all->left[i] = all->held[i];
+    all->held[i]  = leaves ? ANY_PIECE : all->own[i];
+    all->moved[i] = leaves ? FREED : is_free ? CHOSEN : MOVED;
+    changed       = 1;
   }
   if (changed) forget(all);
   return changed;
@@ -174,7 +198,8 @@ static int choosePieces(Kinks *all, sunrealtype t, N_Vector y, const int *ended)
     again |= judge(all, ROOT);
   }
   for (int i = 0; ended && i < all->nroots; i++) /* where the arguments only touch an end */
-    if (ended[i] && all->moved[i] == UNMOVED) all->held[i] = ANY_PIECE;
+    if (ended[i] && all->moved[i] == UNMOVED && all->held[i] != ANY_PIECE)
+      all->left[i] = all->held[i], all->held[i] = ANY_PIECE, all->moved[i] = FREED;
   forget(all);
   return memcmp(all->before, all->held, size) != 0;
 }
@@ -232,17 +257,29 @@ static int takeMech(CPMech mech, void *data) {
   return mech ? 0 : CP_ILL_INPUT;
 }
 
+/* Notes for derivatives that the pieces may change at t. */
+static void note(Kinks *all, sunrealtype t) {
+  if (t == all->t_met) return; /* another source has changed the state at the same event */
+  all->t_met = t, all->acted = 0;
+  memcpy(all->prior, all->held, (size_t)all->n * sizeof *all->held);
+  memset(all->ended, 0, (size_t)all->n);
+}
+
 static int begin(CPSession session, sunrealtype t, sunrealtype t_end, N_Vector y, int again,
                  void *data) {
-  Kinks *all = data;
+  Kinks *all            = data;
+  N_Vector *const own[] = {&all->ydot, &all->ahead, &all->bend, &all->met};
   (void)session;
-  if (!all->ydot && !(all->ydot = N_VClone(y))) return CP_MEM_FAIL;
-  if (!all->ahead && !(all->ahead = N_VClone(y))) return CP_MEM_FAIL;
-  if (!all->bend && !(all->bend = N_VClone(y))) return CP_MEM_FAIL;
+  for (int i = 0; i < 4; i++)
+    if (!*own[i] && !(*own[i] = N_VClone(y))) return CP_MEM_FAIL;
   all->sign = t_end < t ? -1 : 1, all->t_end = t_end, all->locked = 1;
   all->message[0] = '\0';
   for (int i = 0; i < all->n && !again; i++) all->held[i] = ANY_PIECE;
+  memset(all->moved, 0, (size_t)all->n * sizeof *all->moved);
+  if (!again) all->t_met = NAN;
+  note(all, t);
   if (!again || !isWithin(all, t, y)) choosePieces(all, t, y, NULL);
+  N_VScale(1, y, all->met);
   return 0;
 }
 
@@ -275,15 +312,22 @@ static int meet(CPSession session, const CPEvent *event, N_Vector y, void *data)
   CPPowers before = CP_INIT(CPPowers);
   int flag        = 0;
   (void)session;
+  note(all, event->t);
+  N_VScale(1, y, all->met);
   if (nextOf(bodiesFirstFormula(m), FOR_MOTIONS)) {
     flag = CPMechGetPowers(all->mech, event->t, y, NULL, &before);
     if (all->momenta) treeMomenta(m, all->momenta);
   }
   if (!choosePieces(all, event->t, y, event->roots)) return CP_CONTINUE;
+  all->acted = 1;
+  for (int i = 0; i < all->nroots && event->roots; i++) all->ended[i] = event->roots[i] != 0;
   if (!isMotionOther(all)) return CP_RESTART;
   if (!flag && all->momenta) flag = takeMomenta(all, event->t, y);
   if (!flag) flag = bodiesStrike(m, all->mech, event->t, y, &before);
-  if (!flag) return CP_RESTART;
+  if (!flag) {
+    N_VScale(1, y, all->met);
+    return CP_RESTART;
+  }
   snprintf(all->message, sizeof all->message,
            "at t = %g a drive, a coupler or a joint changes its speed: %.300s", (double)event->t,
            CPObjectGetLastMessage(CP_OBJECT(all->mech)));
@@ -317,12 +361,182 @@ static void release(void *data) {
   forget(all);
 }
 
+/* ---- derivatives ---- */
+
+/* An event in a run that is differentiated */
+typedef struct {
+  int acted;       /* it is one of this source */
+  int place, side; /* the margin is `inside` of this place, on this side */
+  int held[];      /* [2 n] the pieces before and, from n on, after it */
+} Passage;
+
+/* f <- f at the newest event with the pieces that are held now. Returns 0 or a code that has been reported. */
+static int evaluate(Kinks *all, N_Vector f) {
+  forget(all);
+  CPMechSetUserData(all->mech, CPMechGetUserData(all->mech)); /* It may have been evaluated there. */
+  return CPMechRhs(all->t_met, all->met, f, all->mech);
+}
+
+/* Do the two right-hand sides differ by more than they change within half of the digits? A jump that is smaller changes derivatives by
+ * less than differences resolve. */
+static int differ(N_Vector f, N_Vector g) {
+  const sunrealtype *a = N_VGetArrayPointer(f), *b = N_VGetArrayPointer(g),
+                    least = sqrt(DBL_EPSILON) * DBL_EPSILON +
+                            DBL_EPSILON * (N_VMaxNorm(f) + N_VMaxNorm(g)) * 100;
+  int found = 0;
+  for (sunindextype i = 0; i < N_VGetLength(f); i++)
+    found |= !(fabs(a[i] - b[i]) <= sqrt(DBL_EPSILON) * (fabs(a[i]) + fabs(b[i])) + least);
+  return found;
+}
+
+static int endsAbove(const Kinks *all, int i) {
+  return fabs(all->inside[2 * i + 1]) < fabs(all->inside[2 * i]);
+}
+
+/* Where no piece of place i is held since the event, jumps |= does f jump between both pieces at the end? Returns 0 or a code. */
+static int judgeFree(Kinks *all, int i, int *jumps) {
+  all->held[i] = all->left[i];
+  watch(all, all->t_met, all->met);
+  const int above = endsAbove(all, i);
+  int flag        = evaluate(all, all->ydot);
+  all->held[i] += above ? 1 : -1; /* of two pieces, all numbers but 0 stand for the other one */
+  if (!flag) flag = evaluate(all, all->bend);
+  all->held[i] = ANY_PIECE;
+  forget(all);
+  *jumps |= !flag && differ(all->ydot, all->bend);
+  return flag;
+}
+
+/* How far place i is inside its piece where the state is `ahead`, less that at the event, `from` */
+static sunrealtype moves(Kinks *all, int i, int above, sunrealtype from) {
+  watch(all, all->t_met, all->ahead);
+  return all->inside[2 * i + above] - from;
+}
+
+/* Have two ends the same margin, up to a factor? If so, they stay together where the components of the state change, each by another
+ * part. */
+static int areOne(Kinks *all, int i, int k) {
+  const sunrealtype d = cbrt(DBL_EPSILON), *y = N_VGetArrayPointer(all->met);
+  sunrealtype *x    = N_VGetArrayPointer(all->ahead), along[2], across[2], by;
+  const int which[] = {i, k};
+  for (int s = 0; s < 2; s++) {
+    watch(all, all->t_met, all->met);
+    const int above        = endsAbove(all, which[s]);
+    const sunrealtype from = all->inside[2 * which[s] + above];
+    N_VLinearSum(1, all->met, d * timeOf(all, all->t_met, all->met), all->ydot, all->ahead);
+    along[s] = moves(all, which[s], above, from);
+    for (sunindextype j = 0; j < N_VGetLength(all->met); j++)
+      x[j] = y[j] + d * (1 + fabs(y[j])) * (1 + modf(sqrt((double)(2 + j)), &by));
+    across[s] = moves(all, which[s], above, from);
+  }
+  return fabs(along[0] * across[1] - along[1] * across[0]) <=
+         sqrt(d) * (fabs(along[0] * across[1]) + fabs(along[1] * across[0]));
+}
+
+/* e->place, e->side: out, one of the ends at which f jumps at an event whose time depends on the state, or NONE. Returns 0, a code that has been
+ * reported, or CP_NOT_SUPPORTED if f jumps at several of them. */
+static int findEnd(Kinks *all, Passage *e) {
+  const size_t size = (size_t)all->n * sizeof *all->held;
+  int flag, end = NONE, others = 0;
+  for (int i = 0; i < all->n; i++)
+    if (all->ends[i] == ROOT) all->held[i] = e->held[i];
+  flag = evaluate(all, all->ydot);
+  memcpy(all->held, e->held + all->n, size);
+  if (!flag) flag = evaluate(all, all->bend);
+  if (flag || !differ(all->ydot, all->bend)) return forget(all), flag;
+  memcpy(all->held, e->held, size);
+  for (int i = 0; i < all->n; i++) {
+    if (all->ends[i] != ROOT || e->held[i] == e->held[all->n + i]) continue;
+    if (!all->ended[i]) others = 1;
+    else if (end == NONE) end = i;
+    else others |= !areOne(all, end, i);
+  }
+  watch(all, all->t_met, all->met);
+  if (end != NONE) e->side = endsAbove(all, end);
+  memcpy(all->held, e->held + all->n, size);
+  forget(all);
+  e->place = end;
+  return end == NONE || others ? CP_NOT_SUPPORTED : 0;
+}
+
+static int refuse(Kinks *all, int flag, const char *why) {
+  snprintf(all->message, sizeof all->message, "at t = %.10g: %s", (double)all->t_met,
+           flag == CP_NOT_SUPPORTED ? why : CPObjectGetLastMessage(CP_OBJECT(all->mech)));
+  return flag < 0 ? flag : CP_USERFUNC_FAIL;
+}
+
+static void dropEvent(void *record, void *data) {
+  (void)data;
+  free(record);
+}
+
+static int keepEvent(void **record, sunrealtype t, int is_start, int met, int *jumps, void *data) {
+  Kinks *all     = data;
+  const size_t n = (size_t)all->n, size = n * sizeof *all->held;
+  const int noted = t == all->t_met;
+  Passage *e      = calloc(1, sizeof *e + 2 * size);
+  int flag = 0, unknown = 0;
+  (void)met;
+  if (!e) return CP_MEM_FAIL;
+  *record = e, e->acted = noted && !is_start && all->acted, e->place = NONE;
+  memcpy(e->held, noted && !is_start ? all->prior : all->held, size);
+  memcpy(e->held + n, all->held, size);
+  for (int i = 0; i < all->n && noted && !flag; i++)
+    if (all->held[i] == ANY_PIECE && all->moved[i] == FREED) flag = judgeFree(all, i, &unknown);
+  if (flag) return refuse(all, flag, "");
+  if (unknown)
+    return refuse(
+        all, CP_NOT_SUPPORTED,
+        "derivatives do not exist where a force jumps at the end of a piece, and the motion "
+        "only touches that or stays there");
+  if (e->acted && (flag = findEnd(all, e)))
+    return refuse(all, flag,
+                  "a force jumps where several functions have ends of pieces, at one time by "
+                  "accident, and derivatives do not exist");
+  *jumps     = e->place != NONE;
+  all->t_met = NAN; /* There may be another event at the same time. */
+  return 0;
+}
+
+/* Beside an event of another source, the pieces that it has changed are those of the state. */
+static int enter(const void *record, int after, sunrealtype t, N_Vector y, sunrealtype *part,
+                 void *data) {
+  Kinks *all       = data;
+  const Passage *e = record;
+  const size_t n   = (size_t)all->n;
+  (void)t, (void)y, (void)part;
+  memcpy(all->held, e->held + (after ? n : 0), n * sizeof *all->held);
+  for (size_t i = 0; i < n && !after && !e->acted; i++)
+    if (e->held[i] != e->held[n + i]) all->held[i] = ANY_PIECE;
+  for (int i = 0; i < all->m->nlaws;
+       i++) { /* An activation that its range holds is at an end all the time. */
+    const Law *law = &all->m->law[i];
+    if (law->place && all->held[lawPlace(law, AT_RATE)] != ANY_PIECE &&
+        all->held[lawPlace(law, AT_RATE)] != 0)
+      all->held[lawPlace(law, AT_ACTIVATION)] = 0;
+  }
+  all->locked = 1;
+  forget(all);
+  return CPMechSetUserData(all->mech, CPMechGetUserData(all->mech));
+}
+
+static int margin(const void *record, sunrealtype t, N_Vector y, sunrealtype *value, void *data) {
+  Kinks *all       = data;
+  const Passage *e = record;
+  bodiesUpdate(all->m); /* The parameters may be others. */
+  watch(all, t, y);
+  forget(all);
+  *value = all->inside[2 * e->place + e->side];
+  return 0;
+}
+
 void bodiesFreeKinks(Mechanism *m) {
   Kinks *all = m->kinks;
   if (!all) return;
   if (all->ydot) N_VDestroy(all->ydot);
   if (all->ahead) N_VDestroy(all->ahead);
   if (all->bend) N_VDestroy(all->bend);
+  if (all->met) N_VDestroy(all->met);
   free(all->held), free(all->ends), free(all->inside), free(all->momenta);
   free(all);
   m->kinks = NULL;
@@ -341,8 +555,8 @@ static int make(Mechanism *m) {
   if (!all) return CP_MEM_FAIL;
   const size_t n = (size_t)m->nplaces;
   all->m = m, all->n = (int)n;
-  all->held   = malloc((5 * n + 1) * sizeof *all->held);
-  all->ends   = calloc(n + 1, 1);
+  all->held   = calloc(7 * n + 1, sizeof *all->held);
+  all->ends   = calloc(2 * n + 1, 1);
   all->inside = malloc((2 * n + 1) * sizeof *all->inside);
   if (hasJointsWithPieces(m)) {
     const size_t length = m->tree->length, nu = (size_t)m->tree->nu;
@@ -352,7 +566,8 @@ static int make(Mechanism *m) {
   }
   if (!all->held || !all->ends || !all->inside) return bodiesFreeKinks(m), CP_MEM_FAIL;
   all->own = all->held + n, all->before = all->own + n, all->moved = all->before + n;
-  all->direction = all->moved + n;
+  all->direction = all->moved + n, all->prior = all->direction + n, all->left = all->prior + n;
+  all->ended = all->ends + n, all->t_met = NAN;
   for (size_t i = 0; i < n; i++) all->held[i] = ANY_PIECE, all->direction[i] = -1;
   for (const Formula *f = bodiesFirstFormula(m); f; f = f->next)
     for (int k = 0; k < 3; k++)
@@ -366,24 +581,26 @@ static int make(Mechanism *m) {
 }
 
 int bodiesKinkSource(CPEventSource *source, Mechanism *m) {
-  static const CPEventDerivatives pass = {.size = sizeof pass};
+  static const CPEventDerivatives passed = {.size   = sizeof passed,
+                                            .record = keepEvent,
+                                            .drop   = dropEvent,
+                                            .enter  = enter,
+                                            .margin = margin};
   if (!m->kinks && make(m)) return CP_MEM_FAIL;
-  /* A motion that changes its slope is an impact. */
-  const int strikes = nextOf(bodiesFirstFormula(m), FOR_MOTIONS) != NULL;
-  *source           = (CPEventSource){.size        = source->size,
-                                      .name        = "kinks",
-                                      .data        = m->kinks,
-                                      .nroots      = m->kinks->nroots,
-                                      .roots       = m->kinks->nroots > 0 ? roots : NULL,
-                                      .direction   = m->kinks->direction,
-                                      .next_time   = nextTime,
-                                      .start       = begin,
-                                      .ready       = resume,
-                                      .paused      = release,
-                                      .handle      = meet,
-                                      .derivatives = strikes ? NULL : &pass,
-                                      .undo        = undo,
-                                      .message     = messageOf,
-                                      .take_mech   = takeMech};
+  *source = (CPEventSource){.size        = source->size,
+                            .name        = "kinks",
+                            .data        = m->kinks,
+                            .nroots      = m->kinks->nroots,
+                            .roots       = m->kinks->nroots > 0 ? roots : NULL,
+                            .direction   = m->kinks->direction,
+                            .next_time   = nextTime,
+                            .start       = begin,
+                            .ready       = resume,
+                            .paused      = release,
+                            .handle      = meet,
+                            .derivatives = &passed,
+                            .undo        = undo,
+                            .message     = messageOf,
+                            .take_mech   = takeMech};
   return 0;
 }

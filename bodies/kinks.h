@@ -11,6 +11,9 @@ struct Formula_;
 
 /* Have functions or ranges of actuators pieces, those of controllers and releases aside? */
 int bodiesHasKinks(const Mechanism *m);
+/* May forces, rates of activations or velocities jump at one of them, at a time that depends on the state, so that derivatives of
+ * solutions do? */
+int bodiesKinksJump(const Mechanism *m);
 /* The pieces of component k of a formula that are held, in *pieces, or NULL outside of a run */
 const Pieces *bodiesPieces(const Mechanism *m, const struct Formula_ *formula, int k,
                            Pieces *pieces);

@@ -149,6 +149,7 @@ int CPFunctionEvaluate(CPFunction f, const sunrealtype *x, sunrealtype *value,
 
 int cpFunctionPieces(CPFunction f) { return f->npieces; }
 int cpFunctionTimed(CPFunction f, int k) { return f->timed[k]; }
+int cpFunctionJumps(CPFunction f, int k) { return f->jumps[k]; }
 
 int cpFunctionEvaluate(CPFunction f, const sunrealtype *x, const Pieces *pieces, sunrealtype *value,
                        sunrealtype *gradient, sunrealtype *hessian) {

@@ -73,6 +73,8 @@ typedef struct {
 CPODES_EXPORT int cpFunctionPieces(CPFunction f);
 /* Are the ends of the pieces of place k at given values of variable 0, whatever the other ones are, to which `inside` is proportional? */
 CPODES_EXPORT int cpFunctionTimed(CPFunction f, int k);
+/* May f jump at the ends of the pieces of place k, as at those of sign and of comparisons? */
+CPODES_EXPORT int cpFunctionJumps(CPFunction f, int k);
 /* CPFunctionEvaluate with pieces, or NULL. Where those that are held have no finite value, they are not. */
 CPODES_EXPORT int cpFunctionEvaluate(CPFunction f, const sunrealtype *x, const Pieces *pieces,
                                      sunrealtype *value, sunrealtype *gradient,

@@ -36,6 +36,7 @@ struct CPFunction_ {
   Dimension argument[MOST_N], result;
   int npieces;       /* the number of places where it has pieces */
   const char *timed; /* [npieces] cpFunctionTimed */
+  const char *jumps; /* [npieces] cpFunctionJumps */
   /* jet: out. Values that are not finite are the caller's to find. pieces: or NULL */
   void (*evaluate)(const struct CPFunction_ *f, const sunrealtype *x, int order,
                    const Pieces *pieces, sunrealtype *jet);

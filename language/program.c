@@ -410,7 +410,7 @@ static void destroy(struct CPFunction_ *f) {
   for (int i = 0; i < e->nops; i++)
     if (e->op[i].code == CALL) CPFunctionFree(&e->op[i].of.f);
   free(e->op);
-  free(e->timed);
+  free(e->timed), free(e->jumps);
   free(e);
 }
 
@@ -419,14 +419,19 @@ int languageCountPieces(Expression *e) {
   int count = 0, top = 0;
   for (int i = 0; i < e->nops; i++) count += placesIn(&e->op[i]);
   e->head.timed = e->timed = malloc((size_t)count + 1);
-  if (!e->timed) return 1;
+  e->head.jumps = e->jumps = malloc((size_t)count + 1);
+  if (!e->timed || !e->jumps) return 1;
   for (int i = 0; i < e->nops; i++) {
     const Op *op = &e->op[i];
     const int k  = op->code <= VARIABLE ? 0 : op->k;
     int all      = 1;
     for (int a = top - k; a < top; a++) all &= affine[a];
-    for (int m = 0; m < placesIn(op); m++)
-      e->timed[e->head.npieces++] = all && (op->code != CALL || (k == 1 && op->of.f->timed[m]));
+    for (int m = 0; m < placesIn(op); m++) {
+      const int calls = op->code == CALL;
+      e->jumps[e->head.npieces] =
+          calls ? op->of.f->jumps[m] : op->code == SIGN || op->code == LESS || op->code == LESS_EQ;
+      e->timed[e->head.npieces++] = all && (!calls || (k == 1 && op->of.f->timed[m]));
+    }
     top += 1 - k;
     affine[top - 1] = op->code == NUMBER || (op->code == VARIABLE && op->k == 0) ||
                       (all && (op->code == ADD || op->code == SUB || op->code == SCALE));

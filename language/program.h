@@ -55,8 +55,8 @@ typedef struct {
 typedef struct {
   struct CPFunction_ head; /* first */
   int nops;
-  Op *op;      /* [nops] */
-  char *timed; /* [npieces] */
+  Op *op;              /* [nops] */
+  char *timed, *jumps; /* [npieces] */
 } Expression;
 
 /* A program without operations of n variables. Returns NULL if out of memory. */

@@ -457,6 +457,7 @@ int languageTable(const CPTable *t, const char *const *unit, const char *result,
     s->periodic            = t->ends == CP_ENDS_PERIODIC;
     s->head.npieces        = p > 1 ? 0 : s->head.n; /* along each variable */
     s->head.timed          = two ? "\0" : "\1";
+    s->head.jumps          = "\0";
     s->head.argument[0] = d[0], s->head.argument[1] = d[1], s->head.result = d[2];
     failed = makeAxis(&s->axis[0], 'x', columns.x ? columns.n : t->nx, least, p, x, scale[0],
                       wrong.rule);

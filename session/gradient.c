@@ -88,10 +88,27 @@ static Passage *newPassage(CPSession s) {
   return NULL;
 }
 
+/* Returns the number of a source that has asked for a restart, says nothing of jumps of the state, and has it after one that is larger than
+ * the tolerances, or -1. */
+static int whoJumped(CPSession s, N_Vector minus) {
+  const sunrealtype *before = N_VGetArrayPointer(minus), *after = N_VGetArrayPointer(s->y),
+                    *atol = s->vatol ? N_VGetArrayPointer(s->vatol) : NULL;
+  int jumped = 0, who = -1;
+  for (sunindextype i = 0; i < N_VGetLength(s->y); i++)
+    jumped |= !(fabs(after[i] - before[i]) <=
+                s->rtol * fmax(fabs(before[i]), fabs(after[i])) + (atol ? atol[i] : s->atol));
+  for (int i = 0; i < s->nsources && jumped; i++) {
+    if (!s->source[i].restarts) continue;
+    if (ofSource(s, i)->jump) return -1; /* It may have been that one. */
+    who = i;
+  }
+  return who;
+}
+
 static int addPassage(CPSession s, N_Vector minus, const char *function) {
   SessionTape *tape = s->tape;
   Passage *e        = newPassage(s);
-  int flag          = CP_SUCCESS;
+  int flag = CP_SUCCESS, margins = 0;
   if (!e) return cpReport(&s->log, CP_MEM_FAIL, function, "no memory for the events of a gradient");
   e->t = s->t, e->earlier = tape->newest, e->margin = -1;
   if (tape->newest) tape->newest->later = e;
@@ -110,9 +127,15 @@ static int addPassage(CPSession s, N_Vector minus, const char *function) {
       flag = d->record(&e->record[i], s->t, !e->earlier, source->handled, &jumps, source->is.data);
     if (flag) flag = sessionOfSource(s, source, flag, function);
     if (jumps && d->jump) e->jumps = 1;
-    else if (jumps) e->margin = i;
+    else if (jumps) margins++, e->margin = i;
   }
-  if (!flag && e->margin >= 0 && (e->jumps || e->any_samples))
+  const int who = flag || !e->earlier ? -1 : whoJumped(s, minus);
+  if (who >= 0)
+    flag = cpReport(
+        &s->log, CP_NOT_SUPPORTED, function,
+        "at t = %.10g: the state jumps at an event of \"%s\", which derivatives do not pass", s->t,
+        s->source[who].is.name);
+  if (!flag && margins > 0 && (margins > 1 || e->jumps || e->any_samples))
     flag =
         cpReport(&s->log, CP_NOT_SUPPORTED, function,
                  "at t = %.10g: derivatives do not pass an event of \"%s\" at the time of another",
@@ -682,6 +705,7 @@ static void end(Gradient *g) {
   for (int j = 0; j < tape->nheld && tape->first; j++) *tape->held[j] = tape->first->held[j];
   if (tape->nheld > 0 && s->mech) CPMechSetUserData(s->mech, CPMechGetUserData(s->mech));
   freeTape(s, s->tape);
+  sessionPause(s);
   s->tape    = NULL;
   s->started = s->log.running = 0;
   freeGradient(g);

@@ -59,13 +59,13 @@ static sunrealtype limit(CPSession s, sunrealtype t1) {
 
 /* ---- the start ---- */
 
-static void pauseSources(CPSession s) {
+void sessionPause(CPSession s) {
   for (int i = 0; i < s->nsources; i++)
     if (s->source[i].is.paused) s->source[i].is.paused(s->source[i].is.data);
 }
 
 static int refused(CPSession s, int flag) {
-  pauseSources(s);
+  sessionPause(s);
   sessionFreeIntegrator(s);
   s->started = s->log.running = 0;
   return flag;
@@ -129,7 +129,7 @@ int CPSessionStart(CPSession s, sunrealtype t0, N_Vector y, sunrealtype t_end) {
   if (!flag) sessionFirstMethod(s);
   if (!flag) flag = sessionCreateIntegrator(s, __func__);
   if (flag < 0) return refused(s, flag);
-  pauseSources(s);
+  sessionPause(s);
   N_VScale(1.0, s->y, y);
   s->started = 1, s->log.running = 0;
   return CP_SUCCESS;
@@ -446,7 +446,7 @@ static int begin(CPSession s, sunrealtype t1, N_Vector y, const sunrealtype *t,
 }
 
 static int end(CPSession s, int flag, N_Vector y, sunrealtype *t) {
-  pauseSources(s);
+  sessionPause(s);
   s->log.running = 0;
   *t             = s->t;
   N_VScale(1.0, s->y, y);

@@ -102,6 +102,11 @@ void sessionCount(CPSession s);
 /* The next output is the first one from t on. */
 void sessionFirstOutput(CPSession s, sunrealtype t);
 
+/* ---- march.c ---- */
+
+/* A call ends: sources need not keep to what belongs to the run. */
+void sessionPause(CPSession s);
+
 /* ---- gradient.c ---- */
 
 /* Records the event at (t, y) that has been handled; s->saved: the state before it. Returns 0 or an error code that has been reported. */

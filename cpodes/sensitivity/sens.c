@@ -143,7 +143,7 @@ int cpSensPasses(CPIntegrator mem, const char *function) {
   if (!mem->system.acts) return CP_SUCCESS;
   return cpReport(&mem->log, CP_NOT_SUPPORTED, function,
                   "an integrator knows neither the samples of controllers nor the releases of "
-                  "joints: derivatives pass samples in CPSessionGradient");
+                  "joints, nor where forces jump: derivatives pass samples in CPSessionGradient");
 }
 
 int cpSensSet(CPIntegrator mem, CPSens sens, const char *function) {

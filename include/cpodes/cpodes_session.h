@@ -48,7 +48,7 @@ enum CPAction {
 
 /**
  * How derivatives of a motion pass the events of a source (CPSessionGradient), of samples and of events that change the state. With all
- * members 0 its events change neither the state nor its derivatives, as kinks of forces do. All functions get data of the source.
+ * members 0 its events change neither the state nor its derivatives, as where f is continuous. All functions get data of the source.
  * Those that return int return 0 or a negative code.
  */
 typedef struct CPEventDerivatives_ {
@@ -239,7 +239,8 @@ CPODES_EXPORT CPIntegrator CPSessionGetIntegrator(CPSession session);
  * NULL. Forward, gradient must be NULL. Events are reported once, in a first run, which no function can stop. Then every flight
  * is integrated again. An end term of F->times at the time of an event is that after it.
  *
- * Contacts, samples of controllers, releases of joints and kinks are passed, not latches. Afterwards the session needs CPSessionStart. Returns CP_NO_INIT before CPSessionStart,
+ * Contacts, samples of controllers, releases of joints, and kinks and jumps of forces are passed, not latches, nor corners of motions, at which
+ * velocities jump. Afterwards the session needs CPSessionStart. Returns CP_NO_INIT before CPSessionStart,
  * CP_TOO_LATE after a step or with sensitivities of CPIntegratorSetSens; CP_NOT_SUPPORTED at an event of another source that asks for a
  * restart (CPEventDerivatives); CP_ILL_INPUT, CP_MEM_FAIL, or the code of what failed, such as CP_CONTACT_NO_GRADIENT (CPContactAttach).
  * After a failure G and dG are unspecified.

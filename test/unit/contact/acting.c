@@ -417,6 +417,69 @@ START_TEST(gradients_pass_contacts_and_samples_together) {
 }
 END_TEST
 
+/* The position at 1.2 s of a slider of mass p[0], under 3 N - 1 N sign(v), that bounces off a stop at p[1] with the restitution p[2]: the
+ * force jumps with the velocity at each impact, and at each turn. */
+static sunrealtype rubbing(const sunrealtype *p) {
+  sunrealtype x = 0, v = 0, left = SUN_RCONST(1.2);
+  while (left > 0) {
+    const sunrealtype a = (v < 0 ? 4 : 2) / p[0], turn = v < 0 ? -v / a : INFINITY,
+                      hit = v < 0 ? INFINITY
+                                  : 2 * (p[1] - x) / (v + sqrt(v * v + 2 * a * (p[1] - x))),
+                      s   = fmin(left, fmin(turn, hit));
+    x += s * v + s * s / 2 * a, v += s * a, left -= s;
+    if (s == turn) v = 0;
+    if (s == hit) x = p[1], v *= -p[2];
+  }
+  return x;
+}
+
+/* Loop index: the way */
+START_TEST(gradients_pass_contacts_that_change_the_pieces_of_forces) {
+  static const char text[]          = "dimension: 2\nbodies: [{name: b, mass: 1.5, inertia: 0.1}]\n"
+                                      "joints: [{name: s, kind: prismatic, b: b, axis: [1, 0]}]\n"
+                                      "springs: [{name: f, of: s, force: 3 N - 1 N*sign(v)}]\n"
+                                      "limits: [{name: stop, of: s, upper: 0.3, restitution: 0.7}]\n";
+  static const char *const names[]  = {"b.mass", "stop.upper", "stop.restitution"};
+  static const sunrealtype weight[] = {SUN_RCONST(0.75), SUN_RCONST(-0.15), 1 / SUN_RCONST(60.0)};
+  for (int n = 0; n < 6; n++) {
+    sunrealtype p[] = {1.5, 0.3, 0.7}, G, dG[3], *values;
+    int plist[3], place = 0;
+    ck_assert_int_eq(CPBodiesRead("stop.yaml", text, sizeof text - 1, &bodies, NULL), CP_SUCCESS);
+    for (int i = 0; i < 3; i++)
+      ck_assert_msg(!CPBodiesFind(bodies, CP_PARAMETER, names[i], &plist[i]), "%s", names[i]);
+    act(n % 2 ? CP_JOINT_COORDINATES : CP_ABSOLUTE);
+    ck_assert_int_eq(CPMechGetParameters(mech, &values, NULL), CP_SUCCESS);
+    CPSession session = CPSessionCreate(methods[n / 2], test_context);
+    ck_assert_int_eq(CPContactAttach(contact, session), CP_SUCCESS);
+    ck_assert_int_eq(CPSessionSetTolerances(session, 1e-10, 1e-10, NULL), CP_SUCCESS);
+    ck_assert_int_eq(CPSessionStart(session, 0, y, 1.2), CP_SUCCESS);
+    const CPFunctional F  = {CP_SIZED(CPFunctional), .ng = 1, .end = angle_in, .user_data = &place};
+    const CPParameters by = {CP_SIZED(CPParameters), .n = 3, .values = values, .plist = plist};
+    const int flag =
+        CPSessionGradient(session, 1.2, &F, &by,
+                          &(CPGradientOptions){CP_SIZED(CPGradientOptions),
+                                               .mode = (CPGradientMode)_i, .reltol = 1e-10},
+                          &G, dG, NULL);
+    ck_assert_msg(!flag, "%d: %s", n, CPObjectGetLastMessage(CP_OBJECT(session)));
+    ck_assert_double_eq_tol(G, rubbing(p), 1e-8);
+    for (int i = 0; i < 3; i++) {
+      const sunrealtype kept = p[i], e = SUN_RCONST(1e-3) * kept;
+      sunrealtype d = 0;
+      for (int k = -3; k <= 3; k++) {
+        if (k == 0) continue;
+        p[i] = kept + k * e;
+        d += (k > 0 ? 1 : -1) * weight[abs(k) - 1] / e * rubbing(p);
+      }
+      p[i] = kept;
+      ck_assert_msg(fabs(dG[i] - d) <= 1e-7 * fmax(1, fabs(d)), "%d: %s: %.12g for %.12g", n,
+                    names[i], dG[i], d);
+    }
+    CPSessionFree(&session);
+    release();
+  }
+}
+END_TEST
+
 /* ---- latches ---- */
 
 static sunrealtype t_named[2];
@@ -687,6 +750,7 @@ TEST_SUITE(acting) {
   tcase_add_test(tc, a_session_brings_the_controllers_of_its_mechanism);
   tcase_add_loop_test(tc, gradients_pass_the_samples_of_controllers, 0, 4);
   tcase_add_loop_test(tc, gradients_pass_contacts_and_samples_together, 0, 2);
+  tcase_add_loop_test(tc, gradients_pass_contacts_that_change_the_pieces_of_forces, 0, 2);
   tcase_add_test(tc, what_docks_keeps_its_momentum);
   tcase_add_test(tc, a_pin_catches_a_rod_and_lets_it_go);
   tcase_add_loop_test(tc, a_flight_lower_than_roundoff_ends_on_the_floor, 0, 6);

@@ -1,0 +1,271 @@
+/* Gradients through the ends of pieces of functions, by all methods, forward and adjoint, against whole runs of the same file with another
+ * value: where forces jump, derivatives do. What has no derivative, or none that is known, is refused. */
+#include "reading.h"
+#include "support/support.h"
+#include <cpodes/cpodes_bodies.h>
+#include <cpodes/cpodes_session.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SLIDER                                                   \
+  "dimension: 2\nparameters: {M: 1.3 kg, k: 20 N/m}\n"           \
+  "bodies: [{name: b, mass: M, inertia: 1, velocity: [1, 0]}]\n" \
+  "joints: [{name: s, kind: prismatic, b: b, axis: [1, 0]}]\n"
+/* a second slider with a parameter, which moves as the first one allows */
+#define COUPLED                                                                                \
+  "dimension: 2\nparameters: {M: 1.3 kg, k: 4 N/m}\n"                                          \
+  "bodies: [{name: b, mass: M, inertia: 1, velocity: [1, 0]}, {name: c, mass: 1, inertia: 1, " \
+  "velocity: [0, 0.3]}]\n"                                                                     \
+  "joints: [{name: s, kind: prismatic, b: b, axis: [1, 0]}, {name: y, kind: prismatic, b: c, " \
+  "axis: [0, 1]}]\nsprings: [{name: k, of: s, stiffness: k}]\n"
+
+typedef struct {
+  const char *name, *text;
+  sunrealtype t_end;
+} Case;
+
+static const char *const methods[] = {"DOP853", "RADAU", "BDF", "Adams"};
+enum { METHODS = sizeof methods / sizeof *methods, PARAMETERS = 2, VALUES = 2 };
+
+static CPBodies bodies;
+static CPMech mech;
+static CPSession session;
+static N_Vector y;
+static CPBodiesFile by_name;
+
+/* Reads the text with other values of the parameters, or NULL, and starts a run. */
+static void start(const char *text, const char *values, CPFormulation formulation,
+                  const char *method, sunrealtype tol, sunrealtype t_end) {
+  test_context_setup();
+  by_name =
+      (CPBodiesFile){CP_SIZED(CPBodiesFile), .named = values ? NULL : "M k", .parameters = values};
+  const int flag = CPBodiesRead("slider.yaml", text, strlen(text), &bodies, &by_name);
+  ck_assert_msg(!flag, "%s", CPObjectGetLastMessage(NULL));
+  y       = build_as(bodies, formulation, &mech);
+  session = CPSessionCreate(method, test_context);
+  ck_assert_int_eq(CPSessionSetMech(session, mech), CP_SUCCESS);
+  ck_assert_int_eq(CPSessionSetTolerances(session, tol, tol, NULL), CP_SUCCESS);
+  ck_assert_int_eq(CPSessionStart(session, 0, y, t_end), CP_SUCCESS);
+}
+
+static void stop(void) {
+  CPSessionFree(&session);
+  CPMechFree(&mech);
+  N_VDestroy(y);
+  CPBodiesFree(&bodies);
+  test_context_teardown();
+}
+
+/* The position of the slider, and the square of its velocity */
+static int objective(sunrealtype t, N_Vector state, sunrealtype *values, void *data) {
+  (void)data;
+  const sunrealtype v = quantity_at(mech, "s.rate", t, state, 0);
+  values[0]           = quantity_at(mech, "s.displacement", t, state, 0);
+  values[1]           = v * v;
+  return 0;
+}
+
+/* d [2]: out, central differences of sixth order of the objective */
+static void expect(const Case *c, int parameter, CPFormulation formulation, sunrealtype *d) {
+  static const sunrealtype weight[] = {0.75, -0.15, 1 / 60.0};
+  const sunrealtype value = atof(strstr(c->text, parameter ? "k: " : "M: ") + 3), e = 2e-3 * value;
+  d[0] = d[1] = 0;
+  for (int k = -3; k <= 3; k++) {
+    sunrealtype t, values[2];
+    char text[40];
+    if (k == 0) continue;
+    snprintf(text, sizeof text, "%s=%.17g", parameter ? "k" : "M", (double)(value + k * e));
+    start(c->text, text, formulation, "DOP853", 1e-13, c->t_end);
+    ck_assert_int_eq(CPSessionRun(session, c->t_end, y, &t), CP_SUCCESS);
+    objective(t, y, values, NULL);
+    for (int j = 0; j < 2; j++) d[j] += (k > 0 ? 1 : -1) * weight[abs(k) - 1] / e * values[j];
+    stop();
+  }
+}
+
+/* G, dG: out. Returns what CPSessionGradient returns; the run is to be stopped. */
+static int gradient(const char *text, CPFormulation formulation, const char *method,
+                    CPGradientMode mode, sunrealtype t_end, sunrealtype *G, sunrealtype *dG) {
+  sunrealtype *values;
+  int plist[PARAMETERS];
+  start(text, NULL, formulation, method, 1e-10, t_end);
+  ck_assert_int_eq(CPBodiesFind(bodies, CP_PARAMETER, "M", &plist[0]), CP_SUCCESS);
+  ck_assert_int_eq(CPBodiesFind(bodies, CP_PARAMETER, "k", &plist[1]), CP_SUCCESS);
+  ck_assert_int_eq(CPMechGetParameters(mech, &values, NULL), CP_SUCCESS);
+  const CPFunctional F            = {CP_SIZED(CPFunctional), .ng = VALUES, .end = objective};
+  const CPParameters by           = {CP_SIZED(CPParameters), .n = PARAMETERS, .values = values,
+                                     .plist = plist};
+  const CPGradientOptions options = {CP_SIZED(CPGradientOptions), .mode = mode, .reltol = 1e-10};
+  return CPSessionGradient(session, t_end, &F, &by, &options, G, dG, NULL);
+}
+
+static const Case passed[] = {
+    {"a force that jumps in space",
+     SLIDER "springs: [{name: f, of: s, force: \"if(x > 0.3 m, 5 N, 1 N) - k*x\"}]\n", 0.8},
+    {"a sign of the velocity", SLIDER "springs: [{name: f, of: s, force: -1 N*sign(v) - k*x}]\n",
+     0.6},
+    {"a jump whose size is a parameter, there and back",
+     SLIDER "springs: [{name: f, of: s, force: \"-k*if(x^2 + x*(0.1 m) > 0.03 m^2, 0.3 m, 0.1 m) - "
+            "k*x\"}]\n",
+     0.7},
+    {"a kink", SLIDER "springs: [{name: f, of: s, force: \"-max(k*x, 5 N/m*x)\"}]\n", 1.5},
+    {"an end at a known time",
+     SLIDER "springs: [{name: f, of: s, force: \"if(t > 0.4 s, 5 N, 1 N) - k*x\"}]\n", 0.8},
+    {"two forces that jump together",
+     SLIDER "springs: [{name: f, of: s, force: \"if(x > 0.2 m, 5 N, 1 N) - k*x\"}, {name: g, of: "
+            "s, force: "
+            "\"if(x < 0.2 m, 1 N, -1 N)\"}]\n",
+     0.8},
+    {"a cam of smooth pieces",
+     COUPLED
+     "couplers: [{name: cam, of: [y, s], ratio: [1, -1], function: \"if(x < 0.3 m, 0.3*x, 0.3*x + "
+     "2*(x - 0.3 m)^2/(1 m))\"}]\n",
+     0.8},
+    {"an activation that reaches the end of its range",
+     "dimension: 2\nparameters: {M: 1.3 kg, k: 3}\nbodies: [{name: b, mass: M, inertia: 1}]\n"
+     "joints: [{name: s, kind: prismatic, b: b, axis: [1, 0]}]\n"
+     "actuators: [{name: a, of: s, gain: [1, 0, 0], control: k, dynamics: integrator, "
+     "activation_range: [-0.3, 0.6]}]\n",
+     0.5}};
+
+START_TEST(gradients_are_those_of_whole_runs) {
+  const Case *c = &passed[_i];
+  for (int f = 0; f < 2; f++) {
+    const CPFormulation formulation = f ? CP_JOINT_COORDINATES : CP_ABSOLUTE;
+    sunrealtype d[PARAMETERS][VALUES];
+    for (int i = 0; i < PARAMETERS; i++) expect(c, i, formulation, d[i]);
+    for (int m = 0; m < METHODS; m++)
+      for (int mode = 0; mode < 2; mode++) {
+        sunrealtype G[VALUES], dG[VALUES * PARAMETERS];
+        if (test_is_short() && m > 0) continue;
+        const int flag =
+            gradient(c->text, formulation, methods[m], (CPGradientMode)mode, c->t_end, G, dG);
+        ck_assert_msg(!flag, "%s by %s: %s", c->name, methods[m],
+                      CPObjectGetLastMessage(CP_OBJECT(session)));
+        for (int i = 0; i < PARAMETERS; i++)
+          for (int j = 0; j < VALUES; j++)
+            ck_assert_msg(fabs(dG[PARAMETERS * j + i] - d[i][j]) <= 1e-8 * fmax(1, fabs(d[i][j])),
+                          "%s by %s, formulation %d, mode %d: value %d by %d: %.12g for %.12g",
+                          c->name, methods[m], f, mode, j, i, dG[PARAMETERS * j + i], d[i][j]);
+        stop();
+      }
+  }
+}
+END_TEST
+
+/* 1 N up to 0.3 m, and 5 N from there on: v^2 = 1 + 0.6 / M at the end of the first piece, which M (v - 1) takes. */
+static sunrealtype in_two_pieces(sunrealtype M, sunrealtype t) {
+  const sunrealtype v = sqrt(1 + 0.6 / M), later = t - M * (v - 1);
+  return 0.3 + v * later + 2.5 / M * later * later;
+}
+
+START_TEST(a_force_that_jumps_has_the_gradient_of_its_closed_form) {
+  static const char text[] =
+      SLIDER "springs: [{name: f, of: s, force: \"if(x > 0.3 m, 5 N, 1 N)\"}]\n";
+  static const sunrealtype weight[] = {0.75, -0.15, 1 / 60.0};
+  sunrealtype d                     = 0;
+  for (int k = 1; k <= 3; k++)
+    d += weight[k - 1] / 2e-3 *
+         (in_two_pieces(1.3 + k * 2e-3, 0.8) - in_two_pieces(1.3 - k * 2e-3, 0.8));
+  for (int m = 0; m < METHODS; m++)
+    for (int mode = 0; mode < 2; mode++) {
+      sunrealtype G[VALUES], dG[VALUES * PARAMETERS];
+      const int flag = gradient(text, CP_ABSOLUTE, methods[m], (CPGradientMode)mode, 0.8, G, dG);
+      ck_assert_msg(!flag, "%s", CPObjectGetLastMessage(CP_OBJECT(session)));
+      ck_assert_double_eq_tol(G[0], in_two_pieces(1.3, 0.8), 1e-9);
+      ck_assert_double_eq_tol(dG[0], d, 1e-9);
+      stop();
+    }
+}
+END_TEST
+
+/* After a gradient, functions are evaluated where they are, not in the pieces of the run. */
+START_TEST(a_gradient_leaves_no_piece_held) {
+  static const char text[] =
+      SLIDER "springs: [{name: f, of: s, force: \"if(x > 0.3 m, 5 N, 1 N)\"}]\n";
+  sunrealtype G[VALUES], dG[VALUES * PARAMETERS];
+  ck_assert_int_eq(gradient(text, CP_JOINT_COORDINATES, "DOP853", CP_GRADIENT_FORWARD, 0.8, G, dG),
+                   CP_SUCCESS);
+  ck_assert_double_eq(quantity_at(mech, "f.force", 0, y, 0), 1);
+  stop();
+}
+END_TEST
+
+static const struct {
+  const char *name, *text, *rule;
+} refused[] = {
+    {"a body that comes to rest by a sign",
+     SLIDER "springs: [{name: f, of: s, force: -3 N*sign(v)}]\n",
+     "derivatives do not exist where a force jumps"},
+    {"two forces that jump at one time by accident",
+     "dimension: 2\nparameters: {M: 1 kg, k: 1 N/m}\nbodies: [{name: b, mass: M, inertia: 1, "
+     "velocity: [1, 0]}, "
+     "{name: c, mass: 1, inertia: 1, velocity: [1, 0]}]\n"
+     "joints: [{name: s, kind: prismatic, b: b, axis: [1, 0]}, {name: o, kind: prismatic, b: c, "
+     "axis: [1, 0]}]\n"
+     "springs: [{name: f, of: s, force: \"if(x > 0.5 m, 1 N, 0 N)\"}, {name: g, of: o, force: "
+     "\"if(x > 0.5 m, "
+     "1 N, 0 N)\"}]\n",
+     "at one time by accident"},
+    {"a corner of a cam",
+     COUPLED
+     "couplers: [{name: cam, of: [y, s], ratio: [1, -1], function: \"max(0.3*x, x - 0.245 m)\"}]\n",
+     "the state jumps at an event of \"kinks\""},
+    {"a corner in time",
+     SLIDER
+     "functions: {p: {units: [s, m], order: 1, rows: [[0, 0], [0.5, 0.5], [1, 0.5], [2, -1]]}}\n"
+     "drives: [{name: d, of: s, motion: p(t)}]\n",
+     "the state jumps at an event of \"kinks\""}};
+
+START_TEST(what_has_no_gradient_is_refused) {
+  for (int f = 0; f < 2; f++)
+    for (int mode = 0; mode < 2; mode++) {
+      sunrealtype G[VALUES], dG[VALUES * PARAMETERS];
+      const int flag = gradient(refused[_i].text, f ? CP_JOINT_COORDINATES : CP_ABSOLUTE, "DOP853",
+                                (CPGradientMode)mode, 0.8, G, dG);
+      const char *said = CPObjectGetLastMessage(CP_OBJECT(session));
+      ck_assert_msg(flag == CP_NOT_SUPPORTED && strstr(said, refused[_i].rule),
+                    "%s: %d, %s (dG %g)", refused[_i].name, flag, said, dG[0]);
+      stop();
+    }
+}
+END_TEST
+
+/* An integrator without a session does not stop where forces jump. */
+START_TEST(an_integrator_alone_refuses_forces_that_jump) {
+  static const struct {
+    const char *text;
+    int flag;
+  } cases[] = {
+      {SLIDER "springs: [{name: f, of: s, force: \"if(x > 0.3 m, 5 N, 1 N)\"}]\n", CP_NOT_SUPPORTED},
+      {SLIDER "springs: [{name: f, of: s, force: \"-max(k*x, 5 N/m*x)\"}]\n", CP_SUCCESS},
+      {SLIDER "springs: [{name: f, of: s, force: \"if(t > 0.3 s, 5 N, 1 N)\"}]\n", CP_SUCCESS}};
+  for (int i = 0; i < 3; i++) {
+    sunrealtype G[VALUES];
+    const CPFunctional F = {CP_SIZED(CPFunctional), .ng = VALUES, .end = objective};
+    start(cases[i].text, NULL, CP_ABSOLUTE, "DOP853", 1e-6, 0.8);
+    CPSessionFree(&session);
+    CPIntegrator mem = CPIntegratorCreate("DOP853", test_context);
+    ck_assert_int_eq(CPMechAttach(mech, mem, 0, y), CP_SUCCESS);
+    ck_assert_int_eq(CPIntegratorSStolerances(mem, 1e-6, 1e-6), CP_SUCCESS);
+    ck_assert_int_eq(CPIntegratorGradient(mem, 0.8, &F, NULL, NULL, G, NULL, NULL), cases[i].flag);
+    CPIntegratorFree(&mem);
+    stop();
+  }
+}
+END_TEST
+
+TEST_SUITE(kink_gradients) {
+  Suite *suite = suite_create("bodies/kink_gradients");
+  TCase *tc    = tcase_create("kink_gradients");
+  tcase_set_timeout(tc, 60);
+  tcase_add_loop_test(tc, gradients_are_those_of_whole_runs, 0, sizeof passed / sizeof *passed);
+  tcase_add_test(tc, a_force_that_jumps_has_the_gradient_of_its_closed_form);
+  tcase_add_test(tc, a_gradient_leaves_no_piece_held);
+  tcase_add_loop_test(tc, what_has_no_gradient_is_refused, 0, sizeof refused / sizeof *refused);
+  tcase_add_test(tc, an_integrator_alone_refuses_forces_that_jump);
+  suite_add_tcase(suite, tc);
+  return suite;
+}
