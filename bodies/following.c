@@ -105,6 +105,7 @@ void bodiesFollowBuilt(Mechanism *m) {
 }
 
 int bodiesFollowers(const Mechanism *m) { return m->follow ? m->follow->nnames : 0; }
+int bodiesFirstFollower(const Mechanism *m) { return m->follow ? m->follow->first : m->nparams; }
 
 int bodiesMovedNumber(const Mechanism *m, int parameter, int i, Number *n) {
   const Follow *f = m->follow;
@@ -117,8 +118,9 @@ int bodiesMovedNumber(const Mechanism *m, int parameter, int i, Number *n) {
 
 int bodiesAddMoved(const Mechanism *m, int formula, int k, const sunrealtype *x,
                    const Pieces *pieces, sunrealtype *value, sunrealtype *g, sunrealtype *H) {
-  const Pieces held = {pieces ? pieces->held : NULL, NULL, NULL,
-                       1}; /* those of the file's function */
+  /* the pieces of the file's function */
+  const Pieces held = {pieces ? pieces->held : NULL, NULL,
+                       pieces && pieces->inside ? pieces->inside + 2 * m->nplaces : NULL, 1};
   const Follow *f   = m->follow;
   sunrealtype own, slope[CP_MOST_VARIABLES], second[CP_MOST_VARIABLES * CP_MOST_VARIABLES];
   for (int n = 0; n < f->nnames; n++) {
@@ -132,6 +134,9 @@ int bodiesAddMoved(const Mechanism *m, int formula, int k, const sunrealtype *x,
                 nx   = cpFunctionCount(at);
       if (flag) return flag;
       *value += weight * own;
+      for (int i = 0; held.inside && i < 2 * cpFunctionPieces(at); i++)
+        if (isfinite(pieces->inside[i]) && isfinite(held.inside[i]))
+          pieces->inside[i] += weight * held.inside[i];
       for (int i = 0; i < nx && g; i++) g[i] += weight * slope[i];
       for (int i = 0; i < nx * nx && H; i++) H[i] += weight * second[i];
     }

@@ -7,8 +7,9 @@
 
 typedef struct Follow_ Follow;
 
-/* The number of these parameters */
+/* The number of these parameters, and the index of the first one */
 int bodiesFollowers(const Mechanism *m);
+int bodiesFirstFollower(const Mechanism *m);
 /* The pairs have become those of the model: moves them to where the mechanism is. */
 void bodiesFollowBuilt(Mechanism *m);
 /* Gives a mechanism of the same description the parameters of another one, and what follows them. */
@@ -23,7 +24,8 @@ enum { OF_SIDE = 16, RIGID = 12 };
 /* Number i = 0, 1, ... of those that move with a parameter, of which the first one is the parameter itself. Returns 0 if there are no
  * more. */
 int bodiesMovedNumber(const Mechanism *m, int parameter, int i, Number *n);
-/* Adds to component k of a function, its value, gradient g and Hessian H (or NULL, as g) at x, with pieces or NULL, by how much they have moved. Returns what
+/* Adds to component k of a function, its value, gradient g and Hessian H (or NULL, as g) at x, with pieces or NULL, and to `inside` of these,
+ * which has room for 2 nplaces numbers more, by how much they have moved. Returns what
  * CPFunctionEvaluate returns. */
 int bodiesAddMoved(const Mechanism *m, int formula, int k, const sunrealtype *x,
                    const Pieces *pieces, sunrealtype *value, sunrealtype *g, sunrealtype *H);

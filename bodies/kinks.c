@@ -16,6 +16,7 @@
  * Derivatives of a motion (CPSessionGradient) jump where f does and the time of the event depends on the state: the margin is how far the
  * arguments are inside the piece that ends. */
 #include "kinks.h"
+#include "following.h"
 #include "formulas.h"
 #include "laws.h"
 #include "sources.h"
@@ -41,7 +42,7 @@ struct Kinks_ {
   int *left;           /* [n] the piece that was held before none was */
   int *direction;      /* [n] */
   char *ends;          /* [n] what the ends of pieces are */
-  sunrealtype *inside; /* [2 n] */
+  sunrealtype *inside; /* [2 n], and as many for functions that follow parameters */
   sunrealtype sign, t_end;
   N_Vector ydot, ahead, bend;
   /* Of joints by functions, or NULL: [length] momenta of the bodies, and [nu] those of the coordinates, then new velocities */
@@ -98,7 +99,8 @@ int bodiesKinksJump(const Mechanism *m) {
     for (int k = 0; k < 3; k++)
       for (int i = 0; f->use != FOR_SAMPLES && f->f[k] && i < cpFunctionPieces(f->f[k]); i++)
         found |= f->use == FOR_MOTIONS ||
-                 (cpFunctionJumps(f->f[k], i) && !(f->of_time && cpFunctionTimed(f->f[k], i)));
+                 (cpFunctionJumps(f->f[k], i) &&
+                  (bodiesFollowers(m) > 0 || !(f->of_time && cpFunctionTimed(f->f[k], i))));
   for (int i = 0; i < m->nlaws && !found; i++)
     found = m->law[i].place && m->law[i].clamp[OF_ACTIVATION] != NONE;
   return found;
@@ -407,47 +409,70 @@ static int judgeFree(Kinks *all, int i, int *jumps) {
   return flag;
 }
 
-/* How far place i is inside its piece where the state is `ahead`, less that at the event, `from` */
-static sunrealtype moves(Kinks *all, int i, int above, sunrealtype from) {
-  watch(all, all->t_met, all->ahead);
-  return all->inside[2 * i + above] - from;
+/* How far place i is inside its piece on a side, at a time and a state */
+static sunrealtype distance(Kinks *all, int i, int above, sunrealtype t, N_Vector y) {
+  watch(all, t, y);
+  return all->inside[2 * i + above];
+}
+
+/* The same at the event, where the parameter of the file with this index is larger by d */
+static sunrealtype moved(Kinks *all, int i, int above, int parameter, sunrealtype d) {
+  sunrealtype *p         = &all->m->param[parameter];
+  const sunrealtype kept = *p;
+  *p += d;
+  bodiesUpdate(all->m);
+  const sunrealtype x = distance(all, i, above, all->t_met, all->met);
+  *p                  = kept;
+  bodiesUpdate(all->m);
+  return x;
 }
 
 /* Have two ends the same margin, up to a factor? If so, they stay together where the components of the state change, each by another
- * part. */
+ * part, and where the parameters of the file do. */
 static int areOne(Kinks *all, int i, int k) {
-  const sunrealtype d = cbrt(DBL_EPSILON), *y = N_VGetArrayPointer(all->met);
-  sunrealtype *x    = N_VGetArrayPointer(all->ahead), along[2], across[2], by;
-  const int which[] = {i, k};
+  const sunrealtype d = cbrt(DBL_EPSILON), *y = N_VGetArrayPointer(all->met), t = all->t_met;
+  const int which[] = {i, k}, first = bodiesFirstFollower(all->m), n = bodiesFollowers(all->m);
+  sunrealtype *x = N_VGetArrayPointer(all->ahead), rate[2], by, from[2];
+  int above[2], one = 1;
   for (int s = 0; s < 2; s++) {
-    watch(all, all->t_met, all->met);
-    const int above        = endsAbove(all, which[s]);
-    const sunrealtype from = all->inside[2 * which[s] + above];
-    N_VLinearSum(1, all->met, d * timeOf(all, all->t_met, all->met), all->ydot, all->ahead);
-    along[s] = moves(all, which[s], above, from);
-    for (sunindextype j = 0; j < N_VGetLength(all->met); j++)
-      x[j] = y[j] + d * (1 + fabs(y[j])) * (1 + modf(sqrt((double)(2 + j)), &by));
-    across[s] = moves(all, which[s], above, from);
+    const sunrealtype e = d * timeOf(all, t, all->met);
+    watch(all, t, all->met);
+    above[s] = endsAbove(all, which[s]);
+    from[s]  = all->inside[2 * which[s] + above[s]];
+    N_VLinearSum(1, all->met, e, all->ydot, all->ahead);
+    rate[s] = distance(all, which[s], above[s], t + e, all->ahead) - from[s];
   }
-  return fabs(along[0] * across[1] - along[1] * across[0]) <=
-         sqrt(d) * (fabs(along[0] * across[1]) + fabs(along[1] * across[0]));
+  for (sunindextype j = 0; j < N_VGetLength(all->met); j++)
+    x[j] = y[j] + d * (1 + fabs(y[j])) * (1 + modf(sqrt((double)(2 + j)), &by));
+  for (int p = -1; p < n && one; p++) {
+    sunrealtype change[2];
+    for (int s = 0; s < 2; s++)
+      change[s] = (p < 0 ? distance(all, which[s], above[s], t, all->ahead)
+                         : moved(all, which[s], above[s], first + p,
+                                 d * fmax(1, fabs(all->m->param[first + p])))) -
+                  from[s];
+    one = fabs(rate[0] * change[1] - rate[1] * change[0]) <=
+          sqrt(d) * (fabs(rate[0] * change[1]) + fabs(rate[1] * change[0]));
+  }
+  return one;
 }
 
-/* e->place, e->side: out, one of the ends at which f jumps at an event whose time depends on the state, or NONE. Returns 0, a code that has been
+/* e->place, e->side: out, one of the ends at which f jumps at an event whose time depends on the state or on parameters, or NONE. Returns 0, a code that has been
  * reported, or CP_NOT_SUPPORTED if f jumps at several of them. */
 static int findEnd(Kinks *all, Passage *e) {
   const size_t size = (size_t)all->n * sizeof *all->held;
+  const int moves   = bodiesFollowers(all->m) > 0; /* Then times of ends may follow parameters. */
   int flag, end = NONE, others = 0;
   for (int i = 0; i < all->n; i++)
-    if (all->ends[i] == ROOT) all->held[i] = e->held[i];
+    if (all->ends[i] == ROOT || moves) all->held[i] = e->held[i];
   flag = evaluate(all, all->ydot);
   memcpy(all->held, e->held + all->n, size);
   if (!flag) flag = evaluate(all, all->bend);
   if (flag || !differ(all->ydot, all->bend)) return forget(all), flag;
   memcpy(all->held, e->held, size);
   for (int i = 0; i < all->n; i++) {
-    if (all->ends[i] != ROOT || e->held[i] == e->held[all->n + i]) continue;
-    if (!all->ended[i]) others = 1;
+    if (e->held[i] == e->held[all->n + i] || (all->ends[i] == STOP && !moves)) continue;
+    if (all->ends[i] == ROOT && !all->ended[i]) others = 1;
     else if (end == NONE) end = i;
     else others |= !areOne(all, end, i);
   }
@@ -557,7 +582,7 @@ static int make(Mechanism *m) {
   all->m = m, all->n = (int)n;
   all->held   = calloc(7 * n + 1, sizeof *all->held);
   all->ends   = calloc(2 * n + 1, 1);
-  all->inside = malloc((2 * n + 1) * sizeof *all->inside);
+  all->inside = malloc((4 * n + 1) * sizeof *all->inside);
   if (hasJointsWithPieces(m)) {
     const size_t length = m->tree->length, nu = (size_t)m->tree->nu;
     if (!(all->momenta = malloc((length + 2 * nu) * sizeof *all->momenta)))

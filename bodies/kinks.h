@@ -11,7 +11,7 @@ struct Formula_;
 
 /* Have functions or ranges of actuators pieces, those of controllers and releases aside? */
 int bodiesHasKinks(const Mechanism *m);
-/* May forces, rates of activations or velocities jump at one of them, at a time that depends on the state, so that derivatives of
+/* May forces, rates of activations or velocities jump at one of them, at a time that depends on the state or on parameters, so that derivatives of
  * solutions do? */
 int bodiesKinksJump(const Mechanism *m);
 /* The pieces of component k of a formula that are held, in *pieces, or NULL outside of a run */

@@ -113,6 +113,18 @@ static const Case passed[] = {
     {"a kink", SLIDER "springs: [{name: f, of: s, force: \"-max(k*x, 5 N/m*x)\"}]\n", 1.5},
     {"an end at a known time",
      SLIDER "springs: [{name: f, of: s, force: \"if(t > 0.4 s, 5 N, 1 N) - k*x\"}]\n", 0.8},
+    {"an end that is a parameter",
+     "dimension: 2\nparameters: {M: 1.3 kg, k: 0.3 m}\nbodies: [{name: b, mass: M, inertia: 1, "
+     "velocity: [1, 0]}]\n"
+     "joints: [{name: s, kind: prismatic, b: b, axis: [1, 0]}]\n"
+     "springs: [{name: f, of: s, force: \"if(x > k, 5 N, 1 N)\"}]\n",
+     0.8},
+    {"a time that is a parameter",
+     "dimension: 2\nparameters: {M: 1.3 kg, k: 0.3 s}\nbodies: [{name: b, mass: M, inertia: 1, "
+     "velocity: [1, 0]}]\n"
+     "joints: [{name: s, kind: prismatic, b: b, axis: [1, 0]}]\n"
+     "springs: [{name: f, of: s, force: \"if(t > k, 5 N, 1 N)\"}]\n",
+     0.8},
     {"two forces that jump together",
      SLIDER "springs: [{name: f, of: s, force: \"if(x > 0.2 m, 5 N, 1 N) - k*x\"}, {name: g, of: "
             "s, force: "
@@ -209,6 +221,13 @@ static const struct {
      "\"if(x > 0.5 m, "
      "1 N, 0 N)\"}]\n",
      "at one time by accident"},
+    {"two parameters that are equal by accident",
+     "dimension: 2\nparameters: {M: 0.3 m, k: 0.3 m}\nbodies: [{name: b, mass: 1, inertia: 1, "
+     "velocity: [1, 0]}]\n"
+     "joints: [{name: s, kind: prismatic, b: b, axis: [1, 0]}]\n"
+     "springs: [{name: f, of: s, force: \"if(x > k, 5 N, 1 N)\"}, {name: g, of: s, force: \"if(x > "
+     "M, 2 N, 1 N)\"}]\n",
+     "at one time by accident"},
     {"a corner of a cam",
      COUPLED
      "couplers: [{name: cam, of: [y, s], ratio: [1, -1], function: \"max(0.3*x, x - 0.245 m)\"}]\n",
@@ -236,16 +255,21 @@ END_TEST
 /* An integrator without a session does not stop where forces jump. */
 START_TEST(an_integrator_alone_refuses_forces_that_jump) {
   static const struct {
-    const char *text;
+    const char *text, *values;
     int flag;
   } cases[] = {
-      {SLIDER "springs: [{name: f, of: s, force: \"if(x > 0.3 m, 5 N, 1 N)\"}]\n", CP_NOT_SUPPORTED},
-      {SLIDER "springs: [{name: f, of: s, force: \"-max(k*x, 5 N/m*x)\"}]\n", CP_SUCCESS},
-      {SLIDER "springs: [{name: f, of: s, force: \"if(t > 0.3 s, 5 N, 1 N)\"}]\n", CP_SUCCESS}};
-  for (int i = 0; i < 3; i++) {
+      {SLIDER "springs: [{name: f, of: s, force: \"if(x > 0.3 m, 5 N, 1 N)\"}]\n", "k=20",
+       CP_NOT_SUPPORTED},
+      {SLIDER "springs: [{name: f, of: s, force: \"-max(k*x, 5 N/m*x)\"}]\n", NULL, CP_SUCCESS},
+      {SLIDER "springs: [{name: f, of: s, force: \"if(t > 0.3 s, 5 N, 1 N)\"}]\n", "k=20",
+       CP_SUCCESS},
+      /* the time may be a parameter of the file */
+      {SLIDER "springs: [{name: f, of: s, force: \"if(t > 0.3 s, 5 N, 1 N)\"}]\n", NULL,
+       CP_NOT_SUPPORTED}};
+  for (int i = 0; i < 4; i++) {
     sunrealtype G[VALUES];
     const CPFunctional F = {CP_SIZED(CPFunctional), .ng = VALUES, .end = objective};
-    start(cases[i].text, NULL, CP_ABSOLUTE, "DOP853", 1e-6, 0.8);
+    start(cases[i].text, cases[i].values, CP_ABSOLUTE, "DOP853", 1e-6, 0.8);
     CPSessionFree(&session);
     CPIntegrator mem = CPIntegratorCreate("DOP853", test_context);
     ck_assert_int_eq(CPMechAttach(mech, mem, 0, y), CP_SUCCESS);
