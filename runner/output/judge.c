@@ -120,18 +120,16 @@ static void judge_violations(Judgement *j, const History *h) {
   }
 }
 
-/* Judges a distance from a better solution; part: in units of the scale. */
-static void judge_distance(Judgement *j, const History *h, const Distance *d, double part,
-                           const char *from) {
+/* Judges a distance from a better solution. */
+static void judge_distance(Judgement *j, const History *h, const Distance *d, const char *from) {
   char name[RUN_TEXT], error[NUMBER_TEXT], when[NUMBER_TEXT], of[NUMBER_TEXT], limit[NUMBER_TEXT];
-  if (!(part > estimate_limit) || d->component < 0) return;
+  if (!(d->part > estimate_limit) || d->component < 0) return;
   const char *unit = distance_unit(h->info, &h->scales, d);
   component_name(h->info, d->component, name, sizeof name);
-  doubt(j, part / estimate_limit,
-        "%s: at t = %s s %s is off by %s%s%s, %s of its scale%s; the limit is %s.", from,
+  doubt(j, d->part / estimate_limit,
+        "%s: at t = %s s %s is off by %s%s%s, %s of its scale; the limit is %s.", from,
         number_text(when, d->t, 4), name, number_text(error, d->error, 2), unit_space(unit), unit,
-        number_text(of, d->part, 2), part > 3 * d->part ? ", and the run is much longer" : "",
-        number_text(limit, estimate_limit, 2));
+        number_text(of, d->part, 2), number_text(limit, estimate_limit, 2));
 }
 
 /* Judges the error against the reference, or else its estimate. In a chaotic motion the error is as
@@ -149,9 +147,16 @@ static void judge_error(Judgement *j, const History *h) {
           number_text(end, h->result.t, 6));
     return;
   }
-  judge_distance(j, h, &h->result.off, h->result.off.part, "The end is far from the reference");
+  judge_distance(j, h, &h->result.off, "The end is far from the reference");
   if (!e->wanted) return;
-  judge_distance(j, h, &e->worst, e->part, "A more accurate run differs");
+  judge_distance(j, h, &e->worst, "A more accurate run differs");
+  if (e->stopped)
+    doubt(j, 1,
+          "A more accurate run, %s at rtol %s, was compared only up to t = %s s of %s s, where it "
+          "was "
+          "stopped at its limit of cost.",
+          e->method, number_text(one, e->rtol, 2), number_text(other, e->reached, 3),
+          number_text(end, h->result.t, 6));
   describe_estimate(e, estimate, sizeof estimate);
   if (estimate_failed(e)) doubt(j, 1, "The error is %s.", estimate);
 }

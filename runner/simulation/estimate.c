@@ -11,10 +11,11 @@ enum { ATTEMPTS = 3 };
 
 const double estimate_limit = 3e-3;
 
-/* The second run's steps cost at most twice the first run's, counted by RunResult.work, so that
- * repeated runs give the same result. Costs up to short_work over the number of components are
- * allowed in any case: they take about 0.01 s. */
-static const double cost_limit = 2, short_work = 5e4;
+/* The further runs together cost at most as much as cost_limit first runs, or as short_work over the
+ * number of components, which takes about a second. The cost is counted by RunResult.work, so that
+ * repeated runs give the same result. Most second runs cost 1.5 times as much as the first; those that
+ * cost more have to resolve what the first one did not, and are needed most. */
+static const double cost_limit = 5, short_work = 5e6;
 /* Factors on the tolerance. With `tighter`, the second run's own error is negligible; DOP853 costs
  * 1.5 times as much there. For BDF, Adams and RADAU a factor of 30 costs that much, and a factor of
  * 10 costs 1.3 times as much. */
@@ -31,11 +32,10 @@ static const double shorter = 0.7;
 static const double tightest = 1e-14;
 /* Digits are lost where the runs differ by this fraction of a scale. */
 static const double lost_part = 0.1;
-/* The tight pair: a motion is chaotic if its runs differ by more than `parted` of a scale. Each costs
- * at most as much as tight_cost first runs, or short_tight over the number of components. They are
- * made for doubtful errors, and for smaller ones that are far above a tolerance which is tight
+/* The tight pair: a motion is chaotic if its runs differ by more than `parted` of a scale. Each has
+ * the limit of cost of the second run. They are made for doubtful errors, and for smaller ones that are far above a tolerance which is tight
  * itself. If a run does not reach the end, since roundoff limits it, the next tolerance is tried. */
-static const double parted = 1e-4, tight_cost = 5, short_tight = 5e6, tight_itself = 1e-9;
+static const double parted = 1e-4, tight_itself = 1e-9;
 static const double tight[] = {1e-12, 1e-11, 1e-10, 1e-9};
 enum { TIGHT = sizeof tight / sizeof tight[0] };
 
@@ -165,23 +165,6 @@ static void run_beside(Second *second, const RunSettings *settings, RunResult *o
 
 /* ------------------------------------------------------------------------------- its results -- */
 
-/* Returns the median of the values from row `from` to `to` - 1, since single values scatter, and
- * peak in some positions. sorted: workspace. */
-static double median(const double *values, double *sorted, long from, long to) {
-  memcpy(sorted, values + from, (size_t)(to - from) * sizeof *values);
-  qsort(sorted, (size_t)(to - from), sizeof *values, ascending);
-  return sorted[(to - from) / 2];
-}
-
-/* Extrapolates from the medians of both halves of the comparison, with growth like t^p, p from 0 to
- * 2. */
-static double extrapolate(const double *values, double *sorted, long count, double t, double t_end) {
-  const double early = median(values, sorted, 0, count / 2),
-               late  = median(values, sorted, count / 2, count);
-  const double p     = early > 0 ? fmin(fmax(log2(late / early), 0), 2) : 1;
-  return late * pow(t_end / (0.75 * t), p);
-}
-
 /* Returns from when on digits are lost, interpolated geometrically between two rows, or NaN. */
 static double find_loss(const Second *s) {
   long k = 0;
@@ -197,9 +180,8 @@ static bool is_in_vain(const Second *second, const RunResult *other) {
   return second->hopeless || (other->ending == RUN_FAILED && !second->over_limit);
 }
 
-/* Takes the error from the newest run, if it got somewhere. sorted [compared]: workspace. */
-static void take_error(Second *s, const RunSettings *settings, const RunResult *other,
-                       double *sorted, Estimate *e) {
+/* Takes the error from the newest run, as far as that was compared. */
+static void take_error(Second *s, const RunSettings *settings, const RunResult *other, Estimate *e) {
   snprintf(e->method, METHOD_NAME, "%s", settings->method.name);
   e->rtol       = settings->rtol;
   e->reached    = s->compared > 0 ? s->t[s->compared - 1] : 0;
@@ -207,26 +189,26 @@ static void take_error(Second *s, const RunSettings *settings, const RunResult *
   e->worst      = s->worst;
   e->lost       = find_loss(s);
   e->message[0] = '\0';
-  if (s->over_limit)
-    snprintf(e->message, RUN_TEXT, "it was stopped at twice the cost of the first");
+  if (s->over_limit) snprintf(e->message, RUN_TEXT, "it was stopped at its limit of cost");
   else if (other->ending != RUN_DONE) snprintf(e->message, RUN_TEXT, "%s", other->message);
-  if (e->stopped) {
-    e->error = extrapolate(s->distance, sorted, s->compared, e->reached, s->t_end);
-    e->part  = fmax(e->worst.part, extrapolate(s->part, sorted, s->compared, e->reached, s->t_end));
-  } else if (!e->message[0]) {
-    e->error = fmax(s->distance[s->compared - 1],
-                    DBL_EPSILON * fmax(s->measure->scales.largest_q, s->measure->scales.length));
-    e->part  = e->worst.part;
-  }
+  if (!e->stopped && e->message[0]) return;
+  e->error = fmax(s->distance[s->compared - 1],
+                  DBL_EPSILON * fmax(s->measure->scales.largest_q, s->measure->scales.length));
+  e->part  = e->worst.part;
+}
+
+/* The limit of cost of further runs */
+static double limit_of(const Problem *first, const RunResult *result) {
+  return fmax(cost_limit * result->work, short_work / (double)first->model->n);
 }
 
 /* Makes two runs at tight tolerances. If they agree, the first of them is the solution. */
 static void run_tight(const Problem *first, Second *second, RunResult *other, const Rows *track,
-                      double *sorted, const RunResult *result, Estimate *e) {
+                      const RunResult *result, Estimate *e) {
   const long n = second->measure->n, all = n + second->measure->nreactions;
   Rows solution       = {.rows = track->rows, .width = all + 1};
   int done            = 0;
-  second->limit       = fmax(tight_cost * result->work, short_tight / (double)n);
+  second->limit       = limit_of(first, result);
   solution.data       = calloc((size_t)(track->rows * solution.width), sizeof *solution.data);
   second->keep        = calloc((size_t)(track->rows * all), sizeof *second->keep);
   second->may_give_up = true;
@@ -244,7 +226,7 @@ static void run_tight(const Problem *first, Second *second, RunResult *other, co
       e->chaotic = e->apart > parted;
       break;
     }
-    take_error(second, &settings, other, sorted, e);
+    take_error(second, &settings, other, e);
     for (long k = 0; k < track->rows; k++) {
       double *row = solution.data + k * solution.width;
       row[0]      = second->t[k];
@@ -264,7 +246,7 @@ void estimate_error(const Problem *first, const Rows *track, Measure *measure, L
   RunSettings settings  = settings_beside(first, 0, track->rows - 1);
   double *drift         = measure->numbers + 2L * nquantities; /* measure->scales.tighter */
   double *numbers =
-      calloc((size_t)(4 * track->rows + 3L * nquantities + measure->n + measure->nreactions) + 1,
+      calloc((size_t)(3 * track->rows + 3L * nquantities + measure->n + measure->nreactions) + 1,
              sizeof *numbers);
   Second second = {.listener = {.sample = compare_sample, .step = watch_cost, .event = ignore_event},
                    .against  = measure->nreactions > 0 ? &measure->full : track,
@@ -272,19 +254,18 @@ void estimate_error(const Problem *first, const Rows *track, Measure *measure, L
                    .model    = first->model,
                    .spent    = &other.work,
                    .t_end    = first->settings.t_end,
-                   .limit = fmax(cost_limit * result->work, short_work / (double)first->model->n)};
+                   .limit    = limit_of(first, result)};
   e->pending    = false;
   if (!numbers) {
     snprintf(e->message, RUN_TEXT, "no memory for a second run");
     listener->end(listener, result);
     return;
   }
-  double *sorted   = numbers + 3 * track->rows;
   second.ncompared = (long)plugin_num_compared(first->model);
   second.t         = numbers;
   second.distance  = numbers + track->rows;
   second.part      = numbers + 2 * track->rows;
-  second.first     = sorted + track->rows;
+  second.first     = numbers + 3 * track->rows;
   second.least     = second.first + nquantities;
   second.drift     = second.least + nquantities;
   second.x         = second.drift + nquantities;
@@ -297,12 +278,12 @@ void estimate_error(const Problem *first, const Rows *track, Measure *measure, L
     second.limit -= other.work;
     if (!is_in_vain(&second, &other) || second.limit < least_budget * result->work) break;
   }
-  take_error(&second, &settings, &other, sorted, e);
+  take_error(&second, &settings, &other, e);
   for (int i = 0; i < nquantities; i++) drift[i] = second.drift[i] / measure->scales.quantity[i];
   for (long k = 0; k < second.compared; k++)
     listener->difference(listener, &(Difference){second.t[k], second.part[k]});
   if (e->part > estimate_limit || (first->settings.rtol <= tight_itself && e->part > parted))
-    run_tight(first, &second, &other, track, sorted, result, e);
+    run_tight(first, &second, &other, track, result, e);
   listener->scales(listener, &measure->scales);
   listener->end(listener, result);
   free(numbers);

@@ -192,12 +192,11 @@ typedef struct {
   bool pending;             /* is the second run still under way? */
   char method[METHOD_NAME]; /* of the second run */
   double rtol;              /* of the second run */
-  double error;             /* at the end, in the norm of plugin_error; NaN: unknown */
-  Distance worst;           /* at any time up to `reached`, of all components */
-  double part;              /* worst.part; if the run is longer, extrapolated; NaN: unknown */
-  /* Both runs were compared up to here. If the run is longer, error and part are extrapolated. */
-  double reached;
-  double lost; /* from here on the runs differ by a tenth of a scale; NaN: nowhere */
+  double error;   /* where the comparison ends, in the norm of plugin_error; NaN: unknown */
+  Distance worst; /* at any time up to `reached`, of all components */
+  double part;    /* worst.part; NaN: unknown */
+  double reached; /* Both runs were compared up to here. */
+  double lost;    /* from here on the runs differ by a tenth of a scale; NaN: nowhere */
   /* Do two runs at tight tolerances differ by more than 1e-4 of a scale, and by how much? NaN: they
    * were not made, since the error is small, or not completed. */
   bool chaotic;

@@ -26,6 +26,37 @@ bodies:
   - {name: b, mass: 100, inertia: [10, 20, 30], velocity: [300, 0, 0], omega: [0.01, 1, 0.01]}
 """
 
+# The spring at the end of a heavy pendulum moves a rod of 0.3 g, whose motion is fast and damped
+LIGHT_END = """
+run: {t_end: 1.232}
+gravity: [0, 0, -9.81]
+bodies:
+  - {name: b0, mass: 2.017927, inertia: [0.010917264, 0.014787421, 0.010697772], at: [-0.06389, 0, 0.133799]}
+  - {name: b1, mass: 0.00028980893, inertia: [7.8117306e-06, 1.0991521e-05, 7.4415443e-06], at: [-0.058517, 0, -0.062528]}
+joints:
+  - {name: j0, kind: ball, b: b0, at: [0, 0, 0]}
+  - {name: j1, kind: revolute, a: b0, b: b1, at: [-0.12778, 0, 0.267598], axis: [0, -1, 0]}
+springs:
+  - {name: s2, b: b1, in: space, at: [-0.473075, 0, 1.261502], at_b: [0.010747, 0, -0.392654], stiffness: 220.285662, damping: 0.153932}
+contacts:
+  - {name: c, a: ground, b: b1, in: space, at: [0, 0, -0.80991], axis: [0, 0, 1], at_b: [0.010747, 0, -0.392654], friction: 0, restitution: 0.7}
+"""
+
+# A weight on a stiff spring beside a pendulum: only tight tolerances resolve its 10,000 rad/s, over 1000 s
+VIBRATING = """
+run: {t_end: 1000}
+dimension: 2
+gravity: [0, -9.81]
+bodies:
+  - {name: bob, mass: 1, inertia: 0.1, at: [1, 0]}
+  - {name: weight, mass: 1, inertia: 0.1, at: [0, 0], velocity: [0, 1]}
+joints:
+  - {name: pin, kind: revolute, b: bob, at: [0, 0]}
+  - {name: rail, kind: prismatic, b: weight, at: [0, 0], axis: [0, 1]}
+springs:
+  - {name: s, of: rail, stiffness: 1.0e8}
+"""
+
 PENDULUM = """
 run: {{t_end: 2}}
 dimension: 2
@@ -207,6 +238,17 @@ class Scales(RunnerTest):
         """Attitudes of the governor are off by 0.0094 rad; the four-bars by more than 0.1 rad after their singular positions"""
         for model in "flyball_governor --method bdf --rtol 1e-5", "four_bar --param N=1 --method dop853 --rtol 1e-4":
             self.assertNotEqual(self.run_json(*model.split())["verdict"], "ok", model)
+
+    def test_what_was_not_compared_is_not_ok(self):
+        """The second run has to resolve what the first one does not, and costs much more; then it reaches the end or causes doubt."""
+        run = self.run_json(self.write(LIGHT_END), "--coordinates", "joint", "--method", "bdf", "--rtol", "1e-4")
+        self.assertEqual(run["estimate"]["reached"], run["t"])  # its errors grow in the second half
+        self.assertEqual(run["verdict"], "doubtful")
+        run = self.run_json(self.write(VIBRATING), "--method", "radau", "--rtol", "1e-2", "--outputs", 20)
+        self.assertTrue(run["estimate"]["stopped"])
+        self.assertLess(run["estimate"]["reached"], run["t"])
+        self.assertNotEqual(run["verdict"], "ok")
+        self.assertRegex(" ".join(run["reasons"]), r"compared only up to t = [\d.]+ s of 1000 s")
 
     def test_chaotic_motions_and_no_others_are_called_so(self):
         for model in "chain --param n=3 --t-end 40", "chain --param n=5 --t-end 40":
