@@ -15,6 +15,9 @@ static const sunrealtype parallel = SUN_RCONST(1e-8);
 
 /* ---- in place ---- */
 
+/* Without the care of hypot, which takes most of the time otherwise: no length has a square that overflows. */
+static sunrealtype norm3(const sunrealtype *x) { return sqrt(dot3(x, x)); }
+
 Placed polyhedronPlaced(const Polyhedron *p, const Side *side, const Pose *pose) {
   Placed at = {.is = p};
   sunrealtype axis[3];
@@ -59,7 +62,7 @@ static sunrealtype onEdge(const Line *line, const sunrealtype *x) {
 /* d: out, from the point of a line at this place to x. Returns its length. */
 static sunrealtype fromEdge(const Line *line, sunrealtype at, const sunrealtype *x, sunrealtype *d) {
   for (int k = 0; k < 3; k++) d[k] = x[k] - line->x[k] - at * line->e[k];
-  return length3(d);
+  return norm3(d);
 }
 
 /* The height of face i of a polyhedron in place along its normal n */
@@ -71,7 +74,10 @@ static sunrealtype heightOf(const Placed *p, int i, const sunrealtype *n) {
 static sunrealtype least(const Placed *p, const sunrealtype *n) {
   sunrealtype low = INFINITY, own[3] = {0, 0, 0};
   for (int i = 0; i < 3; i++) add3(n[i], p->R[i], own);
-  for (int v = 0; v < p->is->nvertices; v++) low = fmin(low, dot3(own, p->is->vertex[v]));
+  for (int v = 0; v < p->is->nvertices; v++) { /* Calls of fmin would take most of the time. */
+    const sunrealtype height = dot3(own, p->is->vertex[v]);
+    if (height < low) low = height;
+  }
   return low + dot3(n, p->x);
 }
 
@@ -102,7 +108,7 @@ static sunrealtype acrossEdges(const Placed p[2]) {
       const int other = own ? sideOf(&p[1], b, e[0]) : 0;
       if (!other || (own != other && own != 2 && other != 2)) continue;
       cross3(e[0], e[1], n);
-      const sunrealtype sine = length3(n);
+      const sunrealtype sine = norm3(n);
       if (!(sine > parallel)) continue; /* Normals of faces are as good there. */
       placed(&p[1], b->x, x[1]);
       for (int k = 0; k < 3; k++) w[k] = x[1][k] - x[0][k];
@@ -144,7 +150,7 @@ static sunrealtype withinFace(const Placed *of, int i, const sunrealtype *x, sun
     placed(of, of->is->vertex[corner[(k + 1) % face->count]], to);
     const sunrealtype along[3] = {to[0] - from[0], to[1] - from[1], to[2] - from[2]};
     cross3(n, along, in);
-    within = fmin(within, (dot3(in, x) - dot3(in, from)) / length3(along));
+    within = fmin(within, (dot3(in, x) - dot3(in, from)) / norm3(along));
     memcpy(from, to, sizeof from);
   }
   return within;
@@ -159,7 +165,7 @@ static void withinVertex(const Placed *p, int vertex, const sunrealtype *v, cons
   for (int k = is->start[vertex]; k < is->start[vertex + 1]; k++) {
     placed(p, is->vertex[is->neighbour[k]], next);
     const sunrealtype along[3] = {next[0] - v[0], next[1] - v[1], next[2] - v[2]};
-    *margin                    = fmin(*margin, dot3(n, along) + rocking * length3(along));
+    *margin                    = fmin(*margin, dot3(n, along) + rocking * norm3(along));
   }
 }
 
@@ -194,7 +200,7 @@ static void vertexAndVertex(const Placed p[2], const Touch *touch, sunrealtype *
   sunrealtype from[3], back[3];
   placed(&p[0], p[0].is->vertex[touch->i], from), placed(&p[1], p[1].is->vertex[touch->j], v);
   for (int k = 0; k < 3; k++) n[k] = v[k] - from[k];
-  *gap    = length3(n);
+  *gap    = norm3(n);
   *margin = *gap > 0 ? INFINITY : -INFINITY;
   for (int k = 0; k < 3 && *gap > 0; k++) n[k] /= *gap, back[k] = -n[k];
   if (!(*gap > 0)) return;
@@ -265,8 +271,9 @@ void polyhedraTouch(const Placed p[2], const Touch *touch, sunrealtype *gap, sun
 static int isNearFace(const Placed *of, const Placed *other, int i, int j, sunrealtype reach) {
   sunrealtype n[3], v[3], gap;
   placed(other, other->is->vertex[j], v);
-  const sunrealtype within = withinFace(of, i, v, n, &gap);
-  return within >= -reach && fabs(gap - of->is->skin - other->is->skin) <= reach;
+  turned(of, of->is->face[i].normal, n);
+  gap = dot3(n, v) - heightOf(of, i, n) - of->is->skin - other->is->skin;
+  return fabs(gap) <= reach && withinFace(of, i, v, n, &gap) >= -reach;
 }
 
 /* The distance of two edges: that of their lines if its points are within them, or that of an end of one of them from the other one */
@@ -294,7 +301,7 @@ static sunrealtype betweenVertices(const Placed p[2], int i, int j) {
   sunrealtype v[2][3];
   placed(&p[0], p[0].is->vertex[i], v[0]), placed(&p[1], p[1].is->vertex[j], v[1]);
   add3(-1, v[0], v[1]);
-  return length3(v[1]);
+  return norm3(v[1]);
 }
 
 static sunrealtype distance(const Placed p[2]) {
@@ -349,19 +356,68 @@ static void take(Found *found, FeatureKind kind, int i, int j, int sense) {
   found->touch[found->n++] = (Touch){kind, i, j, sense};
 }
 
-static void findEdges(const Placed p[2], sunrealtype reach, Found *found) {
-  for (int i = 0; i < p[0].is->nedges; i++) {
-    const Line a = placedLine(&p[0], i);
-    for (int j = 0; j < p[1].is->nedges; j++) {
-      const PolyEdge *edge = &p[1].is->edge[j];
-      sunrealtype x[3];
-      placed(&p[1], edge->x, x);
-      add3(-1, a.x, x);
-      if (length3(x) > a.half + edge->half + reach) continue;
-      const Line b = placedLine(&p[1], j);
-      if (betweenEdges(&a, &b) <= reach) take(found, EDGES, i, j, senseOf(p, i, j, &a, &b));
-    }
+/* A box along the axes of space */
+typedef struct {
+  sunrealtype low[3], high[3];
+} Bounds;
+
+/* That around the vertices of a polyhedron, which has some */
+static Bounds boundsOf(const Placed *p) {
+  Bounds b = {{INFINITY, INFINITY, INFINITY}, {-INFINITY, -INFINITY, -INFINITY}};
+  sunrealtype x[3];
+  for (int v = 0; v < p->is->nvertices; v++) {
+    placed(p, p->is->vertex[v], x);
+    for (int k = 0; k < 3; k++) b.low[k] = fmin(b.low[k], x[k]), b.high[k] = fmax(b.high[k], x[k]);
   }
+  return b;
+}
+
+/* Does a line come within `reach` of a box? Some that do not pass as well. */
+static int isBeside(const Line *line, const Bounds *b, sunrealtype reach) {
+  for (int k = 0; k < 3; k++) {
+    const sunrealtype half = fabs(line->e[k]) * line->half + reach;
+    if (!(line->x[k] + half >= b->low[k] && line->x[k] - half <= b->high[k])) return 0;
+  }
+  return 1;
+}
+
+/* An edge in place, and its number */
+typedef struct {
+  Line line;
+  int i;
+} Beside;
+
+/* list [nedges]: out, the edges of a polyhedron within `reach` of the box around the other one. Returns their number. */
+static int listEdges(const Placed *p, const Placed *other, sunrealtype reach, Beside *list) {
+  const Bounds b = boundsOf(other);
+  int n          = 0;
+  for (int i = 0; i < p->is->nedges; i++) {
+    list[n] = (Beside){placedLine(p, i), i};
+    n += isBeside(&list[n].line, &b, reach);
+  }
+  return n;
+}
+
+/* Hulls of files have thousands of edges, most of which are far from the other polyhedron. */
+static void findEdges(const Placed p[2], sunrealtype reach, Found *found) {
+  const int most = p[0].is->nedges + p[1].is->nedges;
+  if (p[0].is->nedges == 0 || p[1].is->nedges == 0 || found->room < 0) return;
+  Beside *a = malloc((size_t)most * sizeof *a), *b = a ? a + p[0].is->nedges : NULL;
+  if (!a) {
+    found->room = -1;
+    return;
+  }
+  const int na = listEdges(&p[0], &p[1], reach, a), nb = listEdges(&p[1], &p[0], reach, b);
+  for (int i = 0; i < na; i++)
+    for (int j = 0; j < nb; j++) {
+      const Line *own = &a[i].line, *other = &b[j].line;
+      const sunrealtype d[3] = {other->x[0] - own->x[0], other->x[1] - own->x[1],
+                                other->x[2] - own->x[2]};
+      if (norm3(d) > own->half + other->half + reach) continue;
+      if (betweenEdges(own, other) <= reach)
+        take(found, EDGES, a[i].i, b[j].i, senseOf(p, a[i].i, b[j].i, own, other));
+    }
+  free(a);
 }
 
 /* Those of edges and vertices, and of two vertices, which have normals of their own where there is a skin */

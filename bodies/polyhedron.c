@@ -37,12 +37,25 @@ static void addEdge(Polyhedron *p, int from, int to, int left, int right) {
   edge->half = length / 2;
 }
 
+/* Lists the faces at each vertex v in neighbour [start[v] ... start[v + 1] - 1], for now. */
+static void listFaces(Polyhedron *p) {
+  memset(p->start, 0, ((size_t)p->nvertices + 2) * sizeof *p->start);
+  for (int f = 0; f < p->nfaces; f++)
+    for (int k = 0; k < p->face[f].count; k++) p->start[p->corner[p->face[f].first + k] + 2]++;
+  for (int v = 0; v < p->nvertices; v++) p->start[v + 1] += p->start[v];
+  for (int f = 0; f < p->nfaces;
+       f++) /* start [v + 1] moves from the begin of the list of v to its end. */
+    for (int k = 0; k < p->face[f].count; k++)
+      p->neighbour[p->start[p->corner[p->face[f].first + k] + 1]++] = f;
+}
+
 /* The face with an edge from one vertex to another one, or NONE */
 static int faceWith(const Polyhedron *p, int from, int to) {
-  for (int f = 0; f < p->nfaces; f++) {
-    const int *corner = p->corner + p->face[f].first;
-    for (int k = 0; k < p->face[f].count; k++)
-      if (corner[k] == from && corner[(k + 1) % p->face[f].count] == to) return f;
+  for (int l = p->start[from]; l < p->start[from + 1]; l++) {
+    const PolyFace *face = &p->face[p->neighbour[l]];
+    const int *corner    = p->corner + face->first;
+    for (int k = 0; k < face->count; k++)
+      if (corner[k] == from && corner[(k + 1) % face->count] == to) return p->neighbour[l];
   }
   return NONE;
 }
@@ -50,6 +63,7 @@ static int faceWith(const Polyhedron *p, int from, int to) {
 /* Finds the edges, each of which two faces have in opposite senses. Returns 1 if one has a single face. */
 static int findEdges(Polyhedron *p) {
   int open = 0;
+  listFaces(p);
   for (int f = 0; f < p->nfaces; f++)
     for (int k = 0; k < p->face[f].count; k++) {
       const int *corner = p->corner + p->face[f].first, from = corner[k],
@@ -63,6 +77,7 @@ static int findEdges(Polyhedron *p) {
 /* Finds the neighbours of vertices, and all sizes. */
 static void finish(Polyhedron *p) {
   sunrealtype middle[3] = {0, 0, 0};
+  memset(p->start, 0, ((size_t)p->nvertices + 2) * sizeof *p->start);
   for (int e = 0; e < p->nedges; e++)
     for (int end = 0; end < 2; end++) p->start[p->edge[e].vertex[end] + 2]++;
   for (int v = 0; v < p->nvertices; v++) p->start[v + 1] += p->start[v];
@@ -99,20 +114,30 @@ static int makeBox(const sunrealtype *half, Polyhedron *p) {
 
 /* ---- hulls ---- */
 
+/* A triangle, and twice its area */
+typedef struct {
+  sunrealtype area;
+  int triangle;
+} Ranked;
+
 /* A hull whose triangles are put together to faces. Each has the plane of its largest triangle. */
 typedef struct {
   sunrealtype (*corner)[3]; /* [n] */
   Hull hull;
   sunrealtype extent, *area; /* area: [ntriangles] twice that of each */
   sunrealtype (*normal)[3];  /* [ntriangles] outwards, of length 1 */
-  int *of, *vertex,
-      *next; /* [ntriangles] the face; [n] the number of a corner as a vertex; [n] the next corner around a face */
+  /* of [ntriangles]: the face of a triangle; vertex [n]: the number of a corner as a vertex; next [n]: the next corner around a face;
+   * beside [ntriangles]: the triangles across the edges from corner k to k + 1; member [ntriangles]: the triangles of face f from
+   * first[f] to first[f + 1] - 1, where the largest one is first */
+  int *of, *vertex, *next, (*beside)[3], *member, *first;
+  Ranked *ranked; /* [ntriangles] from the largest on */
   int n, nfaces;
 } Merge;
 
 static void freeMerge(Merge *w) {
   free(w->hull.triangle), free(w->corner), free(w->area), free(w->normal);
-  free(w->of), free(w->vertex), free(w->next);
+  free(w->of), free(w->vertex), free(w->next), free(w->beside), free(w->member), free(w->first);
+  free(w->ranked);
 }
 
 /* Are all corners of a triangle within `plane` of the plane of another one, and does it face the same side? */
@@ -127,48 +152,40 @@ static int isIn(const Merge *w, int triangle, int seed, sunrealtype plane) {
   return dot3(w->normal[triangle], w->normal[seed]) > 0 || w->area[triangle] <= plane * w->extent;
 }
 
-static int shareEdge(const int *a, const int *b) {
-  for (int k = 0; k < 3; k++)
-    for (int l = 0; l < 3; l++)
-      if (a[k] == b[(l + 1) % 3] && a[(k + 1) % 3] == b[l]) return 1;
-  return 0;
-}
-
 /* Puts triangles together to faces, from the largest one on, to their neighbours in the same plane. */
 static void findFaces(Merge *w, sunrealtype plane) {
   const int n = w->hull.ntriangles;
+  int end     = 0;
   w->nfaces   = 0;
   for (int t = 0; t < n; t++) w->of[t] = NONE;
-  for (;; w->nfaces++) {
-    int seed = NONE;
-    for (int t = 0; t < n; t++)
-      if (w->of[t] == NONE && (seed == NONE || w->area[t] > w->area[seed])) seed = t;
-    if (seed == NONE) return;
-    w->of[seed] = w->nfaces;
-    for (int more = 1; more;) {
-      more = 0;
-      for (int t = 0; t < n; t++) {
-        if (w->of[t] != NONE || !isIn(w, t, seed, plane)) continue;
-        for (int s = 0; s < n && w->of[t] == NONE; s++)
-          if (w->of[s] == w->nfaces && shareEdge(w->hull.triangle[t], w->hull.triangle[s]))
-            w->of[t] = w->nfaces, more = 1;
+  for (int i = 0; i < n; i++) {
+    const int seed = w->ranked[i].triangle;
+    if (w->of[seed] != NONE) continue;
+    w->first[w->nfaces] = end;
+    w->of[seed]         = w->nfaces;
+    w->member[end++]    = seed;
+    for (int at = end - 1; at < end; at++)
+      for (int k = 0; k < 3; k++) {
+        const int t = w->beside[w->member[at]][k];
+        if (t == NONE || w->of[t] != NONE || !isIn(w, t, seed, plane)) continue;
+        w->of[t]         = w->nfaces;
+        w->member[end++] = t;
       }
-    }
+    w->first[++w->nfaces] = end;
   }
 }
 
-/* next [n]: out, the corner after each one around face f, or NONE. Returns the number of corners. */
-static int around(const Merge *w, int f) {
+/* next [n]: in, NONE; out, the corner after each one around face f, or NONE; from: out, the one of the least number, or NONE. Returns the
+ * number of corners. */
+static int around(const Merge *w, int f, int *from) {
   int count = 0;
-  for (int i = 0; i < w->n; i++) w->next[i] = NONE;
-  for (int t = 0; t < w->hull.ntriangles; t++)
-    for (int k = 0; w->of[t] == f && k < 3; k++) {
-      const int a = w->hull.triangle[t][k], b = w->hull.triangle[t][(k + 1) % 3];
-      int inside = 0;
-      for (int s = 0; s < w->hull.ntriangles && !inside; s++)
-        for (int l = 0; l < 3 && w->of[s] == f; l++)
-          inside |= w->hull.triangle[s][l] == b && w->hull.triangle[s][(l + 1) % 3] == a;
-      if (!inside) w->next[a] = b, count++;
+  *from     = NONE;
+  for (int i = w->first[f]; i < w->first[f + 1]; i++)
+    for (int k = 0; k < 3; k++) {
+      const int t = w->member[i], other = w->beside[t][k], a = w->hull.triangle[t][k];
+      if (other != NONE && w->of[other] == f) continue;
+      w->next[a] = w->hull.triangle[t][(k + 1) % 3], count++;
+      if (*from == NONE || a < *from) *from = a;
     }
   return count;
 }
@@ -180,20 +197,19 @@ static int makeFaces(Merge *w, sunrealtype plane, Polyhedron *p) {
   findFaces(w, plane);
   if (allocate(p, n, w->nfaces, 3 * w->hull.ntriangles)) return 1;
   memcpy(p->vertex, w->corner, (size_t)n * sizeof *p->vertex);
+  for (int i = 0; i < n; i++) w->next[i] = NONE;
   for (int f = 0, first = 0; f < w->nfaces; f++) {
     PolyFace *face = &p->face[f];
-    int seed = NONE, from = NONE, count = around(w, f);
-    for (int t = 0; t < w->hull.ntriangles; t++)
-      if (w->of[t] == f && (seed == NONE || w->area[t] > w->area[seed])) seed = t;
-    memcpy(face->normal, w->normal[seed], sizeof face->normal);
+    int from;
+    const int count = around(w, f, &from);
+    memcpy(face->normal, w->normal[w->member[w->first[f]]], sizeof face->normal);
     face->first = first, face->height = -INFINITY;
-    for (int i = 0; i < n && from == NONE; i++)
-      if (w->next[i] != NONE) from = i;
     for (int i = from; from != NONE && face->count < count; i = w->next[i]) {
       if (i == NONE || (i == from && face->count > 0)) return NONE; /* more than one border */
       p->corner[first + face->count++] = i;
       face->height                     = fmax(face->height, dot3(face->normal, w->corner[i]));
     }
+    for (int k = 0; k < face->count; k++) w->next[p->corner[first + k]] = NONE;
     first += face->count;
     if (face->count < 3) return NONE;
   }
@@ -223,12 +239,52 @@ static void dropPoints(Merge *w, Polyhedron *p) {
   findEdges(p);
 }
 
+/* The triangle with an edge from corner a to corner b, among those in list [count], or NONE */
+static int triangleWith(const Merge *w, const int *list, int count, int a, int b) {
+  for (int i = 0; i < count; i++) {
+    const int *corner = w->hull.triangle[list[i]];
+    for (int k = 0; k < 3; k++)
+      if (corner[k] == a && corner[(k + 1) % 3] == b) return list[i];
+  }
+  return NONE;
+}
+
+/* Finds the triangles beside each other. Returns 1 if out of memory. */
+static int findNeighbours(Merge *w) {
+  const int n  = w->hull.ntriangles;
+  int *start   = calloc((size_t)w->n + 2, sizeof *start);
+  int *at      = malloc(3 * (size_t)n * sizeof *at); /* the triangles at each corner */
+  const int ok = start && at;
+  for (int t = 0; t < n && ok; t++)
+    for (int k = 0; k < 3; k++) start[w->hull.triangle[t][k] + 2]++;
+  for (int i = 0; i < w->n && ok; i++) start[i + 1] += start[i];
+  for (int t = 0; t < n && ok; t++)
+    for (int k = 0; k < 3; k++) at[start[w->hull.triangle[t][k] + 1]++] = t;
+  for (int t = 0; t < n && ok; t++)
+    for (int k = 0; k < 3; k++) {
+      const int a = w->hull.triangle[t][k], b = w->hull.triangle[t][(k + 1) % 3];
+      w->beside[t][k] = triangleWith(w, at + start[b], start[b + 1] - start[b], b, a);
+    }
+  free(start), free(at);
+  return !ok;
+}
+
+static int byArea(const void *a, const void *b) {
+  const Ranked *x = a, *y = b;
+  return x->area != y->area ? (x->area < y->area) - (x->area > y->area)
+                            : (x->triangle > y->triangle) - (x->triangle < y->triangle);
+}
+
 static int prepare(Merge *w) {
   const size_t nt = (size_t)w->hull.ntriangles, n = (size_t)w->n;
   w->area = malloc(nt * sizeof *w->area), w->normal = malloc(nt * sizeof *w->normal);
   w->of = malloc(nt * sizeof *w->of), w->vertex = malloc(n * sizeof *w->vertex);
-  w->next = malloc(n * sizeof *w->next);
-  if (!w->area || !w->normal || !w->of || !w->vertex || !w->next) return 1;
+  w->next = malloc(n * sizeof *w->next), w->beside = malloc(nt * sizeof *w->beside);
+  w->member = malloc(nt * sizeof *w->member), w->first = malloc((nt + 1) * sizeof *w->first);
+  w->ranked = malloc(nt * sizeof *w->ranked);
+  if (!w->area || !w->normal || !w->of || !w->vertex || !w->next || !w->beside || !w->member ||
+      !w->first || !w->ranked || findNeighbours(w))
+    return 1;
   for (int t = 0; t < w->hull.ntriangles; t++) {
     const int *c = w->hull.triangle[t];
     sunrealtype d[2][3];
@@ -241,6 +297,8 @@ static int prepare(Merge *w) {
     w->area[t] = length3(w->normal[t]);
     for (int k = 0; k < 3 && w->area[t] > 0; k++) w->normal[t][k] /= w->area[t];
   }
+  for (int t = 0; t < w->hull.ntriangles; t++) w->ranked[t] = (Ranked){w->area[t], t};
+  qsort(w->ranked, nt, sizeof *w->ranked, byArea);
   return 0;
 }
 
