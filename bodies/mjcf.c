@@ -226,7 +226,7 @@ static int readMesh(Mjcf *m, const xmlNode *geom, const char *name, int shell, M
 }
 
 /* Reads the mesh of a geom that touches others (MeshOf), as MuJoCo does, with maxhullvert corners at most. */
-static int readHull(Robot *r, const RobotGeom *g, void *mjcf, sunrealtype **point, int *npoints) {
+static int readHull(Robot *r, const RobotGeom *g, void *mjcf, MeshHull *hull) {
   Mjcf *m          = mjcf;
   const xmlNode *n = g->mesh, *class_;
   MeshSource from;
@@ -234,7 +234,6 @@ static int readHull(Robot *r, const RobotGeom *g, void *mjcf, sunrealtype **poin
   sunrealtype most = -1;
   const int before = r->message[0];
   m->model         = m->models[g->source];
-  *point           = NULL;
   int failed       = mjcfClass(m, n, "class", NULL, &class_) ||
                mjcfNumbers(m, n, "mesh", class_, "maxhullvert", 1, 1, &most);
   if (!failed && most != -1 && !(most > 3))
@@ -242,8 +241,7 @@ static int readHull(Robot *r, const RobotGeom *g, void *mjcf, sunrealtype **poin
   const int is_given = !failed && (robotText(n, "file") || robotText(n, "vertex"));
   if (is_given && readMeshSource(m, n, &from, &own)) r->message[0] = (char)before; /* as none */
   else if (is_given) {
-    const char *wrong = meshHull(&from, most > 0 ? (int)fmin(most, 1e6) : 0, point, npoints);
-    if (wrong) free(*point), *point = NULL;
+    const char *wrong = meshHull(&from, most > 0 ? (int)fmin(most, 1e6) : 0, hull);
     if (wrong == hull_no_memory) failed = robotWrong(r, n, "no memory");
   }
   freeArrays(&own);
@@ -466,12 +464,7 @@ static int takeGeom(Mjcf *m, const xmlNode *n, const xmlNode *class_, int type, 
                                        "signed distances"};
   Robot *r                          = m->r;
   sunrealtype bit = 1, affinity = 1, dimensions = 3, friction[3] = {1, 0, 0}, size[3] = {0, 0, 0};
-  RobotGeom g = {.node  = n,
-                 .name  = robotText(n, "name"),
-                 .kind  = -1,
-                 .place = r->nplaces,
-                 .body  = m->here,
-                 .shape = -1};
+  RobotGeom g = {.node = n, .name = robotText(n, "name"), .kind = -1, .body = m->here, .shape = -1};
   if (mjcfNumbers(m, n, "geom", class_, "contype", 1, 1, &bit) ||
       mjcfNumbers(m, n, "geom", class_, "conaffinity", 1, 1, &affinity) ||
       mjcfNumbers(m, n, "geom", class_, "condim", 1, 1, &dimensions) ||
@@ -499,13 +492,7 @@ static int takeGeom(Mjcf *m, const xmlNode *n, const xmlNode *class_, int type, 
     for (int k = 0; k < 3; k++) g.size[k] = (type == BOX ? 2 : 1) * size[k];
     if (type == CAPSULE || type == CYLINDER) g.size[2] = 2 * size[1];
   } else g.what = type < NUM_SOLIDS ? "geoms without a size" : others[type - MESH];
-  if (ROOM(r->place, r->nplaces, 1) || ROOM(r->geom, r->ngeoms, 1))
-    return robotWrong(r, n, "no memory");
-  r->place[r->nplaces++] = place;
-  r->geom[r->ngeoms]     = g;
-  if (g.name && robotName(r, n, "geom", g.name, r->ngeoms)) return 1;
-  r->ngeoms++;
-  return 0;
+  return (g.name && robotName(r, n, "geom", g.name, r->ngeoms)) || robotGeom(r, &g, &place);
 }
 
 /* Reads a geom. has_mass: 1 if its body has the mass of its geoms */
@@ -538,8 +525,7 @@ static int readPairs(Mjcf *m, const xmlNode *section, int pairs) {
           (of[k] = robotFind(r, n, is_pair ? "geom" : "body", names[k])) < 0)
         return 1;
     if (!is_pair) {
-      if (ROOM(r->excluded, r->nexcluded, 1)) return robotWrong(r, n, "no memory");
-      memcpy(r->excluded[r->nexcluded++], of, sizeof of);
+      if (robotExclude(r, n, of[0], of[1])) return 1;
       continue;
     }
     const RobotGeom *a = &r->geom[of[0]], *b = &r->geom[of[1]];
@@ -936,9 +922,10 @@ static int hasLoops(const Mjcf *m) {
 
 /* Starts the joints, and adds all bodies, with their contacts. */
 static int build(Mjcf *m) {
-  static const char *const known[] = {"start", "files", NULL};
+  static const char *const known[] = {"start", "files", "contacts", NULL};
   Robot *r                         = m->r;
   char key[200]                    = "";
+  int touch;
   for (int i = 0; i < r->nlinks && m->total[1] > 0 && m->total[0] > 0; i++)
     scaleMass(m->total[1] / m->total[0], &r->link[i].mass),
         scaleMass(m->total[1] / m->total[0], &r->link[i].lifted);
@@ -947,8 +934,10 @@ static int build(Mjcf *m) {
   r->loops = hasLoops(m);
   if (readKeyframe(m, key) || robotStart(r, known) || robotBuild(r)) return 1;
   r->meshes = readHull, r->meshes_data = m;
-  return m->off & NO_CONTACT ? 0
-                             : readModels(m, EXCLUSIONS) || robotContacts(r) || readModels(m, PAIRS);
+  if (robotTouches(r, &touch)) return 1;
+  return m->off & NO_CONTACT || !touch
+             ? 0
+             : readModels(m, EXCLUSIONS) || robotContacts(r) || readModels(m, PAIRS);
 }
 
 int robotReadMjcf(Robot *r, xmlNodePtr root) {

@@ -1,4 +1,4 @@
-/* Contacts of the geoms of robots: which of them touch, as MuJoCo has it, and as what. */
+/* Contacts of the geoms of robots: which of them touch, and as what. */
 #include "elements.h"
 #include "robot_impl.h"
 
@@ -6,13 +6,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Reads the points of a geom that is a mesh. Without points it has no shape: messages about its file say nothing, as a file without that
+/* What a geom is called in messages */
+static const char *nameOf(const Robot *r, const RobotGeom *g) {
+  const int link = r->place[g->place].link;
+  return g->name ? g->name : link == GROUND ? "a geom of the world" : r->link[link].name;
+}
+
+/* Reads the hull of a geom that is a mesh. Without points it has no shape: messages about its file say nothing, as a file without that
  * mesh moves as well. Returns 1 after a message. */
-static int readPoints(Robot *r, RobotGeom *g, sunrealtype **points, int *npoints) {
-  if (r->meshes(r, g, r->meshes_data, points, npoints)) return 1;
-  if (*points) return 0;
-  g->kind = -1, g->what = "meshes that have no convex hull, or no file";
-  return 0;
+static int readPoints(Robot *r, RobotGeom *g, MeshHull *hull) {
+  if (r->meshes(r, g, r->meshes_data, hull)) return 1;
+  if (!hull->point) g->kind = -1, g->what = "meshes that have no convex hull, or no file";
+  return hull->is_concave &&
+         robotTell(r, g->node, CHANGED,
+                   "the shape of %.60s, which is not convex, to its convex hull", nameOf(r, g));
 }
 
 /* Gives a geom its shape in the mechanism when it first needs one, if it has one. Returns 1 after a message. */
@@ -21,27 +28,21 @@ static int shapeOf(Robot *r, RobotGeom *g) {
   const Place *place = &r->place[g->place];
   const char *body   = place->link == GROUND ? "ground" : r->link[place->link].name;
   char unique[128];
-  sunrealtype *points = NULL;
-  CPShape shape       = {.kind = (CPShapeKind)g->kind,
-                         .body = body,
-                         .in   = CP_IN_BODIES,
-                         .size = {g->size[0], g->size[1], g->size[2]}};
-  if (g->kind == CP_SHAPE_MESH && readPoints(r, g, &points, &shape.npoints)) return 1;
-  if (g->kind < 0) return 0;
-  shape.points = points;
-  int failed =
-      robotUnique(r, g->node, g->name ? g->name : body, g->name ? "_shape" : "_geom", unique);
-  shape.head = (CPElement)CP_NEW_SHAPE(unique);
-  robotMarker(r, place, &shape.on);
-  failed = failed || robotRefused(r, g->node, CPBodiesAdd(r->bodies, &shape.head, &g->shape));
-  free(points);
+  MeshHull hull = {0};
+  CPShape shape = {.kind = (CPShapeKind)g->kind,
+                   .body = body,
+                   .in   = CP_IN_BODIES,
+                   .size = {g->size[0], g->size[1], g->size[2]}};
+  int failed    = g->kind == CP_SHAPE_MESH && readPoints(r, g, &hull);
+  if (g->kind >= 0 && !failed) {
+    shape.points = hull.point, shape.npoints = hull.npoints;
+    failed = robotUnique(r, g->node, g->name ? g->name : body, g->name ? "_shape" : "_geom", unique);
+    shape.head = (CPElement)CP_NEW_SHAPE(unique);
+    robotMarker(r, place, &shape.on);
+    failed = failed || robotRefused(r, g->node, CPBodiesAdd(r->bodies, &shape.head, &g->shape));
+  }
+  free(hull.point);
   return failed;
-}
-
-/* What a geom is called in messages */
-static const char *nameOf(const Robot *r, const RobotGeom *g) {
-  const int link = r->place[g->place].link;
-  return g->name ? g->name : link == GROUND ? "a geom of the world" : r->link[link].name;
 }
 
 /* Adds the contact of two geoms with this friction, or tells that it is left out. */
@@ -49,7 +50,8 @@ static int addPair(Robot *r, const xmlNode *at, RobotGeom *a, RobotGeom *b, sunr
   const Mechanism *m = &r->bodies->m;
   char unique[128], base[128];
   sunrealtype depth;
-  if ((a->kind >= 0 && b->kind >= 0) && (shapeOf(r, a) || shapeOf(r, b))) return 1;
+  for (int k = 0; k < 2 && a->kind >= 0 && b->kind >= 0; k++)
+    if (shapeOf(r, k ? b : a)) return 1;
   if (a->kind < 0 || b->kind < 0)
     return robotNote(r, at, "contacts of %s", a->kind < 0 ? a->what : b->what);
   char one[128], other[128]; /* copies: the names of the mechanism move as it gets more */
@@ -81,6 +83,32 @@ int robotTouch(Robot *r, const xmlNode *at, int i, int j, sunrealtype friction) 
   return addPair(r, at, &r->geom[i], &r->geom[j], friction);
 }
 
+int robotGeom(Robot *r, const RobotGeom *g, const Place *place) {
+  if (ROOM(r->place, r->nplaces, 1) || ROOM(r->geom, r->ngeoms, 1))
+    return robotWrong(r, g->node, "no memory");
+  r->geom[r->ngeoms]         = *g;
+  r->geom[r->ngeoms++].place = r->nplaces;
+  r->place[r->nplaces++]     = *place;
+  return 0;
+}
+
+int robotExclude(Robot *r, const xmlNode *at, int a, int b) {
+  if (ROOM(r->excluded, r->nexcluded, 1)) return robotWrong(r, at, "no memory");
+  r->excluded[r->nexcluded][0]   = a;
+  r->excluded[r->nexcluded++][1] = b;
+  return 0;
+}
+
+int robotTouches(Robot *r, int *on) {
+  char text[8] = "yes";
+  robotSetting(r, "contacts", text, sizeof text);
+  *on = strcmp(text, "no") != 0;
+  if (!strcmp(text, "meshes")) *on = 2;
+  return *on == 1 && strcmp(text, "yes") != 0
+             ? robotWrong(r, NULL, "contacts must be yes, no or meshes, and is \"%s\"", text)
+             : 0;
+}
+
 static int isExcluded(const Robot *r, const RobotGeom *a, const RobotGeom *b) {
   for (int i = 0; i < r->nexcluded; i++) {
     const int *of = r->excluded[i];
@@ -89,10 +117,19 @@ static int isExcluded(const Robot *r, const RobotGeom *a, const RobotGeom *b) {
   return 0;
 }
 
+static int moves(const Robot *r, const RobotGeom *g) { return r->place[g->place].link != GROUND; }
+
 /* Do two geoms touch where they meet? */
 static int mayTouch(const Robot *r, const RobotGeom *a, const RobotGeom *b) {
-  return a->tree != b->tree && ((a->type & b->affinity) || (b->type & a->affinity)) &&
-         !isExcluded(r, a, b);
+  return r->place[a->place].link != r->place[b->place].link &&
+         (a->tree != b->tree || (a->self && b->self)) &&
+         ((a->type & b->affinity) || (b->type & a->affinity)) && !isExcluded(r, a, b);
+}
+
+/* Their coefficient of friction */
+static sunrealtype frictionOf(const Robot *r, const RobotGeom *a, const RobotGeom *b) {
+  if (a->dimensions <= 1 && b->dimensions <= 1) return 0;
+  return r->least ? fmin(a->friction, b->friction) : fmax(a->friction, b->friction);
 }
 
 int robotContacts(Robot *r) {
@@ -101,7 +138,8 @@ int robotContacts(Robot *r) {
   int pairs = 0; /* of bodies that move */
   for (int j = 0; j < r->ngeoms; j++)
     for (int i = 0; i < j && pairs <= MOST_PAIRS; i++)
-      pairs += r->geom[i].tree >= 0 && r->geom[j].tree >= 0 && mayTouch(r, &r->geom[i], &r->geom[j]);
+      pairs +=
+          moves(r, &r->geom[i]) && moves(r, &r->geom[j]) && mayTouch(r, &r->geom[i], &r->geom[j]);
   if (pairs > MOST_PAIRS &&
       robotNote(r, r->geom[r->ngeoms - 1].node,
                 "contacts of bodies that move with each other, of more than %d pairs", MOST_PAIRS))
@@ -109,12 +147,10 @@ int robotContacts(Robot *r) {
   for (int j = 0; j < r->ngeoms; j++)
     for (int i = 0; i < j; i++) {
       RobotGeom *a = &r->geom[i], *b = &r->geom[j];
-      const int dim = a->dimensions > b->dimensions ? a->dimensions : b->dimensions;
-      if ((pairs > MOST_PAIRS && a->tree >= 0 && b->tree >= 0) || !mayTouch(r, a, b)) continue;
+      if ((pairs > MOST_PAIRS && moves(r, a) && moves(r, b)) || !mayTouch(r, a, b)) continue;
       /* Geoms of the world come first, whatever the order of the file. */
-      RobotGeom *first = b->tree < 0 ? b : a, *second = b->tree < 0 ? a : b;
-      if (addPair(r, second->node, first, second, dim > 1 ? fmax(a->friction, b->friction) : 0))
-        return 1;
+      RobotGeom *first = moves(r, b) ? a : b, *second = moves(r, b) ? b : a;
+      if (addPair(r, second->node, first, second, frictionOf(r, a, b))) return 1;
     }
   return 0;
 }

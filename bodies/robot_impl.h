@@ -75,14 +75,22 @@ typedef struct {
   int kind;            /* CPShapeKind, or -1 */
   sunrealtype size[3]; /* as that of a CPShape */
   int place;           /* of its centre and axes */
-  int body; /* the place of the body in the file to which it belongs; -1: the world; -2: it has no name */
-  int tree; /* which of the trees of bodies it belongs to; -1: the world */
+  int body; /* what excluded pairs call its body, as its place in the file; -1: the world; -2: it has no name */
+  /* which set of bodies it belongs to, such as a tree or a model; -1: the world. Those of one do not touch each other, unless both have
+   * `self`. */
+  int tree, self;
   unsigned type,
       affinity;   /* geoms touch where one has a bit of type that the other one has of affinity */
   int dimensions; /* 1: without friction */
   sunrealtype friction; /* >= 0 */
   int shape;            /* of the mechanism, or -1: not yet */
 } RobotGeom;
+
+/* The convex hull of a mesh: its corners [3 npoints]. is_concave: 1 if the mesh is within it somewhere */
+typedef struct {
+  sunrealtype *point;
+  int npoints, is_concave;
+} MeshHull;
 
 /* The position of an element's tag in a file */
 typedef struct {
@@ -91,10 +99,9 @@ typedef struct {
 } Spot;
 
 struct Robot_;
-/* point: out, owned by the caller, corners [3 npoints] of the convex hull of the mesh of a geom; NULL if it has none, such as a missing file.
- * Returns 0, or 1 after robotWrong. */
-typedef int (*MeshOf)(struct Robot_ *r, const RobotGeom *g, void *data, sunrealtype **point,
-                      int *npoints);
+/* hull: out, owned by the caller; its points are NULL if the mesh of a geom has none, such as a missing file. Returns 0, or 1 after
+ * robotWrong. */
+typedef int (*MeshOf)(struct Robot_ *r, const RobotGeom *g, void *data, MeshHull *hull);
 
 typedef struct Robot_ {
   /* for messages; the paths of included files and meshes are relative to its folder */
@@ -108,7 +115,7 @@ typedef struct Robot_ {
   Note *note;
   Place *place; /* the places that have names */
   RobotGeom *geom;
-  int (*excluded)[2]; /* places of bodies whose geoms do not touch */
+  int (*excluded)[2]; /* RobotGeom.body of bodies whose geoms do not touch */
   int nlinks, njoints, nnotes, nplaces, ngeoms, nexcluded;
   xmlHashTablePtr names; /* (kind, name) -> index + 1 */
   const char *title;     /* of the file, where its root does not have it */
@@ -120,6 +127,7 @@ typedef struct Robot_ {
   char **included; /* names of files */
   Spot *spot;      /* position of the element whose _private is the index + 1 */
   int nincluded, nspots;
+  int least;     /* 1: friction between geoms is the smaller one of both, 0: the larger one */
   MeshOf meshes; /* or NULL */
   void *meshes_data;
 } Robot;
@@ -232,11 +240,24 @@ int robotUnique(Robot *r, const xmlNode *at, const char *base, const char *suffi
 
 /* ---- robot_contacts.c ---- */
 
-/* Adds the contacts of all geoms that touch, after robotBuild: those of different trees of bodies, and of the world. The bodies of one
- * tree are meant not to touch. */
+/* Adds a geom with its place. */
+int robotGeom(Robot *r, const RobotGeom *g, const Place *place);
+/* The geoms of two bodies, as RobotGeom.body names them, do not touch. */
+int robotExclude(Robot *r, const xmlNode *at, int a, int b);
+/* Adds the contacts of all geoms that touch, after robotBuild: those of different trees of bodies, and of the world. */
 int robotContacts(Robot *r);
+/* on: out, 0 if the setting "contacts" is "no", 2 if it is "meshes", else 1 */
+int robotTouches(Robot *r, int *on);
 /* Adds that of geoms i and j. */
 int robotTouch(Robot *r, const xmlNode *at, int i, int j, sunrealtype friction);
+
+/* ---- urdf_contacts.c ---- */
+
+/* Adds the contacts of the links of URDF, after robotBuild; place [nlinks]: of their frames; joint [nlinks]: that leads to each, or
+ * NULL. */
+int urdfContacts(Robot *r, const xmlNode *const *link, const xmlNode *const *joint, int nlinks);
+/* place = parent, followed by the origin of n, if it has one: xyz, and rpy about fixed axes (urdf.c) */
+int urdfOrigin(Robot *r, const xmlNode *n, const Place *parent, Place *place);
 
 /* ---- robot_start.c ---- */
 
@@ -276,9 +297,8 @@ typedef struct {
 /* Sets the mass of a mesh of unit density. Returns NULL, mesh_is_open if the mass is that of an open surface, or what is wrong. */
 const char *meshMass(const MeshSource *from, MeshWay way, Mass *mass);
 extern const char mesh_is_open[];
-/* point: out, owned by the caller, the corners [3 npoints] of its convex hull, at most `most` of them, or all for 0. Returns NULL, or what
- * is wrong. */
-const char *meshHull(const MeshSource *from, int most, sunrealtype **point, int *npoints);
+/* hull: out, owned by the caller, with at most `most` corners, or all for 0. Returns NULL, or what is wrong; then it has none. */
+const char *meshHull(const MeshSource *from, int most, MeshHull *hull);
 /* mass *= by */
 static inline void scaleMass(sunrealtype by, Mass *mass) {
   mass->mass *= by;

@@ -363,7 +363,7 @@ static int readGravity(Sdf *s, const xmlNode *world) {
 }
 
 int robotReadSdf(Robot *r, xmlNode *root) {
-  static const char *const known[] = {"models", NULL};
+  static const char *const known[] = {"models", "contacts", NULL};
   Sdf s                            = {.r = r, .top = NONE};
   const int version                = sdfVersion(root);
   char models[2000];
@@ -388,10 +388,9 @@ int robotReadSdf(Robot *r, xmlNode *root) {
   }
   if (!failed) failed = sdfGather(&s, world ? world : root, s.top);
   if (!failed && s.nthings > 0) {
-    r->place   = malloc((size_t)s.nthings * sizeof *r->place);
-    r->nplaces = r->place ? s.nthings : 0;
+    failed     = ROOM(r->place, 0, s.nthings) ? robotWrong(r, root, "no memory") : 0;
+    r->nplaces = failed ? 0 : s.nthings;
     for (int i = 0; i < r->nplaces; i++) r->place[i] = space;
-    if (!r->place) failed = robotWrong(r, root, "no memory");
   }
   const xmlNode *model = world ? world : robotChild(root, "model");
   if (!failed && !model) failed = robotWrong(r, root, "there is neither a model nor a world");
@@ -399,7 +398,7 @@ int robotReadSdf(Robot *r, xmlNode *root) {
     r->title = robotText(model, "name");
     failed   = nameThings(&s) || readGravity(&s, world) || findSides(&s) || readTrees(&s) ||
              closeLoops(&s, 0) || robotStart(r, known) || robotBuild(r) || closeLoops(&s, 1) ||
-             sdfCouple(&s) || sdfTell(&s, root);
+             sdfCouple(&s) || sdfContacts(&s) || sdfTell(&s, root);
   }
   for (int i = 0; i < s.nthings; i++) free(s.thing[i].path);
   free(s.thing);

@@ -60,6 +60,11 @@ int sdfAxis(Sdf *s, const SdfThing *t, const char *tag, sunrealtype *v);
 /* Adds what couples the joints, which have been added. */
 int sdfCouple(Sdf *s);
 
+/* ---- sdf_contacts.c ---- */
+
+/* Adds the contacts of the collision shapes of links, after robotBuild. */
+int sdfContacts(Sdf *s);
+
 /* ---- sdf_include.c ---- */
 
 /* Replaces the <include> of root, and those of the models that they bring, by these models. Returns 0, or 1 after a message. */

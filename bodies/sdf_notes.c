@@ -64,10 +64,9 @@ static int tellPlugin(Sdf *s, const xmlNode *n) {
   return isIdlePlugin(n) ? 0 : robotNote(s->r, n, "the plugin %.100s", name ? name : "");
 }
 
-static int tellLink(Sdf *s, const xmlNode *n, int *touches) {
+static int tellLink(Sdf *s, const xmlNode *n) {
   const xmlNode *decay = robotChild(n, "velocity_decay"), *inertial = robotChild(n, "inertial");
   for (const xmlNode *c = n->children; c; c = c->next) {
-    if (robotIs(c, "collision")) *touches = 1;
     if (robotIs(c, "plugin") && tellPlugin(s, c)) return 1;
   }
   if (decay && (!isZero(sdfChildText(decay, "linear")) || !isZero(sdfChildText(decay, "angular"))) &&
@@ -93,9 +92,7 @@ static int tellJoint(Sdf *s, const xmlNode *n) {
 static int tellModel(Sdf *s, const xmlNode *n) {
   for (const xmlNode *c = n->children; c; c = c->next)
     if ((robotIs(c, "plugin") && tellPlugin(s, c)) ||
-        (robotIs(c, "gripper") && robotNote(s->r, c, "grippers")) ||
-        (robotIs(c, "self_collide") && sdfIsTrue(sdfText((xmlNode *)c)) &&
-         robotNote(s->r, c, "contacts of links of one model")))
+        (robotIs(c, "gripper") && robotNote(s->r, c, "grippers")))
       return 1;
   return 0;
 }
@@ -115,23 +112,15 @@ static int tellWorld(Sdf *s, const xmlNode *n, int has_wind) {
 }
 
 int sdfTell(Sdf *s, const xmlNode *root) {
-  const xmlNode *moving = NULL; /* an outer model that moves and may touch others */
-  int touching = 0, has_wind = 0, outer = NONE, last = NONE;
-  for (int i = 0; i < s->nthings; i++) { /* What is in a model follows it. */
+  int has_wind = 0;
+  for (int i = 0; i < s->nthings; i++) {
     const SdfThing *t = &s->thing[i];
-    int touches       = 0;
-    if (t->kind == SDF_MODEL && t->scope == s->top) outer = i;
     if ((t->kind == SDF_MODEL && tellModel(s, t->node)) ||
-        (t->kind == SDF_LINK && tellLink(s, t->node, &touches)) ||
+        (t->kind == SDF_LINK && tellLink(s, t->node)) ||
         (t->kind == SDF_JOINT && tellJoint(s, t->node)))
       return 1;
     has_wind = has_wind || sdfIsTrue(sdfChildText(t->node, "enable_wind"));
-    if (!touches || outer == last || outer == NONE) continue;
-    touching++;
-    last = outer;
-    if (!t->is_static) moving = s->thing[outer].node;
   }
-  if (touching > 1 && moving && robotNote(s->r, moving, "contacts between models")) return 1;
   return (s->top != NONE && tellWorld(s, s->thing[s->top].node, has_wind)) ||
          tellWorld(s, root, has_wind);
 }

@@ -383,7 +383,33 @@ const char *meshMass(const MeshSource *from, MeshWay way, Mass *mass) {
   return wrong;
 }
 
-const char *meshHull(const MeshSource *from, int most, sunrealtype **point, int *npoints) {
+/* Is the middle of a triangle of the mesh farther within the hull than rounding of files in single precision explains? Then it has a
+ * hollow, which its hull fills. */
+static int isHollow(const Mesh *m, const Hull *hull, const sunrealtype (*x)[3]) {
+  static const sunrealtype single = SUN_RCONST(1e-6); /* some eight units of its last digit */
+  sunrealtype low[3] = {INFINITY, INFINITY, INFINITY}, high[3] = {-INFINITY, -INFINITY, -INFINITY},
+              extent = 0;
+  for (int f = 0; f < hull->ntriangles; f++)
+    for (int k = 0; k < 3; k++) {
+      low[k]  = fmin(low[k], x[hull->triangle[f][0]][k]);
+      high[k] = fmax(high[k], x[hull->triangle[f][0]][k]);
+      extent  = fmax(extent, high[k] - low[k]);
+    }
+  for (int t = 0; t < m->ntriangles; t++) {
+    sunrealtype area[3], centre[3], depth = INFINITY, mean[3];
+    areaOf(m->triangle[t], area, centre);
+    for (int f = 0; f < hull->ntriangles && depth > single * extent; f++) {
+      Triangle face;
+      for (int l = 0; l < 3; l++) memcpy(face[l], x[hull->triangle[f][l]], sizeof face[l]);
+      const sunrealtype size = areaOf(face, area, mean);
+      if (size > 0) depth = fmin(depth, (dot3(area, mean) - dot3(area, centre)) / size);
+    }
+    if (depth > single * extent) return 1;
+  }
+  return 0;
+}
+
+const char *meshHull(const MeshSource *from, int most, MeshHull *out) {
   Mesh m            = {0};
   Hull hull         = {0};
   char *is_corner   = NULL;
@@ -391,16 +417,18 @@ const char *meshHull(const MeshSource *from, int most, sunrealtype **point, int 
   const int n       = m.ntriangles > 0 ? 3 * m.ntriangles : m.npoints;
   /* Faces of files without triangles have corners, and their points may have others, which belong to no face. */
   sunrealtype(*x)[3] = m.ntriangles > 0 ? (sunrealtype(*)[3])m.triangle : m.point;
-  *point = NULL, *npoints = 0;
+  *out               = (MeshHull){0};
   if (!wrong) placePoints(from, n, x);
   if (!wrong) wrong = hullOf((const sunrealtype(*)[3])x, n, most, &hull);
   if (!wrong && (!(is_corner = calloc((size_t)n, 1)) ||
-                 !(*point = malloc(3 * (size_t)hull.ncorners * sizeof **point))))
+                 !(out->point = malloc(3 * (size_t)hull.ncorners * sizeof *out->point))))
     wrong = hull_no_memory;
   for (int f = 0; f < hull.ntriangles && !wrong; f++)
     for (int l = 0; l < 3; l++) is_corner[hull.triangle[f][l]] = 1;
   for (int i = 0; i < n && !wrong; i++)
-    if (is_corner[i]) memcpy(*point + 3 * (*npoints)++, x[i], sizeof *x);
+    if (is_corner[i]) memcpy(out->point + 3 * out->npoints++, x[i], sizeof *x);
+  out->is_concave = !wrong && isHollow(&m, &hull, (const sunrealtype(*)[3])x);
+  if (wrong) free(out->point), *out = (MeshHull){0};
   free(hull.triangle), free(m.triangle), free(m.point), free(is_corner);
   return wrong;
 }

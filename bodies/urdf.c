@@ -17,8 +17,7 @@ typedef struct {
   int nlinks;
 } Urdf;
 
-/* place = parent, followed by the origin of n, if it has one: xyz, and rpy about fixed axes. */
-static int readOrigin(Robot *r, const xmlNode *n, const Place *parent, Place *place) {
+int urdfOrigin(Robot *r, const xmlNode *n, const Place *parent, Place *place) {
   sunrealtype xyz[3] = {0, 0, 0}, rpy[3] = {0, 0, 0}, e[4];
   const xmlNode *origin = robotChild(n, "origin");
   const char *at        = origin ? robotText(origin, "xyz") : NULL,
@@ -45,7 +44,7 @@ static int readInertial(Robot *r, const xmlNode *link, const Place *place) {
   if (!n) return 0;
   const xmlNode *m = robotChild(n, "mass"), *J = robotChild(n, "inertia");
   if (!m || !J) return robotWrong(r, n, "mass and inertia must be given");
-  if (readOrigin(r, n, place, &at) || number(r, m, "value", 1, &mass.mass)) return 1;
+  if (urdfOrigin(r, n, place, &at) || number(r, m, "value", 1, &mass.mass)) return 1;
   for (int k = 0; k < 6; k++)
     if (number(r, J, robot_moments[k], k < 3, &mass.J[k])) return 1;
   if (!(mass.mass >= 0))
@@ -193,7 +192,7 @@ static int readLink(Urdf *u, int i, const Place *parent) {
         return wrongBeside(u, c->line, c->column, "there is no joint_type", as);
     }
     if (!strcmp(as, "FIXED")) type = FIXED;
-    if (readOrigin(r, n, parent, &place)) return 1;
+    if (urdfOrigin(r, n, parent, &place)) return 1;
     if (a && robotText(a, "xyz") && robotNumbers(r, a, "xyz", robotText(a, "xyz"), 3, 3, axis, NULL))
       return 1;
     if (type < FIXED) {
@@ -285,8 +284,9 @@ static int readTree(Urdf *u, const xmlNode *root) {
   u->joint           = calloc(count, sizeof *u->joint);
   u->next            = malloc(count * sizeof *u->next);
   u->first           = malloc(count * sizeof *u->first);
-  r->place           = calloc(count, sizeof *r->place);
-  if (!u->joint || !u->next || !u->first || !r->place) return robotWrong(r, root, "no memory");
+  if (!u->joint || !u->next || !u->first || ROOM(r->place, 0, u->nlinks))
+    return robotWrong(r, root, "no memory");
+  memset(r->place, 0, count * sizeof *r->place);
   r->nplaces = u->nlinks;
   for (int i = 0; i < u->nlinks; i++) u->first[i] = u->next[i] = -1;
   for (const xmlNode *n = root->children; n; n = n->next) {
@@ -347,7 +347,7 @@ static int readMimics(Robot *r, const xmlNode *root) {
 int robotReadUrdf(Robot *r, const xmlNode *root) {
   enum { REACHED = -2 };
   static const sunrealtype g[]     = {0, 0, -9.81};
-  static const char *const known[] = {"base", NULL};
+  static const char *const known[] = {"base", "contacts", "files", NULL};
   char base[20]                    = "fixed";
   Urdf u                           = {.r = r};
   r->mends                         = 1;
@@ -383,7 +383,7 @@ int robotReadUrdf(Robot *r, const xmlNode *root) {
   for (int i = 0; i < u.nlinks && !failed; i++) r->loops |= pairOf(&u, i) != NONE;
   if (!failed)
     failed = robotStart(r, known) || robotBuild(r) || readMimics(r, root) || closeLoops(&u) ||
-             closePairs(&u);
+             closePairs(&u) || urdfContacts(r, u.link, u.joint, u.nlinks);
   free(queue);
   free(u.link);
   free(u.joint);

@@ -859,6 +859,49 @@ START_TEST(a_single_link_without_mass_is_the_ground) {
 }
 END_TEST
 
+#define LIMB(name, x, geometry)                                                          \
+  "<link name=\"" name "\"><inertial><mass value=\"1\"/><inertia " ROUND "/></inertial>" \
+  "<collision><origin xyz=\"" x " 0 0\"/><geometry>" geometry "</geometry></collision></link>"
+#define NEXT(parent, child) \
+  JOINT(child "_joint", "continuous", parent, child, "<origin xyz=\"1 0 0\"/>")
+
+/* Links touch each other unless a joint connects them, also through a link that is fixed; what begins in each other, and meshes if the user
+ * does not ask for them, are told. The mesh is a tetrahedron with a hollow, in a package above the robot, 2 m from the first link. */
+START_TEST(links_of_urdf_touch_unless_they_are_neighbours) {
+  static const char text[] = "<robot name=\"r\">" LIMB("a", "0", "<sphere radius=\"0.5\"/>")
+      LIMB("b", "0", "<box size=\"0.4 0.4 0.4\"/>")
+          LIMB("f", "0", "<capsule radius=\"0.1\" length=\"0.3\"/>")
+              LIMB("c", "0", "<mesh filename=\"package://kit/tip.obj\"/>")
+                  LIMB("d", "-2.8", "<sphere radius=\"0.1\"/>")
+                      LIMB("bad", "0", "<sphere radius=\"x\"/>") JOINT("fix", "fixed", "b", "f", "")
+                          NEXT("a", "b") NEXT("f", "c") NEXT("c", "d") NEXT("d", "bad") "</robot>";
+  static const char tip[] = "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nv 0.1 0.1 0.1\n"
+                            "f 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 5\nf 3 4 5\nf 4 2 5\n";
+  mkdir(CPODES_TEST_FOLDER "/kit", 0777);
+  mkdir(CPODES_TEST_FOLDER "/kit/urdf", 0777);
+  write_file("kit/tip.obj", tip);
+  static const struct {
+    const char *setting;
+    int contacts;
+  } cases[] = {{"base=free\ncontacts=no", 0}, {"base=free", 2}, {"base=free\ncontacts=meshes", 3}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    CPBodies b = read_good(CPODES_TEST_FOLDER "/kit/urdf/r.urdf", text, cases[i].setting);
+    ck_assert_int_eq(CPBodiesCount(b, CP_CONTACT), cases[i].contacts);
+    if (i > 0) { /* 0.5 + 0.1 - 0.2 */
+      ck_assert_mentions(file.notes, "the contact of a and d, which begin 0.4 m in each other");
+      ck_assert_mentions(file.notes, "collision shapes that are not known, or have no size");
+    }
+    if (i == 1) ck_assert_mentions(file.notes, "meshes of a robot with itself (contacts=meshes)");
+    if (i == 2) {
+      ck_assert_mentions(file.remarks, "the shape of c, which is not convex, to its convex hull");
+      ck_assert_ptr_nonnull(strstr(thing_at(b, CP_CONTACT, 0).name, "c_a"));
+    }
+    CPBodiesFree(&b);
+  }
+  assert_refused(read_with("r.urdf", text, "contacts=some"), "r.urdf:", "yes, no or meshes");
+}
+END_TEST
+
 /* Bullet's joint of type spherical */
 START_TEST(spherical_joints_of_urdf_are_balls) {
   CPBodies b = read_good(
@@ -1145,6 +1188,7 @@ TEST_SUITE(robots) {
                       (int)(sizeof elbows / sizeof *elbows));
   tcase_add_test(tc, a_single_body_of_urdf_moves_freely);
   tcase_add_test(tc, a_single_link_without_mass_is_the_ground);
+  tcase_add_test(tc, links_of_urdf_touch_unless_they_are_neighbours);
   tcase_add_test(tc, spherical_joints_of_urdf_are_balls);
   if (CPODES_TEST_YAML) tcase_add_test(tc, a_yaml_file_beside_urdf_closes_its_loops);
   tcase_add_test(tc, links_named_as_pairs_close_loops);

@@ -484,6 +484,76 @@ START_TEST(what_is_wrong_is_refused_where_it_is) {
 }
 END_TEST
 
+#define COLLISION(pose, geometry, more) \
+  "<collision name='c'>" pose "<geometry>" geometry "</geometry>" more "</collision>"
+#define BALL   "<sphere><radius>0.5</radius></sphere>"
+#define MU(mu) "<surface><friction><ode><mu>" mu "</mu></ode></friction></surface>"
+#define BODY(name, pose, shape) \
+  "<model name='" name "'>" pose "<link name='l'>" MASS("1", "1") shape "</link></model>\n"
+
+/* Models touch each other and static ones, with the smaller friction. The plane x + z = sqrt(2) is 1 from the origin. */
+START_TEST(models_touch_each_other) {
+  open_file("t.sdf",
+            SDF("1.9",
+                "<world name='w'><model name='hill'><static>1</static><pose>0 0 1 0 0 0</pose>"
+                "<link name='g'>" COLLISION(
+                    "<pose>0.4142135623730951 0 0 0 0 0</pose>",
+                    "<plane><normal>-1 0 -1</normal></plane>",
+                    MU("0.3")) "</link></model>" BODY("a", "", COLLISION("", BALL, MU("0.7")))
+                    BODY("b", "<pose>-3 0 0 0 0 0</pose>", COLLISION("", BALL, ""))
+                        BODY("sunk", "<pose>0 5 0 0 0 0</pose>",
+                             COLLISION("<pose>0 0 0.75 0 1.5 0</pose>", BALL, MU("0.1")))
+                            BODY("other", "<pose>-9 0 0 0 0 0</pose>",
+                                 COLLISION("", BALL,
+                                           "<surface><contact><collide_bitmask>0</collide_bitmask>"
+                                           "</contact></surface>")) "</world>"),
+            NULL, CP_JOINT_COORDINATES);
+  static const struct {
+    const char *name;
+    double friction;
+  } want[] = {{"a::l_hill::g", 0.3},
+              {"b::l_hill::g", 0.3},
+              {"b::l_a::l", 0.7},
+              {"sunk::l_a::l", 0.1},
+              {"sunk::l_b::l", 0.1}};
+  ck_assert_int_eq(CPBodiesCount(bodies, CP_CONTACT), 5);
+  for (int i = 0; i < 5; i++) {
+    const CPDescription d = thing_at(bodies, CP_CONTACT, i);
+    int found             = 0;
+    for (int k = 0; k < 5; k++)
+      found |= !strcmp(d.name, want[k].name) && d.law->mu == want[k].friction;
+    ck_assert_msg(found, "%s with friction %g", d.name, (double)d.law->mu);
+  }
+  /* 0.75 / sqrt(2) along the normal, and the radius, less 1 */
+  ck_assert_mentions(file.notes, "hill::g and sunk::l, which begin 0.0303 m in each other");
+  close_file();
+}
+END_TEST
+
+/* Links of one model touch each other if both collide with it, unless a joint connects them. */
+START_TEST(a_model_may_touch_itself) {
+#define PART(name, x, self)                                                \
+  "<link name='" name "'><pose>" x " 0 0 0 0 0</pose>" self MASS("1", "1") \
+      COLLISION("", BALL, "") "</link>"
+#define SELF "<self_collide>true</self_collide>"
+  static const char *const joints =
+      JOINT("j", "ball", "a", "b", "") JOINT("k", "ball", "b", "c", "");
+  for (int self = 0; self < 2; self++) {
+    char text[2000];
+    snprintf(text, sizeof text, "<sdf version='1.9'><model name='m'>%s%s%s%s%s</model></sdf>",
+             self ? SELF : "", PART("a", "0", ""), PART("b", "2", ""), PART("c", "4", ""), joints);
+    open_file("t.sdf", text, NULL, CP_JOINT_COORDINATES);
+    ck_assert_int_eq(CPBodiesCount(bodies, CP_CONTACT), self);
+    if (self) ck_assert_str_eq(thing_at(bodies, CP_CONTACT, 0).name, "c_a");
+    close_file();
+    if (!self) continue;
+    open_file("t.sdf", text, "contacts=no", CP_JOINT_COORDINATES);
+    ck_assert_int_eq(CPBodiesCount(bodies, CP_CONTACT), 0);
+    close_file();
+  }
+}
+END_TEST
+
 /* One of everything that is told */
 static const char all[] = SDF(
     "1.9",
@@ -501,9 +571,8 @@ static const char all[] = SDF(
                                          "</world>");
 
 START_TEST(what_acts_and_is_left_out_is_told) {
-  static const char *const told[] = {"the plugin Buoyancy",    "wind\n",   "the state of the world",
-                                     "the plugin drive",       "grippers", "velocity_decay",
-                                     "contacts between models"};
+  static const char *const told[] = {"the plugin Buoyancy", "wind\n",   "the state of the world",
+                                     "the plugin drive",    "grippers", "velocity_decay"};
   CPBodies b                      = read_with("r.sdf", all, "");
   ck_assert_msg(b != NULL, "%s", message);
   for (size_t i = 0; i < sizeof told / sizeof *told; i++) ck_assert_mentions(file.notes, told[i]);
@@ -544,6 +613,8 @@ TEST_SUITE(sdf) {
   tcase_add_test(tc, gravity_leaves_out_what_the_file_says);
   tcase_add_test(tc, models_are_included_from_the_folder_of_the_file);
   tcase_add_test(tc, what_is_wrong_is_refused_where_it_is);
+  tcase_add_test(tc, models_touch_each_other);
+  tcase_add_test(tc, a_model_may_touch_itself);
   tcase_add_test(tc, what_acts_and_is_left_out_is_told);
   tcase_add_test(tc, any_beginning_of_a_file_is_harmless);
   tcase_add_test(tc, the_nth_allocation_may_fail);
