@@ -925,7 +925,7 @@ static int build(Mjcf *m) {
   static const char *const known[] = {"start", "files", "contacts", NULL};
   Robot *r                         = m->r;
   char key[200]                    = "";
-  int touch;
+  int touch                        = 1;
   for (int i = 0; i < r->nlinks && m->total[1] > 0 && m->total[0] > 0; i++)
     scaleMass(m->total[1] / m->total[0], &r->link[i].mass),
         scaleMass(m->total[1] / m->total[0], &r->link[i].lifted);

@@ -100,13 +100,13 @@ int robotExclude(Robot *r, const xmlNode *at, int a, int b) {
 }
 
 int robotTouches(Robot *r, int *on) {
-  char text[8] = "yes";
-  robotSetting(r, "contacts", text, sizeof text);
-  *on = strcmp(text, "no") != 0;
-  if (!strcmp(text, "meshes")) *on = 2;
-  return *on == 1 && strcmp(text, "yes") != 0
-             ? robotWrong(r, NULL, "contacts must be yes, no or meshes, and is \"%s\"", text)
-             : 0;
+  static const char *const words[] = {"no", "yes", "meshes"};
+  char text[20]                    = "";
+  int k                            = 0;
+  if (!robotSetting(r, "contacts", text, sizeof text)) return 0;
+  while (k < 3 && strcmp(text, words[k])) k++;
+  *on = k;
+  return k < 3 ? 0 : robotWrong(r, NULL, "contacts must be yes, no or meshes, and is \"%s\"", text);
 }
 
 static int isExcluded(const Robot *r, const RobotGeom *a, const RobotGeom *b) {

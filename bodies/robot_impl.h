@@ -246,7 +246,7 @@ int robotGeom(Robot *r, const RobotGeom *g, const Place *place);
 int robotExclude(Robot *r, const xmlNode *at, int a, int b);
 /* Adds the contacts of all geoms that touch, after robotBuild: those of different trees of bodies, and of the world. */
 int robotContacts(Robot *r);
-/* on: out, 0 if the setting "contacts" is "no", 2 if it is "meshes", else 1 */
+/* on: in, the default; out, 0, 1 or 2 if the setting "contacts" is "no", "yes" or "meshes" */
 int robotTouches(Robot *r, int *on);
 /* Adds that of geoms i and j. */
 int robotTouch(Robot *r, const xmlNode *at, int i, int j, sunrealtype friction);

@@ -134,8 +134,8 @@ static int takeLink(Sdf *s, int i) {
 }
 
 int sdfContacts(Sdf *s) {
-  Robot *r = s->r;
-  int touch;
+  Robot *r  = s->r;
+  int touch = 1;
   if (robotTouches(r, &touch)) return 1;
   r->meshes = readHull, r->meshes_data = s;
   r->least = 1;

@@ -1,6 +1,6 @@
-/* Contacts of URDF: the <collision> of its links, which touch those of all links but the neighbours, to which a joint connects them. The
- * format has no friction; its coefficient is 1, as in Gazebo and MuJoCo. Meshes of a robot are often near each other, and their hulls,
- * which fill hollows, have thousands of edges: they touch if the user asks for it. */
+/* Contacts of URDF: the <collision> of its links, which touch those of all links but the neighbours, to which a joint connects them, if the
+ * user asks for it: in Gazebo and Bullet the links of a robot do not touch each other by default. The format has no friction; its
+ * coefficient is 1, as in Gazebo and MuJoCo. */
 #define _XOPEN_SOURCE 700 /* realpath */
 #include "hull.h"
 #include "robot_impl.h"
@@ -109,9 +109,14 @@ static int takeLink(Robot *r, const xmlNode *link, const Place *frame, int meshe
 }
 
 int urdfContacts(Robot *r, const xmlNode *const *link, const xmlNode *const *joint, int nlinks) {
-  int touch;
+  int touch = 0, shapes = 0;
   r->meshes = readHull;
   if (robotTouches(r, &touch)) return 1;
+  for (int i = 0; i < nlinks; i++) shapes += robotChild(link[i], "collision") != NULL;
+  if (!touch && shapes > 1 && !robotSetting(r, "contacts", NULL, 0))
+    return robotTell(
+        r, link[0], WITHOUT_EFFECT,
+        "collision shapes of links, which touch each other with contacts=yes or meshes");
   if (touch && r->loops) /* The file's pose is a guess, and the assembly moves the links. */
     return robotNote(r, link[0], "contacts of robots with loops");
   for (int i = 0; i < nlinks && touch; i++) {

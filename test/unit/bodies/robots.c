@@ -865,7 +865,7 @@ END_TEST
 #define NEXT(parent, child) \
   JOINT(child "_joint", "continuous", parent, child, "<origin xyz=\"1 0 0\"/>")
 
-/* Links touch each other unless a joint connects them, also through a link that is fixed; what begins in each other, and meshes if the user
+/* Links touch each other, if the user asks for it, unless a joint connects them, also through a link that is fixed; what begins in each other, and meshes if the user
  * does not ask for them, are told. The mesh is a tetrahedron with a hollow, in a package above the robot, 2 m from the first link. */
 START_TEST(links_of_urdf_touch_unless_they_are_neighbours) {
   static const char text[] = "<robot name=\"r\">" LIMB("a", "0", "<sphere radius=\"0.5\"/>")
@@ -883,10 +883,11 @@ START_TEST(links_of_urdf_touch_unless_they_are_neighbours) {
   static const struct {
     const char *setting;
     int contacts;
-  } cases[] = {{"base=free\ncontacts=no", 0}, {"base=free", 2}, {"base=free\ncontacts=meshes", 3}};
+  } cases[] = {{"base=free", 0}, {"base=free\ncontacts=yes", 2}, {"base=free\ncontacts=meshes", 3}};
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     CPBodies b = read_good(CPODES_TEST_FOLDER "/kit/urdf/r.urdf", text, cases[i].setting);
     ck_assert_int_eq(CPBodiesCount(b, CP_CONTACT), cases[i].contacts);
+    if (i == 0) ck_assert_mentions(file.remarks, "touch each other with contacts=yes or meshes");
     if (i > 0) { /* 0.5 + 0.1 - 0.2 */
       ck_assert_mentions(file.notes, "the contact of a and d, which begin 0.4 m in each other");
       ck_assert_mentions(file.notes, "collision shapes that are not known, or have no size");
