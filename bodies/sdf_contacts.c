@@ -1,5 +1,6 @@
 /* Contacts of SDF: the <collision> of links, which touch those of other models. Links of one model, with all that is in it, touch each
- * other where both have <self_collide>, unless a joint connects them. */
+ * other where both have <self_collide>, unless a joint connects them. The hulls of meshes of one model often overlap where its parts do
+ * not: they touch if the user asks for it. */
 #include "hull.h"
 #include "sdf_impl.h"
 
@@ -99,7 +100,8 @@ static int outerModel(const Sdf *s, int i) {
   return i;
 }
 
-static int takeLink(Sdf *s, int i) {
+/* meshes: 1 if those of one model may touch each other */
+static int takeLink(Sdf *s, int i, int meshes) {
   const SdfThing *t = &s->thing[i];
   const char *self  = sdfChildText(t->node, "self_collide");
   Place frame;
@@ -126,9 +128,13 @@ static int takeLink(Sdf *s, int i) {
     Place raw = place;
     robotPlace(&at, raw.q, raw.q + 3, &place);
     place.link = frame.link;
-    if (readShape(s, geometry, &g, &place) || readSurface(s, robotChild(n, "surface"), &g) ||
-        robotGeom(s->r, &g, &place))
+    if (readShape(s, geometry, &g, &place) || readSurface(s, robotChild(n, "surface"), &g))
       return 1;
+    if (g.kind == CP_SHAPE_MESH && g.self && !meshes) {
+      g.self = 0;
+      if (robotNote(s->r, n, "contacts of meshes of one model (contacts=meshes)")) return 1;
+    }
+    if (robotGeom(s->r, &g, &place)) return 1;
   }
   return 0;
 }
@@ -141,7 +147,7 @@ int sdfContacts(Sdf *s) {
   r->least = 1;
   for (int i = 0; i < s->nthings && touch; i++) {
     const SdfThing *t = &s->thing[i];
-    if (t->kind == SDF_LINK && takeLink(s, i)) return 1;
+    if (t->kind == SDF_LINK && takeLink(s, i, touch > 1)) return 1;
     if (t->kind == SDF_JOINT &&
         robotExclude(r, t->node, sdfOnLink(s, t->side[0]), sdfOnLink(s, t->side[1])))
       return 1;

@@ -530,12 +530,13 @@ START_TEST(models_touch_each_other) {
 }
 END_TEST
 
-/* Links of one model touch each other if both collide with it, unless a joint connects them. */
+/* Links of one model touch each other if both collide with it, unless a joint connects them; meshes do if the user asks for it. */
 START_TEST(a_model_may_touch_itself) {
 #define PART(name, x, self)                                                \
   "<link name='" name "'><pose>" x " 0 0 0 0 0</pose>" self MASS("1", "1") \
       COLLISION("", BALL, "") "</link>"
 #define SELF "<self_collide>true</self_collide>"
+  write_file("tip.obj", "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n");
   static const char *const joints =
       JOINT("j", "ball", "a", "b", "") JOINT("k", "ball", "b", "c", "");
   for (int self = 0; self < 2; self++) {
@@ -550,6 +551,18 @@ START_TEST(a_model_may_touch_itself) {
     open_file("t.sdf", text, "contacts=no", CP_JOINT_COORDINATES);
     ck_assert_int_eq(CPBodiesCount(bodies, CP_CONTACT), 0);
     close_file();
+    for (int meshes = 0; meshes < 2; meshes++) {
+      snprintf(text, sizeof text, "<sdf version='1.9'><model name='m'>%s%s%s%s%s</model></sdf>",
+               SELF, PART("a", "0", ""), PART("b", "2", ""),
+               "<link name='c'><pose>4 0 0 0 0 0</pose>" MASS("1", "1")
+                   COLLISION("", "<mesh><uri>tip.obj</uri></mesh>", "") "</link>",
+               joints);
+      open_file(CPODES_TEST_FOLDER "/t.sdf", text, meshes ? "contacts=meshes" : NULL,
+                CP_JOINT_COORDINATES);
+      ck_assert_int_eq(CPBodiesCount(bodies, CP_CONTACT), meshes);
+      ck_assert_int_eq(strstr(file.notes, "meshes of one model (contacts=meshes)") == NULL, meshes);
+      close_file();
+    }
   }
 }
 END_TEST
