@@ -16,10 +16,21 @@ namespace cpodes {
 
 namespace {
 
-const long REFRESHED = 50;    /* steps after which J is asked for anew, as in CVODES */
-const double NEVER   = 1e300; /* In SUNDIALS 6 a stop time, once set, can only be moved. */
+const long REFRESHED = 50; /* steps after which J is asked for anew, as in CVODES */
+/* CVODES' own limit of iterations and the convergence coefficient for which it is meant */
+const int ITERATIONS     = 3;
+const double CONVERGENCE = 0.1;
+const double NEVER       = 1e300; /* In SUNDIALS 6 a stop time, once set, can only be moved. */
 
 double *of(N_Vector v) { return N_VGetArrayPointer(v); }
+
+/* An iteration that reduces its error to the part CONVERGENCE in ITERATIONS reduces it to the part `coefficient` in as
+ * many as this. Simbody asks for 0.01. If a motion meets kinks, as muscles' do at loose tolerances, iterations that
+ * end too early repeat the step and difference J, which costs more than they do. */
+int iterationsFor(double coefficient) {
+  const double more = std::log(coefficient) / std::log(CONVERGENCE);
+  return static_cast<int>(std::lround(ITERATIONS * std::fmax(more, 1.0)));
+}
 
 /* Calls a function of the program, which may throw; no exception may pass through C functions. */
 template <class F> int guarded(LegacyProblem &problem, const char *function, F f) {
@@ -189,7 +200,9 @@ struct LegacyIntegrator::Impl {
     int flag               = CVodeSetMaxNumSteps(cv, -1); /* step() counts them */
     if (!flag && o.maxOrder) flag = CVodeSetMaxOrd(cv, o.maxOrder);
     if (!flag && o.maxErrorFailures) flag = CVodeSetMaxErrTestFails(cv, o.maxErrorFailures);
-    if (!flag && o.maxIterations) flag = CVodeSetMaxNonlinIters(cv, o.maxIterations);
+    const double coefficient = o.convergence > 0.0 ? o.convergence : CONVERGENCE;
+    const int iterations     = o.maxIterations ? o.maxIterations : iterationsFor(coefficient);
+    if (!flag) flag = CVodeSetMaxNonlinIters(cv, iterations);
     if (!flag && o.maxConvergenceFailures)
       flag = CVodeSetMaxConvFails(cv, o.maxConvergenceFailures);
     if (!flag && o.maxHnilWarns) flag = CVodeSetMaxHnilWarns(cv, o.maxHnilWarns);
@@ -197,7 +210,7 @@ struct LegacyIntegrator::Impl {
     if (!flag) flag = CVodeSetMaxStep(cv, o.most);
     if (!flag) flag = CVodeSetMinStep(cv, o.least);
     if (!flag) flag = CVodeSetInitStep(cv, o.first);
-    if (!flag && o.convergence > 0.0) flag = CVodeSetNonlinConvCoef(cv, o.convergence);
+    if (!flag) flag = CVodeSetNonlinConvCoef(cv, coefficient);
     if (!flag)
       flag = CPIntegratorSetProjFrequency(mem, o.projectEvery, how == USERS || o.projectWhereNeeded);
     const CPErrEst projected = how == USERS ? CP_ERREST_PROJECTED : CP_ERREST_DEFAULT;
