@@ -26,6 +26,11 @@ static int placesIn(const Op *op) {
   return op->code == CALL ? op->of.f->npieces : isSwitch(op->code);
 }
 
+/* x^c; squares and cubes without the logarithm */
+static inline sunrealtype power(sunrealtype x, sunrealtype c) {
+  return c == 2 ? x * x : c == 3 ? x * x * x : pow(x, c);
+}
+
 /* phi [3]: phi(x) and, of order > 0, phi'(x), phi''(x) */
 static void function1(Code code, sunrealtype x, sunrealtype c, int order, sunrealtype *phi) {
   const int slopes = order > 0;
@@ -78,13 +83,13 @@ static void function1(Code code, sunrealtype x, sunrealtype c, int order, sunrea
     phi[2] = 60 * a * (1 - a) * (1 - 2 * a);
     break;
   default: /* POWER */
+    phi[0] = power(x, c);
+    if (!slopes) break;
     if (c == 2 || c == 3) {
       a      = c == 2 ? 1 : x;
-      phi[0] = a * x * x, phi[1] = c * a * x, phi[2] = c * (c - 1) * a;
+      phi[1] = c * a * x, phi[2] = c * (c - 1) * a;
       break;
     }
-    phi[0] = pow(x, c);
-    if (!slopes) break;
     phi[1] = c == 0 ? 0 : c * pow(x, c - 1);
     phi[2] = order < 2 || c == 0 || c == 1 ? 0 : c * (c - 1) * pow(x, c - 2);
   }
@@ -287,6 +292,7 @@ static void runValues(const Op *op, int nops, const sunrealtype *x, const Pieces
     case SIN: top[-1] = sin(top[-1]); break; /* without the cosine, which is its derivative */
     case COS: top[-1] = cos(top[-1]); break;
     case SQRT: top[-1] = sqrt(top[-1]); break;
+    case POWER: top[-1] = power(top[-1], o->of.c); break;
     default:
       if (isFunction1(o)) {
         function1(o->code, top[-1], o->of.c, 0, phi);
