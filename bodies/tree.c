@@ -238,8 +238,8 @@ static void tie(const Mechanism *b, const Tree *tree, Term *of) {
     const Node *node = &tree->node[n];
     Term term;
     if (node->joint == NONE || b->joint[node->joint].pair != of->pair) break;
-    if (node->kind == CUSTOM && of->m.kind == OWN)
-      of->velocity = node->u + of->m.i, of->coordinate = node->q + of->m.i, of->sign = of->coef;
+    if (node->kind == CUSTOM && of->m.kind == OWN) /* The measure is the coordinate itself. */
+      of->velocity = node->u + of->m.i, of->coordinate = node->q + of->m.i, of->sign = 1;
     if (bodiesCoordinateTerm(b, node->joint, node->coordinate, &term)) break;
     if (of->m.kind == term.m.kind && of->m.from == term.m.from && of->m.i == term.m.i &&
         of->m.j == term.m.j)

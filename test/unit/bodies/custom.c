@@ -279,6 +279,43 @@ START_TEST(partial_derivatives_are_exact) {
 }
 END_TEST
 
+/* A coordinate is as far from its lower stop as it is above it, and from its upper one as it is below it, whichever of the joint it is. */
+START_TEST(stops_hold_coordinates_from_both_sides) {
+  const sunrealtype lower = -0.5, upper = SUN_RCONST(0.7),
+                    x[2]        = {SUN_RCONST(0.2), SUN_RCONST(-0.3)};
+  CPBodies b                    = CPBodiesCreate(3, NULL);
+  const CPBody mass             = {CP_NEW_BODY("mass"), .mass = 1, .inertia = {1, 1, 1}};
+  const CPJointMotion motions[] = {MOTION(.axis = {1, 0, 0}),
+                                   MOTION(.axis = {0, 1, 0}, .coordinate = 1)};
+  const CPJoint table           = {CP_NEW_JOINT("table"), .kind = CP_JOINT_CUSTOM, .b = "mass",
+                                   .motion = motions,     .nmotions = 2,           .ncoordinates = 2};
+  add_element(b, &mass.head);
+  add_element(b, &table.head);
+  for (int k = 0; k < 2; k++) {
+    const CPLimit stops = {CP_NEW_LIMIT(k ? "y" : "x"), .of = {{"table", k}}, .lower = lower,
+                           .upper = upper};
+    add_element(b, &stops.head);
+  }
+  N_Vector y;
+  CPMech mech         = built(b, &y);
+  const CPEquations e = equations_of(mech);
+  sunrealtype gap[4], rate[4], *state = N_VGetArrayPointer(y);
+  memcpy(state, x, sizeof x), memcpy(state + 2, x, sizeof x);
+  ck_assert_int_eq(e.np, 4);
+  ck_assert_int_eq(e.p(0, state, gap, CPMechGetUserData(mech)), 0);
+  ck_assert_int_eq(e.v(0, state, state + 2, rate, CPMechGetUserData(mech)), 0);
+  for (int k = 0; k < 2; k++) {
+    ck_assert_double_eq_tol(gap[2 * k], x[k] - lower, 1e-15);
+    ck_assert_double_eq_tol(gap[2 * k + 1], upper - x[k], 1e-15);
+    ck_assert_double_eq_tol(rate[2 * k], x[k], 1e-15);
+    ck_assert_double_eq_tol(rate[2 * k + 1], -x[k], 1e-15);
+  }
+  N_VDestroy(y);
+  CPMechFree(&mech);
+  CPBodiesFree(&b);
+}
+END_TEST
+
 /* The power of the reaction in the velocity of the joint is 0, and what passes it moves the outer body as it accelerates. */
 START_TEST(reactions_do_no_work) {
   unsigned long long seed = 3;
@@ -449,6 +486,7 @@ TEST_SUITE(custom) {
   tcase_add_loop_test(tc, accelerations_are_those_of_lagranges_equations, 0, ALL_WAYS);
   tcase_add_loop_test(tc, velocities_are_those_of_positions, 0, ALL_WAYS);
   tcase_add_loop_test(tc, partial_derivatives_are_exact, 0, ALL_WAYS);
+  tcase_add_test(tc, stops_hold_coordinates_from_both_sides);
   tcase_add_test(tc, reactions_do_no_work);
   tcase_add_loop_test(tc, loops_are_assembled, 0, 2);
   tcase_add_test(tc, axes_are_not_closed_opposite_to_each_other);
