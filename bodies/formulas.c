@@ -37,11 +37,12 @@ static Formula *newFormula(Mechanism *m, Use use) {
   Formula *formula = calloc(1, sizeof *formula);
   haveFormulas(m);
   if (!formula || !m->formulas) return free(formula), NULL;
-  formula->use       = use;
-  formula->of_time   = 1;
-  formula->next      = m->formulas->first;
-  formula->number    = formula->next ? formula->next->number + 1 : 0;
-  m->formulas->first = formula;
+  formula->use         = use;
+  formula->of_time     = 1;
+  formula->next        = m->formulas->first;
+  formula->number      = formula->next ? formula->next->number + 1 : 0;
+  formula->first_input = formula->next ? formula->next->first_input + formula->next->ninputs : 0;
+  m->formulas->first   = formula;
   return formula;
 }
 
@@ -186,10 +187,9 @@ int bodiesFormula(const Mechanism *m, const Formula *formula, int k, sunrealtype
   memcpy(at + 1, own, (size_t)nown * sizeof *at);
   for (int i = 0; i < formula->ninputs; i++) {
     const Input *input = &formula->input[i];
-    Term term          = input->term;
+    const Term *term   = m->tree ? &m->tree->input[formula->first_input + i] : &input->term;
     Jet jet;
-    treeCountTurns(m, &term);
-    bodiesTermJet(m, &term, VALUES, &jet);
+    bodiesTermJet(m, term, VALUES, &jet);
     at[1 + nown + i] = input->term.coef * (input->level ? jet.rate : jet.s);
   }
   return evaluate(m, formula, k, at, value, g, NULL);

@@ -30,7 +30,7 @@ typedef struct Formula_ {
   int place[3]; /* the number of the first place where a component has pieces (kinks.c) */
   int of_time;  /* is its first variable the time? */
   int number;   /* how many the mechanism had before */
-  int ninputs;
+  int ninputs, first_input; /* how many inputs those before have */
   Input input[CP_MOST_VARIABLES];
 } Formula;
 

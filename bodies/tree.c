@@ -247,10 +247,29 @@ static void tie(const Mechanism *b, const Tree *tree, Term *of) {
   }
 }
 
-void treeCountTurns(const Mechanism *b, Term *of) {
-  if (!b->tree || of->m.kind != ANGLE || of->pair == NONE) return;
-  tie(b, b->tree, of);
+static void countTurns(const Mechanism *b, const Tree *tree, Term *of) {
+  of->counts = 0;
+  if (of->m.kind != ANGLE) return;
+  tie(b, tree, of);
   of->counts = of->velocity != NONE;
+}
+
+void treeCountTurns(const Mechanism *b, Term *of) {
+  if (b->tree) countTurns(b, b->tree, of);
+}
+
+/* Ties the inputs of all formulas. Returns 0, or 1 if out of memory. */
+static int findInputs(const Mechanism *b, Tree *tree) {
+  const Formula *newest = bodiesFirstFormula(b);
+  const int count       = newest ? newest->first_input + newest->ninputs : 0;
+  tree->input           = malloc(((size_t)count + 1) * sizeof *tree->input);
+  for (const Formula *f = newest; f && tree->input; f = f->next)
+    for (int i = 0; i < f->ninputs; i++) {
+      Term *of = &tree->input[f->first_input + i];
+      *of      = f->input[i].term;
+      countTurns(b, tree, of);
+    }
+  return !tree->input;
 }
 
 /* Lists the laws on one coordinate of the tree, and the others. Returns 0, or 1 if out of memory. */
@@ -302,7 +321,7 @@ static int findTerms(Mechanism *b, Tree *tree) {
       tree->bare &= of->velocity != NONE && !bent;
     }
   }
-  return listLaws(b, tree);
+  return findInputs(b, tree) || listLaws(b, tree);
 }
 
 /* Finds the parameters of bodies, from the first one of the first body to the last one of the last, whatever is between. */
@@ -423,6 +442,7 @@ void treeFree(Tree *tree) {
   free(tree->node_of_body);
   free(tree->node_of_velocity);
   free(tree->order);
+  free(tree->input);
   free(tree->line);
   free(tree->full);
   free(tree->last_of_pair);

@@ -107,10 +107,11 @@ typedef struct Tree_ {
   int *node_of_body;     /* [nbodies] */
   int *node_of_velocity; /* [nu] */
   int *last_of_pair;     /* [npairs] the last node of the chain of a joint's pair, or NONE */
-  int recursive;         /* may u' come from the recursion? */
-  int nothers;           /* number of all other laws but friction */
-  Line *line;            /* [nlines] */
-  int *full;             /* [nfull] the laws that are no lines */
+  Term *input; /* of all formulas (Formula.first_input); an angle that is a coordinate counts turns */
+  int recursive; /* may u' come from the recursion? */
+  int nothers;   /* number of all other laws but friction */
+  Line *line;    /* [nlines] */
+  int *full;     /* [nfull] the laws that are no lines */
   int nlines, nfull;
   int bare;               /* are all rows sums of its coordinates? */
   int first_mass;         /* the first parameter of the bodies */
