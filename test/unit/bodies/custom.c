@@ -316,6 +316,35 @@ START_TEST(stops_hold_coordinates_from_both_sides) {
 }
 END_TEST
 
+/* Each coordinate as a sensor, and its rate, have the derivative 1 with respect to itself. */
+START_TEST(coordinates_are_sensors_with_derivatives) {
+  CPBodies b = three_bodies(0);
+  N_Vector y;
+  CPMech mech             = built(b, &y);
+  unsigned long long seed = 5;
+  const int nu = (int)equations_of(mech).nu, nq = (int)equations_of(mech).nq;
+  sunrealtype *g = calloc(2 * (size_t)nu, sizeof *g), *state = N_VGetArrayPointer(y);
+  ck_assert_ptr_nonnull(g);
+  random_fill(y, &seed);
+  for (int k = 0; k < 2; k++) {
+    static const char *const of[] = {"knee.1", "free.3"};
+    CPSensor s                    = {CP_SIZED(CPSensor), .gradient = g};
+    int at                        = -1;
+    ck_assert_msg(CPMechGetSensor(mech, of[k], 0, y, &s) == CP_SUCCESS, "%s",
+                  CPObjectGetLastMessage(CP_OBJECT(mech)));
+    for (int i = 0; i < nu; i++)
+      if (state[i] == s.value[0]) at = i;
+    ck_assert_int_ge(at, 0);
+    for (int i = 0; i < 2 * nu; i++) ck_assert_double_eq_tol(g[i], i == at, 1e-12);
+  }
+  ck_assert_int_eq(nq, nu);
+  free(g);
+  N_VDestroy(y);
+  CPMechFree(&mech);
+  CPBodiesFree(&b);
+}
+END_TEST
+
 /* The power of the reaction in the velocity of the joint is 0, and what passes it moves the outer body as it accelerates. */
 START_TEST(reactions_do_no_work) {
   unsigned long long seed = 3;
@@ -487,6 +516,7 @@ TEST_SUITE(custom) {
   tcase_add_loop_test(tc, velocities_are_those_of_positions, 0, ALL_WAYS);
   tcase_add_loop_test(tc, partial_derivatives_are_exact, 0, ALL_WAYS);
   tcase_add_test(tc, stops_hold_coordinates_from_both_sides);
+  tcase_add_test(tc, coordinates_are_sensors_with_derivatives);
   tcase_add_test(tc, reactions_do_no_work);
   tcase_add_loop_test(tc, loops_are_assembled, 0, 2);
   tcase_add_test(tc, axes_are_not_closed_opposite_to_each_other);
