@@ -398,3 +398,22 @@ def test_gradients_have_seven_digits_both_ways(name, values, names, t, integrato
             found = np.array([gradient[one] * at[one] for one in names])
             errors.append(np.abs(found - exact).max() / np.abs(exact).max())
         assert errors[1] <= 1e-7 and errors[1] <= max(errors[0], 1e-8), (method, errors)
+
+
+@pytest.mark.parametrize("integrator", ["DOP853", "RADAU"])
+def test_gradients_jump_where_forces_do(tmp_path, integrator):
+    """A force of 1 N up to x0, and of 5 N from there on, where v^2 = v0^2 + 2 x0 / M."""
+    (tmp_path / "step.yaml").write_text(
+        "dimension: 2\nparameters: {M: 1.3 kg, x0: 0.3 m}\nbodies: [{name: b, mass: M, inertia: 1, velocity: [1, 0]}]\n"
+        "joints: [{name: s, kind: prismatic, b: b, axis: [1, 0]}]\n"
+        "springs: [{name: f, of: s, force: \"if(x > x0, 5 N, 1 N)\"}]\n")
+    T, M, x0 = 0.8, 1.3, 0.3
+    names, v = ["M", "x0"], math.sqrt(1 + 2 * x0 / M)
+    dv, late = np.array([-x0 / M ** 2 / v, 1 / M / v]), T - M * (v - 1)
+    dlate = -np.array([v - 1, 0]) - M * dv
+    exact = np.array([-2.5 / M ** 2 * late ** 2, 1]) + dv * late + v * dlate + 5 / M * late * dlate
+    for method in "adjoint", "forward":
+        m = cpodes.Bodies.read(tmp_path / "step.yaml", named=names)
+        sol, grad = m.gradient("s.displacement", parameters=names, t_span=(0, T), method=method, integrator=integrator)
+        assert sol.objective == pytest.approx(x0 + v * late + 2.5 / M * late ** 2, abs=1e-8)
+        assert [grad[name] for name in names] == pytest.approx(exact, abs=1e-7)
