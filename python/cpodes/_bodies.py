@@ -1042,7 +1042,10 @@ class Bodies(Mechanism):
         objective = Objective(objective) if isinstance(objective, str) else objective
         if isinstance(objective, tuple):
             objective = Objective(*(self._quantity(one) if isinstance(one, str) else one for one in objective))
-        return super().gradient(objective, params, t_span=span, start=start, **options)
+        try:
+            return super().gradient(objective, params, t_span=span, start=start, **options)
+        finally: # Differences of starts and of quantities have moved the parameters of the mechanism.
+            self._sync(None)
 
     def _quantity(self, name: str) -> Callable:
         """A quantity by its name as a function of an objective, also of parameters that differences move."""
