@@ -237,6 +237,30 @@ sunrealtype cpStepperSize(CPIntegrator s, N_Vector y, N_Vector work) {
   return cpWrmsNorm(work, s->ewt);
 }
 
+/* The first step aims at an error of this fraction of the tolerance, estimated by y''. If |y| or
+ * |f| is below VANISHES, its first guess is SMALL_STEP. */
+#define FIRST_ERROR 0.01
+#define VANISHES    1.0e-5
+#define SMALL_STEP  1.0e-6
+
+int cpStepperFirstStep(CPIntegrator s,
+                       int (*rhs)(CPIntegrator s, sunrealtype t, N_Vector y, N_Vector ydot),
+                       int order, N_Vector f0, N_Vector f1, N_Vector y, sunrealtype *h) {
+  const sunrealtype d0 = cpStepperSize(s, s->y, y), d1 = N_VWrmsNorm(f0, s->ewt), longest = *h;
+  sunrealtype h0 = d0 < VANISHES || d1 < VANISHES ? SMALL_STEP : FIRST_ERROR * d0 / d1;
+  h0             = fmax(fmin(h0, fabs(longest)), cpLeastStep(s->t));
+  *h             = copysign(h0, longest);
+  N_VLinearSum(1.0, s->y, *h, f0, y); /* Euler's step */
+  const int flag = rhs(s, s->t + *h, y, f1);
+  if (flag) return flag < 0 ? flag : CP_SUCCESS; /* If f failed recoverably, h0 remains. */
+  N_VLinearSum(1.0, f1, -1.0, f0, f1);
+  const sunrealtype d2 = N_VWrmsNorm(f1, s->ewt) / h0, d = fmax(d1, d2); /* d2 = |y''| */
+  const sunrealtype h1 =
+      d <= 1.0e-15 ? fmax(SMALL_STEP, 1.0e-3 * h0) : pow(FIRST_ERROR / d, 1.0 / (order + 1));
+  *h = copysign(fmin(100.0 * h0, h1), longest);
+  return CP_SUCCESS;
+}
+
 /* ---- whole turns of angles ---- */
 
 int cpStepperPutAside(CPIntegrator s, N_Vector y, N_Vector also) {

@@ -229,6 +229,15 @@ const char *cpStepperLastGood(CPIntegrator s, const char *text, char last[CP_LAS
  * between constraints, and velocities by roundoff over its square: next to a singular position by more than a
  * tight tolerance. Returns the norm of that displacement for states like (t, y), or 0 if it is not known. */
 double cpStepperRoundoff(CPIntegrator s, sunrealtype t, N_Vector y, N_Vector ewt);
+/* Returns the least size of a step from t that the roundoff of t resolves. */
+static inline sunrealtype cpLeastStep(sunrealtype t) { return CP_FUZZ * fabs(t); }
+/* The size of the first step of a method of this order, from y'' (Hairer, Norsett and Wanner, Solving Ordinary Differential
+ * Equations I, section II.4, "Starting step size"). h: in, a bound, with the sign of the direction; out, the size. f0: y' at the start
+ * s->y. rhs computes ydot, a negative code is fatal. f1, y: workspace, out: y = s->y + h0 f0 of the trial step h0, f1 = y'' h0 there.
+ * Needs s->ewt. Returns 0 or a negative code of rhs. */
+int cpStepperFirstStep(CPIntegrator s,
+                       int (*rhs)(CPIntegrator s, sunrealtype t, N_Vector y, N_Vector ydot),
+                       int order, N_Vector f0, N_Vector f1, N_Vector y, sunrealtype *h);
 /* |y| in the present weights, where the size of an angle is 1 rad wherever it is 0, as tolerances have it. work: like y */
 sunrealtype cpStepperSize(CPIntegrator s, N_Vector y, N_Vector work);
 

@@ -174,6 +174,9 @@ typedef struct {
    * it: always if `all` is set, otherwise only where necessary. Returns whether this has been
    * necessary since the last call (optional). */
   int (*on_manifold)(void *data, int all);
+  /* The rank of the constraint Jacobian at the latest evaluation of the right-hand side, or -1; *rows: the
+   * number of its rows in use (optional). */
+  int (*rank)(void *data, int *rows);
   /* A step to (t, y) has been accepted. Returns 0, or a negative code, with the reason by `cause`, if the run must
    * not go on from there (optional). */
   int (*accepted)(sunrealtype t, N_Vector y, void *data);

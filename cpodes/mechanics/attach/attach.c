@@ -107,6 +107,17 @@ void cpMechDetach(void *data) {
 
 static void begin(sunrealtype t, void *data) { ((CPMech)data)->stage.start = t; }
 
+/* Models that know udot factor A where a run starts, and later only where they must. */
+static int rank(void *data, int *rows) {
+  const CPMech mech = data;
+  *rows             = 0;
+  if (mech->operators || !mech->stage.largest) return -1;
+  const int is_new = cpMechKnowsUdot(mech) && mech->stage.t != mech->host->t;
+  if (is_new && cpMechFactor(mech, mech->stage.t, mech->stage.q)) return -1;
+  for (int i = 0; i < mech->m; i++) *rows += !mech->rows.off[i];
+  return (int)mech->stats.rank;
+}
+
 /* ---- attaching ---- */
 
 /* Called once, after the first start. Explicit methods have no iteration matrix. Adams methods,
@@ -125,6 +136,7 @@ static int install(CPMech mech, CPIntegrator s) {
                            .leave_out   = cpMechLeaveQuadratures,
                            .quadratures = cpMechQuadratures,
                            .on_manifold = mech->eq->regular ? NULL : cpMechOnManifold,
+                           .rank        = rank,
                            .expect      = mech->eq->inverse ? cpMechExpect : NULL,
                            .ends        = cpMechStepEnds,
                            .accepted    = cpMechShakyStep,

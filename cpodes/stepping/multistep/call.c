@@ -255,22 +255,51 @@ static int run(CPMultistep mem, sunrealtype tout, N_Vector y, sunrealtype *tret,
   return CV_TOO_MUCH_WORK;
 }
 
+static int ownRhs(CPIntegrator s, sunrealtype t, N_Vector y, N_Vector ydot) {
+  const int flag = s->f(t, y, ydot, cpUserData((CPMultistep)s));
+  return flag < 0 ? CV_RHSFUNC_FAIL : flag;
+}
+
+/* CVODES' own first step is bounded by the component with the least |y_i| + atol_i, to some 1e-10 of the motion where a
+ * component is 0 at the start, and steps grow from there. From a singular position no such step may pass: the angle between
+ * constraints is as small as the step, and roundoff moves states by its inverse square (cpStepperRoundoff). So if the rank at the
+ * start is lower than after a step as one-step methods choose it, the first step is that one. Neither a step that the user has set is
+ * replaced, nor one at a root (cpStartsAtRoot). Returns the codes of CVode; chosen: out. */
+static int leaveSingular(CPMultistep mem, sunrealtype tout, int *chosen) {
+  const CPIntegrator s = &mem->base;
+  sunrealtype h        = tout - s->t;
+  int rows             = 0;
+  if (mem->has_first || mem->root.motion > 0.0 || !s->f || !s->P || !s->system.rank)
+    return CV_SUCCESS;
+  if (cpStepperWeights(s, s->y, s->ewt)) return CV_SUCCESS; /* CVODES will say so. */
+  int flag = ownRhs(s, s->t, s->y, s->tmp);
+  if (flag) return flag < 0 ? flag : CV_FIRST_RHSFUNC_ERR;
+  const int there = s->system.rank(s->system.data, &rows);
+  if (there < 0 || there == rows) return CV_SUCCESS;
+  flag = cpStepperFirstStep(s, ownRhs, 1, s->tmp, s->err, s->delta, &h);
+  if (flag || s->system.rank(s->system.data, &rows) <= there) return flag;
+  *chosen = 1;
+  return CVodeSetInitStep(mem->cvode_mem, h);
+}
+
 /* Continues after nst steps. */
 static int advance(CPMultistep mem, sunrealtype tout, N_Vector yout, sunrealtype *tret, int itask,
                    long int nst) {
   const N_Vector y = mem->y ? mem->y : yout;
   sunrealtype near;
-  int result = CP_SUCCESS, done = 0;
+  int result = CP_SUCCESS, done = 0, chosen = 0;
   mem->holding      = 1;
   mem->roots.called = 0;
   if (mem->base.sens) mem->sens.begin(mem->base.sens);
-  if (nst == 0 && cpStartsAtRoot(mem, tout, &near)) {
+  if (nst == 0 && (result = leaveSingular(mem, tout, &chosen)) != CV_SUCCESS) done = 1;
+  else if (nst == 0 && cpStartsAtRoot(mem, tout, &near)) {
     result = CVode(mem->cvode_mem, near, y, tret, CV_ONE_STEP);
     done   = result != CV_SUCCESS || itask == CV_ONE_STEP;
   }
   if (!done) result = run(mem, tout, y, tret, itask, nst);
   while (result == CV_ROOT_RETURN && cpOnlyLeavesZero(mem, *tret))
     result = run(mem, tout, y, tret, itask, nst);
+  if (chosen) CVodeSetInitStep(mem->cvode_mem, 0.0);
   if (mem->base.sens) mem->sens.end(mem->base.sens);
   mem->holding = 0;
   if (result >= 0 && y != yout) N_VScale(1.0, y, yout);

@@ -192,6 +192,7 @@ struct CPMultistep_ {
   /* options */
   sunrealtype coef; /* nonlinear convergence coefficient */
   long int frequency;
+  int has_first;     /* CPIntegratorSetInitStep has set the first step */
   sunrealtype tstop; /* as set by CPIntegratorSetStopTime, or NAN */
   int tol_is_new;    /* CVODES has been given tolerances with which it has not yet taken a step */
   /* steps */

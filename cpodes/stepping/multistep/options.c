@@ -129,6 +129,7 @@ static int setUserData(CPIntegrator s, void *user_data, const char *function) {
 }
 
 static int setFirstStep(CPIntegrator s, sunrealtype h, const char *function) {
+  ((CPMultistep)s)->has_first = h != 0.0;
   return cpOfCVODES((CPMultistep)s, CVodeSetInitStep(cvodes(s), h), function);
 }
 

@@ -65,34 +65,15 @@ static sunrealtype ratio(CPOneStep mem, sunrealtype norm, int accepted) {
   return fmin(fmax(factor, e->kind->shrink), e->kind->grow); /* also an infinite factor */
 }
 
-sunrealtype cpLeastStep(sunrealtype t) { return CP_FUZZ * fabs(t); }
-
-/* The first step aims at an error of this fraction of the tolerance, estimated by y''. If |y| or
- * |f| is below VANISHES, its first guess is SMALL_STEP (Hairer, Norsett and Wanner, Solving Ordinary Differential
- * Equations I, section II.4, "Starting step size"). */
-#define FIRST_ERROR 0.01
-#define VANISHES    1.0e-5
-#define SMALL_STEP  1.0e-6
+static int firstRhs(CPIntegrator s, sunrealtype t, N_Vector y, N_Vector ydot) {
+  return cpOneStepRhs((CPOneStep)s, t, y, ydot, 0);
+}
 
 int cpInitialStep(CPOneStep mem, N_Vector f0, N_Vector f1, sunrealtype *h) {
-  const CPIntegrator s = &mem->base;
-  const sunrealtype d0 = cpStepperSize(s, s->y, mem->ynew), d1 = N_VWrmsNorm(f0, s->ewt);
-  sunrealtype h0 = d0 < VANISHES || d1 < VANISHES ? SMALL_STEP : FIRST_ERROR * d0 / d1;
-  if (mem->base.hmax > 0.0) h0 = fmin(h0, mem->base.hmax);
-  h0 = fmin(h0, fabs(mem->tlimit - s->t));
-  h0 = fmax(h0, cpLeastStep(s->t));
-  N_VLinearSum(1.0, s->y, mem->dir * h0, f0, mem->ynew); /* Euler's step */
-  const int flag = cpOneStepRhs(mem, s->t + mem->dir * h0, mem->ynew, f1, 0);
-  if (flag < 0) return flag;
-  if (flag == 0) { /* If f failed recoverably, h0 remains. */
-    N_VLinearSum(1.0, f1, -1.0, f0, f1);
-    const sunrealtype d2 = N_VWrmsNorm(f1, s->ewt) / h0, d = fmax(d1, d2); /* d2 = |y''| */
-    const sunrealtype h1 =
-        d <= 1.0e-15 ? fmax(SMALL_STEP, 1.0e-3 * h0) : pow(FIRST_ERROR / d, 1.0 / (mem->order + 1));
-    h0 = fmin(100.0 * h0, h1);
-  }
-  *h = mem->dir * h0;
-  return CP_SUCCESS;
+  sunrealtype longest = fabs(mem->tlimit - mem->base.t);
+  if (mem->base.hmax > 0.0) longest = fmin(longest, mem->base.hmax);
+  *h = mem->dir * longest;
+  return cpStepperFirstStep(&mem->base, firstRhs, mem->order, f0, f1, mem->ynew, h);
 }
 
 /* ---- an attempt ---- */

@@ -203,8 +203,6 @@ sunrealtype cpOneStepMaxCorrection(CPOneStep mem);
 /* explicit.c. Sets h to the size of the first step; f0 = f(t, y). f1: workspace for one evaluation
  * of f. */
 int cpInitialStep(CPOneStep mem, N_Vector f0, N_Vector f1, sunrealtype *h);
-/* Returns the least size of a step from t that the roundoff of t resolves. */
-sunrealtype cpLeastStep(sunrealtype t);
 
 /* output.c. y = the projected solution at t in [tlast, base.t]. At other times y is the state at
  * the nearer end, and without a step that can be interpolated the newest state. event names the

@@ -905,9 +905,7 @@ START_TEST(rounded_parallelograms_leave_their_flat_position_as_exact_ones) {
   two_cranks                 = 1;
   for (int method = 0; method < METHODS; method++) {
     const int place = (method + _i) % 3;
-    /* With exact data as well, BDF leaves a flat start in space now and then only: dependent rows contradict others there. */
-    if (methods[method].tol > 1e-5 || (dimension == 3 && !strcmp(methods[method].name, "BDF")))
-      continue;
+    if (methods[method].tol > 1e-5) continue;
     sunrealtype t;
     N_Vector exact = NULL;
     for (int digits = EXACT; digits >= 7; digits -= EXACT - 7) {
@@ -925,6 +923,20 @@ START_TEST(rounded_parallelograms_leave_their_flat_position_as_exact_ones) {
       exact = digits == EXACT ? vector_copy(y) : NULL;
       clear();
     }
+  }
+  two_cranks = 0;
+}
+END_TEST
+
+/* A first step of 1e-10 s, after which the angle between constraints is as small, failed from half of such starts. */
+START_TEST(bdf_leaves_a_flat_start_in_space) {
+  sunrealtype t;
+  two_cranks = 1;
+  for (int k = 0; k < 10; k++) {
+    cranks(k, 3, 0, EXACT);
+    ck_assert_int_eq(CPMechAssemble(mech, 0, y, fresh()), CP_SUCCESS);
+    ck_assert_msg(run_until(METHODS - 1, 0.8, &t) == CP_SUCCESS, "%d: %s", k, messages.text);
+    clear();
   }
   two_cranks = 0;
 }
@@ -1026,6 +1038,7 @@ TEST_SUITE(assembly) {
   tcase_add_loop_test(tc, loops_that_are_redundant_but_for_rounding_move_as_exact_ones, 0, LOOPS);
   tcase_add_loop_test(tc, loops_that_are_redundant_but_for_more_than_rounding_are_refused, 0, LOOPS);
   tcase_add_loop_test(tc, three_cranks_with_rounded_data_pass_their_flat_position, 0, 4);
+  tcase_add_test(tc, bdf_leaves_a_flat_start_in_space);
   tcase_add_loop_test(tc, rounded_parallelograms_leave_their_flat_position_as_exact_ones, 0, 4);
   tcase_add_loop_test(tc, rounded_data_in_a_singular_position_are_refused, 0, 2);
   tcase_add_loop_test(tc, offsets_of_an_assembled_mechanism_apply_to_an_equal_one, 0, LOOPS);
