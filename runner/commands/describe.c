@@ -134,9 +134,10 @@ static void print_ode(FILE *out, const CPPlugin *model) {
 
 static void print_method(FILE *out, const CPPlugin *model) {
   Method method = *method_at(0);
-  char reason[METHOD_REASON];
+  char reason[METHOD_REASON], unresolved[METHOD_REASON];
   /* 1e-6 is the default of `cpodes run`. */
-  method_resolve(&method, model, (double)model->type->t_end, 1e-6, reason);
+  method_resolve(&method, model, (double)model->type->t_end, 1e-6, reason, unresolved);
+  if (unresolved[0]) complain("warning: %s", unresolved);
   fprintf(out, FACT "auto is %s: %s\n", "method", method.name, method.title);
   fprintf(out, FACT "%s\n", "because", reason);
 }

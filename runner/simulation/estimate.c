@@ -124,12 +124,12 @@ static RunSettings settings_beside(const Problem *first, int attempt, long outpu
   const double itself[ATTEMPTS] = {tighter_itself, tighter_again, tighter_at_last};
   RunSettings second            = first->settings;
   const Method *its             = &first->settings.method;
-  char reason[METHOD_REASON];
+  char reason[METHOD_REASON], unresolved[METHOD_REASON];
   if (attempt > 0 || method_is_radau(its)) second.method = *its;
   else if (method_is_explicit(its)) method_find("dop853", &second.method);
   else {
     second.method = *method_at(0);
-    method_resolve(&second.method, first->model, second.t_end, second.rtol, reason);
+    method_resolve(&second.method, first->model, second.t_end, second.rtol, reason, unresolved);
   }
   const bool same =
       attempt > 0 || (!method_is_explicit(its) && !strcmp(its->name, second.method.name));

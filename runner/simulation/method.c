@@ -116,7 +116,8 @@ bool method_is_chosen(const Method *method, const CPPlugin *model) {
  * its times of decay: above 1 no number t tells its phase, and steps that follow it do not advance t. A scale of the mechanism, such
  * as a length, then lies beyond the arithmetic. Rates of positions by their own size count in radians or units of length where that
  * size is less. */
-static void warn_of_rate(const CPMechSuggestion *found, const CPPlugin *model, double t_end) {
+static void tell_rate(const CPMechSuggestion *found, const CPPlugin *model, double t_end,
+                      char *unresolved) {
   const sunrealtype *q = N_VGetArrayPointer(model->y0);
   double size          = 0;
   for (int i = 0; i < (model->mech.nq > 0 ? model->mech.nq : model->mech.nu); i++)
@@ -124,20 +125,23 @@ static void warn_of_rate(const CPMechSuggestion *found, const CPPlugin *model, d
   const double rate   = fmax(found->radius, found->motion * (size > 0 ? fmin(size, 1) : 1)),
                passed = rate * DBL_EPSILON * fabs(t_end);
   if (!(passed > 1)) return;
-  complain("warning: the motion at the start, at rates of %.2g/s, goes on by %.2g rad within the "
+  snprintf(unresolved, METHOD_REASON,
+           "the motion at the start, at rates of %.2g/s, goes on by %.2g rad within the "
            "roundoff of t = %g s: no steps resolve it. A length, mass, stiffness or speed may be "
            "wrong by powers of ten",
            rate, passed, t_end);
 }
 
-int method_resolve(Method *method, const CPPlugin *model, double t_end, double rtol, char *reason) {
+int method_resolve(Method *method, const CPPlugin *model, double t_end, double rtol, char *reason,
+                   char *unresolved) {
   const char *name         = model->type->method;
   CPMechSuggestion suggest = {CP_SIZED(CPMechSuggestion), .method = model->stiff ? "bdf" : "dop853",
                               .stiff = model->stiff};
   CPMech mech              = model->mech.nu > 0 ? CPPluginMech(model) : NULL;
+  unresolved[0]            = '\0';
   /* If this fails, so will the run, which then reports the reason. */
   if (mech && !CPMechSuggestMethod(mech, 0, model->y0, t_end, rtol, &suggest))
-    warn_of_rate(&suggest, model, t_end);
+    tell_rate(&suggest, model, t_end, unresolved);
   CPMechFree(&mech);
   snprintf(reason, METHOD_REASON, "%s", suggest.reason);
   if (strcmp(method->name, "auto")) return suggest.stiff;

@@ -36,7 +36,9 @@ bool method_is_chosen(const Method *method, const CPPlugin *model);
 enum { METHOD_REASON = 300 };
 /* Resolves "auto" for a model: the model's own choice, else that of CPMechSuggestMethod at its
  * start, else BDF for stiff models and DOP853 for others. Other methods stay. reason
- * [METHOD_REASON]: out. Returns whether the model is stiff. */
-int method_resolve(Method *method, const CPPlugin *model, double t_end, double rtol, char *reason);
+ * [METHOD_REASON]: out. unresolved [METHOD_REASON]: out, why no steps follow the motion to t_end, or "".
+ * Returns whether the model is stiff. */
+int method_resolve(Method *method, const CPPlugin *model, double t_end, double rtol, char *reason,
+                   char *unresolved);
 
 #endif

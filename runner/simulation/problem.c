@@ -193,10 +193,14 @@ int problem_create(Problem *p, const RunSettings *settings, char *message) {
   *p = (Problem){.settings = *settings};
   if (!(p->ctx = context_create())) return refuse(message, "SUNDIALS gives no context");
   if (create_model(p, message) || resolve_form(p, message) || resolve_names(p, message)) return -1;
-  char reason[METHOD_REASON];
+  char reason[METHOD_REASON], unresolved[METHOD_REASON];
   p->chosen = method_is_chosen(&p->settings.method, p->model);
-  p->stiff =
-      method_resolve(&p->settings.method, p->model, p->settings.t_end, p->settings.rtol, reason);
+  p->stiff  = method_resolve(&p->settings.method, p->model, p->settings.t_end, p->settings.rtol,
+                             reason, unresolved);
+  /* Explicit methods follow all oscillations; implicit ones may damp those without amplitude. */
+  if (unresolved[0] && method_is_explicit(&p->settings.method))
+    return refuse(message, "%s", unresolved);
+  if (unresolved[0]) complain("warning: %s", unresolved);
   resolve_max_step(p);
   return p->settings.form == FORM_MECH ? create_mech(p, message) : create_ode(p, message);
 }
