@@ -385,6 +385,7 @@ static int build(CPContact c) {
                 {&c->end_y, (size_t)c->n, sizeof *c->end_y},
                 {&c->turns.u, (size_t)c->nu, sizeof *c->turns.u},
                 {&c->impact.keep, n, sizeof *c->keep},
+                {&c->impact.pull, n, sizeof *c->impact.pull},
                 {&c->impact.glued, n, sizeof *c->keep},
                 {&c->impact.plastic, n, sizeof *c->keep},
                 {&c->row, na, sizeof *c->row},

@@ -9,7 +9,7 @@
 
 #include <cpodes/cpodes_session.h>
 
-enum { CONTACT_NAME = 48, ROOTS = 5, CONTACT_ARRAYS = 63 };
+enum { CONTACT_NAME = 48, ROOTS = 5, CONTACT_ARRAYS = 64 };
 
 /* ---- the system with contacts ---- */
 
@@ -198,6 +198,7 @@ struct CPContact_ {
   struct {
     int any;
     char *keep, *plastic, *glued;
+    sunrealtype *pull; /* the acceleration that closes the contact while the others hold; 0 without an impact */
     sunrealtype work; /* of constraints that move, in the newest impulses */
   } impact;
   /* Sensitivities (gradient.c); Ns = 0: none */
@@ -490,7 +491,7 @@ void contactWatchOnset(CPContact c, Point *point, sunrealtype t, sunrealtype alo
  * code that has been reported. */
 int contactImpact(CPContact c, sunrealtype t, N_Vector y, const char *function);
 /* The acceleration at which contact i comes back, at the event at t: that without contact forces, c->a, or, where others hold one
- * of its bodies, what its newest flight has shown; or 0. */
+ * of its bodies, that of the impact's contacts at rest, or what its newest flight has shown; or 0. */
 sunrealtype contactReturn(const CPContact c, int i, sunrealtype t);
 /* Contact i leaves with velocity v. With restitution e it would return
  * again and again; the remaining flights would last sum_k 2 v e^k / a in total, and their path is

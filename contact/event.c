@@ -726,7 +726,10 @@ void contactTolerances(CPContact c, N_Vector y) {
 
 int contactEvent(CPContact c, sunrealtype t, N_Vector y, int *changed, const char *function) {
   contactTolerances(c, y);
-  EACH_NEAR(c, i) c->before[i] = c->point[i], c->event_before[i] = c->event[i];
+  EACH_NEAR(c, i) {
+    c->before[i] = c->point[i], c->event_before[i] = c->event[i];
+    c->impact.pull[i] = 0.0;
+  }
   N_VScale(1.0, y, c->saved);
   c->impact.any = 0;
   int flag      = decide(c, t, y, function);

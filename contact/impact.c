@@ -141,8 +141,9 @@ sunrealtype contactResolution(sunrealtype t) { return 1.0e6 * DBL_EPSILON * fabs
 
 sunrealtype contactReturn(const CPContact c, int i, sunrealtype t) {
   const Point *point      = &c->point[i];
-  const sunrealtype least = fmax(0.0, -c->a[point->normal]), v = c->event[i].velocity[0][0];
-  const int flew = c->event[i].before == CP_CONTACT_OPEN && t > point->left.t;
+  const sunrealtype least = fmax(c->impact.pull[i], -c->a[point->normal]),
+                    v     = c->event[i].velocity[0][0];
+  const int flew          = c->event[i].before == CP_CONTACT_OPEN && t > point->left.t;
   return flew ? fmax(least, (point->left.v - v) / (t - point->left.t)) : least;
 }
 
@@ -212,6 +213,23 @@ static void countReleased(CPContact c) {
   }
 }
 
+/* c->impact.pull <- N W_NN of the contacts of the impact, with the forces N >= 0 that hold all of them, without friction: the
+ * acceleration that closes a contact if the others keep theirs. A ball on balls that fall without contact forces as it does comes back
+ * by that alone. Where there are no such forces, nothing is known. */
+static void findPulls(CPContact c) {
+  ContactProblem *P = &c->problem;
+  if (!P->times) memcpy(P->W, c->W, (size_t)(P->n * P->n) * sizeof *P->W);
+  for (int i = 0; i < P->n; i++) P->c[i] = c->a[c->row[i]];
+  for (int k = 0; k < P->ncontacts; k++) P->law[k].mu = 0.0;
+  const int failed = contactSolveProblem(c);
+  for (int k = 0; k < P->ncontacts; k++) {
+    int ld;
+    ContactLaw *law = &P->law[k];
+    law->mu         = c->point[law->contact].law.mu;
+    if (!failed) c->impact.pull[law->contact] = P->x[law->first] * *contactBlock(c, k, &ld);
+  }
+}
+
 int contactImpact(CPContact c, sunrealtype t, N_Vector y, const char *function) {
   ContactProblem *P  = &c->problem;
   int approaching    = 0;
@@ -232,6 +250,7 @@ int contactImpact(CPContact c, sunrealtype t, N_Vector y, const char *function) 
   takeVelocities(c);
   const int flag = contactFreeAccelerations(c, t, y, function);
   if (flag) return flag;
+  findPulls(c);
   const sunrealtype largest = contactLargest(P->n, c->velocity);
   for (int again = 1; again;) {
     const int failed = contactRestitution(c, &factor);

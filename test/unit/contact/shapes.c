@@ -724,6 +724,59 @@ START_TEST(balls_that_roll_along_walls_without_load_have_no_events_there) {
 }
 END_TEST
 
+static int count_struck(const CPContactEvent *event, void *data) {
+  *(int *)data += event->struck;
+  return 0;
+}
+
+/* Four balls of radius r lie in a bin that is d wider than two of them, and a fifth one falls between them, wedges them apart, rolls from
+ * one to another and rests. Each ball falls as the one on it without contact forces, so that nothing brings the upper one back by itself.
+ * All of them rest, after fewer impacts than MOST. */
+START_TEST(a_ball_among_four_in_a_bin_comes_to_rest) {
+  enum { BALLS = 5, MOST = 400 };
+  const sunrealtype r = 0.1, d = 0.01, J = 0.4 * r * r, side = r + d / 2;
+  static const char *const balls[]         = {"b0", "b1", "b2", "b3", "b4"},
+                           *const shells[] = {"s0", "s1", "s2", "s3", "s4"},
+                           *const planes[] = {"floor", "w1", "w2", "w3", "w4"};
+  int impacts                              = 0;
+  bodies                                   = CPBodiesCreate(3, (sunrealtype[]){0, 0, -9.81});
+  for (int k = 0; k < BALLS; k++) {
+    const sunrealtype a = (k - 1) * acos(0.0), n[] = {k ? cos(a) : 0, k ? sin(a) : 0, !k};
+    const CPShape plane = {CP_NEW_SHAPE(planes[k]), .kind = CP_SHAPE_PLANE, .body = "ground",
+                           .on = {.point = {k ? -2 * side * n[0] : 0, k ? -2 * side * n[1] : 0, 0},
+                                  .axis  = {n[0], n[1], n[2]}}};
+    add_element(bodies, &plane.head);
+  }
+  for (int i = 0; i < BALLS; i++) {
+    const int top           = i == BALLS - 1;
+    const sunrealtype at[3] = {top ? 0.0025 : (i / 2 ? 1 : -1) * (r + d / 6),
+                               top ? -0.0087 : (i % 2 ? 1 : -1) * (r + d / 6),
+                               top ? 5 * r : 1.6 * r + 0.05 * r * i};
+    const CPBody ball   = {CP_NEW_BODY(balls[i]), .mass = 1, .inertia = {J, J, J},
+                           .position = {at[0], at[1], at[2]}};
+    const CPShape shell = {CP_NEW_SHAPE(shells[i]), .kind = CP_SHAPE_SPHERE, .body = balls[i],
+                           .in = CP_IN_BODIES, .size = {r}};
+    add_element(bodies, &ball.head), add_element(bodies, &shell.head);
+    /* The upper one stays above the floor, and between the walls. */
+    for (int k = 0; k < BALLS + i; k++) {
+      char name[20];
+      const char *other = k < BALLS ? planes[k] : shells[k - BALLS];
+      if (top && k < BALLS) continue;
+      snprintf(name, sizeof name, "%s_%d", other, i);
+      const CPBodyContact touch = {CP_NEW_CONTACT(name), .a = other, .b = shells[i],
+                                   .on = CP_ON_SHAPE, .law = {.mu = 0.4}};
+      add_element(bodies, &touch.head);
+    }
+  }
+  act(CP_ABSOLUTE);
+  run_to_end("auto", 1e-4, 4, count_struck, &impacts);
+  ck_assert_int_le(impacts, MOST);
+  const sunrealtype *u = N_VGetArrayPointer(y) + 7 * BALLS;
+  for (int i = 0; i < 6 * BALLS; i++) ck_assert_double_eq_tol(u[i], 0, 1e-12);
+  release();
+}
+END_TEST
+
 TEST_SUITE(shapes) {
   Suite *suite = suite_create("contact/shapes");
   TCase *tc    = tcase_create("shapes");
@@ -745,6 +798,7 @@ TEST_SUITE(shapes) {
   tcase_add_loop_test(tc, a_flat_end_of_many_corners_lies_flat, 0, 8);
   tcase_add_loop_test(tc, balls_that_roll_along_walls_without_load_have_no_events_there, 0, 4);
   tcase_add_loop_test(tc, a_velocity_is_passed_on_by_balls_far_from_each_other, 0, 6);
+  tcase_add_test(tc, a_ball_among_four_in_a_bin_comes_to_rest);
   suite_add_tcase(suite, tc);
   return suite;
 }
