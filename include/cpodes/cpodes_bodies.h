@@ -993,7 +993,7 @@ typedef struct {
   int balance;       /**< 1 (default) if CPBodiesSetBalance has been called */
   /** in: what replaces values of the parameters that the file names, "crank=60 mm", one a line, or NULL. Of a robot's file:
    * "start.JOINT=0.5", a value in rad or m, "start.JOINT'=-2", a rate, "start=NAME", a keyframe of MJCF, "base=free", the root of
-   * URDF, "models=DIR:DIR", folders in which SDF finds models; of a model of OpenSim the first two, of coordinates. out: NULL */
+   * URDF, "contacts=no", "yes" or "meshes", what of its shapes touches, "models=DIR:DIR", folders in which SDF finds models; of a model of OpenSim the first two, of coordinates. out: NULL */
   const char *parameters;
   /** What else there is to tell of parts of the file, as in `notes`: "file:line:column: changed: what", "without effect in this
    * run: what", "without meaning here: what" */

@@ -385,7 +385,7 @@ class Bodies(Mechanism):
         "joint", and of other files "absolute" unless they say otherwise. Errors name file, line and rule. Files
         that an XML file includes are read again for each run. parameters replaces those that a YAML file names,
         {"crank": "60 mm", "speed": 3}; a plain number is in the unit of the SI. Those of a robot are "start" (a keyframe),
-        "start.JOINT", "start.JOINT'" and "base" ("free": the root of URDF moves freely), those of OpenSim "start.COORDINATE". named: parameters of a YAML file that
+        "start.JOINT", "start.JOINT'", "base" ("free": the root of URDF moves freely) and "contacts" ("no", "yes" or "meshes"), those of OpenSim "start.COORDINATE". named: parameters of a YAML file that
         `values`, gradients, jvp and vjp are to have: where they change, the file is read again."""
         place = os.fspath(path)
         lines = "\n".join(f"{name}={value}" for name, value in (parameters or {}).items()).encode()

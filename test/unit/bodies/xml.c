@@ -689,6 +689,23 @@ START_TEST(meshes_of_mjcf_touch_as_their_hulls) {
 }
 END_TEST
 
+/* A mesh with a hollow is told where its hull touches in its place, and a convex one is not. _i: 0, the corner in the middle of the slanted
+ * face of a tetrahedron is pressed in; 1, it sticks out */
+START_TEST(hollows_of_meshes_are_told) {
+  char text[800];
+  snprintf(text, sizeof text,
+           "<mujoco><asset><mesh name=\"m\" vertex=\"0 0 0 1 0 0 0 1 0 0 0 1 %s\" "
+           "face=\"0 2 1 0 1 3 0 3 2 1 2 4 2 3 4 3 1 4\"/></asset><worldbody><geom type=\"plane\" "
+           "size=\"0 0 1\"/><body name=\"a\" pos=\"0 0 3\"><freejoint/><geom type=\"mesh\" "
+           "mesh=\"m\"/></body></worldbody></mujoco>",
+           _i ? "0.4 0.4 0.4" : "0.3 0.3 0.3");
+  CPBodies b = read_good(text);
+  ck_assert_int_eq(strstr(file.remarks, "not convex, to its convex hull") != NULL, !_i);
+  ck_assert_int_eq(CPBodiesCount(b, CP_CONTACT), 8);
+  CPBodiesFree(&b);
+}
+END_TEST
+
 /* ------------------------------------------------------------------------------- included files -- */
 
 /* A tree in URDF becomes a loop by a YAML file beside it, whose gravity and title take precedence. */
@@ -1172,6 +1189,7 @@ TEST_SUITE(xml) {
   tcase_add_test(tc, what_is_left_out_is_listed);
   tcase_add_test(tc, geoms_touch_each_other_and_the_world);
   tcase_add_test(tc, meshes_of_mjcf_touch_as_their_hulls);
+  tcase_add_loop_test(tc, hollows_of_meshes_are_told, 0, 2);
   tcase_add_test(tc, elements_without_effect_on_the_motion_give_no_notes);
   tcase_add_test(tc, files_are_included);
   if (CPODES_TEST_YAML) tcase_add_test(tc, a_file_may_add_to_a_robot);
