@@ -374,13 +374,19 @@ static int reportOpen(Assembly *a, int flag, int closed, const char *reason, con
   if (a->opposite != NONE) return refuseOpposite(a->log, b, a->opposite, reason);
   if (*a->coarse) return cpReport(a->log, flag, function, "%s", a->coarse);
   const Joint *joint = bodiesMostOpen(a, &size);
-  char limit[100]    = "";
+  char limit[100]    = "", by[100];
+  snprintf(by, sizeof by, "by %g at the guess", (double)size);
+  if (a->open != NONE) {
+    joint = &b->joint[a->open];
+    snprintf(by, sizeof by, "by %.3g m and %.3g rad where the loops are nearest to closed",
+             (double)a->gap[0], (double)a->gap[1]);
+  }
   if (size < rounded * fmin(1, a->extent))
     snprintf(limit, sizeof limit, "; rounding in loops is closed up to %.2g m and %.2g rad",
              (double)(largest_offset * a->extent), (double)largest_offset);
-  return cpReport(a->log, flag, function, "%s \"%s\" stays open (by %g at the guess%s): %.300s",
+  return cpReport(a->log, flag, function, "%s \"%s\" stays open (%s%s): %.300s",
                   joint ? bodiesNoun(b, (int)(joint - b->joint)) : "joint",
-                  joint ? b->text + joint->name : "", (double)size, limit, reason);
+                  joint ? b->text + joint->name : "", by, limit, reason);
 }
 
 /* Gives rows and frames the offsets of another assembly. */
@@ -518,8 +524,8 @@ int CPMechAssemble(CPMech mech, sunrealtype t, N_Vector y, CPAssembly *assembly)
                                     : assembleOwn(mech, b, t, y, &given);
     goto give;
   }
-  const char *held      = given.held ? given.held : "";
-  Assembly a            = {.log = CP_OBJECT(mech), .b = b, .t = t, .y = y, .opposite = NONE};
+  const char *held = given.held ? given.held : "";
+  Assembly a = {.log = CP_OBJECT(mech), .b = b, .t = t, .y = y, .opposite = NONE, .open = NONE};
   const sunindextype nq = (sunindextype)b->nbodies * b->space.nq, nu = N_VGetLength(y) - nq;
   const size_t length  = (size_t)nu * sizeof(sunrealtype);
   const sunrealtype *u = N_VGetArrayPointer(y) + nq;

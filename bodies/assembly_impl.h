@@ -28,6 +28,8 @@ typedef struct {
   int redundant;     /* number of dependent rows along the motion of loops that have been mended */
   char meeting[220]; /* joints that move in the branches that meet at the start, or "" */
   char coarse[TEXT]; /* loops whose frames would have to be moved by more than rounding, or "" */
+  int open; /* the joint that is farthest from closed at the least squares of the loops, or NONE */
+  sunrealtype gap[2]; /* of that joint there: [m], [rad] */
 } Assembly;
 
 static inline sunrealtype *positionsOf(N_Vector y) { return N_VGetArrayPointer(y); }

@@ -47,13 +47,14 @@ static int isHeld(const Assembly *a, int body) {
   return a->id && N_VGetArrayPointer(a->id)[a->b->space.nq * body] == 0;
 }
 
-/* The unit of a row, by which it is divided */
-static sunrealtype unitOf(const Fit *f, const Row *row) {
+static int isLength(const Fit *f, const Row *row) {
   const MeasureKind kind = bodiesRowTerm(&f->b, row, 0)->m.kind;
   return kind == POINT || kind == ALONG || kind == LENGTH || kind == WRAP || kind == LEVEL ||
-                 kind == NEAR
-             ? f->a->extent
-             : 1;
+         kind == NEAR;
+}
+/* The unit of a row, by which it is divided */
+static sunrealtype unitOf(const Fit *f, const Row *row) {
+  return isLength(f, row) ? f->a->extent : 1;
 }
 
 /* row += the derivative of the velocity along (F, N) at a point of a body, at the distance arm from its centre of mass, in space */
@@ -444,6 +445,30 @@ static int fromElsewhere(Fit *f, sunrealtype bound) {
   return closed;
 }
 
+/* Keeps which joint is farthest from closed at the least squares, and by how much, if its rows are lengths and rotation vectors. */
+static void keepOpen(const Fit *f, Assembly *a) {
+  const Mechanism *b  = &f->b;
+  sunrealtype largest = 0;
+  for (int i = 0, m = 0; i < b->njoints; i++) {
+    const Joint *joint    = &b->joint[i];
+    sunrealtype square[2] = {0, 0};
+    int measured          = 1;
+    if (joint->nrows == 0 || !a->mask[b->row[joint->first].first] || treeHas(b->tree, b, i))
+      continue;
+    for (int k = joint->first; k < joint->first + joint->nrows; k++) {
+      const Row *row  = &b->row[k];
+      const int count = bodiesComponents(b, row);
+      measured &= row->aligns > 0 || isLength(f, row);
+      square[row->aligns > 0] += squareOf(f->r + m, count);
+      m += count;
+    }
+    if (!(square[0] + square[1] > largest)) continue;
+    largest   = square[0] + square[1];
+    a->open   = measured ? i : NONE;
+    a->gap[0] = sqrt(square[0]) * a->extent, a->gap[1] = sqrt(square[1]);
+  }
+}
+
 int bodiesCloseTree(Assembly *a, int scattered) {
   Fit f      = {0};
   int closed = createFit(&f, a, NULL) ? CP_MEM_FAIL : 0;
@@ -451,6 +476,7 @@ int bodiesCloseTree(Assembly *a, int scattered) {
     begin(&f);
     closed = scattered ? fromElsewhere(&f, closed_enough) : leastSquares(&f, closed_enough);
     if (closed) finish(&f);
+    else if (!scattered) keepOpen(&f, a);
   }
   freeFit(&f);
   return closed;

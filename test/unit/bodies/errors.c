@@ -628,7 +628,9 @@ START_TEST(a_loop_that_cannot_close_is_named) {
   ck_assert_int_eq(CPObjectSetErrHandlerFn(CP_OBJECT(mech), message_log, &messages), CP_SUCCESS);
   N_Vector y = CPBodiesState(bodies, test_context), before = vector_copy(y);
   ck_assert_int_eq(CPMechAssemble(mech, 0, y, NULL), CP_IC_FAIL);
-  ck_assert_mentions(CPObjectGetLastMessage(CP_OBJECT(mech)), "joint \"short\" stays open");
+  ck_assert_mentions(
+      CPObjectGetLastMessage(CP_OBJECT(mech)),
+      "joint \"short\" stays open (by 3 m and 0 rad where the loops are nearest to closed)");
   ck_assert(same_bits(y, before));
   N_VDestroy(before);
   N_VDestroy(y);
