@@ -168,7 +168,7 @@ static int evaluateAt(CPMech mech, sunrealtype t, N_Vector y, CPMechOutput *out)
 
 int CPMechEvaluate(CPMech mech, sunrealtype t, N_Vector y, CPMechOutput *out) {
   CPMechOutput own = {.size = 0};
-  int flag = cpMechCheckState(mech, y, __func__);
+  int flag         = cpMechCheckState(mech, y, __func__);
   if (!flag) flag = cpTake(&mech->log, &own, out, __func__);
   if (flag) return flag;
   flag = cpMechReport(mech, evaluateAt(mech, t, y, &own), __func__);
