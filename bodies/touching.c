@@ -225,7 +225,7 @@ static int choosePoints(const Placed p[2], Chosen *c, Meet *meet) {
   const sunrealtype by = rounding(p);
   sunrealtype low      = INFINITY;
   int n                = 0;
-  memset(c->slot, 0, (size_t)c->n);
+  for (int i = 0; i < c->n; i++) c->slot[i] = 0;
   if (listChoices(p, c, meet)) return 1;
   for (int k = 0; k < meet->is->count && k < meet->nchoices; k++) {
     Choice *best = nextChoice(meet, by);
