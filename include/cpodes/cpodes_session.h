@@ -60,9 +60,10 @@ typedef struct CPEventDerivatives_ {
   sunrealtype *const *held;
   int nheld;   /**< their number */
   int nmemory; /**< the number of those without influence on the right-hand side */
-  /** Other events: record keeps what the functions below need of the newest event, at t, or of the start; *jumps = 1: derivatives jump there, by
-   * `jump` or, if that is NULL, by `margin`. met: 0 if the event is one of other sources alone. drop frees it. */
+  /** Other events: keeps what the functions below need of the newest event, at t, or of the start; *jumps = 1: derivatives jump there, by
+   * `jump` or, if that is NULL, by `margin`. met: 0 if the event is one of other sources alone. */
   int (*record)(void **record, sunrealtype t, int is_start, int met, int *jumps, void *data);
+  /** Frees what record has kept. */
   void (*drop)(void *record, void *data);
   /** Makes the system what it was before (after = 0) or after the event, at (t, y). *part: in 1, out a factor on tolerances of the flight
    * that begins there, squared. */
