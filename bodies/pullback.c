@@ -160,24 +160,9 @@ static void addSide(const Mechanism *b, const Pair *pair, int side, Mask mask, c
   treeAddWrench(b, b->tree, body, F, N, wrench);
 }
 
-void treeAddGradient(const Mechanism *b, const Pair *pair, Mask mask, const sunrealtype *g,
-                     sunrealtype scale, sunrealtype *tau) {
+void treeAddGradient(const Mechanism *b, const Pair *pair, int common, Mask mask,
+                     const sunrealtype *g, sunrealtype scale, sunrealtype *tau) {
   const Tree *tree = b->tree;
-  for (int side = 0; side < 2; side++) {
-    const int n = treeNodeOf(tree, pair, side);
-    if (n == GROUND) continue;
-    memset(&tree->wrench[n], 0, sizeof *tree->wrench);
-    addSide(b, pair, side, mask, g, scale, tree->wrench);
-    treeAlongPath(tree, n, GROUND, tree->wrench[n], tau);
-  }
-}
-
-/* tau += scale J^T g, for a gradient g [LOCAL] of a measure */
-static void pullGradient(const Mechanism *b, const Term *term, Mask mask, const sunrealtype *g,
-                         sunrealtype scale, sunrealtype *tau) {
-  const Tree *tree = b->tree;
-  const Pair *pair = &b->pair[term->pair];
-  const int common = treeCommon(tree, pair, term->m.kind);
   for (int side = 0; side < 2; side++) {
     const int n = treeNodeOf(tree, pair, side);
     if (n == GROUND) continue;
@@ -185,6 +170,13 @@ static void pullGradient(const Mechanism *b, const Term *term, Mask mask, const 
     addSide(b, pair, side, mask, g, scale, tree->wrench);
     treeAlongPath(tree, n, common, tree->wrench[n], tau);
   }
+}
+
+/* The same for a gradient of a measure */
+static void pullGradient(const Mechanism *b, const Term *term, Mask mask, const sunrealtype *g,
+                         sunrealtype scale, sunrealtype *tau) {
+  const Pair *pair = &b->pair[term->pair];
+  treeAddGradient(b, pair, treeCommon(b->tree, pair, term->m.kind), mask, g, scale, tau);
 }
 
 static int frictionsJac(sunrealtype t, const sunrealtype *q, const sunrealtype *u,

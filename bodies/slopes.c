@@ -36,7 +36,7 @@ static void addMotion(const Slope *s, const Pair *pair, const sunrealtype *by_q,
   }
   if (m->tree) {
     treeAddSlopes(m, pair, &jet, c, s->g, s->g + s->nu);
-    if (by_a) treeAddGradient(m, pair, (Mask){all, 0}, by_a, c, s->by_a);
+    if (by_a) treeAddGradient(m, pair, GROUND, (Mask){all, 0}, by_a, c, s->by_a);
     return;
   }
   EACH_DIRECTION(&m->space, all, j) {

@@ -355,9 +355,9 @@ static inline int treeJoin(const Tree *tree, int n, int other) {
 }
 /* The last node that moves both bodies of a pair: measures of this kind do not change with it. */
 int treeCommon(const Tree *tree, const Pair *pair, MeasureKind kind);
-/* tau [nu] += scale J^T g, for a gradient g [LOCAL] of a function of the motions of a pair */
-void treeAddGradient(const Mechanism *b, const Pair *pair, Mask mask, const sunrealtype *g,
-                     sunrealtype scale, sunrealtype *tau);
+/* tau [nu] += scale J^T g along the velocities below `common`, for a gradient g [LOCAL] of a function of the motions of a pair */
+void treeAddGradient(const Mechanism *b, const Pair *pair, int common, Mask mask,
+                     const sunrealtype *g, sunrealtype scale, sunrealtype *tau);
 /* u' by the recursion; lambda [na]: out. Returns 1 where the KKT system must decide (delassus.c). */
 int treeAccelerations(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
                       const sunrealtype *z, sunrealtype *udot, sunrealtype *lambda, void *bodies);
