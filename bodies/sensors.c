@@ -617,6 +617,16 @@ static int inFrame(Mechanism *m, const Sensor *s, const At *at, sunrealtype *x) 
   return flag;
 }
 
+/* found: out, u' [nu] and the multipliers [nv] of the motion at y. Returns 0, or an error code that has been reported. */
+static int solve(CPMech mech, Mechanism *m, sunrealtype t, N_Vector y, sunrealtype **found) {
+  const int nu = bodiesVelocities(m);
+  *found       = malloc((size_t)(nu + m->nv + 1) * sizeof **found);
+  if (!*found) return cpReport(CP_OBJECT(mech), CP_MEM_FAIL, "CPMechGetSensor", "no memory");
+  const int flag = CPMechAccelerations(mech, t, y, *found, *found + nu);
+  m->z           = N_VGetArrayPointer(y) + bodiesCoordinates(m) + nu;
+  return flag;
+}
+
 int CPMechGetSensor(CPMech mech, const char *name, sunrealtype t, N_Vector y, CPSensor *sensor) {
   Mechanism *m;
   Sensor s;
@@ -628,16 +638,12 @@ int CPMechGetSensor(CPMech mech, const char *name, sunrealtype t, N_Vector y, CP
   if (flag) return flag;
   if (bodiesGiven(CP_OBJECT(mech), __func__, "name", name != NULL)) return CP_ILL_INPUT;
   if (bodiesSensor(m, NULL, name, &s, rule)) return cpRefuse(CP_OBJECT(mech), __func__, "%s", rule);
-  const int nu = bodiesVelocities(m);
-  At at        = {t, N_VGetArrayPointer(y), N_VGetArrayPointer(y) + bodiesCoordinates(m), own.udot,
-                  own.lambda};
+  At at = {t, N_VGetArrayPointer(y), N_VGetArrayPointer(y) + bodiesCoordinates(m), own.udot,
+           own.lambda};
   if ((needsMultipliers(m, &s) && !at.lambda) || (needsAccelerations(m, &s) && !at.udot)) {
-    if (!(found = malloc((size_t)(nu + m->nv + 1) * sizeof *found)))
-      return cpReport(CP_OBJECT(mech), CP_MEM_FAIL, __func__, "no memory");
-    flag    = CPMechAccelerations(mech, t, y, found, found + nu);
+    flag    = solve(mech, m, t, y, &found);
     at.udot = found;
-    if (!at.lambda) at.lambda = found + nu;
-    m->z = at.u + nu;
+    if (!flag && !at.lambda) at.lambda = found + bodiesVelocities(m);
   }
   if (!flag) {
     bodiesPoses(m, at.q, at.u, needsAccelerations(m, &s) ? at.udot : NULL);
@@ -650,10 +656,7 @@ int CPMechGetSensor(CPMech mech, const char *name, sunrealtype t, N_Vector y, CP
   memcpy(x, in_space, sizeof x);
   if (!flag) toFrame(m, &s, x);
   if (!flag && own.gradient && !found && needsAccelerations(m, &s)) { /* not those of the caller */
-    if (!(found = malloc((size_t)(nu + m->nv + 1) * sizeof *found)))
-      return cpReport(CP_OBJECT(mech), CP_MEM_FAIL, __func__, "no memory");
-    flag = CPMechAccelerations(mech, t, y, found, found + nu);
-    m->z = at.u + nu;
+    flag = solve(mech, m, t, y, &found);
     if (!flag) bodiesPoses(m, at.q, at.u, found);
   }
   if (!flag && own.gradient) flag = bodiesSlope(mech, m, &s, name, t, y, in_space, own.gradient);
