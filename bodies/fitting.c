@@ -314,7 +314,7 @@ static void setDriven(Fit *f) {
     const int k      = row->drive == NONE || !f->a->mask[row->first] ? NONE : term->velocity;
     if (k == NONE || !f->unknown[k]) continue;
     if (CPModelGetEquations(f->a->model)->p(f->a->t, f->q, f->a->p, &f->b)) return;
-    f->q[treeCoordinate(b->tree, k)] -= f->a->p[row->first] / (bodiesWeight(b, term) * term->sign);
+    f->q[term->coordinate] -= f->a->p[row->first] / bodiesShare(b, term);
     f->unknown[k] = 0;
   }
 }

@@ -293,7 +293,7 @@ int bodiesCoordinateTerm(const Mechanism *b, int joint, int k, Term *term) {
   if (k < 0 || k >= (j->custom ? j->custom->n : kind->ncoordinates)) return 1;
   *term          = j->custom ? (Term)COORD({OWN, 0, k, j->custom->angle[k]}) : kind->coordinate[k];
   term->pair     = j->pair;
-  term->velocity = j->custom && b->tree ? treeVelocityOf(b->tree, joint, k) : NONE;
+  term->velocity = j->custom && b->tree ? treeVelocityOf(b, joint, k) : NONE;
   term->sign     = 1; /* where there is a velocity: the measure is the coordinate itself */
   return 0;
 }

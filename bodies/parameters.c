@@ -184,7 +184,7 @@ static void evaluateTied(const Work *w, TermAt *at) {
     at->s = at->own.s, at->rate = at->own.rate, at->acc = at->own.acc;
     return;
   }
-  at->s    = term->sign * bodiesWhole(w->b, w->q, treeCoordinate(w->b->tree, k));
+  at->s    = term->sign * bodiesWhole(w->b, w->q, term->coordinate);
   at->rate = term->sign * w->u[k], at->acc = term->sign * w->udot[k];
 }
 

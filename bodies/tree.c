@@ -461,10 +461,9 @@ int treeSide(const Tree *tree, const Mechanism *b, int joint) {
   return NONE;
 }
 
-int treeVelocityOf(const Tree *tree, int joint, int k) {
-  for (int n = 0; n < tree->nnodes; n++)
-    if (tree->node[n].joint == joint && k < tree->node[n].nu) return tree->node[n].u + k;
-  return NONE;
+int treeVelocityOf(const Mechanism *b, int joint, int k) {
+  const int n = b->tree->last_of_pair[b->joint[joint].pair];
+  return n == NONE ? NONE : b->tree->node[n].u + k;
 }
 
 int treeHas(const Tree *tree, const Mechanism *b, int joint) {

@@ -184,7 +184,7 @@ void treeFreeCopy(Tree *tree);
 /* Is this joint an edge? */
 int treeHas(const Tree *tree, const Mechanism *b, int joint);
 /* The velocity of coordinate k of a joint by functions, or NONE if it is no edge */
-int treeVelocityOf(const Tree *tree, int joint, int k);
+int treeVelocityOf(const Mechanism *b, int joint, int k);
 /* Makes an angle, if it is a coordinate of the tree where that is, count turns (Term.counts). */
 void treeCountTurns(const Mechanism *b, Term *of);
 /* The side, 0 or 1, whose body an edge moves, or NONE */
