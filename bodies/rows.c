@@ -86,11 +86,13 @@ static const sunrealtype near_start = SUN_RCONST(1e-3);
 
 /* Velocities are those of bodies, or of joints and free bodies of the tree. */
 static void nameVelocity(const Mechanism *b, int i, char *name, size_t length) {
-  const int n     = b->tree ? b->tree->node_of_velocity[i] : NONE,
-            joint = b->tree ? b->tree->node[n].joint : NONE;
-  int body        = b->tree ? b->tree->node[n].body : i / b->space.nu;
-  for (int k = n; b->tree && body == NONE; k++)
-    body = b->tree->node[k].body; /* of a chain in the plane */
+  int joint = NONE, body = i / b->space.nu;
+  if (b->tree) {
+    const Node *node = &b->tree->node[b->tree->node_of_velocity[i]];
+    joint            = node->joint;
+    while (node->body == NONE) node++; /* of a chain in the plane */
+    body = node->body;
+  }
   if (joint != NONE) snprintf(name, length, "joint \"%s\"", b->text + b->joint[joint].name);
   else snprintf(name, length, "body \"%s\"", b->text + b->body[body].name);
 }
