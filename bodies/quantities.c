@@ -178,8 +178,7 @@ static int lawPowers(const Mechanism *b, sunrealtype t, const sunrealtype *q, co
     const Law *law       = &b->law[number];
     const sunrealtype *p = b->param + law->param;
     sunrealtype T[3], x, rate;
-    if (tree && law->on_tree) lawAtTree(b, law, q, u, &x, &rate);
-    else bodiesLawAt(b, number, q, u, &x, &rate);
+    bodiesLawAt(b, number, q, u, &x, &rate);
     if (law->inertance != NONE) kinetic += b->param[law->inertance] * rate * rate / 2;
     if (law->kind == MOTOR) {
       flag = lawActuator(b, law, t, x, rate, VALUES, T);
