@@ -63,7 +63,7 @@ static int leastHeld(CPMech mech) {
 CP_RARE static int notDefinite(CPMech mech, sunrealtype t) {
   char name[CP_MECH_ROW_NAME] = "";
   const int j                 = leastHeld(mech);
-  if (j >= 0) cpMechAskName(mech, CP_NAME_VELOCITY, j, t, name);
+  if (j >= 0) cpMechAskName(mech, CP_NAME_VELOCITY, j, t, name, sizeof name);
   return cpReason(mech->text, -CP_MASS_INDEFINITE,
                   "at t = %.10g: M must be positive definite where A x = 0, and is not (%s)%s%s%s",
                   t, cpSaddleName(mech->kkt), name[0] ? ": " : "", name,

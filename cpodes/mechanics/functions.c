@@ -12,11 +12,9 @@
 
 /* Adds to a message what the model says about a failure. */
 static int explain(CPMech mech, int flag, sunrealtype t) {
-  const size_t length        = strlen(mech->text);
-  char why[CP_MECH_ROW_NAME] = "";
-  if (mech->eq->row_name && !cpMechData(mech))
-    mech->eq->row_name(CP_NAME_FAILURE, 0, isnan(t) ? 0 : t, why, sizeof why, mech->data);
-  why[sizeof why - 1] = '\0';
+  const size_t length = strlen(mech->text);
+  char why[CP_MECH_ROW_NAME];
+  cpMechAskName(mech, CP_NAME_FAILURE, 0, isnan(t) ? 0 : t, why, sizeof why);
   if (why[0]) snprintf(mech->text + length, sizeof mech->text - length, ": %s", why);
   return flag;
 }

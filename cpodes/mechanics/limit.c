@@ -45,7 +45,7 @@ static void tellElements(CPMech mech, const double *size, double largest, const 
   char name[CP_MECH_ROW_NAME], last[CP_MECH_ROW_NAME] = "";
   for (int i = 0; i < mech->na && listed <= MOST; i++) {
     if (drives[i] != 0.0 || size[i] < LIMIT * largest) continue;
-    cpMechAskName(mech, CP_NAME_ELEMENT, i, t, name);
+    cpMechAskName(mech, CP_NAME_ELEMENT, i, t, name, sizeof name);
     if (!name[0]) cpMechRowName(mech, i, name);
     if (!strcmp(name, last)) continue; /* rows of an element follow each other */
     memcpy(last, name, sizeof last);
@@ -92,7 +92,7 @@ int cpMechLimit(sunrealtype t, N_Vector y, char *text, void *data) {
   }
   if (found && drive >= 0) {
     char name[CP_MECH_ROW_NAME];
-    cpMechAskName(mech, CP_NAME_LIMIT, drive, t, name);
+    cpMechAskName(mech, CP_NAME_LIMIT, drive, t, name, sizeof name);
     if (!name[0])
       snprintf(name + strlen(cpMechRowName(mech, drive, name)), 40, " cannot be satisfied beyond t");
     cpWrite(text, "at t = %.10g: %s", t, name);
@@ -100,9 +100,8 @@ int cpMechLimit(sunrealtype t, N_Vector y, char *text, void *data) {
   }
   cpArenaFree(&arena);
   if (found && drive >= 0) return 1;
-  char state[CP_TEXT_LENGTH - 32] = "";
-  if (mech->eq->row_name && !cpMechData(mech))
-    mech->eq->row_name(CP_NAME_STATE, 0, t, state, sizeof state, mech->data);
+  char state[CP_TEXT_LENGTH - 32];
+  cpMechAskName(mech, CP_NAME_STATE, 0, t, state, sizeof state);
   if (!state[0]) return 0;
   cpWrite(text, "at t = %.10g: %s", t, state);
   return 1;

@@ -84,16 +84,17 @@ int cpMechMotions(CPMech mech, sunrealtype t) {
   return flag;
 }
 
-void cpMechAskName(const CPMech mech, CPMechName what, int i, sunrealtype t,
-                   char name[CP_MECH_ROW_NAME]) {
-  name[0] = '\0';
-  if (mech->eq->row_name && i < (what == CP_NAME_VELOCITY ? mech->nu : mech->na) && !cpMechData(mech))
-    mech->eq->row_name(what, i, t, name, CP_MECH_ROW_NAME, mech->data);
-  name[CP_MECH_ROW_NAME - 1] = '\0';
+void cpMechAskName(const CPMech mech, CPMechName what, int i, sunrealtype t, char *name,
+                   size_t length) {
+  const int of_row = what != CP_NAME_STATE && what != CP_NAME_VELOCITY && what != CP_NAME_FAILURE;
+  name[0]          = '\0';
+  if (mech->eq->row_name && !(of_row && i >= mech->na) && !cpMechData(mech))
+    mech->eq->row_name(what, i, t, name, length, mech->data);
+  name[length - 1] = '\0';
 }
 
 const char *cpMechRowName(const CPMech mech, int i, char name[CP_MECH_ROW_NAME]) {
-  cpMechAskName(mech, CP_NAME_ROW, i, 0.0, name);
+  cpMechAskName(mech, CP_NAME_ROW, i, 0.0, name, CP_MECH_ROW_NAME);
   if (!name[0]) snprintf(name, CP_MECH_ROW_NAME, "constraint %d", i);
   for (int k = 0; k < mech->motions->count; k++)
     if (mech->motions->list[k].row == i)

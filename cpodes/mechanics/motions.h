@@ -12,9 +12,9 @@ int cpMechMotions(CPMech mech, sunrealtype t);
  * coordinate 0". */
 enum { CP_MECH_ROW_NAME = 256 }; /* and for CP_NAME_STATE CP_TEXT_LENGTH */
 const char *cpMechRowName(const CPMech mech, int i, char name[CP_MECH_ROW_NAME]);
-/* The same for another question; name is empty if the model has no answer. */
-void cpMechAskName(const CPMech mech, CPMechName what, int i, sunrealtype t,
-                   char name[CP_MECH_ROW_NAME]);
+/* The answer of the model to another question, in name [length], which is empty if it has none */
+void cpMechAskName(const CPMech mech, CPMechName what, int i, sunrealtype t, char *name,
+                   size_t length);
 /* limit.c: CPSystem's limit */
 int cpMechLimit(sunrealtype t, N_Vector y, char *text, void *mech);
 /* "; prescribed are the coordinates 0, 3", or an empty text without motions. Messages about

@@ -266,8 +266,7 @@ static int isStable(Shaky *x) {
 /* What the model knows about the state, or "" */
 enum { STATE = CP_TEXT_LENGTH / 2 };
 static const char *describe(const CPMech mech, sunrealtype t, char state[STATE]) {
-  state[0] = '\0';
-  if (mech->eq->row_name) mech->eq->row_name(CP_NAME_STATE, 0, t, state, STATE, mech->data);
+  cpMechAskName(mech, CP_NAME_STATE, 0, t, state, STATE);
   return state;
 }
 
@@ -289,7 +288,7 @@ static void tell(const Shaky *x) {
       x->s->t, mech->nu - mech->kkt->rank);
   for (int i = 0; i < mech->m && listed <= MOST; i++) {
     if (x->lambda[i] == 0.0) continue;
-    cpMechAskName(mech, CP_NAME_ELEMENT, i, x->s->t, name);
+    cpMechAskName(mech, CP_NAME_ELEMENT, i, x->s->t, name, sizeof name);
     if (!name[0]) cpMechRowName(mech, i, name);
     if (!strcmp(name, last)) continue; /* rows of an element follow each other */
     memcpy(last, name, sizeof last);
