@@ -155,12 +155,11 @@ static int evaluate(CPMech mech, const CPMechForce *force, const CPMechState *s,
   double *own = mech->room.force;
   memset(own, 0, (size_t)mech->nu * sizeof *own);
   if (!force->f) return CP_SUCCESS;
-  const int turned = mech->turned;
-  const double *q  = cpMechWhole(mech, s->q);
+  const double *q = cpMechWhole(mech, s->q);
   const int flag =
       cpCallUser(&mech->log,
                  force->f(s->t, q, s->u, s->z, force->on_lambda ? lambda : NULL, own, force->data));
-  if (turned) cpMechTurned(1, mech);
+  cpMechEndWhole(mech, q);
   return cpMechChecked(mech, flag, s->t, "a force (CPMechAddForce)", own, mech->nu);
 }
 
@@ -205,11 +204,10 @@ int cpMechLinearizeForces(CPMech mech, const CPMechState *s) {
   for (int k = 0; k < mech->forces.count; k++) {
     const CPMechForce *force = &mech->forces.list[k];
     if (!force->f || !force->linearize) continue;
-    const int turned = mech->turned;
-    const double *q  = s ? cpMechWhole(mech, s->q) : NULL;
+    const double *q = cpMechWhole(mech, s ? s->q : NULL);
     const int flag =
         cpCallUser(&mech->log, force->linearize(s ? s->t : NAN, q, s ? s->u : NULL, force->data));
-    if (turned) cpMechTurned(1, mech);
+    cpMechEndWhole(mech, q);
     if (flag < 0) return cpMechResult(mech, flag, s ? s->t : NAN, "linearize of a force");
     any |= flag;
   }
@@ -244,12 +242,11 @@ int cpMechLambdaJac(CPMech mech, const CPMechState *s, const double *lambda, CPM
     const CPMechForce *force = k >= 0 ? &mech->forces.list[k] : NULL;
     if (force ? !force->f || !force->on_lambda : !mech->eq->f_lambda) continue;
     clearColumns(mech, &one->A);
-    const int turned = force && mech->turned;
-    const double *q  = force ? cpMechWhole(mech, s->q) : s->q;
-    flag             = force ? cpCallUser(&mech->log,
-                                          force->lambda_jac(s->t, q, s->u, s->z, lambda, one->S, force->data))
-                             : cpMechCall(mech, lambda_jac, s->t, q, s->u, s->z, lambda, one->S);
-    if (turned) cpMechTurned(1, mech);
+    const double *q = force ? cpMechWhole(mech, s->q) : s->q;
+    flag            = force ? cpCallUser(&mech->log,
+                                         force->lambda_jac(s->t, q, s->u, s->z, lambda, one->S, force->data))
+                            : cpMechCall(mech, lambda_jac, s->t, q, s->u, s->z, lambda, one->S);
+    cpMechEndWhole(mech, q);
     if (flag) return cpMechTake(mech, one, flag, s->t, "lambda_jac");
     for (int i = 0; !flag && i < mech->na; i++) {
       if (mech->rows.off[i]) continue;

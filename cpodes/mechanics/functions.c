@@ -52,6 +52,10 @@ const double *cpMechWhole(CPMech mech, const double *q) {
   return mech->whole;
 }
 
+void cpMechEndWhole(CPMech mech, const double *whole) {
+  if (whole && whole == mech->whole) cpMechTurned(1, mech);
+}
+
 /* ---- the state ---- */
 
 int cpMechPutFull(CPMech mech, sunrealtype *q, sunrealtype *u) {

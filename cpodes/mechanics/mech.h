@@ -289,9 +289,11 @@ int cpMechCheckState(CPMech mech, N_Vector y, const char *function);
 /* ---- functions.c: whole turns of angles ---- */
 /* Positions lack mech->turns from now on (on), or nothing (CPSystem.turned). */
 void cpMechTurned(int on, void *mech);
-/* Returns q [nq], or if it lacks turns, the complete positions in workspace; then functions of the model get such ones until
- * cpMechTurned is called again. */
+/* Returns q [nq], which may be NULL, or if it lacks turns, the complete positions in workspace; then functions of the model get such
+ * ones until cpMechEndWhole. */
 const double *cpMechWhole(CPMech mech, const double *q);
+/* whole: what cpMechWhole returned */
+void cpMechEndWhole(CPMech mech, const double *whole);
 
 /* ---- projection/: the projector ---- */
 int cpMechProjectorCreate(CPMech mech);

@@ -109,12 +109,11 @@ static int addForces(CPPartials P) {
       S[by] = P->force[k][by].S;
       cpUserMatClear(&P->force[k][by]);
     }
-    const int turned = mech->turned;
-    const double *q  = cpMechWhole(mech, P->q);
+    const double *q = cpMechWhole(mech, P->q);
     flag =
         cpCallUser(&mech->log, force->jac(P->t, q, P->u, P->z, force->on_lambda ? P->lambda : NULL,
                                           S[0], S[1], S[2], force->data));
-    if (turned) cpMechTurned(1, mech);
+    cpMechEndWhole(mech, q);
     for (int by = 0; by < CP_BY_LAMBDA; by++) {
       CPBlock *block = &P->block[CP_OF_F][by];
       if (!S[by] || flag) continue;
