@@ -140,7 +140,7 @@ static int addEnds(CPFunctionalRun *w, sunrealtype now, sunrealtype t1, int *nex
   for (; !flag && *next < count; ++*next) {
     const sunrealtype t = F->times ? F->times[*next] : t1;
     if ((now - t) * (t1 - mem->t0) < 0.0) break;
-    if (t == now) N_VScale(1.0, mem->y, w->y), cpStepperAddTurns(mem, 1, w->y);
+    if (t == now) N_VScale(1.0, mem->y, w->y), cpStepperAddTurns(mem, w->y);
     else flag = CPIntegratorGetDky(mem, t, 0, w->y);
     if (!flag && w->dG) flag = CPSensGetDky(mem->sens, t == now ? mem->t : t, 0, w->yS);
     if (!flag) flag = add(w, F->end, F->end_grad, "end term", t, 1.0);

@@ -33,7 +33,7 @@ static int begin(CPTape *tape) {
   }
   tape->begins[k] = tape->mem->t;
   N_VScale(1.0, tape->mem->y, tape->y);
-  cpStepperAddTurns(tape->mem, 1, tape->y);
+  cpStepperAddTurns(tape->mem, tape->y);
   memcpy(tape->starts + (size_t)k * tape->n, N_VGetArrayPointer(tape->y),
          tape->n * sizeof *tape->starts);
   tape->nsegments++;

@@ -193,7 +193,7 @@ double cpStepperRoundoff(CPIntegrator s, sunrealtype t, N_Vector y, N_Vector ewt
 static N_Vector whole(CPIntegrator s, N_Vector y) {
   if (!s->turned) return y;
   N_VScale(1.0, y, s->whole);
-  cpStepperAddTurns(s, 1, s->whole);
+  cpStepperAddTurns(s, s->whole);
   return s->whole;
 }
 
@@ -290,10 +290,10 @@ int cpStepperStartTurns(CPIntegrator s) {
   return flag ? cpReason(s->text, -abs(flag), "%s", cpWorkText(s->step)) : CP_SUCCESS;
 }
 
-void cpStepperAddTurns(CPIntegrator s, int sign, N_Vector y) {
+void cpStepperAddTurns(CPIntegrator s, N_Vector y) {
   for (int k = 0; s->turned && k < s->system.nangles; k++) {
     const sunindextype i = s->system.angles[k];
-    cpData(y)[i]         = cpTurnedBy(sign * s->system.turns[i], cpData(y)[i]);
+    cpData(y)[i]         = cpTurnedBy(s->system.turns[i], cpData(y)[i]);
   }
 }
 
@@ -313,7 +313,7 @@ int cpStepperEvolve(CPIntegrator s, sunrealtype tout, N_Vector yout, sunrealtype
   cpStepperTurned(s, 1);
   const int flag = s->ops->evolve(s, tout, yout, tret, itask, function);
   cpStepperTurned(s, 0);
-  cpStepperAddTurns(s, 1, yout);
+  cpStepperAddTurns(s, yout);
   return flag;
 }
 
@@ -321,7 +321,7 @@ int cpStepperDky(CPIntegrator s, sunrealtype t, int k, N_Vector dky, const char 
   cpStepperTurned(s, 1);
   const int flag = s->ops->dky(s, t, k, dky, function);
   cpStepperTurned(s, 0);
-  if (k == 0) cpStepperAddTurns(s, 1, dky);
+  if (k == 0) cpStepperAddTurns(s, dky);
   return flag;
 }
 
@@ -448,7 +448,7 @@ int cpRootsAtEnd(const CPSearchEnd *at, sunrealtype *g, sunrealtype *room) {
   int flag = at->g(at->data, at->t - at->resolution, at->tmp, earlier);
   if (flag) return flag;
   N_VScale(1.0, at->y, at->tmp);
-  cpStepperAddTurns(at->s, 1, at->tmp); /* as g gets it */
+  cpStepperAddTurns(at->s, at->tmp); /* as g gets it */
   N_VAbs(at->tmp, at->tmp);
   N_VScale(CP_UROUND, at->tmp, at->tmp);
   cpVaryByErrors(at->y, at->tmp);

@@ -251,8 +251,8 @@ int cpStepperPutAside(CPIntegrator s, N_Vector y, N_Vector also);
 /* The same for a start, the newest state, that has been found consistent: without the roundoff of its turns it can be nearer to the
  * manifold than it is, and it is projected. Returns 0, or a negative code with the reason in text. */
 int cpStepperStartTurns(CPIntegrator s);
-/* y, a state of a step, gets the turns that it lacks (sign 1), or loses them again (-1). */
-void cpStepperAddTurns(CPIntegrator s, int sign, N_Vector y);
+/* y, a state of a step, gets the turns that it lacks. */
+void cpStepperAddTurns(CPIntegrator s, N_Vector y);
 /* No state lacks turns any more, since a run starts. */
 void cpStepperForgetTurns(CPIntegrator s);
 /* To be called before and after the work on states of steps: functions of the system get those (on), or complete ones. */

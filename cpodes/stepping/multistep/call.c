@@ -144,7 +144,7 @@ static void restoreState(CPMultistep mem, N_Vector yout, sunrealtype *tret) {
   failure->restarted = failure->history_lost || !cpVectorFinite(a.ypred) ||
                        !cpSameTime(a.t, s->t, a.h) || s->t + a.h == s->t;
   if (failure->restarted) {
-    cpStepperAddTurns(s, 1, s->y), cpStepperForgetTurns(s);
+    cpStepperAddTurns(s, s->y), cpStepperForgetTurns(s);
     CVodeReInit(mem->cvode_mem, s->t, s->y); /* no failure: it is initialised, with such a vector */
     cpRootsForget(&mem->roots);
     if (mem->base.sens) mem->sens.restart(mem->base.sens);

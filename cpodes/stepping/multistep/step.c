@@ -247,8 +247,8 @@ static void takeTurns(CPMultistep mem, N_Vector ypred) {
   const CPIntegrator s = &mem->base;
   if (cpCarriesOver(mem)) cpStepperPutAside(s, ypred, s->y);
   else if (s->turned) {
-    cpStepperAddTurns(s, 1, ypred);
-    cpStepperAddTurns(s, 1, s->y);
+    cpStepperAddTurns(s, ypred);
+    cpStepperAddTurns(s, s->y);
     cpStepperForgetTurns(s);
   }
 }
