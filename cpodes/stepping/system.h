@@ -175,7 +175,7 @@ typedef struct {
    * necessary since the last call (optional). */
   int (*on_manifold)(void *data, int all);
   /* The rank of the constraint Jacobian at the latest evaluation of the right-hand side, or -1; *rows: the
-   * number of its rows in use (optional). */
+   * number of its rows in use (optional). NULL: no rows ever depend on others. */
   int (*rank)(void *data, int *rows);
   /* A step to (t, y) has been accepted. Returns 0, or a negative code, with the reason by `cause`, if the run must
    * not go on from there (optional). */

@@ -124,6 +124,8 @@ static int rank(void *data, int *rows) {
  * which are for nonstiff problems, have one only on request: fixed-point iteration takes 0.9 times
  * as many evaluations of f as Newton's iteration (pendulum), and no partial derivatives. */
 static int install(CPMech mech, CPIntegrator s) {
+  /* No position is singular: the start of a run need not be examined. */
+  const int always_full = mech->m == 0 || (mech->eq->regular && mech->motions->count == 0);
   const CPSystem system = {.data        = mech,
                            .acts        = mech->eq->event_source && !mech->eq->kinks,
                            .angles      = mech->eq->angles,
@@ -136,7 +138,7 @@ static int install(CPMech mech, CPIntegrator s) {
                            .leave_out   = cpMechLeaveQuadratures,
                            .quadratures = cpMechQuadratures,
                            .on_manifold = mech->eq->regular ? NULL : cpMechOnManifold,
-                           .rank        = rank,
+                           .rank        = always_full ? NULL : rank,
                            .expect      = mech->eq->inverse ? cpMechExpect : NULL,
                            .ends        = cpMechStepEnds,
                            .accepted    = cpMechShakyStep,
