@@ -273,9 +273,10 @@ int bodiesFind(const Mechanism *b, int kind, const char *name, size_t length);
 int bodiesLookUp(const Mechanism *b, const char *name, size_t length, int *index);
 /* Computes only the poses of a pair's bodies at y, so that a query about one element does not cost the time of all. */
 void bodiesPlacePair(Mechanism *b, const Pair *pair, N_Vector y);
+/* pose: out, that of a body's centre of mass at its own coordinates q, velocities u and accelerations u', or without these (NULL) */
 void bodiesPoseAt(const Space *space, const sunrealtype *q, const sunrealtype *u,
                   const sunrealtype *udot, Pose *pose);
-/* The same of the frame of body i, whose origin is not its centre of mass */
+/* The same of the frame of body i, whose origin is not its centre of mass, without accelerations */
 void bodiesFrameAt(const Mechanism *b, int i, const sunrealtype *q, const sunrealtype *u,
                    Pose *frame);
 /* Computes the force F [3] and its derivatives [9], or without them (NULL), for a point force; d points from the origin to

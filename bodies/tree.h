@@ -125,7 +125,7 @@ typedef struct Tree_ {
   Motion *motion; /* [nnodes + 1] */
   OwnMotion *own; /* of the nodes that move by functions */
   sunrealtype *x, *sine,
-      *cosine; /* [treePadded(nq)] q, and sines and cosines of all of it, whether it are angles or not */
+      *cosine; /* [treePadded(nq)] q, and sines and cosines of all of them, whether they are angles or not */
   sunrealtype *known; /* [nq + nu] where poses and motions are, without u', as far as `level` says */
   int level;          /* 0: nowhere, 1: at q, 2: at (q, u) */
   Articulated *articulated;
