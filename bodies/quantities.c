@@ -121,14 +121,12 @@ int bodiesReaction(Mechanism *b, sunrealtype t, const sunrealtype *lambda, int j
 }
 
 sunrealtype bodiesKinetic(const Mechanism *b, int i) {
-  const sunrealtype *J = b->param + b->body[i].param + 1, m = J[-1];
-  sunrealtype w[3];
-  toBody(&b->pose[i], b->pose[i].w, w);
-  const sunrealtype straight = m * dot3(b->pose[i].v, b->pose[i].v) / 2;
-  if (b->space.dimension == 2) return straight + J[2] * w[2] * w[2] / 2;
-  return straight +
-         ((J[0] * w[0] * w[0] + J[1] * w[1] * w[1] + J[2] * w[2] * w[2]) / 2 +
-          (b->body[i].full ? J[3] * w[0] * w[1] + J[4] * w[0] * w[2] + J[5] * w[1] * w[2] : 0));
+  const sunrealtype *mass = b->param + b->body[i].param;
+  const Pose *pose        = &b->pose[i];
+  sunrealtype w[3], spin[3];
+  toBody(pose, pose->w, w);
+  bodiesTimesInertia(&b->body[i], mass, w, spin);
+  return (mass[0] * dot3(pose->v, pose->v) + dot3(w, spin)) / 2;
 }
 
 /* out += the energies of the bodies; requires the poses. */
