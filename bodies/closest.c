@@ -357,11 +357,23 @@ static void betweenLines(const sunrealtype *x, sunrealtype R[3][3], int degree, 
   }
 }
 
+/* gap: out, |X|; n: out, X / |X|, or 0 where X is 0 */
+static void lengthOf(const Taylor *X, int degree, Taylor *gap, Taylor *n) {
+  const Taylor square = taylorDot(3, X, X);
+  const sunrealtype l = sqrt(square.v), r = l > 0 ? 1 / l : 0;
+  *gap                 = taylorOf(&square, l, r / 2, -r * r * r / 4);
+  const Taylor inverse = taylorOf(&square, r, -r * r * r / 2, 3 * r * r * r * r * r / 4);
+  for (int k = 0; k < 3; k++) {
+    n[k] = taylorConstant(VARIABLES, degree, 0);
+    taylorAddProduct(1, &X[k], &inverse, &n[k]);
+  }
+}
+
 /* The same of a line and a point, either of which is a: with the line's direction r and its centre, n leads from or to the foot of the
  * point on the line. */
 static void lineAndPoint(int line_is_a, const sunrealtype *x, sunrealtype R[3][3], int degree,
                          Taylor *gap, Taylor *n, Taylor *at) {
-  Taylor X[3], Q[3][3], along = taylorConstant(VARIABLES, degree, 0), square = along;
+  Taylor X[3], Q[3][3], along = taylorConstant(VARIABLES, degree, 0);
   moved(x, R, degree, X, Q);
   for (int k = 0; k < 3; k++) {
     n[k] = taylorConstant(VARIABLES, degree, k == 2); /* the direction, for now */
@@ -374,15 +386,8 @@ static void lineAndPoint(int line_is_a, const sunrealtype *x, sunrealtype R[3][3
     taylorAddProduct(-1, &along, &n[k], &foot);
     if (!line_is_a) at[k] = foot;
     taylorAdd(1, &foot, &X[k]);
-    taylorAddProduct(1, &X[k], &X[k], &square);
   }
-  const sunrealtype l = sqrt(square.v), r = l > 0 ? 1 / l : 0;
-  *gap                 = taylorOf(&square, l, r / 2, -r * r * r / 4);
-  const Taylor inverse = taylorOf(&square, r, -r * r * r / 2, 3 * r * r * r * r * r / 4);
-  for (int k = 0; k < 3; k++) {
-    n[k] = taylorConstant(VARIABLES, degree, 0);
-    taylorAddProduct(1, &X[k], &inverse, &n[k]);
-  }
+  lengthOf(X, degree, gap, n);
 }
 
 /* The same of no solid */
@@ -394,17 +399,10 @@ static void nowhere(sunrealtype far, int degree, Taylor *gap, Taylor *n, Taylor 
 
 /* The same of two balls: n = x / |x| */
 static void betweenBalls(const sunrealtype *x, int degree, Taylor *gap, Taylor *n, Taylor *at) {
-  Taylor X[3], square = taylorConstant(VARIABLES, degree, 0);
+  Taylor X[3];
   movedCentre(x, degree, X);
-  for (int k = 0; k < 3; k++) taylorAddProduct(1, &X[k], &X[k], &square);
-  const sunrealtype l = sqrt(square.v), r = l > 0 ? 1 / l : 0;
-  *gap                 = taylorOf(&square, l, r / 2, -r * r * r / 4);
-  const Taylor inverse = taylorOf(&square, r, -r * r * r / 2, 3 * r * r * r * r * r / 4);
-  for (int k = 0; k < 3; k++) {
-    n[k]  = taylorConstant(VARIABLES, degree, 0);
-    at[k] = taylorConstant(VARIABLES, degree, 0);
-    taylorAddProduct(1, &X[k], &inverse, &n[k]);
-  }
+  lengthOf(X, degree, gap, n);
+  for (int k = 0; k < 3; k++) at[k] = taylorConstant(VARIABLES, degree, 0);
 }
 
 /* Newton's method from features of thinner cores, and from there to others. Returns 1 if it does not lead to a solution. */
