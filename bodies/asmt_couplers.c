@@ -173,11 +173,12 @@ static void plain(const char *from, char *text) {
   *text = '\0';
 }
 
+static const char *const variables[] = {"time", "rIJ", "vrIJ"};
+
 /* A function of the time and, if nvariables is 3, of the distance of two markers and its rate */
 static CPFunction functionOf(Asmt *a, int at, const char *which, int nvariables) {
-  static const char *const variable[] = {"time", "rIJ", "vrIJ"};
-  const int i                         = asmtChild(a, at, which);
-  CPFunction f                        = NULL;
+  const int i  = asmtChild(a, at, which);
+  CPFunction f = NULL;
   if (i == NONE || i + 1 >= a->line[i].end)
     return asmtWrong(a, at, "%s must be given", which), NULL;
   char *text = malloc(strlen(a->line[i + 1].text) + 1);
@@ -186,7 +187,7 @@ static CPFunction functionOf(Asmt *a, int at, const char *which, int nvariables)
   CPFunctionOptions options = CP_INIT(CPFunctionOptions);
   options.text              = text;
   options.nvariables        = nvariables;
-  options.variable          = variable;
+  options.variable          = variables;
   options.file              = a->file;
   options.line              = a->line[i + 1].line;
   options.column            = a->line[i + 1].depth + 1;
@@ -223,8 +224,8 @@ static int addGeneralMotion(Asmt *a, int at) {
   asmtName(a, path, name);
   const CPJoint joint = {CP_NEW_JOINT(name),
                          .kind         = CP_JOINT_CUSTOM,
-                         .a            = side[0]->part == NONE ? NULL : a->part[side[0]->part].name,
-                         .b            = side[1]->part == NONE ? NULL : a->part[side[1]->part].name,
+                         .a            = asmtPartName(a, side[0]->part),
+                         .b            = asmtPartName(a, side[1]->part),
                          .in           = CP_IN_BODIES,
                          .on_a         = asmtMarkerAt(&side[0]->frame),
                          .on_b         = asmtMarkerAt(&side[1]->frame),
@@ -267,15 +268,14 @@ int asmtAddMotion(Asmt *a, int at) {
 }
 
 static CPFunction oppositeOf(Asmt *a, int at, CPFunction f) {
-  static const char *const variable[] = {"time", "rIJ", "vrIJ"};
-  CPFunction opposite                 = NULL;
-  const CPDefinition definition       = {CP_SIZED(CPDefinition), .name = "f", .function = f};
-  CPFunctionOptions options           = CP_INIT(CPFunctionOptions);
-  options.text                        = "-f(time, rIJ, vrIJ)";
-  options.nvariables                  = 3;
-  options.variable                    = variable;
-  options.ndefinitions                = 1;
-  options.definition                  = &definition;
+  CPFunction opposite           = NULL;
+  const CPDefinition definition = {CP_SIZED(CPDefinition), .name = "f", .function = f};
+  CPFunctionOptions options     = CP_INIT(CPFunctionOptions);
+  options.text                  = "-f(time, rIJ, vrIJ)";
+  options.nvariables            = 3;
+  options.variable              = variables;
+  options.ndefinitions          = 1;
+  options.definition            = &definition;
   if (CPFunctionCreate(&options, &opposite)) asmtWrong(a, at, "no memory");
   return opposite;
 }
@@ -296,8 +296,8 @@ int asmtAddForce(Asmt *a, int at) {
   if (!f) return 1;
   asmtName(a, path, name);
   CPSpring spring = {CP_NEW_SPRING(name), .in = CP_IN_BODIES, .function = f};
-  spring.a        = side[0]->part == NONE ? NULL : a->part[side[0]->part].name;
-  spring.b        = side[1]->part == NONE ? NULL : a->part[side[1]->part].name;
+  spring.a        = asmtPartName(a, side[0]->part);
+  spring.b        = asmtPartName(a, side[1]->part);
   memcpy(spring.point_a, side[0]->frame.r, sizeof spring.point_a);
   memcpy(spring.point_b, side[1]->frame.r, sizeof spring.point_b);
   const int failed = asmtRefused(a, at, CPBodiesAdd(a->bodies, &spring.head, NULL));

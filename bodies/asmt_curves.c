@@ -140,7 +140,7 @@ static int runAlong(Asmt *a, int at, const char *name, const char *point, const 
   const CPJoint joint = {
       CP_NEW_JOINT(name),
       .kind         = CP_JOINT_CUSTOM,
-      .a            = on->part == NONE ? NULL : a->part[on->part].name,
+      .a            = asmtPartName(a, on->part),
       .b            = point,
       .in           = CP_IN_BODIES,
       .on_a         = asmtMarkerAt(&curve->frame),

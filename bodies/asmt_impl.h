@@ -99,6 +99,8 @@ int asmtAddMarker(Asmt *a, int at, const char *assembly, const char *owner, Asmt
 /* ---- asmt_joints.c ---- */
 
 CPMarker asmtMarkerAt(const AsmtFrame *frame);
+/* What the mechanism calls a part; NULL: the ground */
+const char *asmtPartName(const Asmt *a, int part);
 /* The marker that MarkerI or MarkerJ names, or NULL after a message */
 const AsmtMarker *asmtMarker(Asmt *a, int at, const char *which);
 int asmtAddJoint(Asmt *a, int at);

@@ -32,7 +32,7 @@ CPMarker asmtMarkerAt(const AsmtFrame *frame) {
   return m;
 }
 
-static const char *nameOf(const Asmt *a, int part) {
+const char *asmtPartName(const Asmt *a, int part) {
   return part == NONE ? NULL : a->part[part].name;
 }
 
@@ -58,8 +58,8 @@ static int join(Asmt *a, int at, const char *name, const char *path, CPJointKind
   AsmtFrame own, other;
   CPJoint joint = {CP_NEW_JOINT(name),
                    .kind   = kind,
-                   .a      = nameOf(a, part[0]),
-                   .b      = nameOf(a, part[1]),
+                   .a      = asmtPartName(a, part[0]),
+                   .b      = asmtPartName(a, part[1]),
                    .in     = CP_IN_BODIES,
                    .on_a   = asmtMarkerAt(&frame[0]),
                    .on_b   = asmtMarkerAt(&frame[1]),
