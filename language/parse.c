@@ -60,10 +60,15 @@ static const struct {
                  {"if", IF, 3, 3, LIKES}};
 enum { FUNCTIONS = sizeof functions / sizeof functions[0] };
 
-int languageIsBuiltIn(const char *name) {
+/* The index of the function of this name, or -1 */
+static int functionOf(const char *name, size_t length) {
   for (int i = 0; i < FUNCTIONS; i++)
-    if (!strcmp(functions[i].name, name)) return 1;
-  return !strcmp(name, "pi");
+    if (!strncmp(functions[i].name, name, length) && !functions[i].name[length]) return i;
+  return -1;
+}
+
+int languageIsBuiltIn(const char *name) {
+  return functionOf(name, strlen(name)) >= 0 || !strcmp(name, "pi");
 }
 
 static int wrong(Parser *p, const char *at, const char *format, ...) CP_PRINTF(3, 4);
@@ -275,11 +280,11 @@ static int builtIn(Parser *p, const char *at, int i, Part *out) {
 }
 
 static int unknown(Parser *p, const char *at, size_t length) {
-  Nearest nearest = {.name = at, .length = length};
-  for (int i = 0; i < FUNCTIONS; i++)
-    if (!strncmp(functions[i].name, at, length) && !functions[i].name[length])
-      return wrong(p, at, "%s is a function and needs parentheses, %s(...)", functions[i].name,
-                   functions[i].name);
+  Nearest nearest    = {.name = at, .length = length};
+  const int function = functionOf(at, length);
+  if (function >= 0)
+    return wrong(p, at, "%s is a function and needs parentheses, %s(...)", functions[function].name,
+                 functions[function].name);
   for (int i = 0; i < p->e->head.n; i++) cpScopeShow(&nearest, p->variable[i]);
   for (int i = 0; i < FUNCTIONS; i++) cpScopeShow(&nearest, functions[i].name);
   languageShowScope(p->scope, &nearest);
@@ -339,9 +344,8 @@ static int name(Parser *p, Part *out) {
   if (variable < 0 && (p->flag = languageMeaning(p->scope, at, length, &meaning))) return 1;
   if (called && meaning.function) return call(p, at, length, meaning.function, out);
   if (*p->at == '\'' && meaning.function) return slope(p, at, length, meaning.function, out);
-  for (int i = 0; i < FUNCTIONS && called && variable < 0 && !meaning.found; i++)
-    if (!strncmp(functions[i].name, at, length) && !functions[i].name[length])
-      return builtIn(p, at, i, out);
+  const int function = called && variable < 0 && !meaning.found ? functionOf(at, length) : -1;
+  if (function >= 0) return builtIn(p, at, function, out);
   out->d = variable >= 0   ? p->e->head.argument[variable]
            : meaning.found ? meaning.d
                            : (Dimension){{0, 0, 0}, 1};
