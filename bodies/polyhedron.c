@@ -321,14 +321,14 @@ static int keepCorners(Merge *w, const sunrealtype (*x)[3], int n) {
 }
 
 /* p: out, the convex hull of points; empty if something is wrong with them */
-static const char *makeHull(const sunrealtype (*x)[3], int n, int most, Polyhedron *p) {
+static const char *makeHull(const sunrealtype (*x)[3], int n, Polyhedron *p) {
   /* Files of triangles have numbers of single precision; then smaller ones, until faces fit to each other, at the latest where each
    * triangle is one. */
   static const sunrealtype planes[] = {SUN_RCONST(1e-6), SUN_RCONST(1e-9), SUN_RCONST(1e-12), -1};
   enum { TRIALS = sizeof planes / sizeof *planes };
   Merge w           = {0};
   int found         = NONE;
-  const char *wrong = hullOf(x, n, most, &w.hull);
+  const char *wrong = hullOf(x, n, 0, &w.hull);
   if (!wrong && (keepCorners(&w, x, n) || prepare(&w))) wrong = hull_no_memory;
   for (int i = 0; i < TRIALS && !wrong && found == NONE; i++) {
     polyhedronFree(p);
@@ -363,7 +363,7 @@ const char *polyhedronMesh(const sunrealtype *point, int n, Mesh **mesh, sunreal
   *mesh     = NULL;
   if (!new) return hull_no_memory;
   *new              = (Mesh){.owners = 1};
-  const char *wrong = makeHull((const sunrealtype(*)[3])point, n, 0, &new->is);
+  const char *wrong = makeHull((const sunrealtype(*)[3])point, n, &new->is);
   if (!wrong && !(new->ends = malloc(2 * (size_t) new->is.nedges * sizeof *new->ends)))
     wrong = hull_no_memory;
   if (wrong) return polyhedronRelease(new), wrong;

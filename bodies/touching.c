@@ -77,7 +77,7 @@ static void place(Meetings *all, N_Vector y) {
   bodiesPoses(m, q, q + bodiesCoordinates(m), NULL);
   for (int i = 0; i < m->nshapes; i++) {
     const Side *side = sideOf(all, i);
-    if (all->polyhedron[i].size > 0 || all->polyhedron[i].nfaces > 0)
+    if (all->polyhedron[i].vertex) /* one that meets others */
       all->at[i] = polyhedronPlaced(&all->polyhedron[i], side, bodiesPose(m, side->body));
   }
 }
