@@ -3,7 +3,6 @@
 
 #include "support/support.h"
 #include "support/things.h"
-#include <cpodes/cpodes_integrator.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -402,7 +401,7 @@ END_TEST
 
 /* A mass of 2 kg on a line with the tension 50 N/m (r - 1.5) + 0 v: it swings about r = 1.5 with sqrt(50/2) = 5 rad/s. */
 START_TEST(forces_between_markers_follow_their_function) {
-  sunrealtype t;
+  const sunrealtype t = 0.7;
   begin();
   put_marker(">", "g", "0 0 0", ABOUT_Y);
   put(">Parts\n");
@@ -415,33 +414,25 @@ START_TEST(forces_between_markers_follow_their_function) {
       ">>>tension\n>>>>(0.0d + 50.0d*(rIJ(self) + (-1.5d)) + 0.0d*vrIJ(self))\n>>>twist\n>>>>0\n");
   put(">ConstantGravity\n>>0 -9.81 0\n>SimulationParameters\n>>tstart\n>>>0\n>>tend\n>>>2.5\n");
   open_text(CP_ABSOLUTE);
-  CPIntegrator integrator = CPIntegratorCreate("DOP853", test_context);
-  ck_assert_int_eq(CPMechAttach(mech, integrator, 0, y), CP_SUCCESS);
-  ck_assert_int_eq(CPIntegratorSStolerances(integrator, 1e-10, 1e-10), CP_SUCCESS);
-  ck_assert(CPIntegratorEvolve(integrator, 0.7, y, &t, CV_NORMAL) >= 0);
+  evolve_mech(mech, y, "DOP853", 1e-10, t);
   ck_assert_double_eq_tol(quantity("a.position", t, 0), 1.5 + 0.5 * cos(5 * 0.7), 1e-8);
-  CPIntegratorFree(&integrator);
   close_text();
 }
 END_TEST
 
 /* A part on a link of length 2 whose hinges are along z: the centre runs about the axis at that distance, which no force changes. */
 START_TEST(a_link_between_two_hinges_keeps_their_distance) {
-  sunrealtype t;
+  const sunrealtype t = 0.7;
   begin_with_part("1.2 1.6 0");
   put_joint("RevRevJoint", "J", "g", "a/m", ">>>>distanceIJ\n>>>>>2\n");
   end("0 -9.81 0");
   open_text(CP_JOINT_COORDINATES);
-  CPIntegrator integrator = CPIntegratorCreate("DOP853", test_context);
-  ck_assert_int_eq(CPMechAttach(mech, integrator, 0, y), CP_SUCCESS);
-  ck_assert_int_eq(CPIntegratorSStolerances(integrator, 1e-10, 1e-10), CP_SUCCESS);
-  ck_assert(CPIntegratorEvolve(integrator, 0.7, y, &t, CV_NORMAL) >= 0);
+  evolve_mech(mech, y, "DOP853", 1e-10, t);
   const sunrealtype x = quantity("a.position", t, 0), z = quantity("a.position", t, 1);
   ck_assert_double_eq_tol(hypot(x, z), 2, 1e-12);
   ck_assert_double_lt(z, 1); /* it has fallen: a pendulum with all of its mass at its end */
   const sunrealtype v = hypot(quantity("a.velocity", t, 0), quantity("a.velocity", t, 1));
   ck_assert_double_eq_tol(v * v / 2, 9.81 * (1.6 - z), 1e-7);
-  CPIntegratorFree(&integrator);
   close_text();
 }
 END_TEST
@@ -453,7 +444,7 @@ START_TEST(axes_stay_at_the_angle_of_their_joint) {
     /* z of the marker is (s, 0, c) or (s, 0, -c): at 0.5 rad, or at pi - 0.5, at the placement */
     const sunrealtype z[3]    = {0.479425538604203, 0, (i < 2 ? 1 : -1) * 0.8775825618903728},
                       none[3] = {0, 0, 0};
-    sunrealtype t, p[2][3];
+    sunrealtype p[2][3];
     char more[100];
     begin();
     put_marker(">", "g", "0 0 0", UPRIGHT);
@@ -475,15 +466,11 @@ START_TEST(axes_stay_at_the_angle_of_their_joint) {
                   CPObjectGetLastMessage(CP_OBJECT(mech)));
     const CPEquations e = equations_of(mech);
     ck_assert_int_eq((int)(e.nu - e.na), i % 3 ? 5 : 4);
-    CPIntegrator integrator = CPIntegratorCreate("DOP853", test_context);
-    ck_assert_int_eq(CPMechAttach(mech, integrator, 0, y), CP_SUCCESS);
-    ck_assert_int_eq(CPIntegratorSStolerances(integrator, 1e-8, 1e-8), CP_SUCCESS);
-    ck_assert(CPIntegratorEvolve(integrator, 0.3, y, &t, CV_NORMAL) >= 0);
+    evolve_mech(mech, y, "DOP853", 1e-8, 0.3);
     const int body = thing_named(bodies, CP_BODY, "a");
     ck_assert_int_eq(body_point(mech, body, none, y, p[0], NULL), CP_SUCCESS);
     ck_assert_int_eq(body_point(mech, body, z, y, p[1], NULL), CP_SUCCESS);
     ck_assert_double_eq_tol(p[1][2] - p[0][2], cos(angles[i]), 1e-10);
-    CPIntegratorFree(&integrator);
     close_text();
   }
 }

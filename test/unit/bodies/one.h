@@ -26,13 +26,7 @@ static inline void stop(void) {
 }
 
 static inline void run(const char *method, double tol, double t_end) {
-  sunrealtype t;
-  CPIntegrator mem = CPIntegratorCreate(method, test_context);
-  ck_assert_int_eq(CPMechAttach(mech, mem, 0, y), CP_SUCCESS);
-  ck_assert_int_eq(CPIntegratorSStolerances(mem, tol, tol), CP_SUCCESS);
-  ck_assert_int_eq(CPIntegratorSetMaxNumSteps(mem, 20000), CP_SUCCESS);
-  ck_assert_int_eq(CPIntegratorEvolve(mem, t_end, y, &t, CV_NORMAL), CP_SUCCESS);
-  CPIntegratorFree(&mem);
+  evolve_mech(mech, y, method, tol, t_end);
 }
 
 /* Component k of a quantity at t = 0 */

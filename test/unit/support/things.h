@@ -4,6 +4,7 @@
 
 #include "support.h"
 #include <cpodes/cpodes_bodies.h>
+#include <cpodes/cpodes_integrator.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -77,6 +78,18 @@ static inline sunrealtype quantity_at(CPMech mech, const char *name, sunrealtype
   ck_assert_msg(CPMechGetSensor(mech, name, t, y, &sensor) == CP_SUCCESS, "%s: %s", name,
                 CPObjectGetLastMessage(CP_OBJECT(mech)));
   return sensor.value[k];
+}
+
+/* Moves the state y of mech from t = 0 to t_end. */
+static inline void evolve_mech(CPMech mech, N_Vector y, const char *method, double tol,
+                               double t_end) {
+  sunrealtype t;
+  CPIntegrator mem = CPIntegratorCreate(method, test_context);
+  ck_assert_int_eq(CPMechAttach(mech, mem, 0, y), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorSStolerances(mem, tol, tol), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorSetMaxNumSteps(mem, 20000), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorEvolve(mem, t_end, y, &t, CV_NORMAL), CP_SUCCESS);
+  CPIntegratorFree(&mem);
 }
 
 /* As CPBodiesRead. why [READ_MESSAGE]: out, the message of a failure, or "" */
