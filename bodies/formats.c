@@ -32,6 +32,13 @@ static int writeNotes(Robot *r, Group low, Group high, char **text) {
   return 0;
 }
 
+const char *robotPath(const char *uri) {
+  static const char *const schemes[] = {"package://", "model://", "file://"};
+  for (size_t i = 0; i < sizeof schemes / sizeof *schemes; i++)
+    if (!strncmp(uri, schemes[i], strlen(schemes[i]))) return uri + strlen(schemes[i]);
+  return uri;
+}
+
 xmlNodePtr robotNext(xmlNodePtr n, const xmlNode *top) {
   do {
     if (n->children && n->type == XML_ELEMENT_NODE) n = n->children;

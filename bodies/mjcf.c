@@ -1,7 +1,6 @@
 /* MJCF, the file format of MuJoCo (https://mujoco.readthedocs.io/en/stable/XMLreference.html):
  * bodies, joints, inertias, default classes and equality constraints. A body without joints becomes
  * part of its parent. */
-#include "hull.h"
 #include "mjcf_impl.h"
 
 #include <stdint.h>
@@ -240,10 +239,7 @@ static int readHull(Robot *r, const RobotGeom *g, void *mjcf, MeshHull *hull) {
     failed = robotWrong(r, n, "maxhullvert must be greater than 3, or -1");
   const int is_given = !failed && (robotText(n, "file") || robotText(n, "vertex"));
   if (is_given && readMeshSource(m, n, &from, &own)) r->message[0] = (char)before; /* as none */
-  else if (is_given) {
-    const char *wrong = meshHull(&from, most > 0 ? (int)fmin(most, 1e6) : 0, hull);
-    if (wrong == hull_no_memory) failed = robotWrong(r, n, "no memory");
-  }
+  else if (is_given) failed = robotHull(r, n, &from, most > 0 ? (int)fmin(most, 1e6) : 0, hull);
   freeArrays(&own);
   m->model = m->models[0];
   return failed;
@@ -481,7 +477,7 @@ static int takeGeom(Mjcf *m, const xmlNode *n, const xmlNode *class_, int type, 
     if (i < 0) return 1;
     g.kind = CP_SHAPE_MESH, g.mesh = m->model->mesh[i].node;
     while (m->models[g.source] != m->model) g.source++;
-  } else if (mesh) g.what = others[type != MESH];
+  } else if (mesh) g.what = others[1];
   else if (type == PLANE_GEOM) {
     if (mjcfNumbers(m, n, "geom", class_, "size", 1, 3, size)) return 1;
     g.kind = CP_SHAPE_PLANE;

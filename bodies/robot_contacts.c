@@ -1,5 +1,6 @@
 /* Contacts of the geoms of robots: which of them touch, and as what. */
 #include "elements.h"
+#include "hull.h"
 #include "robot_impl.h"
 
 #include <stdio.h>
@@ -10,6 +11,10 @@
 static const char *nameOf(const Robot *r, const RobotGeom *g) {
   const int link = r->place[g->place].link;
   return g->name ? g->name : link == GROUND ? "a geom of the world" : r->link[link].name;
+}
+
+int robotHull(Robot *r, const xmlNode *at, const MeshSource *from, int most, MeshHull *hull) {
+  return meshHull(from, most, hull) == hull_no_memory ? robotWrong(r, at, "no memory") : 0;
 }
 
 /* Reads the hull of a geom that is a mesh. Without points it has no shape: messages about its file say nothing, as a file without that

@@ -190,6 +190,9 @@ int robotInclude(Robot *r, xmlNodePtr root, const char *file);
 /* Parses the text of an included file, which it frees, and keeps its name for messages. Returns NULL after a message. */
 xmlDocPtr robotIncluded(Robot *r, const xmlNode *at, const char *path, char *data, size_t size);
 
+/* The path of a file that a URI names: what follows package://, model:// or file://; or all of it */
+const char *robotPath(const char *uri);
+
 /* ---- robot.c ---- */
 
 /* place = parent, followed by pos [3] and quat [4] */
@@ -299,6 +302,8 @@ const char *meshMass(const MeshSource *from, MeshWay way, Mass *mass);
 extern const char mesh_is_open[];
 /* hull: out, owned by the caller, with at most `most` corners, or all for 0. Returns NULL, or what is wrong; then it has none. */
 const char *meshHull(const MeshSource *from, int most, MeshHull *hull);
+/* The same for the reader of a geom at an element (MeshOf): without points if there is none. Returns 1 after a message that there is no memory. */
+int robotHull(Robot *r, const xmlNode *at, const MeshSource *from, int most, MeshHull *hull);
 /* mass *= by */
 static inline void scaleMass(sunrealtype by, Mass *mass) {
   mass->mass *= by;

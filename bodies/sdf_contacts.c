@@ -1,7 +1,6 @@
 /* Contacts of SDF: the <collision> of links, which touch those of other models. Links of one model, with all that is in it, touch each
  * other where both have <self_collide>, unless a joint connects them. The hulls of meshes of one model often overlap where its parts do
  * not: they touch if the user asks for it. */
-#include "hull.h"
 #include "sdf_impl.h"
 
 #include <math.h>
@@ -10,18 +9,14 @@
 
 /* The hull of a mesh (MeshOf) */
 static int readHull(Robot *r, const RobotGeom *g, void *sdf, MeshHull *hull) {
-  MeshSource from  = {.scale = {1, 1, 1}, .refquat = {1, 0, 0, 0}};
-  const xmlNode *n = g->mesh;
-  const char *uri = sdfChildText(n, "uri"), *scale = sdfChildText(n, "scale");
+  MeshSource from;
+  char *data;
   const char before = r->message[0];
-  if (scale && robotNumbers(r, n, "scale", scale, 3, 3, from.scale, NULL)) return 1;
-  char *data    = sdfAsset(sdf, n, uri ? uri : "", &from.size);
-  r->message[0] = before; /* A file that is missing is as no file. */
-  if (!data) return 0;
-  from.name = uri, from.data = data;
-  const char *wrong = meshHull(&from, 0, hull);
+  if (sdfMesh(sdf, g->mesh, &from, &data)) return 1;
+  r->message[0]    = before; /* A file that is missing is as no file. */
+  const int failed = data && robotHull(r, g->mesh, &from, 0, hull);
   free(data);
-  return wrong == hull_no_memory ? robotWrong(r, n, "no memory") : 0;
+  return failed;
 }
 
 /* Turns a place so that its z axis is the normal of a plane. */

@@ -70,8 +70,9 @@ int sdfContacts(Sdf *s);
 /* Replaces the <include> of root, and those of the models that they bring, by these models. Returns 0, or 1 after a message. */
 int sdfInclude(Sdf *s, xmlNode *root);
 
-/* The text of a file that n names, such as a mesh, which the caller frees, or NULL: it is searched for as models are. */
-char *sdfAsset(Sdf *s, const xmlNode *n, const char *uri, size_t *size);
+/* from: out, the mesh that n names, with its scale; data: out, the text of its file, which the caller frees, or NULL, maybe after a message: it
+ * is searched for as models are. Returns 1 after a message that the scale is wrong. */
+int sdfMesh(Sdf *s, const xmlNode *n, MeshSource *from, char **data);
 
 /* ---- sdf_frames.c ---- */
 

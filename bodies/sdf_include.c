@@ -85,13 +85,8 @@ static void folderOf(const Sdf *s, const xmlNode *n, char *folder) {
 }
 
 static char *find(Sdf *s, const xmlNode *n, const char *uri, Search in, char *path, size_t *size) {
-  static const char *const schemes[] = {"model://", "file://", "package://"};
   char folder[PATH_LENGTH];
-  for (size_t i = 0; i < sizeof schemes / sizeof *schemes; i++)
-    if (!strncmp(uri, schemes[i], strlen(schemes[i]))) {
-      uri += strlen(schemes[i]);
-      break;
-    }
+  uri = robotPath(uri);
   if (!*uri || strstr(uri, "://") || !isWithin(uri)) return NULL;
   folderOf(s, n, folder);
   char *data = in(s, folder, uri, path, size);
@@ -107,9 +102,19 @@ static char *find(Sdf *s, const xmlNode *n, const char *uri, Search in, char *pa
   return data;
 }
 
-char *sdfAsset(Sdf *s, const xmlNode *n, const char *uri, size_t *size) {
+/* The text of a file that n names, such as a mesh, which the caller frees, or NULL: it is searched for as models are. */
+static char *readAsset(Sdf *s, const xmlNode *n, const char *uri, size_t *size) {
   char path[PATH_LENGTH];
   return find(s, n, uri, findFile, path, size);
+}
+
+int sdfMesh(Sdf *s, const xmlNode *n, MeshSource *from, char **data) {
+  const char *uri = sdfChildText(n, "uri"), *scale = sdfChildText(n, "scale");
+  *from = (MeshSource){.name = uri ? uri : "", .scale = {1, 1, 1}, .refquat = {1, 0, 0, 0}};
+  *data = NULL;
+  if (scale && robotNumbers(s->r, n, "scale", scale, 3, 3, from->scale, NULL)) return 1;
+  from->data = *data = readAsset(s, n, from->name, &from->size);
+  return 0;
 }
 
 /* The first model of a file, taken out of its tree */

@@ -15,19 +15,15 @@ static void coneMass(sunrealtype r, sunrealtype h, Mass *mass) {
 
 /* from: unit density. Returns 1 after a message. known: out, 0 if the shape has no mass, or none that is known */
 static int meshOf(Sdf *s, xmlNode *n, Mass *mass, int *known) {
-  MeshSource from = {.scale = {1, 1, 1}, .refquat = {1, 0, 0, 0}};
-  const char *uri = sdfChildText(n, "uri"), *scale = sdfChildText(n, "scale");
-  if (scale && robotNumbers(s->r, n, "scale", scale, 3, 3, from.scale, NULL)) return 1;
-  char *data = sdfAsset(s, n, uri ? uri : "", &from.size);
-  if (s->r->message[0]) return 1;
+  MeshSource from;
+  char *data;
+  if (sdfMesh(s, n, &from, &data) || s->r->message[0]) return 1;
   *known = 0;
-  if (!data)
-    return robotNote(s->r, n, "the mass of the mesh %.100s, which is not read", uri ? uri : "");
-  from.name = uri, from.data = data;
+  if (!data) return robotNote(s->r, n, "the mass of the mesh %.100s, which is not read", from.name);
   const char *wrong = meshMass(&from, MESH_EXACT, mass);
   free(data);
   *known = !wrong || wrong == mesh_is_open;
-  if (!*known) return robotNote(s->r, n, "the mass of the mesh %.100s: it %.60s", uri, wrong);
+  if (!*known) return robotNote(s->r, n, "the mass of the mesh %.100s: it %.60s", from.name, wrong);
   return 0;
 }
 

@@ -2,7 +2,6 @@
  * user asks for it: in Gazebo and Bullet the links of a robot do not touch each other by default. The format has no friction; its
  * coefficient is 1, as in Gazebo and MuJoCo. */
 #define _XOPEN_SOURCE 700 /* realpath */
-#include "hull.h"
 #include "robot_impl.h"
 
 #include <limits.h>
@@ -13,14 +12,9 @@
 /* The text of a mesh's file, which the caller frees, or NULL if there is none that may be read: a path from the folder of the robot, or
  * package://NAME/PATH, in the folder NAME beside or above the robot. */
 static char *meshFile(Robot *r, const xmlNode *n, const char *uri, size_t *size) {
-  static const char *const schemes[] = {"package://", "model://", "file://"};
   char folder[PATH_MAX], path[2 * PATH_MAX], *data;
-  const int before = r->message[0], is_package = !strncmp(uri, schemes[0], strlen(schemes[0]));
-  for (size_t i = 0; i < sizeof schemes / sizeof *schemes; i++)
-    if (!strncmp(uri, schemes[i], strlen(schemes[i]))) {
-      uri += strlen(schemes[i]);
-      break;
-    }
+  const int before = r->message[0], is_package = !strncmp(uri, "package://", strlen("package://"));
+  uri               = robotPath(uri);
   const char *slash = strrchr(r->file, '/'), *own = is_package ? strchr(uri, '/') : NULL;
   snprintf(path, sizeof path, "%.*s", slash ? (int)(slash - r->file) + 1 : 1, slash ? r->file : ".");
   data = robotFile(r, n, NULL, uri, size);
@@ -48,9 +42,9 @@ static int readHull(Robot *r, const RobotGeom *g, void *unused, MeshHull *hull) 
   char *data = meshFile(r, g->mesh, uri, &from.size);
   if (!data) return 0;
   from.name = uri, from.data = data;
-  const char *wrong = meshHull(&from, 0, hull);
+  const int failed = robotHull(r, g->mesh, &from, 0, hull);
   free(data);
-  return wrong == hull_no_memory ? robotWrong(r, g->mesh, "no memory") : 0;
+  return failed;
 }
 
 /* Reads the size of a shape; g->kind: -1 if it has none, which is no error: other programs do without shapes. */
