@@ -62,17 +62,15 @@ static void readSize(Robot *r, const xmlNode *geometry, RobotGeom *g) {
   g->kind = -1, g->what = "collision shapes that are not known, or have no size";
   if (n && robotText(n, "filename")) g->kind = CP_SHAPE_MESH, g->mesh = n;
   for (size_t i = 0; i < sizeof shapes / sizeof *shapes && !n; i++) {
-    const int is_box = shapes[i].kind == CP_SHAPE_BOX;
+    const int count = shapes[i].kind == CP_SHAPE_BOX ? 3 : 1;
     if (!(n = robotChild(geometry, shapes[i].tag))) continue;
     int wrong = 0;
     for (int k = 0; k < 2 && shapes[i].attribute[k] && !wrong; k++) {
-      const char *text = robotText(n, shapes[i].attribute[k]);
-      wrong            = !text || robotNumbers(r, n, shapes[i].attribute[k], text, is_box ? 3 : 1,
-                                    is_box ? 3 : 1, x + 2 * k, NULL);
+      const char *text  = robotText(n, shapes[i].attribute[k]);
+      sunrealtype *size = x + 2 * k;
+      wrong = !text || robotNumbers(r, n, shapes[i].attribute[k], text, count, count, size, NULL);
+      for (int l = 0; l < count; l++) wrong = wrong || !(size[l] > 0);
     }
-    for (int k = 0; k < 3; k++)
-      if (k == 0 || is_box || (k == 2 && shapes[i].attribute[1]))
-        wrong = wrong || !(x[k] > 0) || !isfinite(x[k]);
     r->message[0] = (char)before;
     if (wrong) return;
     g->kind = (int)shapes[i].kind;
