@@ -139,15 +139,10 @@ static int add_units(const char *text, char *with) {
 static N_Vector moved(CPBodies b) {
   CPMech mech;
   ck_assert_int_eq(build_mech(b, &mech), CP_SUCCESS);
-  N_Vector y       = CPBodiesState(b, test_context);
-  CPIntegrator mem = CPIntegratorCreate("DOP853", test_context);
-  sunrealtype t;
+  N_Vector y = CPBodiesState(b, test_context);
   ck_assert_int_eq(CPMechAssemble(mech, 0, y, &(CPAssembly){CP_SIZED(CPAssembly), .held = file.held}),
                    CP_SUCCESS);
-  ck_assert_int_eq(CPMechAttach(mech, mem, 0, y), CP_SUCCESS);
-  ck_assert_int_eq(CPIntegratorSStolerances(mem, 1e-6, 1e-6), CP_SUCCESS);
-  ck_assert_int_ge(CPIntegratorEvolve(mem, 0.02, y, &t, CV_NORMAL), 0);
-  CPIntegratorFree(&mem);
+  evolve_mech(mech, y, "DOP853", 1e-6, 0.02);
   CPMechFree(&mech);
   return y;
 }
