@@ -33,8 +33,8 @@ static const double tightest = 1e-14;
 /* Digits are lost where the runs differ by this fraction of a scale. */
 static const double lost_part = 0.1;
 /* The tight pair: a motion is chaotic if its runs differ by more than `parted` of a scale. Each has
- * the limit of cost of the second run. They are made for doubtful errors, and for smaller ones that are far above a tolerance which is tight
- * itself. If a run does not reach the end, since roundoff limits it, the next tolerance is tried. */
+ * the limit of cost that all further runs before them have together. They are made for doubtful
+ * errors, and for smaller ones that are far above a tolerance which is tight itself. If a run does not reach the end, since roundoff limits it, the next tolerance is tried. */
 static const double parted = 1e-4, tight_itself = 1e-9;
 static const double tight[] = {1e-12, 1e-11, 1e-10, 1e-9};
 enum { TIGHT = sizeof tight / sizeof tight[0] };
