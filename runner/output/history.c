@@ -186,7 +186,7 @@ static int event(Listener *self, const RunEvent *e) {
   if (h->events < HISTORY_EVENTS) h->event[h->events] = *e;
   h->events++;
   if (e->kind == EVENT_CONTACT) phases_note(&h->phases, e->root, e->t, (RunPhase)e->after);
-  for (int i = 0; i < h->info->ncontacts && e->kind == EVENT_STRETCH; i++)
+  for (int i = 0; i < h->info->ncontacts && e->kind == EVENT_TIME_STEPPING; i++)
     phases_note(&h->phases, i, e->t, e->direction > 0 ? PHASE_STEPPED : PHASE_OPEN);
   return 0;
 }

@@ -108,7 +108,7 @@ static json_t *describe_contact(const RunEvent *e) {
                    e->accumulated);
 }
 
-static json_t *describe_stretch(const RunEvent *e) {
+static json_t *describe_time_stepping(const RunEvent *e) {
   return json_pack("{s:s,s:o,s:s}", "kind", "time stepping", "t", json_number(e->t), "end",
                    e->direction > 0 ? "begins" : "ends");
 }
@@ -118,8 +118,8 @@ static json_t *describe_events(const History *h) {
   for (long i = 0; i < h->events && i < HISTORY_EVENTS; i++) {
     const RunEvent *e = &h->event[i];
     json_array_append_new(
-        array, e->kind == EVENT_CONTACT   ? describe_contact(e)
-               : e->kind == EVENT_STRETCH ? describe_stretch(e)
+        array, e->kind == EVENT_CONTACT         ? describe_contact(e)
+               : e->kind == EVENT_TIME_STEPPING ? describe_time_stepping(e)
                : e->kind == EVENT_NAMED
                    ? json_pack("{s:s,s:o,s:o}", "kind", "named", "t", json_number(e->t), "name",
                                text(e->name))

@@ -276,7 +276,7 @@ const char *describe_event(const RunEvent *e, char *text, size_t length) {
   else if (e->kind == EVENT_ROOT)
     snprintf(text, length, "event function %d passes 0, %s", e->root,
              e->direction > 0 ? "rising" : "falling");
-  else if (e->kind == EVENT_STRETCH)
+  else if (e->kind == EVENT_TIME_STEPPING)
     snprintf(text, length, "%s",
              e->direction > 0 ? "impacts follow each other too fast: time stepping from here"
                               : "the contacts are calm: time stepping ends");

@@ -152,11 +152,11 @@ static int tell_contacts(Run *run) {
 }
 
 /* Sends the begin or the end of an interval of time stepping. */
-static int tell_stretch(Run *run) {
+static int tell_time_stepping(Run *run) {
   if (!run->problem.contact || run->time_stepping == is_time_stepping(run->problem.contact))
     return 0;
   run->time_stepping = !run->time_stepping;
-  return tell_event(run, (RunEvent){.kind      = EVENT_STRETCH,
+  return tell_event(run, (RunEvent){.kind      = EVENT_TIME_STEPPING,
                                     .t         = run->t,
                                     .root      = -1,
                                     .direction = run->time_stepping ? 1 : -1});
@@ -188,7 +188,7 @@ static int at_step(CPSession session, sunrealtype t, N_Vector y, void *data) {
   enter(run);
   run->t   = t;
   int flag = tell_step(run, before);
-  if (!flag) flag = tell_stretch(run);
+  if (!flag) flag = tell_time_stepping(run);
   if (!flag && time_stepping && !run->time_stepping) flag = tell_contacts(run); /* at its end */
   if (!flag) flag = tell_outputs(run, y);
   if (!flag && run->track) track_take(run->track, t, y);
@@ -210,7 +210,7 @@ static int at_event(CPSession session, const CPEvent *event, N_Vector y, void *d
   (void)session;
   if (event->source == run->model_source || !event->restarted) return 0; /* nothing has changed */
   enter(run);
-  int flag = tell_named(run, event) || tell_contacts(run) || tell_stretch(run) ? -1 : 0;
+  int flag = tell_named(run, event) || tell_contacts(run) || tell_time_stepping(run) ? -1 : 0;
   if (!flag && run->track) track_meet(run->track, event->t, y);
   if (!flag && run->problem.settings.outputs == 0) flag = tell_sample(run, event->t, y);
   leave(run);
