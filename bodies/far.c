@@ -3,13 +3,6 @@
 #include "bodies_impl.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
-/* The centre of mass of a body, and its velocity */
-typedef struct {
-  sunrealtype r[3], v[3];
-} Centre;
 
 /* The radius of the ball about the centre of mass that contains the solid of a side. The ground has none: there it is that about the
  * side's point. */
@@ -18,10 +11,10 @@ static sunrealtype reachOf(const Side *side, const Solid *solid) {
   return offset + sqrt(dot3(solid->half, solid->half)) + solid->skin;
 }
 
-/* A lower bound of the gap between the two solids at these centres: the distance of balls around them, or that from the plane
+/* A lower bound of the gap between the two solids at these centres of mass: the distance of balls around them, or that from the plane
  * `normal` on the ground; speed: out, at which balls approach each other at most */
 static sunrealtype apart(const Pair *pair, sunrealtype reach, const sunrealtype *normal,
-                         const Centre *centre, sunrealtype *speed) {
+                         const Pose *centre, sunrealtype *speed) {
   const Side *side = pair->side;
   sunrealtype d[3] = {0}, v[3] = {0};
   for (int i = 0; i < 2; i++) {
@@ -33,9 +26,8 @@ static sunrealtype apart(const Pair *pair, sunrealtype reach, const sunrealtype 
   return (normal ? dot3(normal, d) : sqrt(dot3(d, d))) - reach;
 }
 
-/* Does the gap of a contact stay above the margin during a step of length h between two states? */
-static int isFar(const Mechanism *b, const Contact *contact, Centre *const centre[2], sunrealtype h,
-                 sunrealtype margin) {
+/* Is the gap of a contact above the margin at the state of the poses, an end of a step of length h, and too far from it for the speeds there? */
+static int isFar(const Mechanism *b, const Contact *contact, sunrealtype h, sunrealtype margin) {
   const Joint *joint   = &b->joint[contact->joint];
   const Pair *pair     = &b->pair[joint->pair];
   const Side *side     = pair->side;
@@ -57,33 +49,24 @@ static int isFar(const Mechanism *b, const Contact *contact, Centre *const centr
     if (core[0] == HALF_SPACE) z = side[0].axis[2];
     else reach += reachOf(&side[0], &pair->solid[0]);
   } else return 0;
-  for (int end = 0; end < 2; end++) {
-    const sunrealtype gap = apart(pair, reach, z, centre[end], &speed);
-    if (!(gap > h * speed + margin * (1 + reach))) return 0;
-  }
-  return 1;
+  const sunrealtype gap = apart(pair, reach, z, b->pose, &speed);
+  return gap > h * speed + margin * (1 + reach);
 }
 
 int bodiesFarRows(const sunrealtype *const q[2], const sunrealtype *const u[2], sunrealtype h,
                   sunrealtype margin, char *far, void *mechanism) {
-  Mechanism *b     = mechanism;
-  const size_t n   = (size_t)b->nbodies;
-  Centre *memory   = malloc((2 * n + 1) * sizeof *memory);
-  Centre *centre[] = {memory, memory + n};
-  if (!memory) return -1;
-  bodiesUpdate(b);
-  for (int end = 0; end < 2; end++) {
+  Mechanism *b = mechanism;
+  int any      = 1;
+  for (int end = 0; end < 2 && any; end++) {
     bodiesPoses(b, q[end], u[end], NULL);
-    for (int i = 0; i < b->nbodies; i++) {
-      memcpy(centre[end][i].r, b->pose[i].r, sizeof b->pose[i].r);
-      memcpy(centre[end][i].v, b->pose[i].v, sizeof b->pose[i].v);
+    any = 0;
+    for (int i = 0; i < b->ncontacts; i++) {
+      const Joint *joint = &b->joint[b->contact[i].joint];
+      if (joint->nrows == 0) continue;
+      char *row = &far[b->row[joint->first].first];
+      if (end == 0 || *row) *row = (char)isFar(b, &b->contact[i], h, margin);
+      any |= *row;
     }
   }
-  for (int i = 0; i < b->ncontacts; i++) {
-    const Joint *joint = &b->joint[b->contact[i].joint];
-    if (joint->nrows == 0 || !isFar(b, &b->contact[i], centre, h, margin)) continue;
-    far[b->row[joint->first].first] = 1;
-  }
-  free(memory);
   return 0;
 }
