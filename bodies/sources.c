@@ -180,7 +180,6 @@ static int closeJoint(Acting *all, int i, sunrealtype t, N_Vector y) {
   Mechanism *m    = all->m;
   const int joint = m->release[i].joint;
   sunrealtype *q  = N_VGetArrayPointer(y);
-  bodiesUpdate(m);
   bodiesPoses(m, q, q + bodiesCoordinates(m), NULL);
   all->frames[i] = m->pair[m->joint[joint].pair];
   bodiesCloseHere(m, joint);

@@ -73,7 +73,6 @@ static const Side *sideOf(const Meetings *all, int shape) {
 static void place(Meetings *all, N_Vector y) {
   Mechanism *m         = all->m;
   const sunrealtype *q = N_VGetArrayPointer(y);
-  bodiesUpdate(m);
   bodiesPoses(m, q, q + bodiesCoordinates(m), NULL);
   for (int i = 0; i < m->nshapes; i++) {
     const Side *side = sideOf(all, i);
