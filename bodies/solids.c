@@ -383,30 +383,41 @@ const char *meshMass(const MeshSource *from, MeshWay way, Mass *mass) {
   return wrong;
 }
 
-/* Is the middle of a triangle of the mesh farther within the hull than rounding of files in single precision explains? Then it has a
- * hollow, which its hull fills. */
-static int isHollow(const Mesh *m, const Hull *hull, const sunrealtype (*x)[3]) {
+/* A face of a hull: its normal with the length of its area, which is size, and area . x of its points */
+typedef struct {
+  sunrealtype area[3], size, height;
+} HullFace;
+
+/* is_concave: out, 1 if the middle of a triangle of the mesh is farther within the hull than rounding of files in single precision
+ * explains: then it has a hollow, which its hull fills. Returns NULL or hull_no_memory. */
+static const char *findHollow(const Mesh *m, const Hull *hull, const sunrealtype (*x)[3],
+                              int *is_concave) {
   static const sunrealtype single = SUN_RCONST(1e-6); /* some eight units of its last digit */
   sunrealtype low[3] = {INFINITY, INFINITY, INFINITY}, high[3] = {-INFINITY, -INFINITY, -INFINITY},
-              extent = 0;
-  for (int f = 0; f < hull->ntriangles; f++)
+              extent = 0, area[3], centre[3];
+  HullFace *face     = malloc((size_t)hull->ntriangles * sizeof *face);
+  if (!face) return hull_no_memory;
+  for (int f = 0; f < hull->ntriangles; f++) {
+    Triangle corner;
+    for (int l = 0; l < 3; l++) memcpy(corner[l], x[hull->triangle[f][l]], sizeof corner[l]);
+    face[f].size   = areaOf(corner, face[f].area, centre);
+    face[f].height = dot3(face[f].area, centre);
     for (int k = 0; k < 3; k++) {
-      low[k]  = fmin(low[k], x[hull->triangle[f][0]][k]);
-      high[k] = fmax(high[k], x[hull->triangle[f][0]][k]);
+      low[k]  = fmin(low[k], corner[0][k]);
+      high[k] = fmax(high[k], corner[0][k]);
       extent  = fmax(extent, high[k] - low[k]);
     }
-  for (int t = 0; t < m->ntriangles; t++) {
-    sunrealtype area[3], centre[3], depth = INFINITY, mean[3];
-    areaOf(m->triangle[t], area, centre);
-    for (int f = 0; f < hull->ntriangles && depth > single * extent; f++) {
-      Triangle face;
-      for (int l = 0; l < 3; l++) memcpy(face[l], x[hull->triangle[f][l]], sizeof face[l]);
-      const sunrealtype size = areaOf(face, area, mean);
-      if (size > 0) depth = fmin(depth, (dot3(area, mean) - dot3(area, centre)) / size);
-    }
-    if (depth > single * extent) return 1;
   }
-  return 0;
+  for (int t = 0; t < m->ntriangles && !*is_concave; t++) {
+    sunrealtype depth = INFINITY;
+    areaOf(m->triangle[t], area, centre);
+    for (int f = 0; f < hull->ntriangles && depth > single * extent; f++)
+      if (face[f].size > 0)
+        depth = fmin(depth, (face[f].height - dot3(face[f].area, centre)) / face[f].size);
+    *is_concave = depth > single * extent;
+  }
+  free(face);
+  return NULL;
 }
 
 const char *meshHull(const MeshSource *from, int most, MeshHull *out) {
@@ -427,7 +438,7 @@ const char *meshHull(const MeshSource *from, int most, MeshHull *out) {
     for (int l = 0; l < 3; l++) is_corner[hull.triangle[f][l]] = 1;
   for (int i = 0; i < n && !wrong; i++)
     if (is_corner[i]) memcpy(out->point + 3 * out->npoints++, x[i], sizeof *x);
-  out->is_concave = !wrong && isHollow(&m, &hull, (const sunrealtype(*)[3])x);
+  if (!wrong) wrong = findHollow(&m, &hull, (const sunrealtype(*)[3])x, &out->is_concave);
   if (wrong) free(out->point), *out = (MeshHull){0};
   free(hull.triangle), free(m.triangle), free(m.point), free(is_corner);
   return wrong;
