@@ -9,9 +9,6 @@ void dgelsd_(const int *m, const int *n, const int *nrhs, double *a, const int *
              const int *ldb, double *s, const double *rcond, int *rank, double *work,
              const int *lwork, int *iwork, int *info);
 
-/* Weights of a central difference of sixth order */
-static const double SIXTH[3] = {45.0 / 60, -9.0 / 60, 1.0 / 60};
-
 /* ---- functions of the model ---- */
 
 /* D = S [rows x cols], which is dense or by columns. */
@@ -74,7 +71,7 @@ static void add_rate(const System *s, const sunrealtype *q, double *v) {
   for (int k = 1; k <= 3; k++) {
     positions_at(s, s->t + k * h, q, plus);
     positions_at(s, s->t - k * h, q, minus);
-    for (int i = 0; i < s->np; i++) v[i] += SIXTH[k - 1] / h * (plus[i] - minus[i]);
+    for (int i = 0; i < s->np; i++) v[i] += sixth_order(k) / h * (plus[i] - minus[i]);
   }
 }
 
@@ -217,7 +214,7 @@ void system_V(const System *s, const sunrealtype *y, double *V) {
     for (int k = 1; k <= 3; k++) {
       velocities_along(s, y, d, k * h, plus);
       velocities_along(s, y, d, -k * h, minus);
-      for (int i = 0; i < s->nv; i++) V[i + j * s->nv] += SIXTH[k - 1] / h * (plus[i] - minus[i]);
+      for (int i = 0; i < s->nv; i++) V[i + j * s->nv] += sixth_order(k) / h * (plus[i] - minus[i]);
     }
   }
 }

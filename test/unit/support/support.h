@@ -55,6 +55,12 @@ int same_bits(N_Vector a, N_Vector b);
 sunrealtype random_number(unsigned long long *state);
 void random_fill(N_Vector x, unsigned long long *state);
 
+/* The weight of f(k h) in the difference of sixth order for h f'(0), for k = -3 ... 3 */
+static inline sunrealtype sixth_order(int k) {
+  static const sunrealtype weight[] = {-1 / 60.0, 0.15, -0.75, 0, 0.75, -0.15, 1 / 60.0};
+  return weight[3 + k];
+}
+
 /* ---- messages ---- */
 
 /* The last call of a CPErrHandlerFn, and the number of calls */
@@ -73,12 +79,6 @@ void message_log(int code, const char *function, const char *msg, void *data);
   ck_assert_msg(strstr((text), (word)) != NULL, "\"%s\" does not mention \"%s\"", (text), (word))
 
 /* ---- main program ---- */
-
-/* The weight of f(k h) in the difference of sixth order for h f'(0), for k = -3 ... 3 */
-static inline sunrealtype sixth_order(int k) {
-  static const sunrealtype weight[] = {-1 / 60.0, 0.15, -0.75, 0, 0.75, -0.15, 1 / 60.0};
-  return weight[3 + k];
-}
 
 /* The last function of a test file returns its suite, TEST_SUITE(name) { ...; return suite; }, where name is that of
  * the file. main.c runs it by this name. */
