@@ -146,7 +146,7 @@ static int denseFactor(CPLu lu) {
   Dense *d      = lu->content;
   double *value = lu->S.value;
   int info      = 0;
-  const int n = lu->size, parts = lu->parts;
+  const int n = lu->S.cols, parts = lu->parts;
   if (n == 0) return 0;
   if (n <= CP_SMALL) return factorSmall(n, parts, value, d->pivot, d->scale, d->inverse, lu->work);
   if (scaleLarge(n, parts, value, d->scale)) return 1;
@@ -189,7 +189,7 @@ CP_WIDE static void solveSmall(int n, int parts, const double *LU, const Dense *
 static int solveFree(CPLu lu, double *re, double *im) {
   const Dense *d   = lu->content;
   const double *LU = lu->S.value;
-  const int n = lu->size, parts = lu->parts, one = 1;
+  const int n = lu->S.cols, parts = lu->parts, one = 1;
   int info  = 0;
   double *x = parts == 1 ? re : lu->work;
   if (n <= CP_SMALL) {
@@ -209,8 +209,8 @@ static int solveFree(CPLu lu, double *re, double *im) {
 static int denseSolve(CPLu lu, double *re, double *im) {
   const Dense *d     = lu->content;
   double *const x[2] = {re, im};
-  if (lu->size == lu->order) return solveFree(lu, re, im);
-  if (lu->size == 0) return CP_SUCCESS;
+  if (lu->S.cols == lu->order) return solveFree(lu, re, im);
+  if (lu->S.cols == 0) return CP_SUCCESS;
   for (int part = 0; part < lu->parts; part++)
     for (int i = 0; i < lu->order; i++)
       if (lu->at[i] >= 0) d->free[part][lu->at[i]] = x[part][i];

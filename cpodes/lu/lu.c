@@ -180,32 +180,33 @@ CP_WIDE static void addToDense(int order, int parts, int count, const CPLuSumman
 
 /* Adds weight J to a dense S without its fixed rows and columns. */
 static void addToReduced(CPLu lu, double complex weight, const CPLuSummand *term) {
-  const CPMat *J     = term->J;
+  const CPMat *J = term->J, *S = &lu->S;
   const size_t parts = (size_t)lu->parts;
   for (int j = 0; j < J->cols; j++)
     for (size_t k = cpMatFirst(J, j); k < cpMatFirst(J, j + 1); k++) {
       const int i = cpMatRow(J, j, k), row = lu->at[term->row + (term->transposed ? j : i)],
                 col = lu->at[term->col + (term->transposed ? i : j)];
       if (row < 0 || col < 0) continue;
-      double *entry = lu->S.value + parts * ((size_t)col * (size_t)lu->size + (size_t)row);
+      double *entry = S->value + parts * (cpMatFirst(S, col) + (size_t)row);
       entry[0] += creal(weight) * J->value[k];
       if (parts == 2) entry[1] += cimag(weight) * J->value[k];
     }
 }
 
 static void sumDense(CPLu lu, const double complex *weight) {
+  CPMat *S           = &lu->S;
   const size_t parts = (size_t)lu->parts;
-  lu->size           = 0;
-  for (int i = 0; i < lu->order; i++) lu->at[i] = isFixed(lu, i) ? -1 : lu->size++;
-  const size_t n = (size_t)lu->size;
-  memset(lu->S.value, 0, parts * n * n * sizeof *lu->S.value);
+  int n              = 0;
+  for (int i = 0; i < lu->order; i++) lu->at[i] = isFixed(lu, i) ? -1 : n++;
+  S->rows = S->cols = n;
+  memset(S->value, 0, parts * cpMatEntries(S) * sizeof *S->value);
   for (int k = 0, count = 1; k < lu->nterms; k += count) {
-    count = lu->size == lu->order ? together(&lu->term[k], lu->nterms - k) : 1;
-    if (lu->size < lu->order) addToReduced(lu, weight[k], &lu->term[k]);
-    else addToDense(lu->order, lu->parts, count, &lu->term[k], weight + k, lu->S.value);
+    count = n == lu->order ? together(&lu->term[k], lu->nterms - k) : 1;
+    if (n < lu->order) addToReduced(lu, weight[k], &lu->term[k]);
+    else addToDense(n, lu->parts, count, &lu->term[k], weight + k, S->value);
   }
   for (int i = lu->first_unit; i < lu->order; i++)
-    if (lu->at[i] >= 0) lu->S.value[parts * (n + 1) * (size_t)lu->at[i]] += 1.0;
+    if (lu->at[i] >= 0) S->value[parts * (size_t)(n + 1) * (size_t)lu->at[i]] += 1.0;
 }
 
 /* Adds one part of weight J to a sparse S. Returns 1 if a nonzero entry has no place in S: this can
@@ -257,8 +258,7 @@ int cpLuAssemble(CPLu lu, const double complex *weight) {
 }
 
 int cpLuFinite(const CPLu lu) {
-  const size_t entries = lu->sparse ? cpMatEntries(&lu->S) : (size_t)lu->size * (size_t)lu->size;
-  return cpAllFinite(lu->S.value, (sunindextype)(entries * (size_t)lu->parts));
+  return cpAllFinite(lu->S.value, (sunindextype)(cpMatEntries(&lu->S) * (size_t)lu->parts));
 }
 
 /* ---- factors ---- */

@@ -23,11 +23,10 @@ typedef struct {
 struct CPLu_ {
   const CPLuOps *ops;
   CPArena arena;
-  int order, parts; /* parts: 1, or 2 if S is complex */
-  int size,
-      *at; /* dense S: its memory has `size` rows and columns, those that are not fixed; at [order]: which one, or -1 */
+  int order, parts;  /* parts: 1, or 2 if S is complex */
   int sparse;        /* A sparse S has no pattern before the first cpLuAssemble. */
   CPMat S;           /* has parts * entries values; real and imaginary parts alternate */
+  int *at;           /* [order] dense S: the index of row and column i, or -1 if they are fixed */
   CPMemo memo;       /* sparse S: where its pattern and the analysis of it are shared, or NULL */
   CPArena pattern;   /* memory of that pattern without a memo */
   int is_new;        /* the pattern of S has changed since it was last factored */
