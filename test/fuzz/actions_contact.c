@@ -413,7 +413,7 @@ static int distance(sunrealtype t, N_Vector y, sunrealtype *values, void *user_d
   return 0;
 }
 
-static void adjoint(World *w) {
+static void gradient(World *w) {
   ContactWorld *k = of_contact(w);
   N_Vector yS[2], *yS0 = slopes(w, yS);
   const CPFunctional F      = {CP_SIZED(CPFunctional), .ng = 1, .end = distance,
@@ -450,5 +450,5 @@ const Action contact_actions[] = {{"create contacts", contact_create, 2},
                                   {"contacts: results", results, 2},
                                   {"contacts: laws", law_function, 1},
                                   {"contacts: sensitivities", sensitivities, 2},
-                                  {"contacts: adjoint", adjoint, 1},
+                                  {"contacts: gradient", gradient, 1},
                                   {NULL, NULL, 0}};

@@ -104,7 +104,7 @@ static void user_data(World *w) {
   CALL(w, MECHANICS, CPMechSetUserData(w->mech, w));
   FREE(w, CPModelGetEquations(CPMechGetModel(w->mech)));
   FREE(w, CPMechGetUserData(w->mech));
-  FREE(w, CPMechGetUse(w->mech) & CP_MECH_ATTACHED);
+  FREE(w, CPMechGetUse(w->mech));
 }
 
 static void set_handler(World *w) {
