@@ -357,8 +357,8 @@ typedef struct {
    * CPContactSetLawFn take its place. Returns 0, or another value if it fails. */
   int (*contact_law)(sunrealtype t, const sunrealtype *q, int i, sunindextype row,
                      CPContactLaw *law, void *user_data);
-  int kinks; /**< 1: at their events f is continuous, or they are at given times, so that derivatives of solutions pass them; 0: only
-                CPSessionGradient may pass them */
+  int kinks; /**< 1: at the events of event_source f is continuous, or their times are given, so that derivatives of solutions pass them;
+                0: only CPSessionGradient may pass them */
   CPMechParametersJacFn
       parameters_jac; /**< derivatives with respect to the model's own parameters, in place of differences, where
                                              there is no function of CPMechSetParamPartialsFn; may be NULL */
