@@ -23,7 +23,6 @@
 #define CPODES_CONTACT_H
 
 #include <cpodes/cpodes_mechanics.h>
-#include <cpodes/cpodes_sens.h>
 #include <cpodes/cpodes_session.h>
 
 #ifdef __cplusplus

@@ -185,7 +185,7 @@ typedef enum {
       1 /**< by one sensitivity for each parameter, whatever the number of functionals */
 } CPGradientMode;
 
-/** Options of gradients. A member that is 0 has its default. All but mode and start are for the backward run. */
+/** Options of gradients. A member that is 0 has its default. All but mode, start and flight are for the backward run. */
 typedef struct {
   size_t size;         /**< sizeof(CPGradientOptions), set by CP_INIT or CP_SIZED */
   CPGradientMode mode; /**< forward or adjoint */
