@@ -117,8 +117,7 @@ END_TEST
 
 /* dy / dp_i at t, by differences of sixth order of precise runs */
 static void derivative(const sunrealtype *p, int i, sunrealtype t, sunrealtype *d) {
-  static const sunrealtype weight[] = {45, -9, 1};
-  const sunrealtype h               = 1e-3 * p[i];
+  const sunrealtype h = 1e-3 * p[i];
   memset(d, 0, STATES * sizeof *d);
   for (int k = -3; k <= 3; k++) {
     sunrealtype moved[PARAMETERS], y[STATES];
@@ -126,8 +125,7 @@ static void derivative(const sunrealtype *p, int i, sunrealtype t, sunrealtype *
     memcpy(moved, p, sizeof moved);
     moved[i] += k * h;
     precise(moved, t, y);
-    for (int j = 0; j < STATES; j++)
-      d[j] += (k > 0 ? 1 : -1) * weight[abs(k) - 1] * y[j] / (60 * h);
+    for (int j = 0; j < STATES; j++) d[j] += sixth_order(k) * y[j] / h;
   }
 }
 
