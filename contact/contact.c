@@ -153,8 +153,8 @@ static int prepareFriction(CPContact c, sunrealtype t, const sunrealtype *q, con
   if (!*any) return 0;
   memset(c->skipped, 1, (size_t)c->na);
   EACH_NEAR(c, i)
-  if (isForce(&c->point[i]))
-    memset(c->skipped + c->point[i].tangent, 0, (size_t)c->point[i].ntangents);
+    if (isForce(&c->point[i]))
+      memset(c->skipped + c->point[i].tangent, 0, (size_t)c->point[i].ntangents);
   return contactSome(c, t, q, u, turns(c) ? c->v : NULL);
 }
 

@@ -36,8 +36,7 @@ int contactMargins(CPContact c, sunrealtype t, N_Vector y, int check, const char
   }
   const sunrealtype *q = N_VGetArrayPointer(y);
   if (!flag) flag = contactMeasureRows(c, t, q, q + c->nq, c->skipped, function);
-  EACH_NEAR(c, i)
-  closed |= c->point[i].phase != CP_CONTACT_OPEN && !c->point[i].is_elastic;
+  EACH_NEAR(c, i) closed |= c->point[i].phase != CP_CONTACT_OPEN && !c->point[i].is_elastic;
   if (flag || !closed) return flag;
   memcpy(c->b, c->v, (size_t)c->na * sizeof *c->v); /* The friction overwrites c->v. */
   flag = CPMechAccelerations(c->mech, t, y, c->udot, c->lambda);
@@ -74,8 +73,8 @@ static sunrealtype newestEnd(CPContact c) {
 static sunrealtype frictionOn(CPContact c, const Point *point) {
   sunrealtype load = 0.0;
   EACH_NEAR(c, i)
-  if (contactSlidesInSpace(&c->point[i]))
-    load += c->point[i].law.mu * contactNormal(&c->point[i], c->lambda);
+    if (contactSlidesInSpace(&c->point[i]))
+      load += c->point[i].law.mu * contactNormal(&c->point[i], c->lambda);
   return load * point->effect;
 }
 
@@ -226,8 +225,8 @@ static int evaluateRoots(CPContact c, sunrealtype t, N_Vector y, sunrealtype *g)
 }
 
 static int roots(sunrealtype t, N_Vector y, sunrealtype *g, void *contact) {
-  const CPContact c                            = contact;
-  const int failed                             = evaluateRoots(c, t, y, g);
+  const CPContact c = contact;
+  const int failed  = evaluateRoots(c, t, y, g);
   EACH_NEAR(c, i) c->point[i].step.is_left_out = 0;
   return failed;
 }
@@ -477,7 +476,7 @@ static int accepted(CPSession session, sunrealtype t, N_Vector y, void *contact)
     c->v[point->normal] = point->step.rate[1];
   }
   EACH_NEAR(c, i)
-  if (!bad) bad = contactPenetrates(c, i, t, "CPSessionRun");
+    if (!bad) bad = contactPenetrates(c, i, t, "CPSessionRun");
   if (!bad) contactCountTurns(c, t);
   return bad ? bad : boundStep(c, t, y, 0);
 }
@@ -555,8 +554,9 @@ static int endStretch(CPContact c, sunrealtype t, N_Vector y) {
   forgetRoots(c);
   flag = contactMeasure(c, t, y, function);
   EACH_NEAR(c, i) /* as if each closed gap had just had a root */
-  if (!flag)
-    c->fired[ROOTS * i] = c->p[c->point[i].normal] <= contactClosedGap(c, i, t, c->small_q) ? -1 : 0;
+    if (!flag)
+      c->fired[ROOTS * i] =
+          c->p[c->point[i].normal] <= contactClosedGap(c, i, t, c->small_q) ? -1 : 0;
   if (!flag) flag = contactEvent(c, t, y, &changed, function);
   if (flag) return flag;
   c->time_stepping = 0;

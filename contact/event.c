@@ -159,7 +159,7 @@ static int solveForces(CPContact c) {
   memset(H, 0, (size_t)(n * n) * sizeof *H);
   int k = 0;
   EACH_NEAR(c, i)
-  if (c->point[i].law.nloads > 0) N[k] = c->point[i].N, H[k * (n + 1)] = 1.0, k++;
+    if (c->point[i].law.nloads > 0) N[k] = c->point[i].N, H[k * (n + 1)] = 1.0, k++;
   failed = loadError(c, N, F);
   for (int iteration = 0; iteration < MOST && !failed; iteration++) {
     sunrealtype along = 0;
@@ -182,8 +182,7 @@ static int solveForces(CPContact c) {
 /* Has a contact reached its friction cone? */
 static int coneFired(const CPContact c) {
   int any = 0;
-  EACH_NEAR(c, i)
-  any |= c->fired[ROOTS * i + 1] && c->point[i].phase == CP_CONTACT_STICKING;
+  EACH_NEAR(c, i) any |= c->fired[ROOTS * i + 1] && c->point[i].phase == CP_CONTACT_STICKING;
   return any;
 }
 
@@ -200,8 +199,8 @@ static int isGuided(const CPContact c, int i, sunrealtype t, sunrealtype least) 
 static int speedFired(const CPContact c, int guided, sunrealtype t) {
   int any = 0;
   EACH_NEAR(c, i)
-  any |= c->fired[ROOTS * i + 1] && contactSlidesInSpace(&c->point[i]) &&
-         isGuided(c, i, t, -INFINITY) == guided;
+    any |= c->fired[ROOTS * i + 1] && contactSlidesInSpace(&c->point[i]) &&
+           isGuided(c, i, t, -INFINITY) == guided;
   return any;
 }
 
@@ -598,7 +597,7 @@ static int decide(CPContact c, sunrealtype t, N_Vector y, const char *function) 
   }
   if (flag) return flag;
   EACH_NEAR(c, i) c->keep[i] = c->keep[i] && !c->point[i].is_held;
-  flag                       = contactPose(c, t, y, function);
+  flag = contactPose(c, t, y, function);
   if (!flag && c->problem.n > 0) flag = contactImpact(c, t, y, function);
   if (!flag) flag = keepClosed(c, t, y, function);
   EACH_NEAR(c, i) c->keep[i] = c->keep[i] || c->point[i].is_held;
@@ -662,10 +661,11 @@ static void setZeros(CPContact c, sunrealtype t) {
 /* The same for contacts that touch at the start, and open at once: their gaps may be below zero, and never have a root. */
 void contactTouch(CPContact c, sunrealtype t) {
   EACH_NEAR(c, i)
-  if (!c->point[i].is_elastic && c->point[i].phase == CP_CONTACT_OPEN && c->point[i].zero[0] == 0.0 &&
-      c->p[c->point[i].normal] <= contactClosedGap(c, i, t, c->small_q) &&
-      c->v[c->point[i].normal] <= c->small_v * c->scale[c->point[i].normal])
-    c->share = 1.0, setZero(c, i, t, contactReturn(c, i, t));
+    if (!c->point[i].is_elastic && c->point[i].phase == CP_CONTACT_OPEN &&
+        c->point[i].zero[0] == 0.0 &&
+        c->p[c->point[i].normal] <= contactClosedGap(c, i, t, c->small_q) &&
+        c->v[c->point[i].normal] <= c->small_v * c->scale[c->point[i].normal])
+      c->share = 1.0, setZero(c, i, t, contactReturn(c, i, t));
 }
 
 void contactOpenAll(CPContact c) {

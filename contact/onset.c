@@ -101,7 +101,7 @@ static sunrealtype measure(CPContact c, sunrealtype t, N_Vector y) {
   int flag = accelerate(c, t, 0.0, y);
   turnAll(c, -STRAIGHT);
   EACH_NEAR(c, i)
-  if (!flag && begins(&c->point[i])) along(c, i, t, &across), c->onset[i].G = -across / STRAIGHT;
+    if (!flag && begins(&c->point[i])) along(c, i, t, &across), c->onset[i].G = -across / STRAIGHT;
   N_VConst(0.0, c->rate);
   if (!flag) flag = accelerate(c, t, 0.0, y);
   EACH_NEAR(c, i) {

@@ -315,7 +315,7 @@ int contactRowAccelerations(CPContact c, sunrealtype t, N_Vector y, const char *
   contactTimes(c, c->some, c->udot, c->a);
   for (int i = 0; i < c->na; i++) c->a[i] -= c->b[i];
   EACH_NEAR(c, i)
-  if (c->point[i].is_held) c->a[c->point[i].normal] = -c->point[i].N;
+    if (c->point[i].is_held) c->a[c->point[i].normal] = -c->point[i].N;
   return CP_SUCCESS;
 }
 

@@ -82,13 +82,13 @@ void contactTimes(const CPContact c, const SUNMatrix A, const sunrealtype *x, su
 void contactTransposedTimes(const CPContact c, const SUNMatrix A, const sunrealtype *x,
                             sunrealtype *y) {
   EACH_LIVE(c, i)
-  if (x[i] != 0.0) contactAddRow(c, A, i, x[i], y);
+    if (x[i] != 0.0) contactAddRow(c, A, i, x[i], y);
 }
 
 void contactSpread(const CPContact c, const SUNMatrix A, const sunrealtype *x, const int *column,
                    SUNMatrix B) {
   EACH_LIVE(c, i)
-  if (x[i] != 0.0) contactAddRow(c, A, i, x[i], SM_COLUMN_D(B, column[i]));
+    if (x[i] != 0.0) contactAddRow(c, A, i, x[i], SM_COLUMN_D(B, column[i]));
 }
 
 void contactScalesOf(CPContact c, const SUNMatrix A, const sunrealtype *u, const char *off) {
@@ -114,7 +114,8 @@ void contactScales(CPContact c, N_Vector y) {
 static int evaluate(CPContact c, sunrealtype t, const sunrealtype *q, const char *off, SUNMatrix A) {
   sunrealtype *a = dataOf(A);
   EACH_LIVE(c, i)
-  for (sunindextype k = c->rows.first[i]; k < c->rows.first[i + 1]; k++) a[c->rows.entry[k]] = 0.0;
+    for (sunindextype k = c->rows.first[i]; k < c->rows.first[i + 1]; k++)
+      a[c->rows.entry[k]] = 0.0;
   contactSkip(c, off);
   const int flag = contactCall(c, A, t, q, A);
   contactSkip(c, NULL);
