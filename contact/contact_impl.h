@@ -74,8 +74,8 @@ typedef struct {
   } step;
 } Point;
 
-/* The entries of a matrix by rows (rows.c): of row i the entries k = first[i] ... first[i + 1] - 1, which are number entry[k] of the
- * matrix's, in column[k] */
+/* The entries of a matrix by rows (rows.c), since products need the rows of few contacts, and matrices are stored by columns: of row i the
+ * entries k = first[i] ... first[i + 1] - 1, which are number entry[k] of the matrix's, in column[k] */
 typedef struct {
   sunindextype *first, *entry, *column;
 } ContactRows;

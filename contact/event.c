@@ -698,10 +698,11 @@ static sunrealtype largest(CPContact c, const sunrealtype *x, int n, int is_rate
 
 int contactProjected(CPContact c, sunrealtype t, N_Vector y, const char *function) {
   const int flag = contactMeasure(c, t, y, function);
+  if (flag) return flag;
   /* The roundoff of gaps, which offsets of flights that are lower do not exceed */
   const sunrealtype noise =
       CP_FLOOR_FACTOR * DBL_EPSILON * largest(c, N_VGetArrayPointer(y), c->nq, 0);
-  for (int i = 0; i < c->npoints && !flag; i++) {
+  EACH_NEAR(c, i) {
     Point *point          = &c->point[i];
     const sunrealtype gap = c->p[point->normal], v = c->v[point->normal],
                       scale = c->scale[point->normal], small_q = c->small_q * scale;
@@ -712,7 +713,7 @@ int contactProjected(CPContact c, sunrealtype t, N_Vector y, const char *functio
     point->zero[0] = gap - small_q, point->t_zero = t;
     point->fade = v > c->small_v * scale ? 4.0 * fmax(fabs(gap), small_q) / v : INFINITY;
   }
-  return flag;
+  return CP_SUCCESS;
 }
 
 void contactTolerances(CPContact c, N_Vector y) {

@@ -8,8 +8,6 @@
 #include <sunmatrix/sunmatrix_dense.h>
 #include <sunmatrix/sunmatrix_sparse.h>
 
-/* The entries of rows: of row i the numbers are `entry` [first[i] ... first[i + 1] - 1], in the columns `column`. Products need the rows of few
- * contacts, and matrices are stored by columns. */
 static int isDense(const SUNMatrix A) { return SUNMatGetID(A) == SUNMATRIX_DENSE; }
 
 static sunrealtype *dataOf(const SUNMatrix A) { return isDense(A) ? SM_DATA_D(A) : SM_DATA_S(A); }
