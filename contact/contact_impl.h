@@ -198,7 +198,7 @@ struct CPContact_ {
   struct {
     int any;
     char *keep, *plastic, *glued;
-    sunrealtype *pull; /* the acceleration that closes the contact while the others hold; 0 without an impact */
+    sunrealtype *pull; /* the acceleration that closes the contact while the others hold; 0 without an impact of several */
     sunrealtype work; /* of constraints that move, in the newest impulses */
   } impact;
   /* Sensitivities (gradient.c); Ns = 0: none */

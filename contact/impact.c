@@ -215,7 +215,7 @@ static void countReleased(CPContact c) {
 
 /* c->impact.pull <- N W_NN of the contacts of the impact, with the forces N >= 0 that hold all of them, without friction: the
  * acceleration that closes a contact if the others keep theirs. A ball on balls that fall without contact forces as it does comes back
- * by that alone. Where there are no such forces, nothing is known. */
+ * by that alone. Where there are no such forces, nothing is known. That of a single contact is -a, with which contactReturn begins. */
 static void findPulls(CPContact c) {
   ContactProblem *P = &c->problem;
   if (!P->times) memcpy(P->W, c->W, (size_t)(P->n * P->n) * sizeof *P->W);
@@ -250,7 +250,7 @@ int contactImpact(CPContact c, sunrealtype t, N_Vector y, const char *function) 
   takeVelocities(c);
   const int flag = contactFreeAccelerations(c, t, y, function);
   if (flag) return flag;
-  findPulls(c);
+  if (P->ncontacts > 1) findPulls(c);
   const sunrealtype largest = contactLargest(P->n, c->velocity);
   for (int again = 1; again;) {
     const int failed = contactRestitution(c, &factor);
