@@ -86,6 +86,11 @@ static const Formula *nextOf(const Formula *formula, Use use) {
   return formula;
 }
 
+/* Are the ends of place i of a component at known times? */
+static int isTimed(const Formula *formula, int k, int i) {
+  return formula->of_time && cpFunctionTimed(formula->f[k], i);
+}
+
 int bodiesHasKinks(const Mechanism *m) {
   int found =
       nextOf(bodiesFirstFormula(m), FOR_FORCES) || nextOf(bodiesFirstFormula(m), FOR_MOTIONS);
@@ -99,8 +104,7 @@ int bodiesKinksJump(const Mechanism *m) {
     for (int k = 0; k < 3; k++)
       for (int i = 0; f->use != FOR_SAMPLES && f->f[k] && i < cpFunctionPieces(f->f[k]); i++)
         found |= f->use == FOR_MOTIONS ||
-                 (cpFunctionJumps(f->f[k], i) &&
-                  (bodiesFollowers(m) > 0 || !(f->of_time && cpFunctionTimed(f->f[k], i))));
+                 (cpFunctionJumps(f->f[k], i) && (bodiesFollowers(m) > 0 || !isTimed(f, k, i)));
   for (int i = 0; i < m->nlaws && !found; i++)
     found = m->law[i].place && m->law[i].clamp[OF_ACTIVATION] != NONE;
   return found;
@@ -533,8 +537,8 @@ static int enter(const void *record, int after, sunrealtype t, N_Vector y, sunre
   memcpy(all->held, e->held + (after ? n : 0), n * sizeof *all->held);
   for (size_t i = 0; i < n && !after && !e->acted; i++)
     if (e->held[i] != e->held[n + i]) all->held[i] = ANY_PIECE;
-  for (int i = 0; i < all->m->nlaws;
-       i++) { /* An activation that its range holds is at an end all the time. */
+  /* An activation that its range holds is at an end all the time. */
+  for (int i = 0; i < all->m->nlaws; i++) {
     const Law *law = &all->m->law[i];
     if (law->place && all->held[lawPlace(law, AT_RATE)] != ANY_PIECE &&
         all->held[lawPlace(law, AT_RATE)] != 0)
@@ -597,10 +601,10 @@ static int make(Mechanism *m) {
   for (const Formula *f = bodiesFirstFormula(m); f; f = f->next)
     for (int k = 0; k < 3; k++)
       for (int i = 0; f->use != FOR_SAMPLES && f->f[k] && i < cpFunctionPieces(f->f[k]); i++)
-        all->ends[f->place[k] + i] = f->of_time && cpFunctionTimed(f->f[k], i) ? STOP : ROOT;
+        all->ends[f->place[k] + i] = isTimed(f, k, i) ? STOP : ROOT;
   for (int i = 0; i < m->nlaws; i++)
     for (int k = 0; m->law[i].place && k < RANGE_PLACES; k++)
-      all->ends[m->law[i].place - 1 + k] = ROOT;
+      all->ends[lawPlace(&m->law[i], k)] = ROOT;
   if (memchr(all->ends, ROOT, n)) all->nroots = all->n;
   return 0;
 }
