@@ -11,50 +11,19 @@
  *
  * Where the slope of a motion jumps, that of a drive, a coupler or a joint by functions, the velocities jump as by a plastic impact: they
  * become those that the new pieces allow and that are the nearest ones to the velocities of the bodies before, in the metric of M. A joint
- * by functions has no rows, but other twists S of its coordinates; M u = J^T p are the nearest rates to the momenta p of the bodies.
- *
- * Derivatives of a motion (CPSessionGradient) jump where f does and the time of the event depends on the state: the margin is how far the
- * arguments are inside the piece that ends. */
-#include "kinks.h"
+ * by functions has no rows, but other twists S of its coordinates; M u = J^T p are the nearest rates to the momenta p of the bodies. */
 #include "following.h"
 #include "formulas.h"
+#include "kinks_impl.h"
 #include "laws.h"
 #include "sources.h"
 #include "tree.h"
 
-#include <cpodes/cpodes_session.h>
 #include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum { NOTHING, ROOT, STOP }; /* nothing: of functions that are evaluated only at events */
-
-struct Kinks_ {
-  Mechanism *m;
-  CPMech mech; /* of the newest run */
-  int n;
-  int locked; /* pieces are held: a session is at work */
-  int nroots; /* n, or 0 if all ends are at given times */
-  /* held, own [n]: as in Pieces; before [n]: held at the newest event; moved [n]: what has happened there at this event */
-  int *held, *own, *before, *moved;
-  int *left;           /* [n] the piece that was held before none was */
-  int *direction;      /* [n] */
-  char *ends;          /* [n] what the ends of pieces are */
-  sunrealtype *inside; /* [2 n], and as many for functions that follow parameters */
-  sunrealtype sign, t_end;
-  N_Vector ydot, ahead, bend;
-  /* Of joints by functions, or NULL: [length] momenta of the bodies, and [nu] those of the coordinates, then new velocities */
-  sunrealtype *momenta, *pulled, *rates;
-  /* For derivatives: the time of the newest event, of this or of another source, or NaN; the pieces before it [n], the state after it, the
-   * ends that are roots there [n], and whether there are some or ends at known times */
-  sunrealtype t_met;
-  int *prior, acted;
-  N_Vector met;
-  char *ended;
-  char message[TEXT];
-};
 
 const Pieces *bodiesPieces(const Mechanism *m, const Formula *formula, int k, Pieces *pieces) {
   const Kinks *all = m->kinks;
@@ -110,19 +79,17 @@ int bodiesKinksJump(const Mechanism *m) {
   return found;
 }
 
-/* The poses have been found with other pieces. */
-static void forget(const Kinks *all) {
+void kinksForget(const Kinks *all) {
   if (all->m->tree) all->m->tree->level = 0;
 }
 
-/* Computes `own` and `inside` at (t, y) by evaluating all that has pieces; what fails there is reported by those who need its value. */
-static void watch(Kinks *all, sunrealtype t, N_Vector y) {
+void kinksWatch(Kinks *all, sunrealtype t, N_Vector y) {
   Mechanism *m         = all->m;
   const sunrealtype *q = N_VGetArrayPointer(y), *u = q + bodiesCoordinates(m);
   for (int i = 0; i < 2 * all->n; i++) all->inside[i] = INFINITY;
   for (int i = 0; i < all->n; i++) all->own[i] = ANY_PIECE;
   m->z = u + bodiesVelocities(m);
-  forget(all);
+  kinksForget(all);
   bodiesPoses(m, q, u, NULL); /* and the motions of joints by functions */
   bodiesActivations(m, NULL, NULL);
   for (int i = 0; i < m->nterms; i++) {
@@ -151,15 +118,11 @@ static sunrealtype insideOf(const Kinks *all, int i) {
   return isfinite(least) ? least : 1; /* there is no end, or it is where the function is not used */
 }
 
-/* The time in which y changes by its size */
-static sunrealtype timeOf(const Kinks *all, sunrealtype t, N_Vector y) {
+sunrealtype kinksTimeOf(const Kinks *all, sunrealtype t, N_Vector y) {
   const sunrealtype size = sqrt(N_VDotProd(y, y)), rate = sqrt(N_VDotProd(all->ydot, all->ydot));
   const sunrealtype span = isfinite(all->t_end) ? fabs(all->t_end - t) : fmax(1, fabs(t));
   return size > 0 && size < span * rate ? size / rate : span;
 }
-
-/* How often the piece at a place has changed at an event */
-enum { UNMOVED, CHOSEN, MOVED, FREED };
 
 /* Changes pieces whose ends are of this kind, as the newest watch tells. Returns whether it has changed some. Where the arguments stay at
  * an end, as those of a body at rest, no piece is held, since nobody knows which one they will enter. */
@@ -176,7 +139,7 @@ static int judge(Kinks *all, int kind) {
     all->moved[i] = leaves ? FREED : is_free ? CHOSEN : MOVED;
     changed       = 1;
   }
-  if (changed) forget(all);
+  if (changed) kinksForget(all);
   return changed;
 }
 
@@ -189,30 +152,30 @@ static int choosePieces(Kinks *all, sunrealtype t, N_Vector y, const int *ended)
   memset(all->moved, 0, size);
   for (int again = 1; again;) {
     if (CPMechRhs(t, y, all->ydot, all->mech)) break; /* which the integrator will report */
-    const sunrealtype time = timeOf(all, t, y), least = ULPS * DBL_EPSILON * fabs(t);
+    const sunrealtype time = kinksTimeOf(all, t, y), least = ULPS * DBL_EPSILON * fabs(t);
     const sunrealtype e   = all->sign * fmax(sqrt(DBL_EPSILON) * time, least),
                       far = all->sign * fmax(cbrt(DBL_EPSILON) * time, least);
     N_VLinearSum(1, y, e, all->ydot, all->ahead);
-    watch(all, t + e, all->ahead);
+    kinksWatch(all, t + e, all->ahead);
     again = judge(all, STOP);
     /* y + far y' + far^2 y'' / 2, since what begins at rest moves by its acceleration */
     const int flag = CPMechRhs(t + e, all->ahead, all->bend, all->mech);
     N_VLinearSum(1, y, far, all->ydot, all->ahead);
     N_VLinearSum(1, all->bend, -1, all->ydot, all->bend);
     if (!flag) N_VLinearSum(1, all->ahead, far * far / (2 * e), all->bend, all->ahead);
-    watch(all, t + far, all->ahead);
+    kinksWatch(all, t + far, all->ahead);
     again |= judge(all, ROOT);
   }
   for (int i = 0; ended && i < all->nroots; i++) /* where the arguments only touch an end */
     if (ended[i] && all->moved[i] == UNMOVED && all->held[i] != ANY_PIECE)
       all->left[i] = all->held[i], all->held[i] = ANY_PIECE, all->moved[i] = FREED;
-  forget(all);
+  kinksForget(all);
   return memcmp(all->before, all->held, size) != 0;
 }
 
 static int roots(sunrealtype t, N_Vector y, sunrealtype *g, void *data) {
   Kinks *all = data;
-  watch(all, t, y);
+  kinksWatch(all, t, y);
   for (int i = 0; i < all->n; i++) g[i] = all->ends[i] == ROOT ? insideOf(all, i) : 1;
   return 0;
 }
@@ -250,7 +213,7 @@ static sunrealtype nextTime(sunrealtype t, void *data) {
 /* Are all arguments within the pieces that are held? Then these go on, as after most samples of a controller. */
 static int isWithin(Kinks *all, sunrealtype t, N_Vector y) {
   int within = 1;
-  watch(all, t, y);
+  kinksWatch(all, t, y);
   for (int i = 0; i < all->n && within; i++)
     within = all->ends[i] == NOTHING || all->own[i] == ANY_PIECE || /* not in use */
              (all->held[i] != ANY_PIECE && insideOf(all, i) > 0);
@@ -349,14 +312,14 @@ static void undo(CPSession session, N_Vector y, void *data) {
   Kinks *all = data;
   (void)session, (void)y;
   memcpy(all->held, all->before, (size_t)all->n * sizeof *all->held);
-  forget(all);
+  kinksForget(all);
 }
 
 static int resume(CPSession session, sunrealtype t, void *data) {
   Kinks *all = data;
   (void)session, (void)t;
   all->locked = 1;
-  forget(all);
+  kinksForget(all);
   return 0;
 }
 
@@ -364,199 +327,7 @@ static int resume(CPSession session, sunrealtype t, void *data) {
 static void release(void *data) {
   Kinks *all  = data;
   all->locked = 0;
-  forget(all);
-}
-
-/* ---- derivatives ---- */
-
-/* An event in a run that is differentiated */
-typedef struct {
-  int acted;       /* it is one of this source */
-  int place, side; /* the margin is `inside` of this place, on this side */
-  int held[];      /* [2 n] the pieces before and, from n on, after it */
-} Passage;
-
-/* f <- f at the newest event with the pieces that are held now. Returns 0 or a code that has been reported. */
-static int evaluate(Kinks *all, N_Vector f) {
-  forget(all);
-  CPMechSetUserData(all->mech, CPMechGetUserData(all->mech)); /* It may have been evaluated there. */
-  return CPMechRhs(all->t_met, all->met, f, all->mech);
-}
-
-/* Do the two right-hand sides differ by more than they change within half of the digits? A jump that is smaller changes derivatives by
- * less than differences resolve. */
-static int differ(N_Vector f, N_Vector g) {
-  const sunrealtype *a = N_VGetArrayPointer(f), *b = N_VGetArrayPointer(g),
-                    least = sqrt(DBL_EPSILON) * DBL_EPSILON +
-                            DBL_EPSILON * (N_VMaxNorm(f) + N_VMaxNorm(g)) * 100;
-  int found = 0;
-  for (sunindextype i = 0; i < N_VGetLength(f); i++)
-    found |= !(fabs(a[i] - b[i]) <= sqrt(DBL_EPSILON) * (fabs(a[i]) + fabs(b[i])) + least);
-  return found;
-}
-
-static int endsAbove(const Kinks *all, int i) {
-  return fabs(all->inside[2 * i + 1]) < fabs(all->inside[2 * i]);
-}
-
-/* Where no piece of place i is held since the event, jumps |= does f jump between both pieces at the end? Returns 0 or a code. */
-static int judgeFree(Kinks *all, int i, int *jumps) {
-  all->held[i] = all->left[i];
-  watch(all, all->t_met, all->met);
-  const int above = endsAbove(all, i);
-  int flag        = evaluate(all, all->ydot);
-  all->held[i] += above ? 1 : -1; /* of two pieces, all numbers but 0 stand for the other one */
-  if (!flag) flag = evaluate(all, all->bend);
-  all->held[i] = ANY_PIECE;
-  forget(all);
-  *jumps |= !flag && differ(all->ydot, all->bend);
-  return flag;
-}
-
-/* How far place i is inside its piece on a side, at a time and a state */
-static sunrealtype distance(Kinks *all, int i, int above, sunrealtype t, N_Vector y) {
-  watch(all, t, y);
-  return all->inside[2 * i + above];
-}
-
-/* The same at the event, where the parameter of the file with this index is larger by d */
-static sunrealtype moved(Kinks *all, int i, int above, int parameter, sunrealtype d) {
-  sunrealtype *p         = &all->m->param[parameter];
-  const sunrealtype kept = *p;
-  *p += d;
-  bodiesUpdate(all->m);
-  const sunrealtype x = distance(all, i, above, all->t_met, all->met);
-  *p                  = kept;
-  bodiesUpdate(all->m);
-  return x;
-}
-
-/* Have two ends the same margin, up to a factor? If so, they stay together where the components of the state change, each by another
- * part, and where the parameters of the file do. */
-static int areOne(Kinks *all, int i, int k) {
-  const sunrealtype d = cbrt(DBL_EPSILON), *y = N_VGetArrayPointer(all->met), t = all->t_met;
-  const int which[] = {i, k}, first = bodiesFirstFollower(all->m), n = bodiesFollowers(all->m);
-  sunrealtype *x = N_VGetArrayPointer(all->ahead), rate[2], by, from[2];
-  int above[2], one = 1;
-  for (int s = 0; s < 2; s++) {
-    const sunrealtype e = d * timeOf(all, t, all->met);
-    watch(all, t, all->met);
-    above[s] = endsAbove(all, which[s]);
-    from[s]  = all->inside[2 * which[s] + above[s]];
-    N_VLinearSum(1, all->met, e, all->ydot, all->ahead);
-    rate[s] = distance(all, which[s], above[s], t + e, all->ahead) - from[s];
-  }
-  for (sunindextype j = 0; j < N_VGetLength(all->met); j++)
-    x[j] = y[j] + d * (1 + fabs(y[j])) * (1 + modf(sqrt((double)(2 + j)), &by));
-  for (int p = -1; p < n && one; p++) {
-    sunrealtype change[2];
-    for (int s = 0; s < 2; s++)
-      change[s] = (p < 0 ? distance(all, which[s], above[s], t, all->ahead)
-                         : moved(all, which[s], above[s], first + p,
-                                 d * fmax(1, fabs(all->m->param[first + p])))) -
-                  from[s];
-    one = fabs(rate[0] * change[1] - rate[1] * change[0]) <=
-          sqrt(d) * (fabs(rate[0] * change[1]) + fabs(rate[1] * change[0]));
-  }
-  return one;
-}
-
-/* e->place, e->side: out, one of the ends at which f jumps at an event whose time depends on the state or on parameters, or NONE. Returns 0, a code that has been
- * reported, or CP_NOT_SUPPORTED if f jumps at several of them. */
-static int findEnd(Kinks *all, Passage *e) {
-  const size_t size = (size_t)all->n * sizeof *all->held;
-  const int moves   = bodiesFollowers(all->m) > 0; /* Then times of ends may follow parameters. */
-  int flag, end = NONE, others = 0;
-  for (int i = 0; i < all->n; i++)
-    if (all->ends[i] == ROOT || moves) all->held[i] = e->held[i];
-  flag = evaluate(all, all->ydot);
-  memcpy(all->held, e->held + all->n, size);
-  if (!flag) flag = evaluate(all, all->bend);
-  if (flag || !differ(all->ydot, all->bend)) return forget(all), flag;
-  memcpy(all->held, e->held, size);
-  for (int i = 0; i < all->n; i++) {
-    if (e->held[i] == e->held[all->n + i] || (all->ends[i] == STOP && !moves)) continue;
-    if (all->ends[i] == ROOT && !all->ended[i]) others = 1;
-    else if (end == NONE) end = i;
-    else others |= !areOne(all, end, i);
-  }
-  watch(all, all->t_met, all->met);
-  if (end != NONE) e->side = endsAbove(all, end);
-  memcpy(all->held, e->held + all->n, size);
-  forget(all);
-  e->place = end;
-  return end == NONE || others ? CP_NOT_SUPPORTED : 0;
-}
-
-static int refuse(Kinks *all, int flag, const char *why) {
-  snprintf(all->message, sizeof all->message, "at t = %.10g: %s", (double)all->t_met,
-           flag == CP_NOT_SUPPORTED ? why : CPObjectGetLastMessage(CP_OBJECT(all->mech)));
-  return flag < 0 ? flag : CP_USERFUNC_FAIL;
-}
-
-static void dropEvent(void *record, void *data) {
-  (void)data;
-  free(record);
-}
-
-static int keepEvent(void **record, sunrealtype t, int is_start, int met, int *jumps, void *data) {
-  Kinks *all     = data;
-  const size_t n = (size_t)all->n, size = n * sizeof *all->held;
-  const int noted = t == all->t_met;
-  Passage *e      = calloc(1, sizeof *e + 2 * size);
-  int flag = 0, unknown = 0;
-  (void)met;
-  if (!e) return CP_MEM_FAIL;
-  *record = e, e->acted = noted && !is_start && all->acted, e->place = NONE;
-  memcpy(e->held, noted && !is_start ? all->prior : all->held, size);
-  memcpy(e->held + n, all->held, size);
-  for (int i = 0; i < all->n && noted && !flag; i++)
-    if (all->held[i] == ANY_PIECE && all->moved[i] == FREED) flag = judgeFree(all, i, &unknown);
-  if (flag) return refuse(all, flag, "");
-  if (unknown)
-    return refuse(
-        all, CP_NOT_SUPPORTED,
-        "derivatives do not exist where a force jumps at the end of a piece, and the motion "
-        "only touches that or stays there");
-  if (e->acted && (flag = findEnd(all, e)))
-    return refuse(all, flag,
-                  "a force jumps where several functions have ends of pieces, at one time by "
-                  "accident, and derivatives do not exist");
-  *jumps     = e->place != NONE;
-  all->t_met = NAN; /* There may be another event at the same time. */
-  return 0;
-}
-
-/* Beside an event of another source, the pieces that it has changed are those of the state. */
-static int enter(const void *record, int after, sunrealtype t, N_Vector y, sunrealtype *part,
-                 void *data) {
-  Kinks *all       = data;
-  const Passage *e = record;
-  const size_t n   = (size_t)all->n;
-  (void)t, (void)y, (void)part;
-  memcpy(all->held, e->held + (after ? n : 0), n * sizeof *all->held);
-  for (size_t i = 0; i < n && !after && !e->acted; i++)
-    if (e->held[i] != e->held[n + i]) all->held[i] = ANY_PIECE;
-  /* An activation that its range holds is at an end all the time. */
-  for (int i = 0; i < all->m->nlaws; i++) {
-    const Law *law = &all->m->law[i];
-    if (law->place && all->held[lawPlace(law, AT_RATE)] != ANY_PIECE &&
-        all->held[lawPlace(law, AT_RATE)] != 0)
-      all->held[lawPlace(law, AT_ACTIVATION)] = 0;
-  }
-  all->locked = 1;
-  forget(all);
-  return CPMechSetUserData(all->mech, CPMechGetUserData(all->mech));
-}
-
-static int margin(const void *record, sunrealtype t, N_Vector y, sunrealtype *value, void *data) {
-  Kinks *all       = data;
-  const Passage *e = record;
-  bodiesUpdate(all->m); /* The parameters may be others. */
-  watch(all, t, y);
-  forget(all);
-  *value = all->inside[2 * e->place + e->side];
-  return 0;
+  kinksForget(all);
 }
 
 void bodiesFreeKinks(Mechanism *m) {
@@ -610,11 +381,6 @@ static int make(Mechanism *m) {
 }
 
 int bodiesKinkSource(CPEventSource *source, Mechanism *m) {
-  static const CPEventDerivatives passed = {.size   = sizeof passed,
-                                            .record = keepEvent,
-                                            .drop   = dropEvent,
-                                            .enter  = enter,
-                                            .margin = margin};
   if (!m->kinks && make(m)) return CP_MEM_FAIL;
   *source = (CPEventSource){.size        = source->size,
                             .name        = "kinks",
@@ -627,7 +393,7 @@ int bodiesKinkSource(CPEventSource *source, Mechanism *m) {
                             .ready       = resume,
                             .paused      = release,
                             .handle      = meet,
-                            .derivatives = &passed,
+                            .derivatives = &kinksDerivatives,
                             .undo        = undo,
                             .message     = messageOf,
                             .take_mech   = takeMech};
