@@ -3,6 +3,9 @@
 
 static const sunrealtype g = SUN_RCONST(9.81);
 
+/* One method of each kind */
+static const char *const kinds[] = {"DOP853", "RADAU", "BDF", "Adams"};
+
 /* ---- a pendulum with dry friction ---- */
 
 /* (J + m l^2) theta'' = -m g l sin theta - F sign(theta') from 60 degrees comes to rest after 16 half swings. The turning points are
@@ -61,25 +64,30 @@ static CPSession start_of(const char *method, sunrealtype tol, sunrealtype t_end
   return session;
 }
 
+/* A rod of mass m hangs on a pin at one end, at the distance l from its centre, which breaks at a load or at a time. */
+static void hang_rod(CPFormulation formulation, sunrealtype m, sunrealtype l, sunrealtype load,
+                     sunrealtype at) {
+  const CPBody rod = {CP_NEW_BODY("rod"), .mass = m, .inertia = {0, 0, m / 12}, .centre = {l, 0, 0}};
+  const CPJoint hold   = {CP_NEW_JOINT("pin"), .kind = CP_JOINT_REVOLUTE, .b = "rod"};
+  const CPRelease snap = {CP_NEW_RELEASE("snap"), .joint = "pin", .load = load, .at = at};
+  bodies               = CPBodiesCreate(2, (sunrealtype[]){0, -g, 0});
+  add_element(bodies, &rod.head);
+  add_element(bodies, &hold.head);
+  add_element(bodies, &snap.head);
+  ck_assert_int_eq(CPBodiesSetFormulation(bodies, formulation), CP_SUCCESS);
+}
+
 /* A rod falls from the horizontal about a pin. At the angle x below it, with I = J + m l^2, omega^2 = 2 m g l sin x / I, and the
  * force on the pin is m g (1 + 2 m l^2 / I) sin x along the rod and m g (1 - m l^2 / I) cos x across it. The pin breaks at 1.8 m g, where
  * x = 0.79894, at t = integral of dx / omega (scipy 1.17.1: quad with x = v^2); then the rod flies freely. */
 START_TEST(a_pin_breaks_at_its_load) {
-  const sunrealtype tol = pow(10, -4 - _i), m = 2, l = 0.5, J = m / 12, t_end = 1,
+  const sunrealtype tol = pow(10, -4 - _i), m = 2, l = 0.5, t_end = 1,
                     t_break = SUN_RCONST(0.33312902505489), x = SUN_RCONST(0.79893517064835),
                     omega = SUN_RCONST(4.59237895276600);
   for (int n = 0; n < 6; n++) {
-    const CPBody rod   = {CP_NEW_BODY("rod"), .mass = m, .inertia = {0, 0, J}, .centre = {l, 0, 0}};
-    const CPJoint hold = {CP_NEW_JOINT("pin"), .kind = CP_JOINT_REVOLUTE, .b = "rod"};
-    const CPRelease snap = {CP_NEW_RELEASE("snap"), .joint = "pin", .load = 1.8 * m * g};
-    Pin pin              = {0};
+    Pin pin = {0};
     sunrealtype t;
-    bodies = CPBodiesCreate(2, (sunrealtype[]){0, -g, 0});
-    add_element(bodies, &rod.head);
-    add_element(bodies, &hold.head);
-    add_element(bodies, &snap.head);
-    ck_assert_int_eq(CPBodiesSetFormulation(bodies, n % 2 ? CP_JOINT_COORDINATES : CP_ABSOLUTE),
-                     CP_SUCCESS);
+    hang_rod(n % 2 ? CP_JOINT_COORDINATES : CP_ABSOLUTE, m, l, 1.8 * m * g, 0);
     ck_assert_int_eq(build_mech(bodies, &mech), CP_SUCCESS);
     y                 = CPBodiesState(bodies, test_context);
     CPSession session = start_of(methods[n / 2], tol, t_end);
@@ -95,9 +103,7 @@ START_TEST(a_pin_breaks_at_its_load) {
     ck_assert_double_eq_tol(q[1], -l * sin(x) + vy * s - g * s * s / 2, 50 * tol);
     ck_assert_double_eq_tol(q[2], -x - omega * s, 50 * tol);
     CPSessionFree(&session);
-    CPMechFree(&mech);
-    CPBodiesFree(&bodies);
-    N_VDestroy(y);
+    release();
   }
 }
 END_TEST
@@ -133,20 +139,11 @@ START_TEST(gradients_pass_releases) {
                               -rise * s * s / 2};
   const int timed          = _i / 2;
   for (int n = 0; n < 6; n++) {
-    const CPBody rod   = {CP_NEW_BODY("rod"), .mass = m, .inertia = {0, 0, J}, .centre = {l, 0, 0}};
-    const CPJoint hold = {CP_NEW_JOINT("pin"), .kind = CP_JOINT_REVOLUTE, .b = "rod"};
-    const CPRelease snap = {CP_NEW_RELEASE("snap"), .joint = "pin", .load = timed ? 0 : F,
-                            .at = timed ? t_break : 0};
     const CPFunctional G = {CP_SIZED(CPFunctional), .ng = 4, .end = place_at_end,
                             .integrand = angle_alone};
     sunrealtype values[4], dG[4], *parameters;
     int which;
-    bodies = CPBodiesCreate(2, (sunrealtype[]){0, -g, 0});
-    add_element(bodies, &rod.head);
-    add_element(bodies, &hold.head);
-    add_element(bodies, &snap.head);
-    ck_assert_int_eq(CPBodiesSetFormulation(bodies, n % 2 ? CP_JOINT_COORDINATES : CP_ABSOLUTE),
-                     CP_SUCCESS);
+    hang_rod(n % 2 ? CP_JOINT_COORDINATES : CP_ABSOLUTE, m, l, timed ? 0 : F, timed ? t_break : 0);
     ck_assert_int_eq(CPBodiesFind(bodies, CP_PARAMETER, timed ? "snap.at" : "snap.load", &which),
                      CP_SUCCESS);
     ck_assert_int_eq(build_mech(bodies, &mech), CP_SUCCESS);
@@ -166,9 +163,7 @@ START_TEST(gradients_pass_releases) {
                     "%d: value %d: %.12g for %.12g", n, j, dG[j], exact);
     }
     CPSessionFree(&session);
-    CPMechFree(&mech);
-    CPBodiesFree(&bodies);
-    N_VDestroy(y);
+    release();
   }
 }
 END_TEST
@@ -194,9 +189,7 @@ static sunrealtype evaluations(int releases) {
   ck_assert_int_eq(CPSessionRun(session, 1, y, &t), CP_SUCCESS);
   ck_assert_int_eq(CPObjectGetStat(CP_OBJECT(mech), "mass_evals", &count), CP_SUCCESS);
   CPSessionFree(&session);
-  CPMechFree(&mech);
-  CPBodiesFree(&bodies);
-  N_VDestroy(y);
+  release();
   return count;
 }
 
@@ -254,9 +247,7 @@ START_TEST(a_session_brings_the_controllers_of_its_mechanism) {
   ck_assert_mentions(CPObjectGetLastMessage(CP_OBJECT(mem)),
                      "derivatives pass samples in CPSessionGradient");
   CPIntegratorFree(&mem);
-  CPMechFree(&mech);
-  CPBodiesFree(&bodies);
-  N_VDestroy(y);
+  release();
 }
 END_TEST
 
@@ -333,9 +324,7 @@ START_TEST(gradients_pass_the_samples_of_controllers) {
     }
     for (int i = 0; i < 4; i++) ck_assert_double_eq(values[plist[i]], p[i]);
     CPSessionFree(&session);
-    CPMechFree(&mech);
-    CPBodiesFree(&bodies);
-    N_VDestroy(y);
+    release();
   }
 }
 END_TEST
@@ -488,12 +477,6 @@ static void run_named(const char *text, const char *coordinates, const char *met
   N_VDestroy(start);
 }
 
-static void free_named(void) {
-  CPMechFree(&mech);
-  CPBodiesFree(&bodies);
-  N_VDestroy(y);
-}
-
 static void point_of(const char *name, sunrealtype *x) {
   ck_assert_int_eq(
       body_point(mech, thing_named(bodies, CP_BODY, name), (sunrealtype[3]){0}, y, x, NULL),
@@ -533,7 +516,7 @@ START_TEST(what_docks_keeps_its_momentum) {
     ck_assert_double_eq_tol(x[1], SUN_RCONST(0.4) / 3 + 2 * dy / 3, 100 * tol);
     ck_assert_double_eq_tol(entries(y)[N_VGetLength(y) - 1], 6 + J * omega * omega / 2 - 9,
                             100 * tol);
-    free_named();
+    release();
   }
 }
 END_TEST
@@ -556,7 +539,7 @@ START_TEST(a_pin_catches_a_rod_and_lets_it_go) {
     point_of("rod", x);
     ck_assert_double_eq_tol(x[0], half * cos(angle) + 3 * half * sin(angle) * after, 100 * tol);
     ck_assert_double_eq_tol(x[1], half * sin(angle) - 3 * half * cos(angle) * after, 100 * tol);
-    free_named();
+    release();
   }
 }
 END_TEST
@@ -624,7 +607,6 @@ START_TEST(a_foot_between_others_does_not_make_them_sink_in) {
   static const sunrealtype at[] = {-0.43, -0.231, -0.219, -0.047, 0.254, 0.368},
                            mu[] = {0.5, 0.5, 0.2, 0.2, 0, 0.2}, e[] = {0.3, 0.3, 0.3, 0.4, 0, 0.4},
                            height = SUN_RCONST(0.3);
-  static const char *const by[]   = {"DOP853", "RADAU", "BDF", "Adams"};
   const sunrealtype tol           = pow(10, -3 - _i);
   for (int n = 0; n < 8; n++) {
     const CPBody box = {CP_NEW_BODY("box"),
@@ -636,7 +618,7 @@ START_TEST(a_foot_between_others_does_not_make_them_sink_in) {
     sunrealtype x[3];
     stand(&box, SUN_RCONST(-1.678), 6, at, mu, e);
     act(n % 2 ? CP_JOINT_COORDINATES : CP_ABSOLUTE);
-    ck_assert_msg(run_with(by[n / 2], tol, 1) == CP_SUCCESS, "%d: %s", n,
+    ck_assert_msg(run_with(kinds[n / 2], tol, 1) == CP_SUCCESS, "%d: %s", n,
                   CPObjectGetLastMessage(CP_OBJECT(contact)));
     point_of("box", x);
     ck_assert_double_eq_tol(x[1], height, 10 * tol);
@@ -651,7 +633,6 @@ END_TEST
  * integrates that exactly at any step size, and gaps within a step of a turn were not seen: a rod passed the floor, without a word. It
  * loses no energy, and so strikes every 2 t_1, t_1 = sqrt(2 angle J / torque). Loop index: the torque, 0.01, 1 and 30 N m. */
 START_TEST(no_floor_is_passed_within_a_step) {
-  static const char *const by[]      = {"DOP853", "RADAU", "BDF", "Adams"};
   static const sunrealtype torques[] = {0.01, 1, 30}, below[] = {0.9, 0.2};
   const sunrealtype t_end = 20, torque = torques[_i], mass = 1, J = SUN_RCONST(0.1);
   for (int n = 0; n < 16; n++) {
@@ -673,11 +654,11 @@ START_TEST(no_floor_is_passed_within_a_step) {
     add_element(bodies, &ground.head);
     act(CP_JOINT_COORDINATES);
     double impacts = 0;
-    ck_assert_int_eq(run_with(by[n % 4], tol, t_end), CP_SUCCESS);
+    ck_assert_int_eq(run_with(kinds[n % 4], tol, t_end), CP_SUCCESS);
     ck_assert_int_eq(CPObjectGetStat(CP_OBJECT(contact), "impacts", &impacts), CP_SUCCESS);
     const sunrealtype angle = acos(-1.0) + asin(h), t_1 = sqrt(2 * angle * (J + mass / 4) / torque);
-    ck_assert_msg(impacts == floor((t_end - t_1) / (2 * t_1)) + 1, "%s, %g: %g impacts", by[n % 4],
-                  h, impacts);
+    ck_assert_msg(impacts == floor((t_end - t_1) / (2 * t_1)) + 1, "%s, %g: %g impacts",
+                  kinds[n % 4], h, impacts);
     release();
   }
 }
@@ -686,7 +667,6 @@ END_TEST
 /* A heavy rod whose end slides on the floor hangs on a crank of 13 mg, which bounces at its stop; one of these impacts lifts the end at some
  * 1e-12 m/s, to less than the roundoff of the gap. The floor carries the end again. Loop index: tolerance. */
 START_TEST(a_flight_lower_than_roundoff_ends_on_the_floor) {
-  static const char *const by[] = {"DOP853", "RADAU", "BDF", "Adams"};
   static const char text[] =
       "dimension: 2\ngravity: [0, -9.81]\nbodies:\n"
       "  - {name: crank, mass: 1.3181019e-05, inertia: 9.8917136e-08, at: [-0.14991, -0.006356]}\n"
@@ -701,7 +681,7 @@ START_TEST(a_flight_lower_than_roundoff_ends_on_the_floor) {
     CPBodiesFile file = {CP_SIZED(CPBodiesFile)};
     ck_assert_int_eq(CPBodiesRead("crank.yaml", text, strlen(text), &bodies, &file), CP_SUCCESS);
     act(CP_ABSOLUTE);
-    ck_assert_msg(run_with(by[n], pow(10, -8 - _i), 1) == CP_SUCCESS, "%s: %s", by[n],
+    ck_assert_msg(run_with(kinds[n], pow(10, -8 - _i), 1) == CP_SUCCESS, "%s: %s", kinds[n],
                   CPObjectGetLastMessage(CP_OBJECT(contact)));
     release();
   }
