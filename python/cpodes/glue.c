@@ -405,8 +405,10 @@ int glue_sample(CPSession session, GlueSampler *s) {
                           .derivatives = &s->samples};
   const int flag       = CPSessionAddSource(session, &source, NULL);
   if (flag || !waiting) return flag;
-  source.start = NULL, source.handle           = at_act;
-  source.first += s->delay, source.derivatives = &s->acts;
+  source.start  = NULL;
+  source.handle = at_act;
+  source.first += s->delay;
+  source.derivatives = &s->acts;
   return CPSessionAddSource(session, &source, NULL);
 }
 

@@ -155,7 +155,7 @@ CPMech glue_mech(const CPEquations *equations, N_Vector y, SUNContext ctx);
 
 /* Adds the run's events and stops to its session, and sets its configuration. direction [nmodel_roots + nevents]. */
 int glue_begin(GlueRun *run, const int *direction);
-/* Adds a sampler to the session, after glue_begin. */
+/* Adds a sampler to a session before its start, to that of a run after glue_begin: one source, or two if there is a delay. */
 int glue_sample(CPSession session, GlueSampler *sampler);
 /* Takes steps towards t1 until t1, an event has been handled, an error, a full record or the end of its time. Returns the last
  * value of CPSessionStep, or one of these. */
