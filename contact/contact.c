@@ -123,8 +123,9 @@ static sunrealtype coefficient(const Point *point) {
 /* Does a contact slide in space, so that the direction of its friction depends on velocities? */
 static int turns(const CPContact c) {
   int any = 0;
+  if (c->frictionless) return 0;
   EACH_NEAR(c, i) any |= contactSlidesInSpace(&c->point[i]);
-  return any && !c->frictionless;
+  return any;
 }
 
 /* Linearizes the directions of friction (CPMechForce). */
@@ -144,8 +145,9 @@ static int linearize(sunrealtype t, const sunrealtype *q, const sunrealtype *u, 
 static int prepareFriction(CPContact c, sunrealtype t, const sunrealtype *q, const sunrealtype *u,
                            int *any) {
   *any = 0;
+  if (c->frictionless) return 0;
   EACH_NEAR(c, i) {
-    if (c->frictionless || !isForce(&c->point[i])) continue;
+    if (!isForce(&c->point[i])) continue;
     const int flag = contactLawOf(c, i, t, q, 0, "CPSessionRun");
     if (flag) return flag;
     *any = 1;

@@ -423,9 +423,9 @@ static void announceEnd(CPContact c) {
 /* Calls the user's function for each contact that has changed. Returns 1 if it asks for a stop. */
 static int tell(CPContact c) {
   int stop = 0;
+  if (!c->event_fn) return 0;
   EACH_NEAR(c, i) {
     const CPContactEvent *event = &c->event[i];
-    if (!c->event_fn) break;
     if (event->struck || event->before != event->after)
       stop |= c->event_fn(event, c->event_data) != 0;
   }
@@ -467,14 +467,14 @@ static int ready(CPSession session, sunrealtype t, void *contact) {
 static int accepted(CPSession session, sunrealtype t, N_Vector y, void *contact) {
   const CPContact c = contact;
   (void)session;
-  /* Usually watchGaps has kept the gaps and their rates. */
-  int bad = t == c->end[1] ? CP_SUCCESS : contactMeasure(c, t, y, "CPSessionRun");
-  EACH_NEAR(c, i) {
-    const Point *point = &c->point[i];
-    if (t != c->end[1]) break;
-    c->p[point->normal] = point->step.gap[1];
-    c->v[point->normal] = point->step.rate[1];
-  }
+  int bad = CP_SUCCESS;
+  if (t == c->end[1]) { /* as usual: watchGaps has kept the gaps and their rates */
+    EACH_NEAR(c, i) {
+      const Point *point  = &c->point[i];
+      c->p[point->normal] = point->step.gap[1];
+      c->v[point->normal] = point->step.rate[1];
+    }
+  } else bad = contactMeasure(c, t, y, "CPSessionRun");
   EACH_NEAR(c, i)
     if (!bad) bad = contactPenetrates(c, i, t, "CPSessionRun");
   if (!bad) contactCountTurns(c, t);
@@ -552,13 +552,10 @@ static int endStretch(CPContact c, sunrealtype t, N_Vector y) {
   const char *function       = "CPSessionRun";
   int changed, flag;
   forgetRoots(c);
-  flag = contactMeasure(c, t, y, function);
+  if ((flag = contactMeasure(c, t, y, function))) return flag;
   EACH_NEAR(c, i) /* as if each closed gap had just had a root */
-    if (!flag)
-      c->fired[ROOTS * i] =
-          c->p[c->point[i].normal] <= contactClosedGap(c, i, t, c->small_q) ? -1 : 0;
-  if (!flag) flag = contactEvent(c, t, y, &changed, function);
-  if (flag) return flag;
+    c->fired[ROOTS * i] = c->p[c->point[i].normal] <= contactClosedGap(c, i, t, c->small_q) ? -1 : 0;
+  if ((flag = contactEvent(c, t, y, &changed, function))) return flag;
   c->time_stepping = 0;
   flag             = contactRestart(c, t, y);
   forgetRoots(c);

@@ -57,8 +57,8 @@ static int force(sunrealtype t, const sunrealtype *q, const sunrealtype *u, cons
   memset(c->elastic.N, 0, (size_t)c->na * sizeof *c->elastic.N);
   flag = contactCall(c, p, t, q, c->elastic.p);
   if (!flag) flag = contactSome(c, t, q, u, c->elastic.v);
+  if (flag) return flag;
   EACH_NEAR(c, i) {
-    if (flag) break;
     const Point *point = &c->point[i];
     const int row      = point->normal;
     if (point->is_elastic)
@@ -66,8 +66,8 @@ static int force(sunrealtype t, const sunrealtype *q, const sunrealtype *u, cons
           c, point, contactOnTurn(point, t, c->elastic.p[row], c->elastic.v[row]),
           c->elastic.v[row]);
   }
-  if (!flag) contactTransposedTimes(c, c->some, c->elastic.N, f);
-  return flag;
+  contactTransposedTimes(c, c->some, c->elastic.N, f);
+  return 0;
 }
 
 int contactAddElasticForce(CPContact c) {

@@ -564,9 +564,10 @@ static int keepClosed(CPContact c, sunrealtype t, N_Vector y, const char *functi
 /* A contact that stays open although it would return at once is still lifted by others, and its
  * flights are not skipped. */
 static void countSkipped(CPContact c) {
+  if (c->impact.any) return;
   EACH_NEAR(c, i) {
     CPContactEvent *event = &c->event[i];
-    if (c->impact.any || !event->accumulated) continue;
+    if (!event->accumulated) continue;
     if (c->point[i].phase != CP_CONTACT_OPEN) c->stats.naccumulations++;
     else event->accumulated = 0, event->t_closed = event->t;
   }
@@ -576,11 +577,11 @@ static void countSkipped(CPContact c) {
 static int decide(CPContact c, sunrealtype t, N_Vector y, const char *function) {
   int flag = contactLaws(c, t, N_VGetArrayPointer(y), 1, function);
   if (!flag) flag = contactMeasure(c, t, y, function);
-  if (!flag && (flag = contactRows(c, t, N_VGetArrayPointer(y), contactOff(c))) != 0)
-    return contactUserFailed(c, function, "A", t, flag);
-  if (!flag) contactScales(c, y);
+  if (flag) return flag;
+  flag = contactRows(c, t, N_VGetArrayPointer(y), contactOff(c));
+  if (flag) return contactUserFailed(c, function, "A", t, flag);
+  contactScales(c, y);
   EACH_NEAR(c, i) {
-    if (flag) break;
     const Point *point    = &c->point[i];
     const sunrealtype gap = c->p[point->normal];
     c->event[i] =
@@ -593,9 +594,8 @@ static int decide(CPContact c, sunrealtype t, N_Vector y, const char *function) 
     c->keep[i] = !point->is_elastic && (point->phase != CP_CONTACT_OPEN || gap <= closed);
     for (int k = 0; k <= point->ntangents; k++)
       c->event[i].velocity[0][k] = c->v[k == 0 ? point->normal : point->tangent + k - 1];
-    flag = contactPenetrates(c, i, t, function);
+    if ((flag = contactPenetrates(c, i, t, function))) return flag;
   }
-  if (flag) return flag;
   EACH_NEAR(c, i) c->keep[i] = c->keep[i] && !c->point[i].is_held;
   flag = contactPose(c, t, y, function);
   if (!flag && c->problem.n > 0) flag = contactImpact(c, t, y, function);

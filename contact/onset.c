@@ -98,14 +98,14 @@ static sunrealtype measure(CPContact c, sunrealtype t, N_Vector y) {
   sunrealtype h = INFINITY, next = INFINITY, across;
   N_VConst(0.0, c->rate);
   turnAll(c, STRAIGHT);
-  int flag = accelerate(c, t, 0.0, y);
+  const int flag = accelerate(c, t, 0.0, y);
   turnAll(c, -STRAIGHT);
+  if (flag) return 0.0;
   EACH_NEAR(c, i)
-    if (!flag && begins(&c->point[i])) along(c, i, t, &across), c->onset[i].G = -across / STRAIGHT;
+    if (begins(&c->point[i])) along(c, i, t, &across), c->onset[i].G = -across / STRAIGHT;
   N_VConst(0.0, c->rate);
-  if (!flag) flag = accelerate(c, t, 0.0, y);
+  if (accelerate(c, t, 0.0, y)) return 0.0;
   EACH_NEAR(c, i) {
-    if (flag) break;
     ContactOnset *o = &c->onset[i];
     if (!begins(&c->point[i])) continue;
     o->push = along(c, i, t, &across);
@@ -114,11 +114,10 @@ static sunrealtype measure(CPContact c, sunrealtype t, N_Vector y) {
     /* G would move it by a tolerance in this time. */
     if (o->G > 0.0) h = fmin(h, sqrt(2.0 * c->tol_q * c->scale[c->point[i].tangent] / o->G));
   }
-  if (flag || isinf(h)) return 0.0;
-  h    = fmax(h, 10.0 * contactResolution(t));
-  flag = accelerate(c, t, h, y);
+  if (isinf(h)) return 0.0;
+  h = fmax(h, 10.0 * contactResolution(t));
+  if (accelerate(c, t, h, y)) return 0.0;
   EACH_NEAR(c, i) {
-    if (flag) break;
     ContactOnset *o = &c->onset[i];
     if (!begins(&c->point[i])) continue;
     o->growth                   = fabs(along(c, i, t + h, &across) - o->push) / h;
@@ -127,17 +126,16 @@ static sunrealtype measure(CPContact c, sunrealtype t, N_Vector y) {
     const sunrealtype lasts     = duration(c, i, 1, h, LONGEST * h);
     if (lasts > 0.0) next = fmin(next, lasts);
   }
-  if (flag || isinf(next)) return 0.0;
-  flag = accelerate(c, t, 0.5 * next, y); /* the midpoint rule */
-  if (!flag) flag = accelerate(c, t, next, y);
+  if (isinf(next)) return 0.0;
+  if (accelerate(c, t, 0.5 * next, y) || accelerate(c, t, next, y)) /* the midpoint rule */
+    return 0.0;
   EACH_NEAR(c, i) {
-    if (flag) break;
     ContactOnset *o = &c->onset[i];
     if (!begins(&c->point[i])) continue;
     o->growth = fmax(o->growth, fabs(along(c, i, t + next, &across) - o->push) / next);
     o->bend   = ((across - o->push * o->turn * next) / lateral(o) - o->off) / (next * next);
   }
-  return flag ? 0.0 : next;
+  return next;
 }
 
 void contactOnset(CPContact c, sunrealtype t, N_Vector y) {

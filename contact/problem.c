@@ -324,13 +324,13 @@ int contactFreeAccelerations(CPContact c, sunrealtype t, N_Vector y, const char 
   int flag        = contactActivateRows(c, 0);
   if (!flag) flag = CPMechAccelerations(c->mech, t, y, c->udot, c->lambda);
   c->frictionless = 0;
+  if (flag) return contactPassOn(c, flag);
   EACH_NEAR(c, i) {
-    if (flag) break;
     Point *point = &c->point[i];
     for (int k = 0; k < point->law.nloads; k++) point->unloaded[k] = c->lambda[point->law.load + k];
     if (point->is_held) point->N = contactNormal(point, c->lambda);
   }
-  return flag ? contactPassOn(c, flag) : contactRowAccelerations(c, t, y, function);
+  return contactRowAccelerations(c, t, y, function);
 }
 
 int contactLoads(CPContact c, sunrealtype *N) {
