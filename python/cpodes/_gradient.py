@@ -112,7 +112,7 @@ def values_and_derivatives(m: Any, objective: Objective, t_span: Tuple[float, fl
             work = lib.CPSessionGradient
             check(lib.CPContactAttach(system.contact, mem) if system.contact else lib.CPSessionSetMech(mem, system.mech))
             for sampler in samplers:
-                check(lib.glue_sample(mem, sampler))
+                check(lib.glue_sample(mem, sampler, ffi.NULL))
             check(lib.CPSessionSetTolerances(mem, rtol, atol, ffi.NULL))
             check(lib.CPSessionStart(mem, t0, own.vector(y0.copy()), t1))
         else:

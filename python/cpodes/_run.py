@@ -327,8 +327,7 @@ class Integration:
             check(lib.CPSessionSetRhsFn(run.session, to_c.glue_rhs, self.system.ode))
         check(lib.glue_begin(run, self.direction))
         for sampler in getattr(self.system, "samplers", ()):
-            check(lib.glue_sample(run.session, sampler))
-            run.nsamplers += 2 if sampler.length else 1
+            check(lib.glue_sample(run.session, sampler, ffi.addressof(run, "last")))
         atol = self.vector_below(self.atol.copy()) if np.ndim(self.atol) else ffi.NULL
         check(lib.CPSessionSetTolerances(run.session, float(np.min(self.rtol)), float(np.min(self.atol)), atol))
         flag = lib.CPSessionStart(run.session, self.t0, run.y, self.t1)

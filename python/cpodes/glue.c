@@ -344,6 +344,7 @@ int glue_begin(GlueRun *r, const int *direction) {
                                 .next_time = next_stop,
                                 .handle    = at_event};
   int flag                   = CPSessionAddSource(r->session, &source, &r->source);
+  r->last                    = r->source;
   if (!flag) flag = CPSessionSetEventFn(r->session, at_named, r);
   return flag ? flag : CPSessionSetConfigFn(r->session, configure, r);
 }
@@ -388,7 +389,7 @@ static int at_act(CPSession session, const CPEvent *event, N_Vector y, void *sam
   return t > s->begins - s->period / 2 ? set(s, place_at(s, t)) : CP_CONTINUE;
 }
 
-int glue_sample(CPSession session, GlueSampler *s) {
+int glue_sample(CPSession session, GlueSampler *s, int *last) {
   const int waiting = s->length * s->n;
   s->acts           = (CPEventDerivatives){.size = sizeof s->acts, .held = s->place, .nheld = s->n};
   s->samples        = (CPEventDerivatives){.size    = sizeof s->samples,
@@ -403,13 +404,13 @@ int glue_sample(CPSession session, GlueSampler *s) {
                           .period      = s->period,
                           .first       = s->first,
                           .derivatives = &s->samples};
-  const int flag       = CPSessionAddSource(session, &source, NULL);
+  const int flag       = CPSessionAddSource(session, &source, last);
   if (flag || !waiting) return flag;
   source.start  = NULL;
   source.handle = at_act;
   source.first += s->delay;
   source.derivatives = &s->acts;
-  return CPSessionAddSource(session, &source, NULL);
+  return CPSessionAddSource(session, &source, last);
 }
 
 static int is_time_stepping(const GlueRun *r) {
@@ -479,7 +480,7 @@ static int has_event(const GlueRun *r, int i, int *timed) {
 static int meet(GlueRun *r, double t1) {
   int restarts = 0, timed = 0, flag = 0;
   r->at_contacts = r->contact && has_event(r, r->source - 1, &timed);
-  for (int i = 0; i <= r->source + r->nsamplers; i++)
+  for (int i = 0; i <= r->last; i++)
     if (has_event(r, i, &timed)) restarts |= i != r->source || timed;
   if (restarts && r->t != r->told) flag = record(r, 0);
   if (flag < 0) return flag;

@@ -92,8 +92,8 @@ typedef struct {
   CPContact contact; /* the contacts, the session's source before `source`, or NULL */
   void *owner; /* the handle of the Integration, for glue_python_event and glue_python_config */
   N_Vector y, work;
-  int source; /* the session's source of the events and stops below; those of samplers follow */
-  int nsamplers;
+  int source; /* the session's source of the events and stops below; those of samplers follow, */
+  int last;   /* and this is the last one of all */
   GlueFn *events; /* [nevents], with one value each */
   int nevents;
   CVRootFn model_roots; /* those of a model, which come first, or NULL */
@@ -155,8 +155,9 @@ CPMech glue_mech(const CPEquations *equations, N_Vector y, SUNContext ctx);
 
 /* Adds the run's events and stops to its session, and sets its configuration. direction [nmodel_roots + nevents]. */
 int glue_begin(GlueRun *run, const int *direction);
-/* Adds a sampler to a session before its start, to that of a run after glue_begin: one source, or two if there is a delay. */
-int glue_sample(CPSession session, GlueSampler *sampler);
+/* Adds a sampler to a session before its start, to that of a run after glue_begin: one source, or two if there is a delay. last: out, the
+ * number of the last one, may be NULL. */
+int glue_sample(CPSession session, GlueSampler *sampler, int *last);
 /* Takes steps towards t1 until t1, an event has been handled, an error, a full record or the end of its time. Returns the last
  * value of CPSessionStep, or one of these. */
 #define GLUE_CALM  1000 /* an interval of time stepping has ended */
