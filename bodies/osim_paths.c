@@ -99,7 +99,6 @@ static int readPath(Osim *o, const xmlNode *n, Path *path, const char **why) {
 /* --------------------------------------------------------------------------------------- laws -- */
 
 /* law [LAW]: out, the force in the direction in which x grows, with the rate v: minus the tension */
-
 static int springLaw(Osim *o, const xmlNode *n, char *law) {
   sunrealtype K = 1, D = 0, free = 0;
   if (osimNumbers(o->r, n, "stiffness", 1, &K) || osimNumbers(o->r, n, "dissipation", 1, &D) ||

@@ -90,7 +90,7 @@ typedef struct {
   long int nnewton;           /* problems solved by Newton's iteration; the others by enumeration */
   sunrealtype residual;       /* largest relative residual of their solutions */
   long int nintervals;        /* intervals of time stepping (CPContactSetTimeStepping) */
-  long int nstretch_steps;    /* steps in them, each of which was compared with two half steps */
+  long int ninterval_steps;   /* steps in them, each of which was compared with two half steps */
   sunrealtype interval_begin; /* beginning of the newest interval */
   sunrealtype interval_end;   /* its end, or the time reached in it */
   int time_stepping;          /* 1 if it has not ended yet */
@@ -410,13 +410,12 @@ extern const CPEventDerivatives contactDerivatives;
 /* ---- time_stepping.c ---- */
 /* Begins an interval at the event at t: the integrator sees all contacts as open. Returns 0 or an
  * error code that has been reported. */
-int contactStretchBegin(CPContact c, sunrealtype t);
+int contactBeginTimeStepping(CPContact c, sunrealtype t);
 /* Has the set of loaded contacts stayed the same for long enough? */
-int contactStretchIsCalm(CPContact c);
+int contactIsCalm(CPContact c);
 /* Takes a step from c->newest towards tout. Returns the integrator's code at its end, or an error
  * code that has been reported, with y and *t as at the start. */
-int contactStretchStep(CPContact c, sunrealtype tout, N_Vector y, sunrealtype *t,
-                       const char *function);
+int contactTimeStep(CPContact c, sunrealtype tout, N_Vector y, sunrealtype *t, const char *function);
 
 /* ---- problem.c: the rows of an event; error codes have been reported ---- */
 /* Copies the message of CPMech, which has reported its failure, and returns flag. */

@@ -512,7 +512,7 @@ static int pass(CPContact c, sunrealtype t, N_Vector y, int *changed) {
     if (c->sens.Ns > 0) contactDecided(c, c->sens.decided);
     if (c->sens.Ns > 0) flag = contactEventTimes(c, t, function);
     if (!flag && c->sens.Ns > 0) flag = contactSensAfter(c, t, y, function);
-    if (!flag && areDense(c, t)) flag = contactStretchBegin(c, t);
+    if (!flag && areDense(c, t)) flag = contactBeginTimeStepping(c, t);
     if (flag) c->time_stepping = 0, contactUndo(c, y);
     else c->side = !c->side;
   }
@@ -547,7 +547,7 @@ int contactAdvance(CPContact c, sunrealtype tout, N_Vector y, sunrealtype *t) {
 static int advances(void *contact) { return ((CPContact)contact)->time_stepping; }
 
 /* Ends the interval at (t, y) by an event, after which the integrator takes over again. */
-static int endStretch(CPContact c, sunrealtype t, N_Vector y) {
+static int endTimeStepping(CPContact c, sunrealtype t, N_Vector y) {
   const CPContactStats stats = c->stats;
   const char *function       = "CPSessionRun";
   int changed, flag;
@@ -573,11 +573,11 @@ static int endStretch(CPContact c, sunrealtype t, N_Vector y) {
 static int advance(CPSession session, sunrealtype tout, N_Vector y, sunrealtype *t, void *contact) {
   const CPContact c = contact;
   (void)session;
-  const int advanced = contactRunning(c, contactStretchStep(c, tout, y, t, "CPSessionRun"));
+  const int advanced = contactRunning(c, contactTimeStep(c, tout, y, t, "CPSessionRun"));
   if (advanced < 0) return advanced;
   contactCountTurns(c, *t);
   if (advanced == CV_ROOT_RETURN) return CP_ROOT;
-  return contactStretchIsCalm(c) ? contactRunning(c, endStretch(c, *t, y)) : CP_CONTINUE;
+  return contactIsCalm(c) ? contactRunning(c, endTimeStepping(c, *t, y)) : CP_CONTINUE;
 }
 
 /* ---- the source ---- */

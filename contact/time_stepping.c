@@ -26,7 +26,7 @@ static sunrealtype part(CPContact c, sunrealtype duration) {
 
 static sunrealtype longest(CPContact c) { return part(c, c->dense_time); }
 
-int contactStretchBegin(CPContact c, sunrealtype t) {
+int contactBeginTimeStepping(CPContact c, sunrealtype t) {
   contactOpenAll(c);
   memset(c->carries, 0, (size_t)c->npoints);
   c->time_stepping = 1, c->t_busy = t, c->share = 1.0;
@@ -36,7 +36,7 @@ int contactStretchBegin(CPContact c, sunrealtype t) {
   return flag ? contactPassOn(c, flag) : CP_SUCCESS;
 }
 
-int contactStretchIsCalm(CPContact c) { return c->t - c->t_busy >= PARTS * longest(c); }
+int contactIsCalm(CPContact c) { return c->t - c->t_busy >= PARTS * longest(c); }
 
 /* Computes impulses at the end (t, y) of a flight of length h that began with the row velocities c->approach. Dry friction is an
  * impulse of at most h times its force.
@@ -135,8 +135,7 @@ static sunrealtype difference(CPContact c, N_Vector x, N_Vector y) {
   return most / (c->atol + c->rtol * size);
 }
 
-int contactStretchStep(CPContact c, sunrealtype tout, N_Vector y, sunrealtype *t,
-                       const char *function) {
+int contactTimeStep(CPContact c, sunrealtype tout, N_Vector y, sunrealtype *t, const char *function) {
   const sunrealtype t0 = c->t, most = longest(c), least = c->least_h;
   sunrealtype h = fmin(c->h, tout - t0), error = 0;
   int flag, changed, halved = 0;
@@ -166,7 +165,7 @@ int contactStretchStep(CPContact c, sunrealtype tout, N_Vector y, sunrealtype *t
   if (halved) c->h = fmax(h, least);
   /* The error of a step of order one grows with h^2. */
   else if (h == c->h && 4 * error <= 1.0) c->h = fmin(2 * h, most);
-  c->stats.nstretch_steps++;
+  c->stats.ninterval_steps++;
   c->stats.interval_end = *t;
   return flag;
 }

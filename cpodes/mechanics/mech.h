@@ -271,7 +271,7 @@ int cpMechUsable(CPMech mech, const char *function);
 typedef enum { CP_MECH_ANYTIME, CP_MECH_BEFORE_USE, CP_MECH_BEFORE_ATTACH } CPMechWhen;
 int cpMechOption(CPMech mech, CPMechWhen when, const char *function);
 /* Returns a copy of array [count] in mech's memory with room for one more entry, or array itself if
- * it has that room. Without memory, this is reported and NULL is returned. */
+ * it has that room. If memory runs out, this is reported and NULL is returned. */
 void *cpMechGrow(CPMech mech, void *array, int count, size_t size, const char *function);
 /* Reports a failure, whose reason is in mech->text, and returns its negative code; returns 0 if
  * flag is 0. */

@@ -169,7 +169,7 @@ static int isStiff(Adjoint *a, sunrealtype t) {
          passed * (how == CP_IMPLICIT ? STIFF : 1) < WINDOW;
 }
 
-/* Integrates back from *t to the time `to`, in the segment of the tape that is in memory, by at most so many steps. */
+/* Integrates back from *t to the time `to`, in the segment of the tape that is in memory, by at most this number of steps. */
 static int integrate(Adjoint *a, sunrealtype *t, sunrealtype to, int steps) {
   const CPIntegrator mem = a->run.mem;
   const long int most    = cpFunctionalMaxSteps(a->run.F);
@@ -197,7 +197,7 @@ static int integrate(Adjoint *a, sunrealtype *t, sunrealtype to, int steps) {
                   : backFailed(a, flag);
 }
 
-/* Goes from *t to the time `to`, by at most so many steps. After a jump of l the first one has the size that was proposed, or
+/* Goes from *t to the time `to`, by at most this number of steps. After a jump of l the first one has the size that was proposed, or
  * reaches `to` if that is hardly farther. */
 static int move(Adjoint *a, sunrealtype *t, sunrealtype to, int steps) {
   int flag = CP_SUCCESS;

@@ -155,7 +155,7 @@ static inline int mech_counters(CPMech object, MechCounters *s) {
 
 typedef struct {
   long int nevents, nimpacts, naccumulations, nreduced, nsolved, nnewton, nintervals,
-      nstretch_steps, time_stepping;
+      ninterval_steps, time_stepping;
   sunrealtype residual, interval_begin, interval_end;
 } ContactCounters;
 
@@ -165,18 +165,18 @@ static inline int contact_counters(CPContact object, ContactCounters *s) {
   sunrealtype probe;
   const int flag = CPObjectGetStat(CP_OBJECT(object), "events", &probe);
   if (flag) return flag;
-  s->nevents        = (long int)counter_of(CP_OBJECT(object), "events");
-  s->nimpacts       = (long int)counter_of(CP_OBJECT(object), "impacts");
-  s->naccumulations = (long int)counter_of(CP_OBJECT(object), "accumulations");
-  s->nreduced       = (long int)counter_of(CP_OBJECT(object), "reduced_impacts");
-  s->nsolved        = (long int)counter_of(CP_OBJECT(object), "problems");
-  s->nnewton        = (long int)counter_of(CP_OBJECT(object), "newton_problems");
-  s->residual       = counter_of(CP_OBJECT(object), "residual");
-  s->nintervals     = (long int)counter_of(CP_OBJECT(object), "intervals");
-  s->nstretch_steps = (long int)counter_of(CP_OBJECT(object), "stretch_steps");
-  s->interval_begin = counter_of(CP_OBJECT(object), "interval_begin");
-  s->interval_end   = counter_of(CP_OBJECT(object), "interval_end");
-  s->time_stepping  = (long int)counter_of(CP_OBJECT(object), "time_stepping");
+  s->nevents         = (long int)counter_of(CP_OBJECT(object), "events");
+  s->nimpacts        = (long int)counter_of(CP_OBJECT(object), "impacts");
+  s->naccumulations  = (long int)counter_of(CP_OBJECT(object), "accumulations");
+  s->nreduced        = (long int)counter_of(CP_OBJECT(object), "reduced_impacts");
+  s->nsolved         = (long int)counter_of(CP_OBJECT(object), "problems");
+  s->nnewton         = (long int)counter_of(CP_OBJECT(object), "newton_problems");
+  s->residual        = counter_of(CP_OBJECT(object), "residual");
+  s->nintervals      = (long int)counter_of(CP_OBJECT(object), "intervals");
+  s->ninterval_steps = (long int)counter_of(CP_OBJECT(object), "interval_steps");
+  s->interval_begin  = counter_of(CP_OBJECT(object), "interval_begin");
+  s->interval_end    = counter_of(CP_OBJECT(object), "interval_end");
+  s->time_stepping   = (long int)counter_of(CP_OBJECT(object), "time_stepping");
   return 0;
 }
 

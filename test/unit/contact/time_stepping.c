@@ -187,7 +187,7 @@ START_TEST(steps_are_those_of_the_events_that_were_too_many) {
   run_to(run, 2.75 * t1 + (1 + 2 + 4 + 8) * s);
   const ContactCounters stats = stats_of(run);
   ck_assert_int_eq(stats.nintervals, 1);
-  ck_assert_int_ge(stats.nstretch_steps, 4);
+  ck_assert_int_ge(stats.ninterval_steps, 4);
   run_free(&run);
 }
 END_TEST
