@@ -52,18 +52,16 @@ int yamlNumber(Reader *r, const yaml_node_t *n, const char *key, const char *uni
 
 /* Adds the quantities that an expression names, ELEMENT.QUANTITY, to the inputs of the element. */
 static int findInputs(Reader *r, const yaml_node_t *n) {
-  static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_",
-                    more[]    = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789.";
   if (n->type != YAML_SCALAR_NODE) return 0;
   for (const char *c = yamlText(n); *c;) {
     char name[TEXT], *end, rule[RULE_TEXT];
     Sensor s;
+    const size_t length = cpNameLength(c);
     strtod(c, &end);
-    if (end > c && !strchr(letters, *c)) {
+    if (end > c && length == 0) {
       c = end;
       continue;
     }
-    const size_t length = strchr(letters, *c) ? strspn(c, more) : 0;
     if (length + 3 > sizeof name && memchr(c, '.', length))
       return yamlWrong(r, n->start_mark, "the name %.40s... is too long", c);
     snprintf(name, sizeof name, " %.*s ", (int)length, c);

@@ -64,13 +64,6 @@ int cpScopeNumber(Scope *scope, const char *text, Place place, const char *resul
   return flag;
 }
 
-static int isName(const char *name) {
-  static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_";
-  return strspn(name, letters) > 0 &&
-         strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789.") ==
-             strlen(name);
-}
-
 int CPFunctionCreate(const CPFunctionOptions *options, CPFunction *f) {
   CPFunctionOptions o;
   CPTable table;
@@ -86,7 +79,7 @@ int CPFunctionCreate(const CPFunctionOptions *options, CPFunction *f) {
     if (!o.variable || !o.variable[i] || !*o.variable[i])
       return cpRefuse(NULL, __func__, "variable must have %d names", o.nvariables);
   for (int i = 0; i < o.nvariables && o.text; i++) {
-    if (!isName(o.variable[i]))
+    if (cpNameLength(o.variable[i]) != strlen(o.variable[i]))
       return cpRefuse(
           NULL, __func__,
           "the name of a variable begins with a letter and is made of letters, digits, _ "

@@ -43,6 +43,9 @@ CPODES_EXPORT int cpScopeParse(Scope *scope, const char *text, Place place, int 
 /* Evaluates an expression of constants. value: out */
 CPODES_EXPORT int cpScopeNumber(Scope *scope, const char *text, Place place, const char *result,
                                 sunrealtype *value);
+/* The number of bytes of the name that a text begins with: letters, digits, _ and all beyond ASCII, no digit first, and dots between
+ * them, as in names of quantities. 0: it begins with none. */
+CPODES_EXPORT size_t cpNameLength(const char *text);
 /* The nearest of the names that have been shown to it, in one insertion, deletion or exchange for each three letters */
 typedef struct {
   const char *name, *best;

@@ -156,14 +156,6 @@ static int variableOf(const Parser *p, const char *name, size_t length) {
   return -1;
 }
 
-static size_t nameLength(const char *at) {
-  size_t n = 0;
-  while (isalnum((unsigned char)at[n]) || at[n] == '_' || (unsigned char)at[n] >= 0x80 ||
-         (n > 0 && at[n] == '.' && (isalpha((unsigned char)at[n + 1]) || at[n + 1] == '_')))
-    n++;
-  return isdigit((unsigned char)at[0]) ? 0 : n;
-}
-
 static int number(Parser *p, Part *out) {
   const char *start = p->at, *end = start, *behind;
   char digits[LONGEST_NUMBER + 20];
@@ -188,7 +180,7 @@ static int number(Parser *p, Part *out) {
     if (languageUnit(&p->at, p->text, &out->d, &exponent, &factor, &p->wrong)) return 1;
     for (const char *slash = unit; (slash = memchr(slash, '/', (size_t)(p->at - slash)));) {
       slash += 1 + strspn(slash + 1, " \t\r\n");
-      const size_t length = strspn(slash, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ");
+      const size_t length = cpNameLength(slash);
       Meaning meaning;
       if ((p->flag = languageMeaning(p->scope, slash, length, &meaning))) return 1;
       if (length > 0 && (meaning.found || variableOf(p, slash, length) >= 0))
@@ -334,7 +326,7 @@ static int slope(Parser *p, const char *at, size_t length, CPFunction f, Part *o
 
 static int name(Parser *p, Part *out) {
   const char *at      = p->at;
-  const size_t length = nameLength(at);
+  const size_t length = cpNameLength(at);
   const int variable  = variableOf(p, at, length);
   Meaning meaning     = {0};
   Op op               = {VARIABLE, variable, {0}};
@@ -370,7 +362,7 @@ static int factor(Parser *p, Part *out) {
   else if (next(p, '+')) failed = factor(p, out);
   else {
     if (isdigit((unsigned char)*at) || *at == '.') failed = number(p, out);
-    else if (nameLength(at) > 0) failed = name(p, out);
+    else if (cpNameLength(at) > 0) failed = name(p, out);
     else if (next(p, '(')) failed = sum(p, out) || expect(p, ')');
     else
       failed = wrong(p, at,

@@ -2,6 +2,8 @@
  * does not matter; a number that is under way when it is looked up depends on itself. */
 #include "language_impl.h"
 
+#include <ctype.h>
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -86,9 +88,18 @@ static char *copyText(const char *text) {
   return copy ? strcpy(copy, text) : NULL;
 }
 
+size_t cpNameLength(const char *text) {
+  const unsigned char *c = (const unsigned char *)text;
+  while (isalnum(*c) || *c == '_' || *c >= 0x80 ||
+         (*c == '.' && c > (const unsigned char *)text &&
+          (isalnum(c[1]) || c[1] == '_' || c[1] >= 0x80)))
+    c++;
+  return isdigit((unsigned char)*text) ? 0 : (size_t)((const char *)c - text);
+}
+
 static int isName(const char *name) {
-  size_t n = strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
-  return n > 0 && !name[n] && n <= MOST_NAME && !(name[0] >= '0' && name[0] <= '9');
+  const size_t n = cpNameLength(name);
+  return n > 0 && !name[n] && n <= MOST_NAME && !strchr(name, '.');
 }
 
 int cpScopeDefine(Scope *scope, const char *name, const char *text, CPFunction f, Place place,

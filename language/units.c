@@ -123,7 +123,8 @@ int languageUnit(const char **text, const char *origin, Dimension *d, int *expon
     const char *word = slash ? afterBlanks(next + 1) : next;
     /* After a slash, what is no unit is the next factor of the expression. */
     const size_t length = wordLength(word);
-    if (length == 0 || (slash && (!find(word, length) || *afterBlanks(word + length) == '(')))
+    if (length == 0 || (slash && (!find(word, length) || cpNameLength(word) > length ||
+                                  *afterBlanks(word + length) == '(')))
       break;
     if (count > LARGEST_POWER || (divided && !slash)) {
       wrong->at = (size_t)(word - origin);

@@ -20,7 +20,7 @@ enum { CP_MOST_VARIABLES = 16 };
 /** A name that an expression may use besides its variables: a number, or a function that it may call. */
 typedef struct {
   size_t size;      /**< of this struct */
-  const char *name; /**< letters, digits and _, no digit first */
+  const char *name; /**< letters (also of UTF-8), digits and _, no digit first, at most 100 bytes */
   const char *text; /**< expression of a number; it may use the other names, in any order, but not itself */
   CPFunction function; /**< or a function to be called by this name, which stays the caller's; NULL if there is a text */
 } CPDefinition;
@@ -65,7 +65,7 @@ typedef struct {
   const char *text;     /**< expression, terminated by a zero */
   const CPTable *table; /**< or table; copied */
   int nvariables; /**< number of variables of the expression, or 0; those of a table have no names */
-  const char *const *variable; /**< [nvariables] their names, letters, digits, _ and dots */
+  const char *const *variable; /**< [nvariables] their names, such names joined by dots */
   const char *const *unit; /**< units of the variables, "mm" or "N m/rad"; NULL or "": plain numbers */
   const char *result;      /**< the unit that the value must have; NULL: any, for a table none */
   int ndefinitions;        /**< number of further names */

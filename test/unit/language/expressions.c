@@ -285,6 +285,22 @@ START_TEST(a_value_has_the_dimension_that_is_required) {
 }
 END_TEST
 
+START_TEST(a_name_that_begins_like_a_unit_is_a_name) {
+  static const char *const names[]        = {"s.displacement", "m2", "s.1.rate", "tür.angle"},
+                           *const units[] = {"m", "kg", "", ""};
+  CPFunctionOptions o                     = {CP_SIZED(CPFunctionOptions),
+                                             .text       = "6 N m/s.displacement/2 N + 8 kg/m2 + s.1.rate*tür.angle",
+                                             .nvariables = 4, .variable = names, .unit = units};
+  const sunrealtype x[]                   = {3, 4, 5, 7};
+  CPFunction f;
+  sunrealtype value;
+  ck_assert_int_eq(CPFunctionCreate(&o, &f), CP_SUCCESS);
+  ck_assert_int_eq(CPFunctionEvaluate(f, x, &value, NULL, NULL), CP_SUCCESS);
+  ck_assert(value == 1 + 2 + 35);
+  CPFunctionFree(&f);
+}
+END_TEST
+
 START_TEST(names_are_numbers_in_any_order_but_not_in_circles) {
   static const CPDefinition definitions[] = {
       {CP_SIZED(CPDefinition), .name = "rod", .text = "3*crank + gap"},
@@ -430,6 +446,7 @@ TEST_SUITE(expressions) {
   tcase_add_test(tcase, units_have_the_values_of_the_SI);
   tcase_add_loop_test(tcase, what_is_wrong_is_told_with_its_place, 0, sizeof bad / sizeof bad[0]);
   tcase_add_test(tcase, a_value_has_the_dimension_that_is_required);
+  tcase_add_test(tcase, a_name_that_begins_like_a_unit_is_a_name);
   tcase_add_test(tcase, names_are_numbers_in_any_order_but_not_in_circles);
   tcase_add_test(tcase, wrong_calls_are_refused_with_a_reason);
   tcase_add_loop_test(tcase, long_texts_are_read_or_refused_in_linear_time, 0, 7);
