@@ -456,9 +456,14 @@ int contactReact(CPContact c, const sunrealtype *x, sunrealtype *w, sunrealtype 
 int contactProduct(CPContact c, const sunrealtype *x, sunrealtype *y);
 /* The block of W of law k: entry (i, j) is at i + j ld. ld: out. */
 const sunrealtype *contactBlock(const CPContact c, int k, int *ld);
-/* Returns nonzero if there is no solution (then call contactNoSolution). */
+/* Returns nonzero if there is no solution. */
 int contactSolveProblem(CPContact c);
-int contactNoSolution(CPContact c, sunrealtype t, const char *function, const char *what);
+/* Writes the names of the problem's contacts to names [length]. */
+void contactNames(const CPContact c, char *names, size_t length);
+/* Writes that there is none to the log, and returns the code, for contactReported or contactTell. */
+int contactNoSolution(CPContact c, sunrealtype t, const char *what);
+/* Reports the text of the log with this code, and returns it. */
+int contactReported(CPContact c, int flag, const char *function);
 /* N of the problem's contacts that multipliers load, under the forces P->x: N [nloaded], out. Returns 0 or CPMechSolve's code. */
 int contactLoads(CPContact c, sunrealtype *N);
 /* c->a [na] <- A u' - b of c->udot at (t, y), in the rows of contacts that are closed, have been or are to be in the problem; others are 0
@@ -532,8 +537,18 @@ int contactProjected(CPContact c, sunrealtype t, N_Vector y, const char *functio
 void contactOpenAll(CPContact c);
 /* Restores y, phases and c->event to what they were before the newest event. */
 void contactUndo(CPContact c, N_Vector y);
+/* Keeps the phases and (t, y) for contactUndo. */
+void contactKeep(CPContact c, N_Vector y);
+/* Computes the velocities and phases after the event at (t, y). Returns 0 or a code, which has been reported but for
+ * CP_CONTACT_PENETRATION and CP_CONTACT_NO_SOLUTION. */
+int contactDecide(CPContact c, sunrealtype t, N_Vector y, const char *function);
+
+/* ---- lock.c ---- */
+/* Reports the reason in the log why the event at (t, y) = contactKeep's, to which y has returned, has failed with one of these two codes,
+ * unless a drive has reached its end there, which it tells in place of that. Returns the code. Other codes have been reported. */
+int contactTell(CPContact c, sunrealtype t, N_Vector y, int flag, const char *function);
 /* Is the gap i, in c->p, negative by more than the tolerance? Returns 0 or CP_CONTACT_PENETRATION,
  * which has been reported. */
-int contactPenetrates(CPContact c, int i, sunrealtype t, const char *function);
+int contactPenetrates(CPContact c, int i, sunrealtype t);
 
 #endif

@@ -475,10 +475,16 @@ static int accepted(CPSession session, sunrealtype t, N_Vector y, void *contact)
       c->v[point->normal] = point->step.rate[1];
     }
   } else bad = contactMeasure(c, t, y, "CPSessionRun");
+  if (bad) return bad;
   EACH_NEAR(c, i)
-    if (!bad) bad = contactPenetrates(c, i, t, "CPSessionRun");
-  if (!bad) contactCountTurns(c, t);
-  return bad ? bad : boundStep(c, t, y, 0);
+    if (!bad) bad = contactPenetrates(c, i, t);
+  if (bad) {
+    contactKeep(c, y);
+    forgetRoots(c);
+    return contactTell(c, t, y, bad, "CPSessionRun");
+  }
+  contactCountTurns(c, t);
+  return boundStep(c, t, y, 0);
 }
 
 /* Does an event at t exceed the number of events that the user allows within the duration? */

@@ -399,7 +399,7 @@ static int forces(CPContact c, sunrealtype t, const char *function) {
       for (int k = 0; k < P->ncontacts; k++)
         if (P->law[k].slides && criterion(c, k, P->law[k].s) <= 0.0)
           return painleve(c, t, k, function);
-      return contactNoSolution(c, t, function, "accelerations");
+      return contactNoSolution(c, t, "accelerations");
     }
     int any = 0;
     for (int k = 0; k < P->ncontacts; k++) {
@@ -420,7 +420,7 @@ static int forces(CPContact c, sunrealtype t, const char *function) {
                     T >= law->mu * x[0] - (at_root ? CP_INEXACT * law->mu * x[0] : bound);
       any |= law->begins;
     }
-    if (any && beginSliding(c, &again)) return contactNoSolution(c, t, function, "accelerations");
+    if (any && beginSliding(c, &again)) return contactNoSolution(c, t, "accelerations");
   }
   return CP_SUCCESS;
 }
@@ -499,15 +499,16 @@ sunrealtype contactClosedGap(CPContact c, int i, sunrealtype t, sunrealtype size
   return size * c->scale[row] + fabs(c->v[row]) * CP_LOCATED * fabs(t);
 }
 
-int contactPenetrates(CPContact c, int i, sunrealtype t, const char *function) {
+int contactPenetrates(CPContact c, int i, sunrealtype t) {
   const Point *point = &c->point[i];
   /* Nothing opens or closes a gap whose row is roundoff. */
   if (point->is_elastic || c->scale[point->normal] <= 64 * DBL_EPSILON ||
       !(c->p[point->normal] < -contactClosedGap(c, i, t, c->tol_q)))
     return CP_SUCCESS;
-  return cpReport(&c->log, CP_CONTACT_PENETRATION, function,
-                  "at t = %.10g: contact \"%s\" penetrates: its gap is %.3e", t, point->name,
-                  c->p[point->normal]);
+  snprintf(c->log.text, sizeof c->log.text,
+           "at t = %.10g: contact \"%s\" penetrates: its gap is %.3e", t, point->name,
+           c->p[point->normal]);
+  return CP_CONTACT_PENETRATION;
 }
 
 /* Sets the velocities of the rows that become active to zero; they are already zero up to a part of
@@ -573,9 +574,10 @@ static void countSkipped(CPContact c) {
   }
 }
 
-/* Computes the velocities and phases after the event at (t, y). */
-static int decide(CPContact c, sunrealtype t, N_Vector y, const char *function) {
-  int flag = contactLaws(c, t, N_VGetArrayPointer(y), 1, function);
+int contactDecide(CPContact c, sunrealtype t, N_Vector y, const char *function) {
+  int flag      = contactLaws(c, t, N_VGetArrayPointer(y), 1, function);
+  c->impact.any = 0;
+  EACH_NEAR(c, i) c->impact.pull[i] = 0.0;
   if (!flag) flag = contactMeasure(c, t, y, function);
   if (flag) return flag;
   flag = contactRows(c, t, N_VGetArrayPointer(y), contactOff(c));
@@ -594,7 +596,7 @@ static int decide(CPContact c, sunrealtype t, N_Vector y, const char *function) 
     c->keep[i] = !point->is_elastic && (point->phase != CP_CONTACT_OPEN || gap <= closed);
     for (int k = 0; k <= point->ntangents; k++)
       c->event[i].velocity[0][k] = c->v[k == 0 ? point->normal : point->tangent + k - 1];
-    if ((flag = contactPenetrates(c, i, t, function))) return flag;
+    if ((flag = contactPenetrates(c, i, t))) return flag;
   }
   EACH_NEAR(c, i) c->keep[i] = c->keep[i] && !c->point[i].is_held;
   flag = contactPose(c, t, y, function);
@@ -677,6 +679,11 @@ void contactOpenAll(CPContact c) {
   }
 }
 
+void contactKeep(CPContact c, N_Vector y) {
+  EACH_NEAR(c, i) c->before[i] = c->point[i], c->event_before[i] = c->event[i];
+  N_VScale(1.0, y, c->saved);
+}
+
 void contactUndo(CPContact c, N_Vector y) {
   EACH_NEAR(c, i) c->point[i] = c->before[i], c->event[i] = c->event_before[i];
   N_VScale(1.0, c->saved, y);
@@ -727,17 +734,12 @@ void contactTolerances(CPContact c, N_Vector y) {
 
 int contactEvent(CPContact c, sunrealtype t, N_Vector y, int *changed, const char *function) {
   contactTolerances(c, y);
-  EACH_NEAR(c, i) {
-    c->before[i] = c->point[i], c->event_before[i] = c->event[i];
-    c->impact.pull[i] = 0.0;
-  }
-  N_VScale(1.0, y, c->saved);
-  c->impact.any = 0;
-  int flag      = decide(c, t, y, function);
-  *changed      = 0;
+  contactKeep(c, y);
+  int flag = contactDecide(c, t, y, function);
+  *changed = 0;
   if (flag) {
     contactUndo(c, y);
-    return flag;
+    return contactTell(c, t, y, flag, function);
   }
   EACH_NEAR(c, i) {
     const Point *point = &c->point[i], *before = &c->before[i];

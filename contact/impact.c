@@ -5,7 +5,8 @@
  * The energy changes by 1/2 P^T (v- + v+). With friction, Newton's law may let it grow (T. R. Kane,
  * Stanford Mechanics Alumni Club Newsletter, 1984). All e are then reduced by a common factor, the
  * largest for which it does not grow; with e = 0 it never grows, since P_N v_N+ = 0 and P_T^T
- * v_T+ <= 0. */
+ * v_T+ <= 0. So they are where there are no impulses with them: a rod on a hinge whose tip strikes a floor within the cone of friction
+ * could only fly back if it slid back, and friction then would push it down. */
 #include "contact_impl.h"
 
 #include <float.h>
@@ -64,19 +65,23 @@ static sunrealtype impulses(CPContact c, sunrealtype factor) {
   return terms > 0.0 ? growth / terms : 0.0;
 }
 
-int contactRestitution(CPContact c, sunrealtype *factor) {
-  sunrealtype low = 0.0, growth = impulses(c, *factor);
-  if (growth <= CP_ROUNDED) return 0;
-  if (isnan(growth)) return 1;
+/* *factor <- the largest one with which there are impulses, and energy does not grow. Returns 1 if there is none. */
+static int reduce(CPContact c, sunrealtype *factor) {
+  sunrealtype low = 0.0;
+  if (isnan(impulses(c, low))) return 1;
   c->stats.nreduced++;
   while (*factor - low > DBL_EPSILON) {
-    const sunrealtype middle = (low + *factor) / 2;
-    growth                   = impulses(c, middle);
-    if (isnan(growth)) return 1;
-    *(growth <= CP_ROUNDED ? &low : factor) = middle;
+    const sunrealtype middle                             = (low + *factor) / 2;
+    *(impulses(c, middle) <= CP_ROUNDED ? &low : factor) = middle;
   }
   *factor = low;
   return isnan(impulses(c, low));
+}
+
+int contactRestitution(CPContact c, sunrealtype *factor) {
+  const sunrealtype growth = impulses(c, *factor);
+  if (growth <= CP_ROUNDED) return 0;
+  return isnan(growth) || reduce(c, factor);
 }
 
 /* The name of the contact to which row i of the problem belongs. */
@@ -254,7 +259,8 @@ int contactImpact(CPContact c, sunrealtype t, N_Vector y, const char *function) 
   const sunrealtype largest = contactLargest(P->n, c->velocity);
   for (int again = 1; again;) {
     const int failed = contactRestitution(c, &factor);
-    if (failed && !releaseGlued(c)) return contactNoSolution(c, t, function, "impulses");
+    if (failed && !releaseGlued(c) && reduce(c, &factor))
+      return contactNoSolution(c, t, "impulses");
     again = failed || skipReturns(c, t, factor, largest);
   }
   countReleased(c);
@@ -281,6 +287,7 @@ int contactRepeatImpact(CPContact c, sunrealtype t, N_Vector y, const char *func
   if (flag) return flag;
   for (int k = 0; k < P->ncontacts; k++) P->law[k].glued = c->impact.glued[k];
   takeVelocities(c);
-  if (contactRestitution(c, &factor)) return contactNoSolution(c, t, function, "impulses");
+  if (contactRestitution(c, &factor) && reduce(c, &factor))
+    return contactReported(c, contactNoSolution(c, t, "impulses"), function);
   return contactApplyImpulses(c, t, y, function);
 }

@@ -277,17 +277,29 @@ int contactSolveProblem(CPContact c) {
   return failed;
 }
 
-int contactNoSolution(CPContact c, sunrealtype t, const char *function, const char *what) {
+void contactNames(const CPContact c, char *names, size_t length) {
   const ContactProblem *P = &c->problem;
-  char names[CP_TEXT_LENGTH / 2];
-  size_t used = 0;
-  for (int k = 0; k < P->ncontacts && used < sizeof names; k++)
-    used += (size_t)snprintf(names + used, sizeof names - used, "%s\"%s\"", k > 0 ? ", " : "",
+  size_t used             = 0;
+  for (int k = 0; k < P->ncontacts && used < length; k++)
+    used += (size_t)snprintf(names + used, length - used, "%s\"%s\"", k > 0 ? ", " : "",
                              c->point[P->law[k].contact].name);
-  return cpReport(&c->log, CP_CONTACT_NO_SOLUTION, function,
-                  "at t = %.10g: no %s of the %d closed contacts %s%s satisfy the laws of "
-                  "contact (residual %.1e)",
-                  t, what, P->ncontacts, names, used < sizeof names ? "" : " ...", P->residual);
+  if (used >= length) memcpy(names + length - 5, " ...", 5);
+}
+
+int contactNoSolution(CPContact c, sunrealtype t, const char *what) {
+  char names[CP_TEXT_LENGTH / 2] = "";
+  contactNames(c, names, sizeof names);
+  snprintf(
+      c->log.text,
+      sizeof c->log.text, "at t = %.10g: no %s of the %d closed contacts %s satisfy the laws of contact (residual %.1e)",
+      t, what, c->problem.ncontacts, names, c->problem.residual);
+  return CP_CONTACT_NO_SOLUTION;
+}
+
+int contactReported(CPContact c, int flag, const char *function) {
+  char text[CP_TEXT_LENGTH];
+  memcpy(text, c->log.text, sizeof text);
+  return cpReport(&c->log, flag, function, "%s", text);
 }
 
 /* Does an event, or how the contact slides, depend on the accelerations of its rows? Not on those of contacts that are open and stay so. */

@@ -70,7 +70,8 @@ static int strike(CPContact c, sunrealtype t, sunrealtype h, N_Vector y, const c
     }
     if (point->is_held) c->velocity[N] = -h * point->law.force;
   }
-  if (contactRestitution(c, &factor)) return contactNoSolution(c, t, function, "impulses");
+  if (contactRestitution(c, &factor))
+    return contactReported(c, contactNoSolution(c, t, "impulses"), function);
   for (int k = 0; k < P->ncontacts; k++) c->keep[P->law[k].contact] = P->x[P->law[k].first] > 0.0;
   return contactApplyImpulses(c, t, y, function);
 }

@@ -144,7 +144,8 @@ CPODES_EXPORT int CPContactSetTimeStepping(CPContact contact, int nevents, sunre
  * - CP_CONTACT_PENETRATION: a gap is negative at the start by more than a tenth of its tolerance, or has jumped there;
  * - CP_CONTACT_PAINLEVE: no accelerations satisfy the laws, and a sliding contact fulfils the criterion of
  *   CPContactPainleve; the message names the contact and its sliding velocity;
- * - CP_CONTACT_NO_SOLUTION: no solution at an event has passed the check of signs, cones and complementarity;
+ * - CP_CONTACT_NO_SOLUTION: no solution at an event has passed the check of signs, cones and complementarity; if there is one
+ *   without the rows of prescribed motions that carry the load, the message names that motion (CP_NAME_LIMIT) and the contacts;
  * - CP_STOPPED: the event function asks for a stop; the state is that after the event.
  *
  * Returns CP_TOO_LATE after CPSessionStart, CP_ILL_INPUT, CP_MEM_FAIL.

@@ -219,7 +219,7 @@ static void print_events(FILE *out, const History *h) {
             r->ncontacts, r->contact_events, r->contact_events == 1 ? "" : "s", r->impacts,
             r->impacts == 1 ? "" : "s", r->accumulations, r->accumulations == 1 ? "" : "s");
     if (r->reduced > 0)
-      fprintf(out, ", %ld with less restitution, since energy would have grown", r->reduced);
+      fprintf(out, ", %ld with less restitution, as the laws of contact demand", r->reduced);
     if (r->intervals > 0)
       fprintf(out, ", %ld interval%s of time stepping", r->intervals, r->intervals == 1 ? "" : "s");
     if (h->events > 0) fprintf(out, "; the first event at t = %.6g", h->event[0].t);

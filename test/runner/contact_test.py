@@ -6,7 +6,7 @@ import math
 import re
 import unittest
 
-from runner import RunnerTest, cpodes
+from runner import FAILED, RunnerTest, cpodes
 
 G, E = 9.81, 0.9
 FIRST = math.sqrt(2 / G)  # of the impacts of the ball
@@ -264,6 +264,29 @@ class ContactTest(RunnerTest):
             unit = data["forces"]["unit"]
             self.assertAlmostEqual(unit * fx, c * friction - s * pressure, delta=unit)
             self.assertAlmostEqual(unit * fy, s * friction + c * pressure, delta=unit)
+
+    def test_a_drive_against_a_floor_is_told_as_a_lock(self):
+        file = self.folder / "press.yaml"
+        file.write_text("""
+dimension: 2
+gravity: [0, -9.81]
+bodies:
+  - {name: plate, mass: 1, inertia: 0.1, at: [0, 1]}
+joints:
+  - {name: rail, kind: prismatic, b: plate, at: [0, 1], axis: [0, -1]}
+drives:
+  - {name: ram, of: rail, rate: 0.5}
+contacts:
+  - {name: anvil, a: ground, b: plate, at: [0, 0], axis: [0, 1], at_b: [0, 0.9], friction: 0.4}
+run: {t_end: 3}
+""")
+        for method in "dop853", "bdf", "radau":
+            for coordinates in "absolute", "joint":
+                with self.subTest(method=method, coordinates=coordinates):
+                    process = cpodes("run", file, "--method", method, "--coordinates", coordinates)
+                    self.assert_refused(
+                        process, 'drive "ram" cannot move "plate" beyond 0.9 m: contact "anvil" holds it', status=FAILED
+                    )
 
     def test_models_with_contacts_are_described_and_checked(self):
         self.assertIn("slope: restitution 0, friction 0.3", cpodes("describe", "sliding_block").stdout)

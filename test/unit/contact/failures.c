@@ -268,6 +268,72 @@ START_TEST(press_that_closes_jams) {
 }
 END_TEST
 
+/* ---- a ram that moves the mass down, z = 1 - t, onto the floor ---- */
+
+static int ram_gaps(sunrealtype t, const sunrealtype *q, sunrealtype *p, void *user_data) {
+  (void)user_data;
+  p[0] = q[1], p[1] = q[1] - 1 + t;
+  return 0;
+}
+
+static int ram_v(sunrealtype t, const sunrealtype *q, const sunrealtype *u, sunrealtype *v,
+                 void *user_data) {
+  (void)t, (void)q, (void)user_data;
+  v[0] = u[1], v[1] = u[1] + 1;
+  return 0;
+}
+
+static int ram_rows(sunrealtype t, const sunrealtype *q, SUNMatrix A, void *user_data) {
+  (void)t, (void)q, (void)user_data;
+  SM_ELEMENT_D(A, 0, 1) = 1, SM_ELEMENT_D(A, 1, 1) = 1;
+  return 0;
+}
+
+static void ram_names(CPMechName what, sunindextype i, sunrealtype t, char *name, size_t length,
+                      void *user_data) {
+  (void)user_data;
+  if (what == CP_NAME_LIMIT && i == 1)
+    snprintf(name, length, "drive \"ram\" cannot move \"mass\" beyond %.3g m", 1 - (double)t);
+}
+
+/* The floor gives no way, and so the drive cannot go on. Only that is told, once, and nothing of what is tried to find it. */
+START_TEST(drive_that_pushes_a_contact_is_a_lock) {
+  Body body                  = point_mass();
+  CPEquations model          = press(&body);
+  const CPContactPoint floor = {CP_SIZED(CPContactPoint), .name = "floor", .normal = 0};
+  const sunrealtype y0[]     = {0, 1, 0, 0, -1, 0};
+  model.p = ram_gaps, model.v = ram_v, model.A = ram_rows, model.row_name = ram_names;
+  Run *run = run_start(&model, &body, 1, &floor, y0, _i, 1e-8);
+  ck_assert_int_eq(run_solve(run, 2), CP_CONTACT_NO_SOLUTION);
+  ck_assert_mentions(run->log.text, "drive \"ram\" cannot move \"mass\" beyond");
+  ck_assert_mentions(run->log.text, ": contact \"floor\" holds it");
+  ck_assert_int_eq(run->log.count, 1);
+  ck_assert_double_eq_tol(run->t, 1, 1e-5);
+  ck_assert_double_eq_tol(entries(run->y)[4], -1, 1e-8);
+  run_free(&run);
+}
+END_TEST
+
+/* The floor half a metre higher than the mass */
+static int deep_gaps(sunrealtype t, const sunrealtype *q, sunrealtype *p, void *user_data) {
+  (void)user_data;
+  p[0] = q[1] - 1.5, p[1] = q[1] - 1 + t;
+  return 0;
+}
+
+START_TEST(a_deep_start_of_a_drive_is_no_lock) {
+  Body body                  = point_mass();
+  CPEquations model          = press(&body);
+  const CPContactPoint floor = {CP_SIZED(CPContactPoint), .name = "floor", .normal = 0};
+  const sunrealtype y0[]     = {0, 1, 0, 0, -1, 0};
+  model.p = deep_gaps, model.v = ram_v, model.A = ram_rows, model.row_name = ram_names;
+  Run *run = run_create(&model, &body, 1, &floor, y0);
+  ck_assert_int_eq(run_attach(run, DOP853, 1e-8), CP_CONTACT_PENETRATION);
+  ck_assert_mentions(run->log.text, "contact \"floor\" penetrates");
+  run_free(&run);
+}
+END_TEST
+
 /* Elastic: the mass bounces ever faster, without end, before t = 1. */
 START_TEST(impacts_without_end_are_too_many) {
   Body body                     = point_mass();
@@ -644,6 +710,8 @@ TEST_SUITE(failures) {
   tcase_add_test(tc, gap_that_jumps_is_named);
   tcase_add_test(tc, rates_that_contradict_gaps_are_found);
   tcase_add_loop_test(tc, press_that_closes_jams, 0, METHODS);
+  tcase_add_loop_test(tc, drive_that_pushes_a_contact_is_a_lock, 0, METHODS);
+  tcase_add_test(tc, a_deep_start_of_a_drive_is_no_lock);
   tcase_add_loop_test(tc, impacts_without_end_are_too_many, 0, METHODS);
   tcase_add_loop_test(tc, events_can_be_counted_and_can_stop_a_run, 0, METHODS);
   tcase_add_test(tc, forces_say_which_function_failed);

@@ -319,6 +319,66 @@ START_TEST(quantities_of_contacts_are_those_of_the_floor) {
 }
 END_TEST
 
+/* ---- a rod on a hinge, whose tip strikes a floor: J a'' = -m g L/2 cos a, gap h + L sin a ---- */
+
+enum { ROD_LENGTH = 1 };
+static const sunrealtype floor_below = SUN_RCONST(0.9);
+
+static int rod_mass(sunrealtype t, const sunrealtype *q, SUNMatrix M, void *user_data) {
+  (void)t, (void)q, (void)user_data;
+  SM_ELEMENT_D(M, 0, 0) = 1;
+  return 0;
+}
+static int rod_gap(sunrealtype t, const sunrealtype *q, sunrealtype *p, void *user_data) {
+  (void)t, (void)user_data;
+  p[0] = floor_below + ROD_LENGTH * sin(q[0]);
+  return 0;
+}
+static int rod_rows(sunrealtype t, const sunrealtype *q, SUNMatrix A, void *user_data) {
+  (void)t, (void)user_data;
+  SM_ELEMENT_D(A, 0, 0) = ROD_LENGTH * cos(q[0]);
+  SM_ELEMENT_D(A, 1, 0) = -ROD_LENGTH * sin(q[0]);
+  return 0;
+}
+static int rod_b(sunrealtype t, const sunrealtype *q, const sunrealtype *u, sunrealtype *b,
+                 void *user_data) {
+  (void)t, (void)user_data;
+  b[0] = ROD_LENGTH * sin(q[0]) * u[0] * u[0];
+  b[1] = ROD_LENGTH * cos(q[0]) * u[0] * u[0];
+  return 0;
+}
+static int rod_weight(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
+                      const sunrealtype *z, sunrealtype *f, void *user_data) {
+  (void)t, (void)u, (void)z, (void)user_data;
+  f[0] = -SUN_RCONST(4.905) * cos(q[0]);
+  return 0;
+}
+
+/* The impulses (P, -mu P sign(v_T)) turn the rod by P (cos a - mu |sin a|) if it goes back: where tan |a| > 1/mu they cannot, and it
+ * stops; with less friction it has the velocity -e. */
+START_TEST(a_rod_within_the_cone_of_friction_stops) {
+  const CPEquations model = {
+      CP_SIZED(CPEquations), .nu = 1,       .np = 1,         .nv = 2,      .na = 2,
+      .M = rod_mass,         .A = rod_rows, .f = rod_weight, .p = rod_gap, .b = rod_b};
+  const int jams             = _i % 2;
+  const CPContactPoint point = {
+      CP_SIZED(CPContactPoint), .name = "tip",          .tangent = 1,
+      .ntangents = 1,           .law.restitution = 0.3, .law.mu = jams ? 0.6 : 0.2};
+  const sunrealtype start[] = {0, 0}, a = -asin(floor_below);
+  Run *run = run_start(&model, NULL, 1, &point, start, _i / 2, TIGHT);
+  while (run->nevents == 0) ck_assert_int_ge(run_step(run, 2), CP_SUCCESS);
+  const CPContactEvent *event = &run->event[0];
+  const sunrealtype before    = event->velocity[0][0];
+  ck_assert_double_eq_tol(before, -cos(a) * sqrt(9.81 * floor_below), 1e-7);
+  ck_assert_double_eq_tol(event->velocity[1][0], jams ? 0 : -0.3 * before, 1e-9);
+  ck_assert_int_eq(event->after, jams ? CP_CONTACT_STICKING : CP_CONTACT_OPEN);
+  ck_assert_double_eq_tol(entries(run->y)[0], a, 1e-7);
+  if (jams) run_to(run, 2); /* It stays there. */
+  if (jams) ck_assert_double_eq_tol(entries(run->y)[0], a, 1e-7);
+  run_free(&run);
+}
+END_TEST
+
 TEST_SUITE(laws) {
   Suite *suite = suite_create("contact/laws");
   TCase *tc    = tcase_create("laws");
@@ -328,6 +388,7 @@ TEST_SUITE(laws) {
   tcase_add_loop_test(tc, pendulum_rebounds_from_a_wall, 0, METHODS);
   tcase_add_loop_test(tc, ball_comes_to_rest_on_a_rising_floor, 0, METHODS);
   tcase_add_loop_test(tc, energy_does_not_grow_where_newtons_law_would_let_it, 0, 4);
+  tcase_add_loop_test(tc, a_rod_within_the_cone_of_friction_stops, 0, 2 * METHODS);
   tcase_add_loop_test(tc, poissons_law_restores_impulses, 0, METHODS);
   tcase_add_loop_test(tc, poissons_law_passes_impulses_on, 0, METHODS);
   tcase_add_loop_test(tc, quantities_of_contacts_are_those_of_the_floor, -1, 2);
